@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+#include "base/diag.h"
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_BYTES = 64 << 10 };
+
+typedef struct block {
+    struct block *older;
+    size_t room_bytes, used_bytes;
+    max_align_t data[];
+} block;
+
+struct fsim_arena {
+    block *newest;
+    struct fsim_arena *child, *sibling; /* arenas that end with this one */
+    block *spare; /* one emptied block: a rewind in a loop would else free and allocate it each turn */
+};
+
+static _Noreturn void out_of_memory(void)
+{
+    fputs("fusesim: out of memory\n", stderr);
+    exit(FSIM_EXIT_INTERNAL);
+}
+
+fsim_arena *fsim_arena_new(void)
+{
+    fsim_arena *a = calloc(1, sizeof *a);
+    if (!a)
+        out_of_memory();
+    return a;
+}
+
+fsim_arena *fsim_arena_child(fsim_arena *parent)
+{
+    fsim_arena *a = fsim_arena_new();
+    a->sibling = parent->child;
+    parent->child = a;
+    return a;
+}
+
+static void release(fsim_arena *a, block *b)
+{
+    if (!a->spare && b->room_bytes == BLOCK_BYTES)
+        a->spare = b;
+    else
+        free(b);
+}
+
+void fsim_arena_free(fsim_arena *a)
+{
+    if (!a)
+        return;
+    for (fsim_arena *child = a->child, *next; child; child = next) {
+        next = child->sibling;
+        fsim_arena_free(child);
+    }
+    fsim_rewind(a, (fsim_mark){NULL, 0});
+    free(a->spare);
+    free(a);
+}
+
+static void add_block(fsim_arena *a, size_t need_bytes)
+{
+    block *b = a->spare;
+    if (b && need_bytes <= BLOCK_BYTES) {
+        a->spare = NULL;
+    } else {
+        const size_t room = need_bytes > BLOCK_BYTES ? need_bytes : BLOCK_BYTES;
+        b = room > SIZE_MAX - sizeof *b ? NULL : malloc(sizeof *b + room);
+        if (!b)
+            out_of_memory();
+        b->room_bytes = room;
+    }
+    b->used_bytes = 0;
+    b->older = a->newest;
+    a->newest = b;
+}
+
+void *fsim_alloc(fsim_arena *a, size_t count, size_t size)
+{
+    const size_t unit = _Alignof(max_align_t);
+    if (size && count > (SIZE_MAX - unit) / size)
+        out_of_memory();
+    const size_t bytes = count * size, step = (bytes + unit - 1) / unit * unit;
+    if (!a->newest || a->newest->room_bytes - a->newest->used_bytes < step)
+        add_block(a, step);
+    block *b = a->newest;
+    void *at = (char *)b->data + b->used_bytes;
+    b->used_bytes += step;
+    return memset(at, 0, bytes);
+}
+
+fsim_mark fsim_save(const fsim_arena *a) { return (fsim_mark){a->newest, a->newest ? a->newest->used_bytes : 0}; }
+
+void fsim_rewind(fsim_arena *a, fsim_mark mark)
+{
+    while (a->newest && a->newest != mark.block) {
+        block *b = a->newest;
+        a->newest = b->older;
+        release(a, b);
+    }
+    if (a->newest)
+        a->newest->used_bytes = mark.used_bytes;
+}
+
+char *fsim_strdup(fsim_arena *a, const char *text) { return fsim_strndup(a, text, strlen(text)); }
+
+char *fsim_strndup(fsim_arena *a, const char *text, size_t bytes)
+{
+    if (bytes == SIZE_MAX)
+        out_of_memory();
+    char *copy = fsim_alloc(a, bytes + 1, 1);
+    if (bytes)
+        memcpy(copy, text, bytes);
+    return copy;
+}
+
+char *fsim_printf(fsim_arena *a, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = fsim_vprintf(a, format, args);
+    va_end(args);
+    return text;
+}
+
+char *fsim_vprintf(fsim_arena *a, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    const int length = vsnprintf(NULL, 0, format, args);
+    char *text = fsim_alloc(a, length < 0 ? 1 : (size_t)length + 1, 1);
+    if (length > 0)
+        vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+void *fsim_grow(fsim_arena *a, void *items, int count, int *room, size_t size)
+{
+    if (count < *room)
+        return items;
+    if (count > INT32_MAX / 2 - 8)
+        out_of_memory();
+    const int larger = count < 8 ? 8 : 2 * count;
+    void *copy = fsim_alloc(a, (size_t)larger, size);
+    if (count)
+        memcpy(copy, items, (size_t)count * size);
+    *room = larger;
+    return copy;
+}

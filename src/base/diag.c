@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/diag.h"
+#include <ctype.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_PRINTED = 20, MOST_KEPT = 10000, LONGEST_NAME = 63, LINE_CHARS = 110 };
+
+typedef struct {
+    fsim_loc at;
+    bool error;
+    int order;  /* of arrival */
+    char *text; /* notes follow as further lines */
+} message;
+typedef struct {
+    const char *file, *text;
+    size_t bytes;
+} source;
+
+struct fsim_diag {
+    fsim_arena *arena;
+    message *kept;
+    int kepts, kept_room;
+    source *sources;
+    int source_count, source_room;
+    int errors, warnings;
+    bool last_kept; /* a note belongs to a message that was kept */
+};
+
+fsim_diag *fsim_diag_new(fsim_arena *a)
+{
+    fsim_diag *d = fsim_new(a, fsim_diag, 1);
+    d->arena = a;
+    return d;
+}
+
+void fsim_diag_source(fsim_diag *d, const char *file, const char *text, size_t bytes)
+{
+    for (int i = 0; i < d->source_count; i++)
+        if (strcmp(d->sources[i].file, file) == 0) {
+            d->sources[i] = (source){file, text, bytes};
+            return;
+        }
+    *FSIM_PUSH(d->arena, d->sources, d->source_count, d->source_room) = (source){file, text, bytes};
+}
+
+static void keep(fsim_diag *d, fsim_loc at, bool error, const char *format, va_list args)
+{
+    int *count = error ? &d->errors : &d->warnings;
+    if (*count < INT_MAX)
+        (*count)++;
+    d->last_kept = d->kepts < MOST_KEPT;
+    if (d->last_kept) {
+        const message m = {at, error, d->kepts, fsim_vprintf(d->arena, format, args)};
+        *FSIM_PUSH(d->arena, d->kept, d->kepts, d->kept_room) = m;
+    }
+}
+
+void fsim_error(fsim_diag *d, fsim_loc at, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    keep(d, at, true, format, args);
+    va_end(args);
+}
+
+void fsim_warning(fsim_diag *d, fsim_loc at, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    keep(d, at, false, format, args);
+    va_end(args);
+}
+
+void fsim_note(fsim_diag *d, const char *format, ...)
+{
+    if (!d->last_kept)
+        return;
+    va_list args;
+    va_start(args, format);
+    message *m = &d->kept[d->kepts - 1];
+    m->text = fsim_printf(d->arena, "%s\n    %s", m->text, fsim_vprintf(d->arena, format, args));
+    va_end(args);
+}
+
+int fsim_errors(const fsim_diag *d) { return d->errors; }
+
+int fsim_warnings(const fsim_diag *d) { return d->warnings; }
+
+/* The command line first, then by file, position and arrival. */
+static int by_place(const void *left, const void *right)
+{
+    const message *a = left, *b = right;
+    const int file = strcmp(a->at.file ? a->at.file : "", b->at.file ? b->at.file : "");
+    if (file)
+        return file;
+    if (a->at.line != b->at.line)
+        return a->at.line < b->at.line ? -1 : 1;
+    if (a->at.col != b->at.col)
+        return a->at.col < b->at.col ? -1 : 1;
+    return a->order < b->order ? -1 : 1;
+}
+
+static bool same(const message *a, const message *b)
+{
+    return a->at.line == b->at.line && a->at.col == b->at.col && strcmp(a->text, b->text) == 0 &&
+           strcmp(a->at.file ? a->at.file : "", b->at.file ? b->at.file : "") == 0;
+}
+
+/* Text from a file could hold terminal escapes; newlines are ours (notes). */
+static void print_clean(FILE *out, const char *text, size_t bytes, bool lines)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        const bool c1 = c == 0xC2 && i + 1 < bytes && (unsigned char)text[i + 1] < 0xA0;
+        if (c1)
+            i++;
+        putc(c1 || (c < ' ' && !(lines && c == '\n')) || c == 0x7F ? (c == '\t' ? ' ' : '?') : c, out);
+    }
+}
+
+/* Start of the character behind p: UTF-8 continuation bytes belong to the one before. */
+static const char *next_char(const char *p, const char *end)
+{
+    p++;
+    while (p < end && ((unsigned char)*p & 0xC0) == 0x80)
+        p++;
+    return p;
+}
+
+/* The source line with a caret under the column; a window of it when it is long. */
+static void print_line(FILE *out, const fsim_diag *d, fsim_loc at)
+{
+    const source *s = NULL;
+    for (int i = 0; i < d->source_count; i++)
+        if (at.file && strcmp(d->sources[i].file, at.file) == 0)
+            s = &d->sources[i];
+    if (!s || at.line < 1)
+        return;
+    const char *line = s->text, *const all_end = s->text + s->bytes;
+    for (int n = 1; n < at.line; n++) {
+        line = line < all_end ? memchr(line, '\n', (size_t)(all_end - line)) : NULL;
+        if (!line)
+            return;
+        line++;
+    }
+    const char *end = line < all_end ? memchr(line, '\n', (size_t)(all_end - line)) : NULL;
+    if (!end)
+        end = all_end;
+    if (end > line && end[-1] == '\r')
+        end--;
+    int caret = at.col > 0 ? at.col - 1 : 0;
+    for (; caret > LINE_CHARS - 30 && line < end; caret--)
+        line = next_char(line, end);
+    const char *stop = line;
+    for (int n = 0; n < LINE_CHARS && stop < end; n++)
+        stop = next_char(stop, end);
+    fprintf(out, "%6d | ", at.line);
+    print_clean(out, line, (size_t)(stop - line), false);
+    fprintf(out, "\n       | %*s^\n", caret, "");
+}
+
+static void print_message(FILE *out, const fsim_diag *d, const message *m)
+{
+    if (!m->at.file)
+        fputs("fusesim: ", out);
+    else if (m->at.line < 1)
+        fprintf(out, "%s: ", m->at.file);
+    else
+        fprintf(out, "%s:%d:%d: ", m->at.file, m->at.line, m->at.col);
+    fputs(m->error ? "error: " : "warning: ", out);
+    const char *notes = strchr(m->text, '\n');
+    const size_t first = notes ? (size_t)(notes - m->text) : strlen(m->text);
+    print_clean(out, m->text, first, false);
+    putc('\n', out);
+    print_line(out, d, m->at);
+    if (notes) {
+        print_clean(out, notes + 1, strlen(notes + 1), true);
+        putc('\n', out);
+    }
+}
+
+void fsim_diag_print(fsim_diag *d, FILE *out, bool quiet)
+{
+    if (d->kepts)
+        qsort(d->kept, (size_t)d->kepts, sizeof *d->kept, by_place);
+    int printed = 0, repeated = 0;
+    /* Errors are what the user must see: warnings come behind them when both do not fit. */
+    const bool crowded = d->errors + d->warnings > MOST_PRINTED;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < d->kepts; i++) {
+            const message *m = &d->kept[i];
+            if ((pass == 1 && !crowded) || (crowded && m->error != (pass == 0)) || (quiet && !m->error))
+                continue;
+            if (i && same(m, &d->kept[i - 1])) {
+                repeated++;
+                continue;
+            }
+            if (printed < MOST_PRINTED) {
+                print_message(out, d, m);
+                printed++;
+            }
+        }
+    const int more = d->errors + (quiet ? 0 : d->warnings) - printed - repeated;
+    if (more > 0)
+        fprintf(out, "fusesim: %d more message%s not shown\n", more, more == 1 ? "" : "s");
+    d->kepts = d->errors = d->warnings = 0;
+    d->last_kept = false;
+}
+
+/* Optimal string alignment distance, three rows of the table at a time. */
+int fsim_edits(const char *a, const char *b)
+{
+    const size_t rows = strlen(a), cols = strlen(b);
+    if (rows > LONGEST_NAME || cols > LONGEST_NAME)
+        return INT_MAX;
+    int table[3][LONGEST_NAME + 1];
+    for (size_t j = 0; j <= cols; j++)
+        table[0][j] = (int)j;
+    for (size_t i = 1; i <= rows; i++) {
+        int *now = table[i % 3], *before = table[(i + 2) % 3], *earlier = table[(i + 1) % 3];
+        now[0] = (int)i;
+        for (size_t j = 1; j <= cols; j++) {
+            const int x = tolower((unsigned char)a[i - 1]), y = tolower((unsigned char)b[j - 1]);
+            int best = before[j - 1] + (x != y);
+            if (before[j] + 1 < best)
+                best = before[j] + 1;
+            if (now[j - 1] + 1 < best)
+                best = now[j - 1] + 1;
+            if (i > 1 && j > 1 && x == tolower((unsigned char)b[j - 2]) && y == tolower((unsigned char)a[i - 2]) &&
+                earlier[j - 2] + 1 < best)
+                best = earlier[j - 2] + 1;
+            now[j] = best;
+        }
+    }
+    return table[rows % 3][cols];
+}
+
+const char *fsim_nearest(const char *word, const char *const *names, int count)
+{
+    const char *nearest = NULL;
+    int fewest = strlen(word) <= 4 ? 2 : 3;
+    for (int i = 0; i < count; i++) {
+        const int edits = fsim_edits(word, names[i]);
+        if (edits < fewest) {
+            fewest = edits;
+            nearest = names[i];
+        }
+    }
+    return nearest;
+}
+
+const char *fsim_did_you_mean(fsim_arena *a, const char *word, const char *const *names, int count)
+{
+    const char *nearest = fsim_nearest(word, names, count);
+    return nearest ? fsim_printf(a, "; did you mean '%s'?", nearest) : "";
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/file.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* errno in the user's words. */
+static const char *reason(int error)
+{
+    static const struct {
+        int error;
+        const char *words;
+    } known[] = {
+        {ENOENT, "no such file"},         {EISDIR, "is a directory"},
+        {EACCES, "permission denied"},    {ENOTDIR, "no such folder"},
+        {EROFS, "read-only file system"}, {ENOSPC, "no space left on the disk"},
+        {EDQUOT, "disk quota exceeded"},  {EFBIG, "the file would be too large"},
+        {ENAMETOOLONG, "name too long"},  {EPIPE, "the reader has gone"},
+        {EMFILE, "too many open files"},  {ELOOP, "symbolic links in a loop"},
+        {EIO, "input/output error"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].error == error)
+            return known[i].words;
+    return "cannot be accessed";
+}
+
+/* All of in, in the arena; grows by doubling because pipes have no size. */
+static char *read_all(fsim_arena *a, FILE *in, size_t expected, size_t *bytes, const char **why)
+{
+    size_t room = expected + 1 < 65536 ? 65536 : expected + 1, used = 0;
+    char *text = malloc(room), *copy = NULL;
+    while (text) {
+        used += fread(text + used, 1, room - used, in);
+        if (used < room || used > FSIM_MAX_FILE_BYTES)
+            break;
+        room *= 2;
+        char *larger = realloc(text, room);
+        if (!larger)
+            free(text);
+        text = larger;
+    }
+    if (!text) {
+        *why = "not enough memory";
+    } else if (used > FSIM_MAX_FILE_BYTES) {
+        *why = "larger than 64 MiB";
+    } else if (ferror(in)) {
+        *why = reason(errno);
+    } else {
+        copy = fsim_strndup(a, text, used);
+        *bytes = used;
+    }
+    free(text);
+    return copy;
+}
+
+char *fsim_read_file(fsim_arena *a, const char *path, size_t *bytes, const char **why)
+{
+    if (strcmp(path, "-") == 0)
+        return read_all(a, stdin, 0, bytes, why);
+    FILE *in = fopen(path, "rb");
+    struct stat st;
+    if (!in || fstat(fileno(in), &st) != 0) {
+        *why = reason(errno);
+        if (in)
+            fclose(in);
+        return NULL;
+    }
+    char *text = NULL;
+    if (S_ISDIR(st.st_mode))
+        *why = "is a directory";
+    else if (S_ISREG(st.st_mode) && st.st_size > FSIM_MAX_FILE_BYTES)
+        *why = "larger than 64 MiB";
+    else
+        text = read_all(a, in, S_ISREG(st.st_mode) ? (size_t)st.st_size : 0, bytes, why);
+    fclose(in);
+    return text;
+}
+
+struct fsim_output {
+    FILE *stream;
+    char *path;      /* where the data goes in the end; NULL: stdout */
+    char *temporary; /* NULL: written in place (a device or a pipe) */
+};
+
+static fsim_output *refuse(const char **why, const char *words)
+{
+    *why = words;
+    return NULL;
+}
+
+fsim_output *fsim_open_output(fsim_arena *a, const char *path, const char **why)
+{
+    fsim_output *o = fsim_new(a, fsim_output, 1);
+    if (strcmp(path, "-") == 0) {
+        o->stream = stdout;
+        return o;
+    }
+    struct stat st;
+    const bool exists = stat(path, &st) == 0;
+    if (exists && S_ISDIR(st.st_mode))
+        return refuse(why, "is a directory");
+    if (exists && access(path, W_OK) != 0)
+        return refuse(why, reason(errno));
+    o->path = fsim_strdup(a, path);
+    if (exists && !S_ISREG(st.st_mode)) {
+        o->stream = fopen(path, "wb");
+        return o->stream ? o : refuse(why, reason(errno));
+    }
+    char *real = exists ? realpath(path, NULL) : NULL; /* a link stays a link: its target is replaced */
+    if (real)
+        o->path = fsim_strdup(a, real);
+    free(real);
+    int file = -1;
+    for (int n = 0; n < 100 && file < 0; n++) {
+        o->temporary = fsim_printf(a, "%s.%ld.%d.tmp", o->path, (long)getpid(), n);
+        file = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (file < 0 && errno != EEXIST)
+            return refuse(why, errno == ENOENT ? "no such folder" : reason(errno));
+    }
+    if (file < 0)
+        return refuse(why, "no free name for a temporary file beside it");
+    if (exists)
+        (void)!fchmod(file, st.st_mode & 07777); /* keeps the mode where it can */
+    o->stream = fdopen(file, "wb");
+    if (!o->stream) {
+        *why = reason(errno);
+        close(file);
+        unlink(o->temporary);
+        return NULL;
+    }
+    return o;
+}
+
+FILE *fsim_stream(fsim_output *o) { return o->stream; }
+
+bool fsim_commit(fsim_output *o, const char **why)
+{
+    errno = 0;
+    bool ok = fflush(o->stream) == 0 && !ferror(o->stream);
+    if (ok && o->temporary)
+        ok = fsync(fileno(o->stream)) == 0;
+    int error = errno;
+    if (o->path && fclose(o->stream) != 0 && ok) {
+        ok = false;
+        error = errno;
+    }
+    if (ok && o->temporary && rename(o->temporary, o->path) != 0) {
+        ok = false;
+        error = errno;
+    }
+    if (!ok) {
+        *why = error ? reason(error) : "could not be written";
+        if (o->temporary)
+            unlink(o->temporary);
+    }
+    o->stream = NULL;
+    return ok;
+}
+
+void fsim_discard(fsim_output *o)
+{
+    if (!o || !o->stream || !o->path)
+        return;
+    fclose(o->stream);
+    o->stream = NULL;
+    if (o->temporary)
+        unlink(o->temporary);
+}
+
+/* SHA-256, FIPS 180-4 section 6.2. */
+static uint32_t rotate(uint32_t x, int by) { return x >> by | x << (32 - by); }
+
+static void sha_block(uint32_t state[8], const unsigned char *in)
+{
+    static const uint32_t k[64] = {
+        0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+        0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+        0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+        0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+        0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+        0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+        0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+        0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+    };
+    uint32_t w[64], s[8];
+    for (int i = 0; i < 16; i++)
+        w[i] = (uint32_t)in[4 * i] << 24 | (uint32_t)in[4 * i + 1] << 16 | (uint32_t)in[4 * i + 2] << 8 | in[4 * i + 3];
+    for (int i = 16; i < 64; i++) {
+        const uint32_t s0 = rotate(w[i - 15], 7) ^ rotate(w[i - 15], 18) ^ w[i - 15] >> 3;
+        const uint32_t s1 = rotate(w[i - 2], 17) ^ rotate(w[i - 2], 19) ^ w[i - 2] >> 10;
+        w[i] = w[i - 16] + s0 + w[i - 7] + s1;
+    }
+    memcpy(s, state, sizeof s);
+    for (int i = 0; i < 64; i++) {
+        const uint32_t sum1 = rotate(s[4], 6) ^ rotate(s[4], 11) ^ rotate(s[4], 25);
+        const uint32_t choice = (s[4] & s[5]) ^ (~s[4] & s[6]);
+        const uint32_t t1 = s[7] + sum1 + choice + k[i] + w[i];
+        const uint32_t sum0 = rotate(s[0], 2) ^ rotate(s[0], 13) ^ rotate(s[0], 22);
+        const uint32_t majority = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
+        memmove(s + 1, s, 7 * sizeof *s);
+        s[4] += t1;
+        s[0] = t1 + sum0 + majority;
+    }
+    for (int i = 0; i < 8; i++)
+        state[i] += s[i];
+}
+
+void fsim_sha256(const void *bytes, size_t count, char hex[65])
+{
+    uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    const unsigned char *in = bytes;
+    size_t left = count;
+    for (; left >= 64; left -= 64, in += 64)
+        sha_block(state, in);
+    unsigned char tail[128] = {0};
+    if (left)
+        memcpy(tail, in, left);
+    tail[left] = 0x80;
+    const size_t size = left < 56 ? 64 : 128;
+    for (size_t i = 0; i < 8; i++)
+        tail[size - 1 - i] = (unsigned char)((uint64_t)count * 8 >> 8 * i);
+    sha_block(state, tail);
+    if (size == 128)
+        sha_block(state, tail + 64);
+    for (int i = 0; i < 8; i++)
+        snprintf(hex + 8 * i, 9, "%08x", (unsigned)state[i]);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file.h: whole files in, whole files out. */
+#ifndef FUSESIM_BASE_FILE_H
+#define FUSESIM_BASE_FILE_H
+
+#include "base/diag.h"
+
+enum { FSIM_MAX_FILE_BYTES = 64 << 20 };
+
+/* The file's bytes with a NUL behind them, "-" being standard input. NULL with *why set ("no such file", "is a directory",
+ * "permission denied", "larger than 64 MiB") when it can't be read. */
+char *fsim_read_file(fsim_arena *a, const char *path, size_t *bytes, const char **why);
+
+/* A file that appears whole or not at all: written beside its place as a temporary file and renamed by fsim_commit. Path "-" is
+ * stdout. fsim_open_output returns NULL with *why set. fsim_commit closes; false with *why set when the data did not reach the
+ * disk (the temporary file is removed). fsim_discard removes it. */
+typedef struct fsim_output fsim_output;
+fsim_output *fsim_open_output(fsim_arena *a, const char *path, const char **why);
+FILE *fsim_stream(fsim_output *o);
+bool fsim_commit(fsim_output *o, const char **why);
+void fsim_discard(fsim_output *o);
+
+/* Hex SHA-256 of bytes (FIPS 180-4); hex holds 65 characters. */
+void fsim_sha256(const void *bytes, size_t count, char hex[65]);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/names.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static int slot_of(const fsim_names *t, const char *name)
+{
+    uint64_t h = 14695981039346656037u; /* FNV-1a */
+    for (const char *p = name; *p; p++)
+        h = (h ^ (unsigned char)*p) * 1099511628211u;
+    int i = (int)(h & (uint64_t)(t->slots - 1));
+    while (t->name[i] && strcmp(t->name[i], name) != 0)
+        i = (i + 1) & (t->slots - 1);
+    return i;
+}
+
+int fsim_names_get(const fsim_names *t, const char *name)
+{
+    if (t->slots == 0)
+        return -1;
+    const int i = slot_of(t, name);
+    return t->name[i] ? t->value[i] : -1;
+}
+
+int fsim_names_set(fsim_arena *a, fsim_names *t, const char *name, int value)
+{
+    if (t->count * 2 >= t->slots) {
+        const fsim_names old = *t;
+        t->slots = old.slots ? old.slots * 2 : 64;
+        t->name = fsim_new(a, const char *, t->slots);
+        t->value = fsim_new(a, int, t->slots);
+        for (int i = 0; i < old.slots; i++)
+            if (old.name[i]) {
+                const int to = slot_of(t, old.name[i]);
+                t->name[to] = old.name[i];
+                t->value[to] = old.value[i];
+            }
+    }
+    const int i = slot_of(t, name), before = t->name[i] ? t->value[i] : -1;
+    t->count += t->name[i] == NULL;
+    t->name[i] = name;
+    t->value[i] = value;
+    return before;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cost.h: a group as a kernel on a GPU: tile, grid, registers, bytes per memory level, seconds.
+ *
+ *     time_s = launch_s + (sum over units of unit_s ^ 3) ^ (1 / 3)
+ * The exponent says that units overlap, imperfectly: it lies between the 4 that fits measured streaming kernels and the 2.5 that fits GEMMs. One norm for
+ * every template keeps the triangle inequality across templates, which search/optimal.c's proofs rest on. The shares in `time` sum to time_s: each
+ * unit's share of the overlapped part is in proportion to unit_s ^ 3. */
+#ifndef FUSESIM_COST_COST_H
+#define FUSESIM_COST_COST_H
+
+#include "fusion/group.h"
+#include "hw/hw.h"
+
+enum { FSIM_SECTOR_BYTES = 32 };
+/* Kernel times are whole femtoseconds: sums do not depend on their order, and the search compares them exactly. */
+#define FSIM_TICK_S 1e-15
+
+typedef enum {
+    FSIM_LAUNCH, FSIM_DRAM, FSIM_L2, FSIM_SHARED, FSIM_COMPUTE, FSIM_SPECIAL, FSIM_ISSUE, FSIM_LATENCY, FSIM_UNIT_COUNT
+} fsim_unit;
+extern const char *const fsim_unit_names[FSIM_UNIT_COUNT]; /* launch dram l2 shared compute special issue latency */
+
+typedef enum { FSIM_REGIME_EAGER, FSIM_REGIME_STREAM, FSIM_REGIME_GRAPH, FSIM_REGIME_KERNEL, FSIM_REGIME_COUNT } fsim_regime;
+extern const char *const fsim_regime_names[FSIM_REGIME_COUNT];
+
+/* What a kernel finds and leaves in L2: bit-like flags per read and write of its group. */
+typedef struct {
+    const bool *hit;      /* per read: its tensor is resident when the kernel starts; NULL: none is */
+    const bool *absorbed; /* per write: every reader finds it in L2, so it need not reach DRAM; NULL: none is */
+} fsim_residency;
+
+typedef struct {
+    int tensor;
+    int64_t bytes;       /* compulsory: each element once */
+    int64_t read_bytes;  /* what DRAM serves, whole sectors, re-reads included */
+    double l2_bytes;     /* sectors that the SMs request */
+} fsim_input;
+
+typedef struct {
+    int tensor;
+    int64_t bytes, write_bytes; /* compulsory; what reaches DRAM */
+} fsim_result;
+
+typedef struct {
+    const fsim_group *group;
+    fsim_template template;
+    int launches;
+    int64_t grid;
+    int block, registers, shared_bytes;
+    int64_t spilled_bytes;      /* local memory traffic of all threads */
+    double occupancy, waves;    /* resident warps over the most; blocks over those resident at once */
+    int tile_m, tile_n, split_k, vector; /* contraction tile; elements per thread and access */
+    int passes;                 /* times that a row is read: 1 where it stays on chip */
+    double coalescing;          /* useful bytes over requested bytes of the worst access */
+    int64_t dram_read_bytes, dram_write_bytes;
+    double l2_bytes, shared_bytes_moved;
+    double flops;
+    fsim_unit bound;
+    double time_s, time[FSIM_UNIT_COUNT], unit[FSIM_UNIT_COUNT];
+    int inputs, outputs;
+    fsim_input *input;
+    fsim_result *output;
+    bool penalised;             /* some unit may take longer than in the best split of this group: see search/optimal.c */
+} fsim_kernel;
+
+/* Cost of a group. Picks tile, split and vector width with the least time. Result in a. */
+fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group, const fsim_residency *l2,
+                           fsim_arena *a);
+
+/* Effective L2 capacity in bytes: what a kernel can expect to find again. */
+double fsim_l2_effective(const fsim_hw *hw);
+/* Registers per thread of a kernel with `live` values, each `vector` elements wide. Rule and calibration in occupancy.c. */
+int fsim_registers(int live, int vector);
+/* Blocks of one SM at once; 0 when it does not fit. */
+int fsim_blocks_per_sm(const fsim_hw *hw, int threads, int registers, int shared_bytes);
+
+#endif

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cost/cost.h"
+#include "cost/traffic.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const fsim_unit_names[FSIM_UNIT_COUNT] = {"launch", "dram", "l2", "shared", "compute", "special", "issue", "latency"};
+const char *const fsim_regime_names[FSIM_REGIME_COUNT] = {"eager", "stream", "graph", "kernel"};
+
+enum {
+    BLOCK = 256,            /* threads of a streaming block */
+    WARPS_PER_BLOCK_ROW = 8,
+    ISSUE_PER_SM = 4,       /* warp instructions per clock: one a sub-partition */
+    ROW_UNROLL = 4,         /* independent loads of a row's loop in flight */
+    KEPT_REGISTERS = 64,    /* registers that a row may take before it moves to shared memory */
+    COLUMN_TILE = 32
+};
+static const double barrier_s = 30e-9;          /* block-wide reduction: two barriers of about 30 cycles each */
+static const double generated_share = 0.93;     /* of the vendor's contraction rate that a generated one reaches: assumed */
+static const double convolution_share = 0.55;   /* implicit GEMM against GEMM on tensor units; measured convolutions of H100 and L4 lie at 0.4 to 0.6 */
+static const double direct_cycles = 0.28;       /* SM cycles per output and tap of a depthwise convolution, measured on ATen kernels */
+static const double default_latency_s = 500e-9; /* DRAM latency where the hardware file has none */
+
+typedef struct {
+    const fsim_graph *g;
+    const fsim_hw *hw;
+    fsim_regime regime;
+    const fsim_group *group;
+    const fsim_residency *l2;
+    double sms, clock, warp, l2_bytes, latency_s;
+    fsim_traffic *read, *write;
+    double total_bytes;
+} context;
+
+static double or_else(double x, double otherwise) { return isnan(x) ? otherwise : x; }
+
+static double rate_of(const context *c, fsim_hw_key key, fsim_hw_key otherwise)
+{
+    return c->sms * c->clock * or_else(fsim_hw_get(c->hw, key), fsim_hw_get(c->hw, otherwise));
+}
+
+/* Lanes per second of the pipe that computes in this dtype. */
+static double pipe_rate(const context *c, fsim_dtype t)
+{
+    if (t == FSIM_F64)
+        return rate_of(c, FSIM_HW_FP64_RATE, FSIM_HW_FP32_RATE);
+    return fsim_dtype_floating(t) ? rate_of(c, FSIM_HW_FP32_RATE, FSIM_HW_FP32_RATE) : rate_of(c, FSIM_HW_INT32_RATE, FSIM_HW_FP32_RATE);
+}
+
+static int bits(unsigned x) { return __builtin_popcount(x); }
+
+/* Arithmetic of every member but the contraction itself. `turns`: how often each operand element of a prologue is loaded, `passes`: rows are
+ * walked once a stage when they do not stay on chip. */
+static void add_arithmetic(const context *c, fsim_kernel *k, double turns, bool kept)
+{
+    double special = 0, issued = 0;
+    for (int i = 0; i < c->group->members; i++) {
+        const fsim_member *m = &c->group->member[i];
+        const fsim_node *n = &c->g->node[m->node];
+        if (n->gemm.k)
+            continue;
+        double evaluations = (double)m->evaluations * (m->prologue ? turns : 1);
+        if (!kept && m->full && bits(m->stages) > 1)
+            evaluations *= bits(m->stages);
+        k->flops += evaluations * n->flops;
+        k->unit[FSIM_COMPUTE] += evaluations * n->instructions / pipe_rate(c, n->dtype);
+        special += evaluations * n->specials;
+        issued += evaluations * n->instructions;
+    }
+    k->unit[FSIM_SPECIAL] += special / rate_of(c, FSIM_HW_SPECIAL_RATE, FSIM_HW_SPECIAL_RATE);
+    k->unit[FSIM_ISSUE] += issued / (c->sms * c->clock * ISSUE_PER_SM * c->warp);
+}
+
+/* Loads and stores as instructions: one each `vector` elements, and one for its address. */
+static void add_access_issue(const context *c, fsim_kernel *k)
+{
+    double accesses = 0;
+    for (int i = 0; i < c->group->reads; i++) {
+        const fsim_read *r = &c->group->read[i];
+        const double points = (double)c->group->points * (r->full ? (double)c->group->reduced : 1);
+        accesses += points * (r->maps ? r->maps : 1) * (k->passes > 1 ? bits(r->stages) : 1);
+    }
+    for (int i = 0; i < c->group->writes; i++)
+        accesses += (double)c->group->points * (c->group->write[i].full ? (double)c->group->reduced : 1);
+    k->unit[FSIM_ISSUE] += 2 * accesses / k->vector / (c->sms * c->clock * ISSUE_PER_SM * c->warp);
+}
+
+/* DRAM and L2 traffic of all reads and writes; extra[i] multiplies what read i fetches (tiles, passes), from DRAM where extra_dram says so. */
+static void add_memory(const context *c, fsim_kernel *k, const double *extra, const double *extra_dram)
+{
+    const fsim_group *o = c->group;
+    k->coalescing = 1;
+    for (int i = 0; i < o->reads; i++) {
+        const fsim_traffic *t = &c->read[i];
+        const double times = extra_dram ? extra_dram[i] : 1;
+        const bool hit = c->l2 && c->l2->hit && c->l2->hit[i];
+        const double fetched = (double)t->sector_bytes * t->reread * times;
+        k->input[i] = (fsim_input){.tensor = o->read[i].tensor, .bytes = t->compulsory_bytes, .read_bytes = hit ? 0 : (int64_t)fetched,
+                                   .l2_bytes = t->request_bytes * (extra ? extra[i] : 1)};
+        k->dram_read_bytes += k->input[i].read_bytes;
+        k->l2_bytes += k->input[i].l2_bytes;
+        k->shared_bytes_moved += 2 * t->staged_bytes;
+        k->coalescing = fmin(k->coalescing, t->coalescing);
+        k->penalised = k->penalised || t->reread * times > 1;
+        if (t->staged_bytes > 0)
+            k->shared_bytes = COLUMN_TILE * (COLUMN_TILE + 1) * fsim_dtype_bytes(c->g->tensor[o->read[i].tensor].dtype);
+    }
+    for (int i = 0; i < o->writes; i++) {
+        const fsim_traffic *t = &c->write[i];
+        const bool absorbed = c->l2 && c->l2->absorbed && c->l2->absorbed[i];
+        k->output[i] = (fsim_result){.tensor = o->write[i].tensor, .bytes = t->compulsory_bytes, .write_bytes = absorbed ? 0 : t->sector_bytes};
+        k->dram_write_bytes += k->output[i].write_bytes;
+        k->l2_bytes += t->request_bytes;
+        k->shared_bytes_moved += 2 * t->staged_bytes;
+        k->coalescing = fmin(k->coalescing, t->coalescing);
+    }
+}
+
+static void memory_seconds(const context *c, fsim_kernel *k)
+{
+    const double l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH);
+    k->unit[FSIM_DRAM] = (double)(k->dram_read_bytes + k->dram_write_bytes) / fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
+    k->unit[FSIM_L2] = isnan(l2) ? 0 : k->l2_bytes / l2;
+    k->unit[FSIM_SHARED] = k->shared_bytes_moved / (c->sms * c->clock * fsim_hw_get(c->hw, FSIM_HW_SHARED_BANDWIDTH));
+}
+
+/* Occupancy, waves, spills, and the derating of a grid that leaves SMs idle. steps: dependent trips to memory of one block. False when the block does not
+ * fit an SM. */
+static bool settle(const context *c, fsim_kernel *k, double steps)
+{
+    const int most = (int)fsim_hw_get(c->hw, FSIM_HW_REGISTERS_PER_THREAD);
+    if (k->registers > most) {
+        k->spilled_bytes = (int64_t)(k->registers - most) * 4 * 2 * k->grid * k->block;
+        k->l2_bytes += (double)k->spilled_bytes;
+        k->registers = most;
+        k->penalised = true;
+    }
+    const int blocks = fsim_blocks_per_sm(c->hw, k->block, k->registers, k->shared_bytes);
+    if (blocks == 0)
+        return false;
+    const double resident = blocks * c->sms, threads = fsim_hw_get(c->hw, FSIM_HW_THREADS_PER_SM);
+    k->occupancy = fmin(1, blocks * ceil(k->block / c->warp) * c->warp / threads);
+    k->waves = (double)k->grid / resident;
+    memory_seconds(c, k);
+    const double grid = (double)k->grid, busy = grid / (c->sms * ceil(grid / c->sms)); /* the last round of blocks leaves SMs idle */
+    const double share = grid < resident ? busy : 1;
+    static const fsim_unit on_sm[] = {FSIM_SHARED, FSIM_COMPUTE, FSIM_SPECIAL, FSIM_ISSUE};
+    for (size_t i = 0; i < sizeof on_sm / sizeof on_sm[0]; i++)
+        k->unit[on_sm[i]] /= share;
+    k->unit[FSIM_LATENCY] += ceil(k->waves) * (steps * c->latency_s + (c->group->stages - 1) * barrier_s);
+    return true;
+}
+
+static void sum_up(const context *c, fsim_kernel *k)
+{
+    static const fsim_hw_key launch_key[FSIM_REGIME_COUNT] = {FSIM_HW_LAUNCH_EAGER, FSIM_HW_LAUNCH_STREAM, FSIM_HW_LAUNCH_GRAPH,
+                                                              FSIM_HW_KERNEL_FLOOR};
+    double launch = fsim_hw_get(c->hw, launch_key[c->regime]) * k->launches, cubes = 0, shares = 0;
+    int largest = FSIM_DRAM;
+    for (int u = FSIM_DRAM; u < FSIM_UNIT_COUNT; u++)
+        cubes += k->unit[u] * k->unit[u] * k->unit[u];
+    const double overlapped = cbrt(cubes);
+    if (c->regime == FSIM_REGIME_EAGER) /* the host launches ahead: what the kernel takes hides the next launch */
+        launch = fmax(launch - overlapped, fsim_hw_get(c->hw, FSIM_HW_KERNEL_FLOOR) * k->launches);
+    k->unit[FSIM_LAUNCH] = k->time[FSIM_LAUNCH] = launch;
+    for (int u = FSIM_DRAM; u < FSIM_UNIT_COUNT; u++) {
+        k->time[u] = cubes > 0 ? overlapped * (k->unit[u] * k->unit[u] * k->unit[u] / cubes) : 0;
+        largest = k->time[u] > k->time[largest] ? u : largest;
+    }
+    k->time_s = rint((launch + overlapped) / FSIM_TICK_S) * FSIM_TICK_S;
+    for (int u = 0; u < FSIM_UNIT_COUNT; u++)
+        shares += u == largest ? 0 : k->time[u];
+    k->time[largest] = k->time_s - shares;
+    k->bound = k->time[FSIM_LAUNCH] > k->time[largest] ? FSIM_LAUNCH : (fsim_unit)largest;
+}
+
+static fsim_kernel blank(const context *c, fsim_arena *a)
+{
+    const fsim_group *o = c->group;
+    fsim_kernel k = {.group = o, .template = o->template, .launches = 1, .block = BLOCK, .vector = 1, .passes = 1, .split_k = 1};
+    k.inputs = o->reads;
+    k.outputs = o->writes;
+    k.input = fsim_new(a, fsim_input, o->reads + 1);
+    k.output = fsim_new(a, fsim_result, o->writes + 1);
+    k.penalised = o->recomputes;
+    return k;
+}
+
+/* Pointwise, copy, pooling, and what is opaque: a thread for `vector` points. */
+static fsim_kernel streaming(const context *c, int vector, fsim_arena *a)
+{
+    const fsim_group *o = c->group;
+    fsim_kernel k = blank(c, a);
+    k.vector = vector;
+    k.grid = (o->points + (int64_t)BLOCK * vector - 1) / ((int64_t)BLOCK * vector);
+    k.registers = fsim_registers(o->live, vector);
+    add_arithmetic(c, &k, 1, true);
+    add_memory(c, &k, NULL, NULL);
+    add_access_issue(c, &k);
+    if (settle(c, &k, 1))
+        sum_up(c, &k);
+    k.penalised = k.penalised || k.occupancy < 1;
+    return k;
+}
+
+static fsim_kernel best_streaming(const context *c, fsim_arena *a)
+{
+    fsim_kernel best = streaming(c, 1, a);
+    for (int vector = 2; vector <= 4 && c->group->points % vector == 0; vector *= 2) {
+        const fsim_kernel k = streaming(c, vector, a);
+        if (k.time_s > 0 && k.time_s < best.time_s)
+            best = k;
+    }
+    return best;
+}
+
+/* Reductions over rows: a warp, or a block, for each row. The row stays in registers or shared memory where something wants it again after a
+ * reduction; where it does not fit it is read once a stage, from L2 if the rows under way fit there. */
+static fsim_kernel row_reduction(const context *c, fsim_arena *a)
+{
+    const fsim_group *o = c->group;
+    const bool column = o->template == FSIM_COLUMN_REDUCTION, split = o->template == FSIM_FULL_REDUCTION;
+    fsim_kernel k = blank(c, a);
+    double *extra = fsim_new(a, double, o->reads + 1), *extra_dram = fsim_new(a, double, o->reads + 1);
+    const int64_t elems = o->reduced;
+    const int vector = !column && elems % 4 == 0 ? 4 : 1;
+    int row_threads = 32, most = 0;
+    while (row_threads < 1024 && (int64_t)row_threads * vector * 4 < elems)
+        row_threads *= 2;
+    k.vector = vector;
+    k.block = row_threads < BLOCK ? BLOCK : row_threads;
+    const int64_t tile_rows = column ? COLUMN_TILE : k.block / row_threads;
+    k.grid = (o->points + tile_rows - 1) / tile_rows;
+    const double row_bytes = (double)o->kept_row_bytes * (column ? COLUMN_TILE : 1);
+    const double kept_registers = row_bytes / 4 / (column ? BLOCK : row_threads);
+    k.registers = fsim_registers(o->live, vector);
+    for (int i = 0; i < o->reads; i++)
+        most = bits(o->read[i].stages) > most ? bits(o->read[i].stages) : most;
+    if (column)
+        k.block = BLOCK;
+    if (o->kept_row_bytes > 0) {
+        const double shared = row_bytes * (column ? 1 : (double)tile_rows);
+        if (kept_registers <= KEPT_REGISTERS)
+            k.registers = (int)fmax(k.registers, fmin(255, 24 + kept_registers));
+        else if (shared <= fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK))
+            k.shared_bytes = (int)shared;
+        else
+            k.passes = most;
+    }
+    const int blocks = fsim_blocks_per_sm(c->hw, k.block, k.registers, k.shared_bytes);
+    double steps = ceil((double)elems / ((double)(column ? k.block / COLUMN_TILE : row_threads) * vector * ROW_UNROLL)) * k.passes;
+    const double resident = blocks * c->sms;
+    if (split || (column && (double)k.grid < c->sms && k.passes == 1 && o->kept_row_bytes == 0)) {
+        const double pieces = fmax(1, fmin(floor(resident / (double)k.grid), steps)); /* blocks that share a row, and a second kernel adds up */
+        k.launches = 2;
+        k.grid = (int64_t)((double)k.grid * pieces);
+        steps = ceil(steps / pieces);
+        k.penalised = true;
+    }
+    const double under_way = fmin((double)k.grid, resident) * row_bytes * (column ? 1 : (double)tile_rows);
+    for (int i = 0; i < o->reads; i++) {
+        const int times = k.passes > 1 ? bits(o->read[i].stages) : 1;
+        extra[i] = times;
+        extra_dram[i] = times > 1 && under_way > c->l2_bytes ? times : 1;
+    }
+    add_arithmetic(c, &k, 1, k.passes == 1);
+    add_memory(c, &k, extra, extra_dram);
+    add_access_issue(c, &k);
+    if (settle(c, &k, steps))
+        sum_up(c, &k);
+    k.penalised = k.penalised || k.passes > 1 || k.registers > 32 || k.shared_bytes > 0;
+    return k;
+}
+
+/* The device's dense rate for this arithmetic, FLOP/s, and how much of it a long contraction keeps. */
+static double contraction_rate(const context *c, fsim_dtype t, double *efficiency, bool *tensor)
+{
+    static const struct {
+        fsim_dtype t;
+        fsim_hw_key key;
+    } unit[] = {{FSIM_F16, FSIM_HW_TENSOR_F16},   {FSIM_BF16, FSIM_HW_TENSOR_BF16}, {FSIM_TF32, FSIM_HW_TENSOR_TF32}, {FSIM_F8E4M3, FSIM_HW_TENSOR_F8},
+                {FSIM_F8E5M2, FSIM_HW_TENSOR_F8}, {FSIM_I8, FSIM_HW_TENSOR_I8},     {FSIM_U8, FSIM_HW_TENSOR_I8},     {FSIM_F64, FSIM_HW_TENSOR_F64}};
+    *tensor = false;
+    for (size_t i = 0; i < sizeof unit / sizeof unit[0]; i++)
+        if (unit[i].t == t && fsim_hw_has(c->hw, unit[i].key)) {
+            *tensor = true;
+            *efficiency = or_else(fsim_hw_get(c->hw, FSIM_HW_CONTRACTION_TENSOR), 1);
+            return fsim_hw_get(c->hw, unit[i].key);
+        }
+    *efficiency = or_else(fsim_hw_get(c->hw, FSIM_HW_CONTRACTION_FP32), 1);
+    if (t == FSIM_F64)
+        return or_else(fsim_hw_get(c->hw, FSIM_HW_FP64_PEAK), fsim_hw_get(c->hw, FSIM_HW_FP32_PEAK) / 32);
+    if (t == FSIM_F16)
+        return or_else(fsim_hw_get(c->hw, FSIM_HW_FP16_PEAK), fsim_hw_get(c->hw, FSIM_HW_FP32_PEAK));
+    return fsim_hw_get(c->hw, FSIM_HW_FP32_PEAK);
+}
+
+typedef struct {
+    int m, n;
+} tile_size;
+static const tile_size tiles[] = {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}, {32, 128}, {128, 32}, {32, 32}, {16, 64}};
+
+/* The vendor's library adds a bias vector and a unary activation, nothing else. */
+static bool library_can(const context *c)
+{
+    const fsim_group *o = c->group;
+    const fsim_gemm *m = &c->g->node[o->anchor].gemm;
+    int vectors = 0;
+    if (!fsim_map_is_identity(&o->anchor_map) || o->writes > 1)
+        return false;
+    for (int i = 0; i < o->members; i++) { /* a transposed or strided operand is an argument of the call */
+        const fsim_class class = fsim_ops[c->g->node[o->member[i].node].op].class;
+        if (o->member[i].node != o->anchor && class != (o->member[i].prologue ? FSIM_PERMUTE : FSIM_ELEMENTWISE))
+            return false;
+    }
+    for (int i = 0; i < o->reads; i++) {
+        if (o->read[i].operand >= 0)
+            continue;
+        if (c->g->tensor[o->read[i].tensor].elems > m->n * m->batch)
+            return false;
+        vectors++;
+    }
+    return vectors <= 1;
+}
+
+typedef struct {
+    bool library;
+    tile_size tile;
+    int split;
+} contraction_choice;
+
+/* A contraction with one tile and split: rounds of blocks over the SMs, each a k loop with a start-up; operands from L2 for every tile, from DRAM once
+ * unless both outgrow L2. */
+static fsim_kernel tiled(const context *c, contraction_choice choice, fsim_arena *a)
+{
+    const fsim_group *o = c->group;
+    const fsim_node *n = &c->g->node[o->anchor];
+    const fsim_gemm *g = &n->gemm;
+    fsim_kernel k = blank(c, a);
+    bool tensor;
+    double e0;
+    const double rate = contraction_rate(c, g->arithmetic, &e0, &tensor) / c->sms, bm = choice.tile.m, bn = choice.tile.n;
+    const double tiles_m = ceil((double)g->m / bm), tiles_n = ceil((double)g->n / bn), kk = (double)g->k / choice.split;
+    const double blocks = (double)g->batch * tiles_m * tiles_n * choice.split;
+    double e = fmin(1, e0 / (1 + (tensor ? 0.33 : 0.1) * (128 / bm + 128 / bn - 2)));
+    if (g->convolution && tensor)
+        e *= convolution_share;
+    if (!choice.library)
+        e *= generated_share;
+    const int elem = fsim_dtype_bytes(c->g->tensor[n->arg[0].tensor].dtype);
+    k.template = choice.library ? FSIM_LIBRARY_CONTRACTION : FSIM_TILED_CONTRACTION;
+    k.tile_m = choice.tile.m;
+    k.tile_n = choice.tile.n;
+    k.split_k = choice.split;
+    k.launches = choice.split > 1 ? 2 : 1;
+    k.grid = (int64_t)blocks;
+    k.block = bm * bn >= 8192 ? 256 : 128;
+    const int stages = tensor ? 3 : 2, depth = tensor ? 64 / elem : 8; /* k elements of one step */
+    k.shared_bytes = (int)((bm + bn) * depth * stages * elem);
+    k.registers = (int)fmin(255, bm * bn / k.block + 40 + (choice.library ? 0 : 2 * fmin(o->live, 40)));
+    k.flops = 2.0 * (double)g->batch * (double)g->m * (double)g->n * (double)g->k;
+    k.penalised = k.penalised || !choice.library;
+
+    const double startup = tensor ? 240 : 10; /* k steps' worth of prologue and write-back */
+    const double rounds = ceil(blocks / c->sms), one = 2 * bm * bn * (kk + startup) / (rate * e);
+    double turns[2] = {tiles_n * choice.split, tiles_m};
+    double taps = 1; /* a window's taps read the same elements: L1 serves all but the first */
+    for (int i = 0; n->arg[0].how == FSIM_READ_WINDOW && i < n->arg[0].axes; i++)
+        taps *= (double)n->arg[0].axis[i].taps;
+    add_arithmetic(c, &k, fmax(turns[0], 1), true);
+    double *extra = fsim_new(a, double, o->reads + 1), *extra_dram = fsim_new(a, double, o->reads + 1);
+    const double resident = c->sms * fmax(1, fsim_blocks_per_sm(c->hw, k.block, k.registers, k.shared_bytes));
+    double operand_bytes[2] = {0, 0};
+    for (int i = 0; i < o->reads; i++)
+        if (o->read[i].operand >= 0)
+            operand_bytes[o->read[i].operand] += (double)c->read[i].sector_bytes;
+    const double smaller = fmin(operand_bytes[0], operand_bytes[1]) / (double)g->batch;
+    for (int i = 0; i < o->reads; i++) {
+        extra[i] = extra_dram[i] = 1;
+        /* Tiles of one row of the output run together: where both operands outgrow L2 the second is fetched again for every band of rows. */
+        if (o->read[i].operand == 1 && smaller > 0.4 * c->l2_bytes)
+            extra_dram[i] = fmax(1, ceil(tiles_m / fmax(1, floor(resident / tiles_n))));
+    }
+    add_memory(c, &k, extra, extra_dram);
+    k.l2_bytes += blocks * (bm * kk / taps + bn * kk) * elem;
+    k.shared_bytes_moved += blocks * (bm + bn) * kk * elem * (tensor ? 2 : 4);
+    if (choice.split > 1)
+        k.l2_bytes += 2.0 * choice.split * (double)g->batch * (double)g->m * (double)g->n * 4;
+    k.vector = 4;
+    add_access_issue(c, &k);
+    k.unit[FSIM_LATENCY] += 250e-9 + kk / 64 * (tensor ? 250 : 120) / c->clock; /* a block's k loop when it has an SM to itself */
+    if (!settle(c, &k, 1))
+        return k;
+    k.unit[FSIM_COMPUTE] += rounds * one;
+    sum_up(c, &k);
+    return k;
+}
+
+/* Few channels a group: no tile to share, so a thread for each output. */
+static fsim_kernel direct_convolution(const context *c, fsim_arena *a)
+{
+    const fsim_node *n = &c->g->node[c->group->anchor];
+    fsim_kernel k = blank(c, a);
+    const double points = (double)n->points * (double)n->reduced;
+    k.template = FSIM_LIBRARY_CONTRACTION;
+    k.grid = (n->points + BLOCK - 1) / BLOCK;
+    k.registers = fsim_registers(c->group->live, 1);
+    k.flops = 2.0 * (double)n->gemm.batch * (double)n->gemm.m * (double)n->gemm.n * (double)n->gemm.k;
+    add_arithmetic(c, &k, 1, true);
+    add_memory(c, &k, NULL, NULL);
+    add_access_issue(c, &k);
+    k.unit[FSIM_ISSUE] += points * direct_cycles / 32 / (c->sms * c->clock);
+    k.unit[FSIM_COMPUTE] += points / pipe_rate(c, FSIM_F32);
+    if (settle(c, &k, 1))
+        sum_up(c, &k);
+    k.penalised = true;
+    return k;
+}
+
+static fsim_kernel contraction(const context *c, fsim_arena *a)
+{
+    const fsim_gemm *g = &c->g->node[c->group->anchor].gemm;
+    const bool library = library_can(c);
+    fsim_kernel best = {0};
+    if (g->convolution && g->batch > 1 && g->n < 16)
+        return direct_convolution(c, a);
+    for (int lib = 0; lib <= library; lib++)
+        for (size_t t = 0; t < sizeof tiles / sizeof tiles[0]; t++)
+            for (int split = 1; split <= 16; split *= 2) {
+                const double blocks = (double)g->batch * ceil((double)g->m / tiles[t].m) * ceil((double)g->n / tiles[t].n);
+                if (split > 1 && (blocks * split > 2 * c->sms || g->k / split < 128))
+                    break;
+                const fsim_kernel k = tiled(c, (contraction_choice){lib, tiles[t], split}, a);
+                if (k.time_s > 0 && (best.time_s == 0 || k.time_s < best.time_s))
+                    best = k;
+            }
+    return best;
+}
+
+/* Between devices, or host and device: bytes over the link, in latency_s since no unit of this GPU is busy. */
+static fsim_kernel over_link(const context *c, fsim_hw_key link, double times, fsim_arena *a)
+{
+    fsim_kernel k = streaming(c, 1, a);
+    const double rate = fsim_hw_get(c->hw, link);
+    double bytes = 0;
+    for (int i = 0; i < k.outputs; i++)
+        bytes += (double)k.output[i].bytes;
+    if (!isnan(rate)) {
+        k.unit[FSIM_LATENCY] += times * bytes / rate;
+        sum_up(c, &k);
+    }
+    k.penalised = true;
+    return k;
+}
+
+fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group, const fsim_residency *l2,
+                           fsim_arena *a)
+{
+    context c = {.g = g, .hw = hw, .regime = regime, .group = group, .l2 = l2};
+    c.sms = fsim_hw_get(hw, FSIM_HW_SMS);
+    c.clock = fsim_hw_get(hw, FSIM_HW_SM_CLOCK);
+    c.warp = fsim_hw_get(hw, FSIM_HW_WARP_SIZE);
+    c.l2_bytes = fsim_l2_effective(hw);
+    c.latency_s = or_else(fsim_hw_get(hw, FSIM_HW_DRAM_LATENCY), default_latency_s);
+    c.read = fsim_new(a, fsim_traffic, group->reads + 1);
+    c.write = fsim_new(a, fsim_traffic, group->writes + 1);
+    for (int i = 0; i < group->writes; i++) {
+        c.write[i] = fsim_write_traffic(g, &group->write[i], (int)c.warp);
+        c.total_bytes += (double)c.write[i].sector_bytes;
+    }
+    for (int i = 0; i < group->reads; i++)
+        c.total_bytes += (double)fsim_read_traffic(g, &group->read[i], (int)c.warp, 0, 1).sector_bytes;
+    for (int i = 0; i < group->reads; i++)
+        c.read[i] = fsim_read_traffic(g, &group->read[i], (int)c.warp, c.total_bytes, c.l2_bytes);
+    switch (group->template) {
+    case FSIM_ROW_REDUCTION:
+    case FSIM_COLUMN_REDUCTION:
+    case FSIM_FULL_REDUCTION:
+        return row_reduction(&c, a);
+    case FSIM_TILED_CONTRACTION:
+    case FSIM_LIBRARY_CONTRACTION:
+        return contraction(&c, a);
+    case FSIM_COMMUNICATION_KERNEL:
+        return over_link(&c, FSIM_HW_LINK_BANDWIDTH, 2, a);
+    case FSIM_TRANSFER_KERNEL:
+        return over_link(&c, FSIM_HW_HOST_LINK_BANDWIDTH, 1, a);
+    default:
+        return best_streaming(&c, a);
+    }
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cost/traffic.h"
+
+#include <math.h>
+
+enum { TILE = 32 }; /* rows and columns of the shared-memory tile that turns a strided side around */
+
+static int64_t sectors_of_run(int64_t bytes) { return (bytes + FSIM_SECTOR_BYTES - 1) / FSIM_SECTOR_BYTES; }
+
+/* Requests of one map: directly, or through a tile whose rows run along the map's contiguous digit, whichever asks for less. */
+static double requests(const fsim_map *m, int elem_bytes, int warp, double *staged)
+{
+    const double direct = fsim_map_requests(m, elem_bytes, FSIM_SECTOR_BYTES, warp) * FSIM_SECTOR_BYTES;
+    const fsim_map s = fsim_map_simplify(*m);
+    int64_t run = 0;
+    for (int i = 0; i + 1 < s.modes; i++)
+        if (s.mode[i].stride == 1)
+            run = s.mode[i].extent;
+    *staged = 0;
+    if (run < 2 || s.mode[s.modes - 1].stride == 0)
+        return direct;
+    run = run < TILE ? run : TILE;
+    const double points = (double)fsim_map_points(&s) * (double)fsim_map_reduced(&s);
+    const double tiled = points / (double)run * (double)(sectors_of_run(run * elem_bytes) * FSIM_SECTOR_BYTES);
+    if (tiled >= direct)
+        return direct;
+    *staged = points * elem_bytes;
+    return tiled;
+}
+
+/* A digit with stride 0 outside others uses the same elements again after everything that the kernel moves in between: total / (digits from it outwards).
+ * Beyond l2_bytes they are fetched again. */
+static double rereads(const fsim_map *m, double total_bytes, double l2_bytes)
+{
+    double outside = 1, times = 1;
+    bool inner = false;
+    for (int i = 0; i < m->modes; i++) {
+        outside *= (double)m->mode[i].extent;
+        inner = false;
+        for (int k = i + 1; k < m->modes; k++)
+            inner = inner || m->mode[k].stride != 0;
+        if (m->mode[i].stride == 0 && inner && total_bytes / outside > l2_bytes)
+            times *= (double)m->mode[i].extent;
+    }
+    return times;
+}
+
+/* warp 0: what L2 is asked for is the tile's business, not the map's. */
+static fsim_traffic of_map(const fsim_map *m, int elem_bytes, int warp, double total_bytes, double l2_bytes)
+{
+    fsim_traffic t = {0};
+    bool exact;
+    t.compulsory_bytes = fsim_map_distinct(m, &exact) * elem_bytes;
+    t.sector_bytes = fsim_map_sectors(m, elem_bytes, FSIM_SECTOR_BYTES, &exact) * FSIM_SECTOR_BYTES;
+    if (warp > 0)
+        t.request_bytes = requests(m, elem_bytes, warp, &t.staged_bytes);
+    t.reread = warp == 0 ? 1 : rereads(m, total_bytes, l2_bytes);
+    return t;
+}
+
+/* The part of m that a row-level value needs: the reduced digits, all of stride 0, are not walked. */
+static fsim_map of_rows(fsim_map m, bool full)
+{
+    if (!full)
+        m.modes = m.split;
+    return m;
+}
+
+fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int warp, double total_bytes, double l2_bytes)
+{
+    const fsim_tensor *tensor = &g->tensor[read->tensor];
+    const int elem_bytes = fsim_dtype_bytes(tensor->dtype);
+    const fsim_access *x = read->access;
+    fsim_traffic all = {.coalescing = 1, .reread = 1};
+    if (read->operand >= 0) /* comes in tiles: cost/kernel.c counts what L2 serves */
+        warp = 0;
+    if (read->maps == 0) {
+        all.compulsory_bytes = x->distinct * elem_bytes;
+        all.sector_bytes = sectors_of_run(all.compulsory_bytes) * FSIM_SECTOR_BYTES;
+        if (x->how == FSIM_READ_INDIRECT)
+            all.sector_bytes = x->rows * sectors_of_run(x->run * elem_bytes) * FSIM_SECTOR_BYTES;
+        all.request_bytes = warp > 0 ? (double)all.sector_bytes : 0;
+        if (x->how == FSIM_READ_INDIRECT) {
+            const int64_t whole = sectors_of_run(tensor->bytes) * FSIM_SECTOR_BYTES;
+            all.sector_bytes = all.sector_bytes < whole ? all.sector_bytes : whole;
+            all.coalescing = fmin(1, (double)(x->rows * x->run * elem_bytes) / all.request_bytes);
+        }
+        return all;
+    }
+    double useful = 0;
+    for (int i = 0; i < read->maps; i++) {
+        const fsim_map m = of_rows(read->map[i], read->full);
+        const fsim_traffic one = of_map(&m, elem_bytes, warp, total_bytes, l2_bytes);
+        all.compulsory_bytes += one.compulsory_bytes;
+        all.sector_bytes += one.sector_bytes;
+        all.request_bytes += one.request_bytes;
+        all.staged_bytes += one.staged_bytes;
+        all.reread = fmax(all.reread, one.reread);
+        useful += fmax((double)one.compulsory_bytes, fmin((double)(fsim_map_points(&m) * fsim_map_reduced(&m) * elem_bytes), one.request_bytes));
+    }
+    all.coalescing = all.request_bytes > 0 ? fmin(1, useful / all.request_bytes) : 1;
+    if (read->maps > 1) { /* the maps may meet: together they touch no more than the tensor */
+        const int64_t whole = sectors_of_run(tensor->bytes) * FSIM_SECTOR_BYTES;
+        all.compulsory_bytes = all.compulsory_bytes < tensor->bytes ? all.compulsory_bytes : tensor->bytes;
+        all.sector_bytes = all.sector_bytes < whole ? all.sector_bytes : whole;
+    }
+    return all;
+}
+
+fsim_traffic fsim_write_traffic(const fsim_graph *g, const fsim_write *write, int warp)
+{
+    const fsim_map m = of_rows(write->map, write->full);
+    fsim_traffic t = of_map(&m, fsim_dtype_bytes(g->tensor[write->tensor].dtype), warp, 0, 1);
+    t.reread = 1;
+    t.coalescing = fmin(1, (double)t.compulsory_bytes / t.request_bytes);
+    return t;
+}

@@ -1,0 +1,654 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fusion/group.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const fsim_template_names[FSIM_TEMPLATE_COUNT] = {
+    "pointwise", "copy", "row_reduction", "column_reduction", "full_reduction", "pooling",
+    "contraction", "library", "scan", "opaque", "communication", "transfer"};
+
+const char *const fsim_rule_names[FSIM_RULE_COUNT] = {
+    "none", "boundary", "convexity", "cycle", "connected", "space", "index_map", "grid_barrier", "contractions", "reduced_epilogue",
+    "prologue", "window", "assembly", "shared_memory", "parameters", "numerics", "user", "cost"};
+
+enum { FEW_ROWS = 256 }; /* fewer than this and longer than FSIM_LONGEST_ROW: split over blocks */
+
+/* A member under construction: the maps at which its value is wanted, over the kernel's space. */
+typedef struct {
+    int maps, room, level; /* level: dependent reductions before its value exists */
+    fsim_map *map;
+    unsigned stages[FSIM_MAX_VIEWS];
+    bool prologue, stored, clone;
+    int operand; /* of the contraction that a prologue member feeds */
+} wanted;
+
+typedef struct {
+    const fsim_limits *limits;
+    const fsim_graph *g;
+    const int *node;
+    int count;
+    wanted *want;
+    fsim_group *out;
+    fsim_refusal *why;
+    fsim_arena *a;
+    fsim_map frame, row; /* (p, r) to a full-size tensor's element; (p, r) to row p */
+    int read_room;
+} work;
+
+static bool refuse(work *w, fsim_rule rule, int a, int b, double needed, double limit, const char *unit)
+{
+    *w->why = (fsim_refusal){.rule = rule, .a = a, .b = b, .through = -1, .needed = needed, .limit = limit, .unit = unit};
+    return false;
+}
+
+static int position(const int *node, int count, int n)
+{
+    int low = 0, high = count - 1;
+    while (low <= high) {
+        const int mid = low + (high - low) / 2;
+        if (node[mid] == n)
+            return mid;
+        if (node[mid] < n)
+            low = mid + 1;
+        else
+            high = mid - 1;
+    }
+    return -1;
+}
+
+static const fsim_node *node_at(const work *w, int i) { return &w->g->node[w->node[i]]; }
+static fsim_class class_of(const work *w, int i) { return fsim_ops[node_at(w, i)->op].class; }
+/* The member that makes tensor t, or -1. */
+static int maker(const work *w, int t)
+{
+    const int n = w->g->tensor[t].producer;
+    return n < 0 ? -1 : position(w->node, w->count, n);
+}
+
+static bool must_store(const work *w, int i)
+{
+    const fsim_node *n = node_at(w, i);
+    for (int k = 0; k < n->results; k++) {
+        const fsim_tensor *t = &w->g->tensor[n->result[k]];
+        if (t->output || t->materialize)
+            return true;
+        for (int r = 0; r < t->readers; r++)
+            if (position(w->node, w->count, t->reader[r]) < 0)
+                return true;
+    }
+    return false;
+}
+
+static bool read_inside(const work *w, int i)
+{
+    const fsim_node *n = node_at(w, i);
+    for (int k = 0; k < n->results; k++) {
+        const fsim_tensor *t = &w->g->tensor[n->result[k]];
+        for (int r = 0; r < t->readers; r++)
+            if (position(w->node, w->count, t->reader[r]) >= 0)
+                return true;
+    }
+    return false;
+}
+
+/* Adds a place where member i's value is wanted. */
+static bool demand(work *w, int i, const fsim_map *m, unsigned stages, int by)
+{
+    wanted *x = &w->want[i];
+    const fsim_map s = fsim_map_simplify(*m);
+    for (int k = 0; k < x->maps; k++)
+        if (fsim_map_equal(&x->map[k], &s)) {
+            x->stages[k] |= stages;
+            return true;
+        }
+    if (x->maps == FSIM_MAX_VIEWS)
+        return refuse(w, FSIM_RULE_INDEX_MAP, w->node[i], by, FSIM_MAX_VIEWS + 1, FSIM_MAX_VIEWS, "index maps");
+    x->stages[x->maps] = stages;
+    *FSIM_PUSH(w->a, x->map, x->maps, x->room) = s;
+    return true;
+}
+
+static bool reads_full(const fsim_map *m, int64_t reduced)
+{
+    if (reduced == 1)
+        return true;
+    for (int i = m->split; i < m->modes; i++)
+        if (m->mode[i].stride != 0)
+            return true;
+    return false;
+}
+
+static bool external(work *w, const fsim_access *x, const fsim_map *m, unsigned stages, int by, int operand)
+{
+    fsim_group *o = w->out;
+    fsim_read *r = NULL;
+    for (int i = 0; i < o->reads && !r; i++)
+        if (o->read[i].tensor == x->tensor)
+            r = &o->read[i];
+    if (!r) {
+        r = FSIM_PUSH(w->a, o->read, o->reads, w->read_room);
+        *r = (fsim_read){.tensor = x->tensor, .access = x, .operand = -1};
+    }
+    r->operand = operand >= 0 ? operand : r->operand;
+    r->stages |= stages;
+    if (!m) {
+        r->full = true;
+        return true;
+    }
+    r->full = r->full || reads_full(m, o->reduced);
+    const fsim_map s = fsim_map_simplify(*m);
+    for (int i = 0; i < r->maps; i++)
+        if (fsim_map_equal(&r->map[i], &s))
+            return true;
+    if (r->maps == FSIM_MAX_VIEWS)
+        return refuse(w, FSIM_RULE_INDEX_MAP, by, -1, FSIM_MAX_VIEWS + 1, FSIM_MAX_VIEWS, "index maps");
+    *FSIM_PUSH(w->a, r->map, r->maps, r->room) = s;
+    return true;
+}
+
+/* Wants what x reads, at map `through` over the kernel's space. */
+static bool want_through(work *w, int i, const fsim_access *x, const fsim_map *through, unsigned stages)
+{
+    const int from = maker(w, x->tensor);
+    return from < 0 ? external(w, x, through, stages, w->node[i], w->want[i].prologue ? w->want[i].operand : -1)
+                    : demand(w, from, through, stages, w->node[i]);
+}
+
+/* Wants argument x of member i where its own value is wanted at m. */
+static bool want_argument(work *w, int i, const fsim_access *x, const fsim_map *m, unsigned stages)
+{
+    const int from = maker(w, x->tensor);
+    if (x->how != FSIM_READ_MAP) {
+        if (from >= 0)
+            return refuse(w, x->how == FSIM_READ_WINDOW ? FSIM_RULE_WINDOW : FSIM_RULE_ASSEMBLY, w->node[from], w->node[i], 0, 0, NULL);
+        return external(w, x, NULL, stages, w->node[i], -1);
+    }
+    fsim_map through;
+    if (!fsim_map_compose(m, &x->map, &through))
+        return refuse(w, FSIM_RULE_INDEX_MAP, from >= 0 ? w->node[from] : w->node[i], from >= 0 ? w->node[i] : -1, 0, 0, NULL);
+    return want_through(w, i, x, &through, stages);
+}
+
+/* A reduction's value is there for its own row only. */
+static bool check_reduction(work *w, int i)
+{
+    const wanted *x = &w->want[i];
+    for (int k = 0; k < x->maps; k++)
+        if (!fsim_map_equal(&x->map[k], &w->row))
+            return refuse(w, FSIM_RULE_GRID_BARRIER, w->node[i], -1, (double)node_at(w, i)->points, 1, "blocks that must finish first");
+    return true;
+}
+
+/* Contractions and pooling compute each point once: their value is wanted at one map, one to one. */
+static bool check_anchor(work *w, int i)
+{
+    const wanted *x = &w->want[i];
+    fsim_map m = x->maps == 1 ? x->map[0] : fsim_identity(1);
+    if (x->maps != 1 || fsim_map_points(&m) != node_at(w, i)->points || !fsim_map_injective(&m))
+        return refuse(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, x->maps == 1 ? (double)w->out->points : x->maps,
+                      x->maps == 1 ? (double)node_at(w, i)->points : 1, x->maps == 1 ? "points" : "index maps");
+    w->out->anchor_map = m;
+    return true;
+}
+
+static bool want_operands(work *w, int i)
+{
+    const fsim_node *n = node_at(w, i);
+    for (int k = 0; k < n->args; k++) {
+        const fsim_access *x = &n->arg[k];
+        const int from = maker(w, x->tensor);
+        if (from < 0) {
+            if (!external(w, x, x->how == FSIM_READ_MAP ? &x->map : NULL, 1, w->node[i], class_of(w, i) == FSIM_CONTRACTION ? k : -1))
+                return false;
+            continue;
+        }
+        if (class_of(w, i) == FSIM_WINDOW || x->how != FSIM_READ_MAP)
+            return refuse(w, FSIM_RULE_WINDOW, w->node[from], w->node[i], (double)n->reduced, 1, "evaluations of each element");
+        if (class_of(w, from) == FSIM_ASSEMBLE || class_of(w, from) == FSIM_GATHER)
+            return refuse(w, FSIM_RULE_PROLOGUE, w->node[from], w->node[i], 0, 0, NULL);
+        w->want[from].prologue = true;
+        w->want[from].operand = k;
+        if (!demand(w, from, &x->map, 1, w->node[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool want_arguments(work *w, int i)
+{
+    const fsim_node *n = node_at(w, i);
+    const wanted *x = &w->want[i];
+    switch (fsim_ops[n->op].class) {
+    case FSIM_REDUCE:
+        return check_reduction(w, i) && want_through(w, i, &n->arg[0], &n->arg[0].map, 1u << (x->level - 1));
+    case FSIM_CONTRACTION:
+    case FSIM_WINDOW:
+        return check_anchor(w, i) && want_operands(w, i);
+    default:
+        for (int k = 0; k < x->maps; k++)
+            for (int arg = 0; arg < n->args; arg++) {
+                if (x->prologue) {
+                    const int from = maker(w, n->arg[arg].tensor);
+                    if (from >= 0) {
+                        w->want[from].prologue = true;
+                        w->want[from].operand = x->operand;
+                    }
+                }
+                if (!want_argument(w, i, &n->arg[arg], &x->map[k], x->stages[k]))
+                    return false;
+            }
+        return true;
+    }
+}
+
+/* The reduction's argument is a full-size tensor; `frame` numbers its elements as (row, place in the row). */
+static bool same_frame(const work *w, const fsim_node *n)
+{
+    fsim_map m = n->arg[0].map;
+    m.offset = 0;
+    return fsim_map_equal(&m, &w->frame);
+}
+
+static bool reduction_space(work *w, int first)
+{
+    const fsim_node *n = node_at(w, first);
+    fsim_group *o = w->out;
+    o->points = n->points;
+    o->reduced = n->reduced;
+    w->frame = n->arg[0].map;
+    w->frame.offset = 0;
+    w->row = (fsim_map){0};
+    fsim_map_push(&w->row, n->points, 1);
+    w->row.split = w->row.modes;
+    fsim_map_push(&w->row, n->reduced, 0);
+    o->stages = 1;
+    bool full_after = false;
+    for (int i = 0; i < w->count; i++) {
+        const fsim_node *m = node_at(w, i);
+        const bool reduces = class_of(w, i) == FSIM_REDUCE;
+        if (reduces && !same_frame(w, m))
+            return refuse(w, FSIM_RULE_SPACE, w->node[first], w->node[i], (double)m->points, (double)n->points, "rows");
+        for (int k = 0; k < m->args; k++) {
+            const int from = maker(w, m->arg[k].tensor);
+            if (from >= 0 && w->want[from].level > w->want[i].level)
+                w->want[i].level = w->want[from].level;
+        }
+        w->want[i].level += reduces;
+        if (w->want[i].level >= FSIM_MAX_STAGES)
+            return refuse(w, FSIM_RULE_SPACE, w->node[first], w->node[i], FSIM_MAX_STAGES + 1, FSIM_MAX_STAGES, "dependent reductions");
+        if (w->want[i].level + 1 > o->stages)
+            o->stages = w->want[i].level + 1;
+        full_after = full_after || (w->want[i].level > reduces && (reduces || m->points == n->points * n->reduced) && m->reduced * m->points > n->points);
+    }
+    const bool few = n->points < FEW_ROWS && n->reduced > FSIM_LONGEST_ROW;
+    if (n->points == 1 && few && full_after) {
+        int after = first;
+        for (int i = first + 1; i < w->count && after == first; i++)
+            if (w->want[i].level > 0 && i != first)
+                after = i;
+        return refuse(w, FSIM_RULE_GRID_BARRIER, w->node[first], w->node[after], (double)n->reduced, FSIM_LONGEST_ROW,
+                      "elements reduced by one block");
+    }
+    const bool innermost = w->frame.modes > w->frame.split && w->frame.mode[w->frame.modes - 1].stride == 1;
+    o->template = few && !full_after ? FSIM_FULL_REDUCTION
+                  : innermost || w->frame.split == 0 || n->reduced == 1 ? FSIM_ROW_REDUCTION : FSIM_COLUMN_REDUCTION;
+    if (w->limits->strict && o->template == FSIM_FULL_REDUCTION && w->count > 1)
+        return refuse(w, FSIM_RULE_NUMERICS, w->node[first], w->node[first ? 0 : 1], (double)n->reduced, FSIM_LONGEST_ROW,
+                      "elements summed in one order");
+    return true;
+}
+
+/* Wants every root at the kernel's points. */
+static bool want_roots(work *w)
+{
+    fsim_group *o = w->out;
+    const bool reduces = o->template == FSIM_ROW_REDUCTION || o->template == FSIM_COLUMN_REDUCTION || o->template == FSIM_FULL_REDUCTION;
+    int first = -1;
+    for (int i = 0; i < w->count; i++) {
+        wanted *x = &w->want[i];
+        if (!x->stored && read_inside(w, i))
+            continue;
+        const fsim_node *n = node_at(w, i);
+        fsim_map m = fsim_identity(n->points);
+        if (reduces) {
+            const bool row = n->points == o->points && (class_of(w, i) == FSIM_REDUCE || n->points != o->points * o->reduced);
+            if (!row && n->points != o->points * o->reduced)
+                return refuse(w, FSIM_RULE_SPACE, w->node[i], first, (double)n->points, (double)(o->points * o->reduced), "points");
+            m = row ? w->row : w->frame;
+        } else if (first < 0 && o->points == 0) {
+            o->points = n->points;
+        } else if (n->points != o->points) {
+            return refuse(w, FSIM_RULE_SPACE, w->node[i], first >= 0 ? first : o->anchor, (double)n->points, (double)o->points, "points");
+        }
+        if (first < 0)
+            first = w->node[i];
+        if (!demand(w, i, &m, 1u << x->level, -1))
+            return false;
+        if (x->stored)
+            for (int k = 0; k < n->results; k++) {
+                const fsim_tensor *t = &w->g->tensor[n->result[k]];
+                if (t->readers > 0 || t->output || t->materialize || k == 0 || n->effect)
+                    o->write[o->writes++] = (fsim_write){.tensor = n->result[k], .map = m, .full = reads_full(&m, o->reduced)};
+            }
+    }
+    return true;
+}
+
+/* Values live at once, walking the members in order: a loaded value from its first reader to its last, a computed one to its last reader. */
+static int live_values(work *w)
+{
+    int *change = fsim_new(w->a, int, w->count + 2), live = 0, most = 0;
+    const fsim_group *o = w->out;
+    for (int i = 0; i < w->count; i++) {
+        const fsim_node *n = node_at(w, i);
+        int last = i;
+        for (int k = 0; k < n->results; k++) {
+            const fsim_tensor *t = &w->g->tensor[n->result[k]];
+            for (int r = 0; r < t->readers; r++) {
+                const int at = position(w->node, w->count, t->reader[r]);
+                last = at > last ? at : last;
+            }
+        }
+        const int weight = w->want[i].maps > 1 ? w->want[i].maps : 1;
+        change[i] += weight;
+        change[last + 1] -= weight;
+    }
+    for (int i = 0; i < o->reads; i++) {
+        const fsim_tensor *t = &w->g->tensor[o->read[i].tensor];
+        int first = w->count, last = -1;
+        for (int r = 0; r < t->readers; r++) {
+            const int at = position(w->node, w->count, t->reader[r]);
+            if (at < 0)
+                continue;
+            first = at < first ? at : first;
+            last = at > last ? at : last;
+        }
+        if (last < 0)
+            continue;
+        const int weight = o->read[i].maps > 1 ? o->read[i].maps : 1;
+        change[first] += weight;
+        change[last + 1] -= weight;
+    }
+    for (int i = 0; i <= w->count; i++) {
+        live += change[i];
+        most = live > most ? live : most;
+    }
+    return most;
+}
+
+static bool no_arithmetic(const work *w)
+{
+    for (int i = 0; i < w->count; i++)
+        if (node_at(w, i)->flops > 0 || (class_of(w, i) != FSIM_PERMUTE && class_of(w, i) != FSIM_ASSEMBLE && class_of(w, i) != FSIM_GATHER &&
+                                         node_at(w, i)->instructions > 0))
+            return false;
+    return true;
+}
+
+static void list_members(work *w)
+{
+    fsim_group *o = w->out;
+    for (int i = 0; i < w->count; i++) {
+        const fsim_node *n = node_at(w, i);
+        const wanted *x = &w->want[i];
+        fsim_member m = {.node = w->node[i], .prologue = x->prologue, .clone = x->clone};
+        if (w->node[i] == o->anchor || class_of(w, i) == FSIM_REDUCE) {
+            m.evaluations = n->points * n->reduced;
+            m.full = true;
+            m.stages = 1;
+        } else {
+            for (int k = 0; k < x->maps; k++) {
+                const bool full = reads_full(&x->map[k], o->reduced);
+                bool exact;
+                m.evaluations += x->prologue ? fsim_map_distinct(&x->map[k], &exact) : full ? o->points * o->reduced : o->points;
+                m.full = m.full || full;
+                m.stages |= x->stages[k];
+            }
+            o->recomputes = o->recomputes || m.evaluations > n->points;
+        }
+        o->member[o->members++] = m;
+    }
+}
+
+static int by_tensor(const void *a, const void *b) { return ((const fsim_read *)a)->tensor - ((const fsim_read *)b)->tensor; }
+
+static void sort_reads(fsim_group *o)
+{
+    for (int i = 1; i < o->reads; i++) /* few and nearly sorted */
+        for (int k = i; k > 0 && by_tensor(&o->read[k - 1], &o->read[k]) > 0; k--) {
+            const fsim_read swap = o->read[k];
+            o->read[k] = o->read[k - 1];
+            o->read[k - 1] = swap;
+        }
+}
+
+/* What sort of kernel the members ask for, and its anchor. */
+static bool choose_template(work *w, int *first_reduction)
+{
+    static const fsim_template of_class[FSIM_CLASS_COUNT] = {[FSIM_SCAN] = FSIM_SCAN_KERNEL,
+                                                             [FSIM_SCATTER] = FSIM_OPAQUE_KERNEL,
+                                                             [FSIM_COMMUNICATION] = FSIM_COMMUNICATION_KERNEL,
+                                                             [FSIM_TRANSFER] = FSIM_TRANSFER_KERNEL,
+                                                             [FSIM_OPAQUE] = FSIM_OPAQUE_KERNEL};
+    fsim_group *o = w->out;
+    int reduction = -1, anchor = -1;
+    for (int i = 0; i < w->count; i++) {
+        const fsim_class class = class_of(w, i);
+        if (fsim_classes[class].boundary) {
+            if (w->count > 1)
+                return refuse(w, FSIM_RULE_BOUNDARY, w->node[i], w->node[i ? 0 : 1], 0, 0, NULL);
+            o->template = of_class[class];
+            anchor = i;
+        }
+        if (class == FSIM_REDUCE && reduction < 0)
+            reduction = i;
+        if (class != FSIM_CONTRACTION && class != FSIM_WINDOW)
+            continue;
+        if (anchor >= 0) {
+            const bool both = class == FSIM_CONTRACTION && class_of(w, anchor) == FSIM_CONTRACTION;
+            return refuse(w, both ? FSIM_RULE_CONTRACTIONS : FSIM_RULE_WINDOW, w->node[anchor], w->node[i], 2, 1,
+                          both ? "contractions" : "windows or contractions");
+        }
+        anchor = i;
+        o->template = class == FSIM_CONTRACTION ? FSIM_TILED_CONTRACTION : FSIM_POOLING;
+    }
+    if (anchor >= 0 && reduction >= 0)
+        return refuse(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[anchor < reduction ? anchor : reduction],
+                      w->node[anchor < reduction ? reduction : anchor], (double)node_at(w, reduction)->reduced, 1, "elements of a row in one tile");
+    o->anchor = anchor < 0 ? -1 : w->node[anchor];
+    if (anchor >= 0)
+        o->points = node_at(w, anchor)->points;
+    *first_reduction = reduction;
+    return true;
+}
+
+static void kept_on_chip(work *w)
+{
+    fsim_group *o = w->out;
+    for (int i = 0; i < o->reads; i++)
+        if (o->read[i].full && (o->read[i].stages & (o->read[i].stages - 1)))
+            o->kept_row_bytes += o->reduced * fsim_dtype_bytes(w->g->tensor[o->read[i].tensor].dtype);
+}
+
+bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const bool *stored, const bool *clone, fsim_arena *a,
+                   fsim_group *out, fsim_refusal *why)
+{
+    int first_reduction;
+    *out = (fsim_group){.reduced = 1, .stages = 1, .anchor = -1};
+    work w = {limits, limits->graph, node, count, fsim_new(a, wanted, count), out, why, a, {0}, {0}, 0};
+    if (!choose_template(&w, &first_reduction))
+        return false;
+    if (first_reduction >= 0 && !reduction_space(&w, first_reduction))
+        return false;
+    int results = 0;
+    for (int i = 0; i < count; i++) {
+        w.want[i].clone = clone && clone[i];
+        w.want[i].stored = stored ? stored[i] : must_store(&w, i);
+        results += w.want[i].stored ? node_at(&w, i)->results : 0;
+    }
+    out->write = fsim_new(a, fsim_write, results + 1);
+    out->member = fsim_new(a, fsim_member, count);
+    if (!want_roots(&w))
+        return false;
+    for (int i = count; i-- > 0;) {
+        if (w.want[i].prologue && w.want[i].stored)
+            return refuse(&w, FSIM_RULE_PROLOGUE, node[i], out->anchor, 0, 0, NULL);
+        if (!want_arguments(&w, i))
+            return false;
+    }
+    if (out->reads + out->writes > FSIM_MAX_PARAMETERS)
+        return refuse(&w, FSIM_RULE_PARAMETERS, node[0], count > 1 ? node[count - 1] : -1, out->reads + out->writes, FSIM_MAX_PARAMETERS,
+                      "pointer parameters");
+    sort_reads(out);
+    list_members(&w);
+    kept_on_chip(&w);
+    out->live = live_values(&w);
+    if (out->template == FSIM_POINTWISE && no_arithmetic(&w))
+        out->template = FSIM_COPY;
+    return true;
+}
+
+/* Sets. */
+
+typedef struct {
+    int tensor, member;
+} touch;
+
+static int by_touch(const void *a, const void *b)
+{
+    const touch *x = a, *y = b;
+    return x->tensor != y->tensor ? (x->tensor < y->tensor ? -1 : 1) : x->member - y->member;
+}
+
+static int root_of(int *parent, int i)
+{
+    while (parent[i] != i)
+        i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+bool fsim_connected(const fsim_graph *g, const int *node, int count, fsim_arena *a, fsim_refusal *why)
+{
+    int touches = 0, *parent = fsim_new(a, int, count);
+    for (int i = 0; i < count; i++) {
+        parent[i] = i;
+        touches += g->node[node[i]].args + g->node[node[i]].results;
+    }
+    touch *t = fsim_new(a, touch, touches + 1);
+    touches = 0;
+    for (int i = 0; i < count; i++) {
+        const fsim_node *n = &g->node[node[i]];
+        for (int k = 0; k < n->args; k++)
+            t[touches++] = (touch){n->arg[k].tensor, i};
+        for (int k = 0; k < n->results; k++)
+            t[touches++] = (touch){n->result[k], i};
+    }
+    qsort(t, (size_t)touches, sizeof *t, by_touch);
+    for (int i = 1; i < touches; i++)
+        if (t[i].tensor == t[i - 1].tensor)
+            parent[root_of(parent, t[i].member)] = root_of(parent, t[i - 1].member);
+    for (int i = 1; i < count; i++)
+        if (root_of(parent, i) != root_of(parent, 0)) {
+            *why = (fsim_refusal){.rule = FSIM_RULE_CONNECTED, .a = node[0], .b = node[i], .through = -1};
+            return false;
+        }
+    return true;
+}
+
+bool fsim_convex(const fsim_graph *g, const int *node, int count, fsim_arena *a, fsim_refusal *why)
+{
+    const int low = node[0], high = node[count - 1], span = high - low + 1;
+    int *from = fsim_new(a, int, span); /* 1 + the member that reaches this outside primitive */
+    int member = 0;
+    for (int n = low; n <= high; n++) {
+        const bool inside = member < count && node[member] == n;
+        member += inside;
+        const int carried = inside ? n + 1 : from[n - low];
+        if (inside && from[n - low]) {
+            /* from says which member's value came here through outside primitives: find the last of those */
+            for (int k = 0; k < g->node[n].args; k++) {
+                const int p = g->tensor[g->node[n].arg[k].tensor].producer;
+                if (p > low && p <= high && from[p - low] && position(node, count, p) < 0) {
+                    *why = (fsim_refusal){.rule = FSIM_RULE_CONVEXITY, .a = from[p - low] - 1, .b = n, .through = p};
+                    return false;
+                }
+            }
+        }
+        if (!carried)
+            continue;
+        for (int r = 0; r < g->node[n].results; r++) {
+            const fsim_tensor *t = &g->tensor[g->node[n].result[r]];
+            for (int k = 0; k < t->readers; k++) {
+                const int reader = t->reader[k];
+                if (reader > high || (inside && position(node, count, reader) >= 0))
+                    continue;
+                from[reader - low] = carried;
+            }
+        }
+    }
+    return true;
+}
+
+bool fsim_legal(const fsim_limits *limits, const int *node, int count, fsim_arena *a, fsim_group *out, fsim_refusal *why)
+{
+    return fsim_group_of(limits, node, count, NULL, NULL, a, out, why) && fsim_connected(limits->graph, node, count, a, why) &&
+           fsim_convex(limits->graph, node, count, a, why);
+}
+
+static const char *number(fsim_arena *a, double x)
+{
+    return x == (double)(int64_t)x ? fsim_printf(a, "%lld", (long long)x) : fsim_printf(a, "%.3g", x);
+}
+
+const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_arena *a)
+{
+    const char *x = g->node[r->a].name, *y = r->b >= 0 ? g->node[r->b].name : "its readers", *needed = number(a, r->needed),
+               *limit = number(a, r->limit);
+    const char *op = fsim_ops[g->node[r->a].op].name;
+    switch (r->rule) {
+    case FSIM_RULE_BOUNDARY:
+        return fsim_printf(a, "%s '%s' is a kernel of its own: %s", op, x, fsim_classes[fsim_ops[g->node[r->a].op].class].why);
+    case FSIM_RULE_CONVEXITY:
+    case FSIM_RULE_CYCLE:
+        return fsim_printf(a, "would create a cycle through %s", r->through >= 0 ? g->node[r->through].name : "another kernel");
+    case FSIM_RULE_CONNECTED:
+        return fsim_printf(a, "'%s' and '%s' share no tensor", x, y);
+    case FSIM_RULE_SPACE:
+        return fsim_printf(a, "different iteration spaces: %s %s against %s", needed, r->unit ? r->unit : "points", limit);
+    case FSIM_RULE_INDEX_MAP:
+        if (r->unit && strcmp(r->unit, "points") == 0)
+            return fsim_printf(a, "%s '%s' has %s points, and %s are wanted of it in this kernel: each is computed once", op, x, limit, needed);
+        if (r->unit)
+            return fsim_printf(a, "'%s' is wanted through %s %s; one kernel serves %s", x, needed, r->unit, limit);
+        return fsim_printf(a, "'%s' reads '%s' across rows that its index map can't follow", y, x);
+    case FSIM_RULE_GRID_BARRIER:
+        return fsim_printf(a, "needs a barrier across the grid: %s %s (one block holds %s)", needed, r->unit, limit);
+    case FSIM_RULE_CONTRACTIONS:
+        return fsim_printf(a, "two contractions ('%s' and '%s'): one kernel tiles one", x, y);
+    case FSIM_RULE_REDUCED_EPILOGUE:
+        return fsim_printf(a, "a reduction beside a contraction needs whole rows of %s elements in one output tile", needed);
+    case FSIM_RULE_PROLOGUE:
+        return fsim_printf(a, "'%s' feeds the contraction's operand loads, and %s", x,
+                           r->needed == 0 && r->unit == NULL && r->b >= 0 && fsim_classes[fsim_ops[g->node[r->a].op].class].clones
+                               ? "its value is needed in memory too"
+                               : "it can't be computed there");
+    case FSIM_RULE_WINDOW:
+        return fsim_printf(a, "'%s' reads overlapping windows, so '%s' would be computed up to %s times an element", y, x, needed);
+    case FSIM_RULE_ASSEMBLY:
+        return fsim_printf(a, "'%s' picks its elements by ranges or by data: its producer '%s' is stored first", y, x);
+    case FSIM_RULE_SHARED:
+    case FSIM_RULE_PARAMETERS:
+        return fsim_printf(a, "needs %s %s, the limit is %s", needed, r->unit, limit);
+    case FSIM_RULE_NUMERICS:
+        return fsim_printf(a, "strict numerics: %s %s, one block keeps the order of %s", needed, r->unit, limit);
+    case FSIM_RULE_USER:
+        return fsim_printf(a, "the workload keeps '%s' and '%s' apart", x, y);
+    case FSIM_RULE_COST:
+        return fsim_printf(a, "legal, and dearer in one kernel");
+    case FSIM_RULE_NONE:
+    case FSIM_RULE_COUNT:
+        break;
+    }
+    return "";
+}

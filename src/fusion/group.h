@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* group.h: a set of primitives as one kernel, or the reason why it can't be one.
+ *
+ * Everything is derived by pushing demands up the graph: the kernel's results are wanted at every point of its iteration space; what a
+ * primitive is wanted at, its arguments are wanted at through its index maps. Primitives that inline are computed where they are wanted (twice where wanted
+ * through two different maps); reductions and contractions are computed once, for their own row or tile, and what wants another row's is refused. */
+#ifndef FUSESIM_FUSION_GROUP_H
+#define FUSESIM_FUSION_GROUP_H
+
+#include "graph/graph.h"
+
+typedef enum {
+    FSIM_POINTWISE,
+    FSIM_COPY,             /* pointwise without arithmetic: permute, concat, pad, gather */
+    FSIM_ROW_REDUCTION,    /* dependent reductions over the same rows, the row on chip where it fits */
+    FSIM_COLUMN_REDUCTION, /* the same where neighbouring rows, not neighbouring elements of a row, are contiguous */
+    FSIM_FULL_REDUCTION,   /* few rows, each too long for one block: two launches */
+    FSIM_POOLING,
+    FSIM_TILED_CONTRACTION,
+    FSIM_LIBRARY_CONTRACTION,
+    FSIM_SCAN_KERNEL,
+    FSIM_OPAQUE_KERNEL,
+    FSIM_COMMUNICATION_KERNEL,
+    FSIM_TRANSFER_KERNEL,
+    FSIM_TEMPLATE_COUNT
+} fsim_template;
+extern const char *const fsim_template_names[FSIM_TEMPLATE_COUNT];
+
+/* Longest row that one block reduces by itself; a longer one with fewer rows than a GPU has SMs is a full reduction (two launches). */
+enum { FSIM_LONGEST_ROW = 65536 };
+enum { FSIM_MAX_VIEWS = 8, FSIM_MAX_PARAMETERS = 480, FSIM_MAX_STAGES = 16 };
+
+typedef enum {
+    FSIM_RULE_NONE,
+    FSIM_RULE_BOUNDARY,    /* an operator that is a kernel of its own */
+    FSIM_RULE_CONVEXITY,   /* would create a cycle through an operator outside */
+    FSIM_RULE_CYCLE,       /* two groups that would wait for each other */
+    FSIM_RULE_CONNECTED,   /* shares no tensor */
+    FSIM_RULE_SPACE,       /* results of different iteration spaces */
+    FSIM_RULE_INDEX_MAP,   /* index maps that do not compose, or too many of them */
+    FSIM_RULE_GRID_BARRIER,/* needs every block's result before the first can go on */
+    FSIM_RULE_CONTRACTIONS,/* two contractions in one kernel */
+    FSIM_RULE_REDUCED_EPILOGUE, /* a reduction after, or before, a contraction */
+    FSIM_RULE_PROLOGUE,    /* an operand's producer that can't be inlined or whose value is needed elsewhere */
+    FSIM_RULE_WINDOW,      /* a producer that overlapping windows would recompute */
+    FSIM_RULE_ASSEMBLY,    /* a producer of concat, pad or gather */
+    FSIM_RULE_SHARED,      /* shared memory per block */
+    FSIM_RULE_PARAMETERS,  /* kernel parameters */
+    FSIM_RULE_NUMERICS,    /* --numerics strict */
+    FSIM_RULE_USER,        /* separate: or materialize: */
+    FSIM_RULE_COST,        /* legal, and dearer */
+    FSIM_RULE_COUNT
+} fsim_rule;
+extern const char *const fsim_rule_names[FSIM_RULE_COUNT]; /* as in JSON: "boundary", "convexity", ... */
+
+typedef struct {
+    fsim_rule rule;
+    int a, b;              /* primitives; b is -1 where one alone breaks the rule */
+    int through;           /* convexity: the primitive outside; -1 */
+    double needed, limit;  /* the number and what is allowed, in `unit` */
+    const char *unit;      /* "bytes of shared memory per block", ... */
+} fsim_refusal;
+
+/* One tensor read from memory. */
+typedef struct {
+    int tensor;
+    const fsim_access *access;  /* how its first reader reads it */
+    fsim_map *map;              /* distinct maps over the kernel's space (FSIM_READ_MAP), at most FSIM_MAX_VIEWS */
+    int maps, room;
+    unsigned stages;            /* bit s: wanted between reduction s - 1 and s */
+    bool full;                  /* wanted at every point of points x reduced; else once a row */
+    int operand;                /* of the contraction, 0 or 1, that it is loaded for, in tiles; -1 */
+} fsim_read;
+
+typedef struct {
+    int tensor;
+    fsim_map map; /* where point (p, r) is stored */
+    bool full;    /* one value a point x reduced; else one a row */
+} fsim_write;
+
+/* A primitive as the kernel computes it. */
+typedef struct {
+    int node;
+    int64_t evaluations; /* points x reduced at which it is computed, re-computation included */
+    unsigned stages;
+    bool full, prologue;
+    bool clone;          /* another kernel makes it too and is the one that owns it */
+} fsim_member;
+
+typedef struct {
+    fsim_template template;
+    int members;
+    fsim_member *member;   /* ascending by primitive */
+    int reads, writes;
+    fsim_read *read;       /* ascending by tensor */
+    fsim_write *write;
+    int64_t points, reduced; /* the kernel's iteration space */
+    int stages;            /* dependent reductions on the longest path, plus one */
+    int anchor;            /* the contraction, pooling or boundary primitive; -1 */
+    fsim_map anchor_map;   /* contraction: where its point lies in the results' space (strided epilogue) */
+    int64_t kept_row_bytes;/* what must stay on chip for a row to be read once */
+    int live;              /* values live at once at the worst place */
+    bool recomputes;       /* some primitive is computed more often than it has points */
+} fsim_group;
+
+typedef struct {
+    const fsim_graph *graph;
+    int64_t shared_per_block; /* bytes */
+    bool strict;              /* --numerics strict */
+} fsim_limits;
+
+/* The primitives node[0, count) (ascending, distinct) as one kernel that writes the results flagged in stored[0, count) (NULL: those that must reach memory because a
+ * reader is outside, or the workload asks). clone[i] marks recomputed ones (NULL: none). False with *why set when it can't be one. Convexity and
+ * connection are asked separately; joint acyclicity is a property of partitions (search/plan.h). Result in a. */
+bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const bool *stored, const bool *clone, fsim_arena *a,
+                   fsim_group *out, fsim_refusal *why);
+
+/* Are they connected over tensors that one makes and another reads, or that two read? why names two that are not. */
+bool fsim_connected(const fsim_graph *g, const int *node, int count, fsim_arena *a, fsim_refusal *why);
+/* No path leaves the set and comes back. why names the ends and the primitive outside. */
+bool fsim_convex(const fsim_graph *g, const int *node, int count, fsim_arena *a, fsim_refusal *why);
+/* Connected, convex, and one kernel. */
+bool fsim_legal(const fsim_limits *limits, const int *node, int count, fsim_arena *a, fsim_group *out, fsim_refusal *why);
+
+/* A refusal in the user's words. In a. */
+const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_arena *a);
+
+#endif

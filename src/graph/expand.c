@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* expand.c: composites as primitives, with the arithmetic that PyTorch documents for each. A primitive of composite y is named y/step; the last is y. Nothing
+ * here knows about fusion: softmax and layer norm are found as legal groups later. */
+#include "graph/build.h"
+
+int fsim_emit(fsim_call *call, fsim_op op, const char *step, int args, const int *arg, const fsim_attrs *attrs, const fsim_list *dims)
+{
+    int given[3], result = -1;
+    for (int i = 0; i < args; i++) {
+        if (arg[i] < 0)
+            return -1;
+        given[i] = arg[i];
+    }
+    const char *name = step ? fsim_printf(call->build->arena, "%s/%s", call->out[0], step) : call->out[0];
+    fsim_call one = {.build = call->build, .op = op, .at = call->at, .source = call->source, .out = &name, .outs = 1, .args = args,
+                     .arg = given, .result = &result};
+    one.attrs.dtype = one.attrs.compute = FSIM_DTYPE_NONE;
+    if (attrs)
+        one.attrs = *attrs;
+    if (dims)
+        one.list[FSIM_LIST_DIMS] = *dims;
+    return fsim_ops[op].rule(&one) ? result : -1;
+}
+
+static int unary(fsim_call *c, fsim_op op, const char *step, int x) { return fsim_emit(c, op, step, 1, &x, NULL, NULL); }
+
+static int binary(fsim_call *c, fsim_op op, const char *step, int x, int y)
+{
+    return fsim_emit(c, op, step, 2, (int[2]){x, y}, NULL, NULL);
+}
+
+static int scalar(fsim_call *c, fsim_op op, const char *step, int x, double value)
+{
+    const fsim_attrs attrs = {.has_scalar = true, .scalar = value, .dtype = FSIM_DTYPE_NONE, .compute = FSIM_DTYPE_NONE};
+    return fsim_emit(c, op, step, 1, &x, &attrs, NULL);
+}
+
+static int reduce(fsim_call *c, fsim_op op, const char *step, int x, const fsim_list *dims, bool keepdim)
+{
+    const fsim_attrs attrs = {.keepdim = keepdim, .p = 2, .dtype = FSIM_DTYPE_NONE, .compute = FSIM_DTYPE_NONE};
+    return fsim_emit(c, op, step, 1, &x, &attrs, dims);
+}
+
+static bool finish(fsim_call *c, int result)
+{
+    c->result[0] = result;
+    return result >= 0;
+}
+
+static int view(fsim_call *c, const char *step, int x, const fsim_shape *shape)
+{
+    if (x < 0)
+        return -1;
+    return fsim_add_view(c->build, c->at, step ? fsim_printf(c->build->arena, "%s/%s", c->out[0], step) : c->out[0], shape, x, 0);
+}
+
+static fsim_list dims_of(int from, int to)
+{
+    fsim_list l = {.given = true};
+    for (int d = from; d < to; d++)
+        l.at[l.count++] = d;
+    return l;
+}
+
+/* The dimension attribute, `otherwise` where it is absent. */
+static fsim_list one_dim(const fsim_call *c, int64_t otherwise)
+{
+    fsim_list l = c->list[FSIM_LIST_DIMS];
+    if (!l.given)
+        l = (fsim_list){.given = true, .count = 1, .at = {otherwise}};
+    return l;
+}
+
+/* exp(x - max) and its sum, the numerically safe start of every softmax. */
+typedef struct {
+    int max, shifted, exp, sum;
+} soft;
+static soft soft_start(fsim_call *c, int x, const fsim_list *dims)
+{
+    soft s;
+    s.max = reduce(c, FSIM_OP_MAX, "max", x, dims, true);
+    s.shifted = binary(c, FSIM_OP_SUB, "sub", x, s.max);
+    s.exp = unary(c, FSIM_OP_EXP, "exp", s.shifted);
+    s.sum = reduce(c, FSIM_OP_SUM, "sum", s.exp, dims, true);
+    return s;
+}
+
+bool fsim_rule_softmax(fsim_call *c)
+{
+    const fsim_list dims = one_dim(c, -1);
+    const soft s = soft_start(c, c->arg[0], &dims);
+    return finish(c, binary(c, FSIM_OP_DIV, NULL, s.exp, s.sum));
+}
+
+bool fsim_rule_log_softmax(fsim_call *c)
+{
+    const fsim_list dims = one_dim(c, -1);
+    const soft s = soft_start(c, c->arg[0], &dims);
+    return finish(c, binary(c, FSIM_OP_SUB, NULL, s.shifted, unary(c, FSIM_OP_LOG, "log", s.sum)));
+}
+
+bool fsim_rule_logsumexp(fsim_call *c)
+{
+    const fsim_list dims = one_dim(c, -1);
+    const int x = c->arg[0];
+    const int max = reduce(c, FSIM_OP_MAX, "max", x, &dims, true);
+    const int e = unary(c, FSIM_OP_EXP, "exp", binary(c, FSIM_OP_SUB, "sub", x, max));
+    const int log = unary(c, FSIM_OP_LOG, "log", reduce(c, FSIM_OP_SUM, "sum", e, &dims, c->attrs.keepdim));
+    if (c->attrs.keepdim || log < 0)
+        return finish(c, binary(c, FSIM_OP_ADD, NULL, log, max));
+    return finish(c, binary(c, FSIM_OP_ADD, NULL, log, view(c, "peak", max, &c->build->graph->tensor[log].shape)));
+}
+
+/* (x - mean) / sqrt(var + eps) over dims, then weight and bias (-1: absent), already shaped to broadcast. */
+static int normalised(fsim_call *c, int x, const fsim_list *dims, int weight, int bias)
+{
+    const int mean = reduce(c, FSIM_OP_MEAN, "mean", x, dims, true);
+    const int centred = binary(c, FSIM_OP_SUB, "centre", x, mean);
+    const int var = reduce(c, FSIM_OP_MEAN, "var", binary(c, FSIM_OP_MUL, "square", centred, centred), dims, true);
+    const int rstd = unary(c, FSIM_OP_RSQRT, "rstd", scalar(c, FSIM_OP_ADD, "eps", var, 1e-5));
+    int y = binary(c, FSIM_OP_MUL, weight < 0 && bias < 0 ? NULL : "norm", centred, rstd);
+    if (weight >= 0)
+        y = binary(c, FSIM_OP_MUL, bias < 0 ? NULL : "scale", y, weight);
+    if (bias >= 0)
+        y = binary(c, FSIM_OP_ADD, NULL, y, bias);
+    return y;
+}
+
+/* The trailing dimensions that normalised_shape names, checked. */
+static bool trailing(fsim_call *c, fsim_list *dims)
+{
+    const fsim_shape *s = &fsim_arg(c, 0)->shape;
+    const fsim_list *l = &c->list[FSIM_LIST_NORMALIZED_SHAPE];
+    int n = l->given ? l->count : c->args > 1 ? fsim_arg(c, 1)->shape.rank : 1;
+    if (n < 1 || n > s->rank)
+        return fsim_refuse(c, "'normalized_shape' has %d dimensions, the tensor %d", n, s->rank);
+    for (int i = 0; l->given && i < n; i++)
+        if (l->at[i] != s->dim[s->rank - n + i])
+            return fsim_refuse(c, "'normalized_shape' %lld is not the tensor's %lld", (long long)l->at[i],
+                               (long long)s->dim[s->rank - n + i]);
+    *dims = dims_of(s->rank - n, s->rank);
+    return true;
+}
+
+bool fsim_rule_layer_norm(fsim_call *c)
+{
+    fsim_list dims;
+    return trailing(c, &dims) &&
+           finish(c, normalised(c, c->arg[0], &dims, c->args > 1 ? c->arg[1] : -1, c->args > 2 ? c->arg[2] : -1));
+}
+
+bool fsim_rule_rms_norm(fsim_call *c)
+{
+    fsim_list dims;
+    if (!trailing(c, &dims))
+        return false;
+    const int x = c->arg[0];
+    const int mean = reduce(c, FSIM_OP_MEAN, "mean", binary(c, FSIM_OP_MUL, "square", x, x), &dims, true);
+    const int rstd = unary(c, FSIM_OP_RSQRT, "rstd", scalar(c, FSIM_OP_ADD, "eps", mean, 1e-6));
+    const int y = binary(c, FSIM_OP_MUL, c->args > 1 ? "norm" : NULL, x, rstd);
+    return finish(c, c->args > 1 ? binary(c, FSIM_OP_MUL, NULL, y, c->arg[1]) : y);
+}
+
+/* A vector of channels as [C, 1, ..., 1], to broadcast over x[N, C, ...]. */
+static int channelwise(fsim_call *c, const char *step, int vector, int rank, int64_t channels)
+{
+    fsim_shape s = {.rank = rank - 1, .dim = {channels, 1, 1, 1, 1, 1, 1, 1}};
+    const fsim_tensor *t = &c->build->graph->tensor[vector];
+    if (t->elems != channels) {
+        fsim_refuse(c, "'%s' has %lld elements for %lld channels", t->name, (long long)t->elems, (long long)channels);
+        return -1;
+    }
+    return rank < 2 ? vector : view(c, step, vector, &s);
+}
+
+bool fsim_rule_batch_norm(fsim_call *c)
+{
+    const fsim_shape s = fsim_arg(c, 0)->shape;
+    const int x = c->arg[0];
+    int side[5] = {x, -1, -1, -1, -1};
+    static const char *const step[5] = {"", "weight", "bias", "mean_of", "var_of"};
+    if (s.rank < 2)
+        return fsim_refuse(c, "wants x[N, C, ...]; found %s", fsim_shape_text(c->build->arena, &s));
+    for (int i = 1; i < c->args; i++)
+        if ((side[i] = channelwise(c, step[i], c->arg[i], s.rank, s.dim[1])) < 0)
+            return false;
+    if (c->attrs.training || c->args < 5) {
+        fsim_list dims = dims_of(2, s.rank);
+        dims.at[dims.count++] = 0;
+        return finish(c, normalised(c, x, &dims, side[1], side[2]));
+    }
+    const int centred = binary(c, FSIM_OP_SUB, "centre", x, side[3]);
+    const int rstd = unary(c, FSIM_OP_RSQRT, "rstd", scalar(c, FSIM_OP_ADD, "eps", side[4], 1e-5));
+    const int scaled = binary(c, FSIM_OP_MUL, "scale", binary(c, FSIM_OP_MUL, "norm", centred, rstd), side[1]);
+    return finish(c, binary(c, FSIM_OP_ADD, NULL, scaled, side[2]));
+}
+
+/* Group norm: x[N, C, ...] viewed as [N, groups, C / groups, rest]; statistics over the last two. */
+static bool grouped(fsim_call *c, int64_t groups)
+{
+    const fsim_shape s = fsim_arg(c, 0)->shape;
+    if (s.rank < 2 || groups < 1 || s.dim[1] % groups != 0)
+        return fsim_refuse(c, "%s does not divide into %lld groups of channels", fsim_shape_text(c->build->arena, &s), (long long)groups);
+    const int64_t per = s.dim[1] / groups, rest = fsim_elems(&s) / (s.dim[0] * s.dim[1]);
+    const fsim_shape four = {.rank = 4, .dim = {s.dim[0], groups, per, rest}}, affine = {.rank = 3, .dim = {groups, per, 1}};
+    const fsim_list dims = dims_of(2, 4);
+    int side[3] = {-1, -1, -1};
+    for (int i = 1; i < c->args; i++) {
+        if (fsim_arg(c, i)->elems != s.dim[1])
+            return fsim_refuse(c, "'%s' has %lld elements for %lld channels", fsim_arg(c, i)->name, (long long)fsim_arg(c, i)->elems,
+                               (long long)s.dim[1]);
+        side[i] = view(c, i == 1 ? "weight" : "bias", c->arg[i], &affine);
+    }
+    const char *name = c->out[0];
+    const int x = view(c, "groups", c->arg[0], &four);
+    const char *inner = fsim_printf(c->build->arena, "%s", name);
+    fsim_call whole = *c;
+    whole.out = &inner;
+    const int y = x < 0 ? -1 : normalised(&whole, x, &dims, side[1], side[2]);
+    if (y < 0)
+        return false;
+    /* The result keeps its name with the shape that it was asked for. */
+    c->build->graph->tensor[y].shape = s;
+    return finish(c, y);
+}
+
+bool fsim_rule_group_norm(fsim_call *c)
+{
+    return grouped(c, c->list[FSIM_LIST_GROUPS].given ? c->list[FSIM_LIST_GROUPS].at[0] : 1);
+}
+
+bool fsim_rule_instance_norm(fsim_call *c)
+{
+    const fsim_shape s = fsim_arg(c, 0)->shape;
+    return s.rank < 2 ? fsim_refuse(c, "wants x[N, C, ...]; found %s", fsim_shape_text(c->build->arena, &s)) : grouped(c, s.dim[1]);
+}
+
+bool fsim_rule_normalize(fsim_call *c)
+{
+    const fsim_list dims = one_dim(c, 1);
+    const int norm = reduce(c, FSIM_OP_NORM, "norm", c->arg[0], &dims, true);
+    const int safe = scalar(c, FSIM_OP_MAXIMUM, "safe", norm, 1e-12);
+    return finish(c, binary(c, FSIM_OP_DIV, NULL, c->arg[0], safe));
+}
+
+bool fsim_rule_gelu(fsim_call *c)
+{
+    const int x = c->arg[0];
+    if (c->attrs.tanh_gelu) {
+        const int cube = scalar(c, FSIM_OP_POW, "cube", x, 3);
+        const int sum = binary(c, FSIM_OP_ADD, "sum", x, scalar(c, FSIM_OP_MUL, "part", cube, 0.044715));
+        const int t = unary(c, FSIM_OP_TANH, "tanh", scalar(c, FSIM_OP_MUL, "arg", sum, 0.7978845608028654));
+        return finish(c, binary(c, FSIM_OP_MUL, NULL, scalar(c, FSIM_OP_MUL, "half", x, 0.5), scalar(c, FSIM_OP_ADD, "one", t, 1)));
+    }
+    const int e = unary(c, FSIM_OP_ERF, "erf", scalar(c, FSIM_OP_MUL, "arg", x, 0.7071067811865476));
+    return finish(c, binary(c, FSIM_OP_MUL, NULL, scalar(c, FSIM_OP_MUL, "half", x, 0.5), scalar(c, FSIM_OP_ADD, "one", e, 1)));
+}
+
+bool fsim_rule_silu(fsim_call *c)
+{
+    return finish(c, binary(c, FSIM_OP_MUL, NULL, c->arg[0], unary(c, FSIM_OP_SIGMOID, "sigmoid", c->arg[0])));
+}
+
+bool fsim_rule_mish(fsim_call *c)
+{
+    const int t = unary(c, FSIM_OP_TANH, "tanh", unary(c, FSIM_OP_SOFTPLUS, "softplus", c->arg[0]));
+    return finish(c, binary(c, FSIM_OP_MUL, NULL, c->arg[0], t));
+}
+
+/* silu(gate) * up; one argument holds both halves of its last dimension. */
+bool fsim_rule_swiglu(fsim_call *c)
+{
+    int gate = c->arg[0], up = c->arg[c->args - 1];
+    if (c->args == 1) {
+        const fsim_shape s = fsim_arg(c, 0)->shape;
+        if (s.rank < 1 || s.dim[s.rank - 1] % 2 != 0)
+            return fsim_refuse(c, "wants gate and up, or one tensor with an even last dimension");
+        for (int i = 0; i < 2; i++) {
+            const char *name = fsim_printf(c->build->arena, "%s/%s", c->out[0], i ? "up" : "gate");
+            int result = -1;
+            fsim_call one = {.build = c->build, .op = FSIM_OP_SLICE, .at = c->at, .source = c->source, .out = &name, .outs = 1, .args = 1,
+                             .arg = c->arg, .result = &result, .attrs = c->attrs};
+            one.list[FSIM_LIST_DIMS] = (fsim_list){.given = true, .count = 1, .at = {-1}};
+            one.list[FSIM_LIST_SIZE] = (fsim_list){.given = true, .count = 1, .at = {s.dim[s.rank - 1] / 2}};
+            one.list[FSIM_LIST_START] = (fsim_list){.given = true, .count = 1, .at = {i * (s.dim[s.rank - 1] / 2)}};
+            if (!fsim_rule_slice(&one))
+                return false;
+            *(i ? &up : &gate) = result;
+        }
+    }
+    const int silu = binary(c, FSIM_OP_MUL, "silu", gate, unary(c, FSIM_OP_SIGMOID, "sigmoid", gate));
+    return finish(c, binary(c, FSIM_OP_MUL, NULL, silu, up));
+}
+
+/* x cos + rotate_half(x) sin: Su et al., RoFormer, 2021, in the half-split form of GPT-NeoX and Llama. */
+bool fsim_rule_rotary_embedding(fsim_call *c)
+{
+    const int x = c->arg[0];
+    const int turned = unary(c, FSIM_OP_ROTATE_HALF, "rotate", x);
+    const int sin = binary(c, FSIM_OP_MUL, "sin", turned, c->arg[2]);
+    return finish(c, binary(c, FSIM_OP_ADD, NULL, binary(c, FSIM_OP_MUL, "cos", x, c->arg[1]), sin));
+}
+
+/* softmax(q k^T / sqrt(D) [+ mask]) v with q[B, heads, Sq, D], k and v[B, kv_heads, Sk, D]; query heads share key heads in groups. */
+bool fsim_rule_attention(fsim_call *c)
+{
+    const fsim_shape q = fsim_arg(c, 0)->shape, k = fsim_arg(c, 1)->shape, v = fsim_arg(c, 2)->shape;
+    fsim_arena *a = c->build->arena;
+    if (q.rank != 4 || k.rank != 4 || v.rank != 4 || q.dim[0] != k.dim[0] || q.dim[3] != k.dim[3] || k.dim[1] != v.dim[1] ||
+        k.dim[2] != v.dim[2] || k.dim[0] != v.dim[0])
+        return fsim_refuse(c, "wants q[B, heads, Sq, D] and k, v[B, kv_heads, Sk, D]; found %s, %s and %s", fsim_shape_text(a, &q),
+                           fsim_shape_text(a, &k), fsim_shape_text(a, &v));
+    if (q.dim[1] % k.dim[1] != 0)
+        return fsim_refuse(c, "%lld query heads do not divide over %lld key heads", (long long)q.dim[1], (long long)k.dim[1]);
+    const int64_t B = q.dim[0], kv = k.dim[1], group = q.dim[1] / kv, Sq = q.dim[2], Sk = k.dim[2], D = v.dim[3];
+    const fsim_shape grouped_q = {.rank = 4, .dim = {B, kv, group * Sq, q.dim[3]}}, wide = {.rank = 4, .dim = {B, q.dim[1], Sq, Sk}};
+    const fsim_shape rows = {.rank = 4, .dim = {B, kv, group * Sq, Sk}}, out = {.rank = 4, .dim = {B, q.dim[1], Sq, D}};
+    const char *qk = fsim_printf(a, "%s/qk", c->out[0]), *pv = c->out[0];
+    int result = -1, args[2] = {view(c, "q", c->arg[0], &grouped_q), c->arg[1]};
+    if (args[0] < 0)
+        return false;
+    fsim_call one = {.build = c->build, .op = FSIM_OP_EINSUM, .at = c->at, .source = c->source, .out = &qk, .outs = 1, .args = 2, .arg = args,
+                     .result = &result, .attrs = c->attrs, .equation = "bhsd,bhtd->bhst"};
+    if (!fsim_rule_einsum(&one))
+        return false;
+    int s = scalar(c, FSIM_OP_MUL, "scale", view(c, "scores", result, &wide), 1); /* the value of 1 / sqrt(D) does not change the model */
+    if (c->attrs.causal)
+        s = unary(c, FSIM_OP_CAUSAL_MASK, "mask", s);
+    if (c->args == 4)
+        s = binary(c, FSIM_OP_ADD, "bias", s, c->arg[3]);
+    const fsim_list last = {.given = true, .count = 1, .at = {-1}};
+    const soft e = soft_start(c, s, &last);
+    const int p = binary(c, FSIM_OP_DIV, "probabilities", e.exp, e.sum);
+    args[0] = view(c, "p", p, &rows);
+    args[1] = c->arg[2];
+    if (args[0] < 0)
+        return false;
+    one.op = FSIM_OP_MATMUL;
+    one.out = &pv;
+    if (!fsim_rule_matmul(&one))
+        return false;
+    c->build->graph->tensor[result].shape = out;
+    return finish(c, result);
+}
+
+bool fsim_rule_cosine_similarity(fsim_call *c)
+{
+    const fsim_list dims = one_dim(c, 1);
+    const int x = c->arg[0], y = c->arg[1];
+    const int dot = reduce(c, FSIM_OP_SUM, "dot", binary(c, FSIM_OP_MUL, "product", x, y), &dims, false);
+    const int norms = binary(c, FSIM_OP_MUL, "norms", reduce(c, FSIM_OP_NORM, "norm_x", x, &dims, false),
+                             reduce(c, FSIM_OP_NORM, "norm_y", y, &dims, false));
+    return finish(c, binary(c, FSIM_OP_DIV, NULL, dot, scalar(c, FSIM_OP_MAXIMUM, "safe", norms, 1e-8)));
+}
+
+static bool mean_of_all(fsim_call *c, int x) { return finish(c, reduce(c, FSIM_OP_MEAN, NULL, x, NULL, false)); }
+
+/* mean of log(sum exp x) - x[target] over all rows: the probabilities are never made. Classes are dimension 1, or the only one. */
+bool fsim_rule_cross_entropy(fsim_call *c)
+{
+    const fsim_shape x = fsim_arg(c, 0)->shape, t = fsim_arg(c, 1)->shape;
+    const int dim = x.rank > 1 ? 1 : 0;
+    fsim_shape rows = {0};
+    for (int d = 0; d < x.rank; d++)
+        if (d != dim)
+            rows.dim[rows.rank++] = x.dim[d];
+    if (x.rank < 1 || fsim_elems(&rows) != fsim_elems(&t))
+        return fsim_refuse(c, "wants logits[N, C, ...] and targets[N, ...]; found %s and %s", fsim_shape_text(c->build->arena, &x),
+                           fsim_shape_text(c->build->arena, &t));
+    const fsim_list dims = dims_of(dim, dim + 1);
+    const int max = reduce(c, FSIM_OP_MAX, "max", c->arg[0], &dims, true);
+    const int e = unary(c, FSIM_OP_EXP, "exp", binary(c, FSIM_OP_SUB, "sub", c->arg[0], max));
+    const int log = unary(c, FSIM_OP_LOG, "log", reduce(c, FSIM_OP_SUM, "sum", e, &dims, false));
+    const int lse = binary(c, FSIM_OP_ADD, "lse", log, view(c, "peak", max, &rows));
+    const int target = view(c, "target", c->arg[1], &rows);
+    const int picked = target < 0 ? -1 : binary(c, FSIM_OP_PICK, "pick", c->arg[0], target);
+    return mean_of_all(c, binary(c, FSIM_OP_SUB, "nll", lse, picked));
+}
+
+bool fsim_rule_kl_div(fsim_call *c) /* input is a log-probability, target a probability: mean of target (log target - input) */
+{
+    const int product = binary(c, FSIM_OP_MUL, "cross", c->arg[1], c->arg[0]);
+    return mean_of_all(c, binary(c, FSIM_OP_SUB, "point", unary(c, FSIM_OP_XLOGX, "entropy", c->arg[1]), product));
+}
+
+bool fsim_rule_smooth_l1_loss(fsim_call *c)
+{
+    return mean_of_all(c, unary(c, FSIM_OP_SMOOTH_L1, "point", binary(c, FSIM_OP_SUB, "sub", c->arg[0], c->arg[1])));
+}
+
+bool fsim_rule_mse_loss(fsim_call *c)
+{
+    const int d = binary(c, FSIM_OP_SUB, "sub", c->arg[0], c->arg[1]);
+    return mean_of_all(c, binary(c, FSIM_OP_MUL, "square", d, d));
+}
+
+bool fsim_rule_triplet_margin_loss(fsim_call *c)
+{
+    const fsim_list last = {.given = true, .count = 1, .at = {-1}};
+    int distance[2];
+    for (int i = 0; i < 2; i++) {
+        const int d = binary(c, FSIM_OP_SUB, i ? "sub_n" : "sub_p", c->arg[0], c->arg[1 + i]);
+        distance[i] = reduce(c, FSIM_OP_NORM, i ? "dist_n" : "dist_p", scalar(c, FSIM_OP_ADD, i ? "eps_n" : "eps_p", d, 1e-6), &last, false);
+    }
+    const int margin = scalar(c, FSIM_OP_ADD, "margin", binary(c, FSIM_OP_SUB, "gap", distance[0], distance[1]), 1);
+    return mean_of_all(c, unary(c, FSIM_OP_RELU, "hinge", margin));
+}

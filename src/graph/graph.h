@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* graph.h: a workload as tensors and primitives, in topological order; immutable once built. */
+#ifndef FUSESIM_GRAPH_GRAPH_H
+#define FUSESIM_GRAPH_GRAPH_H
+
+#include "base/diag.h"
+#include "graph/map.h"
+#include "graph/op.h"
+
+enum { FSIM_MAX_RANK = 8, FSIM_MAX_PRIMITIVES = 1 << 20 };
+
+typedef struct {
+    int rank;
+    int64_t dim[FSIM_MAX_RANK];
+} fsim_shape;
+int64_t fsim_elems(const fsim_shape *s); /* product of the dims; fits int64_t by construction */
+
+typedef enum { FSIM_INPUT, FSIM_WEIGHT, FSIM_MADE } fsim_role;
+
+typedef struct {
+    const char *name;
+    fsim_shape shape;
+    fsim_dtype dtype;
+    fsim_role role;
+    int storage;        /* the tensor whose memory it is: itself, or what it is a view of */
+    int64_t offset;     /* elements into that memory */
+    int producer;       /* primitive that makes it, -1 for inputs, weights and views */
+    int64_t elems, bytes;
+    int *reader, readers; /* primitives that read it (storage tensors only), ascending, each once */
+    bool output, materialize; /* must reach memory (storage tensors only) */
+    bool used;
+    fsim_loc at;
+} fsim_tensor;
+
+/* How a primitive reads an argument. */
+typedef enum {
+    FSIM_READ_MAP,      /* through map, over the primitive's points x reduced */
+    FSIM_READ_ONCE,     /* every element once, in order: concat, pad, roll, opaque */
+    FSIM_READ_WINDOW,   /* overlapping windows, see window */
+    FSIM_READ_INDIRECT  /* rows of `run` elements at places that are data, `rows` of them */
+} fsim_reading;
+
+/* One spatial axis of a window: output o, tap k reads element o * stride + k * dilation - pad of extent (a transposed convolution: the inverse). */
+typedef struct {
+    int64_t extent, out, taps, stride, dilation, pad;
+} fsim_axis;
+
+typedef struct {
+    int tensor; /* a storage tensor */
+    fsim_reading how;
+    fsim_map map;
+    int axes;
+    fsim_axis axis[3];  /* window: planes x axis[0] x ... ; outermost first */
+    int64_t planes;
+    int64_t rows, run;  /* indirect */
+    int64_t distinct;   /* elements touched at least once (an upper bound for indirect) */
+} fsim_access;
+
+/* A contraction as batched matrix product C[batch, m, n] = sum over k. Convolutions as implicit GEMM: m = batch x output pixels, n = channels. */
+typedef struct {
+    int64_t batch, m, n, k;
+    bool convolution, transposed_b; /* transposed_b: k is the contiguous dimension of the second operand, as in linear */
+    fsim_dtype arithmetic;          /* FSIM_F32: FP32 units; FSIM_TF32, F16, BF16, F8*, I8: tensor units where the device has them */
+} fsim_gemm;
+
+/* Attributes as written; which ones count is the operator's business. */
+typedef struct {
+    bool has_scalar, has_min, has_max, keepdim, causal, training, tanh_gelu, has_keepdim;
+    double scalar, min, max, alpha, p, value;
+    int64_t k;
+    int dims;
+    int64_t dim[FSIM_MAX_RANK];
+    fsim_dtype dtype, compute;
+} fsim_attrs;
+
+typedef struct {
+    fsim_op op;
+    const char *name; /* its first output */
+    int source;       /* operator of the workload it comes from */
+    int args;
+    fsim_access *arg;
+    int results, result[2];
+    int64_t points, reduced; /* output points; points of the reduced, contracted or window space for each */
+    fsim_gemm gemm;          /* contractions */
+    fsim_dtype dtype;        /* arithmetic of everything else */
+    fsim_attrs attrs;
+    double flops, instructions, specials; /* per point x reduced */
+    bool effect;             /* must run even if nobody reads it */
+    fsim_loc at;
+} fsim_node;
+
+/* An operator as the workload has it. */
+typedef struct {
+    fsim_op op;
+    const char *name;
+    int first, nodes; /* its primitives are node[first, first + nodes) */
+    fsim_loc at;
+} fsim_source;
+
+typedef struct {
+    int count;
+    int *node;
+    fsim_loc at;
+} fsim_node_set;
+
+typedef struct {
+    const char *name;
+    int64_t value;
+    fsim_dtype dtype; /* FSIM_DTYPE_NONE: an integer */
+} fsim_symbol;
+
+typedef struct {
+    const char *name, *description, *path;
+    fsim_symbol *symbol;
+    int symbols;
+    fsim_tensor *tensor;
+    int tensors;
+    fsim_node *node;
+    int nodes;
+    fsim_source *source;
+    int sources;
+    fsim_node_set *fuse, *separate;
+    int fuses, separates;
+    int64_t parameters;       /* elements of all weights */
+    double contraction_flops;
+} fsim_graph;
+
+typedef struct {
+    const char *name, *value; /* --set NAME=VALUE */
+} fsim_binding;
+
+/* Reads a workload. NULL after errors (in d). In a. path "-" is standard input's name; text stays referenced. */
+fsim_graph *fsim_graph_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes, const fsim_binding *set,
+                             int sets);
+/* The primitive named name (or an operator's, or any of its outputs'), or -1. */
+int fsim_find_node(const fsim_graph *g, const char *name);
+
+#endif

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WALK_POINTS = 1 << 20, REQUEST_POINTS = 1 << 13, MAX_WARP = 64 };
+
+fsim_map fsim_identity(int64_t points)
+{
+    fsim_map m = {0};
+    fsim_map_push(&m, points, 1);
+    m.split = m.modes;
+    return m;
+}
+
+void fsim_map_push(fsim_map *m, int64_t extent, int64_t stride)
+{
+    if (extent == 1)
+        return;
+    if (m->modes < FSIM_MAX_MODES)
+        m->mode[m->modes] = (fsim_mode){extent, stride};
+    m->modes++;
+}
+
+fsim_map fsim_map_simplify(fsim_map m)
+{
+    fsim_map out = {.offset = m.offset};
+    for (int side = 0; side < 2; side++) {
+        const int from = side ? m.split : 0, to = side ? m.modes : m.split, base = out.modes;
+        for (int i = from; i < to; i++) {
+            const fsim_mode in = m.mode[i];
+            fsim_mode *last = out.modes > base ? &out.mode[out.modes - 1] : NULL;
+            if (in.extent == 1)
+                continue;
+            if (last && last->stride == in.stride * in.extent)
+                *last = (fsim_mode){last->extent * in.extent, in.stride};
+            else
+                out.mode[out.modes++] = in;
+        }
+        if (side == 0)
+            out.split = out.modes;
+    }
+    return out;
+}
+
+bool fsim_map_equal(const fsim_map *a, const fsim_map *b)
+{
+    const fsim_map x = fsim_map_simplify(*a), y = fsim_map_simplify(*b);
+    return x.modes == y.modes && x.split == y.split && x.offset == y.offset &&
+           memcmp(x.mode, y.mode, (size_t)x.modes * sizeof x.mode[0]) == 0;
+}
+
+static int64_t product(const fsim_map *m, int from, int to)
+{
+    int64_t n = 1;
+    for (int i = from; i < to; i++)
+        n *= m->mode[i].extent;
+    return n;
+}
+
+int64_t fsim_map_points(const fsim_map *m) { return product(m, 0, m->split); }
+int64_t fsim_map_reduced(const fsim_map *m) { return product(m, m->split, m->modes); }
+
+int64_t fsim_map_at(const fsim_map *m, int64_t p, int64_t r)
+{
+    int64_t at = m->offset;
+    for (int i = m->modes; i-- > 0;) {
+        int64_t *index = i >= m->split ? &r : &p;
+        at += *index % m->mode[i].extent * m->mode[i].stride;
+        *index /= m->mode[i].extent;
+    }
+    return at;
+}
+
+/* Writes one digit of f, (extent, stride) over g's points, as digits of g. top[j] is the largest value that g's digit j has been given so far:
+ * while no digit can overflow there is no carry, and the sum of two composites is the composite of the sum. */
+static bool compose_mode(fsim_mode f, const fsim_map *g, const int64_t *place, int64_t *top, fsim_map *out)
+{
+    const bool reversed = f.stride < 0;
+    fsim_mode part[FSIM_MAX_MODES];
+    int parts = 0;
+    int64_t left = f.extent, stride = reversed ? -f.stride : f.stride;
+    if (stride == 0) {
+        fsim_map_push(out, f.extent, 0);
+        return true;
+    }
+    while (left > 1) {
+        int j = 0;
+        while (j < g->modes && place[j] > stride)
+            j++;
+        if (j == g->modes || parts == FSIM_MAX_MODES || stride % place[j] != 0)
+            return false;
+        const int64_t step = stride / place[j], digits = g->mode[j].extent;
+        int64_t count = left;
+        if ((left - 1) * step + top[j] > digits - 1) {
+            count = digits / step;
+            if (count < 2 || digits % step != 0 || left % count != 0 || (count - 1) * step + top[j] > digits - 1)
+                return false;
+        }
+        top[j] += (count - 1) * step;
+        part[parts++] = (fsim_mode){count, step * g->mode[j].stride};
+        left /= count;
+        stride *= count;
+    }
+    while (parts-- > 0) {
+        if (reversed)
+            out->offset += part[parts].stride * (part[parts].extent - 1);
+        fsim_map_push(out, part[parts].extent, reversed ? -part[parts].stride : part[parts].stride);
+    }
+    return true;
+}
+
+bool fsim_map_compose(const fsim_map *f, const fsim_map *g, fsim_map *out)
+{
+    if (fsim_map_is_identity(g) && fsim_map_points(g) > 0) {
+        *out = *f;
+        return true;
+    }
+    int64_t place[FSIM_MAX_MODES], top[FSIM_MAX_MODES], lowest = f->offset, weight = 1;
+    for (int i = 0; i < f->modes; i++)
+        if (f->mode[i].stride < 0)
+            lowest += f->mode[i].stride * (f->mode[i].extent - 1);
+    for (int j = g->modes; j-- > 0; weight *= g->mode[j].extent)
+        place[j] = weight;
+    if (g->split != g->modes || lowest < 0 || lowest >= weight)
+        return false;
+    fsim_map made = {.offset = g->offset};
+    for (int j = 0; j < g->modes; j++) {
+        top[j] = lowest / place[j] % g->mode[j].extent;
+        made.offset += top[j] * g->mode[j].stride;
+    }
+    for (int i = 0; i < f->modes; i++) {
+        if (i == f->split)
+            made.split = made.modes;
+        if (!compose_mode(f->mode[i], g, place, top, &made))
+            return false;
+    }
+    if (f->split == f->modes)
+        made.split = made.modes;
+    if (made.modes > FSIM_MAX_MODES)
+        return false;
+    *out = fsim_map_simplify(made);
+    return true;
+}
+
+static int by_stride(const void *a, const void *b)
+{
+    const int64_t x = ((const fsim_mode *)a)->stride, y = ((const fsim_mode *)b)->stride;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* The digits that move, outermost (longest stride) first, strides made positive; *base is the lowest element. */
+static int moving(const fsim_map *m, fsim_mode *out, int64_t *base)
+{
+    int n = 0;
+    *base = m->offset;
+    for (int i = 0; i < m->modes; i++) {
+        fsim_mode d = m->mode[i];
+        if (d.stride == 0 || d.extent == 1)
+            continue;
+        if (d.stride < 0) {
+            *base += d.stride * (d.extent - 1);
+            d.stride = -d.stride;
+        }
+        out[n++] = d;
+    }
+    qsort(out, (size_t)n, sizeof *out, by_stride);
+    return n;
+}
+
+/* Every digit steps over all that the inner ones span, so no element is read through two different digit strings. */
+static bool nested(const fsim_mode *d, int n)
+{
+    int64_t span = 1;
+    for (int i = n; i-- > 0;) {
+        if (d[i].stride < span)
+            return false;
+        span += d[i].stride * (d[i].extent - 1);
+    }
+    return true;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Distinct values of element * elem_bytes / unit_bytes by walking; the map has at most WALK_POINTS points. */
+static int64_t walk(const fsim_mode *d, int n, int64_t base, int elem_bytes, int unit_bytes)
+{
+    int64_t points = 1, distinct = 0;
+    for (int i = 0; i < n; i++)
+        points *= d[i].extent;
+    int64_t *at = malloc((size_t)points * sizeof *at);
+    if (!at)
+        abort();
+    for (int64_t p = 0; p < points; p++) {
+        int64_t left = p, where = base;
+        for (int i = n; i-- > 0; left /= d[i].extent)
+            where += left % d[i].extent * d[i].stride;
+        at[p] = where * elem_bytes / unit_bytes;
+    }
+    qsort(at, (size_t)points, sizeof *at, by_value);
+    for (int64_t p = 0; p < points; p++)
+        distinct += p == 0 || at[p] != at[p - 1];
+    free(at);
+    return distinct;
+}
+
+static bool walkable(const fsim_mode *d, int n)
+{
+    double points = 1;
+    for (int i = 0; i < n; i++)
+        points *= (double)d[i].extent;
+    return points <= WALK_POINTS;
+}
+
+int64_t fsim_map_distinct(const fsim_map *m, bool *exact)
+{
+    fsim_mode d[FSIM_MAX_MODES];
+    int64_t base, product_of = 1, span = 1;
+    const int n = moving(m, d, &base);
+    *exact = true;
+    for (int i = 0; i < n; i++) {
+        product_of *= d[i].extent;
+        span += d[i].stride * (d[i].extent - 1);
+    }
+    if (nested(d, n))
+        return product_of;
+    if (walkable(d, n))
+        return walk(d, n, base, 1, 1);
+    *exact = false;
+    return product_of < span ? product_of : span;
+}
+
+typedef struct {
+    int64_t count, first, last; /* sectors, relative to the one that holds the base */
+    bool known;
+} run;
+
+typedef struct {
+    const fsim_mode *d;
+    int n, elem_bytes, sector_bytes;
+    run memo[FSIM_MAX_MODES + 1][64]; /* by level and by the base's place in its sector, in elements */
+} sector_count;
+
+/* Sectors of digits [level, n) from a base `place` elements into a sector. Neighbouring runs are disjoint and ascending, so they share at most the sector
+ * where one ends and the next begins; their alignment repeats with a period of at most sector / elem runs. */
+static run count_sectors(sector_count *c, int level, int place)
+{
+    run *memo = &c->memo[level][place];
+    const int per = c->sector_bytes / c->elem_bytes;
+    if (memo->known)
+        return *memo;
+    run all = {1, 0, 0, true};
+    if (level < c->n) {
+        const fsim_mode d = c->d[level];
+        run before = all;
+        const int64_t turns = d.extent < per + 1 ? d.extent : per + 1; /* the pattern of turn i is that of turn i - per */
+        int64_t added[65] = {0};
+        all.count = 0;
+        for (int64_t i = 0; i < turns; i++) {
+            const int64_t at = place + i * d.stride;
+            run one = count_sectors(c, level + 1, (int)(at % per));
+            one.first += at / per;
+            one.last += at / per;
+            if (i == 0)
+                all.first = one.first;
+            added[i] = one.count - (i > 0 && one.first == before.last);
+            before = one;
+        }
+        for (int64_t i = 0; i < turns; i++) {
+            const int64_t repeats = i == 0 ? 1 : (d.extent - 1 - i) / per + 1;
+            all.count += added[i] * repeats;
+        }
+        const int64_t end = place + (d.extent - 1) * d.stride;
+        all.last = count_sectors(c, level + 1, (int)(end % per)).last + end / per;
+    }
+    *memo = all;
+    return all;
+}
+
+int64_t fsim_map_sectors(const fsim_map *m, int elem_bytes, int sector_bytes, bool *exact)
+{
+    sector_count c = {.elem_bytes = elem_bytes, .sector_bytes = sector_bytes};
+    fsim_mode d[FSIM_MAX_MODES];
+    int64_t base;
+    c.n = moving(m, d, &base);
+    c.d = d;
+    *exact = true;
+    if (nested(d, c.n))
+        return count_sectors(&c, 0, (int)(base % (sector_bytes / elem_bytes))).count;
+    if (walkable(d, c.n))
+        return walk(d, c.n, base, elem_bytes, sector_bytes);
+    *exact = false;
+    const int64_t elems = fsim_map_distinct(m, exact) * elem_bytes;
+    return (elems + sector_bytes - 1) / sector_bytes;
+}
+
+static int distinct_in_warp(int64_t *at, int n)
+{
+    int distinct = 0;
+    for (int i = 0; i < n; i++) {
+        int j = 0;
+        while (j < distinct && at[j] != at[i])
+            j++;
+        if (j == distinct)
+            at[distinct++] = at[i];
+    }
+    return distinct;
+}
+
+double fsim_map_requests(const fsim_map *m, int elem_bytes, int sector_bytes, int warp)
+{
+    const fsim_map s = fsim_map_simplify(*m);
+    const int64_t per = sector_bytes / elem_bytes, points = fsim_map_points(&s) * fsim_map_reduced(&s);
+    int64_t walked = points, at[MAX_WARP];
+    if (s.modes > 0 && s.mode[s.modes - 1].extent % warp == 0) {
+        bool repeats = s.mode[s.modes - 1].stride * warp % per == 0;
+        for (int i = 0; i + 1 < s.modes; i++)
+            repeats = repeats && s.mode[i].stride % per == 0;
+        if (repeats)
+            walked = warp;
+    }
+    if (walked > REQUEST_POINTS)
+        walked = REQUEST_POINTS;
+    int64_t sectors = 0;
+    const int64_t reduced = fsim_map_reduced(&s);
+    for (int64_t p = 0; p < walked; p += warp) {
+        const int n = (int)(walked - p < warp ? walked - p : warp);
+        for (int i = 0; i < n; i++)
+            at[i] = fsim_map_at(&s, (p + i) / reduced, (p + i) % reduced) / per;
+        sectors += distinct_in_warp(at, n);
+    }
+    return walked == points ? (double)sectors : (double)sectors * ((double)points / (double)walked);
+}
+
+bool fsim_map_injective(const fsim_map *m)
+{
+    fsim_mode d[FSIM_MAX_MODES];
+    int64_t base;
+    for (int i = 0; i < m->modes; i++)
+        if (m->mode[i].stride == 0 && m->mode[i].extent > 1)
+            return false;
+    return nested(d, moving(m, d, &base));
+}
+
+bool fsim_map_is_identity(const fsim_map *m)
+{
+    const fsim_map s = fsim_map_simplify(*m);
+    return s.offset == 0 && s.split == s.modes && (s.modes == 0 || (s.modes == 1 && s.mode[0].stride == 1));
+}

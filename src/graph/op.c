@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/op.h"
+
+#include "graph/build.h"
+#include <string.h>
+
+const char *const fsim_dtype_names[FSIM_DTYPE_COUNT + 1] = {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64",
+                                                            "i32", "i16", "i8",  "u8",   "bool",   "tf32"};
+static const int dtype_bytes[FSIM_DTYPE_COUNT + 1] = {8, 4, 2, 2, 1, 1, 8, 4, 2, 1, 1, 1, 4};
+
+int fsim_dtype_bytes(fsim_dtype t) { return dtype_bytes[t]; }
+bool fsim_dtype_floating(fsim_dtype t) { return t <= FSIM_F8E5M2; }
+
+bool fsim_dtype_parse(const char *name, fsim_dtype *t)
+{
+    for (int i = 0; i < FSIM_DTYPE_COUNT; i++)
+        if (strcmp(name, fsim_dtype_names[i]) == 0) {
+            *t = (fsim_dtype)i;
+            return true;
+        }
+    return false;
+}
+
+fsim_dtype fsim_dtype_promote(fsim_dtype a, fsim_dtype b)
+{
+    if (a == b)
+        return a;
+    if (fsim_dtype_floating(a) != fsim_dtype_floating(b))
+        return fsim_dtype_floating(a) ? a : b;
+    const int x = dtype_bytes[a], y = dtype_bytes[b];
+    if (x != y)
+        return x > y ? a : b;
+    if (a == FSIM_BOOL || b == FSIM_BOOL)
+        return a == FSIM_BOOL ? b : a;
+    if (fsim_dtype_floating(a))
+        return x == 2 ? FSIM_F32 : FSIM_F16;
+    return FSIM_I16; /* i8 with u8 */
+}
+
+const fsim_class_row fsim_classes[FSIM_CLASS_COUNT] = {
+    [FSIM_ELEMENTWISE] = {"elementwise", true, true, false, NULL},
+    [FSIM_RANDOM] = {"random", true, true, false, NULL},
+    [FSIM_PERMUTE] = {"permute", true, true, false, NULL},
+    [FSIM_VIEW] = {"view", true, false, false, NULL},
+    [FSIM_ASSEMBLE] = {"assemble", true, false, false, NULL},
+    [FSIM_GATHER] = {"gather", true, false, false, NULL},
+    [FSIM_REDUCE] = {"reduce", false, false, false, NULL},
+    [FSIM_WINDOW] = {"window", false, false, false, NULL},
+    [FSIM_CONTRACTION] = {"contraction", false, false, false, NULL},
+    [FSIM_SCAN] = {"scan", false, false, true, "a running sum needs every earlier element of its row before the next"},
+    [FSIM_SCATTER] = {"scatter", false, false, true, "where it writes is data, so no reader may start before all of it is done"},
+    [FSIM_COMMUNICATION] = {"communication", false, false, true, "it exchanges data with other devices; it overlaps, it does not merge"},
+    [FSIM_TRANSFER] = {"transfer", false, false, true, "it crosses between host and device memory"},
+    [FSIM_OPAQUE] = {"opaque", false, false, true, "the model knows nothing about its inside"},
+    [FSIM_COMPOSITE] = {"composite", false, false, false, NULL},
+};
+
+static bool is_internal(fsim_op op) /* only expansions make it */
+{
+    return op == FSIM_OP_CAUSAL_MASK || op == FSIM_OP_SMOOTH_L1 || op == FSIM_OP_XLOGX || op == FSIM_OP_ROTATE_HALF || op == FSIM_OP_PICK;
+}
+
+const fsim_op_row fsim_ops[FSIM_OP_COUNT] = {
+#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, expr)                                        \
+    [FSIM_OP_##id] = {name, FSIM_##class, least, most, outs, flops, instr, special, fsim_rule_##rule, expr},
+#include "graph/op.def"
+#undef FSIM_OP
+};
+
+const char *const *fsim_op_names(int *count)
+{
+    static const char *const names[FSIM_OP_COUNT] = {
+#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, expr) name,
+#include "graph/op.def"
+#undef FSIM_OP
+    };
+    *count = FSIM_OP_COUNT;
+    return names;
+}
+
+bool fsim_op_parse(const char *name, fsim_op *op)
+{
+    for (int i = 0; i < FSIM_OP_COUNT; i++)
+        if (strcmp(fsim_ops[i].name, name) == 0 && !is_internal((fsim_op)i)) {
+            *op = (fsim_op)i;
+            return true;
+        }
+    return false;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hw.h: a GPU as numbers with units and sources. The keys are rows of hw.def. */
+#ifndef FUSESIM_HW_HW_H
+#define FUSESIM_HW_HW_H
+
+#include "base/unit.h"
+#include "input/yaml.h"
+
+typedef enum {
+#define FSIM_HW(id, key, dim, form, required, low, high) FSIM_HW_##id,
+#include "hw/hw.def"
+#undef FSIM_HW
+    FSIM_HW_COUNT
+} fsim_hw_key;
+
+/* How a key may be written: {value}, {peak, achieved}, or dram_bus's {width, rate}. */
+typedef enum { FSIM_HW_VALUE, FSIM_HW_PEAK, FSIM_HW_BUS } fsim_hw_form;
+typedef struct {
+    const char *key;
+    fsim_dim dim;
+    fsim_hw_form form;
+    bool required;    /* a missing row is an error; 'unknown' is allowed for the others */
+    double low, high; /* sanity range in SI units */
+} fsim_hw_row;
+extern const fsim_hw_row fsim_hw_rows[FSIM_HW_COUNT];
+
+/* NaN where not given. value and peak share a field: a key has one or the other. */
+typedef struct {
+    double value, achieved;
+    double bus_rate_bits_per_s;              /* FSIM_HW_BUS: value is the width in bits */
+    double spread;                           /* of a fitted scalar; relative; NaN */
+    const char *source;
+    bool present, unknown;
+    fsim_loc at, value_at, achieved_at;
+} fsim_quantity;
+
+typedef struct {
+    const char *name, *description, *architecture; /* sm_80, gfx942, host */
+    const char *path;
+    char hash[65];                                 /* SHA-256 of the file's bytes and of every --hw-set */
+    int sm;                                        /* 80 for sm_80; 0 elsewhere */
+    fsim_quantity q[FSIM_HW_COUNT];
+} fsim_hw;
+
+/* Reads and checks one file. NULL after errors (in d). In a. */
+fsim_hw *fsim_hw_read(fsim_arena *a, fsim_diag *d, const char *path);
+/* As fsim_hw_read on text that is already here. */
+fsim_hw *fsim_hw_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes);
+/* NAME or PATH to a path: the current folder, $FUSESIM_HWMODELS, the shipped folder (shipped_dir). NULL after an error that names
+ * the nearest known names. */
+const char *fsim_hw_find(fsim_arena *a, fsim_diag *d, const char *name, const char *shipped_dir);
+/* Names of the files in the folders searched, sorted, without .yaml. */
+const char **fsim_hw_list(fsim_arena *a, const char *shipped_dir, int *count);
+/* "dram_bandwidth=2x", "dram_bandwidth=2 TB/s", "sms=64". A factor scales peak and achieved. Changes hw and its hash. False after an error. */
+bool fsim_hw_set(fsim_arena *a, fsim_diag *d, fsim_hw *hw, const char *assignment);
+
+/* The rate to plan with: achieved where given, else value (peak); NaN when unknown. SI units. */
+double fsim_hw_get(const fsim_hw *hw, fsim_hw_key key);
+/* The data sheet's figure (peak, or value). */
+double fsim_hw_peak(const fsim_hw *hw, fsim_hw_key key);
+bool fsim_hw_has(const fsim_hw *hw, fsim_hw_key key);
+
+/* Cross-checks between keys (dense against sparse, bus x rate, SMs x units x clock, GB against GiB, achieved above peak): an error in
+ * d for each, naming both figures. Returns the number found. fsim_hw_parse runs them too. */
+int fsim_hw_lint(fsim_arena *a, fsim_diag *d, const fsim_hw *hw);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cross-checks between the keys of a hardware file. Each looks for a slip that real files have: a sparse figure for a
+ * dense one, the other product's memory, GFLOP/s for TFLOP/s, sizes swapped. */
+#include "hw/hw.h"
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+    fsim_arena *arena;
+    fsim_diag *diag;
+    const fsim_hw *hw;
+    int found;
+} linter;
+
+static double given(const linter *l, fsim_hw_key key) { return l->hw->q[key].value; }
+
+/* A figure as a hardware file writes it; lives in the arena. */
+static const char *shown(const linter *l, double value, fsim_hw_key key)
+{
+    char buffer[48];
+    return fsim_strdup(l->arena, fsim_show(buffer, sizeof buffer, value, fsim_hw_rows[key].dim));
+}
+
+static void report(linter *l, fsim_loc at, const char *message)
+{
+    fsim_error(l->diag, at, "%s", message);
+    l->found++;
+}
+
+static void check_achieved(linter *l)
+{
+    for (int i = 0; i < FSIM_HW_COUNT; i++) {
+        const fsim_quantity *q = &l->hw->q[i];
+        if (q->achieved > q->value)
+            report(l, q->achieved_at,
+                   fsim_printf(l->arena, "%s: achieved %s is above the peak, %s", fsim_hw_rows[i].key,
+                               shown(l, q->achieved, (fsim_hw_key)i), shown(l, q->value, (fsim_hw_key)i)));
+    }
+}
+
+/* peak FLOP/s = SMs x results per clock and SM x 2 (a fused multiply-add) x clock */
+static void check_vector_peaks(linter *l)
+{
+    static const double tolerance = 0.08;
+    static const struct {
+        fsim_hw_key peak, rate;
+    } pairs[] = {{FSIM_HW_FP32_PEAK, FSIM_HW_FP32_RATE},
+                 {FSIM_HW_FP64_PEAK, FSIM_HW_FP64_RATE},
+                 {FSIM_HW_FP16_PEAK, FSIM_HW_FP16_RATE}};
+    const double sms = given(l, FSIM_HW_SMS), clock = given(l, FSIM_HW_SM_CLOCK);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        const double peak = given(l, pairs[i].peak), rate = given(l, pairs[i].rate), expected = sms * rate * 2 * clock;
+        if (fabs(peak / expected - 1) > tolerance)
+            report(l, l->hw->q[pairs[i].peak].value_at,
+                   fsim_printf(l->arena, "%s is %s, but %g SMs x %s %g /clk x 2 x %s make %s",
+                               fsim_hw_rows[pairs[i].peak].key, shown(l, peak, pairs[i].peak), sms,
+                               fsim_hw_rows[pairs[i].rate].key, rate, shown(l, clock, FSIM_HW_SM_CLOCK),
+                               shown(l, expected, pairs[i].peak)));
+    }
+}
+
+static void check_bus(linter *l)
+{
+    static const double tolerance = 0.03;
+    const fsim_quantity *bus = &l->hw->q[FSIM_HW_DRAM_BUS];
+    const double peak = given(l, FSIM_HW_DRAM_BANDWIDTH), expected = bus->value * bus->bus_rate_bits_per_s / 8;
+    char rate[48];
+    if (fabs(peak / expected - 1) > tolerance)
+        report(l, l->hw->q[FSIM_HW_DRAM_BANDWIDTH].value_at,
+               fsim_printf(l->arena, "dram_bandwidth is %s, but dram_bus %s x %s / 8 makes %s",
+                           shown(l, peak, FSIM_HW_DRAM_BANDWIDTH), shown(l, bus->value, FSIM_HW_DRAM_BUS),
+                           fsim_show(rate, sizeof rate, bus->bus_rate_bits_per_s, FSIM_DIM_BITS_PER_S),
+                           shown(l, expected, FSIM_HW_DRAM_BANDWIDTH)));
+}
+
+/* What one SM of an architecture can do per clock, from the vendors' white papers.
+ * dense_f16: FLOP per clock and SM of the matrix units on f16 operands, fp32 accumulate, without sparsity; 0: no such
+ * units. half_parts: GeForce products of this architecture run them at half that rate. least, most: DRAM bytes per
+ * clock and SM over the products made. GDDR parts stay below about 12, HBM parts above 7, so a figure that belongs to
+ * another product stands out even where dram_bus is not given. */
+typedef struct {
+    const char *name;
+    double dense_f16;
+    bool half_parts;
+    const char *memory;
+    double least, most;
+} architecture;
+static const architecture architectures[] = {
+    {"sm_60", 0, false, "HBM2", 4, 16},       {"sm_61", 0, false, "GDDR", 1, 16},
+    {"sm_70", 1024, false, "HBM2", 4, 16},    {"sm_75", 1024, false, "GDDR", 1, 13},
+    {"sm_80", 2048, false, "HBM2", 4, 20},    {"sm_86", 1024, true, "GDDR", 1, 14},
+    {"sm_89", 1024, true, "GDDR", 1, 12},     {"sm_90", 4096, false, "HBM", 4, 40},
+    {"sm_100", 8192, false, "HBM3e", 10, 50}, {"sm_103", 8192, false, "HBM3e", 10, 50},
+    {"sm_120", 1024, true, "GDDR7", 1, 12},   {"gfx90a", 1024, false, "HBM2e", 4, 16},
+    {"gfx942", 2048, false, "HBM3", 3, 30},   {"gfx950", 4096, false, "HBM3e", 4, 40},
+};
+
+static const architecture *architecture_of(const fsim_hw *hw)
+{
+    size_t length = strlen(hw->architecture);
+    if (hw->sm && length && !strchr("0123456789", hw->architecture[length - 1]))
+        length--; /* sm_90a */
+    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++)
+        if (strlen(architectures[i].name) == length && strncmp(architectures[i].name, hw->architecture, length) == 0)
+            return &architectures[i];
+    return NULL;
+}
+
+static void check_bandwidth_per_sm(linter *l, const architecture *arch)
+{
+    const double peak = given(l, FSIM_HW_DRAM_BANDWIDTH), sms = given(l, FSIM_HW_SMS);
+    const double per_clock = peak / sms / given(l, FSIM_HW_SM_CLOCK);
+    if (per_clock < arch->least || per_clock > arch->most)
+        report(l, l->hw->q[FSIM_HW_DRAM_BANDWIDTH].value_at,
+               fsim_printf(l->arena,
+                           "dram_bandwidth is %s for %g SMs, %.3g B per clock and SM; %s parts (%s memory) have %g to "
+                           "%g: is it another product's figure?",
+                           shown(l, peak, FSIM_HW_DRAM_BANDWIDTH), sms, per_clock, arch->name, arch->memory,
+                           arch->least, arch->most));
+}
+
+/* The matrix units' keys, with their dense rate relative to f16. */
+static const struct {
+    fsim_hw_key key;
+    double factor;
+} tensor_keys[] = {
+    {FSIM_HW_TENSOR_F16, 1}, {FSIM_HW_TENSOR_BF16, 1}, {FSIM_HW_TENSOR_TF32, 0.5},
+    {FSIM_HW_TENSOR_F8, 2},  {FSIM_HW_TENSOR_I8, 2},
+};
+enum { TENSOR_KEYS = sizeof tensor_keys / sizeof *tensor_keys };
+
+/* Data sheets rate the matrix units at 0.86 to 1.05 of SMs x rate x boost clock (the H100's at 1830 of 1980 MHz). Twice
+ * that is the figure with 2:1 sparsity. Less is possible: GeForce parts, parts cut down for export; a thousandth is a
+ * wrong unit. */
+static bool check_tensor_rate(linter *l, const architecture *arch, int i)
+{
+    static const double least = 0.2, dense_most = 1.08, sparse_least = 1.65;
+    const fsim_hw_key key = tensor_keys[i].key;
+    const double peak = given(l, key), sms = given(l, FSIM_HW_SMS), clock = given(l, FSIM_HW_SM_CLOCK);
+    const double per_clock = arch->dense_f16 * tensor_keys[i].factor, expected = sms * per_clock * clock,
+                 ratio = peak / expected;
+    if (!(ratio < least || ratio > dense_most))
+        return true;
+    const char *product = fsim_printf(l->arena, "%g SMs x %g FLOP per clock (%s) x %s = %s", sms, per_clock, arch->name,
+                                      shown(l, clock, FSIM_HW_SM_CLOCK), shown(l, expected, key));
+    const char *what = fsim_printf(l->arena, "%s is %s", fsim_hw_rows[key].key, shown(l, peak, key));
+    const bool sparse = ratio > sparse_least && ratio < 2 * dense_most;
+    report(l, l->hw->q[key].value_at,
+           sparse ? fsim_printf(l->arena, "%s, which looks like the 2:1 sparse figure: the dense one is %s (%s)", what,
+                                shown(l, peak / 2, key), product)
+                  : fsim_printf(l->arena, "%s, but %s", what, product));
+    return false;
+}
+
+static void check_tensor(linter *l, const architecture *arch)
+{
+    static const double tolerance = 0.1;
+    const double f16 = given(l, FSIM_HW_TENSOR_F16);
+    bool good[TENSOR_KEYS];
+    for (int i = 0; i < TENSOR_KEYS; i++) {
+        const bool present = !isnan(given(l, tensor_keys[i].key));
+        if (present && arch && arch->dense_f16 == 0)
+            report(l, l->hw->q[tensor_keys[i].key].at,
+                   fsim_printf(l->arena, "%s: %s has no tensor cores; leave the key out",
+                               fsim_hw_rows[tensor_keys[i].key].key, arch->name));
+        good[i] = present && (!arch || (arch->dense_f16 > 0 && check_tensor_rate(l, arch, i)));
+    }
+    /* Against each other, where each alone passed. i8 has its own ratio on many parts. */
+    for (int i = 1; i < TENSOR_KEYS && good[0]; i++) {
+        const fsim_hw_key key = tensor_keys[i].key;
+        if (good[i] && key != FSIM_HW_TENSOR_I8 && fabs(given(l, key) / (f16 * tensor_keys[i].factor) - 1) > tolerance)
+            report(
+                l, l->hw->q[key].value_at,
+                fsim_printf(l->arena,
+                            "%s is %s, but dense it is %g x tensor_f16, which is %s: is one of them a sparse figure?",
+                            fsim_hw_rows[key].key, shown(l, given(l, key), key), tensor_keys[i].factor,
+                            shown(l, f16, FSIM_HW_TENSOR_F16)));
+    }
+}
+
+/* What cannot be larger than what. gpu: true of GPUs only. */
+static const struct {
+    fsim_hw_key less, more;
+    bool gpu;
+} orders[] = {
+    {FSIM_HW_SHARED_PER_BLOCK, FSIM_HW_SHARED_PER_SM, false},
+    {FSIM_HW_THREADS_PER_BLOCK, FSIM_HW_THREADS_PER_SM, false},
+    {FSIM_HW_BLOCKS_PER_SM, FSIM_HW_THREADS_PER_SM, false},
+    {FSIM_HW_WARP_SIZE, FSIM_HW_THREADS_PER_BLOCK, false},
+    {FSIM_HW_REGISTERS_PER_THREAD, FSIM_HW_REGISTERS_PER_SM, false},
+    {FSIM_HW_REGISTER_UNIT, FSIM_HW_REGISTERS_PER_SM, false},
+    {FSIM_HW_L2_CAPACITY, FSIM_HW_DRAM_CAPACITY, false},
+    {FSIM_HW_SHARED_PER_SM, FSIM_HW_L2_CAPACITY, true},
+    {FSIM_HW_L2_LATENCY, FSIM_HW_DRAM_LATENCY, true},
+    {FSIM_HW_DRAM_BANDWIDTH, FSIM_HW_L2_BANDWIDTH, true},
+    {FSIM_HW_SPECIAL_RATE, FSIM_HW_FP32_RATE, true},
+    {FSIM_HW_FP64_RATE, FSIM_HW_FP32_RATE, true},
+    {FSIM_HW_LAUNCH_GRAPH, FSIM_HW_LAUNCH_STREAM, true},
+    {FSIM_HW_LAUNCH_STREAM, FSIM_HW_LAUNCH_EAGER, true},
+    {FSIM_HW_KERNEL_FLOOR, FSIM_HW_LAUNCH_EAGER, true},
+};
+
+static void check_orders(linter *l)
+{
+    const bool host = strcmp(l->hw->architecture, "host") == 0;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        const double less = fsim_hw_peak(l->hw, orders[i].less), more = fsim_hw_peak(l->hw, orders[i].more);
+        if (less > more && !(host && orders[i].gpu))
+            report(l, l->hw->q[orders[i].less].value_at,
+                   fsim_printf(l->arena, "%s, %s, is larger than %s, %s", fsim_hw_rows[orders[i].less].key,
+                               shown(l, less, orders[i].less), fsim_hw_rows[orders[i].more].key,
+                               shown(l, more, orders[i].more)));
+    }
+    const double threads = given(l, FSIM_HW_THREADS_PER_SM), warp = given(l, FSIM_HW_WARP_SIZE);
+    if (fmod(threads, warp) > 0)
+        report(l, l->hw->q[FSIM_HW_THREADS_PER_SM].value_at,
+               fsim_printf(l->arena, "threads_per_sm, %g, is no multiple of warp_size, %g", threads, warp));
+}
+
+int fsim_hw_lint(fsim_arena *a, fsim_diag *d, const fsim_hw *hw)
+{
+    linter l = {a, d, hw, 0};
+    const architecture *arch = architecture_of(hw);
+    check_achieved(&l);
+    check_vector_peaks(&l);
+    check_bus(&l);
+    if (arch)
+        check_bandwidth_per_sm(&l, arch);
+    check_tensor(&l, arch);
+    check_orders(&l);
+    return l.found;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "input/expr.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { MAX_NESTING = 64 };
+
+typedef struct {
+    fsim_arena *arena;
+    fsim_diag *diag;
+    fsim_loc at;
+    const char *text, *p;
+    const fsim_scope *scope;
+    int nesting;
+} parser;
+
+static bool fail(parser *s, const char *why)
+{
+    fsim_error(s->diag, s->at, "expression '%s': %s", s->text, why);
+    return false;
+}
+
+static char peek(parser *s)
+{
+    while (isspace((unsigned char)*s->p))
+        s->p++;
+    return *s->p;
+}
+
+static bool sum(parser *s, int64_t *value);
+
+static bool name(parser *s, int64_t *value)
+{
+    const char *from = s->p;
+    while (isalnum((unsigned char)*s->p) || *s->p == '_')
+        s->p++;
+    const char *word = fsim_strndup(s->arena, from, (size_t)(s->p - from));
+    if (s->scope->value(s->scope->scope, word, value))
+        return true;
+    fsim_error(s->diag, s->at, "unknown symbol '%s'%s", word, fsim_did_you_mean(s->arena, word, s->scope->names, s->scope->count));
+    return false;
+}
+
+static bool number(parser *s, int64_t *value)
+{
+    int64_t n = 0;
+    while (isdigit((unsigned char)*s->p))
+        if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *s->p++ - '0', &n))
+            return fail(s, "the number is too large");
+    if (isalpha((unsigned char)*s->p) || *s->p == '_' || *s->p == '.')
+        return fail(s, "wants a whole number");
+    *value = n;
+    return true;
+}
+
+static bool factor(parser *s, int64_t *value)
+{
+    const char c = peek(s);
+    if (++s->nesting > MAX_NESTING)
+        return fail(s, "is nested too deeply");
+    bool ok;
+    if (c == '(') {
+        s->p++;
+        ok = sum(s, value) && (peek(s) == ')' || fail(s, "wants ')'"));
+        s->p += ok;
+    } else if (c == '-' || c == '+') {
+        s->p++;
+        ok = factor(s, value);
+        if (ok && c == '-' && __builtin_sub_overflow((int64_t)0, *value, value))
+            ok = fail(s, "overflows 64 bits");
+    } else if (isdigit((unsigned char)c)) {
+        ok = number(s, value);
+    } else if (isalpha((unsigned char)c) || c == '_') {
+        ok = name(s, value);
+    } else {
+        ok = fail(s, c ? "wants a number, a symbol or '('" : "ends too early");
+    }
+    s->nesting--;
+    return ok;
+}
+
+static bool product(parser *s, int64_t *value)
+{
+    if (!factor(s, value))
+        return false;
+    for (char c; c = peek(s), c == '*' || c == '/' || c == '%';) {
+        int64_t right;
+        s->p++;
+        if (!factor(s, &right))
+            return false;
+        if (c == '*') {
+            if (__builtin_mul_overflow(*value, right, value))
+                return fail(s, "overflows 64 bits");
+            continue;
+        }
+        if (right == 0)
+            return fail(s, "divides by zero");
+        if (*value == INT64_MIN && right == -1)
+            return fail(s, "overflows 64 bits");
+        *value = c == '/' ? *value / right : *value % right;
+    }
+    return true;
+}
+
+static bool sum(parser *s, int64_t *value)
+{
+    if (!product(s, value))
+        return false;
+    for (char c; c = peek(s), c == '+' || c == '-';) {
+        int64_t right;
+        s->p++;
+        if (!product(s, &right))
+            return false;
+        if (c == '+' ? __builtin_add_overflow(*value, right, value) : __builtin_sub_overflow(*value, right, value))
+            return fail(s, "overflows 64 bits");
+    }
+    return true;
+}
+
+bool fsim_eval(fsim_arena *a, fsim_diag *d, fsim_loc at, const char *text, const fsim_scope *scope, int64_t *value)
+{
+    parser s = {a, d, at, text, text, scope, 0};
+    return sum(&s, value) && (peek(&s) == '\0' || fail(&s, "has something behind its end"));
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "predict.h"
+
+#include "search/price.h"
+#include "search/space.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_REFUSALS = 256 };
+
+fsim_problem fsim_problem_of(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
+{
+    return (fsim_problem){.graph = g,
+                          .hw = hw,
+                          .limits = {g, (int64_t)fsim_hw_get(hw, FSIM_HW_SHARED_PER_BLOCK), options->strict},
+                          .regime = options->regime,
+                          .objective = options->objective,
+                          .warm = options->warm,
+                          .recompute = !options->no_recompute,
+                          .time_limit_s = options->time_limit_s,
+                          .store = fsim_store_new(a),
+                          .interrupted = options->interrupted};
+}
+
+/* Refusals: for every tensor that goes from one kernel of the plan to another, why the two are apart. */
+
+typedef struct {
+    const fsim_problem *p;
+    const fsim_plan *plan;
+    fsim_arena *a;
+    fsim_priced_refusal *list;
+    int count, room;
+} refusals;
+
+static void unite(const fsim_part *x, const fsim_part *y, int *node, int *count)
+{
+    int i = 0, j = 0;
+    *count = 0;
+    while (i < x->count || j < y->count) {
+        const bool left = j == y->count || (i < x->count && x->node[i] <= y->node[j]);
+        const int n = left ? x->node[i++] : y->node[j++];
+        if (*count == 0 || node[*count - 1] != n)
+            node[(*count)++] = n;
+    }
+}
+
+static const fsim_kernel *alone(const refusals *w, const int *node, int count)
+{
+    const fsim_graph *g = w->p->graph;
+    bool *stored = fsim_new(w->a, bool, count);
+    for (int i = 0; i < count; i++) {
+        stored[i] = g->node[node[i]].effect;
+        for (int r = 0; r < g->node[node[i]].results; r++) {
+            const fsim_tensor *t = &g->tensor[g->node[node[i]].result[r]];
+            stored[i] = stored[i] || t->output || t->materialize;
+            for (int k = 0; k < t->readers && !stored[i]; k++)
+                stored[i] = !bsearch(&t->reader[k], node, (size_t)count, sizeof *node, fsim_by_int);
+        }
+    }
+    fsim_candidate *c = fsim_candidate_of(w->p, node, count, stored);
+    return c->legal ? fsim_kernel_for(w->p, c, fsim_new(w->a, bool, c->group.reads + 1), fsim_new(w->a, bool, c->group.writes + 1)) : NULL;
+}
+
+/* Why kernels x and y, joined by tensor t from primitive `from` to `to`, are two. */
+static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int from, int to)
+{
+    const fsim_part *a = &w->plan->partition.part[x], *b = &w->plan->partition.part[y];
+    int *node = fsim_new(w->a, int, a->count + b->count), count;
+    const int pair[2] = {from, to};
+    fsim_priced_refusal r = {0};
+    fsim_group made;
+    unite(a, b, node, &count);
+    const double launch = w->plan->kernel[y].time[FSIM_LAUNCH];
+    r.saving_bytes = (t->readers == 1 && !t->output && !t->materialize ? 2 : 1) * t->bytes;
+    r.saving_s = launch + (double)r.saving_bytes / fsim_hw_get(w->p->hw, FSIM_HW_DRAM_BANDWIDTH);
+    const bool legal = fsim_user_allows(w->p, node, count, &r.why) &&
+                       (fsim_group_of(&w->p->limits, pair, 2, NULL, NULL, w->a, &made, &r.why) || r.why.rule == FSIM_RULE_SPACE) &&
+                       fsim_legal(&w->p->limits, node, count, w->a, &made, &r.why);
+    if (!legal && (r.why.a < 0 || r.why.b < 0 || r.why.rule == FSIM_RULE_GRID_BARRIER)) {
+        r.why.a = from;
+        r.why.b = to;
+    }
+    if (legal) {
+        const fsim_kernel *k = alone(w, node, count);
+        r.why = (fsim_refusal){.rule = FSIM_RULE_COST, .a = from, .b = to, .through = -1};
+        const double apart = w->plan->kernel[x].time_s + w->plan->kernel[y].time_s;
+        r.saving_s = k ? apart - k->time_s : 0;
+        r.saving_bytes = k ? w->plan->kernel[x].dram_read_bytes + w->plan->kernel[x].dram_write_bytes + w->plan->kernel[y].dram_read_bytes +
+                                 w->plan->kernel[y].dram_write_bytes - k->dram_read_bytes - k->dram_write_bytes
+                           : 0;
+    }
+    *FSIM_PUSH(w->a, w->list, w->count, w->room) = r;
+}
+
+static int by_saving(const void *x, const void *y)
+{
+    const fsim_priced_refusal *a = x, *b = y;
+    const bool legal_a = a->why.rule == FSIM_RULE_COST, legal_b = b->why.rule == FSIM_RULE_COST;
+    if (legal_a != legal_b)
+        return legal_a - legal_b;
+    if (a->saving_s != b->saving_s)
+        return a->saving_s > b->saving_s ? -1 : 1;
+    return a->why.a != b->why.a ? a->why.a - b->why.a : a->why.b - b->why.b;
+}
+
+static void find_refusals(const fsim_problem *p, const fsim_plan *plan, fsim_arena *a, fsim_prediction *out)
+{
+    const fsim_graph *g = p->graph;
+    refusals w = {.p = p, .plan = plan, .a = a};
+    int *home = fsim_new(a, int, g->nodes + 1), *met = fsim_new(a, int, plan->kernels + 1);
+    for (int n = 0; n < g->nodes; n++)
+        home[n] = -1;
+    for (int k = 0; k < plan->kernels; k++)
+        for (int i = 0; i < plan->partition.part[k].count; i++)
+            if (!plan->partition.part[k].clone[i])
+                home[plan->partition.part[k].node[i]] = k;
+    for (int k = 0; k < plan->kernels && w.count < MOST_REFUSALS; k++) {
+        const fsim_part *part = &plan->partition.part[k];
+        for (int i = 0; i < part->count; i++)
+            for (int r = 0; r < g->node[part->node[i]].results && !part->clone[i]; r++) {
+                const fsim_tensor *t = &g->tensor[g->node[part->node[i]].result[r]];
+                for (int q = 0; q < t->readers; q++) {
+                    const int other = home[t->reader[q]];
+                    if (other < 0 || other == k || met[other] == k + 1)
+                        continue;
+                    met[other] = k + 1;
+                    refuse_pair(&w, k, other, t, part->node[i], t->reader[q]);
+                }
+            }
+    }
+    if (w.count > 0)
+        qsort(w.list, (size_t)w.count, sizeof *w.list, by_saving);
+    out->refusal = w.list;
+    out->refusals = w.count;
+}
+
+fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
+{
+    fsim_prediction out = {.graph = g, .hw = hw, .options = *options, .chosen = options->strategy};
+    const fsim_problem p = fsim_problem_of(g, hw, options, a);
+    fsim_plan known[FSIM_STRATEGY_COUNT];
+    int count = 0;
+    for (int s = 0; s < FSIM_STRATEGY_COUNT; s++)
+        if (s != FSIM_STRATEGY_OPTIMAL) {
+            fsim_baseline(&p, (fsim_strategy)s, a, &out.plan[s]);
+            known[count++] = out.plan[s];
+        }
+    fsim_optimal(&p, g->fuses + g->separates ? NULL : known, g->fuses + g->separates ? 0 : count, a, &out.plan[FSIM_STRATEGY_OPTIMAL], &out.proof);
+    find_refusals(&p, &out.plan[out.chosen], a, &out);
+    return out;
+}
+
+/* Explanation. */
+
+static bool together(const fsim_plan *plan, int x, int y)
+{
+    for (int k = 0; k < plan->kernels; k++) {
+        const fsim_part *part = &plan->partition.part[k];
+        if (bsearch(&x, part->node, (size_t)part->count, sizeof x, fsim_by_int) && bsearch(&y, part->node, (size_t)part->count, sizeof y, fsim_by_int))
+            return true;
+    }
+    return false;
+}
+
+/* x, y and all that lies on a path from one to the other. */
+static int hull(const fsim_graph *g, int x, int y, int *node, fsim_arena *a)
+{
+    const int low = x < y ? x : y, high = x < y ? y : x;
+    bool *after = fsim_new(a, bool, g->nodes), *before = fsim_new(a, bool, g->nodes);
+    int count = 0;
+    after[low] = before[high] = true;
+    for (int n = low; n <= high; n++)
+        for (int k = 0; k < g->node[n].args; k++) {
+            const int from = g->tensor[g->node[n].arg[k].tensor].producer;
+            after[n] = after[n] || (from >= low && after[from]);
+        }
+    for (int n = high; n >= low; n--)
+        for (int k = 0; before[n] && k < g->node[n].args; k++) {
+            const int from = g->tensor[g->node[n].arg[k].tensor].producer;
+            if (from >= low)
+                before[from] = true;
+        }
+    for (int n = low; n <= high; n++)
+        if (n == low || n == high || (after[n] && before[n]))
+            node[count++] = n;
+    return count;
+}
+
+static fsim_plan best_with(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_node_set set, bool fuse, fsim_arena *a)
+{
+    fsim_graph changed = *g;
+    int *count = fuse ? &changed.fuses : &changed.separates;
+    fsim_node_set **list = fuse ? &changed.fuse : &changed.separate, *longer = fsim_new(a, fsim_node_set, *count + 1);
+    for (int i = 0; i < *count; i++)
+        longer[i] = (*list)[i];
+    longer[(*count)++] = set;
+    *list = longer;
+    fsim_graph *kept = fsim_new(a, fsim_graph, 1);
+    *kept = changed;
+    const fsim_problem p = fsim_problem_of(kept, hw, options, a);
+    fsim_plan plan;
+    fsim_proof proof;
+    fsim_optimal(&p, NULL, 0, a, &plan, &proof);
+    return plan;
+}
+
+fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, int a, int b, fsim_arena *arena)
+{
+    const fsim_problem p = fsim_problem_of(g, hw, options, arena);
+    fsim_explanation e = {.a = a, .b = b};
+    int *node = fsim_new(arena, int, g->nodes), *pair = fsim_new(arena, int, 2);
+    const int count = hull(g, a, b, node, arena);
+    fsim_group made;
+    pair[0] = a < b ? a : b;
+    pair[1] = a < b ? b : a;
+    e.between = count - 2;
+    e.legal = fsim_legal(&p.limits, node, count, arena, &made, &e.why);
+    const fsim_prediction now = fsim_predict(g, hw, options, arena);
+    const fsim_plan *best = &now.plan[FSIM_STRATEGY_OPTIMAL];
+    e.together = together(best, a, b);
+    const fsim_node_set set = {.count = 2, .node = pair};
+    const fsim_plan forced = e.together ? *best : best_with(g, hw, options, set, true, arena);
+    const fsim_plan apart = e.together ? best_with(g, hw, options, set, false, arena) : *best;
+    e.best_s = best->time_s;
+    e.best_bytes = best->dram_read_bytes + best->dram_write_bytes;
+    e.forced_found = forced.kernels > 0 && together(&forced, a, b);
+    e.forced_s = e.forced_found ? forced.time_s : NAN;
+    e.forced_bytes = e.forced_found ? forced.dram_read_bytes + forced.dram_write_bytes : 0;
+    e.apart_s = apart.kernels > 0 && !together(&apart, a, b) ? apart.time_s : NAN;
+    return e;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* predict.h: the pipeline from a graph and a GPU to priced plans. Start reading at fsim_predict in predict.c. */
+#ifndef FUSESIM_PREDICT_H
+#define FUSESIM_PREDICT_H
+
+#include "search/search.h"
+
+typedef struct {
+    fsim_strategy strategy;
+    fsim_regime regime;
+    fsim_objective objective;
+    bool warm, strict, no_recompute;
+    double time_limit_s;
+    volatile const int *interrupted; /* not 0: end the search with the best so far; NULL */
+} fsim_options;
+
+/* One workload on one GPU. */
+typedef struct {
+    const fsim_graph *graph;
+    const fsim_hw *hw;
+    fsim_options options;
+    fsim_plan plan[FSIM_STRATEGY_COUNT]; /* every strategy, always */
+    fsim_strategy chosen;                /* the plan to show */
+    fsim_proof proof;
+    fsim_priced_refusal *refusal;        /* of the chosen plan, dearest first */
+    int refusals;
+} fsim_prediction;
+
+/* What the searches need, from options. Lives in a. */
+fsim_problem fsim_problem_of(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a);
+
+typedef struct {
+    int a, b;                /* primitives */
+    bool legal, together;    /* may these two share a kernel (with what lies between them); does the optimal plan do so */
+    fsim_refusal why;        /* when not legal */
+    int between;             /* primitives that had to join so that the set is connected and convex */
+    bool forced_found;       /* a plan with the two together exists */
+    double best_s, forced_s; /* the optimal plan; the best plan found with the two together */
+    int64_t best_bytes, forced_bytes; /* DRAM bytes of each */
+    double apart_s;          /* the best plan found with the two apart; NaN where none */
+} fsim_explanation;
+
+/* May primitives a and b share a kernel, and what would it cost? */
+fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, int a, int b, fsim_arena *arena);
+
+/* In arena a. */
+fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a);
+
+#endif

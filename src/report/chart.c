@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/file.h"
+#include "report/describe.h"
+#include <errno.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The script gives every place in pixels of this canvas, from below left: labels can then be kept off each other here, which gnuplot can't do. */
+enum { WIDTH = 1200, HEIGHT = 600 };
+typedef struct {
+    double left, right, bottom, top;
+} box;
+static const box bars_panel = {75, 585, 80, 500}, roof_panel = {690, 1165, 80, 500};
+static const double char_px = 7.2, line_px = 15; /* of a label */
+
+/* Okabe and Ito's colours, told apart by most people. */
+static const char *const colors[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6A3D9A", "#B15928"};
+enum { COLORS = sizeof colors / sizeof *colors };
+static const char *color_of(int gpu) { return colors[gpu % COLORS]; }
+
+typedef struct {
+    double x, y, share;
+    int gpu, id;
+} point;
+
+typedef struct {
+    double flops_per_s;
+    const char *name;
+} ceiling;
+enum { MAX_CEILINGS = 6 };
+
+typedef struct {
+    fsim_arena *a;
+    FILE *out; /* the script */
+    const fsim_prediction *p;
+    int count;
+    point *chosen, *eager;
+    int chosens, eagers, chosen_room, eager_room, hidden;
+    double points;                       /* pointsize of this terminal for a symbol as large as in the others */
+    double x_low, x_high, y_low, y_high; /* of the roofline: FLOP/B, FLOP/s */
+    box *taken;
+    int takens, taken_room;
+} chart;
+
+/* text between single quotes, where gnuplot expands nothing; control characters would end the line. */
+static void put_quoted(FILE *out, const char *text)
+{
+    fputc('\'', out);
+    for (; *text; text++)
+        if (*text == '\'')
+            fputs("''", out);
+        else
+            fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+    fputc('\'', out);
+}
+
+typedef enum { LEFT, CENTER, RIGHT } justify;
+
+/* A label at a pixel; y is the middle of the line. */
+static void put_label(const chart *c, double x, double y, justify side, const char *color, const char *more, const char *text)
+{
+    static const char *const word[] = {"left", "center", "right"};
+    fputs("set label ", c->out);
+    put_quoted(c->out, text);
+    fprintf(c->out, " at screen %.5f,%.5f %s tc rgb '%s' %s front\n", x / WIDTH, y / HEIGHT, word[side], color, more);
+}
+
+static void put_panel(const chart *c, const box *b)
+{
+    fprintf(c->out, "set lmargin at screen %.5f\nset rmargin at screen %.5f\nset bmargin at screen %.5f\nset tmargin at screen %.5f\n",
+            b->left / WIDTH, b->right / WIDTH, b->bottom / HEIGHT, b->top / HEIGHT);
+    fputs("unset label\nunset arrow\nunset logscale\nset format '%g'\nset key off\n", c->out);
+}
+
+static const char *gpu_name(const fsim_prediction *p) { return p->hw->name ? p->hw->name : p->hw->description ? p->hw->description : "GPU"; }
+
+static double legend_px(const fsim_prediction *p) { return fsim_text_width(gpu_name(p)) * char_px * 1.1 + 40; }
+
+static void put_title(const chart *c)
+{
+    const fsim_prediction *p = c->p;
+    const fsim_options *o = &p->options;
+    const char *where = c->count > 1 ? fsim_printf(c->a, "%d GPUs", c->count) : p->hw->description ? p->hw->description : gpu_name(p);
+    put_label(c, WIDTH / 2.0, HEIGHT - 22, CENTER, "#000000", "font ',14'",
+              fsim_printf(c->a, "%s on %s (launch %s, L2 %s)", p->graph->name, where, fsim_regime_names[o->regime], o->warm ? "warm" : "cold"));
+    if (c->count == 1)
+        return;
+    double total = 0;
+    for (int i = 0; i < c->count; i++)
+        total += legend_px(&c->p[i]);
+    const double scale = fmin(1, (WIDTH - 40) / total);
+    double x = WIDTH / 2.0 - total * scale / 2;
+    for (int i = 0; i < c->count; i++) {
+        put_label(c, x, HEIGHT - 48, LEFT, color_of(i), scale < 0.8 ? "font ',7'" : "", fsim_printf(c->a, "\u25A0 %s", gpu_name(&c->p[i])));
+        x += legend_px(&c->p[i]) * scale;
+    }
+}
+
+static void put_bars(const chart *c)
+{
+    const double wide = 0.8 / c->count, px = (bars_panel.right - bars_panel.left) / FSIM_STRATEGY_COUNT * wide;
+    double most = 1;
+    for (int i = 0; i < c->count; i++)
+        for (int s = 0; s < FSIM_STRATEGY_COUNT; s++)
+            most = fmax(most, fsim_speedup(&c->p[i], s));
+    put_panel(c, &bars_panel);
+    put_title(c);
+    fprintf(c->out, "set title 'Speedup over eager'\nset xlabel 'strategy'\nset ylabel 'speedup (times eager)'\nset xrange [-0.6:%d.6]\n"
+                    "set yrange [0:%.6g]\nset ytics auto\nset grid ytics lt 1 lw 0.7 lc rgb '#e4e4e4'\nset xtics nomirror (",
+            FSIM_STRATEGY_COUNT - 1, most * (c->count > 1 ? 1.2 : 1.12));
+    for (int s = 0; s < FSIM_STRATEGY_COUNT; s++)
+        fprintf(c->out, "%s'%s' %d", s ? ", " : "", fsim_strategy_names[s], s);
+    fprintf(c->out, ")\nset boxwidth %.6g\nset style fill solid 1 noborder\n", wide * 0.92);
+    fputs("set arrow from graph 0, first 1 to graph 1, first 1 nohead lc rgb '#999999' back\n", c->out);
+    for (int i = 0; i < c->count; i++) {
+        fprintf(c->out, "$bars%d << EOD\n", i);
+        for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
+            const double speedup = fsim_speedup(&c->p[i], s);
+            const bool shown = s == (int)c->p[i].chosen || c->count > 1;
+            const char *shade = shown ? color_of(i) : "#9CC3DE";
+            fprintf(c->out, "%.6g %.6g %.2fx 0x%s\n", s + (i - (c->count - 1) / 2.0) * wide, speedup, speedup, shade + 1);
+        }
+        fputs("EOD\n", c->out);
+    }
+    const char *rotate = c->count == 1 ? "offset 0,0.6" : "rotate by 90 left offset 0,0.3";
+    fputs("plot ", c->out);
+    for (int i = 0; i < c->count; i++) {
+        fprintf(c->out, "%s$bars%d using 1:2:4 with boxes lc rgb variable", i ? ", " : "", i);
+        if (px >= 9)
+            fprintf(c->out, ", $bars%d using 1:2:3 with labels %s font ',%d'", i, rotate, px >= 14 ? 10 : 7);
+    }
+    fputc('\n', c->out);
+}
+
+static int ceilings_of(const fsim_prediction *p, ceiling out[MAX_CEILINGS])
+{
+    static const struct {
+        fsim_dtype arithmetic;
+        fsim_hw_key key;
+        const char *name;
+    } tensor[] = {{FSIM_F16, FSIM_HW_TENSOR_F16, "tensor f16"}, {FSIM_BF16, FSIM_HW_TENSOR_BF16, "tensor bf16"},
+                  {FSIM_TF32, FSIM_HW_TENSOR_TF32, "tensor tf32"}, {FSIM_F8E4M3, FSIM_HW_TENSOR_F8, "tensor f8"},
+                  {FSIM_I8, FSIM_HW_TENSOR_I8, "tensor i8"}};
+    int count = 0;
+    out[count++] = (ceiling){fsim_hw_get(p->hw, FSIM_HW_FP32_PEAK), "FP32"};
+    for (size_t i = 0; i < sizeof tensor / sizeof *tensor; i++) {
+        bool used = false;
+        for (int n = 0; n < p->graph->nodes && !used; n++)
+            used = p->graph->node[n].gemm.k > 0 && p->graph->node[n].gemm.arithmetic == tensor[i].arithmetic;
+        if (used && fsim_hw_has(p->hw, tensor[i].key) && count < MAX_CEILINGS)
+            out[count++] = (ceiling){fsim_hw_get(p->hw, tensor[i].key), tensor[i].name};
+    }
+    if (count == 1 && fsim_hw_has(p->hw, FSIM_HW_TENSOR_F16))
+        out[count++] = (ceiling){fsim_hw_get(p->hw, FSIM_HW_TENSOR_F16), "tensor f16"};
+    return count;
+}
+
+static bool point_of(const fsim_plan *plan, int i, int gpu, point *out)
+{
+    const fsim_kernel *k = &plan->kernel[i];
+    const double bytes = (double)(k->dram_read_bytes + k->dram_write_bytes);
+    if (!(k->flops > 0) || !(bytes > 0) || !(k->time_s > 0))
+        return false;
+    *out = (point){k->flops / bytes, k->flops / k->time_s, k->time_s / plan->time_s, gpu, i + 1};
+    return true;
+}
+
+static void collect_points(chart *c)
+{
+    for (int g = 0; g < c->count; g++) {
+        const fsim_plan *shown = &c->p[g].plan[c->p[g].chosen], *eager = &c->p[g].plan[FSIM_STRATEGY_EAGER];
+        point p;
+        for (int i = 0; i < shown->kernels; i++)
+            if (point_of(shown, i, g, &p))
+                *FSIM_PUSH(c->a, c->chosen, c->chosens, c->chosen_room) = p;
+            else
+                c->hidden++;
+        for (int i = 0; i < eager->kernels; i++)
+            if (point_of(eager, i, g, &p))
+                *FSIM_PUSH(c->a, c->eager, c->eagers, c->eager_room) = p;
+    }
+}
+
+static void include(chart *c, double x, double y)
+{
+    c->x_low = fmin(c->x_low, x);
+    c->x_high = fmax(c->x_high, x);
+    c->y_low = fmin(c->y_low, y);
+    c->y_high = fmax(c->y_high, y);
+}
+
+static void find_range(chart *c)
+{
+    c->x_low = c->y_low = INFINITY;
+    c->x_high = c->y_high = 0;
+    for (int i = 0; i < c->chosens; i++)
+        include(c, c->chosen[i].x, c->chosen[i].y);
+    for (int i = 0; i < c->eagers; i++)
+        include(c, c->eager[i].x, c->eager[i].y);
+    for (int g = 0; g < c->count; g++) {
+        ceiling roof[MAX_CEILINGS];
+        const int roofs = ceilings_of(&c->p[g], roof);
+        for (int i = 0; i < roofs; i++)
+            include(c, roof[i].flops_per_s / fsim_hw_get(c->p[g].hw, FSIM_HW_DRAM_BANDWIDTH), roof[i].flops_per_s);
+    }
+    c->x_low /= 3;
+    c->x_high *= 8;
+    c->y_low /= 5;
+    c->y_high *= 4;
+}
+
+static double x_px(const chart *c, double x)
+{
+    return roof_panel.left + log(x / c->x_low) / log(c->x_high / c->x_low) * (roof_panel.right - roof_panel.left);
+}
+
+static double y_px(const chart *c, double y)
+{
+    return roof_panel.bottom + log(y / c->y_low) / log(c->y_high / c->y_low) * (roof_panel.top - roof_panel.bottom);
+}
+
+static double point_size(double share) { return 0.7 + 1.8 * sqrt(share); }
+static double point_px(double share) { return 5.5 * point_size(share); } /* its radius */
+
+static bool is_free(const chart *c, const box *b)
+{
+    if (b->left < roof_panel.left || b->right > roof_panel.right || b->bottom < roof_panel.bottom || b->top > roof_panel.top)
+        return false;
+    for (int i = 0; i < c->takens; i++)
+        if (b->left < c->taken[i].right && b->right > c->taken[i].left && b->bottom < c->taken[i].top && b->top > c->taken[i].bottom)
+            return false;
+    return true;
+}
+
+static void take(chart *c, box b) { *FSIM_PUSH(c->a, c->taken, c->takens, c->taken_room) = b; }
+
+static box text_box(double x, double y, const char *text)
+{
+    const double half = fsim_text_width(text) * char_px / 2 + 2;
+    return (box){x - half, x + half, y - line_px / 2, y + line_px / 2};
+}
+
+/* The DRAM roof of a GPU and its ceilings, as lines; the ground that they take. */
+static void put_roofs(chart *c, int g)
+{
+    ceiling roof[MAX_CEILINGS];
+    const int roofs = ceilings_of(&c->p[g], roof);
+    const double bandwidth = fsim_hw_get(c->p[g].hw, FSIM_HW_DRAM_BANDWIDTH);
+    double top = 0;
+    for (int i = 0; i < roofs; i++)
+        top = fmax(top, roof[i].flops_per_s);
+    const double from = fmax(c->x_low, c->y_low / bandwidth);
+    fprintf(c->out, "$roof%d << EOD\n%.9g %.9g\n%.9g %.9g\n%.9g %.9g\n", g, from, bandwidth * from, top / bandwidth, top, c->x_high, top);
+    for (int i = 0; i < roofs; i++)
+        fprintf(c->out, "\n%.9g %.9g\n%.9g %.9g\n", roof[i].flops_per_s / bandwidth, roof[i].flops_per_s, c->x_high, roof[i].flops_per_s);
+    fputs("EOD\n", c->out);
+    for (double x = x_px(c, from); x < x_px(c, top / bandwidth); x += 6) {
+        const double y = y_px(c, from * bandwidth) + (x - x_px(c, from)) * (y_px(c, top) - y_px(c, from * bandwidth)) /
+                                                         (x_px(c, top / bandwidth) - x_px(c, from));
+        take(c, (box){x - 3, x + 3, y - 3, y + 3});
+    }
+    for (int i = 0; i < roofs; i++) {
+        const double y = y_px(c, roof[i].flops_per_s);
+        take(c, (box){x_px(c, roof[i].flops_per_s / bandwidth), roof_panel.right, y - 1, y + 1});
+    }
+}
+
+static void put_roof_labels(chart *c, int g)
+{
+    const char *color = c->count > 1 ? color_of(g) : "#333333";
+    ceiling roof[MAX_CEILINGS];
+    const int roofs = ceilings_of(&c->p[g], roof);
+    const double bandwidth = fsim_hw_get(c->p[g].hw, FSIM_HW_DRAM_BANDWIDTH);
+    char rate[32];
+    for (int i = 0; i < roofs; i++) {
+        const char *text = fsim_printf(c->a, "%s %s", c->count > 1 && i > 0 ? roof[i].name + strlen("tensor ") : roof[i].name,
+                                       fsim_show_rate(rate, sizeof rate, roof[i].flops_per_s, "FLOP/s"));
+        const double half = fsim_text_width(text) * char_px / 2 + 4, y = y_px(c, roof[i].flops_per_s);
+        bool done = false;
+        for (double x = roof_panel.right - half; !done && x - half > x_px(c, roof[i].flops_per_s / bandwidth); x -= 24)
+            for (int side = 1; !done && side >= -1; side -= 2) {
+                const box b = text_box(x, y + side * 10, text);
+                done = is_free(c, &b);
+                if (done) {
+                    take(c, b);
+                    put_label(c, x, y + side * 10, CENTER, color, "", text);
+                }
+            }
+    }
+    /* Along the slope, above it. */
+    const char *text = fsim_printf(c->a, "DRAM %s", fsim_show_rate(rate, sizeof rate, bandwidth, "B/s"));
+    const double from = fmax(c->x_low, c->y_low / bandwidth), angle = atan2(y_px(c, bandwidth * 10) - y_px(c, bandwidth), x_px(c, 10) - x_px(c, 1));
+    const double length = fsim_text_width(text) * char_px;
+    const double x0 = x_px(c, from), y0 = y_px(c, from * bandwidth), end = roof_panel.right - length * cos(angle);
+    for (double x = x0 + 8; x < end; x += 8) {
+        const double px = x - sin(angle) * 11, py = y0 + (x - x0) * tan(angle) + cos(angle) * 11;
+        bool is_clear = true;
+        for (double along = 0; along <= length && is_clear; along += 6)
+            is_clear = is_free(c, &(box){px + along * cos(angle) - 5, px + along * cos(angle) + 5, py + along * sin(angle) - 5, py + along * sin(angle) + 5});
+        if (!is_clear)
+            continue;
+        for (double along = 0; along <= length; along += 6)
+            take(c, (box){px + along * cos(angle) - 7, px + along * cos(angle) + 7, py + along * sin(angle) - 7, py + along * sin(angle) + 7});
+        put_label(c, px, py, LEFT, color, fsim_printf(c->a, "rotate by %.1f", angle * 180 / acos(-1)), text);
+        break;
+    }
+}
+
+/* What has no place on logarithmic axes, in the corner that roofs leave free. */
+static void put_note(chart *c)
+{
+    if (c->hidden == 0)
+        return;
+    const char *text = fsim_printf(c->a, "%d without arithmetic or DRAM traffic: not shown", c->hidden);
+    const double half = fsim_text_width(text) * char_px / 2 + 4, x = roof_panel.right - half, y = roof_panel.bottom + 22;
+    take(c, text_box(x, y, text));
+    put_label(c, x, y, CENTER, "#777777", "", text);
+}
+
+/* Ids of the kernels whose points lie on that of chosen[first]: one label for all of them, which marks them as done. */
+static const char *cluster(chart *c, int first, bool *done)
+{
+    enum { MOST = 5 };
+    const double near_px = 12;
+    const char *text = NULL;
+    int ids = 0;
+    for (int i = 0; i < c->chosens; i++) {
+        const double dx = x_px(c, c->chosen[i].x) - x_px(c, c->chosen[first].x), dy = y_px(c, c->chosen[i].y) - y_px(c, c->chosen[first].y);
+        if (done[i] || c->chosen[i].gpu != c->chosen[first].gpu || hypot(dx, dy) > near_px)
+            continue;
+        done[i] = true;
+        if (ids++ < MOST)
+            text = text ? fsim_printf(c->a, "%s,%d", text, c->chosen[i].id) : fsim_printf(c->a, "%d", c->chosen[i].id);
+    }
+    return ids > MOST ? fsim_printf(c->a, "%s +%d", text, ids - MOST) : text;
+}
+
+/* Beside the point; where that is taken, further away with a line to it. */
+static void put_id(chart *c, const point *p, const char *text)
+{
+    enum { DIRECTIONS = 16, RINGS = 8 };
+    const double x = x_px(c, p->x), y = y_px(c, p->y), half = fsim_text_width(text) * char_px / 2 + 2;
+    for (int ring = 0; ring < RINGS; ring++)
+        for (int d = 0; d < DIRECTIONS; d++) {
+            /* right, left, above, below, then between */
+            static const int order[DIRECTIONS] = {0, 8, 4, 12, 2, 6, 10, 14, 1, 7, 9, 15, 3, 5, 11, 13};
+            const double turn = 2 * acos(-1) * order[d] / DIRECTIONS, away = point_px(p->share) + 1 + 10 * ring;
+            const double lx = x + cos(turn) * (away + half), ly = y + sin(turn) * (away + line_px / 2);
+            const box b = text_box(lx, ly, text);
+            if (!is_free(c, &b))
+                continue;
+            take(c, b);
+            put_label(c, lx, ly, CENTER, c->count > 1 ? color_of(p->gpu) : "#000000", "", text);
+            if (ring > 0)
+                fprintf(c->out, "set arrow from screen %.5f,%.5f to screen %.5f,%.5f nohead lw 0.7 lc rgb '#999999'\n", x / WIDTH, y / HEIGHT,
+                        (lx - cos(turn) * half) / WIDTH, (ly - sin(turn) * line_px / 2) / HEIGHT);
+            return;
+        }
+}
+
+static int by_share(const void *a, const void *b)
+{
+    const point *x = a, *y = b;
+    return x->share != y->share ? (x->share < y->share) - (x->share > y->share) : x->gpu != y->gpu ? x->gpu - y->gpu : x->id - y->id;
+}
+
+static void put_points(const chart *c, const char *name, const point *p, int count, int gpu)
+{
+    fprintf(c->out, "$%s%d << EOD\n", name, gpu);
+    int printed = 0;
+    for (int i = 0; i < count; i++)
+        if (p[i].gpu == gpu && ++printed)
+            fprintf(c->out, "%.9g %.9g %.4g\n", p[i].x, p[i].y, c->points * point_size(p[i].share));
+    fputs(printed ? "EOD\n" : "NaN NaN 1\nEOD\n", c->out);
+}
+
+static void put_roofline(chart *c)
+{
+    collect_points(c);
+    find_range(c);
+    put_panel(c, &roof_panel);
+    const char *shown = fsim_strategy_names[c->p->chosen];
+    fprintf(c->out, "set title 'Roofline: kernels of %s by number (hollow: eager)'\n", shown);
+    fprintf(c->out, "set xlabel 'arithmetic intensity (FLOP per byte of DRAM traffic)'\nset ylabel 'FLOP/s'\nset logscale xy\n"
+                    "set xtics auto\nset ytics auto\nset format x '%%g'\nset format y '%%.0s %%c'\nset xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n"
+                    "set grid xtics ytics lt 1 lw 0.7 lc rgb '#e4e4e4'\n",
+            c->x_low, c->x_high, c->y_low, c->y_high);
+    for (int g = 0; g < c->count; g++)
+        put_roofs(c, g);
+    for (int i = 0; i < c->chosens; i++) {
+        const double x = x_px(c, c->chosen[i].x), y = y_px(c, c->chosen[i].y), r = point_px(c->chosen[i].share) * 0.8;
+        take(c, (box){x - r, x + r, y - r, y + r});
+    }
+    for (int i = 0; i < c->eagers; i++) {
+        const double x = x_px(c, c->eager[i].x), y = y_px(c, c->eager[i].y), r = point_px(c->eager[i].share) * 0.8;
+        take(c, (box){x - r, x + r, y - r, y + r});
+    }
+    put_note(c);
+    for (int g = 0; g < c->count; g++)
+        put_roof_labels(c, g);
+    qsort(c->chosen, (size_t)c->chosens, sizeof *c->chosen, by_share);
+    bool *done = fsim_new(c->a, bool, c->chosens + 1);
+    for (int i = 0; i < c->chosens; i++)
+        if (!done[i])
+            put_id(c, &c->chosen[i], cluster(c, i, done));
+    for (int g = 0; g < c->count; g++) {
+        put_points(c, "chosen", c->chosen, c->chosens, g);
+        put_points(c, "eager", c->eager, c->eagers, g);
+    }
+    fputs("plot ", c->out);
+    for (int g = 0; g < c->count; g++)
+        fprintf(c->out, "%s$roof%d using 1:2 with lines lw 1.5 lc rgb '%s', $eager%d using 1:2:3 with points pt 6 ps variable lc rgb '#aaaaaa'",
+                g ? ", " : "", g, c->count > 1 ? color_of(g) : "#333333", g);
+    for (int g = 0; g < c->count; g++)
+        fprintf(c->out, ", $chosen%d using 1:2:3 with points pt 7 ps variable lc rgb '#50%s'", g, color_of(g) + 1);
+    fputc('\n', c->out);
+}
+
+static const char *script_of(fsim_arena *a, const fsim_prediction *p, int count, const char *terminal, double points)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    chart c = {.a = a, .p = p, .count = count, .points = points, .out = open_memstream(&text, &bytes)};
+    if (!c.out)
+        return NULL;
+    fprintf(c.out, "set encoding utf8\n%s\nset termoption noenhanced\nset multiplot\nset tics nomirror\nset border 3 lc rgb '#555555'\n", terminal);
+    put_bars(&c);
+    put_roofline(&c);
+    fputs("unset multiplot\n", c.out);
+    const bool ok = fclose(c.out) == 0;
+    const char *script = ok ? fsim_strndup(a, text, bytes) : NULL;
+    free(text);
+    return script;
+}
+
+/* The first line of what a program said on stderr that is not blank or a picture of where the error was. */
+static const char *complaint(fsim_arena *a, FILE *said)
+{
+    char line[256];
+    rewind(said);
+    while (fgets(line, sizeof line, said)) {
+        line[strcspn(line, "\n")] = '\0';
+        const char *text = line + strspn(line, " \t^");
+        if (*text && strncmp(text, "gnuplot>", 8) != 0)
+            return fsim_strdup(a, text);
+    }
+    return NULL;
+}
+
+/* Runs gnuplot from one file to another. Files, not a pipe: nothing can block, and a gnuplot that ends early sends no SIGPIPE. */
+static bool run(fsim_arena *a, FILE *script, FILE *to, FILE *said, const char **why)
+{
+    const char *program = getenv("FUSESIM_GNUPLOT");
+    if (!program || !*program)
+        program = "gnuplot";
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, fileno(script), STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&files, fileno(to), STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&files, fileno(said), STDERR_FILENO);
+    char *const arguments[] = {fsim_strdup(a, program), NULL};
+    pid_t child;
+    const int error = posix_spawnp(&child, program, &files, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&files);
+    if (error) {
+        *why = error == ENOENT ? fsim_printf(a, "needs %s, which is not installed (Debian, Ubuntu: package gnuplot-nox)", program)
+                               : fsim_printf(a, "%s does not start: %s", program, strerror(error));
+        return false;
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) {
+            *why = fsim_printf(a, "%s was lost: %s", program, strerror(errno));
+            return false;
+        }
+    struct stat result;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && fstat(fileno(to), &result) == 0 && result.st_size > 0)
+        return true;
+    const char *words = complaint(a, said);
+    *why = words ? fsim_printf(a, "%s failed: %s", program, words) : fsim_printf(a, "%s failed and drew nothing", program);
+    return false;
+}
+
+bool fsim_report_chart(fsim_arena *a, const fsim_prediction *p, int count, const char *path, const char **why)
+{
+    static const struct {
+        const char *ending, *terminal; /* all as large as 1200 x 600 pixels, with letters and points as large */
+        double points;
+    } kind[] = {{".svg", "set terminal svg size 1200,600 noenhanced background rgb 'white' font 'DejaVu Sans,10' fontscale 1.3", 0.6},
+                {".png", "set terminal pngcairo size 1200,600 noenhanced font 'Sans,10'", 1},
+                {".pdf", "set terminal pdfcairo size 12.5in,6.25in noenhanced font 'Sans,10' fontscale 0.74", 1}};
+    const char *ending = strrchr(path, '.');
+    int k = -1;
+    for (int i = 0; ending && i < (int)(sizeof kind / sizeof *kind); i++)
+        if (strcasecmp(ending, kind[i].ending) == 0)
+            k = i;
+    if (k < 0) {
+        *why = "a chart's name ends in .svg, .png or .pdf";
+        return false;
+    }
+    if (count < 1) {
+        *why = "nothing to draw";
+        return false;
+    }
+    const char *text = script_of(a, p, count, kind[k].terminal, kind[k].points);
+    fsim_output *out = text ? fsim_open_output(a, path, why) : NULL;
+    if (!text)
+        *why = "not enough memory";
+    if (!out)
+        return false;
+    FILE *script = tmpfile(), *said = tmpfile();
+    bool ok = script && said && fputs(text, script) >= 0 && fflush(script) == 0;
+    if (ok)
+        rewind(script);
+    else
+        *why = "no room for a temporary file";
+    ok = ok && run(a, script, fsim_stream(out), said, why);
+    if (script)
+        fclose(script);
+    if (said)
+        fclose(said);
+    if (!ok)
+        fsim_discard(out);
+    return ok && fsim_commit(out, why);
+}

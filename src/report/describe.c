@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/describe.h"
+#include <math.h>
+#include <stdlib.h>
+
+static bool identifier_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+const char *fsim_kernel_name(const fsim_graph *g, const fsim_kernel *k, fsim_arena *a)
+{
+    const fsim_group *group = k->group;
+    const char *first = g->node[group->member[0].node].name, *last = g->node[group->member[group->members - 1].node].name;
+    char *name = group->members == 1 ? fsim_printf(a, "%s_%s", fsim_template_names[k->template], first)
+                                     : fsim_printf(a, "%s_%s_%s", fsim_template_names[k->template], first, last);
+    for (char *c = name; *c; c++)
+        if (!identifier_char(*c))
+            *c = '_';
+    return name;
+}
+
+/* Members from `at` on that are a whole source operator, all clones or all at home; 0 when it is there in part. */
+static int whole_source(const fsim_graph *g, const fsim_group *group, int at)
+{
+    const fsim_member *member = &group->member[at];
+    const fsim_source *source = &g->source[g->node[member->node].source];
+    if (member->node != source->first || at + source->nodes > group->members)
+        return 0;
+    for (int i = 0; i < source->nodes; i++)
+        if (member[i].node != source->first + i || member[i].clone != member->clone)
+            return 0;
+    return source->nodes;
+}
+
+const char *fsim_kernel_label(const fsim_graph *g, const fsim_kernel *k, fsim_arena *a)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return fsim_kernel_name(g, k, a);
+    for (int i = 0; i < k->group->members;) {
+        const fsim_member *member = &k->group->member[i];
+        const int whole = whole_source(g, k->group, i);
+        const char *name = whole ? g->source[g->node[member->node].source].name : g->node[member->node].name;
+        fprintf(out, "%s%s%s", i ? " + " : "", name, member->clone ? " (recomputed)" : "");
+        i += whole ? whole : 1;
+    }
+    fclose(out);
+    const char *label = fsim_strndup(a, text, bytes);
+    free(text);
+    return label;
+}
+
+double fsim_plan_objective(const fsim_prediction *p, fsim_strategy s)
+{
+    const fsim_plan *plan = &p->plan[s];
+    return p->options.objective == FSIM_MINIMISE_BYTES ? (double)(plan->dram_read_bytes + plan->dram_write_bytes) : plan->time_s;
+}
+
+fsim_verdict fsim_verdict_of(const fsim_prediction *p)
+{
+    fsim_verdict v = {.objective = fsim_plan_objective(p, p->chosen), .lower_bound = p->proof.lower_bound};
+    const double excess = v.objective - v.lower_bound;
+    v.proven = p->proof.proven && (p->chosen == FSIM_STRATEGY_OPTIMAL || excess <= 1e-12 * v.objective);
+    v.gap = v.proven || !(excess > 0) ? 0 : excess / v.objective;
+    return v;
+}
+
+double fsim_over_optimum(const fsim_prediction *p, fsim_strategy s)
+{
+    const double best = fsim_plan_objective(p, FSIM_STRATEGY_OPTIMAL), mine = fsim_plan_objective(p, s);
+    return mine == best ? 0 : best > 0 ? mine / best - 1 : (double)NAN;
+}
+
+double fsim_speedup(const fsim_prediction *p, fsim_strategy s)
+{
+    return p->plan[FSIM_STRATEGY_EAGER].time_s / p->plan[s].time_s;
+}
+
+const char *fsim_bytes_text(fsim_arena *a, double bytes)
+{
+    char buffer[32];
+    return fsim_strdup(a, fsim_show_bytes(buffer, sizeof buffer, bytes));
+}
+
+const char *fsim_seconds_text(fsim_arena *a, double seconds)
+{
+    char buffer[32];
+    return fsim_strdup(a, fsim_show_seconds(buffer, sizeof buffer, seconds));
+}
+
+const char *fsim_count_text(fsim_arena *a, double count)
+{
+    char buffer[32];
+    return fsim_strdup(a, fsim_show_count(buffer, sizeof buffer, count));
+}
+
+const char *fsim_percent_text(fsim_arena *a, double share) { return isfinite(share) ? fsim_printf(a, "%.1f%%", 100 * share) : "unknown"; }
+
+const char *fsim_times_text(fsim_arena *a, double factor)
+{
+    return isfinite(factor) ? fsim_printf(a, factor < 99.995 ? "%.2fx" : "%.0fx", factor) : "unknown";
+}

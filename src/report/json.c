@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/describe.h"
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A document under construction. cJSON answers exhaustion with NULL; `failed` remembers it, so that no field is lost in silence. */
+typedef struct {
+    fsim_arena *a;
+    bool failed;
+} writer;
+
+/* Bytes of the UTF-8 character that text starts with; 0 when it is none (RFC 3629). */
+static int utf8_bytes(const char *text)
+{
+    const unsigned char *c = (const unsigned char *)text;
+    const int bytes = c[0] < 0x80 ? 1 : c[0] >= 0xC2 && c[0] <= 0xDF ? 2 : (c[0] & 0xF0) == 0xE0 ? 3 : c[0] >= 0xF0 && c[0] <= 0xF4 ? 4 : 0;
+    for (int i = 1; i < bytes; i++)
+        if ((c[i] & 0xC0) != 0x80)
+            return 0;
+    const bool overlong = (c[0] == 0xE0 && c[1] < 0xA0) || (c[0] == 0xF0 && c[1] < 0x90);
+    const bool beyond = (c[0] == 0xED && c[1] > 0x9F) || (c[0] == 0xF4 && c[1] > 0x8F);
+    return overlong || beyond ? 0 : bytes;
+}
+
+/* text as a JSON string. A path may hold any byte; what is no UTF-8 becomes U+FFFD. */
+static void put_string(FILE *out, const char *text)
+{
+    fputc('"', out);
+    while (*text) {
+        const int bytes = utf8_bytes(text);
+        const unsigned char c = (unsigned char)*text;
+        if (bytes == 0)
+            fputs("\xEF\xBF\xBD", out);
+        else if (c == '"' || c == '\\')
+            fprintf(out, "\\%c", c);
+        else if (c < ' ')
+            fprintf(out, "\\u%04x", c);
+        else
+            fwrite(text, 1, (size_t)bytes, out);
+        text += bytes ? bytes : 1;
+    }
+    fputc('"', out);
+}
+
+/* The shortest digits that read back as x; null for what JSON has no word for. */
+static const char *digits(char buffer[40], double x)
+{
+    if (!isfinite(x))
+        return "null";
+    for (int precision = 15; precision <= 17; precision++) {
+        snprintf(buffer, 40, "%.*g", precision, x);
+        if (strtod(buffer, NULL) == x)
+            break;
+    }
+    return buffer;
+}
+
+static void put(writer *w, cJSON *object, const char *key, cJSON *item)
+{
+    const bool ok = item && (key ? cJSON_AddItemToObject(object, key, item) : cJSON_AddItemToArray(object, item));
+    if (!ok) {
+        cJSON_Delete(item);
+        w->failed = true;
+    }
+}
+
+static cJSON *put_new(writer *w, cJSON *object, const char *key, cJSON *item)
+{
+    put(w, object, key, item);
+    return w->failed ? NULL : item; /* cJSON takes NULL for an object and does nothing */
+}
+
+static void put_number(writer *w, cJSON *object, const char *key, double x)
+{
+    char buffer[40];
+    put(w, object, key, cJSON_CreateRaw(digits(buffer, x)));
+}
+
+static void put_count(writer *w, cJSON *object, const char *key, int64_t count)
+{
+    char buffer[40];
+    snprintf(buffer, sizeof buffer, "%" PRId64, count);
+    put(w, object, key, cJSON_CreateRaw(buffer));
+}
+
+/* A count that the model keeps as a double: a whole number all the same. */
+static void put_rounded(writer *w, cJSON *object, const char *key, double count)
+{
+    char *text = isfinite(count) ? fsim_printf(w->a, "%.0f", fabs(round(count))) : NULL;
+    put(w, object, key, cJSON_CreateRaw(text ? text : "null"));
+}
+
+static void put_bool(writer *w, cJSON *object, const char *key, bool yes) { put(w, object, key, cJSON_CreateBool(yes)); }
+
+/* NULL gives null. */
+static void put_text(writer *w, cJSON *object, const char *key, const char *text)
+{
+    char *quoted = NULL;
+    size_t bytes = 0;
+    FILE *out = text ? open_memstream(&quoted, &bytes) : NULL;
+    if (out) {
+        put_string(out, text);
+        fclose(out);
+    } else if (text) {
+        w->failed = true;
+    }
+    put(w, object, key, cJSON_CreateRaw(quoted ? quoted : "null"));
+    free(quoted);
+}
+
+static void put_workload(writer *w, cJSON *to, const fsim_graph *g)
+{
+    cJSON *o = put_new(w, to, "workload", cJSON_CreateObject());
+    put_text(w, o, "name", g->name);
+    put_text(w, o, "path", g->path);
+    cJSON *symbols = put_new(w, o, "symbols", cJSON_CreateObject());
+    for (int i = 0; i < g->symbols; i++)
+        if (g->symbol[i].dtype == FSIM_DTYPE_NONE)
+            put_count(w, symbols, g->symbol[i].name, g->symbol[i].value);
+        else
+            put_text(w, symbols, g->symbol[i].name, fsim_dtype_names[g->symbol[i].dtype]);
+    put_count(w, o, "operators", g->sources);
+    put_count(w, o, "primitives", g->nodes);
+    put_count(w, o, "parameters", g->parameters);
+    put_rounded(w, o, "contraction_flops", g->contraction_flops);
+}
+
+static void put_hardware(writer *w, cJSON *to, const fsim_hw *hw)
+{
+    cJSON *o = put_new(w, to, "hardware", cJSON_CreateObject());
+    put_text(w, o, "name", hw->name);
+    put_text(w, o, "path", hw->path);
+    put_text(w, o, "hash", hw->hash);
+}
+
+static void put_strategies(writer *w, cJSON *to, const fsim_prediction *p)
+{
+    cJSON *list = put_new(w, to, "strategies", cJSON_CreateArray());
+    for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
+        const fsim_plan *plan = &p->plan[s];
+        cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
+        put_text(w, o, "name", fsim_strategy_names[s]);
+        put_count(w, o, "kernels", plan->kernels);
+        put_number(w, o, "time_s", plan->time_s);
+        put_count(w, o, "dram_read_bytes", plan->dram_read_bytes);
+        put_count(w, o, "dram_write_bytes", plan->dram_write_bytes);
+        put_rounded(w, o, "l2_bytes", plan->l2_bytes);
+        put_rounded(w, o, "flops", plan->flops);
+        put_count(w, o, "peak_memory_bytes", plan->peak_memory_bytes);
+        put_count(w, o, "intermediate_bytes_eliminated", plan->eliminated_bytes);
+        put_number(w, o, "speedup", fsim_speedup(p, s));
+        put_number(w, o, "over_optimum", fsim_over_optimum(p, s));
+    }
+}
+
+typedef enum { ALL, CLONES } which;
+
+static void put_members(writer *w, cJSON *to, const char *key, const fsim_graph *g, const fsim_group *group, which some)
+{
+    cJSON *list = put_new(w, to, key, cJSON_CreateArray());
+    for (int m = 0; m < group->members; m++)
+        if (some == ALL || group->member[m].clone)
+            put_text(w, list, NULL, g->node[group->member[m].node].name);
+}
+
+static void put_sources(writer *w, cJSON *to, const fsim_graph *g, const fsim_group *group)
+{
+    cJSON *list = put_new(w, to, "source_operators", cJSON_CreateArray());
+    for (int m = 0; m < group->members; m++) {
+        const int source = g->node[group->member[m].node].source;
+        bool seen = false;
+        for (int before = 0; before < m && !seen; before++)
+            seen = g->node[group->member[before].node].source == source;
+        if (!seen)
+            put_text(w, list, NULL, g->source[source].name);
+    }
+}
+
+static void put_units(writer *w, cJSON *to, const char *key, const double seconds[FSIM_UNIT_COUNT])
+{
+    cJSON *o = put_new(w, to, key, cJSON_CreateObject());
+    for (int u = 0; u < FSIM_UNIT_COUNT; u++)
+        put_number(w, o, fsim_printf(w->a, "%s_s", fsim_unit_names[u]), seconds[u]);
+}
+
+static void put_tensors(writer *w, cJSON *to, const fsim_graph *g, const fsim_kernel *k)
+{
+    cJSON *inputs = put_new(w, to, "inputs", cJSON_CreateArray());
+    for (int i = 0; i < k->inputs; i++) {
+        cJSON *o = put_new(w, inputs, NULL, cJSON_CreateObject());
+        put_text(w, o, "tensor", g->tensor[k->input[i].tensor].name);
+        put_count(w, o, "bytes", k->input[i].bytes);
+        put_count(w, o, "read_bytes", k->input[i].read_bytes);
+    }
+    cJSON *outputs = put_new(w, to, "outputs", cJSON_CreateArray());
+    for (int i = 0; i < k->outputs; i++) {
+        cJSON *o = put_new(w, outputs, NULL, cJSON_CreateObject());
+        put_text(w, o, "tensor", g->tensor[k->output[i].tensor].name);
+        put_count(w, o, "bytes", k->output[i].bytes);
+        put_count(w, o, "write_bytes", k->output[i].write_bytes);
+    }
+}
+
+static void put_kernel(writer *w, cJSON *list, const fsim_graph *g, const fsim_kernel *k, int id)
+{
+    cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
+    put_count(w, o, "id", id);
+    put_text(w, o, "name", fsim_kernel_name(g, k, w->a));
+    put_text(w, o, "template", fsim_template_names[k->template]);
+    put_count(w, o, "launches", k->launches);
+    put_members(w, o, "operators", g, k->group, ALL);
+    put_sources(w, o, g, k->group);
+    put_members(w, o, "recomputed", g, k->group, CLONES);
+    put_count(w, o, "grid", k->grid);
+    put_count(w, o, "block", k->block);
+    put_count(w, o, "registers_per_thread", k->registers);
+    put_count(w, o, "shared_bytes_per_block", k->shared_bytes);
+    put_count(w, o, "spilled_bytes", k->spilled_bytes);
+    put_number(w, o, "occupancy", k->occupancy);
+    put_number(w, o, "waves", k->waves);
+    cJSON *tile = put_new(w, o, "tile", cJSON_CreateArray());
+    if (k->tile_m > 0) {
+        put_count(w, tile, NULL, k->tile_m);
+        put_count(w, tile, NULL, k->tile_n);
+    }
+    put_count(w, o, "split_k", k->split_k);
+    put_count(w, o, "passes", k->passes);
+    put_number(w, o, "coalescing", k->coalescing);
+    put_text(w, o, "bound", fsim_unit_names[k->bound]);
+    put_count(w, o, "dram_read_bytes", k->dram_read_bytes);
+    put_count(w, o, "dram_write_bytes", k->dram_write_bytes);
+    put_rounded(w, o, "l2_bytes", k->l2_bytes);
+    put_rounded(w, o, "flops", k->flops);
+    put_number(w, o, "time_s", k->time_s);
+    put_units(w, o, "time", k->time);
+    put_units(w, o, "unit_time", k->unit);
+    put_tensors(w, o, g, k);
+}
+
+static void put_plan(writer *w, cJSON *to, const fsim_prediction *p)
+{
+    const fsim_plan *plan = &p->plan[p->chosen];
+    const fsim_verdict v = fsim_verdict_of(p);
+    cJSON *o = put_new(w, to, "plan", cJSON_CreateObject());
+    put_text(w, o, "strategy", fsim_strategy_names[p->chosen]);
+    put_bool(w, o, "proven", v.proven);
+    if (p->options.objective == FSIM_MINIMISE_BYTES)
+        put_rounded(w, o, "lower_bound_bytes", v.lower_bound);
+    else
+        put_number(w, o, "lower_bound_s", v.lower_bound);
+    put_number(w, o, "gap", v.gap);
+    put_count(w, o, "groups_considered", p->proof.groups_considered);
+    put_number(w, o, "search_s", p->proof.search_s);
+    put_bool(w, o, "stopped_by_clock", p->proof.stopped_by_clock);
+    cJSON *kernels = put_new(w, o, "kernels", cJSON_CreateArray());
+    for (int i = 0; i < plan->kernels; i++)
+        put_kernel(w, kernels, p->graph, &plan->kernel[i], i + 1);
+}
+
+static void put_refusals(writer *w, cJSON *to, const fsim_prediction *p)
+{
+    cJSON *list = put_new(w, to, "refusals", cJSON_CreateArray());
+    for (int i = 0; i < p->refusals; i++) {
+        const fsim_refusal *why = &p->refusal[i].why;
+        cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
+        put_text(w, o, "a", p->graph->node[why->a].name);
+        put_text(w, o, "b", why->b >= 0 ? p->graph->node[why->b].name : NULL);
+        put_text(w, o, "rule", fsim_rule_names[why->rule]);
+        put_text(w, o, "message", fsim_refusal_text(p->graph, why, w->a));
+        put_number(w, o, "needed", why->needed);
+        put_number(w, o, "limit", why->limit);
+        put_text(w, o, "unit", why->unit);
+        put_number(w, o, "saving_s", p->refusal[i].saving_s);
+        put_count(w, o, "saving_bytes", p->refusal[i].saving_bytes);
+    }
+}
+
+static void put_prediction(writer *w, cJSON *o, const fsim_prediction *p)
+{
+    put_count(w, o, "schema", 1);
+    put_text(w, o, "fusesim", FUSESIM_VERSION);
+    put_workload(w, o, p->graph);
+    put_hardware(w, o, p->hw);
+    put_text(w, o, "objective", p->options.objective == FSIM_MINIMISE_BYTES ? "bytes" : "time");
+    put_text(w, o, "launch", fsim_regime_names[p->options.regime]);
+    put_text(w, o, "l2", p->options.warm ? "warm" : "cold");
+    put_strategies(w, o, p);
+    put_plan(w, o, p);
+    put_refusals(w, o, p);
+}
+
+bool fsim_report_json(FILE *out, const fsim_prediction *p, int count)
+{
+    writer w = {fsim_arena_new(), false};
+    cJSON *root = count == 1 ? cJSON_CreateObject() : cJSON_CreateArray();
+    for (int i = 0; i < count; i++)
+        put_prediction(&w, count == 1 ? root : put_new(&w, root, NULL, cJSON_CreateObject()), &p[i]);
+    char *text = root && !w.failed ? cJSON_Print(root) : NULL;
+    if (text)
+        fprintf(out, "%s\n", text);
+    const bool ok = text && !ferror(out);
+    cJSON_free(text);
+    cJSON_Delete(root);
+    fsim_arena_free(w.a);
+    return ok;
+}
+
+/* cJSON would build and free a tree for each of what may be millions of lines. */
+static void put_groups(FILE *out, const fsim_graph *g, const fsim_partition *partition, which some)
+{
+    fputc('[', out);
+    for (int i = 0; i < partition->parts; i++) {
+        const fsim_part *part = &partition->part[i];
+        const char *between = "";
+        fputs(i ? ", [" : "[", out);
+        for (int n = 0; n < part->count; n++)
+            if (some == ALL || (part->clone && part->clone[n])) {
+                fputs(between, out);
+                put_string(out, g->node[part->node[n]].name);
+                between = ", ";
+            }
+        fputc(']', out);
+    }
+    fputc(']', out);
+}
+
+void fsim_json_partition(FILE *out, const fsim_graph *g, const fsim_partition *partition, double time_s, int64_t dram_read_bytes,
+                         int64_t dram_write_bytes)
+{
+    char buffer[40];
+    fputs("{\"groups\": ", out);
+    put_groups(out, g, partition, ALL);
+    fputs(", \"recomputed\": ", out);
+    put_groups(out, g, partition, CLONES);
+    fprintf(out, ", \"time_s\": %s, \"dram_read_bytes\": %" PRId64 ", \"dram_write_bytes\": %" PRId64 "}\n", digits(buffer, time_s),
+            dram_read_bytes, dram_write_bytes);
+}
+
+void fsim_json_partitions_end(FILE *out, int64_t partitions, bool truncated)
+{
+    fprintf(out, "{\"partitions\": %" PRId64 ", \"truncated\": %s}\n", partitions, truncated ? "true" : "false");
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.h: predictions as text, Markdown, JSON and charts. Nothing here computes a prediction; everything is read from one.
+ * Functions that write to a stream leave its errors in the stream (ferror), for fsim_commit to find. */
+#ifndef FUSESIM_REPORT_REPORT_H
+#define FUSESIM_REPORT_REPORT_H
+
+#include "predict.h"
+#include <stdio.h>
+
+typedef struct {
+    bool color, verbose;
+    int width; /* columns of the terminal; 0: 80 */
+} fsim_text_style;
+
+/* text.c: for people at a terminal. ASCII, but for an ellipsis and bars where the locale is UTF-8. */
+
+/* One workload on one GPU: verdict, strategies, kernels of the chosen plan, what was not fused and why, what the model left out. */
+void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style *style);
+/* The same workload on several GPUs, a row each, against the fastest. */
+void fsim_report_compare(FILE *out, const fsim_prediction *p, int count, const fsim_text_style *style);
+/* Summary and kernels of each prediction as Markdown, for a CI summary. */
+void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count);
+
+/* dump.c: --dump. */
+
+/* The stages named in `stages`, comma separated ("graph,legal"), as plain tables of any width, in that order. False, and nothing is
+ * written, when one is not in fsim_dump_stages. */
+bool fsim_report_dump(FILE *out, const fsim_prediction *p, const char *stages);
+extern const char *const fsim_dump_stages[]; /* "graph", "legal", "parts", "kernels", "traffic", "time", then NULL */
+
+/* json.c: for programs; reports/schema describes it. */
+
+/* Schema 1: one object, or an array of them when count > 1. False when memory ran out or the stream failed. */
+bool fsim_report_json(FILE *out, const fsim_prediction *p, int count);
+/* One line of `enumerate`. time_s and the bytes are the partition's. */
+void fsim_json_partition(FILE *out, const fsim_graph *g, const fsim_partition *partition, double time_s, int64_t dram_read_bytes,
+                         int64_t dram_write_bytes);
+/* Its last line. */
+void fsim_json_partitions_end(FILE *out, int64_t partitions, bool truncated);
+
+/* chart.c: through gnuplot, or the program that $FUSESIM_GNUPLOT names. */
+
+/* Speedups and a roofline into path, which ends in .svg, .png or .pdf; other predictions than the first are the same workload on other GPUs.
+ * The file appears whole or not at all. False with *why set (in a, or constant). */
+bool fsim_report_chart(fsim_arena *a, const fsim_prediction *p, int count, const char *path, const char **why);
+
+/* describe.c: what the reports say in common. */
+
+/* Template, first and last primitive as a C identifier: "pointwise_t1_t4". The last primitive is at home in one kernel only, so names differ
+ * within a plan unless tensors differ only in characters that C does not allow. In a. */
+const char *fsim_kernel_name(const fsim_graph *g, const fsim_kernel *k, fsim_arena *a);
+/* What a kernel computes, in the workload's words: "scores + probabilities"; operators that it has only in part appear as
+ * primitives, clones as "t1 (recomputed)". In a. */
+const char *fsim_kernel_label(const fsim_graph *g, const fsim_kernel *k, fsim_arena *a);
+
+/* How good the plan shown is. */
+typedef struct {
+    double objective, lower_bound; /* seconds or bytes */
+    double gap;                    /* (objective - lower_bound) / objective, 0 when proven */
+    bool proven;                   /* the plan shown is optimal: the bound equals it within 1e-12 */
+} fsim_verdict;
+fsim_verdict fsim_verdict_of(const fsim_prediction *p);
+/* Seconds or bytes, as p->options.objective says. */
+double fsim_plan_objective(const fsim_prediction *p, fsim_strategy s);
+/* What a strategy leaves on the table: objective / the optimum's - 1. NaN without an optimum. */
+double fsim_over_optimum(const fsim_prediction *p, fsim_strategy s);
+/* Time of `eager` over that of s. */
+double fsim_speedup(const fsim_prediction *p, fsim_strategy s);
+
+#endif

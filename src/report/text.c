@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/describe.h"
+#include <math.h>
+#include <string.h>
+
+enum { DEFAULT_WIDTH = 80, WIDE = 100, REFUSALS_SHOWN = 5, BAR = 8 };
+static const double same = 5e-4; /* relative difference that a reader would call none */
+
+typedef struct {
+    fsim_page page;
+    fsim_arena *a;
+    const fsim_prediction *p;
+    const fsim_graph *g;
+    const fsim_plan *plan; /* the one to show */
+    bool verbose;
+} report;
+
+static report begin(FILE *out, const fsim_prediction *p, const fsim_text_style *style, fsim_arena *a)
+{
+    return (report){.page = {out, style->width > 0 ? style->width : DEFAULT_WIDTH, style->color, fsim_utf8_locale()},
+                    .a = a,
+                    .p = p,
+                    .g = p->graph,
+                    .plan = &p->plan[p->chosen],
+                    .verbose = style->verbose};
+}
+
+static const char *count_of(fsim_arena *a, int count, const char *what) { return fsim_printf(a, "%d %s%s", count, what, count == 1 ? "" : "s"); }
+
+static const char *objective_name(const fsim_prediction *p) { return p->options.objective == FSIM_MINIMISE_BYTES ? "bytes" : "time"; }
+
+static const char *hardware_name(const fsim_hw *hw) { return hw->description ? hw->description : hw->name; }
+
+static const char *objective_text(const report *r, double value)
+{
+    return r->p->options.objective == FSIM_MINIMISE_BYTES ? fsim_bytes_text(r->a, value) : fsim_seconds_text(r->a, value);
+}
+
+static const char *dram_text(fsim_arena *a, const fsim_plan *plan)
+{
+    return fsim_bytes_text(a, (double)(plan->dram_read_bytes + plan->dram_write_bytes));
+}
+
+static void header(const report *r)
+{
+    const fsim_options *o = &r->p->options;
+    fsim_paragraph(&r->page, FSIM_STRONG, 0, 2,
+                   fsim_printf(r->a, "%s: %s, %s on %s", r->g->name, count_of(r->a, r->g->sources, "operator"),
+                               count_of(r->a, r->g->nodes, "primitive"), hardware_name(r->p->hw)));
+    fsim_paragraph(&r->page, FSIM_FAINT, 0, 2,
+                   fsim_printf(r->a, "launch %s, L2 %s, objective %s%s%s", fsim_regime_names[o->regime], o->warm ? "warm" : "cold",
+                               objective_name(r->p), o->strict ? ", strict numerics" : "", o->no_recompute ? ", no recomputation" : ""));
+}
+
+/* A sentence: the plan shown (for eager: the optimum) against eager. */
+static const char *against_eager(const report *r, fsim_emphasis *emphasis)
+{
+    const fsim_strategy s = r->p->chosen == FSIM_STRATEGY_EAGER ? FSIM_STRATEGY_OPTIMAL : r->p->chosen;
+    const fsim_plan *eager = &r->p->plan[FSIM_STRATEGY_EAGER];
+    const double ratio = r->p->plan[s].time_s / eager->time_s;
+    const char *name = fsim_strategy_names[s];
+    const char *base = fsim_printf(r->a, "eager (%s in %s)", fsim_seconds_text(r->a, eager->time_s), count_of(r->a, eager->kernels, "kernel"));
+    *emphasis = FSIM_PLAIN;
+    if (fabs(ratio - 1) < same)
+        return fsim_printf(r->a, "Fusion makes no difference: %s is as fast as %s.", name, base);
+    *emphasis = ratio < 1 ? FSIM_GOOD : FSIM_BAD;
+    if (ratio < 1)
+        return fsim_printf(r->a, "Fusion helps: %s is %s as fast as %s.", name, fsim_times_text(r->a, 1 / ratio), base);
+    return fsim_printf(r->a, "Fusion hurts: %s is %s slower than %s.", name, fsim_percent_text(r->a, ratio - 1), base);
+}
+
+static const char *how_sure(const report *r)
+{
+    const fsim_verdict v = fsim_verdict_of(r->p);
+    const char *clock = r->p->proof.stopped_by_clock ? " (stopped by the clock)" : "";
+    const double over = fsim_over_optimum(r->p, r->p->chosen);
+    if (v.proven)
+        return "proven optimal";
+    if (r->p->chosen != FSIM_STRATEGY_OPTIMAL && r->p->proof.proven)
+        return fsim_printf(r->a, "%s over the proven optimum, %s", fsim_percent_text(r->a, over),
+                           objective_text(r, fsim_plan_objective(r->p, FSIM_STRATEGY_OPTIMAL)));
+    return fsim_printf(r->a, "not proven: the gap to the lower bound, %s, is %s%s", objective_text(r, v.lower_bound),
+                       fsim_percent_text(r->a, v.gap), clock);
+}
+
+static void verdict(const report *r)
+{
+    fsim_emphasis emphasis;
+    const char *eager = against_eager(r, &emphasis);
+    fputc('\n', r->page.out);
+    fsim_paragraph(&r->page, emphasis, 0, 0, eager);
+    fsim_paragraph(&r->page, FSIM_PLAIN, 0, 0,
+                   fsim_printf(r->a, "%s takes %s in %s with %s of DRAM traffic (eager: %s): %s.", fsim_strategy_names[r->p->chosen],
+                               fsim_seconds_text(r->a, r->plan->time_s), count_of(r->a, r->plan->kernels, "kernel"),
+                               dram_text(r->a, r->plan), dram_text(r->a, &r->p->plan[FSIM_STRATEGY_EAGER]), how_sure(r)));
+    const double maximal = r->p->plan[FSIM_STRATEGY_MAXIMAL].time_s, eager_s = r->p->plan[FSIM_STRATEGY_EAGER].time_s,
+                 unfused = r->p->plan[FSIM_STRATEGY_UNFUSED].time_s;
+    const char *slower = maximal > eager_s * (1 + same) ? "eager" : maximal > unfused * (1 + same) ? "unfused" : NULL;
+    if (slower && r->p->chosen != FSIM_STRATEGY_MAXIMAL)
+        fsim_paragraph(&r->page, FSIM_BAD, 0, 0,
+                       fsim_printf(r->a, "Fusing whatever is legal hurts: maximal is %s slower than %s.",
+                                   fsim_percent_text(r->a, maximal / (strcmp(slower, "eager") == 0 ? eager_s : unfused) - 1), slower));
+}
+
+static fsim_table summary(const fsim_prediction *p, fsim_arena *a)
+{
+    static const fsim_column column[] = {
+        {.title = "strategy", .left = true}, {.title = "kernels"}, {.title = "DRAM read"},   {.title = "DRAM write"},
+        {.title = "time"},                   {.title = "speedup"}, {.title = "over optimum"}};
+    fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
+    for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
+        const fsim_plan *plan = &p->plan[s];
+        const double over = fsim_over_optimum(p, s);
+        const char **cell = fsim_table_row(&t, s == (int)p->chosen ? FSIM_STRONG : FSIM_PLAIN);
+        cell[0] = fsim_strategy_names[s];
+        cell[1] = fsim_printf(a, "%d", plan->kernels);
+        cell[2] = fsim_bytes_text(a, (double)plan->dram_read_bytes);
+        cell[3] = fsim_bytes_text(a, (double)plan->dram_write_bytes);
+        cell[4] = fsim_seconds_text(a, plan->time_s);
+        cell[5] = fsim_times_text(a, fsim_speedup(p, s));
+        cell[6] = fabs(over) < same ? "-" : fsim_percent_text(a, over);
+    }
+    return t;
+}
+
+static const char *bound_text(fsim_arena *a, const fsim_kernel *k)
+{
+    const double busy = k->time_s > 0 ? k->unit[k->bound] / k->time_s : 0;
+    return fsim_printf(a, "%s %.0f%%", fsim_unit_names[k->bound], 100 * busy);
+}
+
+/* A share of the largest as a bar of BAR columns. */
+static const char *bar_text(fsim_arena *a, double share, bool utf8)
+{
+    const char *full = utf8 ? "\u2588" : "#", *rest = utf8 ? "\u2591" : ".";
+    const int filled = (int)lround(fmin(1, fmax(0, share)) * BAR);
+    char text[4 * BAR] = "";
+    for (int i = 0; i < BAR; i++)
+        strcat(text, i < filled ? full : rest);
+    return fsim_strdup(a, text);
+}
+
+static const fsim_kernel *dominant(const fsim_plan *plan)
+{
+    const fsim_kernel *most = NULL;
+    for (int i = 0; i < plan->kernels; i++)
+        if (!most || plan->kernel[i].time_s > most->time_s)
+            most = &plan->kernel[i];
+    return most;
+}
+
+typedef enum { NARROW_TABLE, WIDE_TABLE, MARKDOWN_TABLE } table_kind;
+
+static fsim_table kernel_table(const fsim_prediction *p, table_kind kind, bool utf8, fsim_arena *a)
+{
+    /* What a narrow table calls the templates. */
+    static const char *const brief[FSIM_TEMPLATE_COUNT] = {"pointwise", "copy",     "row red.", "col red.", "full red.", "pooling",
+                                                           "contract.", "library", "scan",     "opaque",   "comm.",     "transfer"};
+    static const fsim_column column[] = {{.title = "#"},
+                                         {.title = "kernel", .left = true, .shrinks = true},
+                                         {.title = "template", .left = true},
+                                         {.title = "time"},
+                                         {.title = "share"},
+                                         {.title = "", .left = true, .drop = 3},
+                                         {.title = "DRAM"},
+                                         {.title = "bound by", .left = true},
+                                         {.title = "regs", .drop = 1},
+                                         {.title = "occ.", .drop = 2}};
+    const fsim_plan *plan = &p->plan[p->chosen];
+    fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
+    const fsim_kernel *most = dominant(plan);
+    for (int i = 0; i < plan->kernels; i++) {
+        const fsim_kernel *k = &plan->kernel[i];
+        const double share = plan->time_s > 0 ? k->time_s / plan->time_s : 0;
+        const char **cell = fsim_table_row(&t, FSIM_PLAIN);
+        cell[0] = fsim_printf(a, "%d", i + 1);
+        cell[1] = fsim_kernel_label(p->graph, k, a);
+        cell[2] = kind == NARROW_TABLE ? brief[k->template] : fsim_template_names[k->template];
+        cell[3] = fsim_seconds_text(a, k->time_s);
+        cell[4] = fsim_percent_text(a, share);
+        cell[5] = kind == WIDE_TABLE ? bar_text(a, k->time_s / most->time_s, utf8) : NULL;
+        cell[6] = fsim_bytes_text(a, (double)(k->dram_read_bytes + k->dram_write_bytes));
+        cell[7] = bound_text(a, k);
+        cell[8] = fsim_printf(a, "%d", k->registers);
+        cell[9] = fsim_printf(a, "%.0f%%", 100 * k->occupancy);
+    }
+    return t;
+}
+
+static void title(const report *r, const char *text)
+{
+    fputc('\n', r->page.out);
+    fsim_paragraph(&r->page, FSIM_STRONG, 0, 2, text);
+}
+
+/* "t1 in 3 and 5": names are cut off in the table, so that its marks may be too. */
+static void recomputed(const report *r)
+{
+    const char *list = NULL;
+    for (int i = 0; i < r->plan->kernels; i++) {
+        const fsim_group *group = r->plan->kernel[i].group;
+        for (int m = 0; m < group->members; m++)
+            if (group->member[m].clone)
+                list = fsim_printf(r->a, "%s%s%s in kernel %d", list ? list : "", list ? ", " : "", r->g->node[group->member[m].node].name,
+                                   i + 1);
+    }
+    if (list)
+        fsim_paragraph(&r->page, FSIM_PLAIN, 0, 2, fsim_printf(r->a, "Recomputed: %s.", list));
+}
+
+static const char *saving(const report *r, const fsim_priced_refusal *refusal)
+{
+    if (refusal->why.rule == FSIM_RULE_COST && refusal->saving_s > 0)
+        return fsim_printf(r->a, "legal: saves %s alone, but not in this plan", fsim_seconds_text(r->a, refusal->saving_s));
+    if (refusal->why.rule == FSIM_RULE_COST)
+        return fsim_printf(r->a, "legal but dearer by %s", fsim_seconds_text(r->a, -refusal->saving_s));
+    if (!(refusal->saving_s > 0) && refusal->saving_bytes <= 0)
+        return "would save nothing";
+    return fsim_printf(r->a, "saves at most %s, %s", fsim_seconds_text(r->a, fmax(0, refusal->saving_s)),
+                       fsim_bytes_text(r->a, refusal->saving_bytes > 0 ? (double)refusal->saving_bytes : 0));
+}
+
+static void refusals(const report *r)
+{
+    const int shown = r->verbose || r->p->refusals <= REFUSALS_SHOWN ? r->p->refusals : REFUSALS_SHOWN;
+    if (shown == 0)
+        return;
+    title(r, "not fused, and why");
+    for (int i = 0; i < shown; i++) {
+        const fsim_priced_refusal *refusal = &r->p->refusal[i];
+        const char *a = r->g->node[refusal->why.a].name;
+        const char *pair = refusal->why.b >= 0 ? fsim_printf(r->a, "%s + %s", a, r->g->node[refusal->why.b].name) : a;
+        const bool legal = refusal->why.rule == FSIM_RULE_COST;
+        const char *line = legal ? fsim_printf(r->a, "%s: %s", pair, saving(r, refusal))
+                                 : fsim_printf(r->a, "%s: %s   %s", pair, fsim_refusal_text(r->g, &refusal->why, r->a), saving(r, refusal));
+        if (fsim_text_width(line) + 2 <= r->page.width) {
+            fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4, line);
+        } else {
+            fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4,
+                           legal ? pair : fsim_printf(r->a, "%s: %s", pair, fsim_refusal_text(r->g, &refusal->why, r->a)));
+            fsim_paragraph(&r->page, FSIM_PLAIN, 4, 4, saving(r, refusal));
+        }
+    }
+    if (shown < r->p->refusals)
+        fsim_paragraph(&r->page, FSIM_FAINT, 2, 4, fsim_printf(r->a, "... and %d more: --verbose", r->p->refusals - shown));
+}
+
+/* What a workload has, for the keys that matter only then. */
+typedef enum { ANY, DOUBLES, CONTRACTIONS, DEVICES, HOST } matter;
+
+static bool matters(const fsim_graph *g, matter what)
+{
+    for (int i = 0; i < g->nodes; i++) {
+        const fsim_node *n = &g->node[i];
+        const fsim_class class = fsim_ops[n->op].class;
+        const bool here[] = {[ANY] = true,
+                             [DOUBLES] = n->dtype == FSIM_F64,
+                             [CONTRACTIONS] = n->gemm.k > 0,
+                             [DEVICES] = class == FSIM_COMMUNICATION,
+                             [HOST] = class == FSIM_TRANSFER};
+        if (here[what])
+            return true;
+    }
+    return false;
+}
+
+/* Keys that the model can do without, and what it does then. */
+static void left_out(const report *r)
+{
+    static const struct {
+        fsim_hw_key key;
+        matter when;
+        const char *text;
+    } note[] = {{FSIM_HW_L2_BANDWIDTH, ANY, "L2 bandwidth unknown: left out."},
+                {FSIM_HW_L2_EFFECTIVE, ANY, "Share of the L2 that survives between kernels unknown: all of it counts."},
+                {FSIM_HW_DRAM_LATENCY, ANY, "DRAM latency unknown: a typical one is assumed."},
+                {FSIM_HW_FP64_RATE, DOUBLES, "FP64 rate unknown: FP64 is as fast as FP32."},
+                {FSIM_HW_LINK_BANDWIDTH, DEVICES, "Bandwidth between devices unknown: left out."},
+                {FSIM_HW_HOST_LINK_BANDWIDTH, HOST, "Bandwidth between host and device unknown: left out."}};
+    for (size_t i = 0; i < sizeof note / sizeof *note; i++)
+        if (!fsim_hw_has(r->p->hw, note[i].key) && matters(r->g, note[i].when))
+            fsim_paragraph(&r->page, FSIM_FAINT, 0, 2, note[i].text);
+}
+
+/* Keys of the hardware file that this prediction uses and nobody measured. */
+static void assumed(const report *r)
+{
+    static const fsim_hw_key launch[FSIM_REGIME_COUNT] = {FSIM_HW_LAUNCH_EAGER, FSIM_HW_LAUNCH_STREAM, FSIM_HW_LAUNCH_GRAPH, FSIM_HW_KERNEL_FLOOR};
+    const struct {
+        fsim_hw_key key;
+        matter when;
+    } used[] = {{FSIM_HW_DRAM_BANDWIDTH, ANY},
+                {FSIM_HW_DRAM_LATENCY, ANY},
+                {FSIM_HW_L2_EFFECTIVE, ANY},
+                {FSIM_HW_L2_BANDWIDTH, ANY},
+                {launch[r->p->options.regime], ANY},
+                {FSIM_HW_CONTRACTION_TENSOR, CONTRACTIONS},
+                {FSIM_HW_CONTRACTION_FP32, CONTRACTIONS},
+                {FSIM_HW_LINK_BANDWIDTH, DEVICES},
+                {FSIM_HW_HOST_LINK_BANDWIDTH, HOST}};
+    const char *list = NULL;
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++) {
+        const char *source = r->p->hw->q[used[i].key].source;
+        if (source && strncmp(source, "assumed", 7) == 0 && matters(r->g, used[i].when))
+            list = fsim_printf(r->a, "%s%s%s", list ? list : "", list ? ", " : "", fsim_hw_rows[used[i].key].key);
+    }
+    if (list)
+        fsim_paragraph(&r->page, FSIM_FAINT, 0, 2,
+                       fsim_printf(r->a, "Assumed, not measured, in %s: %s.", r->p->hw->name ? r->p->hw->name : "the hardware file", list));
+}
+
+static void units(const report *r, const fsim_kernel *k)
+{
+    static const fsim_column column[] = {{.title = "unit", .left = true}, {.title = "share"}, {.title = "of time"}, {.title = "alone"}, {.title = "busy"}};
+    fsim_table t = fsim_table_new(r->a, column, sizeof column / sizeof *column);
+    for (int u = 0; u < FSIM_UNIT_COUNT; u++) {
+        if (k->time[u] <= 0 && k->unit[u] <= 0)
+            continue;
+        const char **cell = fsim_table_row(&t, u == (int)k->bound ? FSIM_STRONG : FSIM_PLAIN);
+        cell[0] = fsim_unit_names[u];
+        cell[1] = fsim_seconds_text(r->a, k->time[u]);
+        cell[2] = fsim_percent_text(r->a, k->time_s > 0 ? k->time[u] / k->time_s : 0);
+        cell[3] = fsim_seconds_text(r->a, k->unit[u]);
+        cell[4] = fsim_percent_text(r->a, k->time_s > 0 ? k->unit[u] / k->time_s : 0);
+    }
+    fsim_table_print(&r->page, &t, 4);
+}
+
+static void tensors(const report *r, const fsim_kernel *k)
+{
+    static const fsim_column column[] = {
+        {.title = "", .left = true}, {.title = "tensor", .left = true}, {.title = "compulsory"}, {.title = "DRAM"}, {.title = "L2"}};
+    fsim_table t = fsim_table_new(r->a, column, sizeof column / sizeof *column);
+    for (int i = 0; i < k->inputs; i++) {
+        const fsim_input *in = &k->input[i];
+        const char **cell = fsim_table_row(&t, FSIM_PLAIN);
+        cell[0] = "reads";
+        cell[1] = r->g->tensor[in->tensor].name;
+        cell[2] = fsim_bytes_text(r->a, (double)in->bytes);
+        cell[3] = fsim_bytes_text(r->a, (double)in->read_bytes);
+        cell[4] = fsim_bytes_text(r->a, in->l2_bytes);
+    }
+    for (int i = 0; i < k->outputs; i++) {
+        const fsim_result *out = &k->output[i];
+        const char **cell = fsim_table_row(&t, FSIM_PLAIN);
+        cell[0] = "writes";
+        cell[1] = r->g->tensor[out->tensor].name;
+        cell[2] = fsim_bytes_text(r->a, (double)out->bytes);
+        cell[3] = fsim_bytes_text(r->a, (double)out->write_bytes);
+    }
+    fsim_table_print(&r->page, &t, 4);
+}
+
+static void configuration(const report *r, const fsim_kernel *k)
+{
+    fsim_arena *a = r->a;
+    const char *tile = k->tile_m > 0 ? fsim_printf(a, ", tile %d x %d", k->tile_m, k->tile_n) : "";
+    const char *split = k->split_k > 1 ? fsim_printf(a, ", split-K %d", k->split_k) : "";
+    fsim_paragraph(&r->page, FSIM_PLAIN, 4, 6,
+                   fsim_printf(a, "grid %lld, block %d%s, %s%s, %d registers, %s shared memory a block, %s spilled", (long long)k->grid,
+                               k->block, tile, k->launches == 1 ? "1 launch" : fsim_printf(a, "%d launches", k->launches), split, k->registers,
+                               fsim_bytes_text(a, k->shared_bytes), fsim_bytes_text(a, (double)k->spilled_bytes)));
+    fsim_paragraph(&r->page, FSIM_PLAIN, 4, 6,
+                   fsim_printf(a, "occupancy %.0f%%, %.2f waves, %s over the rows, vectors of %d, coalescing %.0f%%, %s FLOP",
+                               100 * k->occupancy, k->waves, k->passes == 1 ? "1 pass" : fsim_printf(a, "%d passes", k->passes),
+                               k->vector, 100 * k->coalescing, fsim_count_text(a, k->flops)));
+}
+
+static void details(const report *r)
+{
+    for (int i = 0; i < r->plan->kernels; i++) {
+        const fsim_mark scratch = fsim_save(r->a);
+        const fsim_kernel *k = &r->plan->kernel[i];
+        title(r, fsim_printf(r->a, "kernel %d: %s", i + 1, fsim_kernel_name(r->g, k, r->a)));
+        const char *list = NULL;
+        for (int m = 0; m < k->group->members; m++)
+            list = fsim_printf(r->a, "%s%s%s%s", list ? list : "", list ? ", " : "", r->g->node[k->group->member[m].node].name,
+                               k->group->member[m].clone ? " (recomputed)" : "");
+        fsim_paragraph(&r->page, FSIM_PLAIN, 4, 6, list ? list : "");
+        if (r->plan->rule && r->plan->rule[i])
+            fsim_paragraph(&r->page, FSIM_PLAIN, 4, 6, fsim_printf(r->a, "made by the rule %s", r->plan->rule[i]));
+        configuration(r, k);
+        units(r, k);
+        tensors(r, k);
+        fsim_rewind(r->a, scratch);
+    }
+}
+
+void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style *style)
+{
+    fsim_arena *a = fsim_arena_new();
+    const report r = begin(out, p, style, a);
+    header(&r);
+    verdict(&r);
+    fputc('\n', out);
+    fsim_table t = summary(p, a);
+    fsim_table_print(&r.page, &t, 2);
+    title(&r, fsim_printf(a, "kernels of %s", fsim_strategy_names[p->chosen]));
+    t = kernel_table(p, r.page.width >= WIDE ? WIDE_TABLE : NARROW_TABLE, r.page.utf8, a);
+    fsim_table_print(&r.page, &t, 0);
+    recomputed(&r);
+    if (r.verbose)
+        details(&r);
+    refusals(&r);
+    fputc('\n', out);
+    left_out(&r);
+    assumed(&r);
+    fsim_arena_free(a);
+}
+
+static fsim_table comparison(const fsim_prediction *p, int count, fsim_arena *a)
+{
+    static const fsim_column column[] = {{.title = "GPU", .left = true, .shrinks = true},
+                                         {.title = "kernels", .drop = 1},
+                                         {.title = "DRAM"},
+                                         {.title = "eager"},
+                                         {.title = "time"},
+                                         {.title = "speedup"},
+                                         {.title = "vs best"},
+                                         {.title = "bound by", .left = true, .drop = 3},
+                                         {.title = "gap", .drop = 2}};
+    double fastest = INFINITY;
+    for (int i = 0; i < count; i++)
+        fastest = fmin(fastest, p[i].plan[p[i].chosen].time_s);
+    fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
+    for (int i = 0; i < count; i++) {
+        const fsim_plan *plan = &p[i].plan[p[i].chosen];
+        const fsim_kernel *most = dominant(plan);
+        const fsim_verdict v = fsim_verdict_of(&p[i]);
+        const char **cell = fsim_table_row(&t, plan->time_s <= fastest ? FSIM_STRONG : FSIM_PLAIN);
+        cell[0] = p[i].hw->name;
+        cell[1] = fsim_printf(a, "%d", plan->kernels);
+        cell[2] = dram_text(a, plan);
+        cell[3] = fsim_seconds_text(a, p[i].plan[FSIM_STRATEGY_EAGER].time_s);
+        cell[4] = fsim_seconds_text(a, plan->time_s);
+        cell[5] = fsim_times_text(a, fsim_speedup(&p[i], p[i].chosen));
+        cell[6] = fsim_times_text(a, plan->time_s / fastest);
+        cell[7] = most ? fsim_unit_names[most->bound] : NULL;
+        cell[8] = v.proven ? "proven" : fsim_percent_text(a, v.gap);
+    }
+    return t;
+}
+
+void fsim_report_compare(FILE *out, const fsim_prediction *p, int count, const fsim_text_style *style)
+{
+    if (count < 1)
+        return;
+    fsim_arena *a = fsim_arena_new();
+    const report r = begin(out, p, style, a);
+    const fsim_options *o = &p->options;
+    fsim_paragraph(&r.page, FSIM_STRONG, 0, 2,
+                   fsim_printf(a, "%s on %s: %s", r.g->name, count_of(a, count, "GPU"), fsim_strategy_names[p->chosen]));
+    fsim_paragraph(&r.page, FSIM_FAINT, 0, 2,
+                   fsim_printf(a, "launch %s, L2 %s, objective %s", fsim_regime_names[o->regime], o->warm ? "warm" : "cold", objective_name(p)));
+    fputc('\n', out);
+    const fsim_table t = comparison(p, count, a);
+    fsim_table_print(&r.page, &t, 0);
+    fsim_arena_free(a);
+}
+
+void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count)
+{
+    fsim_arena *a = fsim_arena_new();
+    if (count > 1) {
+        const fsim_table t = comparison(p, count, a);
+        fsim_table_markdown(out, &t);
+        fputc('\n', out);
+    }
+    for (int i = 0; i < count; i++) {
+        const fsim_text_style style = {.width = DEFAULT_WIDTH};
+        const report r = begin(out, &p[i], &style, a);
+        fsim_emphasis emphasis;
+        fputs("### ", out);
+        fsim_markdown_text(out, fsim_printf(a, "%s on %s", r.g->name, hardware_name(p[i].hw)));
+        fputs("\n\n", out);
+        fsim_markdown_text(out, against_eager(&r, &emphasis));
+        fputc(' ', out);
+        fsim_markdown_text(out, fsim_printf(a, "%s takes %s, %s.", fsim_strategy_names[p[i].chosen],
+                                            fsim_seconds_text(a, r.plan->time_s), how_sure(&r)));
+        fputs("\n\n", out);
+        fsim_table t = summary(&p[i], a);
+        fsim_table_markdown(out, &t);
+        fputc('\n', out);
+        t = kernel_table(&p[i], MARKDOWN_TABLE, false, a);
+        fsim_table_markdown(out, &t);
+        fputs(i + 1 < count ? "\n" : "", out);
+    }
+    fsim_arena_free(a);
+}

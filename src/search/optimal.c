@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* optimal.c: the best partition, with a proof or a lower bound.
+ *
+ * 1. Pieces. Primitives that could never share a kernel fall into different pieces; each piece is searched by itself.
+ * 2. A piece that is legal as one kernel without penalty (every unit works at the rate, and moves and computes no more, than the parts of any split
+ *    would together) is optimal as one: time is launch + a norm of the units' times, and a norm of a sum is at most the sum of the norms.
+ * 3. Otherwise dynamic programming over what has run: a state is the set of primitives that have run and those of them that were not stored; a step launches
+ *    one more group. Costs are relaxed: every residency in L2 that some order could give is granted, so the result bounds every plan from below.
+ * 4. Where the plan found costs more than the bound because residency was granted in vain, depth-first search over launch orders with the exact
+ *    cost to go of (3) as its bound closes the gap, as far as the step budget goes.
+ * Pieces beyond 64 primitives or the budget are cut into stretches; the bound is then the sum of the work that no plan can avoid. */
+#include "search/search.h"
+#include "search/merge.h"
+#include "search/space.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+enum { STRETCH = 14, STRETCH_SETS = 6000, PIECE_SETS = 40000, MAX_OPTIONAL = 8 };
+static const double steps_per_second = 2e6; /* of fsim_work, on a 2020 server core */
+
+typedef struct {
+    fsim_mask done, dropped;
+    fsim_mask set, stored; /* the best next group, and which of its members it stores */
+    int64_t cost;          /* least relaxed cost to go; -1: no way */
+    bool known;
+} state;
+
+typedef struct {
+    const fsim_problem *p;
+    fsim_space *w;
+    fsim_arena *a;
+    state *table;
+    int64_t slots, states;
+    int64_t budget;
+    fsim_mask all;
+    bool failed; /* the budget ended */
+} program;
+
+static uint64_t mix(fsim_mask x, fsim_mask y)
+{
+    uint64_t h = x * 0x9e3779b97f4a7c15u ^ (y + 0x7f4a7c159e3779b9u) * 0xbf58476d1ce4e5b9u;
+    return h ^ h >> 31;
+}
+
+static state *lookup(program *d, fsim_mask done, fsim_mask dropped)
+{
+    if (d->states * 2 >= d->slots) {
+        state *old = d->table;
+        const int64_t slots = d->slots;
+        d->slots = slots ? slots * 2 : 1024;
+        d->table = fsim_new(d->a, state, d->slots);
+        for (int64_t i = 0; i < slots; i++)
+            if (old[i].known)
+                *lookup(d, old[i].done, old[i].dropped) = old[i];
+    }
+    uint64_t i = mix(done, dropped) & (uint64_t)(d->slots - 1);
+    while (d->table[i].known && (d->table[i].done != done || d->table[i].dropped != dropped))
+        i = (i + 1) & (uint64_t)(d->slots - 1);
+    return &d->table[i];
+}
+
+static int lowest(fsim_mask m) { return __builtin_ctzll(m); }
+static fsim_mask bit(int i) { return (fsim_mask)1 << i; }
+
+/* Least cost of a group after `done`: what may be resident is. A graph input can be only once some reader of it has run, unless readers
+ * outside the piece may have run before. -1 when it is no kernel. */
+static int64_t relaxed(const program *d, fsim_mask s, fsim_mask stored, fsim_mask done)
+{
+    const fsim_graph *g = d->p->graph;
+    int node[FSIM_SPACE_NODES];
+    bool flags[FSIM_SPACE_NODES], hit[FSIM_MAX_PARAMETERS + 1], absorbed[FSIM_MAX_PARAMETERS + 1];
+    const int count = fsim_list_of(d->w, s, node);
+    int i = 0;
+    for (fsim_mask left = s; left; left &= left - 1)
+        flags[i++] = stored & bit(lowest(left));
+    fsim_candidate *c = fsim_candidate_of(d->p, node, count, flags);
+    if (!c->legal)
+        return -1;
+    for (int r = 0; r < c->group.reads; r++) {
+        const fsim_tensor *t = &g->tensor[c->group.read[r].tensor];
+        bool touched = t->producer >= 0 || d->p->warm;
+        for (int k = 0, at = 0; !touched && k < t->readers; k++) {
+            while (at < d->w->n && d->w->node[at] < t->reader[k])
+                at++;
+            touched = at == d->w->n || d->w->node[at] != t->reader[k] || (done & bit(at));
+        }
+        hit[r] = touched && fsim_may_reside(d->p, c->group.read[r].tensor);
+    }
+    for (int k = 0; k < c->group.writes; k++) {
+        const fsim_tensor *t = &g->tensor[c->group.write[k].tensor];
+        absorbed[k] = !t->output && !t->materialize && t->readers > 0 && fsim_may_reside(d->p, c->group.write[k].tensor);
+    }
+    const fsim_kernel *k = fsim_kernel_for(d->p, c, hit, absorbed);
+    return k ? fsim_objective_of(d->p, k) : -1;
+}
+
+/* Members new in s that must be stored, and those that may be stored or left to be computed again by every reader. */
+static void storing(const program *d, fsim_mask s, fsim_mask done, fsim_mask *must, fsim_mask *may)
+{
+    *must = *may = 0;
+    for (fsim_mask left = s & ~done; left; left &= left - 1) {
+        const int n = lowest(left);
+        const fsim_mask me = bit(n), outside = d->w->succ[n] & ~s;
+        if ((d->w->must & me) || (outside && (!(d->w->clonable & me) || !(d->w->succ[n] & s))))
+            *must |= me;
+        else if (outside)
+            *may |= me;
+        else if (!d->w->succ[n])
+            *must |= me;
+    }
+}
+
+static bool launchable(const program *d, fsim_mask s, fsim_mask done, fsim_mask dropped)
+{
+    const fsim_mask again = s & done, preds = fsim_preds(d->w, s);
+    if (s == again || (again & ~d->w->clonable) || (preds & ~done) || (preds & dropped))
+        return false;
+    for (fsim_mask left = again; left; left &= left - 1)
+        if (!(d->w->succ[lowest(left)] & s))
+            return false;
+    return true;
+}
+
+/* What stays unstored and still has readers to come. */
+static fsim_mask still_dropped(const program *d, fsim_mask dropped, fsim_mask done)
+{
+    fsim_mask out = 0;
+    for (; dropped; dropped &= dropped - 1)
+        if (d->w->succ[lowest(dropped)] & ~done)
+            out |= bit(lowest(dropped));
+    return out;
+}
+
+static int64_t cost_to_go(program *d, fsim_mask done, fsim_mask dropped)
+{
+    if (done == d->all)
+        return 0;
+    state *found = lookup(d, done, dropped);
+    if (found->known)
+        return found->cost;
+    state best = {.done = done, .dropped = dropped, .cost = -1, .known = true};
+    for (int i = 0; i < d->w->sets && !d->failed; i++) {
+        const fsim_mask s = d->w->set[i];
+        if (!launchable(d, s, done, dropped))
+            continue;
+        fsim_mask must, may, stored = 0;
+        storing(d, s, done, &must, &may);
+        if (__builtin_popcountll(may) > MAX_OPTIONAL) {
+            d->failed = true;
+            break;
+        }
+        do { /* every subset of may */
+            fsim_add_work(d->p, 1);
+            if (fsim_work(d->p) > d->budget || (d->p->interrupted && *d->p->interrupted)) {
+                d->failed = true;
+                break;
+            }
+            const int64_t here = relaxed(d, s, must | stored, done);
+            if (here >= 0) {
+                const int64_t rest = cost_to_go(d, done | s, still_dropped(d, dropped | (may & ~stored), done | s));
+                if (rest >= 0 && (best.cost < 0 || here + rest < best.cost)) {
+                    best.cost = here + rest;
+                    best.set = s;
+                    best.stored = must | stored;
+                }
+            }
+            stored = (stored - may) & may;
+        } while (stored && !d->failed);
+    }
+    if (d->failed)
+        return -1;
+    d->states++;
+    *lookup(d, done, dropped) = best;
+    return best.cost;
+}
+
+/* Appends the groups of the relaxed optimum. */
+static void read_off(program *d, fsim_partition *out, fsim_arena *a)
+{
+    fsim_mask done = 0, dropped = 0;
+    while (done != d->all) {
+        const state *s = lookup(d, done, dropped);
+        fsim_mask must, may;
+        storing(d, s->set, done, &must, &may);
+        fsim_part *part = &out->part[out->parts++];
+        part->node = fsim_new(a, int, FSIM_SPACE_NODES);
+        part->clone = fsim_new(a, bool, FSIM_SPACE_NODES);
+        part->count = fsim_list_of(d->w, s->set, part->node);
+        const fsim_mask next = done | s->set;
+        dropped = still_dropped(d, dropped | (may & ~s->stored), next);
+        done = next;
+    }
+}
+
+/* Step 4. */
+typedef struct {
+    program *d;
+    fsim_mask chosen[FSIM_SPACE_NODES], done[FSIM_SPACE_NODES + 1];
+    int depth;
+    fsim_plan *best;
+    fsim_arena *a, *keep;
+    bool failed;
+} closing;
+
+static bool in_order(const closing *x, fsim_mask s, fsim_mask preds)
+{
+    for (int i = x->depth; i-- > 0;) {
+        if (preds & ~x->done[i])
+            return true;
+        if (!fsim_list_before(x->chosen[i], s))
+            return false;
+    }
+    return true;
+}
+
+static void try_leaf(closing *x)
+{
+    const fsim_mark mark = fsim_save(x->a);
+    fsim_partition parts = {x->depth, fsim_new(x->a, fsim_part, x->depth)};
+    fsim_plan plan;
+    fsim_refusal why;
+    for (int i = 0; i < x->depth; i++) {
+        parts.part[i].node = fsim_new(x->a, int, FSIM_SPACE_NODES);
+        parts.part[i].clone = fsim_new(x->a, bool, FSIM_SPACE_NODES);
+        parts.part[i].count = fsim_list_of(x->d->w, x->chosen[i], parts.part[i].node);
+    }
+    if (fsim_price(x->d->p, &parts, x->a, &plan, &why) && plan.objective < x->best->objective)
+        fsim_price(x->d->p, &parts, x->keep, x->best, &why);
+    fsim_rewind(x->a, mark);
+}
+
+static void close_gap(closing *x, int64_t spent, fsim_mask dropped)
+{
+    program *d = x->d;
+    const fsim_mask done = x->done[x->depth];
+    if (done == d->all) {
+        try_leaf(x);
+        return;
+    }
+    for (int i = 0; i < d->w->sets && !x->failed; i++) {
+        const fsim_mask s = d->w->set[i];
+        if (!launchable(d, s, done, dropped) || !in_order(x, s, fsim_preds(d->w, s)))
+            continue;
+        fsim_mask must, may, stored = 0;
+        storing(d, s, done, &must, &may);
+        do {
+            fsim_add_work(d->p, 1);
+            if (fsim_work(d->p) > d->budget || (d->p->interrupted && *d->p->interrupted)) {
+                x->failed = true;
+                return;
+            }
+            const int64_t here = relaxed(d, s, must | stored, done);
+            const fsim_mask next = still_dropped(d, dropped | (may & ~stored), done | s);
+            const int64_t rest = here < 0 ? -1 : cost_to_go(d, done | s, next);
+            if (rest >= 0 && spent + here + rest < x->best->objective) {
+                x->chosen[x->depth] = s;
+                x->done[++x->depth] = done | s;
+                close_gap(x, spent + here, next);
+                x->depth--;
+            }
+            stored = (stored - may) & may;
+        } while (stored && !x->failed);
+    }
+}
+
+/* Work that every plan does: each contraction in a kernel of its own with its intermediates free, and the launch of one kernel for each primitive that is always
+ * alone. */
+static int64_t floor_of(const fsim_problem *p, const int *node, int count, fsim_arena *a)
+{
+    const fsim_graph *g = p->graph;
+    int64_t sum = 0;
+    for (int i = 0; i < count; i++) {
+        const bool stored = true;
+        const fsim_class class = fsim_ops[g->node[node[i]].op].class;
+        if (class != FSIM_CONTRACTION && class != FSIM_WINDOW && !fsim_classes[class].boundary)
+            continue; /* other work may hide in another's kernel: claim none of it */
+        fsim_candidate *c = fsim_candidate_of(p, &node[i], 1, &stored);
+        if (!c->legal)
+            continue;
+        fsim_group bare = c->group; /* only what it reads from the graph's inputs */
+        bare.read = fsim_new(a, fsim_read, c->group.reads + 1);
+        bare.reads = bare.writes = 0;
+        for (int r = 0; r < c->group.reads; r++)
+            if (g->tensor[c->group.read[r].tensor].producer < 0 && g->tensor[c->group.read[r].tensor].readers == 1 && !p->warm)
+                bare.read[bare.reads++] = c->group.read[r];
+        const fsim_kernel k = fsim_kernel_of(g, p->hw, p->regime, &bare, NULL, a);
+        sum += k.time_s > 0 ? fsim_objective_of(p, &k) : 0;
+    }
+    if (sum == 0 && p->objective == FSIM_MINIMISE_TIME) {
+        static const fsim_hw_key launch_key[FSIM_REGIME_COUNT] = {FSIM_HW_LAUNCH_EAGER, FSIM_HW_LAUNCH_STREAM, FSIM_HW_LAUNCH_GRAPH,
+                                                                  FSIM_HW_KERNEL_FLOOR};
+        sum = llrint(fsim_hw_get(p->hw, launch_key[p->regime]) / FSIM_TICK_S);
+    }
+    return sum;
+}
+
+/* Steps 1 to 3. */
+
+typedef struct {
+    const fsim_problem *p;
+    fsim_arena *a, *keep;
+    fsim_partition found;
+    int64_t bound, budget, considered;
+    bool whole; /* every piece was solved */
+    fsim_space *last_space;
+    program *last;
+} solver;
+
+static bool one_kernel(solver *s, const int *node, int count)
+{
+    const fsim_problem *p = s->p;
+    fsim_group made;
+    fsim_refusal why;
+    bool *stored = fsim_new(s->a, bool, count);
+    if (!fsim_user_allows(p, node, count, &why) || !fsim_legal(&p->limits, node, count, s->a, &made, &why))
+        return false;
+    for (int i = 0, w = 0; i < count; i++) {
+        for (int r = 0; r < p->graph->node[node[i]].results; r++)
+            while (w < made.writes && made.write[w].tensor == p->graph->node[node[i]].result[r]) {
+                stored[i] = true;
+                w++;
+            }
+    }
+    /* writes come in node order, so the walk above finds each */
+    fsim_candidate *c = fsim_candidate_of(p, node, count, stored);
+    if (!c->legal)
+        return false;
+    bool *hit = fsim_new(s->a, bool, made.reads + 1), *absorbed = fsim_new(s->a, bool, made.writes + 1);
+    for (int r = 0; r < made.reads; r++) /* residency could favour a split: then this proves nothing */
+        if (p->warm && fsim_may_reside(p, made.read[r].tensor))
+            return false;
+    const fsim_kernel *k = fsim_kernel_for(p, c, hit, absorbed);
+    if (!k || k->penalised)
+        return false;
+    for (int r = 0; r < made.reads; r++)
+        if (p->graph->tensor[made.read[r].tensor].producer >= 0 || p->graph->tensor[made.read[r].tensor].readers > 1)
+            for (int i = 0; i < p->graph->tensor[made.read[r].tensor].readers; i++) {
+                const int reader = p->graph->tensor[made.read[r].tensor].reader[i];
+                if ((reader < node[0] || reader > node[count - 1] || p->graph->tensor[made.read[r].tensor].producer >= 0) &&
+                    fsim_may_reside(p, made.read[r].tensor))
+                    hit[r] = true; /* may be there when the piece starts: the bound grants it */
+            }
+    for (int w = 0; w < made.writes; w++) {
+        const fsim_tensor *t = &p->graph->tensor[made.write[w].tensor];
+        absorbed[w] = !t->output && !t->materialize && t->readers > 0 && fsim_may_reside(p, made.write[w].tensor);
+    }
+    const fsim_kernel *least = fsim_kernel_for(p, c, hit, absorbed);
+    fsim_part *part = &s->found.part[s->found.parts++];
+    part->count = count;
+    part->node = fsim_new(s->a, int, count);
+    part->clone = fsim_new(s->a, bool, count);
+    memcpy(part->node, node, (size_t)count * sizeof *node);
+    s->bound += fsim_objective_of(p, least ? least : k);
+    s->considered++;
+    return true;
+}
+
+static bool solve(solver *s, const int *node, int count, int64_t most_sets, bool keep_program)
+{
+    fsim_space *w = fsim_new(s->a, fsim_space, 1);
+    program *d = fsim_new(s->a, program, 1);
+    if (count > FSIM_SPACE_NODES)
+        return false;
+    fsim_space_of(s->p, node, count, most_sets, s->a, w);
+    s->considered += w->looked_at;
+    if (!w->complete)
+        return false;
+    *d = (program){.p = s->p, .w = w, .a = s->a,   .budget = s->budget};
+    d->all = count == 64 ? ~(fsim_mask)0 : bit(count) - 1;
+    const int64_t cost = cost_to_go(d, 0, 0);
+    if (d->failed || cost < 0)
+        return false;
+    s->bound += cost;
+    read_off(d, &s->found, s->a);
+    if (keep_program)
+        s->last = d;
+    return true;
+}
+
+/* A piece that is too large: stretches of the topological order, each solved; no bound comes of it. */
+static void solve_in_stretches(solver *s, const int *node, int count)
+{
+    s->bound += floor_of(s->p, node, count, s->a);
+    s->whole = false;
+    const int64_t bound = s->bound;
+    for (int from = 0; from < count;) {
+        int take = count - from < STRETCH ? count - from : STRETCH;
+        const int64_t limit = s->budget;
+        const int64_t share = fsim_work(s->p) + limit / 8;
+        s->budget = share < limit ? share : limit;
+        while (take > 1 && !solve(s, node + from, take, STRETCH_SETS, false))
+            take /= 2;
+        s->budget = limit;
+        if (take == 1) {
+            fsim_part *part = &s->found.part[s->found.parts++];
+            part->count = 1;
+            part->node = fsim_new(s->a, int, 1);
+            part->clone = fsim_new(s->a, bool, 1);
+            part->node[0] = node[from];
+        }
+        from += take;
+    }
+    s->bound = bound;
+}
+
+static int root_of(int *parent, int i)
+{
+    while (parent[i] != i)
+        i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+/* Pieces: primitives linked by a tensor that both touch, where neither is always alone. */
+static int *pieces(const fsim_graph *g, fsim_arena *a)
+{
+    int *parent = fsim_new(a, int, g->nodes + 1);
+    for (int n = 0; n < g->nodes; n++)
+        parent[n] = n;
+    for (int t = 0; t < g->tensors; t++) {
+        int first = g->tensor[t].producer;
+        if (first >= 0 && (fsim_classes[fsim_ops[g->node[first].op].class].boundary || g->tensor[t].materialize))
+            first = -1;
+        for (int r = 0; r < g->tensor[t].readers; r++) {
+            const int reader = g->tensor[t].reader[r];
+            if (fsim_classes[fsim_ops[g->node[reader].op].class].boundary)
+                continue;
+            if (first >= 0)
+                parent[root_of(parent, reader)] = root_of(parent, first);
+            else
+                first = reader;
+        }
+    }
+    for (int n = 0; n < g->nodes; n++)
+        parent[n] = root_of(parent, n);
+    return parent;
+}
+
+static void solve_pieces(solver *s)
+{
+    const fsim_graph *g = s->p->graph;
+    int *piece = pieces(g, s->a), *node = fsim_new(s->a, int, g->nodes + 1), *next = fsim_new(s->a, int, g->nodes + 1),
+        *first = fsim_new(s->a, int, g->nodes + 1), *last = fsim_new(s->a, int, g->nodes + 1);
+    for (int n = 0; n < g->nodes; n++) {
+        next[n] = -1;
+        const int root = piece[n];
+        if (first[root] == 0)
+            first[root] = n + 1;
+        else
+            next[last[root]] = n;
+        last[root] = n;
+    }
+    for (int n = 0; n < g->nodes; n++) {
+        int count = 0;
+        if (first[piece[n]] != n + 1)
+            continue;
+        for (int i = n; i >= 0; i = next[i])
+            node[count++] = i;
+        const bool alone = count == g->nodes;
+        const int parts = s->found.parts;
+        const int64_t bound = s->bound;
+        if (one_kernel(s, node, count) || solve(s, node, count, PIECE_SETS, alone))
+            continue;
+        s->found.parts = parts;
+        s->bound = bound;
+        solve_in_stretches(s, node, count);
+    }
+}
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out, fsim_proof *proof)
+{
+    const double start = seconds_now();
+    fsim_refusal why;
+    fsim_arena *scratch = fsim_arena_new();
+    solver s = {.p = p, .a = scratch, .keep = a, .whole = true, .budget = (int64_t)(p->time_limit_s * steps_per_second)};
+    s.found.part = fsim_new(scratch, fsim_part, p->graph->nodes * 2 + 2);
+    *proof = (fsim_proof){0};
+    *out = (fsim_plan){0};
+    solve_pieces(&s);
+    bool have = fsim_price(p, &s.found, a, out, &why);
+    fsim_plan better;
+    if (have && !s.whole && fsim_merge_greedily(p, &out->partition, scratch, &better) && better.objective < out->objective)
+        have = fsim_price(p, &better.partition, a, out, &why);
+    for (int i = 0; i < count; i++)
+        if (known[i].kernels > 0 && (!have || known[i].objective < out->objective)) {
+            *out = known[i];
+            have = true;
+        }
+    if (s.whole && have && out->objective > s.bound) {
+        /* Residency granted in vain, or pieces that wait for each other: search the whole graph at once where it is small enough. */
+        if (!s.last && p->graph->nodes <= FSIM_SPACE_NODES) {
+            solver again = s;
+            int node[FSIM_SPACE_NODES];
+            for (int n = 0; n < p->graph->nodes; n++)
+                node[n] = n;
+            again.found.parts = 0;
+            again.bound = 0;
+            again.found.part = fsim_new(scratch, fsim_part, p->graph->nodes * 2 + 2);
+            if (solve(&again, node, p->graph->nodes, PIECE_SETS, true)) {
+                s.last = again.last;
+                s.bound = again.bound > s.bound ? again.bound : s.bound;
+            }
+            s.considered = again.considered;
+        }
+        if (s.last && out->objective > s.bound) {
+            closing x = {.d = s.last, .best = out, .a = fsim_arena_new(), .keep = a};
+            close_gap(&x, 0, 0);
+            fsim_arena_free(x.a);
+            if (!x.failed && !s.last->failed)
+                s.bound = out->objective;
+        }
+    }
+    if (!have)
+        *out = (fsim_plan){0};
+    out->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
+    const double unit = p->objective == FSIM_MINIMISE_TIME ? FSIM_TICK_S : 1;
+    proof->proven = have && s.bound >= out->objective;
+    proof->lower_bound = (double)(proof->proven ? out->objective : s.bound) * unit;
+    proof->groups_considered = s.considered;
+    proof->search_s = seconds_now() - start;
+    fsim_arena_free(scratch);
+}

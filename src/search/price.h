@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* price.h: the one cost function: a partition to a plan. Groups and kernels are remembered in the problem's store, so that a search pays for each once. */
+#ifndef FUSESIM_SEARCH_PRICE_H
+#define FUSESIM_SEARCH_PRICE_H
+
+#include "search/plan.h"
+
+struct fsim_store *fsim_store_new(fsim_arena *a);
+/* Work done so far in steps of about half a microsecond: what a time limit counts, so that it does not depend on the machine. */
+int64_t fsim_work(const fsim_problem *p);
+void fsim_add_work(const fsim_problem *p, int64_t steps);
+
+/* A set of primitives as one kernel: stored results and what L2 holds decide which. */
+typedef struct fsim_candidate {
+    bool legal;
+    fsim_refusal why;
+    fsim_group group;
+    struct priced *kernel; /* by residency */
+} fsim_candidate;
+
+/* The set node[0, count) (ascending) that stores what stored[i] says. Remembered; never NULL. Legal means one kernel: not convexity or connection. */
+fsim_candidate *fsim_candidate_of(const fsim_problem *p, const int *node, int count, const bool *stored);
+/* Its kernel when reads and writes are as hit[] and absorbed[] say. Remembered. NULL when no configuration fits the device. */
+const fsim_kernel *fsim_kernel_for(const fsim_problem *p, fsim_candidate *c, const bool *hit, const bool *absorbed);
+/* Femtoseconds, or DRAM bytes. */
+int64_t fsim_objective_of(const fsim_problem *p, const fsim_kernel *k);
+
+/* Prices the groups node sets (part[i].node ascending; clone flags are found here). The order is canonical: of the groups whose inputs are there, the one with the
+ * lexicographically smallest node list goes first; a primitive's home is the first group in that order that holds it. False with *why when illegal: a group that is no kernel, a
+ * cycle, a clone without reader, a group without purpose. In a. */
+bool fsim_price(const fsim_problem *p, const fsim_partition *partition, fsim_arena *a, fsim_plan *out, fsim_refusal *why);
+
+int fsim_by_int(const void *x, const void *y); /* for qsort and bsearch over node lists */
+
+/* What a cold or warm run can find in L2 at most: tensors no larger than the effective capacity. */
+bool fsim_may_reside(const fsim_problem *p, int tensor);
+
+#endif

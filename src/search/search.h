@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* search.h: partitions: the best one with a proof, all of them, and the ones that other systems would pick. */
+#ifndef FUSESIM_SEARCH_SEARCH_H
+#define FUSESIM_SEARCH_SEARCH_H
+
+#include "search/plan.h"
+
+typedef enum {
+    FSIM_STRATEGY_EAGER, FSIM_STRATEGY_UNFUSED, FSIM_STRATEGY_OPTIMAL, FSIM_STRATEGY_GREEDY, FSIM_STRATEGY_INDUCTOR,
+    FSIM_STRATEGY_PATTERN, FSIM_STRATEGY_MAXIMAL, FSIM_STRATEGY_COUNT
+} fsim_strategy;
+extern const char *const fsim_strategy_names[FSIM_STRATEGY_COUNT];
+
+/* Every strategy but optimal: baseline.c says what each merges. In a. */
+void fsim_baseline(const fsim_problem *p, fsim_strategy strategy, fsim_arena *a, fsim_plan *out);
+
+/* The plan with the least objective; known[0, count) are plans that it must not be worse than. The proof says how sure that is. In a. */
+void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out, fsim_proof *proof);
+
+/* Calls emit for every legal partition once, until it returns false or `limit` were emitted (0: no limit). The plan is the callee's until it returns.
+ * Returns how many were emitted; *truncated when there are more. At most 64 primitives: -1 beyond. */
+int64_t fsim_enumerate(const fsim_problem *p, int64_t limit, bool (*emit)(void *to, const fsim_plan *plan), void *to, bool *truncated);
+
+#endif

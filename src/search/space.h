@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* space.h: up to 64 primitives as bits, and the sets of them that may be kernels. */
+#ifndef FUSESIM_SEARCH_SPACE_H
+#define FUSESIM_SEARCH_SPACE_H
+
+#include "search/price.h"
+
+enum { FSIM_SPACE_NODES = 64 };
+typedef uint64_t fsim_mask;
+
+typedef struct {
+    const fsim_problem *p;
+    int n, node[FSIM_SPACE_NODES]; /* primitives of the graph, ascending */
+    fsim_mask pred[FSIM_SPACE_NODES], succ[FSIM_SPACE_NODES], near[FSIM_SPACE_NODES]; /* producers, readers, those that share a tensor */
+    fsim_mask clonable; /* may be computed in several groups (none with --recompute off) */
+    fsim_mask must;     /* reaches memory whatever the partition: output, materialize, effect, or read outside the space */
+    fsim_mask *set;     /* connected sets that are kernels when they store as little as they can, in launch-list order */
+    int sets, room;
+    int64_t looked_at;  /* sets tried */
+    bool complete;      /* all of them are there */
+} fsim_space;
+
+/* The space of node[0, count), at most 64, ascending. Looks at no more than `most` sets. In a. */
+void fsim_space_of(const fsim_problem *p, const int *node, int count, int64_t most, fsim_arena *a, fsim_space *out);
+/* What s holds, as a list. Returns its length. */
+int fsim_list_of(const fsim_space *w, fsim_mask s, int *node);
+fsim_mask fsim_preds(const fsim_space *w, fsim_mask s); /* producers outside s */
+/* Before in lexicographic order of their ascending node lists. */
+bool fsim_list_before(fsim_mask x, fsim_mask y);
+/* separate: and fuse: of the workload, and materialize: inside; false with why. */
+bool fsim_user_allows(const fsim_problem *p, const int *node, int count, fsim_refusal *why);
+/* No larger set that holds this one can be a kernel either. */
+bool fsim_hopeless(fsim_rule rule);
+
+#endif

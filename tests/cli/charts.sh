@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# --chart writes a whole SVG, PNG or PDF, or no file and an exit status.
+set -u
+: "${FUSESIM:?}" "${SOURCE_DIR:?}"
+unset FUSESIM_GNUPLOT
+command -v gnuplot >/dev/null || { echo "needs gnuplot"; exit 77; }
+gnuplot -e 'set terminal pngcairo; set terminal pdfcairo' 2>/dev/null || { echo "gnuplot has no cairo terminals"; exit 77; }
+
+fail=0
+complain() { echo "$1"; fail=1; }
+bert=$SOURCE_DIR/workloads/bert_layer.yaml
+chart() { "$FUSESIM" "$bert" --time-limit 0.2 --chart "$@" >out 2>err; }
+# starts FILE TEXT
+starts() { [ "$(head -c ${#2} "$1" | tr -d '\0')" = "$2" ] || complain "$1 does not start with '$2'"; }
+no_leftovers() { [ -z "$(find . -name "$1*")" ] || complain "left behind: $(find . -name "$1*")"; }
+
+for hw in a100-sxm4-40gb a100-sxm4-40gb,t4,h100-sxm5-80gb; do
+    for kind in svg png pdf; do
+        chart plot.$kind --hw $hw || { complain "--chart plot.$kind failed: $(cat err)"; continue; }
+        [ -s out ] || complain "no report beside the chart"
+        [ -s err ] && complain "a chart that works said: $(cat err)"
+    done
+    starts plot.svg '<?xml'
+    grep -q '<svg' plot.svg && tail -c 20 plot.svg | grep -q '</svg>' || complain "plot.svg is not a whole SVG"
+    grep -q 'bert_layer' plot.svg || complain "plot.svg does not name the workload"
+    for word in eager unfused optimal greedy inductor pattern maximal FP32 DRAM; do
+        grep -q ">[^<]*$word" plot.svg || complain "plot.svg does not say $word"
+    done
+    [ "$(head -c 8 plot.png | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] || complain "plot.png is no PNG"
+    [ "$(dd if=plot.png bs=1 skip=16 count=8 2>/dev/null | od -An -tx1 | tr -d ' \n')" = 000004b000000258 ] || complain "plot.png is not 1200 x 600"
+    starts plot.pdf '%PDF-'
+    rm -f plot.*
+done
+
+# Names that mean something to gnuplot or the shell are only names.
+cat >odd.yaml <<'EOF'
+name: "it's a `touch owned` @x {/Bold b}_c % \\ $HOME"
+tensors: {x: {shape: [1024, 1024], dtype: f16, role: input}}
+operators:
+  - {op: relu, in: x, out: y}
+  - {op: exp, in: y, out: z}
+outputs: [z]
+EOF
+"$FUSESIM" odd.yaml --hw t4 --chart odd.svg >out 2>err || complain "a name with quotes broke the chart: $(cat err)"
+[ -e owned ] && complain "a name was run as a command"
+grep -q '{/Bold b}_c' odd.svg || complain "a name was taken for markup"
+
+# The same input, the same file.
+chart one.svg --hw t4 && chart two.svg --hw t4 && cmp one.svg two.svg || complain "two runs draw different charts"
+
+# A gnuplot that fails, is missing, or draws nothing leaves no file and an old one alone.
+printf '#!/bin/sh\nprintf "%%s\\n" "partial"\necho "line 3: no such terminal" >&2\nexit 3\n' >broken
+printf '#!/bin/sh\ncat >/dev/null\n' >silent
+printf '#!/bin/sh\nkill -9 $$\n' >killed
+chmod +x broken silent killed
+echo old >kept.svg
+for program in ./broken ./silent ./killed ./missing false; do
+    FUSESIM_GNUPLOT=$program chart failed.svg --hw t4 && complain "$program: exit 0"
+    [ -s err ] || complain "$program: no message"
+    no_leftovers failed
+    FUSESIM_GNUPLOT=$program chart kept.svg --hw t4 && complain "$program: exit 0"
+    [ "$(cat kept.svg)" = old ] || complain "$program: the old file is gone"
+done
+FUSESIM_GNUPLOT=./broken chart failed.svg --hw t4
+grep -q 'no such terminal' err || complain "what gnuplot said is not passed on: $(cat err)"
+FUSESIM_GNUPLOT=./missing chart failed.svg --hw t4
+grep -q 'gnuplot-nox' err || complain "the package is not named: $(cat err)"
+[ "$(find . -name 'kept*' | wc -l)" = 1 ] || complain "left behind: $(find . -name 'kept*')"
+
+# Other endings, and a folder that is not there.
+chart plot.gif --hw t4 && complain "a .gif was accepted"
+grep -q '\.svg' err || complain "the endings that go are not named: $(cat err)"
+chart nowhere/plot.svg --hw t4 && complain "a folder that is not there was accepted"
+no_leftovers plot
+exit $fail

@@ -1,0 +1,176 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What --json and enumerate print is what reports/schema says, and its figures agree with each other.
+set -u
+: "${FUSESIM:?}" "${SOURCE_DIR:?}"
+python=${PYTHON:-python3}
+"$python" -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null || { echo "needs Python's jsonschema"; exit 77; }
+
+fail=0
+# make FILE ARGUMENT...: the program's JSON in FILE.
+make() {
+    local file=$1
+    shift
+    "$FUSESIM" "$@" >"$file" 2>"$file.err" || { echo "exit $?: fusesim $*"; cat "$file.err"; fail=1; rm -f "$file"; }
+}
+
+plans=0
+for workload in "$SOURCE_DIR"/workloads/seeds/*.yaml "$SOURCE_DIR"/workloads/bert_layer.yaml; do
+    name=$(basename "$workload" .yaml)
+    for hw in a100-sxm4-40gb t4; do
+        make "$name.$hw.plan.json" "$workload" --hw $hw --time-limit 0.2 --json -
+        plans=$((plans + 1))
+    done
+done
+[ $plans -gt 2 ] || { echo "no workloads"; exit 1; }
+
+bert=$SOURCE_DIR/workloads/bert_layer.yaml
+make several.plan.json "$bert" --hw a100-sxm4-40gb,t4,h100-sxm5-80gb --time-limit 0.2 --json -
+make bytes.plan.json "$bert" --hw t4 --objective bytes --time-limit 0.2 --json -
+make warm.plan.json "$bert" --hw t4 --l2 warm --launch graph --numerics strict --recompute off --time-limit 0.2 --json -
+for strategy in eager unfused greedy inductor pattern maximal; do
+    make $strategy.plan.json "$bert" --hw a100-sxm4-40gb --strategy $strategy --time-limit 0.2 --json -
+done
+# To a file what goes to stdout, and the same twice.
+"$FUSESIM" "$bert" --hw t4 --time-limit 0.2 --json file.plan.json >/dev/null 2>&1 || { echo "--json FILE failed"; fail=1; }
+diff <(grep -v search_s bert_layer.t4.plan.json) <(grep -v search_s file.plan.json) || { echo "two runs differ"; fail=1; }
+
+for name in chain4 two_consumers softmax_primitive broadcast_recompute; do
+    make $name.partitions.jsonl enumerate "$SOURCE_DIR/workloads/seeds/$name.yaml" --hw t4 --limit 500
+done
+make few.partitions.jsonl enumerate "$SOURCE_DIR/workloads/seeds/chain4.yaml" --hw t4 --limit 3
+make pure.partitions.jsonl enumerate "$SOURCE_DIR/workloads/seeds/two_consumers.yaml" --hw t4 --recompute off
+
+SCHEMA=$SOURCE_DIR/reports/schema "$python" - <<'EOF' || fail=1
+import glob, json, os, sys
+import jsonschema
+
+bad = 0
+def complain(where, what):
+    global bad
+    bad += 1
+    print(f"{where}: {what}")
+
+def no_constant(name):
+    raise ValueError(f"{name} is not JSON")
+
+def load(text):
+    return json.loads(text, parse_constant=no_constant)
+
+def validator(name):
+    with open(os.path.join(os.environ["SCHEMA"], name + ".schema.json")) as file:
+        schema = json.load(file)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+def close(a, b, relative=1e-9):
+    return abs(a - b) <= relative * max(abs(a), abs(b), 1e-300)
+
+STRATEGIES = ["eager", "unfused", "optimal", "greedy", "inductor", "pattern", "maximal"]
+
+def check_prediction(where, p):
+    names = [s["name"] for s in p["strategies"]]
+    if sorted(names) != sorted(STRATEGIES):
+        complain(where, f"strategies are {names}")
+    by_name = {s["name"]: s for s in p["strategies"]}
+    for s in p["strategies"]:
+        if not close(s["speedup"] * s["time_s"], by_name["eager"]["time_s"]):
+            complain(where, f"speedup of {s['name']} is not against eager")
+    plan, shown = p["plan"], by_name[p["plan"]["strategy"]]
+    kernels = plan["kernels"]
+    if shown["kernels"] != len(kernels):
+        complain(where, "kernels of the plan and of its strategy differ")
+    for key in ("dram_read_bytes", "dram_write_bytes"):
+        if shown[key] != sum(k[key] for k in kernels):
+            complain(where, f"{key} of the kernels do not sum to the plan's")
+    if not close(shown["time_s"], sum(k["time_s"] for k in kernels)):
+        complain(where, "times of the kernels do not sum to the plan's")
+    objective = shown["time_s"] if p["objective"] == "time" else shown["dram_read_bytes"] + shown["dram_write_bytes"]
+    bound = plan["lower_bound_s" if p["objective"] == "time" else "lower_bound_bytes"]
+    if plan["proven"] and (plan["gap"] != 0 or not close(objective, bound, 1e-12)):
+        complain(where, f"proven, but gap {plan['gap']} and bound {bound} of {objective}")
+    if not plan["proven"] and not close(1 - plan["gap"], min(1, bound / objective)):
+        complain(where, f"gap {plan['gap']} is not that of {objective} over {bound}")
+    home = []
+    for number, k in enumerate(kernels, 1):
+        here = f"{where}: kernel {k['id']}"
+        if k["id"] != number:
+            complain(here, f"has place {number}")
+        if not close(sum(k["time"].values()), k["time_s"]):
+            complain(here, f"shares sum to {sum(k['time'].values())}, time_s is {k['time_s']}")
+        if sum(i["read_bytes"] for i in k["inputs"]) > k["dram_read_bytes"]:
+            complain(here, "inputs read more than the kernel")
+        if not set(k["recomputed"]) <= set(k["operators"]):
+            complain(here, "recomputes what it does not compute")
+        home += [o for o in k["operators"] if o not in k["recomputed"]]
+    if len(home) != len(set(home)):
+        complain(where, "a primitive is at home in two kernels")
+    if plan["strategy"] == "unfused" and len(home) != p["workload"]["primitives"]:
+        complain(where, "a primitive is in no kernel")
+
+def check_partitions(where, lines):
+    *partitions, end = lines
+    if end.get("partitions") != len(partitions):
+        complain(where, f"{len(partitions)} lines, and the last says {end}")
+    seen = set()
+    for number, p in enumerate(partitions, 1):
+        here = f"{where}:{number}"
+        if "groups" not in p or len(p["groups"]) != len(p["recomputed"]):
+            complain(here, "groups and recomputed do not pair")
+            continue
+        home = []
+        for group, clones in zip(p["groups"], p["recomputed"]):
+            if not set(clones) <= set(group):
+                complain(here, "recomputes what it does not compute")
+            home += [o for o in group if o not in clones]
+        if len(home) != len(set(home)):
+            complain(here, "a primitive is at home in two groups")
+        if where.startswith("pure") and any(p["recomputed"]):
+            complain(here, "recomputes in spite of --recompute off")
+        key = json.dumps(sorted(sorted(g) for g in p["groups"]))
+        if key in seen:
+            complain(here, "listed before")
+        seen.add(key)
+
+def check(path, schema, text, then):
+    try:
+        document = load(text)
+    except ValueError as error:
+        complain(path, error)
+        return None
+    for error in list(schema.iter_errors(document))[:3]:
+        complain(path, f"{'/'.join(map(str, error.absolute_path))}: {error.message[:200]}")
+        return None
+    then(document)
+    return document
+
+plan, line = validator("plan"), validator("enumerate")
+plans, files = sorted(glob.glob("*.plan.json")), sorted(glob.glob("*.partitions.jsonl"))
+for path in plans:
+    with open(path) as file:
+        def each(document):
+            many = document if isinstance(document, list) else [document]
+            for p in many:
+                check_prediction(f"{path}: {p['hardware']['name']}", p)
+            if path.startswith("several") and [p["hardware"]["name"] for p in many] != ["a100-sxm4-40gb", "t4", "h100-sxm5-80gb"]:
+                complain(path, "the GPUs are not those asked for, in that order")
+        check(path, plan, file.read(), each)
+for path in files:
+    with open(path) as file:
+        lines = [check(f"{path}:{n}", line, text, lambda _: None) for n, text in enumerate(file, 1)]
+    if lines and None not in lines:
+        check_partitions(path, lines)
+    else:
+        complain(path, "not all lines are valid")
+    if path.startswith("few") and lines[-1] != {"partitions": 3, "truncated": True}:
+        complain(path, f"--limit 3 of 8 ends with {lines[-1]}")
+# What the schema has to refuse.
+with open(plans[0]) as file:
+    good = load(file.read())
+for change in ({"schema": 2}, {"strategies": good["strategies"][:6]}, {"objective": "speed"}, {"plan": {}}, {"refusals": [{}]}):
+    if plan.is_valid({**good, **change}):
+        complain("plan.schema.json", f"accepts {change}")
+print(f"{len(plans)} plans, {len(files)} enumerations, {bad} complaints")
+sys.exit(bad > 0 or not plans or not files)
+EOF
+exit $fail

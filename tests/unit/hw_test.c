@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/file.h"
+#include "hw/hw.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h> /* needs those above */
+
+#ifndef FUSESIM_SOURCE_DIR
+#define FUSESIM_SOURCE_DIR "."
+#endif
+static const char shipped[] = FUSESIM_SOURCE_DIR "/hwmodels";
+
+static const char *printed(fsim_arena *a, fsim_diag *d)
+{
+    char *out = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&out, &length);
+    assert_non_null(stream);
+    fsim_diag_print(d, stream, false);
+    fclose(stream);
+    const char *copy = fsim_strdup(a, out);
+    free(out);
+    return copy;
+}
+
+static const char *text_of(fsim_arena *a, const char *name)
+{
+    size_t bytes;
+    const char *why = "";
+    const char *text = fsim_read_file(a, fsim_printf(a, "%s/%s.yaml", shipped, name), &bytes, &why);
+    if (!text)
+        fail_msg("%s: %s", name, why);
+    return text;
+}
+
+static fsim_hw *load(fsim_arena *a, const char *name)
+{
+    fsim_diag *d = fsim_diag_new(a);
+    fsim_hw *hw = fsim_hw_read(a, d, fsim_printf(a, "%s/%s.yaml", shipped, name));
+    const char *out = printed(a, d);
+    if (!hw || *out)
+        fail_msg("%s", out);
+    return hw;
+}
+
+static void every_shipped_file_is_clean(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {
+        "a10",
+        "a100-pcie-40gb",
+        "a100-pcie-80gb",
+        "a100-sxm4-40gb",
+        "a100-sxm4-80gb",
+        "b200",
+        "h100-pcie-80gb",
+        "h100-sxm5-80gb",
+        "h200-sxm-141gb",
+        "l4",
+        "l40s",
+        "mi210",
+        "mi300x",
+        "p100-pcie-16gb",
+        "p4",
+        "rtx-3090",
+        "rtx-4090",
+        "rtx-5090",
+        "t4",
+        "v100-pcie-32gb",
+        "v100-sxm2-32gb",
+    };
+    static const fsim_hw_key always[] = {
+        FSIM_HW_L2_EFFECTIVE, FSIM_HW_L2_BANDWIDTH,     FSIM_HW_L2_LATENCY,     FSIM_HW_DRAM_LATENCY,
+        FSIM_HW_LAUNCH_EAGER, FSIM_HW_LAUNCH_STREAM,    FSIM_HW_LAUNCH_GRAPH,   FSIM_HW_KERNEL_FLOOR,
+        FSIM_HW_DRAM_BUS,     FSIM_HW_CONTRACTION_FP32, FSIM_HW_LINK_BANDWIDTH, FSIM_HW_HOST_LINK_BANDWIDTH,
+    };
+    fsim_arena *a = fsim_arena_new();
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        fsim_hw *hw = load(a, wanted[i]);
+        fsim_diag *d = fsim_diag_new(a);
+        assert_string_equal(hw->name, wanted[i]);
+        assert_int_equal(fsim_hw_lint(a, d, hw), 0);
+        for (size_t k = 0; k < sizeof always / sizeof *always; k++)
+            assert_true(fsim_hw_has(hw, always[k]));
+        assert_true(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) < fsim_hw_peak(hw, FSIM_HW_DRAM_BANDWIDTH));
+        for (int k = 0; k < FSIM_HW_COUNT; k++)
+            assert_true(!hw->q[k].present || hw->q[k].source);
+    }
+    int count = 0;
+    const char **names = fsim_hw_list(a, shipped, &count);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        bool listed = false;
+        for (int n = 0; n < count; n++)
+            listed = listed || strcmp(names[n], wanted[i]) == 0;
+        assert_true(listed);
+    }
+    for (int n = 1; n < count; n++)
+        assert_true(strcmp(names[n - 1], names[n]) < 0);
+    fsim_arena_free(a);
+}
+
+static void values_are_in_si_units(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    const fsim_hw *hw = load(a, "a100-sxm4-40gb");
+    assert_int_equal(hw->sm, 80);
+    assert_true(fsim_hw_get(hw, FSIM_HW_SMS) == 108);
+    assert_true(fsim_hw_peak(hw, FSIM_HW_DRAM_BANDWIDTH) == 1555e9);
+    assert_true(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) == 1346e9);
+    assert_true(fsim_hw_get(hw, FSIM_HW_SHARED_PER_BLOCK) == 163 * 1024);
+    assert_true(fabs(fsim_hw_get(hw, FSIM_HW_LAUNCH_STREAM) - 2.61e-6) < 1e-15);
+    assert_true(hw->q[FSIM_HW_DRAM_BUS].value == 5120);
+    assert_false(fsim_hw_has(hw, FSIM_HW_TENSOR_F8));
+    assert_int_equal(strlen(hw->hash), 64);
+    assert_int_equal(load(a, "mi300x")->sm, 0);
+    fsim_arena_free(a);
+}
+
+/* The first line of text that starts with "key:", from 1. */
+static int line_of(const char *text, const char *key)
+{
+    int line = 1;
+    const size_t length = strlen(key);
+    for (const char *p = text; p; line++) {
+        if (strncmp(p, key, length) == 0 && p[length] == ':')
+            return line;
+        p = strchr(p, '\n');
+        p = p ? p + 1 : NULL;
+    }
+    return 0;
+}
+
+/* text with the line of key replaced, dropped (with ""), or added at the end. */
+static const char *doctored(fsim_arena *a, const char *text, const char *key, const char *with)
+{
+    const int line = line_of(text, key);
+    if (!line)
+        return fsim_printf(a, "%s%s\n", text, with);
+    const char *start = text;
+    for (int n = 1; n < line; n++)
+        start = strchr(start, '\n') + 1;
+    const char *rest = strchr(start, '\n');
+    return fsim_printf(a, "%.*s%s%s", (int)(start - text), text, with, rest ? rest : "");
+}
+
+typedef struct {
+    const char *name, *key, *with, *message; /* message: expected in the error at the line of key */
+    const char *also;                        /* a key whose line is dropped too, or NULL */
+} slip;
+
+static const slip slips[] = {
+    /* cross-checks */
+    {"h100-sxm5-80gb", "tensor_f16", "tensor_f16: {peak: 1979 TFLOP/s, achieved: 795 TFLOP/s, source: s}",
+     "tensor_f16 is 1979 TFLOP/s, which looks like the 2:1 sparse figure: the dense one is 989", NULL},
+    {"h100-sxm5-80gb", "tensor_bf16", "tensor_bf16: {peak: 1979 TFLOP/s, source: s}",
+     "2:1 sparse figure: the dense one is 989", NULL},
+    {"h100-sxm5-80gb", "tensor_tf32", "tensor_tf32: {peak: 989 TFLOP/s, source: s}",
+     "2:1 sparse figure: the dense one is 494", NULL},
+    {"h100-sxm5-80gb", "tensor_f8", "tensor_f8: {peak: 3958 TFLOP/s, source: s}",
+     "2:1 sparse figure: the dense one is 1979", NULL},
+    {"h100-sxm5-80gb", "tensor_i8", "tensor_i8: {peak: 3958 TOP/s, source: s}",
+     "2:1 sparse figure: the dense one is 1979", NULL},
+    {"h100-pcie-80gb", "tensor_f16", "tensor_f16: {peak: 1513 TFLOP/s, source: s}",
+     "2:1 sparse figure: the dense one is 756", NULL},
+    {"a100-sxm4-80gb", "tensor_f16", "tensor_f16: {peak: 624 TFLOP/s, source: s}",
+     "2:1 sparse figure: the dense one is 312", NULL},
+    {"l40s", "tensor_bf16", "tensor_bf16: {peak: 733 TFLOP/s, source: s}", "sparse figure", NULL},
+    {"l4", "tensor_f8", "tensor_f8: {peak: 485 TFLOP/s, source: s}", "sparse figure", NULL},
+    {"b200", "tensor_f16", "tensor_f16: {peak: 4500 TFLOP/s, source: s}", "sparse figure", NULL},
+    {"mi300x", "tensor_f16", "tensor_f16: {peak: 2615 TFLOP/s, source: s}", "sparse figure", NULL},
+    {"rtx-4090", "tensor_bf16", "tensor_bf16: {peak: 330 TFLOP/s, source: s}", "is one of them a sparse figure?", NULL},
+    {"a100-sxm4-80gb", "tensor_f16", "tensor_f16: {peak: 31.2 TFLOP/s, source: s}",
+     "108 SMs x 2048 FLOP per clock (sm_80) x 1410 MHz", NULL},
+    {"p4", "tensor_f16", "tensor_f16: {peak: 10 TFLOP/s, source: s}", "sm_61 has no tensor cores", NULL},
+    {"l4", "dram_bandwidth", "dram_bandwidth: {peak: 3350 GB/s, source: s}",
+     "dram_bus 192 bit x 12.5 Gbit/s / 8 makes 300 GB/s", NULL},
+    {"l4", "dram_bandwidth", "dram_bandwidth: {peak: 3350 GB/s, source: s}", "dram_bandwidth is 3350 GB/s for 58 SMs",
+     "dram_bus"},
+    {"l4", "dram_bandwidth", "dram_bandwidth: {peak: 1555 GB/s, source: s}", "is it another product's figure?",
+     "dram_bus"},
+    {"h100-sxm5-80gb", "dram_bandwidth", "dram_bandwidth: {peak: 300 GB/s, source: s}",
+     "is it another product's figure?", "dram_bus"},
+    {"a100-sxm4-40gb", "fp32_peak", "fp32_peak: {peak: 39 TFLOP/s, source: s}",
+     "108 SMs x fp32_rate 64 /clk x 2 x 1410 MHz make 19.4", NULL},
+    {"a100-sxm4-40gb", "fp64_peak", "fp64_peak: {peak: 19.5 TFLOP/s, source: s}", "fp64_rate 32 /clk", NULL},
+    {"a100-sxm4-40gb", "dram_bandwidth", "dram_bandwidth: {peak: 1555 GB/s, achieved: 1600 GB/s, source: s}",
+     "achieved 1600 GB/s is above the peak, 1555 GB/s", NULL},
+    {"a100-sxm4-40gb", "shared_memory_per_block", "shared_memory_per_block: {value: 192 KiB, source: s}",
+     "is larger than shared_memory_per_sm, 164 KiB", NULL},
+    {"a100-sxm4-40gb", "l2_capacity", "l2_capacity: {value: 9 GiB, source: s}", "", NULL},
+    {"a100-sxm4-40gb", "threads_per_sm", "threads_per_sm: {value: 2000, source: s}", "no multiple of warp_size", NULL},
+    {"a100-sxm4-40gb", "l2_latency", "l2_latency: {value: 900 ns, source: s}", "is larger than dram_latency, 406 ns",
+     NULL},
+    /* one value */
+    {"a100-sxm4-40gb", "dram_capacity", "dram_capacity: {value: 40 GB, source: s}",
+     "'40 GB' is decimal, but memory comes in powers of two: write '40 GiB'", NULL},
+    {"a100-sxm4-40gb", "l2_capacity", "l2_capacity: {value: 40 MB, source: s}", "write '40 MiB'", NULL},
+    {"a100-sxm4-40gb", "shared_memory_per_sm", "shared_memory_per_sm: {value: 164 KB, source: s}", "write '164 KiB'",
+     NULL},
+    {"a100-sxm4-40gb", "sms", "sms: {value: nan, source: s}", "'nan' is not a number", NULL},
+    {"a100-sxm4-40gb", "sms", "sms: {value: .nan, source: s}", "'.nan' is not a number", NULL},
+    {"a100-sxm4-40gb", "sms", "sms: {value: 107.5, source: s}", "'107.5' is not a whole number", NULL},
+    {"a100-sxm4-40gb", "sms", "sms: {value: -108, source: s}", "'-108' is negative, wanted 1 to 4096", NULL},
+    {"a100-sxm4-40gb", "sms", "sms: {value: 0, source: s}", "'0' is absurd, wanted 1 to 4096", NULL},
+    {"a100-sxm4-40gb", "sms", "sms: {value: 108 GB/s, source: s}", "is bytes per second, wanted a plain number", NULL},
+    {"a100-sxm4-40gb", "sms", "sms: {value: unknown, source: s}", "no prediction can do without it", NULL},
+    {"a100-sxm4-40gb", "sms", "sms: unknown", "no prediction can do without it", NULL},
+    {"a100-sxm4-40gb", "sms", "sms: 108", "sms is a value without a source, wanted {value: 132, source: ...}", NULL},
+    {"a100-sxm4-40gb", "sms", "sms: [108]", "sms is a list, wanted {value: 132, source: ...}", NULL},
+    {"a100-sxm4-40gb", "sms", "sms: {value: [108], source: s}", "'value' is a list", NULL},
+    {"a100-sxm4-40gb", "sms", "sms: {value: 108}", "sms has no 'source'", NULL},
+    {"a100-sxm4-40gb", "sms", "sms: {value: 108, source: ''}", "'source' must say in words", NULL},
+    {"a100-sxm4-40gb", "sms", "sms: {source: s}", "sms has no number", NULL},
+    {"a100-sxm4-40gb", "sms", "sms: {valeu: 108, source: s}", "sms has no 'valeu'", NULL},
+    {"a100-sxm4-40gb", "sms", "sms: {peak: 108, source: s}", "sms has no 'peak'", NULL},
+    {"a100-sxm4-40gb", "sm_clock", "sm_clock: {peak: 1410 MHz, value: 1400 MHz, source: s}", "both 'peak' and 'value'",
+     NULL},
+    {"a100-sxm4-40gb", "dram_bandwidth", "dram_bandwidth: {peak: 1555, source: s}",
+     "'1555' has no unit, wanted bytes per second, e.g. 1555 GB/s", NULL},
+    {"a100-sxm4-40gb", "dram_bandwidth", "dram_bandwidth: {peak: 1555 GB, source: s}",
+     "'1555 GB' is bytes, wanted bytes per second", NULL},
+    {"a100-sxm4-40gb", "dram_bandwidth", "dram_bandwidth: {peak: 1555 GBps, source: s}", "has an unknown unit", NULL},
+    {"a100-sxm4-40gb", "dram_bandwidth", "dram_bandwidth: {peak: 1.555e9 GB/s, source: s}",
+     "is absurd, wanted 0.1 GB/s to 100000 GB/s", NULL},
+    {"a100-sxm4-40gb", "dram_bus", "dram_bus: {width: 5120 bit, source: s}", "dram_bus has no number", NULL},
+    {"a100-sxm4-40gb", "dram_bandwith", "dram_bandwith: {peak: 1 GB/s, source: s}",
+     "unknown key 'dram_bandwith'; did you mean 'dram_bandwidth'?", NULL},
+    {"a100-sxm4-40gb", "architecture", "architecture: ampere", "unknown architecture 'ampere'", NULL},
+    {"a100-sxm4-40gb", "architecture", "architecture: {}", "'architecture' is a mapping, wanted text", NULL},
+};
+
+static void every_slip_is_found_at_its_line(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof slips / sizeof *slips; i++) {
+        const slip *s = &slips[i];
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(a);
+        const char *text = doctored(a, text_of(a, s->name), s->key, s->with);
+        if (s->also)
+            text = doctored(a, text, s->also, "");
+        const bool lawful = !*s->message; /* large, but not wrong */
+        const fsim_hw *hw = fsim_hw_parse(a, d, "t.yaml", text, strlen(text));
+        const char *out = printed(a, d), *place = fsim_printf(a, "t.yaml:%d:", line_of(text, s->key));
+        const char *at = strstr(out, place), *message = strstr(out, s->message);
+        if (lawful ? !hw : hw || !at || !message)
+            fail_msg("%s: %s\nwanted at %s '%s', got:\n%s", s->name, s->with, place, s->message, out);
+        fsim_arena_free(a);
+    }
+}
+
+static void an_h100_with_every_sparse_figure_names_each(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    fsim_diag *d = fsim_diag_new(a);
+    const char *text = text_of(a, "h100-sxm5-80gb");
+    text = doctored(a, text, "tensor_f16", "tensor_f16: {peak: 1979 TFLOP/s, source: s}");
+    text = doctored(a, text, "tensor_bf16", "tensor_bf16: {peak: 1979 TFLOP/s, source: s}");
+    text = doctored(a, text, "tensor_tf32", "tensor_tf32: {peak: 989 TFLOP/s, source: s}");
+    text = doctored(a, text, "tensor_f8", "tensor_f8: {peak: 3958 TFLOP/s, source: s}");
+    assert_null(fsim_hw_parse(a, d, "t.yaml", text, strlen(text)));
+    assert_int_equal(fsim_errors(d), 4);
+    fsim_arena_free(a);
+}
+
+static void missing_and_duplicate_keys(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    fsim_diag *d = fsim_diag_new(a);
+    for (int i = 0; i < FSIM_HW_COUNT; i++) {
+        const char *text = doctored(a, text_of(a, "a100-sxm4-40gb"), fsim_hw_rows[i].key, "");
+        const fsim_hw *hw = fsim_hw_parse(a, d, "t.yaml", text, strlen(text));
+        const char *out = printed(a, d);
+        assert_int_equal(hw == NULL, fsim_hw_rows[i].required);
+        if (fsim_hw_rows[i].required)
+            assert_non_null(strstr(out, fsim_printf(a, "missing key '%s'", fsim_hw_rows[i].key)));
+    }
+    const char *twice = fsim_printf(a, "%ssms: {value: 108, source: s}\n", text_of(a, "a100-sxm4-40gb"));
+    assert_null(fsim_hw_parse(a, d, "t.yaml", twice, strlen(twice)));
+    assert_non_null(strstr(printed(a, d), "duplicate key 'sms'"));
+    static const char *const wrong[] = {"", "[]", "name: x\n", "- sms: 1\n", "just text"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_null(fsim_hw_parse(a, d, "t.yaml", wrong[i], strlen(wrong[i])));
+        assert_true(fsim_errors(d) > 0);
+        printed(a, d);
+    }
+    fsim_arena_free(a);
+}
+
+static void unknown_is_sayable(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    fsim_diag *d = fsim_diag_new(a);
+    const char *text = doctored(a, text_of(a, "a100-sxm4-40gb"), "l2_bandwidth", "l2_bandwidth: unknown");
+    text = doctored(a, text, "dram_latency", "dram_latency: {value: unknown, source: nobody knows}");
+    text = doctored(a, text, "l2_effective", "l2_effective: {value: 0.7, spread: 0.1, source: fitted}");
+    const fsim_hw *hw = fsim_hw_parse(a, d, "t.yaml", text, strlen(text));
+    assert_non_null(hw);
+    assert_true(hw->q[FSIM_HW_L2_BANDWIDTH].unknown);
+    assert_true(hw->q[FSIM_HW_DRAM_LATENCY].unknown);
+    assert_false(fsim_hw_has(hw, FSIM_HW_L2_BANDWIDTH));
+    assert_true(isnan(fsim_hw_get(hw, FSIM_HW_DRAM_LATENCY)));
+    assert_true(hw->q[FSIM_HW_L2_EFFECTIVE].spread == 0.1);
+    fsim_arena_free(a);
+}
+
+static void what_if_assignments(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    fsim_diag *d = fsim_diag_new(a);
+    fsim_hw *hw = load(a, "a100-sxm4-40gb"), *other = load(a, "a100-sxm4-40gb");
+    assert_string_equal(hw->hash, other->hash);
+    assert_true(fsim_hw_set(a, d, hw, "dram_bandwidth=2x"));
+    assert_true(fsim_hw_peak(hw, FSIM_HW_DRAM_BANDWIDTH) == 3110e9);
+    assert_true(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) == 2692e9);
+    assert_string_not_equal(hw->hash, other->hash);
+    assert_true(fsim_hw_set(a, d, other, "dram_bandwidth=2x"));
+    assert_string_equal(hw->hash, other->hash);
+    assert_true(fsim_hw_set(a, d, hw, "dram_bandwidth=2 TB/s"));
+    assert_true(fsim_hw_peak(hw, FSIM_HW_DRAM_BANDWIDTH) == 2e12);
+    assert_true(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) == 2e12);
+    assert_true(fsim_hw_set(a, d, hw, "sms=64"));
+    assert_true(fsim_hw_get(hw, FSIM_HW_SMS) == 64);
+    assert_true(fsim_hw_set(a, d, hw, "tensor_f8=600 TFLOP/s"));
+    assert_true(fsim_hw_has(hw, FSIM_HW_TENSOR_F8));
+    assert_true(fsim_hw_set(a, d, hw, "l2_bandwidth=unknown"));
+    assert_false(fsim_hw_has(hw, FSIM_HW_L2_BANDWIDTH));
+    assert_int_equal(fsim_errors(d), 0);
+    static const struct {
+        const char *assignment, *message;
+    } wrong[] = {
+        {"dram_bandwith=2x", "unknown key 'dram_bandwith'; did you mean 'dram_bandwidth'?"},
+        {"dram_bandwidth", "wanted KEY=VALUE"},
+        {"dram_bandwidth=", "wanted KEY=VALUE"},
+        {"dram_bandwidth=2", "has no unit"},
+        {"dram_bandwidth=-1x", "makes"},
+        {"dram_bandwidth=1e9x", "makes"},
+        {"dram_bandwidth=nanx", "is not a number"},
+        {"dram_capacity=80 GB", "write '80 GiB'"},
+        {"sms=1.3x", "not a whole number"},
+        {"sms=1.5", "not a whole number"},
+        {"sms=unknown", "cannot be 'unknown'"},
+        {"l2_bandwidth=2x", "does not give l2_bandwidth"},
+        {"dram_bus=2x", "set that"},
+        {"name=x", "unknown key 'name'"},
+    };
+    char hash[65];
+    memcpy(hash, hw->hash, sizeof hash);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_false(fsim_hw_set(a, d, hw, wrong[i].assignment));
+        assert_int_equal(fsim_errors(d), 1);
+        const char *out = printed(a, d);
+        if (!strstr(out, wrong[i].message))
+            fail_msg("%s: %s", wrong[i].assignment, out);
+    }
+    assert_string_equal(hw->hash, hash);
+    fsim_arena_free(a);
+}
+
+static void names_are_found_or_the_nearest_offered(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    fsim_diag *d = fsim_diag_new(a);
+    assert_string_equal(fsim_hw_find(a, d, "a100-sxm4-40gb", shipped),
+                        fsim_printf(a, "%s/a100-sxm4-40gb.yaml", shipped));
+    const char *path = fsim_printf(a, "%s/t4.yaml", shipped);
+    assert_string_equal(fsim_hw_find(a, d, path, shipped), path);
+    assert_int_equal(fsim_errors(d), 0);
+    static const struct {
+        const char *name, *message;
+    } wrong[] = {
+        {"a100", "unknown hardware 'a100'; nearest: a100-pcie-40gb, a100-pcie-80gb, a100-sxm4-40gb ('fusesim hw list' "
+                 "shows all)"},
+        {"h100sxm", "nearest: h100-sxm5-80gb"},
+        {"rtx4090", "nearest: rtx-4090"},
+        {"H200", "nearest: h200-sxm-141gb"},
+        {"t5", "nearest: "},
+        {"", "unknown hardware ''"},
+        {"no/such.yaml", "cannot read hardware file 'no/such.yaml': no such file"},
+        {FUSESIM_SOURCE_DIR "/hwmodels", "is a directory"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_null(fsim_hw_find(a, d, wrong[i].name, shipped));
+        assert_int_equal(fsim_errors(d), 1);
+        const char *out = printed(a, d);
+        if (!strstr(out, wrong[i].message))
+            fail_msg("%s: %s", wrong[i].name, out);
+    }
+    assert_null(fsim_hw_read(a, d, "/no/such/file.yaml"));
+    assert_non_null(strstr(printed(a, d), "no such file"));
+    fsim_arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_shipped_file_is_clean),
+        cmocka_unit_test(values_are_in_si_units),
+        cmocka_unit_test(every_slip_is_found_at_its_line),
+        cmocka_unit_test(an_h100_with_every_sparse_figure_names_each),
+        cmocka_unit_test(missing_and_duplicate_keys),
+        cmocka_unit_test(unknown_is_sayable),
+        cmocka_unit_test(what_if_assignments),
+        cmocka_unit_test(names_are_found_or_the_nearest_offered),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

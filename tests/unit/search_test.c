@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The search against its definition: on random graphs the optimum is the least of all legal partitions, which a second enumerator, written another way, lists
+ * too. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "predict.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t state;
+static uint32_t draw(uint32_t below) /* splitmix64 */
+{
+    uint64_t z = state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (uint32_t)((z ^ z >> 31) % below);
+}
+
+/* A workload of n primitives over [rows, n] tensors: forks, joins, shared inputs, row reductions, transposes and contractions. Square, so that any two
+ * full tensors combine. */
+static const char *random_workload(fsim_arena *a, int n, int side)
+{
+    static const char *const unary[] = {"exp", "relu", "tanh", "neg"}, *const binary[] = {"add", "mul", "maximum"};
+    const char *text = fsim_printf(a, "name: random\nsymbols: {dtype: f32}\ntensors:\n  x0: {shape: [%d, %d], dtype: dtype, role: input}\n"
+                                      "  x1: {shape: [%d, %d], dtype: dtype, role: input}\n  x2: {shape: [%d], dtype: dtype, role: input}\noperators:\n",
+                                   side, side, side, side, side);
+    const char *full[32] = {"x0", "x1"}, *row[32] = {"x2"};
+    int fulls = 2, rows = 1;
+    for (int i = 0; i < n; i++) {
+        const char *name = fsim_printf(a, "t%d", i), *x = full[draw((uint32_t)fulls)], *y = full[draw((uint32_t)fulls)];
+        const uint32_t kind = draw(12);
+        const char *line;
+        if (i > 0 && draw(2))
+            x = fsim_printf(a, "t%d", i - 1); /* depth */
+        const bool x_row = x[0] == 't' && rows > 1 && strcmp(x, row[rows - 1]) == 0;
+        bool makes_row = false;
+        if (kind < 4) {
+            line = fsim_printf(a, "  - {op: %s, in: %s, out: %s}\n", unary[draw(4)], x, name);
+            makes_row = x_row;
+        } else if (kind < 8) {
+            line = fsim_printf(a, "  - {op: %s, in: [%s, %s], out: %s}\n", binary[draw(3)], y, x, name);
+        } else if (kind == 8 && !x_row) {
+            line = fsim_printf(a, "  - {op: %s, in: %s, out: %s, dims: [1], keepdim: true}\n", draw(2) ? "sum" : "max", x, name);
+            makes_row = true;
+        } else if (kind == 9 && !x_row) {
+            line = fsim_printf(a, "  - {op: matmul, in: [%s, %s], out: %s}\n", x, y, name);
+        } else if (kind == 10 && !x_row) {
+            line = fsim_printf(a, "  - {op: transpose, in: %s, out: %s, dims: [0, 1]}\n", x, name);
+        } else {
+            line = fsim_printf(a, "  - {op: add, in: [%s, %s], out: %s}\n", y, row[draw((uint32_t)rows)], name);
+        }
+        text = fsim_printf(a, "%s%s", text, line);
+        *(makes_row ? &row[rows++] : &full[fulls++]) = name;
+    }
+    return text;
+}
+
+static const char hw_text[] =
+    "name: tiny\ndescription: a GPU for tests\narchitecture: sm_80\n"
+    "sms: {value: 8, source: test}\nsm_clock: {peak: 1000 MHz, source: test}\ndram_bandwidth: {peak: 100 GB/s, source: test}\n"
+    "dram_capacity: {value: 1 GiB, source: test}\ndram_latency: {value: 400 ns, source: test}\nl2_capacity: {value: 1 MiB, source: test}\n"
+    "l2_bandwidth: {peak: 400 GB/s, source: test}\nshared_memory_per_sm: {value: 164 KiB, source: test}\n"
+    "shared_memory_per_block: {value: 163 KiB, source: test}\nshared_memory_bandwidth: {value: 128 B/clk, source: test}\n"
+    "registers_per_sm: {value: 65536, source: test}\nregisters_per_thread: {value: 255, source: test}\n"
+    "register_allocation_unit: {value: 256, source: test}\nthreads_per_sm: {value: 2048, source: test}\n"
+    "threads_per_block: {value: 1024, source: test}\nblocks_per_sm: {value: 32, source: test}\nwarp_size: {value: 32, source: test}\n"
+    "fp32_rate: {value: 64 /clk, source: test}\nspecial_rate: {value: 16 /clk, source: test}\nfp32_peak: {peak: 1.024 TFLOP/s, source: test}\n"
+    "launch_eager: {value: 6 us, source: test}\nlaunch_stream: {value: 2 us, source: test}\nlaunch_graph: {value: 1 us, source: test}\n"
+    "kernel_floor: {value: 1 us, source: test}\n";
+
+typedef struct {
+    fsim_arena *a;
+    fsim_hw *hw;
+    fsim_graph *g;
+} fixture;
+
+static fixture load(const char *text)
+{
+    fixture f = {.a = fsim_arena_new()};
+    fsim_diag *d = fsim_diag_new(f.a);
+    f.hw = fsim_hw_parse(f.a, d, "tiny.yaml", hw_text, strlen(hw_text));
+    f.g = fsim_graph_parse(f.a, d, "random.yaml", text, strlen(text), NULL, 0);
+    if (!f.hw || !f.g)
+        fsim_diag_print(d, stderr, false);
+    assert_non_null(f.hw);
+    assert_non_null(f.g);
+    return f;
+}
+
+/* What enumerate lists. */
+typedef struct {
+    fsim_arena *a;
+    const fsim_graph *g;
+    int64_t least;
+    int count, room;
+    const char **key; /* groups as text, in a canonical order */
+} listing;
+
+static int by_text(const void *x, const void *y) { return strcmp(*(const char *const *)x, *(const char *const *)y); }
+
+static bool take(void *to, const fsim_plan *plan)
+{
+    listing *l = to;
+    const char **part = fsim_new(l->a, const char *, plan->kernels);
+    for (int k = 0; k < plan->kernels; k++) {
+        const fsim_part *p = &plan->partition.part[k];
+        part[k] = "";
+        for (int i = 0; i < p->count; i++)
+            part[k] = fsim_printf(l->a, "%s%d,", part[k], p->node[i]);
+    }
+    qsort(part, (size_t)plan->kernels, sizeof *part, by_text);
+    const char *key = "";
+    for (int k = 0; k < plan->kernels; k++)
+        key = fsim_printf(l->a, "%s%s;", key, part[k]);
+    *FSIM_PUSH(l->a, l->key, l->count, l->room) = key;
+    if (l->least < 0 || plan->objective < l->least)
+        l->least = plan->objective;
+    return true;
+}
+
+static listing list_all(const fixture *f, const fsim_options *o)
+{
+    listing l = {.a = f->a, .g = f->g, .least = -1};
+    bool truncated;
+    const fsim_problem p = fsim_problem_of(f->g, f->hw, o, f->a);
+    const int64_t n = fsim_enumerate(&p, 0, take, &l, &truncated);
+    assert_false(truncated);
+    assert_int_equal(n, l.count);
+    qsort(l.key, (size_t)l.count, sizeof *l.key, by_text);
+    for (int i = 1; i < l.count; i++)
+        assert_string_not_equal(l.key[i - 1], l.key[i]);
+    return l;
+}
+
+/* The second enumerator: every set partition, by restricted growth strings, each group checked by itself and the groups for a cycle by closure. */
+typedef struct {
+    const fixture *f;
+    fsim_limits limits;
+    int group_of[16], count;
+    const listing *l;
+} naive;
+
+static bool acyclic(const naive *w, int groups)
+{
+    const fsim_graph *g = w->f->g;
+    bool before[16][16] = {{false}};
+    for (int n = 0; n < g->nodes; n++)
+        for (int k = 0; k < g->node[n].args; k++) {
+            const int from = g->tensor[g->node[n].arg[k].tensor].producer;
+            if (from >= 0 && w->group_of[from] != w->group_of[n])
+                before[w->group_of[from]][w->group_of[n]] = true;
+        }
+    for (int k = 0; k < groups; k++)
+        for (int i = 0; i < groups; i++)
+            for (int j = 0; j < groups; j++)
+                before[i][j] = before[i][j] || (before[i][k] && before[k][j]);
+    for (int i = 0; i < groups; i++)
+        if (before[i][i])
+            return false;
+    return true;
+}
+
+static void check_partition(naive *w, int groups)
+{
+    const fsim_mark mark = fsim_save(w->f->a);
+    const char *part[16];
+    bool legal = acyclic(w, groups);
+    for (int k = 0; k < groups && legal; k++) {
+        int node[16], count = 0;
+        fsim_group made;
+        fsim_refusal why;
+        part[k] = "";
+        for (int n = 0; n < w->f->g->nodes; n++)
+            if (w->group_of[n] == k) {
+                node[count++] = n;
+                part[k] = fsim_printf(w->f->a, "%s%d,", part[k], n);
+            }
+        legal = fsim_legal(&w->limits, node, count, w->f->a, &made, &why);
+    }
+    if (legal) {
+        const char *key = "";
+        qsort(part, (size_t)groups, sizeof *part, by_text);
+        for (int k = 0; k < groups; k++)
+            key = fsim_printf(w->f->a, "%s%s;", key, part[k]);
+        assert_non_null(bsearch(&key, w->l->key, (size_t)w->l->count, sizeof key, by_text));
+        w->count++;
+    }
+    fsim_rewind(w->f->a, mark);
+}
+
+static void all_partitions(naive *w, int n, int groups)
+{
+    if (n == w->f->g->nodes) {
+        check_partition(w, groups);
+        return;
+    }
+    for (int k = 0; k <= groups; k++) {
+        w->group_of[n] = k;
+        all_partitions(w, n + 1, k == groups ? groups + 1 : groups);
+    }
+}
+
+static const fsim_options usual = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 20};
+
+/* 200 graphs, tensors below and above the 1 MiB L2, cold and warm, time and bytes. */
+static void optimum_is_the_least_of_all(void **unused)
+{
+    (void)unused;
+    state = 20260;
+    int proven = 0;
+    for (int turn = 0; turn < 200; turn++) {
+        const bool recompute = turn % 3 == 0;
+        const int n = recompute ? 4 + (int)draw(3) : 4 + (int)draw(6), side = draw(2) ? 128 : 1024;
+        fsim_arena *scratch = fsim_arena_new();
+        fixture f = load(random_workload(scratch, n, side));
+        fsim_options o = usual;
+        o.no_recompute = !recompute;
+        o.warm = turn % 4 == 1;
+        o.objective = turn % 5 == 2 ? FSIM_MINIMISE_BYTES : FSIM_MINIMISE_TIME;
+        const listing l = list_all(&f, &o);
+        const fsim_prediction p = fsim_predict(f.g, f.hw, &o, f.a);
+        const fsim_plan *best = &p.plan[FSIM_STRATEGY_OPTIMAL];
+        if (best->objective != l.least)
+            fprintf(stderr, "turn %d: optimal %lld, least of %d partitions %lld\n%s", turn, (long long)best->objective, l.count,
+                    (long long)l.least, random_workload(scratch, 0, side));
+        assert_int_equal(best->objective, l.least);
+        const double unit = o.objective == FSIM_MINIMISE_TIME ? FSIM_TICK_S : 1;
+        assert_true(p.proof.lower_bound <= (double)l.least * unit * (1 + 1e-12));
+        proven += p.proof.proven;
+        if (!recompute) {
+            naive w = {.f = &f, .limits = {f.g, (int64_t)fsim_hw_get(f.hw, FSIM_HW_SHARED_PER_BLOCK), false}, .l = &l};
+            all_partitions(&w, 0, 0);
+            assert_int_equal(w.count, l.count);
+        }
+        fsim_arena_free(f.a);
+        fsim_arena_free(scratch);
+    }
+    assert_int_equal(proven, 200);
+}
+
+static void bound_holds_when_time_ends(void **unused)
+{
+    (void)unused;
+    state = 77;
+    for (int turn = 0; turn < 40; turn++) {
+        fsim_arena *scratch = fsim_arena_new();
+        fixture f = load(random_workload(scratch, 7, 128));
+        fsim_options full = usual, cut = usual;
+        cut.time_limit_s = 1e-5;
+        const fsim_prediction best = fsim_predict(f.g, f.hw, &full, f.a), early = fsim_predict(f.g, f.hw, &cut, f.a);
+        assert_true(early.proof.lower_bound <= best.plan[FSIM_STRATEGY_OPTIMAL].time_s * (1 + 1e-12));
+        assert_true(early.plan[FSIM_STRATEGY_OPTIMAL].time_s >= best.plan[FSIM_STRATEGY_OPTIMAL].time_s);
+        fsim_arena_free(f.a);
+        fsim_arena_free(scratch);
+    }
+}
+
+static const char *chain(fsim_arena *a, int n, int side)
+{
+    const char *text = fsim_printf(a, "tensors:\n  t0: {shape: [%d], dtype: f32, role: input}\noperators:\n", side);
+    char *all = fsim_new(a, char, 64 * n + 4096), *end = all + sprintf(all, "%s", text);
+    for (int i = 0; i < n; i++)
+        end += sprintf(end, "  - {op: exp, in: t%d, out: t%d}\n", i, i + 1);
+    return all;
+}
+
+static void chain_has_two_to_the_n_less_one(void **unused)
+{
+    (void)unused;
+    for (int n = 1; n <= 12; n++) {
+        fsim_arena *scratch = fsim_arena_new();
+        fixture f = load(chain(scratch, n, 1 << 16));
+        fsim_options o = usual;
+        o.no_recompute = true;
+        const listing l = list_all(&f, &o);
+        assert_int_equal(l.count, 1 << (n - 1));
+        const fsim_prediction p = fsim_predict(f.g, f.hw, &o, f.a);
+        assert_int_equal(p.plan[FSIM_STRATEGY_OPTIMAL].objective, l.least);
+        assert_true(p.proof.proven);
+        fsim_arena_free(f.a);
+        fsim_arena_free(scratch);
+    }
+}
+
+static void limit_truncates(void **unused)
+{
+    (void)unused;
+    fsim_arena *scratch = fsim_arena_new();
+    fixture f = load(chain(scratch, 6, 64));
+    fsim_options o = usual;
+    o.no_recompute = true;
+    listing l = {.a = f.a, .g = f.g, .least = -1};
+    bool truncated;
+    const fsim_problem p = fsim_problem_of(f.g, f.hw, &o, f.a);
+    assert_int_equal(fsim_enumerate(&p, 5, take, &l, &truncated), 5);
+    assert_true(truncated);
+    fsim_arena_free(f.a);
+    fsim_arena_free(scratch);
+}
+
+/* Every plan's figures hang together, whatever the strategy. */
+static void plans_add_up(void **unused)
+{
+    (void)unused;
+    state = 5;
+    for (int turn = 0; turn < 60; turn++) {
+        fsim_arena *scratch = fsim_arena_new();
+        fixture f = load(random_workload(scratch, 10, draw(2) ? 128 : 1024));
+        const fsim_prediction p = fsim_predict(f.g, f.hw, &usual, f.a);
+        for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
+            const fsim_plan *plan = &p.plan[s];
+            double sum = 0;
+            bool *ran = fsim_new(f.a, bool, f.g->nodes);
+            assert_true(plan->kernels > 0);
+            for (int k = 0; k < plan->kernels; k++) {
+                const fsim_kernel *x = &plan->kernel[k];
+                double shares = 0;
+                for (int u = 0; u < FSIM_UNIT_COUNT; u++) {
+                    assert_true(x->time[u] >= 0 && x->time[u] <= x->time_s * (1 + 1e-9));
+                    shares += x->time[u];
+                }
+                assert_true(fabs(shares - x->time_s) <= 1e-12 * x->time_s);
+                assert_true(x->occupancy > 0 && x->occupancy <= 1);
+                sum += x->time_s;
+                for (int i = 0; i < plan->partition.part[k].count; i++) {
+                    const int n = plan->partition.part[k].node[i];
+                    assert_int_equal(plan->partition.part[k].clone[i], ran[n]);
+                    ran[n] = true;
+                }
+            }
+            assert_true(fabs(sum - plan->time_s) <= 1e-12 * sum);
+            assert_true(plan->objective >= p.plan[FSIM_STRATEGY_OPTIMAL].objective);
+            assert_true(plan->peak_memory_bytes > 0);
+        }
+        fsim_arena_free(f.a);
+        fsim_arena_free(scratch);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(optimum_is_the_least_of_all), cmocka_unit_test(bound_holds_when_time_ends),
+        cmocka_unit_test(chain_has_two_to_the_n_less_one), cmocka_unit_test(limit_truncates), cmocka_unit_test(plans_add_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
