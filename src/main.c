@@ -64,6 +64,9 @@ typedef struct command {
 
 enum { PLAN = 1, ENUMERATE = 2, EXPLAIN = 4, HW = 8, OPS = 16, ANY = 31 };
 
+enum { COMMANDS = 5 };
+static const command commands[COMMANDS]; /* at the end, behind what they run */
+
 static const fsim_loc command_line = {NULL, 0, 0};
 
 typedef struct {
@@ -129,7 +132,6 @@ static const char *const later_options[] = {
     "--plan",         "-o",       "--output", "--precision", "--report",  "--target", "--top", "--trace", "--train",        "--workload-root"};
 static const char *const later_commands[] = {"validate", "calibrate", "sweep", "import", "diff", "codegen"};
 
-static const command *find_command(const char *name);
 
 /* The command line. */
 
@@ -248,6 +250,14 @@ static int read_option(context *c, int argc, char **argv, int i)
     return i;
 }
 
+static const command *find_command(const char *name)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
 /* Options may stand anywhere; the first other word is the command, where it is one; behind "--" nothing is an option. */
 static void read_command_line(context *c, int argc, char **argv)
 {
@@ -324,10 +334,12 @@ static void check_command_line(context *c)
 /* Words that the command does not take; the first may be a misspelt command. */
 static void check_surplus(context *c, int most)
 {
-    const char *const names[] = {"plan", "enumerate", "explain", "hw", "ops"};
+    const char *names[COMMANDS];
     if (c->args.count <= most)
         return;
-    const char *meant = c->command->bit == PLAN ? fsim_nearest(c->args.at[0], names, COUNT_OF(names)) : NULL;
+    for (int i = 0; i < COMMANDS; i++)
+        names[i] = commands[i].name;
+    const char *meant = c->command->bit == PLAN ? fsim_nearest(c->args.at[0], names, COMMANDS) : NULL;
     if (meant)
         fsim_error(c->diag, command_line, "unknown command '%s'; did you mean '%s'?", c->args.at[0], meant);
     else
@@ -528,9 +540,12 @@ static int open_outputs(context *c)
     return status;
 }
 
-static bool show_in_file(context *c, fsim_output *o, shower *show, const void *what)
+static bool show_in_file(context *c, fsim_output *o, const char *path, shower *show, const void *what)
 {
-    return !o || (show(fsim_stream(o), c, what) && !ferror(fsim_stream(o)));
+    if (!o || (show(fsim_stream(o), c, what) && !ferror(fsim_stream(o))))
+        return true;
+    fsim_error(c->diag, command_line, "cannot write all of '%s'", path);
+    return false;
 }
 
 static bool commit(context *c, fsim_output *o, const char *path)
@@ -562,11 +577,8 @@ static int give_up_outputs(context *c, int status)
 /* All files, all of them whole, then stdout. */
 static int deliver(context *c, const forms *f, const void *what)
 {
-    if (!show_in_file(c, c->json, f->json, what) || !show_in_file(c, c->markdown, f->markdown, what)) {
-        fsim_error(c->diag, command_line, "the results could not be written");
-        return give_up_outputs(c, FSIM_EXIT_OK);
-    }
-    if (!commit(c, c->json, c->set.json) || !commit(c, c->markdown, c->set.markdown))
+    if (!show_in_file(c, c->json, c->set.json, f->json, what) || !show_in_file(c, c->markdown, c->set.markdown, f->markdown, what) ||
+        !commit(c, c->json, c->set.json) || !commit(c, c->markdown, c->set.markdown))
         return give_up_outputs(c, FSIM_EXIT_OK);
     shower *show = is_stdout(c->set.json) ? f->json : is_stdout(c->set.markdown) ? f->markdown : f->text;
     if (!show(stdout, c, what) && !ferror(stdout)) /* a stream that failed is finish_stdout's */
@@ -1175,21 +1187,13 @@ static int run_ops(context *c)
 
 /* The commands. */
 
-static const command commands[] = {
+static const command commands[COMMANDS] = {
     {"plan", "WORKLOAD --hw HW[,HW...]", "the best plan (the default command)", PLAN, true, run_plan},
     {"enumerate", "WORKLOAD --hw HW [--limit N]", "every legal partition, a line each", ENUMERATE, true, run_enumerate},
     {"explain", "WORKLOAD --hw HW OP OP", "may two share a kernel; the cost", EXPLAIN, true, run_explain},
     {"hw", "list | show NAME | check FILE...", "the GPUs", HW, false, run_hw},
-    {"ops", "", "the operators and their flops per point", OPS, false, run_ops},
+    {"ops", "", "operators and flops per point", OPS, false, run_ops},
 };
-
-static const command *find_command(const char *name)
-{
-    for (int i = 0; i < COUNT_OF(commands); i++)
-        if (strcmp(name, commands[i].name) == 0)
-            return &commands[i];
-    return NULL;
-}
 
 /* What stands behind an option: "FILE", "cold|warm". */
 static const char *argument_text(fsim_arena *a, const option *o)
@@ -1204,7 +1208,7 @@ static void print_usage(FILE *out, fsim_arena *a)
 {
     enum { COMMAND_COLUMN = 32, OPTION_COLUMN = 34 };
     fputs("usage: fusesim [command] [options] WORKLOAD     (no command: plan)\n\n", out);
-    for (int i = 0; i < COUNT_OF(commands); i++)
+    for (int i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-10s%-*s %s\n", commands[i].name, COMMAND_COLUMN, commands[i].args, commands[i].help);
     fputs("\nWORKLOAD: a YAML file, the name of a shipped one ('mlp'), or - for stdin\n\n", out);
     for (int i = 0; i < COUNT_OF(options); i++) {

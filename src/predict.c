@@ -215,7 +215,11 @@ fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim
     pair[0] = a < b ? a : b;
     pair[1] = a < b ? b : a;
     e.between = count - 2;
-    e.legal = fsim_legal(&p.limits, node, count, arena, &made, &e.why);
+    fsim_refusal path;
+    e.legal = fsim_user_allows(&p, node, count, &e.why) && fsim_legal(&p.limits, node, count, arena, &made, &e.why);
+    if (!e.legal && e.why.rule != FSIM_RULE_USER && count > 2 && fsim_connected(g, pair, 2, arena, &path) &&
+        !fsim_convex(g, pair, 2, arena, &path))
+        e.why = path; /* what lies between them can't join, so the two alone would wait for it, and it for them */
     const fsim_prediction now = fsim_predict(g, hw, options, arena);
     const fsim_plan *best = &now.plan[FSIM_STRATEGY_OPTIMAL];
     e.together = together(best, a, b);

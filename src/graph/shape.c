@@ -297,7 +297,7 @@ bool fsim_rule_fill(fsim_call *call)
 bool fsim_rule_reshape(fsim_call *call)
 {
     const fsim_tensor *t = fsim_arg(call, 0);
-    fsim_shape out;
+    fsim_shape out = {0};
     int guess = -1;
     double known = 1;
     if (!call->list[FSIM_LIST_SHAPE].given)
@@ -470,7 +470,7 @@ bool fsim_rule_expand(fsim_call *call)
     const fsim_shape *in = &fsim_arg(call, 0)->shape;
     const fsim_list *repeats = &call->list[FSIM_LIST_REPEATS];
     int64_t stride[FSIM_MAX_RANK];
-    fsim_shape out;
+    fsim_shape out = {0};
     fsim_map m = {0};
     row_major(in, stride);
     if (!repeats->given && !call->list[FSIM_LIST_SHAPE].given)

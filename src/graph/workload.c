@@ -623,7 +623,7 @@ static void build_all(reader *r)
             pending *p = &r->op[stack[depth - 1]];
             int next = -1;
             p->state = 1;
-            for (int i = 0; i < p->ins && next < 0; i++) {
+            for (int i = 0; i < p->ins && next < 0 && depth > 0; i++) {
                 const int maker = fsim_names_get(&r->maker, p->in[i]);
                 if (maker < 0) {
                     if (fsim_names_get(&r->tensor, p->in[i]) < 0 && fsim_names_get(&r->broken, p->in[i]) < 0)
@@ -635,11 +635,15 @@ static void build_all(reader *r)
                     int k = depth - 1;
                     for (; k >= 0 && stack[k] != maker && depth - k < 8; k--)
                         if (k < depth - 1)
-                            path = fsim_printf(r->arena, "%s -> %s", r->op[stack[k]].out[0], path);
-                    fsim_error(r->diag, p->at, "the operators form a cycle: %s -> %s needs '%s' first", r->op[maker].out[0], path, p->in[i]);
-                    return;
+                            path = fsim_printf(r->arena, "%s needs %s", r->op[stack[k]].out[0], path);
+                    fsim_error(r->diag, p->at, "the operators form a cycle: %s needs %s needs %s", r->op[maker].out[0], path, p->in[i]);
+                    for (k = 0; k < depth; k++) /* said once: go on with the others */
+                        r->op[stack[k]].state = 2;
+                    depth = 0;
                 }
             }
+            if (depth == 0)
+                break;
             if (next >= 0) {
                 stack[depth++] = next;
                 continue;

@@ -302,7 +302,8 @@ static void put_roof_labels(chart *c, int g)
         const double px = x - sin(angle) * 11, py = y0 + (x - x0) * tan(angle) + cos(angle) * 11;
         bool is_clear = true;
         for (double along = 0; along <= length && is_clear; along += 6)
-            is_clear = is_free(c, &(box){px + along * cos(angle) - 5, px + along * cos(angle) + 5, py + along * sin(angle) - 5, py + along * sin(angle) + 5});
+            is_clear = is_free(c, &(box){px + along * cos(angle) - 5, px + along * cos(angle) + 5, py + along * sin(angle) - 5,
+                                         py + along * sin(angle) + 5});
         if (!is_clear)
             continue;
         for (double along = 0; along <= length; along += 6)
@@ -404,7 +405,8 @@ static void put_roofline(chart *c)
     put_note(c);
     for (int g = 0; g < c->count; g++)
         put_roof_labels(c, g);
-    qsort(c->chosen, (size_t)c->chosens, sizeof *c->chosen, by_share);
+    if (c->chosens > 0)
+        qsort(c->chosen, (size_t)c->chosens, sizeof *c->chosen, by_share);
     bool *done = fsim_new(c->a, bool, c->chosens + 1);
     for (int i = 0; i < c->chosens; i++)
         if (!done[i])

@@ -144,7 +144,8 @@ static void dump_parts(const dump *d)
         cell[7] = d->plan->rule ? d->plan->rule[i] : NULL;
         for (int m = 0; m < group->members; m++)
             cell[8] = joined(d->a, cell[8], fsim_printf(d->a, "%s%s%s", d->g->node[group->member[m].node].name,
-                                                        group->member[m].clone ? " (recomputed)" : "", group->member[m].prologue ? " (prologue)" : ""));
+                                                        group->member[m].clone ? " (recomputed)" : "",
+                                                        group->member[m].prologue ? " (prologue)" : ""));
     }
     finish(d, "parts", &t);
 }

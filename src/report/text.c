@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum { DEFAULT_WIDTH = 80, WIDE = 100, REFUSALS_SHOWN = 5, BAR = 8 };
-static const double same = 5e-4; /* relative difference that a reader would call none */
+static const double same = 0.005; /* relative difference that a reader would call none */
 
 typedef struct {
     fsim_page page;
@@ -62,7 +62,7 @@ static const char *against_eager(const report *r, fsim_emphasis *emphasis)
     const char *base = fsim_printf(r->a, "eager (%s in %s)", fsim_seconds_text(r->a, eager->time_s), count_of(r->a, eager->kernels, "kernel"));
     *emphasis = FSIM_PLAIN;
     if (fabs(ratio - 1) < same)
-        return fsim_printf(r->a, "Fusion makes no difference: %s is as fast as %s.", name, base);
+        return fsim_printf(r->a, "Fusion makes next to no difference: %s is about as fast as %s.", name, base);
     *emphasis = ratio < 1 ? FSIM_GOOD : FSIM_BAD;
     if (ratio < 1)
         return fsim_printf(r->a, "Fusion helps: %s is %s as fast as %s.", name, fsim_times_text(r->a, 1 / ratio), base);
@@ -105,7 +105,7 @@ static void verdict(const report *r)
 static fsim_table summary(const fsim_prediction *p, fsim_arena *a)
 {
     static const fsim_column column[] = {
-        {.title = "strategy", .left = true}, {.title = "kernels"}, {.title = "DRAM read"},   {.title = "DRAM write"},
+        {.title = "strategy", .left = true}, {.title = "kernels"}, {.title = "DRAM read", .drop = 1}, {.title = "DRAM write", .drop = 2},
         {.title = "time"},                   {.title = "speedup"}, {.title = "over optimum"}};
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
     for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
@@ -272,7 +272,7 @@ static void left_out(const report *r)
         matter when;
         const char *text;
     } note[] = {{FSIM_HW_L2_BANDWIDTH, ANY, "L2 bandwidth unknown: left out."},
-                {FSIM_HW_L2_EFFECTIVE, ANY, "Share of the L2 that survives between kernels unknown: all of it counts."},
+                {FSIM_HW_L2_EFFECTIVE, ANY, "No 'l2_effective' in the hardware file: the whole L2 counts as kept between kernels."},
                 {FSIM_HW_DRAM_LATENCY, ANY, "DRAM latency unknown: a typical one is assumed."},
                 {FSIM_HW_FP64_RATE, DOUBLES, "FP64 rate unknown: FP64 is as fast as FP32."},
                 {FSIM_HW_LINK_BANDWIDTH, DEVICES, "Bandwidth between devices unknown: left out."},
@@ -311,7 +311,8 @@ static void assumed(const report *r)
 
 static void units(const report *r, const fsim_kernel *k)
 {
-    static const fsim_column column[] = {{.title = "unit", .left = true}, {.title = "share"}, {.title = "of time"}, {.title = "alone"}, {.title = "busy"}};
+    static const fsim_column column[] = {
+        {.title = "unit", .left = true}, {.title = "share"}, {.title = "of time"}, {.title = "alone"}, {.title = "busy"}};
     fsim_table t = fsim_table_new(r->a, column, sizeof column / sizeof *column);
     for (int u = 0; u < FSIM_UNIT_COUNT; u++) {
         if (k->time[u] <= 0 && k->unit[u] <= 0)

@@ -10,6 +10,8 @@ typedef struct {
     const fsim_space *w;
     fsim_arena *a;
     fsim_mask all, chosen[FSIM_SPACE_NODES], done[FSIM_SPACE_NODES + 1]; /* done[i]: what ran before chosen[i] */
+    fsim_mask used[FSIM_SPACE_NODES + 1];  /* of those, what something in its group or a later group has read */
+    fsim_mask after[FSIM_SPACE_NODES];     /* what depends on each primitive */
     int depth;
     int64_t emitted, limit;
     bool (*emit)(void *to, const fsim_plan *plan);
@@ -27,6 +29,16 @@ static bool in_order(const walk *x, fsim_mask s, fsim_mask preds)
             return false;
     }
     return true;
+}
+
+/* A primitive that nothing has read, and that nothing still to run depends on, ran in vain. */
+static bool in_vain(const walk *x)
+{
+    const fsim_mask done = x->done[x->depth];
+    for (fsim_mask idle = done & ~x->used[x->depth] & ~x->w->must; idle; idle &= idle - 1)
+        if (!(x->after[__builtin_ctzll(idle)] & ~done))
+            return true;
+    return false;
 }
 
 static void leaf(walk *x)
@@ -58,16 +70,22 @@ static void visit(walk *x)
         leaf(x);
         return;
     }
-    for (int i = 0; i < x->w->sets && !x->stop; i++) {
-        const fsim_mask s = x->w->set[i], again = s & done;
+    for (int i = fsim_next_set(x->w, 0, done); i < x->w->sets && !x->stop; i = fsim_next_set(x->w, i + 1, done)) {
+        const fsim_mask s = x->w->set[i], again = s & done, preds = x->w->preds[i];
+        if (x->w->p->interrupted && *x->w->p->interrupted)
+            x->stop = x->truncated = true;
         if (s == again || (again & ~x->w->clonable))
             continue;
-        const fsim_mask preds = fsim_preds(x->w, s);
         if ((preds & ~done) || !in_order(x, s, preds))
             continue;
-        x->chosen[x->depth] = s;
-        x->done[++x->depth] = done | s;
-        visit(x);
+        fsim_mask used = x->used[x->depth] | preds;
+        for (fsim_mask left = s & ~done; left; left &= left - 1)
+            used |= x->w->succ[__builtin_ctzll(left)] & s ? left & -left : 0;
+        x->chosen[x->depth++] = s;
+        x->done[x->depth] = done | s;
+        x->used[x->depth] = used;
+        if (!in_vain(x))
+            visit(x);
         x->depth--;
     }
 }
@@ -85,6 +103,9 @@ int64_t fsim_enumerate(const fsim_problem *p, int64_t limit, bool (*emit)(void *
         node[i] = i;
     fsim_space_of(p, node, n, MOST_SETS, a, &w);
     walk x = {.w = &w, .a = a, .all = n == 64 ? ~(fsim_mask)0 : ((fsim_mask)1 << n) - 1, .limit = limit, .emit = emit, .to = to};
+    for (int i = n; i-- > 0;)
+        for (fsim_mask left = w.succ[i]; left; left &= left - 1)
+            x.after[i] |= (left & -left) | x.after[__builtin_ctzll(left)];
     visit(&x);
     fsim_arena_free(a);
     *truncated = x.truncated || !w.complete;

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { STRETCH = 14, STRETCH_SETS = 6000, PIECE_SETS = 40000, MAX_OPTIONAL = 8 };
+enum { STRETCH = 14, STRETCH_SETS = 6000, PIECE_SETS = 2000000, MAX_OPTIONAL = 8 };
 static const double steps_per_second = 2e6; /* of fsim_work, on a 2020 server core */
 
 typedef struct {
@@ -112,9 +112,9 @@ static void storing(const program *d, fsim_mask s, fsim_mask done, fsim_mask *mu
     }
 }
 
-static bool launchable(const program *d, fsim_mask s, fsim_mask done, fsim_mask dropped)
+static bool launchable(const program *d, int set, fsim_mask done, fsim_mask dropped)
 {
-    const fsim_mask again = s & done, preds = fsim_preds(d->w, s);
+    const fsim_mask s = d->w->set[set], again = s & done, preds = d->w->preds[set];
     if (s == again || (again & ~d->w->clonable) || (preds & ~done) || (preds & dropped))
         return false;
     for (fsim_mask left = again; left; left &= left - 1)
@@ -141,9 +141,12 @@ static int64_t cost_to_go(program *d, fsim_mask done, fsim_mask dropped)
     if (found->known)
         return found->cost;
     state best = {.done = done, .dropped = dropped, .cost = -1, .known = true};
-    for (int i = 0; i < d->w->sets && !d->failed; i++) {
+    int passed = 0;
+    for (int i = fsim_next_set(d->w, 0, done); i < d->w->sets && !d->failed; i = fsim_next_set(d->w, i + 1, done)) {
         const fsim_mask s = d->w->set[i];
-        if (!launchable(d, s, done, dropped))
+        if (++passed % 64 == 0)
+            fsim_add_work(d->p, 1);
+        if (!launchable(d, i, done, dropped))
             continue;
         fsim_mask must, may, stored = 0;
         storing(d, s, done, &must, &may);
@@ -239,9 +242,12 @@ static void close_gap(closing *x, int64_t spent, fsim_mask dropped)
         try_leaf(x);
         return;
     }
-    for (int i = 0; i < d->w->sets && !x->failed; i++) {
+    int passed = 0;
+    for (int i = fsim_next_set(d->w, 0, done); i < d->w->sets && !x->failed; i = fsim_next_set(d->w, i + 1, done)) {
         const fsim_mask s = d->w->set[i];
-        if (!launchable(d, s, done, dropped) || !in_order(x, s, fsim_preds(d->w, s)))
+        if (++passed % 64 == 0)
+            fsim_add_work(d->p, 1);
+        if (!launchable(d, i, done, dropped) || !in_order(x, s, d->w->preds[i]))
             continue;
         fsim_mask must, may, stored = 0;
         storing(d, s, done, &must, &may);

@@ -53,7 +53,7 @@ typedef struct {
 
 typedef struct {
     fsim_refusal why;
-    double saving_s;       /* what fusing would save at most (illegal), or what it costs (legal: positive is a loss) */
+    double saving_s;       /* what fusing would save, at most where it is illegal; negative where it costs */
     int64_t saving_bytes;
 } fsim_priced_refusal;
 

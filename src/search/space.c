@@ -24,7 +24,7 @@ int fsim_list_of(const fsim_space *w, fsim_mask s, int *node)
     return n;
 }
 
-fsim_mask fsim_preds(const fsim_space *w, fsim_mask s)
+static fsim_mask preds_of(const fsim_space *w, fsim_mask s)
 {
     fsim_mask all = 0;
     for (fsim_mask left = s; left; left &= left - 1)
@@ -132,7 +132,7 @@ static bool kernel_at_least(fsim_space *w, fsim_mask s, fsim_rule *rule)
 static void grow(fsim_space *w, fsim_mask s, fsim_mask fringe, fsim_mask barred, int64_t most, fsim_arena *a)
 {
     fsim_rule rule;
-    if (++w->looked_at > most) {
+    if (++w->looked_at > most || (w->p->interrupted && *w->p->interrupted)) {
         w->complete = false;
         return;
     }
@@ -191,9 +191,37 @@ void fsim_space_of(const fsim_problem *p, const int *node, int count, int64_t mo
         if (p->recompute && fsim_classes[fsim_ops[g->node[node[i]].op].class].clones)
             out->clonable |= bit(i);
     }
+    /* A copy has a reader beside it. With one reader r, a second copy of i serves only a second copy of r: where that makes no sense, neither does this. */
+    for (int i = count; i-- > 0;) {
+        const bool one_reader = !(out->succ[i] & (out->succ[i] - 1));
+        if (!out->succ[i] || (!(out->must & bit(i)) && one_reader && !(out->succ[i] & out->clonable)))
+            out->clonable &= ~bit(i);
+    }
     for (int i = 0; i < count && out->complete; i++) {
         const fsim_mask below = bit(i) | (bit(i) - 1);
         grow(out, bit(i), out->near[i] & ~below, below, most, a);
     }
-    qsort(out->set, (size_t)out->sets, sizeof *out->set, by_list);
+    if (out->sets > 0)
+        qsort(out->set, (size_t)out->sets, sizeof *out->set, by_list);
+    out->preds = fsim_new(a, fsim_mask, out->sets + 1);
+    for (int s = 0; s < out->sets; s++)
+        out->preds[s] = preds_of(out, out->set[s]);
+    for (int i = 0, at = 0; i <= count; i++) { /* members that are the lowest of no set: an empty range */
+        const bool some = at < out->sets && i < count && lowest(out->set[at]) == i;
+        out->first[i] = at;
+        while (some && at < out->sets && lowest(out->set[at]) == i)
+            at++;
+    }
+}
+
+int fsim_next_set(const fsim_space *w, int at, fsim_mask done)
+{
+    while (at < w->sets) {
+        const int low = lowest(w->set[at]);
+        const bool open = done & bit(low) ? (w->clonable & bit(low)) != 0 : (w->pred[low] & ~done) == 0;
+        if (open)
+            return at;
+        at = w->first[low + 1];
+    }
+    return at;
 }

@@ -15,6 +15,8 @@ typedef struct {
     fsim_mask clonable; /* may be computed in several groups (none with --recompute off) */
     fsim_mask must;     /* reaches memory whatever the partition: output, materialize, effect, or read outside the space */
     fsim_mask *set;     /* connected sets that are kernels when they store as little as they can, in launch-list order */
+    fsim_mask *preds;   /* of each set: the producers outside it */
+    int first[FSIM_SPACE_NODES + 1]; /* sets whose lowest member is i are set[first[i], first[i + 1]) */
     int sets, room;
     int64_t looked_at;  /* sets tried */
     bool complete;      /* all of them are there */
@@ -24,7 +26,9 @@ typedef struct {
 void fsim_space_of(const fsim_problem *p, const int *node, int count, int64_t most, fsim_arena *a, fsim_space *out);
 /* What s holds, as a list. Returns its length. */
 int fsim_list_of(const fsim_space *w, fsim_mask s, int *node);
-fsim_mask fsim_preds(const fsim_space *w, fsim_mask s); /* producers outside s */
+/* Of set[at, ...) the first that might be launched once `done` has run: past all whose lowest member is not ready, or has run and is not computed twice. w->sets when
+ * there is none. */
+int fsim_next_set(const fsim_space *w, int at, fsim_mask done);
 /* Before in lexicographic order of their ascending node lists. */
 bool fsim_list_before(fsim_mask x, fsim_mask y);
 /* separate: and fuse: of the workload, and materialize: inside; false with why. */

@@ -9,8 +9,8 @@ gnuplot -e 'set terminal pngcairo; set terminal pdfcairo' 2>/dev/null || { echo 
 
 fail=0
 complain() { echo "$1"; fail=1; }
-bert=$SOURCE_DIR/workloads/bert_layer.yaml
-chart() { "$FUSESIM" "$bert" --time-limit 0.2 --chart "$@" >out 2>err; }
+workload=$SOURCE_DIR/workloads/bert_layer.yaml
+chart() { "$FUSESIM" "$workload" --time-limit 0.2 --chart "$@" >out 2>err; }
 # starts FILE TEXT
 starts() { [ "$(head -c ${#2} "$1" | tr -d '\0')" = "$2" ] || complain "$1 does not start with '$2'"; }
 no_leftovers() { [ -z "$(find . -name "$1*")" ] || complain "left behind: $(find . -name "$1*")"; }
@@ -47,6 +47,7 @@ EOF
 grep -q '{/Bold b}_c' odd.svg || complain "a name was taken for markup"
 
 # The same input, the same file.
+workload=$SOURCE_DIR/workloads/seeds/softmax_primitive.yaml
 chart one.svg --hw t4 && chart two.svg --hw t4 && cmp one.svg two.svg || complain "two runs draw different charts"
 
 # A gnuplot that fails, is missing, or draws nothing leaves no file and an old one alone.

@@ -11,7 +11,7 @@ fail=0
 make() {
     local file=$1
     shift
-    "$FUSESIM" "$@" >"$file" 2>"$file.err" || { echo "exit $?: fusesim $*"; cat "$file.err"; fail=1; rm -f "$file"; }
+    timeout 60 "$FUSESIM" "$@" >"$file" 2>"$file.err" || { echo "exit $?: fusesim $*"; cat "$file.err"; fail=1; rm -f "$file"; }
 }
 
 plans=0
@@ -35,7 +35,7 @@ done
 "$FUSESIM" "$bert" --hw t4 --time-limit 0.2 --json file.plan.json >/dev/null 2>&1 || { echo "--json FILE failed"; fail=1; }
 diff <(grep -v search_s bert_layer.t4.plan.json) <(grep -v search_s file.plan.json) || { echo "two runs differ"; fail=1; }
 
-for name in chain4 two_consumers softmax_primitive broadcast_recompute; do
+for name in chain4 two_consumers softmax_primitive vmap_poly; do
     make $name.partitions.jsonl enumerate "$SOURCE_DIR/workloads/seeds/$name.yaml" --hw t4 --limit 500
 done
 make few.partitions.jsonl enumerate "$SOURCE_DIR/workloads/seeds/chain4.yaml" --hw t4 --limit 3

@@ -1,0 +1,249 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Hostile and mistaken inputs: the right exit status, one clear message, nothing on stdout.
+set -u
+: "${FUSESIM:?}" "${SOURCE_DIR:?}"
+export LC_ALL=C
+unset FUSESIM_HWMODELS
+toy=$SOURCE_DIR/tests/hw/toy.yaml
+
+complain() {
+    echo "FAILED: $1" >&2
+    [ ! -s err ] || head -n 12 err | cut -c 1-300 >&2
+    echo "$1" >>failures # a file, as callers may stand in a pipe
+}
+
+# expect STATUS PATTERN ARGUMENT...: one error, which matches PATTERN (extended regular expression).
+expect() {
+    local errors
+    expect_some "$@"
+    errors=$(grep -c 'error: ' err)
+    [ "$errors" = 1 ] || complain "$errors errors, wanted 1: ${*:3}"
+}
+
+# The same where several checks may find the one mistake.
+expect_some() {
+    local want=$1 pattern=$2 status
+    shift 2
+    timeout 20 "$FUSESIM" "$@" </dev/null >out 2>err
+    status=$?
+    [ $status = "$want" ] || complain "exit status $status, wanted $want: $*"
+    [ ! -s out ] || complain "something on stdout: $*"
+    grep -Eq -- "$pattern" err || complain "no message like '$pattern': $*"
+}
+
+# workload STATUS PATTERN: the file on standard input, planned on the toy.
+workload() {
+    cat >bad.yaml
+    expect "$1" "$2" bad.yaml --hw "$toy"
+}
+
+# operators PATTERN ['LINE'...]: a workload of x and w (250 x 1000) and these operators, one of which is wrong.
+operators() {
+    local pattern=$1
+    shift
+    {
+        echo 'symbols: {B: 250}'
+        echo 'tensors: {x: {shape: [B, 1000], dtype: f32}, w: {shape: [B, 1000], dtype: f32}}'
+        echo 'operators:'
+        printf '  - %s\n' '{op: add, in: [x, w], out: first}' "$@"
+    } | workload 65 "$pattern"
+}
+
+# hardware PATTERN SED: the toy with an edit.
+hardware() {
+    sed -E "$2" "$toy" >bad-hw.yaml
+    cmp -s "$toy" bad-hw.yaml && complain "the edit '$2' changes nothing"
+    expect 65 "$1" "$SOURCE_DIR/workloads/mlp.yaml" --hw ./bad-hw.yaml
+    expect 65 "$1" hw check bad-hw.yaml
+}
+
+# Bytes that are no workload.
+awk 'BEGIN { srand(1); for (i = 0; i < 1048576; i++) printf "%c", int(rand() * 256) }' >random.yaml
+expect 65 'random.yaml' random.yaml --hw "$toy"
+awk 'BEGIN { srand(2); for (i = 0; i < 1048576; i++) printf "%c", 32 + int(rand() * 95) }' >printable.yaml
+expect 65 'printable.yaml' printable.yaml --hw "$toy"
+awk 'BEGIN { for (i = 0; i < 100000; i++) printf "["; print "" }' | workload 65 'nest|deep|depth'
+awk 'BEGIN { printf "operators: "; for (i = 0; i < 100000; i++) printf "["; print "" }' | workload 65 'nest|deep|depth'
+: | workload 65 'empty'
+printf '# only a comment\n' | workload 65 'empty'
+printf 'a: 1\0b: 2\n' | workload 65 'NUL'
+printf -- '- 1\n- 2\n' | workload 65 'wants a mapping'
+printf 'just a sentence\n' | workload 65 'wants a mapping'
+printf 'a: 1\n---\nb: 2\n' | workload 65 'second document|one document'
+
+# Sizes.
+operators_with() { printf 'tensors: {x: {shape: %s, dtype: f32}}\noperators: [{op: relu, in: x, out: y}]\n' "$1"; }
+operators_with '[1099511627776]' | workload 65 'dimension 0 of .x. is 1099511627776'
+operators_with '[1000000000, 1000000000, 1000000000]' | workload 65 'x.*(elements|overflow|too (large|many))'
+operators_with '[0]' | workload 65 'dimension 0 of .x. is 0; dimensions are 1 to'
+operators_with '[-5]' | workload 65 'is -5'
+operators_with '[9223372036854775807 * 9]' | workload 65 'overflow|does not fit|too large'
+operators_with '[4 / 0]' | workload 65 'divi.* by zero'
+operators_with '[7 % 0]' | workload 65 'by zero'
+operators_with '[4 * H]' | workload 65 "unknown symbol 'H'"
+operators_with '[2 +]' | workload 65 'bad.yaml:1:'
+operators_with '[1, 1, 1, 1, 1, 1, 1, 1, 1]' | workload 65 'at most 8 dimensions'
+
+# Names.
+operators "unknown op(erator)? 'gelo'; did you mean 'gelu'" '{op: gelo, in: first, out: y}'
+operators "unknown (key|attribute).*'dimm'; did you mean 'dim'" '{op: sum, in: first, out: y, dimm: 1}'
+operators "no tensor 'fist'.*did you mean 'first'|'fist'; did you mean 'first'" '{op: relu, in: fist, out: y}'
+operators "duplicate name 'first'" '{op: relu, in: x, out: first}'
+operators "duplicate name 'x'" '{op: relu, in: first, out: x}'
+operators 'cycle' '{op: add, in: [first, z], out: y}' '{op: relu, in: y, out: z}'
+operators 'cycle' '{op: add, in: [first, y], out: y}'
+operators 'relu.*(argument|input)' '{op: relu, in: [x, w], out: y}'
+operators 'where.*(argument|input)' '{op: where, in: [x, w], out: y}'
+operators '250.*1000|1000.*250' '{op: matmul, in: [x, w], out: y}'
+operators 'dim' '{op: sum, in: first, out: y, dim: 2}'
+workload 65 "duplicate key 'dtype'" <<'END'
+tensors: {x: {shape: [4], dtype: f32, dtype: f16}}
+operators: [{op: relu, in: x, out: y}]
+END
+workload 65 "unknown key 'shap'.*; did you mean 'shape'" <<'END'
+tensors: {x: {shape: [4], dtype: f32, shap: [4]}}
+operators: [{op: relu, in: x, out: y}]
+END
+workload 65 "unknown dtype 'f33'; did you mean 'f32'" <<'END'
+tensors: {x: {shape: [4], dtype: f33}}
+operators: [{op: relu, in: x, out: y}]
+END
+workload 65 'anchor' <<'END'
+tensors: {x: &one {shape: [4], dtype: f32}}
+operators: [{op: relu, in: x, out: y}]
+END
+workload 65 'alias' <<'END'
+tensors: {x: {shape: [4], dtype: f32}, y: *one}
+operators: [{op: relu, in: x, out: y}]
+END
+workload 65 'merge key' <<'END'
+tensors: {x: {<<: {dtype: f32}, shape: [4]}}
+operators: [{op: relu, in: x, out: y}]
+END
+workload 65 "no symbol 'C'|unknown symbol" <<'END'
+symbols: {B: 4}
+tensors: {x: {shape: [C], dtype: f32}}
+operators: [{op: relu, in: x, out: y}]
+END
+workload 65 'wants .operators.' <<'END'
+tensors: {x: {shape: [4], dtype: f32}}
+END
+
+# Many errors in one file: twenty are shown, by position, and the rest is counted.
+{
+    echo 'tensors: {x: {shape: [4], dtype: f32}}'
+    echo 'operators:'
+    for i in $(seq 60); do echo "  - {op: relu, in: missing$i, out: y$i}"; done
+} >many.yaml
+"$FUSESIM" many.yaml --hw "$toy" >out 2>err
+[ $? = 65 ] || complain 'many errors: exit status'
+[ ! -s out ] || complain 'many errors: something on stdout'
+[ "$(grep -c 'error: ' err)" -le 20 ] || complain 'many errors: more than 20 shown'
+[ "$(grep -c 'error: ' err)" -ge 10 ] || complain 'many errors: not all at once'
+grep -o '^many.yaml:[0-9]*' err | cut -d: -f2 >lines
+sort -nc lines 2>/dev/null || complain 'many errors: not sorted'
+
+# Files.
+workload_yaml=$SOURCE_DIR/workloads/mlp.yaml
+mkdir -p folder
+expect 66 "cannot read.*'nowhere.yaml': no such file" nowhere.yaml --hw "$toy"
+expect 66 "'mlpp'.*no such file; did you mean 'mlp'" mlpp --hw "$toy"
+expect 66 'is a directory' folder --hw "$toy"
+expect 66 'no such (file|folder)' "$workload_yaml/x" --hw "$toy"
+expect 66 "unknown hardware 'a100-sxm4-40bg'.*a100-sxm4-40gb" "$workload_yaml" --hw a100-sxm4-40bg
+expect 66 'is a directory' "$workload_yaml" --hw ./folder
+expect 66 'no such file' "$workload_yaml" --hw ./nowhere.yaml
+expect 66 'no such file' hw check ./nowhere.yaml
+cp "$workload_yaml" secret.yaml
+chmod 000 secret.yaml
+if ! cat secret.yaml >/dev/null 2>&1; then # root can read everything
+    expect 66 'permission denied' secret.yaml --hw "$toy"
+fi
+for output in --json --markdown --chart; do
+    expect 2 'no such (folder|file)' "$workload_yaml" --hw "$toy" $output nowhere/x.svg
+    [ ! -e nowhere ] || complain "$output made a folder"
+done
+expect 2 'is a directory' "$workload_yaml" --hw "$toy" --json folder
+# A file that was there stays as it was when another output fails, and no temporary files are left.
+echo before >kept.json
+expect 2 'no such folder' "$workload_yaml" --hw "$toy" --json kept.json --markdown nowhere/x.md
+[ "$(cat kept.json)" = before ] || complain 'a failed run changed kept.json'
+[ -z "$(find . -name '*.tmp')" ] || complain 'temporary files are left'
+if [ -w /dev/full ]; then
+    "$FUSESIM" "$workload_yaml" --hw "$toy" >/dev/full 2>err
+    [ $? = 70 ] && grep -q 'cannot write' err || complain 'a full disk behind stdout'
+fi
+
+# Hardware files.
+hardware 'bytes per second' 's/^dram_bandwidth: .*/dram_bandwidth: {peak: 1 GB, source: x}/'
+hardware 'dram_bandwidth.*unit' 's/^dram_bandwidth: .*/dram_bandwidth: {peak: 1e9, source: x}/'
+hardware 'dram_bandwidth.*(negative|-1)' 's/^dram_bandwidth: .*/dram_bandwidth: {peak: -1 GB\/s, source: x}/'
+hardware 'dram_bandwidth.*(not a number|nan)' 's/^dram_bandwidth: .*/dram_bandwidth: {peak: nan GB\/s, source: x}/'
+hardware 'dram_bandwidth.*inf' 's/^dram_bandwidth: .*/dram_bandwidth: {peak: inf GB\/s, source: x}/'
+hardware "missing key 'warp_size'" '/^warp_size/d'
+hardware "dram_bandwidth is 'unknown'" 's/^dram_bandwidth: .*/dram_bandwidth: unknown/'
+hardware "unknown key 'warp_sise'; did you mean 'warp_size'" '/^warp_size/{h;G;s/\nwarp_size/\nwarp_sise/}'
+hardware "duplicate key 'sms'" '/^sms/{h;G}'
+hardware "no 'source'" 's/^sms: .*/sms: {value: 1}/'
+hardware 'not a whole number' 's/^sms: .*/sms: {value: 1.5, source: x}/'
+hardware "unknown architecture 'volta'" 's/^architecture: .*/architecture: volta/'
+hardware 'decimal.*MiB|powers of two' 's/^l2_capacity: .*/l2_capacity: {value: 6 MB, source: x}/'
+hardware 'fp32_peak.*TFLOP' 's/^fp32_peak: .*/fp32_peak: {peak: 67 TFLOP\/s, source: x}/'
+sed -E 's/(tensor_f16:.*peak: )989/\11979/' "$SOURCE_DIR/hwmodels/h100-sxm5-80gb.yaml" >sparse.yaml
+expect 65 'tensor_f16.*sparse' "$workload_yaml" --hw sparse.yaml
+expect 65 'tensor_f16.*sparse' hw check sparse.yaml
+sed -E 's/^(dram_bandwidth:.*peak: )300 GB/\13350 GB/; s/^(dram_bandwidth:.*)achieved: [0-9.]+ GB.s, /\1/' "$SOURCE_DIR/hwmodels/l4.yaml" >l4-hbm.yaml
+expect_some 65 'dram_bandwidth is 3350 GB/s' "$workload_yaml" --hw l4-hbm.yaml
+
+# The command line.
+expect 2 "unknown option '--hv'; did you mean '--hw'" "$workload_yaml" --hv "$toy"
+expect 2 "unknown option '--objectiv'; did you mean '--objective'" "$workload_yaml" --hw "$toy" --objectiv time
+expect 2 "unknown value 'gredy'; did you mean 'greedy'" "$workload_yaml" --hw "$toy" --strategy gredy
+expect 2 'strategy xla is not in this release' "$workload_yaml" --hw "$toy" --strategy xla
+expect 2 'objective pareto is not in this release' "$workload_yaml" --hw "$toy" --objective pareto
+expect 2 'needs a value' "$workload_yaml" --hw
+expect 2 'needs a value' "$workload_yaml" --hw --quiet
+expect 2 'takes no value' "$workload_yaml" --hw "$toy" --quiet=yes
+expect 2 'empty value' "$workload_yaml" --hw=
+expect 2 'no GPU' "$workload_yaml"
+expect 2 'no workload' --hw "$toy"
+expect 2 "'many.yaml'" "$workload_yaml" many.yaml --hw "$toy"
+expect 2 "unknown command 'explan'; did you mean 'explain'" explan "$workload_yaml" --hw "$toy"
+expect 2 'ONNX' model.onnx --hw "$toy"
+for value in 0 -1 1.5 abc 99999999999999999999; do
+    expect 2 'whole number' enumerate "$workload_yaml" --hw "$toy" --limit $value
+done
+for value in 0 -1 abc nan 1e99; do
+    expect 2 'number of seconds' "$workload_yaml" --hw "$toy" --time-limit $value
+done
+expect 2 'means nothing to .plan.' "$workload_yaml" --hw "$toy" --limit 3
+expect 2 'means nothing to .ops.' ops --chart x.svg
+expect 2 'unknown stage .grpah.; did you mean .graph.' "$workload_yaml" --hw "$toy" --dump grpah
+expect 2 'both write to stdout' "$workload_yaml" --hw "$toy" --dump graph --json -
+expect 2 'both write to' "$workload_yaml" --hw "$toy" --json x --markdown x
+expect 2 'ends in .svg' "$workload_yaml" --hw "$toy" --chart x.jpeg
+expect 2 'wanted NAME=VALUE' "$workload_yaml" --hw "$toy" --set B
+expect 65 "no symbol 'Q'" "$workload_yaml" --hw "$toy" --set Q=3
+expect 65 'is 0; dimensions are 1 to' "$SOURCE_DIR/workloads/ops/relu.yaml" --hw "$toy" --set B=0
+expect 2 "unknown key 'dram_bandwith'; did you mean 'dram_bandwidth'" "$workload_yaml" --hw "$toy" --hw-set dram_bandwith=2x
+expect 2 'sms' "$workload_yaml" --hw "$toy" --hw-set sms=-3
+for command in validate calibrate sweep import diff codegen; do
+    expect 2 "'$command' is not in this release" $command "$workload_yaml" --hw "$toy"
+done
+for option in --top=3 --plan=x --train --jvp --report=x.html --trace=x --dot=x --junit=x --memory-limit=1GiB --precision=f16; do
+    expect 2 "${option%%=*} is not in this release" "$workload_yaml" --hw "$toy" $option
+done
+expect 2 "hw does not know 'lst'; did you mean 'list'" hw lst
+expect 2 'hw wants list' hw
+expect 2 'hw show wants' hw show
+expect 2 "no operator 'hh'" explain "$SOURCE_DIR/workloads/seeds/chain4.yaml" --hw "$toy" a hh
+expect 2 'is an input' explain "$SOURCE_DIR/workloads/seeds/chain4.yaml" --hw "$toy" x a
+expect 2 'the same primitive' explain "$SOURCE_DIR/workloads/seeds/chain4.yaml" --hw "$toy" a a
+expect 2 'names of two operators' explain "$SOURCE_DIR/workloads/seeds/chain4.yaml" --hw "$toy" a
+expect 65 'enumerate goes up to 64' enumerate "$SOURCE_DIR/workloads/bert_12_layers.yaml" --hw "$toy"
+
+"$FUSESIM" >out 2>err
+[ $? = 2 ] && [ ! -s out ] && grep -q '^usage: fusesim' err || complain 'no arguments: usage on stderr, status 2'
+
+[ ! -e failures ] || { echo "$(wc -l <failures) failures" >&2; exit 1; }

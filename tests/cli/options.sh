@@ -1,0 +1,243 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Every option of the command line once, in both spellings; colours, widths, files, and the same bytes twice.
+set -u
+: "${FUSESIM:?}" "${SOURCE_DIR:?}"
+python=${PYTHON:-python3}
+export LC_ALL=C
+unset COLUMNS NO_COLOR FUSESIM_HWMODELS
+toy=$SOURCE_DIR/tests/hw/toy.yaml
+chain=$SOURCE_DIR/workloads/seeds/chain4.yaml
+mlp=$SOURCE_DIR/workloads/mlp.yaml
+
+complain() {
+    echo "FAILED: $1" >&2
+    [ ! -s err ] || head -n 12 err >&2
+    echo "$1" >>failures
+}
+
+# ok ARGUMENT...: runs, says something on stdout and nothing on stderr.
+ok() {
+    "$FUSESIM" "$@" </dev/null >out 2>err || complain "exit status $?: $*"
+    [ -s out ] || complain "nothing on stdout: $*"
+    [ ! -s err ] || complain "something on stderr: $*"
+}
+
+# has PATTERN: the last output.
+has() { grep -Eq -- "$1" out || complain "no '$1' in the output"; }
+hasnt() { ! grep -Eq -- "$1" out || complain "'$1' in the output"; }
+
+# field EXPRESSION: of the JSON in out, as Python sees it.
+field() { "$python" -c "import json; p = json.load(open('out')); print($1)"; }
+
+# is EXPRESSION VALUE
+is() {
+    local value
+    value=$(field "$1")
+    [ "$value" = "$2" ] || complain "$1 is '$value', wanted '$2'"
+}
+
+# The default command, and where options may stand.
+ok "$chain" --hw "$toy"
+cp out wanted
+ok plan "$chain" --hw "$toy"
+cmp -s out wanted || complain 'plan is not the default command'
+ok --hw="$toy" "$chain"
+cmp -s out wanted || complain '--hw=FILE in front'
+ok plan --hw "$toy" -- "$chain"
+cmp -s out wanted || complain '-- ends the options'
+ok --help
+has '^usage: fusesim'
+for option in hw set hw-set strategy objective launch l2 numerics recompute time-limit limit jobs dump json markdown chart quiet verbose \
+    color help version; do
+    has "^  --$option "
+done
+[ "$(awk 'length > n { n = length } END { print n }' out)" -le 80 ] || complain '--help is wider than 80'
+ok -h
+has '^usage: fusesim'
+ok --version
+has '^fusesim [0-9]+\.[0-9]+\.[0-9]+$'
+
+# Names of shipped workloads, from anywhere; a workload of the current folder comes first.
+ok mlp --hw "$toy" --json -
+has '"name":\s*"mlp"'
+ok seeds/chain4 --hw "$toy" --json -
+has '"name":\s*"chain4"'
+mkdir -p workloads
+sed 's/^name: .*/name: mine/' "$mlp" >workloads/mlp.yaml
+ok mlp --hw "$toy" --json -
+has '"name":\s*"mine"'
+has '"path":\s*"workloads/mlp.yaml"'
+rm -r workloads
+
+# What the model is asked.
+for form in ' ' =; do
+    with() { # OPTION VALUE ARGUMENT...
+        local option=$1 value=$2
+        shift 2
+        if [ "$form" = = ]; then ok "$@" "$option=$value"; else ok "$@" "$option" "$value"; fi
+    }
+    for launch in eager stream graph kernel; do
+        with --launch $launch "$chain" --hw "$toy" --json -
+        has "\"launch\":\s*\"$launch\""
+    done
+    for l2 in cold warm; do
+        with --l2 $l2 "$chain" --hw "$toy" --json -
+        has "\"l2\":\s*\"$l2\""
+    done
+    for objective in time bytes; do
+        with --objective $objective "$chain" --hw "$toy" --json -
+        has "\"objective\":\s*\"$objective\""
+    done
+    for strategy in eager unfused optimal greedy inductor pattern maximal; do
+        with --strategy $strategy "$chain" --hw "$toy" --json -
+        has "\"strategy\":\s*\"$strategy\""
+    done
+    for value in fast strict; do
+        with --numerics $value "$chain" --hw "$toy"
+    done
+    with --recompute on "$SOURCE_DIR/workloads/seeds/two_consumers.yaml" --hw "$toy"
+    with --recompute off enumerate "$SOURCE_DIR/workloads/seeds/two_consumers.yaml" --hw "$toy"
+    hasnt '"recomputed": \[[^]]*\["'
+    with --time-limit 0.5 "$chain" --hw "$toy"
+    with --jobs 2 "$chain" --hw "$toy"
+    with --set M=1024 "$chain" --hw "$toy" --set N=8 --json -
+    has '"M":\s*1024'
+    has '"N":\s*8'
+    with --set dtype=f16 "$chain" --hw "$toy" --json -
+    has '"dtype":\s*"f16"'
+    with --hw-set dram_bandwidth=2x hw show "$toy"
+    has 'dram_bandwidth +2 GB/s'
+    with --color always "$chain" --hw "$toy"
+    with --color never "$chain" --hw "$toy"
+    with --dump graph,time "$chain" --hw "$toy"
+    has '^primitives'
+    with --limit 3 enumerate "$chain" --hw "$toy"
+    [ "$(wc -l <out)" = 4 ] || complain '--limit 3 does not list three'
+    has '"partitions": 3, "truncated": true'
+done
+ok "$chain" --hw "$toy" --quiet
+cmp -s out wanted || complain '--quiet hides results'
+ok "$chain" --hw "$toy" --verbose
+[ "$(wc -l <out)" -ge "$(wc -l <wanted)" ] || complain '--verbose says less'
+
+# --set changes the result as editing the file does.
+sed 's/M: 4096, N: 4096/M: 512, N: 512/' "$chain" >small.yaml
+ok small.yaml --hw "$toy"
+cp out small
+ok "$chain" --hw "$toy" --set M=512 --set N=512
+cmp -s out small || complain '--set is not what editing the symbols gives'
+ok "$chain" --hw "$toy" --json -
+is 'sorted(s["name"] for s in p["strategies"])' "['eager', 'greedy', 'inductor', 'maximal', 'optimal', 'pattern', 'unfused']"
+# Twice the bandwidth halves what DRAM takes.
+before=$(field 'p["plan"]["kernels"][0]["unit_time"]["dram_s"]')
+ok "$chain" --hw "$toy" --json - --hw-set dram_bandwidth=2x
+is "p['plan']['kernels'][0]['unit_time']['dram_s'] * 2 == $before" True
+
+# Warnings, and their absence.
+sed 's/^tensors:/tensors:\n  spare: {shape: [4], dtype: f32}/' "$chain" >spare.yaml
+"$FUSESIM" spare.yaml --hw "$toy" >out 2>err && grep -q "spare.yaml:.*warning: tensor 'spare' is not used" err ||
+    complain 'no warning about an unused tensor'
+ok spare.yaml --hw "$toy" --quiet
+
+# Several GPUs: a table, all reports with --verbose, an array.
+ok "$chain" --hw "$toy,a100-sxm4-80gb" --hw h100-sxm5-80gb
+has 'a100-sxm4-80gb'
+hasnt '^kernels of'
+ok "$chain" --hw "$toy,a100-sxm4-80gb" --verbose
+[ "$(grep -c '^kernels of' out)" = 2 ] || complain 'two GPUs with --verbose: two reports'
+ok "$chain" --hw "$toy,a100-sxm4-80gb,h100-sxm5-80gb" --json -
+is '[q["hardware"]["name"] for q in p]' "['toy', 'a100-sxm4-80gb', 'h100-sxm5-80gb']"
+is '[q["plan"]["proven"] for q in p]' '[True, True, True]'
+
+# Files: whole, beside the text report, the same as on stdout.
+stable() { sed -E 's/"search_s":[^,]*,/"search_s": 0,/' "$1"; }
+ok "$chain" --hw "$toy" --json a.json --markdown a.md
+cmp -s out wanted || complain '--json FILE changes the text report'
+stable a.json >a.stable
+ok "$chain" --hw "$toy" --json -
+stable out | cmp -s - a.stable || complain '--json FILE and --json - differ'
+ok "$chain" --hw "$toy" --markdown -
+cmp -s out a.md || complain '--markdown FILE and --markdown - differ'
+has '\|'
+[ -z "$(find . -name '*.tmp')" ] || complain 'temporary files are left'
+ok enumerate "$chain" --hw "$toy"
+cp out lines
+"$FUSESIM" enumerate "$chain" --hw "$toy" --json lines.json >out 2>err || complain 'enumerate --json FILE'
+cmp -s lines lines.json || complain 'enumerate --json FILE is not what enumerate prints'
+
+# --json - in every command.
+ok enumerate "$chain" --hw "$toy" --json -
+cmp -s lines out || complain 'enumerate --json - is not what enumerate prints'
+"$python" -c 'import json; [json.loads(line) for line in open("lines")]' || complain 'enumerate prints something that is not JSON'
+[ "$(wc -l <lines)" = 9 ] || complain 'a chain of four has eight partitions'
+ok explain "$chain" --hw "$toy" a m --json -
+is '[p["legal"], p["together"]]' '[True, True]'
+ok ops --json -
+is 'len(p) > 100 and p[0]["name"]' add
+ok ops
+[ "$(grep -c '^relu ' out)" = 1 ] || complain 'ops has one line an operator'
+ok explain "$chain" --hw "$toy" a y
+has 'may share a kernel'
+has 'together'
+ok explain "$SOURCE_DIR/workloads/seeds/cycle.yaml" --hw "$toy" A B
+has 'may not share a kernel'
+
+# Colours: never into a pipe, unless asked; on a terminal, unless NO_COLOR or a dumb one.
+escape=$(printf '\033')
+ok "$chain" --hw "$toy" --color auto
+hasnt "$escape"
+ok "$chain" --hw "$toy" --color always
+has "$escape"
+sed "s/$escape\[[0-9;]*m//g" out | cmp -s - wanted || complain 'colour changes more than the colour'
+if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
+    on_terminal() { script -qec "$1 '$FUSESIM' '$chain' --hw '$toy' $2" /dev/null </dev/null >out; }
+    on_terminal 'TERM=xterm' ''
+    has "$escape"
+    on_terminal 'TERM=xterm NO_COLOR=1' ''
+    hasnt "$escape"
+    on_terminal 'TERM=xterm NO_COLOR=1' '--color always'
+    has "$escape"
+    on_terminal 'TERM=dumb' ''
+    hasnt "$escape"
+    on_terminal 'TERM=xterm' '--color=never'
+    hasnt "$escape"
+fi
+
+# Widths: no line is longer than the terminal.
+for width in 80 120; do
+    for arguments in "$mlp --hw $toy" "$mlp --hw a100-sxm4-80gb,h100-sxm5-80gb,l4" "bert_layer --hw h100-sxm5-80gb --time-limit 0.02" \
+        "seeds/attention_standard --hw a100-sxm4-80gb --verbose" "explain $chain --hw $toy a y" "hw list" "hw show l4" ops; do
+        # shellcheck disable=SC2086
+        COLUMNS=$width "$FUSESIM" $arguments >out 2>err || complain "COLUMNS=$width $arguments"
+        case $arguments in *--verbose*) continue ;; esac
+        longest=$(awk 'length > n { n = length } END { print n }' out)
+        [ "$longest" -le $width ] || complain "a line of $longest columns: COLUMNS=$width $arguments"
+    done
+done
+
+# The same bytes twice, whatever the number of threads.
+for arguments in "$mlp --hw a100-sxm4-80gb" "$mlp --hw $toy,l4 --json -" "enumerate $chain --hw $toy" "seeds/attention_standard --hw l4 --dump graph,legal,parts,kernels,traffic,time"; do
+    # shellcheck disable=SC2086
+    {
+        "$FUSESIM" $arguments --jobs 1 | sed -E 's/"search_s":[^,]*,//' >first
+        "$FUSESIM" $arguments --jobs 2 | sed -E 's/"search_s":[^,]*,//' >second
+        "$FUSESIM" $arguments | sed -E 's/"search_s":[^,]*,//' >third
+    }
+    cmp -s first second && cmp -s first third || complain "two runs differ: $arguments"
+done
+
+# Ctrl-C ends an enumeration of 2^23 partitions with whole lines and the last one.
+{
+    echo 'tensors: {t0: {shape: [4], dtype: f32}}'
+    echo 'operators:'
+    for i in $(seq 24); do echo "  - {op: relu, in: t$((i - 1)), out: t$i}"; done
+} >long.yaml
+"$FUSESIM" enumerate long.yaml --hw "$toy" --recompute off >partitions 2>err &
+enumeration=$!
+for _ in $(seq 200); do [ -s partitions ] && break; sleep 0.1; done
+kill -INT $enumeration
+wait $enumeration || complain "Ctrl-C: exit status $?"
+tail -n 1 partitions | grep -q '"truncated": true' || complain 'Ctrl-C: the last line does not say that there are more'
+
+[ ! -e failures ] || { echo "$(wc -l <failures) failures" >&2; exit 1; }
