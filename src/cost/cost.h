@@ -2,9 +2,10 @@
 /* cost.h: a group as a kernel on a GPU: tile, grid, registers, bytes per memory level, seconds.
  *
  *     time_s = launch_s + (sum over units of unit_s ^ 3) ^ (1 / 3)
- * The exponent says that units overlap, imperfectly: it lies between the 4 that fits measured streaming kernels and the 2.5 that fits GEMMs. One norm for
- * every template keeps the triangle inequality across templates, which search/optimal.c's proofs rest on. The shares in `time` sum to time_s: each
- * unit's share of the overlapped part is in proportion to unit_s ^ 3. */
+ * The exponent says that units overlap, imperfectly: it lies between the 4 that fits measured streaming kernels and the 2.5 that
+ * fits GEMMs. One norm for every template keeps the triangle inequality across templates, which search/optimal.c's proofs rest
+ * on. The shares in `time` sum to time_s: each unit's share of the overlapped part is in proportion to unit_s ^ 3.
+ * A generated contraction is taken to reach the rate of the vendor's: nothing has measured the difference yet. */
 #ifndef FUSESIM_COST_COST_H
 #define FUSESIM_COST_COST_H
 

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ideas that fusesim stands for, each with its workload and the number or verdict that must come out: f32, cold L2, on an A100 unless said. Rows that
+ * need chained contractions, batch-norm folding or the overlap timeline are not here yet. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "predict.h"
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+    fsim_arena *a;
+    const fsim_graph *g;
+    fsim_prediction *p;
+    const fsim_plan *best, *eager, *unfused;
+} seed;
+
+static const fsim_options usual = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 5};
+
+static seed run(const char *name, const char *hw_path, const fsim_options *o, const fsim_binding *set, int sets)
+{
+    seed s = {.a = fsim_arena_new()};
+    fsim_diag *d = fsim_diag_new(s.a);
+    size_t bytes;
+    const char *why, *path = fsim_printf(s.a, "%s/workloads/seeds/%s.yaml", FUSESIM_SOURCE_DIR, name);
+    char *text = fsim_read_file(s.a, path, &bytes, &why);
+    assert_non_null(text);
+    s.g = fsim_graph_parse(s.a, d, path, text, bytes, set, sets);
+    const fsim_hw *hw = fsim_hw_read(s.a, d, fsim_printf(s.a, "%s/%s.yaml", FUSESIM_SOURCE_DIR, hw_path));
+    if (!s.g || !hw)
+        fsim_diag_print(d, stderr, false);
+    assert_true(s.g && hw);
+    s.p = fsim_new(s.a, fsim_prediction, 1);
+    *s.p = fsim_predict(s.g, hw, o, s.a);
+    s.best = &s.p->plan[FSIM_STRATEGY_OPTIMAL];
+    s.eager = &s.p->plan[FSIM_STRATEGY_EAGER];
+    s.unfused = &s.p->plan[FSIM_STRATEGY_UNFUSED];
+    return s;
+}
+
+static seed on_a100(const char *name) { return run(name, "hwmodels/a100-sxm4-40gb", &usual, NULL, 0); }
+
+static int64_t dram(const fsim_plan *plan) { return plan->dram_read_bytes + plan->dram_write_bytes; }
+
+/* The kernel that holds primitive `name` at home, or -1. */
+static int kernel_with(const seed *s, const fsim_plan *plan, const char *name)
+{
+    const int n = fsim_find_node(s->g, name);
+    assert_true(n >= 0);
+    for (int k = 0; k < plan->kernels; k++)
+        for (int i = 0; i < plan->partition.part[k].count; i++)
+            if (plan->partition.part[k].node[i] == n && !plan->partition.part[k].clone[i])
+                return k;
+    return -1;
+}
+
+static bool stored(const seed *s, const fsim_plan *plan, const char *name)
+{
+    for (int k = 0; k < plan->kernels; k++)
+        for (int i = 0; i < plan->kernel[k].outputs; i++)
+            if (strcmp(s->g->tensor[plan->kernel[k].output[i].tensor].name, name) == 0)
+                return true;
+    return false;
+}
+
+static const fsim_priced_refusal *refused(const seed *s, fsim_rule rule)
+{
+    for (int i = 0; i < s->p->refusals; i++)
+        if (s->p->refusal[i].why.rule == rule)
+            return &s->p->refusal[i];
+    return NULL;
+}
+
+/* Rows that say: this is one kernel, of that template, proven, reading each input once. */
+static void one_kernel(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *name;
+        fsim_template template;
+        bool reads_once;
+    } row[] = {{"add_relu_mul", FSIM_POINTWISE, true},      {"broadcast_add", FSIM_POINTWISE, true},
+               {"transpose_elementwise", FSIM_POINTWISE, true}, {"exp_add_log", FSIM_POINTWISE, true},
+               {"tanh_axpb", FSIM_POINTWISE, true},         {"sigmoid_tanh", FSIM_POINTWISE, true},
+               {"chain4", FSIM_POINTWISE, true},            {"two_consumers", FSIM_POINTWISE, true},
+               {"sum_squares", FSIM_FULL_REDUCTION, true},  {"softmax_primitive", FSIM_ROW_REDUCTION, true},
+               {"layer_norm", FSIM_ROW_REDUCTION, true},    {"bias_gelu", FSIM_POINTWISE, true},
+               {"vmap_poly", FSIM_POINTWISE, true},         {"matmul_bias_relu", FSIM_LIBRARY_CONTRACTION, false},
+               {"linear_relu", FSIM_LIBRARY_CONTRACTION, false}, {"linear_gelu", FSIM_LIBRARY_CONTRACTION, false}};
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        const seed s = on_a100(row[i].name);
+        const fsim_kernel *k = &s.best->kernel[0];
+        if (s.best->kernels != 1 || k->template != row[i].template || !s.p->proof.proven)
+            print_message("%s: %d kernels\n", row[i].name, s.best->kernels);
+        assert_int_equal(s.best->kernels, 1);
+        assert_int_equal(k->template, row[i].template);
+        assert_true(s.p->proof.proven);
+        for (int r = 0; r < k->inputs && row[i].reads_once; r++)
+            assert_true(k->input[r].read_bytes >= k->input[r].bytes && k->input[r].read_bytes < k->input[r].bytes + 64);
+        fsim_arena_free(s.a);
+    }
+}
+
+static void bytes_saved_are_twice_the_intermediates(void **unused) /* rows 1, 2 */
+{
+    (void)unused;
+    const seed one = on_a100("matmul_bias_relu"), two = on_a100("matmul_bias_relu_dropout");
+    assert_int_equal(one.best->kernels, 1);
+    assert_int_equal(one.best->eliminated_bytes, 524288);
+    assert_int_equal(two.best->kernels, 1);
+    assert_int_equal(two.best->eliminated_bytes, 25165824);
+    fsim_arena_free(one.a);
+    fsim_arena_free(two.a);
+}
+
+static void six_passes_become_two(void **unused) /* row 7 */
+{
+    (void)unused;
+    const seed s = on_a100("exp_add_log");
+    assert_true((double)dram(s.unfused) / (double)dram(s.best) == 3.0);
+    fsim_arena_free(s.a);
+}
+
+static void four_elementwise_gain_two_to_four(void **unused) /* row 10 */
+{
+    (void)unused;
+    static const char *const hw[] = {"hwmodels/a100-sxm4-40gb", "hwmodels/a100-sxm4-80gb", "hwmodels/h100-sxm5-80gb", "hwmodels/h100-pcie-80gb"};
+    for (int i = 0; i < 4; i++) {
+        const seed s = run("chain4", hw[i], &usual, NULL, 0);
+        const double speedup = s.eager->time_s / s.best->time_s;
+        assert_true(speedup >= 2 && speedup <= 4);
+        fsim_arena_free(s.a);
+    }
+}
+
+static void costly_producers_are_stored(void **unused) /* rows 11, 12, 26 */
+{
+    (void)unused;
+    const seed costly = on_a100("two_consumers_costly"), kept = on_a100("materialize"), external = on_a100("external_dependency");
+    assert_true(stored(&costly, costly.best, "t"));
+    assert_true(stored(&kept, kept.best, "t"));
+    const int k = kernel_with(&kept, kept.best, "t");
+    for (int i = 0; i < kept.best->kernel[k].inputs; i++)
+        assert_string_not_equal(kept.g->tensor[kept.best->kernel[k].input[i].tensor].name, "t");
+    const fsim_tensor *t = NULL;
+    for (int i = 0; i < kept.g->tensors; i++)
+        if (strcmp(kept.g->tensor[i].name, "t") == 0)
+            t = &kept.g->tensor[i];
+    for (int r = 0; r < t->readers; r++)
+        assert_int_not_equal(kernel_with(&kept, kept.best, kept.g->node[t->reader[r]].name), k);
+    assert_true(kernel_with(&external, external.best, "A") >= 0);
+    fsim_arena_free(costly.a);
+    fsim_arena_free(kept.a);
+    fsim_arena_free(external.a);
+}
+
+static void a_total_separates(void **unused) /* row 15 */
+{
+    (void)unused;
+    const seed s = on_a100("normalize_by_total");
+    assert_int_equal(s.best->kernels, 2);
+    const fsim_priced_refusal *r = refused(&s, FSIM_RULE_GRID_BARRIER);
+    assert_non_null(r);
+    assert_non_null(strstr(fsim_refusal_text(s.g, &r->why, s.a), "barrier"));
+    fsim_arena_free(s.a);
+}
+
+static void layer_norm_decomposed_is_many(void **unused) /* row 16 */
+{
+    (void)unused;
+    const seed s = on_a100("layer_norm");
+    assert_true(s.eager->kernels >= 6);
+    fsim_arena_free(s.a);
+}
+
+static void epilogues_cost_next_to_nothing(void **unused) /* rows 5, 19, 24, 28, 41 */
+{
+    (void)unused;
+    static const struct {
+        const char *name;
+        int kernels;
+    } row[] = {{"matmul_bias_add", 1}, {"linear_relu", 1}, {"linear_gelu", 1}, {"matmul_relu_8192", 1}, {"transpose_matmul", 1}, {"transpose_matmul_add_relu", 1}};
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        const seed s = on_a100(row[i].name);
+        if (s.best->kernels != row[i].kernels)
+            print_message("%s: %d kernels\n", row[i].name, s.best->kernels);
+        assert_int_equal(s.best->kernels, row[i].kernels);
+        fsim_arena_free(s.a);
+    }
+    const seed big = on_a100("matmul_relu_8192");
+    assert_true(big.eager->time_s / big.best->time_s < 1.1);
+    fsim_arena_free(big.a);
+}
+
+static void probabilities_are_never_stored(void **unused) /* row 22 */
+{
+    (void)unused;
+    const seed s = on_a100("cross_entropy");
+    for (int k = 0; k < s.best->kernels; k++)
+        for (int i = 0; i < s.best->kernel[k].outputs; i++)
+            assert_true(s.best->kernel[k].output[i].bytes < s.g->tensor[0].bytes / 100);
+    fsim_arena_free(s.a);
+}
+
+static void residual_and_norm_are_one_round_trip(void **unused) /* row 23 */
+{
+    (void)unused;
+    const seed s = on_a100("attn_out_residual_ln");
+    assert_true(s.best->kernels <= 2 && s.best->kernels < s.eager->kernels);
+    fsim_arena_free(s.a);
+}
+
+static void a_gigabyte_takes_a_third_of_a_millisecond(void **unused) /* row 25 */
+{
+    (void)unused;
+    const seed s = run("copy_1gb", "tests/hw/toy-3tb", &usual, NULL, 0);
+    assert_int_equal(dram(s.best), 2000000000);
+    assert_true(fabs(s.best->time_s / 2 - 1e9 / 3e12) < 0.01 * 1e9 / 3e12); /* read and write: two passes */
+    fsim_arena_free(s.a);
+}
+
+static void a_cycle_is_refused_by_name(void **unused) /* row 27 */
+{
+    (void)unused;
+    const seed s = on_a100("cycle");
+    const fsim_explanation e = fsim_explain(s.g, s.p->hw, &usual, fsim_find_node(s.g, "A"), fsim_find_node(s.g, "B"), s.a);
+    assert_false(e.legal);
+    assert_string_equal(fsim_refusal_text(s.g, &e.why, s.a), "would create a cycle through C");
+    fsim_arena_free(s.a);
+}
+
+static void fusion_that_hurts(void **unused) /* row 31 */
+{
+    (void)unused;
+    const seed s = on_a100("broadcast_recompute");
+    assert_int_equal(s.best->kernels, 2);
+    assert_true(s.p->plan[FSIM_STRATEGY_MAXIMAL].time_s > 1.2 * s.best->time_s);
+    assert_int_equal(s.best->partition.part[1].count, 1); /* the broadcast add by itself */
+    fsim_arena_free(s.a);
+}
+
+static void boundaries_stay_alone(void **unused) /* rows 32, 33 */
+{
+    (void)unused;
+    static const char *const names[] = {"boundaries", "allreduce_overlap"};
+    for (int i = 0; i < 2; i++) {
+        const seed s = on_a100(names[i]);
+        bool fused_random = false;
+        for (int k = 0; k < s.best->kernels; k++) {
+            const fsim_part *part = &s.best->partition.part[k];
+            for (int j = 0; j < part->count; j++) {
+                const fsim_class class = fsim_ops[s.g->node[part->node[j]].op].class;
+                assert_true(!fsim_classes[class].boundary || part->count == 1);
+                fused_random = fused_random || (class == FSIM_RANDOM && part->count > 1);
+            }
+        }
+        assert_true(fused_random || i == 1);
+        fsim_arena_free(s.a);
+    }
+}
+
+static void strict_numerics_refuse_split_sums(void **unused) /* row 40 */
+{
+    (void)unused;
+    fsim_options strict = usual;
+    strict.strict = true;
+    const seed s = run("sum_squares", "hwmodels/a100-sxm4-40gb", &strict, NULL, 0);
+    assert_int_equal(s.best->kernels, 2);
+    assert_non_null(refused(&s, FSIM_RULE_NUMERICS));
+    fsim_arena_free(s.a);
+}
+
+static void batching_is_one_kernel_for_any_size(void **unused) /* row 42 */
+{
+    (void)unused;
+    static const char *const sizes[] = {"1", "7", "1024", "1000000"};
+    for (int i = 0; i < 4; i++) {
+        const fsim_binding set = {"B", sizes[i]};
+        const seed s = run("vmap_poly", "hwmodels/a100-sxm4-40gb", &usual, &set, 1);
+        assert_int_equal(s.best->kernels, 1);
+        fsim_arena_free(s.a);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_kernel),
+        cmocka_unit_test(bytes_saved_are_twice_the_intermediates),
+        cmocka_unit_test(six_passes_become_two),
+        cmocka_unit_test(four_elementwise_gain_two_to_four),
+        cmocka_unit_test(costly_producers_are_stored),
+        cmocka_unit_test(a_total_separates),
+        cmocka_unit_test(layer_norm_decomposed_is_many),
+        cmocka_unit_test(epilogues_cost_next_to_nothing),
+        cmocka_unit_test(probabilities_are_never_stored),
+        cmocka_unit_test(residual_and_norm_are_one_round_trip),
+        cmocka_unit_test(a_gigabyte_takes_a_third_of_a_millisecond),
+        cmocka_unit_test(a_cycle_is_refused_by_name),
+        cmocka_unit_test(fusion_that_hurts),
+        cmocka_unit_test(boundaries_stay_alone),
+        cmocka_unit_test(strict_numerics_refuse_split_sums),
+        cmocka_unit_test(batching_is_one_kernel_for_any_size),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
