@@ -71,9 +71,14 @@ static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int fro
     fsim_priced_refusal r = {0};
     fsim_group made;
     unite(a, b, node, &count);
-    const double launch = w->plan->kernel[y].time[FSIM_LAUNCH];
-    r.saving_bytes = (t->readers == 1 && !t->output && !t->materialize ? 2 : 1) * t->bytes;
-    r.saving_s = launch + (double)r.saving_bytes / fsim_hw_get(w->p->hw, FSIM_HW_DRAM_BANDWIDTH);
+    /* what the two exchange through DRAM, and a launch; the store stays where others read it too */
+    const int tensor = (int)(t - w->p->graph->tensor);
+    const fsim_kernel *maker = &w->plan->kernel[x], *reader = &w->plan->kernel[y];
+    for (int i = 0; i < maker->outputs && t->readers == 1 && !t->output && !t->materialize; i++)
+        r.saving_bytes += maker->output[i].tensor == tensor ? maker->output[i].write_bytes : 0;
+    for (int i = 0; i < reader->inputs; i++)
+        r.saving_bytes += reader->input[i].tensor == tensor ? reader->input[i].read_bytes : 0;
+    r.saving_s = reader->time[FSIM_LAUNCH] + (double)r.saving_bytes / fsim_hw_get(w->p->hw, FSIM_HW_DRAM_BANDWIDTH);
     const bool legal = fsim_user_allows(w->p, node, count, &r.why) &&
                        (fsim_group_of(&w->p->limits, pair, 2, NULL, NULL, w->a, &made, &r.why) || r.why.rule == FSIM_RULE_SPACE) &&
                        fsim_legal(&w->p->limits, node, count, w->a, &made, &r.why);

@@ -146,7 +146,7 @@ void *fsim_grow(fsim_arena *a, void *items, int count, int *room, size_t size)
         return items;
     if (count > INT32_MAX / 2 - 8)
         out_of_memory();
-    const int larger = count < 8 ? 8 : 2 * count;
+    const int larger = count ? 2 * count : 8;
     void *copy = fsim_alloc(a, (size_t)larger, size);
     if (count)
         memcpy(copy, items, (size_t)count * size);

@@ -467,7 +467,7 @@ fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime r
         c.total_bytes += (double)c.write[i].sector_bytes;
     }
     for (int i = 0; i < group->reads; i++)
-        c.total_bytes += (double)fsim_read_traffic(g, &group->read[i], (int)c.warp, 0, 1).sector_bytes;
+        c.total_bytes += (double)fsim_read_traffic(g, &group->read[i], 0, 0, 1).sector_bytes;
     for (int i = 0; i < group->reads; i++)
         c.read[i] = fsim_read_traffic(g, &group->read[i], (int)c.warp, c.total_bytes, c.l2_bytes);
     switch (group->template) {

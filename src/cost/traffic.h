@@ -14,7 +14,7 @@ typedef struct {
     double reread;            /* times that a pass fetches sector_bytes where `l2_bytes` can't hold what lies between two uses; 1 when it can */
 } fsim_traffic;
 
-/* read: of a kernel whose streams together move total_bytes once. warp: threads. l2_bytes: effective L2. */
+/* read: of a kernel whose streams together move total_bytes once. warp: threads; 0 leaves requests out. l2_bytes: effective L2. */
 fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int warp, double total_bytes, double l2_bytes);
 fsim_traffic fsim_write_traffic(const fsim_graph *g, const fsim_write *write, int warp);
 

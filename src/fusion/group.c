@@ -104,6 +104,10 @@ static bool demand(work *w, int i, const fsim_map *m, unsigned stages, int by)
         }
     if (x->maps == FSIM_MAX_VIEWS)
         return refuse(w, FSIM_RULE_INDEX_MAP, w->node[i], by, FSIM_MAX_VIEWS + 1, FSIM_MAX_VIEWS, "index maps");
+    if (!x->map) { /* nearly always the only one */
+        x->map = fsim_new(w->a, fsim_map, 1);
+        x->room = 1;
+    }
     x->stages[x->maps] = stages;
     *FSIM_PUSH(w->a, x->map, x->maps, x->room) = s;
     return true;
@@ -128,7 +132,7 @@ static bool external(work *w, const fsim_access *x, const fsim_map *m, unsigned 
             r = &o->read[i];
     if (!r) {
         r = FSIM_PUSH(w->a, o->read, o->reads, w->read_room);
-        *r = (fsim_read){.tensor = x->tensor, .access = x, .operand = -1};
+        *r = (fsim_read){.tensor = x->tensor, .access = x, .operand = -1, .map = fsim_new(w->a, fsim_map, 1), .room = 1};
     }
     r->operand = operand >= 0 ? operand : r->operand;
     r->stages |= stages;
@@ -497,7 +501,7 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
         if (!want_arguments(&w, i))
             return false;
     }
-    if (out->reads + out->writes > FSIM_MAX_PARAMETERS)
+    if (count > 1 && out->reads + out->writes > FSIM_MAX_PARAMETERS) /* one operator alone passes a table of pointers */
         return refuse(&w, FSIM_RULE_PARAMETERS, node[0], count > 1 ? node[count - 1] : -1, out->reads + out->writes, FSIM_MAX_PARAMETERS,
                       "pointer parameters");
     sort_reads(out);

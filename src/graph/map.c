@@ -243,7 +243,7 @@ typedef struct {
 typedef struct {
     const fsim_mode *d;
     int n, elem_bytes, sector_bytes;
-    run memo[FSIM_MAX_MODES + 1][64]; /* by level and by the base's place in its sector, in elements */
+    run memo[FSIM_MAX_MODES + 1][32]; /* by level and by the base's place in its sector, in elements; 32-byte sectors */
 } sector_count;
 
 /* Sectors of digits [level, n) from a base `place` elements into a sector. Neighbouring runs are disjoint and ascending, so they share at most the sector
@@ -284,14 +284,20 @@ static run count_sectors(sector_count *c, int level, int place)
 
 int64_t fsim_map_sectors(const fsim_map *m, int elem_bytes, int sector_bytes, bool *exact)
 {
-    sector_count c = {.elem_bytes = elem_bytes, .sector_bytes = sector_bytes};
+    const int per = sector_bytes / elem_bytes;
+    sector_count c;
     fsim_mode d[FSIM_MAX_MODES];
     int64_t base;
+    c.elem_bytes = elem_bytes;
+    c.sector_bytes = sector_bytes;
     c.n = moving(m, d, &base);
     c.d = d;
     *exact = true;
-    if (nested(d, c.n))
-        return count_sectors(&c, 0, (int)(base % (sector_bytes / elem_bytes))).count;
+    if (nested(d, c.n)) {
+        for (int level = 0; level <= c.n; level++)
+            memset(c.memo[level], 0, (size_t)per * sizeof c.memo[level][0]);
+        return count_sectors(&c, 0, (int)(base % per)).count;
+    }
     if (walkable(d, c.n))
         return walk(d, c.n, base, elem_bytes, sector_bytes);
     *exact = false;
@@ -317,6 +323,8 @@ double fsim_map_requests(const fsim_map *m, int elem_bytes, int sector_bytes, in
     const fsim_map s = fsim_map_simplify(*m);
     const int64_t per = sector_bytes / elem_bytes, points = fsim_map_points(&s) * fsim_map_reduced(&s);
     int64_t walked = points, at[MAX_WARP];
+    if (s.modes == 1 && s.mode[0].stride == 1 && s.offset % per == 0 && warp % per == 0)
+        return (double)((points + per - 1) / per); /* contiguous: every sector once */
     if (s.modes > 0 && s.mode[s.modes - 1].extent % warp == 0) {
         bool repeats = s.mode[s.modes - 1].stride * warp % per == 0;
         for (int i = 0; i + 1 < s.modes; i++)

@@ -44,8 +44,8 @@ typedef struct {
     int chosens, eagers, chosen_room, eager_room, hidden;
     double points;                       /* pointsize of this terminal for a symbol as large as in the others */
     double x_low, x_high, y_low, y_high; /* of the roofline: FLOP/B, FLOP/s */
-    box *taken;
-    int takens, taken_room;
+    box *taken;                          /* lines, then (from `points_from` on) points, then labels */
+    int takens, taken_room, points_from;
 } chart;
 
 /* text between single quotes, where gnuplot expands nothing; control characters would end the line. */
@@ -129,12 +129,11 @@ static void put_bars(const chart *c)
         fputs("EOD\n", c->out);
     }
     const char *rotate = c->count == 1 ? "offset 0,0.6" : "rotate by 90 left offset 0,0.3";
-    fputs("plot ", c->out);
-    for (int i = 0; i < c->count; i++) {
+    fputs("set style textbox opaque noborder fc rgb 'white' margins 0,0\nplot ", c->out);
+    for (int i = 0; i < c->count; i++)
         fprintf(c->out, "%s$bars%d using 1:2:4 with boxes lc rgb variable", i ? ", " : "", i);
-        if (px >= 9)
-            fprintf(c->out, ", $bars%d using 1:2:3 with labels %s font ',%d'", i, rotate, px >= 14 ? 10 : 7);
-    }
+    for (int i = 0; i < c->count && px >= 9; i++)
+        fprintf(c->out, ", $bars%d using 1:2:3 with labels boxed %s font ',%d'", i, rotate, px >= 14 ? 10 : 7);
     fputc('\n', c->out);
 }
 
@@ -300,11 +299,11 @@ static void put_roof_labels(chart *c, int g)
     const double x0 = x_px(c, from), y0 = y_px(c, from * bandwidth), end = roof_panel.right - length * cos(angle);
     for (double x = x0 + 8; x < end; x += 8) {
         const double px = x - sin(angle) * 11, py = y0 + (x - x0) * tan(angle) + cos(angle) * 11;
-        bool is_clear = true;
-        for (double along = 0; along <= length && is_clear; along += 6)
-            is_clear = is_free(c, &(box){px + along * cos(angle) - 5, px + along * cos(angle) + 5, py + along * sin(angle) - 5,
+        bool clear = true;
+        for (double along = 0; along <= length && clear; along += 6)
+            clear = is_free(c, &(box){px + along * cos(angle) - 5, px + along * cos(angle) + 5, py + along * sin(angle) - 5,
                                          py + along * sin(angle) + 5});
-        if (!is_clear)
+        if (!clear)
             continue;
         for (double along = 0; along <= length; along += 6)
             take(c, (box){px + along * cos(angle) - 7, px + along * cos(angle) + 7, py + along * sin(angle) - 7, py + along * sin(angle) + 7});
@@ -318,7 +317,7 @@ static void put_note(chart *c)
 {
     if (c->hidden == 0)
         return;
-    const char *text = fsim_printf(c->a, "%d without arithmetic or DRAM traffic: not shown", c->hidden);
+    const char *text = fsim_printf(c->a, "%d kernel%s without arithmetic or DRAM traffic: not shown", c->hidden, c->hidden == 1 ? "" : "s");
     const double half = fsim_text_width(text) * char_px / 2 + 4, x = roof_panel.right - half, y = roof_panel.bottom + 22;
     take(c, text_box(x, y, text));
     put_label(c, x, y, CENTER, "#777777", "", text);
@@ -342,27 +341,52 @@ static const char *cluster(chart *c, int first, bool *done)
     return ids > MOST ? fsim_printf(c->a, "%s +%d", text, ids - MOST) : text;
 }
 
-/* Beside the point; where that is taken, further away with a line to it. */
+/* Whether a line from a point to its label touches no other point and no label; those that cover the point itself do not count. */
+static bool is_clear(const chart *c, double x, double y, double to_x, double to_y)
+{
+    const double length = hypot(to_x - x, to_y - y);
+    for (int i = c->points_from; i < c->takens; i++) {
+        const box *b = &c->taken[i];
+        if (x > b->left && x < b->right && y > b->bottom && y < b->top)
+            continue;
+        for (double at = 0; at <= length; at += 2) {
+            const double px = x + (to_x - x) * at / length, py = y + (to_y - y) * at / length;
+            if (px > b->left && px < b->right && py > b->bottom && py < b->top)
+                return false;
+        }
+    }
+    return true;
+}
+
+enum { DIRECTIONS = 16, RINGS = 10 };
+
+/* Puts the label at one of the places around the point, where that is free. */
+static bool put_id_at(chart *c, const point *p, const char *text, int ring, int direction)
+{
+    /* right, left, above, below, then between */
+    static const int order[DIRECTIONS] = {0, 8, 4, 12, 2, 6, 10, 14, 1, 7, 9, 15, 3, 5, 11, 13};
+    const double x = x_px(c, p->x), y = y_px(c, p->y), half = fsim_text_width(text) * char_px / 2 + 2;
+    const double turn = 2 * acos(-1) * order[direction] / DIRECTIONS, away = point_px(p->share) + 1 + 10 * ring;
+    const double lx = x + cos(turn) * (away + half), ly = y + sin(turn) * (away + line_px / 2);
+    const double end_x = lx - cos(turn) * half, end_y = ly - sin(turn) * line_px / 2;
+    const box b = text_box(lx, ly, text);
+    if (!is_free(c, &b) || !is_clear(c, x, y, end_x, end_y))
+        return false;
+    take(c, b);
+    put_label(c, lx, ly, CENTER, c->count > 1 ? color_of(p->gpu) : "#000000", "", text);
+    if (ring > 0)
+        fprintf(c->out, "set arrow from screen %.5f,%.5f to screen %.5f,%.5f nohead lw 0.7 lc rgb '#999999'\n", x / WIDTH, y / HEIGHT,
+                end_x / WIDTH, end_y / HEIGHT);
+    return true;
+}
+
+/* Beside the point; where that is taken, further away with a line to it; where that is taken too, nowhere. */
 static void put_id(chart *c, const point *p, const char *text)
 {
-    enum { DIRECTIONS = 16, RINGS = 8 };
-    const double x = x_px(c, p->x), y = y_px(c, p->y), half = fsim_text_width(text) * char_px / 2 + 2;
     for (int ring = 0; ring < RINGS; ring++)
-        for (int d = 0; d < DIRECTIONS; d++) {
-            /* right, left, above, below, then between */
-            static const int order[DIRECTIONS] = {0, 8, 4, 12, 2, 6, 10, 14, 1, 7, 9, 15, 3, 5, 11, 13};
-            const double turn = 2 * acos(-1) * order[d] / DIRECTIONS, away = point_px(p->share) + 1 + 10 * ring;
-            const double lx = x + cos(turn) * (away + half), ly = y + sin(turn) * (away + line_px / 2);
-            const box b = text_box(lx, ly, text);
-            if (!is_free(c, &b))
-                continue;
-            take(c, b);
-            put_label(c, lx, ly, CENTER, c->count > 1 ? color_of(p->gpu) : "#000000", "", text);
-            if (ring > 0)
-                fprintf(c->out, "set arrow from screen %.5f,%.5f to screen %.5f,%.5f nohead lw 0.7 lc rgb '#999999'\n", x / WIDTH, y / HEIGHT,
-                        (lx - cos(turn) * half) / WIDTH, (ly - sin(turn) * line_px / 2) / HEIGHT);
-            return;
-        }
+        for (int direction = 0; direction < DIRECTIONS; direction++)
+            if (put_id_at(c, p, text, ring, direction))
+                return;
 }
 
 static int by_share(const void *a, const void *b)
@@ -394,6 +418,7 @@ static void put_roofline(chart *c)
             c->x_low, c->x_high, c->y_low, c->y_high);
     for (int g = 0; g < c->count; g++)
         put_roofs(c, g);
+    c->points_from = c->takens;
     for (int i = 0; i < c->chosens; i++) {
         const double x = x_px(c, c->chosen[i].x), y = y_px(c, c->chosen[i].y), r = point_px(c->chosen[i].share) * 0.8;
         take(c, (box){x - r, x + r, y - r, y + r});

@@ -246,33 +246,15 @@ static void dump_time(const dump *d)
 static void (*const stage[])(const dump *d) = {dump_graph, dump_legal, dump_parts, dump_kernels, dump_traffic, dump_time};
 const char *const fsim_dump_stages[] = {"graph", "legal", "parts", "kernels", "traffic", "time", NULL};
 
-static int stage_named(const char *name, size_t bytes)
-{
-    for (int i = 0; fsim_dump_stages[i]; i++)
-        if (strlen(fsim_dump_stages[i]) == bytes && memcmp(name, fsim_dump_stages[i], bytes) == 0)
-            return i;
-    return -1;
-}
-
-bool fsim_report_dump(FILE *out, const fsim_prediction *p, const char *stages)
+void fsim_report_dump(FILE *out, const fsim_prediction *p, const char *const *names, int count)
 {
     const fsim_page page = {.out = out};
-    for (const char *at = stages;; at++) { /* all or none */
-        const size_t bytes = strcspn(at, ",");
-        if (stage_named(at, bytes) < 0)
-            return false;
-        at += bytes;
-        if (!*at)
-            break;
-    }
-    for (const char *at = stages;; at++) {
-        const size_t bytes = strcspn(at, ",");
-        fsim_arena *a = fsim_arena_new();
-        stage[stage_named(at, bytes)](&(dump){&page, a, p, p->graph, &p->plan[p->chosen]});
-        fsim_arena_free(a);
-        at += bytes;
-        if (!*at)
-            break;
-    }
-    return true;
+    for (int n = 0; n < count; n++)
+        for (int i = 0; fsim_dump_stages[i]; i++) {
+            if (strcmp(fsim_dump_stages[i], names[n]) != 0)
+                continue;
+            fsim_arena *a = fsim_arena_new();
+            stage[i](&(dump){&page, a, p, p->graph, &p->plan[p->chosen]});
+            fsim_arena_free(a);
+        }
 }

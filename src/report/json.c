@@ -1,62 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/describe.h"
+#include "report/json_stream.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A document under construction. cJSON answers exhaustion with NULL; `failed` remembers it, so that no field is lost in silence. */
 typedef struct {
     fsim_arena *a;
     bool failed;
 } writer;
-
-/* Bytes of the UTF-8 character that text starts with; 0 when it is none (RFC 3629). */
-static int utf8_bytes(const char *text)
-{
-    const unsigned char *c = (const unsigned char *)text;
-    const int bytes = c[0] < 0x80 ? 1 : c[0] >= 0xC2 && c[0] <= 0xDF ? 2 : (c[0] & 0xF0) == 0xE0 ? 3 : c[0] >= 0xF0 && c[0] <= 0xF4 ? 4 : 0;
-    for (int i = 1; i < bytes; i++)
-        if ((c[i] & 0xC0) != 0x80)
-            return 0;
-    const bool overlong = (c[0] == 0xE0 && c[1] < 0xA0) || (c[0] == 0xF0 && c[1] < 0x90);
-    const bool beyond = (c[0] == 0xED && c[1] > 0x9F) || (c[0] == 0xF4 && c[1] > 0x8F);
-    return overlong || beyond ? 0 : bytes;
-}
-
-/* text as a JSON string. A path may hold any byte; what is no UTF-8 becomes U+FFFD. */
-static void put_string(FILE *out, const char *text)
-{
-    fputc('"', out);
-    while (*text) {
-        const int bytes = utf8_bytes(text);
-        const unsigned char c = (unsigned char)*text;
-        if (bytes == 0)
-            fputs("\xEF\xBF\xBD", out);
-        else if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c < ' ')
-            fprintf(out, "\\u%04x", c);
-        else
-            fwrite(text, 1, (size_t)bytes, out);
-        text += bytes ? bytes : 1;
-    }
-    fputc('"', out);
-}
-
-/* The shortest digits that read back as x; null for what JSON has no word for. */
-static const char *digits(char buffer[40], double x)
-{
-    if (!isfinite(x))
-        return "null";
-    for (int precision = 15; precision <= 17; precision++) {
-        snprintf(buffer, 40, "%.*g", precision, x);
-        if (strtod(buffer, NULL) == x)
-            break;
-    }
-    return buffer;
-}
 
 static void put(writer *w, cJSON *object, const char *key, cJSON *item)
 {
@@ -76,7 +30,7 @@ static cJSON *put_new(writer *w, cJSON *object, const char *key, cJSON *item)
 static void put_number(writer *w, cJSON *object, const char *key, double x)
 {
     char buffer[40];
-    put(w, object, key, cJSON_CreateRaw(digits(buffer, x)));
+    put(w, object, key, cJSON_CreateRaw(fsim_json_digits(buffer, x)));
 }
 
 static void put_count(writer *w, cJSON *object, const char *key, int64_t count)
@@ -102,7 +56,7 @@ static void put_text(writer *w, cJSON *object, const char *key, const char *text
     size_t bytes = 0;
     FILE *out = text ? open_memstream(&quoted, &bytes) : NULL;
     if (out) {
-        put_string(out, text);
+        fsim_json_string(out, text);
         fclose(out);
     } else if (text) {
         w->failed = true;
@@ -319,7 +273,7 @@ static void put_groups(FILE *out, const fsim_graph *g, const fsim_partition *par
         for (int n = 0; n < part->count; n++)
             if (some == ALL || (part->clone && part->clone[n])) {
                 fputs(between, out);
-                put_string(out, g->node[part->node[n]].name);
+                fsim_json_string(out, g->node[part->node[n]].name);
                 between = ", ";
             }
         fputc(']', out);
@@ -335,7 +289,7 @@ void fsim_json_partition(FILE *out, const fsim_graph *g, const fsim_partition *p
     put_groups(out, g, partition, ALL);
     fputs(", \"recomputed\": ", out);
     put_groups(out, g, partition, CLONES);
-    fprintf(out, ", \"time_s\": %s, \"dram_read_bytes\": %" PRId64 ", \"dram_write_bytes\": %" PRId64 "}\n", digits(buffer, time_s),
+    fprintf(out, ", \"time_s\": %s, \"dram_read_bytes\": %" PRId64 ", \"dram_write_bytes\": %" PRId64 "}\n", fsim_json_digits(buffer, time_s),
             dram_read_bytes, dram_write_bytes);
 }
 

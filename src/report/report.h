@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.h: predictions as text, Markdown, JSON and charts. Nothing here computes a prediction; everything is read from one.
+/* report.h: predictions, GPUs and operators as text, Markdown, JSON and charts. Nothing here computes a prediction; all is read from one.
  * Functions that write to a stream leave its errors in the stream (ferror), for fsim_commit to find. */
 #ifndef FUSESIM_REPORT_REPORT_H
 #define FUSESIM_REPORT_REPORT_H
 
 #include "predict.h"
+#include "report/table.h"
 #include <stdio.h>
 
 typedef struct {
@@ -23,9 +24,8 @@ void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count);
 
 /* dump.c: --dump. */
 
-/* The stages named in `stages`, comma separated ("graph,legal"), as plain tables of any width, in that order. False, and nothing is
- * written, when one is not in fsim_dump_stages. */
-bool fsim_report_dump(FILE *out, const fsim_prediction *p, const char *stages);
+/* Stages by name (those of fsim_dump_stages), in that order, as plain tables of any width. */
+void fsim_report_dump(FILE *out, const fsim_prediction *p, const char *const *names, int count);
 extern const char *const fsim_dump_stages[]; /* "graph", "legal", "parts", "kernels", "traffic", "time", then NULL */
 
 /* json.c: for programs; reports/schema describes it. */
@@ -37,6 +37,32 @@ void fsim_json_partition(FILE *out, const fsim_graph *g, const fsim_partition *p
                          int64_t dram_write_bytes);
 /* Its last line. */
 void fsim_json_partitions_end(FILE *out, int64_t partitions, bool truncated);
+
+/* explain.c: may two primitives share a kernel. */
+
+void fsim_report_explanation(const fsim_page *page, const fsim_graph *g, const fsim_hw *hw, const fsim_explanation *e);
+void fsim_json_explanation(FILE *out, const fsim_graph *g, const fsim_hw *hw, const fsim_explanation *e);
+
+/* hardware.c: `hw`. */
+
+typedef struct {
+    const char *name;  /* as the user or the folder has it */
+    const fsim_hw *hw; /* NULL: not valid */
+    int errors;
+} fsim_named_hw;
+void fsim_report_hw_list(const fsim_page *page, const fsim_named_hw *list, int count);
+void fsim_json_hw_list(FILE *out, const fsim_named_hw *list, int count);
+/* Every key of one GPU with its source. */
+void fsim_report_hw(const fsim_page *page, const fsim_hw *hw);
+void fsim_json_hw(FILE *out, const fsim_hw *hw);
+/* What passed; diagnostics say why others did not. */
+void fsim_report_hw_check(FILE *out, const fsim_named_hw *list, int count);
+void fsim_json_hw_check(FILE *out, const fsim_named_hw *list, int count);
+
+/* operators.c: the op table. */
+
+void fsim_report_ops(const fsim_page *page);
+void fsim_json_ops(FILE *out);
 
 /* chart.c: through gnuplot, or the program that $FUSESIM_GNUPLOT names. */
 

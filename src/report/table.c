@@ -153,6 +153,15 @@ static void print_row(const fsim_page *page, const fsim_table *t, const struct f
     end(page, row->emphasis);
 }
 
+int fsim_table_width(const fsim_table *t)
+{
+    const fsim_mark scratch = fsim_save(t->arena);
+    int *width = fsim_new(t->arena, int, t->columns);
+    const int gap = fit(&(fsim_page){.width = 0}, t, 0, width), total = total_width(width, t->columns, gap, 0);
+    fsim_rewind(t->arena, scratch);
+    return total;
+}
+
 void fsim_table_print(const fsim_page *page, const fsim_table *t, int indent)
 {
     const fsim_mark scratch = fsim_save(t->arena);

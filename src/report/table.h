@@ -36,6 +36,8 @@ fsim_table fsim_table_new(fsim_arena *a, const fsim_column *column, int columns)
 /* A new row's cells, one a column, for the caller to set; NULL cells are blank. The pointer lives as long as the arena. */
 const char **fsim_table_row(fsim_table *t, fsim_emphasis emphasis);
 void fsim_table_print(const fsim_page *page, const fsim_table *t, int indent);
+/* Columns that it takes where nothing limits it. */
+int fsim_table_width(const fsim_table *t);
 void fsim_table_markdown(FILE *out, const fsim_table *t);
 /* Text with the characters that mean something to Markdown escaped. */
 void fsim_markdown_text(FILE *out, const char *text);

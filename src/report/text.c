@@ -211,13 +211,14 @@ static void recomputed(const report *r)
 static const char *saving(const report *r, const fsim_priced_refusal *refusal)
 {
     if (refusal->why.rule == FSIM_RULE_COST && refusal->saving_s > 0)
-        return fsim_printf(r->a, "legal: saves %s alone, but not in this plan", fsim_seconds_text(r->a, refusal->saving_s));
+        return fsim_printf(r->a, "legal: would save %s alone, but not in this plan", fsim_seconds_text(r->a, refusal->saving_s));
     if (refusal->why.rule == FSIM_RULE_COST)
         return fsim_printf(r->a, "legal but dearer by %s", fsim_seconds_text(r->a, -refusal->saving_s));
     if (!(refusal->saving_s > 0) && refusal->saving_bytes <= 0)
         return "would save nothing";
-    return fsim_printf(r->a, "saves at most %s, %s", fsim_seconds_text(r->a, fmax(0, refusal->saving_s)),
-                       fsim_bytes_text(r->a, refusal->saving_bytes > 0 ? (double)refusal->saving_bytes : 0));
+    const char *seconds = refusal->saving_s > 0 ? fsim_seconds_text(r->a, refusal->saving_s) : NULL;
+    const char *bytes = refusal->saving_bytes > 0 ? fsim_printf(r->a, "%s of DRAM traffic", fsim_bytes_text(r->a, (double)refusal->saving_bytes)) : NULL;
+    return fsim_printf(r->a, "would save at most %s%s%s", seconds ? seconds : "", seconds && bytes ? " and " : "", bytes ? bytes : "");
 }
 
 static void refusals(const report *r)
@@ -312,7 +313,7 @@ static void assumed(const report *r)
 static void units(const report *r, const fsim_kernel *k)
 {
     static const fsim_column column[] = {
-        {.title = "unit", .left = true}, {.title = "share"}, {.title = "of time"}, {.title = "alone"}, {.title = "busy"}};
+        {.title = "unit", .left = true}, {.title = "accounts for"}, {.title = "of time"}, {.title = "alone takes"}, {.title = "busy"}};
     fsim_table t = fsim_table_new(r->a, column, sizeof column / sizeof *column);
     for (int u = 0; u < FSIM_UNIT_COUNT; u++) {
         if (k->time[u] <= 0 && k->unit[u] <= 0)
@@ -327,11 +328,13 @@ static void units(const report *r, const fsim_kernel *k)
     fsim_table_print(&r->page, &t, 4);
 }
 
+/* The last row is the kernel's: what tiles of operands fetch from L2 is known of the kernel as a whole. */
 static void tensors(const report *r, const fsim_kernel *k)
 {
     static const fsim_column column[] = {
         {.title = "", .left = true}, {.title = "tensor", .left = true}, {.title = "compulsory"}, {.title = "DRAM"}, {.title = "L2"}};
     fsim_table t = fsim_table_new(r->a, column, sizeof column / sizeof *column);
+    int64_t compulsory = 0;
     for (int i = 0; i < k->inputs; i++) {
         const fsim_input *in = &k->input[i];
         const char **cell = fsim_table_row(&t, FSIM_PLAIN);
@@ -339,7 +342,8 @@ static void tensors(const report *r, const fsim_kernel *k)
         cell[1] = r->g->tensor[in->tensor].name;
         cell[2] = fsim_bytes_text(r->a, (double)in->bytes);
         cell[3] = fsim_bytes_text(r->a, (double)in->read_bytes);
-        cell[4] = fsim_bytes_text(r->a, in->l2_bytes);
+        cell[4] = in->l2_bytes > 0 ? fsim_bytes_text(r->a, in->l2_bytes) : "-";
+        compulsory += in->bytes;
     }
     for (int i = 0; i < k->outputs; i++) {
         const fsim_result *out = &k->output[i];
@@ -348,23 +352,34 @@ static void tensors(const report *r, const fsim_kernel *k)
         cell[1] = r->g->tensor[out->tensor].name;
         cell[2] = fsim_bytes_text(r->a, (double)out->bytes);
         cell[3] = fsim_bytes_text(r->a, (double)out->write_bytes);
+        cell[4] = "-";
+        compulsory += out->bytes;
     }
+    const char **cell = fsim_table_row(&t, FSIM_STRONG);
+    cell[0] = "all";
+    cell[2] = fsim_bytes_text(r->a, (double)compulsory);
+    cell[3] = fsim_bytes_text(r->a, (double)(k->dram_read_bytes + k->dram_write_bytes));
+    cell[4] = fsim_bytes_text(r->a, k->l2_bytes);
     fsim_table_print(&r->page, &t, 4);
 }
 
 static void configuration(const report *r, const fsim_kernel *k)
 {
     fsim_arena *a = r->a;
+    const bool reduces = k->template == FSIM_ROW_REDUCTION || k->template == FSIM_COLUMN_REDUCTION || k->template == FSIM_FULL_REDUCTION;
     const char *tile = k->tile_m > 0 ? fsim_printf(a, ", tile %d x %d", k->tile_m, k->tile_n) : "";
     const char *split = k->split_k > 1 ? fsim_printf(a, ", split-K %d", k->split_k) : "";
+    const char *passes = reduces || k->passes > 1 ? fsim_printf(a, "%s over the rows, ", k->passes == 1 ? "1 pass" : fsim_printf(a, "%d passes", k->passes)) : "";
+    char flops[32];
     fsim_paragraph(&r->page, FSIM_PLAIN, 4, 6,
-                   fsim_printf(a, "grid %lld, block %d%s, %s%s, %d registers, %s shared memory a block, %s spilled", (long long)k->grid,
-                               k->block, tile, k->launches == 1 ? "1 launch" : fsim_printf(a, "%d launches", k->launches), split, k->registers,
+                   fsim_printf(a, "%lld block%s of %d threads%s%s, %s, %d registers a thread, %s of shared memory a block, %s spilled",
+                               (long long)k->grid, k->grid == 1 ? "" : "s", k->block, tile, split,
+                               k->launches == 1 ? "1 launch" : fsim_printf(a, "%d launches", k->launches), k->registers,
                                fsim_bytes_text(a, k->shared_bytes), fsim_bytes_text(a, (double)k->spilled_bytes)));
     fsim_paragraph(&r->page, FSIM_PLAIN, 4, 6,
-                   fsim_printf(a, "occupancy %.0f%%, %.2f waves, %s over the rows, vectors of %d, coalescing %.0f%%, %s FLOP",
-                               100 * k->occupancy, k->waves, k->passes == 1 ? "1 pass" : fsim_printf(a, "%d passes", k->passes),
-                               k->vector, 100 * k->coalescing, fsim_count_text(a, k->flops)));
+                   fsim_printf(a, "occupancy %.0f%%, %.2f waves, %s%s, coalescing %.0f%%, %s", 100 * k->occupancy, k->waves, passes,
+                               k->vector > 1 ? fsim_printf(a, "vectors of %d elements", k->vector) : "no vectors", 100 * k->coalescing,
+                               fsim_show_rate(flops, sizeof flops, k->flops, "FLOP")));
 }
 
 static void details(const report *r)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef struct {
-    double score;
+    double rank; /* log of the score in ten-thousandths */
     int size, x, y, version_x, version_y;
     const char *rule;
 } offer;
@@ -28,9 +28,8 @@ typedef struct {
 /* Larger scores first; scores within a ten-thousandth count as equal, and then the smaller set goes first, which keeps merges of long chains balanced. */
 static bool before(const offer *x, const offer *y)
 {
-    const double rank_x = x->score > 0 ? floor(log(x->score) * 1e4) : 0, rank_y = y->score > 0 ? floor(log(y->score) * 1e4) : 0;
-    if (rank_x != rank_y)
-        return rank_x > rank_y;
+    if (x->rank != y->rank)
+        return x->rank > y->rank;
     if (x->size != y->size)
         return x->size < y->size;
     return x->x != y->x ? x->x < y->x : x->y < y->y;
@@ -163,11 +162,12 @@ static void consider(merger *m, int x, int y)
     const fsim_merge merge = {m->p, first, second, &both, m->cost[x_first ? x : y], m->cost[x_first ? y : x],
                               flows(m, first, second) || flows(m, second, first)};
     const fsim_kernel *k = fsim_user_allows(m->p, both.node, both.count, &why) ? alone(m, &both) : NULL;
-    if (k)
-        o.score = m->score(&merge, k, &o.rule);
+    const double score = k ? m->score(&merge, k, &o.rule) : 0;
     fsim_rewind(m->a, mark);
-    if (k && o.score > 0)
+    if (score > 0) {
+        o.rank = floor(log(score) * 1e4);
         push(m, o);
+    }
 }
 
 /* Offers of x with every group that it shares a tensor with. */

@@ -14,6 +14,7 @@
 #include "search/space.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -35,7 +36,9 @@ typedef struct {
     int64_t slots, states;
     int64_t budget;
     fsim_mask all;
-    bool failed; /* the budget ended */
+    double deadline_s; /* on the monotonic clock: ten times the time limit */
+    bool failed;       /* the budget ended */
+    bool *by_clock;    /* ... because the clock said so: the one thing that may differ between runs */
 } program;
 
 static uint64_t mix(fsim_mask x, fsim_mask y)
@@ -59,6 +62,22 @@ static state *lookup(program *d, fsim_mask done, fsim_mask dropped)
     while (d->table[i].known && (d->table[i].done != done || d->table[i].dropped != dropped))
         i = (i + 1) & (uint64_t)(d->slots - 1);
     return &d->table[i];
+}
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* One step more: false when the budget, the clock or the user ends the search. */
+static bool step(program *d)
+{
+    fsim_add_work(d->p, 1);
+    if (fsim_work(d->p) % 8192 == 0 && seconds_now() > d->deadline_s)
+        *d->by_clock = true;
+    return fsim_work(d->p) <= d->budget && !*d->by_clock && !(d->p->interrupted && *d->p->interrupted);
 }
 
 static int lowest(fsim_mask m) { return __builtin_ctzll(m); }
@@ -155,8 +174,7 @@ static int64_t cost_to_go(program *d, fsim_mask done, fsim_mask dropped)
             break;
         }
         do { /* every subset of may */
-            fsim_add_work(d->p, 1);
-            if (fsim_work(d->p) > d->budget || (d->p->interrupted && *d->p->interrupted)) {
+            if (!step(d)) {
                 d->failed = true;
                 break;
             }
@@ -252,8 +270,7 @@ static void close_gap(closing *x, int64_t spent, fsim_mask dropped)
         fsim_mask must, may, stored = 0;
         storing(d, s, done, &must, &may);
         do {
-            fsim_add_work(d->p, 1);
-            if (fsim_work(d->p) > d->budget || (d->p->interrupted && *d->p->interrupted)) {
+            if (!step(d)) {
                 x->failed = true;
                 return;
             }
@@ -271,9 +288,58 @@ static void close_gap(closing *x, int64_t spent, fsim_mask dropped)
     }
 }
 
-/* Work that every plan does: each contraction in a kernel of its own with its intermediates free, and the launch of one kernel for each primitive that is always
- * alone. */
-static int64_t floor_of(const fsim_problem *p, const int *node, int count, fsim_arena *a)
+static double launch_of(const fsim_problem *p)
+{
+    static const fsim_hw_key key[FSIM_REGIME_COUNT] = {FSIM_HW_KERNEL_FLOOR, FSIM_HW_LAUNCH_STREAM, FSIM_HW_LAUNCH_GRAPH, FSIM_HW_KERNEL_FLOOR};
+    return fsim_hw_get(p->hw, key[p->regime]);
+}
+
+/* Does node read all of each argument? Then whatever kernels there are, each element is read, and computed, at least once. */
+static bool reads_all(const fsim_graph *g, const fsim_node *n)
+{
+    for (int k = 0; k < n->args; k++)
+        if (n->arg[k].how == FSIM_READ_INDIRECT || n->arg[k].distinct < g->tensor[n->arg[k].tensor].elems)
+            return false;
+    return true;
+}
+
+/* What every plan of these primitives takes at least: graph inputs and outputs to and from DRAM once, arithmetic once at full rate, one launch. A sum of
+ * norms is at least the norm of the sum. 0 where some primitive reads a part of its argument only, so that not all need be computed. */
+static int64_t compulsory_of(const fsim_problem *p, const int *node, int count)
+{
+    const fsim_graph *g = p->graph;
+    const double sms = fsim_hw_get(p->hw, FSIM_HW_SMS) * fsim_hw_get(p->hw, FSIM_HW_SM_CLOCK);
+    double bytes = 0, lanes = 0, specials = 0;
+    for (int i = 0; i < count; i++) {
+        const fsim_node *n = &g->node[node[i]];
+        if (!reads_all(g, n))
+            return 0;
+        if (!n->gemm.k && n->dtype != FSIM_F64)
+            lanes += (double)n->points * (double)n->reduced * n->instructions;
+        specials += (double)n->points * (double)n->reduced * n->specials;
+        for (int r = 0; r < n->results; r++)
+            bytes += g->tensor[n->result[r]].output && r == 0 ? (double)g->tensor[n->result[r]].bytes : 0;
+        for (int k = 0; k < n->args; k++) {
+            const fsim_tensor *t = &g->tensor[n->arg[k].tensor];
+            const bool first = t->producer < 0 && t->reader[0] == node[i]; /* an input counts once, for the piece of its first reader */
+            bool again = false;
+            for (int q = 0; q < k; q++)
+                again = again || n->arg[q].tensor == n->arg[k].tensor;
+            if (first && !again && (!p->warm || !fsim_may_reside(p, n->arg[k].tensor)))
+                bytes += (double)t->bytes;
+        }
+    }
+    if (p->objective == FSIM_MINIMISE_BYTES)
+        return (int64_t)bytes;
+    const double widest = fmax(fsim_hw_get(p->hw, FSIM_HW_FP32_RATE), fmax(0, fsim_hw_get(p->hw, FSIM_HW_INT32_RATE)));
+    const double dram = bytes / fsim_hw_get(p->hw, FSIM_HW_DRAM_BANDWIDTH), compute = lanes / (sms * widest),
+                 special = specials / (sms * fsim_hw_get(p->hw, FSIM_HW_SPECIAL_RATE));
+    const double seconds = launch_of(p) + cbrt(dram * dram * dram + compute * compute * compute + special * special * special);
+    return (int64_t)(seconds * (1 - 1e-9) / FSIM_TICK_S);
+}
+
+/* Each contraction, pooling and boundary is in a kernel of its own, which takes at least as long as it would with its intermediates free. */
+static int64_t anchors_of(const fsim_problem *p, const int *node, int count, fsim_arena *a)
 {
     const fsim_graph *g = p->graph;
     int64_t sum = 0;
@@ -294,12 +360,13 @@ static int64_t floor_of(const fsim_problem *p, const int *node, int count, fsim_
         const fsim_kernel k = fsim_kernel_of(g, p->hw, p->regime, &bare, NULL, a);
         sum += k.time_s > 0 ? fsim_objective_of(p, &k) : 0;
     }
-    if (sum == 0 && p->objective == FSIM_MINIMISE_TIME) {
-        static const fsim_hw_key launch_key[FSIM_REGIME_COUNT] = {FSIM_HW_LAUNCH_EAGER, FSIM_HW_LAUNCH_STREAM, FSIM_HW_LAUNCH_GRAPH,
-                                                                  FSIM_HW_KERNEL_FLOOR};
-        sum = llrint(fsim_hw_get(p->hw, launch_key[p->regime]) / FSIM_TICK_S);
-    }
     return sum;
+}
+
+static int64_t floor_of(const fsim_problem *p, const int *node, int count, fsim_arena *a)
+{
+    const int64_t anchors = anchors_of(p, node, count, a), compulsory = compulsory_of(p, node, count);
+    return anchors > compulsory ? anchors : compulsory;
 }
 
 /* Steps 1 to 3. */
@@ -310,7 +377,8 @@ typedef struct {
     fsim_partition found;
     int64_t bound, budget, considered;
     bool whole; /* every piece was solved */
-    fsim_space *last_space;
+    double deadline_s;
+    bool *by_clock;
     program *last;
 } solver;
 
@@ -344,8 +412,8 @@ static bool one_kernel(solver *s, const int *node, int count)
         if (p->graph->tensor[made.read[r].tensor].producer >= 0 || p->graph->tensor[made.read[r].tensor].readers > 1)
             for (int i = 0; i < p->graph->tensor[made.read[r].tensor].readers; i++) {
                 const int reader = p->graph->tensor[made.read[r].tensor].reader[i];
-                if ((reader < node[0] || reader > node[count - 1] || p->graph->tensor[made.read[r].tensor].producer >= 0) &&
-                    fsim_may_reside(p, made.read[r].tensor))
+                const bool outside = !bsearch(&reader, node, (size_t)count, sizeof reader, fsim_by_int);
+                if ((outside || p->graph->tensor[made.read[r].tensor].producer >= 0) && fsim_may_reside(p, made.read[r].tensor))
                     hit[r] = true; /* may be there when the piece starts: the bound grants it */
             }
     for (int w = 0; w < made.writes; w++) {
@@ -373,7 +441,7 @@ static bool solve(solver *s, const int *node, int count, int64_t most_sets, bool
     s->considered += w->looked_at;
     if (!w->complete)
         return false;
-    *d = (program){.p = s->p, .w = w, .a = s->a,   .budget = s->budget};
+    *d = (program){.p = s->p, .w = w, .a = s->a, .budget = s->budget, .deadline_s = s->deadline_s, .by_clock = s->by_clock};
     d->all = count == 64 ? ~(fsim_mask)0 : bit(count) - 1;
     const int64_t cost = cost_to_go(d, 0, 0);
     if (d->failed || cost < 0)
@@ -474,19 +542,14 @@ static void solve_pieces(solver *s)
     }
 }
 
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out, fsim_proof *proof)
 {
     const double start = seconds_now();
     fsim_refusal why;
     fsim_arena *scratch = fsim_arena_new();
-    solver s = {.p = p, .a = scratch, .keep = a, .whole = true, .budget = (int64_t)(p->time_limit_s * steps_per_second)};
+    bool by_clock = false;
+    solver s = {.p = p, .a = scratch, .keep = a, .whole = true, .budget = fsim_work(p) + (int64_t)fmin(p->time_limit_s * steps_per_second, 1e15),
+                .deadline_s = start + 10 * p->time_limit_s, .by_clock = &by_clock};
     s.found.part = fsim_new(scratch, fsim_part, p->graph->nodes * 2 + 2);
     *proof = (fsim_proof){0};
     *out = (fsim_plan){0};
@@ -531,6 +594,7 @@ void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim
     proof->proven = have && s.bound >= out->objective;
     proof->lower_bound = (double)(proof->proven ? out->objective : s.bound) * unit;
     proof->groups_considered = s.considered;
+    proof->stopped_by_clock = by_clock;
     proof->search_s = seconds_now() - start;
     fsim_arena_free(scratch);
 }

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/find.h"
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const fsim_loc command_line = {NULL, 0, 0};
+static const char local_dir[] = "workloads", ending[] = ".yaml";
+enum { ENDING = sizeof ending - 1 };
+
+typedef struct {
+    const char **at;
+    int count, room;
+} names;
+
+static bool has_ending(const char *text)
+{
+    const size_t length = strlen(text);
+    return length >= ENDING && strcmp(text + length - ENDING, ending) == 0;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+const char *fsim_workload_find(fsim_arena *a, const char *name, const char *shipped_dir)
+{
+    if (strcmp(name, "-") == 0 || is_file(name))
+        return name;
+    const char *here = fsim_printf(a, "%s/%s%s", local_dir, name, ending);
+    if (is_file(here))
+        return here;
+    const char *shipped = fsim_printf(a, "%s/%s%s", shipped_dir, name, ending);
+    return is_file(shipped) ? shipped : name;
+}
+
+/* Names of the workloads under folder: "mlp", "ops/add". */
+static void list(fsim_arena *a, const char *folder, const char *prefix, names *to)
+{
+    DIR *dir = opendir(folder);
+    for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
+        const char *path = fsim_printf(a, "%s/%s", folder, e->d_name);
+        const char *name = fsim_printf(a, "%s%s", prefix, e->d_name);
+        if (has_ending(name) && is_file(path))
+            *FSIM_PUSH(a, to->at, to->count, to->room) = fsim_strndup(a, name, strlen(name) - ENDING);
+        else if (e->d_name[0] != '.' && !*prefix && !is_file(path))
+            list(a, path, fsim_printf(a, "%s/", name), to);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+const char *fsim_workload_nearest(fsim_arena *a, const char *name, const char *shipped_dir)
+{
+    names all = {0};
+    list(a, local_dir, "", &all);
+    list(a, shipped_dir, "", &all);
+    if (all.count)
+        qsort(all.at, (size_t)all.count, sizeof *all.at, by_text);
+    return fsim_did_you_mean(a, has_ending(name) ? fsim_strndup(a, name, strlen(name) - ENDING) : name, all.at, all.count);
+}
+
+int fsim_node_named(fsim_arena *a, fsim_diag *d, const fsim_graph *g, const char *name)
+{
+    const int n = fsim_find_node(g, name);
+    if (n >= 0)
+        return n;
+    const char **all = fsim_new(a, const char *, g->nodes + g->sources + 1);
+    int count = 0;
+    for (int i = 0; i < g->nodes; i++)
+        all[count++] = g->node[i].name;
+    for (int i = 0; i < g->sources; i++) {
+        all[count++] = g->source[i].name;
+        if (strcmp(g->source[i].name, name) == 0) {
+            fsim_error(d, command_line, "'%s' is a view, it is never computed: name an operator that is", name);
+            return -1;
+        }
+    }
+    for (int t = 0; t < g->tensors; t++)
+        if (strcmp(g->tensor[t].name, name) == 0) {
+            fsim_error(d, command_line, "'%s' is an input of '%s', no operator", name, g->name);
+            return -1;
+        }
+    fsim_error(d, command_line, "'%s' has no operator '%s'%s", g->name, name, fsim_did_you_mean(a, name, all, count));
+    return -1;
+}

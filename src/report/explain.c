@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/describe.h"
+#include "report/json_stream.h"
+#include <math.h>
+
+/* "1.5 us more and 12.6 MiB less of DRAM traffic"; bytes NaN: not known. */
+static const char *difference(fsim_arena *a, double seconds, double bytes)
+{
+    if (seconds == 0 && bytes == 0)
+        return "the same time";
+    const char *time = fsim_printf(a, "%s %s", fsim_seconds_text(a, fabs(seconds)), seconds < 0 ? "less" : "more");
+    if (isnan(bytes) || bytes == 0)
+        return time;
+    return fsim_printf(a, "%s and %s %s of DRAM traffic", time, fsim_bytes_text(a, fabs(bytes)), bytes < 0 ? "less" : "more");
+}
+
+static void may_they(const fsim_page *page, fsim_arena *a, const fsim_graph *g, const fsim_explanation *e)
+{
+    const char *first = g->node[e->a].name, *second = g->node[e->b].name;
+    const char *with = e->between > 0 ? fsim_printf(a, " (%d primitive%s would have to join them)", e->between, e->between == 1 ? "" : "s") : "";
+    if (e->legal)
+        fsim_paragraph(page, FSIM_GOOD, 0, 2, fsim_printf(a, "'%s' and '%s' may share a kernel%s.", first, second, with));
+    else
+        fsim_paragraph(page, FSIM_BAD, 0, 2,
+                       fsim_printf(a, "'%s' and '%s' may not share a kernel%s: %s (rule %s).", first, second, with,
+                                   fsim_refusal_text(g, &e->why, a), fsim_rule_names[e->why.rule]));
+}
+
+/* What it would cost to have it the other way. */
+static const char *otherwise(fsim_arena *a, const fsim_graph *g, const fsim_explanation *e)
+{
+    const char *first = g->node[e->a].name, *second = g->node[e->b].name;
+    if (e->together && isnan(e->apart_s))
+        return "No plan was found that keeps them apart.";
+    if (e->together)
+        return fsim_printf(a, "Keeping them apart (separate: [[%s, %s]]) takes %s.", first, second, difference(a, e->apart_s - e->best_s, NAN));
+    if (!e->forced_found)
+        return "No plan was found that has them together.";
+    return fsim_printf(a, "Forcing them together (fuse: [[%s, %s]]) takes %s.", first, second,
+                       difference(a, e->forced_s - e->best_s, (double)(e->forced_bytes - e->best_bytes)));
+}
+
+void fsim_report_explanation(const fsim_page *page, const fsim_graph *g, const fsim_hw *hw, const fsim_explanation *e)
+{
+    fsim_arena *a = fsim_arena_new();
+    may_they(page, a, g, e);
+    fsim_paragraph(page, FSIM_PLAIN, 0, 2,
+                   fsim_printf(a, "On %s the best plan has them %s; it takes %s and moves %s to and from DRAM.", hw->name,
+                               e->together ? "together" : "apart", fsim_seconds_text(a, e->best_s), fsim_bytes_text(a, (double)e->best_bytes)));
+    fsim_paragraph(page, FSIM_PLAIN, 0, 2, otherwise(a, g, e));
+    fsim_arena_free(a);
+}
+
+void fsim_json_explanation(FILE *out, const fsim_graph *g, const fsim_hw *hw, const fsim_explanation *e)
+{
+    fsim_arena *a = fsim_arena_new();
+    fsim_json_text(out, "{", "a", g->node[e->a].name);
+    fsim_json_text(out, ", ", "b", g->node[e->b].name);
+    fsim_json_text(out, ", ", "hardware", hw->name);
+    fsim_json_bool(out, ", ", "legal", e->legal);
+    fsim_json_text(out, ", ", "rule", e->legal ? NULL : fsim_rule_names[e->why.rule]);
+    fsim_json_text(out, ", ", "message", e->legal ? NULL : fsim_refusal_text(g, &e->why, a));
+    fsim_json_number(out, ", ", "needed", e->legal ? (double)NAN : e->why.needed);
+    fsim_json_number(out, ", ", "limit", e->legal ? (double)NAN : e->why.limit);
+    fsim_json_number(out, ", ", "between", e->between);
+    fsim_json_bool(out, ", ", "together", e->together);
+    fsim_json_number(out, ", ", "best_s", e->best_s);
+    fsim_json_number(out, ", ", "best_bytes", (double)e->best_bytes);
+    fsim_json_number(out, ", ", "forced_s", e->forced_found ? e->forced_s : (double)NAN);
+    fsim_json_number(out, ", ", "forced_bytes", e->forced_found ? (double)e->forced_bytes : (double)NAN);
+    fsim_json_number(out, ", ", "apart_s", e->apart_s);
+    fputs("}\n", out);
+    fsim_arena_free(a);
+}
