@@ -45,23 +45,6 @@ static void unite(const fsim_part *x, const fsim_part *y, int *node, int *count)
     }
 }
 
-static const fsim_kernel *alone(const refusals *w, const int *node, int count)
-{
-    const fsim_graph *g = w->p->graph;
-    bool *stored = fsim_new(w->a, bool, count);
-    for (int i = 0; i < count; i++) {
-        stored[i] = g->node[node[i]].effect;
-        for (int r = 0; r < g->node[node[i]].results; r++) {
-            const fsim_tensor *t = &g->tensor[g->node[node[i]].result[r]];
-            stored[i] = stored[i] || t->output || t->materialize;
-            for (int k = 0; k < t->readers && !stored[i]; k++)
-                stored[i] = !bsearch(&t->reader[k], node, (size_t)count, sizeof *node, fsim_by_int);
-        }
-    }
-    fsim_candidate *c = fsim_candidate_of(w->p, node, count, stored);
-    return c->legal ? fsim_kernel_for(w->p, c, fsim_new(w->a, bool, c->group.reads + 1), fsim_new(w->a, bool, c->group.writes + 1)) : NULL;
-}
-
 /* Why kernels x and y, joined by tensor t from primitive `from` to `to`, are two. */
 static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int from, int to)
 {
@@ -87,7 +70,7 @@ static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int fro
         r.why.b = to;
     }
     if (legal) {
-        const fsim_kernel *k = alone(w, node, count);
+        const fsim_kernel *k = fsim_kernel_alone(w->p, node, count, w->a);
         r.why = (fsim_refusal){.rule = FSIM_RULE_COST, .a = from, .b = to, .through = -1};
         const double apart = w->plan->kernel[x].time_s + w->plan->kernel[y].time_s;
         r.saving_s = k ? apart - k->time_s : 0;

@@ -59,33 +59,6 @@ static offer pop(merger *m)
     return top;
 }
 
-static bool *stored_of(merger *m, const int *node, int count)
-{
-    const fsim_graph *g = m->p->graph;
-    bool *stored = fsim_new(m->a, bool, count);
-    m->stamp++;
-    for (int i = 0; i < count; i++)
-        m->seen[node[i]] = m->stamp;
-    for (int i = 0; i < count; i++) {
-        stored[i] = g->node[node[i]].effect;
-        for (int r = 0; r < g->node[node[i]].results; r++) {
-            const fsim_tensor *t = &g->tensor[g->node[node[i]].result[r]];
-            stored[i] = stored[i] || t->output || t->materialize;
-            for (int k = 0; !stored[i] && k < t->readers; k++)
-                stored[i] = m->seen[t->reader[k]] != m->stamp;
-        }
-    }
-    return stored;
-}
-
-static const fsim_kernel *alone(merger *m, const fsim_part *part)
-{
-    fsim_candidate *c = fsim_candidate_of(m->p, part->node, part->count, stored_of(m, part->node, part->count));
-    if (!c->legal)
-        return NULL;
-    return fsim_kernel_for(m->p, c, fsim_new(m->a, bool, c->group.reads + 1), fsim_new(m->a, bool, c->group.writes + 1));
-}
-
 /* Does some other group lie on a path between x and y? Then the two together would wait for it, and it for them. */
 static bool path_between(merger *m, int x, int y)
 {
@@ -161,7 +134,7 @@ static void consider(merger *m, int x, int y)
     const fsim_part *first = &m->part[x_first ? x : y], *second = &m->part[x_first ? y : x];
     const fsim_merge merge = {m->p, first, second, &both, m->cost[x_first ? x : y], m->cost[x_first ? y : x],
                               flows(m, first, second) || flows(m, second, first)};
-    const fsim_kernel *k = fsim_user_allows(m->p, both.node, both.count, &why) ? alone(m, &both) : NULL;
+    const fsim_kernel *k = fsim_user_allows(m->p, both.node, both.count, &why) ? fsim_kernel_alone(m->p, both.node, both.count, m->a) : NULL;
     const double score = k ? m->score(&merge, k, &o.rule) : 0;
     fsim_rewind(m->a, mark);
     if (score > 0) {
@@ -219,7 +192,7 @@ void fsim_merge_all(const fsim_problem *p, const fsim_partition *start, fsim_mer
         bool cloned = false;
         for (int k = 0; k < m.part[i].count; k++)
             cloned = cloned || times[m.part[i].node[k]] > 1;
-        const fsim_kernel *k = cloned ? NULL : alone(&m, &m.part[i]);
+        const fsim_kernel *k = cloned ? NULL : fsim_kernel_alone(p, m.part[i].node, m.part[i].count, a);
         m.cost[i] = k ? fsim_objective_of(p, k) : -1;
         for (int j = 0; j < m.part[i].count && !cloned; j++)
             m.group_of[m.part[i].node[j]] = i;
@@ -237,7 +210,7 @@ void fsim_merge_all(const fsim_problem *p, const fsim_partition *start, fsim_mer
             continue;
         fsim_part both;
         unite(&m, &m.part[o.x], &m.part[o.y], &both);
-        const fsim_kernel *k = alone(&m, &both);
+        const fsim_kernel *k = fsim_kernel_alone(p, both.node, both.count, a);
         for (int i = 0; i < both.count; i++)
             m.group_of[both.node[i]] = o.x;
         m.part[o.x] = both;

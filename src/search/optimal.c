@@ -205,10 +205,7 @@ static void read_off(program *d, fsim_partition *out, fsim_arena *a)
         const state *s = lookup(d, done, dropped);
         fsim_mask must, may;
         storing(d, s->set, done, &must, &may);
-        fsim_part *part = &out->part[out->parts++];
-        part->node = fsim_new(a, int, FSIM_SPACE_NODES);
-        part->clone = fsim_new(a, bool, FSIM_SPACE_NODES);
-        part->count = fsim_list_of(d->w, s->set, part->node);
+        out->part[out->parts++] = fsim_part_of(d->w, s->set, a);
         const fsim_mask next = done | s->set;
         dropped = still_dropped(d, dropped | (may & ~s->stored), next);
         done = next;
@@ -218,44 +215,26 @@ static void read_off(program *d, fsim_partition *out, fsim_arena *a)
 /* Step 4. */
 typedef struct {
     program *d;
-    fsim_mask chosen[FSIM_SPACE_NODES], done[FSIM_SPACE_NODES + 1];
-    int depth;
+    fsim_walk at;
     fsim_plan *best;
     fsim_arena *a, *keep;
     bool failed;
 } closing;
 
-static bool in_order(const closing *x, fsim_mask s, fsim_mask preds)
-{
-    for (int i = x->depth; i-- > 0;) {
-        if (preds & ~x->done[i])
-            return true;
-        if (!fsim_list_before(x->chosen[i], s))
-            return false;
-    }
-    return true;
-}
-
 static void try_leaf(closing *x)
 {
     const fsim_mark mark = fsim_save(x->a);
-    fsim_partition parts = {x->depth, fsim_new(x->a, fsim_part, x->depth)};
     fsim_plan plan;
-    fsim_refusal why;
-    for (int i = 0; i < x->depth; i++) {
-        parts.part[i].node = fsim_new(x->a, int, FSIM_SPACE_NODES);
-        parts.part[i].clone = fsim_new(x->a, bool, FSIM_SPACE_NODES);
-        parts.part[i].count = fsim_list_of(x->d->w, x->chosen[i], parts.part[i].node);
-    }
-    if (fsim_price(x->d->p, &parts, x->a, &plan, &why) && plan.objective < x->best->objective)
-        fsim_price(x->d->p, &parts, x->keep, x->best, &why);
+    if (fsim_price_walk(&x->at, x->a, &plan) && plan.objective < x->best->objective)
+        fsim_price_walk(&x->at, x->keep, x->best);
     fsim_rewind(x->a, mark);
 }
 
 static void close_gap(closing *x, int64_t spent, fsim_mask dropped)
 {
     program *d = x->d;
-    const fsim_mask done = x->done[x->depth];
+    const int depth = x->at.depth;
+    const fsim_mask done = x->at.done[depth];
     if (done == d->all) {
         try_leaf(x);
         return;
@@ -265,7 +244,7 @@ static void close_gap(closing *x, int64_t spent, fsim_mask dropped)
         const fsim_mask s = d->w->set[i];
         if (++passed % 64 == 0)
             fsim_add_work(d->p, 1);
-        if (!launchable(d, i, done, dropped) || !in_order(x, s, d->w->preds[i]))
+        if (!launchable(d, i, done, dropped) || !fsim_in_order(&x->at, i))
             continue;
         fsim_mask must, may, stored = 0;
         storing(d, s, done, &must, &may);
@@ -278,10 +257,11 @@ static void close_gap(closing *x, int64_t spent, fsim_mask dropped)
             const fsim_mask next = still_dropped(d, dropped | (may & ~stored), done | s);
             const int64_t rest = here < 0 ? -1 : cost_to_go(d, done | s, next);
             if (rest >= 0 && spent + here + rest < x->best->objective) {
-                x->chosen[x->depth] = s;
-                x->done[++x->depth] = done | s;
+                x->at.chosen[depth] = s;
+                x->at.done[depth + 1] = done | s;
+                x->at.depth = depth + 1;
                 close_gap(x, spent + here, next);
-                x->depth--;
+                x->at.depth = depth;
             }
             stored = (stored - may) & may;
         } while (stored && !x->failed);
@@ -545,10 +525,11 @@ static void solve_pieces(solver *s)
 void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out, fsim_proof *proof)
 {
     const double start = seconds_now();
+    const int64_t began = fsim_work(p);
     fsim_refusal why;
     fsim_arena *scratch = fsim_arena_new();
     bool by_clock = false;
-    solver s = {.p = p, .a = scratch, .keep = a, .whole = true, .budget = fsim_work(p) + (int64_t)fmin(p->time_limit_s * steps_per_second, 1e15),
+    solver s = {.p = p, .a = scratch, .keep = a, .whole = true, .budget = began + (int64_t)fmin(p->time_limit_s * steps_per_second, 1e15),
                 .deadline_s = start + 10 * p->time_limit_s, .by_clock = &by_clock};
     s.found.part = fsim_new(scratch, fsim_part, p->graph->nodes * 2 + 2);
     *proof = (fsim_proof){0};
@@ -580,7 +561,7 @@ void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim
             s.considered = again.considered;
         }
         if (s.last && out->objective > s.bound) {
-            closing x = {.d = s.last, .best = out, .a = fsim_arena_new(), .keep = a};
+            closing x = {.d = s.last, .at = {.w = s.last->w}, .best = out, .a = fsim_arena_new(), .keep = a};
             close_gap(&x, 0, 0);
             fsim_arena_free(x.a);
             if (!x.failed && !s.last->failed)
@@ -595,6 +576,6 @@ void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim
     proof->lower_bound = (double)(proof->proven ? out->objective : s.bound) * unit;
     proof->groups_considered = s.considered;
     proof->stopped_by_clock = by_clock;
-    proof->search_s = seconds_now() - start;
+    proof->search_s = (double)(fsim_work(p) - began) / steps_per_second;
     fsim_arena_free(scratch);
 }

@@ -47,7 +47,7 @@ typedef struct {
     bool proven;
     double lower_bound;    /* of the objective: seconds or bytes */
     int64_t groups_considered;
-    double search_s;
+    double search_s;       /* steps of the search at their usual rate: the same on every machine and in every run */
     bool stopped_by_clock;
 } fsim_proof;
 

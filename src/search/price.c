@@ -2,6 +2,7 @@
 #include "search/price.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct priced {
@@ -112,6 +113,8 @@ fsim_candidate *fsim_candidate_of(const fsim_problem *p, const int *node, int co
     return &e->value;
 }
 
+int fsim_by_int(const void *x, const void *y) { return *(const int *)x - *(const int *)y; }
+
 static bool same_flags(const bool *x, const bool *y, int count) { return memcmp(x, y, (size_t)count * sizeof *x) == 0; }
 
 static bool *copy_flags(fsim_arena *a, const bool *x, int count) { return keep(a, x, count, sizeof *x); }
@@ -138,14 +141,29 @@ const fsim_kernel *fsim_kernel_for(const fsim_problem *p, fsim_candidate *c, con
     return k->fits ? &k->kernel : NULL;
 }
 
+const fsim_kernel *fsim_kernel_alone(const fsim_problem *p, const int *node, int count, fsim_arena *a)
+{
+    const fsim_graph *g = p->graph;
+    bool *stored = fsim_new(a, bool, count);
+    for (int i = 0; i < count; i++) {
+        stored[i] = g->node[node[i]].effect;
+        for (int r = 0; r < g->node[node[i]].results; r++) {
+            const fsim_tensor *t = &g->tensor[g->node[node[i]].result[r]];
+            stored[i] = stored[i] || t->output || t->materialize;
+            for (int k = 0; k < t->readers && !stored[i]; k++)
+                stored[i] = !bsearch(&t->reader[k], node, (size_t)count, sizeof *node, fsim_by_int);
+        }
+    }
+    fsim_candidate *c = fsim_candidate_of(p, node, count, stored);
+    return c->legal ? fsim_kernel_for(p, c, fsim_new(a, bool, c->group.reads + 1), fsim_new(a, bool, c->group.writes + 1)) : NULL;
+}
+
 int64_t fsim_objective_of(const fsim_problem *p, const fsim_kernel *k)
 {
     return p->objective == FSIM_MINIMISE_BYTES ? k->dram_read_bytes + k->dram_write_bytes : llrint(k->time_s / FSIM_TICK_S);
 }
 
 bool fsim_may_reside(const fsim_problem *p, int tensor) { return (double)p->graph->tensor[tensor].bytes <= fsim_l2_effective(p->hw); }
-
-int fsim_by_int(const void *x, const void *y) { return *(const int *)x - *(const int *)y; }
 
 /* Launch order. */
 

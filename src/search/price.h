@@ -22,6 +22,8 @@ typedef struct fsim_candidate {
 fsim_candidate *fsim_candidate_of(const fsim_problem *p, const int *node, int count, const bool *stored);
 /* Its kernel when reads and writes are as hit[] and absorbed[] say. Remembered. NULL when no configuration fits the device. */
 const fsim_kernel *fsim_kernel_for(const fsim_problem *p, fsim_candidate *c, const bool *hit, const bool *absorbed);
+/* The set as a kernel by itself: it stores what anything outside reads, nothing is resident. NULL when it is none. */
+const fsim_kernel *fsim_kernel_alone(const fsim_problem *p, const int *node, int count, fsim_arena *a);
 /* Femtoseconds, or DRAM bytes. */
 int64_t fsim_objective_of(const fsim_problem *p, const fsim_kernel *k);
 

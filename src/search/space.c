@@ -225,3 +225,30 @@ int fsim_next_set(const fsim_space *w, int at, fsim_mask done)
     }
     return at;
 }
+
+bool fsim_in_order(const fsim_walk *x, int at)
+{
+    for (int i = x->depth; i-- > 0;) {
+        if (x->w->preds[at] & ~x->done[i])
+            return true;
+        if (!fsim_list_before(x->chosen[i], x->w->set[at]))
+            return false;
+    }
+    return true;
+}
+
+fsim_part fsim_part_of(const fsim_space *w, fsim_mask s, fsim_arena *a)
+{
+    fsim_part part = {.node = fsim_new(a, int, FSIM_SPACE_NODES), .clone = fsim_new(a, bool, FSIM_SPACE_NODES)};
+    part.count = fsim_list_of(w, s, part.node);
+    return part;
+}
+
+bool fsim_price_walk(const fsim_walk *x, fsim_arena *a, fsim_plan *out)
+{
+    fsim_partition parts = {x->depth, fsim_new(a, fsim_part, x->depth)};
+    fsim_refusal why;
+    for (int i = 0; i < x->depth; i++)
+        parts.part[i] = fsim_part_of(x->w, x->chosen[i], a);
+    return fsim_price(x->w->p, &parts, a, out, &why);
+}

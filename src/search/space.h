@@ -31,6 +31,18 @@ int fsim_list_of(const fsim_space *w, fsim_mask s, int *node);
 int fsim_next_set(const fsim_space *w, int at, fsim_mask done);
 /* Before in lexicographic order of their ascending node lists. */
 bool fsim_list_before(fsim_mask x, fsim_mask y);
+/* Groups chosen so far, in launch order. */
+typedef struct {
+    const fsim_space *w;
+    fsim_mask chosen[FSIM_SPACE_NODES], done[FSIM_SPACE_NODES + 1]; /* done[i]: what ran before chosen[i] */
+    int depth;
+} fsim_walk;
+/* Would the canonical order launch set `at` only now? It was ready from the first step at which its producers had run; all launched since come before it. */
+bool fsim_in_order(const fsim_walk *x, int at);
+/* The walk's groups as a plan. False when it is no legal partition. In a. */
+bool fsim_price_walk(const fsim_walk *x, fsim_arena *a, fsim_plan *out);
+/* The members of s as a part of a partition. In a. */
+fsim_part fsim_part_of(const fsim_space *w, fsim_mask s, fsim_arena *a);
 /* separate: and fuse: of the workload, and materialize: inside; false with why. */
 bool fsim_user_allows(const fsim_problem *p, const int *node, int count, fsim_refusal *why);
 /* No larger set that holds this one can be a kernel either. */
