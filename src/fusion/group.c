@@ -629,7 +629,7 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
     case FSIM_RULE_GRID_BARRIER:
         return fsim_printf(a, "needs a barrier across the grid: %s %s (one block holds %s)", needed, r->unit, limit);
     case FSIM_RULE_CONTRACTIONS:
-        return fsim_printf(a, "two contractions ('%s' and '%s'): one kernel tiles one", x, y);
+        return fsim_printf(a, "two contractions ('%s' and '%s'): a kernel of this release tiles one", x, y);
     case FSIM_RULE_REDUCED_EPILOGUE:
         return fsim_printf(a, "a reduction beside a contraction needs whole rows of %s elements in one output tile", needed);
     case FSIM_RULE_PROLOGUE:

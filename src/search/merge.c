@@ -67,6 +67,12 @@ static bool path_between(merger *m, int x, int y)
     for (int turn = 0; turn < 2; turn++) {
         const int from = turn ? y : x, to = turn ? x : y;
         bool *visited = fsim_new(m->a, bool, m->parts);
+        /* Data flows to higher primitives, so a way back below `high` leads through a group that lies on both sides of it. */
+        const int high = m->part[to].node[m->part[to].count - 1];
+        bool straddles = false;
+        for (int i = 0; i < m->parts && !straddles; i++)
+            straddles = i != from && i != to && m->part[i].count > 1 && m->part[i].node[0] < high &&
+                        m->part[i].node[m->part[i].count - 1] > high;
         visited[from] = true;
         stack[depth++] = from;
         while (depth > 0) {
@@ -81,6 +87,8 @@ static bool path_between(merger *m, int x, int y)
                             continue;
                         if (next == to)
                             return true;
+                        if (!straddles && m->part[next].node[0] > high)
+                            continue;
                         visited[next] = true;
                         stack[depth++] = next;
                     }

@@ -305,6 +305,33 @@ static void limit_truncates(void **unused)
     fsim_arena_free(scratch);
 }
 
+/* What one kernel leaves in the 1 MiB of L2 for the next: its results first, then its inputs, then what was there. a is made, then b from another input,
+ * then both are read: with tensors of `side` rows of 1 KiB. */
+static void residency_follows_capacity(void **unused)
+{
+    (void)unused;
+    static const struct {
+        int rows;
+        int64_t read_rows; /* from DRAM by the three kernels together */
+    } want[] = {{300, 2 * 300},  /* x, a, y, b: 1200 KiB, but a and b are still there when c is made */
+                {200, 2 * 200},  /* everything fits */
+                {400, 3 * 400},  /* b and y push a out */
+                {1100, 4 * 1100} /* larger than L2: nothing stays */};
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+        fsim_arena *scratch = fsim_arena_new();
+        fixture f = load(fsim_printf(scratch, "symbols: {R: %d}\ntensors: {x: {shape: [R, 256], dtype: f32}, y: {shape: [R, 256], dtype: f32}}\noperators:\n"
+                                              "  - {op: exp, in: x, out: a}\n  - {op: exp, in: y, out: b}\n  - {op: add, in: [a, b], out: c}\n", want[i].rows));
+        const fsim_prediction p = fsim_predict(f.g, f.hw, &usual, f.a);
+        assert_int_equal(p.plan[FSIM_STRATEGY_UNFUSED].dram_read_bytes, want[i].read_rows * 1024);
+        fsim_options warm = usual;
+        warm.warm = true;
+        const fsim_prediction again = fsim_predict(f.g, f.hw, &warm, f.a);
+        assert_true(again.plan[FSIM_STRATEGY_UNFUSED].dram_read_bytes <= want[i].read_rows * 1024);
+        fsim_arena_free(f.a);
+        fsim_arena_free(scratch);
+    }
+}
+
 /* Every plan's figures hang together, whatever the strategy. */
 static void plans_add_up(void **unused)
 {
@@ -348,7 +375,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(optimum_is_the_least_of_all), cmocka_unit_test(bound_holds_when_time_ends),
-        cmocka_unit_test(chain_has_two_to_the_n_less_one), cmocka_unit_test(limit_truncates), cmocka_unit_test(plans_add_up),
+        cmocka_unit_test(chain_has_two_to_the_n_less_one), cmocka_unit_test(limit_truncates), cmocka_unit_test(residency_follows_capacity), cmocka_unit_test(plans_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
