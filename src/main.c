@@ -294,6 +294,9 @@ static int read_inputs(context *c, inputs *in)
     *in = (inputs){read_workload(c, &status), fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1), model_options(c)};
     for (int i = 0; i < c->set.hw.count; i++)
         in->hw[i] = read_hw(c, c->set.hw.at[i], &status);
+    for (int i = 0; in->graph && i < c->set.hw.count; i++)
+        if (in->hw[i] && !fsim_plannable(in->graph, in->hw[i], &in->how, c->diag, c->arena) && !status)
+            status = FSIM_EXIT_BAD_INPUT;
     return settle(c, status, FSIM_EXIT_BAD_INPUT);
 }
 

@@ -65,18 +65,20 @@ static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int fro
     const bool legal = fsim_user_allows(w->p, node, count, &r.why) &&
                        (fsim_group_of(&w->p->limits, pair, 2, NULL, NULL, w->a, &made, &r.why) || r.why.rule == FSIM_RULE_SPACE) &&
                        fsim_legal(&w->p->limits, node, count, w->a, &made, &r.why);
+    const fsim_kernel *k = legal ? fsim_kernel_alone(w->p, node, count, w->a) : NULL;
+    if (legal && !k)
+        r.why = (fsim_refusal){.rule = FSIM_RULE_SHARED, .a = from, .b = to, .through = -1, .limit = (double)w->p->limits.shared_per_block,
+                               .unit = "bytes of shared memory per block"};
     if (!legal && (r.why.a < 0 || r.why.b < 0 || r.why.rule == FSIM_RULE_GRID_BARRIER)) {
         r.why.a = from;
         r.why.b = to;
     }
-    if (legal) {
-        const fsim_kernel *k = fsim_kernel_alone(w->p, node, count, w->a);
+    if (k) {
         r.why = (fsim_refusal){.rule = FSIM_RULE_COST, .a = from, .b = to, .through = -1};
         const double apart = w->plan->kernel[x].time_s + w->plan->kernel[y].time_s;
-        r.saving_s = k ? apart - k->time_s : 0;
-        r.saving_bytes = k ? w->plan->kernel[x].dram_read_bytes + w->plan->kernel[x].dram_write_bytes + w->plan->kernel[y].dram_read_bytes +
-                                 w->plan->kernel[y].dram_write_bytes - k->dram_read_bytes - k->dram_write_bytes
-                           : 0;
+        r.saving_s = apart - k->time_s;
+        r.saving_bytes = w->plan->kernel[x].dram_read_bytes + w->plan->kernel[x].dram_write_bytes + w->plan->kernel[y].dram_read_bytes +
+                                 w->plan->kernel[y].dram_write_bytes - k->dram_read_bytes - k->dram_write_bytes;
     }
     *FSIM_PUSH(w->a, w->list, w->count, w->room) = r;
 }
@@ -151,13 +153,16 @@ static bool together(const fsim_plan *plan, int x, int y)
     return false;
 }
 
-/* x, y and all that lies on a path from one to the other. */
-static int hull(const fsim_graph *g, int x, int y, int *node, fsim_arena *a)
+/* The members of set and all that lies on a path between two of them. */
+static int hull(const fsim_graph *g, const fsim_node_set *set, int *node, fsim_arena *a)
 {
-    const int low = x < y ? x : y, high = x < y ? y : x;
     bool *after = fsim_new(a, bool, g->nodes), *before = fsim_new(a, bool, g->nodes);
-    int count = 0;
-    after[low] = before[high] = true;
+    int low = set->node[0], high = low, count = 0;
+    for (int i = 0; i < set->count; i++) {
+        low = set->node[i] < low ? set->node[i] : low;
+        high = set->node[i] > high ? set->node[i] : high;
+        after[set->node[i]] = before[set->node[i]] = true;
+    }
     for (int n = low; n <= high; n++)
         for (int k = 0; k < g->node[n].args; k++) {
             const int from = g->tensor[g->node[n].arg[k].tensor].producer;
@@ -170,9 +175,34 @@ static int hull(const fsim_graph *g, int x, int y, int *node, fsim_arena *a)
                 before[from] = true;
         }
     for (int n = low; n <= high; n++)
-        if (n == low || n == high || (after[n] && before[n]))
+        if (after[n] && before[n])
             node[count++] = n;
     return count;
+}
+
+bool fsim_plannable(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_diag *d, fsim_arena *a)
+{
+    const int errors = fsim_errors(d);
+    const fsim_problem p = fsim_problem_of(g, hw, options, a);
+    int *node = fsim_new(a, int, g->nodes + 1);
+    if (g->nodes == 0)
+        fsim_error(d, (fsim_loc){.file = g->path}, "the workload computes nothing: its operators are views");
+    for (int n = 0; n < g->nodes; n++)
+        if (!fsim_kernel_alone(&p, &n, 1, a)) {
+            fsim_error(d, (fsim_loc){.file = hw->path}, "a kernel for '%s' does not fit an SM: its blocks of 256 threads or more need other threads_per_block, "
+                       "threads_per_sm, registers_per_sm or shared_memory_per_sm", g->node[n].name);
+            break;
+        }
+    for (int s = 0; s < g->fuses; s++) {
+        const fsim_node_set *set = &g->fuse[s];
+        const int count = hull(g, set, node, a);
+        fsim_group made;
+        fsim_refusal why;
+        if (!fsim_user_allows(&p, node, count, &why) || !fsim_legal(&p.limits, node, count, a, &made, &why))
+            fsim_error(d, set->at, "fuse: '%s' and '%s' can't share a kernel: %s", g->node[set->node[0]].name, g->node[set->node[1]].name,
+                       fsim_refusal_text(g, &why, a));
+    }
+    return fsim_errors(d) == errors;
 }
 
 static fsim_plan best_with(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_node_set set, bool fuse, fsim_arena *a)
@@ -198,10 +228,11 @@ fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim
     const fsim_problem p = fsim_problem_of(g, hw, options, arena);
     fsim_explanation e = {.a = a, .b = b};
     int *node = fsim_new(arena, int, g->nodes), *pair = fsim_new(arena, int, 2);
-    const int count = hull(g, a, b, node, arena);
     fsim_group made;
     pair[0] = a < b ? a : b;
     pair[1] = a < b ? b : a;
+    const fsim_node_set set = {.count = 2, .node = pair};
+    const int count = hull(g, &set, node, arena);
     e.between = count - 2;
     fsim_refusal path;
     e.legal = fsim_user_allows(&p, node, count, &e.why) && fsim_legal(&p.limits, node, count, arena, &made, &e.why);
@@ -211,7 +242,6 @@ fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim
     const fsim_prediction now = fsim_predict(g, hw, options, arena);
     const fsim_plan *best = &now.plan[FSIM_STRATEGY_OPTIMAL];
     e.together = together(best, a, b);
-    const fsim_node_set set = {.count = 2, .node = pair};
     const fsim_plan forced = e.together ? *best : best_with(g, hw, options, set, true, arena);
     const fsim_plan apart = e.together ? best_with(g, hw, options, set, false, arena) : *best;
     e.best_s = best->time_s;

@@ -29,6 +29,10 @@ typedef struct {
 /* What the searches need, from options. Lives in a. */
 fsim_problem fsim_problem_of(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a);
 
+/* Can g be planned on hw at all? False after an error in d: nothing to run, a primitive whose kernel does not fit an SM, a fuse: that no kernel can
+ * honour. */
+bool fsim_plannable(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_diag *d, fsim_arena *a);
+
 typedef struct {
     int a, b;                /* primitives */
     bool legal, together;    /* may these two share a kernel (with what lies between them); does the optimal plan do so */

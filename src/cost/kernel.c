@@ -101,7 +101,7 @@ static void add_memory(const context *c, fsim_kernel *k, const double *extra, co
         k->l2_bytes += k->input[i].l2_bytes;
         k->shared_bytes_moved += 2 * t->staged_bytes;
         k->coalescing = fmin(k->coalescing, t->coalescing);
-        k->penalised = k->penalised || t->reread * times > 1;
+        k->penalised = k->penalised || t->reread * times > 1 || t->sector_bytes > c->g->tensor[o->read[i].tensor].bytes + 2 * FSIM_SECTOR_BYTES;
         if (t->staged_bytes > 0)
             k->shared_bytes = COLUMN_TILE * (COLUMN_TILE + 1) * fsim_dtype_bytes(c->g->tensor[o->read[i].tensor].dtype);
     }
@@ -136,7 +136,7 @@ static bool settle(const context *c, fsim_kernel *k, double steps)
         k->penalised = true;
     }
     const int blocks = fsim_blocks_per_sm(c->hw, k->block, k->registers, k->shared_bytes);
-    if (blocks == 0)
+    if (blocks == 0 || k->block > fsim_hw_get(c->hw, FSIM_HW_THREADS_PER_BLOCK))
         return false;
     const double resident = blocks * c->sms, threads = fsim_hw_get(c->hw, FSIM_HW_THREADS_PER_SM);
     k->occupancy = fmin(1, blocks * ceil(k->block / c->warp) * c->warp / threads);
@@ -144,6 +144,7 @@ static bool settle(const context *c, fsim_kernel *k, double steps)
     memory_seconds(c, k);
     const double grid = (double)k->grid, busy = grid / (c->sms * ceil(grid / c->sms)); /* the last round of blocks leaves SMs idle */
     const double share = grid < resident ? busy : 1;
+    k->penalised = k->penalised || share < 1; /* what a split moves to a kernel of more blocks runs faster there */
     static const fsim_unit on_sm[] = {FSIM_SHARED, FSIM_COMPUTE, FSIM_SPECIAL, FSIM_ISSUE};
     for (size_t i = 0; i < sizeof on_sm / sizeof on_sm[0]; i++)
         k->unit[on_sm[i]] /= share;
@@ -240,8 +241,9 @@ static fsim_kernel row_reduction(const context *c, fsim_arena *a)
         k.block = BLOCK;
     if (o->kept_row_bytes > 0) {
         const double shared = row_bytes * (column ? 1 : (double)tile_rows);
-        if (kept_registers <= KEPT_REGISTERS)
-            k.registers = (int)fmax(k.registers, fmin(255, 24 + kept_registers));
+        const int holding = (int)fmax(k.registers, fmin(255, 24 + kept_registers));
+        if (kept_registers <= KEPT_REGISTERS && fsim_blocks_per_sm(c->hw, k.block, holding, 0) > 0)
+            k.registers = holding;
         else if (shared <= fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK))
             k.shared_bytes = (int)shared;
         else
@@ -368,19 +370,18 @@ static fsim_kernel tiled(const context *c, contraction_choice choice, fsim_arena
     add_arithmetic(c, &k, fmax(turns[0], 1), true);
     double *extra = fsim_new(a, double, o->reads + 1), *extra_dram = fsim_new(a, double, o->reads + 1);
     const double resident = c->sms * fmax(1, fsim_blocks_per_sm(c->hw, k.block, k.registers, k.shared_bytes));
-    double operand_bytes[2] = {0, 0};
+    double operand_bytes = 0;
+    const double tile_bytes = blocks * (bm * kk / taps + bn * kk) * elem; /* what all blocks load together */
     for (int i = 0; i < o->reads; i++)
-        if (o->read[i].operand >= 0)
-            operand_bytes[o->read[i].operand] += (double)c->read[i].sector_bytes;
-    const double smaller = fmin(operand_bytes[0], operand_bytes[1]) / (double)g->batch;
+        operand_bytes += o->read[i].operand >= 0 ? (double)c->read[i].sector_bytes : 0;
     for (int i = 0; i < o->reads; i++) {
         extra[i] = extra_dram[i] = 1;
-        /* Tiles of one row of the output run together: where both operands outgrow L2 the second is fetched again for every band of rows. */
-        if (o->read[i].operand == 1 && smaller > 0.4 * c->l2_bytes)
-            extra_dram[i] = fmax(1, ceil(tiles_m / fmax(1, floor(resident / tiles_n))));
+        /* Blocks that run at once form a square of the output and share its rows and columns; once the operands outgrow L2, the next square fetches again. */
+        if (o->read[i].operand >= 0 && operand_bytes > 0.6 * c->l2_bytes)
+            extra_dram[i] = fmax(1, tile_bytes / sqrt(resident) / operand_bytes);
     }
     add_memory(c, &k, extra, extra_dram);
-    k.l2_bytes += blocks * (bm * kk / taps + bn * kk) * elem;
+    k.l2_bytes += tile_bytes;
     k.shared_bytes_moved += blocks * (bm + bn) * kk * elem * (tensor ? 2 : 4);
     if (choice.split > 1)
         k.l2_bytes += 2.0 * choice.split * (double)g->batch * (double)g->m * (double)g->n * 4;

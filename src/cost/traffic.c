@@ -66,6 +66,41 @@ static fsim_map of_rows(fsim_map m, bool full)
     return m;
 }
 
+/* Sectors that hold what windows touch. Axes whose windows leave gaps and need no padding are digits of their own (output, tap); others count as dense. */
+static int64_t window_sectors(const fsim_access *x, int elem_bytes)
+{
+    fsim_map m = {0};
+    int64_t stride = 1, inner[3];
+    bool exact;
+    for (int i = x->axes; i-- > 0; stride *= x->axis[i].extent)
+        inner[i] = stride;
+    fsim_map_push(&m, x->planes, stride);
+    for (int i = 0; i < x->axes; i++) {
+        const fsim_axis *a = &x->axis[i];
+        if (a->pad == 0 && a->stride > (a->taps - 1) * a->dilation + 1) {
+            fsim_map_push(&m, a->out, a->stride * inner[i]);
+            fsim_map_push(&m, a->taps, a->dilation * inner[i]);
+        } else {
+            fsim_map_push(&m, a->extent, inner[i]);
+        }
+    }
+    m.split = m.modes;
+    return fsim_map_sectors(&m, elem_bytes, FSIM_SECTOR_BYTES, &exact);
+}
+
+/* Maps that walk the tensor the same way, a little apart, find each other's sectors in L2. */
+static bool walk_together(const fsim_read *read, int elem_bytes, double l2_bytes)
+{
+    for (int i = 1; i < read->maps; i++) {
+        fsim_map a = read->map[0], b = read->map[i];
+        const double apart = fabs((double)(a.offset - b.offset)) * elem_bytes;
+        a.offset = b.offset = 0;
+        if (!fsim_map_equal(&a, &b) || apart > l2_bytes)
+            return false;
+    }
+    return true;
+}
+
 fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int warp, double total_bytes, double l2_bytes)
 {
     const fsim_tensor *tensor = &g->tensor[read->tensor];
@@ -77,6 +112,8 @@ fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int w
     if (read->maps == 0) {
         all.compulsory_bytes = x->distinct * elem_bytes;
         all.sector_bytes = sectors_of_run(all.compulsory_bytes) * FSIM_SECTOR_BYTES;
+        if (x->how == FSIM_READ_WINDOW)
+            all.sector_bytes = window_sectors(x, elem_bytes) * FSIM_SECTOR_BYTES;
         if (x->how == FSIM_READ_INDIRECT)
             all.sector_bytes = x->rows * sectors_of_run(x->run * elem_bytes) * FSIM_SECTOR_BYTES;
         all.request_bytes = warp > 0 ? (double)all.sector_bytes : 0;
@@ -102,7 +139,8 @@ fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int w
     if (read->maps > 1) { /* the maps may meet: together they touch no more than the tensor */
         const int64_t whole = sectors_of_run(tensor->bytes) * FSIM_SECTOR_BYTES;
         all.compulsory_bytes = all.compulsory_bytes < tensor->bytes ? all.compulsory_bytes : tensor->bytes;
-        all.sector_bytes = all.sector_bytes < whole ? all.sector_bytes : whole;
+        if (all.sector_bytes > whole && (read->operand >= 0 || (double)whole <= l2_bytes || walk_together(read, elem_bytes, l2_bytes)))
+            all.sector_bytes = whole;
     }
     return all;
 }

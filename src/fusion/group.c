@@ -134,7 +134,8 @@ static bool external(work *w, const fsim_access *x, const fsim_map *m, unsigned 
         r = FSIM_PUSH(w->a, o->read, o->reads, w->read_room);
         *r = (fsim_read){.tensor = x->tensor, .access = x, .operand = -1, .map = fsim_new(w->a, fsim_map, 1), .room = 1};
     }
-    r->operand = operand >= 0 ? operand : r->operand;
+    if (operand >= 0) /* x x^T loads one tensor for both: its bytes count once */
+        r->operand = operand;
     r->stages |= stages;
     if (!m) {
         r->full = true;
@@ -467,6 +468,16 @@ static bool choose_template(work *w, int *first_reduction)
     return true;
 }
 
+/* Does one walk of the kernel over the tensor touch all of it? Then it is in L2 afterwards, if it fits. */
+static bool reads_whole(const fsim_graph *g, const fsim_read *r)
+{
+    const int64_t elems = g->tensor[r->tensor].elems;
+    bool exact, whole = r->maps == 0 && r->access->how != FSIM_READ_INDIRECT && r->access->distinct == elems;
+    for (int i = 0; i < r->maps; i++)
+        whole = whole || fsim_map_distinct(&r->map[i], &exact) == elems;
+    return whole;
+}
+
 static void kept_on_chip(work *w)
 {
     fsim_group *o = w->out;
@@ -501,6 +512,8 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
         if (!want_arguments(&w, i))
             return false;
     }
+    for (int i = 0; i < out->reads; i++)
+        out->read[i].whole = reads_whole(w.g, &out->read[i]);
     if (count > 1 && out->reads + out->writes > FSIM_MAX_PARAMETERS) /* one operator alone passes a table of pointers */
         return refuse(&w, FSIM_RULE_PARAMETERS, node[0], count > 1 ? node[count - 1] : -1, out->reads + out->writes, FSIM_MAX_PARAMETERS,
                       "pointer parameters");
@@ -647,7 +660,7 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
     case FSIM_RULE_NUMERICS:
         return fsim_printf(a, "strict numerics: %s %s, one block keeps the order of %s", needed, r->unit, limit);
     case FSIM_RULE_USER:
-        return fsim_printf(a, "the workload keeps '%s' and '%s' apart", x, y);
+        return fsim_printf(a, "the workload's fuse:, separate: or materialize: keeps '%s' and '%s' apart", x, y);
     case FSIM_RULE_COST:
         return fsim_printf(a, "legal, and dearer in one kernel");
     case FSIM_RULE_NONE:

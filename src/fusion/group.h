@@ -69,6 +69,7 @@ typedef struct {
     int maps, room;
     unsigned stages;            /* bit s: wanted between reduction s - 1 and s */
     bool full;                  /* wanted at every point of points x reduced; else once a row */
+    bool whole;                 /* every element of the tensor is read */
     int operand;                /* of the contraction, 0 or 1, that it is loaded for, in tiles; -1 */
 } fsim_read;
 

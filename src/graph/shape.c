@@ -1045,7 +1045,8 @@ bool fsim_rule_conv_transpose(fsim_call *call)
     if (!n)
         return false;
     n->arg[0].how = n->arg[1].how = FSIM_READ_ONCE;
-    n->gemm = (fsim_gemm){.batch = groups, .m = batch * pixels, .n = filters * taps, .k = channels / groups, .convolution = true,
+    /* as the gradient of a convolution: every input pixel meets every tap of every filter once */
+    n->gemm = (fsim_gemm){.batch = groups, .m = batch * pixels, .n = filters, .k = channels / groups * taps, .convolution = true,
                           .arithmetic = call->attrs.compute != FSIM_DTYPE_NONE ? call->attrs.compute : dtype};
     return true;
 }

@@ -301,8 +301,9 @@ static int64_t compulsory_of(const fsim_problem *p, const int *node, int count)
             bytes += g->tensor[n->result[r]].output && r == 0 ? (double)g->tensor[n->result[r]].bytes : 0;
         for (int k = 0; k < n->args; k++) {
             const fsim_tensor *t = &g->tensor[n->arg[k].tensor];
-            const bool first = t->producer < 0 && t->reader[0] == node[i]; /* an input counts once, for the piece of its first reader */
-            bool again = false;
+            bool first = t->producer < 0 && t->reader[0] == node[i], again = false; /* an input counts once, where no other piece may have read it before */
+            for (int r = 0; first && r < t->readers; r++)
+                first = bsearch(&t->reader[r], node, (size_t)count, sizeof *node, fsim_by_int) != NULL;
             for (int q = 0; q < k; q++)
                 again = again || n->arg[q].tensor == n->arg[k].tensor;
             if (first && !again && (!p->warm || !fsim_may_reside(p, n->arg[k].tensor)))
@@ -386,7 +387,9 @@ static bool one_kernel(solver *s, const int *node, int count)
         if (p->warm && fsim_may_reside(p, made.read[r].tensor))
             return false;
     const fsim_kernel *k = fsim_kernel_for(p, c, hit, absorbed);
-    if (!k || k->penalised)
+    /* A split pays a second launch: with a penalty smaller than that the one kernel is still the best. */
+    const int64_t second = p->objective == FSIM_MINIMISE_TIME ? (int64_t)(launch_of(p) * (1 - 1e-9) / FSIM_TICK_S) : 0;
+    if (!k || (k->penalised && fsim_objective_of(p, k) > compulsory_of(p, node, count) + second))
         return false;
     for (int r = 0; r < made.reads; r++)
         if (p->graph->tensor[made.read[r].tensor].producer >= 0 || p->graph->tensor[made.read[r].tensor].readers > 1)

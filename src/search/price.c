@@ -329,6 +329,8 @@ static void run_through(const fsim_problem *p, l2_state *s, const fsim_group *o,
         const double bytes = (double)p->graph->tensor[t].bytes;
         if (resident(s, t))
             continue;
+        if (own && i >= o->writes && !o->read[i - o->writes].whole)
+            continue; /* a part of it: what is there later is not known to be what is wanted */
         used += bytes;
         if (used > capacity) {
             if (own)
@@ -408,7 +410,7 @@ static void eliminated(const fsim_problem *p, fsim_plan *plan, fsim_arena *a)
     for (int n = 0; n < g->nodes; n++)
         for (int r = 0; r < g->node[n].results; r++) {
             const int t = g->node[n].result[r];
-            if (!stored[t] && g->tensor[t].readers > 0)
+            if (!stored[t] && (g->tensor[t].readers > 0 || r == 0))
                 plan->eliminated_bytes += 2 * g->tensor[t].bytes;
         }
 }
