@@ -326,7 +326,7 @@ static bool library_can(const context *c)
 }
 
 typedef struct {
-    bool library;
+    bool vendor; /* the library's kernel, not a generated one */
     tile_size tile;
     int split;
 } contraction_choice;
@@ -348,7 +348,7 @@ static fsim_kernel tiled(const context *c, contraction_choice choice, fsim_arena
     if (g->convolution && tensor)
         e *= convolution_share;
     const int elem = fsim_dtype_bytes(c->g->tensor[n->arg[0].tensor].dtype);
-    k.template = choice.library ? FSIM_LIBRARY_CONTRACTION : FSIM_TILED_CONTRACTION;
+    k.template = choice.vendor ? FSIM_LIBRARY_CONTRACTION : FSIM_TILED_CONTRACTION;
     k.tile_m = choice.tile.m;
     k.tile_n = choice.tile.n;
     k.split_k = choice.split;
@@ -357,9 +357,9 @@ static fsim_kernel tiled(const context *c, contraction_choice choice, fsim_arena
     k.block = bm * bn >= 8192 ? 256 : 128;
     const int stages = tensor ? 3 : 2, depth = tensor ? 64 / elem : 8; /* k elements of one step */
     k.shared_bytes = (int)((bm + bn) * depth * stages * elem);
-    k.registers = (int)fmin(255, bm * bn / k.block + 40 + (choice.library ? 0 : 2 * fmin(o->live, 40)));
+    k.registers = (int)fmin(255, bm * bn / k.block + 40 + (choice.vendor ? 0 : 2 * fmin(o->live, 40)));
     k.flops = 2.0 * (double)g->batch * (double)g->m * (double)g->n * (double)g->k;
-    k.penalised = k.penalised || !choice.library;
+    k.penalised = k.penalised || !choice.vendor;
 
     const double startup = tensor ? 240 : 10; /* k steps' worth of prologue and write-back */
     const double rounds = ceil(blocks / c->sms), one = 2 * bm * bn * (kk + startup) / (rate * e);

@@ -61,6 +61,9 @@ fsim_node *fsim_add_node(fsim_call *call, const fsim_shape *shape, fsim_dtype dt
 /* dim counted from the end where negative. False after an error. */
 bool fsim_wrap_dim(const fsim_call *call, int rank, int64_t dim, int *out);
 
+void fsim_row_major(const fsim_shape *s, int64_t *stride); /* stride[i]: elements between neighbours of dimension i */
+fsim_dtype fsim_promoted(const fsim_call *call);           /* dtype that the arguments combine to */
+
 /* One operator of an expansion: `op` on tensors arg, named OUT/step, or OUT itself where step is NULL. attrs and dims may be NULL. Its result, or -1
  * where it or an argument failed. */
 int fsim_emit(fsim_call *call, fsim_op op, const char *step, int args, const int *arg, const fsim_attrs *attrs, const fsim_list *dims);

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* contract.c: the rules of contractions (matrix products, einsum, convolutions) and of pooling. */
+#include "graph/build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *text_of(const fsim_call *call, const fsim_shape *s) { return fsim_shape_text(call->build->arena, s); }
+
+/* Contractions. Labels are small numbers; extent[l] is a label's size; an operand whose dimension is 1 where the label's is larger broadcasts. */
+
+enum { MAX_LABELS = 52 };
+typedef struct {
+    int rank, label[FSIM_MAX_RANK];
+} labels;
+
+static int64_t label_stride(const fsim_shape *s, const labels *l, const int64_t *stride, int label)
+{
+    int64_t sum = 0;
+    for (int d = 0; d < l->rank; d++)
+        if (l->label[d] == label && s->dim[d] != 1)
+            sum += stride[d];
+    return sum;
+}
+
+static bool contract(fsim_call *call, labels a, labels b, labels out)
+{
+    const fsim_tensor *x[2] = {fsim_arg(call, 0), fsim_arg(call, 1)};
+    const labels *side[2] = {&a, &b};
+    int64_t extent[MAX_LABELS] = {0}, stride[2][FSIM_MAX_RANK];
+    for (int i = 0; i < 2; i++) {
+        fsim_row_major(&x[i]->shape, stride[i]);
+        for (int d = 0; d < side[i]->rank; d++) {
+            int64_t *e = &extent[side[i]->label[d]];
+            const int64_t have = x[i]->shape.dim[d];
+            if (*e > 1 && have > 1 && *e != have)
+                return fsim_refuse(call, "shapes %s and %s do not match: %lld against %lld", text_of(call, &x[0]->shape),
+                                   text_of(call, &x[1]->shape), (long long)*e, (long long)have);
+            if (have > *e)
+                *e = have;
+        }
+    }
+    fsim_shape shape = {.rank = out.rank};
+    fsim_map m[2] = {{.offset = x[0]->offset}, {.offset = x[1]->offset}};
+    fsim_gemm gemm = {.batch = 1, .m = 1, .n = 1, .k = 1};
+    bool kept[MAX_LABELS] = {false};
+    for (int d = 0; d < out.rank; d++) {
+        const int l = out.label[d];
+        int64_t s[2];
+        kept[l] = true;
+        shape.dim[d] = extent[l];
+        for (int i = 0; i < 2; i++) {
+            s[i] = label_stride(&x[i]->shape, side[i], stride[i], l);
+            fsim_map_push(&m[i], extent[l], s[i]);
+        }
+        *(s[0] && s[1] ? &gemm.batch : s[1] ? &gemm.n : &gemm.m) *= extent[l];
+    }
+    m[0].split = m[0].modes;
+    m[1].split = m[1].modes;
+    for (int l = 0; l < MAX_LABELS; l++)
+        if (extent[l] && !kept[l]) {
+            gemm.k *= extent[l];
+            for (int i = 0; i < 2; i++)
+                fsim_map_push(&m[i], extent[l], label_stride(&x[i]->shape, side[i], stride[i], l));
+        }
+    const fsim_dtype dtype = fsim_promoted(call);
+    fsim_node *n = fsim_add_node(call, &shape, dtype, gemm.k);
+    if (!n)
+        return false;
+    gemm.arithmetic = call->attrs.compute != FSIM_DTYPE_NONE ? call->attrs.compute : dtype;
+    gemm.transposed_b = m[1].modes > m[1].split && m[1].mode[m[1].modes - 1].stride == 1;
+    n->gemm = gemm;
+    for (int i = 0; i < 2; i++)
+        n->arg[i].map = fsim_map_simplify(m[i]);
+    return true;
+}
+
+bool fsim_rule_matmul(fsim_call *call)
+{
+    const fsim_shape *x = &fsim_arg(call, 0)->shape, *y = &fsim_arg(call, 1)->shape;
+    enum { M = 20, N, K };
+    labels a = {0}, b = {0}, out = {0};
+    if (x->rank < 1 || y->rank < 1)
+        return fsim_refuse(call, "wants tensors with dimensions; found %s and %s", text_of(call, x), text_of(call, y));
+    const int xb = x->rank > 2 ? x->rank - 2 : 0, yb = y->rank > 2 ? y->rank - 2 : 0, batch = xb > yb ? xb : yb;
+    for (int d = 0; d < batch; d++) {
+        out.label[out.rank++] = d;
+        if (d >= batch - xb)
+            a.label[a.rank++] = d;
+        if (d >= batch - yb)
+            b.label[b.rank++] = d;
+    }
+    if (x->rank > 1)
+        a.label[a.rank++] = out.label[out.rank++] = M;
+    a.label[a.rank++] = K;
+    b.label[b.rank++] = K;
+    if (y->rank > 1)
+        b.label[b.rank++] = out.label[out.rank++] = N;
+    if (x->dim[x->rank - 1] != y->dim[y->rank > 1 ? y->rank - 2 : 0])
+        return fsim_refuse(call, "inner dimensions of %s and %s differ: %lld against %lld", text_of(call, x), text_of(call, y),
+                           (long long)x->dim[x->rank - 1], (long long)y->dim[y->rank > 1 ? y->rank - 2 : 0]);
+    return contract(call, a, b, out);
+}
+
+bool fsim_rule_bmm(fsim_call *call)
+{
+    const fsim_shape *x = &fsim_arg(call, 0)->shape, *y = &fsim_arg(call, 1)->shape;
+    if (x->rank != 3 || y->rank != 3 || x->dim[0] != y->dim[0])
+        return fsim_refuse(call, "wants two batches of matrices of equal length; found %s and %s", text_of(call, x), text_of(call, y));
+    return fsim_rule_matmul(call);
+}
+
+bool fsim_rule_linear(fsim_call *call)
+{
+    const fsim_shape *x = &fsim_arg(call, 0)->shape, *w = &fsim_arg(call, 1)->shape;
+    labels a = {.rank = x->rank}, b = {.rank = 2, .label = {20, 21}}, out = {.rank = x->rank};
+    if (x->rank < 1 || w->rank != 2 || x->dim[x->rank - 1] != w->dim[1])
+        return fsim_refuse(call, "wants x[..., K] and weight[N, K]; found %s and %s", text_of(call, x), text_of(call, w));
+    if (call->args == 3) {
+        const int sum[2] = {fsim_emit(call, FSIM_OP_LINEAR, "matmul", 2, call->arg, &call->attrs, NULL), call->arg[2]};
+        call->result[0] = fsim_emit(call, FSIM_OP_ADD, NULL, 2, sum, NULL, NULL);
+        return call->result[0] >= 0;
+    }
+    for (int d = 0; d < x->rank; d++)
+        a.label[d] = out.label[d] = d;
+    a.label[x->rank - 1] = 21;
+    out.label[x->rank - 1] = 20;
+    return contract(call, a, b, out);
+}
+
+static const char *einsum_term(const char *p, labels *l)
+{
+    for (*l = (labels){0}; *p && *p != ',' && *p != '-'; p++) {
+        const int label = *p >= 'a' && *p <= 'z' ? *p - 'a' : *p >= 'A' && *p <= 'Z' ? *p - 'A' + 26 : -1;
+        if (*p == ' ')
+            continue;
+        if (label < 0 || l->rank == FSIM_MAX_RANK)
+            return NULL;
+        for (int i = 0; i < l->rank; i++)
+            if (l->label[i] == label)
+                return NULL;
+        l->label[l->rank++] = label;
+    }
+    return p;
+}
+
+bool fsim_rule_einsum(fsim_call *call)
+{
+    labels a, b, out;
+    const char *p = call->equation;
+    if (!p)
+        return fsim_refuse(call, "wants 'equation', such as \"bij,bjk->bik\"");
+    p = einsum_term(p, &a);
+    p = p && *p == ',' ? einsum_term(p + 1, &b) : NULL;
+    p = p && p[0] == '-' && p[1] == '>' ? einsum_term(p + 2, &out) : NULL;
+    if (!p || *p)
+        return fsim_refuse(call, "equation \"%s\": wants two terms of distinct letters and '->' with the result", call->equation);
+    if (a.rank != fsim_arg(call, 0)->shape.rank || b.rank != fsim_arg(call, 1)->shape.rank)
+        return fsim_refuse(call, "equation \"%s\" has %d and %d letters for tensors of rank %d and %d", call->equation, a.rank, b.rank,
+                           fsim_arg(call, 0)->shape.rank, fsim_arg(call, 1)->shape.rank);
+    for (int i = 0; i < out.rank; i++) {
+        bool known = false;
+        for (int d = 0; d < FSIM_MAX_RANK; d++)
+            known = known || (d < a.rank && a.label[d] == out.label[i]) || (d < b.rank && b.label[d] == out.label[i]);
+        if (!known)
+            return fsim_refuse(call, "equation \"%s\": the result names a letter that no operand has", call->equation);
+    }
+    return contract(call, a, b, out);
+}
+
+/* Convolutions and pooling: axes of windows. */
+
+/* Attribute `which` for spatial axis i of n, one value standing for all. */
+static bool per_axis(const fsim_call *call, fsim_list_id which, int n, int64_t otherwise, int64_t *out)
+{
+    const fsim_list *l = &call->list[which];
+    if (l->given && l->count != 1 && l->count != n)
+        return fsim_refuse(call, "an attribute lists %d values for %d axes", l->count, n);
+    for (int i = 0; i < n; i++)
+        out[i] = !l->given || l->count == 0 ? otherwise : l->at[l->count == 1 ? 0 : i];
+    return true;
+}
+
+static bool window_axes(const fsim_call *call, const int64_t *extent, const int64_t *taps, const int64_t *stride_otherwise, int n, fsim_axis *axis)
+{
+    int64_t stride[3], pad[3], dilation[3];
+    if (!per_axis(call, FSIM_LIST_STRIDE, n, 1, stride) || !per_axis(call, FSIM_LIST_PADDING, n, 0, pad) ||
+        !per_axis(call, FSIM_LIST_DILATION, n, 1, dilation))
+        return false;
+    for (int i = 0; i < n; i++) {
+        if (stride_otherwise && !call->list[FSIM_LIST_STRIDE].given)
+            stride[i] = stride_otherwise[i];
+        if (stride[i] < 1 || dilation[i] < 1 || taps[i] < 1 || pad[i] < 0 || stride[i] > FSIM_MAX_DIM || dilation[i] > FSIM_MAX_DIM ||
+            taps[i] > FSIM_MAX_DIM || pad[i] > FSIM_MAX_DIM || (double)dilation[i] * (double)taps[i] > 1e15)
+            return fsim_refuse(call, "stride, dilation and kernel are at least 1, padding at least 0");
+        axis[i] = (fsim_axis){.extent = extent[i], .taps = taps[i], .stride = stride[i], .dilation = dilation[i], .pad = pad[i]};
+        const int64_t room = extent[i] + 2 * pad[i] - dilation[i] * (taps[i] - 1) - 1;
+        if (room < 0)
+            return fsim_refuse(call, "a window of %lld does not fit %lld padded elements", (long long)(dilation[i] * (taps[i] - 1) + 1),
+                               (long long)(extent[i] + 2 * pad[i]));
+        axis[i].out = room / stride[i] + 1;
+    }
+    return true;
+}
+
+/* Elements of one axis that some window reads. */
+static int64_t axis_touched(const fsim_axis *x)
+{
+    if (x->stride <= 1 || x->extent > 1 << 22) /* dense, or too long to walk: all of it */
+        return x->extent;
+    char *seen = calloc((size_t)x->extent, 1);
+    if (!seen)
+        abort();
+    int64_t touched = 0;
+    for (int64_t o = 0; o < x->out; o++)
+        for (int64_t k = 0; k < x->taps; k++) {
+            const int64_t at = o * x->stride + k * x->dilation - x->pad;
+            if (at >= 0 && at < x->extent && !seen[at]) {
+                seen[at] = 1;
+                touched++;
+            }
+        }
+    free(seen);
+    return touched;
+}
+
+static void read_window(fsim_access *x, int64_t planes, const fsim_axis *axis, int n)
+{
+    x->how = FSIM_READ_WINDOW;
+    x->planes = planes;
+    x->axes = n;
+    x->distinct = planes;
+    for (int i = 0; i < n; i++) {
+        x->axis[i] = axis[i];
+        x->distinct *= axis_touched(&axis[i]);
+    }
+}
+
+static int spatial_of(fsim_op op)
+{
+    const char *name = fsim_ops[op].name, *d = name + strlen(name) - 2;
+    return *d - '0';
+}
+
+static bool with_bias(fsim_call *call, const char *step)
+{
+    const int axes = spatial_of(call->op), w = call->arg[1];
+    const fsim_call whole = *call;
+    fsim_build *b = call->build;
+    const int64_t groups = call->list[FSIM_LIST_GROUPS].given ? call->list[FSIM_LIST_GROUPS].at[0] : 1;
+    const bool transposed = call->op >= FSIM_OP_CONV_TRANSPOSE1D;
+    const fsim_tensor *weight = &b->graph->tensor[w], *bias = fsim_arg(call, 2);
+    const int64_t channels = weight->shape.rank > 1 ? transposed ? weight->shape.dim[1] * groups : weight->shape.dim[0] : 0;
+    if (bias->shape.rank != 1 || bias->shape.dim[0] != channels)
+        return fsim_refuse(call, "the bias has shape %s; wants [%lld]", text_of(call, &bias->shape), (long long)channels);
+    fsim_shape wide = {.rank = axes + 1, .dim = {channels, 1, 1, 1}};
+    int result = -1;
+    const char *name = fsim_printf(b->arena, "%s/%s", call->out[0], step);
+    fsim_call inner = whole;
+    inner.out = &name;
+    inner.args = 2;
+    inner.result = &result;
+    if (!fsim_ops[call->op].rule(&inner))
+        return false;
+    const int view = fsim_add_view(b, call->at, fsim_printf(b->arena, "%s/bias", call->out[0]), &wide, call->arg[2], 0);
+    const int sum[2] = {result, view};
+    call->result[0] = view < 0 ? -1 : fsim_emit(call, FSIM_OP_ADD, NULL, 2, sum, NULL, NULL);
+    return call->result[0] >= 0;
+}
+
+bool fsim_rule_conv(fsim_call *call)
+{
+    if (call->args == 3)
+        return with_bias(call, "conv");
+    const fsim_tensor *x = fsim_arg(call, 0), *w = fsim_arg(call, 1);
+    const int axes = spatial_of(call->op), lead = x->shape.rank - axes; /* 2: batch and channels; 1: no batch */
+    const int64_t groups = call->list[FSIM_LIST_GROUPS].given ? call->list[FSIM_LIST_GROUPS].at[0] : 1;
+    fsim_axis axis[3];
+    if (lead < 1 || lead > 2 || w->shape.rank != axes + 2)
+        return fsim_refuse(call, "wants x[N, C, ...] and weight[O, C / groups, ...]; found %s and %s", text_of(call, &x->shape),
+                           text_of(call, &w->shape));
+    const int64_t batch = lead == 2 ? x->shape.dim[0] : 1, channels = x->shape.dim[lead - 1], filters = w->shape.dim[0];
+    if (groups < 1 || channels % groups != 0 || filters % groups != 0 || w->shape.dim[1] != channels / groups)
+        return fsim_refuse(call, "x %s and weight %s do not fit with groups %lld", text_of(call, &x->shape), text_of(call, &w->shape),
+                           (long long)groups);
+    if (!window_axes(call, x->shape.dim + lead, w->shape.dim + 2, NULL, axes, axis))
+        return false;
+    fsim_shape out = {.rank = x->shape.rank};
+    int64_t pixels = 1, taps = 1;
+    if (lead == 2)
+        out.dim[0] = batch;
+    out.dim[lead - 1] = filters;
+    for (int i = 0; i < axes; i++) {
+        out.dim[lead + i] = axis[i].out;
+        pixels *= axis[i].out;
+        taps *= axis[i].taps;
+    }
+    fsim_map m = {.offset = w->offset};
+    const int64_t k = channels / groups * taps;
+    fsim_map_push(&m, batch, 0);
+    fsim_map_push(&m, filters, k);
+    fsim_map_push(&m, pixels, 0);
+    m.split = m.modes;
+    fsim_map_push(&m, k, 1);
+    const fsim_dtype dtype = fsim_promoted(call);
+    fsim_node *n = fsim_add_node(call, &out, dtype, k);
+    if (!n)
+        return false;
+    read_window(&n->arg[0], batch * channels, axis, axes);
+    n->arg[1].map = fsim_map_simplify(m);
+    n->gemm = (fsim_gemm){.batch = groups, .m = batch * pixels, .n = filters / groups, .k = k, .convolution = true, .transposed_b = true,
+                          .arithmetic = call->attrs.compute != FSIM_DTYPE_NONE ? call->attrs.compute : dtype};
+    return true;
+}
+
+bool fsim_rule_conv_transpose(fsim_call *call)
+{
+    if (call->args == 3)
+        return with_bias(call, "conv");
+    const fsim_tensor *x = fsim_arg(call, 0), *w = fsim_arg(call, 1);
+    const int axes = spatial_of(call->op), lead = x->shape.rank - axes;
+    const int64_t groups = call->list[FSIM_LIST_GROUPS].given ? call->list[FSIM_LIST_GROUPS].at[0] : 1;
+    int64_t stride[3], pad[3], dilation[3], extra[3], pixels = 1, taps = 1;
+    if (lead < 1 || lead > 2 || w->shape.rank != axes + 2)
+        return fsim_refuse(call, "wants x[N, C, ...] and weight[C, O / groups, ...]; found %s and %s", text_of(call, &x->shape),
+                           text_of(call, &w->shape));
+    const int64_t batch = lead == 2 ? x->shape.dim[0] : 1, channels = x->shape.dim[lead - 1];
+    if (groups < 1 || channels % groups != 0 || w->shape.dim[0] != channels)
+        return fsim_refuse(call, "x %s and weight %s do not fit with groups %lld", text_of(call, &x->shape), text_of(call, &w->shape),
+                           (long long)groups);
+    if (!per_axis(call, FSIM_LIST_STRIDE, axes, 1, stride) || !per_axis(call, FSIM_LIST_PADDING, axes, 0, pad) ||
+        !per_axis(call, FSIM_LIST_DILATION, axes, 1, dilation) || !per_axis(call, FSIM_LIST_OUTPUT_PADDING, axes, 0, extra))
+        return false;
+    fsim_shape out = {.rank = x->shape.rank};
+    if (lead == 2)
+        out.dim[0] = batch;
+    out.dim[lead - 1] = w->shape.dim[1] * groups;
+    for (int i = 0; i < axes; i++) {
+        const double wide = (double)(x->shape.dim[lead + i] - 1) * (double)stride[i] + (double)dilation[i] * (double)(w->shape.dim[2 + i] - 1);
+        if (stride[i] < 1 || dilation[i] < 1 || pad[i] < 0 || pad[i] > FSIM_MAX_DIM || extra[i] < 0 || wide > 1e15)
+            return fsim_refuse(call, "stride and dilation are at least 1, padding at least 0");
+        out.dim[lead + i] = (x->shape.dim[lead + i] - 1) * stride[i] - 2 * pad[i] + dilation[i] * (w->shape.dim[2 + i] - 1) + extra[i] + 1;
+        pixels *= x->shape.dim[lead + i];
+        taps *= w->shape.dim[2 + i];
+    }
+    const int64_t filters = w->shape.dim[1];
+    const fsim_dtype dtype = fsim_promoted(call);
+    fsim_node *n = fsim_add_node(call, &out, dtype, channels / groups * taps);
+    if (!n)
+        return false;
+    n->arg[0].how = n->arg[1].how = FSIM_READ_ONCE;
+    /* as the gradient of a convolution: every input pixel meets every tap of every filter once */
+    n->gemm = (fsim_gemm){.batch = groups, .m = batch * pixels, .n = filters, .k = channels / groups * taps, .convolution = true,
+                          .arithmetic = call->attrs.compute != FSIM_DTYPE_NONE ? call->attrs.compute : dtype};
+    return true;
+}
+
+bool fsim_rule_pool(fsim_call *call)
+{
+    const fsim_tensor *x = fsim_arg(call, 0);
+    const int axes = spatial_of(call->op), lead = x->shape.rank - axes;
+    int64_t taps[3], window = 1, planes = 1;
+    fsim_axis axis[3];
+    if (lead < 1 || !call->list[FSIM_LIST_KERNEL].given)
+        return fsim_refuse(call, lead < 1 ? "the tensor has too few dimensions" : "wants 'kernel'");
+    fsim_shape out = x->shape;
+    if (!per_axis(call, FSIM_LIST_KERNEL, axes, 1, taps) || !window_axes(call, x->shape.dim + lead, taps, taps, axes, axis))
+        return false;
+    for (int i = 0; i < lead; i++)
+        planes *= out.dim[i];
+    for (int i = 0; i < axes; i++) {
+        out.dim[lead + i] = axis[i].out;
+        window *= taps[i];
+    }
+    fsim_node *n = fsim_add_node(call, &out, x->dtype, window);
+    if (!n)
+        return false;
+    read_window(&n->arg[0], planes, axis, axes);
+    return true;
+}
+
+bool fsim_rule_adaptive_pool(fsim_call *call)
+{
+    const fsim_tensor *x = fsim_arg(call, 0);
+    const int axes = spatial_of(call->op), lead = x->shape.rank - axes;
+    int64_t size[3], window = 1;
+    if (lead < 1 || !call->list[FSIM_LIST_OUTPUT_SIZE].given)
+        return fsim_refuse(call, lead < 1 ? "the tensor has too few dimensions" : "wants 'output_size'");
+    fsim_shape out = x->shape;
+    if (!per_axis(call, FSIM_LIST_OUTPUT_SIZE, axes, 1, size))
+        return false;
+    for (int i = 0; i < axes; i++) {
+        if (size[i] < 1)
+            return fsim_refuse(call, "output_size is at least 1");
+        window *= (out.dim[lead + i] + size[i] - 1) / size[i];
+        out.dim[lead + i] = size[i];
+    }
+    fsim_node *n = fsim_add_node(call, &out, x->dtype, window);
+    if (!n)
+        return false;
+    n->arg[0].how = FSIM_READ_ONCE;
+    return true;
+}
