@@ -187,8 +187,14 @@ bool fsim_plannable(const fsim_graph *g, const fsim_hw *hw, const fsim_options *
     int *node = fsim_new(a, int, g->nodes + 1);
     if (g->nodes == 0)
         fsim_error(d, (fsim_loc){.file = g->path}, "the workload computes nothing: its operators are views");
-    for (int n = 0; n < g->nodes; n++)
-        if (!fsim_kernel_alone(&p, &n, 1, a)) {
+    int longest[FSIM_OP_COUNT]; /* 1 + the primitive with the longest rows: its blocks are the largest */
+    memset(longest, 0, sizeof longest);
+    for (int n = 0; n < g->nodes; n++) {
+        int *best = &longest[g->node[n].op];
+        *best = *best == 0 || g->node[n].reduced > g->node[*best - 1].reduced ? n + 1 : *best;
+    }
+    for (int op = 0, n; op < FSIM_OP_COUNT; op++)
+        if ((n = longest[op] - 1) >= 0 && !fsim_kernel_alone(&p, &n, 1, a)) {
             fsim_error(d, (fsim_loc){.file = hw->path}, "a kernel for '%s' does not fit an SM: its blocks of 256 threads or more need other threads_per_block, "
                        "threads_per_sm, registers_per_sm or shared_memory_per_sm", g->node[n].name);
             break;
