@@ -10,7 +10,6 @@ const char *const fsim_regime_names[FSIM_REGIME_COUNT] = {"eager", "stream", "gr
 
 enum {
     BLOCK = 256,            /* threads of a streaming block */
-    WARPS_PER_BLOCK_ROW = 8,
     ISSUE_PER_SM = 4,       /* warp instructions per clock: one a sub-partition */
     ROW_UNROLL = 4,         /* independent loads of a row's loop in flight */
     KEPT_REGISTERS = 64,    /* registers that a row may take before it moves to shared memory */
@@ -49,9 +48,9 @@ static double pipe_rate(const context *c, fsim_dtype t)
 
 static int bits(unsigned x) { return __builtin_popcount(x); }
 
-/* Arithmetic of every member but the contraction itself. `turns`: how often each operand element of a prologue is loaded, `passes`: rows are
- * walked once a stage when they do not stay on chip. */
-static void add_arithmetic(const context *c, fsim_kernel *k, double turns, bool kept)
+/* Arithmetic of every member but the contraction itself. turns[i]: how often each element of a contraction's operand i is loaded, and its prologue
+ * computed; NULL where there is none. kept: rows stay on chip; else they are walked once a stage. */
+static void add_arithmetic(const context *c, fsim_kernel *k, const double *turns, bool kept)
 {
     double special = 0, issued = 0;
     for (int i = 0; i < c->group->members; i++) {
@@ -59,7 +58,7 @@ static void add_arithmetic(const context *c, fsim_kernel *k, double turns, bool 
         const fsim_node *n = &c->g->node[m->node];
         if (n->gemm.k)
             continue;
-        double evaluations = (double)m->evaluations * (m->prologue ? turns : 1);
+        double evaluations = (double)m->evaluations * (m->prologue && turns ? turns[m->operand] : 1);
         if (!kept && m->full && bits(m->stages) > 1)
             evaluations *= bits(m->stages);
         k->flops += evaluations * n->flops;
@@ -195,7 +194,7 @@ static fsim_kernel streaming(const context *c, int vector, fsim_arena *a)
     k.vector = vector;
     k.grid = (o->points + (int64_t)BLOCK * vector - 1) / ((int64_t)BLOCK * vector);
     k.registers = fsim_registers(o->live, vector);
-    add_arithmetic(c, &k, 1, true);
+    add_arithmetic(c, &k, NULL, true);
     add_memory(c, &k, NULL, NULL);
     add_access_issue(c, &k);
     if (settle(c, &k, 1))
@@ -265,7 +264,7 @@ static fsim_kernel row_reduction(const context *c, fsim_arena *a)
         extra[i] = times;
         extra_dram[i] = times > 1 && under_way > c->l2_bytes ? times : 1;
     }
-    add_arithmetic(c, &k, 1, k.passes == 1);
+    add_arithmetic(c, &k, NULL, k.passes == 1);
     add_memory(c, &k, extra, extra_dram);
     add_access_issue(c, &k);
     if (settle(c, &k, steps))
@@ -363,11 +362,11 @@ static fsim_kernel tiled(const context *c, contraction_choice choice, fsim_arena
 
     const double startup = tensor ? 240 : 10; /* k steps' worth of prologue and write-back */
     const double rounds = ceil(blocks / c->sms), one = 2 * bm * bn * (kk + startup) / (rate * e);
-    double turns[2] = {tiles_n * choice.split, tiles_m};
+    const double turns[2] = {tiles_n, tiles_m}; /* every column of tiles loads the first operand, every row of them the second */
     double taps = 1; /* a window's taps read the same elements: L1 serves all but the first */
     for (int i = 0; n->arg[0].how == FSIM_READ_WINDOW && i < n->arg[0].axes; i++)
         taps *= (double)n->arg[0].axis[i].taps;
-    add_arithmetic(c, &k, fmax(turns[0], 1), true);
+    add_arithmetic(c, &k, turns, true);
     double *extra = fsim_new(a, double, o->reads + 1), *extra_dram = fsim_new(a, double, o->reads + 1);
     const double resident = c->sms * fmax(1, fsim_blocks_per_sm(c->hw, k.block, k.registers, k.shared_bytes));
     double operand_bytes = 0;
@@ -405,7 +404,7 @@ static fsim_kernel direct_convolution(const context *c, fsim_arena *a)
     k.grid = (n->points + BLOCK - 1) / BLOCK;
     k.registers = fsim_registers(c->group->live, 1);
     k.flops = 2.0 * (double)n->gemm.batch * (double)n->gemm.m * (double)n->gemm.n * (double)n->gemm.k;
-    add_arithmetic(c, &k, 1, true);
+    add_arithmetic(c, &k, NULL, true);
     add_memory(c, &k, NULL, NULL);
     add_access_issue(c, &k);
     k.unit[FSIM_ISSUE] += points * direct_cycles / 32 / (c->sms * c->clock);

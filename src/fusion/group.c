@@ -397,7 +397,7 @@ static void list_members(work *w)
     for (int i = 0; i < w->count; i++) {
         const fsim_node *n = node_at(w, i);
         const wanted *x = &w->want[i];
-        fsim_member m = {.node = w->node[i], .prologue = x->prologue, .clone = x->clone};
+        fsim_member m = {.node = w->node[i], .prologue = x->prologue, .operand = x->operand, .clone = x->clone};
         if (w->node[i] == o->anchor || class_of(w, i) == FSIM_REDUCE) {
             m.evaluations = n->points * n->reduced;
             m.full = true;

@@ -85,6 +85,7 @@ typedef struct {
     int64_t evaluations; /* points x reduced at which it is computed, re-computation included */
     unsigned stages;
     bool full, prologue;
+    int operand;         /* prologue: of the contraction, 0 or 1, that it feeds */
     bool clone;          /* another kernel makes it too and is the one that owns it */
 } fsim_member;
 

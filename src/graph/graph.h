@@ -65,7 +65,7 @@ typedef struct {
 
 /* Attributes as written; which ones count is the operator's business. */
 typedef struct {
-    bool has_scalar, has_min, has_max, keepdim, causal, training, tanh_gelu, has_keepdim;
+    bool has_scalar, has_min, has_max, keepdim, causal, training, tanh_gelu;
     double scalar, min, max, alpha, p, value;
     int64_t k;
     int dims;

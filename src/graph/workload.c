@@ -443,7 +443,7 @@ static const attr_row attr_rows[] = {
     {"p", NUMBER, AT(p), -1},
     {"value", NUMBER, AT(value), -1},
     {"eps", NUMBER, AT(value), -1},
-    {"keepdim", FLAG, AT(keepdim), AT(has_keepdim)},
+    {"keepdim", FLAG, AT(keepdim), -1},
     {"causal", FLAG, AT(causal), -1},
     {"training", FLAG, AT(training), -1},
     {"roll", TEXT, 0, -1},

@@ -333,6 +333,25 @@ static void residency_follows_capacity(void **unused)
     }
 }
 
+/* A producer computed on a contraction's operand loads is computed once for every tile that loads the operand. */
+static void prologues_count_every_load(void **unused)
+{
+    (void)unused;
+    for (int second = 0; second < 2; second++) {
+        fsim_arena *scratch = fsim_arena_new();
+        fixture f = load(fsim_printf(scratch, "tensors: {x: {shape: [1024, 512], dtype: f32}, w: {shape: [512, 1024], dtype: f32, role: weight}}\noperators:\n"
+                                              "  - {op: tanh, in: %s, out: a}\n  - {op: matmul, in: [%s], out: y}\n", second ? "w" : "x", second ? "x, a" : "a, w"));
+        const fsim_prediction p = fsim_predict(f.g, f.hw, &usual, f.a);
+        const fsim_kernel *k = &p.plan[FSIM_STRATEGY_MAXIMAL].kernel[0];
+        assert_int_equal(p.plan[FSIM_STRATEGY_MAXIMAL].kernels, 1);
+        const int loads = second ? (1024 + k->tile_m - 1) / k->tile_m : (1024 + k->tile_n - 1) / k->tile_n;
+        assert_true(loads > 1);
+        assert_true(k->flops == (2.0 * 1024 + loads) * 1024 * 512);
+        fsim_arena_free(f.a);
+        fsim_arena_free(scratch);
+    }
+}
+
 /* Every plan's figures hang together, whatever the strategy. */
 static void plans_add_up(void **unused)
 {
@@ -376,7 +395,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(optimum_is_the_least_of_all), cmocka_unit_test(bound_holds_when_time_ends),
-        cmocka_unit_test(chain_has_two_to_the_n_less_one), cmocka_unit_test(limit_truncates), cmocka_unit_test(residency_follows_capacity), cmocka_unit_test(plans_add_up),
+        cmocka_unit_test(chain_has_two_to_the_n_less_one), cmocka_unit_test(limit_truncates), cmocka_unit_test(residency_follows_capacity), cmocka_unit_test(prologues_count_every_load), cmocka_unit_test(plans_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
