@@ -469,13 +469,18 @@ static bool choose_template(work *w, int *first_reduction)
 }
 
 /* Does one walk of the kernel over the tensor touch all of it? Then it is in L2 afterwards, if it fits. */
-static bool reads_whole(const fsim_graph *g, const fsim_read *r)
+static void measure_read(const fsim_graph *g, fsim_read *r)
 {
-    const int64_t elems = g->tensor[r->tensor].elems;
-    bool exact, whole = r->maps == 0 && r->access->how != FSIM_READ_INDIRECT && r->access->distinct == elems;
-    for (int i = 0; i < r->maps; i++)
-        whole = whole || fsim_map_distinct(&r->map[i], &exact) == elems;
-    return whole;
+    const fsim_tensor *t = &g->tensor[r->tensor];
+    int64_t touched = r->maps == 0 ? r->access->distinct : 0;
+    bool exact;
+    r->whole = r->maps == 0 && r->access->how != FSIM_READ_INDIRECT && r->access->distinct == t->elems;
+    for (int i = 0; i < r->maps; i++) {
+        const int64_t distinct = fsim_map_distinct(&r->map[i], &exact);
+        r->whole = r->whole || distinct == t->elems;
+        touched += distinct;
+    }
+    r->bytes = touched < t->elems ? touched * fsim_dtype_bytes(t->dtype) : t->bytes;
 }
 
 static void kept_on_chip(work *w)
@@ -513,7 +518,7 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
             return false;
     }
     for (int i = 0; i < out->reads; i++)
-        out->read[i].whole = reads_whole(w.g, &out->read[i]);
+        measure_read(w.g, &out->read[i]);
     if (count > 1 && out->reads + out->writes > FSIM_MAX_PARAMETERS) /* one operator alone passes a table of pointers */
         return refuse(&w, FSIM_RULE_PARAMETERS, node[0], count > 1 ? node[count - 1] : -1, out->reads + out->writes, FSIM_MAX_PARAMETERS,
                       "pointer parameters");

@@ -70,6 +70,7 @@ typedef struct {
     unsigned stages;            /* bit s: wanted between reduction s - 1 and s */
     bool full;                  /* wanted at every point of points x reduced; else once a row */
     bool whole;                 /* every element of the tensor is read */
+    int64_t bytes;              /* distinct, at most the tensor's */
     int operand;                /* of the contraction, 0 or 1, that it is loaded for, in tiles; -1 */
 } fsim_read;
 

@@ -163,6 +163,19 @@ int64_t fsim_objective_of(const fsim_problem *p, const fsim_kernel *k)
     return p->objective == FSIM_MINIMISE_BYTES ? k->dram_read_bytes + k->dram_write_bytes : llrint(k->time_s / FSIM_TICK_S);
 }
 
+bool fsim_may_clone(const fsim_problem *p, int node)
+{
+    const fsim_graph *g = p->graph;
+    if (!fsim_classes[fsim_ops[g->node[node].op].class].clones)
+        return false;
+    for (int r = 0; r < g->node[node].results; r++) {
+        const fsim_tensor *t = &g->tensor[g->node[node].result[r]];
+        if (t->readers > 0 && t->reader[t->readers - 1] - node > FSIM_CLONE_REACH)
+            return false;
+    }
+    return true;
+}
+
 bool fsim_may_reside(const fsim_problem *p, int tensor) { return (double)p->graph->tensor[tensor].bytes <= fsim_l2_effective(p->hw); }
 
 /* Launch order. */
@@ -196,28 +209,48 @@ static bool refuse(pricing *w, fsim_rule rule, int a, int b)
     return false;
 }
 
-/* Inserts part id into the heap of ready parts, smallest list on top. */
-static void heap_push(int *heap, int *count, int id, const fsim_part *part)
+/* The order of launch: of the parts that are ready, the one with the lowest primitive that has not run; then by list. */
+typedef struct {
+    const fsim_part *part;
+    int *lowest; /* per part: no primitive below this one is still to run; may lag behind */
+    int *heap, count;
+} ready_heap;
+
+static bool launches_before(const ready_heap *h, int x, int y)
 {
-    int i = (*count)++;
-    for (; i > 0 && by_list(&part[id], &part[heap[(i - 1) / 2]]) < 0; i = (i - 1) / 2)
-        heap[i] = heap[(i - 1) / 2];
-    heap[i] = id;
+    return h->lowest[x] != h->lowest[y] ? h->lowest[x] < h->lowest[y] : by_list(&h->part[x], &h->part[y]) < 0;
 }
 
-static int heap_pop(int *heap, int *count, const fsim_part *part)
+static void heap_push(ready_heap *h, int id)
 {
-    const int top = heap[0], last = heap[--*count];
+    int i = h->count++;
+    for (; i > 0 && launches_before(h, id, h->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        h->heap[i] = h->heap[(i - 1) / 2];
+    h->heap[i] = id;
+}
+
+static int heap_pop(ready_heap *h)
+{
+    const int top = h->heap[0], last = h->heap[--h->count];
     int i = 0;
-    for (int child; (child = 2 * i + 1) < *count; i = child) {
-        if (child + 1 < *count && by_list(&part[heap[child + 1]], &part[heap[child]]) < 0)
+    for (int child; (child = 2 * i + 1) < h->count; i = child) {
+        if (child + 1 < h->count && launches_before(h, h->heap[child + 1], h->heap[child]))
             child++;
-        if (by_list(&part[heap[child]], &part[last]) >= 0)
+        if (!launches_before(h, h->heap[child], last))
             break;
-        heap[i] = heap[child];
+        h->heap[i] = h->heap[child];
     }
-    heap[i] = last;
+    h->heap[i] = last;
     return top;
+}
+
+/* The lowest primitive of the part that has not run; past all primitives when all have: then the part has no purpose. */
+static int lowest_to_run(const pricing *w, const fsim_part *part)
+{
+    for (int k = 0; k < part->count; k++)
+        if (w->home[part->node[k]] < 0)
+            return part->node[k];
+    return w->g->nodes;
 }
 
 /* Fills order[], homes and what is needed in memory. waiting[i]: primitives outside part i that must run before it. */
@@ -225,7 +258,8 @@ static bool launch_order(pricing *w, const fsim_partition *partition, int *order
 {
     const fsim_graph *g = w->g;
     const int parts = partition->parts;
-    int *waiting = fsim_new(a, int, parts + 1), *heap = fsim_new(a, int, parts + 1), ready = 0, done = 0, edges = 0;
+    int *waiting = fsim_new(a, int, parts + 1), done = 0, edges = 0;
+    ready_heap ready = {partition->part, fsim_new(a, int, parts + 1), fsim_new(a, int, parts + 1), 0};
     /* edge lists: parts that wait for each primitive */
     int *first = fsim_new(a, int, g->nodes + 1), *seen = fsim_new(a, int, g->nodes);
     typedef struct {
@@ -251,12 +285,19 @@ static bool launch_order(pricing *w, const fsim_partition *partition, int *order
                 *FSIM_PUSH(a, list, edges, room) = (edge){i, first[from]};
                 first[from] = edges - 1;
             }
+        ready.lowest[i] = part->node[0];
         if (waiting[i] == 0)
-            heap_push(heap, &ready, i, partition->part);
+            heap_push(&ready, i);
     }
-    while (ready > 0) {
-        const int id = heap_pop(heap, &ready, partition->part);
+    while (ready.count > 0) {
+        const int id = heap_pop(&ready);
         const fsim_part *part = &partition->part[id];
+        const int lowest = lowest_to_run(w, part);
+        if (lowest > ready.lowest[id]) { /* clones ran meanwhile */
+            ready.lowest[id] = lowest;
+            heap_push(&ready, id);
+            continue;
+        }
         order[done++] = id;
         for (int k = 0; k < part->count; k++) {
             const int n = part->node[k];
@@ -266,7 +307,7 @@ static bool launch_order(pricing *w, const fsim_partition *partition, int *order
             w->home[n] = id;
             for (int e = first[n]; e >= 0; e = list[e].next)
                 if (--waiting[list[e].part] == 0)
-                    heap_push(heap, &ready, list[e].part, partition->part);
+                    heap_push(&ready, list[e].part);
         }
     }
     if (done == parts)
@@ -297,48 +338,34 @@ static bool purposeful(pricing *w, const fsim_part *part, int id, const bool *st
         }
         if (!read)
             return refuse(w, FSIM_RULE_CONNECTED, part->node[k], part->node[k ? 0 : part->count - 1]);
-        if (part->clone[k] && !fsim_classes[fsim_ops[g->node[part->node[k]].op].class].clones)
+        if (part->clone[k] && !fsim_may_clone(w->p, part->node[k]))
             return refuse(w, FSIM_RULE_COST, part->node[k], -1);
     }
     return home || refuse(w, FSIM_RULE_CONNECTED, part->node[0], -1);
 }
 
-/* What lies in L2, most recent first. */
+/* L2 as a clock of the bytes that have entered it: a tensor is resident while no more than the effective capacity has entered since its last use, itself
+ * included. A kernel's results were used last, before them its inputs, in order. */
 typedef struct {
-    int *tensor, count;
-    int *mark, stamp; /* per tensor: stamp when resident */
-} l2_state;
+    double capacity, entered;
+    double *last; /* per tensor: where the clock stood at its last use; far back when never */
+} l2_clock;
 
-static bool resident(const l2_state *s, int tensor) { return s->mark[tensor] == s->stamp; }
+static bool resident(const l2_clock *c, int tensor) { return c->entered - c->last[tensor] <= c->capacity; }
 
-/* After a kernel: its results, its inputs, then what was there, as far as the capacity goes. One that moved more than the capacity has pushed out all
- * that was there before; a tensor larger than the capacity leaves nothing. */
-static void run_through(const fsim_problem *p, l2_state *s, const fsim_group *o, int *old)
+static void run_through(const fsim_problem *p, l2_clock *c, const fsim_group *o, const bool *hit)
 {
-    const double capacity = fsim_l2_effective(p->hw);
-    const int before = s->count;
-    double used = 0;
-    memcpy(old, s->tensor, (size_t)before * sizeof *old);
-    s->count = 0;
-    s->stamp++;
-    for (int i = 0; i < o->writes + o->reads + before; i++) {
-        const bool own = i < o->writes + o->reads;
-        if (!own && used > capacity)
-            return;
-        const int t = i < o->writes ? o->write[i].tensor : own ? o->read[i - o->writes].tensor : old[i - o->writes - o->reads];
-        const double bytes = (double)p->graph->tensor[t].bytes;
-        if (resident(s, t))
-            continue;
-        if (own && i >= o->writes && !o->read[i - o->writes].whole)
+    double behind = 0;
+    for (int i = 0; i < o->writes; i++)
+        c->entered += (double)p->graph->tensor[o->write[i].tensor].bytes;
+    for (int i = 0; i < o->reads; i++)
+        c->entered += hit[i] ? 0 : (double)o->read[i].bytes;
+    for (int i = 0; i < o->writes + o->reads; i++) {
+        const int t = i < o->writes ? o->write[i].tensor : o->read[i - o->writes].tensor;
+        if (i >= o->writes && !o->read[i - o->writes].whole)
             continue; /* a part of it: what is there later is not known to be what is wanted */
-        used += bytes;
-        if (used > capacity) {
-            if (own)
-                continue;
-            return;
-        }
-        s->mark[t] = s->stamp;
-        s->tensor[s->count++] = t;
+        behind += (double)p->graph->tensor[t].bytes;
+        c->last[t] = fmax(c->last[t], c->entered - behind);
     }
 }
 
@@ -346,17 +373,18 @@ static void run_through(const fsim_problem *p, l2_state *s, const fsim_group *o,
 static void find_residency(const fsim_problem *p, fsim_candidate **kernel, int kernels, bool **hit, bool **absorbed, fsim_arena *a)
 {
     const fsim_graph *g = p->graph;
-    l2_state s = {.tensor = fsim_new(a, int, g->tensors + 1), .mark = fsim_new(a, int, g->tensors + 1), .stamp = 1};
-    int *old = fsim_new(a, int, g->tensors + 1);
+    l2_clock c = {fsim_l2_effective(p->hw), 0, fsim_new(a, double, g->tensors + 1)};
     bool *missed = fsim_new(a, bool, g->tensors + 1);
+    for (int t = 0; t < g->tensors; t++)
+        c.last[t] = -1e30;
     for (int turn = p->warm ? 0 : 1; turn < 2; turn++)
         for (int k = 0; k < kernels; k++) {
             const fsim_group *o = &kernel[k]->group;
             for (int i = 0; i < o->reads; i++) {
-                hit[k][i] = resident(&s, o->read[i].tensor);
+                hit[k][i] = resident(&c, o->read[i].tensor);
                 missed[o->read[i].tensor] = missed[o->read[i].tensor] || (turn == 1 && !hit[k][i]);
             }
-            run_through(p, &s, o, old);
+            run_through(p, &c, o, hit[k]);
         }
     for (int k = 0; k < kernels; k++) {
         const fsim_group *o = &kernel[k]->group;

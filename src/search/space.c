@@ -188,7 +188,7 @@ void fsim_space_of(const fsim_problem *p, const int *node, int count, int64_t mo
     }
     for (int i = 0; i < count; i++) {
         out->must |= g->node[node[i]].effect ? bit(i) : 0;
-        if (p->recompute && fsim_classes[fsim_ops[g->node[node[i]].op].class].clones)
+        if (p->recompute && fsim_may_clone(p, node[i]))
             out->clonable |= bit(i);
     }
     /* A copy has a reader beside it. With one reader r, a second copy of i serves only a second copy of r: where that makes no sense, neither does this. */
@@ -228,10 +228,12 @@ int fsim_next_set(const fsim_space *w, int at, fsim_mask done)
 
 bool fsim_in_order(const fsim_walk *x, int at)
 {
+    const fsim_mask s = x->w->set[at];
     for (int i = x->depth; i-- > 0;) {
         if (x->w->preds[at] & ~x->done[i])
             return true;
-        if (!fsim_list_before(x->chosen[i], x->w->set[at]))
+        const int mine = lowest(s & ~x->done[i]), its = lowest(x->chosen[i] & ~x->done[i]); /* both had something to run then */
+        if (mine < its || (mine == its && !fsim_list_before(x->chosen[i], s)))
             return false;
     }
     return true;
