@@ -296,6 +296,15 @@ static double contraction_rate(const context *c, fsim_dtype t, double *efficienc
     return fsim_hw_get(c->hw, FSIM_HW_FP32_PEAK);
 }
 
+double fsim_contraction_floor(const fsim_hw *hw, const fsim_node *n)
+{
+    const context c = {.hw = hw};
+    const fsim_gemm *m = &n->gemm;
+    double efficiency;
+    bool tensor;
+    return m->k ? 2.0 * (double)m->batch * (double)m->m * (double)m->n * (double)m->k / contraction_rate(&c, m->arithmetic, &efficiency, &tensor) : 0;
+}
+
 typedef struct {
     int m, n;
 } tile_size;

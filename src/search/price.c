@@ -180,14 +180,6 @@ bool fsim_may_reside(const fsim_problem *p, int tensor) { return (double)p->grap
 
 /* Launch order. */
 
-static int by_list(const fsim_part *x, const fsim_part *y)
-{
-    for (int i = 0; i < x->count && i < y->count; i++)
-        if (x->node[i] != y->node[i])
-            return x->node[i] < y->node[i] ? -1 : 1;
-    return x->count - y->count;
-}
-
 typedef struct {
     const fsim_problem *p;
     const fsim_graph *g;
@@ -209,22 +201,18 @@ static bool refuse(pricing *w, fsim_rule rule, int a, int b)
     return false;
 }
 
-/* The order of launch: of the parts that are ready, the one with the lowest primitive that has not run; then by list. */
+/* The order of launch: of the parts that are ready, the one whose last primitive is lowest. That is no clone, so no two are equal. */
 typedef struct {
     const fsim_part *part;
-    int *lowest; /* per part: no primitive below this one is still to run; may lag behind */
     int *heap, count;
 } ready_heap;
 
-static bool launches_before(const ready_heap *h, int x, int y)
-{
-    return h->lowest[x] != h->lowest[y] ? h->lowest[x] < h->lowest[y] : by_list(&h->part[x], &h->part[y]) < 0;
-}
+static int last_of(const fsim_part *part) { return part->node[part->count - 1]; }
 
 static void heap_push(ready_heap *h, int id)
 {
     int i = h->count++;
-    for (; i > 0 && launches_before(h, id, h->heap[(i - 1) / 2]); i = (i - 1) / 2)
+    for (; i > 0 && last_of(&h->part[id]) < last_of(&h->part[h->heap[(i - 1) / 2]]); i = (i - 1) / 2)
         h->heap[i] = h->heap[(i - 1) / 2];
     h->heap[i] = id;
 }
@@ -234,23 +222,14 @@ static int heap_pop(ready_heap *h)
     const int top = h->heap[0], last = h->heap[--h->count];
     int i = 0;
     for (int child; (child = 2 * i + 1) < h->count; i = child) {
-        if (child + 1 < h->count && launches_before(h, h->heap[child + 1], h->heap[child]))
+        if (child + 1 < h->count && last_of(&h->part[h->heap[child + 1]]) < last_of(&h->part[h->heap[child]]))
             child++;
-        if (!launches_before(h, h->heap[child], last))
+        if (last_of(&h->part[h->heap[child]]) >= last_of(&h->part[last]))
             break;
         h->heap[i] = h->heap[child];
     }
     h->heap[i] = last;
     return top;
-}
-
-/* The lowest primitive of the part that has not run; past all primitives when all have: then the part has no purpose. */
-static int lowest_to_run(const pricing *w, const fsim_part *part)
-{
-    for (int k = 0; k < part->count; k++)
-        if (w->home[part->node[k]] < 0)
-            return part->node[k];
-    return w->g->nodes;
 }
 
 /* Fills order[], homes and what is needed in memory. waiting[i]: primitives outside part i that must run before it. */
@@ -259,7 +238,7 @@ static bool launch_order(pricing *w, const fsim_partition *partition, int *order
     const fsim_graph *g = w->g;
     const int parts = partition->parts;
     int *waiting = fsim_new(a, int, parts + 1), done = 0, edges = 0;
-    ready_heap ready = {partition->part, fsim_new(a, int, parts + 1), fsim_new(a, int, parts + 1), 0};
+    ready_heap ready = {partition->part, fsim_new(a, int, parts + 1), 0};
     /* edge lists: parts that wait for each primitive */
     int *first = fsim_new(a, int, g->nodes + 1), *seen = fsim_new(a, int, g->nodes);
     typedef struct {
@@ -285,19 +264,12 @@ static bool launch_order(pricing *w, const fsim_partition *partition, int *order
                 *FSIM_PUSH(a, list, edges, room) = (edge){i, first[from]};
                 first[from] = edges - 1;
             }
-        ready.lowest[i] = part->node[0];
         if (waiting[i] == 0)
             heap_push(&ready, i);
     }
     while (ready.count > 0) {
         const int id = heap_pop(&ready);
         const fsim_part *part = &partition->part[id];
-        const int lowest = lowest_to_run(w, part);
-        if (lowest > ready.lowest[id]) { /* clones ran meanwhile */
-            ready.lowest[id] = lowest;
-            heap_push(&ready, id);
-            continue;
-        }
         order[done++] = id;
         for (int k = 0; k < part->count; k++) {
             const int n = part->node[k];
@@ -345,11 +317,18 @@ static bool purposeful(pricing *w, const fsim_part *part, int id, const bool *st
 }
 
 /* L2 as a clock of the bytes that have entered it: a tensor is resident while no more than the effective capacity has entered since its last use, itself
- * included. A kernel's results were used last, before them its inputs, in order. */
+ * included. A kernel's results were used last, before them its inputs, the largest first. */
 typedef struct {
     double capacity, entered;
     double *last; /* per tensor: where the clock stood at its last use; far back when never */
+    int *order;
 } l2_clock;
+
+bool fsim_used_later(const fsim_problem *p, int x, int y)
+{
+    const int64_t a = p->graph->tensor[x].bytes, b = p->graph->tensor[y].bytes;
+    return a != b ? a < b : x < y;
+}
 
 static bool resident(const l2_clock *c, int tensor) { return c->entered - c->last[tensor] <= c->capacity; }
 
@@ -360,20 +339,33 @@ static void run_through(const fsim_problem *p, l2_clock *c, const fsim_group *o,
         c->entered += (double)p->graph->tensor[o->write[i].tensor].bytes;
     for (int i = 0; i < o->reads; i++)
         c->entered += hit[i] ? 0 : (double)o->read[i].bytes;
-    for (int i = 0; i < o->writes + o->reads; i++) {
-        const int t = i < o->writes ? o->write[i].tensor : o->read[i - o->writes].tensor;
-        if (i >= o->writes && !o->read[i - o->writes].whole)
+    for (int i = 0; i < o->writes; i++) {
+        behind += (double)p->graph->tensor[o->write[i].tensor].bytes;
+        c->last[o->write[i].tensor] = fmax(c->last[o->write[i].tensor], c->entered - behind);
+    }
+    int *order = c->order;
+    for (int i = 0; i < o->reads; i++) {
+        int k = i;
+        for (; k > 0 && fsim_used_later(p, o->read[i].tensor, o->read[order[k - 1]].tensor); k--)
+            order[k] = order[k - 1];
+        order[k] = i;
+    }
+    for (int i = 0; i < o->reads; i++) {
+        const fsim_read *r = &o->read[order[i]];
+        if (!r->whole)
             continue; /* a part of it: what is there later is not known to be what is wanted */
-        behind += (double)p->graph->tensor[t].bytes;
-        c->last[t] = fmax(c->last[t], c->entered - behind);
+        behind += (double)p->graph->tensor[r->tensor].bytes;
+        c->last[r->tensor] = fmax(c->last[r->tensor], c->entered - behind);
     }
 }
 
-/* Which reads hit and which writes never reach DRAM, for kernels in launch order. */
-static void find_residency(const fsim_problem *p, fsim_candidate **kernel, int kernels, bool **hit, bool **absorbed, fsim_arena *a)
+/* Which reads hit and which writes never reach DRAM, for kernels in launch order. A result that its readers find in L2, or would if they did not compute it
+ * again, is dead before it is written back. */
+static void find_residency(const fsim_problem *p, const fsim_part **part, fsim_candidate **kernel, int kernels, bool **hit, bool **absorbed,
+                           fsim_arena *a)
 {
     const fsim_graph *g = p->graph;
-    l2_clock c = {fsim_l2_effective(p->hw), 0, fsim_new(a, double, g->tensors + 1)};
+    l2_clock c = {fsim_l2_effective(p->hw), 0, fsim_new(a, double, g->tensors + 1), fsim_new(a, int, g->tensors + 1)};
     bool *missed = fsim_new(a, bool, g->tensors + 1);
     for (int t = 0; t < g->tensors; t++)
         c.last[t] = -1e30;
@@ -384,6 +376,11 @@ static void find_residency(const fsim_problem *p, fsim_candidate **kernel, int k
                 hit[k][i] = resident(&c, o->read[i].tensor);
                 missed[o->read[i].tensor] = missed[o->read[i].tensor] || (turn == 1 && !hit[k][i]);
             }
+            for (int i = 0; i < part[k]->count && turn == 1; i++)
+                for (int r = 0; part[k]->clone[i] && r < g->node[part[k]->node[i]].results; r++) {
+                    const int t = g->node[part[k]->node[i]].result[r];
+                    missed[t] = missed[t] || !resident(&c, t);
+                }
             run_through(p, &c, o, hit[k]);
         }
     for (int k = 0; k < kernels; k++) {
@@ -488,8 +485,9 @@ bool fsim_price(const fsim_problem *p, const fsim_partition *partition, fsim_are
         return false;
     fsim_candidate **kernel = fsim_new(a, fsim_candidate *, parts + 1);
     bool **hit = fsim_new(a, bool *, parts + 1), **absorbed = fsim_new(a, bool *, parts + 1);
+    const fsim_part **ordered = fsim_new(a, const fsim_part *, parts + 1);
     for (int k = 0; k < parts; k++) {
-        const fsim_part *part = &partition->part[order[k]];
+        const fsim_part *part = ordered[k] = &partition->part[order[k]];
         bool *stored = fsim_new(a, bool, part->count);
         for (int i = 0; i < part->count; i++) {
             const fsim_node *n = &g->node[part->node[i]];
@@ -508,7 +506,7 @@ bool fsim_price(const fsim_problem *p, const fsim_partition *partition, fsim_are
         hit[k] = fsim_new(a, bool, kernel[k]->group.reads + 1);
         absorbed[k] = fsim_new(a, bool, kernel[k]->group.writes + 1);
     }
-    find_residency(p, kernel, parts, hit, absorbed, a);
+    find_residency(p, ordered, kernel, parts, hit, absorbed, a);
     out->kernels = parts;
     out->kernel = fsim_new(a, fsim_kernel, parts + 1);
     out->rule = fsim_new(a, const char *, parts + 1);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 static int lowest(fsim_mask m) { return __builtin_ctzll(m); }
+static int highest(fsim_mask m) { return 63 - __builtin_clzll(m); }
 static fsim_mask bit(int i) { return (fsim_mask)1 << i; }
 
 bool fsim_list_before(fsim_mask x, fsim_mask y)
@@ -232,8 +233,7 @@ bool fsim_in_order(const fsim_walk *x, int at)
     for (int i = x->depth; i-- > 0;) {
         if (x->w->preds[at] & ~x->done[i])
             return true;
-        const int mine = lowest(s & ~x->done[i]), its = lowest(x->chosen[i] & ~x->done[i]); /* both had something to run then */
-        if (mine < its || (mine == its && !fsim_list_before(x->chosen[i], s)))
+        if (highest(s) < highest(x->chosen[i]))
             return false;
     }
     return true;
