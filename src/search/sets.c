@@ -394,8 +394,9 @@ static bool try_set(builder *b, fsim_bits own, bool *final)
 
 static fsim_bits window(const fsim_bits *x, int from, int base) { return fsim_bits_shifted(*x, from - base); }
 
-/* Convex sets that grow from the root through shared tensors, each once: what was passed over stays out. */
-static void grow(builder *b, fsim_bits set, fsim_bits above, fsim_bits below, fsim_bits fringe, fsim_bits barred)
+/* Convex sets that grow from the root through shared tensors, each once: what was passed over stays out. fresh: the members that are new. above, below: what leads to
+ * a member, what a member leads to. */
+static void grow(builder *b, fsim_bits set, fsim_bits fresh, fsim_bits above, fsim_bits below, fsim_bits fringe, fsim_bits barred)
 {
     fsim_places *l = b->l;
     bool final;
@@ -406,7 +407,19 @@ static void grow(builder *b, fsim_bits set, fsim_bits above, fsim_bits below, fs
     try_set(b, set, &final);
     if (final)
         return;
-    fringe = fsim_bits_without(fringe, barred);
+    FSIM_EACH_BIT(v, fresh) {
+        const int at = b->base + v;
+        above = fsim_bits_or(above, window(&l->before[at], at - FSIM_BITS, b->base));
+        below = fsim_bits_or(below, window(&l->after[at], at + 1, b->base));
+        for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++) {
+            const int bit = l->near[k] - b->base;
+            if (bit >= FSIM_BITS)
+                b->f->complete = b->f->complete && separated(l, at, l->near[k]);
+            else if (bit > FSIM_BACK)
+                fsim_bit_set(&fringe, bit);
+        }
+    }
+    fringe = fsim_bits_without(fsim_bits_without(fringe, barred), set);
     FSIM_EACH_BIT(u, fringe) {
         const int place = b->base + u;
         const fsim_bits up = window(&l->before[place], place - FSIM_BITS, b->base), down = window(&l->after[place], place + 1, b->base);
@@ -414,25 +427,10 @@ static void grow(builder *b, fsim_bits set, fsim_bits above, fsim_bits below, fs
         fsim_bit_set(&more, u);
         more = fsim_bits_without(more, set);
         reach(b, place);
-        if (!fsim_bits_meet(&more, &barred)) {
-            fsim_bits next_above = above, next_below = below, next_fringe = fringe;
-            const fsim_bits next = fsim_bits_or(set, more);
-            FSIM_EACH_BIT(v, more) {
-                const int at = b->base + v;
-                next_above = fsim_bits_or(next_above, window(&l->before[at], at - FSIM_BITS, b->base));
-                next_below = fsim_bits_or(next_below, window(&l->after[at], at + 1, b->base));
-                for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++) {
-                    const int bit = l->near[k] - b->base;
-                    if (bit >= FSIM_BITS)
-                        b->f->complete = b->f->complete && separated(l, at, l->near[k]);
-                    else if (bit > FSIM_BACK)
-                        fsim_bit_set(&next_fringe, bit);
-                }
-            }
-            grow(b, next, next_above, next_below, fsim_bits_without(next_fringe, next), barred);
-        }
+        if (!fsim_bits_meet(&more, &barred))
+            grow(b, fsim_bits_or(set, more), more, above, below, fringe, barred);
         fsim_bit_set(&barred, u);
-        if (!b->f->complete && b->tried > l->most)
+        if (b->tried > l->most)
             return;
     }
 }
@@ -441,17 +439,10 @@ static fsim_family *build(fsim_places *l, int root)
 {
     fsim_family *f = fsim_new(l->a, fsim_family, 1);
     builder b = {l, f, root - FSIM_BACK, 0};
-    fsim_bits set = {{0}}, fringe = {{0}}, barred = {{0}};
+    fsim_bits set = {{0}}, none = {{0}};
     *f = (fsim_family){.root = root, .complete = true};
     fsim_bit_set(&set, FSIM_BACK);
-    for (int k = l->near_first[root]; k < l->near_first[root + 1]; k++) {
-        const int bit = l->near[k] - b.base;
-        if (bit >= FSIM_BITS)
-            f->complete = f->complete && separated(l, root, l->near[k]);
-        else if (bit > FSIM_BACK)
-            fsim_bit_set(&fringe, bit);
-    }
-    grow(&b, set, window(&l->before[root], root - FSIM_BITS, b.base), window(&l->after[root], root + 1, b.base), fringe, barred);
+    grow(&b, set, set, none, none, none, none);
     l->looked_at += b.tried;
     int low = root;
     for (int i = root; i <= root + f->reach; i++)
