@@ -56,6 +56,8 @@ struct fsim_frontier {
     front *front;
     int fronts, front_room, *front_slot, front_slots;
     int *front_by_size;
+    struct prospect *prospect; /* of the state being expanded */
+    int prospects, prospect_room;
     bool forward;       /* the first pass is under way */
     int *by_size;       /* 1 + first state with so many primitives run; chained by sibling */
     int last;           /* the state where everything has run; -1 */
@@ -605,51 +607,88 @@ static void launch(expansion *x)
         }
 }
 
+/* A set as the state sees it. */
+typedef struct prospect {
+    fsim_bits own, waits_for; /* from the state's base: members; producers still to run */
+    int last;
+} prospect;
+
+/* Could everything still to run below `root` be passed over, so that a kernel behind it goes first? A kernel is passed over when its last primitive lies behind that
+ * kernel's, or when it waits for one that is passed over or lies behind. */
+static bool may_go_ahead(const fsim_frontier *f, const state *s, int root)
+{
+    fsim_bits passed = {{0}}, behind = {{0}};
+    for (int i = root - s->base; i < FSIM_BITS; i++)
+        fsim_bit_set(&behind, i);
+    bool more = true;
+    for (int i = 0; i < f->prospects; i++)
+        if (f->prospect[i].last >= root)
+            passed = fsim_bits_or(passed, f->prospect[i].own);
+    while (more) {
+        more = false;
+        const fsim_bits waited_for = fsim_bits_or(passed, behind);
+        for (int i = 0; i < f->prospects; i++) {
+            const fsim_bits fresh = fsim_bits_without(f->prospect[i].own, passed);
+            if (fsim_bits_meet(&f->prospect[i].waits_for, &waited_for) && !fsim_bits_empty(&fresh)) {
+                passed = fsim_bits_or(passed, fresh);
+                more = true;
+            }
+        }
+    }
+    for (int i = s->base; i < root; i++)
+        if (!has_run(s, i) && !fsim_bit(&passed, i - s->base))
+            return false;
+    return true;
+}
+
+/* Launches the sets of one root, those that are ready. */
+static void expand_root(expansion *x, bool ready)
+{
+    fsim_frontier *f = x->f;
+    const state *s = &x->at;
+    const int by = x->root - FSIM_BACK - s->base;
+    x->family = fsim_family_of(&f->l, x->root);
+    x->cut = x->cut || !x->family->complete;
+    for (int i = 0; i < x->family->sets; i++) {
+        x->set = &x->family->set[i];
+        prospect at = {.own = fsim_bits_shifted(x->set->own, by), .last = x->root + x->set->last};
+        bool blocked = false;
+        proceed(f, &f->budget, 1);
+        if (fsim_bits_meet(&at.own, &s->done))
+            continue;
+        if (at.last - s->base >= FSIM_BITS) {
+            x->cut = true;
+            continue;
+        }
+        for (int k = 0; k < x->set->preds; k++) {
+            const int from = x->root + x->set->pred[k];
+            if (!has_run(s, from)) {
+                blocked = true;
+                fsim_bit_set(&at.waits_for, from - s->base);
+            }
+        }
+        *FSIM_PUSH(f->a, f->prospect, f->prospects, f->prospect_room) = at;
+        if (!blocked && ready)
+            launch(x);
+    }
+}
+
 static void expand(fsim_frontier *f, int from)
 {
     expansion x = {.f = f, .from = from, .at = f->state[from]};
     const state *s = &x.at;
-    int first[FSIM_BITS], firsts = 0, reach[FSIM_BITS] = {0}; /* roots so far; per place, the highest last primitive of a kernel that holds it */
     f->state[from].first = f->steps;
+    f->prospects = 0;
     for (int root = s->base; root < f->l.count && root - s->base < FSIM_BITS; root++) {
         if (has_run(s, root))
             continue;
-        bool ready = true, over = false;
+        if (f->prospects > 0 && !may_go_ahead(f, s, root))
+            break;
+        bool ready = true;
         for (int k = f->l.pred_first[root]; k < f->l.pred_first[root + 1] && ready; k++)
             ready = has_run(s, f->l.pred[k]);
-        for (int k = 0; k < firsts && !over; k++) /* whatever holds that root is ready, and goes first */
-            over = reach[first[k] - s->base] < root;
-        if (over)
-            break;
-        if (!ready)
-            continue;
         x.root = root;
-        x.family = fsim_family_of(&f->l, root);
-        x.cut = x.cut || !x.family->complete;
-        const int by = root - FSIM_BACK - s->base;
-        for (int i = 0; i < x.family->sets; i++) {
-            x.set = &x.family->set[i];
-            const fsim_bits own = fsim_bits_shifted(x.set->own, by);
-            const int last = root + x.set->last;
-            proceed(f, &f->budget, 1);
-            if (fsim_bits_meet(&own, &s->done))
-                continue;
-            if (last - s->base >= FSIM_BITS) {
-                x.cut = true;
-                continue;
-            }
-            bool blocked = false, late = false;
-            for (int k = 0; k < x.set->preds && !blocked; k++)
-                blocked = !has_run(s, root + x.set->pred[k]);
-            FSIM_EACH_BIT(k, own)
-                if (blocked || last > reach[k])
-                    reach[k] = blocked ? INT32_MAX : last;
-            for (int k = 0; k < firsts && !late; k++)
-                late = reach[first[k] - s->base] <= last && !fsim_bit(&own, first[k] - s->base);
-            if (!blocked && !late)
-                launch(&x);
-        }
-        first[firsts++] = root;
+        expand_root(&x, ready);
     }
     f->state[from].steps = f->steps - f->state[from].first;
     f->state[from].expanded = true;
