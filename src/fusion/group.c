@@ -42,6 +42,14 @@ static bool refuse(work *w, fsim_rule rule, int a, int b, double needed, double 
     return false;
 }
 
+/* The same for every larger set. */
+static bool refuse_for_good(work *w, fsim_rule rule, int a, int b, double needed, double limit, const char *unit)
+{
+    refuse(w, rule, a, b, needed, limit, unit);
+    w->why->final = true;
+    return false;
+}
+
 static int position(const int *node, int count, int n)
 {
     int low = 0, high = count - 1;
@@ -442,7 +450,7 @@ static bool choose_template(work *w, int *first_reduction)
         const fsim_class class = class_of(w, i);
         if (fsim_classes[class].boundary) {
             if (w->count > 1)
-                return refuse(w, FSIM_RULE_BOUNDARY, w->node[i], w->node[i ? 0 : 1], 0, 0, NULL);
+                return refuse_for_good(w, FSIM_RULE_BOUNDARY, w->node[i], w->node[i ? 0 : 1], 0, 0, NULL);
             o->template = of_class[class];
             anchor = i;
         }
@@ -452,15 +460,16 @@ static bool choose_template(work *w, int *first_reduction)
             continue;
         if (anchor >= 0) {
             const bool both = class == FSIM_CONTRACTION && class_of(w, anchor) == FSIM_CONTRACTION;
-            return refuse(w, both ? FSIM_RULE_CONTRACTIONS : FSIM_RULE_WINDOW, w->node[anchor], w->node[i], 2, 1,
-                          both ? "contractions" : "windows or contractions");
+            return refuse_for_good(w, both ? FSIM_RULE_CONTRACTIONS : FSIM_RULE_WINDOW, w->node[anchor], w->node[i], 2, 1,
+                                   both ? "contractions" : "windows or contractions");
         }
         anchor = i;
         o->template = class == FSIM_CONTRACTION ? FSIM_TILED_CONTRACTION : FSIM_POOLING;
     }
     if (anchor >= 0 && reduction >= 0)
-        return refuse(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[anchor < reduction ? anchor : reduction],
-                      w->node[anchor < reduction ? reduction : anchor], (double)node_at(w, reduction)->reduced, 1, "elements of a row in one tile");
+        return refuse_for_good(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[anchor < reduction ? anchor : reduction],
+                               w->node[anchor < reduction ? reduction : anchor], (double)node_at(w, reduction)->reduced, 1,
+                               "elements of a row in one tile");
     o->anchor = anchor < 0 ? -1 : w->node[anchor];
     if (anchor >= 0)
         o->points = node_at(w, anchor)->points;

@@ -59,6 +59,7 @@ typedef struct {
     int through;           /* convexity: the primitive outside; -1 */
     double needed, limit;  /* the number and what is allowed, in `unit` */
     const char *unit;      /* "bytes of shared memory per block", ... */
+    bool final;            /* no larger set of primitives that holds this one can be one kernel either, whatever it stores */
 } fsim_refusal;
 
 /* One tensor read from memory. */

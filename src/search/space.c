@@ -32,11 +32,6 @@ static fsim_mask preds_of(const fsim_space *w, fsim_mask s)
     return all & ~s;
 }
 
-bool fsim_hopeless(fsim_rule rule)
-{
-    return rule == FSIM_RULE_BOUNDARY || rule == FSIM_RULE_CONTRACTIONS || rule == FSIM_RULE_REDUCED_EPILOGUE;
-}
-
 static bool holds(const int *node, int count, int n)
 {
     int low = 0, high = count - 1;
@@ -104,8 +99,8 @@ static bool convex(const fsim_space *w, fsim_mask s)
     return true;
 }
 
-/* Is s a kernel when it stores as little as it can? */
-static bool kernel_at_least(fsim_space *w, fsim_mask s, fsim_rule *rule)
+/* Is s a kernel when it stores as little as it can? final: nor can any set be that holds it. */
+static bool kernel_at_least(fsim_space *w, fsim_mask s, bool *final)
 {
     int node[FSIM_SPACE_NODES];
     bool stored[FSIM_SPACE_NODES];
@@ -117,13 +112,9 @@ static bool kernel_at_least(fsim_space *w, fsim_mask s, fsim_rule *rule)
         const bool outside = (w->succ[n] & ~s) != 0, inside = (w->succ[n] & s) != 0;
         stored[i] = (w->must & bit(n)) || !inside || (outside && !(w->clonable & bit(n)));
     }
-    *rule = FSIM_RULE_NONE;
     const fsim_candidate *c = fsim_candidate_of(w->p, node, count, stored);
-    if (!c->legal) {
-        *rule = c->why.rule;
-        return false;
-    }
-    if (!fsim_user_allows(w->p, node, count, &why))
+    *final = !c->legal && c->why.final;
+    if (!c->legal || !fsim_user_allows(w->p, node, count, &why))
         return false;
     return w->clonable || convex(w, s);
 }
@@ -131,14 +122,14 @@ static bool kernel_at_least(fsim_space *w, fsim_mask s, fsim_rule *rule)
 /* Connected sets with lowest member `root`, each once: what was passed over stays out. */
 static void grow(fsim_space *w, fsim_mask s, fsim_mask fringe, fsim_mask barred, int64_t most, fsim_arena *a)
 {
-    fsim_rule rule;
+    bool final;
     if (++w->looked_at > most || (w->p->interrupted && *w->p->interrupted)) {
         w->complete = false;
         return;
     }
-    if (kernel_at_least(w, s, &rule))
+    if (kernel_at_least(w, s, &final))
         *FSIM_PUSH(a, w->set, w->sets, w->room) = s;
-    else if (fsim_hopeless(rule))
+    else if (final)
         return;
     for (fsim_mask left = fringe & ~barred; left && w->complete; left &= left - 1) {
         const int u = lowest(left);

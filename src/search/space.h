@@ -45,7 +45,5 @@ bool fsim_price_walk(const fsim_walk *x, fsim_arena *a, fsim_plan *out);
 fsim_part fsim_part_of(const fsim_space *w, fsim_mask s, fsim_arena *a);
 /* separate: and fuse: of the workload, and materialize: inside; false with why. */
 bool fsim_user_allows(const fsim_problem *p, const int *node, int count, fsim_refusal *why);
-/* No larger set that holds this one can be a kernel either. */
-bool fsim_hopeless(fsim_rule rule);
 
 #endif
