@@ -155,7 +155,7 @@ static fsim_table kernel_table(const fsim_prediction *p, table_kind kind, bool u
 {
     /* What a narrow table calls the templates. */
     static const char *const brief[FSIM_TEMPLATE_COUNT] = {"pointwise", "copy",     "row red.", "col red.", "full red.", "pooling",
-                                                           "contract.", "library", "scan",     "opaque",   "comm.",     "transfer"};
+                                                           "contract.", "library", "chained",  "scan",     "opaque",    "comm.",   "transfer"};
     static const fsim_column column[] = {{.title = "#"},
                                          {.title = "kernel", .left = true, .shrinks = true},
                                          {.title = "template", .left = true},

@@ -10,6 +10,7 @@
  *    cost to go of (3) as its bound closes the gap, as far as the step budget goes.
  * Pieces beyond 64 primitives or the budget are cut into stretches; the bound is then the sum of the work that no plan can avoid. */
 #include "search/search.h"
+#include "fusion/chain.h"
 #include "search/merge.h"
 #include "search/space.h"
 
@@ -290,13 +291,18 @@ static int64_t compulsory_of(const fsim_problem *p, const int *node, int count)
     const fsim_graph *g = p->graph;
     const double sms = fsim_hw_get(p->hw, FSIM_HW_SMS) * fsim_hw_get(p->hw, FSIM_HW_SM_CLOCK);
     double bytes = 0, lanes = 0, specials = 0;
+    bool contracts = false;
+    for (int i = 0; i < count; i++)
+        contracts = contracts || g->node[node[i]].gemm.k;
     for (int i = 0; i < count; i++) {
         const fsim_node *n = &g->node[node[i]];
         if (!reads_all(g, n))
             return 0;
-        if (!n->gemm.k && n->dtype != FSIM_F64)
+        /* a kernel with a contraction may fold arithmetic and vectors into its weights, and apply a row's factor to its results only */
+        const bool sure = !contracts || p->limits.strict;
+        if (sure && !n->gemm.k && n->dtype != FSIM_F64)
             lanes += (double)n->points * (double)n->reduced * n->instructions;
-        specials += (double)n->points * (double)n->reduced * n->specials;
+        specials += sure ? (double)n->points * (double)n->reduced * n->specials : 0;
         for (int r = 0; r < n->results; r++)
             bytes += g->tensor[n->result[r]].output && r == 0 ? (double)g->tensor[n->result[r]].bytes : 0;
         for (int k = 0; k < n->args; k++) {
@@ -306,7 +312,7 @@ static int64_t compulsory_of(const fsim_problem *p, const int *node, int count)
                 first = bsearch(&t->reader[r], node, (size_t)count, sizeof *node, fsim_by_int) != NULL;
             for (int q = 0; q < k; q++)
                 again = again || n->arg[q].tensor == n->arg[k].tensor;
-            if (first && !again && (!p->warm || !fsim_may_reside(p, n->arg[k].tensor)))
+            if (first && !again && (sure || n->gemm.k || t->role != FSIM_WEIGHT) && (!p->warm || !fsim_may_reside(p, n->arg[k].tensor)))
                 bytes += (double)t->bytes;
         }
     }
@@ -319,16 +325,22 @@ static int64_t compulsory_of(const fsim_problem *p, const int *node, int count)
     return (int64_t)(seconds * (1 - 1e-9) / FSIM_TICK_S);
 }
 
-/* Each contraction, pooling and boundary is in a kernel of its own, which takes at least as long as it would with its intermediates free. */
+/* Each contraction, pooling and boundary is in a kernel of its own, which takes at least as long as it would with its intermediates free. Contractions that
+ * could share one only claim their products, and one launch together. */
 static int64_t anchors_of(const fsim_problem *p, const int *node, int count, fsim_arena *a)
 {
     const fsim_graph *g = p->graph;
     int64_t sum = 0;
+    double shared_s = 0;
     for (int i = 0; i < count; i++) {
         const bool stored = true;
         const fsim_class class = fsim_ops[g->node[node[i]].op].class;
         if (class != FSIM_CONTRACTION && class != FSIM_WINDOW && !fsim_classes[class].boundary)
             continue; /* other work may hide in another's kernel: claim none of it */
+        if (class == FSIM_CONTRACTION && fsim_may_join(&p->limits, node[i])) {
+            shared_s += fsim_least_contraction_s(g, p->hw, node[i]);
+            continue;
+        }
         fsim_candidate *c = fsim_candidate_of(p, &node[i], 1, &stored);
         if (!c->legal)
             continue;
@@ -341,6 +353,8 @@ static int64_t anchors_of(const fsim_problem *p, const int *node, int count, fsi
         const fsim_kernel k = fsim_kernel_of(g, p->hw, p->regime, &bare, NULL, a);
         sum += k.time_s > 0 ? fsim_objective_of(p, &k) : 0;
     }
+    if (shared_s > 0 && p->objective == FSIM_MINIMISE_TIME)
+        sum += (int64_t)((launch_of(p) + shared_s) * (1 - 1e-9) / FSIM_TICK_S);
     return sum;
 }
 
