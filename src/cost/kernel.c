@@ -522,8 +522,8 @@ static fsim_kernel chained(const context *c, fsim_arena *a)
     fsim_kernel best = {0};
     for (size_t t = 0; t < sizeof chain_tiles / sizeof chain_tiles[0]; t++)
         for (int split = 1; split <= 64; split *= 2) {
-            const double rows = ceil((double)o->rows / (double)o->batch / chain_tiles[t].m) * (double)o->batch;
-            if (split > 1 && (o->strict || rows * split > 2 * c->sms || o->width / split < chain_tiles[t].n || o->writes > 1))
+            const double rows = ceil((double)o->rows / (double)o->batch / chain_tiles[t].m) * (double)o->batch, width = (double)o->width;
+            if (split > 1 && (o->strict || rows * split > 2 * c->sms || width / split < chain_tiles[t].n || o->writes > 1))
                 break;
             const fsim_kernel k = chained_with(c, (fsim_chain_tile){chain_tiles[t].m, chain_tiles[t].n, split}, a);
             if (k.time_s > 0 && (best.time_s == 0 || k.time_s < best.time_s))

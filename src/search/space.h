@@ -12,6 +12,8 @@ typedef struct {
     const fsim_problem *p;
     int n, node[FSIM_SPACE_NODES]; /* primitives of the graph, ascending */
     fsim_mask pred[FSIM_SPACE_NODES], succ[FSIM_SPACE_NODES], near[FSIM_SPACE_NODES]; /* producers, readers, those that share a tensor */
+    fsim_mask above[FSIM_SPACE_NODES], below[FSIM_SPACE_NODES]; /* all that a member depends on, all that depends on it */
+    fsim_mask apart[FSIM_SPACE_NODES]; /* members that no kernel holds together with it */
     fsim_mask clonable; /* may be computed in several groups (none with --recompute off) */
     fsim_mask must;     /* reaches memory whatever the partition: output, materialize, effect, or read outside the space */
     fsim_mask *set;     /* connected sets that are kernels when they store as little as they can, in launch-list order */
