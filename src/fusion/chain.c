@@ -241,7 +241,8 @@ bool fsim_may_chain(const fsim_limits *limits, int first, int second, fsim_joint
            refuse(why, FSIM_RULE_SHARED, first, second, (double)least, (double)limits->shared_per_block, "bytes of shared memory per block", true);
 }
 
-int fsim_chain_core(const fsim_limits *limits, int first, int second, int *node, int room)
+/* Every primitive on a path from first to second, both included. */
+static int core_of(const fsim_limits *limits, int first, int second, int *node, int room)
 {
     const fsim_graph *g = limits->graph;
     fsim_joint joint;
@@ -267,6 +268,16 @@ int fsim_chain_core(const fsim_limits *limits, int first, int second, int *node,
         if (leads[i])
             node[count++] = f.node[i];
     node[count++] = second;
+    return count;
+}
+
+int fsim_chain_from(const fsim_limits *limits, int first, int *node, int room)
+{
+    flow f;
+    int count = 0;
+    flow_from(limits->graph, first, limits->graph->nodes, &f);
+    for (int i = 0; i < f.contractions && count == 0; i++)
+        count = core_of(limits, first, f.contraction[i], node, room);
     return count;
 }
 

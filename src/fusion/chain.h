@@ -38,8 +38,9 @@ bool fsim_are_siblings(const fsim_graph *g, int a, int b);
 fsim_map fsim_map_moving(const fsim_map *m);
 /* Could contraction n share a kernel with another contraction of the graph? */
 bool fsim_may_join(const fsim_limits *limits, int n);
-/* Every primitive on a path from first to second, both included, ascending, at most room. Returns how many; 0 where they are not chained, or there are more. */
-int fsim_chain_core(const fsim_limits *limits, int first, int second, int *node, int room);
+/* Some contraction chained with `first` behind it: every primitive on a path between them and both, ascending, at most room. Returns how many; 0 where there is
+ * none, or no room. */
+int fsim_chain_from(const fsim_limits *limits, int first, int *node, int room);
 
 /* The first contraction's result is wanted at `at` over (row, place): are its rows the rows, its columns the places? *rows_from is its operand that
  * belongs to the row. batch: of chained ones, 0 else. */
