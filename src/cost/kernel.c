@@ -53,8 +53,6 @@ static int bits(unsigned x) { return __builtin_popcount(x); }
 static double left(const context *c, const fsim_member *m, double count)
 {
     switch (m->form) {
-    case FSIM_FOLDED:
-        return 0;
     case FSIM_DEFERRED: /* once a result instead of once an element of the intermediate */
         return count * (double)c->group->points / ((double)c->group->rows * (double)c->group->width);
     case FSIM_BASE_TWO:
@@ -78,7 +76,7 @@ static void add_arithmetic(const context *c, fsim_kernel *k, const double *turns
         if (!kept && m->full && bits(m->stages) > 1)
             evaluations *= bits(m->stages);
         const double instructions = evaluations * left(c, m, n->instructions);
-        k->flops += m->form == FSIM_FOLDED ? 0 : evaluations * n->flops;
+        k->flops += evaluations * n->flops;
         k->unit[FSIM_COMPUTE] += instructions / pipe_rate(c, n->dtype);
         special += evaluations * left(c, m, n->specials);
         issued += instructions;

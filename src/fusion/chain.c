@@ -14,8 +14,7 @@ static bool refuse(fsim_refusal *why, fsim_rule rule, int a, int b, double neede
     return false;
 }
 
-/* The digits of x and y, two maps over the same points, cut so that both have the same extents. False where the cuts do not fall into line. */
-static bool align(const fsim_map *x, const fsim_map *y, fsim_map *out_x, fsim_map *out_y)
+bool fsim_map_align(const fsim_map *x, const fsim_map *y, fsim_map *out_x, fsim_map *out_y)
 {
     fsim_mode dx[FSIM_MAX_MODES * 2], dy[FSIM_MAX_MODES * 2];
     int i = x->split - 1, j = y->split - 1, n = 0;
@@ -170,7 +169,7 @@ static bool frame_of(const fsim_graph *g, int second, fsim_joint *out)
     const fsim_node *n = &g->node[second];
     const fsim_access *made = &n->arg[out->side], *other = &n->arg[1 - out->side];
     fsim_map x = points_of(made->map), y = points_of(other->map), mine, theirs;
-    if (made->how != FSIM_READ_MAP || other->how != FSIM_READ_MAP || !align(&x, &y, &mine, &theirs))
+    if (made->how != FSIM_READ_MAP || other->how != FSIM_READ_MAP || !fsim_map_align(&x, &y, &mine, &theirs))
         return false;
     out->frame = out->other = (fsim_map){0};
     for (bool more = true; more;) { /* rows in the order in which they lie in memory */
@@ -306,7 +305,7 @@ bool fsim_tile_rows(const fsim_graph *g, int first, const fsim_map *at, const fs
     /* a block's rows share the first's other operand and the second's: digits of the row that move either are the batch */
     const fsim_map columns = points_of(operand[1 - *rows_from]);
     int64_t batch = 1;
-    if (!align(&columns, &joint->other, &row[0], &row[1]))
+    if (!fsim_map_align(&columns, &joint->other, &row[0], &row[1]))
         return false;
     for (int i = 0; i < row[0].modes; i++)
         batch *= row[0].mode[i].stride || row[1].mode[i].stride ? row[0].mode[i].extent : 1;

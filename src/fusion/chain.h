@@ -34,6 +34,8 @@ bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_j
 /* May first and second be chained, whatever joins them? false with *why. */
 bool fsim_may_chain(const fsim_limits *limits, int first, int second, fsim_joint *out, fsim_refusal *why);
 bool fsim_are_siblings(const fsim_graph *g, int a, int b);
+/* The points' digits of x and y, two maps over the same points, cut so that both have the same extents. False where the cuts do not fall into line. */
+bool fsim_map_align(const fsim_map *x, const fsim_map *y, fsim_map *out_x, fsim_map *out_y);
 /* The digits of an operand that move it: its rows and its k. */
 fsim_map fsim_map_moving(const fsim_map *m);
 /* Could contraction n share a kernel with another contraction of the graph? */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fusion/chain.h"
+#include "fusion/fold.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -580,14 +581,14 @@ static void list_members(work *w)
         const fsim_node *n = node_at(w, i);
         const wanted *x = &w->want[i];
         fsim_member m = {.node = w->node[i], .prologue = x->prologue, .operand = x->operand, .clone = x->clone};
-        if (w->joint.online && x->middle && x->kind == FSIM_SCALED)
+        if (x->form == FSIM_FOLDED || (w->joint.online && x->middle && x->kind == FSIM_SCALED))
             m.form = x->form;
         if (w->node[i] == o->anchor || class_of(w, i) == FSIM_REDUCE || class_of(w, i) == FSIM_CONTRACTION) {
             m.evaluations = n->points * n->reduced;
             m.full = true;
             m.stages = 1;
         } else {
-            for (int k = 0; k < x->maps; k++) {
+            for (int k = 0; k < x->maps && x->form != FSIM_FOLDED; k++) {
                 const int64_t places = fsim_map_reduced(&x->map[k]);
                 const bool full = reads_full(&x->map[k]);
                 bool exact;
@@ -611,6 +612,37 @@ static void sort_reads(fsim_group *o)
             o->read[k] = o->read[k - 1];
             o->read[k - 1] = swap;
         }
+}
+
+/* Scales and shifts by column vanish into the weights, and with them what only they read, but for one vector of shifts. */
+static void fold_members(work *w)
+{
+    fsim_group *o = w->out;
+    bool *folded = fsim_new(w->a, bool, w->count), *stored = fsim_new(w->a, bool, w->count), shifts;
+    for (int i = 0; i < w->count; i++)
+        stored[i] = w->want[i].stored;
+    o->folded = fsim_fold(w->g, w->node, w->count, position(w->node, w->count, o->anchor), stored, folded, &shifts);
+    if (o->folded == 0)
+        return;
+    int kept = 0, vector = -1;
+    for (int i = 0; i < o->reads; i++) {
+        const fsim_tensor *t = &w->g->tensor[o->read[i].tensor];
+        bool gone = true;
+        for (int k = 0; k < t->readers && gone; k++) {
+            const int reader = position(w->node, w->count, t->reader[k]);
+            gone = reader < 0 || folded[reader];
+        }
+        if (gone && shifts && (vector < 0 || t->elems > w->g->tensor[o->read[vector].tensor].elems)) {
+            if (vector < 0)
+                vector = kept++;
+            o->read[vector] = o->read[i];
+        } else if (!gone) {
+            o->read[kept++] = o->read[i];
+        }
+    }
+    o->reads = kept;
+    for (int i = 0; i < w->count; i++)
+        w->want[i].form = folded[i] ? FSIM_FOLDED : w->want[i].form;
 }
 
 /* What sort of kernel the members ask for, and its anchor. */
@@ -716,6 +748,8 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
     }
     if (w.joint.kind == FSIM_SIBLINGS && !side_by_side(&w))
         return false;
+    if (out->template == FSIM_TILED_CONTRACTION && w.joint.kind == FSIM_ALONE && !limits->strict)
+        fold_members(&w);
     for (int i = 0; i < out->reads; i++)
         out->read[i].whole = reads_whole(w.g, &out->read[i]);
     if (count > 1 && out->reads + out->writes > FSIM_MAX_PARAMETERS) /* one operator alone passes a table of pointers */

@@ -160,6 +160,51 @@ static void rules_and_templates(void **unused)
     }
 }
 
+/* What folds into a contraction's weights, and what is then read. */
+static const struct {
+    const char *idea, *operators;
+    int folded, reads;
+} folds[] = {
+    {"batch norm behind a linear layer with bias", "  - {op: linear, in: [x, w, bias], out: c}\n  - {op: batch_norm, in: [c, gamma, beta, mu, var], out: y}\n", 7, 3},
+    {"and what follows stays", "  - {op: linear, in: [x, w], out: c}\n  - {op: mul, in: [c, gamma], out: s}\n  - {op: relu, in: s, out: r}\n  - {op: mul, in: [r, gamma], out: y}\n", 1, 3},
+    {"a scale alone leaves no vector", "  - {op: linear, in: [x, w], out: c}\n  - {op: div, in: [c, gamma], out: y}\n", 1, 2},
+    {"a bias alone is an epilogue", "  - {op: linear, in: [x, w, bias], out: y}\n", 0, 3},
+    {"a factor that is no weight", "  - {op: linear, in: [x, w], out: c}\n  - {op: mul, in: [c, v], out: y}\n", 0, 3},
+    {"a factor a row", "  - {op: linear, in: [x, w], out: c}\n  - {op: mul, in: [c, rows], out: y}\n", 0, 3},
+    {"one over the column's scale", "  - {op: linear, in: [x, w], out: c}\n  - {op: div, in: [gamma, c], out: y}\n", 0, 3},
+    {"weights that are an input", "  - {op: matmul, in: [x, x], out: c}\n  - {op: mul, in: [c, gamma], out: y}\n", 0, 2},
+    {"the product is wanted too", "  - {op: linear, in: [x, w], out: c}\n  - {op: mul, in: [c, gamma], out: y}\noutputs: [c, y]\n", 0, 3},
+    {"two readers", "  - {op: linear, in: [x, w], out: c}\n  - {op: mul, in: [c, gamma], out: s}\n  - {op: add, in: [s, c], out: y}\n", 0, 3},
+};
+
+static void weights_take_scales_in(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < sizeof folds / sizeof folds[0]; i++) {
+        fsim_arena *a = fsim_arena_new();
+        const char *vectors = "tensors:\n  bias: {shape: [64], dtype: f32, role: weight}\n  gamma: {shape: [64], dtype: f32, role: weight}\n"
+                              "  beta: {shape: [64], dtype: f32, role: weight}\n  mu: {shape: [64], dtype: f32, role: weight}\n"
+                              "  var: {shape: [64], dtype: f32, role: weight}\n  rows: {shape: [64, 1], dtype: f32, role: weight}\n";
+        const char *text = fsim_printf(a, "%s%s%s", vectors, tensors + strlen("tensors:\n"), folds[i].operators);
+        const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "case.yaml", text, strlen(text), NULL, 0);
+        assert_non_null(g);
+        for (int strict = 0; strict < 2; strict++) {
+            int node[16];
+            fsim_group made;
+            fsim_refusal why;
+            for (int n = 0; n < g->nodes; n++)
+                node[n] = n;
+            const fsim_limits limits = {g, 163 << 10, strict};
+            assert_true(fsim_legal(&limits, node, g->nodes, a, &made, &why));
+            if (!strict && (made.folded != folds[i].folded || made.reads != folds[i].reads))
+                print_message("%s: %d folded, %d reads\n", folds[i].idea, made.folded, made.reads);
+            assert_int_equal(made.folded, strict ? 0 : folds[i].folded);
+            assert_true(strict || made.reads == folds[i].reads);
+        }
+        fsim_arena_free(a);
+    }
+}
+
 /* A refusal that calls itself final must hold for every larger set: whatever part of a legal set is refused, is not refused for good. */
 static void final_refusals_are_final(void **unused)
 {
@@ -201,6 +246,6 @@ static void final_refusals_are_final(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rules_and_templates), cmocka_unit_test(final_refusals_are_final)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rules_and_templates), cmocka_unit_test(weights_take_scales_in), cmocka_unit_test(final_refusals_are_final)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -264,6 +264,29 @@ static void boundaries_stay_alone(void **unused) /* rows 32, 33 */
     }
 }
 
+static void batch_norm_folds_into_the_weights(void **unused) /* row 18 */
+{
+    (void)unused;
+    fsim_options strict = usual;
+    strict.strict = true;
+    const seed s = on_a100("conv_bn_relu"), kept = run("conv_bn_relu", "hwmodels/a100-sxm4-40gb", &strict, NULL, 0);
+    const int64_t outputs = 32 * 64 * 56 * 56;
+    const fsim_kernel *k = &s.best->kernel[0], *as_written = &kept.best->kernel[0];
+    assert_int_equal(s.best->kernels, 1);
+    assert_int_equal(kept.best->kernels, 1);
+    assert_true(s.p->proof.proven);
+    assert_int_equal(k->group->folded, 6);
+    assert_true(k->flops == 2.0 * (double)outputs * 64 * 9 + (double)outputs); /* the product and the ReLU */
+    assert_int_equal(k->inputs, 3);                                            /* x, w and the shifts */
+    assert_int_equal(k->dram_read_bytes, outputs * 4 + 64 * 64 * 9 * 4 + 64 * 4);
+    assert_int_equal(as_written->group->folded, 0);
+    assert_int_equal(as_written->inputs, 6);
+    assert_true(as_written->flops == 2.0 * (double)outputs * 64 * 9 + 7.0 * (double)outputs);
+    assert_true(as_written->time_s > k->time_s);
+    fsim_arena_free(s.a);
+    fsim_arena_free(kept.a);
+}
+
 static void attention_keeps_its_scores_on_chip(void **unused) /* rows 20, 21 */
 {
     (void)unused;
@@ -369,6 +392,7 @@ int main(void)
         cmocka_unit_test(a_cycle_is_refused_by_name),
         cmocka_unit_test(fusion_that_hurts),
         cmocka_unit_test(boundaries_stay_alone),
+        cmocka_unit_test(batch_norm_folds_into_the_weights),
         cmocka_unit_test(attention_keeps_its_scores_on_chip),
         cmocka_unit_test(a_fused_mlp_must_fit_on_chip),
         cmocka_unit_test(strict_numerics_refuse_online_softmax),
