@@ -6,6 +6,8 @@
 
 enum { MOST_WALKED = 96, MOST_SIBLINGS = 8, STEP_BYTES = 64 };
 
+static const char online_sum[] = "elements of a row summed online, tile by tile";
+
 static fsim_class class_of(const fsim_graph *g, int n) { return fsim_ops[g->node[n].op].class; }
 
 static bool refuse(fsim_refusal *why, fsim_rule rule, int a, int b, double needed, double limit, const char *unit, bool final)
@@ -231,7 +233,7 @@ bool fsim_may_chain(const fsim_limits *limits, int first, int second, fsim_joint
     if (out->online && kind != FSIM_FREE && kind != FSIM_SCALED)
         return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, second, (double)out->width, FSIM_TILE_ROW, "elements of a row in one tile", true);
     if (out->online && kind == FSIM_SCALED && limits->strict)
-        return refuse(why, FSIM_RULE_NUMERICS, first, second, (double)out->width, FSIM_TILE_ROW, "elements of a row summed online, tile by tile", true);
+        return refuse(why, FSIM_RULE_NUMERICS, first, second, (double)out->width, FSIM_TILE_ROW, online_sum, true);
     out->online = out->online && kind == FSIM_SCALED;
     const int64_t results = b->points / out->rows;
     const int elem = fsim_dtype_bytes(g->tensor[a->arg[0].tensor].dtype);
@@ -380,6 +382,12 @@ static bool chained_below(const fsim_limits *limits, int n, int high)
     return f.more;
 }
 
+/* Could the reductions from low to high lie between contraction n and another? */
+static bool chained_apart(const fsim_limits *limits, int n, int low, int high)
+{
+    return chained_below(limits, n, high) || (high < n && chained_above(limits, n, low));
+}
+
 bool fsim_may_join(const fsim_limits *limits, int n)
 {
     const fsim_graph *g = limits->graph;
@@ -413,8 +421,14 @@ bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_j
         const bool in_tile = low > c && !n->gemm.convolution && g->node[low].reduced <= FSIM_TILE_ROW;
         if (in_tile)
             return true;
-        return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, c < low ? c : low, c < low ? low : c, (double)g->node[low].reduced, FSIM_TILE_ROW,
-                      "elements of a row in one tile", !chained_below(limits, c, high) && !(high < c && chained_above(limits, c, low)));
+        const int first = c < low ? c : low, other = c < low ? low : c;
+        fsim_limits loose = *limits;
+        loose.strict = false;
+        if (chained_apart(limits, c, low, high))
+            return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, other, (double)g->node[low].reduced, FSIM_TILE_ROW, "elements of a row in one tile", false);
+        if (limits->strict && chained_apart(&loose, c, low, high))
+            return refuse(why, FSIM_RULE_NUMERICS, first, other, (double)g->node[low].reduced, FSIM_TILE_ROW, online_sum, true);
+        return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, other, (double)g->node[low].reduced, FSIM_TILE_ROW, "elements of a row in one tile", true);
     }
     bool siblings = true;
     for (int i = 0; i < contractions; i++)

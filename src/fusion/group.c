@@ -882,8 +882,9 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
     case FSIM_RULE_CONTRACTIONS:
         return fsim_printf(a, "two contractions ('%s' and '%s') in one kernel: %s", x, y, r->unit);
     case FSIM_RULE_REDUCED_EPILOGUE:
-        return fsim_printf(a, "a reduction beside a contraction: it needs %s %s, and there %s", needed, r->unit,
-                           r->limit > 1 ? fsim_printf(a, "are at most %s", limit) : "are none");
+        return fsim_printf(a, "a reduction beside a contraction: it needs %s %s, and there %s%s", needed, r->unit,
+                           r->limit > 1 ? fsim_printf(a, "are at most %s", limit) : "are none",
+                           r->limit > 1 && !r->final ? "; with the contraction at the other end they could be one kernel" : "");
     case FSIM_RULE_PROLOGUE:
         return fsim_printf(a, "'%s' feeds the contraction's operand loads, and %s", x,
                            r->needed == 0 && r->unit == NULL && r->b >= 0 && fsim_classes[fsim_ops[g->node[r->a].op].class].clones

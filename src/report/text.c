@@ -193,22 +193,36 @@ static void title(const report *r, const char *text)
     fsim_paragraph(&r->page, FSIM_STRONG, 0, 2, text);
 }
 
-static bool is_clone(const fsim_member *m) { return m->clone; }
-static bool is_folded(const fsim_member *m) { return m->form == FSIM_FOLDED; }
-
 /* "t1 in 3 and 5": names are cut off in the table, so that its marks may be too. */
-static void marked_members(const report *r, const char *what, bool (*marked)(const fsim_member *m))
+static void recomputed(const report *r)
 {
     const char *list = NULL;
     for (int i = 0; i < r->plan->kernels; i++) {
         const fsim_group *group = r->plan->kernel[i].group;
         for (int m = 0; m < group->members; m++)
-            if (marked(&group->member[m]))
+            if (group->member[m].clone)
                 list = fsim_printf(r->a, "%s%s%s in kernel %d", list ? list : "", list ? ", " : "", r->g->node[group->member[m].node].name,
                                    i + 1);
     }
     if (list)
-        fsim_paragraph(&r->page, FSIM_PLAIN, 0, 2, fsim_printf(r->a, "%s: %s.", what, list));
+        fsim_paragraph(&r->page, FSIM_PLAIN, 0, 2, fsim_printf(r->a, "Recomputed: %s.", list));
+}
+
+/* Operators that cost nothing at run time. */
+static void folded(const report *r)
+{
+    const char *list = NULL;
+    for (int i = 0; i < r->plan->kernels; i++) {
+        const fsim_group *group = r->plan->kernel[i].group;
+        int last = -1;
+        for (int m = 0; m < group->members; m++) {
+            const int source = r->g->node[group->member[m].node].source;
+            if (group->member[m].form == FSIM_FOLDED && source != last)
+                list = fsim_printf(r->a, "%s%s%s in kernel %d", list ? list : "", list ? ", " : "", r->g->source[last = source].name, i + 1);
+        }
+    }
+    if (list)
+        fsim_paragraph(&r->page, FSIM_PLAIN, 0, 2, fsim_printf(r->a, "Folded into the weights: %s.", list));
 }
 
 static const char *saving(const report *r, const fsim_priced_refusal *refusal)
@@ -417,8 +431,8 @@ void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style
     title(&r, fsim_printf(a, "kernels of %s", fsim_strategy_names[p->chosen]));
     t = kernel_table(p, r.page.width >= WIDE ? WIDE_TABLE : NARROW_TABLE, r.page.utf8, a);
     fsim_table_print(&r.page, &t, 0);
-    marked_members(&r, "Recomputed", is_clone);
-    marked_members(&r, "Folded into the weights", is_folded);
+    recomputed(&r);
+    folded(&r);
     if (r.verbose)
         details(&r);
     refusals(&r);
