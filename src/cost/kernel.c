@@ -361,6 +361,15 @@ static double tiles_across(const context *c, int tile_n)
     return across;
 }
 
+/* How often a convolution's windows load each element of their input. */
+static double window_loads(const fsim_node *n)
+{
+    double loads = 1;
+    for (int i = 0; n->arg[0].how == FSIM_READ_WINDOW && i < n->arg[0].axes; i++)
+        loads *= (double)n->arg[0].axis[i].out * (double)n->arg[0].axis[i].taps / (double)n->arg[0].axis[i].extent;
+    return fmax(1, loads);
+}
+
 typedef struct {
     bool vendor; /* the library's kernel, not a generated one */
     tile_size tile;
@@ -398,7 +407,7 @@ static fsim_kernel tiled(const context *c, contraction_choice choice, fsim_arena
     k.penalised = k.penalised || !choice.vendor;
 
     const double rounds = ceil(blocks / c->sms), one = 2 * bm * bn * (kk + startup_of(tensor)) / (rate * e);
-    const double turns[2] = {tiles_n, tiles_m}; /* every column of tiles loads the first operand, every row of them the second */
+    const double turns[2] = {tiles_n * window_loads(n), tiles_m}; /* every column of tiles loads the first operand, every row of them the second */
     double taps = 1; /* a window's taps read the same elements: L1 serves all but the first */
     for (int i = 0; n->arg[0].how == FSIM_READ_WINDOW && i < n->arg[0].axes; i++)
         taps *= (double)n->arg[0].axis[i].taps;
@@ -440,7 +449,7 @@ static fsim_kernel direct_convolution(const context *c, fsim_arena *a)
     k.grid = (n->points + BLOCK - 1) / BLOCK;
     k.registers = fsim_registers(c->group->live, 1);
     k.flops = 2.0 * (double)n->gemm.batch * (double)n->gemm.m * (double)n->gemm.n * (double)n->gemm.k;
-    add_arithmetic(c, &k, NULL, true);
+    add_arithmetic(c, &k, (const double[2]){window_loads(n), 1}, true);
     add_memory(c, &k, NULL, NULL);
     add_access_issue(c, &k);
     k.unit[FSIM_ISSUE] += points * direct_cycles / 32 / (c->sms * c->clock);

@@ -235,13 +235,14 @@ static bool want_operands(work *w, int i, int rows_from)
         }
         if (w->joint.kind != FSIM_ALONE && (w->want[from].after || class_of(w, from) == FSIM_REDUCE || class_of(w, from) == FSIM_CONTRACTION))
             return refuse(w, FSIM_RULE_PROLOGUE, w->node[from], w->node[i], 0, 0, "on operand loads");
-        if (class_of(w, i) == FSIM_WINDOW || x->how != FSIM_READ_MAP)
+        const bool window = x->how == FSIM_READ_WINDOW && class_of(w, i) == FSIM_CONTRACTION; /* computed again for every tap that loads it: the cost decides */
+        if (class_of(w, i) == FSIM_WINDOW || (x->how != FSIM_READ_MAP && !window))
             return refuse(w, FSIM_RULE_WINDOW, w->node[from], w->node[i], (double)n->reduced, 1, "evaluations of each element");
         if (class_of(w, from) == FSIM_ASSEMBLE || class_of(w, from) == FSIM_GATHER)
             return refuse(w, FSIM_RULE_PROLOGUE, w->node[from], w->node[i], 0, 0, NULL);
         w->want[from].prologue = true;
         w->want[from].operand = operand;
-        const fsim_map loaded = w->joint.kind == FSIM_SIBLINGS ? fsim_map_moving(&x->map) : x->map; /* the same for all that read it alike */
+        const fsim_map loaded = window ? fsim_identity(w->g->tensor[x->tensor].elems) : w->joint.kind == FSIM_SIBLINGS ? fsim_map_moving(&x->map) : x->map; /* the same for all that read it alike */
         if (!demand(w, from, &loaded, 1, w->node[i]))
             return false;
     }
