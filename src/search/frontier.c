@@ -135,13 +135,14 @@ static void find_floor(fsim_frontier *f)
         for (int k = 0; k < n->args && whole[i]; k++) {
             const int t = n->arg[k].tensor;
             bool here = g->tensor[t].producer < 0 && f->floor_input[t] == 0 && n->arg[k].how != FSIM_READ_INDIRECT &&
-                        n->arg[k].distinct == g->tensor[t].elems && (!f->p->warm || !fsim_may_reside(f->p, t)) && !f->read_outside[t];
+                        n->arg[k].distinct == g->tensor[t].elems && (!f->p->warm || !fsim_may_reside(f->p, t)) && !f->read_outside[t] &&
+                        (n->gemm.k || f->p->limits.strict || g->tensor[t].role != FSIM_WEIGHT); /* vectors may be folded into a contraction's weights */
             f->floor_input[t] = here ? (double)g->tensor[t].bytes : f->floor_input[t];
             bytes += here ? f->floor_input[t] : 0;
         }
         if (g->tensor[n->result[0]].output)
             f->floor_own[i] = (double)g->tensor[n->result[0]].bytes;
-        work[i] = whole[i] && !by_bytes ? fsim_contraction_floor(f->p->hw, n) : 0;
+        work[i] = whole[i] && !by_bytes ? (n->gemm.k ? fsim_least_contraction_s(g, f->p->hw, l->node[i]) : 0) : 0;
         seconds += work[i];
         bytes += f->floor_own[i];
     }

@@ -50,13 +50,16 @@ static int64_t compulsory_of(const fsim_problem *p, const int *node, int count)
     const fsim_graph *g = p->graph;
     const double sms = fsim_hw_get(p->hw, FSIM_HW_SMS) * fsim_hw_get(p->hw, FSIM_HW_SM_CLOCK);
     double bytes = 0, lanes = 0, specials = 0;
+    bool sure = true; /* a kernel with a contraction may fold arithmetic and vectors into its weights, and apply a row's factor to its results only */
+    for (int i = 0; i < count; i++)
+        sure = sure && (p->limits.strict || !g->node[node[i]].gemm.k);
     for (int i = 0; i < count; i++) {
         const fsim_node *n = &g->node[node[i]];
         if (!reads_all(g, n))
             return 0;
-        if (!n->gemm.k && n->dtype != FSIM_F64)
+        if (sure && !n->gemm.k && n->dtype != FSIM_F64)
             lanes += (double)n->points * (double)n->reduced * n->instructions;
-        specials += (double)n->points * (double)n->reduced * n->specials;
+        specials += sure ? (double)n->points * (double)n->reduced * n->specials : 0;
         for (int r = 0; r < n->results; r++)
             bytes += g->tensor[n->result[r]].output && r == 0 ? (double)g->tensor[n->result[r]].bytes : 0;
         for (int k = 0; k < n->args; k++) {
@@ -66,7 +69,7 @@ static int64_t compulsory_of(const fsim_problem *p, const int *node, int count)
                 first = bsearch(&t->reader[r], node, (size_t)count, sizeof *node, fsim_by_int) != NULL;
             for (int q = 0; q < k; q++)
                 again = again || n->arg[q].tensor == n->arg[k].tensor;
-            if (first && !again && (!p->warm || !fsim_may_reside(p, n->arg[k].tensor)))
+            if (first && !again && (sure || n->gemm.k || t->role != FSIM_WEIGHT) && (!p->warm || !fsim_may_reside(p, n->arg[k].tensor)))
                 bytes += (double)t->bytes;
         }
     }
@@ -285,8 +288,13 @@ void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim
         if (known[i].kernels > 0 && (out->kernels == 0 || known[i].objective < out->objective))
             *out = known[i];
     fsim_plan better;
-    if (out->kernels > 0 && s.bound < out->objective && fsim_merge_greedily(p, &out->partition, scratch, &better))
-        improve(p, &better.partition, a, out);
+    if (out->kernels > 0 && s.bound < out->objective) {
+        if (fsim_merge_greedily(p, &out->partition, scratch, &better))
+            improve(p, &better.partition, a, out);
+        const fsim_partition chained = fsim_chained_singles(p, scratch);
+        if (fsim_merge_greedily(p, &chained, scratch, &better))
+            improve(p, &better.partition, a, out);
+    }
     if (out->kernels > 0 && s.bound < out->objective)
         close_gap(&s, a, out);
     out->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];

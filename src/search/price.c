@@ -130,7 +130,7 @@ const fsim_kernel *fsim_kernel_for(const fsim_problem *p, fsim_candidate *c, con
     k->absorbed = copy_flags(s->a, absorbed, c->group.writes);
     k->next = c->kernel;
     c->kernel = k;
-    s->work += c->group.template == FSIM_TILED_CONTRACTION ? WORK_OF_CONTRACTION : WORK_OF_KERNEL;
+    s->work += c->group.template == FSIM_TILED_CONTRACTION || c->group.template == FSIM_CHAINED_CONTRACTION ? WORK_OF_CONTRACTION : WORK_OF_KERNEL;
     const fsim_residency l2 = {k->hit, k->absorbed};
     const fsim_mark mark = fsim_save(s->scratch);
     k->kernel = fsim_kernel_of(p->graph, p->hw, p->regime, &c->group, &l2, s->scratch);

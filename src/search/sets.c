@@ -130,7 +130,7 @@ static bool separated(fsim_places *l, int low, int high)
             node[count++] = l->node[low + i];
     fsim_group made;
     fsim_refusal why = {0};
-    const bool apart = path && !fsim_group_of(&l->p->limits, node, count, NULL, NULL, l->a, &made, &why) && fsim_hopeless(why.rule);
+    const bool apart = path && !fsim_group_of(&l->p->limits, node, count, NULL, NULL, l->a, &made, &why) && why.final;
     fsim_rewind(l->a, mark);
     return apart;
 }
@@ -381,7 +381,7 @@ static bool try_set(builder *b, fsim_bits own, bool *final)
     FSIM_EACH_BIT(i, own)
         stored[k++] = fsim_bit(&s.must, i);
     const fsim_candidate *c = fsim_candidate_of(b->l->p, node, count, stored);
-    *final = !c->legal && fsim_hopeless(c->why.rule);
+    *final = !c->legal && c->why.final;
     if (!c->legal)
         return false;
     const bool connected = joined(b->l, b->base, own);
@@ -393,6 +393,29 @@ static bool try_set(builder *b, fsim_bits own, bool *final)
 }
 
 static fsim_bits window(const fsim_bits *x, int from, int base) { return fsim_bits_shifted(*x, from - base); }
+
+/* Is there no kernel that holds both places, whatever else it holds? Asked for what does not inline: all else may join. */
+static bool apart(fsim_places *l, int x, int y)
+{
+    const int low = x < y ? x : y, high = x < y ? y : x;
+    if (fsim_classes[fsim_ops[node_at(l, low)->op].class].inlines || fsim_classes[fsim_ops[node_at(l, high)->op].class].inlines)
+        return false;
+    const int pair[2] = {l->node[low], l->node[high]};
+    const fsim_candidate *c = fsim_candidate_of(l->p, pair, 2, (const bool[2]){true, true});
+    return !c->legal && c->why.final;
+}
+
+static bool holds_apart(builder *b, fsim_bits set, fsim_bits fresh)
+{
+    FSIM_EACH_BIT(i, fresh) {
+        if (fsim_classes[fsim_ops[node_at(b->l, b->base + i)->op].class].inlines)
+            continue;
+        FSIM_EACH_BIT(k, set)
+            if (k != i && apart(b->l, b->base + i, b->base + k))
+                return true;
+    }
+    return false;
+}
 
 /* Convex sets that grow from the root through shared tensors, each once: what was passed over stays out. fresh: the members that are new. above, below: what leads to
  * a member, what a member leads to. */
@@ -427,7 +450,7 @@ static void grow(builder *b, fsim_bits set, fsim_bits fresh, fsim_bits above, fs
         fsim_bit_set(&more, u);
         more = fsim_bits_without(more, set);
         reach(b, place);
-        if (!fsim_bits_meet(&more, &barred))
+        if (!fsim_bits_meet(&more, &barred) && !holds_apart(b, fsim_bits_or(set, more), more))
             grow(b, fsim_bits_or(set, more), more, above, below, fringe, barred);
         fsim_bit_set(&barred, u);
         if (b->tried > l->most)
