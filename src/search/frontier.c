@@ -2,7 +2,6 @@
 #include "search/frontier.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -693,7 +692,6 @@ static void expand(fsim_frontier *f, int from)
         expand_root(&x, ready);
     }
     f->state[from].steps = f->steps - f->state[from].first;
-    f->state[from].expanded = true; if ((x.cut || !f->l.complete) && f->forward) { static int c; if (c++<5) fprintf(stderr,"cut at base %s: complete %d family %d last root %s\n", node_at(f,x.at.base)->name, f->l.complete, x.family?x.family->complete:-1, x.family?node_at(f,x.root)->name:""); }
     f->state[from].cut = x.cut || !f->l.complete;
     if (f->forward && f->state[from].cut)
         cut_off(f, &x.at);
@@ -802,7 +800,6 @@ fsim_frontier *fsim_frontier_of(const fsim_problem *p, const int *node, int coun
         for (int i = f->by_size[size]; i; i = f->state[i - 1].sibling)
             if (f->state[i - 1].expanded)
                 cost_to_go(f, i - 1);
-    { int fam=0; for(int i=0;i<f->l.slots;i++) for(fsim_family*q=f->l.slot[i];q;q=q->next) fam++; fprintf(stderr,"count %d states %d steps %d families %d tried %lld kept %lld haste %d lost %lld bound %lld work %lld t %.3f\n",count,f->states,f->steps,fam,(long long)f->l.looked_at,(long long)f->l.kept,f->haste,(long long)f->lost,(long long)fsim_frontier_bound(f),(long long)fsim_work(p),now()); }
     return f;
 }
 
@@ -1171,7 +1168,6 @@ bool fsim_frontier_follow(fsim_frontier *f, int64_t known, const fsim_budget *bu
             for (int at = best; w.label[at].by; at = w.label[at].parent)
                 out->part[out->parts++] = part_of(f, w.label[at].by->root, w.label[at].by->set->own, w.label[at].copies, a);
         }
-        fprintf(stderr,"turn %d best %lld lost %lld labels %d states %d time %d work %lld t %.3f\n",(int)turn,best>=0?(long long)w.label[best].spent:-1,(long long)w.lost,w.labels,f->states,in_time,(long long)fsim_work(f->p),now());
         const int64_t least = w.lost < known ? w.lost : known;
         if (in_time && least > *bound)
             *bound = least;

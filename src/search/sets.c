@@ -109,28 +109,28 @@ static void find_paths(fsim_places *l)
         }
 }
 
-/* Must a kernel that holds both places hold what no kernel can? What lies on the paths between them, as far as it can be seen, says so. */
-static bool separated(fsim_places *l, int low, int high)
+/* Must a kernel that holds both places hold what no kernel can? What lies on the paths between them says so. *path: is there one? */
+static bool separated(fsim_places *l, int low, int high, bool *path)
 {
     const fsim_mark mark = fsim_save(l->a);
     const int span = high - low + 1;
-    bool *from = fsim_new(l->a, bool, span), *to = fsim_new(l->a, bool, span), path = false;
+    bool *from = fsim_new(l->a, bool, span), *to = fsim_new(l->a, bool, span);
     int *node = fsim_new(l->a, int, span), count = 0;
     from[0] = to[span - 1] = true;
     for (int i = low; i <= high; i++)
         for (int k = l->pred_first[i]; k < l->pred_first[i + 1] && !from[i - low]; k++)
             from[i - low] = l->pred[k] >= low && from[l->pred[k] - low];
-    path = from[span - 1];
-    for (int i = high; path && i >= low; i--)
+    *path = from[span - 1];
+    for (int i = high; *path && i >= low; i--)
         for (int k = l->pred_first[i]; to[i - low] && k < l->pred_first[i + 1]; k++)
             if (l->pred[k] >= low)
                 to[l->pred[k] - low] = true;
     for (int i = 0; i < span; i++)
-        if (path && from[i] && to[i])
+        if (*path && from[i] && to[i])
             node[count++] = l->node[low + i];
     fsim_group made;
     fsim_refusal why = {0};
-    const bool apart = path && !fsim_group_of(&l->p->limits, node, count, NULL, NULL, l->a, &made, &why) && why.final;
+    const bool apart = *path && !fsim_group_of(&l->p->limits, node, count, NULL, NULL, l->a, &made, &why) && why.final;
     fsim_rewind(l->a, mark);
     return apart;
 }
@@ -171,12 +171,16 @@ static void find_near(fsim_places *l)
     for (int i = 0; i < l->count; i++)
         for (int k = first[i]; k < first[i + 1]; k++)
             who[many[all.item[k]] + fill[all.item[k]]++] = i;
-    for (int t = 0; t < g->tensors; t++) { /* places that may share a kernel, further apart than the bits go? */
+    for (int t = 0; t < g->tensors; t++) { /* may places share a kernel that are further apart than the bits go? */
         const int *list = who + many[t], count = fill[t];
-        for (int k = 1, from = 0; count > 1 && list[count - 1] - list[0] >= FSIM_BITS && k < count && l->complete; k++) {
-            if (separated(l, list[k - 1], list[k]))
-                from = k;
-            l->complete = list[k] - list[from] < FSIM_BITS;
+        bool path = true;
+        for (int k = 1; count > 1 && list[count - 1] - list[0] >= FSIM_BITS && k < count && path; k++)
+            separated(l, list[k - 1], list[k], &path); /* then what lies between the nearest that are so far apart lies between all others too */
+        for (int k = 1, from = 0; l->complete && k < count; k++) {
+            while (list[k] - list[from + 1] >= FSIM_BITS)
+                from++;
+            if (list[k] - list[from] >= FSIM_BITS)
+                l->complete = path && separated(l, list[from], list[k], &path);
         }
     }
     int *seen = fsim_new(l->a, int, l->count + 1);
@@ -422,7 +426,7 @@ static bool holds_apart(builder *b, fsim_bits set, fsim_bits fresh)
 static void grow(builder *b, fsim_bits set, fsim_bits fresh, fsim_bits above, fsim_bits below, fsim_bits fringe, fsim_bits barred)
 {
     fsim_places *l = b->l;
-    bool final;
+    bool final, path;
     if (++b->tried > l->most || (l->p->interrupted && *l->p->interrupted)) {
         b->f->complete = false;
         return;
@@ -437,7 +441,7 @@ static void grow(builder *b, fsim_bits set, fsim_bits fresh, fsim_bits above, fs
         for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++) {
             const int bit = l->near[k] - b->base;
             if (bit >= FSIM_BITS)
-                b->f->complete = b->f->complete && separated(l, at, l->near[k]);
+                b->f->complete = b->f->complete && separated(l, at, l->near[k], &path);
             else if (bit > FSIM_BACK)
                 fsim_bit_set(&fringe, bit);
         }
