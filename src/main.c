@@ -100,7 +100,7 @@ static const fsim_arg options[] = {
     {"--markdown", "FILE", FSIM_ARG_TEXT, AT(markdown), NULL, PLAN, "tables for a CI summary; - is stdout"},
     {"--trace", "FILE", FSIM_ARG_TEXT, AT(trace), NULL, PLAN, "timeline for Perfetto; - is stdout"},
     {"--dot", "FILE", FSIM_ARG_TEXT, AT(dot), NULL, PLAN, "graph for Graphviz; - is stdout"},
-    {"--chart", "FILE", FSIM_ARG_TEXT, AT(chart), NULL, PLAN, "speedups and roofline: .svg, .png or .pdf"},
+    {"--chart", "FILE", FSIM_ARG_TEXT, AT(chart), NULL, PLAN, "speedups, roofline: .svg, .png or .pdf"},
     {"--quiet", "", FSIM_ARG_FLAG, AT(quiet), NULL, ANY, "no warnings"},
     {"--verbose", "", FSIM_ARG_FLAG, AT(verbose), NULL, ANY, "everything that is known"},
     {"--color", NULL, FSIM_ARG_CHOICE, AT(color), &colors, ANY, "NO_COLOR is honoured"},

@@ -177,6 +177,79 @@ static int64_t least_memory(const fsim_problem *p, const fsim_plan *best, fsim_a
     return best->kernels > 0 && best->peak_memory_bytes < plan.peak_memory_bytes ? best->peak_memory_bytes : plan.peak_memory_bytes;
 }
 
+/* Lists of plans: a search that was cut short may lack one that a strategy found. */
+
+static int with(fsim_plan *list, int count, const fsim_plan *known, int knowns)
+{
+    for (int i = 0; i < knowns; i++)
+        if (known[i].kernels > 0)
+            list[count++] = known[i];
+    return count;
+}
+
+static int compare_by(const fsim_plan *x, const fsim_plan *y, int64_t limit, bool memory)
+{
+    const bool fits_x = limit == 0 || x->peak_memory_bytes <= limit, fits_y = limit == 0 || y->peak_memory_bytes <= limit;
+    if (fits_x != fits_y)
+        return fits_x ? -1 : 1;
+    if ((memory || !fits_x) && x->peak_memory_bytes != y->peak_memory_bytes)
+        return x->peak_memory_bytes < y->peak_memory_bytes ? -1 : 1;
+    if (!memory && x->objective != y->objective)
+        return x->objective < y->objective ? -1 : 1;
+    return (x->time_s > y->time_s) - (x->time_s < y->time_s);
+}
+
+static bool same_plan(const fsim_graph *g, const fsim_plan *x, const fsim_plan *y, fsim_arena *a)
+{
+    const fsim_mark scratch = fsim_save(a);
+    fsim_difference *d;
+    const bool same = x->kernels == y->kernels && fsim_compare(g, x, y, a, &d) == 0;
+    fsim_rewind(a, scratch);
+    return same;
+}
+
+/* Sorts the plans, keeps each once, and the `most` best. Returns how many there are. */
+static int best_of(const fsim_problem *p, fsim_plan *list, int count, int most)
+{
+    fsim_arena *a = fsim_arena_new();
+    int kept = 0;
+    for (int i = 0; i < count; i++) { /* those that go in are at most as many as were there: stable insertion in place */
+        const fsim_plan plan = list[i];
+        int at = kept;
+        bool known = false;
+        for (int k = 0; k < kept && !known; k++)
+            known = same_plan(p->graph, &list[k], &plan, a);
+        if (known)
+            continue;
+        for (; at > 0 && compare_by(&plan, &list[at - 1], p->memory_limit, p->objective == FSIM_MINIMISE_MEMORY) < 0; at--)
+            list[at] = list[at - 1];
+        list[at] = plan;
+        kept++;
+    }
+    fsim_arena_free(a);
+    return kept < most ? kept : most;
+}
+
+static int by_time_then_memory(const void *x, const void *y)
+{
+    const fsim_plan *a = x, *b = y;
+    if (a->time_s != b->time_s)
+        return a->time_s < b->time_s ? -1 : 1;
+    return (a->peak_memory_bytes > b->peak_memory_bytes) - (a->peak_memory_bytes < b->peak_memory_bytes);
+}
+
+/* Keeps the plans that none other beats, fastest first. Returns how many there are. */
+static int front_of(fsim_plan *list, int count)
+{
+    int kept = 0;
+    if (count > 0)
+        qsort(list, (size_t)count, sizeof *list, by_time_then_memory);
+    for (int i = 0; i < count; i++)
+        if (kept == 0 || list[i].peak_memory_bytes < list[kept - 1].peak_memory_bytes)
+            list[kept++] = list[i];
+    return kept;
+}
+
 fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
 {
     enum { MOST_OF_FRONT = 64 };
@@ -194,17 +267,19 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
         out.chosen = FSIM_STRATEGY_FILE;
         known[count++] = out.plan[FSIM_STRATEGY_FILE];
     }
-    optimum(&p, g->fuses + g->separates ? NULL : known, g->fuses + g->separates ? 0 : count, a, best, &out.proof);
+    count = g->fuses + g->separates ? 0 : count; /* the strategies know nothing of fuse: and separate: */
+    optimum(&p, known, count, a, best, &out.proof);
     out.least_memory_bytes = least_memory(&p, best, a);
     find_refusals(&p, &out.plan[out.chosen], a, &out);
     out.losses = out.chosen == FSIM_STRATEGY_OPTIMAL ? 0 : fsim_compare(g, &out.plan[out.chosen], best, a, &out.loss);
+    known[count++] = *best;
     if (options->top > 0) {
-        out.top = fsim_new(a, fsim_plan, options->top + 1);
-        out.tops = fsim_top(&p, options->top, a, out.top);
+        out.top = fsim_new(a, fsim_plan, options->top + count + 1);
+        out.tops = best_of(&p, out.top, with(out.top, fsim_top(&p, options->top, a, out.top), known, count), options->top);
     }
     if (options->pareto) {
-        out.front = fsim_new(a, fsim_plan, MOST_OF_FRONT + 1);
-        out.fronts = fsim_pareto(&p, MOST_OF_FRONT, a, out.front);
+        out.front = fsim_new(a, fsim_plan, MOST_OF_FRONT + count + 1);
+        out.fronts = front_of(out.front, with(out.front, fsim_pareto(&p, MOST_OF_FRONT, a, out.front), known, count));
     }
     out.interrupted = options->interrupted && *options->interrupted;
     return out;

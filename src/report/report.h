@@ -75,7 +75,7 @@ void fsim_json_ops(FILE *out);
 
 /* chart.c: through gnuplot, or the program that $FUSESIM_GNUPLOT names. */
 
-/* Speedups and a roofline into path, which ends in .svg, .png or .pdf; other predictions than the first are the same workload on other GPUs.
+/* Speedups and a roofline (or the front of time against memory, where it was asked for) into path, which ends in .svg, .png or .pdf; other predictions than the first are the same workload on other GPUs.
  * The file appears whole or not at all. False with *why set (in a, or constant). */
 bool fsim_report_chart(fsim_arena *a, const fsim_prediction *p, int count, const char *path, const char **why);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alternatives.c: the best few plans, the front of time against memory, and the best plan under a memory limit: by going through the partitions, as many of them as the
- * budget allows. */
+/* alternatives.c: the best few plans, the front of time against memory, and the best plan under a memory limit: of all partitions where they are few, else of those one cut or one
+ * fusion away from the optimum. */
 #include "search/search.h"
 
-#include "search/price.h"
+#include "search/space.h"
 #include <math.h>
 #include <string.h>
 
-enum { PARTITIONS_PER_SECOND = 50000 };
+enum { PARTITIONS_PER_SECOND = 50000, LISTED_NODES = 14, MOST_CUTS = 8, MOST_CHANGES = 400 };
 
 static int64_t objective_of(const fsim_problem *p, const fsim_plan *plan)
 {
@@ -103,10 +103,66 @@ static bool emit(void *to, const fsim_plan *plan)
     return !(w->p->interrupted && *w->p->interrupted);
 }
 
-/* Offers every partition that the budget allows. True: that was all of them. */
+static bool is_group(const list *w, const fsim_part *part, fsim_arena *a)
+{
+    fsim_refusal why;
+    return fsim_user_allows(w->p, part->node, part->count, &why) && fsim_connected(w->p->graph, part->node, part->count, a, &why) &&
+           fsim_convex(w->p->graph, part->node, part->count, a, &why);
+}
+
+/* Offers base with part x replaced by `made`, and part y (-1: none) left out. */
+static void offer_change(list *w, const fsim_partition *base, int x, int y, const fsim_part *made, int count, fsim_arena *a)
+{
+    fsim_partition changed = {0, fsim_new(a, fsim_part, base->parts + 2)};
+    fsim_plan plan;
+    fsim_refusal why;
+    for (int i = 0; i < count; i++) {
+        if (!is_group(w, &made[i], a))
+            return;
+        changed.part[changed.parts++] = made[i];
+    }
+    for (int i = 0; i < base->parts; i++)
+        if (i != x && i != y)
+            changed.part[changed.parts++] = base->part[i];
+    if (fsim_price(w->p, &changed, a, &plan, &why))
+        offer(w, &plan);
+}
+
+/* Offers what is one cut or one fusion away from base. */
+static void offer_changes(list *w, const fsim_partition *base)
+{
+    int changes = 0;
+    for (int x = 0; x < base->parts && !(w->p->interrupted && *w->p->interrupted); x++) {
+        fsim_arena *a = fsim_arena_new();
+        const fsim_part *part = &base->part[x];
+        for (int cut = 1; cut < part->count && cut <= MOST_CUTS && changes < MOST_CHANGES; cut++, changes++)
+            offer_change(w, base, x, -1, (fsim_part[]){{cut, part->node, part->clone}, {part->count - cut, part->node + cut, part->clone + cut}}, 2, a);
+        for (int y = x + 1; y < base->parts && y < x + MOST_CUTS && changes < MOST_CHANGES; y++, changes++) {
+            const fsim_part *other = &base->part[y];
+            fsim_part both = {0, fsim_new(a, int, part->count + other->count), fsim_new(a, bool, part->count + other->count)};
+            for (int i = 0, k = 0; i < part->count || k < other->count;) {
+                const bool left = k == other->count || (i < part->count && part->node[i] <= other->node[k]);
+                const int n = left ? part->node[i++] : other->node[k++];
+                if (both.count == 0 || both.node[both.count - 1] != n)
+                    both.node[both.count++] = n;
+            }
+            offer_change(w, base, x, y, &both, 1, a);
+        }
+        fsim_arena_free(a);
+    }
+}
+
+/* Offers every partition where they are few. True: that was all of them. */
 static bool offer_all(list *w)
 {
     bool truncated;
+    if (w->p->graph->nodes > LISTED_NODES) {
+        if (w->count > 0) {
+            const fsim_plan base = w->plan[0];
+            offer_changes(w, &base.partition);
+        }
+        return false;
+    }
     const int64_t limit = (int64_t)fmax(1, fmin(w->p->time_limit_s, 1e6) * PARTITIONS_PER_SECOND);
     return fsim_enumerate(w->p, limit, emit, w, &truncated) >= 0 && !truncated;
 }
