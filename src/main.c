@@ -7,6 +7,7 @@
 #include "predict.h"
 #include "report/report.h"
 #include "report/terminal.h"
+#include "search/given.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -28,12 +29,14 @@ static volatile sig_atomic_t interrupted;
 
 typedef struct {
     fsim_words hw, hw_set, set, dump;
-    const char *json, *markdown, *chart;
+    const char *json, *markdown, *trace, *dot, *chart, *plan;
     int strategy, objective, launch, l2, numerics, recompute, color; /* index into the option's choices */
     double time_limit_s;
-    int64_t limit, jobs; /* limit 0: none */
+    int64_t limit, jobs, top, memory_limit; /* 0: not given */
     bool quiet, verbose, help, version;
 } settings;
+
+typedef enum { JSON, MARKDOWN, TRACE, DOT, FILES, TEXT = FILES } form;
 
 typedef struct context {
     fsim_arena *arena;
@@ -41,7 +44,7 @@ typedef struct context {
     settings set;
     const struct command *command;
     fsim_words args;              /* the command line without options and command */
-    fsim_output *json, *markdown; /* being written; NULL: not asked for, or stdout */
+    fsim_output *file[FILES];     /* being written; NULL: not asked for, or stdout */
     int width;                    /* of the terminal; 0: not known */
 } context;
 
@@ -61,7 +64,6 @@ static const command commands[COMMANDS]; /* at the end, behind what they run */
 
 static const fsim_loc command_line = {NULL, 0, 0};
 
-static const char *const objective_names[] = {"time", "bytes"};
 static const char *const l2_names[] = {"cold", "warm"};
 static const char *const numerics_names[] = {"fast", "strict"};
 static const char *const recompute_names[] = {"on", "off"};
@@ -69,7 +71,7 @@ static const char *const color_names[] = {"auto", "always", "never"};
 enum { COLOR_AUTO, COLOR_ALWAYS };
 
 static const fsim_choices strategies = {fsim_strategy_names, FSIM_STRATEGY_COUNT, "xla"};
-static const fsim_choices objectives = {objective_names, COUNT_OF(objective_names), "memory,pareto"};
+static const fsim_choices objectives = {fsim_objective_names, FSIM_OBJECTIVES, NULL};
 static const fsim_choices launches = {fsim_regime_names, FSIM_REGIME_COUNT, NULL};
 static const fsim_choices l2_states = {l2_names, COUNT_OF(l2_names), NULL};
 static const fsim_choices numerics = {numerics_names, COUNT_OF(numerics_names), NULL};
@@ -82,7 +84,10 @@ static const fsim_arg options[] = {
     {"--set", "NAME=VALUE", FSIM_ARG_ITEM, AT(set), NULL, ANY, "a symbol of the workload; dtype is one"},
     {"--hw-set", "KEY=VALUE", FSIM_ARG_ITEM, AT(hw_set), NULL, ANY, "what if: dram_bandwidth=2x, sms=64"},
     {"--strategy", NULL, FSIM_ARG_CHOICE, AT(strategy), &strategies, ANY, "the plan to show (default optimal)"},
+    {"--plan", "FILE", FSIM_ARG_TEXT, AT(plan), NULL, PLAN, "show this partition: JSON of a plan"},
     {"--objective", NULL, FSIM_ARG_CHOICE, AT(objective), &objectives, ANY, "what optimal minimises (time)"},
+    {"--memory-limit", "SIZE", FSIM_ARG_SIZE, AT(memory_limit), NULL, PLAN | EXPLAIN, "that a plan may need at its peak: 3 GiB"},
+    {"--top", "K", FSIM_ARG_COUNT, AT(top), NULL, PLAN, "list the K best plans"},
     {"--launch", NULL, FSIM_ARG_CHOICE, AT(launch), &launches, ANY, "how kernels start (stream)"},
     {"--l2", NULL, FSIM_ARG_CHOICE, AT(l2), &l2_states, ANY, "what L2 holds at the start (cold)"},
     {"--numerics", NULL, FSIM_ARG_CHOICE, AT(numerics), &numerics, ANY, "strict: sums keep their order (fast)"},
@@ -93,7 +98,9 @@ static const fsim_arg options[] = {
     {"--dump", "STAGE[,...]", FSIM_ARG_ITEMS, AT(dump), NULL, PLAN, "graph, legal, parts, kernels, traffic, time"},
     {"--json", "FILE", FSIM_ARG_TEXT, AT(json), NULL, ANY, "results for programs; - is stdout"},
     {"--markdown", "FILE", FSIM_ARG_TEXT, AT(markdown), NULL, PLAN, "tables for a CI summary; - is stdout"},
-    {"--chart", "FILE", FSIM_ARG_TEXT, AT(chart), NULL, PLAN, "speedups and roofline: .svg, .png or .pdf"},
+    {"--trace", "FILE", FSIM_ARG_TEXT, AT(trace), NULL, PLAN, "timeline for Perfetto; - is stdout"},
+    {"--dot", "FILE", FSIM_ARG_TEXT, AT(dot), NULL, PLAN, "graph for Graphviz; - is stdout"},
+    {"--chart", "FILE", FSIM_ARG_TEXT, AT(chart), NULL, PLAN, "speedups, roofline: .svg, .png or .pdf"},
     {"--quiet", "", FSIM_ARG_FLAG, AT(quiet), NULL, ANY, "no warnings"},
     {"--verbose", "", FSIM_ARG_FLAG, AT(verbose), NULL, ANY, "everything that is known"},
     {"--color", NULL, FSIM_ARG_CHOICE, AT(color), &colors, ANY, "NO_COLOR is honoured"},
@@ -103,8 +110,8 @@ static const fsim_arg options[] = {
 
 /* Known to the manual, but of other releases. */
 static const char *const later_options[] = {
-    "--compile-cost", "--device", "--dim",    "--dot",      "--fail-on", "--gate", "--junit",  "--jvp",  "--measurements", "--memory-limit",
-    "--plan",         "-o",       "--output", "--precision", "--report",  "--target", "--top", "--trace", "--train",        "--workload-root"};
+    "--compile-cost", "--device", "--dim", "--fail-on",   "--gate",   "--junit",  "--jvp",   "--measurements",
+    "-o",             "--output", "--precision", "--report", "--target", "--train", "--workload-root"};
 static const char *const later_commands[] = {"validate", "calibrate", "sweep", "import", "diff", "codegen"};
 
 static const fsim_args known = {options, COUNT_OF(options), later_options, COUNT_OF(later_options)};
@@ -137,15 +144,37 @@ static void read_command_line(context *c, int argc, char **argv)
 
 static bool is_stdout(const char *path) { return path && strcmp(path, "-") == 0; }
 
+/* What is written besides the text report, or in its place where the name is -. */
+static const struct {
+    const char *option;
+    size_t offset;
+} files[FILES] = {[JSON] = {"--json", AT(json)}, [MARKDOWN] = {"--markdown", AT(markdown)}, [TRACE] = {"--trace", AT(trace)}, [DOT] = {"--dot", AT(dot)}};
+
+static const char *file_name(const settings *s, int i) { return *(const char *const *)(const void *)((const char *)s + files[i].offset); }
+
+/* The form that stdout gets. */
+static form on_stdout(const settings *s)
+{
+    int i = 0;
+    while (i < FILES && !is_stdout(file_name(s, i)))
+        i++;
+    return (form)i;
+}
+
 static void check_outputs(context *c)
 {
     static const char *const stems[] = {".svg", ".png", ".pdf"};
     const settings *s = &c->set;
-    const bool json = is_stdout(s->json), markdown = is_stdout(s->markdown);
-    if (s->json && s->markdown && strcmp(s->json, s->markdown) == 0)
-        fsim_error(c->diag, command_line, "--json and --markdown both write to %s", json ? "stdout" : s->json);
-    if (s->dump.count && (json || markdown))
-        fsim_error(c->diag, command_line, "--dump and %s - both write to stdout", json ? "--json" : "--markdown");
+    for (int i = 0; i < FILES; i++)
+        for (int k = i + 1; k < FILES; k++) {
+            const char *one = file_name(s, i), *other = file_name(s, k);
+            if (one && other && strcmp(one, other) == 0)
+                fsim_error(c->diag, command_line, "%s and %s both write to %s", files[i].option, files[k].option, is_stdout(one) ? "stdout" : one);
+        }
+    if (s->dump.count && on_stdout(s) != TEXT)
+        fsim_error(c->diag, command_line, "--dump and %s - both write to stdout", files[on_stdout(s)].option);
+    if (s->dot && s->hw.count > 1)
+        fsim_error(c->diag, command_line, "--dot draws the plan of one GPU, --hw names %d", s->hw.count);
     const char *dot = s->chart ? strrchr(s->chart, '.') : NULL;
     if (s->chart && !(dot && fsim_among(dot, stems, COUNT_OF(stems))))
         fsim_error(c->diag, command_line, "--chart: '%s' wants a name that ends in .svg, .png or .pdf", s->chart);
@@ -156,6 +185,19 @@ static void check_outputs(context *c)
         if (!fsim_among(s->dump.at[i], fsim_dump_stages, stages))
             fsim_error(c->diag, command_line, "--dump: unknown stage '%s'%s", s->dump.at[i],
                        fsim_did_you_mean(c->arena, s->dump.at[i], fsim_dump_stages, stages));
+}
+
+/* Which plan is shown, and which are listed. */
+static void check_plan_options(context *c)
+{
+    enum { MOST_TOP = 1000 };
+    const settings *s = &c->set;
+    if (s->plan && s->strategy != FSIM_STRATEGY_OPTIMAL)
+        fsim_error(c->diag, command_line, "--plan and --strategy %s both say which plan to show", fsim_strategy_names[s->strategy]);
+    if (is_stdout(s->plan) && c->args.count && is_stdout(c->args.at[0]))
+        fsim_error(c->diag, command_line, "the workload and --plan can't both be standard input");
+    if (s->top > MOST_TOP)
+        fsim_error(c->diag, command_line, "--top: at most %d plans are listed", MOST_TOP);
 }
 
 /* What can be said without looking at any file. */
@@ -170,6 +212,7 @@ static void check_command_line(context *c)
             fsim_error(c->diag, command_line, "--set '%s': wanted NAME=VALUE, e.g. --set B=64", text);
     }
     check_outputs(c);
+    check_plan_options(c);
     if (!c->command->needs_inputs)
         return;
     if (c->args.count == 0)
@@ -274,12 +317,40 @@ static fsim_hw *read_hw(context *c, const char *name, int *status)
     return hw;
 }
 
+/* The plan that the user gives, as a partition of in's graph that is one on every GPU. False after an error, with *status set. */
+static bool read_plan(context *c, inputs *in, int *status)
+{
+    const char *why = "", *name = c->set.plan;
+    size_t bytes = 0;
+    fsim_given *given = fsim_new(c->arena, fsim_given, 1);
+    const char *text = fsim_read_file(c->arena, name, &bytes, &why);
+    if (!text) {
+        fsim_error(c->diag, command_line, "cannot read plan '%s': %s", name, why);
+        *status = FSIM_EXIT_NO_INPUT;
+        return false;
+    }
+    fsim_diag_source(c->diag, name, text, bytes);
+    bool good = fsim_given_read(in->graph, c->arena, c->diag, name, text, bytes, given);
+    for (int i = 0; i < c->set.hw.count && good; i++) {
+        const fsim_problem p = fsim_problem_of(in->graph, in->hw[i], &in->how, c->arena);
+        fsim_plan plan;
+        good = fsim_given_price(&p, given, c->diag, c->arena, &plan);
+    }
+    in->how.given = &given->partition;
+    *status = good ? FSIM_EXIT_OK : FSIM_EXIT_BAD_INPUT;
+    return good;
+}
+
 static fsim_options model_options(const context *c)
 {
     const settings *s = &c->set;
+    const bool pareto = s->objective == FSIM_OBJECTIVES - 1; /* the fastest plan, and the front */
     return (fsim_options){.strategy = (fsim_strategy)s->strategy,
                           .regime = (fsim_regime)s->launch,
-                          .objective = (fsim_objective)s->objective,
+                          .objective = pareto ? FSIM_MINIMISE_TIME : (fsim_objective)s->objective,
+                          .pareto = pareto,
+                          .memory_limit = s->memory_limit,
+                          .top = (int)s->top,
                           .warm = s->l2 == 1,
                           .strict = s->numerics == 1,
                           .no_recompute = s->recompute == 1,
@@ -297,6 +368,8 @@ static int read_inputs(context *c, inputs *in)
     for (int i = 0; in->graph && i < c->set.hw.count; i++)
         if (in->hw[i] && !fsim_plannable(in->graph, in->hw[i], &in->how, c->diag, c->arena) && !status)
             status = FSIM_EXIT_BAD_INPUT;
+    if (c->set.plan && status == FSIM_EXIT_OK && fsim_errors(c->diag) == 0)
+        read_plan(c, in, &status);
     return settle(c, status, FSIM_EXIT_BAD_INPUT);
 }
 
@@ -316,7 +389,6 @@ static void catch_interrupt(void)
 
 /* Outputs. */
 
-typedef enum { TEXT, JSON, MARKDOWN } form;
 /* Shows what a command found. False: it could not, for another reason than the stream. */
 typedef bool shower(FILE *out, form as, const context *c, const void *what);
 
@@ -329,35 +401,46 @@ static fsim_output *open_file(context *c, const char *name, const char *path)
     return o;
 }
 
+static void discard_outputs(context *c)
+{
+    for (int i = 0; i < FILES; i++)
+        fsim_discard(c->file[i]);
+}
+
 /* Before any work, so that a file that cannot be written costs no waiting. */
 static int open_outputs(context *c)
 {
-    c->json = open_file(c, "--json", c->set.json);
-    c->markdown = open_file(c, "--markdown", c->set.markdown);
+    for (int i = 0; i < FILES; i++)
+        c->file[i] = open_file(c, files[i].option, file_name(&c->set, i));
     fsim_discard(open_file(c, "--chart", c->set.chart)); /* report.h opens it again when there is something to draw */
     const int status = settle(c, FSIM_EXIT_OK, FSIM_EXIT_USAGE);
-    if (status) {
-        fsim_discard(c->json);
-        fsim_discard(c->markdown);
-    }
+    if (status)
+        discard_outputs(c);
     return status;
 }
 
-static bool show_in_file(context *c, fsim_output *o, const char *path, form as, shower *show, const void *what)
+static bool show_in_files(context *c, shower *show, const void *what)
 {
-    if (!o || (show(fsim_stream(o), as, c, what) && !ferror(fsim_stream(o))))
-        return true;
-    fsim_error(c->diag, command_line, "cannot write all of '%s'", path);
-    return false;
+    for (int i = 0; i < FILES; i++)
+        if (c->file[i] && (!show(fsim_stream(c->file[i]), (form)i, c, what) || ferror(fsim_stream(c->file[i])))) {
+            fsim_error(c->diag, command_line, "cannot write all of '%s'", file_name(&c->set, i));
+            return false;
+        }
+    return true;
 }
 
-static bool commit(context *c, fsim_output *o, const char *path)
+static bool commit_files(context *c)
 {
     const char *why = "";
-    if (!o || fsim_commit(o, &why))
-        return true;
-    fsim_error(c->diag, command_line, "cannot write '%s': %s", path, why);
-    return false;
+    for (int i = 0; i < FILES; i++) {
+        fsim_output *o = c->file[i];
+        c->file[i] = NULL; /* committed or gone */
+        if (o && !fsim_commit(o, &why)) {
+            fsim_error(c->diag, command_line, "cannot write '%s': %s", file_name(&c->set, i), why);
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Whatever is in stdout's buffer reaches it, or the exit status says so. */
@@ -372,20 +455,16 @@ static int finish_stdout(context *c, int status)
 
 static int give_up_outputs(context *c, int status)
 {
-    fsim_discard(c->json);
-    fsim_discard(c->markdown);
+    discard_outputs(c);
     return settle(c, status, FSIM_EXIT_INTERNAL);
 }
 
 /* All files, all of them whole, then stdout. */
 static int deliver(context *c, shower *show, const void *what)
 {
-    const settings *s = &c->set;
-    if (!show_in_file(c, c->json, s->json, JSON, show, what) || !show_in_file(c, c->markdown, s->markdown, MARKDOWN, show, what) ||
-        !commit(c, c->json, s->json) || !commit(c, c->markdown, s->markdown))
+    if (!show_in_files(c, show, what) || !commit_files(c))
         return give_up_outputs(c, FSIM_EXIT_OK);
-    const form as = is_stdout(s->json) ? JSON : is_stdout(s->markdown) ? MARKDOWN : TEXT;
-    if (!show(stdout, as, c, what) && !ferror(stdout)) /* a stream that failed is finish_stdout's */
+    if (!show(stdout, on_stdout(&c->set), c, what) && !ferror(stdout)) /* a stream that failed is finish_stdout's */
         fsim_error(c->diag, command_line, "the results could not be written");
     return settle(c, FSIM_EXIT_OK, FSIM_EXIT_INTERNAL);
 }
@@ -423,12 +502,13 @@ static void plan_text(FILE *out, const context *c, const predictions *p)
 static bool show_plan(FILE *out, form as, const context *c, const void *what)
 {
     const predictions *p = what;
-    if (as == JSON)
-        return fsim_report_json(out, p->at, p->count);
-    if (as == MARKDOWN)
-        fsim_report_markdown(out, p->at, p->count);
-    else
-        plan_text(out, c, p);
+    switch (as) {
+    case JSON: return fsim_report_json(out, p->at, p->count);
+    case MARKDOWN: fsim_report_markdown(out, p->at, p->count); break;
+    case TRACE: fsim_report_trace(out, p->at, p->count); break;
+    case DOT: fsim_report_dot(out, p->at); break;
+    case TEXT: plan_text(out, c, p); break;
+    }
     return true;
 }
 
@@ -453,7 +533,10 @@ static int run_plan(context *c)
         p.at[i] = fsim_predict(in.graph, in.hw[i], &in.how, c->arena);
     if (!draw_chart(c, &p))
         return give_up_outputs(c, FSIM_EXIT_UNAVAILABLE);
-    return deliver(c, show_plan, &p);
+    for (int i = 0; i < p.count; i++)
+        status = p.at[i].least_memory_bytes > 0 ? FSIM_EXIT_GATE : status;
+    const int delivered = deliver(c, show_plan, &p);
+    return delivered ? delivered : status;
 }
 
 /* enumerate */
@@ -478,7 +561,7 @@ static int run_enumerate(context *c)
         return status;
     catch_interrupt();
     const fsim_problem p = fsim_problem_of(in.graph, in.hw[0], &in.how, c->arena);
-    partition_stream s = {c->json ? fsim_stream(c->json) : stdout, in.graph};
+    partition_stream s = {c->file[JSON] ? fsim_stream(c->file[JSON]) : stdout, in.graph};
     bool truncated = false;
     const int64_t partitions = fsim_enumerate(&p, c->set.limit, put_partition, &s, &truncated);
     if (partitions < 0) {
@@ -487,7 +570,7 @@ static int run_enumerate(context *c)
         return give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
     }
     fsim_json_partitions_end(s.out, partitions, truncated || interrupted);
-    if (!commit(c, c->json, c->set.json))
+    if (!commit_files(c))
         return give_up_outputs(c, FSIM_EXIT_OK);
     return FSIM_EXIT_OK;
 }
@@ -660,8 +743,8 @@ static void print_usage(FILE *out, fsim_arena *a)
         fprintf(out, "  %-10s%-*s %s\n", commands[i].name, COMMAND_COLUMN, commands[i].args, commands[i].help);
     fputs("\nWORKLOAD: a YAML file, the name of a shipped one ('mlp'), or - for stdin\n\n", out);
     fsim_args_usage(out, &known, a);
-    fputs("\nResults go to stdout, all else to stderr. Exit status: 0 ok, 2 usage,\n"
-          "65 bad input, 66 no input, 69 unavailable, 70 failed.\n",
+    fputs("\nResults go to stdout, all else to stderr. Exit status: 0 ok, 1 limit not met,\n"
+          "2 usage, 65 bad input, 66 no input, 69 unavailable, 70 failed.\n",
           out);
 }
 

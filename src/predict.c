@@ -18,6 +18,7 @@ fsim_problem fsim_problem_of(const fsim_graph *g, const fsim_hw *hw, const fsim_
                           .objective = options->objective,
                           .warm = options->warm,
                           .recompute = !options->no_recompute,
+                          .memory_limit = options->memory_limit,
                           .time_limit_s = options->time_limit_s,
                           .store = fsim_store_new(a),
                           .interrupted = options->interrupted};
@@ -45,6 +46,39 @@ static void unite(const fsim_part *x, const fsim_part *y, int *node, int *count)
     }
 }
 
+static int64_t dram_bytes(const fsim_kernel *k) { return k->dram_read_bytes + k->dram_write_bytes; }
+
+/* Does k find the tensor in L2, or leave it there? */
+static bool spares(const fsim_kernel *k, int tensor)
+{
+    for (int i = 0; i < k->inputs; i++)
+        if (k->input[i].tensor == tensor)
+            return k->input[i].read_bytes == 0 && k->input[i].bytes > 0;
+    for (int i = 0; i < k->outputs; i++)
+        if (k->output[i].tensor == tensor)
+            return k->output[i].write_bytes == 0 && k->output[i].bytes > 0;
+    return false;
+}
+
+/* Kernels x and y as one, with what each of them has of L2 in the plan. NULL where it does not fit. */
+static const fsim_kernel *merged(refusals *w, const fsim_group *made, const fsim_kernel *x, const fsim_kernel *y, const int *node, int count)
+{
+    const fsim_graph *g = w->p->graph;
+    bool *stored = fsim_new(w->a, bool, count);
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < made->writes; k++)
+            stored[i] = stored[i] || g->tensor[made->write[k].tensor].producer == node[i];
+    fsim_candidate *c = fsim_candidate_of(w->p, node, count, stored);
+    if (!c->legal)
+        return NULL;
+    bool *hit = fsim_new(w->a, bool, c->group.reads + 1), *absorbed = fsim_new(w->a, bool, c->group.writes + 1);
+    for (int i = 0; i < c->group.reads; i++)
+        hit[i] = spares(x, c->group.read[i].tensor) || spares(y, c->group.read[i].tensor);
+    for (int i = 0; i < c->group.writes; i++)
+        absorbed[i] = spares(x, c->group.write[i].tensor) || spares(y, c->group.write[i].tensor);
+    return fsim_kernel_for(w->p, c, hit, absorbed);
+}
+
 /* Why kernels x and y, joined by tensor t from primitive `from` to `to`, are two. */
 static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int from, int to)
 {
@@ -65,7 +99,7 @@ static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int fro
     const bool legal = fsim_user_allows(w->p, node, count, &r.why) &&
                        (fsim_group_of(&w->p->limits, pair, 2, NULL, NULL, w->a, &made, &r.why) || r.why.rule == FSIM_RULE_SPACE) &&
                        fsim_legal(&w->p->limits, node, count, w->a, &made, &r.why);
-    const fsim_kernel *k = legal ? fsim_kernel_alone(w->p, node, count, w->a) : NULL;
+    const fsim_kernel *k = legal ? merged(w, &made, maker, reader, node, count) : NULL;
     if (legal && !k)
         r.why = (fsim_refusal){.rule = FSIM_RULE_SHARED, .a = from, .b = to, .through = -1, .limit = (double)w->p->limits.shared_per_block,
                                .unit = "bytes of shared memory per block"};
@@ -75,10 +109,9 @@ static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int fro
     }
     if (k) {
         r.why = (fsim_refusal){.rule = FSIM_RULE_COST, .a = from, .b = to, .through = -1};
-        const double apart = w->plan->kernel[x].time_s + w->plan->kernel[y].time_s;
-        r.saving_s = apart - k->time_s;
-        r.saving_bytes = w->plan->kernel[x].dram_read_bytes + w->plan->kernel[x].dram_write_bytes + w->plan->kernel[y].dram_read_bytes +
-                                 w->plan->kernel[y].dram_write_bytes - k->dram_read_bytes - k->dram_write_bytes;
+        r.saving_s = maker->time_s + reader->time_s - k->time_s;
+        r.saving_bytes = dram_bytes(maker) + dram_bytes(reader) - dram_bytes(k);
+        r.cause = fsim_cause_of(w->p->graph, (const fsim_kernel *[]){maker, reader}, 2, &k, 1);
     }
     *FSIM_PUSH(w->a, w->list, w->count, w->room) = r;
 }
@@ -86,9 +119,6 @@ static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int fro
 static int by_saving(const void *x, const void *y)
 {
     const fsim_priced_refusal *a = x, *b = y;
-    const bool legal_a = a->why.rule == FSIM_RULE_COST, legal_b = b->why.rule == FSIM_RULE_COST;
-    if (legal_a != legal_b)
-        return legal_a - legal_b;
     if (a->saving_s != b->saving_s)
         return a->saving_s > b->saving_s ? -1 : 1;
     return a->why.a != b->why.a ? a->why.a - b->why.a : a->why.b - b->why.b;
@@ -125,19 +155,133 @@ static void find_refusals(const fsim_problem *p, const fsim_plan *plan, fsim_are
     out->refusals = w.count;
 }
 
+static void optimum(const fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out, fsim_proof *proof)
+{
+    if (p->objective == FSIM_MINIMISE_MEMORY || p->memory_limit > 0)
+        fsim_best_in_memory(p, known, count, a, out, proof);
+    else
+        fsim_optimal(p, known, count, a, out, proof);
+}
+
+/* The least peak memory of any plan found, where the optimum does not keep to the limit. */
+static int64_t least_memory(const fsim_problem *p, const fsim_plan *best, fsim_arena *a)
+{
+    if (p->memory_limit == 0 || (best->kernels > 0 && best->peak_memory_bytes <= p->memory_limit))
+        return 0;
+    fsim_problem least = *p;
+    fsim_plan plan;
+    fsim_proof proof;
+    least.objective = FSIM_MINIMISE_MEMORY;
+    least.memory_limit = 0;
+    optimum(&least, NULL, 0, a, &plan, &proof);
+    return best->kernels > 0 && best->peak_memory_bytes < plan.peak_memory_bytes ? best->peak_memory_bytes : plan.peak_memory_bytes;
+}
+
+/* Lists of plans: a search that was cut short may lack one that a strategy found. */
+
+static int with(fsim_plan *list, int count, const fsim_plan *known, int knowns)
+{
+    for (int i = 0; i < knowns; i++)
+        if (known[i].kernels > 0)
+            list[count++] = known[i];
+    return count;
+}
+
+static int compare_by(const fsim_plan *x, const fsim_plan *y, int64_t limit, bool memory)
+{
+    const bool fits_x = limit == 0 || x->peak_memory_bytes <= limit, fits_y = limit == 0 || y->peak_memory_bytes <= limit;
+    if (fits_x != fits_y)
+        return fits_x ? -1 : 1;
+    if ((memory || !fits_x) && x->peak_memory_bytes != y->peak_memory_bytes)
+        return x->peak_memory_bytes < y->peak_memory_bytes ? -1 : 1;
+    if (!memory && x->objective != y->objective)
+        return x->objective < y->objective ? -1 : 1;
+    return (x->time_s > y->time_s) - (x->time_s < y->time_s);
+}
+
+static bool same_plan(const fsim_graph *g, const fsim_plan *x, const fsim_plan *y, fsim_arena *a)
+{
+    const fsim_mark scratch = fsim_save(a);
+    fsim_difference *d;
+    const bool same = x->kernels == y->kernels && fsim_compare(g, x, y, a, &d) == 0;
+    fsim_rewind(a, scratch);
+    return same;
+}
+
+/* Sorts the plans, keeps each once, and the `most` best. Returns how many there are. */
+static int best_of(const fsim_problem *p, fsim_plan *list, int count, int most)
+{
+    fsim_arena *a = fsim_arena_new();
+    int kept = 0;
+    for (int i = 0; i < count; i++) { /* those that go in are at most as many as were there: stable insertion in place */
+        const fsim_plan plan = list[i];
+        int at = kept;
+        bool known = false;
+        for (int k = 0; k < kept && !known; k++)
+            known = same_plan(p->graph, &list[k], &plan, a);
+        if (known)
+            continue;
+        for (; at > 0 && compare_by(&plan, &list[at - 1], p->memory_limit, p->objective == FSIM_MINIMISE_MEMORY) < 0; at--)
+            list[at] = list[at - 1];
+        list[at] = plan;
+        kept++;
+    }
+    fsim_arena_free(a);
+    return kept < most ? kept : most;
+}
+
+static int by_time_then_memory(const void *x, const void *y)
+{
+    const fsim_plan *a = x, *b = y;
+    if (a->time_s != b->time_s)
+        return a->time_s < b->time_s ? -1 : 1;
+    return (a->peak_memory_bytes > b->peak_memory_bytes) - (a->peak_memory_bytes < b->peak_memory_bytes);
+}
+
+/* Keeps the plans that none other beats, fastest first. Returns how many there are. */
+static int front_of(fsim_plan *list, int count)
+{
+    int kept = 0;
+    if (count > 0)
+        qsort(list, (size_t)count, sizeof *list, by_time_then_memory);
+    for (int i = 0; i < count; i++)
+        if (kept == 0 || list[i].peak_memory_bytes < list[kept - 1].peak_memory_bytes)
+            list[kept++] = list[i];
+    return kept;
+}
+
 fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
 {
+    enum { MOST_OF_FRONT = 64 };
     fsim_prediction out = {.graph = g, .hw = hw, .options = *options, .chosen = options->strategy};
     const fsim_problem p = fsim_problem_of(g, hw, options, a);
-    fsim_plan known[FSIM_STRATEGY_COUNT];
+    fsim_plan known[FSIM_PLAN_COUNT], *best = &out.plan[FSIM_STRATEGY_OPTIMAL];
     int count = 0;
     for (int s = 0; s < FSIM_STRATEGY_COUNT; s++)
         if (s != FSIM_STRATEGY_OPTIMAL) {
             fsim_baseline(&p, (fsim_strategy)s, a, &out.plan[s]);
             known[count++] = out.plan[s];
         }
-    fsim_optimal(&p, g->fuses + g->separates ? NULL : known, g->fuses + g->separates ? 0 : count, a, &out.plan[FSIM_STRATEGY_OPTIMAL], &out.proof);
+    fsim_refusal why;
+    if (options->given && fsim_price(&p, options->given, a, &out.plan[FSIM_STRATEGY_FILE], &why)) {
+        out.chosen = FSIM_STRATEGY_FILE;
+        known[count++] = out.plan[FSIM_STRATEGY_FILE];
+    }
+    count = g->fuses + g->separates ? 0 : count; /* the strategies know nothing of fuse: and separate: */
+    optimum(&p, known, count, a, best, &out.proof);
+    out.least_memory_bytes = least_memory(&p, best, a);
     find_refusals(&p, &out.plan[out.chosen], a, &out);
+    out.losses = out.chosen == FSIM_STRATEGY_OPTIMAL ? 0 : fsim_compare(g, &out.plan[out.chosen], best, a, &out.loss);
+    known[count++] = *best;
+    if (options->top > 0) {
+        out.top = fsim_new(a, fsim_plan, options->top + count + 1);
+        out.tops = best_of(&p, out.top, with(out.top, fsim_top(&p, options->top, a, out.top), known, count), options->top);
+    }
+    if (options->pareto) {
+        out.front = fsim_new(a, fsim_plan, MOST_OF_FRONT + count + 1);
+        out.fronts = front_of(out.front, with(out.front, fsim_pareto(&p, MOST_OF_FRONT, a, out.front), known, count));
+    }
+    out.interrupted = options->interrupted && *options->interrupted;
     return out;
 }
 
@@ -225,8 +369,51 @@ static fsim_plan best_with(const fsim_graph *g, const fsim_hw *hw, const fsim_op
     const fsim_problem p = fsim_problem_of(kept, hw, options, a);
     fsim_plan plan;
     fsim_proof proof;
-    fsim_optimal(&p, NULL, 0, a, &plan, &proof);
+    optimum(&p, NULL, 0, a, &plan, &proof);
     return plan;
+}
+
+static const fsim_kernel **kernels_of(const fsim_plan *plan, const int *which, int count, fsim_arena *a)
+{
+    const fsim_kernel **out = fsim_new(a, const fsim_kernel *, count + 1);
+    for (int i = 0; i < count; i++)
+        out[i] = &plan->kernel[which[i]];
+    return out;
+}
+
+/* What grows from plan `best` to `other` in the place where primitive n is. */
+static fsim_cause cause_at(const fsim_graph *g, const fsim_plan *best, const fsim_plan *other, int n, fsim_arena *a)
+{
+    fsim_difference *place;
+    const int places = fsim_compare(g, other, best, a, &place);
+    for (int i = 0; i < places; i++)
+        for (int k = 0; k < place[i].mines; k++) {
+            const fsim_part *part = &other->partition.part[place[i].mine[k]];
+            if (bsearch(&n, part->node, (size_t)part->count, sizeof n, fsim_by_int))
+                return fsim_cause_of(g, kernels_of(best, place[i].other, place[i].others, a), place[i].others,
+                                     kernels_of(other, place[i].mine, place[i].mines, a), place[i].mines);
+        }
+    return (fsim_cause){.node = -1};
+}
+
+/* What one kernel for both could save at most: what the two exchange through DRAM, and a launch. */
+static void at_most(const fsim_graph *g, const fsim_hw *hw, const fsim_plan *best, fsim_explanation *e)
+{
+    for (int k = 0; k < best->kernels; k++)
+        for (int i = 0; i < best->kernel[k].inputs; i++) {
+            const fsim_tensor *t = &g->tensor[best->kernel[k].input[i].tensor];
+            const int from = t->producer, to = from == e->a ? e->b : e->a;
+            if ((from != e->a && from != e->b) || !bsearch(&to, t->reader, (size_t)t->readers, sizeof to, fsim_by_int) ||
+                !bsearch(&to, best->partition.part[k].node, (size_t)best->partition.part[k].count, sizeof to, fsim_by_int))
+                continue;
+            e->exchange = true;
+            e->saving_bytes += best->kernel[k].input[i].read_bytes;
+            e->saving_s = best->kernel[k].time[FSIM_LAUNCH];
+            for (int m = 0; m < best->kernels && t->readers == 1 && !t->output && !t->materialize; m++)
+                for (int o = 0; o < best->kernel[m].outputs; o++)
+                    e->saving_bytes += &g->tensor[best->kernel[m].output[o].tensor] == t ? best->kernel[m].output[o].write_bytes : 0;
+        }
+    e->saving_s += (double)e->saving_bytes / fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
 }
 
 fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, int a, int b, fsim_arena *arena)
@@ -255,6 +442,13 @@ fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim
     e.forced_found = forced.kernels > 0 && together(&forced, a, b);
     e.forced_s = e.forced_found ? forced.time_s : NAN;
     e.forced_bytes = e.forced_found ? forced.dram_read_bytes + forced.dram_write_bytes : 0;
-    e.apart_s = apart.kernels > 0 && !together(&apart, a, b) ? apart.time_s : NAN;
+    const bool apart_found = apart.kernels > 0 && !together(&apart, a, b);
+    e.apart_s = apart_found ? apart.time_s : NAN;
+    e.apart_bytes = apart_found ? apart.dram_read_bytes + apart.dram_write_bytes : 0;
+    e.cause.node = -1;
+    if (e.together ? apart_found : e.forced_found)
+        e.cause = cause_at(g, best, e.together ? &apart : &forced, b, arena);
+    if (!e.legal && !e.together)
+        at_most(g, hw, best, &e);
     return e;
 }

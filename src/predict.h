@@ -3,6 +3,8 @@
 #ifndef FUSESIM_PREDICT_H
 #define FUSESIM_PREDICT_H
 
+#include "search/cause.h"
+#include "search/compare.h"
 #include "search/search.h"
 
 typedef struct {
@@ -10,20 +12,38 @@ typedef struct {
     fsim_regime regime;
     fsim_objective objective;
     bool warm, strict, no_recompute;
+    int64_t memory_limit;            /* bytes that a plan may need at its peak; 0: any */
     double time_limit_s;
     volatile const int *interrupted; /* not 0: end the search with the best so far; NULL */
+    const fsim_partition *given;     /* the plan to show; NULL: that of `strategy` */
+    int top;                         /* how many of the best plans are listed */
+    bool pareto;                     /* list the front of time against peak memory */
 } fsim_options;
+
+/* Two primitives that exchange a tensor and are in different kernels of the plan. */
+typedef struct {
+    fsim_refusal why;
+    double saving_s;      /* what fusing would save, at most where it is illegal; negative where it costs */
+    int64_t saving_bytes;
+    fsim_cause cause;     /* legal: what makes one kernel dearer */
+} fsim_priced_refusal;
 
 /* One workload on one GPU. */
 typedef struct {
     const fsim_graph *graph;
     const fsim_hw *hw;
     fsim_options options;
-    fsim_plan plan[FSIM_STRATEGY_COUNT]; /* every strategy, always */
-    fsim_strategy chosen;                /* the plan to show */
+    fsim_plan plan[FSIM_PLAN_COUNT]; /* every strategy, always; and the given one */
+    fsim_strategy chosen;            /* the plan to show */
     fsim_proof proof;
-    fsim_priced_refusal *refusal;        /* of the chosen plan, dearest first */
+    bool interrupted;                /* the user ended the search */
+    fsim_priced_refusal *refusal;    /* of the chosen plan, the largest saving first */
     int refusals;
+    fsim_difference *loss;           /* the chosen plan against the optimum */
+    int losses;
+    fsim_plan *top, *front;          /* the best plans, best first; the front, fastest first */
+    int tops, fronts;
+    int64_t least_memory_bytes;      /* that any plan was found to need, where none meets the limit; else 0 */
 } fsim_prediction;
 
 /* What the searches need, from options. Lives in a. */
@@ -40,8 +60,12 @@ typedef struct {
     int between;             /* primitives that had to join so that the set is connected and convex */
     bool forced_found;       /* a plan with the two together exists */
     double best_s, forced_s; /* the optimal plan; the best plan found with the two together */
-    int64_t best_bytes, forced_bytes; /* DRAM bytes of each */
+    int64_t best_bytes, forced_bytes, apart_bytes; /* DRAM bytes of each */
     double apart_s;          /* the best plan found with the two apart; NaN where none */
+    bool exchange;           /* one reads what the other makes */
+    double saving_s;         /* not legal: what a kernel for both could save at most, by what they exchange */
+    int64_t saving_bytes;
+    fsim_cause cause;        /* what grows in the plan that has it the other way, where the two are */
 } fsim_explanation;
 
 /* May primitives a and b share a kernel, and what would it cost? */

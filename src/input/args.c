@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "input/args.h"
+#include "base/unit.h"
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -75,6 +76,19 @@ static void read_seconds(const reader *r, const fsim_arg *o, const char *text, d
         *value = number;
 }
 
+static void read_size(const reader *r, const fsim_arg *o, const char *text, int64_t *value)
+{
+    static const double most = 1e18;
+    const char *why = "";
+    double bytes;
+    if (!fsim_parse_unit(text, FSIM_DIM_BYTES, &bytes, &why))
+        fsim_error(r->d, command_line, "%s: '%s' %s", o->name, text, why);
+    else if (!(bytes >= 1 && bytes <= most))
+        fsim_error(r->d, command_line, "%s: '%s' is not from 1 B to %g B", o->name, text, most);
+    else
+        *value = (int64_t)bytes;
+}
+
 /* value: NULL for flags. */
 static void take(const reader *r, const fsim_arg *o, const char *value)
 {
@@ -87,6 +101,7 @@ static void take(const reader *r, const fsim_arg *o, const char *value)
     case FSIM_ARG_CHOICE: read_choice(r, o, value, at); break;
     case FSIM_ARG_COUNT: read_count(r, o, value, at); break;
     case FSIM_ARG_SECONDS: read_seconds(r, o, value, at); break;
+    case FSIM_ARG_SIZE: read_size(r, o, value, at); break;
     }
     if (o->kind != FSIM_ARG_FLAG && !*value)
         fsim_error(r->d, command_line, "%s has an empty value", o->name);
@@ -154,6 +169,7 @@ bool fsim_arg_given(const fsim_arg *o, const void *settings)
     case FSIM_ARG_TEXT: return *(const char *const *)at != NULL;
     case FSIM_ARG_ITEM:
     case FSIM_ARG_ITEMS: return ((const fsim_words *)at)->count > 0;
+    case FSIM_ARG_SIZE:
     case FSIM_ARG_COUNT: return *(const int64_t *)at != 0;
     case FSIM_ARG_CHOICE:
     case FSIM_ARG_SECONDS: break;

@@ -449,6 +449,75 @@ static void put_roofline(chart *c)
     fputc('\n', c->out);
 }
 
+/* A round step that cuts a span into about five. */
+static double tic_of(double span)
+{
+    const double raw = span / 5, unit = pow(10, floor(log10(raw))), m = raw / unit;
+    return unit * (m < 1.5 ? 1 : m < 3.5 ? 2 : m < 7.5 ? 5 : 10);
+}
+
+/* An axis in the unit that suits its largest value. */
+typedef struct {
+    const char *name, *unit;
+    double scale, low, high;
+} axis;
+
+static void include_on(axis *x, double value)
+{
+    x->low = fmin(x->low, value);
+    x->high = fmax(x->high, value);
+}
+
+/* Sets the range, with room for points and labels (a single value has room too), and round tics. letter: x or y. */
+static void put_axis(const chart *c, axis *x, char letter, const char *const *unit, const double *scale, int units)
+{
+    int u = 0;
+    while (u + 1 < units && x->high >= scale[u + 1])
+        u++;
+    x->scale = scale[u];
+    const double room = x->high > x->low ? 0.12 * (x->high - x->low) : 0.1 * x->high;
+    const double low = fmax(0, x->low - room) / x->scale, high = (x->high + room) / x->scale;
+    fprintf(c->out, "set %clabel '%s (%s)'\nset %crange [%.9g:%.9g]\nset %ctics %.9g\nset format %c '%%g'\n", letter, x->name, unit[u], letter, low, high,
+            letter, tic_of(high - low), letter);
+}
+
+/* The front of time against memory, by number as in the report; the strategies' plans hollow. */
+static void put_front(const chart *c)
+{
+    static const char *const seconds[] = {"ns", "us", "ms", "s"}, *const bytes[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    static const double second[] = {1e-9, 1e-6, 1e-3, 1}, byte[] = {1, 0x1p10, 0x1p20, 0x1p30, 0x1p40};
+    axis time = {.name = "time", .low = INFINITY}, memory = {.name = "peak memory", .low = INFINITY};
+    for (int g = 0; g < c->count; g++)
+        for (int i = 0; i < c->p[g].fronts + FSIM_PLAN_COUNT; i++) {
+            const fsim_plan *plan = i < c->p[g].fronts ? &c->p[g].front[i] : &c->p[g].plan[i - c->p[g].fronts];
+            if (plan->kernels == 0)
+                continue;
+            include_on(&time, plan->time_s);
+            include_on(&memory, (double)plan->peak_memory_bytes);
+        }
+    put_panel(c, &roof_panel);
+    fputs("set title 'Time against memory: the front by number (hollow: strategies)'\nset grid xtics ytics lt 1 lw 0.7 lc rgb '#e4e4e4'\n", c->out);
+    put_axis(c, &time, 'x', seconds, second, 4);
+    put_axis(c, &memory, 'y', bytes, byte, 5);
+    for (int g = 0; g < c->count; g++)
+        for (int list = 0; list < 2; list++) {
+            fprintf(c->out, "$%s%d << EOD\n", list ? "plans" : "front", g);
+            for (int i = 0; i < (list ? FSIM_PLAN_COUNT : c->p[g].fronts); i++) {
+                const fsim_plan *plan = list ? &c->p[g].plan[i] : &c->p[g].front[i];
+                if (plan->kernels > 0)
+                    fprintf(c->out, "%.9g %.9g %d\n", plan->time_s / time.scale, (double)plan->peak_memory_bytes / memory.scale, i + 1);
+            }
+            fputs("EOD\n", c->out);
+        }
+    fputs("plot ", c->out);
+    for (int g = 0; g < c->count; g++)
+        fprintf(c->out,
+                "%s$plans%d using 1:2 with points pt 6 ps %.3g lc rgb '#888888', $front%d using 1:2 with steps lw 1.5 lc rgb '%s', $front%d using 1:2 with points pt 7 ps "
+                "%.3g lc rgb '%s', $front%d using 1:2:3 with labels offset 0.9,0.7 tc rgb '%s'",
+                g ? ", " : "", g, 1.6 * c->points, g, color_of(g), g, 1.3 * c->points, color_of(g), g, c->count > 1 ? color_of(g) : "#000000");
+    fputc('\n', c->out);
+}
+
 static const char *script_of(fsim_arena *a, const fsim_prediction *p, int count, const char *terminal, double points)
 {
     char *text = NULL;
@@ -458,7 +527,7 @@ static const char *script_of(fsim_arena *a, const fsim_prediction *p, int count,
         return NULL;
     fprintf(c.out, "set encoding utf8\n%s\nset termoption noenhanced\nset multiplot\nset tics nomirror\nset border 3 lc rgb '#555555'\n", terminal);
     put_bars(&c);
-    put_roofline(&c);
+    p->options.pareto ? put_front(&c) : put_roofline(&c);
     fputs("unset multiplot\n", c.out);
     const bool ok = fclose(c.out) == 0;
     const char *script = ok ? fsim_strndup(a, text, bytes) : NULL;

@@ -53,10 +53,21 @@ const char *fsim_kernel_label(const fsim_graph *g, const fsim_kernel *k, fsim_ar
     return label;
 }
 
+const char *const fsim_objective_names[FSIM_OBJECTIVES] = {"time", "bytes", "memory", "pareto"};
+
+const char *fsim_objective_name(const fsim_options *o) { return fsim_objective_names[o->pareto ? FSIM_OBJECTIVES - 1 : (int)o->objective]; }
+
+bool fsim_objective_in_bytes(const fsim_options *o) { return o->objective != FSIM_MINIMISE_TIME; }
+
 double fsim_plan_objective(const fsim_prediction *p, fsim_strategy s)
 {
     const fsim_plan *plan = &p->plan[s];
-    return p->options.objective == FSIM_MINIMISE_BYTES ? (double)(plan->dram_read_bytes + plan->dram_write_bytes) : plan->time_s;
+    switch (p->options.objective) {
+    case FSIM_MINIMISE_BYTES: return (double)(plan->dram_read_bytes + plan->dram_write_bytes);
+    case FSIM_MINIMISE_MEMORY: return (double)plan->peak_memory_bytes;
+    case FSIM_MINIMISE_TIME: break;
+    }
+    return plan->time_s;
 }
 
 fsim_verdict fsim_verdict_of(const fsim_prediction *p)

@@ -26,6 +26,17 @@ static void may_they(const fsim_page *page, fsim_arena *a, const fsim_graph *g, 
                                    fsim_refusal_text(g, &e->why, a), fsim_rule_names[e->why.rule]));
 }
 
+static const char *both_text(fsim_arena *a, const char *time, int64_t bytes)
+{
+    return bytes == 0 ? time : fsim_printf(a, "%s and %s of DRAM traffic", time, fsim_bytes_text(a, (double)bytes));
+}
+
+/* Which unit takes longer the other way, and why. */
+static const char *grown(fsim_arena *a, const fsim_graph *g, const fsim_explanation *e)
+{
+    return e->cause.growth == FSIM_GROWN_NOTHING ? "" : fsim_printf(a, ": %s", fsim_cause_text(g, &e->cause, a));
+}
+
 /* What it would cost to have it the other way. */
 static const char *otherwise(fsim_arena *a, const fsim_graph *g, const fsim_explanation *e)
 {
@@ -33,11 +44,15 @@ static const char *otherwise(fsim_arena *a, const fsim_graph *g, const fsim_expl
     if (e->together && isnan(e->apart_s))
         return "No plan was found that keeps them apart.";
     if (e->together)
-        return fsim_printf(a, "Keeping them apart (separate: [[%s, %s]]) takes %s.", first, second, difference(a, e->apart_s - e->best_s, NAN));
+        return fsim_printf(a, "Keeping them apart (separate: [[%s, %s]]) takes %s%s.", first, second,
+                           difference(a, e->apart_s - e->best_s, (double)(e->apart_bytes - e->best_bytes)), grown(a, g, e));
+    if (!e->legal && e->exchange)
+        return fsim_printf(a, "A kernel for both would save at most %s: what they exchange, and a launch.",
+                           both_text(a, fsim_seconds_text(a, e->saving_s), e->saving_bytes));
     if (!e->forced_found)
         return "No plan was found that has them together.";
-    return fsim_printf(a, "Forcing them together (fuse: [[%s, %s]]) takes %s.", first, second,
-                       difference(a, e->forced_s - e->best_s, (double)(e->forced_bytes - e->best_bytes)));
+    return fsim_printf(a, "Forcing them together (fuse: [[%s, %s]]) takes %s%s.", first, second,
+                       difference(a, e->forced_s - e->best_s, (double)(e->forced_bytes - e->best_bytes)), grown(a, g, e));
 }
 
 void fsim_report_explanation(const fsim_page *page, const fsim_graph *g, const fsim_hw *hw, const fsim_explanation *e)
@@ -69,6 +84,10 @@ void fsim_json_explanation(FILE *out, const fsim_graph *g, const fsim_hw *hw, co
     fsim_json_number(out, ", ", "forced_s", e->forced_found ? e->forced_s : (double)NAN);
     fsim_json_number(out, ", ", "forced_bytes", e->forced_found ? (double)e->forced_bytes : (double)NAN);
     fsim_json_number(out, ", ", "apart_s", e->apart_s);
+    fsim_json_number(out, ", ", "apart_bytes", isnan(e->apart_s) ? (double)NAN : (double)e->apart_bytes);
+    fsim_json_number(out, ", ", "saving_s", e->exchange ? e->saving_s : (double)NAN);
+    fsim_json_number(out, ", ", "saving_bytes", e->exchange ? (double)e->saving_bytes : (double)NAN);
+    fsim_json_text(out, ", ", "cause", e->cause.growth == FSIM_GROWN_NOTHING ? NULL : fsim_cause_text(g, &e->cause, a));
     fputs("}\n", out);
     fsim_arena_free(a);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/describe.h"
 #include "report/json_stream.h"
+#include "search/timeline.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
@@ -90,22 +91,30 @@ static void put_hardware(writer *w, cJSON *to, const fsim_hw *hw)
     put_text(w, o, "hash", hw->hash);
 }
 
+static void put_summary(writer *w, cJSON *o, const fsim_prediction *p, const fsim_plan *plan)
+{
+    put_number(w, o, "time_s", plan->time_s);
+    put_number(w, o, "makespan_s", fsim_timeline_of(p->graph, plan, w->a).makespan_s);
+    put_count(w, o, "dram_read_bytes", plan->dram_read_bytes);
+    put_count(w, o, "dram_write_bytes", plan->dram_write_bytes);
+    put_rounded(w, o, "l2_bytes", plan->l2_bytes);
+    put_rounded(w, o, "flops", plan->flops);
+    put_count(w, o, "peak_memory_bytes", plan->peak_memory_bytes);
+    put_count(w, o, "intermediate_bytes_eliminated", plan->eliminated_bytes);
+    put_number(w, o, "speedup", p->plan[FSIM_STRATEGY_EAGER].time_s / plan->time_s);
+}
+
 static void put_strategies(writer *w, cJSON *to, const fsim_prediction *p)
 {
     cJSON *list = put_new(w, to, "strategies", cJSON_CreateArray());
-    for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
+    for (int s = 0; s < FSIM_PLAN_COUNT; s++) {
         const fsim_plan *plan = &p->plan[s];
+        if (s == FSIM_STRATEGY_FILE && plan->kernels == 0)
+            continue;
         cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
         put_text(w, o, "name", fsim_strategy_names[s]);
         put_count(w, o, "kernels", plan->kernels);
-        put_number(w, o, "time_s", plan->time_s);
-        put_count(w, o, "dram_read_bytes", plan->dram_read_bytes);
-        put_count(w, o, "dram_write_bytes", plan->dram_write_bytes);
-        put_rounded(w, o, "l2_bytes", plan->l2_bytes);
-        put_rounded(w, o, "flops", plan->flops);
-        put_count(w, o, "peak_memory_bytes", plan->peak_memory_bytes);
-        put_count(w, o, "intermediate_bytes_eliminated", plan->eliminated_bytes);
-        put_number(w, o, "speedup", fsim_speedup(p, s));
+        put_summary(w, o, p, plan);
         put_number(w, o, "over_optimum", fsim_over_optimum(p, s));
     }
 }
@@ -158,7 +167,7 @@ static void put_tensors(writer *w, cJSON *to, const fsim_graph *g, const fsim_ke
     }
 }
 
-static void put_kernel(writer *w, cJSON *list, const fsim_graph *g, const fsim_kernel *k, int id)
+static void put_kernel(writer *w, cJSON *list, const fsim_graph *g, const fsim_kernel *k, const fsim_span *when, int id)
 {
     cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
     put_count(w, o, "id", id);
@@ -191,19 +200,79 @@ static void put_kernel(writer *w, cJSON *list, const fsim_graph *g, const fsim_k
     put_rounded(w, o, "l2_bytes", k->l2_bytes);
     put_rounded(w, o, "flops", k->flops);
     put_number(w, o, "time_s", k->time_s);
+    put_number(w, o, "start_s", when->start_s);
+    put_number(w, o, "end_s", when->end_s);
+    put_text(w, o, "stream", fsim_lane_names[when->lane]);
     put_units(w, o, "time", k->time);
     put_units(w, o, "unit_time", k->unit);
     put_tensors(w, o, g, k);
 }
 
+/* Ids of kernels, as the plan's own have them. */
+static void put_ids(writer *w, cJSON *to, const char *key, const int *kernel, int count)
+{
+    cJSON *list = put_new(w, to, key, cJSON_CreateArray());
+    for (int i = 0; i < count; i++)
+        put_count(w, list, NULL, kernel[i] + 1);
+}
+
+static void put_groups_of(writer *w, cJSON *to, const char *key, const fsim_graph *g, const fsim_plan *plan, const int *kernel, int count)
+{
+    cJSON *list = put_new(w, to, key, cJSON_CreateArray());
+    for (int i = 0; i < count; i++)
+        put_members(w, list, NULL, g, plan->kernel[kernel ? kernel[i] : i].group, ALL);
+}
+
+/* Where the plan shown differs from the optimum. */
+static void put_losses(writer *w, cJSON *to, const fsim_prediction *p)
+{
+    cJSON *list = put_new(w, to, "losses", cJSON_CreateArray());
+    for (int i = 0; i < p->losses; i++) {
+        const fsim_difference *d = &p->loss[i];
+        cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
+        put_ids(w, o, "kernels", d->mine, d->mines);
+        put_groups_of(w, o, "optimal", p->graph, &p->plan[FSIM_STRATEGY_OPTIMAL], d->other, d->others);
+        put_number(w, o, "time_s", d->time_s);
+        put_count(w, o, "dram_bytes", d->dram_bytes);
+    }
+}
+
+/* --top: the best plans, each against the first. */
+static void put_alternatives(writer *w, cJSON *to, const fsim_prediction *p)
+{
+    cJSON *list = p->options.top > 0 ? put_new(w, to, "alternatives", cJSON_CreateArray()) : NULL;
+    for (int i = 0; i < p->tops; i++) {
+        const fsim_plan *plan = &p->top[i], *best = &p->top[0];
+        cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
+        put_count(w, o, "rank", i + 1);
+        put_summary(w, o, p, plan);
+        put_number(w, o, "over_best_s", plan->time_s - best->time_s);
+        put_count(w, o, "over_best_bytes", plan->dram_read_bytes + plan->dram_write_bytes - best->dram_read_bytes - best->dram_write_bytes);
+        put_groups_of(w, o, "kernels", p->graph, plan, NULL, plan->kernels);
+    }
+}
+
+/* --objective pareto: no plan found is better in both. */
+static void put_front(writer *w, cJSON *to, const fsim_prediction *p)
+{
+    cJSON *list = p->options.pareto ? put_new(w, to, "pareto", cJSON_CreateArray()) : NULL;
+    for (int i = 0; i < p->fronts; i++) {
+        cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
+        put_number(w, o, "time_s", p->front[i].time_s);
+        put_count(w, o, "peak_memory_bytes", p->front[i].peak_memory_bytes);
+        put_groups_of(w, o, "kernels", p->graph, &p->front[i], NULL, p->front[i].kernels);
+    }
+}
+
 static void put_plan(writer *w, cJSON *to, const fsim_prediction *p)
 {
     const fsim_plan *plan = &p->plan[p->chosen];
+    const fsim_timeline when = fsim_timeline_of(p->graph, plan, w->a);
     const fsim_verdict v = fsim_verdict_of(p);
     cJSON *o = put_new(w, to, "plan", cJSON_CreateObject());
     put_text(w, o, "strategy", fsim_strategy_names[p->chosen]);
     put_bool(w, o, "proven", v.proven);
-    if (p->options.objective == FSIM_MINIMISE_BYTES)
+    if (fsim_objective_in_bytes(&p->options))
         put_rounded(w, o, "lower_bound_bytes", v.lower_bound);
     else
         put_number(w, o, "lower_bound_s", v.lower_bound);
@@ -211,9 +280,21 @@ static void put_plan(writer *w, cJSON *to, const fsim_prediction *p)
     put_count(w, o, "groups_considered", p->proof.groups_considered);
     put_number(w, o, "search_s", p->proof.search_s);
     put_bool(w, o, "stopped_by_clock", p->proof.stopped_by_clock);
+    put_bool(w, o, "interrupted", p->interrupted);
+    put_number(w, o, "makespan_s", when.makespan_s);
     cJSON *kernels = put_new(w, o, "kernels", cJSON_CreateArray());
     for (int i = 0; i < plan->kernels; i++)
-        put_kernel(w, kernels, p->graph, &plan->kernel[i], i + 1);
+        put_kernel(w, kernels, p->graph, &plan->kernel[i], &when.span[i], i + 1);
+    put_losses(w, o, p);
+}
+
+/* Of a legal fusion: the unit that would take longer, and why. */
+static void put_cause(writer *w, cJSON *o, const fsim_graph *g, const fsim_cause *c)
+{
+    const bool grown = c->growth != FSIM_GROWN_NOTHING;
+    put_text(w, o, "cause", grown ? fsim_cause_text(g, c, w->a) : NULL);
+    put_text(w, o, "grown_unit", grown ? fsim_unit_names[c->unit] : NULL);
+    put_number(w, o, "grown_s", c->after_s - c->before_s);
 }
 
 static void put_refusals(writer *w, cJSON *to, const fsim_prediction *p)
@@ -231,6 +312,8 @@ static void put_refusals(writer *w, cJSON *to, const fsim_prediction *p)
         put_text(w, o, "unit", why->unit);
         put_number(w, o, "saving_s", p->refusal[i].saving_s);
         put_count(w, o, "saving_bytes", p->refusal[i].saving_bytes);
+        if (why->rule == FSIM_RULE_COST)
+            put_cause(w, o, p->graph, &p->refusal[i].cause);
     }
 }
 
@@ -240,11 +323,17 @@ static void put_prediction(writer *w, cJSON *o, const fsim_prediction *p)
     put_text(w, o, "fusesim", FUSESIM_VERSION);
     put_workload(w, o, p->graph);
     put_hardware(w, o, p->hw);
-    put_text(w, o, "objective", p->options.objective == FSIM_MINIMISE_BYTES ? "bytes" : "time");
+    put_text(w, o, "objective", fsim_objective_name(&p->options));
+    if (p->options.memory_limit > 0)
+        put_count(w, o, "memory_limit_bytes", p->options.memory_limit);
+    if (p->least_memory_bytes > 0)
+        put_count(w, o, "least_memory_bytes", p->least_memory_bytes);
     put_text(w, o, "launch", fsim_regime_names[p->options.regime]);
     put_text(w, o, "l2", p->options.warm ? "warm" : "cold");
     put_strategies(w, o, p);
     put_plan(w, o, p);
+    put_alternatives(w, o, p);
+    put_front(w, o, p);
     put_refusals(w, o, p);
 }
 

@@ -8,6 +8,8 @@
 #include "report/table.h"
 #include <stdio.h>
 
+enum { FSIM_OBJECTIVES = FSIM_MINIMISE_MEMORY + 2 }; /* the last: pareto */
+
 typedef struct {
     bool color, verbose;
     int width; /* columns of the terminal; 0: 80 */
@@ -43,6 +45,13 @@ void fsim_json_partitions_end(FILE *out, int64_t partitions, bool truncated);
 void fsim_report_explanation(const fsim_page *page, const fsim_graph *g, const fsim_hw *hw, const fsim_explanation *e);
 void fsim_json_explanation(FILE *out, const fsim_graph *g, const fsim_hw *hw, const fsim_explanation *e);
 
+/* trace.c, dot.c: plans for other programs. */
+
+/* The chosen plans on a timeline, as chrome://tracing and Perfetto read it: a process for each GPU, a thread for each stream. */
+void fsim_report_trace(FILE *out, const fsim_prediction *p, int count);
+/* The chosen plan as a graph for Graphviz: a cluster for each kernel. */
+void fsim_report_dot(FILE *out, const fsim_prediction *p);
+
 /* hardware.c: `hw`. */
 
 typedef struct {
@@ -66,7 +75,7 @@ void fsim_json_ops(FILE *out);
 
 /* chart.c: through gnuplot, or the program that $FUSESIM_GNUPLOT names. */
 
-/* Speedups and a roofline into path, which ends in .svg, .png or .pdf; other predictions than the first are the same workload on other GPUs.
+/* Speedups and a roofline (or the front of time against memory, where it was asked for) into path, which ends in .svg, .png or .pdf; other predictions than the first are the same workload on other GPUs.
  * The file appears whole or not at all. False with *why set (in a, or constant). */
 bool fsim_report_chart(fsim_arena *a, const fsim_prediction *p, int count, const char *path, const char **why);
 
@@ -86,6 +95,10 @@ typedef struct {
     bool proven;                   /* the plan shown is optimal: the bound equals it within 1e-12 */
 } fsim_verdict;
 fsim_verdict fsim_verdict_of(const fsim_prediction *p);
+/* "time", "bytes", "memory", "pareto": what was asked for. */
+extern const char *const fsim_objective_names[FSIM_OBJECTIVES];
+const char *fsim_objective_name(const fsim_options *o);
+bool fsim_objective_in_bytes(const fsim_options *o);
 /* Seconds or bytes, as p->options.objective says. */
 double fsim_plan_objective(const fsim_prediction *p, fsim_strategy s);
 /* What a strategy leaves on the table: objective / the optimum's - 1. NaN without an optimum. */

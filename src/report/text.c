@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/describe.h"
+#include "search/timeline.h"
 #include <math.h>
 #include <string.h>
 
-enum { DEFAULT_WIDTH = 80, WIDE = 100, REFUSALS_SHOWN = 5, BAR = 8 };
+enum { DEFAULT_WIDTH = 80, WIDE = 100, REFUSALS_SHOWN = 5, LOSSES_SHOWN = 5, BAR = 8 };
 static const double same = 0.005; /* relative difference that a reader would call none */
 
 typedef struct {
@@ -27,13 +28,16 @@ static report begin(FILE *out, const fsim_prediction *p, const fsim_text_style *
 
 static const char *count_of(fsim_arena *a, int count, const char *what) { return fsim_printf(a, "%d %s%s", count, what, count == 1 ? "" : "s"); }
 
-static const char *objective_name(const fsim_prediction *p) { return p->options.objective == FSIM_MINIMISE_BYTES ? "bytes" : "time"; }
-
 static const char *hardware_name(const fsim_hw *hw) { return hw->description ? hw->description : hw->name; }
+
+static const char *limit_text(fsim_arena *a, const fsim_options *o)
+{
+    return o->memory_limit > 0 ? fsim_printf(a, ", memory limit %s", fsim_bytes_text(a, (double)o->memory_limit)) : "";
+}
 
 static const char *objective_text(const report *r, double value)
 {
-    return r->p->options.objective == FSIM_MINIMISE_BYTES ? fsim_bytes_text(r->a, value) : fsim_seconds_text(r->a, value);
+    return fsim_objective_in_bytes(&r->p->options) ? fsim_bytes_text(r->a, value) : fsim_seconds_text(r->a, value);
 }
 
 static const char *dram_text(fsim_arena *a, const fsim_plan *plan)
@@ -48,8 +52,8 @@ static void header(const report *r)
                    fsim_printf(r->a, "%s: %s, %s on %s", r->g->name, count_of(r->a, r->g->sources, "operator"),
                                count_of(r->a, r->g->nodes, "primitive"), hardware_name(r->p->hw)));
     fsim_paragraph(&r->page, FSIM_FAINT, 0, 2,
-                   fsim_printf(r->a, "launch %s, L2 %s, objective %s%s%s", fsim_regime_names[o->regime], o->warm ? "warm" : "cold",
-                               objective_name(r->p), o->strict ? ", strict numerics" : "", o->no_recompute ? ", no recomputation" : ""));
+                   fsim_printf(r->a, "launch %s, L2 %s, objective %s%s%s%s", fsim_regime_names[o->regime], o->warm ? "warm" : "cold",
+                               fsim_objective_name(o), limit_text(r->a, o), o->strict ? ", strict numerics" : "", o->no_recompute ? ", no recomputation" : ""));
 }
 
 /* A sentence: the plan shown (for eager: the optimum) against eager. */
@@ -72,15 +76,42 @@ static const char *against_eager(const report *r, fsim_emphasis *emphasis)
 static const char *how_sure(const report *r)
 {
     const fsim_verdict v = fsim_verdict_of(r->p);
-    const char *clock = r->p->proof.stopped_by_clock ? " (stopped by the clock)" : "";
+    const char *clock = r->p->interrupted ? " (interrupted)" : r->p->proof.stopped_by_clock ? " (stopped by the clock)" : "";
+    const char *of = r->p->options.objective == FSIM_MINIMISE_MEMORY ? " of peak memory" : "";
     const double over = fsim_over_optimum(r->p, r->p->chosen);
+    if (r->p->least_memory_bytes > 0)
+        return "over the memory limit";
     if (v.proven)
         return "proven optimal";
     if (r->p->chosen != FSIM_STRATEGY_OPTIMAL && r->p->proof.proven)
-        return fsim_printf(r->a, "%s over the proven optimum, %s", fsim_percent_text(r->a, over),
-                           objective_text(r, fsim_plan_objective(r->p, FSIM_STRATEGY_OPTIMAL)));
-    return fsim_printf(r->a, "not proven: the gap to the lower bound, %s, is %s%s", objective_text(r, v.lower_bound),
+        return fsim_printf(r->a, "%s over the proven optimum, %s%s", fsim_percent_text(r->a, over),
+                           objective_text(r, fsim_plan_objective(r->p, FSIM_STRATEGY_OPTIMAL)), of);
+    return fsim_printf(r->a, "not proven: the gap to the lower bound, %s%s, is %s%s", objective_text(r, v.lower_bound), of,
                        fsim_percent_text(r->a, v.gap), clock);
+}
+
+/* "and needs 3.2 MiB of memory": where memory was asked for. */
+static const char *memory_text(const report *r)
+{
+    const fsim_options *o = &r->p->options;
+    return o->objective == FSIM_MINIMISE_MEMORY || o->memory_limit > 0 || o->pareto
+               ? fsim_printf(r->a, " and needs %s of memory at its peak", fsim_bytes_text(r->a, (double)r->plan->peak_memory_bytes))
+               : "";
+}
+
+/* Kernels that run beside others, and what that saves. */
+static void overlap(const report *r)
+{
+    const fsim_timeline when = fsim_timeline_of(r->g, r->plan, r->a);
+    const double hidden = r->plan->time_s - when.makespan_s;
+    const char *what = when.busy_s[FSIM_LANE_TRANSFER] == 0        ? "communication"
+                       : when.busy_s[FSIM_LANE_COMMUNICATION] == 0 ? "transfers"
+                                                                   : "communication and transfers";
+    if (hidden > 0)
+        fsim_paragraph(&r->page, FSIM_PLAIN, 0, 0,
+                       fsim_printf(r->a, "It overlaps %s of %s with computation and ends after %s; %s is the sum of its kernels, which the search minimises.",
+                                   fsim_seconds_text(r->a, hidden), what, fsim_seconds_text(r->a, when.makespan_s),
+                                   fsim_seconds_text(r->a, r->plan->time_s)));
 }
 
 static void verdict(const report *r)
@@ -90,9 +121,14 @@ static void verdict(const report *r)
     fputc('\n', r->page.out);
     fsim_paragraph(&r->page, emphasis, 0, 0, eager);
     fsim_paragraph(&r->page, FSIM_PLAIN, 0, 0,
-                   fsim_printf(r->a, "%s takes %s in %s with %s of DRAM traffic (eager: %s): %s.", fsim_strategy_names[r->p->chosen],
+                   fsim_printf(r->a, "%s takes %s in %s with %s of DRAM traffic (eager: %s)%s: %s.", fsim_strategy_names[r->p->chosen],
                                fsim_seconds_text(r->a, r->plan->time_s), count_of(r->a, r->plan->kernels, "kernel"),
-                               dram_text(r->a, r->plan), dram_text(r->a, &r->p->plan[FSIM_STRATEGY_EAGER]), how_sure(r)));
+                               dram_text(r->a, r->plan), dram_text(r->a, &r->p->plan[FSIM_STRATEGY_EAGER]), memory_text(r), how_sure(r)));
+    if (r->p->least_memory_bytes > 0)
+        fsim_paragraph(&r->page, FSIM_BAD, 0, 0,
+                       fsim_printf(r->a, "No plan was found that needs at most %s: the least found is %s.",
+                                   fsim_bytes_text(r->a, (double)r->p->options.memory_limit), fsim_bytes_text(r->a, (double)r->p->least_memory_bytes)));
+    overlap(r);
     const double maximal = r->p->plan[FSIM_STRATEGY_MAXIMAL].time_s, eager_s = r->p->plan[FSIM_STRATEGY_EAGER].time_s,
                  unfused = r->p->plan[FSIM_STRATEGY_UNFUSED].time_s;
     const char *slower = maximal > eager_s * (1 + same) ? "eager" : maximal > unfused * (1 + same) ? "unfused" : NULL;
@@ -106,19 +142,24 @@ static fsim_table summary(const fsim_prediction *p, fsim_arena *a)
 {
     static const fsim_column column[] = {
         {.title = "strategy", .left = true}, {.title = "kernels"}, {.title = "DRAM read", .drop = 1}, {.title = "DRAM write", .drop = 2},
-        {.title = "time"},                   {.title = "speedup"}, {.title = "over optimum"}};
+        {.title = "memory"},                 {.title = "time"},    {.title = "speedup"},              {.title = "over optimum"}};
+    const fsim_options *o = &p->options;
+    const bool memory = o->objective == FSIM_MINIMISE_MEMORY || o->memory_limit > 0 || o->pareto;
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
-    for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
+    for (int s = 0; s < FSIM_PLAN_COUNT; s++) {
         const fsim_plan *plan = &p->plan[s];
         const double over = fsim_over_optimum(p, s);
+        if (plan->kernels == 0)
+            continue;
         const char **cell = fsim_table_row(&t, s == (int)p->chosen ? FSIM_STRONG : FSIM_PLAIN);
         cell[0] = fsim_strategy_names[s];
         cell[1] = fsim_printf(a, "%d", plan->kernels);
         cell[2] = fsim_bytes_text(a, (double)plan->dram_read_bytes);
         cell[3] = fsim_bytes_text(a, (double)plan->dram_write_bytes);
-        cell[4] = fsim_seconds_text(a, plan->time_s);
-        cell[5] = fsim_times_text(a, fsim_speedup(p, s));
-        cell[6] = fabs(over) < same ? "-" : fsim_percent_text(a, over);
+        cell[4] = memory ? fsim_bytes_text(a, (double)plan->peak_memory_bytes) : NULL;
+        cell[5] = fsim_seconds_text(a, plan->time_s);
+        cell[6] = fsim_times_text(a, fsim_speedup(p, s));
+        cell[7] = fabs(over) < same ? "-" : fsim_percent_text(a, over);
     }
     return t;
 }
@@ -228,9 +269,11 @@ static void folded(const report *r)
 static const char *saving(const report *r, const fsim_priced_refusal *refusal)
 {
     if (refusal->why.rule == FSIM_RULE_COST && refusal->saving_s > 0)
-        return fsim_printf(r->a, "legal: would save %s alone, but not in this plan", fsim_seconds_text(r->a, refusal->saving_s));
+        return fsim_printf(r->a, "legal: would save %s%s", fsim_seconds_text(r->a, refusal->saving_s),
+                           r->p->chosen == FSIM_STRATEGY_OPTIMAL ? " alone, but not in this plan" : "");
     if (refusal->why.rule == FSIM_RULE_COST)
-        return fsim_printf(r->a, "legal but dearer by %s", fsim_seconds_text(r->a, -refusal->saving_s));
+        return fsim_printf(r->a, "legal but dearer by %s: %s", fsim_seconds_text(r->a, -refusal->saving_s),
+                           fsim_cause_text(r->g, &refusal->cause, r->a));
     if (!(refusal->saving_s > 0) && refusal->saving_bytes <= 0)
         return "would save nothing";
     const char *seconds = refusal->saving_s > 0 ? fsim_seconds_text(r->a, refusal->saving_s) : NULL;
@@ -238,29 +281,149 @@ static const char *saving(const report *r, const fsim_priced_refusal *refusal)
     return fsim_printf(r->a, "would save at most %s%s%s", seconds ? seconds : "", seconds && bytes ? " and " : "", bytes ? bytes : "");
 }
 
+/* Of refusals that are alike, as those of equal layers are, one is shown. */
+static bool alike(const fsim_graph *g, const fsim_priced_refusal *x, const fsim_priced_refusal *y)
+{
+    return x->why.rule == y->why.rule && x->saving_s == y->saving_s && x->saving_bytes == y->saving_bytes && (x->why.b < 0) == (y->why.b < 0) &&
+           g->node[x->why.a].op == g->node[y->why.a].op && (x->why.b < 0 || g->node[x->why.b].op == g->node[y->why.b].op);
+}
+
+static void put_refusal(const report *r, const fsim_priced_refusal *refusal, int alikes)
+{
+    const char *a = r->g->node[refusal->why.a].name;
+    const char *pair = refusal->why.b >= 0 ? fsim_printf(r->a, "%s + %s", a, r->g->node[refusal->why.b].name) : a;
+    const char *more = alikes > 0 ? fsim_printf(r->a, " (and %d like it)", alikes) : "";
+    const bool legal = refusal->why.rule == FSIM_RULE_COST;
+    const char *why = legal ? "" : fsim_printf(r->a, ": %s", fsim_refusal_text(r->g, &refusal->why, r->a));
+    const char *line = fsim_printf(r->a, "%s%s%s%s%s", pair, why, more, legal ? ": " : "   ", saving(r, refusal));
+    if (fsim_text_width(line) + 2 <= r->page.width) {
+        fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4, line);
+        return;
+    }
+    fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4, fsim_printf(r->a, "%s%s%s", pair, why, more));
+    fsim_paragraph(&r->page, FSIM_PLAIN, 4, 4, saving(r, refusal));
+}
+
 static void refusals(const report *r)
 {
-    const int shown = r->verbose || r->p->refusals <= REFUSALS_SHOWN ? r->p->refusals : REFUSALS_SHOWN;
-    if (shown == 0)
+    const int count = r->p->refusals;
+    bool *done = fsim_new(r->a, bool, count + 1);
+    int shown = 0, told = 0; /* told: those that a line shown speaks for */
+    if (count == 0)
         return;
     title(r, "not fused, and why");
-    for (int i = 0; i < shown; i++) {
-        const fsim_priced_refusal *refusal = &r->p->refusal[i];
-        const char *a = r->g->node[refusal->why.a].name;
-        const char *pair = refusal->why.b >= 0 ? fsim_printf(r->a, "%s + %s", a, r->g->node[refusal->why.b].name) : a;
-        const bool legal = refusal->why.rule == FSIM_RULE_COST;
-        const char *line = legal ? fsim_printf(r->a, "%s: %s", pair, saving(r, refusal))
-                                 : fsim_printf(r->a, "%s: %s   %s", pair, fsim_refusal_text(r->g, &refusal->why, r->a), saving(r, refusal));
-        if (fsim_text_width(line) + 2 <= r->page.width) {
-            fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4, line);
-        } else {
-            fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4,
-                           legal ? pair : fsim_printf(r->a, "%s: %s", pair, fsim_refusal_text(r->g, &refusal->why, r->a)));
-            fsim_paragraph(&r->page, FSIM_PLAIN, 4, 4, saving(r, refusal));
-        }
+    for (int i = 0; i < count && (r->verbose || shown < REFUSALS_SHOWN); i++) {
+        int alikes = 0;
+        if (done[i])
+            continue;
+        for (int k = i + 1; k < count && !r->verbose; k++)
+            if (!done[k] && alike(r->g, &r->p->refusal[i], &r->p->refusal[k])) {
+                done[k] = true;
+                alikes++;
+            }
+        put_refusal(r, &r->p->refusal[i], alikes);
+        shown++;
+        told += 1 + alikes;
     }
-    if (shown < r->p->refusals)
-        fsim_paragraph(&r->page, FSIM_FAINT, 2, 4, fsim_printf(r->a, "... and %d more: --verbose", r->p->refusals - shown));
+    if (told < count)
+        fsim_paragraph(&r->page, FSIM_FAINT, 2, 4, fsim_printf(r->a, "... and %d more: --verbose", count - told));
+}
+
+/* Some kernels of a plan as "a + b | c"; long ones are cut off. */
+static const char *groups_text(const report *r, const fsim_plan *plan, const int *kernel, int count)
+{
+    enum { MOST = 60 };
+    const char *text = "";
+    for (int i = 0; i < count && fsim_text_width(text) <= MOST; i++)
+        text = fsim_printf(r->a, "%s%s%s", text, i ? " | " : "", fsim_kernel_label(r->g, &plan->kernel[kernel[i]], r->a));
+    if (fsim_text_width(text) <= MOST)
+        return text;
+    int end = MOST - 3;
+    while (end > 0 && text[end] != ' ')
+        end--;
+    return fsim_printf(r->a, "%s...", fsim_strndup(r->a, text, (size_t)(end > 0 ? end : MOST - 3)));
+}
+
+/* "2.6 us and 8 MiB of DRAM traffic"; what is less than nothing is said to be saved. */
+static const char *price_text(const report *r, double seconds, int64_t bytes)
+{
+    const char *time = fsim_printf(r->a, "%s%s", seconds < 0 ? "saves " : "costs ", fsim_seconds_text(r->a, fabs(seconds)));
+    return bytes == 0 ? time
+                      : fsim_printf(r->a, "%s and %s%s of DRAM traffic", time, (bytes < 0) == (seconds < 0) ? "" : bytes < 0 ? "saves " : "costs ",
+                                    fsim_bytes_text(r->a, fabs((double)bytes)));
+}
+
+/* What plan `mine` has where the optimum, or the best of --top, has something else. */
+static const char *difference_text(const report *r, const fsim_difference *d, const fsim_plan *mine, const fsim_plan *best)
+{
+    const char *own = groups_text(r, mine, d->mine, d->mines), *other = groups_text(r, best, d->other, d->others);
+    if (d->mines == 1 && d->others == 1)
+        return fsim_printf(r->a, "%s: finds other tensors in L2", own);
+    if (d->others == 1)
+        return fsim_printf(r->a, "cuts %s", own);
+    if (d->mines == 1)
+        return fsim_printf(r->a, "fuses %s", other);
+    return fsim_printf(r->a, "%s instead of %s", own, other);
+}
+
+/* Where the plan shown differs from the optimum, the dearest first. */
+static void losses(const report *r)
+{
+    const fsim_plan *best = &r->p->plan[FSIM_STRATEGY_OPTIMAL];
+    const int shown = r->verbose || r->p->losses <= LOSSES_SHOWN ? r->p->losses : LOSSES_SHOWN;
+    if (shown == 0)
+        return;
+    title(r, fsim_printf(r->a, "%s against optimal", fsim_strategy_names[r->p->chosen]));
+    for (int i = 0; i < shown; i++) {
+        const fsim_difference *d = &r->p->loss[i];
+        fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4,
+                       fsim_printf(r->a, "%s: %s", difference_text(r, d, r->plan, best), price_text(r, d->time_s, d->dram_bytes)));
+    }
+    if (shown < r->p->losses)
+        fsim_paragraph(&r->page, FSIM_FAINT, 2, 4, fsim_printf(r->a, "... and %d more: --verbose", r->p->losses - shown));
+}
+
+/* --top: each plan against the best. */
+static fsim_table alternatives(const report *r)
+{
+    static const fsim_column column[] = {{.title = "#"},      {.title = "kernels"},           {.title = "DRAM"},
+                                         {.title = "memory", .drop = 1}, {.title = "time"},   {.title = "over best"},
+                                         {.title = "what differs", .left = true, .shrinks = true}};
+    fsim_table t = fsim_table_new(r->a, column, sizeof column / sizeof *column);
+    for (int i = 0; i < r->p->tops; i++) {
+        const fsim_plan *plan = &r->p->top[i], *best = &r->p->top[0];
+        fsim_difference *d;
+        const int differences = i ? fsim_compare(r->g, plan, best, r->a, &d) : 0;
+        const char **cell = fsim_table_row(&t, i ? FSIM_PLAIN : FSIM_STRONG);
+        cell[0] = fsim_printf(r->a, "%d", i + 1);
+        cell[1] = fsim_printf(r->a, "%d", plan->kernels);
+        cell[2] = dram_text(r->a, plan);
+        cell[3] = fsim_bytes_text(r->a, (double)plan->peak_memory_bytes);
+        cell[4] = fsim_seconds_text(r->a, plan->time_s);
+        cell[5] = i ? fsim_printf(r->a, "%.2f%%", 100 * (plan->time_s / best->time_s - 1)) : "-";
+        cell[6] = differences > 1 ? fsim_printf(r->a, "%s (and %d more)", difference_text(r, &d[0], plan, best), differences - 1)
+                  : differences   ? difference_text(r, &d[0], plan, best)
+                                  : NULL;
+    }
+    return t;
+}
+
+/* --objective pareto: time against peak memory. */
+static fsim_table front(const report *r)
+{
+    static const fsim_column column[] = {{.title = "#"}, {.title = "kernels"}, {.title = "time"}, {.title = "over fastest"}, {.title = "memory"}, {.title = "less memory"}};
+    fsim_table t = fsim_table_new(r->a, column, sizeof column / sizeof *column);
+    for (int i = 0; i < r->p->fronts; i++) {
+        const fsim_plan *plan = &r->p->front[i], *fastest = &r->p->front[0];
+        const char **cell = fsim_table_row(&t, FSIM_PLAIN);
+        cell[0] = fsim_printf(r->a, "%d", i + 1);
+        cell[1] = fsim_printf(r->a, "%d", plan->kernels);
+        cell[2] = fsim_seconds_text(r->a, plan->time_s);
+        cell[3] = i ? fsim_percent_text(r->a, plan->time_s / fastest->time_s - 1) : "-";
+        cell[4] = fsim_bytes_text(r->a, (double)plan->peak_memory_bytes);
+        cell[5] = i ? fsim_percent_text(r->a, 1 - (double)plan->peak_memory_bytes / (double)fastest->peak_memory_bytes) : "-";
+    }
+    return t;
 }
 
 /* What a workload has, for the keys that matter only then. */
@@ -435,6 +598,17 @@ void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style
     folded(&r);
     if (r.verbose)
         details(&r);
+    losses(&r);
+    if (p->tops > 0) {
+        title(&r, fsim_printf(a, "the best %s", count_of(a, p->tops, "plan")));
+        t = alternatives(&r);
+        fsim_table_print(&r.page, &t, 2);
+    }
+    if (p->fronts > 0) {
+        title(&r, "time against memory: no plan found is better in both");
+        t = front(&r);
+        fsim_table_print(&r.page, &t, 2);
+    }
     refusals(&r);
     fputc('\n', out);
     left_out(&r);
@@ -485,7 +659,8 @@ void fsim_report_compare(FILE *out, const fsim_prediction *p, int count, const f
     fsim_paragraph(&r.page, FSIM_STRONG, 0, 2,
                    fsim_printf(a, "%s on %s: %s", r.g->name, count_of(a, count, "GPU"), fsim_strategy_names[p->chosen]));
     fsim_paragraph(&r.page, FSIM_FAINT, 0, 2,
-                   fsim_printf(a, "launch %s, L2 %s, objective %s", fsim_regime_names[o->regime], o->warm ? "warm" : "cold", objective_name(p)));
+                   fsim_printf(a, "launch %s, L2 %s, objective %s%s", fsim_regime_names[o->regime], o->warm ? "warm" : "cold",
+                               fsim_objective_name(o), limit_text(a, o)));
     fputc('\n', out);
     const fsim_table t = comparison(p, count, a);
     fsim_table_print(&r.page, &t, 0);
@@ -517,6 +692,16 @@ void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count)
         fputc('\n', out);
         t = kernel_table(&p[i], MARKDOWN_TABLE, false, a);
         fsim_table_markdown(out, &t);
+        if (p[i].tops > 0) {
+            fputs("\nThe best plans:\n\n", out);
+            t = alternatives(&r);
+            fsim_table_markdown(out, &t);
+        }
+        if (p[i].fronts > 0) {
+            fputs("\nTime against memory:\n\n", out);
+            t = front(&r);
+            fsim_table_markdown(out, &t);
+        }
         fputs(i + 1 < count ? "\n" : "", out);
     }
     fsim_arena_free(a);

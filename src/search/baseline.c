@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const fsim_strategy_names[FSIM_STRATEGY_COUNT] = {"eager", "unfused", "optimal", "greedy", "inductor", "pattern", "maximal"};
+const char *const fsim_strategy_names[FSIM_PLAN_COUNT] = {"eager", "unfused", "optimal", "greedy", "inductor", "pattern", "maximal", "file"};
 
 enum { INDUCTOR_MOST = 64 }; /* torch._inductor.config.max_fusion_size */
 

@@ -5,7 +5,7 @@
 
 #include "cost/cost.h"
 
-typedef enum { FSIM_MINIMISE_TIME, FSIM_MINIMISE_BYTES } fsim_objective;
+typedef enum { FSIM_MINIMISE_TIME, FSIM_MINIMISE_BYTES, FSIM_MINIMISE_MEMORY } fsim_objective;
 
 /* What every plan of one prediction shares. */
 typedef struct {
@@ -15,6 +15,7 @@ typedef struct {
     fsim_regime regime;
     fsim_objective objective;
     bool warm, recompute;
+    int64_t memory_limit;     /* bytes; 0: none */
     double time_limit_s;
     struct fsim_store *store; /* cost cache, search/plan.c */
     volatile const int *interrupted; /* set by a signal: end the search with the best so far */
@@ -50,11 +51,5 @@ typedef struct {
     double search_s;       /* steps of the search at their usual rate: the same on every machine and in every run */
     bool stopped_by_clock;
 } fsim_proof;
-
-typedef struct {
-    fsim_refusal why;
-    double saving_s;       /* what fusing would save, at most where it is illegal; negative where it costs */
-    int64_t saving_bytes;
-} fsim_priced_refusal;
 
 #endif

@@ -33,6 +33,10 @@ for hw in a100-sxm4-40gb a100-sxm4-40gb,t4,h100-sxm5-80gb; do
     rm -f plot.*
 done
 
+# The front of time against memory in the roofline's place.
+for kind in svg png pdf; do chart front.$kind --hw a100-sxm4-40gb,t4 --objective pareto || complain "--objective pareto --chart front.$kind: $(cat err)"; done
+for word in eager optimal 'peak memory (.iB)' 'time (.s)'; do grep -q ">[^<]*$word" front.svg || complain "front.svg does not say $word"; done
+
 # Names that mean something to gnuplot or the shell are only names.
 cat >odd.yaml <<'EOF'
 name: "it's a `touch owned` @x {/Bold b}_c % \\ $HOME"

@@ -160,7 +160,7 @@ chmod 000 secret.yaml
 if ! cat secret.yaml >/dev/null 2>&1; then # root can read everything
     expect 66 'permission denied' secret.yaml --hw "$toy"
 fi
-for output in --json --markdown --chart; do
+for output in --json --markdown --chart --trace --dot; do
     expect 2 'no such (folder|file)' "$workload_yaml" --hw "$toy" $output nowhere/x.svg
     [ ! -e nowhere ] || complain "$output made a folder"
 done
@@ -201,7 +201,18 @@ expect 2 "unknown option '--hv'; did you mean '--hw'" "$workload_yaml" --hv "$to
 expect 2 "unknown option '--objectiv'; did you mean '--objective'" "$workload_yaml" --hw "$toy" --objectiv time
 expect 2 "unknown value 'gredy'; did you mean 'greedy'" "$workload_yaml" --hw "$toy" --strategy gredy
 expect 2 'strategy xla is not in this release' "$workload_yaml" --hw "$toy" --strategy xla
-expect 2 'objective pareto is not in this release' "$workload_yaml" --hw "$toy" --objective pareto
+expect 2 "unknown value 'mem'.*wanted time, bytes, memory, pareto" "$workload_yaml" --hw "$toy" --objective mem
+expect 2 "memory-limit: '3' has no unit" "$workload_yaml" --hw "$toy" --memory-limit 3
+expect 2 "memory-limit: '3 GB/s' is bytes per second, wanted bytes" "$workload_yaml" --hw "$toy" --memory-limit '3 GB/s'
+expect 2 "memory-limit: '0 B' is not from 1 B" "$workload_yaml" --hw "$toy" --memory-limit '0 B'
+expect 2 'whole number' "$workload_yaml" --hw "$toy" --top 0
+expect 2 'at most 1000' "$workload_yaml" --hw "$toy" --top 1001
+expect 2 'means nothing to .enumerate.' enumerate "$workload_yaml" --hw "$toy" --top 3
+expect 2 'plan of one GPU' "$workload_yaml" --hw "$toy,t4" --dot x.dot
+expect 2 'both say which plan' "$workload_yaml" --hw "$toy" --plan x.json --strategy greedy
+expect 2 'both be standard input' - --hw "$toy" --plan -
+expect 2 'trace and --dot both write to stdout' "$workload_yaml" --hw "$toy" --trace - --dot -
+expect 66 "cannot read plan 'nowhere.json': no such file" "$workload_yaml" --hw "$toy" --plan nowhere.json
 expect 2 'needs a value' "$workload_yaml" --hw
 expect 2 'needs a value' "$workload_yaml" --hw --quiet
 expect 2 'takes no value' "$workload_yaml" --hw "$toy" --quiet=yes
@@ -231,7 +242,7 @@ expect 2 'sms' "$workload_yaml" --hw "$toy" --hw-set sms=-3
 for command in validate calibrate sweep import diff codegen; do
     expect 2 "'$command' is not in this release" $command "$workload_yaml" --hw "$toy"
 done
-for option in --top=3 --plan=x --train --jvp --report=x.html --trace=x --dot=x --junit=x --memory-limit=1GiB --precision=f16; do
+for option in --train --jvp --report=x.html --junit=x --precision=f16 --compile-cost --device=cuda; do
     expect 2 "${option%%=*} is not in this release" "$workload_yaml" --hw "$toy" $option
 done
 expect 2 "hw does not know 'lst'; did you mean 'list'" hw lst

@@ -27,6 +27,12 @@ done
 bert=$SOURCE_DIR/workloads/bert_layer.yaml
 make several.plan.json "$bert" --hw a100-sxm4-40gb,t4,h100-sxm5-80gb --time-limit 0.2 --json -
 make bytes.plan.json "$bert" --hw t4 --objective bytes --time-limit 0.2 --json -
+norm=$SOURCE_DIR/workloads/seeds/attn_out_residual_ln.yaml
+make memory.plan.json "$norm" --hw t4 --objective memory --time-limit 0.2 --json -
+make limit.plan.json "$norm" --hw t4 --memory-limit 1GiB --time-limit 0.2 --json -
+make pareto.plan.json "$norm" --hw t4 --objective pareto --time-limit 0.2 --json -
+make top.plan.json "$norm" --hw t4 --top 7 --time-limit 0.2 --json -
+make given.plan.json "$norm" --hw t4 --plan top.plan.json --strategy optimal --time-limit 0.2 --json -
 make warm.plan.json "$bert" --hw t4 --l2 warm --launch graph --numerics strict --recompute off --time-limit 0.2 --json -
 for strategy in eager unfused greedy inductor pattern maximal; do
     make $strategy.plan.json "$bert" --hw a100-sxm4-40gb --strategy $strategy --time-limit 0.2 --json -
@@ -73,7 +79,7 @@ STRATEGIES = ["eager", "unfused", "optimal", "greedy", "inductor", "pattern", "m
 
 def check_prediction(where, p):
     names = [s["name"] for s in p["strategies"]]
-    if sorted(names) != sorted(STRATEGIES):
+    if sorted(set(names) - {"file"}) != sorted(STRATEGIES) or len(set(names)) != len(names):
         complain(where, f"strategies are {names}")
     by_name = {s["name"]: s for s in p["strategies"]}
     for s in p["strategies"]:
@@ -88,12 +94,28 @@ def check_prediction(where, p):
             complain(where, f"{key} of the kernels do not sum to the plan's")
     if not close(shown["time_s"], sum(k["time_s"] for k in kernels)):
         complain(where, "times of the kernels do not sum to the plan's")
-    objective = shown["time_s"] if p["objective"] == "time" else shown["dram_read_bytes"] + shown["dram_write_bytes"]
-    bound = plan["lower_bound_s" if p["objective"] == "time" else "lower_bound_bytes"]
+    objective = {"time": shown["time_s"], "pareto": shown["time_s"], "bytes": shown["dram_read_bytes"] + shown["dram_write_bytes"],
+                 "memory": shown["peak_memory_bytes"]}[p["objective"]]
+    bound = plan["lower_bound_s" if p["objective"] in ("time", "pareto") else "lower_bound_bytes"]
     if plan["proven"] and (plan["gap"] != 0 or not close(objective, bound, 1e-12)):
         complain(where, f"proven, but gap {plan['gap']} and bound {bound} of {objective}")
     if not plan["proven"] and not close(1 - plan["gap"], min(1, bound / objective)):
         complain(where, f"gap {plan['gap']} is not that of {objective} over {bound}")
+    if not close(plan["makespan_s"], max(k["end_s"] for k in kernels)) or plan["makespan_s"] > shown["time_s"] * (1 + 1e-12):
+        complain(where, f"the timeline ends at {plan['makespan_s']}")
+    for stream in {k["stream"] for k in kernels}:
+        spans = [(k["start_s"], k["end_s"]) for k in kernels if k["stream"] == stream]
+        if any(next[0] < end for (_, end), next in zip(spans, spans[1:])):
+            complain(where, f"kernels of the {stream} stream overlap")
+    optimal = by_name["optimal"]
+    if plan["losses"] and not close(sum(d["time_s"] for d in plan["losses"]), shown["time_s"] - optimal["time_s"], 1e-6):
+        complain(where, "what the plan loses against the optimum does not sum to it")
+    ranked = p.get("alternatives", [])
+    if [a["rank"] for a in ranked] != list(range(1, len(ranked) + 1)) or [a["time_s"] for a in ranked] != sorted(a["time_s"] for a in ranked):
+        complain(where, "the alternatives are not in order")
+    front = [(f["time_s"], f["peak_memory_bytes"]) for f in p.get("pareto", [])]
+    if any(b[0] <= a[0] or b[1] >= a[1] for a, b in zip(front, front[1:])):
+        complain(where, f"{front} is no front")
     home = []
     for number, k in enumerate(kernels, 1):
         here = f"{where}: kernel {k['id']}"

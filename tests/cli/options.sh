@@ -48,8 +48,8 @@ ok plan --hw "$toy" -- "$chain"
 cmp -s out wanted || complain '-- ends the options'
 ok --help
 has '^usage: fusesim'
-for option in hw set hw-set strategy objective launch l2 numerics recompute time-limit limit jobs dump json markdown chart quiet verbose \
-    color help version; do
+for option in hw set hw-set strategy plan objective memory-limit top launch l2 numerics recompute time-limit limit jobs dump json markdown trace \
+    dot chart quiet verbose color help version; do
     has "^  --$option "
 done
 [ "$(awk 'length > n { n = length } END { print n }' out)" -le 80 ] || complain '--help is wider than 80'
@@ -85,7 +85,7 @@ for form in ' ' =; do
         with --l2 $l2 "$chain" --hw "$toy" --json -
         has "\"l2\":\s*\"$l2\""
     done
-    for objective in time bytes; do
+    for objective in time bytes memory pareto; do
         with --objective $objective "$chain" --hw "$toy" --json -
         has "\"objective\":\s*\"$objective\""
     done
@@ -120,6 +120,52 @@ ok "$chain" --hw "$toy" --quiet
 cmp -s out wanted || complain '--quiet hides results'
 ok "$chain" --hw "$toy" --verbose
 [ "$(wc -l <out)" -ge "$(wc -l <wanted)" ] || complain '--verbose says less'
+
+# The best plans, the front, a limit.
+two=$SOURCE_DIR/workloads/seeds/two_consumers.yaml
+ok "$two" --hw t4 --top 4
+has '^the best 4 plans'
+has 'cuts t \+ z \| y'
+ok "$two" --hw t4 --top 100 --json -
+is 'len(p["alternatives"]), p["alternatives"][0]["kernels"] == [k["operators"] for k in p["plan"]["kernels"]]' '8 True'
+is 'len({str(sorted(map(sorted, a["kernels"]))) for a in p["alternatives"]})' 8
+ok "$two" --hw t4 --top 2 --markdown -
+has '^The best plans:'
+ok "$two" --hw t4 --objective pareto
+has '^time against memory'
+ok "$two" --hw t4 --objective pareto --json -
+is 'p["pareto"][0]["time_s"] == p["strategies"][2]["time_s"], "alternatives" in p' 'True False'
+ok "$two" --hw t4 --objective memory
+has 'needs 192 MiB of memory at its peak: proven'
+ok "$two" --hw t4 --objective memory --json -
+is 'p["plan"]["lower_bound_bytes"] == p["strategies"][2]["peak_memory_bytes"]' True
+ok "$two" --hw t4 --memory-limit 192MiB
+has 'memory limit 192 MiB'
+"$FUSESIM" "$two" --hw t4 --memory-limit 191MiB --json limit.json >out 2>err
+[ $? = 1 ] || complain 'a limit that no plan meets: exit status'
+has 'No plan was found that needs at most 191 MiB: the least found is 192 MiB'
+cp limit.json out
+is 'p["least_memory_bytes"], p["memory_limit_bytes"]' '201326592 200278016'
+
+# The timeline: communication beside computation, as text, JSON and a trace. A graph for Graphviz.
+overlap=$SOURCE_DIR/workloads/seeds/allreduce_overlap.yaml
+ok "$overlap" --hw a100-sxm4-40gb --trace trace.json --dot plan.dot
+has 'It overlaps [0-9.]+ .s of communication with'
+cp trace.json out
+is 'sorted({e["ph"] for e in p["traceEvents"]}), len({e["tid"] for e in p["traceEvents"] if e["ph"] == "X"})' "['M', 'X'] 2"
+is 'max(e["ts"] + e["dur"] for e in p["traceEvents"] if e["ph"] == "X") < sum(e["dur"] for e in p["traceEvents"] if e["ph"] == "X")' True
+cp plan.dot out
+has '^digraph plan'
+[ "$(grep -c 'subgraph cluster_' out)" = 7 ] || complain 'a cluster for each kernel'
+[ "$(grep -c '{' out)" = "$(grep -c '}' out)" ] || complain 'braces of the graph'
+ok "$overlap" --hw a100-sxm4-40gb --json -
+is '[k["stream"] for k in p["plan"]["kernels"]].count("communication"), p["plan"]["makespan_s"] < p["strategies"][2]["time_s"]' '2 True'
+ok "$two" --hw t4,l4 --trace -
+is 'sorted({e["pid"] for e in p["traceEvents"]})' '[1, 2]'
+ok "$two" --hw t4 --dot -
+has '"k1_n0|k1_n0 -> k1_n1'
+ok "$chain" --hw "$toy"
+hasnt overlaps
 
 # --set changes the result as editing the file does.
 sed 's/M: 4096, N: 4096/M: 512, N: 512/' "$chain" >small.yaml

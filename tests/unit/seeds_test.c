@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ideas that fusesim stands for, each with its workload and the number or verdict that must come out: f32, cold L2, on an A100 unless said. Rows that
- * need the overlap timeline are not here yet. */
+/* The ideas that fusesim stands for, each with its workload and the number or verdict that must come out: f32, cold L2, on an A100 unless said. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +8,8 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "predict.h"
+#include "regions.h"
+#include "search/timeline.h"
 #include <math.h>
 #include <string.h>
 
@@ -352,6 +352,37 @@ static void strict_numerics_refuse_online_softmax(void **unused) /* row 40 */
     fsim_arena_free(mlp.a);
 }
 
+static void communication_overlaps(void **unused) /* row 33 */
+{
+    (void)unused;
+    const seed s = on_a100("allreduce_overlap");
+    const fsim_timeline t = fsim_timeline_of(s.g, s.best, s.a);
+    const int first = kernel_with(&s, s.best, "dw2_all"), product = kernel_with(&s, s.best, "dh");
+    assert_int_equal(t.span[first].lane, FSIM_LANE_COMMUNICATION);
+    assert_true(t.span[first].start_s < t.span[product].end_s && t.span[product].start_s < t.span[first].end_s);
+    assert_true(t.makespan_s < s.best->time_s - s.best->kernel[first].time_s * 0.99);
+    fsim_arena_free(s.a);
+}
+
+static void the_plan_changes_with_the_shape(void **unused) /* row 47 */
+{
+    (void)unused;
+    fsim_arena *a = fsim_arena_new();
+    size_t bytes;
+    const char *why, *path = FUSESIM_SOURCE_DIR "/workloads/seeds/broadcast_recompute.yaml";
+    fsim_parametric w = {.path = path, .text = fsim_read_file(a, path, &bytes, &why), .symbol = "N"};
+    w.bytes = bytes;
+    const fsim_hw *hw = fsim_hw_read(a, fsim_diag_new(a), FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml");
+    const fsim_range range = {.first = 1, .last = 4096, .step = 1, .grid = 9};
+    const fsim_regions r = fsim_regions_of(fsim_parsed_at, &w, &range, hw, &usual, a);
+    assert_true(r.regions >= 2); /* one kernel while a row is short, the chain by itself once it is long */
+    assert_int_equal(r.plan[r.region[0].plan].groups, 1);
+    assert_int_equal(r.plan[r.region[r.regions - 1].plan].groups, 2);
+    for (int i = 0; i + 1 < r.regions; i++)
+        assert_true(r.at[i].confirmed);
+    fsim_arena_free(a);
+}
+
 static void strict_numerics_refuse_split_sums(void **unused) /* row 40 */
 {
     (void)unused;
@@ -396,6 +427,8 @@ int main(void)
         cmocka_unit_test(attention_keeps_its_scores_on_chip),
         cmocka_unit_test(a_fused_mlp_must_fit_on_chip),
         cmocka_unit_test(strict_numerics_refuse_online_softmax),
+        cmocka_unit_test(communication_overlaps),
+        cmocka_unit_test(the_plan_changes_with_the_shape),
         cmocka_unit_test(strict_numerics_refuse_split_sums),
         cmocka_unit_test(batching_is_one_kernel_for_any_size),
     };

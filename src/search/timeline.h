@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* timeline.h: when each kernel of a plan runs. Computation is one stream; communication and transfers have a stream each and start when their inputs are there, so that they
+ * overlap what does not wait for them. A plan's time_s stays the sum of its kernels: that is what the search minimises. */
+#ifndef FUSESIM_SEARCH_TIMELINE_H
+#define FUSESIM_SEARCH_TIMELINE_H
+
+#include "search/plan.h"
+
+typedef enum { FSIM_LANE_COMPUTE, FSIM_LANE_COMMUNICATION, FSIM_LANE_TRANSFER, FSIM_LANE_COUNT } fsim_lane;
+extern const char *const fsim_lane_names[FSIM_LANE_COUNT];
+
+typedef struct {
+    double start_s, end_s;
+    fsim_lane lane;
+} fsim_span;
+
+typedef struct {
+    fsim_span *span;              /* per kernel, in launch order */
+    double makespan_s;            /* end of the last */
+    double busy_s[FSIM_LANE_COUNT];
+} fsim_timeline;
+
+/* Each stream runs its kernels in the plan's launch order. In a. */
+fsim_timeline fsim_timeline_of(const fsim_graph *g, const fsim_plan *plan, fsim_arena *a);
+
+#endif

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# --jobs changes no byte of any output, whether the search proves its plan or its budget of steps ends it.
+set -u
+: "${FUSESIM:?}" "${SOURCE_DIR:?}"
+export LC_ALL=C
+unset COLUMNS FUSESIM_HWMODELS
+fail=0
+complain() { echo "FAILED: $1"; fail=1; }
+
+# same ARGUMENT...: stdout, JSON, Markdown, trace and graph.
+same() {
+    for jobs in 1 2; do
+        "$FUSESIM" "$@" --jobs $jobs >out.$jobs 2>err.$jobs || complain "exit status $?: $* --jobs $jobs: $(cat err.$jobs)"
+        "$FUSESIM" "$@" --jobs $jobs --json json.$jobs --markdown md.$jobs --trace trace.$jobs --dot dot.$jobs >/dev/null 2>&1 || complain "files: $* --jobs $jobs"
+    done
+    for file in out err json md trace dot; do cmp -s $file.1 $file.2 || complain "$file differs: $*"; done
+}
+
+for workload in mlp seeds/two_consumers seeds/attn_out_residual_ln seeds/allreduce_overlap seeds/broadcast_recompute resnet50_block; do
+    same $workload --hw a100-sxm4-40gb
+    same $workload --hw t4 --time-limit 0.001 --verbose
+done
+for workload in bert_layer gpt2_layer bert_12_layers; do
+    same $workload --hw h100-sxm5-80gb --time-limit 0.001
+    grep -q '"proven":[[:space:]]*false' json.1 || echo "$workload was proven within 2000 steps"
+done
+same seeds/two_consumers --hw t4 --top 5 --objective memory
+same seeds/attn_out_residual_ln --hw t4 --objective pareto --time-limit 0.01
+for jobs in 1 2; do "$FUSESIM" enumerate seeds/two_consumers --hw t4 --jobs $jobs >partitions.$jobs || complain 'enumerate'; done
+cmp -s partitions.1 partitions.2 || complain 'enumerate differs'
+exit $fail

@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# --plan: a plan that was written is read back to the same bits; what is illegal in one is said, all of it, with its place.
+set -u
+: "${FUSESIM:?}" "${SOURCE_DIR:?}"
+python=${PYTHON:-python3}
+export LC_ALL=C
+unset COLUMNS FUSESIM_HWMODELS
+toy=$SOURCE_DIR/tests/hw/toy.yaml
+fail=0
+complain() { echo "FAILED: $1"; fail=1; }
+
+# refused PATTERN...: the plan on standard input for chain4 (a, m, r, y), or for $workload, is refused with these messages and no others.
+refused() {
+    cat >bad.json
+    "$FUSESIM" "${workload:-$SOURCE_DIR/workloads/seeds/chain4.yaml}" --hw "$toy" --plan bad.json --json out.json >out 2>err
+    [ $? = 65 ] || complain "exit status $?, wanted 65: $(cat bad.json)"
+    [ ! -s out ] && [ ! -e out.json ] || complain "something was written: $(cat bad.json)"
+    for pattern in "$@"; do grep -Eq -- "$pattern" err || complain "no '$pattern' about $(cat bad.json): $(cat err)"; done
+    [ "$(grep -c 'error: ' err)" = $# ] || complain "$# messages wanted about $(cat bad.json): $(cat err)"
+}
+
+# What is written is read back, to the last bit, for every strategy.
+for name in mlp seeds/two_consumers seeds/transpose_matmul_add_relu; do
+    for strategy in eager unfused optimal greedy inductor pattern maximal; do
+        "$FUSESIM" $name --hw a100-sxm4-40gb --strategy $strategy --json written.json >/dev/null 2>err || complain "$name $strategy: $(cat err)"
+        "$FUSESIM" $name --hw a100-sxm4-40gb --plan written.json --json read.json >/dev/null 2>err || complain "$name $strategy: $(cat err)"
+        "$python" - $strategy <<'END' || complain "$name $strategy: read back, it differs"
+import json, sys
+written, read = (json.load(open(name)) for name in ("written.json", "read.json"))
+summary = {s["name"]: {**s, "name": ""} for s in written["strategies"] + read["strategies"]}
+sys.exit(written["plan"]["kernels"] != read["plan"]["kernels"] or read["plan"]["strategy"] != "file" or summary[sys.argv[1]] != summary["file"])
+END
+    done
+done
+
+# Every form of a plan, from files and from standard input; a source operator's name stands for all its primitives.
+"$FUSESIM" mlp --hw "$toy" --json mlp.json >/dev/null
+"$FUSESIM" mlp --hw "$toy" --plan mlp.json >wanted
+for form in 'json.dump({"kernels": [{"operators": k["operators"]} for k in p["plan"]["kernels"]]}, o)' \
+    'json.dump({"groups": [k["operators"] for k in p["plan"]["kernels"]]}, o)' \
+    'json.dump([k["operators"] for k in p["plan"]["kernels"]], o, indent="\t")' 'o.write("[[h, g], [y]]")'; do
+    "$python" -c "import json; p = json.load(open('mlp.json')); o = open('form.json', 'w'); $form"
+    "$FUSESIM" mlp --hw "$toy" --plan form.json >out 2>err && cmp -s out wanted || complain "another form: $form: $(cat err)"
+    "$FUSESIM" mlp --hw "$toy" --plan - <form.json >out 2>err && cmp -s out wanted || complain "standard input: $form: $(cat err)"
+done
+"$FUSESIM" enumerate seeds/chain4 --hw "$toy" >lines
+while IFS= read -r line; do
+    case $line in *partitions*) continue ;; esac
+    echo "$line" | "$FUSESIM" seeds/chain4 --hw "$toy" --plan - --json one.json >/dev/null || complain "a line of enumerate: $line"
+    LINE=$line "$python" - <<'END' || complain "a line of enumerate is priced otherwise: $line"
+import json, os, sys
+line, plan = json.loads(os.environ["LINE"]), json.load(open("one.json"))
+file = next(s for s in plan["strategies"] if s["name"] == "file")
+sys.exit(any(line[key] != file[key] for key in ("time_s", "dram_read_bytes", "dram_write_bytes")))
+END
+done <lines
+
+# What it loses, and where.
+echo '[[a], [m, r], [y]]' | "$FUSESIM" seeds/chain4 --hw "$toy" --plan - >out || complain 'a legal plan'
+grep -q '^file against optimal' out && grep -q 'cuts a | m + r | y: costs .* and 256 MiB of DRAM traffic' out || complain "no word on what the plan loses: $(cat out)"
+
+# Names and shapes of the file.
+refused "bad.json:1:8: error: 'chain4' has no primitive or operator 'mm'; did you mean 'm'" <<<'[[a], [mm, m, r, y]]'
+refused 'bad.json:1:7: error: group 2 is empty' <<<'[[a], []]'
+refused "bad.json:1:6: error: 'a' is twice in group 1" <<<'[[a, a, m, r, y]]'
+refused 'a list where the name' <<<'[[[a], m, r, y]]'
+refused "wanted 'plan', 'kernels' or 'groups'" <<<'{"time_s": 3}'
+refused 'plans of 2 GPUs' <<<'[{"plan": {}}, {"plan": {}}]'
+refused "kernel 1 has no 'operators'" <<<'{"kernels": [{"id": 1}]}'
+refused 'empty' </dev/null
+refused 'syntax' <<<'{"kernels": ['
+head -c 4096 /dev/urandom >noise
+"$FUSESIM" mlp --hw "$toy" --plan noise >out 2>err
+[ $? = 65 ] || complain 'noise: exit status'
+
+# Groups. All that is wrong is said at once.
+refused "bad.json: error: 'r' is in no group" <<<'[[a, m], [y]]'
+refused "bad.json: error: 'a', 'm', 'r' are in no group" <<<'[[y]]'
+refused "bad.json:1:2: error: group 1 \(a \+ r\) is no kernel: 'a' and 'r' share no tensor \(rule connected\)" \
+    "groups wait for each other: group 1 \(a \+ r\) needs 'm', group 2 \(m\) needs 'a'" <<<'[[a, r], [m], [y]]'
+workload=seeds/cycle
+refused "bad.json:1:2: .*'A' with 'B' would create a cycle through C \(rule convexity\)" <<<'[[A, B], [C]]'
+refused "'C' is in groups 2 and 3: sort is not computed twice" <<<'[[A], [C], [C], [B]]'
+cat >two.yaml <<'END'
+tensors: {x: {shape: [8, 16, 32, 32], dtype: f32}, v: {shape: [16, 16, 3, 3], dtype: f32}, w: {shape: [16, 16, 3, 3], dtype: f32}}
+operators:
+  - {op: conv2d, in: [x, v], out: h, padding: 1}
+  - {op: conv2d, in: [h, w], out: y, padding: 1}
+END
+workload=two.yaml
+refused 'two contractions.*\(rule contractions\)' <<<'[[h, y]]'
+workload=mlp
+refused "'g/cube'.*'g' are in no group" 'group 1 .*share no tensor' <<<'[[h, y]]'
+workload=seeds/normalize_by_total
+refused 'needs a barrier across the grid: [0-9]+ .*one block holds [0-9]+' <<<'[[total, y]]'
+cat >joint.yaml <<'END'
+tensors: {x: {shape: [1024], dtype: f32}, z: {shape: [1024], dtype: f32}}
+operators:
+  - {op: exp, in: x, out: a}
+  - {op: exp, in: z, out: b}
+  - {op: add, in: [b, x], out: c}
+  - {op: add, in: [a, z], out: d}
+END
+workload=joint.yaml
+refused "groups wait for each other: group 1 \(a \+ c\) needs 'b', group 2 \(b \+ d\) needs 'a' \(rule cycle\)" <<<'[[a, c], [b, d]]'
+workload=seeds/two_consumers
+"$FUSESIM" $workload --hw "$toy" --plan - <<<'[[t, y], [t, z]]' >out 2>err || complain "a plan that recomputes: $(cat err)"
+echo '[[t, y], [t, z]]' >bad.json
+"$FUSESIM" $workload --hw "$toy" --plan bad.json --recompute off >out 2>err
+[ $? = 65 ] && grep -q "'t' is in groups 1 and 2, and --recompute is off" err || complain "recomputed in spite of --recompute off: $(cat err)"
+exit $fail

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is said about plans that exist: differences, alternatives, the front of time against memory, timelines, causes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "predict.h"
+#include "search/price.h"
+#include "search/timeline.h"
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct {
+    fsim_arena *a;
+    const fsim_graph *g;
+    const fsim_hw *hw;
+    fsim_options how;
+    fsim_problem p;
+} bench;
+
+static bench open_bench(const char *workload, const char *hw)
+{
+    bench b = {.a = fsim_arena_new(), .how = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 0.1}};
+    fsim_diag *d = fsim_diag_new(b.a);
+    size_t bytes;
+    const char *why, *path = fsim_printf(b.a, "%s/workloads/%s.yaml", FUSESIM_SOURCE_DIR, workload);
+    char *text = fsim_read_file(b.a, path, &bytes, &why);
+    assert_non_null(text);
+    b.g = fsim_graph_parse(b.a, d, path, text, bytes, NULL, 0);
+    b.hw = fsim_hw_read(b.a, d, fsim_printf(b.a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, hw));
+    assert_true(b.g && b.hw);
+    b.p = fsim_problem_of(b.g, b.hw, &b.how, b.a);
+    return b;
+}
+
+static int64_t ticks(double seconds) { return llrint(seconds / FSIM_TICK_S); }
+
+static int64_t dram(const fsim_plan *plan) { return plan->dram_read_bytes + plan->dram_write_bytes; }
+
+static void differences_sum_to_what_plans_differ_by(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"mlp", "bert_layer", "seeds/two_consumers", "seeds/attention_standard", "seeds/broadcast_recompute"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const bench b = open_bench(names[i], "a100-sxm4-40gb");
+        const fsim_prediction p = fsim_predict(b.g, b.hw, &b.how, b.a);
+        for (int x = 0; x < FSIM_STRATEGY_COUNT; x++)
+            for (int y = 0; y < FSIM_STRATEGY_COUNT; y++) {
+                fsim_difference *d;
+                const int count = fsim_compare(b.g, &p.plan[x], &p.plan[y], b.a, &d);
+                int64_t time = 0, bytes = 0;
+                for (int k = 0; k < count; k++) {
+                    time += ticks(d[k].time_s);
+                    bytes += d[k].dram_bytes;
+                    assert_true(k == 0 || d[k].time_s <= d[k - 1].time_s);
+                }
+                assert_int_equal(bytes, dram(&p.plan[x]) - dram(&p.plan[y]));
+                assert_true(llabs(time - ticks(p.plan[x].time_s) + ticks(p.plan[y].time_s)) < 1000 + count); /* differences of doubles */
+                assert_true(x != y || count == 0);
+            }
+        fsim_arena_free(b.a);
+    }
+}
+
+typedef struct {
+    int64_t time[4096], memory[4096];
+    int count;
+} everything;
+
+static bool keep_all(void *to, const fsim_plan *plan)
+{
+    everything *e = to;
+    e->time[e->count] = ticks(plan->time_s);
+    e->memory[e->count++] = plan->peak_memory_bytes;
+    return e->count < 4096;
+}
+
+static int by_ticks(const void *x, const void *y) { return (*(const int64_t *)x > *(const int64_t *)y) - (*(const int64_t *)x < *(const int64_t *)y); }
+
+static void the_best_plans_are_the_best_of_all(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"seeds/chain4", "seeds/two_consumers", "seeds/two_consumers_costly", "seeds/external_dependency"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const bench b = open_bench(names[i], "t4");
+        everything *all = fsim_new(b.a, everything, 1);
+        bool truncated;
+        fsim_enumerate(&b.p, 0, keep_all, all, &truncated);
+        assert_false(truncated);
+        fsim_plan top[10], front[64];
+        const int tops = fsim_top(&b.p, 10, b.a, top);
+        assert_int_equal(tops, all->count < 10 ? all->count : 10);
+        const int fronts = fsim_pareto(&b.p, 64, b.a, front);
+        assert_true(fronts >= 1);
+        for (int k = 0; k < all->count; k++) { /* nothing beats the front, in both or in one with the other equal */
+            bool covered = false;
+            for (int f = 0; f < fronts; f++)
+                covered = covered || (ticks(front[f].time_s) <= all->time[k] && front[f].peak_memory_bytes <= all->memory[k]);
+            assert_true(covered);
+        }
+        for (int f = 1; f < fronts; f++)
+            assert_true(front[f].time_s > front[f - 1].time_s && front[f].peak_memory_bytes < front[f - 1].peak_memory_bytes);
+        qsort(all->time, (size_t)all->count, sizeof *all->time, by_ticks);
+        for (int k = 0; k < tops; k++)
+            assert_int_equal(ticks(top[k].time_s), all->time[k]);
+        fsim_arena_free(b.a);
+    }
+}
+
+static void a_memory_limit_is_met_or_said_not_to_be(void **unused)
+{
+    (void)unused;
+    bench b = open_bench("seeds/two_consumers", "t4");
+    fsim_options how = b.how;
+    how.objective = FSIM_MINIMISE_MEMORY;
+    const fsim_prediction least = fsim_predict(b.g, b.hw, &how, b.a);
+    const int64_t bytes = least.plan[FSIM_STRATEGY_OPTIMAL].peak_memory_bytes;
+    assert_true(least.proof.proven && least.proof.lower_bound == (double)bytes);
+    for (int s = 0; s < FSIM_STRATEGY_COUNT; s++)
+        assert_true(least.plan[s].peak_memory_bytes >= bytes);
+    how.objective = FSIM_MINIMISE_TIME;
+    how.memory_limit = bytes;
+    const fsim_prediction met = fsim_predict(b.g, b.hw, &how, b.a);
+    assert_int_equal(met.least_memory_bytes, 0);
+    assert_true(met.plan[FSIM_STRATEGY_OPTIMAL].peak_memory_bytes <= bytes);
+    how.memory_limit = bytes - 1;
+    const fsim_prediction missed = fsim_predict(b.g, b.hw, &how, b.a);
+    assert_int_equal(missed.least_memory_bytes, bytes);
+    fsim_arena_free(b.a);
+}
+
+/* Laws of a timeline: streams are serial, inputs are there, the end lies between the longest stream and the sum. */
+static void timelines_keep_their_laws(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"mlp", "seeds/allreduce_overlap", "seeds/boundaries", "seeds/attention_standard"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const bench b = open_bench(names[i], "a100-sxm4-40gb");
+        const fsim_prediction p = fsim_predict(b.g, b.hw, &b.how, b.a);
+        for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
+            const fsim_plan *plan = &p.plan[s];
+            const fsim_timeline t = fsim_timeline_of(b.g, plan, b.a);
+            double end[FSIM_LANE_COUNT] = {0}, busy = 0, *made = fsim_new(b.a, double, b.g->tensors);
+            for (int k = 0; k < plan->kernels; k++) {
+                const fsim_span *x = &t.span[k];
+                assert_true(x->start_s >= end[x->lane]);
+                end[x->lane] = x->end_s;
+                for (int r = 0; r < plan->kernel[k].inputs; r++)
+                    assert_true(x->start_s >= made[plan->kernel[k].input[r].tensor]);
+                for (int r = 0; r < plan->kernel[k].outputs; r++)
+                    made[plan->kernel[k].output[r].tensor] = x->end_s;
+            }
+            for (int l = 0; l < FSIM_LANE_COUNT; l++) {
+                assert_true(t.makespan_s >= t.busy_s[l]);
+                busy += t.busy_s[l];
+            }
+            assert_true(ticks(t.makespan_s) <= ticks(plan->time_s));
+            assert_true(fabs(busy - plan->time_s) < 1e-12 * plan->time_s);
+            const bool alone = t.busy_s[FSIM_LANE_COMMUNICATION] + t.busy_s[FSIM_LANE_TRANSFER] == 0;
+            assert_true(!alone || t.makespan_s == plan->time_s);
+        }
+        fsim_arena_free(b.a);
+    }
+}
+
+static fsim_explanation explain(const bench *b, const char *x, const char *y)
+{
+    return fsim_explain(b->g, b->hw, &b->how, fsim_find_node(b->g, x), fsim_find_node(b->g, y), b->a);
+}
+
+static void causes_name_what_grew(void **unused)
+{
+    (void)unused;
+    const bench hurts = open_bench("seeds/broadcast_recompute", "a100-sxm4-40gb"), chain = open_bench("seeds/chain4", "a100-sxm4-40gb");
+    const fsim_explanation again = explain(&hurts, "e16", "y");
+    assert_true(again.legal && !again.together && again.forced_s > again.best_s);
+    assert_int_equal(again.cause.growth, FSIM_GROWN_RECOMPUTING);
+    assert_true(again.cause.unit == FSIM_COMPUTE || again.cause.unit == FSIM_SPECIAL || again.cause.unit == FSIM_ISSUE);
+    assert_true(again.cause.after_s - again.cause.before_s > 0.5 * (again.forced_s - again.best_s));
+    assert_true(again.cause.to == 4096);
+    const fsim_explanation apart = explain(&chain, "a", "m");
+    assert_true(apart.together && apart.apart_s > apart.best_s && apart.apart_bytes > apart.best_bytes);
+    assert_int_equal(apart.cause.growth, FSIM_GROWN_STORING);
+    assert_int_equal(apart.cause.unit, FSIM_DRAM);
+    fsim_arena_free(hurts.a);
+    fsim_arena_free(chain.a);
+}
+
+static void no_cause_where_nothing_grows(void **unused)
+{
+    (void)unused;
+    const bench b = open_bench("mlp", "a100-sxm4-40gb");
+    const fsim_prediction p = fsim_predict(b.g, b.hw, &b.how, b.a);
+    const fsim_kernel *k = &p.plan[FSIM_STRATEGY_OPTIMAL].kernel[0];
+    const fsim_cause c = fsim_cause_of(b.g, &k, 1, &k, 1);
+    assert_int_equal(c.growth, FSIM_GROWN_NOTHING);
+    assert_string_equal(fsim_cause_text(b.g, &c, b.a), "no unit takes longer");
+    fsim_arena_free(b.a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(differences_sum_to_what_plans_differ_by),
+        cmocka_unit_test(the_best_plans_are_the_best_of_all),
+        cmocka_unit_test(a_memory_limit_is_met_or_said_not_to_be),
+        cmocka_unit_test(timelines_keep_their_laws),
+        cmocka_unit_test(causes_name_what_grew),
+        cmocka_unit_test(no_cause_where_nothing_grows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
