@@ -18,6 +18,7 @@ typedef struct {
     fsim_bits done, dropped, behind; /* behind: what had run when a kernel was last launched before primitives below its last one */
     int base, behind_base, passed;   /* passed: that last one; 0: none */
     int ran;
+    int64_t live;                    /* lean: bytes of results that something to come reads, outputs aside */
     int64_t spent, to_go;            /* least relaxed cost from the start, and to the end; -1: none */
     double left;                     /* work that no rest of a plan can avoid, in the objective's unit */
     int first, steps;                /* its steps are step[first, first + steps) */
@@ -40,6 +41,7 @@ typedef struct {
     fsim_own_set *set;
     fsim_variant *kernel;
     int64_t cost;
+    int64_t peak; /* lean: bytes live while it runs */
 } step;
 
 struct fsim_frontier {
@@ -47,7 +49,7 @@ struct fsim_frontier {
     fsim_places l;
     fsim_arena *a;
     fsim_budget budget;
-    bool every_clone, haste;
+    bool every_clone, lean, haste;
     state *state;
     int states, state_room;
     step *step;
@@ -436,7 +438,7 @@ static bool out_of_order(const expansion *x, const fsim_bits *copies)
 {
     const state *s = &x->at;
     const fsim_places *l = &x->f->l;
-    if (x->root + x->set->last >= s->passed)
+    if (x->root + x->set->last >= s->passed || x->f->lean)
         return false;
     const fsim_bits all = fsim_bits_or(x->set->own, *copies);
     const int base = x->root - FSIM_BACK;
@@ -468,6 +470,36 @@ static int64_t relaxed_cost(const expansion *x, fsim_variant *v)
     return fsim_cost_of(&x->f->l, v, hit, absorbed);
 }
 
+/* Bytes of what was stored and nothing to come reads any more, once `to` has run: among what the kernel's members read, and what copies needed until now. */
+static int64_t freed(const expansion *x, const state *to)
+{
+    const fsim_places *l = &x->f->l;
+    const fsim_graph *g = x->f->p->graph;
+    int64_t bytes = 0;
+    int seen[2 * FSIM_BITS], count = 0;
+    for (int place = x->at.base < x->root - FSIM_BACK ? x->root - FSIM_BACK : x->at.base; place < l->count && place - x->at.base < FSIM_BITS; place++) {
+        const int bit = bit_of(x, place);
+        const bool own = bit >= 0 && bit < FSIM_BITS && fsim_bit(&x->set->own, bit);
+        if (!own && !(is_dropped(&x->at, place) && !is_dropped(to, place)))
+            continue;
+        for (int k = 0; k < node_at(x->f, place)->args; k++) {
+            const int t = node_at(x->f, place)->arg[k].tensor, from = g->tensor[t].producer < 0 ? -1 : l->place[g->tensor[t].producer];
+            bool gone = from >= 0 && !g->tensor[t].output && has_run(&x->at, from) && !is_dropped(&x->at, from);
+            for (int q = 0; q < count && gone; q++)
+                gone = seen[q] != t;
+            for (int r = 0; r < g->tensor[t].readers && gone; r++) {
+                const int reader = l->place[g->tensor[t].reader[r]];
+                gone = reader >= 0 && has_run(to, reader) && !is_dropped(to, reader);
+            }
+            if (gone && count < 2 * FSIM_BITS) {
+                seen[count++] = t;
+                bytes += g->tensor[t].bytes;
+            }
+        }
+    }
+    return bytes;
+}
+
 /* The state after a kernel that drops `dropped` of its own results. */
 static state after(const expansion *x, fsim_bits dropped)
 {
@@ -478,7 +510,7 @@ static state after(const expansion *x, fsim_bits dropped)
     bool passes = false;
     for (int i = x->at.base; i < last && !passes; i++)
         passes = !has_run(&x->at, i) && !(i >= x->root && fsim_bit(&x->set->own, bit_of(x, i)));
-    if (passes) {
+    if (passes && !f->lean) {
         s.behind = x->at.done;
         s.behind_base = x->at.base;
         s.passed = last;
@@ -514,7 +546,16 @@ static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
     const int64_t cost = relaxed_cost(x, v);
     if (cost < 0)
         return;
-    const state next = after(x, dropped);
+    state next = after(x, dropped);
+    int64_t peak = x->at.live;
+    if (f->lean) {
+        FSIM_EACH_BIT(i, v->stored)
+            for (int r = 0; r < node_at(f, x->root - FSIM_BACK + i)->results; r++) {
+                const fsim_tensor *t = &f->p->graph->tensor[node_at(f, x->root - FSIM_BACK + i)->result[r]];
+                peak += t->output || (r > 0 && t->readers == 0) ? 0 : t->bytes;
+            }
+        next.live = peak - freed(x, &next);
+    }
     const int to = state_of(f, &next);
     const int64_t spent = x->at.spent + cost;
     if (f->forward && (f->state[to].spent < 0 || spent < f->state[to].spent)) {
@@ -522,7 +563,7 @@ static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
         f->state[to].parent = x->from;
         f->state[to].via = f->steps;
     }
-    *FSIM_PUSH(f->a, f->step, f->steps, f->step_room) = (step){to, x->root, x->set, v, cost};
+    *FSIM_PUSH(f->a, f->step, f->steps, f->step_room) = (step){to, x->root, x->set, v, cost, peak};
 }
 
 /* Storing z for copies of y, its one reader that is not stored, is never better than storing y: no more is written and read, and nothing is computed again. Unless
@@ -683,7 +724,7 @@ static void expand(fsim_frontier *f, int from)
     for (int root = s->base; root < f->l.count && root - s->base < FSIM_BITS; root++) {
         if (has_run(s, root))
             continue;
-        if (f->prospects > 0 && !may_go_ahead(f, s, root))
+        if (f->prospects > 0 && !f->lean && !may_go_ahead(f, s, root))
             break;
         bool ready = true;
         for (int k = f->l.pred_first[root]; k < f->l.pred_first[root + 1] && ready; k++)
@@ -767,11 +808,12 @@ static int64_t cost_to_go(fsim_frontier *f, int at)
     return f->state[at].to_go = least;
 }
 
-fsim_frontier *fsim_frontier_of(const fsim_problem *p, const int *node, int count, bool every_clone, const fsim_budget *budget, fsim_arena *a)
+fsim_frontier *fsim_frontier_of(const fsim_problem *p, const int *node, int count, fsim_thoroughness how, const fsim_budget *budget, fsim_arena *a)
 {
+    const bool every_clone = how == FSIM_EVERY_CLONE, lean = how == FSIM_EVERY_ORDER;
     fsim_frontier *f = fsim_new(a, fsim_frontier, 1);
     state start = {0};
-    *f = (fsim_frontier){.p = p, .a = a, .budget = *budget, .every_clone = every_clone, .last = -1, .lost = NEVER};
+    *f = (fsim_frontier){.p = p, .a = a, .budget = *budget, .every_clone = every_clone, .lean = lean, .last = -1, .lost = NEVER};
     fsim_places_of(p, node, count, MOST_TRIED, a, &f->l);
     f->by_size = fsim_new(a, int, count + 1);
     f->front_by_size = fsim_new(a, int, count + 1);
@@ -788,7 +830,7 @@ fsim_frontier *fsim_frontier_of(const fsim_problem *p, const int *node, int coun
         if (f->haste)
             thin_out(f, size);
         for (int i = f->by_size[size]; i; i = f->state[i - 1].sibling) {
-            if (!every_clone && needless(f, i - 1))
+            if (!every_clone && !lean && needless(f, i - 1))
                 continue;
             expand(f, i - 1);
             f->haste = f->haste || !proceed(f, &f->budget, 4);
@@ -1193,10 +1235,10 @@ bool fsim_frontier_each(fsim_frontier *f, int64_t *limit, const fsim_budget *bud
     fsim_arena *a = fsim_arena_new();
     path *all = NULL;
     int count = 0, room = 0, *heap = NULL, waiting = 0, heap_room = 0;
-    bool going = true, in_time = f->last >= 0 && f->every_clone;
+    bool going = true, in_time = f->last >= 0 && !f->haste;
     fsim_partition part = {0, fsim_new(a, fsim_part, f->l.count + 1)};
     if (in_time) {
-        *FSIM_PUSH(a, all, count, room) = (path){f->state[0].to_go, 0, 0, -1, NULL};
+        *FSIM_PUSH(a, all, count, room) = (path){least_to_go(f, 0), 0, 0, -1, NULL};
         *FSIM_PUSH(a, heap, waiting, heap_room) = 0;
     }
     while (waiting > 0 && going && in_time) {
@@ -1224,10 +1266,11 @@ bool fsim_frontier_each(fsim_frontier *f, int64_t *limit, const fsim_budget *bud
             fsim_rewind(a, mark);
             continue;
         }
-        const state *s = &f->state[at.state];
-        for (int k = s->first; k < s->first + s->steps; k++) {
+        if (!f->state[at.state].expanded)
+            expand(f, at.state);
+        for (int k = f->state[at.state].first, end = k + f->state[at.state].steps; k < end; k++) {
+            const int64_t rest = least_to_go(f, f->step[k].to), spent = at.spent + f->step[k].cost;
             const step *by = &f->step[k];
-            const int64_t rest = f->state[by->to].to_go, spent = at.spent + by->cost;
             if (spent + rest >= *limit)
                 continue;
             *FSIM_PUSH(a, all, count, room) = (path){spent + rest, spent, by->to, top, by};
@@ -1240,4 +1283,65 @@ bool fsim_frontier_each(fsim_frontier *f, int64_t *limit, const fsim_budget *bud
     }
     fsim_arena_free(a);
     return going && in_time;
+}
+
+/* Time against peak memory. */
+
+typedef struct {
+    int64_t spent, peak;
+    int parent, next, state;
+    const step *by;
+} offer_of_memory;
+
+bool fsim_frontier_front(fsim_frontier *f, int most, const fsim_budget *budget, bool (*visit)(void *to, const fsim_partition *part, int64_t spent, int64_t peak),
+                         void *to)
+{
+    fsim_arena *a = fsim_arena_new();
+    offer_of_memory *all = NULL;
+    int count = 0, room = 0, *first = fsim_new(a, int, f->states + 1), *many = fsim_new(a, int, f->states + 1);
+    bool whole = f->lost == NEVER && !f->haste, in_time = f->last >= 0;
+    *FSIM_PUSH(a, all, count, room) = (offer_of_memory){.parent = -1};
+    first[0] = many[0] = 1;
+    for (int size = 0; size < f->l.count && in_time; size++)
+        for (int i = f->by_size[size]; i && in_time; i = f->state[i - 1].sibling)
+            for (int at = first[i - 1]; at && in_time; at = all[at - 1].next)
+                for (int k = f->state[i - 1].first, end = k + f->state[i - 1].steps; k < end; k++) {
+                    const step *by = &f->step[k];
+                    const int64_t spent = all[at - 1].spent + by->cost, peak = by->peak > all[at - 1].peak ? by->peak : all[at - 1].peak;
+                    in_time = proceed(f, budget, 1 + many[by->to] / 4);
+                    bool worse = false;
+                    for (int *link = &first[by->to]; *link && !worse;) {
+                        const offer_of_memory *x = &all[*link - 1];
+                        worse = x->spent <= spent && x->peak <= peak;
+                        if (!worse && spent <= x->spent && peak <= x->peak) {
+                            *link = x->next;
+                            many[by->to]--;
+                        } else if (!worse) {
+                            link = &all[*link - 1].next;
+                        }
+                    }
+                    if (worse)
+                        continue;
+                    if (many[by->to] >= most) { /* the front is thinned between its ends */
+                        whole = false;
+                        continue;
+                    }
+                    *FSIM_PUSH(a, all, count, room) = (offer_of_memory){spent, peak, at - 1, 0, by->to, by};
+                    int *link = &first[by->to]; /* fastest first */
+                    while (*link && all[*link - 1].spent < spent)
+                        link = &all[*link - 1].next;
+                    all[count - 1].next = *link;
+                    *link = count;
+                    many[by->to]++;
+                }
+    bool going = in_time;
+    fsim_partition part = {0, fsim_new(a, fsim_part, f->l.count + 1)};
+    for (int at = in_time && f->last >= 0 ? first[f->last] : 0; at && going; at = all[at - 1].next) {
+        part.parts = 0;
+        for (int k = at - 1; all[k].by; k = all[k].parent)
+            part.part[part.parts++] = part_of(f, all[k].by->root, all[k].by->set->own, all[k].by->kernel->clones, a);
+        going = visit(to, &part, all[at - 1].spent, all[at - 1].peak);
+    }
+    fsim_arena_free(a);
+    return whole && in_time;
 }

@@ -19,8 +19,14 @@ typedef struct {
 
 typedef struct fsim_frontier fsim_frontier;
 
-/* node[0, count): ascending. every_clone: no copy is left out because its source can be read as cheaply. In a. */
-fsim_frontier *fsim_frontier_of(const fsim_problem *p, const int *node, int count, bool every_clone, const fsim_budget *budget, fsim_arena *a);
+typedef enum {
+    FSIM_BEST_ONLY,    /* states and copies that cannot be part of the best plan are left out */
+    FSIM_EVERY_CLONE,  /* no copy is left out because its source can be read as cheaply */
+    FSIM_EVERY_ORDER   /* kernels in every order, not the launch order only; memory is reckoned */
+} fsim_thoroughness;
+
+/* node[0, count): ascending. In a. */
+fsim_frontier *fsim_frontier_of(const fsim_problem *p, const int *node, int count, fsim_thoroughness how, const fsim_budget *budget, fsim_arena *a);
 
 /* No plan of the list costs less (objective's unit). */
 int64_t fsim_frontier_bound(const fsim_frontier *f);
@@ -35,7 +41,12 @@ bool fsim_frontier_plan(fsim_frontier *f, fsim_partition *out, fsim_arena *a);
  * as plans cost less than known. */
 bool fsim_frontier_follow(fsim_frontier *f, int64_t known, const fsim_budget *budget, fsim_partition *out, int64_t *bound, fsim_arena *a);
 
-/* Only with every_clone: calls visit with the partitions in the order of their relaxed cost, until it returns false or the relaxed cost reaches `limit`. True when all below the limit were visited. */
+/* Calls visit with the partitions in the order of their relaxed cost (with FSIM_EVERY_CLONE: all of them), until it returns false or the relaxed cost reaches `limit`. True when all below the limit were visited. */
 bool fsim_frontier_each(fsim_frontier *f, int64_t *limit, const fsim_budget *budget, bool (*visit)(void *to, const fsim_partition *part), void *to);
+
+/* Only with FSIM_EVERY_ORDER: calls visit with partitions that no other beats in both relaxed cost and bytes live at the peak (outputs, inputs and weights aside), by
+ * rising cost, until it returns false. most: kept for each state. False when some may have been left out. */
+bool fsim_frontier_front(fsim_frontier *f, int most, const fsim_budget *budget,
+                         bool (*visit)(void *to, const fsim_partition *part, int64_t spent, int64_t peak), void *to);
 
 #endif

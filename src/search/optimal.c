@@ -145,7 +145,7 @@ static bool one_kernel(solver *s, const int *node, int count)
 /* Solves a piece by dynamic programming; what is left over when the budget ends is one kernel a primitive. */
 static void solve(solver *s, const int *node, int count, bool alone)
 {
-    fsim_frontier *f = fsim_frontier_of(s->p, node, count, false, &s->budget, s->a);
+    fsim_frontier *f = fsim_frontier_of(s->p, node, count, FSIM_BEST_ONLY, &s->budget, s->a);
     s->bound += fsim_frontier_bound(f);
     s->considered += fsim_frontier_groups(f);
     if (!fsim_frontier_plan(f, &s->found, s->a))
@@ -251,7 +251,7 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
     int *node = fsim_new(s->a, int, nodes + 1);
     for (int n = 0; n < nodes; n++)
         node[n] = n;
-    fsim_frontier *f = s->only ? s->only : fsim_frontier_of(p, node, nodes, false, &s->budget, s->a);
+    fsim_frontier *f = s->only ? s->only : fsim_frontier_of(p, node, nodes, FSIM_BEST_ONLY, &s->budget, s->a);
     fsim_partition part = {0, fsim_new(s->a, fsim_part, nodes + 1)};
     int64_t bound = fsim_frontier_bound(f);
     s->bound = bound > s->bound ? bound : s->bound;
@@ -264,7 +264,7 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
         s->bound = bound > s->bound ? bound : s->bound;
     }
     if (s->bound < best->objective && nodes <= VISITED_MOST) {
-        f = fsim_frontier_of(p, node, nodes, true, &s->budget, s->a);
+        f = fsim_frontier_of(p, node, nodes, FSIM_EVERY_CLONE, &s->budget, s->a);
         visitor v = {p, keep, best, best->objective};
         if (fsim_frontier_each(f, &v.limit, &s->budget, visit, &v) && fsim_frontier_complete(f))
             s->bound = best->objective;
