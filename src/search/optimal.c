@@ -16,18 +16,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { VISITED_MOST = 32 }; /* primitives of a graph whose partitions are visited one by one */
-static const double steps_per_second = 2e6; /* of fsim_work, on a 2020 server core */
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static double launch_of(const fsim_problem *p)
 {
     static const fsim_hw_key key[FSIM_REGIME_COUNT] = {FSIM_HW_KERNEL_FLOOR, FSIM_HW_LAUNCH_STREAM, FSIM_HW_LAUNCH_GRAPH, FSIM_HW_KERNEL_FLOOR};
@@ -273,12 +263,11 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
 
 void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out, fsim_proof *proof)
 {
-    const double start = seconds_now();
     const int64_t began = fsim_work(p);
     fsim_arena *scratch = fsim_arena_new();
     bool by_clock = false;
     solver s = {.p = p, .a = scratch};
-    s.budget = (fsim_budget){began + (int64_t)fmin(p->time_limit_s * steps_per_second, 1e15), start + 10 * p->time_limit_s, &by_clock};
+    s.budget = fsim_budget_of(p, &by_clock);
     s.found.part = fsim_new(scratch, fsim_part, p->graph->nodes * 2 + 2);
     *proof = (fsim_proof){0};
     *out = (fsim_plan){0};
@@ -303,6 +292,6 @@ void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim
     proof->lower_bound = (double)(proof->proven ? out->objective : s.bound) * unit;
     proof->groups_considered = s.considered;
     proof->stopped_by_clock = by_clock;
-    proof->search_s = (double)(fsim_work(p) - began) / steps_per_second;
+    proof->search_s = fsim_seconds_of(fsim_work(p) - began);
     fsim_arena_free(scratch);
 }
