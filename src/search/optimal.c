@@ -204,6 +204,9 @@ static void solve_pieces(solver *s)
     }
 }
 
+/* What there is to beat. */
+static int64_t cost_of(const fsim_plan *best) { return best->kernels > 0 ? best->objective : INT64_MAX / 4; }
+
 /* Keeps the partition if it is legal and better. */
 static bool improve(const fsim_problem *p, const fsim_partition *part, fsim_arena *a, fsim_plan *best)
 {
@@ -229,7 +232,7 @@ static bool visit(void *to, const fsim_partition *part)
 {
     visitor *v = to;
     improve(v->p, part, v->keep, v->best);
-    v->limit = v->best->objective;
+    v->limit = cost_of(v->best);
     return true;
 }
 
@@ -248,16 +251,16 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
     if (!s->only && fsim_frontier_plan(f, &part, s->a))
         improve(p, &part, keep, best);
     part.parts = 0;
-    if (s->bound < best->objective) {
-        if (fsim_frontier_follow(f, best->objective, &s->budget, &part, &bound, s->a))
+    if (s->bound < cost_of(best)) {
+        if (fsim_frontier_follow(f, cost_of(best), &s->budget, &part, &bound, s->a))
             improve(p, &part, keep, best);
         s->bound = bound > s->bound ? bound : s->bound;
     }
-    if (s->bound < best->objective && nodes <= VISITED_MOST) {
+    if (s->bound < cost_of(best) && nodes <= VISITED_MOST) {
         f = fsim_frontier_of(p, node, nodes, FSIM_EVERY_CLONE, &s->budget, s->a);
-        visitor v = {p, keep, best, best->objective};
+        visitor v = {p, keep, best, cost_of(best)};
         if (fsim_frontier_each(f, &v.limit, &s->budget, visit, &v) && fsim_frontier_complete(f))
-            s->bound = best->objective;
+            s->bound = cost_of(best);
     }
 }
 
@@ -277,14 +280,14 @@ void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim
         if (known[i].kernels > 0 && (out->kernels == 0 || known[i].objective < out->objective))
             *out = known[i];
     fsim_plan better;
-    if (out->kernels > 0 && s.bound < out->objective) {
-        if (fsim_merge_greedily(p, &out->partition, scratch, &better))
+    if (s.bound < cost_of(out)) {
+        if (out->kernels > 0 && fsim_merge_greedily(p, &out->partition, scratch, &better))
             improve(p, &better.partition, a, out);
         const fsim_partition chained = fsim_chained_singles(p, scratch);
-        if (fsim_merge_greedily(p, &chained, scratch, &better))
+        if (p->graph->fuses == 0 && fsim_merge_greedily(p, &chained, scratch, &better))
             improve(p, &better.partition, a, out);
     }
-    if (out->kernels > 0 && s.bound < out->objective)
+    if (s.bound < cost_of(out))
         close_gap(&s, a, out);
     out->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
     const double unit = p->objective == FSIM_MINIMISE_TIME ? FSIM_TICK_S : 1;
