@@ -742,6 +742,7 @@ static void expand(fsim_frontier *f, int from)
         expand_root(&x, ready);
     }
     f->state[from].steps = f->steps - f->state[from].first;
+    f->state[from].expanded = true;
     f->state[from].cut = x.cut || !f->l.complete;
     if (f->forward && f->state[from].cut)
         cut_off(f, &x.at);
