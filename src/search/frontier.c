@@ -313,6 +313,22 @@ static bool was_behind(const state *s, int place)
     return place >= s->behind_base && place - s->behind_base < FSIM_BITS && fsim_bit(&s->behind, place - s->behind_base);
 }
 
+/* Had place run then, or could a kernel with this root have computed it beside its reader? Adds to *kept what that rests on, from place `base` on. */
+static bool was_at_hand(const fsim_frontier *f, const state *s, int place, int root, int base, fsim_bits *kept)
+{
+    const fsim_places *l = &f->l;
+    const bool ran = was_behind(s, place) && place >= base;
+    bool copied = l->clonable[place] && place >= root - FSIM_BACK;
+    fsim_bits more = *kept;
+    if (ran)
+        fsim_bit_set(kept, place - base);
+    for (int k = l->pred_first[place]; k < l->pred_first[place + 1] && copied; k++)
+        copied = was_at_hand(f, s, l->pred[k], root, base, &more);
+    if (copied)
+        *kept = fsim_bits_or(*kept, more);
+    return ran || copied;
+}
+
 /* Of the kernels that were passed over, keeps what tells those that were ready then: what they waited for. What lies too far back is forgotten: that allows orders that
  * are none, and leaves the least cost a bound. */
 static void recall_passed(fsim_frontier *f, state *s)
@@ -328,12 +344,13 @@ static void recall_passed(fsim_frontier *f, state *s)
             const fsim_own_set *set = &family->set[i];
             const fsim_bits own = fsim_bits_shifted(set->own, root - FSIM_BACK - s->base);
             bool was_ready = root + set->last < s->passed && !fsim_bits_meet(&own, &s->done);
+            fsim_bits more = kept;
             for (int k = 0; k < set->preds && was_ready; k++)
-                was_ready = was_behind(s, root + set->pred[k]) && root + set->pred[k] >= base;
-            for (int k = 0; k < set->preds && was_ready; k++)
-                fsim_bit_set(&kept, root + set->pred[k] - base);
-            if (was_ready && root + set->last + 1 > passed)
-                passed = root + set->last + 1;
+                was_ready = was_at_hand(f, s, root + set->pred[k], root, base, &more);
+            if (was_ready) {
+                kept = more;
+                passed = root + set->last + 1 > passed ? root + set->last + 1 : passed;
+            }
         }
     }
     s->passed = passed;
