@@ -19,12 +19,15 @@ typedef struct {
     const fsim_graph *graph;
     const fsim_hw *hw;
     fsim_options options;
-    fsim_plan plan[FSIM_STRATEGY_COUNT]; /* every strategy, always */
+    fsim_plan plan[FSIM_STRATEGY_COUNT]; /* every strategy, but xla only where it is chosen: see fsim_planned */
     fsim_strategy chosen;                /* the plan to show */
     fsim_proof proof;
     fsim_priced_refusal *refusal;        /* of the chosen plan, dearest first */
     int refusals;
 } fsim_prediction;
+
+/* Has p a plan of s? */
+static inline bool fsim_planned(const fsim_prediction *p, fsim_strategy s) { return p->plan[s].kernels > 0; }
 
 /* What the searches need, from options. Lives in a. */
 fsim_problem fsim_problem_of(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a);

@@ -95,6 +95,8 @@ static void put_strategies(writer *w, cJSON *to, const fsim_prediction *p)
     cJSON *list = put_new(w, to, "strategies", cJSON_CreateArray());
     for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
         const fsim_plan *plan = &p->plan[s];
+        if (!fsim_planned(p, s))
+            continue;
         cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
         put_text(w, o, "name", fsim_strategy_names[s]);
         put_count(w, o, "kernels", plan->kernels);
@@ -158,13 +160,15 @@ static void put_tensors(writer *w, cJSON *to, const fsim_graph *g, const fsim_ke
     }
 }
 
-static void put_kernel(writer *w, cJSON *list, const fsim_graph *g, const fsim_kernel *k, int id)
+static void put_kernel(writer *w, cJSON *list, const fsim_graph *g, const fsim_kernel *k, const char *rule, int id)
 {
     cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
     put_count(w, o, "id", id);
     put_text(w, o, "name", fsim_kernel_name(g, k, w->a));
     put_text(w, o, "template", fsim_template_names[k->template]);
     put_count(w, o, "launches", k->launches);
+    if (rule)
+        put_text(w, o, "rule", rule);
     put_members(w, o, "operators", g, k->group, ALL);
     put_sources(w, o, g, k->group);
     put_members(w, o, "recomputed", g, k->group, CLONES);
@@ -211,7 +215,7 @@ static void put_plan(writer *w, cJSON *to, const fsim_prediction *p)
     put_bool(w, o, "stopped_by_clock", p->proof.stopped_by_clock);
     cJSON *kernels = put_new(w, o, "kernels", cJSON_CreateArray());
     for (int i = 0; i < plan->kernels; i++)
-        put_kernel(w, kernels, p->graph, &plan->kernel[i], i + 1);
+        put_kernel(w, kernels, p->graph, &plan->kernel[i], plan->rule ? plan->rule[i] : NULL, i + 1);
 }
 
 static void put_refusals(writer *w, cJSON *to, const fsim_prediction *p)

@@ -110,6 +110,8 @@ static fsim_table summary(const fsim_prediction *p, fsim_arena *a)
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
     for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
         const fsim_plan *plan = &p->plan[s];
+        if (!fsim_planned(p, s))
+            continue;
         const double over = fsim_over_optimum(p, s);
         const char **cell = fsim_table_row(&t, s == (int)p->chosen ? FSIM_STRONG : FSIM_PLAIN);
         cell[0] = fsim_strategy_names[s];

@@ -200,7 +200,6 @@ expect_some 65 'dram_bandwidth is 3350 GB/s' "$workload_yaml" --hw l4-hbm.yaml
 expect 2 "unknown option '--hv'; did you mean '--hw'" "$workload_yaml" --hv "$toy"
 expect 2 "unknown option '--objectiv'; did you mean '--objective'" "$workload_yaml" --hw "$toy" --objectiv time
 expect 2 "unknown value 'gredy'; did you mean 'greedy'" "$workload_yaml" --hw "$toy" --strategy gredy
-expect 2 'strategy xla is not in this release' "$workload_yaml" --hw "$toy" --strategy xla
 expect 2 'objective pareto is not in this release' "$workload_yaml" --hw "$toy" --objective pareto
 expect 2 'needs a value' "$workload_yaml" --hw
 expect 2 'needs a value' "$workload_yaml" --hw --quiet
