@@ -396,7 +396,7 @@ static void details(const report *r)
                                k->group->member[m].clone ? " (recomputed)" : "");
         fsim_paragraph(&r->page, FSIM_PLAIN, 4, 6, list ? list : "");
         if (r->plan->rule && r->plan->rule[i])
-            fsim_paragraph(&r->page, FSIM_PLAIN, 4, 6, fsim_printf(r->a, "made by the rule %s", r->plan->rule[i]));
+            fsim_paragraph(&r->page, FSIM_PLAIN, 4, 6, fsim_printf(r->a, "made by the rule%s %s", strchr(r->plan->rule[i], '+') ? "s" : "", r->plan->rule[i]));
         configuration(r, k);
         units(r, k);
         tensors(r, k);

@@ -150,8 +150,10 @@ void fsim_baseline(const fsim_problem *p, fsim_strategy strategy, fsim_arena *a,
     int *with = fsim_new(scratch, int, p->graph->nodes + 1); /* rules copy nothing: a part is known by its first primitive */
     for (int i = 0; rule && i < made.parts; i++)
         with[made.part[i].node[0]] = i;
-    for (int k = 0; rule && k < out->kernels; k++)
-        out->rule[k] = rule[with[out->partition.part[k].node[0]]];
+    for (int k = 0; rule && k < out->kernels; k++) {
+        const char *name = rule[with[out->partition.part[k].node[0]]];
+        out->rule[k] = name ? fsim_strdup(a, name) : NULL;
+    }
     out->strategy = fsim_strategy_names[strategy];
     fsim_arena_free(scratch);
 }

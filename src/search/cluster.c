@@ -337,6 +337,17 @@ void fsim_spread(fsim_clusters *c, int x)
     c->part[x].count = 0;
 }
 
+bool fsim_swaps_matrix(const fsim_node *n)
+{
+    if (fsim_ops[n->op].class != FSIM_PERMUTE || n->flops > 0 || n->arg[0].how != FSIM_READ_MAP)
+        return false;
+    const fsim_map m = fsim_map_simplify(n->arg[0].map);
+    if (m.modes < 2 || m.modes > 3 || m.offset != 0)
+        return false;
+    const fsim_mode *row = &m.mode[m.modes - 2], *column = &m.mode[m.modes - 1];
+    return row->stride == 1 && column->stride == row->extent && (m.modes == 2 || m.mode[0].stride == row->extent * column->extent);
+}
+
 fsim_partition fsim_partition_of(const fsim_clusters *c, fsim_arena *a, const char ***rule)
 {
     fsim_partition out = {0, fsim_new(a, fsim_part, c->parts + 1)};

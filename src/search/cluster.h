@@ -42,6 +42,9 @@ void fsim_join(fsim_clusters *c, const int *id, int count);
 /* Copies x into each of its users; x is gone. Needs: fsim_must_store says no. */
 void fsim_spread(fsim_clusters *c, int x);
 
+/* A swap of the last two dimensions, which a library's matrix product takes as the layout of an operand. */
+bool fsim_swaps_matrix(const fsim_node *n);
+
 /* What is left, in launch order; rule[i], if asked for, belongs to part i. In a. */
 fsim_partition fsim_partition_of(const fsim_clusters *c, fsim_arena *a, const char ***rule);
 

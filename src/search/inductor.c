@@ -72,6 +72,16 @@ static expression expression_of(const lowering *w, int n)
     return e;
 }
 
+/* A product takes its operand through it. */
+static bool is_layout(const fsim_graph *g, int n)
+{
+    const fsim_tensor *t = &g->tensor[g->node[n].result[0]];
+    bool product = false;
+    for (int r = 0; r < t->readers; r++)
+        product = product || (class_of(g, t->reader[r]) == FSIM_CONTRACTION && !g->node[t->reader[r]].gemm.convolution);
+    return product && fsim_swaps_matrix(&g->node[n]);
+}
+
 /* Some reader needs it in memory, or so does the workload. */
 static bool must_be_buffer(const lowering *w, int n, int *readers)
 {
@@ -84,7 +94,8 @@ static bool must_be_buffer(const lowering *w, int n, int *readers)
     for (int r = 0; r < t->readers && !must; r++) {
         const fsim_node *reader = &g->node[t->reader[r]];
         const fsim_class class = fsim_ops[reader->op].class;
-        must = w->unit[t->reader[r]] >= 0 || w->addmm[t->reader[r]] >= 0 || !(fsim_classes[class].inlines || class == FSIM_REDUCE);
+        must = w->unit[t->reader[r]] >= 0 || w->addmm[t->reader[r]] >= 0 || is_layout(g, t->reader[r]) ||
+               !(fsim_classes[class].inlines || class == FSIM_REDUCE || (class == FSIM_CONTRACTION && is_layout(g, n)));
         for (int k = 0; k < reader->args; k++)
             must = must || (reader->arg[k].tensor == x->result[0] && reader->arg[k].how != FSIM_READ_MAP);
     }
@@ -454,8 +465,9 @@ fsim_clusters *fsim_inductor(const fsim_problem *p, fsim_arena *a)
         s.kernel[x] = c->part[x].count ? fsim_joined(c, &x, 1, -1) : NULL;
         s.library[x] = !s.kernel[x];
         for (int i = 0; i < c->part[x].count; i++) {
-            const fsim_class class = class_of(g, c->part[x].node[i]);
-            s.library[x] = s.library[x] || class == FSIM_CONTRACTION || fsim_classes[class].boundary;
+            const fsim_node *n = &g->node[c->part[x].node[i]];
+            const fsim_class class = fsim_ops[n->op].class;
+            s.library[x] = s.library[x] || class == FSIM_CONTRACTION || fsim_classes[class].boundary || (n->op == FSIM_OP_CONCAT && n->args > MOST_CONCAT);
         }
     }
     for (int round = 0; round < ROUNDS && fuse_once(&s); round++)

@@ -9,7 +9,7 @@
  *     a class                conv gemm pointwise activation reduce shuffle
  *     a name with a capital  what that rule made
  * each with a condition (:vector the other operand is a parameter that is broadcast, or a number; :scalar a number; :tensor as large as the result; :square
- * both operands are the same; :matrix the result has two dimensions; :shared others may read it too); < in front asks for a producer, ? behind makes the word optional. Nothing but one
+ * both operands are the same; :same the words before make or read its operands; :matrix the result has two dimensions; :swap it swaps the last two; :shared others may read it too); < in front asks for a producer, ? behind makes the word optional. Nothing but one
  * word's value may be read outside the match.
  *
  * Not modelled: rules that change numbers or layouts (constant folding, quantisation, NCHWc), that need another kernel than ours, and Myelin. */
@@ -36,14 +36,14 @@ static const struct {
     {"ONNX Runtime", "RotaryEmbedding", NULL, "rotary_embedding"},
     {"ONNX", "SoftmaxCrossEntropy", NULL, "cross_entropy-"},
     /* the same, written out */
-    {"ONNX Runtime", "Softmax", NULL, "max sub exp sum div"},
-    {"ONNX Runtime", "LayerNorm", NULL, "mean sub mul:square|pow:scalar mean add:scalar? rsqrt mul mul:vector? add:vector?"},
-    {"ONNX Runtime", "LayerNorm", NULL, "mean sub mul:square|pow:scalar mean add:scalar? sqrt div mul:vector? add:vector?"},
-    {"ONNX Runtime", "SimplifiedLayerNorm", NULL, "mul:square|pow:scalar mean add:scalar? rsqrt mul mul:vector?"},
-    {"ONNX Runtime", "Gelu", NULL, "erf mul:scalar|div:scalar add:scalar mul mul"},
-    {"ONNX Runtime", "FastGelu", NULL, "tanh mul:scalar add mul:scalar pow:scalar add:scalar mul mul"},
-    {"ONNX Runtime", "QuickGelu", NULL, "sigmoid mul:scalar mul"},
-    {"ONNX Runtime", "Swish", NULL, "sigmoid mul"},
+    {"ONNX Runtime", "Softmax", NULL, "max sub:same exp sum div:same"},
+    {"ONNX Runtime", "LayerNorm", NULL, "mean sub:same mul:square|pow:scalar mean add:scalar? rsqrt mul:same mul:vector? add:vector?"},
+    {"ONNX Runtime", "LayerNorm", NULL, "mean sub:same mul:square|pow:scalar mean add:scalar? sqrt div:same mul:vector? add:vector?"},
+    {"ONNX Runtime", "SimplifiedLayerNorm", NULL, "mul:square|pow:scalar mean add:scalar? rsqrt mul:same mul:vector?"},
+    {"ONNX Runtime", "Gelu", NULL, "erf mul:scalar|div:scalar add:scalar mul:same mul:same"},
+    {"ONNX Runtime", "FastGelu", NULL, "tanh mul:scalar add mul:scalar pow:scalar add:scalar mul:same mul:same"},
+    {"ONNX Runtime", "QuickGelu", NULL, "sigmoid <mul:scalar mul:same"},
+    {"ONNX Runtime", "Swish", NULL, "sigmoid mul:same"},
     {"ONNX Runtime", "Attention", NULL, "gemm mul:scalar|div:scalar? add|causal_mask|masked_fill|where? Softmax gemm"},
     /* basic */
     {"TensorRT", "ConvBias", "conv", "conv add:vector"},
@@ -54,7 +54,7 @@ static const struct {
     {"ONNX Runtime", "MatMulAdd", "gemm", "gemm:matrix add:vector"},
     {"ONNX Runtime", "GemmSum", "gemm", "gemm:matrix add:tensor"},
     {"ONNX Runtime", "MatMulScale", "gemm", "gemm mul:scalar|div:scalar"},
-    {"ONNX Runtime", "MatMulTranspose", "gemm", "gemm <transpose"},
+    {"ONNX Runtime", "MatMulTranspose", "gemm", "gemm <transpose:swap|permute:swap"},
     {"ONNX Runtime", "ReluClip", "Clip", "relu clamp|relu6|hardtanh"},
     {"ONNX Runtime", "DivMul", NULL, "reciprocal mul"},
     /* extended */
@@ -74,7 +74,6 @@ static const struct {
     {"TensorRT", "FullyConnectedBias", "gemm", "gemm add:vector"},
     {"ONNX Runtime", "GemmActivation", NULL, "gemm activation"},
     {"TensorRT", "ScaleOffsetPower", "Scale", "mul:vector add:vector pow:scalar?"},
-    {"TensorRT", "ConvScale", "conv", "conv Scale"},
     {"TensorRT", "ScaleActivation", NULL, "Scale activation"},
     {"TensorRT", "SumOfSquares", NULL, "mul:square sum"},
     {"TensorRT", "L2Norm", NULL, "SumOfSquares sqrt"},
@@ -87,15 +86,15 @@ static const struct {
 };
 enum { RULES = sizeof rules / sizeof *rules, WORDS = 12, MADE = 2 * RULES, LABELS = FSIM_OP_COUNT + MADE, MOST_PARTS = 96, MOST_TRIES = 500 };
 
-enum { VECTOR = 1, SCALAR = 2, TENSOR = 4, SQUARE = 8, MATRIX = 16, SHARED = 32, FITS = 64 };
+enum { VECTOR = 1, SCALAR = 2, TENSOR = 4, SQUARE = 8, MATRIX = 16, SHARED = 32, SWAP = 64, SAME = 128, FITS = 256 };
 static const struct {
     const char *name;
     int bit;
-} conditions[] = {{"vector", VECTOR}, {"scalar", SCALAR}, {"tensor", TENSOR}, {"square", SQUARE}, {"matrix", MATRIX}, {"shared", SHARED}};
+} conditions[] = {{"vector", VECTOR}, {"scalar", SCALAR}, {"tensor", TENSOR}, {"square", SQUARE}, {"matrix", MATRIX}, {"shared", SHARED}, {"swap", SWAP}, {"same", SAME}};
 
 typedef struct {
     bool optional, before;
-    unsigned char fits[LABELS]; /* FITS and conditions, by label */
+    unsigned short fits[LABELS]; /* FITS and conditions, by label */
 } word;
 
 typedef struct {
@@ -143,11 +142,11 @@ static int label_of(matcher *m, const char *made)
 
 static void add_alternative(matcher *m, word *w, char *text)
 {
-    unsigned char bits = FITS;
+    unsigned short bits = FITS;
     char *rest, *name = strtok_r(text, ":", &rest);
     for (char *condition; (condition = strtok_r(NULL, ":", &rest));)
         for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++)
-            bits |= strcmp(condition, conditions[i].name) == 0 ? (unsigned char)conditions[i].bit : 0;
+            bits |= strcmp(condition, conditions[i].name) == 0 ? (unsigned short)conditions[i].bit : 0;
     for (int op = 0; op < FSIM_OP_COUNT; op++)
         if (in_class(name, (fsim_op)op))
             w->fits[op] = bits;
@@ -185,24 +184,34 @@ static bool matched(const matcher *m, int x)
     return false;
 }
 
+static bool read_by_match(const matcher *m, const fsim_tensor *t)
+{
+    for (int k = 0; k < t->readers; k++)
+        if (matched(m, fsim_home(m->c, t->reader[k])))
+            return true;
+    return false;
+}
+
 /* Do a primitive's operands meet the conditions? */
 static bool meets(const matcher *m, int x, int bits)
 {
     const fsim_graph *g = m->c->p->graph;
     const fsim_node *n = &g->node[m->c->part[x].node[0]];
     const fsim_tensor *result = &g->tensor[n->result[0]];
-    bool vector = n->args == 1, tensor = false;
-    if (!(bits & (VECTOR | SCALAR | TENSOR | SQUARE | MATRIX)))
+    bool vector = n->args == 1, tensor = false, same = true;
+    if (bits == FITS || bits == (FITS | SHARED))
         return true;
     if (m->label[x] >= FSIM_OP_COUNT)
         return !(bits & ~(FITS | SHARED | MATRIX)) && (!(bits & MATRIX) || result->shape.rank == 2);
     for (int k = 0; k < n->args; k++) {
         const fsim_tensor *t = &g->tensor[n->arg[k].tensor];
         vector = vector || (t->producer < 0 && t->elems < result->elems);
+        same = same && ((t->producer >= 0 && matched(m, fsim_home(m->c, t->producer))) || read_by_match(m, t));
         tensor = tensor || (n->args == 2 && t->elems == result->elems && n->arg[1 - k].distinct == result->elems && (t->producer < 0 || !matched(m, fsim_home(m->c, t->producer))));
     }
     return (!(bits & VECTOR) || vector) && (!(bits & SCALAR) || n->args == 1) && (!(bits & TENSOR) || tensor) &&
-           (!(bits & SQUARE) || (n->args == 2 && n->arg[0].tensor == n->arg[1].tensor)) && (!(bits & MATRIX) || result->shape.rank == 2);
+           (!(bits & SQUARE) || (n->args == 2 && n->arg[0].tensor == n->arg[1].tensor)) && (!(bits & MATRIX) || result->shape.rank == 2) && (!(bits & SWAP) || fsim_swaps_matrix(n)) &&
+           (!(bits & SAME) || same);
 }
 
 static bool read_elsewhere(matcher *m, int x)
@@ -319,6 +328,12 @@ static void apply_to_sources(matcher *m, int r, fsim_op op, bool or_less)
         if (found)
             fuse(m, r);
     }
+}
+
+const char *fsim_pattern_rule(int i, const char **engine)
+{
+    *engine = i < RULES ? rules[i].engine : NULL;
+    return i < RULES ? rules[i].name : NULL;
 }
 
 void fsim_pattern(fsim_clusters *c)

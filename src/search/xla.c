@@ -89,6 +89,20 @@ static bool may_fuse(const fsim_belief *b, const fsim_clusters *c, int x, int y,
     return reductions_of(c, x, REAL_REDUCTION) == 0 || reductions_of(c, y, REAL_REDUCTION) == 0 || row_is_a_tile(b->p, both);
 }
 
+/* Swapped operands are a layout of the product. */
+static void fold_transposes(fsim_clusters *c)
+{
+    const fsim_graph *g = c->p->graph;
+    for (int n = 0; n < g->nodes; n++) {
+        int *user;
+        if (!fsim_swaps_matrix(&g->node[n]) || fsim_must_store(c, n) || fsim_users(c, n, &user) != 1)
+            continue;
+        const int last = c->part[user[0]].node[c->part[user[0]].count - 1], pair[2] = {user[0], n};
+        if (fsim_ops[g->node[last].op].class == FSIM_CONTRACTION && !g->node[last].gemm.convolution && fsim_joined(c, pair, 2, -1))
+            fsim_join(c, pair, 2);
+    }
+}
+
 /* cuBLASLt and cuDNN take a bias and an activation behind the product. The tanh GELU is eight primitives. */
 static void add_epilogues(fsim_clusters *c)
 {
@@ -96,7 +110,7 @@ static void add_epilogues(fsim_clusters *c)
     for (int n = 0; n < g->nodes; n++) {
         if (fsim_ops[g->node[n].op].class != FSIM_CONTRACTION)
             continue;
-        int *user, x = n;
+        int *user, x = fsim_home(c, n);
         for (int step = 0; step < 2; step++) {
             if (fsim_users(c, x, &user) != 1 || c->part[user[0]].count != 1 || fsim_must_store(c, x))
                 break;
@@ -138,6 +152,7 @@ void fsim_xla(fsim_clusters *c)
 {
     const fsim_belief b = {c->p, time_of, may_fuse};
     const fsim_graph *g = c->p->graph;
+    fold_transposes(c);
     add_epilogues(c);
     fsim_fuse_by_priority(c, &b);
     for (int t = g->tensors; t-- > 0;) { /* siblings, then producers, from the results up */
