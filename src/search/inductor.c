@@ -23,6 +23,7 @@ enum {
     LEAST_SHARED_BYTES = 10, /* score_fusion_memory_threshold, of horizontal fusion */
     FARTHEST = 64,          /* order distance of horizontal fusion */
     MEMORY_OVER_SAVED = 32,
+    WHOLE_ROW = 8192,       /* shorter rows are not split, however few */
     DECISIVE = 16,          /* a score so many times another decides alone */
     ROUNDS = 10
 };
@@ -313,6 +314,12 @@ static bool computes_again(const scheduler *s, const fsim_kernel *both)
     return false;
 }
 
+/* A reduction over several blocks, and one more launch. */
+static bool is_split(const fsim_kernel *k)
+{
+    return k->launches > 1 && (k->template != FSIM_ROW_REDUCTION || k->group->reduced > WHOLE_ROW);
+}
+
 static int distance(const scheduler *s, int x, int y)
 {
     const int forth = abs(s->first[x] - s->last[y]), back = abs(s->first[y] - s->last[x]);
@@ -330,7 +337,9 @@ static bool can_fuse(scheduler *s, int x, int y, double bytes)
             return false;
     }
     const fsim_kernel *both = fsim_joined(s->c, id, 2, -1);
-    return both && !computes_again(s, both) && !fsim_interlocked(s->c, id, 2);
+    if (!both || (both->launches == 1 && (is_split(s->kernel[x]) || is_split(s->kernel[y]))))
+        return false; /* what waits for all blocks is another kernel */
+    return !computes_again(s, both) && !fsim_interlocked(s->c, id, 2);
 }
 
 static bool goes_first(const pair *x, const pair *y)

@@ -25,7 +25,7 @@ typedef struct fsim_belief {
     const fsim_problem *p;
     double (*time_s)(const struct fsim_belief *b, const fsim_kernel *k);
     /* May producer go into user, as kernel both? */
-    bool (*allows)(const struct fsim_belief *b, const fsim_clusters *c, int producer, int user, const fsim_kernel *both);
+    bool (*allows)(const struct fsim_belief *b, fsim_clusters *c, int producer, int user, const fsim_kernel *both);
 } fsim_belief;
 
 /* Priority fusion (XLA:GPU): the producer that gains most when it goes into all its readers, copied where there are several, goes first and is gone; one that may not go

@@ -79,13 +79,16 @@ static bool row_is_a_tile(const fsim_problem *p, const fsim_kernel *k)
     return k->template == FSIM_ROW_REDUCTION && (double)padded <= tile_registers * fsim_hw_get(p->hw, FSIM_HW_REGISTERS_PER_SM);
 }
 
-static bool may_fuse(const fsim_belief *b, const fsim_clusters *c, int x, int y, const fsim_kernel *both)
+static bool may_fuse(const fsim_belief *b, fsim_clusters *c, int x, int y, const fsim_kernel *both)
 {
     const fsim_group *o = both->group;
     if (both->template == FSIM_TILED_CONTRACTION || both->template == FSIM_LIBRARY_CONTRACTION || o->reads + o->writes > MOST_OPERANDS)
         return false;
     if (reductions_of(c, x, 1) + reductions_of(c, y, 1) > MOST_REDUCTIONS)
         return false;
+    const fsim_kernel *first = fsim_joined(c, &x, 1, -1), *second = fsim_joined(c, &y, 1, -1);
+    if (both->launches == 1 && first->launches + second->launches > 2)
+        return false; /* reductions are split over blocks before fusion: what waits for one is another kernel */
     return reductions_of(c, x, REAL_REDUCTION) == 0 || reductions_of(c, y, REAL_REDUCTION) == 0 || row_is_a_tile(b->p, both);
 }
 
