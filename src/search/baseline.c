@@ -102,7 +102,7 @@ static void add_source(eager *e, const fsim_source *s)
         fsim_group made;
         fsim_refusal why;
         take = s->nodes - from < most ? s->nodes - from : most;
-        while (take > 1 && !fsim_legal(&e->p->limits, node + from, take, e->a, &made, &why))
+        while (take > 1 && !(fsim_legal(&e->p->limits, node + from, take, e->a, &made, &why) && fsim_kernel_alone(e->p, node + from, take, e->a)))
             take--;
         add_eager(e, node + from, take);
     }

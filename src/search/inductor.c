@@ -124,11 +124,11 @@ static void choose_libraries(lowering *w)
     for (int s = 0; s < g->sources; s++) {
         const fsim_source *source = &g->source[s];
         int *node = fsim_new(w->a, int, source->nodes + 1);
-        fsim_group made;
         fsim_refusal why;
         for (int i = 0; i < source->nodes; i++)
             node[i] = source->first + i;
-        if (source->op == FSIM_OP_ATTENTION && fsim_legal(&w->p->limits, node, source->nodes, w->a, &made, &why))
+        if (source->op == FSIM_OP_ATTENTION && fsim_user_allows(w->p, node, source->nodes, &why) &&
+            fsim_kernel_alone(w->p, node, source->nodes, w->a))
             for (int i = 0; i < source->nodes; i++)
                 w->unit[node[i]] = s;
     }
