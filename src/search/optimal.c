@@ -291,8 +291,8 @@ void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim
     if (out->kernels > 0 && s.bound < out->objective) {
         if (fsim_merge_greedily(p, &out->partition, scratch, &better))
             improve(p, &better.partition, a, out);
-        const fsim_partition chained = fsim_chained_singles(p, scratch);
-        if (fsim_merge_greedily(p, &chained, scratch, &better))
+        const fsim_partition singles = fsim_singles(p, scratch);
+        if (fsim_merge_greedily(p, &singles, scratch, &better))
             improve(p, &better.partition, a, out);
     }
     if (out->kernels > 0 && s.bound < out->objective)
