@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alternatives.c: the best few plans, the front of time against memory, and the best plan under a memory limit: of all partitions where they are few, else of those one cut or one
- * fusion away from the optimum. */
+/* alternatives.c: the best few plans, the front of time against peak memory, and the best plan under a memory limit. */
 #include "search/search.h"
 
-#include "search/space.h"
+#include "search/frontier.h"
 #include <math.h>
 #include <string.h>
 
-enum { PARTITIONS_PER_SECOND = 50000, LISTED_NODES = 14, MOST_CUTS = 8, MOST_CHANGES = 400 };
+enum { EVERY_CLONE_MOST = 32, /* primitives of a graph of which all partitions count */
+       KEPT_FRONT = 48        /* partial plans that the front keeps for each state */
+};
 
 static int64_t objective_of(const fsim_problem *p, const fsim_plan *plan)
 {
@@ -45,162 +46,71 @@ typedef struct {
     fsim_plan *plan;
     int count, most;
     bool front;
+    int64_t limit;      /* of the visits: plans no better than this need not be looked at */
+    int64_t fixed;      /* bytes that every plan holds */
+    int64_t least, fastest; /* of all partitions visited: peak bytes, and cost of the first that keeps to the limit; -1 */
 } list;
-
-static void insert(list *w, int at, const fsim_plan *plan)
-{
-    fsim_refusal why;
-    fsim_plan kept; /* plan's own memory goes with its partition */
-    if (!fsim_price(w->p, &plan->partition, w->a, &kept, &why))
-        return;
-    kept.strategy = plan->strategy ? plan->strategy : fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
-    w->count += w->count < w->most;
-    memmove(&w->plan[at + 1], &w->plan[at], (size_t)(w->count - 1 - at) * sizeof *w->plan);
-    w->plan[at] = kept;
-}
 
 static bool dominates(const fsim_plan *x, const fsim_plan *y)
 {
     return ticks_of(x) <= ticks_of(y) && x->peak_memory_bytes <= y->peak_memory_bytes;
 }
 
-static void offer_to_front(list *w, const fsim_plan *plan)
+/* Where the plan belongs; -1: nowhere. */
+static int place_of(list *w, const fsim_plan *plan)
 {
-    int at = 0, kept = 0;
+    int at = w->count, kept = 0;
     for (int i = 0; i < w->count; i++)
-        if (dominates(&w->plan[i], plan))
-            return;
-    for (int i = 0; i < w->count; i++)
-        if (!dominates(plan, &w->plan[i]))
-            w->plan[kept++] = w->plan[i];
-    w->count = kept;
-    while (at < w->count && ticks_of(&w->plan[at]) < ticks_of(plan))
-        at++;
-    if (at < w->most)
-        insert(w, at, plan);
+        if (w->front ? dominates(&w->plan[i], plan) : same_groups(&w->plan[i].partition, &plan->partition))
+            return -1;
+    if (w->front) {
+        for (int i = 0; i < w->count; i++)
+            if (!dominates(plan, &w->plan[i]))
+                w->plan[kept++] = w->plan[i];
+        at = w->count = kept;
+    }
+    while (at > 0 && (w->front ? ticks_of(plan) < ticks_of(&w->plan[at - 1]) : better(w->p, plan, &w->plan[at - 1])))
+        at--;
+    return at < w->most ? at : -1;
 }
 
-static void offer(list *w, const fsim_plan *plan)
+/* Prices the partition and keeps the plan where it belongs to the list. */
+static void offer(list *w, const fsim_partition *part)
 {
-    int at = w->count;
-    if (w->front) {
-        offer_to_front(w, plan);
+    const fsim_mark mark = fsim_save(w->a);
+    fsim_plan plan;
+    fsim_refusal why;
+    const int at = fsim_price(w->p, part, w->a, &plan, &why) ? place_of(w, &plan) : -1;
+    if (at < 0) {
+        fsim_rewind(w->a, mark);
         return;
     }
-    for (int i = 0; i < w->count; i++)
-        if (same_groups(&w->plan[i].partition, &plan->partition))
-            return;
-    while (at > 0 && better(w->p, plan, &w->plan[at - 1]))
-        at--;
-    if (at < w->most)
-        insert(w, at, plan);
+    plan.strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
+    w->count += w->count < w->most;
+    memmove(&w->plan[at + 1], &w->plan[at], (size_t)(w->count - 1 - at) * sizeof *w->plan);
+    w->plan[at] = plan;
+    if (!w->front && w->count == w->most)
+        w->limit = objective_of(w->p, &w->plan[w->count - 1]);
 }
 
-static bool emit(void *to, const fsim_plan *plan)
+static bool visit(void *to, const fsim_partition *part)
+{
+    offer(to, part);
+    return true;
+}
+
+static bool visit_front(void *to, const fsim_partition *part, int64_t spent, int64_t peak)
 {
     list *w = to;
-    offer(w, plan);
-    return !(w->p->interrupted && *w->p->interrupted);
-}
-
-static bool is_group(const list *w, const fsim_part *part, fsim_arena *a)
-{
-    fsim_refusal why;
-    return fsim_user_allows(w->p, part->node, part->count, &why) && fsim_connected(w->p->graph, part->node, part->count, a, &why) &&
-           fsim_convex(w->p->graph, part->node, part->count, a, &why);
-}
-
-/* Offers base with part x replaced by `made`, and part y (-1: none) left out. */
-static void offer_change(list *w, const fsim_partition *base, int x, int y, const fsim_part *made, int count, fsim_arena *a)
-{
-    fsim_partition changed = {0, fsim_new(a, fsim_part, base->parts + 2)};
-    fsim_plan plan;
-    fsim_refusal why;
-    for (int i = 0; i < count; i++) {
-        if (!is_group(w, &made[i], a))
-            return;
-        changed.part[changed.parts++] = made[i];
-    }
-    for (int i = 0; i < base->parts; i++)
-        if (i != x && i != y)
-            changed.part[changed.parts++] = base->part[i];
-    if (fsim_price(w->p, &changed, a, &plan, &why))
-        offer(w, &plan);
-}
-
-/* Offers what is one cut or one fusion away from base. */
-static void offer_changes(list *w, const fsim_partition *base)
-{
-    int changes = 0;
-    for (int x = 0; x < base->parts && !(w->p->interrupted && *w->p->interrupted); x++) {
-        fsim_arena *a = fsim_arena_new();
-        const fsim_part *part = &base->part[x];
-        for (int cut = 1; cut < part->count && cut <= MOST_CUTS && changes < MOST_CHANGES; cut++, changes++)
-            offer_change(w, base, x, -1, (fsim_part[]){{cut, part->node, part->clone}, {part->count - cut, part->node + cut, part->clone + cut}}, 2, a);
-        for (int y = x + 1; y < base->parts && y < x + MOST_CUTS && changes < MOST_CHANGES; y++, changes++) {
-            const fsim_part *other = &base->part[y];
-            fsim_part both = {0, fsim_new(a, int, part->count + other->count), fsim_new(a, bool, part->count + other->count)};
-            for (int i = 0, k = 0; i < part->count || k < other->count;) {
-                const bool left = k == other->count || (i < part->count && part->node[i] <= other->node[k]);
-                const int n = left ? part->node[i++] : other->node[k++];
-                if (both.count == 0 || both.node[both.count - 1] != n)
-                    both.node[both.count++] = n;
-            }
-            offer_change(w, base, x, y, &both, 1, a);
-        }
-        fsim_arena_free(a);
-    }
-}
-
-/* Offers every partition where they are few. True: that was all of them. */
-static bool offer_all(list *w)
-{
-    bool truncated;
-    if (w->p->graph->nodes > LISTED_NODES) {
-        if (w->count > 0) {
-            const fsim_plan base = w->plan[0];
-            offer_changes(w, &base.partition);
-        }
-        return false;
-    }
-    const int64_t limit = (int64_t)fmax(1, fmin(w->p->time_limit_s, 1e6) * PARTITIONS_PER_SECOND);
-    return fsim_enumerate(w->p, limit, emit, w, &truncated) >= 0 && !truncated;
-}
-
-/* The optimum of the other objective, which a list of few partitions of many might lack. */
-static void offer_optimum(list *w, fsim_objective objective)
-{
-    fsim_problem p = *w->p;
-    fsim_plan plan;
-    fsim_proof proof;
-    p.objective = objective;
-    p.memory_limit = 0;
-    fsim_optimal(&p, NULL, 0, w->a, &plan, &proof);
-    if (plan.kernels > 0)
-        offer(w, &plan);
-}
-
-int fsim_top(const fsim_problem *p, int count, fsim_arena *a, fsim_plan *out)
-{
-    list w = {.p = p, .a = a, .plan = fsim_new(a, fsim_plan, count + 1), .most = count};
-    offer_optimum(&w, p->objective == FSIM_MINIMISE_BYTES ? FSIM_MINIMISE_BYTES : FSIM_MINIMISE_TIME);
-    offer_all(&w);
-    memcpy(out, w.plan, (size_t)w.count * sizeof *out);
-    return w.count;
-}
-
-int fsim_pareto(const fsim_problem *p, int most, fsim_arena *a, fsim_plan *out)
-{
-    list w = {.p = p, .a = a, .plan = fsim_new(a, fsim_plan, most + 1), .most = most, .front = true};
-    offer_optimum(&w, FSIM_MINIMISE_TIME);
-    offer_optimum(&w, FSIM_MINIMISE_BYTES);
-    offer_all(&w);
-    memcpy(out, w.plan, (size_t)w.count * sizeof *out);
-    return w.count;
+    w->least = w->least < 0 || peak < w->least ? peak : w->least;
+    if (w->fastest < 0 && (w->p->memory_limit == 0 || peak + w->fixed <= w->p->memory_limit))
+        w->fastest = spent;
+    offer(w, part);
+    return true;
 }
 
 /* Inputs, weights and outputs are there whatever the plan. */
-static int64_t memory_of_all_plans(const fsim_graph *g)
+static int64_t fixed_bytes(const fsim_graph *g)
 {
     int64_t bytes = 0;
     for (int t = 0; t < g->tensors; t++)
@@ -209,28 +119,91 @@ static int64_t memory_of_all_plans(const fsim_graph *g)
     return bytes;
 }
 
+static fsim_frontier *whole_graph(const fsim_problem *p, fsim_thoroughness how, const fsim_budget *budget, fsim_arena *a)
+{
+    int *node = fsim_new(a, int, p->graph->nodes + 1);
+    for (int n = 0; n < p->graph->nodes; n++)
+        node[n] = n;
+    return fsim_frontier_of(p, node, p->graph->nodes, how, budget, a);
+}
+
+int fsim_top(const fsim_problem *p, int count, fsim_arena *a, fsim_plan *out)
+{
+    fsim_arena *scratch = fsim_arena_new();
+    list w = {.p = p, .a = a, .plan = fsim_new(scratch, fsim_plan, count + 2), .most = count, .limit = INT64_MAX};
+    bool by_clock = false;
+    const fsim_budget budget = fsim_budget_of(p, &by_clock);
+    fsim_plan best;
+    fsim_proof proof;
+    fsim_optimal(p, NULL, 0, scratch, &best, &proof);
+    if (best.kernels > 0)
+        offer(&w, &best.partition);
+    fsim_frontier *f = whole_graph(p, p->graph->nodes <= EVERY_CLONE_MOST ? FSIM_EVERY_CLONE : FSIM_BEST_ONLY, &budget, scratch);
+    fsim_frontier_each(f, &w.limit, &budget, visit, &w);
+    memcpy(out, w.plan, (size_t)w.count * sizeof *out);
+    fsim_arena_free(scratch);
+    return w.count;
+}
+
+/* Every partition that no other beats in relaxed time and memory. True: none was left out. */
+static bool offer_front(list *w, fsim_arena *scratch)
+{
+    bool by_clock = false;
+    const fsim_budget budget = fsim_budget_of(w->p, &by_clock);
+    fsim_problem by_time = *w->p;
+    by_time.objective = FSIM_MINIMISE_TIME;
+    w->fixed = fixed_bytes(w->p->graph);
+    w->least = w->fastest = -1;
+    return fsim_frontier_front(whole_graph(&by_time, FSIM_EVERY_ORDER, &budget, scratch), KEPT_FRONT, &budget, visit_front, w);
+}
+
+int fsim_pareto(const fsim_problem *p, int most, fsim_arena *a, fsim_plan *out)
+{
+    fsim_arena *scratch = fsim_arena_new();
+    fsim_problem lean = *p;
+    lean.lean = true;
+    list w = {.p = &lean, .a = a, .plan = fsim_new(scratch, fsim_plan, most + 2), .most = most, .front = true};
+    fsim_plan best;
+    fsim_proof proof;
+    lean.objective = FSIM_MINIMISE_TIME;
+    fsim_optimal(&lean, NULL, 0, scratch, &best, &proof);
+    if (best.kernels > 0)
+        offer(&w, &best.partition);
+    offer_front(&w, scratch);
+    memcpy(out, w.plan, (size_t)w.count * sizeof *out);
+    fsim_arena_free(scratch);
+    return w.count;
+}
+
 void fsim_best_in_memory(const fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out, fsim_proof *proof)
 {
-    fsim_problem free = *p;
+    fsim_arena *scratch = fsim_arena_new();
     const bool memory = p->objective == FSIM_MINIMISE_MEMORY;
-    list w = {.p = p, .a = a, .plan = fsim_new(a, fsim_plan, 2), .most = 1};
+    fsim_problem lean = *p, free = *p;
+    lean.lean = true;
     free.memory_limit = 0;
     free.objective = memory ? FSIM_MINIMISE_TIME : p->objective;
-    fsim_optimal(&free, known, count, a, out, proof);
-    const double floor = memory ? (double)memory_of_all_plans(p->graph) : proof->lower_bound;
-    if (memory ? out->peak_memory_bytes > (int64_t)floor : !fits(p, out)) {
-        offer(&w, out);
-        for (int i = 0; i < count; i++)
-            if (known[i].kernels > 0)
-                offer(&w, &known[i]);
-        proof->proven = offer_all(&w);
-        *out = w.plan[0];
-    } else {
-        proof->proven = proof->proven || memory;
+    list w = {.p = &lean, .a = a, .plan = fsim_new(scratch, fsim_plan, 3), .most = 1};
+    fsim_optimal(&free, NULL, 0, scratch, out, proof);
+    if (!memory && out->kernels > 0 && fits(p, out)) { /* the limit does not bind */
+        fsim_optimal(&free, known, count, a, out, proof);
+        fsim_arena_free(scratch);
+        return;
     }
-    out->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
+    if (out->kernels > 0)
+        offer(&w, &out->partition);
+    for (int i = 0; i < count; i++)
+        if (known[i].kernels > 0)
+            offer(&w, &known[i].partition);
+    const bool whole = offer_front(&w, scratch);
+    *out = w.count > 0 ? w.plan[0] : (fsim_plan){0};
     if (memory)
         out->objective = out->peak_memory_bytes;
+    /* peak bytes of any order bound this objective; under a limit, the cost of the fastest partition that could keep to it bounds time */
+    const double floor = memory ? (double)(w.fixed + (whole && w.least > 0 ? w.least : 0))
+                                : whole && w.fastest >= 0 && p->objective == FSIM_MINIMISE_TIME ? (double)w.fastest * FSIM_TICK_S : 0;
     const double objective = memory ? (double)out->peak_memory_bytes : p->objective == FSIM_MINIMISE_BYTES ? (double)out->objective : out->time_s;
-    proof->lower_bound = proof->proven ? objective : floor;
+    proof->proven = out->kernels > 0 && fits(p, out) && floor >= objective * (1 - 1e-12);
+    proof->lower_bound = proof->proven ? objective : fmin(floor, objective);
+    fsim_arena_free(scratch);
 }

@@ -79,6 +79,15 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static const double steps_per_second = 2e6; /* of fsim_work, on a 2020 server core */
+
+fsim_budget fsim_budget_of(const fsim_problem *p, bool *by_clock)
+{
+    return (fsim_budget){fsim_work(p) + (int64_t)fmin(p->time_limit_s * steps_per_second, 1e15), now() + 10 * p->time_limit_s, by_clock};
+}
+
+double fsim_seconds_of(int64_t steps) { return (double)steps / steps_per_second; }
+
 /* Time for so many more small steps? */
 static bool proceed(fsim_frontier *f, const fsim_budget *b, int small)
 {
@@ -733,6 +742,7 @@ static void expand(fsim_frontier *f, int from)
         expand_root(&x, ready);
     }
     f->state[from].steps = f->steps - f->state[from].first;
+    f->state[from].expanded = true;
     f->state[from].cut = x.cut || !f->l.complete;
     if (f->forward && f->state[from].cut)
         cut_off(f, &x.at);

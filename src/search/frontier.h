@@ -17,6 +17,11 @@ typedef struct {
     bool *by_clock;
 } fsim_budget;
 
+/* What p->time_limit_s allows from now on: so many steps, and ten times as long by the clock. */
+fsim_budget fsim_budget_of(const fsim_problem *p, bool *by_clock);
+/* How long so many steps usually take. */
+double fsim_seconds_of(int64_t steps);
+
 typedef struct fsim_frontier fsim_frontier;
 
 typedef enum {

@@ -16,18 +16,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { VISITED_MOST = 32 }; /* primitives of a graph whose partitions are visited one by one */
-static const double steps_per_second = 2e6; /* of fsim_work, on a 2020 server core */
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static double launch_of(const fsim_problem *p)
 {
     static const fsim_hw_key key[FSIM_REGIME_COUNT] = {FSIM_HW_KERNEL_FLOOR, FSIM_HW_LAUNCH_STREAM, FSIM_HW_LAUNCH_GRAPH, FSIM_HW_KERNEL_FLOOR};
@@ -214,6 +204,9 @@ static void solve_pieces(solver *s)
     }
 }
 
+/* What there is to beat. */
+static int64_t cost_of(const fsim_plan *best) { return best->kernels > 0 ? best->objective : INT64_MAX / 4; }
+
 /* Keeps the partition if it is legal and better. */
 static bool improve(const fsim_problem *p, const fsim_partition *part, fsim_arena *a, fsim_plan *best)
 {
@@ -239,7 +232,7 @@ static bool visit(void *to, const fsim_partition *part)
 {
     visitor *v = to;
     improve(v->p, part, v->keep, v->best);
-    v->limit = v->best->objective;
+    v->limit = cost_of(v->best);
     return true;
 }
 
@@ -258,27 +251,26 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
     if (!s->only && fsim_frontier_plan(f, &part, s->a))
         improve(p, &part, keep, best);
     part.parts = 0;
-    if (s->bound < best->objective) {
-        if (fsim_frontier_follow(f, best->objective, &s->budget, &part, &bound, s->a))
+    if (s->bound < cost_of(best)) {
+        if (fsim_frontier_follow(f, cost_of(best), &s->budget, &part, &bound, s->a))
             improve(p, &part, keep, best);
         s->bound = bound > s->bound ? bound : s->bound;
     }
-    if (s->bound < best->objective && nodes <= VISITED_MOST) {
+    if (s->bound < cost_of(best) && nodes <= VISITED_MOST) {
         f = fsim_frontier_of(p, node, nodes, FSIM_EVERY_CLONE, &s->budget, s->a);
-        visitor v = {p, keep, best, best->objective};
+        visitor v = {p, keep, best, cost_of(best)};
         if (fsim_frontier_each(f, &v.limit, &s->budget, visit, &v) && fsim_frontier_complete(f))
-            s->bound = best->objective;
+            s->bound = cost_of(best);
     }
 }
 
 void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out, fsim_proof *proof)
 {
-    const double start = seconds_now();
     const int64_t began = fsim_work(p);
     fsim_arena *scratch = fsim_arena_new();
     bool by_clock = false;
     solver s = {.p = p, .a = scratch};
-    s.budget = (fsim_budget){began + (int64_t)fmin(p->time_limit_s * steps_per_second, 1e15), start + 10 * p->time_limit_s, &by_clock};
+    s.budget = fsim_budget_of(p, &by_clock);
     s.found.part = fsim_new(scratch, fsim_part, p->graph->nodes * 2 + 2);
     *proof = (fsim_proof){0};
     *out = (fsim_plan){0};
@@ -288,14 +280,14 @@ void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim
         if (known[i].kernels > 0 && (out->kernels == 0 || known[i].objective < out->objective))
             *out = known[i];
     fsim_plan better;
-    if (out->kernels > 0 && s.bound < out->objective) {
-        if (fsim_merge_greedily(p, &out->partition, scratch, &better))
+    if (s.bound < cost_of(out)) {
+        if (out->kernels > 0 && fsim_merge_greedily(p, &out->partition, scratch, &better))
             improve(p, &better.partition, a, out);
         const fsim_partition singles = fsim_singles(p, scratch);
-        if (fsim_merge_greedily(p, &singles, scratch, &better))
+        if (p->graph->fuses == 0 && fsim_merge_greedily(p, &singles, scratch, &better))
             improve(p, &better.partition, a, out);
     }
-    if (out->kernels > 0 && s.bound < out->objective)
+    if (s.bound < cost_of(out))
         close_gap(&s, a, out);
     out->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
     const double unit = p->objective == FSIM_MINIMISE_TIME ? FSIM_TICK_S : 1;
@@ -303,6 +295,6 @@ void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim
     proof->lower_bound = (double)(proof->proven ? out->objective : s.bound) * unit;
     proof->groups_considered = s.considered;
     proof->stopped_by_clock = by_clock;
-    proof->search_s = (double)(fsim_work(p) - began) / steps_per_second;
+    proof->search_s = fsim_seconds_of(fsim_work(p) - began);
     fsim_arena_free(scratch);
 }

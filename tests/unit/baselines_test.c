@@ -524,6 +524,23 @@ static void maximal_is_maximal(void **unused)
     }
 }
 
+/* The search computes nothing again for readers far away, so eager copies a view that it could otherwise read through, and no plan computes a gather twice. */
+static void what_is_read_far_away_is_made_once(void **unused)
+{
+    (void)unused;
+    fsim_arena *a = fsim_arena_new();
+    const char *text = "op: transpose, in: x, out: t, dims: [0, 1]; op: add, in: [t, y], out: a0";
+    for (int i = 0; i < 70; i++)
+        text = fsim_printf(a, "%s; op: relu, in: a%d, out: a%d", text, i, i + 1);
+    fixture f = plan(fsim_printf(a, "%s; op: add, in: [a70, t], out: o", text));
+    assert_int_equal(f.p->plan[FSIM_STRATEGY_EAGER].kernels, 73);
+    fsim_arena_free(f.a);
+    f = plan("op: gather, in: [x, ids], out: g; op: relu, in: g, out: r; op: sum, in: r, out: s, dim: 0; op: add, in: [r, w], out: o");
+    assert_int_equal(f.p->plan[FSIM_STRATEGY_INDUCTOR].kernels, 2);
+    fsim_arena_free(f.a);
+    fsim_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -539,6 +556,7 @@ int main(void)
         cmocka_unit_test(no_baseline_beats_the_optimum),
         cmocka_unit_test(large_graphs_cost_little),
         cmocka_unit_test(maximal_is_maximal),
+        cmocka_unit_test(what_is_read_far_away_is_made_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
