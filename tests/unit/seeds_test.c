@@ -302,7 +302,7 @@ static void attention_keeps_its_scores_on_chip(void **unused) /* rows 20, 21 */
             assert_int_equal(s.best->kernel[0].template, FSIM_CHAINED_CONTRACTION);
             assert_true(s.p->proof.proven);
             assert_int_equal(dram(s.best), 4 * 2 * 16 * S * 64 * (int64_t)(i < 2 ? 4 : 2)); /* q, k, v and o, each once */
-            assert_true(s.best->flops >= s.unfused->flops);
+            assert_true(s.best->flops > s.unfused->flops); /* sums put right at every step */
             assert_true(s.best->time_s < s.unfused->time_s || S < 2048);
             if (before) {
                 assert_int_equal(dram(s.best), 2 * before);
