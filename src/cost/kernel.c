@@ -445,7 +445,7 @@ static fsim_kernel direct_convolution(const context *c, fsim_arena *a)
     const fsim_node *n = &c->g->node[c->group->anchor];
     fsim_kernel k = blank(c, a);
     const double points = (double)n->points * (double)n->reduced;
-    k.template = FSIM_LIBRARY_CONTRACTION;
+    k.template = library_can(c) ? FSIM_LIBRARY_CONTRACTION : FSIM_TILED_CONTRACTION;
     k.grid = (n->points + BLOCK - 1) / BLOCK;
     k.registers = fsim_registers(c->group->live, 1);
     k.flops = 2.0 * (double)n->gemm.batch * (double)n->gemm.m * (double)n->gemm.n * (double)n->gemm.k;
