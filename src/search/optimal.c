@@ -331,14 +331,16 @@ static int64_t anchors_of(const fsim_problem *p, const int *node, int count, fsi
 {
     const fsim_graph *g = p->graph;
     int64_t sum = 0;
-    double shared_s = 0;
+    double shared_s = 0, made = 1;
+    for (int i = 0; i < count; i++) /* a chain leaves out what a causal mask hides, less than half */
+        made = g->node[node[i]].op == FSIM_OP_CAUSAL_MASK ? 0.5 : made;
     for (int i = 0; i < count; i++) {
         const bool stored = true;
         const fsim_class class = fsim_ops[g->node[node[i]].op].class;
         if (class != FSIM_CONTRACTION && class != FSIM_WINDOW && !fsim_classes[class].boundary)
             continue; /* other work may hide in another's kernel: claim none of it */
         if (class == FSIM_CONTRACTION && fsim_may_join(&p->limits, node[i])) {
-            shared_s += fsim_least_contraction_s(g, p->hw, node[i]);
+            shared_s += made * fsim_least_contraction_s(g, p->hw, node[i]);
             continue;
         }
         fsim_candidate *c = fsim_candidate_of(p, &node[i], 1, &stored);
