@@ -559,7 +559,7 @@ void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim
     if (have && !s.whole && fsim_merge_greedily(p, &out->partition, scratch, &better) && better.objective < out->objective)
         have = fsim_price(p, &better.partition, a, out, &why);
     const fsim_partition chained = !s.whole ? fsim_chained_singles(p, scratch) : (fsim_partition){0};
-    if (chained.parts > 0 && fsim_merge_greedily(p, &chained, scratch, &better) && (!have || better.objective < out->objective))
+    if (chained.parts > 0 && chained.parts < p->graph->nodes && fsim_merge_greedily(p, &chained, scratch, &better) && (!have || better.objective < out->objective))
         have = fsim_price(p, &better.partition, a, out, &why);
     for (int i = 0; i < count; i++)
         if (known[i].kernels > 0 && (!have || known[i].objective < out->objective)) {
