@@ -70,7 +70,7 @@ static const char *const recompute_names[] = {"on", "off"};
 static const char *const color_names[] = {"auto", "always", "never"};
 enum { COLOR_AUTO, COLOR_ALWAYS };
 
-static const fsim_choices strategies = {fsim_strategy_names, FSIM_STRATEGY_COUNT, "xla"};
+static const fsim_choices strategies = {fsim_strategy_names, FSIM_STRATEGY_COUNT, NULL};
 static const fsim_choices objectives = {fsim_objective_names, FSIM_OBJECTIVES, NULL};
 static const fsim_choices launches = {fsim_regime_names, FSIM_REGIME_COUNT, NULL};
 static const fsim_choices l2_states = {l2_names, COUNT_OF(l2_names), NULL};

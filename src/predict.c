@@ -258,7 +258,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     fsim_plan known[FSIM_PLAN_COUNT], *best = &out.plan[FSIM_STRATEGY_OPTIMAL];
     int count = 0;
     for (int s = 0; s < FSIM_STRATEGY_COUNT; s++)
-        if (s != FSIM_STRATEGY_OPTIMAL) {
+        if (s != FSIM_STRATEGY_OPTIMAL && (s != FSIM_STRATEGY_XLA || s == (int)options->strategy)) {
             fsim_baseline(&p, (fsim_strategy)s, a, &out.plan[s]);
             known[count++] = out.plan[s];
         }

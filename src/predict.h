@@ -33,7 +33,7 @@ typedef struct {
     const fsim_graph *graph;
     const fsim_hw *hw;
     fsim_options options;
-    fsim_plan plan[FSIM_PLAN_COUNT]; /* every strategy, always; and the given one */
+    fsim_plan plan[FSIM_PLAN_COUNT]; /* every strategy, but xla only where it is chosen: see fsim_planned; and the given one */
     fsim_strategy chosen;            /* the plan to show */
     fsim_proof proof;
     bool interrupted;                /* the user ended the search */
@@ -45,6 +45,9 @@ typedef struct {
     int tops, fronts;
     int64_t least_memory_bytes;      /* that any plan was found to need, where none meets the limit; else 0 */
 } fsim_prediction;
+
+/* Has p a plan of s? */
+static inline bool fsim_planned(const fsim_prediction *p, fsim_strategy s) { return p->plan[s].kernels > 0; }
 
 /* What the searches need, from options. Lives in a. */
 fsim_problem fsim_problem_of(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a);

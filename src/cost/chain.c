@@ -11,7 +11,7 @@ fsim_chain_shape fsim_chain_shape_of(const fsim_graph *g, const fsim_group *o, b
     const fsim_node *first = &g->node[o->first], *second = &g->node[o->anchor];
     return (fsim_chain_shape){.batch = (double)o->batch, .m = (double)o->rows / (double)o->batch, .width = (double)o->width, .k = (double)first->gemm.k,
                               .results = (double)second->points / (double)o->rows, .elem_bytes = fsim_dtype_bytes(g->tensor[first->arg[0].tensor].dtype),
-                              .tensor = tensor, .online = o->online};
+                              .tensor = tensor, .online = o->online, .causal = (double)o->causal};
 }
 
 fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile t, int live)
@@ -19,6 +19,9 @@ fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile 
     const double unit = s->tensor ? TENSOR_STEP : 1, k = ceil(s->k / unit) * unit, results = ceil(s->results / unit) * unit;
     const double tiles_m = ceil(s->m / t.m), rows = s->batch * s->m, e = s->elem_bytes;
     fsim_chain_block b = {.steps = ceil(s->width / t.split / t.n), .threads = t.m >= 128 ? 256 : 128, .streams = s->k > FSIM_KEPT_WIDTH};
+    const double made = s->causal > 0 ? fmin(1, (s->causal + t.m + t.n) / (2 * s->causal)) : 1; /* tiles that reach below the diagonal */
+    b.steps *= made;
+    b.turns[FSIM_CHAIN_OPERANDS] = made;
     b.blocks = s->batch * tiles_m * t.split;
     b.first_flops = 2.0 * t.m * b.steps * t.n * k;
     b.second_flops = 2.0 * t.m * b.steps * t.n * results;
@@ -28,7 +31,7 @@ fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile 
         b.fixing_flops += rows * t.split * (2 * s->results + 4);
     b.turns[FSIM_CHAIN_ROWS] = t.split * (b.streams ? b.steps : 1);
     b.turns[FSIM_CHAIN_FIRST] = b.turns[FSIM_CHAIN_SECOND] = tiles_m;
-    b.l2_bytes = e * (rows * s->k * b.turns[FSIM_CHAIN_ROWS] + s->batch * tiles_m * s->width * (s->k + s->results));
+    b.l2_bytes = e * (rows * s->k * b.turns[FSIM_CHAIN_ROWS] + s->batch * tiles_m * s->width * made * (s->k + s->results));
     if (t.split > 1) /* partial results, written and read in 32 bits */
         b.l2_bytes += 2.0 * t.split * rows * (s->results + 2) * 4;
     /* operands into shared memory and out of it to the units; tensor units find the intermediate in their registers */

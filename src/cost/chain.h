@@ -13,6 +13,7 @@ typedef struct {
     double batch, m, width, k, results; /* m: rows of one batch */
     int elem_bytes;
     bool tensor, online;
+    double causal; /* side of the mask; 0 */
 } fsim_chain_shape;
 
 typedef struct {
@@ -20,8 +21,8 @@ typedef struct {
 } fsim_chain_tile;
 
 typedef struct {
-    double blocks, steps;  /* steps: of one block */
-    double turns[FSIM_CHAIN_OPERANDS]; /* how often each element of an operand is loaded from L2 */
+    double blocks, steps;  /* steps: of one block, on average where a mask leaves some out */
+    double turns[FSIM_CHAIN_OPERANDS + 1]; /* how often each element of an operand is loaded from L2; at last, the share of the intermediate that is made */
     double first_flops, second_flops; /* of one block, partial tiles filled up */
     double fixing_flops;   /* of the whole kernel: online softmax rescales its sums at each step; splits are put together */
     double l2_bytes, shared_bytes_moved;

@@ -72,7 +72,7 @@ static void add_arithmetic(const context *c, fsim_kernel *k, const double *turns
         const fsim_node *n = &c->g->node[m->node];
         if (n->gemm.k)
             continue;
-        double evaluations = (double)m->evaluations * (m->prologue && turns ? turns[m->operand] : 1);
+        double evaluations = (double)m->evaluations * ((m->prologue || m->middle) && turns ? turns[m->operand] : 1);
         if (!kept && m->full && bits(m->stages) > 1)
             evaluations *= bits(m->stages);
         const double instructions = evaluations * left(c, m, n->instructions);
@@ -445,7 +445,7 @@ static fsim_kernel direct_convolution(const context *c, fsim_arena *a)
     const fsim_node *n = &c->g->node[c->group->anchor];
     fsim_kernel k = blank(c, a);
     const double points = (double)n->points * (double)n->reduced;
-    k.template = FSIM_LIBRARY_CONTRACTION;
+    k.template = library_can(c) ? FSIM_LIBRARY_CONTRACTION : FSIM_TILED_CONTRACTION;
     k.grid = (n->points + BLOCK - 1) / BLOCK;
     k.registers = fsim_registers(c->group->live, 1);
     k.flops = 2.0 * (double)n->gemm.batch * (double)n->gemm.m * (double)n->gemm.n * (double)n->gemm.k;
@@ -485,10 +485,10 @@ static fsim_kernel chained_with(const context *c, fsim_chain_tile tile, fsim_are
     k.block = b.threads;
     k.registers = b.registers;
     k.penalised = true;
-    if (b.shared_bytes > fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK))
+    if ((double)b.shared_bytes > fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK))
         return k;
     k.shared_bytes = (int)b.shared_bytes;
-    k.flops = 2.0 * shape.batch * shape.m * shape.width * (shape.k + shape.results) + b.fixing_flops;
+    k.flops = 2.0 * shape.batch * shape.m * shape.width * b.turns[FSIM_CHAIN_OPERANDS] * (shape.k + shape.results) + b.fixing_flops;
     k.unit[FSIM_COMPUTE] += b.fixing_flops / pipe_rate(c, FSIM_F32);
     add_arithmetic(c, &k, b.turns, true);
     double *extra_dram = fsim_new(a, double, o->reads + 1), accesses = 0, other_bytes = 0;

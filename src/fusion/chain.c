@@ -401,7 +401,7 @@ bool fsim_may_join(const fsim_limits *limits, int n)
 bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_joint *out, fsim_refusal *why)
 {
     const fsim_graph *g = limits->graph;
-    int contraction[MOST_SIBLINGS + 1], contractions = 0, low = -1, high = -1; /* low, high: the reductions' */
+    int contraction[MOST_SIBLINGS + 1] = {0}, contractions = 0, low = -1, high = -1; /* low, high: the reductions' */
     for (int i = 0; i < count; i++) {
         const fsim_class class = class_of(g, node[i]);
         if (class == FSIM_REDUCE) {

@@ -374,6 +374,18 @@ static bool reduction_space(work *w, int first)
     return true;
 }
 
+/* Side of the matrices that a tensor holds; 0 where they are not square. */
+static int64_t last_square(const fsim_shape *s) { return s->rank > 1 && s->dim[s->rank - 1] == s->dim[s->rank - 2] ? s->dim[s->rank - 1] : 0; }
+
+/* No reduction sees the intermediate before member i: what it masks is never needed. */
+static bool masks_first(const work *w, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (class_of(w, k) == FSIM_REDUCE)
+            return false;
+    return true;
+}
+
 /* Levels and row kinds of a chain's members, and its spaces: (row, place) between the contractions, the second's points behind them. */
 static bool chain_space(work *w)
 {
@@ -406,6 +418,8 @@ static bool chain_space(work *w)
         if (x->level >= FSIM_MAX_STAGES)
             return refuse(w, FSIM_RULE_SPACE, j->second, w->node[i], FSIM_MAX_STAGES + 1, FSIM_MAX_STAGES, "dependent reductions");
         o->stages = x->level + 1 > o->stages && !j->online ? x->level + 1 : o->stages;
+        if (n->op == FSIM_OP_CAUSAL_MASK && j->online && masks_first(w, i))
+            o->causal = n->attrs.k == 0 ? last_square(&w->g->tensor[n->result[0]].shape) : 0;
         if (w->node[i] == j->first || w->node[i] == j->second)
             x->after |= w->node[i] == j->first ? 1 : 2;
     }
@@ -474,6 +488,8 @@ static bool chain_root(work *w, int i, fsim_map *m)
                refuse(w, FSIM_RULE_SPACE, w->node[i], w->out->anchor, (double)n->points, (double)w->out->points, "points");
     const bool row = n->points == w->joint.rows && (x->kind == FSIM_ROW || w->joint.width > 1);
     *m = row ? w->row : w->frame;
+    if (!row)
+        w->out->causal = 0; /* all of it is stored */
     if (!row && n->points != w->joint.rows * w->joint.width)
         return refuse(w, FSIM_RULE_SPACE, w->node[i], w->out->anchor, (double)n->points, (double)(w->joint.rows * w->joint.width), "points");
     if (!row && w->joint.online && x->kind != FSIM_FREE)
@@ -582,6 +598,9 @@ static void list_members(work *w)
         const fsim_node *n = node_at(w, i);
         const wanted *x = &w->want[i];
         fsim_member m = {.node = w->node[i], .prologue = x->prologue, .operand = x->operand, .clone = x->clone};
+        m.middle = x->middle;
+        if (x->middle)
+            m.operand = FSIM_CHAIN_OPERANDS;
         if (x->form == FSIM_FOLDED || (w->joint.online && x->middle && x->kind == FSIM_SCALED))
             m.form = x->form;
         if (w->node[i] == o->anchor || class_of(w, i) == FSIM_REDUCE || class_of(w, i) == FSIM_CONTRACTION) {

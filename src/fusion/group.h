@@ -98,6 +98,7 @@ typedef struct {
     int64_t evaluations; /* points x reduced at which it is computed, re-computation included */
     unsigned stages;
     bool full, prologue;
+    bool middle;         /* between chained contractions */
     int operand;         /* prologue: of the contraction, 0 or 1, that it feeds */
     bool clone;          /* another kernel makes it too and is the one that owns it */
     fsim_form form;
@@ -122,6 +123,7 @@ typedef struct {
     int first;             /* chained: the first contraction, the anchor being the second; else -1 */
     int64_t rows, width;   /* chained: of the intermediate */
     int64_t batch;         /* chained: rows of one batch share the operands that are not FSIM_CHAIN_ROWS */
+    int64_t causal;        /* chained: rows and columns of a mask that leaves the tiles above its diagonal out; 0 */
     bool online;           /* chained: row reductions running along, put right tile by tile */
     int64_t whole_row;     /* contraction: width of the row that its output tile must hold for the reductions behind it; 0 */
     int folded;            /* primitives folded into the contraction's weights */

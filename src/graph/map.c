@@ -307,13 +307,15 @@ int64_t fsim_map_sectors(const fsim_map *m, int elem_bytes, int sector_bytes, bo
 
 static int distinct_in_warp(int64_t *at, int n)
 {
-    int distinct = 0;
-    for (int i = 0; i < n; i++) {
-        int j = 0;
+    int distinct = 1, most = 0; /* most: where the largest is; mostly they ascend */
+    for (int i = 1; i < n; i++) {
+        int j = at[i] > at[most] ? distinct : at[i] == at[most] ? most : 0;
         while (j < distinct && at[j] != at[i])
             j++;
-        if (j == distinct)
-            at[distinct++] = at[i];
+        if (j < distinct)
+            continue;
+        most = at[i] > at[most] ? distinct : most;
+        at[distinct++] = at[i];
     }
     return distinct;
 }
@@ -334,12 +336,20 @@ static double walk_requests(const fsim_map *m, int elem_bytes, int sector_bytes,
     }
     if (walked > REQUEST_POINTS)
         walked = REQUEST_POINTS;
-    int64_t sectors = 0;
-    const int64_t reduced = fsim_map_reduced(&s);
+    int64_t sectors = 0, digit[FSIM_MAX_MODES] = {0}, elem = s.offset;
+    const int shift = __builtin_ctzll((unsigned long long)per); /* sectors and elements are powers of two */
     for (int64_t p = 0; p < walked; p += warp) {
         const int n = (int)(walked - p < warp ? walked - p : warp);
-        for (int i = 0; i < n; i++)
-            at[i] = fsim_map_at(&s, (p + i) / reduced, (p + i) % reduced) / per;
+        for (int i = 0; i < n; i++) {
+            at[i] = elem >> shift;
+            for (int k = s.modes; k-- > 0;) { /* the next point */
+                elem += s.mode[k].stride;
+                if (++digit[k] < s.mode[k].extent)
+                    break;
+                elem -= digit[k] * s.mode[k].stride;
+                digit[k] = 0;
+            }
+        }
         sectors += distinct_in_warp(at, n);
     }
     return walked == points ? (double)sectors : (double)sectors * ((double)points / (double)walked);

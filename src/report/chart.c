@@ -104,23 +104,26 @@ static void put_title(const chart *c)
 
 static void put_bars(const chart *c)
 {
-    const double wide = 0.8 / c->count, px = (bars_panel.right - bars_panel.left) / FSIM_STRATEGY_COUNT * wide;
+    int strategies = FSIM_STRATEGY_COUNT;
+    while (!fsim_planned(c->p, strategies - 1))
+        strategies--;
+    const double wide = 0.8 / c->count, px = (bars_panel.right - bars_panel.left) / strategies * wide;
     double most = 1;
     for (int i = 0; i < c->count; i++)
-        for (int s = 0; s < FSIM_STRATEGY_COUNT; s++)
+        for (int s = 0; s < strategies; s++)
             most = fmax(most, fsim_speedup(&c->p[i], s));
     put_panel(c, &bars_panel);
     put_title(c);
     fprintf(c->out, "set title 'Speedup over eager'\nset xlabel 'strategy'\nset ylabel 'speedup (times eager)'\nset xrange [-0.6:%d.6]\n"
                     "set yrange [0:%.6g]\nset ytics auto\nset grid ytics lt 1 lw 0.7 lc rgb '#e4e4e4'\nset xtics nomirror (",
-            FSIM_STRATEGY_COUNT - 1, most * (c->count > 1 ? 1.2 : 1.12));
-    for (int s = 0; s < FSIM_STRATEGY_COUNT; s++)
+            strategies - 1, most * (c->count > 1 ? 1.2 : 1.12));
+    for (int s = 0; s < strategies; s++)
         fprintf(c->out, "%s'%s' %d", s ? ", " : "", fsim_strategy_names[s], s);
     fprintf(c->out, ")\nset boxwidth %.6g\nset style fill solid 1 noborder\n", wide * 0.92);
     fputs("set arrow from graph 0, first 1 to graph 1, first 1 nohead lc rgb '#999999' back\n", c->out);
     for (int i = 0; i < c->count; i++) {
         fprintf(c->out, "$bars%d << EOD\n", i);
-        for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
+        for (int s = 0; s < strategies; s++) {
             const double speedup = fsim_speedup(&c->p[i], s);
             const bool shown = s == (int)c->p[i].chosen || c->count > 1;
             const char *shade = shown ? color_of(i) : "#9CC3DE";

@@ -109,7 +109,7 @@ static void put_strategies(writer *w, cJSON *to, const fsim_prediction *p)
     cJSON *list = put_new(w, to, "strategies", cJSON_CreateArray());
     for (int s = 0; s < FSIM_PLAN_COUNT; s++) {
         const fsim_plan *plan = &p->plan[s];
-        if (s == FSIM_STRATEGY_FILE && plan->kernels == 0)
+        if (!fsim_planned(p, s))
             continue;
         cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
         put_text(w, o, "name", fsim_strategy_names[s]);
@@ -167,13 +167,15 @@ static void put_tensors(writer *w, cJSON *to, const fsim_graph *g, const fsim_ke
     }
 }
 
-static void put_kernel(writer *w, cJSON *list, const fsim_graph *g, const fsim_kernel *k, const fsim_span *when, int id)
+static void put_kernel(writer *w, cJSON *list, const fsim_graph *g, const fsim_kernel *k, const char *rule, const fsim_span *when, int id)
 {
     cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
     put_count(w, o, "id", id);
     put_text(w, o, "name", fsim_kernel_name(g, k, w->a));
     put_text(w, o, "template", fsim_template_names[k->template]);
     put_count(w, o, "launches", k->launches);
+    if (rule)
+        put_text(w, o, "rule", rule);
     put_members(w, o, "operators", g, k->group, ALL);
     put_sources(w, o, g, k->group);
     put_members(w, o, "recomputed", g, k->group, CLONES);
@@ -284,7 +286,7 @@ static void put_plan(writer *w, cJSON *to, const fsim_prediction *p)
     put_number(w, o, "makespan_s", when.makespan_s);
     cJSON *kernels = put_new(w, o, "kernels", cJSON_CreateArray());
     for (int i = 0; i < plan->kernels; i++)
-        put_kernel(w, kernels, p->graph, &plan->kernel[i], &when.span[i], i + 1);
+        put_kernel(w, kernels, p->graph, &plan->kernel[i], plan->rule ? plan->rule[i] : NULL, &when.span[i], i + 1);
     put_losses(w, o, p);
 }
 

@@ -148,6 +148,8 @@ static fsim_table summary(const fsim_prediction *p, fsim_arena *a)
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
     for (int s = 0; s < FSIM_PLAN_COUNT; s++) {
         const fsim_plan *plan = &p->plan[s];
+        if (!fsim_planned(p, s))
+            continue;
         const double over = fsim_over_optimum(p, s);
         if (plan->kernels == 0)
             continue;
@@ -574,7 +576,7 @@ static void details(const report *r)
                                k->group->member[m].clone ? " (recomputed)" : "");
         fsim_paragraph(&r->page, FSIM_PLAIN, 4, 6, list ? list : "");
         if (r->plan->rule && r->plan->rule[i])
-            fsim_paragraph(&r->page, FSIM_PLAIN, 4, 6, fsim_printf(r->a, "made by the rule %s", r->plan->rule[i]));
+            fsim_paragraph(&r->page, FSIM_PLAIN, 4, 6, fsim_printf(r->a, "made by the rule%s %s", strchr(r->plan->rule[i], '+') ? "s" : "", r->plan->rule[i]));
         configuration(r, k);
         units(r, k);
         tensors(r, k);

@@ -128,6 +128,22 @@ static bool *computed_whole(const fsim_frontier *f)
     return whole;
 }
 
+/* Places whose contraction may be chained with another through a causal mask, which leaves out less than half of it. */
+static bool *masked_chains(const fsim_frontier *f)
+{
+    const fsim_places *l = &f->l;
+    bool *masked = fsim_new(f->a, bool, l->count + 1), *behind = fsim_new(f->a, bool, l->count + 1), *before = fsim_new(f->a, bool, l->count + 1);
+    for (int i = 0; i < l->count; i++)
+        for (int k = l->pred_first[i]; k < l->pred_first[i + 1]; k++)
+            behind[i] = behind[i] || node_at(f, l->pred[k])->op == FSIM_OP_CAUSAL_MASK || (behind[l->pred[k]] && !node_at(f, l->pred[k])->gemm.k);
+    for (int i = l->count; i-- > 0;) {
+        for (int k = l->succ_first[i]; k < l->succ_first[i + 1]; k++)
+            before[i] = before[i] || node_at(f, l->succ[k])->op == FSIM_OP_CAUSAL_MASK || (before[l->succ[k]] && !node_at(f, l->succ[k])->gemm.k);
+        masked[i] = behind[i] || before[i];
+    }
+    return masked;
+}
+
 /* Work that no plan can avoid: graph inputs read once and outputs written once at full bandwidth, contractions at full rate. Kernels overlap the two by a 3-norm, so
  * a fixed weight for each with a dual norm of one bounds every kernel by a sum over its primitives. */
 static void find_floor(fsim_frontier *f)
@@ -141,7 +157,7 @@ static void find_floor(fsim_frontier *f)
         for (int r = 0; r < g->tensor[t].readers && !f->read_outside[t]; r++)
             f->read_outside[t] = l->place[g->tensor[t].reader[r]] < 0;
     double *work = fsim_new(f->a, double, l->count + 1), bytes = 0, seconds = 0;
-    const bool *whole = computed_whole(f), by_bytes = f->p->objective == FSIM_MINIMISE_BYTES;
+    const bool *whole = computed_whole(f), *masked = masked_chains(f), by_bytes = f->p->objective == FSIM_MINIMISE_BYTES;
     for (int i = 0; i < l->count; i++) {
         const fsim_node *n = node_at(f, i);
         for (int k = 0; k < n->args && whole[i]; k++) {
@@ -154,7 +170,7 @@ static void find_floor(fsim_frontier *f)
         }
         if (g->tensor[n->result[0]].output)
             f->floor_own[i] = (double)g->tensor[n->result[0]].bytes;
-        work[i] = whole[i] && !by_bytes ? (n->gemm.k ? fsim_least_contraction_s(g, f->p->hw, l->node[i]) : 0) : 0;
+        work[i] = whole[i] && !by_bytes && n->gemm.k ? fsim_least_contraction_s(g, f->p->hw, l->node[i]) * (masked[i] ? 0.5 : 1) : 0;
         seconds += work[i];
         bytes += f->floor_own[i];
     }

@@ -283,8 +283,8 @@ void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim
     if (s.bound < cost_of(out)) {
         if (out->kernels > 0 && fsim_merge_greedily(p, &out->partition, scratch, &better))
             improve(p, &better.partition, a, out);
-        const fsim_partition chained = fsim_chained_singles(p, scratch);
-        if (p->graph->fuses == 0 && fsim_merge_greedily(p, &chained, scratch, &better))
+        const fsim_partition singles = fsim_singles(p, scratch);
+        if (p->graph->fuses == 0 && fsim_merge_greedily(p, &singles, scratch, &better))
             improve(p, &better.partition, a, out);
     }
     if (s.bound < cost_of(out))

@@ -272,11 +272,14 @@ static uint64_t class_of_place(const fsim_places *l, int i)
     h = mixed_real(mixed_real(mixed_real(mixed_real(mixed_real(mixed_real(h, at->scalar), at->min), at->max), at->alpha), at->p), at->value);
     h = mixed(h, (uint64_t)at->has_scalar | (uint64_t)at->causal << 1 | (uint64_t)at->training << 2 | (uint64_t)l->must[i] << 3 |
                      (uint64_t)l->clonable[i] << 4 | (uint64_t)l->outside[i] << 5 | (uint64_t)n->effect << 6);
+    h = mixed(h, (uint64_t)at->k);
     for (int k = 0; k < n->args; k++)
         h = class_of_access(l, &n->arg[k], i, h);
     for (int r = 0; r < n->results; r++) {
         const fsim_tensor *t = &g->tensor[n->result[r]];
         h = mixed(h, (uint64_t)t->elems << 8 | (uint64_t)t->dtype << 3 | (uint64_t)t->output << 2 | (uint64_t)t->materialize << 1 | (t->readers > 0));
+        for (int d = 0; d < t->shape.rank; d++)
+            h = mixed(h, (uint64_t)t->shape.dim[d]);
     }
     return user_names(g, l->node[i]) ? mixed(h, (uint64_t)i + 1) : h;
 }

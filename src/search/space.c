@@ -203,8 +203,11 @@ void fsim_space_of(const fsim_problem *p, const int *node, int count, int64_t mo
     for (int i = 0; i < count; i++)
         for (int k = 0; k < i; k++) {
             const int pair[2] = {node[k], node[i]};
-            const fsim_candidate *c = fsim_candidate_of(p, pair, 2, (const bool[2]){true, true});
+            const fsim_class_row *x = &fsim_classes[fsim_ops[g->node[pair[0]].op].class], *y = &fsim_classes[fsim_ops[g->node[pair[1]].op].class];
             out->below[k] |= out->above[i] & bit(k) ? bit(i) : 0;
+            if (!x->boundary && !y->boundary && (x->inlines || y->inlines))
+                continue; /* what is computed where it is wanted bars nothing by itself */
+            const fsim_candidate *c = fsim_candidate_of(p, pair, 2, (const bool[2]){true, true});
             if (!c->legal && c->why.final) {
                 out->apart[i] |= bit(k);
                 out->apart[k] |= bit(i);

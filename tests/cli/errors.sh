@@ -200,7 +200,6 @@ expect_some 65 'dram_bandwidth is 3350 GB/s' "$workload_yaml" --hw l4-hbm.yaml
 expect 2 "unknown option '--hv'; did you mean '--hw'" "$workload_yaml" --hv "$toy"
 expect 2 "unknown option '--objectiv'; did you mean '--objective'" "$workload_yaml" --hw "$toy" --objectiv time
 expect 2 "unknown value 'gredy'; did you mean 'greedy'" "$workload_yaml" --hw "$toy" --strategy gredy
-expect 2 'strategy xla is not in this release' "$workload_yaml" --hw "$toy" --strategy xla
 expect 2 "unknown value 'mem'.*wanted time, bytes, memory, pareto" "$workload_yaml" --hw "$toy" --objective mem
 expect 2 "memory-limit: '3' has no unit" "$workload_yaml" --hw "$toy" --memory-limit 3
 expect 2 "memory-limit: '3 GB/s' is bytes per second, wanted bytes" "$workload_yaml" --hw "$toy" --memory-limit '3 GB/s'

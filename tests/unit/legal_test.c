@@ -21,7 +21,9 @@ static const char tensors[] =
     "  q: {shape: [2, 4, 512, 64], dtype: f16, role: input}\n  kt: {shape: [2, 4, 64, 768], dtype: f16, role: input}\n"
     "  kk: {shape: [2, 4, 768, 64], dtype: f16, role: input}\n  vv: {shape: [2, 4, 768, 64], dtype: f16, role: input}\n"
     "  k1: {shape: [2, 1, 768, 64], dtype: f16, role: input}\n  v1: {shape: [2, 1, 768, 64], dtype: f16, role: input}\n"
-    "  one: {shape: [2, 4, 1, 64], dtype: f16, role: input}\n  flat: {shape: [2, 512, 256], dtype: f16, role: input}\noperators:\n";
+    "  one: {shape: [2, 4, 1, 64], dtype: f16, role: input}\n  flat: {shape: [2, 512, 256], dtype: f16, role: input}\n"
+    "  wv: {shape: [256, 256], dtype: f16, role: weight}\n  pr: {shape: [2, 4, 512, 512], dtype: f16, role: input}\n"
+    "  vq: {shape: [2, 512, 768, 64], dtype: f16, role: input}\noperators:\n";
 
 typedef struct {
     const char *idea, *operators, *set; /* set: primitives, separated by spaces */
@@ -103,6 +105,11 @@ static const legal_case cases[] = {
     /* 16 rows of 4096 sums, 64 columns kept, two steps of 16 x (64 + 256), 16 x 16 between: 4 bytes each */
     {"an MLP too wide", "  - {op: matmul, in: [x, w], out: h}\n  - {op: relu, in: h, out: g}\n  - {op: matmul, in: [g, huge], out: y}\n", "h g y", FSIM_RULE_SHARED, 0,
      16 * 4 * (4096 + 64 + 16) + 2 * 16 * 4 * (64 + 256), false, true},
+    {"columns of the first are the rows kept", "  - {op: matmul, in: [x, w], out: h}\n  - {op: matmul, in: [w, h], out: y}\n", "h y", FSIM_RULE_NONE, FSIM_CHAINED_CONTRACTION, 0, false, false},
+    {"values of a head are a part of the first's rows and columns", "  - {op: linear, in: [flat, wv], out: vf}\n  - {op: reshape, in: vf, out: vs, shape: [2, 512, 4, 64]}\n"
+     "  - {op: permute, in: vs, out: v2, dims: [0, 2, 1, 3]}\n  - {op: matmul, in: [pr, v2], out: y}\n", "vf v2 y", FSIM_RULE_INDEX_MAP, 0, 0, false, false},
+    {"batches of other dimensions", "  - {op: matmul, in: [q, kt], out: s}\n  - {op: relu, in: s, out: r}\n  - {op: einsum, in: [r, vq], out: y, equation: \"bhqt,bqtd->bhqd\"}\n", "s r y",
+     FSIM_RULE_INDEX_MAP, 0, 0, false, false},
     {"siblings", "  - {op: matmul, in: [x, w], out: c}\n  - {op: matmul, in: [x, wide], out: d}\n  - {op: relu, in: d, out: y}\n", "c d y", FSIM_RULE_NONE, FSIM_TILED_CONTRACTION, 0, true, false},
     {"siblings that meet, behind a prologue", "  - {op: neg, in: x, out: n}\n  - {op: matmul, in: [n, w], out: c}\n  - {op: silu, in: c, out: s}\n  - {op: linear, in: [n, w], out: d}\n"
      "  - {op: mul, in: [s, d], out: y}\n", "n c s/sigmoid s d y", FSIM_RULE_NONE, FSIM_TILED_CONTRACTION, 0, false, false},

@@ -302,7 +302,7 @@ static void attention_keeps_its_scores_on_chip(void **unused) /* rows 20, 21 */
             assert_int_equal(s.best->kernel[0].template, FSIM_CHAINED_CONTRACTION);
             assert_true(s.p->proof.proven);
             assert_int_equal(dram(s.best), 4 * 2 * 16 * S * 64 * (int64_t)(i < 2 ? 4 : 2)); /* q, k, v and o, each once */
-            assert_true(s.best->flops >= s.unfused->flops);
+            assert_true(s.best->flops > s.unfused->flops); /* sums put right at every step */
             assert_true(s.best->time_s < s.unfused->time_s || S < 2048);
             if (before) {
                 assert_int_equal(dram(s.best), 2 * before);
@@ -315,6 +315,25 @@ static void attention_keeps_its_scores_on_chip(void **unused) /* rows 20, 21 */
             fsim_arena_free(s.a);
         }
     }
+}
+
+static void causal_attention_leaves_half_out(void **unused)
+{
+    (void)unused;
+    const fsim_binding off[] = {{"causal", "0"}, {"kv_heads", "32"}}, on[] = {{"causal", "1"}, {"kv_heads", "32"}}, shared[] = {{"causal", "1"}, {"kv_heads", "8"}};
+    const seed all = run("../ops/attention", "hwmodels/h100-sxm5-80gb", &usual, off, 2), half = run("../ops/attention", "hwmodels/h100-sxm5-80gb", &usual, on, 2),
+               grouped = run("../ops/attention", "hwmodels/h100-sxm5-80gb", &usual, shared, 2);
+    assert_int_equal(half.best->kernels, 1);
+    assert_int_equal(dram(half.best), dram(all.best));
+    assert_true(half.best->flops > 0.5 * all.best->flops && half.best->flops < 0.6 * all.best->flops);
+    assert_true(half.best->time_s < 0.75 * all.best->time_s);
+    assert_true(half.unfused->flops >= all.unfused->flops); /* the full rectangle */
+    assert_int_equal(grouped.best->kernels, 1);
+    assert_true(grouped.best->flops > 0.5 * all.best->flops && grouped.best->flops < 0.6 * all.best->flops);
+    assert_int_equal(dram(grouped.best) * 8, dram(all.best) * 5); /* q and o, and a quarter of k and v */
+    fsim_arena_free(all.a);
+    fsim_arena_free(half.a);
+    fsim_arena_free(grouped.a);
 }
 
 static void a_fused_mlp_must_fit_on_chip(void **unused) /* row 30 */
@@ -425,6 +444,7 @@ int main(void)
         cmocka_unit_test(boundaries_stay_alone),
         cmocka_unit_test(batch_norm_folds_into_the_weights),
         cmocka_unit_test(attention_keeps_its_scores_on_chip),
+        cmocka_unit_test(causal_attention_leaves_half_out),
         cmocka_unit_test(a_fused_mlp_must_fit_on_chip),
         cmocka_unit_test(strict_numerics_refuse_online_softmax),
         cmocka_unit_test(communication_overlaps),
