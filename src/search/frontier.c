@@ -8,11 +8,11 @@
 
 enum {
     MOST_TRIED = 30000,   /* sets of one root */
-    TRIED_IN_HASTE = 300,
     RECALLED = 128,       /* places below the base that passed kernels may have waited for */
-    MOST_STORES = 256,    /* choices of the results that one kernel stores */
+    MOST_STORES = 64,     /* choices of the results that one kernel stores */
+    STEPS_IN_HASTE = 60,  /* of one state */
     MOST_CLONE_SETS = 96, /* choices of copies for one kernel */
-    KEPT_IN_HASTE = 6     /* states of one size once the budget has gone */
+    KEPT_IN_HASTE = 3     /* states of one size once the budget has gone */
 };
 
 typedef struct {
@@ -144,7 +144,7 @@ static bool *masked_chains(const fsim_frontier *f)
     return masked;
 }
 
-/* Work that no plan can avoid: graph inputs read once and outputs written once at full bandwidth, contractions at full rate. Kernels overlap the two by a 3-norm, so
+/* Work that no plan can avoid: graph inputs read once and outputs written once at full bandwidth, arithmetic at full rate. Kernels overlap the units by a 3-norm, so
  * a fixed weight for each with a dual norm of one bounds every kernel by a sum over its primitives. */
 static void find_floor(fsim_frontier *f)
 {
@@ -156,7 +156,12 @@ static void find_floor(fsim_frontier *f)
     for (int t = 0; t < g->tensors; t++)
         for (int r = 0; r < g->tensor[t].readers && !f->read_outside[t]; r++)
             f->read_outside[t] = l->place[g->tensor[t].reader[r]] < 0;
-    double *work = fsim_new(f->a, double, l->count + 1), bytes = 0, seconds = 0;
+    double *work = fsim_new(f->a, double, l->count + 1), *special = fsim_new(f->a, double, l->count + 1), bytes = 0, seconds = 0, specials = 0;
+    const double lanes = fsim_hw_get(f->p->hw, FSIM_HW_SMS) * fsim_hw_get(f->p->hw, FSIM_HW_SM_CLOCK),
+                 widest = fmax(fsim_hw_get(f->p->hw, FSIM_HW_FP32_RATE), fmax(0, fsim_hw_get(f->p->hw, FSIM_HW_INT32_RATE)));
+    bool sure = true; /* a kernel with a contraction may fold arithmetic into its weights, and apply a row's factor to its results only */
+    for (int i = 0; i < l->count; i++)
+        sure = sure && (f->p->limits.strict || !node_at(f, i)->gemm.k);
     const bool *whole = computed_whole(f), *masked = masked_chains(f), by_bytes = f->p->objective == FSIM_MINIMISE_BYTES;
     for (int i = 0; i < l->count; i++) {
         const fsim_node *n = node_at(f, i);
@@ -171,15 +176,22 @@ static void find_floor(fsim_frontier *f)
         if (g->tensor[n->result[0]].output)
             f->floor_own[i] = (double)g->tensor[n->result[0]].bytes;
         work[i] = whole[i] && !by_bytes && n->gemm.k ? fsim_least_contraction_s(g, f->p->hw, l->node[i]) * (masked[i] ? 0.5 : 1) : 0;
+        if (whole[i] && !by_bytes && sure && !n->gemm.k) {
+            const double points = (double)n->points * (double)n->reduced;
+            work[i] = n->dtype == FSIM_F64 ? 0 : points * n->instructions / (lanes * widest);
+            special[i] = points * n->specials / (lanes * fsim_hw_get(f->p->hw, FSIM_HW_SPECIAL_RATE));
+        }
         seconds += work[i];
+        specials += special[i];
         bytes += f->floor_own[i];
     }
     const double second = 1 / FSIM_TICK_S * (1 - 1e-9), rate = fsim_hw_get(f->p->hw, FSIM_HW_DRAM_BANDWIDTH), dram = bytes / rate;
-    const double norm = cbrt(dram * dram * dram + seconds * seconds * seconds);
+    const double norm = cbrt(dram * dram * dram + seconds * seconds * seconds + specials * specials * specials);
     const double of_byte = by_bytes ? 1 : norm > 0 ? dram * dram / (norm * norm) / rate * second : 0,
-                 of_work = norm > 0 ? seconds * seconds / (norm * norm) * second : 0;
+                 of_work = norm > 0 ? seconds * seconds / (norm * norm) * second : 0,
+                 of_special = norm > 0 ? specials * specials / (norm * norm) * second : 0;
     for (int i = 0; i < l->count; i++)
-        f->floor_own[i] = f->floor_own[i] * of_byte + work[i] * of_work;
+        f->floor_own[i] = f->floor_own[i] * of_byte + work[i] * of_work + special[i] * of_special;
     for (int t = 0; t < g->tensors; t++)
         f->floor_input[t] *= of_byte;
 }
@@ -483,6 +495,10 @@ static void choose_copies(expansion *x, fsim_bits copies, fsim_bits barred)
         return;
     }
     *FSIM_PUSH(x->f->a, x->choice, x->choices, x->room) = copies;
+    if (!proceed(x->f, &x->f->budget, 2 + fsim_bits_count(&all)) && x->f->forward) {
+        x->cut = true; /* no more than it needs */
+        return;
+    }
     fsim_bits open = {{0}};
     FSIM_EACH_BIT(i, all)
         for (int k = l->pred_first[base + i]; k < l->pred_first[base + i + 1]; k++) {
@@ -616,6 +632,7 @@ static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
     const int64_t cost = relaxed_cost(x, v);
     if (cost < 0)
         return;
+    proceed(f, &f->budget, 4);
     state next = after(x, dropped);
     int64_t peak = x->at.live;
     if (f->lean) {
@@ -668,11 +685,12 @@ static bool better_stored_later(const expansion *x, int z, const fsim_bits *drop
 static void choose_stores(expansion *x, int c, int bit, fsim_bits stored, fsim_bits dropped)
 {
     const fsim_places *l = &x->f->l;
+    if (x->stores > MOST_STORES)
+        return;
     while (bit >= 0 && !fsim_bit(&x->set->own, bit))
         bit--;
     if (bit < 0) {
         fsim_variant *v = ++x->stores > MOST_STORES ? NULL : fsim_variant_of(&x->f->l, x->family, x->set, &x->choice[c], &stored);
-        x->cut = x->cut || x->stores > MOST_STORES;
         if (v)
             add_step(x, v, dropped);
         return;
@@ -712,10 +730,14 @@ static void launch(expansion *x)
     if (!x->set->connected && fsim_bits_empty(&x->upstream))
         return;
     choose_copies(x, copies, none);
+    proceed(f, &f->budget, 4 * x->choices);
     for (int c = 0; c < x->choices; c++)
         if (!out_of_order(x, &x->choice[c])) {
             x->stores = 0;
             choose_stores(x, c, fsim_bits_last(&x->set->own), none, none);
+            fsim_variant *v = x->stores > MOST_STORES ? fsim_variant_of(&f->l, x->family, x->set, &x->choice[c], &x->set->must) : NULL;
+            if (v) /* too many ways: as if what may be stored were there for nothing, which none of them beats */
+                add_step(x, v, none);
         }
 }
 
@@ -765,7 +787,10 @@ static void expand_root(expansion *x, bool ready)
         x->set = &x->family->set[i];
         prospect at = {.own = fsim_bits_shifted(x->set->own, by), .last = x->root + x->set->last};
         bool blocked = false;
-        proceed(f, &f->budget, 1);
+        if (!proceed(f, &f->budget, 1) && f->steps - f->state[x->from].first > STEPS_IN_HASTE) {
+            x->cut = true;
+            return;
+        }
         if (fsim_bits_meet(&at.own, &s->done))
             continue;
         if (at.last - s->base >= FSIM_BITS) {
@@ -886,6 +911,7 @@ fsim_frontier *fsim_frontier_of(const fsim_problem *p, const int *node, int coun
     state start = {0};
     *f = (fsim_frontier){.p = p, .a = a, .budget = *budget, .every_clone = every_clone, .lean = lean, .last = -1, .lost = NEVER};
     fsim_places_of(p, node, count, MOST_TRIED, a, &f->l);
+    f->l.steps = budget->steps;
     f->by_size = fsim_new(a, int, count + 1);
     f->front_by_size = fsim_new(a, int, count + 1);
     find_floor(f);
@@ -905,7 +931,6 @@ fsim_frontier *fsim_frontier_of(const fsim_problem *p, const int *node, int coun
                 continue;
             expand(f, i - 1);
             f->haste = f->haste || !proceed(f, &f->budget, 4);
-            f->l.most = f->haste ? TRIED_IN_HASTE : MOST_TRIED;
         }
     }
     f->forward = false;
