@@ -6,15 +6,16 @@
 #     transformer   decoder blocks with grouped-query attention written as operators, in a repeat block
 #     fork-join     eight branches of four elementwise operators from one tensor and back into one, again and again
 # Per size wall time and memory of the whole call and the search's own count of seconds; per family the exponent k of n^k, fitted by least squares on the
-# logarithms of the sizes from FIT_FROM primitives on, where starting up no longer counts. A size whose call takes longer than LIMIT seconds is given up, and
-# so is what is larger; so with memory, MEMORY GiB. With a folder (default build/growth) the table goes there as growth.dat, the chart as growth.gp and growth.png (gnuplot).
-# SIZES, FAMILIES and OPTIONS choose others. Default: h100-sxm5-80gb. Needs python3 and a release build.
+# logarithms of the sizes from FIT_FROM primitives on, where starting up no longer counts. A size whose call takes longer than LIMIT seconds or more than MEMORY
+# GiB (0: any) is given up, and so is what is larger. With a folder (default build/growth) the table goes there as growth.dat, the chart as growth.gp and
+# growth.png (gnuplot). SIZES, FAMILIES and OPTIONS choose others. Default: h100-sxm5-80gb. Needs python3 and a release build.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 program=${FUSESIM:-$top/build/release/fusesim}
 [ -x "$program" ] || { echo "no program at $program: call ./run once" >&2; exit 70; }
 folder=${1:-$top/build/growth}
 mkdir -p "$folder"
+rm -f "$folder"/growth.{dat,gp,png}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 FUSESIM=$program SIZES=${SIZES:-10 30 100 300 1000 3000 10000 30000 100000} FAMILIES=${FAMILIES:-chain rows transformer fork-join} LIMIT=${LIMIT:-60} MEMORY=${MEMORY:-6} \
@@ -77,7 +78,7 @@ def call(path):
     with open(f"{scratch}/plan.json", "w+") as out:
         began = time.monotonic()
         child = subprocess.Popen([os.environ["FUSESIM"], path, "--hw", hw, "--json", "-", *os.environ["OPTIONS"].split()], stdout=out, stderr=subprocess.PIPE,
-                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, 2 * (int(memory * 2**30),)))
+                                 preexec_fn=lambda: memory and resource.setrlimit(resource.RLIMIT_AS, 2 * (int(memory * 2**30),)))
         signal.signal(signal.SIGALRM, lambda *_: child.kill())
         signal.setitimer(signal.ITIMER_REAL, limit)
         status, used = os.wait4(child.pid, 0)[1:]
@@ -126,18 +127,21 @@ for family, rows in table.items():
     fits[family] = exponent(rows, 1)
     print(f"{family:<13}{fits[family]:>9}{exponent(rows, 2):>11}{exponent(rows, 3):>11}")
 
+table = {family: rows for family, rows in table.items() if rows}
+if not table:
+    sys.exit(0)
 with open(f"{folder}/growth.dat", "w") as out:
     for family, rows in table.items():
         out.write(f"# {family}\n# primitives wall_s search_s memory_MiB\n" + "".join("%d %.6f %.6f %.1f\n" % r for r in rows) + "\n\n")
-series = [f"'growth.dat' index {i} using 1:2 with linespoints lw 2 pt 7 lc {i + 1} title '{family}: n^{{{fits[family]}}}'" for i, family in enumerate(table) if table[family]]
+series = [f"'growth.dat' index {i} using 1:2 with linespoints lw 2 pt 7 lc {i + 1} title '{family}: n^{{{fits[family]}}}'" for i, family in enumerate(table)]
 series += [f"'growth.dat' index {i} using 1:($3 > 0 ? $3 : NaN) with lines dt 2 lc {i + 1} notitle" for i, family in enumerate(table) if any(r[2] > 0 for r in table[family])]
-if not series:
-    sys.exit("nothing to draw")
 with open(f"{folder}/growth.gp", "w") as out:
     out.write("set terminal pngcairo size 900, 600\nset output 'growth.png'\nset logscale xy\nset format x '10^{%T}'\nset grid\nset key top left\n"
               f"set title 'Planning on {hw}: whole call (solid), search (dashed)'\nset xlabel 'primitives'\nset ylabel 'seconds'\nplot " + ", \\\n     ".join(series) + "\n")
 END
-if command -v gnuplot >/dev/null; then
+if [ ! -s "$folder/growth.gp" ]; then
+    echo "nothing to draw"
+elif command -v gnuplot >/dev/null; then
     (cd "$folder" && gnuplot growth.gp) && echo "chart: $folder/growth.png"
 else
     echo "no gnuplot: $folder/growth.gp is not drawn" >&2

@@ -247,6 +247,9 @@ static void no_more_bytes_than_xla(void **unused)
         for (int t = 0; t < s.g->tensors; t++)
             ends += s.g->tensor[t].producer < 0 || s.g->tensor[t].output ? s.g->tensor[t].bytes : 0;
         print_message("%s: %.2f times our compulsory bytes\n", row[i].name, (double)theirs / (double)ours);
+        fsim_plan modelled; /* the strategy that follows XLA:GPU's own model */
+        fsim_baseline(&s.p, FSIM_STRATEGY_XLA, s.a, &modelled);
+        assert_true(ours <= compulsory(&modelled));
         assert_true((double)theirs >= row[i].times * (double)ours);
         assert_true(ours <= ends); /* what every plan must move: no plan of XLA's can be below */
         assert_true(best->dram_read_bytes + best->dram_write_bytes <= xla.dram_read_bytes + xla.dram_write_bytes);
