@@ -6,9 +6,10 @@
 #     transformer   decoder blocks with grouped-query attention written as operators, in a repeat block
 #     fork-join     eight branches of four elementwise operators from one tensor and back into one, again and again
 # Per size wall time and memory of the whole call and the search's own count of seconds; per family the exponent k of n^k, fitted by least squares on the
-# logarithms of the sizes from FIT_FROM primitives on, where starting up no longer counts. A size whose call takes longer than LIMIT seconds or more than MEMORY
-# GiB (0: any) is given up, and so is what is larger. With a folder (default build/growth) the table goes there as growth.dat, the chart as growth.gp and
-# growth.png (gnuplot). SIZES, FAMILIES and OPTIONS choose others. Default: h100-sxm5-80gb. Needs python3 and a release build.
+# logarithms of the sizes from FIT_FROM primitives on, where starting up no longer counts (where the search reaches its time limit, k is that of the rest). A
+# size whose call takes longer than LIMIT seconds or more than MEMORY GiB (0: any) is given up, and so is what is larger. The table goes to FOLDER (default
+# build/growth) as growth.dat, the chart as growth.gp and growth.png (gnuplot). SIZES, FAMILIES and OPTIONS choose others. Default: h100-sxm5-80gb.
+# Needs python3 and a release build.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 program=${FUSESIM:-$top/build/release/fusesim}
@@ -121,7 +122,7 @@ for family in os.environ["FAMILIES"].split():
             continue
         rows.append((count, wall, p["search_s"], mib))
         print(f"{family:<13}{count:12}{wall:10.3f}{p['search_s']:10.3f}{mib:8.0f}{p['groups_considered']:10}{len(p['kernels']):9}  "
-              + ("proven" if p["proven"] else "gap %.2g %%" % (100 * p["gap"])) + (", stopped by the clock" if p.get("stopped_by_clock") else ""), flush=True)
+              + ("proven" if p["proven"] else "gap %.3g %%" % (100 * p["gap"])) + (", stopped by the clock" if p.get("stopped_by_clock") else ""), flush=True)
 print(f"\ntime grows as n^k, n from {fit_from} primitives\n{'family':<13}{'k, wall':>9}{'k, search':>11}{'k, memory':>11}")
 for family, rows in table.items():
     fits[family] = exponent(rows, 1)

@@ -55,7 +55,7 @@ for hw in sys.argv[3:]:
             d, wall, mib = call(stack(layer, count), hw)
             p = d["plan"]
             best = next(s for s in d["strategies"] if s["name"] == p["strategy"])
-            proof = "proven" if p["proven"] else "gap %.2g %%" % (100 * p["gap"])
+            proof = "proven" if p["proven"] else "gap %.3g %%" % (100 * p["gap"])
             print(f"{layer:<16}{count:7}{d['workload']['primitives']:12}{p['groups_considered']:9}{p['search_s']:10.3f}{wall:8.2f}{'%s%.0f' % ('<' if mib < floor else '', max(mib, floor)):>7}"
                   f"{best['kernels']:9}{1e3 * best['time_s']:9.3f} ms  {proof}{', stopped by the clock' if p.get('stopped_by_clock') else ''}", flush=True)
 END
