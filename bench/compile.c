@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compile.c: how long NVRTC takes for generated kernels, from source to machine code, and the line through it: bench/compile.sh builds and runs it.
- * Prints a row per kernel and architecture (median processor seconds of REPEATS compilations, each of a source of its own, lowest and highest), then per class
- * seconds = a + b x instructions, fitted by least relative squares, with its errors. Instructions are counted as search/compile.h counts them: by the
+ * Prints a row per kernel and architecture (processor seconds of REPEATS compilations, each of a source of its own; the wall clock's lowest), then per class
+ * seconds = a + b x instructions, fitted to the lowest by least relative squares, with its errors. Instructions are counted as search/compile.h counts them: by the
  * operator table, in the source, for one thread. Needs no GPU: NVRTC is found at run time and only compiles. */
 #include "graph/op.h"
 
@@ -112,15 +112,15 @@ static const char tensor_prelude[] =
     "  : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3]) : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b0), \"r\"(b1)); }\n"
     "__device__ __forceinline__ u32 pack(float lo, float hi) { u32 r; asm(\"cvt.rn.bf16x2.f32 %0, %1, %2;\" : \"=r\"(r) : \"f\"(hi), \"f\"(lo)); return r; }\n";
 
-/* Operators on the variable v, each from the operator table: $0 is v, $1 a constant of its own. Returns their instructions. */
-static double chain(FILE *out, const char *v, int ops, int seed)
+/* Operators on the variable v, each from the operator table, from place `from` of the list on: $0 is v, $1 a constant, which tells sources apart. Returns their instructions. */
+static double chain(FILE *out, const char *v, int ops, int from, int seed)
 {
     static const fsim_op kinds[] = {FSIM_OP_MUL,  FSIM_OP_ADD,     FSIM_OP_TANH,  FSIM_OP_SUB, FSIM_OP_MAXIMUM, FSIM_OP_EXP,  FSIM_OP_ADD,
                                     FSIM_OP_MUL, FSIM_OP_SIGMOID, FSIM_OP_ADD, FSIM_OP_RELU,    FSIM_OP_SUB, FSIM_OP_ERF,
                                     FSIM_OP_DIV,  FSIM_OP_ABS,     FSIM_OP_ADD};
     double instructions = 0;
     for (int i = 0; i < ops; i++) {
-        const fsim_op_row *row = &fsim_ops[kinds[(i + seed) % (int)(sizeof kinds / sizeof *kinds)]];
+        const fsim_op_row *row = &fsim_ops[kinds[(i + from) % (int)(sizeof kinds / sizeof *kinds)]];
         fprintf(out, "%s = ", v);
         for (const char *c = row->expr; *c; c++)
             if (c[0] == '$' && c[1] == '0')
@@ -140,7 +140,7 @@ static double pointwise(FILE *out, int ops, int vector, int seed)
     fprintf(out, "extern \"C\" __global__ void __launch_bounds__(256) k(const float *__restrict__ x, const float *__restrict__ w, float *__restrict__ y, i64 n) {\n"
                  "  const i64 i = ((i64)blockIdx.x * 256 + threadIdx.x) * %d; if (i >= n) return;\n#pragma unroll\n"
                  "  for (int j = 0; j < %d; j++) { float v = x[i + j], u = w[i + j]; v = v + u;\n", vector, vector);
-    const double n = 1 + chain(out, "v", ops, seed);
+    const double n = 1 + chain(out, "v", ops, 0, seed);
     fputs("y[i + j] = v; } }\n", out);
     return n * vector;
 }
@@ -154,7 +154,7 @@ static double row_pass(FILE *out, const char *name, int ops, int vector, int sta
     for (int t = 0; t < stages; t++) {
         fprintf(out, "  { float acc = 0; for (int c = threadIdx.x * %d; c < cols; c += 256 * %d) {\n#pragma unroll\n  for (int j = 0; j < %d; j++) {\n"
                      "    float v = r[c + j] - p; ", vector, vector, vector);
-        n += 1 + chain(out, "v", ops / stages + (t < ops % stages), seed + t);
+        n += 1 + chain(out, "v", ops / stages + (t < ops % stages), 2 * t, seed);
         if (t + 1 < stages)
             fprintf(out, "acc = %s; } } p = %s(acc, s); }\n", t % 2 ? "acc + v" : "FS_MAX(acc, v)", t % 2 ? "block_sum" : "block_max"), n += 1;
         else
@@ -164,7 +164,7 @@ static double row_pass(FILE *out, const char *name, int ops, int vector, int sta
     return n * vector;
 }
 
-static double row(FILE *out, int ops, int vector, int seed) { return row_pass(out, "k", ops, vector, 2 + seed % 2, seed); }
+static double row(FILE *out, int ops, int vector, int seed) { return row_pass(out, "k", ops, vector, 3, seed); }
 
 static double full(FILE *out, int ops, int vector, int seed)
 {
@@ -185,7 +185,7 @@ static double simt(FILE *out, int ops, int side, int seed)
                  "    for (int q = 0; q < 8; q++)\n#pragma unroll\n      for (int i = 0; i < %d; i++)\n#pragma unroll\n        for (int j = 0; j < %d; j++)\n"
                  "          acc[i][j] = fmaf(a[s][q][y * %d + i], b[s][q][x * %d + j], acc[i][j]);\n    __syncthreads(); }\n", side, side, side, side, side, t, t, t, t);
     fprintf(out, "#pragma unroll\n  for (int i = 0; i < %d; i++)\n#pragma unroll\n    for (int j = 0; j < %d; j++) { const int c = n0 + x * %d + j; float v = acc[i][j] + w[c]; ", t, t, t);
-    const double n = 2 + chain(out, "v", ops, seed);
+    const double n = 2 + chain(out, "v", ops, 0, seed);
     fprintf(out, "C[(i64)(m0 + y * %d + i) * N + c] = v; } }\n", t);
     return n * t * t;
 }
@@ -211,7 +211,7 @@ static double tensor(FILE *out, int ops, int side, int seed)
                  "    }\n    __syncthreads(); }\n", tm, (tn + 1) / 2, tm, side / 2, (tn + 1) / 2, side / 4, tm, tn);
     fprintf(out, "#pragma unroll\n  for (int i = 0; i < %d; i++)\n#pragma unroll\n    for (int j = 0; j < %d; j++) { int r = m0 + wm * %d + i * 16 + (l >> 2), c = n0 + wn * %d + j * 8 + (l & 3) * 2;\n"
                  "#pragma unroll\n      for (int q = 0; q < 4; q++) { float v = acc[i][j][q] + bias[c + (q & 1)]; ", tm, tn, side / 2, side / 4);
-    const double n = 2 + chain(out, "v", ops, seed);
+    const double n = 2 + chain(out, "v", ops, 0, seed);
     fputs("acc[i][j][q] = v; }\n      *(u32 *)&C[(size_t)r * N + c] = pack(acc[i][j][0], acc[i][j][1]); *(u32 *)&C[(size_t)(r + 8) * N + c] = pack(acc[i][j][2], acc[i][j][3]); } }\n", out);
     return n * tm * tn * 4;
 }
@@ -231,7 +231,7 @@ static double chained(FILE *out, int ops, int d, int seed)
                  "#pragma unroll\n      for (int j = 0; j < 4; j++) { u32 b[4]; ldm4(b, kb + (j * 16 + (l & 15)) * %d + kk + (l >> 4) * 8); mma(s[2 * j], a, b[0], b[2]); mma(s[2 * j + 1], a, b[1], b[3]); } }\n",
             d, d + 8, d + 8);
     fputs("    float t[2] = {m[0], m[1]};\n#pragma unroll\n    for (int j = 0; j < 8; j++)\n#pragma unroll\n      for (int e = 0; e < 4; e++) { float v = s[j][e] * scale; ", out);
-    const double n = 2 + chain(out, "v", ops, seed) + 1 + 1 + 6 + 1; /* product, scale; maximum, difference, exponential, sum */
+    const double n = 2 + chain(out, "v", ops, 0, seed) + 1 + 1 + 6 + 1; /* product, scale; maximum, difference, exponential, sum */
     fputs("s[j][e] = v; t[e >> 1] = FS_MAX(t[e >> 1], v); }\n#pragma unroll\n    for (int h = 0; h < 2; h++) { t[h] = FS_MAX(t[h], __shfl_xor_sync(~0u, t[h], 1)); t[h] = FS_MAX(t[h], __shfl_xor_sync(~0u, t[h], 2));\n"
           "      float f = expf(m[h] - t[h]); m[h] = t[h]; z[h] *= f;\n#pragma unroll\n", out);
     fprintf(out, "      for (int j = 0; j < %d; j++) { o[j][2 * h] *= f; o[j][2 * h + 1] *= f; } }\n"
@@ -340,24 +340,23 @@ int main(void)
         first(archs[k]); /* before this process loads NVRTC */
     const nvrtc n = load();
     n.version(&major, &minor);
-    printf("NVRTC %d.%d\n%-20s %6s %5s %-6s %12s %10s %10s %10s %10s\n", major, minor, "class", "shape", "ops", "arch", "instructions", "median ms", "lowest", "highest", "wall");
+    printf("NVRTC %d.%d\n%-20s %6s %5s %-6s %12s %10s %10s %10s %10s\n", major, minor, "class", "shape", "ops", "arch", "instructions", "lowest ms", "median", "highest", "wall");
     for (int c = 0; c < CLASSES; c++)
         for (int s = 0; s < 3 && classes[c].shapes[s] > 0; s++)
             for (int o = 0; classes[c].ops[o] >= 0; o++)
                 for (int k = 0; k < ARCHS; k++) {
                     seconds t[REPEATS];
-                    double x = 0, wall = INFINITY, each = 0;
+                    double x = 0, wall = INFINITY;
                     for (int r = 0; r < REPEATS; r++) {
-                        char *text = source_of(c, classes[c].ops[o], classes[c].shapes[s], r, &each);
+                        char *text = source_of(c, classes[c].ops[o], classes[c].shapes[s], r, &x);
                         t[r] = compile(&n, text, archs[k]);
                         wall = fmin(wall, t[r].wall);
-                        x += each / REPEATS;
                         free(text);
                     }
                     qsort(t, REPEATS, sizeof *t, by_processor);
-                    const double y = t[REPEATS / 2].processor;
+                    const double y = t[0].processor; /* what other work on the machine adds least to */
                     printf("%-20s %6d %5d %-6s %12.0f %10.1f %10.1f %10.1f %10.1f\n", classes[c].name, classes[c].shapes[s], classes[c].ops[o], archs[k], x, 1e3 * y,
-                           1e3 * t[0].processor, 1e3 * t[REPEATS - 1].processor, 1e3 * wall);
+                           1e3 * t[REPEATS / 2].processor, 1e3 * t[REPEATS - 1].processor, 1e3 * wall);
                     fflush(stdout);
                     points[c][k][count[c][k]++] = points[c][ARCHS][count[c][ARCHS]] = (point){x, y};
                     count[c][ARCHS]++;
