@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { REPEATS = 5, MOST_ROWS = 512, UNAVAILABLE = 69 };
+enum { REPEATS = 5, MOST_ROWS = 512, UNAVAILABLE = 69, STEP = 8 /* what a contraction counts per result: its step along k is unrolled */ };
 
 /* NVRTC. */
 
@@ -185,7 +185,7 @@ static double simt(FILE *out, int ops, int side, int seed)
                  "    for (int q = 0; q < 8; q++)\n#pragma unroll\n      for (int i = 0; i < %d; i++)\n#pragma unroll\n        for (int j = 0; j < %d; j++)\n"
                  "          acc[i][j] = fmaf(a[s][q][y * %d + i], b[s][q][x * %d + j], acc[i][j]);\n    __syncthreads(); }\n", side, side, side, side, side, t, t, t, t);
     fprintf(out, "#pragma unroll\n  for (int i = 0; i < %d; i++)\n#pragma unroll\n    for (int j = 0; j < %d; j++) { const int c = n0 + x * %d + j; float v = acc[i][j] + w[c]; ", t, t, t);
-    const double n = 2 + chain(out, "v", ops, 0, seed);
+    const double n = STEP + 1 + chain(out, "v", ops, 0, seed); /* product, bias */
     fprintf(out, "C[(i64)(m0 + y * %d + i) * N + c] = v; } }\n", t);
     return n * t * t;
 }
@@ -211,7 +211,7 @@ static double tensor(FILE *out, int ops, int side, int seed)
                  "    }\n    __syncthreads(); }\n", tm, (tn + 1) / 2, tm, side / 2, (tn + 1) / 2, side / 4, tm, tn);
     fprintf(out, "#pragma unroll\n  for (int i = 0; i < %d; i++)\n#pragma unroll\n    for (int j = 0; j < %d; j++) { int r = m0 + wm * %d + i * 16 + (l >> 2), c = n0 + wn * %d + j * 8 + (l & 3) * 2;\n"
                  "#pragma unroll\n      for (int q = 0; q < 4; q++) { float v = acc[i][j][q] + bias[c + (q & 1)]; ", tm, tn, side / 2, side / 4);
-    const double n = 2 + chain(out, "v", ops, 0, seed);
+    const double n = STEP + 1 + chain(out, "v", ops, 0, seed); /* product, bias */
     fputs("acc[i][j][q] = v; }\n      *(u32 *)&C[(size_t)r * N + c] = pack(acc[i][j][0], acc[i][j][1]); *(u32 *)&C[(size_t)(r + 8) * N + c] = pack(acc[i][j][2], acc[i][j][3]); } }\n", out);
     return n * tm * tn * 4;
 }
@@ -231,7 +231,7 @@ static double chained(FILE *out, int ops, int d, int seed)
                  "#pragma unroll\n      for (int j = 0; j < 4; j++) { u32 b[4]; ldm4(b, kb + (j * 16 + (l & 15)) * %d + kk + (l >> 4) * 8); mma(s[2 * j], a, b[0], b[2]); mma(s[2 * j + 1], a, b[1], b[3]); } }\n",
             d, d + 8, d + 8);
     fputs("    float t[2] = {m[0], m[1]};\n#pragma unroll\n    for (int j = 0; j < 8; j++)\n#pragma unroll\n      for (int e = 0; e < 4; e++) { float v = s[j][e] * scale; ", out);
-    const double n = 2 + chain(out, "v", ops, 0, seed) + 1 + 1 + 6 + 1; /* product, scale; maximum, difference, exponential, sum */
+    const double n = STEP + 1 + chain(out, "v", ops, 0, seed) + 1 + 1 + 6 + 1; /* product, scale; maximum, difference, exponential, sum */
     fputs("s[j][e] = v; t[e >> 1] = FS_MAX(t[e >> 1], v); }\n#pragma unroll\n    for (int h = 0; h < 2; h++) { t[h] = FS_MAX(t[h], __shfl_xor_sync(~0u, t[h], 1)); t[h] = FS_MAX(t[h], __shfl_xor_sync(~0u, t[h], 2));\n"
           "      float f = expf(m[h] - t[h]); m[h] = t[h]; z[h] *= f;\n#pragma unroll\n", out);
     fprintf(out, "      for (int j = 0; j < %d; j++) { o[j][2 * h] *= f; o[j][2 * h + 1] *= f; } }\n"
@@ -241,7 +241,7 @@ static double chained(FILE *out, int ops, int d, int seed)
                  "    __syncthreads(); }\n", d / 8, d / 16, d + 8);
     fprintf(out, "#pragma unroll\n  for (int h = 0; h < 2; h++) { z[h] += __shfl_xor_sync(~0u, z[h], 1); z[h] += __shfl_xor_sync(~0u, z[h], 2); float f = 1.0f / z[h]; i64 r = blockIdx.x * 64 + w * 16 + (l >> 2) + 8 * h;\n"
                  "#pragma unroll\n    for (int j = 0; j < %d; j++) *(u32 *)&O[head + r * %d + j * 8 + (l & 3) * 2] = pack(o[j][2 * h] * f, o[j][2 * h + 1] * f); } }\n", d / 8, d);
-    return n * 64 * 64 / 128 + (1 + 1) * 64.0 * d / 128; /* scores; results: product, times the reciprocal */
+    return n * 64 * 64 / 128 + (STEP + 1) * 64.0 * d / 128; /* scores; results: product, times the reciprocal */
 }
 
 /* What is measured. */

@@ -9,18 +9,19 @@
 
 typedef enum { POINTWISE, ROW, FULL, FP32_CONTRACTION, TENSOR_CONTRACTION, CHAINED, CLASSES, NONE = CLASSES } class;
 
-/* Fitted by bench/compile.sh to NVRTC 13.0 on one x86 core, for sm_80 and sm_90 together (sm_90 takes 5 to 20 % longer): the processor time of 5 sources that
- * differ in their constants. Pointwise kernels of 1 to 200 operators, reductions of 0 to 100, contractions with tiles of 64 and 128 and 0 to 12 operators behind them, attention with
- * heads of 64 and 128. Chained contractions on FP32 units, scans, column reductions and pooling were not measured. */
+/* Fitted by bench/compile.sh to NVRTC 13.0 on one x86 core, for sm_80 and sm_90 together (sm_90 takes some 10% longer): the least processor time of 5 sources that
+ * differ in their constants. Pointwise kernels of 1 to 200 operators, reductions of 0 to 100, contractions with tiles of 64 and 128 and 0 to 12 operators
+ * behind them, attention with heads of 64 and 128 on tensor units. Errors are those of the kernels against their line. Not measured, so taken for the nearest: column
+ * reductions, scans, pooling, chained contractions on FP32 units, other compilers than NVRTC. */
 static const struct {
     double frame_s, instruction_s;
 } measured[CLASSES] = {
-    [POINTWISE] = {31.9e-3, 93.7e-6},           /* 14% rms, 31% at most, 54 kernels */
-    [ROW] = {74.0e-3, 85.3e-6},                 /* 16% rms, 28% at most, 28 */
-    [FULL] = {124.1e-3, 75.2e-6},               /* 11% rms, 28% at most, 24: both launches */
-    [FP32_CONTRACTION] = {142.9e-3, 236.9e-6},  /* 22% rms, 52% at most, 24 */
-    [TENSOR_CONTRACTION] = {137.9e-3, 153.5e-6},/* 15% rms, 42% at most, 24 */
-    [CHAINED] = {212.4e-3, 146.7e-6},           /* 15% rms, 39% at most, 24 */
+    [POINTWISE] = {29.7e-3, 96.8e-6},           /* error 16% rms, 40% at most, 54 kernels */
+    [ROW] = {72.9e-3, 88.9e-6},                 /* 12% rms, 25% at most, 28 kernels */
+    [FULL] = {90.7e-3, 84.5e-6},                /* 11% rms, 26% at most, 24 kernels of two launches */
+    [FP32_CONTRACTION] = {112.4e-3, 146.0e-6},  /* 20% rms, 42% at most, 24 kernels */
+    [TENSOR_CONTRACTION] = {97.4e-3, 82.1e-6},  /* 11% rms, 22% at most, 24 kernels */
+    [CHAINED] = {89.9e-3, 137.9e-6},            /* 14% rms, 31% at most, 24 kernels */
 };
 static const double start_s = 18e-3; /* of each process: loading NVRTC, and what its first kernel takes longer */
 
@@ -44,6 +45,9 @@ static int stages_of(unsigned stages)
     return count > 0 ? count : 1;
 }
 
+/* A contraction's step along k is unrolled. */
+static double instructions_of(const fsim_node *n) { return n->gemm.k > 0 ? 8 : n->instructions; }
+
 /* How often member m stands in the unrolled source of one thread. */
 static double copies(const fsim_graph *g, const fsim_kernel *k, class c, const fsim_member *m)
 {
@@ -65,7 +69,7 @@ double fsim_compile_s(const fsim_graph *g, const fsim_kernel *k)
     const class c = class_of(g, k);
     double instructions = 0;
     for (int i = 0; i < k->group->members && c != NONE; i++)
-        instructions += g->node[k->group->member[i].node].instructions * copies(g, k, c, &k->group->member[i]);
+        instructions += instructions_of(&g->node[k->group->member[i].node]) * copies(g, k, c, &k->group->member[i]);
     return c == NONE ? 0 : measured[c].frame_s + measured[c].instruction_s * instructions;
 }
 

@@ -6,8 +6,8 @@
  * source, whatever their tensors are called, so that equal layers share theirs. Kernels that differ only in the order in which the workload lists their
  * primitives count as two.
  *     seconds of a kernel = a + b x instructions     by class, fitted to NVRTC: the table is in compile.c, bench/compile.sh measures it
- * Instructions are those of the source for one thread: the operator table's, times the elements that a thread computes in unrolled code. The search's
- * objective knows nothing of this. */
+ * Instructions are those of the source for one thread: the operator table's, times the elements that a thread computes in unrolled code; a contraction counts
+ * eight for each of its results, as its step along k is unrolled. The search's objective knows nothing of this. */
 #ifndef FUSESIM_SEARCH_COMPILE_H
 #define FUSESIM_SEARCH_COMPILE_H
 
