@@ -68,6 +68,8 @@ typedef struct {
 fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group, const fsim_residency *l2,
                            fsim_arena *a);
 
+/* Seconds that contraction `node` keeps its units busy in any kernel that holds it, whatever else that does. */
+double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node);
 /* Effective L2 capacity in bytes: what a kernel can expect to find again. */
 double fsim_l2_effective(const fsim_hw *hw);
 /* Registers per thread of a kernel with `live` values, each `vector` elements wide. Rule and calibration in occupancy.c. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cost/chain.h"
 #include "cost/cost.h"
 #include "cost/traffic.h"
 
@@ -48,6 +49,19 @@ static double pipe_rate(const context *c, fsim_dtype t)
 
 static int bits(unsigned x) { return __builtin_popcount(x); }
 
+/* What of a member's `count` instructions a point its form leaves to do at each of its points. */
+static double left(const context *c, const fsim_member *m, double count)
+{
+    switch (m->form) {
+    case FSIM_DEFERRED: /* once a result instead of once an element of the intermediate */
+        return count * (double)c->group->points / ((double)c->group->rows * (double)c->group->width);
+    case FSIM_BASE_TWO:
+        return fmin(count, 2);
+    default:
+        return count;
+    }
+}
+
 /* Arithmetic of every member but the contraction itself. turns[i]: how often each element of a contraction's operand i is loaded, and its prologue
  * computed; NULL where there is none. kept: rows stay on chip; else they are walked once a stage. */
 static void add_arithmetic(const context *c, fsim_kernel *k, const double *turns, bool kept)
@@ -61,10 +75,11 @@ static void add_arithmetic(const context *c, fsim_kernel *k, const double *turns
         double evaluations = (double)m->evaluations * (m->prologue && turns ? turns[m->operand] : 1);
         if (!kept && m->full && bits(m->stages) > 1)
             evaluations *= bits(m->stages);
+        const double instructions = evaluations * left(c, m, n->instructions);
         k->flops += evaluations * n->flops;
-        k->unit[FSIM_COMPUTE] += evaluations * n->instructions / pipe_rate(c, n->dtype);
-        special += evaluations * n->specials;
-        issued += evaluations * n->instructions;
+        k->unit[FSIM_COMPUTE] += instructions / pipe_rate(c, n->dtype);
+        special += evaluations * left(c, m, n->specials);
+        issued += instructions;
     }
     k->unit[FSIM_SPECIAL] += special / rate_of(c, FSIM_HW_SPECIAL_RATE, FSIM_HW_SPECIAL_RATE);
     k->unit[FSIM_ISSUE] += issued / (c->sms * c->clock * ISSUE_PER_SM * c->warp);
@@ -296,6 +311,9 @@ static double contraction_rate(const context *c, fsim_dtype t, double *efficienc
     return fsim_hw_get(c->hw, FSIM_HW_FP32_PEAK);
 }
 
+/* Steps of k that a block's start and end take as long as. */
+static double startup_of(bool tensor) { return tensor ? 240 : 10; }
+
 typedef struct {
     int m, n;
 } tile_size;
@@ -307,7 +325,7 @@ static bool library_can(const context *c)
     const fsim_group *o = c->group;
     const fsim_gemm *m = &c->g->node[o->anchor].gemm;
     int vectors = 0;
-    if (!fsim_map_is_identity(&o->anchor_map) || o->writes > 1)
+    if (!fsim_map_is_identity(&o->anchor_map) || o->writes > 1 || o->contractions > 1 || o->whole_row > 0)
         return false;
     for (int i = 0; i < o->members; i++) { /* a transposed or strided operand is an argument of the call */
         const fsim_class class = fsim_ops[c->g->node[o->member[i].node].op].class;
@@ -324,6 +342,34 @@ static bool library_can(const context *c)
     return vectors <= 1;
 }
 
+/* The kernel's contraction; those side by side are one with all their columns. */
+static fsim_gemm gemm_of(const context *c)
+{
+    fsim_gemm g = c->g->node[c->group->anchor].gemm;
+    for (int i = 0; i < c->group->members && c->group->contractions > 1; i++)
+        if (c->group->member[i].node != c->group->anchor)
+            g.n += c->g->node[c->group->member[i].node].gemm.n;
+    return g;
+}
+
+/* Tiles across: each holds columns of one of the contractions, or as many of each. */
+static double tiles_across(const context *c, int tile_n)
+{
+    double across = 0;
+    for (int i = 0; i < c->group->members; i++)
+        across += ceil((double)c->g->node[c->group->member[i].node].gemm.n / tile_n);
+    return across;
+}
+
+/* How often a convolution's windows load each element of their input. */
+static double window_loads(const fsim_node *n)
+{
+    double loads = 1;
+    for (int i = 0; n->arg[0].how == FSIM_READ_WINDOW && i < n->arg[0].axes; i++)
+        loads *= (double)n->arg[0].axis[i].out * (double)n->arg[0].axis[i].taps / (double)n->arg[0].axis[i].extent;
+    return fmax(1, loads);
+}
+
 typedef struct {
     bool vendor; /* the library's kernel, not a generated one */
     tile_size tile;
@@ -336,12 +382,12 @@ static fsim_kernel tiled(const context *c, contraction_choice choice, fsim_arena
 {
     const fsim_group *o = c->group;
     const fsim_node *n = &c->g->node[o->anchor];
-    const fsim_gemm *g = &n->gemm;
+    const fsim_gemm whole = gemm_of(c), *g = &whole;
     fsim_kernel k = blank(c, a);
     bool tensor;
     double e0;
     const double rate = contraction_rate(c, g->arithmetic, &e0, &tensor) / c->sms, bm = choice.tile.m, bn = choice.tile.n;
-    const double tiles_m = ceil((double)g->m / bm), tiles_n = ceil((double)g->n / bn), kk = (double)g->k / choice.split;
+    const double tiles_m = ceil((double)g->m / bm), tiles_n = tiles_across(c, choice.tile.n), kk = (double)g->k / choice.split;
     const double blocks = (double)g->batch * tiles_m * tiles_n * choice.split;
     double e = fmin(1, e0 / (1 + (tensor ? 0.33 : 0.1) * (128 / bm + 128 / bn - 2)));
     if (g->convolution && tensor)
@@ -360,9 +406,8 @@ static fsim_kernel tiled(const context *c, contraction_choice choice, fsim_arena
     k.flops = 2.0 * (double)g->batch * (double)g->m * (double)g->n * (double)g->k;
     k.penalised = k.penalised || !choice.vendor;
 
-    const double startup = tensor ? 240 : 10; /* k steps' worth of prologue and write-back */
-    const double rounds = ceil(blocks / c->sms), one = 2 * bm * bn * (kk + startup) / (rate * e);
-    const double turns[2] = {tiles_n, tiles_m}; /* every column of tiles loads the first operand, every row of them the second */
+    const double rounds = ceil(blocks / c->sms), one = 2 * bm * bn * (kk + startup_of(tensor)) / (rate * e);
+    const double turns[2] = {tiles_n * window_loads(n), tiles_m}; /* every column of tiles loads the first operand, every row of them the second */
     double taps = 1; /* a window's taps read the same elements: L1 serves all but the first */
     for (int i = 0; n->arg[0].how == FSIM_READ_WINDOW && i < n->arg[0].axes; i++)
         taps *= (double)n->arg[0].axis[i].taps;
@@ -404,7 +449,7 @@ static fsim_kernel direct_convolution(const context *c, fsim_arena *a)
     k.grid = (n->points + BLOCK - 1) / BLOCK;
     k.registers = fsim_registers(c->group->live, 1);
     k.flops = 2.0 * (double)n->gemm.batch * (double)n->gemm.m * (double)n->gemm.n * (double)n->gemm.k;
-    add_arithmetic(c, &k, NULL, true);
+    add_arithmetic(c, &k, (const double[2]){window_loads(n), 1}, true);
     add_memory(c, &k, NULL, NULL);
     add_access_issue(c, &k);
     k.unit[FSIM_ISSUE] += points * direct_cycles / 32 / (c->sms * c->clock);
@@ -415,24 +460,118 @@ static fsim_kernel direct_convolution(const context *c, fsim_arena *a)
     return k;
 }
 
+static const fsim_chain_tile chain_tiles[] = {{256, 64, 1}, {128, 128, 1}, {128, 64, 1}, {64, 128, 1}, {64, 64, 1}, {64, 32, 1},
+                                              {32, 64, 1}, {32, 32, 1}, {32, 16, 1}, {16, 64, 1}, {16, 32, 1}, {16, 16, 1}};
+
+/* Chained contractions with one tile. */
+static fsim_kernel chained_with(const context *c, fsim_chain_tile tile, fsim_arena *a)
+{
+    const fsim_group *o = c->group;
+    const fsim_gemm *gemm[2] = {&c->g->node[o->first].gemm, &c->g->node[o->anchor].gemm};
+    bool tensor[2];
+    double e0[2], rate[2];
+    for (int i = 0; i < 2; i++) {
+        rate[i] = contraction_rate(c, gemm[i]->arithmetic, &e0[i], &tensor[i]) / c->sms;
+        rate[i] *= fmin(1, e0[i] / (1 + (tensor[i] ? 0.33 : 0.1) * (128.0 / tile.m - 1)));
+    }
+    const fsim_chain_shape shape = fsim_chain_shape_of(c->g, o, tensor[0]);
+    const fsim_chain_block b = fsim_chain_block_of(&shape, tile, o->live);
+    fsim_kernel k = blank(c, a);
+    k.tile_m = tile.m;
+    k.tile_n = tile.n;
+    k.split_k = tile.split;
+    k.launches = tile.split > 1 ? 2 : 1;
+    k.grid = (int64_t)b.blocks;
+    k.block = b.threads;
+    k.registers = b.registers;
+    k.penalised = true;
+    if (b.shared_bytes > fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK))
+        return k;
+    k.shared_bytes = (int)b.shared_bytes;
+    k.flops = 2.0 * shape.batch * shape.m * shape.width * (shape.k + shape.results) + b.fixing_flops;
+    k.unit[FSIM_COMPUTE] += b.fixing_flops / pipe_rate(c, FSIM_F32);
+    add_arithmetic(c, &k, b.turns, true);
+    double *extra_dram = fsim_new(a, double, o->reads + 1), accesses = 0, other_bytes = 0;
+    const double tiles_m = ceil(shape.m / tile.m), resident = c->sms * fmax(1, fsim_blocks_per_sm(c->hw, k.block, k.registers, k.shared_bytes));
+    for (int i = 0; i < o->reads; i++)
+        other_bytes += o->read[i].operand > FSIM_CHAIN_ROWS ? (double)c->read[i].sector_bytes : 0;
+    /* Blocks of one batch walk its operands together; what the batches under way hold must stay in L2 until the last of their blocks has been. */
+    const double batches = fmin(shape.batch, ceil(resident / (tiles_m * tile.split))), under_way = other_bytes / shape.batch * batches;
+    const double rows_under_way = fmin(resident, b.blocks) * tile.m * shape.k * shape.elem_bytes;
+    for (int i = 0; i < o->reads; i++) {
+        const fsim_read *r = &o->read[i];
+        extra_dram[i] = 1;
+        if (r->operand > FSIM_CHAIN_ROWS && under_way > c->l2_bytes)
+            extra_dram[i] = fmax(1, tiles_m * tile.split / resident);
+        if (r->operand == FSIM_CHAIN_ROWS && b.streams && rows_under_way > c->l2_bytes)
+            extra_dram[i] = b.steps;
+        for (int m = 0; r->operand < 0 && m < r->maps; m++)
+            accesses += (double)fsim_map_points(&r->map[m]) * (r->full ? (double)fsim_map_reduced(&r->map[m]) : 1);
+    }
+    for (int i = 0; i < o->writes; i++)
+        accesses += (double)fsim_map_points(&o->write[i].map) * (o->write[i].full ? (double)fsim_map_reduced(&o->write[i].map) : 1);
+    add_memory(c, &k, NULL, extra_dram);
+    k.l2_bytes += b.l2_bytes;
+    k.shared_bytes_moved += b.shared_bytes_moved;
+    k.vector = 4;
+    k.unit[FSIM_ISSUE] += 2 * (accesses / k.vector + b.l2_bytes / 16) / (c->sms * c->clock * ISSUE_PER_SM * c->warp);
+    k.unit[FSIM_LATENCY] += 250e-9 + b.steps * (tensor[0] ? 500 : 250) / c->clock; /* a block's steps when it has an SM to itself */
+    if (!settle(c, &k, 1))
+        return k;
+    k.unit[FSIM_COMPUTE] += ceil(b.blocks / c->sms) * (b.first_flops / rate[0] + b.second_flops / rate[1] + 2.0 * tile.m * tile.n * startup_of(tensor[0]) / rate[0]);
+    sum_up(c, &k);
+    return k;
+}
+
+static fsim_kernel chained(const context *c, fsim_arena *a)
+{
+    const fsim_group *o = c->group;
+    fsim_kernel best = {0};
+    for (size_t t = 0; t < sizeof chain_tiles / sizeof chain_tiles[0]; t++)
+        for (int split = 1; split <= 64; split *= 2) {
+            const double rows = ceil((double)o->rows / (double)o->batch / chain_tiles[t].m) * (double)o->batch, width = (double)o->width;
+            if (split > 1 && (o->strict || rows * split > 2 * c->sms || width / split < chain_tiles[t].n || o->writes > 1))
+                break;
+            const fsim_kernel k = chained_with(c, (fsim_chain_tile){chain_tiles[t].m, chain_tiles[t].n, split}, a);
+            if (k.time_s > 0 && (best.time_s == 0 || k.time_s < best.time_s))
+                best = k;
+        }
+    return best;
+}
+
 static fsim_kernel contraction(const context *c, fsim_arena *a)
 {
-    const fsim_gemm *g = &c->g->node[c->group->anchor].gemm;
+    const fsim_gemm g = gemm_of(c);
     const bool library = library_can(c);
+    const int64_t row = c->group->whole_row;
     fsim_kernel best = {0};
-    if (g->convolution && g->batch > 1 && g->n < 16)
+    if (g.convolution && g.batch > 1 && g.n < 16)
         return direct_convolution(c, a);
     for (int lib = library; lib >= 0; lib--) /* the vendor's where both take as long */
-        for (size_t t = 0; t < sizeof tiles / sizeof tiles[0]; t++)
+        for (size_t t = 0; t < sizeof tiles / sizeof tiles[0]; t++) {
+            tile_size tile = tiles[t];
+            while (tile.n < row)
+                tile.n *= 2;
             for (int split = 1; split <= 16; split *= 2) {
-                const double blocks = (double)g->batch * ceil((double)g->m / tiles[t].m) * ceil((double)g->n / tiles[t].n);
-                if (split > 1 && (blocks * split > 2 * c->sms || g->k / split < 128))
+                const double blocks = (double)g.batch * ceil((double)g.m / tile.m) * tiles_across(c, tile.n);
+                if (split > 1 && (c->group->strict || row || blocks * split > 2 * c->sms || g.k / split < 128))
                     break;
-                const fsim_kernel k = tiled(c, (contraction_choice){lib, tiles[t], split}, a);
+                const fsim_kernel k = tiled(c, (contraction_choice){lib, tile, split}, a);
                 if (k.time_s > 0 && (best.time_s == 0 || k.time_s < best.time_s))
                     best = k;
             }
+        }
     return best;
+}
+
+double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node)
+{
+    const fsim_gemm *m = &g->node[node].gemm;
+    const context c = {.g = g, .hw = hw};
+    double e0;
+    bool tensor;
+    const double rate = contraction_rate(&c, m->arithmetic, &e0, &tensor);
+    return 2.0 * (double)m->batch * (double)m->m * (double)m->n * (double)m->k / (rate * fmin(1, e0 / (tensor ? 0.8 : 0.9)));
 }
 
 /* Between devices, or host and device: bytes over the link, in latency_s since no unit of this GPU is busy. */
@@ -478,6 +617,8 @@ fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime r
     case FSIM_TILED_CONTRACTION:
     case FSIM_LIBRARY_CONTRACTION:
         return contraction(&c, a);
+    case FSIM_CHAINED_CONTRACTION:
+        return chained(&c, a);
     case FSIM_COMMUNICATION_KERNEL:
         return over_link(&c, FSIM_HW_LINK_BANDWIDTH, 2, a);
     case FSIM_TRANSFER_KERNEL:

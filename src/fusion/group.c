@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fusion/group.h"
+#include "fusion/chain.h"
+#include "fusion/fold.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 const char *const fsim_template_names[FSIM_TEMPLATE_COUNT] = {
     "pointwise", "copy", "row_reduction", "column_reduction", "full_reduction", "pooling",
-    "contraction", "library", "scan", "opaque", "communication", "transfer"};
+    "contraction", "library", "chained_contraction", "scan", "opaque", "communication", "transfer"};
 
 const char *const fsim_rule_names[FSIM_RULE_COUNT] = {
     "none", "boundary", "convexity", "cycle", "connected", "space", "index_map", "grid_barrier", "contractions", "reduced_epilogue",
@@ -21,6 +22,10 @@ typedef struct {
     unsigned stages[FSIM_MAX_VIEWS];
     bool prologue, stored, clone;
     int operand; /* of the contraction that a prologue member feeds */
+    bool middle, outer; /* chained: between the contractions; behind them */
+    int after;          /* chained: 1: depends on the first, 2: on the second */
+    fsim_row_kind kind;
+    fsim_form form;
 } wanted;
 
 typedef struct {
@@ -34,11 +39,20 @@ typedef struct {
     fsim_arena *a;
     fsim_map frame, row; /* (p, r) to a full-size tensor's element; (p, r) to row p */
     int read_room;
+    fsim_joint joint;
 } work;
 
 static bool refuse(work *w, fsim_rule rule, int a, int b, double needed, double limit, const char *unit)
 {
     *w->why = (fsim_refusal){.rule = rule, .a = a, .b = b, .through = -1, .needed = needed, .limit = limit, .unit = unit};
+    return false;
+}
+
+/* The same for every larger set. */
+static bool refuse_for_good(work *w, fsim_rule rule, int a, int b, double needed, double limit, const char *unit)
+{
+    refuse(w, rule, a, b, needed, limit, unit);
+    w->why->final = true;
     return false;
 }
 
@@ -113,9 +127,9 @@ static bool demand(work *w, int i, const fsim_map *m, unsigned stages, int by)
     return true;
 }
 
-static bool reads_full(const fsim_map *m, int64_t reduced)
+static bool reads_full(const fsim_map *m)
 {
-    if (reduced == 1)
+    if (fsim_map_reduced(m) == 1)
         return true;
     for (int i = m->split; i < m->modes; i++)
         if (m->mode[i].stride != 0)
@@ -141,7 +155,7 @@ static bool external(work *w, const fsim_access *x, const fsim_map *m, unsigned 
         r->full = true;
         return true;
     }
-    r->full = r->full || reads_full(m, o->reduced);
+    r->full = r->full || reads_full(m);
     const fsim_map s = fsim_map_simplify(*m);
     for (int i = 0; i < r->maps; i++)
         if (fsim_map_equal(&r->map[i], &s))
@@ -197,25 +211,78 @@ static bool check_anchor(work *w, int i)
     return true;
 }
 
-static bool want_operands(work *w, int i)
+/* rows_from: chained, of the first contraction: its operand that belongs to a block's rows. */
+static bool want_operands(work *w, int i, int rows_from)
 {
     const fsim_node *n = node_at(w, i);
+    const bool chained = w->joint.kind == FSIM_CHAINED, second = chained && w->node[i] == w->joint.second;
     for (int k = 0; k < n->args; k++) {
         const fsim_access *x = &n->arg[k];
         const int from = maker(w, x->tensor);
-        if (from < 0) {
-            if (!external(w, x, x->how == FSIM_READ_MAP ? &x->map : NULL, 1, w->node[i], class_of(w, i) == FSIM_CONTRACTION ? k : -1))
+        const int operand = !chained ? k : second ? FSIM_CHAIN_SECOND : k == rows_from ? FSIM_CHAIN_ROWS : FSIM_CHAIN_FIRST;
+        if (second && k == w->joint.side) {
+            if (from < 0 || !(w->want[from].after & 1))
+                return refuse(w, FSIM_RULE_CONTRACTIONS, w->joint.first, w->joint.second, 2, 1, "what joins them is not all in it");
+            w->want[from].middle = true;
+            if (!demand(w, from, &w->joint.frame, 1u << w->want[from].level, w->node[i]))
                 return false;
             continue;
         }
-        if (class_of(w, i) == FSIM_WINDOW || x->how != FSIM_READ_MAP)
+        if (from < 0) {
+            if (!external(w, x, x->how == FSIM_READ_MAP ? &x->map : NULL, 1, w->node[i], class_of(w, i) == FSIM_CONTRACTION ? operand : -1))
+                return false;
+            continue;
+        }
+        if (w->joint.kind != FSIM_ALONE && (w->want[from].after || class_of(w, from) == FSIM_REDUCE || class_of(w, from) == FSIM_CONTRACTION))
+            return refuse(w, FSIM_RULE_PROLOGUE, w->node[from], w->node[i], 0, 0, "on operand loads");
+        const bool window = x->how == FSIM_READ_WINDOW && class_of(w, i) == FSIM_CONTRACTION; /* computed again for every tap that loads it: the cost decides */
+        if (class_of(w, i) == FSIM_WINDOW || (x->how != FSIM_READ_MAP && !window))
             return refuse(w, FSIM_RULE_WINDOW, w->node[from], w->node[i], (double)n->reduced, 1, "evaluations of each element");
         if (class_of(w, from) == FSIM_ASSEMBLE || class_of(w, from) == FSIM_GATHER)
             return refuse(w, FSIM_RULE_PROLOGUE, w->node[from], w->node[i], 0, 0, NULL);
         w->want[from].prologue = true;
-        w->want[from].operand = k;
-        if (!demand(w, from, &x->map, 1, w->node[i]))
+        w->want[from].operand = operand;
+        const fsim_map loaded = window ? fsim_identity(w->g->tensor[x->tensor].elems) : w->joint.kind == FSIM_SIBLINGS ? fsim_map_moving(&x->map) : x->map; /* the same for all that read it alike */
+        if (!demand(w, from, &loaded, 1, w->node[i]))
             return false;
+    }
+    return true;
+}
+
+/* A contraction that is not what the kernel's points are counted by: it must be wanted tile by tile. */
+static bool check_tile(work *w, int i, int *rows_from)
+{
+    const wanted *x = &w->want[i];
+    const bool tile = x->maps == 1 && !x->prologue && fsim_tile_rows(w->g, w->node[i], &x->map[0], &w->joint, rows_from);
+    if (w->joint.kind == FSIM_ROWS && (!tile || *rows_from != 0))
+        return refuse(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[i], -1, (double)w->out->whole_row, 1, "elements of different rows of the product, which other blocks make");
+    if (tile)
+        return true;
+    return refuse(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, x->maps, 1, "index maps, or not row by row");
+}
+
+static bool want_contraction(work *w, int i)
+{
+    int rows_from = 0;
+    const bool tile = w->joint.kind == FSIM_ROWS || (w->joint.kind == FSIM_CHAINED && w->node[i] == w->joint.first);
+    return (tile ? check_tile(w, i, &rows_from) : check_anchor(w, i)) && want_operands(w, i, rows_from);
+}
+
+/* Chained: a member computes in one place, in front of, between or behind the contractions, and so do those that feed it. */
+static bool enter_region(work *w, int i)
+{
+    const fsim_node *n = node_at(w, i);
+    wanted *x = &w->want[i];
+    if (x->middle + x->outer + x->prologue > 1)
+        return refuse(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, 2, 1, "stages of the chain");
+    if (class_of(w, i) == FSIM_REDUCE && !x->middle)
+        return refuse(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[i], w->joint.second, (double)n->reduced, 1, "elements of a row outside the chain of two contractions");
+    for (int k = 0; k < n->args && class_of(w, i) != FSIM_CONTRACTION; k++) {
+        const int from = maker(w, n->arg[k].tensor);
+        if (from >= 0) {
+            w->want[from].middle = w->want[from].middle || x->middle;
+            w->want[from].outer = w->want[from].outer || x->outer;
+        }
     }
     return true;
 }
@@ -224,12 +291,15 @@ static bool want_arguments(work *w, int i)
 {
     const fsim_node *n = node_at(w, i);
     const wanted *x = &w->want[i];
+    if (w->joint.kind == FSIM_CHAINED && !enter_region(w, i))
+        return false;
     switch (fsim_ops[n->op].class) {
     case FSIM_REDUCE:
         return check_reduction(w, i) && want_through(w, i, &n->arg[0], &n->arg[0].map, 1u << (x->level - 1));
     case FSIM_CONTRACTION:
+        return want_contraction(w, i);
     case FSIM_WINDOW:
-        return check_anchor(w, i) && want_operands(w, i);
+        return check_anchor(w, i) && want_operands(w, i, 0);
     default:
         for (int k = 0; k < x->maps; k++)
             for (int arg = 0; arg < n->args; arg++) {
@@ -304,11 +374,119 @@ static bool reduction_space(work *w, int first)
     return true;
 }
 
+/* Levels and row kinds of a chain's members, and its spaces: (row, place) between the contractions, the second's points behind them. */
+static bool chain_space(work *w)
+{
+    fsim_group *o = w->out;
+    const fsim_joint *j = &w->joint;
+    w->frame = j->frame;
+    w->row = (fsim_map){0};
+    fsim_map_push(&w->row, j->rows, 1);
+    w->row.split = w->row.modes;
+    fsim_map_push(&w->row, j->width, 0);
+    for (int i = 0; i < w->count; i++) {
+        const fsim_node *n = node_at(w, i);
+        wanted *x = &w->want[i];
+        const bool reduces = class_of(w, i) == FSIM_REDUCE;
+        fsim_row_kind *arg = fsim_new(w->a, fsim_row_kind, n->args + 1);
+        if (reduces && !same_frame(w, n))
+            return refuse(w, FSIM_RULE_SPACE, j->second, w->node[i], (double)j->rows, (double)n->points, "rows");
+        for (int k = 0; k < n->args; k++) {
+            const int from = maker(w, n->arg[k].tensor);
+            if (from < 0)
+                continue;
+            x->after |= w->want[from].after | (w->node[from] == j->first ? 1 : w->node[from] == j->second ? 2 : 0);
+            arg[k] = w->want[from].kind;
+            x->level = w->want[from].level > x->level ? w->want[from].level : x->level;
+        }
+        x->kind = class_of(w, i) == FSIM_CONTRACTION ? FSIM_FREE : fsim_row_kind_of(n, arg);
+        for (int k = 0; k < n->args && x->kind == FSIM_SCALED; k++)
+            x->form = arg[k] == FSIM_ROW ? FSIM_DEFERRED : arg[k] == FSIM_SHIFTED ? FSIM_BASE_TWO : x->form;
+        x->level = class_of(w, i) == FSIM_CONTRACTION ? 0 : x->level + reduces;
+        if (x->level >= FSIM_MAX_STAGES)
+            return refuse(w, FSIM_RULE_SPACE, j->second, w->node[i], FSIM_MAX_STAGES + 1, FSIM_MAX_STAGES, "dependent reductions");
+        o->stages = x->level + 1 > o->stages && !j->online ? x->level + 1 : o->stages;
+        if (w->node[i] == j->first || w->node[i] == j->second)
+            x->after |= w->node[i] == j->first ? 1 : 2;
+    }
+    return true;
+}
+
+/* A contraction whose output tile holds the rows that reductions behind it walk. */
+static bool rows_in_tile(work *w, int reduction)
+{
+    fsim_group *o = w->out;
+    const fsim_node *n = &w->g->node[w->joint.first], *r = node_at(w, reduction);
+    o->template = FSIM_TILED_CONTRACTION;
+    o->whole_row = r->reduced;
+    return o->points * o->reduced == n->points ||
+           refuse(w, FSIM_RULE_SPACE, w->joint.first, w->node[reduction], (double)(o->points * o->reduced), (double)n->points, "points");
+}
+
+/* after: which of the contractions side by side a member depends on. */
+static bool sibling_space(work *w)
+{
+    int branch = 0;
+    w->out->points = 0;
+    for (int i = 0; i < w->count; i++) {
+        const fsim_node *n = node_at(w, i);
+        wanted *x = &w->want[i];
+        for (int k = 0; k < n->args; k++) {
+            const int from = maker(w, n->arg[k].tensor);
+            x->after |= from >= 0 ? w->want[from].after : 0;
+        }
+        if (class_of(w, i) != FSIM_CONTRACTION)
+            continue;
+        if (x->after)
+            return refuse(w, FSIM_RULE_CONTRACTIONS, w->joint.first, w->node[i], 2, 1, "one of them needs the other's result");
+        x->after = 1 << branch++;
+        w->out->points += n->points;
+    }
+    return true;
+}
+
+/* Contractions whose results meet must be wanted column by column alike: they are in the same place of their tiles. */
+static bool side_by_side(work *w)
+{
+    for (int i = 0; i < w->count; i++)
+        for (int j = 0; j < i; j++) {
+            const wanted *x = &w->want[i], *y = &w->want[j];
+            bool meet = false;
+            if (class_of(w, i) != FSIM_CONTRACTION || class_of(w, j) != FSIM_CONTRACTION)
+                continue;
+            for (int k = 0; k < w->count && !meet; k++)
+                meet = (w->want[k].after & x->after) && (w->want[k].after & y->after);
+            if (meet && !fsim_map_equal(&x->map[0], &y->map[0]))
+                return refuse(w, FSIM_RULE_INDEX_MAP, w->node[j], w->node[i], 2, 1, "index maps");
+        }
+    return true;
+}
+
+/* Where root i of a chain is wanted. */
+static bool chain_root(work *w, int i, fsim_map *m)
+{
+    const fsim_node *n = node_at(w, i);
+    wanted *x = &w->want[i];
+    x->middle = (x->after & 3) == 1;
+    x->outer = !x->middle;
+    if (x->outer)
+        return n->points == w->out->points ||
+               refuse(w, FSIM_RULE_SPACE, w->node[i], w->out->anchor, (double)n->points, (double)w->out->points, "points");
+    const bool row = n->points == w->joint.rows && (x->kind == FSIM_ROW || w->joint.width > 1);
+    *m = row ? w->row : w->frame;
+    if (!row && n->points != w->joint.rows * w->joint.width)
+        return refuse(w, FSIM_RULE_SPACE, w->node[i], w->out->anchor, (double)n->points, (double)(w->joint.rows * w->joint.width), "points");
+    if (!row && w->joint.online && x->kind != FSIM_FREE)
+        return refuse(w, FSIM_RULE_REDUCED_EPILOGUE, w->joint.first, w->node[i], (double)w->joint.width, FSIM_TILE_ROW, "elements of a row in one tile");
+    return true;
+}
+
 /* Wants every root at the kernel's points. */
 static bool want_roots(work *w)
 {
     fsim_group *o = w->out;
-    const bool reduces = o->template == FSIM_ROW_REDUCTION || o->template == FSIM_COLUMN_REDUCTION || o->template == FSIM_FULL_REDUCTION;
+    const bool reduces = o->template == FSIM_ROW_REDUCTION || o->template == FSIM_COLUMN_REDUCTION || o->template == FSIM_FULL_REDUCTION ||
+                         w->joint.kind == FSIM_ROWS;
     int first = -1;
     for (int i = 0; i < w->count; i++) {
         wanted *x = &w->want[i];
@@ -316,7 +494,13 @@ static bool want_roots(work *w)
             continue;
         const fsim_node *n = node_at(w, i);
         fsim_map m = fsim_identity(n->points);
-        if (reduces) {
+        if (w->joint.kind == FSIM_CHAINED) {
+            if (!chain_root(w, i, &m))
+                return false;
+        } else if (w->joint.kind == FSIM_SIBLINGS) {
+            if (!x->after)
+                return refuse(w, FSIM_RULE_SPACE, w->node[i], o->anchor, (double)n->points, (double)node_at(w, position(w->node, w->count, o->anchor))->points, "points");
+        } else if (reduces) {
             const bool row = n->points == o->points && (class_of(w, i) == FSIM_REDUCE || n->points != o->points * o->reduced);
             if (!row && n->points != o->points * o->reduced)
                 return refuse(w, FSIM_RULE_SPACE, w->node[i], first, (double)n->points, (double)(o->points * o->reduced), "points");
@@ -334,7 +518,7 @@ static bool want_roots(work *w)
             for (int k = 0; k < n->results; k++) {
                 const fsim_tensor *t = &w->g->tensor[n->result[k]];
                 if (t->readers > 0 || t->output || t->materialize || k == 0 || n->effect)
-                    o->write[o->writes++] = (fsim_write){.tensor = n->result[k], .map = m, .full = reads_full(&m, o->reduced)};
+                    o->write[o->writes++] = (fsim_write){.tensor = n->result[k], .map = m, .full = reads_full(&m)};
             }
     }
     return true;
@@ -398,15 +582,18 @@ static void list_members(work *w)
         const fsim_node *n = node_at(w, i);
         const wanted *x = &w->want[i];
         fsim_member m = {.node = w->node[i], .prologue = x->prologue, .operand = x->operand, .clone = x->clone};
-        if (w->node[i] == o->anchor || class_of(w, i) == FSIM_REDUCE) {
+        if (x->form == FSIM_FOLDED || (w->joint.online && x->middle && x->kind == FSIM_SCALED))
+            m.form = x->form;
+        if (w->node[i] == o->anchor || class_of(w, i) == FSIM_REDUCE || class_of(w, i) == FSIM_CONTRACTION) {
             m.evaluations = n->points * n->reduced;
             m.full = true;
             m.stages = 1;
         } else {
-            for (int k = 0; k < x->maps; k++) {
-                const bool full = reads_full(&x->map[k], o->reduced);
+            for (int k = 0; k < x->maps && x->form != FSIM_FOLDED; k++) {
+                const int64_t places = fsim_map_reduced(&x->map[k]);
+                const bool full = reads_full(&x->map[k]);
                 bool exact;
-                m.evaluations += x->prologue ? fsim_map_distinct(&x->map[k], &exact) : full ? o->points * o->reduced : o->points;
+                m.evaluations += x->prologue ? fsim_map_distinct(&x->map[k], &exact) : fsim_map_points(&x->map[k]) * (full ? places : 1);
                 m.full = m.full || full;
                 m.stages |= x->stages[k];
             }
@@ -428,6 +615,37 @@ static void sort_reads(fsim_group *o)
         }
 }
 
+/* Scales and shifts by column vanish into the weights, and with them what only they read, but for one vector of shifts. */
+static void fold_members(work *w)
+{
+    fsim_group *o = w->out;
+    bool *folded = fsim_new(w->a, bool, w->count), *stored = fsim_new(w->a, bool, w->count), shifts;
+    for (int i = 0; i < w->count; i++)
+        stored[i] = w->want[i].stored;
+    o->folded = fsim_fold(w->g, w->node, w->count, position(w->node, w->count, o->anchor), stored, folded, &shifts);
+    if (o->folded == 0)
+        return;
+    int kept = 0, vector = -1;
+    for (int i = 0; i < o->reads; i++) {
+        const fsim_tensor *t = &w->g->tensor[o->read[i].tensor];
+        bool gone = true;
+        for (int k = 0; k < t->readers && gone; k++) {
+            const int reader = position(w->node, w->count, t->reader[k]);
+            gone = reader < 0 || folded[reader];
+        }
+        if (gone && shifts && (vector < 0 || t->elems > w->g->tensor[o->read[vector].tensor].elems)) {
+            if (vector < 0)
+                vector = kept++;
+            o->read[vector] = o->read[i];
+        } else if (!gone) {
+            o->read[kept++] = o->read[i];
+        }
+    }
+    o->reads = kept;
+    for (int i = 0; i < w->count; i++)
+        w->want[i].form = folded[i] ? FSIM_FOLDED : w->want[i].form;
+}
+
 /* What sort of kernel the members ask for, and its anchor. */
 static bool choose_template(work *w, int *first_reduction)
 {
@@ -442,7 +660,7 @@ static bool choose_template(work *w, int *first_reduction)
         const fsim_class class = class_of(w, i);
         if (fsim_classes[class].boundary) {
             if (w->count > 1)
-                return refuse(w, FSIM_RULE_BOUNDARY, w->node[i], w->node[i ? 0 : 1], 0, 0, NULL);
+                return refuse_for_good(w, FSIM_RULE_BOUNDARY, w->node[i], w->node[i ? 0 : 1], 0, 0, NULL);
             o->template = of_class[class];
             anchor = i;
         }
@@ -450,17 +668,30 @@ static bool choose_template(work *w, int *first_reduction)
             reduction = i;
         if (class != FSIM_CONTRACTION && class != FSIM_WINDOW)
             continue;
-        if (anchor >= 0) {
-            const bool both = class == FSIM_CONTRACTION && class_of(w, anchor) == FSIM_CONTRACTION;
-            return refuse(w, both ? FSIM_RULE_CONTRACTIONS : FSIM_RULE_WINDOW, w->node[anchor], w->node[i], 2, 1,
-                          both ? "contractions" : "windows or contractions");
-        }
+        o->contractions += class == FSIM_CONTRACTION;
+        if (anchor >= 0 && class == FSIM_CONTRACTION && class_of(w, anchor) == FSIM_CONTRACTION)
+            continue;
+        if (anchor >= 0)
+            return refuse_for_good(w, FSIM_RULE_WINDOW, w->node[anchor], w->node[i], 2, 1, "windows or contractions");
         anchor = i;
         o->template = class == FSIM_CONTRACTION ? FSIM_TILED_CONTRACTION : FSIM_POOLING;
     }
-    if (anchor >= 0 && reduction >= 0)
-        return refuse(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[anchor < reduction ? anchor : reduction],
-                      w->node[anchor < reduction ? reduction : anchor], (double)node_at(w, reduction)->reduced, 1, "elements of a row in one tile");
+    const bool contraction = o->template == FSIM_TILED_CONTRACTION;
+    if (anchor >= 0 && reduction >= 0 && !contraction)
+        return refuse_for_good(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[anchor < reduction ? anchor : reduction],
+                               w->node[anchor < reduction ? reduction : anchor], (double)node_at(w, reduction)->reduced, 1,
+                               "elements of a row in one tile");
+    if (contraction && (o->contractions > 1 || reduction >= 0) && !fsim_joint_of(w->limits, w->node, w->count, &w->joint, w->why))
+        return false;
+    if (w->joint.kind == FSIM_CHAINED) {
+        o->template = FSIM_CHAINED_CONTRACTION;
+        o->first = w->joint.first;
+        o->rows = w->joint.rows;
+        o->width = w->joint.width;
+        o->batch = w->joint.batch;
+        o->online = w->joint.online;
+        anchor = position(w->node, w->count, w->joint.second);
+    }
     o->anchor = anchor < 0 ? -1 : w->node[anchor];
     if (anchor >= 0)
         o->points = node_at(w, anchor)->points;
@@ -469,13 +700,18 @@ static bool choose_template(work *w, int *first_reduction)
 }
 
 /* Does one walk of the kernel over the tensor touch all of it? Then it is in L2 afterwards, if it fits. */
-static bool reads_whole(const fsim_graph *g, const fsim_read *r)
+static void measure_read(const fsim_graph *g, fsim_read *r)
 {
-    const int64_t elems = g->tensor[r->tensor].elems;
-    bool exact, whole = r->maps == 0 && r->access->how != FSIM_READ_INDIRECT && r->access->distinct == elems;
-    for (int i = 0; i < r->maps; i++)
-        whole = whole || fsim_map_distinct(&r->map[i], &exact) == elems;
-    return whole;
+    const fsim_tensor *t = &g->tensor[r->tensor];
+    int64_t touched = r->maps == 0 ? r->access->distinct : 0;
+    bool exact;
+    r->whole = r->maps == 0 && r->access->how != FSIM_READ_INDIRECT && r->access->distinct == t->elems;
+    for (int i = 0; i < r->maps; i++) {
+        const int64_t distinct = fsim_map_distinct(&r->map[i], &exact);
+        r->whole = r->whole || distinct == t->elems;
+        touched += distinct;
+    }
+    r->bytes = touched < t->elems ? touched * fsim_dtype_bytes(t->dtype) : t->bytes;
 }
 
 static void kept_on_chip(work *w)
@@ -490,11 +726,15 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
                    fsim_group *out, fsim_refusal *why)
 {
     int first_reduction;
-    *out = (fsim_group){.reduced = 1, .stages = 1, .anchor = -1};
-    work w = {limits, limits->graph, node, count, fsim_new(a, wanted, count), out, why, a, {0}, {0}, 0};
+    *out = (fsim_group){.reduced = 1, .stages = 1, .anchor = -1, .first = -1, .strict = limits->strict};
+    work w = {limits, limits->graph, node, count, fsim_new(a, wanted, count), out, why, a, {0}, {0}, 0, {0}};
     if (!choose_template(&w, &first_reduction))
         return false;
-    if (first_reduction >= 0 && !reduction_space(&w, first_reduction))
+    if (w.joint.kind == FSIM_CHAINED ? !chain_space(&w) : first_reduction >= 0 && !reduction_space(&w, first_reduction))
+        return false;
+    if (w.joint.kind == FSIM_SIBLINGS && !sibling_space(&w))
+        return false;
+    if (w.joint.kind == FSIM_ROWS && !rows_in_tile(&w, first_reduction))
         return false;
     int results = 0;
     for (int i = 0; i < count; i++) {
@@ -512,8 +752,12 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
         if (!want_arguments(&w, i))
             return false;
     }
+    if (w.joint.kind == FSIM_SIBLINGS && !side_by_side(&w))
+        return false;
+    if (out->template == FSIM_TILED_CONTRACTION && w.joint.kind == FSIM_ALONE && !limits->strict)
+        fold_members(&w);
     for (int i = 0; i < out->reads; i++)
-        out->read[i].whole = reads_whole(w.g, &out->read[i]);
+        measure_read(w.g, &out->read[i]);
     if (count > 1 && out->reads + out->writes > FSIM_MAX_PARAMETERS) /* one operator alone passes a table of pointers */
         return refuse(&w, FSIM_RULE_PARAMETERS, node[0], count > 1 ? node[count - 1] : -1, out->reads + out->writes, FSIM_MAX_PARAMETERS,
                       "pointer parameters");
@@ -642,9 +886,11 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
     case FSIM_RULE_GRID_BARRIER:
         return fsim_printf(a, "needs a barrier across the grid: %s %s (one block holds %s)", needed, r->unit, limit);
     case FSIM_RULE_CONTRACTIONS:
-        return fsim_printf(a, "two contractions ('%s' and '%s'): a kernel of this release tiles one", x, y);
+        return fsim_printf(a, "two contractions ('%s' and '%s') in one kernel: %s", x, y, r->unit);
     case FSIM_RULE_REDUCED_EPILOGUE:
-        return fsim_printf(a, "a reduction beside a contraction needs whole rows of %s elements in one output tile", needed);
+        return fsim_printf(a, "a reduction beside a contraction: it needs %s %s, and there %s%s", needed, r->unit,
+                           r->limit > 1 ? fsim_printf(a, "are at most %s", limit) : "are none",
+                           r->limit > 1 && !r->final ? "; with the contraction at the other end they could be one kernel" : "");
     case FSIM_RULE_PROLOGUE:
         return fsim_printf(a, "'%s' feeds the contraction's operand loads, and %s", x,
                            r->needed == 0 && r->unit == NULL && r->b >= 0 && fsim_classes[fsim_ops[g->node[r->a].op].class].clones
@@ -655,6 +901,8 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
     case FSIM_RULE_ASSEMBLY:
         return fsim_printf(a, "'%s' picks its elements by ranges or by data: its producer '%s' is stored first", y, x);
     case FSIM_RULE_SHARED:
+        return r->needed > 0 ? fsim_printf(a, "needs %s KiB of shared memory per block, the GPU allows %s KiB", number(a, r->needed / 1024), number(a, r->limit / 1024))
+                             : fsim_printf(a, "no configuration of '%s' and what is fused with it fits the GPU", x);
     case FSIM_RULE_PARAMETERS:
         return fsim_printf(a, "needs %s %s, the limit is %s", needed, r->unit, limit);
     case FSIM_RULE_NUMERICS:

@@ -18,6 +18,7 @@ typedef enum {
     FSIM_POOLING,
     FSIM_TILED_CONTRACTION,
     FSIM_LIBRARY_CONTRACTION,
+    FSIM_CHAINED_CONTRACTION, /* two contractions, the intermediate on chip: fusion/chain.h */
     FSIM_SCAN_KERNEL,
     FSIM_OPAQUE_KERNEL,
     FSIM_COMMUNICATION_KERNEL,
@@ -59,6 +60,7 @@ typedef struct {
     int through;           /* convexity: the primitive outside; -1 */
     double needed, limit;  /* the number and what is allowed, in `unit` */
     const char *unit;      /* "bytes of shared memory per block", ... */
+    bool final;            /* no larger set of primitives that holds this one can be one kernel either, whatever it stores */
 } fsim_refusal;
 
 /* One tensor read from memory. */
@@ -70,7 +72,8 @@ typedef struct {
     unsigned stages;            /* bit s: wanted between reduction s - 1 and s */
     bool full;                  /* wanted at every point of points x reduced; else once a row */
     bool whole;                 /* every element of the tensor is read */
-    int operand;                /* of the contraction, 0 or 1, that it is loaded for, in tiles; -1 */
+    int64_t bytes;              /* distinct, at most the tensor's */
+    int operand;                /* of the contraction, 0 or 1, that it is loaded for, in tiles (chained: see fsim_chain_operand); -1 */
 } fsim_read;
 
 typedef struct {
@@ -78,6 +81,16 @@ typedef struct {
     fsim_map map; /* where point (p, r) is stored */
     bool full;    /* one value a point x reduced; else one a row */
 } fsim_write;
+
+/* Operands of chained contractions: the first's that belongs to a block's rows, the first's other one, the second's other one. */
+typedef enum { FSIM_CHAIN_ROWS, FSIM_CHAIN_FIRST, FSIM_CHAIN_SECOND, FSIM_CHAIN_OPERANDS } fsim_chain_operand;
+
+typedef enum {
+    FSIM_AS_WRITTEN,
+    FSIM_FOLDED,   /* into the contraction's weights, before the kernel runs: no arithmetic left */
+    FSIM_DEFERRED, /* a factor of a whole row: applied to the chain's results instead of the intermediate */
+    FSIM_BASE_TWO  /* the exponential of an online softmax: its scale in one multiply-add with the subtraction, then ex2 */
+} fsim_form;
 
 /* A primitive as the kernel computes it. */
 typedef struct {
@@ -87,6 +100,7 @@ typedef struct {
     bool full, prologue;
     int operand;         /* prologue: of the contraction, 0 or 1, that it feeds */
     bool clone;          /* another kernel makes it too and is the one that owns it */
+    fsim_form form;
 } fsim_member;
 
 typedef struct {
@@ -103,6 +117,14 @@ typedef struct {
     int64_t kept_row_bytes;/* what must stay on chip for a row to be read once */
     int live;              /* values live at once at the worst place */
     bool recomputes;       /* some primitive is computed more often than it has points */
+    bool strict;           /* --numerics strict: no sum may be split */
+    int contractions;      /* more than one: chained, or side by side (all read the same first operand) */
+    int first;             /* chained: the first contraction, the anchor being the second; else -1 */
+    int64_t rows, width;   /* chained: of the intermediate */
+    int64_t batch;         /* chained: rows of one batch share the operands that are not FSIM_CHAIN_ROWS */
+    bool online;           /* chained: row reductions running along, put right tile by tile */
+    int64_t whole_row;     /* contraction: width of the row that its output tile must hold for the reductions behind it; 0 */
+    int folded;            /* primitives folded into the contraction's weights */
 } fsim_group;
 
 typedef struct {

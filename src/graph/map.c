@@ -318,9 +318,9 @@ static int distinct_in_warp(int64_t *at, int n)
     return distinct;
 }
 
-double fsim_map_requests(const fsim_map *m, int elem_bytes, int sector_bytes, int warp)
+static double walk_requests(const fsim_map *m, int elem_bytes, int sector_bytes, int warp)
 {
-    const fsim_map s = fsim_map_simplify(*m);
+    const fsim_map s = *m;
     const int64_t per = sector_bytes / elem_bytes, points = fsim_map_points(&s) * fsim_map_reduced(&s);
     int64_t walked = points, at[MAX_WARP];
     if (s.modes == 1 && s.mode[0].stride == 1 && s.offset % per == 0 && warp % per == 0)
@@ -343,6 +343,27 @@ double fsim_map_requests(const fsim_map *m, int elem_bytes, int sector_bytes, in
         sectors += distinct_in_warp(at, n);
     }
     return walked == points ? (double)sectors : (double)sectors * ((double)points / (double)walked);
+}
+
+/* Searches ask for the same few maps over and over. */
+typedef struct {
+    fsim_map map;
+    int elem_bytes, sector_bytes, warp;
+    double requests;
+} remembered;
+
+double fsim_map_requests(const fsim_map *m, int elem_bytes, int sector_bytes, int warp)
+{
+    enum { REMEMBERED = 256 };
+    static _Thread_local remembered memory[REMEMBERED];
+    const fsim_map s = fsim_map_simplify(*m);
+    uint64_t h = (uint64_t)s.offset + (uint64_t)elem_bytes * 31 + (uint64_t)s.split;
+    for (int i = 0; i < s.modes; i++)
+        h = (h ^ (uint64_t)s.mode[i].extent * 0x9e3779b97f4a7c15u ^ (uint64_t)s.mode[i].stride) * 0xbf58476d1ce4e5b9u;
+    remembered *r = &memory[(h ^ h >> 32) % REMEMBERED];
+    if (r->warp != warp || r->elem_bytes != elem_bytes || r->sector_bytes != sector_bytes || !fsim_map_equal(&r->map, &s))
+        *r = (remembered){s, elem_bytes, sector_bytes, warp, walk_requests(&s, elem_bytes, sector_bytes, warp)};
+    return r->requests;
 }
 
 bool fsim_map_injective(const fsim_map *m)

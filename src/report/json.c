@@ -119,13 +119,13 @@ static void put_strategies(writer *w, cJSON *to, const fsim_prediction *p)
     }
 }
 
-typedef enum { ALL, CLONES } which;
+typedef enum { ALL, CLONES, FOLDED } which;
 
 static void put_members(writer *w, cJSON *to, const char *key, const fsim_graph *g, const fsim_group *group, which some)
 {
     cJSON *list = put_new(w, to, key, cJSON_CreateArray());
     for (int m = 0; m < group->members; m++)
-        if (some == ALL || group->member[m].clone)
+        if (some == ALL || (some == CLONES ? group->member[m].clone : group->member[m].form == FSIM_FOLDED))
             put_text(w, list, NULL, g->node[group->member[m].node].name);
 }
 
@@ -177,6 +177,8 @@ static void put_kernel(writer *w, cJSON *list, const fsim_graph *g, const fsim_k
     put_members(w, o, "operators", g, k->group, ALL);
     put_sources(w, o, g, k->group);
     put_members(w, o, "recomputed", g, k->group, CLONES);
+    if (k->group->folded > 0)
+        put_members(w, o, "folded", g, k->group, FOLDED);
     put_count(w, o, "grid", k->grid);
     put_count(w, o, "block", k->block);
     put_count(w, o, "registers_per_thread", k->registers);

@@ -196,7 +196,7 @@ static fsim_table kernel_table(const fsim_prediction *p, table_kind kind, bool u
 {
     /* What a narrow table calls the templates. */
     static const char *const brief[FSIM_TEMPLATE_COUNT] = {"pointwise", "copy",     "row red.", "col red.", "full red.", "pooling",
-                                                           "contract.", "library", "scan",     "opaque",   "comm.",     "transfer"};
+                                                           "contract.", "library", "chained",  "scan",     "opaque",    "comm.",   "transfer"};
     static const fsim_column column[] = {{.title = "#"},
                                          {.title = "kernel", .left = true, .shrinks = true},
                                          {.title = "template", .left = true},
@@ -247,6 +247,23 @@ static void recomputed(const report *r)
     }
     if (list)
         fsim_paragraph(&r->page, FSIM_PLAIN, 0, 2, fsim_printf(r->a, "Recomputed: %s.", list));
+}
+
+/* Operators that cost nothing at run time. */
+static void folded(const report *r)
+{
+    const char *list = NULL;
+    for (int i = 0; i < r->plan->kernels; i++) {
+        const fsim_group *group = r->plan->kernel[i].group;
+        int last = -1;
+        for (int m = 0; m < group->members; m++) {
+            const int source = r->g->node[group->member[m].node].source;
+            if (group->member[m].form == FSIM_FOLDED && source != last)
+                list = fsim_printf(r->a, "%s%s%s in kernel %d", list ? list : "", list ? ", " : "", r->g->source[last = source].name, i + 1);
+        }
+    }
+    if (list)
+        fsim_paragraph(&r->page, FSIM_PLAIN, 0, 2, fsim_printf(r->a, "Folded into the weights: %s.", list));
 }
 
 static const char *saving(const report *r, const fsim_priced_refusal *refusal)
@@ -578,6 +595,7 @@ void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style
     t = kernel_table(p, r.page.width >= WIDE ? WIDE_TABLE : NARROW_TABLE, r.page.utf8, a);
     fsim_table_print(&r.page, &t, 0);
     recomputed(&r);
+    folded(&r);
     if (r.verbose)
         details(&r);
     losses(&r);

@@ -233,7 +233,8 @@ void fsim_baseline(const fsim_problem *p, fsim_strategy strategy, fsim_arena *a,
                                                                  [FSIM_STRATEGY_MAXIMAL] = any_merge};
     fsim_arena *scratch = fsim_arena_new();
     const bool by_source = strategy == FSIM_STRATEGY_EAGER || strategy == FSIM_STRATEGY_PATTERN;
-    fsim_partition start = by_source ? eager_partition(p, scratch) : singles(p, scratch), made = start;
+    fsim_partition start = by_source ? eager_partition(p, scratch) : strategy == FSIM_STRATEGY_MAXIMAL ? fsim_chained_singles(p, scratch) : singles(p, scratch);
+    fsim_partition made = start;
     const char **rule = NULL;
     fsim_refusal why;
     if (score[strategy])

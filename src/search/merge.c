@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "search/merge.h"
 
+#include "fusion/chain.h"
 #include "search/space.h"
 #include <math.h>
 #include <stdlib.h>
@@ -238,6 +239,39 @@ void fsim_merge_all(const fsim_problem *p, const fsim_partition *start, fsim_mer
                 (*rule)[out->parts] = m.rule[i];
             out->part[out->parts++] = m.part[i];
         }
+}
+
+fsim_partition fsim_chained_singles(const fsim_problem *p, fsim_arena *a)
+{
+    const fsim_graph *g = p->graph;
+    fsim_partition out = {0, fsim_new(a, fsim_part, g->nodes + 1)};
+    bool *taken = fsim_new(a, bool, g->nodes + 1);
+    for (int n = 0; n < g->nodes; n++) {
+        int node[FSIM_SPACE_NODES] = {n}, count = taken[n] || !g->node[n].gemm.k ? 0 : fsim_chain_from(&p->limits, n, node, FSIM_SPACE_NODES);
+        fsim_refusal why;
+        int64_t apart = 0;
+        bool free = false;
+        for (int i = 0; i < count; i++)
+            free = free || fsim_ops[g->node[node[i]].op].class == FSIM_REDUCE;
+        free = free && fsim_user_allows(p, node, count, &why);
+        for (int i = 0; i < count && free; i++) {
+            const fsim_kernel *k = fsim_kernel_alone(p, &node[i], 1, a);
+            free = !taken[node[i]] && k;
+            apart += free ? fsim_objective_of(p, k) : 0;
+        }
+        const fsim_kernel *together = free ? fsim_kernel_alone(p, node, count, a) : NULL;
+        if (!together || fsim_objective_of(p, together) >= apart)
+            count = 1;
+        if (taken[n])
+            continue;
+        fsim_part *part = &out.part[out.parts++];
+        *part = (fsim_part){count, fsim_new(a, int, count), fsim_new(a, bool, count)};
+        for (int i = 0; i < count; i++) {
+            part->node[i] = node[i];
+            taken[node[i]] = true;
+        }
+    }
+    return out;
 }
 
 double fsim_gain(const fsim_merge *m, const fsim_kernel *kernel, const char **rule)

@@ -22,6 +22,10 @@ typedef double fsim_merge_score(const fsim_merge *m, const fsim_kernel *kernel, 
 void fsim_merge_all(const fsim_problem *p, const fsim_partition *start, fsim_merge_score *score, fsim_arena *a, fsim_partition *out,
                     const char ***rule);
 
+/* Each primitive alone, but contractions chained through reductions together, with what lies between, where that pays: merging pairs of parts never gets there,
+ * since half of an online softmax is no kernel. In a. */
+fsim_partition fsim_chained_singles(const fsim_problem *p, fsim_arena *a);
+
 /* Gain in the objective, by kernels alone. */
 fsim_merge_score fsim_gain;
 /* As fsim_merge_all with fsim_gain, priced. False when it can't be. */

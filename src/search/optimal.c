@@ -4,12 +4,12 @@
  * 1. Pieces. Primitives that could never share a kernel fall into different pieces; each piece is searched by itself.
  * 2. A piece that is legal as one kernel without penalty (every unit works at the rate, and moves and computes no more, than the parts of any split
  *    would together) is optimal as one: time is launch + a norm of the units' times, and a norm of a sum is at most the sum of the norms.
- * 3. Otherwise dynamic programming over what has run: a state is the set of primitives that have run and those of them that were not stored; a step launches
- *    one more group. Costs are relaxed: every residency in L2 that some order could give is granted, so the result bounds every plan from below.
- * 4. Where the plan found costs more than the bound because residency was granted in vain, depth-first search over launch orders with the exact
- *    cost to go of (3) as its bound closes the gap, as far as the step budget goes.
- * Pieces beyond 64 primitives or the budget are cut into stretches; the bound is then the sum of the work that no plan can avoid. */
+ * 3. Otherwise dynamic programming over what has run (search/frontier.h), with every residency in L2 granted that some plan could have: the sum over the
+ *    pieces bounds every plan from below. Equal pieces are solved once.
+ * 4. Where the plan found costs more than the bound because residency was granted in vain, the whole list is followed with L2 as it is, and where that leaves
+ *    a gap still, partitions are visited in the order of their relaxed cost as far as the budget goes. */
 #include "search/search.h"
+#include "search/frontier.h"
 #include "search/merge.h"
 #include "search/space.h"
 
@@ -18,254 +18,14 @@
 #include <string.h>
 #include <time.h>
 
-enum { STRETCH = 14, STRETCH_SETS = 6000, PIECE_SETS = 2000000, MAX_OPTIONAL = 8 };
+enum { VISITED_MOST = 32 }; /* primitives of a graph whose partitions are visited one by one */
 static const double steps_per_second = 2e6; /* of fsim_work, on a 2020 server core */
-
-typedef struct {
-    fsim_mask done, dropped;
-    fsim_mask set, stored; /* the best next group, and which of its members it stores */
-    int64_t cost;          /* least relaxed cost to go; -1: no way */
-    bool known;
-} state;
-
-typedef struct {
-    const fsim_problem *p;
-    fsim_space *w;
-    fsim_arena *a;
-    state *table;
-    int64_t slots, states;
-    int64_t budget;
-    fsim_mask all;
-    double deadline_s; /* on the monotonic clock: ten times the time limit */
-    bool failed;       /* the budget ended */
-    bool *by_clock;    /* ... because the clock said so: the one thing that may differ between runs */
-} program;
-
-static uint64_t mix(fsim_mask x, fsim_mask y)
-{
-    uint64_t h = x * 0x9e3779b97f4a7c15u ^ (y + 0x7f4a7c159e3779b9u) * 0xbf58476d1ce4e5b9u;
-    return h ^ h >> 31;
-}
-
-static state *lookup(program *d, fsim_mask done, fsim_mask dropped)
-{
-    if (d->states * 2 >= d->slots) {
-        state *old = d->table;
-        const int64_t slots = d->slots;
-        d->slots = slots ? slots * 2 : 1024;
-        d->table = fsim_new(d->a, state, d->slots);
-        for (int64_t i = 0; i < slots; i++)
-            if (old[i].known)
-                *lookup(d, old[i].done, old[i].dropped) = old[i];
-    }
-    uint64_t i = mix(done, dropped) & (uint64_t)(d->slots - 1);
-    while (d->table[i].known && (d->table[i].done != done || d->table[i].dropped != dropped))
-        i = (i + 1) & (uint64_t)(d->slots - 1);
-    return &d->table[i];
-}
 
 static double seconds_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* One step more: false when the budget, the clock or the user ends the search. */
-static bool step(program *d)
-{
-    fsim_add_work(d->p, 1);
-    if (fsim_work(d->p) % 8192 == 0 && seconds_now() > d->deadline_s)
-        *d->by_clock = true;
-    return fsim_work(d->p) <= d->budget && !*d->by_clock && !(d->p->interrupted && *d->p->interrupted);
-}
-
-static int lowest(fsim_mask m) { return __builtin_ctzll(m); }
-static fsim_mask bit(int i) { return (fsim_mask)1 << i; }
-
-/* Least cost of a group after `done`: what may be resident is. A graph input can be only once some reader of it has run, unless readers
- * outside the piece may have run before. -1 when it is no kernel. */
-static int64_t relaxed(const program *d, fsim_mask s, fsim_mask stored, fsim_mask done)
-{
-    const fsim_graph *g = d->p->graph;
-    int node[FSIM_SPACE_NODES];
-    bool flags[FSIM_SPACE_NODES], hit[FSIM_MAX_PARAMETERS + 1], absorbed[FSIM_MAX_PARAMETERS + 1];
-    const int count = fsim_list_of(d->w, s, node);
-    int i = 0;
-    for (fsim_mask left = s; left; left &= left - 1)
-        flags[i++] = stored & bit(lowest(left));
-    fsim_candidate *c = fsim_candidate_of(d->p, node, count, flags);
-    if (!c->legal)
-        return -1;
-    for (int r = 0; r < c->group.reads; r++) {
-        const fsim_tensor *t = &g->tensor[c->group.read[r].tensor];
-        bool touched = t->producer >= 0 || d->p->warm;
-        for (int k = 0, at = 0; !touched && k < t->readers; k++) {
-            while (at < d->w->n && d->w->node[at] < t->reader[k])
-                at++;
-            touched = at == d->w->n || d->w->node[at] != t->reader[k] || (done & bit(at));
-        }
-        hit[r] = touched && fsim_may_reside(d->p, c->group.read[r].tensor);
-    }
-    for (int k = 0; k < c->group.writes; k++) {
-        const fsim_tensor *t = &g->tensor[c->group.write[k].tensor];
-        absorbed[k] = !t->output && !t->materialize && t->readers > 0 && fsim_may_reside(d->p, c->group.write[k].tensor);
-    }
-    const fsim_kernel *k = fsim_kernel_for(d->p, c, hit, absorbed);
-    return k ? fsim_objective_of(d->p, k) : -1;
-}
-
-/* Members new in s that must be stored, and those that may be stored or left to be computed again by every reader. */
-static void storing(const program *d, fsim_mask s, fsim_mask done, fsim_mask *must, fsim_mask *may)
-{
-    *must = *may = 0;
-    for (fsim_mask left = s & ~done; left; left &= left - 1) {
-        const int n = lowest(left);
-        const fsim_mask me = bit(n), outside = d->w->succ[n] & ~s;
-        if ((d->w->must & me) || (outside && (!(d->w->clonable & me) || !(d->w->succ[n] & s))))
-            *must |= me;
-        else if (outside)
-            *may |= me;
-        else if (!d->w->succ[n])
-            *must |= me;
-    }
-}
-
-static bool launchable(const program *d, int set, fsim_mask done, fsim_mask dropped)
-{
-    const fsim_mask s = d->w->set[set], again = s & done, preds = d->w->preds[set];
-    if (s == again || (again & ~d->w->clonable) || (preds & ~done) || (preds & dropped))
-        return false;
-    for (fsim_mask left = again; left; left &= left - 1)
-        if (!(d->w->succ[lowest(left)] & s))
-            return false;
-    return true;
-}
-
-/* What stays unstored and still has readers to come. */
-static fsim_mask still_dropped(const program *d, fsim_mask dropped, fsim_mask done)
-{
-    fsim_mask out = 0;
-    for (; dropped; dropped &= dropped - 1)
-        if (d->w->succ[lowest(dropped)] & ~done)
-            out |= bit(lowest(dropped));
-    return out;
-}
-
-static int64_t cost_to_go(program *d, fsim_mask done, fsim_mask dropped)
-{
-    if (done == d->all)
-        return 0;
-    state *found = lookup(d, done, dropped);
-    if (found->known)
-        return found->cost;
-    state best = {.done = done, .dropped = dropped, .cost = -1, .known = true};
-    int passed = 0;
-    for (int i = fsim_next_set(d->w, 0, done); i < d->w->sets && !d->failed; i = fsim_next_set(d->w, i + 1, done)) {
-        const fsim_mask s = d->w->set[i];
-        if (++passed % 64 == 0)
-            fsim_add_work(d->p, 1);
-        if (!launchable(d, i, done, dropped))
-            continue;
-        fsim_mask must, may, stored = 0;
-        storing(d, s, done, &must, &may);
-        if (__builtin_popcountll(may) > MAX_OPTIONAL) {
-            d->failed = true;
-            break;
-        }
-        do { /* every subset of may */
-            if (!step(d)) {
-                d->failed = true;
-                break;
-            }
-            const int64_t here = relaxed(d, s, must | stored, done);
-            if (here >= 0) {
-                const int64_t rest = cost_to_go(d, done | s, still_dropped(d, dropped | (may & ~stored), done | s));
-                if (rest >= 0 && (best.cost < 0 || here + rest < best.cost)) {
-                    best.cost = here + rest;
-                    best.set = s;
-                    best.stored = must | stored;
-                }
-            }
-            stored = (stored - may) & may;
-        } while (stored && !d->failed);
-    }
-    if (d->failed)
-        return -1;
-    d->states++;
-    *lookup(d, done, dropped) = best;
-    return best.cost;
-}
-
-/* Appends the groups of the relaxed optimum. */
-static void read_off(program *d, fsim_partition *out, fsim_arena *a)
-{
-    fsim_mask done = 0, dropped = 0;
-    while (done != d->all) {
-        const state *s = lookup(d, done, dropped);
-        fsim_mask must, may;
-        storing(d, s->set, done, &must, &may);
-        out->part[out->parts++] = fsim_part_of(d->w, s->set, a);
-        const fsim_mask next = done | s->set;
-        dropped = still_dropped(d, dropped | (may & ~s->stored), next);
-        done = next;
-    }
-}
-
-/* Step 4. */
-typedef struct {
-    program *d;
-    fsim_walk at;
-    fsim_plan *best;
-    fsim_arena *a, *keep;
-    bool failed;
-} closing;
-
-static void try_leaf(closing *x)
-{
-    const fsim_mark mark = fsim_save(x->a);
-    fsim_plan plan;
-    if (fsim_price_walk(&x->at, x->a, &plan) && plan.objective < x->best->objective)
-        fsim_price_walk(&x->at, x->keep, x->best);
-    fsim_rewind(x->a, mark);
-}
-
-static void close_gap(closing *x, int64_t spent, fsim_mask dropped)
-{
-    program *d = x->d;
-    const int depth = x->at.depth;
-    const fsim_mask done = x->at.done[depth];
-    if (done == d->all) {
-        try_leaf(x);
-        return;
-    }
-    int passed = 0;
-    for (int i = fsim_next_set(d->w, 0, done); i < d->w->sets && !x->failed; i = fsim_next_set(d->w, i + 1, done)) {
-        const fsim_mask s = d->w->set[i];
-        if (++passed % 64 == 0)
-            fsim_add_work(d->p, 1);
-        if (!launchable(d, i, done, dropped) || !fsim_in_order(&x->at, i))
-            continue;
-        fsim_mask must, may, stored = 0;
-        storing(d, s, done, &must, &may);
-        do {
-            if (!step(d)) {
-                x->failed = true;
-                return;
-            }
-            const int64_t here = relaxed(d, s, must | stored, done);
-            const fsim_mask next = still_dropped(d, dropped | (may & ~stored), done | s);
-            const int64_t rest = here < 0 ? -1 : cost_to_go(d, done | s, next);
-            if (rest >= 0 && spent + here + rest < x->best->objective) {
-                x->at.chosen[depth] = s;
-                x->at.done[depth + 1] = done | s;
-                x->at.depth = depth + 1;
-                close_gap(x, spent + here, next);
-                x->at.depth = depth;
-            }
-            stored = (stored - may) & may;
-        } while (stored && !x->failed);
-    }
 }
 
 static double launch_of(const fsim_problem *p)
@@ -290,13 +50,16 @@ static int64_t compulsory_of(const fsim_problem *p, const int *node, int count)
     const fsim_graph *g = p->graph;
     const double sms = fsim_hw_get(p->hw, FSIM_HW_SMS) * fsim_hw_get(p->hw, FSIM_HW_SM_CLOCK);
     double bytes = 0, lanes = 0, specials = 0;
+    bool sure = true; /* a kernel with a contraction may fold arithmetic and vectors into its weights, and apply a row's factor to its results only */
+    for (int i = 0; i < count; i++)
+        sure = sure && (p->limits.strict || !g->node[node[i]].gemm.k);
     for (int i = 0; i < count; i++) {
         const fsim_node *n = &g->node[node[i]];
         if (!reads_all(g, n))
             return 0;
-        if (!n->gemm.k && n->dtype != FSIM_F64)
+        if (sure && !n->gemm.k && n->dtype != FSIM_F64)
             lanes += (double)n->points * (double)n->reduced * n->instructions;
-        specials += (double)n->points * (double)n->reduced * n->specials;
+        specials += sure ? (double)n->points * (double)n->reduced * n->specials : 0;
         for (int r = 0; r < n->results; r++)
             bytes += g->tensor[n->result[r]].output && r == 0 ? (double)g->tensor[n->result[r]].bytes : 0;
         for (int k = 0; k < n->args; k++) {
@@ -306,7 +69,7 @@ static int64_t compulsory_of(const fsim_problem *p, const int *node, int count)
                 first = bsearch(&t->reader[r], node, (size_t)count, sizeof *node, fsim_by_int) != NULL;
             for (int q = 0; q < k; q++)
                 again = again || n->arg[q].tensor == n->arg[k].tensor;
-            if (first && !again && (!p->warm || !fsim_may_reside(p, n->arg[k].tensor)))
+            if (first && !again && (sure || n->gemm.k || t->role != FSIM_WEIGHT) && (!p->warm || !fsim_may_reside(p, n->arg[k].tensor)))
                 bytes += (double)t->bytes;
         }
     }
@@ -319,48 +82,13 @@ static int64_t compulsory_of(const fsim_problem *p, const int *node, int count)
     return (int64_t)(seconds * (1 - 1e-9) / FSIM_TICK_S);
 }
 
-/* Each contraction, pooling and boundary is in a kernel of its own, which takes at least as long as it would with its intermediates free. */
-static int64_t anchors_of(const fsim_problem *p, const int *node, int count, fsim_arena *a)
-{
-    const fsim_graph *g = p->graph;
-    int64_t sum = 0;
-    for (int i = 0; i < count; i++) {
-        const bool stored = true;
-        const fsim_class class = fsim_ops[g->node[node[i]].op].class;
-        if (class != FSIM_CONTRACTION && class != FSIM_WINDOW && !fsim_classes[class].boundary)
-            continue; /* other work may hide in another's kernel: claim none of it */
-        fsim_candidate *c = fsim_candidate_of(p, &node[i], 1, &stored);
-        if (!c->legal)
-            continue;
-        fsim_group bare = c->group; /* only what it reads from the graph's inputs */
-        bare.read = fsim_new(a, fsim_read, c->group.reads + 1);
-        bare.reads = bare.writes = 0;
-        for (int r = 0; r < c->group.reads; r++)
-            if (g->tensor[c->group.read[r].tensor].producer < 0 && g->tensor[c->group.read[r].tensor].readers == 1 && !p->warm)
-                bare.read[bare.reads++] = c->group.read[r];
-        const fsim_kernel k = fsim_kernel_of(g, p->hw, p->regime, &bare, NULL, a);
-        sum += k.time_s > 0 ? fsim_objective_of(p, &k) : 0;
-    }
-    return sum;
-}
-
-static int64_t floor_of(const fsim_problem *p, const int *node, int count, fsim_arena *a)
-{
-    const int64_t anchors = anchors_of(p, node, count, a), compulsory = compulsory_of(p, node, count);
-    return anchors > compulsory ? anchors : compulsory;
-}
-
-/* Steps 1 to 3. */
-
 typedef struct {
     const fsim_problem *p;
-    fsim_arena *a, *keep;
+    fsim_arena *a;
     fsim_partition found;
-    int64_t bound, budget, considered;
-    bool whole; /* every piece was solved */
-    double deadline_s;
-    bool *by_clock;
-    program *last;
+    fsim_budget budget;
+    int64_t bound, considered;
+    fsim_frontier *only; /* of the one piece that is the whole graph */
 } solver;
 
 static bool one_kernel(solver *s, const int *node, int count)
@@ -414,52 +142,19 @@ static bool one_kernel(solver *s, const int *node, int count)
     return true;
 }
 
-static bool solve(solver *s, const int *node, int count, int64_t most_sets, bool keep_program)
+/* Solves a piece by dynamic programming; what is left over when the budget ends is one kernel a primitive. */
+static void solve(solver *s, const int *node, int count, bool alone)
 {
-    fsim_space *w = fsim_new(s->a, fsim_space, 1);
-    program *d = fsim_new(s->a, program, 1);
-    if (count > FSIM_SPACE_NODES)
-        return false;
-    fsim_space_of(s->p, node, count, most_sets, s->a, w);
-    s->considered += w->looked_at;
-    if (!w->complete)
-        return false;
-    *d = (program){.p = s->p, .w = w, .a = s->a, .budget = s->budget, .deadline_s = s->deadline_s, .by_clock = s->by_clock};
-    d->all = count == 64 ? ~(fsim_mask)0 : bit(count) - 1;
-    const int64_t cost = cost_to_go(d, 0, 0);
-    if (d->failed || cost < 0)
-        return false;
-    s->bound += cost;
-    read_off(d, &s->found, s->a);
-    if (keep_program)
-        s->last = d;
-    return true;
-}
-
-/* A piece that is too large: stretches of the topological order, each solved; no bound comes of it. */
-static void solve_in_stretches(solver *s, const int *node, int count)
-{
-    s->bound += floor_of(s->p, node, count, s->a);
-    s->whole = false;
-    const int64_t bound = s->bound;
-    for (int from = 0; from < count;) {
-        int take = count - from < STRETCH ? count - from : STRETCH;
-        const int64_t limit = s->budget;
-        const int64_t share = fsim_work(s->p) + limit / 8;
-        s->budget = share < limit ? share : limit;
-        while (take > 1 && !solve(s, node + from, take, STRETCH_SETS, false))
-            take /= 2;
-        s->budget = limit;
-        if (take == 1) {
+    fsim_frontier *f = fsim_frontier_of(s->p, node, count, FSIM_BEST_ONLY, &s->budget, s->a);
+    s->bound += fsim_frontier_bound(f);
+    s->considered += fsim_frontier_groups(f);
+    if (!fsim_frontier_plan(f, &s->found, s->a))
+        for (int i = 0; i < count; i++) {
             fsim_part *part = &s->found.part[s->found.parts++];
-            part->count = 1;
-            part->node = fsim_new(s->a, int, 1);
-            part->clone = fsim_new(s->a, bool, 1);
-            part->node[0] = node[from];
+            *part = (fsim_part){1, fsim_new(s->a, int, 1), fsim_new(s->a, bool, 1)};
+            part->node[0] = node[i];
         }
-        from += take;
-    }
-    s->bound = bound;
+    s->only = alone ? f : NULL;
 }
 
 static int root_of(int *parent, int i)
@@ -497,8 +192,8 @@ static int *pieces(const fsim_graph *g, fsim_arena *a)
 static void solve_pieces(solver *s)
 {
     const fsim_graph *g = s->p->graph;
-    int *piece = pieces(g, s->a), *node = fsim_new(s->a, int, g->nodes + 1), *next = fsim_new(s->a, int, g->nodes + 1),
-        *first = fsim_new(s->a, int, g->nodes + 1), *last = fsim_new(s->a, int, g->nodes + 1);
+    int *piece = pieces(g, s->a), *next = fsim_new(s->a, int, g->nodes + 1), *first = fsim_new(s->a, int, g->nodes + 1),
+        *last = fsim_new(s->a, int, g->nodes + 1);
     for (int n = 0; n < g->nodes; n++) {
         next[n] = -1;
         const int root = piece[n];
@@ -509,19 +204,70 @@ static void solve_pieces(solver *s)
         last[root] = n;
     }
     for (int n = 0; n < g->nodes; n++) {
-        int count = 0;
+        int count = 0, *node = fsim_new(s->a, int, g->nodes + 1);
         if (first[piece[n]] != n + 1)
             continue;
         for (int i = n; i >= 0; i = next[i])
             node[count++] = i;
-        const bool alone = count == g->nodes;
-        const int parts = s->found.parts;
-        const int64_t bound = s->bound;
-        if (one_kernel(s, node, count) || solve(s, node, count, PIECE_SETS, alone))
-            continue;
-        s->found.parts = parts;
-        s->bound = bound;
-        solve_in_stretches(s, node, count);
+        if (!one_kernel(s, node, count))
+            solve(s, node, count, count == g->nodes);
+    }
+}
+
+/* Keeps the partition if it is legal and better. */
+static bool improve(const fsim_problem *p, const fsim_partition *part, fsim_arena *a, fsim_plan *best)
+{
+    const fsim_mark mark = fsim_save(a);
+    fsim_plan plan;
+    fsim_refusal why;
+    if (fsim_price(p, part, a, &plan, &why) && (best->kernels == 0 || plan.objective < best->objective)) {
+        *best = plan;
+        return true;
+    }
+    fsim_rewind(a, mark);
+    return false;
+}
+
+typedef struct {
+    const fsim_problem *p;
+    fsim_arena *keep;
+    fsim_plan *best;
+    int64_t limit;
+} visitor;
+
+static bool visit(void *to, const fsim_partition *part)
+{
+    visitor *v = to;
+    improve(v->p, part, v->keep, v->best);
+    v->limit = v->best->objective;
+    return true;
+}
+
+/* Step 4: raises the bound, and may find better plans. */
+static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
+{
+    const fsim_problem *p = s->p;
+    const int nodes = p->graph->nodes;
+    int *node = fsim_new(s->a, int, nodes + 1);
+    for (int n = 0; n < nodes; n++)
+        node[n] = n;
+    fsim_frontier *f = s->only ? s->only : fsim_frontier_of(p, node, nodes, FSIM_BEST_ONLY, &s->budget, s->a);
+    fsim_partition part = {0, fsim_new(s->a, fsim_part, nodes + 1)};
+    int64_t bound = fsim_frontier_bound(f);
+    s->bound = bound > s->bound ? bound : s->bound;
+    if (!s->only && fsim_frontier_plan(f, &part, s->a))
+        improve(p, &part, keep, best);
+    part.parts = 0;
+    if (s->bound < best->objective) {
+        if (fsim_frontier_follow(f, best->objective, &s->budget, &part, &bound, s->a))
+            improve(p, &part, keep, best);
+        s->bound = bound > s->bound ? bound : s->bound;
+    }
+    if (s->bound < best->objective && nodes <= VISITED_MOST) {
+        f = fsim_frontier_of(p, node, nodes, FSIM_EVERY_CLONE, &s->budget, s->a);
+        visitor v = {p, keep, best, best->objective};
+        if (fsim_frontier_each(f, &v.limit, &s->budget, visit, &v) && fsim_frontier_complete(f))
+            s->bound = best->objective;
     }
 }
 
@@ -529,53 +275,31 @@ void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim
 {
     const double start = seconds_now();
     const int64_t began = fsim_work(p);
-    fsim_refusal why;
     fsim_arena *scratch = fsim_arena_new();
     bool by_clock = false;
-    solver s = {.p = p, .a = scratch, .keep = a, .whole = true, .budget = began + (int64_t)fmin(p->time_limit_s * steps_per_second, 1e15),
-                .deadline_s = start + 10 * p->time_limit_s, .by_clock = &by_clock};
+    solver s = {.p = p, .a = scratch};
+    s.budget = (fsim_budget){began + (int64_t)fmin(p->time_limit_s * steps_per_second, 1e15), start + 10 * p->time_limit_s, &by_clock};
     s.found.part = fsim_new(scratch, fsim_part, p->graph->nodes * 2 + 2);
     *proof = (fsim_proof){0};
     *out = (fsim_plan){0};
     solve_pieces(&s);
-    bool have = fsim_price(p, &s.found, a, out, &why);
-    fsim_plan better;
-    if (have && !s.whole && fsim_merge_greedily(p, &out->partition, scratch, &better) && better.objective < out->objective)
-        have = fsim_price(p, &better.partition, a, out, &why);
+    improve(p, &s.found, a, out);
     for (int i = 0; i < count; i++)
-        if (known[i].kernels > 0 && (!have || known[i].objective < out->objective)) {
+        if (known[i].kernels > 0 && (out->kernels == 0 || known[i].objective < out->objective))
             *out = known[i];
-            have = true;
-        }
-    if (s.whole && have && out->objective > s.bound) {
-        /* Residency granted in vain, or pieces that wait for each other: search the whole graph at once where it is small enough. */
-        if (!s.last && p->graph->nodes <= FSIM_SPACE_NODES) {
-            solver again = s;
-            int node[FSIM_SPACE_NODES];
-            for (int n = 0; n < p->graph->nodes; n++)
-                node[n] = n;
-            again.found.parts = 0;
-            again.bound = 0;
-            again.found.part = fsim_new(scratch, fsim_part, p->graph->nodes * 2 + 2);
-            if (solve(&again, node, p->graph->nodes, PIECE_SETS, true)) {
-                s.last = again.last;
-                s.bound = again.bound > s.bound ? again.bound : s.bound;
-            }
-            s.considered = again.considered;
-        }
-        if (s.last && out->objective > s.bound) {
-            closing x = {.d = s.last, .at = {.w = s.last->w}, .best = out, .a = fsim_arena_new(), .keep = a};
-            close_gap(&x, 0, 0);
-            fsim_arena_free(x.a);
-            if (!x.failed && !s.last->failed)
-                s.bound = out->objective;
-        }
+    fsim_plan better;
+    if (out->kernels > 0 && s.bound < out->objective) {
+        if (fsim_merge_greedily(p, &out->partition, scratch, &better))
+            improve(p, &better.partition, a, out);
+        const fsim_partition chained = fsim_chained_singles(p, scratch);
+        if (fsim_merge_greedily(p, &chained, scratch, &better))
+            improve(p, &better.partition, a, out);
     }
-    if (!have)
-        *out = (fsim_plan){0};
+    if (out->kernels > 0 && s.bound < out->objective)
+        close_gap(&s, a, out);
     out->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
     const double unit = p->objective == FSIM_MINIMISE_TIME ? FSIM_TICK_S : 1;
-    proof->proven = have && s.bound >= out->objective;
+    proof->proven = out->kernels > 0 && s.bound >= out->objective;
     proof->lower_bound = (double)(proof->proven ? out->objective : s.bound) * unit;
     proof->groups_considered = s.considered;
     proof->stopped_by_clock = by_clock;

@@ -130,7 +130,7 @@ const fsim_kernel *fsim_kernel_for(const fsim_problem *p, fsim_candidate *c, con
     k->absorbed = copy_flags(s->a, absorbed, c->group.writes);
     k->next = c->kernel;
     c->kernel = k;
-    s->work += c->group.template == FSIM_TILED_CONTRACTION ? WORK_OF_CONTRACTION : WORK_OF_KERNEL;
+    s->work += c->group.template == FSIM_TILED_CONTRACTION || c->group.template == FSIM_CHAINED_CONTRACTION ? WORK_OF_CONTRACTION : WORK_OF_KERNEL;
     const fsim_residency l2 = {k->hit, k->absorbed};
     const fsim_mark mark = fsim_save(s->scratch);
     k->kernel = fsim_kernel_of(p->graph, p->hw, p->regime, &c->group, &l2, s->scratch);
@@ -163,17 +163,22 @@ int64_t fsim_objective_of(const fsim_problem *p, const fsim_kernel *k)
     return p->objective == FSIM_MINIMISE_BYTES ? k->dram_read_bytes + k->dram_write_bytes : llrint(k->time_s / FSIM_TICK_S);
 }
 
+bool fsim_may_clone(const fsim_problem *p, int node)
+{
+    const fsim_graph *g = p->graph;
+    if (!fsim_classes[fsim_ops[g->node[node].op].class].clones)
+        return false;
+    for (int r = 0; r < g->node[node].results; r++) {
+        const fsim_tensor *t = &g->tensor[g->node[node].result[r]];
+        if (t->readers > 0 && t->reader[t->readers - 1] - node > FSIM_CLONE_REACH)
+            return false;
+    }
+    return true;
+}
+
 bool fsim_may_reside(const fsim_problem *p, int tensor) { return (double)p->graph->tensor[tensor].bytes <= fsim_l2_effective(p->hw); }
 
 /* Launch order. */
-
-static int by_list(const fsim_part *x, const fsim_part *y)
-{
-    for (int i = 0; i < x->count && i < y->count; i++)
-        if (x->node[i] != y->node[i])
-            return x->node[i] < y->node[i] ? -1 : 1;
-    return x->count - y->count;
-}
 
 typedef struct {
     const fsim_problem *p;
@@ -196,27 +201,34 @@ static bool refuse(pricing *w, fsim_rule rule, int a, int b)
     return false;
 }
 
-/* Inserts part id into the heap of ready parts, smallest list on top. */
-static void heap_push(int *heap, int *count, int id, const fsim_part *part)
+/* The order of launch: of the parts that are ready, the one whose last primitive is lowest. That is no clone, so no two are equal. */
+typedef struct {
+    const fsim_part *part;
+    int *heap, count;
+} ready_heap;
+
+static int last_of(const fsim_part *part) { return part->node[part->count - 1]; }
+
+static void heap_push(ready_heap *h, int id)
 {
-    int i = (*count)++;
-    for (; i > 0 && by_list(&part[id], &part[heap[(i - 1) / 2]]) < 0; i = (i - 1) / 2)
-        heap[i] = heap[(i - 1) / 2];
-    heap[i] = id;
+    int i = h->count++;
+    for (; i > 0 && last_of(&h->part[id]) < last_of(&h->part[h->heap[(i - 1) / 2]]); i = (i - 1) / 2)
+        h->heap[i] = h->heap[(i - 1) / 2];
+    h->heap[i] = id;
 }
 
-static int heap_pop(int *heap, int *count, const fsim_part *part)
+static int heap_pop(ready_heap *h)
 {
-    const int top = heap[0], last = heap[--*count];
+    const int top = h->heap[0], last = h->heap[--h->count];
     int i = 0;
-    for (int child; (child = 2 * i + 1) < *count; i = child) {
-        if (child + 1 < *count && by_list(&part[heap[child + 1]], &part[heap[child]]) < 0)
+    for (int child; (child = 2 * i + 1) < h->count; i = child) {
+        if (child + 1 < h->count && last_of(&h->part[h->heap[child + 1]]) < last_of(&h->part[h->heap[child]]))
             child++;
-        if (by_list(&part[heap[child]], &part[last]) >= 0)
+        if (last_of(&h->part[h->heap[child]]) >= last_of(&h->part[last]))
             break;
-        heap[i] = heap[child];
+        h->heap[i] = h->heap[child];
     }
-    heap[i] = last;
+    h->heap[i] = last;
     return top;
 }
 
@@ -225,7 +237,8 @@ static bool launch_order(pricing *w, const fsim_partition *partition, int *order
 {
     const fsim_graph *g = w->g;
     const int parts = partition->parts;
-    int *waiting = fsim_new(a, int, parts + 1), *heap = fsim_new(a, int, parts + 1), ready = 0, done = 0, edges = 0;
+    int *waiting = fsim_new(a, int, parts + 1), done = 0, edges = 0;
+    ready_heap ready = {partition->part, fsim_new(a, int, parts + 1), 0};
     /* edge lists: parts that wait for each primitive */
     int *first = fsim_new(a, int, g->nodes + 1), *seen = fsim_new(a, int, g->nodes);
     typedef struct {
@@ -252,10 +265,10 @@ static bool launch_order(pricing *w, const fsim_partition *partition, int *order
                 first[from] = edges - 1;
             }
         if (waiting[i] == 0)
-            heap_push(heap, &ready, i, partition->part);
+            heap_push(&ready, i);
     }
-    while (ready > 0) {
-        const int id = heap_pop(heap, &ready, partition->part);
+    while (ready.count > 0) {
+        const int id = heap_pop(&ready);
         const fsim_part *part = &partition->part[id];
         order[done++] = id;
         for (int k = 0; k < part->count; k++) {
@@ -266,7 +279,7 @@ static bool launch_order(pricing *w, const fsim_partition *partition, int *order
             w->home[n] = id;
             for (int e = first[n]; e >= 0; e = list[e].next)
                 if (--waiting[list[e].part] == 0)
-                    heap_push(heap, &ready, list[e].part, partition->part);
+                    heap_push(&ready, list[e].part);
         }
     }
     if (done == parts)
@@ -297,66 +310,78 @@ static bool purposeful(pricing *w, const fsim_part *part, int id, const bool *st
         }
         if (!read)
             return refuse(w, FSIM_RULE_CONNECTED, part->node[k], part->node[k ? 0 : part->count - 1]);
-        if (part->clone[k] && !fsim_classes[fsim_ops[g->node[part->node[k]].op].class].clones)
+        if (part->clone[k] && !fsim_may_clone(w->p, part->node[k]))
             return refuse(w, FSIM_RULE_COST, part->node[k], -1);
     }
     return home || refuse(w, FSIM_RULE_CONNECTED, part->node[0], -1);
 }
 
-/* What lies in L2, most recent first. */
+/* L2 as a clock of the bytes that have entered it: a tensor is resident while no more than the effective capacity has entered since its last use, itself
+ * included. A kernel's results were used last, before them its inputs, the largest first. */
 typedef struct {
-    int *tensor, count;
-    int *mark, stamp; /* per tensor: stamp when resident */
-} l2_state;
+    double capacity, entered;
+    double *last; /* per tensor: where the clock stood at its last use; far back when never */
+    int *order;
+} l2_clock;
 
-static bool resident(const l2_state *s, int tensor) { return s->mark[tensor] == s->stamp; }
-
-/* After a kernel: its results, its inputs, then what was there, as far as the capacity goes. One that moved more than the capacity has pushed out all
- * that was there before; a tensor larger than the capacity leaves nothing. */
-static void run_through(const fsim_problem *p, l2_state *s, const fsim_group *o, int *old)
+bool fsim_used_later(const fsim_problem *p, int x, int y)
 {
-    const double capacity = fsim_l2_effective(p->hw);
-    const int before = s->count;
-    double used = 0;
-    memcpy(old, s->tensor, (size_t)before * sizeof *old);
-    s->count = 0;
-    s->stamp++;
-    for (int i = 0; i < o->writes + o->reads + before; i++) {
-        const bool own = i < o->writes + o->reads;
-        if (!own && used > capacity)
-            return;
-        const int t = i < o->writes ? o->write[i].tensor : own ? o->read[i - o->writes].tensor : old[i - o->writes - o->reads];
-        const double bytes = (double)p->graph->tensor[t].bytes;
-        if (resident(s, t))
-            continue;
-        if (own && i >= o->writes && !o->read[i - o->writes].whole)
+    const int64_t a = p->graph->tensor[x].bytes, b = p->graph->tensor[y].bytes;
+    return a != b ? a < b : x < y;
+}
+
+static bool resident(const l2_clock *c, int tensor) { return c->entered - c->last[tensor] <= c->capacity; }
+
+static void run_through(const fsim_problem *p, l2_clock *c, const fsim_group *o, const bool *hit)
+{
+    double behind = 0;
+    for (int i = 0; i < o->writes; i++)
+        c->entered += (double)p->graph->tensor[o->write[i].tensor].bytes;
+    for (int i = 0; i < o->reads; i++)
+        c->entered += hit[i] ? 0 : (double)o->read[i].bytes;
+    for (int i = 0; i < o->writes; i++) {
+        behind += (double)p->graph->tensor[o->write[i].tensor].bytes;
+        c->last[o->write[i].tensor] = fmax(c->last[o->write[i].tensor], c->entered - behind);
+    }
+    int *order = c->order;
+    for (int i = 0; i < o->reads; i++) {
+        int k = i;
+        for (; k > 0 && fsim_used_later(p, o->read[i].tensor, o->read[order[k - 1]].tensor); k--)
+            order[k] = order[k - 1];
+        order[k] = i;
+    }
+    for (int i = 0; i < o->reads; i++) {
+        const fsim_read *r = &o->read[order[i]];
+        if (!r->whole)
             continue; /* a part of it: what is there later is not known to be what is wanted */
-        used += bytes;
-        if (used > capacity) {
-            if (own)
-                continue;
-            return;
-        }
-        s->mark[t] = s->stamp;
-        s->tensor[s->count++] = t;
+        behind += (double)p->graph->tensor[r->tensor].bytes;
+        c->last[r->tensor] = fmax(c->last[r->tensor], c->entered - behind);
     }
 }
 
-/* Which reads hit and which writes never reach DRAM, for kernels in launch order. */
-static void find_residency(const fsim_problem *p, fsim_candidate **kernel, int kernels, bool **hit, bool **absorbed, fsim_arena *a)
+/* Which reads hit and which writes never reach DRAM, for kernels in launch order. A result that its readers find in L2, or would if they did not compute it
+ * again, is dead before it is written back. */
+static void find_residency(const fsim_problem *p, const fsim_part **part, fsim_candidate **kernel, int kernels, bool **hit, bool **absorbed,
+                           fsim_arena *a)
 {
     const fsim_graph *g = p->graph;
-    l2_state s = {.tensor = fsim_new(a, int, g->tensors + 1), .mark = fsim_new(a, int, g->tensors + 1), .stamp = 1};
-    int *old = fsim_new(a, int, g->tensors + 1);
+    l2_clock c = {fsim_l2_effective(p->hw), 0, fsim_new(a, double, g->tensors + 1), fsim_new(a, int, g->tensors + 1)};
     bool *missed = fsim_new(a, bool, g->tensors + 1);
+    for (int t = 0; t < g->tensors; t++)
+        c.last[t] = -1e30;
     for (int turn = p->warm ? 0 : 1; turn < 2; turn++)
         for (int k = 0; k < kernels; k++) {
             const fsim_group *o = &kernel[k]->group;
             for (int i = 0; i < o->reads; i++) {
-                hit[k][i] = resident(&s, o->read[i].tensor);
+                hit[k][i] = resident(&c, o->read[i].tensor);
                 missed[o->read[i].tensor] = missed[o->read[i].tensor] || (turn == 1 && !hit[k][i]);
             }
-            run_through(p, &s, o, old);
+            for (int i = 0; i < part[k]->count && turn == 1; i++)
+                for (int r = 0; part[k]->clone[i] && r < g->node[part[k]->node[i]].results; r++) {
+                    const int t = g->node[part[k]->node[i]].result[r];
+                    missed[t] = missed[t] || !resident(&c, t);
+                }
+            run_through(p, &c, o, hit[k]);
         }
     for (int k = 0; k < kernels; k++) {
         const fsim_group *o = &kernel[k]->group;
@@ -365,6 +390,170 @@ static void find_residency(const fsim_problem *p, fsim_candidate **kernel, int k
             absorbed[k][i] = !t->output && !t->materialize && t->readers > 0 && !missed[o->write[i].tensor];
         }
     }
+}
+
+/* The order of least peak memory. */
+
+typedef struct {
+    const fsim_problem *p;
+    fsim_candidate **kernel;
+    int kernels;
+    int *waits_first, *waits;   /* kernels that must run before kernel k: waits[waits_first[k], waits_first[k + 1]) */
+    int *reading;               /* per tensor: kernels that read it */
+    int64_t least;              /* no order needs less: the largest kernel by itself */
+} ordering;
+
+/* What has been launched, with what it holds and has held at most. */
+typedef struct {
+    uint64_t *launched;
+    int64_t live, peak;
+    int parent, kernel, count;
+} lean_state;
+
+static bool is_temporary(const fsim_problem *p, int tensor) { return p->graph->tensor[tensor].producer >= 0 && !p->graph->tensor[tensor].output; }
+
+static bool was_launched(const lean_state *s, int k) { return s->launched[k >> 6] >> (k & 63) & 1; }
+
+static bool may_launch(const ordering *w, const lean_state *s, int k)
+{
+    for (int i = w->waits_first[k]; i < w->waits_first[k + 1]; i++)
+        if (!was_launched(s, w->waits[i]))
+            return false;
+    return !was_launched(s, k);
+}
+
+/* Launches kernel k: what is live during and after it. left: per tensor, readers to come. */
+static void launch_one(const ordering *w, lean_state *s, int k, int *left)
+{
+    const fsim_group *o = &w->kernel[k]->group;
+    s->launched[k >> 6] |= (uint64_t)1 << (k & 63);
+    s->count++;
+    for (int i = 0; i < o->writes; i++)
+        s->live += is_temporary(w->p, o->write[i].tensor) ? w->p->graph->tensor[o->write[i].tensor].bytes : 0;
+    s->peak = s->live > s->peak ? s->live : s->peak;
+    for (int i = 0; i < o->reads; i++)
+        if (is_temporary(w->p, o->read[i].tensor) && --left[o->read[i].tensor] == 0)
+            s->live -= w->p->graph->tensor[o->read[i].tensor].bytes;
+}
+
+/* An order by a rule: as it stands, or whatever leaves the least live. Returns its peak. */
+static int64_t order_by_rule(const ordering *w, bool greedily, int *order, fsim_arena *a)
+{
+    const int words = (w->kernels + 63) / 64, tensors = w->p->graph->tensors;
+    lean_state s = {.launched = fsim_new(a, uint64_t, words + 1)};
+    int *left = fsim_new(a, int, tensors + 1);
+    memcpy(left, w->reading, (size_t)tensors * sizeof *left);
+    for (int n = 0; n < w->kernels; n++) {
+        int best = n;
+        int64_t least = INT64_MAX;
+        for (int k = 0; k < w->kernels && greedily; k++) {
+            const fsim_group *o = &w->kernel[k]->group;
+            int64_t live = 0;
+            if (!may_launch(w, &s, k))
+                continue;
+            for (int i = 0; i < o->writes; i++)
+                live += is_temporary(w->p, o->write[i].tensor) ? w->p->graph->tensor[o->write[i].tensor].bytes : 0;
+            for (int i = 0; i < o->reads; i++)
+                live -= is_temporary(w->p, o->read[i].tensor) && left[o->read[i].tensor] == 1 ? w->p->graph->tensor[o->read[i].tensor].bytes : 0;
+            if (live < least) {
+                least = live;
+                best = k;
+            }
+        }
+        order[n] = best;
+        launch_one(w, &s, best, left);
+    }
+    return s.peak;
+}
+
+/* All orders, the one that has needed least so far first, as far as MOST_ORDERED goes. Returns the least peak, or `known` where none below it was found. */
+static int64_t order_by_search(const ordering *w, int64_t known, int *order, fsim_arena *a)
+{
+    enum { MOST_ORDERED = 4000 };
+    const int words = (w->kernels + 63) / 64, tensors = w->p->graph->tensors;
+    lean_state *all = fsim_new(a, lean_state, MOST_ORDERED + w->kernels + 1);
+    bool *open = fsim_new(a, bool, MOST_ORDERED + w->kernels + 1);
+    int count = 1, *left = fsim_new(a, int, tensors + 1);
+    all[0] = (lean_state){.launched = fsim_new(a, uint64_t, words + 1), .parent = -1};
+    open[0] = true;
+    while (count <= MOST_ORDERED) {
+        int at = -1;
+        for (int i = 0; i < count; i++)
+            if (open[i] && (at < 0 || all[i].peak < all[at].peak || (all[i].peak == all[at].peak && all[i].count > all[at].count)))
+                at = i;
+        if (at < 0)
+            return known;
+        open[at] = false;
+        if (all[at].count == w->kernels) {
+            for (int n = w->kernels, i = at; n-- > 0; i = all[i].parent)
+                order[n] = all[i].kernel;
+            return all[at].peak;
+        }
+        for (int k = 0; k < w->kernels; k++) {
+            if (!may_launch(w, &all[at], k))
+                continue;
+            lean_state next = all[at];
+            next.launched = fsim_new(a, uint64_t, words + 1);
+            memcpy(next.launched, all[at].launched, (size_t)words * sizeof *next.launched);
+            memcpy(left, w->reading, (size_t)tensors * sizeof *left);
+            for (int i = 0; i < w->kernels; i++)
+                for (int r = 0; was_launched(&all[at], i) && r < w->kernel[i]->group.reads; r++)
+                    left[w->kernel[i]->group.read[r].tensor]--;
+            launch_one(w, &next, k, left);
+            bool known_before = next.peak >= known;
+            for (int i = 0; i < count && !known_before; i++)
+                known_before = all[i].count == next.count && all[i].peak <= next.peak &&
+                               memcmp(all[i].launched, next.launched, (size_t)words * sizeof *next.launched) == 0;
+            if (known_before)
+                continue;
+            next.parent = at;
+            next.kernel = k;
+            open[count] = true;
+            all[count++] = next;
+        }
+    }
+    return known;
+}
+
+/* Kernels in launch order, put into that of least peak memory that keeps each primitive's home. order[i]: the kernel to run i-th. */
+static void lean_order(const fsim_problem *p, const fsim_part **part, fsim_candidate **kernel, int kernels, int *order, fsim_arena *a)
+{
+    const fsim_graph *g = p->graph;
+    ordering w = {p, kernel, kernels, fsim_new(a, int, kernels + 1), NULL, fsim_new(a, int, g->tensors + 1), 0};
+    int *home = fsim_new(a, int, g->nodes + 1), count = 0, room = 0, *other = fsim_new(a, int, kernels + 1);
+    for (int k = 0; k < kernels; k++)
+        for (int i = 0; i < part[k]->count; i++)
+            if (!part[k]->clone[i])
+                home[part[k]->node[i]] = k;
+    for (int k = 0; k < kernels; k++) {
+        const fsim_group *o = &kernel[k]->group;
+        int64_t alone = 0;
+        w.waits_first[k] = count;
+        for (int i = 0; i < o->reads; i++) {
+            const int from = g->tensor[o->read[i].tensor].producer;
+            w.reading[o->read[i].tensor]++;
+            alone += is_temporary(p, o->read[i].tensor) ? g->tensor[o->read[i].tensor].bytes : 0;
+            if (from >= 0)
+                *FSIM_PUSH(a, w.waits, count, room) = home[from];
+        }
+        for (int i = 0; i < part[k]->count; i++)
+            if (part[k]->clone[i])
+                *FSIM_PUSH(a, w.waits, count, room) = home[part[k]->node[i]];
+        for (int i = 0; i < o->writes; i++)
+            alone += is_temporary(p, o->write[i].tensor) ? g->tensor[o->write[i].tensor].bytes : 0;
+        w.least = alone > w.least ? alone : w.least;
+    }
+    w.waits_first[kernels] = count;
+    int64_t peak = order_by_rule(&w, false, order, a);
+    if (peak > w.least) {
+        const int64_t greedy = order_by_rule(&w, true, other, a);
+        if (greedy < peak) {
+            memcpy(order, other, (size_t)kernels * sizeof *order);
+            peak = greedy;
+        }
+    }
+    if (peak > w.least && order_by_search(&w, peak, other, a) < peak)
+        memcpy(order, other, (size_t)kernels * sizeof *order);
 }
 
 /* Totals. */
@@ -460,8 +649,9 @@ bool fsim_price(const fsim_problem *p, const fsim_partition *partition, fsim_are
         return false;
     fsim_candidate **kernel = fsim_new(a, fsim_candidate *, parts + 1);
     bool **hit = fsim_new(a, bool *, parts + 1), **absorbed = fsim_new(a, bool *, parts + 1);
+    const fsim_part **ordered = fsim_new(a, const fsim_part *, parts + 1);
     for (int k = 0; k < parts; k++) {
-        const fsim_part *part = &partition->part[order[k]];
+        const fsim_part *part = ordered[k] = &partition->part[order[k]];
         bool *stored = fsim_new(a, bool, part->count);
         for (int i = 0; i < part->count; i++) {
             const fsim_node *n = &g->node[part->node[i]];
@@ -480,13 +670,27 @@ bool fsim_price(const fsim_problem *p, const fsim_partition *partition, fsim_are
         hit[k] = fsim_new(a, bool, kernel[k]->group.reads + 1);
         absorbed[k] = fsim_new(a, bool, kernel[k]->group.writes + 1);
     }
-    find_residency(p, kernel, parts, hit, absorbed, a);
+    if (p->lean) {
+        const fsim_part **was = fsim_new(a, const fsim_part *, parts + 1);
+        fsim_candidate **had = fsim_new(a, fsim_candidate *, parts + 1);
+        int *lean = fsim_new(a, int, parts + 1);
+        lean_order(p, ordered, kernel, parts, lean, a);
+        memcpy(was, ordered, (size_t)parts * sizeof *was);
+        memcpy(had, kernel, (size_t)parts * sizeof *had);
+        for (int k = 0; k < parts; k++) {
+            ordered[k] = was[lean[k]];
+            kernel[k] = had[lean[k]];
+            hit[k] = fsim_new(a, bool, kernel[k]->group.reads + 1);
+            absorbed[k] = fsim_new(a, bool, kernel[k]->group.writes + 1);
+        }
+    }
+    find_residency(p, ordered, kernel, parts, hit, absorbed, a);
     out->kernels = parts;
     out->kernel = fsim_new(a, fsim_kernel, parts + 1);
     out->rule = fsim_new(a, const char *, parts + 1);
     out->partition = (fsim_partition){parts, fsim_new(a, fsim_part, parts + 1)};
     for (int k = 0; k < parts; k++) {
-        const fsim_part *part = &partition->part[order[k]];
+        const fsim_part *part = ordered[k];
         const fsim_kernel *made = fsim_kernel_for(p, kernel[k], hit[k], absorbed[k]);
         if (!made) {
             *why = (fsim_refusal){.rule = FSIM_RULE_SHARED, .a = part->node[0], .b = -1, .through = -1,

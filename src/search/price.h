@@ -28,11 +28,18 @@ const fsim_kernel *fsim_kernel_alone(const fsim_problem *p, const int *node, int
 int64_t fsim_objective_of(const fsim_problem *p, const fsim_kernel *k);
 
 /* Prices the groups node sets (part[i].node ascending; clone flags are found here). The order is canonical: of the groups whose inputs are there, the one with the
- * lexicographically smallest node list goes first; a primitive's home is the first group in that order that holds it. False with *why when illegal: a group that is no kernel, a
+ * lowest last primitive goes first; a primitive's home is the first group in that order that holds it. False with *why when illegal: a group that is no kernel, a
  * cycle, a clone without reader, a group without purpose. In a. */
 bool fsim_price(const fsim_problem *p, const fsim_partition *partition, fsim_arena *a, fsim_plan *out, fsim_refusal *why);
 
 int fsim_by_int(const void *x, const void *y); /* for qsort and bsearch over node lists */
+
+/* May kernels other than its home compute this primitive again? Cheap ones may whose readers are near: within FSIM_CLONE_REACH primitives. */
+enum { FSIM_CLONE_REACH = 64 };
+bool fsim_may_clone(const fsim_problem *p, int node);
+
+/* Of two inputs of a kernel, does it count x as used later than y? Of what enters L2 at once the small stays. */
+bool fsim_used_later(const fsim_problem *p, int x, int y);
 
 /* What a cold or warm run can find in L2 at most: tensors no larger than the effective capacity. */
 bool fsim_may_reside(const fsim_problem *p, int tensor);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 static int lowest(fsim_mask m) { return __builtin_ctzll(m); }
+static int highest(fsim_mask m) { return 63 - __builtin_clzll(m); }
 static fsim_mask bit(int i) { return (fsim_mask)1 << i; }
 
 bool fsim_list_before(fsim_mask x, fsim_mask y)
@@ -30,11 +31,6 @@ static fsim_mask preds_of(const fsim_space *w, fsim_mask s)
     for (fsim_mask left = s; left; left &= left - 1)
         all |= w->pred[lowest(left)];
     return all & ~s;
-}
-
-bool fsim_hopeless(fsim_rule rule)
-{
-    return rule == FSIM_RULE_BOUNDARY || rule == FSIM_RULE_CONTRACTIONS || rule == FSIM_RULE_REDUCED_EPILOGUE;
 }
 
 static bool holds(const int *node, int count, int n)
@@ -89,23 +85,28 @@ bool fsim_user_allows(const fsim_problem *p, const int *node, int count, fsim_re
     return true;
 }
 
-static bool convex(const fsim_space *w, fsim_mask s)
+/* What every kernel that holds s holds too: a member that is computed once must not wait, through others, for what waits for it. */
+static fsim_mask hull(const fsim_space *w, fsim_mask s)
 {
-    fsim_mask after = 0; /* outside, reached from s */
-    for (int i = 0; i < w->n; i++) {
-        if (w->pred[i] & after) {
-            if (s & bit(i))
-                return false;
-            after |= bit(i);
-        } else if (!(s & bit(i)) && (w->pred[i] & s)) {
-            after |= bit(i);
-        }
+    fsim_mask after = 0, before = 0;
+    for (fsim_mask left = s; left; left &= left - 1) {
+        const int i = lowest(left);
+        before |= w->above[i];
+        after |= w->clonable & bit(i) ? 0 : w->below[i];
     }
-    return true;
+    return s | (after & before);
 }
 
-/* Is s a kernel when it stores as little as it can? */
-static bool kernel_at_least(fsim_space *w, fsim_mask s, fsim_rule *rule)
+static bool holds_apart(const fsim_space *w, fsim_mask s)
+{
+    for (fsim_mask left = s; left; left &= left - 1)
+        if (w->apart[lowest(left)] & s)
+            return true;
+    return false;
+}
+
+/* Is s a kernel when it stores as little as it can? final: nor can any set be that holds it. */
+static bool kernel_at_least(fsim_space *w, fsim_mask s, bool *final)
 {
     int node[FSIM_SPACE_NODES];
     bool stored[FSIM_SPACE_NODES];
@@ -117,28 +118,27 @@ static bool kernel_at_least(fsim_space *w, fsim_mask s, fsim_rule *rule)
         const bool outside = (w->succ[n] & ~s) != 0, inside = (w->succ[n] & s) != 0;
         stored[i] = (w->must & bit(n)) || !inside || (outside && !(w->clonable & bit(n)));
     }
-    *rule = FSIM_RULE_NONE;
     const fsim_candidate *c = fsim_candidate_of(w->p, node, count, stored);
-    if (!c->legal) {
-        *rule = c->why.rule;
+    *final = !c->legal && c->why.final;
+    if (!c->legal || !fsim_user_allows(w->p, node, count, &why))
         return false;
-    }
-    if (!fsim_user_allows(w->p, node, count, &why))
-        return false;
-    return w->clonable || convex(w, s);
+    return hull(w, s) == s;
 }
 
 /* Connected sets with lowest member `root`, each once: what was passed over stays out. */
 static void grow(fsim_space *w, fsim_mask s, fsim_mask fringe, fsim_mask barred, int64_t most, fsim_arena *a)
 {
-    fsim_rule rule;
+    bool final;
+    const fsim_mask all = hull(w, s);
+    if ((all & barred & ~s) || holds_apart(w, all))
+        return;
     if (++w->looked_at > most || (w->p->interrupted && *w->p->interrupted)) {
         w->complete = false;
         return;
     }
-    if (kernel_at_least(w, s, &rule))
+    if (kernel_at_least(w, s, &final))
         *FSIM_PUSH(a, w->set, w->sets, w->room) = s;
-    else if (fsim_hopeless(rule))
+    else if (final)
         return;
     for (fsim_mask left = fringe & ~barred; left && w->complete; left &= left - 1) {
         const int u = lowest(left);
@@ -188,7 +188,7 @@ void fsim_space_of(const fsim_problem *p, const int *node, int count, int64_t mo
     }
     for (int i = 0; i < count; i++) {
         out->must |= g->node[node[i]].effect ? bit(i) : 0;
-        if (p->recompute && fsim_classes[fsim_ops[g->node[node[i]].op].class].clones)
+        if (p->recompute && fsim_may_clone(p, node[i]))
             out->clonable |= bit(i);
     }
     /* A copy has a reader beside it. With one reader r, a second copy of i serves only a second copy of r: where that makes no sense, neither does this. */
@@ -197,6 +197,19 @@ void fsim_space_of(const fsim_problem *p, const int *node, int count, int64_t mo
         if (!out->succ[i] || (!(out->must & bit(i)) && one_reader && !(out->succ[i] & out->clonable)))
             out->clonable &= ~bit(i);
     }
+    for (int i = 0; i < count; i++)
+        for (fsim_mask left = out->pred[i]; left; left &= left - 1)
+            out->above[i] |= out->above[lowest(left)] | bit(lowest(left));
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < i; k++) {
+            const int pair[2] = {node[k], node[i]};
+            const fsim_candidate *c = fsim_candidate_of(p, pair, 2, (const bool[2]){true, true});
+            out->below[k] |= out->above[i] & bit(k) ? bit(i) : 0;
+            if (!c->legal && c->why.final) {
+                out->apart[i] |= bit(k);
+                out->apart[k] |= bit(i);
+            }
+        }
     for (int i = 0; i < count && out->complete; i++) {
         const fsim_mask below = bit(i) | (bit(i) - 1);
         grow(out, bit(i), out->near[i] & ~below, below, most, a);
@@ -228,10 +241,11 @@ int fsim_next_set(const fsim_space *w, int at, fsim_mask done)
 
 bool fsim_in_order(const fsim_walk *x, int at)
 {
+    const fsim_mask s = x->w->set[at];
     for (int i = x->depth; i-- > 0;) {
         if (x->w->preds[at] & ~x->done[i])
             return true;
-        if (!fsim_list_before(x->chosen[i], x->w->set[at]))
+        if (highest(s) < highest(x->chosen[i]))
             return false;
     }
     return true;

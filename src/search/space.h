@@ -12,6 +12,8 @@ typedef struct {
     const fsim_problem *p;
     int n, node[FSIM_SPACE_NODES]; /* primitives of the graph, ascending */
     fsim_mask pred[FSIM_SPACE_NODES], succ[FSIM_SPACE_NODES], near[FSIM_SPACE_NODES]; /* producers, readers, those that share a tensor */
+    fsim_mask above[FSIM_SPACE_NODES], below[FSIM_SPACE_NODES]; /* all that a member depends on, all that depends on it */
+    fsim_mask apart[FSIM_SPACE_NODES]; /* members that no kernel holds together with it */
     fsim_mask clonable; /* may be computed in several groups (none with --recompute off) */
     fsim_mask must;     /* reaches memory whatever the partition: output, materialize, effect, or read outside the space */
     fsim_mask *set;     /* connected sets that are kernels when they store as little as they can, in launch-list order */
@@ -45,7 +47,5 @@ bool fsim_price_walk(const fsim_walk *x, fsim_arena *a, fsim_plan *out);
 fsim_part fsim_part_of(const fsim_space *w, fsim_mask s, fsim_arena *a);
 /* separate: and fuse: of the workload, and materialize: inside; false with why. */
 bool fsim_user_allows(const fsim_problem *p, const int *node, int count, fsim_refusal *why);
-/* No larger set that holds this one can be a kernel either. */
-bool fsim_hopeless(fsim_rule rule);
 
 #endif

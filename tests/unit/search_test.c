@@ -352,6 +352,103 @@ static void prologues_count_every_load(void **unused)
     }
 }
 
+/* ... and on a convolution's, once for every tap that loads an element besides. */
+static void window_prologues_count_every_tap(void **unused)
+{
+    (void)unused;
+    fsim_arena *scratch = fsim_arena_new();
+    fixture f = load("tensors: {x: {shape: [2, 32, 32, 32], dtype: f32}, w: {shape: [64, 32, 3, 3], dtype: f32, role: weight}}\noperators:\n"
+                     "  - {op: neg, in: x, out: a}\n  - {op: conv2d, in: [a, w], out: y, padding: [1, 1]}\n");
+    const fsim_prediction p = fsim_predict(f.g, f.hw, &usual, f.a);
+    const fsim_kernel *k = &p.plan[FSIM_STRATEGY_MAXIMAL].kernel[0];
+    assert_int_equal(p.plan[FSIM_STRATEGY_MAXIMAL].kernels, 1);
+    assert_true(k->flops == 2.0 * 2 * 32 * 32 * 64 * 32 * 9 + ceil(64.0 / k->tile_n) * 9 * 2 * 32 * 32 * 32);
+    fsim_arena_free(f.a);
+    fsim_arena_free(scratch);
+}
+
+/* Contractions side by side read what they share once and compute what both do; a prologue on it is computed once for all. */
+static void siblings_share_their_operand(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *operators;
+        int prologue;
+    } turn[] = {{"  - {op: matmul, in: [x, w], out: y}\n  - {op: matmul, in: [x, u], out: z}\n", 0},
+                {"  - {op: neg, in: x, out: n}\n  - {op: matmul, in: [n, w], out: y}\n  - {op: matmul, in: [n, u], out: z}\n", 1}};
+    for (int i = 0; i < 2; i++) {
+        fsim_arena *scratch = fsim_arena_new();
+        fixture f = load(fsim_printf(scratch, "tensors:\n  x: {shape: [256, 128], dtype: f32}\n  w: {shape: [128, 128], dtype: f32, role: weight}\n"
+                                              "  u: {shape: [128, 384], dtype: f32, role: weight}\noperators:\n%soutputs: [y, z]\n", turn[i].operators));
+        const fsim_prediction p = fsim_predict(f.g, f.hw, &usual, f.a);
+        const fsim_plan *plan = &p.plan[FSIM_STRATEGY_MAXIMAL];
+        const fsim_kernel *k = &plan->kernel[0];
+        assert_int_equal(plan->kernels, 1);
+        assert_int_equal(plan->dram_read_bytes, 4 * 128 * (256 + 128 + 384));
+        assert_int_equal(plan->dram_write_bytes, 4 * 256 * (128 + 384));
+        const double across = ceil(128.0 / k->tile_n) + ceil(384.0 / k->tile_n);
+        assert_true(k->flops == 2.0 * 256 * 128 * 512 + turn[i].prologue * across * 256 * 128);
+        assert_true(k->grid == (int64_t)across * ((256 + k->tile_m - 1) / k->tile_m) * k->split_k);
+        fsim_arena_free(f.a);
+        fsim_arena_free(scratch);
+    }
+}
+
+/* What lies in L2 never makes a kernel slower, nor does a result more make it faster: the search's bounds rest on it. */
+static void costs_are_monotone(void **unused)
+{
+    (void)unused;
+    static const char *const text[] = {
+        "tensors: {q: {shape: [2, 4, 512, 64], dtype: f32}, k: {shape: [2, 4, 512, 64], dtype: f32}, v: {shape: [2, 4, 512, 64], dtype: f32}}\noperators:\n"
+        "  - {op: attention, in: [q, k, v], out: y}\n",
+        "tensors: {q: {shape: [1, 1, 1, 64], dtype: f32}, k: {shape: [1, 1, 4096, 64], dtype: f32}, v: {shape: [1, 1, 4096, 64], dtype: f32}}\noperators:\n"
+        "  - {op: attention, in: [q, k, v], out: y}\n",
+        "tensors: {x: {shape: [512, 64], dtype: f32}, w: {shape: [64, 512], dtype: f32}, u: {shape: [512, 64], dtype: f32}}\noperators:\n"
+        "  - {op: matmul, in: [x, w], out: h}\n  - {op: relu, in: h, out: a}\n  - {op: matmul, in: [a, u], out: y}\n",
+        "tensors: {x: {shape: [512, 64], dtype: f32}, w: {shape: [64, 512], dtype: f32}, u: {shape: [64, 512], dtype: f32}}\noperators:\n"
+        "  - {op: matmul, in: [x, w], out: h}\n  - {op: silu, in: h, out: a}\n  - {op: matmul, in: [x, u], out: b}\n  - {op: mul, in: [a, b], out: y}\n",
+        "tensors: {x: {shape: [512, 64], dtype: f32}, w: {shape: [64, 128], dtype: f32}}\noperators:\n"
+        "  - {op: matmul, in: [x, w], out: h}\n  - {op: softmax, in: h, out: y, dim: 1}\n"};
+    for (size_t i = 0; i < sizeof text / sizeof text[0]; i++) {
+        fsim_arena *scratch = fsim_arena_new();
+        fixture f = load(text[i]);
+        const fsim_limits limits = {f.g, (int64_t)fsim_hw_get(f.hw, FSIM_HW_SHARED_PER_BLOCK), false};
+        int node[16];
+        double before = 0;
+        for (int n = 0; n < f.g->nodes; n++)
+            node[n] = n;
+        for (unsigned extra = 0; extra < 1u << (f.g->nodes - 1); extra++) { /* results stored besides the last */
+            bool stored[16], hit[8], absorbed[16] = {false};
+            fsim_group group;
+            fsim_refusal why;
+            for (int n = 0; n < f.g->nodes; n++)
+                stored[n] = n == f.g->nodes - 1 || (extra >> n & 1);
+            if (!fsim_group_of(&limits, node, f.g->nodes, stored, NULL, f.a, &group, &why)) {
+                assert_int_not_equal(extra, 0);
+                continue;
+            }
+            double least = 0;
+            for (unsigned hits = 0; hits < 1u << group.reads; hits++) {
+                for (int r = 0; r < group.reads; r++)
+                    hit[r] = hits >> r & 1;
+                const fsim_residency l2 = {hit, absorbed};
+                const double t = fsim_kernel_of(f.g, f.hw, FSIM_REGIME_STREAM, &group, &l2, f.a).time_s;
+                assert_true(t > 0);
+                least = hits == 0 ? t : least;
+                assert_true(t <= least);
+            }
+            before = extra == 0 ? least : before;
+            assert_true(least >= before);
+            memset(hit, 0, sizeof hit);
+            memset(absorbed, 1, sizeof absorbed);
+            const fsim_residency l2 = {hit, absorbed};
+            assert_true(fsim_kernel_of(f.g, f.hw, FSIM_REGIME_STREAM, &group, &l2, f.a).time_s <= least);
+        }
+        fsim_arena_free(f.a);
+        fsim_arena_free(scratch);
+    }
+}
+
 /* Every plan's figures hang together, whatever the strategy. */
 static void plans_add_up(void **unused)
 {
@@ -395,7 +492,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(optimum_is_the_least_of_all), cmocka_unit_test(bound_holds_when_time_ends),
-        cmocka_unit_test(chain_has_two_to_the_n_less_one), cmocka_unit_test(limit_truncates), cmocka_unit_test(residency_follows_capacity), cmocka_unit_test(prologues_count_every_load), cmocka_unit_test(plans_add_up),
+        cmocka_unit_test(chain_has_two_to_the_n_less_one), cmocka_unit_test(limit_truncates), cmocka_unit_test(residency_follows_capacity), cmocka_unit_test(prologues_count_every_load),
+        cmocka_unit_test(window_prologues_count_every_tap), cmocka_unit_test(siblings_share_their_operand), cmocka_unit_test(costs_are_monotone),
+        cmocka_unit_test(plans_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ideas that fusesim stands for, each with its workload and the number or verdict that must come out: f32, cold L2, on an A100 unless said. Rows that
- * need chained contractions or batch-norm folding are not here yet. */
+/* The ideas that fusesim stands for, each with its workload and the number or verdict that must come out: f32, cold L2, on an A100 unless said. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -265,6 +264,94 @@ static void boundaries_stay_alone(void **unused) /* rows 32, 33 */
     }
 }
 
+static void batch_norm_folds_into_the_weights(void **unused) /* row 18 */
+{
+    (void)unused;
+    fsim_options strict = usual;
+    strict.strict = true;
+    const seed s = on_a100("conv_bn_relu"), kept = run("conv_bn_relu", "hwmodels/a100-sxm4-40gb", &strict, NULL, 0);
+    const int64_t outputs = 32 * 64 * 56 * 56;
+    const fsim_kernel *k = &s.best->kernel[0], *as_written = &kept.best->kernel[0];
+    assert_int_equal(s.best->kernels, 1);
+    assert_int_equal(kept.best->kernels, 1);
+    assert_true(s.p->proof.proven);
+    assert_int_equal(k->group->folded, 6);
+    assert_true(k->flops == 2.0 * (double)outputs * 64 * 9 + (double)outputs); /* the product and the ReLU */
+    assert_int_equal(k->inputs, 3);                                            /* x, w and the shifts */
+    assert_int_equal(k->dram_read_bytes, outputs * 4 + 64 * 64 * 9 * 4 + 64 * 4);
+    assert_int_equal(as_written->group->folded, 0);
+    assert_int_equal(as_written->inputs, 6);
+    assert_true(as_written->flops == 2.0 * (double)outputs * 64 * 9 + 7.0 * (double)outputs);
+    assert_true(as_written->time_s > k->time_s);
+    fsim_arena_free(s.a);
+    fsim_arena_free(kept.a);
+}
+
+static void attention_keeps_its_scores_on_chip(void **unused) /* rows 20, 21 */
+{
+    (void)unused;
+    static const char *const hw[] = {"hwmodels/a100-sxm4-40gb", "hwmodels/h100-sxm5-80gb"}, *const dtypes[] = {"f32", "f16"};
+    for (int i = 0; i < 4; i++) {
+        int64_t before = 0, before_unfused = 0, memory = 0;
+        for (int S = 512; S <= 4096; S *= 2) {
+            char text[16];
+            snprintf(text, sizeof text, "%d", S);
+            const fsim_binding set[] = {{"S", text}, {"dtype", dtypes[i / 2]}};
+            const seed s = run("attention_standard", hw[i % 2], &usual, set, 2);
+            assert_int_equal(s.best->kernels, 1);
+            assert_int_equal(s.best->kernel[0].template, FSIM_CHAINED_CONTRACTION);
+            assert_true(s.p->proof.proven);
+            assert_int_equal(dram(s.best), 4 * 2 * 16 * S * 64 * (int64_t)(i < 2 ? 4 : 2)); /* q, k, v and o, each once */
+            assert_true(s.best->flops >= s.unfused->flops);
+            assert_true(s.best->time_s < s.unfused->time_s || S < 2048);
+            if (before) {
+                assert_int_equal(dram(s.best), 2 * before);
+                assert_int_equal(s.best->peak_memory_bytes, 2 * memory);
+                assert_true(S < 4096 || (double)dram(s.unfused) > 3.5 * (double)before_unfused);
+            }
+            before = dram(s.best);
+            before_unfused = dram(s.unfused);
+            memory = s.best->peak_memory_bytes;
+            fsim_arena_free(s.a);
+        }
+    }
+}
+
+static void a_fused_mlp_must_fit_on_chip(void **unused) /* row 30 */
+{
+    (void)unused;
+    static const char *const widths[] = {"64", "256", "1024", "4096"};
+    for (int i = 0; i < 4; i++) {
+        const fsim_binding set = {"W", widths[i]};
+        const seed s = run("fused_mlp", "hwmodels/a100-sxm4-40gb", &usual, &set, 1);
+        const fsim_explanation e = fsim_explain(s.g, s.p->hw, &usual, fsim_find_node(s.g, "h"), fsim_find_node(s.g, "y"), s.a);
+        assert_int_equal(e.legal, i < 3);
+        assert_true(s.best->kernels == 1 || i > 0);
+        if (i == 3) {
+            assert_int_equal(e.why.rule, FSIM_RULE_SHARED);
+            assert_string_equal(fsim_refusal_text(s.g, &e.why, s.a), "needs 293 KiB of shared memory per block, the GPU allows 163 KiB");
+        }
+        fsim_arena_free(s.a);
+    }
+}
+
+static void strict_numerics_refuse_online_softmax(void **unused) /* row 40 */
+{
+    (void)unused;
+    fsim_options strict = usual;
+    strict.strict = true;
+    const seed s = run("attention_standard", "hwmodels/a100-sxm4-40gb", &strict, NULL, 0),
+               mlp = run("fused_mlp", "hwmodels/a100-sxm4-40gb", &strict, NULL, 0);
+    const fsim_explanation e = fsim_explain(s.g, s.p->hw, &strict, fsim_find_node(s.g, "s"), fsim_find_node(s.g, "o"), s.a);
+    assert_true(s.best->kernels > 1);
+    assert_int_equal(e.why.rule, FSIM_RULE_NUMERICS);
+    assert_int_equal(mlp.best->kernels, 1); /* nothing is summed in another order */
+    for (int k = 0; k < s.best->kernels; k++)
+        assert_int_equal(s.best->kernel[k].split_k, 1);
+    fsim_arena_free(s.a);
+    fsim_arena_free(mlp.a);
+}
+
 static void communication_overlaps(void **unused) /* row 33 */
 {
     (void)unused;
@@ -336,6 +423,10 @@ int main(void)
         cmocka_unit_test(a_cycle_is_refused_by_name),
         cmocka_unit_test(fusion_that_hurts),
         cmocka_unit_test(boundaries_stay_alone),
+        cmocka_unit_test(batch_norm_folds_into_the_weights),
+        cmocka_unit_test(attention_keeps_its_scores_on_chip),
+        cmocka_unit_test(a_fused_mlp_must_fit_on_chip),
+        cmocka_unit_test(strict_numerics_refuse_online_softmax),
         cmocka_unit_test(communication_overlaps),
         cmocka_unit_test(the_plan_changes_with_the_shape),
         cmocka_unit_test(strict_numerics_refuse_split_sums),

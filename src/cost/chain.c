@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cost/chain.h"
+
+#include "fusion/chain.h"
+#include <math.h>
+
+enum { TENSOR_STEP = 16 }; /* tensor units take k and columns sixteen at a time */
+
+fsim_chain_shape fsim_chain_shape_of(const fsim_graph *g, const fsim_group *o, bool tensor)
+{
+    const fsim_node *first = &g->node[o->first], *second = &g->node[o->anchor];
+    return (fsim_chain_shape){.batch = (double)o->batch, .m = (double)o->rows / (double)o->batch, .width = (double)o->width, .k = (double)first->gemm.k,
+                              .results = (double)second->points / (double)o->rows, .elem_bytes = fsim_dtype_bytes(g->tensor[first->arg[0].tensor].dtype),
+                              .tensor = tensor, .online = o->online};
+}
+
+fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile t, int live)
+{
+    const double unit = s->tensor ? TENSOR_STEP : 1, k = ceil(s->k / unit) * unit, results = ceil(s->results / unit) * unit;
+    const double tiles_m = ceil(s->m / t.m), rows = s->batch * s->m, e = s->elem_bytes;
+    fsim_chain_block b = {.steps = ceil(s->width / t.split / t.n), .threads = t.m >= 128 ? 256 : 128, .streams = s->k > FSIM_KEPT_WIDTH};
+    b.blocks = s->batch * tiles_m * t.split;
+    b.first_flops = 2.0 * t.m * b.steps * t.n * k;
+    b.second_flops = 2.0 * t.m * b.steps * t.n * results;
+    if (s->online) /* each step: the old sums times exp(old maximum - new), row by row */
+        b.fixing_flops += rows * b.steps * t.split * (s->results + 4);
+    if (t.split > 1)
+        b.fixing_flops += rows * t.split * (2 * s->results + 4);
+    b.turns[FSIM_CHAIN_ROWS] = t.split * (b.streams ? b.steps : 1);
+    b.turns[FSIM_CHAIN_FIRST] = b.turns[FSIM_CHAIN_SECOND] = tiles_m;
+    b.l2_bytes = e * (rows * s->k * b.turns[FSIM_CHAIN_ROWS] + s->batch * tiles_m * s->width * (s->k + s->results));
+    if (t.split > 1) /* partial results, written and read in 32 bits */
+        b.l2_bytes += 2.0 * t.split * rows * (s->results + 2) * 4;
+    /* operands into shared memory and out of it to the units; tensor units find the intermediate in their registers */
+    const double step = (t.m + t.n) * k + t.n * results + (s->tensor ? 0 : (double)t.m * t.n);
+    b.shared_bytes_moved = b.blocks * b.steps * step * e * (s->tensor ? 2 : 4);
+    b.shared_bytes = fsim_chain_bytes(t.m, t.n, (int64_t)s->k, (int64_t)s->results, s->elem_bytes);
+    const double sums = t.m * s->results <= FSIM_REGISTER_RESULTS ? t.m * results : 0;
+    b.registers = (int)((sums + (double)t.m * t.n) / b.threads) + 40 + 2 * (live < 16 ? live : 16);
+    return b;
+}

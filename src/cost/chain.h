@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* chain.h: a block of a chained contraction: what it computes, moves and holds. cost/kernel.c makes a kernel of it.
+ *
+ * A block keeps m rows, and walks its share of the intermediate's width in steps of n: m x n of the first product, what lies between, then that times n
+ * rows of the second's operand, added to m x results sums. Both operands' next tiles are loaded meanwhile. split: blocks share the width of one row, and a
+ * second launch puts their results together (flash-decoding). */
+#ifndef FUSESIM_COST_CHAIN_H
+#define FUSESIM_COST_CHAIN_H
+
+#include "fusion/group.h"
+
+typedef struct {
+    double batch, m, width, k, results; /* m: rows of one batch */
+    int elem_bytes;
+    bool tensor, online;
+} fsim_chain_shape;
+
+typedef struct {
+    int m, n, split;
+} fsim_chain_tile;
+
+typedef struct {
+    double blocks, steps;  /* steps: of one block */
+    double turns[FSIM_CHAIN_OPERANDS]; /* how often each element of an operand is loaded from L2 */
+    double first_flops, second_flops; /* of one block, partial tiles filled up */
+    double fixing_flops;   /* of the whole kernel: online softmax rescales its sums at each step; splits are put together */
+    double l2_bytes, shared_bytes_moved;
+    int threads, registers;
+    int64_t shared_bytes;
+    bool streams;          /* the rows are wider than a block keeps: they are loaded again in each step */
+} fsim_chain_block;
+
+fsim_chain_shape fsim_chain_shape_of(const fsim_graph *g, const fsim_group *o, bool tensor);
+fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile t, int live);
+
+#endif

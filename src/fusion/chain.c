@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fusion/chain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_WALKED = 96, MOST_SIBLINGS = 8, STEP_BYTES = 64 };
+
+static const char online_sum[] = "elements of a row summed online, tile by tile";
+
+static fsim_class class_of(const fsim_graph *g, int n) { return fsim_ops[g->node[n].op].class; }
+
+static bool refuse(fsim_refusal *why, fsim_rule rule, int a, int b, double needed, double limit, const char *unit, bool final)
+{
+    *why = (fsim_refusal){.rule = rule, .a = a, .b = b, .through = -1, .needed = needed, .limit = limit, .unit = unit, .final = final};
+    return false;
+}
+
+bool fsim_map_align(const fsim_map *x, const fsim_map *y, fsim_map *out_x, fsim_map *out_y)
+{
+    fsim_mode dx[FSIM_MAX_MODES * 2], dy[FSIM_MAX_MODES * 2];
+    int i = x->split - 1, j = y->split - 1, n = 0;
+    fsim_mode a = i >= 0 ? x->mode[i] : (fsim_mode){1, 0}, b = j >= 0 ? y->mode[j] : (fsim_mode){1, 0};
+    while (i >= 0 && j >= 0) {
+        const int64_t extent = a.extent < b.extent ? a.extent : b.extent;
+        if (a.extent % extent != 0 || b.extent % extent != 0 || n == FSIM_MAX_MODES)
+            return false;
+        dx[n] = (fsim_mode){extent, a.stride};
+        dy[n++] = (fsim_mode){extent, b.stride};
+        a = (fsim_mode){a.extent / extent, a.stride * extent};
+        b = (fsim_mode){b.extent / extent, b.stride * extent};
+        if (a.extent == 1 && --i >= 0)
+            a = x->mode[i];
+        if (b.extent == 1 && --j >= 0)
+            b = y->mode[j];
+    }
+    if (i >= 0 || j >= 0)
+        return false;
+    *out_x = (fsim_map){.offset = x->offset};
+    *out_y = (fsim_map){.offset = y->offset};
+    while (n-- > 0) {
+        fsim_map_push(out_x, dx[n].extent, dx[n].stride);
+        fsim_map_push(out_y, dy[n].extent, dy[n].stride);
+    }
+    out_x->split = out_x->modes;
+    out_y->split = out_y->modes;
+    return true;
+}
+
+static fsim_map points_of(fsim_map m)
+{
+    m.modes = m.split;
+    return m;
+}
+
+/* Row kinds. */
+
+static bool passes_factors(fsim_op op)
+{
+    return op == FSIM_OP_NEG || op == FSIM_OP_CAST || op == FSIM_OP_COPY || op == FSIM_OP_DROPOUT || op == FSIM_OP_TRIL || op == FSIM_OP_TRIU ||
+           (fsim_ops[op].class == FSIM_PERMUTE && fsim_ops[op].flops == 0);
+}
+
+fsim_row_kind fsim_row_kind_of(const fsim_node *n, const fsim_row_kind *arg)
+{
+    bool all_free = true, no_elements = true, bound = false;
+    for (int k = 0; k < n->args; k++) {
+        all_free = all_free && arg[k] == FSIM_FREE;
+        no_elements = no_elements && arg[k] == FSIM_ROW;
+        bound = bound || arg[k] == FSIM_BOUND;
+    }
+    if (bound)
+        return FSIM_BOUND;
+    if (fsim_ops[n->op].class == FSIM_REDUCE)
+        return all_free || (arg[0] == FSIM_SCALED && (n->op == FSIM_OP_SUM || n->op == FSIM_OP_MEAN)) ? FSIM_ROW : FSIM_BOUND;
+    if (all_free)
+        return FSIM_FREE;
+    if (no_elements)
+        return FSIM_ROW;
+    if (n->args == 1 && arg[0] == FSIM_SHIFTED && n->op == FSIM_OP_EXP)
+        return FSIM_SCALED;
+    if (n->args == 1)
+        return passes_factors(n->op) || (n->op == FSIM_OP_MUL && arg[0] == FSIM_SCALED) || (n->op == FSIM_OP_DIV && arg[0] == FSIM_SCALED)
+                   ? arg[0] : FSIM_BOUND;
+    if (n->op == FSIM_OP_SUB && arg[0] == FSIM_FREE && arg[1] == FSIM_ROW)
+        return FSIM_SHIFTED;
+    const bool product = n->op == FSIM_OP_MUL && arg[0] != FSIM_SHIFTED && arg[1] != FSIM_SHIFTED;
+    const bool quotient = n->op == FSIM_OP_DIV && (arg[0] == FSIM_FREE || arg[0] == FSIM_SCALED) && (arg[1] == FSIM_FREE || arg[1] == FSIM_ROW);
+    return product || quotient ? FSIM_SCALED : FSIM_BOUND;
+}
+
+/* Walks. */
+
+/* Primitives that a contraction's result flows through, ascending, as far as they could be inside one kernel. */
+typedef struct {
+    int node[MOST_WALKED], count;
+    fsim_row_kind kind[MOST_WALKED];
+    int contraction[MOST_WALKED], contractions; /* that read one of them */
+    bool more;                                  /* it goes on */
+} flow;
+
+static int place_of(const flow *f, int n)
+{
+    for (int i = 0; i < f->count; i++)
+        if (f->node[i] == n)
+            return i;
+    return -1;
+}
+
+static void follow_readers(const fsim_graph *g, flow *f, int from, int last)
+{
+    for (int r = 0; r < g->node[from].results; r++) {
+        const fsim_tensor *t = &g->tensor[g->node[from].result[r]];
+        for (int k = 0; k < t->readers; k++) {
+            const int n = t->reader[k];
+            const fsim_class class = class_of(g, n);
+            if (class == FSIM_CONTRACTION) {
+                bool known = false;
+                for (int i = 0; i < f->contractions && !known; i++)
+                    known = f->contraction[i] == n;
+                if (!known && f->contractions < MOST_WALKED)
+                    f->contraction[f->contractions++] = n;
+                f->more = f->more || f->contractions == MOST_WALKED;
+                continue;
+            }
+            if (n > last || (!fsim_classes[class].inlines && class != FSIM_REDUCE) || place_of(f, n) >= 0)
+                continue;
+            if (f->count == MOST_WALKED) {
+                f->more = true;
+                continue;
+            }
+            int i = f->count++;
+            for (; i > 0 && f->node[i - 1] > n; i--)
+                f->node[i] = f->node[i - 1];
+            f->node[i] = n;
+        }
+    }
+}
+
+static void flow_from(const fsim_graph *g, int first, int last, flow *f)
+{
+    f->count = f->contractions = 0;
+    f->more = false;
+    follow_readers(g, f, first, last);
+    for (int i = 0; i < f->count; i++) { /* what a primitive adds comes after it */
+        const fsim_node *n = &g->node[f->node[i]];
+        fsim_row_kind arg[FSIM_MAX_RANK] = {FSIM_FREE};
+        fsim_node known = *n;
+        known.args = n->args < FSIM_MAX_RANK ? n->args : FSIM_MAX_RANK;
+        for (int k = 0; k < known.args; k++) {
+            const int from = g->tensor[n->arg[k].tensor].producer, at = from < 0 ? -1 : place_of(f, from);
+            arg[k] = at < 0 ? FSIM_FREE : f->kind[at];
+        }
+        follow_readers(g, f, f->node[i], last);
+        f->kind[i] = known.args < n->args ? FSIM_BOUND : fsim_row_kind_of(&known, arg);
+    }
+}
+
+/* Chains. */
+
+int64_t fsim_chain_bytes(int64_t m, int64_t n, int64_t kept, int64_t results, int elem_bytes)
+{
+    const int64_t step = STEP_BYTES / elem_bytes, first = kept <= FSIM_KEPT_WIDTH ? kept : step, last = results < FSIM_KEPT_WIDTH ? results : FSIM_KEPT_WIDTH;
+    const int64_t sums = m * results <= FSIM_REGISTER_RESULTS ? 0 : m * results * 4;
+    return m * first * elem_bytes * (kept <= FSIM_KEPT_WIDTH ? 1 : 2) + m * n * elem_bytes + 2 * n * (first + last) * elem_bytes + sums;
+}
+
+/* Frame, rows and the other operand's start of each row, from the second contraction's maps. */
+static bool frame_of(const fsim_graph *g, int second, fsim_joint *out)
+{
+    const fsim_node *n = &g->node[second];
+    const fsim_access *made = &n->arg[out->side], *other = &n->arg[1 - out->side];
+    fsim_map x = points_of(made->map), y = points_of(other->map), mine, theirs;
+    if (made->how != FSIM_READ_MAP || other->how != FSIM_READ_MAP || !fsim_map_align(&x, &y, &mine, &theirs))
+        return false;
+    out->frame = out->other = (fsim_map){0};
+    for (bool more = true; more;) { /* rows in the order in which they lie in memory */
+        int largest = -1;
+        for (int i = 0; i < mine.modes; i++)
+            if (mine.mode[i].stride != 0 && (largest < 0 || llabs(mine.mode[i].stride) > llabs(mine.mode[largest].stride)))
+                largest = i;
+        more = largest >= 0;
+        if (!more)
+            break;
+        fsim_map_push(&out->frame, mine.mode[largest].extent, mine.mode[largest].stride);
+        fsim_map_push(&out->other, theirs.mode[largest].extent, theirs.mode[largest].stride);
+        mine.mode[largest].stride = 0;
+    }
+    out->frame.offset = made->map.offset;
+    out->frame.split = out->frame.modes;
+    out->other.split = out->other.modes;
+    for (int i = made->map.split; i < made->map.modes; i++)
+        fsim_map_push(&out->frame, made->map.mode[i].extent, made->map.mode[i].stride);
+    if (out->frame.modes > FSIM_MAX_MODES)
+        return false;
+    out->frame = fsim_map_simplify(out->frame);
+    out->rows = fsim_map_points(&out->frame);
+    out->width = fsim_map_reduced(&out->frame);
+    return true;
+}
+
+bool fsim_may_chain(const fsim_limits *limits, int first, int second, fsim_joint *out, fsim_refusal *why)
+{
+    const fsim_graph *g = limits->graph;
+    const fsim_node *a = &g->node[first], *b = &g->node[second];
+    flow f;
+    *out = (fsim_joint){.kind = FSIM_CHAINED, .first = first, .second = second, .side = -1};
+    if (a->gemm.convolution || b->gemm.convolution)
+        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, 2, 1, "a convolution is not chained with another contraction", true);
+    flow_from(g, first, second, &f);
+    bool reads[2] = {false, false}, reductions = false;
+    fsim_row_kind kind = FSIM_BOUND;
+    for (int side = 0; side < 2; side++) {
+        const int from = g->tensor[b->arg[side].tensor].producer, at = from < 0 ? -1 : place_of(&f, from);
+        reads[side] = from == first || at >= 0;
+        if (reads[side]) {
+            out->side = side;
+            kind = at < 0 ? FSIM_FREE : f.kind[at];
+        }
+    }
+    if (out->side < 0)
+        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, 2, 1, "neither reads what the other makes, and they share no operand",
+                      !f.more);
+    if (reads[0] && reads[1])
+        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, 2, 1, "both operands of the second come from the first", true);
+    if (!frame_of(g, second, out) || out->rows * out->width != a->points || a->reduced != a->gemm.k)
+        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, (double)(out->rows * out->width), (double)a->points,
+                      "the second does not read each element of the first's result for one row of its own", true);
+    for (int i = 0; i < f.count; i++)
+        reductions = reductions || (class_of(g, f.node[i]) == FSIM_REDUCE && f.node[i] < second);
+    out->online = reductions && out->width > FSIM_TILE_ROW;
+    out->batch = a->gemm.batch > b->gemm.batch ? a->gemm.batch : b->gemm.batch;
+    if (out->online && kind != FSIM_FREE && kind != FSIM_SCALED)
+        return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, second, (double)out->width, FSIM_TILE_ROW, "elements of a row in one tile", true);
+    if (out->online && kind == FSIM_SCALED && limits->strict)
+        return refuse(why, FSIM_RULE_NUMERICS, first, second, (double)out->width, FSIM_TILE_ROW, online_sum, true);
+    out->online = out->online && kind == FSIM_SCALED;
+    const int64_t results = b->points / out->rows;
+    const int elem = fsim_dtype_bytes(g->tensor[a->arg[0].tensor].dtype);
+    const int64_t least = fsim_chain_bytes(FSIM_CHAIN_LEAST, FSIM_CHAIN_LEAST, a->gemm.k, results, elem);
+    return least <= limits->shared_per_block ||
+           refuse(why, FSIM_RULE_SHARED, first, second, (double)least, (double)limits->shared_per_block, "bytes of shared memory per block", true);
+}
+
+/* Every primitive on a path from first to second, both included. */
+static int core_of(const fsim_limits *limits, int first, int second, int *node, int room)
+{
+    const fsim_graph *g = limits->graph;
+    fsim_joint joint;
+    fsim_refusal why;
+    flow f;
+    int count = 0;
+    bool leads[MOST_WALKED] = {false};
+    if (!fsim_may_chain(limits, first, second, &joint, &why))
+        return 0;
+    flow_from(g, first, second, &f);
+    for (int i = f.count; i-- > 0;)
+        for (int r = 0; r < g->node[f.node[i]].results; r++) {
+            const fsim_tensor *t = &g->tensor[g->node[f.node[i]].result[r]];
+            for (int k = 0; k < t->readers; k++) {
+                const int at = place_of(&f, t->reader[k]);
+                leads[i] = leads[i] || t->reader[k] == second || (at >= 0 && leads[at]);
+            }
+        }
+    if (room < f.count + 2)
+        return 0;
+    node[count++] = first;
+    for (int i = 0; i < f.count; i++)
+        if (leads[i])
+            node[count++] = f.node[i];
+    node[count++] = second;
+    return count;
+}
+
+int fsim_chain_from(const fsim_limits *limits, int first, int *node, int room)
+{
+    flow f;
+    int count = 0;
+    flow_from(limits->graph, first, limits->graph->nodes, &f);
+    for (int i = 0; i < f.contractions && count == 0; i++)
+        count = core_of(limits, first, f.contraction[i], node, room);
+    return count;
+}
+
+bool fsim_tile_rows(const fsim_graph *g, int first, const fsim_map *at, const fsim_joint *joint, int *rows_from)
+{
+    const fsim_node *n = &g->node[first];
+    fsim_map operand[2], row[2];
+    if (n->arg[0].how != FSIM_READ_MAP || n->arg[1].how != FSIM_READ_MAP || fsim_map_points(at) * fsim_map_reduced(at) != n->points ||
+        !fsim_map_injective(at))
+        return false;
+    *rows_from = -1;
+    for (int k = 0; k < 2; k++) {
+        const fsim_map points = points_of(n->arg[k].map);
+        bool constant = true;
+        if (!fsim_map_compose(at, &points, &operand[k]))
+            return false;
+        for (int i = operand[k].split; i < operand[k].modes; i++)
+            constant = constant && operand[k].mode[i].stride == 0;
+        if (constant)
+            *rows_from = k;
+    }
+    if (*rows_from < 0 || fsim_map_reduced(at) != (*rows_from == 0 ? n->gemm.n : n->gemm.m))
+        return false;
+    if (joint->kind != FSIM_CHAINED)
+        return true;
+    /* a block's rows share the first's other operand and the second's: digits of the row that move either are the batch */
+    const fsim_map columns = points_of(operand[1 - *rows_from]);
+    int64_t batch = 1;
+    if (!fsim_map_align(&columns, &joint->other, &row[0], &row[1]))
+        return false;
+    for (int i = 0; i < row[0].modes; i++)
+        batch *= row[0].mode[i].stride || row[1].mode[i].stride ? row[0].mode[i].extent : 1;
+    return batch <= joint->batch;
+}
+
+/* Siblings. */
+
+fsim_map fsim_map_moving(const fsim_map *m)
+{
+    fsim_map out = {.offset = m->offset};
+    for (int i = 0; i < m->modes; i++) {
+        if (i == m->split)
+            out.split = out.modes;
+        if (m->mode[i].stride != 0)
+            fsim_map_push(&out, m->mode[i].extent, m->mode[i].stride);
+    }
+    if (m->split == m->modes)
+        out.split = out.modes;
+    return fsim_map_simplify(out);
+}
+
+bool fsim_are_siblings(const fsim_graph *g, int a, int b)
+{
+    const fsim_node *x = &g->node[a], *y = &g->node[b];
+    if (class_of(g, a) != FSIM_CONTRACTION || class_of(g, b) != FSIM_CONTRACTION || x->arg[0].tensor != y->arg[0].tensor ||
+        x->arg[0].how != FSIM_READ_MAP || y->arg[0].how != FSIM_READ_MAP || x->gemm.batch != y->gemm.batch || x->gemm.m != y->gemm.m ||
+        x->gemm.k != y->gemm.k || x->gemm.arithmetic != y->gemm.arithmetic || x->gemm.convolution || y->gemm.convolution)
+        return false;
+    const fsim_map mx = fsim_map_moving(&x->arg[0].map), my = fsim_map_moving(&y->arg[0].map);
+    return fsim_map_equal(&mx, &my);
+}
+
+/* Is some contraction that feeds n, through what a kernel may hold, chained with it? */
+static bool chained_above(const fsim_limits *limits, int n, int low)
+{
+    const fsim_graph *g = limits->graph;
+    int seen[MOST_WALKED], count = 0;
+    fsim_joint joint;
+    fsim_refusal why;
+    seen[count++] = n;
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < g->node[seen[i]].args; k++) {
+            const int from = g->tensor[g->node[seen[i]].arg[k].tensor].producer;
+            bool known = from < 0;
+            for (int j = 0; j < count && !known; j++)
+                known = seen[j] == from;
+            if (known)
+                continue;
+            const fsim_class class = class_of(g, from);
+            if (class == FSIM_CONTRACTION) {
+                if (from < low && fsim_may_chain(limits, from, n, &joint, &why))
+                    return true;
+            } else if (fsim_classes[class].inlines || class == FSIM_REDUCE) {
+                if (count == MOST_WALKED)
+                    return true; /* too far to tell */
+                seen[count++] = from;
+            }
+        }
+    return false;
+}
+
+static bool chained_below(const fsim_limits *limits, int n, int high)
+{
+    flow f;
+    fsim_joint joint;
+    fsim_refusal why;
+    flow_from(limits->graph, n, limits->graph->nodes, &f);
+    for (int i = 0; i < f.contractions; i++)
+        if (f.contraction[i] > high && fsim_may_chain(limits, n, f.contraction[i], &joint, &why))
+            return true;
+    return f.more;
+}
+
+/* Could the reductions from low to high lie between contraction n and another? */
+static bool chained_apart(const fsim_limits *limits, int n, int low, int high)
+{
+    return chained_below(limits, n, high) || (high < n && chained_above(limits, n, low));
+}
+
+bool fsim_may_join(const fsim_limits *limits, int n)
+{
+    const fsim_graph *g = limits->graph;
+    const fsim_tensor *t = &g->tensor[g->node[n].arg[0].tensor];
+    for (int k = 0; k < t->readers; k++)
+        if (t->reader[k] != n && fsim_are_siblings(g, n, t->reader[k]))
+            return true;
+    return chained_above(limits, n, n) || chained_below(limits, n, n);
+}
+
+bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_joint *out, fsim_refusal *why)
+{
+    const fsim_graph *g = limits->graph;
+    int contraction[MOST_SIBLINGS + 1], contractions = 0, low = -1, high = -1; /* low, high: the reductions' */
+    for (int i = 0; i < count; i++) {
+        const fsim_class class = class_of(g, node[i]);
+        if (class == FSIM_REDUCE) {
+            low = low < 0 ? node[i] : low;
+            high = node[i];
+        }
+        if (class != FSIM_CONTRACTION)
+            continue;
+        contraction[contractions++] = node[i];
+        if (contractions > MOST_SIBLINGS)
+            return refuse(why, FSIM_RULE_CONTRACTIONS, contraction[0], node[i], contractions, MOST_SIBLINGS, "there are more than a kernel takes", true);
+    }
+    const int c = contraction[0];
+    *out = (fsim_joint){.kind = FSIM_ROWS, .first = c};
+    if (contractions == 1) {
+        const fsim_node *n = &g->node[c];
+        const bool in_tile = low > c && !n->gemm.convolution && g->node[low].reduced <= FSIM_TILE_ROW;
+        if (in_tile)
+            return true;
+        const int first = c < low ? c : low, other = c < low ? low : c;
+        fsim_limits loose = *limits;
+        loose.strict = false;
+        if (chained_apart(limits, c, low, high))
+            return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, other, (double)g->node[low].reduced, FSIM_TILE_ROW, "elements of a row in one tile", false);
+        if (limits->strict && chained_apart(&loose, c, low, high))
+            return refuse(why, FSIM_RULE_NUMERICS, first, other, (double)g->node[low].reduced, FSIM_TILE_ROW, online_sum, true);
+        return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, other, (double)g->node[low].reduced, FSIM_TILE_ROW, "elements of a row in one tile", true);
+    }
+    bool siblings = true;
+    for (int i = 0; i < contractions; i++)
+        for (int j = 0; j < i && siblings; j++)
+            siblings = fsim_are_siblings(g, contraction[j], contraction[i]);
+    out->kind = FSIM_SIBLINGS;
+    if (siblings)
+        return low < 0 || refuse(why, FSIM_RULE_REDUCED_EPILOGUE, c, low, (double)g->node[low].reduced, 1, "elements of a row in tiles of several contractions", true);
+    if (contractions > 2)
+        return refuse(why, FSIM_RULE_CONTRACTIONS, c, contraction[contractions - 1], contractions, 2, "with those between them they are more than the two of a chain", true);
+    if (!fsim_may_chain(limits, c, contraction[1], out, why))
+        return false;
+    if (low >= 0 && (low < c || high > contraction[1]))
+        return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, low < c ? low : contraction[1], low < c ? c : high, (double)g->node[low < c ? low : high].reduced, 1,
+                      "elements of a row outside the chain of two contractions", true);
+    return true;
+}
