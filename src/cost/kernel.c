@@ -485,7 +485,7 @@ static fsim_kernel chained_with(const context *c, fsim_chain_tile tile, fsim_are
     k.block = b.threads;
     k.registers = b.registers;
     k.penalised = true;
-    if (b.shared_bytes > fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK))
+    if ((double)b.shared_bytes > fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK))
         return k;
     k.shared_bytes = (int)b.shared_bytes;
     k.flops = 2.0 * shape.batch * shape.m * shape.width * (shape.k + shape.results) + b.fixing_flops;
