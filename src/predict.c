@@ -230,6 +230,15 @@ static int best_of(const fsim_problem *p, fsim_plan *list, int count, int most)
     return kept < most ? kept : most;
 }
 
+/* A search that its budget ended may be beaten by a plan of the lists. */
+static void adopt(const fsim_problem *p, const fsim_plan *list, int count, fsim_plan *best)
+{
+    for (int i = 0; i < count; i++)
+        if (compare_by(&list[i], best, p->memory_limit, p->objective == FSIM_MINIMISE_MEMORY) < 0)
+            *best = list[i];
+    best->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
+}
+
 static int by_time_then_memory(const void *x, const void *y)
 {
     const fsim_plan *a = x, *b = y;
@@ -269,9 +278,6 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     }
     count = g->fuses + g->separates ? 0 : count; /* the strategies know nothing of fuse: and separate: */
     optimum(&p, known, count, a, best, &out.proof);
-    out.least_memory_bytes = least_memory(&p, best, a);
-    find_refusals(&p, &out.plan[out.chosen], a, &out);
-    out.losses = out.chosen == FSIM_STRATEGY_OPTIMAL ? 0 : fsim_compare(g, &out.plan[out.chosen], best, a, &out.loss);
     known[count++] = *best;
     if (options->top > 0) {
         out.top = fsim_new(a, fsim_plan, options->top + count + 1);
@@ -281,6 +287,11 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
         out.front = fsim_new(a, fsim_plan, MOST_OF_FRONT + count + 1);
         out.fronts = front_of(out.front, with(out.front, fsim_pareto(&p, MOST_OF_FRONT, a, out.front), known, count));
     }
+    adopt(&p, out.top, out.tops, best);
+    adopt(&p, out.front, out.fronts, best);
+    out.least_memory_bytes = least_memory(&p, best, a);
+    find_refusals(&p, &out.plan[out.chosen], a, &out);
+    out.losses = out.chosen == FSIM_STRATEGY_OPTIMAL ? 0 : fsim_compare(g, &out.plan[out.chosen], best, a, &out.loss);
     out.interrupted = options->interrupted && *options->interrupted;
     return out;
 }
