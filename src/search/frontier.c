@@ -9,6 +9,7 @@
 enum {
     MOST_TRIED = 30000,   /* sets of one root */
     TRIED_IN_HASTE = 300,
+    RECALLED = 128,       /* places below the base that passed kernels may have waited for */
     MOST_STORES = 256,    /* choices of the results that one kernel stores */
     MOST_CLONE_SETS = 96, /* choices of copies for one kernel */
     KEPT_IN_HASTE = 6     /* states of one size once the budget has gone */
@@ -321,15 +322,56 @@ static void settle(state *s)
     s->base += by;
     s->done = fsim_bits_shifted(s->done, -by);
     s->dropped = fsim_bits_shifted(s->dropped, -by);
-    if (s->passed > 0) {
-        int lowest = s->base;
-        while (lowest < s->passed && has_run(s, lowest))
-            lowest++;
-        if (lowest >= s->passed) {
-            s->passed = s->behind_base = 0;
-            s->behind = (fsim_bits){{0}};
+}
+
+static bool was_behind(const state *s, int place)
+{
+    return place >= s->behind_base && place - s->behind_base < FSIM_BITS && fsim_bit(&s->behind, place - s->behind_base);
+}
+
+/* Had place run then, or could a kernel with this root have computed it beside its reader? Adds to *kept what that rests on, from place `base` on. */
+static bool was_at_hand(const fsim_frontier *f, const state *s, int place, int root, int base, fsim_bits *kept)
+{
+    const fsim_places *l = &f->l;
+    const bool ran = was_behind(s, place) && place >= base;
+    bool copied = l->clonable[place] && place >= root - FSIM_BACK;
+    fsim_bits more = *kept;
+    if (ran)
+        fsim_bit_set(kept, place - base);
+    for (int k = l->pred_first[place]; k < l->pred_first[place + 1] && copied; k++)
+        copied = was_at_hand(f, s, l->pred[k], root, base, &more);
+    if (copied)
+        *kept = fsim_bits_or(*kept, more);
+    return ran || copied;
+}
+
+/* Of the kernels that were passed over, keeps what tells those that were ready then: what they waited for. What lies too far back is forgotten: that allows orders that
+ * are none, and leaves the least cost a bound. */
+static void recall_passed(fsim_frontier *f, state *s)
+{
+    const int base = s->base - RECALLED;
+    fsim_bits kept = {{0}};
+    int passed = 0;
+    for (int root = s->base; root < s->passed; root++) {
+        if (has_run(s, root))
+            continue;
+        const fsim_family *family = fsim_family_of(&f->l, root);
+        for (int i = 0; i < family->sets; i++) {
+            const fsim_own_set *set = &family->set[i];
+            const fsim_bits own = fsim_bits_shifted(set->own, root - FSIM_BACK - s->base);
+            bool was_ready = root + set->last < s->passed && !fsim_bits_meet(&own, &s->done);
+            fsim_bits more = kept;
+            for (int k = 0; k < set->preds && was_ready; k++)
+                was_ready = was_at_hand(f, s, root + set->pred[k], root, base, &more);
+            if (was_ready) {
+                kept = more;
+                passed = root + set->last + 1 > passed ? root + set->last + 1 : passed;
+            }
         }
     }
+    s->passed = passed;
+    s->behind = kept;
+    s->behind_base = passed ? base : 0;
 }
 
 /* Of what was not stored, what something still to run needs, itself or through another that was not stored. */
@@ -470,8 +512,7 @@ static bool out_of_order(const expansion *x, const fsim_bits *copies)
     FSIM_EACH_BIT(i, all)
         for (int k = l->pred_first[base + i]; k < l->pred_first[base + i + 1]; k++) {
             const int from = l->pred[k], bit = bit_of(x, from);
-            if ((bit < 0 || !fsim_bit(&all, bit)) && from >= s->behind_base &&
-                (from - s->behind_base >= FSIM_BITS || !fsim_bit(&s->behind, from - s->behind_base)))
+            if ((bit < 0 || !fsim_bit(&all, bit)) && !was_behind(s, from))
                 return false;
         }
     return true;
@@ -526,9 +567,9 @@ static int64_t freed(const expansion *x, const state *to)
 }
 
 /* The state after a kernel that drops `dropped` of its own results. */
-static state after(const expansion *x, fsim_bits dropped)
+static state after(expansion *x, fsim_bits dropped)
 {
-    const fsim_frontier *f = x->f;
+    fsim_frontier *f = x->f;
     const int by = x->root - FSIM_BACK - x->at.base;
     state s = x->at;
     const int last = x->root + x->set->last;
@@ -536,8 +577,10 @@ static state after(const expansion *x, fsim_bits dropped)
     for (int i = x->at.base; i < last && !passes; i++)
         passes = !has_run(&x->at, i) && !(i >= x->root && fsim_bit(&x->set->own, bit_of(x, i)));
     if (passes && !f->lean) {
-        s.behind = x->at.done;
-        s.behind_base = x->at.base;
+        s.behind_base = x->at.base - RECALLED;
+        s.behind = fsim_bits_shifted(x->at.done, RECALLED);
+        for (int i = 0; i < RECALLED; i++)
+            fsim_bit_set(&s.behind, i);
         s.passed = last;
     }
     FSIM_EACH_BIT(i, x->set->own) {
@@ -556,6 +599,8 @@ static state after(const expansion *x, fsim_bits dropped)
     s.dropped = fsim_bits_or(s.dropped, fsim_bits_shifted(dropped, by));
     forget_dropped(f, &s);
     settle(&s);
+    if (s.passed > 0)
+        recall_passed(f, &s);
     return s;
 }
 

@@ -299,7 +299,10 @@ static bool purposeful(pricing *w, const fsim_part *part, int id, const bool *st
 {
     const fsim_graph *g = w->g;
     bool home = false;
+    int first = 0;
     hold(w, part, id);
+    while (first + 1 < part->count && part->clone[first])
+        first++;
     for (int k = 0; k < part->count; k++) {
         bool read = stored[k];
         home = home || !part->clone[k];
@@ -310,7 +313,7 @@ static bool purposeful(pricing *w, const fsim_part *part, int id, const bool *st
         }
         if (!read)
             return refuse(w, FSIM_RULE_CONNECTED, part->node[k], part->node[k ? 0 : part->count - 1]);
-        if (part->clone[k] && !fsim_may_clone(w->p, part->node[k]))
+        if (part->clone[k] && (!fsim_may_clone(w->p, part->node[k]) || part->node[first] - part->node[k] > FSIM_CLONE_REACH))
             return refuse(w, FSIM_RULE_COST, part->node[k], -1);
     }
     return home || refuse(w, FSIM_RULE_CONNECTED, part->node[0], -1);

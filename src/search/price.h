@@ -34,7 +34,8 @@ bool fsim_price(const fsim_problem *p, const fsim_partition *partition, fsim_are
 
 int fsim_by_int(const void *x, const void *y); /* for qsort and bsearch over node lists */
 
-/* May kernels other than its home compute this primitive again? Cheap ones may whose readers are near: within FSIM_CLONE_REACH primitives. */
+/* May kernels other than its home compute this primitive again? Cheap ones may whose readers are near: within FSIM_CLONE_REACH primitives. A kernel's clones
+ * lie no further than that below the first primitive that is at home there. */
 enum { FSIM_CLONE_REACH = 64 };
 bool fsim_may_clone(const fsim_problem *p, int node);
 

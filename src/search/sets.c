@@ -135,8 +135,8 @@ static bool separated(fsim_places *l, int low, int high, bool *path)
     return apart;
 }
 
-/* Tensors that place i touches, by itself and through producers computed beside it. */
-static void touches(const fsim_places *l, int i, ints *out, int *stamp, int by)
+/* Tensors that place i touches, by itself and through producers computed beside it, down to place `low`. */
+static void touches(const fsim_places *l, int i, int low, ints *out, int *stamp, int by)
 {
     const fsim_node *n = node_at(l, i);
     for (int k = 0; k < n->args; k++) {
@@ -145,9 +145,30 @@ static void touches(const fsim_places *l, int i, ints *out, int *stamp, int by)
             continue;
         stamp[t] = by;
         add(out, t);
-        if (from >= 0 && l->clonable[from])
-            touches(l, from, out, stamp, by);
+        if (from >= low && l->clonable[from])
+            touches(l, from, low, out, stamp, by);
     }
+}
+
+/* Are places of the list, which share a tensor, in different kernels when they are further apart than the bits go? */
+static bool apart_when_far(fsim_places *l, const int *list, int count)
+{
+    if (count < 2 || list[count - 1] - list[0] < FSIM_BITS)
+        return true;
+    const fsim_mark mark = fsim_save(l->a);
+    bool *apart = fsim_new(l->a, bool, count), all = true, path;
+    for (int k = 1, far = 0; k < count && all; k++) {
+        while (list[k] - list[far] >= FSIM_BITS)
+            far++; /* list[0, far) are too far from list[k] */
+        for (int i = far; i-- > 0 && all;) {
+            apart[i] = false;
+            for (int m = i + 1; m < far && !apart[i] && list[m] - list[i] <= FSIM_BITS; m++) /* what lies between m and k lies between i and k too */
+                apart[i] = apart[m] && fsim_bit(&l->after[list[i]], list[m] - list[i] - 1);
+            all = apart[i] = apart[i] || separated(l, list[i], list[k], &path);
+        }
+    }
+    fsim_rewind(l->a, mark);
+    return all;
 }
 
 static void find_near(fsim_places *l)
@@ -158,7 +179,7 @@ static void find_near(fsim_places *l)
     for (int i = 0; i < l->count; i++) {
         const fsim_node *n = node_at(l, i);
         first[i] = all.count;
-        touches(l, i, &all, stamp, i + 1);
+        touches(l, i, i < FSIM_BACK ? 0 : i - FSIM_BACK, &all, stamp, i + 1);
         for (int r = 0; r < n->results; r++)
             add(&all, n->result[r]);
     }
@@ -171,18 +192,8 @@ static void find_near(fsim_places *l)
     for (int i = 0; i < l->count; i++)
         for (int k = first[i]; k < first[i + 1]; k++)
             who[many[all.item[k]] + fill[all.item[k]]++] = i;
-    for (int t = 0; t < g->tensors; t++) { /* may places share a kernel that are further apart than the bits go? */
-        const int *list = who + many[t], count = fill[t];
-        bool path = true;
-        for (int k = 1; count > 1 && list[count - 1] - list[0] >= FSIM_BITS && k < count && path; k++)
-            separated(l, list[k - 1], list[k], &path); /* then what lies between the nearest that are so far apart lies between all others too */
-        for (int k = 1, from = 0; l->complete && k < count; k++) {
-            while (list[k] - list[from + 1] >= FSIM_BITS)
-                from++;
-            if (list[k] - list[from] >= FSIM_BITS)
-                l->complete = path && separated(l, list[from], list[k], &path);
-        }
-    }
+    for (int t = 0; t < g->tensors && l->complete; t++)
+        l->complete = apart_when_far(l, who + many[t], fill[t]);
     int *seen = fsim_new(l->a, int, l->count + 1);
     for (int i = 0; i < l->count; i++) {
         l->near_first[i] = near.count;

@@ -2,7 +2,7 @@
 /* Any bytes as a plan of a small workload: read, and where it is one, priced. */
 #include "predict.h"
 #include "search/given.h"
-#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char workload[] = "tensors: {x: {shape: [64, 64], dtype: f32}, w: {shape: [64, 64], dtype: f32}}\n"
@@ -20,13 +20,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/t4.yaml");
     fsim_given given;
     fsim_plan plan;
-    assert(g && hw);
+    if (!g || !hw)
+        abort();
     const int errors = fsim_errors(d);
     const bool read = fsim_given_read(g, a, d, "fuzz.json", text, size, &given);
-    assert(read == (fsim_errors(d) == errors));
     const fsim_problem p = fsim_problem_of(g, hw, &how, a);
-    if (read)
-        assert(fsim_given_price(&p, &given, d, a, &plan) == (fsim_errors(d) == errors));
+    if (read != (fsim_errors(d) == errors) || (read && fsim_given_price(&p, &given, d, a, &plan) != (fsim_errors(d) == errors)))
+        abort();
     fsim_arena_free(a);
     return 0;
 }

@@ -32,13 +32,14 @@ static uint32_t draw(uint32_t below) /* splitmix64 */
 enum { FULL, ROW, HALF }; /* [R, C]; [R, 1]; [R, C] of two bytes an element */
 
 /* n primitives over [rows, columns] tensors: forks, joins, shared inputs, broadcasts, reductions, casts, slices of a row's halves put together again, random numbers, and
- * where they are square transposes and contractions; some results reach memory for their own sake. */
-static const char *random_workload(fsim_arena *a, int n, int rows, int columns)
+ * where they are square transposes and contractions; some results reach memory for their own sake. turns: the whole as a block so many times. */
+static const char *random_workload(fsim_arena *a, int n, int rows, int columns, int turns)
 {
     static const char *const unary[] = {"exp", "relu", "tanh", "neg", "sqrt"}, *const binary[] = {"add", "mul", "maximum", "sub"};
     const char *text = fsim_printf(a, "name: random\ntensors:\n  x0: {shape: [%d, %d], dtype: f32, role: input}\n  x1: {shape: [%d, %d], dtype: f32, role: input}\n"
-                                      "  x2: {shape: [%d], dtype: f32, role: weight}\n  x3: {shape: [%d, 1], dtype: f32, role: input}\noperators:\n",
-                                   rows, columns, rows, columns, columns, rows);
+                                      "  x2: {shape: [%d], dtype: f32, role: weight}\n  x3: {shape: [%d, 1], dtype: f32, role: input}\noperators:\n%s",
+                                   rows, columns, rows, columns, columns, rows,
+                                   turns > 1 ? fsim_printf(a, "- repeat: %d\n  carry: {x0: next}\n  operators:\n", turns) : "");
     const char *name[32] = {"x0", "x1", "x2", "x3"};
     int kind[32] = {FULL, FULL, FULL, ROW}, count = 4; /* x2 broadcasts to a full one */
     const char *kept = "";
@@ -86,6 +87,12 @@ static const char *random_workload(fsim_arena *a, int n, int rows, int columns)
             kind[count++] = made;
         }
     }
+    if (turns > 1) { /* the same block again, on what it made */
+        int last = count - 1;
+        while (kind[last] != FULL || last == 2)
+            last--;
+        return fsim_printf(a, "%s  - {op: maximum, in: [%s, x1], out: next}\n", text, name[last]);
+    }
     return *kept && draw(2) ? fsim_printf(a, "%smaterialize: [%s]\n", text, kept) : text;
 }
 
@@ -117,7 +124,8 @@ static void optimum_is_the_least_of_all(void **unused)
         fsim_diag *d = fsim_diag_new(a);
         const bool recompute = turn % 2 == 0;
         const int n = recompute ? 4 + (int)draw(4) : 4 + (int)draw(9), s = (int)draw(sizeof shape / sizeof *shape);
-        const char *text = random_workload(a, n, shape[s].rows, shape[s].columns);
+        const int turns_of_block = turn % 7 == 5 ? 2 + (int)draw(2) : 1;
+        const char *text = random_workload(a, turns_of_block > 1 ? n / turns_of_block - 1 + (n < 6) : n, shape[s].rows, shape[s].columns, turns_of_block);
         const fsim_hw *hw = fsim_hw_read(a, d, gpus[turn % 3]);
         const fsim_graph *g = fsim_graph_parse(a, d, "random.yaml", text, strlen(text), NULL, 0);
         if (!hw || !g)
