@@ -62,6 +62,8 @@ static void add_arithmetic(const context *c, fsim_kernel *k, const double *turns
         if (!kept && m->full && bits(m->stages) > 1)
             evaluations *= bits(m->stages);
         k->flops += evaluations * n->flops;
+        evaluations *= m->divergence;
+        k->penalised = k->penalised || m->divergence > 1;
         k->unit[FSIM_COMPUTE] += evaluations * n->instructions / pipe_rate(c, n->dtype);
         special += evaluations * n->specials;
         issued += evaluations * n->instructions;
@@ -70,17 +72,32 @@ static void add_arithmetic(const context *c, fsim_kernel *k, const double *turns
     k->unit[FSIM_ISSUE] += issued / (c->sms * c->clock * ISSUE_PER_SM * c->warp);
 }
 
+/* Elements that the threads load of read r, one by one. */
+static double loads_of(const context *c, const fsim_read *r)
+{
+    const double points = (double)c->group->points * (r->full ? (double)c->group->reduced : 1);
+    double pieces = 0;
+    if (r->maps == 0 && r->access->how == FSIM_READ_INDIRECT)
+        return (double)r->access->rows * (double)r->access->run;
+    if (!r->place && r->repeats == 0)
+        return points * (r->maps ? r->maps : 1);
+    for (int i = 0; i < r->maps; i++)
+        pieces += (double)fsim_map_points(&r->map[i]) * (r->full ? (double)fsim_map_reduced(&r->map[i]) : 1);
+    return pieces * fmax(1, r->repeats);
+}
+
 /* Loads and stores as instructions: one each `vector` elements, and one for its address. */
 static void add_access_issue(const context *c, fsim_kernel *k)
 {
     double accesses = 0;
     for (int i = 0; i < c->group->reads; i++) {
         const fsim_read *r = &c->group->read[i];
-        const double points = (double)c->group->points * (r->full ? (double)c->group->reduced : 1);
-        accesses += points * (r->maps ? r->maps : 1) * (k->passes > 1 ? bits(r->stages) : 1);
+        accesses += loads_of(c, r) * (k->passes > 1 ? bits(r->stages) : 1);
     }
-    for (int i = 0; i < c->group->writes; i++)
-        accesses += (double)c->group->points * (c->group->write[i].full ? (double)c->group->reduced : 1);
+    for (int i = 0; i < c->group->writes; i++) {
+        const fsim_write *x = &c->group->write[i];
+        accesses += (double)fsim_map_points(&x->map) * (x->full ? (double)fsim_map_reduced(&x->map) : 1);
+    }
     k->unit[FSIM_ISSUE] += 2 * accesses / k->vector / (c->sms * c->clock * ISSUE_PER_SM * c->warp);
 }
 

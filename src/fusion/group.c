@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fusion/group.h"
 
+#include "fusion/assembly.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +14,7 @@ const char *const fsim_rule_names[FSIM_RULE_COUNT] = {
     "none", "boundary", "convexity", "cycle", "connected", "space", "index_map", "grid_barrier", "contractions", "reduced_epilogue",
     "prologue", "window", "assembly", "shared_memory", "parameters", "numerics", "user", "cost"};
 
+enum { WARP = 32 };      /* threads that take a branch together */
 enum { FEW_ROWS = 256 }; /* fewer than this and longer than FSIM_LONGEST_ROW: split over blocks */
 
 /* A member under construction: the maps at which its value is wanted, over the kernel's space. */
@@ -19,7 +22,11 @@ typedef struct {
     int maps, room, level; /* level: dependent reductions before its value exists */
     fsim_map *map;
     unsigned stages[FSIM_MAX_VIEWS];
+    fsim_scope scope[FSIM_MAX_VIEWS];
     bool prologue, stored, clone;
+    bool late;  /* stored from the piece of the kernel that computes it, known once that is */
+    int branch; /* as in fsim_read */
+    int root;   /* the map at which it is stored */
     int operand; /* of the contraction that a prologue member feeds */
 } wanted;
 
@@ -33,7 +40,8 @@ typedef struct {
     fsim_refusal *why;
     fsim_arena *a;
     fsim_map frame, row; /* (p, r) to a full-size tensor's element; (p, r) to row p */
-    int read_room;
+    int read_room, branches;
+    fsim_scope scope;    /* of what is being wanted */
 } work;
 
 static bool refuse(work *w, fsim_rule rule, int a, int b, double needed, double limit, const char *unit)
@@ -97,8 +105,9 @@ static bool demand(work *w, int i, const fsim_map *m, unsigned stages, int by)
 {
     wanted *x = &w->want[i];
     const fsim_map s = fsim_map_simplify(*m);
+    x->branch = x->maps == 0 || x->branch == w->scope.branch ? w->scope.branch : 0;
     for (int k = 0; k < x->maps; k++)
-        if (fsim_map_equal(&x->map[k], &s)) {
+        if (fsim_map_equal(&x->map[k], &s) && fsim_scope_equal(&x->scope[k], &w->scope)) {
             x->stages[k] |= stages;
             return true;
         }
@@ -109,6 +118,7 @@ static bool demand(work *w, int i, const fsim_map *m, unsigned stages, int by)
         x->room = 1;
     }
     x->stages[x->maps] = stages;
+    x->scope[x->maps] = w->scope;
     *FSIM_PUSH(w->a, x->map, x->maps, x->room) = s;
     return true;
 }
@@ -123,6 +133,28 @@ static bool reads_full(const fsim_map *m, int64_t reduced)
     return false;
 }
 
+/* The view's place beside its map: an array that is there once some view has one. */
+static void place_view(work *w, fsim_read *r, int view, int room)
+{
+    if (w->scope.place && !r->place) {
+        r->place = fsim_new(w->a, fsim_map, r->room);
+        for (int i = 0; i < view; i++)
+            r->place[i].offset = -1;
+    } else if (r->place && room != r->room) {
+        fsim_map *grown = fsim_new(w->a, fsim_map, r->room);
+        memcpy(grown, r->place, (size_t)view * sizeof *grown);
+        r->place = grown;
+    }
+    if (r->place)
+        r->place[view] = w->scope.place ? fsim_map_simplify(*w->scope.place) : (fsim_map){.offset = -1};
+}
+
+static bool same_view(const work *w, const fsim_read *r, int view, const fsim_map *m)
+{
+    const bool placed = r->place && r->place[view].offset >= 0;
+    return fsim_map_equal(&r->map[view], m) && placed == (w->scope.place != NULL) && (!placed || fsim_map_equal(&r->place[view], w->scope.place));
+}
+
 static bool external(work *w, const fsim_access *x, const fsim_map *m, unsigned stages, int by, int operand)
 {
     fsim_group *o = w->out;
@@ -132,8 +164,11 @@ static bool external(work *w, const fsim_access *x, const fsim_map *m, unsigned 
             r = &o->read[i];
     if (!r) {
         r = FSIM_PUSH(w->a, o->read, o->reads, w->read_room);
-        *r = (fsim_read){.tensor = x->tensor, .access = x, .operand = -1, .map = fsim_new(w->a, fsim_map, 1), .room = 1};
+        *r = (fsim_read){.tensor = x->tensor, .access = x, .operand = -1, .map = fsim_new(w->a, fsim_map, 1), .room = 1, .branch = w->scope.branch};
     }
+    r->branch = r->branch == w->scope.branch ? r->branch : 0;
+    r->repeats = fmax(r->repeats, w->scope.repeats);
+    r->window = w->scope.window ? w->scope.window : r->window;
     if (operand >= 0) /* x x^T loads one tensor for both: its bytes count once */
         r->operand = operand;
     r->stages |= stages;
@@ -141,14 +176,31 @@ static bool external(work *w, const fsim_access *x, const fsim_map *m, unsigned 
         r->full = true;
         return true;
     }
-    r->full = r->full || reads_full(m, o->reduced);
+    r->full = r->full || w->scope.repeats > 0 || reads_full(m, o->reduced);
     const fsim_map s = fsim_map_simplify(*m);
     for (int i = 0; i < r->maps; i++)
-        if (fsim_map_equal(&r->map[i], &s))
+        if (same_view(w, r, i, &s))
             return true;
-    if (r->maps == FSIM_MAX_VIEWS)
+    if (r->maps >= FSIM_MAX_VIEWS && !w->scope.place) /* pieces exclude each other: a thread has one of them */
         return refuse(w, FSIM_RULE_INDEX_MAP, by, -1, FSIM_MAX_VIEWS + 1, FSIM_MAX_VIEWS, "index maps");
+    const int view = r->maps, room = r->room;
     *FSIM_PUSH(w->a, r->map, r->maps, r->room) = s;
+    place_view(w, r, view, room);
+    return true;
+}
+
+/* Rows at places that are data, of an argument of something that a gather takes in. */
+static bool external_rows(work *w, const fsim_access *x, const fsim_map *m, unsigned stages, int by)
+{
+    fsim_access *own = fsim_new(w->a, fsim_access, 1);
+    *own = fsim_indirect_access(w->g, x->tensor, m, &w->scope);
+    const int reads = w->out->reads;
+    if (!external(w, own, NULL, stages, by, -1))
+        return false;
+    if (w->out->reads > reads) {
+        w->out->read[reads].derived = true;
+        w->out->read[reads].full = !w->scope.once_a_row;
+    }
     return true;
 }
 
@@ -156,32 +208,45 @@ static bool external(work *w, const fsim_access *x, const fsim_map *m, unsigned 
 static bool want_through(work *w, int i, const fsim_access *x, const fsim_map *through, unsigned stages)
 {
     const int from = maker(w, x->tensor);
-    return from < 0 ? external(w, x, through, stages, w->node[i], w->want[i].prologue ? w->want[i].operand : -1)
-                    : demand(w, from, through, stages, w->node[i]);
+    if (from >= 0)
+        return demand(w, from, through, stages, w->node[i]);
+    if (w->scope.any)
+        return external_rows(w, x, through, stages, w->node[i]);
+    return external(w, x, through, stages, w->node[i], w->want[i].prologue ? w->want[i].operand : -1);
 }
 
-/* Wants argument x of member i where its own value is wanted at m. */
-static bool want_argument(work *w, int i, const fsim_access *x, const fsim_map *m, unsigned stages)
+/* Wants argument x of member i where its own value is wanted at (m, scope). */
+static bool want_argument(work *w, int i, const fsim_access *x, const fsim_map *m, const fsim_scope *scope, unsigned stages)
 {
     const int from = maker(w, x->tensor);
-    if (x->how != FSIM_READ_MAP) {
-        if (from >= 0)
-            return refuse(w, x->how == FSIM_READ_WINDOW ? FSIM_RULE_WINDOW : FSIM_RULE_ASSEMBLY, w->node[from], w->node[i], 0, 0, NULL);
-        return external(w, x, NULL, stages, w->node[i], -1);
-    }
     fsim_map through;
-    if (!fsim_map_compose(m, &x->map, &through))
-        return refuse(w, FSIM_RULE_INDEX_MAP, from >= 0 ? w->node[from] : w->node[i], from >= 0 ? w->node[i] : -1, 0, 0, NULL);
-    return want_through(w, i, x, &through, stages);
+    if (from < 0 && x->how != FSIM_READ_MAP && x->how != FSIM_READ_PIECE)
+        return external(w, x, NULL, stages, w->node[i], -1);
+    const fsim_piece_answer answer = fsim_scope_through(x, m, scope, w->out->reduced, w->a, &through, &w->scope);
+    if (x->how == FSIM_READ_PIECE && w->scope.branch == 0)
+        w->scope.branch = ++w->branches;
+    bool made = true;
+    if (answer == FSIM_PIECE_SOME)
+        made = want_through(w, i, x, &through, stages);
+    else if (answer == FSIM_PIECE_UNKNOWN && from < 0 && x->how == FSIM_READ_PIECE)
+        made = external(w, x, NULL, stages, w->node[i], -1); /* all of it, in an order that is not known */
+    else if (answer == FSIM_PIECE_UNKNOWN)
+        made = refuse(w, x->how == FSIM_READ_MAP || x->how == FSIM_READ_PIECE ? FSIM_RULE_INDEX_MAP : FSIM_RULE_ASSEMBLY,
+                      from >= 0 ? w->node[from] : w->node[i], from >= 0 ? w->node[i] : -1, 0, 0, NULL);
+    w->scope = (fsim_scope){0};
+    return made;
 }
 
 /* A reduction's value is there for its own row only. */
 static bool check_reduction(work *w, int i)
 {
     const wanted *x = &w->want[i];
-    for (int k = 0; k < x->maps; k++)
-        if (!fsim_map_equal(&x->map[k], &w->row))
+    for (int k = 0; k < x->maps; k++) {
+        const fsim_scope *s = &x->scope[k];
+        const bool own = s->place ? fsim_piece_in_row(&x->map[k], s->place, w->out->reduced) : fsim_map_equal(&x->map[k], &w->row);
+        if (!own || s->any)
             return refuse(w, FSIM_RULE_GRID_BARRIER, w->node[i], -1, (double)node_at(w, i)->points, 1, "blocks that must finish first");
+    }
     return true;
 }
 
@@ -189,8 +254,9 @@ static bool check_reduction(work *w, int i)
 static bool check_anchor(work *w, int i)
 {
     const wanted *x = &w->want[i];
-    fsim_map m = x->maps == 1 ? x->map[0] : fsim_identity(1);
-    if (x->maps != 1 || fsim_map_points(&m) != node_at(w, i)->points || !fsim_map_injective(&m))
+    const bool plain = x->maps == 1 && !x->scope[0].place && !x->scope[0].any;
+    fsim_map m = plain ? x->map[0] : fsim_identity(1);
+    if (!plain || fsim_map_points(&m) != node_at(w, i)->points || !fsim_map_injective(&m))
         return refuse(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, x->maps == 1 ? (double)w->out->points : x->maps,
                       x->maps == 1 ? (double)node_at(w, i)->points : 1, x->maps == 1 ? "points" : "index maps");
     w->out->anchor_map = m;
@@ -208,6 +274,15 @@ static bool want_operands(work *w, int i)
                 return false;
             continue;
         }
+        if (class_of(w, i) == FSIM_WINDOW && x->how == FSIM_READ_WINDOW) {
+            fsim_map m;
+            fsim_scope_of_window(x, &m, &w->scope);
+            const bool made = demand(w, from, &m, 1, w->node[i]);
+            w->scope = (fsim_scope){0};
+            if (!made)
+                return false;
+            continue;
+        }
         if (class_of(w, i) == FSIM_WINDOW || x->how != FSIM_READ_MAP)
             return refuse(w, FSIM_RULE_WINDOW, w->node[from], w->node[i], (double)n->reduced, 1, "evaluations of each element");
         if (class_of(w, from) == FSIM_ASSEMBLE || class_of(w, from) == FSIM_GATHER)
@@ -217,6 +292,16 @@ static bool want_operands(work *w, int i)
         if (!demand(w, from, &x->map, 1, w->node[i]))
             return false;
     }
+    return true;
+}
+
+/* What overlapping windows compute again must be cheap, and is. */
+static bool recomputes_cheaply(work *w, int i)
+{
+    const fsim_class class = class_of(w, i);
+    for (int k = 0; k < w->want[i].maps; k++)
+        if (w->want[i].scope[k].repeats > 1 && !fsim_classes[class].clones && class != FSIM_ASSEMBLE)
+            return refuse(w, FSIM_RULE_WINDOW, w->node[i], w->out->anchor, w->want[i].scope[k].repeats, 1, "evaluations of each element");
     return true;
 }
 
@@ -240,10 +325,10 @@ static bool want_arguments(work *w, int i)
                         w->want[from].operand = x->operand;
                     }
                 }
-                if (!want_argument(w, i, &n->arg[arg], &x->map[k], x->stages[k]))
+                if (!want_argument(w, i, &n->arg[arg], &x->map[k], &x->scope[k], x->stages[k]))
                     return false;
             }
-        return true;
+        return recomputes_cheaply(w, i);
     }
 }
 
@@ -304,50 +389,93 @@ static bool reduction_space(work *w, int first)
     return true;
 }
 
-/* Wants every root at the kernel's points. */
-static bool want_roots(work *w)
+/* Does a concat or another range of this kernel read it? */
+static bool read_in_part(const work *w, int i)
+{
+    const fsim_tensor *t = &w->g->tensor[node_at(w, i)->result[0]];
+    for (int r = 0; r < t->readers; r++) {
+        const int at = position(w->node, w->count, t->reader[r]);
+        if (at >= 0 && class_of(w, at) == FSIM_ASSEMBLE)
+            return true;
+    }
+    return false;
+}
+
+/* Wants root i at the kernel's points. *first: the root that gave the kernel its points. */
+static bool want_root(work *w, int i, bool inside, int *first)
 {
     fsim_group *o = w->out;
+    wanted *x = &w->want[i];
     const bool reduces = o->template == FSIM_ROW_REDUCTION || o->template == FSIM_COLUMN_REDUCTION || o->template == FSIM_FULL_REDUCTION;
-    int first = -1;
-    for (int i = 0; i < w->count; i++) {
-        wanted *x = &w->want[i];
-        if (!x->stored && read_inside(w, i))
-            continue;
-        const fsim_node *n = node_at(w, i);
-        fsim_map m = fsim_identity(n->points);
-        if (reduces) {
-            const bool row = n->points == o->points && (class_of(w, i) == FSIM_REDUCE || n->points != o->points * o->reduced);
-            if (!row && n->points != o->points * o->reduced)
-                return refuse(w, FSIM_RULE_SPACE, w->node[i], first, (double)n->points, (double)(o->points * o->reduced), "points");
-            m = row ? w->row : w->frame;
-        } else if (first < 0 && o->points == 0) {
-            o->points = n->points;
-        } else if (n->points != o->points) {
-            return refuse(w, FSIM_RULE_SPACE, w->node[i], first >= 0 ? first : o->anchor, (double)n->points, (double)o->points, "points");
-        }
-        if (first < 0)
-            first = w->node[i];
-        if (!demand(w, i, &m, 1u << x->level, -1))
-            return false;
-        if (x->stored)
-            for (int k = 0; k < n->results; k++) {
-                const fsim_tensor *t = &w->g->tensor[n->result[k]];
-                if (t->readers > 0 || t->output || t->materialize || k == 0 || n->effect)
-                    o->write[o->writes++] = (fsim_write){.tensor = n->result[k], .map = m, .full = reads_full(&m, o->reduced)};
-            }
+    const fsim_node *n = node_at(w, i);
+    fsim_map m = fsim_identity(n->points);
+    bool fits = true;
+    if (reduces) {
+        const bool row = n->points == o->points && (class_of(w, i) == FSIM_REDUCE || n->points != o->points * o->reduced);
+        fits = row || n->points == o->points * o->reduced;
+        m = row ? w->row : w->frame;
+    } else if (*first < 0 && o->points == 0) {
+        o->points = n->points;
+    } else {
+        fits = n->points == o->points;
     }
+    x->late = !fits && inside && read_in_part(w, i);
+    if (x->late)
+        return true;
+    if (!fits)
+        return refuse(w, FSIM_RULE_SPACE, w->node[i], *first >= 0 ? *first : o->anchor, (double)n->points, (double)(o->points * o->reduced), "points");
+    if (*first < 0)
+        *first = w->node[i];
+    return demand(w, i, &m, 1u << x->level, -1);
+}
+
+/* Wants every root: what nothing inside reads gives the kernel its points; what is stored besides follows. */
+static bool want_roots(work *w)
+{
+    int first = -1;
+    for (int inside = 0; inside < 2; inside++)
+        for (int i = 0; i < w->count; i++)
+            if (read_inside(w, i) == inside && (w->want[i].stored || !inside) && !want_root(w, i, inside, &first))
+                return false;
     return true;
 }
 
-/* Values live at once, walking the members in order: a loaded value from its first reader to its last, a computed one to its last reader. */
-static int live_values(work *w)
+/* A stored value of another size than the kernel's results: from the piece that computes each of its elements once. */
+static bool store_late(work *w, int i)
 {
-    int *change = fsim_new(w->a, int, w->count + 2), live = 0, most = 0;
+    wanted *x = &w->want[i];
+    for (int k = 0; k < x->maps; k++)
+        if (x->scope[k].place && !x->scope[k].any && fsim_map_points(&x->map[k]) * fsim_map_reduced(&x->map[k]) == node_at(w, i)->points &&
+            fsim_map_injective(&x->map[k])) {
+            x->root = k;
+            return true;
+        }
+    return refuse(w, FSIM_RULE_SPACE, w->node[i], w->out->anchor, (double)node_at(w, i)->points, (double)(w->out->points * w->out->reduced), "points");
+}
+
+static void list_writes(work *w)
+{
+    fsim_group *o = w->out;
+    for (int i = 0; i < w->count; i++) {
+        const fsim_node *n = node_at(w, i);
+        const wanted *x = &w->want[i];
+        for (int k = 0; k < n->results && x->stored; k++) {
+            const fsim_tensor *t = &w->g->tensor[n->result[k]];
+            if (t->readers > 0 || t->output || t->materialize || k == 0 || n->effect)
+                o->write[o->writes++] = (fsim_write){.tensor = n->result[k], .map = x->map[x->root], .full = reads_full(&x->map[x->root], o->reduced)};
+        }
+    }
+}
+
+/* Adds to change[] the values of one branch (0: those of none): a loaded value lives from its first reader to its last, a computed one to its last reader. */
+static void add_lives(const work *w, int branch, int *change)
+{
     const fsim_group *o = w->out;
     for (int i = 0; i < w->count; i++) {
         const fsim_node *n = node_at(w, i);
         int last = i;
+        if (w->want[i].branch != branch)
+            continue;
         for (int k = 0; k < n->results; k++) {
             const fsim_tensor *t = &w->g->tensor[n->result[k]];
             for (int r = 0; r < t->readers; r++) {
@@ -362,6 +490,8 @@ static int live_values(work *w)
     for (int i = 0; i < o->reads; i++) {
         const fsim_tensor *t = &w->g->tensor[o->read[i].tensor];
         int first = w->count, last = -1;
+        if (o->read[i].branch != branch)
+            continue;
         for (int r = 0; r < t->readers; r++) {
             const int at = position(w->node, w->count, t->reader[r]);
             if (at < 0)
@@ -371,15 +501,27 @@ static int live_values(work *w)
         }
         if (last < 0)
             continue;
-        const int weight = o->read[i].maps > 1 ? o->read[i].maps : 1;
+        const int weight = o->read[i].maps > 1 && !o->read[i].place ? o->read[i].maps : 1;
         change[first] += weight;
         change[last + 1] -= weight;
     }
-    for (int i = 0; i <= w->count; i++) {
-        live += change[i];
-        most = live > most ? live : most;
+}
+
+/* Values live at once, walking the members in order. Of branches that exclude each other a thread is in one: the widest counts, all along. */
+static int live_values(work *w)
+{
+    int most[2] = {0, 0}; /* without branches; the widest of them */
+    for (int branch = 0; branch <= w->branches; branch++) {
+        const fsim_mark mark = fsim_save(w->a);
+        int *change = fsim_new(w->a, int, w->count + 2), live = 0, *peak = &most[branch > 0];
+        add_lives(w, branch, change);
+        for (int i = 0; i <= w->count; i++) {
+            live += change[i];
+            *peak = live > *peak ? live : *peak;
+        }
+        fsim_rewind(w->a, mark);
     }
-    return most;
+    return most[0] + most[1];
 }
 
 static bool no_arithmetic(const work *w)
@@ -397,16 +539,23 @@ static void list_members(work *w)
     for (int i = 0; i < w->count; i++) {
         const fsim_node *n = node_at(w, i);
         const wanted *x = &w->want[i];
-        fsim_member m = {.node = w->node[i], .prologue = x->prologue, .operand = x->operand, .clone = x->clone};
+        fsim_member m = {.node = w->node[i], .prologue = x->prologue, .operand = x->operand, .clone = x->clone, .divergence = 1};
         if (w->node[i] == o->anchor || class_of(w, i) == FSIM_REDUCE) {
             m.evaluations = n->points * n->reduced;
             m.full = true;
             m.stages = 1;
         } else {
             for (int k = 0; k < x->maps; k++) {
-                const bool full = reads_full(&x->map[k], o->reduced);
+                const fsim_scope *s = &x->scope[k];
+                const bool full = s->any ? !s->once_a_row : reads_full(&x->map[k], o->reduced);
+                const int64_t rows = fsim_map_points(&x->map[k]), each = full ? fsim_map_reduced(&x->map[k]) : 1;
                 bool exact;
-                m.evaluations += x->prologue ? fsim_map_distinct(&x->map[k], &exact) : full ? o->points * o->reduced : o->points;
+                m.evaluations += x->prologue        ? fsim_map_distinct(&x->map[k], &exact)
+                                 : s->repeats > 0 ? llrint((double)rows * s->repeats)
+                                 : s->place       ? rows * each
+                                 : full           ? o->points * o->reduced
+                                                  : o->points;
+                m.divergence = fmax(m.divergence, s->place ? fsim_piece_divergence(s->place, WARP) : 1);
                 m.full = m.full || full;
                 m.stages |= x->stages[k];
             }
@@ -473,17 +622,26 @@ static bool reads_whole(const fsim_graph *g, const fsim_read *r)
 {
     const int64_t elems = g->tensor[r->tensor].elems;
     bool exact, whole = r->maps == 0 && r->access->how != FSIM_READ_INDIRECT && r->access->distinct == elems;
-    for (int i = 0; i < r->maps; i++)
-        whole = whole || fsim_map_distinct(&r->map[i], &exact) == elems;
-    return whole;
+    int64_t pieces = 0;
+    for (int i = 0; i < r->maps; i++) {
+        const int64_t distinct = fsim_map_distinct(&r->map[i], &exact);
+        whole = whole || distinct == elems;
+        pieces += distinct;
+    }
+    return whole || (r->access->how == FSIM_READ_PIECE && r->access->distinct == elems && pieces == elems);
 }
 
 static void kept_on_chip(work *w)
 {
     fsim_group *o = w->out;
-    for (int i = 0; i < o->reads; i++)
-        if (o->read[i].full && (o->read[i].stages & (o->read[i].stages - 1)))
-            o->kept_row_bytes += o->reduced * fsim_dtype_bytes(w->g->tensor[o->read[i].tensor].dtype);
+    for (int i = 0; i < o->reads; i++) {
+        const fsim_read *r = &o->read[i];
+        int64_t elems = r->place ? 0 : o->reduced;
+        for (int k = 0; k < r->maps && r->place; k++)
+            elems += fsim_map_reduced(&r->map[k]);
+        if (r->full && (r->stages & (r->stages - 1)))
+            o->kept_row_bytes += (elems < o->reduced ? elems : o->reduced) * fsim_dtype_bytes(w->g->tensor[r->tensor].dtype);
+    }
 }
 
 bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const bool *stored, const bool *clone, fsim_arena *a,
@@ -491,7 +649,7 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
 {
     int first_reduction;
     *out = (fsim_group){.reduced = 1, .stages = 1, .anchor = -1};
-    work w = {limits, limits->graph, node, count, fsim_new(a, wanted, count), out, why, a, {0}, {0}, 0};
+    work w = {limits, limits->graph, node, count, fsim_new(a, wanted, count), out, why, a, {0}, {0}, 0, 0, {0}};
     if (!choose_template(&w, &first_reduction))
         return false;
     if (first_reduction >= 0 && !reduction_space(&w, first_reduction))
@@ -509,9 +667,10 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
     for (int i = count; i-- > 0;) {
         if (w.want[i].prologue && w.want[i].stored)
             return refuse(&w, FSIM_RULE_PROLOGUE, node[i], out->anchor, 0, 0, NULL);
-        if (!want_arguments(&w, i))
+        if ((w.want[i].late && !store_late(&w, i)) || !want_arguments(&w, i))
             return false;
     }
+    list_writes(&w);
     for (int i = 0; i < out->reads; i++)
         out->read[i].whole = reads_whole(w.g, &out->read[i]);
     if (count > 1 && out->reads + out->writes > FSIM_MAX_PARAMETERS) /* one operator alone passes a table of pointers */

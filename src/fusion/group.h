@@ -66,7 +66,12 @@ typedef struct {
     int tensor;
     const fsim_access *access;  /* how its first reader reads it */
     fsim_map *map;              /* distinct maps over the kernel's space (FSIM_READ_MAP), at most FSIM_MAX_VIEWS */
+    fsim_map *place;            /* of each map: where in the kernel's space its points lie, offset -1: everywhere; NULL: all of them are */
     int maps, room;
+    int branch;                 /* of a concat's ranges, the one it is for: a thread has values of one of them at a time; 0: several, or none */
+    double repeats;             /* for a producer under pooling windows: times that these want each element; else 0 */
+    const fsim_access *window;  /* ... and the windows */
+    bool derived;               /* access is not the graph's: rows of a producer's argument at places that are data */
     unsigned stages;            /* bit s: wanted between reduction s - 1 and s */
     bool full;                  /* wanted at every point of points x reduced; else once a row */
     bool whole;                 /* every element of the tensor is read */
@@ -87,6 +92,7 @@ typedef struct {
     bool full, prologue;
     int operand;         /* prologue: of the contraction, 0 or 1, that it feeds */
     bool clone;          /* another kernel makes it too and is the one that owns it */
+    double divergence;   /* warps that compute it over the warps that its evaluations fill: ranges shorter than a warp leave lanes idle */
 } fsim_member;
 
 typedef struct {

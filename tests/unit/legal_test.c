@@ -52,8 +52,36 @@ static const legal_case cases[] = {
     {"windows recompute", "  - {op: relu, in: m, out: a}\n  - {op: conv2d, in: [a, k], out: c}\n", "a c", FSIM_RULE_WINDOW, 0, 36},
     {"pooling takes its reader in", "  - {op: max_pool2d, in: m, out: p, kernel: 2}\n  - {op: relu, in: p, out: y}\n", "p y", FSIM_RULE_NONE, FSIM_POOLING, 0},
     {"concat takes its reader in", "  - {op: concat, in: [x, w], out: c, dim: 1}\n  - {op: relu, in: c, out: y}\n", "c y", FSIM_RULE_NONE, FSIM_POINTWISE, 0},
-    {"concat's producer is stored first", "  - {op: relu, in: x, out: a}\n  - {op: concat, in: [a, w], out: c, dim: 1}\n", "a c", FSIM_RULE_ASSEMBLY, 0, 0},
+    {"concat takes its producer in", "  - {op: relu, in: x, out: a}\n  - {op: concat, in: [a, w], out: c, dim: 1}\n", "a c", FSIM_RULE_NONE, FSIM_POINTWISE, 0},
+    {"concat without arithmetic is a copy", "  - {op: transpose, in: x, out: a, dims: [0, 1]}\n  - {op: concat, in: [a, w], out: c, dim: 0}\n", "a c", FSIM_RULE_NONE, FSIM_COPY, 0},
+    {"concat stores a producer that others read too", "  - {op: relu, in: x, out: a}\n  - {op: concat, in: [a, w], out: c, dim: 1}\noutputs: [a, c]\n", "a c", FSIM_RULE_NONE, FSIM_POINTWISE, 0},
+    {"a stored producer of which concat's reader wants a part", "  - {op: relu, in: x, out: a}\n  - {op: concat, in: [a, w], out: c, dim: 1}\n"
+     "  - {op: slice, in: c, out: s, dim: 1, start: 0, size: 32}\n  - {op: neg, in: s, out: n}\noutputs: [a, n]\n", "a c s n", FSIM_RULE_SPACE, 0, 4096},
+    {"a contraction feeds concat", "  - {op: matmul, in: [x, w], out: a}\n  - {op: concat, in: [a, w], out: c, dim: 1}\n", "a c", FSIM_RULE_SPACE, 0, 8192},
+    {"a reduction's rows feed concat", "  - {op: sum, in: x, out: s, dims: [1], keepdim: true}\n  - {op: div, in: [x, s], out: d}\n  - {op: concat, in: [d, w], out: c, dim: 1}\n",
+     "s d c", FSIM_RULE_SPACE, 0, 8192},
+    {"concat and row reductions over it", "  - {op: relu, in: x, out: a}\n  - {op: neg, in: w, out: b}\n  - {op: concat, in: [a, b], out: c, dim: 1}\n"
+     "  - {op: sum, in: c, out: s, dims: [1], keepdim: true}\n  - {op: div, in: [c, s], out: y}\n", "a b c s y", FSIM_RULE_NONE, FSIM_ROW_REDUCTION, 0},
+    {"concat of pieces of its own normalised row", "  - {op: sum, in: x, out: s, dims: [1], keepdim: true}\n  - {op: div, in: [x, s], out: d}\n"
+     "  - {op: slice, in: d, out: l, dim: 1, start: 0, size: 16}\n  - {op: slice, in: d, out: r, dim: 1, start: 16, size: 48}\n"
+     "  - {op: exp, in: l, out: e}\n  - {op: concat, in: [e, r], out: y, dim: 1}\n", "s d l r e y", FSIM_RULE_NONE, FSIM_ROW_REDUCTION, 0},
+    {"rolled rows of its own normalised row", "  - {op: sum, in: x, out: s, dims: [1], keepdim: true}\n  - {op: div, in: [x, s], out: d}\n"
+     "  - {op: roll, in: d, out: y, dims: [1], roll: [3]}\n", "s d y", FSIM_RULE_NONE, FSIM_ROW_REDUCTION, 0},
+    {"rows rolled past each other", "  - {op: sum, in: x, out: s, dims: [1], keepdim: true}\n  - {op: div, in: [x, s], out: d}\n"
+     "  - {op: roll, in: d, out: y, dims: [0], roll: [3]}\n", "s d y", FSIM_RULE_GRID_BARRIER, 0, 64},
+    {"pad and roll take their producers in", "  - {op: exp, in: x, out: a}\n  - {op: roll, in: a, out: b, dims: [0, 1], roll: [5, -3]}\n  - {op: pad, in: b, out: c, padding: [1, 2, 3, 4]}\n",
+     "a b c", FSIM_RULE_NONE, FSIM_POINTWISE, 0},
+    {"a reduction behind pad", "  - {op: pad, in: x, out: a, padding: [1, 2]}\n  - {op: sum, in: a, out: s, dims: [1]}\n", "a s", FSIM_RULE_NONE, FSIM_ROW_REDUCTION, 0},
     {"embedding and what follows", "  - {op: embedding, in: [i, w], out: e}\n  - {op: relu, in: e, out: y}\n", "e y", FSIM_RULE_NONE, FSIM_POINTWISE, 0},
+    {"a gathered table is made where it is read", "  - {op: relu, in: x, out: a}\n  - {op: add, in: [a, v], out: b}\n  - {op: embedding, in: [i, b], out: e}\n", "a b e", FSIM_RULE_NONE, FSIM_POINTWISE, 0},
+    {"a gathered table's row sums", "  - {op: sum, in: x, out: s, dims: [1], keepdim: true}\n  - {op: div, in: [x, s], out: d}\n  - {op: embedding, in: [i, d], out: e}\n", "s d e",
+     FSIM_RULE_GRID_BARRIER, 0, 64},
+    {"embedding, position, layer norm", "  - {op: embedding, in: [i, w], out: e}\n  - {op: add, in: [e, x], out: h}\n  - {op: sum, in: h, out: s, dims: [1], keepdim: true}\n"
+     "  - {op: sub, in: [h, s], out: y}\n", "e h s y", FSIM_RULE_NONE, FSIM_ROW_REDUCTION, 0},
+    {"a gather of a gather", "  - {op: embedding, in: [i, w], out: a}\n  - {op: embedding, in: [i, a], out: b}\n", "a b", FSIM_RULE_NONE, FSIM_COPY, 0},
+    {"windows side by side take their producer in", "  - {op: relu, in: m, out: a}\n  - {op: max_pool2d, in: a, out: c, kernel: 2}\n", "a c", FSIM_RULE_NONE, FSIM_POOLING, 0},
+    {"overlapping windows compute a cheap producer again", "  - {op: relu, in: m, out: a}\n  - {op: max_pool2d, in: a, out: c, kernel: 3, stride: 1, padding: 1}\n", "a c", FSIM_RULE_NONE, FSIM_POOLING, 0},
+    {"a window of windows", "  - {op: max_pool2d, in: m, out: a, kernel: 2}\n  - {op: avg_pool2d, in: a, out: c, kernel: 2}\n", "a c", FSIM_RULE_WINDOW, 0, 2},
     {"sort is a boundary", "  - {op: relu, in: x, out: a}\n  - {op: sort, in: a, out: s}\n", "a s", FSIM_RULE_BOUNDARY, 0, 0},
     {"random is fusible", "  - {op: relu, in: x, out: a}\n  - {op: dropout, in: a, out: d, p: 0.1}\n", "a d", FSIM_RULE_NONE, FSIM_POINTWISE, 0},
     {"a path leaves and comes back", "  - {op: exp, in: x, out: a}\n  - {op: sort, in: a, out: c}\n  - {op: add, in: [a, c], out: b}\n", "a b", FSIM_RULE_CONVEXITY, 0, 0},
