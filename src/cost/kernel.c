@@ -220,10 +220,23 @@ static fsim_kernel streaming(const context *c, int vector, fsim_arena *a)
     return k;
 }
 
+/* May a thread take `vector` neighbouring points at once? Ranges must begin and end between two such groups. */
+static bool takes(const fsim_group *o, int vector)
+{
+    for (int i = 0; i < o->reads; i++)
+        for (int k = 0; k < o->read[i].maps && o->read[i].place; k++) {
+            const fsim_map *place = &o->read[i].place[k];
+            const fsim_mode *inner = place->modes ? &place->mode[place->modes - 1] : NULL;
+            if (place->offset >= 0 && (place->offset % vector != 0 || !inner || inner->stride != 1 || inner->extent % vector != 0))
+                return false;
+        }
+    return true;
+}
+
 static fsim_kernel best_streaming(const context *c, fsim_arena *a)
 {
     fsim_kernel best = streaming(c, 1, a);
-    for (int vector = 2; vector <= 4 && c->group->points % vector == 0; vector *= 2) {
+    for (int vector = 2; vector <= 4 && c->group->points % vector == 0 && takes(c->group, vector); vector *= 2) {
         const fsim_kernel k = streaming(c, vector, a);
         if (k.time_s > 0 && k.time_s < best.time_s)
             best = k;
@@ -240,7 +253,7 @@ static fsim_kernel row_reduction(const context *c, fsim_arena *a)
     fsim_kernel k = blank(c, a);
     double *extra = fsim_new(a, double, o->reads + 1), *extra_dram = fsim_new(a, double, o->reads + 1);
     const int64_t elems = o->reduced;
-    const int vector = !column && elems % 4 == 0 ? 4 : 1;
+    const int vector = !column && elems % 4 == 0 && takes(o, 4) ? 4 : 1;
     int row_threads = 32, most = 0;
     while (row_threads < 1024 && (int64_t)row_threads * vector * 4 < elems)
         row_threads *= 2;

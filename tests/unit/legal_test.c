@@ -81,6 +81,8 @@ static const legal_case cases[] = {
     {"a gather of a gather", "  - {op: embedding, in: [i, w], out: a}\n  - {op: embedding, in: [i, a], out: b}\n", "a b", FSIM_RULE_NONE, FSIM_COPY, 0},
     {"windows side by side take their producer in", "  - {op: relu, in: m, out: a}\n  - {op: max_pool2d, in: a, out: c, kernel: 2}\n", "a c", FSIM_RULE_NONE, FSIM_POOLING, 0},
     {"overlapping windows compute a cheap producer again", "  - {op: relu, in: m, out: a}\n  - {op: max_pool2d, in: a, out: c, kernel: 3, stride: 1, padding: 1}\n", "a c", FSIM_RULE_NONE, FSIM_POOLING, 0},
+    {"one window over everything is a row reduction", "  - {op: relu, in: m, out: a}\n  - {op: adaptive_avg_pool2d, in: a, out: p, output_size: 1}\n  - {op: mul, in: [a, p], out: y}\n",
+     "a p y", FSIM_RULE_NONE, FSIM_ROW_REDUCTION, 0},
     {"a window of windows", "  - {op: max_pool2d, in: m, out: a, kernel: 2}\n  - {op: avg_pool2d, in: a, out: c, kernel: 2}\n", "a c", FSIM_RULE_WINDOW, 0, 2},
     {"sort is a boundary", "  - {op: relu, in: x, out: a}\n  - {op: sort, in: a, out: s}\n", "a s", FSIM_RULE_BOUNDARY, 0, 0},
     {"random is fusible", "  - {op: relu, in: x, out: a}\n  - {op: dropout, in: a, out: d, p: 0.1}\n", "a d", FSIM_RULE_NONE, FSIM_POINTWISE, 0},

@@ -225,6 +225,83 @@ static void kernels_read_what_they_touch(void **unused)
     }
 }
 
+/* Producers under windows: computed for every tap that falls on an element. */
+static void windows_compute_their_taps(void **unused)
+{
+    (void)unused;
+    state = 4;
+    for (int turn = 0; turn < 400; turn++) {
+        const int rows = 3 + draw(12), columns = 3 + draw(12), taps = 1 + draw(3), stride = 1 + draw(4), pad = draw(taps / 2 + 1);
+        int64_t computed = 0, elements = 0;
+        char text[1024], seen[16][16] = {{0}};
+        snprintf(text, sizeof text, "tensors:\n  x: {shape: [3, %d, %d], dtype: f32, role: input}\noperators:\n  - {op: exp, in: x, out: e}\n"
+                                    "  - {op: max_pool2d, in: e, out: y, kernel: %d, stride: %d, padding: %d}\n", rows, columns, taps, stride, pad);
+        for (int r = -pad; r + taps <= rows + pad; r += stride)
+            for (int c = -pad; c + taps <= columns + pad; c += stride)
+                for (int k = 0; k < taps * taps; k++) {
+                    const int at_r = r + k / taps, at_c = c + k % taps;
+                    if (at_r < 0 || at_r >= rows || at_c < 0 || at_c >= columns)
+                        continue;
+                    computed += 3;
+                    elements += seen[at_r][at_c] ? 0 : 3;
+                    seen[at_r][at_c] = 1;
+                }
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(a);
+        const fsim_graph *g = fsim_graph_parse(a, d, "pool.yaml", text, strlen(text), NULL, 0);
+        assert_non_null(g);
+        const fsim_limits limits = {g, 99 << 10, false};
+        const int node[2] = {0, 1};
+        fsim_group made;
+        fsim_refusal why;
+        if (g->node[1].arg[0].how == FSIM_READ_WINDOW) { /* one window over everything is a reduction */
+            assert_true(fsim_group_of(&limits, node, 2, NULL, NULL, a, &made, &why));
+            assert_int_equal(made.member[0].evaluations, computed);
+            if (pad == 0 || stride <= taps) /* windows that leave gaps and need padding count the gaps */
+                assert_int_equal(fsim_read_traffic(g, &made.read[0], 32, 0, 1e9).compulsory_bytes, 4 * elements);
+        }
+        fsim_arena_free(a);
+    }
+}
+
+/* Producers of a gathered table: computed for every element that is taken. */
+static void gathers_compute_what_they_take(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *operators;
+        int64_t evaluations, table_bytes, bias_bytes;
+    } row[] = {
+        {"  - {op: exp, in: table, out: e}\n  - {op: add, in: [e, bias], out: f}\n  - {op: gather, in: [f, index], out: y}\n", 5 * 12, 5 * 12 * 4, 12 * 4},
+        {"  - {op: transpose, in: turned, out: e}\n  - {op: add, in: [e, bias], out: f}\n  - {op: gather, in: [f, index], out: y}\n", 5 * 12, 5 * 12 * 4, 12 * 4},
+        {"  - {op: add, in: [table, bias], out: f}\n  - {op: gather, in: [f, index], out: t}\n  - {op: transpose, in: t, out: s}\n  - {op: exp, in: s, out: y}\n", 5 * 12, 5 * 12 * 4, 12 * 4},
+        {"  - {op: add, in: [table, bias], out: f}\n  - {op: gather, in: [f, index], out: t}\n  - {op: sum, in: t, out: y, dims: [1]}\n", 5 * 12, 5 * 12 * 4, 12 * 4},
+        {"  - {op: add, in: [table, bias], out: f}\n  - {op: gather, in: [f, index], out: t}\n  - {op: sum, in: t, out: y, dims: [0]}\n", 5 * 12, 5 * 12 * 4, 12 * 4},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(a);
+        const char *text = fsim_printf(a, "tensors:\n  table: {shape: [100, 12], dtype: f32, role: input}\n  turned: {shape: [12, 100], dtype: f32, role: input}\n"
+                                          "  bias: {shape: [12], dtype: f32, role: input}\n  index: {shape: [5], dtype: i64, role: input}\noperators:\n%s", row[i].operators);
+        const fsim_graph *g = fsim_graph_parse(a, d, "gather.yaml", text, strlen(text), NULL, 0);
+        assert_non_null(g);
+        int node[8];
+        for (int n = 0; n < g->nodes; n++)
+            node[n] = n;
+        const fsim_limits limits = {g, 99 << 10, false};
+        fsim_group made;
+        fsim_refusal why;
+        assert_true(fsim_group_of(&limits, node, g->nodes, NULL, NULL, a, &made, &why));
+        assert_int_equal(made.member[0].evaluations, row[i].evaluations);
+        for (int r = 0; r < made.reads; r++) {
+            const char *name = g->tensor[made.read[r].tensor].name;
+            const int64_t bytes = fsim_read_traffic(g, &made.read[r], 32, 0, 1e9).compulsory_bytes;
+            assert_int_equal(bytes, name[0] == 't' ? row[i].table_bytes : name[0] == 'b' ? row[i].bias_bytes : 5 * 8);
+        }
+        fsim_arena_free(a);
+    }
+}
+
 /* Trees of concat, pad, roll, slice, flip and transpose over matrices: how often each value is computed, and which input elements are read, against a walk
  * of every output element down the tree. */
 enum { TREE_NODES = 32 }; /* depth 4, two arguments */
@@ -393,6 +470,8 @@ int main(void)
         cmocka_unit_test(overlaps_are_walked),
         cmocka_unit_test(composition_is_pointwise),
         cmocka_unit_test(kernels_read_what_they_touch),
+        cmocka_unit_test(windows_compute_their_taps),
+        cmocka_unit_test(gathers_compute_what_they_take),
         cmocka_unit_test(pieces_equal_the_walk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
