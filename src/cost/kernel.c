@@ -244,12 +244,22 @@ static fsim_kernel best_streaming(const context *c, fsim_arena *a)
     return best;
 }
 
-/* Reductions over rows: a warp, or a block, for each row. The row stays in registers or shared memory where something wants it again after a
- * reduction; where it does not fit it is read once a stage, from L2 if the rows under way fit there. */
-static fsim_kernel row_reduction(const context *c, fsim_arena *a)
+/* May several blocks share a row? Only when nothing as large as a row needs the reduced value, and sums may change their order. */
+static bool splits(const fsim_group *o)
+{
+    bool after = o->ordered || o->stages != 2;
+    for (int i = 0; i < o->members && !after; i++)
+        after = o->member[i].full && (o->member[i].stages & ~1u);
+    return !after;
+}
+
+/* Reductions over rows: a warp, or a block, for each row, or `pieces` blocks whose results a second launch puts together. The row stays in registers or shared memory
+ * where something wants it again after a reduction; where it does not fit it is read once a stage, from L2 if the rows under way fit there. alone: one block an SM (it
+ * asks for more shared memory than it uses), so that fewer rows are under way. */
+static fsim_kernel rows_in_pieces(const context *c, double pieces, bool alone, fsim_arena *a)
 {
     const fsim_group *o = c->group;
-    const bool column = o->template == FSIM_COLUMN_REDUCTION, split = o->template == FSIM_FULL_REDUCTION;
+    const bool column = o->template == FSIM_COLUMN_REDUCTION;
     fsim_kernel k = blank(c, a);
     double *extra = fsim_new(a, double, o->reads + 1), *extra_dram = fsim_new(a, double, o->reads + 1);
     const int64_t elems = o->reduced;
@@ -278,29 +288,52 @@ static fsim_kernel row_reduction(const context *c, fsim_arena *a)
         else
             k.passes = most;
     }
+    if (alone)
+        k.shared_bytes = (int)fmin(fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK), fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_SM) / 2 + 1);
     const int blocks = fsim_blocks_per_sm(c->hw, k.block, k.registers, k.shared_bytes);
     double steps = ceil((double)elems / ((double)(column ? k.block / COLUMN_TILE : row_threads) * vector * ROW_UNROLL)) * k.passes;
     const double resident = blocks * c->sms;
-    if (split || (column && (double)k.grid < c->sms && k.passes == 1 && o->kept_row_bytes == 0)) {
-        const double pieces = fmax(1, fmin(floor(resident / (double)k.grid), steps)); /* blocks that share a row, and a second kernel adds up */
+    if (pieces > 1) {
         k.launches = 2;
         k.grid = (int64_t)((double)k.grid * pieces);
         steps = ceil(steps / pieces);
+        k.l2_bytes += 2 * pieces * (double)o->points * 4; /* partial results, written and read */
         k.penalised = true;
     }
     const double under_way = fmin((double)k.grid, resident) * row_bytes * (column ? 1 : (double)tile_rows);
+    const double missed = fmin(1, fmax(0, under_way / c->l2_bytes - 1)); /* assumed: nothing is found again once twice the capacity is under way */
     for (int i = 0; i < o->reads; i++) {
         const int times = k.passes > 1 ? bits(o->read[i].stages) : 1;
         extra[i] = times;
-        extra_dram[i] = times > 1 && under_way > c->l2_bytes ? times : 1;
+        extra_dram[i] = 1 + (times - 1) * missed;
     }
     add_arithmetic(c, &k, NULL, k.passes == 1);
     add_memory(c, &k, extra, extra_dram);
     add_access_issue(c, &k);
+    if (o->kept_row_bytes > 0 && k.shared_bytes > 0 && !alone) /* put there once, taken out once a later stage */
+        k.shared_bytes_moved += (double)o->kept_row_bytes * (double)o->points * most;
     if (settle(c, &k, steps))
         sum_up(c, &k);
     k.penalised = k.penalised || k.passes > 1 || k.registers > 32 || k.shared_bytes > 0;
     return k;
+}
+
+static void keep_faster(fsim_kernel *best, fsim_kernel k)
+{
+    if (k.time_s > 0 && (best->time_s == 0 || k.time_s < best->time_s))
+        *best = k;
+}
+
+/* One block a row, or as many as take least time. */
+static fsim_kernel row_reduction(const context *c, fsim_arena *a)
+{
+    fsim_kernel best = rows_in_pieces(c, 1, false, a);
+    const double blocks = (double)best.grid, most = splits(c->group) ? fmin(4096, (double)c->group->reduced / 32) : 1;
+    if (best.passes > 1)
+        keep_faster(&best, rows_in_pieces(c, 1, true, a));
+    for (double pieces = 2; pieces <= most && blocks * pieces < 32 * c->sms; pieces *= 2)
+        keep_faster(&best, rows_in_pieces(c, pieces, false, a));
+    return best;
 }
 
 /* The device's dense rate for this arithmetic, FLOP/s, and how much of it a long contraction keeps. */

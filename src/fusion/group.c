@@ -2,6 +2,7 @@
 #include "fusion/group.h"
 
 #include "fusion/assembly.h"
+#include "fusion/online.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -340,6 +341,29 @@ static bool same_frame(const work *w, const fsim_node *n)
     return fsim_map_equal(&m, &w->frame);
 }
 
+/* Does reduction i run along with one that its elements depend on? */
+static bool along(const work *w, int i)
+{
+    return !w->limits->strict && position(w->node, w->count, fsim_online_with(w->g, w->node[i])) >= 0;
+}
+
+/* Values that only reductions which run along with another want: gone when the first walk of the row ends. */
+static bool *only_along(const work *w)
+{
+    bool *passing = fsim_new(w->a, bool, w->count);
+    for (int i = w->count; i-- > 0;) {
+        passing[i] = class_of(w, i) != FSIM_REDUCE && !w->want[i].stored && read_inside(w, i);
+        for (int k = 0; k < node_at(w, i)->results && passing[i]; k++) {
+            const fsim_tensor *t = &w->g->tensor[node_at(w, i)->result[k]];
+            for (int r = 0; r < t->readers && passing[i]; r++) {
+                const int at = position(w->node, w->count, t->reader[r]);
+                passing[i] = at < 0 || passing[at] || (class_of(w, at) == FSIM_REDUCE && along(w, at));
+            }
+        }
+    }
+    return passing;
+}
+
 static bool reduction_space(work *w, int first)
 {
     const fsim_node *n = node_at(w, first);
@@ -353,7 +377,7 @@ static bool reduction_space(work *w, int first)
     w->row.split = w->row.modes;
     fsim_map_push(&w->row, n->reduced, 0);
     o->stages = 1;
-    bool full_after = false;
+    bool full_after = false, *passing = only_along(w);
     for (int i = 0; i < w->count; i++) {
         const fsim_node *m = node_at(w, i);
         const bool reduces = class_of(w, i) == FSIM_REDUCE;
@@ -364,12 +388,13 @@ static bool reduction_space(work *w, int first)
             if (from >= 0 && w->want[from].level > w->want[i].level)
                 w->want[i].level = w->want[from].level;
         }
-        w->want[i].level += reduces;
+        w->want[i].level += reduces && !along(w, i);
         if (w->want[i].level >= FSIM_MAX_STAGES)
             return refuse(w, FSIM_RULE_SPACE, w->node[first], w->node[i], FSIM_MAX_STAGES + 1, FSIM_MAX_STAGES, "dependent reductions");
         if (w->want[i].level + 1 > o->stages)
             o->stages = w->want[i].level + 1;
-        full_after = full_after || (w->want[i].level > reduces && (reduces || m->points == n->points * n->reduced) && m->reduced * m->points > n->points);
+        full_after = full_after || (w->want[i].level > (reduces && !along(w, i)) && !passing[i] && (reduces ? !along(w, i) : m->points == n->points * n->reduced) &&
+                                    m->reduced * m->points > n->points);
     }
     const bool few = n->points < FEW_ROWS && n->reduced > FSIM_LONGEST_ROW;
     if (n->points == 1 && few && full_after) {
@@ -648,11 +673,9 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
                    fsim_group *out, fsim_refusal *why)
 {
     int first_reduction;
-    *out = (fsim_group){.reduced = 1, .stages = 1, .anchor = -1};
+    *out = (fsim_group){.reduced = 1, .stages = 1, .anchor = -1, .ordered = limits->strict};
     work w = {limits, limits->graph, node, count, fsim_new(a, wanted, count), out, why, a, {0}, {0}, 0, 0, {0}};
     if (!choose_template(&w, &first_reduction))
-        return false;
-    if (first_reduction >= 0 && !reduction_space(&w, first_reduction))
         return false;
     int results = 0;
     for (int i = 0; i < count; i++) {
@@ -660,6 +683,8 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
         w.want[i].stored = stored ? stored[i] : must_store(&w, i);
         results += w.want[i].stored ? node_at(&w, i)->results : 0;
     }
+    if (first_reduction >= 0 && !reduction_space(&w, first_reduction))
+        return false;
     out->write = fsim_new(a, fsim_write, results + 1);
     out->member = fsim_new(a, fsim_member, count);
     if (!want_roots(&w))

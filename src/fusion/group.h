@@ -103,7 +103,8 @@ typedef struct {
     fsim_read *read;       /* ascending by tensor */
     fsim_write *write;
     int64_t points, reduced; /* the kernel's iteration space */
-    int stages;            /* dependent reductions on the longest path, plus one */
+    int stages;            /* walks of the row that dependent reductions need, plus one; those that run along with another (online.h) need none */
+    bool ordered;          /* --numerics strict: each row is reduced by one block, in order */
     int anchor;            /* the contraction, pooling or boundary primitive; -1 */
     fsim_map anchor_map;   /* contraction: where its point lies in the results' space (strided epilogue) */
     int64_t kept_row_bytes;/* what must stay on chip for a row to be read once */
