@@ -12,6 +12,9 @@ enum {
     BLOCK = 256,            /* threads of a streaming block */
     ISSUE_PER_SM = 4,       /* warp instructions per clock: one a sub-partition */
     ROW_UNROLL = 4,         /* independent loads of a row's loop in flight */
+    LOADS_AHEAD = 64,       /* loads of straight-line code that the compiler issues before the first use: all of 8, 16, 32 and 64 inputs, 63 to 77 of 128 (SASS of
+                             * nvcc 13.0 for sm_80 and sm_90, 1, 2 and 4 elements a load; registers permitting) */
+    SM_PORT_BYTES = 64,     /* a clock from L2 to one SM: NVIDIA A100 and H100 white papers, "64 B/clk/SM" */
     KEPT_REGISTERS = 64,    /* registers that a row may take before it moves to shared memory */
     COLUMN_TILE = 32
 };
@@ -132,11 +135,28 @@ static void add_memory(const context *c, fsim_kernel *k, const double *extra, co
     }
 }
 
-static void memory_seconds(const context *c, fsim_kernel *k)
+/* Little's law: what threads have asked for and not yet got moves at most at bytes in flight / latency. `waits` trips to memory, one after the other, for each of
+ * `waves` sets of resident threads take waits x waves x latency however wide the memory is; a thread asks for as much in one trip as the compiler can issue ahead,
+ * so it is not low occupancy by itself that costs bandwidth (Volkov, GTC 2010), but few bytes a thread at low occupancy. */
+static double in_flight_seconds(const context *c, double waves, double waits) { return ceil(waves) * waits * c->latency_s; }
+
+/* Trips of a thread that loads its operands once. */
+static double trips(const context *c)
 {
-    const double l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH);
+    double loads = 0;
+    for (int i = 0; i < c->group->reads; i++)
+        loads += c->group->read[i].place ? 1 : fmax(1, c->group->read[i].maps) * fmax(1, c->group->read[i].repeats);
+    return fmax(1, ceil(loads / LOADS_AHEAD));
+}
+
+static void memory_seconds(const context *c, fsim_kernel *k, double resident)
+{
+    const double l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH), ports = fmin((double)k->grid, c->sms) * c->clock * SM_PORT_BYTES;
+    const double spilled = (double)k->spilled_bytes / fmax(1, (double)k->grid) / 2 * fmin((double)k->grid, resident); /* of all threads at once */
     k->unit[FSIM_DRAM] = (double)(k->dram_read_bytes + k->dram_write_bytes) / fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
-    k->unit[FSIM_L2] = isnan(l2) ? 0 : k->l2_bytes / l2;
+    if (spilled > c->l2_bytes) /* what L2 can't hold goes to DRAM and comes back */
+        k->unit[FSIM_DRAM] += (double)k->spilled_bytes * (1 - c->l2_bytes / spilled) / fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
+    k->unit[FSIM_L2] = isnan(l2) ? 0 : k->l2_bytes / (c->group->anchor < 0 ? fmin(l2, ports) : l2);
     k->unit[FSIM_SHARED] = k->shared_bytes_moved / (c->sms * c->clock * fsim_hw_get(c->hw, FSIM_HW_SHARED_BANDWIDTH));
 }
 
@@ -157,14 +177,14 @@ static bool settle(const context *c, fsim_kernel *k, double steps)
     const double resident = blocks * c->sms, threads = fsim_hw_get(c->hw, FSIM_HW_THREADS_PER_SM);
     k->occupancy = fmin(1, blocks * ceil(k->block / c->warp) * c->warp / threads);
     k->waves = (double)k->grid / resident;
-    memory_seconds(c, k);
+    memory_seconds(c, k, resident);
     const double grid = (double)k->grid, busy = grid / (c->sms * ceil(grid / c->sms)); /* the last round of blocks leaves SMs idle */
     const double share = grid < resident ? busy : 1;
     k->penalised = k->penalised || share < 1; /* what a split moves to a kernel of more blocks runs faster there */
     static const fsim_unit on_sm[] = {FSIM_SHARED, FSIM_COMPUTE, FSIM_SPECIAL, FSIM_ISSUE};
     for (size_t i = 0; i < sizeof on_sm / sizeof on_sm[0]; i++)
         k->unit[on_sm[i]] /= share;
-    k->unit[FSIM_LATENCY] += ceil(k->waves) * (steps * c->latency_s + (c->group->stages - 1) * barrier_s);
+    k->unit[FSIM_LATENCY] += in_flight_seconds(c, k->waves, steps) + ceil(k->waves) * (c->group->stages - 1) * barrier_s;
     return true;
 }
 
@@ -214,7 +234,7 @@ static fsim_kernel streaming(const context *c, int vector, fsim_arena *a)
     add_arithmetic(c, &k, NULL, true);
     add_memory(c, &k, NULL, NULL);
     add_access_issue(c, &k);
-    if (settle(c, &k, 1))
+    if (settle(c, &k, trips(c)))
         sum_up(c, &k);
     k.penalised = k.penalised || k.occupancy < 1;
     return k;

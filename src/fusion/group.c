@@ -492,7 +492,10 @@ static void list_writes(work *w)
     }
 }
 
-/* Adds to change[] the values of one branch (0: those of none): a loaded value lives from its first reader to its last, a computed one to its last reader. */
+/* Registers that a value of this type takes: two for 8 bytes; halves are computed on as floats. */
+static int width(const fsim_tensor *t) { return fsim_dtype_bytes(t->dtype) > 4 ? 2 : 1; }
+
+/* Adds to change[] the registers of the values of one branch (0: those of none): a loaded value lives from its first reader to its last, a computed one to its last reader. */
 static void add_lives(const work *w, int branch, int *change)
 {
     const fsim_group *o = w->out;
@@ -508,7 +511,7 @@ static void add_lives(const work *w, int branch, int *change)
                 last = at > last ? at : last;
             }
         }
-        const int weight = w->want[i].maps > 1 ? w->want[i].maps : 1;
+        const int weight = width(&w->g->tensor[n->result[0]]) * (w->want[i].maps > 1 ? w->want[i].maps : 1);
         change[i] += weight;
         change[last + 1] -= weight;
     }
@@ -526,13 +529,13 @@ static void add_lives(const work *w, int branch, int *change)
         }
         if (last < 0)
             continue;
-        const int weight = o->read[i].maps > 1 && !o->read[i].place ? o->read[i].maps : 1;
+        const int weight = width(t) * (o->read[i].maps > 1 && !o->read[i].place ? o->read[i].maps : 1);
         change[first] += weight;
         change[last + 1] -= weight;
     }
 }
 
-/* Values live at once, walking the members in order. Of branches that exclude each other a thread is in one: the widest counts, all along. */
+/* Values live at once, in registers of 4 bytes, walking the members in order. Of branches that exclude each other a thread is in one: the widest counts, all along. */
 static int live_values(work *w)
 {
     int most[2] = {0, 0}; /* without branches; the widest of them */

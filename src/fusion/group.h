@@ -108,7 +108,7 @@ typedef struct {
     int anchor;            /* the contraction, pooling or boundary primitive; -1 */
     fsim_map anchor_map;   /* contraction: where its point lies in the results' space (strided epilogue) */
     int64_t kept_row_bytes;/* what must stay on chip for a row to be read once */
-    int live;              /* values live at once at the worst place */
+    int live;              /* values live at once at the worst place, those of 8 bytes twice */
     bool recomputes;       /* some primitive is computed more often than it has points */
 } fsim_group;
 
