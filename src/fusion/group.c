@@ -408,9 +408,6 @@ static bool reduction_space(work *w, int first)
     const bool innermost = w->frame.modes > w->frame.split && w->frame.mode[w->frame.modes - 1].stride == 1;
     o->template = few && !full_after ? FSIM_FULL_REDUCTION
                   : innermost || w->frame.split == 0 || n->reduced == 1 ? FSIM_ROW_REDUCTION : FSIM_COLUMN_REDUCTION;
-    if (w->limits->strict && o->template == FSIM_FULL_REDUCTION && w->count > 1)
-        return refuse(w, FSIM_RULE_NUMERICS, w->node[first], w->node[first ? 0 : 1], (double)n->reduced, FSIM_LONGEST_ROW,
-                      "elements summed in one order");
     return true;
 }
 
@@ -845,6 +842,8 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
     case FSIM_RULE_PARAMETERS:
         return fsim_printf(a, "needs %s %s, the limit is %s", needed, r->unit, limit);
     case FSIM_RULE_NUMERICS:
+        if (r->b < 0)
+            return fsim_printf(a, "strict numerics: one block sums all %s elements in order; splitting them, or a running maximum or mean, is refused", needed);
         return fsim_printf(a, "strict numerics: %s %s, one block keeps the order of %s", needed, r->unit, limit);
     case FSIM_RULE_USER:
         return fsim_printf(a, "the workload's fuse:, separate: or materialize: keeps '%s' and '%s' apart", x, y);

@@ -264,15 +264,48 @@ static void boundaries_stay_alone(void **unused) /* rows 32, 33 */
     }
 }
 
-static void strict_numerics_refuse_split_sums(void **unused) /* row 40 */
+static void strict_numerics_refuse_split_sums(void **unused) /* rows 13, 40 */
 {
     (void)unused;
     fsim_options strict = usual;
     strict.strict = true;
-    const seed s = run("sum_squares", "hwmodels/a100-sxm4-40gb", &strict, NULL, 0);
-    assert_int_equal(s.best->kernels, 2);
-    assert_non_null(refused(&s, FSIM_RULE_NUMERICS));
+    const seed s = run("sum_squares", "hwmodels/a100-sxm4-40gb", &strict, NULL, 0), fast = on_a100("sum_squares");
+    assert_int_equal(fast.best->kernel[0].launches, 2); /* rows split over blocks, then their sums */
+    assert_int_equal(fast.best->kernels, 1);
+    assert_true(dram(fast.best) < 4096 * 4096 * 4 + 64);
+    assert_int_equal(s.best->kernel[0].launches, 1);
+    assert_true(s.best->time_s > 10 * fast.best->time_s); /* one block */
+    const fsim_priced_refusal *r = refused(&s, FSIM_RULE_NUMERICS);
+    assert_non_null(r);
+    assert_true(r->saving_s > 0 && strstr(fsim_refusal_text(s.g, &r->why, s.a), "strict numerics"));
     fsim_arena_free(s.a);
+    fsim_arena_free(fast.a);
+}
+
+/* Row 14: from one read while a row stays on chip to two beyond, never a third under fast numerics. */
+static void softmax_reads_rows_once_or_twice(void **unused)
+{
+    (void)unused;
+    static const char *const columns[] = {"128", "512", "2048", "8192", "32768", "65536", "131072", "262144", "1048576"};
+    static const char *const hw[] = {"hwmodels/a100-sxm4-40gb", "hwmodels/h100-sxm5-80gb"};
+    fsim_options strict = usual;
+    strict.strict = true;
+    for (int h = 0; h < 2; h++) {
+        double slowest = 0;
+        for (int i = 0; i < 9; i++) {
+            const fsim_binding set[] = {{"M", "1024"}, {"N", columns[i]}};
+            const seed s = run("softmax_primitive", hw[h], &usual, set, 2), ordered = run("softmax_primitive", hw[h], &strict, set, 2);
+            const double ideal = 2.0 * (double)s.g->tensor[0].bytes, passes = (double)dram(s.best) / ideal, rate = ideal / (s.best->time_s - s.best->kernels * 2.7e-6);
+            assert_true(passes >= 1 && passes <= 1.5 + 1e-4);
+            if (i < 5)
+                assert_int_equal(s.best->kernels, 1);
+            assert_true((double)dram(ordered.best) / ideal <= 2 + 1e-4 && ordered.best->time_s >= s.best->time_s);
+            assert_true(i < 3 || rate > 0.6 * slowest); /* no cliff from one size to the next */
+            slowest = rate;
+            fsim_arena_free(s.a);
+            fsim_arena_free(ordered.a);
+        }
+    }
 }
 
 static void batching_is_one_kernel_for_any_size(void **unused) /* row 42 */
@@ -305,6 +338,7 @@ int main(void)
         cmocka_unit_test(fusion_that_hurts),
         cmocka_unit_test(boundaries_stay_alone),
         cmocka_unit_test(strict_numerics_refuse_split_sums),
+        cmocka_unit_test(softmax_reads_rows_once_or_twice),
         cmocka_unit_test(batching_is_one_kernel_for_any_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
