@@ -223,6 +223,19 @@ static fsim_kernel blank(const context *c, fsim_arena *a)
     return k;
 }
 
+/* A scatter copies its first argument, then, when all of it is there, puts each element of the last where the data say. Assumed: L2 takes these as atomics, one read and one
+ * write a sector, and no two meet on the same element. */
+static void add_scatter(const context *c, fsim_kernel *k)
+{
+    const fsim_node *n = c->group->anchor >= 0 ? &c->g->node[c->group->anchor] : NULL;
+    if (!n || fsim_ops[n->op].class != FSIM_SCATTER)
+        return;
+    const fsim_access *values = &n->arg[n->args - 1];
+    k->launches = 2;
+    k->l2_bytes += 2.0 * (double)values->distinct * fsim_dtype_bytes(c->g->tensor[values->tensor].dtype);
+    k->penalised = true;
+}
+
 /* Pointwise, copy, pooling, and what is opaque: a thread for `vector` points. */
 static fsim_kernel streaming(const context *c, int vector, fsim_arena *a)
 {
@@ -234,6 +247,7 @@ static fsim_kernel streaming(const context *c, int vector, fsim_arena *a)
     add_arithmetic(c, &k, NULL, true);
     add_memory(c, &k, NULL, NULL);
     add_access_issue(c, &k);
+    add_scatter(c, &k);
     if (settle(c, &k, trips(c)))
         sum_up(c, &k);
     k.penalised = k.penalised || k.occupancy < 1;

@@ -87,7 +87,7 @@ fsim_piece_answer fsim_scope_through(const fsim_access *x, const fsim_map *m, co
     case FSIM_READ_PIECE: {
         fsim_map place = scope->place ? *scope->place : fsim_place_of(m);
         *out = *m;
-        if (scope->any || scope->repeats > 0)
+        if (scope->any)
             return FSIM_PIECE_UNKNOWN;
         const fsim_piece_answer answer = fsim_piece_cut(out, &place, x->cut, x->cuts);
         out->offset += x->map.offset;
@@ -96,7 +96,7 @@ fsim_piece_answer fsim_scope_through(const fsim_access *x, const fsim_map *m, co
     }
     case FSIM_READ_INDIRECT: {
         fsim_map any = {0};
-        if (scope->any || scope->repeats > 0)
+        if (scope->any)
             return FSIM_PIECE_UNKNOWN;
         fsim_map_push(&any, x->any.extent, x->any.stride);
         any.split = any.modes;

@@ -306,6 +306,24 @@ static bool recomputes_cheaply(work *w, int i)
     return true;
 }
 
+/* Scatter walks each argument in its own order: producers are computed there, once an element. */
+static bool want_once(work *w, int i)
+{
+    const fsim_node *n = node_at(w, i);
+    for (int k = 0; k < n->args; k++) {
+        const fsim_access *x = &n->arg[k];
+        const int from = maker(w, x->tensor);
+        fsim_map m = fsim_identity(x->distinct);
+        m.offset = x->map.offset;
+        w->scope = (fsim_scope){.repeats = from >= 0};
+        const bool made = from >= 0 ? demand(w, from, &m, 1, w->node[i]) : external(w, x, NULL, 1, w->node[i], -1);
+        w->scope = (fsim_scope){0};
+        if (!made)
+            return false;
+    }
+    return true;
+}
+
 static bool want_arguments(work *w, int i)
 {
     const fsim_node *n = node_at(w, i);
@@ -316,6 +334,8 @@ static bool want_arguments(work *w, int i)
     case FSIM_CONTRACTION:
     case FSIM_WINDOW:
         return check_anchor(w, i) && want_operands(w, i);
+    case FSIM_SCATTER:
+        return want_once(w, i);
     default:
         for (int k = 0; k < x->maps; k++)
             for (int arg = 0; arg < n->args; arg++) {
@@ -602,6 +622,15 @@ static void sort_reads(fsim_group *o)
         }
 }
 
+static int reader_inside(const work *w, int i)
+{
+    const fsim_tensor *t = &w->g->tensor[node_at(w, i)->result[0]];
+    int at = -1;
+    for (int r = 0; r < t->readers && at < 0; r++)
+        at = position(w->node, w->count, t->reader[r]);
+    return at;
+}
+
 /* What sort of kernel the members ask for, and its anchor. */
 static bool choose_template(work *w, int *first_reduction)
 {
@@ -622,8 +651,17 @@ static bool choose_template(work *w, int *first_reduction)
         }
         if (class == FSIM_REDUCE && reduction < 0)
             reduction = i;
+        if (class == FSIM_SCATTER) {
+            const int reader = w->count > 1 ? reader_inside(w, i) : -1;
+            if (reader >= 0 || anchor >= 0)
+                return refuse(w, FSIM_RULE_BOUNDARY, w->node[i], w->node[reader >= 0 ? reader : anchor], 0, 0, NULL);
+            o->template = of_class[class];
+            anchor = i;
+        }
         if (class != FSIM_CONTRACTION && class != FSIM_WINDOW)
             continue;
+        if (anchor >= 0 && class_of(w, anchor) == FSIM_SCATTER)
+            return refuse(w, FSIM_RULE_BOUNDARY, w->node[anchor], w->node[i], 0, 0, NULL);
         if (anchor >= 0) {
             const bool both = class == FSIM_CONTRACTION && class_of(w, anchor) == FSIM_CONTRACTION;
             return refuse(w, both ? FSIM_RULE_CONTRACTIONS : FSIM_RULE_WINDOW, w->node[anchor], w->node[i], 2, 1,
@@ -632,6 +670,8 @@ static bool choose_template(work *w, int *first_reduction)
         anchor = i;
         o->template = class == FSIM_CONTRACTION ? FSIM_TILED_CONTRACTION : FSIM_POOLING;
     }
+    if (anchor >= 0 && reduction >= 0 && class_of(w, anchor) == FSIM_SCATTER)
+        return refuse(w, FSIM_RULE_BOUNDARY, w->node[anchor], w->node[reduction], 0, 0, NULL);
     if (anchor >= 0 && reduction >= 0)
         return refuse(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[anchor < reduction ? anchor : reduction],
                       w->node[anchor < reduction ? reduction : anchor], (double)node_at(w, reduction)->reduced, 1, "elements of a row in one tile");
@@ -809,7 +849,8 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
     const char *op = fsim_ops[g->node[r->a].op].name;
     switch (r->rule) {
     case FSIM_RULE_BOUNDARY:
-        return fsim_printf(a, "%s '%s' is a kernel of its own: %s", op, x, fsim_classes[fsim_ops[g->node[r->a].op].class].why);
+        return fsim_printf(a, "%s '%s' %s: %s", op, x, fsim_classes[fsim_ops[g->node[r->a].op].class].boundary ? "is a kernel of its own" : "ends its kernel",
+                           fsim_classes[fsim_ops[g->node[r->a].op].class].why);
     case FSIM_RULE_CONVEXITY:
     case FSIM_RULE_CYCLE:
         return fsim_printf(a, "would create a cycle through %s", r->through >= 0 ? g->node[r->through].name : "another kernel");

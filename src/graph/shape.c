@@ -546,8 +546,10 @@ static bool assemble(fsim_call *call, const fsim_shape *out, fsim_dtype dtype)
     fsim_node *n = fsim_add_node(call, out, dtype, 1);
     if (!n)
         return false;
-    for (int i = 0; i < call->args; i++)
+    for (int i = 0; i < call->args; i++) {
         n->arg[i].how = FSIM_READ_ONCE;
+        n->arg[i].map.offset = fsim_arg(call, i)->offset;
+    }
     return true;
 }
 
