@@ -108,6 +108,7 @@ static void add_access_issue(const context *c, fsim_kernel *k)
 static void add_memory(const context *c, fsim_kernel *k, const double *extra, const double *extra_dram)
 {
     const fsim_group *o = c->group;
+    int tile = 0;
     k->coalescing = 1;
     for (int i = 0; i < o->reads; i++) {
         const fsim_traffic *t = &c->read[i];
@@ -121,9 +122,13 @@ static void add_memory(const context *c, fsim_kernel *k, const double *extra, co
         k->shared_bytes_moved += 2 * t->staged_bytes;
         k->coalescing = fmin(k->coalescing, t->coalescing);
         k->penalised = k->penalised || t->reread * times > 1 || t->sector_bytes > c->g->tensor[o->read[i].tensor].bytes + 2 * FSIM_SECTOR_BYTES;
-        if (t->staged_bytes > 0)
-            k->shared_bytes = COLUMN_TILE * (COLUMN_TILE + 1) * fsim_dtype_bytes(c->g->tensor[o->read[i].tensor].dtype);
+        const int own = t->staged_bytes > 0 ? COLUMN_TILE * (COLUMN_TILE + 1) * fsim_dtype_bytes(c->g->tensor[o->read[i].tensor].dtype) : 0;
+        tile = own > tile ? own : tile;
     }
+    if (o->anchor < 0)
+        k->shared_bytes += tile; /* beside what a row keeps there */
+    else
+        k->shared_bytes = tile > k->shared_bytes ? tile : k->shared_bytes; /* operand tiles are done with by then */
     for (int i = 0; i < o->writes; i++) {
         const fsim_traffic *t = &c->write[i];
         const bool absorbed = c->l2 && c->l2->absorbed && c->l2->absorbed[i];
@@ -287,13 +292,38 @@ static bool splits(const fsim_group *o)
     return !after;
 }
 
-/* Reductions over rows: a warp, or a block, for each row, or `pieces` blocks whose results a second launch puts together. The row stays in registers or shared memory
- * where something wants it again after a reduction; where it does not fit it is read once a stage, from L2 if the rows under way fit there. alone: one block an SM (it
- * asks for more shared memory than it uses), so that fewer rows are under way. */
-static fsim_kernel rows_in_pieces(const context *c, double pieces, bool alone, fsim_arena *a)
+/* A tile that turns a strided side around needs a block of neighbouring rows; a block that has one row asks for a sector an element instead. */
+static fsim_traffic by_the_row(fsim_traffic t)
 {
-    const fsim_group *o = c->group;
-    const bool column = o->template == FSIM_COLUMN_REDUCTION;
+    if (t.across) {
+        t.coalescing *= t.request_bytes / t.direct_bytes;
+        t.request_bytes = t.direct_bytes;
+        t.staged_bytes = 0;
+    }
+    return t;
+}
+
+/* How blocks take the rows. */
+typedef struct {
+    double pieces; /* blocks that share a row */
+    bool band;     /* a block has COLUMN_TILE neighbouring rows */
+    bool alone;    /* one block an SM (it asks for more shared memory than it uses), so that fewer rows are under way */
+} row_choice;
+
+/* Reductions over rows: a warp, or a block, for each row, or `pieces` blocks whose results a second launch puts together. The row stays in registers or shared memory
+ * where something wants it again after a reduction; where it does not fit it is read once a stage, from L2 if the rows under way fit there. */
+static fsim_kernel rows_by(const context *all, row_choice choice, fsim_arena *a)
+{
+    const fsim_group *o = all->group;
+    const bool column = choice.band, alone = choice.alone;
+    const double pieces = choice.pieces;
+    context own = *all, *c = &own;
+    own.read = fsim_new(a, fsim_traffic, o->reads + 1);
+    own.write = fsim_new(a, fsim_traffic, o->writes + 1);
+    for (int i = 0; i < o->reads; i++)
+        own.read[i] = column ? all->read[i] : by_the_row(all->read[i]);
+    for (int i = 0; i < o->writes; i++)
+        own.write[i] = column ? all->write[i] : by_the_row(all->write[i]);
     fsim_kernel k = blank(c, a);
     double *extra = fsim_new(a, double, o->reads + 1), *extra_dram = fsim_new(a, double, o->reads + 1);
     const int64_t elems = o->reduced;
@@ -340,6 +370,10 @@ static fsim_kernel rows_in_pieces(const context *c, double pieces, bool alone, f
         const int times = k.passes > 1 ? bits(o->read[i].stages) : 1;
         extra[i] = times;
         extra_dram[i] = 1 + (times - 1) * missed;
+        if (!column && all->read[i].across) { /* the sector's other elements are for rows that run beside this one, and wait in L2 */
+            const double beside = fmin((double)k.grid, resident) * (double)(tile_rows * elems) * fsim_dtype_bytes(c->g->tensor[o->read[i].tensor].dtype);
+            extra_dram[i] *= 1 + (all->read[i].direct_bytes / all->read[i].request_bytes - 1) * fmin(1, fmax(0, beside / c->l2_bytes - 1));
+        }
     }
     add_arithmetic(c, &k, NULL, k.passes == 1);
     add_memory(c, &k, extra, extra_dram);
@@ -358,15 +392,27 @@ static void keep_faster(fsim_kernel *best, fsim_kernel k)
         *best = k;
 }
 
-/* One block a row, or as many as take least time. */
+/* One block a row, or a band of rows, or several blocks a row: whatever takes least time. */
 static fsim_kernel row_reduction(const context *c, fsim_arena *a)
 {
-    fsim_kernel best = rows_in_pieces(c, 1, false, a);
-    const double blocks = (double)best.grid, most = splits(c->group) ? fmin(4096, (double)c->group->reduced / 32) : 1;
-    if (best.passes > 1)
-        keep_faster(&best, rows_in_pieces(c, 1, true, a));
-    for (double pieces = 2; pieces <= most && blocks * pieces < 32 * c->sms; pieces *= 2)
-        keep_faster(&best, rows_in_pieces(c, pieces, false, a));
+    const fsim_group *o = c->group;
+    const bool columns = o->template == FSIM_COLUMN_REDUCTION;
+    const double most = splits(o) ? fmin(4096, (double)o->reduced / 32) : 1;
+    bool across = false;
+    fsim_kernel best = {0};
+    for (int i = 0; i < o->reads; i++)
+        across = across || c->read[i].across;
+    for (int i = 0; i < o->writes; i++)
+        across = across || c->write[i].across;
+    for (int band = columns; band <= (columns || across); band++) {
+        const fsim_kernel one = rows_by(c, (row_choice){1, band, false}, a);
+        keep_faster(&best, one);
+        if (one.passes > 1)
+            keep_faster(&best, rows_by(c, (row_choice){1, band, true}, a));
+        for (double pieces = 2; pieces <= most && (double)one.grid * pieces < 32 * c->sms; pieces *= 2)
+            keep_faster(&best, rows_by(c, (row_choice){pieces, band, false}, a));
+    }
+    best.penalised = best.penalised || across;
     return best;
 }
 

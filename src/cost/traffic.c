@@ -10,17 +10,20 @@ enum { TILE = 32 }; /* rows and columns of the shared-memory tile that turns a s
 static int64_t sectors_of_run(int64_t bytes) { return (bytes + FSIM_SECTOR_BYTES - 1) / FSIM_SECTOR_BYTES; }
 
 /* Requests of one map: directly, or through a tile whose rows run along the map's contiguous digit, whichever asks for less. */
-static double requests(const fsim_map *m, const fsim_map *place, int elem_bytes, int warp, double *staged)
+static double requests(const fsim_map *m, const fsim_map *place, int elem_bytes, int warp, fsim_traffic *t)
 {
     const double direct = (place ? fsim_piece_requests(m, place, elem_bytes, FSIM_SECTOR_BYTES, warp)
                                  : fsim_map_requests(m, elem_bytes, FSIM_SECTOR_BYTES, warp)) *
                           FSIM_SECTOR_BYTES;
     const fsim_map s = fsim_map_simplify(*m);
     int64_t run = 0;
+    bool across = false;
     for (int i = 0; i + 1 < s.modes; i++)
-        if (s.mode[i].stride == 1)
+        if (s.mode[i].stride == 1) {
             run = s.mode[i].extent;
-    *staged = 0;
+            across = i < s.split && s.split < s.modes;
+        }
+    t->direct_bytes = direct;
     if (run < 2 || s.mode[s.modes - 1].stride == 0)
         return direct;
     run = run < TILE ? run : TILE;
@@ -28,7 +31,8 @@ static double requests(const fsim_map *m, const fsim_map *place, int elem_bytes,
     const double tiled = points / (double)run * (double)(sectors_of_run(run * elem_bytes) * FSIM_SECTOR_BYTES);
     if (tiled >= direct)
         return direct;
-    *staged = points * elem_bytes;
+    t->staged_bytes = points * elem_bytes;
+    t->across = across;
     return tiled;
 }
 
@@ -57,7 +61,7 @@ static fsim_traffic of_map(const fsim_map *m, const fsim_map *place, int elem_by
     t.compulsory_bytes = fsim_map_distinct(m, &exact) * elem_bytes;
     t.sector_bytes = fsim_map_sectors(m, elem_bytes, FSIM_SECTOR_BYTES, &exact) * FSIM_SECTOR_BYTES;
     if (warp > 0)
-        t.request_bytes = requests(m, place, elem_bytes, warp, &t.staged_bytes);
+        t.request_bytes = requests(m, place, elem_bytes, warp, &t);
     t.reread = warp == 0 ? 1 : rereads(m, total_bytes, l2_bytes);
     return t;
 }
@@ -140,10 +144,13 @@ fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int w
         all.sector_bytes += one.sector_bytes;
         all.request_bytes += one.request_bytes;
         all.staged_bytes += one.staged_bytes;
+        all.direct_bytes += one.direct_bytes;
+        all.across = all.across || one.across;
         all.reread = fmax(all.reread, one.reread);
         useful += fmax((double)one.compulsory_bytes, fmin((double)(fsim_map_points(&m) * fsim_map_reduced(&m) * elem_bytes), one.request_bytes));
     }
     all.coalescing = all.request_bytes > 0 ? fmin(1, useful / all.request_bytes) : 1;
+    all.direct_bytes *= read->window ? fsim_window_halo(read->window, STREAM_BLOCK) : 1;
     all.request_bytes *= read->window ? fsim_window_halo(read->window, STREAM_BLOCK) : 1;
     if (read->maps > 1) { /* the maps may meet: together they touch no more than the tensor */
         const int64_t whole = sectors_of_run(tensor->bytes) * FSIM_SECTOR_BYTES;
