@@ -408,7 +408,7 @@ static bool reduction_space(work *w, int first)
             if (from >= 0 && w->want[from].level > w->want[i].level)
                 w->want[i].level = w->want[from].level;
         }
-        w->want[i].level += reduces && !along(w, i);
+        w->want[i].level += reduces && (w->want[i].level == 0 || !along(w, i));
         if (w->want[i].level >= FSIM_MAX_STAGES)
             return refuse(w, FSIM_RULE_SPACE, w->node[first], w->node[i], FSIM_MAX_STAGES + 1, FSIM_MAX_STAGES, "dependent reductions");
         if (w->want[i].level + 1 > o->stages)

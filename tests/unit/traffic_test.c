@@ -312,6 +312,8 @@ typedef struct {
     int rows, columns, arg[2], by[2]; /* by: start of a slice, padding before, shift, dimension of a join or flip */
     int64_t wanted;
     char *touched; /* leaf */
+    int64_t requests; /* leaf: sectors that warps of 32 results ask for */
+    int last, asked[32], askings; /* ... the warp before, and what it asked for */
 } tree_node;
 
 typedef struct {
@@ -370,30 +372,45 @@ static int grow_tree(tree *t, int depth, int rows, int columns)
     return t->count++;
 }
 
-/* Value i is wanted at (r, c): so are its arguments, somewhere. */
-static void want_value(tree *t, int i, int r, int c)
+static void ask(tree_node *n, int point, int sector)
+{
+    if (n->last != point / 32 + 1)
+        n->askings = 0;
+    n->last = point / 32 + 1;
+    for (int i = 0; i < n->askings; i++)
+        if (n->asked[i] == sector)
+            return;
+    n->asked[n->askings++] = sector;
+    n->requests++;
+}
+
+/* Value i is wanted at (r, c), for result `point`: so are its arguments, somewhere. */
+static void want_value(tree *t, int point, int i, int r, int c)
 {
     tree_node *n = &t->node[i];
     const tree_node *x = n->arg[0] >= 0 ? &t->node[n->arg[0]] : n;
     n->wanted++;
     switch (n->kind) {
-    case NEGATE: want_value(t, n->arg[0], r, c); break;
-    case TURN: want_value(t, n->arg[0], c, r); break;
-    case FLIP: want_value(t, n->arg[0], n->by[0] ? r : n->rows - 1 - r, n->by[0] ? n->columns - 1 - c : c); break;
-    case SLICE: want_value(t, n->arg[0], r + n->by[0], c + n->by[1]); break;
-    case ROLL: want_value(t, n->arg[0], ((r - n->by[0]) % n->rows + n->rows) % n->rows, ((c - n->by[1]) % n->columns + n->columns) % n->columns); break;
+    case NEGATE: want_value(t, point, n->arg[0], r, c); break;
+    case TURN: want_value(t, point, n->arg[0], c, r); break;
+    case FLIP: want_value(t, point, n->arg[0], n->by[0] ? r : n->rows - 1 - r, n->by[0] ? n->columns - 1 - c : c); break;
+    case SLICE: want_value(t, point, n->arg[0], r + n->by[0], c + n->by[1]); break;
+    case ROLL: want_value(t, point, n->arg[0], ((r - n->by[0]) % n->rows + n->rows) % n->rows, ((c - n->by[1]) % n->columns + n->columns) % n->columns); break;
     case PAD:
         if (r >= n->by[0] && r < n->by[0] + x->rows && c >= n->by[1] && c < n->by[1] + x->columns)
-            want_value(t, n->arg[0], r - n->by[0], c - n->by[1]);
+            want_value(t, point, n->arg[0], r - n->by[0], c - n->by[1]);
         break;
     case JOIN:
         if ((n->by[0] ? c : r) < (n->by[0] ? x->columns : x->rows))
-            want_value(t, n->arg[0], r, c);
+            want_value(t, point, n->arg[0], r, c);
         else
-            want_value(t, n->arg[1], n->by[0] ? r : r - x->rows, n->by[0] ? c - x->columns : c);
+            want_value(t, point, n->arg[1], n->by[0] ? r : r - x->rows, n->by[0] ? c - x->columns : c);
         break;
     case LEAF:
-    case TREE_KINDS: n->touched[r * n->columns + c] = 1; break;
+    case TREE_KINDS:
+        n->touched[r * n->columns + c] = 1;
+        ask(n, point, (r * n->columns + c) / 8);
+        break;
     }
 }
 
@@ -408,7 +425,7 @@ static int64_t touched(const tree_node *n)
 static void pieces_equal_the_walk(void **unused)
 {
     (void)unused;
-    int legal = 0, refused = 0;
+    int legal = 0, refused = 0, asked = 0;
     state = 3;
     for (int turn = 0; turn < 3000; turn++) {
         static tree t;
@@ -420,7 +437,7 @@ static void pieces_equal_the_walk(void **unused)
             continue;
         }
         for (int p = 0; p < t.node[root].rows * t.node[root].columns; p++)
-            want_value(&t, root, p / t.node[root].columns, p % t.node[root].columns);
+            want_value(&t, p, root, p / t.node[root].columns, p % t.node[root].columns);
         fsim_arena *a = fsim_arena_new();
         fsim_diag *d = fsim_diag_new(a);
         const char *text = "tensors:\n";
@@ -455,12 +472,43 @@ static void pieces_equal_the_walk(void **unused)
             if (made.read[i].maps > 0 && read.compulsory_bytes != 4 * touched(&t.node[at]))
                 print_message("%st%d: %lld bytes, wanted %lld\n", text, at, (long long)read.compulsory_bytes, (long long)(4 * touched(&t.node[at])));
             assert_true(made.read[i].maps == 0 || read.compulsory_bytes == 4 * touched(&t.node[at]));
+            const fsim_map *place = made.read[i].maps == 1 && made.read[i].place ? &made.read[i].place[0] : NULL;
+            const bool long_runs = place && place->modes && place->mode[place->modes - 1].stride == 1 && place->mode[place->modes - 1].extent >= 32;
+            asked += place && !long_runs;
+            assert_true(!place || long_runs || read.direct_bytes == 32 * (double)t.node[at].requests);
         }
         for (int i = 0; i < t.count; i++)
             free(t.node[i].touched);
         fsim_arena_free(a);
     }
-    assert_true(legal > 2000 && refused < legal / 10);
+    assert_true(legal > 2000 && refused < legal / 10 && asked > 1000);
+}
+
+/* Lanes that ranges leave idle. */
+static void short_ranges_diverge(void **unused)
+{
+    (void)unused;
+    static const struct {
+        int64_t start, rows, period, run;
+        double divergence;
+    } row[] = {
+        {0, 100, 256, 128, 1},        /* whole warps */
+        {128, 100, 256, 128, 1},
+        {0, 100, 32, 4, 8},           /* every warp has four lanes of it */
+        {1, 1000, 3, 1, 3},           /* one lane in three */
+        {0, 1, 0, 1000, 1.024},       /* the last warp alone is not full */
+        {100, 50, 1000, 100, 1.31},   /* begins and ends within a warp */
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        fsim_map place = {.offset = row[i].start};
+        fsim_map_push(&place, row[i].rows, row[i].period);
+        fsim_map_push(&place, row[i].run, 1);
+        place.split = place.modes;
+        const double got = fsim_piece_divergence(&place, 32);
+        if (got < row[i].divergence - 1e-9 || got > row[i].divergence + 1e-9)
+            print_message("row %d: %g, wanted %g\n", (int)i, got, row[i].divergence);
+        assert_true(got > row[i].divergence - 1e-9 && got < row[i].divergence + 1e-9);
+    }
 }
 
 int main(void)
@@ -473,6 +521,7 @@ int main(void)
         cmocka_unit_test(windows_compute_their_taps),
         cmocka_unit_test(gathers_compute_what_they_take),
         cmocka_unit_test(pieces_equal_the_walk),
+        cmocka_unit_test(short_ranges_diverge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
