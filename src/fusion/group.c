@@ -26,7 +26,7 @@ typedef struct {
     fsim_scope scope[FSIM_MAX_VIEWS];
     bool prologue, stored, clone;
     bool late;  /* stored from the piece of the kernel that computes it, known once that is */
-    int branch; /* as in fsim_read */
+    uint64_t branches; /* as in fsim_read */
     int root;   /* the map at which it is stored */
     int operand; /* of the contraction that a prologue member feeds */
 } wanted;
@@ -101,12 +101,14 @@ static bool read_inside(const work *w, int i)
     return false;
 }
 
+static uint64_t branch_bit(const work *w) { return (uint64_t)1 << (w->scope.branch < 63 ? w->scope.branch : 63); }
+
 /* Adds a place where member i's value is wanted. */
 static bool demand(work *w, int i, const fsim_map *m, unsigned stages, int by)
 {
     wanted *x = &w->want[i];
     const fsim_map s = fsim_map_simplify(*m);
-    x->branch = x->maps == 0 || x->branch == w->scope.branch ? w->scope.branch : 0;
+    x->branches |= branch_bit(w);
     for (int k = 0; k < x->maps; k++)
         if (fsim_map_equal(&x->map[k], &s) && fsim_scope_equal(&x->scope[k], &w->scope)) {
             x->stages[k] |= stages;
@@ -165,9 +167,9 @@ static bool external(work *w, const fsim_access *x, const fsim_map *m, unsigned 
             r = &o->read[i];
     if (!r) {
         r = FSIM_PUSH(w->a, o->read, o->reads, w->read_room);
-        *r = (fsim_read){.tensor = x->tensor, .access = x, .operand = -1, .map = fsim_new(w->a, fsim_map, 1), .room = 1, .branch = w->scope.branch};
+        *r = (fsim_read){.tensor = x->tensor, .access = x, .operand = -1, .map = fsim_new(w->a, fsim_map, 1), .room = 1};
     }
-    r->branch = r->branch == w->scope.branch ? r->branch : 0;
+    r->branches |= branch_bit(w);
     r->repeats = fmax(r->repeats, w->scope.repeats);
     r->window = w->scope.window ? w->scope.window : r->window;
     if (operand >= 0) /* x x^T loads one tensor for both: its bytes count once */
@@ -512,6 +514,18 @@ static void list_writes(work *w)
 /* Registers that a value of this type takes: two for 8 bytes; halves are computed on as floats. */
 static int width(const fsim_tensor *t) { return fsim_dtype_bytes(t->dtype) > 4 ? 2 : 1; }
 
+/* What is wanted outside of all branches is there all along; the rest only in its branches. */
+static bool in_branch(uint64_t branches, int branch) { return branch == 0 ? branches & 1 : !(branches & 1) && (branches >> branch & 1); }
+
+/* One for each map, but of pieces only one. */
+static int values_at_once(const wanted *x)
+{
+    int values = 0, pieces = 0;
+    for (int k = 0; k < x->maps; k++)
+        *(x->scope[k].place ? &pieces : &values) += 1;
+    return values + (pieces > 0) > 0 ? values + (pieces > 0) : 1;
+}
+
 /* Adds to change[] the registers of the values of one branch (0: those of none): a loaded value lives from its first reader to its last, a computed one to its last reader. */
 static void add_lives(const work *w, int branch, int *change)
 {
@@ -519,7 +533,7 @@ static void add_lives(const work *w, int branch, int *change)
     for (int i = 0; i < w->count; i++) {
         const fsim_node *n = node_at(w, i);
         int last = i;
-        if (w->want[i].branch != branch)
+        if (!in_branch(w->want[i].branches, branch))
             continue;
         for (int k = 0; k < n->results; k++) {
             const fsim_tensor *t = &w->g->tensor[n->result[k]];
@@ -528,14 +542,14 @@ static void add_lives(const work *w, int branch, int *change)
                 last = at > last ? at : last;
             }
         }
-        const int weight = width(&w->g->tensor[n->result[0]]) * (w->want[i].maps > 1 ? w->want[i].maps : 1);
+        const int weight = width(&w->g->tensor[n->result[0]]) * values_at_once(&w->want[i]);
         change[i] += weight;
         change[last + 1] -= weight;
     }
     for (int i = 0; i < o->reads; i++) {
         const fsim_tensor *t = &w->g->tensor[o->read[i].tensor];
         int first = w->count, last = -1;
-        if (o->read[i].branch != branch)
+        if (!in_branch(o->read[i].branches, branch))
             continue;
         for (int r = 0; r < t->readers; r++) {
             const int at = position(w->node, w->count, t->reader[r]);
@@ -556,7 +570,7 @@ static void add_lives(const work *w, int branch, int *change)
 static int live_values(work *w)
 {
     int most[2] = {0, 0}; /* without branches; the widest of them */
-    for (int branch = 0; branch <= w->branches; branch++) {
+    for (int branch = 0; branch <= w->branches && branch < 64; branch++) {
         const fsim_mark mark = fsim_save(w->a);
         int *change = fsim_new(w->a, int, w->count + 2), live = 0, *peak = &most[branch > 0];
         add_lives(w, branch, change);

@@ -68,7 +68,7 @@ typedef struct {
     fsim_map *map;              /* distinct maps over the kernel's space (FSIM_READ_MAP), at most FSIM_MAX_VIEWS */
     fsim_map *place;            /* of each map: where in the kernel's space its points lie, offset -1: everywhere; NULL: all of them are */
     int maps, room;
-    int branch;                 /* of a concat's ranges, the one it is for: a thread has values of one of them at a time; 0: several, or none */
+    uint64_t branches;          /* of a concat's ranges, those that it is for: bit b of each, bit 0: outside of them. A thread is in one of them at a time */
     double repeats;             /* for a producer under pooling windows: times that these want each element; else 0 */
     const fsim_access *window;  /* ... and the windows */
     bool derived;               /* access is not the graph's: rows of a producer's argument at places that are data */

@@ -94,6 +94,53 @@ static const legal_case cases[] = {
     {"a path leaves and comes back", "  - {op: exp, in: x, out: a}\n  - {op: sort, in: a, out: c}\n  - {op: add, in: [a, c], out: b}\n", "a b", FSIM_RULE_CONVEXITY, 0, 0},
 };
 
+/* What a legal kernel needs: registers' worth of values live at once, walks of the row plus one. */
+static void lives_and_walks(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *idea, *operators;
+        bool strict;
+        int live, stages;
+    } row[] = {
+        {"ranges of a concat exclude each other", "  - {op: exp, in: x, out: a}\n  - {op: add, in: [w, a], out: b}\n  - {op: neg, in: x, out: c}\n  - {op: mul, in: [w, c], out: d}\n"
+         "  - {op: concat, in: [b, d, b, d], out: y, dim: 1}\n", false, 5, 1},
+        {"one range", "  - {op: concat, in: [x, w, x, w], out: y, dim: 1}\n", false, 2, 1},
+        {"doubles take two registers", "  - {op: cast, in: x, out: a, dtype: f64}\n  - {op: exp, in: a, out: y}\n", false, 4, 1},
+        {"a running maximum", "  - {op: max, in: x, out: top, dims: [1], keepdim: true}\n  - {op: sub, in: [x, top], out: d}\n  - {op: exp, in: d, out: e}\n"
+         "  - {op: sum, in: e, out: s, dims: [1], keepdim: true}\n  - {op: div, in: [e, s], out: y}\n", false, 0, 2},
+        {"no running maximum in strict order", "  - {op: max, in: x, out: top, dims: [1], keepdim: true}\n  - {op: sub, in: [x, top], out: d}\n  - {op: exp, in: d, out: e}\n"
+         "  - {op: sum, in: e, out: s, dims: [1], keepdim: true}\n  - {op: div, in: [e, s], out: y}\n", true, 0, 3},
+        {"another tensor's maximum", "  - {op: max, in: w, out: top, dims: [1], keepdim: true}\n  - {op: sub, in: [x, top], out: d}\n  - {op: exp, in: d, out: e}\n"
+         "  - {op: sum, in: e, out: s, dims: [1], keepdim: true}\n  - {op: div, in: [e, s], out: y}\n", false, 0, 3},
+        {"a running mean", "  - {op: mean, in: x, out: top, dims: [1], keepdim: true}\n  - {op: sub, in: [x, top], out: d}\n  - {op: pow, in: d, out: q, scalar: 2}\n"
+         "  - {op: mean, in: q, out: s, dims: [1], keepdim: true}\n  - {op: mul, in: [d, s], out: y}\n", false, 0, 2},
+        {"fourth powers want the mean first", "  - {op: mean, in: x, out: top, dims: [1], keepdim: true}\n  - {op: sub, in: [x, top], out: d}\n  - {op: pow, in: d, out: q, scalar: 4}\n"
+         "  - {op: mean, in: q, out: s, dims: [1], keepdim: true}\n  - {op: mul, in: [d, s], out: y}\n", false, 0, 3},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        fsim_arena *a = fsim_arena_new();
+        const char *text = fsim_printf(a, "%s%s", tensors, row[i].operators);
+        fsim_diag *d = fsim_diag_new(a);
+        const fsim_graph *g = fsim_graph_parse(a, d, "case.yaml", text, strlen(text), NULL, 0);
+        if (!g)
+            fsim_diag_print(d, stderr, true);
+        assert_non_null(g);
+        int node[8];
+        for (int n = 0; n < g->nodes; n++)
+            node[n] = n;
+        const fsim_limits limits = {g, 163 << 10, row[i].strict};
+        fsim_group made;
+        fsim_refusal why;
+        assert_true(fsim_legal(&limits, node, g->nodes, a, &made, &why));
+        if (made.stages != row[i].stages || (row[i].live && made.live != row[i].live))
+            print_message("%s: %d live, %d stages\n", row[i].idea, made.live, made.stages);
+        assert_int_equal(made.stages, row[i].stages);
+        assert_true(row[i].live == 0 || made.live == row[i].live);
+        fsim_arena_free(a);
+    }
+}
+
 static void rules_and_templates(void **unused)
 {
     (void)unused;
@@ -133,6 +180,6 @@ static void rules_and_templates(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rules_and_templates)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rules_and_templates), cmocka_unit_test(lives_and_walks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
