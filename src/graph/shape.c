@@ -610,6 +610,8 @@ bool fsim_rule_pad(fsim_call *call)
         const int64_t have = t->shape.dim[out.rank - 1 - i];
         const bool given = i < pads->count / 2;
         const int64_t before = given ? pads->at[2 * i] : 0, after = given ? pads->at[2 * i + 1] : 0;
+        if (before > FSIM_MAX_DIM || before < -FSIM_MAX_DIM || after > FSIM_MAX_DIM || after < -FSIM_MAX_DIM)
+            return fsim_refuse(call, "padding of %lld and %lld elements", (long long)before, (long long)after);
         const int64_t first = before > 0 ? before : 0, skipped = before < 0 ? -before : 0;
         const int64_t size = have - skipped + (after < 0 ? after : 0);
         out.dim[out.rank - 1 - i] = have + before + after;
