@@ -321,8 +321,11 @@ static void first(const char *arch)
             _exit(write(pipes[1], &total, sizeof total) != sizeof total);
         }
         close(pipes[1]);
-        if (read(pipes[0], &extra[r], sizeof extra[r]) != sizeof extra[r])
-            exit(70);
+        if (read(pipes[0], &extra[r], sizeof extra[r]) != sizeof extra[r]) {
+            int status = 0;
+            wait(&status);
+            exit(WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : 70);
+        }
         close(pipes[0]);
         wait(NULL);
     }

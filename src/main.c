@@ -543,7 +543,7 @@ static int run_plan(context *c)
     if (!draw_chart(c, &p))
         return give_up_outputs(c, FSIM_EXIT_UNAVAILABLE);
     for (int i = 0; i < p.count; i++)
-        status = p.at[i].least_memory_bytes > 0 ? FSIM_EXIT_GATE : status;
+        status = fsim_over_limit(&p.at[i]) || p.at[i].least_memory_bytes > 0 ? FSIM_EXIT_GATE : status;
     const int delivered = deliver(c, show_plan, &p);
     return delivered ? delivered : status;
 }

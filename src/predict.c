@@ -124,6 +124,39 @@ static int by_saving(const void *x, const void *y)
     return a->why.a != b->why.a ? a->why.a - b->why.a : a->why.b - b->why.b;
 }
 
+/* Kernels that would be faster if their sums might change their order. */
+static void refuse_orders(refusals *w)
+{
+    const fsim_graph *g = w->p->graph;
+    fsim_limits loose = w->p->limits;
+    loose.strict = false;
+    for (int k = 0; k < w->plan->kernels && w->p->limits.strict && w->count < MOST_REFUSALS; k++) {
+        const fsim_part *part = &w->plan->partition.part[k];
+        const fsim_group *o = w->plan->kernel[k].group;
+        bool *stored = fsim_new(w->a, bool, part->count);
+        int reduction = -1;
+        fsim_group made;
+        fsim_refusal why;
+        for (int i = 0; i < part->count; i++) {
+            const fsim_node *n = &g->node[part->node[i]];
+            reduction = reduction < 0 && fsim_ops[n->op].class == FSIM_REDUCE ? part->node[i] : reduction;
+            for (int r = 0; r < n->results; r++)
+                for (int x = 0; x < o->writes; x++)
+                    stored[i] = stored[i] || o->write[x].tensor == n->result[r];
+        }
+        if (reduction < 0 || !fsim_group_of(&loose, part->node, part->count, stored, NULL, w->a, &made, &why))
+            continue;
+        const fsim_kernel now = fsim_kernel_of(g, w->p->hw, w->p->regime, o, NULL, w->a),
+                          free = fsim_kernel_of(g, w->p->hw, w->p->regime, &made, NULL, w->a);
+        if (free.time_s > 0 && free.time_s < now.time_s)
+            *FSIM_PUSH(w->a, w->list, w->count, w->room) = (fsim_priced_refusal){
+                .why = {.rule = FSIM_RULE_NUMERICS, .a = reduction, .b = -1, .through = -1, .needed = (double)g->node[reduction].reduced, .limit = 1,
+                        .unit = "orders of summation"},
+                .saving_s = now.time_s - free.time_s,
+                .saving_bytes = now.dram_read_bytes + now.dram_write_bytes - free.dram_read_bytes - free.dram_write_bytes};
+    }
+}
+
 static void find_refusals(const fsim_problem *p, const fsim_plan *plan, fsim_arena *a, fsim_prediction *out)
 {
     const fsim_graph *g = p->graph;
@@ -149,6 +182,7 @@ static void find_refusals(const fsim_problem *p, const fsim_plan *plan, fsim_are
                 }
             }
     }
+    refuse_orders(&w);
     if (w.count > 0)
         qsort(w.list, (size_t)w.count, sizeof *w.list, by_saving);
     out->refusal = w.list;
@@ -230,6 +264,15 @@ static int best_of(const fsim_problem *p, fsim_plan *list, int count, int most)
     return kept < most ? kept : most;
 }
 
+/* A search that its budget ended may be beaten by a plan of the lists. */
+static void adopt(const fsim_problem *p, const fsim_plan *list, int count, fsim_plan *best)
+{
+    for (int i = 0; i < count; i++)
+        if (compare_by(&list[i], best, p->memory_limit, p->objective == FSIM_MINIMISE_MEMORY) < 0)
+            *best = list[i];
+    best->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
+}
+
 static int by_time_then_memory(const void *x, const void *y)
 {
     const fsim_plan *a = x, *b = y;
@@ -269,9 +312,6 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     }
     count = g->fuses + g->separates ? 0 : count; /* the strategies know nothing of fuse: and separate: */
     optimum(&p, known, count, a, best, &out.proof);
-    out.least_memory_bytes = least_memory(&p, best, a);
-    find_refusals(&p, &out.plan[out.chosen], a, &out);
-    out.losses = out.chosen == FSIM_STRATEGY_OPTIMAL ? 0 : fsim_compare(g, &out.plan[out.chosen], best, a, &out.loss);
     known[count++] = *best;
     if (options->top > 0) {
         out.top = fsim_new(a, fsim_plan, options->top + count + 1);
@@ -281,6 +321,11 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
         out.front = fsim_new(a, fsim_plan, MOST_OF_FRONT + count + 1);
         out.fronts = front_of(out.front, with(out.front, fsim_pareto(&p, MOST_OF_FRONT, a, out.front), known, count));
     }
+    adopt(&p, out.top, out.tops, best);
+    adopt(&p, out.front, out.fronts, best);
+    out.least_memory_bytes = least_memory(&p, best, a);
+    find_refusals(&p, &out.plan[out.chosen], a, &out);
+    out.losses = out.chosen == FSIM_STRATEGY_OPTIMAL ? 0 : fsim_compare(g, &out.plan[out.chosen], best, a, &out.loss);
     out.interrupted = options->interrupted && *options->interrupted;
     return out;
 }

@@ -70,11 +70,16 @@ double fsim_plan_objective(const fsim_prediction *p, fsim_strategy s)
     return plan->time_s;
 }
 
+bool fsim_over_limit(const fsim_prediction *p)
+{
+    return p->options.memory_limit > 0 && p->plan[p->chosen].peak_memory_bytes > p->options.memory_limit;
+}
+
 fsim_verdict fsim_verdict_of(const fsim_prediction *p)
 {
     fsim_verdict v = {.objective = fsim_plan_objective(p, p->chosen), .lower_bound = p->proof.lower_bound};
     const double excess = v.objective - v.lower_bound;
-    v.proven = p->proof.proven && (p->chosen == FSIM_STRATEGY_OPTIMAL || excess <= 1e-12 * v.objective);
+    v.proven = p->proof.proven && !fsim_over_limit(p) && (p->chosen == FSIM_STRATEGY_OPTIMAL || excess <= 1e-12 * v.objective);
     v.gap = v.proven || !(excess > 0) ? 0 : excess / v.objective;
     return v;
 }

@@ -105,6 +105,8 @@ const char *fsim_objective_name(const fsim_options *o);
 bool fsim_objective_in_bytes(const fsim_options *o);
 /* Seconds or bytes, as p->options.objective says. */
 double fsim_plan_objective(const fsim_prediction *p, fsim_strategy s);
+/* Does the plan shown need more memory than --memory-limit allows? */
+bool fsim_over_limit(const fsim_prediction *p);
 /* What a strategy leaves on the table: objective / the optimum's - 1. NaN without an optimum. */
 double fsim_over_optimum(const fsim_prediction *p, fsim_strategy s);
 /* Time of `eager` over that of s. */

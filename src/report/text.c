@@ -79,8 +79,8 @@ static const char *how_sure(const report *r)
     const char *clock = r->p->interrupted ? " (interrupted)" : r->p->proof.stopped_by_clock ? " (stopped by the clock)" : "";
     const char *of = r->p->options.objective == FSIM_MINIMISE_MEMORY ? " of peak memory" : "";
     const double over = fsim_over_optimum(r->p, r->p->chosen);
-    if (r->p->least_memory_bytes > 0)
-        return "over the memory limit";
+    if (fsim_over_limit(r->p))
+        return fsim_printf(r->a, "over the limit of %s", fsim_bytes_text(r->a, (double)r->p->options.memory_limit));
     if (v.proven)
         return "proven optimal";
     if (r->p->chosen != FSIM_STRATEGY_OPTIMAL && r->p->proof.proven)

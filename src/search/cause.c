@@ -113,7 +113,7 @@ fsim_cause fsim_cause_of(const fsim_graph *g, const fsim_kernel *const *before, 
         int node;
     } reason[] = {{c.unit == FSIM_LAUNCH && n.launches > b.launches, FSIM_GROWN_LAUNCHES, b.launches, n.launches, -1},
                   {memory && stored.node >= 0, FSIM_GROWN_STORING, 0, stored.to, stored.node},
-                  {n.spilled > b.spilled, FSIM_GROWN_SPILLS, b.spilled, n.spilled, -1},
+                  {!arithmetic && n.spilled > b.spilled, FSIM_GROWN_SPILLS, b.spilled, n.spilled, -1},
                   {n.passes > b.passes, FSIM_GROWN_PASSES, b.passes, n.passes, -1},
                   {arithmetic && recomputed.node >= 0 && n.flops > 1.001 * b.flops, FSIM_GROWN_RECOMPUTING, 1, recomputed.to, recomputed.node},
                   {arithmetic && loaded >= 0, FSIM_GROWN_PROLOGUE, 0, 0, loaded},

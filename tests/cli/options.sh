@@ -173,6 +173,10 @@ has 'No plan was found that needs at most 191 MiB: the least found is 192 MiB'
 cp limit.json out
 is 'p["least_memory_bytes"], p["memory_limit_bytes"]' '201326592 200278016'
 
+"$FUSESIM" "$two" --hw t4 --memory-limit 192MiB --strategy unfused >out 2>err
+[ $? = 1 ] || complain 'a strategy over the limit: exit status'
+has 'over the limit of 192 MiB'
+
 # The timeline: communication beside computation, as text, JSON and a trace. A graph for Graphviz.
 overlap=$SOURCE_DIR/workloads/seeds/allreduce_overlap.yaml
 ok "$overlap" --hw a100-sxm4-40gb --trace trace.json --dot plan.dot
@@ -279,6 +283,7 @@ fi
 # Widths: no line is longer than the terminal.
 for width in 80 120; do
     for arguments in "$mlp --hw $toy" "$mlp --hw a100-sxm4-80gb,h100-sxm5-80gb,l4" "bert_layer --hw h100-sxm5-80gb --time-limit 0.02" \
+        "bert_layer --hw h100-sxm5-80gb --time-limit 0.02 --top 5 --memory-limit 1GiB" "bert_layer --hw t4 --time-limit 0.02 --strategy unfused --objective pareto" \
         "seeds/attention_standard --hw a100-sxm4-80gb --verbose" "explain $chain --hw $toy a y" "hw list" "hw show l4" ops; do
         # shellcheck disable=SC2086
         COLUMNS=$width "$FUSESIM" $arguments >out 2>err || complain "COLUMNS=$width $arguments"
