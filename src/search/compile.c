@@ -9,10 +9,10 @@
 
 typedef enum { POINTWISE, ROW, FULL, FP32_CONTRACTION, TENSOR_CONTRACTION, CHAINED, CLASSES, NONE = CLASSES } class;
 
-/* Fitted by bench/compile.sh to NVRTC 13.0 on one x86 core, for sm_80 and sm_90 together (sm_90 takes some 10% longer): the least processor time of 5 sources that
+/* Fitted by bench/compile.sh to NVRTC 13.0 on one x86 core, for sm_80 and sm_90 together (sm_90 takes 3 to 30% longer): the least processor time of 5 sources that
  * differ in their constants. Pointwise kernels of 1 to 200 operators, reductions of 0 to 100, contractions with tiles of 64 and 128 and 0 to 12 operators
  * behind them, attention with heads of 64 and 128 on tensor units. Errors are those of the kernels against their line; a second run, on the same machine with other work on
- * it, gave lines that lie 10 to 16% off at 1000 instructions and 35% at the most. Not measured, so taken for the nearest: column reductions, scans, pooling, chained
+ * it, gave lines that lie 1 to 13% off in the median of a class and 28% at the most. Not measured, so taken for the nearest: column reductions, scans, pooling, chained
  * contractions on FP32 units, other compilers than NVRTC. */
 static const struct {
     double frame_s, instruction_s;
