@@ -187,8 +187,10 @@ static bool external(work *w, const fsim_access *x, const fsim_map *m, unsigned 
     r->branches |= branch_bit(w);
     r->repeats = fmax(r->repeats, w->scope.repeats);
     r->window = w->scope.window ? w->scope.window : r->window;
-    if (operand >= 0) /* x x^T loads one tensor for both: its bytes count once */
+    if (operand >= 0) { /* x x^T loads one tensor for both: its bytes count once */
+        r->beside = r->operand < 0 ? r->maps : r->beside;
         r->operand = operand;
+    }
     r->stages |= stages;
     if (!m) {
         r->full = true;

@@ -79,6 +79,7 @@ typedef struct {
     bool whole;                 /* every element of the tensor is read */
     int64_t bytes;              /* distinct, at most the tensor's */
     int operand;                /* of the contraction, 0 or 1, that it is loaded for, in tiles (chained: see fsim_chain_operand); -1 */
+    int beside;                 /* of an operand: so many maps, the first, are of other reads than its loads */
 } fsim_read;
 
 typedef struct {

@@ -64,12 +64,24 @@ static double bytes_instead(const expansion *x, int place, bool dram, int depth)
     return sum;
 }
 
+/* Does the primitive read every argument as large as its result just where its own point lies? Then what reads the result could read that as well. */
+static bool reads_in_place(const fsim_frontier *f, int place)
+{
+    const fsim_node *n = fsim_node_of(f, place);
+    for (int k = 0; k < n->args; k++) {
+        const fsim_access *x = &n->arg[k];
+        if (x->how != FSIM_READ_MAP || (x->distinct >= n->points && !fsim_map_is_identity(&x->map)))
+            return false;
+    }
+    return n->reduced == 1;
+}
+
 /* Could it pay to compute place again though its result lies in memory? */
 static bool worth_a_copy(const expansion *x, int place)
 {
     const fsim_node *n = fsim_node_of(x->f, place);
     const fsim_tensor *t = &x->f->p->graph->tensor[n->result[0]];
-    return x->f->every_clone || bytes_instead(x, place, false, 12) < (double)t->bytes ||
+    return x->f->every_clone || !x->set->connected || !reads_in_place(x->f, place) || bytes_instead(x, place, false, 12) < (double)t->bytes ||
            (!fsim_may_reside(x->f->p, n->result[0]) && bytes_instead(x, place, true, 12) < (double)t->bytes);
 }
 
@@ -246,6 +258,21 @@ static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
     *FSIM_PUSH(f->a, f->step, f->steps, f->step_room) = (step){to, x->root, x->set, v, cost, peak};
 }
 
+/* Do the set's own readers of place read it where their own points lie? Then to store it costs no second evaluation. */
+static bool read_in_place(const expansion *x, int place)
+{
+    const fsim_places *l = &x->f->l;
+    for (int k = l->succ_first[place]; k < l->succ_first[place + 1]; k++) {
+        const int bit = fsim_bit_of(x, l->succ[k]);
+        const fsim_node *n = fsim_node_of(x->f, l->succ[k]);
+        for (int q = 0; bit < FSIM_BITS && fsim_bit(&x->set->own, bit) && q < n->args; q++)
+            if (n->arg[q].tensor == fsim_node_of(x->f, place)->result[0] && fsim_ops[n->op].class != FSIM_REDUCE &&
+                (n->arg[q].how != FSIM_READ_MAP || !fsim_map_is_identity(&n->arg[q].map)))
+                return false;
+    }
+    return true;
+}
+
 /* Storing z for copies of y, its one reader that is not stored, is never better than storing y: no more is written and read, and nothing is computed again. Unless
  * L2 notices: so what else y reads must have no reader to come. */
 static bool better_stored_later(const expansion *x, int z, const fsim_bits *dropped)
@@ -260,6 +287,8 @@ static bool better_stored_later(const expansion *x, int z, const fsim_bits *drop
             return false;
         y = fsim_bit(dropped, bit) ? l->succ[k] : y;
     }
+    if (y < 0 || f->every_clone || !reads_in_place(f, y) || !read_in_place(x, y))
+        return false;
     if (y < 0 || f->every_clone || g->tensor[fsim_node_of(f, z)->result[0]].bytes < g->tensor[fsim_node_of(f, y)->result[0]].bytes)
         return false;
     for (int k = 0; k < fsim_node_of(f, y)->args; k++) {
@@ -280,6 +309,10 @@ static void choose_stores(expansion *x, int c, int bit, fsim_bits stored, fsim_b
     const fsim_places *l = &x->f->l;
     if (x->stores > MOST_STORES)
         return;
+    if (!fsim_proceed(x->f, &x->f->budget, 1) && x->stores > 0) {
+        x->cut = true;
+        return;
+    }
     while (bit >= 0 && !fsim_bit(&x->set->own, bit))
         bit--;
     if (bit < 0) {

@@ -652,6 +652,7 @@ bool fsim_price(const fsim_problem *p, const fsim_partition *partition, fsim_are
     pricing w = {p, g, fsim_new(a, int, g->nodes + 1), fsim_new(a, bool, g->nodes + 1), fsim_new(a, int, g->nodes + 1), why};
     int *order = fsim_new(a, int, parts + 1);
     *out = (fsim_plan){0};
+    fsim_add_work(p, 2 + 2 * (int64_t)parts + g->nodes / 8);
     if (!launch_order(&w, partition, order, a))
         return false;
     fsim_candidate **kernel = fsim_new(a, fsim_candidate *, parts + 1);

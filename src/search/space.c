@@ -116,7 +116,7 @@ static bool kernel_at_least(fsim_space *w, fsim_mask s, bool *final)
     for (fsim_mask left = s; left; left &= left - 1, i++) {
         const int n = lowest(left);
         const bool outside = (w->succ[n] & ~s) != 0, inside = (w->succ[n] & s) != 0;
-        stored[i] = (w->must & bit(n)) || !inside || (outside && !(w->clonable & bit(n)));
+        stored[i] = !inside || (((w->must & bit(n)) || outside) && !(w->clonable & bit(n))); /* a copy stores nothing */
     }
     const fsim_candidate *c = fsim_candidate_of(w->p, node, count, stored);
     *final = !c->legal && c->why.final;
