@@ -124,6 +124,39 @@ static int by_saving(const void *x, const void *y)
     return a->why.a != b->why.a ? a->why.a - b->why.a : a->why.b - b->why.b;
 }
 
+/* Kernels that would be faster if their sums might change their order. */
+static void refuse_orders(refusals *w)
+{
+    const fsim_graph *g = w->p->graph;
+    fsim_limits loose = w->p->limits;
+    loose.strict = false;
+    for (int k = 0; k < w->plan->kernels && w->p->limits.strict && w->count < MOST_REFUSALS; k++) {
+        const fsim_part *part = &w->plan->partition.part[k];
+        const fsim_group *o = w->plan->kernel[k].group;
+        bool *stored = fsim_new(w->a, bool, part->count);
+        int reduction = -1;
+        fsim_group made;
+        fsim_refusal why;
+        for (int i = 0; i < part->count; i++) {
+            const fsim_node *n = &g->node[part->node[i]];
+            reduction = reduction < 0 && fsim_ops[n->op].class == FSIM_REDUCE ? part->node[i] : reduction;
+            for (int r = 0; r < n->results; r++)
+                for (int x = 0; x < o->writes; x++)
+                    stored[i] = stored[i] || o->write[x].tensor == n->result[r];
+        }
+        if (reduction < 0 || !fsim_group_of(&loose, part->node, part->count, stored, NULL, w->a, &made, &why))
+            continue;
+        const fsim_kernel now = fsim_kernel_of(g, w->p->hw, w->p->regime, o, NULL, w->a),
+                          free = fsim_kernel_of(g, w->p->hw, w->p->regime, &made, NULL, w->a);
+        if (free.time_s > 0 && free.time_s < now.time_s)
+            *FSIM_PUSH(w->a, w->list, w->count, w->room) = (fsim_priced_refusal){
+                .why = {.rule = FSIM_RULE_NUMERICS, .a = reduction, .b = -1, .through = -1, .needed = (double)g->node[reduction].reduced, .limit = 1,
+                        .unit = "orders of summation"},
+                .saving_s = now.time_s - free.time_s,
+                .saving_bytes = now.dram_read_bytes + now.dram_write_bytes - free.dram_read_bytes - free.dram_write_bytes};
+    }
+}
+
 static void find_refusals(const fsim_problem *p, const fsim_plan *plan, fsim_arena *a, fsim_prediction *out)
 {
     const fsim_graph *g = p->graph;
@@ -149,6 +182,7 @@ static void find_refusals(const fsim_problem *p, const fsim_plan *plan, fsim_are
                 }
             }
     }
+    refuse_orders(&w);
     if (w.count > 0)
         qsort(w.list, (size_t)w.count, sizeof *w.list, by_saving);
     out->refusal = w.list;

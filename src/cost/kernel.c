@@ -13,6 +13,9 @@ enum {
     BLOCK = 256,            /* threads of a streaming block */
     ISSUE_PER_SM = 4,       /* warp instructions per clock: one a sub-partition */
     ROW_UNROLL = 4,         /* independent loads of a row's loop in flight */
+    LOADS_AHEAD = 64,       /* loads of straight-line code that the compiler issues before the first use: all of 8, 16, 32 and 64 inputs, 63 to 77 of 128 (SASS of
+                             * nvcc 13.0 for sm_80 and sm_90, 1, 2 and 4 elements a load; registers permitting) */
+    SM_PORT_BYTES = 64,     /* a clock from L2 to one SM: NVIDIA A100 and H100 white papers, "64 B/clk/SM" */
     KEPT_REGISTERS = 64,    /* registers that a row may take before it moves to shared memory */
     COLUMN_TILE = 32
 };
@@ -75,14 +78,29 @@ static void add_arithmetic(const context *c, fsim_kernel *k, const double *turns
         double evaluations = (double)m->evaluations * ((m->prologue || m->middle) && turns ? turns[m->operand] : 1);
         if (!kept && m->full && bits(m->stages) > 1)
             evaluations *= bits(m->stages);
-        const double instructions = evaluations * left(c, m, n->instructions);
         k->flops += evaluations * n->flops;
-        k->unit[FSIM_COMPUTE] += instructions / pipe_rate(c, n->dtype);
+        evaluations *= m->divergence;
+        k->penalised = k->penalised || m->divergence > 1;
+        k->unit[FSIM_COMPUTE] += evaluations * left(c, m, n->instructions) / pipe_rate(c, n->dtype);
         special += evaluations * left(c, m, n->specials);
-        issued += instructions;
+        issued += evaluations * left(c, m, n->instructions);
     }
     k->unit[FSIM_SPECIAL] += special / rate_of(c, FSIM_HW_SPECIAL_RATE, FSIM_HW_SPECIAL_RATE);
     k->unit[FSIM_ISSUE] += issued / (c->sms * c->clock * ISSUE_PER_SM * c->warp);
+}
+
+/* Elements that the threads load of read r, one by one. */
+static double loads_of(const context *c, const fsim_read *r)
+{
+    const double points = (double)c->group->points * (r->full ? (double)c->group->reduced : 1);
+    double pieces = 0;
+    if (r->maps == 0 && r->access->how == FSIM_READ_INDIRECT)
+        return (double)r->access->rows * (double)r->access->run;
+    if (!r->place && r->repeats == 0)
+        return points * (r->maps ? r->maps : 1);
+    for (int i = 0; i < r->maps; i++)
+        pieces += (double)fsim_map_points(&r->map[i]) * (r->full ? (double)fsim_map_reduced(&r->map[i]) : 1);
+    return pieces * fmax(1, r->repeats);
 }
 
 /* Loads and stores as instructions: one each `vector` elements, and one for its address. */
@@ -91,11 +109,12 @@ static void add_access_issue(const context *c, fsim_kernel *k)
     double accesses = 0;
     for (int i = 0; i < c->group->reads; i++) {
         const fsim_read *r = &c->group->read[i];
-        const double points = (double)c->group->points * (r->full ? (double)c->group->reduced : 1);
-        accesses += points * (r->maps ? r->maps : 1) * (k->passes > 1 ? bits(r->stages) : 1);
+        accesses += loads_of(c, r) * (k->passes > 1 ? bits(r->stages) : 1);
     }
-    for (int i = 0; i < c->group->writes; i++)
-        accesses += (double)c->group->points * (c->group->write[i].full ? (double)c->group->reduced : 1);
+    for (int i = 0; i < c->group->writes; i++) {
+        const fsim_write *x = &c->group->write[i];
+        accesses += (double)fsim_map_points(&x->map) * (x->full ? (double)fsim_map_reduced(&x->map) : 1);
+    }
     k->unit[FSIM_ISSUE] += 2 * accesses / k->vector / (c->sms * c->clock * ISSUE_PER_SM * c->warp);
 }
 
@@ -103,6 +122,7 @@ static void add_access_issue(const context *c, fsim_kernel *k)
 static void add_memory(const context *c, fsim_kernel *k, const double *extra, const double *extra_dram)
 {
     const fsim_group *o = c->group;
+    int tile = 0;
     k->coalescing = 1;
     for (int i = 0; i < o->reads; i++) {
         const fsim_traffic *t = &c->read[i];
@@ -116,9 +136,13 @@ static void add_memory(const context *c, fsim_kernel *k, const double *extra, co
         k->shared_bytes_moved += 2 * t->staged_bytes;
         k->coalescing = fmin(k->coalescing, t->coalescing);
         k->penalised = k->penalised || t->reread * times > 1 || t->sector_bytes > c->g->tensor[o->read[i].tensor].bytes + 2 * FSIM_SECTOR_BYTES;
-        if (t->staged_bytes > 0)
-            k->shared_bytes = COLUMN_TILE * (COLUMN_TILE + 1) * fsim_dtype_bytes(c->g->tensor[o->read[i].tensor].dtype);
+        const int own = t->staged_bytes > 0 ? COLUMN_TILE * (COLUMN_TILE + 1) * fsim_dtype_bytes(c->g->tensor[o->read[i].tensor].dtype) : 0;
+        tile = own > tile ? own : tile;
     }
+    if (o->anchor < 0)
+        k->shared_bytes += tile; /* beside what a row keeps there */
+    else
+        k->shared_bytes = tile > k->shared_bytes ? tile : k->shared_bytes; /* operand tiles are done with by then */
     for (int i = 0; i < o->writes; i++) {
         const fsim_traffic *t = &c->write[i];
         const bool absorbed = c->l2 && c->l2->absorbed && c->l2->absorbed[i];
@@ -130,11 +154,28 @@ static void add_memory(const context *c, fsim_kernel *k, const double *extra, co
     }
 }
 
-static void memory_seconds(const context *c, fsim_kernel *k)
+/* Little's law: what threads have asked for and not yet got moves at most at bytes in flight / latency. `waits` trips to memory, one after the other, for each of
+ * `waves` sets of resident threads take waits x waves x latency however wide the memory is; a thread asks for as much in one trip as the compiler can issue ahead,
+ * so it is not low occupancy by itself that costs bandwidth (Volkov, GTC 2010), but few bytes a thread at low occupancy. */
+static double in_flight_seconds(const context *c, double waves, double waits) { return ceil(waves) * waits * c->latency_s; }
+
+/* Trips of a thread that loads its operands once. */
+static double trips(const context *c)
 {
-    const double l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH);
+    double loads = 0;
+    for (int i = 0; i < c->group->reads; i++)
+        loads += c->group->read[i].place ? 1 : fmax(1, c->group->read[i].maps) * fmax(1, c->group->read[i].repeats);
+    return fmax(1, ceil(loads / LOADS_AHEAD));
+}
+
+static void memory_seconds(const context *c, fsim_kernel *k, double resident)
+{
+    const double l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH), ports = fmin((double)k->grid, c->sms) * c->clock * SM_PORT_BYTES;
+    const double spilled = (double)k->spilled_bytes / fmax(1, (double)k->grid) / 2 * fmin((double)k->grid, resident); /* of all threads at once */
     k->unit[FSIM_DRAM] = (double)(k->dram_read_bytes + k->dram_write_bytes) / fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
-    k->unit[FSIM_L2] = isnan(l2) ? 0 : k->l2_bytes / l2;
+    if (spilled > c->l2_bytes) /* what L2 can't hold goes to DRAM and comes back */
+        k->unit[FSIM_DRAM] += (double)k->spilled_bytes * (1 - c->l2_bytes / spilled) / fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
+    k->unit[FSIM_L2] = isnan(l2) ? 0 : k->l2_bytes / (c->group->anchor < 0 ? fmin(l2, ports) : l2);
     k->unit[FSIM_SHARED] = k->shared_bytes_moved / (c->sms * c->clock * fsim_hw_get(c->hw, FSIM_HW_SHARED_BANDWIDTH));
 }
 
@@ -155,14 +196,14 @@ static bool settle(const context *c, fsim_kernel *k, double steps)
     const double resident = blocks * c->sms, threads = fsim_hw_get(c->hw, FSIM_HW_THREADS_PER_SM);
     k->occupancy = fmin(1, blocks * ceil(k->block / c->warp) * c->warp / threads);
     k->waves = (double)k->grid / resident;
-    memory_seconds(c, k);
+    memory_seconds(c, k, resident);
     const double grid = (double)k->grid, busy = grid / (c->sms * ceil(grid / c->sms)); /* the last round of blocks leaves SMs idle */
     const double share = grid < resident ? busy : 1;
     k->penalised = k->penalised || share < 1; /* what a split moves to a kernel of more blocks runs faster there */
     static const fsim_unit on_sm[] = {FSIM_SHARED, FSIM_COMPUTE, FSIM_SPECIAL, FSIM_ISSUE};
     for (size_t i = 0; i < sizeof on_sm / sizeof on_sm[0]; i++)
         k->unit[on_sm[i]] /= share;
-    k->unit[FSIM_LATENCY] += ceil(k->waves) * (steps * c->latency_s + (c->group->stages - 1) * barrier_s);
+    k->unit[FSIM_LATENCY] += in_flight_seconds(c, k->waves, steps) + ceil(k->waves) * (c->group->stages - 1) * barrier_s;
     return true;
 }
 
@@ -201,6 +242,19 @@ static fsim_kernel blank(const context *c, fsim_arena *a)
     return k;
 }
 
+/* A scatter copies its first argument, then, when all of it is there, puts each element of the last where the data say. Assumed: L2 takes these as atomics, one read and one
+ * write a sector, and no two meet on the same element. */
+static void add_scatter(const context *c, fsim_kernel *k)
+{
+    const fsim_node *n = c->group->anchor >= 0 ? &c->g->node[c->group->anchor] : NULL;
+    if (!n || fsim_ops[n->op].class != FSIM_SCATTER)
+        return;
+    const fsim_access *values = &n->arg[n->args - 1];
+    k->launches = 2;
+    k->l2_bytes += 2.0 * (double)values->distinct * fsim_dtype_bytes(c->g->tensor[values->tensor].dtype);
+    k->penalised = true;
+}
+
 /* Pointwise, copy, pooling, and what is opaque: a thread for `vector` points. */
 static fsim_kernel streaming(const context *c, int vector, fsim_arena *a)
 {
@@ -212,16 +266,30 @@ static fsim_kernel streaming(const context *c, int vector, fsim_arena *a)
     add_arithmetic(c, &k, NULL, true);
     add_memory(c, &k, NULL, NULL);
     add_access_issue(c, &k);
-    if (settle(c, &k, 1))
+    add_scatter(c, &k);
+    if (settle(c, &k, trips(c)))
         sum_up(c, &k);
     k.penalised = k.penalised || k.occupancy < 1;
     return k;
 }
 
+/* May a thread take `vector` neighbouring points at once? Ranges must begin and end between two such groups. */
+static bool takes(const fsim_group *o, int vector)
+{
+    for (int i = 0; i < o->reads; i++)
+        for (int k = 0; k < o->read[i].maps && o->read[i].place; k++) {
+            const fsim_map *place = &o->read[i].place[k];
+            const fsim_mode *inner = place->modes ? &place->mode[place->modes - 1] : NULL;
+            if (place->offset >= 0 && (place->offset % vector != 0 || !inner || inner->stride != 1 || inner->extent % vector != 0))
+                return false;
+        }
+    return true;
+}
+
 static fsim_kernel best_streaming(const context *c, fsim_arena *a)
 {
     fsim_kernel best = streaming(c, 1, a);
-    for (int vector = 2; vector <= 4 && c->group->points % vector == 0; vector *= 2) {
+    for (int vector = 2; vector <= 4 && c->group->points % vector == 0 && takes(c->group, vector); vector *= 2) {
         const fsim_kernel k = streaming(c, vector, a);
         if (k.time_s > 0 && k.time_s < best.time_s)
             best = k;
@@ -229,16 +297,51 @@ static fsim_kernel best_streaming(const context *c, fsim_arena *a)
     return best;
 }
 
-/* Reductions over rows: a warp, or a block, for each row. The row stays in registers or shared memory where something wants it again after a
- * reduction; where it does not fit it is read once a stage, from L2 if the rows under way fit there. */
-static fsim_kernel row_reduction(const context *c, fsim_arena *a)
+/* May several blocks share a row? Only when nothing as large as a row needs the reduced value, and sums may change their order. */
+static bool splits(const fsim_group *o)
 {
-    const fsim_group *o = c->group;
-    const bool column = o->template == FSIM_COLUMN_REDUCTION, split = o->template == FSIM_FULL_REDUCTION;
+    bool after = o->strict || o->stages != 2;
+    for (int i = 0; i < o->members && !after; i++)
+        after = o->member[i].full && (o->member[i].stages & ~1u);
+    return !after;
+}
+
+/* A tile that turns a strided side around needs a block of neighbouring rows; a block that has one row asks for a sector an element instead. */
+static fsim_traffic by_the_row(fsim_traffic t)
+{
+    if (t.across) {
+        t.coalescing *= t.request_bytes / t.direct_bytes;
+        t.request_bytes = t.direct_bytes;
+        t.staged_bytes = 0;
+    }
+    return t;
+}
+
+/* How blocks take the rows. */
+typedef struct {
+    double pieces; /* blocks that share a row */
+    bool band;     /* a block has COLUMN_TILE neighbouring rows */
+    bool alone;    /* one block an SM (it asks for more shared memory than it uses), so that fewer rows are under way */
+} row_choice;
+
+/* Reductions over rows: a warp, or a block, for each row, or `pieces` blocks whose results a second launch puts together. The row stays in registers or shared memory
+ * where something wants it again after a reduction; where it does not fit it is read once a stage, from L2 if the rows under way fit there. */
+static fsim_kernel rows_by(const context *all, row_choice choice, fsim_arena *a)
+{
+    const fsim_group *o = all->group;
+    const bool column = choice.band, alone = choice.alone;
+    const double pieces = choice.pieces;
+    context own = *all, *c = &own;
+    own.read = fsim_new(a, fsim_traffic, o->reads + 1);
+    own.write = fsim_new(a, fsim_traffic, o->writes + 1);
+    for (int i = 0; i < o->reads; i++)
+        own.read[i] = column ? all->read[i] : by_the_row(all->read[i]);
+    for (int i = 0; i < o->writes; i++)
+        own.write[i] = column ? all->write[i] : by_the_row(all->write[i]);
     fsim_kernel k = blank(c, a);
     double *extra = fsim_new(a, double, o->reads + 1), *extra_dram = fsim_new(a, double, o->reads + 1);
     const int64_t elems = o->reduced;
-    const int vector = !column && elems % 4 == 0 ? 4 : 1;
+    const int vector = !column && elems % 4 == 0 && takes(o, 4) ? 4 : 1;
     int row_threads = 32, most = 0;
     while (row_threads < 1024 && (int64_t)row_threads * vector * 4 < elems)
         row_threads *= 2;
@@ -263,29 +366,68 @@ static fsim_kernel row_reduction(const context *c, fsim_arena *a)
         else
             k.passes = most;
     }
+    if (alone)
+        k.shared_bytes = (int)fmin(fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK), fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_SM) / 2 + 1);
     const int blocks = fsim_blocks_per_sm(c->hw, k.block, k.registers, k.shared_bytes);
     double steps = ceil((double)elems / ((double)(column ? k.block / COLUMN_TILE : row_threads) * vector * ROW_UNROLL)) * k.passes;
     const double resident = blocks * c->sms;
-    if (split || (column && (double)k.grid < c->sms && k.passes == 1 && o->kept_row_bytes == 0)) {
-        const double pieces = fmax(1, fmin(floor(resident / (double)k.grid), steps)); /* blocks that share a row, and a second kernel adds up */
+    if (pieces > 1) {
         k.launches = 2;
         k.grid = (int64_t)((double)k.grid * pieces);
         steps = ceil(steps / pieces);
+        k.l2_bytes += 2 * pieces * (double)o->points * 4; /* partial results, written and read */
         k.penalised = true;
     }
     const double under_way = fmin((double)k.grid, resident) * row_bytes * (column ? 1 : (double)tile_rows);
+    const double missed = fmin(1, fmax(0, under_way / c->l2_bytes - 1)); /* assumed: nothing is found again once twice the capacity is under way */
     for (int i = 0; i < o->reads; i++) {
         const int times = k.passes > 1 ? bits(o->read[i].stages) : 1;
         extra[i] = times;
-        extra_dram[i] = times > 1 && under_way > c->l2_bytes ? times : 1;
+        extra_dram[i] = 1 + (times - 1) * missed;
+        if (!column && all->read[i].across) { /* the sector's other elements are for rows that run beside this one, and wait in L2 */
+            const double beside = fmin((double)k.grid, resident) * (double)(tile_rows * elems) * fsim_dtype_bytes(c->g->tensor[o->read[i].tensor].dtype);
+            extra_dram[i] *= 1 + (all->read[i].direct_bytes / all->read[i].request_bytes - 1) * fmin(1, fmax(0, beside / c->l2_bytes - 1));
+        }
     }
     add_arithmetic(c, &k, NULL, k.passes == 1);
     add_memory(c, &k, extra, extra_dram);
     add_access_issue(c, &k);
+    if (o->kept_row_bytes > 0 && k.shared_bytes > 0 && !alone) /* put there once, taken out once a later stage */
+        k.shared_bytes_moved += (double)o->kept_row_bytes * (double)o->points * most;
     if (settle(c, &k, steps))
         sum_up(c, &k);
     k.penalised = k.penalised || k.passes > 1 || k.registers > 32 || k.shared_bytes > 0;
     return k;
+}
+
+static void keep_faster(fsim_kernel *best, fsim_kernel k)
+{
+    if (k.time_s > 0 && (best->time_s == 0 || k.time_s < best->time_s))
+        *best = k;
+}
+
+/* One block a row, or a band of rows, or several blocks a row: whatever takes least time. */
+static fsim_kernel row_reduction(const context *c, fsim_arena *a)
+{
+    const fsim_group *o = c->group;
+    const bool columns = o->template == FSIM_COLUMN_REDUCTION;
+    const double most = splits(o) ? fmin(4096, (double)o->reduced / 32) : 1;
+    bool across = false;
+    fsim_kernel best = {0};
+    for (int i = 0; i < o->reads; i++)
+        across = across || c->read[i].across;
+    for (int i = 0; i < o->writes; i++)
+        across = across || c->write[i].across;
+    for (int band = columns; band <= (columns || across); band++) {
+        const fsim_kernel one = rows_by(c, (row_choice){1, band, false}, a);
+        keep_faster(&best, one);
+        if (one.passes > 1)
+            keep_faster(&best, rows_by(c, (row_choice){1, band, true}, a));
+        for (double pieces = 2; pieces <= most && (double)one.grid * pieces < 32 * c->sms; pieces *= 2)
+            keep_faster(&best, rows_by(c, (row_choice){pieces, band, false}, a));
+    }
+    best.penalised = best.penalised || across;
+    return best;
 }
 
 /* The device's dense rate for this arithmetic, FLOP/s, and how much of it a long contraction keeps. */

@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/traffic.h"
 
+#include "fusion/assembly.h"
 #include <math.h>
 
+enum { STREAM_BLOCK = 256 }; /* threads of a pooling block */
 enum { TILE = 32 }; /* rows and columns of the shared-memory tile that turns a strided side around */
 
 static int64_t sectors_of_run(int64_t bytes) { return (bytes + FSIM_SECTOR_BYTES - 1) / FSIM_SECTOR_BYTES; }
 
 /* Requests of one map: directly, or through a tile whose rows run along the map's contiguous digit, whichever asks for less. */
-static double requests(const fsim_map *m, int elem_bytes, int warp, double *staged)
+static double requests(const fsim_map *m, const fsim_map *place, int elem_bytes, int warp, fsim_traffic *t)
 {
-    const double direct = fsim_map_requests(m, elem_bytes, FSIM_SECTOR_BYTES, warp) * FSIM_SECTOR_BYTES;
+    const double direct = (place ? fsim_piece_requests(m, place, elem_bytes, FSIM_SECTOR_BYTES, warp)
+                                 : fsim_map_requests(m, elem_bytes, FSIM_SECTOR_BYTES, warp)) *
+                          FSIM_SECTOR_BYTES;
     const fsim_map s = fsim_map_simplify(*m);
     int64_t run = 0;
+    bool across = false;
     for (int i = 0; i + 1 < s.modes; i++)
-        if (s.mode[i].stride == 1)
+        if (s.mode[i].stride == 1) {
             run = s.mode[i].extent;
-    *staged = 0;
+            across = i < s.split && s.split < s.modes;
+        }
+    t->direct_bytes = direct;
     if (run < 2 || s.mode[s.modes - 1].stride == 0)
         return direct;
     run = run < TILE ? run : TILE;
@@ -24,7 +31,8 @@ static double requests(const fsim_map *m, int elem_bytes, int warp, double *stag
     const double tiled = points / (double)run * (double)(sectors_of_run(run * elem_bytes) * FSIM_SECTOR_BYTES);
     if (tiled >= direct)
         return direct;
-    *staged = points * elem_bytes;
+    t->staged_bytes = points * elem_bytes;
+    t->across = across;
     return tiled;
 }
 
@@ -46,14 +54,14 @@ static double rereads(const fsim_map *m, double total_bytes, double l2_bytes)
 }
 
 /* warp 0: what L2 is asked for is the tile's business, not the map's. */
-static fsim_traffic of_map(const fsim_map *m, int elem_bytes, int warp, double total_bytes, double l2_bytes)
+static fsim_traffic of_map(const fsim_map *m, const fsim_map *place, int elem_bytes, int warp, double total_bytes, double l2_bytes)
 {
     fsim_traffic t = {0};
     bool exact;
     t.compulsory_bytes = fsim_map_distinct(m, &exact) * elem_bytes;
     t.sector_bytes = fsim_map_sectors(m, elem_bytes, FSIM_SECTOR_BYTES, &exact) * FSIM_SECTOR_BYTES;
     if (warp > 0)
-        t.request_bytes = requests(m, elem_bytes, warp, &t.staged_bytes);
+        t.request_bytes = requests(m, place, elem_bytes, warp, &t);
     t.reread = warp == 0 ? 1 : rereads(m, total_bytes, l2_bytes);
     return t;
 }
@@ -117,6 +125,8 @@ fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int w
         if (x->how == FSIM_READ_INDIRECT)
             all.sector_bytes = x->rows * sectors_of_run(x->run * elem_bytes) * FSIM_SECTOR_BYTES;
         all.request_bytes = warp > 0 ? (double)all.sector_bytes : 0;
+        if (x->how == FSIM_READ_WINDOW)
+            all.request_bytes *= fsim_window_halo(x, STREAM_BLOCK);
         if (x->how == FSIM_READ_INDIRECT) {
             const int64_t whole = sectors_of_run(tensor->bytes) * FSIM_SECTOR_BYTES;
             all.sector_bytes = all.sector_bytes < whole ? all.sector_bytes : whole;
@@ -127,15 +137,21 @@ fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int w
     double useful = 0;
     for (int i = 0; i < read->maps; i++) {
         const fsim_map m = of_rows(read->map[i], read->full);
-        const fsim_traffic one = of_map(&m, elem_bytes, warp, total_bytes, l2_bytes);
+        const fsim_map *place = read->place && read->place[i].offset >= 0 ? &read->place[i] : NULL;
+        const fsim_map laid = place ? of_rows(*place, read->full) : m;
+        const fsim_traffic one = of_map(&m, place ? &laid : NULL, elem_bytes, warp, total_bytes, l2_bytes);
         all.compulsory_bytes += one.compulsory_bytes;
         all.sector_bytes += one.sector_bytes;
         all.request_bytes += one.request_bytes;
         all.staged_bytes += one.staged_bytes;
+        all.direct_bytes += one.direct_bytes;
+        all.across = all.across || one.across;
         all.reread = fmax(all.reread, one.reread);
         useful += fmax((double)one.compulsory_bytes, fmin((double)(fsim_map_points(&m) * fsim_map_reduced(&m) * elem_bytes), one.request_bytes));
     }
     all.coalescing = all.request_bytes > 0 ? fmin(1, useful / all.request_bytes) : 1;
+    all.direct_bytes *= read->window ? fsim_window_halo(read->window, STREAM_BLOCK) : 1;
+    all.request_bytes *= read->window ? fsim_window_halo(read->window, STREAM_BLOCK) : 1;
     if (read->maps > 1) { /* the maps may meet: together they touch no more than the tensor */
         const int64_t whole = sectors_of_run(tensor->bytes) * FSIM_SECTOR_BYTES;
         all.compulsory_bytes = all.compulsory_bytes < tensor->bytes ? all.compulsory_bytes : tensor->bytes;
@@ -148,7 +164,7 @@ fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int w
 fsim_traffic fsim_write_traffic(const fsim_graph *g, const fsim_write *write, int warp)
 {
     const fsim_map m = of_rows(write->map, write->full);
-    fsim_traffic t = of_map(&m, fsim_dtype_bytes(g->tensor[write->tensor].dtype), warp, 0, 1);
+    fsim_traffic t = of_map(&m, NULL, fsim_dtype_bytes(g->tensor[write->tensor].dtype), warp, 0, 1);
     t.reread = 1;
     t.coalescing = fmin(1, (double)t.compulsory_bytes / t.request_bytes);
     return t;

@@ -10,6 +10,8 @@ typedef struct {
     int64_t sector_bytes;     /* the sectors that hold them: what DRAM moves at least */
     double request_bytes;     /* sectors that warps request from L2, in one pass */
     double staged_bytes;      /* of request_bytes, moved through a shared-memory tile so that both sides are contiguous */
+    double direct_bytes;      /* request_bytes without that tile */
+    bool across;              /* the tile needs neighbouring rows in one block: its contiguous side runs over the points, not along the row */
     double coalescing;        /* useful over requested, at most 1 */
     double reread;            /* times that a pass fetches sector_bytes where `l2_bytes` can't hold what lies between two uses; 1 when it can */
 } fsim_traffic;

@@ -2,6 +2,9 @@
 #include "fusion/chain.h"
 #include "fusion/fold.h"
 
+#include "fusion/assembly.h"
+#include "fusion/online.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +16,7 @@ const char *const fsim_rule_names[FSIM_RULE_COUNT] = {
     "none", "boundary", "convexity", "cycle", "connected", "space", "index_map", "grid_barrier", "contractions", "reduced_epilogue",
     "prologue", "window", "assembly", "shared_memory", "parameters", "numerics", "user", "cost"};
 
+enum { WARP = 32 };      /* threads that take a branch together */
 enum { FEW_ROWS = 256 }; /* fewer than this and longer than FSIM_LONGEST_ROW: split over blocks */
 
 /* A member under construction: the maps at which its value is wanted, over the kernel's space. */
@@ -20,7 +24,11 @@ typedef struct {
     int maps, room, level; /* level: dependent reductions before its value exists */
     fsim_map *map;
     unsigned stages[FSIM_MAX_VIEWS];
+    fsim_scope scope[FSIM_MAX_VIEWS];
     bool prologue, stored, clone;
+    bool late;  /* stored from the piece of the kernel that computes it, known once that is */
+    uint64_t branches; /* as in fsim_read */
+    int root;   /* the map at which it is stored */
     int operand; /* of the contraction that a prologue member feeds */
     bool middle, outer; /* chained: between the contractions; behind them */
     int after;          /* chained: 1: depends on the first, 2: on the second */
@@ -38,8 +46,9 @@ typedef struct {
     fsim_refusal *why;
     fsim_arena *a;
     fsim_map frame, row; /* (p, r) to a full-size tensor's element; (p, r) to row p */
-    int read_room;
+    int read_room, branches;
     fsim_joint joint;
+    fsim_scope scope;    /* of what is being wanted */
 } work;
 
 static bool refuse(work *w, fsim_rule rule, int a, int b, double needed, double limit, const char *unit)
@@ -106,13 +115,16 @@ static bool read_inside(const work *w, int i)
     return false;
 }
 
+static uint64_t branch_bit(const work *w) { return (uint64_t)1 << (w->scope.branch < 63 ? w->scope.branch : 63); }
+
 /* Adds a place where member i's value is wanted. */
 static bool demand(work *w, int i, const fsim_map *m, unsigned stages, int by)
 {
     wanted *x = &w->want[i];
     const fsim_map s = fsim_map_simplify(*m);
+    x->branches |= branch_bit(w);
     for (int k = 0; k < x->maps; k++)
-        if (fsim_map_equal(&x->map[k], &s)) {
+        if (fsim_map_equal(&x->map[k], &s) && fsim_scope_equal(&x->scope[k], &w->scope)) {
             x->stages[k] |= stages;
             return true;
         }
@@ -123,18 +135,42 @@ static bool demand(work *w, int i, const fsim_map *m, unsigned stages, int by)
         x->room = 1;
     }
     x->stages[x->maps] = stages;
+    x->scope[x->maps] = w->scope;
     *FSIM_PUSH(w->a, x->map, x->maps, x->room) = s;
     return true;
 }
 
-static bool reads_full(const fsim_map *m)
+/* Is it wanted at every point of points x reduced, not once a row? Pieces may have one point a row. */
+static bool reads_full(const fsim_map *m, const fsim_scope *scope, const fsim_group *o)
 {
-    if (fsim_map_reduced(m) == 1)
+    if ((scope->place ? o->reduced : fsim_map_reduced(m)) == 1)
         return true;
     for (int i = m->split; i < m->modes; i++)
         if (m->mode[i].stride != 0)
             return true;
     return false;
+}
+
+/* The view's place beside its map: an array that is there once some view has one. */
+static void place_view(work *w, fsim_read *r, int view, int room)
+{
+    if (w->scope.place && !r->place) {
+        r->place = fsim_new(w->a, fsim_map, r->room);
+        for (int i = 0; i < view; i++)
+            r->place[i].offset = -1;
+    } else if (r->place && room != r->room) {
+        fsim_map *grown = fsim_new(w->a, fsim_map, r->room);
+        memcpy(grown, r->place, (size_t)view * sizeof *grown);
+        r->place = grown;
+    }
+    if (r->place)
+        r->place[view] = w->scope.place ? fsim_map_simplify(*w->scope.place) : (fsim_map){.offset = -1};
+}
+
+static bool same_view(const work *w, const fsim_read *r, int view, const fsim_map *m)
+{
+    const bool placed = r->place && r->place[view].offset >= 0;
+    return fsim_map_equal(&r->map[view], m) && placed == (w->scope.place != NULL) && (!placed || fsim_map_equal(&r->place[view], w->scope.place));
 }
 
 static bool external(work *w, const fsim_access *x, const fsim_map *m, unsigned stages, int by, int operand)
@@ -148,6 +184,9 @@ static bool external(work *w, const fsim_access *x, const fsim_map *m, unsigned 
         r = FSIM_PUSH(w->a, o->read, o->reads, w->read_room);
         *r = (fsim_read){.tensor = x->tensor, .access = x, .operand = -1, .map = fsim_new(w->a, fsim_map, 1), .room = 1};
     }
+    r->branches |= branch_bit(w);
+    r->repeats = fmax(r->repeats, w->scope.repeats);
+    r->window = w->scope.window ? w->scope.window : r->window;
     if (operand >= 0) /* x x^T loads one tensor for both: its bytes count once */
         r->operand = operand;
     r->stages |= stages;
@@ -155,14 +194,31 @@ static bool external(work *w, const fsim_access *x, const fsim_map *m, unsigned 
         r->full = true;
         return true;
     }
-    r->full = r->full || reads_full(m);
+    r->full = r->full || w->scope.repeats > 0 || reads_full(m, &w->scope, o);
     const fsim_map s = fsim_map_simplify(*m);
     for (int i = 0; i < r->maps; i++)
-        if (fsim_map_equal(&r->map[i], &s))
+        if (same_view(w, r, i, &s))
             return true;
-    if (r->maps == FSIM_MAX_VIEWS)
+    if (r->maps >= FSIM_MAX_VIEWS && !w->scope.place) /* pieces exclude each other: a thread has one of them */
         return refuse(w, FSIM_RULE_INDEX_MAP, by, -1, FSIM_MAX_VIEWS + 1, FSIM_MAX_VIEWS, "index maps");
+    const int view = r->maps, room = r->room;
     *FSIM_PUSH(w->a, r->map, r->maps, r->room) = s;
+    place_view(w, r, view, room);
+    return true;
+}
+
+/* Rows at places that are data, of an argument of something that a gather takes in. */
+static bool external_rows(work *w, const fsim_access *x, const fsim_map *m, unsigned stages, int by)
+{
+    fsim_access *own = fsim_new(w->a, fsim_access, 1);
+    *own = fsim_indirect_access(w->g, x->tensor, m, &w->scope);
+    const int reads = w->out->reads;
+    if (!external(w, own, NULL, stages, by, -1))
+        return false;
+    if (w->out->reads > reads) {
+        w->out->read[reads].derived = true;
+        w->out->read[reads].full = !w->scope.once_a_row;
+    }
     return true;
 }
 
@@ -170,41 +226,58 @@ static bool external(work *w, const fsim_access *x, const fsim_map *m, unsigned 
 static bool want_through(work *w, int i, const fsim_access *x, const fsim_map *through, unsigned stages)
 {
     const int from = maker(w, x->tensor);
-    return from < 0 ? external(w, x, through, stages, w->node[i], w->want[i].prologue ? w->want[i].operand : -1)
-                    : demand(w, from, through, stages, w->node[i]);
+    if (from >= 0)
+        return demand(w, from, through, stages, w->node[i]);
+    if (w->scope.any)
+        return external_rows(w, x, through, stages, w->node[i]);
+    return external(w, x, through, stages, w->node[i], w->want[i].prologue ? w->want[i].operand : -1);
 }
 
-/* Wants argument x of member i where its own value is wanted at m. */
-static bool want_argument(work *w, int i, const fsim_access *x, const fsim_map *m, unsigned stages)
+/* Wants argument x of member i where its own value is wanted at (m, scope). */
+static bool want_argument(work *w, int i, const fsim_access *x, const fsim_map *m, const fsim_scope *scope, unsigned stages)
 {
     const int from = maker(w, x->tensor);
-    if (x->how != FSIM_READ_MAP) {
-        if (from >= 0)
-            return refuse(w, x->how == FSIM_READ_WINDOW ? FSIM_RULE_WINDOW : FSIM_RULE_ASSEMBLY, w->node[from], w->node[i], 0, 0, NULL);
-        return external(w, x, NULL, stages, w->node[i], -1);
-    }
     fsim_map through;
-    if (!fsim_map_compose(m, &x->map, &through))
-        return refuse(w, FSIM_RULE_INDEX_MAP, from >= 0 ? w->node[from] : w->node[i], from >= 0 ? w->node[i] : -1, 0, 0, NULL);
-    return want_through(w, i, x, &through, stages);
+    if (from < 0 && x->how != FSIM_READ_MAP && x->how != FSIM_READ_PIECE)
+        return external(w, x, NULL, stages, w->node[i], -1);
+    const fsim_piece_answer answer = fsim_scope_through(x, m, scope, w->out->reduced, w->a, &through, &w->scope);
+    if (x->how == FSIM_READ_PIECE && w->scope.branch == 0)
+        w->scope.branch = ++w->branches;
+    bool made = true;
+    if (answer == FSIM_PIECE_SOME)
+        made = want_through(w, i, x, &through, stages);
+    else if (answer == FSIM_PIECE_UNKNOWN && from < 0 && x->how == FSIM_READ_PIECE)
+        made = external(w, x, NULL, stages, w->node[i], -1); /* all of it, in an order that is not known */
+    else if (answer == FSIM_PIECE_UNKNOWN)
+        made = refuse(w, x->how == FSIM_READ_MAP || x->how == FSIM_READ_PIECE ? FSIM_RULE_INDEX_MAP : FSIM_RULE_ASSEMBLY,
+                      from >= 0 ? w->node[from] : w->node[i], from >= 0 ? w->node[i] : -1, 0, 0, NULL);
+    w->scope = (fsim_scope){0};
+    return made;
 }
 
 /* A reduction's value is there for its own row only. */
 static bool check_reduction(work *w, int i)
 {
     const wanted *x = &w->want[i];
-    for (int k = 0; k < x->maps; k++)
-        if (!fsim_map_equal(&x->map[k], &w->row))
+    for (int k = 0; k < x->maps; k++) {
+        const fsim_scope *s = &x->scope[k];
+        const bool own = s->place ? fsim_piece_in_row(&x->map[k], s->place, w->out->reduced) : fsim_map_equal(&x->map[k], &w->row);
+        if (!own || s->any)
             return refuse(w, FSIM_RULE_GRID_BARRIER, w->node[i], -1, (double)node_at(w, i)->points, 1, "blocks that must finish first");
+    }
     return true;
 }
+
+/* The map is over all of the kernel's points. */
+static bool everywhere(const fsim_scope *s) { return !s->place && !s->any && s->repeats == 0; }
 
 /* Contractions and pooling compute each point once: their value is wanted at one map, one to one. */
 static bool check_anchor(work *w, int i)
 {
     const wanted *x = &w->want[i];
-    fsim_map m = x->maps == 1 ? x->map[0] : fsim_identity(1);
-    if (x->maps != 1 || fsim_map_points(&m) != node_at(w, i)->points || !fsim_map_injective(&m))
+    const bool plain = x->maps == 1 && everywhere(&x->scope[0]);
+    fsim_map m = plain ? x->map[0] : fsim_identity(1);
+    if (!plain || fsim_map_points(&m) != node_at(w, i)->points || !fsim_map_injective(&m))
         return refuse(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, x->maps == 1 ? (double)w->out->points : x->maps,
                       x->maps == 1 ? (double)node_at(w, i)->points : 1, x->maps == 1 ? "points" : "index maps");
     w->out->anchor_map = m;
@@ -233,6 +306,15 @@ static bool want_operands(work *w, int i, int rows_from)
                 return false;
             continue;
         }
+        if (class_of(w, i) == FSIM_WINDOW && x->how == FSIM_READ_WINDOW) {
+            fsim_map m;
+            fsim_scope_of_window(x, &m, &w->scope);
+            const bool made = demand(w, from, &m, 1, w->node[i]);
+            w->scope = (fsim_scope){0};
+            if (!made)
+                return false;
+            continue;
+        }
         if (w->joint.kind != FSIM_ALONE && (w->want[from].after || class_of(w, from) == FSIM_REDUCE || class_of(w, from) == FSIM_CONTRACTION))
             return refuse(w, FSIM_RULE_PROLOGUE, w->node[from], w->node[i], 0, 0, "on operand loads");
         const bool window = x->how == FSIM_READ_WINDOW && class_of(w, i) == FSIM_CONTRACTION; /* computed again for every tap that loads it: the cost decides */
@@ -253,7 +335,7 @@ static bool want_operands(work *w, int i, int rows_from)
 static bool check_tile(work *w, int i, int *rows_from)
 {
     const wanted *x = &w->want[i];
-    const bool tile = x->maps == 1 && !x->prologue && fsim_tile_rows(w->g, w->node[i], &x->map[0], &w->joint, rows_from);
+    const bool tile = x->maps == 1 && everywhere(&x->scope[0]) && !x->prologue && fsim_tile_rows(w->g, w->node[i], &x->map[0], &w->joint, rows_from);
     if (w->joint.kind == FSIM_ROWS && (!tile || *rows_from != 0))
         return refuse(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[i], -1, (double)w->out->whole_row, 1, "elements of different rows of the product, which other blocks make");
     if (tile)
@@ -287,6 +369,34 @@ static bool enter_region(work *w, int i)
     return true;
 }
 
+/* What overlapping windows compute again must be cheap, and is. */
+static bool recomputes_cheaply(work *w, int i)
+{
+    const fsim_class class = class_of(w, i);
+    for (int k = 0; k < w->want[i].maps; k++)
+        if (w->want[i].scope[k].repeats > 1 && !fsim_classes[class].clones && class != FSIM_ASSEMBLE)
+            return refuse(w, FSIM_RULE_WINDOW, w->node[i], w->out->anchor, w->want[i].scope[k].repeats, 1, "evaluations of each element");
+    return true;
+}
+
+/* Scatter walks each argument in its own order: producers are computed there, once an element. */
+static bool want_once(work *w, int i)
+{
+    const fsim_node *n = node_at(w, i);
+    for (int k = 0; k < n->args; k++) {
+        const fsim_access *x = &n->arg[k];
+        const int from = maker(w, x->tensor);
+        fsim_map m = fsim_identity(x->distinct);
+        m.offset = x->map.offset;
+        w->scope = (fsim_scope){.repeats = from >= 0};
+        const bool made = from >= 0 ? demand(w, from, &m, 1, w->node[i]) : external(w, x, NULL, 1, w->node[i], -1);
+        w->scope = (fsim_scope){0};
+        if (!made)
+            return false;
+    }
+    return true;
+}
+
 static bool want_arguments(work *w, int i)
 {
     const fsim_node *n = node_at(w, i);
@@ -300,6 +410,8 @@ static bool want_arguments(work *w, int i)
         return want_contraction(w, i);
     case FSIM_WINDOW:
         return check_anchor(w, i) && want_operands(w, i, 0);
+    case FSIM_SCATTER:
+        return want_once(w, i);
     default:
         for (int k = 0; k < x->maps; k++)
             for (int arg = 0; arg < n->args; arg++) {
@@ -310,10 +422,10 @@ static bool want_arguments(work *w, int i)
                         w->want[from].operand = x->operand;
                     }
                 }
-                if (!want_argument(w, i, &n->arg[arg], &x->map[k], x->stages[k]))
+                if (!want_argument(w, i, &n->arg[arg], &x->map[k], &x->scope[k], x->stages[k]))
                     return false;
             }
-        return true;
+        return recomputes_cheaply(w, i);
     }
 }
 
@@ -323,6 +435,29 @@ static bool same_frame(const work *w, const fsim_node *n)
     fsim_map m = n->arg[0].map;
     m.offset = 0;
     return fsim_map_equal(&m, &w->frame);
+}
+
+/* Does reduction i run along with one that its elements depend on? */
+static bool along(const work *w, int i)
+{
+    return !w->limits->strict && position(w->node, w->count, fsim_online_with(w->g, w->node[i])) >= 0;
+}
+
+/* Values that only reductions which run along with another want: gone when the first walk of the row ends. */
+static bool *only_along(const work *w)
+{
+    bool *passing = fsim_new(w->a, bool, w->count);
+    for (int i = w->count; i-- > 0;) {
+        passing[i] = class_of(w, i) != FSIM_REDUCE && !w->want[i].stored && read_inside(w, i);
+        for (int k = 0; k < node_at(w, i)->results && passing[i]; k++) {
+            const fsim_tensor *t = &w->g->tensor[node_at(w, i)->result[k]];
+            for (int r = 0; r < t->readers && passing[i]; r++) {
+                const int at = position(w->node, w->count, t->reader[r]);
+                passing[i] = at < 0 || passing[at] || (class_of(w, at) == FSIM_REDUCE && along(w, at));
+            }
+        }
+    }
+    return passing;
 }
 
 static bool reduction_space(work *w, int first)
@@ -338,7 +473,7 @@ static bool reduction_space(work *w, int first)
     w->row.split = w->row.modes;
     fsim_map_push(&w->row, n->reduced, 0);
     o->stages = 1;
-    bool full_after = false;
+    bool full_after = false, *passing = only_along(w);
     for (int i = 0; i < w->count; i++) {
         const fsim_node *m = node_at(w, i);
         const bool reduces = class_of(w, i) == FSIM_REDUCE;
@@ -349,12 +484,13 @@ static bool reduction_space(work *w, int first)
             if (from >= 0 && w->want[from].level > w->want[i].level)
                 w->want[i].level = w->want[from].level;
         }
-        w->want[i].level += reduces;
+        w->want[i].level += reduces && (w->want[i].level == 0 || !along(w, i));
         if (w->want[i].level >= FSIM_MAX_STAGES)
             return refuse(w, FSIM_RULE_SPACE, w->node[first], w->node[i], FSIM_MAX_STAGES + 1, FSIM_MAX_STAGES, "dependent reductions");
         if (w->want[i].level + 1 > o->stages)
             o->stages = w->want[i].level + 1;
-        full_after = full_after || (w->want[i].level > reduces && (reduces || m->points == n->points * n->reduced) && m->reduced * m->points > n->points);
+        full_after = full_after || (w->want[i].level > (reduces && !along(w, i)) && !passing[i] && (reduces ? !along(w, i) : m->points == n->points * n->reduced) &&
+                                    m->reduced * m->points > n->points);
     }
     const bool few = n->points < FEW_ROWS && n->reduced > FSIM_LONGEST_ROW;
     if (n->points == 1 && few && full_after) {
@@ -368,9 +504,6 @@ static bool reduction_space(work *w, int first)
     const bool innermost = w->frame.modes > w->frame.split && w->frame.mode[w->frame.modes - 1].stride == 1;
     o->template = few && !full_after ? FSIM_FULL_REDUCTION
                   : innermost || w->frame.split == 0 || n->reduced == 1 ? FSIM_ROW_REDUCTION : FSIM_COLUMN_REDUCTION;
-    if (w->limits->strict && o->template == FSIM_FULL_REDUCTION && w->count > 1)
-        return refuse(w, FSIM_RULE_NUMERICS, w->node[first], w->node[first ? 0 : 1], (double)n->reduced, FSIM_LONGEST_ROW,
-                      "elements summed in one order");
     return true;
 }
 
@@ -497,57 +630,115 @@ static bool chain_root(work *w, int i, fsim_map *m)
     return true;
 }
 
-/* Wants every root at the kernel's points. */
-static bool want_roots(work *w)
+/* Does a concat or another range of this kernel read it? */
+static bool read_in_part(const work *w, int i)
+{
+    const fsim_tensor *t = &w->g->tensor[node_at(w, i)->result[0]];
+    for (int r = 0; r < t->readers; r++) {
+        const int at = position(w->node, w->count, t->reader[r]);
+        if (at >= 0 && class_of(w, at) == FSIM_ASSEMBLE)
+            return true;
+    }
+    return false;
+}
+
+/* Wants root i at the kernel's points. *first: the root that gave the kernel its points. */
+static bool want_root(work *w, int i, bool inside, int *first)
 {
     fsim_group *o = w->out;
+    wanted *x = &w->want[i];
     const bool reduces = o->template == FSIM_ROW_REDUCTION || o->template == FSIM_COLUMN_REDUCTION || o->template == FSIM_FULL_REDUCTION ||
                          w->joint.kind == FSIM_ROWS;
-    int first = -1;
-    for (int i = 0; i < w->count; i++) {
-        wanted *x = &w->want[i];
-        if (!x->stored && read_inside(w, i))
-            continue;
-        const fsim_node *n = node_at(w, i);
-        fsim_map m = fsim_identity(n->points);
-        if (w->joint.kind == FSIM_CHAINED) {
-            if (!chain_root(w, i, &m))
-                return false;
-        } else if (w->joint.kind == FSIM_SIBLINGS) {
-            if (!x->after)
-                return refuse(w, FSIM_RULE_SPACE, w->node[i], o->anchor, (double)n->points, (double)node_at(w, position(w->node, w->count, o->anchor))->points, "points");
-        } else if (reduces) {
-            const bool row = n->points == o->points && (class_of(w, i) == FSIM_REDUCE || n->points != o->points * o->reduced);
-            if (!row && n->points != o->points * o->reduced)
-                return refuse(w, FSIM_RULE_SPACE, w->node[i], first, (double)n->points, (double)(o->points * o->reduced), "points");
-            m = row ? w->row : w->frame;
-        } else if (first < 0 && o->points == 0) {
-            o->points = n->points;
-        } else if (n->points != o->points) {
-            return refuse(w, FSIM_RULE_SPACE, w->node[i], first >= 0 ? first : o->anchor, (double)n->points, (double)o->points, "points");
-        }
-        if (first < 0)
-            first = w->node[i];
-        if (!demand(w, i, &m, 1u << x->level, -1))
+    const fsim_node *n = node_at(w, i);
+    fsim_map m = fsim_identity(n->points);
+    bool fits = true;
+    if (w->joint.kind == FSIM_CHAINED) {
+        if (!chain_root(w, i, &m))
             return false;
-        if (x->stored)
-            for (int k = 0; k < n->results; k++) {
-                const fsim_tensor *t = &w->g->tensor[n->result[k]];
-                if (t->readers > 0 || t->output || t->materialize || k == 0 || n->effect)
-                    o->write[o->writes++] = (fsim_write){.tensor = n->result[k], .map = m, .full = reads_full(&m)};
-            }
+    } else if (w->joint.kind == FSIM_SIBLINGS) {
+        if (!x->after)
+            return refuse(w, FSIM_RULE_SPACE, w->node[i], o->anchor, (double)n->points, (double)w->g->node[o->anchor].points, "points");
+    } else if (reduces) {
+        const bool row = n->points == o->points && (class_of(w, i) == FSIM_REDUCE || n->points != o->points * o->reduced);
+        fits = row || n->points == o->points * o->reduced;
+        m = row ? w->row : w->frame;
+    } else if (*first < 0 && o->points == 0) {
+        o->points = n->points;
+    } else {
+        fits = n->points == o->points;
     }
+    x->late = !fits && inside && read_in_part(w, i);
+    if (x->late)
+        return true;
+    if (!fits)
+        return refuse(w, FSIM_RULE_SPACE, w->node[i], *first >= 0 ? *first : o->anchor, (double)n->points, (double)(o->points * o->reduced), "points");
+    if (*first < 0)
+        *first = w->node[i];
+    return demand(w, i, &m, 1u << x->level, -1);
+}
+
+/* Wants every root: what nothing inside reads gives the kernel its points; what is stored besides follows. */
+static bool want_roots(work *w)
+{
+    int first = -1;
+    for (int inside = 0; inside < 2; inside++)
+        for (int i = 0; i < w->count; i++)
+            if (read_inside(w, i) == inside && (w->want[i].stored || !inside) && !want_root(w, i, inside, &first))
+                return false;
     return true;
 }
 
-/* Values live at once, walking the members in order: a loaded value from its first reader to its last, a computed one to its last reader. */
-static int live_values(work *w)
+/* A stored value of another size than the kernel's results: from the piece that computes each of its elements once. */
+static bool store_late(work *w, int i)
 {
-    int *change = fsim_new(w->a, int, w->count + 2), live = 0, most = 0;
+    wanted *x = &w->want[i];
+    for (int k = 0; k < x->maps; k++)
+        if (x->scope[k].place && !x->scope[k].any && fsim_map_points(&x->map[k]) * fsim_map_reduced(&x->map[k]) == node_at(w, i)->points &&
+            fsim_map_injective(&x->map[k])) {
+            x->root = k;
+            return true;
+        }
+    return refuse(w, FSIM_RULE_SPACE, w->node[i], w->out->anchor, (double)node_at(w, i)->points, (double)(w->out->points * w->out->reduced), "points");
+}
+
+static void list_writes(work *w)
+{
+    fsim_group *o = w->out;
+    for (int i = 0; i < w->count; i++) {
+        const fsim_node *n = node_at(w, i);
+        const wanted *x = &w->want[i];
+        for (int k = 0; k < n->results && x->stored; k++) {
+            const fsim_tensor *t = &w->g->tensor[n->result[k]];
+            if (t->readers > 0 || t->output || t->materialize || k == 0 || n->effect)
+                o->write[o->writes++] = (fsim_write){.tensor = n->result[k], .map = x->map[x->root], .full = reads_full(&x->map[x->root], &x->scope[x->root], o)};
+        }
+    }
+}
+
+/* Registers that a value of this type takes: two for 8 bytes; halves are computed on as floats. */
+static int width(const fsim_tensor *t) { return fsim_dtype_bytes(t->dtype) > 4 ? 2 : 1; }
+
+/* What is wanted outside of all branches is there all along; the rest only in its branches. */
+static bool in_branch(uint64_t branches, int branch) { return branch == 0 ? branches & 1 : !(branches & 1) && (branches >> branch & 1); }
+
+/* One for each map, but of pieces only one. */
+static int values_at_once(const wanted *x)
+{
+    int values = 0, pieces = 0;
+    for (int k = 0; k < x->maps; k++)
+        *(x->scope[k].place ? &pieces : &values) += 1;
+    return values + (pieces > 0) > 0 ? values + (pieces > 0) : 1;
+}
+
+/* Adds to change[] the registers of the values of one branch (0: those of none): a loaded value lives from its first reader to its last, a computed one to its last reader. */
+static void add_lives(const work *w, int branch, int *change)
+{
     const fsim_group *o = w->out;
     for (int i = 0; i < w->count; i++) {
         const fsim_node *n = node_at(w, i);
         int last = i;
+        if (!in_branch(w->want[i].branches, branch))
+            continue;
         for (int k = 0; k < n->results; k++) {
             const fsim_tensor *t = &w->g->tensor[n->result[k]];
             for (int r = 0; r < t->readers; r++) {
@@ -555,13 +746,15 @@ static int live_values(work *w)
                 last = at > last ? at : last;
             }
         }
-        const int weight = w->want[i].maps > 1 ? w->want[i].maps : 1;
+        const int weight = width(&w->g->tensor[n->result[0]]) * values_at_once(&w->want[i]);
         change[i] += weight;
         change[last + 1] -= weight;
     }
     for (int i = 0; i < o->reads; i++) {
         const fsim_tensor *t = &w->g->tensor[o->read[i].tensor];
         int first = w->count, last = -1;
+        if (!in_branch(o->read[i].branches, branch))
+            continue;
         for (int r = 0; r < t->readers; r++) {
             const int at = position(w->node, w->count, t->reader[r]);
             if (at < 0)
@@ -571,15 +764,27 @@ static int live_values(work *w)
         }
         if (last < 0)
             continue;
-        const int weight = o->read[i].maps > 1 ? o->read[i].maps : 1;
+        const int weight = width(t) * (o->read[i].maps > 1 && !o->read[i].place ? o->read[i].maps : 1);
         change[first] += weight;
         change[last + 1] -= weight;
     }
-    for (int i = 0; i <= w->count; i++) {
-        live += change[i];
-        most = live > most ? live : most;
+}
+
+/* Values live at once, in registers of 4 bytes, walking the members in order. Of branches that exclude each other a thread is in one: the widest counts, all along. */
+static int live_values(work *w)
+{
+    int most[2] = {0, 0}; /* without branches; the widest of them */
+    for (int branch = 0; branch <= w->branches && branch < 64; branch++) {
+        const fsim_mark mark = fsim_save(w->a);
+        int *change = fsim_new(w->a, int, w->count + 2), live = 0, *peak = &most[branch > 0];
+        add_lives(w, branch, change);
+        for (int i = 0; i <= w->count; i++) {
+            live += change[i];
+            *peak = live > *peak ? live : *peak;
+        }
+        fsim_rewind(w->a, mark);
     }
-    return most;
+    return most[0] + most[1];
 }
 
 static bool no_arithmetic(const work *w)
@@ -597,8 +802,7 @@ static void list_members(work *w)
     for (int i = 0; i < w->count; i++) {
         const fsim_node *n = node_at(w, i);
         const wanted *x = &w->want[i];
-        fsim_member m = {.node = w->node[i], .prologue = x->prologue, .operand = x->operand, .clone = x->clone};
-        m.middle = x->middle;
+        fsim_member m = {.node = w->node[i], .prologue = x->prologue, .middle = x->middle, .operand = x->operand, .clone = x->clone, .divergence = 1};
         if (x->middle)
             m.operand = FSIM_CHAIN_OPERANDS;
         if (x->form == FSIM_FOLDED || (w->joint.online && x->middle && x->kind == FSIM_SCALED))
@@ -609,10 +813,12 @@ static void list_members(work *w)
             m.stages = 1;
         } else {
             for (int k = 0; k < x->maps && x->form != FSIM_FOLDED; k++) {
-                const int64_t places = fsim_map_reduced(&x->map[k]);
-                const bool full = reads_full(&x->map[k]);
+                const fsim_scope *s = &x->scope[k];
+                const bool full = s->any ? !s->once_a_row : reads_full(&x->map[k], s, o);
+                const int64_t rows = fsim_map_points(&x->map[k]), each = full ? fsim_map_reduced(&x->map[k]) : 1;
                 bool exact;
-                m.evaluations += x->prologue ? fsim_map_distinct(&x->map[k], &exact) : fsim_map_points(&x->map[k]) * (full ? places : 1);
+                m.evaluations += x->prologue ? fsim_map_distinct(&x->map[k], &exact) : s->repeats > 0 ? llrint((double)rows * s->repeats) : rows * each;
+                m.divergence = fmax(m.divergence, s->place ? fsim_piece_divergence(s->place, WARP) : 1);
                 m.full = m.full || full;
                 m.stages |= x->stages[k];
             }
@@ -665,6 +871,15 @@ static void fold_members(work *w)
         w->want[i].form = folded[i] ? FSIM_FOLDED : w->want[i].form;
 }
 
+static int reader_inside(const work *w, int i)
+{
+    const fsim_tensor *t = &w->g->tensor[node_at(w, i)->result[0]];
+    int at = -1;
+    for (int r = 0; r < t->readers && at < 0; r++)
+        at = position(w->node, w->count, t->reader[r]);
+    return at;
+}
+
 /* What sort of kernel the members ask for, and its anchor. */
 static bool choose_template(work *w, int *first_reduction)
 {
@@ -685,8 +900,17 @@ static bool choose_template(work *w, int *first_reduction)
         }
         if (class == FSIM_REDUCE && reduction < 0)
             reduction = i;
+        if (class == FSIM_SCATTER) {
+            const int reader = w->count > 1 ? reader_inside(w, i) : -1;
+            if (reader >= 0 || anchor >= 0)
+                return refuse_for_good(w, FSIM_RULE_BOUNDARY, w->node[i], w->node[reader >= 0 ? reader : anchor], 0, 0, NULL);
+            o->template = of_class[class];
+            anchor = i;
+        }
         if (class != FSIM_CONTRACTION && class != FSIM_WINDOW)
             continue;
+        if (anchor >= 0 && class_of(w, anchor) == FSIM_SCATTER)
+            return refuse_for_good(w, FSIM_RULE_BOUNDARY, w->node[anchor], w->node[i], 0, 0, NULL);
         o->contractions += class == FSIM_CONTRACTION;
         if (anchor >= 0 && class == FSIM_CONTRACTION && class_of(w, anchor) == FSIM_CONTRACTION)
             continue;
@@ -695,6 +919,8 @@ static bool choose_template(work *w, int *first_reduction)
         anchor = i;
         o->template = class == FSIM_CONTRACTION ? FSIM_TILED_CONTRACTION : FSIM_POOLING;
     }
+    if (anchor >= 0 && reduction >= 0 && class_of(w, anchor) == FSIM_SCATTER)
+        return refuse_for_good(w, FSIM_RULE_BOUNDARY, w->node[anchor], w->node[reduction], 0, 0, NULL);
     const bool contraction = o->template == FSIM_TILED_CONTRACTION;
     if (anchor >= 0 && reduction >= 0 && !contraction)
         return refuse_for_good(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[anchor < reduction ? anchor : reduction],
@@ -730,15 +956,21 @@ static void measure_read(const fsim_graph *g, fsim_read *r)
         r->whole = r->whole || distinct == t->elems;
         touched += distinct;
     }
+    r->whole = r->whole || (r->access->how == FSIM_READ_PIECE && r->access->distinct == t->elems && touched == t->elems); /* pieces do not meet */
     r->bytes = touched < t->elems ? touched * fsim_dtype_bytes(t->dtype) : t->bytes;
 }
 
 static void kept_on_chip(work *w)
 {
     fsim_group *o = w->out;
-    for (int i = 0; i < o->reads; i++)
-        if (o->read[i].full && (o->read[i].stages & (o->read[i].stages - 1)))
-            o->kept_row_bytes += o->reduced * fsim_dtype_bytes(w->g->tensor[o->read[i].tensor].dtype);
+    for (int i = 0; i < o->reads; i++) {
+        const fsim_read *r = &o->read[i];
+        int64_t elems = r->place ? 0 : o->reduced;
+        for (int k = 0; k < r->maps && r->place; k++)
+            elems += fsim_map_reduced(&r->map[k]);
+        if (r->full && (r->stages & (r->stages - 1)))
+            o->kept_row_bytes += (elems < o->reduced ? elems : o->reduced) * fsim_dtype_bytes(w->g->tensor[r->tensor].dtype);
+    }
 }
 
 bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const bool *stored, const bool *clone, fsim_arena *a,
@@ -746,14 +978,8 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
 {
     int first_reduction;
     *out = (fsim_group){.reduced = 1, .stages = 1, .anchor = -1, .first = -1, .strict = limits->strict};
-    work w = {limits, limits->graph, node, count, fsim_new(a, wanted, count), out, why, a, {0}, {0}, 0, {0}};
+    work w = {.limits = limits, .g = limits->graph, .node = node, .count = count, .want = fsim_new(a, wanted, count), .out = out, .why = why, .a = a};
     if (!choose_template(&w, &first_reduction))
-        return false;
-    if (w.joint.kind == FSIM_CHAINED ? !chain_space(&w) : first_reduction >= 0 && !reduction_space(&w, first_reduction))
-        return false;
-    if (w.joint.kind == FSIM_SIBLINGS && !sibling_space(&w))
-        return false;
-    if (w.joint.kind == FSIM_ROWS && !rows_in_tile(&w, first_reduction))
         return false;
     int results = 0;
     for (int i = 0; i < count; i++) {
@@ -761,6 +987,12 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
         w.want[i].stored = stored ? stored[i] : must_store(&w, i);
         results += w.want[i].stored ? node_at(&w, i)->results : 0;
     }
+    if (w.joint.kind == FSIM_CHAINED ? !chain_space(&w) : first_reduction >= 0 && !reduction_space(&w, first_reduction))
+        return false;
+    if (w.joint.kind == FSIM_SIBLINGS && !sibling_space(&w))
+        return false;
+    if (w.joint.kind == FSIM_ROWS && !rows_in_tile(&w, first_reduction))
+        return false;
     out->write = fsim_new(a, fsim_write, results + 1);
     out->member = fsim_new(a, fsim_member, count);
     if (!want_roots(&w))
@@ -768,13 +1000,14 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
     for (int i = count; i-- > 0;) {
         if (w.want[i].prologue && w.want[i].stored)
             return refuse(&w, FSIM_RULE_PROLOGUE, node[i], out->anchor, 0, 0, NULL);
-        if (!want_arguments(&w, i))
+        if ((w.want[i].late && !store_late(&w, i)) || !want_arguments(&w, i))
             return false;
     }
     if (w.joint.kind == FSIM_SIBLINGS && !side_by_side(&w))
         return false;
     if (out->template == FSIM_TILED_CONTRACTION && w.joint.kind == FSIM_ALONE && !limits->strict)
         fold_members(&w);
+    list_writes(&w);
     for (int i = 0; i < out->reads; i++)
         measure_read(w.g, &out->read[i]);
     if (count > 1 && out->reads + out->writes > FSIM_MAX_PARAMETERS) /* one operator alone passes a table of pointers */
@@ -888,7 +1121,8 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
     const char *op = fsim_ops[g->node[r->a].op].name;
     switch (r->rule) {
     case FSIM_RULE_BOUNDARY:
-        return fsim_printf(a, "%s '%s' is a kernel of its own: %s", op, x, fsim_classes[fsim_ops[g->node[r->a].op].class].why);
+        return fsim_printf(a, "%s '%s' %s: %s", op, x, fsim_classes[fsim_ops[g->node[r->a].op].class].boundary ? "is a kernel of its own" : "ends its kernel",
+                           fsim_classes[fsim_ops[g->node[r->a].op].class].why);
     case FSIM_RULE_CONVEXITY:
     case FSIM_RULE_CYCLE:
         return fsim_printf(a, "would create a cycle through %s", r->through >= 0 ? g->node[r->through].name : "another kernel");
@@ -925,6 +1159,8 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
     case FSIM_RULE_PARAMETERS:
         return fsim_printf(a, "needs %s %s, the limit is %s", needed, r->unit, limit);
     case FSIM_RULE_NUMERICS:
+        if (r->b < 0)
+            return fsim_printf(a, "strict numerics: one block sums all %s elements in order; splitting them, or a running maximum or mean, is refused", needed);
         return fsim_printf(a, "strict numerics: %s %s, one block keeps the order of %s", needed, r->unit, limit);
     case FSIM_RULE_USER:
         return fsim_printf(a, "the workload's fuse:, separate: or materialize: keeps '%s' and '%s' apart", x, y);

@@ -68,7 +68,12 @@ typedef struct {
     int tensor;
     const fsim_access *access;  /* how its first reader reads it */
     fsim_map *map;              /* distinct maps over the kernel's space (FSIM_READ_MAP), at most FSIM_MAX_VIEWS */
+    fsim_map *place;            /* of each map: where in the kernel's space its points lie, offset -1: everywhere; NULL: all of them are */
     int maps, room;
+    uint64_t branches;          /* of a concat's ranges, those that it is for: bit b of each, bit 0: outside of them. A thread is in one of them at a time */
+    double repeats;             /* for a producer under pooling windows: times that these want each element; else 0 */
+    const fsim_access *window;  /* ... and the windows */
+    bool derived;               /* access is not the graph's: rows of a producer's argument at places that are data */
     unsigned stages;            /* bit s: wanted between reduction s - 1 and s */
     bool full;                  /* wanted at every point of points x reduced; else once a row */
     bool whole;                 /* every element of the tensor is read */
@@ -102,6 +107,7 @@ typedef struct {
     int operand;         /* prologue: of the contraction, 0 or 1, that it feeds */
     bool clone;          /* another kernel makes it too and is the one that owns it */
     fsim_form form;
+    double divergence;   /* warps that compute it over the warps that its evaluations fill: ranges shorter than a warp leave lanes idle */
 } fsim_member;
 
 typedef struct {
@@ -112,13 +118,13 @@ typedef struct {
     fsim_read *read;       /* ascending by tensor */
     fsim_write *write;
     int64_t points, reduced; /* the kernel's iteration space */
-    int stages;            /* dependent reductions on the longest path, plus one */
+    int stages;            /* walks of the row that dependent reductions need, plus one; those that run along with another (online.h) need none */
     int anchor;            /* the contraction, pooling or boundary primitive; -1 */
     fsim_map anchor_map;   /* contraction: where its point lies in the results' space (strided epilogue) */
     int64_t kept_row_bytes;/* what must stay on chip for a row to be read once */
-    int live;              /* values live at once at the worst place */
+    int live;              /* values live at once at the worst place, those of 8 bytes twice */
     bool recomputes;       /* some primitive is computed more often than it has points */
-    bool strict;           /* --numerics strict: no sum may be split */
+    bool strict;           /* --numerics strict: each row is summed by one block, in order */
     int contractions;      /* more than one: chained, or side by side (all read the same first operand) */
     int first;             /* chained: the first contraction, the anchor being the second; else -1 */
     int64_t rows, width;   /* chained: of the intermediate */

@@ -355,6 +355,19 @@ bool fsim_rule_conv_transpose(fsim_call *call)
     return true;
 }
 
+/* One window over everything is a reduction of the spatial dimensions, as frameworks run it. */
+static bool reduce_planes(fsim_call *call, fsim_op op, int axes)
+{
+    fsim_list *dims = &call->list[FSIM_LIST_DIMS];
+    call->op = op;
+    call->attrs.keepdim = true;
+    dims->given = true;
+    dims->count = axes;
+    for (int i = 0; i < axes; i++)
+        dims->at[i] = i - axes;
+    return fsim_rule_reduce(call);
+}
+
 bool fsim_rule_pool(fsim_call *call)
 {
     const fsim_tensor *x = fsim_arg(call, 0);
@@ -368,14 +381,19 @@ bool fsim_rule_pool(fsim_call *call)
         return false;
     for (int i = 0; i < lead; i++)
         planes *= out.dim[i];
+    bool whole = true;
     for (int i = 0; i < axes; i++) {
         out.dim[lead + i] = axis[i].out;
         window *= taps[i];
+        whole = whole && axis[i].pad == 0 && taps[i] == axis[i].extent;
     }
+    if (whole)
+        return reduce_planes(call, call->op == FSIM_OP_MAX_POOL1D || call->op == FSIM_OP_MAX_POOL2D || call->op == FSIM_OP_MAX_POOL3D ? FSIM_OP_MAX : FSIM_OP_MEAN, axes);
     fsim_node *n = fsim_add_node(call, &out, x->dtype, window);
     if (!n)
         return false;
     read_window(&n->arg[0], planes, axis, axes);
+    n->arg[0].map.offset = fsim_arg(call, 0)->offset;
     return true;
 }
 
@@ -389,12 +407,16 @@ bool fsim_rule_adaptive_pool(fsim_call *call)
     fsim_shape out = x->shape;
     if (!per_axis(call, FSIM_LIST_OUTPUT_SIZE, axes, 1, size))
         return false;
+    bool whole = true;
     for (int i = 0; i < axes; i++) {
         if (size[i] < 1)
             return fsim_refuse(call, "output_size is at least 1");
+        whole = whole && size[i] == 1;
         window *= (out.dim[lead + i] + size[i] - 1) / size[i];
         out.dim[lead + i] = size[i];
     }
+    if (whole)
+        return reduce_planes(call, FSIM_OP_MEAN, axes);
     fsim_node *n = fsim_add_node(call, &out, x->dtype, window);
     if (!n)
         return false;

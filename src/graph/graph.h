@@ -6,6 +6,7 @@
 #include "base/diag.h"
 #include "graph/map.h"
 #include "graph/op.h"
+#include "graph/piece.h"
 
 enum { FSIM_MAX_RANK = 8, FSIM_MAX_PRIMITIVES = 1 << 20 };
 
@@ -35,9 +36,10 @@ typedef struct {
 /* How a primitive reads an argument. */
 typedef enum {
     FSIM_READ_MAP,      /* through map, over the primitive's points x reduced */
-    FSIM_READ_ONCE,     /* every element once, in order: concat, pad, roll, opaque */
+    FSIM_READ_ONCE,     /* every element once, in order: opaque */
+    FSIM_READ_PIECE,    /* at the points of the result that lie in cut[0, cuts), the element that they name, offset by map: concat, pad, roll */
     FSIM_READ_WINDOW,   /* overlapping windows, see window */
-    FSIM_READ_INDIRECT  /* rows of `run` elements at places that are data, `rows` of them */
+    FSIM_READ_INDIRECT  /* rows of `run` elements at places that are data, `rows` of them: element map(point) + any.stride x a number below any.extent */
 } fsim_reading;
 
 /* One spatial axis of a window: output o, tap k reads element o * stride + k * dilation - pad of extent (a transposed convolution: the inverse). */
@@ -53,6 +55,9 @@ typedef struct {
     fsim_axis axis[3];  /* window: planes x axis[0] x ... ; outermost first */
     int64_t planes;
     int64_t rows, run;  /* indirect */
+    fsim_mode any;
+    const fsim_cut *cut; /* piece */
+    int cuts;
     int64_t distinct;   /* elements touched at least once (an upper bound for indirect) */
 } fsim_access;
 

@@ -31,7 +31,7 @@ typedef enum {
     FSIM_WINDOW,        /* overlapping windows: pooling */
     FSIM_CONTRACTION,   /* products summed over shared dimensions */
     FSIM_SCAN,          /* a running reduction along a dimension */
-    FSIM_SCATTER,       /* output points chosen by data */
+    FSIM_SCATTER,       /* output points chosen by data: a boundary to its readers */
     FSIM_COMMUNICATION, /* between devices */
     FSIM_TRANSFER,      /* host and device */
     FSIM_OPAQUE,        /* sort, top-k, custom calls: nothing is known */
@@ -44,7 +44,7 @@ typedef struct {
     bool inlines;  /* its value at any point can be computed where it is needed, from its inputs */
     bool clones;   /* cheap enough that several kernels may each compute it */
     bool boundary; /* always a kernel of its own */
-    const char *why; /* boundary: in the user's words */
+    const char *why; /* boundary, or one to its readers: in the user's words */
 } fsim_class_row;
 extern const fsim_class_row fsim_classes[FSIM_CLASS_COUNT];
 

@@ -45,6 +45,8 @@ static const char *access_text(const dump *d, const fsim_access *access)
         return fsim_printf(d->a, "%s %s", name, map_text(d->a, &access->map));
     case FSIM_READ_ONCE:
         return fsim_printf(d->a, "%s once", name);
+    case FSIM_READ_PIECE:
+        return fsim_printf(d->a, "%s in part", name);
     case FSIM_READ_INDIRECT:
         return fsim_printf(d->a, "%s %" PRId64 " rows of %" PRId64, name, access->rows, access->run);
     case FSIM_READ_WINDOW:

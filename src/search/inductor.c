@@ -478,7 +478,7 @@ fsim_clusters *fsim_inductor(const fsim_problem *p, fsim_arena *a)
         for (int i = 0; i < c->part[x].count; i++) {
             const fsim_node *n = &g->node[c->part[x].node[i]];
             const fsim_class class = fsim_ops[n->op].class;
-            s.library[x] = s.library[x] || class == FSIM_CONTRACTION || fsim_classes[class].boundary || (n->op == FSIM_OP_CONCAT && n->args > MOST_CONCAT);
+            s.library[x] = s.library[x] || class == FSIM_CONTRACTION || class == FSIM_SCATTER || fsim_classes[class].boundary || (n->op == FSIM_OP_CONCAT && n->args > MOST_CONCAT);
         }
     }
     for (int round = 0; round < ROUNDS && fuse_once(&s); round++)

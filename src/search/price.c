@@ -77,8 +77,12 @@ static void keep_group(fsim_arena *a, fsim_group *o)
     o->member = keep(a, o->member, o->members, sizeof *o->member);
     o->read = keep(a, o->read, o->reads, sizeof *o->read);
     o->write = keep(a, o->write, o->writes, sizeof *o->write);
-    for (int i = 0; i < o->reads; i++)
-        o->read[i].map = keep(a, o->read[i].map, o->read[i].maps, sizeof *o->read[i].map);
+    for (int i = 0; i < o->reads; i++) {
+        fsim_read *r = &o->read[i];
+        r->map = keep(a, r->map, r->maps, sizeof *r->map);
+        r->place = r->place ? keep(a, r->place, r->maps, sizeof *r->place) : NULL;
+        r->access = r->derived ? keep(a, r->access, 1, sizeof *r->access) : r->access;
+    }
 }
 
 fsim_candidate *fsim_candidate_of(const fsim_problem *p, const int *node, int count, const bool *stored)

@@ -245,6 +245,12 @@ static uint64_t class_of_access(const fsim_places *l, const fsim_access *x, int 
         h = mixed(mixed(mixed(h, (uint64_t)s->extent), (uint64_t)s->out), (uint64_t)s->taps);
         h = mixed(mixed(mixed(h, (uint64_t)s->stride), (uint64_t)s->dilation), (uint64_t)s->pad);
     }
+    for (int i = 0; i < x->cuts; i++) {
+        const fsim_cut *c = &x->cut[i];
+        h = mixed(mixed(mixed(h, (uint64_t)c->inner), (uint64_t)c->extent), (uint64_t)c->from);
+        h = mixed(mixed(mixed(h, (uint64_t)c->size), (uint64_t)c->source_extent), (uint64_t)c->source_from);
+    }
+    h = mixed(mixed(h, (uint64_t)x->any.extent), (uint64_t)x->any.stride);
     return mixed(mixed(mixed(mixed(h, (uint64_t)x->planes), (uint64_t)x->rows), (uint64_t)x->run), (uint64_t)x->distinct);
 }
 

@@ -23,20 +23,21 @@ static uint32_t draw(uint32_t below) /* splitmix64 */
     return (uint32_t)((z ^ z >> 31) % below);
 }
 
-/* A workload of n primitives over [rows, columns] tensors: forks, joins, shared inputs, row reductions and, where they are square, transposes and
+/* A workload of n primitives over [rows, columns] tensors: forks, joins, shared inputs, row reductions, rolls, gathers and, where they are square, transposes and
  * contractions; products: many of them, beside and behind each other. */
 static const char *random_workload(fsim_arena *a, int n, int rows_of, int side, bool products)
 {
     static const char *const unary[] = {"exp", "relu", "tanh", "neg"}, *const binary[] = {"add", "mul", "maximum"};
     const char *text = fsim_printf(a, "name: random\nsymbols: {dtype: f32}\ntensors:\n  x0: {shape: [%d, %d], dtype: dtype, role: input}\n"
-                                      "  x1: {shape: [%d, %d], dtype: dtype, role: input}\n  x2: {shape: [%d], dtype: dtype, role: input}\noperators:\n",
-                                   rows_of, side, rows_of, side, side);
+                                      "  x1: {shape: [%d, %d], dtype: dtype, role: input}\n  x2: {shape: [%d], dtype: dtype, role: input}\n"
+                                      "  at: {shape: [%d], dtype: i64, role: input}\noperators:\n",
+                                   rows_of, side, rows_of, side, side, rows_of);
     const char *full[32] = {"x0", "x1"}, *row[32] = {"x2"};
     int fulls = 2, rows = 1;
     for (int i = 0; i < n; i++) {
         const char *name = fsim_printf(a, "t%d", i), *x = full[draw((uint32_t)fulls)], *y = full[draw((uint32_t)fulls)];
         static const uint32_t contracting[12] = {0, 1, 4, 5, 8, 8, 9, 9, 9, 9, 9, 10};
-        const uint32_t drawn = draw(12), kind = products ? contracting[drawn] : drawn;
+        const uint32_t kind = products ? contracting[draw(12)] : draw(15);
         const char *line;
         if (i > 0 && draw(2))
             x = fsim_printf(a, "t%d", i - 1); /* depth */
@@ -54,6 +55,10 @@ static const char *random_workload(fsim_arena *a, int n, int rows_of, int side, 
             line = fsim_printf(a, "  - {op: matmul, in: [%s, %s], out: %s}\n", x, y, name);
         } else if (kind == 10 && !x_row && rows_of == side) {
             line = fsim_printf(a, "  - {op: transpose, in: %s, out: %s, dims: [0, 1]}\n", x, name);
+        } else if (kind == 11 && !x_row) {
+            line = fsim_printf(a, "  - {op: roll, in: %s, out: %s, dims: [%d], roll: [1]}\n", x, name, (int)draw(2));
+        } else if (kind == 12 && !x_row) {
+            line = fsim_printf(a, "  - {op: gather, in: [%s, at], out: %s}\n", x, name);
         } else {
             line = fsim_printf(a, "  - {op: add, in: [%s, %s], out: %s}\n", y, row[draw((uint32_t)rows)], name);
         }

@@ -22,14 +22,10 @@ typedef struct {
 
 static const fsim_options usual = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 5};
 
-static seed run(const char *name, const char *hw_path, const fsim_options *o, const fsim_binding *set, int sets)
+static seed run_text(fsim_arena *a, const char *path, const char *text, size_t bytes, const char *hw_path, const fsim_options *o, const fsim_binding *set, int sets)
 {
-    seed s = {.a = fsim_arena_new()};
-    fsim_diag *d = fsim_diag_new(s.a);
-    size_t bytes;
-    const char *why, *path = fsim_printf(s.a, "%s/workloads/seeds/%s.yaml", FUSESIM_SOURCE_DIR, name);
-    char *text = fsim_read_file(s.a, path, &bytes, &why);
-    assert_non_null(text);
+    seed s = {.a = a};
+    fsim_diag *d = fsim_diag_new(a);
     s.g = fsim_graph_parse(s.a, d, path, text, bytes, set, sets);
     const fsim_hw *hw = fsim_hw_read(s.a, d, fsim_printf(s.a, "%s/%s.yaml", FUSESIM_SOURCE_DIR, hw_path));
     if (!s.g || !hw)
@@ -41,6 +37,16 @@ static seed run(const char *name, const char *hw_path, const fsim_options *o, co
     s.eager = &s.p->plan[FSIM_STRATEGY_EAGER];
     s.unfused = &s.p->plan[FSIM_STRATEGY_UNFUSED];
     return s;
+}
+
+static seed run(const char *name, const char *hw_path, const fsim_options *o, const fsim_binding *set, int sets)
+{
+    fsim_arena *a = fsim_arena_new();
+    size_t bytes;
+    const char *why, *path = fsim_printf(a, "%s/workloads/%s%s.yaml", FUSESIM_SOURCE_DIR, strchr(name, '/') ? "" : "seeds/", name);
+    char *text = fsim_read_file(a, path, &bytes, &why);
+    assert_non_null(text);
+    return run_text(a, path, text, bytes, hw_path, o, set, sets);
 }
 
 static seed on_a100(const char *name) { return run(name, "hwmodels/a100-sxm4-40gb", &usual, NULL, 0); }
@@ -260,6 +266,11 @@ static void boundaries_stay_alone(void **unused) /* rows 32, 33 */
             }
         }
         assert_true(fused_random || i == 1);
+        if (i == 0) /* gather and scatter: special fusions with what they read, and a reason behind the scatter */
+            assert_true(kernel_with(&s, s.best, "shifted") == kernel_with(&s, s.best, "picked") &&
+                        kernel_with(&s, s.best, "squashed") == kernel_with(&s, s.best, "scattered") &&
+                        kernel_with(&s, s.best, "scattered") != kernel_with(&s, s.best, "grown") &&
+                        s.best->kernel[kernel_with(&s, s.best, "scattered")].launches == 2);
         fsim_arena_free(s.a);
     }
 }
@@ -321,8 +332,8 @@ static void causal_attention_leaves_half_out(void **unused)
 {
     (void)unused;
     const fsim_binding off[] = {{"causal", "0"}, {"kv_heads", "32"}}, on[] = {{"causal", "1"}, {"kv_heads", "32"}}, shared[] = {{"causal", "1"}, {"kv_heads", "8"}};
-    const seed all = run("../ops/attention", "hwmodels/h100-sxm5-80gb", &usual, off, 2), half = run("../ops/attention", "hwmodels/h100-sxm5-80gb", &usual, on, 2),
-               grouped = run("../ops/attention", "hwmodels/h100-sxm5-80gb", &usual, shared, 2);
+    const seed all = run("ops/attention", "hwmodels/h100-sxm5-80gb", &usual, off, 2), half = run("ops/attention", "hwmodels/h100-sxm5-80gb", &usual, on, 2),
+               grouped = run("ops/attention", "hwmodels/h100-sxm5-80gb", &usual, shared, 2);
     assert_int_equal(half.best->kernels, 1);
     assert_int_equal(dram(half.best), dram(all.best));
     assert_true(half.best->flops > 0.5 * all.best->flops && half.best->flops < 0.6 * all.best->flops);
@@ -402,15 +413,132 @@ static void the_plan_changes_with_the_shape(void **unused) /* row 47 */
     fsim_arena_free(a);
 }
 
-static void strict_numerics_refuse_split_sums(void **unused) /* row 40 */
+static void strict_numerics_refuse_split_sums(void **unused) /* rows 13, 40 */
 {
     (void)unused;
     fsim_options strict = usual;
     strict.strict = true;
-    const seed s = run("sum_squares", "hwmodels/a100-sxm4-40gb", &strict, NULL, 0);
-    assert_int_equal(s.best->kernels, 2);
-    assert_non_null(refused(&s, FSIM_RULE_NUMERICS));
+    const seed s = run("sum_squares", "hwmodels/a100-sxm4-40gb", &strict, NULL, 0), fast = on_a100("sum_squares");
+    assert_int_equal(fast.best->kernel[0].launches, 2); /* rows split over blocks, then their sums */
+    assert_int_equal(fast.best->kernels, 1);
+    assert_true(dram(fast.best) < 4096 * 4096 * 4 + 64);
+    assert_int_equal(s.best->kernel[0].launches, 1);
+    assert_true(s.best->time_s > 10 * fast.best->time_s); /* one block */
+    const fsim_priced_refusal *r = refused(&s, FSIM_RULE_NUMERICS);
+    assert_non_null(r);
+    assert_true(r->saving_s > 0 && strstr(fsim_refusal_text(s.g, &r->why, s.a), "strict numerics"));
     fsim_arena_free(s.a);
+    fsim_arena_free(fast.a);
+}
+
+/* Row 14: from one read while a row stays on chip to two beyond, never a third under fast numerics. */
+static void softmax_reads_rows_once_or_twice(void **unused)
+{
+    (void)unused;
+    static const char *const columns[] = {"128", "512", "2048", "8192", "32768", "65536", "131072", "262144", "1048576"};
+    static const char *const hw[] = {"hwmodels/a100-sxm4-40gb", "hwmodels/h100-sxm5-80gb"};
+    fsim_options strict = usual;
+    strict.strict = true;
+    for (int h = 0; h < 2; h++) {
+        double slowest = 0;
+        for (int i = 0; i < 9; i++) {
+            const fsim_binding set[] = {{"M", "1024"}, {"N", columns[i]}};
+            const seed s = run("softmax_primitive", hw[h], &usual, set, 2), ordered = run("softmax_primitive", hw[h], &strict, set, 2);
+            const double ideal = 2.0 * (double)s.g->tensor[0].bytes, passes = (double)dram(s.best) / ideal, rate = ideal / (s.best->time_s - s.best->kernels * 2.7e-6);
+            assert_true(passes >= 1 && passes <= 1.5 + 1e-4);
+            if (i < 5)
+                assert_int_equal(s.best->kernels, 1);
+            assert_true((double)dram(ordered.best) / ideal <= 2 + 1e-4 && ordered.best->time_s >= s.best->time_s);
+            assert_true(i < 3 || rate > 0.6 * slowest); /* no cliff from one size to the next */
+            slowest = rate;
+            fsim_arena_free(s.a);
+            fsim_arena_free(ordered.a);
+        }
+    }
+}
+
+/* Row 29. 64 values fit into registers at a lower occupancy, and 64 loads in flight a thread keep memory busy (row 29's workload stays whole). 240 of 8 bytes are more than a
+ * thread's registers: what spills outgrows a T4's L2, and one kernel of everything is slower than two. */
+static void register_pressure_splits(void **unused)
+{
+    (void)unused;
+    const seed wide = on_a100("wide_fusion");
+    assert_true(wide.best->kernel[0].registers >= 64 && wide.best->kernel[0].occupancy < 0.5 && wide.best->kernel[0].spilled_bytes == 0);
+    fsim_arena_free(wide.a);
+
+    fsim_arena *a = fsim_arena_new();
+    enum { VALUES = 240, LINE = 96 };
+    char *text = fsim_new(a, char, VALUES * 3 * LINE + 256);
+    size_t used = (size_t)sprintf(text, "tensors:\n");
+    for (int i = 0; i < VALUES; i++)
+        used += (size_t)snprintf(text + used, LINE, "  x%d: {shape: [2048, 2048], dtype: f64, role: input}\n", i);
+    used += (size_t)sprintf(text + used, "operators:\n  - {op: add, in: [x0, x1], out: s1}\n");
+    for (int i = 2; i < VALUES; i++)
+        used += (size_t)snprintf(text + used, LINE, "  - {op: add, in: [s%d, x%d], out: s%d}\n", i - 1, i, i);
+    used += (size_t)snprintf(text + used, LINE, "  - {op: mul, in: [s%d, x0], out: p0}\n", VALUES - 1);
+    for (int i = 1; i < VALUES; i++)
+        used += (size_t)snprintf(text + used, LINE, "  - {op: mul, in: [p%d, x%d], out: p%d}\n", i - 1, i, i);
+    const seed deep = run_text(a, "deep.yaml", text, used, "hwmodels/t4", &usual, NULL, 0);
+    const fsim_plan *whole = &deep.p->plan[FSIM_STRATEGY_MAXIMAL];
+    assert_int_equal(whole->kernels, 1);
+    assert_true(whole->kernel[0].registers == 255 && whole->kernel[0].spilled_bytes > 0);
+    assert_true(deep.best->kernels > 1 && whole->time_s > 1.05 * deep.best->time_s);
+    fsim_arena_free(a);
+}
+
+/* Public threads whose measurements other models missed. */
+static void concat_and_layer_norm_are_one_kernel(void **unused) /* pytorch PR 180930 */
+{
+    (void)unused;
+    static const char *const hw[] = {"hwmodels/a100-sxm4-40gb", "hwmodels/h100-sxm5-80gb", "hwmodels/mi300x"};
+    for (int i = 0; i < 3; i++) {
+        const seed s = run("golden/cat_layer_norm", hw[i], &usual, NULL, 0);
+        const int64_t row_bytes = 8 * 2696 * 2;
+        assert_int_equal(s.best->kernels, 1);
+        assert_int_equal(s.best->kernel[0].passes, 1);
+        assert_int_equal(dram(s.best), 4096 * row_bytes * 2 + 2 * row_bytes);
+        assert_true(s.best->kernel[0].registers < 64); /* one piece's values at a time */
+        for (int m = 0; m < s.best->kernel[0].group->members; m++)
+            assert_true(s.best->kernel[0].group->member[m].divergence == 1 && s.best->kernel[0].group->member[m].evaluations <= 4096 * row_bytes / 2);
+        const fsim_binding wide[] = {{"P", "26960"}, {"dtype", "f32"}, {"B", "2048"}}; /* rows of 863 kB fit nowhere */
+        const seed w = run("golden/cat_layer_norm", hw[i], &usual, wide, 3);
+        assert_true(w.best->kernel[0].passes > 1 || w.best->kernels > 1);
+        assert_true((double)dram(w.best) <= 1.51 * 2048 * 8 * 26960 * 4 * 2);
+        fsim_arena_free(s.a);
+        fsim_arena_free(w.a);
+    }
+}
+
+static void a_running_maximum_saves_a_read(void **unused) /* pytorch PR 127011: 8.07 ms in three passes, 6.23 ms in two */
+{
+    (void)unused;
+    fsim_options strict = usual;
+    strict.strict = true;
+    const fsim_binding set[] = {{"N", "262144"}};
+    const seed fast = run("golden/softmax_rows", "hwmodels/h100-sxm5-80gb", &usual, set, 1), slow = run("golden/softmax_rows", "hwmodels/h100-sxm5-80gb", &strict, set, 1);
+    const double ratio = slow.best->time_s / fast.best->time_s;
+    assert_true(ratio > 0.95 * 8.07 / 6.23 && ratio < 1.05 * 8.07 / 6.23);
+    assert_non_null(refused(&slow, FSIM_RULE_NUMERICS));
+    fsim_arena_free(fast.a);
+    fsim_arena_free(slow.a);
+}
+
+static void transposes_are_tiled_or_priced(void **unused) /* openxla issue 2103 */
+{
+    (void)unused;
+    const seed s = on_a100("golden/fused_transpose"), rows = on_a100("golden/transposed_rows");
+    const int64_t compulsory = (int64_t)40 * 4096 * 4096 * 4;
+    assert_int_equal(s.best->kernels, 1);
+    assert_int_equal(dram(s.best), 2 * compulsory);
+    assert_true(s.best->kernel[0].coalescing == 1 && s.best->kernel[0].shared_bytes >= 32 * 33 * 4); /* through a tile */
+    for (int k = 0; k < rows.best->kernels; k++) { /* a row that stays on chip can't be read through a tile of 32 rows */
+        const fsim_kernel *x = &rows.best->kernel[k];
+        const bool reads_across = fsim_find_node(rows.g, "t") == x->group->member[0].node && x->group->reduced > 1 && x->passes == 1;
+        assert_true(!reads_across || (x->coalescing < 0.2 && x->input[1].l2_bytes > 7 * (double)x->input[1].bytes));
+    }
+    assert_true(rows.best->time_s < rows.unfused->time_s && rows.best->time_s > 3.0 * 8192 * 8192 * 4 / 1.346e12);
+    fsim_arena_free(s.a);
+    fsim_arena_free(rows.a);
 }
 
 static void batching_is_one_kernel_for_any_size(void **unused) /* row 42 */
@@ -450,6 +578,11 @@ int main(void)
         cmocka_unit_test(communication_overlaps),
         cmocka_unit_test(the_plan_changes_with_the_shape),
         cmocka_unit_test(strict_numerics_refuse_split_sums),
+        cmocka_unit_test(softmax_reads_rows_once_or_twice),
+        cmocka_unit_test(register_pressure_splits),
+        cmocka_unit_test(concat_and_layer_norm_are_one_kernel),
+        cmocka_unit_test(a_running_maximum_saves_a_read),
+        cmocka_unit_test(transposes_are_tiled_or_priced),
         cmocka_unit_test(batching_is_one_kernel_for_any_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

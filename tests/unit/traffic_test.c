@@ -225,6 +225,292 @@ static void kernels_read_what_they_touch(void **unused)
     }
 }
 
+/* Producers under windows: computed for every tap that falls on an element. */
+static void windows_compute_their_taps(void **unused)
+{
+    (void)unused;
+    state = 4;
+    for (int turn = 0; turn < 400; turn++) {
+        const int rows = 3 + draw(12), columns = 3 + draw(12), taps = 1 + draw(3), stride = 1 + draw(4), pad = draw(taps / 2 + 1);
+        int64_t computed = 0, elements = 0;
+        char text[1024], seen[16][16] = {{0}};
+        snprintf(text, sizeof text, "tensors:\n  x: {shape: [3, %d, %d], dtype: f32, role: input}\noperators:\n  - {op: exp, in: x, out: e}\n"
+                                    "  - {op: max_pool2d, in: e, out: y, kernel: %d, stride: %d, padding: %d}\n", rows, columns, taps, stride, pad);
+        for (int r = -pad; r + taps <= rows + pad; r += stride)
+            for (int c = -pad; c + taps <= columns + pad; c += stride)
+                for (int k = 0; k < taps * taps; k++) {
+                    const int at_r = r + k / taps, at_c = c + k % taps;
+                    if (at_r < 0 || at_r >= rows || at_c < 0 || at_c >= columns)
+                        continue;
+                    computed += 3;
+                    elements += seen[at_r][at_c] ? 0 : 3;
+                    seen[at_r][at_c] = 1;
+                }
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(a);
+        const fsim_graph *g = fsim_graph_parse(a, d, "pool.yaml", text, strlen(text), NULL, 0);
+        assert_non_null(g);
+        const fsim_limits limits = {g, 99 << 10, false};
+        const int node[2] = {0, 1};
+        fsim_group made;
+        fsim_refusal why;
+        if (g->node[1].arg[0].how == FSIM_READ_WINDOW) { /* one window over everything is a reduction */
+            assert_true(fsim_group_of(&limits, node, 2, NULL, NULL, a, &made, &why));
+            assert_int_equal(made.member[0].evaluations, computed);
+            if (pad == 0 || stride <= taps) /* windows that leave gaps and need padding count the gaps */
+                assert_int_equal(fsim_read_traffic(g, &made.read[0], 32, 0, 1e9).compulsory_bytes, 4 * elements);
+        }
+        fsim_arena_free(a);
+    }
+}
+
+/* Producers of a gathered table: computed for every element that is taken. */
+static void gathers_compute_what_they_take(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *operators;
+        int64_t evaluations, table_bytes, bias_bytes;
+    } row[] = {
+        {"  - {op: exp, in: table, out: e}\n  - {op: add, in: [e, bias], out: f}\n  - {op: gather, in: [f, index], out: y}\n", 5 * 12, 5 * 12 * 4, 12 * 4},
+        {"  - {op: transpose, in: turned, out: e}\n  - {op: add, in: [e, bias], out: f}\n  - {op: gather, in: [f, index], out: y}\n", 5 * 12, 5 * 12 * 4, 12 * 4},
+        {"  - {op: add, in: [table, bias], out: f}\n  - {op: gather, in: [f, index], out: t}\n  - {op: transpose, in: t, out: s}\n  - {op: exp, in: s, out: y}\n", 5 * 12, 5 * 12 * 4, 12 * 4},
+        {"  - {op: add, in: [table, bias], out: f}\n  - {op: gather, in: [f, index], out: t}\n  - {op: sum, in: t, out: y, dims: [1]}\n", 5 * 12, 5 * 12 * 4, 12 * 4},
+        {"  - {op: add, in: [table, bias], out: f}\n  - {op: gather, in: [f, index], out: t}\n  - {op: sum, in: t, out: y, dims: [0]}\n", 5 * 12, 5 * 12 * 4, 12 * 4},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(a);
+        const char *text = fsim_printf(a, "tensors:\n  table: {shape: [100, 12], dtype: f32, role: input}\n  turned: {shape: [12, 100], dtype: f32, role: input}\n"
+                                          "  bias: {shape: [12], dtype: f32, role: input}\n  index: {shape: [5], dtype: i64, role: input}\noperators:\n%s", row[i].operators);
+        const fsim_graph *g = fsim_graph_parse(a, d, "gather.yaml", text, strlen(text), NULL, 0);
+        assert_non_null(g);
+        int node[8];
+        for (int n = 0; n < g->nodes; n++)
+            node[n] = n;
+        const fsim_limits limits = {g, 99 << 10, false};
+        fsim_group made;
+        fsim_refusal why;
+        assert_true(fsim_group_of(&limits, node, g->nodes, NULL, NULL, a, &made, &why));
+        assert_int_equal(made.member[0].evaluations, row[i].evaluations);
+        for (int r = 0; r < made.reads; r++) {
+            const char *name = g->tensor[made.read[r].tensor].name;
+            const int64_t bytes = fsim_read_traffic(g, &made.read[r], 32, 0, 1e9).compulsory_bytes;
+            assert_int_equal(bytes, name[0] == 't' ? row[i].table_bytes : name[0] == 'b' ? row[i].bias_bytes : 5 * 8);
+        }
+        fsim_arena_free(a);
+    }
+}
+
+/* Trees of concat, pad, roll, slice, flip and transpose over matrices: how often each value is computed, and which input elements are read, against a walk
+ * of every output element down the tree. */
+enum { TREE_NODES = 32 }; /* depth 4, two arguments */
+typedef enum { LEAF, NEGATE, TURN, FLIP, SLICE, PAD, ROLL, JOIN, TREE_KINDS } tree_kind;
+
+typedef struct {
+    tree_kind kind;
+    int rows, columns, arg[2], by[2]; /* by: start of a slice, padding before, shift, dimension of a join or flip */
+    int64_t wanted;
+    char *touched; /* leaf */
+    int64_t requests; /* leaf: sectors that warps of 32 results ask for */
+    int last, asked[32], askings; /* ... the warp before, and what it asked for */
+} tree_node;
+
+typedef struct {
+    tree_node node[TREE_NODES];
+    int count;
+    char text[4096];
+} tree;
+
+static int grow_tree(tree *t, int depth, int rows, int columns)
+{
+    const tree_kind kind = depth == 0 ? LEAF : (tree_kind)draw(TREE_KINDS);
+    tree_node n = {.kind = kind, .rows = rows, .columns = columns, .arg = {-1, -1}};
+    char line[256] = "";
+    if (kind == NEGATE || kind == FLIP || kind == ROLL) {
+        n.arg[0] = grow_tree(t, depth - 1, rows, columns);
+        n.by[0] = kind == ROLL ? draw(2 * rows) - rows : draw(2);
+        n.by[1] = draw(2 * columns) - columns;
+        if (kind == NEGATE)
+            snprintf(line, sizeof line, "{op: neg, in: t%d", n.arg[0]);
+        else if (kind == FLIP)
+            snprintf(line, sizeof line, "{op: flip, in: t%d, dims: [%d]", n.arg[0], n.by[0]);
+        else
+            snprintf(line, sizeof line, "{op: roll, in: t%d, dims: [0, 1], roll: [%d, %d]", n.arg[0], n.by[0], n.by[1]);
+    } else if (kind == TURN) {
+        n.arg[0] = grow_tree(t, depth - 1, columns, rows);
+        snprintf(line, sizeof line, "{op: transpose, in: t%d", n.arg[0]);
+    } else if (kind == SLICE) {
+        const int more = draw(3), wide = draw(5);
+        n.arg[0] = grow_tree(t, depth - 1, rows + more, columns + wide);
+        n.by[0] = draw(more + 1);
+        n.by[1] = draw(wide + 1);
+        snprintf(line, sizeof line, "{op: slice, in: t%d, start: [%d, %d], size: [%d, %d]", n.arg[0], n.by[0], n.by[1], rows, columns);
+    } else if (kind == PAD) {
+        const int have_rows = 1 + draw(rows), have_columns = 1 + draw(columns);
+        n.by[0] = draw(rows - have_rows + 1);
+        n.by[1] = draw(columns - have_columns + 1);
+        n.arg[0] = grow_tree(t, depth - 1, have_rows, have_columns);
+        snprintf(line, sizeof line, "{op: pad, in: t%d, padding: [%d, %d, %d, %d]", n.arg[0], n.by[1], columns - have_columns - n.by[1], n.by[0],
+                 rows - have_rows - n.by[0]);
+    } else if (kind == JOIN) {
+        const int dim = draw(2), all = dim ? columns : rows, first = all > 1 ? 1 + draw(all - 1) : 1;
+        if (all == 1)
+            return grow_tree(t, depth - 1, rows, columns);
+        n.by[0] = dim;
+        n.arg[0] = grow_tree(t, depth - 1, dim ? rows : first, dim ? first : columns);
+        n.arg[1] = grow_tree(t, depth - 1, dim ? rows : all - first, dim ? all - first : columns);
+        snprintf(line, sizeof line, "{op: concat, in: [t%d, t%d], dim: %d", n.arg[0], n.arg[1], dim);
+    } else {
+        n.kind = LEAF;
+        n.touched = calloc((size_t)(rows * columns), 1);
+    }
+    const size_t used = strlen(t->text);
+    if (n.kind != LEAF)
+        snprintf(t->text + used, sizeof t->text - used, "  - %s, out: t%d}\n", line, t->count);
+    t->node[t->count] = n;
+    return t->count++;
+}
+
+static void ask(tree_node *n, int point, int sector)
+{
+    if (n->last != point / 32 + 1)
+        n->askings = 0;
+    n->last = point / 32 + 1;
+    for (int i = 0; i < n->askings; i++)
+        if (n->asked[i] == sector)
+            return;
+    n->asked[n->askings++] = sector;
+    n->requests++;
+}
+
+/* Value i is wanted at (r, c), for result `point`: so are its arguments, somewhere. */
+static void want_value(tree *t, int point, int i, int r, int c)
+{
+    tree_node *n = &t->node[i];
+    const tree_node *x = n->arg[0] >= 0 ? &t->node[n->arg[0]] : n;
+    n->wanted++;
+    switch (n->kind) {
+    case NEGATE: want_value(t, point, n->arg[0], r, c); break;
+    case TURN: want_value(t, point, n->arg[0], c, r); break;
+    case FLIP: want_value(t, point, n->arg[0], n->by[0] ? r : n->rows - 1 - r, n->by[0] ? n->columns - 1 - c : c); break;
+    case SLICE: want_value(t, point, n->arg[0], r + n->by[0], c + n->by[1]); break;
+    case ROLL: want_value(t, point, n->arg[0], ((r - n->by[0]) % n->rows + n->rows) % n->rows, ((c - n->by[1]) % n->columns + n->columns) % n->columns); break;
+    case PAD:
+        if (r >= n->by[0] && r < n->by[0] + x->rows && c >= n->by[1] && c < n->by[1] + x->columns)
+            want_value(t, point, n->arg[0], r - n->by[0], c - n->by[1]);
+        break;
+    case JOIN:
+        if ((n->by[0] ? c : r) < (n->by[0] ? x->columns : x->rows))
+            want_value(t, point, n->arg[0], r, c);
+        else
+            want_value(t, point, n->arg[1], n->by[0] ? r : r - x->rows, n->by[0] ? c - x->columns : c);
+        break;
+    case LEAF:
+    case TREE_KINDS:
+        n->touched[r * n->columns + c] = 1;
+        ask(n, point, (r * n->columns + c) / 8);
+        break;
+    }
+}
+
+static int64_t touched(const tree_node *n)
+{
+    int64_t count = 0;
+    for (int i = 0; i < n->rows * n->columns; i++)
+        count += n->touched[i];
+    return count;
+}
+
+static void pieces_equal_the_walk(void **unused)
+{
+    (void)unused;
+    int legal = 0, refused = 0, asked = 0;
+    state = 3;
+    for (int turn = 0; turn < 3000; turn++) {
+        static tree t;
+        t = (tree){0};
+        const int root = grow_tree(&t, 4, 1 + draw(12), 1 + draw(40));
+        if (t.node[root].kind == LEAF || t.node[root].kind == SLICE) { /* a slice of rows is a view: all of what it views is made */
+            for (int i = 0; i < t.count; i++)
+                free(t.node[i].touched);
+            continue;
+        }
+        for (int p = 0; p < t.node[root].rows * t.node[root].columns; p++)
+            want_value(&t, p, root, p / t.node[root].columns, p % t.node[root].columns);
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(a);
+        const char *text = "tensors:\n";
+        for (int i = 0; i < t.count; i++)
+            if (t.node[i].kind == LEAF)
+                text = fsim_printf(a, "%s  t%d: {shape: [%d, %d], dtype: f32, role: input}\n", text, i, t.node[i].rows, t.node[i].columns);
+        text = fsim_printf(a, "%soperators:\n%s", text, t.text);
+        const fsim_graph *g = fsim_graph_parse(a, d, "tree.yaml", text, strlen(text), NULL, 0);
+        if (!g)
+            fsim_diag_print(d, stderr, false);
+        assert_non_null(g);
+        int *node = fsim_new(a, int, g->nodes + 1);
+        for (int n = 0; n < g->nodes; n++)
+            node[n] = n;
+        fsim_group made;
+        fsim_refusal why;
+        const fsim_limits limits = {g, 99 << 10, false};
+        const bool ok = g->nodes > 0 && fsim_group_of(&limits, node, g->nodes, NULL, NULL, a, &made, &why);
+        legal += ok;
+        refused += !ok;
+        for (int i = 0; ok && i < made.members; i++) {
+            int at;
+            assert_int_equal(sscanf(g->node[made.member[i].node].name, "t%d", &at), 1);
+            if (made.member[i].evaluations != t.node[at].wanted)
+                print_message("%st%d is computed %lld times, wanted %lld\n", text, at, (long long)made.member[i].evaluations, (long long)t.node[at].wanted);
+            assert_int_equal(made.member[i].evaluations, t.node[at].wanted);
+        }
+        for (int i = 0; ok && i < made.reads; i++) {
+            int at;
+            assert_int_equal(sscanf(g->tensor[made.read[i].tensor].name, "t%d", &at), 1);
+            const fsim_traffic read = fsim_read_traffic(g, &made.read[i], 32, 0, 1e9);
+            if (made.read[i].maps > 0 && read.compulsory_bytes != 4 * touched(&t.node[at]))
+                print_message("%st%d: %lld bytes, wanted %lld\n", text, at, (long long)read.compulsory_bytes, (long long)(4 * touched(&t.node[at])));
+            assert_true(made.read[i].maps == 0 || read.compulsory_bytes == 4 * touched(&t.node[at]));
+            const fsim_map *place = made.read[i].maps == 1 && made.read[i].place ? &made.read[i].place[0] : NULL;
+            const bool long_runs = place && place->modes && place->mode[place->modes - 1].stride == 1 && place->mode[place->modes - 1].extent >= 32;
+            asked += place && !long_runs;
+            assert_true(!place || long_runs || read.direct_bytes == 32 * (double)t.node[at].requests);
+        }
+        for (int i = 0; i < t.count; i++)
+            free(t.node[i].touched);
+        fsim_arena_free(a);
+    }
+    assert_true(legal > 2000 && refused < legal / 10 && asked > 1000);
+}
+
+/* Lanes that ranges leave idle. */
+static void short_ranges_diverge(void **unused)
+{
+    (void)unused;
+    static const struct {
+        int64_t start, rows, period, run;
+        double divergence;
+    } row[] = {
+        {0, 100, 256, 128, 1},        /* whole warps */
+        {128, 100, 256, 128, 1},
+        {0, 100, 32, 4, 8},           /* every warp has four lanes of it */
+        {1, 1000, 3, 1, 3},           /* one lane in three */
+        {0, 1, 0, 1000, 1.024},       /* the last warp alone is not full */
+        {100, 50, 1000, 100, 1.31},   /* begins and ends within a warp */
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        fsim_map place = {.offset = row[i].start};
+        fsim_map_push(&place, row[i].rows, row[i].period);
+        fsim_map_push(&place, row[i].run, 1);
+        place.split = place.modes;
+        const double got = fsim_piece_divergence(&place, 32);
+        if (got < row[i].divergence - 1e-9 || got > row[i].divergence + 1e-9)
+            print_message("row %d: %g, wanted %g\n", (int)i, got, row[i].divergence);
+        assert_true(got > row[i].divergence - 1e-9 && got < row[i].divergence + 1e-9);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +518,10 @@ int main(void)
         cmocka_unit_test(overlaps_are_walked),
         cmocka_unit_test(composition_is_pointwise),
         cmocka_unit_test(kernels_read_what_they_touch),
+        cmocka_unit_test(windows_compute_their_taps),
+        cmocka_unit_test(gathers_compute_what_they_take),
+        cmocka_unit_test(pieces_equal_the_walk),
+        cmocka_unit_test(short_ranges_diverge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
