@@ -32,8 +32,8 @@ typedef struct {
     const char *json, *markdown, *trace, *dot, *chart, *plan;
     int strategy, objective, launch, l2, numerics, recompute, color; /* index into the option's choices */
     double time_limit_s;
-    int64_t limit, jobs, top, memory_limit; /* 0: not given */
-    bool quiet, verbose, help, version;
+    int64_t limit, jobs, top, memory_limit, compile_jobs; /* 0: not given */
+    bool compile_cost, quiet, verbose, help, version;
 } settings;
 
 typedef enum { JSON, MARKDOWN, TRACE, DOT, FILES, TEXT = FILES } form;
@@ -88,6 +88,8 @@ static const fsim_arg options[] = {
     {"--objective", NULL, FSIM_ARG_CHOICE, AT(objective), &objectives, ANY, "what optimal minimises (time)"},
     {"--memory-limit", "SIZE", FSIM_ARG_SIZE, AT(memory_limit), NULL, PLAN | EXPLAIN, "that a plan may need at its peak: 3 GiB"},
     {"--top", "K", FSIM_ARG_COUNT, AT(top), NULL, PLAN, "list the K best plans"},
+    {"--compile-cost", "", FSIM_ARG_FLAG, AT(compile_cost), NULL, PLAN, "seconds to compile, runs to break even"},
+    {"--compile-jobs", "N", FSIM_ARG_COUNT, AT(compile_jobs), NULL, PLAN, "of --compile-cost: processes at once (1)"},
     {"--launch", NULL, FSIM_ARG_CHOICE, AT(launch), &launches, ANY, "how kernels start (stream)"},
     {"--l2", NULL, FSIM_ARG_CHOICE, AT(l2), &l2_states, ANY, "what L2 holds at the start (cold)"},
     {"--numerics", NULL, FSIM_ARG_CHOICE, AT(numerics), &numerics, ANY, "strict: sums keep their order (fast)"},
@@ -110,7 +112,7 @@ static const fsim_arg options[] = {
 
 /* Known to the manual, but of other releases. */
 static const char *const later_options[] = {
-    "--compile-cost", "--device", "--dim", "--fail-on",   "--gate",   "--junit",  "--jvp",   "--measurements",
+    "--device", "--dim", "--fail-on",   "--gate",   "--junit",  "--jvp",   "--measurements",
     "-o",             "--output", "--precision", "--report", "--target", "--train", "--workload-root"};
 static const char *const later_commands[] = {"validate", "calibrate", "sweep", "import", "diff", "codegen"};
 
@@ -190,7 +192,7 @@ static void check_outputs(context *c)
 /* Which plan is shown, and which are listed. */
 static void check_plan_options(context *c)
 {
-    enum { MOST_TOP = 1000 };
+    enum { MOST_TOP = 1000, MOST_COMPILE_JOBS = 1024 };
     const settings *s = &c->set;
     if (s->plan && s->strategy != FSIM_STRATEGY_OPTIMAL)
         fsim_error(c->diag, command_line, "--plan and --strategy %s both say which plan to show", fsim_strategy_names[s->strategy]);
@@ -198,6 +200,10 @@ static void check_plan_options(context *c)
         fsim_error(c->diag, command_line, "the workload and --plan can't both be standard input");
     if (s->top > MOST_TOP)
         fsim_error(c->diag, command_line, "--top: at most %d plans are listed", MOST_TOP);
+    if (s->compile_jobs > 0 && !s->compile_cost)
+        fsim_error(c->diag, command_line, "--compile-jobs belongs to --compile-cost");
+    if (s->compile_jobs > MOST_COMPILE_JOBS)
+        fsim_error(c->diag, command_line, "--compile-jobs: at most %d processes compile at once", MOST_COMPILE_JOBS);
 }
 
 /* What can be said without looking at any file. */
@@ -351,6 +357,7 @@ static fsim_options model_options(const context *c)
                           .pareto = pareto,
                           .memory_limit = s->memory_limit,
                           .top = (int)s->top,
+                          .compile_jobs = !s->compile_cost ? 0 : s->compile_jobs > 0 ? (int)s->compile_jobs : 1,
                           .warm = s->l2 == 1,
                           .strict = s->numerics == 1,
                           .no_recompute = s->recompute == 1,
@@ -492,6 +499,8 @@ static void plan_text(FILE *out, const context *c, const predictions *p)
         fsim_report_dump(out, &p->at[i], c->set.dump.at, c->set.dump.count);
     if (p->count > 1)
         fsim_report_compare(out, p->at, p->count, &style);
+    for (int i = 0; i < p->count && p->count > 1 && !style.verbose; i++)
+        fsim_report_compile(out, &p->at[i], &style);
     for (int i = 0; i < p->count && (p->count == 1 || style.verbose); i++) {
         if (p->count > 1)
             putc('\n', out);

@@ -18,6 +18,7 @@ typedef struct {
     const fsim_partition *given;     /* the plan to show; NULL: that of `strategy` */
     int top;                         /* how many of the best plans are listed */
     bool pareto;                     /* list the front of time against peak memory */
+    int compile_jobs;                /* processes that compile at once: report what compilation costs; 0: don't */
 } fsim_options;
 
 /* Two primitives that exchange a tensor and are in different kernels of the plan. */

@@ -12,4 +12,8 @@ const char *fsim_count_text(fsim_arena *a, double count);     /* "12.3 G" */
 const char *fsim_percent_text(fsim_arena *a, double share);   /* "12.3%" */
 const char *fsim_times_text(fsim_arena *a, double factor);    /* "1.42x" */
 
+/* Tables and sentences of --compile-cost, under a title of the caller's. */
+void fsim_put_compile(const fsim_page *page, const fsim_prediction *p, fsim_arena *a);
+void fsim_markdown_compile(FILE *out, const fsim_prediction *p, fsim_arena *a);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/describe.h"
 #include "report/json_stream.h"
+#include "search/compile.h"
 #include "search/timeline.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -319,6 +320,45 @@ static void put_refusals(writer *w, cJSON *to, const fsim_prediction *p)
     }
 }
 
+/* --compile-cost; null runs: it never breaks even. */
+static void put_compile(writer *w, cJSON *to, const fsim_prediction *p)
+{
+    fsim_compile c[FSIM_PLAN_COUNT];
+    fsim_stage stage[FSIM_PLAN_COUNT];
+    if (p->options.compile_jobs == 0)
+        return;
+    fsim_compile_of(p->graph, p->plan, p->options.compile_jobs, w->a, c);
+    cJSON *o = put_new(w, to, "compile", cJSON_CreateObject());
+    put_count(w, o, "jobs", p->options.compile_jobs);
+    cJSON *list = put_new(w, o, "strategies", cJSON_CreateArray());
+    for (int s = 0; s < FSIM_PLAN_COUNT; s++) {
+        if (!fsim_planned(p, (fsim_strategy)s))
+            continue;
+        cJSON *one = put_new(w, list, NULL, cJSON_CreateObject());
+        put_text(w, one, "name", fsim_strategy_names[s]);
+        put_count(w, one, "kernels", p->plan[s].kernels);
+        put_count(w, one, "kernels_to_compile", c[s].to_compile);
+        put_number(w, one, "compile_s", c[s].compile_s);
+        put_number(w, one, "time_s", p->plan[s].time_s);
+        put_number(w, one, "break_even_runs", c[s].break_even_runs);
+    }
+    list = put_new(w, o, "best", cJSON_CreateArray());
+    for (int i = 0; i < FSIM_SOME_RUNS; i++) {
+        const fsim_strategy best = fsim_best_for(p->plan, c, fsim_some_runs[i]);
+        cJSON *one = put_new(w, list, NULL, cJSON_CreateObject());
+        put_rounded(w, one, "runs", fsim_some_runs[i]);
+        put_text(w, one, "strategy", fsim_strategy_names[best]);
+        put_number(w, one, "total_s", fsim_total_s(&p->plan[best], &c[best], fsim_some_runs[i]));
+    }
+    const int stages = fsim_stages_of(p->plan, c, stage);
+    list = put_new(w, o, "crossovers", cJSON_CreateArray());
+    for (int i = 0; i < stages; i++) {
+        cJSON *one = put_new(w, list, NULL, cJSON_CreateObject());
+        put_text(w, one, "strategy", fsim_strategy_names[stage[i].strategy]);
+        put_rounded(w, one, "from_runs", stage[i].from_runs);
+    }
+}
+
 static void put_prediction(writer *w, cJSON *o, const fsim_prediction *p)
 {
     put_count(w, o, "schema", 1);
@@ -334,6 +374,7 @@ static void put_prediction(writer *w, cJSON *o, const fsim_prediction *p)
     put_text(w, o, "l2", p->options.warm ? "warm" : "cold");
     put_strategies(w, o, p);
     put_plan(w, o, p);
+    put_compile(w, o, p);
     put_alternatives(w, o, p);
     put_front(w, o, p);
     put_refusals(w, o, p);

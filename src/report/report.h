@@ -24,6 +24,10 @@ void fsim_report_compare(FILE *out, const fsim_prediction *p, int count, const f
 /* Summary and kernels of each prediction as Markdown, for a CI summary. */
 void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count);
 
+/* compile.c: what each strategy costs to compile, when that has paid off, and which is the best for how many runs. Nothing where --compile-cost was not given. The other
+ * reports hold it too: this one is for several GPUs. */
+void fsim_report_compile(FILE *out, const fsim_prediction *p, const fsim_text_style *style);
+
 /* dump.c: --dump. */
 
 /* Stages by name (those of fsim_dump_stages), in that order, as plain tables of any width. */

@@ -611,6 +611,10 @@ void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style
         t = front(&r);
         fsim_table_print(&r.page, &t, 2);
     }
+    if (p->options.compile_jobs > 0) {
+        title(&r, "fast compile or fast run");
+        fsim_put_compile(&r.page, p, a);
+    }
     refusals(&r);
     fputc('\n', out);
     left_out(&r);
@@ -703,6 +707,10 @@ void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count)
             fputs("\nTime against memory:\n\n", out);
             t = front(&r);
             fsim_table_markdown(out, &t);
+        }
+        if (p[i].options.compile_jobs > 0) {
+            fputs("\nFast compile or fast run:\n\n", out);
+            fsim_markdown_compile(out, &p[i], a);
         }
         fputs(i + 1 < count ? "\n" : "", out);
     }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TRIED_IN_HASTE = 60 }; /* sets of one root once the budget has gone */
+
 /* The list as a graph. */
 
 typedef struct {
@@ -292,7 +294,7 @@ static uint64_t class_of_place(const fsim_places *l, int i)
 
 void fsim_places_of(const fsim_problem *p, const int *node, int count, int64_t most, fsim_arena *a, fsim_places *out)
 {
-    *out = (fsim_places){.p = p, .a = a, .count = count, .node = node, .complete = true, .most = most};
+    *out = (fsim_places){.p = p, .a = a, .count = count, .node = node, .complete = true, .most = most, .steps = INT64_MAX};
     out->place = fsim_new(a, int, p->graph->nodes + 1);
     for (int n = 0; n < p->graph->nodes; n++)
         out->place[n] = -1;
@@ -447,7 +449,7 @@ static void grow(builder *b, fsim_bits set, fsim_bits fresh, fsim_bits above, fs
 {
     fsim_places *l = b->l;
     bool final, path;
-    if (++b->tried > l->most || (l->p->interrupted && *l->p->interrupted)) {
+    if (++b->tried > l->most || (b->tried > TRIED_IN_HASTE && fsim_work(l->p) > l->steps) || (l->p->interrupted && *l->p->interrupted)) {
         b->f->complete = false;
         return;
     }
@@ -477,7 +479,7 @@ static void grow(builder *b, fsim_bits set, fsim_bits fresh, fsim_bits above, fs
         if (!fsim_bits_meet(&more, &barred) && !holds_apart(b, fsim_bits_or(set, more), more))
             grow(b, fsim_bits_or(set, more), more, above, below, fringe, barred);
         fsim_bit_set(&barred, u);
-        if (b->tried > l->most)
+        if (!b->f->complete && (b->tried > l->most || fsim_work(l->p) > l->steps))
             return;
     }
 }

@@ -71,6 +71,7 @@ typedef struct {
     fsim_family **family, **slot;
     int slots;
     int64_t looked_at, kept, most; /* sets tried, sets kept; at most so many tried for one root */
+    int64_t steps;           /* fsim_work may go so far; then only a few are tried */
     bool complete;           /* no set that could be a kernel reaches beyond the bits */
 } fsim_places;
 

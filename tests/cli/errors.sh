@@ -205,6 +205,9 @@ expect 2 "memory-limit: '3' has no unit" "$workload_yaml" --hw "$toy" --memory-l
 expect 2 "memory-limit: '3 GB/s' is bytes per second, wanted bytes" "$workload_yaml" --hw "$toy" --memory-limit '3 GB/s'
 expect 2 "memory-limit: '0 B' is not from 1 B" "$workload_yaml" --hw "$toy" --memory-limit '0 B'
 expect 2 'whole number' "$workload_yaml" --hw "$toy" --top 0
+expect 2 'belongs to --compile-cost' "$workload_yaml" --hw "$toy" --compile-jobs 2
+expect 2 'at most 1024' "$workload_yaml" --hw "$toy" --compile-cost --compile-jobs 1025
+expect 2 'means nothing to .enumerate.' enumerate "$workload_yaml" --hw "$toy" --compile-cost
 expect 2 'at most 1000' "$workload_yaml" --hw "$toy" --top 1001
 expect 2 'means nothing to .enumerate.' enumerate "$workload_yaml" --hw "$toy" --top 3
 expect 2 'plan of one GPU' "$workload_yaml" --hw "$toy,t4" --dot x.dot
@@ -241,7 +244,7 @@ expect 2 'sms' "$workload_yaml" --hw "$toy" --hw-set sms=-3
 for command in validate calibrate sweep import diff codegen; do
     expect 2 "'$command' is not in this release" $command "$workload_yaml" --hw "$toy"
 done
-for option in --train --jvp --report=x.html --junit=x --precision=f16 --compile-cost --device=cuda; do
+for option in --train --jvp --report=x.html --junit=x --precision=f16 --device=cuda; do
     expect 2 "${option%%=*} is not in this release" "$workload_yaml" --hw "$toy" $option
 done
 expect 2 "hw does not know 'lst'; did you mean 'list'" hw lst

@@ -32,6 +32,8 @@ make memory.plan.json "$norm" --hw t4 --objective memory --time-limit 0.2 --json
 make limit.plan.json "$norm" --hw t4 --memory-limit 1GiB --time-limit 0.2 --json -
 make pareto.plan.json "$norm" --hw t4 --objective pareto --time-limit 0.2 --json -
 make top.plan.json "$norm" --hw t4 --top 7 --time-limit 0.2 --json -
+make compile.plan.json "$bert" --hw t4 --compile-cost --time-limit 0.2 --json -
+make jobs.plan.json "$bert" --hw t4,a100-sxm4-40gb --compile-cost --compile-jobs 4 --time-limit 0.2 --json -
 make given.plan.json "$norm" --hw t4 --plan top.plan.json --strategy optimal --time-limit 0.2 --json -
 make warm.plan.json "$bert" --hw t4 --l2 warm --launch graph --numerics strict --recompute off --time-limit 0.2 --json -
 for strategy in eager unfused greedy inductor pattern maximal xla; do
@@ -116,6 +118,23 @@ def check_prediction(where, p):
     front = [(f["time_s"], f["peak_memory_bytes"]) for f in p.get("pareto", [])]
     if any(b[0] <= a[0] or b[1] >= a[1] for a, b in zip(front, front[1:])):
         complain(where, f"{front} is no front")
+    if ("compile" in p) != where.startswith(("compile", "jobs")):
+        complain(where, "compile is not there, or not asked for")
+    compile = p.get("compile", {"strategies": [], "best": [], "crossovers": []})
+    for c in compile["strategies"]:
+        saving = by_name["eager"]["time_s"] - c["time_s"]
+        if c["time_s"] != by_name[c["name"]]["time_s"] or c["kernels_to_compile"] > c["kernels"] or (c["compile_s"] > 0) != (c["kernels_to_compile"] > 0):
+            complain(where, f"what {c['name']} compiles")
+        if (c["break_even_runs"] is None) != (saving <= 0) or (saving > 0 and not close(c["break_even_runs"] * saving, c["compile_s"])):
+            complain(where, f"{c['name']} breaks even after {c['break_even_runs']} runs")
+    total = lambda c, runs: c["compile_s"] + runs * c["time_s"]
+    for b in compile["best"]:
+        if not close(b["total_s"], min(total(c, b["runs"]) for c in compile["strategies"])):
+            complain(where, f"{b['strategy']} is not the best for {b['runs']} runs")
+    for b in compile["crossovers"]:
+        own = [total(c, b["from_runs"]) for c in compile["strategies"] if c["name"] == b["strategy"]]
+        if not close(own[0], min(total(c, b["from_runs"]) for c in compile["strategies"])):
+            complain(where, f"{b['strategy']} is not the best from {b['from_runs']} runs on")
     home = []
     for number, k in enumerate(kernels, 1):
         here = f"{where}: kernel {k['id']}"

@@ -48,7 +48,7 @@ ok plan --hw "$toy" -- "$chain"
 cmp -s out wanted || complain '-- ends the options'
 ok --help
 has '^usage: fusesim'
-for option in hw set hw-set strategy plan objective memory-limit top launch l2 numerics recompute time-limit limit jobs dump json markdown trace \
+for option in hw set hw-set strategy plan objective memory-limit top compile-cost compile-jobs launch l2 numerics recompute time-limit limit jobs dump json markdown trace \
     dot chart quiet verbose color help version; do
     has "^  --$option "
 done
@@ -131,6 +131,32 @@ is 'len(p["alternatives"]), p["alternatives"][0]["kernels"] == [k["operators"] f
 is 'len({str(sorted(map(sorted, a["kernels"]))) for a in p["alternatives"]})' 8
 ok "$two" --hw t4 --top 2 --markdown -
 has '^The best plans:'
+# What compilation costs: only where it was asked for, in every form, at any width, sooner with more processes.
+ok "$chain" --hw t4
+hasnt 'fast compile or fast run'
+ok "$chain" --hw t4 --json -
+is '"compile" in p' False
+for columns in 80 120; do
+    COLUMNS=$columns "$FUSESIM" "$SOURCE_DIR/workloads/bert_layer.yaml" --hw t4 --compile-cost --time-limit 0.2 >out 2>err || complain "--compile-cost in $columns columns"
+    has '^fast compile or fast run'
+    has '^  eager +[0-9]+ +0 +- +'
+    has 'is the best for up to .* from then'
+    [ "$(awk 'length > n { n = length } END { print n }' out)" -le $columns ] || complain "--compile-cost is wider than $columns"
+done
+ok "$chain" --hw t4 --compile-cost --json -
+is '[(s["kernels_to_compile"], s["break_even_runs"]) for s in p["compile"]["strategies"] if s["name"] == "eager"]' '[(0, None)]'
+is '[b["strategy"] for b in p["compile"]["best"]][::3], p["compile"]["crossovers"][0]' "['eager', 'optimal'] {'strategy': 'eager', 'from_runs': 1}"
+ok "$chain" --hw t4 --compile-cost --markdown -
+has '^Fast compile or fast run:'
+ok "$chain" --hw t4,l4 --compile-cost
+has '^fast compile or fast run, on l4'
+ok "$SOURCE_DIR/workloads/bert_layer.yaml" --hw t4 --compile-cost --time-limit 0.2 --json one.json
+ok "$SOURCE_DIR/workloads/bert_layer.yaml" --hw t4 --compile-cost --compile-jobs 3 --time-limit 0.2 --json three.json
+"$python" - <<'EOF' || complain 'three processes compile no faster'
+import json
+one, three = (json.load(open(name + ".json"))["compile"]["strategies"] for name in ("one", "three"))
+assert all(b["compile_s"] <= a["compile_s"] <= 3 * b["compile_s"] for a, b in zip(one, three)) and three != one
+EOF
 ok "$two" --hw t4 --objective pareto
 has '^time against memory'
 ok "$two" --hw t4 --objective pareto --json -

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "regions.h"
+#include "search/compile.h"
 #include "search/timeline.h"
 #include <math.h>
 #include <string.h>
@@ -553,6 +554,26 @@ static void batching_is_one_kernel_for_any_size(void **unused) /* row 42 */
     }
 }
 
+/* 43: the fused chain is one kernel to compile, paid off after as many runs as its seconds hold savings; eager is best before, optimal after. */
+static void compile_time_is_a_cost(void **unused)
+{
+    (void)unused;
+    const seed s = on_a100("chain4");
+    fsim_compile c[FSIM_PLAN_COUNT];
+    fsim_stage stage[FSIM_PLAN_COUNT];
+    fsim_compile_of(s.g, s.p->plan, 1, s.a, c);
+    const fsim_compile *best = &c[FSIM_STRATEGY_OPTIMAL];
+    assert_int_equal(best->to_compile, 1);
+    assert_int_equal(c[FSIM_STRATEGY_EAGER].to_compile, 0);
+    assert_true(best->compile_s > 0.01 && best->compile_s < 1);
+    assert_true(fabs(best->break_even_runs * (s.eager->time_s - s.best->time_s) - best->compile_s) < 1e-12);
+    assert_int_equal(fsim_stages_of(s.p->plan, c, stage), 2);
+    assert_int_equal(stage[0].strategy, FSIM_STRATEGY_EAGER);
+    assert_int_equal(stage[1].strategy, FSIM_STRATEGY_OPTIMAL);
+    assert_true(stage[1].from_runs == floor(best->break_even_runs) + 1);
+    fsim_arena_free(s.a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -584,6 +605,7 @@ int main(void)
         cmocka_unit_test(a_running_maximum_saves_a_read),
         cmocka_unit_test(transposes_are_tiled_or_priced),
         cmocka_unit_test(batching_is_one_kernel_for_any_size),
+        cmocka_unit_test(compile_time_is_a_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

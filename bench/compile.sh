@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# bench/compile.sh: measures how long NVRTC compiles generated kernels for and fits the constants of src/search/compile.c, which --compile-cost estimates with.
+# Needs libnvrtc (FUSESIM_NVRTC_LIB names one elsewhere), no GPU; exits 69 where there is none. A few minutes.
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+library=
+for build in release dev; do
+    [ -n "$library" ] || [ ! -e "$top/build/$build/libfusesim_core.a" ] || library=$top/build/$build/libfusesim_core.a
+done
+[ -n "$library" ] || { echo "no library under $top/build: call ./run once" >&2; exit 70; }
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -I "$top/src" "$top/bench/compile.c" "$library" -o "$scratch/compile" -ldl -lm -lpthread -lyaml -lcjson
+"$scratch/compile"

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Every program of bench/ runs, on its smallest setting, and prints the table that it promises. One that is not named here fails: add it.
+set -u
+: "${FUSESIM:?}" "${SOURCE_DIR:?}"
+export FUSESIM LC_ALL=C
+bench=$SOURCE_DIR/bench
+toy=$SOURCE_DIR/tests/hw/toy.yaml
+command -v python3 >/dev/null || { echo 'no python3'; exit 77; }
+fail=0
+
+# runs NAME PATTERN... -- COMMAND...: the command ends well and prints a line for each pattern.
+runs() {
+    local name=$1 patterns=()
+    shift
+    while [ "$1" != -- ]; do patterns+=("$1"); shift; done
+    shift
+    known="${known:-} $name"
+    if ! "$@" >out 2>err; then
+        echo "FAILED: $name: $(tail -n 5 err)"
+        fail=1
+        return
+    fi
+    for pattern in "${patterns[@]}"; do
+        grep -Eq -- "$pattern" out || { echo "FAILED: $name prints no '$pattern': $(cat out)"; fail=1; }
+    done
+}
+
+mkdir few && cp "$SOURCE_DIR/workloads/seeds/chain4.yaml" "$SOURCE_DIR/workloads/seeds/two_consumers.yaml" few
+runs graphs.sh '^2 workloads' -- "$bench/graphs.sh" "$toy" few
+runs regret.sh . -- "$bench/regret.sh" "$toy" few
+runs startup.sh '^chain_1000 +1000 ' -- env RUNS=1 "$bench/startup.sh" "$FUSESIM" "$toy"
+runs stacks.sh '^mlp +1 +12 .* proven' '^mlp +2 +24 .* [0-9]+ +[0-9.]+ ms' -- env LAYERS=mlp COUNTS='1 2' "$bench/stacks.sh" a100-sxm4-40gb
+runs growth.sh '^chain +10 ' '^rows +30 ' '^transformer +38 ' '^chain +[0-9.-]+ +[0-9.-]+ +[0-9.-]+$' -- \
+    env SIZES='10 30' FAMILIES='chain rows transformer' FIT_FROM=10 MEMORY=0 OPTIONS='--time-limit 0.01' "$bench/growth.sh" growth
+grep -q '^10 ' growth/growth.dat || { echo "FAILED: growth.dat: $(cat growth/growth.dat)"; fail=1; }
+! command -v gnuplot >/dev/null || [ -s growth/growth.png ] || { echo 'FAILED: no growth.png'; fail=1; }
+runs growth.sh '^fork-join +30 +takes more than 0.001 s' 'nothing to draw' -- env SIZES='30 100' FAMILIES='chain fork-join' LIMIT=0.001 MEMORY=0 "$bench/growth.sh" none
+runs attention.sh 'fused DRAM bytes +1\.00' '^fused is faster than eager from ' 'reaches [0-9]+ % of 312 TFLOP/s' -- \
+    env SEQUENCES='2048 4096' "$bench/attention.sh" a100-sxm4-40gb
+# Minutes with NVRTC: here only that it is built, and says where there is none.
+FUSESIM_NVRTC_LIB=/nowhere "$bench/compile.sh" >out 2>err
+[ $? = 69 ] || { echo "FAILED: compile.sh without NVRTC: exit status, $(cat err)"; fail=1; }
+known="$known compile.sh"
+for script in "$bench"/*.sh; do
+    case " $known " in *" ${script##*/} "*) ;; *) echo "FAILED: bench/${script##*/} has no test here"; fail=1 ;; esac
+done
+exit $fail
