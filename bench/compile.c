@@ -3,10 +3,9 @@
  * Prints a row per kernel and architecture (processor seconds of REPEATS compilations, each of a source of its own; the wall clock's lowest), then per class
  * seconds = a + b x instructions, fitted to the lowest by least relative squares, with its errors. Instructions are counted as search/compile.h counts them: by the
  * operator table, in the source, for one thread. Needs no GPU: NVRTC is found at run time and only compiles. */
-#include "graph/op.h"
-
 #include <dlfcn.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,21 @@
 #include <unistd.h>
 
 enum { REPEATS = 5, MOST_ROWS = 512, UNAVAILABLE = 69, STEP = 8 /* what a contraction counts per result: its step along k is unrolled */ };
+
+/* The operator table's instructions and expressions. */
+typedef enum {
+#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, expr) OP_##id,
+#include "graph/op.def"
+#undef FSIM_OP
+} op;
+static const struct {
+    double instructions;
+    const char *expr;
+} ops_table[] = {
+#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, expr) {instr, expr},
+#include "graph/op.def"
+#undef FSIM_OP
+};
 
 /* NVRTC. */
 
@@ -115,14 +129,12 @@ static const char tensor_prelude[] =
 /* Operators on the variable v, each from the operator table, from place `from` of the list on: $0 is v, $1 a constant, which tells sources apart. Returns their instructions. */
 static double chain(FILE *out, const char *v, int ops, int from, int seed)
 {
-    static const fsim_op kinds[] = {FSIM_OP_MUL,  FSIM_OP_ADD,     FSIM_OP_TANH,  FSIM_OP_SUB, FSIM_OP_MAXIMUM, FSIM_OP_EXP,  FSIM_OP_ADD,
-                                    FSIM_OP_MUL, FSIM_OP_SIGMOID, FSIM_OP_ADD, FSIM_OP_RELU,    FSIM_OP_SUB, FSIM_OP_ERF,
-                                    FSIM_OP_DIV,  FSIM_OP_ABS,     FSIM_OP_ADD};
+    static const op kinds[] = {OP_MUL, OP_ADD, OP_TANH, OP_SUB, OP_MAXIMUM, OP_EXP, OP_ADD, OP_MUL, OP_SIGMOID, OP_ADD, OP_RELU, OP_SUB, OP_ERF, OP_DIV, OP_ABS, OP_ADD};
     double instructions = 0;
     for (int i = 0; i < ops; i++) {
-        const fsim_op_row *row = &fsim_ops[kinds[(i + from) % (int)(sizeof kinds / sizeof *kinds)]];
+        const op which = kinds[(i + from) % (int)(sizeof kinds / sizeof *kinds)];
         fprintf(out, "%s = ", v);
-        for (const char *c = row->expr; *c; c++)
+        for (const char *c = ops_table[which].expr; *c; c++)
             if (c[0] == '$' && c[1] == '0')
                 fprintf(out, "(%s)", v), c++;
             else if (c[0] == '$' && c[1] == '1')
@@ -130,7 +142,7 @@ static double chain(FILE *out, const char *v, int ops, int from, int seed)
             else
                 fputc(*c, out);
         fputs("; ", out);
-        instructions += row->instructions;
+        instructions += ops_table[which].instructions;
     }
     return instructions;
 }
@@ -321,13 +333,12 @@ static void first(const char *arch)
             _exit(write(pipes[1], &total, sizeof total) != sizeof total);
         }
         close(pipes[1]);
-        if (read(pipes[0], &extra[r], sizeof extra[r]) != sizeof extra[r]) {
-            int status = 0;
-            wait(&status);
-            exit(WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : 70);
-        }
+        int status = 0;
+        const bool told = read(pipes[0], &extra[r], sizeof extra[r]) == sizeof extra[r];
         close(pipes[0]);
-        wait(NULL);
+        wait(&status);
+        if (!told)
+            exit(WIFEXITED(status) ? WEXITSTATUS(status) : 70);
     }
     double low = INFINITY, high = 0, sum = 0;
     for (int r = 0; r < REPEATS; r++)

@@ -9,21 +9,22 @@
 
 typedef enum { POINTWISE, ROW, FULL, FP32_CONTRACTION, TENSOR_CONTRACTION, CHAINED, CLASSES, NONE = CLASSES } class;
 
-/* Fitted by bench/compile.sh to NVRTC 13.0 on one x86 core, for sm_80 and sm_90 together (sm_90 takes some 10% longer): the least processor time of 5 sources that
+/* Fitted by bench/compile.sh to NVRTC 13.0 on one x86 core, for sm_80 and sm_90 together (sm_90 takes 3 to 30% longer): the least processor time of 5 sources that
  * differ in their constants. Pointwise kernels of 1 to 200 operators, reductions of 0 to 100, contractions with tiles of 64 and 128 and 0 to 12 operators
- * behind them, attention with heads of 64 and 128 on tensor units. Errors are those of the kernels against their line. Not measured, so taken for the nearest: column
- * reductions, scans, pooling, chained contractions on FP32 units, other compilers than NVRTC. */
+ * behind them, attention with heads of 64 and 128 on tensor units. Errors are those of the kernels against their line; a second run, on the same machine with other work on
+ * it, gave lines that lie 1 to 13% off in the median of a class and 28% at the most. Not measured, so taken for the nearest: column reductions, scans, pooling, chained
+ * contractions on FP32 units, other compilers than NVRTC. */
 static const struct {
     double frame_s, instruction_s;
 } measured[CLASSES] = {
-    [POINTWISE] = {29.7e-3, 96.8e-6},           /* error 16% rms, 40% at most, 54 kernels */
-    [ROW] = {72.9e-3, 88.9e-6},                 /* 12% rms, 25% at most, 28 kernels */
-    [FULL] = {90.7e-3, 84.5e-6},                /* 11% rms, 26% at most, 24 kernels of two launches */
-    [FP32_CONTRACTION] = {112.4e-3, 146.0e-6},  /* 20% rms, 42% at most, 24 kernels */
-    [TENSOR_CONTRACTION] = {97.4e-3, 82.1e-6},  /* 11% rms, 22% at most, 24 kernels */
-    [CHAINED] = {89.9e-3, 137.9e-6},            /* 14% rms, 31% at most, 24 kernels */
+    [POINTWISE] = {30.2e-3, 94.7e-6},           /* error 14% rms, 46% at most, 54 kernels */
+    [ROW] = {79.5e-3, 107.4e-6},                /* 15% rms, 35% at most, 28 kernels */
+    [FULL] = {96.9e-3, 47.2e-6},                /* 15% rms, 30% at most, 24 kernels of two launches */
+    [FP32_CONTRACTION] = {90.7e-3, 168.8e-6},   /* 23% rms, 41% at most, 24 kernels */
+    [TENSOR_CONTRACTION] = {75.8e-3, 131.7e-6}, /* 14% rms, 26% at most, 24 kernels */
+    [CHAINED] = {77.1e-3, 173.2e-6},            /* 18% rms, 37% at most, 24 kernels */
 };
-static const double start_s = 18e-3; /* of each process: loading NVRTC, and what its first kernel takes longer */
+static const double start_s = 20e-3; /* of each process: loading NVRTC, and what its first kernel takes longer; 13 to 46 ms */
 
 static class class_of(const fsim_graph *g, const fsim_kernel *k)
 {

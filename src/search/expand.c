@@ -7,6 +7,7 @@
 enum {
     MOST_STORES = 64,     /* choices of the results that one kernel stores */
     STEPS_IN_HASTE = 60,  /* of one state */
+    MOST_FIRSTS = 4,      /* ready places that are asked whether kernels may go ahead of theirs */
     MOST_CLONE_SETS = 96  /* choices of copies for one kernel */
 };
 
@@ -333,32 +334,29 @@ static void launch(expansion *x)
         }
 }
 
-/* Could everything still to run below `root` be passed over, so that a kernel behind it goes first? A kernel is passed over when its last primitive lies behind that
- * kernel's, or when it waits for one that is passed over or lies behind. */
-static bool may_go_ahead(const fsim_frontier *f, const state *s, int root)
+/* Could the kernel of `place`, which is ready, be passed over, so that one with this root or a higher one goes first? Its last primitive lies behind that root, or it
+ * waits for a kernel that is passed over too. What it waits for can't itself come after it. */
+static bool may_be_passed(fsim_frontier *f, const state *s, int place, int root)
 {
-    fsim_bits passed = {{0}}, behind = {{0}};
-    for (int i = root - s->base; i < FSIM_BITS; i++)
-        fsim_bit_set(&behind, i);
-    bool more = true;
-    for (int i = 0; i < f->prospects; i++)
-        if (f->prospect[i].last >= root)
-            passed = fsim_bits_or(passed, f->prospect[i].own);
-    while (more) {
+    const fsim_bits later = fsim_bits_shifted(f->l.after[place], place + 1 - s->base);
+    fsim_bits passed = {{0}};
+    fsim_proceed(f, &f->budget, f->prospects / 4);
+    for (bool more = true; more;) {
         more = false;
-        const fsim_bits waited_for = fsim_bits_or(passed, behind);
         for (int i = 0; i < f->prospects; i++) {
-            const fsim_bits fresh = fsim_bits_without(f->prospect[i].own, passed);
-            if (fsim_bits_meet(&f->prospect[i].waits_for, &waited_for) && !fsim_bits_empty(&fresh)) {
+            const prospect *x = &f->prospect[i];
+            if (x->last < root && !fsim_bits_meet(&x->waits_for, &passed))
+                continue;
+            if (fsim_bit(&x->own, place - s->base))
+                return true;
+            const fsim_bits fresh = fsim_bits_without(x->own, passed);
+            if (!fsim_bits_empty(&fresh) && !fsim_bits_meet(&x->own, &later)) {
                 passed = fsim_bits_or(passed, fresh);
                 more = true;
             }
         }
     }
-    for (int i = s->base; i < root; i++)
-        if (!fsim_has_run(s, i) && !fsim_bit(&passed, i - s->base))
-            return false;
-    return true;
+    return false;
 }
 
 /* Launches the sets of one root, those that are ready. */
@@ -400,16 +398,22 @@ void fsim_expand(fsim_frontier *f, int from)
 {
     expansion x = {.f = f, .from = from, .at = f->state[from]};
     const state *s = &x.at;
+    int first[MOST_FIRSTS], firsts = 0; /* the lowest places that are ready */
     f->state[from].first = f->steps;
     f->prospects = 0;
     for (int root = s->base; root < f->l.count && root - s->base < FSIM_BITS; root++) {
         if (fsim_has_run(s, root))
             continue;
-        if (f->prospects > 0 && !f->lean && !may_go_ahead(f, s, root))
+        bool over = false;
+        for (int k = 0; k < firsts && !f->lean && !over; k++)
+            over = !may_be_passed(f, s, first[k], root);
+        if (over)
             break;
         bool ready = true;
         for (int k = f->l.pred_first[root]; k < f->l.pred_first[root + 1] && ready; k++)
             ready = fsim_has_run(s, f->l.pred[k]);
+        if (ready && firsts < MOST_FIRSTS)
+            first[firsts++] = root;
         x.root = root;
         expand_root(&x, ready);
     }
