@@ -49,13 +49,13 @@ def call(path, hw):
 floor = os.wait4(os.posix_spawnp("true", ["true"], os.environ), 0)[2].ru_maxrss / 1024 + 1
 
 for hw in sys.argv[3:]:
-    print(f"\n{hw}\n{'layer':<16}{'layers':>7}{'primitives':>12}{'sets':>9}{'search s':>10}{'wall s':>8}{'MiB':>7}{'kernels':>9}{'time':>12}  proof")
+    print(f"\n{hw}\n{'layer':<16}{'layers':>7}{'primitives':>12}{'sets':>9}{'states':>9}{'search s':>10}{'wall s':>8}{'MiB':>7}{'kernels':>9}{'time':>12}  proof")
     for layer in os.environ["LAYERS"].split():
         for count in map(int, os.environ["COUNTS"].split()):
             d, wall, mib = call(stack(layer, count), hw)
             p = d["plan"]
             best = next(s for s in d["strategies"] if s["name"] == p["strategy"])
             proof = "proven" if p["proven"] else "gap %.3g %%" % (100 * p["gap"])
-            print(f"{layer:<16}{count:7}{d['workload']['primitives']:12}{p['groups_considered']:9}{p['search_s']:10.3f}{wall:8.2f}{'%s%.0f' % ('<' if mib < floor else '', max(mib, floor)):>7}"
+            print(f"{layer:<16}{count:7}{d['workload']['primitives']:12}{p['groups_considered']:9}{p['states']:9}{p['search_s']:10.3f}{wall:8.2f}{'%s%.0f' % ('<' if mib < floor else '', max(mib, floor)):>7}"
                   f"{best['kernels']:9}{1e3 * best['time_s']:9.3f} ms  {proof}{', stopped by the clock' if p.get('stopped_by_clock') else ''}", flush=True)
 END

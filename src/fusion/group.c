@@ -477,8 +477,8 @@ static bool reduction_space(work *w, int first)
     for (int i = 0; i < w->count; i++) {
         const fsim_node *m = node_at(w, i);
         const bool reduces = class_of(w, i) == FSIM_REDUCE;
-        if (reduces && !same_frame(w, m))
-            return refuse(w, FSIM_RULE_SPACE, w->node[first], w->node[i], (double)m->points, (double)n->points, "rows");
+        if (reduces && !same_frame(w, m)) /* no kernel has reductions over different rows, whatever else it holds */
+            return refuse_for_good(w, FSIM_RULE_SPACE, w->node[first], w->node[i], (double)m->points, (double)n->points, "rows");
         for (int k = 0; k < m->args; k++) {
             const int from = maker(w, m->arg[k].tensor);
             if (from >= 0 && w->want[from].level > w->want[i].level)

@@ -281,6 +281,7 @@ static void put_plan(writer *w, cJSON *to, const fsim_prediction *p)
         put_number(w, o, "lower_bound_s", v.lower_bound);
     put_number(w, o, "gap", v.gap);
     put_count(w, o, "groups_considered", p->proof.groups_considered);
+    put_count(w, o, "states", p->proof.states);
     put_number(w, o, "search_s", p->proof.search_s);
     put_bool(w, o, "stopped_by_clock", p->proof.stopped_by_clock);
     put_bool(w, o, "interrupted", p->interrupted);

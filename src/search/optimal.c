@@ -77,7 +77,7 @@ typedef struct {
     fsim_arena *a;
     fsim_partition found;
     fsim_budget budget;
-    int64_t bound, considered;
+    int64_t bound, considered, states;
     fsim_frontier *only; /* of the one piece that is the whole graph */
 } solver;
 
@@ -138,6 +138,7 @@ static void solve(solver *s, const int *node, int count, bool alone)
     fsim_frontier *f = fsim_frontier_of(s->p, node, count, FSIM_BEST_ONLY, &s->budget, s->a);
     s->bound += fsim_frontier_bound(f);
     s->considered += fsim_frontier_groups(f);
+    s->states += fsim_frontier_states(f);
     if (!fsim_frontier_plan(f, &s->found, s->a))
         for (int i = 0; i < count; i++) {
             fsim_part *part = &s->found.part[s->found.parts++];
@@ -294,6 +295,7 @@ void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim
     proof->proven = out->kernels > 0 && s.bound >= out->objective;
     proof->lower_bound = (double)(proof->proven ? out->objective : s.bound) * unit;
     proof->groups_considered = s.considered;
+    proof->states = s.states;
     proof->stopped_by_clock = by_clock;
     proof->search_s = fsim_seconds_of(fsim_work(p) - began);
     fsim_arena_free(scratch);

@@ -48,7 +48,7 @@ typedef struct {
 typedef struct {
     bool proven;
     double lower_bound;    /* of the objective: seconds or bytes */
-    int64_t groups_considered;
+    int64_t groups_considered, states; /* sets tried as kernels; states of what has run */
     double search_s;       /* steps of the search at their usual rate: the same on every machine and in every run */
     bool stopped_by_clock;
 } fsim_proof;

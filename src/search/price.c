@@ -108,7 +108,7 @@ fsim_candidate *fsim_candidate_of(const fsim_problem *p, const int *node, int co
         e->key[i] = node[i] * 2 + stored[i];
     e->next = s->slot[h & (uint64_t)(s->slots - 1)];
     s->slot[h & (uint64_t)(s->slots - 1)] = e;
-    s->work += WORK_OF_GROUP + count;
+    s->work += WORK_OF_GROUP + count + count * count / 64;
     const fsim_mark mark = fsim_save(s->scratch);
     e->value.legal = fsim_group_of(&p->limits, node, count, stored, NULL, s->scratch, &e->value.group, &e->value.why);
     if (e->value.legal)

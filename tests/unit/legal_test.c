@@ -52,7 +52,7 @@ static const legal_case cases[] = {
      "  - {op: transpose, in: d, out: y, dims: [0, 1]}\n", "s d y", FSIM_RULE_GRID_BARRIER, 0, 0, false, false},
     {"a total separates", "  - {op: sum, in: big, out: s, keepdim: true, dims: [0, 1]}\n  - {op: div, in: [big, s], out: y}\n", "s y", FSIM_RULE_GRID_BARRIER, 0, 16777216, false, false},
     {"a total alone", "  - {op: exp, in: big, out: e}\n  - {op: sum, in: e, out: s}\n", "e s", FSIM_RULE_NONE, FSIM_FULL_REDUCTION, 0, false, false},
-    {"rows and columns at once", "  - {op: sum, in: x, out: r, dims: [1]}\n  - {op: sum, in: x, out: c, dims: [0]}\n", "r c", FSIM_RULE_SPACE, 0, 64, false, false},
+    {"rows and columns at once", "  - {op: sum, in: x, out: r, dims: [1]}\n  - {op: sum, in: x, out: c, dims: [0]}\n", "r c", FSIM_RULE_SPACE, 0, 64, false, true},
     {"results of two sizes", "  - {op: exp, in: v, out: a}\n  - {op: add, in: [x, v], out: b}\n", "a b", FSIM_RULE_SPACE, 0, 0, false, false},
     {"epilogue", "  - {op: matmul, in: [x, w], out: c}\n  - {op: add, in: [c, v], out: d}\n  - {op: relu, in: d, out: y}\n", "c d y", FSIM_RULE_NONE, FSIM_TILED_CONTRACTION, 0, false, false},
     {"transposed epilogue", "  - {op: matmul, in: [x, w], out: c}\n  - {op: transpose, in: c, out: y, dims: [0, 1]}\n", "c y", FSIM_RULE_NONE, FSIM_TILED_CONTRACTION, 0, false, false},
