@@ -18,10 +18,11 @@ static double now(void)
 }
 
 static const double steps_per_second = 3e6; /* of fsim_work, on a 2020 server core */
+static const double least_clock_s = 1;      /* a busy machine must not end a search of milliseconds */
 
 fsim_budget fsim_budget_of(const fsim_problem *p, bool *by_clock)
 {
-    return (fsim_budget){fsim_work(p) + (int64_t)fmin(p->time_limit_s * steps_per_second, 1e15), now() + 10 * p->time_limit_s, by_clock};
+    return (fsim_budget){fsim_work(p) + (int64_t)fmin(p->time_limit_s * steps_per_second, 1e15), now() + fmax(least_clock_s, 10 * p->time_limit_s), by_clock};
 }
 
 double fsim_seconds_of(int64_t steps) { return (double)steps / steps_per_second; }
