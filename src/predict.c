@@ -342,33 +342,6 @@ static bool together(const fsim_plan *plan, int x, int y)
     return false;
 }
 
-/* The members of set and all that lies on a path between two of them. */
-static int hull(const fsim_graph *g, const fsim_node_set *set, int *node, fsim_arena *a)
-{
-    bool *after = fsim_new(a, bool, g->nodes), *before = fsim_new(a, bool, g->nodes);
-    int low = set->node[0], high = low, count = 0;
-    for (int i = 0; i < set->count; i++) {
-        low = set->node[i] < low ? set->node[i] : low;
-        high = set->node[i] > high ? set->node[i] : high;
-        after[set->node[i]] = before[set->node[i]] = true;
-    }
-    for (int n = low; n <= high; n++)
-        for (int k = 0; k < g->node[n].args; k++) {
-            const int from = g->tensor[g->node[n].arg[k].tensor].producer;
-            after[n] = after[n] || (from >= low && after[from]);
-        }
-    for (int n = high; n >= low; n--)
-        for (int k = 0; before[n] && k < g->node[n].args; k++) {
-            const int from = g->tensor[g->node[n].arg[k].tensor].producer;
-            if (from >= low)
-                before[from] = true;
-        }
-    for (int n = low; n <= high; n++)
-        if (after[n] && before[n])
-            node[count++] = n;
-    return count;
-}
-
 bool fsim_plannable(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_diag *d, fsim_arena *a)
 {
     const int errors = fsim_errors(d);
@@ -390,7 +363,7 @@ bool fsim_plannable(const fsim_graph *g, const fsim_hw *hw, const fsim_options *
         }
     for (int s = 0; s < g->fuses; s++) {
         const fsim_node_set *set = &g->fuse[s];
-        const int count = hull(g, set, node, a);
+        const int count = fsim_hull(g, set, node, a);
         fsim_group made;
         fsim_refusal why;
         if (!fsim_user_allows(&p, node, count, &why) || !fsim_legal(&p.limits, node, count, a, &made, &why))
@@ -470,7 +443,7 @@ fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim
     pair[0] = a < b ? a : b;
     pair[1] = a < b ? b : a;
     const fsim_node_set set = {.count = 2, .node = pair};
-    const int count = hull(g, &set, node, arena);
+    const int count = fsim_hull(g, &set, node, arena);
     e.between = count - 2;
     fsim_refusal path;
     e.legal = fsim_user_allows(&p, node, count, &e.why) && fsim_legal(&p.limits, node, count, arena, &made, &e.why);

@@ -1105,6 +1105,32 @@ bool fsim_convex(const fsim_graph *g, const int *node, int count, fsim_arena *a,
     return true;
 }
 
+int fsim_hull(const fsim_graph *g, const fsim_node_set *set, int *node, fsim_arena *a)
+{
+    bool *after = fsim_new(a, bool, g->nodes), *before = fsim_new(a, bool, g->nodes);
+    int low = set->node[0], high = low, count = 0;
+    for (int i = 0; i < set->count; i++) {
+        low = set->node[i] < low ? set->node[i] : low;
+        high = set->node[i] > high ? set->node[i] : high;
+        after[set->node[i]] = before[set->node[i]] = true;
+    }
+    for (int n = low; n <= high; n++)
+        for (int k = 0; k < g->node[n].args; k++) {
+            const int from = g->tensor[g->node[n].arg[k].tensor].producer;
+            after[n] = after[n] || (from >= low && after[from]);
+        }
+    for (int n = high; n >= low; n--)
+        for (int k = 0; before[n] && k < g->node[n].args; k++) {
+            const int from = g->tensor[g->node[n].arg[k].tensor].producer;
+            if (from >= low)
+                before[from] = true;
+        }
+    for (int n = low; n <= high; n++)
+        if (after[n] && before[n])
+            node[count++] = n;
+    return count;
+}
+
 bool fsim_legal(const fsim_limits *limits, const int *node, int count, fsim_arena *a, fsim_group *out, fsim_refusal *why)
 {
     return fsim_group_of(limits, node, count, NULL, NULL, a, out, why) && fsim_connected(limits->graph, node, count, a, why) &&

@@ -152,6 +152,8 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
 bool fsim_connected(const fsim_graph *g, const int *node, int count, fsim_arena *a, fsim_refusal *why);
 /* No path leaves the set and comes back. why names the ends and the primitive outside. */
 bool fsim_convex(const fsim_graph *g, const int *node, int count, fsim_arena *a, fsim_refusal *why);
+/* The members of set and all that lies on a path between two of them, ascending, into node. Returns how many. */
+int fsim_hull(const fsim_graph *g, const fsim_node_set *set, int *node, fsim_arena *a);
 /* Connected, convex, and one kernel. */
 bool fsim_legal(const fsim_limits *limits, const int *node, int count, fsim_arena *a, fsim_group *out, fsim_refusal *why);
 

@@ -49,6 +49,7 @@ typedef struct {
     int64_t limit;      /* of the visits: plans no better than this need not be looked at */
     int64_t fixed;      /* bytes that every plan holds */
     int64_t least, fastest; /* of all partitions visited: peak bytes, and cost of the first that keeps to the limit; -1 */
+    int64_t bound;          /* of the cost of every partition, whatever it holds */
 } list;
 
 static bool dominates(const fsim_plan *x, const fsim_plan *y)
@@ -154,7 +155,10 @@ static bool offer_front(list *w, fsim_arena *scratch)
     by_time.objective = FSIM_MINIMISE_TIME;
     w->fixed = fixed_bytes(w->p->graph);
     w->least = w->fastest = -1;
-    return fsim_frontier_front(whole_graph(&by_time, FSIM_EVERY_ORDER, &budget, scratch), KEPT_FRONT, &budget, visit_front, w);
+    fsim_frontier *f = whole_graph(&by_time, FSIM_EVERY_ORDER, &budget, scratch);
+    w->bound = fsim_frontier_bound(f);
+    /* a result may be freed and computed again by its last reader: the front does not reckon with that */
+    return fsim_frontier_front(f, KEPT_FRONT, &budget, visit_front, w) && !fsim_frontier_recomputes(f);
 }
 
 int fsim_pareto(const fsim_problem *p, int most, fsim_arena *a, fsim_plan *out)
@@ -201,7 +205,7 @@ void fsim_best_in_memory(const fsim_problem *p, const fsim_plan *known, int coun
         out->objective = out->peak_memory_bytes;
     /* peak bytes of any order bound this objective; under a limit, the cost of the fastest partition that could keep to it bounds time */
     const double floor = memory ? (double)(w.fixed + (whole && w.least > 0 ? w.least : 0))
-                                : whole && w.fastest >= 0 && p->objective == FSIM_MINIMISE_TIME ? (double)w.fastest * FSIM_TICK_S : 0;
+                                : p->objective != FSIM_MINIMISE_TIME ? 0 : (double)(whole && w.fastest >= 0 ? w.fastest : w.bound) * FSIM_TICK_S;
     const double objective = memory ? (double)out->peak_memory_bytes : p->objective == FSIM_MINIMISE_BYTES ? (double)out->objective : out->time_s;
     proof->proven = out->kernels > 0 && fits(p, out) && floor >= objective * (1 - 1e-12);
     proof->lower_bound = proof->proven ? objective : fmin(floor, objective);

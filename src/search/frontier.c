@@ -236,6 +236,13 @@ int64_t fsim_frontier_bound(const fsim_frontier *f)
     return found < f->lost ? found : f->lost == FSIM_NEVER ? 0 : f->lost;
 }
 bool fsim_frontier_complete(const fsim_frontier *f) { return f->lost == FSIM_NEVER; }
+bool fsim_frontier_recomputes(const fsim_frontier *f)
+{
+    bool any = false;
+    for (int i = 0; i < f->l.count; i++)
+        any = any || f->l.clonable[i];
+    return any;
+}
 int64_t fsim_frontier_groups(const fsim_frontier *f) { return f->l.looked_at; }
 int64_t fsim_frontier_states(const fsim_frontier *f) { return f->states; }
 

@@ -37,6 +37,8 @@ fsim_frontier *fsim_frontier_of(const fsim_problem *p, const int *node, int coun
 int64_t fsim_frontier_bound(const fsim_frontier *f);
 /* Nothing was cut off: the bound is the least relaxed cost. */
 bool fsim_frontier_complete(const fsim_frontier *f);
+/* May some primitive be computed more than once? */
+bool fsim_frontier_recomputes(const fsim_frontier *f);
 int64_t fsim_frontier_groups(const fsim_frontier *f); /* candidate sets tried */
 int64_t fsim_frontier_states(const fsim_frontier *f);
 /* Adds the parts of the least relaxed cost to *out, which has room. False when no way leads through. */

@@ -265,6 +265,38 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
     }
 }
 
+/* What fuse: asks for, and each other primitive alone: a plan to begin with where every other breaks fuse:. */
+static fsim_partition as_asked(const fsim_problem *p, fsim_arena *a)
+{
+    const fsim_graph *g = p->graph;
+    fsim_partition out = {0, fsim_new(a, fsim_part, g->nodes + g->fuses + 1)};
+    int *part = fsim_new(a, int, g->nodes + 1), *node = fsim_new(a, int, g->nodes + 1); /* 1 + the part that holds it */
+    for (int s = 0; s < g->fuses; s++) {
+        const int count = fsim_hull(g, &g->fuse[s], node, a);
+        for (int i = 0; i < count; i++) { /* sets that meet are one */
+            const int old = part[node[i]];
+            for (int n = 0; old && old != s + 1 && n < g->nodes; n++)
+                part[n] = part[n] == old ? s + 1 : part[n];
+            part[node[i]] = s + 1;
+        }
+    }
+    for (int s = 0; s < g->fuses; s++) {
+        fsim_part x = {0, fsim_new(a, int, g->nodes), fsim_new(a, bool, g->nodes)};
+        for (int n = 0; n < g->nodes; n++)
+            if (part[n] == s + 1)
+                x.node[x.count++] = n;
+        if (x.count > 0)
+            out.part[out.parts++] = x;
+    }
+    for (int n = 0; n < g->nodes; n++)
+        if (part[n] == 0) {
+            fsim_part *x = &out.part[out.parts++];
+            *x = (fsim_part){1, fsim_new(a, int, 1), fsim_new(a, bool, 1)};
+            x->node[0] = n;
+        }
+    return out;
+}
+
 void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out, fsim_proof *proof)
 {
     const int64_t began = fsim_work(p);
@@ -280,6 +312,10 @@ void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim
     for (int i = 0; i < count; i++)
         if (known[i].kernels > 0 && (out->kernels == 0 || known[i].objective < out->objective))
             *out = known[i];
+    if (out->kernels == 0 && p->graph->fuses > 0) {
+        const fsim_partition asked = as_asked(p, scratch);
+        improve(p, &asked, a, out);
+    }
     fsim_plan better;
     if (s.bound < cost_of(out)) {
         if (out->kernels > 0 && fsim_merge_greedily(p, &out->partition, scratch, &better))
