@@ -76,12 +76,27 @@ static bool reads_in_place(const fsim_frontier *f, int place)
     return n->reduced == 1;
 }
 
+/* Is place an operand of the set's contraction or window, and read besides? Tiles and the rest are loaded differently. */
+static bool read_two_ways(const expansion *x, int place)
+{
+    const fsim_places *l = &x->f->l;
+    bool operand = false, besides = false;
+    for (int k = l->succ_first[place]; k < l->succ_first[place + 1]; k++) {
+        const int bit = fsim_bit_of(x, l->succ[k]);
+        const fsim_class class = fsim_ops[fsim_node_of(x->f, l->succ[k])->op].class;
+        if (bit < 0 || bit >= FSIM_BITS || !(fsim_bit(&x->set->own, bit) || fsim_bit(&x->upstream, bit)))
+            continue;
+        *(class == FSIM_CONTRACTION || class == FSIM_WINDOW ? &operand : &besides) = true;
+    }
+    return operand && besides;
+}
+
 /* Could it pay to compute place again though its result lies in memory? */
 static bool worth_a_copy(const expansion *x, int place)
 {
     const fsim_node *n = fsim_node_of(x->f, place);
     const fsim_tensor *t = &x->f->p->graph->tensor[n->result[0]];
-    return x->f->every_clone || !x->set->connected || !reads_in_place(x->f, place) || bytes_instead(x, place, false, 12) < (double)t->bytes ||
+    return x->f->every_clone || !x->set->connected || !reads_in_place(x->f, place) || read_two_ways(x, place) || bytes_instead(x, place, false, 12) < (double)t->bytes ||
            (!fsim_may_reside(x->f->p, n->result[0]) && bytes_instead(x, place, true, 12) < (double)t->bytes);
 }
 
@@ -258,17 +273,20 @@ static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
     *FSIM_PUSH(f->a, f->step, f->steps, f->step_room) = (step){to, x->root, x->set, v, cost, peak};
 }
 
-/* Do the set's own readers of place read it where their own points lie? Then to store it costs no second evaluation. */
+/* Is place wanted where its own points lie by all that reads it in the set, itself or through others? Then to store it costs no second evaluation. */
 static bool read_in_place(const expansion *x, int place)
 {
     const fsim_places *l = &x->f->l;
     for (int k = l->succ_first[place]; k < l->succ_first[place + 1]; k++) {
         const int bit = fsim_bit_of(x, l->succ[k]);
         const fsim_node *n = fsim_node_of(x->f, l->succ[k]);
-        for (int q = 0; bit < FSIM_BITS && fsim_bit(&x->set->own, bit) && q < n->args; q++)
-            if (n->arg[q].tensor == fsim_node_of(x->f, place)->result[0] && fsim_ops[n->op].class != FSIM_REDUCE &&
-                (n->arg[q].how != FSIM_READ_MAP || !fsim_map_is_identity(&n->arg[q].map)))
+        if (bit >= FSIM_BITS || !fsim_bit(&x->set->own, bit) || fsim_ops[n->op].class == FSIM_REDUCE)
+            continue;
+        for (int q = 0; q < n->args; q++)
+            if (n->arg[q].tensor == fsim_node_of(x->f, place)->result[0] && (n->arg[q].how != FSIM_READ_MAP || !fsim_map_is_identity(&n->arg[q].map)))
                 return false;
+        if (!read_in_place(x, l->succ[k]))
+            return false;
     }
     return true;
 }
@@ -287,12 +305,14 @@ static bool better_stored_later(const expansion *x, int z, const fsim_bits *drop
             return false;
         y = fsim_bit(dropped, bit) ? l->succ[k] : y;
     }
-    if (y < 0 || f->every_clone || !reads_in_place(f, y) || !read_in_place(x, y))
-        return false;
-    if (y < 0 || f->every_clone || g->tensor[fsim_node_of(f, z)->result[0]].bytes < g->tensor[fsim_node_of(f, y)->result[0]].bytes)
+    if (y < 0 || f->every_clone || !reads_in_place(f, y) || !read_in_place(x, y) ||
+        g->tensor[fsim_node_of(f, z)->result[0]].bytes < g->tensor[fsim_node_of(f, y)->result[0]].bytes)
         return false;
     for (int k = 0; k < fsim_node_of(f, y)->args; k++) {
         const fsim_tensor *t = &g->tensor[fsim_node_of(f, y)->arg[k].tensor];
+        const int from = t->producer < 0 ? -1 : l->place[t->producer], at = from < 0 ? -1 : fsim_bit_of(x, from);
+        if (from != z && at >= 0 && at < FSIM_BITS && fsim_bit(&x->set->own, at))
+            return false; /* y may exist only in a later pass over the row */
         for (int r = 0; r < t->readers; r++) {
             const int reader = l->place[t->reader[r]], bit = reader < 0 ? -1 : fsim_bit_of(x, reader);
             const bool own = bit >= 0 && bit < FSIM_BITS && fsim_bit(&x->set->own, bit);
