@@ -8,7 +8,8 @@ enum {
     MOST_STORES = 64,     /* choices of the results that one kernel stores */
     STEPS_IN_HASTE = 60,  /* of one state */
     MOST_FIRSTS = 4,      /* ready places that are asked whether kernels may go ahead of theirs */
-    MOST_CLONE_SETS = 96  /* choices of copies for one kernel */
+    MOST_CLONE_SETS = 96, /* choices of copies for one kernel that can pay by relaxed costs */
+    MOST_OF_ALL = 2048    /* any choices */
 };
 
 /* Adds the producers of place that were not stored, and theirs. False when they lie too far back. */
@@ -64,18 +65,6 @@ static double bytes_instead(const expansion *x, int place, bool dram, int depth)
     return sum;
 }
 
-/* Does the primitive read every argument as large as its result just where its own point lies? Then what reads the result could read that as well. */
-static bool reads_in_place(const fsim_frontier *f, int place)
-{
-    const fsim_node *n = fsim_node_of(f, place);
-    for (int k = 0; k < n->args; k++) {
-        const fsim_access *x = &n->arg[k];
-        if (x->how != FSIM_READ_MAP || (x->distinct >= n->points && !fsim_map_is_identity(&x->map)))
-            return false;
-    }
-    return n->reduced == 1;
-}
-
 /* Is place an operand of the set's contraction or window, and read besides? Tiles and the rest are loaded differently. */
 static bool read_two_ways(const expansion *x, int place)
 {
@@ -96,7 +85,7 @@ static bool worth_a_copy(const expansion *x, int place)
 {
     const fsim_node *n = fsim_node_of(x->f, place);
     const fsim_tensor *t = &x->f->p->graph->tensor[n->result[0]];
-    return x->f->every_clone || !x->set->connected || !reads_in_place(x->f, place) || read_two_ways(x, place) || bytes_instead(x, place, false, 12) < (double)t->bytes ||
+    return x->f->every_clone || !x->set->connected || !x->f->in_place[place] || read_two_ways(x, place) || bytes_instead(x, place, false, 12) < (double)t->bytes ||
            (!fsim_may_reside(x->f->p, n->result[0]) && bytes_instead(x, place, true, 12) < (double)t->bytes);
 }
 
@@ -110,7 +99,7 @@ void fsim_choose_copies(expansion *x, fsim_bits copies, fsim_bits barred)
             return;
     if (fsim_bits_meet(&copies, &barred))
         return;
-    if (x->choices == MOST_CLONE_SETS) {
+    if (x->choices == (x->f->every_clone ? MOST_OF_ALL : MOST_CLONE_SETS)) {
         x->cut = true;
         return;
     }
@@ -305,7 +294,7 @@ static bool better_stored_later(const expansion *x, int z, const fsim_bits *drop
             return false;
         y = fsim_bit(dropped, bit) ? l->succ[k] : y;
     }
-    if (y < 0 || f->every_clone || !reads_in_place(f, y) || !read_in_place(x, y) ||
+    if (y < 0 || f->every_clone || !fsim_reads_in_place(f, y) || !read_in_place(x, y) ||
         g->tensor[fsim_node_of(f, z)->result[0]].bytes < g->tensor[fsim_node_of(f, y)->result[0]].bytes)
         return false;
     for (int k = 0; k < fsim_node_of(f, y)->args; k++) {

@@ -193,6 +193,17 @@ static int64_t cost_to_go(fsim_frontier *f, int at)
     return f->state[at].to_go = least;
 }
 
+bool fsim_reads_in_place(const fsim_frontier *f, int place)
+{
+    const fsim_node *n = fsim_node_of(f, place);
+    for (int k = 0; k < n->args; k++) {
+        const fsim_access *x = &n->arg[k];
+        if (x->how != FSIM_READ_MAP || (x->distinct >= n->points && !fsim_map_is_identity(&x->map)))
+            return false;
+    }
+    return n->reduced == 1;
+}
+
 fsim_frontier *fsim_frontier_of(const fsim_problem *p, const int *node, int count, fsim_thoroughness how, const fsim_budget *budget, fsim_arena *a)
 {
     const bool every_clone = how == FSIM_EVERY_CLONE, lean = how == FSIM_EVERY_ORDER;
@@ -204,6 +215,12 @@ fsim_frontier *fsim_frontier_of(const fsim_problem *p, const int *node, int coun
     f->by_size = fsim_new(a, int, count + 1);
     f->front_by_size = fsim_new(a, int, count + 1);
     find_floor(f);
+    f->in_place = fsim_new(a, bool, count + 1);
+    for (int i = 0; i < count; i++) {
+        f->in_place[i] = fsim_reads_in_place(f, i);
+        for (int k = f->l.pred_first[i]; k < f->l.pred_first[i + 1]; k++)
+            f->in_place[i] = f->in_place[i] && (!f->l.clonable[f->l.pred[k]] || f->in_place[f->l.pred[k]]);
+    }
     for (int i = 0; i < count; i++)
         start.left += f->floor_own[i];
     for (int t = 0; t < p->graph->tensors; t++)

@@ -17,7 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VISITED_MOST = 32 }; /* primitives of a graph whose partitions are visited one by one */
+enum {
+    WHOLE_MOST = 12,  /* primitives of a piece that is searched with every copy that could be made */
+    VISITED_MOST = 32 /* primitives of a graph whose partitions are visited one by one */
+}; /* primitives of a graph whose partitions are visited one by one */
 static double launch_of(const fsim_problem *p)
 {
     static const fsim_hw_key key[FSIM_REGIME_COUNT] = {FSIM_HW_KERNEL_FLOOR, FSIM_HW_LAUNCH_STREAM, FSIM_HW_LAUNCH_GRAPH, FSIM_HW_KERNEL_FLOOR};
@@ -107,7 +110,8 @@ static bool one_kernel(solver *s, const int *node, int count)
     const fsim_kernel *k = fsim_kernel_for(p, c, hit, absorbed);
     /* A split pays a second launch: with a penalty smaller than that the one kernel is still the best. */
     const int64_t second = p->objective == FSIM_MINIMISE_TIME ? (int64_t)(launch_of(p) * (1 - 1e-9) / FSIM_TICK_S) : 0;
-    if (!k || (k->penalised && fsim_objective_of(p, k) > compulsory_of(p, node, count) + second))
+    /* strided accesses may be better combined in a split */
+    if (!k || ((k->penalised || k->coalescing < 1 || k->shared_bytes_moved > 0) && fsim_objective_of(p, k) > compulsory_of(p, node, count) + second))
         return false;
     for (int r = 0; r < made.reads; r++)
         if (p->graph->tensor[made.read[r].tensor].producer >= 0 || p->graph->tensor[made.read[r].tensor].readers > 1)
@@ -135,7 +139,7 @@ static bool one_kernel(solver *s, const int *node, int count)
 /* Solves a piece by dynamic programming; what is left over when the budget ends is one kernel a primitive. */
 static void solve(solver *s, const int *node, int count, bool alone)
 {
-    fsim_frontier *f = fsim_frontier_of(s->p, node, count, FSIM_BEST_ONLY, &s->budget, s->a);
+    fsim_frontier *f = fsim_frontier_of(s->p, node, count, count <= WHOLE_MOST ? FSIM_EVERY_CLONE : FSIM_BEST_ONLY, &s->budget, s->a);
     s->bound += fsim_frontier_bound(f);
     s->considered += fsim_frontier_groups(f);
     s->states += fsim_frontier_states(f);

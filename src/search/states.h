@@ -67,6 +67,7 @@ struct fsim_frontier {
     int64_t lost;       /* no plan that was cut off costs less; INT64_MAX: nothing was cut off */
     int64_t ticks;
     double *floor_own;  /* per place: work that it cannot avoid */
+    bool *in_place;     /* per place: it, and what would be computed beside it, read every argument where its own points lie */
     bool *read_outside; /* per tensor */
     double *floor_input;/* per tensor: the same for reading a graph input the first time */
 };
@@ -104,6 +105,8 @@ static inline int fsim_bit_of(const expansion *x, int place) { return place - x-
 bool fsim_proceed(fsim_frontier *f, const fsim_budget *b, int small);
 /* No rest of a plan from this state costs less, by relaxed costs. For a state that was not followed, what one that stores more has to go. */
 int64_t fsim_least_to_go(fsim_frontier *f, int at);
+/* Does the primitive read every argument as large as its result just where its own point lies? Then what reads the result could read that as well. */
+bool fsim_reads_in_place(const fsim_frontier *f, int place);
 /* A kernel of a plan as a part. */
 fsim_part fsim_part_at(const fsim_frontier *f, int root, fsim_bits own, fsim_bits copies, fsim_arena *a);
 

@@ -14,6 +14,10 @@ same() {
         "$FUSESIM" "$@" --jobs $jobs >out.$jobs 2>err.$jobs || complain "exit status $?: $* --jobs $jobs: $(cat err.$jobs)"
         "$FUSESIM" "$@" --jobs $jobs --json json.$jobs --markdown md.$jobs --trace trace.$jobs --dot dot.$jobs >/dev/null 2>&1 || complain "files: $* --jobs $jobs"
     done
+    if grep -q '"stopped_by_clock":[[:space:]]*true' json.1 json.2; then # the one thing that may differ
+        echo "the clock stopped: $*"
+        return
+    fi
     for file in out err json md trace dot; do cmp -s $file.1 $file.2 || complain "$file differs: $*"; done
 }
 
