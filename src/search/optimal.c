@@ -5,7 +5,7 @@
  * 2. A piece that is legal as one kernel without penalty (every unit works at the rate, and moves and computes no more, than the parts of any split
  *    would together) is optimal as one: time is launch + a norm of the units' times, and a norm of a sum is at most the sum of the norms.
  * 3. Otherwise dynamic programming over what has run (search/frontier.h), with every residency in L2 granted that some plan could have: the sum over the
- *    pieces bounds every plan from below. Equal pieces are solved once.
+ *    pieces bounds every plan from below. Places that look alike share their candidate sets.
  * 4. Where the plan found costs more than the bound because residency was granted in vain, the whole list is followed with L2 as it is, and where that leaves
  *    a gap still, partitions are visited in the order of their relaxed cost as far as the budget goes. */
 #include "search/search.h"
@@ -20,7 +20,8 @@
 enum {
     WHOLE_MOST = 12,  /* primitives of a piece that is searched with every copy that could be made */
     VISITED_MOST = 32 /* primitives of a graph whose partitions are visited one by one */
-}; /* primitives of a graph whose partitions are visited one by one */
+};
+
 static double launch_of(const fsim_problem *p)
 {
     static const fsim_hw_key key[FSIM_REGIME_COUNT] = {FSIM_HW_KERNEL_FLOOR, FSIM_HW_LAUNCH_STREAM, FSIM_HW_LAUNCH_GRAPH, FSIM_HW_KERNEL_FLOOR};
