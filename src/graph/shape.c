@@ -639,11 +639,11 @@ static bool shifts(const fsim_call *call, const fsim_shape *s, fsim_cut (*seam)[
         int d = s->rank ? s->rank - 1 : 0;
         if (dims->given && (i >= dims->count || !fsim_wrap_dim(call, s->rank, dims->at[i], &d)))
             return i < dims->count ? false : fsim_refuse(call, "'roll' has %d entries for %d dimensions", by->count, dims->count);
+        if (s->rank == 0 || (!dims->given && i > 0))
+            break; /* without dims: once over all elements in order */
         const int64_t inner = dims->given ? stride[d] : 1, extent = dims->given ? s->dim[d] : fsim_elems(s);
         const int64_t shift = (by->at[i] % extent + extent) % extent;
-        if (!dims->given && i > 0)
-            break; /* without dims: once over all elements in order */
-        if (shift == 0 || s->rank == 0)
+        if (shift == 0)
             continue;
         seam[*moved][0] = (fsim_cut){inner, extent, shift, extent - shift, extent, 0};
         seam[(*moved)++][1] = (fsim_cut){inner, extent, 0, shift, extent, extent - shift};
