@@ -137,7 +137,7 @@ with open(f"{folder}/growth.dat", "w") as out:
 series = [f"'growth.dat' index {i} using 1:2 with linespoints lw 2 pt 7 lc {i + 1} title '{family}: n^{{{fits[family]}}}'" for i, family in enumerate(table)]
 series += [f"'growth.dat' index {i} using 1:($3 > 0 ? $3 : NaN) with lines dt 2 lc {i + 1} notitle" for i, family in enumerate(table) if any(r[2] > 0 for r in table[family])]
 with open(f"{folder}/growth.gp", "w") as out:
-    out.write("set terminal pngcairo size 900, 600\nset output 'growth.png'\nset logscale xy\nset format x '10^{%T}'\nset grid\nset key top left\n"
+    out.write("set terminal pngcairo size 900, 600\nset output 'growth.png'\nset logscale xy\nset format '10^{%T}'\nset grid\nset key bottom right\n"
               f"set title 'Planning on {hw}: whole call (solid), search (dashed)'\nset xlabel 'primitives'\nset ylabel 'seconds'\nplot " + ", \\\n     ".join(series) + "\n")
 END
 if [ ! -s "$folder/growth.gp" ]; then
