@@ -388,16 +388,6 @@ static bool chained_apart(const fsim_limits *limits, int n, int low, int high)
     return chained_below(limits, n, high) || (high < n && chained_above(limits, n, low));
 }
 
-bool fsim_may_join(const fsim_limits *limits, int n)
-{
-    const fsim_graph *g = limits->graph;
-    const fsim_tensor *t = &g->tensor[g->node[n].arg[0].tensor];
-    for (int k = 0; k < t->readers; k++)
-        if (t->reader[k] != n && fsim_are_siblings(g, n, t->reader[k]))
-            return true;
-    return chained_above(limits, n, n) || chained_below(limits, n, n);
-}
-
 bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_joint *out, fsim_refusal *why)
 {
     const fsim_graph *g = limits->graph;

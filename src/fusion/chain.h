@@ -38,8 +38,6 @@ bool fsim_are_siblings(const fsim_graph *g, int a, int b);
 bool fsim_map_align(const fsim_map *x, const fsim_map *y, fsim_map *out_x, fsim_map *out_y);
 /* The digits of an operand that move it: its rows and its k. */
 fsim_map fsim_map_moving(const fsim_map *m);
-/* Could contraction n share a kernel with another contraction of the graph? */
-bool fsim_may_join(const fsim_limits *limits, int n);
 /* Some contraction chained with `first` behind it: every primitive on a path between them and both, ascending, at most room. Returns how many; 0 where there is
  * none, or no room. */
 int fsim_chain_from(const fsim_limits *limits, int first, int *node, int room);

@@ -161,7 +161,7 @@ static fsim_table summary(const fsim_prediction *p, fsim_arena *a)
         cell[4] = memory ? fsim_bytes_text(a, (double)plan->peak_memory_bytes) : NULL;
         cell[5] = fsim_seconds_text(a, plan->time_s);
         cell[6] = fsim_times_text(a, fsim_speedup(p, s));
-        cell[7] = fabs(over) < same ? "-" : fsim_percent_text(a, over);
+        cell[7] = fabs(over) < 1e-12 ? "-" : fabs(over) < 5e-4 ? "<0.1%" : fsim_percent_text(a, over);
     }
     return t;
 }

@@ -137,10 +137,12 @@ static bool one_kernel(solver *s, const int *node, int count)
     return true;
 }
 
+static fsim_thoroughness how_for(int count) { return count <= WHOLE_MOST ? FSIM_EVERY_CLONE : FSIM_BEST_ONLY; }
+
 /* Solves a piece by dynamic programming; what is left over when the budget ends is one kernel a primitive. */
 static void solve(solver *s, const int *node, int count, bool alone)
 {
-    fsim_frontier *f = fsim_frontier_of(s->p, node, count, count <= WHOLE_MOST ? FSIM_EVERY_CLONE : FSIM_BEST_ONLY, &s->budget, s->a);
+    fsim_frontier *f = fsim_frontier_of(s->p, node, count, how_for(count), &s->budget, s->a);
     s->bound += fsim_frontier_bound(f);
     s->considered += fsim_frontier_groups(f);
     s->states += fsim_frontier_states(f);
@@ -250,7 +252,7 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
     int *node = fsim_new(s->a, int, nodes + 1);
     for (int n = 0; n < nodes; n++)
         node[n] = n;
-    fsim_frontier *f = s->only ? s->only : fsim_frontier_of(p, node, nodes, FSIM_BEST_ONLY, &s->budget, s->a);
+    fsim_frontier *f = s->only ? s->only : fsim_frontier_of(p, node, nodes, how_for(nodes), &s->budget, s->a);
     fsim_partition part = {0, fsim_new(s->a, fsim_part, nodes + 1)};
     int64_t bound = fsim_frontier_bound(f);
     s->bound = bound > s->bound ? bound : s->bound;
@@ -263,7 +265,8 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
         s->bound = bound > s->bound ? bound : s->bound;
     }
     if (s->bound < cost_of(best) && nodes <= VISITED_MOST) {
-        f = fsim_frontier_of(p, node, nodes, FSIM_EVERY_CLONE, &s->budget, s->a);
+        if (how_for(nodes) != FSIM_EVERY_CLONE)
+            f = fsim_frontier_of(p, node, nodes, FSIM_EVERY_CLONE, &s->budget, s->a);
         visitor v = {p, keep, best, cost_of(best)};
         if (fsim_frontier_each(f, &v.limit, &s->budget, visit, &v) && fsim_frontier_complete(f))
             s->bound = cost_of(best);

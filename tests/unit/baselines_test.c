@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "random.h"
 #include "base/file.h"
 #include "predict.h"
 #include "search/merge.h"
@@ -356,15 +357,6 @@ static void many_operands(void **unused)
         fsim_arena_free(f.a);
         fsim_arena_free(a);
     }
-}
-
-static uint64_t state;
-static uint32_t draw(uint32_t below) /* splitmix64 */
-{
-    uint64_t z = state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (uint32_t)((z ^ z >> 31) % below);
 }
 
 /* Forks and joins of everything: elementwise, rows, products, transposes, softmax, gather. */

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "random.h"
 #include "predict.h"
 #include "search/price.h"
 #include <stdio.h>
@@ -19,15 +20,6 @@ enum { GRAPHS = 120 };
 #else
 enum { GRAPHS = 1000 };
 #endif
-
-static uint64_t state;
-static uint32_t draw(uint32_t below) /* splitmix64 */
-{
-    uint64_t z = state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (uint32_t)((z ^ z >> 31) % below);
-}
 
 enum { FULL, ROW, HALF }; /* [R, C]; [R, 1]; [R, C] of two bytes an element */
 

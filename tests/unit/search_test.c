@@ -8,20 +8,12 @@
 
 #include <cmocka.h>
 
+#include "random.h"
 #include "predict.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t state;
-static uint32_t draw(uint32_t below) /* splitmix64 */
-{
-    uint64_t z = state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (uint32_t)((z ^ z >> 31) % below);
-}
 
 /* A workload of n primitives over [rows, columns] tensors: forks, joins, shared inputs, row reductions, rolls, gathers and, where they are square, transposes and
  * contractions; products: many of them, beside and behind each other. */
