@@ -32,6 +32,9 @@ int64_t fsim_objective_of(const fsim_problem *p, const fsim_kernel *k);
  * cycle, a clone without reader, a group without purpose. In a. */
 bool fsim_price(const fsim_problem *p, const fsim_partition *partition, fsim_arena *a, fsim_plan *out, fsim_refusal *why);
 
+/* The plan with its kernels as `maker` would launch them. In a. */
+fsim_plan fsim_plan_made_by(const fsim_problem *p, fsim_maker maker, const fsim_plan *plan, fsim_arena *a);
+
 int fsim_by_int(const void *x, const void *y); /* for qsort and bsearch over node lists */
 
 /* May kernels other than its home compute this primitive again? Cheap ones may whose readers are near: within FSIM_CLONE_REACH primitives. A kernel's clones
