@@ -3,6 +3,7 @@
  * predict.h, and hands the answer to report.h. Files are written first and stdout last, so that a run that fails leaves nothing. */
 #include "base/file.h"
 #include "graph/find.h"
+#include "hw/kin.h"
 #include "input/args.h"
 #include "measure/evaluate.h"
 #include "predict.h"
@@ -37,7 +38,7 @@ typedef struct {
     int strategy, objective, launch, l2, numerics, recompute, color; /* index into the option's choices */
     double time_limit_s;
     int64_t limit, jobs, top, memory_limit, compile_jobs, folds; /* 0: not given */
-    bool compile_cost, quiet, verbose, help, version;
+    bool compile_cost, unseen, quiet, verbose, help, version;
 } settings;
 
 typedef enum { JSON, MARKDOWN, TRACE, DOT, FILES, TEXT = FILES } form;
@@ -103,6 +104,7 @@ static const fsim_arg options[] = {
     {"--measurements", "FILE", FSIM_ARG_TEXT, AT(measurements), NULL, VALIDATE | CALIBRATE, "measured runs, a row each (CSV)"},
     {"--workload-root", "DIR", FSIM_ARG_ITEM, AT(roots), NULL, VALIDATE | CALIBRATE, "a folder of the rows' workloads"},
     {"--match", "TEXT", FSIM_ARG_ITEM, AT(match), NULL, VALIDATE | CALIBRATE, "only rows whose id holds TEXT"},
+    {"--unseen", "", FSIM_ARG_FLAG, AT(unseen), NULL, VALIDATE, "as if nothing were measured on the GPUs"},
     {"--fit", "GROUP[,...]", FSIM_ARG_ITEMS, AT(fit), NULL, CALIBRATE, "scalars to fit (all that have rows)"},
     {"--folds", "K", FSIM_ARG_COUNT, AT(folds), NULL, CALIBRATE, "parts of the cross-validation (5)"},
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, CALIBRATE, "the file to write"},
@@ -381,7 +383,8 @@ static int read_inputs(context *c, inputs *in)
     int status = FSIM_EXIT_OK;
     *in = (inputs){read_workload(c, &status), fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1), model_options(c)};
     for (int i = 0; i < c->set.hw.count; i++)
-        in->hw[i] = read_hw(c, c->set.hw.at[i], &status);
+        if ((in->hw[i] = read_hw(c, c->set.hw.at[i], &status)) && fsim_hw_lacks(in->hw[i]))
+            fsim_hw_adopt_shipped(c->arena, in->hw[i], hw_folder);
     for (int i = 0; in->graph && i < c->set.hw.count; i++)
         if (in->hw[i] && !fsim_plannable(in->graph, in->hw[i], &in->how, c->diag, c->arena) && !status)
             status = FSIM_EXIT_BAD_INPUT;
@@ -794,7 +797,7 @@ static int run_validate(context *c)
     const fsim_measurements rows = read_measurements(c, &status);
     if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)))
         return status;
-    const fsim_folders where = {c->set.roots.at, c->set.roots.count, workload_folder, hw_folder};
+    const fsim_folders where = {c->set.roots.at, c->set.roots.count, workload_folder, hw_folder, c->set.unseen};
     const fsim_bench *bench = fsim_bench_of(c->arena, c->diag, &where, &rows, NULL, &status);
     if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)) || (status = open_outputs(c)))
         return status;
@@ -888,7 +891,7 @@ static int run_calibrate(context *c)
     fsim_hw *hw = status ? NULL : read_hw(c, c->set.hw.at[0], &status);
     if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)))
         return status;
-    const fsim_folders where = {c->set.roots.at, c->set.roots.count, workload_folder, hw_folder};
+    const fsim_folders where = {c->set.roots.at, c->set.roots.count, workload_folder, hw_folder, c->set.unseen};
     fsim_measurements own = {fsim_new(c->arena, fsim_measured, rows.count), 0};
     for (int i = 0; i < rows.count; i++)
         if (strcmp(rows.at[i].hw, hw->name) == 0)

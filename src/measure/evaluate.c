@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/names.h"
 #include "graph/find.h"
+#include "hw/kin.h"
 #include "search/price.h"
 #include "search/timeline.h"
 
@@ -99,6 +100,10 @@ static fsim_hw *read_hw(fsim_arena *a, fsim_diag *d, const fsim_folders *where, 
 {
     const char *path = fsim_hw_find(a, d, row->hw, where->hwmodels);
     fsim_hw *hw = path ? fsim_hw_read(a, d, path) : NULL;
+    if (hw && where->unseen)
+        fsim_hw_forget(hw);
+    if (hw && fsim_hw_lacks(hw))
+        fsim_hw_adopt_shipped(a, hw, where->hwmodels);
     if (!path)
         *status = FSIM_EXIT_NO_INPUT;
     else if (!hw && !*status)

@@ -19,6 +19,7 @@ typedef struct {
     const char *const *root;  /* folders of --workload-root, tried in order */
     int roots;
     const char *workloads, *hwmodels; /* shipped folders */
+    bool unseen;              /* predict each GPU as if nothing had been measured on it: hw/kin.h */
 } fsim_folders;
 
 typedef struct {
