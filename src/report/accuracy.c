@@ -137,7 +137,7 @@ static const char *dominant(fsim_arena *a, const fsim_evaluated *e)
 
 static void put_worst(const sink *s)
 {
-    static const fsim_column column[] = {{.title = "row", .left = true, .shrinks = true}, {.title = "set", .left = true, .drop = 2}, {.title = "class", .left = true, .drop = 1},
+    static const fsim_column column[] = {{.title = "row", .left = true}, {.title = "set", .left = true, .shrinks = true, .drop = 2}, {.title = "class", .left = true, .drop = 1},
                                          {.title = "measured"}, {.title = "predicted"}, {.title = "error %"}, {.title = "most of it", .left = true}};
     int *worst;
     const int count = fsim_worst(s->x->at, s->x->count, s->x->worst, s->a, &worst);

@@ -191,7 +191,7 @@ static void put_sizes(chart *c)
         note = fsim_printf(c->a, "%s; %d without size", note, c->sizeless);
     fputs("set title ", c->out);
     fsim_gnuplot_text(c->out, fsim_printf(c->a, "Error against size (band: 10 %%%s)", note));
-    fprintf(c->out, "\nset xlabel 'bytes of inputs and outputs'\nset ylabel 'predicted over measured, less 1'\n"
+    fprintf(c->out, "\nset xlabel 'bytes of inputs and outputs'\nset ylabel 'predicted over measured, less 1' offset -1,0\n"
                     "set format x '%%.0s %%cB'\nset xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n",
             c->low_bytes, c->high_bytes, 1 / farthest, farthest);
     fputs("set ytics ('-75 %%' 0.25, '-50 %%' 0.5, '-25 %%' 0.75, '-10 %%' 0.9, '0' 1, '+10 %%' 1.1, '+25 %%' 1.25, '+50 %%' 1.5, '+100 %%' 2, '+200 %%' 3, '+300 %%' 4)\n", c->out);
