@@ -4,7 +4,9 @@
 #include "base/file.h"
 #include "graph/find.h"
 #include "input/args.h"
+#include "measure/evaluate.h"
 #include "predict.h"
+#include "report/accuracy.h"
 #include "report/report.h"
 #include "report/terminal.h"
 #include "search/given.h"
@@ -28,8 +30,8 @@ static volatile sig_atomic_t interrupted;
 /* What the options say. */
 
 typedef struct {
-    fsim_words hw, hw_set, set, dump;
-    const char *json, *markdown, *trace, *dot, *chart, *plan;
+    fsim_words hw, hw_set, set, dump, roots, match;
+    const char *json, *markdown, *trace, *dot, *chart, *plan, *measurements;
     int strategy, objective, launch, l2, numerics, recompute, color; /* index into the option's choices */
     double time_limit_s;
     int64_t limit, jobs, top, memory_limit, compile_jobs; /* 0: not given */
@@ -57,9 +59,9 @@ typedef struct command {
     int (*run)(context *c);
 } command;
 
-enum { PLAN = 1, ENUMERATE = 2, EXPLAIN = 4, HW = 8, OPS = 16, ANY = 31 };
+enum { PLAN = 1, ENUMERATE = 2, EXPLAIN = 4, HW = 8, OPS = 16, VALIDATE = 32, ANY = 63 };
 
-enum { COMMANDS = 5 };
+enum { COMMANDS = 6 };
 static const command commands[COMMANDS]; /* at the end, behind what they run */
 
 static const fsim_loc command_line = {NULL, 0, 0};
@@ -96,6 +98,9 @@ static const fsim_arg options[] = {
     {"--recompute", NULL, FSIM_ARG_CHOICE, AT(recompute), &recomputation, ANY, "may kernels compute a value twice (on)"},
     {"--time-limit", "SECONDS", FSIM_ARG_SECONDS, AT(time_limit_s), NULL, ANY, "for the search (1)"},
     {"--limit", "N", FSIM_ARG_COUNT, AT(limit), NULL, ENUMERATE, "of enumerate: stop after N partitions"},
+    {"--measurements", "FILE", FSIM_ARG_TEXT, AT(measurements), NULL, VALIDATE, "measured runs, a row each (CSV)"},
+    {"--workload-root", "DIR", FSIM_ARG_ITEM, AT(roots), NULL, VALIDATE, "a folder of the rows' workloads"},
+    {"--match", "TEXT", FSIM_ARG_ITEM, AT(match), NULL, VALIDATE, "only rows whose id holds TEXT"},
     {"--jobs", "N", FSIM_ARG_COUNT, AT(jobs), NULL, ANY, "threads; results do not depend on it"},
     {"--dump", "STAGE[,...]", FSIM_ARG_ITEMS, AT(dump), NULL, PLAN, "graph, legal, parts, kernels, traffic, time"},
     {"--json", "FILE", FSIM_ARG_TEXT, AT(json), NULL, ANY, "results for programs; - is stdout"},
@@ -112,9 +117,9 @@ static const fsim_arg options[] = {
 
 /* Known to the manual, but of other releases. */
 static const char *const later_options[] = {
-    "--device", "--dim", "--fail-on",   "--gate",   "--junit",  "--jvp",   "--measurements",
-    "-o",             "--output", "--precision", "--report", "--target", "--train", "--workload-root"};
-static const char *const later_commands[] = {"validate", "calibrate", "sweep", "import", "diff", "codegen"};
+    "--device", "--dim", "--fail-on",   "--gate",   "--junit",  "--jvp",
+    "-o",             "--output", "--precision", "--report", "--target", "--train"};
+static const char *const later_commands[] = {"calibrate", "sweep", "import", "diff", "codegen"};
 
 static const fsim_args known = {options, COUNT_OF(options), later_options, COUNT_OF(later_options)};
 
@@ -734,12 +739,74 @@ static int run_ops(context *c)
     return status ? status : deliver(c, show_ops, NULL);
 }
 
+/* validate */
+
+static bool show_accuracy(FILE *out, form as, const context *c, const void *what)
+{
+    const fsim_page page = table_page(out, c);
+    as == JSON ? fsim_json_accuracy(out, what) : fsim_report_accuracy(&page, what);
+    return true;
+}
+
+/* The rows of --measurements whose ids match. count is 0 after an error, with *status set. */
+static fsim_measurements read_measurements(context *c, int *status)
+{
+    const char *why = "", *path = c->set.measurements;
+    size_t bytes = 0;
+    fsim_measurements rows = {0};
+    const char *text = fsim_read_file(c->arena, path, &bytes, &why);
+    if (!text) {
+        fsim_error(c->diag, command_line, "cannot read measurements '%s': %s", path, why);
+        *status = FSIM_EXIT_NO_INPUT;
+        return rows;
+    }
+    fsim_diag_source(c->diag, path, text, bytes);
+    rows = fsim_rows_parse(c->arena, c->diag, path, text, bytes);
+    int kept = 0;
+    for (int i = 0; i < rows.count; i++) {
+        bool matches = c->set.match.count == 0;
+        for (int m = 0; m < c->set.match.count; m++)
+            matches = matches || strstr(rows.at[i].id, c->set.match.at[m]);
+        if (matches)
+            rows.at[kept++] = rows.at[i];
+    }
+    if (kept == 0 && fsim_errors(c->diag) == 0)
+        fsim_error(c->diag, (fsim_loc){.file = path}, rows.count ? "no row's id holds what --match says" : "no rows behind the header");
+    rows.count = kept;
+    *status = fsim_errors(c->diag) ? FSIM_EXIT_BAD_INPUT : FSIM_EXIT_OK;
+    return rows;
+}
+
+static int run_validate(context *c)
+{
+    int status = FSIM_EXIT_OK;
+    if (c->args.count)
+        fsim_error(c->diag, command_line, "validate: running the kernels of a workload is not in this release; wanted --measurements FILE.csv, and no workload");
+    else if (!c->set.measurements)
+        fsim_error(c->diag, command_line, "validate wants --measurements FILE.csv");
+    if (fsim_errors(c->diag))
+        return usage_status(c);
+    const fsim_measurements rows = read_measurements(c, &status);
+    if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)))
+        return status;
+    const fsim_folders where = {c->set.roots.at, c->set.roots.count, workload_folder, hw_folder};
+    const fsim_bench *bench = fsim_bench_of(c->arena, c->diag, &where, &rows, NULL, &status);
+    if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)) || (status = open_outputs(c)))
+        return status;
+    fsim_evaluated *e = fsim_new(c->arena, fsim_evaluated, rows.count);
+    if (!fsim_evaluate(bench, (int)c->set.jobs, c->arena, c->diag, e))
+        return give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
+    const fsim_accuracy x = {c->set.measurements, e, rows.count};
+    return deliver(c, show_accuracy, &x);
+}
+
 /* The commands. */
 
 static const command commands[COMMANDS] = {
     {"plan", "WORKLOAD --hw HW[,HW...]", "the best plan (the default command)", PLAN, true, 1, INT_MAX, run_plan},
     {"enumerate", "WORKLOAD --hw HW [--limit N]", "every legal partition, a line each", ENUMERATE, true, 1, 1, run_enumerate},
     {"explain", "WORKLOAD --hw HW OP OP", "may two share a kernel; the cost", EXPLAIN, true, 3, 1, run_explain},
+    {"validate", "--measurements FILE.csv", "predicted beside measured", VALIDATE, false, INT_MAX, INT_MAX, run_validate},
     {"hw", "list | show NAME | check FILE...", "the GPUs", HW, false, INT_MAX, INT_MAX, run_hw},
     {"ops", "", "operators and flops per point", OPS, false, 0, INT_MAX, run_ops},
 };

@@ -302,8 +302,9 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     int count = 0;
     for (int s = 0; s < FSIM_STRATEGY_COUNT; s++)
         if (s != FSIM_STRATEGY_OPTIMAL && (s != FSIM_STRATEGY_XLA || s == (int)options->strategy)) {
-            fsim_baseline(&p, (fsim_strategy)s, a, &out.plan[s]);
-            known[count++] = out.plan[s];
+            fsim_baseline(&p, (fsim_strategy)s, a, &known[count]);
+            out.plan[s] = fsim_plan_made_by(&p, fsim_maker_of((fsim_strategy)s), &known[count], a);
+            count++;
         }
     fsim_refusal why;
     if (options->given && fsim_price(&p, options->given, a, &out.plan[FSIM_STRATEGY_FILE], &why)) {

@@ -5,7 +5,8 @@
  * The exponent says that units overlap, imperfectly: it lies between the 4 that fits measured streaming kernels and the 2.5 that
  * fits GEMMs. One norm for every template keeps the triangle inequality across templates, which search/optimal.c's proofs rest
  * on. The shares in `time` sum to time_s: each unit's share of the overlapped part is in proportion to unit_s ^ 3.
- * A generated contraction is taken to reach the rate of the vendor's: nothing has measured the difference yet. */
+ * A generated contraction is taken to reach the rate of the vendor's: nothing has measured the difference yet.
+ * That is a kernel as fusesim would generate it, or the vendor's contraction. What frameworks launch for the same group, fsim_kernel_made_by says. */
 #ifndef FUSESIM_COST_COST_H
 #define FUSESIM_COST_COST_H
 
@@ -67,6 +68,18 @@ typedef struct {
 /* Cost of a group. Picks tile, split and vector width with the least time. Result in a. */
 fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group, const fsim_residency *l2,
                            fsim_arena *a);
+
+/* Whose kernel it is. */
+typedef enum {
+    FSIM_BY_FUSESIM,  /* generated, or the vendor's contraction: what fsim_kernel_of says */
+    FSIM_BY_ATEN,     /* PyTorch without a compiler: ATen, cuDNN, cuBLAS, FlashAttention */
+    FSIM_BY_INDUCTOR  /* torch.compile: Triton, the same libraries for contractions */
+} fsim_maker;
+
+/* The kernel, or the few kernels, that the framework launches for this group: more passes, other layouts, other rates. Never faster than fsim_kernel_of's for the same
+ * group, so that no framework's plan beats the optimum. Sources: aten.c, triton.c, convolution.c, attention.c. Result in a. */
+fsim_kernel fsim_kernel_made_by(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, fsim_maker maker, const fsim_group *group,
+                                const fsim_residency *l2, fsim_arena *a);
 
 /* Seconds that contraction `node` keeps its units busy in any kernel that holds it, whatever else that does. */
 double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node);

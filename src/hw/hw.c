@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 const fsim_hw_row fsim_hw_rows[FSIM_HW_COUNT] = {
-#define FSIM_HW(id, key, dim, form, required, low, high) {key, dim, form, required, low, high},
+#define FSIM_HW(id, key, dim, form, required, low, high) {key, dim, form, required, low, high, NAN},
+#define FSIM_FIT(id, key, dim, low, high, otherwise)     {key, dim, FSIM_HW_VALUE, false, low, high, otherwise},
 #include "hw/hw.def"
 #undef FSIM_HW
 };
@@ -298,6 +299,11 @@ fsim_hw *fsim_hw_parse(fsim_arena *a, fsim_diag *d, const char *path, const char
     for (int i = 0; i < FSIM_HW_COUNT; i++)
         if (fsim_hw_rows[i].required && !hw->q[i].present)
             fsim_error(d, root->at, "missing key '%s', wanted %s", fsim_hw_rows[i].key, example(a, &fsim_hw_rows[i]));
+    for (int i = 0; i < FSIM_HW_COUNT; i++)
+        if (!isnan(fsim_hw_rows[i].otherwise) && isnan(hw->q[i].value)) {
+            hw->q[i].value = fsim_hw_rows[i].otherwise;
+            hw->q[i].typical = true;
+        }
     if (hw->architecture)
         fsim_hw_lint(a, d, hw);
     return fsim_errors(d) > errors ? NULL : hw;

@@ -21,6 +21,7 @@ typedef struct {
     fsim_hw_form form;
     bool required;    /* a missing row is an error; 'unknown' is allowed for the others */
     double low, high; /* sanity range in SI units */
+    double otherwise; /* of a fitted scalar, where a file has none; else NaN */
 } fsim_hw_row;
 extern const fsim_hw_row fsim_hw_rows[FSIM_HW_COUNT];
 
@@ -31,6 +32,7 @@ typedef struct {
     double spread;                           /* of a fitted scalar; relative; NaN */
     const char *source;
     bool present, unknown;
+    bool typical;                            /* a fitted scalar that the file lacks: value is fsim_hw_row.otherwise */
     fsim_loc at, value_at, achieved_at;
 } fsim_quantity;
 

@@ -37,6 +37,7 @@ typedef struct {
     const char *strategy;
     int kernels;
     fsim_kernel *kernel;       /* launch order */
+    fsim_residency *l2;        /* per kernel: what it finds in L2 and leaves there */
     const char **rule;         /* per kernel, the pattern rule that made it; or NULL */
     double time_s;             /* sum of the kernels */
     int64_t objective;         /* what the search minimises: femtoseconds or bytes */

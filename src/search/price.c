@@ -72,7 +72,7 @@ static void *keep(fsim_arena *a, const void *items, int count, size_t size)
     return copy;
 }
 
-static void keep_group(fsim_arena *a, fsim_group *o)
+void fsim_group_keep(fsim_arena *a, fsim_group *o)
 {
     o->member = keep(a, o->member, o->members, sizeof *o->member);
     o->read = keep(a, o->read, o->reads, sizeof *o->read);
@@ -112,7 +112,7 @@ fsim_candidate *fsim_candidate_of(const fsim_problem *p, const int *node, int co
     const fsim_mark mark = fsim_save(s->scratch);
     e->value.legal = fsim_group_of(&p->limits, node, count, stored, NULL, s->scratch, &e->value.group, &e->value.why);
     if (e->value.legal)
-        keep_group(s->a, &e->value.group);
+        fsim_group_keep(s->a, &e->value.group);
     fsim_rewind(s->scratch, mark);
     return &e->value;
 }
@@ -696,6 +696,7 @@ bool fsim_price(const fsim_problem *p, const fsim_partition *partition, fsim_are
     out->kernels = parts;
     out->kernel = fsim_new(a, fsim_kernel, parts + 1);
     out->rule = fsim_new(a, const char *, parts + 1);
+    out->l2 = fsim_new(a, fsim_residency, parts + 1);
     out->partition = (fsim_partition){parts, fsim_new(a, fsim_part, parts + 1)};
     for (int k = 0; k < parts; k++) {
         const fsim_part *part = ordered[k];
@@ -706,6 +707,7 @@ bool fsim_price(const fsim_problem *p, const fsim_partition *partition, fsim_are
             return false;
         }
         out->kernel[k] = *made;
+        out->l2[k] = (fsim_residency){hit[k], absorbed[k]};
         out->kernel[k].group = marked(made->group, part, a);
         out->partition.part[k] = *part;
         out->partition.part[k].clone = copy_flags(a, part->clone, part->count);
@@ -714,4 +716,16 @@ bool fsim_price(const fsim_problem *p, const fsim_partition *partition, fsim_are
     }
     total(p, out, a);
     return true;
+}
+
+fsim_plan fsim_plan_made_by(const fsim_problem *p, fsim_maker maker, const fsim_plan *plan, fsim_arena *a)
+{
+    fsim_plan out = *plan;
+    out.kernel = fsim_new(a, fsim_kernel, plan->kernels + 1);
+    for (int k = 0; k < plan->kernels; k++)
+        out.kernel[k] = fsim_kernel_made_by(p->graph, p->hw, p->regime, maker, plan->kernel[k].group, &plan->l2[k], a);
+    out.objective = out.dram_read_bytes = out.dram_write_bytes = out.eliminated_bytes = 0;
+    out.l2_bytes = out.flops = 0;
+    total(p, &out, a);
+    return out;
 }

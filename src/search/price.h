@@ -18,6 +18,9 @@ typedef struct fsim_candidate {
     struct priced *kernel; /* by residency */
 } fsim_candidate;
 
+/* Copies into a what o points to. */
+void fsim_group_keep(fsim_arena *a, fsim_group *o);
+
 /* The set node[0, count) (ascending) that stores what stored[i] says. Remembered; never NULL. Legal means one kernel: not convexity or connection. */
 fsim_candidate *fsim_candidate_of(const fsim_problem *p, const int *node, int count, const bool *stored);
 /* Its kernel when reads and writes are as hit[] and absorbed[] say. Remembered. NULL when no configuration fits the device. */
@@ -31,6 +34,9 @@ int64_t fsim_objective_of(const fsim_problem *p, const fsim_kernel *k);
  * lowest last primitive goes first; a primitive's home is the first group in that order that holds it. False with *why when illegal: a group that is no kernel, a
  * cycle, a clone without reader, a group without purpose. In a. */
 bool fsim_price(const fsim_problem *p, const fsim_partition *partition, fsim_arena *a, fsim_plan *out, fsim_refusal *why);
+
+/* The plan with its kernels as `maker` would launch them. In a. */
+fsim_plan fsim_plan_made_by(const fsim_problem *p, fsim_maker maker, const fsim_plan *plan, fsim_arena *a);
 
 int fsim_by_int(const void *x, const void *y); /* for qsort and bsearch over node lists */
 

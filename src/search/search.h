@@ -15,7 +15,10 @@ typedef enum {
 } fsim_strategy;
 extern const char *const fsim_strategy_names[FSIM_PLAN_COUNT];
 
-/* Every strategy but optimal: baseline.c says what each merges. In a. */
+/* Whose kernels a strategy launches. */
+fsim_maker fsim_maker_of(fsim_strategy strategy);
+
+/* Every strategy but optimal: baseline.c says what each merges. Kernels cost what fusesim's would; fsim_plan_made_by says what the maker's cost. In a. */
 void fsim_baseline(const fsim_problem *p, fsim_strategy strategy, fsim_arena *a, fsim_plan *out);
 
 /* The plan with the least objective; known[0, count) are plans that it must not be worse than. The proof says how sure that is. In a. */

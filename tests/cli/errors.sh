@@ -241,9 +241,35 @@ expect 65 "no symbol 'Q'" "$workload_yaml" --hw "$toy" --set Q=3
 expect 65 'is 0; dimensions are 1 to' "$SOURCE_DIR/workloads/ops/relu.yaml" --hw "$toy" --set B=0
 expect 2 "unknown key 'dram_bandwith'; did you mean 'dram_bandwidth'" "$workload_yaml" --hw "$toy" --hw-set dram_bandwith=2x
 expect 2 'sms' "$workload_yaml" --hw "$toy" --hw-set sms=-3
-for command in validate calibrate sweep import diff codegen; do
+for command in calibrate sweep import diff codegen; do
     expect 2 "'$command' is not in this release" $command "$workload_yaml" --hw "$toy"
 done
+expect 2 'running the kernels of a workload is not in this release' validate "$workload_yaml"
+expect 2 'validate wants --measurements' validate
+header='id,hw,workload,set,strategy,l2,launch,time_s,dram_read_bytes,dram_write_bytes,source'
+row='r1,h100-sxm5-80gb,ops/relu,B=64,eager,cold,stream,1e-5,,,somewhere'
+rows() { printf '%s\n' "$header" "$@" >rows.csv; }
+expect 66 "cannot read measurements 'nowhere.csv'" validate --measurements nowhere.csv
+: >rows.csv
+expect 65 'rows.csv:1:1: error: the file is empty' validate --measurements rows.csv
+rows
+expect 65 'rows.csv: error: no rows' validate --measurements rows.csv
+printf 'id,hv,workload,strategy,launch,time_s\n' >rows.csv
+expect 65 "rows.csv:1:1: error: no column 'hw'; is it 'hv'" validate --measurements rows.csv
+rows "${row/eager/eagr}"
+expect 65 "rows.csv:2:33: error: strategy: unknown 'eagr'; did you mean 'eager'" validate --measurements rows.csv
+rows "${row/1e-5/-1}"
+expect 65 "time_s: '-1' is no time above 0" validate --measurements rows.csv
+rows "$row,more"
+expect 65 '12 fields, the header has 11' validate --measurements rows.csv
+rows "${row/relu/rel}"
+expect 66 "rows.csv:2:1: error: cannot read workload 'ops/rel'" validate --measurements rows.csv
+rows "${row/h100-sxm5/h100-sxm6}"
+expect 66 "unknown hardware 'h100-sxm6-80gb'.*h100-sxm5-80gb" validate --measurements rows.csv
+rows "${row/B=64/Q=64}"
+expect 65 "no symbol 'Q'" validate --measurements rows.csv
+rows "$row"
+expect 65 'holds what --match says' validate --measurements rows.csv --match nothing
 for option in --train --jvp --report=x.html --junit=x --precision=f16 --device=cuda; do
     expect 2 "${option%%=*} is not in this release" "$workload_yaml" --hw "$toy" $option
 done

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cost/costing.h"
+
+#include <math.h>
+
+const char *const fsim_unit_names[FSIM_UNIT_COUNT] = {"launch", "dram", "l2", "shared", "compute", "special", "issue", "latency"};
+const char *const fsim_regime_names[FSIM_REGIME_COUNT] = {"eager", "stream", "graph", "kernel"};
+
+enum {
+    LOADS_AHEAD = 64,       /* loads of straight-line code that the compiler issues before the first use: all of 8, 16, 32 and 64 inputs, 63 to 77 of 128 (SASS of
+                             * nvcc 13.0 for sm_80 and sm_90, 1, 2 and 4 elements a load; registers permitting) */
+    SM_PORT_BYTES = 64      /* a clock from L2 to one SM: NVIDIA A100 and H100 white papers, "64 B/clk/SM" */
+};
+static const double barrier_s = 30e-9;          /* block-wide reduction: two barriers of about 30 cycles each */
+static const double default_latency_s = 500e-9; /* DRAM latency where the hardware file has none */
+
+double fsim_rate_of(const fsim_costing *c, fsim_hw_key key, fsim_hw_key otherwise)
+{
+    return c->sms * c->clock * fsim_or_else(fsim_hw_get(c->hw, key), fsim_hw_get(c->hw, otherwise));
+}
+
+/* Lanes per second of the pipe that computes in this dtype. */
+double fsim_pipe_rate(const fsim_costing *c, fsim_dtype t)
+{
+    if (t == FSIM_F64)
+        return fsim_rate_of(c, FSIM_HW_FP64_RATE, FSIM_HW_FP32_RATE);
+    return fsim_dtype_floating(t) ? fsim_rate_of(c, FSIM_HW_FP32_RATE, FSIM_HW_FP32_RATE) : fsim_rate_of(c, FSIM_HW_INT32_RATE, FSIM_HW_FP32_RATE);
+}
+
+/* What of a member's `count` instructions a point its form leaves to do at each of its points. */
+static double left(const fsim_costing *c, const fsim_member *m, double count)
+{
+    switch (m->form) {
+    case FSIM_DEFERRED: /* once a result instead of once an element of the intermediate */
+        return count * (double)c->group->points / ((double)c->group->rows * (double)c->group->width);
+    case FSIM_BASE_TWO:
+        return fmin(count, 2);
+    default:
+        return count;
+    }
+}
+
+/* Arithmetic of every member but the contraction itself. turns[i]: how often each element of a contraction's operand i is loaded, and its prologue
+ * computed; NULL where there is none. kept: rows stay on chip; else they are walked once a stage. */
+void fsim_add_arithmetic(const fsim_costing *c, fsim_kernel *k, const double *turns, bool kept)
+{
+    double special = 0, issued = 0;
+    for (int i = 0; i < c->group->members; i++) {
+        const fsim_member *m = &c->group->member[i];
+        const fsim_node *n = &c->g->node[m->node];
+        if (n->gemm.k)
+            continue;
+        double evaluations = (double)m->evaluations * ((m->prologue || m->middle) && turns ? turns[m->operand] : 1);
+        if (!kept && m->full && fsim_bits(m->stages) > 1)
+            evaluations *= fsim_bits(m->stages);
+        k->flops += evaluations * n->flops;
+        evaluations *= m->divergence;
+        k->penalised = k->penalised || m->divergence > 1;
+        k->unit[FSIM_COMPUTE] += evaluations * left(c, m, n->instructions) / fsim_pipe_rate(c, n->dtype);
+        special += evaluations * left(c, m, n->specials);
+        issued += evaluations * left(c, m, n->instructions);
+    }
+    k->unit[FSIM_SPECIAL] += special / fsim_rate_of(c, FSIM_HW_SPECIAL_RATE, FSIM_HW_SPECIAL_RATE);
+    k->unit[FSIM_ISSUE] += issued / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
+}
+
+/* Elements that the threads load of read r, one by one. */
+static double loads_of(const fsim_costing *c, const fsim_read *r)
+{
+    const double points = (double)c->group->points * (r->full ? (double)c->group->reduced : 1);
+    double pieces = 0;
+    if (r->maps == 0 && r->access->how == FSIM_READ_INDIRECT)
+        return (double)r->access->rows * (double)r->access->run;
+    if (!r->place && r->repeats == 0)
+        return points * (r->maps ? r->maps : 1);
+    for (int i = 0; i < r->maps; i++)
+        pieces += (double)fsim_map_points(&r->map[i]) * (r->full ? (double)fsim_map_reduced(&r->map[i]) : 1);
+    return pieces * fmax(1, r->repeats);
+}
+
+/* Loads and stores as instructions: one each `vector` elements, and one for its address. */
+void fsim_add_access_issue(const fsim_costing *c, fsim_kernel *k)
+{
+    double accesses = 0;
+    for (int i = 0; i < c->group->reads; i++) {
+        const fsim_read *r = &c->group->read[i];
+        accesses += loads_of(c, r) * (k->passes > 1 ? fsim_bits(r->stages) : 1);
+    }
+    for (int i = 0; i < c->group->writes; i++) {
+        const fsim_write *x = &c->group->write[i];
+        accesses += (double)fsim_map_points(&x->map) * (x->full ? (double)fsim_map_reduced(&x->map) : 1);
+    }
+    k->unit[FSIM_ISSUE] += 2 * accesses / k->vector / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
+}
+
+/* DRAM and L2 traffic of all reads and writes; extra[i] multiplies what read i fetches (tiles, passes), from DRAM where extra_dram says so. */
+void fsim_add_memory(const fsim_costing *c, fsim_kernel *k, const double *extra, const double *extra_dram)
+{
+    const fsim_group *o = c->group;
+    int tile = 0;
+    k->coalescing = 1;
+    for (int i = 0; i < o->reads; i++) {
+        const fsim_traffic *t = &c->read[i];
+        const double times = extra_dram ? extra_dram[i] : 1;
+        const bool hit = c->l2 && c->l2->hit && c->l2->hit[i];
+        const double fetched = (double)t->sector_bytes * t->reread * times;
+        k->input[i] = (fsim_input){.tensor = o->read[i].tensor, .bytes = t->compulsory_bytes, .read_bytes = hit ? 0 : (int64_t)fetched,
+                                   .l2_bytes = t->request_bytes * (extra ? extra[i] : 1)};
+        k->dram_read_bytes += k->input[i].read_bytes;
+        k->l2_bytes += k->input[i].l2_bytes;
+        k->shared_bytes_moved += 2 * t->staged_bytes;
+        k->coalescing = fmin(k->coalescing, t->coalescing);
+        k->penalised = k->penalised || t->reread * times > 1 || t->sector_bytes > c->g->tensor[o->read[i].tensor].bytes + 2 * FSIM_SECTOR_BYTES;
+        const int own = t->staged_bytes > 0 ? FSIM_COLUMN_TILE * (FSIM_COLUMN_TILE + 1) * fsim_dtype_bytes(c->g->tensor[o->read[i].tensor].dtype) : 0;
+        tile = own > tile ? own : tile;
+    }
+    if (o->anchor < 0)
+        k->shared_bytes += tile; /* beside what a row keeps there */
+    else
+        k->shared_bytes = tile > k->shared_bytes ? tile : k->shared_bytes; /* operand tiles are done with by then */
+    for (int i = 0; i < o->writes; i++) {
+        const fsim_traffic *t = &c->write[i];
+        const bool absorbed = c->l2 && c->l2->absorbed && c->l2->absorbed[i];
+        k->output[i] = (fsim_result){.tensor = o->write[i].tensor, .bytes = t->compulsory_bytes, .write_bytes = absorbed ? 0 : t->sector_bytes};
+        k->dram_write_bytes += k->output[i].write_bytes;
+        k->l2_bytes += t->request_bytes;
+        k->shared_bytes_moved += 2 * t->staged_bytes;
+        k->coalescing = fmin(k->coalescing, t->coalescing);
+    }
+}
+
+/* Little's law: what threads have asked for and not yet got moves at most at bytes in flight / latency. `waits` trips to memory, one after the other, for each of
+ * `waves` sets of resident threads take waits x waves x latency however wide the memory is; a thread asks for as much in one trip as the compiler can issue ahead,
+ * so it is not low occupancy by itself that costs bandwidth (Volkov, GTC 2010), but few bytes a thread at low occupancy. */
+static double in_flight_seconds(const fsim_costing *c, double waves, double waits) { return ceil(waves) * waits * c->latency_s; }
+
+/* Trips of a thread that loads its operands once. */
+double fsim_trips(const fsim_costing *c)
+{
+    double loads = 0;
+    for (int i = 0; i < c->group->reads; i++)
+        loads += c->group->read[i].place ? 1 : fmax(1, c->group->read[i].maps) * fmax(1, c->group->read[i].repeats);
+    return fmax(1, ceil(loads / LOADS_AHEAD));
+}
+
+static void memory_seconds(const fsim_costing *c, fsim_kernel *k, double resident)
+{
+    const double l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH), ports = fmin((double)k->grid, c->sms) * c->clock * SM_PORT_BYTES;
+    const double spilled = (double)k->spilled_bytes / fmax(1, (double)k->grid) / 2 * fmin((double)k->grid, resident); /* of all threads at once */
+    k->unit[FSIM_DRAM] = (double)(k->dram_read_bytes + k->dram_write_bytes) / fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
+    if (spilled > c->l2_bytes) /* what L2 can't hold goes to DRAM and comes back */
+        k->unit[FSIM_DRAM] += (double)k->spilled_bytes * (1 - c->l2_bytes / spilled) / fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
+    k->unit[FSIM_L2] = isnan(l2) ? 0 : k->l2_bytes / (c->group->anchor < 0 ? fmin(l2, ports) : l2);
+    k->unit[FSIM_SHARED] = k->shared_bytes_moved / (c->sms * c->clock * fsim_hw_get(c->hw, FSIM_HW_SHARED_BANDWIDTH));
+}
+
+/* Occupancy, waves, spills, and the derating of a grid that leaves SMs idle. steps: dependent trips to memory of one block. False when the block does not
+ * fit an SM. */
+bool fsim_settle(const fsim_costing *c, fsim_kernel *k, double steps)
+{
+    const int most = (int)fsim_hw_get(c->hw, FSIM_HW_REGISTERS_PER_THREAD);
+    if (k->registers > most) {
+        k->spilled_bytes = (int64_t)(k->registers - most) * 4 * 2 * k->grid * k->block;
+        k->l2_bytes += (double)k->spilled_bytes;
+        k->registers = most;
+        k->penalised = true;
+    }
+    const int blocks = fsim_blocks_per_sm(c->hw, k->block, k->registers, k->shared_bytes);
+    if (blocks == 0 || k->block > fsim_hw_get(c->hw, FSIM_HW_THREADS_PER_BLOCK))
+        return false;
+    const double resident = blocks * c->sms, threads = fsim_hw_get(c->hw, FSIM_HW_THREADS_PER_SM);
+    k->occupancy = fmin(1, blocks * ceil(k->block / c->warp) * c->warp / threads);
+    k->waves = (double)k->grid / resident;
+    memory_seconds(c, k, resident);
+    const double grid = (double)k->grid, busy = grid / (c->sms * ceil(grid / c->sms)); /* the last round of blocks leaves SMs idle */
+    const double share = grid < resident ? busy : 1;
+    k->penalised = k->penalised || share < 1; /* what a split moves to a kernel of more blocks runs faster there */
+    static const fsim_unit on_sm[] = {FSIM_SHARED, FSIM_COMPUTE, FSIM_SPECIAL, FSIM_ISSUE};
+    for (size_t i = 0; i < sizeof on_sm / sizeof on_sm[0]; i++)
+        k->unit[on_sm[i]] /= share;
+    k->unit[FSIM_LATENCY] += in_flight_seconds(c, k->waves, steps) + ceil(k->waves) * (c->group->stages - 1) * barrier_s;
+    return true;
+}
+
+/* time_s and its shares, from what the units take together and each one's weight in it. */
+static void share_out(const fsim_costing *c, fsim_kernel *k, double overlapped, const double *weight, double weights)
+{
+    static const fsim_hw_key launch_key[FSIM_REGIME_COUNT] = {FSIM_HW_LAUNCH_EAGER, FSIM_HW_LAUNCH_STREAM, FSIM_HW_LAUNCH_GRAPH,
+                                                              FSIM_HW_KERNEL_FLOOR};
+    double launch = fsim_hw_get(c->hw, launch_key[c->regime]) * k->launches, shares = 0;
+    int largest = FSIM_DRAM;
+    if (c->regime == FSIM_REGIME_EAGER) /* the host launches ahead: what the kernel takes hides the next launch */
+        launch = fmax(launch - overlapped, fsim_hw_get(c->hw, FSIM_HW_KERNEL_FLOOR) * k->launches);
+    k->unit[FSIM_LAUNCH] = k->time[FSIM_LAUNCH] = launch;
+    for (int u = FSIM_DRAM; u < FSIM_UNIT_COUNT; u++) {
+        k->time[u] = weights > 0 ? overlapped * (weight[u] / weights) : 0;
+        largest = k->time[u] > k->time[largest] ? u : largest;
+    }
+    k->time_s = rint((launch + overlapped) / FSIM_TICK_S) * FSIM_TICK_S;
+    for (int u = 0; u < FSIM_UNIT_COUNT; u++)
+        shares += u == largest ? 0 : k->time[u];
+    k->time[largest] = k->time_s - shares;
+    k->bound = k->time[FSIM_LAUNCH] > k->time[largest] ? FSIM_LAUNCH : (fsim_unit)largest;
+}
+
+void fsim_sum_up(const fsim_costing *c, fsim_kernel *k)
+{
+    double cube[FSIM_UNIT_COUNT] = {0}, cubes = 0;
+    for (int u = FSIM_DRAM; u < FSIM_UNIT_COUNT; u++)
+        cubes += cube[u] = k->unit[u] * k->unit[u] * k->unit[u];
+    share_out(c, k, cbrt(cubes), cube, cubes);
+}
+
+void fsim_sum_up_by(const fsim_costing *c, fsim_kernel *k, double exponent)
+{
+    double power[FSIM_UNIT_COUNT] = {0}, powers = 0;
+    for (int u = FSIM_DRAM; u < FSIM_UNIT_COUNT; u++)
+        powers += power[u] = pow(k->unit[u], exponent);
+    share_out(c, k, pow(powers, 1 / exponent), power, powers);
+}
+
+fsim_kernel fsim_blank_kernel(const fsim_costing *c, fsim_arena *a)
+{
+    const fsim_group *o = c->group;
+    fsim_kernel k = {.group = o, .template = o->template, .launches = 1, .block = FSIM_BLOCK, .vector = 1, .passes = 1, .split_k = 1};
+    k.inputs = o->reads;
+    k.outputs = o->writes;
+    k.input = fsim_new(a, fsim_input, o->reads + 1);
+    k.output = fsim_new(a, fsim_result, o->writes + 1);
+    k.penalised = o->recomputes;
+    return k;
+}
+
+fsim_costing fsim_costing_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group, const fsim_residency *l2, fsim_arena *a)
+{
+    fsim_costing c = {.g = g, .hw = hw, .regime = regime, .group = group, .l2 = l2};
+    c.sms = fsim_hw_get(hw, FSIM_HW_SMS);
+    c.clock = fsim_hw_get(hw, FSIM_HW_SM_CLOCK);
+    c.warp = fsim_hw_get(hw, FSIM_HW_WARP_SIZE);
+    c.l2_bytes = fsim_l2_effective(hw);
+    c.latency_s = fsim_or_else(fsim_hw_get(hw, FSIM_HW_DRAM_LATENCY), default_latency_s);
+    c.read = fsim_new(a, fsim_traffic, group->reads + 1);
+    c.write = fsim_new(a, fsim_traffic, group->writes + 1);
+    for (int i = 0; i < group->writes; i++) {
+        c.write[i] = fsim_write_traffic(g, &group->write[i], (int)c.warp);
+        c.total_bytes += (double)c.write[i].sector_bytes;
+    }
+    for (int i = 0; i < group->reads; i++)
+        c.total_bytes += (double)fsim_read_traffic(g, &group->read[i], 0, 0, 1).sector_bytes;
+    for (int i = 0; i < group->reads; i++)
+        c.read[i] = fsim_read_traffic(g, &group->read[i], (int)c.warp, c.total_bytes, c.l2_bytes);
+    return c;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* costing.h: what the files of cost/ share: a group's traffic counted once, and the steps from a group to the seconds of each unit. */
+#ifndef FUSESIM_COST_COSTING_H
+#define FUSESIM_COST_COSTING_H
+
+#include "cost/cost.h"
+#include "cost/traffic.h"
+#include <math.h>
+
+enum {
+    FSIM_BLOCK = 256,     /* threads of a streaming block */
+    FSIM_ISSUE_PER_SM = 4, /* warp instructions per clock: one a sub-partition */
+    FSIM_COLUMN_TILE = 32 /* rows and columns of a transposing tile */
+};
+
+/* One group on one GPU. */
+typedef struct {
+    const fsim_graph *g;
+    const fsim_hw *hw;
+    fsim_regime regime;
+    const fsim_group *group;
+    const fsim_residency *l2;
+    double sms, clock, warp, l2_bytes, latency_s; /* clock: Hz; l2_bytes: effective */
+    fsim_traffic *read, *write; /* per read and write of the group */
+    double total_bytes;         /* that all streams move, once */
+} fsim_costing;
+
+fsim_costing fsim_costing_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group, const fsim_residency *l2, fsim_arena *a);
+
+static inline double fsim_or_else(double x, double otherwise) { return isnan(x) ? otherwise : x; }
+static inline int fsim_bits(unsigned x) { return __builtin_popcount(x); }
+
+/* Results per second of all SMs, from a rate per clock and SM; of `otherwise` where the file has no `key`. */
+double fsim_rate_of(const fsim_costing *c, fsim_hw_key key, fsim_hw_key otherwise);
+/* Lanes per second of the pipe that computes in this dtype. */
+double fsim_pipe_rate(const fsim_costing *c, fsim_dtype t);
+
+/* A kernel of the group with nothing counted yet. */
+fsim_kernel fsim_blank_kernel(const fsim_costing *c, fsim_arena *a);
+/* Arithmetic of every member but the contraction itself. turns[i]: how often each element of a contraction's operand i is loaded, and its prologue computed; NULL where
+ * there is none. kept: rows stay on chip; else they are walked once a stage. */
+void fsim_add_arithmetic(const fsim_costing *c, fsim_kernel *k, const double *turns, bool kept);
+/* Loads and stores as instructions. */
+void fsim_add_access_issue(const fsim_costing *c, fsim_kernel *k);
+/* DRAM and L2 traffic of all reads and writes; extra[i] multiplies what read i fetches (tiles, passes), from DRAM where extra_dram says so. */
+void fsim_add_memory(const fsim_costing *c, fsim_kernel *k, const double *extra, const double *extra_dram);
+/* Dependent trips to memory of a thread that loads its operands once. */
+double fsim_trips(const fsim_costing *c);
+/* Occupancy, waves, spills, and the derating of a grid that leaves SMs idle. steps: dependent trips to memory of one block. False when the block does not fit an SM. */
+bool fsim_settle(const fsim_costing *c, fsim_kernel *k, double steps);
+/* time_s and its shares from the units: the p-norm of all but launch, p = 3. */
+void fsim_sum_up(const fsim_costing *c, fsim_kernel *k);
+/* As fsim_sum_up with another exponent. An own kernel's is at most 3. */
+void fsim_sum_up_by(const fsim_costing *c, fsim_kernel *k, double exponent);
+
+/* Pointwise, copy, pooling, and what is opaque: a thread for `vector` points. */
+fsim_kernel fsim_streaming(const fsim_costing *c, int vector, fsim_arena *a);
+
+/* contraction.c: the device's dense rate for this arithmetic, FLOP/s, and how much of it a long contraction keeps. */
+double fsim_contraction_rate(const fsim_costing *c, fsim_dtype t, double *efficiency, bool *tensor);
+/* Steps of k that a block's start and end take as long as. */
+double fsim_startup_of(bool tensor);
+/* The vendor's library adds a bias vector and a unary activation, nothing else. */
+bool fsim_library_can(const fsim_costing *c);
+/* How often a convolution's windows load each element of their input. */
+double fsim_window_loads(const fsim_node *n);
+fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a);
+/* convolution.c: few channels a group: no tile to share, so a thread for each output. */
+fsim_kernel fsim_direct_convolution(const fsim_costing *c, fsim_arena *a);
+/* attention.c */
+fsim_kernel fsim_chained(const fsim_costing *c, fsim_arena *a);
+
+/* As frameworks launch them. own: the kernel of fsim_kernel_of, which is what they return where they know nothing better.
+ * aten.c and triton.c: all but contractions; convolution.c; contraction.c: matrix products; attention.c: a whole attention in one kernel. */
+fsim_kernel fsim_aten_kernel(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a);
+fsim_kernel fsim_triton_kernel(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a);
+fsim_kernel fsim_framework_convolution(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a);
+fsim_kernel fsim_framework_contraction(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a);
+fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a);
+
+#endif

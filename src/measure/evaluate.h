@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* evaluate.h: rows of a measurements file predicted, in threads. A row's strategy, launch regime and L2 state are honoured; L2 `unknown` is predicted as warm. */
+#ifndef FUSESIM_MEASURE_EVALUATE_H
+#define FUSESIM_MEASURE_EVALUATE_H
+
+#include "measure/rows.h"
+#include "predict.h"
+
+/* What kind of work a workload is: of its one operator, or a chain or a network of several. */
+typedef enum {
+    FSIM_WORK_ELEMENTWISE, FSIM_WORK_REDUCTION, FSIM_WORK_SOFTMAX, FSIM_WORK_NORM, FSIM_WORK_LOSS, FSIM_WORK_POOLING, FSIM_WORK_MOVEMENT,
+    FSIM_WORK_MATMUL, FSIM_WORK_CONVOLUTION, FSIM_WORK_ATTENTION, FSIM_WORK_CHAIN, FSIM_WORK_NETWORK, FSIM_WORK_COUNT
+} fsim_work_class;
+extern const char *const fsim_work_class_names[FSIM_WORK_COUNT];
+fsim_work_class fsim_work_class_of(const fsim_graph *g);
+
+/* Where workloads and GPUs are found. */
+typedef struct {
+    const char *const *root;  /* folders of --workload-root, tried in order */
+    int roots;
+    const char *workloads, *hwmodels; /* shipped folders */
+} fsim_folders;
+
+typedef struct {
+    const fsim_measured *row;
+    double predicted_s;
+    double dram_read_bytes, dram_write_bytes;
+    double unit_s[FSIM_UNIT_COUNT]; /* shares of predicted_s */
+    fsim_unit bound;                /* the largest of them */
+    int kernels;
+    fsim_work_class class;
+    const char *excluded;           /* why it is left out of the statistics; NULL */
+} fsim_evaluated;
+
+/* What rows refer to, read once. */
+typedef struct fsim_bench fsim_bench;
+/* Reads every workload and GPU that the rows name; `given` stands for the GPU of its name (NULL: none). NULL after errors in d, with *status set: 65 or 66. In a. */
+fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measurements *rows, fsim_hw *given, int *status);
+
+/* Predicts row i into out[i] for all rows, in `jobs` threads (0: one a processor). False after errors in d. What out points to is in a. */
+bool fsim_evaluate(const fsim_bench *b, int jobs, fsim_arena *a, fsim_diag *d, fsim_evaluated *out);
+
+/* predicted over measured, less 1. */
+static inline double fsim_error_of(const fsim_evaluated *e) { return e->predicted_s / e->row->time_s - 1; }
+
+#endif
