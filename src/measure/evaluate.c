@@ -147,6 +147,21 @@ static int bindings(fsim_arena *a, const char *set, fsim_binding **out)
     return count;
 }
 
+/* The plan with that kernel alone that is the home of the first primitive named in "h+g"; none where there is no such kernel. */
+static fsim_plan plan_of_kernel(const fsim_graph *g, const fsim_plan *plan, const char *primitives, fsim_arena *a)
+{
+    const int n = fsim_find_node(g, fsim_strndup(a, primitives, strcspn(primitives, "+")));
+    for (int k = 0; k < plan->kernels; k++)
+        for (int i = 0; i < plan->partition.part[k].count; i++)
+            if (plan->partition.part[k].node[i] == n && !plan->partition.part[k].clone[i])
+                return (fsim_plan){.kernels = 1,
+                                   .kernel = &plan->kernel[k],
+                                   .time_s = plan->kernel[k].time_s,
+                                   .dram_read_bytes = plan->kernel[k].dram_read_bytes,
+                                   .dram_write_bytes = plan->kernel[k].dram_write_bytes};
+    return (fsim_plan){.time_s = NAN};
+}
+
 static void predict_row(const fsim_graph *g, const fsim_hw *hw, const fsim_measured *row, fsim_arena *a, fsim_evaluated *out)
 {
     const fsim_options options = {.strategy = row->strategy, .regime = row->launch, .warm = row->l2 != FSIM_L2_COLD, .time_limit_s = 1};
@@ -158,7 +173,11 @@ static void predict_row(const fsim_graph *g, const fsim_hw *hw, const fsim_measu
     else
         fsim_baseline(&p, row->strategy, a, &own);
     plan = fsim_plan_made_by(&p, fsim_maker_of(row->strategy), &own, a);
-    out->predicted_s = row->launch == FSIM_REGIME_EAGER ? fsim_call_seconds(plan.kernel, plan.kernels, hw) : plan.time_s;
+    if (row->kernel && *row->kernel)
+        plan = plan_of_kernel(g, &plan, row->kernel, a);
+    if (plan.kernels == 0)
+        out->excluded = "no kernel of the plan computes its primitive";
+    out->predicted_s = row->launch == FSIM_REGIME_EAGER && plan.kernels > 0 ? fsim_call_seconds(plan.kernel, plan.kernels, hw) : plan.time_s;
     out->dram_read_bytes = (double)plan.dram_read_bytes;
     out->dram_write_bytes = (double)plan.dram_write_bytes;
     out->kernels = plan.kernels;

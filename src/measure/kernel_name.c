@@ -48,7 +48,7 @@ static const struct {
     IS("pow_tensor", POW) IS("maximum_kernel", MAXIMUM) IS("minimum_kernel", MINIMUM) IS("neg_kernel", NEG) IS("abs_kernel", ABS) IS("AbsFunctor", ABS)
     IS("::exp_kernel", EXP) IS("log_kernel", LOG) IS("sqrt_kernel", SQRT) IS("rsqrt_kernel", RSQRT) IS("reciprocal_kernel", RECIPROCAL) IS("sin_kernel", SIN)
     IS("cos_kernel", COS) IS("erf_kernel", ERF) IS("tanh_kernel", TANH) IS("hardtanh", HARDTANH) IS("sigmoid_kernel", SIGMOID) IS("launch_clamp_scalar", RELU)
-    IS("launch_clamp_scalar", CLAMP) IS("launch_clamp_scalar", RELU6) IS("launch_clamp_scalar", HARDTANH) IS("relu_kernel", RELU) IS("leaky_relu", LEAKY_RELU)
+    IS("launch_clamp_scalar", CLAMP) IS("launch_clamp_scalar", RELU6) IS("launch_clamp_scalar", HARDTANH) IS("leaky_relu", LEAKY_RELU)
     IS("threshold_kernel", RELU) IS("elu_kernel", ELU) IS("elu_kernel", SELU) IS("softplus_kernel", SOFTPLUS) IS("hardsigmoid", HARDSIGMOID) IS("hardswish", HARDSWISH)
     IS("clamp_kernel", CLAMP) IS("clamp_min_scalar", RELU) IS("CompareEqFunctor", EQ) IS("CompareEqFunctor", NE) IS("CompareFunctor", LT) IS("CompareFunctor", LE)
     IS("CompareFunctor", GT) IS("CompareFunctor", GE) IS("where_kernel", WHERE) IS("masked_fill", MASKED_FILL) IS("FillFunctor", FILL) IS("triu_tril", TRIL)
@@ -204,24 +204,51 @@ fsim_says fsim_kernel_says(const char *kernel, const char *operator)
     return s;
 }
 
-char *fsim_kernel_short(fsim_arena *a, const char *kernel)
+/* The functor of one of ATen's generic kernels, from its template's arguments; NULL where there is none. *bytes is its length. */
+static const char *functor_of(const char *arguments, size_t *bytes)
 {
-    static const char *const prefixes[] = {"void ", "std::enable_if"};
-    const char *from = kernel;
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (strncmp(from, prefixes[i], strlen(prefixes[i])) == 0)
-            from += strlen(prefixes[i]);
-    static const char hidden[] = "(anonymous namespace)::"; /* its bracket is no argument list */
-    const char *end = from;
-    for (; *end && *end != '<' && *end != '('; end++) {
-        if (end[0] == ':' && end[1] == ':') {
-            from = end + 2;
-            end++;
-            if (strncmp(from, hidden, sizeof hidden - 1) == 0) {
-                from += sizeof hidden - 1;
-                end = from - 1;
-            }
+    static const char scope[] = "at::native::";
+    static const char *const wrappers[] = {"gpu_kernel_impl",      "gpu_kernel_impl_nocast", "AUnaryFunctor", "BUnaryFunctor", "BinaryFunctor", "binary_internal",
+                                           "ReduceOp",             "func_wrapper_t",         "detail",        "memory",        "reduce_kernel",  "opmath_symmetric_gpu_kernel_with_scalars",
+                                           "elementwise_kernel_helper"};
+    for (const char *at = arguments; (at = strstr(at, scope)) != NULL;) {
+        at += sizeof scope - 1;
+        size_t n = 0;
+        while (isalnum((unsigned char)at[n]) || at[n] == '_')
+            n++;
+        bool wraps = n == 0;
+        for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
+            wraps = wraps || is_name(at, n, wrappers[i]);
+        if (!wraps) {
+            *bytes = n;
+            return at;
+        }
+        if (strncmp(at, "binary_internal::", 17) == 0) {
+            at += 17;
+            for (n = 0; isalnum((unsigned char)at[n]) || at[n] == '_'; n++)
+                ;
+            *bytes = n;
+            return n ? at : NULL;
         }
     }
+    return NULL;
+}
+
+char *fsim_kernel_short(fsim_arena *a, const char *kernel)
+{
+    static const char hidden[] = "(anonymous namespace)::"; /* its bracket is no argument list */
+    const char *from = strncmp(kernel, "void ", 5) == 0 ? kernel + 5 : kernel, *end = from;
+    while (*end && *end != '<') {
+        const bool scope = strncmp(end, "::", 2) == 0, nameless = strncmp(end, hidden, sizeof hidden - 1) == 0;
+        if (*end == '(' && !nameless)
+            break;
+        end += nameless ? sizeof hidden - 1 : scope ? 2 : 1;
+        from = nameless || scope ? end : from;
+    }
+    size_t bytes = 0;
+    const bool generic = strncmp(end, "<", 1) == 0 && (strstr(kernel, "elementwise_kernel<") || strstr(kernel, "::reduce_kernel<"));
+    const char *functor = generic ? functor_of(end, &bytes) : NULL;
+    if (functor)
+        return fsim_printf(a, "%.*s<%.*s>", (int)(end - from), from, (int)bytes, functor);
     return end > from ? fsim_strndup(a, from, (size_t)(end - from)) : fsim_strdup(a, kernel);
 }

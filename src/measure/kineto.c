@@ -7,7 +7,7 @@
 #include "measure/profile.h"
 
 #include <cjson/cJSON.h>
-#include <ctype.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +102,7 @@ static fsim_loc place(const reader *r, const char *at)
     const char *line = r->text;
     for (const char *p = line; (p = memchr(p, '\n', (size_t)(at - p))) != NULL; line = ++p)
         l.line++;
-    l.col = (int)(at - line) + 1;
+    l.col = at - line < INT_MAX ? (int)(at - line) + 1 : INT_MAX; /* a trace may be one line */
     return l;
 }
 

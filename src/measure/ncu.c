@@ -164,9 +164,8 @@ static bool find_header(reader *r)
 static bool next_row(reader *r)
 {
     fsim_csv *c = &r->csv;
-    while (c->next < c->end && (*c->next == '\n' || *c->next == '\r' || (r->quoted && *c->next != '"') || strncmp(c->next, "==", 2) == 0))
-        if (!fsim_csv_skip_line(c))
-            return false;
+    while (c->next < c->end && (r->quoted ? *c->next != '"' : *c->next == '='))
+        fsim_csv_skip_line(c);
     if (!fsim_csv_next(c))
         return false;
     if (is_header(c)) /* a second table: the same columns, of another process */
