@@ -326,7 +326,9 @@ fsim_import fsim_import_of(const fsim_profile *p, const fsim_graph *g, const fsi
     importer m = {p, g, plan, as, a, {.profile = p, .plan = plan, .predicted_s = NAN, .span_s = NAN}, .stem = stem_of(a, p->path), .shorter = fsim_new(a, const char *, p->names + 1)};
     for (int i = 0; i < p->launches; i++)
         m.out.total_s += known(p->launch[i].time_s);
-    m.out.steps = fsim_steps_of(p, plan ? fsim_least_launches(g, plan) : 0, a);
+    const bool *counted = NULL;
+    const int wanted = plan ? fsim_counted_launches(g, plan, p, a, &counted) : 0;
+    m.out.steps = fsim_steps_of(p, wanted, counted, a);
     if (m.out.steps.launches > 0) {
         m.out.step_s = median_sum(&m, NULL, TIME);
         m.out.span_s = median_span(&m);

@@ -478,6 +478,8 @@ static void link_launch(reader *r, seen *s, double base_us)
     if (s->launch.call < 0 && by && by->external >= 0)
         s->launch.call = id_get(&r->by_external, by->external);
     s->launch.graph = by && by->graph;
+    if (s->launch.graph) /* one call launched them all */
+        s->launch.call = -1;
     s->launch.start_s = (s->start_us - base_us) * 1e-6;
     s->launch.step = step_at(r, by && isfinite(by->start_us) ? by->start_us : s->start_us);
 }

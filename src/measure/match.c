@@ -292,11 +292,18 @@ static const char *reason(const matcher *m, int i)
     return kind ? "the plan's kernels of this kind are matched" : "no kernel of the plan is of this kind";
 }
 
-int fsim_least_launches(const fsim_graph *g, const fsim_plan *plan)
+int fsim_counted_launches(const fsim_graph *g, const fsim_plan *plan, const fsim_profile *p, fsim_arena *a, const bool **counted)
 {
+    const unsigned product = FSIM_DOES_GEMM | FSIM_DOES_CONVOLUTION | FSIM_DOES_ATTENTION;
+    bool *flag = fsim_new(a, bool, p->names + 1);
     int products = 0;
     for (int k = 0; k < plan->kernels; k++)
         products += describe(g, &plan->partition.part[k]).product != NULL;
+    for (int i = 0; i < p->names; i++) {
+        const fsim_says says = fsim_kernel_says(p->name[i], NULL);
+        flag[i] = products == 0 || (!says.helps && (says.kinds & product));
+    }
+    *counted = flag;
     return products ? products : plan->kernels;
 }
 

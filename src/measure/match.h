@@ -15,7 +15,7 @@ typedef struct {
  * highest score that keeps both orders is found by dynamic programming, then what is left is matched out of order where names and shapes agree. In a. */
 fsim_matching fsim_match(const fsim_graph *g, const fsim_plan *plan, const fsim_profile *p, const fsim_steps *s, fsim_arena *a);
 
-/* Launches that a step has at least if it is this plan: its contractions, or all kernels where it has none. */
-int fsim_least_launches(const fsim_graph *g, const fsim_plan *plan);
+/* What tells where a step of this plan ends: its contractions, or all kernels where it has none: how many there are, and flags for the profile's names that are of that kind. In a. */
+int fsim_counted_launches(const fsim_graph *g, const fsim_plan *plan, const fsim_profile *p, fsim_arena *a, const bool **counted);
 
 #endif

@@ -39,11 +39,11 @@ typedef struct {
     int name_room, room;
     int place[COLUMNS]; /* field of each column; -1 */
     int fields;         /* of the header */
+    bool wide;          /* a line a kernel, else a line a metric */
     bool quoted;        /* the header is, so that a line without a quote is no part of the table */
     int *metric_of;     /* wide: per field, an index into metrics; -1 */
     double *factor;     /* wide: per field, of its unit */
     char id[64], process[64]; /* of the launch that rows add to */
-    bool timed;               /* some launch has a duration */
 } reader;
 
 static int metric_named(const char *name)
@@ -120,11 +120,40 @@ static bool is_header(const fsim_csv *c)
     return kernel && id;
 }
 
+/* Where the columns are. Another process's table may have others. */
+static void use_header(reader *r)
+{
+    const fsim_csv *c = &r->csv;
+    r->fields = c->fields;
+    r->metric_of = fsim_new(r->a, int, c->fields);
+    r->factor = fsim_new(r->a, double, c->fields);
+    for (int k = 0; k < COLUMNS; k++) {
+        r->place[k] = -1;
+        for (int i = 0; i < c->fields; i++)
+            if (strcmp(c->field[i].text, titles[k]) == 0)
+                r->place[k] = i;
+    }
+    for (int i = 0; i < c->fields; i++) {
+        r->metric_of[i] = metric_named(c->field[i].text);
+        r->factor[i] = r->metric_of[i] >= 0 ? metrics[r->metric_of[i]].scale : 1;
+    }
+}
+
 static bool looks_like_header(const fsim_csv *c)
 {
     const char *end = memchr(c->next, '\n', (size_t)(c->end - c->next));
     const size_t bytes = (size_t)((end ? end : c->end) - c->next);
     return memmem(c->next, bytes, titles[KERNEL], strlen(titles[KERNEL])) && memmem(c->next, bytes, titles[ID], strlen(titles[ID]));
+}
+
+static bool check_header(reader *r)
+{
+    const column lacks = r->place[METRIC_VALUE] < 0 ? METRIC_VALUE : METRIC_UNIT;
+    r->wide = r->place[METRIC_NAME] < 0;
+    if (r->wide || r->place[lacks] >= 0)
+        return true;
+    fsim_error(r->d, fsim_csv_place(&r->csv, 0), "the header has '%s' but no '%s'", titles[METRIC_NAME], titles[lacks]);
+    return false;
 }
 
 /* Moves to the table and remembers where its columns are. */
@@ -143,38 +172,31 @@ static bool find_header(reader *r)
                    "neither a trace of PyTorch's profiler (JSON) nor the output of `ncu --csv`: no line with the columns \"ID\" and \"Kernel Name\"");
         return false;
     }
-    r->fields = c->fields;
     r->quoted = c->field[0].quoted;
-    r->metric_of = fsim_new(r->a, int, c->fields);
-    r->factor = fsim_new(r->a, double, c->fields);
-    for (int k = 0; k < COLUMNS; k++) {
-        r->place[k] = -1;
-        for (int i = 0; i < c->fields; i++)
-            if (strcmp(c->field[i].text, titles[k]) == 0)
-                r->place[k] = i;
-    }
-    for (int i = 0; i < c->fields; i++) {
-        r->metric_of[i] = metric_named(c->field[i].text);
-        r->factor[i] = r->metric_of[i] >= 0 ? metrics[r->metric_of[i]].scale : 1;
-    }
-    return true;
+    use_header(r);
+    return check_header(r);
 }
 
 /* The next line of the table. */
 static bool next_row(reader *r)
 {
     fsim_csv *c = &r->csv;
-    while (c->next < c->end && (r->quoted ? *c->next != '"' : *c->next == '='))
-        fsim_csv_skip_line(c);
-    if (!fsim_csv_next(c))
-        return false;
-    if (is_header(c)) /* a second table: the same columns, of another process */
-        return next_row(r);
-    if (c->fields == r->fields)
-        return true;
-    fsim_error(r->d, fsim_csv_place(c, 0), "%d fields, the header has %d%s", c->fields, r->fields,
-               c->fields < r->fields && c->next == c->end ? ": is the file cut short?" : "");
-    return next_row(r);
+    for (;;) {
+        while (c->next < c->end && (r->quoted ? *c->next != '"' : *c->next == '='))
+            fsim_csv_skip_line(c);
+        if (!fsim_csv_next(c))
+            return false;
+        if (is_header(c)) {
+            use_header(r);
+            if (!check_header(r))
+                return false;
+        } else if (c->fields == r->fields) {
+            return true;
+        } else {
+            fsim_error(r->d, fsim_csv_place(c, 0), "%d fields, the header has %d%s", c->fields, r->fields,
+                       c->fields < r->fields && c->next == c->end ? ": is the file cut short?" : "");
+        }
+    }
 }
 
 static double unit_factor(reader *r, int which, const char *unit, int field)
@@ -218,33 +240,28 @@ static void set_metric(reader *r, fsim_launch *l, int which, double factor, int 
         *at[metrics[which].sets] = value * factor;
 }
 
-static void read_long(reader *r)
+static bool same_launch(const reader *r) { return strcmp(text_of(r, ID), r->id) == 0 && strcmp(text_of(r, PROCESS), r->process) == 0; }
+
+/* A line of a table with a line a metric. */
+static void read_metric(reader *r)
 {
-    fsim_launch *l = NULL;
-    while (next_row(r)) {
-        if (!*text_of(r, ID) && !*text_of(r, KERNEL))
-            continue; /* a line of units, or of a rule */
-        if (!l || strcmp(text_of(r, ID), r->id) != 0 || strcmp(text_of(r, PROCESS), r->process) != 0)
-            l = new_launch(r);
-        const int which = metric_named(text_of(r, METRIC_NAME));
-        if (which >= 0)
-            set_metric(r, l, which, unit_factor(r, which, text_of(r, METRIC_UNIT), r->place[METRIC_UNIT]), r->place[METRIC_VALUE]);
-    }
+    if (r->out->launches == 0 || !same_launch(r))
+        new_launch(r);
+    const int which = metric_named(text_of(r, METRIC_NAME));
+    if (which >= 0)
+        set_metric(r, &r->out->launch[r->out->launches - 1], which, unit_factor(r, which, text_of(r, METRIC_UNIT), r->place[METRIC_UNIT]), r->place[METRIC_VALUE]);
 }
 
-static void read_wide(reader *r)
+/* A line of a table with a line a kernel; the one without a kernel holds the units. */
+static void read_kernel(reader *r, bool units)
 {
-    while (next_row(r)) {
-        if (!*text_of(r, ID) && !*text_of(r, KERNEL)) {
-            for (int i = 0; i < r->fields; i++)
-                if (r->metric_of[i] >= 0)
-                    r->factor[i] = unit_factor(r, r->metric_of[i], r->csv.field[i].text, i);
-            continue;
-        }
-        fsim_launch *l = new_launch(r);
-        for (int i = 0; i < r->fields; i++)
-            if (r->metric_of[i] >= 0)
-                set_metric(r, l, r->metric_of[i], r->factor[i], i);
+    fsim_launch *l = units ? NULL : new_launch(r);
+    for (int i = 0; i < r->fields; i++) {
+        const int which = r->metric_of[i];
+        if (which >= 0 && units)
+            r->factor[i] = unit_factor(r, which, r->csv.field[i].text, i);
+        else if (which >= 0)
+            set_metric(r, l, which, r->factor[i], i);
     }
 }
 
@@ -256,12 +273,13 @@ bool fsim_ncu_read(fsim_arena *a, fsim_diag *d, const char *path, const char *te
     if (!find_header(&r))
         return false;
     const fsim_loc header = fsim_csv_place(&r.csv, 0);
-    const bool wide = r.place[METRIC_NAME] < 0;
-    if (!wide && (r.place[METRIC_VALUE] < 0 || r.place[METRIC_UNIT] < 0)) {
-        fsim_error(d, header, "the header has 'Metric Name' but no '%s'", titles[r.place[METRIC_VALUE] < 0 ? METRIC_VALUE : METRIC_UNIT]);
-        return false;
+    while (next_row(&r)) {
+        const bool nameless = !*text_of(&r, ID) && !*text_of(&r, KERNEL);
+        if (r.wide)
+            read_kernel(&r, nameless);
+        else if (!nameless) /* else a rule's */
+            read_metric(&r);
     }
-    wide ? read_wide(&r) : read_long(&r);
     bool timed = false;
     for (int i = 0; i < out->launches; i++)
         timed = timed || !isnan(out->launch[i].time_s);

@@ -145,11 +145,21 @@ static int periodic_run(const fsim_profile *p, const int *order, int end, int *f
     return run;
 }
 
-/* Without marks: the longest run that repeats, with what else there is in front of it and, at most `tails` launches, behind it. */
-static void found_steps(const fsim_profile *p, const int *order, int count, int wanted, fsim_arena *a, fsim_steps *out)
+/* How many turns of a period, a divisor of `turns`, come nearest to `wanted` counted launches. */
+static int turns_together(int turns, int counted, int wanted)
+{
+    int best = 1;
+    for (int n = 2; n <= turns && wanted > 0 && counted > 0; n++)
+        if (turns % n == 0 && abs(n * counted - wanted) < abs(best * counted - wanted))
+            best = n;
+    return best;
+}
+
+/* Without marks: the longest run that repeats, with what else there is in front of it and, at most TAILS launches, behind it. */
+static void found_steps(const fsim_profile *p, const int *order, int count, int wanted, const bool *counted, fsim_arena *a, fsim_steps *out)
 {
     enum { TAILS = 64 };
-    int *fail = fsim_new(a, int, count + 1), run = 0, period = count, tail = 0;
+    int *fail = fsim_new(a, int, count + 1), run = 0, period = count, tail = 0, in_period = 0;
     for (int t = 0; t <= TAILS && t < count && run < count - t; t++) {
         int found = 0;
         const int length = periodic_run(p, order, count - t, fail, &found);
@@ -164,11 +174,9 @@ static void found_steps(const fsim_profile *p, const int *order, int count, int 
         period = count;
         tail = 0;
     }
-    const int turns = run / period;
-    int together = 1; /* equal layers that are one step */
-    while (wanted > 0 && together < turns && (together * period < wanted || turns % together != 0))
-        together++;
-    out->launches = period * together;
+    for (int i = 0; i < period; i++)
+        in_period += counted && counted[p->launch[order[count - tail - 1 - i]].name];
+    out->launches = period * turns_together(run / period, in_period, wanted);
     out->repeats = run / out->launches;
     const int used = out->launches * out->repeats;
     out->first = run == count ? 0 : count - tail - used; /* a whole file that repeats starts with a step, else it ends with one */
@@ -176,7 +184,7 @@ static void found_steps(const fsim_profile *p, const int *order, int count, int 
     out->behind = count - out->first - used;
 }
 
-fsim_steps fsim_steps_of(const fsim_profile *p, int wanted, fsim_arena *a)
+fsim_steps fsim_steps_of(const fsim_profile *p, int wanted, const bool *counted, fsim_arena *a)
 {
     fsim_steps s = {.device = busiest(p, a)};
     int *order = fsim_new(a, int, p->launches + 1), count = 0;
@@ -187,7 +195,16 @@ fsim_steps fsim_steps_of(const fsim_profile *p, int wanted, fsim_arena *a)
                 order[count++] = i;
         }
     s.order = order;
-    if (count > 0 && !marked_steps(p, order, count, a, &s))
-        found_steps(p, order, count, wanted, a, &s);
+    if (count == 0)
+        return s;
+    if (!marked_steps(p, order, count, a, &s)) {
+        found_steps(p, order, count, wanted, counted, a, &s);
+    } else if (s.repeats == 1 && wanted > 0) { /* one mark around several runs */
+        fsim_steps within = {.order = order, .device = s.device, .away = s.away, .marked = false};
+        found_steps(p, order, s.launches, wanted, counted, a, &within);
+        within.before += s.before;
+        within.behind += s.behind;
+        s = within.repeats > 1 ? within : s;
+    }
     return s;
 }

@@ -60,7 +60,7 @@ typedef struct {
     bool marked;              /* by the profiler's steps; else found by what repeats */
 } fsim_steps;
 
-/* Finds the step that repeats. wanted: launches that a step is thought to have at least, where a step repeats within itself (a stack of equal layers); 0: not known. In a. */
-fsim_steps fsim_steps_of(const fsim_profile *p, int wanted, fsim_arena *a);
+/* Finds the step that repeats. A step may repeat within itself (a stack of equal layers): counted flags the names of launches of which a step has about `wanted`; 0: not known. In a. */
+fsim_steps fsim_steps_of(const fsim_profile *p, int wanted, const bool *counted, fsim_arena *a);
 
 #endif
