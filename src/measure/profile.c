@@ -179,7 +179,7 @@ static void found_steps(const fsim_profile *p, const int *order, int count, int 
     out->launches = period * turns_together(run / period, in_period, wanted);
     out->repeats = run / out->launches;
     const int used = out->launches * out->repeats;
-    out->first = run == count ? 0 : count - tail - used; /* a whole file that repeats starts with a step, else it ends with one */
+    out->first = run == count - tail ? 0 : count - tail - used; /* what repeats from the beginning starts with a step, else it ends with one */
     out->before = out->first;
     out->behind = count - out->first - used;
 }
