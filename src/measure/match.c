@@ -114,7 +114,7 @@ static double product_score(const fsim_graph *g, const fsim_node *n, const fsim_
     return matrices ? no_match : 0;
 }
 
-/* Anything else by the size of a tensor: one argument has as many elements as something that the kernel reads or writes. */
+/* Anything else by the size of a tensor: one argument has as many elements as something that the kernel reads or writes; else it is of other shapes. */
 static double size_score(const fsim_graph *g, const fsim_part *part, const fsim_call_seen *c)
 {
     bool known = false;
@@ -124,14 +124,14 @@ static double size_score(const fsim_graph *g, const fsim_part *part, const fsim_
         for (int k = 0; k < part->count && x > 1; k++) {
             const fsim_node *n = &g->node[part->node[k]];
             for (int j = 0; j < n->args; j++)
-                if (g->tensor[n->arg[j].tensor].elems == x)
+                if (g->tensor[n->arg[j].tensor].elems == x || n->arg[j].distinct == x)
                     return shape_score;
             for (int j = 0; j < n->results; j++)
                 if (g->tensor[n->result[j]].elems == x)
                     return shape_score;
         }
     }
-    return known ? -shape_score / 2 : 0;
+    return known ? no_match : 0;
 }
 
 /* Without shapes: a pointwise kernel's threads take 1 to 32 points each. */
@@ -164,7 +164,7 @@ static double score(const fsim_graph *g, const fsim_part *part, const wanted *k,
         return no_match;
     }
     const double shapes = !l->call || l->says.fused > 0 ? grid_score(l->launch, k) : k->product ? product_score(g, k->product, l->call) : size_score(g, part, l->call);
-    return shapes == no_match && k->product ? no_match : s + shapes > 0 ? s + shapes : no_match;
+    return shapes == no_match ? no_match : s + shapes > 0 ? s + shapes : no_match;
 }
 
 typedef struct {

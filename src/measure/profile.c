@@ -114,12 +114,12 @@ static bool marked_steps(const fsim_profile *p, int *order, int count, fsim_aren
     out->repeats = 0;
     for (int t = 0; t < steps; t++)
         if (length[t] == best_length && same_run(p, order, first[best_first], first[t], best_length)) {
+            out->before = total == 0 ? first[t] : out->before;
             for (int i = 0; i < best_length; i++)
                 kept[total++] = order[first[t] + i];
             out->repeats++;
         }
-    out->before = first[0]; /* steps that differ count as behind */
-    out->behind = count - total - out->before;
+    out->behind = count - total - out->before; /* or between */
     memcpy(order, kept, (size_t)total * sizeof *order);
     out->first = 0;
     out->launches = best_length;

@@ -55,7 +55,7 @@ typedef struct {
     int first, launches;      /* of each: order[first], order[first + 1], ... */
     int repeats;
     const int *order;         /* launches of the kernels on the device that was busy longest */
-    int before, behind, away; /* kernels in front of the first, behind the last, and on other devices */
+    int before, behind, away; /* kernels in front of the first, elsewhere outside of them, and on other devices */
     int device;
     bool marked;              /* by the profiler's steps; else found by what repeats */
 } fsim_steps;
