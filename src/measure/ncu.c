@@ -43,6 +43,7 @@ typedef struct {
     bool quoted;        /* the header is, so that a line without a quote is no part of the table */
     int *metric_of;     /* wide: per field, an index into metrics; -1 */
     double *factor;     /* wide: per field, of its unit */
+    bool comma_decimal; /* in the file's numbers */
     char id[64], process[64]; /* of the launch that rows add to */
 } reader;
 
@@ -56,41 +57,37 @@ static int metric_named(const char *name)
 
 static const char *text_of(const reader *r, column c) { return r->place[c] >= 0 ? r->csv.field[r->place[c]].text : ""; }
 
-/* A profiler's number: digits in groups of three ("1,205.00", "1.205,00", "1 205", "1'205"), an exponent, "12 (3 instances)". False where it is none; *measured says
- * whether it is one at all ("n/a", "nan" and nothing are not). */
-static bool read_number(const char *text, double *value, bool *measured)
+/* Where a number's text says that a comma is its decimal sign: "65,77", "1.205,50", "27.595.520". One such tells of the whole file, as "117.344" alone could be either. */
+static bool comma_is_decimal(const char *text)
 {
-    char plain[64];
-    size_t n = 0, commas = 0, points = 0;
-    const char *last_comma = strrchr(text, ','), *last_point = strrchr(text, '.');
+    const char *comma = strrchr(text, ','), *point = strchr(text, '.');
+    if (text[strspn(text, "0123456789., '\xC2\xA0\xE2\x80\xAF")] != '\0')
+        return false;
+    if (comma)
+        return comma == strchr(text, ',') && (point ? point < comma : strlen(comma) != 4);
+    return point && strrchr(text, '.') != point;
+}
+
+/* A profiler's number: digits in groups ("1,205.00", "1 205", "1'205"), an exponent, "12 (3 instances)". False where it is none; *measured says whether it is one at all ("n/a",
+ * "nan" and nothing are not). */
+static bool read_number(const char *text, bool comma_decimal, double *value, bool *measured)
+{
+    static const char *const spaces[] = {" ", "'", "\xC2\xA0", "\xE2\x80\xAF"}; /* the last two do not break */
+    const char decimal = comma_decimal ? ',' : '.', group = comma_decimal ? '.' : ',', *p = text;
+    char plain[64], *end;
+    size_t n = 0;
     *measured = false;
     if (!*text || strcasecmp(text, "n/a") == 0 || strcasecmp(text, "nan") == 0 || strcasecmp(text, "(!) n/a") == 0)
         return true;
-    for (const char *p = text; *p; p++) {
-        commas += *p == ',';
-        points += *p == '.';
-    }
-    /* The separator that comes last, once, is the decimal one; a lone comma in front of three digits groups. */
-    const bool comma_decimal = commas == 1 && (points > 0 ? last_comma > last_point : strspn(last_comma + 1, "0123456789") != 3);
-    const bool point_decimal = points == 1 && !comma_decimal;
-    const char *p = text;
-    for (; *p && *p != '(' && n + 1 < sizeof plain; p++) {
-        const bool digits_follow = isdigit((unsigned char)p[1]);
-        if (*p == ',' || *p == '.') {
-            if (*p == ',' ? comma_decimal : point_decimal)
-                plain[n++] = '.';
-        } else if ((*p == ' ' || *p == '\'') && digits_follow) {
-            continue;
-        } else if ((unsigned char)p[0] == 0xC2 && (unsigned char)p[1] == 0xA0) { /* a space that does not break */
-            p++;
-        } else if ((unsigned char)p[0] == 0xE2 && (unsigned char)p[1] == 0x80 && (unsigned char)p[2] == 0xAF) { /* a narrow one */
-            p += 2;
-        } else if (*p != ' ') {
-            plain[n++] = *p;
-        }
+    while (*p && *p != '(' && n + 1 < sizeof plain) {
+        size_t skip = *p == group;
+        for (size_t i = 0; i < sizeof spaces / sizeof *spaces && !skip; i++)
+            skip = strncmp(p, spaces[i], strlen(spaces[i])) == 0 ? strlen(spaces[i]) : 0;
+        if (!skip)
+            plain[n++] = *p == decimal ? '.' : *p;
+        p += skip ? skip : 1;
     }
     plain[n] = '\0';
-    char *end;
     *value = strtod(plain, &end);
     *measured = true;
     return n > 0 && *end == '\0' && (*p == '\0' || *p == '(') && isfinite(*value) && *value >= 0 && !strpbrk(plain, "xXnN");
@@ -232,7 +229,7 @@ static void set_metric(reader *r, fsim_launch *l, int which, double factor, int 
     double *const at[METRICS] = {&l->time_s, &l->dram_read_bytes, &l->dram_write_bytes, &l->l2_bytes, NULL}, value = 0;
     bool measured;
     const char *text = r->csv.field[field].text;
-    if (!read_number(text, &value, &measured))
+    if (!read_number(text, r->comma_decimal, &value, &measured))
         fsim_error(r->d, fsim_csv_place(&r->csv, field), "'%s' of '%s' is no number", text, metrics[which].name);
     else if (measured && metrics[which].sets == REGISTERS)
         l->registers = value < 1e6 ? (int)value : 0;
@@ -265,6 +262,21 @@ static void read_kernel(reader *r, bool units)
     }
 }
 
+/* Looks through the table for a number that only one locale writes. */
+static bool finds_comma_decimal(const reader *from, fsim_arena *scratch)
+{
+    reader r = *from; /* whose errors are said when the table is read */
+    r.a = r.csv.arena = scratch;
+    r.d = r.csv.diag = fsim_diag_new(scratch);
+    r.csv.field = NULL;
+    r.csv.field_room = 0;
+    while (next_row(&r))
+        for (int i = 0; i < r.fields; i++)
+            if ((r.wide ? r.metric_of[i] >= 0 : i == r.place[METRIC_VALUE]) && comma_is_decimal(r.csv.field[i].text))
+                return true;
+    return false;
+}
+
 bool fsim_ncu_read(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes, fsim_profile *out)
 {
     const int errors = fsim_errors(d);
@@ -273,6 +285,9 @@ bool fsim_ncu_read(fsim_arena *a, fsim_diag *d, const char *path, const char *te
     if (!find_header(&r))
         return false;
     const fsim_loc header = fsim_csv_place(&r.csv, 0);
+    fsim_arena *scratch = fsim_arena_new();
+    r.comma_decimal = finds_comma_decimal(&r, scratch);
+    fsim_arena_free(scratch);
     while (next_row(&r)) {
         const bool nameless = !*text_of(&r, ID) && !*text_of(&r, KERNEL);
         if (r.wide)

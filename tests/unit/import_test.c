@@ -149,7 +149,7 @@ static void numbers_of_any_locale(void **unused)
     static const struct {
         const char *text;
         double value;
-    } rows[] = {{"1205", 1205}, {"1,205", 1205},     {"1,205.5", 1205.5},   {"1.205,5", 1205.5}, {"1.234.567", 1234567}, {"12,5", 12.5}, {"1 205,25", 1205.25},
+    } rows[] = {{"1205", 1205}, {"1,205", 1205},     {"117.344", 117.344}, {"1,205.5", 1205.5},   {"1.205,5", 1205.5}, {"1.234.567", 1234567}, {"12,5", 12.5}, {"1 205,25", 1205.25},
                 {"1'205", 1205}, {"2.5e+3", 2500}, {"12 (3 instances)", 12}, {"1,234,567", 1234567}, {"1\xC2\xA0" "205", 1205}, {"0.125", 0.125}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         fsim_arena *a = fsim_arena_new();
@@ -159,6 +159,17 @@ static void numbers_of_any_locale(void **unused)
         fsim_arena_free(r.a);
         fsim_arena_free(a);
     }
+}
+
+static void one_number_tells_the_locale(void **unused)
+{
+    (void)unused;
+    const reading r = read_profile(LONG_HEADER LONG_ROW("0", "k", "gpu__time_duration.sum", "ns", "117.344") LONG_ROW("0", "k", "dram__bytes_read.sum", "byte", "27.595.520")
+                                   LONG_ROW("0", "k", "sm__throughput.avg.pct_of_peak_sustained_elapsed", "%", "65,77"));
+    assert_true(r.good);
+    assert_near(r.p.launch[0].time_s, 117344e-9);
+    assert_near(r.p.launch[0].dram_read_bytes, 27595520);
+    fsim_arena_free(r.a);
 }
 
 static void mistakes_have_a_place(void **unused)
@@ -495,6 +506,7 @@ int main(void)
         cmocka_unit_test(ncu_with_a_line_a_metric),
         cmocka_unit_test(ncu_with_a_line_a_kernel),
         cmocka_unit_test(numbers_of_any_locale),
+        cmocka_unit_test(one_number_tells_the_locale),
         cmocka_unit_test(mistakes_have_a_place),
         cmocka_unit_test(a_trace_links_kernels_to_operators),
         cmocka_unit_test(the_first_kineto_is_read_too),
