@@ -68,10 +68,12 @@ static double median_span(const importer *m)
     const fsim_steps *s = &m->out.steps;
     double *span = fsim_new(m->a, double, s->repeats + 1);
     for (int r = 0; r < s->repeats; r++) {
-        double end = -INFINITY;
-        for (int i = 0; i < s->launches; i++)
+        double start = INFINITY, end = -INFINITY;
+        for (int i = 0; i < s->launches; i++) {
+            start = fmin(start, launch_of(m, r, i)->start_s);
             end = fmax(end, launch_of(m, r, i)->start_s + launch_of(m, r, i)->time_s);
-        span[r] = m->p->timeline ? end - launch_of(m, r, 0)->start_s : NAN;
+        }
+        span[r] = m->p->timeline ? end - start : NAN;
     }
     return median(span, s->repeats);
 }

@@ -17,7 +17,7 @@ static const struct {
     {"nchwToNhwc", CONV, FSIM_HELPS_NEXT}, {"nhwcToNchw", CONV, FSIM_HELPS_LAST}, {"nchwAddPadding", CONV, FSIM_HELPS_NEXT}, {"nhwcAddPadding", CONV, FSIM_HELPS_NEXT},
     {"generateWinogradTiles", CONV, FSIM_HELPS_NEXT}, {"computeOffsetsKernel", CONV, FSIM_HELPS_NEXT}, {"cublasLtSplitKReduce", GEMM, FSIM_HELPS_LAST},
     {"splitKreduce", GEMM, FSIM_HELPS_LAST}, {"splitK_reduce", GEMM, FSIM_HELPS_LAST}, {"split_k_reduce", GEMM, FSIM_HELPS_LAST}, {"cask_plugin_cudnn::reorg", CONV, FSIM_HELPS_NEXT},
-    {"im2col", CONV, FSIM_HELPS_NEXT},
+    {"im2col", CONV, FSIM_HELPS_NEXT}, {"fft2d_r2c", CONV, FSIM_HELPS_NEXT}, {"flip_filter", CONV, FSIM_HELPS_NEXT}, {"fft2d_c2r", CONV, FSIM_HELPS_LAST},
     {"fmha", ATTENTION, 0}, {"flash_fwd", ATTENTION, 0}, {"flash_attn", ATTENTION, 0}, {"flash::", ATTENTION, 0}, {"sdpa", ATTENTION, 0}, {"attention_kernel", ATTENTION, 0},
     {"mem_eff_attention", ATTENTION, 0}, {"attn_fwd", ATTENTION, 0}, {"FlashAttn", ATTENTION, 0},
     {"nccl", COMMUNICATION, 0}, {"rccl", COMMUNICATION, 0}, {"AllReduce", COMMUNICATION, 0},
@@ -210,12 +210,13 @@ fsim_says fsim_kernel_says(const char *kernel, const char *operator)
 /* The functor of one of ATen's generic kernels, from its template's arguments; NULL where there is none. *bytes is its length. */
 static const char *functor_of(const char *arguments, size_t *bytes)
 {
-    static const char scope[] = "at::native::";
+    static const char scope[] = "at::native::", hidden[] = "(anonymous namespace)::";
     static const char *const wrappers[] = {"gpu_kernel_impl",      "gpu_kernel_impl_nocast", "AUnaryFunctor", "BUnaryFunctor", "BinaryFunctor", "binary_internal",
                                            "ReduceOp",             "func_wrapper_t",         "detail",        "memory",        "reduce_kernel",  "opmath_symmetric_gpu_kernel_with_scalars",
                                            "elementwise_kernel_helper"};
     for (const char *at = arguments; (at = strstr(at, scope)) != NULL;) {
         at += sizeof scope - 1;
+        at += strncmp(at, hidden, sizeof hidden - 1) == 0 ? sizeof hidden - 1 : 0;
         size_t n = 0;
         while (isalnum((unsigned char)at[n]) || at[n] == '_')
             n++;
@@ -248,6 +249,10 @@ char *fsim_kernel_short(fsim_arena *a, const char *kernel)
         end += nameless ? sizeof hidden - 1 : scope ? 2 : 1;
         from = nameless || scope ? end : from;
     }
+    static const char *const launchers[] = {"Kernel", "Kernel2", "device_kernel"}; /* CUTLASS's: what they run is their argument */
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+        if (*end == '<' && is_name(from, (size_t)(end - from), launchers[i]) && end[1 + strcspn(end + 1, "<>(),")])
+            return fsim_kernel_short(a, fsim_strndup(a, end + 1, strcspn(end + 1, "<>(),")));
     size_t bytes = 0;
     const bool generic = strncmp(end, "<", 1) == 0 && (strstr(kernel, "elementwise_kernel<") || strstr(kernel, "::reduce_kernel<"));
     const char *functor = generic ? functor_of(end, &bytes) : NULL;

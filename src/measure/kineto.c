@@ -2,8 +2,9 @@
 /* kineto.c: traces of PyTorch's profiler, {"traceEvents": [{"ph": "X", "cat": "kernel", ...}, ...], ...}. The file is cut into its events, which cJSON then reads one
  * by one: a tree of all of them would take many times the file's size.
  *
- * A kernel's "correlation" names the runtime's call that launched it, its "External id" (or that call's) the operator. Names of fields and categories changed over the
- * years: "Kernel", "external id", "Runtime", "Operator" are those before PyTorch 1.12. */
+ * A kernel's "correlation" names the runtime's call that launched it; the operator is the innermost one that was running then in that call's thread. Where there is none, it is the
+ * one of the kernel's "External id", which some versions number otherwise. Names of fields and categories changed over the years: "Kernel", "external id", "Runtime", "Operator"
+ * are those before PyTorch 1.12. */
 #include "measure/profile.h"
 
 #include <cjson/cJSON.h>
@@ -65,14 +66,20 @@ static void id_set(fsim_arena *a, id_map *m, int64_t key, int value)
 typedef struct {
     double start_us;
     int64_t external; /* -1: none */
+    int thread;
     bool graph;
 } runtime_call;
+typedef struct {
+    double start_us, end_us;
+    int thread, call;
+    int outer; /* the operator around it: an index into the same list; -1 */
+} running;
 typedef struct {
     double start_us, end_us;
 } step;
 typedef struct {
     fsim_launch launch;
-    double start_us;
+    double start_us, launched_us;
     int64_t correlation, external; /* -1: none */
     int order;
 } seen;
@@ -89,6 +96,9 @@ typedef struct {
     int launches, launch_room;
     runtime_call *runtime;
     int runtimes, runtime_room;
+    running *running; /* operators; in the end by thread and start */
+    int runnings, running_room;
+    fsim_names threads;
     step *step;
     int steps, step_room;
     id_map by_correlation, by_external; /* runtime calls; operators' calls */
@@ -282,6 +292,21 @@ static void on_launch(reader *r, const cJSON *event, const cJSON *args, fsim_ran
     *FSIM_PUSH(r->a, r->launch, r->launches, r->launch_room) = s;
 }
 
+/* A number for the thread of an event. */
+static int thread_of(reader *r, const cJSON *event)
+{
+    char text[64];
+    const cJSON *tid = cJSON_GetObjectItemCaseSensitive(event, "tid");
+    if (cJSON_IsString(tid))
+        snprintf(text, sizeof text, "%s", tid->valuestring);
+    else
+        snprintf(text, sizeof text, "%.0f", number_of(event, "tid"));
+    const int known = fsim_names_get(&r->threads, text), fresh = r->threads.count;
+    if (known < 0)
+        fsim_names_set(r->a, &r->threads, fsim_strdup(r->a, text), fresh);
+    return known < 0 ? fresh : known;
+}
+
 static void read_dims(const cJSON *list, fsim_shape *shape)
 {
     const cJSON *x = NULL;
@@ -302,8 +327,7 @@ static void read_dims(const cJSON *list, fsim_shape *shape)
 static void on_operator(reader *r, const cJSON *event, const cJSON *args)
 {
     const int64_t external = external_of(args);
-    if (external < 0)
-        return;
+    const double start_us = number_of(event, "ts"), time_us = number_of(event, "dur");
     const cJSON *dims = cJSON_GetObjectItemCaseSensitive(args, "Input Dims"), *x = NULL;
     if (!dims)
         dims = cJSON_GetObjectItemCaseSensitive(args, "Input dims");
@@ -323,7 +347,11 @@ static void on_operator(reader *r, const cJSON *event, const cJSON *args)
         fsim_names_set(r->a, &r->op_names, r->op_name[known], known);
     }
     *FSIM_PUSH(r->a, r->out->call, r->out->calls, r->call_room) = (fsim_call_seen){r->op_name[known], tensors, kept};
-    id_set(r->a, &r->by_external, external, r->out->calls - 1); /* of several with one id, the innermost comes last */
+    const int call = r->out->calls - 1;
+    if (external >= 0)
+        id_set(r->a, &r->by_external, external, call); /* of several with one id, the innermost comes last */
+    if (isfinite(start_us) && time_us >= 0)
+        *FSIM_PUSH(r->a, r->running, r->runnings, r->running_room) = (running){start_us, start_us + time_us, thread_of(r, event), call, -1};
 }
 
 static void on_runtime(reader *r, const cJSON *event, const cJSON *args)
@@ -332,7 +360,7 @@ static void on_runtime(reader *r, const cJSON *event, const cJSON *args)
     if (correlation < 0)
         return;
     *FSIM_PUSH(r->a, r->runtime, r->runtimes, r->runtime_room) =
-        (runtime_call){number_of(event, "ts"), external_of(args), strstr(text_of(event, "name"), "GraphLaunch") != NULL};
+        (runtime_call){number_of(event, "ts"), external_of(args), thread_of(r, event), strstr(text_of(event, "name"), "GraphLaunch") != NULL};
     id_set(r->a, &r->by_correlation, correlation, r->runtimes - 1);
 }
 
@@ -470,23 +498,71 @@ static int step_at(const reader *r, double at_us)
     return low > 0 && at_us < r->step[low - 1].end_us ? low - 1 : -1;
 }
 
+/* By thread and start; the one around comes before what is within. */
+static int by_thread(const void *left, const void *right)
+{
+    const running *x = left, *y = right;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    if (x->start_us != y->start_us)
+        return x->start_us < y->start_us ? -1 : 1;
+    return x->end_us != y->end_us ? (x->end_us > y->end_us ? -1 : 1) : x->call < y->call ? -1 : 1;
+}
+
+static void nest(reader *r)
+{
+    if (r->runnings > 0)
+        qsort(r->running, (size_t)r->runnings, sizeof *r->running, by_thread);
+    for (int i = 1, around = 0; i < r->runnings; around = i++) {
+        const running *x = &r->running[i];
+        while (around >= 0 && (r->running[around].thread != x->thread || r->running[around].end_us <= x->start_us))
+            around = r->running[around].outer;
+        r->running[i].outer = around;
+    }
+}
+
+/* The call of the innermost operator that ran then; -1. */
+static int running_at(const reader *r, int thread, double at_us)
+{
+    int low = 0, high = r->runnings;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        const running *x = &r->running[middle];
+        if (x->thread < thread || (x->thread == thread && x->start_us <= at_us))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    int i = low - 1;
+    while (i >= 0 && (r->running[i].thread != thread || r->running[i].end_us < at_us))
+        i = r->running[i].outer;
+    return i >= 0 ? r->running[i].call : -1;
+}
+
 static void link_launch(reader *r, seen *s, double base_us)
 {
     const int runtime = s->correlation >= 0 ? id_get(&r->by_correlation, s->correlation) : -1;
     const runtime_call *by = runtime >= 0 ? &r->runtime[runtime] : NULL;
-    s->launch.call = s->external >= 0 ? id_get(&r->by_external, s->external) : -1;
+    if (by && isfinite(by->start_us))
+        s->launch.call = running_at(r, by->thread, by->start_us);
+    if (s->launch.call < 0 && s->external >= 0)
+        s->launch.call = id_get(&r->by_external, s->external);
     if (s->launch.call < 0 && by && by->external >= 0)
         s->launch.call = id_get(&r->by_external, by->external);
     s->launch.graph = by && by->graph;
     if (s->launch.graph) /* one call launched them all */
         s->launch.call = -1;
+    s->launched_us = by && isfinite(by->start_us) ? by->start_us : s->start_us;
     s->launch.start_s = (s->start_us - base_us) * 1e-6;
-    s->launch.step = step_at(r, by && isfinite(by->start_us) ? by->start_us : s->start_us);
+    s->launch.step = step_at(r, s->launched_us);
 }
 
-static int by_start(const void *left, const void *right)
+/* As the host launched them: streams run beside each other, and never twice alike. */
+static int by_launch(const void *left, const void *right)
 {
     const seen *x = left, *y = right;
+    if (x->launched_us != y->launched_us)
+        return x->launched_us < y->launched_us ? -1 : 1;
     if (x->start_us != y->start_us)
         return x->start_us < y->start_us ? -1 : 1;
     return x->order < y->order ? -1 : 1;
@@ -502,15 +578,19 @@ static void finish(reader *r)
 {
     if (r->steps > 0)
         qsort(r->step, (size_t)r->steps, sizeof *r->step, by_step_start);
+    nest(r);
+    double base_us = r->launches ? r->launch[0].start_us : 0;
+    for (int i = 1; i < r->launches; i++)
+        base_us = fmin(base_us, r->launch[i].start_us);
+    for (int i = 0; i < r->launches; i++)
+        link_launch(r, &r->launch[i], base_us);
     if (r->launches > 0)
-        qsort(r->launch, (size_t)r->launches, sizeof *r->launch, by_start);
+        qsort(r->launch, (size_t)r->launches, sizeof *r->launch, by_launch);
     r->out->launch = fsim_new(r->a, fsim_launch, r->launches + 1);
     r->out->launches = r->launches;
     r->out->timeline = true;
-    for (int i = 0; i < r->launches; i++) {
-        link_launch(r, &r->launch[i], r->launch[0].start_us);
+    for (int i = 0; i < r->launches; i++)
         r->out->launch[i] = r->launch[i].launch;
-    }
 }
 
 bool fsim_kineto_read(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes, fsim_profile *out)

@@ -134,14 +134,20 @@ static double size_score(const fsim_graph *g, const fsim_part *part, const fsim_
     return known ? no_match : 0;
 }
 
-/* Without shapes: a pointwise kernel's threads take 1 to 32 points each. */
-static double grid_score(const fsim_launch *l, const wanted *k)
+/* Without shapes: what a pointwise kernel's threads can reach. Those of ATen take 1, 2, 4, 8 or 16 points each, in as many blocks as that needs; generated ones up to 32. */
+static double grid_score(const shown *l, const wanted *k)
 {
-    const double threads = (double)l->grid[0] * (double)l->grid[1] * (double)l->grid[2] * (double)l->block[0] * (double)l->block[1] * (double)l->block[2];
-    if (threads <= 0 || k->kinds != FSIM_DOES_POINTWISE)
-        return 0;
+    const int64_t *grid = l->launch->grid, *block = l->launch->block;
+    const double blocks = (double)grid[0] * (double)grid[1] * (double)grid[2], threads = blocks * (double)block[0] * (double)block[1] * (double)block[2];
     const double each = (double)k->points / threads;
-    return each > 32.5 || each < 0.004 ? -again_score : again_score;
+    if (!(threads > 0) || k->kinds != FSIM_DOES_POINTWISE)
+        return 0;
+    if (l->says.fused > 0 || l->says.kinds != FSIM_DOES_POINTWISE)
+        return each > 32.5 || each < 0.004 ? -again_score : again_score;
+    for (int points = 1; points <= 16; points *= 2)
+        if (ceil((double)k->points * blocks / threads / points) == blocks)
+            return again_score;
+    return each > 16 || each < 1 ? no_match : 0;
 }
 
 static double score(const fsim_graph *g, const fsim_part *part, const wanted *k, const shown *l)
@@ -163,7 +169,11 @@ static double score(const fsim_graph *g, const fsim_part *part, const wanted *k,
     } else {
         return no_match;
     }
-    const double shapes = !l->call || l->says.fused > 0 ? grid_score(l->launch, k) : k->product ? product_score(g, k->product, l->call) : size_score(g, part, l->call);
+    double shapes = 0;
+    if (l->call && l->says.fused == 0)
+        shapes = k->product ? product_score(g, k->product, l->call) : size_score(g, part, l->call);
+    if (shapes == 0)
+        shapes = grid_score(l, k);
     return shapes == no_match ? no_match : s + shapes > 0 ? s + shapes : no_match;
 }
 

@@ -74,55 +74,72 @@ static bool alike(const fsim_launch *x, const fsim_launch *y)
 }
 
 /* Between these two launches, does the same follow? first and second are places in order. */
-static bool same_run(const fsim_profile *p, const int *order, int first, int second, int count)
+static bool same_run(const fsim_profile *p, const int *order, int first, int second, int count, bool by_name)
 {
-    for (int i = 0; i < count; i++)
-        if (!alike(&p->launch[order[first + i]], &p->launch[order[second + i]]))
+    for (int i = 0; i < count; i++) {
+        const fsim_launch *x = &p->launch[order[first + i]], *y = &p->launch[order[second + i]];
+        if (by_name ? x->name != y->name : !alike(x, y))
             return false;
+    }
     return true;
 }
 
-/* By the profiler's marks: the sequence that most steps share. Steps at the ends often lack some, or are warm-up. */
-static bool marked_steps(const fsim_profile *p, int *order, int count, fsim_arena *a, fsim_steps *out)
+/* The steps that the profiler marks, as runs of order. Returns how many. */
+static int runs_of(const fsim_profile *p, const int *order, int count, int *first, int *length)
 {
-    int best = 0, best_first = 0, best_length = 0;
-    int *first = fsim_new(a, int, count + 1), *length = fsim_new(a, int, count + 1), *kept = fsim_new(a, int, count + 1), steps = 0;
+    int steps = 0;
     for (int i = 0; i < count; i++) {
         const int step = p->launch[order[i]].step;
-        if (step < 0)
-            continue;
-        if (steps > 0 && i > 0 && p->launch[order[i - 1]].step == step)
-            length[steps - 1]++;
-        else {
+        const bool more = steps > 0 && i > 0 && p->launch[order[i - 1]].step == step;
+        if (step >= 0 && !more) {
             first[steps] = i;
-            length[steps++] = 1;
+            length[steps++] = 0;
         }
+        if (step >= 0)
+            length[steps - 1]++;
     }
-    for (int s = 0; s < steps && s < 64; s++) { /* a step that repeats is among the first ones */
-        int same = 0;
+    return steps;
+}
+
+/* The step that most others are like, the longest of those; *same: how many are. */
+static int commonest(const fsim_profile *p, const int *order, const int *first, const int *length, int steps, bool by_name, int *same)
+{
+    enum { MOST_TRIED = 64 }; /* a step that repeats is among the first ones */
+    int best = 0;
+    *same = 0;
+    for (int s = 0; s < steps && s < MOST_TRIED; s++) {
+        int n = 0;
         for (int t = 0; t < steps; t++)
-            same += length[t] == length[s] && same_run(p, order, first[s], first[t], length[s]);
-        if (same > best || (same == best && length[s] > best_length)) {
-            best = same;
-            best_first = s;
-            best_length = length[s];
+            n += length[t] == length[s] && same_run(p, order, first[s], first[t], length[s], by_name);
+        if (n > *same || (n == *same && length[s] > length[best])) {
+            *same = n;
+            best = s;
         }
     }
+    return best;
+}
+
+/* By the profiler's marks: the sequence that most steps share. Steps at the ends often lack some, or are warm-up. Where sizes depend on data, names have to do. */
+static bool marked_steps(const fsim_profile *p, int *order, int count, fsim_arena *a, fsim_steps *out)
+{
+    int *first = fsim_new(a, int, count + 1), *length = fsim_new(a, int, count + 1), *kept = fsim_new(a, int, count + 1);
+    const int steps = runs_of(p, order, count, first, length);
     if (steps == 0)
         return false;
-    int total = 0;
-    out->repeats = 0;
+    int same = 0, total = 0, best = commonest(p, order, first, length, steps, false, &same);
+    const bool by_name = same == 1 && steps > 1;
+    if (by_name)
+        best = commonest(p, order, first, length, steps, true, &same);
     for (int t = 0; t < steps; t++)
-        if (length[t] == best_length && same_run(p, order, first[best_first], first[t], best_length)) {
+        if (length[t] == length[best] && same_run(p, order, first[best], first[t], length[best], by_name)) {
             out->before = total == 0 ? first[t] : out->before;
-            for (int i = 0; i < best_length; i++)
+            for (int i = 0; i < length[best]; i++)
                 kept[total++] = order[first[t] + i];
-            out->repeats++;
         }
-    out->behind = count - total - out->before; /* or between */
     memcpy(order, kept, (size_t)total * sizeof *order);
-    out->first = 0;
-    out->launches = best_length;
+    out->repeats = same;
+    out->launches = length[best];
+    out->behind = count - total - out->before; /* or between */
     out->marked = true;
     return true;
 }

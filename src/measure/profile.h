@@ -31,7 +31,7 @@ typedef struct {
 typedef struct {
     const char *path, *device_name; /* device_name: as the driver calls it; NULL: not said */
     bool timeline;                  /* launches have starts */
-    fsim_launch *launch;            /* as they started, else as the file lists them */
+    fsim_launch *launch;            /* as the host launched them, else as the file lists them */
     int launches;
     const char **name;
     int names;
