@@ -4,7 +4,9 @@
 #include "base/file.h"
 #include "base/names.h"
 #include "graph/find.h"
+#include "hw/kin.h"
 #include "input/yaml.h"
+#include "search/interval.h"
 #include "search/price.h"
 #include "search/timeline.h"
 
@@ -108,10 +110,19 @@ static workload *read_workload(fsim_arena *a, fsim_diag *d, const fsim_folders *
 static fsim_hw *read_hw(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measured *row, int *status)
 {
     for (int i = 0; i < where->hws; i++)
-        if (strcmp(where->hw[i]->name, row->hw) == 0)
+        if (strcmp(where->hw[i]->name, row->hw) == 0) {
+            if (where->unseen)
+                fsim_hw_forget(where->hw[i]);
+            if (fsim_hw_lacks(where->hw[i]))
+                fsim_hw_adopt_shipped(a, where->hw[i], where->hwmodels);
             return where->hw[i];
+        }
     const char *path = fsim_hw_find(a, d, row->hw, where->hwmodels);
     fsim_hw *hw = path ? fsim_hw_read(a, d, path) : NULL;
+    if (hw && where->unseen)
+        fsim_hw_forget(hw);
+    if (hw && fsim_hw_lacks(hw))
+        fsim_hw_adopt_shipped(a, hw, where->hwmodels);
     if (!path) {
         *status = FSIM_EXIT_NO_INPUT;
         fsim_note(d, "in row '%s', %s:%d", row->id, row->at.file, row->at.line);
@@ -205,18 +216,43 @@ static int bindings(fsim_arena *a, const char *set, fsim_binding **out)
     return count;
 }
 
-static void predict_row(const fsim_graph *g, const fsim_hw *hw, const fsim_measured *row, fsim_arena *a, fsim_evaluated *out)
+const fsim_measured *fsim_bench_row(const fsim_bench *b, int i) { return &b->rows->at[i]; }
+
+static const fsim_graph *parse_row(const fsim_bench *b, int i, fsim_diag *d, fsim_arena *a)
 {
-    const fsim_options options = {.strategy = row->strategy, .regime = row->launch, .warm = is_warm(row), .time_limit_s = 1};
-    const fsim_problem p = fsim_problem_of(g, hw, &options, a);
-    fsim_plan own, plan;
+    const workload *w = b->of[i];
+    fsim_binding *set = NULL;
+    const int sets = bindings(a, b->rows->at[i].set, &set);
+    const fsim_graph *g = fsim_graph_of(a, d, w->path, w->document, set, sets);
+    return g && g->nodes > 0 ? g : NULL;
+}
+
+const fsim_graph *fsim_bench_graph(const fsim_bench *b, int i, fsim_arena *a) { return parse_row(b, i, fsim_diag_new(a), a); }
+
+void fsim_bench_plan(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_problem *p, fsim_plan *out)
+{
+    const fsim_measured *row = &b->rows->at[i];
+    const fsim_options options = {.strategy = row->strategy, .regime = row->launch, .warm = row->l2 != FSIM_L2_COLD, .time_limit_s = 1};
     fsim_proof proof;
+    *p = fsim_problem_of(g, b->hw[i], &options, a);
     if (row->strategy == FSIM_STRATEGY_OPTIMAL)
-        fsim_optimal(&p, NULL, 0, a, &own, &proof);
+        fsim_optimal(p, NULL, 0, a, out, &proof);
     else
-        fsim_baseline(&p, row->strategy, a, &own);
+        fsim_baseline(p, row->strategy, a, out);
+}
+
+static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_evaluated *out)
+{
+    const fsim_measured *row = &b->rows->at[i];
+    const fsim_hw *hw = b->hw[i];
+    fsim_problem p;
+    fsim_plan own, plan;
+    fsim_bench_plan(b, i, g, a, &p, &own);
     plan = fsim_plan_made_by(&p, fsim_maker_of(row->strategy), &own, a);
-    out->predicted_s = row->launch == FSIM_REGIME_EAGER ? fsim_call_seconds(plan.kernel, plan.kernels, hw) : plan.time_s;
+    out->predicted_s = fsim_call_seconds(plan.kernel, plan.kernels, row->launch, hw);
+    const fsim_interval sure = fsim_plan_interval(g, hw, fsim_maker_of(row->strategy), &plan);
+    out->low_s = out->predicted_s * (sure.low / plan.time_s);
+    out->high_s = out->predicted_s * (sure.high / plan.time_s);
     out->dram_read_bytes = (double)plan.dram_read_bytes;
     out->dram_write_bytes = (double)plan.dram_write_bytes;
     out->kernels = plan.kernels;
@@ -288,15 +324,10 @@ static void evaluate_graph(work *w, int j)
 {
     const fsim_bench *b = w->b;
     const int *row = &b->order[b->first[j]], rows = b->first[j + 1] - b->first[j];
-    const fsim_measured *one = &b->rows->at[row[0]];
     fsim_arena *a = fsim_arena_new();
-    fsim_binding *set = NULL;
-    const int sets = bindings(a, one->set, &set);
-    const workload *of = b->of[row[0]];
-    const fsim_graph *g = fsim_graph_of(a, fsim_diag_new(a), of->path, of->document, set, sets);
-    const bool good = g && g->nodes > 0;
+    const fsim_graph *g = fsim_bench_graph(b, row[0], a);
     double read = 0, written = 0;
-    if (good)
+    if (g)
         compulsory(g, &read, &written);
     else
         note_bad(w, row[0]);
@@ -304,16 +335,16 @@ static void evaluate_graph(work *w, int j)
         const int i = row[k];
         fsim_evaluated *out = &w->out[i];
         *out = (fsim_evaluated){.predicted_s = NAN};
-        if (good && b->same[i] == i) {
+        if (g && b->same[i] == i) {
             fsim_arena *scratch = fsim_arena_new();
-            predict_row(g, b->hw[i], &b->rows->at[i], scratch, out);
+            predict_row(b, i, g, scratch, out);
             fsim_arena_free(scratch);
-        } else if (good) {
+        } else if (g) {
             *out = w->out[b->same[i]];
             out->excluded = NULL;
         }
         out->row = &b->rows->at[i];
-        if (good)
+        if (g)
             judge(b->hw[i], out->row, read, written, out);
     }
     fsim_arena_free(a);
@@ -347,9 +378,8 @@ bool fsim_evaluate(const fsim_bench *b, int jobs, fsim_arena *a, fsim_diag *d, f
     if (bad < 0)
         return true;
     const fsim_measured *row = &b->rows->at[bad];
-    fsim_binding *set = NULL;
-    const int sets = bindings(a, row->set, &set), errors = fsim_errors(d);
-    fsim_graph_of(a, d, b->of[bad]->path, b->of[bad]->document, set, sets); /* again, for what it says */
+    const int errors = fsim_errors(d);
+    parse_row(b, bad, d, a); /* again, for what it says */
     if (fsim_errors(d) > errors)
         fsim_note(d, "in row '%s', %s:%d", row->id, row->at.file, row->at.line);
     else

@@ -19,6 +19,7 @@ typedef struct {
     const char *const *root;  /* folders of --workload-root, tried in order */
     int roots;
     const char *workloads, *hwmodels; /* shipped folders */
+    bool unseen;              /* predict each GPU as if nothing had been measured on it: hw/kin.h */
     fsim_hw *const *hw;               /* GPUs that are read already: rows that name one get it */
     int hws;
     const char *const *hw_set;        /* assignments of --hw-set, for those that are not */
@@ -28,6 +29,7 @@ typedef struct {
 typedef struct {
     const fsim_measured *row;
     double predicted_s;
+    double low_s, high_s;           /* 80 % interval of predicted_s: as wide for a call as for its plan's kernels, search/interval.h */
     double dram_read_bytes, dram_write_bytes;
     double unit_s[FSIM_UNIT_COUNT]; /* shares of predicted_s */
     fsim_unit bound;                /* the largest of them */
@@ -49,6 +51,12 @@ extern const char *const fsim_exclusions[FSIM_EXCLUSIONS];
 typedef struct fsim_bench fsim_bench;
 /* Reads every workload and GPU that the rows name, each once; `given` stands for the GPU of its name (NULL: none). NULL after errors in d, with *status set: 65 or 66. In a. */
 fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measurements *rows, fsim_hw *given, int *status);
+
+const fsim_measured *fsim_bench_row(const fsim_bench *b, int i);
+/* Row i's graph, or NULL where the workload is none or computes nothing. In a. */
+const fsim_graph *fsim_bench_graph(const fsim_bench *b, int i, fsim_arena *a);
+/* Its plan with our own kernels, and the problem that it solves. In a. */
+void fsim_bench_plan(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_problem *p, fsim_plan *out);
 
 /* Predicts row i into out[i] for all rows, in `jobs` threads (0: one a processor). False after errors in d. What out points to is in a. */
 bool fsim_evaluate(const fsim_bench *b, int jobs, fsim_arena *a, fsim_diag *d, fsim_evaluated *out);
