@@ -86,7 +86,7 @@ has err 'gate network:mape=100% failed: meets no row' # its one row is excluded
 exits 1 --gate norm:bias=100%
 exits 1 --gate xla:verdict=0
 has err 'meets no pair'
-exits 1 --gate rank=2 --json - --junit -.xml
+exits 1 --gate rank=2 --json - --junit also.xml
 exits 2 --gate sofmax:mape=1%
 has err "did you mean 'softmax'"
 exits 2 --gate softmax:maep=1%
