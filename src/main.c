@@ -38,7 +38,7 @@ typedef struct {
     int strategy, objective, launch, l2, numerics, recompute, color; /* index into the option's choices */
     double time_limit_s;
     int64_t limit, jobs, top, memory_limit, compile_jobs, folds; /* 0: not given */
-    bool compile_cost, unseen, no_exclude, quiet, verbose, help, version;
+    bool compile_cost, no_exclude, unseen, quiet, verbose, help, version;
 } settings;
 
 typedef enum { JSON, MARKDOWN, TRACE, DOT, JUNIT, FILES, TEXT = FILES } form;
@@ -902,8 +902,13 @@ static int run_validate(context *c)
         return usage_status(c);
     gpus only = {fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1), 0};
     for (int i = 0; i < c->set.hw.count; i++)
-        if ((only.at[only.count] = read_hw(c, c->set.hw.at[i], &status)))
+        if ((only.at[only.count] = read_hw(c, c->set.hw.at[i], &status))) {
+            if (c->set.unseen)
+                fsim_hw_forget(only.at[only.count]);
+            if (fsim_hw_lacks(only.at[only.count]))
+                fsim_hw_adopt_shipped(c->arena, only.at[only.count], hw_folder);
             only.count++;
+        }
     if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)))
         return status;
     const fsim_measurements rows = read_measurements(c, &only, &status);
@@ -912,8 +917,8 @@ static int run_validate(context *c)
     resolve_gates(c, &rows, &o);
     if (fsim_errors(c->diag))
         return usage_status(c);
-    const fsim_folders where = {c->set.roots.at, c->set.roots.count, workload_folder, hw_folder, c->set.unseen, only.at, only.count, c->set.hw_set.at, c->set.hw_set.count};
-    const fsim_bench *bench = fsim_bench_of(c->arena, c->diag, &where, &rows, NULL, &status);
+    const fsim_folders where = {c->set.roots.at, c->set.roots.count, workload_folder, hw_folder, only.at, only.count, c->set.hw_set.at, c->set.hw_set.count, c->set.unseen};
+    const fsim_bench *bench = fsim_bench_of(c->arena, c->diag, &where, &rows, &status);
     if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)) || (status = open_outputs(c)))
         return status;
     fsim_evaluated *e = fsim_new(c->arena, fsim_evaluated, rows.count);
@@ -987,13 +992,12 @@ static const char *base_of(const char *path)
 /* The command as anyone may repeat it: names instead of paths. */
 static const char *calibration_command(const context *c, const char *date)
 {
-    const char *fit = "";
-    for (int i = 0; i < c->set.fit.count; i++)
-        fit = fsim_printf(c->arena, "%s%s%s", fit, i ? "," : " --fit ", c->set.fit.at[i]);
-    const char *from = "";
+    const char *line = fsim_printf(c->arena, "fusesim calibrate --hw %s", base_of(c->set.hw.at[0]));
     for (int i = 0; i < c->set.measurements.count; i++)
-        from = fsim_printf(c->arena, "%s --measurements %s", from, base_of(c->set.measurements.at[i]));
-    return fsim_printf(c->arena, "fusesim calibrate --hw %s%s%s (%s)", base_of(c->set.hw.at[0]), from, fit, date);
+        line = fsim_printf(c->arena, "%s --measurements %s", line, base_of(c->set.measurements.at[i]));
+    for (int i = 0; i < c->set.fit.count; i++)
+        line = fsim_printf(c->arena, "%s%s%s", line, i ? "," : " --fit ", c->set.fit.at[i]);
+    return fsim_printf(c->arena, "%s (%s)", line, date);
 }
 
 static bool write_calibrated(context *c, const fsim_hw *hw, const fsim_fit *fit, int fits)
@@ -1023,24 +1027,21 @@ static int run_calibrate(context *c)
     check_calibration(c);
     if (fsim_errors(c->diag))
         return usage_status(c);
-    const fsim_measurements rows = read_measurements(c, &(gpus){0}, &status);
-    fsim_hw *hw = status ? NULL : read_hw(c, c->set.hw.at[0], &status);
+    fsim_hw *hw = read_hw(c, c->set.hw.at[0], &status);
     if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)))
         return status;
-    const fsim_folders where = {.root = c->set.roots.at, .roots = c->set.roots.count, .workloads = workload_folder, .hwmodels = hw_folder, .unseen = c->set.unseen};
-    fsim_measurements own = {fsim_new(c->arena, fsim_measured, rows.count), 0};
-    for (int i = 0; i < rows.count; i++)
-        if (strcmp(rows.at[i].hw, hw->name) == 0)
-            own.at[own.count++] = rows.at[i];
-    if (own.count == 0)
-        fsim_error(c->diag, (fsim_loc){.file = c->set.measurements.at[0]}, "no row of '%s'", hw->name);
-    const fsim_bench *bench = fsim_bench_of(c->arena, c->diag, &where, &own, hw, &status);
+    const gpus only = {&hw, 1};
+    const fsim_measurements rows = read_measurements(c, &only, &status);
+    if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)))
+        return status;
+    const fsim_folders where = {.root = c->set.roots.at, .roots = c->set.roots.count, .workloads = workload_folder, .hwmodels = hw_folder, .hw = only.at, .hws = only.count};
+    const fsim_bench *bench = fsim_bench_of(c->arena, c->diag, &where, &rows, &status);
     if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)) || (status = open_outputs(c)))
         return status;
     fsim_calibration x = {.hw = hw, .folds = c->set.folds ? (int)c->set.folds : 5, .file = c->set.output};
     const fsim_fit_options how = {x.folds, (int)c->set.jobs, c->set.fit.at, c->set.fit.count};
     fsim_fit *fit = NULL;
-    x.fits = fsim_calibrate(bench, own.count, hw, &how, c->arena, &fit, &why);
+    x.fits = fsim_calibrate(bench, rows.count, hw, &how, c->arena, &fit, &why);
     x.fit = fit;
     if (x.fits < 0) {
         fsim_error(c->diag, command_line, "calibrate: %s", why);

@@ -110,13 +110,8 @@ static workload *read_workload(fsim_arena *a, fsim_diag *d, const fsim_folders *
 static fsim_hw *read_hw(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measured *row, int *status)
 {
     for (int i = 0; i < where->hws; i++)
-        if (strcmp(where->hw[i]->name, row->hw) == 0) {
-            if (where->unseen)
-                fsim_hw_forget(where->hw[i]);
-            if (fsim_hw_lacks(where->hw[i]))
-                fsim_hw_adopt_shipped(a, where->hw[i], where->hwmodels);
+        if (strcmp(where->hw[i]->name, row->hw) == 0)
             return where->hw[i];
-        }
     const char *path = fsim_hw_find(a, d, row->hw, where->hwmodels);
     fsim_hw *hw = path ? fsim_hw_read(a, d, path) : NULL;
     if (hw && where->unseen)
@@ -159,7 +154,7 @@ static void sort_by_graph(fsim_bench *b, const int *hw, fsim_arena *a)
         const fsim_measured *row = &b->rows->at[i];
         graph[i] = number_of(a, &graphs, fsim_printf(a, "%s\n%s", row->workload, row->set));
         const int before = all.count;
-        const int k = number_of(a, &all, fsim_printf(a, "%d %d %d %d %d", graph[i], hw[i], (int)row->strategy, (int)row->launch, (int)is_warm(row)));
+        const int k = number_of(a, &all, fsim_printf(a, "%d %d %d %d %d %s", graph[i], hw[i], (int)row->strategy, (int)row->launch, (int)row->l2, row->source));
         seen[k] = k == before ? i : seen[k];
         b->same[i] = seen[k];
     }
@@ -175,7 +170,7 @@ static void sort_by_graph(fsim_bench *b, const int *hw, fsim_arena *a)
         b->order[to[graph[i]]++] = i;
 }
 
-fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measurements *rows, fsim_hw *given, int *status)
+fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measurements *rows, int *status)
 {
     fsim_bench *b = fsim_new(a, fsim_bench, 1);
     fsim_names hw_names = {0}, workload_names = {0};
@@ -190,7 +185,7 @@ fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where
         const int hws = hw_names.count, workloads = workload_names.count;
         const int h = number_of(a, &hw_names, row->hw), w = number_of(a, &workload_names, row->workload);
         if (h == hws)
-            hw[h] = given && strcmp(given->name, row->hw) == 0 ? given : read_hw(a, d, where, row, status);
+            hw[h] = read_hw(a, d, where, row, status);
         if (w == workloads)
             of[w] = read_workload(a, d, where, row, status);
         b->hw[i] = hw[h];
@@ -232,7 +227,7 @@ const fsim_graph *fsim_bench_graph(const fsim_bench *b, int i, fsim_arena *a) { 
 void fsim_bench_plan(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_problem *p, fsim_plan *out)
 {
     const fsim_measured *row = &b->rows->at[i];
-    const fsim_options options = {.strategy = row->strategy, .regime = row->launch, .warm = row->l2 != FSIM_L2_COLD, .time_limit_s = 1};
+    const fsim_options options = {.strategy = row->strategy, .regime = row->launch, .warm = is_warm(row), .time_limit_s = 1};
     fsim_proof proof;
     *p = fsim_problem_of(g, b->hw[i], &options, a);
     if (row->strategy == FSIM_STRATEGY_OPTIMAL)

@@ -19,11 +19,11 @@ typedef struct {
     const char *const *root;  /* folders of --workload-root, tried in order */
     int roots;
     const char *workloads, *hwmodels; /* shipped folders */
-    bool unseen;              /* predict each GPU as if nothing had been measured on it: hw/kin.h */
     fsim_hw *const *hw;               /* GPUs that are read already: rows that name one get it */
     int hws;
     const char *const *hw_set;        /* assignments of --hw-set, for those that are not */
     int hw_sets;
+    bool unseen;                      /* predict each GPU as if nothing had been measured on it: hw/kin.h */
 } fsim_folders;
 
 typedef struct {
@@ -49,8 +49,8 @@ extern const char *const fsim_exclusions[FSIM_EXCLUSIONS];
 
 /* What rows refer to, read once. */
 typedef struct fsim_bench fsim_bench;
-/* Reads every workload and GPU that the rows name, each once; `given` stands for the GPU of its name (NULL: none). NULL after errors in d, with *status set: 65 or 66. In a. */
-fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measurements *rows, fsim_hw *given, int *status);
+/* Reads every workload and GPU that the rows name, each once. NULL after errors in d, with *status set: 65 or 66. In a. */
+fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measurements *rows, int *status);
 
 const fsim_measured *fsim_bench_row(const fsim_bench *b, int i);
 /* Row i's graph, or NULL where the workload is none or computes nothing. In a. */

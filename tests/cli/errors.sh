@@ -270,6 +270,11 @@ rows "${row/B=64/Q=64}"
 expect 65 "no symbol 'Q'" validate --measurements rows.csv
 rows "$row"
 expect 65 'holds what --match says' validate --measurements rows.csv --match nothing
+expect 2 'calibrate wants --measurements' calibrate --hw "$toy"
+expect 2 'wants the one GPU' calibrate --measurements rows.csv
+expect 2 "no group 'streeming'; did you mean 'streaming'" calibrate --hw h100-sxm5-80gb --measurements rows.csv --fit streeming
+expect 2 'wanted 2 to 20' calibrate --hw h100-sxm5-80gb --measurements rows.csv --folds 1
+expect 65 'no row is of the GPUs of --hw' calibrate --hw t4 --measurements rows.csv
 expect 65 'no row is of the GPUs of --hw' validate --measurements rows.csv --hw t4
 expect 66 "unknown hardware 't5'" validate --measurements rows.csv --hw t5
 expect 2 "names 'rows.csv' twice" validate --measurements rows.csv --measurements=rows.csv
@@ -282,11 +287,6 @@ expect 2 "unknown key 'smss'; did you mean 'sms'" validate --measurements rows.c
 expect 2 '\.svg, \.png or \.pdf' validate --measurements rows.csv --chart x.gif
 expect 2 '--gate means nothing to' "$workload_yaml" --hw "$toy" --gate mape=3%
 expect 2 '--junit means nothing to' "$workload_yaml" --hw "$toy" --junit x.xml
-expect 2 'calibrate wants --measurements' calibrate --hw "$toy"
-expect 2 'wants the one GPU' calibrate --measurements rows.csv
-expect 2 "no group 'streeming'; did you mean 'streaming'" calibrate --hw h100-sxm5-80gb --measurements rows.csv --fit streeming
-expect 2 'wanted 2 to 20' calibrate --hw h100-sxm5-80gb --measurements rows.csv --folds 1
-expect 65 "rows.csv: error: no row of 't4'" calibrate --hw t4 --measurements rows.csv
 for option in --train --jvp --report=x.html --precision=f16 --device=cuda; do
     expect 2 "${option%%=*} is not in this release" "$workload_yaml" --hw "$toy" $option
 done
