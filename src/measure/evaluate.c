@@ -6,6 +6,7 @@
 #include "graph/find.h"
 #include "hw/kin.h"
 #include "input/yaml.h"
+#include "search/interval.h"
 #include "search/price.h"
 #include "search/timeline.h"
 
@@ -153,7 +154,7 @@ static void sort_by_graph(fsim_bench *b, const int *hw, fsim_arena *a)
         const fsim_measured *row = &b->rows->at[i];
         graph[i] = number_of(a, &graphs, fsim_printf(a, "%s\n%s", row->workload, row->set));
         const int before = all.count;
-        const int k = number_of(a, &all, fsim_printf(a, "%d %d %d %d %d %s", graph[i], hw[i], (int)row->strategy, (int)row->launch, (int)is_warm(row),
+        const int k = number_of(a, &all, fsim_printf(a, "%d %d %d %d %d %s\n%s", graph[i], hw[i], (int)row->strategy, (int)row->launch, (int)row->l2, row->source,
                                                       row->kernel ? row->kernel : ""));
         seen[k] = k == before ? i : seen[k];
         b->same[i] = seen[k];
@@ -262,6 +263,7 @@ static fsim_plan part_of_plan(const fsim_plan *plan, int from, int to)
 {
     fsim_plan part = {.kernels = to - from, .kernel = plan->kernel + from};
     for (int k = from; k < to; k++) {
+        part.time_s += plan->kernel[k].time_s;
         part.dram_read_bytes += plan->kernel[k].dram_read_bytes;
         part.dram_write_bytes += plan->kernel[k].dram_write_bytes;
     }
@@ -283,6 +285,9 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_ar
     }
     plan = part_of_plan(&plan, from, to);
     out->predicted_s = fsim_call_seconds(plan.kernel, plan.kernels, row->launch, hw);
+    const fsim_interval sure = fsim_plan_interval(g, hw, fsim_maker_of(row->strategy), &plan);
+    out->low_s = out->predicted_s * (sure.low / plan.time_s);
+    out->high_s = out->predicted_s * (sure.high / plan.time_s);
     out->dram_read_bytes = (double)plan.dram_read_bytes;
     out->dram_write_bytes = (double)plan.dram_write_bytes;
     out->kernels = plan.kernels;

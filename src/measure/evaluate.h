@@ -29,6 +29,7 @@ typedef struct {
 typedef struct {
     const fsim_measured *row;
     double predicted_s;
+    double low_s, high_s;           /* 80 % interval of predicted_s: as wide for a call as for its plan's kernels, search/interval.h */
     double dram_read_bytes, dram_write_bytes;
     double unit_s[FSIM_UNIT_COUNT]; /* shares of predicted_s */
     fsim_unit bound;                /* the largest of them */
