@@ -153,7 +153,7 @@ static fsim_kernel tiled(const fsim_costing *c, const shape *s, tile t, fsim_are
     fsim_kernel k = fsim_blank_kernel(c, a);
     const double depth = (double)n->gemm.k, tiles_m = ceil(s->pixels / t.m), tiles_n = ceil(s->filters / t.n), blocks = s->groups * tiles_m * tiles_n;
     const int elem = fsim_dtype_bytes(c->g->tensor[n->arg[0].tensor].dtype), stages = s->tensor ? 3 : 2, step = s->tensor ? 64 / elem : 8; /* step: elements of k */
-    const double one_s = 2.0 * t.m * t.n * (depth + fsim_startup_of(s->tensor)) / (s->peak_flops / c->sms * fmin(1, own_share(c->hw, s) * tile_share(t.m, t.n)));
+    const double one_s = 2.0 * t.m * t.n * depth / (s->peak_flops / c->sms * fmin(1, own_share(c->hw, s) * tile_share(t.m, t.n)));
     k.template = t.vendor ? FSIM_LIBRARY_CONTRACTION : FSIM_TILED_CONTRACTION;
     k.tile_m = t.m;
     k.tile_n = t.n;
@@ -165,7 +165,7 @@ static fsim_kernel tiled(const fsim_costing *c, const shape *s, tile t, fsim_are
     k.penalised = k.penalised || !t.vendor;
     k.vector = 4;
     fsim_add_arithmetic(c, &k, (const double[2]){tiles_n * window_loads(n), tiles_m}, true); /* every column of tiles loads the input, every row the weights */
-    fsim_add_memory(c, &k, NULL, NULL); /* what tiles move through L2 and shared memory is in the efficiency, as measured */
+    fsim_add_memory(c, &k, NULL, NULL); /* start-up, and what tiles move through L2 and shared memory, are in the efficiency as measured */
     k.unit[FSIM_LATENCY] += 250e-9 + depth / 64 * (s->tensor ? 250 : 120) / c->clock; /* a block's k loop when it has an SM to itself */
     if (!fsim_settle(c, &k, 1))
         return k;
