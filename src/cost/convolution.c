@@ -36,10 +36,10 @@ typedef struct {
 } family;
 static const family families[] = {
     {0, {{0, 0, 1, 16, 64, 0}, {0, 0, 0, 16, 1, 0.25}, {0, 0, 0, 1, 1, 0}, {0, 1, 0, 32, 1, 0}}},                 /* FP32 units */
-    {70, {{1, 0, 1, 16, 128, 0}, {0, 1, 0, 1, 1, 0.75}, {0, 1, 0, 32, 1, 0}, {1, 1, 0, 32, 64, 0.5}}},            /* A100, and assumed for Volta and Turing in FP16 */
-    {86, {{1, 0, 1, 8, 64, 0}, {0, 1, 0, 1, 1, 0.5}, {0, 1, 0, 32, 1, 0}, {1, 1, 0, 32, 128, 0.25}}},             /* A10, Ada */
-    {90, {{0, 1, 0, 16, 128, 0}, {1, 1, 0, 64, 1, 0.75}, {1, 0, 0, 16, 128, 0}, {1, 1, 0, 32, 64, 0.5}}},         /* Hopper, and assumed for B200 */
-    {120, {{1, 0, 1, 8, 64, 0}, {0, 1, 0, 1, 1, 0.5}, {0, 1, 0, 32, 1, 0}, {1, 1, 0, 32, 128, 0.25}}},            /* RTX 5090: assumed as Ada */
+    {70, {{1, 0, 1, 16, 128, 0}, {0, 1, 0, 16, 32, 0.75}, {1, 1, 0, 8, 64, 0}, {1, 1, 0, 32, 64, 0.75}}},          /* A100, and assumed for Volta and Turing in FP16 */
+    {86, {{1, 0, 1, 8, 64, 0}, {0, 1, 0, 32, 32, 0.5}, {0, 1, 0, 32, 1, 0}, {1, 1, 0, 32, 128, 0.25}}},             /* A10, Ada */
+    {90, {{0, 1, 0, 16, 128, 0}, {1, 1, 0, 64, 64, 0.75}, {1, 0, 0, 16, 128, 0}, {0, 1, 0, 32, 64, 0.25}}},        /* Hopper, and assumed for B200 */
+    {120, {{1, 0, 1, 8, 64, 0}, {0, 1, 0, 32, 32, 0.5}, {0, 1, 0, 32, 1, 0}, {1, 1, 0, 32, 128, 0.25}}},            /* RTX 5090: assumed as Ada */
 };
 static const implicit_gemm grouped = {.channels = 16, .filters = 64}; /* at least: a group fills tiles by itself */
 
@@ -112,7 +112,7 @@ static implicit_gemm gemm_for(const fsim_hw *hw, const shape *s)
         if (hw->sm >= families[i].sm)
             f = &families[i];
     implicit_gemm g = f->of[s->kind];
-    if (s->groups > 1) {
+    if (s->tensor && s->groups > 1) {
         g.channels = fmax(g.channels, grouped.channels);
         g.filters = fmax(g.filters, grouped.filters);
     }
@@ -134,8 +134,12 @@ static double window_loads(const fsim_node *n)
     return fmax(1, loads);
 }
 
-/* Share of the data sheet's rate that an own kernel of this convolution reaches: what the library's do once the layout is theirs. Generated ones are taken to as well. */
-static double own_share(const fsim_hw *hw, const shape *s) { return fmin(1, efficiency_of(hw, s) * channels_last_gain); }
+/* Share of the data sheet's rate that an own kernel of this convolution reaches: what the library's best kind does once the layout is its own. */
+static double own_share(const fsim_hw *hw, const shape *s)
+{
+    const shape planes = {.kind = PLANES, .tensor = s->tensor};
+    return fmin(1, fmax(efficiency_of(hw, s), efficiency_of(hw, &planes)) * channels_last_gain);
+}
 
 typedef struct {
     int m, n;
