@@ -75,33 +75,37 @@ static double vector_peak(const fsim_hw *hw, fsim_dtype t)
     return t == FSIM_F64 ? fsim_or_else(fsim_hw_peak(hw, FSIM_HW_FP64_PEAK), fp32 / 32) : t == FSIM_F16 ? fsim_or_else(fsim_hw_peak(hw, FSIM_HW_FP16_PEAK), fp32) : fp32;
 }
 
-static double product_of_taps(const fsim_node *n)
+/* A convolution gathers its input by windows; */
+static void add_windows(shape *s, const fsim_node *n)
 {
-    double taps = 1;
-    for (int i = 0; i < n->arg[0].axes; i++)
-        taps *= (double)n->arg[0].axis[i].taps;
-    return taps;
+    s->alone = true;
+    for (int i = 0; i < n->arg[0].axes; i++) {
+        s->taps *= (double)n->arg[0].axis[i].taps;
+        s->alone = s->alone && n->arg[0].axis[i].taps == 1 && n->arg[0].axis[i].stride == 1;
+    }
+    s->channels = (double)n->gemm.k / s->taps;
+}
+
+/* in a transposed one every input pixel meets every tap of every filter once. */
+static void add_scattered(shape *s, const fsim_node *n)
+{
+    s->channels = (double)n->arg[0].distinct / (s->pixels * s->groups);
+    s->taps = (double)n->gemm.k / s->channels;
+    s->strides = fmax(1, rint((double)n->points / (s->pixels * s->filters * s->groups)));
+    s->alone = s->taps == 1 && s->strides == 1;
 }
 
 static shape shape_of(const fsim_hw *hw, const fsim_node *n)
 {
     const fsim_gemm *m = &n->gemm;
     const bool transposed = n->op >= FSIM_OP_CONV_TRANSPOSE1D;
-    shape s = {.axes = (n->op - (transposed ? FSIM_OP_CONV_TRANSPOSE1D : FSIM_OP_CONV1D)) + 1, .groups = (double)m->batch, .filters = (double)m->n, .strides = 1};
+    const fsim_hw_key key = tensor_key(hw, m->arithmetic);
+    shape s = {.axes = (int)n->op - (transposed ? FSIM_OP_CONV_TRANSPOSE1D : FSIM_OP_CONV1D) + 1, .groups = (double)m->batch, .filters = (double)m->n, .taps = 1, .strides = 1};
     s.kind = s.axes == 3 ? transposed ? TRANSPOSED_VOLUMES : VOLUMES : transposed ? TRANSPOSED_PLANES : PLANES;
     s.pixels = (double)m->m;
-    if (transposed) { /* every input pixel meets every tap of every filter once */
-        s.channels = (double)n->arg[0].distinct / (s.pixels * s.groups);
-        s.taps = (double)m->k / s.channels;
-        s.strides = fmax(1, rint((double)n->points / (s.pixels * s.filters * s.groups)));
-    } else {
-        s.taps = product_of_taps(n);
-        s.channels = (double)m->k / s.taps;
-    }
-    s.alone = s.taps == 1 && n->points == m->batch * m->m * m->n && (double)n->arg[0].distinct == s.pixels * s.channels * s.groups;
-    const fsim_hw_key key = tensor_key(hw, m->arithmetic);
     s.tensor = key != FSIM_HW_COUNT;
     s.peak_flops = s.tensor ? fsim_hw_peak(hw, key) : vector_peak(hw, m->arithmetic);
+    (transposed ? add_scattered : add_windows)(&s, n);
     return s;
 }
 
