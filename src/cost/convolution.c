@@ -14,8 +14,8 @@
 
 #include <math.h>
 
-static const double depthwise_cycles = 0.28; /* SM cycles per output and tap of ATen's depthwise kernel; fitted: KernelBench v01 level 1, H100 3.35 and 2.54 ms, within 3 % */
-static const double depthwise_last_cycles = 0.13; /* the same with channels last */
+/* SM cycles of ATen's depthwise kernel, per output and per tap of each; fitted: KernelBench v01 level 1, H100 (9 taps, 3.35 and 2.54 ms), and v0, H100 and A100 (3, 9, 15 taps). */
+static const double depthwise_cycles = 1.4, depthwise_tap_cycles = 0.13;
 static const double channels_last_gain = 1.3; /* efficiency with channels last over that behind layout changes; fitted: KernelBench v01 torch.compile, H100 PCIe */
 
 typedef enum { PLANES, TRANSPOSED_PLANES, VOLUMES, TRANSPOSED_VOLUMES, KINDS } kind; /* of one axis: as of two */
@@ -329,6 +329,6 @@ fsim_kernel fsim_framework_convolution(const fsim_costing *c, fsim_maker maker, 
         return *own;
     if (depthwise)
         return in_steps(c, k, x.count, x.seconds, FSIM_ISSUE,
-                        (double)n->points * s.taps * (last ? depthwise_last_cycles : depthwise_cycles) / (c->sms * c->clock));
+                        (double)n->points * (s.taps * depthwise_tap_cycles + (last ? 0 : depthwise_cycles)) / (c->sms * c->clock));
     return in_steps(c, k, x.count, x.seconds, FSIM_COMPUTE, product_s(c, &s, &g, last ? channels_last_gain : 1));
 }
