@@ -16,7 +16,7 @@
 
 /* SM cycles of ATen's depthwise kernel, per output and per tap of each; fitted: KernelBench v01 level 1, H100 (9 taps, 3.35 and 2.54 ms), and v0, H100 and A100 (3, 9, 15 taps). */
 static const double depthwise_cycles = 1.4, depthwise_tap_cycles = 0.13;
-static const double channels_last_gain = 1.3; /* efficiency with channels last over that behind layout changes; fitted: KernelBench v01 torch.compile, H100 PCIe */
+static const double own_gain = 1.3; /* efficiency of kernels whose layout is theirs: the largest last_gain */
 
 typedef enum { PLANES, TRANSPOSED_PLANES, VOLUMES, TRANSPOSED_VOLUMES, KINDS } kind; /* of one axis: as of two */
 static const fsim_hw_key efficiency_key[KINDS] = {FSIM_HW_CONVOLUTION, FSIM_HW_CONVOLUTION_TRANSPOSED, FSIM_HW_CONVOLUTION_3D, FSIM_HW_CONVOLUTION_TRANSPOSED_3D};
@@ -28,6 +28,8 @@ typedef struct {
     int last_in;              /* with channels last: as many times its bytes the input is read again */
     double channels, filters; /* of a group, filled up to multiples */
     double strided;           /* a transposed convolution computes the product of its strides to this power times the result */
+    double long_sums;         /* the efficiency, that of 27 taps, grows with the taps to this power */
+    double last_gain;         /* with channels last: the efficiency over that behind layout changes; KernelBench v01 and v0, torch.compile */
 } implicit_gemm;
 
 typedef struct {
@@ -35,11 +37,11 @@ typedef struct {
     implicit_gemm of[KINDS];
 } family;
 static const family families[] = {
-    {0, {{0, 0, 1, 16, 64, 0}, {0, 0, 0, 16, 1, 0.25}, {0, 0, 0, 1, 1, 0}, {0, 1, 0, 32, 1, 0}}},                 /* FP32 units */
-    {70, {{1, 0, 1, 16, 128, 0}, {0, 1, 0, 16, 32, 0.75}, {1, 1, 0, 8, 64, 0}, {1, 1, 0, 32, 64, 0.75}}},          /* A100, and assumed for Volta and Turing in FP16 */
-    {86, {{1, 0, 1, 8, 64, 0}, {0, 1, 0, 32, 32, 0.5}, {0, 1, 0, 32, 1, 0}, {1, 1, 0, 32, 128, 0.25}}},             /* A10, Ada */
-    {90, {{0, 1, 0, 16, 128, 0}, {1, 1, 0, 64, 64, 0.75}, {1, 0, 0, 16, 128, 0}, {0, 1, 0, 32, 64, 0.25}}},        /* Hopper, and assumed for B200 */
-    {120, {{1, 0, 1, 8, 64, 0}, {0, 1, 0, 32, 32, 0.5}, {0, 1, 0, 32, 1, 0}, {1, 1, 0, 32, 128, 0.25}}},            /* RTX 5090: assumed as Ada */
+    {0, {{0, 0, 1, 16, 64, 0, 0, 1}, {0, 0, 0, 16, 1, 0.25, 0, 1}, {0, 0, 0, 1, 1, 0, 0, 1}, {0, 1, 0, 32, 1, 0, 0, 1}}}, /* FP32 units */
+    {70, {{1, 0, 1, 16, 128, 0, 0, 1.3}, {0, 1, 0, 16, 32, 0.75, 0, 1}, {1, 1, 0, 8, 64, 0, 0, 1}, {1, 1, 0, 32, 64, 0.75, 0, 1}}}, /* A100; assumed: Volta, Turing in FP16 */
+    {86, {{1, 0, 1, 8, 64, 0, 0, 1}, {0, 1, 0, 32, 32, 0.5, 0, 1}, {0, 1, 0, 32, 1, 0, 0, 1}, {1, 1, 0, 32, 128, 0.25, 0.3, 1}}}, /* A10, Ada */
+    {90, {{0, 1, 0, 16, 128, 0, 0, 1.3}, {1, 1, 0, 64, 64, 0.75, 0, 1.2}, {1, 0, 0, 16, 128, 0, 0, 1}, {0, 1, 0, 32, 64, 0.25, 0.1, 1}}}, /* Hopper; assumed: B200 */
+    {120, {{1, 0, 1, 8, 64, 0, 0, 1}, {0, 1, 0, 32, 32, 0.5, 0, 1}, {0, 1, 0, 32, 1, 0, 0, 1}, {1, 1, 0, 32, 128, 0.25, 0.3, 1}}}, /* RTX 5090: assumed as Ada */
 };
 static const implicit_gemm grouped = {.channels = 16, .filters = 64}; /* at least: a group fills tiles by itself */
 
@@ -123,7 +125,11 @@ static implicit_gemm gemm_for(const fsim_hw *hw, const shape *s)
     return g;
 }
 
-static double efficiency_of(const fsim_hw *hw, const shape *s) { return s->tensor ? fsim_hw_get(hw, efficiency_key[s->kind]) : efficiency_fp32[s->kind]; }
+static double efficiency_of(const fsim_hw *hw, const shape *s)
+{
+    const double typical = s->tensor ? fsim_hw_get(hw, efficiency_key[s->kind]) : efficiency_fp32[s->kind];
+    return typical * pow(s->taps / 27, gemm_for(hw, s).long_sums);
+}
 
 static double filled(double x, double multiple) { return ceil(x / multiple) * multiple; }
 
@@ -141,8 +147,8 @@ static double window_loads(const fsim_node *n)
 /* Share of the data sheet's rate that an own kernel of this convolution reaches: what the library's best kind does once the layout is its own. */
 static double own_share(const fsim_hw *hw, const shape *s)
 {
-    const shape planes = {.kind = PLANES, .tensor = s->tensor};
-    return fmin(1, fmax(efficiency_of(hw, s), efficiency_of(hw, &planes)) * channels_last_gain);
+    const shape planes = {.kind = PLANES, .taps = 27, .tensor = s->tensor};
+    return fmin(1, fmax(efficiency_of(hw, s), efficiency_of(hw, &planes)) * own_gain);
 }
 
 typedef struct {
@@ -330,5 +336,5 @@ fsim_kernel fsim_framework_convolution(const fsim_costing *c, fsim_maker maker, 
     if (depthwise)
         return in_steps(c, k, x.count, x.seconds, FSIM_ISSUE,
                         (double)n->points * (s.taps * depthwise_tap_cycles + (last ? 0 : depthwise_cycles)) / (c->sms * c->clock));
-    return in_steps(c, k, x.count, x.seconds, FSIM_COMPUTE, product_s(c, &s, &g, last ? channels_last_gain : 1));
+    return in_steps(c, k, x.count, x.seconds, FSIM_COMPUTE, product_s(c, &s, &g, last ? g.last_gain : 1));
 }
