@@ -157,8 +157,10 @@ typedef struct {
 } tile;
 static const int tile_sizes[][2] = {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}, {32, 128}, {128, 32}, {32, 32}, {16, 64}};
 
+static const double best_tile_share = 1.2; /* of tiles of 256 x 128 */
+
 /* What a tile of this size reaches of own_share, relative. */
-static double tile_share(int m, int n) { return 1 / (1 + 0.33 * (128.0 / m + 128.0 / n - 2)); }
+static double tile_share(int m, int n) { return fmin(best_tile_share, 1 / (1 + 0.33 * (128.0 / m + 128.0 / n - 2))); }
 
 static fsim_kernel tiled(const fsim_costing *c, const shape *s, tile t, fsim_arena *a)
 {
@@ -235,7 +237,7 @@ double fsim_least_convolution_s(const fsim_graph *g, const fsim_hw *hw, int node
 {
     const fsim_gemm *m = &g->node[node].gemm;
     const shape s = shape_of(hw, &g->node[node]);
-    double rate = s.peak_flops * fmin(1, own_share(hw, &s) * tile_share(tile_sizes[0][0], tile_sizes[0][1]));
+    double rate = s.peak_flops * fmin(1, own_share(hw, &s) * best_tile_share);
     if (is_direct(m))
         rate = 2 * fsim_hw_get(hw, FSIM_HW_SMS) * fsim_hw_get(hw, FSIM_HW_SM_CLOCK) * fsim_hw_get(hw, FSIM_HW_FP32_RATE);
     return 2.0 * (double)m->batch * (double)m->m * (double)m->n * (double)m->k / rate;
