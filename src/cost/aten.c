@@ -21,14 +21,14 @@ enum {
 };
 
 /* Of KernelBench level 1 on H100 SXM, H100 PCIe, L4 and L40S, in SM cycles. */
-static const double broadcast_cycles = 0.7;      /* an element whose index is computed: operands that broadcast are not vectorised */
-static const double pooling_cycles = 0.32;       /* an output and tap */
+static const double broadcast_cycles = 0.7;      /* an element whose index is computed: operands that broadcast are not vectorised, nor are concatenations */
+static const double max_pool_cycles = 0.325, mean_pool_cycles = 0.29; /* an output and tap */
 static const double scan_cycles = 1.1;           /* an element */
 static const double moments_cycles = 0.69;       /* an element, in each of a group or instance norm's two kernels */
 static const double layer_norm_latency = 1900;   /* a step of a block that has an SM to itself: rows of 4 million elements on four GPUs, 1,892 to 1,972 */
 static const double moments_latency = 950;       /* a step of a group norm's block: 128 blocks on A100, H100, L40S: 890 to 1,060 */
 /* Shares of the streaming bandwidth. */
-static const double inner_share = 1.02, outer_share = 0.95, scan_share = 0.89, pooling_share = 0.93;
+static const double inner_share = 1.02, outer_share = 0.95, scan_share = 0.89, apart_share = 0.95; /* apart: windows that do not overlap, each by one thread */
 static const double layer_norm_width = 1.3;      /* of the L2 ramp, see missing() */
 
 /* SM cycles of an element in each of a training batch norm's two kernels: 1.05 with 128 FP32 lanes, 1.4 with 64 (A100, T4). */
@@ -70,6 +70,14 @@ static bool whole_row(const fsim_costing *c, int i)
            c->g->tensor[c->group->read[i].tensor].elems >= c->group->points * c->group->reduced;
 }
 
+/* What warps ask of L2. No tile turns a strided side around; a reduction takes neighbouring columns together. */
+static double requested(const fsim_costing *c, const fsim_traffic *t)
+{
+    if (t->staged_bytes == 0)
+        return t->request_bytes;
+    return c->group->template == FSIM_POINTWISE || c->group->template == FSIM_COPY ? t->direct_bytes : (double)t->sector_bytes;
+}
+
 /* Bytes: what is as large as the iteration space is read from L2 `passes` times and from DRAM `fetches` times, unless it lies in L2 already; the rest once.
  * `more` bytes are written besides the results. share: of the streaming bandwidth. */
 static void move(const fsim_costing *c, fsim_kernel *k, double passes, double fetches, double more, double share, fsim_arena *a)
@@ -83,13 +91,13 @@ static void move(const fsim_costing *c, fsim_kernel *k, double passes, double fe
         const fsim_traffic *t = &c->read[i];
         input[i] = k->input[i];
         input[i].read_bytes = hit ? 0 : (int64_t)((double)t->sector_bytes * t->reread * (whole ? fetches : 1));
-        input[i].l2_bytes = (t->staged_bytes > 0 ? t->direct_bytes : t->request_bytes) * (whole ? passes : 1); /* no tile turns a strided side around */
+        input[i].l2_bytes = requested(c, t) * (whole ? passes : 1);
         k->dram_read_bytes += input[i].read_bytes;
         k->l2_bytes += input[i].l2_bytes;
     }
     for (int i = 0; i < k->outputs; i++) {
         k->dram_write_bytes += k->output[i].write_bytes;
-        k->l2_bytes += c->write[i].staged_bytes > 0 ? c->write[i].direct_bytes : c->write[i].request_bytes;
+        k->l2_bytes += requested(c, &c->write[i]);
     }
     k->input = input;
     k->dram_write_bytes += (int64_t)more;
@@ -253,10 +261,13 @@ static fsim_kernel pooling(const fsim_costing *c, const fsim_kernel *own, fsim_a
     const fsim_node *n = &c->g->node[c->group->anchor >= 0 ? c->group->anchor : c->group->member[0].node];
     const bool largest = n->op == FSIM_OP_MAX_POOL1D || n->op == FSIM_OP_MAX_POOL2D || n->op == FSIM_OP_MAX_POOL3D;
     const bool adaptive = n->op == FSIM_OP_ADAPTIVE_AVG_POOL1D || n->op == FSIM_OP_ADAPTIVE_AVG_POOL2D || n->op == FSIM_OP_ADAPTIVE_AVG_POOL3D;
+    bool apart = true;
+    for (int i = 0; i < n->arg[0].axes; i++)
+        apart = apart && n->arg[0].axis[i].stride >= n->arg[0].axis[i].taps;
     fsim_kernel k = *own;
-    move(c, &k, 1, 1, largest ? (double)n->points * INDEX_BYTES : 0, largest ? 1 : pooling_share, a);
+    move(c, &k, 1, 1, largest ? (double)n->points * INDEX_BYTES : 0, apart ? apart_share : 1, a);
     if (!adaptive) /* to one output a plane it is a mean */
-        k.unit[FSIM_ISSUE] = seconds_of_cycles(c, (double)n->points * (double)n->reduced * pooling_cycles);
+        k.unit[FSIM_ISSUE] = seconds_of_cycles(c, (double)n->points * (double)n->reduced * (largest ? max_pool_cycles : mean_pool_cycles));
     k.unit[FSIM_COMPUTE] = 0; /* its arithmetic is in those cycles */
     return summed(c, &k, 1);
 }
@@ -277,7 +288,7 @@ static fsim_kernel elementwise(const fsim_costing *c, const fsim_kernel *own, fs
         broadcast = broadcast || (c->group->read[i].maps > 0 && c->g->tensor[c->group->read[i].tensor].elems < c->group->points);
     const bool mask = holds_op(c, FSIM_OP_DROPOUT);
     move(c, &k, 1, 1, mask ? (double)c->group->points : 0, 1, a);
-    if (broadcast && !holds_class(c, FSIM_ASSEMBLE))
+    if (broadcast || holds_class(c, FSIM_ASSEMBLE))
         k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], seconds_of_cycles(c, (double)c->group->points * broadcast_cycles));
     return summed(c, &k, 1);
 }

@@ -101,15 +101,18 @@ static bool one_kernel(const eager *e, const int *node, int count)
     return count == 1 || (fsim_legal(&e->p->limits, node, count, e->a, &made, &why) && fsim_kernel_alone(e->p, node, count, e->a));
 }
 
-/* Of the primitives before `from` those that node[0, count) reads and that are as large as what it makes: it may compute them again. */
-static int with_copies(const eager *e, int first, int *node, int count)
+/* Adds to node[0, count), primitives of s, those before them that they read and that are as large as anything in s: it makes them again. */
+static int with_copies(const eager *e, const fsim_source *s, int *node, int count)
 {
     const fsim_graph *g = e->p->graph;
     const int own = count;
+    int64_t largest = 0;
+    for (int i = 0; i < s->nodes; i++)
+        largest = g->node[s->first + i].points > largest ? g->node[s->first + i].points : largest;
     for (int i = 0; i < own; i++)
         for (int k = 0; k < g->node[node[i]].args; k++) {
             const int from = g->tensor[g->node[node[i]].arg[k].tensor].producer;
-            bool take = from >= first && from < node[0] && fsim_may_clone(e->p, from) && g->node[from].points == g->node[node[i]].points;
+            bool take = from >= s->first && from < node[0] && g->node[from].points == largest && fsim_may_clone(e->p, from);
             for (int j = own; j < count; j++)
                 take = take && node[j] != from;
             if (take)
@@ -117,6 +120,23 @@ static int with_copies(const eager *e, int first, int *node, int count)
         }
     qsort(node, (size_t)count, sizeof *node, fsim_by_int);
     return count;
+}
+
+/* The same with node[i] < from as copies. */
+static bool one_kernel_after(const eager *e, const int *node, int count, int from)
+{
+    const fsim_graph *g = e->p->graph;
+    bool *stored = fsim_new(e->a, bool, count), *copy = fsim_new(e->a, bool, count);
+    fsim_group made;
+    fsim_refusal why;
+    for (int i = 0; i < count; i++) {
+        const fsim_tensor *t = &g->tensor[g->node[node[i]].result[0]];
+        copy[i] = node[i] < from;
+        stored[i] = !copy[i] && (t->output || t->materialize || i == count - 1);
+        for (int k = 0; k < t->readers && !copy[i]; k++)
+            stored[i] = stored[i] || !holds(node, count, t->reader[k]);
+    }
+    return fsim_group_of(&e->p->limits, node, count, stored, copy, e->a, &made, &why);
 }
 
 /* As ATen cuts it. False where it does not, or where one of the two would be no kernel. */
@@ -136,8 +156,8 @@ static bool add_cut(eager *e, const fsim_source *s)
         return false;
     int *rest = fsim_new(e->a, int, 2 * s->nodes + 1);
     memcpy(rest, node + cut, (size_t)(s->nodes - cut) * sizeof *rest);
-    const int count = with_copies(e, s->first, rest, s->nodes - cut);
-    if (!one_kernel(e, rest, count))
+    const int count = with_copies(e, s, rest, s->nodes - cut);
+    if (!one_kernel_after(e, rest, count, s->first + cut))
         return false;
     add_eager(e, node, cut);
     add_eager(e, rest, count);
