@@ -146,11 +146,12 @@ static int bindings(fsim_arena *a, const char *set, fsim_binding **out)
     return count;
 }
 
-/* Seconds from the first launch of an idle GPU to the last kernel's end: the host launches one after the other and runs ahead where kernels take longer. */
+/* Seconds from one event to another around a call of an idle GPU: what the host takes before the first kernel starts, then it launches one after the other and
+ * runs ahead where kernels take longer. */
 static double call_seconds(const fsim_plan *plan, const fsim_hw *hw)
 {
     const double launch = fsim_hw_get(hw, FSIM_HW_LAUNCH_EAGER), floor = fsim_hw_get(hw, FSIM_HW_KERNEL_FLOOR);
-    double host = 0, gpu = 0;
+    double host = fmax(0, fsim_hw_get(hw, FSIM_HW_HOST_CALL) - launch - floor), gpu = 0;
     for (int k = 0; k < plan->kernels; k++) {
         const fsim_kernel *x = &plan->kernel[k];
         host += launch * x->launches;
