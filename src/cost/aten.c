@@ -111,10 +111,10 @@ static void move(const fsim_costing *c, fsim_kernel *k, double passes, double fe
     k->unit[FSIM_SHARED] = 0;
 }
 
-/* Two events around a graph of one kernel see the host's call too, as nothing runs meanwhile: `calls` times a plain operator's. */
+/* A call around which two events are recorded is seen with what the host takes for it, as nothing else runs: `calls` times a plain operator's. */
 static void add_host(const fsim_costing *c, fsim_kernel *k, double calls)
 {
-    const double call = calls * fsim_hw_get(c->hw, FSIM_HW_HOST_CALL) - k->time[FSIM_LAUNCH];
+    const double call = (calls - 1) * (fsim_hw_get(c->hw, FSIM_HW_LAUNCH_STREAM) + fsim_hw_get(c->hw, FSIM_HW_CALL_STREAM));
     if (c->regime != FSIM_REGIME_STREAM || c->group->members < c->g->nodes || call <= 0)
         return;
     k->time_s += rint(call / FSIM_TICK_S) * FSIM_TICK_S;
