@@ -16,7 +16,7 @@ enum {
     LAYER_NORM_THREADS = 128,
     LAYER_NORM_STEP = 512,    /* elements of one step of a layer norm's block: four a thread */
     MOMENTS_THREADS = 512,    /* RowwiseMoments of group norm: one element a thread and step */
-    NLL_THREADS = 1024,       /* one block picks all targets */
+    NLL_THREADS = 32,         /* one block picks all targets: Loss.cu up to PyTorch 2.4 */
     INDEX_BYTES = 8
 };
 
@@ -27,15 +27,20 @@ static const struct {
     double output, tap;
 } max_pool_cycles = {1.5, 0.24}, mean_pool_cycles = {4.2, 0.175}; /* windows of 4 to 121 taps (v0 and v01) */
 static const double scan_cycles = 1.1;           /* an element */
-static const double moments_cycles = 0.69;       /* an element, in each of a group or instance norm's two kernels */
 static const double layer_norm_latency = 1900;   /* a step of a block that has an SM to itself: rows of 4 million elements on four GPUs, 1,892 to 1,972 */
 static const double moments_latency = 950;       /* a step of a group norm's block: 128 blocks on A100, H100, L40S: 890 to 1,060 */
+static const double nll_trips = 2.4;             /* DRAM latencies a turn of nll_loss: a target, then its logit */
 /* Shares of the streaming bandwidth. */
 static const double inner_share = 1.02, outer_share = 0.95, scan_share = 0.89, apart_share = 0.95; /* apart: windows that do not overlap, each by one thread */
 static const double layer_norm_width = 1.3;      /* of the L2 ramp, see missing() */
 
-/* SM cycles of an element in each of a training batch norm's two kernels: 1.05 with 128 FP32 lanes, 1.4 with 64 (A100, T4). */
-static double batch_norm_cycles(const fsim_costing *c) { return 0.7 + 0.35 * 128 / fsim_hw_get(c->hw, FSIM_HW_FP32_RATE); }
+/* SM cycles of an element in each of a norm's two kernels. A training batch norm: 1.05 with 128 FP32 lanes, 1.4 with 64 (A100, T4); group and instance norm: 0.69 and
+ * 0.92. */
+static double moments_cycles(const fsim_costing *c, fsim_op op)
+{
+    const double of_128_lanes = op == FSIM_OP_BATCH_NORM ? 1.05 : 0.69;
+    return of_128_lanes * (2 + 128 / fsim_hw_get(c->hw, FSIM_HW_FP32_RATE)) / 3;
+}
 
 static double seconds_of_cycles(const fsim_costing *c, double cycles) { return cycles / (c->sms * c->clock); }
 
@@ -226,7 +231,7 @@ static fsim_kernel moments_norm(const fsim_costing *c, const fsim_kernel *own, f
     fsim_kernel k = *own;
     k.launches = 1;
     move(c, &k, 1, 1, 0, 1, a);
-    k.unit[FSIM_ISSUE] = seconds_of_cycles(c, elements * (op == FSIM_OP_BATCH_NORM ? batch_norm_cycles(c) : moments_cycles));
+    k.unit[FSIM_ISSUE] = seconds_of_cycles(c, elements * moments_cycles(c, op));
     k.unit[FSIM_LATENCY] = 0;
     if (statistics && op == FSIM_OP_GROUP_NORM) {
         const double waves = fmax(1, (double)c->group->points / (c->sms * resident_blocks(c, MOMENTS_THREADS)));
@@ -247,7 +252,7 @@ static fsim_kernel cross_entropy(const fsim_costing *c, const fsim_kernel *own, 
     k.launches = 1;
     k.grid = 1;
     k.block = NLL_THREADS;
-    k.unit[FSIM_LATENCY] = ceil((double)(c->group->points * c->group->reduced) / NLL_THREADS) * 2 * c->latency_s; /* the target, then its logit */
+    k.unit[FSIM_LATENCY] = ceil((double)(c->group->points * c->group->reduced) / NLL_THREADS) * nll_trips * c->latency_s;
     return summed(c, &k, 1);
 }
 

@@ -163,11 +163,11 @@ static void test_softmax(void **state)
 static void test_cross_entropy(void **state)
 {
     (void)state;
-    const fixture f = plan_with("h100-sxm5-80gb", "  x: {shape: [32768, 4096], dtype: f32}\n  t: {shape: [32768], dtype: i64}",
+    const fixture f = plan_with("l4", "  x: {shape: [32768, 4096], dtype: f32}\n  t: {shape: [32768], dtype: i64}",
                                 "  - {op: cross_entropy, in: [x, t], out: y}", &cold);
     assert_int_equal(f.plan.kernels, 2);
     assert_close((double)f.plan.kernel[0].dram_write_bytes, (double)f.g->tensor[0].bytes, 0.01);
-    assert_close(f.plan.time_s, 474e-6, 0.1);
+    assert_close(f.plan.time_s, 5.35e-3, 0.05);
     fsim_arena_free(f.a);
 }
 
