@@ -355,6 +355,7 @@ static bool read_plan(context *c, inputs *in, int *status)
         good = fsim_given_price(&p, given, c->diag, c->arena, &plan);
     }
     in->how.given = &given->partition;
+    in->how.given_maker = given->maker;
     *status = good ? FSIM_EXIT_OK : FSIM_EXIT_BAD_INPUT;
     return good;
 }
@@ -867,7 +868,7 @@ static bool write_calibrated(context *c, const fsim_hw *hw, const fsim_fit *fit,
     fsim_output *o = open_file(c, "-o", c->set.output);
     const char *text = o ? fsim_read_file(c->arena, hw->path, &bytes, &why) : NULL;
     if (o && text) {
-        fputs(fsim_calibrated_text(c->arena, text, hw, fit, fits, base_of(c->set.measurements), date, calibration_command(c, date)), fsim_stream(o));
+        fputs(fsim_calibrated_text(c->arena, text, hw, fit, fits, date, calibration_command(c, date)), fsim_stream(o));
         if (fsim_commit(o, &why))
             return true;
     } else {
