@@ -26,6 +26,7 @@ static const double scan_latency = 8;            /* an element of a row, the row
 static const struct {
     double output, tap;
 } max_pool_cycles = {1.5, 0.24}, mean_pool_cycles = {4.2, 0.175}; /* windows of 4 to 121 taps (v0 and v01) */
+static const double scalar_pow_instructions = 45; /* an element: NeuSight pow_scalar on A100, V100, P100 (32 to 62; between tensors 36 to 47, less what overlaps) */
 static const double scan_cycles = 1.1;           /* an element */
 static const double layer_norm_latency = 1900;   /* a step of a block that has an SM to itself: rows of 4 million elements on four GPUs, 1,892 to 1,972 */
 static const double moments_latency = 950;       /* a step of a group norm's block: 128 blocks on A100, H100, L40S: 890 to 1,060 */
@@ -299,6 +300,18 @@ static fsim_kernel scan(const fsim_costing *c, const fsim_kernel *own, fsim_aren
     return summed(c, &k, 1);
 }
 
+/* Instructions of powers with a constant exponent beyond those that a power takes. */
+static double scalar_powers(const fsim_costing *c)
+{
+    double more = 0;
+    for (int i = 0; i < c->group->members; i++) {
+        const fsim_node *n = &c->g->node[c->group->member[i].node];
+        if (n->op == FSIM_OP_POW && n->attrs.has_scalar)
+            more += (double)c->group->member[i].evaluations * fmax(0, scalar_pow_instructions - n->instructions) / fsim_pipe_rate(c, n->dtype);
+    }
+    return more;
+}
+
 static fsim_kernel elementwise(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     fsim_kernel k = *own;
@@ -307,6 +320,7 @@ static fsim_kernel elementwise(const fsim_costing *c, const fsim_kernel *own, fs
         broadcast = broadcast || (c->group->read[i].maps > 0 && c->g->tensor[c->group->read[i].tensor].elems < c->group->points);
     const bool mask = holds_op(c, FSIM_OP_DROPOUT);
     move(c, &k, 1, 1, mask ? (double)c->group->points : 0, 1, a);
+    k.unit[FSIM_COMPUTE] += scalar_powers(c);
     if (broadcast || holds_class(c, FSIM_ASSEMBLE))
         k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], seconds_of_cycles(c, (double)c->group->points * broadcast_cycles));
     return summed(c, &k, 1);

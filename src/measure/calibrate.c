@@ -25,6 +25,7 @@ const fsim_fit_group fsim_fit_groups[] = {
     {"softmax", "rows of ATen's softmax", is_softmax,
      {FSIM_HW_SOFTMAX_CALLS, FSIM_HW_SOFTMAX_BLOCK, FSIM_HW_SOFTMAX_L2, FSIM_HW_SOFTMAX_L2_WIDTH, FSIM_HW_ROW_UNALIGNED}, 5},
     {"layer_norm", "rows of ATen's layer norm", is_layer_norm, {FSIM_HW_LAYER_NORM_CALLS, FSIM_HW_LAYER_NORM_STEP, FSIM_HW_LAYER_NORM_L2}, 3},
+    {"residuals", "intervals, from how far off rows are that were not fitted", NULL, {0}, 0}, /* last: it judges all others */
 };
 const int fsim_fit_group_count = (int)(sizeof fsim_fit_groups / sizeof *fsim_fit_groups);
 
