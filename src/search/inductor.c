@@ -9,6 +9,7 @@
  * Not modelled: max-autotune and its templates, combo kernels, mixed-order reductions, loop reordering across reductions, unrolled small reductions. */
 #include "search/merge.h"
 
+#include "cost/triton.h"
 #include "search/space.h"
 #include <stdlib.h>
 #include <string.h>
@@ -226,6 +227,7 @@ typedef struct {
     const fsim_kernel **kernel; /* per part, alone */
     int *buffers, *first, *last; /* per part: how many, and their range of places as lowered */
     bool *library, *is_buffer;
+    bool channels_last;
 } scheduler;
 
 typedef struct {
@@ -316,10 +318,32 @@ static bool computes_again(const scheduler *s, const fsim_kernel *both)
     return false;
 }
 
-/* A reduction over several blocks, and one more launch. */
-static bool is_split(const fsim_kernel *k)
+/* A reduction over several blocks, and one more launch: long rows, fewer than two an SM. */
+static bool is_split(const scheduler *s, const fsim_kernel *k)
 {
-    return k->launches > 1 && (k->template != FSIM_ROW_REDUCTION || k->group->reduced > WHOLE_ROW);
+    if (!reduces(k) || (k->template == FSIM_ROW_REDUCTION && k->group->reduced <= WHOLE_ROW))
+        return false;
+    return k->launches > 1 || (k->group->reduced > WHOLE_ROW && (double)k->group->points < 2 * fsim_hw_get(s->c->p->hw, FSIM_HW_SMS));
+}
+
+/* Does it write a result of the size of the rows that it reduces? */
+static bool stores_rows(const fsim_kernel *k)
+{
+    for (int i = 0; i < k->group->writes; i++)
+        if (k->group->write[i].full)
+            return true;
+    return false;
+}
+
+/* One loop nest for a reduction and a result of its rows' size: only where the rows are contiguous, since the elementwise loop runs in the order of memory, and where a
+ * block has whole rows. */
+static bool loops_agree(const scheduler *s, const fsim_kernel *x, const fsim_kernel *y, const fsim_kernel *both)
+{
+    if (both->launches == 1 && (x->launches > 1 || y->launches > 1) && (is_split(s, x) || is_split(s, y)))
+        return false; /* what waits for all blocks is another kernel */
+    if (!reduces(both) || !stores_rows(both))
+        return true;
+    return !is_split(s, both) && fsim_reduces_innermost(both->group, s->c->p->graph, s->channels_last);
 }
 
 static int distance(const scheduler *s, int x, int y)
@@ -339,8 +363,8 @@ static bool can_fuse(scheduler *s, int x, int y, double bytes)
             return false;
     }
     const fsim_kernel *both = fsim_joined(s->c, id, 2, -1);
-    if (!both || (both->launches == 1 && (is_split(s->kernel[x]) || is_split(s->kernel[y]))))
-        return false; /* what waits for all blocks is another kernel */
+    if (!both || !loops_agree(s, s->kernel[x], s->kernel[y], both))
+        return false;
     return !computes_again(s, both) && !fsim_interlocked(s->c, id, 2);
 }
 
@@ -462,7 +486,7 @@ fsim_clusters *fsim_inductor(const fsim_problem *p, fsim_arena *a)
     choose_libraries(&w);
     const fsim_partition start = lower(&w);
     fsim_clusters *c = fsim_clusters_of(p, &start, a);
-    scheduler s = {.c = c, .is_buffer = w.buffer, .kernel = fsim_new(a, const fsim_kernel *, c->parts + 1)};
+    scheduler s = {.c = c, .channels_last = fsim_channels_last(g), .is_buffer = w.buffer, .kernel = fsim_new(a, const fsim_kernel *, c->parts + 1)};
     s.buffers = fsim_new(a, int, c->parts + 1);
     s.first = fsim_new(a, int, c->parts + 1);
     s.last = fsim_new(a, int, c->parts + 1);
@@ -478,7 +502,7 @@ fsim_clusters *fsim_inductor(const fsim_problem *p, fsim_arena *a)
         for (int i = 0; i < c->part[x].count; i++) {
             const fsim_node *n = &g->node[c->part[x].node[i]];
             const fsim_class class = fsim_ops[n->op].class;
-            s.library[x] = s.library[x] || class == FSIM_CONTRACTION || class == FSIM_SCATTER || fsim_classes[class].boundary || (n->op == FSIM_OP_CONCAT && n->args > MOST_CONCAT);
+            s.library[x] = s.library[x] || class == FSIM_CONTRACTION || class == FSIM_SCATTER || fsim_classes[class].boundary || fsim_falls_back(n) || (n->op == FSIM_OP_CONCAT && n->args > MOST_CONCAT);
         }
     }
     for (int round = 0; round < ROUNDS && fuse_once(&s); round++)
