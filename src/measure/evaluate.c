@@ -5,6 +5,7 @@
 #include "base/names.h"
 #include "graph/find.h"
 #include "search/price.h"
+#include "search/timeline.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -146,19 +147,6 @@ static int bindings(fsim_arena *a, const char *set, fsim_binding **out)
     return count;
 }
 
-/* Seconds from the first launch of an idle GPU to the last kernel's end: the host launches one after the other and runs ahead where kernels take longer. */
-static double call_seconds(const fsim_plan *plan, const fsim_hw *hw)
-{
-    const double launch = fsim_hw_get(hw, FSIM_HW_LAUNCH_EAGER), floor = fsim_hw_get(hw, FSIM_HW_KERNEL_FLOOR);
-    double host = 0, gpu = 0;
-    for (int k = 0; k < plan->kernels; k++) {
-        const fsim_kernel *x = &plan->kernel[k];
-        host += launch * x->launches;
-        gpu = fmax(host, gpu) + floor * x->launches + (x->time_s - x->time[FSIM_LAUNCH]);
-    }
-    return gpu;
-}
-
 static void predict_row(const fsim_graph *g, const fsim_hw *hw, const fsim_measured *row, fsim_arena *a, fsim_evaluated *out)
 {
     const fsim_options options = {.strategy = row->strategy, .regime = row->launch, .warm = row->l2 != FSIM_L2_COLD, .time_limit_s = 1};
@@ -170,7 +158,7 @@ static void predict_row(const fsim_graph *g, const fsim_hw *hw, const fsim_measu
     else
         fsim_baseline(&p, row->strategy, a, &own);
     plan = fsim_plan_made_by(&p, fsim_maker_of(row->strategy), &own, a);
-    out->predicted_s = row->launch == FSIM_REGIME_EAGER ? call_seconds(&plan, hw) : plan.time_s;
+    out->predicted_s = row->launch == FSIM_REGIME_EAGER ? fsim_call_seconds(plan.kernel, plan.kernels, hw) : plan.time_s;
     out->dram_read_bytes = (double)plan.dram_read_bytes;
     out->dram_write_bytes = (double)plan.dram_write_bytes;
     out->kernels = plan.kernels;

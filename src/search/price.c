@@ -72,7 +72,7 @@ static void *keep(fsim_arena *a, const void *items, int count, size_t size)
     return copy;
 }
 
-static void keep_group(fsim_arena *a, fsim_group *o)
+void fsim_group_keep(fsim_arena *a, fsim_group *o)
 {
     o->member = keep(a, o->member, o->members, sizeof *o->member);
     o->read = keep(a, o->read, o->reads, sizeof *o->read);
@@ -112,7 +112,7 @@ fsim_candidate *fsim_candidate_of(const fsim_problem *p, const int *node, int co
     const fsim_mark mark = fsim_save(s->scratch);
     e->value.legal = fsim_group_of(&p->limits, node, count, stored, NULL, s->scratch, &e->value.group, &e->value.why);
     if (e->value.legal)
-        keep_group(s->a, &e->value.group);
+        fsim_group_keep(s->a, &e->value.group);
     fsim_rewind(s->scratch, mark);
     return &e->value;
 }

@@ -18,6 +18,9 @@ typedef struct fsim_candidate {
     struct priced *kernel; /* by residency */
 } fsim_candidate;
 
+/* Copies into a what o points to. */
+void fsim_group_keep(fsim_arena *a, fsim_group *o);
+
 /* The set node[0, count) (ascending) that stores what stored[i] says. Remembered; never NULL. Legal means one kernel: not convexity or connection. */
 fsim_candidate *fsim_candidate_of(const fsim_problem *p, const int *node, int count, const bool *stored);
 /* Its kernel when reads and writes are as hit[] and absorbed[] say. Remembered. NULL when no configuration fits the device. */
