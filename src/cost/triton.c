@@ -28,21 +28,12 @@ bool fsim_falls_back(const fsim_node *n)
     return fsim_ops[n->op].class == FSIM_WINDOW && (n->op == FSIM_OP_MAX_POOL3D || n->reduced > MOST_UNROLLED);
 }
 
-/* Axes that windows slide along. */
-static int spatial_axes(const fsim_node *n)
-{
-    for (int i = 0; i < n->args; i++)
-        if (n->arg[i].how == FSIM_READ_WINDOW)
-            return n->arg[i].axes;
-    return 0;
-}
-
 bool fsim_channels_last(const fsim_graph *g)
 {
     double all = 0, weighted = 0;
     for (int i = 0; i < g->nodes; i++) {
         const fsim_node *n = &g->node[i];
-        if (!n->gemm.convolution || spatial_axes(n) != 2)
+        if (!n->gemm.convolution || g->tensor[n->result[0]].shape.rank != 4)
             continue;
         const fsim_shape *in = &g->tensor[n->arg[0].tensor].shape, *out = &g->tensor[n->result[0]].shape;
         const double groups = (double)n->gemm.batch, flops = groups * (double)n->gemm.m * (double)n->gemm.n * (double)n->gemm.k;
@@ -107,43 +98,48 @@ static double misses(const fsim_costing *c, bool innermost)
     return fmin(1, fmax(0, rows * row / c->l2_bytes - 0.5));
 }
 
-/* Elements that Welford's method takes in, where one block does whole rows: group and instance norm. */
-static double statistics(const fsim_costing *c)
+/* Seconds that Welford's updates keep the SMs busy where one block does whole rows, which its dependent steps leave half idle: group and instance norm. */
+static double statistics_s(const fsim_costing *c)
 {
     for (int i = 0; i < c->group->members; i++) {
         const fsim_node *n = &c->g->node[c->group->member[i].node];
         const fsim_op op = c->g->source[n->source].op;
         if (fsim_ops[n->op].class == FSIM_REDUCE && (op == FSIM_OP_GROUP_NORM || op == FSIM_OP_INSTANCE_NORM))
-            return (double)n->points * (double)n->reduced;
+            return statistics_cycles * (double)n->points * (double)n->reduced / (c->sms * c->clock);
     }
     return 0;
 }
 
+static double norm_of(double x, double y) { return pow(pow(x, exponent) + pow(y, exponent), 1 / exponent); }
+
+/* The loops of a reduction kernel: the first takes in the row, the others load again what L2 has lost. */
 static void reduction_seconds(const fsim_costing *c, fsim_kernel *k)
 {
     const fsim_group *o = c->group;
     const bool innermost = fsim_reduces_innermost(o, c->g, fsim_channels_last(c->g));
     const bool loops = o->reduced > (innermost ? PERSISTENT : PERSISTENT_COLUMN);
     const double missed = misses(c, innermost), bandwidth = fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH), l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH);
-    double requested = 0;
+    double requested = 0, first = 0;
     bool full = false;
     k->dram_read_bytes = 0;
     for (int i = 0; i < o->reads; i++) {
         const fsim_traffic *t = &c->read[i];
         const int again = loops && o->read[i].full ? fsim_bits(o->read[i].stages) - 1 + more_loops(c) : 0;
-        k->input[i].read_bytes = c->l2 && c->l2->hit && c->l2->hit[i] ? 0 : (int64_t)((double)t->sector_bytes * t->reread * (1 + again * missed));
+        const double once = c->l2 && c->l2->hit && c->l2->hit[i] ? 0 : (double)t->sector_bytes * t->reread;
+        k->input[i].read_bytes = (int64_t)(once * (1 + again * missed));
         k->input[i].l2_bytes = t->request_bytes * (1 + again);
         k->dram_read_bytes += k->input[i].read_bytes;
         requested += k->input[i].l2_bytes;
+        first += once;
     }
     for (int i = 0; i < o->writes; i++) {
         full = full || o->write[i].full;
         requested += c->write[i].request_bytes;
     }
     k->l2_bytes = requested;
-    k->unit[FSIM_DRAM] = ((double)k->dram_read_bytes / (full ? 1 : innermost ? innermost_share : other_share) + (double)k->dram_write_bytes) / bandwidth;
     k->unit[FSIM_L2] = isnan(l2) ? 0 : requested / l2;
-    k->unit[FSIM_ISSUE] = fmax(k->unit[FSIM_ISSUE], statistics_cycles * statistics(c) / (c->sms * c->clock));
+    k->unit[FSIM_DRAM] = norm_of(first / (bandwidth * (full ? 1 : innermost ? innermost_share : other_share)), statistics_s(c)) +
+                         ((double)k->dram_read_bytes - first + (double)k->dram_write_bytes) / bandwidth;
 }
 
 fsim_kernel fsim_triton_kernel(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
@@ -158,7 +154,7 @@ fsim_kernel fsim_triton_kernel(const fsim_costing *c, const fsim_kernel *own, fs
         k.input[i] = own->input[i];
     if (reduces(o))
         reduction_seconds(c, &k);
-    if (anchor && spatial_axes(anchor) > 0)
+    if (o->template == FSIM_POOLING && anchor)
         k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], pool_cycles * (double)anchor->points * (double)anchor->reduced / (c->sms * c->clock));
     fsim_sum_up_by(c, &k, exponent);
     return k;

@@ -158,7 +158,9 @@ static void predict_row(const fsim_graph *g, const fsim_hw *hw, const fsim_measu
     else
         fsim_baseline(&p, row->strategy, a, &own);
     plan = fsim_plan_made_by(&p, fsim_maker_of(row->strategy), &own, a);
-    out->predicted_s = row->launch == FSIM_REGIME_EAGER ? fsim_call_seconds(plan.kernel, plan.kernels, hw) : plan.time_s;
+    out->predicted_s = row->launch != FSIM_REGIME_EAGER                  ? plan.time_s
+                       : fsim_maker_of(row->strategy) == FSIM_BY_INDUCTOR ? fsim_compiled_call_seconds(plan.kernel, plan.kernels, hw)
+                                                                          : fsim_call_seconds(plan.kernel, plan.kernels, hw);
     out->dram_read_bytes = (double)plan.dram_read_bytes;
     out->dram_write_bytes = (double)plan.dram_write_bytes;
     out->kernels = plan.kernels;

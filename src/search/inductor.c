@@ -106,6 +106,14 @@ static bool must_be_buffer(const lowering *w, int n, int *readers)
     return must;
 }
 
+/* Statistics are one operator (var_mean) of what they are taken over, so a norm's inner values have no readers that it shares with them. */
+static bool inside_norm(const fsim_graph *g, int n)
+{
+    const fsim_source *s = &g->source[g->node[n].source];
+    const bool norm = s->op == FSIM_OP_LAYER_NORM || s->op == FSIM_OP_BATCH_NORM || s->op == FSIM_OP_GROUP_NORM || s->op == FSIM_OP_INSTANCE_NORM;
+    return norm && n < s->first + s->nodes - 1 && pointwise(g, n);
+}
+
 static bool is_buffer(const lowering *w, int n)
 {
     const fsim_graph *g = w->p->graph;
@@ -115,7 +123,7 @@ static bool is_buffer(const lowering *w, int n)
         return n == g->source[w->unit[n]].first + g->source[w->unit[n]].nodes - 1;
     if (w->forced[n] || w->addmm[n] >= 0 || must_be_buffer(w, n, &readers) || e->operators > MOST_OPERATORS || e->reads > MOST_READS)
         return true;
-    return readers > 1 && (!w->p->recompute || e->once || class_of(g, n) == FSIM_RANDOM || e->reads > REUSED_READS);
+    return readers > 1 && !inside_norm(g, n) && (!w->p->recompute || e->once || class_of(g, n) == FSIM_RANDOM || e->reads > REUSED_READS);
 }
 
 /* Attention in one kernel, and biases of matrix products. */

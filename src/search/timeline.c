@@ -37,13 +37,20 @@ fsim_timeline fsim_timeline_of(const fsim_graph *g, const fsim_plan *plan, fsim_
     return out;
 }
 
-double fsim_call_seconds(const fsim_kernel *kernel, int kernels, const fsim_hw *hw)
+static double call_seconds(const fsim_kernel *kernel, int kernels, const fsim_hw *hw, double before_s)
 {
     const double launch = fsim_hw_get(hw, FSIM_HW_LAUNCH_EAGER), floor = fsim_hw_get(hw, FSIM_HW_KERNEL_FLOOR);
-    double host = 0, gpu = 0;
+    double host = before_s, gpu = 0;
     for (int k = 0; k < kernels; k++) {
         host += launch * kernel[k].launches;
         gpu = fmax(host, gpu) + floor * kernel[k].launches + (kernel[k].time_s - kernel[k].time[FSIM_LAUNCH]);
     }
     return gpu;
+}
+
+double fsim_call_seconds(const fsim_kernel *kernel, int kernels, const fsim_hw *hw) { return call_seconds(kernel, kernels, hw, 0); }
+
+double fsim_compiled_call_seconds(const fsim_kernel *kernel, int kernels, const fsim_hw *hw)
+{
+    return call_seconds(kernel, kernels, hw, fsim_hw_get(hw, FSIM_HW_COMPILED_CALL));
 }

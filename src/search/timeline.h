@@ -26,5 +26,7 @@ fsim_timeline fsim_timeline_of(const fsim_graph *g, const fsim_plan *plan, fsim_
 /* What a caller's clock shows for an eager call on an idle GPU, from the first launch to the last kernel's end: the host launches one kernel after the other, and runs ahead
  * where they take longer than that. */
 double fsim_call_seconds(const fsim_kernel *kernel, int kernels, const fsim_hw *hw);
+/* The same of what torch.compile made: its guards and wrapper run on the host before the first launch (compiled_call in the hardware file). */
+double fsim_compiled_call_seconds(const fsim_kernel *kernel, int kernels, const fsim_hw *hw);
 
 #endif
