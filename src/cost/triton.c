@@ -21,6 +21,7 @@ static const double exponent = 4;            /* as of every streaming kernel mea
 static const double innermost_share = 1.06;  /* bandwidth of reductions over that of copies: KernelBench v01 level 1 on H100 and L4, 3 % */
 static const double other_share = 0.90;      /* the same, 5 % */
 static const double pool_cycles = 0.13;      /* SM cycles per output and window element: max_pool2d of KernelBench on H100 and L4 */
+static const double scan_cycles = 0.7;       /* SM cycles per element of a cumulative sum or product: KernelBench v01 on H100 PCIe; L4 is bound by DRAM */
 static const double statistics_cycles = 0.5; /* SM cycles per element of group and instance norm statistics: KernelBench on H100, A100 */
 
 bool fsim_falls_back(const fsim_node *n)
@@ -156,6 +157,8 @@ fsim_kernel fsim_triton_kernel(const fsim_costing *c, const fsim_kernel *own, fs
         reduction_seconds(c, &k);
     if (o->template == FSIM_POOLING && anchor)
         k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], pool_cycles * (double)anchor->points * (double)anchor->reduced / (c->sms * c->clock));
+    if (o->template == FSIM_SCAN_KERNEL && anchor)
+        k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], scan_cycles * (double)anchor->points / (c->sms * c->clock));
     fsim_sum_up_by(c, &k, exponent);
     return k;
 }
