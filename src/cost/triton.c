@@ -3,7 +3,7 @@
  *   - rows of more than 1024 elements (64 where neighbouring rows are contiguous) are not kept on chip: each loop over the row loads it again, from L2 where that still
  *     holds the rows under way. A softmax has three loops, statistics by Welford's method one;
  *   - reductions reach 1.06 of the bandwidth of copies over contiguous rows, 0.90 over others;
- *   - unrolled pooling windows and Welford's updates keep the SMs busy;
+ *   - unrolled pooling windows, Welford's updates, scans, and rows that do not begin at whole vectors keep the SMs busy;
  *   - pooling that has no lowering is ATen's. */
 #include "cost/triton.h"
 
@@ -15,12 +15,14 @@ enum {
     MOST_UNROLLED = 25,     /* pooling windows beyond fall back */
     PERSISTENT = 1024,      /* triton.persistent_reductions: longest row kept in registers */
     PERSISTENT_COLUMN = 64,
-    BLOCKS_PER_SM = 4       /* of 512 threads: rows that an SM walks at once */
+    BLOCKS_PER_SM = 4,      /* of 512 threads: rows that an SM walks at once */
+    VECTOR_BYTES = 16
 };
 static const double exponent = 4;            /* as of every streaming kernel measured */
 static const double innermost_share = 1.06;  /* bandwidth of reductions over that of copies: KernelBench v01 level 1 on H100 and L4, 3 % */
 static const double other_share = 0.90;      /* the same, 5 % */
 static const double pool_cycles = 0.13;      /* SM cycles per output and window element: max_pool2d of KernelBench on H100 and L4 */
+static const double unaligned_cycles = 0.52; /* SM cycles per load or store of rows that begin anywhere: KernelBench v01 l1/039 on H100 PCIe and SXM, 4 %; L4 is bound by DRAM */
 static const double scan_cycles = 0.7;       /* SM cycles per element of a cumulative sum or product: KernelBench v01 on H100 PCIe; L4 is bound by DRAM */
 static const double statistics_cycles = 0.5; /* SM cycles per element of group and instance norm statistics: KernelBench on H100, A100 */
 
@@ -111,6 +113,13 @@ static double statistics_s(const fsim_costing *c)
     return 0;
 }
 
+/* Elements of one dtype in a row that fill no whole number of vectors: nothing is loaded by vectors then. */
+static bool is_unaligned(const fsim_costing *c)
+{
+    const fsim_read *row = row_of(c->group);
+    return row && c->group->template == FSIM_ROW_REDUCTION && c->group->reduced * fsim_dtype_bytes(c->g->tensor[row->tensor].dtype) % VECTOR_BYTES != 0;
+}
+
 static double norm_of(double x, double y) { return pow(pow(x, exponent) + pow(y, exponent), 1 / exponent); }
 
 /* The loops of a reduction kernel: the first takes in the row, the others load again what L2 has lost. */
@@ -120,7 +129,8 @@ static void reduction_seconds(const fsim_costing *c, fsim_kernel *k)
     const bool innermost = fsim_reduces_innermost(o, c->g, fsim_channels_last(c->g));
     const bool loops = o->reduced > (innermost ? PERSISTENT : PERSISTENT_COLUMN);
     const double missed = misses(c, innermost), bandwidth = fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH), l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH);
-    double requested = 0, first = 0;
+    const double elements = (double)o->points * (double)o->reduced;
+    double requested = 0, first = 0, accesses = 0;
     bool full = false;
     k->dram_read_bytes = 0;
     for (int i = 0; i < o->reads; i++) {
@@ -132,15 +142,38 @@ static void reduction_seconds(const fsim_costing *c, fsim_kernel *k)
         k->dram_read_bytes += k->input[i].read_bytes;
         requested += k->input[i].l2_bytes;
         first += once;
+        accesses += o->read[i].full ? elements * (1 + again) : 0;
     }
     for (int i = 0; i < o->writes; i++) {
         full = full || o->write[i].full;
+        accesses += o->write[i].full ? elements : 0;
         requested += c->write[i].request_bytes;
     }
     k->l2_bytes = requested;
     k->unit[FSIM_L2] = isnan(l2) ? 0 : requested / l2;
     k->unit[FSIM_DRAM] = norm_of(first / (bandwidth * (full ? 1 : innermost ? innermost_share : other_share)), statistics_s(c)) +
                          ((double)k->dram_read_bytes - first + (double)k->dram_write_bytes) / bandwidth;
+    if (loops && is_unaligned(c))
+        k->unit[FSIM_ISSUE] = fmax(k->unit[FSIM_ISSUE], unaligned_cycles * accesses / (c->sms * c->clock));
+}
+
+/* Of fallback pooling in a row, the first finds its input copied: one more read and write of it. Measured (KernelBench l2/006 and 078, eleven rows on H100, A100, L4 and
+ * L40S: torch.compile slower than eager by just that); single pools are not. Why is not known. */
+static fsim_kernel fallback(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
+{
+    const fsim_node *pool = &c->g->node[c->group->anchor];
+    const fsim_tensor *from = &c->g->tensor[pool->arg[0].tensor], *to = &c->g->tensor[pool->result[0]];
+    const fsim_node *before = from->producer >= 0 ? &c->g->node[from->producer] : NULL;
+    fsim_kernel k = fsim_aten_kernel(c, own, a);
+    if (to->readers != 1 || !fsim_falls_back(&c->g->node[to->reader[0]]) || (before && fsim_falls_back(before)))
+        return k;
+    const double copy_s = 2 * (double)from->bytes / fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
+    k.dram_read_bytes += from->bytes;
+    k.dram_write_bytes += from->bytes;
+    k.launches++;
+    k.time[FSIM_DRAM] += copy_s;
+    k.time_s = rint((k.time_s + copy_s) / FSIM_TICK_S) * FSIM_TICK_S;
+    return k;
 }
 
 fsim_kernel fsim_triton_kernel(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
@@ -148,7 +181,7 @@ fsim_kernel fsim_triton_kernel(const fsim_costing *c, const fsim_kernel *own, fs
     const fsim_group *o = c->group;
     const fsim_node *anchor = o->anchor >= 0 ? &c->g->node[o->anchor] : NULL;
     if (anchor && fsim_falls_back(anchor))
-        return fsim_aten_kernel(c, own, a);
+        return fallback(c, own, a);
     fsim_kernel k = *own;
     k.input = fsim_new(a, fsim_input, o->reads + 1);
     for (int i = 0; i < o->reads; i++)
