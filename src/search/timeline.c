@@ -37,20 +37,15 @@ fsim_timeline fsim_timeline_of(const fsim_graph *g, const fsim_plan *plan, fsim_
     return out;
 }
 
-static double call_seconds(const fsim_kernel *kernel, int kernels, const fsim_hw *hw, double before_s)
+double fsim_call_seconds(const fsim_kernel *kernel, int kernels, fsim_maker maker, fsim_regime regime, const fsim_hw *hw)
 {
-    const double launch = fsim_hw_get(hw, FSIM_HW_LAUNCH_EAGER), floor = fsim_hw_get(hw, FSIM_HW_KERNEL_FLOOR);
-    double host = before_s, gpu = 0;
+    const bool compiled = maker == FSIM_BY_INDUCTOR;
+    const double launch = fsim_hw_get(hw, compiled ? FSIM_HW_COMPILED_LAUNCH : FSIM_HW_LAUNCH_EAGER), floor = fsim_hw_get(hw, FSIM_HW_KERNEL_FLOOR);
+    double seconds = 0, host = fsim_hw_get(hw, compiled ? FSIM_HW_COMPILED_CALL : FSIM_HW_CALL_EAGER), gpu = 0;
     for (int k = 0; k < kernels; k++) {
+        seconds += kernel[k].time_s;
         host += launch * kernel[k].launches;
         gpu = fmax(host, gpu) + floor * kernel[k].launches + (kernel[k].time_s - kernel[k].time[FSIM_LAUNCH]);
     }
-    return gpu;
-}
-
-double fsim_call_seconds(const fsim_kernel *kernel, int kernels, const fsim_hw *hw) { return call_seconds(kernel, kernels, hw, 0); }
-
-double fsim_compiled_call_seconds(const fsim_kernel *kernel, int kernels, const fsim_hw *hw)
-{
-    return call_seconds(kernel, kernels, hw, fsim_hw_get(hw, FSIM_HW_COMPILED_CALL));
+    return regime == FSIM_REGIME_EAGER ? gpu : regime == FSIM_REGIME_STREAM ? seconds + fsim_hw_get(hw, FSIM_HW_CALL_STREAM) : seconds;
 }
