@@ -355,6 +355,7 @@ static bool read_plan(context *c, inputs *in, int *status)
         good = fsim_given_price(&p, given, c->diag, c->arena, &plan);
     }
     in->how.given = &given->partition;
+    in->how.given_maker = given->maker;
     *status = good ? FSIM_EXIT_OK : FSIM_EXIT_BAD_INPUT;
     return good;
 }
