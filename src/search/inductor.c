@@ -4,9 +4,13 @@
  * Modelled: lowering, which decides what is a buffer and what is computed again by each of its readers (by counts of reads and operators, never by cost);
  * then up to ten rounds of joining pairs of buffers by score: bytes of accesses that both have, unless within a factor of 16, then kernels of the same kind first,
  * nearer ones last; at most 64 buffers a kernel; horizontal fusion from 10 shared bytes on, of kernels at most 64 apart, unless it keeps much more memory alive than
- * it saves. Matrix products are library calls that take a bias (addmm) unless only pointwise operators follow; convolutions take none; attention is the flash kernel
- * where that is one; scans, sorts and scatters are kernels of their own.
- * Not modelled: max-autotune and its templates, combo kernels, mixed-order reductions, loop reordering across reductions, unrolled small reductions. */
+ * it saves. Loops: a result as large as what a kernel reduces is stored by that kernel only where rows are contiguous and not split over blocks, so that batch norm, norms of
+ * few long rows, and softmax across channels are statistics and a loop; long rows, fewer than two an SM, are split. Graphs with 2d convolutions run channels last, so that
+ * channels are the rows there (cost/triton.h). Matrix products are library calls that take a bias (addmm) unless only pointwise operators follow; convolutions take none;
+ * attention is the flash kernel where that is one; scans, sorts, scatters, and pooling without a lowering are kernels of their own.
+ * Not modelled: max-autotune and its templates, combo kernels, mixed-order reductions, loop reordering across reductions, unrolled small reductions; what a scan's loop
+ * takes in (it does, the loops before it); copies that stores into a concat's result save; layout changes of weights.
+ * Why kernels take what they take: cost/triton.c; a convolution's layout changes: cost/convolution.c. */
 #include "search/merge.h"
 
 #include "cost/triton.h"

@@ -342,6 +342,38 @@ static void long_rows_are_loaded_again(void **unused)
     }
 }
 
+static double inductor_s(const char *operators)
+{
+    const fixture f = plan_with(operators);
+    const double seconds = f.p->plan[FSIM_STRATEGY_INDUCTOR].time_s;
+    fsim_arena_free(f.a);
+    return seconds;
+}
+
+/* Rows of 65,535 begin anywhere: more instructions, on a GPU that is not slower than they are. */
+static void rows_that_begin_anywhere_take_longer(void **unused)
+{
+    (void)unused;
+    const double whole = inductor_s("tensors: {x: {shape: [32768, 65536], dtype: f32}}\noperators:\n  - {op: normalize, in: x, out: o, dim: 1}\n");
+    const double odd = inductor_s("tensors: {x: {shape: [32768, 65535], dtype: f32}}\noperators:\n  - {op: normalize, in: x, out: o, dim: 1}\n");
+    assert_true(odd > 1.3 * whole);
+}
+
+/* The first of two pools without a lowering has its input copied; one alone has not. */
+static void pools_in_a_row_copy(void **unused)
+{
+    (void)unused;
+    const char *one = "tensors: {x: {shape: [4, 16, 64, 64, 64], dtype: f32}}\noperators:\n  - {op: relu, in: x, out: r}\n  - {op: max_pool3d, in: r, out: a, kernel: 2}\n";
+    fsim_arena *a = fsim_arena_new();
+    const fixture single = plan_with(one), twice = plan_with(fsim_printf(a, "%s  - {op: max_pool3d, in: a, out: b, kernel: 2}\n", one));
+    const fsim_plan *p = &single.p->plan[FSIM_STRATEGY_INDUCTOR], *q = &twice.p->plan[FSIM_STRATEGY_INDUCTOR];
+    const double bytes = 4 * 16 * 64 * 64 * 64 * 4;
+    assert_true((double)q->kernel[1].dram_read_bytes >= (double)p->kernel[1].dram_read_bytes + bytes);
+    fsim_arena_free(single.a);
+    fsim_arena_free(twice.a);
+    fsim_arena_free(a);
+}
+
 static bool runs_channels_last(const char *filter, int groups)
 {
     fsim_arena *a = fsim_arena_new();
@@ -652,6 +684,8 @@ int main(void)
         cmocka_unit_test(plans_are_those_of_the_systems),
         cmocka_unit_test(loops_are_those_of_torch_compile),
         cmocka_unit_test(long_rows_are_loaded_again),
+        cmocka_unit_test(rows_that_begin_anywhere_take_longer),
+        cmocka_unit_test(pools_in_a_row_copy),
         cmocka_unit_test(grouped_convolutions_keep_their_layout),
         cmocka_unit_test(a_compiled_call_waits_for_its_host),
         cmocka_unit_test(exp_chain_and_broadcast),
