@@ -868,7 +868,7 @@ static bool write_calibrated(context *c, const fsim_hw *hw, const fsim_fit *fit,
     fsim_output *o = open_file(c, "-o", c->set.output);
     const char *text = o ? fsim_read_file(c->arena, hw->path, &bytes, &why) : NULL;
     if (o && text) {
-        fputs(fsim_calibrated_text(c->arena, text, hw, fit, fits, base_of(c->set.measurements), date, calibration_command(c, date)), fsim_stream(o));
+        fputs(fsim_calibrated_text(c->arena, text, hw, fit, fits, date, calibration_command(c, date)), fsim_stream(o));
         if (fsim_commit(o, &why))
             return true;
     } else {

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+static const double strided = 0.75; /* coalescing below which an access is not a stream that merely begins between sectors */
+
 static bool contracts(const fsim_kernel *k) { return k->template == FSIM_TILED_CONTRACTION || k->template == FSIM_LIBRARY_CONTRACTION; }
 
 static bool on_tensor_units(const fsim_dtype t) { return t != FSIM_F32 && t != FSIM_F64; }
@@ -16,7 +18,7 @@ fsim_hw_key fsim_residual_key(const fsim_graph *g, const fsim_kernel *k)
         return m->convolution ? FSIM_HW_RESIDUAL_CONVOLUTION : on_tensor_units(m->arithmetic) ? FSIM_HW_RESIDUAL_TENSOR : FSIM_HW_RESIDUAL_FP32;
     if (k->template == FSIM_ROW_REDUCTION || k->template == FSIM_COLUMN_REDUCTION || k->template == FSIM_FULL_REDUCTION)
         return FSIM_HW_RESIDUAL_ROWS;
-    return m || k->coalescing < 1 ? FSIM_HW_RESIDUAL_OTHER : FSIM_HW_RESIDUAL_STREAMING; /* an anchor that is no contraction: pooling, scatter, what is opaque */
+    return m || k->coalescing < strided ? FSIM_HW_RESIDUAL_OTHER : FSIM_HW_RESIDUAL_STREAMING; /* an anchor that is no contraction: pooling, scatter, what is opaque */
 }
 
 double fsim_kernel_spread(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_kernel *k)
