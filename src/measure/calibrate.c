@@ -265,8 +265,10 @@ int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_op
     int fits = 0, room = 0, jobs = how->jobs > 0 ? how->jobs : processors > 0 ? (int)processors : 1, count = 0;
     jobs = jobs > 64 ? 64 : jobs;
     for (int i = 0; i < rows; i++)
-        if (strcmp(fsim_bench_row(b, i)->hw, hw->name) == 0)
-            all[count++] = fsim_prepare(b, i, a);
+        if (strcmp(fsim_bench_row(b, i)->hw, hw->name) == 0) {
+            all[count] = fsim_prepare(b, i, a);
+            count += all[count].kernels > 0; /* none: the row names a kernel that the plan has not */
+        }
     calibration c = {all, count, how->folds, hw, {.hw = hw}, a, fsim_new(a, double, count + 1)};
     for (int i = 0; i < count; i++)
         c.held_out[i] = NAN;

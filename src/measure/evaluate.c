@@ -235,6 +235,38 @@ void fsim_bench_plan(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena
         fsim_baseline(p, row->strategy, a, out);
 }
 
+bool fsim_bench_kernels(const fsim_bench *b, int i, const fsim_graph *g, const fsim_plan *plan, int *from, int *to)
+{
+    const char *kernel = b->rows->at[i].kernel;
+    *from = 0;
+    *to = plan->kernels;
+    if (!kernel || !*kernel)
+        return true;
+    char name[256];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(kernel, "+"), kernel);
+    const int n = fsim_find_node(g, name);
+    for (int k = 0; k < plan->kernels; k++)
+        for (int m = 0; m < plan->partition.part[k].count; m++)
+            if (plan->partition.part[k].node[m] == n && !plan->partition.part[k].clone[m]) {
+                *from = k;
+                *to = k + 1;
+                return true;
+            }
+    *to = 0;
+    return false;
+}
+
+/* Its kernels from..to, as far as predictions look at them. */
+static fsim_plan part_of_plan(const fsim_plan *plan, int from, int to)
+{
+    fsim_plan part = {.kernels = to - from, .kernel = plan->kernel + from};
+    for (int k = from; k < to; k++) {
+        part.dram_read_bytes += plan->kernel[k].dram_read_bytes;
+        part.dram_write_bytes += plan->kernel[k].dram_write_bytes;
+    }
+    return part;
+}
+
 static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_evaluated *out)
 {
     const fsim_measured *row = &b->rows->at[i];
@@ -243,6 +275,13 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_ar
     fsim_plan own, plan;
     fsim_bench_plan(b, i, g, a, &p, &own);
     plan = fsim_plan_made_by(&p, fsim_maker_of(row->strategy), &own, a);
+    int from = 0, to = plan.kernels;
+    if (!fsim_bench_kernels(b, i, g, &plan, &from, &to)) {
+        out->excluded = "no kernel of the plan computes its primitive";
+        out->predicted_s = out->dram_read_bytes = out->dram_write_bytes = NAN;
+        return;
+    }
+    plan = part_of_plan(&plan, from, to);
     out->predicted_s = fsim_call_seconds(plan.kernel, plan.kernels, fsim_maker_of(row->strategy), row->launch, hw);
     out->dram_read_bytes = (double)plan.dram_read_bytes;
     out->dram_write_bytes = (double)plan.dram_write_bytes;
