@@ -300,13 +300,16 @@ static fsim_kernel scan(const fsim_costing *c, const fsim_kernel *own, fsim_aren
     return summed(c, &k, 1);
 }
 
+/* ATen multiplies for squares and cubes (and divides by them), and takes roots. */
+static bool is_plain_power(double e) { return fabs(e) == 2 || e == 3 || fabs(e) == 1 || e == 0 || fabs(e) == 0.5; }
+
 /* Instructions of powers with a constant exponent beyond those that a power takes. */
 static double scalar_powers(const fsim_costing *c)
 {
     double more = 0;
     for (int i = 0; i < c->group->members; i++) {
         const fsim_node *n = &c->g->node[c->group->member[i].node];
-        if (n->op == FSIM_OP_POW && n->attrs.has_scalar)
+        if (n->op == FSIM_OP_POW && n->attrs.has_scalar && !is_plain_power(n->attrs.scalar))
             more += (double)c->group->member[i].evaluations * fmax(0, scalar_pow_instructions - n->instructions) / fsim_pipe_rate(c, n->dtype);
     }
     return more;

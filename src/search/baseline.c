@@ -220,7 +220,7 @@ static double any_merge(const fsim_merge *m) { return m->flows ? 2 : 1; /* along
 
 fsim_maker fsim_maker_of(fsim_strategy strategy)
 {
-    return strategy == FSIM_STRATEGY_EAGER ? FSIM_BY_ATEN : strategy == FSIM_STRATEGY_INDUCTOR ? FSIM_BY_INDUCTOR : FSIM_BY_FUSESIM;
+    return strategy == FSIM_STRATEGY_EAGER || strategy == FSIM_STRATEGY_UNFUSED ? FSIM_BY_ATEN : strategy == FSIM_STRATEGY_INDUCTOR ? FSIM_BY_INDUCTOR : FSIM_BY_FUSESIM;
 }
 
 void fsim_baseline(const fsim_problem *p, fsim_strategy strategy, fsim_arena *a, fsim_plan *out)
