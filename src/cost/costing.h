@@ -67,7 +67,8 @@ double fsim_window_loads(const fsim_node *n);
 fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a);
 /* convolution.c: few channels a group: no tile to share, so a thread for each output. */
 fsim_kernel fsim_direct_convolution(const fsim_costing *c, fsim_arena *a);
-/* attention.c */
+/* attention.c: FLOP/s that a chained kernel's products reach at most on tensor units; 0 where it has no rate of its own. */
+double fsim_chain_rate(const fsim_hw *hw, fsim_dtype t);
 fsim_kernel fsim_chained(const fsim_costing *c, fsim_arena *a);
 
 /* As frameworks launch them. own: the kernel of fsim_kernel_of, which is what they return where they know nothing better.

@@ -157,7 +157,7 @@ static void predict_row(const fsim_graph *g, const fsim_hw *hw, const fsim_measu
         fsim_optimal(&p, NULL, 0, a, &own, &proof);
     else
         fsim_baseline(&p, row->strategy, a, &own);
-    plan = fsim_plan_made_by(&p, fsim_maker_of(row->strategy), &own, a);
+    plan = fsim_plan_made_by(&p, fsim_maker_named(row->source, fsim_maker_of(row->strategy)), &own, a);
     out->predicted_s = row->launch == FSIM_REGIME_EAGER ? fsim_call_seconds(plan.kernel, plan.kernels, hw) : plan.time_s;
     out->dram_read_bytes = (double)plan.dram_read_bytes;
     out->dram_write_bytes = (double)plan.dram_write_bytes;
