@@ -3,10 +3,12 @@
  * predict.h, and hands the answer to report.h. Files are written first and stdout last, so that a run that fails leaves nothing. */
 #include "base/file.h"
 #include "graph/find.h"
+#include "hw/kin.h"
 #include "input/args.h"
 #include "measure/evaluate.h"
 #include "predict.h"
 #include "report/accuracy.h"
+#include "report/calibration.h"
 #include "report/report.h"
 #include "report/terminal.h"
 #include "search/given.h"
@@ -17,6 +19,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define COUNT_OF(array) ((int)(sizeof(array) / sizeof *(array)))
@@ -30,12 +33,12 @@ static volatile sig_atomic_t interrupted;
 /* What the options say. */
 
 typedef struct {
-    fsim_words hw, hw_set, set, dump, roots, match;
-    const char *json, *markdown, *trace, *dot, *chart, *plan, *measurements;
+    fsim_words hw, hw_set, set, dump, roots, match, fit;
+    const char *json, *markdown, *trace, *dot, *chart, *plan, *measurements, *output;
     int strategy, objective, launch, l2, numerics, recompute, color; /* index into the option's choices */
     double time_limit_s;
-    int64_t limit, jobs, top, memory_limit, compile_jobs; /* 0: not given */
-    bool compile_cost, quiet, verbose, help, version;
+    int64_t limit, jobs, top, memory_limit, compile_jobs, folds; /* 0: not given */
+    bool compile_cost, unseen, quiet, verbose, help, version;
 } settings;
 
 typedef enum { JSON, MARKDOWN, TRACE, DOT, FILES, TEXT = FILES } form;
@@ -59,9 +62,9 @@ typedef struct command {
     int (*run)(context *c);
 } command;
 
-enum { PLAN = 1, ENUMERATE = 2, EXPLAIN = 4, HW = 8, OPS = 16, VALIDATE = 32, ANY = 63 };
+enum { PLAN = 1, ENUMERATE = 2, EXPLAIN = 4, HW = 8, OPS = 16, VALIDATE = 32, CALIBRATE = 64, ANY = 127 };
 
-enum { COMMANDS = 6 };
+enum { COMMANDS = 7 };
 static const command commands[COMMANDS]; /* at the end, behind what they run */
 
 static const fsim_loc command_line = {NULL, 0, 0};
@@ -98,9 +101,13 @@ static const fsim_arg options[] = {
     {"--recompute", NULL, FSIM_ARG_CHOICE, AT(recompute), &recomputation, ANY, "may kernels compute a value twice (on)"},
     {"--time-limit", "SECONDS", FSIM_ARG_SECONDS, AT(time_limit_s), NULL, ANY, "for the search (1)"},
     {"--limit", "N", FSIM_ARG_COUNT, AT(limit), NULL, ENUMERATE, "of enumerate: stop after N partitions"},
-    {"--measurements", "FILE", FSIM_ARG_TEXT, AT(measurements), NULL, VALIDATE, "measured runs, a row each (CSV)"},
-    {"--workload-root", "DIR", FSIM_ARG_ITEM, AT(roots), NULL, VALIDATE, "a folder of the rows' workloads"},
-    {"--match", "TEXT", FSIM_ARG_ITEM, AT(match), NULL, VALIDATE, "only rows whose id holds TEXT"},
+    {"--measurements", "FILE", FSIM_ARG_TEXT, AT(measurements), NULL, VALIDATE | CALIBRATE, "measured runs, a row each (CSV)"},
+    {"--workload-root", "DIR", FSIM_ARG_ITEM, AT(roots), NULL, VALIDATE | CALIBRATE, "a folder of the rows' workloads"},
+    {"--match", "TEXT", FSIM_ARG_ITEM, AT(match), NULL, VALIDATE | CALIBRATE, "only rows whose id holds TEXT"},
+    {"--unseen", "", FSIM_ARG_FLAG, AT(unseen), NULL, VALIDATE, "as if nothing were measured on the GPUs"},
+    {"--fit", "GROUP[,...]", FSIM_ARG_ITEMS, AT(fit), NULL, CALIBRATE, "scalars to fit (all that have rows)"},
+    {"--folds", "K", FSIM_ARG_COUNT, AT(folds), NULL, CALIBRATE, "parts of the cross-validation (5)"},
+    {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, CALIBRATE, "the file to write"},
     {"--jobs", "N", FSIM_ARG_COUNT, AT(jobs), NULL, ANY, "threads; results do not depend on it"},
     {"--dump", "STAGE[,...]", FSIM_ARG_ITEMS, AT(dump), NULL, PLAN, "graph, legal, parts, kernels, traffic, time"},
     {"--json", "FILE", FSIM_ARG_TEXT, AT(json), NULL, ANY, "results for programs; - is stdout"},
@@ -118,8 +125,8 @@ static const fsim_arg options[] = {
 /* Known to the manual, but of other releases. */
 static const char *const later_options[] = {
     "--device", "--dim", "--fail-on",   "--gate",   "--junit",  "--jvp",
-    "-o",             "--output", "--precision", "--report", "--target", "--train"};
-static const char *const later_commands[] = {"calibrate", "sweep", "import", "diff", "codegen"};
+    "--output", "--precision", "--report", "--target", "--train"};
+static const char *const later_commands[] = {"sweep", "import", "diff", "codegen"};
 
 static const fsim_args known = {options, COUNT_OF(options), later_options, COUNT_OF(later_options)};
 
@@ -376,7 +383,8 @@ static int read_inputs(context *c, inputs *in)
     int status = FSIM_EXIT_OK;
     *in = (inputs){read_workload(c, &status), fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1), model_options(c)};
     for (int i = 0; i < c->set.hw.count; i++)
-        in->hw[i] = read_hw(c, c->set.hw.at[i], &status);
+        if ((in->hw[i] = read_hw(c, c->set.hw.at[i], &status)) && fsim_hw_lacks(in->hw[i]))
+            fsim_hw_adopt_shipped(c->arena, in->hw[i], hw_folder);
     for (int i = 0; in->graph && i < c->set.hw.count; i++)
         if (in->hw[i] && !fsim_plannable(in->graph, in->hw[i], &in->how, c->diag, c->arena) && !status)
             status = FSIM_EXIT_BAD_INPUT;
@@ -789,7 +797,7 @@ static int run_validate(context *c)
     const fsim_measurements rows = read_measurements(c, &status);
     if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)))
         return status;
-    const fsim_folders where = {c->set.roots.at, c->set.roots.count, workload_folder, hw_folder};
+    const fsim_folders where = {c->set.roots.at, c->set.roots.count, workload_folder, hw_folder, c->set.unseen};
     const fsim_bench *bench = fsim_bench_of(c->arena, c->diag, &where, &rows, NULL, &status);
     if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)) || (status = open_outputs(c)))
         return status;
@@ -800,6 +808,113 @@ static int run_validate(context *c)
     return deliver(c, show_accuracy, &x);
 }
 
+/* calibrate */
+
+static bool show_calibration(FILE *out, form as, const context *c, const void *what)
+{
+    const fsim_page page = table_page(out, c);
+    as == JSON ? fsim_json_calibration(out, what) : fsim_report_calibration(&page, what);
+    return true;
+}
+
+static void check_calibration(context *c)
+{
+    const char **names = fsim_new(c->arena, const char *, fsim_fit_group_count);
+    for (int i = 0; i < fsim_fit_group_count; i++)
+        names[i] = fsim_fit_groups[i].name;
+    if (!c->set.measurements)
+        fsim_error(c->diag, command_line, "calibrate wants --measurements FILE.csv");
+    if (c->set.hw.count != 1)
+        fsim_error(c->diag, command_line, "calibrate wants the one GPU to fit: --hw NAME");
+    if (c->set.folds == 1 || c->set.folds > FSIM_MOST_FOLDS)
+        fsim_error(c->diag, command_line, "--folds: wanted 2 to %d", FSIM_MOST_FOLDS);
+    for (int i = 0; i < c->set.fit.count; i++)
+        if (!fsim_among(c->set.fit.at[i], names, fsim_fit_group_count))
+            fsim_error(c->diag, command_line, "--fit: no group '%s'%s", c->set.fit.at[i], fsim_did_you_mean(c->arena, c->set.fit.at[i], names, fsim_fit_group_count));
+}
+
+/* Today, or the day that SOURCE_DATE_EPOCH names, so that a build can be repeated. */
+static const char *date_of_today(fsim_arena *a)
+{
+    const char *given = getenv("SOURCE_DATE_EPOCH");
+    const time_t now = given ? (time_t)strtoll(given, NULL, 10) : time(NULL);
+    struct tm day;
+    char text[16] = "";
+    if (gmtime_r(&now, &day))
+        strftime(text, sizeof text, "%Y-%m-%d", &day);
+    return fsim_strdup(a, text);
+}
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The command as anyone may repeat it: names instead of paths. */
+static const char *calibration_command(const context *c, const char *date)
+{
+    const char *fit = "";
+    for (int i = 0; i < c->set.fit.count; i++)
+        fit = fsim_printf(c->arena, "%s%s%s", fit, i ? "," : " --fit ", c->set.fit.at[i]);
+    return fsim_printf(c->arena, "fusesim calibrate --hw %s --measurements %s%s (%s)", base_of(c->set.hw.at[0]), base_of(c->set.measurements), fit, date);
+}
+
+static bool write_calibrated(context *c, const fsim_hw *hw, const fsim_fit *fit, int fits)
+{
+    const char *why = "", *date = date_of_today(c->arena);
+    size_t bytes = 0;
+    fsim_output *o = open_file(c, "-o", c->set.output);
+    const char *text = o ? fsim_read_file(c->arena, hw->path, &bytes, &why) : NULL;
+    if (o && text) {
+        fputs(fsim_calibrated_text(c->arena, text, hw, fit, fits, base_of(c->set.measurements), date, calibration_command(c, date)), fsim_stream(o));
+        if (fsim_commit(o, &why))
+            return true;
+    } else {
+        fsim_discard(o);
+    }
+    if (o)
+        fsim_error(c->diag, command_line, "cannot write '%s': %s", c->set.output, why);
+    return false;
+}
+
+static int run_calibrate(context *c)
+{
+    int status = FSIM_EXIT_OK;
+    const char *why = "";
+    if (c->args.count)
+        fsim_error(c->diag, command_line, "calibrate: running kernels is not in this release; wanted --measurements FILE.csv, and no workload");
+    check_calibration(c);
+    if (fsim_errors(c->diag))
+        return usage_status(c);
+    const fsim_measurements rows = read_measurements(c, &status);
+    fsim_hw *hw = status ? NULL : read_hw(c, c->set.hw.at[0], &status);
+    if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)))
+        return status;
+    const fsim_folders where = {c->set.roots.at, c->set.roots.count, workload_folder, hw_folder, c->set.unseen};
+    fsim_measurements own = {fsim_new(c->arena, fsim_measured, rows.count), 0};
+    for (int i = 0; i < rows.count; i++)
+        if (strcmp(rows.at[i].hw, hw->name) == 0)
+            own.at[own.count++] = rows.at[i];
+    if (own.count == 0)
+        fsim_error(c->diag, (fsim_loc){.file = c->set.measurements}, "no row of '%s'", hw->name);
+    const fsim_bench *bench = fsim_bench_of(c->arena, c->diag, &where, &own, hw, &status);
+    if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)) || (status = open_outputs(c)))
+        return status;
+    fsim_calibration x = {.hw = hw, .folds = c->set.folds ? (int)c->set.folds : 5, .file = c->set.output};
+    const fsim_fit_options how = {x.folds, (int)c->set.jobs, c->set.fit.at, c->set.fit.count};
+    fsim_fit *fit = NULL;
+    x.fits = fsim_calibrate(bench, own.count, hw, &how, c->arena, &fit, &why);
+    x.fit = fit;
+    if (x.fits < 0) {
+        fsim_error(c->diag, command_line, "calibrate: %s", why);
+        return give_up_outputs(c, FSIM_EXIT_UNAVAILABLE);
+    }
+    if (c->set.output && !write_calibrated(c, hw, fit, x.fits))
+        return give_up_outputs(c, FSIM_EXIT_OK);
+    return deliver(c, show_calibration, &x);
+}
+
 /* The commands. */
 
 static const command commands[COMMANDS] = {
@@ -807,6 +922,7 @@ static const command commands[COMMANDS] = {
     {"enumerate", "WORKLOAD --hw HW [--limit N]", "every legal partition, a line each", ENUMERATE, true, 1, 1, run_enumerate},
     {"explain", "WORKLOAD --hw HW OP OP", "may two share a kernel; the cost", EXPLAIN, true, 3, 1, run_explain},
     {"validate", "--measurements FILE.csv", "predicted beside measured", VALIDATE, false, INT_MAX, INT_MAX, run_validate},
+    {"calibrate", "--hw HW --measurements FILE.csv", "fit a GPU to measurements", CALIBRATE, false, INT_MAX, INT_MAX, run_calibrate},
     {"hw", "list | show NAME | check FILE...", "the GPUs", HW, false, INT_MAX, INT_MAX, run_hw},
     {"ops", "", "operators and flops per point", OPS, false, 0, INT_MAX, run_ops},
 };

@@ -549,3 +549,20 @@ double fsim_hw_peak(const fsim_hw *hw, fsim_hw_key key)
 }
 
 bool fsim_hw_has(const fsim_hw *hw, fsim_hw_key key) { return !isnan(fsim_hw_get(hw, key)); }
+
+const char *const fsim_origin_names[FSIM_ORIGINS] = {"measured", "fitted", "datasheet", "assumed"};
+
+fsim_origin fsim_hw_origin(const fsim_hw *hw, fsim_hw_key key)
+{
+    const fsim_quantity *q = &hw->q[key];
+    const char *said = q->source, *achieved = said ? strstr(said, "; achieved ") : NULL;
+    if (q->typical && (!said || isnan(q->value)))
+        return FSIM_FROM_ASSUMED;
+    if (!said)
+        return q->present ? FSIM_FROM_DATASHEET : FSIM_FROM_ASSUMED;
+    said = achieved && !isnan(q->achieved) ? achieved + strlen("; achieved ") : said;
+    for (int i = 0; i < FSIM_ORIGINS; i++)
+        if (strncmp(said, fsim_origin_names[i], strlen(fsim_origin_names[i])) == 0)
+            return (fsim_origin)i;
+    return FSIM_FROM_DATASHEET;
+}

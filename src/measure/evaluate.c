@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/names.h"
 #include "graph/find.h"
+#include "hw/kin.h"
 #include "search/price.h"
 #include "search/timeline.h"
 
@@ -99,6 +100,10 @@ static fsim_hw *read_hw(fsim_arena *a, fsim_diag *d, const fsim_folders *where, 
 {
     const char *path = fsim_hw_find(a, d, row->hw, where->hwmodels);
     fsim_hw *hw = path ? fsim_hw_read(a, d, path) : NULL;
+    if (hw && where->unseen)
+        fsim_hw_forget(hw);
+    if (hw && fsim_hw_lacks(hw))
+        fsim_hw_adopt_shipped(a, hw, where->hwmodels);
     if (!path)
         *status = FSIM_EXIT_NO_INPUT;
     else if (!hw && !*status)
@@ -147,18 +152,42 @@ static int bindings(fsim_arena *a, const char *set, fsim_binding **out)
     return count;
 }
 
-static void predict_row(const fsim_graph *g, const fsim_hw *hw, const fsim_measured *row, fsim_arena *a, fsim_evaluated *out)
+fsim_maker fsim_row_maker(const fsim_measured *row) { return fsim_maker_named(row->source, fsim_maker_of(row->strategy)); }
+
+const fsim_measured *fsim_bench_row(const fsim_bench *b, int i) { return &b->rows->at[i]; }
+
+static const fsim_graph *parse_row(const fsim_bench *b, int i, fsim_diag *d, fsim_arena *a)
 {
+    const workload *w = b->of[i];
+    fsim_binding *set = NULL;
+    const int sets = bindings(a, b->rows->at[i].set, &set);
+    const fsim_graph *g = fsim_graph_parse(a, d, w->path, w->text, w->bytes, set, sets);
+    return g && g->nodes > 0 ? g : NULL;
+}
+
+const fsim_graph *fsim_bench_graph(const fsim_bench *b, int i, fsim_arena *a) { return parse_row(b, i, fsim_diag_new(a), a); }
+
+void fsim_bench_plan(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_problem *p, fsim_plan *out)
+{
+    const fsim_measured *row = &b->rows->at[i];
     const fsim_options options = {.strategy = row->strategy, .regime = row->launch, .warm = row->l2 != FSIM_L2_COLD, .time_limit_s = 1};
-    const fsim_problem p = fsim_problem_of(g, hw, &options, a);
-    fsim_plan own, plan;
     fsim_proof proof;
+    *p = fsim_problem_of(g, b->hw[i], &options, a);
     if (row->strategy == FSIM_STRATEGY_OPTIMAL)
-        fsim_optimal(&p, NULL, 0, a, &own, &proof);
+        fsim_optimal(p, NULL, 0, a, out, &proof);
     else
-        fsim_baseline(&p, row->strategy, a, &own);
-    plan = fsim_plan_made_by(&p, fsim_maker_named(row->source, fsim_maker_of(row->strategy)), &own, a);
-    out->predicted_s = row->launch == FSIM_REGIME_EAGER ? fsim_call_seconds(plan.kernel, plan.kernels, hw) : plan.time_s;
+        fsim_baseline(p, row->strategy, a, out);
+}
+
+static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_evaluated *out)
+{
+    const fsim_measured *row = &b->rows->at[i];
+    const fsim_hw *hw = b->hw[i];
+    fsim_problem p;
+    fsim_plan own, plan;
+    fsim_bench_plan(b, i, g, a, &p, &own);
+    plan = fsim_plan_made_by(&p, fsim_row_maker(row), &own, a);
+    out->predicted_s = fsim_call_seconds(plan.kernel, plan.kernels, row->launch, hw);
     out->dram_read_bytes = (double)plan.dram_read_bytes;
     out->dram_write_bytes = (double)plan.dram_write_bytes;
     out->kernels = plan.kernels;
@@ -189,14 +218,10 @@ static void *work_through(void *to)
     for (int from; (from = atomic_fetch_add(&w->next, BATCH)) < count;)
         for (int i = from; i < count && i < from + BATCH; i++) {
             fsim_arena *a = fsim_arena_new();
-            fsim_diag *d = fsim_diag_new(a);
-            fsim_binding *set = NULL;
-            const fsim_measured *row = &w->b->rows->at[i];
-            const int sets = bindings(a, row->set, &set);
-            const fsim_graph *g = fsim_graph_parse(a, d, w->b->of[i]->path, w->b->of[i]->text, w->b->of[i]->bytes, set, sets);
-            w->out[i] = (fsim_evaluated){.row = row, .predicted_s = NAN};
-            if (g && g->nodes > 0)
-                predict_row(g, w->b->hw[i], row, a, &w->out[i]);
+            const fsim_graph *g = fsim_bench_graph(w->b, i, a);
+            w->out[i] = (fsim_evaluated){.row = &w->b->rows->at[i], .predicted_s = NAN};
+            if (g)
+                predict_row(w->b, i, g, a, &w->out[i]);
             else
                 for (int bad = atomic_load(&w->bad); (bad == 0 || bad > i + 1) && !atomic_compare_exchange_weak(&w->bad, &bad, i + 1);)
                     ;
@@ -222,10 +247,9 @@ bool fsim_evaluate(const fsim_bench *b, int jobs, fsim_arena *a, fsim_diag *d, f
     if (bad < 0)
         return true;
     const fsim_measured *row = &b->rows->at[bad];
-    fsim_binding *set = NULL;
-    const int sets = bindings(a, row->set, &set), errors = fsim_errors(d);
+    const int errors = fsim_errors(d);
     fsim_diag_source(d, b->of[bad]->path, b->of[bad]->text, b->of[bad]->bytes);
-    fsim_graph_parse(a, d, b->of[bad]->path, b->of[bad]->text, b->of[bad]->bytes, set, sets); /* again, for what it says */
+    parse_row(b, bad, d, a); /* again, for what it says */
     if (fsim_errors(d) > errors)
         fsim_note(d, "in row '%s', %s:%d", row->id, row->at.file, row->at.line);
     else

@@ -19,6 +19,7 @@ typedef struct {
     const char *const *root;  /* folders of --workload-root, tried in order */
     int roots;
     const char *workloads, *hwmodels; /* shipped folders */
+    bool unseen;              /* predict each GPU as if nothing had been measured on it: hw/kin.h */
 } fsim_folders;
 
 typedef struct {
@@ -36,6 +37,14 @@ typedef struct {
 typedef struct fsim_bench fsim_bench;
 /* Reads every workload and GPU that the rows name; `given` stands for the GPU of its name (NULL: none). NULL after errors in d, with *status set: 65 or 66. In a. */
 fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measurements *rows, fsim_hw *given, int *status);
+
+/* Whose kernels ran: those of the row's strategy, or of the serving stack that its source names. */
+fsim_maker fsim_row_maker(const fsim_measured *row);
+const fsim_measured *fsim_bench_row(const fsim_bench *b, int i);
+/* Row i's graph, or NULL where the workload is none or computes nothing. In a. */
+const fsim_graph *fsim_bench_graph(const fsim_bench *b, int i, fsim_arena *a);
+/* Its plan with our own kernels, and the problem that it solves. In a. */
+void fsim_bench_plan(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_problem *p, fsim_plan *out);
 
 /* Predicts row i into out[i] for all rows, in `jobs` threads (0: one a processor). False after errors in d. What out points to is in a. */
 bool fsim_evaluate(const fsim_bench *b, int jobs, fsim_arena *a, fsim_diag *d, fsim_evaluated *out);

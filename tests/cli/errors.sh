@@ -241,7 +241,7 @@ expect 65 "no symbol 'Q'" "$workload_yaml" --hw "$toy" --set Q=3
 expect 65 'is 0; dimensions are 1 to' "$SOURCE_DIR/workloads/ops/relu.yaml" --hw "$toy" --set B=0
 expect 2 "unknown key 'dram_bandwith'; did you mean 'dram_bandwidth'" "$workload_yaml" --hw "$toy" --hw-set dram_bandwith=2x
 expect 2 'sms' "$workload_yaml" --hw "$toy" --hw-set sms=-3
-for command in calibrate sweep import diff codegen; do
+for command in sweep import diff codegen; do
     expect 2 "'$command' is not in this release" $command "$workload_yaml" --hw "$toy"
 done
 expect 2 'running the kernels of a workload is not in this release' validate "$workload_yaml"
@@ -270,6 +270,11 @@ rows "${row/B=64/Q=64}"
 expect 65 "no symbol 'Q'" validate --measurements rows.csv
 rows "$row"
 expect 65 'holds what --match says' validate --measurements rows.csv --match nothing
+expect 2 'calibrate wants --measurements' calibrate --hw "$toy"
+expect 2 'wants the one GPU' calibrate --measurements rows.csv
+expect 2 "no group 'streeming'; did you mean 'streaming'" calibrate --hw h100-sxm5-80gb --measurements rows.csv --fit streeming
+expect 2 'wanted 2 to 20' calibrate --hw h100-sxm5-80gb --measurements rows.csv --folds 1
+expect 65 "rows.csv: error: no row of 't4'" calibrate --hw t4 --measurements rows.csv
 for option in --train --jvp --report=x.html --junit=x --precision=f16 --device=cuda; do
     expect 2 "${option%%=*} is not in this release" "$workload_yaml" --hw "$toy" $option
 done
