@@ -189,7 +189,7 @@ static const attention_library flash_3_sglang = {
     .tile = FLASH_3_TILES, .tensor_share = 0.762, .special_turns = 1.544, .overlap = 3, .block_cycles = 6393, .small_cycles = 3000, .resident = 1, .small = true,
     .misaligned = 1.078, .fits = 0.65, .spread = 0.35, .launches = 2, .setup_s = 2.27e-6};
 static const attention_library flash_2 = {
-    .tile = {{64, 128, 128, 1}, {96, 128, 64, 1}, {128, 128, 64, 1}, {192, 128, 64, 1}, {256, 128, 64, 1}}, .tensor_share = 0.857, .special_turns = 1.325, .overlap = 1,
+    .tile = {{64, 128, 128, 1}, {96, 128, 64, 1}, {128, 128, 64, 1}, {192, 128, 64, 1}, {256, 64, 64, 1}}, .tensor_share = 0.857, .special_turns = 1.325, .overlap = 1,
     .block_cycles = 2099, .resident = 1, .misaligned = 1.038, .fits = 0.65, .spread = 0.35, .launches = 2, .setup_s = 0.35e-6};
 static const attention_library tensorrt_hopper = {
     .tile = {{64, 128, 256, 1}, {128, 128, 128, 1}, {256, 128, 64, 1}}, .tensor_share = 0.773, .special_turns = 0.615, .overlap = 1, .block_cycles = 2786, .resident = 1, .copies = true,
@@ -287,8 +287,7 @@ static attention_work attention_work_of(const fsim_costing *c, const attention_l
     const double element = pow(pow(flops, l->overlap) + pow(special, l->overlap), 1 / l->overlap);
     const double aligned = fmod(features * s->elem_bytes, FSIM_SECTOR_BYTES) > 0 ? l->misaligned : 1;
     const double one = w.steps * w.rows * w.step * element * aligned;
-    const double time = rounds_s(l, w.blocks, c->sms, one, (small ? l->small_cycles : l->block_cycles) / c->clock, w.steps * l->step_cycles / c->clock);
-    w.seconds = time * (1 + (fsim_hw_get(c->hw, FSIM_HW_ATTENTION_SLOWDOWN) - 1) * time / (time + long_s));
+    w.seconds = rounds_s(l, w.blocks, c->sms, one, (small ? l->small_cycles : l->block_cycles) / c->clock, w.steps * l->step_cycles / c->clock);
     w.l2_bytes = w.blocks * (w.rows * s->k + s->width / w.splits * causal * (s->k + s->results)) * s->elem_bytes;
     return w;
 }
@@ -332,10 +331,12 @@ fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, co
     k.unit[FSIM_DRAM] = (read + missed * results) / dram;
     k.unit[FSIM_L2] = w.l2_bytes / (l2 * l2_share);
     fsim_sum_up(c, &k);
-    add_after(&k, FSIM_LATENCY, l->setup_s + k.launches * fsim_hw_get(c->hw, FSIM_HW_ATTENTION_FLOOR));
     if (l->copies)
         add_after(&k, missed > 0.5 ? FSIM_DRAM : FSIM_L2, copied * (missed / dram + (1 - missed) / (l2 * l->copy_share)));
     if (w.splits > 1) /* partial results in 32 bits, written and read */
         add_after(&k, FSIM_L2, joining_s + 2 * 4 * s.batch * s.m * s.results * w.splits / (l2 * joining_share));
+    const double busy = k.time_s - k.time[FSIM_LAUNCH];
+    add_after(&k, FSIM_COMPUTE, busy * (fsim_hw_get(c->hw, FSIM_HW_ATTENTION_SLOWDOWN) - 1) * busy / (busy + long_s));
+    add_after(&k, FSIM_LATENCY, l->setup_s + k.launches * fsim_hw_get(c->hw, FSIM_HW_ATTENTION_FLOOR));
     return k;
 }
