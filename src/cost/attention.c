@@ -15,17 +15,23 @@ static const fsim_chain_tile chain_tiles[] = {{256, 64, 1}, {128, 128, 1}, {128,
 static const struct {
     int sm; /* at least */
     double tensor_share, special_turns, overlap;
-} generations[] = {{90, 0.93, 1.5, 3}, {0, 0.9, 1.3, 1}};
+} generations[] = {{90, 0.93, 1.5, 3}, {80, 0.9, 1.3, 1}};
+enum { GENERATIONS = sizeof generations / sizeof *generations };
+
+/* The GPU's row; GENERATIONS for older ones and other vendors', on which nothing like it was measured. */
+static int generation_of(const fsim_hw *hw)
+{
+    int i = 0;
+    while (i < GENERATIONS && hw->sm < generations[i].sm)
+        i++;
+    return i;
+}
 
 double fsim_chain_rate(const fsim_hw *hw, fsim_dtype t)
 {
     const fsim_hw_key key = t == FSIM_F16 ? FSIM_HW_TENSOR_F16 : FSIM_HW_TENSOR_BF16;
-    size_t i = 0;
-    if ((t != FSIM_F16 && t != FSIM_BF16) || !fsim_hw_has(hw, key))
-        return 0;
-    while (hw->sm < generations[i].sm)
-        i++;
-    return fsim_hw_peak(hw, key) * generations[i].tensor_share;
+    const int i = generation_of(hw);
+    return (t == FSIM_F16 || t == FSIM_BF16) && i < GENERATIONS && fsim_hw_has(hw, key) ? fsim_hw_peak(hw, key) * generations[i].tensor_share : 0;
 }
 
 typedef struct {
@@ -38,9 +44,7 @@ static chain_rates chain_rates_of(const fsim_costing *c, int m)
 {
     const int node[2] = {c->group->first, c->group->anchor};
     chain_rates r = {.turns = 0, .overlap = 1};
-    size_t generation = 0;
-    while (c->hw->sm < generations[generation].sm)
-        generation++;
+    const int generation = generation_of(c->hw);
     for (int i = 0; i < 2; i++) {
         bool tensor;
         double e0;
@@ -49,7 +53,7 @@ static chain_rates chain_rates_of(const fsim_costing *c, int m)
         r.rate[i] = (most > 0 ? most : rate * fmin(1, e0)) / (1 + less) / c->sms;
         r.tensor = i ? r.tensor : tensor;
     }
-    if (r.tensor) {
+    if (r.tensor && generation < GENERATIONS) {
         r.turns = generations[generation].special_turns;
         r.overlap = generations[generation].overlap;
     }

@@ -76,6 +76,8 @@ typedef enum {
     FSIM_BY_INDUCTOR, /* torch.compile: Triton, the same libraries for contractions */
     FSIM_BY_VLLM, FSIM_BY_SGLANG, FSIM_BY_TENSORRT_LLM /* serving stacks: PyTorch with attention kernels of their own */
 } fsim_maker;
+/* Kernels of PyTorch without a compiler, whatever attention the stack brings. */
+static inline bool fsim_is_eager(fsim_maker maker) { return maker == FSIM_BY_ATEN || maker >= FSIM_BY_VLLM; }
 /* The serving stack that `software` (what a measurement names as its source) says; `otherwise` where it names none, or that is not PyTorch without a compiler. */
 fsim_maker fsim_maker_named(const char *software, fsim_maker otherwise);
 

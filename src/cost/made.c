@@ -7,7 +7,7 @@ fsim_kernel fsim_kernel_made_by(const fsim_graph *g, const fsim_hw *hw, fsim_reg
     const fsim_kernel own = fsim_kernel_of(g, hw, regime, group, l2, a);
     if (maker == FSIM_BY_FUSESIM || own.time_s <= 0)
         return own;
-    const fsim_maker torch = maker > FSIM_BY_INDUCTOR ? FSIM_BY_ATEN : maker; /* all but attention */
+    const fsim_maker torch = fsim_is_eager(maker) ? FSIM_BY_ATEN : maker; /* all but attention */
     const fsim_costing c = fsim_costing_of(g, hw, regime, group, l2, a);
     const bool contracts = group->template == FSIM_TILED_CONTRACTION || group->template == FSIM_LIBRARY_CONTRACTION;
     const fsim_kernel made = group->template == FSIM_CHAINED_CONTRACTION                     ? fsim_framework_attention(&c, maker, &own, a)
