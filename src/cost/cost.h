@@ -29,6 +29,7 @@ extern const char *const fsim_regime_names[FSIM_REGIME_COUNT];
 typedef struct {
     const bool *hit;      /* per read: its tensor is resident when the kernel starts; NULL: none is */
     const bool *absorbed; /* per write: every reader finds it in L2, so it need not reach DRAM; NULL: none is */
+    bool rotated;         /* measured over copies of the weights in turn, activations in place: frameworks' matrix products go by that, not by `hit` */
 } fsim_residency;
 
 typedef struct {
