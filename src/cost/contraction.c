@@ -283,12 +283,12 @@ static fsim_kernel library(const fsim_costing *c, const fsim_gemm *g, const fsim
     k.penalised = k.penalised || c->group->members > 1; /* its units overlap less than those of kernels that it might be split into */
     fsim_add_arithmetic(c, &k, NULL, true);
     fsim_add_memory(c, &k, NULL, NULL);
-    if (framework && c->l2 && c->l2->rotated)
+    if (framework && c->l2 && c->l2->harness == FSIM_HARNESS_ROTATES)
         rotate(c, &k);
     s.whole = s.whole && !framework;
     s.dram_bytes = (double)(k.dram_read_bytes + k.dram_write_bytes);
     const fsim_gemm_time t = fsim_gemm_best(d, &s);
-    if (finish(c, &k, d, &s, &t) && framework && c->regime == FSIM_REGIME_STREAM)
+    if (finish(c, &k, d, &s, &t) && framework && c->l2 && c->l2->harness == FSIM_HARNESS_CALLS)
         add_seconds(&k, FSIM_LATENCY, d->call_s);
     return k;
 }
@@ -314,16 +314,14 @@ static fsim_kernel generated_with(const fsim_costing *c, const fsim_gemm *g, con
 
 static fsim_kernel generated(const fsim_costing *c, const fsim_gemm *g, const fsim_gemm_device *d, fsim_arena *a)
 {
-    const bool whole = c->group->strict || c->group->whole_row;
+    fsim_gemm_shape s = shape_of(c, g);
     fsim_kernel best = {0};
+    s.whole = s.whole || c->group->whole_row;
     for (int i = 0; i < d->tiles; i++) {
         fsim_gemm_tile tile = d->tile[i];
         while (tile.n < c->group->whole_row)
             tile.n *= 2;
-        for (tile.split = 1; tile.split <= 16; tile.split *= 2) {
-            const double blocks = (double)g->batch * ceil((double)g->m / tile.m) * tiles_across(c, tile.n);
-            if (tile.split > 1 && (whole || blocks * tile.split > 2 * c->sms || g->k / tile.split < 128))
-                break;
+        for (tile.split = 1; fsim_gemm_may_split(d, &s, tile); tile.split *= 2) {
             const fsim_kernel k = generated_with(c, g, d, tile, a);
             if (k.time_s > 0 && (best.time_s == 0 || k.time_s < best.time_s))
                 best = k;

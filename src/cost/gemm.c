@@ -9,6 +9,11 @@ static const fsim_gemm_tile vector_tiles[] = {{128, 128, 0}, {256, 128, 0}, {128
                                               {256, 64, 0},  {32, 128, 0},  {128, 32, 0},  {32, 32, 0}, {64, 32, 0},  {32, 64, 0}};
 static const fsim_gemm_tile tensor_tiles[] = {{256, 128, 0}, {128, 256, 0}, {128, 128, 0}, {256, 64, 0}, {64, 256, 0}, {128, 64, 0}, {64, 128, 0}, {64, 64, 0},
                                               {128, 32, 0},  {32, 128, 0},  {64, 32, 0},   {32, 64, 0}, {32, 32, 0},  {16, 64, 0}, {16, 32, 0}};
+/* Hopper's come in more widths. */
+static const fsim_gemm_tile hopper_tiles[] = {{256, 128, 0}, {128, 256, 0}, {128, 192, 0}, {192, 128, 0}, {128, 160, 0}, {160, 128, 0}, {128, 224, 0},
+                                              {224, 128, 0}, {128, 96, 0},  {96, 128, 0},  {128, 128, 0}, {256, 64, 0},  {64, 256, 0},  {128, 64, 0},
+                                              {64, 128, 0},  {64, 64, 0},   {128, 32, 0},  {32, 128, 0},  {64, 32, 0},   {32, 64, 0},   {32, 32, 0},
+                                              {16, 64, 0},   {16, 32, 0}};
 
 /* Common to all GPUs fitted. */
 static const double vector_step_cycles = 165, tensor_least_s = 120e-9, vector_least_s = 250e-9; /* per 64 elements of k; of any block */
@@ -86,8 +91,8 @@ static void tensor_scalars(const fsim_hw *hw, double peak, fsim_gemm_device *d)
     d->block_dram_rate = fsim_hw_get(hw, FSIM_HW_GEMM_BLOCK_DRAM);
     d->split_s = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_SPLIT);
     d->dram_rate = fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) * fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_DRAM);
-    d->tile = tensor_tiles;
-    d->tiles = sizeof tensor_tiles / sizeof *tensor_tiles;
+    d->tile = hw->sm >= 90 && hw->sm < 120 ? hopper_tiles : tensor_tiles;
+    d->tiles = d->tile == hopper_tiles ? sizeof hopper_tiles / sizeof *hopper_tiles : sizeof tensor_tiles / sizeof *tensor_tiles;
 }
 
 fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic)
@@ -102,6 +107,12 @@ fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic)
 
 static double clamp(double x, double low, double high) { return fmin(high, fmax(low, x)); }
 static double up(double x, int by) { return ceil(x / by); }
+/* The larger, and a little more where both are near: an 8-norm. */
+static double larger(double x, double y)
+{
+    const double a = x * x * x * x, b = y * y * y * y;
+    return sqrt(sqrt(sqrt(a * a + b * b)));
+}
 static double norm_power(double x) { return x * x * sqrt(x); } /* 2.5 */
 
 /* Rows of an operand lie k apart: a step along k touches as many pages as the rows of all blocks under way span, and the TLB holds so many. The loss grows with the
@@ -136,7 +147,8 @@ static common common_of(const fsim_gemm_device *d, const fsim_gemm_shape *s)
     return (common){paging(d, s), again_share[d->tensor] * clamp((smaller / d->l2_bytes - again_from) / again_over, 0, 1)};
 }
 
-static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape *s, const common *both, fsim_gemm_tile tile)
+/* less_s: what a choice that counts must be below; busy_s is infinite where one unit alone takes longer. */
+static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape *s, const common *both, fsim_gemm_tile tile, double less_s)
 {
     fsim_gemm_time t = {.tile = tile};
     const double m = tile.m, n = tile.n, k_bytes = s->k / tile.split * s->elem_bytes;
@@ -146,12 +158,15 @@ static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape
     const double one = 2 * m * n * (k_bytes + d->startup_bytes) / s->elem_bytes * both->paged / (d->rate * efficiency_of(d, s, m, n));
     const double alone = k_bytes * d->step_s + d->least_s, at_once = d->sms * t.resident, rounds = floor(t.blocks / at_once), rest = t.blocks - rounds * at_once;
     t.compute_s = rounds * fmax(t.resident * one, alone) + (rest > 0 ? fmax(ceil(rest / d->sms) * one, alone) : 0);
-    t.compute_s = fmax(t.compute_s, 2 * s->batch * s->m * s->n * s->k / d->power_rate);
+    t.compute_s = larger(t.compute_s, 2 * s->batch * s->m * s->n * s->k / d->power_rate);
     t.l2_s = (t.tile_bytes + result_weight * s->result_bytes) / d->l2_rate;
     if (both->again > 0) /* blocks under way form a square of the result and share its rows and columns; the next square fetches them again */
         t.again_bytes = both->again * fmax(0, t.tile_bytes / sqrt(at_once) - s->operand_bytes[0] - s->operand_bytes[1]);
     t.dram_s = (s->dram_bytes + t.again_bytes + (tile.split > 1 && !d->tensor ? s->result_bytes : 0)) /
                fmin(d->dram_rate, fmin(t.blocks, at_once) * d->block_dram_rate);
+    t.busy_s = INFINITY;
+    if (fmax(t.compute_s, fmax(t.dram_s, t.l2_s)) + d->floor_s >= less_s)
+        return t;
     t.busy_s = pow(norm_power(t.compute_s) + norm_power(t.dram_s) + norm_power(t.l2_s), 0.4);
     const double split_s = tile.split > 1 ? d->split_share * t.busy_s + d->split_s : 0;
     t.extra_s = split_s + d->floor_s + d->drift * t.busy_s * t.busy_s / (t.busy_s + drift_s);
@@ -161,7 +176,13 @@ static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape
 fsim_gemm_time fsim_gemm_with(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsim_gemm_tile tile)
 {
     const common both = common_of(d, s);
-    return time_with(d, s, &both, tile);
+    return time_with(d, s, &both, tile, INFINITY);
+}
+
+bool fsim_gemm_may_split(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsim_gemm_tile tile)
+{
+    const double half = s->batch * up(s->m, tile.m) * up(s->n, tile.n) * tile.split / 2;
+    return tile.split == 1 || (tile.split <= MOST_SPLIT && !s->whole && s->batch == 1 && half < blocks_before_split[d->tensor] * d->sms && s->k / tile.split >= LEAST_K);
 }
 
 fsim_gemm_time fsim_gemm_best(const fsim_gemm_device *d, const fsim_gemm_shape *s)
@@ -170,11 +191,8 @@ fsim_gemm_time fsim_gemm_best(const fsim_gemm_device *d, const fsim_gemm_shape *
     fsim_gemm_time best = {.busy_s = INFINITY};
     for (int i = 0; i < d->tiles; i++) {
         fsim_gemm_tile tile = d->tile[i];
-        const double blocks = s->batch * up(s->m, tile.m) * up(s->n, tile.n), most = blocks_before_split[d->tensor] * d->sms;
-        for (tile.split = 1; tile.split <= MOST_SPLIT; tile.split *= 2) {
-            if (tile.split > 1 && (s->whole || s->batch > 1 || blocks * tile.split / 2 >= most || s->k / tile.split < LEAST_K))
-                break;
-            const fsim_gemm_time t = time_with(d, s, &both, tile);
+        for (tile.split = 1; fsim_gemm_may_split(d, s, tile); tile.split *= 2) {
+            const fsim_gemm_time t = time_with(d, s, &both, tile, best.busy_s + best.extra_s);
             if (t.busy_s + t.extra_s < best.busy_s + best.extra_s)
                 best = t;
         }

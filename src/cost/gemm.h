@@ -62,6 +62,8 @@ typedef struct {
 fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic);
 /* With one tile and split. */
 fsim_gemm_time fsim_gemm_with(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsim_gemm_tile tile);
+/* May this tile's k be split as it says? Only grids that leave SMs idle are, and no block gets less than 64 steps of k. */
+bool fsim_gemm_may_split(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsim_gemm_tile tile);
 /* With the tile and split that the library is taken to choose. */
 fsim_gemm_time fsim_gemm_best(const fsim_gemm_device *d, const fsim_gemm_shape *s);
 /* No tile does it faster: all SMs at their best rate. */

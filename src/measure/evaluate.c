@@ -147,11 +147,19 @@ static int bindings(fsim_arena *a, const char *set, fsim_binding **out)
     return count;
 }
 
+/* Public GEMM benchmarks that say nothing of L2: in CUDA graphs they keep their weights out of it; else they put events around one call. */
+static fsim_harness harness_of(const fsim_measured *row)
+{
+    if (row->l2 != FSIM_L2_UNKNOWN)
+        return FSIM_HARNESS_NONE;
+    return row->launch == FSIM_REGIME_GRAPH ? FSIM_HARNESS_ROTATES : row->launch == FSIM_REGIME_STREAM ? FSIM_HARNESS_CALLS : FSIM_HARNESS_NONE;
+}
+
 static void predict_row(const fsim_graph *g, const fsim_hw *hw, const fsim_measured *row, fsim_arena *a, fsim_evaluated *out)
 {
     const fsim_options options = {.strategy = row->strategy, .regime = row->launch, .warm = row->l2 != FSIM_L2_COLD, .time_limit_s = 1};
     fsim_problem p = fsim_problem_of(g, hw, &options, a);
-    p.rotated = row->launch == FSIM_REGIME_GRAPH && row->l2 == FSIM_L2_UNKNOWN; /* how GEMM benchmarks in CUDA graphs keep their weights out of L2 */
+    p.harness = harness_of(row);
     fsim_plan own, plan;
     fsim_proof proof;
     if (row->strategy == FSIM_STRATEGY_OPTIMAL)

@@ -723,7 +723,7 @@ fsim_plan fsim_plan_made_by(const fsim_problem *p, fsim_maker maker, const fsim_
     fsim_plan out = *plan;
     out.kernel = fsim_new(a, fsim_kernel, plan->kernels + 1);
     for (int k = 0; k < plan->kernels; k++) {
-        const fsim_residency l2 = {plan->l2[k].hit, plan->l2[k].absorbed, p->rotated};
+        const fsim_residency l2 = {plan->l2[k].hit, plan->l2[k].absorbed, p->harness};
         out.kernel[k] = fsim_kernel_made_by(p->graph, p->hw, p->regime, maker, plan->kernel[k].group, &l2, a);
     }
     out.objective = out.dram_read_bytes = out.dram_write_bytes = out.eliminated_bytes = 0;
