@@ -9,6 +9,7 @@ have() {
     libcjson-dev) pkg-config --exists libcjson ;;
     libcmocka-dev) pkg-config --exists cmocka ;;
     gnuplot-nox) command -v gnuplot ;;
+    libnlopt0) { ldconfig -p || /sbin/ldconfig -p; } | grep libnlopt.so.0 ;;
     python3-jsonschema) python3 -c 'import jsonschema' || /usr/bin/python3 -c 'import jsonschema' ;;
     *) command -v "$1" ;;
     esac >/dev/null 2>&1 </dev/null

@@ -159,6 +159,7 @@ static void read_field(const reader *r, const fsim_yaml *key, const fsim_yaml *n
         return;
     }
     double *number = (double *)(void *)((char *)q + f->number);
+    q->exact = q->exact || f == &fields[0];
     if (node->kind != FSIM_YAML_SCALAR)
         fsim_error(r->diag, node->at, "%s: '%s' is %s, wanted a number such as %s", row->key, f->name,
                    fsim_yaml_kind_name(node), fsim_dim_example(row->dim));
@@ -549,3 +550,20 @@ double fsim_hw_peak(const fsim_hw *hw, fsim_hw_key key)
 }
 
 bool fsim_hw_has(const fsim_hw *hw, fsim_hw_key key) { return !isnan(fsim_hw_get(hw, key)); }
+
+const char *const fsim_origin_names[FSIM_ORIGINS] = {"measured", "fitted", "datasheet", "assumed"};
+
+fsim_origin fsim_hw_origin(const fsim_hw *hw, fsim_hw_key key)
+{
+    const fsim_quantity *q = &hw->q[key];
+    const char *said = q->source, *achieved = said ? strstr(said, "; achieved ") : NULL;
+    if (q->typical && (!said || isnan(q->value)))
+        return FSIM_FROM_ASSUMED;
+    if (!said)
+        return q->present ? FSIM_FROM_DATASHEET : FSIM_FROM_ASSUMED;
+    said = achieved && !isnan(q->achieved) ? achieved + strlen("; achieved ") : said;
+    for (int i = 0; i < FSIM_ORIGINS; i++)
+        if (strncmp(said, fsim_origin_names[i], strlen(fsim_origin_names[i])) == 0)
+            return (fsim_origin)i;
+    return FSIM_FROM_DATASHEET;
+}

@@ -32,6 +32,7 @@ typedef struct {
     double spread;                           /* of a fitted scalar; relative; NaN */
     const char *source;
     bool present, unknown;
+    bool exact;                              /* written as {value}: what to plan with, not a peak that something falls short of */
     bool typical;                            /* a fitted scalar that the file lacks: value is fsim_hw_row.otherwise */
     fsim_loc at, value_at, achieved_at;
 } fsim_quantity;
@@ -61,6 +62,11 @@ double fsim_hw_get(const fsim_hw *hw, fsim_hw_key key);
 /* The data sheet's figure (peak, or value). */
 double fsim_hw_peak(const fsim_hw *hw, fsim_hw_key key);
 bool fsim_hw_has(const fsim_hw *hw, fsim_hw_key key);
+
+/* Where the figure of fsim_hw_get is from, as its source says: "measured: ...", "fitted: ...", "assumed: ..."; a data sheet else. */
+typedef enum { FSIM_FROM_MEASURED, FSIM_FROM_FITTED, FSIM_FROM_DATASHEET, FSIM_FROM_ASSUMED, FSIM_ORIGINS } fsim_origin;
+extern const char *const fsim_origin_names[FSIM_ORIGINS]; /* measured fitted datasheet assumed */
+fsim_origin fsim_hw_origin(const fsim_hw *hw, fsim_hw_key key);
 
 /* Cross-checks between keys (dense against sparse, bus x rate, SMs x units x clock, GB against GiB, achieved above peak): an error in
  * d for each, naming both figures. Returns the number found. fsim_hw_parse runs them too. */

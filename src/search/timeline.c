@@ -37,13 +37,14 @@ fsim_timeline fsim_timeline_of(const fsim_graph *g, const fsim_plan *plan, fsim_
     return out;
 }
 
-double fsim_call_seconds(const fsim_kernel *kernel, int kernels, const fsim_hw *hw)
+double fsim_call_seconds(const fsim_kernel *kernel, int kernels, fsim_regime regime, const fsim_hw *hw)
 {
     const double launch = fsim_hw_get(hw, FSIM_HW_LAUNCH_EAGER), floor = fsim_hw_get(hw, FSIM_HW_KERNEL_FLOOR);
-    double host = 0, gpu = 0;
+    double seconds = 0, host = fsim_hw_get(hw, FSIM_HW_CALL_EAGER), gpu = 0;
     for (int k = 0; k < kernels; k++) {
+        seconds += kernel[k].time_s;
         host += launch * kernel[k].launches;
         gpu = fmax(host, gpu) + floor * kernel[k].launches + (kernel[k].time_s - kernel[k].time[FSIM_LAUNCH]);
     }
-    return gpu;
+    return regime == FSIM_REGIME_EAGER ? gpu : regime == FSIM_REGIME_STREAM ? seconds + fsim_hw_get(hw, FSIM_HW_CALL_STREAM) : seconds;
 }

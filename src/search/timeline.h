@@ -23,8 +23,8 @@ typedef struct {
 /* Each stream runs its kernels in the plan's launch order. In a. */
 fsim_timeline fsim_timeline_of(const fsim_graph *g, const fsim_plan *plan, fsim_arena *a);
 
-/* What a caller's clock shows for an eager call on an idle GPU, from the first launch to the last kernel's end: the host launches one kernel after the other, and runs ahead
- * where they take longer than that. */
-double fsim_call_seconds(const fsim_kernel *kernel, int kernels, const fsim_hw *hw);
+/* What a caller's clock (events around one run) shows. Kernels and graphs: the sum. A stream: the same and what the events and the first launch cost. Eager: from the first
+ * launch on an idle GPU to the last kernel's end; the host launches one kernel after the other, and runs ahead where they take longer than that. */
+double fsim_call_seconds(const fsim_kernel *kernel, int kernels, fsim_regime regime, const fsim_hw *hw);
 
 #endif

@@ -241,9 +241,10 @@ expect 65 "no symbol 'Q'" "$workload_yaml" --hw "$toy" --set Q=3
 expect 65 'is 0; dimensions are 1 to' "$SOURCE_DIR/workloads/ops/relu.yaml" --hw "$toy" --set B=0
 expect 2 "unknown key 'dram_bandwith'; did you mean 'dram_bandwidth'" "$workload_yaml" --hw "$toy" --hw-set dram_bandwith=2x
 expect 2 'sms' "$workload_yaml" --hw "$toy" --hw-set sms=-3
-for command in calibrate sweep import diff codegen; do
+for command in sweep diff codegen; do
     expect 2 "'$command' is not in this release" $command "$workload_yaml" --hw "$toy"
 done
+expect 2 'models .MODEL.onnx. are not in this release' import model.onnx
 expect 2 'running the kernels of a workload is not in this release' validate "$workload_yaml"
 expect 2 'validate wants --measurements' validate
 header='id,hw,workload,set,strategy,l2,launch,time_s,dram_read_bytes,dram_write_bytes,source'
@@ -270,7 +271,24 @@ rows "${row/B=64/Q=64}"
 expect 65 "no symbol 'Q'" validate --measurements rows.csv
 rows "$row"
 expect 65 'holds what --match says' validate --measurements rows.csv --match nothing
-for option in --train --jvp --report=x.html --junit=x --precision=f16 --device=cuda; do
+expect 2 'calibrate wants --measurements' calibrate --hw "$toy"
+expect 2 'wants the one GPU' calibrate --measurements rows.csv
+expect 2 "no group 'streeming'; did you mean 'streaming'" calibrate --hw h100-sxm5-80gb --measurements rows.csv --fit streeming
+expect 2 'wanted 2 to 20' calibrate --hw h100-sxm5-80gb --measurements rows.csv --folds 1
+expect 65 'no row is of the GPUs of --hw' calibrate --hw t4 --measurements rows.csv
+expect 65 'no row is of the GPUs of --hw' validate --measurements rows.csv --hw t4
+expect 66 "unknown hardware 't5'" validate --measurements rows.csv --hw t5
+expect 2 "names 'rows.csv' twice" validate --measurements rows.csv --measurements=rows.csv
+expect 2 "unknown key 'clas'; did you mean 'class'" validate --measurements rows.csv --by hw,clas
+expect 2 "unknown metric 'mepe'; did you mean 'mape'" validate --measurements rows.csv --gate mepe=3%
+expect 2 'wanted METRIC=LIMIT' validate --measurements rows.csv --gate softmax
+expect 2 "'5%%' is no limit" validate --measurements rows.csv --gate mape=5%%
+expect 2 "'sofmax' is no GPU, class, strategy, workload or folder of these rows; did you mean 'softmax'" validate --measurements rows.csv --gate sofmax:mape=3%
+expect 2 "unknown key 'smss'; did you mean 'sms'" validate --measurements rows.csv --hw-set smss=3
+expect 2 '\.svg, \.png or \.pdf' validate --measurements rows.csv --chart x.gif
+expect 2 '--gate means nothing to' "$workload_yaml" --hw "$toy" --gate mape=3%
+expect 2 '--junit means nothing to' "$workload_yaml" --hw "$toy" --junit x.xml
+for option in --train --jvp --report=x.html --precision=f16 --device=cuda; do
     expect 2 "${option%%=*} is not in this release" "$workload_yaml" --hw "$toy" $option
 done
 expect 2 "hw does not know 'lst'; did you mean 'list'" hw lst

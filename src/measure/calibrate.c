@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "measure/calibrate.h"
+
+#include "measure/optimiser.h"
+#include "measure/residual.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool eager(const fsim_prepared *p) { return p->row->strategy == FSIM_STRATEGY_EAGER; }
+static bool is_streaming(const fsim_prepared *p) { return eager(p) && p->class == FSIM_WORK_ELEMENTWISE && p->row->launch != FSIM_REGIME_EAGER; }
+
+/* Long enough that no launch matters, and no network, whose many small ones all end in the same sum. */
+static bool is_convolution(const fsim_prepared *p)
+{
+    bool has = false;
+    for (int n = 0; n < p->graph->nodes; n++)
+        has = has || p->graph->node[n].gemm.convolution;
+    return has && eager(p) && p->tensor && p->class != FSIM_WORK_NETWORK && p->row->time_s > 0.3e-3;
+}
+
+const fsim_fit_group fsim_fit_groups[] = {
+    {"streaming", "achievable bandwidth and launch cost, from elementwise operators", is_streaming, {FSIM_HW_DRAM_BANDWIDTH, FSIM_HW_CALL_STREAM}, 2},
+    {"convolutions", "efficiencies of convolutions on tensor units, from eager rows above 0.3 ms", is_convolution,
+     {FSIM_HW_CONVOLUTION, FSIM_HW_CONVOLUTION_TRANSPOSED, FSIM_HW_CONVOLUTION_3D, FSIM_HW_CONVOLUTION_TRANSPOSED_3D}, 4},
+    {"residuals", "intervals, from how far off rows are that were not fitted", NULL, {0}, 0}, /* last: it judges all others */
+};
+const int fsim_fit_group_count = (int)(sizeof fsim_fit_groups / sizeof *fsim_fit_groups);
+
+static double *place_of(fsim_hw *hw, fsim_hw_key key)
+{
+    return fsim_hw_rows[key].form == FSIM_HW_PEAK ? &hw->q[key].achieved : &hw->q[key].value;
+}
+
+/* Prediction of many rows, in threads that each take every jobs-th row: sums are then taken in order, so that they do not depend on the number of threads. */
+typedef struct {
+    const fsim_prepared *const *row;
+    const fsim_hw *hw;
+    int rows, jobs;
+    double *seconds;
+    fsim_arena **scratch;
+} batch;
+
+typedef struct {
+    const batch *b;
+    int first;
+} share;
+
+static void *price_share(void *to)
+{
+    const share *s = to;
+    for (int i = s->first; i < s->b->rows; i += s->b->jobs)
+        s->b->seconds[i] = fsim_price_again(s->b->row[i], s->b->hw, s->b->scratch[s->first]);
+    return NULL;
+}
+
+static void price_all(const batch *b)
+{
+    enum { MOST_JOBS = 64 };
+    pthread_t thread[MOST_JOBS];
+    share s[MOST_JOBS];
+    bool started[MOST_JOBS] = {false};
+    for (int j = 0; j < b->jobs; j++) {
+        s[j] = (share){b, j};
+        started[j] = j > 0 && pthread_create(&thread[j], NULL, price_share, &s[j]) == 0;
+    }
+    for (int j = 0; j < b->jobs; j++)
+        if (!started[j])
+            price_share(&s[j]);
+    for (int j = 1; j < b->jobs; j++)
+        if (started[j])
+            pthread_join(thread[j], NULL);
+}
+
+/* One fit: the group's keys as logarithms, since they are positive and of any size. */
+typedef struct {
+    batch b;
+    fsim_hw *hw;
+    const fsim_fit_group *group;
+} fitting;
+
+static void put_keys(const fitting *f, const double *x)
+{
+    for (int k = 0; k < f->group->keys; k++)
+        *place_of(f->hw, f->group->key[k]) = exp(x[k]);
+}
+
+static double mean_error(const double *x, void *with)
+{
+    const fitting *f = with;
+    double sum = 0;
+    put_keys(f, x);
+    price_all(&f->b);
+    for (int i = 0; i < f->b.rows; i++)
+        sum += fmin(1, fabs(f->b.seconds[i] / f->b.row[i]->row->time_s - 1));
+    return sum / f->b.rows;
+}
+
+/* Fits the group to f's rows, from x on. */
+static bool fit(fitting *f, double *x, const char **why)
+{
+    enum { EVALUATIONS_A_KEY = 80 };
+    static const double reach = 10; /* times the value a file has, up or down */
+    double low[FSIM_MOST_FIT_KEYS], high[FSIM_MOST_FIT_KEYS], step[FSIM_MOST_FIT_KEYS], least;
+    for (int k = 0; k < f->group->keys; k++) {
+        const fsim_hw_row *row = &fsim_hw_rows[f->group->key[k]];
+        const double peak = row->form == FSIM_HW_PEAK ? f->hw->q[f->group->key[k]].value : INFINITY; /* nothing achieves more than the peak */
+        low[k] = log(fmax(row->low, exp(x[k]) / reach));
+        high[k] = log(fmin(isnan(peak) ? row->high : fmin(row->high, peak), exp(x[k]) * reach));
+        x[k] = fmin(fmax(x[k], low[k]), high[k]);
+        step[k] = x[k] + 0.1 < high[k] ? 0.1 : -0.1;
+    }
+    return fsim_minimise(f->group->keys, low, high, step, EVALUATIONS_A_KEY * f->group->keys, mean_error, f, x, &least, why);
+}
+
+static unsigned hash_of(const char *text)
+{
+    unsigned h = 2166136261u;
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 16777619u;
+    return h ^ h >> 15;
+}
+
+static int fold_of(const fsim_prepared *p, int folds) { return (int)(hash_of(p->row->id) % (unsigned)folds); }
+
+/* Errors of rows[0, count) priced with hw as it is, into the rows' places of `out`. */
+static void errors_into(fitting *f, const fsim_prepared *const *row, int count, fsim_evaluated *out)
+{
+    batch b = f->b;
+    b.row = row;
+    b.rows = count;
+    price_all(&b);
+    for (int i = 0; i < count; i++)
+        out[i] = (fsim_evaluated){.row = row[i]->row, .predicted_s = b.seconds[i], .class = row[i]->class};
+}
+
+static const char *verdict(const fsim_fit *r, fsim_arena *a)
+{
+    enum { ROWS_A_KEY = 5 };
+    static const double optimism = 2; /* a held-out error so many times the fitted rows' */
+    if (r->rows < ROWS_A_KEY * r->group->keys)
+        return fsim_printf(a, "%d rows are too few for %d scalars", r->rows, r->group->keys);
+    if (!(r->after.mape < r->before.mape))
+        return fsim_printf(a, "rows not fitted are predicted no better: %.1f %% against %.1f %% before", r->after.mape * 100, r->before.mape * 100);
+    if (r->after.mape > optimism * r->fitted.mape + 0.005)
+        return fsim_printf(a, "it does not generalise: %.1f %% on rows not fitted against %.1f %% on those fitted", r->after.mape * 100, r->fitted.mape * 100);
+    return NULL;
+}
+
+typedef struct {
+    const fsim_prepared *all;
+    int rows, folds;
+    fsim_hw *hw;
+    fitting f;
+    fsim_arena *a;
+    double *held_out; /* per row: predicted by scalars that were fitted to other rows; NaN where none were fitted */
+} calibration;
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The files of row[0, count), as they come. */
+static const char *files_of(const fsim_prepared *const *row, int count, fsim_arena *a)
+{
+    const char *files = "", *last = "";
+    for (int i = 0; i < count; i++) {
+        const char *file = base_of(row[i]->row->at.file);
+        if (strcmp(file, last) != 0 && !strstr(files, file))
+            files = fsim_printf(a, "%s%s%s", files, *files ? " and " : "", file);
+        last = file;
+    }
+    return files;
+}
+
+static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, const char **why)
+{
+    const fsim_prepared **row = fsim_new(c->a, const fsim_prepared *, c->rows + 1), **part = fsim_new(c->a, const fsim_prepared *, c->rows + 1);
+    double start[FSIM_MOST_FIT_KEYS], x[FSIM_MOST_FIT_KEYS], fold_x[FSIM_MOST_FOLDS][FSIM_MOST_FIT_KEYS];
+    const fsim_hw was = *c->hw;
+    double *held_out = fsim_new(c->a, double, c->rows + 1);
+    *r = (fsim_fit){.group = group, .fitted_keys = group->keys};
+    for (int i = 0; i < c->rows; i++)
+        if (group->takes(&c->all[i]))
+            row[r->rows++] = &c->all[i];
+    fsim_evaluated *e = fsim_new(c->a, fsim_evaluated, r->rows + 1);
+    if (r->rows == 0)
+        return true;
+    r->files = files_of(row, r->rows, c->a);
+    c->f.group = group;
+    for (int k = 0; k < group->keys; k++) {
+        r->key[k] = (fsim_fitted_key){.key = group->key[k], .before = fsim_hw_get(c->hw, group->key[k]), .rows = r->rows};
+        start[k] = log(r->key[k].before);
+    }
+    errors_into(&c->f, row, r->rows, e);
+    r->before = fsim_stats_of(e, r->rows, c->a);
+    int tested = 0;
+    for (int fold = 0; fold < c->folds; fold++) {
+        int in = 0, out = 0;
+        for (int i = 0; i < r->rows; i++)
+            if (fold_of(row[i], c->folds) != fold)
+                part[in++] = row[i];
+        for (int i = 0; i < r->rows; i++)
+            if (fold_of(row[i], c->folds) == fold)
+                part[in + out++] = row[i];
+        c->f.b.row = part;
+        c->f.b.rows = in;
+        memcpy(fold_x[fold], start, sizeof start);
+        if (in > 0 && !fit(&c->f, fold_x[fold], why))
+            return false;
+        put_keys(&c->f, fold_x[fold]);
+        errors_into(&c->f, part + in, out, e + tested);
+        for (int i = 0; i < out; i++)
+            held_out[part[in + i] - c->all] = e[tested + i].predicted_s;
+        tested += out;
+    }
+    r->after = fsim_stats_of(e, tested, c->a);
+    c->f.b.row = row;
+    c->f.b.rows = r->rows;
+    memcpy(x, start, sizeof x);
+    if (!fit(&c->f, x, why))
+        return false;
+    put_keys(&c->f, x);
+    errors_into(&c->f, row, r->rows, e);
+    r->fitted = fsim_stats_of(e, r->rows, c->a);
+    for (int k = 0; k < group->keys; k++) {
+        double squares = 0;
+        for (int fold = 0; fold < c->folds; fold++)
+            squares += pow(exp(fold_x[fold][k] - x[k]) - 1, 2);
+        r->key[k].after = exp(x[k]);
+        r->key[k].spread = sqrt(squares / c->folds);
+    }
+    for (int k = 0; k < group->keys; k++)
+        c->hw->q[group->key[k]].typical = false;
+    if ((r->refused = verdict(r, c->a)))
+        *c->hw = was;
+    for (int i = 0; i < r->rows && !r->refused; i++)
+        c->held_out[row[i] - c->all] = held_out[row[i] - c->all];
+    return true;
+}
+
+/* Widths of intervals, from rows that the scalars were not fitted to. */
+static fsim_fit fit_residuals(calibration *c, const fsim_fit_group *group)
+{
+    fsim_fit r = {.group = group, .rows = c->rows, .before = {.mape = NAN, .median = NAN, .p90 = NAN}};
+    const fsim_prepared **row = fsim_new(c->a, const fsim_prepared *, c->rows + 1);
+    fsim_residual *found = fsim_new(c->a, fsim_residual, c->rows + 1);
+    for (int i = 0; i < c->rows; i++) {
+        const double seconds = isnan(c->held_out[i]) ? fsim_price_again(&c->all[i], c->hw, c->f.b.scratch[0]) : c->held_out[i];
+        row[i] = &c->all[i];
+        found[i] = fsim_residual_of(&c->all[i], c->hw, seconds, c->f.b.scratch[0]);
+    }
+    r.after = r.fitted = r.before;
+    r.files = files_of(row, c->rows, c->a);
+    r.fitted_keys = fsim_fit_residuals(found, c->rows, c->hw, c->a, r.key);
+    return r;
+}
+
+static bool wanted(const fsim_fit_options *how, const char *name)
+{
+    for (int i = 0; i < how->groups; i++)
+        if (strcmp(how->group[i], name) == 0)
+            return true;
+    return how->groups == 0;
+}
+
+int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_options *how, fsim_arena *a, fsim_fit **out, const char **why)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    fsim_prepared *all = fsim_new(a, fsim_prepared, rows + 1);
+    int fits = 0, room = 0, jobs = how->jobs > 0 ? how->jobs : processors > 0 ? (int)processors : 1, count = 0;
+    jobs = jobs > 64 ? 64 : jobs;
+    for (int i = 0; i < rows; i++)
+        if (strcmp(fsim_bench_row(b, i)->hw, hw->name) == 0) {
+            all[count] = fsim_prepare(b, i, a);
+            count += all[count].kernels > 0; /* none: the row names a kernel that the plan has not */
+        }
+    calibration c = {all, count, how->folds, hw, {.hw = hw}, a, fsim_new(a, double, count + 1)};
+    for (int i = 0; i < count; i++)
+        c.held_out[i] = NAN;
+    c.f.b = (batch){.hw = hw, .jobs = jobs, .seconds = fsim_new(a, double, count + 1), .scratch = fsim_new(a, fsim_arena *, jobs)};
+    for (int j = 0; j < jobs; j++)
+        c.f.b.scratch[j] = fsim_arena_child(a);
+    *out = NULL;
+    for (int g = 0; g < fsim_fit_group_count; g++) {
+        fsim_fit r;
+        if (!wanted(how, fsim_fit_groups[g].name))
+            continue;
+        if (!fsim_fit_groups[g].takes)
+            r = fit_residuals(&c, &fsim_fit_groups[g]);
+        else if (!fit_group(&c, &fsim_fit_groups[g], &r, why))
+            return -1;
+        if (r.rows > 0 || how->groups > 0)
+            *FSIM_PUSH(a, *out, fits, room) = r;
+    }
+    return fits;
+}
