@@ -227,12 +227,21 @@ static const fsim_graph *parse_row(const fsim_bench *b, int i, fsim_diag *d, fsi
 
 const fsim_graph *fsim_bench_graph(const fsim_bench *b, int i, fsim_arena *a) { return parse_row(b, i, fsim_diag_new(a), a); }
 
+/* Public GEMM benchmarks that say nothing of L2: in CUDA graphs they keep their weights out of it; else they put events around one call. */
+static fsim_harness harness_of(const fsim_measured *row)
+{
+    if (row->l2 != FSIM_L2_UNKNOWN)
+        return FSIM_HARNESS_NONE;
+    return row->launch == FSIM_REGIME_GRAPH ? FSIM_HARNESS_ROTATES : row->launch == FSIM_REGIME_STREAM ? FSIM_HARNESS_CALLS : FSIM_HARNESS_NONE;
+}
+
 void fsim_bench_plan(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_problem *p, fsim_plan *out)
 {
     const fsim_measured *row = &b->rows->at[i];
     const fsim_options options = {.strategy = row->strategy, .regime = row->launch, .warm = is_warm(row), .time_limit_s = 1};
     fsim_proof proof;
     *p = fsim_problem_of(g, b->hw[i], &options, a);
+    p->harness = harness_of(row);
     if (row->strategy == FSIM_STRATEGY_OPTIMAL)
         fsim_optimal(p, NULL, 0, a, out, &proof);
     else
