@@ -286,7 +286,7 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_ar
         return;
     }
     plan = part_of_plan(&plan, from, to);
-    out->predicted_s = fsim_call_seconds(plan.kernel, plan.kernels, row->launch, hw);
+    out->predicted_s = fsim_call_seconds(plan.kernel, plan.kernels, fsim_row_maker(row), row->launch, hw);
     const fsim_interval sure = fsim_plan_interval(g, hw, fsim_row_maker(row), &plan);
     out->low_s = out->predicted_s * (sure.low / plan.time_s);
     out->high_s = out->predicted_s * (sure.high / plan.time_s);
