@@ -128,7 +128,7 @@ static void reduction_seconds(const fsim_costing *c, fsim_kernel *k)
     const fsim_group *o = c->group;
     const bool innermost = fsim_reduces_innermost(o, c->g, fsim_channels_last(c->g));
     const bool loops = o->reduced > (innermost ? PERSISTENT : PERSISTENT_COLUMN);
-    const double missed = misses(c, innermost), bandwidth = fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH), l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH);
+    const double missed = misses(c, innermost), l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH);
     const double elements = (double)o->points * (double)o->reduced;
     double requested = 0, first = 0, accesses = 0;
     bool full = false;
@@ -151,8 +151,8 @@ static void reduction_seconds(const fsim_costing *c, fsim_kernel *k)
     }
     k->l2_bytes = requested;
     k->unit[FSIM_L2] = isnan(l2) ? 0 : requested / l2;
-    k->unit[FSIM_DRAM] = norm_of(first / (bandwidth * (full ? 1 : innermost ? innermost_share : other_share)), statistics_s(c)) +
-                         ((double)k->dram_read_bytes - first + (double)k->dram_write_bytes) / bandwidth;
+    k->unit[FSIM_DRAM] = norm_of(fsim_dram_seconds(c->hw, first, 0) / (full ? 1 : innermost ? innermost_share : other_share), statistics_s(c)) +
+                         fsim_dram_seconds(c->hw, (double)k->dram_read_bytes - first, (double)k->dram_write_bytes);
     if (loops && is_unaligned(c))
         k->unit[FSIM_ISSUE] = fmax(k->unit[FSIM_ISSUE], unaligned_cycles * accesses / (c->sms * c->clock));
 }
@@ -167,7 +167,7 @@ static fsim_kernel fallback(const fsim_costing *c, const fsim_kernel *own, fsim_
     fsim_kernel k = fsim_aten_kernel(c, own, a);
     if (to->readers != 1 || !fsim_falls_back(&c->g->node[to->reader[0]]) || (before && fsim_falls_back(before)))
         return k;
-    const double copy_s = 2 * (double)from->bytes / fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
+    const double copy_s = fsim_dram_seconds(c->hw, (double)from->bytes, (double)from->bytes);
     k.dram_read_bytes += from->bytes;
     k.dram_write_bytes += from->bytes;
     k.launches++;
