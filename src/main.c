@@ -36,15 +36,15 @@ static volatile sig_atomic_t interrupted;
 /* What the options say. */
 
 typedef struct {
-    fsim_words hw, hw_set, set, dump, roots, match, fit;
-    const char *json, *markdown, *trace, *dot, *chart, *plan, *measurements, *output;
+    fsim_words hw, hw_set, set, dump, roots, match, measurements, by, gates, fit;
+    const char *json, *markdown, *trace, *dot, *junit, *chart, *plan, *output;
     int strategy, objective, launch, l2, numerics, recompute, color; /* index into the option's choices */
     double time_limit_s;
     int64_t limit, jobs, top, memory_limit, compile_jobs, folds; /* 0: not given */
-    bool compile_cost, unseen, quiet, verbose, help, version;
+    bool compile_cost, no_exclude, unseen, quiet, verbose, help, version;
 } settings;
 
-typedef enum { JSON, MARKDOWN, TRACE, DOT, FILES, TEXT = FILES } form;
+typedef enum { JSON, MARKDOWN, TRACE, DOT, JUNIT, FILES, TEXT = FILES } form;
 
 typedef struct context {
     fsim_arena *arena;
@@ -96,7 +96,7 @@ static const fsim_arg options[] = {
     {"--plan", "FILE", FSIM_ARG_TEXT, AT(plan), NULL, PLAN, "show this partition: JSON of a plan"},
     {"--objective", NULL, FSIM_ARG_CHOICE, AT(objective), &objectives, ANY, "what optimal minimises (time)"},
     {"--memory-limit", "SIZE", FSIM_ARG_SIZE, AT(memory_limit), NULL, PLAN | EXPLAIN, "that a plan may need at its peak: 3 GiB"},
-    {"--top", "K", FSIM_ARG_COUNT, AT(top), NULL, PLAN, "list the K best plans"},
+    {"--top", "K", FSIM_ARG_COUNT, AT(top), NULL, PLAN | VALIDATE, "list the K best plans, or worst rows"},
     {"--compile-cost", "", FSIM_ARG_FLAG, AT(compile_cost), NULL, PLAN, "seconds to compile, runs to break even"},
     {"--compile-jobs", "N", FSIM_ARG_COUNT, AT(compile_jobs), NULL, PLAN, "of --compile-cost: processes at once (1)"},
     {"--launch", NULL, FSIM_ARG_CHOICE, AT(launch), &launches, ANY, "how kernels start (stream)"},
@@ -105,9 +105,12 @@ static const fsim_arg options[] = {
     {"--recompute", NULL, FSIM_ARG_CHOICE, AT(recompute), &recomputation, ANY, "may kernels compute a value twice (on)"},
     {"--time-limit", "SECONDS", FSIM_ARG_SECONDS, AT(time_limit_s), NULL, ANY, "for the search (1)"},
     {"--limit", "N", FSIM_ARG_COUNT, AT(limit), NULL, ENUMERATE, "of enumerate: stop after N partitions"},
-    {"--measurements", "FILE", FSIM_ARG_TEXT, AT(measurements), NULL, VALIDATE | CALIBRATE | IMPORT, "measured runs; import: ncu --csv, PyTorch"},
+    {"--measurements", "FILE", FSIM_ARG_ITEM, AT(measurements), NULL, VALIDATE | CALIBRATE | IMPORT, "measured runs; import: ncu --csv, PyTorch"},
     {"--workload-root", "DIR", FSIM_ARG_ITEM, AT(roots), NULL, VALIDATE | CALIBRATE, "a folder of the rows' workloads"},
     {"--match", "TEXT", FSIM_ARG_ITEM, AT(match), NULL, VALIDATE | CALIBRATE, "only rows whose id holds TEXT"},
+    {"--by", "KEY[,...]", FSIM_ARG_ITEMS, AT(by), NULL, VALIDATE, "group by hw, class, strategy, folder, ..."},
+    {"--gate", "[GROUP:]METRIC=LIMIT", FSIM_ARG_ITEM, AT(gates), NULL, VALIDATE, "exit 1 beyond: mape=10%, t4/loss:p90=8%"},
+    {"--no-exclude", "", FSIM_ARG_FLAG, AT(no_exclude), NULL, VALIDATE, "keep rows that say nothing of kernels"},
     {"--unseen", "", FSIM_ARG_FLAG, AT(unseen), NULL, VALIDATE, "as if nothing were measured on the GPUs"},
     {"--fit", "GROUP[,...]", FSIM_ARG_ITEMS, AT(fit), NULL, CALIBRATE, "scalars to fit (all that have rows)"},
     {"--folds", "K", FSIM_ARG_COUNT, AT(folds), NULL, CALIBRATE, "parts of the cross-validation (5)"},
@@ -115,10 +118,11 @@ static const fsim_arg options[] = {
     {"--jobs", "N", FSIM_ARG_COUNT, AT(jobs), NULL, ANY, "threads; results do not depend on it"},
     {"--dump", "STAGE[,...]", FSIM_ARG_ITEMS, AT(dump), NULL, PLAN, "graph, legal, parts, kernels, traffic, time"},
     {"--json", "FILE", FSIM_ARG_TEXT, AT(json), NULL, ANY, "results for programs; - is stdout"},
-    {"--markdown", "FILE", FSIM_ARG_TEXT, AT(markdown), NULL, PLAN, "tables for a CI summary; - is stdout"},
+    {"--markdown", "FILE", FSIM_ARG_TEXT, AT(markdown), NULL, PLAN | VALIDATE, "tables for a CI summary; - is stdout"},
     {"--trace", "FILE", FSIM_ARG_TEXT, AT(trace), NULL, PLAN, "timeline for Perfetto; - is stdout"},
     {"--dot", "FILE", FSIM_ARG_TEXT, AT(dot), NULL, PLAN, "graph for Graphviz; - is stdout"},
-    {"--chart", "FILE", FSIM_ARG_TEXT, AT(chart), NULL, PLAN, "speedups, roofline: .svg, .png or .pdf"},
+    {"--junit", "FILE", FSIM_ARG_TEXT, AT(junit), NULL, VALIDATE, "gates and groups as test cases; - is stdout"},
+    {"--chart", "FILE", FSIM_ARG_TEXT, AT(chart), NULL, PLAN | VALIDATE, "speedups, errors, ...: .svg, .png or .pdf"},
     {"--quiet", "", FSIM_ARG_FLAG, AT(quiet), NULL, ANY, "no warnings"},
     {"--verbose", "", FSIM_ARG_FLAG, AT(verbose), NULL, ANY, "everything that is known"},
     {"--color", NULL, FSIM_ARG_CHOICE, AT(color), &colors, ANY, "NO_COLOR is honoured"},
@@ -128,7 +132,7 @@ static const fsim_arg options[] = {
 
 /* Known to the manual, but of other releases. */
 static const char *const later_options[] = {
-    "--device", "--dim", "--fail-on",   "--gate",   "--junit",  "--jvp",
+    "--device", "--dim", "--fail-on",   "--jvp",
     "--output", "--precision", "--report", "--target", "--train"};
 static const char *const later_commands[] = {"sweep", "diff", "codegen"};
 
@@ -166,7 +170,7 @@ static bool is_stdout(const char *path) { return path && strcmp(path, "-") == 0;
 static const struct {
     const char *option;
     size_t offset;
-} files[FILES] = {[JSON] = {"--json", AT(json)}, [MARKDOWN] = {"--markdown", AT(markdown)}, [TRACE] = {"--trace", AT(trace)}, [DOT] = {"--dot", AT(dot)}};
+} files[FILES] = {[JSON] = {"--json", AT(json)}, [MARKDOWN] = {"--markdown", AT(markdown)}, [TRACE] = {"--trace", AT(trace)}, [DOT] = {"--dot", AT(dot)}, [JUNIT] = {"--junit", AT(junit)}};
 
 static const char *file_name(const settings *s, int i) { return *(const char *const *)(const void *)((const char *)s + files[i].offset); }
 
@@ -359,6 +363,7 @@ static bool read_plan(context *c, inputs *in, int *status)
         good = fsim_given_price(&p, given, c->diag, c->arena, &plan);
     }
     in->how.given = &given->partition;
+    in->how.given_maker = given->maker;
     *status = good ? FSIM_EXIT_OK : FSIM_EXIT_BAD_INPUT;
     return good;
 }
@@ -533,6 +538,7 @@ static bool show_plan(FILE *out, form as, const context *c, const void *what)
     case MARKDOWN: fsim_report_markdown(out, p->at, p->count); break;
     case TRACE: fsim_report_trace(out, p->at, p->count); break;
     case DOT: fsim_report_dot(out, p->at); break;
+    case JUNIT: break;
     case TEXT: plan_text(out, c, p); break;
     }
     return true;
@@ -756,60 +762,192 @@ static int run_ops(context *c)
 static bool show_accuracy(FILE *out, form as, const context *c, const void *what)
 {
     const fsim_page page = table_page(out, c);
-    as == JSON ? fsim_json_accuracy(out, what) : fsim_report_accuracy(&page, what);
+    switch (as) {
+    case JSON: fsim_json_accuracy(out, what); break;
+    case MARKDOWN: fsim_markdown_accuracy(out, what); break;
+    case JUNIT: fsim_junit_accuracy(out, what); break;
+    default: fsim_report_accuracy(&page, what); break;
+    }
     return true;
 }
 
-/* The rows of --measurements whose ids match. count is 0 after an error, with *status set. */
-static fsim_measurements read_measurements(context *c, int *status)
+/* The GPUs of --hw, read; the others are read as rows name them. */
+typedef struct {
+    fsim_hw **at;
+    int count;
+} gpus;
+
+static bool is_wanted(const context *c, const gpus *only, const fsim_measured *row)
 {
-    const char *why = "", *path = c->set.measurements;
-    size_t bytes = 0;
-    fsim_measurements rows = {0};
-    const char *text = fsim_read_file(c->arena, path, &bytes, &why);
-    if (!text) {
-        fsim_error(c->diag, command_line, "cannot read measurements '%s': %s", path, why);
-        *status = FSIM_EXIT_NO_INPUT;
-        return rows;
+    bool matches = c->set.match.count == 0, of = only->count == 0;
+    for (int m = 0; m < c->set.match.count; m++)
+        matches = matches || strstr(row->id, c->set.match.at[m]);
+    for (int h = 0; h < only->count; h++)
+        of = of || strcmp(row->hw, only->at[h]->name) == 0;
+    return matches && of;
+}
+
+/* The rows of all --measurements that are wanted. count is 0 after an error, with *status set. */
+static fsim_measurements read_measurements(context *c, const gpus *only, int *status)
+{
+    fsim_measurements all = {0};
+    int room = 0, read = 0;
+    for (int f = 0; f < c->set.measurements.count; f++) {
+        const char *why = "", *path = c->set.measurements.at[f];
+        size_t bytes = 0;
+        const char *text = fsim_read_file(c->arena, path, &bytes, &why);
+        if (!text) {
+            fsim_error(c->diag, command_line, "cannot read measurements '%s': %s", path, why);
+            *status = FSIM_EXIT_NO_INPUT;
+            continue;
+        }
+        fsim_diag_source(c->diag, path, text, bytes);
+        const fsim_measurements rows = fsim_rows_parse(c->arena, c->diag, path, text, bytes);
+        read += rows.count;
+        for (int i = 0; i < rows.count; i++)
+            if (is_wanted(c, only, &rows.at[i]))
+                *FSIM_PUSH(c->arena, all.at, all.count, room) = rows.at[i];
     }
-    fsim_diag_source(c->diag, path, text, bytes);
-    rows = fsim_rows_parse(c->arena, c->diag, path, text, bytes);
-    int kept = 0;
-    for (int i = 0; i < rows.count; i++) {
-        bool matches = c->set.match.count == 0;
-        for (int m = 0; m < c->set.match.count; m++)
-            matches = matches || strstr(rows.at[i].id, c->set.match.at[m]);
-        if (matches)
-            rows.at[kept++] = rows.at[i];
+    if (all.count == 0 && fsim_errors(c->diag) == 0) {
+        const char *why = !read ? "no rows behind the header" : only->count && c->set.match.count ? "no row is of the GPUs of --hw with an id that holds what --match says"
+                          : only->count ? "no row is of the GPUs of --hw" : "no row's id holds what --match says";
+        fsim_error(c->diag, (fsim_loc){.file = c->set.measurements.at[0]}, "%s", why);
     }
-    if (kept == 0 && fsim_errors(c->diag) == 0)
-        fsim_error(c->diag, (fsim_loc){.file = path}, rows.count ? "no row's id holds what --match says" : "no rows behind the header");
-    rows.count = kept;
-    *status = fsim_errors(c->diag) ? FSIM_EXIT_BAD_INPUT : FSIM_EXIT_OK;
-    return rows;
+    if (fsim_errors(c->diag))
+        *status = *status ? *status : FSIM_EXIT_BAD_INPUT;
+    return all;
+}
+
+/* What can be said of validate's options without the rows. */
+typedef struct {
+    fsim_grouping *by;
+    int keys;
+    fsim_gate *gate;
+} accuracy_options;
+
+static bool check_validate(context *c, accuracy_options *o)
+{
+    enum { MOST_WORST = 1000000 };
+    static const fsim_grouping compact[] = {FSIM_BY_HW, FSIM_BY_CLASS, FSIM_BY_STRATEGY};
+    const settings *s = &c->set;
+    o->keys = s->by.count ? s->by.count : COUNT_OF(compact);
+    o->by = fsim_new(c->arena, fsim_grouping, o->keys);
+    o->gate = fsim_new(c->arena, fsim_gate, s->gates.count + 1);
+    if (c->args.count)
+        fsim_error(c->diag, command_line, "validate: running the kernels of a workload is not in this release; wanted --measurements FILE.csv, and no workload");
+    else if (s->measurements.count == 0)
+        fsim_error(c->diag, command_line, "validate wants --measurements FILE.csv");
+    if (o->keys > FSIM_BY_COUNT)
+        fsim_error(c->diag, command_line, "--by: at most %d keys", FSIM_BY_COUNT);
+    for (int k = 0; k < o->keys && k < FSIM_BY_COUNT; k++) {
+        int g = 0;
+        if (s->by.count == 0) {
+            o->by[k] = compact[k];
+            continue;
+        }
+        while (g < FSIM_BY_COUNT && strcmp(s->by.at[k], fsim_grouping_names[g]) != 0)
+            g++;
+        if (g == FSIM_BY_COUNT)
+            fsim_error(c->diag, command_line, "--by: unknown key '%s'%s", s->by.at[k], fsim_did_you_mean(c->arena, s->by.at[k], fsim_grouping_names, FSIM_BY_COUNT));
+        o->by[k] = (fsim_grouping)g;
+    }
+    for (int i = 0; i < s->gates.count; i++)
+        fsim_gate_read(c->arena, c->diag, s->gates.at[i], &o->gate[i]);
+    for (int f = 0; f < s->measurements.count; f++)
+        for (int g = f + 1; g < s->measurements.count; g++)
+            if (strcmp(s->measurements.at[f], s->measurements.at[g]) == 0)
+                fsim_error(c->diag, command_line, "--measurements names '%s' twice", s->measurements.at[f]);
+    if (s->top > MOST_WORST)
+        fsim_error(c->diag, command_line, "--top: at most %d rows are listed", MOST_WORST);
+    return fsim_errors(c->diag) == 0;
+}
+
+/* The groups that gates name are found among the rows and the shipped GPUs. */
+static void resolve_gates(context *c, const fsim_measurements *rows, accuracy_options *o)
+{
+    int hws = 0;
+    const char **hw = c->set.gates.count ? fsim_hw_list(c->arena, hw_folder, &hws) : NULL;
+    for (int i = 0; i < c->set.gates.count; i++)
+        fsim_gate_resolve(c->arena, c->diag, rows, hw, hws, &o->gate[i]);
+}
+
+/* Tries the gates. FSIM_EXIT_GATE where one fails, with a line for each in the diagnostics. */
+static int try_gates(context *c, const fsim_accuracy *x, fsim_gate *gate)
+{
+    int status = FSIM_EXIT_OK;
+    for (int i = 0; i < x->gates; i++) {
+        fsim_gate_try(x->at, x->count, x->pair, x->pairs, c->arena, &gate[i]);
+        status = gate[i].passed ? status : FSIM_EXIT_GATE;
+    }
+    return status;
+}
+
+static void say_gates(context *c, const fsim_accuracy *x)
+{
+    for (int i = 0; i < x->gates; i++)
+        if (!x->gate[i].passed)
+            fsim_error(c->diag, command_line, "gate %s failed: %s", x->gate[i].text, fsim_gate_says(&x->gate[i], c->arena));
+    settle(c, FSIM_EXIT_GATE, FSIM_EXIT_GATE);
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static int run_validate(context *c)
 {
+    enum { WORST = 10 };
     int status = FSIM_EXIT_OK;
-    if (c->args.count)
-        fsim_error(c->diag, command_line, "validate: running the kernels of a workload is not in this release; wanted --measurements FILE.csv, and no workload");
-    else if (!c->set.measurements)
-        fsim_error(c->diag, command_line, "validate wants --measurements FILE.csv");
-    if (fsim_errors(c->diag))
+    accuracy_options o;
+    if (!check_validate(c, &o))
         return usage_status(c);
-    const fsim_measurements rows = read_measurements(c, &status);
+    gpus only = {fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1), 0};
+    for (int i = 0; i < c->set.hw.count; i++)
+        if ((only.at[only.count] = read_hw(c, c->set.hw.at[i], &status))) {
+            if (c->set.unseen)
+                fsim_hw_forget(only.at[only.count]);
+            if (fsim_hw_lacks(only.at[only.count]))
+                fsim_hw_adopt_shipped(c->arena, only.at[only.count], hw_folder);
+            only.count++;
+        }
     if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)))
         return status;
-    const fsim_folders where = {c->set.roots.at, c->set.roots.count, workload_folder, hw_folder, c->set.unseen};
-    const fsim_bench *bench = fsim_bench_of(c->arena, c->diag, &where, &rows, NULL, &status);
+    const fsim_measurements rows = read_measurements(c, &only, &status);
+    if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)))
+        return status;
+    resolve_gates(c, &rows, &o);
+    if (fsim_errors(c->diag))
+        return usage_status(c);
+    const fsim_folders where = {c->set.roots.at, c->set.roots.count, workload_folder, hw_folder, only.at, only.count, c->set.hw_set.at, c->set.hw_set.count, c->set.unseen};
+    const fsim_bench *bench = fsim_bench_of(c->arena, c->diag, &where, &rows, &status);
     if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)) || (status = open_outputs(c)))
         return status;
     fsim_evaluated *e = fsim_new(c->arena, fsim_evaluated, rows.count);
+    const double start_s = now_s();
     if (!fsim_evaluate(bench, (int)c->set.jobs, c->arena, c->diag, e))
         return give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
-    const fsim_accuracy x = {c->set.measurements, e, rows.count};
-    return deliver(c, show_accuracy, &x);
+    const double took_s = now_s() - start_s;
+    for (int i = 0; i < rows.count && c->set.no_exclude; i++)
+        e[i].excluded = e[i].kernels > 0 ? NULL : e[i].excluded;
+    fsim_pair *pair;
+    const int pairs = fsim_pairs_of(e, rows.count, c->arena, &pair);
+    const fsim_accuracy x = {c->set.measurements.at, c->set.measurements.count, e, rows.count, pair, pairs, o.gate, c->set.gates.count, o.by, o.keys,
+                             c->set.top ? (int)c->set.top : WORST, c->set.verbose};
+    const int gates = try_gates(c, &x, o.gate);
+    const char *why = "";
+    if (c->set.chart && !fsim_chart_accuracy(c->arena, &x, c->set.chart, &why)) {
+        fsim_error(c->diag, command_line, "--chart: cannot draw '%s': %s", c->set.chart, why);
+        return give_up_outputs(c, FSIM_EXIT_UNAVAILABLE);
+    }
+    status = deliver(c, show_accuracy, &x);
+    if (c->set.verbose)
+        fprintf(stderr, "%d rows predicted in %.4f s: %.0f rows a second\n", rows.count, took_s, rows.count / took_s);
+    if (!status && gates)
+        say_gates(c, &x);
+    return status ? status : gates;
 }
 
 /* import */
@@ -914,7 +1052,7 @@ static int deliver_import(context *c, const imported *x, fsim_output *rows)
 static int run_profile(context *c, imported *x, const fsim_mapped *file)
 {
     fsim_profile profile;
-    if (!fsim_profile_read(c->arena, c->diag, c->set.measurements, file->text, file->bytes, &profile))
+    if (!fsim_profile_read(c->arena, c->diag, c->set.measurements.at[0], file->text, file->bytes, &profile))
         return settle(c, FSIM_EXIT_BAD_INPUT, FSIM_EXIT_BAD_INPUT);
     fsim_output *rows = open_file(c, "-o", c->set.output);
     int status = open_outputs(c);
@@ -926,7 +1064,7 @@ static int run_profile(context *c, imported *x, const fsim_mapped *file)
     const fsim_plan *plan = plan_to_match(c, x, profile.timeline);
     x->found = fsim_import_of(&profile, plan ? x->in.graph : NULL, plan, &x->as, c->arena);
     if (plan && x->found.rows == 0)
-        fsim_warning(c->diag, command_line, "no kernel of '%s' was matched to one of '%s': no rows", c->set.measurements, x->as.workload);
+        fsim_warning(c->diag, command_line, "no kernel of '%s' was matched to one of '%s': no rows", c->set.measurements.at[0], x->as.workload);
     status = deliver_import(c, x, rows);
     if (status)
         fsim_discard(rows);
@@ -936,12 +1074,14 @@ static int run_profile(context *c, imported *x, const fsim_mapped *file)
 static int run_import(context *c)
 {
     imported x = {0};
-    const char *why = "";
-    if (!c->set.measurements)
+    const char *why = "", *path = c->set.measurements.count ? c->set.measurements.at[0] : NULL;
+    if (c->set.measurements.count == 0)
         fsim_error(c->diag, command_line, "import: models (MODEL.onnx) are not in this release; wanted --measurements FILE, of `ncu --csv` or PyTorch's profiler");
+    else if (c->set.measurements.count > 1)
+        fsim_error(c->diag, command_line, "import reads one profile at a time, --measurements names %d", c->set.measurements.count);
     else if (c->args.count && c->set.hw.count == 0)
         fsim_error(c->diag, command_line, "no GPU: say --hw NAME, the one that was measured ('fusesim hw list' shows them)");
-    else if (is_stdout(c->set.measurements) && c->args.count && is_stdout(c->args.at[0]))
+    else if (is_stdout(path) && c->args.count && is_stdout(c->args.at[0]))
         fsim_error(c->diag, command_line, "the workload and --measurements can't both be standard input");
     else if (is_stdout(c->set.output) && on_stdout(&c->set) != TEXT)
         fsim_error(c->diag, command_line, "-o and %s - both write to stdout", files[on_stdout(&c->set)].option);
@@ -950,12 +1090,12 @@ static int run_import(context *c)
     int status = read_import_inputs(c, &x);
     if (status)
         return status;
-    fsim_mapped *file = fsim_map_file(c->arena, c->set.measurements, &why);
+    fsim_mapped *file = fsim_map_file(c->arena, path, &why);
     if (!file) {
-        fsim_error(c->diag, command_line, "cannot read measurements '%s': %s", c->set.measurements, why);
+        fsim_error(c->diag, command_line, "cannot read measurements '%s': %s", path, why);
         return settle(c, FSIM_EXIT_NO_INPUT, FSIM_EXIT_NO_INPUT);
     }
-    fsim_diag_source(c->diag, c->set.measurements, file->text, file->bytes);
+    fsim_diag_source(c->diag, path, file->text, file->bytes);
     status = run_profile(c, &x, file);
     fsim_unmap(file);
     return status;
@@ -975,7 +1115,7 @@ static void check_calibration(context *c)
     const char **names = fsim_new(c->arena, const char *, fsim_fit_group_count);
     for (int i = 0; i < fsim_fit_group_count; i++)
         names[i] = fsim_fit_groups[i].name;
-    if (!c->set.measurements)
+    if (c->set.measurements.count == 0)
         fsim_error(c->diag, command_line, "calibrate wants --measurements FILE.csv");
     if (c->set.hw.count != 1)
         fsim_error(c->diag, command_line, "calibrate wants the one GPU to fit: --hw NAME");
@@ -1007,10 +1147,12 @@ static const char *base_of(const char *path)
 /* The command as anyone may repeat it: names instead of paths. */
 static const char *calibration_command(const context *c, const char *date)
 {
-    const char *fit = "";
+    const char *line = fsim_printf(c->arena, "fusesim calibrate --hw %s", base_of(c->set.hw.at[0]));
+    for (int i = 0; i < c->set.measurements.count; i++)
+        line = fsim_printf(c->arena, "%s --measurements %s", line, base_of(c->set.measurements.at[i]));
     for (int i = 0; i < c->set.fit.count; i++)
-        fit = fsim_printf(c->arena, "%s%s%s", fit, i ? "," : " --fit ", c->set.fit.at[i]);
-    return fsim_printf(c->arena, "fusesim calibrate --hw %s --measurements %s%s (%s)", base_of(c->set.hw.at[0]), base_of(c->set.measurements), fit, date);
+        line = fsim_printf(c->arena, "%s%s%s", line, i ? "," : " --fit ", c->set.fit.at[i]);
+    return fsim_printf(c->arena, "%s (%s)", line, date);
 }
 
 static bool write_calibrated(context *c, const fsim_hw *hw, const fsim_fit *fit, int fits)
@@ -1020,7 +1162,7 @@ static bool write_calibrated(context *c, const fsim_hw *hw, const fsim_fit *fit,
     fsim_output *o = open_file(c, "-o", c->set.output);
     const char *text = o ? fsim_read_file(c->arena, hw->path, &bytes, &why) : NULL;
     if (o && text) {
-        fputs(fsim_calibrated_text(c->arena, text, hw, fit, fits, base_of(c->set.measurements), date, calibration_command(c, date)), fsim_stream(o));
+        fputs(fsim_calibrated_text(c->arena, text, hw, fit, fits, date, calibration_command(c, date)), fsim_stream(o));
         if (fsim_commit(o, &why))
             return true;
     } else {
@@ -1040,24 +1182,21 @@ static int run_calibrate(context *c)
     check_calibration(c);
     if (fsim_errors(c->diag))
         return usage_status(c);
-    const fsim_measurements rows = read_measurements(c, &status);
-    fsim_hw *hw = status ? NULL : read_hw(c, c->set.hw.at[0], &status);
+    fsim_hw *hw = read_hw(c, c->set.hw.at[0], &status);
     if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)))
         return status;
-    const fsim_folders where = {c->set.roots.at, c->set.roots.count, workload_folder, hw_folder, c->set.unseen};
-    fsim_measurements own = {fsim_new(c->arena, fsim_measured, rows.count), 0};
-    for (int i = 0; i < rows.count; i++)
-        if (strcmp(rows.at[i].hw, hw->name) == 0)
-            own.at[own.count++] = rows.at[i];
-    if (own.count == 0)
-        fsim_error(c->diag, (fsim_loc){.file = c->set.measurements}, "no row of '%s'", hw->name);
-    const fsim_bench *bench = fsim_bench_of(c->arena, c->diag, &where, &own, hw, &status);
+    const gpus only = {&hw, 1};
+    const fsim_measurements rows = read_measurements(c, &only, &status);
+    if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)))
+        return status;
+    const fsim_folders where = {.root = c->set.roots.at, .roots = c->set.roots.count, .workloads = workload_folder, .hwmodels = hw_folder, .hw = only.at, .hws = only.count};
+    const fsim_bench *bench = fsim_bench_of(c->arena, c->diag, &where, &rows, &status);
     if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)) || (status = open_outputs(c)))
         return status;
     fsim_calibration x = {.hw = hw, .folds = c->set.folds ? (int)c->set.folds : 5, .file = c->set.output};
     const fsim_fit_options how = {x.folds, (int)c->set.jobs, c->set.fit.at, c->set.fit.count};
     fsim_fit *fit = NULL;
-    x.fits = fsim_calibrate(bench, own.count, hw, &how, c->arena, &fit, &why);
+    x.fits = fsim_calibrate(bench, rows.count, hw, &how, c->arena, &fit, &why);
     x.fit = fit;
     if (x.fits < 0) {
         fsim_error(c->diag, command_line, "calibrate: %s", why);

@@ -307,9 +307,10 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
             count++;
         }
     fsim_refusal why;
-    if (options->given && fsim_price(&p, options->given, a, &out.plan[FSIM_STRATEGY_FILE], &why)) {
+    if (options->given && fsim_price(&p, options->given, a, &known[count], &why)) {
         out.chosen = FSIM_STRATEGY_FILE;
-        known[count++] = out.plan[FSIM_STRATEGY_FILE];
+        out.plan[FSIM_STRATEGY_FILE] = fsim_plan_made_by(&p, options->given_maker, &known[count], a);
+        count++;
     }
     count = g->fuses + g->separates ? 0 : count; /* the strategies know nothing of fuse: and separate: */
     optimum(&p, known, count, a, best, &out.proof);

@@ -137,6 +137,9 @@ typedef struct {
 /* Reads a workload. NULL after errors (in d). In a. path "-" is standard input's name; text stays referenced. */
 fsim_graph *fsim_graph_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes, const fsim_binding *set,
                              int sets);
+/* As fsim_graph_parse on a document that is read already, whose text stays referenced: many bindings of one workload. Reads y only. */
+struct fsim_yaml;
+fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const struct fsim_yaml *y, const fsim_binding *set, int sets);
 /* The primitive named name (or an operator's, or any of its outputs'), or -1. */
 int fsim_find_node(const fsim_graph *g, const char *name);
 

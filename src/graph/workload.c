@@ -841,10 +841,13 @@ static void read_workload(reader *r, const fsim_yaml *y, const fsim_binding *set
 
 fsim_graph *fsim_graph_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes, const fsim_binding *set, int sets)
 {
-    const int errors = fsim_errors(d);
     const fsim_yaml *y = fsim_yaml_parse(a, d, path, text, bytes);
-    if (!y)
-        return NULL;
+    return y ? fsim_graph_of(a, d, path, y, set, sets) : NULL;
+}
+
+fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const fsim_yaml *y, const fsim_binding *set, int sets)
+{
+    const int errors = fsim_errors(d);
     fsim_graph *g = fsim_new(a, fsim_graph, 1);
     reader r = {.arena = a, .diag = d, .graph = g, .build = {.arena = a, .diag = d, .graph = g}};
     g->path = path;

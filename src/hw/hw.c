@@ -159,6 +159,7 @@ static void read_field(const reader *r, const fsim_yaml *key, const fsim_yaml *n
         return;
     }
     double *number = (double *)(void *)((char *)q + f->number);
+    q->exact = q->exact || f == &fields[0];
     if (node->kind != FSIM_YAML_SCALAR)
         fsim_error(r->diag, node->at, "%s: '%s' is %s, wanted a number such as %s", row->key, f->name,
                    fsim_yaml_kind_name(node), fsim_dim_example(row->dim));

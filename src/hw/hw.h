@@ -32,6 +32,7 @@ typedef struct {
     double spread;                           /* of a fitted scalar; relative; NaN */
     const char *source;
     bool present, unknown;
+    bool exact;                              /* written as {value}: what to plan with, not a peak that something falls short of */
     bool typical;                            /* a fitted scalar that the file lacks: value is fsim_hw_row.otherwise */
     fsim_loc at, value_at, achieved_at;
 } fsim_quantity;

@@ -13,7 +13,7 @@ static bool is_fitted(int key) { return !isnan(fsim_hw_rows[key].otherwise); }
 static bool lacks(const fsim_hw *hw, int key)
 {
     const fsim_quantity *q = &hw->q[key];
-    return is_fitted(key) ? q->typical : fsim_hw_rows[key].form == FSIM_HW_PEAK && isnan(q->achieved) && !isnan(q->value);
+    return is_fitted(key) ? q->typical : fsim_hw_rows[key].form == FSIM_HW_PEAK && !q->exact && isnan(q->achieved) && !isnan(q->value);
 }
 
 bool fsim_hw_lacks(const fsim_hw *hw)
@@ -31,7 +31,7 @@ void fsim_hw_forget(fsim_hw *hw)
         if (is_fitted(k)) {
             q->value = fsim_hw_rows[k].otherwise;
             q->typical = true;
-        } else if (fsim_hw_rows[k].form == FSIM_HW_PEAK && !isnan(q->value)) {
+        } else if (fsim_hw_rows[k].form == FSIM_HW_PEAK && !q->exact && !isnan(q->value)) {
             q->achieved = NAN;
         }
     }

@@ -2,6 +2,7 @@
 #include "measure/calibrate.h"
 
 #include "measure/optimiser.h"
+#include "measure/residual.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -14,6 +15,7 @@ static bool is_streaming(const fsim_prepared *p) { return eager(p) && p->class =
 
 const fsim_fit_group fsim_fit_groups[] = {
     {"streaming", "achievable bandwidth and launch cost, from elementwise operators", is_streaming, {FSIM_HW_DRAM_BANDWIDTH, FSIM_HW_CALL_STREAM}, 2},
+    {"residuals", "intervals, from how far off rows are that were not fitted", NULL, {0}, 0}, /* last: it judges all others */
 };
 const int fsim_fit_group_count = (int)(sizeof fsim_fit_groups / sizeof *fsim_fit_groups);
 
@@ -143,23 +145,45 @@ typedef struct {
     fsim_hw *hw;
     fitting f;
     fsim_arena *a;
+    double *held_out; /* per row: predicted by scalars that were fitted to other rows; NaN where none were fitted */
 } calibration;
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The files of row[0, count), as they come. */
+static const char *files_of(const fsim_prepared *const *row, int count, fsim_arena *a)
+{
+    const char *files = "", *last = "";
+    for (int i = 0; i < count; i++) {
+        const char *file = base_of(row[i]->row->at.file);
+        if (strcmp(file, last) != 0 && !strstr(files, file))
+            files = fsim_printf(a, "%s%s%s", files, *files ? " and " : "", file);
+        last = file;
+    }
+    return files;
+}
 
 static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, const char **why)
 {
     const fsim_prepared **row = fsim_new(c->a, const fsim_prepared *, c->rows + 1), **part = fsim_new(c->a, const fsim_prepared *, c->rows + 1);
     double start[FSIM_MOST_FIT_KEYS], x[FSIM_MOST_FIT_KEYS], fold_x[FSIM_MOST_FOLDS][FSIM_MOST_FIT_KEYS];
     const fsim_hw was = *c->hw;
-    *r = (fsim_fit){.group = group};
+    double *held_out = fsim_new(c->a, double, c->rows + 1);
+    *r = (fsim_fit){.group = group, .fitted_keys = group->keys};
     for (int i = 0; i < c->rows; i++)
         if (group->takes(&c->all[i]))
             row[r->rows++] = &c->all[i];
     fsim_evaluated *e = fsim_new(c->a, fsim_evaluated, r->rows + 1);
     if (r->rows == 0)
         return true;
+    r->files = files_of(row, r->rows, c->a);
     c->f.group = group;
     for (int k = 0; k < group->keys; k++) {
-        r->key[k] = (fsim_fitted_key){.key = group->key[k], .before = fsim_hw_get(c->hw, group->key[k])};
+        r->key[k] = (fsim_fitted_key){.key = group->key[k], .before = fsim_hw_get(c->hw, group->key[k]), .rows = r->rows};
         start[k] = log(r->key[k].before);
     }
     errors_into(&c->f, row, r->rows, e);
@@ -180,6 +204,8 @@ static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, 
             return false;
         put_keys(&c->f, fold_x[fold]);
         errors_into(&c->f, part + in, out, e + tested);
+        for (int i = 0; i < out; i++)
+            held_out[part[in + i] - c->all] = e[tested + i].predicted_s;
         tested += out;
     }
     r->after = fsim_stats_of(e, tested, c->a);
@@ -198,9 +224,30 @@ static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, 
         r->key[k].after = exp(x[k]);
         r->key[k].spread = sqrt(squares / c->folds);
     }
+    for (int k = 0; k < group->keys; k++)
+        c->hw->q[group->key[k]].typical = false;
     if ((r->refused = verdict(r, c->a)))
         *c->hw = was;
+    for (int i = 0; i < r->rows && !r->refused; i++)
+        c->held_out[row[i] - c->all] = held_out[row[i] - c->all];
     return true;
+}
+
+/* Widths of intervals, from rows that the scalars were not fitted to. */
+static fsim_fit fit_residuals(calibration *c, const fsim_fit_group *group)
+{
+    fsim_fit r = {.group = group, .rows = c->rows, .before = {.mape = NAN, .median = NAN, .p90 = NAN}};
+    const fsim_prepared **row = fsim_new(c->a, const fsim_prepared *, c->rows + 1);
+    fsim_residual *found = fsim_new(c->a, fsim_residual, c->rows + 1);
+    for (int i = 0; i < c->rows; i++) {
+        const double seconds = isnan(c->held_out[i]) ? fsim_price_again(&c->all[i], c->hw, c->f.b.scratch[0]) : c->held_out[i];
+        row[i] = &c->all[i];
+        found[i] = fsim_residual_of(&c->all[i], c->hw, seconds, c->f.b.scratch[0]);
+    }
+    r.after = r.fitted = r.before;
+    r.files = files_of(row, c->rows, c->a);
+    r.fitted_keys = fsim_fit_residuals(found, c->rows, c->hw, c->a, r.key);
+    return r;
 }
 
 static bool wanted(const fsim_fit_options *how, const char *name)
@@ -222,7 +269,9 @@ int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_op
             all[count] = fsim_prepare(b, i, a);
             count += all[count].kernels > 0; /* none: the row names a kernel that the plan has not */
         }
-    calibration c = {all, count, how->folds, hw, {.hw = hw}, a};
+    calibration c = {all, count, how->folds, hw, {.hw = hw}, a, fsim_new(a, double, count + 1)};
+    for (int i = 0; i < count; i++)
+        c.held_out[i] = NAN;
     c.f.b = (batch){.hw = hw, .jobs = jobs, .seconds = fsim_new(a, double, count + 1), .scratch = fsim_new(a, fsim_arena *, jobs)};
     for (int j = 0; j < jobs; j++)
         c.f.b.scratch[j] = fsim_arena_child(a);
@@ -231,7 +280,9 @@ int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_op
         fsim_fit r;
         if (!wanted(how, fsim_fit_groups[g].name))
             continue;
-        if (!fit_group(&c, &fsim_fit_groups[g], &r, why))
+        if (!fsim_fit_groups[g].takes)
+            r = fit_residuals(&c, &fsim_fit_groups[g]);
+        else if (!fit_group(&c, &fsim_fit_groups[g], &r, why))
             return -1;
         if (r.rows > 0 || how->groups > 0)
             *FSIM_PUSH(a, *out, fits, room) = r;

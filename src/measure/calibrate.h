@@ -15,7 +15,7 @@ enum { FSIM_MOST_FIT_KEYS = 8, FSIM_MOST_FOLDS = 20 };
 
 typedef struct {
     const char *name, *help;
-    bool (*takes)(const fsim_prepared *p); /* does the row tell about it? */
+    bool (*takes)(const fsim_prepared *p); /* does the row tell about it? NULL: residual.h's keys, which all rows do */
     fsim_hw_key key[FSIM_MOST_FIT_KEYS];
     int keys;
 } fsim_fit_group;
@@ -26,6 +26,7 @@ typedef struct {
     fsim_hw_key key;
     double before, after;  /* SI units */
     double spread;         /* of the folds' values: the standard deviation over the value */
+    int rows;              /* that tell about it */
 } fsim_fitted_key;
 
 typedef struct {
@@ -34,6 +35,8 @@ typedef struct {
     fsim_stats before, after; /* of rows that were not fitted */
     fsim_stats fitted;        /* of all rows, with the scalars fitted to all */
     fsim_fitted_key key[FSIM_MOST_FIT_KEYS];
+    int fitted_keys;          /* of key[]: the group's, or the residuals that had rows enough */
+    const char *files;        /* base names of the rows' files, joined by " and " */
     const char *refused;      /* why the file keeps its scalars; NULL: they are the new ones */
 } fsim_fit;
 
@@ -43,12 +46,12 @@ typedef struct {
     int groups;
 } fsim_fit_options;
 
-/* Fits hw in place to the rows of b. Returns the fits in *out, or -1 with *why set. In a. */
+/* Fits hw in place to the rows of b; last, the widths of intervals (residual.h) to how far rows are off that were not fitted. Returns the fits in *out, or -1 with *why
+ * set. In a. */
 int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_options *how, fsim_arena *a, fsim_fit **out, const char **why);
 
-/* The text of a hardware file with the fitted keys put in: lines of keys that it has are replaced, others follow at its end; all else stays. origin: where the rows are from,
- * command: what fitted them, for the file's head. In a. */
-const char *fsim_calibrated_text(fsim_arena *a, const char *text, const fsim_hw *hw, const fsim_fit *fit, int fits, const char *origin, const char *date,
-                                 const char *command);
+/* The text of a hardware file with the fitted keys put in: lines of keys that it has are replaced, others follow at its end; all else stays. command: what fitted them,
+ * for the file's head. In a. */
+const char *fsim_calibrated_text(fsim_arena *a, const char *text, const fsim_hw *hw, const fsim_fit *fit, int fits, const char *date, const char *command);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/names.h"
 #include "graph/find.h"
 #include "hw/kin.h"
+#include "input/yaml.h"
 #include "search/price.h"
 #include "search/timeline.h"
 
@@ -64,12 +65,16 @@ fsim_work_class fsim_work_class_of(const fsim_graph *g)
 typedef struct {
     const char *path, *text;
     size_t bytes;
+    const fsim_yaml *document; /* NULL: it is none */
 } workload;
 
+/* Rows are predicted graph by graph: order[first[j], first[j + 1]) have the workload and the bindings of graph j. */
 struct fsim_bench {
     const fsim_measurements *rows;
     fsim_hw **hw;      /* per row */
     workload **of;     /* per row */
+    int *same;         /* per row: the first row whose prediction is the same, for the same reasons */
+    int *order, *first, graphs;
 };
 
 /* The workload's file: under each root, else where workloads are found by name. */
@@ -92,51 +97,104 @@ static workload *read_workload(fsim_arena *a, fsim_diag *d, const fsim_folders *
     if (!w->text) {
         fsim_error(d, row->at, "cannot read workload '%s': %s%s", row->workload, why, where->roots ? "" : "; --workload-root DIR says where workloads lie");
         *status = FSIM_EXIT_NO_INPUT;
+        return w;
     }
+    fsim_diag_source(d, w->path, w->text, w->bytes);
+    w->document = fsim_yaml_parse(a, d, w->path, w->text, w->bytes);
+    if (!w->document && !*status)
+        *status = FSIM_EXIT_BAD_INPUT;
     return w;
 }
 
 static fsim_hw *read_hw(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measured *row, int *status)
 {
+    for (int i = 0; i < where->hws; i++)
+        if (strcmp(where->hw[i]->name, row->hw) == 0)
+            return where->hw[i];
     const char *path = fsim_hw_find(a, d, row->hw, where->hwmodels);
     fsim_hw *hw = path ? fsim_hw_read(a, d, path) : NULL;
     if (hw && where->unseen)
         fsim_hw_forget(hw);
     if (hw && fsim_hw_lacks(hw))
         fsim_hw_adopt_shipped(a, hw, where->hwmodels);
-    if (!path)
+    if (!path) {
         *status = FSIM_EXIT_NO_INPUT;
-    else if (!hw && !*status)
+        fsim_note(d, "in row '%s', %s:%d", row->id, row->at.file, row->at.line);
+    } else if (!hw && !*status)
         *status = FSIM_EXIT_BAD_INPUT;
+    for (int i = 0; hw && i < where->hw_sets; i++)
+        if (!fsim_hw_set(a, d, hw, where->hw_set[i])) {
+            *status = *status ? *status : FSIM_EXIT_USAGE;
+            break;
+        }
     return hw;
 }
 
-fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measurements *rows, fsim_hw *given, int *status)
+/* The number of `text` in names, a new one where it is new. */
+static int number_of(fsim_arena *a, fsim_names *names, const char *text)
+{
+    const int known = fsim_names_get(names, text), fresh = names->count;
+    if (known < 0)
+        fsim_names_set(a, names, text, fresh);
+    return known < 0 ? fresh : known;
+}
+
+static bool is_warm(const fsim_measured *row) { return row->l2 != FSIM_L2_COLD; }
+
+/* Finds which rows share a graph, and which of those share all that a prediction depends on. */
+static void sort_by_graph(fsim_bench *b, const int *hw, fsim_arena *a)
+{
+    const int count = b->rows->count;
+    fsim_names graphs = {0}, all = {0};
+    int *graph = fsim_new(a, int, count + 1), *to = fsim_new(a, int, count + 1), *seen = fsim_new(a, int, count + 1);
+    b->same = fsim_new(a, int, count + 1);
+    b->order = fsim_new(a, int, count + 1);
+    for (int i = 0; i < count; i++) {
+        const fsim_measured *row = &b->rows->at[i];
+        graph[i] = number_of(a, &graphs, fsim_printf(a, "%s\n%s", row->workload, row->set));
+        const int before = all.count;
+        const int k = number_of(a, &all, fsim_printf(a, "%d %d %d %d %d %s", graph[i], hw[i], (int)row->strategy, (int)row->launch, (int)is_warm(row), row->kernel ? row->kernel : ""));
+        seen[k] = k == before ? i : seen[k];
+        b->same[i] = seen[k];
+    }
+    b->graphs = graphs.count;
+    b->first = fsim_new(a, int, b->graphs + 2);
+    for (int i = 0; i < count; i++)
+        b->first[graph[i] + 1]++;
+    for (int j = 0; j < b->graphs; j++) {
+        b->first[j + 1] += b->first[j];
+        to[j] = b->first[j];
+    }
+    for (int i = 0; i < count; i++)
+        b->order[to[graph[i]]++] = i;
+}
+
+fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measurements *rows, int *status)
 {
     fsim_bench *b = fsim_new(a, fsim_bench, 1);
     fsim_names hw_names = {0}, workload_names = {0};
     fsim_hw **hw = fsim_new(a, fsim_hw *, rows->count + 1);
     workload **of = fsim_new(a, workload *, rows->count + 1);
+    int *hw_of = fsim_new(a, int, rows->count + 1);
     b->rows = rows;
     b->hw = fsim_new(a, fsim_hw *, rows->count + 1);
     b->of = fsim_new(a, workload *, rows->count + 1);
     for (int i = 0; i < rows->count; i++) {
         const fsim_measured *row = &rows->at[i];
-        int h = fsim_names_get(&hw_names, row->hw), w = fsim_names_get(&workload_names, row->workload);
-        if (h < 0) {
-            h = hw_names.count;
-            fsim_names_set(a, &hw_names, row->hw, h);
-            hw[h] = given && strcmp(given->name, row->hw) == 0 ? given : read_hw(a, d, where, row, status);
-        }
-        if (w < 0) {
-            w = workload_names.count;
-            fsim_names_set(a, &workload_names, row->workload, w);
+        const int hws = hw_names.count, workloads = workload_names.count;
+        const int h = number_of(a, &hw_names, row->hw), w = number_of(a, &workload_names, row->workload);
+        if (h == hws)
+            hw[h] = read_hw(a, d, where, row, status);
+        if (w == workloads)
             of[w] = read_workload(a, d, where, row, status);
-        }
         b->hw[i] = hw[h];
         b->of[i] = of[w];
+        hw_of[i] = h;
     }
-    return fsim_errors(d) ? NULL : b;
+    if (fsim_errors(d))
+        return NULL;
+    sort_by_graph(b, hw_of, a);
+    return b;
 }
 
 /* "M=1024;N=64" as bindings. */
@@ -159,7 +217,7 @@ static const fsim_graph *parse_row(const fsim_bench *b, int i, fsim_diag *d, fsi
     const workload *w = b->of[i];
     fsim_binding *set = NULL;
     const int sets = bindings(a, b->rows->at[i].set, &set);
-    const fsim_graph *g = fsim_graph_parse(a, d, w->path, w->text, w->bytes, set, sets);
+    const fsim_graph *g = fsim_graph_of(a, d, w->path, w->document, set, sets);
     return g && g->nodes > 0 ? g : NULL;
 }
 
@@ -168,7 +226,7 @@ const fsim_graph *fsim_bench_graph(const fsim_bench *b, int i, fsim_arena *a) { 
 void fsim_bench_plan(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_problem *p, fsim_plan *out)
 {
     const fsim_measured *row = &b->rows->at[i];
-    const fsim_options options = {.strategy = row->strategy, .regime = row->launch, .warm = row->l2 != FSIM_L2_COLD, .time_limit_s = 1};
+    const fsim_options options = {.strategy = row->strategy, .regime = row->launch, .warm = is_warm(row), .time_limit_s = 1};
     fsim_proof proof;
     *p = fsim_problem_of(g, b->hw[i], &options, a);
     if (row->strategy == FSIM_STRATEGY_OPTIMAL)
@@ -219,8 +277,7 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_ar
     plan = fsim_plan_made_by(&p, fsim_maker_of(row->strategy), &own, a);
     int from = 0, to = plan.kernels;
     if (!fsim_bench_kernels(b, i, g, &plan, &from, &to)) {
-        out->excluded = "no kernel of the plan computes its primitive";
-        out->predicted_s = out->dram_read_bytes = out->dram_write_bytes = NAN;
+        out->dram_read_bytes = out->dram_write_bytes = NAN;
         return;
     }
     plan = part_of_plan(&plan, from, to);
@@ -240,6 +297,52 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_ar
     out->class = fsim_work_class_of(g);
 }
 
+/* What must cross the memory bus whatever the plan: `read` of inputs and weights, `written` of outputs. What data decide (the rows of an embedding) counts as nothing. */
+static void compulsory(const fsim_graph *g, double *read, double *written)
+{
+    *read = *written = 0;
+    for (int i = 0; i < g->tensors; i++) {
+        const fsim_tensor *t = &g->tensor[i];
+        if (t->storage == i && t->producer >= 0 && t->output)
+            *written += (double)t->bytes;
+        double most = 0;
+        for (int r = 0; t->storage == i && t->producer < 0 && r < t->readers; r++) {
+            const fsim_node *n = &g->node[t->reader[r]];
+            for (int k = 0; k < n->args; k++)
+                if (n->arg[k].tensor == i && n->arg[k].how != FSIM_READ_INDIRECT)
+                    most = fmax(most, fmin((double)t->bytes, (double)n->arg[k].distinct * fsim_dtype_bytes(t->dtype)));
+        }
+        *read += most;
+    }
+}
+
+const char *const fsim_exclusions[FSIM_EXCLUSIONS] = {"faster than the memory bus allows", "host-bound", "no kernel of the plan computes its primitive"};
+
+/* Of the predicted time, with at least so many kernels: before a few, the host costs a constant, which the model has; between many it is the framework's own code. */
+static const double host_bound = 0.5;
+enum { HOST_BOUND_KERNELS = 16 };
+
+/* Whether the row says anything of kernels. The bus: what L2 may have kept from the run before, or keep at the end, need not cross it. */
+static void judge(const fsim_hw *hw, const fsim_measured *row, double read, double written, fsim_evaluated *out)
+{
+    if (out->kernels == 0) {
+        out->excluded = fsim_exclusions[FSIM_EXCLUDED_KERNEL];
+        return;
+    }
+    if (row->kernel && *row->kernel) { /* what one kernel must move depends on the others */
+        out->compulsory_bytes = out->dram_read_bytes + out->dram_write_bytes;
+        return;
+    }
+    const double l2 = fsim_hw_peak(hw, FSIM_HW_L2_CAPACITY);
+    const double crossing = is_warm(row) ? fmax(0, read + written - l2) : read + fmax(0, written - l2);
+    out->compulsory_bytes = read + written;
+    out->bus_s = crossing / fsim_hw_peak(hw, FSIM_HW_DRAM_BANDWIDTH);
+    if (row->time_s * (1 + FSIM_BUS_SLACK) < out->bus_s)
+        out->excluded = fsim_exclusions[FSIM_EXCLUDED_BUS];
+    else if (row->launch == FSIM_REGIME_EAGER && out->kernels >= HOST_BOUND_KERNELS && out->unit_s[FSIM_LAUNCH] > host_bound * out->predicted_s)
+        out->excluded = fsim_exclusions[FSIM_EXCLUDED_HOST];
+}
+
 typedef struct {
     const fsim_bench *b;
     fsim_evaluated *out;
@@ -247,23 +350,51 @@ typedef struct {
     atomic_int bad; /* the lowest row that is no valid workload, + 1; 0 */
 } work;
 
+static void note_bad(work *w, int row)
+{
+    for (int bad = atomic_load(&w->bad); (bad == 0 || bad > row + 1) && !atomic_compare_exchange_weak(&w->bad, &bad, row + 1);)
+        ;
+}
+
+/* The rows of graph j. */
+static void evaluate_graph(work *w, int j)
+{
+    const fsim_bench *b = w->b;
+    const int *row = &b->order[b->first[j]], rows = b->first[j + 1] - b->first[j];
+    fsim_arena *a = fsim_arena_new();
+    const fsim_graph *g = fsim_bench_graph(b, row[0], a);
+    double read = 0, written = 0;
+    if (g)
+        compulsory(g, &read, &written);
+    else
+        note_bad(w, row[0]);
+    for (int k = 0; k < rows; k++) {
+        const int i = row[k];
+        fsim_evaluated *out = &w->out[i];
+        *out = (fsim_evaluated){.predicted_s = NAN};
+        if (g && b->same[i] == i) {
+            fsim_arena *scratch = fsim_arena_new();
+            predict_row(b, i, g, scratch, out);
+            fsim_arena_free(scratch);
+        } else if (g) {
+            *out = w->out[b->same[i]];
+            out->excluded = NULL;
+        }
+        out->row = &b->rows->at[i];
+        if (g)
+            judge(b->hw[i], out->row, read, written, out);
+    }
+    fsim_arena_free(a);
+}
+
 static void *work_through(void *to)
 {
-    enum { BATCH = 16 };
+    enum { BATCH = 4 };
     work *w = to;
-    const int count = w->b->rows->count;
+    const int count = w->b->graphs;
     for (int from; (from = atomic_fetch_add(&w->next, BATCH)) < count;)
-        for (int i = from; i < count && i < from + BATCH; i++) {
-            fsim_arena *a = fsim_arena_new();
-            const fsim_graph *g = fsim_bench_graph(w->b, i, a);
-            w->out[i] = (fsim_evaluated){.row = &w->b->rows->at[i], .predicted_s = NAN};
-            if (g)
-                predict_row(w->b, i, g, a, &w->out[i]);
-            else
-                for (int bad = atomic_load(&w->bad); (bad == 0 || bad > i + 1) && !atomic_compare_exchange_weak(&w->bad, &bad, i + 1);)
-                    ;
-            fsim_arena_free(a);
-        }
+        for (int j = from; j < count && j < from + BATCH; j++)
+            evaluate_graph(w, j);
     return NULL;
 }
 
@@ -285,7 +416,6 @@ bool fsim_evaluate(const fsim_bench *b, int jobs, fsim_arena *a, fsim_diag *d, f
         return true;
     const fsim_measured *row = &b->rows->at[bad];
     const int errors = fsim_errors(d);
-    fsim_diag_source(d, b->of[bad]->path, b->of[bad]->text, b->of[bad]->bytes);
     parse_row(b, bad, d, a); /* again, for what it says */
     if (fsim_errors(d) > errors)
         fsim_note(d, "in row '%s', %s:%d", row->id, row->at.file, row->at.line);

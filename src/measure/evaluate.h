@@ -19,7 +19,11 @@ typedef struct {
     const char *const *root;  /* folders of --workload-root, tried in order */
     int roots;
     const char *workloads, *hwmodels; /* shipped folders */
-    bool unseen;              /* predict each GPU as if nothing had been measured on it: hw/kin.h */
+    fsim_hw *const *hw;               /* GPUs that are read already: rows that name one get it */
+    int hws;
+    const char *const *hw_set;        /* assignments of --hw-set, for those that are not */
+    int hw_sets;
+    bool unseen;                      /* predict each GPU as if nothing had been measured on it: hw/kin.h */
 } fsim_folders;
 
 typedef struct {
@@ -30,13 +34,22 @@ typedef struct {
     fsim_unit bound;                /* the largest of them */
     int kernels;
     fsim_work_class class;
-    const char *excluded;           /* why it is left out of the statistics; NULL */
+    double compulsory_bytes;        /* what any plan reads of the inputs and writes of the outputs, each element once */
+    double bus_s;                   /* seconds that the part of it which L2 can't hold takes at the data sheet's bandwidth */
+    const char *excluded;           /* why it is left out of the statistics, one of fsim_exclusions; NULL */
 } fsim_evaluated;
+
+/* Reasons, each told from the row, the data sheet and the prediction's inputs, never from the error:
+ *   bus    the measured time is more than FSIM_BUS_SLACK shorter than bus_s
+ *   host   launch `eager`, at least 16 kernels, and the GPU is predicted to wait for the host for more than half of the time: what the row measures is the host */
+enum { FSIM_EXCLUDED_BUS, FSIM_EXCLUDED_HOST, FSIM_EXCLUDED_KERNEL, FSIM_EXCLUSIONS };
+extern const char *const fsim_exclusions[FSIM_EXCLUSIONS];
+#define FSIM_BUS_SLACK 0.02
 
 /* What rows refer to, read once. */
 typedef struct fsim_bench fsim_bench;
-/* Reads every workload and GPU that the rows name; `given` stands for the GPU of its name (NULL: none). NULL after errors in d, with *status set: 65 or 66. In a. */
-fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measurements *rows, fsim_hw *given, int *status);
+/* Reads every workload and GPU that the rows name, each once. NULL after errors in d, with *status set: 65 or 66. In a. */
+fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measurements *rows, int *status);
 
 const fsim_measured *fsim_bench_row(const fsim_bench *b, int i);
 /* Row i's graph, or NULL where the workload is none or computes nothing. In a. */

@@ -69,14 +69,13 @@ static const char *with_head(fsim_arena *a, const char *text, const char *comman
     return fsim_printf(a, "%.*s%s%s\n%s", (int)(p - text), text, head, command, p);
 }
 
-const char *fsim_calibrated_text(fsim_arena *a, const char *text, const fsim_hw *hw, const fsim_fit *fit, int fits, const char *origin, const char *date,
-                                 const char *command)
+const char *fsim_calibrated_text(fsim_arena *a, const char *text, const fsim_hw *hw, const fsim_fit *fit, int fits, const char *date, const char *command)
 {
     text = with_head(a, text, command);
     for (int f = 0; f < fits; f++)
-        for (int k = 0; k < fit[f].group->keys && !fit[f].refused && fit[f].rows > 0; k++) {
+        for (int k = 0; k < fit[f].fitted_keys && !fit[f].refused; k++) {
             const fsim_fitted_key *key = &fit[f].key[k];
-            const char *fitted = fsim_printf(a, "fitted: %s, %d rows of %s, %s", origin, fit[f].rows, fit[f].group->name, date), *from, *to;
+            const char *fitted = fsim_printf(a, "fitted: %s, %d rows of %s, %s", fit[f].files, key->rows, fit[f].group->name, date), *from, *to;
             const char *line = line_of(a, hw, key, fitted);
             if (lines_of(text, fsim_hw_rows[key->key].key, &from, &to))
                 text = fsim_printf(a, "%.*s%s\n%s", (int)(from - text), text, line, to);

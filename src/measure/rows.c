@@ -24,7 +24,7 @@ static const struct {
                       [WRITTEN] = {"dram_write_bytes", false},
                       [SOURCE] = {"source", false},
                       [KERNEL] = {"kernel", false}};
-static const char *const l2_names[] = {"cold", "warm", "unknown"};
+const char *const fsim_l2_names[] = {"cold", "warm", "unknown"};
 
 typedef struct {
     fsim_arena *a;
@@ -169,7 +169,7 @@ fsim_measurements fsim_rows_parse(fsim_arena *a, fsim_diag *d, const char *path,
                                        .source = text_of(&r, SOURCE),
                                        .kernel = text_of(&r, KERNEL),
                                        .strategy = (fsim_strategy)choice(&r, STRATEGY, fsim_strategy_names, FSIM_STRATEGY_COUNT, -1),
-                                       .l2 = (fsim_l2_state)choice(&r, L2, l2_names, 3, FSIM_L2_UNKNOWN),
+                                       .l2 = (fsim_l2_state)choice(&r, L2, fsim_l2_names, 3, FSIM_L2_UNKNOWN),
                                        .launch = (fsim_regime)choice(&r, LAUNCH, fsim_regime_names, FSIM_REGIME_COUNT, -1),
                                        .time_s = number(&r, TIME, 1e-12),
                                        .dram_read_bytes = number(&r, READ, 0),
@@ -214,7 +214,7 @@ void fsim_rows_write(FILE *out, const fsim_measured *row, int count)
     for (int i = 0; i < count; i++) {
         const fsim_measured *m = &row[i];
         const char *const text[COLUMNS] = {[ID] = m->id, [HW] = m->hw, [WORKLOAD] = m->workload, [SET] = m->set, [STRATEGY] = fsim_strategy_names[m->strategy],
-                                           [L2] = l2_names[m->l2], [LAUNCH] = fsim_regime_names[m->launch], [SOURCE] = m->source, [KERNEL] = m->kernel};
+                                           [L2] = fsim_l2_names[m->l2], [LAUNCH] = fsim_regime_names[m->launch], [SOURCE] = m->source, [KERNEL] = m->kernel};
         for (int c = 0; c < COLUMNS; c++) {
             if (c)
                 putc(',', out);

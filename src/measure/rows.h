@@ -11,6 +11,7 @@
 #include "search/search.h"
 
 typedef enum { FSIM_L2_COLD, FSIM_L2_WARM, FSIM_L2_UNKNOWN } fsim_l2_state;
+extern const char *const fsim_l2_names[]; /* cold warm unknown */
 
 typedef struct {
     const char *id, *hw, *workload, *set, *source;

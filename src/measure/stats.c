@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const fsim_grouping_names[FSIM_BY_COUNT] = {"all", "hw", "class", "workload", "strategy"};
+const char *const fsim_grouping_names[FSIM_BY_COUNT] = {"all", "hw", "class", "workload", "strategy", "folder", "file"};
 
 static int by_number(const void *x, const void *y)
 {
@@ -13,90 +13,186 @@ static int by_number(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* The share q of sorted[0, count) lies below it; between two, their mean by distance. */
-static double quantile(const double *sorted, int count, double q)
+double fsim_quantile(const double *sorted, int count, double q)
 {
+    if (count == 0)
+        return NAN;
     const double at = q * (count - 1);
     const int below = (int)at, above = below + 1 < count ? below + 1 : below;
     return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
 }
 
-static fsim_stats stats_of(const fsim_evaluated *const *row, int count, fsim_arena *a)
+fsim_stats fsim_stats_of_errors(const double *error, int count, fsim_arena *a)
 {
-    fsim_stats s = {.mape = NAN, .median = NAN, .p90 = NAN, .bias = NAN};
-    double *error = fsim_new(a, double, count + 1), sum = 0, signed_sum = 0;
-    for (int i = 0; i < count; i++)
-        if (!row[i]->excluded) {
-            const double e = fsim_error_of(row[i]);
-            error[s.rows++] = fabs(e);
-            sum += fabs(e);
-            signed_sum += e;
-        }
-    if (s.rows == 0)
+    fsim_stats s = {.rows = count, .mape = NAN, .median = NAN, .p90 = NAN, .bias = NAN};
+    double *size = fsim_new(a, double, count + 1), sum = 0, signed_sum = 0;
+    if (count == 0)
         return s;
-    qsort(error, (size_t)s.rows, sizeof *error, by_number);
-    s.mape = sum / s.rows;
-    s.bias = signed_sum / s.rows;
-    s.median = quantile(error, s.rows, 0.5);
-    s.p90 = quantile(error, s.rows, 0.9);
+    for (int i = 0; i < count; i++) {
+        size[i] = fabs(error[i]);
+        sum += size[i];
+        signed_sum += error[i];
+    }
+    qsort(size, (size_t)count, sizeof *size, by_number);
+    s.mape = sum / count;
+    s.bias = signed_sum / count;
+    s.median = fsim_quantile(size, count, 0.5);
+    s.p90 = fsim_quantile(size, count, 0.9);
     return s;
 }
 
 fsim_stats fsim_stats_of(const fsim_evaluated *e, int count, fsim_arena *a)
 {
-    const fsim_evaluated **row = fsim_new(a, const fsim_evaluated *, count + 1);
+    double *error = fsim_new(a, double, count + 1);
+    int kept = 0;
     for (int i = 0; i < count; i++)
-        row[i] = &e[i];
-    return stats_of(row, count, a);
+        if (!e[i].excluded)
+            error[kept++] = fsim_error_of(&e[i]);
+    return fsim_stats_of_errors(error, kept, a);
 }
 
-static const char *key_of(const fsim_evaluated *e, fsim_grouping by)
+const char *fsim_name_in(const fsim_evaluated *e, fsim_grouping by, fsim_arena *a)
 {
     switch (by) {
     case FSIM_BY_HW: return e->row->hw;
     case FSIM_BY_CLASS: return fsim_work_class_names[e->class];
     case FSIM_BY_WORKLOAD: return e->row->workload;
     case FSIM_BY_STRATEGY: return fsim_strategy_names[e->row->strategy];
+    case FSIM_BY_FILE: return e->row->at.file;
+    case FSIM_BY_FOLDER: {
+        const char *slash = strrchr(e->row->workload, '/');
+        return slash ? fsim_strndup(a, e->row->workload, (size_t)(slash - e->row->workload)) : "";
+    }
     default: return "";
     }
 }
 
+static const char **place_of(fsim_stat_group *g, fsim_grouping by)
+{
+    switch (by) {
+    case FSIM_BY_HW: return &g->hw;
+    case FSIM_BY_CLASS: return &g->class;
+    case FSIM_BY_WORKLOAD: return &g->workload;
+    case FSIM_BY_STRATEGY: return &g->strategy;
+    case FSIM_BY_FOLDER: return &g->folder;
+    case FSIM_BY_FILE: return &g->file;
+    default: return NULL;
+    }
+}
+
+const char *fsim_group_name(const fsim_stat_group *g, fsim_grouping by)
+{
+    const char **place = place_of((fsim_stat_group *)(void *)g, by);
+    return place ? *place : NULL;
+}
+
 typedef struct {
-    const fsim_evaluated *e;
-    const fsim_grouping *by;
-    int keys;
+    const char *name[FSIM_BY_COUNT];
+    int keys, at;
 } member;
 
-static int by_keys(const void *x, const void *y)
+static int by_names(const void *x, const void *y)
 {
     const member *a = x, *b = y;
     for (int k = 0; k < a->keys; k++) {
-        const int order = strcmp(key_of(a->e, a->by[k]), key_of(b->e, b->by[k]));
+        const int order = strcmp(a->name[k], b->name[k]);
         if (order)
             return order;
     }
     return 0;
 }
 
+static int by_names_then_row(const void *x, const void *y)
+{
+    const int order = by_names(x, y);
+    return order ? order : ((const member *)x)->at - ((const member *)y)->at;
+}
+
 int fsim_stat_groups(const fsim_evaluated *e, int count, const fsim_grouping *by, int keys, fsim_arena *a, fsim_stat_group **out)
 {
     member *m = fsim_new(a, member, count + 1);
-    const fsim_evaluated **row = fsim_new(a, const fsim_evaluated *, count + 1);
+    double *error = fsim_new(a, double, count + 1);
     int groups = 0, room = 0;
-    for (int i = 0; i < count; i++)
-        m[i] = (member){&e[i], by, keys};
+    for (int i = 0; i < count; i++) {
+        m[i].keys = keys;
+        m[i].at = i;
+        for (int k = 0; k < keys; k++)
+            m[i].name[k] = fsim_name_in(&e[i], by[k], a);
+    }
     if (count > 0)
-        qsort(m, (size_t)count, sizeof *m, by_keys);
+        qsort(m, (size_t)count, sizeof *m, by_names_then_row);
     *out = NULL;
     for (int from = 0, to; from < count; from = to) {
-        for (to = from; to < count && by_keys(&m[from], &m[to]) == 0; to++)
-            row[to - from] = m[to].e;
-        fsim_stat_group g = {.stats = stats_of(row, to - from, a)};
-        for (int k = 0; k < keys; k++) {
-            const char *key = key_of(m[from].e, by[k]);
-            *(by[k] == FSIM_BY_HW ? &g.hw : by[k] == FSIM_BY_CLASS ? &g.class : by[k] == FSIM_BY_WORKLOAD ? &g.workload : &g.strategy) = key;
-        }
+        fsim_stat_group g = {.excluded = 0};
+        int kept = 0;
+        for (to = from; to < count && by_names(&m[from], &m[to]) == 0; to++)
+            if (e[m[to].at].excluded)
+                g.excluded++;
+            else
+                error[kept++] = fsim_error_of(&e[m[to].at]);
+        g.stats = fsim_stats_of_errors(error, kept, a);
+        for (int k = 0; k < keys; k++)
+            if (by[k] != FSIM_BY_ALL)
+                *place_of(&g, by[k]) = m[from].name[k];
         *FSIM_PUSH(a, *out, groups, room) = g;
     }
     return groups;
+}
+
+/* Ranks. */
+
+typedef struct {
+    double value;
+    int at;
+} placed;
+
+static int by_value(const void *x, const void *y)
+{
+    const placed *a = x, *b = y;
+    return a->value != b->value ? (a->value > b->value) - (a->value < b->value) : a->at - b->at;
+}
+
+static double *ranks_of(const double *x, int count, fsim_arena *a)
+{
+    placed *p = fsim_new(a, placed, count + 1);
+    double *rank = fsim_new(a, double, count + 1);
+    for (int i = 0; i < count; i++)
+        p[i] = (placed){x[i], i};
+    if (count > 0)
+        qsort(p, (size_t)count, sizeof *p, by_value);
+    for (int from = 0, to; from < count; from = to) {
+        for (to = from; to < count && p[to].value == p[from].value; to++)
+            ;
+        for (int i = from; i < to; i++)
+            rank[p[i].at] = (from + to - 1) / 2.0;
+    }
+    return rank;
+}
+
+double fsim_rank_correlation(const double *x, const double *y, int count, fsim_arena *a)
+{
+    const double *p = ranks_of(x, count, a), *q = ranks_of(y, count, a), mean = (count - 1) / 2.0;
+    double pp = 0, qq = 0, pq = 0;
+    for (int i = 0; i < count; i++) {
+        pp += (p[i] - mean) * (p[i] - mean);
+        qq += (q[i] - mean) * (q[i] - mean);
+        pq += (p[i] - mean) * (q[i] - mean);
+    }
+    return pp > 0 && qq > 0 ? pq / sqrt(pp * qq) : NAN;
+}
+
+int fsim_worst(const fsim_evaluated *e, int count, int most, fsim_arena *a, int **out)
+{
+    placed *p = fsim_new(a, placed, count + 1);
+    int kept = 0;
+    for (int i = 0; i < count; i++)
+        if (!e[i].excluded)
+            p[kept++] = (placed){-fabs(log(e[i].predicted_s / e[i].row->time_s)), i};
+    if (kept > 0)
+        qsort(p, (size_t)kept, sizeof *p, by_value);
+    most = kept < most ? kept : most;
+    *out = fsim_new(a, int, most + 1);
+    for (int i = 0; i < most; i++)
+        (*out)[i] = p[i].at;
+    return most;
 }

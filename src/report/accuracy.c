@@ -1,88 +1,319 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* accuracy.c: the tables of `validate --measurements`, built once and shown as text or as Markdown. */
 #include "report/accuracy.h"
 
-#include "report/describe.h"
-#include "report/json_stream.h"
+#include "base/unit.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-static const char *percent(fsim_arena *a, double share) { return isnan(share) ? "" : fsim_printf(a, "%.1f", share * 100); }
+enum { BRIEF_EXCLUDED = 10 }; /* excluded rows that text lists */
 
-enum { HW, WHAT, STRATEGY, ROWS, MAPE, MEDIAN, P90, BIAS, COLUMNS };
+/* Where tables go. page NULL: Markdown. */
+typedef struct {
+    const fsim_page *page;
+    FILE *out;
+    const fsim_accuracy *x;
+    fsim_arena *a;
+} sink;
 
-static void print_groups(const fsim_page *page, const fsim_accuracy *x, fsim_grouping what, fsim_arena *a)
+static void put_title(const sink *s, const char *title, const char *note)
 {
-    const fsim_column column[COLUMNS] = {{.title = "hw", .left = true},   {.title = fsim_grouping_names[what], .left = true, .shrinks = true},
-                                         {.title = "strategy", .left = true}, {.title = "rows"}, {.title = "mean %"}, {.title = "median"}, {.title = "p90"}, {.title = "bias"}};
-    const fsim_grouping by[] = {FSIM_BY_HW, what, FSIM_BY_STRATEGY};
-    fsim_stat_group *group;
-    const int groups = fsim_stat_groups(x->at, x->count, by, 3, a, &group);
-    fsim_table t = fsim_table_new(a, column, COLUMNS);
-    for (int i = 0; i < groups; i++) {
-        const fsim_stat_group *g = &group[i];
-        const char **cell = fsim_table_row(&t, FSIM_PLAIN);
-        cell[HW] = g->hw;
-        cell[WHAT] = what == FSIM_BY_CLASS ? g->class : g->workload;
-        cell[STRATEGY] = g->strategy;
-        cell[ROWS] = fsim_printf(a, "%d", g->stats.rows);
-        cell[MAPE] = percent(a, g->stats.mape);
-        cell[MEDIAN] = percent(a, g->stats.median);
-        cell[P90] = percent(a, g->stats.p90);
-        cell[BIAS] = isnan(g->stats.bias) ? "" : fsim_printf(a, "%+.1f", g->stats.bias * 100);
+    if (!s->page) {
+        fprintf(s->out, "\n### %s\n\n", title);
+        if (*note) {
+            fsim_markdown_text(s->out, note);
+            fputs("\n\n", s->out);
+        }
+        return;
     }
-    fsim_table_print(page, &t, 0);
+    putc('\n', s->out);
+    fsim_paragraph(s->page, FSIM_STRONG, 0, 0, title);
+    if (*note)
+        fsim_paragraph(s->page, FSIM_FAINT, 0, 0, note);
+}
+
+static void put_table(const sink *s, const fsim_table *t)
+{
+    if (s->page)
+        fsim_table_print(s->page, t, 0);
+    else
+        fsim_table_markdown(s->out, t);
+}
+
+static const char *percent(fsim_arena *a, double share) { return isnan(share) ? "" : fsim_printf(a, "%.1f", share * 100); }
+static const char *signed_percent(fsim_arena *a, double share) { return isnan(share) ? "" : fsim_printf(a, "%+.1f", share * 100); }
+static const char *whole_percent(fsim_arena *a, double share) { return isnan(share) ? "" : fsim_printf(a, "%.0f", share * 100); }
+
+static const char *seconds(fsim_arena *a, double s)
+{
+    char buffer[32];
+    return fsim_strdup(a, fsim_show_seconds(buffer, sizeof buffer, s));
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* An id where the page is narrow: its end tells rows apart. */
+static const char *short_id(const sink *s, const char *id)
+{
+    enum { OTHER_COLUMNS = 51, LEAST = 16 };
+    const int room = s->page && s->page->width > 0 ? s->page->width - OTHER_COLUMNS : 0, most = room > LEAST ? room : LEAST;
+    int surplus = s->page && s->page->width > 0 ? fsim_text_width(id) - most : 0;
+    if (surplus <= 0)
+        return id;
+    for (surplus += 2; surplus > 0; surplus--)
+        for (id++; ((unsigned char)*id & 0xC0) == 0x80; id++)
+            ;
+    return fsim_printf(s->a, "..%s", id);
+}
+
+/* The summary. */
+
+static void put_summary(const sink *s)
+{
+    const fsim_accuracy *x = s->x;
+    const fsim_stats all = fsim_stats_of(x->at, x->count, s->a);
+    const int excluded = x->count - all.rows;
+    const char *where = x->files == 1 ? x->file[0] : fsim_printf(s->a, "%d files", x->files);
+    const char *text = fsim_printf(s->a, "%s: %d row%s%s", where, all.rows, all.rows == 1 ? "" : "s", excluded ? fsim_printf(s->a, " (and %d excluded)", excluded) : "");
+    if (all.rows > 0)
+        text = fsim_printf(s->a, "%s, mean error %s %%, median %s %%, p90 %s %%, bias %s %%", text, percent(s->a, all.mape), percent(s->a, all.median), percent(s->a, all.p90),
+                           signed_percent(s->a, all.bias));
+    if (s->page) {
+        fsim_paragraph(s->page, FSIM_STRONG, 0, 2, text);
+        putc('\n', s->out);
+        return;
+    }
+    fputs("## Predicted against measured\n\n", s->out);
+    fsim_markdown_text(s->out, text);
+    fputs("\n\n", s->out);
+}
+
+/* Errors by group. */
+
+static const char *group_cell(const fsim_stat_group *g, fsim_grouping by)
+{
+    const char *name = fsim_group_name(g, by);
+    return name && by == FSIM_BY_FILE ? base_name(name) : name;
+}
+
+static void put_groups(const sink *s)
+{
+    enum { NUMBERS = 6 };
+    static const fsim_column number[NUMBERS] = {{.title = "rows"}, {.title = "mean %"}, {.title = "median"}, {.title = "p90"}, {.title = "bias"}, {.title = "excluded", .drop = 1}};
+    const fsim_accuracy *x = s->x;
+    fsim_column column[FSIM_BY_COUNT + NUMBERS];
+    fsim_stat_group *group;
+    const int groups = fsim_stat_groups(x->at, x->count, x->by, x->keys, s->a, &group);
+    for (int k = 0; k < x->keys; k++)
+        column[k] = (fsim_column){.title = fsim_grouping_names[x->by[k]], .left = true, .shrinks = x->by[k] == FSIM_BY_WORKLOAD || x->by[k] == FSIM_BY_FILE};
+    memcpy(&column[x->keys], number, sizeof number);
+    fsim_table t = fsim_table_new(s->a, column, x->keys + NUMBERS);
+    for (int i = 0; i < groups; i++) {
+        const fsim_stats *stats = &group[i].stats;
+        const char **cell = fsim_table_row(&t, FSIM_PLAIN);
+        for (int k = 0; k < x->keys; k++)
+            cell[k] = x->by[k] == FSIM_BY_ALL ? "all" : group_cell(&group[i], x->by[k]);
+        cell += x->keys;
+        *cell++ = fsim_printf(s->a, "%d", stats->rows);
+        *cell++ = percent(s->a, stats->mape);
+        *cell++ = percent(s->a, stats->median);
+        *cell++ = percent(s->a, stats->p90);
+        *cell++ = signed_percent(s->a, stats->bias);
+        *cell++ = group[i].excluded ? fsim_printf(s->a, "%d", group[i].excluded) : NULL;
+    }
+    put_table(s, &t);
+}
+
+/* The rows that are furthest off. */
+
+static const char *dominant(fsim_arena *a, const fsim_evaluated *e)
+{
+    return fsim_printf(a, "%s %.0f %%", fsim_unit_names[e->bound], 100 * e->unit_s[e->bound] / e->predicted_s);
+}
+
+static void put_worst(const sink *s)
+{
+    static const fsim_column column[] = {{.title = "row", .left = true}, {.title = "set", .left = true, .shrinks = true, .drop = 2}, {.title = "class", .left = true, .drop = 1},
+                                         {.title = "measured"}, {.title = "predicted"}, {.title = "error %"}, {.title = "most of it", .left = true}};
+    int *worst;
+    const int count = fsim_worst(s->x->at, s->x->count, s->x->worst, s->a, &worst);
+    if (count == 0)
+        return;
+    put_title(s, "Furthest off", "By the ratio of the two times; most of it: the term that dominates the prediction, and its share.");
+    fsim_table t = fsim_table_new(s->a, column, (int)(sizeof column / sizeof *column));
+    for (int i = 0; i < count; i++) {
+        const fsim_evaluated *e = &s->x->at[worst[i]];
+        const char **cell = fsim_table_row(&t, FSIM_PLAIN);
+        *cell++ = short_id(s, e->row->id);
+        *cell++ = e->row->set;
+        *cell++ = fsim_work_class_names[e->class];
+        *cell++ = seconds(s->a, e->row->time_s);
+        *cell++ = seconds(s->a, e->predicted_s);
+        *cell++ = signed_percent(s->a, fsim_error_of(e));
+        *cell++ = dominant(s->a, e);
+    }
+    put_table(s, &t);
+}
+
+/* Speedups. */
+
+static void put_speedup_row(const sink *s, fsim_table *t, const fsim_speedup_stats *p, fsim_emphasis emphasis)
+{
+    const char **cell = fsim_table_row(t, emphasis);
+    *cell++ = p->hw ? p->hw : "all";
+    *cell++ = p->folder;
+    *cell++ = p->strategy;
+    *cell++ = fsim_printf(s->a, "%d", p->error.rows);
+    *cell++ = percent(s->a, p->error.mape);
+    *cell++ = percent(s->a, p->error.median);
+    *cell++ = percent(s->a, p->error.p90);
+    *cell++ = isnan(p->rank) ? "" : fsim_printf(s->a, "%.2f", p->rank);
+    *cell++ = whole_percent(s->a, p->right);
+    *cell++ = whole_percent(s->a, p->majority);
+    *cell++ = whole_percent(s->a, p->helps_right);
+    *cell++ = whole_percent(s->a, p->helps_majority);
+}
+
+static void put_verdicts(const sink *s, const fsim_speedup_stats *p, const char *title)
+{
+    static const fsim_column column[] = {{.title = "measured", .left = true}, {.title = "predicted: helps"}, {.title = "neither"}, {.title = "hurts"}};
+    fsim_table t = fsim_table_new(s->a, column, (int)(sizeof column / sizeof *column));
+    put_title(s, title, "");
+    for (int m = 0; m < FSIM_VERDICTS; m++) {
+        const char **cell = fsim_table_row(&t, FSIM_PLAIN);
+        *cell++ = fsim_verdict_names[m];
+        for (int q = 0; q < FSIM_VERDICTS; q++)
+            *cell++ = fsim_printf(s->a, "%d", p->verdict[m][q]);
+    }
+    put_table(s, &t);
+}
+
+static void put_speedups(const sink *s)
+{
+    static const fsim_column column[] = {{.title = "hw", .left = true}, {.title = "folder", .left = true, .shrinks = true}, {.title = "strategy", .left = true, .drop = 2},
+                                         {.title = "pairs"}, {.title = "mean %"}, {.title = "median"}, {.title = "p90", .drop = 1}, {.title = "rank"},
+                                         {.title = "right"}, {.title = "(most)", .drop = 3}, {.title = "helps"}, {.title = "(most)", .drop = 3}};
+    const fsim_accuracy *x = s->x;
+    fsim_speedup_stats *group;
+    const int groups = fsim_speedups_of(x->pair, x->pairs, s->a, &group);
+    if (x->pairs == 0)
+        return;
+    const fsim_speedup_stats all = fsim_speedup_of(x->pair, x->pairs, s->a);
+    put_title(s, "Speedups over eager",
+              "Errors of predicted against measured speedups, % ; rank: Spearman's correlation; right: verdicts right, % (helps or hurts by more than 5 %, or neither); "
+              "helps: right about whether it helps; (most): what the more frequent answer alone would get right.");
+    fsim_table t = fsim_table_new(s->a, column, (int)(sizeof column / sizeof *column));
+    for (int i = 0; i < groups; i++)
+        put_speedup_row(s, &t, &group[i], FSIM_PLAIN);
+    if (groups > 1)
+        put_speedup_row(s, &t, &all, FSIM_STRONG);
+    put_table(s, &t);
+    put_verdicts(s, &all, "Verdicts");
+    for (int i = 0; i < groups && x->verbose && groups > 1; i++)
+        put_verdicts(s, &group[i], fsim_printf(s->a, "Verdicts: %s on %s, %s", group[i].strategy, group[i].hw, group[i].folder));
+}
+
+/* What was left out. */
+
+static void put_excluded_rows(const sink *s, int excluded)
+{
+    static const fsim_column column[] = {{.title = "row", .left = true, .shrinks = true}, {.title = "measured"}, {.title = "predicted", .drop = 1}, {.title = "bus", .drop = 2},
+                                         {.title = "reason", .left = true}};
+    fsim_table t = fsim_table_new(s->a, column, (int)(sizeof column / sizeof *column));
+    const bool all = s->x->verbose || !s->page;
+    int listed = 0;
+    for (int i = 0; i < s->x->count && (all || listed < BRIEF_EXCLUDED); i++) {
+        const fsim_evaluated *e = &s->x->at[i];
+        if (!e->excluded)
+            continue;
+        listed++;
+        const char **cell = fsim_table_row(&t, FSIM_PLAIN);
+        *cell++ = short_id(s, e->row->id);
+        *cell++ = seconds(s->a, e->row->time_s);
+        *cell++ = seconds(s->a, e->predicted_s);
+        *cell++ = seconds(s->a, e->bus_s);
+        *cell++ = e->excluded;
+    }
+    put_table(s, &t);
+    if (listed < excluded)
+        fsim_paragraph(s->page, FSIM_FAINT, 0, 0, fsim_printf(s->a, "... and %d more: --verbose and --markdown list them, --json marks them.", excluded - listed));
+}
+
+static void put_excluded(const sink *s)
+{
+    static const fsim_column column[] = {{.title = "file", .left = true, .shrinks = true}, {.title = "rows"}, {.title = "excluded"}, {.title = "%"}, {.title = "by the bus"}, {.title = "host-bound"}};
+    const fsim_accuracy *x = s->x;
+    fsim_table t = fsim_table_new(s->a, column, (int)(sizeof column / sizeof *column));
+    int excluded = 0;
+    for (int f = 0; f < x->files; f++) {
+        int rows = 0, out[FSIM_EXCLUSIONS] = {0}, sum = 0;
+        for (int i = 0; i < x->count; i++)
+            if (strcmp(x->at[i].row->at.file, x->file[f]) == 0) {
+                rows++;
+                for (int r = 0; r < FSIM_EXCLUSIONS; r++)
+                    out[r] += x->at[i].excluded == fsim_exclusions[r];
+                sum += x->at[i].excluded != NULL;
+            }
+        excluded += sum;
+        const char **cell = fsim_table_row(&t, FSIM_PLAIN);
+        *cell++ = base_name(x->file[f]);
+        *cell++ = fsim_printf(s->a, "%d", rows);
+        *cell++ = fsim_printf(s->a, "%d", sum);
+        *cell++ = percent(s->a, rows ? (double)sum / rows : 0);
+        for (int r = 0; r < FSIM_EXCLUSIONS; r++)
+            *cell++ = fsim_printf(s->a, "%d", out[r]);
+    }
+    if (excluded == 0)
+        return;
+    put_title(s, "Excluded from the figures above", "By what the rows and the data sheets say, never by the error; --no-exclude keeps them.");
+    put_table(s, &t);
+    putc('\n', s->out);
+    put_excluded_rows(s, excluded);
+}
+
+/* Gates. */
+
+static void put_gates(const sink *s)
+{
+    static const fsim_column column[] = {{.title = "gate", .left = true}, {.title = "", .left = true}, {.title = "measured", .left = true, .shrinks = true}};
+    if (s->x->gates == 0)
+        return;
+    put_title(s, "Gates", "");
+    fsim_table t = fsim_table_new(s->a, column, (int)(sizeof column / sizeof *column));
+    for (int i = 0; i < s->x->gates; i++) {
+        const fsim_gate *g = &s->x->gate[i];
+        const char **cell = fsim_table_row(&t, g->passed ? FSIM_GOOD : FSIM_BAD);
+        *cell++ = g->text;
+        *cell++ = g->passed ? "passed" : "FAILED";
+        *cell++ = fsim_gate_says(g, s->a);
+    }
+    put_table(s, &t);
+}
+
+static void put_all(const sink *s)
+{
+    put_summary(s);
+    put_groups(s);
+    put_speedups(s);
+    put_worst(s);
+    put_excluded(s);
+    put_gates(s);
 }
 
 void fsim_report_accuracy(const fsim_page *page, const fsim_accuracy *x)
 {
-    fsim_arena *a = fsim_arena_new();
-    const fsim_stats all = fsim_stats_of(x->at, x->count, a);
-    fprintf(page->out, "%s: %d rows, mean error %s %%, median %s %%, bias %+.1f %%\n\n", x->file, all.rows, percent(a, all.mape), percent(a, all.median), all.bias * 100);
-    print_groups(page, x, FSIM_BY_CLASS, a);
-    fsim_arena_free(a);
+    const sink s = {page, page->out, x, fsim_arena_new()};
+    put_all(&s);
+    fsim_arena_free(s.a);
 }
 
-static void put_stats(FILE *out, const fsim_stats *s)
+void fsim_markdown_accuracy(FILE *out, const fsim_accuracy *x)
 {
-    fprintf(out, ", \"rows\": %d", s->rows);
-    fsim_json_number(out, ", ", "mape", s->mape);
-    fsim_json_number(out, ", ", "median", s->median);
-    fsim_json_number(out, ", ", "p90", s->p90);
-    fsim_json_number(out, ", ", "bias", s->bias);
-}
-
-void fsim_json_accuracy(FILE *out, const fsim_accuracy *x)
-{
-    static const fsim_grouping by[] = {FSIM_BY_HW, FSIM_BY_WORKLOAD};
-    fsim_arena *a = fsim_arena_new();
-    fsim_stat_group *group;
-    const int groups = fsim_stat_groups(x->at, x->count, by, 2, a, &group);
-    fputs("{\"schema\": 1,\n \"rows\": [", out);
-    for (int i = 0; i < x->count; i++) {
-        const fsim_evaluated *e = &x->at[i];
-        fsim_json_text(out, i ? ",\n  {" : "\n  {", "id", e->row->id);
-        fsim_json_text(out, ", ", "hw", e->row->hw);
-        fsim_json_text(out, ", ", "workload", e->row->workload);
-        fsim_json_text(out, ", ", "set", e->row->set);
-        fsim_json_text(out, ", ", "strategy", fsim_strategy_names[e->row->strategy]);
-        fsim_json_text(out, ", ", "class", fsim_work_class_names[e->class]);
-        fsim_json_number(out, ", ", "measured_s", e->row->time_s);
-        fsim_json_number(out, ", ", "predicted_s", e->predicted_s);
-        fsim_json_number(out, ", ", "error", fsim_error_of(e));
-        fsim_json_text(out, ", ", "bound", fsim_unit_names[e->bound]);
-        fprintf(out, ", \"kernels\": %d", e->kernels);
-        if (e->excluded)
-            fsim_json_text(out, ", ", "excluded", e->excluded);
-        putc('}', out);
-    }
-    fputs("],\n \"groups\": [", out);
-    for (int i = 0; i < groups; i++) {
-        fsim_json_text(out, i ? ",\n  {" : "\n  {", "hw", group[i].hw);
-        fsim_json_text(out, ", ", "workload", group[i].workload);
-        put_stats(out, &group[i].stats);
-        putc('}', out);
-    }
-    fputs("]}\n", out);
-    fsim_arena_free(a);
+    const sink s = {NULL, out, x, fsim_arena_new()};
+    put_all(&s);
+    fsim_arena_free(s.a);
 }

@@ -36,16 +36,17 @@ static void print_fits(const fsim_page *page, const fsim_calibration *x, fsim_ar
 
 static void print_keys(const fsim_page *page, const fsim_calibration *x, fsim_arena *a)
 {
-    static const fsim_column column[] = {{.title = "key", .left = true}, {.title = "before"}, {.title = "after"}, {.title = "spread"}};
+    static const fsim_column column[] = {{.title = "key", .left = true}, {.title = "before"}, {.title = "after"}, {.title = "spread"}, {.title = "rows"}};
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
     for (int i = 0; i < x->fits; i++)
-        for (int k = 0; k < x->fit[i].group->keys && x->fit[i].rows > 0 && !x->fit[i].refused; k++) {
+        for (int k = 0; k < x->fit[i].fitted_keys && x->fit[i].rows > 0 && !x->fit[i].refused; k++) {
             const fsim_fitted_key *f = &x->fit[i].key[k];
             const char **cell = fsim_table_row(&t, FSIM_PLAIN);
             cell[0] = fsim_hw_rows[f->key].key;
             cell[1] = shown(a, f->before, f->key);
             cell[2] = shown(a, f->after, f->key);
             cell[3] = percent(a, f->spread);
+            cell[4] = fsim_printf(a, "%d", f->rows);
         }
     if (t.rows > 0) {
         putc('\n', page->out);
@@ -97,7 +98,7 @@ void fsim_json_calibration(FILE *out, const fsim_calibration *x)
         }
         fsim_json_text(out, ", ", "refused", f->refused);
         fputs(", \"keys\": [", out);
-        for (int k = 0; k < f->group->keys && f->rows > 0; k++) {
+        for (int k = 0; k < f->fitted_keys && f->rows > 0; k++) {
             fsim_json_text(out, k ? ", {" : "{", "key", fsim_hw_rows[f->key[k].key].key);
             fsim_json_number(out, ", ", "before", f->key[k].before);
             fsim_json_number(out, ", ", "after", f->key[k].after);

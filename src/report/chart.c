@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/file.h"
 #include "report/describe.h"
-#include <errno.h>
+#include "report/gnuplot.h"
 #include <math.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* The script gives every place in pixels of this canvas, from below left: labels can then be kept off each other here, which gnuplot can't do. */
-enum { WIDTH = 1200, HEIGHT = 600 };
+enum { WIDTH = FSIM_CHART_WIDTH, HEIGHT = FSIM_CHART_HEIGHT };
 typedef struct {
     double left, right, bottom, top;
 } box;
@@ -48,18 +42,6 @@ typedef struct {
     int takens, taken_room, points_from;
 } chart;
 
-/* text between single quotes, where gnuplot expands nothing; control characters would end the line. */
-static void put_quoted(FILE *out, const char *text)
-{
-    fputc('\'', out);
-    for (; *text; text++)
-        if (*text == '\'')
-            fputs("''", out);
-        else
-            fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
-    fputc('\'', out);
-}
-
 typedef enum { LEFT, CENTER, RIGHT } justify;
 
 /* A label at a pixel; y is the middle of the line. */
@@ -67,7 +49,7 @@ static void put_label(const chart *c, double x, double y, justify side, const ch
 {
     static const char *const word[] = {"left", "center", "right"};
     fputs("set label ", c->out);
-    put_quoted(c->out, text);
+    fsim_gnuplot_text(c->out, text);
     fprintf(c->out, " at screen %.5f,%.5f %s tc rgb '%s' %s front\n", x / WIDTH, y / HEIGHT, word[side], color, more);
 }
 
@@ -538,68 +520,11 @@ static const char *script_of(fsim_arena *a, const fsim_prediction *p, int count,
     return script;
 }
 
-/* The first line of what a program said on stderr that is not blank or a picture of where the error was. */
-static const char *complaint(fsim_arena *a, FILE *said)
-{
-    char line[256];
-    rewind(said);
-    while (fgets(line, sizeof line, said)) {
-        line[strcspn(line, "\n")] = '\0';
-        const char *text = line + strspn(line, " \t^");
-        if (*text && strncmp(text, "gnuplot>", 8) != 0)
-            return fsim_strdup(a, text);
-    }
-    return NULL;
-}
-
-/* Runs gnuplot from one file to another. Files, not a pipe: nothing can block, and a gnuplot that ends early sends no SIGPIPE. */
-static bool run(fsim_arena *a, FILE *script, FILE *to, FILE *said, const char **why)
-{
-    const char *program = getenv("FUSESIM_GNUPLOT");
-    if (!program || !*program)
-        program = "gnuplot";
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, fileno(script), STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&files, fileno(to), STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&files, fileno(said), STDERR_FILENO);
-    char *const arguments[] = {fsim_strdup(a, program), NULL};
-    pid_t child;
-    const int error = posix_spawnp(&child, program, &files, NULL, arguments, environ);
-    posix_spawn_file_actions_destroy(&files);
-    if (error) {
-        *why = error == ENOENT ? fsim_printf(a, "needs %s, which is not installed (Debian, Ubuntu: package gnuplot-nox)", program)
-                               : fsim_printf(a, "%s does not start: %s", program, strerror(error));
-        return false;
-    }
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) {
-            *why = fsim_printf(a, "%s was lost: %s", program, strerror(errno));
-            return false;
-        }
-    struct stat result;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && fstat(fileno(to), &result) == 0 && result.st_size > 0)
-        return true;
-    const char *words = complaint(a, said);
-    *why = words ? fsim_printf(a, "%s failed: %s", program, words) : fsim_printf(a, "%s failed and drew nothing", program);
-    return false;
-}
-
 bool fsim_report_chart(fsim_arena *a, const fsim_prediction *p, int count, const char *path, const char **why)
 {
-    static const struct {
-        const char *ending, *terminal; /* all as large as 1200 x 600 pixels, with letters and points as large */
-        double points;
-    } kind[] = {{".svg", "set terminal svg size 1200,600 noenhanced background rgb 'white' font 'DejaVu Sans,10' fontscale 1.3", 0.6},
-                {".png", "set terminal pngcairo size 1200,600 noenhanced font 'Sans,10'", 1},
-                {".pdf", "set terminal pdfcairo size 12.5in,6.25in noenhanced font 'Sans,10' fontscale 0.74", 1}};
-    const char *ending = strrchr(path, '.');
-    int k = -1;
-    for (int i = 0; ending && i < (int)(sizeof kind / sizeof *kind); i++)
-        if (strcasecmp(ending, kind[i].ending) == 0)
-            k = i;
-    if (k < 0) {
+    double points;
+    const char *terminal = fsim_gnuplot_terminal(path, &points);
+    if (!terminal) {
         *why = "a chart's name ends in .svg, .png or .pdf";
         return false;
     }
@@ -607,24 +532,10 @@ bool fsim_report_chart(fsim_arena *a, const fsim_prediction *p, int count, const
         *why = "nothing to draw";
         return false;
     }
-    const char *text = script_of(a, p, count, kind[k].terminal, kind[k].points);
-    fsim_output *out = text ? fsim_open_output(a, path, why) : NULL;
-    if (!text)
+    const char *text = script_of(a, p, count, terminal, points);
+    if (!text) {
         *why = "not enough memory";
-    if (!out)
         return false;
-    FILE *script = tmpfile(), *said = tmpfile();
-    bool ok = script && said && fputs(text, script) >= 0 && fflush(script) == 0;
-    if (ok)
-        rewind(script);
-    else
-        *why = "no room for a temporary file";
-    ok = ok && run(a, script, fsim_stream(out), said, why);
-    if (script)
-        fclose(script);
-    if (said)
-        fclose(said);
-    if (!ok)
-        fsim_discard(out);
-    return ok && fsim_commit(out, why);
+    }
+    return fsim_gnuplot_draw(a, text, path, why);
 }

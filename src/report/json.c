@@ -2,10 +2,13 @@
 #include "report/describe.h"
 #include "report/json_stream.h"
 #include "search/compile.h"
+#include "cost/spread.h"
+#include "search/interval.h"
 #include "search/timeline.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 #include <stdlib.h>
 
 /* A document under construction. cJSON answers exhaustion with NULL; `failed` remembers it, so that no field is lost in silence. */
@@ -92,9 +95,18 @@ static void put_hardware(writer *w, cJSON *to, const fsim_hw *hw)
     put_text(w, o, "hash", hw->hash);
 }
 
-static void put_summary(writer *w, cJSON *o, const fsim_prediction *p, const fsim_plan *plan)
+static void put_interval(writer *w, cJSON *o, const char *what, fsim_interval x)
 {
+    put_number(w, o, fsim_printf(w->a, "%s_low%s", what, strcmp(what, "time") == 0 ? "_s" : ""), x.low);
+    put_number(w, o, fsim_printf(w->a, "%s_high%s", what, strcmp(what, "time") == 0 ? "_s" : ""), x.high);
+}
+
+/* s: whose plan it is. */
+static void put_summary(writer *w, cJSON *o, const fsim_prediction *p, fsim_strategy s, const fsim_plan *plan)
+{
+    const fsim_maker maker = fsim_made_in(p, s);
     put_number(w, o, "time_s", plan->time_s);
+    put_interval(w, o, "time", fsim_plan_interval(p->graph, p->hw, maker, plan));
     put_number(w, o, "makespan_s", fsim_timeline_of(p->graph, plan, w->a).makespan_s);
     put_count(w, o, "dram_read_bytes", plan->dram_read_bytes);
     put_count(w, o, "dram_write_bytes", plan->dram_write_bytes);
@@ -103,6 +115,7 @@ static void put_summary(writer *w, cJSON *o, const fsim_prediction *p, const fsi
     put_count(w, o, "peak_memory_bytes", plan->peak_memory_bytes);
     put_count(w, o, "intermediate_bytes_eliminated", plan->eliminated_bytes);
     put_number(w, o, "speedup", p->plan[FSIM_STRATEGY_EAGER].time_s / plan->time_s);
+    put_interval(w, o, "speedup", fsim_speedup_interval(p->graph, p->hw, FSIM_BY_ATEN, &p->plan[FSIM_STRATEGY_EAGER], maker, plan, w->a));
 }
 
 static void put_strategies(writer *w, cJSON *to, const fsim_prediction *p)
@@ -115,7 +128,7 @@ static void put_strategies(writer *w, cJSON *to, const fsim_prediction *p)
         cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
         put_text(w, o, "name", fsim_strategy_names[s]);
         put_count(w, o, "kernels", plan->kernels);
-        put_summary(w, o, p, plan);
+        put_summary(w, o, p, (fsim_strategy)s, plan);
         put_number(w, o, "over_optimum", fsim_over_optimum(p, s));
     }
 }
@@ -168,8 +181,10 @@ static void put_tensors(writer *w, cJSON *to, const fsim_graph *g, const fsim_ke
     }
 }
 
-static void put_kernel(writer *w, cJSON *list, const fsim_graph *g, const fsim_kernel *k, const char *rule, const fsim_span *when, int id)
+static void put_kernel(writer *w, cJSON *list, const fsim_prediction *p, const fsim_kernel *k, const char *rule, const fsim_span *when, int id)
 {
+    const fsim_graph *g = p->graph;
+    const fsim_maker maker = fsim_made_in(p, p->chosen);
     cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
     put_count(w, o, "id", id);
     put_text(w, o, "name", fsim_kernel_name(g, k, w->a));
@@ -203,6 +218,8 @@ static void put_kernel(writer *w, cJSON *list, const fsim_graph *g, const fsim_k
     put_rounded(w, o, "l2_bytes", k->l2_bytes);
     put_rounded(w, o, "flops", k->flops);
     put_number(w, o, "time_s", k->time_s);
+    put_interval(w, o, "time", fsim_kernel_interval(g, p->hw, maker, k));
+    put_text(w, o, "origin", fsim_origin_names[fsim_kernel_origin(g, p->hw, maker, k)]);
     put_number(w, o, "start_s", when->start_s);
     put_number(w, o, "end_s", when->end_s);
     put_text(w, o, "stream", fsim_lane_names[when->lane]);
@@ -248,7 +265,7 @@ static void put_alternatives(writer *w, cJSON *to, const fsim_prediction *p)
         const fsim_plan *plan = &p->top[i], *best = &p->top[0];
         cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
         put_count(w, o, "rank", i + 1);
-        put_summary(w, o, p, plan);
+        put_summary(w, o, p, FSIM_STRATEGY_OPTIMAL, plan);
         put_number(w, o, "over_best_s", plan->time_s - best->time_s);
         put_count(w, o, "over_best_bytes", plan->dram_read_bytes + plan->dram_write_bytes - best->dram_read_bytes - best->dram_write_bytes);
         put_groups_of(w, o, "kernels", p->graph, plan, NULL, plan->kernels);
@@ -288,7 +305,7 @@ static void put_plan(writer *w, cJSON *to, const fsim_prediction *p)
     put_number(w, o, "makespan_s", when.makespan_s);
     cJSON *kernels = put_new(w, o, "kernels", cJSON_CreateArray());
     for (int i = 0; i < plan->kernels; i++)
-        put_kernel(w, kernels, p->graph, &plan->kernel[i], plan->rule ? plan->rule[i] : NULL, &when.span[i], i + 1);
+        put_kernel(w, kernels, p, &plan->kernel[i], plan->rule ? plan->rule[i] : NULL, &when.span[i], i + 1);
     put_losses(w, o, p);
 }
 

@@ -3,8 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Bytes of the UTF-8 character that text starts with; 0 when it is none (RFC 3629). */
-static int utf8_bytes(const char *text)
+int fsim_utf8_bytes(const char *text)
 {
     const unsigned char *c = (const unsigned char *)text;
     const int bytes = c[0] < 0x80 ? 1 : c[0] >= 0xC2 && c[0] <= 0xDF ? 2 : (c[0] & 0xF0) == 0xE0 ? 3 : c[0] >= 0xF0 && c[0] <= 0xF4 ? 4 : 0;
@@ -20,7 +19,7 @@ void fsim_json_string(FILE *out, const char *text)
 {
     fputc('"', out);
     while (*text) {
-        const int bytes = utf8_bytes(text);
+        const int bytes = fsim_utf8_bytes(text);
         const unsigned char c = (unsigned char)*text;
         if (bytes == 0)
             fputs("\xEF\xBF\xBD", out);

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* Bytes of the UTF-8 character that text starts with; 0 when it is none (RFC 3629). */
+int fsim_utf8_bytes(const char *text);
 /* text as a JSON string. A path may hold any byte; what is no UTF-8 becomes U+FFFD. */
 void fsim_json_string(FILE *out, const char *text);
 /* The shortest digits that read back as x; "null" for what JSON has no word for. */

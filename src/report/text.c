@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/describe.h"
+#include "cost/spread.h"
+#include "search/interval.h"
 #include "search/timeline.h"
 #include <math.h>
 #include <string.h>
@@ -56,6 +58,19 @@ static void header(const report *r)
                                fsim_objective_name(o), limit_text(r->a, o), o->strict ? ", strict numerics" : "", o->no_recompute ? ", no recomputation" : ""));
 }
 
+static fsim_interval speedup_interval(const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
+{
+    return fsim_speedup_interval(p->graph, p->hw, FSIM_BY_ATEN, &p->plan[FSIM_STRATEGY_EAGER], fsim_made_in(p, s), &p->plan[s], a);
+}
+
+/* "246 us +- 12%": eight of ten measured times would lie within. */
+static const char *time_text(const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
+{
+    const fsim_interval x = fsim_plan_interval(p->graph, p->hw, fsim_made_in(p, s), &p->plan[s]);
+    const double time_s = p->plan[s].time_s;
+    return time_s > 0 ? fsim_printf(a, "%s +- %.0f%%", fsim_seconds_text(a, time_s), 50 * (x.high - x.low) / time_s) : fsim_seconds_text(a, time_s);
+}
+
 /* A sentence: the plan shown (for eager: the optimum) against eager. */
 static const char *against_eager(const report *r, fsim_emphasis *emphasis)
 {
@@ -64,12 +79,17 @@ static const char *against_eager(const report *r, fsim_emphasis *emphasis)
     const double ratio = r->p->plan[s].time_s / eager->time_s;
     const char *name = fsim_strategy_names[s];
     const char *base = fsim_printf(r->a, "eager (%s in %s)", fsim_seconds_text(r->a, eager->time_s), count_of(r->a, eager->kernels, "kernel"));
+    const fsim_interval sure = speedup_interval(r->p, s, r->a);
     *emphasis = FSIM_PLAIN;
+    if (sure.low < 1 && sure.high > 1 && !(sure.high - sure.low < same))
+        return fsim_printf(r->a, "Too close to call: %s is predicted %s as fast as %s, %s to %s in eight of ten cases.", name, fsim_times_text(r->a, 1 / ratio), base,
+                           fsim_times_text(r->a, sure.low), fsim_times_text(r->a, sure.high));
     if (fabs(ratio - 1) < same)
         return fsim_printf(r->a, "Fusion makes next to no difference: %s is about as fast as %s.", name, base);
     *emphasis = ratio < 1 ? FSIM_GOOD : FSIM_BAD;
     if (ratio < 1)
-        return fsim_printf(r->a, "Fusion helps: %s is %s as fast as %s.", name, fsim_times_text(r->a, 1 / ratio), base);
+        return fsim_printf(r->a, "Fusion helps: %s is %s (%s to %s) as fast as %s.", name, fsim_times_text(r->a, 1 / ratio), fsim_times_text(r->a, sure.low),
+                           fsim_times_text(r->a, sure.high), base);
     return fsim_printf(r->a, "Fusion hurts: %s is %s slower than %s.", name, fsim_percent_text(r->a, ratio - 1), base);
 }
 
@@ -122,7 +142,7 @@ static void verdict(const report *r)
     fsim_paragraph(&r->page, emphasis, 0, 0, eager);
     fsim_paragraph(&r->page, FSIM_PLAIN, 0, 0,
                    fsim_printf(r->a, "%s takes %s in %s with %s of DRAM traffic (eager: %s)%s: %s.", fsim_strategy_names[r->p->chosen],
-                               fsim_seconds_text(r->a, r->plan->time_s), count_of(r->a, r->plan->kernels, "kernel"),
+                               time_text(r->p, r->p->chosen, r->a), count_of(r->a, r->plan->kernels, "kernel"),
                                dram_text(r->a, r->plan), dram_text(r->a, &r->p->plan[FSIM_STRATEGY_EAGER]), memory_text(r), how_sure(r)));
     if (r->p->least_memory_bytes > 0)
         fsim_paragraph(&r->page, FSIM_BAD, 0, 0,
@@ -203,13 +223,16 @@ static fsim_table kernel_table(const fsim_prediction *p, table_kind kind, bool u
                                          {.title = "kernel", .left = true, .shrinks = true},
                                          {.title = "template", .left = true},
                                          {.title = "time"},
+                                         {.title = "+-", .drop = 4},
                                          {.title = "share"},
                                          {.title = "", .left = true, .drop = 3},
                                          {.title = "DRAM"},
                                          {.title = "bound by", .left = true},
                                          {.title = "regs", .drop = 1},
-                                         {.title = "occ.", .drop = 2}};
+                                         {.title = "occ.", .drop = 2},
+                                         {.title = "from", .left = true, .drop = 5}};
     const fsim_plan *plan = &p->plan[p->chosen];
+    const fsim_maker maker = fsim_made_in(p, p->chosen);
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
     const fsim_kernel *most = dominant(plan);
     for (int i = 0; i < plan->kernels; i++) {
@@ -220,12 +243,14 @@ static fsim_table kernel_table(const fsim_prediction *p, table_kind kind, bool u
         cell[1] = fsim_kernel_label(p->graph, k, a);
         cell[2] = kind == NARROW_TABLE ? brief[k->template] : fsim_template_names[k->template];
         cell[3] = fsim_seconds_text(a, k->time_s);
-        cell[4] = fsim_percent_text(a, share);
-        cell[5] = kind == WIDE_TABLE ? bar_text(a, k->time_s / most->time_s, utf8) : NULL;
-        cell[6] = fsim_bytes_text(a, (double)(k->dram_read_bytes + k->dram_write_bytes));
-        cell[7] = bound_text(a, k);
-        cell[8] = fsim_printf(a, "%d", k->registers);
-        cell[9] = fsim_printf(a, "%.0f%%", 100 * k->occupancy);
+        cell[4] = fsim_printf(a, "%.0f%%", 100 * fsim_kernel_spread(p->graph, p->hw, maker, k));
+        cell[5] = fsim_percent_text(a, share);
+        cell[6] = kind == WIDE_TABLE ? bar_text(a, k->time_s / most->time_s, utf8) : NULL;
+        cell[7] = fsim_bytes_text(a, (double)(k->dram_read_bytes + k->dram_write_bytes));
+        cell[8] = bound_text(a, k);
+        cell[9] = fsim_printf(a, "%d", k->registers);
+        cell[10] = fsim_printf(a, "%.0f%%", 100 * k->occupancy);
+        cell[11] = fsim_origin_names[fsim_kernel_origin(p->graph, p->hw, maker, k)];
     }
     return t;
 }

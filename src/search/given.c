@@ -22,11 +22,20 @@ typedef struct {
 
 static const char *const spelling[] = {"plan", "kernels", "groups"};
 
+static fsim_maker maker_named(const fsim_yaml *strategy)
+{
+    for (int s = 0; strategy && strategy->kind == FSIM_YAML_SCALAR && s < FSIM_STRATEGY_COUNT; s++)
+        if (strcmp(strategy->text, fsim_strategy_names[s]) == 0)
+            return fsim_maker_of((fsim_strategy)s);
+    return FSIM_BY_FUSESIM;
+}
+
 /* The list of groups, wherever the document has it. NULL after an error. */
-static const fsim_yaml *groups_of(const reader *r, const fsim_yaml *at)
+static const fsim_yaml *groups_of(const reader *r, const fsim_yaml *at, fsim_maker *maker)
 {
     for (int depth = 0; at && depth < 3 && at->kind == FSIM_YAML_MAPPING; depth++) {
         const fsim_yaml *next = NULL;
+        *maker = maker_named(fsim_yaml_get(at, "strategy"));
         for (int i = 0; i < 3 && !next; i++)
             next = fsim_yaml_get(at, spelling[i]);
         if (!next)
@@ -142,12 +151,14 @@ bool fsim_given_read(const fsim_graph *g, fsim_arena *a, fsim_diag *d, const cha
 {
     const int errors = fsim_errors(d);
     reader r = {.g = g, .a = a, .d = d, .in_parts = fsim_new(a, bool, g->sources + 1), .last = fsim_new(a, int, g->nodes + 1)};
-    const fsim_yaml *root = fsim_yaml_parse(a, d, path, text, bytes), *list = root ? groups_of(&r, root) : NULL;
+    const fsim_yaml *root = fsim_yaml_parse(a, d, path, text, bytes), *list;
+    fsim_maker maker = FSIM_BY_FUSESIM;
+    list = root ? groups_of(&r, root, &maker) : NULL;
     if (!list)
         return false;
     index_names(&r);
     const fsim_yaml **names = fsim_new(a, const fsim_yaml *, list->count + 1);
-    *out = (fsim_given){{0, fsim_new(a, fsim_part, list->count + 1)}, {.file = path}, fsim_new(a, fsim_loc, list->count + 1)};
+    *out = (fsim_given){{0, fsim_new(a, fsim_part, list->count + 1)}, maker, {.file = path}, fsim_new(a, fsim_loc, list->count + 1)};
     for (int i = 0; i < list->count; i++)
         if ((names[i] = names_of(&r, list->item[i], i + 1)))
             note_parts(&r, names[i]);

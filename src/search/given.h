@@ -3,10 +3,11 @@
 #ifndef FUSESIM_SEARCH_GIVEN_H
 #define FUSESIM_SEARCH_GIVEN_H
 
-#include "search/plan.h"
+#include "search/search.h"
 
 typedef struct {
     fsim_partition partition;
+    fsim_maker maker;    /* whose kernels: a plan of the strategies eager and inductor says so */
     fsim_loc file, *at; /* the file; per group, where it starts */
 } fsim_given;
 

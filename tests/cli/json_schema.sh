@@ -52,6 +52,12 @@ done
 make few.partitions.jsonl enumerate "$SOURCE_DIR/workloads/seeds/chain4.yaml" --hw t4 --limit 3
 make pure.partitions.jsonl enumerate "$SOURCE_DIR/workloads/seeds/two_consumers.yaml" --hw t4 --recompute off
 
+measured=$SOURCE_DIR/tests/measured
+export FUSESIM_HWMODELS=$SOURCE_DIR/tests/hw
+make toy.accuracy.json validate --measurements "$measured/toy.csv" --workload-root "$measured/workloads" --gate softmax:rows=1 --gate mape=1000% --gate rank=0 --json -
+make few.accuracy.json validate --measurements "$measured/toy.csv" --match softmax --by folder,file --json -
+make none.accuracy.json validate --measurements "$measured/toy.csv" --match 'too fast' --json -
+
 SCHEMA=$SOURCE_DIR/reports/schema "$python" - <<'EOF' || fail=1
 import glob, json, os, sys
 import jsonschema
@@ -188,7 +194,15 @@ def check(path, schema, text, then):
     then(document)
     return document
 
-plan, line = validator("plan"), validator("enumerate")
+def check_accuracy(where, d):
+    kept = sum("excluded" not in r for r in d["rows"])
+    for name in ("groups", "classes", "folders", "files", "overall", "by"):
+        if sum(g["rows"] for g in d[name]) != kept or sum(g["excluded"] for g in d[name]) != len(d["rows"]) - kept:
+            complain(where, f"{name} do not hold every row once")
+    if any((g["mape"] is None) != (g["rows"] == 0) for g in d["classes"]):
+        complain(where, "figures of no rows, or rows without figures")
+
+plan, line, accuracy = validator("plan"), validator("enumerate"), validator("accuracy")
 plans, files = sorted(glob.glob("*.plan.json")), sorted(glob.glob("*.partitions.jsonl"))
 for path in plans:
     with open(path) as file:
@@ -199,6 +213,12 @@ for path in plans:
             if path.startswith("several") and [p["hardware"]["name"] for p in many] != ["a100-sxm4-40gb", "t4", "h100-sxm5-80gb"]:
                 complain(path, "the GPUs are not those asked for, in that order")
         check(path, plan, file.read(), each)
+for path in sorted(glob.glob("*.accuracy.json")):
+    with open(path) as file:
+        document = check(path, accuracy, file.read(), lambda d: check_accuracy(path, d))
+    for change in ({"rows": [{}]}, {"gates": [{"gate": "x"}]}, {"overall": []}):
+        if document and accuracy.is_valid({**document, **change}):
+            complain("accuracy.schema.json", f"accepts {change}")
 for path in files:
     with open(path) as file:
         lines = [check(f"{path}:{n}", line, text, lambda _: None) for n, text in enumerate(file, 1)]

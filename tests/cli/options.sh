@@ -48,8 +48,8 @@ ok plan --hw "$toy" -- "$chain"
 cmp -s out wanted || complain '-- ends the options'
 ok --help
 has '^usage: fusesim'
-for option in hw set hw-set strategy plan objective memory-limit top compile-cost compile-jobs launch l2 numerics recompute time-limit limit jobs dump json markdown trace \
-    dot chart quiet verbose color help version; do
+for option in hw set hw-set strategy plan objective memory-limit top compile-cost compile-jobs launch l2 numerics recompute time-limit limit measurements workload-root match by gate no-exclude jobs dump json markdown trace \
+    dot junit chart quiet verbose color help version; do
     has "^  --$option "
 done
 [ "$(awk 'length > n { n = length } END { print n }' out)" -le 80 ] || complain '--help is wider than 80'

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/accuracy.h"
+
+#include "report/json_stream.h"
+#include <string.h>
+
+static void put_stats(FILE *out, const fsim_stats *s)
+{
+    fprintf(out, ", \"rows\": %d", s->rows);
+    fsim_json_number(out, ", ", "mape", s->mape);
+    fsim_json_number(out, ", ", "median", s->median);
+    fsim_json_number(out, ", ", "p90", s->p90);
+    fsim_json_number(out, ", ", "bias", s->bias);
+}
+
+static void put_row(FILE *out, const char *before, const fsim_evaluated *e)
+{
+    const fsim_measured *m = e->row;
+    fsim_json_text(out, before, "id", m->id);
+    fsim_json_text(out, ", ", "hw", m->hw);
+    fsim_json_text(out, ", ", "workload", m->workload);
+    fsim_json_text(out, ", ", "set", m->set);
+    fsim_json_text(out, ", ", "strategy", fsim_strategy_names[m->strategy]);
+    fsim_json_text(out, ", ", "l2", fsim_l2_names[m->l2]);
+    fsim_json_text(out, ", ", "launch", fsim_regime_names[m->launch]);
+    fsim_json_text(out, ", ", "file", m->at.file);
+    fprintf(out, ", \"line\": %d", m->at.line);
+    fsim_json_text(out, ", ", "class", fsim_work_class_names[e->class]);
+    fsim_json_number(out, ", ", "measured_s", m->time_s);
+    fsim_json_number(out, ", ", "predicted_s", e->predicted_s);
+    fsim_json_number(out, ", ", "error", fsim_error_of(e));
+    fsim_json_text(out, ", ", "bound", fsim_unit_names[e->bound]);
+    fputs(", \"time\": {", out);
+    for (int u = 0; u < FSIM_UNIT_COUNT; u++)
+        if (e->unit_s[u] > 0 || u == FSIM_LAUNCH)
+            fsim_json_number(out, u == FSIM_LAUNCH ? "" : ", ", fsim_unit_names[u], e->unit_s[u]);
+    fprintf(out, "}, \"kernels\": %d, \"dram_read_bytes\": %.0f, \"dram_write_bytes\": %.0f, \"compulsory_bytes\": %.0f", e->kernels, e->dram_read_bytes, e->dram_write_bytes,
+            e->compulsory_bytes);
+    if (e->excluded)
+        fsim_json_text(out, ", ", "excluded", e->excluded);
+    putc('}', out);
+}
+
+static void put_groups(FILE *out, const char *name, const fsim_accuracy *x, const fsim_grouping *by, int keys, fsim_arena *a)
+{
+    fsim_stat_group *group;
+    const int groups = fsim_stat_groups(x->at, x->count, by, keys, a, &group);
+    fprintf(out, ",\n \"%s\": [", name);
+    for (int i = 0; i < groups; i++) {
+        fputs(i ? ",\n  {" : "\n  {", out);
+        const char *before = "";
+        for (int k = 0; k < keys; k++, before = ", ")
+            fsim_json_text(out, before, fsim_grouping_names[by[k]], by[k] == FSIM_BY_ALL ? "all" : fsim_group_name(&group[i], by[k]));
+        put_stats(out, &group[i].stats);
+        fprintf(out, ", \"excluded\": %d}", group[i].excluded);
+    }
+    putc(']', out);
+}
+
+static void put_pair(FILE *out, const char *before, const fsim_pair *p)
+{
+    fsim_json_text(out, before, "eager", p->eager->row->id);
+    fsim_json_text(out, ", ", "other", p->other->row->id);
+    fsim_json_text(out, ", ", "hw", p->other->row->hw);
+    fsim_json_text(out, ", ", "workload", p->other->row->workload);
+    fsim_json_text(out, ", ", "set", p->other->row->set);
+    fsim_json_text(out, ", ", "strategy", fsim_strategy_names[p->other->row->strategy]);
+    fsim_json_number(out, ", ", "measured", p->measured);
+    fsim_json_number(out, ", ", "predicted", p->predicted);
+    fsim_json_number(out, ", ", "error", p->error);
+    fsim_json_text(out, ", ", "measured_verdict", fsim_verdict_names[fsim_verdict_on(p->measured)]);
+    fsim_json_text(out, ", ", "predicted_verdict", fsim_verdict_names[fsim_verdict_on(p->predicted)]);
+    fsim_json_bool(out, ", ", "excluded", p->excluded);
+    putc('}', out);
+}
+
+static void put_speedup(FILE *out, const char *before, const fsim_speedup_stats *s)
+{
+    fsim_json_text(out, before, "hw", s->hw);
+    fsim_json_text(out, ", ", "folder", s->folder);
+    fsim_json_text(out, ", ", "strategy", s->strategy);
+    fprintf(out, ", \"pairs\": %d, \"excluded\": %d", s->error.rows, s->excluded);
+    fsim_json_number(out, ", ", "mape", s->error.mape);
+    fsim_json_number(out, ", ", "median", s->error.median);
+    fsim_json_number(out, ", ", "p90", s->error.p90);
+    fsim_json_number(out, ", ", "bias", s->error.bias);
+    fsim_json_number(out, ", ", "rank", s->rank);
+    fsim_json_number(out, ", ", "right", s->right);
+    fsim_json_number(out, ", ", "majority", s->majority);
+    fsim_json_number(out, ", ", "helps_right", s->helps_right);
+    fsim_json_number(out, ", ", "helps_majority", s->helps_majority);
+    fputs(", \"verdicts\": {", out); /* of each measured one, how many were predicted as each */
+    for (int m = 0; m < FSIM_VERDICTS; m++) {
+        fprintf(out, "%s\"%s\": {", m ? ", " : "", fsim_verdict_names[m]);
+        for (int q = 0; q < FSIM_VERDICTS; q++)
+            fprintf(out, "%s\"%s\": %d", q ? ", " : "", fsim_verdict_names[q], s->verdict[m][q]);
+        putc('}', out);
+    }
+    fputs("}}", out);
+}
+
+static void put_speedups(FILE *out, const fsim_accuracy *x, fsim_arena *a)
+{
+    fsim_speedup_stats *group;
+    const int groups = fsim_speedups_of(x->pair, x->pairs, a, &group);
+    fputs(",\n \"pairs\": [", out);
+    for (int i = 0; i < x->pairs; i++)
+        put_pair(out, i ? ",\n  {" : "\n  {", &x->pair[i]);
+    fputs("],\n \"speedup\": [", out);
+    for (int i = 0; i < groups; i++)
+        put_speedup(out, i ? ",\n  {" : "\n  {", &group[i]);
+    if (x->pairs > 0) {
+        const fsim_speedup_stats all = fsim_speedup_of(x->pair, x->pairs, a);
+        put_speedup(out, "],\n \"speedup_overall\": {", &all);
+    } else {
+        putc(']', out);
+    }
+}
+
+static void put_gates(FILE *out, const fsim_accuracy *x, fsim_arena *a)
+{
+    fputs(",\n \"gates\": [", out);
+    for (int i = 0; i < x->gates; i++) {
+        const fsim_gate *g = &x->gate[i];
+        fsim_json_text(out, i ? ",\n  {" : "\n  {", "gate", g->text);
+        fsim_json_text(out, ", ", "group", *g->group ? g->group : NULL);
+        fsim_json_text(out, ", ", "metric", fsim_gate_metric_names[g->metric]);
+        fsim_json_number(out, ", ", "value", g->value);
+        fsim_json_number(out, ", ", "limit", g->limit);
+        fprintf(out, ", \"rows\": %d", g->rows);
+        fsim_json_bool(out, ", ", "passed", g->passed);
+        fsim_json_text(out, ", ", "message", fsim_gate_says(g, a));
+        putc('}', out);
+    }
+    putc(']', out);
+}
+
+void fsim_json_accuracy(FILE *out, const fsim_accuracy *x)
+{
+    static const fsim_grouping workloads[] = {FSIM_BY_HW, FSIM_BY_WORKLOAD}, classes[] = {FSIM_BY_HW, FSIM_BY_CLASS, FSIM_BY_STRATEGY},
+                               folders[] = {FSIM_BY_HW, FSIM_BY_FOLDER, FSIM_BY_STRATEGY}, files[] = {FSIM_BY_FILE}, all[] = {FSIM_BY_ALL};
+    fsim_arena *a = fsim_arena_new();
+    fputs("{\"schema\": 1,\n \"rows\": [", out);
+    for (int i = 0; i < x->count; i++)
+        put_row(out, i ? ",\n  {" : "\n  {", &x->at[i]);
+    putc(']', out);
+    put_groups(out, "groups", x, workloads, 2, a);
+    put_groups(out, "classes", x, classes, 3, a);
+    put_groups(out, "folders", x, folders, 3, a);
+    put_groups(out, "files", x, files, 1, a);
+    put_groups(out, "overall", x, all, 1, a);
+    put_groups(out, "by", x, x->by, x->keys, a);
+    put_speedups(out, x, a);
+    put_gates(out, x, a);
+    fputs("}\n", out);
+    fsim_arena_free(a);
+}

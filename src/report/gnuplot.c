@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/gnuplot.h"
+
+#include "base/file.h"
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+const char *fsim_gnuplot_terminal(const char *path, double *points)
+{
+    static const struct {
+        const char *ending, *terminal;
+        double points;
+    } kind[] = {{".svg", "set terminal svg size 1200,600 noenhanced background rgb 'white' font 'DejaVu Sans,10' fontscale 1.3", 0.6},
+                {".png", "set terminal pngcairo size 1200,600 noenhanced font 'Sans,10'", 1},
+                {".pdf", "set terminal pdfcairo size 12.5in,6.25in noenhanced font 'Sans,10' fontscale 0.74", 1}};
+    const char *ending = strrchr(path, '.');
+    for (int k = 0; ending && k < (int)(sizeof kind / sizeof *kind); k++)
+        if (strcasecmp(ending, kind[k].ending) == 0) {
+            *points = kind[k].points;
+            return kind[k].terminal;
+        }
+    return NULL;
+}
+
+void fsim_gnuplot_text(FILE *out, const char *text)
+{
+    fputc('\'', out);
+    for (; *text; text++)
+        if (*text == '\'')
+            fputs("''", out);
+        else
+            fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+    fputc('\'', out);
+}
+
+/* The first line of what a program said on stderr that is not blank or a picture of where the error was. */
+static const char *complaint(fsim_arena *a, FILE *said)
+{
+    char line[256];
+    rewind(said);
+    while (fgets(line, sizeof line, said)) {
+        line[strcspn(line, "\n")] = '\0';
+        const char *text = line + strspn(line, " \t^");
+        if (*text && strncmp(text, "gnuplot>", 8) != 0)
+            return fsim_strdup(a, text);
+    }
+    return NULL;
+}
+
+/* Runs gnuplot from one file to another. Files, not a pipe: nothing can block, and a gnuplot that ends early sends no SIGPIPE. */
+static bool run(fsim_arena *a, FILE *script, FILE *to, FILE *said, const char **why)
+{
+    const char *program = getenv("FUSESIM_GNUPLOT");
+    if (!program || !*program)
+        program = "gnuplot";
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, fileno(script), STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&files, fileno(to), STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&files, fileno(said), STDERR_FILENO);
+    char *const arguments[] = {fsim_strdup(a, program), NULL};
+    pid_t child;
+    const int error = posix_spawnp(&child, program, &files, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&files);
+    if (error) {
+        *why = error == ENOENT ? fsim_printf(a, "needs %s, which is not installed (Debian, Ubuntu: package gnuplot-nox)", program)
+                               : fsim_printf(a, "%s does not start: %s", program, strerror(error));
+        return false;
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) {
+            *why = fsim_printf(a, "%s was lost: %s", program, strerror(errno));
+            return false;
+        }
+    struct stat result;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && fstat(fileno(to), &result) == 0 && result.st_size > 0)
+        return true;
+    const char *words = complaint(a, said);
+    *why = words ? fsim_printf(a, "%s failed: %s", program, words) : fsim_printf(a, "%s failed and drew nothing", program);
+    return false;
+}
+
+bool fsim_gnuplot_draw(fsim_arena *a, const char *text, const char *path, const char **why)
+{
+    fsim_output *out = fsim_open_output(a, path, why);
+    if (!out)
+        return false;
+    FILE *script = tmpfile(), *said = tmpfile();
+    bool ok = script && said && fputs(text, script) >= 0 && fflush(script) == 0;
+    if (ok)
+        rewind(script);
+    else
+        *why = "no room for a temporary file";
+    ok = ok && run(a, script, fsim_stream(out), said, why);
+    if (script)
+        fclose(script);
+    if (said)
+        fclose(said);
+    if (!ok)
+        fsim_discard(out);
+    return ok && fsim_commit(out, why);
+}
