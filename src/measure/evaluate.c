@@ -316,7 +316,7 @@ static void compulsory(const fsim_graph *g, double *read, double *written)
     }
 }
 
-const char *const fsim_exclusions[FSIM_EXCLUSIONS] = {"faster than the memory bus allows", "host-bound", "no kernel of the plan computes its primitive"};
+const char *const fsim_exclusions[FSIM_EXCLUSIONS] = {"faster than the memory bus allows", "host-bound"};
 
 /* Of the predicted time, with at least so many kernels: before a few, the host costs a constant, which the model has; between many it is the framework's own code. */
 static const double host_bound = 0.5;
@@ -326,7 +326,7 @@ enum { HOST_BOUND_KERNELS = 16 };
 static void judge(const fsim_hw *hw, const fsim_measured *row, double read, double written, fsim_evaluated *out)
 {
     if (out->kernels == 0) {
-        out->excluded = fsim_exclusions[FSIM_EXCLUDED_KERNEL];
+        out->excluded = "no kernel of the plan computes its primitive";
         return;
     }
     if (row->kernel && *row->kernel) { /* what one kernel must move depends on the others */

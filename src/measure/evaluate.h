@@ -42,7 +42,7 @@ typedef struct {
 /* Reasons, each told from the row, the data sheet and the prediction's inputs, never from the error:
  *   bus    the measured time is more than FSIM_BUS_SLACK shorter than bus_s
  *   host   launch `eager`, at least 16 kernels, and the GPU is predicted to wait for the host for more than half of the time: what the row measures is the host */
-enum { FSIM_EXCLUDED_BUS, FSIM_EXCLUDED_HOST, FSIM_EXCLUDED_KERNEL, FSIM_EXCLUSIONS };
+enum { FSIM_EXCLUDED_BUS, FSIM_EXCLUDED_HOST, FSIM_EXCLUSIONS };
 extern const char *const fsim_exclusions[FSIM_EXCLUSIONS];
 #define FSIM_BUS_SLACK 0.02
 
