@@ -967,10 +967,10 @@ static bool show_import(FILE *out, form as, const context *c, const void *what)
     return true;
 }
 
-/* The workload as rows name it: without .yaml. */
-static const char *row_workload(const context *c)
+/* The workload as rows name it: without .yaml; one from standard input by its name. */
+static const char *row_workload(const context *c, const fsim_graph *g)
 {
-    const char *name = c->args.count ? c->args.at[0] : "", *dot = strrchr(name, '.');
+    const char *name = !c->args.count ? "" : is_stdout(c->args.at[0]) ? g->name : c->args.at[0], *dot = strrchr(name, '.');
     return fsim_strndup(c->arena, name, dot && strcmp(dot, ".yaml") == 0 ? (size_t)(dot - name) : strlen(name));
 }
 
@@ -994,7 +994,7 @@ static int read_import_inputs(context *c, imported *x)
         status = settle(c, status, FSIM_EXIT_BAD_INPUT);
     }
     if (!status)
-        x->as = (fsim_import_as){c->set.hw.count ? x->in.hw[0]->name : "", row_workload(c), row_set(c), (fsim_strategy)c->set.strategy};
+        x->as = (fsim_import_as){c->set.hw.count ? x->in.hw[0]->name : "", row_workload(c, x->in.graph), row_set(c), (fsim_strategy)c->set.strategy};
     return status;
 }
 
@@ -1226,7 +1226,10 @@ static void print_usage(FILE *out, fsim_arena *a)
     fputs("usage: fusesim [command] [options] WORKLOAD     (no command: plan)\n\n", out);
     for (int i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-10s%-*s %s\n", commands[i].name, COMMAND_COLUMN, commands[i].args, commands[i].help);
-    fputs("\nWORKLOAD: a YAML file, the name of a shipped one ('mlp'), or - for stdin\n\n", out);
+    fputs("\nWORKLOAD: a YAML file, the name of a shipped one ('mlp'), or - for stdin\n"
+          "import -o FILE: with WORKLOAD --hw HW a row for each kernel of the plan, and one\n"
+          "for all; without, a list of the profile's kernels, which validate leaves out\n\n",
+          out);
     fsim_args_usage(out, &known, a);
     fputs("\nResults go to stdout, all else to stderr. Exit status: 0 ok, 1 limit not met,\n"
           "2 usage, 65 bad input, 66 no input, 69 unavailable, 70 failed.\n",

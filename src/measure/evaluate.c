@@ -85,7 +85,8 @@ static const char *path_of(fsim_arena *a, const fsim_folders *where, const char 
         if (access(path, R_OK) == 0)
             return path;
     }
-    return fsim_workload_find(a, name, where->workloads);
+    const char *here = fsim_printf(a, "%s.yaml", name); /* as import was given it */
+    return access(here, R_OK) == 0 ? here : fsim_workload_find(a, name, where->workloads);
 }
 
 static workload *read_workload(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measured *row, int *status)
@@ -276,6 +277,7 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_ar
     fsim_bench_plan(b, i, g, a, &p, &own);
     plan = fsim_plan_made_by(&p, fsim_maker_of(row->strategy), &own, a);
     int from = 0, to = plan.kernels;
+    out->class = fsim_work_class_of(g);
     if (!fsim_bench_kernels(b, i, g, &plan, &from, &to)) {
         out->dram_read_bytes = out->dram_write_bytes = NAN;
         return;
@@ -294,7 +296,6 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_ar
     out->unit_s[FSIM_LAUNCH] = out->predicted_s - units;
     for (int u = 0; u < FSIM_UNIT_COUNT; u++)
         out->bound = out->unit_s[u] > out->unit_s[out->bound] ? (fsim_unit)u : out->bound;
-    out->class = fsim_work_class_of(g);
 }
 
 /* What must cross the memory bus whatever the plan: `read` of inputs and weights, `written` of outputs. What data decide (the rows of an embedding) counts as nothing. */
