@@ -13,8 +13,19 @@
 static bool eager(const fsim_prepared *p) { return p->row->strategy == FSIM_STRATEGY_EAGER; }
 static bool is_streaming(const fsim_prepared *p) { return eager(p) && p->class == FSIM_WORK_ELEMENTWISE && p->row->launch != FSIM_REGIME_EAGER; }
 
+/* Long enough that no launch matters, and no network, whose many small ones all end in the same sum. */
+static bool is_convolution(const fsim_prepared *p)
+{
+    bool has = false;
+    for (int n = 0; n < p->graph->nodes; n++)
+        has = has || p->graph->node[n].gemm.convolution;
+    return has && eager(p) && p->tensor && p->class != FSIM_WORK_NETWORK && p->row->time_s > 0.3e-3;
+}
+
 const fsim_fit_group fsim_fit_groups[] = {
     {"streaming", "achievable bandwidth and launch cost, from elementwise operators", is_streaming, {FSIM_HW_DRAM_BANDWIDTH, FSIM_HW_CALL_STREAM}, 2},
+    {"convolutions", "efficiencies of convolutions on tensor units, from eager rows above 0.3 ms", is_convolution,
+     {FSIM_HW_CONVOLUTION, FSIM_HW_CONVOLUTION_TRANSPOSED, FSIM_HW_CONVOLUTION_3D, FSIM_HW_CONVOLUTION_TRANSPOSED_3D}, 4},
     {"residuals", "intervals, from how far off rows are that were not fitted", NULL, {0}, 0}, /* last: it judges all others */
 };
 const int fsim_fit_group_count = (int)(sizeof fsim_fit_groups / sizeof *fsim_fit_groups);

@@ -6,6 +6,7 @@
 #include "graph/find.h"
 #include "hw/kin.h"
 #include "input/yaml.h"
+#include "search/interval.h"
 #include "search/price.h"
 #include "search/timeline.h"
 
@@ -154,7 +155,8 @@ static void sort_by_graph(fsim_bench *b, const int *hw, fsim_arena *a)
         const fsim_measured *row = &b->rows->at[i];
         graph[i] = number_of(a, &graphs, fsim_printf(a, "%s\n%s", row->workload, row->set));
         const int before = all.count;
-        const int k = number_of(a, &all, fsim_printf(a, "%d %d %d %d %d %s", graph[i], hw[i], (int)row->strategy, (int)row->launch, (int)is_warm(row), row->kernel ? row->kernel : ""));
+        const int k = number_of(a, &all, fsim_printf(a, "%d %d %d %d %d %s\n%s", graph[i], hw[i], (int)row->strategy, (int)row->launch, (int)row->l2, row->source,
+                                                      row->kernel ? row->kernel : ""));
         seen[k] = k == before ? i : seen[k];
         b->same[i] = seen[k];
     }
@@ -262,6 +264,7 @@ static fsim_plan part_of_plan(const fsim_plan *plan, int from, int to)
 {
     fsim_plan part = {.kernels = to - from, .kernel = plan->kernel + from};
     for (int k = from; k < to; k++) {
+        part.time_s += plan->kernel[k].time_s;
         part.dram_read_bytes += plan->kernel[k].dram_read_bytes;
         part.dram_write_bytes += plan->kernel[k].dram_write_bytes;
     }
@@ -279,11 +282,14 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_ar
     int from = 0, to = plan.kernels;
     out->class = fsim_work_class_of(g);
     if (!fsim_bench_kernels(b, i, g, &plan, &from, &to)) {
-        out->dram_read_bytes = out->dram_write_bytes = NAN;
+        out->predicted_s = out->dram_read_bytes = out->dram_write_bytes = NAN;
         return;
     }
     plan = part_of_plan(&plan, from, to);
     out->predicted_s = fsim_call_seconds(plan.kernel, plan.kernels, row->launch, hw);
+    const fsim_interval sure = fsim_plan_interval(g, hw, fsim_maker_of(row->strategy), &plan);
+    out->low_s = out->predicted_s * (sure.low / plan.time_s);
+    out->high_s = out->predicted_s * (sure.high / plan.time_s);
     out->dram_read_bytes = (double)plan.dram_read_bytes;
     out->dram_write_bytes = (double)plan.dram_write_bytes;
     out->kernels = plan.kernels;
@@ -317,7 +323,7 @@ static void compulsory(const fsim_graph *g, double *read, double *written)
     }
 }
 
-const char *const fsim_exclusions[FSIM_EXCLUSIONS] = {"faster than the memory bus allows", "host-bound"};
+const char *const fsim_exclusions[FSIM_EXCLUSIONS] = {"faster than the memory bus allows", "host-bound", "no kernel of the plan computes its primitive"};
 
 /* Of the predicted time, with at least so many kernels: before a few, the host costs a constant, which the model has; between many it is the framework's own code. */
 static const double host_bound = 0.5;
@@ -326,19 +332,17 @@ enum { HOST_BOUND_KERNELS = 16 };
 /* Whether the row says anything of kernels. The bus: what L2 may have kept from the run before, or keep at the end, need not cross it. */
 static void judge(const fsim_hw *hw, const fsim_measured *row, double read, double written, fsim_evaluated *out)
 {
-    if (out->kernels == 0) {
-        out->excluded = "no kernel of the plan computes its primitive";
-        return;
-    }
-    if (row->kernel && *row->kernel) { /* what one kernel must move depends on the others */
-        out->compulsory_bytes = out->dram_read_bytes + out->dram_write_bytes;
-        return;
+    if (row->kernel && *row->kernel && out->kernels > 0) { /* what one kernel must move depends on the others: what it would move */
+        read = out->dram_read_bytes;
+        written = out->dram_write_bytes;
     }
     const double l2 = fsim_hw_peak(hw, FSIM_HW_L2_CAPACITY);
     const double crossing = is_warm(row) ? fmax(0, read + written - l2) : read + fmax(0, written - l2);
     out->compulsory_bytes = read + written;
     out->bus_s = crossing / fsim_hw_peak(hw, FSIM_HW_DRAM_BANDWIDTH);
-    if (row->time_s * (1 + FSIM_BUS_SLACK) < out->bus_s)
+    if (isnan(out->predicted_s))
+        out->excluded = fsim_exclusions[FSIM_EXCLUDED_KERNEL];
+    else if (!(row->kernel && *row->kernel) && row->time_s * (1 + FSIM_BUS_SLACK) < out->bus_s)
         out->excluded = fsim_exclusions[FSIM_EXCLUDED_BUS];
     else if (row->launch == FSIM_REGIME_EAGER && out->kernels >= HOST_BOUND_KERNELS && out->unit_s[FSIM_LAUNCH] > host_bound * out->predicted_s)
         out->excluded = fsim_exclusions[FSIM_EXCLUDED_HOST];

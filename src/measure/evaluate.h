@@ -29,6 +29,7 @@ typedef struct {
 typedef struct {
     const fsim_measured *row;
     double predicted_s;
+    double low_s, high_s;           /* 80 % interval of predicted_s: as wide for a call as for its plan's kernels, search/interval.h */
     double dram_read_bytes, dram_write_bytes;
     double unit_s[FSIM_UNIT_COUNT]; /* shares of predicted_s */
     fsim_unit bound;                /* the largest of them */
@@ -41,8 +42,9 @@ typedef struct {
 
 /* Reasons, each told from the row, the data sheet and the prediction's inputs, never from the error:
  *   bus    the measured time is more than FSIM_BUS_SLACK shorter than bus_s
- *   host   launch `eager`, at least 16 kernels, and the GPU is predicted to wait for the host for more than half of the time: what the row measures is the host */
-enum { FSIM_EXCLUDED_BUS, FSIM_EXCLUDED_HOST, FSIM_EXCLUSIONS };
+ *   host   launch `eager`, at least 16 kernels, and the GPU is predicted to wait for the host for more than half of the time: what the row measures is the host
+ *   kernel the row names a kernel, and the plan has none that computes its primitive */
+enum { FSIM_EXCLUDED_BUS, FSIM_EXCLUDED_HOST, FSIM_EXCLUDED_KERNEL, FSIM_EXCLUSIONS };
 extern const char *const fsim_exclusions[FSIM_EXCLUSIONS];
 #define FSIM_BUS_SLACK 0.02
 

@@ -24,7 +24,7 @@ double fsim_quantile(const double *sorted, int count, double q)
 
 fsim_stats fsim_stats_of_errors(const double *error, int count, fsim_arena *a)
 {
-    fsim_stats s = {.rows = count, .mape = NAN, .median = NAN, .p90 = NAN, .bias = NAN};
+    fsim_stats s = {.rows = count, .mape = NAN, .median = NAN, .p90 = NAN, .bias = NAN, .coverage = NAN};
     double *size = fsim_new(a, double, count + 1), sum = 0, signed_sum = 0;
     if (count == 0)
         return s;
@@ -41,14 +41,20 @@ fsim_stats fsim_stats_of_errors(const double *error, int count, fsim_arena *a)
     return s;
 }
 
+static bool is_covered(const fsim_evaluated *e) { return e->row->time_s >= e->low_s && e->row->time_s <= e->high_s; }
+
 fsim_stats fsim_stats_of(const fsim_evaluated *e, int count, fsim_arena *a)
 {
     double *error = fsim_new(a, double, count + 1);
-    int kept = 0;
+    int kept = 0, covered = 0;
     for (int i = 0; i < count; i++)
-        if (!e[i].excluded)
+        if (!e[i].excluded) {
             error[kept++] = fsim_error_of(&e[i]);
-    return fsim_stats_of_errors(error, kept, a);
+            covered += is_covered(&e[i]);
+        }
+    fsim_stats s = fsim_stats_of_errors(error, kept, a);
+    s.coverage = kept ? (double)covered / kept : NAN;
+    return s;
 }
 
 const char *fsim_name_in(const fsim_evaluated *e, fsim_grouping by, fsim_arena *a)
@@ -124,13 +130,16 @@ int fsim_stat_groups(const fsim_evaluated *e, int count, const fsim_grouping *by
     *out = NULL;
     for (int from = 0, to; from < count; from = to) {
         fsim_stat_group g = {.excluded = 0};
-        int kept = 0;
-        for (to = from; to < count && by_names(&m[from], &m[to]) == 0; to++)
-            if (e[m[to].at].excluded)
-                g.excluded++;
-            else
-                error[kept++] = fsim_error_of(&e[m[to].at]);
+        int kept = 0, covered = 0;
+        for (to = from; to < count && by_names(&m[from], &m[to]) == 0; to++) {
+            const fsim_evaluated *x = &e[m[to].at];
+            g.excluded += x->excluded != NULL;
+            covered += !x->excluded && is_covered(x);
+            if (!x->excluded)
+                error[kept++] = fsim_error_of(x);
+        }
         g.stats = fsim_stats_of_errors(error, kept, a);
+        g.stats.coverage = kept ? (double)covered / kept : NAN;
         for (int k = 0; k < keys; k++)
             if (by[k] != FSIM_BY_ALL)
                 *place_of(&g, by[k]) = m[from].name[k];

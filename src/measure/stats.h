@@ -9,6 +9,7 @@ typedef struct {
     int rows;
     double mape, median, p90; /* of the absolute errors */
     double bias;              /* mean error */
+    double coverage;          /* share of measured times within the predictions' 80 % intervals; NaN where errors are all that is known */
 } fsim_stats;
 
 /* What rows are grouped by: nothing; the GPU; the kind of work; the workload; what ran; the folder of the workload; the measurements file. */

@@ -80,8 +80,8 @@ static void put_summary(const sink *s)
     const char *where = x->files == 1 ? x->file[0] : fsim_printf(s->a, "%d files", x->files);
     const char *text = fsim_printf(s->a, "%s: %d row%s%s", where, all.rows, all.rows == 1 ? "" : "s", excluded ? fsim_printf(s->a, " (and %d excluded)", excluded) : "");
     if (all.rows > 0)
-        text = fsim_printf(s->a, "%s, mean error %s %%, median %s %%, p90 %s %%, bias %s %%", text, percent(s->a, all.mape), percent(s->a, all.median), percent(s->a, all.p90),
-                           signed_percent(s->a, all.bias));
+        text = fsim_printf(s->a, "%s, mean error %s %%, median %s %%, p90 %s %%, bias %s %%; %s %% lie within the 80 %% intervals", text, percent(s->a, all.mape), percent(s->a, all.median), percent(s->a, all.p90),
+                           signed_percent(s->a, all.bias), whole_percent(s->a, all.coverage));
     if (s->page) {
         fsim_paragraph(s->page, FSIM_STRONG, 0, 2, text);
         putc('\n', s->out);
@@ -102,8 +102,9 @@ static const char *group_cell(const fsim_stat_group *g, fsim_grouping by)
 
 static void put_groups(const sink *s)
 {
-    enum { NUMBERS = 6 };
-    static const fsim_column number[NUMBERS] = {{.title = "rows"}, {.title = "mean %"}, {.title = "median"}, {.title = "p90"}, {.title = "bias"}, {.title = "excluded", .drop = 1}};
+    enum { NUMBERS = 7 };
+    static const fsim_column number[NUMBERS] = {{.title = "rows"}, {.title = "mean %"}, {.title = "median"}, {.title = "p90"}, {.title = "bias"}, {.title = "in 80 %", .drop = 2},
+                                                {.title = "excluded", .drop = 1}};
     const fsim_accuracy *x = s->x;
     fsim_column column[FSIM_BY_COUNT + NUMBERS];
     fsim_stat_group *group;
@@ -123,6 +124,7 @@ static void put_groups(const sink *s)
         *cell++ = percent(s->a, stats->median);
         *cell++ = percent(s->a, stats->p90);
         *cell++ = signed_percent(s->a, stats->bias);
+        *cell++ = whole_percent(s->a, stats->coverage);
         *cell++ = group[i].excluded ? fsim_printf(s->a, "%d", group[i].excluded) : NULL;
     }
     put_table(s, &t);
@@ -245,7 +247,7 @@ static void put_excluded_rows(const sink *s, int excluded)
 
 static void put_excluded(const sink *s)
 {
-    static const fsim_column column[] = {{.title = "file", .left = true, .shrinks = true}, {.title = "rows"}, {.title = "excluded"}, {.title = "%"}, {.title = "by the bus"}, {.title = "host-bound"}};
+    static const fsim_column column[] = {{.title = "file", .left = true, .shrinks = true}, {.title = "rows"}, {.title = "excluded"}, {.title = "%"}, {.title = "by the bus"}, {.title = "host-bound"}, {.title = "no kernel"}};
     const fsim_accuracy *x = s->x;
     fsim_table t = fsim_table_new(s->a, column, (int)(sizeof column / sizeof *column));
     int excluded = 0;

@@ -11,6 +11,7 @@ static void put_stats(FILE *out, const fsim_stats *s)
     fsim_json_number(out, ", ", "median", s->median);
     fsim_json_number(out, ", ", "p90", s->p90);
     fsim_json_number(out, ", ", "bias", s->bias);
+    fsim_json_number(out, ", ", "coverage", s->coverage);
 }
 
 static void put_row(FILE *out, const char *before, const fsim_evaluated *e)
@@ -28,6 +29,8 @@ static void put_row(FILE *out, const char *before, const fsim_evaluated *e)
     fsim_json_text(out, ", ", "class", fsim_work_class_names[e->class]);
     fsim_json_number(out, ", ", "measured_s", m->time_s);
     fsim_json_number(out, ", ", "predicted_s", e->predicted_s);
+    fsim_json_number(out, ", ", "time_low_s", e->low_s);
+    fsim_json_number(out, ", ", "time_high_s", e->high_s);
     fsim_json_number(out, ", ", "error", fsim_error_of(e));
     fsim_json_text(out, ", ", "bound", fsim_unit_names[e->bound]);
     fputs(", \"time\": {", out);

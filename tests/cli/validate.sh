@@ -23,15 +23,15 @@ exits() {
 # Text.
 exits 0
 [ -s err ] && complain "something on stderr: $(cat err)"
-has out '^.*toy\.csv: 13 rows \(and 2 excluded\), mean error [0-9.]+ %, median [0-9.]+ %, p90 [0-9.]+ %, bias [+-][0-9.]+ %$'
-has out '^hw +class +strategy +rows +mean % +median +p90 +bias +excluded$'
+has out '^.*toy\.csv: 13 rows \(and 2 excluded\), mean error [0-9.]+ %, median [0-9.]+ %, p90 [0-9.]+ %, bias [+-][0-9.]+ %; [0-9]+ % lie within the 80 % intervals$'
+has out '^hw +class +strategy +rows +mean % +median +p90 +bias +in 80 % +excluded$'
 has out '^toy +elementwise +eager +4 .* 1$'
 has out '^t4 +matmul +inductor +1 '
 has out '^toy +seeds +inductor +1 '
 has out '^Furthest off'
 has out '^relu/3, too fast +12 ms .*faster than the memory bus allows$'
 has out '^many/host .*host-bound$'
-has out '^toy\.csv +15 +2 +13\.3 +1 +1$'
+has out '^toy\.csv +15 +2 +13\.3 +1 +1 +0$'
 has out '^helps +[0-9]+ +[0-9]+ +[0-9]+$'
 hasnt out '^Gates'
 exits 0 --no-exclude
@@ -64,8 +64,8 @@ cmp -s out before || complain "--hw-set without --hw: $(diff before out)"
 head -n 3 "$measured/toy.csv" | sed 's/relu/again/; s/\r*$/\r/' >crlf.csv
 exits 0 --measurements crlf.csv --json all.json --markdown all.md --junit all.xml --by hw --gate softmax:rows=2 --gate inductor:rank=0
 has out '^2 files: 15 rows \(and 2 excluded\)'
-has out '^crlf\.csv +2 +0 +0\.0 +0 +0$'
-has all.md '^\| hw +\| rows \| mean % \| median \| p90 \| bias \| excluded \|'
+has out '^crlf\.csv +2 +0 +0\.0 +0 +0 +0$'
+has all.md '^\| hw +\| rows \| mean % \| median \| p90 \| bias \| in 80 % \| excluded \|'
 has all.md '^### Speedups over eager'
 has all.md 'relu/3, too fast .*faster than the memory bus allows'
 has all.md '^\| softmax:rows=2 \| passed \|'
@@ -86,7 +86,7 @@ has err 'gate network:mape=100% failed: meets no row' # its one row is excluded
 exits 1 --gate norm:bias=100%
 exits 1 --gate xla:verdict=0
 has err 'meets no pair'
-exits 1 --gate rank=2 --json - --junit -.xml
+exits 1 --gate rank=2 --json - --junit also.xml
 exits 2 --gate sofmax:mape=1%
 has err "did you mean 'softmax'"
 exits 2 --gate softmax:maep=1%
@@ -111,7 +111,9 @@ def stats(errors):
     if not errors: return [0, None, None, None, None]
     size = [abs(e) for e in errors]
     return [len(errors), sum(size) / len(size), quantile(size, .5), quantile(size, .9), sum(errors) / len(errors)]
-def same(group, errors, what):
+def same(group, rows, what):
+    errors, inside = [r["error"] for r in rows], [r["time_low_s"] <= r["measured_s"] <= r["time_high_s"] for r in rows]
+    if not near(group["coverage"], sum(inside) / len(inside) if inside else None): complain(f"{what}: coverage is {group['coverage']}")
     for key, wanted in zip(("rows", "mape", "median", "p90", "bias"), stats(errors)):
         if not near(group[key], wanted): complain(f"{what}: {key} is {group[key]}, wanted {wanted}")
 def ranks(x): return [sum(b < a for b in x) + (sum(b == a for b in x) - 1) / 2 for a in x]
@@ -130,7 +132,7 @@ for r, wanted in zip(d["rows"], rows):
 kept = [r for r in d["rows"] if "excluded" not in r]
 if {r["id"]: r["excluded"] for r in d["rows"] if "excluded" in r} != {"relu/3, too fast": "faster than the memory bus allows", "many/host": "host-bound"}: complain("other rows are excluded")
 for name, keys in (("groups", ("hw", "workload")), ("classes", ("hw", "class", "strategy")), ("files", ("file",)), ("overall", ()), ("by", ("hw",))):
-    for g in d[name]: same(g, [r["error"] for r in kept if all(r[k] == g[k] for k in keys)], name)
+    for g in d[name]: same(g, [r for r in kept if all(r[k] == g[k] for k in keys)], name)
     if sum(g["rows"] for g in d[name]) != len(kept) or sum(g["excluded"] for g in d[name]) != 2: complain(f"{name} do not hold all rows")
 by_id = {r["id"]: r for r in d["rows"]}
 pairs = {p["other"]: p for p in d["pairs"]}

@@ -133,7 +133,7 @@ static fsim_evaluated *evaluated(fsim_arena *a, const sample *s, int count)
     for (int i = 0; i < count; i++) {
         m[i] = (fsim_measured){.id = fsim_printf(a, "r%d", i), .hw = s[i].hw, .workload = s[i].workload, .set = "", .source = s[i].source ? s[i].source : "",
                                .strategy = s[i].strategy, .time_s = s[i].measured_s, .at = {"rows.csv", i + 2, 1}};
-        e[i] = (fsim_evaluated){.row = &m[i], .predicted_s = s[i].predicted_s, .class = s[i].class, .excluded = s[i].excluded ? fsim_exclusions[0] : NULL};
+        e[i] = (fsim_evaluated){.row = &m[i], .predicted_s = s[i].predicted_s, .low_s = s[i].predicted_s * 0.8, .high_s = s[i].predicted_s * 1.25, .class = s[i].class, .excluded = s[i].excluded ? fsim_exclusions[0] : NULL};
     }
     return e;
 }
@@ -167,6 +167,7 @@ static void errors_by_hand(void **state)
     assert_near(s.median, 0.25);
     assert_near(s.p90, 0.25 + 0.8 * 0.25);
     assert_near(s.bias, (0.1 - 0.5 + 0.25) / 3);
+    assert_near(s.coverage, 2 / 3.0); /* 1 in 0.88 to 1.375 and 4 in 4 to 6.25; not 2 in 0.8 to 1.25 */
     assert_int_equal(fsim_stats_of(e, 0, a).rows, 0);
     assert_true(isnan(fsim_stats_of(&e[3], 1, a).mape));
     fsim_arena_free(a);
