@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/costing.h"
 
-fsim_kernel fsim_kernel_made_by(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, fsim_maker maker, const fsim_group *group,
-                                const fsim_residency *l2, fsim_arena *a)
+fsim_kernel fsim_kernel_made_from(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, fsim_maker maker, const fsim_group *group,
+                                  const fsim_residency *l2, const fsim_kernel *known, fsim_arena *a)
 {
-    const fsim_kernel own = fsim_kernel_of(g, hw, regime, group, l2, a);
+    const fsim_kernel own = known ? *known : fsim_kernel_of(g, hw, regime, group, l2, a);
     if (maker == FSIM_BY_FUSESIM || own.time_s <= 0)
         return own;
     const fsim_costing c = fsim_costing_of(g, hw, regime, group, l2, a);
@@ -15,4 +15,10 @@ fsim_kernel fsim_kernel_made_by(const fsim_graph *g, const fsim_hw *hw, fsim_reg
                              : maker == FSIM_BY_ATEN                                ? fsim_aten_kernel(&c, &own, a)
                                                                                     : fsim_triton_kernel(&c, &own, a);
     return made.time_s >= own.time_s ? made : own;
+}
+
+fsim_kernel fsim_kernel_made_by(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, fsim_maker maker, const fsim_group *group,
+                                const fsim_residency *l2, fsim_arena *a)
+{
+    return fsim_kernel_made_from(g, hw, regime, maker, group, l2, NULL, a);
 }
