@@ -6,12 +6,15 @@
 #include "hw/kin.h"
 #include "input/args.h"
 #include "measure/evaluate.h"
+#include "measure/import.h"
 #include "predict.h"
 #include "report/accuracy.h"
 #include "report/calibration.h"
+#include "report/import.h"
 #include "report/report.h"
 #include "report/terminal.h"
 #include "search/given.h"
+#include "search/price.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -65,12 +68,13 @@ typedef struct command {
     int (*run)(context *c);
 } command;
 
-enum { PLAN = 1, ENUMERATE = 2, EXPLAIN = 4, HW = 8, OPS = 16, VALIDATE = 32, CALIBRATE = 64, ANY = 127 };
+enum { PLAN = 1, ENUMERATE = 2, EXPLAIN = 4, HW = 8, OPS = 16, VALIDATE = 32, CALIBRATE = 64, IMPORT = 128, ANY = 255 };
 
-enum { COMMANDS = 7 };
+enum { COMMANDS = 8 };
 static const command commands[COMMANDS]; /* at the end, behind what they run */
 
 static const fsim_loc command_line = {NULL, 0, 0};
+enum { NOT_GIVEN = -1 };
 
 static const char *const l2_names[] = {"cold", "warm"};
 static const char *const numerics_names[] = {"fast", "strict"};
@@ -91,7 +95,7 @@ static const fsim_arg options[] = {
     {"--hw", "HW[,HW...]", FSIM_ARG_ITEMS, AT(hw), NULL, ANY, "GPUs: names of 'fusesim hw list', or files"},
     {"--set", "NAME=VALUE", FSIM_ARG_ITEM, AT(set), NULL, ANY, "a symbol of the workload; dtype is one"},
     {"--hw-set", "KEY=VALUE", FSIM_ARG_ITEM, AT(hw_set), NULL, ANY, "what if: dram_bandwidth=2x, sms=64"},
-    {"--strategy", NULL, FSIM_ARG_CHOICE, AT(strategy), &strategies, ANY, "the plan to show (default optimal)"},
+    {"--strategy", NULL, FSIM_ARG_CHOICE, AT(strategy), &strategies, ANY, "the plan to show (optimal; import: eager)"},
     {"--plan", "FILE", FSIM_ARG_TEXT, AT(plan), NULL, PLAN, "show this partition: JSON of a plan"},
     {"--objective", NULL, FSIM_ARG_CHOICE, AT(objective), &objectives, ANY, "what optimal minimises (time)"},
     {"--memory-limit", "SIZE", FSIM_ARG_SIZE, AT(memory_limit), NULL, PLAN | EXPLAIN, "that a plan may need at its peak: 3 GiB"},
@@ -104,7 +108,7 @@ static const fsim_arg options[] = {
     {"--recompute", NULL, FSIM_ARG_CHOICE, AT(recompute), &recomputation, ANY, "may kernels compute a value twice (on)"},
     {"--time-limit", "SECONDS", FSIM_ARG_SECONDS, AT(time_limit_s), NULL, ANY, "for the search (1)"},
     {"--limit", "N", FSIM_ARG_COUNT, AT(limit), NULL, ENUMERATE, "of enumerate: stop after N partitions"},
-    {"--measurements", "FILE", FSIM_ARG_ITEM, AT(measurements), NULL, VALIDATE | CALIBRATE, "measured runs, a row each (CSV)"},
+    {"--measurements", "FILE", FSIM_ARG_ITEM, AT(measurements), NULL, VALIDATE | CALIBRATE | IMPORT, "measured runs; import: ncu --csv, PyTorch"},
     {"--workload-root", "DIR", FSIM_ARG_ITEM, AT(roots), NULL, VALIDATE | CALIBRATE, "a folder of the rows' workloads"},
     {"--match", "TEXT", FSIM_ARG_ITEM, AT(match), NULL, VALIDATE | CALIBRATE, "only rows whose id holds TEXT"},
     {"--by", "KEY[,...]", FSIM_ARG_ITEMS, AT(by), NULL, VALIDATE, "group by hw, class, strategy, folder, ..."},
@@ -113,7 +117,7 @@ static const fsim_arg options[] = {
     {"--unseen", "", FSIM_ARG_FLAG, AT(unseen), NULL, VALIDATE, "as if nothing were measured on the GPUs"},
     {"--fit", "GROUP[,...]", FSIM_ARG_ITEMS, AT(fit), NULL, CALIBRATE, "scalars to fit (all that have rows)"},
     {"--folds", "K", FSIM_ARG_COUNT, AT(folds), NULL, CALIBRATE, "parts of the cross-validation (5)"},
-    {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, CALIBRATE, "the file to write"},
+    {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, CALIBRATE | IMPORT, "the file to write"},
     {"--jobs", "N", FSIM_ARG_COUNT, AT(jobs), NULL, ANY, "threads; results do not depend on it"},
     {"--dump", "STAGE[,...]", FSIM_ARG_ITEMS, AT(dump), NULL, PLAN, "graph, legal, parts, kernels, traffic, time"},
     {"--json", "FILE", FSIM_ARG_TEXT, AT(json), NULL, ANY, "results for programs; - is stdout"},
@@ -133,7 +137,7 @@ static const fsim_arg options[] = {
 static const char *const later_options[] = {
     "--device", "--dim", "--fail-on",   "--jvp",
     "--output", "--precision", "--report", "--target", "--train"};
-static const char *const later_commands[] = {"sweep", "import", "diff", "codegen"};
+static const char *const later_commands[] = {"sweep", "diff", "codegen"};
 
 static const fsim_args known = {options, COUNT_OF(options), later_options, COUNT_OF(later_options)};
 
@@ -961,6 +965,155 @@ static int run_validate(context *c)
     return status ? status : gates;
 }
 
+/* import */
+
+/* Where `import` stands with its files. */
+typedef struct {
+    inputs in;
+    fsim_import_as as;
+    fsim_import found;
+} imported;
+
+static bool show_import(FILE *out, form as, const context *c, const void *what)
+{
+    const imported *x = what;
+    const fsim_page page = table_page(out, c);
+    as == JSON ? fsim_json_import(out, &x->found) : fsim_report_import(&page, &x->found, c->set.verbose);
+    return true;
+}
+
+/* The workload as rows name it: without .yaml. */
+static const char *row_workload(const context *c)
+{
+    const char *name = c->args.count ? c->args.at[0] : "", *dot = strrchr(name, '.');
+    return fsim_strndup(c->arena, name, dot && strcmp(dot, ".yaml") == 0 ? (size_t)(dot - name) : strlen(name));
+}
+
+static const char *row_set(const context *c)
+{
+    const char *text = "";
+    for (int i = 0; i < c->set.set.count; i++)
+        text = fsim_printf(c->arena, "%s%s%s", text, i ? ";" : "", c->set.set.at[i]);
+    return text;
+}
+
+/* Workload and GPU, where they are given; a GPU alone is the name in the rows. */
+static int read_import_inputs(context *c, imported *x)
+{
+    int status = FSIM_EXIT_OK;
+    if (c->args.count)
+        status = read_inputs(c, &x->in);
+    else if (c->set.hw.count) {
+        x->in.hw = fsim_new(c->arena, fsim_hw *, 1);
+        x->in.hw[0] = read_hw(c, c->set.hw.at[0], &status);
+        status = settle(c, status, FSIM_EXIT_BAD_INPUT);
+    }
+    if (!status)
+        x->as = (fsim_import_as){c->set.hw.count ? x->in.hw[0]->name : "", row_workload(c), row_set(c), (fsim_strategy)c->set.strategy};
+    return status;
+}
+
+/* Nsight Compute empties the caches before each kernel; a profiler of the whole program does not. */
+static fsim_plan *plan_to_match(context *c, imported *x, bool warm)
+{
+    if (!x->in.graph)
+        return NULL;
+    x->in.how.regime = FSIM_REGIME_KERNEL;
+    x->in.how.warm = warm;
+    const fsim_problem p = fsim_problem_of(x->in.graph, x->in.hw[0], &x->in.how, c->arena);
+    fsim_plan *plan = fsim_new(c->arena, fsim_plan, 1), own;
+    fsim_proof proof;
+    if (x->as.strategy == FSIM_STRATEGY_OPTIMAL)
+        fsim_optimal(&p, NULL, 0, c->arena, &own, &proof);
+    else
+        fsim_baseline(&p, x->as.strategy, c->arena, &own);
+    *plan = fsim_plan_made_by(&p, fsim_maker_of(x->as.strategy), &own, c->arena);
+    return plan;
+}
+
+/* A trace that names another GPU than --hw. */
+static void check_device(context *c, const imported *x, const char *device)
+{
+    const char *name = x->as.hw;
+    const size_t first = strcspn(name, "-");
+    const size_t second = name[first] ? first + 1 + strcspn(name + first + 1, "-") : first;
+    const char *model = fsim_strndup(c->arena, name, first), *next = first < second ? fsim_strndup(c->arena, name + first + 1, second - first - 1) : "";
+    const char *number = strpbrk(model, "0123456789") ? model : strpbrk(next, "0123456789") ? next : NULL;
+    if (device && number && !strcasestr(device, number))
+        fsim_warning(c->diag, command_line, "the trace is of '%s', --hw is '%s'", device, name);
+}
+
+/* Rows into -o, the report to stdout, or to stderr where the rows go to stdout. */
+static int deliver_import(context *c, const imported *x, fsim_output *rows)
+{
+    const char *why = "";
+    if (is_stdout(c->set.output)) {
+        const int status = show_in_files(c, show_import, x) && commit_files(c) ? FSIM_EXIT_OK : give_up_outputs(c, FSIM_EXIT_OK);
+        if (status)
+            return status;
+        fsim_rows_write(stdout, x->found.row, x->found.rows);
+        show_import(stderr, TEXT, c, x);
+        return settle(c, FSIM_EXIT_OK, FSIM_EXIT_INTERNAL);
+    }
+    if (rows)
+        fsim_rows_write(fsim_stream(rows), x->found.row, x->found.rows);
+    if (rows && !fsim_commit(rows, &why)) {
+        fsim_error(c->diag, command_line, "cannot write '%s': %s", c->set.output, why);
+        return give_up_outputs(c, FSIM_EXIT_OK);
+    }
+    return deliver(c, show_import, x);
+}
+
+static int run_profile(context *c, imported *x, const fsim_mapped *file)
+{
+    fsim_profile profile;
+    if (!fsim_profile_read(c->arena, c->diag, c->set.measurements.at[0], file->text, file->bytes, &profile))
+        return settle(c, FSIM_EXIT_BAD_INPUT, FSIM_EXIT_BAD_INPUT);
+    fsim_output *rows = open_file(c, "-o", c->set.output);
+    int status = open_outputs(c);
+    if (status) {
+        fsim_discard(rows);
+        return status;
+    }
+    check_device(c, x, profile.device_name);
+    const fsim_plan *plan = plan_to_match(c, x, profile.timeline);
+    x->found = fsim_import_of(&profile, plan ? x->in.graph : NULL, plan, &x->as, c->arena);
+    if (plan && x->found.rows == 0)
+        fsim_warning(c->diag, command_line, "no kernel of '%s' was matched to one of '%s': no rows", c->set.measurements.at[0], x->as.workload);
+    status = deliver_import(c, x, rows);
+    if (status)
+        fsim_discard(rows);
+    return status;
+}
+
+static int run_import(context *c)
+{
+    imported x = {0};
+    const char *why = "";
+    if (c->set.measurements.count != 1)
+        fsim_error(c->diag, command_line, "import: models (MODEL.onnx) are not in this release; wanted --measurements FILE, of `ncu --csv` or PyTorch's profiler");
+    else if (c->args.count && c->set.hw.count == 0)
+        fsim_error(c->diag, command_line, "no GPU: say --hw NAME, the one that was measured ('fusesim hw list' shows them)");
+    else if (is_stdout(c->set.measurements.at[0]) && c->args.count && is_stdout(c->args.at[0]))
+        fsim_error(c->diag, command_line, "the workload and --measurements can't both be standard input");
+    else if (is_stdout(c->set.output) && on_stdout(&c->set) != TEXT)
+        fsim_error(c->diag, command_line, "-o and %s - both write to stdout", files[on_stdout(&c->set)].option);
+    if (fsim_errors(c->diag))
+        return usage_status(c);
+    int status = read_import_inputs(c, &x);
+    if (status)
+        return status;
+    fsim_mapped *file = fsim_map_file(c->arena, c->set.measurements.at[0], &why);
+    if (!file) {
+        fsim_error(c->diag, command_line, "cannot read measurements '%s': %s", c->set.measurements.at[0], why);
+        return settle(c, FSIM_EXIT_NO_INPUT, FSIM_EXIT_NO_INPUT);
+    }
+    fsim_diag_source(c->diag, c->set.measurements.at[0], file->text, file->bytes);
+    status = run_profile(c, &x, file);
+    fsim_unmap(file);
+    return status;
+}
+
 /* calibrate */
 
 static bool show_calibration(FILE *out, form as, const context *c, const void *what)
@@ -1074,6 +1227,7 @@ static const command commands[COMMANDS] = {
     {"enumerate", "WORKLOAD --hw HW [--limit N]", "every legal partition, a line each", ENUMERATE, true, 1, 1, run_enumerate},
     {"explain", "WORKLOAD --hw HW OP OP", "may two share a kernel; the cost", EXPLAIN, true, 3, 1, run_explain},
     {"validate", "--measurements FILE.csv", "predicted beside measured", VALIDATE, false, INT_MAX, INT_MAX, run_validate},
+    {"import", "--measurements FILE [WORKLOAD]", "others' profiles: ncu, PyTorch", IMPORT, false, 1, 1, run_import},
     {"calibrate", "--hw HW --measurements FILE.csv", "fit a GPU to measurements", CALIBRATE, false, INT_MAX, INT_MAX, run_calibrate},
     {"hw", "list | show NAME | check FILE...", "the GPUs", HW, false, INT_MAX, INT_MAX, run_hw},
     {"ops", "", "operators and flops per point", OPS, false, 0, INT_MAX, run_ops},
@@ -1099,6 +1253,8 @@ static int run(context *c, int argc, char **argv)
         return FSIM_EXIT_USAGE;
     }
     read_command_line(c, argc, argv);
+    if (c->set.strategy == NOT_GIVEN) /* what others measure is eager, mostly */
+        c->set.strategy = c->command->bit == IMPORT ? FSIM_STRATEGY_EAGER : FSIM_STRATEGY_OPTIMAL;
     const bool asked = c->set.help || c->set.version;
     if (asked) {
         const int status = usage_status(c);
@@ -1120,7 +1276,7 @@ int main(int argc, char **argv)
     fsim_arena *arena = fsim_arena_new();
     context c = {.arena = arena,
                  .diag = fsim_diag_new(arena),
-                 .set = {.strategy = FSIM_STRATEGY_OPTIMAL, .launch = FSIM_REGIME_STREAM, .time_limit_s = 1},
+                 .set = {.strategy = NOT_GIVEN, .launch = FSIM_REGIME_STREAM, .time_limit_s = 1},
                  .width = fsim_terminal_columns()};
     const int status = finish_stdout(&c, run(&c, argc, argv));
     fsim_arena_free(arena);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -79,6 +80,35 @@ char *fsim_read_file(fsim_arena *a, const char *path, size_t *bytes, const char 
         text = read_all(a, in, S_ISREG(st.st_mode) ? (size_t)st.st_size : 0, bytes, why);
     fclose(in);
     return text;
+}
+
+fsim_mapped *fsim_map_file(fsim_arena *a, const char *path, const char **why)
+{
+    fsim_mapped *m = fsim_new(a, fsim_mapped, 1);
+    struct stat st;
+    const int file = strcmp(path, "-") == 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    if (file >= 0 && fstat(file, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+        m->bytes = (size_t)st.st_size;
+        m->map = mmap(NULL, m->bytes, PROT_READ, MAP_PRIVATE, file, 0);
+        m->text = m->map;
+        if (m->map == MAP_FAILED) {
+            *why = reason(errno);
+            m = NULL;
+        }
+    } else if ((m->text = fsim_read_file(a, path, &m->bytes, why)) == NULL) {
+        m = NULL;
+    }
+    if (file >= 0)
+        close(file);
+    return m;
+}
+
+void fsim_unmap(fsim_mapped *m)
+{
+    if (m && m->map)
+        munmap(m->map, m->bytes);
+    if (m)
+        *m = (fsim_mapped){0};
 }
 
 struct fsim_output {

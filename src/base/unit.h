@@ -24,6 +24,8 @@ typedef enum {
 /* Parses "NUMBER UNIT" ("1555 GB/s", "163 KiB", "132"). False with *why set to a message in the user's words ("is bytes, wanted
  * bytes per second", "has no unit, wanted e.g. GB/s", "is not a number"). NaN and infinities are refused. */
 bool fsim_parse_unit(const char *text, fsim_dim want, double *value, const char **why);
+/* The factor of a unit as GPU profilers spell it: "ns" "nsecond" "us" "usecond" ..., "byte" "Kbyte" "Mbyte" "Gbyte" (decimal), "sector" (32 bytes), "" (1). False for others. */
+bool fsim_profiler_unit(const char *unit, fsim_dim want, double *factor);
 const char *fsim_dim_name(fsim_dim dim);    /* "bytes per second" */
 const char *fsim_dim_example(fsim_dim dim); /* "1555 GB/s" */
 

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-static const double convolution_share = 0.55;   /* implicit GEMM against GEMM on tensor units; measured convolutions of H100 and L4 lie at 0.4 to 0.6 */
-
 /* The device's dense rate for this arithmetic, FLOP/s, and how much of it a long contraction keeps. */
 double fsim_contraction_rate(const fsim_costing *c, fsim_dtype t, double *efficiency, bool *tensor)
 {
@@ -78,15 +76,6 @@ static double tiles_across(const fsim_costing *c, int tile_n)
     return across;
 }
 
-/* How often a convolution's windows load each element of their input. */
-double fsim_window_loads(const fsim_node *n)
-{
-    double loads = 1;
-    for (int i = 0; n->arg[0].how == FSIM_READ_WINDOW && i < n->arg[0].axes; i++)
-        loads *= (double)n->arg[0].axis[i].out * (double)n->arg[0].axis[i].taps / (double)n->arg[0].axis[i].extent;
-    return fmax(1, loads);
-}
-
 typedef struct {
     bool vendor; /* the library's kernel, not a generated one */
     tile_size tile;
@@ -106,9 +95,7 @@ static fsim_kernel tiled(const fsim_costing *c, contraction_choice choice, fsim_
     const double rate = fsim_contraction_rate(c, g->arithmetic, &e0, &tensor) / c->sms, bm = choice.tile.m, bn = choice.tile.n;
     const double tiles_m = ceil((double)g->m / bm), tiles_n = tiles_across(c, choice.tile.n), kk = (double)g->k / choice.split;
     const double blocks = (double)g->batch * tiles_m * tiles_n * choice.split;
-    double e = fmin(1, e0 / (1 + (tensor ? 0.33 : 0.1) * (128 / bm + 128 / bn - 2)));
-    if (g->convolution && tensor)
-        e *= convolution_share;
+    const double e = fmin(1, e0 / (1 + (tensor ? 0.33 : 0.1) * (128 / bm + 128 / bn - 2)));
     const int elem = fsim_dtype_bytes(c->g->tensor[n->arg[0].tensor].dtype);
     k.template = choice.vendor ? FSIM_LIBRARY_CONTRACTION : FSIM_TILED_CONTRACTION;
     k.tile_m = choice.tile.m;
@@ -124,15 +111,12 @@ static fsim_kernel tiled(const fsim_costing *c, contraction_choice choice, fsim_
     k.penalised = k.penalised || !choice.vendor;
 
     const double rounds = ceil(blocks / c->sms), one = 2 * bm * bn * (kk + fsim_startup_of(tensor)) / (rate * e);
-    const double turns[2] = {tiles_n * fsim_window_loads(n), tiles_m}; /* every column of tiles loads the first operand, every row of them the second */
-    double taps = 1; /* a window's taps read the same elements: L1 serves all but the first */
-    for (int i = 0; n->arg[0].how == FSIM_READ_WINDOW && i < n->arg[0].axes; i++)
-        taps *= (double)n->arg[0].axis[i].taps;
+    const double turns[2] = {tiles_n, tiles_m}; /* every column of tiles loads the first operand, every row of them the second */
     fsim_add_arithmetic(c, &k, turns, true);
     double *extra = fsim_new(a, double, o->reads + 1), *extra_dram = fsim_new(a, double, o->reads + 1);
     const double resident = c->sms * fmax(1, fsim_blocks_per_sm(c->hw, k.block, k.registers, k.shared_bytes));
     double operand_bytes = 0;
-    const double tile_bytes = blocks * (bm * kk / taps + bn * kk) * elem; /* what all blocks load together */
+    const double tile_bytes = blocks * (bm * kk + bn * kk) * elem; /* what all blocks load together */
     for (int i = 0; i < o->reads; i++)
         operand_bytes += o->read[i].operand >= 0 ? (double)c->read[i].sector_bytes : 0;
     for (int i = 0; i < o->reads; i++) {
@@ -162,8 +146,8 @@ fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a)
     const bool library = fsim_library_can(c);
     const int64_t row = c->group->whole_row;
     fsim_kernel best = {0};
-    if (g.convolution && g.batch > 1 && g.n < 16)
-        return fsim_direct_convolution(c, a);
+    if (g.convolution)
+        return fsim_convolution(c, a);
     for (int lib = library; lib >= 0; lib--) /* the vendor's where both take as long */
         for (size_t t = 0; t < sizeof tiles / sizeof tiles[0]; t++) {
             tile_size tile = tiles[t];
@@ -187,6 +171,8 @@ double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node
     const fsim_costing c = {.g = g, .hw = hw};
     double e0;
     bool tensor;
+    if (m->convolution)
+        return fsim_least_convolution_s(g, hw, node);
     const double rate = fsim_contraction_rate(&c, m->arithmetic, &e0, &tensor);
     return 2.0 * (double)m->batch * (double)m->m * (double)m->n * (double)m->k / (rate * fmin(1, e0 / (tensor ? 0.8 : 0.9)));
 }

@@ -62,11 +62,10 @@ double fsim_contraction_rate(const fsim_costing *c, fsim_dtype t, double *effici
 double fsim_startup_of(bool tensor);
 /* The vendor's library adds a bias vector and a unary activation, nothing else. */
 bool fsim_library_can(const fsim_costing *c);
-/* How often a convolution's windows load each element of their input. */
-double fsim_window_loads(const fsim_node *n);
 fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a);
-/* convolution.c: few channels a group: no tile to share, so a thread for each output. */
-fsim_kernel fsim_direct_convolution(const fsim_costing *c, fsim_arena *a);
+/* convolution.c: a convolution, generated or the vendor's; and the seconds below which its units can't be done with it. */
+fsim_kernel fsim_convolution(const fsim_costing *c, fsim_arena *a);
+double fsim_least_convolution_s(const fsim_graph *g, const fsim_hw *hw, int node);
 /* attention.c */
 fsim_kernel fsim_chained(const fsim_costing *c, fsim_arena *a);
 

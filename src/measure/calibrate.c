@@ -13,8 +13,29 @@
 static bool eager(const fsim_prepared *p) { return p->row->strategy == FSIM_STRATEGY_EAGER; }
 static bool is_streaming(const fsim_prepared *p) { return eager(p) && p->class == FSIM_WORK_ELEMENTWISE && p->row->launch != FSIM_REGIME_EAGER; }
 
+static bool is_softmax(const fsim_prepared *p) { return eager(p) && p->class == FSIM_WORK_SOFTMAX && p->row->launch != FSIM_REGIME_EAGER; }
+static bool is_layer_norm(const fsim_prepared *p)
+{
+    return eager(p) && p->class == FSIM_WORK_NORM && p->row->launch != FSIM_REGIME_EAGER && p->graph->source[0].op == FSIM_OP_LAYER_NORM;
+}
+
+/* Long enough that no launch matters, and no network, whose many small ones all end in the same sum. */
+static bool is_convolution(const fsim_prepared *p)
+{
+    bool has = false;
+    for (int n = 0; n < p->graph->nodes; n++)
+        has = has || p->graph->node[n].gemm.convolution;
+    return has && eager(p) && p->tensor && p->class != FSIM_WORK_NETWORK && p->row->time_s > 0.3e-3;
+}
+
 const fsim_fit_group fsim_fit_groups[] = {
-    {"streaming", "achievable bandwidth and launch cost, from elementwise operators", is_streaming, {FSIM_HW_DRAM_BANDWIDTH, FSIM_HW_CALL_STREAM}, 2},
+    {"streaming", "achievable bandwidth, what a write costs, and launch cost, from elementwise operators", is_streaming,
+     {FSIM_HW_DRAM_BANDWIDTH, FSIM_HW_CALL_STREAM, FSIM_HW_DRAM_WRITE_COST}, 3},
+    {"softmax", "rows of ATen's softmax", is_softmax,
+     {FSIM_HW_SOFTMAX_CALLS, FSIM_HW_SOFTMAX_BLOCK, FSIM_HW_SOFTMAX_L2, FSIM_HW_SOFTMAX_L2_WIDTH, FSIM_HW_ROW_UNALIGNED}, 5},
+    {"layer_norm", "rows of ATen's layer norm", is_layer_norm, {FSIM_HW_LAYER_NORM_CALLS, FSIM_HW_LAYER_NORM_STEP, FSIM_HW_LAYER_NORM_L2}, 3},
+    {"convolutions", "efficiencies of convolutions on tensor units, from eager rows above 0.3 ms", is_convolution,
+     {FSIM_HW_CONVOLUTION, FSIM_HW_CONVOLUTION_TRANSPOSED, FSIM_HW_CONVOLUTION_3D, FSIM_HW_CONVOLUTION_TRANSPOSED_3D}, 4},
     {"residuals", "intervals, from how far off rows are that were not fitted", NULL, {0}, 0}, /* last: it judges all others */
 };
 const int fsim_fit_group_count = (int)(sizeof fsim_fit_groups / sizeof *fsim_fit_groups);
@@ -265,8 +286,10 @@ int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_op
     int fits = 0, room = 0, jobs = how->jobs > 0 ? how->jobs : processors > 0 ? (int)processors : 1, count = 0;
     jobs = jobs > 64 ? 64 : jobs;
     for (int i = 0; i < rows; i++)
-        if (strcmp(fsim_bench_row(b, i)->hw, hw->name) == 0)
-            all[count++] = fsim_prepare(b, i, a);
+        if (strcmp(fsim_bench_row(b, i)->hw, hw->name) == 0) {
+            all[count] = fsim_prepare(b, i, a);
+            count += all[count].kernels > 0; /* none: the row names a kernel that the plan has not */
+        }
     calibration c = {all, count, how->folds, hw, {.hw = hw}, a, fsim_new(a, double, count + 1)};
     for (int i = 0; i < count; i++)
         c.held_out[i] = NAN;

@@ -154,7 +154,8 @@ static void sort_by_graph(fsim_bench *b, const int *hw, fsim_arena *a)
         const fsim_measured *row = &b->rows->at[i];
         graph[i] = number_of(a, &graphs, fsim_printf(a, "%s\n%s", row->workload, row->set));
         const int before = all.count;
-        const int k = number_of(a, &all, fsim_printf(a, "%d %d %d %d %d %s", graph[i], hw[i], (int)row->strategy, (int)row->launch, (int)row->l2, row->source));
+        const int k = number_of(a, &all, fsim_printf(a, "%d %d %d %d %d %s\n%s", graph[i], hw[i], (int)row->strategy, (int)row->launch, (int)row->l2, row->source,
+                                                      row->kernel ? row->kernel : ""));
         seen[k] = k == before ? i : seen[k];
         b->same[i] = seen[k];
     }
@@ -236,6 +237,39 @@ void fsim_bench_plan(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena
         fsim_baseline(p, row->strategy, a, out);
 }
 
+bool fsim_bench_kernels(const fsim_bench *b, int i, const fsim_graph *g, const fsim_plan *plan, int *from, int *to)
+{
+    const char *kernel = b->rows->at[i].kernel;
+    *from = 0;
+    *to = plan->kernels;
+    if (!kernel || !*kernel)
+        return true;
+    char name[256];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(kernel, "+"), kernel);
+    const int n = fsim_find_node(g, name);
+    for (int k = 0; k < plan->kernels; k++)
+        for (int m = 0; m < plan->partition.part[k].count; m++)
+            if (plan->partition.part[k].node[m] == n && !plan->partition.part[k].clone[m]) {
+                *from = k;
+                *to = k + 1;
+                return true;
+            }
+    *to = 0;
+    return false;
+}
+
+/* Its kernels from..to, as far as predictions look at them. */
+static fsim_plan part_of_plan(const fsim_plan *plan, int from, int to)
+{
+    fsim_plan part = {.kernels = to - from, .kernel = plan->kernel + from};
+    for (int k = from; k < to; k++) {
+        part.time_s += plan->kernel[k].time_s;
+        part.dram_read_bytes += plan->kernel[k].dram_read_bytes;
+        part.dram_write_bytes += plan->kernel[k].dram_write_bytes;
+    }
+    return part;
+}
+
 static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_evaluated *out)
 {
     const fsim_measured *row = &b->rows->at[i];
@@ -244,6 +278,12 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_ar
     fsim_plan own, plan;
     fsim_bench_plan(b, i, g, a, &p, &own);
     plan = fsim_plan_made_by(&p, fsim_maker_of(row->strategy), &own, a);
+    int from = 0, to = plan.kernels;
+    if (!fsim_bench_kernels(b, i, g, &plan, &from, &to)) {
+        out->predicted_s = out->dram_read_bytes = out->dram_write_bytes = NAN;
+        return;
+    }
+    plan = part_of_plan(&plan, from, to);
     out->predicted_s = fsim_call_seconds(plan.kernel, plan.kernels, row->launch, hw);
     const fsim_interval sure = fsim_plan_interval(g, hw, fsim_maker_of(row->strategy), &plan);
     out->low_s = out->predicted_s * (sure.low / plan.time_s);
@@ -282,7 +322,7 @@ static void compulsory(const fsim_graph *g, double *read, double *written)
     }
 }
 
-const char *const fsim_exclusions[FSIM_EXCLUSIONS] = {"faster than the memory bus allows", "host-bound"};
+const char *const fsim_exclusions[FSIM_EXCLUSIONS] = {"faster than the memory bus allows", "host-bound", "no kernel of the plan computes its primitive"};
 
 /* Of the predicted time, with at least so many kernels: before a few, the host costs a constant, which the model has; between many it is the framework's own code. */
 static const double host_bound = 0.5;
@@ -295,7 +335,9 @@ static void judge(const fsim_hw *hw, const fsim_measured *row, double read, doub
     const double crossing = is_warm(row) ? fmax(0, read + written - l2) : read + fmax(0, written - l2);
     out->compulsory_bytes = read + written;
     out->bus_s = crossing / fsim_hw_peak(hw, FSIM_HW_DRAM_BANDWIDTH);
-    if (row->time_s * (1 + FSIM_BUS_SLACK) < out->bus_s)
+    if (isnan(out->predicted_s))
+        out->excluded = fsim_exclusions[FSIM_EXCLUDED_KERNEL];
+    else if (!(row->kernel && *row->kernel) && row->time_s * (1 + FSIM_BUS_SLACK) < out->bus_s)
         out->excluded = fsim_exclusions[FSIM_EXCLUDED_BUS];
     else if (row->launch == FSIM_REGIME_EAGER && out->kernels >= HOST_BOUND_KERNELS && out->unit_s[FSIM_LAUNCH] > host_bound * out->predicted_s)
         out->excluded = fsim_exclusions[FSIM_EXCLUDED_HOST];

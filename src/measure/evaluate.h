@@ -42,8 +42,9 @@ typedef struct {
 
 /* Reasons, each told from the row, the data sheet and the prediction's inputs, never from the error:
  *   bus    the measured time is more than FSIM_BUS_SLACK shorter than bus_s
- *   host   launch `eager`, at least 16 kernels, and the GPU is predicted to wait for the host for more than half of the time: what the row measures is the host */
-enum { FSIM_EXCLUDED_BUS, FSIM_EXCLUDED_HOST, FSIM_EXCLUSIONS };
+ *   host   launch `eager`, at least 16 kernels, and the GPU is predicted to wait for the host for more than half of the time: what the row measures is the host
+ *   kernel the row names a kernel, and the plan has none that computes its primitive */
+enum { FSIM_EXCLUDED_BUS, FSIM_EXCLUDED_HOST, FSIM_EXCLUDED_KERNEL, FSIM_EXCLUSIONS };
 extern const char *const fsim_exclusions[FSIM_EXCLUSIONS];
 #define FSIM_BUS_SLACK 0.02
 
@@ -57,6 +58,8 @@ const fsim_measured *fsim_bench_row(const fsim_bench *b, int i);
 const fsim_graph *fsim_bench_graph(const fsim_bench *b, int i, fsim_arena *a);
 /* Its plan with our own kernels, and the problem that it solves. In a. */
 void fsim_bench_plan(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_problem *p, fsim_plan *out);
+/* Which kernels of its plan row i times: all, or where its `kernel` says "h+g", the one that is home to h. False where there is none. */
+bool fsim_bench_kernels(const fsim_bench *b, int i, const fsim_graph *g, const fsim_plan *plan, int *from, int *to);
 
 /* Predicts row i into out[i] for all rows, in `jobs` threads (0: one a processor). False after errors in d. What out points to is in a. */
 bool fsim_evaluate(const fsim_bench *b, int jobs, fsim_arena *a, fsim_diag *d, fsim_evaluated *out);

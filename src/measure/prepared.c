@@ -33,15 +33,17 @@ fsim_prepared fsim_prepare(const fsim_bench *b, int i, fsim_arena *a)
     p.maker = fsim_maker_of(p.row->strategy);
     p.class = fsim_work_class_of(g);
     p.tensor = on_tensor_units(g);
-    p.kernels = plan.kernels;
+    int from = 0, to = 0;
+    fsim_bench_kernels(b, i, g, &plan, &from, &to);
+    p.kernels = to - from;
     p.group = fsim_new(a, fsim_group, plan.kernels + 1);
     p.l2 = fsim_new(a, fsim_residency, plan.kernels + 1);
-    for (int k = 0; k < plan.kernels; k++) {
-        p.group[k] = *plan.kernel[k].group;
+    for (int k = 0; k < p.kernels; k++) {
+        p.group[k] = *plan.kernel[from + k].group;
         fsim_group_keep(a, &p.group[k]);
-        p.l2[k] = plan.l2[k];
-        p.l2[k].hit = kept_flags(a, plan.l2[k].hit, p.group[k].reads);
-        p.l2[k].absorbed = kept_flags(a, plan.l2[k].absorbed, p.group[k].writes);
+        p.l2[k] = plan.l2[from + k];
+        p.l2[k].hit = kept_flags(a, plan.l2[from + k].hit, p.group[k].reads);
+        p.l2[k].absorbed = kept_flags(a, plan.l2[from + k].absorbed, p.group[k].writes);
     }
     fsim_arena_free(scratch);
     return p;

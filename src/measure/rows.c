@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ID, HW, WORKLOAD, SET, STRATEGY, L2, LAUNCH, TIME, READ, WRITTEN, SOURCE, COLUMNS, MOST_FIELDS = 256 };
+enum { ID, HW, WORKLOAD, SET, STRATEGY, L2, LAUNCH, TIME, READ, WRITTEN, SOURCE, KERNEL, COLUMNS, MOST_FIELDS = 256 };
 
 static const struct {
     const char *name;
@@ -22,7 +22,8 @@ static const struct {
                       [TIME] = {"time_s", true},
                       [READ] = {"dram_read_bytes", false},
                       [WRITTEN] = {"dram_write_bytes", false},
-                      [SOURCE] = {"source", false}};
+                      [SOURCE] = {"source", false},
+                      [KERNEL] = {"kernel", false}};
 const char *const fsim_l2_names[] = {"cold", "warm", "unknown"};
 
 typedef struct {
@@ -153,7 +154,7 @@ fsim_measurements fsim_rows_parse(fsim_arena *a, fsim_diag *d, const char *path,
 {
     reader r = {.a = a, .d = d, .path = path, .next = text, .end = text + bytes, .line = 1};
     fsim_measurements all = {0};
-    int room = 0;
+    int room = 0, left_out = 0;
     if (!read_header(&r))
         return all;
     while (read_line(&r)) {
@@ -166,6 +167,7 @@ fsim_measurements fsim_rows_parse(fsim_arena *a, fsim_diag *d, const char *path,
                                        .workload = text_of(&r, WORKLOAD),
                                        .set = text_of(&r, SET),
                                        .source = text_of(&r, SOURCE),
+                                       .kernel = text_of(&r, KERNEL),
                                        .strategy = (fsim_strategy)choice(&r, STRATEGY, fsim_strategy_names, FSIM_STRATEGY_COUNT, -1),
                                        .l2 = (fsim_l2_state)choice(&r, L2, fsim_l2_names, 3, FSIM_L2_UNKNOWN),
                                        .launch = (fsim_regime)choice(&r, LAUNCH, fsim_regime_names, FSIM_REGIME_COUNT, -1),
@@ -173,10 +175,13 @@ fsim_measurements fsim_rows_parse(fsim_arena *a, fsim_diag *d, const char *path,
                                        .dram_read_bytes = number(&r, READ, 0),
                                        .dram_write_bytes = number(&r, WRITTEN, 0),
                                        .at = {path, r.line, 1}};
-            if (fsim_errors(d) == errors)
+            if (fsim_errors(d) == errors && *row.workload)
                 *FSIM_PUSH(a, all.at, all.count, room) = row;
+            left_out += *row.workload == '\0';
         }
     }
+    if (left_out > 0)
+        fsim_warning(d, (fsim_loc){.file = path}, "%d rows without a workload are left out", left_out);
     return all;
 }
 
@@ -209,7 +214,7 @@ void fsim_rows_write(FILE *out, const fsim_measured *row, int count)
     for (int i = 0; i < count; i++) {
         const fsim_measured *m = &row[i];
         const char *const text[COLUMNS] = {[ID] = m->id, [HW] = m->hw, [WORKLOAD] = m->workload, [SET] = m->set, [STRATEGY] = fsim_strategy_names[m->strategy],
-                                           [L2] = fsim_l2_names[m->l2], [LAUNCH] = fsim_regime_names[m->launch], [SOURCE] = m->source};
+                                           [L2] = fsim_l2_names[m->l2], [LAUNCH] = fsim_regime_names[m->launch], [SOURCE] = m->source, [KERNEL] = m->kernel};
         for (int c = 0; c < COLUMNS; c++) {
             if (c)
                 putc(',', out);

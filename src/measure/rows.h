@@ -2,7 +2,8 @@
 /* rows.h: measurements files: CSV with a header, a measured run a row.
  *
  *     id,hw,workload,set,strategy,l2,launch,time_s,dram_read_bytes,dram_write_bytes,source
- * Columns may come in any order; more are allowed and kept aside. Fields may be quoted, quotes doubled inside (RFC 4180). */
+ * Columns may come in any order; more are allowed and kept aside. `kernel` may name primitives ("h+g"): the row then times the kernel of the plan that holds the first of them, not the
+ * whole. A row with an empty workload is of something that is not known here: it is left out. Fields may be quoted, quotes doubled inside (RFC 4180). */
 #ifndef FUSESIM_MEASURE_ROWS_H
 #define FUSESIM_MEASURE_ROWS_H
 
@@ -14,6 +15,7 @@ extern const char *const fsim_l2_names[]; /* cold warm unknown */
 
 typedef struct {
     const char *id, *hw, *workload, *set, *source;
+    const char *kernel; /* "": the whole; NULL is the same */
     fsim_strategy strategy;
     fsim_l2_state l2;
     fsim_regime launch;

@@ -247,7 +247,7 @@ static void put_excluded_rows(const sink *s, int excluded)
 
 static void put_excluded(const sink *s)
 {
-    static const fsim_column column[] = {{.title = "file", .left = true, .shrinks = true}, {.title = "rows"}, {.title = "excluded"}, {.title = "%"}, {.title = "by the bus"}, {.title = "host-bound"}};
+    static const fsim_column column[] = {{.title = "file", .left = true, .shrinks = true}, {.title = "rows"}, {.title = "excluded"}, {.title = "%"}, {.title = "by the bus"}, {.title = "host-bound"}, {.title = "no kernel"}};
     const fsim_accuracy *x = s->x;
     fsim_table t = fsim_table_new(s->a, column, (int)(sizeof column / sizeof *column));
     int excluded = 0;

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "input/csv.h"
+
+#include <string.h>
+
+fsim_csv fsim_csv_open(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    const size_t skip = bytes >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
+    return (fsim_csv){.arena = a, .diag = d, .path = path, .next = text + skip, .end = text + bytes, .line_start = text + skip, .line = 1};
+}
+
+bool fsim_csv_skip_line(fsim_csv *c)
+{
+    if (c->next == c->end)
+        return false;
+    const char *end = memchr(c->next, '\n', (size_t)(c->end - c->next));
+    c->next = end ? end + 1 : c->end;
+    c->line++;
+    c->line_start = c->next;
+    return true;
+}
+
+static fsim_loc here(const fsim_csv *c, const char *p) { return (fsim_loc){c->path, c->line, (int)(p - c->line_start) + 1}; }
+
+/* Room for the texts of a record of so many bytes: none is longer than what it was read from, and each has a NUL. */
+static void make_room(fsim_csv *c, size_t bytes)
+{
+    if (bytes <= c->buffer_bytes)
+        return;
+    c->buffer_bytes = bytes * 2;
+    c->buffer = fsim_new(c->arena, char, c->buffer_bytes);
+}
+
+/* Behind the record that starts at p: the first line break outside quotes. */
+static const char *record_end(const fsim_csv *c, const char *p)
+{
+    for (bool inside = false; p < c->end; p++)
+        if (*p == '"')
+            inside = !inside;
+        else if (*p == '\n' && !inside)
+            return p;
+    return p;
+}
+
+/* A quoted field, from behind its first quote; *to is where its text goes. False after an error. */
+static bool read_quoted(fsim_csv *c, const char **at, const char *end, char **to)
+{
+    const fsim_loc start = here(c, *at - 1);
+    const char *p = *at;
+    for (; p < end && (*p != '"' || (p + 1 < end && p[1] == '"')); p++) {
+        p += *p == '"';
+        *(*to)++ = *p;
+        if (*p == '\n') {
+            c->line++;
+            c->line_start = p + 1;
+        }
+    }
+    if (p == end) {
+        fsim_error(c->diag, start, "this quote never ends");
+        return false;
+    }
+    *at = p + 1;
+    if (*at < end && **at != ',' && **at != '\r') {
+        fsim_error(c->diag, here(c, *at), "text behind a closing quote: wanted a comma or the end of the line (quotes inside are doubled)");
+        return false;
+    }
+    return true;
+}
+
+static bool read_record(fsim_csv *c, const char *end)
+{
+    char *to = c->buffer;
+    const char *p = c->next;
+    c->fields = 0;
+    for (bool more = true; more;) {
+        if (c->fields == FSIM_CSV_MAX_FIELDS) {
+            fsim_error(c->diag, here(c, p), "more than %d fields in a line", FSIM_CSV_MAX_FIELDS);
+            return false;
+        }
+        const fsim_loc start = here(c, p);
+        const bool quoted = p < end && *p == '"';
+        *FSIM_PUSH(c->arena, c->field, c->fields, c->field_room) = (fsim_csv_field){to, start.line, start.col, quoted};
+        p += quoted;
+        if (quoted && !read_quoted(c, &p, end, &to))
+            return false;
+        for (; p < end && *p != ','; p++)
+            if (*p != '\r' || p + 1 < end)
+                *to++ = *p;
+        *to++ = '\0';
+        more = p < end;
+        p += more;
+    }
+    return true;
+}
+
+bool fsim_csv_next(fsim_csv *c)
+{
+    while (c->next < c->end && (*c->next == '\n' || *c->next == '\r'))
+        fsim_csv_skip_line(c);
+    if (c->next == c->end)
+        return false;
+    const char *end = record_end(c, c->next);
+    make_room(c, (size_t)(end - c->next) + 2);
+    const bool good = read_record(c, end);
+    c->next = end < c->end ? end + 1 : end;
+    c->line++;
+    c->line_start = c->next;
+    return good;
+}
+
+fsim_loc fsim_csv_place(const fsim_csv *c, int field)
+{
+    if (field < 0 || field >= c->fields)
+        return (fsim_loc){c->path, c->fields > 0 ? c->field[0].line : c->line, 1};
+    return (fsim_loc){c->path, c->field[field].line, c->field[field].col};
+}
