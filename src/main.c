@@ -946,7 +946,8 @@ static int run_validate(context *c)
         return give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
     const double took_s = processor_s() - start_s;
     for (int i = 0; i < rows.count && c->set.no_exclude; i++)
-        e[i].excluded = NULL;
+        if (e[i].excluded != fsim_exclusions[FSIM_EXCLUDED_KERNEL]) /* of which there is no prediction */
+            e[i].excluded = NULL;
     fsim_pair *pair;
     const int pairs = fsim_pairs_of(e, rows.count, c->arena, &pair);
     const fsim_accuracy x = {c->set.measurements.at, c->set.measurements.count, e, rows.count, pair, pairs, o.gate, c->set.gates.count, o.by, o.keys,

@@ -279,8 +279,9 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_ar
     fsim_bench_plan(b, i, g, a, &p, &own);
     plan = fsim_plan_made_by(&p, fsim_maker_of(row->strategy), &own, a);
     int from = 0, to = plan.kernels;
+    out->class = fsim_work_class_of(g);
     if (!fsim_bench_kernels(b, i, g, &plan, &from, &to)) {
-        out->predicted_s = out->dram_read_bytes = out->dram_write_bytes = NAN;
+        out->predicted_s = out->low_s = out->high_s = out->dram_read_bytes = out->dram_write_bytes = NAN;
         return;
     }
     plan = part_of_plan(&plan, from, to);
@@ -300,7 +301,6 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_ar
     out->unit_s[FSIM_LAUNCH] = out->predicted_s - units;
     for (int u = 0; u < FSIM_UNIT_COUNT; u++)
         out->bound = out->unit_s[u] > out->unit_s[out->bound] ? (fsim_unit)u : out->bound;
-    out->class = fsim_work_class_of(g);
 }
 
 /* What must cross the memory bus whatever the plan: `read` of inputs and weights, `written` of outputs. What data decide (the rows of an embedding) counts as nothing. */
