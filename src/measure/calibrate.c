@@ -20,6 +20,10 @@ static bool is_layer_norm(const fsim_prepared *p)
     return eager(p) && p->class == FSIM_WORK_NORM && p->row->launch != FSIM_REGIME_EAGER && p->graph->source[0].op == FSIM_OP_LAYER_NORM;
 }
 
+static bool is_product(const fsim_prepared *p) { return eager(p) && p->class == FSIM_WORK_MATMUL && p->row->launch != FSIM_REGIME_EAGER; }
+static bool is_fp32_product(const fsim_prepared *p) { return is_product(p) && !p->tensor; }
+static bool is_tensor_product(const fsim_prepared *p) { return is_product(p) && p->tensor; }
+
 /* Long enough that no launch matters, and no network, whose many small ones all end in the same sum. */
 static bool is_convolution(const fsim_prepared *p)
 {
@@ -35,6 +39,12 @@ const fsim_fit_group fsim_fit_groups[] = {
     {"softmax", "rows of ATen's softmax", is_softmax,
      {FSIM_HW_SOFTMAX_CALLS, FSIM_HW_SOFTMAX_BLOCK, FSIM_HW_SOFTMAX_L2, FSIM_HW_SOFTMAX_L2_WIDTH, FSIM_HW_ROW_UNALIGNED}, 5},
     {"layer_norm", "rows of ATen's layer norm", is_layer_norm, {FSIM_HW_LAYER_NORM_CALLS, FSIM_HW_LAYER_NORM_STEP, FSIM_HW_LAYER_NORM_L2}, 3},
+    {"products_fp32", "matrix products on FP32 units", is_fp32_product,
+     {FSIM_HW_GEMM_FP32, FSIM_HW_GEMM_FP32_TRANSPOSED, FSIM_HW_GEMM_FP32_NARROW, FSIM_HW_GEMM_FP32_STARTUP, FSIM_HW_GEMM_FP32_L2, FSIM_HW_GEMM_FP32_SPLIT,
+      FSIM_HW_GEMM_PAGE_SPAN, FSIM_HW_GEMM_PAGE_SLOPE, FSIM_HW_GEMM_PAGE_MOST, FSIM_HW_GEMM_DRIFT, FSIM_HW_GEMM_CALL}, 11},
+    {"products_tensor", "matrix products on tensor units", is_tensor_product,
+     {FSIM_HW_GEMM_TENSOR, FSIM_HW_GEMM_TENSOR_NARROW, FSIM_HW_GEMM_TENSOR_STARTUP, FSIM_HW_GEMM_TENSOR_STEP, FSIM_HW_GEMM_TENSOR_L2, FSIM_HW_GEMM_TENSOR_POWER,
+      FSIM_HW_GEMM_TENSOR_SPLIT, FSIM_HW_GEMM_TENSOR_DRAM, FSIM_HW_GEMM_BLOCK_DRAM, FSIM_HW_GEMM_RESIDENT, FSIM_HW_GEMM_FLOOR}, 11},
     {"attention", "share of the libraries' rates, floor of their kernels and loss of clock, from fused attention", is_attention,
      {FSIM_HW_ATTENTION_SHARE, FSIM_HW_ATTENTION_FLOOR, FSIM_HW_ATTENTION_SLOWDOWN}, 3},
     {"convolutions", "efficiencies of convolutions on tensor units, from eager rows above 0.3 ms", is_convolution,
@@ -112,21 +122,35 @@ static double mean_error(const double *x, void *with)
     return sum / f->b.rows;
 }
 
-/* Fits the group to f's rows, from x on. */
+/* The least positive value that a logarithm is taken of: scalars may be 0. */
+static double least_of(const fsim_hw_row *row) { return row->low > 0 ? row->low : row->high * 1e-6; }
+
+/* Fits the group to f's rows, from x on: again from where it ended, with long steps, as long as that helps. */
 static bool fit(fitting *f, double *x, const char **why)
 {
-    enum { EVALUATIONS_A_KEY = 80 };
-    static const double reach = 10; /* times the value a file has, up or down */
-    double low[FSIM_MOST_FIT_KEYS], high[FSIM_MOST_FIT_KEYS], step[FSIM_MOST_FIT_KEYS], least;
+    enum { EVALUATIONS_A_KEY = 60, ROUNDS = 4 };
+    static const double reach = 30;      /* times the value at the start, up or down */
+    static const double helps = 0.005;   /* relative */
+    double low[FSIM_MOST_FIT_KEYS], high[FSIM_MOST_FIT_KEYS], step[FSIM_MOST_FIT_KEYS], least = INFINITY;
     for (int k = 0; k < f->group->keys; k++) {
         const fsim_hw_row *row = &fsim_hw_rows[f->group->key[k]];
         const double peak = row->form == FSIM_HW_PEAK ? f->hw->q[f->group->key[k]].value : INFINITY; /* nothing achieves more than the peak */
-        low[k] = log(fmax(row->low, exp(x[k]) / reach));
+        low[k] = log(fmax(least_of(row), exp(x[k]) / reach));
         high[k] = log(fmin(isnan(peak) ? row->high : fmin(row->high, peak), exp(x[k]) * reach));
         x[k] = fmin(fmax(x[k], low[k]), high[k]);
-        step[k] = x[k] + 0.1 < high[k] ? 0.1 : -0.1;
     }
-    return fsim_minimise(f->group->keys, low, high, step, EVALUATIONS_A_KEY * f->group->keys, mean_error, f, x, &least, why);
+    for (int round = 0; round < ROUNDS; round++) {
+        const double before = least;
+        for (int k = 0; k < f->group->keys; k++) {
+            const double length = round % 2 ? 0.3 : 0.1;
+            step[k] = x[k] + length < high[k] ? length : -length;
+        }
+        if (!fsim_minimise(f->group->keys, low, high, step, EVALUATIONS_A_KEY * f->group->keys, mean_error, f, x, &least, why))
+            return false;
+        if (least > before * (1 - helps))
+            break;
+    }
+    return true;
 }
 
 static unsigned hash_of(const char *text)
@@ -150,12 +174,20 @@ static void errors_into(fitting *f, const fsim_prepared *const *row, int count, 
         out[i] = (fsim_evaluated){.row = row[i]->row, .predicted_s = b.seconds[i], .class = row[i]->class};
 }
 
-static const char *verdict(const fsim_fit *r, fsim_arena *a)
+/* Why the fit is refused; NULL where it is not. was: the GPU before it. */
+static const char *verdict(const fsim_fit *r, const fsim_hw *was, fsim_arena *a)
 {
     enum { ROWS_A_KEY = 5 };
     static const double optimism = 2; /* a held-out error so many times the fitted rows' */
     if (r->rows < ROWS_A_KEY * r->group->keys)
         return fsim_printf(a, "%d rows are too few for %d scalars", r->rows, r->group->keys);
+    bool fitted_before = true;
+    for (int k = 0; k < r->group->keys; k++)
+        fitted_before = fitted_before && fsim_hw_origin(was, r->group->key[k]) == FSIM_FROM_FITTED;
+    if (fitted_before && r->fitted.mape < r->before.mape && r->after.mape < optimism * r->fitted.mape + 0.005)
+        return NULL;
+    if (fitted_before && r->fitted.mape >= r->before.mape)
+        return fsim_printf(a, "the scalars that the file has, fitted before, are as good: %.1f %%", r->before.mape * 100);
     if (!(r->after.mape < r->before.mape))
         return fsim_printf(a, "rows not fitted are predicted no better: %.1f %% against %.1f %% before", r->after.mape * 100, r->before.mape * 100);
     if (r->after.mape > optimism * r->fitted.mape + 0.005)
@@ -208,7 +240,7 @@ static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, 
     c->f.group = group;
     for (int k = 0; k < group->keys; k++) {
         r->key[k] = (fsim_fitted_key){.key = group->key[k], .before = fsim_hw_get(c->hw, group->key[k]), .rows = r->rows};
-        start[k] = log(r->key[k].before);
+        start[k] = log(fmax(r->key[k].before, least_of(&fsim_hw_rows[group->key[k]])));
     }
     errors_into(&c->f, row, r->rows, e);
     r->before = fsim_stats_of(e, r->rows, c->a);
@@ -250,7 +282,7 @@ static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, 
     }
     for (int k = 0; k < group->keys; k++)
         c->hw->q[group->key[k]].typical = false;
-    if ((r->refused = verdict(r, c->a)))
+    if ((r->refused = verdict(r, &was, c->a)))
         *c->hw = was;
     for (int i = 0; i < r->rows && !r->refused; i++)
         c->held_out[row[i] - c->all] = held_out[row[i] - c->all];
@@ -280,6 +312,22 @@ static bool wanted(const fsim_fit_options *how, const char *name)
         if (strcmp(how->group[i], name) == 0)
             return true;
     return how->groups == 0;
+}
+
+void fsim_fit_forget(fsim_hw *hw, const fsim_fit_options *how)
+{
+    for (int g = 0; g < fsim_fit_group_count; g++)
+        for (int k = 0; k < fsim_fit_groups[g].keys && wanted(how, fsim_fit_groups[g].name); k++) {
+            fsim_quantity *q = &hw->q[fsim_fit_groups[g].key[k]];
+            const fsim_hw_row *row = &fsim_hw_rows[fsim_fit_groups[g].key[k]];
+            if (row->form == FSIM_HW_PEAK) {
+                q->achieved = isnan(q->value) ? q->achieved : NAN;
+            } else {
+                q->value = row->otherwise;
+                q->typical = true;
+                q->source = NULL;
+            }
+        }
 }
 
 int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_options *how, fsim_arena *a, fsim_fit **out, const char **why)
