@@ -25,6 +25,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -187,6 +188,24 @@ static form on_stdout(const settings *s)
     return (form)i;
 }
 
+/* Do both names lead to one file? */
+static bool same_file(const char *one, const char *other)
+{
+    struct stat a, b;
+    return !is_stdout(one) && !is_stdout(other) && stat(one, &a) == 0 && stat(other, &b) == 0 && S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* What is read must not be what is written: a slip would cost the measurements. The hardware file that calibrate fits may be its own -o. */
+static void check_overwriting(context *c, const char *option, const char *path)
+{
+    const settings *s = &c->set;
+    bool input = c->args.count > 0 && same_file(path, c->args.at[0]);
+    for (int i = 0; i < s->measurements.count; i++)
+        input = input || same_file(path, s->measurements.at[i]);
+    if (input || (s->plan && same_file(path, s->plan)))
+        fsim_error(c->diag, command_line, "%s '%s' would overwrite what is read from there", option, path);
+}
+
 static void check_outputs(context *c)
 {
     static const char *const stems[] = {".svg", ".png", ".pdf"};
@@ -197,6 +216,13 @@ static void check_outputs(context *c)
             if (one && other && strcmp(one, other) == 0)
                 fsim_error(c->diag, command_line, "%s and %s both write to %s", files[i].option, files[k].option, is_stdout(one) ? "stdout" : one);
         }
+    for (int i = 0; i < FILES; i++)
+        if (file_name(s, i))
+            check_overwriting(c, files[i].option, file_name(s, i));
+    if (s->output)
+        check_overwriting(c, "-o", s->output);
+    if (is_stdout(s->output) && on_stdout(s) != TEXT)
+        fsim_error(c->diag, command_line, "-o and %s - both write to stdout", files[on_stdout(s)].option);
     if (s->dump.count && on_stdout(s) != TEXT)
         fsim_error(c->diag, command_line, "--dump and %s - both write to stdout", files[on_stdout(s)].option);
     if (s->dot && s->hw.count > 1)
@@ -1100,8 +1126,6 @@ static int run_import(context *c)
         fsim_error(c->diag, command_line, "no GPU: say --hw NAME, the one that was measured ('fusesim hw list' shows them)");
     else if (is_stdout(path) && c->args.count && is_stdout(c->args.at[0]))
         fsim_error(c->diag, command_line, "the workload and --measurements can't both be standard input");
-    else if (is_stdout(c->set.output) && on_stdout(&c->set) != TEXT)
-        fsim_error(c->diag, command_line, "-o and %s - both write to stdout", files[on_stdout(&c->set)].option);
     if (fsim_errors(c->diag))
         return usage_status(c);
     int status = read_import_inputs(c, &x);
@@ -1173,22 +1197,36 @@ static const char *calibration_command(const context *c, const char *date)
     return fsim_printf(c->arena, "%s (%s)", line, date);
 }
 
-static bool write_calibrated(context *c, const fsim_hw *hw, const fsim_fit *fit, int fits)
+/* NULL after an error. */
+static const char *calibrated_text(context *c, const fsim_hw *hw, const fsim_fit *fit, int fits)
 {
     const char *why = "", *date = date_of_today(c->arena);
     size_t bytes = 0;
-    fsim_output *o = open_file(c, "-o", c->set.output);
-    const char *text = o ? fsim_read_file(c->arena, hw->path, &bytes, &why) : NULL;
-    if (o && text) {
-        fputs(fsim_calibrated_text(c->arena, text, hw, fit, fits, date, calibration_command(c, date)), fsim_stream(o));
-        if (fsim_commit(o, &why))
-            return true;
-    } else {
-        fsim_discard(o);
-    }
+    const char *text = fsim_read_file(c->arena, hw->path, &bytes, &why);
+    if (!text)
+        fsim_error(c->diag, command_line, "cannot read hardware file '%s': %s", hw->path, why);
+    return text ? fsim_calibrated_text(c->arena, text, hw, fit, fits, date, calibration_command(c, date)) : NULL;
+}
+
+/* The hardware file into -o, the report to stdout, or to stderr where the file goes to stdout. */
+static int deliver_calibration(context *c, const fsim_calibration *x)
+{
+    const char *why = "", *text = c->set.output ? calibrated_text(c, x->hw, x->fit, x->fits) : NULL;
+    const bool to_stdout = is_stdout(c->set.output);
+    fsim_output *o = text && !to_stdout ? open_file(c, "-o", c->set.output) : NULL;
     if (o)
+        fputs(text, fsim_stream(o));
+    if (o && !fsim_commit(o, &why))
         fsim_error(c->diag, command_line, "cannot write '%s': %s", c->set.output, why);
-    return false;
+    if (fsim_errors(c->diag))
+        return give_up_outputs(c, FSIM_EXIT_OK);
+    if (!to_stdout)
+        return deliver(c, show_calibration, x);
+    if (!show_in_files(c, show_calibration, x) || !commit_files(c))
+        return give_up_outputs(c, FSIM_EXIT_OK);
+    fputs(text, stdout);
+    show_calibration(stderr, TEXT, c, x);
+    return settle(c, FSIM_EXIT_OK, FSIM_EXIT_INTERNAL);
 }
 
 static int run_calibrate(context *c)
@@ -1203,7 +1241,7 @@ static int run_calibrate(context *c)
     fsim_hw *hw = read_hw(c, c->set.hw.at[0], &status);
     if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)))
         return status;
-    fsim_calibration x = {.hw = hw, .folds = c->set.folds ? (int)c->set.folds : 5, .file = c->set.output};
+    fsim_calibration x = {.hw = hw, .folds = c->set.folds ? (int)c->set.folds : 5, .file = is_stdout(c->set.output) ? NULL : c->set.output};
     const fsim_fit_options how = {x.folds, (int)c->set.jobs, c->set.fit.at, c->set.fit.count};
     if (c->set.fresh)
         fsim_fit_forget(hw, &how);
@@ -1218,15 +1256,15 @@ static int run_calibrate(context *c)
     if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)) || (status = open_outputs(c)))
         return status;
     fsim_fit *fit = NULL;
-    x.fits = fsim_calibrate(bench, rows.count, hw, &how, c->arena, &fit, &why);
+    x.fits = fsim_calibrate(bench, rows.count, hw, &how, c->arena, c->diag, &fit, &why);
     x.fit = fit;
+    if (x.fits < 0 && fsim_errors(c->diag))
+        return give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
     if (x.fits < 0) {
         fsim_error(c->diag, command_line, "calibrate: %s", why);
         return give_up_outputs(c, FSIM_EXIT_UNAVAILABLE);
     }
-    if (c->set.output && !write_calibrated(c, hw, fit, x.fits))
-        return give_up_outputs(c, FSIM_EXIT_OK);
-    return deliver(c, show_calibration, &x);
+    return deliver_calibration(c, &x);
 }
 
 /* The commands. */

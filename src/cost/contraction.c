@@ -165,6 +165,17 @@ static void rotate(const fsim_costing *c, fsim_kernel *k)
     }
 }
 
+/* The library knows neither what L2 holds nor what its kernel does besides: with a tile that went by the former, the latter could take longer the more is found there. */
+static fsim_gemm_tile tile_when_cold(const fsim_costing *c, const fsim_gemm_device *d, fsim_gemm_shape s)
+{
+    s.dram_bytes = 0;
+    for (int i = 0; i < c->group->reads; i++)
+        s.dram_bytes += (double)c->read[i].sector_bytes * c->read[i].reread;
+    for (int i = 0; i < c->group->writes; i++)
+        s.dram_bytes += (double)c->write[i].sector_bytes;
+    return fsim_gemm_best(d, &s).tile;
+}
+
 /* The vendor's kernel for a matrix product. framework: as PyTorch calls it, which may split k whatever the order of additions. */
 static fsim_kernel library(const fsim_costing *c, const fsim_gemm *g, const fsim_gemm_device *d, bool framework, fsim_arena *a)
 {
@@ -179,7 +190,7 @@ static fsim_kernel library(const fsim_costing *c, const fsim_gemm *g, const fsim
         rotate(c, &k);
     s.whole = s.whole && !framework;
     s.dram_bytes = (double)(k.dram_read_bytes + k.dram_write_bytes);
-    const fsim_gemm_time t = fsim_gemm_best(d, &s);
+    const fsim_gemm_time t = framework || c->group->members == 1 ? fsim_gemm_best(d, &s) : fsim_gemm_with(d, &s, tile_when_cold(c, d, s));
     if (finish(c, &k, d, &s, &t) && framework && c->l2 && c->l2->harness == FSIM_HARNESS_CALLS)
         add_seconds(&k, FSIM_LATENCY, d->call_s);
     return k;

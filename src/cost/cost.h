@@ -101,6 +101,8 @@ fsim_kernel fsim_kernel_made_from(const fsim_graph *g, const fsim_hw *hw, fsim_r
 double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node);
 /* Seconds that DRAM takes for so many bytes read and written. */
 double fsim_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes);
+/* No kernel moves them faster. The vendor's matrix products, `products`, take writes for as long as reads. */
+double fsim_least_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes, bool products);
 /* Effective L2 capacity in bytes: what a kernel can expect to find again. */
 double fsim_l2_effective(const fsim_hw *hw);
 /* Registers per thread of a kernel with `live` values, each `vector` elements wide. Rule and calibration in occupancy.c. */

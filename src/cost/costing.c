@@ -150,6 +150,12 @@ double fsim_dram_seconds(const fsim_hw *hw, double read_bytes, double write_byte
     return (read_bytes + write_cost * write_bytes) * 2 / (1 + write_cost) / fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
 }
 
+double fsim_least_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes, bool products)
+{
+    const double write_cost = fsim_hw_get(hw, FSIM_HW_DRAM_WRITE_COST), most = products ? (1 + write_cost) / 2 : INFINITY; /* most: for which a byte costs one */
+    return fsim_dram_seconds(hw, read_bytes * fmin(1, most), write_bytes * fmin(1, most / write_cost));
+}
+
 static void memory_seconds(const fsim_costing *c, fsim_kernel *k, double resident)
 {
     const double l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH), ports = fmin((double)k->grid, c->sms) * c->clock * SM_PORT_BYTES;

@@ -174,12 +174,6 @@ static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape
     return t;
 }
 
-fsim_gemm_time fsim_gemm_with(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsim_gemm_tile tile)
-{
-    const common both = common_of(d, s);
-    return time_with(d, s, &both, tile, INFINITY);
-}
-
 bool fsim_gemm_may_split(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsim_gemm_tile tile)
 {
     const double half = s->batch * up(s->m, tile.m) * up(s->n, tile.n) * tile.split / 2;
@@ -198,6 +192,14 @@ static fsim_gemm_time vector_time(const fsim_gemm_device *d, const fsim_gemm_sha
     t.busy_s = pow(norm_power(t.compute_s) + norm_power(t.dram_s) + norm_power(t.l2_s), 0.4);
     t.extra_s = d->floor_s;
     return t;
+}
+
+fsim_gemm_time fsim_gemm_with(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsim_gemm_tile tile)
+{
+    if (tile.m == 1)
+        return vector_time(d, s);
+    const common both = common_of(d, s);
+    return time_with(d, s, &both, tile, INFINITY);
 }
 
 fsim_gemm_time fsim_gemm_best(const fsim_gemm_device *d, const fsim_gemm_shape *s)

@@ -60,7 +60,7 @@ typedef struct {
 } fsim_gemm_time;
 
 fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic);
-/* With one tile and split. */
+/* With one tile and split; tile.m is 1 for the kernel without tiles that multiplies a matrix and a vector. */
 fsim_gemm_time fsim_gemm_with(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsim_gemm_tile tile);
 /* May this tile's k be split as it says? Only grids that leave SMs idle are, and no block gets less than 64 steps of k. */
 bool fsim_gemm_may_split(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsim_gemm_tile tile);

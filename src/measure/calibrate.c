@@ -330,7 +330,8 @@ void fsim_fit_forget(fsim_hw *hw, const fsim_fit_options *how)
         }
 }
 
-int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_options *how, fsim_arena *a, fsim_fit **out, const char **why)
+int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_options *how, fsim_arena *a, fsim_diag *d, fsim_fit **out,
+                   const char **why)
 {
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     fsim_prepared *all = fsim_new(a, fsim_prepared, rows + 1);
@@ -339,6 +340,10 @@ int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_op
     for (int i = 0; i < rows; i++)
         if (strcmp(fsim_bench_row(b, i)->hw, hw->name) == 0) {
             all[count] = fsim_prepare(b, i, a);
+            if (!all[count].graph) {
+                fsim_bench_refuse(b, i, a, d);
+                return -1;
+            }
             count += all[count].kernels > 0; /* none: the row names a kernel that the plan has not */
         }
     calibration c = {all, count, how->folds, hw, {.hw = hw}, a, fsim_new(a, double, count + 1)};

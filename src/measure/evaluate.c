@@ -228,6 +228,17 @@ static const fsim_graph *parse_row(const fsim_bench *b, int i, fsim_diag *d, fsi
 
 const fsim_graph *fsim_bench_graph(const fsim_bench *b, int i, fsim_arena *a) { return parse_row(b, i, fsim_diag_new(a), a); }
 
+void fsim_bench_refuse(const fsim_bench *b, int i, fsim_arena *a, fsim_diag *d)
+{
+    const fsim_measured *row = &b->rows->at[i];
+    const int errors = fsim_errors(d);
+    parse_row(b, i, d, a); /* again, for what it says */
+    if (fsim_errors(d) > errors)
+        fsim_note(d, "in row '%s', %s:%d", row->id, row->at.file, row->at.line);
+    else
+        fsim_error(d, row->at, "row '%s' computes nothing: its operators are views", row->id);
+}
+
 /* Public GEMM benchmarks that say nothing of L2: in CUDA graphs they keep their weights out of it; else they put events around one call. */
 static fsim_harness harness_of(const fsim_measured *row)
 {
@@ -428,14 +439,7 @@ bool fsim_evaluate(const fsim_bench *b, int jobs, fsim_arena *a, fsim_diag *d, f
     for (int i = 0; i < started; i++)
         pthread_join(thread[i], NULL);
     const int bad = atomic_load(&w.bad) - 1;
-    if (bad < 0)
-        return true;
-    const fsim_measured *row = &b->rows->at[bad];
-    const int errors = fsim_errors(d);
-    parse_row(b, bad, d, a); /* again, for what it says */
-    if (fsim_errors(d) > errors)
-        fsim_note(d, "in row '%s', %s:%d", row->id, row->at.file, row->at.line);
-    else
-        fsim_error(d, row->at, "row '%s' computes nothing: its operators are views", row->id);
-    return false;
+    if (bad >= 0)
+        fsim_bench_refuse(b, bad, a, d);
+    return bad < 0;
 }

@@ -58,6 +58,8 @@ fsim_maker fsim_row_maker(const fsim_measured *row);
 const fsim_measured *fsim_bench_row(const fsim_bench *b, int i);
 /* Row i's graph, or NULL where the workload is none or computes nothing. In a. */
 const fsim_graph *fsim_bench_graph(const fsim_bench *b, int i, fsim_arena *a);
+/* Where that is NULL: says in d why. */
+void fsim_bench_refuse(const fsim_bench *b, int i, fsim_arena *a, fsim_diag *d);
 /* Its plan with our own kernels, and the problem that it solves. In a. */
 void fsim_bench_plan(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_problem *p, fsim_plan *out);
 /* Which kernels of its plan row i times: all, or where its `kernel` says "h+g", the one that is home to h. False where there is none. */

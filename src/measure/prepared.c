@@ -28,6 +28,10 @@ fsim_prepared fsim_prepare(const fsim_bench *b, int i, fsim_arena *a)
     fsim_plan plan;
     fsim_prepared p = {.row = fsim_bench_row(b, i)};
     const fsim_graph *g = fsim_bench_graph(b, i, a);
+    if (!g) {
+        fsim_arena_free(scratch);
+        return p;
+    }
     fsim_bench_plan(b, i, g, scratch, &problem, &plan);
     p.graph = g;
     p.maker = fsim_row_maker(p.row);

@@ -16,7 +16,7 @@ typedef struct {
     fsim_residency *l2;
 } fsim_prepared;
 
-/* Row i of b. In a. */
+/* Row i of b; without a graph where it has none (fsim_bench_refuse says why). In a. */
 fsim_prepared fsim_prepare(const fsim_bench *b, int i, fsim_arena *a);
 /* Its time in seconds on hw. The plan stays as it is: hw may differ in rates and efficiencies from the one it was made for, not in capacities. */
 double fsim_price_again(const fsim_prepared *p, const fsim_hw *hw, fsim_arena *scratch);

@@ -86,9 +86,11 @@ static void find_floor(fsim_frontier *f)
     double *work = fsim_new(f->a, double, l->count + 1), *special = fsim_new(f->a, double, l->count + 1), read = 0, written = 0, seconds = 0, specials = 0;
     const double lanes = fsim_hw_get(f->p->hw, FSIM_HW_SMS) * fsim_hw_get(f->p->hw, FSIM_HW_SM_CLOCK),
                  widest = fmax(fsim_hw_get(f->p->hw, FSIM_HW_FP32_RATE), fmax(0, fsim_hw_get(f->p->hw, FSIM_HW_INT32_RATE)));
-    bool sure = true; /* a kernel with a contraction may fold arithmetic into its weights, and apply a row's factor to its results only */
-    for (int i = 0; i < l->count; i++)
-        sure = sure && (f->p->limits.strict || !fsim_node_of(f, i)->gemm.k);
+    bool sure = true, products = false; /* a kernel with a contraction may fold arithmetic into its weights, and apply a row's factor to its results only */
+    for (int i = 0; i < l->count; i++) {
+        products = products || fsim_node_of(f, i)->gemm.k;
+        sure = f->p->limits.strict || !products;
+    }
     const bool *whole = computed_whole(f), *masked = masked_chains(f), by_bytes = f->p->objective == FSIM_MINIMISE_BYTES;
     for (int i = 0; i < l->count; i++) {
         const fsim_node *n = fsim_node_of(f, i);
@@ -112,10 +114,10 @@ static void find_floor(fsim_frontier *f)
         specials += special[i];
         written += f->floor_own[i];
     }
-    const double second = 1 / FSIM_TICK_S * (1 - 1e-9), dram = fsim_dram_seconds(f->p->hw, read, written);
+    const double second = 1 / FSIM_TICK_S * (1 - 1e-9), dram = fsim_least_dram_seconds(f->p->hw, read, written, products);
     const double norm = cbrt(dram * dram * dram + seconds * seconds * seconds + specials * specials * specials);
-    const double of_dram = norm > 0 ? dram * dram / (norm * norm) * second : 0, of_read = by_bytes ? 1 : of_dram * fsim_dram_seconds(f->p->hw, 1, 0),
-                 of_write = by_bytes ? 1 : of_dram * fsim_dram_seconds(f->p->hw, 0, 1),
+    const double of_dram = norm > 0 ? dram * dram / (norm * norm) * second : 0, of_read = by_bytes ? 1 : of_dram * fsim_least_dram_seconds(f->p->hw, 1, 0, products),
+                 of_write = by_bytes ? 1 : of_dram * fsim_least_dram_seconds(f->p->hw, 0, 1, products),
                  of_work = norm > 0 ? seconds * seconds / (norm * norm) * second : 0,
                  of_special = norm > 0 ? specials * specials / (norm * norm) * second : 0;
     for (int i = 0; i < l->count; i++)

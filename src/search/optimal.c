@@ -44,9 +44,11 @@ static int64_t compulsory_of(const fsim_problem *p, const int *node, int count)
     const fsim_graph *g = p->graph;
     const double sms = fsim_hw_get(p->hw, FSIM_HW_SMS) * fsim_hw_get(p->hw, FSIM_HW_SM_CLOCK);
     double read = 0, written = 0, lanes = 0, specials = 0;
-    bool sure = true; /* a kernel with a contraction may fold arithmetic and vectors into its weights, and apply a row's factor to its results only */
-    for (int i = 0; i < count; i++)
-        sure = sure && (p->limits.strict || !g->node[node[i]].gemm.k);
+    bool sure = true, products = false; /* a kernel with a contraction may fold arithmetic and vectors into its weights, and apply a row's factor to its results only */
+    for (int i = 0; i < count; i++) {
+        products = products || g->node[node[i]].gemm.k;
+        sure = p->limits.strict || !products;
+    }
     for (int i = 0; i < count; i++) {
         const fsim_node *n = &g->node[node[i]];
         if (!reads_all(g, n))
@@ -70,7 +72,7 @@ static int64_t compulsory_of(const fsim_problem *p, const int *node, int count)
     if (p->objective == FSIM_MINIMISE_BYTES)
         return (int64_t)(read + written);
     const double widest = fmax(fsim_hw_get(p->hw, FSIM_HW_FP32_RATE), fmax(0, fsim_hw_get(p->hw, FSIM_HW_INT32_RATE)));
-    const double dram = fsim_dram_seconds(p->hw, read, written), compute = lanes / (sms * widest),
+    const double dram = fsim_least_dram_seconds(p->hw, read, written, products), compute = lanes / (sms * widest),
                  special = specials / (sms * fsim_hw_get(p->hw, FSIM_HW_SPECIAL_RATE));
     const double seconds = launch_of(p) + cbrt(dram * dram * dram + compute * compute * compute + special * special * special);
     return (int64_t)(seconds * (1 - 1e-9) / FSIM_TICK_S);

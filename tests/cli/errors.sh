@@ -269,7 +269,11 @@ rows "${row/h100-sxm5/h100-sxm6}"
 expect 66 "unknown hardware 'h100-sxm6-80gb'.*h100-sxm5-80gb" validate --measurements rows.csv
 rows "${row/B=64/Q=64}"
 expect 65 "no symbol 'Q'" validate --measurements rows.csv
+expect 65 "no symbol 'Q'" calibrate --hw h100-sxm5-80gb --measurements rows.csv
 rows "$row"
+expect 2 "json 'rows.csv' would overwrite what is read from there" validate --measurements rows.csv --json rows.csv
+expect 2 "'./rows.csv' would overwrite what is read from there" calibrate --hw "$toy" --measurements rows.csv -o ./rows.csv
+expect 2 '-o and --json - both write to stdout' calibrate --hw "$toy" --measurements rows.csv -o - --json -
 expect 65 'holds what --match says' validate --measurements rows.csv --match nothing
 expect 2 'calibrate wants --measurements' calibrate --hw "$toy"
 expect 2 'wants the one GPU' calibrate --measurements rows.csv

@@ -11,6 +11,7 @@
 #include "random.h"
 #include "predict.h"
 #include "search/frontier.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -311,6 +312,53 @@ static void once_missed(void **unused)
         }
 }
 
+/* What the bounds rest on, where the vendor's products are priced otherwise than other kernels: none is faster than its traffic and arithmetic at their best rates, be it all
+ * writes, and none gets slower the more it finds in L2, whatever tile that makes the library choose. */
+static void products_keep_to_the_bounds(void **unused)
+{
+    (void)unused;
+    static const char *const text[] = {
+        "tensors: {a: {shape: [8192, 2], dtype: f64}, b: {shape: [8192, 2], dtype: f64}}\noperators:\n  - {op: linear, in: [a, b], out: c}\n",
+        "tensors: {a: {shape: [4096, 1], dtype: f32}, b: {shape: [1, 8192], dtype: f32}}\noperators:\n  - {op: matmul, in: [a, b], out: c, compute: tf32}\n",
+        "tensors: {a: {shape: [2048, 8], dtype: f32}, b: {shape: [8, 8192], dtype: f32}}\noperators:\n  - {op: matmul, in: [a, b], out: c}\n",
+        "tensors: {x: {shape: [100, 64], dtype: f32}, b: {shape: [100, 16], dtype: f32}}\noperators:\n  - {op: transpose, in: x, out: a, dims: [0, 1]}\n"
+        "  - {op: matmul, in: [a, b], out: c, compute: tf32}\n",
+        "tensors: {a: {shape: [100, 64], dtype: f32}, b: {shape: [64, 24], dtype: f32}}\noperators:\n  - {op: matmul, in: [a, b], out: c, compute: tf32}\n"
+        "  - {op: exp, in: c, out: d}\n"};
+    static const char *const gpus[] = {"a100-pcie-80gb", "a10", "h100-sxm5-80gb", "l40s", "mi300x", "p100-pcie-16gb", "t4", "v100-pcie-32gb"};
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++)
+        for (size_t h = 0; h < sizeof gpus / sizeof *gpus; h++) {
+            fsim_arena *a = fsim_arena_new();
+            fsim_diag *d = fsim_diag_new(a);
+            const fsim_hw *hw = fsim_hw_read(a, d, fsim_printf(a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, gpus[h]));
+            const fsim_graph *g = fsim_graph_parse(a, d, "product.yaml", text[i], strlen(text[i]), NULL, 0);
+            assert_true(hw && g && g->nodes <= 2);
+            const fsim_limits limits = fsim_problem_of(g, hw, &(fsim_options){0}, a).limits;
+            const int node[] = {0, 1};
+            fsim_group o;
+            fsim_refusal why;
+            assert_true(fsim_legal(&limits, node, g->nodes, a, &o, &why));
+            double bytes[2] = {0}, work = 0, last = INFINITY;
+            for (int r = 0; r < o.reads; r++)
+                bytes[0] += (double)g->tensor[o.read[r].tensor].bytes;
+            for (int w = 0; w < o.writes; w++)
+                bytes[1] += (double)g->tensor[o.write[w].tensor].bytes;
+            for (int n = 0; n < g->nodes; n++)
+                work += g->node[n].gemm.k ? fsim_least_contraction_s(g, hw, n) : 0;
+            const double dram = fsim_least_dram_seconds(hw, bytes[0], bytes[1], true);
+            bool hit[3] = {false}, absorbed[1] = {false};
+            for (int found = 0; found <= o.reads + 1; found++) { /* nothing, then one operand after the other, then the result */
+                const fsim_kernel k = fsim_kernel_of(g, hw, FSIM_REGIME_KERNEL, &o, &(fsim_residency){.hit = hit, .absorbed = absorbed}, a);
+                const double moved = found ? 0 : dram;
+                assert_true(k.time_s > fsim_hw_get(hw, FSIM_HW_KERNEL_FLOOR) + cbrt(moved * moved * moved + work * work * work) * (1 - 1e-9));
+                assert_true(k.time_s <= last);
+                last = k.time_s;
+                *(found < o.reads ? &hit[found] : absorbed) = true;
+            }
+            fsim_arena_free(a);
+        }
+}
+
 /* Two branches that each make a large tensor and sum it up: one after the other, one of the two is there at a time. */
 static void order_lowers_the_peak(void **unused)
 {
@@ -336,7 +384,7 @@ static void order_lowers_the_peak(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(optimum_is_the_least_of_all), cmocka_unit_test(once_missed),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(optimum_is_the_least_of_all), cmocka_unit_test(once_missed), cmocka_unit_test(products_keep_to_the_bounds),
                                        cmocka_unit_test(order_lowers_the_peak)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
