@@ -135,7 +135,7 @@ const fsim_kernel *fsim_kernel_for(const fsim_problem *p, fsim_candidate *c, con
     k->next = c->kernel;
     c->kernel = k;
     s->work += c->group.template == FSIM_TILED_CONTRACTION || c->group.template == FSIM_CHAINED_CONTRACTION ? WORK_OF_CONTRACTION : WORK_OF_KERNEL;
-    const fsim_residency l2 = {k->hit, k->absorbed};
+    const fsim_residency l2 = {.hit = k->hit, .absorbed = k->absorbed};
     const fsim_mark mark = fsim_save(s->scratch);
     k->kernel = fsim_kernel_of(p->graph, p->hw, p->regime, &c->group, &l2, s->scratch);
     k->fits = k->kernel.time_s > 0;
@@ -707,7 +707,7 @@ bool fsim_price(const fsim_problem *p, const fsim_partition *partition, fsim_are
             return false;
         }
         out->kernel[k] = *made;
-        out->l2[k] = (fsim_residency){hit[k], absorbed[k]};
+        out->l2[k] = (fsim_residency){.hit = hit[k], .absorbed = absorbed[k]};
         out->kernel[k].group = marked(made->group, part, a);
         out->partition.part[k] = *part;
         out->partition.part[k].clone = copy_flags(a, part->clone, part->count);
@@ -722,8 +722,10 @@ fsim_plan fsim_plan_made_by(const fsim_problem *p, fsim_maker maker, const fsim_
 {
     fsim_plan out = *plan;
     out.kernel = fsim_new(a, fsim_kernel, plan->kernels + 1);
-    for (int k = 0; k < plan->kernels; k++)
-        out.kernel[k] = fsim_kernel_made_by(p->graph, p->hw, p->regime, maker, plan->kernel[k].group, &plan->l2[k], a);
+    for (int k = 0; k < plan->kernels; k++) {
+        const fsim_residency l2 = {plan->l2[k].hit, plan->l2[k].absorbed, p->harness};
+        out.kernel[k] = fsim_kernel_made_by(p->graph, p->hw, p->regime, maker, plan->kernel[k].group, &l2, a);
+    }
     out.objective = out.dram_read_bytes = out.dram_write_bytes = out.eliminated_bytes = 0;
     out.l2_bytes = out.flops = 0;
     total(p, &out, a);
