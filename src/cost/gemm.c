@@ -22,7 +22,8 @@ static const double again_share[2] = {1.6, 2.6};         /* of what a square of 
 static const double again_from = 0.22, again_over = 0.3; /* of L2: smaller operands stay there; share of L2 over which that fades */
 static const double result_weight = 1.5;                 /* a stored byte costs L2 as much as so many loaded ones */
 static const double drift_s = 30e-3;                     /* half of the drift has set in */
-enum { MOST_SPLIT = 32, LEAST_K = 64 };                  /* of a split block */
+enum { LEAST_K = 64 };                                   /* of a split block */
+static const int most_split[2] = {128, 32};
 static const double blocks_before_split[2] = {3, 1.5};   /* per SM: grids of more are not split */
 
 /* The GPU's dense peak for this arithmetic, FLOP/s. */
@@ -182,13 +183,29 @@ fsim_gemm_time fsim_gemm_with(const fsim_gemm_device *d, const fsim_gemm_shape *
 bool fsim_gemm_may_split(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsim_gemm_tile tile)
 {
     const double half = s->batch * up(s->m, tile.m) * up(s->n, tile.n) * tile.split / 2;
-    return tile.split == 1 || (tile.split <= MOST_SPLIT && !s->whole && s->batch == 1 && half < blocks_before_split[d->tensor] * d->sms && s->k / tile.split >= LEAST_K);
+    return tile.split == 1 || (tile.split <= most_split[d->tensor] && !s->whole && s->batch == 1 && half < blocks_before_split[d->tensor] * d->sms && s->k / tile.split >= LEAST_K);
+}
+
+/* A matrix times a vector has a kernel without tiles: every element of the matrix is used once, as it arrives. */
+static fsim_gemm_time vector_time(const fsim_gemm_device *d, const fsim_gemm_shape *s)
+{
+    enum { THREADS = 128 };
+    fsim_gemm_time t = {.tile = {1, 1, 1}, .blocks = s->batch * up(s->m * s->n, THREADS), .resident = 4};
+    t.tile_bytes = s->operand_bytes[0] + s->operand_bytes[1];
+    t.compute_s = fsim_gemm_least_s(d, 2 * s->batch * s->m * s->n * s->k) + 2 * d->least_s;
+    t.l2_s = t.tile_bytes / d->l2_rate;
+    t.dram_s = s->dram_bytes / d->dram_rate;
+    t.busy_s = pow(norm_power(t.compute_s) + norm_power(t.dram_s) + norm_power(t.l2_s), 0.4);
+    t.extra_s = d->floor_s;
+    return t;
 }
 
 fsim_gemm_time fsim_gemm_best(const fsim_gemm_device *d, const fsim_gemm_shape *s)
 {
     const common both = common_of(d, s);
     fsim_gemm_time best = {.busy_s = INFINITY};
+    if (!d->tensor && fmin(s->m, s->n) == 1) /* on tensor units such products were measured as slow as tiles of 16 rows */
+        best = vector_time(d, s);
     for (int i = 0; i < d->tiles; i++) {
         fsim_gemm_tile tile = d->tile[i];
         for (tile.split = 1; fsim_gemm_may_split(d, s, tile); tile.split *= 2) {
