@@ -174,7 +174,8 @@ double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node
     if (m->convolution)
         return fsim_least_convolution_s(g, hw, node);
     const double rate = fsim_contraction_rate(&c, m->arithmetic, &e0, &tensor);
-    return 2.0 * (double)m->batch * (double)m->m * (double)m->n * (double)m->k / (rate * fmin(1, e0 / (tensor ? 0.8 : 0.9)));
+    const double most = fmax(rate * fmin(1, e0 / (tensor ? 0.8 : 0.9)), fsim_chain_rate(hw, m->arithmetic));
+    return 2.0 * (double)m->batch * (double)m->m * (double)m->n * (double)m->k / most;
 }
 
 fsim_kernel fsim_framework_contraction(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a)

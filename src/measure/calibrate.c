@@ -12,6 +12,7 @@
 
 static bool eager(const fsim_prepared *p) { return p->row->strategy == FSIM_STRATEGY_EAGER; }
 static bool is_streaming(const fsim_prepared *p) { return eager(p) && p->class == FSIM_WORK_ELEMENTWISE && p->row->launch != FSIM_REGIME_EAGER; }
+static bool is_attention(const fsim_prepared *p) { return eager(p) && p->class == FSIM_WORK_ATTENTION && p->tensor; }
 
 static bool is_softmax(const fsim_prepared *p) { return eager(p) && p->class == FSIM_WORK_SOFTMAX && p->row->launch != FSIM_REGIME_EAGER; }
 static bool is_layer_norm(const fsim_prepared *p)
@@ -34,6 +35,8 @@ const fsim_fit_group fsim_fit_groups[] = {
     {"softmax", "rows of ATen's softmax", is_softmax,
      {FSIM_HW_SOFTMAX_CALLS, FSIM_HW_SOFTMAX_BLOCK, FSIM_HW_SOFTMAX_L2, FSIM_HW_SOFTMAX_L2_WIDTH, FSIM_HW_ROW_UNALIGNED}, 5},
     {"layer_norm", "rows of ATen's layer norm", is_layer_norm, {FSIM_HW_LAYER_NORM_CALLS, FSIM_HW_LAYER_NORM_STEP, FSIM_HW_LAYER_NORM_L2}, 3},
+    {"attention", "share of the libraries' rates, floor of their kernels and loss of clock, from fused attention", is_attention,
+     {FSIM_HW_ATTENTION_SHARE, FSIM_HW_ATTENTION_FLOOR, FSIM_HW_ATTENTION_SLOWDOWN}, 3},
     {"convolutions", "efficiencies of convolutions on tensor units, from eager rows above 0.3 ms", is_convolution,
      {FSIM_HW_CONVOLUTION, FSIM_HW_CONVOLUTION_TRANSPOSED, FSIM_HW_CONVOLUTION_3D, FSIM_HW_CONVOLUTION_TRANSPOSED_3D}, 4},
     {"residuals", "intervals, from how far off rows are that were not fitted", NULL, {0}, 0}, /* last: it judges all others */

@@ -212,6 +212,8 @@ static int bindings(fsim_arena *a, const char *set, fsim_binding **out)
     return count;
 }
 
+fsim_maker fsim_row_maker(const fsim_measured *row) { return fsim_maker_named(row->source, fsim_maker_of(row->strategy)); }
+
 const fsim_measured *fsim_bench_row(const fsim_bench *b, int i) { return &b->rows->at[i]; }
 
 static const fsim_graph *parse_row(const fsim_bench *b, int i, fsim_diag *d, fsim_arena *a)
@@ -277,15 +279,15 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_ar
     fsim_problem p;
     fsim_plan own, plan;
     fsim_bench_plan(b, i, g, a, &p, &own);
-    plan = fsim_plan_made_by(&p, fsim_maker_of(row->strategy), &own, a);
+    plan = fsim_plan_made_by(&p, fsim_row_maker(row), &own, a);
     int from = 0, to = plan.kernels;
     if (!fsim_bench_kernels(b, i, g, &plan, &from, &to)) {
         out->predicted_s = out->dram_read_bytes = out->dram_write_bytes = NAN;
         return;
     }
     plan = part_of_plan(&plan, from, to);
-    out->predicted_s = fsim_call_seconds(plan.kernel, plan.kernels, fsim_maker_of(row->strategy), row->launch, hw);
-    const fsim_interval sure = fsim_plan_interval(g, hw, fsim_maker_of(row->strategy), &plan);
+    out->predicted_s = fsim_call_seconds(plan.kernel, plan.kernels, fsim_row_maker(row), row->launch, hw);
+    const fsim_interval sure = fsim_plan_interval(g, hw, fsim_row_maker(row), &plan);
     out->low_s = out->predicted_s * (sure.low / plan.time_s);
     out->high_s = out->predicted_s * (sure.high / plan.time_s);
     out->dram_read_bytes = (double)plan.dram_read_bytes;
