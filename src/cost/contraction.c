@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/costing.h"
+#include "cost/gemm.h"
 
 #include <math.h>
 
@@ -28,11 +29,6 @@ double fsim_contraction_rate(const fsim_costing *c, fsim_dtype t, double *effici
 
 /* Steps of k that a block's start and end take as long as. */
 double fsim_startup_of(bool tensor) { return tensor ? 240 : 10; }
-
-typedef struct {
-    int m, n;
-} tile_size;
-static const tile_size tiles[] = {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}, {32, 128}, {128, 32}, {32, 32}, {16, 64}};
 
 /* The vendor's library adds a bias vector and a unary activation, nothing else. */
 bool fsim_library_can(const fsim_costing *c)
@@ -76,112 +72,190 @@ static double tiles_across(const fsim_costing *c, int tile_n)
     return across;
 }
 
-typedef struct {
-    bool vendor; /* the library's kernel, not a generated one */
-    tile_size tile;
-    int split;
-} contraction_choice;
-
-/* A contraction with one tile and split: rounds of blocks over the SMs, each a k loop with a start-up; operands from L2 for every tile, from DRAM once
- * unless both outgrow L2. */
-static fsim_kernel tiled(const fsim_costing *c, contraction_choice choice, fsim_arena *a)
+/* As gemm.h has it: a matrix product, with nothing counted of what DRAM moves. */
+static fsim_gemm_shape shape_of(const fsim_costing *c, const fsim_gemm *g)
 {
-    const fsim_group *o = c->group;
-    const fsim_node *n = &c->g->node[o->anchor];
-    const fsim_gemm whole = gemm_of(c), *g = &whole;
-    fsim_kernel k = fsim_blank_kernel(c, a);
-    bool tensor;
-    double e0;
-    const double rate = fsim_contraction_rate(c, g->arithmetic, &e0, &tensor) / c->sms, bm = choice.tile.m, bn = choice.tile.n;
-    const double tiles_m = ceil((double)g->m / bm), tiles_n = tiles_across(c, choice.tile.n), kk = (double)g->k / choice.split;
-    const double blocks = (double)g->batch * tiles_m * tiles_n * choice.split;
-    const double e = fmin(1, e0 / (1 + (tensor ? 0.33 : 0.1) * (128 / bm + 128 / bn - 2)));
+    const fsim_node *n = &c->g->node[c->group->anchor];
     const int elem = fsim_dtype_bytes(c->g->tensor[n->arg[0].tensor].dtype);
-    k.template = choice.vendor ? FSIM_LIBRARY_CONTRACTION : FSIM_TILED_CONTRACTION;
-    k.tile_m = choice.tile.m;
-    k.tile_n = choice.tile.n;
-    k.split_k = choice.split;
-    k.launches = choice.split > 1 ? 2 : 1;
-    k.grid = (int64_t)blocks;
-    k.block = bm * bn >= 8192 ? 256 : 128;
-    const int stages = tensor ? 3 : 2, depth = tensor ? 64 / elem : 8; /* k elements of one step */
-    k.shared_bytes = (int)((bm + bn) * depth * stages * elem);
-    k.registers = (int)fmin(255, bm * bn / k.block + 40 + (choice.vendor ? 0 : 2 * fmin(o->live, 40)));
-    k.flops = 2.0 * (double)g->batch * (double)g->m * (double)g->n * (double)g->k;
-    k.penalised = k.penalised || !choice.vendor;
+    const double batch = (double)g->batch, m = (double)g->m, columns = (double)g->n, k = (double)g->k;
+    return (fsim_gemm_shape){.batch = batch, .m = m, .n = columns, .k = k, .operand_bytes = {batch * m * k * elem, batch * k * columns * elem},
+                             .result_bytes = batch * m * columns * elem, .elem_bytes = elem, .transposed_b = g->transposed_b, .whole = c->group->strict};
+}
 
-    const double rounds = ceil(blocks / c->sms), one = 2 * bm * bn * (kk + fsim_startup_of(tensor)) / (rate * e);
-    const double turns[2] = {tiles_n, tiles_m}; /* every column of tiles loads the first operand, every row of them the second */
-    fsim_add_arithmetic(c, &k, turns, true);
-    double *extra = fsim_new(a, double, o->reads + 1), *extra_dram = fsim_new(a, double, o->reads + 1);
-    const double resident = c->sms * fmax(1, fsim_blocks_per_sm(c->hw, k.block, k.registers, k.shared_bytes));
-    double operand_bytes = 0;
-    const double tile_bytes = blocks * (bm * kk + bn * kk) * elem; /* what all blocks load together */
-    for (int i = 0; i < o->reads; i++)
-        operand_bytes += o->read[i].operand >= 0 ? (double)c->read[i].sector_bytes : 0;
-    for (int i = 0; i < o->reads; i++) {
-        extra[i] = extra_dram[i] = 1;
-        /* Blocks that run at once form a square of the output and share its rows and columns; once the operands outgrow L2, the next square fetches again. */
-        if (o->read[i].operand >= 0 && operand_bytes > 0.6 * c->l2_bytes)
-            extra_dram[i] = fmax(1, tile_bytes / sqrt(resident) / operand_bytes);
+static void set_tile(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_time *t, bool tensor, int elem)
+{
+    const fsim_gemm g = gemm_of(c);
+    const int m = t->tile.m, n = t->tile.n, stages = tensor ? 3 : 2, depth = tensor ? 64 / elem : 8; /* k elements of one step */
+    k->tile_m = m;
+    k->tile_n = n;
+    k->split_k = t->tile.split;
+    k->grid = (int64_t)t->blocks;
+    k->block = m * n >= 8192 ? 256 : 128;
+    k->shared_bytes = (m + n) * depth * stages * elem;
+    k->registers = (int)fmin(255, (double)m * n / k->block + 40 + (k->template == FSIM_LIBRARY_CONTRACTION ? 0 : 2 * fmin(c->group->live, 40)));
+    k->flops += 2.0 * (double)g.batch * (double)g.m * (double)g.n * (double)g.k;
+}
+
+/* Operands that DRAM serves once more than once. */
+static void fetch_again(const fsim_costing *c, fsim_kernel *k, double again_bytes)
+{
+    double once = 0;
+    for (int i = 0; i < k->inputs; i++)
+        once += c->group->read[i].operand >= 0 ? (double)k->input[i].read_bytes : 0;
+    for (int i = 0; i < k->inputs && once > 0 && again_bytes > 0; i++)
+        if (c->group->read[i].operand >= 0) {
+            const int64_t more = (int64_t)((double)k->input[i].read_bytes / once * again_bytes);
+            k->input[i].read_bytes += more;
+            k->dram_read_bytes += more;
+            k->penalised = true;
+        }
+}
+
+static void add_seconds(fsim_kernel *k, fsim_unit u, double seconds)
+{
+    const double before = k->time_s;
+    k->unit[u] += seconds;
+    k->time_s = rint((before + seconds) / FSIM_TICK_S) * FSIM_TICK_S;
+    k->time[u] += k->time_s - before;
+    k->bound = k->time[u] > k->time[k->bound] ? u : k->bound;
+}
+
+/* Tile, occupancy and the units' seconds, once arithmetic and memory are counted. False when the block does not fit an SM. */
+static bool finish(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_device *d, const fsim_gemm_shape *s, const fsim_gemm_time *t)
+{
+    static const double exponent = 2.5; /* fits GEMMs better than 3; see gemm.h */
+    set_tile(c, k, t, d->tensor, s->elem_bytes);
+    fetch_again(c, k, t->again_bytes);
+    if (!fsim_settle(c, k, 1))
+        return false;
+    const bool vendor = k->template == FSIM_LIBRARY_CONTRACTION;
+    k->l2_bytes += t->tile_bytes;
+    k->shared_bytes_moved += t->tile_bytes * (d->tensor ? 2 : 4);
+    k->unit[FSIM_DRAM] = vendor ? t->dram_s : fmax(k->unit[FSIM_DRAM], t->dram_s);
+    k->unit[FSIM_L2] = vendor ? t->l2_s : fmax(k->unit[FSIM_L2], t->l2_s);
+    k->unit[FSIM_COMPUTE] += t->compute_s;
+    k->unit[FSIM_LATENCY] = vendor ? 0 : k->unit[FSIM_LATENCY];
+    fsim_sum_up_by(c, k, exponent);
+    add_seconds(k, FSIM_LATENCY, t->extra_s);
+    return true;
+}
+
+/* A benchmark that rotates copies of its weights, so many that L2 can't hold them, finds its activations there unless they fill it. */
+static void rotate(const fsim_costing *c, fsim_kernel *k)
+{
+    enum { MOST_COPIES = 5 };
+    static const double weight_over = 0.18, rest_over = 0.35; /* shares of L2 over which the misses set in */
+    const double l2 = fsim_hw_get(c->hw, FSIM_HW_L2_CAPACITY), from = fsim_hw_get(c->hw, FSIM_HW_GEMM_RESIDENT);
+    double rest = 0;
+    for (int i = 0; i < k->inputs; i++)
+        rest += c->g->tensor[k->input[i].tensor].role == FSIM_WEIGHT ? 0 : (double)k->input[i].bytes;
+    for (int i = 0; i < k->outputs; i++)
+        rest += (double)k->output[i].bytes;
+    const double missed = fmin(1, fmax(0, (rest / l2 - from) / rest_over));
+    k->dram_read_bytes = k->dram_write_bytes = 0;
+    for (int i = 0; i < k->inputs; i++) {
+        const double bytes = fmax(1, (double)k->input[i].bytes), held = fmin(MOST_COPIES, ceil(l2 / bytes)) * bytes / l2;
+        const bool weight = c->g->tensor[k->input[i].tensor].role == FSIM_WEIGHT;
+        k->input[i].read_bytes = (int64_t)(bytes * (weight ? fmin(1, fmax(0, (held - from) / weight_over)) : missed));
+        k->dram_read_bytes += k->input[i].read_bytes;
     }
-    fsim_add_memory(c, &k, extra, extra_dram);
-    k.l2_bytes += tile_bytes;
-    k.shared_bytes_moved += blocks * (bm + bn) * kk * elem * (tensor ? 2 : 4);
-    if (choice.split > 1)
-        k.l2_bytes += 2.0 * choice.split * (double)g->batch * (double)g->m * (double)g->n * 4;
+    for (int i = 0; i < k->outputs; i++) {
+        k->output[i].write_bytes = (int64_t)((double)k->output[i].bytes * missed);
+        k->dram_write_bytes += k->output[i].write_bytes;
+    }
+}
+
+/* The vendor's kernel for a matrix product. framework: as PyTorch calls it, which may split k whatever the order of additions. */
+static fsim_kernel library(const fsim_costing *c, const fsim_gemm *g, const fsim_gemm_device *d, bool framework, fsim_arena *a)
+{
+    fsim_gemm_shape s = shape_of(c, g);
+    fsim_kernel k = fsim_blank_kernel(c, a);
+    k.template = FSIM_LIBRARY_CONTRACTION;
     k.vector = 4;
-    fsim_add_access_issue(c, &k);
-    k.unit[FSIM_LATENCY] += 250e-9 + kk / 64 * (tensor ? 250 : 120) / c->clock; /* a block's k loop when it has an SM to itself */
-    if (!fsim_settle(c, &k, 1))
-        return k;
-    k.unit[FSIM_COMPUTE] += rounds * one;
-    fsim_sum_up(c, &k);
+    k.penalised = k.penalised || c->group->members > 1; /* its units overlap less than those of kernels that it might be split into */
+    fsim_add_arithmetic(c, &k, NULL, true);
+    fsim_add_memory(c, &k, NULL, NULL);
+    if (framework && c->l2 && c->l2->harness == FSIM_HARNESS_ROTATES)
+        rotate(c, &k);
+    s.whole = s.whole && !framework;
+    s.dram_bytes = (double)(k.dram_read_bytes + k.dram_write_bytes);
+    const fsim_gemm_time t = fsim_gemm_best(d, &s);
+    if (finish(c, &k, d, &s, &t) && framework && c->l2 && c->l2->harness == FSIM_HARNESS_CALLS)
+        add_seconds(&k, FSIM_LATENCY, d->call_s);
     return k;
+}
+
+/* A generated kernel with one tile: the library's rate, and the arithmetic of the other members. */
+static fsim_kernel generated_with(const fsim_costing *c, const fsim_gemm *g, const fsim_gemm_device *d, fsim_gemm_tile tile, fsim_arena *a)
+{
+    fsim_gemm_shape s = shape_of(c, g);
+    fsim_kernel k = fsim_blank_kernel(c, a);
+    s.n = tiles_across(c, tile.n) * tile.n;
+    const double turns[2] = {tiles_across(c, tile.n), ceil(s.m / tile.m)}; /* every column of tiles loads the first operand, every row of them the second */
+    k.template = FSIM_TILED_CONTRACTION;
+    k.vector = 4;
+    k.penalised = true;
+    fsim_add_arithmetic(c, &k, turns, true);
+    fsim_add_memory(c, &k, NULL, NULL);
+    fsim_add_access_issue(c, &k);
+    s.dram_bytes = (double)(k.dram_read_bytes + k.dram_write_bytes);
+    const fsim_gemm_time t = fsim_gemm_with(d, &s, tile);
+    finish(c, &k, d, &s, &t);
+    return k;
+}
+
+static fsim_kernel generated(const fsim_costing *c, const fsim_gemm *g, const fsim_gemm_device *d, fsim_arena *a)
+{
+    fsim_gemm_shape s = shape_of(c, g);
+    fsim_kernel best = {0};
+    s.whole = s.whole || c->group->whole_row;
+    for (int i = 0; i < d->tiles; i++) {
+        fsim_gemm_tile tile = d->tile[i];
+        while (tile.n < c->group->whole_row)
+            tile.n *= 2;
+        for (tile.split = 1; fsim_gemm_may_split(d, &s, tile); tile.split *= 2) {
+            const fsim_kernel k = generated_with(c, g, d, tile, a);
+            if (k.time_s > 0 && (best.time_s == 0 || k.time_s < best.time_s))
+                best = k;
+        }
+    }
+    return best;
 }
 
 fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a)
 {
     const fsim_gemm g = gemm_of(c);
-    const bool library = fsim_library_can(c);
-    const int64_t row = c->group->whole_row;
-    fsim_kernel best = {0};
     if (g.convolution)
         return fsim_convolution(c, a);
-    for (int lib = library; lib >= 0; lib--) /* the vendor's where both take as long */
-        for (size_t t = 0; t < sizeof tiles / sizeof tiles[0]; t++) {
-            tile_size tile = tiles[t];
-            while (tile.n < row)
-                tile.n *= 2;
-            for (int split = 1; split <= 16; split *= 2) {
-                const double blocks = (double)g.batch * ceil((double)g.m / tile.m) * tiles_across(c, tile.n);
-                if (split > 1 && (c->group->strict || row || blocks * split > 2 * c->sms || g.k / split < 128))
-                    break;
-                const fsim_kernel k = tiled(c, (contraction_choice){lib, tile, split}, a);
-                if (k.time_s > 0 && (best.time_s == 0 || k.time_s < best.time_s))
-                    best = k;
-            }
-        }
-    return best;
+    const fsim_gemm_device d = fsim_gemm_device_of(c->hw, g.arithmetic);
+    const fsim_kernel k = fsim_library_can(c) ? library(c, &g, &d, false, a) : (fsim_kernel){0};
+    return k.time_s > 0 ? k : generated(c, &g, &d, a);
 }
 
+/* In any template: chained contractions take fsim_contraction_rate for their best. */
 double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node)
 {
     const fsim_gemm *m = &g->node[node].gemm;
     const fsim_costing c = {.g = g, .hw = hw};
+    const double flops = 2.0 * (double)m->batch * (double)m->m * (double)m->n * (double)m->k;
     double e0;
     bool tensor;
     if (m->convolution)
         return fsim_least_convolution_s(g, hw, node);
     const double rate = fsim_contraction_rate(&c, m->arithmetic, &e0, &tensor);
-    const double most = fmax(rate * fmin(1, e0 / (tensor ? 0.8 : 0.9)), fsim_chain_rate(hw, m->arithmetic));
-    return 2.0 * (double)m->batch * (double)m->m * (double)m->n * (double)m->k / most;
+    const double other_s = flops / (rate * fmin(1, e0 / (tensor ? 0.8 : 0.9))), chain_rate = fsim_chain_rate(hw, m->arithmetic);
+    const fsim_gemm_device d = fsim_gemm_device_of(hw, m->arithmetic);
+    const double least = fmin(other_s, fsim_gemm_least_s(&d, flops));
+    return chain_rate > 0 ? fmin(least, flops / chain_rate) : least;
 }
 
 fsim_kernel fsim_framework_contraction(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a)
 {
-    (void)c;
     (void)maker;
-    (void)a;
-    return *own;
+    const fsim_gemm g = gemm_of(c);
+    if (g.convolution || !fsim_library_can(c))
+        return *own;
+    const fsim_gemm_device d = fsim_gemm_device_of(c->hw, g.arithmetic);
+    const fsim_kernel k = library(c, &g, &d, true, a);
+    return k.time_s > 0 ? k : *own;
 }

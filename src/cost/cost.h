@@ -25,10 +25,18 @@ extern const char *const fsim_unit_names[FSIM_UNIT_COUNT]; /* launch dram l2 sha
 typedef enum { FSIM_REGIME_EAGER, FSIM_REGIME_STREAM, FSIM_REGIME_GRAPH, FSIM_REGIME_KERNEL, FSIM_REGIME_COUNT } fsim_regime;
 extern const char *const fsim_regime_names[FSIM_REGIME_COUNT];
 
+/* How a benchmark ran what it measured, where that shows in the times. */
+typedef enum {
+    FSIM_HARNESS_NONE,
+    FSIM_HARNESS_ROTATES, /* over copies of the weights in turn, activations in place: L2 holds the latter, and weights so small that five copies fit */
+    FSIM_HARNESS_CALLS    /* events around one call of the framework: the device waits for what the host does in it */
+} fsim_harness;
+
 /* What a kernel finds and leaves in L2: bit-like flags per read and write of its group. */
 typedef struct {
     const bool *hit;      /* per read: its tensor is resident when the kernel starts; NULL: none is */
     const bool *absorbed; /* per write: every reader finds it in L2, so it need not reach DRAM; NULL: none is */
+    fsim_harness harness; /* of a measured run: frameworks' matrix products go by it */
 } fsim_residency;
 
 typedef struct {
@@ -85,6 +93,9 @@ fsim_maker fsim_maker_named(const char *software, fsim_maker otherwise);
  * group, so that no framework's plan beats the optimum. Sources: aten.c, triton.c, convolution.c, attention.c. Result in a. */
 fsim_kernel fsim_kernel_made_by(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, fsim_maker maker, const fsim_group *group,
                                 const fsim_residency *l2, fsim_arena *a);
+/* The same where fsim_kernel_of's answer for the group is known already (NULL: it is not). */
+fsim_kernel fsim_kernel_made_from(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, fsim_maker maker, const fsim_group *group,
+                                  const fsim_residency *l2, const fsim_kernel *known, fsim_arena *a);
 
 /* Seconds that contraction `node` keeps its units busy in any kernel that holds it, whatever else that does. */
 double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node);

@@ -120,7 +120,7 @@ static bool is_unaligned(const fsim_costing *c)
     return row && c->group->template == FSIM_ROW_REDUCTION && c->group->reduced * fsim_dtype_bytes(c->g->tensor[row->tensor].dtype) % VECTOR_BYTES != 0;
 }
 
-static double norm_of(double x, double y) { return pow(pow(x, exponent) + pow(y, exponent), 1 / exponent); }
+static double fourth_norm(double x, double y) { return sqrt(sqrt(x * x * x * x + y * y * y * y)); }
 
 /* The loops of a reduction kernel: the first takes in the row, the others load again what L2 has lost. */
 static void reduction_seconds(const fsim_costing *c, fsim_kernel *k)
@@ -128,14 +128,15 @@ static void reduction_seconds(const fsim_costing *c, fsim_kernel *k)
     const fsim_group *o = c->group;
     const bool innermost = fsim_reduces_innermost(o, c->g, fsim_channels_last(c->g));
     const bool loops = o->reduced > (innermost ? PERSISTENT : PERSISTENT_COLUMN);
-    const double missed = misses(c, innermost), bandwidth = fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH), l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH);
+    const double missed = misses(c, innermost), l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH);
     const double elements = (double)o->points * (double)o->reduced;
+    const int more = more_loops(c);
     double requested = 0, first = 0, accesses = 0;
     bool full = false;
     k->dram_read_bytes = 0;
     for (int i = 0; i < o->reads; i++) {
         const fsim_traffic *t = &c->read[i];
-        const int again = loops && o->read[i].full ? fsim_bits(o->read[i].stages) - 1 + more_loops(c) : 0;
+        const int stages = fsim_bits(o->read[i].stages), again = loops && o->read[i].full && stages > 0 ? stages - 1 + more : 0;
         const double once = c->l2 && c->l2->hit && c->l2->hit[i] ? 0 : (double)t->sector_bytes * t->reread;
         k->input[i].read_bytes = (int64_t)(once * (1 + again * missed));
         k->input[i].l2_bytes = t->request_bytes * (1 + again);
@@ -151,8 +152,8 @@ static void reduction_seconds(const fsim_costing *c, fsim_kernel *k)
     }
     k->l2_bytes = requested;
     k->unit[FSIM_L2] = isnan(l2) ? 0 : requested / l2;
-    k->unit[FSIM_DRAM] = norm_of(first / (bandwidth * (full ? 1 : innermost ? innermost_share : other_share)), statistics_s(c)) +
-                         ((double)k->dram_read_bytes - first + (double)k->dram_write_bytes) / bandwidth;
+    k->unit[FSIM_DRAM] = fourth_norm(fsim_dram_seconds(c->hw, first, 0) / (full ? 1 : innermost ? innermost_share : other_share), statistics_s(c)) +
+                         fsim_dram_seconds(c->hw, (double)k->dram_read_bytes - first, (double)k->dram_write_bytes);
     if (loops && is_unaligned(c))
         k->unit[FSIM_ISSUE] = fmax(k->unit[FSIM_ISSUE], unaligned_cycles * accesses / (c->sms * c->clock));
 }
@@ -167,7 +168,7 @@ static fsim_kernel fallback(const fsim_costing *c, const fsim_kernel *own, fsim_
     fsim_kernel k = fsim_aten_kernel(c, own, a);
     if (to->readers != 1 || !fsim_falls_back(&c->g->node[to->reader[0]]) || (before && fsim_falls_back(before)))
         return k;
-    const double copy_s = 2 * (double)from->bytes / fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
+    const double copy_s = fsim_dram_seconds(c->hw, (double)from->bytes, (double)from->bytes);
     k.dram_read_bytes += from->bytes;
     k.dram_write_bytes += from->bytes;
     k.launches++;

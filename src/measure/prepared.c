@@ -42,6 +42,7 @@ fsim_prepared fsim_prepare(const fsim_bench *b, int i, fsim_arena *a)
         p.group[k] = *plan.kernel[from + k].group;
         fsim_group_keep(a, &p.group[k]);
         p.l2[k] = plan.l2[from + k];
+        p.l2[k].harness = problem.harness;
         p.l2[k].hit = kept_flags(a, plan.l2[from + k].hit, p.group[k].reads);
         p.l2[k].absorbed = kept_flags(a, plan.l2[from + k].absorbed, p.group[k].writes);
     }

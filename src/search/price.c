@@ -36,7 +36,7 @@ struct fsim_store *fsim_store_new(fsim_arena *a)
     fsim_store *s = fsim_new(a, fsim_store, 1);
     s->a = fsim_arena_child(a);
     s->scratch = fsim_arena_child(a);
-    s->slots = 1024;
+    s->slots = 64;
     s->slot = fsim_new(s->a, entry *, s->slots);
     return s;
 }
@@ -135,7 +135,7 @@ const fsim_kernel *fsim_kernel_for(const fsim_problem *p, fsim_candidate *c, con
     k->next = c->kernel;
     c->kernel = k;
     s->work += c->group.template == FSIM_TILED_CONTRACTION || c->group.template == FSIM_CHAINED_CONTRACTION ? WORK_OF_CONTRACTION : WORK_OF_KERNEL;
-    const fsim_residency l2 = {k->hit, k->absorbed};
+    const fsim_residency l2 = {.hit = k->hit, .absorbed = k->absorbed};
     const fsim_mark mark = fsim_save(s->scratch);
     k->kernel = fsim_kernel_of(p->graph, p->hw, p->regime, &c->group, &l2, s->scratch);
     k->fits = k->kernel.time_s > 0;
@@ -628,13 +628,18 @@ static void total(const fsim_problem *p, fsim_plan *plan, fsim_arena *a)
     eliminated(p, plan, a);
 }
 
-/* The group of a plan's kernel with its clones marked; the remembered one is shared and has none. */
-static const fsim_group *marked(const fsim_group *o, const fsim_part *part, fsim_arena *a)
+static bool computes_again(const fsim_part *part)
 {
     bool any = false;
     for (int i = 0; i < part->count; i++)
         any = any || part->clone[i];
-    if (!any)
+    return any;
+}
+
+/* The group of a plan's kernel with its clones marked; the remembered one is shared and has none. */
+static const fsim_group *marked(const fsim_group *o, const fsim_part *part, fsim_arena *a)
+{
+    if (!computes_again(part))
         return o;
     fsim_group *own = fsim_new(a, fsim_group, 1);
     *own = *o;
@@ -707,7 +712,7 @@ bool fsim_price(const fsim_problem *p, const fsim_partition *partition, fsim_are
             return false;
         }
         out->kernel[k] = *made;
-        out->l2[k] = (fsim_residency){hit[k], absorbed[k]};
+        out->l2[k] = (fsim_residency){.hit = hit[k], .absorbed = absorbed[k]};
         out->kernel[k].group = marked(made->group, part, a);
         out->partition.part[k] = *part;
         out->partition.part[k].clone = copy_flags(a, part->clone, part->count);
@@ -722,8 +727,11 @@ fsim_plan fsim_plan_made_by(const fsim_problem *p, fsim_maker maker, const fsim_
 {
     fsim_plan out = *plan;
     out.kernel = fsim_new(a, fsim_kernel, plan->kernels + 1);
-    for (int k = 0; k < plan->kernels; k++)
-        out.kernel[k] = fsim_kernel_made_by(p->graph, p->hw, p->regime, maker, plan->kernel[k].group, &plan->l2[k], a);
+    for (int k = 0; k < plan->kernels; k++) {
+        const fsim_residency l2 = {plan->l2[k].hit, plan->l2[k].absorbed, p->harness};
+        const bool as_priced = !computes_again(&plan->partition.part[k]);
+        out.kernel[k] = fsim_kernel_made_from(p->graph, p->hw, p->regime, maker, plan->kernel[k].group, &l2, as_priced ? &plan->kernel[k] : NULL, a);
+    }
     out.objective = out.dram_read_bytes = out.dram_write_bytes = out.eliminated_bytes = 0;
     out.l2_bytes = out.flops = 0;
     total(p, &out, a);

@@ -503,7 +503,7 @@ static void costs_are_monotone(void **unused)
             for (unsigned hits = 0; hits < 1u << group.reads; hits++) {
                 for (int r = 0; r < group.reads; r++)
                     hit[r] = hits >> r & 1;
-                const fsim_residency l2 = {hit, absorbed};
+                const fsim_residency l2 = {.hit = hit, .absorbed = absorbed};
                 const double t = fsim_kernel_of(f.g, f.hw, FSIM_REGIME_STREAM, &group, &l2, f.a).time_s;
                 assert_true(t > 0);
                 least = hits == 0 ? t : least;
@@ -513,7 +513,7 @@ static void costs_are_monotone(void **unused)
             assert_true(least >= before);
             memset(hit, 0, sizeof hit);
             memset(absorbed, 1, sizeof absorbed);
-            const fsim_residency l2 = {hit, absorbed};
+            const fsim_residency l2 = {.hit = hit, .absorbed = absorbed};
             assert_true(fsim_kernel_of(f.g, f.hw, FSIM_REGIME_STREAM, &group, &l2, f.a).time_s <= least);
         }
         fsim_arena_free(f.a);

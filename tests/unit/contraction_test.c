@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Laws of the time model of matrix products, and values that are done in the head. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cost/gemm.h"
+#include "random.h"
+
+static const fsim_gemm_tile square = {128, 128, 1}, only[] = {{128, 128, 0}};
+
+/* 10 SMs of 1 Tflop/s, that do nothing but multiply: no start-up, no memory, no limits. */
+static fsim_gemm_device bare(void)
+{
+    return (fsim_gemm_device){.sms = 10, .rate = 1e12, .efficiency = 1, .transposed = 1, .power_rate = INFINITY, .l2_rate = INFINITY, .dram_rate = INFINITY,
+                              .block_dram_rate = INFINITY, .l2_bytes = 1e9, .page_span = 1e6, .tiles = 1, .tile = only};
+}
+
+static fsim_gemm_shape product(double batch, double m, double n, double k)
+{
+    return (fsim_gemm_shape){.batch = batch, .m = m, .n = n, .k = k, .operand_bytes = {4 * batch * m * k, 4 * batch * k * n}, .result_bytes = 4 * batch * m * n,
+                             .elem_bytes = 4};
+}
+
+static double seconds(const fsim_gemm_device *d, fsim_gemm_shape s)
+{
+    const fsim_gemm_time t = fsim_gemm_best(d, &s);
+    return t.busy_s + t.extra_s;
+}
+
+static fsim_hw *gpu(fsim_arena *a, const char *name)
+{
+    fsim_diag *d = fsim_diag_new(a);
+    fsim_hw *hw = fsim_hw_read(a, d, fsim_printf(a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, name));
+    assert_non_null(hw);
+    return hw;
+}
+
+static void blocks_come_in_rounds(void **unused)
+{
+    (void)unused;
+    const fsim_gemm_device d = bare();
+    const double block_s = 2.0 * 128 * 128 * 1000 / 1e12;
+    for (int blocks = 1; blocks <= 60; blocks++) {
+        fsim_gemm_shape s = product(1, 128.0 * blocks, 128, 1000);
+        const fsim_gemm_time t = fsim_gemm_with(&d, &s, square);
+        assert_true(t.blocks == blocks);
+        assert_true(fabs(t.compute_s / (ceil(blocks / 10.0) * block_s) - 1) < 1e-12); /* a step every ten blocks, none between */
+        s.m -= 127; /* one row of the last tile is as dear as all of it */
+        assert_true(fsim_gemm_with(&d, &s, square).compute_s == t.compute_s);
+    }
+}
+
+static void a_start_costs_as_much_as_so_many_steps(void **unused)
+{
+    (void)unused;
+    fsim_gemm_device d = bare();
+    const fsim_gemm_shape s = product(1, 1280, 128, 1000), longer = product(1, 1280, 128, 1040);
+    const double without = fsim_gemm_with(&d, &longer, square).compute_s;
+    d.startup_bytes = 40 * 4;
+    assert_true(fabs(fsim_gemm_with(&d, &s, square).compute_s / without - 1) < 1e-12);
+}
+
+static void only_small_grids_are_split(void **unused)
+{
+    (void)unused;
+    const fsim_gemm_device d = bare();
+    fsim_gemm_shape few = product(1, 128, 128, 8192), many = product(1, 4096, 4096, 8192), batched = product(8, 128, 128, 8192), whole = few, flat = product(1, 128, 128, 64);
+    whole.whole = true;
+    assert_true(fsim_gemm_best(&d, &few).tile.split >= 8); /* one block on ten SMs */
+    assert_int_equal(fsim_gemm_best(&d, &many).tile.split, 1);
+    assert_int_equal(fsim_gemm_best(&d, &batched).tile.split, 1);
+    assert_int_equal(fsim_gemm_best(&d, &whole).tile.split, 1);
+    assert_int_equal(fsim_gemm_best(&d, &flat).tile.split, 1);
+}
+
+static void power_bounds_the_rate(void **unused)
+{
+    (void)unused;
+    fsim_gemm_device d = bare();
+    const fsim_gemm_shape s = product(1, 1280, 1280, 10000);
+    const double free_s = fsim_gemm_with(&d, &s, square).compute_s, flops = 2.0 * 1280 * 1280 * 10000;
+    d.power_rate = 1e12; /* a tenth */
+    const double bound_s = fsim_gemm_with(&d, &s, square).compute_s;
+    assert_true(bound_s > 9.9 * free_s && fabs(bound_s / (flops / 1e12) - 1) < 1e-6);
+}
+
+static void long_rows_miss_the_tlb(void **unused)
+{
+    (void)unused;
+    fsim_gemm_device d = bare();
+    fsim_gemm_shape s = product(1, 1280, 1280, 8192);
+    s.transposed_b = true;
+    const double before = fsim_gemm_with(&d, &s, square).compute_s;
+    d.page_slope = 0.5;
+    d.page_most = 2;
+    d.page_span = sqrt(1280 + 256) * 8192 * 4 / 4; /* two doublings ago, of the rows of twenty blocks: ten down, two across */
+    assert_true(fabs(fsim_gemm_with(&d, &s, square).compute_s / before - 2) < 1e-9);
+    d.page_span *= 1e-6;
+    assert_true(fabs(fsim_gemm_with(&d, &s, square).compute_s / before - 3) < 1e-9);
+    d.page_span *= 1e9;
+    assert_true(fsim_gemm_with(&d, &s, square).compute_s == before);
+}
+
+static void operands_are_fetched_again_once_they_outgrow_l2(void **unused)
+{
+    (void)unused;
+    fsim_gemm_device d = bare();
+    const fsim_gemm_shape s = product(1, 12800, 12800, 1000); /* 51 MB each */
+    assert_true(fsim_gemm_with(&d, &s, square).again_bytes == 0);
+    d.l2_bytes = 1e6;
+    const double square_bytes = 100.0 * 100 * 256 * 1000 * 4 / sqrt(20); /* ten SMs hold two blocks each */
+    assert_true(fabs(fsim_gemm_with(&d, &s, square).again_bytes / (1.6 * (square_bytes - 2 * 51.2e6)) - 1) < 1e-9);
+}
+
+static void a_matrix_times_a_vector_streams(void **unused)
+{
+    (void)unused;
+    fsim_gemm_device d = bare();
+    fsim_gemm_shape s = product(1, 2048, 1, 1 << 20);
+    d.dram_rate = 1e12;
+    s.dram_bytes = s.operand_bytes[0] + s.operand_bytes[1] + s.result_bytes;
+    assert_true(seconds(&d, s) < 1.05 * s.dram_bytes / 1e12);
+}
+
+static const char *const gpus[] = {"p4", "p100-pcie-16gb", "v100-pcie-32gb", "t4", "a100-sxm4-80gb", "l4", "l40s", "h100-sxm5-80gb", "h200-sxm-141gb", "mi300x"};
+
+/* From 1 to 2^most, small ones as likely as large ones. */
+static double extent(uint32_t most) { return floor(exp2(draw(most * 1000) / 1000.0)); }
+
+/* No kernel beats the bound that the search takes for granted; more work never takes less time in one and the same tile. */
+static void laws_hold_on_every_gpu(void **unused)
+{
+    (void)unused;
+    fsim_arena *a = fsim_arena_new();
+    state = 7;
+    for (size_t g = 0; g < sizeof gpus / sizeof *gpus; g++)
+        for (int half = 0; half < 2; half++) {
+            const fsim_gemm_device d = fsim_gemm_device_of(gpu(a, gpus[g]), half ? FSIM_F16 : FSIM_F32);
+            for (int i = 0; i < 2000; i++) {
+                fsim_gemm_shape s = product(extent(6), extent(14), extent(14), extent(14));
+                s.transposed_b = i % 2;
+                s.dram_bytes = s.operand_bytes[0] + s.operand_bytes[1] + s.result_bytes;
+                const fsim_gemm_time t = fsim_gemm_best(&d, &s);
+                assert_true(isfinite(t.busy_s) && t.busy_s > 0 && t.extra_s >= 0);
+                assert_true(t.compute_s >= fsim_gemm_least_s(&d, 2 * s.batch * s.m * s.n * s.k) * (1 - 1e-12));
+                assert_true(t.dram_s >= s.dram_bytes / d.dram_rate * (1 - 1e-12));
+                assert_true(t.busy_s >= fmax(t.compute_s, fmax(t.dram_s, t.l2_s)) * (1 - 1e-12));
+                for (int tile = 0; tile < d.tiles; tile++) {
+                    fsim_gemm_tile one = d.tile[tile];
+                    one.split = 1;
+                    const fsim_gemm_time with = fsim_gemm_with(&d, &s, one);
+                    fsim_gemm_shape deeper = s;
+                    deeper.k *= 2;
+                    assert_true(with.busy_s + with.extra_s >= (t.busy_s + t.extra_s) * (1 - 1e-12));
+                    assert_true(fsim_gemm_with(&d, &deeper, one).compute_s >= with.compute_s);
+                }
+            }
+        }
+    fsim_arena_free(a);
+}
+
+/* Measured: NeuSight linear (one eager call) on the A100 PCIe 80 GB and the H100 SXM5. */
+static void measured_products_are_met(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *gpu;
+        double m, n, k, measured_s;
+    } rows[] = {{"a100-pcie-80gb", 4096, 8192, 2048, 7.676e-3}, {"a100-pcie-80gb", 768, 768, 2048, 0.217e-3}, {"h100-sxm5-80gb", 16384, 50272, 960, 30.247e-3}};
+    fsim_arena *a = fsim_arena_new();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const fsim_gemm_device d = fsim_gemm_device_of(gpu(a, rows[i].gpu), FSIM_F32);
+        fsim_gemm_shape s = product(1, rows[i].m, rows[i].n, rows[i].k);
+        s.transposed_b = true;
+        s.dram_bytes = s.result_bytes;
+        assert_true(fabs((seconds(&d, s) + d.call_s) / rows[i].measured_s - 1) < 0.15);
+    }
+    fsim_arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_come_in_rounds),
+        cmocka_unit_test(a_start_costs_as_much_as_so_many_steps),
+        cmocka_unit_test(only_small_grids_are_split),
+        cmocka_unit_test(power_bounds_the_rate),
+        cmocka_unit_test(long_rows_miss_the_tlb),
+        cmocka_unit_test(operands_are_fetched_again_once_they_outgrow_l2),
+        cmocka_unit_test(a_matrix_times_a_vector_streams),
+        cmocka_unit_test(laws_hold_on_every_gpu),
+        cmocka_unit_test(measured_products_are_met),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
