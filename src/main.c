@@ -931,7 +931,7 @@ static int run_validate(context *c)
         return give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
     const double took_s = now_s() - start_s;
     for (int i = 0; i < rows.count && c->set.no_exclude; i++)
-        e[i].excluded = NULL;
+        e[i].excluded = e[i].kernels > 0 ? NULL : e[i].excluded;
     fsim_pair *pair;
     const int pairs = fsim_pairs_of(e, rows.count, c->arena, &pair);
     const fsim_accuracy x = {c->set.measurements.at, c->set.measurements.count, e, rows.count, pair, pairs, o.gate, c->set.gates.count, o.by, o.keys,
@@ -967,10 +967,10 @@ static bool show_import(FILE *out, form as, const context *c, const void *what)
     return true;
 }
 
-/* The workload as rows name it: without .yaml. */
-static const char *row_workload(const context *c)
+/* The workload as rows name it: without .yaml; one from standard input by its name. */
+static const char *row_workload(const context *c, const fsim_graph *g)
 {
-    const char *name = c->args.count ? c->args.at[0] : "", *dot = strrchr(name, '.');
+    const char *name = !c->args.count ? "" : is_stdout(c->args.at[0]) ? g->name : c->args.at[0], *dot = strrchr(name, '.');
     return fsim_strndup(c->arena, name, dot && strcmp(dot, ".yaml") == 0 ? (size_t)(dot - name) : strlen(name));
 }
 
@@ -994,7 +994,7 @@ static int read_import_inputs(context *c, imported *x)
         status = settle(c, status, FSIM_EXIT_BAD_INPUT);
     }
     if (!status)
-        x->as = (fsim_import_as){c->set.hw.count ? x->in.hw[0]->name : "", row_workload(c), row_set(c), (fsim_strategy)c->set.strategy};
+        x->as = (fsim_import_as){c->set.hw.count ? x->in.hw[0]->name : "", row_workload(c, x->in.graph), row_set(c), (fsim_strategy)c->set.strategy};
     return status;
 }
 
@@ -1074,12 +1074,14 @@ static int run_profile(context *c, imported *x, const fsim_mapped *file)
 static int run_import(context *c)
 {
     imported x = {0};
-    const char *why = "";
-    if (c->set.measurements.count != 1)
+    const char *why = "", *path = c->set.measurements.count ? c->set.measurements.at[0] : NULL;
+    if (c->set.measurements.count == 0)
         fsim_error(c->diag, command_line, "import: models (MODEL.onnx) are not in this release; wanted --measurements FILE, of `ncu --csv` or PyTorch's profiler");
+    else if (c->set.measurements.count > 1)
+        fsim_error(c->diag, command_line, "import reads one profile at a time, --measurements names %d", c->set.measurements.count);
     else if (c->args.count && c->set.hw.count == 0)
         fsim_error(c->diag, command_line, "no GPU: say --hw NAME, the one that was measured ('fusesim hw list' shows them)");
-    else if (is_stdout(c->set.measurements.at[0]) && c->args.count && is_stdout(c->args.at[0]))
+    else if (is_stdout(path) && c->args.count && is_stdout(c->args.at[0]))
         fsim_error(c->diag, command_line, "the workload and --measurements can't both be standard input");
     else if (is_stdout(c->set.output) && on_stdout(&c->set) != TEXT)
         fsim_error(c->diag, command_line, "-o and %s - both write to stdout", files[on_stdout(&c->set)].option);
@@ -1088,12 +1090,12 @@ static int run_import(context *c)
     int status = read_import_inputs(c, &x);
     if (status)
         return status;
-    fsim_mapped *file = fsim_map_file(c->arena, c->set.measurements.at[0], &why);
+    fsim_mapped *file = fsim_map_file(c->arena, path, &why);
     if (!file) {
-        fsim_error(c->diag, command_line, "cannot read measurements '%s': %s", c->set.measurements.at[0], why);
+        fsim_error(c->diag, command_line, "cannot read measurements '%s': %s", path, why);
         return settle(c, FSIM_EXIT_NO_INPUT, FSIM_EXIT_NO_INPUT);
     }
-    fsim_diag_source(c->diag, c->set.measurements.at[0], file->text, file->bytes);
+    fsim_diag_source(c->diag, path, file->text, file->bytes);
     status = run_profile(c, &x, file);
     fsim_unmap(file);
     return status;
@@ -1224,7 +1226,10 @@ static void print_usage(FILE *out, fsim_arena *a)
     fputs("usage: fusesim [command] [options] WORKLOAD     (no command: plan)\n\n", out);
     for (int i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-10s%-*s %s\n", commands[i].name, COMMAND_COLUMN, commands[i].args, commands[i].help);
-    fputs("\nWORKLOAD: a YAML file, the name of a shipped one ('mlp'), or - for stdin\n\n", out);
+    fputs("\nWORKLOAD: a YAML file, the name of a shipped one ('mlp'), or - for stdin\n"
+          "import -o FILE: with WORKLOAD --hw HW a row for each kernel of the plan, and one\n"
+          "for all; without, a list of the profile's kernels, which validate leaves out\n\n",
+          out);
     fsim_args_usage(out, &known, a);
     fputs("\nResults go to stdout, all else to stderr. Exit status: 0 ok, 1 limit not met,\n"
           "2 usage, 65 bad input, 66 no input, 69 unavailable, 70 failed.\n",

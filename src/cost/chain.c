@@ -38,6 +38,8 @@ fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile 
     const double step = (t.m + t.n) * k + t.n * results + (s->tensor ? 0 : (double)t.m * t.n);
     b.shared_bytes_moved = b.blocks * b.steps * step * e * (s->tensor ? 2 : 4);
     b.shared_bytes = fsim_chain_bytes(t.m, t.n, (int64_t)s->k, (int64_t)s->results, s->elem_bytes);
+    if (s->tensor && !b.streams && t.m * s->results <= FSIM_REGISTER_RESULTS) /* the intermediate lies in registers; one operand's tile loads while the other's is used */
+        b.shared_bytes = (int64_t)(e * (t.m * s->k + t.n * (s->k + fmin(s->results, FSIM_KEPT_WIDTH))));
     const double sums = t.m * s->results <= FSIM_REGISTER_RESULTS ? t.m * results : 0;
     b.registers = (int)((sums + (double)t.m * t.n) / b.threads) + 40 + 2 * (live < 16 ? live : 16);
     return b;

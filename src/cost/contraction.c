@@ -243,9 +243,10 @@ double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node
     if (m->convolution)
         return fsim_least_convolution_s(g, hw, node);
     const double rate = fsim_contraction_rate(&c, m->arithmetic, &e0, &tensor);
-    const double other_s = flops / (rate * fmin(1, e0 / (tensor ? 0.8 : 0.9)));
+    const double other_s = flops / (rate * fmin(1, e0 / (tensor ? 0.8 : 0.9))), chain_rate = fsim_chain_rate(hw, m->arithmetic);
     const fsim_gemm_device d = fsim_gemm_device_of(hw, m->arithmetic);
-    return fmin(other_s, fsim_gemm_least_s(&d, flops));
+    const double least = fmin(other_s, fsim_gemm_least_s(&d, flops));
+    return chain_rate > 0 ? fmin(least, flops / chain_rate) : least;
 }
 
 fsim_kernel fsim_framework_contraction(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a)

@@ -81,8 +81,13 @@ fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime r
 typedef enum {
     FSIM_BY_FUSESIM,  /* generated, or the vendor's contraction: what fsim_kernel_of says */
     FSIM_BY_ATEN,     /* PyTorch without a compiler: ATen, cuDNN, cuBLAS, FlashAttention */
-    FSIM_BY_INDUCTOR  /* torch.compile: Triton, the same libraries for contractions */
+    FSIM_BY_INDUCTOR, /* torch.compile: Triton, the same libraries for contractions */
+    FSIM_BY_VLLM, FSIM_BY_SGLANG, FSIM_BY_TENSORRT_LLM /* serving stacks: PyTorch with attention kernels of their own */
 } fsim_maker;
+/* Kernels of PyTorch without a compiler, whatever attention the stack brings. */
+static inline bool fsim_is_eager(fsim_maker maker) { return maker == FSIM_BY_ATEN || maker >= FSIM_BY_VLLM; }
+/* The serving stack that `software` (what a measurement names as its source) says; `otherwise` where it names none, or that is not PyTorch without a compiler. */
+fsim_maker fsim_maker_named(const char *software, fsim_maker otherwise);
 
 /* The kernel, or the few kernels, that the framework launches for this group: more passes, other layouts, other rates. Never faster than fsim_kernel_of's for the same
  * group, so that no framework's plan beats the optimum. Sources: aten.c, triton.c, convolution.c, attention.c. Result in a. */
@@ -91,6 +96,8 @@ fsim_kernel fsim_kernel_made_by(const fsim_graph *g, const fsim_hw *hw, fsim_reg
 
 /* Seconds that contraction `node` keeps its units busy in any kernel that holds it, whatever else that does. */
 double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node);
+/* Seconds that DRAM takes for so many bytes read and written. */
+double fsim_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes);
 /* Effective L2 capacity in bytes: what a kernel can expect to find again. */
 double fsim_l2_effective(const fsim_hw *hw);
 /* Registers per thread of a kernel with `live` values, each `vector` elements wide. Rule and calibration in occupancy.c. */

@@ -143,11 +143,18 @@ double fsim_trips(const fsim_costing *c)
     return fmax(1, ceil(loads / LOADS_AHEAD));
 }
 
+/* Where a write costs more than a read (dram_write_cost), as many of both reach the achieved bandwidth. */
+double fsim_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes)
+{
+    const double write_cost = fsim_hw_get(hw, FSIM_HW_DRAM_WRITE_COST);
+    return (read_bytes + write_cost * write_bytes) * 2 / (1 + write_cost) / fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
+}
+
 static void memory_seconds(const fsim_costing *c, fsim_kernel *k, double resident)
 {
     const double l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH), ports = fmin((double)k->grid, c->sms) * c->clock * SM_PORT_BYTES;
     const double spilled = (double)k->spilled_bytes / fmax(1, (double)k->grid) / 2 * fmin((double)k->grid, resident); /* of all threads at once */
-    k->unit[FSIM_DRAM] = (double)(k->dram_read_bytes + k->dram_write_bytes) / fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
+    k->unit[FSIM_DRAM] = fsim_dram_seconds(c->hw, (double)k->dram_read_bytes, (double)k->dram_write_bytes);
     if (spilled > c->l2_bytes) /* what L2 can't hold goes to DRAM and comes back */
         k->unit[FSIM_DRAM] += (double)k->spilled_bytes * (1 - c->l2_bytes / spilled) / fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
     k->unit[FSIM_L2] = isnan(l2) ? 0 : k->l2_bytes / (c->group->anchor < 0 ? fmin(l2, ports) : l2);

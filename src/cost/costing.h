@@ -66,7 +66,8 @@ fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a);
 /* convolution.c: a convolution, generated or the vendor's; and the seconds below which its units can't be done with it. */
 fsim_kernel fsim_convolution(const fsim_costing *c, fsim_arena *a);
 double fsim_least_convolution_s(const fsim_graph *g, const fsim_hw *hw, int node);
-/* attention.c */
+/* attention.c: FLOP/s that a chained kernel's products reach at most on tensor units; 0 where it has no rate of its own. */
+double fsim_chain_rate(const fsim_hw *hw, fsim_dtype t);
 fsim_kernel fsim_chained(const fsim_costing *c, fsim_arena *a);
 
 /* As frameworks launch them. own: the kernel of fsim_kernel_of, which is what they return where they know nothing better.

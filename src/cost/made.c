@@ -7,12 +7,13 @@ fsim_kernel fsim_kernel_made_by(const fsim_graph *g, const fsim_hw *hw, fsim_reg
     const fsim_kernel own = fsim_kernel_of(g, hw, regime, group, l2, a);
     if (maker == FSIM_BY_FUSESIM || own.time_s <= 0)
         return own;
+    const fsim_maker torch = fsim_is_eager(maker) ? FSIM_BY_ATEN : maker; /* all but attention */
     const fsim_costing c = fsim_costing_of(g, hw, regime, group, l2, a);
     const bool contracts = group->template == FSIM_TILED_CONTRACTION || group->template == FSIM_LIBRARY_CONTRACTION;
     const fsim_kernel made = group->template == FSIM_CHAINED_CONTRACTION                     ? fsim_framework_attention(&c, maker, &own, a)
-                             : contracts && g->node[group->anchor].gemm.convolution ? fsim_framework_convolution(&c, maker, &own, a)
-                             : contracts                                            ? fsim_framework_contraction(&c, maker, &own, a)
-                             : maker == FSIM_BY_ATEN                                ? fsim_aten_kernel(&c, &own, a)
+                             : contracts && g->node[group->anchor].gemm.convolution ? fsim_framework_convolution(&c, torch, &own, a)
+                             : contracts                                            ? fsim_framework_contraction(&c, torch, &own, a)
+                             : torch == FSIM_BY_ATEN                                ? fsim_aten_kernel(&c, &own, a)
                                                                                     : fsim_triton_kernel(&c, &own, a);
     const bool comparable = !l2 || l2->harness != FSIM_HARNESS_ROTATES; /* what it finds in L2 is not what the own kernel was priced with */
     return made.time_s >= own.time_s || !comparable ? made : own;

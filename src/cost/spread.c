@@ -24,7 +24,7 @@ fsim_hw_key fsim_residual_key(const fsim_graph *g, const fsim_kernel *k)
 double fsim_kernel_spread(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_kernel *k)
 {
     const double own = fsim_hw_get(hw, fsim_residual_key(g, k));
-    const bool vendor = maker == FSIM_BY_ATEN || k->template == FSIM_LIBRARY_CONTRACTION;
+    const bool vendor = fsim_is_eager(maker) || k->template == FSIM_LIBRARY_CONTRACTION;
     return vendor ? own : hypot(own, fsim_hw_get(hw, FSIM_HW_RESIDUAL_GENERATED));
 }
 
@@ -48,7 +48,7 @@ static fsim_hw_key key_of(fsim_unit u, const fsim_kernel *k, const fsim_graph *g
 
 fsim_origin fsim_kernel_origin(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_kernel *k)
 {
-    const bool generated = maker != FSIM_BY_ATEN && (k->template == FSIM_TILED_CONTRACTION || k->template == FSIM_CHAINED_CONTRACTION);
+    const bool generated = !fsim_is_eager(maker) && (k->template == FSIM_TILED_CONTRACTION || k->template == FSIM_CHAINED_CONTRACTION);
     if (generated && k->bound == FSIM_COMPUTE) /* that it reaches the vendor's rate */
         return FSIM_FROM_ASSUMED;
     return fsim_hw_origin(hw, key_of(k->bound, k, g));

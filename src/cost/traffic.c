@@ -36,18 +36,20 @@ static double requests(const fsim_map *m, const fsim_map *place, int elem_bytes,
     return tiled;
 }
 
-/* A digit with stride 0 outside others uses the same elements again after everything that the kernel moves in between: total / (digits from it outwards).
- * Beyond l2_bytes they are fetched again. */
-static double rereads(const fsim_map *m, double total_bytes, double l2_bytes)
+/* A digit with stride 0 outside others uses the same elements again after everything that the kernel moves in between: these elements, of which total_bytes has a share
+ * only, and total / (digits from it outwards). Beyond l2_bytes they are fetched again. */
+static double rereads(const fsim_map *m, int elem_bytes, double total_bytes, double l2_bytes)
 {
     double outside = 1, times = 1;
-    bool inner = false;
     for (int i = 0; i < m->modes; i++) {
+        double again = elem_bytes;
+        bool inner = false;
         outside *= (double)m->mode[i].extent;
-        inner = false;
-        for (int k = i + 1; k < m->modes; k++)
+        for (int k = i + 1; k < m->modes; k++) {
             inner = inner || m->mode[k].stride != 0;
-        if (m->mode[i].stride == 0 && inner && total_bytes / outside > l2_bytes)
+            again *= m->mode[k].stride != 0 ? (double)m->mode[k].extent : 1;
+        }
+        if (m->mode[i].stride == 0 && inner && total_bytes / outside + again * (1 - 1 / (double)m->mode[i].extent) > l2_bytes)
             times *= (double)m->mode[i].extent;
     }
     return times;
@@ -62,7 +64,7 @@ static fsim_traffic of_map(const fsim_map *m, const fsim_map *place, int elem_by
     t.sector_bytes = fsim_map_sectors(m, elem_bytes, FSIM_SECTOR_BYTES, &exact) * FSIM_SECTOR_BYTES;
     if (warp > 0)
         t.request_bytes = requests(m, place, elem_bytes, warp, &t);
-    t.reread = warp == 0 ? 1 : rereads(m, total_bytes, l2_bytes);
+    t.reread = warp == 0 ? 1 : rereads(m, elem_bytes, total_bytes, l2_bytes);
     return t;
 }
 

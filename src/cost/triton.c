@@ -1,9 +1,198 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* triton.c: the kernels that torch.compile generates. They stream as ours do; what differs:
+ *   - rows of more than 1024 elements (64 where neighbouring rows are contiguous) are not kept on chip: each loop over the row loads it again, from L2 where that still
+ *     holds the rows under way. A softmax has three loops, statistics by Welford's method one;
+ *   - reductions reach 1.06 of the bandwidth of copies over contiguous rows, 0.90 over others;
+ *   - unrolled pooling windows, Welford's updates, scans, and rows that do not begin at whole vectors keep the SMs busy;
+ *   - pooling that has no lowering is ATen's. */
+#include "cost/triton.h"
+
 #include "cost/costing.h"
+#include "fusion/online.h"
+#include <math.h>
+
+enum {
+    MOST_UNROLLED = 25,     /* pooling windows beyond fall back */
+    PERSISTENT = 1024,      /* triton.persistent_reductions: longest row kept in registers */
+    PERSISTENT_COLUMN = 64,
+    BLOCKS_PER_SM = 4,      /* of 512 threads: rows that an SM walks at once */
+    VECTOR_BYTES = 16
+};
+static const double exponent = 4;            /* as of every streaming kernel measured */
+static const double innermost_share = 1.06;  /* bandwidth of reductions over that of copies: KernelBench v01 level 1 on H100 and L4, 3 % */
+static const double other_share = 0.90;      /* the same, 5 % */
+static const double pool_cycles = 0.13;      /* SM cycles per output and window element: max_pool2d of KernelBench on H100 and L4 */
+static const double unaligned_cycles = 0.52; /* SM cycles per load or store of rows that begin anywhere: KernelBench v01 l1/039 on H100 PCIe and SXM, 4 %; L4 is bound by DRAM */
+static const double scan_cycles = 0.7;       /* SM cycles per element of a cumulative sum or product: KernelBench v01 on H100 PCIe; L4 is bound by DRAM */
+static const double statistics_cycles = 0.5; /* SM cycles per element of group and instance norm statistics: KernelBench on H100, A100 */
+
+bool fsim_falls_back(const fsim_node *n)
+{
+    return fsim_ops[n->op].class == FSIM_WINDOW && (n->op == FSIM_OP_MAX_POOL3D || n->reduced > MOST_UNROLLED);
+}
+
+bool fsim_channels_last(const fsim_graph *g)
+{
+    double all = 0, weighted = 0;
+    for (int i = 0; i < g->nodes; i++) {
+        const fsim_node *n = &g->node[i];
+        if (!n->gemm.convolution || g->tensor[n->result[0]].shape.rank != 4)
+            continue;
+        const fsim_shape *in = &g->tensor[n->arg[0].tensor].shape, *out = &g->tensor[n->result[0]].shape;
+        const double groups = (double)n->gemm.batch, flops = groups * (double)n->gemm.m * (double)n->gemm.n * (double)n->gemm.k;
+        const double from = (double)in->dim[1], to = (double)out->dim[1];
+        all += flops;
+        weighted += flops * (groups > 1 && from > groups     ? 1.358
+                             : from <= 64 && to <= 64        ? 0.783
+                             : 2 * to <= from                ? 0.725
+                                                             : 0.823);
+    }
+    return all > 0 && weighted <= all;
+}
+
+/* The read that gives the row its elements. */
+static const fsim_read *row_of(const fsim_group *o)
+{
+    const fsim_read *row = NULL;
+    for (int i = 0; i < o->reads; i++)
+        if (o->read[i].full && o->read[i].maps > 0 && (!row || o->read[i].bytes > row->bytes))
+            row = &o->read[i];
+    return row;
+}
+
+bool fsim_reduces_innermost(const fsim_group *o, const fsim_graph *g, bool channels_last)
+{
+    const fsim_read *row = row_of(o);
+    const fsim_shape *s = row ? &g->tensor[row->tensor].shape : NULL;
+    if (!channels_last || !s || s->rank != 4 || s->dim[1] == 1)
+        return o->template != FSIM_COLUMN_REDUCTION;
+    const int64_t spatial = s->dim[2] * s->dim[3];
+    const fsim_map *m = &row->map[0];
+    for (int i = m->split; i < m->modes; i++)
+        if (m->mode[i].stride <= spatial && m->mode[i].stride * m->mode[i].extent >= spatial * s->dim[1])
+            return true; /* all channels */
+    return false;
+}
+
+static bool reduces(const fsim_group *o)
+{
+    return o->template == FSIM_ROW_REDUCTION || o->template == FSIM_COLUMN_REDUCTION || o->template == FSIM_FULL_REDUCTION;
+}
+
+/* Loops over the row that our own kernel runs as one: a maximum, then the sum of exponentials. */
+static int more_loops(const fsim_costing *c)
+{
+    for (int i = 0; i < c->group->members; i++) {
+        const int with = fsim_online_with(c->g, c->group->member[i].node);
+        for (int k = 0; k < c->group->members && with >= 0; k++)
+            if (c->group->member[k].node == with && c->g->node[with].op == FSIM_OP_MAX)
+                return 1;
+    }
+    return 0;
+}
+
+/* Share of a row's later loads that L2 no longer holds. */
+static double misses(const fsim_costing *c, bool innermost)
+{
+    double row = 0;
+    for (int i = 0; i < c->group->reads; i++)
+        row += c->group->read[i].full ? (double)c->read[i].sector_bytes / (double)c->group->points : 0;
+    const double rows = fmin((double)c->group->points, c->sms * BLOCKS_PER_SM * (innermost ? 1 : PERSISTENT_COLUMN));
+    return fmin(1, fmax(0, rows * row / c->l2_bytes - 0.5));
+}
+
+/* Seconds that Welford's updates keep the SMs busy where one block does whole rows, which its dependent steps leave half idle: group and instance norm. */
+static double statistics_s(const fsim_costing *c)
+{
+    for (int i = 0; i < c->group->members; i++) {
+        const fsim_node *n = &c->g->node[c->group->member[i].node];
+        const fsim_op op = c->g->source[n->source].op;
+        if (fsim_ops[n->op].class == FSIM_REDUCE && (op == FSIM_OP_GROUP_NORM || op == FSIM_OP_INSTANCE_NORM))
+            return statistics_cycles * (double)n->points * (double)n->reduced / (c->sms * c->clock);
+    }
+    return 0;
+}
+
+/* Elements of one dtype in a row that fill no whole number of vectors: nothing is loaded by vectors then. */
+static bool is_unaligned(const fsim_costing *c)
+{
+    const fsim_read *row = row_of(c->group);
+    return row && c->group->template == FSIM_ROW_REDUCTION && c->group->reduced * fsim_dtype_bytes(c->g->tensor[row->tensor].dtype) % VECTOR_BYTES != 0;
+}
+
+static double fourth_norm(double x, double y) { return sqrt(sqrt(x * x * x * x + y * y * y * y)); }
+
+/* The loops of a reduction kernel: the first takes in the row, the others load again what L2 has lost. */
+static void reduction_seconds(const fsim_costing *c, fsim_kernel *k)
+{
+    const fsim_group *o = c->group;
+    const bool innermost = fsim_reduces_innermost(o, c->g, fsim_channels_last(c->g));
+    const bool loops = o->reduced > (innermost ? PERSISTENT : PERSISTENT_COLUMN);
+    const double missed = misses(c, innermost), l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH);
+    const double elements = (double)o->points * (double)o->reduced;
+    const int more = more_loops(c);
+    double requested = 0, first = 0, accesses = 0;
+    bool full = false;
+    k->dram_read_bytes = 0;
+    for (int i = 0; i < o->reads; i++) {
+        const fsim_traffic *t = &c->read[i];
+        const int stages = fsim_bits(o->read[i].stages), again = loops && o->read[i].full && stages > 0 ? stages - 1 + more : 0;
+        const double once = c->l2 && c->l2->hit && c->l2->hit[i] ? 0 : (double)t->sector_bytes * t->reread;
+        k->input[i].read_bytes = (int64_t)(once * (1 + again * missed));
+        k->input[i].l2_bytes = t->request_bytes * (1 + again);
+        k->dram_read_bytes += k->input[i].read_bytes;
+        requested += k->input[i].l2_bytes;
+        first += once;
+        accesses += o->read[i].full ? elements * (1 + again) : 0;
+    }
+    for (int i = 0; i < o->writes; i++) {
+        full = full || o->write[i].full;
+        accesses += o->write[i].full ? elements : 0;
+        requested += c->write[i].request_bytes;
+    }
+    k->l2_bytes = requested;
+    k->unit[FSIM_L2] = isnan(l2) ? 0 : requested / l2;
+    k->unit[FSIM_DRAM] = fourth_norm(fsim_dram_seconds(c->hw, first, 0) / (full ? 1 : innermost ? innermost_share : other_share), statistics_s(c)) +
+                         fsim_dram_seconds(c->hw, (double)k->dram_read_bytes - first, (double)k->dram_write_bytes);
+    if (loops && is_unaligned(c))
+        k->unit[FSIM_ISSUE] = fmax(k->unit[FSIM_ISSUE], unaligned_cycles * accesses / (c->sms * c->clock));
+}
+
+/* Of fallback pooling in a row, the first finds its input copied: one more read and write of it. Measured (KernelBench l2/006 and 078, eleven rows on H100, A100, L4 and
+ * L40S: torch.compile slower than eager by just that); single pools are not. Why is not known. */
+static fsim_kernel fallback(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
+{
+    const fsim_node *pool = &c->g->node[c->group->anchor];
+    const fsim_tensor *from = &c->g->tensor[pool->arg[0].tensor], *to = &c->g->tensor[pool->result[0]];
+    const fsim_node *before = from->producer >= 0 ? &c->g->node[from->producer] : NULL;
+    fsim_kernel k = fsim_aten_kernel(c, own, a);
+    if (to->readers != 1 || !fsim_falls_back(&c->g->node[to->reader[0]]) || (before && fsim_falls_back(before)))
+        return k;
+    const double copy_s = fsim_dram_seconds(c->hw, (double)from->bytes, (double)from->bytes);
+    k.dram_read_bytes += from->bytes;
+    k.dram_write_bytes += from->bytes;
+    k.launches++;
+    k.time[FSIM_DRAM] += copy_s;
+    k.time_s = rint((k.time_s + copy_s) / FSIM_TICK_S) * FSIM_TICK_S;
+    return k;
+}
 
 fsim_kernel fsim_triton_kernel(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
-    (void)c;
-    (void)a;
-    return *own;
+    const fsim_group *o = c->group;
+    const fsim_node *anchor = o->anchor >= 0 ? &c->g->node[o->anchor] : NULL;
+    if (anchor && fsim_falls_back(anchor))
+        return fallback(c, own, a);
+    fsim_kernel k = *own;
+    k.input = fsim_new(a, fsim_input, o->reads + 1);
+    for (int i = 0; i < o->reads; i++)
+        k.input[i] = own->input[i];
+    if (reduces(o))
+        reduction_seconds(c, &k);
+    if (o->template == FSIM_POOLING && anchor)
+        k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], pool_cycles * (double)anchor->points * (double)anchor->reduced / (c->sms * c->clock));
+    if (o->template == FSIM_SCAN_KERNEL && anchor)
+        k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], scan_cycles * (double)anchor->points / (c->sms * c->clock));
+    fsim_sum_up_by(c, &k, exponent);
+    return k;
 }

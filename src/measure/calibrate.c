@@ -12,6 +12,13 @@
 
 static bool eager(const fsim_prepared *p) { return p->row->strategy == FSIM_STRATEGY_EAGER; }
 static bool is_streaming(const fsim_prepared *p) { return eager(p) && p->class == FSIM_WORK_ELEMENTWISE && p->row->launch != FSIM_REGIME_EAGER; }
+static bool is_attention(const fsim_prepared *p) { return eager(p) && p->class == FSIM_WORK_ATTENTION && p->tensor; }
+
+static bool is_softmax(const fsim_prepared *p) { return eager(p) && p->class == FSIM_WORK_SOFTMAX && p->row->launch != FSIM_REGIME_EAGER; }
+static bool is_layer_norm(const fsim_prepared *p)
+{
+    return eager(p) && p->class == FSIM_WORK_NORM && p->row->launch != FSIM_REGIME_EAGER && p->graph->source[0].op == FSIM_OP_LAYER_NORM;
+}
 
 /* Long enough that no launch matters, and no network, whose many small ones all end in the same sum. */
 static bool is_convolution(const fsim_prepared *p)
@@ -23,7 +30,13 @@ static bool is_convolution(const fsim_prepared *p)
 }
 
 const fsim_fit_group fsim_fit_groups[] = {
-    {"streaming", "achievable bandwidth and launch cost, from elementwise operators", is_streaming, {FSIM_HW_DRAM_BANDWIDTH, FSIM_HW_CALL_STREAM}, 2},
+    {"streaming", "achievable bandwidth, what a write costs, and launch cost, from elementwise operators", is_streaming,
+     {FSIM_HW_DRAM_BANDWIDTH, FSIM_HW_CALL_STREAM, FSIM_HW_DRAM_WRITE_COST}, 3},
+    {"softmax", "rows of ATen's softmax", is_softmax,
+     {FSIM_HW_SOFTMAX_CALLS, FSIM_HW_SOFTMAX_BLOCK, FSIM_HW_SOFTMAX_L2, FSIM_HW_SOFTMAX_L2_WIDTH, FSIM_HW_ROW_UNALIGNED}, 5},
+    {"layer_norm", "rows of ATen's layer norm", is_layer_norm, {FSIM_HW_LAYER_NORM_CALLS, FSIM_HW_LAYER_NORM_STEP, FSIM_HW_LAYER_NORM_L2}, 3},
+    {"attention", "share of the libraries' rates, floor of their kernels and loss of clock, from fused attention", is_attention,
+     {FSIM_HW_ATTENTION_SHARE, FSIM_HW_ATTENTION_FLOOR, FSIM_HW_ATTENTION_SLOWDOWN}, 3},
     {"convolutions", "efficiencies of convolutions on tensor units, from eager rows above 0.3 ms", is_convolution,
      {FSIM_HW_CONVOLUTION, FSIM_HW_CONVOLUTION_TRANSPOSED, FSIM_HW_CONVOLUTION_3D, FSIM_HW_CONVOLUTION_TRANSPOSED_3D}, 4},
     {"residuals", "intervals, from how far off rows are that were not fitted", NULL, {0}, 0}, /* last: it judges all others */

@@ -86,7 +86,8 @@ static const char *path_of(fsim_arena *a, const fsim_folders *where, const char 
         if (access(path, R_OK) == 0)
             return path;
     }
-    return fsim_workload_find(a, name, where->workloads);
+    const char *here = fsim_printf(a, "%s.yaml", name); /* as import was given it */
+    return access(here, R_OK) == 0 ? here : fsim_workload_find(a, name, where->workloads);
 }
 
 static workload *read_workload(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measured *row, int *status)
@@ -212,6 +213,8 @@ static int bindings(fsim_arena *a, const char *set, fsim_binding **out)
     return count;
 }
 
+fsim_maker fsim_row_maker(const fsim_measured *row) { return fsim_maker_named(row->source, fsim_maker_of(row->strategy)); }
+
 const fsim_measured *fsim_bench_row(const fsim_bench *b, int i) { return &b->rows->at[i]; }
 
 static const fsim_graph *parse_row(const fsim_bench *b, int i, fsim_diag *d, fsim_arena *a)
@@ -286,15 +289,16 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_ar
     fsim_problem p;
     fsim_plan own, plan;
     fsim_bench_plan(b, i, g, a, &p, &own);
-    plan = fsim_plan_made_by(&p, fsim_maker_of(row->strategy), &own, a);
+    plan = fsim_plan_made_by(&p, fsim_row_maker(row), &own, a);
     int from = 0, to = plan.kernels;
+    out->class = fsim_work_class_of(g);
     if (!fsim_bench_kernels(b, i, g, &plan, &from, &to)) {
         out->predicted_s = out->dram_read_bytes = out->dram_write_bytes = NAN;
         return;
     }
     plan = part_of_plan(&plan, from, to);
-    out->predicted_s = fsim_call_seconds(plan.kernel, plan.kernels, row->launch, hw);
-    const fsim_interval sure = fsim_plan_interval(g, hw, fsim_maker_of(row->strategy), &plan);
+    out->predicted_s = fsim_call_seconds(plan.kernel, plan.kernels, fsim_row_maker(row), row->launch, hw);
+    const fsim_interval sure = fsim_plan_interval(g, hw, fsim_row_maker(row), &plan);
     out->low_s = out->predicted_s * (sure.low / plan.time_s);
     out->high_s = out->predicted_s * (sure.high / plan.time_s);
     out->dram_read_bytes = (double)plan.dram_read_bytes;
@@ -309,7 +313,6 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_ar
     out->unit_s[FSIM_LAUNCH] = out->predicted_s - units;
     for (int u = 0; u < FSIM_UNIT_COUNT; u++)
         out->bound = out->unit_s[u] > out->unit_s[out->bound] ? (fsim_unit)u : out->bound;
-    out->class = fsim_work_class_of(g);
 }
 
 /* What must cross the memory bus whatever the plan: `read` of inputs and weights, `written` of outputs. What data decide (the rows of an embedding) counts as nothing. */
@@ -340,6 +343,10 @@ enum { HOST_BOUND_KERNELS = 16 };
 /* Whether the row says anything of kernels. The bus: what L2 may have kept from the run before, or keep at the end, need not cross it. */
 static void judge(const fsim_hw *hw, const fsim_measured *row, double read, double written, fsim_evaluated *out)
 {
+    if (row->kernel && *row->kernel && out->kernels > 0) { /* what one kernel must move depends on the others: what it would move */
+        read = out->dram_read_bytes;
+        written = out->dram_write_bytes;
+    }
     const double l2 = fsim_hw_peak(hw, FSIM_HW_L2_CAPACITY);
     const double crossing = is_warm(row) ? fmax(0, read + written - l2) : read + fmax(0, written - l2);
     out->compulsory_bytes = read + written;

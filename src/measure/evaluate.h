@@ -53,6 +53,8 @@ typedef struct fsim_bench fsim_bench;
 /* Reads every workload and GPU that the rows name, each once. NULL after errors in d, with *status set: 65 or 66. In a. */
 fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measurements *rows, int *status);
 
+/* Whose kernels ran: those of the row's strategy, or of the serving stack that its source names. */
+fsim_maker fsim_row_maker(const fsim_measured *row);
 const fsim_measured *fsim_bench_row(const fsim_bench *b, int i);
 /* Row i's graph, or NULL where the workload is none or computes nothing. In a. */
 const fsim_graph *fsim_bench_graph(const fsim_bench *b, int i, fsim_arena *a);

@@ -175,8 +175,11 @@ static void add_matched(importer *m, const fsim_matching *x)
     m->out.missing = fsim_new(m->a, const char *, m->plan->kernels + 1);
     for (int k = 0; k < m->plan->kernels; k++) {
         int launches = 0;
-        for (int i = 0; i < s->launches; i++)
+        bool sized = false;
+        for (int i = 0; i < s->launches; i++) {
             launches += chosen[i] = x->kernel[i] == k;
+            sized = sized || (chosen[i] && x->sized[i]);
+        }
         const char *primitives = primitives_of(m, &m->plan->partition.part[k]);
         if (launches == 0) {
             m->out.missing[m->out.missings++] = primitives;
@@ -184,7 +187,7 @@ static void add_matched(importer *m, const fsim_matching *x)
         }
         m->out.matched[m->out.matches++] =
             (fsim_matched){k, primitives, launched_names(m, chosen), launches, median_sum(m, chosen, TIME), median_sum(m, chosen, READ), median_sum(m, chosen, WRITTEN),
-                           m->plan->kernel[k].time_s};
+                           m->plan->kernel[k].time_s, sized};
     }
 }
 
@@ -237,12 +240,16 @@ static void add_rows(importer *m)
         m->out.predicted_s += m->plan->kernel[k].time_s;
         missing_s += m->plan->kernel[k].time_s;
     }
+    for (int i = 0; i < m->out.matches; i++)
+        missing_s -= m->out.matched[i].predicted_s;
+    m->out.not_whole = not_whole(m, missing_s);
     for (int i = 0; i < m->out.matches; i++) {
         const fsim_matched *x = &m->out.matched[i];
-        missing_s -= x->predicted_s;
-        add_row(m, fsim_printf(m->a, "%d/%s[%s]", x->kernel + 1, x->launched, x->primitives), x->primitives, FSIM_REGIME_KERNEL, x->time_s, x->dram_read_bytes, x->dram_write_bytes);
+        if (!m->out.not_whole || x->sized)
+            add_row(m, fsim_printf(m->a, "%d/%s[%s]", x->kernel + 1, x->launched, x->primitives), x->primitives, FSIM_REGIME_KERNEL, x->time_s, x->dram_read_bytes, x->dram_write_bytes);
+        else
+            m->out.withheld++;
     }
-    m->out.not_whole = not_whole(m, missing_s);
     if (m->out.not_whole)
         return;
     for (int i = 0; i < m->out.steps.launches; i++)
@@ -307,7 +314,7 @@ static void list_all(importer *m)
     m->out.matched = fsim_new(m->a, fsim_matched, count + 1);
     for (int k = 0; k < count; k++)
         m->out.matched[k] = (fsim_matched){-1, "", short_name(m, all[k].like->name), all[k].calls, median(all[k].time_s, all[k].calls), median(all[k].read, all[k].reads),
-                                           median(all[k].written, all[k].writes), NAN};
+                                           median(all[k].written, all[k].writes), NAN, false};
     m->out.matches = count;
     if (count > 0)
         qsort(m->out.matched, (size_t)count, sizeof *m->out.matched, dearer_matched);

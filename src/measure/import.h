@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* import.h: a profile as rows of a measurements file. Repetitions of a step are reduced to the median.
  *
- * With a plan, a row for each of its kernels that launches were matched to (launch `kernel`; its column `kernel` names the primitives), one for the whole step where nearly all of
+ * With a plan, a row for each of its kernels that launches were matched to (launch `kernel`; its column `kernel` names the primitives; where the step as a whole is not this plan, only
+ * for those whose sizes the profile confirms), one for the whole step where nearly all of
  * it was matched (launch `kernel`: the sum of the kernels), and one from the first kernel's start to the last one's end where the profiler says when they started (launch `stream`,
  * or `graph`). Without a plan, a row for each kernel that is not another's repetition, with an empty workload and the GPU kernel's name in `kernel`: these are a list to look at, and
  * whoever reads the file leaves them out.
@@ -20,6 +21,7 @@ typedef struct {
     int launches;             /* a step */
     double time_s, dram_read_bytes, dram_write_bytes; /* medians over the steps; NaN where not measured */
     double predicted_s;       /* without the launch */
+    bool sized;               /* the profile has sizes, and they agree */
 } fsim_matched;
 
 /* Launches of one name that are in no row, for one reason. */
@@ -43,6 +45,7 @@ typedef struct {
     double step_s, matched_s;    /* medians: of the kernels of a step; of those that were matched */
     double span_s;               /* from a step's first start to its last end; NaN where not known */
     double predicted_s;          /* of the plan's kernels; NaN */
+    int withheld;                /* matches by name and order alone that have no row, as the whole is not this plan */
     const char *not_whole;       /* why there is no row for the whole; NULL where there is */
     fsim_measured *row;
     int rows;

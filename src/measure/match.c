@@ -150,6 +150,15 @@ static double grid_score(const shown *l, const wanted *k)
     return each > 16 || each < 1 ? no_match : 0;
 }
 
+/* Above 0: the sizes that the profile has are the kernel's. 0: it has none. */
+static double sizes_score(const fsim_graph *g, const fsim_part *part, const wanted *k, const shown *l)
+{
+    double shapes = 0;
+    if (l->call && l->says.fused == 0)
+        shapes = k->product ? product_score(g, k->product, l->call) : size_score(g, part, l->call);
+    return shapes != 0 ? shapes : grid_score(l, k);
+}
+
 static double score(const fsim_graph *g, const fsim_part *part, const wanted *k, const shown *l)
 {
     double s = 0;
@@ -169,11 +178,7 @@ static double score(const fsim_graph *g, const fsim_part *part, const wanted *k,
     } else {
         return no_match;
     }
-    double shapes = 0;
-    if (l->call && l->says.fused == 0)
-        shapes = k->product ? product_score(g, k->product, l->call) : size_score(g, part, l->call);
-    if (shapes == 0)
-        shapes = grid_score(l, k);
+    const double shapes = sizes_score(g, part, k, l);
     return shapes == no_match ? no_match : s + shapes > 0 ? s + shapes : no_match;
 }
 
@@ -322,7 +327,7 @@ fsim_matching fsim_match(const fsim_graph *g, const fsim_plan *plan, const fsim_
     enum { MOST_CELLS = 1 << 26 };
     wanted *want = fsim_new(a, wanted, plan->kernels + 1);
     shown *show = fsim_new(a, shown, s->launches + 1);
-    matcher m = {g, plan, want, show, s->launches, fsim_arena_new(), {fsim_new(a, int, s->launches + 1), fsim_new(a, const char *, s->launches + 1)}};
+    matcher m = {g, plan, want, show, s->launches, fsim_arena_new(), {fsim_new(a, int, s->launches + 1), fsim_new(a, const char *, s->launches + 1), fsim_new(a, bool, s->launches + 1)}};
     const bool too_many = (int64_t)s->launches * (plan->kernels + 1) > MOST_CELLS;
     for (int k = 0; k < plan->kernels; k++)
         want[k] = describe(g, &plan->partition.part[k]);
@@ -338,7 +343,9 @@ fsim_matching fsim_match(const fsim_graph *g, const fsim_plan *plan, const fsim_
         place_helpers(&m);
     }
     for (int i = 0; i < s->launches; i++)
-        if (m.out.kernel[i] < 0)
+        if (m.out.kernel[i] >= 0)
+            m.out.sized[i] = sizes_score(g, &plan->partition.part[m.out.kernel[i]], &want[m.out.kernel[i]], &show[i]) > 0;
+        else
             m.out.why[i] = too_many ? "the step and the plan are too long to be matched" : reason(&m, i);
     fsim_arena_free(m.a);
     return m.out;

@@ -9,6 +9,7 @@
 typedef struct {
     int *kernel;      /* per launch of the step: the plan's kernel that it is, or is a part of; -1 */
     const char **why; /* per launch that is of none: the reason in the user's words; else NULL */
+    bool *sized;      /* per launch: its tensors' sizes, or its grid, are the kernel's; else names and order alone say so */
 } fsim_matching;
 
 /* Launches of one step against plan's kernels. A kernel may be several launches (a layout change, a second pass); a launch is of one kernel at most. The alignment with the

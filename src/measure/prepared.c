@@ -30,7 +30,7 @@ fsim_prepared fsim_prepare(const fsim_bench *b, int i, fsim_arena *a)
     const fsim_graph *g = fsim_bench_graph(b, i, a);
     fsim_bench_plan(b, i, g, scratch, &problem, &plan);
     p.graph = g;
-    p.maker = fsim_maker_of(p.row->strategy);
+    p.maker = fsim_row_maker(p.row);
     p.class = fsim_work_class_of(g);
     p.tensor = on_tensor_units(g);
     int from = 0, to = 0;
@@ -56,7 +56,7 @@ double fsim_price_again(const fsim_prepared *p, const fsim_hw *hw, fsim_arena *s
     fsim_kernel *kernel = fsim_new(scratch, fsim_kernel, p->kernels + 1);
     for (int k = 0; k < p->kernels; k++)
         kernel[k] = fsim_kernel_made_by(p->graph, hw, p->row->launch, p->maker, &p->group[k], &p->l2[k], scratch);
-    const double seconds = fsim_call_seconds(kernel, p->kernels, p->row->launch, hw);
+    const double seconds = fsim_call_seconds(kernel, p->kernels, p->maker, p->row->launch, hw);
     fsim_rewind(scratch, mark);
     return seconds;
 }

@@ -22,7 +22,7 @@ fsim_residual fsim_residual_of(const fsim_prepared *p, const fsim_hw *hw, double
             continue;
         most = made.time_s;
         r.key = fsim_residual_key(p->graph, &made);
-        r.generated = p->maker != FSIM_BY_ATEN && made.template != FSIM_LIBRARY_CONTRACTION;
+        r.generated = !fsim_is_eager(p->maker) && made.template != FSIM_LIBRARY_CONTRACTION;
     }
     r.main = most > main_share * predicted_s;
     fsim_rewind(scratch, mark);

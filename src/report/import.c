@@ -62,6 +62,8 @@ static void print_whole(const fsim_page *page, const fsim_import *x, fsim_arena 
     putc('\n', page->out);
     if (x->not_whole)
         fprintf(page->out, "no row for the whole: %s\n", x->not_whole);
+    if (x->withheld > 0)
+        fprintf(page->out, "no row for %d kernel%s matched by name and order alone\n", x->withheld, plural(x->withheld));
     for (int i = 0; i < x->missings; i++)
         fprintf(page->out, "%s%s%s", i ? ", " : "nothing was matched to: ", x->missing[i], i + 1 == x->missings ? "\n" : "");
 }
@@ -149,6 +151,8 @@ void fsim_json_import(FILE *out, const fsim_import *x)
         fsim_json_text(out, i ? ",\n  {" : "\n  {", "launched", m->launched);
         fsim_json_text(out, ", ", "primitives", x->plan ? m->primitives : NULL);
         fprintf(out, ", \"launches\": %d", m->launches);
+        if (x->plan)
+            fsim_json_bool(out, ", ", "sized", m->sized);
         fsim_json_number(out, ", ", "measured_s", m->time_s);
         fsim_json_number(out, ", ", "predicted_s", m->predicted_s);
         fsim_json_number(out, ", ", "dram_read_bytes", m->dram_read_bytes);

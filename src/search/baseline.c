@@ -84,13 +84,93 @@ static const struct {
     bool before_last; /* all but the last primitive together; else one by one */
 } pieces[] = {{FSIM_OP_MSE_LOSS, true},     {FSIM_OP_SMOOTH_L1_LOSS, true},       {FSIM_OP_SWIGLU, true},           {FSIM_OP_KL_DIV, false},
               {FSIM_OP_NORMALIZE, false},   {FSIM_OP_COSINE_SIMILARITY, false},   {FSIM_OP_TRIPLET_MARGIN_LOSS, false},
-              {FSIM_OP_LOGSUMEXP, false},   {FSIM_OP_ROTARY_EMBEDDING, false}};
+              {FSIM_OP_LOGSUMEXP, false},   {FSIM_OP_RMS_NORM, false},   {FSIM_OP_ROTARY_EMBEDDING, false}};
+
+/* Two kernels: the second begins behind the first primitive of this kind, and makes again what it needs of the first's full-size values. */
+static const struct {
+    fsim_op op, last;
+} cuts[] = {{FSIM_OP_BATCH_NORM, FSIM_OP_RSQRT},    /* batch statistics, then their use */
+            {FSIM_OP_GROUP_NORM, FSIM_OP_RSQRT},
+            {FSIM_OP_INSTANCE_NORM, FSIM_OP_RSQRT},
+            {FSIM_OP_CROSS_ENTROPY, FSIM_OP_ADD}};  /* log-softmax, then the targets' entries */
+
+static bool one_kernel(const eager *e, const int *node, int count)
+{
+    fsim_group made;
+    fsim_refusal why;
+    return count == 1 || (fsim_legal(&e->p->limits, node, count, e->a, &made, &why) && fsim_kernel_alone(e->p, node, count, e->a));
+}
+
+/* Adds to node[0, count), primitives of s, those before them that they read and that are as large as anything in s: it makes them again. */
+static int with_copies(const eager *e, const fsim_source *s, int *node, int count)
+{
+    const fsim_graph *g = e->p->graph;
+    const int own = count;
+    int64_t largest = 0;
+    for (int i = 0; i < s->nodes; i++)
+        largest = g->node[s->first + i].points > largest ? g->node[s->first + i].points : largest;
+    for (int i = 0; i < own; i++)
+        for (int k = 0; k < g->node[node[i]].args; k++) {
+            const int from = g->tensor[g->node[node[i]].arg[k].tensor].producer;
+            bool take = from >= s->first && from < node[0] && g->node[from].points == largest && fsim_may_clone(e->p, from);
+            for (int j = own; j < count; j++)
+                take = take && node[j] != from;
+            if (take)
+                node[count++] = from;
+        }
+    qsort(node, (size_t)count, sizeof *node, fsim_by_int);
+    return count;
+}
+
+/* The same with node[i] < from as copies. */
+static bool one_kernel_after(const eager *e, const int *node, int count, int from)
+{
+    const fsim_graph *g = e->p->graph;
+    bool *stored = fsim_new(e->a, bool, count), *copy = fsim_new(e->a, bool, count);
+    fsim_group made;
+    fsim_refusal why;
+    for (int i = 0; i < count; i++) {
+        const fsim_tensor *t = &g->tensor[g->node[node[i]].result[0]];
+        copy[i] = node[i] < from;
+        stored[i] = !copy[i] && (t->output || t->materialize || i == count - 1);
+        for (int k = 0; k < t->readers && !copy[i]; k++)
+            stored[i] = stored[i] || !holds(node, count, t->reader[k]);
+    }
+    return fsim_group_of(&e->p->limits, node, count, stored, copy, e->a, &made, &why);
+}
+
+/* As ATen cuts it. False where it does not, or where one of the two would be no kernel. */
+static bool add_cut(eager *e, const fsim_source *s)
+{
+    const fsim_graph *g = e->p->graph;
+    int *node = fsim_new(e->a, int, 2 * s->nodes + 1), cut = 0;
+    bool reduces = false;
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++)
+        for (int k = 0; cuts[i].op == s->op && k < s->nodes && !cut; k++) {
+            reduces = reduces || fsim_ops[g->node[s->first + k].op].class == FSIM_REDUCE;
+            cut = reduces && g->node[s->first + k].op == cuts[i].last ? k + 1 : 0;
+        }
+    for (int k = 0; k < s->nodes; k++)
+        node[k] = s->first + k;
+    if (cut == 0 || cut == s->nodes || !one_kernel(e, node, cut))
+        return false;
+    int *rest = fsim_new(e->a, int, 2 * s->nodes + 1);
+    memcpy(rest, node + cut, (size_t)(s->nodes - cut) * sizeof *rest);
+    const int count = with_copies(e, s, rest, s->nodes - cut);
+    if (!one_kernel_after(e, rest, count, s->first + cut))
+        return false;
+    add_eager(e, node, cut);
+    add_eager(e, rest, count);
+    return true;
+}
 
 /* One source operator: as few kernels as it may be. A convolution's bias is a kernel of its own. */
 static void add_source(eager *e, const fsim_source *s)
 {
     const fsim_graph *g = e->p->graph;
     int *node = fsim_new(e->a, int, s->nodes + 1), most = s->nodes;
+    if (add_cut(e, s))
+        return;
     for (int i = 0; i < s->nodes; i++) {
         node[i] = s->first + i;
         most = g->node[node[i]].gemm.convolution ? 1 : most;
@@ -99,10 +179,8 @@ static void add_source(eager *e, const fsim_source *s)
         if (pieces[i].op == s->op)
             most = pieces[i].before_last && s->nodes > 1 ? s->nodes - 1 : 1;
     for (int from = 0, take; from < s->nodes; from += take) {
-        fsim_group made;
-        fsim_refusal why;
         take = s->nodes - from < most ? s->nodes - from : most;
-        while (take > 1 && !(fsim_legal(&e->p->limits, node + from, take, e->a, &made, &why) && fsim_kernel_alone(e->p, node + from, take, e->a)))
+        while (take > 1 && !one_kernel(e, node + from, take))
             take--;
         add_eager(e, node + from, take);
     }
@@ -142,7 +220,7 @@ static double any_merge(const fsim_merge *m) { return m->flows ? 2 : 1; /* along
 
 fsim_maker fsim_maker_of(fsim_strategy strategy)
 {
-    return strategy == FSIM_STRATEGY_EAGER ? FSIM_BY_ATEN : strategy == FSIM_STRATEGY_INDUCTOR ? FSIM_BY_INDUCTOR : FSIM_BY_FUSESIM;
+    return strategy == FSIM_STRATEGY_EAGER || strategy == FSIM_STRATEGY_UNFUSED ? FSIM_BY_ATEN : strategy == FSIM_STRATEGY_INDUCTOR ? FSIM_BY_INDUCTOR : FSIM_BY_FUSESIM;
 }
 
 void fsim_baseline(const fsim_problem *p, fsim_strategy strategy, fsim_arena *a, fsim_plan *out)

@@ -83,7 +83,7 @@ static void find_floor(fsim_frontier *f)
     for (int t = 0; t < g->tensors; t++)
         for (int r = 0; r < g->tensor[t].readers && !f->read_outside[t]; r++)
             f->read_outside[t] = l->place[g->tensor[t].reader[r]] < 0;
-    double *work = fsim_new(f->a, double, l->count + 1), *special = fsim_new(f->a, double, l->count + 1), bytes = 0, seconds = 0, specials = 0;
+    double *work = fsim_new(f->a, double, l->count + 1), *special = fsim_new(f->a, double, l->count + 1), read = 0, written = 0, seconds = 0, specials = 0;
     const double lanes = fsim_hw_get(f->p->hw, FSIM_HW_SMS) * fsim_hw_get(f->p->hw, FSIM_HW_SM_CLOCK),
                  widest = fmax(fsim_hw_get(f->p->hw, FSIM_HW_FP32_RATE), fmax(0, fsim_hw_get(f->p->hw, FSIM_HW_INT32_RATE)));
     bool sure = true; /* a kernel with a contraction may fold arithmetic into its weights, and apply a row's factor to its results only */
@@ -98,7 +98,7 @@ static void find_floor(fsim_frontier *f)
                         n->arg[k].distinct == g->tensor[t].elems && (!f->p->warm || !fsim_may_reside(f->p, t)) && !f->read_outside[t] &&
                         (n->gemm.k || f->p->limits.strict || g->tensor[t].role != FSIM_WEIGHT); /* vectors may be folded into a contraction's weights */
             f->floor_input[t] = here ? (double)g->tensor[t].bytes : f->floor_input[t];
-            bytes += here ? f->floor_input[t] : 0;
+            read += here ? f->floor_input[t] : 0;
         }
         if (g->tensor[n->result[0]].output)
             f->floor_own[i] = (double)g->tensor[n->result[0]].bytes;
@@ -110,17 +110,18 @@ static void find_floor(fsim_frontier *f)
         }
         seconds += work[i];
         specials += special[i];
-        bytes += f->floor_own[i];
+        written += f->floor_own[i];
     }
-    const double second = 1 / FSIM_TICK_S * (1 - 1e-9), rate = fsim_hw_get(f->p->hw, FSIM_HW_DRAM_BANDWIDTH), dram = bytes / rate;
+    const double second = 1 / FSIM_TICK_S * (1 - 1e-9), dram = fsim_dram_seconds(f->p->hw, read, written);
     const double norm = cbrt(dram * dram * dram + seconds * seconds * seconds + specials * specials * specials);
-    const double of_byte = by_bytes ? 1 : norm > 0 ? dram * dram / (norm * norm) / rate * second : 0,
+    const double of_dram = norm > 0 ? dram * dram / (norm * norm) * second : 0, of_read = by_bytes ? 1 : of_dram * fsim_dram_seconds(f->p->hw, 1, 0),
+                 of_write = by_bytes ? 1 : of_dram * fsim_dram_seconds(f->p->hw, 0, 1),
                  of_work = norm > 0 ? seconds * seconds / (norm * norm) * second : 0,
                  of_special = norm > 0 ? specials * specials / (norm * norm) * second : 0;
     for (int i = 0; i < l->count; i++)
-        f->floor_own[i] = f->floor_own[i] * of_byte + work[i] * of_work + special[i] * of_special;
+        f->floor_own[i] = f->floor_own[i] * of_write + work[i] * of_work + special[i] * of_special;
     for (int t = 0; t < g->tensors; t++)
-        f->floor_input[t] *= of_byte;
+        f->floor_input[t] *= of_read;
 }
 
 /* In haste: only the most promising states of a size go on. */

@@ -4,11 +4,16 @@
  * Modelled: lowering, which decides what is a buffer and what is computed again by each of its readers (by counts of reads and operators, never by cost);
  * then up to ten rounds of joining pairs of buffers by score: bytes of accesses that both have, unless within a factor of 16, then kernels of the same kind first,
  * nearer ones last; at most 64 buffers a kernel; horizontal fusion from 10 shared bytes on, of kernels at most 64 apart, unless it keeps much more memory alive than
- * it saves. Matrix products are library calls that take a bias (addmm) unless only pointwise operators follow; convolutions take none; attention is the flash kernel
- * where that is one; scans, sorts and scatters are kernels of their own.
- * Not modelled: max-autotune and its templates, combo kernels, mixed-order reductions, loop reordering across reductions, unrolled small reductions. */
+ * it saves. Loops: a result as large as what a kernel reduces is stored by that kernel only where rows are contiguous and not split over blocks, so that batch norm, norms of
+ * few long rows, and softmax across channels are statistics and a loop; long rows, fewer than two an SM, are split. Graphs with 2d convolutions run channels last, so that
+ * channels are the rows there (cost/triton.h). Matrix products are library calls that take a bias (addmm) unless only pointwise operators follow; convolutions take none;
+ * attention is the flash kernel where that is one; scans, sorts, scatters, and pooling without a lowering are kernels of their own.
+ * Not modelled: max-autotune and its templates, combo kernels, mixed-order reductions, loop reordering across reductions, unrolled small reductions; what a scan's loop
+ * takes in (it does, the loops before it); copies that stores into a concat's result save; layout changes of weights.
+ * Why kernels take what they take: cost/triton.c; a convolution's layout changes: cost/convolution.c. */
 #include "search/merge.h"
 
+#include "cost/triton.h"
 #include "search/space.h"
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +110,14 @@ static bool must_be_buffer(const lowering *w, int n, int *readers)
     return must;
 }
 
+/* Statistics are one operator (var_mean) of what they are taken over, so a norm's inner values have no readers that it shares with them. */
+static bool inside_norm(const fsim_graph *g, int n)
+{
+    const fsim_source *s = &g->source[g->node[n].source];
+    const bool norm = s->op == FSIM_OP_LAYER_NORM || s->op == FSIM_OP_BATCH_NORM || s->op == FSIM_OP_GROUP_NORM || s->op == FSIM_OP_INSTANCE_NORM;
+    return norm && n < s->first + s->nodes - 1 && pointwise(g, n);
+}
+
 static bool is_buffer(const lowering *w, int n)
 {
     const fsim_graph *g = w->p->graph;
@@ -114,7 +127,7 @@ static bool is_buffer(const lowering *w, int n)
         return n == g->source[w->unit[n]].first + g->source[w->unit[n]].nodes - 1;
     if (w->forced[n] || w->addmm[n] >= 0 || must_be_buffer(w, n, &readers) || e->operators > MOST_OPERATORS || e->reads > MOST_READS)
         return true;
-    return readers > 1 && (!w->p->recompute || e->once || class_of(g, n) == FSIM_RANDOM || e->reads > REUSED_READS);
+    return readers > 1 && !inside_norm(g, n) && (!w->p->recompute || e->once || class_of(g, n) == FSIM_RANDOM || e->reads > REUSED_READS);
 }
 
 /* Attention in one kernel, and biases of matrix products. */
@@ -226,6 +239,7 @@ typedef struct {
     const fsim_kernel **kernel; /* per part, alone */
     int *buffers, *first, *last; /* per part: how many, and their range of places as lowered */
     bool *library, *is_buffer;
+    bool channels_last;
 } scheduler;
 
 typedef struct {
@@ -316,10 +330,32 @@ static bool computes_again(const scheduler *s, const fsim_kernel *both)
     return false;
 }
 
-/* A reduction over several blocks, and one more launch. */
-static bool is_split(const fsim_kernel *k)
+/* A reduction over several blocks, and one more launch: long rows, fewer than two an SM. */
+static bool is_split(const scheduler *s, const fsim_kernel *k)
 {
-    return k->launches > 1 && (k->template != FSIM_ROW_REDUCTION || k->group->reduced > WHOLE_ROW);
+    if (!reduces(k) || (k->template == FSIM_ROW_REDUCTION && k->group->reduced <= WHOLE_ROW))
+        return false;
+    return k->launches > 1 || (k->group->reduced > WHOLE_ROW && (double)k->group->points < 2 * fsim_hw_get(s->c->p->hw, FSIM_HW_SMS));
+}
+
+/* Does it write a result of the size of the rows that it reduces? */
+static bool stores_rows(const fsim_kernel *k)
+{
+    for (int i = 0; i < k->group->writes; i++)
+        if (k->group->write[i].full)
+            return true;
+    return false;
+}
+
+/* One loop nest for a reduction and a result of its rows' size: only where the rows are contiguous, since the elementwise loop runs in the order of memory, and where a
+ * block has whole rows. */
+static bool loops_agree(const scheduler *s, const fsim_kernel *x, const fsim_kernel *y, const fsim_kernel *both)
+{
+    if (both->launches == 1 && (x->launches > 1 || y->launches > 1) && (is_split(s, x) || is_split(s, y)))
+        return false; /* what waits for all blocks is another kernel */
+    if (!reduces(both) || !stores_rows(both))
+        return true;
+    return !is_split(s, both) && fsim_reduces_innermost(both->group, s->c->p->graph, s->channels_last);
 }
 
 static int distance(const scheduler *s, int x, int y)
@@ -339,8 +375,8 @@ static bool can_fuse(scheduler *s, int x, int y, double bytes)
             return false;
     }
     const fsim_kernel *both = fsim_joined(s->c, id, 2, -1);
-    if (!both || (both->launches == 1 && (is_split(s->kernel[x]) || is_split(s->kernel[y]))))
-        return false; /* what waits for all blocks is another kernel */
+    if (!both || !loops_agree(s, s->kernel[x], s->kernel[y], both))
+        return false;
     return !computes_again(s, both) && !fsim_interlocked(s->c, id, 2);
 }
 
@@ -462,7 +498,7 @@ fsim_clusters *fsim_inductor(const fsim_problem *p, fsim_arena *a)
     choose_libraries(&w);
     const fsim_partition start = lower(&w);
     fsim_clusters *c = fsim_clusters_of(p, &start, a);
-    scheduler s = {.c = c, .is_buffer = w.buffer, .kernel = fsim_new(a, const fsim_kernel *, c->parts + 1)};
+    scheduler s = {.c = c, .channels_last = fsim_channels_last(g), .is_buffer = w.buffer, .kernel = fsim_new(a, const fsim_kernel *, c->parts + 1)};
     s.buffers = fsim_new(a, int, c->parts + 1);
     s.first = fsim_new(a, int, c->parts + 1);
     s.last = fsim_new(a, int, c->parts + 1);
@@ -478,7 +514,7 @@ fsim_clusters *fsim_inductor(const fsim_problem *p, fsim_arena *a)
         for (int i = 0; i < c->part[x].count; i++) {
             const fsim_node *n = &g->node[c->part[x].node[i]];
             const fsim_class class = fsim_ops[n->op].class;
-            s.library[x] = s.library[x] || class == FSIM_CONTRACTION || class == FSIM_SCATTER || fsim_classes[class].boundary || (n->op == FSIM_OP_CONCAT && n->args > MOST_CONCAT);
+            s.library[x] = s.library[x] || class == FSIM_CONTRACTION || class == FSIM_SCATTER || fsim_classes[class].boundary || fsim_falls_back(n) || (n->op == FSIM_OP_CONCAT && n->args > MOST_CONCAT);
         }
     }
     for (int round = 0; round < ROUNDS && fuse_once(&s); round++)

@@ -43,7 +43,7 @@ static int64_t compulsory_of(const fsim_problem *p, const int *node, int count)
 {
     const fsim_graph *g = p->graph;
     const double sms = fsim_hw_get(p->hw, FSIM_HW_SMS) * fsim_hw_get(p->hw, FSIM_HW_SM_CLOCK);
-    double bytes = 0, lanes = 0, specials = 0;
+    double read = 0, written = 0, lanes = 0, specials = 0;
     bool sure = true; /* a kernel with a contraction may fold arithmetic and vectors into its weights, and apply a row's factor to its results only */
     for (int i = 0; i < count; i++)
         sure = sure && (p->limits.strict || !g->node[node[i]].gemm.k);
@@ -55,7 +55,7 @@ static int64_t compulsory_of(const fsim_problem *p, const int *node, int count)
             lanes += (double)n->points * (double)n->reduced * n->instructions;
         specials += sure ? (double)n->points * (double)n->reduced * n->specials : 0;
         for (int r = 0; r < n->results; r++)
-            bytes += g->tensor[n->result[r]].output && r == 0 ? (double)g->tensor[n->result[r]].bytes : 0;
+            written += g->tensor[n->result[r]].output && r == 0 ? (double)g->tensor[n->result[r]].bytes : 0;
         for (int k = 0; k < n->args; k++) {
             const fsim_tensor *t = &g->tensor[n->arg[k].tensor];
             bool first = t->producer < 0 && t->reader[0] == node[i], again = false; /* an input counts once, where no other piece may have read it before */
@@ -64,13 +64,13 @@ static int64_t compulsory_of(const fsim_problem *p, const int *node, int count)
             for (int q = 0; q < k; q++)
                 again = again || n->arg[q].tensor == n->arg[k].tensor;
             if (first && !again && (sure || n->gemm.k || t->role != FSIM_WEIGHT) && (!p->warm || !fsim_may_reside(p, n->arg[k].tensor)))
-                bytes += (double)t->bytes;
+                read += (double)t->bytes;
         }
     }
     if (p->objective == FSIM_MINIMISE_BYTES)
-        return (int64_t)bytes;
+        return (int64_t)(read + written);
     const double widest = fmax(fsim_hw_get(p->hw, FSIM_HW_FP32_RATE), fmax(0, fsim_hw_get(p->hw, FSIM_HW_INT32_RATE)));
-    const double dram = bytes / fsim_hw_get(p->hw, FSIM_HW_DRAM_BANDWIDTH), compute = lanes / (sms * widest),
+    const double dram = fsim_dram_seconds(p->hw, read, written), compute = lanes / (sms * widest),
                  special = specials / (sms * fsim_hw_get(p->hw, FSIM_HW_SPECIAL_RATE));
     const double seconds = launch_of(p) + cbrt(dram * dram * dram + compute * compute * compute + special * special * special);
     return (int64_t)(seconds * (1 - 1e-9) / FSIM_TICK_S);

@@ -37,14 +37,16 @@ fsim_timeline fsim_timeline_of(const fsim_graph *g, const fsim_plan *plan, fsim_
     return out;
 }
 
-double fsim_call_seconds(const fsim_kernel *kernel, int kernels, fsim_regime regime, const fsim_hw *hw)
+double fsim_call_seconds(const fsim_kernel *kernel, int kernels, fsim_maker maker, fsim_regime regime, const fsim_hw *hw)
 {
-    const double launch = fsim_hw_get(hw, FSIM_HW_LAUNCH_EAGER), floor = fsim_hw_get(hw, FSIM_HW_KERNEL_FLOOR);
-    double seconds = 0, host = fsim_hw_get(hw, FSIM_HW_CALL_EAGER), gpu = 0;
+    const bool compiled = maker == FSIM_BY_INDUCTOR;
+    const double launch = fsim_hw_get(hw, compiled ? FSIM_HW_COMPILED_LAUNCH : FSIM_HW_LAUNCH_EAGER), floor = fsim_hw_get(hw, FSIM_HW_KERNEL_FLOOR);
+    double seconds = 0, host = fsim_hw_get(hw, compiled ? FSIM_HW_COMPILED_CALL : FSIM_HW_CALL_EAGER), gpu = 0;
     for (int k = 0; k < kernels; k++) {
         seconds += kernel[k].time_s;
+        const double begun = fmax(host + launch, gpu); /* the first of its launches; the host makes the others meanwhile */
         host += launch * kernel[k].launches;
-        gpu = fmax(host, gpu) + floor * kernel[k].launches + (kernel[k].time_s - kernel[k].time[FSIM_LAUNCH]);
+        gpu = fmax(begun + floor * kernel[k].launches + (kernel[k].time_s - kernel[k].time[FSIM_LAUNCH]), host + floor);
     }
     return regime == FSIM_REGIME_EAGER ? gpu : regime == FSIM_REGIME_STREAM ? seconds + fsim_hw_get(hw, FSIM_HW_CALL_STREAM) : seconds;
 }

@@ -24,7 +24,8 @@ typedef struct {
 fsim_timeline fsim_timeline_of(const fsim_graph *g, const fsim_plan *plan, fsim_arena *a);
 
 /* What a caller's clock (events around one run) shows. Kernels and graphs: the sum. A stream: the same and what the events and the first launch cost. Eager: from the first
- * launch on an idle GPU to the last kernel's end; the host launches one kernel after the other, and runs ahead where they take longer than that. */
-double fsim_call_seconds(const fsim_kernel *kernel, int kernels, fsim_regime regime, const fsim_hw *hw);
+ * launch on an idle GPU to the last kernel's end; the host launches one kernel after the other, and runs ahead where they take longer than that. torch.compile's guards come
+ * before that (compiled_call), and its launches take longer (compiled_launch). */
+double fsim_call_seconds(const fsim_kernel *kernel, int kernels, fsim_maker maker, fsim_regime regime, const fsim_hw *hw);
 
 #endif

@@ -47,6 +47,16 @@ whole = time.pop("kernels")
 assert len(time) == 3 and abs(sum(time.values()) / whole - 1) < 1e-6, (time, whole)
 END
 
+# A workload by its path is found again.
+cp "$SOURCE_DIR/workloads/mlp.yaml" mine.yaml
+import 0 --measurements "$traces/ncu-mlp.csv" mine.yaml $hw -o rows.csv
+has rows.csv ',a100-sxm4-40gb,mine,,eager,'
+"$FUSESIM" validate --measurements rows.csv >out 2>err || complain "a workload by its path is not found"
+# A kernel that the plan has not is no error of the prediction.
+sed 's/,h$/,nothing/' rows.csv >other.csv
+"$FUSESIM" validate --measurements other.csv >out 2>err || complain "a kernel that is not there stops validate"
+has out 'no kernel of the plan computes its primitive'
+
 # PyTorch, eager and compiled.
 import 0 --measurements "$traces/pytorch-bert-layer.json" bert_layer $hw -o rows.csv
 has out 'NVIDIA A100-SXM4-40GB, 50 launches; 2 steps of 16 kernels \(as the profiler marks them\)'

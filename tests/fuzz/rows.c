@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fsim_evaluated *e = fsim_new(a, fsim_evaluated, rows.count + 1);
     for (int i = 0; i < rows.count; i++) {
         const fsim_measured *x = &rows.at[i], *y = &back.at[i];
-        if (!same_text(x->id, y->id) || !same_text(x->hw, y->hw) || !same_text(x->workload, y->workload) || !same_text(x->set, y->set) || !same_text(x->source, y->source) ||
+        if (!same_text(x->id, y->id) || !same_text(x->hw, y->hw) || !same_text(x->workload, y->workload) || !same_text(x->set, y->set) || !same_text(x->source, y->source) || !same_text(x->kernel, y->kernel) ||
             x->strategy != y->strategy || x->l2 != y->l2 || x->launch != y->launch || !same_number(x->time_s, y->time_s) || !same_number(x->dram_read_bytes, y->dram_read_bytes) ||
             !same_number(x->dram_write_bytes, y->dram_write_bytes))
             abort();

@@ -10,7 +10,9 @@
 #include "random.h"
 #include "base/file.h"
 #include "predict.h"
+#include "cost/triton.h"
 #include "search/merge.h"
+#include "search/timeline.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -267,6 +269,146 @@ static void plans_are_those_of_the_systems(void **unused)
         check_row(&f, &rows[i], rows[i].operators);
         fsim_arena_free(f.a);
     }
+}
+
+/* torch.compile: one loop nest a kernel. */
+static void loops_are_those_of_torch_compile(void **unused)
+{
+    (void)unused;
+    static const char tensors[] = "tensors:\n"
+                                  "  x: {shape: [1024, 1024], dtype: f32}\n\n"
+                                  "  image: {shape: [32, 64, 56, 56], dtype: f32}\n  volume: {shape: [4, 16, 32, 32, 32], dtype: f32}\n"
+                                  "  filter: {shape: [64, 64, 3, 3], dtype: f32, role: weight}\n  cube: {shape: [16, 16, 3, 3, 3], dtype: f32, role: weight}\n"
+                                  "  c: {shape: [64], dtype: f32, role: weight}\n  p: {shape: [64, 1, 1], dtype: f32, role: weight}\n"
+                                  "operators:\n";
+    static const struct {
+        const char *why, *operators;
+        int kernels;
+    } rows[] = {
+        {"a row's result in its loop", "  - {op: softmax, in: x, out: o, dim: 1}\n", 1},
+        {"a column's result in one of its own", "  - {op: softmax, in: x, out: o, dim: 0}\n", 2},
+        {"channels are rows behind a 2d convolution", "  - {op: conv2d, in: [image, filter], out: a}\n  - {op: softmax, in: a, out: o, dim: 1}\n", 2},
+        {"and columns behind a 3d one", "  - {op: conv3d, in: [volume, cube], out: a}\n  - {op: softmax, in: a, out: o, dim: 1}\n", 3},
+        {"windows of 4 take an epilogue", "  - {op: avg_pool2d, in: image, out: a, kernel: 2}\n  - {op: relu, in: a, out: o}\n", 1},
+        {"of 36 fall back", "  - {op: avg_pool2d, in: image, out: a, kernel: 6}\n  - {op: relu, in: a, out: o}\n", 2},
+        {"so does max_pool3d", "  - {op: max_pool3d, in: volume, out: a, kernel: 2}\n  - {op: relu, in: a, out: o}\n", 2},
+        {"a pool's input is materialised", "  - {op: relu, in: image, out: a}\n  - {op: avg_pool2d, in: a, out: o, kernel: 2}\n", 2},
+        {"rows enough", "  - {op: group_norm, in: [image, c, c], out: o, groups: 64}\n", 1},
+        {"few long rows are split", "  - {op: group_norm, in: [image, c, c], out: o, groups: 1}\n", 2},
+        {"statistics, then a loop, of what is computed twice",
+         "  - {op: conv2d, in: [image, filter, c], out: a}\n  - {op: add, in: [a, p], out: b}\n  - {op: mul, in: [b, p], out: d}\n"
+         "  - {op: sigmoid, in: d, out: e}\n  - {op: group_norm, in: [e, c, c], out: o, groups: 8}\n", 3},
+        {"batch norm and what follows", "  - {op: conv2d, in: [image, filter, c], out: a}\n  - {op: batch_norm, in: [a, c, c, c, c], out: b, training: true}\n"
+         "  - {op: relu, in: b, out: o}\n", 3},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fsim_arena *a = fsim_arena_new();
+        const fixture f = plan_with(fsim_printf(a, "%s%s", tensors, rows[i].operators));
+        check_row(&f, &(row){NULL, -1, -1, rows[i].kernels, -1, -1, -1}, rows[i].why);
+        fsim_arena_free(f.a);
+        fsim_arena_free(a);
+    }
+}
+
+static double read_share(const char *operators)
+{
+    const fixture f = plan_with(operators);
+    double once = 0, read = 0;
+    const fsim_plan *plan = &f.p->plan[FSIM_STRATEGY_INDUCTOR];
+    for (int k = 0; k < plan->kernels; k++)
+        for (int i = 0; i < plan->kernel[k].inputs; i++) {
+            once += (double)plan->kernel[k].input[i].bytes;
+            read += (double)plan->kernel[k].input[i].read_bytes;
+        }
+    fsim_arena_free(f.a);
+    return read / once;
+}
+
+/* Each loop over a long row loads it again, from L2 where that still has it. */
+static void long_rows_are_loaded_again(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *shape, *op;
+        double times;
+    } rows[] = {{"16384, 1024", "softmax", 1},  {"16384, 8192", "softmax", 1}, {"4096, 65536", "softmax", 3},
+                {"4096, 65536", "logsumexp", 2}, {"4096, 65536", "sum", 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fsim_arena *a = fsim_arena_new();
+        const double share = read_share(fsim_printf(a, "tensors: {x: {shape: [%s], dtype: f32}}\noperators:\n  - {op: %s, in: x, out: o, %s}\n", rows[i].shape,
+                                                    rows[i].op, strcmp(rows[i].op, "sum") == 0 ? "dims: [1]" : "dim: 1"));
+        assert_true(share > 0.99 * rows[i].times && share < 1.01 * rows[i].times);
+        fsim_arena_free(a);
+    }
+}
+
+static double inductor_s(const char *operators)
+{
+    const fixture f = plan_with(operators);
+    const double seconds = f.p->plan[FSIM_STRATEGY_INDUCTOR].time_s;
+    fsim_arena_free(f.a);
+    return seconds;
+}
+
+/* Rows of 65,535 begin anywhere: more instructions, on a GPU that is not slower than they are. */
+static void rows_that_begin_anywhere_take_longer(void **unused)
+{
+    (void)unused;
+    const double whole = inductor_s("tensors: {x: {shape: [32768, 65536], dtype: f32}}\noperators:\n  - {op: normalize, in: x, out: o, dim: 1}\n");
+    const double odd = inductor_s("tensors: {x: {shape: [32768, 65535], dtype: f32}}\noperators:\n  - {op: normalize, in: x, out: o, dim: 1}\n");
+    assert_true(odd > 1.3 * whole);
+}
+
+/* The first of two pools without a lowering has its input copied; one alone has not. */
+static void pools_in_a_row_copy(void **unused)
+{
+    (void)unused;
+    const char *one = "tensors: {x: {shape: [4, 16, 64, 64, 64], dtype: f32}}\noperators:\n  - {op: relu, in: x, out: r}\n  - {op: max_pool3d, in: r, out: a, kernel: 2}\n";
+    fsim_arena *a = fsim_arena_new();
+    const fixture single = plan_with(one), twice = plan_with(fsim_printf(a, "%s  - {op: max_pool3d, in: a, out: b, kernel: 2}\n", one));
+    const fsim_plan *p = &single.p->plan[FSIM_STRATEGY_INDUCTOR], *q = &twice.p->plan[FSIM_STRATEGY_INDUCTOR];
+    const double bytes = 4 * 16 * 64 * 64 * 64 * 4;
+    assert_true((double)q->kernel[1].dram_read_bytes >= (double)p->kernel[1].dram_read_bytes + bytes);
+    fsim_arena_free(single.a);
+    fsim_arena_free(twice.a);
+    fsim_arena_free(a);
+}
+
+static bool runs_channels_last(const char *filter, int groups)
+{
+    fsim_arena *a = fsim_arena_new();
+    const fixture f = load(fsim_printf(a, "tensors: {x: {shape: [4, 128, 28, 28], dtype: f32}, w: {shape: [%s, 3, 3], dtype: f32, role: weight}}\noperators:\n"
+                                          "  - {op: conv2d, in: [x, w], out: o, groups: %d}\n", filter, groups));
+    const bool last = fsim_channels_last(f.g);
+    fsim_arena_free(f.a);
+    fsim_arena_free(a);
+    return last;
+}
+
+static void grouped_convolutions_keep_their_layout(void **unused)
+{
+    (void)unused;
+    assert_true(runs_channels_last("256, 128", 1));
+    assert_true(runs_channels_last("128, 1", 128));
+    assert_false(runs_channels_last("128, 64", 2));
+    const fixture f = load("tensors: {x: {shape: [1024, 1024], dtype: f32}}\noperators:\n  - {op: relu, in: x, out: o}\n");
+    assert_false(fsim_channels_last(f.g));
+    fsim_arena_free(f.a);
+}
+
+/* The host's guards come before the first kernel, its launches with each. */
+static void a_compiled_call_waits_for_its_host(void **unused)
+{
+    (void)unused;
+    const fixture f = plan("op: relu, in: x, out: a; op: matmul, in: [a, w], out: b");
+    const fsim_plan *p = &f.p->plan[FSIM_STRATEGY_INDUCTOR];
+    const double eager = fsim_call_seconds(p->kernel, p->kernels, FSIM_BY_ATEN, FSIM_REGIME_EAGER, f.hw);
+    const double compiled = fsim_call_seconds(p->kernel, p->kernels, FSIM_BY_INDUCTOR, FSIM_REGIME_EAGER, f.hw);
+    const double guards = fsim_hw_get(f.hw, FSIM_HW_COMPILED_CALL), launch = fsim_hw_get(f.hw, FSIM_HW_COMPILED_LAUNCH);
+    assert_true(compiled > eager && compiled > guards + p->kernels * launch);
+    assert_true(compiled < eager + guards + p->kernels * launch);
+    assert_true(fsim_call_seconds(p->kernel, p->kernels, FSIM_BY_INDUCTOR, FSIM_REGIME_STREAM, f.hw) < compiled);
+    fsim_arena_free(f.a);
 }
 
 /* exps of [4096, 1], then added to [4096, 4096]: neither all nor nothing is right. Counting reads and operators sees nothing wrong in all. */
@@ -540,6 +682,12 @@ int main(void)
         cmocka_unit_test(rules_ask_for_their_conditions),
         cmocka_unit_test(attention_is_one_kernel_where_that_is_legal),
         cmocka_unit_test(plans_are_those_of_the_systems),
+        cmocka_unit_test(loops_are_those_of_torch_compile),
+        cmocka_unit_test(long_rows_are_loaded_again),
+        cmocka_unit_test(rows_that_begin_anywhere_take_longer),
+        cmocka_unit_test(pools_in_a_row_copy),
+        cmocka_unit_test(grouped_convolutions_keep_their_layout),
+        cmocka_unit_test(a_compiled_call_waits_for_its_host),
         cmocka_unit_test(exp_chain_and_broadcast),
         cmocka_unit_test(nine_inputs_are_too_many_to_inline),
         cmocka_unit_test(buffers_count_not_operators),

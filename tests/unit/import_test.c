@@ -483,6 +483,18 @@ static void another_workload_gets_no_whole(void **unused)
     fsim_arena_free(m.a);
 }
 
+static void part_of_a_step_needs_sizes(void **unused)
+{
+    (void)unused;
+    /* Of ncu's two matrix products one may be a linear layer's; the file has no sizes of theirs. */
+    const imported m = import_file("ncu-mlp-raw.csv", "ops/linear", FSIM_STRATEGY_EAGER);
+    assert_non_null(m.x.not_whole);
+    assert_int_equal(m.x.matches, 1);
+    assert_int_equal(m.x.withheld, 1);
+    assert_int_equal(m.x.rows, 0);
+    fsim_arena_free(m.a);
+}
+
 static void without_a_plan_kernels_are_listed(void **unused)
 {
     (void)unused;
@@ -517,6 +529,7 @@ int main(void)
         cmocka_unit_test(a_trace_is_matched_by_operators_and_shapes),
         cmocka_unit_test(a_compiled_trace_is_matched_by_fused_names),
         cmocka_unit_test(another_workload_gets_no_whole),
+        cmocka_unit_test(part_of_a_step_needs_sizes),
         cmocka_unit_test(without_a_plan_kernels_are_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
