@@ -18,6 +18,9 @@
 
 #include <errno.h>
 #include <limits.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -890,11 +893,22 @@ static void say_gates(context *c, const fsim_accuracy *x)
     settle(c, FSIM_EXIT_GATE, FSIM_EXIT_GATE);
 }
 
-static double now_s(void)
+/* Of all threads: what a rate a core is counted by, however busy the machine. */
+static double processor_s(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Rows by the ten thousand each allocate some blocks and free them again: keep those, rather than give them back to the system and get them again zeroed. */
+static void keep_freed_memory(void)
+{
+#ifdef __GLIBC__
+    enum { KEPT_BYTES = 64 << 20, MAPPED_BYTES = 4 << 20 };
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+    mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
+#endif
 }
 
 static int run_validate(context *c)
@@ -926,12 +940,14 @@ static int run_validate(context *c)
     if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)) || (status = open_outputs(c)))
         return status;
     fsim_evaluated *e = fsim_new(c->arena, fsim_evaluated, rows.count);
-    const double start_s = now_s();
+    keep_freed_memory();
+    const double start_s = processor_s();
     if (!fsim_evaluate(bench, (int)c->set.jobs, c->arena, c->diag, e))
         return give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
-    const double took_s = now_s() - start_s;
+    const double took_s = processor_s() - start_s;
     for (int i = 0; i < rows.count && c->set.no_exclude; i++)
-        e[i].excluded = e[i].kernels > 0 ? NULL : e[i].excluded;
+        if (e[i].excluded != fsim_exclusions[FSIM_EXCLUDED_KERNEL]) /* of which there is no prediction */
+            e[i].excluded = NULL;
     fsim_pair *pair;
     const int pairs = fsim_pairs_of(e, rows.count, c->arena, &pair);
     const fsim_accuracy x = {c->set.measurements.at, c->set.measurements.count, e, rows.count, pair, pairs, o.gate, c->set.gates.count, o.by, o.keys,
@@ -944,7 +960,7 @@ static int run_validate(context *c)
     }
     status = deliver(c, show_accuracy, &x);
     if (c->set.verbose)
-        fprintf(stderr, "%d rows predicted in %.4f s: %.0f rows a second\n", rows.count, took_s, rows.count / took_s);
+        fprintf(stderr, "%d rows predicted in %.4f s of processor time: %.0f rows a second and core\n", rows.count, took_s, rows.count / took_s);
     if (!status && gates)
         say_gates(c, &x);
     return status ? status : gates;

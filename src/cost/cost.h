@@ -93,6 +93,9 @@ fsim_maker fsim_maker_named(const char *software, fsim_maker otherwise);
  * group, so that no framework's plan beats the optimum. Sources: aten.c, triton.c, convolution.c, attention.c. Result in a. */
 fsim_kernel fsim_kernel_made_by(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, fsim_maker maker, const fsim_group *group,
                                 const fsim_residency *l2, fsim_arena *a);
+/* The same where fsim_kernel_of's answer for the group is known already (NULL: it is not). */
+fsim_kernel fsim_kernel_made_from(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, fsim_maker maker, const fsim_group *group,
+                                  const fsim_residency *l2, const fsim_kernel *known, fsim_arena *a);
 
 /* Seconds that contraction `node` keeps its units busy in any kernel that holds it, whatever else that does. */
 double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/costing.h"
 
-fsim_kernel fsim_kernel_made_by(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, fsim_maker maker, const fsim_group *group,
-                                const fsim_residency *l2, fsim_arena *a)
+fsim_kernel fsim_kernel_made_from(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, fsim_maker maker, const fsim_group *group,
+                                  const fsim_residency *l2, const fsim_kernel *known, fsim_arena *a)
 {
-    const fsim_kernel own = fsim_kernel_of(g, hw, regime, group, l2, a);
+    const fsim_kernel own = known ? *known : fsim_kernel_of(g, hw, regime, group, l2, a);
     if (maker == FSIM_BY_FUSESIM || own.time_s <= 0)
         return own;
     const fsim_maker torch = fsim_is_eager(maker) ? FSIM_BY_ATEN : maker; /* all but attention */
@@ -17,4 +17,10 @@ fsim_kernel fsim_kernel_made_by(const fsim_graph *g, const fsim_hw *hw, fsim_reg
                                                                                     : fsim_triton_kernel(&c, &own, a);
     const bool comparable = !l2 || l2->harness != FSIM_HARNESS_ROTATES; /* what it finds in L2 is not what the own kernel was priced with */
     return made.time_s >= own.time_s || !comparable ? made : own;
+}
+
+fsim_kernel fsim_kernel_made_by(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, fsim_maker maker, const fsim_group *group,
+                                const fsim_residency *l2, fsim_arena *a)
+{
+    return fsim_kernel_made_from(g, hw, regime, maker, group, l2, NULL, a);
 }

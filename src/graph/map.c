@@ -255,7 +255,17 @@ static run count_sectors(sector_count *c, int level, int place)
     if (memo->known)
         return *memo;
     run all = {1, 0, 0, true};
-    if (level < c->n) {
+    if (level + 1 == c->n && c->d[level].stride == 1) { /* contiguous: all from the base's sector to the last */
+        all.last = (place + c->d[level].extent - 1) / per;
+        all.count = all.last + 1;
+    } else if (level < c->n && c->d[level].stride % per == 0) { /* every turn has the pattern of the first */
+        const fsim_mode d = c->d[level];
+        const run one = count_sectors(c, level + 1, place);
+        const int64_t step = d.stride / per, added = one.count - (one.first + step == one.last);
+        all.count = one.count + (d.extent - 1) * added;
+        all.first = one.first;
+        all.last = one.last + (d.extent - 1) * step;
+    } else if (level < c->n) {
         const fsim_mode d = c->d[level];
         run before = all;
         const int64_t turns = d.extent < per + 1 ? d.extent : per + 1; /* the pattern of turn i is that of turn i - per */

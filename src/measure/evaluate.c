@@ -293,7 +293,7 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_ar
     int from = 0, to = plan.kernels;
     out->class = fsim_work_class_of(g);
     if (!fsim_bench_kernels(b, i, g, &plan, &from, &to)) {
-        out->predicted_s = out->dram_read_bytes = out->dram_write_bytes = NAN;
+        out->predicted_s = out->low_s = out->high_s = out->dram_read_bytes = out->dram_write_bytes = NAN;
         return;
     }
     plan = part_of_plan(&plan, from, to);

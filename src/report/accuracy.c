@@ -47,7 +47,7 @@ static const char *whole_percent(fsim_arena *a, double share) { return isnan(sha
 static const char *seconds(fsim_arena *a, double s)
 {
     char buffer[32];
-    return fsim_strdup(a, fsim_show_seconds(buffer, sizeof buffer, s));
+    return isnan(s) ? "" : fsim_strdup(a, fsim_show_seconds(buffer, sizeof buffer, s));
 }
 
 static const char *base_name(const char *path)
@@ -214,7 +214,8 @@ static void put_speedups(const sink *s)
     if (groups > 1)
         put_speedup_row(s, &t, &all, FSIM_STRONG);
     put_table(s, &t);
-    put_verdicts(s, &all, "Verdicts");
+    if (all.error.rows > 0)
+        put_verdicts(s, &all, "Verdicts");
     for (int i = 0; i < groups && x->verbose && groups > 1; i++)
         put_verdicts(s, &group[i], fsim_printf(s->a, "Verdicts: %s on %s, %s", group[i].strategy, group[i].hw, group[i].folder));
 }

@@ -2,6 +2,7 @@
 #include "report/accuracy.h"
 
 #include "report/json_stream.h"
+#include <math.h>
 #include <string.h>
 
 static void put_stats(FILE *out, const fsim_stats *s)
@@ -12,6 +13,14 @@ static void put_stats(FILE *out, const fsim_stats *s)
     fsim_json_number(out, ", ", "p90", s->p90);
     fsim_json_number(out, ", ", "bias", s->bias);
     fsim_json_number(out, ", ", "coverage", s->coverage);
+}
+
+static void put_bytes(FILE *out, const char *key, double bytes)
+{
+    if (isnan(bytes))
+        fprintf(out, ", \"%s\": null", key);
+    else
+        fprintf(out, ", \"%s\": %.0f", key, bytes);
 }
 
 static void put_row(FILE *out, const char *before, const fsim_evaluated *e)
@@ -37,8 +46,12 @@ static void put_row(FILE *out, const char *before, const fsim_evaluated *e)
     for (int u = 0; u < FSIM_UNIT_COUNT; u++)
         if (e->unit_s[u] > 0 || u == FSIM_LAUNCH)
             fsim_json_number(out, u == FSIM_LAUNCH ? "" : ", ", fsim_unit_names[u], e->unit_s[u]);
-    fprintf(out, "}, \"kernels\": %d, \"dram_read_bytes\": %.0f, \"dram_write_bytes\": %.0f, \"compulsory_bytes\": %.0f", e->kernels, e->dram_read_bytes, e->dram_write_bytes,
-            e->compulsory_bytes);
+    fprintf(out, "}, \"kernels\": %d", e->kernels);
+    put_bytes(out, "dram_read_bytes", e->dram_read_bytes);
+    put_bytes(out, "dram_write_bytes", e->dram_write_bytes);
+    put_bytes(out, "compulsory_bytes", e->compulsory_bytes);
+    if (m->kernel && *m->kernel)
+        fsim_json_text(out, ", ", "kernel", m->kernel);
     if (e->excluded)
         fsim_json_text(out, ", ", "excluded", e->excluded);
     putc('}', out);

@@ -228,7 +228,9 @@ void fsim_baseline(const fsim_problem *p, fsim_strategy strategy, fsim_arena *a,
     fsim_arena *scratch = fsim_arena_new();
     const fsim_partition singles = fsim_singles(p, scratch);
     fsim_partition made = singles;
-    fsim_clusters *c = strategy == FSIM_STRATEGY_INDUCTOR ? fsim_inductor(p, scratch) : fsim_clusters_of(p, &singles, scratch);
+    fsim_clusters *c = strategy == FSIM_STRATEGY_EAGER      ? NULL
+                       : strategy == FSIM_STRATEGY_INDUCTOR ? fsim_inductor(p, scratch)
+                                                            : fsim_clusters_of(p, &singles, scratch);
     const char **rule = NULL;
     fsim_refusal why;
     if (strategy == FSIM_STRATEGY_GREEDY) {

@@ -36,7 +36,7 @@ struct fsim_store *fsim_store_new(fsim_arena *a)
     fsim_store *s = fsim_new(a, fsim_store, 1);
     s->a = fsim_arena_child(a);
     s->scratch = fsim_arena_child(a);
-    s->slots = 1024;
+    s->slots = 64;
     s->slot = fsim_new(s->a, entry *, s->slots);
     return s;
 }
@@ -628,13 +628,18 @@ static void total(const fsim_problem *p, fsim_plan *plan, fsim_arena *a)
     eliminated(p, plan, a);
 }
 
-/* The group of a plan's kernel with its clones marked; the remembered one is shared and has none. */
-static const fsim_group *marked(const fsim_group *o, const fsim_part *part, fsim_arena *a)
+static bool computes_again(const fsim_part *part)
 {
     bool any = false;
     for (int i = 0; i < part->count; i++)
         any = any || part->clone[i];
-    if (!any)
+    return any;
+}
+
+/* The group of a plan's kernel with its clones marked; the remembered one is shared and has none. */
+static const fsim_group *marked(const fsim_group *o, const fsim_part *part, fsim_arena *a)
+{
+    if (!computes_again(part))
         return o;
     fsim_group *own = fsim_new(a, fsim_group, 1);
     *own = *o;
@@ -724,7 +729,8 @@ fsim_plan fsim_plan_made_by(const fsim_problem *p, fsim_maker maker, const fsim_
     out.kernel = fsim_new(a, fsim_kernel, plan->kernels + 1);
     for (int k = 0; k < plan->kernels; k++) {
         const fsim_residency l2 = {plan->l2[k].hit, plan->l2[k].absorbed, p->harness};
-        out.kernel[k] = fsim_kernel_made_by(p->graph, p->hw, p->regime, maker, plan->kernel[k].group, &l2, a);
+        const bool as_priced = !computes_again(&plan->partition.part[k]);
+        out.kernel[k] = fsim_kernel_made_from(p->graph, p->hw, p->regime, maker, plan->kernel[k].group, &l2, as_priced ? &plan->kernel[k] : NULL, a);
     }
     out.objective = out.dram_read_bytes = out.dram_write_bytes = out.eliminated_bytes = 0;
     out.l2_bytes = out.flops = 0;

@@ -56,6 +56,10 @@ measured=$SOURCE_DIR/tests/measured
 export FUSESIM_HWMODELS=$SOURCE_DIR/tests/hw
 make toy.accuracy.json validate --measurements "$measured/toy.csv" --workload-root "$measured/workloads" --gate softmax:rows=1 --gate mape=1000% --gate rank=0 --json -
 make few.accuracy.json validate --measurements "$measured/toy.csv" --match softmax --by folder,file --json -
+printf '%s\n' 'id,hw,workload,strategy,launch,time_s,kernel' all,t4,mlp,eager,kernel,1e-3, one,t4,mlp,eager,kernel,1e-3,h none,t4,mlp,eager,kernel,1e-3,nonsense \
+    none,t4,mlp,inductor,kernel,1e-3,nonsense >kernels.csv
+make kernels.accuracy.json validate --measurements kernels.csv --json -
+make kept.accuracy.json validate --measurements kernels.csv --no-exclude --json -
 make none.accuracy.json validate --measurements "$measured/toy.csv" --match 'too fast' --json -
 
 SCHEMA=$SOURCE_DIR/reports/schema "$python" - <<'EOF' || fail=1
