@@ -11,7 +11,7 @@
 #include "measure/prepared.h"
 #include "measure/stats.h"
 
-enum { FSIM_MOST_FIT_KEYS = 8, FSIM_MOST_FOLDS = 20 };
+enum { FSIM_MOST_FIT_KEYS = 12, FSIM_MOST_FOLDS = 20 };
 
 typedef struct {
     const char *name, *help;
