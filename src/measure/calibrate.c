@@ -33,6 +33,11 @@ static bool is_convolution(const fsim_prepared *p)
     return has && eager(p) && p->tensor && p->class != FSIM_WORK_NETWORK && p->row->time_s > 0.3e-3;
 }
 
+/* One product, by the units that it runs on. */
+static bool is_product(const fsim_prepared *p) { return eager(p) && p->class == FSIM_WORK_MATMUL && p->row->launch != FSIM_REGIME_EAGER; }
+static bool is_vector_product(const fsim_prepared *p) { return is_product(p) && !p->tensor; }
+static bool is_tensor_product(const fsim_prepared *p) { return is_product(p) && p->tensor; }
+
 const fsim_fit_group fsim_fit_groups[] = {
     {"streaming", "achievable bandwidth, what a write costs, and launch cost, from elementwise operators", is_streaming,
      {FSIM_HW_DRAM_BANDWIDTH, FSIM_HW_CALL_STREAM, FSIM_HW_DRAM_WRITE_COST}, 3},
@@ -47,6 +52,12 @@ const fsim_fit_group fsim_fit_groups[] = {
       FSIM_HW_GEMM_TENSOR_SPLIT, FSIM_HW_GEMM_TENSOR_DRAM, FSIM_HW_GEMM_BLOCK_DRAM, FSIM_HW_GEMM_RESIDENT, FSIM_HW_GEMM_FLOOR}, 11},
     {"attention", "share of the libraries' rates, floor of their kernels and loss of clock, from fused attention", is_attention,
      {FSIM_HW_ATTENTION_SHARE, FSIM_HW_ATTENTION_FLOOR, FSIM_HW_ATTENTION_SLOWDOWN}, 3},
+    {"gemm_fp32", "matrix products on FP32 units, from the vendor's library", is_vector_product,
+     {FSIM_HW_GEMM_FP32, FSIM_HW_GEMM_FP32_TRANSPOSED, FSIM_HW_GEMM_FP32_NARROW, FSIM_HW_GEMM_FP32_STARTUP, FSIM_HW_GEMM_FP32_L2, FSIM_HW_GEMM_FP32_SPLIT,
+      FSIM_HW_GEMM_PAGE_SPAN, FSIM_HW_GEMM_PAGE_SLOPE, FSIM_HW_GEMM_PAGE_MOST, FSIM_HW_GEMM_DRIFT, FSIM_HW_GEMM_CALL}, 11},
+    {"gemm_tensor", "matrix products on tensor units, from the vendor's library", is_tensor_product,
+     {FSIM_HW_GEMM_TENSOR, FSIM_HW_GEMM_TENSOR_NARROW, FSIM_HW_GEMM_TENSOR_STARTUP, FSIM_HW_GEMM_TENSOR_STEP, FSIM_HW_GEMM_TENSOR_L2, FSIM_HW_GEMM_TENSOR_POWER,
+      FSIM_HW_GEMM_TENSOR_SPLIT, FSIM_HW_GEMM_TENSOR_DRAM, FSIM_HW_GEMM_BLOCK_DRAM, FSIM_HW_GEMM_RESIDENT, FSIM_HW_GEMM_FLOOR}, 11},
     {"convolutions", "efficiencies of convolutions on tensor units, from eager rows above 0.3 ms", is_convolution,
      {FSIM_HW_CONVOLUTION, FSIM_HW_CONVOLUTION_TRANSPOSED, FSIM_HW_CONVOLUTION_3D, FSIM_HW_CONVOLUTION_TRANSPOSED_3D}, 4},
     {"residuals", "intervals, from how far off rows are that were not fitted", NULL, {0}, 0}, /* last: it judges all others */
