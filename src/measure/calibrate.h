@@ -27,6 +27,7 @@ typedef struct {
     double before, after;  /* SI units */
     double spread;         /* of the folds' values: the standard deviation over the value */
     int rows;              /* that tell about it */
+    bool pinned;           /* the folds did not agree on it, so it keeps its value of before */
 } fsim_fitted_key;
 
 typedef struct {
