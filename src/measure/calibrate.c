@@ -205,6 +205,7 @@ typedef struct {
     fsim_hw *hw;
     fitting f;
     fsim_arena *a;
+    const fsim_hw *start;
     double *held_out; /* per row: predicted by scalars that were fitted to other rows; NaN where none were fitted */
 } calibration;
 
@@ -287,8 +288,12 @@ static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, 
     for (int i = 0; i < c->rows; i++)
         if (group->takes(&c->all[i]))
             row[r->rows++] = &c->all[i];
-    if (r->rows == 0)
+    if (r->rows == 0) {
+        r->fitted_keys = 0;
         return true;
+    }
+    for (int k = 0; c->start && k < group->keys; k++)
+        c->hw->q[group->key[k]] = c->start->q[group->key[k]];
     fsim_evaluated *e = fsim_new(c->a, fsim_evaluated, r->rows + 1);
     r->files = files_of(row, r->rows, c->a);
     c->f.group = group;
@@ -341,22 +346,6 @@ static bool wanted(const fsim_fit_options *how, const char *name)
     return how->groups == 0;
 }
 
-void fsim_fit_forget(fsim_hw *hw, const fsim_fit_options *how)
-{
-    for (int g = 0; g < fsim_fit_group_count; g++)
-        for (int k = 0; k < fsim_fit_groups[g].keys && wanted(how, fsim_fit_groups[g].name); k++) {
-            fsim_quantity *q = &hw->q[fsim_fit_groups[g].key[k]];
-            const fsim_hw_row *row = &fsim_hw_rows[fsim_fit_groups[g].key[k]];
-            if (row->form == FSIM_HW_PEAK) {
-                q->achieved = isnan(q->value) ? q->achieved : NAN;
-            } else {
-                q->value = row->otherwise;
-                q->typical = true;
-                q->source = NULL;
-            }
-        }
-}
-
 int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_options *how, fsim_arena *a, fsim_fit **out, const char **why)
 {
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -368,7 +357,7 @@ int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_op
             all[count] = fsim_prepare(b, i, a);
             count += all[count].kernels > 0; /* none: the row names a kernel that the plan has not */
         }
-    calibration c = {all, count, how->folds, hw, {.hw = hw}, a, fsim_new(a, double, count + 1)};
+    calibration c = {all, count, how->folds, hw, {.hw = hw}, a, how->start, fsim_new(a, double, count + 1)};
     for (int i = 0; i < count; i++)
         c.held_out[i] = NAN;
     c.f.b = (batch){.hw = hw, .jobs = jobs, .seconds = fsim_new(a, double, count + 1), .scratch = fsim_new(a, fsim_arena *, jobs)};
