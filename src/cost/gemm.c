@@ -99,7 +99,8 @@ static void tensor_scalars(const fsim_hw *hw, double peak, fsim_gemm_device *d)
 fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic)
 {
     fsim_gemm_device d = {.sms = fsim_hw_get(hw, FSIM_HW_SMS), .l2_bytes = fsim_hw_get(hw, FSIM_HW_L2_CAPACITY), .floor_s = fsim_hw_get(hw, FSIM_HW_GEMM_FLOOR),
-                          .call_s = fmax(0, fsim_hw_get(hw, FSIM_HW_GEMM_CALL) - fsim_hw_get(hw, FSIM_HW_CALL_STREAM))};
+                          .call_s = fmax(0, fsim_hw_get(hw, FSIM_HW_GEMM_CALL) - fsim_hw_get(hw, FSIM_HW_CALL_STREAM)),
+                          .bias_call_s = fsim_hw_get(hw, FSIM_HW_GEMM_BIAS_CALL)};
     const double peak = peak_of(hw, arithmetic, &d.tensor);
     d.rate = peak / d.sms;
     (d.tensor ? tensor_scalars : vector_scalars)(hw, peak, &d);
