@@ -44,7 +44,7 @@ typedef struct {
     int strategy, objective, launch, l2, numerics, recompute, color; /* index into the option's choices */
     double time_limit_s;
     int64_t limit, jobs, top, memory_limit, compile_jobs, folds; /* 0: not given */
-    bool compile_cost, no_exclude, unseen, quiet, verbose, help, version;
+    bool compile_cost, no_exclude, unseen, fresh, quiet, verbose, help, version;
 } settings;
 
 typedef enum { JSON, MARKDOWN, TRACE, DOT, JUNIT, FILES, TEXT = FILES } form;
@@ -116,6 +116,7 @@ static const fsim_arg options[] = {
     {"--no-exclude", "", FSIM_ARG_FLAG, AT(no_exclude), NULL, VALIDATE, "keep rows that say nothing of kernels"},
     {"--unseen", "", FSIM_ARG_FLAG, AT(unseen), NULL, VALIDATE, "as if nothing were measured on the GPUs"},
     {"--fit", "GROUP[,...]", FSIM_ARG_ITEMS, AT(fit), NULL, CALIBRATE, "scalars to fit (all that have rows)"},
+    {"--fresh", "", FSIM_ARG_FLAG, AT(fresh), NULL, CALIBRATE, "start from similar GPUs, not from the file"},
     {"--folds", "K", FSIM_ARG_COUNT, AT(folds), NULL, CALIBRATE, "parts of the cross-validation (5)"},
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, CALIBRATE | IMPORT, "the file to write"},
     {"--jobs", "N", FSIM_ARG_COUNT, AT(jobs), NULL, ANY, "threads; results do not depend on it"},
@@ -1166,6 +1167,7 @@ static const char *calibration_command(const context *c, const char *date)
     const char *line = fsim_printf(c->arena, "fusesim calibrate --hw %s", base_of(c->set.hw.at[0]));
     for (int i = 0; i < c->set.measurements.count; i++)
         line = fsim_printf(c->arena, "%s --measurements %s", line, base_of(c->set.measurements.at[i]));
+    line = c->set.fresh ? fsim_printf(c->arena, "%s --fresh", line) : line;
     for (int i = 0; i < c->set.fit.count; i++)
         line = fsim_printf(c->arena, "%s%s%s", line, i ? "," : " --fit ", c->set.fit.at[i]);
     return fsim_printf(c->arena, "%s (%s)", line, date);
@@ -1201,6 +1203,12 @@ static int run_calibrate(context *c)
     fsim_hw *hw = read_hw(c, c->set.hw.at[0], &status);
     if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)))
         return status;
+    fsim_calibration x = {.hw = hw, .folds = c->set.folds ? (int)c->set.folds : 5, .file = c->set.output};
+    const fsim_fit_options how = {x.folds, (int)c->set.jobs, c->set.fit.at, c->set.fit.count};
+    if (c->set.fresh)
+        fsim_fit_forget(hw, &how);
+    if (fsim_hw_lacks(hw))
+        fsim_hw_adopt_shipped(c->arena, hw, hw_folder);
     const gpus only = {&hw, 1};
     const fsim_measurements rows = read_measurements(c, &only, &status);
     if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)))
@@ -1209,8 +1217,6 @@ static int run_calibrate(context *c)
     const fsim_bench *bench = fsim_bench_of(c->arena, c->diag, &where, &rows, &status);
     if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)) || (status = open_outputs(c)))
         return status;
-    fsim_calibration x = {.hw = hw, .folds = c->set.folds ? (int)c->set.folds : 5, .file = c->set.output};
-    const fsim_fit_options how = {x.folds, (int)c->set.jobs, c->set.fit.at, c->set.fit.count};
     fsim_fit *fit = NULL;
     x.fits = fsim_calibrate(bench, rows.count, hw, &how, c->arena, &fit, &why);
     x.fit = fit;

@@ -31,6 +31,7 @@ void fsim_hw_forget(fsim_hw *hw)
         if (is_fitted(k)) {
             q->value = fsim_hw_rows[k].otherwise;
             q->typical = true;
+            q->source = NULL;
         } else if (fsim_hw_rows[k].form == FSIM_HW_PEAK && !q->exact && !isnan(q->value)) {
             q->achieved = NAN;
         }

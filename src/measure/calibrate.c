@@ -105,6 +105,7 @@ typedef struct {
     batch b;
     fsim_hw *hw;
     const fsim_fit_group *group;
+    bool pinned[FSIM_MOST_FIT_KEYS]; /* keys that stay where they start */
 } fitting;
 
 static void put_keys(const fitting *f, const double *x)
@@ -124,21 +125,37 @@ static double mean_error(const double *x, void *with)
     return sum / f->b.rows;
 }
 
-/* Fits the group to f's rows, from x on. */
+/* The least positive value that a logarithm is taken of: scalars may be 0. */
+static double least_of(const fsim_hw_row *row) { return row->low > 0 ? row->low : row->high * 1e-6; }
+
+/* Fits the group to f's rows, from x on: again from where it ended, with long steps, as long as that helps. */
 static bool fit(fitting *f, double *x, const char **why)
 {
-    enum { EVALUATIONS_A_KEY = 80 };
-    static const double reach = 10; /* times the value a file has, up or down */
-    double low[FSIM_MOST_FIT_KEYS], high[FSIM_MOST_FIT_KEYS], step[FSIM_MOST_FIT_KEYS], least;
+    enum { EVALUATIONS_A_KEY = 60, ROUNDS = 4 };
+    static const double reach = 30;      /* times the value at the start, up or down */
+    static const double helps = 0.005;   /* relative */
+    double low[FSIM_MOST_FIT_KEYS], high[FSIM_MOST_FIT_KEYS], step[FSIM_MOST_FIT_KEYS], least = INFINITY;
     for (int k = 0; k < f->group->keys; k++) {
         const fsim_hw_row *row = &fsim_hw_rows[f->group->key[k]];
         const double peak = row->form == FSIM_HW_PEAK ? f->hw->q[f->group->key[k]].value : INFINITY; /* nothing achieves more than the peak */
-        low[k] = log(fmax(row->low, exp(x[k]) / reach));
+        low[k] = log(fmax(least_of(row), exp(x[k]) / reach));
         high[k] = log(fmin(isnan(peak) ? row->high : fmin(row->high, peak), exp(x[k]) * reach));
         x[k] = fmin(fmax(x[k], low[k]), high[k]);
-        step[k] = x[k] + 0.1 < high[k] ? 0.1 : -0.1;
+        if (f->pinned[k])
+            low[k] = high[k] = x[k];
     }
-    return fsim_minimise(f->group->keys, low, high, step, EVALUATIONS_A_KEY * f->group->keys, mean_error, f, x, &least, why);
+    for (int round = 0; round < ROUNDS; round++) {
+        const double before = least;
+        for (int k = 0; k < f->group->keys; k++) {
+            const double length = round % 2 ? 0.3 : 0.1;
+            step[k] = x[k] + length < high[k] ? length : -length;
+        }
+        if (!fsim_minimise(f->group->keys, low, high, step, EVALUATIONS_A_KEY * f->group->keys, mean_error, f, x, &least, why))
+            return false;
+        if (least > before * (1 - helps))
+            break;
+    }
+    return true;
 }
 
 static unsigned hash_of(const char *text)
@@ -162,12 +179,20 @@ static void errors_into(fitting *f, const fsim_prepared *const *row, int count, 
         out[i] = (fsim_evaluated){.row = row[i]->row, .predicted_s = b.seconds[i], .class = row[i]->class};
 }
 
-static const char *verdict(const fsim_fit *r, fsim_arena *a)
+/* Why the fit is refused; NULL where it is not. was: the GPU before it. */
+static const char *verdict(const fsim_fit *r, const fsim_hw *was, fsim_arena *a)
 {
     enum { ROWS_A_KEY = 5 };
     static const double optimism = 2; /* a held-out error so many times the fitted rows' */
     if (r->rows < ROWS_A_KEY * r->group->keys)
         return fsim_printf(a, "%d rows are too few for %d scalars", r->rows, r->group->keys);
+    bool fitted_before = true;
+    for (int k = 0; k < r->group->keys; k++)
+        fitted_before = fitted_before && fsim_hw_origin(was, r->group->key[k]) == FSIM_FROM_FITTED;
+    if (fitted_before && r->fitted.mape < r->before.mape && r->after.mape < optimism * r->fitted.mape + 0.005)
+        return NULL;
+    if (fitted_before && r->fitted.mape >= r->before.mape)
+        return fsim_printf(a, "the scalars that the file has, fitted before, are as good: %.1f %%", r->before.mape * 100);
     if (!(r->after.mape < r->before.mape))
         return fsim_printf(a, "rows not fitted are predicted no better: %.1f %% against %.1f %% before", r->after.mape * 100, r->before.mape * 100);
     if (r->after.mape > optimism * r->fitted.mape + 0.005)
@@ -203,27 +228,12 @@ static const char *files_of(const fsim_prepared *const *row, int count, fsim_are
     return files;
 }
 
-static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, const char **why)
+/* Each fold predicted with scalars that were fitted to the others, into e in the folds' order and into held_out; then all rows fitted, into x. */
+static bool cross_validate(calibration *c, const fsim_prepared *const *row, const double *start, double x[FSIM_MOST_FIT_KEYS],
+                           double fold_x[FSIM_MOST_FOLDS][FSIM_MOST_FIT_KEYS], fsim_evaluated *e, double *held_out, fsim_fit *r, const char **why)
 {
-    const fsim_prepared **row = fsim_new(c->a, const fsim_prepared *, c->rows + 1), **part = fsim_new(c->a, const fsim_prepared *, c->rows + 1);
-    double start[FSIM_MOST_FIT_KEYS], x[FSIM_MOST_FIT_KEYS], fold_x[FSIM_MOST_FOLDS][FSIM_MOST_FIT_KEYS];
-    const fsim_hw was = *c->hw;
-    double *held_out = fsim_new(c->a, double, c->rows + 1);
-    *r = (fsim_fit){.group = group, .fitted_keys = group->keys};
-    for (int i = 0; i < c->rows; i++)
-        if (group->takes(&c->all[i]))
-            row[r->rows++] = &c->all[i];
-    fsim_evaluated *e = fsim_new(c->a, fsim_evaluated, r->rows + 1);
-    if (r->rows == 0)
-        return true;
-    r->files = files_of(row, r->rows, c->a);
-    c->f.group = group;
-    for (int k = 0; k < group->keys; k++) {
-        r->key[k] = (fsim_fitted_key){.key = group->key[k], .before = fsim_hw_get(c->hw, group->key[k]), .rows = r->rows};
-        start[k] = log(r->key[k].before);
-    }
-    errors_into(&c->f, row, r->rows, e);
-    r->before = fsim_stats_of(e, r->rows, c->a);
+    const fsim_prepared **part = fsim_new(c->a, const fsim_prepared *, r->rows + 1);
+    const size_t keys = sizeof *x * (size_t)r->group->keys;
     int tested = 0;
     for (int fold = 0; fold < c->folds; fold++) {
         int in = 0, out = 0;
@@ -235,7 +245,7 @@ static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, 
                 part[in + out++] = row[i];
         c->f.b.row = part;
         c->f.b.rows = in;
-        memcpy(fold_x[fold], start, sizeof start);
+        memcpy(fold_x[fold], start, keys);
         if (in > 0 && !fit(&c->f, fold_x[fold], why))
             return false;
         put_keys(&c->f, fold_x[fold]);
@@ -247,22 +257,60 @@ static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, 
     r->after = fsim_stats_of(e, tested, c->a);
     c->f.b.row = row;
     c->f.b.rows = r->rows;
-    memcpy(x, start, sizeof x);
-    if (!fit(&c->f, x, why))
-        return false;
-    put_keys(&c->f, x);
-    errors_into(&c->f, row, r->rows, e);
-    r->fitted = fsim_stats_of(e, r->rows, c->a);
-    for (int k = 0; k < group->keys; k++) {
+    memcpy(x, start, keys);
+    return fit(&c->f, x, why);
+}
+
+/* What the folds found, beside what all rows did. Pins keys that the rows don't tell apart, each fold having found another value; returns whether there were any. */
+static bool judge_keys(calibration *c, const double *x, double fold_x[FSIM_MOST_FOLDS][FSIM_MOST_FIT_KEYS], fsim_fit *r)
+{
+    static const double anything = 0.7; /* a spread that says nothing */
+    bool any = false;
+    for (int k = 0; k < r->group->keys; k++) {
         double squares = 0;
         for (int fold = 0; fold < c->folds; fold++)
             squares += pow(exp(fold_x[fold][k] - x[k]) - 1, 2);
         r->key[k].after = exp(x[k]);
         r->key[k].spread = sqrt(squares / c->folds);
+        const bool loose = r->key[k].spread > anything && !c->f.pinned[k];
+        r->key[k].pinned = c->f.pinned[k] = c->f.pinned[k] || loose;
+        any = any || loose;
     }
+    return any;
+}
+
+static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, const char **why)
+{
+    const fsim_prepared **row = fsim_new(c->a, const fsim_prepared *, c->rows + 1);
+    double start[FSIM_MOST_FIT_KEYS], x[FSIM_MOST_FIT_KEYS], fold_x[FSIM_MOST_FOLDS][FSIM_MOST_FIT_KEYS], *held_out = fsim_new(c->a, double, c->rows + 1);
+    const fsim_hw was = *c->hw;
+    *r = (fsim_fit){.group = group, .fitted_keys = group->keys};
+    for (int i = 0; i < c->rows; i++)
+        if (group->takes(&c->all[i]))
+            row[r->rows++] = &c->all[i];
+    if (r->rows == 0)
+        return true;
+    fsim_evaluated *e = fsim_new(c->a, fsim_evaluated, r->rows + 1);
+    r->files = files_of(row, r->rows, c->a);
+    c->f.group = group;
+    memset(c->f.pinned, 0, sizeof c->f.pinned);
+    for (int k = 0; k < group->keys; k++) {
+        r->key[k] = (fsim_fitted_key){.key = group->key[k], .before = fsim_hw_get(c->hw, group->key[k]), .rows = r->rows};
+        start[k] = log(fmax(r->key[k].before, least_of(&fsim_hw_rows[group->key[k]])));
+    }
+    errors_into(&c->f, row, r->rows, e);
+    r->before = fsim_stats_of(e, r->rows, c->a);
+    for (bool again = true; again;) {
+        if (!cross_validate(c, row, start, x, fold_x, e, held_out, r, why))
+            return false;
+        again = judge_keys(c, x, fold_x, r);
+    }
+    put_keys(&c->f, x);
+    errors_into(&c->f, row, r->rows, e);
+    r->fitted = fsim_stats_of(e, r->rows, c->a);
     for (int k = 0; k < group->keys; k++)
         c->hw->q[group->key[k]].typical = false;
-    if ((r->refused = verdict(r, c->a)))
+    if ((r->refused = verdict(r, &was, c->a)))
         *c->hw = was;
     for (int i = 0; i < r->rows && !r->refused; i++)
         c->held_out[row[i] - c->all] = held_out[row[i] - c->all];
@@ -292,6 +340,22 @@ static bool wanted(const fsim_fit_options *how, const char *name)
         if (strcmp(how->group[i], name) == 0)
             return true;
     return how->groups == 0;
+}
+
+void fsim_fit_forget(fsim_hw *hw, const fsim_fit_options *how)
+{
+    for (int g = 0; g < fsim_fit_group_count; g++)
+        for (int k = 0; k < fsim_fit_groups[g].keys && wanted(how, fsim_fit_groups[g].name); k++) {
+            fsim_quantity *q = &hw->q[fsim_fit_groups[g].key[k]];
+            const fsim_hw_row *row = &fsim_hw_rows[fsim_fit_groups[g].key[k]];
+            if (row->form == FSIM_HW_PEAK) {
+                q->achieved = isnan(q->value) ? q->achieved : NAN;
+            } else {
+                q->value = row->otherwise;
+                q->typical = true;
+                q->source = NULL;
+            }
+        }
 }
 
 int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_options *how, fsim_arena *a, fsim_fit **out, const char **why)

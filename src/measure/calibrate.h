@@ -4,7 +4,7 @@
  * Scalars are fitted in groups, each to the rows that tell about it, in the table's order, since later groups build on earlier ones. The objective is the mean of
  * |predicted / measured - 1|, each row counting at most 1: a few absurd rows do not turn the fit. Rows fall into folds by a hash of their ids; each fold is predicted with
  * scalars fitted to the others, and what that gives is what is reported, and what decides: a fit that predicts rows that it has not seen no better than the scalars the file had
- * is refused. */
+ * is refused; where those were fitted before, perhaps to the same rows, the new ones must fit all rows better. */
 #ifndef FUSESIM_MEASURE_CALIBRATE_H
 #define FUSESIM_MEASURE_CALIBRATE_H
 
@@ -27,6 +27,7 @@ typedef struct {
     double before, after;  /* SI units */
     double spread;         /* of the folds' values: the standard deviation over the value */
     int rows;              /* that tell about it */
+    bool pinned;           /* the folds did not agree on it, so it keeps its value of before */
 } fsim_fitted_key;
 
 typedef struct {
@@ -45,6 +46,9 @@ typedef struct {
     const char *const *group; /* names of the groups to fit; none: all that have rows */
     int groups;
 } fsim_fit_options;
+
+/* Forgets what hw's file says of the scalars that will be fitted, so that the fit starts from what is typical, or from its kin (hw/kin.h), and not from an earlier fit. */
+void fsim_fit_forget(fsim_hw *hw, const fsim_fit_options *how);
 
 /* Fits hw in place to the rows of b; last, the widths of intervals (residual.h) to how far rows are off that were not fitted. Returns the fits in *out, or -1 with *why
  * set. In a. */
