@@ -99,7 +99,8 @@ static void tensor_scalars(const fsim_hw *hw, double peak, fsim_gemm_device *d)
 fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic)
 {
     fsim_gemm_device d = {.sms = fsim_hw_get(hw, FSIM_HW_SMS), .l2_bytes = fsim_hw_get(hw, FSIM_HW_L2_CAPACITY), .floor_s = fsim_hw_get(hw, FSIM_HW_GEMM_FLOOR),
-                          .call_s = fmax(0, fsim_hw_get(hw, FSIM_HW_GEMM_CALL) - fsim_hw_get(hw, FSIM_HW_CALL_STREAM))};
+                          .call_s = fmax(0, fsim_hw_get(hw, FSIM_HW_GEMM_CALL) - fsim_hw_get(hw, FSIM_HW_CALL_STREAM)),
+                          .bias_call_s = fsim_hw_get(hw, FSIM_HW_GEMM_BIAS_CALL)};
     const double peak = peak_of(hw, arithmetic, &d.tensor);
     d.rate = peak / d.sms;
     (d.tensor ? tensor_scalars : vector_scalars)(hw, peak, &d);
@@ -159,14 +160,17 @@ static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape
     const double one = 2 * m * n * (k_bytes + d->startup_bytes) / s->elem_bytes * both->paged / (d->rate * efficiency_of(d, s, m, n));
     const double alone = k_bytes * d->step_s + d->least_s, at_once = d->sms * t.resident, rounds = floor(t.blocks / at_once), rest = t.blocks - rounds * at_once;
     t.compute_s = rounds * fmax(t.resident * one, alone) + (rest > 0 ? fmax(ceil(rest / d->sms) * one, alone) : 0);
-    t.compute_s = larger(t.compute_s, 2 * s->batch * s->m * s->n * s->k / d->power_rate);
     t.l2_s = (t.tile_bytes + result_weight * s->result_bytes) / d->l2_rate;
+    t.busy_s = INFINITY;
+    if (fmax(t.compute_s, t.l2_s) + d->floor_s >= less_s)
+        return t;
+    if (isfinite(d->power_rate))
+        t.compute_s = larger(t.compute_s, 2 * s->batch * s->m * s->n * s->k / d->power_rate);
     if (both->again > 0) /* blocks under way form a square of the result and share its rows and columns; the next square fetches them again */
         t.again_bytes = both->again * fmax(0, t.tile_bytes / sqrt(at_once) - s->operand_bytes[0] - s->operand_bytes[1]);
     t.dram_s = (s->dram_bytes + t.again_bytes + (tile.split > 1 && !d->tensor ? s->result_bytes : 0)) /
                fmin(d->dram_rate, fmin(t.blocks, at_once) * d->block_dram_rate);
-    t.busy_s = INFINITY;
-    if (fmax(t.compute_s, fmax(t.dram_s, t.l2_s)) + d->floor_s >= less_s)
+    if (fmax(t.compute_s, t.dram_s) + d->floor_s >= less_s)
         return t;
     t.busy_s = pow(norm_power(t.compute_s) + norm_power(t.dram_s) + norm_power(t.l2_s), 0.4);
     const double split_s = tile.split > 1 ? d->split_share * t.busy_s + d->split_s : 0;
