@@ -21,6 +21,8 @@ enum {
 };
 
 /* Of KernelBench level 1 on H100 SXM, H100 PCIe, L4 and L40S, in SM cycles. */
+static const double gather_cycles = 1.95;        /* an element of an embedding's rows: Liger's pairs on A100 */
+static const double narrow_broadcast_cycles = 1.0; /* as below, of two bytes: Liger's RMS norms on A100, H100 */
 static const double broadcast_cycles = 0.7;      /* an element whose index is computed: operands that broadcast are not vectorised, nor are concatenations */
 static const double scan_latency = 8;            /* an element of a row, the rows beside each other: rows of 4,000 on H100, L40S, A100 (v0) */
 static const struct {
@@ -39,7 +41,9 @@ static const double layer_norm_width = 1.3;      /* of the L2 ramp, see missing(
  * 0.92. */
 static double moments_cycles(const fsim_costing *c, fsim_op op)
 {
-    const double of_128_lanes = op == FSIM_OP_BATCH_NORM ? 1.05 : 0.69;
+    const fsim_node *n = &c->g->node[c->group->member[0].node];
+    const bool image = n->args > 0 && c->g->tensor[n->arg[0].tensor].shape.rank > 2; /* over a batch of vectors: Liger's pairs on H100 */
+    const double of_128_lanes = op == FSIM_OP_BATCH_NORM && image ? 1.05 : 0.69;
     return of_128_lanes * (2 + 128 / fsim_hw_get(c->hw, FSIM_HW_FP32_RATE)) / 3;
 }
 
@@ -87,17 +91,21 @@ static double requested(const fsim_costing *c, const fsim_traffic *t)
     return c->group->template == FSIM_POINTWISE || c->group->template == FSIM_COPY ? t->direct_bytes : (double)t->sector_bytes;
 }
 
+/* What one kernel stores and the next reads shares L2 with what the first reads meanwhile: pairs of elementwise kernels on H100 find nothing of 33 MB. */
+static bool fits(const fsim_costing *c, const fsim_traffic *t) { return 2 * (double)t->compulsory_bytes <= c->l2_bytes; }
+
 /* Bytes: what is as large as the iteration space is read from L2 `passes` times and from DRAM `fetches` times, unless it lies in L2 already; the rest once.
  * `more` bytes are written besides the results. share: of the streaming bandwidth. */
 static void move(const fsim_costing *c, fsim_kernel *k, double passes, double fetches, double more, double share, fsim_arena *a)
 {
     const double l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH);
     fsim_input *input = fsim_new(a, fsim_input, k->inputs + 1);
+    fsim_result *output = fsim_new(a, fsim_result, k->outputs + 1);
     k->dram_read_bytes = k->dram_write_bytes = 0;
     k->l2_bytes = more;
     for (int i = 0; i < k->inputs; i++) {
-        const bool hit = c->l2 && c->l2->hit && c->l2->hit[i], whole = whole_row(c, i);
         const fsim_traffic *t = &c->read[i];
+        const bool whole = whole_row(c, i), hit = c->l2 && c->l2->hit && c->l2->hit[i] && fits(c, t);
         input[i] = k->input[i];
         input[i].read_bytes = hit ? 0 : (int64_t)((double)t->sector_bytes * t->reread * (whole ? fetches : 1));
         input[i].l2_bytes = requested(c, t) * (whole ? passes : 1);
@@ -105,10 +113,14 @@ static void move(const fsim_costing *c, fsim_kernel *k, double passes, double fe
         k->l2_bytes += input[i].l2_bytes;
     }
     for (int i = 0; i < k->outputs; i++) {
-        k->dram_write_bytes += k->output[i].write_bytes;
+        output[i] = k->output[i];
+        if (!fits(c, &c->write[i]))
+            output[i].write_bytes = c->write[i].sector_bytes;
+        k->dram_write_bytes += output[i].write_bytes;
         k->l2_bytes += requested(c, &c->write[i]);
     }
     k->input = input;
+    k->output = output;
     k->dram_write_bytes += (int64_t)more;
     k->shared_bytes_moved = 0;
     k->passes = (int)passes;
@@ -318,14 +330,19 @@ static double scalar_powers(const fsim_costing *c)
 static fsim_kernel elementwise(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     fsim_kernel k = *own;
-    bool broadcast = false;
+    bool broadcast = false, narrow = false;
+    for (int i = 0; i < c->group->writes; i++)
+        narrow = narrow || fsim_dtype_bytes(c->g->tensor[c->group->write[i].tensor].dtype) == 2;
     for (int i = 0; i < c->group->reads; i++)
         broadcast = broadcast || (c->group->read[i].maps > 0 && c->g->tensor[c->group->read[i].tensor].elems < c->group->points);
     const bool mask = holds_op(c, FSIM_OP_DROPOUT);
     move(c, &k, 1, 1, mask ? (double)c->group->points : 0, 1, a);
     k.unit[FSIM_COMPUTE] += scalar_powers(c);
-    if (broadcast || holds_class(c, FSIM_ASSEMBLE))
-        k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], seconds_of_cycles(c, (double)c->group->points * broadcast_cycles));
+    const double cycles = holds_class(c, FSIM_GATHER)                     ? gather_cycles
+                          : !broadcast && !holds_class(c, FSIM_ASSEMBLE) ? 0
+                          : narrow                                       ? narrow_broadcast_cycles
+                                                                         : broadcast_cycles;
+    k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], seconds_of_cycles(c, (double)c->group->points * cycles));
     return summed(c, &k, 1);
 }
 

@@ -15,7 +15,7 @@ static const fsim_chain_tile chain_tiles[] = {{256, 64, 1}, {128, 128, 1}, {128,
 static const struct {
     int sm; /* at least */
     double tensor_share, special_turns, overlap;
-} generations[] = {{90, 0.93, 1.5, 3}, {80, 0.9, 1.3, 1}};
+} generations[] = {{120, 0.9, 1.3, 1}, {100, 0.97, 0.3, 3}, {90, 0.93, 1.5, 3}, {80, 0.9, 1.3, 1}}; /* 12.0 has no warp groups; 10.0: as assumed below */
 enum { GENERATIONS = sizeof generations / sizeof *generations };
 
 /* The GPU's row; GENERATIONS for older ones and other vendors', on which nothing like it was measured. */
@@ -202,16 +202,26 @@ static const attention_library tensorrt_ampere = {
     .tile = {{64, 64, 64, 1}, {128, 64, 64, 1}, {256, 64, 64, 1}}, .tensor_share = 0.888, .special_turns = 0.27, .overlap = 1, .step_cycles = 3464, .resident = 2, .hides = true,
     .copies = true, .misaligned = 1.187, .copy_share = 0.855, .fits = 1.5, .spread = 1.5, .launches = 3, .setup_s = 1.86e-6};
 
+/* Nothing here measured a Blackwell: assumed from the 71 % of the peak that FlashAttention-4 publishes for heads of 128 on a B200, with the start-up and launches of the kernels before. */
+#define BLACKWELL_SCALARS \
+    .tile = {{64, 256, 128, 1}, {96, 256, 128, 1}, {128, 256, 128, 1}, {192, 256, 128, 1}, {256, 256, 64, 1}}, .tensor_share = 0.95, .special_turns = 1.24, .overlap = 3, \
+    .block_cycles = 6800, .resident = 1, .misaligned = 1.05
+static const attention_library flash_4 = {BLACKWELL_SCALARS, .splits = true, .fits = 0.65, .spread = 0.35, .launches = 2, .setup_s = 1.18e-6};
+static const attention_library tensorrt_blackwell = {BLACKWELL_SCALARS, .copies = true, .copy_share = 0.378, .fits = 1.5, .spread = 1.5, .launches = 4, .setup_s = 1.91e-6};
+
 /* Which kernels a software stack brings for an architecture: those whose measurements name them. PyTorch itself has FlashAttention-2 everywhere; on Hopper its
  * rows here stand for what serving stacks put in its place. The first row that fits. */
 static const struct {
     fsim_maker maker;
     int sm; /* at least */
     const attention_library *library;
-} libraries[] = {{FSIM_BY_TENSORRT_LLM, 90, &tensorrt_hopper}, {FSIM_BY_TENSORRT_LLM, 80, &tensorrt_ampere}, {FSIM_BY_SGLANG, 90, &flash_3_sglang},
-                 {FSIM_BY_VLLM, 90, &flash_3_vllm},            {FSIM_BY_ATEN, 90, &flash_3_vllm},            {FSIM_BY_INDUCTOR, 90, &flash_3_vllm},
-                 {FSIM_BY_SGLANG, 80, &flash_2},               {FSIM_BY_VLLM, 80, &flash_2},                 {FSIM_BY_ATEN, 80, &flash_2},
-                 {FSIM_BY_INDUCTOR, 80, &flash_2}};
+} libraries[] = {{FSIM_BY_TENSORRT_LLM, 120, &tensorrt_ampere}, {FSIM_BY_TENSORRT_LLM, 100, &tensorrt_blackwell}, {FSIM_BY_TENSORRT_LLM, 90, &tensorrt_hopper},
+                 {FSIM_BY_TENSORRT_LLM, 80, &tensorrt_ampere},  {FSIM_BY_SGLANG, 120, &flash_2},                    {FSIM_BY_SGLANG, 100, &flash_4},
+                 {FSIM_BY_SGLANG, 90, &flash_3_sglang},         {FSIM_BY_SGLANG, 80, &flash_2},                     {FSIM_BY_VLLM, 120, &flash_2},
+                 {FSIM_BY_VLLM, 100, &flash_4},                 {FSIM_BY_VLLM, 90, &flash_3_vllm},                  {FSIM_BY_VLLM, 80, &flash_2},
+                 {FSIM_BY_ATEN, 120, &flash_2},                 {FSIM_BY_ATEN, 100, &flash_4},                      {FSIM_BY_ATEN, 90, &flash_3_vllm},
+                 {FSIM_BY_ATEN, 80, &flash_2},                  {FSIM_BY_INDUCTOR, 120, &flash_2},                  {FSIM_BY_INDUCTOR, 100, &flash_4},
+                 {FSIM_BY_INDUCTOR, 90, &flash_3_vllm},         {FSIM_BY_INDUCTOR, 80, &flash_2}};
 
 fsim_maker fsim_maker_named(const char *software, fsim_maker otherwise)
 {

@@ -20,10 +20,6 @@ static bool is_layer_norm(const fsim_prepared *p)
     return eager(p) && p->class == FSIM_WORK_NORM && p->row->launch != FSIM_REGIME_EAGER && p->graph->source[0].op == FSIM_OP_LAYER_NORM;
 }
 
-static bool is_product(const fsim_prepared *p) { return eager(p) && p->class == FSIM_WORK_MATMUL && p->row->launch != FSIM_REGIME_EAGER; }
-static bool is_fp32_product(const fsim_prepared *p) { return is_product(p) && !p->tensor; }
-static bool is_tensor_product(const fsim_prepared *p) { return is_product(p) && p->tensor; }
-
 /* Long enough that no launch matters, and no network, whose many small ones all end in the same sum. */
 static bool is_convolution(const fsim_prepared *p)
 {
@@ -33,22 +29,35 @@ static bool is_convolution(const fsim_prepared *p)
     return has && eager(p) && p->tensor && p->class != FSIM_WORK_NETWORK && p->row->time_s > 0.3e-3;
 }
 
+/* One product, by the units that it runs on. */
+static bool is_product(const fsim_prepared *p) { return eager(p) && p->class == FSIM_WORK_MATMUL && p->row->launch != FSIM_REGIME_EAGER; }
+static bool is_vector_product(const fsim_prepared *p) { return is_product(p) && !p->tensor; }
+static bool is_tensor_product(const fsim_prepared *p) { return is_product(p) && p->tensor; }
+
+/* So short that the host takes most of it. */
+static bool is_short(const fsim_prepared *p) { return p->row->launch == FSIM_REGIME_EAGER && p->class != FSIM_WORK_NETWORK && p->row->time_s < 0.1e-3; }
+static bool is_eager_call(const fsim_prepared *p) { return eager(p) && is_short(p); }
+static bool is_compiled_call(const fsim_prepared *p) { return p->row->strategy == FSIM_STRATEGY_INDUCTOR && is_short(p); }
+
 const fsim_fit_group fsim_fit_groups[] = {
     {"streaming", "achievable bandwidth, what a write costs, and launch cost, from elementwise operators", is_streaming,
      {FSIM_HW_DRAM_BANDWIDTH, FSIM_HW_CALL_STREAM, FSIM_HW_DRAM_WRITE_COST}, 3},
     {"softmax", "rows of ATen's softmax", is_softmax,
      {FSIM_HW_SOFTMAX_CALLS, FSIM_HW_SOFTMAX_BLOCK, FSIM_HW_SOFTMAX_L2, FSIM_HW_SOFTMAX_L2_WIDTH, FSIM_HW_ROW_UNALIGNED}, 5},
     {"layer_norm", "rows of ATen's layer norm", is_layer_norm, {FSIM_HW_LAYER_NORM_CALLS, FSIM_HW_LAYER_NORM_STEP, FSIM_HW_LAYER_NORM_L2}, 3},
-    {"products_fp32", "matrix products on FP32 units", is_fp32_product,
-     {FSIM_HW_GEMM_FP32, FSIM_HW_GEMM_FP32_TRANSPOSED, FSIM_HW_GEMM_FP32_NARROW, FSIM_HW_GEMM_FP32_STARTUP, FSIM_HW_GEMM_FP32_L2, FSIM_HW_GEMM_FP32_SPLIT,
-      FSIM_HW_GEMM_PAGE_SPAN, FSIM_HW_GEMM_PAGE_SLOPE, FSIM_HW_GEMM_PAGE_MOST, FSIM_HW_GEMM_DRIFT, FSIM_HW_GEMM_CALL}, 11},
-    {"products_tensor", "matrix products on tensor units", is_tensor_product,
-     {FSIM_HW_GEMM_TENSOR, FSIM_HW_GEMM_TENSOR_NARROW, FSIM_HW_GEMM_TENSOR_STARTUP, FSIM_HW_GEMM_TENSOR_STEP, FSIM_HW_GEMM_TENSOR_L2, FSIM_HW_GEMM_TENSOR_POWER,
-      FSIM_HW_GEMM_TENSOR_SPLIT, FSIM_HW_GEMM_TENSOR_DRAM, FSIM_HW_GEMM_BLOCK_DRAM, FSIM_HW_GEMM_RESIDENT, FSIM_HW_GEMM_FLOOR}, 11},
     {"attention", "share of the libraries' rates, floor of their kernels and loss of clock, from fused attention", is_attention,
      {FSIM_HW_ATTENTION_SHARE, FSIM_HW_ATTENTION_FLOOR, FSIM_HW_ATTENTION_SLOWDOWN}, 3},
+    {"gemm_fp32", "matrix products on FP32 units, from the vendor's library", is_vector_product,
+     {FSIM_HW_GEMM_FP32, FSIM_HW_GEMM_FP32_TRANSPOSED, FSIM_HW_GEMM_FP32_NARROW, FSIM_HW_GEMM_FP32_STARTUP, FSIM_HW_GEMM_FP32_L2, FSIM_HW_GEMM_FP32_SPLIT,
+      FSIM_HW_GEMM_PAGE_SPAN, FSIM_HW_GEMM_PAGE_SLOPE, FSIM_HW_GEMM_PAGE_MOST, FSIM_HW_GEMM_DRIFT, FSIM_HW_GEMM_CALL,
+      FSIM_HW_GEMM_BIAS_CALL}, 12},
+    {"gemm_tensor", "matrix products on tensor units, from the vendor's library", is_tensor_product,
+     {FSIM_HW_GEMM_TENSOR, FSIM_HW_GEMM_TENSOR_NARROW, FSIM_HW_GEMM_TENSOR_STARTUP, FSIM_HW_GEMM_TENSOR_STEP, FSIM_HW_GEMM_TENSOR_L2, FSIM_HW_GEMM_TENSOR_POWER,
+      FSIM_HW_GEMM_TENSOR_SPLIT, FSIM_HW_GEMM_TENSOR_DRAM, FSIM_HW_GEMM_BLOCK_DRAM, FSIM_HW_GEMM_RESIDENT, FSIM_HW_GEMM_FLOOR}, 11},
     {"convolutions", "efficiencies of convolutions on tensor units, from eager rows above 0.3 ms", is_convolution,
      {FSIM_HW_CONVOLUTION, FSIM_HW_CONVOLUTION_TRANSPOSED, FSIM_HW_CONVOLUTION_3D, FSIM_HW_CONVOLUTION_TRANSPOSED_3D}, 4},
+    {"calls", "the host's time of an eager call and of each launch, from rows below 0.1 ms", is_eager_call, {FSIM_HW_CALL_EAGER, FSIM_HW_LAUNCH_EAGER}, 2},
+    {"compiled_calls", "the same of compiled calls", is_compiled_call, {FSIM_HW_COMPILED_CALL, FSIM_HW_COMPILED_LAUNCH}, 2},
     {"residuals", "intervals, from how far off rows are that were not fitted", NULL, {0}, 0}, /* last: it judges all others */
 };
 const int fsim_fit_group_count = (int)(sizeof fsim_fit_groups / sizeof *fsim_fit_groups);
@@ -103,6 +112,7 @@ typedef struct {
     batch b;
     fsim_hw *hw;
     const fsim_fit_group *group;
+    bool pinned[FSIM_MOST_FIT_KEYS]; /* keys that stay where they start */
 } fitting;
 
 static void put_keys(const fitting *f, const double *x)
@@ -138,6 +148,8 @@ static bool fit(fitting *f, double *x, const char **why)
         low[k] = log(fmax(least_of(row), exp(x[k]) / reach));
         high[k] = log(fmin(isnan(peak) ? row->high : fmin(row->high, peak), exp(x[k]) * reach));
         x[k] = fmin(fmax(x[k], low[k]), high[k]);
+        if (f->pinned[k])
+            low[k] = high[k] = x[k];
     }
     for (int round = 0; round < ROUNDS; round++) {
         const double before = least;
@@ -201,6 +213,7 @@ typedef struct {
     fsim_hw *hw;
     fitting f;
     fsim_arena *a;
+    const fsim_hw *start;
     double *held_out; /* per row: predicted by scalars that were fitted to other rows; NaN where none were fitted */
 } calibration;
 
@@ -223,27 +236,12 @@ static const char *files_of(const fsim_prepared *const *row, int count, fsim_are
     return files;
 }
 
-static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, const char **why)
+/* Each fold predicted with scalars that were fitted to the others, into e in the folds' order and into held_out; then all rows fitted, into x. */
+static bool cross_validate(calibration *c, const fsim_prepared *const *row, const double *start, double x[FSIM_MOST_FIT_KEYS],
+                           double fold_x[FSIM_MOST_FOLDS][FSIM_MOST_FIT_KEYS], fsim_evaluated *e, double *held_out, fsim_fit *r, const char **why)
 {
-    const fsim_prepared **row = fsim_new(c->a, const fsim_prepared *, c->rows + 1), **part = fsim_new(c->a, const fsim_prepared *, c->rows + 1);
-    double start[FSIM_MOST_FIT_KEYS], x[FSIM_MOST_FIT_KEYS], fold_x[FSIM_MOST_FOLDS][FSIM_MOST_FIT_KEYS];
-    const fsim_hw was = *c->hw;
-    double *held_out = fsim_new(c->a, double, c->rows + 1);
-    *r = (fsim_fit){.group = group, .fitted_keys = group->keys};
-    for (int i = 0; i < c->rows; i++)
-        if (group->takes(&c->all[i]))
-            row[r->rows++] = &c->all[i];
-    fsim_evaluated *e = fsim_new(c->a, fsim_evaluated, r->rows + 1);
-    if (r->rows == 0)
-        return true;
-    r->files = files_of(row, r->rows, c->a);
-    c->f.group = group;
-    for (int k = 0; k < group->keys; k++) {
-        r->key[k] = (fsim_fitted_key){.key = group->key[k], .before = fsim_hw_get(c->hw, group->key[k]), .rows = r->rows};
-        start[k] = log(fmax(r->key[k].before, least_of(&fsim_hw_rows[group->key[k]])));
-    }
-    errors_into(&c->f, row, r->rows, e);
-    r->before = fsim_stats_of(e, r->rows, c->a);
+    const fsim_prepared **part = fsim_new(c->a, const fsim_prepared *, r->rows + 1);
+    const size_t keys = sizeof *x * (size_t)r->group->keys;
     int tested = 0;
     for (int fold = 0; fold < c->folds; fold++) {
         int in = 0, out = 0;
@@ -255,7 +253,7 @@ static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, 
                 part[in + out++] = row[i];
         c->f.b.row = part;
         c->f.b.rows = in;
-        memcpy(fold_x[fold], start, sizeof start);
+        memcpy(fold_x[fold], start, keys);
         if (in > 0 && !fit(&c->f, fold_x[fold], why))
             return false;
         put_keys(&c->f, fold_x[fold]);
@@ -267,19 +265,61 @@ static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, 
     r->after = fsim_stats_of(e, tested, c->a);
     c->f.b.row = row;
     c->f.b.rows = r->rows;
-    memcpy(x, start, sizeof x);
-    if (!fit(&c->f, x, why))
-        return false;
-    put_keys(&c->f, x);
-    errors_into(&c->f, row, r->rows, e);
-    r->fitted = fsim_stats_of(e, r->rows, c->a);
-    for (int k = 0; k < group->keys; k++) {
+    memcpy(x, start, keys);
+    return fit(&c->f, x, why);
+}
+
+/* What the folds found, beside what all rows did. Pins keys that the rows don't tell apart, each fold having found another value; returns whether there were any. */
+static bool judge_keys(calibration *c, const double *x, double fold_x[FSIM_MOST_FOLDS][FSIM_MOST_FIT_KEYS], fsim_fit *r)
+{
+    static const double anything = 0.7; /* a spread that says nothing */
+    bool any = false;
+    for (int k = 0; k < r->group->keys; k++) {
         double squares = 0;
         for (int fold = 0; fold < c->folds; fold++)
             squares += pow(exp(fold_x[fold][k] - x[k]) - 1, 2);
         r->key[k].after = exp(x[k]);
         r->key[k].spread = sqrt(squares / c->folds);
+        const bool loose = r->key[k].spread > anything && !c->f.pinned[k];
+        r->key[k].pinned = c->f.pinned[k] = c->f.pinned[k] || loose;
+        any = any || loose;
     }
+    return any;
+}
+
+static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, const char **why)
+{
+    const fsim_prepared **row = fsim_new(c->a, const fsim_prepared *, c->rows + 1);
+    double start[FSIM_MOST_FIT_KEYS], x[FSIM_MOST_FIT_KEYS], fold_x[FSIM_MOST_FOLDS][FSIM_MOST_FIT_KEYS], *held_out = fsim_new(c->a, double, c->rows + 1);
+    const fsim_hw was = *c->hw;
+    *r = (fsim_fit){.group = group, .fitted_keys = group->keys};
+    for (int i = 0; i < c->rows; i++)
+        if (group->takes(&c->all[i]))
+            row[r->rows++] = &c->all[i];
+    if (r->rows == 0) {
+        r->fitted_keys = 0;
+        return true;
+    }
+    for (int k = 0; c->start && k < group->keys; k++)
+        c->hw->q[group->key[k]] = c->start->q[group->key[k]];
+    fsim_evaluated *e = fsim_new(c->a, fsim_evaluated, r->rows + 1);
+    r->files = files_of(row, r->rows, c->a);
+    c->f.group = group;
+    memset(c->f.pinned, 0, sizeof c->f.pinned);
+    for (int k = 0; k < group->keys; k++) {
+        r->key[k] = (fsim_fitted_key){.key = group->key[k], .before = fsim_hw_get(c->hw, group->key[k]), .rows = r->rows};
+        start[k] = log(fmax(r->key[k].before, least_of(&fsim_hw_rows[group->key[k]])));
+    }
+    errors_into(&c->f, row, r->rows, e);
+    r->before = fsim_stats_of(e, r->rows, c->a);
+    for (bool again = true; again;) {
+        if (!cross_validate(c, row, start, x, fold_x, e, held_out, r, why))
+            return false;
+        again = judge_keys(c, x, fold_x, r);
+    }
+    put_keys(&c->f, x);
+    errors_into(&c->f, row, r->rows, e);
+    r->fitted = fsim_stats_of(e, r->rows, c->a);
     for (int k = 0; k < group->keys; k++)
         c->hw->q[group->key[k]].typical = false;
     if ((r->refused = verdict(r, &was, c->a)))
@@ -314,22 +354,6 @@ static bool wanted(const fsim_fit_options *how, const char *name)
     return how->groups == 0;
 }
 
-void fsim_fit_forget(fsim_hw *hw, const fsim_fit_options *how)
-{
-    for (int g = 0; g < fsim_fit_group_count; g++)
-        for (int k = 0; k < fsim_fit_groups[g].keys && wanted(how, fsim_fit_groups[g].name); k++) {
-            fsim_quantity *q = &hw->q[fsim_fit_groups[g].key[k]];
-            const fsim_hw_row *row = &fsim_hw_rows[fsim_fit_groups[g].key[k]];
-            if (row->form == FSIM_HW_PEAK) {
-                q->achieved = isnan(q->value) ? q->achieved : NAN;
-            } else {
-                q->value = row->otherwise;
-                q->typical = true;
-                q->source = NULL;
-            }
-        }
-}
-
 int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_options *how, fsim_arena *a, fsim_diag *d, fsim_fit **out,
                    const char **why)
 {
@@ -346,7 +370,7 @@ int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_op
             }
             count += all[count].kernels > 0; /* none: the row names a kernel that the plan has not */
         }
-    calibration c = {all, count, how->folds, hw, {.hw = hw}, a, fsim_new(a, double, count + 1)};
+    calibration c = {all, count, how->folds, hw, {.hw = hw}, a, how->start, fsim_new(a, double, count + 1)};
     for (int i = 0; i < count; i++)
         c.held_out[i] = NAN;
     c.f.b = (batch){.hw = hw, .jobs = jobs, .seconds = fsim_new(a, double, count + 1), .scratch = fsim_new(a, fsim_arena *, jobs)};

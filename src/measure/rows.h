@@ -2,6 +2,7 @@
 /* rows.h: measurements files: CSV with a header, a measured run a row.
  *
  *     id,hw,workload,set,strategy,l2,launch,time_s,dram_read_bytes,dram_write_bytes,source
+ * source names the software that ran: of a serving stack it decides whose attention it was (fsim_maker_named).
  * Columns may come in any order; more are allowed and kept aside. `kernel` may name primitives ("h+g"): the row then times the kernel of the plan that holds the first of them, not the
  * whole. A row with an empty workload is of something that is not known here: it is left out. Fields may be quoted, quotes doubled inside (RFC 4180). */
 #ifndef FUSESIM_MEASURE_ROWS_H

@@ -145,7 +145,7 @@ for columns in 80 120; do
 done
 ok "$chain" --hw t4 --compile-cost --json -
 is '[(s["kernels_to_compile"], s["break_even_runs"]) for s in p["compile"]["strategies"] if s["name"] == "eager"]' '[(0, None)]'
-is '[b["strategy"] for b in p["compile"]["best"]][::3], p["compile"]["crossovers"][0]' "['unfused', 'optimal'] {'strategy': 'unfused', 'from_runs': 1}"
+is '[b["strategy"] for b in p["compile"]["best"]][::3], p["compile"]["crossovers"][0]' "['eager', 'optimal'] {'strategy': 'eager', 'from_runs': 1}"
 ok "$chain" --hw t4 --compile-cost --markdown -
 has '^Fast compile or fast run:'
 ok "$chain" --hw t4,l4 --compile-cost

@@ -68,7 +68,7 @@ static const char relu[] = "{op: relu, in: x, out: y}", softmax[] = "{op: softma
                   max_pool[] = "{op: max_pool2d, in: x, out: y, kernel: [2, 2], stride: [2, 2]}",
                   mean_pool[] = "{op: avg_pool2d, in: x, out: y, kernel: [2, 2], stride: [2, 2]}", scan[] = "{op: cumsum, in: x, out: y, dim: 1}";
 
-/* Milliseconds of KernelBench v01 level 1 (L2 cold, the best of 100 eager calls). */
+/* Milliseconds of KernelBench v01 level 1 (L2 cold, the best of 100 eager calls), and of Liger's group norms. */
 static void test_measured(void **state)
 {
     (void)state;
@@ -84,7 +84,9 @@ static void test_measured(void **state)
                {"h100-pcie-80gb", "[128, 4096, 4095]", "{op: max, in: x, out: y, dims: [1]}", 4.72, 0.05},
                {"h100-pcie-80gb", "[32, 64, 512, 512]", "{op: max_pool2d, in: x, out: y, kernel: [4, 4], stride: [1, 1], padding: [1, 1]}", 14.1, 0.05},
                {"h100-sxm5-80gb", "[16, 64, 2048, 2048]", "{op: avg_pool2d, in: x, out: y, kernel: [11, 11], stride: [11, 11]}", 6.26, 0.05},
-               {"h100-sxm5-80gb", "[32768, 32768]", scan, 4.66, 0.05}};
+               {"h100-sxm5-80gb", "[32768, 32768]", scan, 4.66, 0.05},
+               {"a100-pcie-40gb", "[128, 64, 16384]", group_norm, 1.795, 0.05},
+               {"a100-sxm4-40gb", "[128, 64, 8192]", group_norm, 0.864, 0.08}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         assert_close(time_of(row[i].hw, row[i].shape, row[i].operator) * 1e3, row[i].ms, row[i].share);
 }
@@ -171,6 +173,29 @@ static void test_cross_entropy(void **state)
     fsim_arena_free(f.a);
 }
 
+/* Liger's embedding, 16,384 rows of 4,096 elements, on A100: bound by the instructions of each element, not by what it moves. */
+static void test_embedding(void **state)
+{
+    (void)state;
+    const fixture f = plan_with("a100-sxm4-80gb", "  table: {shape: [131072, 4096], dtype: f32, role: weight}\n  ids: {shape: [16384], dtype: i64}",
+                                "  - {op: embedding, in: [ids, table], out: y}", &cold);
+    assert_close(f.plan.time_s, 863e-6, 0.05);
+    fsim_arena_free(f.a);
+}
+
+/* A pair of elementwise kernels: the second finds in L2 what fits it beside what the first read. */
+static void test_residency(void **state)
+{
+    (void)state;
+    static const char both[] = "{op: relu, in: x, out: t}\n  - {op: exp, in: t, out: y}";
+    const fixture small = one("h100-sxm5-80gb", "[4096, 1024]", both), large = one("h100-sxm5-80gb", "[4096, 2048]", both);
+    assert_int_equal(small.plan.dram_read_bytes, small.g->tensor[0].bytes);
+    assert_int_equal(large.plan.dram_read_bytes, 2 * large.g->tensor[0].bytes);
+    assert_close(large.plan.time_s, 46e-6, 0.1); /* Liger's relu_squared: 51 us between events */
+    fsim_arena_free(small.a);
+    fsim_arena_free(large.a);
+}
+
 /* Operands that broadcast are not vectorised: on a fast memory, their kernel is bound by instructions. */
 static void test_broadcast(void **state)
 {
@@ -221,6 +246,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_measured), cmocka_unit_test(test_laws),          cmocka_unit_test(test_norms),
                                        cmocka_unit_test(test_indices),  cmocka_unit_test(test_softmax),       cmocka_unit_test(test_cross_entropy),
-                                       cmocka_unit_test(test_broadcast), cmocka_unit_test(test_host),         cmocka_unit_test(test_dram)};
+                                       cmocka_unit_test(test_broadcast), cmocka_unit_test(test_host),         cmocka_unit_test(test_dram),
+                                       cmocka_unit_test(test_embedding), cmocka_unit_test(test_residency)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,7 +82,7 @@ static const shape shapes[] = {{1, 1, 1, 1, 1, 64, false, "bf16"},          {8, 
 static void generated_is_no_slower(void **state)
 {
     (void)state;
-    static const char *const gpus[] = {"a100-sxm4-80gb", "l40s", "l4", "h100-sxm5-80gb", "h200-sxm-141gb"};
+    static const char *const gpus[] = {"a100-sxm4-80gb", "l40s", "l4", "h100-sxm5-80gb", "h200-sxm-141gb", "b200"};
     for (size_t g = 0; g < sizeof gpus / sizeof *gpus; g++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
             for (size_t m = 0; m < sizeof stacks / sizeof *stacks; m++)
