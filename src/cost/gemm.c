@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/gemm.h"
+#include "cost/costing.h"
 
 #include <math.h>
 
@@ -26,27 +27,6 @@ enum { LEAST_K = 64 };                                   /* of a split block */
 static const int most_split[2] = {128, 32};
 static const double blocks_before_split[2] = {3, 1.5};   /* per SM: grids of more are not split */
 
-/* The GPU's dense peak for this arithmetic, FLOP/s. */
-static double peak_of(const fsim_hw *hw, fsim_dtype t, bool *tensor)
-{
-    static const struct {
-        fsim_dtype t;
-        fsim_hw_key key;
-    } unit[] = {{FSIM_F16, FSIM_HW_TENSOR_F16},   {FSIM_BF16, FSIM_HW_TENSOR_BF16}, {FSIM_TF32, FSIM_HW_TENSOR_TF32}, {FSIM_F8E4M3, FSIM_HW_TENSOR_F8},
-                {FSIM_F8E5M2, FSIM_HW_TENSOR_F8}, {FSIM_I8, FSIM_HW_TENSOR_I8},     {FSIM_U8, FSIM_HW_TENSOR_I8},     {FSIM_F64, FSIM_HW_TENSOR_F64}};
-    *tensor = false;
-    for (size_t i = 0; i < sizeof unit / sizeof unit[0]; i++)
-        if (unit[i].t == t && fsim_hw_has(hw, unit[i].key)) {
-            *tensor = true;
-            return fsim_hw_peak(hw, unit[i].key);
-        }
-    if (t == FSIM_F64)
-        return fsim_hw_has(hw, FSIM_HW_FP64_PEAK) ? fsim_hw_peak(hw, FSIM_HW_FP64_PEAK) : fsim_hw_peak(hw, FSIM_HW_FP32_PEAK) / 32;
-    if (t == FSIM_F16 && fsim_hw_has(hw, FSIM_HW_FP16_PEAK))
-        return fsim_hw_peak(hw, FSIM_HW_FP16_PEAK);
-    return fsim_hw_peak(hw, FSIM_HW_FP32_PEAK);
-}
-
 /* How much of its FP32 rate a GPU that nobody has measured keeps within its power limit: 0.65 of the limit feeds the units, which take 10 pJ a FLOP at 16 and
  * 12 nm, 6 at 8 and 7 nm, 4 at 5 and 4 nm. Fitted over the GPUs that NeuSight measured. */
 static double within_power(const fsim_hw *hw, double peak)
@@ -55,11 +35,13 @@ static double within_power(const fsim_hw *hw, double peak)
     return isnan(watts) ? 1 : fmin(1, 0.65 * watts / (joules * peak));
 }
 
+static const double typical_efficiency = 0.95; /* of FP32 products where power is no limit */
+
 static void vector_scalars(const fsim_hw *hw, double peak, fsim_gemm_device *d)
 {
     d->efficiency = fsim_hw_get(hw, FSIM_HW_GEMM_FP32);
-    if (!hw->q[FSIM_HW_GEMM_FP32].present)
-        d->efficiency *= within_power(hw, peak);
+    if (fsim_hw_origin(hw, FSIM_HW_GEMM_FP32) == FSIM_FROM_ASSUMED)
+        d->efficiency = fmin(d->efficiency, typical_efficiency * within_power(hw, peak));
     d->transposed = fsim_hw_get(hw, FSIM_HW_GEMM_FP32_TRANSPOSED);
     d->narrow = fsim_hw_get(hw, FSIM_HW_GEMM_FP32_NARROW);
     d->startup_bytes = 4 * fsim_hw_get(hw, FSIM_HW_GEMM_FP32_STARTUP);
@@ -79,7 +61,8 @@ static void vector_scalars(const fsim_hw *hw, double peak, fsim_gemm_device *d)
     d->tiles = d->tile == maxwell_tiles ? sizeof maxwell_tiles / sizeof *maxwell_tiles : sizeof vector_tiles / sizeof *vector_tiles;
 }
 
-static void tensor_scalars(const fsim_hw *hw, double peak, fsim_gemm_device *d)
+/* achieved: the rate that some long product reaches; NaN. */
+static void tensor_scalars(const fsim_hw *hw, double peak, double achieved, fsim_gemm_device *d)
 {
     d->efficiency = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR);
     d->transposed = 1;
@@ -89,6 +72,8 @@ static void tensor_scalars(const fsim_hw *hw, double peak, fsim_gemm_device *d)
     d->least_s = tensor_least_s;
     d->l2_rate = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_L2) * d->sms * fsim_hw_get(hw, FSIM_HW_SM_CLOCK);
     d->power_rate = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_POWER) * peak;
+    if (fsim_hw_origin(hw, FSIM_HW_GEMM_TENSOR) == FSIM_FROM_ASSUMED && achieved > 0) /* others' scalars, but the largest product was measured */
+        d->power_rate = fmin(d->power_rate, achieved);
     d->block_dram_rate = fsim_hw_get(hw, FSIM_HW_GEMM_BLOCK_DRAM);
     d->split_s = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_SPLIT);
     d->dram_rate = fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) * fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_DRAM);
@@ -101,9 +86,14 @@ fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic)
     fsim_gemm_device d = {.sms = fsim_hw_get(hw, FSIM_HW_SMS), .l2_bytes = fsim_hw_get(hw, FSIM_HW_L2_CAPACITY), .floor_s = fsim_hw_get(hw, FSIM_HW_GEMM_FLOOR),
                           .call_s = fmax(0, fsim_hw_get(hw, FSIM_HW_GEMM_CALL) - fsim_hw_get(hw, FSIM_HW_CALL_STREAM)),
                           .bias_call_s = fsim_hw_get(hw, FSIM_HW_GEMM_BIAS_CALL)};
-    const double peak = peak_of(hw, arithmetic, &d.tensor);
+    const fsim_hw_key key = fsim_tensor_key(hw, arithmetic);
+    const double peak = fsim_dense_peak(hw, arithmetic);
+    d.tensor = key != FSIM_HW_COUNT;
     d.rate = peak / d.sms;
-    (d.tensor ? tensor_scalars : vector_scalars)(hw, peak, &d);
+    if (d.tensor)
+        tensor_scalars(hw, peak, fsim_hw_origin(hw, key) == FSIM_FROM_MEASURED ? hw->q[key].achieved : NAN, &d);
+    else
+        vector_scalars(hw, peak, &d);
     return d;
 }
 

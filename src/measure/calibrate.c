@@ -34,6 +34,11 @@ static bool is_product(const fsim_prepared *p) { return eager(p) && p->class == 
 static bool is_vector_product(const fsim_prepared *p) { return is_product(p) && !p->tensor; }
 static bool is_tensor_product(const fsim_prepared *p) { return is_product(p) && p->tensor; }
 
+/* So short that the host takes most of it. */
+static bool is_short(const fsim_prepared *p) { return p->row->launch == FSIM_REGIME_EAGER && p->class != FSIM_WORK_NETWORK && p->row->time_s < 0.1e-3; }
+static bool is_eager_call(const fsim_prepared *p) { return eager(p) && is_short(p); }
+static bool is_compiled_call(const fsim_prepared *p) { return p->row->strategy == FSIM_STRATEGY_INDUCTOR && is_short(p); }
+
 const fsim_fit_group fsim_fit_groups[] = {
     {"streaming", "achievable bandwidth, what a write costs, and launch cost, from elementwise operators", is_streaming,
      {FSIM_HW_DRAM_BANDWIDTH, FSIM_HW_CALL_STREAM, FSIM_HW_DRAM_WRITE_COST}, 3},
@@ -51,6 +56,8 @@ const fsim_fit_group fsim_fit_groups[] = {
       FSIM_HW_GEMM_TENSOR_SPLIT, FSIM_HW_GEMM_TENSOR_DRAM, FSIM_HW_GEMM_BLOCK_DRAM, FSIM_HW_GEMM_RESIDENT, FSIM_HW_GEMM_FLOOR}, 11},
     {"convolutions", "efficiencies of convolutions on tensor units, from eager rows above 0.3 ms", is_convolution,
      {FSIM_HW_CONVOLUTION, FSIM_HW_CONVOLUTION_TRANSPOSED, FSIM_HW_CONVOLUTION_3D, FSIM_HW_CONVOLUTION_TRANSPOSED_3D}, 4},
+    {"calls", "the host's time of an eager call and of each launch, from rows below 0.1 ms", is_eager_call, {FSIM_HW_CALL_EAGER, FSIM_HW_LAUNCH_EAGER}, 2},
+    {"compiled_calls", "the same of compiled calls", is_compiled_call, {FSIM_HW_COMPILED_CALL, FSIM_HW_COMPILED_LAUNCH}, 2},
     {"residuals", "intervals, from how far off rows are that were not fitted", NULL, {0}, 0}, /* last: it judges all others */
 };
 const int fsim_fit_group_count = (int)(sizeof fsim_fit_groups / sizeof *fsim_fit_groups);
