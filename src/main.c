@@ -39,8 +39,8 @@ static volatile sig_atomic_t interrupted;
 /* What the options say. */
 
 typedef struct {
-    fsim_words hw, hw_set, set, dump, roots, match, measurements, by, gates, fit;
-    const char *json, *markdown, *trace, *dot, *junit, *chart, *plan, *output;
+    fsim_words hw, hw_set, set, dump, roots, match, measurements, by, gates, fit, classes;
+    const char *json, *markdown, *trace, *dot, *junit, *chart, *plan, *output, *above;
     int strategy, objective, launch, l2, numerics, recompute, color; /* index into the option's choices */
     double time_limit_s;
     int64_t limit, jobs, top, memory_limit, compile_jobs, folds; /* 0: not given */
@@ -111,6 +111,8 @@ static const fsim_arg options[] = {
     {"--measurements", "FILE", FSIM_ARG_ITEM, AT(measurements), NULL, VALIDATE | CALIBRATE | IMPORT, "measured runs; import: ncu --csv, PyTorch"},
     {"--workload-root", "DIR", FSIM_ARG_ITEM, AT(roots), NULL, VALIDATE | CALIBRATE, "a folder of the rows' workloads"},
     {"--match", "TEXT", FSIM_ARG_ITEM, AT(match), NULL, VALIDATE | CALIBRATE, "only rows whose id holds TEXT"},
+    {"--class", "NAME[,...]", FSIM_ARG_ITEMS, AT(classes), NULL, VALIDATE, "only rows of these kinds of work: softmax"},
+    {"--above", "TIME", FSIM_ARG_TEXT, AT(above), NULL, VALIDATE, "only rows measured to take longer: 100us"},
     {"--by", "KEY[,...]", FSIM_ARG_ITEMS, AT(by), NULL, VALIDATE, "group by hw, class, strategy, folder, ..."},
     {"--gate", "[GROUP:]METRIC=LIMIT", FSIM_ARG_ITEM, AT(gates), NULL, VALIDATE, "exit 1 beyond: mape=10%, t4/loss:p90=8%"},
     {"--no-exclude", "", FSIM_ARG_FLAG, AT(no_exclude), NULL, VALIDATE, "keep rows that say nothing of kernels"},
@@ -827,7 +829,40 @@ typedef struct {
     fsim_grouping *by;
     int keys;
     fsim_gate *gate;
+    bool class[FSIM_WORK_COUNT]; /* that --class names; all where it is not given */
+    double above_s;
 } accuracy_options;
+
+/* --class and --above. */
+static void check_rows_wanted(context *c, accuracy_options *o)
+{
+    for (int k = 0; k < FSIM_WORK_COUNT; k++)
+        o->class[k] = c->set.classes.count == 0;
+    for (int i = 0; i < c->set.classes.count; i++) {
+        const char *name = c->set.classes.at[i];
+        int k = 0;
+        while (k < FSIM_WORK_COUNT && strcmp(name, fsim_work_class_names[k]) != 0)
+            k++;
+        if (k == FSIM_WORK_COUNT)
+            fsim_error(c->diag, command_line, "--class: no kind of work '%s'%s", name, fsim_did_you_mean(c->arena, name, fsim_work_class_names, FSIM_WORK_COUNT));
+        else
+            o->class[k] = true;
+    }
+    const char *why = "";
+    o->above_s = 0;
+    if (c->set.above && !fsim_parse_unit(c->set.above, FSIM_DIM_SECONDS, &o->above_s, &why))
+        fsim_error(c->diag, command_line, "--above: '%s' %s", c->set.above, why);
+}
+
+/* The predicted rows that --class and --above want, moved to the front. Returns how many. */
+static int keep_wanted(const accuracy_options *o, fsim_evaluated *e, int count)
+{
+    int kept = 0;
+    for (int i = 0; i < count; i++)
+        if (o->class[e[i].class] && e[i].row->time_s > o->above_s)
+            e[kept++] = e[i];
+    return kept;
+}
 
 static bool check_validate(context *c, accuracy_options *o)
 {
@@ -855,6 +890,7 @@ static bool check_validate(context *c, accuracy_options *o)
             fsim_error(c->diag, command_line, "--by: unknown key '%s'%s", s->by.at[k], fsim_did_you_mean(c->arena, s->by.at[k], fsim_grouping_names, FSIM_BY_COUNT));
         o->by[k] = (fsim_grouping)g;
     }
+    check_rows_wanted(c, o);
     for (int i = 0; i < s->gates.count; i++)
         fsim_gate_read(c->arena, c->diag, s->gates.at[i], &o->gate[i]);
     for (int f = 0; f < s->measurements.count; f++)
@@ -946,12 +982,17 @@ static int run_validate(context *c)
     if (!fsim_evaluate(bench, (int)c->set.jobs, c->arena, c->diag, e))
         return give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
     const double took_s = processor_s() - start_s;
-    for (int i = 0; i < rows.count && c->set.no_exclude; i++)
+    const int count = keep_wanted(&o, e, rows.count);
+    if (count == 0) {
+        fsim_error(c->diag, command_line, "no row is left by --class and --above");
+        return give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
+    }
+    for (int i = 0; i < count && c->set.no_exclude; i++)
         if (e[i].excluded != fsim_exclusions[FSIM_EXCLUDED_KERNEL]) /* of which there is no prediction */
             e[i].excluded = NULL;
     fsim_pair *pair;
-    const int pairs = fsim_pairs_of(e, rows.count, c->arena, &pair);
-    const fsim_accuracy x = {c->set.measurements.at, c->set.measurements.count, e, rows.count, pair, pairs, o.gate, c->set.gates.count, o.by, o.keys,
+    const int pairs = fsim_pairs_of(e, count, c->arena, &pair);
+    const fsim_accuracy x = {c->set.measurements.at, c->set.measurements.count, e, count, pair, pairs, o.gate, c->set.gates.count, o.by, o.keys,
                              c->set.top ? (int)c->set.top : WORST, c->set.verbose};
     const int gates = try_gates(c, &x, o.gate);
     const char *why = "";
