@@ -5,7 +5,7 @@
 # RAW has kernel_name, kernel_operation_mode, x_name, x_value, extra_benchmark_config_str (JSON, quoted), gpu_name, kernel_provider_unfused, unfused_ms, timestamp_unfused,
 # kernel_provider_fused, fused_ms, ... Kept are forward rows above 0.1 ms of kernels that workloads/liger expresses, on GPUs with a hardware file. The unfused side ran in PyTorch without a
 # compiler: `eager`. The fused side is one Triton kernel where PyTorch has several: `optimal`, or `inductor` where torch.compile made it or library products lie between; it is left out where Liger's kernel makes the gradient too (its losses), and
-# where what it fuses is a linear layer with its loss. Triton's do_bench clears L2 before each run and takes the median between events in a stream.
+# where what it fuses is a linear layer with its loss. Triton's do_bench clears L2 before each run and takes the median between events in a stream that the host runs ahead of: the kernels alone.
 set -eu
 raw=${1:?usage: bench/liger.sh RAW.csv [OUT.csv]}
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -24,7 +24,7 @@ function value(key,    rest) { # of the JSON, where quotes are doubled; or of th
 function dtype(    t) { t = value("dtype"); return t ~ /bfloat16/ ? "bf16" : t ~ /float16/ ? "f16" : "f32" }
 function emit(strategy, ms, provider) {
     if (ms < least_ms || (name provider in seen)) return
-    printf "liger/%s/%s/%s/%s=%s/%d/%s,%s,liger/%s,%s,%s,cold,stream,%.9g,,,Liger %s %s\n", hw[gpu], name, strategy, axis, at, NR, provider, hw[gpu], workload, set, strategy, ms / 1000, name, provider
+    printf "liger/%s/%s/%s/%s=%s/%d/%s,%s,liger/%s,%s,%s,cold,kernel,%.9g,,,Liger %s %s\n", hw[gpu], name, strategy, axis, at, NR, provider, hw[gpu], workload, set, strategy, ms / 1000, name, provider
 }
 BEGIN {
     hw["NVIDIA A100-SXM4-80GB"] = "a100-sxm4-80gb"; hw["NVIDIA A100-SXM4-40GB"] = "a100-sxm4-40gb"; hw["NVIDIA A100-PCIE-40GB"] = "a100-pcie-40gb"

@@ -1245,9 +1245,10 @@ static int run_calibrate(context *c)
     if ((status = settle(c, status, FSIM_EXIT_BAD_INPUT)))
         return status;
     fsim_calibration x = {.hw = hw, .folds = c->set.folds ? (int)c->set.folds : 5, .file = c->set.output};
-    const fsim_fit_options how = {x.folds, (int)c->set.jobs, c->set.fit.at, c->set.fit.count};
-    if (c->set.fresh)
-        fsim_fit_forget(hw, &how);
+    fsim_hw unmeasured = *hw;
+    fsim_hw_forget(&unmeasured);
+    fsim_hw_adopt_shipped(c->arena, &unmeasured, hw_folder);
+    const fsim_fit_options how = {x.folds, (int)c->set.jobs, c->set.fit.at, c->set.fit.count, c->set.fresh ? &unmeasured : NULL};
     if (fsim_hw_lacks(hw))
         fsim_hw_adopt_shipped(c->arena, hw, hw_folder);
     const gpus only = {&hw, 1};

@@ -181,7 +181,7 @@ static fsim_kernel library(const fsim_costing *c, const fsim_gemm *g, const fsim
     s.dram_bytes = (double)(k.dram_read_bytes + k.dram_write_bytes);
     const fsim_gemm_time t = fsim_gemm_best(d, &s);
     if (finish(c, &k, d, &s, &t) && framework && c->l2 && c->l2->harness == FSIM_HARNESS_CALLS)
-        add_seconds(&k, FSIM_LATENCY, d->call_s);
+        add_seconds(&k, FSIM_LATENCY, d->call_s + (c->group->members > 1 ? d->bias_call_s : 0));
     return k;
 }
 

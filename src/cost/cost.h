@@ -4,7 +4,7 @@
  *     time_s = launch_s + (sum over units of unit_s ^ 3) ^ (1 / 3)
  * The exponent says that units overlap, imperfectly: it lies between the 4 that fits measured streaming kernels and the 2.5 that
  * fits GEMMs. One norm for every template keeps the triangle inequality across templates, which search/optimal.c's proofs rest
- * on. The shares in `time` sum to time_s: each unit's share of the overlapped part is in proportion to unit_s ^ 3.
+ * on. Matrix products alone take 2.5 (gemm.h): a kernel that holds one and anything else is `penalised`. The shares in `time` sum to time_s: each unit's share of the overlapped part is in proportion to unit_s ^ 3.
  * A generated contraction is taken to reach the rate of the vendor's: nothing has measured the difference yet.
  * That is a kernel as fusesim would generate it, or the vendor's contraction. What frameworks launch for the same group, fsim_kernel_made_by says. */
 #ifndef FUSESIM_COST_COST_H

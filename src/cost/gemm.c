@@ -26,18 +26,18 @@ enum { LEAST_K = 64 };                                   /* of a split block */
 static const int most_split[2] = {128, 32};
 static const double blocks_before_split[2] = {3, 1.5};   /* per SM: grids of more are not split */
 
-/* The GPU's dense peak for this arithmetic, FLOP/s. */
-static double peak_of(const fsim_hw *hw, fsim_dtype t, bool *tensor)
+/* The GPU's dense peak for this arithmetic, FLOP/s; *key: of the tensor units, where they do it, else FSIM_HW_COUNT. */
+static double peak_of(const fsim_hw *hw, fsim_dtype t, fsim_hw_key *key)
 {
     static const struct {
         fsim_dtype t;
         fsim_hw_key key;
     } unit[] = {{FSIM_F16, FSIM_HW_TENSOR_F16},   {FSIM_BF16, FSIM_HW_TENSOR_BF16}, {FSIM_TF32, FSIM_HW_TENSOR_TF32}, {FSIM_F8E4M3, FSIM_HW_TENSOR_F8},
                 {FSIM_F8E5M2, FSIM_HW_TENSOR_F8}, {FSIM_I8, FSIM_HW_TENSOR_I8},     {FSIM_U8, FSIM_HW_TENSOR_I8},     {FSIM_F64, FSIM_HW_TENSOR_F64}};
-    *tensor = false;
+    *key = FSIM_HW_COUNT;
     for (size_t i = 0; i < sizeof unit / sizeof unit[0]; i++)
         if (unit[i].t == t && fsim_hw_has(hw, unit[i].key)) {
-            *tensor = true;
+            *key = unit[i].key;
             return fsim_hw_peak(hw, unit[i].key);
         }
     if (t == FSIM_F64)
@@ -55,11 +55,13 @@ static double within_power(const fsim_hw *hw, double peak)
     return isnan(watts) ? 1 : fmin(1, 0.65 * watts / (joules * peak));
 }
 
+static const double typical_efficiency = 0.95; /* of FP32 products where power is no limit */
+
 static void vector_scalars(const fsim_hw *hw, double peak, fsim_gemm_device *d)
 {
     d->efficiency = fsim_hw_get(hw, FSIM_HW_GEMM_FP32);
-    if (!hw->q[FSIM_HW_GEMM_FP32].present)
-        d->efficiency *= within_power(hw, peak);
+    if (fsim_hw_origin(hw, FSIM_HW_GEMM_FP32) == FSIM_FROM_ASSUMED)
+        d->efficiency = fmin(d->efficiency, typical_efficiency * within_power(hw, peak));
     d->transposed = fsim_hw_get(hw, FSIM_HW_GEMM_FP32_TRANSPOSED);
     d->narrow = fsim_hw_get(hw, FSIM_HW_GEMM_FP32_NARROW);
     d->startup_bytes = 4 * fsim_hw_get(hw, FSIM_HW_GEMM_FP32_STARTUP);
@@ -79,7 +81,8 @@ static void vector_scalars(const fsim_hw *hw, double peak, fsim_gemm_device *d)
     d->tiles = d->tile == maxwell_tiles ? sizeof maxwell_tiles / sizeof *maxwell_tiles : sizeof vector_tiles / sizeof *vector_tiles;
 }
 
-static void tensor_scalars(const fsim_hw *hw, double peak, fsim_gemm_device *d)
+/* achieved: the rate that some long product reaches; NaN. */
+static void tensor_scalars(const fsim_hw *hw, double peak, double achieved, fsim_gemm_device *d)
 {
     d->efficiency = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR);
     d->transposed = 1;
@@ -89,6 +92,8 @@ static void tensor_scalars(const fsim_hw *hw, double peak, fsim_gemm_device *d)
     d->least_s = tensor_least_s;
     d->l2_rate = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_L2) * d->sms * fsim_hw_get(hw, FSIM_HW_SM_CLOCK);
     d->power_rate = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_POWER) * peak;
+    if (fsim_hw_origin(hw, FSIM_HW_GEMM_TENSOR) == FSIM_FROM_ASSUMED && achieved > 0) /* others' scalars, but the largest product was measured */
+        d->power_rate = fmin(d->power_rate, achieved);
     d->block_dram_rate = fsim_hw_get(hw, FSIM_HW_GEMM_BLOCK_DRAM);
     d->split_s = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_SPLIT);
     d->dram_rate = fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) * fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_DRAM);
@@ -99,10 +104,16 @@ static void tensor_scalars(const fsim_hw *hw, double peak, fsim_gemm_device *d)
 fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic)
 {
     fsim_gemm_device d = {.sms = fsim_hw_get(hw, FSIM_HW_SMS), .l2_bytes = fsim_hw_get(hw, FSIM_HW_L2_CAPACITY), .floor_s = fsim_hw_get(hw, FSIM_HW_GEMM_FLOOR),
-                          .call_s = fmax(0, fsim_hw_get(hw, FSIM_HW_GEMM_CALL) - fsim_hw_get(hw, FSIM_HW_CALL_STREAM))};
-    const double peak = peak_of(hw, arithmetic, &d.tensor);
+                          .call_s = fmax(0, fsim_hw_get(hw, FSIM_HW_GEMM_CALL) - fsim_hw_get(hw, FSIM_HW_CALL_STREAM)),
+                          .bias_call_s = fsim_hw_get(hw, FSIM_HW_GEMM_BIAS_CALL)};
+    fsim_hw_key key;
+    const double peak = peak_of(hw, arithmetic, &key);
+    d.tensor = key != FSIM_HW_COUNT;
     d.rate = peak / d.sms;
-    (d.tensor ? tensor_scalars : vector_scalars)(hw, peak, &d);
+    if (d.tensor)
+        tensor_scalars(hw, peak, fsim_hw_origin(hw, key) == FSIM_FROM_MEASURED ? hw->q[key].achieved : NAN, &d);
+    else
+        vector_scalars(hw, peak, &d);
     return d;
 }
 
@@ -159,14 +170,17 @@ static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape
     const double one = 2 * m * n * (k_bytes + d->startup_bytes) / s->elem_bytes * both->paged / (d->rate * efficiency_of(d, s, m, n));
     const double alone = k_bytes * d->step_s + d->least_s, at_once = d->sms * t.resident, rounds = floor(t.blocks / at_once), rest = t.blocks - rounds * at_once;
     t.compute_s = rounds * fmax(t.resident * one, alone) + (rest > 0 ? fmax(ceil(rest / d->sms) * one, alone) : 0);
-    t.compute_s = larger(t.compute_s, 2 * s->batch * s->m * s->n * s->k / d->power_rate);
     t.l2_s = (t.tile_bytes + result_weight * s->result_bytes) / d->l2_rate;
+    t.busy_s = INFINITY;
+    if (fmax(t.compute_s, t.l2_s) + d->floor_s >= less_s)
+        return t;
+    if (isfinite(d->power_rate))
+        t.compute_s = larger(t.compute_s, 2 * s->batch * s->m * s->n * s->k / d->power_rate);
     if (both->again > 0) /* blocks under way form a square of the result and share its rows and columns; the next square fetches them again */
         t.again_bytes = both->again * fmax(0, t.tile_bytes / sqrt(at_once) - s->operand_bytes[0] - s->operand_bytes[1]);
     t.dram_s = (s->dram_bytes + t.again_bytes + (tile.split > 1 && !d->tensor ? s->result_bytes : 0)) /
                fmin(d->dram_rate, fmin(t.blocks, at_once) * d->block_dram_rate);
-    t.busy_s = INFINITY;
-    if (fmax(t.compute_s, fmax(t.dram_s, t.l2_s)) + d->floor_s >= less_s)
+    if (fmax(t.compute_s, t.dram_s) + d->floor_s >= less_s)
         return t;
     t.busy_s = pow(norm_power(t.compute_s) + norm_power(t.dram_s) + norm_power(t.l2_s), 0.4);
     const double split_s = tile.split > 1 ? d->split_share * t.busy_s + d->split_s : 0;

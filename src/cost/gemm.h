@@ -44,7 +44,7 @@ typedef struct {
     double page_span, page_slope, page_most; /* see paging */
     double split_share, split_s;
     double drift;             /* long calls run at lower clocks: by this share at most */
-    double floor_s, call_s;   /* of a kernel; of the library's host code in front of it, beyond that of any operator, where the device waits for the host */
+    double floor_s, call_s, bias_call_s; /* of a kernel; of the library's host code in front of it, beyond that of any operator, where the device waits for the host; with a bias */
     int tiles;
     const fsim_gemm_tile *tile;
 } fsim_gemm_device;

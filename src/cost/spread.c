@@ -31,6 +31,7 @@ double fsim_kernel_spread(const fsim_graph *g, const fsim_hw *hw, fsim_maker mak
 /* The figure behind a unit of k. */
 static fsim_hw_key key_of(fsim_unit u, const fsim_kernel *k, const fsim_graph *g)
 {
+    const fsim_gemm *m = k->group->anchor >= 0 ? &g->node[k->group->anchor].gemm : NULL;
     switch (u) {
     case FSIM_DRAM: return FSIM_HW_DRAM_BANDWIDTH;
     case FSIM_L2: return FSIM_HW_L2_BANDWIDTH;
@@ -38,9 +39,11 @@ static fsim_hw_key key_of(fsim_unit u, const fsim_kernel *k, const fsim_graph *g
     case FSIM_SPECIAL: return FSIM_HW_SPECIAL_RATE;
     case FSIM_LATENCY: return FSIM_HW_DRAM_LATENCY;
     case FSIM_COMPUTE:
-        return !contracts(k) && k->template != FSIM_CHAINED_CONTRACTION ? FSIM_HW_FP32_RATE
-               : on_tensor_units(g->node[k->group->anchor].gemm.arithmetic) ? FSIM_HW_CONTRACTION_TENSOR
-                                                                             : FSIM_HW_CONTRACTION_FP32;
+        if (k->template == FSIM_CHAINED_CONTRACTION)
+            return FSIM_HW_ATTENTION_SHARE;
+        if (!contracts(k))
+            return FSIM_HW_FP32_RATE;
+        return m->convolution ? FSIM_HW_CONVOLUTION : on_tensor_units(m->arithmetic) ? FSIM_HW_GEMM_TENSOR : FSIM_HW_GEMM_FP32;
     case FSIM_LAUNCH: return FSIM_HW_LAUNCH_STREAM;
     default: return FSIM_HW_SM_CLOCK;
     }

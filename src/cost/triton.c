@@ -158,8 +158,8 @@ static void reduction_seconds(const fsim_costing *c, fsim_kernel *k)
         k->unit[FSIM_ISSUE] = fmax(k->unit[FSIM_ISSUE], unaligned_cycles * accesses / (c->sms * c->clock));
 }
 
-/* Of fallback pooling in a row, the first finds its input copied: one more read and write of it. Measured (KernelBench l2/006 and 078, eleven rows on H100, A100, L4 and
- * L40S: torch.compile slower than eager by just that); single pools are not. Why is not known. */
+/* Of fallback pooling in a row, the first finds its input copied: one more read and write of it. From two graphs only (KernelBench l2/006 and 078, where torch.compile is slower than
+ * eager by about that on several GPUs); single pools are not copied. Why is not known. */
 static fsim_kernel fallback(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     const fsim_node *pool = &c->g->node[c->group->anchor];

@@ -34,6 +34,11 @@ static bool is_product(const fsim_prepared *p) { return eager(p) && p->class == 
 static bool is_vector_product(const fsim_prepared *p) { return is_product(p) && !p->tensor; }
 static bool is_tensor_product(const fsim_prepared *p) { return is_product(p) && p->tensor; }
 
+/* So short that the host takes most of it. */
+static bool is_short(const fsim_prepared *p) { return p->row->launch == FSIM_REGIME_EAGER && p->class != FSIM_WORK_NETWORK && p->row->time_s < 0.1e-3; }
+static bool is_eager_call(const fsim_prepared *p) { return eager(p) && is_short(p); }
+static bool is_compiled_call(const fsim_prepared *p) { return p->row->strategy == FSIM_STRATEGY_INDUCTOR && is_short(p); }
+
 const fsim_fit_group fsim_fit_groups[] = {
     {"streaming", "achievable bandwidth, what a write costs, and launch cost, from elementwise operators", is_streaming,
      {FSIM_HW_DRAM_BANDWIDTH, FSIM_HW_CALL_STREAM, FSIM_HW_DRAM_WRITE_COST}, 3},
@@ -44,12 +49,15 @@ const fsim_fit_group fsim_fit_groups[] = {
      {FSIM_HW_ATTENTION_SHARE, FSIM_HW_ATTENTION_FLOOR, FSIM_HW_ATTENTION_SLOWDOWN}, 3},
     {"gemm_fp32", "matrix products on FP32 units, from the vendor's library", is_vector_product,
      {FSIM_HW_GEMM_FP32, FSIM_HW_GEMM_FP32_TRANSPOSED, FSIM_HW_GEMM_FP32_NARROW, FSIM_HW_GEMM_FP32_STARTUP, FSIM_HW_GEMM_FP32_L2, FSIM_HW_GEMM_FP32_SPLIT,
-      FSIM_HW_GEMM_PAGE_SPAN, FSIM_HW_GEMM_PAGE_SLOPE, FSIM_HW_GEMM_PAGE_MOST, FSIM_HW_GEMM_DRIFT, FSIM_HW_GEMM_CALL}, 11},
+      FSIM_HW_GEMM_PAGE_SPAN, FSIM_HW_GEMM_PAGE_SLOPE, FSIM_HW_GEMM_PAGE_MOST, FSIM_HW_GEMM_DRIFT, FSIM_HW_GEMM_CALL,
+      FSIM_HW_GEMM_BIAS_CALL}, 12},
     {"gemm_tensor", "matrix products on tensor units, from the vendor's library", is_tensor_product,
      {FSIM_HW_GEMM_TENSOR, FSIM_HW_GEMM_TENSOR_NARROW, FSIM_HW_GEMM_TENSOR_STARTUP, FSIM_HW_GEMM_TENSOR_STEP, FSIM_HW_GEMM_TENSOR_L2, FSIM_HW_GEMM_TENSOR_POWER,
       FSIM_HW_GEMM_TENSOR_SPLIT, FSIM_HW_GEMM_TENSOR_DRAM, FSIM_HW_GEMM_BLOCK_DRAM, FSIM_HW_GEMM_RESIDENT, FSIM_HW_GEMM_FLOOR}, 11},
     {"convolutions", "efficiencies of convolutions on tensor units, from eager rows above 0.3 ms", is_convolution,
      {FSIM_HW_CONVOLUTION, FSIM_HW_CONVOLUTION_TRANSPOSED, FSIM_HW_CONVOLUTION_3D, FSIM_HW_CONVOLUTION_TRANSPOSED_3D}, 4},
+    {"calls", "the host's time of an eager call and of each launch, from rows below 0.1 ms", is_eager_call, {FSIM_HW_CALL_EAGER, FSIM_HW_LAUNCH_EAGER}, 2},
+    {"compiled_calls", "the same of compiled calls", is_compiled_call, {FSIM_HW_COMPILED_CALL, FSIM_HW_COMPILED_LAUNCH}, 2},
     {"residuals", "intervals, from how far off rows are that were not fitted", NULL, {0}, 0}, /* last: it judges all others */
 };
 const int fsim_fit_group_count = (int)(sizeof fsim_fit_groups / sizeof *fsim_fit_groups);
@@ -205,6 +213,7 @@ typedef struct {
     fsim_hw *hw;
     fitting f;
     fsim_arena *a;
+    const fsim_hw *start;
     double *held_out; /* per row: predicted by scalars that were fitted to other rows; NaN where none were fitted */
 } calibration;
 
@@ -287,8 +296,12 @@ static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, 
     for (int i = 0; i < c->rows; i++)
         if (group->takes(&c->all[i]))
             row[r->rows++] = &c->all[i];
-    if (r->rows == 0)
+    if (r->rows == 0) {
+        r->fitted_keys = 0;
         return true;
+    }
+    for (int k = 0; c->start && k < group->keys; k++)
+        c->hw->q[group->key[k]] = c->start->q[group->key[k]];
     fsim_evaluated *e = fsim_new(c->a, fsim_evaluated, r->rows + 1);
     r->files = files_of(row, r->rows, c->a);
     c->f.group = group;
@@ -341,22 +354,6 @@ static bool wanted(const fsim_fit_options *how, const char *name)
     return how->groups == 0;
 }
 
-void fsim_fit_forget(fsim_hw *hw, const fsim_fit_options *how)
-{
-    for (int g = 0; g < fsim_fit_group_count; g++)
-        for (int k = 0; k < fsim_fit_groups[g].keys && wanted(how, fsim_fit_groups[g].name); k++) {
-            fsim_quantity *q = &hw->q[fsim_fit_groups[g].key[k]];
-            const fsim_hw_row *row = &fsim_hw_rows[fsim_fit_groups[g].key[k]];
-            if (row->form == FSIM_HW_PEAK) {
-                q->achieved = isnan(q->value) ? q->achieved : NAN;
-            } else {
-                q->value = row->otherwise;
-                q->typical = true;
-                q->source = NULL;
-            }
-        }
-}
-
 int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_options *how, fsim_arena *a, fsim_fit **out, const char **why)
 {
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -368,7 +365,7 @@ int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_op
             all[count] = fsim_prepare(b, i, a);
             count += all[count].kernels > 0; /* none: the row names a kernel that the plan has not */
         }
-    calibration c = {all, count, how->folds, hw, {.hw = hw}, a, fsim_new(a, double, count + 1)};
+    calibration c = {all, count, how->folds, hw, {.hw = hw}, a, how->start, fsim_new(a, double, count + 1)};
     for (int i = 0; i < count; i++)
         c.held_out[i] = NAN;
     c.f.b = (batch){.hw = hw, .jobs = jobs, .seconds = fsim_new(a, double, count + 1), .scratch = fsim_new(a, fsim_arena *, jobs)};

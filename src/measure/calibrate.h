@@ -45,10 +45,8 @@ typedef struct {
     int folds, jobs;
     const char *const *group; /* names of the groups to fit; none: all that have rows */
     int groups;
+    const fsim_hw *start;     /* whose scalars the fits start from; NULL: the file's own */
 } fsim_fit_options;
-
-/* Forgets what hw's file says of the scalars that will be fitted, so that the fit starts from what is typical, or from its kin (hw/kin.h), and not from an earlier fit. */
-void fsim_fit_forget(fsim_hw *hw, const fsim_fit_options *how);
 
 /* Fits hw in place to the rows of b; last, the widths of intervals (residual.h) to how far rows are off that were not fitted. Returns the fits in *out, or -1 with *why
  * set. In a. */

@@ -61,7 +61,7 @@ static bool set(fsim_hw *hw, fsim_hw_key key, double *width, int rows, fsim_fitt
         return false;
     const fsim_hw_row *row = &fsim_hw_rows[key];
     const double w = fmin(row->high, fmax(row->low, width_of(width, rows)));
-    *out = (fsim_fitted_key){key, fsim_hw_get(hw, key), w, 1 / sqrt(2.0 * rows), rows}; /* the spread of a width that many normal errors give */
+    *out = (fsim_fitted_key){.key = key, .before = fsim_hw_get(hw, key), .after = w, .spread = 1 / sqrt(2.0 * rows), .rows = rows}; /* the spread of a width that many normal errors give */
     hw->q[key].value = w;
     hw->q[key].typical = false;
     return true;
