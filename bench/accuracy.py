@@ -5,11 +5,12 @@ Every figure is one of fusesim's own JSON; only the tables are made here. No dat
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 
-HERE, DATA, OUT, CROSS = sys.argv[1:5]
+HERE, DATA, OUT, CROSS, FITS = sys.argv[1:6]
 PROGRAM = os.environ["FUSESIM"]
 FILES = ("neusight", "aiconfigurator_gemm", "aiconfigurator_attention", "kernelbench_v01", "kernelbench_v0", "llmcompass")
 NEUSIGHT = (  # title, filter, group of calibrate; published errors on GPUs not seen: learned model, plain roofline
@@ -72,7 +73,39 @@ def chart(name, picture, title, *how):
         return
     subprocess.run([PROGRAM, "validate", "--measurements", path_of(name), "--workload-root", f"{DATA}/workloads", *how, "--chart", f"{OUT}/accuracy/{picture}.svg", "--quiet"],
                    check=True, stdout=subprocess.DEVNULL)
+    join_points(f"{OUT}/accuracy/{picture}.svg")
     say(f"![{title}: predicted against measured, and the error against the size](accuracy/{picture}.svg)", "")
+
+
+def join_points(path):
+    """An SVG whose points of one colour are one path of dots: a fifteenth of gnuplot's size."""
+    point = re.compile(r"\t?<use xlink:href='#gpPt\d+' transform='translate\(([\d.]+),([\d.]+)\) scale\(([\d.]+)\)' color='(rgb\([^)]*\))'([^/]*)/>\n?")
+    dots = lambda run: "M" + "M".join(f"{float(x):.0f},{float(y):.0f}h0" for x, y in run)
+    out, run, kind = [], [], None
+
+    def flush():
+        if run:
+            scale, color, more = kind
+            more = more.replace("fill-", "stroke-").strip()
+            out.append(f"<path fill='none' stroke='{color}' {more} stroke-width='{2 * float(scale):.2f}' stroke-linecap='round' d='{dots(run)}'/>\n")
+            run.clear()
+    with open(path) as file:
+        for line in file:
+            rest, at = [], 0
+            for m in point.finditer(line):
+                rest.append(line[at:m.start()])
+                at = m.end()
+                if "".join(rest).strip() or kind != m.group(3, 4, 5):
+                    flush()
+                    out.append("".join(rest))
+                    rest, kind = [], m.group(3, 4, 5)
+                run.append(m.group(1, 2))
+            if line[at:].strip():
+                flush()
+                out.append(line[at:])
+    flush()
+    with open(path, "w") as file:
+        file.writelines(out)
 
 
 def said(command):
@@ -118,6 +151,11 @@ def write_cross(found):
         out.writerows(found[k] for k in sorted(found))
 
 
+def keep_fit(found, name, hw, fit):
+    numbers = {k: f"{fit['after'][v]:.6f}" for k, v in (("mean", "mape"), ("median", "median"), ("p90", "p90"))}
+    found[name, hw, fit["name"]] = {"file": name, "hw": hw, "group": fit["name"], "rows": fit["rows"], **numbers}
+
+
 def cross_validate(part):
     found = read_cross()
     for name, groups in FITTED:
@@ -137,9 +175,21 @@ def cross_validate(part):
                         continue
                 for fit in fits:
                     if fit["rows"]:
-                        numbers = {k: f"{fit['after'][v]:.6f}" for k, v in (("mean", "mape"), ("median", "median"), ("p90", "p90"))}
-                        found[name, hw, group] = {"file": name, "hw": hw, "group": group, "rows": fit["rows"], **numbers}
+                        keep_fit(found, name, hw, fit)
                 write_cross(found)
+
+
+def take_fits(folder):
+    """What `calibrate --json` wrote."""
+    found, name_of = read_cross(), {g: name for name, groups in FITTED for g in groups}
+    for entry in sorted(os.listdir(folder)):
+        if entry.endswith(".json"):
+            with open(f"{folder}/{entry}") as file:
+                d = json.load(file)
+            for fit in d["groups"]:
+                if fit["rows"] and fit["name"] in name_of:
+                    keep_fit(found, name_of[fit["name"]], d["hw"], fit)
+    write_cross(found)
 
 
 def cross_of(name, hw, group):
@@ -284,7 +334,8 @@ def others():
             for g in d["by"]:
                 summarise(f"liger forward above 0.1 ms, {g['strategy']}", d, g)
             all_pairs = [g for g in d["speedup"]]
-            table(["strategy", "GPU"] + SPEEDUPS, [[g["strategy"], g["hw"]] + speedup(g) for g in all_pairs], 2)
+            if all_pairs:
+                table(["strategy", "GPU"] + SPEEDUPS, [[g["strategy"], g["hw"]] + speedup(g) for g in all_pairs], 2)
         for by in ("strategy,hw", "workload,strategy"):
             said(f"bench/liger.sh DATA/measured/liger_pairs_raw.csv && fusesim validate --measurements build/liger.csv --by {by}")
 
@@ -374,6 +425,8 @@ def included(path, otherwise):
 
 if CROSS != "-":
     cross_validate(CROSS)
+if FITS:
+    take_fits(FITS)
 CROSS_VALIDATED = read_cross()
 for section in (neusight, aiconfigurator, level1, lambda: level(2, "Chains of three to eight operators"), lambda: level(3, "Networks"), v0, others, models, unseen, coverage, excluded):
     section()
