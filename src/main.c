@@ -66,6 +66,8 @@ static const fsim_arg options[] = {
     {"--measurements", "FILE", FSIM_ARG_ITEM, AT(measurements), NULL, VALIDATE | CALIBRATE | IMPORT, "measured runs; import: ncu --csv, PyTorch"},
     {"--workload-root", "DIR", FSIM_ARG_ITEM, AT(roots), NULL, VALIDATE | CALIBRATE, "a folder of the rows' workloads"},
     {"--match", "TEXT", FSIM_ARG_ITEM, AT(match), NULL, VALIDATE | CALIBRATE, "only rows whose id holds TEXT"},
+    {"--class", "NAME[,...]", FSIM_ARG_ITEMS, AT(classes), NULL, VALIDATE, "only rows of these kinds of work: softmax"},
+    {"--above", "TIME", FSIM_ARG_TEXT, AT(above), NULL, VALIDATE, "only rows measured to take longer: 100us"},
     {"--by", "KEY[,...]", FSIM_ARG_ITEMS, AT(by), NULL, VALIDATE, "group by hw, class, strategy, folder, ..."},
     {"--gate", "[GROUP:]METRIC=LIMIT", FSIM_ARG_ITEM, AT(gates), NULL, VALIDATE, "exit 1 beyond: mape=10%, t4/loss:p90=8%"},
     {"--no-exclude", "", FSIM_ARG_FLAG, AT(no_exclude), NULL, VALIDATE, "keep rows that say nothing of kernels"},

@@ -15,8 +15,8 @@
 
 /* What the options say; main.c's table says which field is which option's. */
 typedef struct {
-    fsim_words hw, hw_set, set, dump, roots, match, measurements, by, gates, fit;
-    const char *json, *markdown, *trace, *dot, *junit, *chart, *plan, *output;
+    fsim_words hw, hw_set, set, dump, roots, match, measurements, by, gates, fit, classes;
+    const char *json, *markdown, *trace, *dot, *junit, *chart, *plan, *output, *above;
     int strategy, objective, launch, l2, numerics, recompute, color; /* index into the option's choices */
     double time_limit_s;
     int64_t limit, jobs, top, memory_limit, compile_jobs, folds; /* 0: not given */

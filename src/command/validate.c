@@ -27,6 +27,8 @@ typedef struct {
     fsim_grouping *by;
     int keys;
     fsim_gate *gate;
+    bool class[FSIM_WORK_COUNT]; /* that --class names; all where it is not given */
+    double above_s;
 } accuracy_options;
 
 static bool known_key(const char *word, fsim_grouping *key)
@@ -56,6 +58,38 @@ static void read_keys(fsim_context *c, accuracy_options *o)
                        fsim_did_you_mean(c->arena, by->at[k], fsim_grouping_names, FSIM_BY_COUNT));
 }
 
+/* --class and --above. */
+static void check_rows_wanted(fsim_context *c, accuracy_options *o)
+{
+    for (int k = 0; k < FSIM_WORK_COUNT; k++)
+        o->class[k] = c->set.classes.count == 0;
+    for (int i = 0; i < c->set.classes.count; i++) {
+        const char *name = c->set.classes.at[i];
+        int k = 0;
+        while (k < FSIM_WORK_COUNT && strcmp(name, fsim_work_class_names[k]) != 0)
+            k++;
+        if (k == FSIM_WORK_COUNT)
+            fsim_error(c->diag, fsim_command_line, "--class: no kind of work '%s'%s", name,
+                       fsim_did_you_mean(c->arena, name, fsim_work_class_names, FSIM_WORK_COUNT));
+        else
+            o->class[k] = true;
+    }
+    const char *why = "";
+    o->above_s = 0;
+    if (c->set.above && !fsim_parse_unit(c->set.above, FSIM_DIM_SECONDS, &o->above_s, &why))
+        fsim_error(c->diag, fsim_command_line, "--above: '%s' %s", c->set.above, why);
+}
+
+/* The predicted rows that --class and --above want, moved to the front. Returns how many. */
+static int keep_wanted(const accuracy_options *o, fsim_evaluated *e, int count)
+{
+    int kept = 0;
+    for (int i = 0; i < count; i++)
+        if (o->class[e[i].class] && e[i].row->time_s > o->above_s)
+            e[kept++] = e[i];
+    return kept;
+}
+
 static void check_files(fsim_context *c)
 {
     const fsim_words *files = &c->set.measurements;
@@ -74,6 +108,7 @@ static bool check_validate(fsim_context *c, accuracy_options *o)
     else if (s->measurements.count == 0)
         fsim_error(c->diag, fsim_command_line, "validate wants --measurements FILE.csv");
     read_keys(c, o);
+    check_rows_wanted(c, o);
     o->gate = fsim_new(c->arena, fsim_gate, s->gates.count + 1);
     for (int i = 0; i < s->gates.count; i++)
         fsim_gate_read(c->arena, c->diag, s->gates.at[i], &o->gate[i]);
@@ -170,7 +205,7 @@ static void include_all(fsim_evaluated *e, int rows)
 }
 
 /* Draws, tries the gates and shows. */
-static int conclude_validate(fsim_context *c, const accuracy_options *o, const fsim_accuracy *x, double took_s)
+static int conclude_validate(fsim_context *c, const accuracy_options *o, const fsim_accuracy *x, int predicted, double took_s)
 {
     const int gates = try_gates(c, x, o->gate);
     const char *why = "";
@@ -178,7 +213,7 @@ static int conclude_validate(fsim_context *c, const accuracy_options *o, const f
         return fsim_give_up_chart(c, why);
     const int status = fsim_deliver(c, show_accuracy, x);
     if (c->set.verbose)
-        fprintf(stderr, "%d rows predicted in %.4f s of processor time: %.0f rows a second and core\n", x->count, took_s, x->count / took_s);
+        fprintf(stderr, "%d rows predicted in %.4f s of processor time: %.0f rows a second and core\n", predicted, took_s, predicted / took_s);
     if (!status && gates)
         say_gates(c, x);
     return status ? status : gates;
@@ -199,11 +234,16 @@ int fsim_run_validate(fsim_context *c)
     if (!fsim_evaluate(bench, (int)c->set.jobs, c->arena, c->diag, e))
         return fsim_give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
     const double took_s = processor_s() - start_s;
+    const int count = keep_wanted(&o, e, rows.count);
+    if (count == 0) {
+        fsim_error(c->diag, fsim_command_line, "no row is left by --class and --above");
+        return fsim_give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
+    }
     if (c->set.no_exclude)
-        include_all(e, rows.count);
+        include_all(e, count);
     fsim_pair *pair;
-    const int pairs = fsim_pairs_of(e, rows.count, c->arena, &pair);
-    const fsim_accuracy x = {c->set.measurements.at, c->set.measurements.count, e, rows.count, pair, pairs, o.gate, c->set.gates.count, o.by, o.keys,
+    const int pairs = fsim_pairs_of(e, count, c->arena, &pair);
+    const fsim_accuracy x = {c->set.measurements.at, c->set.measurements.count, e, count, pair, pairs, o.gate, c->set.gates.count, o.by, o.keys,
                              c->set.top ? (int)c->set.top : WORST, c->set.verbose};
-    return conclude_validate(c, &o, &x, took_s);
+    return conclude_validate(c, &o, &x, rows.count, took_s);
 }
