@@ -7,19 +7,11 @@
 /* The device's dense rate for this arithmetic, FLOP/s, and how much of it a long contraction keeps. */
 double fsim_contraction_rate(const fsim_costing *c, fsim_dtype t, double *efficiency, bool *tensor)
 {
-    static const struct {
-        fsim_dtype t;
-        fsim_hw_key key;
-    } unit[] = {{FSIM_F16, FSIM_HW_TENSOR_F16},   {FSIM_BF16, FSIM_HW_TENSOR_BF16}, {FSIM_TF32, FSIM_HW_TENSOR_TF32}, {FSIM_F8E4M3, FSIM_HW_TENSOR_F8},
-                {FSIM_F8E5M2, FSIM_HW_TENSOR_F8}, {FSIM_I8, FSIM_HW_TENSOR_I8},     {FSIM_U8, FSIM_HW_TENSOR_I8},     {FSIM_F64, FSIM_HW_TENSOR_F64}};
-    *tensor = false;
-    for (size_t i = 0; i < sizeof unit / sizeof unit[0]; i++)
-        if (unit[i].t == t && fsim_hw_has(c->hw, unit[i].key)) {
-            *tensor = true;
-            *efficiency = fsim_or_else(fsim_hw_get(c->hw, FSIM_HW_CONTRACTION_TENSOR), 1);
-            return fsim_hw_get(c->hw, unit[i].key);
-        }
-    *efficiency = fsim_or_else(fsim_hw_get(c->hw, FSIM_HW_CONTRACTION_FP32), 1);
+    const fsim_hw_key key = fsim_tensor_key(c->hw, t);
+    *tensor = key != FSIM_HW_COUNT;
+    *efficiency = fsim_or_else(fsim_hw_get(c->hw, *tensor ? FSIM_HW_CONTRACTION_TENSOR : FSIM_HW_CONTRACTION_FP32), 1);
+    if (*tensor)
+        return fsim_hw_get(c->hw, key);
     if (t == FSIM_F64)
         return fsim_or_else(fsim_hw_get(c->hw, FSIM_HW_FP64_PEAK), fsim_hw_get(c->hw, FSIM_HW_FP32_PEAK) / 32);
     if (t == FSIM_F16)

@@ -71,27 +71,6 @@ typedef struct {
     double peak_flops;                              /* of its units, data sheet */
 } shape;
 
-/* The tensor unit's key for this arithmetic; FSIM_HW_COUNT where the device computes it otherwise. */
-static fsim_hw_key tensor_key(const fsim_hw *hw, fsim_dtype t)
-{
-    static const struct {
-        fsim_dtype t;
-        fsim_hw_key key;
-    } unit[] = {{FSIM_TF32, FSIM_HW_TENSOR_TF32}, {FSIM_F16, FSIM_HW_TENSOR_F16},    {FSIM_BF16, FSIM_HW_TENSOR_BF16},  {FSIM_F8E4M3, FSIM_HW_TENSOR_F8},
-                {FSIM_F8E5M2, FSIM_HW_TENSOR_F8}, {FSIM_I8, FSIM_HW_TENSOR_I8},      {FSIM_U8, FSIM_HW_TENSOR_I8},      {FSIM_F64, FSIM_HW_TENSOR_F64}};
-    for (size_t i = 0; i < sizeof unit / sizeof unit[0]; i++)
-        if (unit[i].t == t && fsim_hw_has(hw, unit[i].key))
-            return unit[i].key;
-    return FSIM_HW_COUNT;
-}
-
-/* Data sheet's rate of the vector units, FLOP/s. */
-static double vector_peak(const fsim_hw *hw, fsim_dtype t)
-{
-    const double fp32 = fsim_hw_peak(hw, FSIM_HW_FP32_PEAK);
-    return t == FSIM_F64 ? fsim_or_else(fsim_hw_peak(hw, FSIM_HW_FP64_PEAK), fp32 / 32) : t == FSIM_F16 ? fsim_or_else(fsim_hw_peak(hw, FSIM_HW_FP16_PEAK), fp32) : fp32;
-}
-
 /* A convolution gathers its input by windows; */
 static void add_windows(shape *s, const fsim_node *n)
 {
@@ -116,12 +95,11 @@ static shape shape_of(const fsim_hw *hw, const fsim_node *n)
 {
     const fsim_gemm *m = &n->gemm;
     const bool transposed = n->op >= FSIM_OP_CONV_TRANSPOSE1D;
-    const fsim_hw_key key = tensor_key(hw, m->arithmetic);
     shape s = {.axes = (int)n->op - (transposed ? FSIM_OP_CONV_TRANSPOSE1D : FSIM_OP_CONV1D) + 1, .groups = (double)m->batch, .filters = (double)m->n, .taps = 1, .strides = 1};
     s.kind = s.axes == 3 ? transposed ? TRANSPOSED_VOLUMES : VOLUMES : transposed ? TRANSPOSED_PLANES : PLANES;
     s.pixels = (double)m->m;
-    s.tensor = key != FSIM_HW_COUNT;
-    s.peak_flops = s.tensor ? fsim_hw_peak(hw, key) : vector_peak(hw, m->arithmetic);
+    s.tensor = fsim_tensor_key(hw, m->arithmetic) != FSIM_HW_COUNT;
+    s.peak_flops = fsim_dense_peak(hw, m->arithmetic);
     (transposed ? add_scattered : add_windows)(&s, n);
     return s;
 }

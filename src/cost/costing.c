@@ -238,6 +238,29 @@ fsim_kernel fsim_blank_kernel(const fsim_costing *c, fsim_arena *a)
     return k;
 }
 
+fsim_hw_key fsim_tensor_key(const fsim_hw *hw, fsim_dtype arithmetic)
+{
+    static const struct {
+        fsim_dtype t;
+        fsim_hw_key key;
+    } unit[] = {{FSIM_F16, FSIM_HW_TENSOR_F16},   {FSIM_BF16, FSIM_HW_TENSOR_BF16}, {FSIM_TF32, FSIM_HW_TENSOR_TF32}, {FSIM_F8E4M3, FSIM_HW_TENSOR_F8},
+                {FSIM_F8E5M2, FSIM_HW_TENSOR_F8}, {FSIM_I8, FSIM_HW_TENSOR_I8},     {FSIM_U8, FSIM_HW_TENSOR_I8},     {FSIM_F64, FSIM_HW_TENSOR_F64}};
+    for (size_t i = 0; i < sizeof unit / sizeof unit[0]; i++)
+        if (unit[i].t == arithmetic && fsim_hw_has(hw, unit[i].key))
+            return unit[i].key;
+    return FSIM_HW_COUNT;
+}
+
+double fsim_dense_peak(const fsim_hw *hw, fsim_dtype arithmetic)
+{
+    const fsim_hw_key tensor = fsim_tensor_key(hw, arithmetic);
+    const double fp32 = fsim_hw_peak(hw, FSIM_HW_FP32_PEAK);
+    return tensor != FSIM_HW_COUNT  ? fsim_hw_peak(hw, tensor)
+           : arithmetic == FSIM_F64 ? fsim_or_else(fsim_hw_peak(hw, FSIM_HW_FP64_PEAK), fp32 / 32)
+           : arithmetic == FSIM_F16 ? fsim_or_else(fsim_hw_peak(hw, FSIM_HW_FP16_PEAK), fp32)
+                                    : fp32;
+}
+
 fsim_costing fsim_costing_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group, const fsim_residency *l2, fsim_arena *a)
 {
     fsim_costing c = {.g = g, .hw = hw, .regime = regime, .group = group, .l2 = l2};

@@ -35,6 +35,11 @@ double fsim_rate_of(const fsim_costing *c, fsim_hw_key key, fsim_hw_key otherwis
 /* Lanes per second of the pipe that computes in this dtype. */
 double fsim_pipe_rate(const fsim_costing *c, fsim_dtype t);
 
+/* The tensor unit that does this arithmetic; FSIM_HW_COUNT where the device has none. */
+fsim_hw_key fsim_tensor_key(const fsim_hw *hw, fsim_dtype arithmetic);
+/* The data sheet's dense rate for products of this arithmetic, FLOP/s: of the tensor units, else of the vector units. */
+double fsim_dense_peak(const fsim_hw *hw, fsim_dtype arithmetic);
+
 /* A kernel of the group with nothing counted yet. */
 fsim_kernel fsim_blank_kernel(const fsim_costing *c, fsim_arena *a);
 /* Arithmetic of every member but the contraction itself. turns[i]: how often each element of a contraction's operand i is loaded, and its prologue computed; NULL where

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/gemm.h"
+#include "cost/costing.h"
 
 #include <math.h>
 
@@ -25,27 +26,6 @@ static const double drift_s = 30e-3;                     /* half of the drift ha
 enum { LEAST_K = 64 };                                   /* of a split block */
 static const int most_split[2] = {128, 32};
 static const double blocks_before_split[2] = {3, 1.5};   /* per SM: grids of more are not split */
-
-/* The GPU's dense peak for this arithmetic, FLOP/s; *key: of the tensor units, where they do it, else FSIM_HW_COUNT. */
-static double peak_of(const fsim_hw *hw, fsim_dtype t, fsim_hw_key *key)
-{
-    static const struct {
-        fsim_dtype t;
-        fsim_hw_key key;
-    } unit[] = {{FSIM_F16, FSIM_HW_TENSOR_F16},   {FSIM_BF16, FSIM_HW_TENSOR_BF16}, {FSIM_TF32, FSIM_HW_TENSOR_TF32}, {FSIM_F8E4M3, FSIM_HW_TENSOR_F8},
-                {FSIM_F8E5M2, FSIM_HW_TENSOR_F8}, {FSIM_I8, FSIM_HW_TENSOR_I8},     {FSIM_U8, FSIM_HW_TENSOR_I8},     {FSIM_F64, FSIM_HW_TENSOR_F64}};
-    *key = FSIM_HW_COUNT;
-    for (size_t i = 0; i < sizeof unit / sizeof unit[0]; i++)
-        if (unit[i].t == t && fsim_hw_has(hw, unit[i].key)) {
-            *key = unit[i].key;
-            return fsim_hw_peak(hw, unit[i].key);
-        }
-    if (t == FSIM_F64)
-        return fsim_hw_has(hw, FSIM_HW_FP64_PEAK) ? fsim_hw_peak(hw, FSIM_HW_FP64_PEAK) : fsim_hw_peak(hw, FSIM_HW_FP32_PEAK) / 32;
-    if (t == FSIM_F16 && fsim_hw_has(hw, FSIM_HW_FP16_PEAK))
-        return fsim_hw_peak(hw, FSIM_HW_FP16_PEAK);
-    return fsim_hw_peak(hw, FSIM_HW_FP32_PEAK);
-}
 
 /* How much of its FP32 rate a GPU that nobody has measured keeps within its power limit: 0.65 of the limit feeds the units, which take 10 pJ a FLOP at 16 and
  * 12 nm, 6 at 8 and 7 nm, 4 at 5 and 4 nm. Fitted over the GPUs that NeuSight measured. */
@@ -106,8 +86,8 @@ fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic)
     fsim_gemm_device d = {.sms = fsim_hw_get(hw, FSIM_HW_SMS), .l2_bytes = fsim_hw_get(hw, FSIM_HW_L2_CAPACITY), .floor_s = fsim_hw_get(hw, FSIM_HW_GEMM_FLOOR),
                           .call_s = fmax(0, fsim_hw_get(hw, FSIM_HW_GEMM_CALL) - fsim_hw_get(hw, FSIM_HW_CALL_STREAM)),
                           .bias_call_s = fsim_hw_get(hw, FSIM_HW_GEMM_BIAS_CALL)};
-    fsim_hw_key key;
-    const double peak = peak_of(hw, arithmetic, &key);
+    const fsim_hw_key key = fsim_tensor_key(hw, arithmetic);
+    const double peak = fsim_dense_peak(hw, arithmetic);
     d.tensor = key != FSIM_HW_COUNT;
     d.rate = peak / d.sms;
     if (d.tensor)
