@@ -3,7 +3,7 @@
 # How far predictions are off public measurements: writes reports/accuracy.md and the charts in reports/accuracy/, in seconds, the same bytes for the same inputs.
 #   bench/accuracy.sh [DATA]                      DATA: ../shared/data beside the repository; has measured/*.csv and workloads/
 #   bench/accuracy.sh --cross-validate[=PART] [DATA]   before that, fits each GPU's scalars anew, 5-fold, and keeps the errors on rows not fitted in
-#                                                 reports/accuracy/cross_validated.csv. Takes minutes a GPU; PART: only those whose FILE/GPU/GROUP holds it
+#                                                 reports/accuracy/cross_validated.csv. Takes minutes a GPU; PART[,PART]: only those whose FILE/GPU/GROUP holds one
 #   bench/accuracy.sh --fits=DIR [DATA]           before that, keeps what calibrations found that wrote --json DIR/NAME.json
 #   bench/accuracy.sh --rate [DATA]               before that, measures rows predicted a second (bench/validate.sh), kept in reports/accuracy/rate.txt
 # What stands in reports/accuracy_notes.md is written by hand and put in. OUT=DIR writes there instead of reports/. Exits 77 where there are no data.
