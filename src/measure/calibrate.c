@@ -166,14 +166,14 @@ static bool fit_from(fitting *f, double *x, double *least, const char **why)
     return true;
 }
 
-/* The best of the fits from x and, for groups of few keys, from all of them a half more, a half less, and what is typical. */
+/* The best of the fits from x and, where that is quick, from all of them a half more, a third less, and what is typical. */
 static bool fit(fitting *f, double *x, const char **why)
 {
-    enum { FEW_KEYS = 5, STARTS = 4 };
+    enum { FEW_KEYS = 5, FEW_ROWS = 500, STARTS = 4 };
     double best = INFINITY, from[FSIM_MOST_FIT_KEYS], at[FSIM_MOST_FIT_KEYS], least;
     const size_t bytes = sizeof *x * (size_t)f->group->keys;
     memcpy(from, x, bytes);
-    for (int start = 0; start < (f->group->keys > FEW_KEYS ? 1 : STARTS); start++) {
+    for (int start = 0; start < (f->group->keys > FEW_KEYS || f->b.rows > FEW_ROWS ? 1 : STARTS); start++) {
         for (int k = 0; k < f->group->keys; k++) {
             const double typical = fsim_hw_rows[f->group->key[k]].otherwise;
             at[k] = f->pinned[k] || start == 0      ? from[k]
