@@ -22,7 +22,7 @@ NEUSIGHT = (  # title, filter, group of calibrate; published errors on GPUs not 
 )
 LEVEL1 = (
     ("elementwise, reductions, losses", "elementwise,reduction,loss"), ("softmax", "softmax"), ("norms", "norm"), ("matmul", "matmul"),
-    ("pooling", "pooling"), ("convolutions", "convolution"),
+    ("pooling", "pooling"), ("convolutions", "convolution"), ("several operators", "chain"),
 )
 FITTED = (("neusight", ("streaming", "softmax", "layer_norm", "gemm_fp32")), ("aiconfigurator_gemm", ("gemm_tensor",)),
           ("aiconfigurator_attention", ("attention",)), ("kernelbench_v01", ("convolutions",)))
