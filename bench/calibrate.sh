@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # bench/calibrate.sh [GPU...]: fits the shipped hardware files (all that have measurements, or those named) anew to the public measurements in $DATA (../shared/data beside this
 # repository), starting from what similar GPUs have. Each file says at its head which command did it. Convolutions keep what they have: their kernels were chosen with them.
-# All take about half an hour on two cores. Written to $OUT (hwmodels).
+# All take about half an hour on two cores. Written to $OUT (hwmodels); cross-validated errors to $FITS, where that is a folder: bench/accuracy.sh --fits=$FITS puts them in the report.
 set -eu
 cd "$(dirname "$(readlink -f -- "$0")")/.."
 data=${DATA:-../shared/data}
@@ -15,6 +15,6 @@ for gpu; do
         ! grep -q ",$gpu," "$data/measured/$file.csv" || files+=(--measurements "$data/measured/$file.csv")
     done
     "${FUSESIM:-build/release/fusesim}" calibrate --hw "$gpu" "${files[@]}" --workload-root "$data/workloads" --fresh \
-        --fit "$groups" -o "${OUT:-hwmodels}/$gpu.yaml"
+        --fit "$groups" -o "${OUT:-hwmodels}/$gpu.yaml" ${FITS:+--json "$FITS/$gpu.json"}
     echo
 done

@@ -135,13 +135,14 @@ static double mean_error(const double *x, void *with)
 /* The least positive value that a logarithm is taken of: scalars may be 0. */
 static double least_of(const fsim_hw_row *row) { return row->low > 0 ? row->low : row->high * 1e-6; }
 
-/* Fits the group to f's rows, from x on: again from where it ended, with long steps, as long as that helps. */
-static bool fit(fitting *f, double *x, const char **why)
+/* Fits the group to f's rows, from x on: again from where it ended, with other steps, as long as that helps. *least: the mean error there. */
+static bool fit_from(fitting *f, double *x, double *least, const char **why)
 {
     enum { EVALUATIONS_A_KEY = 60, ROUNDS = 4 };
     static const double reach = 30;      /* times the value at the start, up or down */
     static const double helps = 0.005;   /* relative */
-    double low[FSIM_MOST_FIT_KEYS], high[FSIM_MOST_FIT_KEYS], step[FSIM_MOST_FIT_KEYS], least = INFINITY;
+    double low[FSIM_MOST_FIT_KEYS], high[FSIM_MOST_FIT_KEYS], step[FSIM_MOST_FIT_KEYS];
+    *least = INFINITY;
     for (int k = 0; k < f->group->keys; k++) {
         const fsim_hw_row *row = &fsim_hw_rows[f->group->key[k]];
         const double peak = row->form == FSIM_HW_PEAK ? f->hw->q[f->group->key[k]].value : INFINITY; /* nothing achieves more than the peak */
@@ -152,15 +153,40 @@ static bool fit(fitting *f, double *x, const char **why)
             low[k] = high[k] = x[k];
     }
     for (int round = 0; round < ROUNDS; round++) {
-        const double before = least;
+        const double before = *least;
         for (int k = 0; k < f->group->keys; k++) {
             const double length = round % 2 ? 0.3 : 0.1;
             step[k] = x[k] + length < high[k] ? length : -length;
         }
-        if (!fsim_minimise(f->group->keys, low, high, step, EVALUATIONS_A_KEY * f->group->keys, mean_error, f, x, &least, why))
+        if (!fsim_minimise(f->group->keys, low, high, step, EVALUATIONS_A_KEY * f->group->keys, mean_error, f, x, least, why))
             return false;
-        if (least > before * (1 - helps))
+        if (*least > before * (1 - helps))
             break;
+    }
+    return true;
+}
+
+/* The best of the fits from x and, where that is quick, from all of them a half more, a third less, and what is typical. */
+static bool fit(fitting *f, double *x, const char **why)
+{
+    enum { FEW_KEYS = 5, FEW_ROWS = 500, STARTS = 4 };
+    double best = INFINITY, from[FSIM_MOST_FIT_KEYS], at[FSIM_MOST_FIT_KEYS], least;
+    const size_t bytes = sizeof *x * (size_t)f->group->keys;
+    memcpy(from, x, bytes);
+    for (int start = 0; start < (f->group->keys > FEW_KEYS || f->b.rows > FEW_ROWS ? 1 : STARTS); start++) {
+        for (int k = 0; k < f->group->keys; k++) {
+            const double typical = fsim_hw_rows[f->group->key[k]].otherwise;
+            at[k] = f->pinned[k] || start == 0      ? from[k]
+                    : start == 3 && !isnan(typical) ? log(fmax(typical, least_of(&fsim_hw_rows[f->group->key[k]])))
+                    : start == 3                    ? from[k]
+                                                    : from[k] + log(start == 1 ? 1.5 : 0.67);
+        }
+        if (!fit_from(f, at, &least, why))
+            return false;
+        if (least < best) {
+            best = least;
+            memcpy(x, at, bytes);
+        }
     }
     return true;
 }

@@ -54,21 +54,28 @@ static bool lines_of(const char *text, const char *key, const char **from, const
 
 static const char head[] = "# Fitted by: ";
 
-/* The text with a comment that names the command, in place of an earlier one's. */
+/* The comments that a file begins with end here. */
+static const char *end_of_head(const char *text)
+{
+    while (*text == '#') {
+        text += strcspn(text, "\n");
+        text += *text == '\n';
+    }
+    return text;
+}
+
+/* The text with a comment that names the command; one that names the same, on whatever day, goes. */
 static const char *with_head(fsim_arena *a, const char *text, const char *command)
 {
-    const char *old = strstr(text, head);
-    const char *from = old, *to = old;
-    if (old) {
-        to = old + strcspn(old, "\n");
-        return fsim_printf(a, "%.*s%s%s%s", (int)(from - text), text, head, command, to);
+    const char *end = end_of_head(text), *day = strrchr(command, '('), *kept = "";
+    const size_t same = day ? (size_t)(day - command) : strlen(command);
+    for (const char *p = text; p < end;) {
+        const size_t length = strcspn(p, "\n") + 1;
+        if (strncmp(p, head, strlen(head)) != 0 || strncmp(p + strlen(head), command, same) != 0)
+            kept = fsim_printf(a, "%s%.*s", kept, (int)length, p);
+        p += length;
     }
-    const char *p = text; /* behind the comments that the file begins with */
-    while (*p == '#') {
-        p += strcspn(p, "\n");
-        p += *p == '\n';
-    }
-    return fsim_printf(a, "%.*s%s%s\n%s", (int)(p - text), text, head, command, p);
+    return fsim_printf(a, "%s%s%s\n%s", kept, head, command, end);
 }
 
 const char *fsim_calibrated_text(fsim_arena *a, const char *text, const fsim_hw *hw, const fsim_fit *fit, int fits, const char *date, const char *command)

@@ -43,12 +43,15 @@ static double width_of(double *sorted, int count)
     return sorted[at < count ? at : count - 1];
 }
 
+/* Contractions take the library's kernels in compiled plans, too. */
+static bool no_contraction(fsim_hw_key key) { return key == FSIM_HW_RESIDUAL_STREAMING || key == FSIM_HW_RESIDUAL_ROWS || key == FSIM_HW_RESIDUAL_OTHER; }
+
 /* Of generated kernels, what is left of each row's error beyond its kind's own width. */
 static int generated_rows(const fsim_residual *r, int count, const fsim_hw *hw, double *beyond)
 {
     int rows = 0;
     for (int i = 0; i < count; i++)
-        if (r[i].main && r[i].generated) {
+        if (r[i].main && r[i].generated && no_contraction(r[i].key)) {
             const double own = fsim_hw_get(hw, r[i].key), square = r[i].log_error * r[i].log_error - own * own;
             beyond[rows++] = square > 0 ? sqrt(square) : 0;
         }

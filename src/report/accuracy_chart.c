@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = FSIM_CHART_WIDTH, HEIGHT = FSIM_CHART_HEIGHT, LEGEND_LINES = 2 };
+enum { WIDTH = FSIM_CHART_WIDTH, HEIGHT = FSIM_CHART_HEIGHT, LEGEND_LINES = 2, CELL = 2 };
 typedef struct {
     int left, right, bottom, top; /* pixels from below left */
 } box;
@@ -119,11 +119,11 @@ static void put_panel(const chart *c, const box *b)
     fputs("unset label\nset key off\nset logscale xy\nset mxtics 10\nset grid xtics ytics lt 1 lw 0.7 lc rgb '#e4e4e4'\n", c->out);
 }
 
-/* A point for each pixel of the panel that some row of the series falls on: a hundred thousand rows are no larger than what can be seen. */
+/* A point for each square of CELL pixels of the panel that some row of the series falls on: a hundred thousand rows are no larger than what can be seen. */
 static void put_points(chart *c, const series *s, int number, const char *name, bool sizes)
 {
     const box *b = sizes ? &size_panel : &time_panel;
-    const int wide = b->right - b->left + 1, high = b->top - b->bottom + 1;
+    const int wide = (b->right - b->left) / CELL + 1, high = (b->top - b->bottom) / CELL + 1;
     const double low_x = sizes ? c->low_bytes : c->low_s, high_x = sizes ? c->high_bytes : c->high_s;
     const double low_y = sizes ? 1 / farthest : c->low_s, high_y = sizes ? farthest : c->high_s;
     const fsim_mark mark = fsim_save(c->a);

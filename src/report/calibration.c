@@ -23,12 +23,14 @@ static void print_fits(const fsim_page *page, const fsim_calibration *x, fsim_ar
         const char **cell = fsim_table_row(&t, f->refused ? FSIM_BAD : FSIM_PLAIN);
         cell[0] = f->group->name;
         cell[1] = fsim_printf(a, "%d", f->rows);
-        cell[2] = percent(a, f->before.mape);
-        cell[3] = percent(a, f->before.median);
-        cell[4] = percent(a, f->after.mape);
-        cell[5] = percent(a, f->after.median);
-        cell[6] = percent(a, f->after.p90);
-        cell[7] = percent(a, f->fitted.mape);
+        if (f->rows > 0) {
+            cell[2] = percent(a, f->before.mape);
+            cell[3] = percent(a, f->before.median);
+            cell[4] = percent(a, f->after.mape);
+            cell[5] = percent(a, f->after.median);
+            cell[6] = percent(a, f->after.p90);
+            cell[7] = percent(a, f->fitted.mape);
+        }
         cell[8] = f->rows == 0 ? "no rows" : f->refused ? "refused" : "fitted";
     }
     fsim_table_print(page, &t, 0);

@@ -60,6 +60,28 @@ if ldconfig -p 2>/dev/null | grep -q libnlopt.so.0 || /sbin/ldconfig -p | grep -
         { echo "FAILED: calibrate.sh: $(head -n 5 fitted/t4.yaml)"; fail=1; }
 fi
 known="$known calibrate.sh"
+# A few rows of the public measurements, where those are.
+"$bench/accuracy.sh" /nowhere >out 2>err
+[ $? = 77 ] || { echo "FAILED: accuracy.sh without data: $(cat out err)"; fail=1; }
+data=$SOURCE_DIR/../shared/data
+if [ -d "$data/measured" ]; then
+    mkdir -p thin/measured && ln -s "$(cd "$data" && pwd)/workloads" thin/workloads
+    for file in neusight aiconfigurator_gemm aiconfigurator_attention; do awk 'NR % 60 == 1' "$data/measured/$file.csv" >thin/measured/$file.csv; done
+    for file in kernelbench_v01 kernelbench_v0; do awk -F/ 'NR == 1 || $4 % 4 == 0' "$data/measured/$file.csv" >thin/measured/$file.csv; done
+    for file in llmcompass liger_pairs_raw; do awk 'NR % 5 == 1' "$data/measured/$file.csv" >thin/measured/$file.csv; done
+    runs accuracy.sh 'lines in the summary$' -- env OUT="$PWD/thin_report" "$bench/accuracy.sh" thin
+    for pattern in '^## Summary' '^\| neusight bmm FP32 ' '^\| \*\*all, each left out\*\* ' '^\| h100-sxm5-80gb \| ' '^!\[NeuSight' '^## What is still off'; do
+        grep -Eq -- "$pattern" thin_report/accuracy.md || { echo "FAILED: accuracy.md has no '$pattern'"; fail=1; }
+    done
+    ! grep -q "$PWD\|$SOURCE_DIR\|/tmp/" thin_report/accuracy.md || { echo "FAILED: accuracy.md names folders"; fail=1; }
+    cp thin_report/accuracy.md before.md
+    OUT="$PWD/thin_report" "$bench/accuracy.sh" thin >/dev/null && cmp -s before.md thin_report/accuracy.md || { echo 'FAILED: accuracy.md differs from one run to the next'; fail=1; }
+fi
+known="$known accuracy.sh"
+printf '%s\n' '<!-- output: fusesim hw list | head -n 1 -->' '```' old '```' '```sh' 'fusesim kept' '```' '```' '$ fusesim --version' old '```' >shown.md
+runs readme.sh '^refreshed$' -- "$bench/readme.sh" shown.md
+grep -q '^fusesim [0-9]' shown.md && grep -q '^fusesim kept$' shown.md && ! grep -q '^old$' shown.md || { echo "FAILED: readme.sh: $(cat shown.md)"; fail=1; }
+runs readme.sh '^up to date$' -- "$bench/readme.sh" --check shown.md
 # Minutes with NVRTC: here only that it is built, and says where there is none.
 FUSESIM_NVRTC_LIB=/nowhere "$bench/compile.sh" >out 2>err
 [ $? = 69 ] || { echo "FAILED: compile.sh without NVRTC: exit status, $(cat err)"; fail=1; }

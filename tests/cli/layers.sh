@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A folder of src includes only itself and the folders before it (measurements are predicted and reports show a prediction, so both include predict.h);
-# main.c and predict.c may include all. One file each
+# A folder of src includes only itself and the folders before it. What stands beside the folders is below `command`, which includes predict.h and regions.h; measurements
+# are predicted and reports show a prediction, so both include predict.h too. predict.c and regions.c include what is below `command`, main.c all. One file each
 # knows libyaml and cJSON.
 set -u
 cd "${SOURCE_DIR:?}/src" || exit 70
 
 find . -name '*.[ch]' -o -name '*.def' | sed 's|^\./||' | LC_ALL=C sort | tr '\n' '\0' | xargs -0 awk '
 BEGIN {
-    layers = split("base input hw graph fusion cost search measure report", name, " ")
+    layers = split("base input hw graph fusion cost search measure report command", name, " ")
     for (i = 1; i <= layers; i++) level[name[i]] = i
+    beside["predict.h"] = " measure report command "
+    beside["regions.h"] = " command "
 }
 function complain(why) { printf "src/%s:%d: %s: %s\n", FILENAME, FNR, why, $0; bad = 1 }
 FNR == 1 {
@@ -20,7 +22,7 @@ FNR == 1 {
         if (!here) complain("folder " folder "/ has no place in the order of layers")
     } else {
         folder = ""
-        here = layers + 1
+        here = FILENAME == "main.c" ? layers + 1 : level["command"] - 1
     }
 }
 /^[ \t]*#[ \t]*include[ \t]/ {
@@ -32,7 +34,7 @@ FNR == 1 {
     if (system_header || file ~ /cJSON/) next
     top = file
     if (file ~ /\.\./) complain("includes are relative to src/")
-    else if (!sub(/\/.*/, "", top)) { if (folder != "" && !((folder == "report" || folder == "measure") && file == "predict.h")) complain(folder "/ includes a file of no layer") }
+    else if (!sub(/\/.*/, "", top)) { if (folder != "" && !(file in beside && index(beside[file], " " folder " "))) complain(folder "/ includes a file of no layer") }
     else if (!(top in level)) complain(top "/ is no layer")
     else if (level[top] > here) complain(folder "/ comes before " top "/")
 }

@@ -6,7 +6,7 @@ set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 readme=$SOURCE_DIR/README.md
 [ -e "$readme" ] || { echo 'no README.md'; exit 77; }
-for folder in workloads hwmodels tests; do ln -s "$SOURCE_DIR/$folder" .; done
+for folder in workloads hwmodels tests validate; do ln -s "$SOURCE_DIR/$folder" .; done
 unset FUSESIM_HWMODELS
 fusesim() { "$FUSESIM" "$@"; }
 failures=0 commands=0

@@ -48,6 +48,17 @@ for width in 80 120; do
 done
 exits 0 --match relu/ --match mlp
 has out 'toy\.csv: 6 rows \(and 1 excluded\)'
+exits 0 --class softmax
+has out 'toy\.csv: [0-9]+ rows?( \(and [0-9]+ excluded\))?, mean'
+hasnt out '^(toy|t4) +(elementwise|matmul|seeds|network) '
+exits 0 --class elementwise,matmul --above 2ms --json above.json
+"$python" -c 'import json; d = json.load(open("above.json"))["rows"]; assert d and all(r["measured_s"] > 2e-3 and r["class"] in ("elementwise", "matmul") for r in d)' || complain '--above 2ms lets others in'
+exits 2 --class sofmax
+has err "did you mean 'softmax'"
+exits 2 --above 3
+has err "^fusesim: error: --above: '3' has no unit"
+exits 65 --above 1000s
+has err 'no row is left by --class and --above'
 exits 0 --hw t4
 has out 'toy\.csv: 5 rows \(and 1 excluded\)'
 hasnt out '^toy '

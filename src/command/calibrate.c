@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* calibrate: scalars of a GPU fitted to measurements. */
+#include "command/command.h"
+#include "hw/kin.h"
+#include "report/calibration.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static bool show_calibration(FILE *out, fsim_format as, const fsim_context *c, const void *what)
+{
+    const fsim_page page = fsim_table_page(out, c);
+    as == FSIM_AS_JSON ? fsim_json_calibration(out, what) : fsim_report_calibration(&page, what);
+    return true;
+}
+
+static void check_calibration(fsim_context *c)
+{
+    const char **names = fsim_new(c->arena, const char *, fsim_fit_group_count);
+    for (int i = 0; i < fsim_fit_group_count; i++)
+        names[i] = fsim_fit_groups[i].name;
+    if (c->args.count)
+        fsim_error(c->diag, fsim_command_line, "calibrate: running kernels is not in this release; wanted --measurements FILE.csv, and no workload");
+    if (c->set.measurements.count == 0)
+        fsim_error(c->diag, fsim_command_line, "calibrate wants --measurements FILE.csv");
+    if (c->set.hw.count != 1)
+        fsim_error(c->diag, fsim_command_line, "calibrate wants the one GPU to fit: --hw NAME");
+    if (c->set.folds == 1 || c->set.folds > FSIM_MOST_FOLDS)
+        fsim_error(c->diag, fsim_command_line, "--folds: wanted 2 to %d", FSIM_MOST_FOLDS);
+    for (int i = 0; i < c->set.fit.count; i++)
+        if (!fsim_among(c->set.fit.at[i], names, fsim_fit_group_count))
+            fsim_error(c->diag, fsim_command_line, "--fit: no group '%s'%s", c->set.fit.at[i], fsim_did_you_mean(c->arena, c->set.fit.at[i], names, fsim_fit_group_count));
+}
+
+/* Today, or the day that SOURCE_DATE_EPOCH names, so that a build can be repeated. */
+static const char *date_of_today(fsim_arena *a)
+{
+    const char *given = getenv("SOURCE_DATE_EPOCH");
+    const time_t now = given ? (time_t)strtoll(given, NULL, 10) : time(NULL);
+    struct tm day;
+    char text[16] = "";
+    if (gmtime_r(&now, &day))
+        strftime(text, sizeof text, "%Y-%m-%d", &day);
+    return fsim_strdup(a, text);
+}
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The command as anyone may repeat it: names instead of paths. */
+static const char *calibration_command(const fsim_context *c, const char *date)
+{
+    const char *line = fsim_printf(c->arena, "fusesim calibrate --hw %s", base_of(c->set.hw.at[0]));
+    for (int i = 0; i < c->set.measurements.count; i++)
+        line = fsim_printf(c->arena, "%s --measurements %s", line, base_of(c->set.measurements.at[i]));
+    line = c->set.fresh ? fsim_printf(c->arena, "%s --fresh", line) : line;
+    for (int i = 0; i < c->set.fit.count; i++)
+        line = fsim_printf(c->arena, "%s%s%s", line, i ? "," : " --fit ", c->set.fit.at[i]);
+    return fsim_printf(c->arena, "%s (%s)", line, date);
+}
+
+/* NULL after an error. */
+static const char *calibrated_text(fsim_context *c, const fsim_hw *hw, const fsim_fit *fit, int fits)
+{
+    const char *why = "", *date = date_of_today(c->arena);
+    size_t bytes = 0;
+    const char *text = fsim_read_file(c->arena, hw->path, &bytes, &why);
+    if (!text)
+        fsim_error(c->diag, fsim_command_line, "cannot read hardware file '%s': %s", hw->path, why);
+    return text ? fsim_calibrated_text(c->arena, text, hw, fit, fits, date, calibration_command(c, date)) : NULL;
+}
+
+/* The hardware file into -o, the report to stdout, or to stderr where the file goes to stdout. */
+static int deliver_calibration(fsim_context *c, const fsim_calibration *x)
+{
+    const char *why = "", *text = c->set.output ? calibrated_text(c, x->hw, x->fit, x->fits) : NULL;
+    const bool to_stdout = fsim_is_stdout(c->set.output);
+    fsim_output *o = text && !to_stdout ? fsim_open_file(c, "-o", c->set.output) : NULL;
+    if (o)
+        fputs(text, fsim_stream(o));
+    if (o && !fsim_commit(o, &why))
+        fsim_error(c->diag, fsim_command_line, "cannot write '%s': %s", c->set.output, why);
+    if (fsim_errors(c->diag))
+        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
+    if (!to_stdout)
+        return fsim_deliver(c, show_calibration, x);
+    if (!fsim_show_in_files(c, show_calibration, x) || !fsim_commit_files(c))
+        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
+    fputs(text, stdout);
+    show_calibration(stderr, FSIM_AS_TEXT, c, x);
+    return fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_INTERNAL);
+}
+
+/* The GPU to fit, what is known of it where nothing has been measured, and the rows, read. */
+static int prepare_calibrate(fsim_context *c, fsim_hw **hw, fsim_hw *unmeasured, fsim_measurements *rows, fsim_bench **bench)
+{
+    int status = FSIM_EXIT_OK;
+    check_calibration(c);
+    if (fsim_errors(c->diag))
+        return fsim_usage_status(c);
+    *hw = fsim_read_hw(c, c->set.hw.at[0], &status);
+    if ((status = fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT)))
+        return status;
+    *unmeasured = **hw;
+    fsim_hw_forget(unmeasured);
+    fsim_hw_adopt_shipped(c->arena, unmeasured, c->hw_folder);
+    fsim_complete_hw(c, *hw);
+    const fsim_gpus only = {hw, 1};
+    status = fsim_read_measurements(c, &only, rows);
+    return status ? status : fsim_read_bench(c, &only, rows, bench);
+}
+
+int fsim_run_calibrate(fsim_context *c)
+{
+    enum { FOLDS = 5 };
+    fsim_hw *hw, unmeasured;
+    fsim_measurements rows;
+    fsim_bench *bench;
+    const int status = prepare_calibrate(c, &hw, &unmeasured, &rows, &bench);
+    if (status)
+        return status;
+    const char *why = "";
+    fsim_fit *fit = NULL;
+    fsim_calibration x = {.hw = hw, .folds = c->set.folds ? (int)c->set.folds : FOLDS, .file = fsim_is_stdout(c->set.output) ? NULL : c->set.output};
+    const fsim_fit_options how = {x.folds, (int)c->set.jobs, c->set.fit.at, c->set.fit.count, c->set.fresh ? &unmeasured : NULL};
+    x.fits = fsim_calibrate(bench, rows.count, hw, &how, c->arena, c->diag, &fit, &why);
+    x.fit = fit;
+    if (x.fits < 0 && fsim_errors(c->diag))
+        return fsim_give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
+    if (x.fits < 0) {
+        fsim_error(c->diag, fsim_command_line, "calibrate: %s", why);
+        return fsim_give_up_outputs(c, FSIM_EXIT_UNAVAILABLE);
+    }
+    return deliver_calibration(c, &x);
+}

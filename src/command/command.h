@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command.h: the subcommands, and what they share. A command reads its inputs, opens the files it is to write, asks predict.h or measure/,
+ * and hands the answer to report/. Files are written first and stdout last, so that a run that fails leaves nothing.
+ * Functions that return an int return an exit status: 0, or what the program ends with, its diagnostics printed. */
+#ifndef FUSESIM_COMMAND_COMMAND_H
+#define FUSESIM_COMMAND_COMMAND_H
+
+#include "base/file.h"
+#include "input/args.h"
+#include "measure/evaluate.h"
+#include "predict.h"
+#include "report/report.h"
+
+#define FSIM_COUNT_OF(array) ((int)(sizeof(array) / sizeof *(array)))
+
+/* What the options say; main.c's table says which field is which option's. */
+typedef struct {
+    fsim_words hw, hw_set, set, dump, roots, match, measurements, by, gates, fit, classes;
+    const char *json, *markdown, *trace, *dot, *junit, *chart, *plan, *output, *above;
+    int strategy, objective, launch, l2, numerics, recompute, color; /* index into the option's choices */
+    double time_limit_s;
+    int64_t limit, jobs, top, memory_limit, compile_jobs, folds; /* 0: not given */
+    bool compile_cost, no_exclude, unseen, fresh, quiet, verbose, help, version;
+} fsim_settings;
+
+enum { FSIM_COLOR_AUTO, FSIM_COLOR_ALWAYS, FSIM_COLOR_NEVER };
+
+/* What results are written as: files besides the text report, or in its place where the name is -. */
+typedef enum {
+    FSIM_AS_JSON, FSIM_AS_MARKDOWN, FSIM_AS_TRACE, FSIM_AS_DOT, FSIM_AS_JUNIT, FSIM_FILE_FORMATS, FSIM_AS_TEXT = FSIM_FILE_FORMATS
+} fsim_format;
+
+typedef struct {
+    fsim_arena *arena;
+    fsim_diag *diag;
+    fsim_settings set;
+    fsim_words args;                            /* the command line without options and command */
+    const char *hw_folder, *workload_folder;    /* shipped GPUs and workloads */
+    fsim_output *file[FSIM_FILE_FORMATS];       /* being written; NULL: not asked for, or stdout */
+    int width;                                  /* of the terminal, in columns; 0: not known */
+} fsim_context;
+
+/* The commands, a file each. */
+int fsim_run_plan(fsim_context *c);
+int fsim_run_enumerate(fsim_context *c);
+int fsim_run_explain(fsim_context *c);
+int fsim_run_validate(fsim_context *c);
+int fsim_run_import(fsim_context *c);
+int fsim_run_calibrate(fsim_context *c);
+int fsim_run_hw(fsim_context *c);
+int fsim_run_ops(fsim_context *c);
+
+/* inputs.c: what the command line names, read. */
+
+typedef struct {
+    fsim_graph *graph;
+    fsim_hw **hw; /* one for each --hw */
+    fsim_options how;
+} fsim_inputs;
+
+/* A whole file as text with a NUL behind it. what: "plan", for the message. NULL after an error, with *status set. */
+const char *fsim_read_text(fsim_context *c, const char *what, const char *path, size_t *bytes, int *status);
+/* One hardware file with --hw-set applied. NULL after an error, with *status set: a missing input outweighs a bad one. */
+fsim_hw *fsim_read_hw(fsim_context *c, const char *name, int *status);
+/* The scalars that hw's file lacks are those of the shipped GPUs like it. */
+void fsim_complete_hw(const fsim_context *c, fsim_hw *hw);
+/* The workload and all hardware, so that their errors come at once. What is in `in` is good when it returns 0. */
+int fsim_read_inputs(fsim_context *c, fsim_inputs *in);
+/* The same for a command that writes files: those are open too, and from here on Ctrl-C ends the search at its best so far (*in->how.interrupted);
+ * a second one ends the program. */
+int fsim_begin(fsim_context *c, fsim_inputs *in);
+void fsim_catch_interrupt(void);
+
+/* measured.c: rows of --measurements and what they refer to. */
+
+/* The GPUs of --hw, read; the others are read as rows name them. */
+typedef struct {
+    fsim_hw **at;
+    int count;
+} fsim_gpus;
+
+/* The rows of all --measurements that --match and `only` leave. */
+int fsim_read_measurements(fsim_context *c, const fsim_gpus *only, fsim_measurements *rows);
+/* Their workloads and GPUs; then the outputs are opened. */
+int fsim_read_bench(fsim_context *c, const fsim_gpus *only, const fsim_measurements *rows, fsim_bench **bench);
+
+/* outputs.c: diagnostics, files and stdout. */
+
+/* Where messages about the command line stand. */
+extern const fsim_loc fsim_command_line;
+
+/* Is path "-"? */
+bool fsim_is_stdout(const char *path);
+/* "--json", and what it was given; NULL where it was not. */
+const char *fsim_format_option(fsim_format f);
+const char *fsim_file_asked(const fsim_settings *s, fsim_format f);
+/* What stdout gets. */
+fsim_format fsim_on_stdout(const fsim_settings *s);
+
+/* Prints what was collected. Returns status, or `otherwise` when that is 0 and there were errors. */
+int fsim_conclude(fsim_context *c, int status, int otherwise);
+/* The same for the command line: where it is wrong, says where help is. */
+int fsim_usage_status(fsim_context *c);
+
+/* Shows what a command found. False: it could not, for another reason than the stream. */
+typedef bool fsim_shower(FILE *out, fsim_format as, const fsim_context *c, const void *what);
+
+/* NULL where path is NULL or stdout, or after an error. option: the one that names it. */
+fsim_output *fsim_open_file(fsim_context *c, const char *option, const char *path);
+/* Before any work, so that a file that cannot be written costs no waiting. */
+int fsim_open_outputs(fsim_context *c);
+/* Both false after an error. */
+bool fsim_show_in_files(fsim_context *c, fsim_shower *show, const void *what);
+bool fsim_commit_files(fsim_context *c);
+/* Discards the files that are open. */
+int fsim_give_up_outputs(fsim_context *c, int status);
+/* --chart could not be drawn. */
+int fsim_give_up_chart(fsim_context *c, const char *why);
+/* All files, all of them whole, then stdout. */
+int fsim_deliver(fsim_context *c, fsim_shower *show, const void *what);
+/* For a command that has nothing but an answer: opens the outputs, then delivers. */
+int fsim_answer(fsim_context *c, fsim_shower *show, const void *what);
+/* Whatever is in stdout's buffer reaches it, or the exit status says so. */
+int fsim_finish_stdout(fsim_context *c, int status);
+
+bool fsim_use_color(const fsim_context *c);
+/* For tables whose long cells matter to whoever reads them from a pipe: as wide as they are, but on a terminal. */
+fsim_page fsim_table_page(FILE *out, const fsim_context *c);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hw: the GPUs. */
+#include "command/command.h"
+
+#include <limits.h>
+#include <string.h>
+
+typedef struct {
+    fsim_named_hw *at;
+    int count;
+} hw_list;
+
+static bool show_hw_list(FILE *out, fsim_format as, const fsim_context *c, const void *what)
+{
+    const hw_list *all = what;
+    const fsim_page page = fsim_table_page(out, c);
+    as == FSIM_AS_JSON ? fsim_json_hw_list(out, all->at, all->count) : fsim_report_hw_list(&page, all->at, all->count);
+    return true;
+}
+
+static int run_hw_list(fsim_context *c)
+{
+    hw_list all = {0};
+    int ignored = FSIM_EXIT_OK;
+    const char **names = fsim_hw_list(c->arena, c->hw_folder, &all.count);
+    fsim_diag *aside = fsim_diag_new(c->arena), *kept = c->diag; /* a file that is not valid is a row, 'hw check' says why */
+    all.at = fsim_new(c->arena, fsim_named_hw, all.count + 1);
+    c->diag = aside;
+    for (int i = 0; i < all.count; i++)
+        all.at[i] = (fsim_named_hw){names[i], fsim_read_hw(c, names[i], &ignored), 0};
+    c->diag = kept;
+    return fsim_answer(c, show_hw_list, &all);
+}
+
+static bool show_hw(FILE *out, fsim_format as, const fsim_context *c, const void *what)
+{
+    const fsim_page page = fsim_table_page(out, c);
+    as == FSIM_AS_JSON ? fsim_json_hw(out, what) : fsim_report_hw(&page, what);
+    return true;
+}
+
+static int run_hw_show(fsim_context *c)
+{
+    int status = FSIM_EXIT_OK;
+    const fsim_hw *hw = fsim_read_hw(c, c->args.at[1], &status);
+    status = fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
+    return status ? status : fsim_answer(c, show_hw, hw);
+}
+
+static bool show_hw_check(FILE *out, fsim_format as, const fsim_context *c, const void *what)
+{
+    const hw_list *all = what;
+    (void)c;
+    as == FSIM_AS_JSON ? fsim_json_hw_check(out, all->at, all->count) : fsim_report_hw_check(out, all->at, all->count);
+    return true;
+}
+
+static int run_hw_check(fsim_context *c)
+{
+    const hw_list all = {fsim_new(c->arena, fsim_named_hw, c->args.count), c->args.count - 1};
+    int status = FSIM_EXIT_OK;
+    for (int i = 0; i < all.count; i++) {
+        const char *name = c->args.at[1 + i];
+        const int before = fsim_errors(c->diag);
+        fsim_hw *hw = fsim_read_hw(c, name, &status);
+        all.at[i] = (fsim_named_hw){name, hw, fsim_errors(c->diag) - before};
+    }
+    status = fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
+    const int delivered = fsim_answer(c, show_hw_check, &all);
+    return status ? status : delivered;
+}
+
+static const struct {
+    const char *name;
+    int least, most; /* words behind it */
+    const char *args;
+    int (*run)(fsim_context *c);
+} hw_commands[] = {{"list", 0, 0, "nothing more", run_hw_list},
+                   {"show", 1, 1, "one name or file", run_hw_show},
+                   {"check", 1, INT_MAX, "names or files", run_hw_check}};
+
+int fsim_run_hw(fsim_context *c)
+{
+    const char *names[FSIM_COUNT_OF(hw_commands)], *word = c->args.count ? c->args.at[0] : NULL;
+    int which = FSIM_COUNT_OF(hw_commands);
+    for (int i = 0; i < FSIM_COUNT_OF(hw_commands); i++) {
+        names[i] = hw_commands[i].name;
+        if (word && strcmp(word, names[i]) == 0)
+            which = i;
+    }
+    const int words = c->args.count - 1;
+    if (!word)
+        fsim_error(c->diag, fsim_command_line, "hw wants list, show NAME or check FILE...");
+    else if (which == FSIM_COUNT_OF(hw_commands))
+        fsim_error(c->diag, fsim_command_line, "hw does not know '%s'%s; wanted list, show NAME or check FILE...", word,
+                   fsim_did_you_mean(c->arena, word, names, FSIM_COUNT_OF(names)));
+    else if (words < hw_commands[which].least || words > hw_commands[which].most)
+        fsim_error(c->diag, fsim_command_line, "hw %s wants %s", word, hw_commands[which].args);
+    const int status = fsim_usage_status(c);
+    return status ? status : hw_commands[which].run(c);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/command.h"
+#include "graph/find.h"
+#include "hw/kin.h"
+#include "search/given.h"
+
+#include <signal.h>
+#include <string.h>
+
+/* Set by Ctrl-C; the searches end at their best so far. */
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+void fsim_catch_interrupt(void)
+{
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+}
+
+const char *fsim_read_text(fsim_context *c, const char *what, const char *path, size_t *bytes, int *status)
+{
+    const char *why = "", *text = fsim_read_file(c->arena, path, bytes, &why);
+    if (!text) {
+        fsim_error(c->diag, fsim_command_line, "cannot read %s '%s': %s", what, path, why);
+        *status = FSIM_EXIT_NO_INPUT;
+    }
+    return text;
+}
+
+/* What --set says. */
+static fsim_binding *bindings(const fsim_context *c)
+{
+    const fsim_words *words = &c->set.set;
+    fsim_binding *set = fsim_new(c->arena, fsim_binding, words->count + 1);
+    for (int i = 0; i < words->count; i++) {
+        const char *equals = strchr(words->at[i], '=');
+        set[i] = (fsim_binding){fsim_strndup(c->arena, words->at[i], (size_t)(equals - words->at[i])), equals + 1};
+    }
+    return set;
+}
+
+/* NULL after an error, with *status set. */
+static fsim_graph *read_workload(fsim_context *c, int *status)
+{
+    const char *name = c->args.at[0], *path = fsim_workload_find(c->arena, name, c->workload_folder), *dot = strrchr(name, '.'), *why = "";
+    if (dot && strcmp(dot, ".onnx") == 0) {
+        fsim_error(c->diag, fsim_command_line, "'%s': ONNX models are not in this release; wanted a workload in YAML", name);
+        *status = FSIM_EXIT_USAGE;
+        return NULL;
+    }
+    size_t bytes = 0;
+    const char *text = fsim_read_file(c->arena, path, &bytes, &why);
+    if (!text) {
+        fsim_error(c->diag, fsim_command_line, "cannot read workload '%s': %s%s", name, why,
+                   fsim_workload_nearest(c->arena, name, c->workload_folder));
+        *status = FSIM_EXIT_NO_INPUT;
+        return NULL;
+    }
+    fsim_diag_source(c->diag, path, text, bytes);
+    fsim_graph *g = fsim_graph_parse(c->arena, c->diag, path, text, bytes, bindings(c), c->set.set.count);
+    if (!g)
+        *status = *status ? *status : FSIM_EXIT_BAD_INPUT;
+    return g;
+}
+
+/* hw with --hw-set applied. NULL after an error, with *status set. */
+static fsim_hw *changed(fsim_context *c, fsim_hw *hw, int *status)
+{
+    for (int i = 0; i < c->set.hw_set.count; i++)
+        if (!fsim_hw_set(c->arena, c->diag, hw, c->set.hw_set.at[i])) {
+            *status = *status ? *status : FSIM_EXIT_USAGE;
+            return NULL;
+        }
+    return hw;
+}
+
+fsim_hw *fsim_read_hw(fsim_context *c, const char *name, int *status)
+{
+    const char *path = fsim_hw_find(c->arena, c->diag, name, c->hw_folder);
+    size_t bytes = 0;
+    if (!path) {
+        *status = FSIM_EXIT_NO_INPUT;
+        return NULL;
+    }
+    const char *text = fsim_read_text(c, "hardware file", path, &bytes, status);
+    if (!text)
+        return NULL;
+    fsim_hw *hw = fsim_hw_parse(c->arena, c->diag, path, text, bytes);
+    if (!hw) {
+        *status = *status ? *status : FSIM_EXIT_BAD_INPUT;
+        return NULL;
+    }
+    return changed(c, hw, status);
+}
+
+void fsim_complete_hw(const fsim_context *c, fsim_hw *hw)
+{
+    if (fsim_hw_lacks(hw))
+        fsim_hw_adopt_shipped(c->arena, hw, c->hw_folder);
+}
+
+/* The plan that the user gives, as a partition of in's graph that is one on every GPU. Sets *status. */
+static void read_plan(fsim_context *c, fsim_inputs *in, int *status)
+{
+    size_t bytes = 0;
+    const char *name = c->set.plan, *text = fsim_read_text(c, "plan", name, &bytes, status);
+    if (!text)
+        return;
+    fsim_given *given = fsim_new(c->arena, fsim_given, 1);
+    fsim_diag_source(c->diag, name, text, bytes);
+    bool good = fsim_given_read(in->graph, c->arena, c->diag, name, text, bytes, given);
+    for (int i = 0; i < c->set.hw.count && good; i++) {
+        const fsim_problem p = fsim_problem_of(in->graph, in->hw[i], &in->how, c->arena);
+        fsim_plan plan;
+        good = fsim_given_price(&p, given, c->diag, c->arena, &plan);
+    }
+    in->how.given = &given->partition;
+    in->how.given_maker = given->maker;
+    *status = good ? FSIM_EXIT_OK : FSIM_EXIT_BAD_INPUT;
+}
+
+static fsim_options model_options(const fsim_context *c)
+{
+    const fsim_settings *s = &c->set;
+    const bool pareto = s->objective == FSIM_OBJECTIVES - 1; /* the fastest plan, and the front */
+    return (fsim_options){.strategy = (fsim_strategy)s->strategy,
+                          .regime = (fsim_regime)s->launch,
+                          .objective = pareto ? FSIM_MINIMISE_TIME : (fsim_objective)s->objective,
+                          .pareto = pareto,
+                          .memory_limit = s->memory_limit,
+                          .top = (int)s->top,
+                          .compile_jobs = !s->compile_cost ? 0 : s->compile_jobs > 0 ? (int)s->compile_jobs : 1,
+                          .warm = s->l2 == 1,
+                          .strict = s->numerics == 1,
+                          .no_recompute = s->recompute == 1,
+                          .time_limit_s = s->time_limit_s,
+                          .interrupted = &interrupted};
+}
+
+int fsim_read_inputs(fsim_context *c, fsim_inputs *in)
+{
+    int status = FSIM_EXIT_OK;
+    *in = (fsim_inputs){read_workload(c, &status), fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1), model_options(c)};
+    for (int i = 0; i < c->set.hw.count; i++)
+        if ((in->hw[i] = fsim_read_hw(c, c->set.hw.at[i], &status)))
+            fsim_complete_hw(c, in->hw[i]);
+    for (int i = 0; in->graph && i < c->set.hw.count; i++)
+        if (in->hw[i] && !fsim_plannable(in->graph, in->hw[i], &in->how, c->diag, c->arena) && !status)
+            status = FSIM_EXIT_BAD_INPUT;
+    if (c->set.plan && status == FSIM_EXIT_OK && fsim_errors(c->diag) == 0)
+        read_plan(c, in, &status);
+    return fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
+}
+
+int fsim_begin(fsim_context *c, fsim_inputs *in)
+{
+    int status = fsim_read_inputs(c, in);
+    if (status || (status = fsim_open_outputs(c)))
+        return status;
+    fsim_catch_interrupt();
+    return FSIM_EXIT_OK;
+}

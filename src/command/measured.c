@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/command.h"
+
+#include <string.h>
+
+static bool is_wanted(const fsim_context *c, const fsim_gpus *only, const fsim_measured *row)
+{
+    bool matches = c->set.match.count == 0, of = only->count == 0;
+    for (int m = 0; m < c->set.match.count; m++)
+        matches = matches || strstr(row->id, c->set.match.at[m]);
+    for (int h = 0; h < only->count; h++)
+        of = of || strcmp(row->hw, only->at[h]->name) == 0;
+    return matches && of;
+}
+
+/* Why no row is left of the `read` that there were. */
+static const char *why_none(const fsim_context *c, const fsim_gpus *only, int read)
+{
+    if (!read)
+        return "no rows behind the header";
+    if (only->count && c->set.match.count)
+        return "no row is of the GPUs of --hw with an id that holds what --match says";
+    return only->count ? "no row is of the GPUs of --hw" : "no row's id holds what --match says";
+}
+
+int fsim_read_measurements(fsim_context *c, const fsim_gpus *only, fsim_measurements *rows)
+{
+    fsim_measurements all = {0};
+    int status = FSIM_EXIT_OK, room = 0, read = 0;
+    for (int f = 0; f < c->set.measurements.count; f++) {
+        size_t bytes = 0;
+        const char *path = c->set.measurements.at[f], *text = fsim_read_text(c, "measurements", path, &bytes, &status);
+        if (!text)
+            continue;
+        fsim_diag_source(c->diag, path, text, bytes);
+        const fsim_measurements found = fsim_rows_parse(c->arena, c->diag, path, text, bytes);
+        read += found.count;
+        for (int i = 0; i < found.count; i++)
+            if (is_wanted(c, only, &found.at[i]))
+                *FSIM_PUSH(c->arena, all.at, all.count, room) = found.at[i];
+    }
+    if (all.count == 0 && fsim_errors(c->diag) == 0)
+        fsim_error(c->diag, (fsim_loc){.file = c->set.measurements.at[0]}, "%s", why_none(c, only, read));
+    *rows = all;
+    return fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
+}
+
+int fsim_read_bench(fsim_context *c, const fsim_gpus *only, const fsim_measurements *rows, fsim_bench **bench)
+{
+    int status = FSIM_EXIT_OK;
+    const fsim_folders where = {.root = c->set.roots.at,
+                                .roots = c->set.roots.count,
+                                .workloads = c->workload_folder,
+                                .hwmodels = c->hw_folder,
+                                .hw = only->at,
+                                .hws = only->count,
+                                .hw_set = c->set.hw_set.at,
+                                .hw_sets = c->set.hw_set.count,
+                                .unseen = c->set.unseen};
+    *bench = fsim_bench_of(c->arena, c->diag, &where, rows, &status);
+    status = fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
+    return status ? status : fsim_open_outputs(c);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/command.h"
+#include "report/terminal.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+const fsim_loc fsim_command_line = {NULL, 0, 0};
+
+bool fsim_is_stdout(const char *path) { return path && strcmp(path, "-") == 0; }
+
+static const struct {
+    const char *option;
+    size_t offset;
+} files[FSIM_FILE_FORMATS] = {[FSIM_AS_JSON] = {"--json", offsetof(fsim_settings, json)},
+                              [FSIM_AS_MARKDOWN] = {"--markdown", offsetof(fsim_settings, markdown)},
+                              [FSIM_AS_TRACE] = {"--trace", offsetof(fsim_settings, trace)},
+                              [FSIM_AS_DOT] = {"--dot", offsetof(fsim_settings, dot)},
+                              [FSIM_AS_JUNIT] = {"--junit", offsetof(fsim_settings, junit)}};
+
+const char *fsim_format_option(fsim_format f) { return files[f].option; }
+
+const char *fsim_file_asked(const fsim_settings *s, fsim_format f)
+{
+    return *(const char *const *)(const void *)((const char *)s + files[f].offset);
+}
+
+fsim_format fsim_on_stdout(const fsim_settings *s)
+{
+    fsim_format f = 0;
+    while (f < FSIM_FILE_FORMATS && !fsim_is_stdout(fsim_file_asked(s, f)))
+        f++;
+    return f;
+}
+
+int fsim_conclude(fsim_context *c, int status, int otherwise)
+{
+    const bool errors = fsim_errors(c->diag) > 0;
+    fsim_diag_print(c->diag, stderr, c->set.quiet);
+    return status ? status : errors ? otherwise : FSIM_EXIT_OK;
+}
+
+int fsim_usage_status(fsim_context *c)
+{
+    const int status = fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_USAGE);
+    if (status)
+        fputs("'fusesim --help' shows how it is used\n", stderr);
+    return status;
+}
+
+fsim_output *fsim_open_file(fsim_context *c, const char *option, const char *path)
+{
+    const char *why = "";
+    if (!path || fsim_is_stdout(path))
+        return NULL;
+    fsim_output *o = fsim_open_output(c->arena, path, &why);
+    if (!o)
+        fsim_error(c->diag, fsim_command_line, "%s: cannot write '%s': %s", option, path, why);
+    return o;
+}
+
+static void discard_outputs(fsim_context *c)
+{
+    for (int i = 0; i < FSIM_FILE_FORMATS; i++)
+        fsim_discard(c->file[i]);
+}
+
+int fsim_open_outputs(fsim_context *c)
+{
+    for (fsim_format f = 0; f < FSIM_FILE_FORMATS; f++)
+        c->file[f] = fsim_open_file(c, fsim_format_option(f), fsim_file_asked(&c->set, f));
+    fsim_discard(fsim_open_file(c, "--chart", c->set.chart)); /* report.h opens it again when there is something to draw */
+    const int status = fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_USAGE);
+    if (status)
+        discard_outputs(c);
+    return status;
+}
+
+bool fsim_show_in_files(fsim_context *c, fsim_shower *show, const void *what)
+{
+    for (fsim_format f = 0; f < FSIM_FILE_FORMATS; f++)
+        if (c->file[f] && (!show(fsim_stream(c->file[f]), f, c, what) || ferror(fsim_stream(c->file[f])))) {
+            fsim_error(c->diag, fsim_command_line, "cannot write all of '%s'", fsim_file_asked(&c->set, f));
+            return false;
+        }
+    return true;
+}
+
+bool fsim_commit_files(fsim_context *c)
+{
+    const char *why = "";
+    for (fsim_format f = 0; f < FSIM_FILE_FORMATS; f++) {
+        fsim_output *o = c->file[f];
+        c->file[f] = NULL; /* committed or gone */
+        if (o && !fsim_commit(o, &why)) {
+            fsim_error(c->diag, fsim_command_line, "cannot write '%s': %s", fsim_file_asked(&c->set, f), why);
+            return false;
+        }
+    }
+    return true;
+}
+
+int fsim_give_up_outputs(fsim_context *c, int status)
+{
+    discard_outputs(c);
+    return fsim_conclude(c, status, FSIM_EXIT_INTERNAL);
+}
+
+int fsim_give_up_chart(fsim_context *c, const char *why)
+{
+    fsim_error(c->diag, fsim_command_line, "--chart: cannot draw '%s': %s", c->set.chart, why);
+    return fsim_give_up_outputs(c, FSIM_EXIT_UNAVAILABLE);
+}
+
+int fsim_deliver(fsim_context *c, fsim_shower *show, const void *what)
+{
+    if (!fsim_show_in_files(c, show, what) || !fsim_commit_files(c))
+        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
+    if (!show(stdout, fsim_on_stdout(&c->set), c, what) && !ferror(stdout)) /* a stream that failed is fsim_finish_stdout's */
+        fsim_error(c->diag, fsim_command_line, "the results could not be written");
+    return fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_INTERNAL);
+}
+
+int fsim_answer(fsim_context *c, fsim_shower *show, const void *what)
+{
+    const int status = fsim_open_outputs(c);
+    return status ? status : fsim_deliver(c, show, what);
+}
+
+int fsim_finish_stdout(fsim_context *c, int status)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    fsim_error(c->diag, fsim_command_line, "cannot write the results: %s", errno ? strerror(errno) : "the stream failed");
+    return fsim_conclude(c, status, FSIM_EXIT_INTERNAL);
+}
+
+bool fsim_use_color(const fsim_context *c)
+{
+    return c->set.color == FSIM_COLOR_AUTO ? fsim_terminal_color() : c->set.color == FSIM_COLOR_ALWAYS;
+}
+
+fsim_page fsim_table_page(FILE *out, const fsim_context *c)
+{
+    return (fsim_page){out, c->set.verbose ? 0 : c->width, fsim_use_color(c), fsim_utf8_locale()};
+}

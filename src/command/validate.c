@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* validate: predicted beside measured. */
+#include "command/command.h"
+#include "hw/kin.h"
+#include "report/accuracy.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+#include <string.h>
+#include <time.h>
+
+static bool show_accuracy(FILE *out, fsim_format as, const fsim_context *c, const void *what)
+{
+    const fsim_page page = fsim_table_page(out, c);
+    switch (as) {
+    case FSIM_AS_JSON: fsim_json_accuracy(out, what); break;
+    case FSIM_AS_MARKDOWN: fsim_markdown_accuracy(out, what); break;
+    case FSIM_AS_JUNIT: fsim_junit_accuracy(out, what); break;
+    default: fsim_report_accuracy(&page, what); break;
+    }
+    return true;
+}
+
+/* What can be said of validate's options without the rows. */
+typedef struct {
+    fsim_grouping *by;
+    int keys;
+    fsim_gate *gate;
+    bool class[FSIM_WORK_COUNT]; /* that --class names; all where it is not given */
+    double above_s;
+} accuracy_options;
+
+static bool known_key(const char *word, fsim_grouping *key)
+{
+    for (int g = 0; g < FSIM_BY_COUNT; g++)
+        if (strcmp(word, fsim_grouping_names[g]) == 0) {
+            *key = (fsim_grouping)g;
+            return true;
+        }
+    return false;
+}
+
+/* --by, or what a compact table is grouped by. */
+static void read_keys(fsim_context *c, accuracy_options *o)
+{
+    static const fsim_grouping compact[] = {FSIM_BY_HW, FSIM_BY_CLASS, FSIM_BY_STRATEGY};
+    const fsim_words *by = &c->set.by;
+    o->keys = by->count ? by->count : FSIM_COUNT_OF(compact);
+    o->by = fsim_new(c->arena, fsim_grouping, o->keys);
+    if (o->keys > FSIM_BY_COUNT)
+        fsim_error(c->diag, fsim_command_line, "--by: at most %d keys", FSIM_BY_COUNT);
+    for (int k = 0; k < o->keys && k < FSIM_BY_COUNT; k++)
+        if (by->count == 0)
+            o->by[k] = compact[k];
+        else if (!known_key(by->at[k], &o->by[k]))
+            fsim_error(c->diag, fsim_command_line, "--by: unknown key '%s'%s", by->at[k],
+                       fsim_did_you_mean(c->arena, by->at[k], fsim_grouping_names, FSIM_BY_COUNT));
+}
+
+/* --class and --above. */
+static void check_rows_wanted(fsim_context *c, accuracy_options *o)
+{
+    for (int k = 0; k < FSIM_WORK_COUNT; k++)
+        o->class[k] = c->set.classes.count == 0;
+    for (int i = 0; i < c->set.classes.count; i++) {
+        const char *name = c->set.classes.at[i];
+        int k = 0;
+        while (k < FSIM_WORK_COUNT && strcmp(name, fsim_work_class_names[k]) != 0)
+            k++;
+        if (k == FSIM_WORK_COUNT)
+            fsim_error(c->diag, fsim_command_line, "--class: no kind of work '%s'%s", name,
+                       fsim_did_you_mean(c->arena, name, fsim_work_class_names, FSIM_WORK_COUNT));
+        else
+            o->class[k] = true;
+    }
+    const char *why = "";
+    o->above_s = 0;
+    if (c->set.above && !fsim_parse_unit(c->set.above, FSIM_DIM_SECONDS, &o->above_s, &why))
+        fsim_error(c->diag, fsim_command_line, "--above: '%s' %s", c->set.above, why);
+}
+
+/* The predicted rows that --class and --above want, moved to the front. Returns how many. */
+static int keep_wanted(const accuracy_options *o, fsim_evaluated *e, int count)
+{
+    int kept = 0;
+    for (int i = 0; i < count; i++)
+        if (o->class[e[i].class] && e[i].row->time_s > o->above_s)
+            e[kept++] = e[i];
+    return kept;
+}
+
+static void check_files(fsim_context *c)
+{
+    const fsim_words *files = &c->set.measurements;
+    for (int f = 0; f < files->count; f++)
+        for (int g = f + 1; g < files->count; g++)
+            if (strcmp(files->at[f], files->at[g]) == 0)
+                fsim_error(c->diag, fsim_command_line, "--measurements names '%s' twice", files->at[f]);
+}
+
+static bool check_validate(fsim_context *c, accuracy_options *o)
+{
+    enum { MOST_WORST = 1000000 };
+    const fsim_settings *s = &c->set;
+    if (c->args.count)
+        fsim_error(c->diag, fsim_command_line, "validate: running the kernels of a workload is not in this release; wanted --measurements FILE.csv, and no workload");
+    else if (s->measurements.count == 0)
+        fsim_error(c->diag, fsim_command_line, "validate wants --measurements FILE.csv");
+    read_keys(c, o);
+    check_rows_wanted(c, o);
+    o->gate = fsim_new(c->arena, fsim_gate, s->gates.count + 1);
+    for (int i = 0; i < s->gates.count; i++)
+        fsim_gate_read(c->arena, c->diag, s->gates.at[i], &o->gate[i]);
+    check_files(c);
+    if (s->top > MOST_WORST)
+        fsim_error(c->diag, fsim_command_line, "--top: at most %d rows are listed", MOST_WORST);
+    return fsim_errors(c->diag) == 0;
+}
+
+/* The groups that gates name are found among the rows and the shipped GPUs. */
+static void resolve_gates(fsim_context *c, const fsim_measurements *rows, accuracy_options *o)
+{
+    int hws = 0;
+    const char **hw = c->set.gates.count ? fsim_hw_list(c->arena, c->hw_folder, &hws) : NULL;
+    for (int i = 0; i < c->set.gates.count; i++)
+        fsim_gate_resolve(c->arena, c->diag, rows, hw, hws, &o->gate[i]);
+}
+
+/* Tries the gates. FSIM_EXIT_GATE where one fails, with a line for each in the diagnostics. */
+static int try_gates(fsim_context *c, const fsim_accuracy *x, fsim_gate *gate)
+{
+    int status = FSIM_EXIT_OK;
+    for (int i = 0; i < x->gates; i++) {
+        fsim_gate_try(x->at, x->count, x->pair, x->pairs, c->arena, &gate[i]);
+        status = gate[i].passed ? status : FSIM_EXIT_GATE;
+    }
+    return status;
+}
+
+static void say_gates(fsim_context *c, const fsim_accuracy *x)
+{
+    for (int i = 0; i < x->gates; i++)
+        if (!x->gate[i].passed)
+            fsim_error(c->diag, fsim_command_line, "gate %s failed: %s", x->gate[i].text, fsim_gate_says(&x->gate[i], c->arena));
+    fsim_conclude(c, FSIM_EXIT_GATE, FSIM_EXIT_GATE);
+}
+
+/* Of all threads: what a rate a core is counted by, however busy the machine. */
+static double processor_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Rows by the ten thousand each allocate some blocks and free them again: keep those, rather than give them back to the system and get them again zeroed. */
+static void keep_freed_memory(void)
+{
+#ifdef __GLIBC__
+    enum { KEPT_BYTES = 64 << 20, MAPPED_BYTES = 4 << 20 };
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+    mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
+#endif
+}
+
+/* The GPUs of --hw; with --unseen as if nothing had been measured on them. */
+static int read_gpus(fsim_context *c, fsim_gpus *only)
+{
+    int status = FSIM_EXIT_OK;
+    *only = (fsim_gpus){fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1), 0};
+    for (int i = 0; i < c->set.hw.count; i++) {
+        fsim_hw *hw = fsim_read_hw(c, c->set.hw.at[i], &status);
+        if (!hw)
+            continue;
+        if (c->set.unseen)
+            fsim_hw_forget(hw);
+        fsim_complete_hw(c, hw);
+        only->at[only->count++] = hw;
+    }
+    return fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
+}
+
+/* Everything but the predictions. */
+static int prepare_validate(fsim_context *c, accuracy_options *o, fsim_measurements *rows, fsim_bench **bench)
+{
+    fsim_gpus only;
+    if (!check_validate(c, o))
+        return fsim_usage_status(c);
+    int status = read_gpus(c, &only);
+    if (status || (status = fsim_read_measurements(c, &only, rows)))
+        return status;
+    resolve_gates(c, rows, o);
+    if (fsim_errors(c->diag))
+        return fsim_usage_status(c);
+    return fsim_read_bench(c, &only, rows, bench);
+}
+
+/* --no-exclude: only rows of which there is no prediction stay out. */
+static void include_all(fsim_evaluated *e, int rows)
+{
+    for (int i = 0; i < rows; i++)
+        if (e[i].excluded != fsim_exclusions[FSIM_EXCLUDED_KERNEL])
+            e[i].excluded = NULL;
+}
+
+/* Draws, tries the gates and shows. */
+static int conclude_validate(fsim_context *c, const accuracy_options *o, const fsim_accuracy *x, int predicted, double took_s)
+{
+    const int gates = try_gates(c, x, o->gate);
+    const char *why = "";
+    if (c->set.chart && !fsim_chart_accuracy(c->arena, x, c->set.chart, &why))
+        return fsim_give_up_chart(c, why);
+    const int status = fsim_deliver(c, show_accuracy, x);
+    if (c->set.verbose)
+        fprintf(stderr, "%d rows predicted in %.4f s of processor time: %.0f rows a second and core\n", predicted, took_s, predicted / took_s);
+    if (!status && gates)
+        say_gates(c, x);
+    return status ? status : gates;
+}
+
+int fsim_run_validate(fsim_context *c)
+{
+    enum { WORST = 10 };
+    accuracy_options o;
+    fsim_measurements rows;
+    fsim_bench *bench;
+    const int status = prepare_validate(c, &o, &rows, &bench);
+    if (status)
+        return status;
+    fsim_evaluated *e = fsim_new(c->arena, fsim_evaluated, rows.count);
+    keep_freed_memory();
+    const double start_s = processor_s();
+    if (!fsim_evaluate(bench, (int)c->set.jobs, c->arena, c->diag, e))
+        return fsim_give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
+    const double took_s = processor_s() - start_s;
+    const int count = keep_wanted(&o, e, rows.count);
+    if (count == 0) {
+        fsim_error(c->diag, fsim_command_line, "no row is left by --class and --above");
+        return fsim_give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
+    }
+    if (c->set.no_exclude)
+        include_all(e, count);
+    fsim_pair *pair;
+    const int pairs = fsim_pairs_of(e, count, c->arena, &pair);
+    const fsim_accuracy x = {c->set.measurements.at, c->set.measurements.count, e, count, pair, pairs, o.gate, c->set.gates.count, o.by, o.keys,
+                             c->set.top ? (int)c->set.top : WORST, c->set.verbose};
+    return conclude_validate(c, &o, &x, rows.count, took_s);
+}
