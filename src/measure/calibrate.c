@@ -112,7 +112,6 @@ typedef struct {
     batch b;
     fsim_hw *hw;
     const fsim_fit_group *group;
-    bool pinned[FSIM_MOST_FIT_KEYS]; /* keys that stay where they start */
 } fitting;
 
 static void put_keys(const fitting *f, const double *x)
@@ -149,8 +148,6 @@ static bool fit_from(fitting *f, double *x, double *least, const char **why)
         low[k] = log(fmax(least_of(row), exp(x[k]) / reach));
         high[k] = log(fmin(isnan(peak) ? row->high : fmin(row->high, peak), exp(x[k]) * reach));
         x[k] = fmin(fmax(x[k], low[k]), high[k]);
-        if (f->pinned[k])
-            low[k] = high[k] = x[k];
     }
     for (int round = 0; round < ROUNDS; round++) {
         const double before = *least;
@@ -176,7 +173,7 @@ static bool fit(fitting *f, double *x, const char **why)
     for (int start = 0; start < (f->group->keys > FEW_KEYS || f->b.rows > FEW_ROWS ? 1 : STARTS); start++) {
         for (int k = 0; k < f->group->keys; k++) {
             const double typical = fsim_hw_rows[f->group->key[k]].otherwise;
-            at[k] = f->pinned[k] || start == 0      ? from[k]
+            at[k] = start == 0                      ? from[k]
                     : start == 3 && !isnan(typical) ? log(fmax(typical, least_of(&fsim_hw_rows[f->group->key[k]])))
                     : start == 3                    ? from[k]
                                                     : from[k] + log(start == 1 ? 1.5 : 0.67);
@@ -295,22 +292,16 @@ static bool cross_validate(calibration *c, const fsim_prepared *const *row, cons
     return fit(&c->f, x, why);
 }
 
-/* What the folds found, beside what all rows did. Pins keys that the rows don't tell apart, each fold having found another value; returns whether there were any. */
-static bool judge_keys(calibration *c, const double *x, double fold_x[FSIM_MOST_FOLDS][FSIM_MOST_FIT_KEYS], fsim_fit *r)
+/* What the folds found, beside what all rows did. */
+static void judge_keys(const calibration *c, const double *x, double fold_x[FSIM_MOST_FOLDS][FSIM_MOST_FIT_KEYS], fsim_fit *r)
 {
-    static const double anything = 0.7; /* a spread that says nothing */
-    bool any = false;
     for (int k = 0; k < r->group->keys; k++) {
         double squares = 0;
         for (int fold = 0; fold < c->folds; fold++)
             squares += pow(exp(fold_x[fold][k] - x[k]) - 1, 2);
         r->key[k].after = exp(x[k]);
         r->key[k].spread = sqrt(squares / c->folds);
-        const bool loose = r->key[k].spread > anything && !c->f.pinned[k];
-        r->key[k].pinned = c->f.pinned[k] = c->f.pinned[k] || loose;
-        any = any || loose;
     }
-    return any;
 }
 
 static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, const char **why)
@@ -326,28 +317,28 @@ static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, 
         r->fitted_keys = 0;
         return true;
     }
-    for (int k = 0; c->start && k < group->keys; k++)
-        c->hw->q[group->key[k]] = c->start->q[group->key[k]];
+    for (int k = 0; k < group->keys; k++) { /* models treat what is assumed with more caution: from here on it is fitted */
+        fsim_quantity *q = &c->hw->q[group->key[k]];
+        *q = c->start ? c->start->q[group->key[k]] : *q;
+        const char *sheet = fsim_hw_rows[group->key[k]].form == FSIM_HW_PEAK && q->source ? fsim_strndup(c->a, q->source, strcspn(q->source, ";")) : NULL;
+        q->source = sheet ? fsim_printf(c->a, "%s; achieved fitted", sheet) : "fitted";
+        q->typical = false;
+    }
     fsim_evaluated *e = fsim_new(c->a, fsim_evaluated, r->rows + 1);
     r->files = files_of(row, r->rows, c->a);
     c->f.group = group;
-    memset(c->f.pinned, 0, sizeof c->f.pinned);
     for (int k = 0; k < group->keys; k++) {
         r->key[k] = (fsim_fitted_key){.key = group->key[k], .before = fsim_hw_get(c->hw, group->key[k]), .rows = r->rows};
         start[k] = log(fmax(r->key[k].before, least_of(&fsim_hw_rows[group->key[k]])));
     }
     errors_into(&c->f, row, r->rows, e);
     r->before = fsim_stats_of(e, r->rows, c->a);
-    for (bool again = true; again;) {
-        if (!cross_validate(c, row, start, x, fold_x, e, held_out, r, why))
-            return false;
-        again = judge_keys(c, x, fold_x, r);
-    }
+    if (!cross_validate(c, row, start, x, fold_x, e, held_out, r, why))
+        return false;
+    judge_keys(c, x, fold_x, r);
     put_keys(&c->f, x);
     errors_into(&c->f, row, r->rows, e);
     r->fitted = fsim_stats_of(e, r->rows, c->a);
-    for (int k = 0; k < group->keys; k++)
-        c->hw->q[group->key[k]].typical = false;
     if ((r->refused = verdict(r, &was, c->a)))
         *c->hw = was;
     for (int i = 0; i < r->rows && !r->refused; i++)

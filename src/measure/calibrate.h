@@ -25,9 +25,8 @@ extern const int fsim_fit_group_count;
 typedef struct {
     fsim_hw_key key;
     double before, after;  /* SI units */
-    double spread;         /* of the folds' values: the standard deviation over the value */
+    double spread;         /* of the folds' values: the standard deviation over the value; near 1 or beyond, the rows do not tell it apart from others of its group */
     int rows;              /* that tell about it */
-    bool pinned;           /* the folds did not agree on it, so it keeps its value of before */
 } fsim_fitted_key;
 
 typedef struct {

@@ -29,8 +29,6 @@ static const char *line_of(fsim_arena *a, const fsim_hw *hw, const fsim_fitted_k
         return fsim_printf(a, "%-30s {peak: %s, achieved: %s, spread: %s, source: \"%s; achieved %s\"}", key, shown(a, q->value, row->dim), shown(a, k->after, row->dim),
                            shown(a, k->spread, FSIM_DIM_NONE), sheet, fitted);
     }
-    if (k->pinned)
-        return fsim_printf(a, "%-30s {value: %s, source: \"%s\"}", key, shown(a, k->after, row->dim), fitted);
     return fsim_printf(a, "%-30s {%s: %s, spread: %s, source: \"%s\"}", key, row->form == FSIM_HW_PEAK ? "achieved" : "value", shown(a, k->after, row->dim),
                        shown(a, k->spread, FSIM_DIM_NONE), fitted);
 }
@@ -84,7 +82,7 @@ const char *fsim_calibrated_text(fsim_arena *a, const char *text, const fsim_hw 
     for (int f = 0; f < fits; f++)
         for (int k = 0; k < fit[f].fitted_keys && !fit[f].refused; k++) {
             const fsim_fitted_key *key = &fit[f].key[k];
-            const char *fitted = key->pinned ? fsim_printf(a, "assumed: %s, %d rows of %s do not tell, %s", fit[f].files, key->rows, fit[f].group->name, date) : fsim_printf(a, "fitted: %s, %d rows of %s, %s", fit[f].files, key->rows, fit[f].group->name, date), *from, *to;
+            const char *fitted = fsim_printf(a, "fitted: %s, %d rows of %s, %s", fit[f].files, key->rows, fit[f].group->name, date), *from, *to;
             const char *line = line_of(a, hw, key, fitted);
             if (lines_of(text, fsim_hw_rows[key->key].key, &from, &to))
                 text = fsim_printf(a, "%.*s%s\n%s", (int)(from - text), text, line, to);

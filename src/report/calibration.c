@@ -47,7 +47,7 @@ static void print_keys(const fsim_page *page, const fsim_calibration *x, fsim_ar
             cell[0] = fsim_hw_rows[f->key].key;
             cell[1] = shown(a, f->before, f->key);
             cell[2] = shown(a, f->after, f->key);
-            cell[3] = f->pinned ? "not told" : percent(a, f->spread);
+            cell[3] = percent(a, f->spread);
             cell[4] = fsim_printf(a, "%d", f->rows);
         }
     if (t.rows > 0) {
@@ -105,7 +105,6 @@ void fsim_json_calibration(FILE *out, const fsim_calibration *x)
             fsim_json_number(out, ", ", "before", f->key[k].before);
             fsim_json_number(out, ", ", "after", f->key[k].after);
             fsim_json_number(out, ", ", "spread", f->key[k].spread);
-            fsim_json_bool(out, ", ", "pinned", f->key[k].pinned);
             putc('}', out);
         }
         fputs("]}", out);

