@@ -21,11 +21,18 @@ fsim_hw_key fsim_residual_key(const fsim_graph *g, const fsim_kernel *k)
     return m || k->coalescing < strided ? FSIM_HW_RESIDUAL_OTHER : FSIM_HW_RESIDUAL_STREAMING; /* an anchor that is no contraction: pooling, scatter, what is opaque */
 }
 
+/* What kin tell, and besides, that this GPU may be unlike them. */
+static double residual(const fsim_hw *hw, fsim_hw_key key)
+{
+    const double told = fsim_hw_get(hw, key);
+    return fsim_hw_origin(hw, key) == FSIM_FROM_ASSUMED && hw->q[key].source ? hypot(told, fsim_hw_rows[key].otherwise) : told;
+}
+
 double fsim_kernel_spread(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_kernel *k)
 {
-    const double own = fsim_hw_get(hw, fsim_residual_key(g, k));
+    const double own = residual(hw, fsim_residual_key(g, k));
     const bool vendor = fsim_is_eager(maker) || k->template == FSIM_LIBRARY_CONTRACTION;
-    return vendor ? own : hypot(own, fsim_hw_get(hw, FSIM_HW_RESIDUAL_GENERATED));
+    return vendor ? own : hypot(own, residual(hw, FSIM_HW_RESIDUAL_GENERATED));
 }
 
 /* The figure behind a unit of k. */
