@@ -10,7 +10,7 @@ data=${DATA:-../shared/data}
 [ $# -gt 0 ] || set -- p100-pcie-16gb p4 v100-pcie-32gb t4 a100-pcie-40gb a100-pcie-80gb a100-sxm4-80gb a100-sxm4-40gb a10 l4 l40s h100-pcie-80gb h100-sxm5-80gb h200-sxm-141gb
 for gpu; do
     groups=streaming,softmax,layer_norm,gemm_fp32,gemm_tensor,attention,calls,compiled_calls,residuals files=()
-    case $gpu in l4 | t4) groups=${groups/gemm_fp32,/} ;; esac # two power states: most of their short products say nothing of the GPU
+    case $gpu in l4 | t4) groups=${groups/gemm_fp32/gemm_rested} ;; esac # two power states: most of their short products say nothing of the GPU
     for file in neusight aiconfigurator_gemm aiconfigurator_attention kernelbench_v01 kernelbench_v0; do
         ! grep -q ",$gpu," "$data/measured/$file.csv" || files+=(--measurements "$data/measured/$file.csv")
     done

@@ -168,6 +168,19 @@ static fsim_gemm_tile tile_when_cold(const fsim_costing *c, const fsim_gemm_devi
     return fsim_gemm_best(d, &s).tile;
 }
 
+/* The clock of a device that is held to little power falls within milliseconds of hard work: what starts on one that rested is through sooner. Only where the product is the one
+ * contraction of its workload: after another the device has not rested. Not taken from kin: whether a file's efficiency is that of rested devices depends on the runs that it
+ * was fitted to. */
+static double saved_by_rest(const fsim_costing *c, double seconds)
+{
+    const double span = fsim_hw_get(c->hw, FSIM_HW_GEMM_BURST_SPAN);
+    int contractions = 0;
+    for (int n = 0; n < c->g->nodes; n++)
+        contractions += c->g->node[n].gemm.k > 0;
+    const bool applies = contractions == 1 && fsim_hw_origin(c->hw, FSIM_HW_GEMM_BURST) == FSIM_FROM_FITTED;
+    return applies ? seconds * fsim_hw_get(c->hw, FSIM_HW_GEMM_BURST) * span / (seconds + span) : 0;
+}
+
 /* The vendor's kernel for a matrix product. framework: as PyTorch calls it, which may split k whatever the order of additions. */
 static fsim_kernel library(const fsim_costing *c, const fsim_gemm *g, const fsim_gemm_device *d, bool framework, fsim_arena *a)
 {
@@ -183,8 +196,12 @@ static fsim_kernel library(const fsim_costing *c, const fsim_gemm *g, const fsim
     s.whole = s.whole && !framework;
     s.dram_bytes = (double)(k.dram_read_bytes + k.dram_write_bytes);
     const fsim_gemm_time t = framework || c->group->members == 1 ? fsim_gemm_best(d, &s) : fsim_gemm_with(d, &s, tile_when_cold(c, d, s));
-    if (finish(c, &k, d, &s, &t) && framework && c->l2 && c->l2->harness == FSIM_HARNESS_CALLS)
+    const fsim_harness harness = framework && c->l2 ? c->l2->harness : FSIM_HARNESS_NONE;
+    const bool runs = finish(c, &k, d, &s, &t);
+    if (runs && harness == FSIM_HARNESS_CALLS)
         add_seconds(&k, FSIM_LATENCY, d->call_s + (c->group->members > 1 ? d->bias_call_s : 0));
+    if (runs && harness == FSIM_HARNESS_RESTS && !d->tensor)
+        add_seconds(&k, FSIM_COMPUTE, -fmin(k.time[FSIM_COMPUTE], saved_by_rest(c, k.time_s - k.time[FSIM_LAUNCH])));
     return k;
 }
 

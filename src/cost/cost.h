@@ -29,7 +29,8 @@ extern const char *const fsim_regime_names[FSIM_REGIME_COUNT];
 typedef enum {
     FSIM_HARNESS_NONE,
     FSIM_HARNESS_ROTATES, /* over copies of the weights in turn, activations in place: L2 holds the latter, and weights so small that five copies fit */
-    FSIM_HARNESS_CALLS    /* events around one call of the framework: the device waits for what the host does in it */
+    FSIM_HARNESS_CALLS,   /* events around one call of the framework: the device waits for what the host does in it */
+    FSIM_HARNESS_RESTS    /* eager calls far apart: a device that is held to little power runs faster at first */
 } fsim_harness;
 
 /* What a kernel finds and leaves in L2: bit-like flags per read and write of its group. */

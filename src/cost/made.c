@@ -15,7 +15,8 @@ fsim_kernel fsim_kernel_made_from(const fsim_graph *g, const fsim_hw *hw, fsim_r
                              : contracts                                            ? fsim_framework_contraction(&c, torch, &own, a)
                              : torch == FSIM_BY_ATEN                                ? fsim_aten_kernel(&c, &own, a)
                                                                                     : fsim_triton_kernel(&c, &own, a);
-    const bool comparable = !l2 || l2->harness != FSIM_HARNESS_ROTATES; /* what it finds in L2 is not what the own kernel was priced with */
+    const fsim_harness harness = l2 ? l2->harness : FSIM_HARNESS_NONE; /* the own kernel was priced with another L2, and without rest */
+    const bool comparable = harness != FSIM_HARNESS_ROTATES && !(harness == FSIM_HARNESS_RESTS && contracts);
     return made.time_s >= own.time_s || !comparable ? made : own;
 }
 

@@ -34,6 +34,15 @@ static bool is_product(const fsim_prepared *p) { return eager(p) && p->class == 
 static bool is_vector_product(const fsim_prepared *p) { return is_product(p) && !p->tensor; }
 static bool is_tensor_product(const fsim_prepared *p) { return is_product(p) && p->tensor; }
 
+/* Chains around one FP32 product, each call by itself. */
+static bool is_rested_product(const fsim_prepared *p)
+{
+    int products = 0;
+    for (int n = 0; n < p->graph->nodes; n++)
+        products += p->graph->node[n].gemm.convolution ? 2 : p->graph->node[n].gemm.k > 0;
+    return eager(p) && p->row->launch == FSIM_REGIME_EAGER && products == 1 && !p->tensor && p->row->time_s > 1e-3;
+}
+
 /* So short that the host takes most of it. */
 static bool is_short(const fsim_prepared *p) { return p->row->launch == FSIM_REGIME_EAGER && p->class != FSIM_WORK_NETWORK && p->row->time_s < 0.1e-3; }
 static bool is_eager_call(const fsim_prepared *p) { return eager(p) && is_short(p); }
@@ -51,6 +60,7 @@ const fsim_fit_group fsim_fit_groups[] = {
      {FSIM_HW_GEMM_FP32, FSIM_HW_GEMM_FP32_TRANSPOSED, FSIM_HW_GEMM_FP32_NARROW, FSIM_HW_GEMM_FP32_STARTUP, FSIM_HW_GEMM_FP32_L2, FSIM_HW_GEMM_FP32_SPLIT,
       FSIM_HW_GEMM_PAGE_SPAN, FSIM_HW_GEMM_PAGE_SLOPE, FSIM_HW_GEMM_PAGE_MOST, FSIM_HW_GEMM_DRIFT, FSIM_HW_GEMM_CALL,
       FSIM_HW_GEMM_BIAS_CALL}, 12},
+    {"gemm_rested", "what products save on a device that rested, where little power holds it back", is_rested_product, {FSIM_HW_GEMM_BURST, FSIM_HW_GEMM_BURST_SPAN}, 2},
     {"gemm_tensor", "matrix products on tensor units, from the vendor's library", is_tensor_product,
      {FSIM_HW_GEMM_TENSOR, FSIM_HW_GEMM_TENSOR_NARROW, FSIM_HW_GEMM_TENSOR_STARTUP, FSIM_HW_GEMM_TENSOR_STEP, FSIM_HW_GEMM_TENSOR_L2, FSIM_HW_GEMM_TENSOR_POWER,
       FSIM_HW_GEMM_TENSOR_SPLIT, FSIM_HW_GEMM_TENSOR_DRAM, FSIM_HW_GEMM_BLOCK_DRAM, FSIM_HW_GEMM_RESIDENT, FSIM_HW_GEMM_FLOOR}, 11},

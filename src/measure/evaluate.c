@@ -242,6 +242,8 @@ void fsim_bench_refuse(const fsim_bench *b, int i, fsim_arena *a, fsim_diag *d)
 /* Public GEMM benchmarks that say nothing of L2: in CUDA graphs they keep their weights out of it; else they put events around one call. */
 static fsim_harness harness_of(const fsim_measured *row)
 {
+    if (row->launch == FSIM_REGIME_EAGER)
+        return FSIM_HARNESS_RESTS;
     if (row->l2 != FSIM_L2_UNKNOWN)
         return FSIM_HARNESS_NONE;
     return row->launch == FSIM_REGIME_GRAPH ? FSIM_HARNESS_ROTATES : row->launch == FSIM_REGIME_STREAM ? FSIM_HARNESS_CALLS : FSIM_HARNESS_NONE;
