@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fits that find what made the rows, fits that are refused, the files that they write; what GPUs take from their kin; intervals. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "hw/kin.h"
+#include "measure/calibrate.h"
+#include "measure/optimiser.h"
+#include "search/interval.h"
+#include "search/price.h"
+
+#define HWMODELS FUSESIM_SOURCE_DIR "/hwmodels"
+
+static fsim_hw *gpu(fsim_arena *a, const char *name)
+{
+    fsim_hw *hw = fsim_hw_read(a, fsim_diag_new(a), fsim_printf(a, HWMODELS "/%s.yaml", name));
+    assert_non_null(hw);
+    return hw;
+}
+
+static fsim_bench *bench_of(fsim_arena *a, fsim_hw *hw, const fsim_measurements *rows)
+{
+    fsim_hw **one = fsim_new(a, fsim_hw *, 1);
+    int status = 0;
+    one[0] = hw;
+    fsim_folders *where = fsim_new(a, fsim_folders, 1);
+    *where = (fsim_folders){.workloads = FUSESIM_SOURCE_DIR "/workloads", .hwmodels = HWMODELS, .hw = one, .hws = 1};
+    fsim_bench *b = fsim_bench_of(a, fsim_diag_new(a), where, rows, &status);
+    assert_non_null(b);
+    return b;
+}
+
+/* Seconds that hw predicts for each row. */
+static const fsim_evaluated *predicted(fsim_arena *a, fsim_hw *hw, const fsim_measurements *rows)
+{
+    fsim_evaluated *e = fsim_new(a, fsim_evaluated, rows->count);
+    assert_true(fsim_evaluate(bench_of(a, hw, rows), 1, a, fsim_diag_new(a), e));
+    return e;
+}
+
+/* Sums and ReLUs of many sizes on a T4, as `truth` runs them. */
+static fsim_measurements runs_of(fsim_arena *a, fsim_hw *truth, int count)
+{
+    fsim_measurements rows = {fsim_new(a, fsim_measured, count), count};
+    for (int i = 0; i < count; i++)
+        rows.at[i] = (fsim_measured){.id = fsim_printf(a, "run/%d", i), .hw = "t4", .workload = i % 2 ? "ops/add" : "ops/relu", .set = fsim_printf(a, "B=%d;H=4096", 200 + 173 * i),
+                                     .source = "", .strategy = FSIM_STRATEGY_EAGER, .l2 = FSIM_L2_COLD, .launch = FSIM_REGIME_STREAM, .time_s = 1, .at = {"runs.csv", i + 2, 1}};
+    const fsim_evaluated *e = predicted(a, truth, &rows);
+    for (int i = 0; i < count; i++)
+        rows.at[i].time_s = e[i].predicted_s;
+    return rows;
+}
+
+static void set(fsim_arena *a, fsim_hw *hw, const char *assignment) { assert_true(fsim_hw_set(a, fsim_diag_new(a), hw, assignment)); }
+
+/* The T4 as it might have been. */
+static fsim_hw *other_t4(fsim_arena *a)
+{
+    fsim_hw *hw = gpu(a, "t4");
+    hw->q[FSIM_HW_DRAM_BANDWIDTH].achieved = 200e9;
+    set(a, hw, "dram_write_cost=1.3");
+    set(a, hw, "call_overhead_stream=30 us");
+    return hw;
+}
+
+static double square_of(const double *x, void *with)
+{
+    (void)with;
+    return x[0] * x[0];
+}
+
+/* Is NLopt away? (Where it is there, it finds a minimum.) */
+static bool no_optimiser(void)
+{
+    double x = 1, low = -1, high = 2, step = 0.1, least = 1;
+    const char *why = "";
+    const bool found = fsim_minimise(1, &low, &high, &step, 200, square_of, NULL, &x, &least, &why);
+    assert_true(found ? fabs(x) < 1e-2 && least < 1e-4 : strstr(why, "not installed") != NULL);
+    return !found;
+}
+
+static fsim_fit fitted(fsim_arena *a, fsim_hw *hw, const fsim_measurements *rows, const char *group, int jobs)
+{
+    const fsim_fit_options how = {5, jobs, &group, 1, NULL};
+    fsim_fit *fit = NULL;
+    const char *why = "";
+    assert_int_equal(fsim_calibrate(bench_of(a, hw, rows), rows->count, hw, &how, a, fsim_diag_new(a), &fit, &why), 1);
+    return fit[0];
+}
+
+static void scalars_that_made_the_rows_are_found(void **state)
+{
+    (void)state;
+    if (no_optimiser())
+        skip();
+    fsim_arena *a = fsim_arena_new();
+    fsim_hw *truth = other_t4(a), *hw = gpu(a, "t4"), *again = gpu(a, "t4");
+    const fsim_measurements rows = runs_of(a, truth, 60);
+    const fsim_fit f = fitted(a, hw, &rows, "streaming", 1), g = fitted(a, again, &rows, "streaming", 2);
+    assert_null(f.refused);
+    assert_int_equal(f.rows, 60);
+    assert_true(f.before.mape > 0.1 && f.after.mape < 0.005 && f.fitted.mape < 0.005);
+    for (int k = 0; k < f.fitted_keys; k++) {
+        const double wanted = fsim_hw_get(truth, f.key[k].key);
+        assert_true(fabs(f.key[k].after / wanted - 1) < 0.02);
+        assert_true(fsim_hw_get(hw, f.key[k].key) == f.key[k].after);
+        assert_true(f.key[k].spread < 0.05);
+        assert_true(g.key[k].after == f.key[k].after && g.key[k].spread == f.key[k].spread); /* however many threads */
+    }
+    fsim_arena_free(a);
+}
+
+static void fits_that_help_nobody_are_refused(void **state)
+{
+    (void)state;
+    if (no_optimiser())
+        skip();
+    fsim_arena *a = fsim_arena_new();
+    fsim_hw *truth = other_t4(a), *hw = gpu(a, "t4");
+    const double bandwidth = fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
+    const fsim_measurements few = runs_of(a, truth, 10), known = runs_of(a, hw, 40);
+    assert_non_null(strstr(fitted(a, hw, &few, "streaming", 1).refused, "too few"));
+    assert_true(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) == bandwidth); /* keeps what it had */
+    assert_non_null(fitted(a, hw, &known, "streaming", 1).refused); /* what the file has is as good */
+    assert_true(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) == bandwidth);
+    fsim_measurements noise = runs_of(a, hw, 40);
+    for (int i = 0; i < noise.count; i++) /* no two alike */
+        noise.at[i].time_s = 1e-5 * exp(0.3 * (i * 7919 % 40));
+    const fsim_fit f = fitted(a, hw, &noise, "streaming", 1);
+    assert_true(f.refused || f.after.mape > 0.3);
+    fsim_arena_free(a);
+}
+
+static int lines_with(const char *text, const char *what)
+{
+    int count = 0;
+    for (const char *p = text; (p = strstr(p, what)); p++)
+        count++;
+    return count;
+}
+
+static void fitted_files_keep_the_rest(void **state)
+{
+    static const char text[] = "# A comment.\nname: x\nsms: {value: 4, source: counted}\ndram_bandwidth: {peak: 320 GB/s, achieved: 242 GB/s,\n  source: \"data sheet; achieved measured: somebody\"}\n"
+                               "# another comment\npower_limit: {value: 70 W, source: data sheet}";
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    fsim_hw *hw = gpu(a, "t4");
+    fsim_fit f = {.group = &fsim_fit_groups[0], .rows = 9, .fitted_keys = 2, .files = "runs.csv"};
+    f.key[0] = (fsim_fitted_key){.key = FSIM_HW_DRAM_BANDWIDTH, .after = 200.04e9, .spread = 0.012, .rows = 9};
+    f.key[1] = (fsim_fitted_key){.key = FSIM_HW_CALL_STREAM, .after = 12.34e-6, .spread = 0.5, .rows = 9};
+    const char *once = fsim_calibrated_text(a, text, hw, &f, 1, "2026-01-02", "fusesim calibrate --hw x (2026-01-02)");
+    assert_non_null(strstr(once, "# A comment.\n# Fitted by: fusesim calibrate --hw x (2026-01-02)\nname: x\nsms: {value: 4, source: counted}\ndram_bandwidth:"));
+    assert_non_null(strstr(once, "achieved: 200 GB/s, spread: 0.012, source: \""));
+    assert_non_null(strstr(once, "achieved fitted: runs.csv, 9 rows of streaming, 2026-01-02\"}\n# another comment\npower_limit: {value: 70 W, source: data sheet}\ncall_overhead_stream:"));
+    assert_null(strstr(once, "somebody"));
+    const char *twice = fsim_calibrated_text(a, once, hw, &f, 1, "2026-03-04", "fusesim calibrate --hw x (2026-03-04)");
+    assert_int_equal(lines_with(twice, "# Fitted by"), 1); /* the same command, another day */
+    assert_int_equal(lines_with(twice, "dram_bandwidth:"), 1);
+    assert_int_equal(lines_with(twice, "call_overhead_stream:"), 1);
+    assert_int_equal(lines_with(fsim_calibrated_text(a, twice, hw, &f, 1, "2026-03-04", "fusesim calibrate --hw y (2026-03-04)"), "# Fitted by"), 2);
+    f.refused = "it is";
+    assert_null(strstr(fsim_calibrated_text(a, text, hw, &f, 1, "2026-01-02", "z"), "200 GB/s"));
+    fsim_arena_free(a);
+}
+
+static void kin_tell_what_a_data_sheet_does_not(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    fsim_hw *hw = gpu(a, "a100-pcie-40gb"), *twin = gpu(a, "a100-pcie-80gb");
+    const double peak = hw->q[FSIM_HW_DRAM_BANDWIDTH].value, was = fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
+    fsim_hw_forget(hw);
+    assert_true(fsim_hw_lacks(hw));
+    assert_true(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) == peak);
+    assert_int_equal(fsim_hw_origin(hw, FSIM_HW_GEMM_FP32), FSIM_FROM_ASSUMED);
+    fsim_hw_adopt(a, hw, (const fsim_hw *[]){hw}, 1); /* nobody is its own kin */
+    assert_true(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) == peak);
+    fsim_hw_adopt(a, hw, (const fsim_hw *[]){hw, twin}, 2);
+    const double share = fsim_hw_get(twin, FSIM_HW_DRAM_BANDWIDTH) / twin->q[FSIM_HW_DRAM_BANDWIDTH].value;
+    assert_true(fabs(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) / (peak * share) - 1) < 1e-12);
+    assert_true(fabs(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) / was - 1) < 0.05);
+    assert_true(fabs(fsim_hw_get(hw, FSIM_HW_GEMM_FP32) / fsim_hw_get(twin, FSIM_HW_GEMM_FP32) - 1) < 1e-12);
+    assert_int_equal(fsim_hw_origin(hw, FSIM_HW_GEMM_FP32), FSIM_FROM_ASSUMED);
+    assert_non_null(strstr(hw->q[FSIM_HW_GEMM_FP32].source, "as on a100-pcie-80gb"));
+    fsim_arena_free(a);
+}
+
+static void intervals_hold_what_they_are_around(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    size_t bytes;
+    const char *why, *path = FUSESIM_SOURCE_DIR "/workloads/bert_layer.yaml", *text = fsim_read_file(a, path, &bytes, &why);
+    const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), path, text, bytes, NULL, 0);
+    fsim_hw *hw = gpu(a, "h100-sxm5-80gb");
+    const fsim_options options = {.time_limit_s = 0.1};
+    const fsim_problem p = fsim_problem_of(g, hw, &options, a);
+    fsim_plan own, eager, inductor;
+    fsim_baseline(&p, FSIM_STRATEGY_EAGER, a, &own);
+    eager = fsim_plan_made_by(&p, FSIM_BY_ATEN, &own, a);
+    fsim_baseline(&p, FSIM_STRATEGY_INDUCTOR, a, &own);
+    inductor = fsim_plan_made_by(&p, FSIM_BY_INDUCTOR, &own, a);
+    const fsim_interval t = fsim_plan_interval(g, hw, FSIM_BY_ATEN, &eager), same = fsim_speedup_interval(g, hw, FSIM_BY_ATEN, &eager, FSIM_BY_ATEN, &eager, a),
+                        other = fsim_speedup_interval(g, hw, FSIM_BY_ATEN, &eager, FSIM_BY_INDUCTOR, &inductor, a);
+    double parts = 0;
+    for (int k = 0; k < eager.kernels; k++)
+        parts += fsim_kernel_interval(g, hw, FSIM_BY_ATEN, &eager.kernel[k]).high;
+    assert_true(t.low < eager.time_s && eager.time_s < t.high && t.high < parts); /* kernels' errors cancel in part */
+    assert_true(same.low == 1 && same.high == 1);                                /* the same kernels err alike */
+    assert_true(other.low < eager.time_s / inductor.time_s && eager.time_s / inductor.time_s < other.high);
+    const double wide = t.high;
+    set(a, hw, "residual_contraction_tensor=2x");
+    assert_true(fsim_plan_interval(g, hw, FSIM_BY_ATEN, &eager).high > wide);
+    fsim_arena_free(a);
+}
+
+/* A T4's clock falls within milliseconds: what runs alone, by itself, is through sooner, the shorter the more. */
+static void rested_devices_are_faster_at_first(void **state)
+{
+    static const char *const sets[] = {"M=1024;N=1024;K=4096", "M=4096;N=4096;K=4096", "M=16384;N=16384;K=16384"};
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    fsim_hw *plain = gpu(a, "t4"), *rested = gpu(a, "t4");
+    fsim_measurements rows = {fsim_new(a, fsim_measured, 3), 3};
+    double before = 0;
+    for (int i = 0; i < 3; i++)
+        rows.at[i] = (fsim_measured){.id = sets[i], .hw = "t4", .workload = "ops/linear", .set = sets[i], .source = "", .strategy = FSIM_STRATEGY_EAGER, .l2 = FSIM_L2_COLD,
+                                     .launch = FSIM_REGIME_EAGER, .time_s = 1};
+    rested->q[FSIM_HW_GEMM_BURST] = (fsim_quantity){.value = 0.5, .achieved = NAN, .source = "fitted: here", .present = true};
+    const fsim_evaluated *x = predicted(a, plain, &rows), *y = predicted(a, rested, &rows);
+    for (int i = 0; i < 3; i++) {
+        const double share = y[i].predicted_s / x[i].predicted_s;
+        assert_true(share > before && share > 0.5 && share < 1);
+        before = share;
+    }
+    assert_true(before > 0.95);
+    fsim_arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(scalars_that_made_the_rows_are_found), cmocka_unit_test(fits_that_help_nobody_are_refused),
+                                       cmocka_unit_test(fitted_files_keep_the_rest),           cmocka_unit_test(kin_tell_what_a_data_sheet_does_not),
+                                       cmocka_unit_test(intervals_hold_what_they_are_around),  cmocka_unit_test(rested_devices_are_faster_at_first)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
