@@ -42,7 +42,9 @@ static bool show_hw(FILE *out, fsim_format as, const fsim_context *c, const void
 static int run_hw_show(fsim_context *c)
 {
     int status = FSIM_EXIT_OK;
-    const fsim_hw *hw = fsim_read_hw(c, c->args.at[1], &status);
+    fsim_hw *hw = fsim_read_hw(c, c->args.at[1], &status);
+    if (hw) /* what predictions use: kin tell what the file does not */
+        fsim_complete_hw(c, hw);
     status = fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
     return status ? status : fsim_answer(c, show_hw, hw);
 }
