@@ -10,9 +10,7 @@
 # Default: a100-sxm4-40gb and h100-sxm5-80gb. SEQUENCES, SHAPE (further symbols, default B=1 heads=16 D=64) and WORKLOAD choose others.
 # Needs python3 and a release build.
 set -eu
-top=$(cd "$(dirname "$0")/.." && pwd)
-program=${FUSESIM:-$top/build/release/fusesim}
-[ -x "$program" ] || { echo "no program at $program: call ./run once" >&2; exit 70; }
+. "$(dirname "$0")/program.sh"
 [ $# -gt 0 ] || set -- a100-sxm4-40gb h100-sxm5-80gb
 FUSESIM=$program SEQUENCES=${SEQUENCES:-256 512 1024 2048 4096 8192 16384 32768} SHAPE=${SHAPE:-B=1 heads=16 D=64} \
     WORKLOAD=${WORKLOAD:-$top/workloads/seeds/attention_standard.yaml} python3 - "$@" <<'END'

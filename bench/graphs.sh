@@ -3,13 +3,10 @@
 # bench/graphs.sh [HW [FOLDER...]]: plans every workload under the folders and prints primitives, sets looked at, proof and search time of each,
 # slowest first, and a summary. Default: h100-sxm5-80gb; ../shared/data/workloads where it is, and workloads/. Needs python3 and a release build.
 set -eu
-top=$(cd "$(dirname "$0")/.." && pwd)
-program=${FUSESIM:-$top/build/release/fusesim}
-[ -x "$program" ] || { echo "no program at $program: call ./run once" >&2; exit 70; }
+. "$(dirname "$0")/program.sh"
 hw=${1:-h100-sxm5-80gb}
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- "$top/workloads" $([ -d "$top/../shared/data/workloads" ] && echo "$top/../shared/data/workloads")
-find "$@" -name '*.yaml' | LC_ALL=C sort | FUSESIM="$program" python3 -c '
+workloads "$@" | FUSESIM="$program" python3 -c '
 import json, os, subprocess, sys, time
 rows, warned, start = [], 0, time.monotonic()
 for path in sys.stdin.read().split("\n")[:-1]:

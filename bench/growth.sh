@@ -11,9 +11,7 @@
 # build/growth) as growth.dat, the chart as growth.gp and growth.png (gnuplot). SIZES, FAMILIES and OPTIONS choose others. Default: h100-sxm5-80gb.
 # Needs python3 and a release build.
 set -eu
-top=$(cd "$(dirname "$0")/.." && pwd)
-program=${FUSESIM:-$top/build/release/fusesim}
-[ -x "$program" ] || { echo "no program at $program: call ./run once" >&2; exit 70; }
+. "$(dirname "$0")/program.sh"
 folder=${1:-$top/build/growth}
 mkdir -p "$folder"
 rm -f "$folder"/growth.{dat,gp,png}

@@ -4,13 +4,10 @@
 # workload, over those whose optimum is proven, and how often it is the optimum. Default: h100-sxm5-80gb; ../shared/data/workloads where it is, and
 # workloads/. Needs python3 and a release build.
 set -eu
-top=$(cd "$(dirname "$0")/.." && pwd)
-program=${FUSESIM:-$top/build/release/fusesim}
-[ -x "$program" ] || { echo "no program at $program: call ./run once" >&2; exit 70; }
+. "$(dirname "$0")/program.sh"
 hw=${1:-h100-sxm5-80gb}
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- "$top/workloads" $([ -d "$top/../shared/data/workloads" ] && echo "$top/../shared/data/workloads")
-find "$@" -name '*.yaml' | LC_ALL=C sort | FUSESIM="$program" python3 -c '
+workloads "$@" | FUSESIM="$program" python3 -c '
 import json, os, subprocess, sys
 over, proven, total = {}, 0, 0
 for path in sys.stdin.read().split("\n")[:-1]:

@@ -5,9 +5,7 @@
 # Columns: primitives; sets of primitives tried; the search's own count of seconds (its steps at their usual rate); wall time and largest resident set of the
 # whole call; kernels and predicted time of the plan; proven, or how far the bound lies below. Needs python3 and a release build.
 set -eu
-top=$(cd "$(dirname "$0")/.." && pwd)
-program=${FUSESIM:-$top/build/release/fusesim}
-[ -x "$program" ] || { echo "no program at $program: call ./run once" >&2; exit 70; }
+. "$(dirname "$0")/program.sh"
 [ $# -gt 0 ] || set -- h100-sxm5-80gb a100-sxm4-40gb
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

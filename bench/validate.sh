@@ -4,9 +4,7 @@
 # is not counted; graphs, partitions and prices are. The best of $RUNS runs (3). Default: the single operators of ../shared/data/measured, where that is. Workloads are looked
 # for in $WORKLOADS (../shared/data/workloads). Needs a release build.
 set -eu
-top=$(cd "$(dirname "$0")/.." && pwd)
-program=${FUSESIM:-$top/build/release/fusesim}
-[ -x "$program" ] || { echo "no program at $program: call ./run once" >&2; exit 70; }
+. "$(dirname "$0")/program.sh"
 data=$top/../shared/data
 [ $# -gt 0 ] || set -- "$data"/measured/{neusight,aiconfigurator_gemm,aiconfigurator_attention}.csv
 for file; do

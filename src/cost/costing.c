@@ -257,6 +257,8 @@ fsim_hw_key fsim_tensor_key(const fsim_hw *hw, fsim_dtype arithmetic)
     return FSIM_HW_COUNT;
 }
 
+bool fsim_is_tensor_arithmetic(fsim_dtype t) { return t != FSIM_F32 && t != FSIM_F64; }
+
 double fsim_dense_peak(const fsim_hw *hw, fsim_dtype arithmetic)
 {
     const fsim_hw_key tensor = fsim_tensor_key(hw, arithmetic);

@@ -37,6 +37,9 @@ double fsim_pipe_rate(const fsim_costing *c, fsim_dtype t);
 
 /* The tensor unit that does this arithmetic; FSIM_HW_COUNT where the device has none. */
 fsim_hw_key fsim_tensor_key(const fsim_hw *hw, fsim_dtype arithmetic);
+
+/* Whether a library's products in this arithmetic are judged with those of tensor units: all but FP32 and FP64. */
+bool fsim_is_tensor_arithmetic(fsim_dtype arithmetic);
 /* The data sheet's dense rate for products of this arithmetic, FLOP/s: of the tensor units, else of the vector units. */
 double fsim_dense_peak(const fsim_hw *hw, fsim_dtype arithmetic);
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/spread.h"
 
+#include "cost/costing.h"
 #include <math.h>
 
 static const double strided = 0.75; /* coalescing below which an access is not a stream that merely begins between sectors */
 
 static bool contracts(const fsim_kernel *k) { return k->template == FSIM_TILED_CONTRACTION || k->template == FSIM_LIBRARY_CONTRACTION; }
-
-static bool on_tensor_units(const fsim_dtype t) { return t != FSIM_F32 && t != FSIM_F64; }
 
 fsim_hw_key fsim_residual_key(const fsim_graph *g, const fsim_kernel *k)
 {
@@ -15,7 +14,7 @@ fsim_hw_key fsim_residual_key(const fsim_graph *g, const fsim_kernel *k)
     if (k->template == FSIM_CHAINED_CONTRACTION)
         return FSIM_HW_RESIDUAL_ATTENTION;
     if (contracts(k))
-        return m->convolution ? FSIM_HW_RESIDUAL_CONVOLUTION : on_tensor_units(m->arithmetic) ? FSIM_HW_RESIDUAL_TENSOR : FSIM_HW_RESIDUAL_FP32;
+        return m->convolution ? FSIM_HW_RESIDUAL_CONVOLUTION : fsim_is_tensor_arithmetic(m->arithmetic) ? FSIM_HW_RESIDUAL_TENSOR : FSIM_HW_RESIDUAL_FP32;
     if (k->template == FSIM_ROW_REDUCTION || k->template == FSIM_COLUMN_REDUCTION || k->template == FSIM_FULL_REDUCTION)
         return FSIM_HW_RESIDUAL_ROWS;
     return m || k->coalescing < strided ? FSIM_HW_RESIDUAL_OTHER : FSIM_HW_RESIDUAL_STREAMING; /* an anchor that is no contraction: pooling, scatter, what is opaque */
@@ -50,7 +49,7 @@ static fsim_hw_key key_of(fsim_unit u, const fsim_kernel *k, const fsim_graph *g
             return FSIM_HW_ATTENTION_SHARE;
         if (!contracts(k))
             return FSIM_HW_FP32_RATE;
-        return m->convolution ? FSIM_HW_CONVOLUTION : on_tensor_units(m->arithmetic) ? FSIM_HW_GEMM_TENSOR : FSIM_HW_GEMM_FP32;
+        return m->convolution ? FSIM_HW_CONVOLUTION : fsim_is_tensor_arithmetic(m->arithmetic) ? FSIM_HW_GEMM_TENSOR : FSIM_HW_GEMM_FP32;
     case FSIM_LAUNCH: return FSIM_HW_LAUNCH_STREAM;
     default: return FSIM_HW_SM_CLOCK;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "measure/prepared.h"
 
+#include "cost/costing.h"
 #include "search/price.h"
 #include "search/timeline.h"
 #include <string.h>
@@ -16,7 +17,7 @@ static bool *kept_flags(fsim_arena *a, const bool *x, int count)
 static bool on_tensor_units(const fsim_graph *g)
 {
     for (int n = 0; n < g->nodes; n++)
-        if (g->node[n].gemm.k && g->node[n].gemm.arithmetic != FSIM_F32 && g->node[n].gemm.arithmetic != FSIM_F64)
+        if (g->node[n].gemm.k && fsim_is_tensor_arithmetic(g->node[n].gemm.arithmetic))
             return true;
     return false;
 }

@@ -63,12 +63,15 @@ static fsim_interval speedup_interval(const fsim_prediction *p, fsim_strategy s,
     return fsim_speedup_interval(p->graph, p->hw, FSIM_BY_ATEN, &p->plan[FSIM_STRATEGY_EAGER], fsim_made_in(p, s), &p->plan[s], a);
 }
 
-/* "246 us +- 12%": eight of ten measured times would lie within. */
+/* "12%": half the width of an interval of a time, as a share of it. Eight of ten measured times would lie within. */
+static const char *spread_text(fsim_arena *a, fsim_interval x, double time_s) { return time_s > 0 ? fsim_printf(a, "%.0f%%", 50 * (x.high - x.low) / time_s) : ""; }
+
+/* "246 us +- 12%". */
 static const char *time_text(const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
 {
-    const fsim_interval x = fsim_plan_interval(p->graph, p->hw, fsim_made_in(p, s), &p->plan[s]);
     const double time_s = p->plan[s].time_s;
-    return time_s > 0 ? fsim_printf(a, "%s +- %.0f%%", fsim_seconds_text(a, time_s), 50 * (x.high - x.low) / time_s) : fsim_seconds_text(a, time_s);
+    const char *spread = spread_text(a, fsim_plan_interval(p->graph, p->hw, fsim_made_in(p, s), &p->plan[s]), time_s);
+    return fsim_printf(a, "%s%s%s", fsim_seconds_text(a, time_s), *spread ? " +- " : "", spread);
 }
 
 /* A sentence: the plan shown (for eager: the optimum) against eager. */
@@ -243,7 +246,7 @@ static fsim_table kernel_table(const fsim_prediction *p, table_kind kind, bool u
         cell[1] = fsim_kernel_label(p->graph, k, a);
         cell[2] = kind == NARROW_TABLE ? brief[k->template] : fsim_template_names[k->template];
         cell[3] = fsim_seconds_text(a, k->time_s);
-        cell[4] = fsim_printf(a, "%.0f%%", 100 * fsim_kernel_spread(p->graph, p->hw, maker, k));
+        cell[4] = spread_text(a, fsim_kernel_interval(p->graph, p->hw, maker, k), k->time_s);
         cell[5] = fsim_percent_text(a, share);
         cell[6] = kind == WIDE_TABLE ? bar_text(a, k->time_s / most->time_s, utf8) : NULL;
         cell[7] = fsim_bytes_text(a, (double)(k->dram_read_bytes + k->dram_write_bytes));

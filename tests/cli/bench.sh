@@ -27,6 +27,7 @@ runs() {
 }
 
 mkdir few && cp "$SOURCE_DIR/workloads/seeds/chain4.yaml" "$SOURCE_DIR/workloads/seeds/two_consumers.yaml" few
+runs program.sh '^few/chain4.yaml$' -- bash -c '. "$(dirname "$0")/program.sh"; workloads few' "$bench/graphs.sh"
 runs graphs.sh '^2 workloads' -- "$bench/graphs.sh" "$toy" few
 runs regret.sh . -- "$bench/regret.sh" "$toy" few
 runs startup.sh '^chain_1000 +1000 ' -- env RUNS=1 "$bench/startup.sh" "$FUSESIM" "$toy"
