@@ -121,7 +121,7 @@ void fsim_hw_adopt_shipped(fsim_arena *a, fsim_hw *hw, const char *shipped_dir)
     for (int i = 0; i < count; i++) {
         fsim_diag *aside = fsim_diag_new(a);
         const char *path = fsim_hw_find(a, aside, names[i], shipped_dir);
-        if (path && strcmp(names[i], hw->name) != 0 && (kin[kept] = fsim_hw_read(a, aside, path)))
+        if (path && (kin[kept] = fsim_hw_read(a, aside, path)))
             kept++;
     }
     fsim_hw_adopt(a, hw, kin, kept);

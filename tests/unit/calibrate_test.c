@@ -182,9 +182,9 @@ static void kin_tell_what_a_data_sheet_does_not(void **state)
     assert_true(fsim_hw_lacks(hw));
     assert_true(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) == peak);
     assert_int_equal(fsim_hw_origin(hw, FSIM_HW_GEMM_FP32), FSIM_FROM_ASSUMED);
-    fsim_hw_adopt(a, hw, (const fsim_hw *[]){hw}, 1); /* nobody is its own kin */
+    fsim_hw_adopt(a, hw, (const fsim_hw *[]){gpu(a, "a100-pcie-40gb")}, 1); /* nobody is its own kin, whatever its file knows */
     assert_true(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) == peak);
-    fsim_hw_adopt(a, hw, (const fsim_hw *[]){hw, twin}, 2);
+    fsim_hw_adopt(a, hw, (const fsim_hw *[]){gpu(a, "a100-pcie-40gb"), twin}, 2);
     const double share = fsim_hw_get(twin, FSIM_HW_DRAM_BANDWIDTH) / twin->q[FSIM_HW_DRAM_BANDWIDTH].value;
     assert_true(fabs(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) / (peak * share) - 1) < 1e-12);
     assert_true(fabs(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) / was - 1) < 0.05);
@@ -223,6 +223,35 @@ static void intervals_hold_what_they_are_around(void **state)
     fsim_arena_free(a);
 }
 
+/* What all kernels of a plan have in common cancels between two plans: where every kernel errs as much as every other, only what each does alone is left. */
+static void common_errors_cancel_in_speedups(void **state)
+{
+    static const char text[] = "name: three\nsymbols: {N: 33554432, dtype: f32}\ntensors:\n  x: {shape: [N], dtype: dtype, role: input}\noperators:\n"
+                               "  - {op: relu, in: x, out: a}\n  - {op: relu, in: a, out: b}\n  - {op: neg, in: b, out: c}\noutputs: [a, c]\n";
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "three.yaml", text, strlen(text), NULL, 0);
+    assert_non_null(g);
+    fsim_hw *hw = gpu(a, "h100-sxm5-80gb");
+    const fsim_options options = {.time_limit_s = 1};
+    const fsim_problem p = fsim_problem_of(g, hw, &options, a);
+    fsim_plan own, three, two = {0};
+    fsim_baseline(&p, FSIM_STRATEGY_EAGER, a, &own);
+    three = fsim_plan_made_by(&p, FSIM_BY_ATEN, &own, a);
+    assert_int_equal(three.kernels, 3);
+    /* The same plan without its last kernel; what is left is what it was, a larger part of a shorter time. */
+    two = three;
+    two.kernels = two.partition.parts = 2;
+    two.time_s -= three.kernel[2].time_s;
+    const double spread = log(fsim_kernel_interval(g, hw, FSIM_BY_ATEN, &three.kernel[0]).high / three.kernel[0].time_s);
+    double alone = pow(three.kernel[2].time_s / three.time_s, 2);
+    for (int k = 0; k < 2; k++)
+        alone += pow(three.kernel[k].time_s / two.time_s - three.kernel[k].time_s / three.time_s, 2);
+    const fsim_interval x = fsim_speedup_interval(g, hw, FSIM_BY_ATEN, &three, FSIM_BY_ATEN, &two, a);
+    assert_true(fabs(log(x.high * two.time_s / three.time_s) / (spread * sqrt(alone / 2)) - 1) < 1e-9); /* half of a kernel's variance is its own */
+    fsim_arena_free(a);
+}
+
 /* A T4's clock falls within milliseconds: what runs alone, by itself, is through sooner, the shorter the more. */
 static void rested_devices_are_faster_at_first(void **state)
 {
@@ -243,6 +272,41 @@ static void rested_devices_are_faster_at_first(void **state)
         before = share;
     }
     assert_true(before > 0.95);
+    for (int i = 0; i < 3; i++) { /* after another product it has not rested */
+        rows.at[i].workload = "mlp";
+        rows.at[i].set = fsim_printf(a, "M=%d;dtype=f32", 256 << i);
+    }
+    x = predicted(a, plain, &rows);
+    y = predicted(a, rested, &rows);
+    for (int i = 0; i < 3; i++)
+        assert_true(y[i].predicted_s == x[i].predicted_s);
+    fsim_arena_free(a);
+}
+
+/* Which groups of scalars a row can tell about. */
+static void rows_tell_about_the_units_that_they_use(void **state)
+{
+    static const char *const sets[] = {"M=1024;N=1024;K=1024;dtype=f32", "M=1024;N=1024;K=1024;dtype=f16", "M=1024;N=1024;K=1024;dtype=bf16"};
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    fsim_measurements rows = {fsim_new(a, fsim_measured, 3), 3};
+    for (int i = 0; i < 3; i++)
+        rows.at[i] = (fsim_measured){.id = sets[i], .hw = "l4", .workload = "ops/linear", .set = sets[i], .source = "", .strategy = FSIM_STRATEGY_EAGER, .l2 = FSIM_L2_COLD,
+                                     .launch = FSIM_REGIME_STREAM, .time_s = 1};
+    fsim_bench *b = bench_of(a, gpu(a, "l4"), &rows);
+    for (int i = 0; i < 3; i++) {
+        const fsim_prepared p = fsim_prepare(b, i, a);
+        int told = 0;
+        for (int g = 0; g < fsim_fit_group_count; g++) {
+            const char *name = fsim_fit_groups[g].name;
+            const bool vector = strcmp(name, "gemm_fp32") == 0, tensor = strcmp(name, "gemm_tensor") == 0;
+            if (!vector && !tensor)
+                continue;
+            assert_true(fsim_fit_groups[g].takes(&p) == (i == 0 ? vector : tensor));
+            told++;
+        }
+        assert_int_equal(told, 2);
+    }
     fsim_arena_free(a);
 }
 
@@ -250,6 +314,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(scalars_that_made_the_rows_are_found), cmocka_unit_test(fits_that_help_nobody_are_refused),
                                        cmocka_unit_test(fitted_files_keep_the_rest),           cmocka_unit_test(kin_tell_what_a_data_sheet_does_not),
-                                       cmocka_unit_test(intervals_hold_what_they_are_around),  cmocka_unit_test(rested_devices_are_faster_at_first)};
+                                       cmocka_unit_test(intervals_hold_what_they_are_around),  cmocka_unit_test(common_errors_cancel_in_speedups),
+                                       cmocka_unit_test(rested_devices_are_faster_at_first),   cmocka_unit_test(rows_tell_about_the_units_that_they_use)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
