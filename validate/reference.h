@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reference.h: what a workload computes: a slow interpreter of the unfused graph in double precision, with a bound for each element on how far a right kernel's result
+ * may be from it.
+ *
+ * The bound is a running error analysis (Higham, Accuracy and Stability of Numerical Algorithms, ch. 3): every value carries the rounding of the arithmetic that
+ * makes it and of the dtypes that it is stored in on the way, so that tolerance follows from dtype and reduction length, not from taste. Where the bound of an argument straddles a jump
+ * (a comparison, a cast to integers, an index of the largest element) the result is free: its bound is infinite. */
+#ifndef FUSESIM_VALIDATE_REFERENCE_H
+#define FUSESIM_VALIDATE_REFERENCE_H
+
+#include "graph/graph.h"
+
+/* Of one storage tensor, elems of each. bound: infinite where anything may come out. */
+typedef struct {
+    double *value, *bound;
+} fsim_expected;
+
+typedef struct {
+    const fsim_graph *graph;
+    fsim_expected *of;       /* per tensor of the graph; views have NULL pointers: ask their storage */
+    const char **unknown;    /* per tensor: why its values are made up (a custom operator, communication), or NULL */
+} fsim_reference;
+
+/* Bytes of the largest graph that the interpreter takes: values and bounds of all storage tensors. */
+double fsim_reference_bytes(const fsim_graph *g);
+
+/* Interprets g on inputs that depend on nothing but the tensors' names, shapes and `seed`; indices lie in the tables that they index, and what is divided by, or put under a
+ * root or a logarithm, is positive. Free with fsim_reference_free. */
+fsim_reference *fsim_reference_of(const fsim_graph *g, uint64_t seed);
+void fsim_reference_free(fsim_reference *r);
+
+/* The tensor's expected values, rounded to its dtype, as they lie in memory: inputs for kernels. bytes: as many as the tensor has. */
+void fsim_reference_store(const fsim_reference *r, int tensor, void *bytes);
+
+typedef struct {
+    int64_t at;              /* first wrong element of the storage tensor, -1: none */
+    int64_t wrong, compared; /* elements outside of their bounds; elements that had a finite one */
+    double got, wanted, bound;
+    double worst;            /* largest |got - wanted| / bound of all compared */
+} fsim_comparison;
+/* Compares the tensor's bytes, as a kernel left them. */
+fsim_comparison fsim_reference_compare(const fsim_reference *r, int tensor, const void *bytes);
+
+/* A value of dtype at index i of bytes, and how one is put there (rounded to nearest even; integers wrap, bool is 0 or 1). */
+double fsim_element(fsim_dtype t, const void *bytes, int64_t i);
+void fsim_set_element(fsim_dtype t, void *bytes, int64_t i, double value);
+
+/* The counter-based generator of dropout: is element i kept with probability 1 - p? The same rule stands in the kernel dialect. Philox would cost registers that no prediction
+ * counts; this is a 64-bit mix of the index (Steele, Lea, Flood, OOPSLA 2014: SplitMix64). */
+bool fsim_dropout_keeps(int64_t i, double p);
+
+#endif
