@@ -307,6 +307,7 @@ bool fsim_rule_conv(fsim_call *call)
     if (!n)
         return false;
     read_window(&n->arg[0], batch * channels, axis, axes);
+    n->arg[0].map.offset = fsim_arg(call, 0)->offset;
     n->arg[1].map = fsim_map_simplify(m);
     n->gemm = (fsim_gemm){.batch = groups, .m = batch * pixels, .n = filters / groups, .k = k, .convolution = true, .transposed_b = true,
                           .arithmetic = call->attrs.compute != FSIM_DTYPE_NONE ? call->attrs.compute : dtype};
@@ -332,6 +333,7 @@ bool fsim_rule_conv_transpose(fsim_call *call)
         !per_axis(call, FSIM_LIST_DILATION, axes, 1, dilation) || !per_axis(call, FSIM_LIST_OUTPUT_PADDING, axes, 0, extra))
         return false;
     fsim_shape out = {.rank = x->shape.rank};
+    fsim_axis axis[3];
     if (lead == 2)
         out.dim[0] = batch;
     out.dim[lead - 1] = w->shape.dim[1] * groups;
@@ -342,13 +344,20 @@ bool fsim_rule_conv_transpose(fsim_call *call)
         out.dim[lead + i] = (x->shape.dim[lead + i] - 1) * stride[i] - 2 * pad[i] + dilation[i] * (w->shape.dim[2 + i] - 1) + extra[i] + 1;
         pixels *= x->shape.dim[lead + i];
         taps *= w->shape.dim[2 + i];
+        axis[i] = (fsim_axis){out.dim[lead + i], x->shape.dim[lead + i], w->shape.dim[2 + i], stride[i], dilation[i], pad[i]};
     }
     const int64_t filters = w->shape.dim[1];
     const fsim_dtype dtype = fsim_promoted(call);
     fsim_node *n = fsim_add_node(call, &out, dtype, channels / groups * taps);
     if (!n)
         return false;
-    n->arg[0].how = n->arg[1].how = FSIM_READ_ONCE;
+    for (int i = 0; i < 2; i++) {
+        n->arg[i].how = FSIM_READ_ONCE;
+        n->arg[i].map.offset = fsim_arg(call, i)->offset;
+    }
+    n->arg[0].planes = batch * channels; /* the axes of the convolution that goes back: its `out` are x's elements, its `extent` the result's */
+    n->arg[0].axes = axes;
+    memcpy(n->arg[0].axis, axis, (size_t)axes * sizeof *axis);
     /* as the gradient of a convolution: every input pixel meets every tap of every filter once */
     n->gemm = (fsim_gemm){.batch = groups, .m = batch * pixels, .n = filters, .k = channels / groups * taps, .convolution = true,
                           .arithmetic = call->attrs.compute != FSIM_DTYPE_NONE ? call->attrs.compute : dtype};
@@ -405,6 +414,7 @@ bool fsim_rule_adaptive_pool(fsim_call *call)
     if (lead < 1 || !call->list[FSIM_LIST_OUTPUT_SIZE].given)
         return fsim_refuse(call, lead < 1 ? "the tensor has too few dimensions" : "wants 'output_size'");
     fsim_shape out = x->shape;
+    fsim_axis axis[3];
     if (!per_axis(call, FSIM_LIST_OUTPUT_SIZE, axes, 1, size))
         return false;
     bool whole = true;
@@ -412,7 +422,9 @@ bool fsim_rule_adaptive_pool(fsim_call *call)
         if (size[i] < 1)
             return fsim_refuse(call, "output_size is at least 1");
         whole = whole && size[i] == 1;
-        window *= (out.dim[lead + i] + size[i] - 1) / size[i];
+        const int64_t taps = (out.dim[lead + i] + size[i] - 1) / size[i]; /* at most; windows start at out * extent / size */
+        axis[i] = (fsim_axis){out.dim[lead + i], size[i], taps, taps, 1, 0};
+        window *= taps;
         out.dim[lead + i] = size[i];
     }
     if (whole)
@@ -421,5 +433,8 @@ bool fsim_rule_adaptive_pool(fsim_call *call)
     if (!n)
         return false;
     n->arg[0].how = FSIM_READ_ONCE;
+    n->arg[0].map.offset = fsim_arg(call, 0)->offset;
+    n->arg[0].axes = axes;
+    memcpy(n->arg[0].axis, axis, (size_t)axes * sizeof *axis);
     return true;
 }

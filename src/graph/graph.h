@@ -36,13 +36,14 @@ typedef struct {
 /* How a primitive reads an argument. */
 typedef enum {
     FSIM_READ_MAP,      /* through map, over the primitive's points x reduced */
-    FSIM_READ_ONCE,     /* every element once, in order: opaque */
+    FSIM_READ_ONCE,     /* every element once, in order, from map.offset: opaque */
     FSIM_READ_PIECE,    /* at the points of the result that lie in cut[0, cuts), the element that they name, offset by map: concat, pad, roll */
     FSIM_READ_WINDOW,   /* overlapping windows, see window */
     FSIM_READ_INDIRECT  /* rows of `run` elements at places that are data, `rows` of them: element map(point) + any.stride x a number below any.extent */
 } fsim_reading;
 
-/* One spatial axis of a window: output o, tap k reads element o * stride + k * dilation - pad of extent (a transposed convolution: the inverse). */
+/* One spatial axis of a window: output o, tap k reads element o * stride + k * dilation - pad of extent (a transposed convolution: the
+ * inverse; adaptive pooling: output o reads elements from floor(o * extent / out) to ceil((o + 1) * extent / out)). */
 typedef struct {
     int64_t extent, out, taps, stride, dilation, pad;
 } fsim_axis;
@@ -73,7 +74,7 @@ typedef struct {
     bool has_scalar, has_min, has_max, keepdim, causal, training, tanh_gelu;
     double scalar, min, max, alpha, p, value;
     int64_t k;
-    int dims;
+    int dims;                   /* scans, sort, topk, scatter: 1, and the dimension they work along */
     int64_t dim[FSIM_MAX_RANK];
     fsim_dtype dtype, compute;
 } fsim_attrs;

@@ -739,10 +739,22 @@ bool fsim_rule_pick(fsim_call *call)
     return true;
 }
 
+/* The dimension that an assembly works along, kept for who computes it: node->attrs.dim[0]. */
+static bool keep_dim(fsim_call *call, int64_t otherwise, int *dim)
+{
+    const fsim_list *l = &call->list[FSIM_LIST_DIMS];
+    if (!fsim_wrap_dim(call, fsim_arg(call, 0)->shape.rank, l->given && l->count > 0 ? l->at[0] : otherwise, dim))
+        return false;
+    call->attrs.dims = 1;
+    call->attrs.dim[0] = *dim;
+    return true;
+}
+
 bool fsim_rule_scatter(fsim_call *call)
 {
     const fsim_shape out = fsim_arg(call, 0)->shape;
-    return assemble(call, &out, fsim_arg(call, 0)->dtype);
+    int dim;
+    return keep_dim(call, 0, &dim) && assemble(call, &out, fsim_arg(call, 0)->dtype);
 }
 
 /* Reductions. */
@@ -795,9 +807,7 @@ bool fsim_rule_scan(fsim_call *call)
 {
     const fsim_shape out = fsim_arg(call, 0)->shape;
     int dim;
-    if (!fsim_wrap_dim(call, out.rank, call->list[FSIM_LIST_DIMS].given ? call->list[FSIM_LIST_DIMS].at[0] : 0, &dim))
-        return false;
-    return assemble(call, &out, fsim_arg(call, 0)->dtype);
+    return keep_dim(call, 0, &dim) && assemble(call, &out, fsim_arg(call, 0)->dtype);
 }
 
 /* Boundaries. */
@@ -805,7 +815,8 @@ bool fsim_rule_scan(fsim_call *call)
 bool fsim_rule_sort(fsim_call *call)
 {
     const fsim_shape out = fsim_arg(call, 0)->shape;
-    return assemble(call, &out, fsim_arg(call, 0)->dtype) &&
+    int dim;
+    return keep_dim(call, -1, &dim) && assemble(call, &out, fsim_arg(call, 0)->dtype) &&
            add_result(call, &call->build->graph->node[call->build->graph->nodes - 1], &out, FSIM_I64);
 }
 
@@ -815,7 +826,7 @@ bool fsim_rule_topk(fsim_call *call)
     int dim;
     if (!call->list[FSIM_LIST_K].given)
         return fsim_refuse(call, "wants 'k'");
-    if (!fsim_wrap_dim(call, out.rank, call->list[FSIM_LIST_DIMS].given ? call->list[FSIM_LIST_DIMS].at[0] : -1, &dim))
+    if (!keep_dim(call, -1, &dim))
         return false;
     if (call->attrs.k < 1 || (out.rank && call->attrs.k > out.dim[dim]))
         return fsim_refuse(call, "k is %lld; dimension %d has %lld", (long long)call->attrs.k, dim, (long long)(out.rank ? out.dim[dim] : 1));

@@ -510,6 +510,8 @@ static bool read_attr(reader *r, fsim_call *c, const attr_row *row, const fsim_y
             return false;
         if (row->which == FSIM_LIST_K && c->list[FSIM_LIST_K].count)
             c->attrs.k = c->list[FSIM_LIST_K].at[0];
+        if (row->which == FSIM_LIST_DIAGONAL && c->list[FSIM_LIST_DIAGONAL].count)
+            c->attrs.k = c->list[FSIM_LIST_DIAGONAL].at[0];
         return true;
     case NUMBER:
         return read_number(r, y, row->name, (double *)(base + row->which));
