@@ -10,7 +10,8 @@
 
 #include "graph/graph.h"
 
-/* Of one storage tensor, elems of each. bound: infinite where anything may come out. */
+/* Of one storage tensor, elems of each. value: not rounded to the tensor's dtype where that is a float (inputs aside); bound covers that rounding. bound: infinite where anything may
+ * come out. */
 typedef struct {
     double *value, *bound;
 } fsim_expected;
@@ -41,12 +42,19 @@ typedef struct {
 /* Compares the tensor's bytes, as a kernel left them. */
 fsim_comparison fsim_reference_compare(const fsim_reference *r, int tensor, const void *bytes);
 
-/* A value of dtype at index i of bytes, and how one is put there (rounded to nearest even; integers wrap, bool is 0 or 1). */
+/* A value of dtype at index i of bytes, and how one is put there: rounded to nearest even; beyond the largest number infinity, f8e4m3 (OCP's FN, at most 448) NaN: nothing
+ * saturates. Integers: towards zero, modulo 2^bits; what is no number is 0. bool is 0 or 1. */
 double fsim_element(fsim_dtype t, const void *bytes, int64_t i);
 void fsim_set_element(fsim_dtype t, void *bytes, int64_t i, double value);
 
 /* The counter-based generator of dropout: is element i kept with probability 1 - p? The same rule stands in the kernel dialect. Philox would cost registers that no prediction
- * counts; this is a 64-bit mix of the index (Steele, Lea, Flood, OOPSLA 2014: SplitMix64). */
+ * counts; this is a 64-bit mix of the index (Steele, Lea, Flood, OOPSLA 2014: SplitMix64). With unsigned 64-bit arithmetic, modulo 2^64:
+ *     z = (i + 1) * 0x9e3779b97f4a7c15
+ *     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9
+ *     z = (z ^ z >> 27) * 0x94d049bb133111eb
+ *     z = z ^ z >> 31
+ *     kept: (float)(z >> 40) * 0x1p-24f >= (float)p
+ * i is the linear index in the result. What is kept is divided by (1 - p). */
 bool fsim_dropout_keeps(int64_t i, double p);
 
 #endif

@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The interpreter: each class of operators against numbers done by hand (or by PyTorch), dtypes bit by bit, and bounds that see what is wrong and nothing else. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "validate/reference.h"
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    fsim_arena *a;
+    fsim_graph *g;
+    fsim_reference *r;
+} subject;
+
+static subject interpret_with(const char *path, const char *text, size_t bytes, const fsim_binding *set, int sets, uint64_t seed)
+{
+    subject s = {.a = fsim_arena_new()};
+    fsim_diag *d = fsim_diag_new(s.a);
+    s.g = fsim_graph_parse(s.a, d, path, text, bytes, set, sets);
+    if (!s.g)
+        fsim_diag_print(d, stderr, true);
+    assert_non_null(s.g);
+    s.r = fsim_reference_of(s.g, seed);
+    return s;
+}
+
+static subject interpret(const char *text) { return interpret_with("test.yaml", text, strlen(text), NULL, 0, 1); }
+
+static void end(subject *s)
+{
+    fsim_reference_free(s->r);
+    fsim_arena_free(s->a);
+}
+
+static int id(const subject *s, const char *name)
+{
+    for (int t = 0; t < s->g->tensors; t++)
+        if (strcmp(s->g->tensor[t].name, name) == 0)
+            return t;
+    fail_msg("no tensor %s", name);
+    return -1;
+}
+
+static const fsim_expected *of(const subject *s, const char *name) { return &s->r->of[s->g->tensor[id(s, name)].storage]; }
+
+/* One operator on tensors whose elements are known: ramps, made of sums of ones. x: 1 2 3 4 5 6 as [2, 3]; n: -3 -2 -1 0 1 2 as [2, 3]; y: 1 ... 6 as [3, 2];
+ * s: 4 1 3 2 as [4]; v: 1 2 3 as [3]; w: 1 ... 16 as [1, 1, 4, 4]; z: 1 2 3 4 as [1, 1, 2, 2]; i: 2 0 (i64). */
+static const char prelude[] =
+    "tensors: {}\n"
+    "operators:\n"
+    "  - {op: fill, out: o16, shape: [16], value: 1}\n"
+    "  - {op: cumsum, in: o16, out: r16, dim: 0}\n"
+    "  - {op: slice, in: r16, out: r6, dim: 0, start: 0, size: 6}\n"
+    "  - {op: slice, in: r16, out: v, dim: 0, start: 0, size: 3}\n"
+    "  - {op: slice, in: r16, out: r4, dim: 0, start: 0, size: 4}\n"
+    "  - {op: reshape, in: r6, out: x, shape: [2, 3]}\n"
+    "  - {op: reshape, in: r6, out: y, shape: [3, 2]}\n"
+    "  - {op: sub, in: x, out: n, scalar: 4}\n"
+    "  - {op: reshape, in: r16, out: w, shape: [1, 1, 4, 4]}\n"
+    "  - {op: reshape, in: r4, out: z, shape: [1, 1, 2, 2]}\n"
+    "  - {op: flip, in: r4, out: f4, dims: [0]}\n"
+    "  - {op: slice, in: f4, out: p4, dim: 0, start: 0, size: 1}\n"
+    "  - {op: slice, in: r4, out: q4, dim: 0, start: 0, size: 1}\n"
+    "  - {op: slice, in: f4, out: t4, dim: 0, start: 1, size: 2}\n"
+    "  - {op: concat, in: [p4, q4, t4], out: s, dim: 0}\n"
+    "  - {op: slice, in: f4, out: three, dim: 0, start: 1, size: 1}\n"
+    "  - {op: sub, in: three, out: two, scalar: 1}\n"
+    "  - {op: sub, in: three, out: zero, scalar: 3}\n"
+    "  - {op: concat, in: [two, zero], out: fi, dim: 0}\n"
+    "  - {op: cast, in: fi, out: i, dtype: i64}\n"
+    "  - {op: gt, in: n, out: m, scalar: 0}\n";
+
+static const struct {
+    const char *op;
+    int count;
+    double want[16];
+} cases[] = {
+    {"{op: add, in: [x, v], out: o}", 6, {2, 4, 6, 5, 7, 9}},
+    {"{op: sub, in: [v, x], out: o}", 6, {0, 0, 0, -3, -3, -3}},
+    {"{op: mul, in: x, out: o, scalar: 0.5}", 6, {0.5, 1, 1.5, 2, 2.5, 3}},
+    {"{op: div, in: [x, v], out: o}", 6, {1, 1, 1, 4, 2.5, 2}},
+    {"{op: pow, in: x, out: o, scalar: 2}", 6, {1, 4, 9, 16, 25, 36}},
+    {"{op: pow, in: [x, v], out: o}", 6, {1, 4, 27, 4, 25, 216}},
+    {"{op: maximum, in: [n, v], out: o}", 6, {1, 2, 3, 1, 2, 3}},
+    {"{op: minimum, in: n, out: o, scalar: 0}", 6, {-3, -2, -1, 0, 0, 0}},
+    {"{op: neg, in: n, out: o}", 6, {3, 2, 1, 0, -1, -2}},
+    {"{op: abs, in: n, out: o}", 6, {3, 2, 1, 0, 1, 2}},
+    {"{op: exp, in: n, out: o}", 6, {0.049787068367863944, 0.1353352832366127, 0.36787944117144233, 1, 2.718281828459045, 7.38905609893065}},
+    {"{op: log, in: v, out: o}", 3, {0, 0.6931471805599453, 1.0986122886681098}},
+    {"{op: sqrt, in: v, out: o}", 3, {1, 1.4142135623730951, 1.7320508075688772}},
+    {"{op: rsqrt, in: r4, out: o}", 4, {1, 0.7071067811865476, 0.5773502691896258, 0.5}},
+    {"{op: reciprocal, in: r4, out: o}", 4, {1, 0.5, 0.3333333333333333, 0.25}},
+    {"{op: sin, in: v, out: o}", 3, {0.8414709848078965, 0.9092974268256817, 0.1411200080598672}},
+    {"{op: cos, in: v, out: o}", 3, {0.5403023058681398, -0.4161468365471424, -0.9899924966004454}},
+    {"{op: erf, in: v, out: o}", 3, {0.8427007929497149, 0.9953222650189527, 0.9999779095030014}},
+    {"{op: tanh, in: v, out: o}", 3, {0.7615941559557649, 0.9640275800758169, 0.9950547536867305}},
+    {"{op: sigmoid, in: n, out: o}", 6, {0.04742587317756678, 0.11920292202211755, 0.2689414213699951, 0.5, 0.7310585786300049, 0.8807970779778823}},
+    {"{op: relu, in: n, out: o}", 6, {0, 0, 0, 0, 1, 2}},
+    {"{op: relu6, in: r16, out: o}", 16, {1, 2, 3, 4, 5, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6}},
+    {"{op: leaky_relu, in: n, out: o, negative_slope: 0.5}", 6, {-1.5, -1, -0.5, 0, 1, 2}},
+    {"{op: elu, in: n, out: o, alpha: 1}", 6, {-0.950212931632136, -0.8646647167633873, -0.6321205588285577, 0, 1, 2}},
+    {"{op: selu, in: n, out: o}", 6, {-1.670568728767112, -1.5201664685956948, -1.1113307378125625, 0, 1.05070098735548, 2.10140197471096}},
+    {"{op: softplus, in: n, out: o}", 6, {0.04858735157374206, 0.1269280110429726, 0.3132616875182228, 0.6931471805599453, 1.3132616875182228, 2.1269280110429727}},
+    {"{op: hardtanh, in: n, out: o}", 6, {-1, -1, -1, 0, 1, 1}},
+    {"{op: clamp, in: n, out: o, min: -2}", 6, {-2, -2, -1, 0, 1, 2}},
+    {"{op: clamp, in: n, out: o, min: -1, max: 1}", 6, {-1, -1, -1, 0, 1, 1}},
+    {"{op: hardsigmoid, in: n, out: o}", 6, {0, 1.0 / 6, 2.0 / 6, 0.5, 4.0 / 6, 5.0 / 6}},
+    {"{op: hardswish, in: n, out: o}", 6, {0, -2.0 / 6, -2.0 / 6, 0, 4.0 / 6, 10.0 / 6}},
+    {"{op: eq, in: n, out: o, scalar: 0}", 6, {0, 0, 0, 1, 0, 0}},
+    {"{op: le, in: [x, v], out: o}", 6, {1, 1, 1, 0, 0, 0}},
+    {"{op: where, in: [m, x, n], out: o}", 6, {-3, -2, -1, 0, 5, 6}},
+    {"{op: masked_fill, in: [x, m], out: o, value: 9}", 6, {1, 2, 3, 4, 9, 9}},
+    {"{op: cast, in: n, out: o, dtype: u8}", 6, {253, 254, 255, 0, 1, 2}},
+    {"{op: tril, in: x, out: o}", 6, {1, 0, 0, 4, 5, 0}},
+    {"{op: triu, in: x, out: o, diagonal: 1}", 6, {0, 2, 3, 0, 0, 6}},
+    {"{op: transpose, in: x, out: o}", 6, {1, 4, 2, 5, 3, 6}},
+    {"{op: slice, in: x, out: o, dim: 1, start: 1, size: 2}", 4, {2, 3, 5, 6}},
+    {"{op: expand, in: v, out: o, repeats: [2]}", 6, {1, 2, 3, 1, 2, 3}},
+    {"{op: expand, in: v, out: o, shape: [2, 3]}", 6, {1, 2, 3, 1, 2, 3}},
+    {"{op: flip, in: x, out: o, dims: [1]}", 6, {3, 2, 1, 6, 5, 4}},
+    {"{op: concat, in: [x, n], out: o, dim: 1}", 12, {1, 2, 3, -3, -2, -1, 4, 5, 6, 0, 1, 2}},
+    {"{op: pad, in: x, out: o, padding: [1, 0, 0, 1], value: 7}", 12, {7, 1, 2, 3, 7, 4, 5, 6, 7, 7, 7, 7}},
+    {"{op: pad, in: x, out: o, padding: [-1, 1]}", 6, {2, 3, 0, 5, 6, 0}},
+    {"{op: roll, in: x, out: o, dims: [0, 1], roll: [1, 1]}", 6, {6, 4, 5, 3, 1, 2}},
+    {"{op: gather, in: [y, i], out: o}", 4, {5, 6, 1, 2}},
+    {"{op: embedding, in: [i, y], out: o}", 4, {5, 6, 1, 2}},
+    {"{op: scatter, in: [y, i, z2], out: o, dim: 0}", 6, {3, 4, 3, 4, 1, 2}},
+    {"{op: scatter, in: [x, i, z2], out: o, dim: 1}", 6, {2, 2, 1, 4, 5, 3}},
+    {"{op: sum, in: x, out: o, dims: [1]}", 2, {6, 15}},
+    {"{op: sum, in: x, out: o, dims: [0], keepdim: true}", 3, {5, 7, 9}},
+    {"{op: sum, in: m, out: o}", 1, {2}},
+    {"{op: mean, in: x, out: o}", 1, {3.5}},
+    {"{op: prod, in: x, out: o, dims: [1]}", 2, {6, 120}},
+    {"{op: max, in: x, out: o, dims: [0]}", 3, {4, 5, 6}},
+    {"{op: max, in: s, out: [p, o], dims: [0]}", 1, {0}},
+    {"{op: min, in: s, out: [p, o], dims: [0]}", 1, {1}},
+    {"{op: argmax, in: n, out: o, dim: 1}", 2, {2, 2}},
+    {"{op: argmin, in: s, out: o, dim: 0}", 1, {1}},
+    {"{op: norm, in: z, out: o}", 1, {5.477225575051661}},
+    {"{op: norm, in: n, out: o, p: 1, dims: [1]}", 2, {6, 3}},
+    {"{op: norm, in: v, out: o, p: 3}", 1, {3.3019272488946263}},
+    {"{op: matmul, in: [x, y], out: o}", 4, {22, 28, 49, 64}},
+    {"{op: matmul, in: [x, v], out: o}", 2, {14, 32}},
+    {"{op: linear, in: [x, n, two], out: o}", 4, {-8, 10, -26, 19}},
+    {"{op: einsum, in: [x, n], out: o, equation: \"ab,cb->ca\"}", 4, {-10, -28, 8, 17}},
+    {"{op: bmm, in: [b1, b2], out: o}", 4, {22, 28, 49, 64}},
+    {"{op: conv2d, in: [w, z], out: o}", 9, {44, 54, 64, 84, 94, 104, 124, 134, 144}},
+    {"{op: conv2d, in: [w, z], out: o, stride: 2, padding: 1}", 9, {4, 18, 12, 54, 94, 50, 26, 44, 16}},
+    {"{op: conv2d, in: [w, z], out: o, dilation: 3}", 1, {1 + 8 + 39 + 64}},
+    {"{op: conv1d, in: [c1, c2], out: o, groups: 2}", 4, {5, 8, 28, 35}},
+    {"{op: conv_transpose2d, in: [z, z], out: o}", 9, {1, 4, 4, 6, 20, 16, 9, 24, 16}},
+    {"{op: conv_transpose2d, in: [z, z], out: o, stride: 2, padding: 1, output_padding: 1}", 9, {4, 6, 8, 6, 4, 8, 12, 12, 16}},
+    {"{op: max_pool2d, in: w, out: o, kernel: 2}", 4, {6, 8, 14, 16}},
+    {"{op: max_pool2d, in: nw, out: o, kernel: 2, padding: 1}", 9, {-1, -2, -4, -5, -6, -8, -13, -14, -16}},
+    {"{op: avg_pool2d, in: w, out: o, kernel: 2, padding: 1}", 9, {0.25, 1.25, 1, 3.5, 8.5, 5, 3.25, 7.25, 4}},
+    {"{op: adaptive_avg_pool2d, in: w, out: o, output_size: [3, 1]}", 3, {4.5, 8.5, 12.5}},
+    {"{op: cumsum, in: x, out: o, dim: 0}", 6, {1, 2, 3, 5, 7, 9}},
+    {"{op: cumprod, in: x, out: o, dim: 1}", 6, {1, 2, 6, 4, 20, 120}},
+    {"{op: sort, in: s, out: o, dim: 0}", 4, {1, 2, 3, 4}},
+    {"{op: sort, in: s, out: [p, o], dim: 0}", 4, {1, 3, 2, 0}},
+    {"{op: topk, in: s, out: o, k: 2}", 2, {4, 3}},
+    {"{op: topk, in: [y], out: [p, o], k: 2, dim: 0}", 4, {2, 2, 1, 1}},
+    {"{op: all_gather, in: v, out: o, size: 2}", 6, {1, 2, 3, 1, 2, 3}},
+    {"{op: reduce_scatter, in: x, out: o, size: 2}", 3, {1, 2, 3}},
+    {"{op: all_reduce, in: x, out: o}", 6, {1, 2, 3, 4, 5, 6}},
+    {"{op: transfer, in: x, out: o}", 6, {1, 2, 3, 4, 5, 6}},
+    {"{op: softmax, in: v, out: o}", 3, {0.09003057317038046, 0.24472847105479764, 0.6652409557748218}},
+    {"{op: layer_norm, in: v, out: o}", 3, {-1.2247356859083902, 0, 1.2247356859083902}},
+    {"{op: gelu, in: v, out: o}", 3, {0.8413447460685429, 1.9544997361036416, 2.9959503059102435}},
+    {"{op: rotary_embedding, in: [r4, k4, f4], out: o}", 4, {1 - 3 * 4, 2 - 4 * 3, 3 + 1 * 2, 4 + 2}},
+    {"{op: cross_entropy, in: [x, i1], out: o}", 1, {(0.4076059644443803 + 2.4076059644443803) / 2}},
+    {"{op: smooth_l1_loss, in: [v, v2], out: o}", 1, {(0.5 * 0.25 + 0.5 + 1) / 3}},
+    {"{op: kl_div, in: [v, v2], out: o}", 1, {(0.5 * -0.6931471805599453 - 0.5 + 0 - 2 + 1.5 * 0.4054651081081644 - 4.5) / 3}},
+};
+
+/* What some cases want besides. */
+static const char more[] =
+    "  - {op: reshape, in: r4, out: z2, shape: [2, 2]}\n"
+    "  - {op: reshape, in: x, out: b1, shape: [1, 2, 3]}\n"
+    "  - {op: reshape, in: y, out: b2, shape: [1, 3, 2]}\n"
+    "  - {op: reshape, in: r6, out: c1, shape: [1, 2, 3]}\n"
+    "  - {op: reshape, in: r4, out: c2, shape: [2, 1, 2]}\n"
+    "  - {op: neg, in: w, out: nw}\n"
+    "  - {op: fill, out: k4, shape: [4], value: 1}\n"
+    "  - {op: copy, in: i, out: i1}\n"
+    "  - {op: mul, in: v, out: v2, scalar: 0.5}\n";
+
+static void operators_compute_what_pytorch_does(void **state)
+{
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        char text[8192];
+        snprintf(text, sizeof text, "%s%s  - %s\noutputs: [o]\n", prelude, more, cases[c].op);
+        subject s = interpret(text);
+        const int t = id(&s, "o"), storage = s.g->tensor[t].storage;
+        if (s.g->tensor[t].elems != cases[c].count)
+            fail_msg("%s: %lld elements", cases[c].op, (long long)s.g->tensor[t].elems);
+        for (int i = 0; i < cases[c].count; i++) {
+            const double got = s.r->of[storage].value[s.g->tensor[t].offset + i], bound = s.r->of[storage].bound[s.g->tensor[t].offset + i];
+            if (fabs(got - cases[c].want[i]) > 1e-12 * (1 + fabs(got)) || !(bound <= 4e-5 * (1 + fabs(got))))
+                fail_msg("%s: element %d is %.17g +- %g; wants %.17g", cases[c].op, i, got, bound, cases[c].want[i]);
+        }
+        end(&s);
+    }
+}
+
+/* Every 16-bit pattern, and every 8-bit one, is a number that goes back to the same bits; halfway between two is the even one. */
+static void dtypes_are_exact(void **state)
+{
+    static const struct {
+        fsim_dtype t;
+        uint32_t count, over; /* patterns; the first of infinity or NaN */
+    } floats[] = {{FSIM_F16, 0x10000, 0x7c00}, {FSIM_BF16, 0x10000, 0x7f80}, {FSIM_F8E4M3, 0x100, 0x7f}, {FSIM_F8E5M2, 0x100, 0x7c}};
+    (void)state;
+    for (size_t f = 0; f < sizeof floats / sizeof floats[0]; f++)
+        for (uint32_t i = 0; i < floats[f].count; i++) {
+            uint32_t back = 0;
+            const double v = fsim_element(floats[f].t, &i, 0);
+            fsim_set_element(floats[f].t, &back, 0, v);
+            if (isnan(v) ? !isnan(fsim_element(floats[f].t, &back, 0)) : back != i)
+                fail_msg("%s %#x is %g and goes back to %#x", fsim_dtype_names[floats[f].t], i, v, back);
+            if (i + 1 < floats[f].over) {
+                const uint32_t next = i + 1;
+                const double w = fsim_element(floats[f].t, &next, 0), half = (v + w) / 2;
+                assert_true(w > v);
+                fsim_set_element(floats[f].t, &back, 0, half);
+                assert_int_equal(back, i & 1 ? next : i);
+                fsim_set_element(floats[f].t, &back, 0, nextafter(half, INFINITY));
+                assert_int_equal(back, next);
+            }
+        }
+}
+
+static void dtypes_have_their_limits(void **state)
+{
+    static const struct {
+        fsim_dtype t;
+        double in, out;
+    } limits[] = {
+        {FSIM_F16, 1, 1}, {FSIM_F16, 65519, 65504}, {FSIM_F16, 65520, INFINITY}, {FSIM_F16, 0x1p-24, 0x1p-24}, {FSIM_F16, 0x1p-25, 0},
+        {FSIM_BF16, 257, 256}, {FSIM_BF16, 259, 260}, {FSIM_BF16, -1e39, -INFINITY},
+        {FSIM_F8E4M3, 448, 448}, {FSIM_F8E4M3, 464, 448}, {FSIM_F8E4M3, 465, NAN}, {FSIM_F8E4M3, INFINITY, NAN}, {FSIM_F8E4M3, 1.0625, 1}, {FSIM_F8E4M3, 0x1p-9, 0x1p-9},
+        {FSIM_F8E5M2, 57344, 57344}, {FSIM_F8E5M2, 61440, INFINITY}, {FSIM_F8E5M2, 1.125, 1}, {FSIM_F8E5M2, 1.375, 1.5},
+        {FSIM_F32, 16777217, 16777216}, {FSIM_F64, 0.1, 0.1},
+        {FSIM_I8, 200, -56}, {FSIM_U8, -1, 255}, {FSIM_I16, 32768, -32768}, {FSIM_I32, 2147483648.0, -2147483648.0}, {FSIM_I64, -3.9, -3}, {FSIM_I8, NAN, 0}, {FSIM_BOOL, 0.5, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        uint64_t bits[2] = {0, 0};
+        fsim_set_element(limits[i].t, bits, 1, limits[i].in);
+        const double got = fsim_element(limits[i].t, bits, 1);
+        if (!(got == limits[i].out || (isnan(got) && isnan(limits[i].out))))
+            fail_msg("%s of %g is %g; wants %g", fsim_dtype_names[limits[i].t], limits[i].in, got, limits[i].out);
+    }
+}
+
+static void store_and_compare(subject *s, const char *name, int64_t at, double by, int64_t wrong)
+{
+    const int t = s->g->tensor[id(s, name)].storage;
+    char *bytes = calloc((size_t)s->g->tensor[t].bytes, 1);
+    assert_non_null(bytes);
+    fsim_reference_store(s->r, t, bytes);
+    if (at >= 0)
+        fsim_set_element(s->g->tensor[t].dtype, bytes, at, fsim_element(s->g->tensor[t].dtype, bytes, at) + by);
+    const fsim_comparison c = fsim_reference_compare(s->r, t, bytes);
+    if (c.wrong != wrong)
+        fail_msg("%s[%lld] %+g: %lld wrong, first %lld is %.9g and not %.9g +- %g", name, (long long)at, by, (long long)c.wrong, (long long)c.at, c.got, c.wanted, c.bound);
+    free(bytes);
+}
+
+/* One of 1000 terms is missing from a sum, a mean, a matrix product; two elements are swapped. */
+static void bounds_see_errors(void **state)
+{
+    (void)state;
+    subject s = interpret("tensors: {x: {shape: [8, 1000], dtype: f32, role: input}, w: {shape: [8, 1000], dtype: f32, role: weight}}\n"
+                          "operators:\n"
+                          "  - {op: exp, in: x, out: e}\n"
+                          "  - {op: sum, in: e, out: sum, dims: [1]}\n"
+                          "  - {op: mean, in: x, out: mean, dims: [1]}\n"
+                          "  - {op: linear, in: [e, w], out: y}\n"
+                          "  - {op: softmax, in: x, out: p, dim: 1}\n"
+                          "  - {op: cumsum, in: e, out: c, dim: 1}\n"
+                          "outputs: [sum, mean, y, p, c]\n");
+    const fsim_expected *x = of(&s, "x"), *e = of(&s, "e"), *w = of(&s, "w");
+    int64_t missed = 0;
+    for (int k = 0; k < 1000; k++) {
+        missed += fabs(e->value[k]) <= of(&s, "sum")->bound[0];
+        missed += fabs(x->value[k]) / 1000 <= of(&s, "mean")->bound[0];
+        missed += fabs(e->value[k] * w->value[k]) <= of(&s, "y")->bound[0];
+    }
+    assert_true(missed < 30); /* those next to 0 */
+    for (int i = 0; i < 5; i++)
+        store_and_compare(&s, (const char *[]){"sum", "mean", "y", "p", "c"}[i], -1, 0, 0);
+    store_and_compare(&s, "sum", 3, 0.4, 1);
+    store_and_compare(&s, "y", 9, 0.001, 1);
+    store_and_compare(&s, "p", 5, 1e-7, 1);
+    store_and_compare(&s, "p", 5, NAN, 1);
+    for (int k = 1; k < 1000; k++)
+        if (fabs(of(&s, "p")->value[k] - of(&s, "p")->value[k - 1]) <= of(&s, "p")->bound[k])
+            missed++;
+    assert_true(missed < 60);
+    end(&s);
+}
+
+/* f32 arithmetic of the same graph, in another order than a reference has, lies inside; so does what goes through bf16 memory, and what does not. */
+static void bounds_hold(void **state)
+{
+    (void)state;
+    for (int narrow = 0; narrow < 2; narrow++) {
+        enum { ROWS = 64, COLS = 768 };
+        char text[1024];
+        snprintf(text, sizeof text, "tensors: {x: {shape: [%d, %d], dtype: %s, role: input}, u: {shape: [%d, %d], dtype: %s, role: input}}\n"
+                                    "operators: [{op: mul, in: [x, u], out: a}, {op: softmax, in: a, out: p, dim: 1}, {op: layer_norm, in: a, out: n}]\noutputs: [p, n]\n",
+                 ROWS, COLS, narrow ? "bf16" : "f32", ROWS, COLS, narrow ? "bf16" : "f32");
+        subject s = interpret(text);
+        const fsim_dtype t = narrow ? FSIM_BF16 : FSIM_F32;
+        for (int stored = 0; stored <= narrow; stored++) {
+            static char p[4 * ROWS * COLS], n[4 * ROWS * COLS], sums[4 * ROWS];
+            for (int r = 0; r < ROWS; r++) {
+                static float a[COLS], e[COLS];
+                float max = -INFINITY, sum = 0, mean = 0, var = 0;
+                uint32_t bits = 0;
+#define KEEP(v) (stored ? (fsim_set_element(FSIM_BF16, &bits, 0, (v)), (float)fsim_element(FSIM_BF16, &bits, 0)) : (v))
+                for (int c = COLS; c-- > 0;) {
+                    a[c] = KEEP((float)of(&s, "x")->value[r * COLS + c] * (float)of(&s, "u")->value[r * COLS + c]);
+                    max = fmaxf(max, a[c]);
+                    mean += a[c];
+                }
+                mean = KEEP(mean / COLS);
+                for (int c = COLS; c-- > 0;) {
+                    e[c] = KEEP(expf(KEEP(a[c] - max)));
+                    sum += e[c];
+                    const float d = KEEP(a[c] - mean);
+                    var += KEEP(d * d);
+                }
+                sum = KEEP(sum);
+                fsim_set_element(t, sums, r, sum);
+                const float rstd = KEEP(1 / sqrtf(KEEP(KEEP(var / COLS) + 1e-5f)));
+                for (int c = 0; c < COLS; c++) {
+                    fsim_set_element(t, p, r * COLS + c, e[c] / sum);
+                    fsim_set_element(t, n, r * COLS + c, KEEP(a[c] - mean) * rstd);
+                }
+            }
+            const fsim_comparison all[3] = {fsim_reference_compare(s.r, id(&s, "p"), p), fsim_reference_compare(s.r, id(&s, "n"), n),
+                                            fsim_reference_compare(s.r, id(&s, "p/sum"), sums)};
+            for (int i = 0; i < 3; i++)
+                if (all[i].wrong || !all[i].compared || !(all[i].worst > 0.001))
+                    fail_msg("narrow %d, stored %d, result %d: %lld of %lld wrong, worst %g: %g, not %g +- %g", narrow, stored, i, (long long)all[i].wrong,
+                             (long long)all[i].compared, all[i].worst, all[i].got, all[i].wanted, all[i].bound);
+        }
+        end(&s);
+    }
+}
+
+static void jumps_are_free(void **state)
+{
+    (void)state;
+    subject s = interpret("tensors: {x: {shape: [100], dtype: f32, role: input}}\n"
+                          "operators:\n"
+                          "  - {op: exp, in: x, out: e}\n"
+                          "  - {op: sub, in: [e, e2], out: nothing}\n"
+                          "  - {op: exp, in: x, out: e2}\n"
+                          "  - {op: gt, in: nothing, out: sign, scalar: 0}\n"
+                          "  - {op: gt, in: e, out: large, scalar: 100}\n"
+                          "  - {op: cast, in: nothing, out: whole, dtype: i32}\n"
+                          "  - {op: where, in: [sign, e, x], out: either}\n"
+                          "  - {op: where, in: [large, e, x], out: settled}\n"
+                          "  - {op: sum, in: sign, out: count}\n"
+                          "  - {op: div, in: [x, nothing], out: wild}\n"
+                          "  - {op: argmax, in: nothing, out: top, dim: 0}\n"
+                          "  - {op: argmax, in: e, out: clear, dim: 0}\n"
+                          "outputs: [sign, large, whole, either, settled, count, wild, top, clear]\n");
+    static const struct {
+        const char *name;
+        bool free;
+    } which[] = {{"sign", true}, {"large", false}, {"whole", false}, {"either", false}, {"settled", false}, {"count", true}, {"wild", true}, {"top", true}, {"clear", false}};
+    for (size_t i = 0; i < sizeof which / sizeof which[0]; i++)
+        if (isinf(of(&s, which[i].name)->bound[0]) != which[i].free)
+            fail_msg("%s is %g +- %g", which[i].name, of(&s, which[i].name)->value[0], of(&s, which[i].name)->bound[0]);
+    const double e = of(&s, "e")->value[0], x = of(&s, "x")->value[0];
+    assert_true(of(&s, "either")->bound[0] >= fabs(e - x)); /* one of the two */
+    assert_true(of(&s, "settled")->bound[0] == 0);
+    assert_true(of(&s, "large")->bound[0] == 0 && of(&s, "large")->value[0] == 0);
+    end(&s);
+}
+
+static void overflow_is_free(void **state)
+{
+    (void)state;
+    subject s = interpret("tensors: {x: {shape: [64], dtype: f16, role: input}}\n"
+                          "operators: [{op: add, in: x, out: y, scalar: 2}, {op: mul, in: y, out: big, scalar: 30000}, {op: mul, in: y, out: small, scalar: 1000},\n"
+                          "            {op: tril, in: m, out: t}, {op: reshape, in: x, out: m, shape: [8, 8]}]\noutputs: [big, small, t]\n");
+    for (int i = 0; i < 64; i++) {
+        const double big = of(&s, "big")->value[i], bound = of(&s, "big")->bound[i];
+        assert_true(isinf(bound) == (big * (1 + 0x1p-10) > 65504) || fabs(big - 65504) < 100);
+        assert_true(isfinite(of(&s, "small")->bound[i]));
+    }
+    end(&s);
+}
+
+static void inputs_suit_their_readers(void **state)
+{
+    (void)state;
+    const char *text = "tensors: {x: {shape: [40, 6], dtype: f32, role: input}, d: {shape: [6, 40], dtype: f16, role: input}, at: {shape: [30], dtype: f32, role: input},\n"
+                       "          rows: {shape: [30], dtype: i64, role: input}, w: {shape: [64, 6], dtype: f32, role: weight}, b: {shape: [9], dtype: bool, role: input}}\n"
+                       "operators:\n"
+                       "  - {op: transpose, in: d, out: dt}\n"
+                       "  - {op: add, in: dt, out: de, scalar: 0.001}\n"
+                       "  - {op: div, in: [x, de], out: q}\n"
+                       "  - {op: gather, in: [q, at], out: g}\n"
+                       "  - {op: scatter, in: [x, rows, g], out: s}\n"
+                       "  - {op: linear, in: [s, w], out: y}\n"
+                       "  - {op: copy, in: b, out: c}\n"
+                       "outputs: [y, c]\n";
+    subject s = interpret(text), again = interpret(text), other = interpret_with("t", text, strlen(text), NULL, 0, 2);
+    bool seen[40] = {false}, differs = false;
+    for (int i = 0; i < 240; i++) {
+        assert_true(of(&s, "d")->value[i] >= 0.5 && of(&s, "d")->value[i] <= 1.5);
+        assert_true(fabs(of(&s, "x")->value[i]) <= 1);
+        assert_true(of(&s, "x")->value[i] == (double)(float)of(&s, "x")->value[i]);
+        assert_true(of(&s, "x")->value[i] == of(&again, "x")->value[i]);
+        differs = differs || of(&s, "x")->value[i] != of(&other, "x")->value[i];
+    }
+    assert_true(differs);
+    for (int i = 0; i < 30; i++) {
+        const double at = of(&s, "at")->value[i], row = of(&s, "rows")->value[i];
+        assert_true(at >= 0 && at < 40 && at == floor(at) && row >= 0 && row < 40 && row == floor(row));
+        assert_false(seen[(int)row]);
+        seen[(int)row] = true;
+    }
+    for (int i = 0; i < 64 * 6; i++)
+        assert_true(fabs(of(&s, "w")->value[i]) <= 0.7072); /* sqrt(3 / 6) */
+    for (int i = 0; i < 9; i++)
+        assert_true(of(&s, "b")->value[i] == 0 || of(&s, "b")->value[i] == 1);
+    end(&s);
+    end(&again);
+    end(&other);
+}
+
+static void dropout_keeps_its_share(void **state)
+{
+    (void)state;
+    int kept = 0;
+    for (int i = 0; i < 100000; i++)
+        kept += fsim_dropout_keeps(i, 0.3);
+    assert_true(kept > 69300 && kept < 70700);
+    assert_true(fsim_dropout_keeps(0, 0)); /* SplitMix64 of seed 0 begins with e220a839 7b1dcdaf: 0.8833... */
+    assert_true(fsim_dropout_keeps(0, 0.8833));
+    assert_false(fsim_dropout_keeps(0, 0.8834));
+    assert_false(fsim_dropout_keeps(0, 1));
+    subject s = interpret("tensors: {x: {shape: [100], dtype: f32, role: input}}\noperators: [{op: dropout, in: x, out: y, p: 0.5}]\n");
+    for (int i = 0; i < 100; i++)
+        assert_true(of(&s, "y")->value[i] == (fsim_dropout_keeps(i, 0.5) ? 2 * of(&s, "x")->value[i] : 0));
+    end(&s);
+}
+
+static void made_up_is_said(void **state)
+{
+    (void)state;
+    subject s = interpret("tensors: {x: {shape: [4], dtype: f32, role: input}}\n"
+                          "operators: [{op: custom, in: [x], out: c}, {op: recv, out: r, shape: [4]}, {op: add, in: [c, r], out: y}, {op: relu, in: x, out: z}]\n");
+    assert_non_null(s.r->unknown[id(&s, "c")]);
+    assert_non_null(s.r->unknown[id(&s, "r")]);
+    assert_non_null(s.r->unknown[id(&s, "y")]);
+    assert_null(s.r->unknown[id(&s, "z")]);
+    assert_true(of(&s, "c")->value[0] != of(&s, "r")->value[0]);
+    end(&s);
+}
+
+static void views_keep_their_place(void **state)
+{
+    (void)state;
+    subject s = interpret("tensors: {x: {shape: [2, 1, 1, 6], dtype: f32, role: input}, w: {shape: [1, 1, 1, 2], dtype: f32, role: weight}}\n"
+                          "operators: [{op: slice, in: x, out: half, dim: 0, start: 1, size: 1}, {op: conv2d, in: [half, w], out: y}, {op: adaptive_avg_pool2d, in: half, out: a, output_size: [1, 2]},\n"
+                          "            {op: conv_transpose2d, in: [half, w], out: t}]\n");
+    const double *x = of(&s, "x")->value + 6, *w = of(&s, "w")->value;
+    assert_true(fabs(of(&s, "y")->value[4] - (x[4] * w[0] + x[5] * w[1])) < 1e-15);
+    assert_true(fabs(of(&s, "a")->value[1] - (x[3] + x[4] + x[5]) / 3) < 1e-15);
+    assert_true(fabs(of(&s, "t")->value[1] - (x[0] * w[1] + x[1] * w[0])) < 1e-15);
+    end(&s);
+}
+
+static const fsim_binding small[] = {{"M", "8"}, {"N", "12"}, {"K", "6"}, {"R", "4"}, {"B", "2"}, {"H", "16"}, {"S", "8"}, {"D", "4"}, {"V", "10"}, {"C", "4"}, {"W", "8"},
+                                     {"heads", "4"}, {"kv_heads", "2"}, {"Sq", "8"}, {"Sk", "8"}};
+
+/* Those of the bindings whose symbol the workload has: others are refused. */
+static int bindings_of(const char *text, fsim_binding *out)
+{
+    const char *line = strstr(text, "\nsymbols:"), *stop = line ? strchr(line + 1, '\n') : NULL;
+    int count = 0;
+    for (size_t i = 0; line && i < sizeof small / sizeof small[0]; i++)
+        for (const char *p = strchr(line, '{'); p && p < stop; p = strchr(p + 1, ' '))
+            if (strncmp(p + 1, small[i].name, strlen(small[i].name)) == 0 && p[1 + strlen(small[i].name)] == ':') {
+                out[count++] = small[i];
+                break;
+            }
+    return count;
+}
+
+static void interpret_folder(const char *folder, int *workloads)
+{
+    fsim_arena *a = fsim_arena_new();
+    const char *path = fsim_printf(a, "%s/workloads/%s", FUSESIM_SOURCE_DIR, folder);
+    DIR *d = opendir(path);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));) {
+        size_t bytes;
+        const char *why, *file = fsim_printf(a, "%s/%s", path, e->d_name), *dot = strrchr(e->d_name, '.');
+        fsim_binding set[sizeof small / sizeof small[0]];
+        if (!dot || strcmp(dot, ".yaml") != 0)
+            continue;
+        char *text = fsim_read_file(a, file, &bytes, &why);
+        assert_non_null(text);
+        if (strcmp(e->d_name, "copy_1gb.yaml") == 0)
+            set[0] = (fsim_binding){"N", "100"};
+        subject s = interpret_with(file, text, bytes, set, strcmp(e->d_name, "copy_1gb.yaml") == 0 ? 1 : bindings_of(text, set), 7);
+        for (int t = 0; t < s.g->tensors; t++) {
+            int64_t known = 0;
+            if (s.g->tensor[t].storage != t)
+                continue;
+            for (int64_t i = 0; i < s.g->tensor[t].elems; i++) {
+                const double v = s.r->of[t].value[i], b = s.r->of[t].bound[i];
+                if (isnan(b) || b < 0 || !isfinite(v))
+                    fail_msg("%s: %s[%lld] is %g +- %g", e->d_name, s.g->tensor[t].name, (long long)i, v, b);
+                known += isfinite(b);
+            }
+            if (known == 0)
+                fail_msg("%s: nothing is known of %s", e->d_name, s.g->tensor[t].name);
+        }
+        for (int t = 0; t < s.g->tensors; t++)
+            if (s.g->tensor[t].storage == t)
+                store_and_compare(&s, s.g->tensor[t].name, -1, 0, 0);
+        ++*workloads;
+        end(&s);
+    }
+    closedir(d);
+    fsim_arena_free(a);
+}
+
+static void workloads_are_finite(void **state)
+{
+    (void)state;
+    int workloads = 0;
+    interpret_folder("seeds", &workloads);
+    interpret_folder("ops", &workloads);
+    interpret_folder("golden", &workloads);
+    interpret_folder("liger", &workloads);
+    assert_true(workloads > 50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operators_compute_what_pytorch_does),
+        cmocka_unit_test(dtypes_are_exact),
+        cmocka_unit_test(dtypes_have_their_limits),
+        cmocka_unit_test(bounds_see_errors),
+        cmocka_unit_test(bounds_hold),
+        cmocka_unit_test(jumps_are_free),
+        cmocka_unit_test(overflow_is_free),
+        cmocka_unit_test(inputs_suit_their_readers),
+        cmocka_unit_test(dropout_keeps_its_share),
+        cmocka_unit_test(made_up_is_said),
+        cmocka_unit_test(views_keep_their_place),
+        cmocka_unit_test(workloads_are_finite),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

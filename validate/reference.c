@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reference.c: the interpreter's frame: memory, order, rounding, comparison. */
+#include "validate/interpret.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of floats: the unit roundoff, half the distance of the smallest numbers (where hardware flushes: the least normal number), the largest number. */
+static const struct {
+    double unit, quantum, most;
+} floats[] = {
+    [FSIM_F64] = {0x1p-53, DBL_MIN, DBL_MAX}, [FSIM_F32] = {0x1p-24, FLT_MIN, FLT_MAX},     [FSIM_F16] = {0x1p-11, 0x1p-25, 65504},
+    [FSIM_BF16] = {0x1p-8, FLT_MIN, 0x1.fep127}, [FSIM_F8E4M3] = {0x1p-4, 0x1p-10, 448}, [FSIM_F8E5M2] = {0x1p-3, 0x1p-17, 57344},
+};
+
+void *fsim_memory(int64_t count, size_t size)
+{
+    void *p = calloc(count > 0 ? (size_t)count : 1, size);
+    if (!p) {
+        fprintf(stderr, "fusesim: no memory for a reference of %lld elements\n", (long long)count);
+        abort();
+    }
+    return p;
+}
+
+double fsim_unit(fsim_dtype t) { return t == FSIM_TF32 ? 0x1p-11 : fsim_dtype_floating(t) ? floats[t].unit : 0; }
+double fsim_arithmetic_unit(fsim_dtype t) { return t == FSIM_F64 ? 0x1p-53 : 0x1p-24; }
+
+double fsim_stored(fsim_dtype t, double v)
+{
+    uint64_t bits;
+    if (t == FSIM_F32)
+        return (float)v;
+    if (t == FSIM_F64)
+        return v;
+    fsim_set_element(t, &bits, 0, v);
+    return fsim_element(t, &bits, 0);
+}
+
+double fsim_rounding(fsim_dtype t, double v)
+{
+    if (!fsim_dtype_floating(t) || !isfinite(v) || fsim_stored(t, v) == v)
+        return 0;
+    return floats[t].unit * fabs(v) + (fabs(v) < floats[t].quantum / floats[t].unit ? floats[t].quantum : 0);
+}
+
+double fsim_apart(double a, double b)
+{
+    if (a == b || (isnan(a) && isnan(b)))
+        return 0;
+    return isnan(a) || isnan(b) ? INFINITY : fabs(a - b);
+}
+
+fsim_operand fsim_operand_of(const fsim_interpreter *in, const fsim_access *x)
+{
+    const fsim_expected *e = &in->r->of[x->tensor];
+    return (fsim_operand){e->value, e->bound, in->shared[x->tensor], in->g->tensor[x->tensor].dtype};
+}
+
+fsim_cursor fsim_cursor_of(const fsim_map *m) { return (fsim_cursor){.modes = m->split, .mode = m->mode, .at = m->offset}; }
+
+void fsim_put(const fsim_interpreter *in, int tensor, int64_t i, double v, double own, double shared, double unit)
+{
+    const fsim_dtype t = in->g->tensor[tensor].dtype;
+    double bound = own + shared;
+    if (!fsim_dtype_floating(t)) {
+        v = fsim_stored(t, v);
+        bound = bound == 0 ? 0 : INFINITY;
+        shared = 0;
+    } else if (bound == 0) {
+        bound = fsim_rounding(t, v);
+    } else if (floats[t].unit > unit) {
+        bound += floats[t].unit * (fabs(v) + bound) + floats[t].quantum;
+    }
+    if (isnan(v))
+        bound = isinf(bound) ? INFINITY : 0;
+    else if (isnan(bound) || (isinf(v) && bound != 0))
+        bound = INFINITY;
+    else if (fsim_dtype_floating(t) && isfinite(v) && fabs(v) + bound > floats[t].most)
+        bound = INFINITY; /* an infinity where it is stored, none where it stays in a register */
+    in->r->of[tensor].value[i] = v;
+    in->r->of[tensor].bound[i] = bound;
+    in->shared[tensor][i] = isfinite(bound) && isfinite(shared) ? shared : 0;
+}
+
+void fsim_sum_add(fsim_sum *s, double v, double own, double shared, double fresh)
+{
+    const double q = own + 2 * (own < fresh ? own : fresh);
+    s->value += v;
+    s->magnitude += fabs(v);
+    s->squares += v * v;
+    s->linear += own;
+    s->quadratic += q * q;
+    s->shared += shared;
+    s->terms++;
+}
+
+double fsim_sum_own(const fsim_sum *s) { return fmin(s->linear, sqrt(s->quadratic)); }
+
+/* Partial sums are as large as the whole, or of random signs as the root of the squares: n roundings of these, 4 sqrt(n) of them to be safe; see Higham and Mary. */
+double fsim_sum_rounding(const fsim_sum *s, double unit)
+{
+    const double partial = fmin(s->magnitude, fmax(fabs(s->value), 4 * sqrt(s->squares)));
+    return s->terms > 1 ? 4 * sqrt((double)s->terms) * unit * partial : 0;
+}
+
+double fsim_reference_bytes(const fsim_graph *g)
+{
+    double bytes = 0;
+    for (int t = 0; t < g->tensors; t++)
+        if (g->tensor[t].storage == t)
+            bytes += 3.0 * sizeof(double) * (double)g->tensor[t].elems; /* while it works: values, bounds and their shared parts */
+    return bytes;
+}
+
+static void interpret(const fsim_interpreter *in, const fsim_node *n, uint64_t seed)
+{
+    switch (fsim_ops[n->op].class) {
+    case FSIM_ELEMENTWISE:
+    case FSIM_RANDOM:
+    case FSIM_PERMUTE:
+    case FSIM_TRANSFER:
+        fsim_interpret_points(in, n);
+        break;
+    case FSIM_CONTRACTION:
+        fsim_interpret_contraction(in, n);
+        break;
+    case FSIM_REDUCE:
+        fsim_interpret_reduction(in, n);
+        break;
+    case FSIM_WINDOW:
+        fsim_interpret_window(in, n);
+        break;
+    case FSIM_COMMUNICATION:
+        if (n->op == FSIM_OP_RECV || n->args == 0) {
+            fsim_make_up(in, n->result[0], seed);
+            in->r->unknown[n->result[0]] = "it comes from another device";
+            break;
+        }
+        fsim_interpret_moved(in, n);
+        break;
+    case FSIM_OPAQUE:
+        if (n->op == FSIM_OP_CUSTOM) {
+            fsim_make_up(in, n->result[0], seed);
+            in->r->unknown[n->result[0]] = "a custom operator makes it";
+            break;
+        }
+        fsim_interpret_moved(in, n);
+        break;
+    default:
+        fsim_interpret_moved(in, n);
+        break;
+    }
+    for (int i = 0; i < n->args; i++) /* made up in, made up out */
+        for (int k = 0; k < n->results; k++)
+            if (!in->r->unknown[n->result[k]])
+                in->r->unknown[n->result[k]] = in->r->unknown[n->arg[i].tensor];
+}
+
+fsim_reference *fsim_reference_of(const fsim_graph *g, uint64_t seed)
+{
+    fsim_reference *r = fsim_memory(1, sizeof *r);
+    const fsim_interpreter in = {g, r, fsim_memory(g->tensors, sizeof(double *))};
+    r->graph = g;
+    r->of = fsim_memory(g->tensors, sizeof *r->of);
+    r->unknown = fsim_memory(g->tensors, sizeof *r->unknown);
+    for (int t = 0; t < g->tensors; t++)
+        if (g->tensor[t].storage == t) {
+            r->of[t].value = fsim_memory(g->tensor[t].elems, sizeof(double));
+            r->of[t].bound = fsim_memory(g->tensor[t].elems, sizeof(double));
+            in.shared[t] = fsim_memory(g->tensor[t].elems, sizeof(double));
+        }
+    fsim_make_inputs(&in, seed);
+    for (int n = 0; n < g->nodes; n++)
+        interpret(&in, &g->node[n], seed);
+    for (int t = 0; t < g->tensors; t++)
+        free(in.shared[t]);
+    free(in.shared);
+    return r;
+}
+
+void fsim_reference_free(fsim_reference *r)
+{
+    if (!r)
+        return;
+    for (int t = 0; t < r->graph->tensors; t++) {
+        free(r->of[t].value);
+        free(r->of[t].bound);
+    }
+    free(r->of);
+    free(r->unknown);
+    free(r);
+}
+
+void fsim_reference_store(const fsim_reference *r, int tensor, void *bytes)
+{
+    const fsim_tensor *t = &r->graph->tensor[r->graph->tensor[tensor].storage];
+    for (int64_t i = 0; i < t->elems; i++)
+        fsim_set_element(t->dtype, bytes, i, r->of[t->storage].value[i]);
+}
+
+fsim_comparison fsim_reference_compare(const fsim_reference *r, int tensor, const void *bytes)
+{
+    const fsim_tensor *t = &r->graph->tensor[r->graph->tensor[tensor].storage];
+    const fsim_expected *e = &r->of[t->storage];
+    fsim_comparison c = {.at = -1};
+    for (int64_t i = 0; i < t->elems; i++) {
+        const double got = fsim_element(t->dtype, bytes, i), off = fsim_apart(got, e->value[i]), share = off == 0 ? 0 : off / e->bound[i];
+        if (isinf(e->bound[i]))
+            continue;
+        c.compared++;
+        if (share > c.worst)
+            c.worst = share;
+        if (off <= e->bound[i])
+            continue;
+        c.wrong++;
+        if (c.at < 0) {
+            c.at = i;
+            c.got = got;
+            c.wanted = e->value[i];
+            c.bound = e->bound[i];
+        }
+    }
+    return c;
+}
