@@ -56,8 +56,9 @@ static const fsim_expected *of(const subject *s, const char *name) { return &s->
 static const char prelude[] =
     "tensors: {}\n"
     "operators:\n"
-    "  - {op: fill, out: o16, shape: [16], value: 1}\n"
-    "  - {op: cumsum, in: o16, out: r16, dim: 0}\n"
+    "  - {op: fill, out: o16, shape: [16], value: 1, dtype: i64}\n"
+    "  - {op: cumsum, in: o16, out: i16, dim: 0}\n"
+    "  - {op: cast, in: i16, out: r16, dtype: f32}\n"
     "  - {op: slice, in: r16, out: r6, dim: 0, start: 0, size: 6}\n"
     "  - {op: slice, in: r16, out: v, dim: 0, start: 0, size: 3}\n"
     "  - {op: slice, in: r16, out: r4, dim: 0, start: 0, size: 4}\n"
@@ -118,7 +119,7 @@ static const struct {
     {"{op: le, in: [x, v], out: o}", 6, {1, 1, 1, 0, 0, 0}},
     {"{op: where, in: [m, x, n], out: o}", 6, {-3, -2, -1, 0, 5, 6}},
     {"{op: masked_fill, in: [x, m], out: o, value: 9}", 6, {1, 2, 3, 4, 9, 9}},
-    {"{op: cast, in: n, out: o, dtype: u8}", 6, {253, 254, 255, 0, 1, 2}},
+    {"{op: cast, in: n, out: o, dtype: i8}", 6, {-3, -2, -1, 0, 1, 2}},
     {"{op: tril, in: x, out: o}", 6, {1, 0, 0, 4, 5, 0}},
     {"{op: triu, in: x, out: o, diagonal: 1}", 6, {0, 2, 3, 0, 0, 6}},
     {"{op: transpose, in: x, out: o}", 6, {1, 4, 2, 5, 3, 6}},
@@ -153,9 +154,9 @@ static const struct {
     {"{op: einsum, in: [x, n], out: o, equation: \"ab,cb->ca\"}", 4, {-10, -28, 8, 17}},
     {"{op: bmm, in: [b1, b2], out: o}", 4, {22, 28, 49, 64}},
     {"{op: conv2d, in: [w, z], out: o}", 9, {44, 54, 64, 84, 94, 104, 124, 134, 144}},
-    {"{op: conv2d, in: [w, z], out: o, stride: 2, padding: 1}", 9, {4, 18, 12, 54, 94, 50, 26, 44, 16}},
+    {"{op: conv2d, in: [w, z], out: o, stride: 2, padding: 1}", 9, {4, 18, 12, 46, 94, 44, 26, 44, 16}},
     {"{op: conv2d, in: [w, z], out: o, dilation: 3}", 1, {1 + 8 + 39 + 64}},
-    {"{op: conv1d, in: [c1, c2], out: o, groups: 2}", 4, {5, 8, 28, 35}},
+    {"{op: conv1d, in: [c1, c2], out: o, groups: 2}", 4, {5, 8, 32, 39}},
     {"{op: conv_transpose2d, in: [z, z], out: o}", 9, {1, 4, 4, 6, 20, 16, 9, 24, 16}},
     {"{op: conv_transpose2d, in: [z, z], out: o, stride: 2, padding: 1, output_padding: 1}", 9, {4, 6, 8, 6, 4, 8, 12, 12, 16}},
     {"{op: max_pool2d, in: w, out: o, kernel: 2}", 4, {6, 8, 14, 16}},
@@ -173,8 +174,8 @@ static const struct {
     {"{op: all_reduce, in: x, out: o}", 6, {1, 2, 3, 4, 5, 6}},
     {"{op: transfer, in: x, out: o}", 6, {1, 2, 3, 4, 5, 6}},
     {"{op: softmax, in: v, out: o}", 3, {0.09003057317038046, 0.24472847105479764, 0.6652409557748218}},
-    {"{op: layer_norm, in: v, out: o}", 3, {-1.2247356859083902, 0, 1.2247356859083902}},
-    {"{op: gelu, in: v, out: o}", 3, {0.8413447460685429, 1.9544997361036416, 2.9959503059102435}},
+    {"{op: layer_norm, in: v, out: o}", 3, {-1.22473568590839, 0, 1.22473568590839}},
+    {"{op: gelu, in: v, out: o}", 3, {0.8413447460685429, 1.9544997361036416, 2.9959503059051097}},
     {"{op: rotary_embedding, in: [r4, k4, f4], out: o}", 4, {1 - 3 * 4, 2 - 4 * 3, 3 + 1 * 2, 4 + 2}},
     {"{op: cross_entropy, in: [x, i1], out: o}", 1, {(0.4076059644443803 + 2.4076059644443803) / 2}},
     {"{op: smooth_l1_loss, in: [v, v2], out: o}", 1, {(0.5 * 0.25 + 0.5 + 1) / 3}},
@@ -488,7 +489,7 @@ static void views_keep_their_place(void **state)
     end(&s);
 }
 
-static const fsim_binding small[] = {{"M", "8"}, {"N", "12"}, {"K", "6"}, {"R", "4"}, {"B", "2"}, {"H", "16"}, {"S", "8"}, {"D", "4"}, {"V", "10"}, {"C", "4"}, {"W", "8"},
+static const fsim_binding small[] = {{"M", "8"}, {"N", "12"}, {"K", "6"}, {"R", "4"}, {"B", "2"}, {"H", "16"}, {"S", "8"}, {"D", "4"}, {"V", "10"}, {"F", "20"}, {"T", "6"}, {"P", "30"}, {"C", "4"}, {"W", "8"},
                                      {"heads", "4"}, {"kv_heads", "2"}, {"Sq", "8"}, {"Sk", "8"}};
 
 /* Those of the bindings whose symbol the workload has: others are refused. */
@@ -528,7 +529,7 @@ static void interpret_folder(const char *folder, int *workloads)
                 continue;
             for (int64_t i = 0; i < s.g->tensor[t].elems; i++) {
                 const double v = s.r->of[t].value[i], b = s.r->of[t].bound[i];
-                if (isnan(b) || b < 0 || !isfinite(v))
+                if (isnan(b) || b < 0 || isnan(v) || (isinf(v) && !strstr(text, "op: exp")))
                     fail_msg("%s: %s[%lld] is %g +- %g", e->d_name, s.g->tensor[t].name, (long long)i, v, b);
                 known += isfinite(b);
             }
