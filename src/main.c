@@ -17,7 +17,7 @@ typedef struct {
     int (*run)(fsim_context *c);
 } command;
 
-enum { PLAN = 1, ENUMERATE = 2, EXPLAIN = 4, HW = 8, OPS = 16, VALIDATE = 32, CALIBRATE = 64, IMPORT = 128, ANY = 255 };
+enum { PLAN = 1, ENUMERATE = 2, EXPLAIN = 4, HW = 8, OPS = 16, VALIDATE = 32, CALIBRATE = 64, IMPORT = 128, CODEGEN = 256, ANY = 511 };
 
 static const command commands[] = {
     {"plan", "WORKLOAD --hw HW[,HW...]", "the best plan (the default command)", PLAN, true, 1, INT_MAX, fsim_run_plan},
@@ -26,6 +26,7 @@ static const command commands[] = {
     {"validate", "--measurements FILE.csv", "predicted beside measured", VALIDATE, false, INT_MAX, INT_MAX, fsim_run_validate},
     {"import", "--measurements FILE [WORKLOAD]", "others' profiles: ncu, PyTorch", IMPORT, false, 1, 1, fsim_run_import},
     {"calibrate", "--hw HW --measurements FILE.csv", "fit a GPU to measurements", CALIBRATE, false, INT_MAX, INT_MAX, fsim_run_calibrate},
+    {"codegen", "WORKLOAD --hw HW -o DIR", "the plan's kernels as source", CODEGEN, true, 1, 1, fsim_run_codegen},
     {"hw", "list | show NAME | check FILE...", "the GPUs", HW, false, INT_MAX, INT_MAX, fsim_run_hw},
     {"ops", "", "operators and flops per point", OPS, false, 0, INT_MAX, fsim_run_ops},
 };
@@ -36,6 +37,7 @@ enum { NOT_GIVEN = -1 };
 static const char *const l2_names[] = {"cold", "warm"};
 static const char *const numerics_names[] = {"fast", "strict"};
 static const char *const recompute_names[] = {"on", "off"};
+static const char *const target_names[] = {"cuda", "c"};
 static const char *const color_names[] = {"auto", "always", "never"};
 
 static const fsim_choices strategies = {fsim_strategy_names, FSIM_STRATEGY_COUNT, NULL};
@@ -44,6 +46,7 @@ static const fsim_choices launches = {fsim_regime_names, FSIM_REGIME_COUNT, NULL
 static const fsim_choices l2_states = {l2_names, FSIM_COUNT_OF(l2_names), NULL};
 static const fsim_choices numerics = {numerics_names, FSIM_COUNT_OF(numerics_names), NULL};
 static const fsim_choices recomputation = {recompute_names, FSIM_COUNT_OF(recompute_names), NULL};
+static const fsim_choices targets = {target_names, FSIM_COUNT_OF(target_names), NULL};
 static const fsim_choices colors = {color_names, FSIM_COUNT_OF(color_names), NULL};
 
 #define AT(field) offsetof(fsim_settings, field)
@@ -76,7 +79,8 @@ static const fsim_arg options[] = {
     {"--fit", "GROUP[,...]", FSIM_ARG_ITEMS, AT(fit), NULL, CALIBRATE, "scalars to fit (all that have rows)"},
     {"--fresh", "", FSIM_ARG_FLAG, AT(fresh), NULL, CALIBRATE, "start from similar GPUs, not from the file"},
     {"--folds", "K", FSIM_ARG_COUNT, AT(folds), NULL, CALIBRATE, "parts of the cross-validation (5)"},
-    {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, CALIBRATE | IMPORT, "the file to write"},
+    {"--target", NULL, FSIM_ARG_CHOICE, AT(target), &targets, CODEGEN, "language of the kernels (cuda)"},
+    {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, CALIBRATE | IMPORT | CODEGEN, "the file to write; codegen: the folder"},
     {"--jobs", "N", FSIM_ARG_COUNT, AT(jobs), NULL, ANY, "threads; results do not depend on it"},
     {"--dump", "STAGE[,...]", FSIM_ARG_ITEMS, AT(dump), NULL, PLAN, "graph, legal, parts, kernels, traffic, time"},
     {"--json", "FILE", FSIM_ARG_TEXT, AT(json), NULL, ANY, "results for programs; - is stdout"},
@@ -95,8 +99,8 @@ static const fsim_arg options[] = {
 /* Known to the manual, but of other releases. */
 static const char *const later_options[] = {
     "--device", "--dim", "--fail-on",   "--jvp",
-    "--output", "--precision", "--report", "--target", "--train"};
-static const char *const later_commands[] = {"sweep", "diff", "codegen"};
+    "--output", "--precision", "--report", "--train"};
+static const char *const later_commands[] = {"sweep", "diff"};
 
 static const fsim_args known = {options, FSIM_COUNT_OF(options), later_options, FSIM_COUNT_OF(later_options)};
 

@@ -17,7 +17,7 @@
 typedef struct {
     fsim_words hw, hw_set, set, dump, roots, match, measurements, by, gates, fit, classes;
     const char *json, *markdown, *trace, *dot, *junit, *chart, *plan, *output, *above;
-    int strategy, objective, launch, l2, numerics, recompute, color; /* index into the option's choices */
+    int strategy, objective, launch, l2, numerics, recompute, target, color; /* index into the option's choices */
     double time_limit_s;
     int64_t limit, jobs, top, memory_limit, compile_jobs, folds; /* 0: not given */
     bool compile_cost, no_exclude, unseen, fresh, quiet, verbose, help, version;
@@ -43,6 +43,7 @@ typedef struct {
 /* The commands, a file each. */
 int fsim_run_plan(fsim_context *c);
 int fsim_run_enumerate(fsim_context *c);
+int fsim_run_codegen(fsim_context *c);
 int fsim_run_explain(fsim_context *c);
 int fsim_run_validate(fsim_context *c);
 int fsim_run_import(fsim_context *c);

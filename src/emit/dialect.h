@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fusesim_dialect.h: the dialect of generated kernels: one text, compiled as CUDA (NVRTC, nvcc) or as C for the host. No other header is needed for CUDA.
+ *
+ * A kernel is phases over lanes. On a GPU a lane is a thread, or one of the few neighbouring points that a thread takes; on the host it is an iteration of a loop that the compiler
+ * vectorises. So every loop over lanes stands in a macro, and text between them runs once for a row or a block's points.
+ *   FS_POINTS .. FS_LANES .. FS_LANES_END .. FS_POINTS_END      points of a block: outer point o, inner points c
+ *   FS_ROWS .. FS_WALK .. FS_LANES_OF .. FS_WALK_END .. FS_ROWS_END      a row p, walked along r
+ *   FS_BAND .. FS_BAND_WALK .. FS_BAND_WALK_END .. FS_BAND_END  neighbouring rows side by side, walked together */
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define FS_CUDA 1
+#endif
+#if defined(FS_CUDA) || defined(FS_EMULATED)
+#define FS_GPU 1
+#endif
+
+typedef long long fs_i64;
+typedef unsigned long long fs_u64;
+typedef unsigned int fs_u32;
+typedef unsigned short fs_u16, fs_f16, fs_bf16;
+typedef unsigned char fs_u8, fs_bool, fs_f8e4m3, fs_f8e5m2;
+typedef signed char fs_i8;
+typedef short fs_i16;
+typedef int fs_i32;
+#ifdef FS_WIDE /* some number of points or elements needs more than 31 bits */
+typedef fs_i64 fs_int;
+#else
+typedef int fs_int;
+#endif
+
+#define FS_MOSTi 2147483647
+#define FS_MOSTl 9223372036854775807LL
+
+#ifdef FS_CUDA
+
+#define FS_RESTRICT __restrict__
+#define FS_FN static __device__ __forceinline__
+#define FS_INFf __int_as_float(0x7f800000)
+#define FS_INFd __longlong_as_double(0x7ff0000000000000LL)
+#define FS_ENTRY(name, threads, parameters) extern "C" __global__ void __launch_bounds__(threads) name parameters
+#define FS_ARGUMENT(i, type, name)
+#define FS_SHARED(type, name, count) __shared__ __align__(16) type name[count]
+FS_FN int fs_thread(void) { return (int)threadIdx.x; }
+FS_FN fs_i64 fs_block(void) { return (fs_i64)blockIdx.x; }
+FS_FN void fs_barrier(void) { __syncthreads(); }
+FS_FN float fs_shfl_xor_f32(float v, int d) { return __shfl_xor_sync(0xffffffffu, v, d); }
+FS_FN int fs_shfl_xor_i32(int v, int d) { return __shfl_xor_sync(0xffffffffu, v, d); }
+FS_FN double fs_shfl_xor_f64(double v, int d) { return __shfl_xor_sync(0xffffffffu, v, d); }
+FS_FN fs_i64 fs_shfl_xor_i64(fs_i64 v, int d) { return __shfl_xor_sync(0xffffffffu, v, d); }
+extern __shared__ __align__(16) unsigned char fs_dynamic_bytes[];
+FS_FN void *fs_dynamic_shared(void) { return fs_dynamic_bytes; }
+FS_FN float fs_float(fs_u32 u) { return __uint_as_float(u); }
+FS_FN fs_u32 fs_bits(float f) { return __float_as_uint(f); }
+#define FS_UNROLL _Pragma("unroll")
+#define FS_ALIGNED(bytes) __align__(bytes)
+
+#else
+
+#include <math.h>
+#include <string.h>
+#define FS_FN static inline
+#define FS_INFf ((float)INFINITY)
+#define FS_INFd ((double)INFINITY)
+#define FS_UNROLL
+#define FS_ALIGNED(bytes) __attribute__((aligned(bytes)))
+#ifdef FS_EMULATED /* the GPU's text, thread by thread; ids, barriers and shuffles come from the emulator */
+#define FS_RESTRICT
+#define FS_ENTRY(name, threads, parameters) void name(void **fs_params); void name(void **fs_params)
+#define FS_ARGUMENT(i, type, name) type *name = *(type **)fs_params[i]; (void)name;
+#else
+#define FS_RESTRICT restrict
+#define FS_ENTRY(name, threads, parameters) void name(fs_i64 fs_first, fs_i64 fs_end, void *const *fs_args); void name(fs_i64 fs_first, fs_i64 fs_end, void *const *fs_args)
+#define FS_ARGUMENT(i, type, name) type *restrict name = (type *)fs_args[i]; (void)name;
+FS_FN float fs_float(fs_u32 u) { float f; memcpy(&f, &u, 4); return f; }
+FS_FN fs_u32 fs_bits(float f) { fs_u32 u; memcpy(&u, &f, 4); return u; }
+#endif
+#endif
+
+/* Elements of 16 and 8 bits. */
+FS_FN float fs_from_bf16(fs_bf16 h) { return fs_float((fs_u32)h << 16); }
+FS_FN fs_bf16 fs_to_bf16(float f)
+{
+    const fs_u32 u = fs_bits(f);
+    return (fs_bf16)((u & 0x7fffffffu) > 0x7f800000u ? (u >> 16) | 0x40u : (u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
+}
+#ifdef FS_CUDA
+FS_FN float fs_from_f16(fs_f16 h) { float f; asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h)); return f; }
+FS_FN fs_f16 fs_to_f16(float f) { fs_f16 h; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f)); return h; }
+#else
+FS_FN float fs_from_f16(fs_f16 h)
+{
+    const fs_u32 sign = (fs_u32)(h & 0x8000u) << 16, rest = h & 0x7fffu;
+    const float small = (float)rest * 5.9604644775390625e-8f; /* subnormal: rest x 2^-24 */
+    const fs_u32 usual = (rest << 13) + (112u << 23), extreme = 0x7f800000u | (rest << 13);
+    return fs_float((rest < 0x400u ? fs_bits(small) : rest >= 0x7c00u ? extreme : usual) | sign);
+}
+FS_FN fs_f16 fs_to_f16(float f)
+{
+    const fs_u32 u = fs_bits(f), sign = (u >> 16) & 0x8000u, a = u & 0x7fffffffu;
+    const fs_u32 usual = (a + 0xfffu + ((a >> 13) & 1u) - (112u << 23)) >> 13;
+    const fs_u32 small = fs_bits(fs_float(a) + 0.5f) - 0x3f000000u; /* rounds at 2^-24 */
+    return (fs_f16)(sign | (a > 0x7f800000u ? 0x7e00u : a >= 0x477ff000u ? 0x7c00u : a < 0x38800000u ? small : usual));
+}
+#endif
+/* f8: e exponent and m mantissa bits, bias b; `top` is the code of the largest finite value, beyond which lies `over`. */
+FS_FN float fs_from_f8(fs_u32 h, int m, int bias, fs_u32 nan_from, fs_u32 infinity)
+{
+    const fs_u32 a = h & 0x7fu, sign = (h & 0x80u) << 24;
+    const fs_u32 e = a >> m, f = a & ((1u << m) - 1u);
+    const float unit = fs_float((fs_u32)(127 + 1 - bias - m) << 23); /* of a subnormal */
+    const fs_u32 usual = ((e + (fs_u32)(127 - bias)) << 23) | (f << (23 - m));
+    return fs_float((a == infinity ? 0x7f800000u : a >= nan_from ? 0x7fc00000u : e == 0 ? fs_bits((float)f * unit) : usual) | sign);
+}
+FS_FN fs_u32 fs_to_f8(float x, int m, int bias, fs_u32 top, fs_u32 over)
+{
+    const fs_u32 u = fs_bits(x), sign = (u >> 24) & 0x80u, a = u & 0x7fffffffu;
+    const float unit = fs_float((fs_u32)(127 + 1 - bias - m) << 23), least = fs_float((fs_u32)(127 + 1 - bias) << 23);
+    fs_u32 code;
+    if (a > 0x7f800000u)
+        return sign | 0x7fu;
+    if (fs_float(a) < least)
+        code = (fs_u32)(fs_bits(fs_float(a) / unit + 8388608.0f) - fs_bits(8388608.0f));
+    else {
+        const int drop = 23 - m;
+        code = (a + ((1u << (drop - 1)) - 1u) + ((a >> drop) & 1u)) >> drop;
+        code -= (fs_u32)(127 - bias) << m;
+    }
+    return sign | (code > top ? over : code);
+}
+FS_FN float fs_from_f8e4m3(fs_f8e4m3 h) { return fs_from_f8(h, 3, 7, 0x7fu, 0xffffffffu); }
+FS_FN float fs_from_f8e5m2(fs_f8e5m2 h) { return fs_from_f8(h, 2, 15, 0x7du, 0x7cu); }
+FS_FN fs_f8e4m3 fs_to_f8e4m3(float x) { return (fs_f8e4m3)fs_to_f8(x, 3, 7, 0x7eu, 0x7fu); }
+FS_FN fs_f8e5m2 fs_to_f8e5m2(float x) { return (fs_f8e5m2)fs_to_f8(x, 2, 15, 0x7bu, 0x7cu); }
+
+/* Functions, one for each C type: f float, d double, i int, l fs_i64. */
+#ifdef FS_CUDA
+FS_FN float fs_maxf(float a, float b) { return fmaxf(a, b); }
+FS_FN float fs_minf(float a, float b) { return fminf(a, b); }
+#else
+FS_FN float fs_maxf(float a, float b) { return a > b ? a : b; }
+FS_FN float fs_minf(float a, float b) { return a < b ? a : b; }
+#endif
+FS_FN double fs_maxd(double a, double b) { return a > b ? a : b; }
+FS_FN double fs_mind(double a, double b) { return a < b ? a : b; }
+FS_FN int fs_maxi(int a, int b) { return a > b ? a : b; }
+FS_FN int fs_mini(int a, int b) { return a < b ? a : b; }
+FS_FN fs_i64 fs_maxl(fs_i64 a, fs_i64 b) { return a > b ? a : b; }
+FS_FN fs_i64 fs_minl(fs_i64 a, fs_i64 b) { return a < b ? a : b; }
+FS_FN float fs_absf(float x) { return fabsf(x); }
+FS_FN double fs_absd(double x) { return fabs(x); }
+FS_FN int fs_absi(int x) { return x < 0 ? -x : x; }
+FS_FN fs_i64 fs_absl(fs_i64 x) { return x < 0 ? -x : x; }
+FS_FN fs_i64 fs_powi(fs_i64 x, fs_i64 n)
+{
+    fs_i64 y = 1;
+    for (fs_i64 i = 0; i < n; i++)
+        y *= x;
+    return y;
+}
+#if defined(FS_GPU)
+FS_FN float fs_expf(float x) { return expf(x); }
+FS_FN float fs_logf(float x) { return logf(x); }
+FS_FN float fs_tanhf(float x) { return tanhf(x); }
+FS_FN float fs_erff(float x) { return erff(x); }
+FS_FN float fs_sinf(float x) { return sinf(x); }
+FS_FN float fs_cosf(float x) { return cosf(x); }
+#else
+/* Without branches and tables, so that loops over them are vectorised. e^x = 2^n p(r), n whole, |r| <= ln 2 / 2: relative error 1e-7 in [-87, 88]. */
+FS_FN float fs_expf(float x)
+{
+    const float a = x < -87.3f ? -87.3f : x > 88.7f ? 88.7f : x;
+    const float n = (a * 1.44269504f + 12582912.0f) - 12582912.0f;
+    const float r = (a - n * 0.693359375f) + n * 2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * r * r + r + 1.0f;
+    const float y = p * fs_float((fs_u32)((int)n + 126) << 23) * 2.0f;
+    return x < -87.3f ? 0.0f : x > 88.7f ? FS_INFf : x != x ? x : y;
+}
+FS_FN float fs_logf(float x) { return logf(x); }
+FS_FN float fs_tanhf(float x) { return tanhf(x); }
+FS_FN float fs_erff(float x) { return erff(x); }
+FS_FN float fs_sinf(float x) { return sinf(x); }
+FS_FN float fs_cosf(float x) { return cosf(x); }
+#endif
+FS_FN float fs_powf(float x, float y) { return powf(x, y); }
+FS_FN float fs_sqrtf(float x) { return sqrtf(x); }
+#ifdef FS_CUDA
+FS_FN float fs_rsqrtf(float x) { return rsqrtf(x); }
+#else
+FS_FN float fs_rsqrtf(float x) { return 1.0f / sqrtf(x); }
+#endif
+FS_FN float fs_expm1f(float x) { return expm1f(x); }
+FS_FN float fs_log1pf(float x) { return log1pf(x); }
+FS_FN float fs_sigmoidf(float x) { return 1.0f / (1.0f + fs_expf(-x)); }
+FS_FN double fs_expd(double x) { return exp(x); }
+FS_FN double fs_logd(double x) { return log(x); }
+FS_FN double fs_tanhd(double x) { return tanh(x); }
+FS_FN double fs_erfd(double x) { return erf(x); }
+FS_FN double fs_sind(double x) { return sin(x); }
+FS_FN double fs_cosd(double x) { return cos(x); }
+FS_FN double fs_powd(double x, double y) { return pow(x, y); }
+FS_FN double fs_sqrtd(double x) { return sqrt(x); }
+FS_FN double fs_rsqrtd(double x) { return 1.0 / sqrt(x); }
+FS_FN double fs_expm1d(double x) { return expm1(x); }
+FS_FN double fs_log1pd(double x) { return log1p(x); }
+FS_FN double fs_sigmoidd(double x) { return 1.0 / (1.0 + exp(-x)); }
+
+/* Dropout: is element i kept with probability 1 - p? SplitMix64 of its number. */
+FS_FN int fs_keeps(fs_i64 i, float p)
+{
+    fs_u64 z = ((fs_u64)i + 1u) * 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    z ^= z >> 31;
+    return (float)(z >> 40) * 5.9604644775390625e-8f >= p;
+}
+
+#ifdef FS_GPU
+
+#define FS_BLOCKS(threads) { const fs_i64 fs_b = fs_block(); const int fs_t = fs_thread(); enum { fs_threads = threads };
+#define FS_BLOCKS_END (void)fs_b; (void)fs_t; }
+
+/* Points: a thread has `vector` neighbouring inner points of one outer point. */
+#define FS_POINTS(first, o, c, points, inner, vector) { enum { fs_vector = vector };                                                   \
+        const fs_i64 fs_i = ((fs_b - (first)) * fs_threads + fs_t) * (vector);                                                        \
+        if (fs_i >= 0 && fs_i < (points)) { const fs_int o = (fs_int)fs_i / (fs_int)(inner), fs_c = (fs_int)fs_i - o * (fs_int)(inner); (void)o;
+#define FS_LANES(c) FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++) { const fs_int c = fs_c + fs_j; (void)c;
+#define FS_LANES_END }
+#define FS_POINTS_END } }
+/* A thread's neighbouring elements at once: FS_GET in front of the lanes, FS_AT in them; FS_ROOM, FS_PUT and FS_FLUSH the same for stores. Number i is that of the first lane's. */
+#define FS_GROUP(type) struct FS_ALIGNED(sizeof(type) * fs_vector) { type at[fs_vector]; }
+#define FS_GET(type, name, pointer, i) FS_GROUP(type) name; { const fs_int c = fs_c, r = fs_c; (void)c; (void)r; fs_copy_group(&name, &(pointer)[i], sizeof name); }
+#define FS_AT(name, pointer, i) name.at[fs_j]
+#define FS_ROOM(type, name) FS_GROUP(type) name;
+#define FS_PUT(name, pointer, i, value) name.at[fs_j] = (value)
+#define FS_FLUSH(type, name, pointer, i) { const fs_int c = fs_c, r = fs_c; (void)c; (void)r; fs_copy_group(&(pointer)[i], &name, sizeof name); }
+typedef struct FS_ALIGNED(16) { fs_u32 at[4]; } fs_group16;
+typedef struct FS_ALIGNED(8) { fs_u32 at[2]; } fs_group8;
+FS_FN void fs_copy_group(void *to, const void *from, int bytes)
+{
+    if (bytes % 16 == 0)
+        for (int i = 0; i < bytes / 16; i++)
+            ((fs_group16 *)to)[i] = ((const fs_group16 *)from)[i];
+    else if (bytes == 8)
+        *(fs_group8 *)to = *(const fs_group8 *)from;
+    else if (bytes == 4)
+        *(fs_u32 *)to = *(const fs_u32 *)from;
+    else if (bytes == 2)
+        *(fs_u16 *)to = *(const fs_u16 *)from;
+    else
+        *(fs_u8 *)to = *(const fs_u8 *)from;
+}
+
+/* Rows: `threads` of a block share one; those of a row that is not there stay for the barriers. */
+#define FS_ROWS(p, rows, per_block, threads) { enum { fs_row_threads = threads }; const fs_i64 fs_row = fs_b * (per_block) + fs_t / (threads);                     \
+        const int fs_live = fs_row < (rows), fs_lane = fs_t % (threads); const fs_int p = (fs_int)(fs_live ? fs_row : (rows) - 1);                                  \
+        const fs_int fs_from = 0, fs_to = (fs_int)FS_MOSTi; FS_SHARED(double, fs_scratch, 64); (void)p; (void)fs_scratch; (void)fs_lane; (void)fs_live; (void)fs_from; (void)fs_to;
+#define FS_PIECES(p, rows, pieces, threads, piece) { enum { fs_row_threads = threads }; const fs_int p = (fs_int)(fs_b / (pieces)), fs_piece = (fs_int)(fs_b % (pieces));  \
+        const int fs_live = 1, fs_lane = fs_t; const fs_int fs_from = fs_piece * (fs_int)(piece), fs_to = fs_from + (fs_int)(piece); FS_SHARED(double, fs_scratch, 64);  \
+        (void)p; (void)fs_scratch; (void)fs_live;
+#define FS_ROWS_END }
+#define FS_WALK(r, width, vector) { enum { fs_vector = vector }; const fs_int fs_stop = fs_live ? (fs_to < (fs_int)(width) ? fs_to : (fs_int)(width)) : 0;          \
+        for (fs_int fs_c = fs_from + fs_lane * fs_vector; fs_c < fs_stop; fs_c += fs_row_threads * fs_vector) {
+#define FS_LANES_OF(r, clause) FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++) { const fs_int r = fs_c + fs_j; (void)r;
+#define FS_WALK_END } }
+#define FS_ONCE if (fs_live && fs_lane == 0)
+#define FS_ROW_BARRIER fs_barrier();
+#define FS_ROW_ARRAY(type, name, width, rows) FS_SHARED(type, name##_rows, (width) * (rows)); type *const name = name##_rows + fs_t / fs_row_threads * (width);
+#define FS_DYNAMIC(type, name, offset, count) type *const name = (type *)((unsigned char *)fs_dynamic_shared() + (offset));
+
+#define fs_shfl_f fs_shfl_xor_f32
+#define fs_shfl_d fs_shfl_xor_f64
+#define fs_shfl_i fs_shfl_xor_i32
+#define fs_shfl_l fs_shfl_xor_i64
+/* A value combined over the `threads` of a row, a power of two from 32 on: within warps, then over the warps through `scratch`. Every thread of the block takes part. */
+#define FS_ROW_COMBINE(name, s, type, x, y, combined)                                                                                                             \
+    FS_FN type fs_row_##name##s(type x, int threads, double *scratch)                                                                                              \
+    {                                                                                                                                                              \
+        for (int d = 16; d > 0; d >>= 1) {                                                                                                                         \
+            const type y = fs_shfl_##s(x, d);                                                                                                                      \
+            x = combined;                                                                                                                                          \
+        }                                                                                                                                                          \
+        if (threads > 32) {                                                                                                                                        \
+            const int warp = fs_thread() / 32, first = fs_thread() / threads * (threads / 32);                                                                     \
+            type *const of = (type *)scratch;                                                                                                                      \
+            fs_barrier();                                                                                                                                          \
+            if (fs_thread() % 32 == 0)                                                                                                                             \
+                of[warp] = x;                                                                                                                                      \
+            fs_barrier();                                                                                                                                          \
+            x = of[first];                                                                                                                                         \
+            for (int i = 1; i < threads / 32; i++) {                                                                                                               \
+                const type y = of[first + i];                                                                                                                      \
+                x = combined;                                                                                                                                      \
+            }                                                                                                                                                      \
+        }                                                                                                                                                          \
+        return x;                                                                                                                                                  \
+    }
+FS_ROW_COMBINE(sum_, f, float, x, y, x + y)
+FS_ROW_COMBINE(sum_, d, double, x, y, x + y)
+FS_ROW_COMBINE(sum_, i, int, x, y, x + y)
+FS_ROW_COMBINE(sum_, l, fs_i64, x, y, x + y)
+FS_ROW_COMBINE(prod_, f, float, x, y, x *y)
+FS_ROW_COMBINE(prod_, d, double, x, y, x *y)
+FS_ROW_COMBINE(prod_, i, int, x, y, x *y)
+FS_ROW_COMBINE(prod_, l, fs_i64, x, y, x *y)
+FS_ROW_COMBINE(max_, f, float, x, y, fs_maxf(x, y))
+FS_ROW_COMBINE(max_, d, double, x, y, fs_maxd(x, y))
+FS_ROW_COMBINE(max_, i, int, x, y, fs_maxi(x, y))
+FS_ROW_COMBINE(max_, l, fs_i64, x, y, fs_maxl(x, y))
+FS_ROW_COMBINE(min_, f, float, x, y, fs_minf(x, y))
+FS_ROW_COMBINE(min_, d, double, x, y, fs_mind(x, y))
+FS_ROW_COMBINE(min_, i, int, x, y, fs_mini(x, y))
+FS_ROW_COMBINE(min_, l, fs_i64, x, y, fs_minl(x, y))
+#define FS_ROW_SUM(s, a) a = fs_row_sum_##s(a, fs_row_threads, fs_scratch);
+#define FS_ROW_PROD(s, a) a = fs_row_prod_##s(a, fs_row_threads, fs_scratch);
+#define FS_ROW_MAX(s, a) a = fs_row_max_##s(a, fs_row_threads, fs_scratch);
+#define FS_ROW_MIN(s, a) a = fs_row_min_##s(a, fs_row_threads, fs_scratch);
+/* The extreme value, and the first of the elements that have it. */
+#define FS_ROW_ARGMAX(s, a, i) { const __typeof__(a) mine_ = a; a = fs_row_max_##s(a, fs_row_threads, fs_scratch); i = mine_ == a ? i : FS_MOSTl; i = fs_row_min_l(i, fs_row_threads, fs_scratch); }
+#define FS_ROW_ARGMIN(s, a, i) { const __typeof__(a) mine_ = a; a = fs_row_min_##s(a, fs_row_threads, fs_scratch); i = mine_ == a ? i : FS_MOSTl; i = fs_row_min_l(i, fs_row_threads, fs_scratch); }
+
+/* Bands: 32 neighbouring rows, a warp's lanes; the block's warps share the walk. */
+#define FS_BAND(p, rows, band, threads) { enum { fs_slices = (threads) / 32 }; const int fs_lane = fs_t % 32, fs_slice = fs_t / 32; const fs_i64 fs_p = fs_b * 32 + fs_lane;      \
+        const int fs_live = fs_p < (rows); FS_SHARED(double, fs_scratch, threads); (void)fs_scratch; (void)fs_slice;
+#define FS_BAND_END }
+#define FS_BAND_VARIABLE(type, name, start) type name = start;
+#define FS_BAND_OF(name) name
+#define FS_BAND_SET(type, name, value) const type name = value;
+#define FS_BAND_WALK(r, p, width) if (fs_live) { const fs_int p = (fs_int)fs_p; for (fs_int r = fs_slice; r < (fs_int)(width); r += fs_slices) { (void)p;
+#define FS_BAND_WALK_END } }
+#define FS_BAND_ONCE(p) for (fs_int p = (fs_int)fs_p, fs_once = fs_live && fs_slice == 0; fs_once; fs_once = 0)
+#define FS_BAND_COMBINE(type, a, combined) { type *const of_ = (type *)fs_scratch; fs_barrier(); of_[fs_t] = a; fs_barrier(); a = of_[fs_lane];                   \
+        for (int i_ = 1; i_ < fs_slices; i_++) { const type x = a, y = of_[i_ * 32 + fs_lane]; a = combined; } }
+#define FS_BAND_SUM(s, a) FS_BAND_COMBINE(__typeof__(a), a, x + y)
+#define FS_BAND_PROD(s, a) FS_BAND_COMBINE(__typeof__(a), a, x *y)
+#define FS_BAND_MAX(s, a) FS_BAND_COMBINE(__typeof__(a), a, (x > y ? x : y))
+#define FS_BAND_MIN(s, a) FS_BAND_COMBINE(__typeof__(a), a, (x < y ? x : y))
+#define FS_BAND_ARGMAX(s, a, i) { const __typeof__(a) mine_ = a; FS_BAND_MAX(s, a) i = mine_ == a ? i : FS_MOSTl; FS_BAND_MIN(l, i) }
+#define FS_BAND_ARGMIN(s, a, i) { const __typeof__(a) mine_ = a; FS_BAND_MIN(s, a) i = mine_ == a ? i : FS_MOSTl; FS_BAND_MIN(l, i) }
+
+#else
+
+#define FS_PRAGMA(text) _Pragma(#text)
+#define FS_IN_ORDER safelen(1) /* as a clause: no vectorisation */
+#define FS_BLOCKS(threads) for (fs_i64 fs_b = fs_first; fs_b < fs_end; fs_b++) { enum { fs_threads = threads };
+#define FS_BLOCKS_END }
+#define FS_POINTS(first, o, c, points, inner, vector) { const fs_i64 fs_low = (fs_b - (first)) * fs_threads * (vector), fs_all = (points);                          \
+        const fs_i64 fs_high = fs_low + fs_threads * (vector) < fs_all ? fs_low + fs_threads * (vector) : fs_all;                                                  \
+        for (fs_i64 fs_i = fs_low; fs_low >= 0 && fs_i < fs_high;) { const fs_int o = (fs_int)(fs_i / (inner)), fs_c = (fs_int)(fs_i - (fs_i64)o * (inner));         \
+            const fs_int fs_n = (fs_int)((inner) - fs_c < fs_high - fs_i ? (inner) - fs_c : fs_high - fs_i); (void)o;
+#define FS_LANES(c) FS_PRAGMA(omp simd) for (fs_int c = fs_c; c < fs_c + fs_n; c++) {
+#define FS_LANES_END }
+#define FS_POINTS_END fs_i += fs_n; } }
+#define FS_GET(type, name, pointer, i)
+#define FS_AT(name, pointer, i) (pointer)[i]
+#define FS_ROOM(type, name)
+#define FS_PUT(name, pointer, i, value) (pointer)[i] = (value)
+#define FS_FLUSH(type, name, pointer, i)
+
+#define FS_ROWS(p, rows, per_block, threads) for (fs_i64 fs_row = fs_b * (per_block); fs_row < (fs_b + 1) * (per_block) && fs_row < (rows); fs_row++) {               \
+        const fs_int p = (fs_int)fs_row, fs_from = 0, fs_to = (fs_int)FS_MOSTi; (void)p;
+#define FS_PIECES(p, rows, pieces, threads, piece) { const fs_int p = (fs_int)(fs_b / (pieces)), fs_piece = (fs_int)(fs_b % (pieces)), fs_from = fs_piece * (fs_int)(piece),  \
+        fs_to = fs_from + (fs_int)(piece); (void)p; (void)fs_piece;
+#define FS_ROWS_END }
+#define FS_WALK(r, width, vector) { const fs_int fs_stop = fs_to < (fs_int)(width) ? fs_to : (fs_int)(width);
+#define FS_LANES_OF(r, clause) FS_PRAGMA(omp simd clause) for (fs_int r = fs_from; r < fs_stop; r++) {
+#define FS_WALK_END }
+#define FS_ONCE
+#define FS_ROW_BARRIER
+#define FS_ROW_ARRAY(type, name, width, rows) type name[width];
+#define FS_DYNAMIC(type, name, offset, count) static __thread type name[count];
+#define FS_ROW_SUM(s, a)
+#define FS_ROW_PROD(s, a)
+#define FS_ROW_MAX(s, a)
+#define FS_ROW_MIN(s, a)
+#define FS_ROW_ARGMAX(s, a, i)
+#define FS_ROW_ARGMIN(s, a, i)
+
+#define FS_BAND(p, rows, band, threads) { const fs_i64 fs_p = fs_b * 32; const int fs_n = (int)((rows) - fs_p < 32 ? (rows) - fs_p : 32);
+#define FS_BAND_END }
+#define FS_BAND_VARIABLE(type, name, start) type name[32]; for (int fs_l = 0; fs_l < 32; fs_l++) name[fs_l] = start;
+#define FS_BAND_OF(name) name[fs_l]
+#define FS_BAND_SET(type, name, value) type name[32]; for (int fs_l = 0; fs_l < 32; fs_l++) name[fs_l] = value;
+#define FS_BAND_WALK(r, p, width) for (fs_int r = 0; r < (fs_int)(width); r++) { FS_PRAGMA(omp simd) for (int fs_l = 0; fs_l < fs_n; fs_l++) { const fs_int p = (fs_int)fs_p + fs_l; (void)p;
+#define FS_BAND_WALK_END } }
+#define FS_BAND_ONCE(p) for (fs_int fs_l = 0, p = (fs_int)fs_p; fs_l < fs_n; fs_l++, p++)
+#define FS_BAND_SUM(s, a)
+#define FS_BAND_PROD(s, a)
+#define FS_BAND_MAX(s, a)
+#define FS_BAND_MIN(s, a)
+#define FS_BAND_ARGMAX(s, a, i)
+#define FS_BAND_ARGMIN(s, a, i)
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* direct.c: contractions, convolutions and pooling as a loop over what one element of the result sums up. */
+#include "emit/emit.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_mean(fsim_op op)
+{
+    return op == FSIM_OP_MEAN || (op >= FSIM_OP_AVG_POOL1D && op <= FSIM_OP_ADAPTIVE_AVG_POOL3D);
+}
+
+static bool is_largest(fsim_op op)
+{
+    return op == FSIM_OP_MAX || op == FSIM_OP_ARGMAX || (op >= FSIM_OP_MAX_POOL1D && op <= FSIM_OP_MAX_POOL3D);
+}
+
+static bool is_least(fsim_op op) { return op == FSIM_OP_MIN || op == FSIM_OP_ARGMIN; }
+
+const char *fsim_accumulator_start(fsim_emitter *e, const fsim_node *n, fsim_ctype t)
+{
+    if (is_largest(n->op) || is_least(n->op))
+        return t <= FSIM_C_DOUBLE ? fsim_literal(e, is_largest(n->op) ? -INFINITY : INFINITY, t)
+                                  : fsim_printf(e->a, "%sFS_MOST%s", is_largest(n->op) ? "-" : "", fsim_ctype_suffix[t]);
+    return n->op == FSIM_OP_PROD || n->op == FSIM_OP_CUMPROD ? fsim_literal(e, 1, t) : fsim_literal(e, 0, t);
+}
+
+const char *fsim_accumulate(fsim_emitter *e, const fsim_node *n, const char *acc, const char *x, fsim_ctype t)
+{
+    if (is_largest(n->op) || is_least(n->op))
+        return fsim_printf(e->a, "%s = fs_%s%s(%s, %s);", acc, is_largest(n->op) ? "max" : "min", fsim_ctype_suffix[t], acc, x);
+    if (n->op == FSIM_OP_PROD || n->op == FSIM_OP_CUMPROD)
+        return fsim_printf(e->a, "%s *= %s;", acc, x);
+    if (n->op == FSIM_OP_NORM && n->attrs.p == 2)
+        return fsim_printf(e->a, "%s += %s * %s;", acc, x, x);
+    if (n->op == FSIM_OP_NORM && n->attrs.p == 1)
+        return fsim_printf(e->a, "%s += fs_abs%s(%s);", acc, fsim_ctype_suffix[t], x);
+    if (n->op == FSIM_OP_NORM)
+        return fsim_printf(e->a, "%s += fs_pow%s(fs_abs%s(%s), %s);", acc, fsim_ctype_suffix[t], fsim_ctype_suffix[t], x, fsim_literal(e, n->attrs.p, t));
+    return fsim_printf(e->a, "%s += %s;", acc, x);
+}
+
+const char *fsim_accumulator_end(fsim_emitter *e, const fsim_node *n, const char *acc, fsim_ctype t)
+{
+    if (n->op == FSIM_OP_NORM && n->attrs.p != 1)
+        return n->attrs.p == 2 ? fsim_printf(e->a, "fs_sqrt%s(%s)", fsim_ctype_suffix[t], acc)
+                               : fsim_printf(e->a, "fs_pow%s(%s, %s)", fsim_ctype_suffix[t], acc, fsim_literal(e, 1 / n->attrs.p, t));
+    if (is_mean(n->op) && fsim_ops[n->op].class == FSIM_REDUCE)
+        return fsim_printf(e->a, "%s * %s", acc, fsim_literal(e, 1.0 / (double)n->reduced, t));
+    return acc;
+}
+
+/* The element number of the result, in a variable. */
+static const char *numbered(fsim_emitter *e, const fsim_where *w)
+{
+    const fsim_variable at = fsim_number(e, w);
+    const char *name = fsim_fresh(e, "e");
+    fsim_say(e, e->depth, "const fs_int %s = %s;", name, at.name);
+    return name;
+}
+
+/* Results and reduced points side by side: the result's element at w, and loop variable k. */
+static int reducing_base(fsim_emitter *e, const fsim_where *w, int64_t elems, const char *k)
+{
+    fsim_base b = e->base[w->base];
+    if (!fsim_map_is_identity(&w->map) || fsim_map_points(&w->map) != elems || b.reduced) {
+        const fsim_where own = fsim_where_var(e, numbered(e, w), elems);
+        b = e->base[own.base];
+    }
+    b.reduced = k;
+    b.reduced_depth = e->depth + 1;
+    return fsim_add_base(e, b);
+}
+
+static const char *factor(fsim_emitter *e, const fsim_access *x, const fsim_where *at, fsim_ctype t)
+{
+    const fsim_variable v = fsim_value(e, x->tensor, at);
+    return fsim_ctype_of(e->g->tensor[x->tensor].dtype) == t ? v.name : fsim_printf(e->a, "(%s)%s", fsim_ctype_names[t], v.name);
+}
+
+static void sum_of_products(fsim_emitter *e, const fsim_node *n, const fsim_where *w, const char *acc, fsim_ctype t)
+{
+    const char *k = fsim_fresh(e, "k");
+    const int base = reducing_base(e, w, n->points, k);
+    fsim_open(e, "for (fs_int %s = 0; %s < %lld; %s++) {", k, k, (long long)n->reduced, k);
+    const fsim_where x = {base, n->arg[0].map}, y = {base, n->arg[1].map};
+    const char *left = factor(e, &n->arg[0], &x, t), *right = factor(e, &n->arg[1], &y, t);
+    fsim_say(e, e->depth, "%s += %s * %s;", acc, left, right);
+    fsim_close(e);
+}
+
+/* The result's coordinates along its axes, outermost first, as variables; returns what lies outside of them. */
+static const char *coordinates(fsim_emitter *e, const char *element, const int64_t *extent, int axes, const char **at)
+{
+    int64_t below = 1;
+    for (int i = axes; i-- > 0; below *= extent[i]) {
+        at[i] = fsim_fresh(e, "q");
+        fsim_say(e, e->depth, "const fs_int %s = %s / %lld %% %lld;", at[i], element, (long long)below, (long long)extent[i]);
+    }
+    const char *plane = fsim_fresh(e, "q");
+    fsim_say(e, e->depth, "const fs_int %s = %s / %lld;", plane, element, (long long)below);
+    return plane;
+}
+
+/* Opens a loop over the taps of each axis that fall inside; `inside` are the elements along the axes. Returns how many blocks are open. */
+static int tap_loops(fsim_emitter *e, const fsim_access *x, const char *const *at, bool transposed, const char **inside, const char **tap)
+{
+    int opened = 0;
+    for (int i = 0; i < x->axes; i++) {
+        const fsim_axis *a = &x->axis[i];
+        tap[i] = fsim_fresh(e, "k");
+        inside[i] = fsim_fresh(e, "i");
+        fsim_open(e, "for (fs_int %s = 0; %s < %lld; %s++) {", tap[i], tap[i], (long long)a->taps, tap[i]);
+        if (transposed) {
+            const char *far = fsim_fresh(e, "i");
+            fsim_say(e, e->depth, "const fs_int %s = %s + %lld - %s * %lld, %s = %s / %lld;", far, at[i], (long long)a->pad, tap[i], (long long)a->dilation, inside[i],
+                     far, (long long)a->stride);
+            fsim_open(e, "if (%s >= 0 && %s %% %lld == 0 && %s < %lld) {", far, far, (long long)a->stride, inside[i], (long long)a->out);
+        } else {
+            fsim_say(e, e->depth, "const fs_int %s = %s * %lld + %s * %lld - %lld;", inside[i], at[i], (long long)a->stride, tap[i], (long long)a->dilation,
+                     (long long)a->pad);
+            fsim_open(e, "if (%s >= 0 && %s < %lld) {", inside[i], inside[i], (long long)a->extent);
+        }
+        opened += 2;
+    }
+    return opened;
+}
+
+/* Number of the windows' tensor's element at these coordinates. */
+static fsim_where windowed(fsim_emitter *e, const fsim_access *x, const char *plane, const char *const *inside, const int64_t *extent)
+{
+    const char *number = plane, *name = fsim_fresh(e, "e");
+    int64_t elems = e->g->tensor[x->tensor].elems;
+    for (int i = 0; i < x->axes; i++)
+        number = fsim_printf(e->a, "(%s) * %lld + %s", number, (long long)extent[i], inside[i]);
+    fsim_say(e, e->depth, "const fs_int %s = %s + %lld;", name, number, (long long)x->map.offset);
+    return fsim_where_var(e, name, elems);
+}
+
+static void convolution(fsim_emitter *e, const fsim_node *n, const fsim_where *w, const char *acc, fsim_ctype t)
+{
+    const fsim_access *x = &n->arg[0];
+    const bool transposed = x->how == FSIM_READ_ONCE;
+    const fsim_shape *s = &e->g->tensor[n->result[0]].shape;
+    const long long groups = n->gemm.batch, filters = n->gemm.n;
+    long long taps = 1, weight_taps = 1;
+    int64_t out[3], in[3];
+    for (int i = 0; i < x->axes; i++) {
+        out[i] = s->dim[s->rank - x->axes + i];
+        in[i] = transposed ? x->axis[i].out : x->axis[i].extent;
+        weight_taps *= x->axis[i].taps;
+    }
+    taps = weight_taps;
+    const long long per_group = n->gemm.k / taps; /* channels */
+    const char *at[3], *inside[3], *tap[3], *element = numbered(e, w);
+    const char *plane = coordinates(e, element, out, x->axes, at);
+    const char *filter = fsim_fresh(e, "q"), *image = fsim_fresh(e, "q"), *c = fsim_fresh(e, "k");
+    fsim_say(e, e->depth, "const fs_int %s = %s %% %lld, %s = %s / %lld;", filter, plane, groups * filters, image, plane, groups * filters);
+    fsim_open(e, "for (fs_int %s = 0; %s < %lld; %s++) {", c, c, per_group, c);
+    const int opened = tap_loops(e, x, (const char *const *)at, transposed, inside, tap);
+    const char *channel = fsim_printf(e->a, "%s * %lld + %s / %lld * %lld + %s", image, groups * per_group, filter, filters, per_group, c);
+    const fsim_where there = windowed(e, x, channel, (const char *const *)inside, in);
+    const char *number = transposed ? fsim_printf(e->a, "(%s / %lld * %lld + %s) * %lld + %s %% %lld", filter, filters, per_group, c, filters, filter, filters)
+                                    : fsim_printf(e->a, "%s * %lld + %s", filter, per_group, c);
+    for (int i = 0; i < x->axes; i++)
+        number = fsim_printf(e->a, "(%s) * %lld + %s", number, (long long)x->axis[i].taps, tap[i]);
+    const char *name = fsim_fresh(e, "e");
+    fsim_say(e, e->depth, "const fs_int %s = %s + %lld;", name, number, (long long)n->arg[1].map.offset);
+    const fsim_where weight = fsim_where_var(e, name, e->g->tensor[n->arg[1].tensor].elems);
+    const char *left = factor(e, x, &there, t), *right = factor(e, &n->arg[1], &weight, t);
+    fsim_say(e, e->depth, "%s += %s * %s;", acc, left, right);
+    for (int i = 0; i <= opened; i++)
+        fsim_close(e);
+}
+
+/* A window's element taken in. */
+static void take(fsim_emitter *e, const fsim_node *n, const fsim_where *there, const char *acc, fsim_ctype t)
+{
+    const char *x = factor(e, &n->arg[0], there, t);
+    fsim_say(e, e->depth, "%s", fsim_accumulate(e, n, acc, x, t));
+}
+
+static void pooled(fsim_emitter *e, const fsim_node *n, const fsim_where *w, const char *acc, fsim_ctype t)
+{
+    const fsim_access *x = &n->arg[0];
+    int64_t out[3], in[3];
+    double window = 1;
+    for (int i = 0; i < x->axes; i++) {
+        out[i] = x->axis[i].out;
+        in[i] = x->axis[i].extent;
+        window *= (double)x->axis[i].taps;
+    }
+    const char *at[3], *inside[3], *tap[3], *element = numbered(e, w);
+    const char *plane = coordinates(e, element, out, x->axes, at);
+    const int opened = tap_loops(e, x, (const char *const *)at, false, inside, tap);
+    const fsim_where there = windowed(e, x, plane, (const char *const *)inside, in);
+    take(e, n, &there, acc, t);
+    for (int i = 0; i < opened; i++)
+        fsim_close(e);
+    if (is_mean(n->op))
+        fsim_say(e, e->depth, "%s *= %s;", acc, fsim_literal(e, 1 / window, t));
+}
+
+/* Output o of an axis averages elements floor(o * extent / out) to ceil((o + 1) * extent / out). */
+static void adaptive(fsim_emitter *e, const fsim_node *n, const fsim_where *w, const char *acc, fsim_ctype t)
+{
+    const fsim_access *x = &n->arg[0];
+    int64_t out[3], in[3];
+    const char *at[3], *inside[3], *element, *count = "1";
+    for (int i = 0; i < x->axes; i++) {
+        out[i] = x->axis[i].out;
+        in[i] = x->axis[i].extent;
+    }
+    element = numbered(e, w);
+    const char *plane = coordinates(e, element, out, x->axes, at);
+    for (int i = 0; i < x->axes; i++) {
+        const char *from = fsim_fresh(e, "i"), *end = fsim_fresh(e, "i");
+        inside[i] = fsim_fresh(e, "i");
+        fsim_say(e, e->depth, "const fs_int %s = %s * %lld / %lld, %s = ((%s + 1) * %lld + %lld) / %lld;", from, at[i], (long long)in[i], (long long)out[i], end, at[i],
+                 (long long)in[i], (long long)(out[i] - 1), (long long)out[i]);
+        count = fsim_printf(e->a, "%s * (%s - %s)", count, end, from);
+        at[i] = fsim_printf(e->a, "for (fs_int %s = %s; %s < %s; %s++) {", inside[i], from, inside[i], end, inside[i]);
+    }
+    for (int i = 0; i < x->axes; i++)
+        fsim_open(e, "%s", at[i]);
+    const fsim_where there = windowed(e, x, plane, (const char *const *)inside, in);
+    take(e, n, &there, acc, t);
+    for (int i = 0; i < x->axes; i++)
+        fsim_close(e);
+    fsim_say(e, e->depth, "%s /= (%s)(%s);", acc, fsim_ctype_names[t], count);
+}
+
+fsim_variable fsim_direct_sum(fsim_emitter *e, const fsim_node *n, const fsim_where *w)
+{
+    const fsim_ctype t = fsim_ctype_of(e->g->tensor[n->result[0]].dtype);
+    const char *acc = fsim_fresh(e, "a");
+    fsim_say(e, e->depth, "%s %s = %s; /* %s */", fsim_ctype_names[t], acc, fsim_accumulator_start(e, n, t), n->name);
+    if (fsim_ops[n->op].class == FSIM_WINDOW && n->arg[0].how == FSIM_READ_ONCE)
+        adaptive(e, n, w, acc, t);
+    else if (fsim_ops[n->op].class == FSIM_WINDOW)
+        pooled(e, n, w, acc, t);
+    else if (n->gemm.convolution)
+        convolution(e, n, w, acc, t);
+    else
+        sum_of_products(e, n, w, acc, t);
+    return (fsim_variable){acc, e->depth};
+}

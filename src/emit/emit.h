@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* emit.h: what the files of emit/ share: the text of a kernel under construction, and the values in it.
+ *
+ * A value is asked for at a place: a tensor's element as an index map over the variables that the text has at that point. It comes from memory, from a variable that holds it already, or
+ * from the primitive that makes it, whose arguments are then asked for through that primitive's own index maps. So the text reads what the traffic model counts, from the same maps. */
+#ifndef FUSESIM_EMIT_EMIT_H
+#define FUSESIM_EMIT_EMIT_H
+
+#include "emit/program.h"
+#include "fusion/chain.h"
+
+/* Growing text. */
+typedef struct {
+    char *at;
+    size_t used, room;
+} fsim_text;
+
+/* Arithmetic in the text: a C type for each. f16, bf16 and f8 are computed on as floats, small integers and bool as int. */
+typedef enum { FSIM_C_FLOAT, FSIM_C_DOUBLE, FSIM_C_INT, FSIM_C_LONG, FSIM_C_COUNT } fsim_ctype;
+fsim_ctype fsim_ctype_of(fsim_dtype t);
+extern const char *const fsim_ctype_names[FSIM_C_COUNT];   /* float double int fs_i64 */
+extern const char *const fsim_ctype_suffix[FSIM_C_COUNT];  /* f d i l: ends the names of the dialect's functions */
+extern const char *const fsim_storage_names[FSIM_DTYPE_COUNT]; /* of a dtype's elements in memory: double float fs_f16 ... */
+
+enum { FSIM_MOST_DEPTHS = 12 };
+
+/* Variables that number points: points = outer x inner_extent + inner, and the reduced points beside them. NULL: there is none, its extent is 1. */
+typedef struct {
+    const char *outer, *inner, *reduced;
+    int64_t inner_extent;
+    int outer_depth, inner_depth, reduced_depth; /* block in which each is declared: 0 is outside of the lanes */
+} fsim_base;
+
+/* An element of a tensor: map over a base's points and reduced points. */
+typedef struct {
+    int base;
+    fsim_map map;
+} fsim_where;
+
+typedef struct {
+    int tensor, depth;
+    fsim_where where;
+    const char *name;
+} fsim_known;
+
+/* A variable, and the block that it is declared in. */
+typedef struct {
+    const char *name;
+    int depth;
+} fsim_variable;
+
+/* A value that some loop has computed: a reduction's, or a tile's. */
+typedef struct {
+    const char *name;    /* NULL: none */
+    const char *second;  /* a reduction's index */
+    int depth;           /* block that it is declared in */
+} fsim_held;
+
+typedef struct {
+    const fsim_graph *g;
+    const fsim_hw *hw;
+    const fsim_kernel *kernel;
+    const fsim_group *group;
+    fsim_arena *a;
+    fsim_text head, before, body, after; /* outside of the lanes: once; in front of them and behind them at each step; of a lane */
+    fsim_text out;                       /* what is finished */
+    fsim_base *base;
+    int bases, base_room;
+    fsim_known *known;
+    int knowns, known_room;
+    const char **hoisted;  /* pairs of an expression and its variable in the head */
+    int hoists, hoist_room;
+    fsim_held *held;       /* per member */
+    bool *stored;          /* per member: by a loop of the kernel, if at all; else where its value is computed */
+    int depth;             /* block that statements go to: 1 in the lanes */
+    int next;              /* number of the next variable */
+    int vector;            /* elements that a thread loads at once; 1: none */
+    bool walk;             /* lanes run along the reduced points, else along the inner ones */
+    int array;             /* member whose values for a row lie in an array, or -1; fusion/chain.h: rows, chained */
+    bool array_wanted, arrayed; /* some text reads it; it has been filled */
+    fsim_where array_at;   /* the place that its first reader asked for */
+    const char *array_name;
+    fsim_program *program;
+} fsim_emitter;
+
+void fsim_text_put(fsim_arena *a, fsim_text *t, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void fsim_text_clear(fsim_text *t);
+/* A line in the block of `depth`: 0 is the head. Indented. */
+void fsim_say(fsim_emitter *e, int depth, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Opens a block after a line that ends with {; closes it, forgetting what was declared in it. */
+void fsim_open(fsim_emitter *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void fsim_close(fsim_emitter *e);
+/* A name for a variable: letter and number. */
+const char *fsim_fresh(fsim_emitter *e, const char *letter);
+
+int fsim_add_base(fsim_emitter *e, fsim_base b);
+/* The whole of a tensor whose element is in variable `name`, declared at the present depth. */
+fsim_where fsim_where_var(fsim_emitter *e, const char *name, int64_t elems);
+/* The element's number as an expression of the variables that number points; what does not depend on the lanes is put into the head. */
+fsim_variable fsim_number(fsim_emitter *e, const fsim_where *w);
+/* outer after inner: element map `f` of the value whose points are numbered by w. */
+fsim_where fsim_through(fsim_emitter *e, const fsim_where *w, const fsim_map *f);
+
+/* The map from m's elements back to its points. False where m is not one to one onto [0, points). */
+bool fsim_invert(const fsim_map *m, fsim_map *out);
+
+/* Position of primitive n among the group's members, or -1. */
+int fsim_member_of(const fsim_group *o, int n);
+/* The member that makes the tensor, or -1. */
+int fsim_maker_in(const fsim_emitter *e, int tensor);
+/* The parameter of the tensor. */
+const char *fsim_pointer(fsim_emitter *e, int tensor);
+
+/* The tensor's element at w. */
+fsim_variable fsim_value(fsim_emitter *e, int tensor, const fsim_where *w);
+/* Stores variable x as the tensor's element at w. */
+void fsim_store_value(fsim_emitter *e, int tensor, const fsim_where *w, const char *x, bool grouped);
+/* A literal of the C type. */
+const char *fsim_literal(fsim_emitter *e, double x, fsim_ctype t);
+
+/* The operator's expression with its arguments put in. element: number of the result's element, where the expression asks for rows, columns or indices. */
+const char *fsim_expression(fsim_emitter *e, const fsim_node *n, const char *const *arg, const char *element);
+
+/* Accumulating: a reduction's, a contraction's, a window's. */
+const char *fsim_accumulator_start(fsim_emitter *e, const fsim_node *n, fsim_ctype t);
+const char *fsim_accumulate(fsim_emitter *e, const fsim_node *n, const char *acc, const char *x, fsim_ctype t);
+const char *fsim_accumulator_end(fsim_emitter *e, const fsim_node *n, const char *acc, fsim_ctype t);
+
+/* The value of a contraction or window at w by a loop over all that it sums up. */
+fsim_variable fsim_direct_sum(fsim_emitter *e, const fsim_node *n, const fsim_where *w);
+
+/* A file each: the text of one template into e->out, its launches into e->program. */
+void fsim_emit_pointwise(fsim_emitter *e);
+void fsim_emit_rows(fsim_emitter *e);
+void fsim_emit_scan(fsim_emitter *e);
+void fsim_emit_scatter(fsim_emitter *e);
+void fsim_emit_chain(fsim_emitter *e);
+
+/* The head of an entry point: name, parameters. */
+void fsim_begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes);
+void fsim_end_entry(fsim_emitter *e);
+/* Scratch memory of so many bytes, of elements `type`: the parameter's name. */
+const char *fsim_scratch(fsim_emitter *e, const char *type, int64_t bytes);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pointwise.c: kernels whose threads each compute some points of the result: pointwise, copies, pooling, contractions point by point. */
+#include "emit/emit.h"
+
+#include <string.h>
+
+enum { SHORTEST_INNER = 16 };
+
+/* Innermost points that every map numbers by digits of their own. */
+static int64_t inner_of(const fsim_emitter *e, int64_t points)
+{
+    const fsim_group *o = e->group;
+    int64_t inner = points;
+    for (int i = 0; i < o->reads + o->writes; i++)
+        for (int k = 0; k < (i < o->reads ? o->read[i].maps : 1); k++) {
+            const bool placed = i < o->reads && o->read[i].place && o->read[i].place[k].offset >= 0;
+            const fsim_map m = fsim_map_simplify(i < o->reads ? o->read[i].map[k] : o->write[i - o->reads].map);
+            if (placed || m.split == 0 || fsim_map_points(&m) != points)
+                continue;
+            const int64_t own = m.mode[m.split - 1].extent;
+            inner = own < inner ? own : inner;
+        }
+    return inner < SHORTEST_INNER || points % inner != 0 ? points : inner;
+}
+
+static int vector_of(const fsim_emitter *e, int64_t inner)
+{
+    int v = e->kernel->vector;
+    while (v > 1 && inner % v != 0)
+        v /= 2;
+    return v < 1 ? 1 : v;
+}
+
+static void begin_range(fsim_emitter *e)
+{
+    fsim_text_clear(&e->head);
+    fsim_text_clear(&e->before);
+    fsim_text_clear(&e->body);
+    fsim_text_clear(&e->after);
+    e->knowns = e->hoists = e->bases = 0;
+    e->depth = 1;
+}
+
+/* The points of the writes that have as many as `points`, from block `first` on. Returns the blocks. */
+static int64_t range(fsim_emitter *e, int64_t points, int64_t first)
+{
+    const fsim_group *o = e->group;
+    const int block = e->kernel->block;
+    const int64_t inner = inner_of(e, points);
+    begin_range(e);
+    e->vector = o->contractions > 0 || o->template == FSIM_POOLING ? 1 : vector_of(e, inner);
+    fsim_add_base(e, (fsim_base){.outer = "o", .inner = "c", .inner_extent = inner, .outer_depth = 0, .inner_depth = 1});
+    for (int i = 0; i < o->writes; i++) {
+        const fsim_where w = {0, o->write[i].map};
+        if (fsim_map_points(&w.map) * fsim_map_reduced(&w.map) != points || !e->stored[fsim_maker_in(e, o->write[i].tensor)])
+            continue;
+        const fsim_variable v = fsim_value(e, o->write[i].tensor, &w);
+        fsim_store_value(e, o->write[i].tensor, &w, v.name, false);
+    }
+    fsim_text_put(e->a, &e->out, "    FS_POINTS(%lld, o, c, %lld, %lld, %d)\n%s%s    FS_LANES(c)\n%s    FS_LANES_END\n%s    FS_POINTS_END\n", (long long)first, (long long)points,
+                  (long long)inner, e->vector, e->head.used ? e->head.at : "", e->before.used ? e->before.at : "", e->body.used ? e->body.at : "",
+                  e->after.used ? e->after.at : "");
+    const int64_t each = (int64_t)block * e->vector;
+    return (points + each - 1) / each;
+}
+
+void fsim_emit_pointwise(fsim_emitter *e)
+{
+    const fsim_group *o = e->group;
+    int64_t grid = 0, *done = fsim_new(e->a, int64_t, o->writes + 1);
+    int ranges = 0;
+    const fsim_text before = e->out;
+    e->out = (fsim_text){0};
+    for (int i = 0; i < o->writes; i++) { /* what another size than the kernel's own, and is no contraction's, is stored in passing */
+        const int64_t points = fsim_map_points(&o->write[i].map) * fsim_map_reduced(&o->write[i].map);
+        const bool own = points == o->points || o->contractions > 1;
+        e->stored[fsim_maker_in(e, o->write[i].tensor)] = own;
+    }
+    for (int i = 0; i < o->writes; i++) {
+        const int64_t points = fsim_map_points(&o->write[i].map) * fsim_map_reduced(&o->write[i].map);
+        bool known = !e->stored[fsim_maker_in(e, o->write[i].tensor)];
+        for (int k = 0; k < ranges && !known; k++)
+            known = done[k] == points;
+        if (known)
+            continue;
+        done[ranges++] = points;
+        grid += range(e, points, grid);
+    }
+    const fsim_text body = e->out;
+    e->out = before;
+    fsim_begin_entry(e, grid, e->kernel->block, 0);
+    fsim_text_put(e->a, &e->out, "%s", body.at);
+    fsim_end_entry(e);
+}
+
+/* out = x; then the elements of the last argument go where the data say: along dimension d, as index's shape has it. */
+void fsim_emit_scatter(fsim_emitter *e)
+{
+    const fsim_node *n = &e->g->node[e->group->anchor];
+    const int result = n->result[0], last = n->args - 1;
+    const int64_t elems[2] = {n->points, n->arg[last].distinct};
+    for (int half = 0; half < 2; half++) {
+        begin_range(e);
+        e->vector = 1;
+        fsim_add_base(e, (fsim_base){.outer = "o", .inner = "c", .inner_extent = elems[half], .outer_depth = 0, .inner_depth = 1});
+        fsim_where at = {0, fsim_identity(elems[half])};
+        if (half == 0) {
+            fsim_where from = at;
+            from.map.offset += n->arg[0].map.offset;
+            const fsim_variable v = fsim_value(e, n->arg[0].tensor, &from);
+            fsim_store_value(e, result, &at, v.name, true);
+        } else {
+            const fsim_shape *s = &e->g->tensor[result].shape;
+            int64_t below = 1;
+            for (int d = s->rank; d-- > n->attrs.dim[0] + 1;)
+                below *= s->dim[d];
+            const int64_t rows = e->g->tensor[n->arg[1].tensor].elems, run = elems[1] / (rows > 0 ? rows : 1);
+            fsim_where which = at, from = at;
+            which.map = (fsim_map){.offset = n->arg[1].map.offset};
+            fsim_map_push(&which.map, rows, 1);
+            fsim_map_push(&which.map, run, 0);
+            which.map.split = which.map.modes;
+            from.map.offset += n->arg[last].map.offset;
+            const fsim_variable index = fsim_value(e, n->arg[1].tensor, &which), v = fsim_value(e, n->arg[last].tensor, &from);
+            const int64_t extent = s->rank ? s->dim[n->attrs.dim[0]] : 1;
+            const int64_t src_along = elems[1] / (n->points / extent) > 0 ? elems[1] / (n->points / extent) : 1;
+            const char *name = fsim_fresh(e, "e");
+            fsim_say(e, 1, "const fs_int %s = c / %lld * %lld + (fs_int)%s * %lld + c %% %lld;", name, (long long)(src_along * below), (long long)(extent * below), index.name,
+                     (long long)below, (long long)below);
+            const fsim_where there = fsim_where_var(e, name, n->points);
+            fsim_store_value(e, result, &there, v.name, true);
+        }
+        fsim_begin_entry(e, (elems[half] + e->kernel->block - 1) / e->kernel->block, e->kernel->block, 0);
+        fsim_text_put(e->a, &e->out, "    FS_POINTS(0, o, c, %lld, %lld, 1)\n%s    FS_LANES(c)\n%s    FS_LANES_END\n    FS_POINTS_END\n", (long long)elems[half],
+                      (long long)elems[half], e->head.used ? e->head.at : "", e->body.used ? e->body.at : "");
+        fsim_end_entry(e);
+    }
+}
+
+/* A running sum or product: a thread for each row that is scanned. */
+void fsim_emit_scan(fsim_emitter *e)
+{
+    const fsim_node *n = &e->g->node[e->group->anchor];
+    const fsim_shape *s = &e->g->tensor[n->result[0]].shape;
+    const int64_t extent = s->rank ? s->dim[n->attrs.dim[0]] : 1, rows = n->points / extent;
+    const fsim_ctype t = fsim_ctype_of(n->dtype);
+    int64_t below = 1;
+    for (int d = s->rank; d-- > n->attrs.dim[0] + 1;)
+        below *= s->dim[d];
+    begin_range(e);
+    e->vector = 1;
+    fsim_add_base(e, (fsim_base){.outer = "o", .inner = "c", .inner_extent = rows, .outer_depth = 0, .inner_depth = 1, .reduced = "r", .reduced_depth = 2});
+    fsim_map m = {0};
+    fsim_map_push(&m, rows / below, extent * below);
+    fsim_map_push(&m, below, 1);
+    m.split = m.modes;
+    fsim_map_push(&m, extent, below);
+    const fsim_where out = {0, m};
+    fsim_where in = out;
+    in.map.offset += n->arg[0].map.offset;
+    fsim_say(e, 1, "%s acc = %s;", fsim_ctype_names[t], fsim_accumulator_start(e, n, t));
+    fsim_open(e, "for (fs_int r = 0; r < %lld; r++) {", (long long)extent);
+    const fsim_variable v = fsim_value(e, n->arg[0].tensor, &in);
+    fsim_say(e, e->depth, "%s", fsim_accumulate(e, n, "acc", v.name, t));
+    fsim_store_value(e, n->result[0], &out, "acc", true);
+    fsim_close(e);
+    fsim_begin_entry(e, (rows + e->kernel->block - 1) / e->kernel->block, e->kernel->block, 0);
+    fsim_text_put(e->a, &e->out, "    FS_POINTS(0, o, c, %lld, %lld, 1)\n%s    FS_LANES(c)\n%s    FS_LANES_END\n    FS_POINTS_END\n", (long long)rows, (long long)rows,
+                  e->head.used ? e->head.at : "", e->body.used ? e->body.at : "");
+    fsim_end_entry(e);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program.c: a plan's kernels as programs. */
+#include "emit/emit.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static const char *identifier(fsim_arena *a, const char *prefix, const char *name)
+{
+    char *out = fsim_printf(a, "%s%s", prefix, name);
+    for (char *p = out; *p; p++)
+        *p = isalnum((unsigned char)*p) ? *p : '_';
+    return out;
+}
+
+static void add_parameter(fsim_emitter *e, int tensor, bool written)
+{
+    fsim_program *p = e->program;
+    for (int i = 0; i < p->parameters; i++)
+        if (p->parameter[i].tensor == tensor) {
+            p->parameter[i].written = p->parameter[i].written || written;
+            return;
+        }
+    const fsim_tensor *t = &e->g->tensor[tensor];
+    const char *name = identifier(e->a, "t_", t->name);
+    for (int i = 0; i < p->parameters; i++)
+        if (strcmp(p->parameter[i].name, name) == 0)
+            name = fsim_printf(e->a, "%s_%d", name, p->parameters);
+    p->parameter[p->parameters++] = (fsim_parameter){tensor, t->bytes, written, name, fsim_storage_names[t->dtype]};
+}
+
+const char *fsim_scratch(fsim_emitter *e, const char *type, int64_t bytes)
+{
+    fsim_program *p = e->program;
+    const char *name = fsim_printf(e->a, "scratch_%d", p->parameters);
+    p->parameter[p->parameters++] = (fsim_parameter){-1, bytes, true, name, type};
+    return name;
+}
+
+void fsim_begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes)
+{
+    fsim_program *p = e->program;
+    const char *entry = fsim_printf(e->a, "%s%s", p->name, p->launches ? fsim_printf(e->a, "_%d", p->launches) : "");
+    p->launch[p->launches++] = (fsim_launch){entry, grid, block, shared_bytes};
+    fsim_text_put(e->a, &e->out, "\nFS_ENTRY(%s, %d, (", entry, block);
+    for (int i = 0; i < p->parameters; i++)
+        fsim_text_put(e->a, &e->out, "%s%s%s *FS_RESTRICT %s", i ? ", " : "", p->parameter[i].written ? "" : "const ", p->parameter[i].type, p->parameter[i].name);
+    fsim_text_put(e->a, &e->out, "))\n{\n");
+    for (int i = 0; i < p->parameters; i++)
+        fsim_text_put(e->a, &e->out, "    FS_ARGUMENT(%d, %s%s, %s)\n", i, p->parameter[i].written ? "" : "const ", p->parameter[i].type, p->parameter[i].name);
+    fsim_text_put(e->a, &e->out, "    FS_BLOCKS(%d)\n", block);
+}
+
+void fsim_end_entry(fsim_emitter *e) { fsim_text_put(e->a, &e->out, "    FS_BLOCKS_END\n}\n"); }
+
+/* Numbers of points and elements that need more than 31 bits. */
+static bool is_wide(const fsim_emitter *e)
+{
+    const int64_t most = ((int64_t)1 << 31) - (1 << 20);
+    bool wide = false;
+    for (int i = 0; i < e->group->members; i++) {
+        const fsim_node *n = &e->g->node[e->group->member[i].node];
+        wide = wide || n->points > most || (n->gemm.k == 0 && (double)n->points * (double)n->reduced > (double)most);
+        for (int k = 0; k < n->args; k++)
+            wide = wide || e->g->tensor[n->arg[k].tensor].elems > most;
+    }
+    return wide;
+}
+
+static const char *why_skipped(const fsim_emitter *e)
+{
+    const fsim_group *o = e->group;
+    if (o->template == FSIM_COMMUNICATION_KERNEL)
+        return "communication needs other devices";
+    if (o->template == FSIM_TRANSFER_KERNEL)
+        return "a transfer is no kernel";
+    if (o->template == FSIM_OPAQUE_KERNEL && e->g->node[o->anchor].op != FSIM_OP_SCATTER)
+        return fsim_printf(e->a, "%s is opaque: nothing says how it is computed", fsim_ops[e->g->node[o->anchor].op].name);
+    return NULL;
+}
+
+static void emit(fsim_emitter *e)
+{
+    switch (e->group->template) {
+    case FSIM_ROW_REDUCTION:
+    case FSIM_COLUMN_REDUCTION:
+    case FSIM_FULL_REDUCTION: fsim_emit_rows(e); break;
+    case FSIM_CHAINED_CONTRACTION: fsim_emit_chain(e); break;
+    case FSIM_SCAN_KERNEL: fsim_emit_scan(e); break;
+    case FSIM_OPAQUE_KERNEL: fsim_emit_scatter(e); break;
+    case FSIM_TILED_CONTRACTION:
+    case FSIM_LIBRARY_CONTRACTION:
+        if (e->group->whole_row > 0)
+            fsim_emit_rows(e);
+        else
+            fsim_emit_pointwise(e);
+        break;
+    default: fsim_emit_pointwise(e); break;
+    }
+}
+
+static void describe(fsim_emitter *e, fsim_text *t)
+{
+    fsim_text_put(e->a, t, "/* %s: %s of", e->program->name, fsim_template_names[e->kernel->template]);
+    for (int i = 0; i < e->group->members; i++)
+        fsim_text_put(e->a, t, "%s %s", i ? "," : "", e->g->node[e->group->member[i].node].name);
+    fsim_text_put(e->a, t, " */\n");
+}
+
+static void make_program(const fsim_graph *g, const fsim_hw *hw, const fsim_kernel *k, int id, fsim_arena *a, fsim_program *p)
+{
+    const fsim_group *o = k->group;
+    fsim_emitter e = {.g = g, .hw = hw, .kernel = k, .group = o, .a = a, .program = p, .array = -1};
+    const char *last = g->node[o->member[o->members - 1].node].name;
+    p->name = identifier(a, fsim_printf(a, "k%d_", id), last);
+    if ((p->skipped = why_skipped(&e)))
+        return;
+    e.held = fsim_new(a, fsim_held, o->members + 1);
+    e.stored = fsim_new(a, bool, o->members + 1);
+    memset(e.stored, true, (size_t)o->members);
+    int arguments = 4 + o->writes;
+    for (int i = 0; i < o->members; i++)
+        arguments += g->node[o->member[i].node].args;
+    p->parameter = fsim_new(a, fsim_parameter, arguments);
+    p->launch = fsim_new(a, fsim_launch, 4);
+    for (int i = 0; i < o->members; i++) /* not o->read: what folding takes out of the kernel's traffic is read here */
+        for (int m = 0; m < g->node[o->member[i].node].args; m++) {
+            const int tensor = g->node[o->member[i].node].arg[m].tensor;
+            if (fsim_maker_in(&e, tensor) < 0)
+                add_parameter(&e, tensor, false);
+        }
+    for (int i = 0; i < o->writes; i++)
+        add_parameter(&e, o->write[i].tensor, true);
+    emit(&e);
+    if (p->launches == 0) {
+        p->skipped = "no text could be made of its index maps";
+        return;
+    }
+    fsim_text whole = {0};
+    describe(&e, &whole);
+    fsim_text_put(a, &whole, "%s#include \"fusesim_dialect.h\"\n%s", is_wide(&e) ? "#define FS_WIDE\n" : "", e.out.at);
+    p->source = whole.at;
+}
+
+fsim_program *fsim_programs_of(const fsim_graph *g, const fsim_hw *hw, const fsim_plan *plan, fsim_arena *a)
+{
+    fsim_program *p = fsim_new(a, fsim_program, plan->kernels + 1);
+    for (int i = 0; i < plan->kernels; i++)
+        make_program(g, hw, &plan->kernel[i], i, a, &p[i]);
+    return p;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* value.c: a tensor's element as statements and a variable. */
+#include "emit/emit.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const fsim_ctype_names[FSIM_C_COUNT] = {"float", "double", "int", "fs_i64"};
+const char *const fsim_ctype_suffix[FSIM_C_COUNT] = {"f", "d", "i", "l"};
+const char *const fsim_storage_names[FSIM_DTYPE_COUNT] = {"double", "float",  "fs_f16", "fs_bf16", "fs_f8e4m3", "fs_f8e5m2",
+                                                          "fs_i64", "fs_i32", "fs_i16", "fs_i8",   "fs_u8",     "fs_bool"};
+
+fsim_ctype fsim_ctype_of(fsim_dtype t)
+{
+    if (t == FSIM_F64)
+        return FSIM_C_DOUBLE;
+    return fsim_dtype_floating(t) ? FSIM_C_FLOAT : t == FSIM_I64 ? FSIM_C_LONG : FSIM_C_INT;
+}
+
+/* Elements that are no C number in memory go through functions named after them. */
+static bool is_packed(fsim_dtype t) { return t == FSIM_F16 || t == FSIM_BF16 || t == FSIM_F8E4M3 || t == FSIM_F8E5M2; }
+
+int fsim_member_of(const fsim_group *o, int n)
+{
+    int low = 0, high = o->members - 1;
+    while (low <= high) {
+        const int mid = low + (high - low) / 2;
+        if (o->member[mid].node == n)
+            return mid;
+        if (o->member[mid].node < n)
+            low = mid + 1;
+        else
+            high = mid - 1;
+    }
+    return -1;
+}
+
+int fsim_maker_in(const fsim_emitter *e, int tensor)
+{
+    const int n = e->g->tensor[tensor].producer;
+    return n < 0 ? -1 : fsim_member_of(e->group, n);
+}
+
+const char *fsim_pointer(fsim_emitter *e, int tensor)
+{
+    for (int i = 0; i < e->program->parameters; i++)
+        if (e->program->parameter[i].tensor == tensor)
+            return e->program->parameter[i].name;
+    return NULL;
+}
+
+const char *fsim_literal(fsim_emitter *e, double x, fsim_ctype t)
+{
+    if (t == FSIM_C_INT || t == FSIM_C_LONG)
+        return fsim_printf(e->a, "%lld", (long long)x);
+    if (isinf(x))
+        return fsim_printf(e->a, "%sFS_INF%s", x < 0 ? "-" : "", fsim_ctype_suffix[t]);
+    const char *digits = fsim_printf(e->a, t == FSIM_C_FLOAT ? "%.9g" : "%.17g", x);
+    return fsim_printf(e->a, "%s%s%s", digits, strpbrk(digits, ".en") ? "" : ".0", t == FSIM_C_FLOAT ? "f" : "");
+}
+
+/* Parameters a and b of an operator's expression. */
+static double parameter_of(const fsim_node *n, char which)
+{
+    const fsim_attrs *at = &n->attrs;
+    if (which == 'b')
+        return at->has_max ? at->max : n->op == FSIM_OP_HARDTANH ? 1 : INFINITY;
+    switch (n->op) {
+    case FSIM_OP_CLAMP: return at->has_min ? at->min : -INFINITY;
+    case FSIM_OP_HARDTANH: return at->has_min ? at->min : -1;
+    case FSIM_OP_LEAKY_RELU:
+    case FSIM_OP_ELU: return at->alpha;
+    case FSIM_OP_DROPOUT: return 1 / (1 - at->p);
+    default: return at->value;
+    }
+}
+
+/* Number of the element along the last dimension but `back`, of an expression `element`. */
+static const char *along(fsim_emitter *e, const fsim_node *n, const char *element, int back)
+{
+    const fsim_shape *s = &e->g->tensor[n->result[0]].shape;
+    long long below = 1;
+    if (s->rank <= back)
+        return "0";
+    for (int d = 0; d < back; d++)
+        below *= s->dim[s->rank - 1 - d];
+    const char *at = below > 1 ? fsim_printf(e->a, "(%s) / %lld", element, below) : fsim_printf(e->a, "(%s)", element);
+    return fsim_printf(e->a, "(%s %% %lld)", at, (long long)s->dim[s->rank - 1 - back]);
+}
+
+const char *fsim_expression(fsim_emitter *e, const fsim_node *n, const char *const *arg, const char *element)
+{
+    const char *p = fsim_ops[n->op].expr;
+    const fsim_ctype t = fsim_ctype_of(n->dtype);
+    const fsim_shape *s = &e->g->tensor[n->result[0]].shape;
+    fsim_text out = {0};
+    while (*p) {
+        if (*p != '$') {
+            fsim_text_put(e->a, &out, "%c", *p++);
+            continue;
+        }
+        p++;
+        if (*p >= '0' && *p <= '9')
+            fsim_text_put(e->a, &out, "%s", arg[*p - '0']);
+        else if (strncmp(p, "element", 7) == 0)
+            fsim_text_put(e->a, &out, "%s", element), p += 6;
+        else if (strncmp(p, "cols", 4) == 0)
+            fsim_text_put(e->a, &out, "%lld", (long long)(s->rank ? s->dim[s->rank - 1] : 1)), p += 3;
+        else if (strncmp(p, "col", 3) == 0)
+            fsim_text_put(e->a, &out, "%s", along(e, n, element, 0)), p += 2;
+        else if (strncmp(p, "row", 3) == 0)
+            fsim_text_put(e->a, &out, "%s", along(e, n, element, 1)), p += 2;
+        else if (*p == 't')
+            fsim_text_put(e->a, &out, "%s", fsim_ctype_suffix[t]);
+        else if (*p == 'f')
+            fsim_text_put(e->a, &out, "%s", t == FSIM_C_FLOAT ? "f" : "");
+        else if (*p == 'i')
+            fsim_text_put(e->a, &out, "%lld", (long long)n->attrs.k);
+        else if (*p == 'p')
+            fsim_text_put(e->a, &out, "%s", fsim_literal(e, n->attrs.p, FSIM_C_FLOAT));
+        else
+            fsim_text_put(e->a, &out, "%s", fsim_literal(e, parameter_of(n, *p), t));
+        p++;
+    }
+    return out.at ? out.at : "";
+}
+
+/* Memory. */
+
+static fsim_variable remember(fsim_emitter *e, int tensor, const fsim_where *w, fsim_variable v)
+{
+    *FSIM_PUSH(e->a, e->known, e->knowns, e->known_room) = (fsim_known){tensor, v.depth, *w, v.name};
+    return v;
+}
+
+static const fsim_known *recall(const fsim_emitter *e, int tensor, const fsim_where *w)
+{
+    for (int i = e->knowns; i-- > 0;)
+        if (e->known[i].tensor == tensor && e->known[i].where.base == w->base && fsim_map_equal(&e->known[i].where.map, &w->map))
+            return &e->known[i];
+    return NULL;
+}
+
+static const char *converted(fsim_emitter *e, fsim_dtype t, const char *x) { return is_packed(t) ? fsim_printf(e->a, "fs_from_%s(%s)", fsim_dtype_names[t], x) : x; }
+
+/* Do the elements of w lie beside each other along the lanes, each group of e->vector starting on a multiple of it? */
+static bool grouped(const fsim_emitter *e, const fsim_where *w)
+{
+    const fsim_map *m = &w->map;
+    const int inner = e->walk ? m->modes - 1 : m->split - 1;
+    if (e->vector < 2 || w->base != 0 || inner < (e->walk ? m->split : 0) || m->offset % e->vector != 0 || m->mode[inner].stride != 1)
+        return false;
+    for (int k = 0; k < m->modes; k++)
+        if (k == inner ? m->mode[k].extent % e->vector != 0 : m->mode[k].stride % e->vector != 0)
+            return false;
+    return true;
+}
+
+static fsim_variable load(fsim_emitter *e, int tensor, const fsim_where *w)
+{
+    const fsim_tensor *t = &e->g->tensor[tensor];
+    const fsim_ctype c = fsim_ctype_of(t->dtype);
+    const char *pointer = fsim_pointer(e, tensor), *name = fsim_fresh(e, "x");
+    fsim_variable at = fsim_number(e, w);
+    const bool lane = at.depth > 0, group = lane && grouped(e, w);
+    const char *element = fsim_printf(e->a, "%s[%s]", pointer, at.name);
+    if (group) { /* loaded in front of the lanes, e->vector at once */
+        fsim_text_put(e->a, &e->before, "        FS_GET(%s, %s, %s, %s)\n", fsim_storage_names[t->dtype], name, pointer, at.name);
+        element = fsim_printf(e->a, "FS_AT(%s, %s, %s)", name, pointer, at.name);
+        name = fsim_fresh(e, "x");
+    }
+    const int depth = lane ? e->depth : 0;
+    fsim_say(e, depth, "const %s %s = %s; /* %s */", fsim_ctype_names[c], name, converted(e, t->dtype, element), t->name);
+    return remember(e, tensor, w, (fsim_variable){name, depth});
+}
+
+void fsim_store_value(fsim_emitter *e, int tensor, const fsim_where *w, const char *x, bool once)
+{
+    const fsim_tensor *t = &e->g->tensor[tensor];
+    const char *pointer = fsim_pointer(e, tensor);
+    const fsim_variable at = fsim_number(e, w);
+    const char *value = is_packed(t->dtype) ? fsim_printf(e->a, "fs_to_%s(%s)", fsim_dtype_names[t->dtype], x)
+                                            : fsim_printf(e->a, "(%s)%s", fsim_storage_names[t->dtype], x);
+    if (t->dtype == FSIM_BOOL)
+        value = fsim_printf(e->a, "%s != 0", x);
+    if (!once && e->depth == 1 && grouped(e, w)) {
+        const char *name = fsim_fresh(e, "y");
+        fsim_text_put(e->a, &e->before, "        FS_ROOM(%s, %s)\n", fsim_storage_names[t->dtype], name);
+        fsim_say(e, e->depth, "FS_PUT(%s, %s, %s, %s); /* %s */", name, pointer, at.name, value, t->name);
+        fsim_text_put(e->a, &e->after, "        FS_FLUSH(%s, %s, %s, %s)\n", fsim_storage_names[t->dtype], name, pointer, at.name);
+        return;
+    }
+    fsim_say(e, e->depth, "%s[%s] = %s; /* %s */", pointer, at.name, value, t->name);
+}
+
+/* Primitives. */
+
+/* What a result has after its dtype's own arithmetic: small integers wrap, truths are 0 or 1. */
+static const char *wrapped(fsim_emitter *e, fsim_dtype t, fsim_ctype from, const char *x)
+{
+    const bool whole = fsim_ctype_of(t) == FSIM_C_INT || fsim_ctype_of(t) == FSIM_C_LONG;
+    if (t == FSIM_BOOL)
+        return fsim_printf(e->a, "(%s) != 0", x);
+    if (whole && (from != fsim_ctype_of(t) || t != FSIM_I64))
+        return fsim_printf(e->a, "(%s)(%s)", fsim_storage_names[t], x);
+    return from == fsim_ctype_of(t) ? x : fsim_printf(e->a, "(%s)(%s)", fsim_ctype_names[fsim_ctype_of(t)], x);
+}
+
+static fsim_variable elementwise(fsim_emitter *e, const fsim_node *n, int tensor, const fsim_where *w)
+{
+    const fsim_ctype c = fsim_ctype_of(n->dtype);
+    const fsim_dtype made = e->g->tensor[tensor].dtype;
+    const char *arg[4] = {"0", "0", "0", "0"};
+    int depth = 0;
+    for (int k = 0; k < n->args; k++) {
+        const fsim_where at = fsim_through(e, w, &n->arg[k].map);
+        const fsim_variable v = fsim_value(e, n->arg[k].tensor, &at);
+        const fsim_ctype from = fsim_ctype_of(e->g->tensor[n->arg[k].tensor].dtype);
+        arg[k] = from != c && c <= FSIM_C_DOUBLE ? fsim_printf(e->a, "(%s)%s", fsim_ctype_names[c], v.name) : v.name;
+        depth = v.depth > depth ? v.depth : depth;
+    }
+    if (n->attrs.has_scalar && n->args < 2)
+        arg[n->args] = fsim_literal(e, n->attrs.scalar, c);
+    const char *text = NULL;
+    if (n->op == FSIM_OP_POW && n->attrs.has_scalar && c <= FSIM_C_DOUBLE) { /* as the model counts them */
+        const double p = n->attrs.scalar;
+        text = p == 2     ? fsim_printf(e->a, "%s * %s", arg[0], arg[0])
+               : p == 3   ? fsim_printf(e->a, "%s * %s * %s", arg[0], arg[0], arg[0])
+               : p == 0.5 ? fsim_printf(e->a, "fs_sqrt%s(%s)", fsim_ctype_suffix[c], arg[0])
+                          : NULL;
+    } else if (n->op == FSIM_OP_DIV && n->attrs.has_scalar) {
+        text = fsim_printf(e->a, "%s * %s", arg[0], fsim_literal(e, 1 / n->attrs.scalar, c));
+    } else if (n->op == FSIM_OP_POW && c > FSIM_C_DOUBLE) {
+        text = fsim_printf(e->a, "fs_powi((fs_i64)%s, (fs_i64)%s)", arg[0], arg[1]);
+    }
+    fsim_variable at = {"", 0};
+    if (!text && strstr(fsim_ops[n->op].expr, "$element")) /* rows, columns and counters are the element's number */
+        at = fsim_number(e, w);
+    if (!text && (strstr(fsim_ops[n->op].expr, "$col") || strstr(fsim_ops[n->op].expr, "$row")))
+        at = fsim_number(e, w);
+    text = text ? text : fsim_expression(e, n, arg, at.name);
+    depth = at.depth > depth ? at.depth : depth;
+    depth = depth > 0 ? e->depth : 0;
+    const char *name = fsim_fresh(e, "v");
+    fsim_say(e, depth, "const %s %s = %s; /* %s */", fsim_ctype_names[fsim_ctype_of(made)], name, wrapped(e, made, c, text), n->name);
+    return (fsim_variable){name, depth};
+}
+
+/* One argument's element, unchanged but for the sign that some have. */
+static fsim_variable permuted(fsim_emitter *e, const fsim_node *n, int tensor, const fsim_where *w)
+{
+    if (n->op == FSIM_OP_ROTATE_HALF)
+        return elementwise(e, n, tensor, w);
+    const fsim_where at = fsim_through(e, w, &n->arg[0].map);
+    return fsim_value(e, n->arg[0].tensor, &at);
+}
+
+/* Concat, pad, roll: the argument in whose range the element lies. A tensor's cuts number its own elements, innermost first. */
+static fsim_variable assembled(fsim_emitter *e, const fsim_node *n, int tensor, const fsim_where *w)
+{
+    const fsim_ctype c = fsim_ctype_of(e->g->tensor[tensor].dtype);
+    const char *name = fsim_fresh(e, "v"), *at = fsim_fresh(e, "e");
+    const fsim_variable element = fsim_number(e, w);
+    fsim_say(e, e->depth, "const fs_int %s = %s;", at, element.name);
+    fsim_say(e, e->depth, "%s %s = %s; /* %s */", fsim_ctype_names[c], name, fsim_literal(e, n->op == FSIM_OP_PAD ? n->attrs.value : 0, c), n->name);
+    for (int k = 0; k < n->args; k++) {
+        const fsim_access *x = &n->arg[k];
+        const char *test = "", *number = at;
+        const int64_t elems = x->how == FSIM_READ_PIECE ? e->g->tensor[x->tensor].elems : 0;
+        for (int i = 0; i < x->cuts; i++) { /* each cut turns the number, whose dimension has `extent`, into one where it has source_extent */
+            const fsim_cut *t = &x->cut[i];
+            const char *along = fsim_fresh(e, "d"), *rest = fsim_fresh(e, "e");
+            fsim_say(e, e->depth, "const fs_int %s = %s / %lld %% %lld;", along, number, (long long)t->inner, (long long)t->extent);
+            fsim_say(e, e->depth, "const fs_int %s = (%s / %lld * %lld + %s + %lld) * %lld + %s %% %lld;", rest, number, (long long)(t->inner * t->extent),
+                     (long long)t->source_extent, along, (long long)(t->source_from - t->from), (long long)t->inner, number, (long long)t->inner);
+            test = fsim_printf(e->a, "%s%s%s >= %lld && %s < %lld", test, *test ? " && " : "", along, (long long)t->from, along, (long long)(t->from + t->size));
+            number = rest;
+        }
+        fsim_open(e, *test ? "if (%s) {" : "{", test);
+        const char *inner = fsim_fresh(e, "e");
+        fsim_say(e, e->depth, "const fs_int %s = %s + %lld;", inner, number, (long long)x->map.offset);
+        const fsim_where there = fsim_where_var(e, inner, elems);
+        const fsim_variable v = fsim_value(e, x->tensor, &there);
+        fsim_say(e, e->depth, "%s = %s;", name, wrapped(e, e->g->tensor[tensor].dtype, fsim_ctype_of(e->g->tensor[x->tensor].dtype), v.name));
+        fsim_close(e);
+    }
+    return (fsim_variable){name, e->depth};
+}
+
+/* An element of a table, at a row that is data. */
+static fsim_variable gathered(fsim_emitter *e, const fsim_node *n, const fsim_where *w)
+{
+    const int table = n->arg[0].how == FSIM_READ_INDIRECT ? 0 : 1;
+    const fsim_access *x = &n->arg[table];
+    const fsim_where index_at = fsim_through(e, w, &n->arg[1 - table].map), base_at = fsim_through(e, w, &x->map);
+    const fsim_variable index = fsim_value(e, n->arg[1 - table].tensor, &index_at), base = fsim_number(e, &base_at);
+    const char *name = fsim_fresh(e, "e");
+    fsim_say(e, e->depth, "const fs_int %s = %s + (fs_int)%s * %lld; /* %s */", name, base.name, index.name, (long long)x->any.stride, n->name);
+    const fsim_where there = fsim_where_var(e, name, e->g->tensor[x->tensor].elems);
+    return fsim_value(e, x->tensor, &there);
+}
+
+static fsim_variable computed(fsim_emitter *e, int member, int tensor, const fsim_where *w)
+{
+    const fsim_node *n = &e->g->node[e->group->member[member].node];
+    if (e->held[member].name)
+        return (fsim_variable){n->results > 1 && tensor == n->result[1] ? e->held[member].second : e->held[member].name, e->held[member].depth};
+    if (member == e->array) { /* filled by a loop of its own in front of this one */
+        e->array_at = *w;
+        e->array_wanted = true;
+        return (fsim_variable){fsim_printf(e->a, "%s[%s]", e->array_name, e->base[0].reduced), e->base[0].reduced_depth};
+    }
+    switch (fsim_ops[n->op].class) {
+    case FSIM_PERMUTE: return permuted(e, n, tensor, w);
+    case FSIM_ASSEMBLE: return assembled(e, n, tensor, w);
+    case FSIM_GATHER: return gathered(e, n, w);
+    case FSIM_CONTRACTION:
+    case FSIM_WINDOW: return fsim_direct_sum(e, n, w);
+    default: return elementwise(e, n, tensor, w);
+    }
+}
+
+/* Stores in passing what no loop of the kernel stores: a value that only a range of its points computes. */
+static void store_in_passing(fsim_emitter *e, int member, int tensor, const fsim_where *w, const char *x)
+{
+    if (!e->stored[member])
+        fsim_store_value(e, tensor, w, x, true);
+}
+
+fsim_variable fsim_value(fsim_emitter *e, int tensor, const fsim_where *w)
+{
+    const fsim_known *known = recall(e, tensor, w);
+    if (known)
+        return (fsim_variable){known->name, known->depth};
+    const int member = fsim_maker_in(e, tensor);
+    if (member < 0)
+        return load(e, tensor, w);
+    const fsim_variable v = computed(e, member, tensor, w);
+    store_in_passing(e, member, tensor, w, v.name);
+    return remember(e, tensor, w, v);
+}
