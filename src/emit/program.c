@@ -113,8 +113,6 @@ static void make_program(const fsim_graph *g, const fsim_hw *hw, const fsim_kern
     fsim_emitter e = {.g = g, .hw = hw, .kernel = k, .group = o, .a = a, .program = p, .array = -1};
     const char *last = g->node[o->member[o->members - 1].node].name;
     p->name = identifier(a, fsim_printf(a, "k%d_", id), last);
-    if ((p->skipped = why_skipped(&e)))
-        return;
     e.held = fsim_new(a, fsim_held, o->members + 1);
     e.stored = fsim_new(a, bool, o->members + 1);
     memset(e.stored, true, (size_t)o->members);
@@ -131,6 +129,8 @@ static void make_program(const fsim_graph *g, const fsim_hw *hw, const fsim_kern
         }
     for (int i = 0; i < o->writes; i++)
         add_parameter(&e, o->write[i].tensor, true);
+    if ((p->skipped = why_skipped(&e)))
+        return;
     emit(&e);
     if (p->launches == 0) {
         p->skipped = "no text could be made of its index maps";

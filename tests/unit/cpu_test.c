@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host's compiler and threads on kernels written by hand: a chain of elementwise operators, fused and one by one, and a softmax of rows. What they compute is asserted; how long
+ * they take is printed only. */
+#include "validate/cpu.h"
+#include <dirent.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h> /* needs those above */
+
+enum { BLOCK = 256, N = 100003, ROWS = 37, COLS = 1000, STEPS = 3 };
+
+static const char dialect[] =
+    "#include <math.h>\n"
+    "#define LANES(i, n) for (long long b = first; b < end; b++) { long long lo = b * 256, hi = lo + 256 < (n) ? lo + 256 : (n);\\\n"
+    "    _Pragma(\"omp simd\") for (long long i = lo; i < hi; i++)\n"
+    "#define KERNEL(name) void name(long long first, long long end, void *const *args)\n";
+
+#define CHAIN(entry, count, body)                                                                                      \
+    "#include \"fusesim_dialect.h\"\n"                                                                                 \
+    "KERNEL(" entry ") { const float *restrict x = args[0]; float *restrict y = args[1];\n"                            \
+    "LANES(i, " count ") { float t = x[i]; " body " y[i] = t; } } }\n"
+#define STEP0 "t = t * 1.25f + 0.5f;"
+#define STEP1 "t = t > 0.0f ? t : 0.0f;"
+#define STEP2 "t = t * t - 0.25f;"
+
+static const char softmax_text[] = "#include \"fusesim_dialect.h\"\n"
+                                   "KERNEL(softmax) {\n"
+                                   "    for (long long b = first; b < end; b++) {\n"
+                                   "        const float *x = (const float *)args[0] + b * 1000; float *y = (float *)args[1] + b * 1000;\n"
+                                   "        float keep[65536], most = x[0], sum = 0;\n" /* 256 KiB of stack */
+                                   "        for (int i = 0; i < 1000; i++) most = x[i] > most ? x[i] : most;\n"
+                                   "        for (int i = 0; i < 1000; i++) { keep[i] = expf(x[i] - most); sum += keep[i]; }\n"
+                                   "        for (int i = 0; i < 1000; i++) y[i] = keep[i] / sum;\n"
+                                   "    }\n"
+                                   "}\n";
+
+enum { BLOCKS = (N + BLOCK - 1) / BLOCK };
+static fsim_launch launches[] = {{"step0", BLOCKS, BLOCK, 0}, {"step1", BLOCKS, BLOCK, 0}, {"step2", BLOCKS, BLOCK, 0}, {"fused", BLOCKS, BLOCK, 0}, {"softmax", ROWS, BLOCK, 0}};
+static const fsim_program programs[] = {
+    {.name = "step0", .source = CHAIN("step0", "100003", STEP0), .launch = &launches[0], .launches = 1},
+    {.name = "step1", .source = CHAIN("step1", "100003", STEP1), .launch = &launches[1], .launches = 1},
+    {.name = "step2", .source = CHAIN("step2", "100003", STEP2), .launch = &launches[2], .launches = 1},
+    {.name = "fused", .source = CHAIN("fused", "100003", STEP0 STEP1 STEP2), .launch = &launches[3], .launches = 1},
+    {.name = "softmax", .source = softmax_text, .launch = &launches[4], .launches = 1},
+};
+enum { FUSED = 3, SOFTMAX = 4, PROGRAMS = sizeof programs / sizeof *programs };
+
+/* A folder of the test's own; temporary files and the cache go there. */
+static char scratch[] = "/tmp/fusesim-cpu-test-XXXXXX";
+static const char *cache;
+
+static int entries(const char *folder, const char *but)
+{
+    int count = 0;
+    DIR *d = opendir(folder);
+    for (const struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d))
+        count += e->d_name[0] != '.' && strcmp(e->d_name, but) != 0;
+    if (d)
+        closedir(d);
+    return count;
+}
+
+static fsim_cpu_module *compiled(fsim_arena *a, const fsim_program *p, int count, const char *cache_folder)
+{
+    const fsim_cpu_compiler how = {.header = dialect, .cache = cache_folder};
+    const char *why = "";
+    fsim_cpu_module *m = fsim_cpu_compile(p, count, &how, a, &why);
+    if (!m)
+        fail_msg("%s", why);
+    return m;
+}
+
+static double chain(double t)
+{
+    t = t * 1.25 + 0.5;
+    t = t > 0 ? t : 0;
+    return t * t - 0.25;
+}
+
+static void chain_and_softmax_on(int threads)
+{
+    fsim_arena *a = fsim_arena_new();
+    fsim_cpu_module *m = compiled(a, programs, PROGRAMS, "");
+    fsim_cpu_pool *p = fsim_cpu_pool_new(threads);
+    assert_non_null(p);
+    assert_int_equal(m->failures, 0);
+    assert_int_equal(m->cached, 0);
+    float *x = fsim_cpu_memory(p, N * 4), *y = fsim_cpu_memory(p, N * 4), *z = fsim_cpu_memory(p, N * 4);
+    for (int i = 0; i < N; i++)
+        x[i] = (float)((i * 37 % 1001) - 500) / 250;
+    void *const fused[] = {x, y}, *const first[] = {x, z}, *const again[] = {z, z};
+    fsim_cpu_run(p, &m->kernel[FUSED], fused);
+    for (int s = 0; s < STEPS; s++)
+        fsim_cpu_run(p, &m->kernel[s], s ? again : first);
+    for (int i = 0; i < N; i++) {
+        assert_true(fabs(y[i] - chain(x[i])) <= 4e-6);
+        assert_true(fabs(z[i] - chain(x[i])) <= 4e-6);
+    }
+    memset(y, 0, N * 4);
+    fsim_cpu_run(p, &m->kernel[SOFTMAX], fused);
+    for (int r = 0; r < ROWS; r++) {
+        double sum = 0;
+        for (int i = 0; i < COLS; i++)
+            sum += exp((double)x[r * COLS + i]);
+        for (int i = 0; i < COLS; i++)
+            assert_true(fabs(y[r * COLS + i] * sum / exp((double)x[r * COLS + i]) - 1) < 1e-5);
+    }
+    assert_true(y[ROWS * COLS] == 0); /* nothing behind the grid */
+    fsim_cpu_memory_free(x, N * 4);
+    fsim_cpu_memory_free(y, N * 4);
+    fsim_cpu_memory_free(z, N * 4);
+    fsim_cpu_pool_free(p);
+    fsim_cpu_unload(m);
+    fsim_arena_free(a);
+}
+
+static void results_are_right_on_one_thread(void **state)
+{
+    (void)state;
+    chain_and_softmax_on(1);
+}
+
+static void results_are_right_on_several_threads(void **state)
+{
+    (void)state;
+    chain_and_softmax_on(0);
+    chain_and_softmax_on(5); /* more than CPUs: not pinned, and they sleep */
+}
+
+/* Every block exactly once, whatever the grid. */
+static void count_blocks(long long first, long long end, void *const *args)
+{
+    for (long long b = first; b < end; b++)
+        ((int *)args[0])[b]++;
+}
+
+static void every_block_runs_once(void **state)
+{
+    (void)state;
+    int seen[100] = {0};
+    void *const args[] = {seen};
+    for (int threads = 1; threads <= 4; threads++) {
+        fsim_cpu_pool *p = fsim_cpu_pool_new(threads);
+        for (int grid = 0; grid < 50; grid++) {
+            memset(seen, 0, sizeof seen);
+            fsim_cpu_launch(p, count_blocks, grid, args);
+            for (int b = 0; b < 100; b++)
+                assert_int_equal(seen[b], b < grid);
+        }
+        fsim_cpu_pool_free(p);
+    }
+}
+
+static void sleeping_threads_wake(void **state)
+{
+    (void)state;
+    int seen[4] = {0};
+    void *const args[] = {seen};
+    fsim_cpu_pool *p = fsim_cpu_pool_new(4);
+    for (int i = 0; i < 5; i++) {
+        usleep(20000);
+        fsim_cpu_launch(p, count_blocks, 4, args);
+    }
+    for (int b = 0; b < 4; b++)
+        assert_int_equal(seen[b], 5);
+    fsim_cpu_pool_free(p);
+}
+
+static void errors_name_the_kernel_and_its_line(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    fsim_launch launch = {"broken", 1, BLOCK, 0}, absent = {"absent", 1, BLOCK, 0};
+    const fsim_program p[] = {{.name = "broken", .source = "#include \"fusesim_dialect.h\"\nKERNEL(broken) {\n    int x = nowhere;\n}\n", .launch = &launch, .launches = 1},
+                              {.name = "absent", .source = "int other;\n", .launch = &absent, .launches = 1},
+                              {.name = "skipped", .skipped = "communication"},
+                              {.name = "../x", .source = "int x;\n"},
+                              programs[FUSED]};
+    fsim_cpu_module *m = compiled(a, p, 5, "");
+    assert_int_equal(m->failures, 3);
+    assert_non_null(strstr(m->kernel[0].failed, "broken: broken.c:3:"));
+    assert_non_null(strstr(m->kernel[0].failed, "nowhere"));
+    assert_non_null(strstr(m->kernel[0].failed, "\n        int x = nowhere;"));
+    assert_string_equal(m->kernel[1].failed, "absent: no function 'absent' in its source");
+    assert_string_equal(m->kernel[2].failed, "communication");
+    assert_non_null(m->kernel[3].failed);
+    assert_null(m->kernel[4].failed);
+    fsim_cpu_unload(m);
+    const fsim_cpu_compiler none = {.compiler = "no-such-compiler-here -O1", .cache = ""};
+    const char *why = NULL;
+    assert_null(fsim_cpu_compile(p, 1, &none, a, &why));
+    assert_non_null(strstr(why, "'no-such-compiler-here'"));
+    fsim_arena_free(a);
+}
+
+static void libraries_are_found_again(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    for (int turn = 0; turn < 2; turn++) {
+        fsim_cpu_module *m = compiled(a, programs, PROGRAMS, cache);
+        assert_int_equal(m->failures, 0);
+        assert_int_equal(m->cached, turn ? PROGRAMS : 0);
+        print_message("%d kernels %s: %.0f ms, %s\n", PROGRAMS, turn ? "from the cache" : "compiled", m->compile_s * 1e3, m->compiler);
+        fsim_cpu_unload(m);
+    }
+    /* A library that is damaged is compiled again. */
+    char path[512] = "";
+    DIR *d = opendir(cache);
+    for (const struct dirent *e = readdir(d); e; e = readdir(d))
+        if (e->d_name[0] != '.')
+            snprintf(path, sizeof path, "%s/%s", cache, e->d_name);
+    closedir(d);
+    FILE *out = fopen(path, "wb");
+    fclose(out);
+    fsim_cpu_module *m = compiled(a, programs, PROGRAMS, cache);
+    assert_int_equal(m->failures, 0);
+    assert_int_equal(m->cached, PROGRAMS - 1);
+    fsim_cpu_unload(m);
+    fsim_arena_free(a);
+}
+
+static void nothing_is_left_behind(void **state)
+{
+    (void)state;
+    assert_int_equal(entries(scratch, "cache"), 0);
+}
+
+static void measuring_interleaves(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    const fsim_cpu_compiler how = {.header = dialect, .cache = cache};
+    fsim_cpu_module *m = compiled(a, programs, PROGRAMS, cache);
+    fsim_cpu_pool *p = fsim_cpu_pool_new(0);
+    float *x = fsim_cpu_memory(p, N * 4), *y = fsim_cpu_memory(p, N * 4);
+    void *const args[] = {x, y};
+    const fsim_cpu_call fused = {&m->kernel[FUSED], args}, steps[] = {{&m->kernel[0], args}, {&m->kernel[1], args}, {&m->kernel[2], args}};
+    const fsim_cpu_work work[] = {{&fused, 1}, {steps, STEPS}};
+    const fsim_cpu_how quick = {.rounds = 5};
+    fsim_cpu_measurement got;
+    const char *why = "";
+    assert_true(fsim_cpu_measure(p, work, 2, &quick, &how, a, &got, &why));
+    assert_int_equal(got.rounds, 5);
+    assert_int_equal(got.copy.samples, 10);
+    for (int w = 0; w < 2; w++) {
+        assert_int_equal(got.work[w].cold.samples, 5);
+        assert_true(got.work[w].cold.least_s > 0 && got.work[w].warm.low_s <= got.work[w].warm.high_s && got.work[w].cold_copies.median > 0);
+    }
+    print_message("unfused / fused: cold %.2f, warm %.2f; copy %.1f GB/s; empty launch %.2f us\n", got.work[1].cold.median_s / got.work[0].cold.median_s,
+                  got.work[1].warm.median_s / got.work[0].warm.median_s, 2e-9 * got.copy_bytes / got.copy.median_s, 1e6 * got.dispatch.median_s);
+    fsim_cpu_memory_free(x, N * 4);
+    fsim_cpu_memory_free(y, N * 4);
+    fsim_cpu_pool_free(p);
+    fsim_cpu_unload(m);
+    fsim_arena_free(a);
+}
+
+static void times_are_quantiles(void **state)
+{
+    (void)state;
+    double s[] = {5, 1, 4, 2, 3};
+    const fsim_times t = fsim_times_of(s, 5);
+    assert_true(t.median_s == 3 && t.low_s == 2 && t.high_s == 4 && t.least_s == 1);
+    assert_int_equal(fsim_times_of(s, 0).samples, 0);
+    assert_true(fsim_times_of(s, 1).high_s == 1 && fsim_times_of(s, 2).median_s == 1.5);
+}
+
+static void remove_cache(void)
+{
+    DIR *d = opendir(cache);
+    char path[512];
+    for (const struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
+        snprintf(path, sizeof path, "%s/%s", cache, e->d_name);
+        unlink(path);
+    }
+    if (d)
+        closedir(d);
+    rmdir(cache);
+    rmdir(scratch);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_are_quantiles),
+        cmocka_unit_test(every_block_runs_once),
+        cmocka_unit_test(sleeping_threads_wake),
+        cmocka_unit_test(results_are_right_on_one_thread),
+        cmocka_unit_test(results_are_right_on_several_threads),
+        cmocka_unit_test(errors_name_the_kernel_and_its_line),
+        cmocka_unit_test(libraries_are_found_again),
+        cmocka_unit_test(measuring_interleaves),
+        cmocka_unit_test(nothing_is_left_behind),
+    };
+    fsim_arena *a = fsim_arena_new();
+    const fsim_cpu_compiler how = {0};
+    const char *tried = "";
+    if (!fsim_cpu_has_compiler(&how, a, &tried)) {
+        printf("skipped: no C compiler '%s'\n", tried);
+        return 77;
+    }
+    if (!mkdtemp(scratch))
+        return 1;
+    cache = fsim_printf(a, "%s/cache", scratch);
+    setenv("TMPDIR", scratch, 1);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    remove_cache();
+    fsim_arena_free(a);
+    return failed;
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpu_compile.c: programs to libraries by the host's compiler: processes side by side in a temporary folder, results kept in a cache by what went into them. */
+#include "base/file.h"
+#include "validate/cpu.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { MOST_WORDS = 64 };
+
+/* What no compiler refuses. */
+static const char *const base_flags[] = {"-std=gnu11", "-O3", "-shared", "-fPIC", "-w"};
+/* What some refuse. No -ffast-math: it folds (k + 12582912) - 12582912, with which exp rounds. */
+static const char *const speed_flags[] = {"-march=native", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-mprefer-vector-width=512"};
+enum { BASE_FLAGS = sizeof base_flags / sizeof *base_flags, SPEED_FLAGS = sizeof speed_flags / sizeof *speed_flags };
+
+/* What compiles: the command without files. */
+typedef struct {
+    const char *word[MOST_WORDS]; /* argv: compiler, flags */
+    int words;
+    const char *version, *flags;  /* flags: joined by blanks */
+    char **environment;           /* diagnostics in English */
+} toolchain;
+
+typedef struct {
+    fsim_arena *arena;
+    const fsim_cpu_compiler *how;
+    toolchain tools;
+    const char *folder, *cache; /* temporary folder; NULL: no cache */
+    char salt[65];              /* hash of all that libraries depend on but their source */
+} builder;
+
+/* Processes. */
+
+static char **english(fsim_arena *a)
+{
+    int count = 0, kept = 0;
+    while (environ[count])
+        count++;
+    char **e = fsim_new(a, char *, count + 2);
+    for (int i = 0; i < count; i++)
+        if (strncmp(environ[i], "LC_ALL=", 7) != 0)
+            e[kept++] = environ[i];
+    e[kept] = fsim_strdup(a, "LC_ALL=C");
+    return e;
+}
+
+/* argv in `folder`, its output to `log`. 0 after an error. */
+static pid_t start(const toolchain *t, const char *const *argv, const char *log)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    pid_t pid = 0;
+    if (posix_spawn_file_actions_init(&files) != 0)
+        return 0;
+    posix_spawnattr_init(&attributes);
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_adddup2(&files, 1, 2);
+    if (posix_spawnp(&pid, argv[0], &files, &attributes, (char *const *)(const void *)argv, t->environment) != 0)
+        pid = 0;
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    return pid;
+}
+
+/* Did it end with status 0? */
+static bool finished(pid_t pid)
+{
+    int status = 0;
+    while (pid > 0 && waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return false;
+    return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool runs(const toolchain *t, const char *const *argv, const char *log) { return finished(start(t, argv, log)); }
+
+/* Files. */
+
+static bool write_text(const char *path, const char *text)
+{
+    FILE *out = fopen(path, "wb");
+    bool good = out && fputs(text, out) >= 0;
+    if (out && fclose(out) != 0)
+        good = false;
+    return good;
+}
+
+static const char *text_of(fsim_arena *a, const char *path)
+{
+    size_t bytes = 0;
+    const char *why = "", *text = fsim_read_file(a, path, &bytes, &why);
+    return text ? text : "";
+}
+
+static const char *first_line(fsim_arena *a, const char *text) { return fsim_strndup(a, text, strcspn(text, "\n")); }
+
+static void make_folders(fsim_arena *a, const char *path)
+{
+    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/'))
+        mkdir(fsim_strndup(a, path, (size_t)(slash - path)), 0700);
+    mkdir(path, 0700);
+}
+
+/* A folder that nobody else can put libraries in; NULL where there is none. */
+static const char *cache_folder(fsim_arena *a, const char *given)
+{
+    const char *own = getenv("FUSESIM_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *path = given;
+    struct stat st;
+    if (!path)
+        path = own                       ? own
+               : xdg && *xdg == '/'      ? fsim_printf(a, "%s/fusesim", xdg)
+               : home && *home == '/'    ? fsim_printf(a, "%s/.cache/fusesim", home)
+                                         : "";
+    if (!*path)
+        return NULL;
+    make_folders(a, path);
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH)) ? path : NULL;
+}
+
+static const char *in(fsim_arena *a, const char *folder, const char *name, const char *end) { return fsim_printf(a, "%s/%s%s", folder, name, end); }
+
+/* The toolchain. */
+
+static bool set_compiler(fsim_arena *a, const fsim_cpu_compiler *how, toolchain *t)
+{
+    const char *given = how->compiler ? how->compiler : getenv("CC"), *p = given && *given ? given : "cc";
+    *t = (toolchain){.environment = english(a), .flags = "", .version = ""};
+    while (*(p += strspn(p, " \t"))) {
+        const size_t length = strcspn(p, " \t");
+        if (t->words == MOST_WORDS / 2)
+            return false;
+        t->word[t->words++] = fsim_strndup(a, p, length);
+        p += length;
+    }
+    return t->words > 0;
+}
+
+/* A command of the compiler's words and these, NULL behind them. */
+static const char **command(fsim_arena *a, const toolchain *t, const char *const *more, int count)
+{
+    const char **argv = fsim_new(a, const char *, t->words + count + 1);
+    memcpy(argv, t->word, (size_t)t->words * sizeof *argv);
+    memcpy(argv + t->words, more, (size_t)count * sizeof *argv);
+    return argv;
+}
+
+static void add_flag(fsim_arena *a, toolchain *t, const char *flag)
+{
+    t->word[t->words++] = flag;
+    t->flags = fsim_printf(a, "%s%s%s", t->flags, *t->flags ? " " : "", flag);
+}
+
+/* The speed flags that the compiler takes: all at once, or those that it takes one by one. */
+static void choose_flags(builder *b)
+{
+    fsim_arena *a = b->arena;
+    const char *source = in(a, b->folder, "flags", ".c"), *log = in(a, b->folder, "flags", ".log"), *tail[SPEED_FLAGS + 4] = {"-Werror", "-fsyntax-only", source};
+    write_text(source, "void f(void);\nvoid f(void) {}\n");
+    for (int i = 0; i < SPEED_FLAGS; i++)
+        tail[3 + i] = speed_flags[i];
+    const bool all = runs(&b->tools, command(a, &b->tools, tail, 3 + SPEED_FLAGS), log);
+    toolchain chosen = b->tools;
+    for (int i = 0; i < BASE_FLAGS; i++)
+        add_flag(a, &chosen, base_flags[i]);
+    for (int i = 0; i < SPEED_FLAGS; i++) {
+        tail[3] = speed_flags[i];
+        if (all || runs(&b->tools, command(a, &b->tools, tail, 4), log))
+            add_flag(a, &chosen, speed_flags[i]);
+    }
+    b->tools = chosen;
+}
+
+/* False where the compiler does not start. */
+static bool find_compiler(builder *b)
+{
+    const char *log = in(b->arena, b->folder, "version", ".log"), *ask = "--version";
+    if (!set_compiler(b->arena, b->how, &b->tools) || !runs(&b->tools, command(b->arena, &b->tools, &ask, 1), log))
+        return false;
+    b->tools.version = first_line(b->arena, text_of(b->arena, log));
+    return true;
+}
+
+/* The features of the CPU that -march=native looks at. */
+static const char *cpu_features(fsim_arena *a)
+{
+    const char *info = text_of(a, "/proc/cpuinfo"), *flags = strstr(info, "\nflags"), *features = strstr(info, "\nFeatures");
+    return flags ? first_line(a, flags + 1) : features ? first_line(a, features + 1) : "";
+}
+
+static void add_salt(builder *b)
+{
+    const char *header = b->how->header ? b->how->header : "";
+    const char *all = fsim_printf(b->arena, "%s\n%s\n%s\n%s\n%s", b->tools.version, b->tools.flags, fsim_cpu_name(b->arena), cpu_features(b->arena), header);
+    for (int i = 0; i < b->tools.words; i++)
+        all = fsim_printf(b->arena, "%s\n%s", all, b->tools.word[i]);
+    fsim_sha256(all, strlen(all), b->salt);
+}
+
+/* One program. */
+
+typedef struct {
+    pid_t pid;
+    const char *source, *library, *log, *cached; /* paths; cached: NULL where there is no cache */
+} job;
+
+static bool is_identifier(const char *name)
+{
+    size_t length = name ? strlen(name) : 0;
+    if (length == 0 || length > 200 || isdigit((unsigned char)*name))
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (!isalnum((unsigned char)name[i]) && name[i] != '_')
+            return false;
+    return true;
+}
+
+static const char *cached_path(const builder *b, const char *source)
+{
+    char hex[65];
+    const char *all = fsim_printf(b->arena, "%s\n%s", b->salt, source);
+    fsim_sha256(all, strlen(all), hex);
+    return b->cache ? fsim_printf(b->arena, "%s/%s.so", b->cache, hex) : NULL;
+}
+
+/* The entry points, looked up. False, with the library closed, where one is missing. */
+static bool load(fsim_arena *a, const char *path, fsim_cpu_kernel *k, void **library)
+{
+    *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!*library)
+        return false;
+    k->entry = fsim_new(a, fsim_cpu_entry *, k->program->launches + 1);
+    for (int i = 0; i < k->program->launches; i++) {
+        void *symbol = dlsym(*library, k->program->launch[i].entry);
+        memcpy(&k->entry[i], &symbol, sizeof symbol); /* POSIX's way from an object to a function pointer */
+        if (!symbol) {
+            k->failed = fsim_printf(a, "%s: no function '%s' in its source", k->program->name, k->program->launch[i].entry);
+            dlclose(*library);
+            *library = NULL;
+            return false;
+        }
+    }
+    return true;
+}
+
+static void begin(const builder *b, fsim_cpu_kernel *k, job *j)
+{
+    fsim_arena *a = b->arena;
+    const char *name = k->program->name;
+    j->source = in(a, b->folder, name, ".c");
+    j->library = in(a, b->folder, name, ".so");
+    j->log = in(a, b->folder, name, ".log");
+    const char *tail[] = {"-o", j->library, j->source, "-lm"};
+    if (write_text(j->source, k->program->source))
+        j->pid = start(&b->tools, command(a, &b->tools, tail, sizeof tail / sizeof *tail), j->log);
+    if (j->pid)
+        return;
+    k->failed = fsim_printf(a, "%s: cannot write its source, or start the compiler", name);
+    unlink(j->source);
+    unlink(j->log);
+}
+
+/* The compiler's first error, without the path, and the line of the source that it speaks of. */
+static const char *first_error(const builder *b, const char *name, const char *log, const char *source)
+{
+    const char *error = strstr(log, "error:"), *line = error, *own = fsim_printf(b->arena, "%s.c:", name);
+    while (line && line > log && line[-1] != '\n')
+        line--;
+    const char *text = first_line(b->arena, line ? line : log), *at = strstr(text, own);
+    int number = at ? atoi(at + strlen(own)) : 0;
+    for (int i = 1; i < number && *source; i++) {
+        source += strcspn(source, "\n");
+        source += *source == '\n';
+    }
+    return fsim_printf(b->arena, "%s: %s%s%s", name, *text ? at ? at : text : "the compiler failed without a word", number > 0 ? "\n    " : "",
+                       number > 0 ? first_line(b->arena, source) : "");
+}
+
+/* A copy that appears whole or not at all; a cache that can't be written is none. */
+static void keep(const builder *b, const char *library, const char *cached)
+{
+    size_t bytes = 0;
+    const char *why = "", *data = fsim_read_file(b->arena, library, &bytes, &why);
+    fsim_output *o = data ? fsim_open_output(b->arena, cached, &why) : NULL;
+    if (o) {
+        fwrite(data, 1, bytes, fsim_stream(o));
+        fsim_commit(o, &why);
+    }
+}
+
+static void end(const builder *b, fsim_cpu_kernel *k, job *j, void **library)
+{
+    if (j->pid && !finished(j->pid))
+        k->failed = first_error(b, k->program->name, text_of(b->arena, j->log), k->program->source);
+    else if (j->pid && !load(b->arena, j->library, k, library) && !k->failed)
+        k->failed = fsim_printf(b->arena, "%s: cannot load what was compiled: %s", k->program->name, dlerror());
+    else if (j->cached && !k->failed) {
+        const fsim_mark inner = fsim_save(b->arena);
+        keep(b, j->library, j->cached);
+        fsim_rewind(b->arena, inner);
+    }
+    unlink(j->source);
+    unlink(j->library);
+    unlink(j->log);
+}
+
+/* Programs, `jobs` at a time, in turn. */
+static void compile_all(builder *b, fsim_cpu_module *m)
+{
+    const int most = b->how->jobs > 0 ? b->how->jobs : fsim_cpu_count();
+    job *j = fsim_new(b->arena, job, m->kernels + 1);
+    int oldest = 0, running = 0;
+    for (int i = 0; i < m->kernels; i++) {
+        fsim_cpu_kernel *k = &m->kernel[i];
+        if (!k->program->source || !is_identifier(k->program->name)) {
+            k->failed = !k->program->source && k->program->skipped ? k->program->skipped : "no source, or a name that is no identifier";
+            continue;
+        }
+        j[i].cached = cached_path(b, k->program->source);
+        k->cached = j[i].cached && access(j[i].cached, R_OK) == 0 && load(b->arena, j[i].cached, k, &m->library[i]);
+        if (k->cached)
+            continue;
+        k->failed = NULL; /* a library that was there and is of no use */
+        for (; running >= most; oldest++)
+            if (j[oldest].pid) {
+                end(b, &m->kernel[oldest], &j[oldest], &m->library[oldest]);
+                running--;
+            }
+        begin(b, k, &j[i]);
+        running += j[i].pid > 0;
+    }
+    for (; oldest < m->kernels; oldest++)
+        if (j[oldest].pid)
+            end(b, &m->kernel[oldest], &j[oldest], &m->library[oldest]);
+}
+
+static const char *temporary_folder(fsim_arena *a)
+{
+    const char *parent = getenv("TMPDIR");
+    char *path = fsim_printf(a, "%s/fusesim-XXXXXX", parent && *parent ? parent : "/tmp");
+    return mkdtemp(path);
+}
+
+/* Nothing stays: kernels' files went with their kernels. */
+static void remove_folder(const builder *b)
+{
+    static const char *const own[] = {"fusesim_dialect.h", "flags.c", "flags.log", "version.log"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        unlink(in(b->arena, b->folder, own[i], ""));
+    rmdir(b->folder);
+}
+
+bool fsim_cpu_has_compiler(const fsim_cpu_compiler *how, fsim_arena *a, const char **tried)
+{
+    builder b = {.arena = a, .how = how, .folder = temporary_folder(a)};
+    const bool found = b.folder && find_compiler(&b);
+    *tried = b.tools.words ? b.tools.word[0] : "cc";
+    if (b.folder)
+        remove_folder(&b);
+    return found;
+}
+
+fsim_cpu_module *fsim_cpu_compile(const fsim_program *program, int count, const fsim_cpu_compiler *how, fsim_arena *a, const char **why)
+{
+    const double start_s = fsim_cpu_now_s();
+    builder b = {.arena = a, .how = how, .folder = temporary_folder(a)};
+    fsim_cpu_module *m = fsim_new(a, fsim_cpu_module, 1);
+    *why = NULL;
+    if (!b.folder) {
+        *why = fsim_printf(a, "no temporary folder: %s", strerror(errno));
+        return NULL;
+    }
+    if (!find_compiler(&b)) {
+        *why = fsim_printf(a, "no C compiler: '%s' does not start; set CC", b.tools.words ? b.tools.word[0] : "cc");
+        remove_folder(&b);
+        return NULL;
+    }
+    choose_flags(&b);
+    b.cache = cache_folder(a, how->cache);
+    add_salt(&b);
+    if (how->header)
+        write_text(in(a, b.folder, "fusesim_dialect", ".h"), how->header);
+    *m = (fsim_cpu_module){.kernel = fsim_new(a, fsim_cpu_kernel, count + 1), .kernels = count, .library = fsim_new(a, void *, count + 1)};
+    m->compiler = fsim_printf(a, "%s, %s", b.tools.version, b.tools.flags);
+    for (int i = 0; i < count; i++)
+        m->kernel[i].program = &program[i];
+    compile_all(&b, m);
+    remove_folder(&b);
+    for (int i = 0; i < count; i++) {
+        m->failures += m->kernel[i].failed != NULL && !program[i].skipped;
+        m->cached += m->kernel[i].cached;
+    }
+    m->compile_s = fsim_cpu_now_s() - start_s;
+    return m;
+}
+
+void fsim_cpu_unload(fsim_cpu_module *m)
+{
+    for (int i = 0; m && i < m->kernels; i++)
+        if (m->library[i]) {
+            dlclose(m->library[i]);
+            m->library[i] = NULL;
+            m->kernel[i].entry = NULL;
+        }
+}
