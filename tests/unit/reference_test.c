@@ -489,6 +489,76 @@ static void views_keep_their_place(void **state)
     end(&s);
 }
 
+static bool from_memory(const void *with, int node, int tensor)
+{
+    const fsim_graph *g = with;
+    return g->tensor[tensor].producer < 0 || g->node[g->tensor[tensor].producer].source != g->node[node].source;
+}
+
+/* Twelve layers in f16: bounds of the whole grow until nothing is known; those of operators that start from stored tensors stay. */
+static void bounds_start_anew_at_kernels(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    size_t bytes;
+    const char *why;
+    const fsim_binding set[] = {{"B", "1"}, {"S", "8"}, {"H", "32"}, {"heads", "2"}, {"V", "50"}};
+    char *text = fsim_read_file(a, fsim_printf(a, "%s/workloads/bert_12_layers.yaml", FUSESIM_SOURCE_DIR), &bytes, &why);
+    assert_non_null(text);
+    subject s = interpret_with("bert_12_layers.yaml", text, bytes, set, 5, 1);
+    fsim_reference *kernels = fsim_reference_within(s.g, 1, from_memory, s.g);
+    for (int t = 0; t < s.g->tensors; t++)
+        for (int64_t i = 0; s.g->tensor[t].storage == t && i < s.g->tensor[t].elems; i++) {
+            const double v = s.r->of[t].value[i], of_one = kernels->of[t].bound[i];
+            assert_true(v == kernels->of[t].value[i]);
+            assert_true(of_one <= s.r->of[t].bound[i] * 1.0000001 || of_one < 1e-6);
+            if (!(of_one < 0.1 * (1 + fabs(v))))
+                fail_msg("%s[%lld]: %g +- %g", s.g->tensor[t].name, (long long)i, v, of_one);
+        }
+    fsim_reference_free(kernels);
+    end(&s);
+    fsim_arena_free(a);
+}
+
+/* Real graphs, those that are small enough as they are. */
+static void real_graphs_are_finite(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    const char *root = FUSESIM_SOURCE_DIR "/../shared/data/workloads/", *why;
+    size_t bytes;
+    int graphs = 0;
+    char *lines = fsim_read_file(a, fsim_printf(a, "%sshapes.jsonl", root), &bytes, &why);
+    if (!lines) {
+        print_message("skipped: ../shared/data/workloads/shapes.jsonl is absent\n");
+        fsim_arena_free(a);
+        skip();
+    }
+    for (char *line = strtok(lines, "\n"); line; line = strtok(NULL, "\n")) {
+        fsim_arena *scratch = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(scratch);
+        char *name = strstr(line, "\"workload\":\"") + 12;
+        *strchr(name, '"') = '\0';
+        char *text = fsim_read_file(scratch, fsim_printf(scratch, "%s%s.yaml", root, name), &bytes, &why);
+        assert_non_null(text);
+        const fsim_graph *g = fsim_graph_parse(scratch, d, name, text, bytes, NULL, 0);
+        assert_non_null(g);
+        if (fsim_reference_bytes(g) < 3e7 && g->contraction_flops < 3e7) {
+            fsim_reference *r = fsim_reference_of(g, 1);
+            for (int t = 0; t < g->tensors; t++)
+                for (int64_t i = 0; g->tensor[t].storage == t && i < g->tensor[t].elems; i++)
+                    if (!isfinite(r->of[t].value[i]) || !isfinite(r->of[t].bound[i]))
+                        fail_msg("%s: %s[%lld] is %g +- %g", name, g->tensor[t].name, (long long)i, r->of[t].value[i], r->of[t].bound[i]);
+            fsim_reference_free(r);
+            graphs++;
+        }
+        fsim_arena_free(scratch);
+    }
+    print_message("%d graphs\n", graphs);
+    assert_true(graphs > 20);
+    fsim_arena_free(a);
+}
+
 static const fsim_binding small[] = {{"M", "8"}, {"N", "12"}, {"K", "6"}, {"R", "4"}, {"B", "2"}, {"H", "16"}, {"S", "8"}, {"D", "4"}, {"V", "10"}, {"F", "20"}, {"T", "6"}, {"P", "30"}, {"C", "4"}, {"W", "8"},
                                      {"heads", "4"}, {"kv_heads", "2"}, {"Sq", "8"}, {"Sk", "8"}};
 
@@ -571,7 +641,9 @@ int main(void)
         cmocka_unit_test(dropout_keeps_its_share),
         cmocka_unit_test(made_up_is_said),
         cmocka_unit_test(views_keep_their_place),
+        cmocka_unit_test(bounds_start_anew_at_kernels),
         cmocka_unit_test(workloads_are_finite),
+        cmocka_unit_test(real_graphs_are_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
