@@ -361,6 +361,56 @@ static void bounds_hold(void **state)
     }
 }
 
+/* Products, sums and functions in f32, terms in order and every 32nd together, as threads take them. */
+static void bounds_hold_in_any_order(void **state)
+{
+    (void)state;
+    enum { ROWS = 40, COLS = 1024, OUTS = 24 };
+    subject s = interpret("tensors: {x: {shape: [40, 1024], dtype: f32, role: input}, w: {shape: [24, 1024], dtype: f32, role: weight}}\n"
+                          "operators: [{op: linear, in: [x, w], out: y}, {op: gelu, in: y, out: g}, {op: exp, in: x, out: e}, {op: sum, in: e, out: z, dims: [1]}, {op: norm, in: x, out: l, dims: [1]},\n"
+                          "            {op: cumsum, in: x, out: c, dim: 1}]\noutputs: [g, z, l, c]\n");
+    const double *x = of(&s, "x")->value, *w = of(&s, "w")->value;
+    for (int lanes = 1; lanes <= 32; lanes += 31) {
+        static float g[ROWS * OUTS], z[ROWS], l[ROWS], c[ROWS * COLS];
+        for (int r = 0; r < ROWS; r++) {
+            float all = 0, squares = 0, run = 0;
+            for (int o = 0; o < OUTS; o++) {
+                float y = 0;
+                for (int lane = 0; lane < lanes; lane++) {
+                    float part = 0;
+                    for (int k = lane; k < COLS; k += lanes)
+                        part += (float)x[r * COLS + k] * (float)w[o * COLS + k];
+                    y += part;
+                }
+                g[r * OUTS + o] = 0.5f * y * (1 + erff(y * 0.70710678f));
+            }
+            for (int lane = 0; lane < lanes; lane++) {
+                float part = 0, part2 = 0;
+                for (int k = lane; k < COLS; k += lanes) {
+                    part += expf((float)x[r * COLS + k]);
+                    part2 = fmaf((float)x[r * COLS + k], (float)x[r * COLS + k], part2);
+                }
+                all += part;
+                squares += part2;
+            }
+            for (int k = 0; k < COLS; k++)
+                c[r * COLS + k] = run += (float)x[r * COLS + k];
+            z[r] = all;
+            l[r] = sqrtf(squares);
+        }
+        const struct {
+            const char *name;
+            const float *at;
+        } all[] = {{"g", g}, {"z", z}, {"l", l}, {"c", c}};
+        for (int i = 0; i < 4; i++) {
+            const fsim_comparison d = fsim_reference_compare(s.r, id(&s, all[i].name), all[i].at);
+            if (d.wrong || !(d.worst > 0.001))
+                fail_msg("%s in %d lanes: %lld of %lld wrong, worst %g: %g, not %g +- %g", all[i].name, lanes, (long long)d.wrong, (long long)d.compared, d.worst, d.got, d.wanted, d.bound);
+        }
+    }
+    end(&s);
+}
+
 static void jumps_are_free(void **state)
 {
     (void)state;
@@ -635,6 +685,7 @@ int main(void)
         cmocka_unit_test(dtypes_have_their_limits),
         cmocka_unit_test(bounds_see_errors),
         cmocka_unit_test(bounds_hold),
+        cmocka_unit_test(bounds_hold_in_any_order),
         cmocka_unit_test(jumps_are_free),
         cmocka_unit_test(overflow_is_free),
         cmocka_unit_test(inputs_suit_their_readers),
