@@ -157,6 +157,8 @@ static const struct {
     {"{op: conv2d, in: [w, z], out: o, stride: 2, padding: 1}", 9, {4, 18, 12, 46, 94, 44, 26, 44, 16}},
     {"{op: conv2d, in: [w, z], out: o, dilation: 3}", 1, {1 + 8 + 39 + 64}},
     {"{op: conv1d, in: [c1, c2], out: o, groups: 2}", 4, {5, 8, 32, 39}},
+    {"{op: conv1d, in: [t1, t3], out: o}", 6, {7, 10, 15, 22, 23, 34}},
+    {"{op: conv_transpose1d, in: [t1, t2], out: o}", 6, {13, 18, 17, 24, 21, 30}},
     {"{op: conv_transpose2d, in: [z, z], out: o}", 9, {1, 4, 4, 6, 20, 16, 9, 24, 16}},
     {"{op: conv_transpose2d, in: [z, z], out: o, stride: 2, padding: 1, output_padding: 1}", 9, {4, 6, 8, 6, 4, 8, 12, 12, 16}},
     {"{op: max_pool2d, in: w, out: o, kernel: 2}", 4, {6, 8, 14, 16}},
@@ -189,6 +191,9 @@ static const char more[] =
     "  - {op: reshape, in: y, out: b2, shape: [1, 3, 2]}\n"
     "  - {op: reshape, in: r6, out: c1, shape: [1, 2, 3]}\n"
     "  - {op: reshape, in: r4, out: c2, shape: [2, 1, 2]}\n"
+    "  - {op: reshape, in: r4, out: t1, shape: [1, 2, 2]}\n"
+    "  - {op: reshape, in: r6, out: t2, shape: [2, 3, 1]}\n"
+    "  - {op: reshape, in: r6, out: t3, shape: [3, 2, 1]}\n"
     "  - {op: neg, in: w, out: nw}\n"
     "  - {op: fill, out: k4, shape: [4], value: 1}\n"
     "  - {op: copy, in: i, out: i1}\n"
@@ -411,6 +416,65 @@ static void bounds_hold_in_any_order(void **state)
     end(&s);
 }
 
+/* What a row has wrong together adds up, with the signs of what it meets; what elements have wrong each for itself mostly cancels. */
+static void shared_errors_add_up(void **state)
+{
+    (void)state;
+    subject s = interpret("tensors: {x: {shape: [4, 1000], dtype: f32, role: input}, r: {shape: [4, 1], dtype: f32, role: input}, u: {shape: [4, 1000], dtype: bf16, role: input},\n"
+                          "          v: {shape: [4, 1000], dtype: bf16, role: input}}\n"
+                          "operators:\n"
+                          "  - {op: exp, in: r, out: e}\n"
+                          "  - {op: cast, in: e, out: rough, dtype: bf16}\n"
+                          "  - {op: cast, in: rough, out: row, dtype: f32}\n"
+                          "  - {op: mul, in: [x, row], out: scaled}\n"
+                          "  - {op: abs, in: scaled, out: positive}\n"
+                          "  - {op: sum, in: positive, out: sum, dims: [1]}\n"
+                          "  - {op: linear, in: [scaled, x], out: own}\n"
+                          "  - {op: mul, in: [u, v], out: a}\n"
+                          "  - {op: sum, in: a, out: each, dims: [1]}\n"
+                          "outputs: [sum, own, each]\n");
+    for (int i = 0; i < 4; i++) {
+        const double off = of(&s, "row")->bound[i];
+        double sum = 0, squares = 0;
+        for (int k = 0; k < 1000; k++) {
+            sum += fabs(of(&s, "x")->value[i * 1000 + k]);
+            squares += of(&s, "x")->value[i * 1000 + k] * of(&s, "x")->value[i * 1000 + k];
+        }
+        assert_true(of(&s, "sum")->bound[i] > 0.999 * off * sum && of(&s, "sum")->bound[i] < 1.1 * off * sum);
+        assert_true(of(&s, "own")->bound[i * 4 + i] > 0.999 * off * squares);
+        assert_true(of(&s, "own")->bound[i * 4 + (i + 1) % 4] < 0.5 * off * squares);
+        assert_true(of(&s, "each")->bound[i] < 0.4); /* worst case: 1 */
+    }
+    end(&s);
+}
+
+/* Tensor units drop the last 13 bits of f32. */
+static void tf32_has_its_bound(void **state)
+{
+    (void)state;
+    enum { K = 256 };
+    subject s = interpret("tensors: {x: {shape: [8, 256], dtype: f32, role: input}, w: {shape: [8, 256], dtype: f32, role: weight}}\n"
+                          "operators: [{op: linear, in: [x, w], out: y, compute: tf32}, {op: linear, in: [x, w], out: exact}]\noutputs: [y, exact]\n");
+    float y[64];
+    for (int i = 0; i < 64; i++) {
+        y[i] = 0;
+        for (int k = 0; k < K; k++) {
+            const float in[2] = {(float)of(&s, "x")->value[i / 8 * K + k], (float)of(&s, "w")->value[i % 8 * K + k]};
+            uint32_t bits[2];
+            float cut[2];
+            memcpy(bits, in, sizeof bits);
+            bits[0] &= 0xffffe000u;
+            bits[1] &= 0xffffe000u;
+            memcpy(cut, bits, sizeof cut);
+            y[i] += cut[0] * cut[1];
+        }
+    }
+    const fsim_comparison narrow = fsim_reference_compare(s.r, id(&s, "y"), y), exact = fsim_reference_compare(s.r, id(&s, "exact"), y);
+    assert_int_equal(narrow.wrong, 0);
+    assert_true(narrow.worst > 0.05 && exact.wrong > 30);
+    end(&s);
+}
+
 static void jumps_are_free(void **state)
 {
     (void)state;
@@ -428,17 +492,26 @@ static void jumps_are_free(void **state)
                           "  - {op: div, in: [x, nothing], out: wild}\n"
                           "  - {op: argmax, in: nothing, out: top, dim: 0}\n"
                           "  - {op: argmax, in: e, out: clear, dim: 0}\n"
-                          "outputs: [sign, large, whole, either, settled, count, wild, top, clear]\n");
+                          "  - {op: fill, out: same, shape: [5], value: 1}\n"
+                          "  - {op: argmax, in: same, out: tie, dim: 0}\n"
+                          "  - {op: gather, in: [x, top], out: any_row}\n"
+                          "  - {op: gather, in: [x, clear], out: a_row}\n"
+                          "  - {op: fill, out: zeros, shape: [2], value: 0, dtype: i64}\n"
+                          "  - {op: slice, in: x, out: pair, dim: 0, start: 0, size: 2}\n"
+                          "  - {op: scatter, in: [same, zeros, pair], out: twice, dim: 0}\n"
+                          "outputs: [sign, large, whole, either, settled, count, wild, top, clear, tie, any_row, a_row, twice]\n");
     static const struct {
         const char *name;
         bool free;
-    } which[] = {{"sign", true}, {"large", false}, {"whole", false}, {"either", false}, {"settled", false}, {"count", true}, {"wild", true}, {"top", true}, {"clear", false}};
+    } which[] = {{"sign", true}, {"large", false}, {"whole", false}, {"either", false}, {"settled", false}, {"count", true}, {"wild", true}, {"top", true}, {"clear", false},
+                 {"tie", true}, {"any_row", true}, {"a_row", false}, {"twice", true}};
     for (size_t i = 0; i < sizeof which / sizeof which[0]; i++)
         if (isinf(of(&s, which[i].name)->bound[0]) != which[i].free)
             fail_msg("%s is %g +- %g", which[i].name, of(&s, which[i].name)->value[0], of(&s, which[i].name)->bound[0]);
     const double e = of(&s, "e")->value[0], x = of(&s, "x")->value[0];
     assert_true(of(&s, "either")->bound[0] >= fabs(e - x)); /* one of the two */
     assert_true(of(&s, "settled")->bound[0] == 0);
+    assert_true(of(&s, "twice")->bound[1] == 0 && of(&s, "twice")->value[1] == 1);
     assert_true(of(&s, "large")->bound[0] == 0 && of(&s, "large")->value[0] == 0);
     end(&s);
 }
@@ -686,6 +759,8 @@ int main(void)
         cmocka_unit_test(bounds_see_errors),
         cmocka_unit_test(bounds_hold),
         cmocka_unit_test(bounds_hold_in_any_order),
+        cmocka_unit_test(shared_errors_add_up),
+        cmocka_unit_test(tf32_has_its_bound),
         cmocka_unit_test(jumps_are_free),
         cmocka_unit_test(overflow_is_free),
         cmocka_unit_test(inputs_suit_their_readers),
