@@ -14,6 +14,9 @@ typedef struct {
     const fsim_graph *g;
     fsim_reference *r;
     double **shared; /* per storage tensor */
+    fsim_loads *loads;
+    const void *with;
+    double **rounded, *none; /* per storage tensor that somebody loads: how far storing has moved it; zeros, as many as any tensor has */
 } fsim_interpreter;
 
 /* What a node reads of one tensor. */
@@ -21,7 +24,7 @@ typedef struct {
     const double *value, *bound, *shared;
     fsim_dtype dtype;
 } fsim_operand;
-fsim_operand fsim_operand_of(const fsim_interpreter *in, const fsim_access *x);
+fsim_operand fsim_operand_of(const fsim_interpreter *in, const fsim_node *n, const fsim_access *x);
 
 /* Walks a map's elements in order: at is the present one. */
 typedef struct {

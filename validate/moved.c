@@ -31,7 +31,7 @@ static void assemble(const fsim_interpreter *in, const fsim_node *n)
         for (int i = 0; i < n->args && at < 0; i++) {
             at = through_cuts(&n->arg[i], p);
             if (at >= 0) {
-                const fsim_operand x = fsim_operand_of(in, &n->arg[i]);
+                const fsim_operand x = fsim_operand_of(in, n, &n->arg[i]);
                 copy(in, n, p, &x, at, false);
             }
         }
@@ -43,7 +43,7 @@ static void assemble(const fsim_interpreter *in, const fsim_node *n)
 static void gather(const fsim_interpreter *in, const fsim_node *n)
 {
     const int table = n->op == FSIM_OP_EMBEDDING ? 1 : 0;
-    const fsim_operand x = fsim_operand_of(in, &n->arg[table]), index = fsim_operand_of(in, &n->arg[1 - table]);
+    const fsim_operand x = fsim_operand_of(in, n, &n->arg[table]), index = fsim_operand_of(in, n, &n->arg[1 - table]);
     const fsim_mode any = n->arg[table].any;
     fsim_cursor from = fsim_cursor_of(&n->arg[table].map), at = fsim_cursor_of(&n->arg[1 - table].map);
     for (int64_t p = 0; p < n->points; p++) {
@@ -59,7 +59,7 @@ static void gather(const fsim_interpreter *in, const fsim_node *n)
  * Fewer: index_copy, whole slices. Places that two indices name, and everything where an index is not known, are free. */
 static void scatter(const fsim_interpreter *in, const fsim_node *n)
 {
-    const fsim_operand x = fsim_operand_of(in, &n->arg[0]), index = fsim_operand_of(in, &n->arg[1]), src = fsim_operand_of(in, &n->arg[2]);
+    const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]), index = fsim_operand_of(in, n, &n->arg[1]), src = fsim_operand_of(in, n, &n->arg[2]);
     const int64_t indices = n->arg[1].distinct, sources = n->arg[2].distinct;
     const fsim_shape *s = &in->g->tensor[n->result[0]].shape;
     const int64_t extent = s->rank ? s->dim[n->attrs.dim[0]] : 1;
@@ -101,7 +101,7 @@ static lanes lanes_of(const fsim_shape *s, const fsim_node *n)
 
 static void scan(const fsim_interpreter *in, const fsim_node *n)
 {
-    const fsim_operand x = fsim_operand_of(in, &n->arg[0]);
+    const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]);
     const lanes l = lanes_of(&in->g->tensor[n->result[0]].shape, n);
     const double unit = fsim_arithmetic_unit(x.dtype);
     const bool floating = fsim_dtype_floating(in->g->tensor[n->result[0]].dtype);
@@ -149,7 +149,7 @@ static bool separate(const ranked *x, const ranked *y) { return fsim_apart(x->va
 /* sort ascends, topk descends, as PyTorch's defaults. No order is promised among equals: their indices are free. */
 static void sort(const fsim_interpreter *in, const fsim_node *n)
 {
-    const fsim_operand x = fsim_operand_of(in, &n->arg[0]);
+    const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]);
     const fsim_shape *s = &in->g->tensor[n->result[0]].shape;
     const lanes out = lanes_of(s, n);
     const int64_t length = n->arg[0].distinct / out.rows; /* topk shortens the rows */
@@ -192,7 +192,7 @@ void fsim_interpret_moved(const fsim_interpreter *in, const fsim_node *n)
         sort(in, n);
         return;
     default: { /* communication of one device with itself: all_gather repeats, reduce_scatter keeps the first shard */
-        const fsim_operand x = fsim_operand_of(in, &n->arg[0]);
+        const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]);
         for (int64_t p = 0; p < n->points; p++)
             copy(in, n, p, &x, n->arg[0].map.offset + p % n->arg[0].distinct, false);
     }

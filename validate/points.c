@@ -80,7 +80,8 @@ static error error_of(const fsim_node *n)
 {
     switch (n->op) {
     case FSIM_OP_ADD: case FSIM_OP_SUB: case FSIM_OP_MUL: return (error){1, 0, 0};
-    case FSIM_OP_DIV: case FSIM_OP_SQRT: case FSIM_OP_RECIPROCAL: case FSIM_OP_SMOOTH_L1: case FSIM_OP_LEAKY_RELU: case FSIM_OP_DROPOUT: return (error){3, 0, 0};
+    case FSIM_OP_DIV: case FSIM_OP_SQRT: case FSIM_OP_RECIPROCAL: case FSIM_OP_SMOOTH_L1: case FSIM_OP_LEAKY_RELU: return (error){3, 0, 0};
+    case FSIM_OP_DROPOUT: return (error){3 + (n->attrs.p < 1 ? 2 * fabs(n->attrs.p) / (1 - n->attrs.p) : 0), 0, 0}; /* 1 - p loses digits of p */
     case FSIM_OP_RSQRT: case FSIM_OP_LOG: return (error){4, 0, 0};
     case FSIM_OP_EXP: return (error){4, 2, 0};
     case FSIM_OP_SIN: case FSIM_OP_COS: return (error){4, 0, 4};
@@ -216,7 +217,7 @@ void fsim_interpret_points(const fsim_interpreter *in, const fsim_node *n)
     fsim_cursor at[MOST_ARGS];
     bool wide[MOST_ARGS];
     for (int i = 0; i < n->args; i++) {
-        from[i] = fsim_operand_of(in, &n->arg[i]);
+        from[i] = fsim_operand_of(in, n, &n->arg[i]);
         at[i] = fsim_cursor_of(&n->arg[i].map);
         wide[i] = broadcasts(&n->arg[i].map);
         if (fsim_unit(from[i].dtype) < known && fsim_dtype_floating(from[i].dtype))

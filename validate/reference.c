@@ -54,10 +54,19 @@ double fsim_apart(double a, double b)
     return isnan(a) || isnan(b) ? INFINITY : fabs(a - b);
 }
 
-fsim_operand fsim_operand_of(const fsim_interpreter *in, const fsim_access *x)
+fsim_operand fsim_operand_of(const fsim_interpreter *in, const fsim_node *n, const fsim_access *x)
 {
-    const fsim_expected *e = &in->r->of[x->tensor];
-    return (fsim_operand){e->value, e->bound, in->shared[x->tensor], in->g->tensor[x->tensor].dtype};
+    const int t = x->tensor;
+    const fsim_expected *e = &in->r->of[t];
+    const fsim_tensor *tensor = &in->g->tensor[t];
+    if (!in->loads || !in->loads(in->with, (int)(n - in->g->node), t))
+        return (fsim_operand){e->value, e->bound, in->shared[t], tensor->dtype};
+    if (!in->rounded[t]) {
+        in->rounded[t] = fsim_memory(tensor->elems, sizeof(double));
+        for (int64_t i = 0; i < tensor->elems; i++)
+            in->rounded[t][i] = fsim_apart(fsim_stored(tensor->dtype, e->value[i]), e->value[i]);
+    }
+    return (fsim_operand){e->value, in->rounded[t], in->none, tensor->dtype};
 }
 
 fsim_cursor fsim_cursor_of(const fsim_map *m) { return (fsim_cursor){.modes = m->split, .mode = m->mode, .at = m->offset}; }
@@ -160,10 +169,13 @@ static void interpret(const fsim_interpreter *in, const fsim_node *n, uint64_t s
                 in->r->unknown[n->result[k]] = in->r->unknown[n->arg[i].tensor];
 }
 
-fsim_reference *fsim_reference_of(const fsim_graph *g, uint64_t seed)
+fsim_reference *fsim_reference_within(const fsim_graph *g, uint64_t seed, fsim_loads *loads, const void *with)
 {
     fsim_reference *r = fsim_memory(1, sizeof *r);
-    const fsim_interpreter in = {g, r, fsim_memory(g->tensors, sizeof(double *))};
+    fsim_interpreter in = {.g = g, .r = r, .loads = loads, .with = with};
+    int64_t most = 0;
+    in.shared = fsim_memory(g->tensors, sizeof *in.shared);
+    in.rounded = fsim_memory(g->tensors, sizeof *in.rounded);
     r->graph = g;
     r->of = fsim_memory(g->tensors, sizeof *r->of);
     r->unknown = fsim_memory(g->tensors, sizeof *r->unknown);
@@ -172,15 +184,23 @@ fsim_reference *fsim_reference_of(const fsim_graph *g, uint64_t seed)
             r->of[t].value = fsim_memory(g->tensor[t].elems, sizeof(double));
             r->of[t].bound = fsim_memory(g->tensor[t].elems, sizeof(double));
             in.shared[t] = fsim_memory(g->tensor[t].elems, sizeof(double));
+            most = g->tensor[t].elems > most ? g->tensor[t].elems : most;
         }
+    in.none = fsim_memory(loads ? most : 0, sizeof *in.none);
     fsim_make_inputs(&in, seed);
     for (int n = 0; n < g->nodes; n++)
         interpret(&in, &g->node[n], seed);
-    for (int t = 0; t < g->tensors; t++)
+    for (int t = 0; t < g->tensors; t++) {
         free(in.shared[t]);
+        free(in.rounded[t]);
+    }
     free(in.shared);
+    free(in.rounded);
+    free(in.none);
     return r;
 }
+
+fsim_reference *fsim_reference_of(const fsim_graph *g, uint64_t seed) { return fsim_reference_within(g, seed, NULL, NULL); }
 
 void fsim_reference_free(fsim_reference *r)
 {

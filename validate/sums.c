@@ -126,7 +126,7 @@ static int64_t *reduced_offsets(const fsim_map *m)
 
 void fsim_interpret_reduction(const fsim_interpreter *in, const fsim_node *n)
 {
-    const fsim_operand x = fsim_operand_of(in, &n->arg[0]);
+    const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]);
     int64_t *offset = reduced_offsets(&n->arg[0].map);
     fsim_cursor at = fsim_cursor_of(&n->arg[0].map);
     for (int64_t p = 0; p < n->points; p++) {
@@ -201,7 +201,7 @@ static void pool_adaptively(const fsim_interpreter *in, const fsim_node *n, cons
 
 void fsim_interpret_window(const fsim_interpreter *in, const fsim_node *n)
 {
-    const fsim_operand x = fsim_operand_of(in, &n->arg[0]);
+    const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]);
     fsim_axis axis[3];
     three_axes(&n->arg[0], axis);
     if (n->arg[0].how != FSIM_READ_WINDOW) {
@@ -225,9 +225,9 @@ void fsim_interpret_window(const fsim_interpreter *in, const fsim_node *n)
 
 /* Contractions. */
 
-/* An element of an operand for products: its size with what is shared, squared; its own error squared; the shared one. */
+/* An element of an operand for products: its square; its bound squared; the shared part of it. */
 typedef struct {
-    double size, own, shared;
+    double size, bound, shared;
 } doubt;
 
 typedef struct {
@@ -235,14 +235,16 @@ typedef struct {
     doubt *doubt; /* NULL: exact */
 } factor;
 
+/* What elements have wrong together is either added to all of them or scales all of them: with signs, since the other operand's may well cancel it. */
 typedef struct {
-    double value, squares, quadratic, shared;
+    double value, squares, quadratic, added[2], scaled[2]; /* [of operand] */
 } dot;
 
-static factor factor_of(const fsim_interpreter *in, const fsim_access *x, fsim_dtype arithmetic)
+static factor factor_of(const fsim_interpreter *in, const fsim_node *n, const fsim_access *x)
 {
-    const fsim_operand o = fsim_operand_of(in, x);
+    const fsim_operand o = fsim_operand_of(in, n, x);
     const int64_t elems = in->g->tensor[x->tensor].elems;
+    const fsim_dtype arithmetic = n->gemm.arithmetic;
     const double unit = fsim_unit(o.dtype);
     const double narrow = fsim_unit(arithmetic) > unit && fsim_dtype_floating(o.dtype) ? 2 * fsim_unit(arithmetic) : 0; /* tensor units cut TF32 off rather than round it */
     bool exact = narrow == 0;
@@ -254,7 +256,7 @@ static factor factor_of(const fsim_interpreter *in, const fsim_access *x, fsim_d
     f.doubt = fsim_memory(elems, sizeof *f.doubt);
     for (int64_t i = 0; i < elems; i++) {
         const double v = fabs(o.value[i]), own = isinf(o.bound[i]) ? INFINITY : o.bound[i] - o.shared[i], q = own + 2 * fmin(own, unit * v) + narrow * v;
-        f.doubt[i] = (doubt){(v + o.shared[i]) * (v + o.shared[i]), q * q, o.shared[i]};
+        f.doubt[i] = (doubt){v * v, (q + o.shared[i]) * (q + o.shared[i]), o.shared[i]};
     }
     return f;
 }
@@ -264,16 +266,19 @@ static inline void multiply(dot *d, const factor *a, int64_t i, const factor *b,
     const double x = a->value[i], y = b->value[j], xy = x * y;
     d->value += xy;
     d->squares += xy * xy;
-    if (a->doubt && b->doubt) {
-        const doubt *p = &a->doubt[i], *q = &b->doubt[j];
-        d->quadratic += p->size * q->own + q->size * p->own + p->own * q->own;
-        d->shared += fabs(x) * q->shared + fabs(y) * p->shared + p->shared * q->shared;
-    } else if (a->doubt) {
-        d->quadratic += y * y * a->doubt[i].own;
-        d->shared += fabs(y) * a->doubt[i].shared;
-    } else if (b->doubt) {
-        d->quadratic += x * x * b->doubt[j].own;
-        d->shared += fabs(x) * b->doubt[j].shared;
+    if (a->doubt && b->doubt)
+        d->quadratic += x * x * b->doubt[j].bound + y * y * a->doubt[i].bound + a->doubt[i].bound * b->doubt[j].bound;
+    else if (a->doubt)
+        d->quadratic += y * y * a->doubt[i].bound;
+    else if (b->doubt)
+        d->quadratic += x * x * b->doubt[j].bound;
+    if (a->doubt && a->doubt[i].shared != 0) {
+        d->added[0] += y * a->doubt[i].shared;
+        d->scaled[0] += x < 0 ? -y * a->doubt[i].shared : y * a->doubt[i].shared;
+    }
+    if (b->doubt && b->doubt[j].shared != 0) {
+        d->added[1] += x * b->doubt[j].shared;
+        d->scaled[1] += y < 0 ? -x * b->doubt[j].shared : x * b->doubt[j].shared;
     }
 }
 
@@ -284,7 +289,8 @@ static void put_dot(const fsim_interpreter *in, const fsim_node *n, const dot *d
     const double unit = integer ? 0 : arithmetic == FSIM_F64 ? 0x1p-53 : arithmetic == FSIM_F32 ? 0x1p-24 : 0x1p-23; /* tensor units cut off where they add up */
     const double partial = fmax(fabs(d->value), 4 * sqrt(d->squares));
     const double bias = integer || arithmetic == FSIM_F64 || arithmetic == FSIM_F32 ? 0 : 4 * fmax(0, fsim_unit(arithmetic) - fsim_unit(in->g->tensor[n->result[0]].dtype));
-    const double own = sqrt(d->quadratic) + d->shared + (d->value != 0 || d->squares != 0 ? 4 * sqrt((double)(terms > 1 ? terms : 1)) * unit * partial + bias * fabs(d->value) : 0);
+    const double shared = fmax(fabs(d->added[0]), fabs(d->scaled[0])) + fmax(fabs(d->added[1]), fabs(d->scaled[1]));
+    const double own = sqrt(d->quadratic) + shared + (d->value != 0 || d->squares != 0 ? 4 * sqrt((double)(terms > 1 ? terms : 1)) * unit * partial + bias * fabs(d->value) : 0);
     fsim_put(in, n->result[0], p, d->value, own, 0, unit);
 }
 
@@ -343,7 +349,7 @@ static void convolve(const fsim_interpreter *in, const fsim_node *n, const facto
 
 void fsim_interpret_contraction(const fsim_interpreter *in, const fsim_node *n)
 {
-    const factor a = factor_of(in, &n->arg[0], n->gemm.arithmetic), b = factor_of(in, &n->arg[1], n->gemm.arithmetic);
+    const factor a = factor_of(in, n, &n->arg[0]), b = factor_of(in, n, &n->arg[1]);
     (n->gemm.convolution ? convolve : contract_maps)(in, n, &a, &b);
     free(a.doubt);
     free(b.doubt);

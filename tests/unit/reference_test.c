@@ -157,6 +157,8 @@ static const struct {
     {"{op: conv2d, in: [w, z], out: o, stride: 2, padding: 1}", 9, {4, 18, 12, 46, 94, 44, 26, 44, 16}},
     {"{op: conv2d, in: [w, z], out: o, dilation: 3}", 1, {1 + 8 + 39 + 64}},
     {"{op: conv1d, in: [c1, c2], out: o, groups: 2}", 4, {5, 8, 32, 39}},
+    {"{op: conv1d, in: [t1, t3], out: o}", 6, {7, 10, 15, 22, 23, 34}},
+    {"{op: conv_transpose1d, in: [t1, t2], out: o}", 6, {13, 18, 17, 24, 21, 30}},
     {"{op: conv_transpose2d, in: [z, z], out: o}", 9, {1, 4, 4, 6, 20, 16, 9, 24, 16}},
     {"{op: conv_transpose2d, in: [z, z], out: o, stride: 2, padding: 1, output_padding: 1}", 9, {4, 6, 8, 6, 4, 8, 12, 12, 16}},
     {"{op: max_pool2d, in: w, out: o, kernel: 2}", 4, {6, 8, 14, 16}},
@@ -189,6 +191,9 @@ static const char more[] =
     "  - {op: reshape, in: y, out: b2, shape: [1, 3, 2]}\n"
     "  - {op: reshape, in: r6, out: c1, shape: [1, 2, 3]}\n"
     "  - {op: reshape, in: r4, out: c2, shape: [2, 1, 2]}\n"
+    "  - {op: reshape, in: r4, out: t1, shape: [1, 2, 2]}\n"
+    "  - {op: reshape, in: r6, out: t2, shape: [2, 3, 1]}\n"
+    "  - {op: reshape, in: r6, out: t3, shape: [3, 2, 1]}\n"
     "  - {op: neg, in: w, out: nw}\n"
     "  - {op: fill, out: k4, shape: [4], value: 1}\n"
     "  - {op: copy, in: i, out: i1}\n"
@@ -361,6 +366,115 @@ static void bounds_hold(void **state)
     }
 }
 
+/* Products, sums and functions in f32, terms in order and every 32nd together, as threads take them. */
+static void bounds_hold_in_any_order(void **state)
+{
+    (void)state;
+    enum { ROWS = 40, COLS = 1024, OUTS = 24 };
+    subject s = interpret("tensors: {x: {shape: [40, 1024], dtype: f32, role: input}, w: {shape: [24, 1024], dtype: f32, role: weight}}\n"
+                          "operators: [{op: linear, in: [x, w], out: y}, {op: gelu, in: y, out: g}, {op: exp, in: x, out: e}, {op: sum, in: e, out: z, dims: [1]}, {op: norm, in: x, out: l, dims: [1]},\n"
+                          "            {op: cumsum, in: x, out: c, dim: 1}]\noutputs: [g, z, l, c]\n");
+    const double *x = of(&s, "x")->value, *w = of(&s, "w")->value;
+    for (int lanes = 1; lanes <= 32; lanes += 31) {
+        static float g[ROWS * OUTS], z[ROWS], l[ROWS], c[ROWS * COLS];
+        for (int r = 0; r < ROWS; r++) {
+            float all = 0, squares = 0, run = 0;
+            for (int o = 0; o < OUTS; o++) {
+                float y = 0;
+                for (int lane = 0; lane < lanes; lane++) {
+                    float part = 0;
+                    for (int k = lane; k < COLS; k += lanes)
+                        part += (float)x[r * COLS + k] * (float)w[o * COLS + k];
+                    y += part;
+                }
+                g[r * OUTS + o] = 0.5f * y * (1 + erff(y * 0.70710678f));
+            }
+            for (int lane = 0; lane < lanes; lane++) {
+                float part = 0, part2 = 0;
+                for (int k = lane; k < COLS; k += lanes) {
+                    part += expf((float)x[r * COLS + k]);
+                    part2 = fmaf((float)x[r * COLS + k], (float)x[r * COLS + k], part2);
+                }
+                all += part;
+                squares += part2;
+            }
+            for (int k = 0; k < COLS; k++)
+                c[r * COLS + k] = run += (float)x[r * COLS + k];
+            z[r] = all;
+            l[r] = sqrtf(squares);
+        }
+        const struct {
+            const char *name;
+            const float *at;
+        } all[] = {{"g", g}, {"z", z}, {"l", l}, {"c", c}};
+        for (int i = 0; i < 4; i++) {
+            const fsim_comparison d = fsim_reference_compare(s.r, id(&s, all[i].name), all[i].at);
+            if (d.wrong || !(d.worst > 0.001))
+                fail_msg("%s in %d lanes: %lld of %lld wrong, worst %g: %g, not %g +- %g", all[i].name, lanes, (long long)d.wrong, (long long)d.compared, d.worst, d.got, d.wanted, d.bound);
+        }
+    }
+    end(&s);
+}
+
+/* What a row has wrong together adds up, with the signs of what it meets; what elements have wrong each for itself mostly cancels. */
+static void shared_errors_add_up(void **state)
+{
+    (void)state;
+    subject s = interpret("tensors: {x: {shape: [4, 1000], dtype: f32, role: input}, r: {shape: [4, 1], dtype: f32, role: input}, u: {shape: [4, 1000], dtype: bf16, role: input},\n"
+                          "          v: {shape: [4, 1000], dtype: bf16, role: input}}\n"
+                          "operators:\n"
+                          "  - {op: exp, in: r, out: e}\n"
+                          "  - {op: cast, in: e, out: rough, dtype: bf16}\n"
+                          "  - {op: cast, in: rough, out: row, dtype: f32}\n"
+                          "  - {op: mul, in: [x, row], out: scaled}\n"
+                          "  - {op: abs, in: scaled, out: positive}\n"
+                          "  - {op: sum, in: positive, out: sum, dims: [1]}\n"
+                          "  - {op: linear, in: [scaled, x], out: own}\n"
+                          "  - {op: mul, in: [u, v], out: a}\n"
+                          "  - {op: sum, in: a, out: each, dims: [1]}\n"
+                          "outputs: [sum, own, each]\n");
+    for (int i = 0; i < 4; i++) {
+        const double off = of(&s, "row")->bound[i];
+        double sum = 0, squares = 0;
+        for (int k = 0; k < 1000; k++) {
+            sum += fabs(of(&s, "x")->value[i * 1000 + k]);
+            squares += of(&s, "x")->value[i * 1000 + k] * of(&s, "x")->value[i * 1000 + k];
+        }
+        assert_true(of(&s, "sum")->bound[i] > 0.999 * off * sum && of(&s, "sum")->bound[i] < 1.1 * off * sum);
+        assert_true(of(&s, "own")->bound[i * 4 + i] > 0.999 * off * squares);
+        assert_true(of(&s, "own")->bound[i * 4 + (i + 1) % 4] < 0.5 * off * squares);
+        assert_true(of(&s, "each")->bound[i] < 0.4); /* worst case: 1 */
+    }
+    end(&s);
+}
+
+/* Tensor units drop the last 13 bits of f32. */
+static void tf32_has_its_bound(void **state)
+{
+    (void)state;
+    enum { K = 256 };
+    subject s = interpret("tensors: {x: {shape: [8, 256], dtype: f32, role: input}, w: {shape: [8, 256], dtype: f32, role: weight}}\n"
+                          "operators: [{op: linear, in: [x, w], out: y, compute: tf32}, {op: linear, in: [x, w], out: exact}]\noutputs: [y, exact]\n");
+    float y[64];
+    for (int i = 0; i < 64; i++) {
+        y[i] = 0;
+        for (int k = 0; k < K; k++) {
+            const float in[2] = {(float)of(&s, "x")->value[i / 8 * K + k], (float)of(&s, "w")->value[i % 8 * K + k]};
+            uint32_t bits[2];
+            float cut[2];
+            memcpy(bits, in, sizeof bits);
+            bits[0] &= 0xffffe000u;
+            bits[1] &= 0xffffe000u;
+            memcpy(cut, bits, sizeof cut);
+            y[i] += cut[0] * cut[1];
+        }
+    }
+    const fsim_comparison narrow = fsim_reference_compare(s.r, id(&s, "y"), y), exact = fsim_reference_compare(s.r, id(&s, "exact"), y);
+    assert_int_equal(narrow.wrong, 0);
+    assert_true(narrow.worst > 0.05 && exact.wrong > 30);
+    end(&s);
+}
+
 static void jumps_are_free(void **state)
 {
     (void)state;
@@ -378,17 +492,26 @@ static void jumps_are_free(void **state)
                           "  - {op: div, in: [x, nothing], out: wild}\n"
                           "  - {op: argmax, in: nothing, out: top, dim: 0}\n"
                           "  - {op: argmax, in: e, out: clear, dim: 0}\n"
-                          "outputs: [sign, large, whole, either, settled, count, wild, top, clear]\n");
+                          "  - {op: fill, out: same, shape: [5], value: 1}\n"
+                          "  - {op: argmax, in: same, out: tie, dim: 0}\n"
+                          "  - {op: gather, in: [x, top], out: any_row}\n"
+                          "  - {op: gather, in: [x, clear], out: a_row}\n"
+                          "  - {op: fill, out: zeros, shape: [2], value: 0, dtype: i64}\n"
+                          "  - {op: slice, in: x, out: pair, dim: 0, start: 0, size: 2}\n"
+                          "  - {op: scatter, in: [same, zeros, pair], out: twice, dim: 0}\n"
+                          "outputs: [sign, large, whole, either, settled, count, wild, top, clear, tie, any_row, a_row, twice]\n");
     static const struct {
         const char *name;
         bool free;
-    } which[] = {{"sign", true}, {"large", false}, {"whole", false}, {"either", false}, {"settled", false}, {"count", true}, {"wild", true}, {"top", true}, {"clear", false}};
+    } which[] = {{"sign", true}, {"large", false}, {"whole", false}, {"either", false}, {"settled", false}, {"count", true}, {"wild", true}, {"top", true}, {"clear", false},
+                 {"tie", true}, {"any_row", true}, {"a_row", false}, {"twice", true}};
     for (size_t i = 0; i < sizeof which / sizeof which[0]; i++)
         if (isinf(of(&s, which[i].name)->bound[0]) != which[i].free)
             fail_msg("%s is %g +- %g", which[i].name, of(&s, which[i].name)->value[0], of(&s, which[i].name)->bound[0]);
     const double e = of(&s, "e")->value[0], x = of(&s, "x")->value[0];
     assert_true(of(&s, "either")->bound[0] >= fabs(e - x)); /* one of the two */
     assert_true(of(&s, "settled")->bound[0] == 0);
+    assert_true(of(&s, "twice")->bound[1] == 0 && of(&s, "twice")->value[1] == 1);
     assert_true(of(&s, "large")->bound[0] == 0 && of(&s, "large")->value[0] == 0);
     end(&s);
 }
@@ -489,6 +612,76 @@ static void views_keep_their_place(void **state)
     end(&s);
 }
 
+static bool from_memory(const void *with, int node, int tensor)
+{
+    const fsim_graph *g = with;
+    return g->tensor[tensor].producer < 0 || g->node[g->tensor[tensor].producer].source != g->node[node].source;
+}
+
+/* Twelve layers in f16: bounds of the whole grow until nothing is known; those of operators that start from stored tensors stay. */
+static void bounds_start_anew_at_kernels(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    size_t bytes;
+    const char *why;
+    const fsim_binding set[] = {{"B", "1"}, {"S", "8"}, {"H", "32"}, {"heads", "2"}, {"V", "50"}};
+    char *text = fsim_read_file(a, fsim_printf(a, "%s/workloads/bert_12_layers.yaml", FUSESIM_SOURCE_DIR), &bytes, &why);
+    assert_non_null(text);
+    subject s = interpret_with("bert_12_layers.yaml", text, bytes, set, 5, 1);
+    fsim_reference *kernels = fsim_reference_within(s.g, 1, from_memory, s.g);
+    for (int t = 0; t < s.g->tensors; t++)
+        for (int64_t i = 0; s.g->tensor[t].storage == t && i < s.g->tensor[t].elems; i++) {
+            const double v = s.r->of[t].value[i], of_one = kernels->of[t].bound[i];
+            assert_true(v == kernels->of[t].value[i]);
+            assert_true(of_one <= s.r->of[t].bound[i] * 1.0000001 || of_one < 1e-6);
+            if (!(of_one < 0.1 * (1 + fabs(v))))
+                fail_msg("%s[%lld]: %g +- %g", s.g->tensor[t].name, (long long)i, v, of_one);
+        }
+    fsim_reference_free(kernels);
+    end(&s);
+    fsim_arena_free(a);
+}
+
+/* Real graphs, those that are small enough as they are. */
+static void real_graphs_are_finite(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    const char *root = FUSESIM_SOURCE_DIR "/../shared/data/workloads/", *why;
+    size_t bytes;
+    int graphs = 0;
+    char *lines = fsim_read_file(a, fsim_printf(a, "%sshapes.jsonl", root), &bytes, &why);
+    if (!lines) {
+        print_message("skipped: ../shared/data/workloads/shapes.jsonl is absent\n");
+        fsim_arena_free(a);
+        skip();
+    }
+    for (char *line = strtok(lines, "\n"); line; line = strtok(NULL, "\n")) {
+        fsim_arena *scratch = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(scratch);
+        char *name = strstr(line, "\"workload\":\"") + 12;
+        *strchr(name, '"') = '\0';
+        char *text = fsim_read_file(scratch, fsim_printf(scratch, "%s%s.yaml", root, name), &bytes, &why);
+        assert_non_null(text);
+        const fsim_graph *g = fsim_graph_parse(scratch, d, name, text, bytes, NULL, 0);
+        assert_non_null(g);
+        if (fsim_reference_bytes(g) < 3e7 && g->contraction_flops < 3e7) {
+            fsim_reference *r = fsim_reference_of(g, 1);
+            for (int t = 0; t < g->tensors; t++)
+                for (int64_t i = 0; g->tensor[t].storage == t && i < g->tensor[t].elems; i++)
+                    if (!isfinite(r->of[t].value[i]) || !isfinite(r->of[t].bound[i]))
+                        fail_msg("%s: %s[%lld] is %g +- %g", name, g->tensor[t].name, (long long)i, r->of[t].value[i], r->of[t].bound[i]);
+            fsim_reference_free(r);
+            graphs++;
+        }
+        fsim_arena_free(scratch);
+    }
+    print_message("%d graphs\n", graphs);
+    assert_true(graphs > 20);
+    fsim_arena_free(a);
+}
+
 static const fsim_binding small[] = {{"M", "8"}, {"N", "12"}, {"K", "6"}, {"R", "4"}, {"B", "2"}, {"H", "16"}, {"S", "8"}, {"D", "4"}, {"V", "10"}, {"F", "20"}, {"T", "6"}, {"P", "30"}, {"C", "4"}, {"W", "8"},
                                      {"heads", "4"}, {"kv_heads", "2"}, {"Sq", "8"}, {"Sk", "8"}};
 
@@ -565,13 +758,18 @@ int main(void)
         cmocka_unit_test(dtypes_have_their_limits),
         cmocka_unit_test(bounds_see_errors),
         cmocka_unit_test(bounds_hold),
+        cmocka_unit_test(bounds_hold_in_any_order),
+        cmocka_unit_test(shared_errors_add_up),
+        cmocka_unit_test(tf32_has_its_bound),
         cmocka_unit_test(jumps_are_free),
         cmocka_unit_test(overflow_is_free),
         cmocka_unit_test(inputs_suit_their_readers),
         cmocka_unit_test(dropout_keeps_its_share),
         cmocka_unit_test(made_up_is_said),
         cmocka_unit_test(views_keep_their_place),
+        cmocka_unit_test(bounds_start_anew_at_kernels),
         cmocka_unit_test(workloads_are_finite),
+        cmocka_unit_test(real_graphs_are_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
