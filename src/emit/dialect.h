@@ -75,6 +75,49 @@ FS_FN fs_u32 fs_bits(float f) { fs_u32 u; memcpy(&u, &f, 4); return u; }
 #endif
 #endif
 
+/* What tiles are made of. fs_copy_async: 16 bytes from global to shared memory, both aligned, there after fs_copy_wait and a barrier. fs_ldmatrix4: four 8 x 8 matrices of 16-bit elements, a
+ * row's address from each lane. fs_mma_*: D += A B of a warp, fragments as the PTX ISA lays them out: m16n8k16 for f16 and bf16, m16n8k8 for tf32 (operands as the bits of floats). */
+#if defined(FS_CUDA)
+#if __CUDA_ARCH__ >= 800
+FS_FN fs_u32 fs_shared_address(const void *p) { return (fs_u32)__cvta_generic_to_shared(p); }
+FS_FN void fs_copy_async(void *shared, const void *global)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(fs_shared_address(shared)), "l"(global) : "memory");
+}
+FS_FN void fs_copy_commit(void) { asm volatile("cp.async.commit_group;" ::: "memory"); }
+#define fs_copy_wait(pending) asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory")
+FS_FN void fs_ldmatrix4(fs_u32 r[4], const void *row)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(fs_shared_address(row)) : "memory");
+}
+FS_FN void fs_ldmatrix4_trans(fs_u32 r[4], const void *row)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(fs_shared_address(row)) : "memory");
+}
+FS_FN void fs_ldmatrix2(fs_u32 r[2], const void *row)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(r[0]), "=r"(r[1]) : "r"(fs_shared_address(row)) : "memory");
+}
+FS_FN void fs_ldmatrix2_trans(fs_u32 r[2], const void *row)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];" : "=r"(r[0]), "=r"(r[1]) : "r"(fs_shared_address(row)) : "memory");
+}
+#define FS_MMA(name, shape, type)                                                                                                                                 \
+    FS_FN void fs_mma_##name(float c[4], const fs_u32 a[4], fs_u32 b0, fs_u32 b1)                                                                                  \
+    {                                                                                                                                                              \
+        asm volatile("mma.sync.aligned." shape ".row.col.f32." type "." type ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                 \
+                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                                                              \
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));                                                                              \
+    }
+FS_MMA(f16, "m16n8k16", "f16")
+FS_MMA(bf16, "m16n8k16", "bf16")
+FS_MMA(tf32, "m16n8k8", "tf32")
+#endif
+FS_FN float fs_exp2f(float x) { return exp2f(x); }
+#elif !defined(FS_EMULATED)
+FS_FN float fs_exp2f(float x) { return exp2f(x); }
+#endif
+
 /* Elements of 16 and 8 bits. */
 FS_FN float fs_from_bf16(fs_bf16 h) { return fs_float((fs_u32)h << 16); }
 FS_FN fs_bf16 fs_to_bf16(float f)

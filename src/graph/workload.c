@@ -578,6 +578,10 @@ static bool build(reader *r, pending *p)
     c.attrs = (fsim_attrs){.dtype = FSIM_DTYPE_NONE, .compute = FSIM_DTYPE_NONE, .p = 2, .alpha = 0.01};
     if (!is_scalar(r, op, "'op'"))
         return false;
+    if (strcmp(op->text, "dropout") == 0) /* PyTorch's defaults where they are others */
+        c.attrs.p = 0.5;
+    if (strcmp(op->text, "elu") == 0)
+        c.attrs.alpha = 1;
     if (!fsim_op_parse(op->text, &c.op)) {
         int count;
         const char *const *names = fsim_op_names(&count);
