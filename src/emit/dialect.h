@@ -113,10 +113,8 @@ FS_MMA(f16, "m16n8k16", "f16")
 FS_MMA(bf16, "m16n8k16", "bf16")
 FS_MMA(tf32, "m16n8k8", "tf32")
 #endif
-FS_FN float fs_exp2f(float x) { return exp2f(x); }
-#elif !defined(FS_EMULATED)
-FS_FN float fs_exp2f(float x) { return exp2f(x); }
 #endif
+FS_FN float fs_exp2f(float x) { return exp2f(x); }
 
 /* Elements of 16 and 8 bits. */
 FS_FN float fs_from_bf16(fs_bf16 h) { return fs_float((fs_u32)h << 16); }
