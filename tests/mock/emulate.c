@@ -392,7 +392,7 @@ static void wait_for_copies(int pending)
         memmove(f->pending, f->pending + done, (size_t)f->copies * sizeof *f->pending);
 }
 
-static float of_f16(unsigned bits)
+float mock_of_f16(unsigned bits)
 {
     const int exponent = (int)(bits >> 10 & 31), fraction = (int)(bits & 1023);
     float value = (float)fraction * 0x1p-24f;
@@ -405,7 +405,7 @@ static float of_f16(unsigned bits)
 static float of_pair(fs_collective what, unsigned pair, int half)
 {
     const unsigned bits = pair >> 16 * half & 0xffff;
-    return what == FS_MMA_F16 ? of_f16(bits) : fs_float(bits << 16);
+    return what == FS_MMA_F16 ? mock_of_f16(bits) : fs_float(bits << 16);
 }
 
 /* PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type" and "... m16n8k8": g = lane / 4, t = lane % 4.

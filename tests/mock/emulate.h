@@ -38,4 +38,7 @@ mock_outcome mock_run(const mock_grid *grid, char *why, size_t room);
 /* As fs_emulator_calls of emulated.h. */
 const void *mock_calls(void);
 
+/* The number whose bits as binary16 are these. */
+float mock_of_f16(unsigned bits);
+
 #endif
