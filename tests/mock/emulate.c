@@ -620,6 +620,7 @@ static void run_block(worker *w, long long block)
     const mock_grid *const grid = w->run->grid;
     const size_t dynamic_bytes = (size_t)grid->shared_bytes, body = round_up(dynamic_bytes, 16);
     w->block = block;
+    w->time_ns = grid->start_ns;
     w->threads = w->live = grid->block;
     w->at_barrier = 0;
     memset(w->in_warp, 0, sizeof w->in_warp);

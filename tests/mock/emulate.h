@@ -26,6 +26,7 @@ typedef struct {
     long long grid;         /* blocks */
     int block;              /* threads of a block, 1 to 1024 */
     int shared_bytes;       /* dynamic shared memory of a block */
+    long long start_ns;     /* when each block begins, as fs_globaltimer tells */
     int shared_limit_bytes; /* of a block, static and dynamic; static memory is limited to 48 KiB besides. 0: 227 KiB */
 } mock_grid;
 

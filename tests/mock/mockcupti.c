@@ -10,6 +10,7 @@ enum { /* CUptiResult */
        SUCCESS = 0,
        INVALID_PARAMETER = 1,
        INVALID_OPERATION = 7,
+       OUT_OF_MEMORY = 8,
        MAX_LIMIT_REACHED = 12,
        NOT_INITIALIZED = 15,
        INVALID_METRIC_NAME = 17,
@@ -37,6 +38,7 @@ EXPORT int cuptiGetResultString(int result, const char **text)
         {SUCCESS, "CUPTI_SUCCESS"},
         {INVALID_PARAMETER, "CUPTI_ERROR_INVALID_PARAMETER"},
         {INVALID_OPERATION, "CUPTI_ERROR_INVALID_OPERATION"},
+        {OUT_OF_MEMORY, "CUPTI_ERROR_OUT_OF_MEMORY"},
         {MAX_LIMIT_REACHED, "CUPTI_ERROR_MAX_LIMIT_REACHED"},
         {NOT_INITIALIZED, "CUPTI_ERROR_NOT_INITIALIZED"},
         {INVALID_METRIC_NAME, "CUPTI_ERROR_INVALID_METRIC_NAME"},
@@ -404,10 +406,12 @@ typedef struct {
 } data_image;
 
 static bool profiler_initialized;
-static struct {
+enum { MAX_HOSTS = 16 };
+typedef struct {
     bool live;
     config_image config;
-} host;
+} host_state;
+static host_state hosts[MAX_HOSTS];
 static struct {
     bool enabled, configured, started;
     int nesting, range, passes_done;
@@ -465,6 +469,7 @@ static bool value_of(const char *metric, const counters *c, double *value)
         {"lts__t_sectors_srcunit_ltcfabric.sum", 0},
         {"l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum", 0},
         {"l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum", 0},
+        {"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", 0},
         {"sm__inst_executed_pipe_tensor.sum", 0},
         {"smsp__inst_executed.sum", c->threads},
         {"sm__warps_active.avg.pct_of_peak_sustained_active", 75},
@@ -558,21 +563,35 @@ EXPORT int cuptiProfilerHostInitialize(void *params)
         return refuse(__func__, "not of the range profiler, or no chip", INVALID_PARAMETER);
     for (size_t i = 0; i < sizeof chips / sizeof *chips; i++)
         if (strcmp(chips[i], p->chip) == 0) {
-            memset(&host, 0, sizeof host);
-            host.live = true;
-            p->host = &host;
+            int free_one = 0;
+            while (free_one < MAX_HOSTS && hosts[free_one].live)
+                free_one++;
+            if (free_one == MAX_HOSTS)
+                return refuse(__func__, "too many host objects that were not deinitialized", OUT_OF_MEMORY);
+            hosts[free_one] = (host_state){.live = true};
+            p->host = &hosts[free_one];
             return SUCCESS;
         }
     return INVALID_CHIP_NAME;
 }
 
-#define NEED_HOST() EXPECT(host.live && p->host == &host, "no host object")
+static host_state *host_of(const void *object)
+{
+    for (int i = 0; i < MAX_HOSTS; i++)
+        if (object == &hosts[i] && hosts[i].live)
+            return &hosts[i];
+    return NULL;
+}
+
+#define NEED_HOST()                                                                                                    \
+    host_state *const host = host_of(p->host);                                                                         \
+    EXPECT(host, "no host object")
 
 EXPORT int cuptiProfilerHostDeinitialize(void *params)
 {
     NEED(host_object, host);
     NEED_HOST();
-    host.live = false;
+    host->live = false;
     return SUCCESS;
 }
 
@@ -591,10 +610,10 @@ EXPORT int cuptiProfilerHostConfigAddMetrics(void *params)
     for (size_t i = 0; i < p->metrics; i++)
         if (!is_metric(p->metric[i]))
             return INVALID_PARAMETER;
-    if (p->metrics == 0 || host.config.metrics + p->metrics > MAX_METRICS)
+    if (p->metrics == 0 || host->config.metrics + p->metrics > MAX_METRICS)
         return INVALID_PARAMETER;
     for (size_t i = 0; i < p->metrics; i++)
-        memcpy(host.config.name[host.config.metrics++], p->metric[i], strlen(p->metric[i]) + 1);
+        memcpy(host->config.name[host->config.metrics++], p->metric[i], strlen(p->metric[i]) + 1);
     return SUCCESS;
 }
 
@@ -602,7 +621,7 @@ EXPORT int cuptiProfilerHostGetConfigImageSize(void *params)
 {
     NEED(host_config_size, config_bytes);
     NEED_HOST();
-    EXPECT(host.config.metrics > 0, "before cuptiProfilerHostConfigAddMetrics");
+    EXPECT(host->config.metrics > 0, "before cuptiProfilerHostConfigAddMetrics");
     p->config_bytes = sizeof(config_image);
     return SUCCESS;
 }
@@ -611,12 +630,12 @@ EXPORT int cuptiProfilerHostGetConfigImage(void *params)
 {
     NEED(host_config, config);
     NEED_HOST();
-    EXPECT(host.config.metrics > 0, "before cuptiProfilerHostConfigAddMetrics");
+    EXPECT(host->config.metrics > 0, "before cuptiProfilerHostConfigAddMetrics");
     if (!p->config || p->config_bytes < sizeof(config_image))
         return refuse(__func__, "an image that is too small", INVALID_PARAMETER);
-    host.config.magic = CONFIG_MAGIC;
-    host.config.passes = mock_fails("twopass") ? 2 : 1;
-    memcpy(p->config, &host.config, sizeof host.config);
+    host->config.magic = CONFIG_MAGIC;
+    host->config.passes = mock_fails("twopass") ? 2 : 1;
+    memcpy(p->config, &host->config, sizeof host->config);
     return SUCCESS;
 }
 
@@ -660,8 +679,8 @@ EXPORT int cuptiProfilerHostEvaluateToGpuValues(void *params)
     memcpy(&c, p->data + offsetof(data_image, range) + p->range * sizeof c, sizeof c);
     for (size_t i = 0; i < p->metrics; i++) {
         bool configured = false;
-        for (uint32_t k = 0; k < host.config.metrics; k++)
-            configured = configured || (p->metric[i] && strcmp(host.config.name[k], p->metric[i]) == 0);
+        for (uint32_t k = 0; k < host->config.metrics; k++)
+            configured = configured || (p->metric[i] && strcmp(host->config.name[k], p->metric[i]) == 0);
         if (!configured || !value_of(p->metric[i], &c, &p->value[i]))
             return refuse(__func__, "a metric that was not configured", INVALID_METRIC_NAME);
     }

@@ -46,6 +46,8 @@ typedef struct allocation {
     size_t map_bytes, bytes, body_bytes; /* body: the data, up to the last page's end */
     uint64_t used;                       /* bytes that kernels had used when one used it last; 0: never */
     uint64_t version;                    /* of its contents */
+    uint64_t filled_version;             /* at which it was filled with this value; 0: never */
+    unsigned filled_value;
 } allocation;
 
 typedef struct module {
@@ -97,7 +99,7 @@ static int broken; /* the error that all calls give, once there was one */
 static bool hung;
 static allocation *allocations;
 static size_t allocated_bytes;
-static uint64_t now_ns = 1000000000, used_bytes, launches, versions;
+static uint64_t now_ns = 1000000000, used_bytes, launches, chosen_launches, versions;
 static stream default_stream;
 
 static void unlock(pthread_mutex_t *const *held) { pthread_mutex_unlock(*held); }
@@ -316,6 +318,14 @@ static size_t page_bytes(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
 static size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
+static void fill(char *at, unsigned word, size_t bytes)
+{
+    for (size_t done = 0; done < bytes && done < sizeof word; done++)
+        at[done] = (char)(word >> 8 * done & 0xff);
+    for (size_t done = sizeof word; done < bytes; done *= 2)
+        memcpy(at + done, at, done < bytes - done ? done : bytes - done);
+}
+
 /* The allocation in which all the bytes lie, or NULL. */
 static allocation *allocation_of(device_pointer at, size_t bytes)
 {
@@ -374,9 +384,7 @@ EXPORT int cuMemAlloc_v2(device_pointer *pointer, size_t bytes)
     a->bytes = bytes;
     a->body_bytes = body;
     memset(a->map + page, GUARD_BYTE, (size_t)(a->at - a->map) - page);
-    const unsigned poison = MOCK_POISON;
-    for (size_t i = 0; i < bytes; i += sizeof poison)
-        memcpy(a->at + i, &poison, bytes - i < sizeof poison ? bytes - i : sizeof poison);
+    fill(a->at, MOCK_POISON, bytes);
     memset(a->at + bytes, GUARD_BYTE, body - bytes);
     a->version = ++versions;
     a->next = allocations;
@@ -499,10 +507,15 @@ static int set_words(device_pointer to, unsigned value, size_t words)
         mock_say("cuMemsetD32Async of %zu words at %#llx, which are not allocated", words, (unsigned long long)to);
         return INVALID_VALUE;
     }
-    char *const at = a->at + (to - (uintptr_t)a->at);
-    for (size_t i = 0; i < words; i++)
-        memcpy(at + i * sizeof value, &value, sizeof value);
-    a->version = ++versions;
+    /* Flushing L2 writes the same once more. */
+    if (a->filled_version != a->version || a->filled_value != value) {
+        fill(a->at + (to - (uintptr_t)a->at), value, words * sizeof value);
+        a->version = ++versions;
+    }
+    if (words * sizeof value == a->bytes) {
+        a->filled_version = a->version;
+        a->filled_value = value;
+    }
     use(a);
     now_ns += 2000 + words * sizeof value / 2500;
     return SUCCESS;
@@ -742,7 +755,8 @@ static void execute(function *f, const unsigned *shape, uint64_t *param)
                                                        .grid = (long long)shape[0] * shape[1] * shape[2],
                                                        .block = (int)(shape[3] * shape[4] * shape[5]),
                                                        .shared_bytes = (int)shape[6],
-                                                       .shared_limit_bytes = MOCK_SHARED_BYTES},
+                                                       .shared_limit_bytes = MOCK_SHARED_BYTES,
+                                                       .start_ns = (long long)now_ns},
                                           why, sizeof why);
         if (outcome != MOCK_RAN) {
             mock_say("%s<<<%u, %u, %u>>>: %s", f->name, shape[0] * shape[1] * shape[2], shape[3] * shape[4] * shape[5],
@@ -804,6 +818,15 @@ static int check_launch(const function *f, const unsigned *shape)
     return shape[6] > allowed ? INVALID_VALUE : SUCCESS;
 }
 
+/* Is this launch the one that MOCK_FAIL is about? */
+static bool is_chosen(const function *f)
+{
+    const char *const name = getenv("MOCK_FAIL_KERNEL");
+    launches++;
+    chosen_launches += !name || strstr(f->name, name);
+    return (!name || strstr(f->name, name)) && chosen_launches == (uint64_t)mock_number("MOCK_FAIL_AT", 1);
+}
+
 /* As the driver does, which knows the number of parameters: 8 bytes of each. */
 __attribute__((no_sanitize("address"))) static void read_params(int count, void *const *from, uint64_t *to)
 {
@@ -833,7 +856,7 @@ EXPORT int cuLaunchKernel(function *f, unsigned grid_x, unsigned grid_y, unsigne
         read_params(f->about.params, params, n->param);
         return SUCCESS;
     }
-    const bool now = ++launches == (uint64_t)mock_number("MOCK_FAIL_AT", 1);
+    const bool now = is_chosen(f);
     if (now && mock_fails("launch")) {
         broken = (int)mock_number("MOCK_FAIL_CODE", MOCK_BROKEN);
         return broken;
@@ -963,7 +986,7 @@ EXPORT int cuGraphLaunch(graph *g, stream *s)
             set_words(n->to, n->value, n->words);
             continue;
         }
-        const bool now = ++launches == (uint64_t)mock_number("MOCK_FAIL_AT", 1);
+        const bool now = is_chosen(n->kernel);
         if (now && mock_fails("launch"))
             broken = (int)mock_number("MOCK_FAIL_CODE", MOCK_BROKEN);
         else if (now && mock_fails("hang"))

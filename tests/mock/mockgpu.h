@@ -20,6 +20,7 @@
  *       hang       the MOCK_FAIL_AT-th launch never ends; who waits for it waits MOCK_HANG_S seconds (10)
  *       noise      times scatter by 50 %
  *       oom        memory is MOCK_MEMORY or, without, nothing
+ *   MOCK_FAIL_KERNEL=TEXT    MOCK_FAIL_AT counts the launches of functions with this in their name; else all
  *   MOCK_MEMORY=BYTES        of device memory, 2 GiB
  *   MOCK_SM=N                compute capability times ten, 90
  *   MOCK_SKIP_REPEATS=1      a launch like the function's last one, all its memory as that left it, only takes its time
