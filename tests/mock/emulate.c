@@ -97,7 +97,6 @@ typedef struct worker {
     struct worker *next; /* in the list of idle ones */
     launch *run;
     fiber *fibers; /* MAX_THREADS, stacks as needed */
-    int *order;    /* in which they run */
     int threads, live, current;
     int at_barrier, in_warp[MAX_THREADS / LANES];
     long long block, time_ns;
@@ -579,16 +578,36 @@ static uint64_t next_random(uint64_t *state)
     return *state;
 }
 
-/* The order of the threads, as it is in the first round of a block or, at random, in any round. */
-static void arrange(worker *w)
+/* 0 to count - 1 in the order in which warps, or the lanes of one, run. */
+static void arrange(worker *w, int *order, int count)
 {
-    for (int i = 0; i < w->threads; i++)
-        w->order[i] = w->run->order == REVERSE ? w->threads - 1 - i : i;
-    for (int i = w->threads - 1; w->run->order == RANDOM && i > 0; i--) {
-        const int other = (int)(next_random(&w->random) % (uint64_t)(i + 1)), kept = w->order[i];
-        w->order[i] = w->order[other];
-        w->order[other] = kept;
+    for (int i = 0; i < count; i++)
+        order[i] = w->run->order == REVERSE ? count - 1 - i : i;
+    for (int i = count - 1; w->run->order == RANDOM && i > 0; i--) {
+        const int other = (int)(next_random(&w->random) % (uint64_t)(i + 1)), kept = order[i];
+        order[i] = order[other];
+        order[other] = kept;
     }
+}
+
+/* Until all its lanes wait or have ended: ahead of the other warps, as far as barriers let it. False: no lane could
+ * run. */
+static bool run_warp(worker *w, int warp)
+{
+    int order[LANES];
+    bool any = false;
+    for (bool moved = true; moved && !w->failed;) {
+        moved = false;
+        arrange(w, order, LANES);
+        for (int i = 0; i < LANES && !w->failed; i++) {
+            const int thread = warp * LANES + order[i];
+            if (thread >= w->threads || w->fibers[thread].state != READY)
+                continue;
+            any = moved = true;
+            resume(w, thread);
+        }
+    }
+    return any;
 }
 
 static bool holds(const char *from, uint32_t word, size_t bytes)
@@ -634,23 +653,17 @@ static void run_block(worker *w, long long block)
         prepare(w, i);
     w->failed = false;
     w->random = w->run->seed * 0x9e3779b97f4a7c15u + (uint64_t)block + 1;
-    arrange(w);
+    const int warps = (w->threads + LANES - 1) / LANES;
     while (w->live > 0) {
+        int order[MAX_THREADS / LANES];
         bool moved = false;
-        for (int i = 0; i < w->threads; i++) {
-            if (w->fibers[w->order[i]].state != READY)
-                continue;
-            moved = true;
-            resume(w, w->order[i]);
-            if (w->failed)
-                return;
-        }
-        if (!moved) {
+        arrange(w, order, warps);
+        for (int i = 0; i < warps && !w->failed; i++)
+            moved = run_warp(w, order[i]) || moved;
+        if (!moved && !w->failed)
             explain_deadlock(w);
+        if (w->failed)
             return;
-        }
-        if (w->run->order == RANDOM)
-            arrange(w);
     }
     check_guards(w);
 }
@@ -721,10 +734,9 @@ static worker *take_worker(launch *run)
     pthread_mutex_unlock(&idle_lock);
     if (!w && (w = calloc(1, sizeof *w))) {
         w->fibers = calloc(MAX_THREADS, sizeof *w->fibers);
-        w->order = calloc(MAX_THREADS, sizeof *w->order);
         w->signal_stack = malloc(STACK_BYTES);
     }
-    if (!w || !w->fibers || !w->order || !w->signal_stack)
+    if (!w || !w->fibers || !w->signal_stack)
         abort();
     const size_t room =
         3 * GUARD_BYTES + (size_t)run->grid->shared_bytes + MAX_STATIC_BYTES + MAX_STATICS * (size_t)(GAP_BYTES + 16);

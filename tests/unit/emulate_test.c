@@ -106,6 +106,34 @@ static void a_missing_barrier_gives_poison_in_some_order(void **unused)
     assert_int_equal(wrong[1], 63);
 }
 
+/* Each reads what the other warp wrote, twice; no barrier keeps the second write behind the first read. */
+static void exchange_twice(void **params)
+{
+    float *const out = *(float **)params[0];
+    FS_SHARED(float, x, 64);
+    const int t = fs_thread();
+    for (int round = 0; round < 2; round++) {
+        x[t] = (float)(round * 100 + t);
+        fs_barrier();
+        out[round * 64 + t] = x[(t + 32) % 64];
+    }
+}
+
+static void a_warp_runs_ahead_as_far_as_barriers_let_it(void **unused)
+{
+    (void)unused;
+    float out[128];
+    for (int o = 0; o < ORDERS; o++) {
+        int early = 0;
+        setenv("MOCK_ORDER", orders[o], 1);
+        assert_ran(exchange_twice, out, 1, 64, 0);
+        for (int t = 0; t < 64; t++)
+            early += out[t] == (float)(100 + (t + 32) % 64);
+        assert_int_equal(early, 32);
+    }
+    unsetenv("MOCK_ORDER");
+}
+
 static void some_skip_the_barrier(void **params)
 {
     (void)params;
@@ -456,6 +484,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(barriers_hold_in_any_order_and_on_several_threads),
         cmocka_unit_test(a_missing_barrier_gives_poison_in_some_order),
+        cmocka_unit_test(a_warp_runs_ahead_as_far_as_barriers_let_it),
         cmocka_unit_test(what_never_comes_is_told),
         cmocka_unit_test(shuffles_give_the_other_lanes_value),
         cmocka_unit_test(copies_arrive_at_the_wait),
