@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuBLAS: C = alpha op(A) op(B) + beta C, column by column, as a kernel of the mock device. */
+#include "emulate.h"
+#include "emulated.h"
+#include "mockgpu.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SUCCESS = 0,
+    NOT_INITIALIZED = 1,
+    ALLOC_FAILED = 3,
+    INVALID_VALUE = 7,
+    EXECUTION_FAILED = 13,
+    NOT_SUPPORTED = 15
+};
+enum { F32 = 0, F64 = 1, F16 = 2, BF16 = 14, COMPUTE_F64 = 70, COMPUTE_TF32 = 77 };
+
+typedef struct {
+    void *stream;
+} handle;
+
+EXPORT int cublasCreate_v2(handle **out)
+{
+    if (!mock_initialized())
+        return NOT_INITIALIZED;
+    *out = calloc(1, sizeof **out);
+    return *out ? SUCCESS : ALLOC_FAILED;
+}
+
+EXPORT int cublasDestroy_v2(handle *h)
+{
+    free(h);
+    return h ? SUCCESS : NOT_INITIALIZED;
+}
+
+EXPORT int cublasSetStream_v2(handle *h, void *stream)
+{
+    if (!h)
+        return NOT_INITIALIZED;
+    h->stream = stream;
+    return SUCCESS;
+}
+
+EXPORT int cublasSetWorkspace_v2(const handle *h, const void *workspace, size_t bytes)
+{
+    if (!h)
+        return NOT_INITIALIZED;
+    return (uintptr_t)workspace % 256 != 0 || (!workspace && bytes > 0) ? INVALID_VALUE : SUCCESS;
+}
+
+EXPORT const char *cublasGetStatusString(int status)
+{
+    return status == SUCCESS           ? "CUBLAS_STATUS_SUCCESS"
+           : status == NOT_INITIALIZED ? "CUBLAS_STATUS_NOT_INITIALIZED"
+           : status == INVALID_VALUE   ? "CUBLAS_STATUS_INVALID_VALUE"
+           : status == NOT_SUPPORTED   ? "CUBLAS_STATUS_NOT_SUPPORTED"
+                                       : "CUBLAS_STATUS_EXECUTION_FAILED";
+}
+
+static size_t bytes_of(int type) { return type == F64 ? 8 : type == F32 ? 4 : 2; }
+
+static bool is_type(int type) { return type == F32 || type == F64 || type == F16 || type == BF16; }
+
+/* Rounded to nearest, to even at half. */
+static uint16_t to_f16(float value)
+{
+    const unsigned bits = fs_bits(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
+    if (magnitude >= 0x47800000)
+        return (uint16_t)(sign | (magnitude > 0x7f800000 ? 0x7e00 : 0x7c00));
+    if (magnitude < 0x38800000)
+        return (uint16_t)(sign | (unsigned)lrintf(fs_float(magnitude) * 0x1p24f));
+    return (uint16_t)(sign | (magnitude + 0xfff + (magnitude >> 13 & 1) - 0x38000000) >> 13);
+}
+
+static uint16_t to_bf16(float value)
+{
+    const unsigned bits = fs_bits(value);
+    return (uint16_t)(value != value ? 0x7fc0 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static double load(int type, const char *from, long long at)
+{
+    double f64;
+    float f32;
+    uint16_t bits;
+    from += (size_t)at * bytes_of(type);
+    if (type == F64) {
+        memcpy(&f64, from, sizeof f64);
+        return f64;
+    }
+    if (type == F32) {
+        memcpy(&f32, from, sizeof f32);
+        return (double)f32;
+    }
+    memcpy(&bits, from, sizeof bits);
+    return (double)(type == F16 ? mock_of_f16(bits) : fs_float((unsigned)bits << 16));
+}
+
+static void store(int type, char *to, long long at, double from)
+{
+    const float f32 = (float)from;
+    const uint16_t bits = type == F16 ? to_f16(f32) : to_bf16(f32);
+    memcpy(to + (size_t)at * bytes_of(type),
+           type == F64   ? (const void *)&from
+           : type == F32 ? (const void *)&f32
+                         : &bits,
+           bytes_of(type));
+}
+
+/* Its parameters, 8 bytes each. */
+enum {
+    A,
+    B,
+    C,
+    OP_A,
+    OP_B,
+    M,
+    N,
+    K,
+    A_TYPE,
+    C_TYPE,
+    LDA,
+    LDB,
+    LDC,
+    STRIDE_A,
+    STRIDE_B,
+    STRIDE_C,
+    BATCH,
+    ALPHA,
+    BETA,
+    PARAMS
+};
+
+static void gemm(void **params)
+{
+    long long p[PARAMS];
+    double alpha, beta;
+    for (int i = 0; i < PARAMS; i++)
+        memcpy(&p[i], params[i], sizeof p[i]);
+    memcpy(&alpha, params[ALPHA], sizeof alpha);
+    memcpy(&beta, params[BETA], sizeof beta);
+    const long long point = fs_block() * 256 + fs_thread();
+    if (point >= p[M] * p[N] * p[BATCH])
+        return;
+    const long long row = point % p[M], column = point / p[M] % p[N], i = point / p[M] / p[N];
+    const int type = (int)p[A_TYPE], c_type = (int)p[C_TYPE];
+    const char *const a = (const char *)(uintptr_t)p[A], *const b = (const char *)(uintptr_t)p[B];
+    char *const c = (char *)(uintptr_t)p[C];
+    double sum = 0;
+    for (long long k = 0; k < p[K]; k++)
+        sum += load(type, a, i * p[STRIDE_A] + (p[OP_A] ? k + row * p[LDA] : row + k * p[LDA])) *
+               load(type, b, i * p[STRIDE_B] + (p[OP_B] ? column + k * p[LDB] : k + column * p[LDB]));
+    const long long at = i * p[STRIDE_C] + row + column * p[LDC];
+    store(c_type, c, at, alpha * sum + (beta != 0 ? beta * load(c_type, c, at) : 0));
+}
+
+EXPORT int cublasGemmStridedBatchedEx(const handle *h, int op_a, int op_b, int m, int n, int k, const void *alpha,
+                                      const void *a, int a_type, int lda, long long stride_a, const void *b, int b_type,
+                                      int ldb, long long stride_b, const void *beta, void *c, int c_type, int ldc,
+                                      long long stride_c, int batch, int compute, int algorithm)
+{
+    static struct function *made;
+    (void)algorithm;
+    if (!h)
+        return NOT_INITIALIZED;
+    if (m < 0 || n < 0 || k < 0 || batch < 0 || op_a < 0 || op_a > 1 || op_b < 0 || op_b > 1 || !alpha || !beta)
+        return INVALID_VALUE;
+    if (lda < (op_a ? k : m) || ldb < (op_b ? n : k) || ldc < m)
+        return INVALID_VALUE;
+    if (!is_type(a_type) || a_type != b_type || !is_type(c_type) || (c_type != a_type && c_type != F32))
+        return NOT_SUPPORTED;
+    const bool f64 = compute == COMPUTE_F64;
+    if (f64 != (a_type == F64) || (compute == COMPUTE_TF32 && a_type != F32))
+        return NOT_SUPPORTED;
+    if (m == 0 || n == 0 || batch == 0)
+        return SUCCESS;
+    uint64_t param[PARAMS] = {[A] = (uintptr_t)a,
+                              [B] = (uintptr_t)b,
+                              [C] = (uintptr_t)c,
+                              [OP_A] = (uint64_t)op_a,
+                              [OP_B] = (uint64_t)op_b,
+                              [M] = (uint64_t)m,
+                              [N] = (uint64_t)n,
+                              [K] = (uint64_t)k,
+                              [A_TYPE] = (uint64_t)a_type,
+                              [C_TYPE] = (uint64_t)c_type,
+                              [LDA] = (uint64_t)lda,
+                              [LDB] = (uint64_t)ldb,
+                              [LDC] = (uint64_t)ldc,
+                              [STRIDE_A] = (uint64_t)stride_a,
+                              [STRIDE_B] = (uint64_t)stride_b,
+                              [STRIDE_C] = (uint64_t)stride_c,
+                              [BATCH] = (uint64_t)batch};
+    for (int i = 0; i < 2; i++) {
+        double value;
+        float f32;
+        memcpy(f64 ? (void *)&value : (void *)&f32, i ? beta : alpha, f64 ? sizeof value : sizeof f32);
+        value = f64 ? value : (double)f32;
+        memcpy(&param[i ? BETA : ALPHA], &value, sizeof value);
+    }
+    const long long points = (long long)m * n * batch;
+    fs_emulator = mock_calls();
+    return mock_launch_own(&made, "mock_gemm", gemm, PARAMS, 2, param, (unsigned)((points + 255) / 256), h->stream) == 0
+               ? SUCCESS
+               : EXECUTION_FAILED;
+}
+
+EXPORT int cublasGemmEx(const handle *h, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a,
+                        int a_type, int lda, const void *b, int b_type, int ldb, const void *beta, void *c, int c_type,
+                        int ldc, int compute, int algorithm)
+{
+    return cublasGemmStridedBatchedEx(h, op_a, op_b, m, n, k, alpha, a, a_type, lda, 0, b, b_type, ldb, 0, beta, c,
+                                      c_type, ldc, 0, 1, compute, algorithm);
+}
