@@ -186,7 +186,7 @@ static void kernels_compile_for_each_architecture(void **unused)
     static const int sm[] = {80, 90, 100};
     for (int i = 0; i < 3; i++) {
         bench b = open_nvrtc(sm[i]);
-        const fsim_source source[] = {{"scale.cu", scale, sm[i]}, {"spill.cu", spill, sm[i]}, {"scale.cu", scale, sm[i]}};
+        const fsim_nvrtc_source source[] = {{"scale.cu", scale, sm[i]}, {"spill.cu", spill, sm[i]}, {"scale.cu", scale, sm[i]}};
         fsim_cubin c[3];
         assert_true(fsim_nvrtc_compile_all(b.n, source, 3, header, 2, b.a, c));
         for (int k = 0; k < 2; k++) {
@@ -208,7 +208,7 @@ static void cache_spares_a_compilation(void **unused)
     (void)unused;
     bench b = open_nvrtc(80);
     fsim_cubin first, second, other;
-    const fsim_source source = {"once.cu", fsim_printf(b.a, "%s/* once */\n", scale), 80};
+    const fsim_nvrtc_source source = {"once.cu", fsim_printf(b.a, "%s/* once */\n", scale), 80};
     assert_true(fsim_nvrtc_compile(b.n, &source, header, b.a, &first));
     assert_false(first.cached);
     assert_true(fsim_nvrtc_compile(b.n, &source, header, b.a, &second));
@@ -228,7 +228,7 @@ static void a_damaged_entry_is_compiled_again(void **unused)
     bench b = open_nvrtc(80);
     fsim_cubin first, second;
     glob_t found;
-    const fsim_source source = {"twice.cu", fsim_printf(b.a, "%s/* twice */\n", scale), 80};
+    const fsim_nvrtc_source source = {"twice.cu", fsim_printf(b.a, "%s/* twice */\n", scale), 80};
     assert_true(fsim_nvrtc_compile(b.n, &source, header, b.a, &first));
     assert_int_equal(glob(fsim_printf(b.a, "%s/*.cubin", folder), 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++)
@@ -245,13 +245,13 @@ static void broken_sources_say_their_error(void **unused)
     (void)unused;
     bench b = open_nvrtc(80);
     fsim_cubin c[2];
-    const fsim_source source[] = {{"broken.cu", "extern \"C\" __global__ void k(float *x) { x[0] = no_such_name; }", 80}, {"scale.cu", scale, 80}};
+    const fsim_nvrtc_source source[] = {{"broken.cu", "extern \"C\" __global__ void k(float *x) { x[0] = no_such_name; }", 80}, {"scale.cu", scale, 80}};
     assert_false(fsim_nvrtc_compile_all(b.n, source, 2, header, 2, b.a, c));
     assert_null(c[0].cubin);
     assert_int_equal(c[0].fault.exit_status, FSIM_EXIT_INTERNAL);
     assert_non_null(strstr(c[0].fault.message, "no_such_name"));
     assert_non_null(c[1].cubin);
-    const fsim_source tile = {"tile.cu", "extern \"C\" __global__ void k(float *x) { __shared__ float s[16384]; s[threadIdx.x] = x[0]; __syncthreads(); x[1] = s[5]; }", 80};
+    const fsim_nvrtc_source tile = {"tile.cu", "extern \"C\" __global__ void k(float *x) { __shared__ float s[16384]; s[threadIdx.x] = x[0]; __syncthreads(); x[1] = s[5]; }", 80};
     assert_false(fsim_nvrtc_compile(b.n, &tile, NULL, b.a, &c[0]));
     assert_non_null(strstr(c[0].fault.message, "shared data"));
     fsim_arena_free(b.a);
@@ -262,7 +262,7 @@ static void unknown_architectures_are_named(void **unused)
     (void)unused;
     bench b = open_nvrtc(80);
     fsim_cubin c;
-    assert_false(fsim_nvrtc_compile(b.n, &(fsim_source){"scale.cu", scale, 20}, header, b.a, &c));
+    assert_false(fsim_nvrtc_compile(b.n, &(fsim_nvrtc_source){"scale.cu", scale, 20}, header, b.a, &c));
     assert_int_equal(c.fault.exit_status, FSIM_EXIT_UNAVAILABLE);
     assert_non_null(strstr(c.fault.message, "sm_20"));
     fsim_arena_free(b.a);

@@ -43,7 +43,7 @@ static void options_of(fsim_arena *a, int sm, const char *option[OPTIONS])
 }
 
 /* Hash of all that the cubin is made from; each text with its length. */
-static void key_of(const fsim_nvrtc *n, const fsim_source *s, const char *header, const char *const *option, fsim_arena *a, char key[65])
+static void key_of(const fsim_nvrtc *n, const fsim_nvrtc_source *s, const char *header, const char *const *option, fsim_arena *a, char key[65])
 {
     char *text = fsim_printf(a, "nvrtc %d.%d\n", n->major, n->minor);
     for (int i = 0; i < OPTIONS; i++)
@@ -72,7 +72,7 @@ static bool supported(const fsim_nvrtc *n, int sm)
     return false;
 }
 
-static bool refuse_architecture(const fsim_nvrtc *n, const fsim_source *s, fsim_arena *a, fsim_cubin *out)
+static bool refuse_architecture(const fsim_nvrtc *n, const fsim_nvrtc_source *s, fsim_arena *a, fsim_cubin *out)
 {
     return fsim_fail(&out->fault, a, FSIM_EXIT_UNAVAILABLE,
                      "NVRTC %d.%d (%s) does not compile for sm_%d, only for sm_%d to sm_%d: set $FUSESIM_NVRTC_LIB to the libnvrtc of %s CUDA toolkit", n->major, n->minor,
@@ -92,7 +92,7 @@ static const char *error_of(fsim_arena *a, const char *log)
 }
 
 /* A source that does not compile is our generator's mistake; a compiler that does not run is the machine's. */
-static bool report_failure(const fsim_nvrtc *n, const fsim_source *s, int result, fsim_arena *a, fsim_cubin *out)
+static bool report_failure(const fsim_nvrtc *n, const fsim_nvrtc_source *s, int result, fsim_arena *a, fsim_cubin *out)
 {
     if (result == FSIM_NVRTC_INVALID_OPTION)
         return refuse_architecture(n, s, a, out);
@@ -113,7 +113,7 @@ static const char *log_of(const fsim_nvrtc *n, fsim_nvrtc_program program, fsim_
     return n->call.nvrtcGetProgramLog(program, log) == 0 ? log : "";
 }
 
-static bool take_cubin(const fsim_nvrtc *n, const fsim_source *s, fsim_nvrtc_program program, fsim_arena *a, fsim_cubin *out)
+static bool take_cubin(const fsim_nvrtc *n, const fsim_nvrtc_source *s, fsim_nvrtc_program program, fsim_arena *a, fsim_cubin *out)
 {
     size_t bytes = 0;
     int result = n->call.nvrtcGetCUBINSize(program, &bytes);
@@ -136,7 +136,7 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static bool compile(const fsim_nvrtc *n, const fsim_source *s, const char *header, const char *const *option, fsim_arena *a, fsim_cubin *out)
+static bool compile(const fsim_nvrtc *n, const fsim_nvrtc_source *s, const char *header, const char *const *option, fsim_arena *a, fsim_cubin *out)
 {
     static const char *const header_name = "fusesim_dialect.h";
     fsim_nvrtc_program program = NULL;
@@ -158,7 +158,7 @@ static void read_resources(fsim_cubin *c, fsim_arena *a)
     c->checked = fsim_resources_check(c->cubin, c->bytes, c->entry, c->entries);
 }
 
-bool fsim_nvrtc_compile(const fsim_nvrtc *n, const fsim_source *s, const char *header, fsim_arena *a, fsim_cubin *out)
+bool fsim_nvrtc_compile(const fsim_nvrtc *n, const fsim_nvrtc_source *s, const char *header, fsim_arena *a, fsim_cubin *out)
 {
     const char *option[OPTIONS], *why;
     char key[65];
@@ -186,7 +186,7 @@ bool fsim_nvrtc_compile(const fsim_nvrtc *n, const fsim_source *s, const char *h
 
 typedef struct {
     const fsim_nvrtc *n;
-    const fsim_source *source;
+    const fsim_nvrtc_source *source;
     const char *header;
     fsim_arena **arena; /* of each source: arenas are not shared between threads */
     fsim_cubin *out;
@@ -202,7 +202,7 @@ static void *compile_some(void *argument)
     return NULL;
 }
 
-bool fsim_nvrtc_compile_all(const fsim_nvrtc *n, const fsim_source *source, int count, const char *header, int jobs, fsim_arena *a, fsim_cubin *out)
+bool fsim_nvrtc_compile_all(const fsim_nvrtc *n, const fsim_nvrtc_source *source, int count, const char *header, int jobs, fsim_arena *a, fsim_cubin *out)
 {
     work w = {.n = n, .source = source, .header = header, .arena = fsim_new(a, fsim_arena *, count), .out = out, .count = count};
     const int threads = jobs < 1 || count < 1 ? 1 : jobs < count ? jobs : count;

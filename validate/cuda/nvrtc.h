@@ -18,7 +18,7 @@ typedef struct {
     const char *name;   /* in messages; "softmax.cu" */
     const char *source; /* may #include "fusesim_dialect.h" */
     int sm;             /* 80: sm_80 */
-} fsim_source;
+} fsim_nvrtc_source;
 
 typedef struct {
     const void *cubin; /* NULL: not compiled, fault says why */
@@ -36,8 +36,8 @@ typedef struct {
 fsim_nvrtc *fsim_nvrtc_open(fsim_arena *a, int major, fsim_fault *fault);
 
 /* Compiles sources, `jobs` at a time (at least 1), to out[count], in a. header: text of fusesim_dialect.h. True if all compiled; each one's fault says why it did not. */
-bool fsim_nvrtc_compile_all(const fsim_nvrtc *n, const fsim_source *source, int count, const char *header, int jobs, fsim_arena *a, fsim_cubin *out);
-bool fsim_nvrtc_compile(const fsim_nvrtc *n, const fsim_source *source, const char *header, fsim_arena *a, fsim_cubin *out);
+bool fsim_nvrtc_compile_all(const fsim_nvrtc *n, const fsim_nvrtc_source *source, int count, const char *header, int jobs, fsim_arena *a, fsim_cubin *out);
+bool fsim_nvrtc_compile(const fsim_nvrtc *n, const fsim_nvrtc_source *source, const char *header, fsim_arena *a, fsim_cubin *out);
 
 /* The first line of a compiler's log that speaks of an error, else the first line; in a. */
 const char *fsim_first_error(fsim_arena *a, const char *log);
