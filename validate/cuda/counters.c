@@ -25,8 +25,8 @@ static const char *const spelling[FSIM_COUNTS][SPELLINGS] = {
 /* One pass each, as CUPTI 13.0 says of GA100, GA102, AD102, GH100, GB100, GB110 and GB202. */
 static const unsigned sets[FSIM_COUNT_SETS] = {
     1u << FSIM_COUNT_DRAM_READ | 1u << FSIM_COUNT_DRAM_WRITE | 1u << FSIM_COUNT_LTS | 1u << FSIM_COUNT_TEX_READ | 1u << FSIM_COUNT_TEX_WRITE,
-    1u << FSIM_COUNT_TEX | 1u << FSIM_COUNT_WARPS | 1u << FSIM_COUNT_CLOCK,
-    1u << FSIM_COUNT_LOCAL_LOAD | 1u << FSIM_COUNT_LOCAL_STORE | 1u << FSIM_COUNT_SHARED,
+    1u << FSIM_COUNT_TEX | 1u << FSIM_COUNT_WARPS | 1u << FSIM_COUNT_CLOCK | 1u << FSIM_COUNT_SHARED,
+    1u << FSIM_COUNT_LOCAL_LOAD | 1u << FSIM_COUNT_LOCAL_STORE, /* with shared memory it would be two */
 };
 
 /* What the chip calls it, or NULL. One name that it does not know would fail a whole set, so each is asked for. */
