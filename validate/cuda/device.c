@@ -19,33 +19,34 @@ double fsim_now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The kernels that measuring takes. Not in the dialect: they use what is NVIDIA's alone. Emulated, as tests do, there is no cache, and a clock of 2 GHz. */
+/* The kernels that measuring takes. Not in the dialect: they use what is NVIDIA's alone. Emulated, as in tests, a sweep is only seen to read its buffer. */
 static const char helper_source[] =
     "#ifdef FS_EMULATED\n"
-    "void fsim_flush(void **params) { (void)params; }\n"
     "void fsim_empty(void **params) { (void)params; }\n"
+    "void fsim_flush(void **params) { (void)*(const unsigned **)params[0]; }\n"
     "void fsim_clock(void **params)\n"
     "{\n"
-    "    static unsigned long long ns = 1;\n"
     "    unsigned long long *at = *(unsigned long long **)params[0];\n"
-    "    ns += 1000;\n"
-    "    at[0] = ns;\n"
-    "    at[1] = 2 * ns;\n"
+    "    at[0] = (unsigned long long)fs_globaltimer();\n"
+    "    at[1] = (unsigned long long)fs_clock();\n"
     "}\n"
     "#else\n"
-    "/* Reads count 16-byte words past L1. */\n"
+    "extern \"C\" __global__ void fsim_empty() {}\n"
+    "__device__ __forceinline__ unsigned load(const uint4 *at) /* past L1 */\n"
+    "{\n"
+    "    uint4 v;\n"
+    "    asm volatile(\"ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];\" : \"=r\"(v.x), \"=r\"(v.y), \"=r\"(v.z), \"=r\"(v.w) : \"l\"(at));\n"
+    "    return v.x ^ v.y ^ v.z ^ v.w;\n"
+    "}\n"
+    "/* count: of 16 bytes, a multiple of 4. */\n"
     "extern \"C\" __global__ void __launch_bounds__(256) fsim_flush(const uint4 *at, unsigned long long count, unsigned *sink)\n"
     "{\n"
     "    unsigned sum = 0;\n"
-    "    for (unsigned long long i = blockIdx.x * 256ull + threadIdx.x; i < count; i += gridDim.x * 256ull) {\n"
-    "        uint4 v;\n"
-    "        asm volatile(\"ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];\" : \"=r\"(v.x), \"=r\"(v.y), \"=r\"(v.z), \"=r\"(v.w) : \"l\"(at + i));\n"
-    "        sum ^= v.x ^ v.y ^ v.z ^ v.w;\n"
-    "    }\n"
+    "    for (unsigned long long i = blockIdx.x * 256ull + threadIdx.x; i < count / 4; i += gridDim.x * 256ull)\n"
+    "        sum ^= load(at + i) ^ load(at + i + count / 4) ^ load(at + i + count / 2) ^ load(at + i + count / 4 * 3);\n"
     "    if (sum == 0x12345677u)\n"
     "        *sink = sum;\n"
     "}\n"
-    "extern \"C\" __global__ void fsim_empty() {}\n"
     "/* Nanoseconds and cycles of the SM that a block runs on. */\n"
     "extern \"C\" __global__ void fsim_clock(unsigned long long *at)\n"
     "{\n"
@@ -237,7 +238,7 @@ static bool open_helpers(fsim_gpu *g, fsim_fault *fault)
     const int64_t swept = 2 * g->facts.l2_bytes > SWEPT_BYTES ? 2 * g->facts.l2_bytes : SWEPT_BYTES;
     if (!load_module(g, &c, "fusesim_helpers.cu", &g->helpers, fault) || !get_function(g, g->helpers, "fsim_flush", &g->flush, fault) ||
         !get_function(g, g->helpers, "fsim_clock", &g->clock, fault) || !get_function(g, g->helpers, "fsim_empty", &g->empty, fault) ||
-        !fsim_gpu_allocate(g, "the L2 flush", swept / 16 * 16, &g->swept, fault))
+        !fsim_gpu_allocate(g, "the L2 flush", swept / 64 * 64, &g->swept, fault))
         return false;
     for (int i = 0; i < 2; i++)
         if (!fsim_gpu_allocate(g, "clock readings", (int64_t)(2 * FSIM_CLOCK_SLOTS * sizeof(uint64_t)), &g->clocks[i], fault) ||
@@ -479,7 +480,7 @@ bool fsim_gpu_flush(fsim_gpu *g, fsim_fault *fault)
     unsigned long long count = (unsigned long long)g->swept.bytes / 16;
     void *argument[] = {&g->swept.at, &count, &g->clocks[0].at}; /* the sink is never written */
     return fsim_gpu_ok(g, g->cu.cuMemsetD32Async(g->swept.at, 0, (size_t)g->swept.bytes / 4, g->stream), "flushing L2", fault) &&
-           launch_helper(g, g->flush, 8 * g->facts.sms, 256, argument, "flushing L2", fault);
+           launch_helper(g, g->flush, 2 * g->facts.sms, 256, argument, "flushing L2", fault);
 }
 
 /* Four blocks for each SM, so that every SM gets one. */
