@@ -136,9 +136,12 @@ static const char *refusal(fsim_gpu *g, int result, const char *call)
 
 /* Range profiling. */
 
+/* One set at a time, from its list of metrics to its values: that is the order of NVIDIA's samples. */
 typedef struct {
     fsim_gpu *g;
-    fsim_count_set set[FSIM_COUNT_SETS];
+    const char *chip;
+    const uint8_t *availability;
+    fsim_count_set set;
     void *profiler;
     bool initialized;
 } session;
@@ -188,7 +191,6 @@ static bool open_profiler(session *s)
     fsim_profiler_initialize start = FSIM_CUPTI_PARAMS(fsim_profiler_initialize, priv);
     fsim_profiler_device_supported support = FSIM_CUPTI_PARAMS(fsim_profiler_device_supported, api);
     fsim_device_chip_name chip = FSIM_CUPTI_PARAMS(fsim_device_chip_name, chip);
-    fsim_range_enable enable = FSIM_CUPTI_PARAMS(fsim_range_enable, profiler);
     s->initialized = did(s, c->cuptiProfilerInitialize(&start), "cuptiProfilerInitialize");
     if (!s->initialized)
         return false;
@@ -200,30 +202,39 @@ static bool open_profiler(session *s)
     chip.device = (size_t)g->device;
     if (!did(s, c->cuptiDeviceGetChipName(&chip), "cuptiDeviceGetChipName"))
         return false;
-    const uint8_t *availability = availability_of(s);
-    for (int i = 0; i < FSIM_COUNT_SETS && availability; i++)
-        if (!did(s, fsim_count_set_open(c, g->a, chip.chip, availability, i, &s->set[i]), "list of metrics"))
-            return false;
-    enable.context = g->context;
-    if (!availability || !did(s, c->cuptiRangeProfilerEnable(&enable), "cuptiRangeProfilerEnable"))
-        return false;
-    s->profiler = enable.profiler;
-    return true;
+    s->chip = fsim_strdup(g->a, chip.chip ? chip.chip : "");
+    s->availability = availability_of(s);
+    return s->availability != NULL;
 }
 
 static void close_profiler(session *s)
 {
-    fsim_range_object disable = FSIM_CUPTI_PARAMS(fsim_range_object, profiler);
     fsim_profiler_initialize stop = FSIM_CUPTI_PARAMS(fsim_profiler_initialize, priv);
-    disable.profiler = s->profiler;
-    if (s->g->lost)
-        return;
-    if (s->profiler)
-        (void)!s->g->cupti.cuptiRangeProfilerDisable(&disable);
-    for (int i = 0; i < FSIM_COUNT_SETS; i++)
-        fsim_count_set_close(&s->g->cupti, &s->set[i]);
-    if (s->initialized)
+    if (s->initialized && !s->g->lost)
         (void)!s->g->cupti.cuptiProfilerDeInitialize(&stop);
+}
+
+static bool open_set(session *s, int set)
+{
+    fsim_range_enable enable = FSIM_CUPTI_PARAMS(fsim_range_enable, profiler);
+    enable.context = s->g->context;
+    if (!did(s, fsim_count_set_open(&s->g->cupti, s->g->a, s->chip, s->availability, set, &s->set), "list of metrics"))
+        return false;
+    if (s->set.metrics == 0)
+        return true;
+    const bool enabled = did(s, s->g->cupti.cuptiRangeProfilerEnable(&enable), "cuptiRangeProfilerEnable");
+    s->profiler = enabled ? enable.profiler : NULL;
+    return enabled;
+}
+
+static void close_set(session *s)
+{
+    fsim_range_object disable = FSIM_CUPTI_PARAMS(fsim_range_object, profiler);
+    disable.profiler = s->profiler;
+    if (s->profiler && !s->g->lost)
+        (void)!s->g->cupti.cuptiRangeProfilerDisable(&disable);
+    s->profiler = NULL;
+    fsim_count_set_close(&s->g->cupti, &s->set);
 }
 
 typedef struct {
@@ -329,28 +340,21 @@ static int ascending(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* The median of REPEATS runs of each count. */
+/* The median of REPEATS runs of each count of the open set. */
 static bool count_kernel(session *s, const fsim_gpu_kernel *k, double value[FSIM_COUNTS], fsim_fault *fault)
 {
     double run[REPEATS][FSIM_COUNTS], column[REPEATS];
+    image im;
+    if (!make_image(s, &s->set, &im))
+        return false;
     for (int r = 0; r < REPEATS; r++)
-        for (int c = 0; c < FSIM_COUNTS; c++)
-            run[r][c] = NAN;
-    for (int i = 0; i < FSIM_COUNT_SETS; i++) {
-        image im;
-        if (s->set[i].metrics == 0)
-            continue;
-        if (!make_image(s, &s->set[i], &im))
+        if (!count_once(s, &s->set, &im, k, run[r], fault))
             return false;
+    for (int m = 0; m < s->set.metrics; m++) {
         for (int r = 0; r < REPEATS; r++)
-            if (!count_once(s, &s->set[i], &im, k, run[r], fault))
-                return false;
-    }
-    for (int c = 0; c < FSIM_COUNTS; c++) {
-        for (int r = 0; r < REPEATS; r++)
-            column[r] = run[r][c];
+            column[r] = run[r][s->set.of[m]];
         qsort(column, REPEATS, sizeof *column, ascending);
-        value[c] = column[REPEATS / 2];
+        value[s->set.of[m]] = column[REPEATS / 2];
     }
     return true;
 }
@@ -378,18 +382,32 @@ static bool can_count(fsim_gpu *g)
     return !g->facts.no_counters;
 }
 
+static bool count_set(session *s, int set, fsim_gpu_kernel *const *kernel, int count, const fsim_measured_kernel *out, double (*value)[FSIM_COUNTS], fsim_fault *fault)
+{
+    bool done = open_set(s, set);
+    for (int i = 0; i < count && done && s->set.metrics > 0; i++)
+        if (!out[i].failed)
+            done = count_kernel(s, kernel[i], value[i], fault);
+    close_set(s);
+    return done;
+}
+
 void fsim_counters_measure(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count, fsim_measured_kernel *out, fsim_fault *fault)
 {
     session s = {.g = g};
-    double value[FSIM_COUNTS];
     if (!can_count(g))
         return;
+    double(*value)[FSIM_COUNTS] = fsim_alloc(g->a, (size_t)count, sizeof *value);
+    for (int i = 0; i < count; i++)
+        for (int c = 0; c < FSIM_COUNTS; c++)
+            value[i][c] = NAN;
     fsim_activity_pause(g);
-    if (open_profiler(&s))
-        for (int i = 0; i < count && !g->lost && !g->facts.no_counters; i++)
-            if (!out[i].failed && count_kernel(&s, kernel[i], value, fault))
-                take_counts(value, &out[i]);
+    bool done = open_profiler(&s);
+    for (int set = 0; set < FSIM_COUNT_SETS && done; set++)
+        done = count_set(&s, set, kernel, count, out, value, fault);
     close_profiler(&s);
+    for (int i = 0; i < count; i++)
+        take_counts(value[i], &out[i]);
     if (!g->lost)
         fsim_activity_resume(g);
 }
