@@ -139,7 +139,7 @@ static int count_records(fsim_activity *s)
 /* Fetches the records of what the stream has run, `expected` of them if all is well; they may come late. */
 static bool fetch(fsim_gpu *g, int expected, fsim_fault *fault)
 {
-    static const double patience_s = 0.2;
+    static const double patience_s = 0.05;
     const struct timespec nap = {.tv_nsec = 200000};
     const double deadline_s = fsim_now_s() + patience_s;
     do {
@@ -263,7 +263,7 @@ static bool take_sample(fsim_gpu *g, const fsim_gpu_kernel *k, marks *m, sample 
     pthread_mutex_lock(&activity->lock);
     *why = activity->dropped > 0 ? "records dropped by CUPTI" : fsim_runs_of(activity->record, activity->records, RUNS, k->program ? k->program->launch : NULL, launches, s->seconds);
     pthread_mutex_unlock(&activity->lock);
-    return true;
+    return !*why || fetch(g, MOST_RECORDS, fault); /* what is late should not be taken for the next sample's */
 }
 
 /* One more sample of a job; the first few are for nothing. */
@@ -310,7 +310,7 @@ static double median_clock_hz(const job *j, double *scratch)
 /* Samples at the usual clock; NULL, or why they are too noisy. */
 static const char *summarise(fsim_gpu *g, const job *j, fsim_measured_kernel *out)
 {
-    static const double least_clock = 0.9, most_spread = 0.25, shortest_s = 10e-6;
+    static const double least_clock = 0.9;
     double *s[RUNS] = {fsim_new(g->a, double, j->samples), fsim_new(g->a, double, j->samples)};
     int n = 0;
     out->sm_clock_hz = median_clock_hz(j, s[0]);
@@ -326,9 +326,8 @@ static const char *summarise(fsim_gpu *g, const job *j, fsim_measured_kernel *ou
     out->warm = fsim_times_of(s[1], n);
     if (n < j->samples * 3 / 4)
         return fsim_printf(g->a, "the SM clock fell by more than 10 %% in %d of %d runs of '%s': let the GPU rest, or lock its clocks (nvidia-smi -lgc)", j->samples - n, j->samples, j->kernel->name);
-    if (out->cold.median_s > shortest_s && out->cold.high_s - out->cold.low_s > most_spread * out->cold.median_s)
-        return fsim_printf(g->a, "the middle half of '%s' times spreads over more than 25 %% of their median: is something else running on the GPU?", j->kernel->name);
-    return NULL;
+    const char *noise = fsim_gpu_noise(g, j->kernel->name, &out->cold);
+    return noise ? noise : fsim_gpu_noise(g, j->kernel->name, &out->warm);
 }
 
 static bool measure_jobs(fsim_gpu *g, job *j, int jobs, marks *m, fsim_fault *fault)
@@ -338,13 +337,12 @@ static bool measure_jobs(fsim_gpu *g, job *j, int jobs, marks *m, fsim_fault *fa
         for (int i = 0; i < jobs; i++) {
             fsim_fault own = {0};
             if (!j[i].done && !advance(g, &j[i], m, &own)) {
-                if (g->lost || !fsim_gpu_wait(g, j[i].kernel->name, &own)) {
-                    if (fault)
-                        *fault = own;
-                    return false;
-                }
                 j[i].failed = own.message;
                 j[i].done = true;
+                if (g->lost || !fsim_gpu_wait(g, j[i].kernel->name, NULL)) {
+                    *fault = own;
+                    return false;
+                }
             }
             more = more || !j[i].done;
         }
@@ -381,7 +379,7 @@ static void report_jobs(fsim_gpu *g, const job *j, int count, fsim_measured_kern
     fsim_measured_kernel floor = unmeasured(j[count].kernel);
     for (int i = 0; i <= count; i++) {
         fsim_measured_kernel *o = i < count ? &out[i] : &floor;
-        if (j[i].failed || (j[i].samples < g->option.least && j[i].bad > 0)) {
+        if (j[i].failed || j[i].samples == 0 || j[i].bad > j[i].samples) {
             o->failed = j[i].failed ? j[i].failed : fsim_printf(g->a, "CUPTI's records of '%s' are no good in %d of %d runs: %s", j[i].kernel->name, j[i].bad, j[i].attempts - WARM_UPS, j[i].why_bad);
             continue;
         }

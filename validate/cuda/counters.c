@@ -126,6 +126,9 @@ static const char *refusal(fsim_gpu *g, int result, const char *call)
     case FSIM_CUPTI_MULTIPLE_SUBSCRIBERS:
     case FSIM_CUPTI_MAX_LIMIT_REACHED:
         return "another profiler is attached to this program (nsys, ncu, compute-sanitizer): run it without";
+    case FSIM_CUPTI_NOT_SUPPORTED:
+        return fsim_printf(g->a, "CUPTI (%s) has no range profiler for this GPU: it came with CUDA 12.6, and GPUs before sm_75 have none. Install a newer CUPTI, or set $FUSESIM_CUPTI_LIB to one",
+                           g->facts.cupti_path);
     case FSIM_CUPTI_INVALID_CHIP_NAME:
         return fsim_printf(g->a, "this CUPTI (%s) does not know the GPU's chip: install a newer one, or set $FUSESIM_CUPTI_LIB", g->facts.cupti_path);
     default:

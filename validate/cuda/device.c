@@ -109,18 +109,34 @@ static bool start_failed(fsim_gpu *g, int result, fsim_fault *fault)
 
 bool fsim_gpu_wait(fsim_gpu *g, const char *name, fsim_fault *fault)
 {
-    const double deadline_s = fsim_now_s() + g->option.timeout_s;
+    static const double spin_s = 0.02; /* as long as a nap would show in what is measured by the processor's clock */
+    const double start_s = fsim_now_s();
     const struct timespec nap = {.tv_nsec = 50000};
-    int result, polls = 0;
+    int result;
     while ((result = g->cu.cuStreamQuery(g->stream)) == FSIM_CU_NOT_READY) {
-        if (fsim_now_s() > deadline_s) {
+        const double waited_s = fsim_now_s() - start_s;
+        if (waited_s > g->option.timeout_s) {
             g->lost = fsim_printf(g->a, "'%s' did not finish within %g s: the kernel hangs, and the device is given up", name, g->option.timeout_s);
             return fsim_gpu_usable(g, fault);
         }
-        if (++polls > 1000)
+        if (waited_s > spin_s)
             nanosleep(&nap, NULL);
     }
-    return result == 0 || fsim_gpu_ok(g, result, fsim_printf(g->a, "running '%s'", name), fault);
+    if (result == 0)
+        return true;
+    fsim_fault why = {0};
+    fsim_gpu_ok(g, result, fsim_printf(g->a, "running '%s'", name), &why);
+    g->lost = g->lost ? g->lost : why.message;
+    return fsim_gpu_usable(g, fault);
+}
+
+const char *fsim_gpu_noise(fsim_gpu *g, const char *name, const fsim_times *t)
+{
+    static const double most_spread = 0.25, resolution_s = 1e-6;
+    const double spread_s = t->high_s - t->low_s;
+    if (t->samples == 0 || spread_s <= resolution_s || spread_s <= most_spread * t->median_s)
+        return NULL;
+    return fsim_printf(g->a, "the middle half of the times of '%s' spreads over %.0f %% of their median: is something else running on the GPU?", name, 100 * spread_s / t->median_s);
 }
 
 /* Opening. */

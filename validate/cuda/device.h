@@ -45,7 +45,7 @@ double fsim_now_s(void);
 bool fsim_gpu_ok(fsim_gpu *g, int result, const char *doing, fsim_fault *fault);
 /* False for a lost device. */
 bool fsim_gpu_usable(fsim_gpu *g, fsim_fault *fault);
-/* Waits for the stream, with a deadline. */
+/* Waits for the stream, with a deadline. A stream that reports an error goes on doing so: the device is lost then. */
 bool fsim_gpu_wait(fsim_gpu *g, const char *name, fsim_fault *fault);
 
 /* All that follow go on the stream and do not wait. */
@@ -56,6 +56,9 @@ bool fsim_gpu_flush(fsim_gpu *g, fsim_fault *fault);
 bool fsim_gpu_stamp_clocks(fsim_gpu *g, int which, fsim_fault *fault);
 /* SM clock between stamps 0 and 1, once the stream was waited for: the median of all SMs; NaN where too short a time lies between them. */
 double fsim_gpu_clock_hz(fsim_gpu *g);
+
+/* Why times are too scattered to judge by, or NULL. */
+const char *fsim_gpu_noise(fsim_gpu *g, const char *name, const fsim_times *t);
 
 /* A kernel that does nothing. */
 fsim_gpu_kernel *fsim_gpu_empty_kernel(fsim_gpu *g);

@@ -89,7 +89,7 @@ static bool measure_jobs(fsim_gpu *g, job *j, int jobs, const fsim_cu_event mark
             if (!j[i].done && !advance(g, &j[i], mark, &own)) {
                 j[i].failed = own.message;
                 j[i].done = true;
-                if (g->lost || !fsim_gpu_wait(g, j[i].plan->name, &own)) {
+                if (g->lost || !fsim_gpu_wait(g, j[i].plan->name, NULL)) {
                     *fault = own;
                     return false;
                 }
@@ -144,6 +144,11 @@ bool fsim_gpu_measure_plans(fsim_gpu *g, const fsim_gpu_plan *plan, int count, f
         close_job(g, &j[i], &out[i], wall ? &wall[i] : NULL);
         if (j[i].failed && local.exit_status == 0)
             fsim_fail(&local, g->a, FSIM_EXIT_UNAVAILABLE, "%s", j[i].failed);
+    }
+    for (int i = 0; i < count && local.exit_status == 0; i++) {
+        const char *stream = fsim_gpu_noise(g, plan[i].name, &out[i].stream), *graph = fsim_gpu_noise(g, plan[i].name, &out[i].graph);
+        if (stream || graph)
+            fsim_fail(&local, g->a, FSIM_EXIT_INCONCLUSIVE, "%s", stream ? stream : graph);
     }
     for (int i = 0; i < 2 && !g->lost; i++)
         if (mark[i])
