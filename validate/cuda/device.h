@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* device.h: the device, opened: what the other files of this folder share. */
+#ifndef FUSESIM_VALIDATE_CUDA_DEVICE_H
+#define FUSESIM_VALIDATE_CUDA_DEVICE_H
+
+#include "validate/cuda/cuda.h"
+
+enum { FSIM_CLOCK_SLOTS = 1024 }; /* SMs whose clocks are read: two numbers each */
+
+struct fsim_gpu_kernel {
+    const char *name;
+    const fsim_program *program;    /* NULL: cuBLAS's */
+    fsim_gpu_gemm_call gemm;        /* where it is cuBLAS's */
+    fsim_cu_module module;
+    fsim_cu_function *function;     /* per launch */
+    fsim_cu_pointer *pointer;       /* per parameter */
+    void **argument;                /* as cuLaunchKernel takes them: addresses of the pointers */
+    int registers, static_shared_bytes, local_bytes_per_thread; /* the most of its launches; -1: not known */
+    double occupancy;               /* of the launch with most blocks; NaN: not known */
+};
+
+struct fsim_gpu {
+    fsim_arena *a;
+    fsim_gpu_options option;
+    fsim_gpu_facts facts;
+    fsim_cuda_entries cu;
+    fsim_cupti_entries cupti;
+    fsim_cublas_entries blas;
+    fsim_cublas_handle blas_handle; /* NULL: not opened */
+    fsim_gpu_buffer blas_workspace;
+    fsim_nvrtc *nvrtc;
+    fsim_cu_device device;
+    fsim_cu_context context;
+    fsim_cu_stream stream;
+    fsim_cu_module helpers;         /* kernels of our own */
+    fsim_cu_function flush, clock, empty;
+    fsim_gpu_buffer swept, clocks[2]; /* what the flush goes over; SM clocks before and after */
+    struct fsim_activity *activity; /* NULL: times come from events */
+    const char *lost;               /* why nothing more can be run on it */
+};
+
+double fsim_now_s(void);
+
+/* True for result 0. Else the fault, `doing` being what failed ("launching kernel 'softmax'"); marks the device as lost where the error is one that the context does not survive. */
+bool fsim_gpu_ok(fsim_gpu *g, int result, const char *doing, fsim_fault *fault);
+/* False for a lost device. */
+bool fsim_gpu_usable(fsim_gpu *g, fsim_fault *fault);
+/* Waits for the stream, with a deadline. A stream that reports an error goes on doing so: the device is lost then. */
+bool fsim_gpu_wait(fsim_gpu *g, const char *name, fsim_fault *fault);
+
+/* All that follow go on the stream and do not wait. */
+bool fsim_gpu_launch(fsim_gpu *g, const fsim_gpu_kernel *k, fsim_fault *fault);
+/* Fills L2 with clean lines of a buffer of our own: a memset, so that the buffer's lines are new, and a sweep that reads them all, so that those the memset left dirty are written back before and not
+ * during what is measured. */
+bool fsim_gpu_flush(fsim_gpu *g, fsim_fault *fault);
+bool fsim_gpu_stamp_clocks(fsim_gpu *g, int which, fsim_fault *fault);
+/* SM clock between stamps 0 and 1, once the stream was waited for: the median of all SMs; NaN where too short a time lies between them. */
+double fsim_gpu_clock_hz(fsim_gpu *g);
+
+/* Why times are too scattered to judge by, or NULL. */
+const char *fsim_gpu_noise(fsim_gpu *g, const char *name, const fsim_times *t);
+
+/* A kernel that does nothing. */
+fsim_gpu_kernel *fsim_gpu_empty_kernel(fsim_gpu *g);
+
+#endif

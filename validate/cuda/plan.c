@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "validate/cuda/plan.h"
+
+#include "validate/cuda/activity.h"
+#include <math.h>
+
+enum { STREAM, GRAPH, WALL, KINDS };
+enum { WARM_UPS = 5 };
+
+typedef struct {
+    const fsim_gpu_plan *plan;
+    fsim_cu_graph_exec graph; /* NULL: could not be captured */
+    double *seconds[KINDS];
+    int samples, attempts;
+    double spent_s;
+    bool done;
+    const char *failed;
+} job;
+
+static bool launch_all(fsim_gpu *g, const fsim_gpu_plan *p, fsim_fault *fault)
+{
+    for (int i = 0; i < p->kernels; i++)
+        if (!fsim_gpu_launch(g, p->kernel[i], fault))
+            return false;
+    return true;
+}
+
+bool fsim_graph_capture(fsim_gpu *g, const fsim_gpu_plan *plan, fsim_cu_graph_exec *out, fsim_fault *fault)
+{
+    static const char doing[] = "capturing a plan into a CUDA graph";
+    fsim_cu_graph graph = NULL;
+    *out = NULL;
+    if (!fsim_gpu_ok(g, g->cu.cuStreamBeginCapture_v2(g->stream, FSIM_CU_CAPTURE_THREAD_LOCAL), doing, fault))
+        return false;
+    const bool launched = launch_all(g, plan, fault);
+    const int ended = g->cu.cuStreamEndCapture(g->stream, &graph); /* in any case: else the stream stays in capture */
+    const bool done = launched && fsim_gpu_ok(g, ended, doing, fault) && fsim_gpu_ok(g, g->cu.cuGraphInstantiateWithFlags(out, graph, 0), doing, fault);
+    if (graph)
+        (void)!g->cu.cuGraphDestroy(graph);
+    return done;
+}
+
+static bool start(fsim_gpu *g, const job *j, int kind, fsim_fault *fault)
+{
+    return kind == GRAPH ? fsim_gpu_ok(g, g->cu.cuGraphLaunch(j->graph, g->stream), "launching a CUDA graph", fault) : launch_all(g, j->plan, fault);
+}
+
+/* From an idle device and a flushed L2: what the events say, and the processor's clock. */
+static bool run_once(fsim_gpu *g, const job *j, int kind, const fsim_cu_event mark[2], double *event_s, double *wall_s, fsim_fault *fault)
+{
+    float ms = 0;
+    if (!fsim_gpu_flush(g, fault) || !fsim_gpu_wait(g, "the L2 flush", fault))
+        return false;
+    const double start_s = fsim_now_s();
+    if (!fsim_gpu_ok(g, g->cu.cuEventRecord(mark[0], g->stream), "recording an event", fault) || !start(g, j, kind, fault) ||
+        !fsim_gpu_ok(g, g->cu.cuEventRecord(mark[1], g->stream), "recording an event", fault) || !fsim_gpu_wait(g, j->plan->name, fault))
+        return false;
+    *wall_s = fsim_now_s() - start_s;
+    if (!fsim_gpu_ok(g, g->cu.cuEventElapsedTime(&ms, mark[0], mark[1]), "reading an event", fault))
+        return false;
+    *event_s = 1e-3 * (double)ms;
+    return true;
+}
+
+static bool advance(fsim_gpu *g, job *j, const fsim_cu_event mark[2], fsim_fault *fault)
+{
+    const fsim_gpu_options *o = &g->option;
+    const double start_s = fsim_now_s();
+    double s[KINDS] = {NAN, NAN, NAN}, unused;
+    if (!run_once(g, j, STREAM, mark, &s[STREAM], &s[WALL], fault) || (j->graph && !run_once(g, j, GRAPH, mark, &s[GRAPH], &unused, fault)))
+        return false;
+    if (++j->attempts <= WARM_UPS)
+        return true;
+    for (int kind = 0; kind < KINDS; kind++)
+        j->seconds[kind][j->samples] = s[kind];
+    j->samples++;
+    j->spent_s += fsim_now_s() - start_s;
+    j->done = j->samples >= o->most || (j->samples >= o->least && j->spent_s >= o->budget_s) || (j->samples >= 5 && j->spent_s >= 20 * o->budget_s);
+    return true;
+}
+
+/* False where the device is lost. A plan that fails for itself alone is left out of the rest. */
+static bool measure_jobs(fsim_gpu *g, job *j, int jobs, const fsim_cu_event mark[2], fsim_fault *fault)
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0; i < jobs; i++) {
+            fsim_fault own = {0};
+            if (!j[i].done && !advance(g, &j[i], mark, &own)) {
+                j[i].failed = own.message;
+                j[i].done = true;
+                if (g->lost || !fsim_gpu_wait(g, j[i].plan->name, NULL)) {
+                    *fault = own;
+                    return false;
+                }
+            }
+            more = more || !j[i].done;
+        }
+    }
+    return true;
+}
+
+static void open_job(fsim_gpu *g, job *j, const fsim_gpu_plan *plan)
+{
+    fsim_fault why = {0};
+    *j = (job){.plan = plan, .done = plan->kernels == 0};
+    for (int kind = 0; kind < KINDS; kind++)
+        j->seconds[kind] = fsim_new(g->a, double, g->option.most);
+    if (plan->kernels > 0 && !fsim_graph_capture(g, plan, &j->graph, &why))
+        j->failed = why.message; /* the stream is measured all the same */
+}
+
+static void close_job(fsim_gpu *g, job *j, fsim_measured_plan *out, fsim_times *wall)
+{
+    if (j->graph && !g->lost)
+        (void)!g->cu.cuGraphExecDestroy(j->graph);
+    out->stream = fsim_times_of(j->seconds[STREAM], j->samples);
+    out->graph = fsim_times_of(j->seconds[GRAPH], j->graph ? j->samples : 0);
+    out->failed = j->failed;
+    if (wall)
+        *wall = fsim_times_of(j->seconds[WALL], j->samples);
+}
+
+bool fsim_gpu_measure_plans(fsim_gpu *g, const fsim_gpu_plan *plan, int count, fsim_measured_plan *out, fsim_times *wall, fsim_fault *fault)
+{
+    fsim_cu_event mark[2] = {NULL, NULL};
+    fsim_fault local = {0};
+    job *j = fsim_new(g->a, job, count);
+    bool done = fsim_gpu_usable(g, &local);
+    for (int i = 0; i < count; i++)
+        out[i].failed = g->lost;
+    if (!done) {
+        if (fault)
+            *fault = local;
+        return false;
+    }
+    fsim_activity_pause(g);
+    for (int i = 0; i < 2 && done; i++)
+        done = fsim_gpu_ok(g, g->cu.cuEventCreate(&mark[i], FSIM_CU_EVENT_DEFAULT), "making an event", &local);
+    for (int i = 0; i < count; i++)
+        open_job(g, &j[i], &plan[i]);
+    done = done && measure_jobs(g, j, count, mark, &local);
+    for (int i = 0; i < count; i++) {
+        close_job(g, &j[i], &out[i], wall ? &wall[i] : NULL);
+        if (j[i].failed && local.exit_status == 0)
+            fsim_fail(&local, g->a, FSIM_EXIT_UNAVAILABLE, "%s", j[i].failed);
+    }
+    for (int i = 0; i < count && local.exit_status == 0; i++) {
+        const char *stream = fsim_gpu_noise(g, plan[i].name, &out[i].stream), *graph = fsim_gpu_noise(g, plan[i].name, &out[i].graph);
+        if (stream || graph)
+            fsim_fail(&local, g->a, FSIM_EXIT_INCONCLUSIVE, "%s", stream ? stream : graph);
+    }
+    for (int i = 0; i < 2 && !g->lost; i++)
+        if (mark[i])
+            (void)!g->cu.cuEventDestroy_v2(mark[i]);
+    if (!g->lost)
+        fsim_activity_resume(g);
+    if (local.exit_status != 0 && fault)
+        *fault = local;
+    return local.exit_status == 0;
+}
