@@ -241,7 +241,7 @@ expect 65 "no symbol 'Q'" "$workload_yaml" --hw "$toy" --set Q=3
 expect 65 'is 0; dimensions are 1 to' "$SOURCE_DIR/workloads/ops/relu.yaml" --hw "$toy" --set B=0
 expect 2 "unknown key 'dram_bandwith'; did you mean 'dram_bandwidth'" "$workload_yaml" --hw "$toy" --hw-set dram_bandwith=2x
 expect 2 'sms' "$workload_yaml" --hw "$toy" --hw-set sms=-3
-for command in sweep diff codegen; do
+for command in sweep diff; do
     expect 2 "'$command' is not in this release" $command "$workload_yaml" --hw "$toy"
 done
 expect 2 'models .MODEL.onnx. are not in this release' import model.onnx
