@@ -157,15 +157,10 @@ static void fill_distinct(const fsim_tensor *t, const use *u, uint64_t seed, dou
     free(order);
 }
 
-static void fill_tensor(const fsim_interpreter *in, int id, const use *u, uint64_t seed)
+/* The first `count` elements of tensor t. */
+static void fill_values(const fsim_tensor *t, const use *u, uint64_t seed, int64_t count, double *value)
 {
-    const fsim_tensor *t = &in->g->tensor[id];
-    double *value = in->r->of[id].value;
-    if (u->below > 0 && u->inner > 0) {
-        fill_distinct(t, u, seed, value);
-        return;
-    }
-    for (int64_t i = 0; i < t->elems; i++) {
+    for (int64_t i = 0; i < count; i++) {
         const uint64_t h = fsim_hash(t->name, seed, i);
         double v;
         if (u->below > 0)
@@ -180,6 +175,15 @@ static void fill_tensor(const fsim_interpreter *in, int id, const use *u, uint64
     }
 }
 
+static void fill_tensor(const fsim_interpreter *in, int id, const use *u, uint64_t seed)
+{
+    const fsim_tensor *t = &in->g->tensor[id];
+    if (u->below > 0 && u->inner > 0)
+        fill_distinct(t, u, seed, in->r->of[id].value);
+    else
+        fill_values(t, u, seed, t->elems, in->r->of[id].value);
+}
+
 void fsim_make_up(const fsim_interpreter *in, int t, uint64_t seed) { fill_tensor(in, t, &(use){0}, seed); }
 
 void fsim_make_inputs(const fsim_interpreter *in, uint64_t seed)
@@ -191,6 +195,33 @@ void fsim_make_inputs(const fsim_interpreter *in, uint64_t seed)
     for (int t = 0; t < g->tensors; t++)
         if (g->tensor[t].storage == t && g->tensor[t].producer < 0)
             fill_tensor(in, t, &u[t], seed);
+    free(stack);
+    free(u);
+}
+
+void fsim_inputs_store(const fsim_graph *g, uint64_t seed, void *const *bytes)
+{
+    enum { PERIOD = 1 << 20 };
+    use *u = fsim_memory(g->tensors, sizeof *u);
+    int *stack = fsim_memory(g->tensors, sizeof *stack);
+    find_uses(g, u, stack);
+    for (int id = 0; id < g->tensors; id++) {
+        const fsim_tensor *t = &g->tensor[id];
+        if (!bytes[id] || t->storage != id || t->producer >= 0)
+            continue;
+        const bool distinct = u[id].below > 0 && u[id].inner > 0;
+        const int64_t count = distinct || t->elems < PERIOD ? t->elems : PERIOD, each = t->bytes / t->elems;
+        double *value = fsim_memory(count, sizeof *value);
+        if (distinct)
+            fill_distinct(t, &u[id], seed, value);
+        else
+            fill_values(t, &u[id], seed, count, value);
+        for (int64_t i = 0; i < count; i++)
+            fsim_set_element(t->dtype, bytes[id], i, value[i]);
+        for (int64_t done = count; done < t->elems; done += count)
+            memcpy((char *)bytes[id] + done * each, bytes[id], (size_t)((t->elems - done < count ? t->elems - done : count) * each));
+        free(value);
+    }
     free(stack);
     free(u);
 }

@@ -35,6 +35,10 @@ typedef bool fsim_loads(const void *with, int node, int tensor);
 fsim_reference *fsim_reference_within(const fsim_graph *g, uint64_t seed, fsim_loads *loads, const void *with);
 void fsim_reference_free(fsim_reference *r);
 
+/* Puts the same inputs and weights straight into memory, bytes[tensor] where it is not NULL: of tensors of more than 2^20 elements the first 2^20 over and over. For timing workloads that are too
+ * large to interpret. */
+void fsim_inputs_store(const fsim_graph *g, uint64_t seed, void *const *bytes);
+
 /* The tensor's expected values, rounded to its dtype, as they lie in memory: inputs for kernels. bytes: as many as the tensor has. */
 void fsim_reference_store(const fsim_reference *r, int tensor, void *bytes);
 
