@@ -228,10 +228,17 @@ static bool cast_to_const(const token *first, const token *t)
     return false;
 }
 
-/* N of the __launch_bounds__(N before NAME( in the source, which may have it where the emulated text does not; else
- * 1024. */
+/* The threads that the source is compiled for, which the preprocessed text does not have: N of FS_ENTRY(NAME, N or of
+ * the
+ * __launch_bounds__(N before NAME; else 1024. */
 static int launch_bound(const char *source, const token *name)
 {
+    for (const char *at = source; (at = strstr(at, "FS_ENTRY(")); at++) {
+        const char *const given = at + strlen("FS_ENTRY(") + strspn(at + strlen("FS_ENTRY("), " ");
+        const char *const comma = given + name->length;
+        if (strncmp(given, name->at, (size_t)name->length) == 0 && *comma == ',' && atoi(comma + 1) > 0)
+            return atoi(comma + 1);
+    }
     for (const char *at = source; (at = strstr(at, "__launch_bounds__")); at++) {
         const char *const number = at + strcspn(at, "(0123456789");
         const size_t length = strcspn(at, ";{}");
