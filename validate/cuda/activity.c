@@ -20,8 +20,8 @@ typedef struct fsim_activity {
     size_t dropped;
 } fsim_activity;
 
-/* Of the one session, for the callbacks. */
-static fsim_activity *session;
+/* Of the one session, for the callbacks; NULL: records go nowhere. */
+static _Atomic(fsim_activity *) session;
 
 static void give_buffer(uint8_t **buffer, size_t *bytes, size_t *max_records)
 {
@@ -121,10 +121,11 @@ void fsim_activity_close(fsim_gpu *g)
 {
     if (!g->activity)
         return;
-    fsim_activity_pause(g);
-    (void)!g->cupti.cuptiActivityFlushAll(FSIM_ACTIVITY_FLUSH_FORCED);
+    if (!g->lost) { /* else CUPTI would wait for what hangs */
+        fsim_activity_pause(g);
+        (void)!g->cupti.cuptiActivityFlushAll(FSIM_ACTIVITY_FLUSH_FORCED);
+    }
     session = NULL;
-    pthread_mutex_destroy(&g->activity->lock);
     g->activity = NULL;
 }
 
@@ -177,7 +178,8 @@ const char *fsim_runs_of(fsim_record *record, int records, int runs, const fsim_
     for (int i = 0; i < records; i++)
         if (!same_name(&record[i], "fsim_flush") && !same_name(&record[i], "fsim_clock"))
             record[kept++] = record[i];
-    qsort(record, (size_t)kept, sizeof *record, by_launch);
+    if (kept > 0)
+        qsort(record, (size_t)kept, sizeof *record, by_launch);
     const int part = kept / runs;
     if (kept == 0 || kept % runs != 0 || (launch && part != launches))
         return "not as many records as launches";
