@@ -9,6 +9,7 @@
 
 #include "validate/cuda/activity.h"
 #include "validate/cuda/counters.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +76,20 @@ static void bad_records_are_refused(void **unused)
     assert_non_null(fsim_runs_of(untimed, 2, 2, &launch, 1, s));
     fsim_record backwards[] = {record("a", 1, 100, 200), record("a", 2, 300, 300)};
     assert_non_null(fsim_runs_of(backwards, 2, 2, &launch, 1, s));
+}
+
+static void samples_at_a_low_clock_are_dropped(void **unused)
+{
+    (void)unused;
+    const double clock_hz[] = {1.98e9, 1.20e9, 1.97e9, NAN, 1.96e9, 1.80e9}; /* median 1.96 GHz, so 1.764 is the least */
+    double scratch[6], median_hz;
+    bool usual[6];
+    assert_int_equal(fsim_usual_clock(clock_hz, 6, scratch, usual, &median_hz), 5);
+    assert_true(usual[0] && !usual[1] && usual[2] && usual[3] && usual[4] && usual[5]);
+    near(median_hz, 1.96e9);
+    assert_int_equal(fsim_usual_clock((double[]){NAN, NAN}, 2, scratch, usual, &median_hz), 2);
+    assert_true(isnan(median_hz));
+    assert_int_equal(fsim_usual_clock(NULL, 0, scratch, usual, &median_hz), 0);
 }
 
 /* CUPTI's host side needs neither a GPU nor a driver: on every chip it knows these, each set takes one pass. */
@@ -195,6 +210,7 @@ int main(void)
         cmocka_unit_test(records_are_summed_by_run),
         cmocka_unit_test(library_kernels_may_be_any_but_the_same),
         cmocka_unit_test(bad_records_are_refused),
+        cmocka_unit_test(samples_at_a_low_clock_are_dropped),
         cmocka_unit_test(sets_of_counters_take_one_pass),
         cmocka_unit_test(helpers_compile),
         cmocka_unit_test(opening_without_a_driver_says_so),

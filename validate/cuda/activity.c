@@ -298,36 +298,43 @@ static int ascending(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* The median clock of the samples that have one, or NaN. */
-static double median_clock_hz(const job *j, double *scratch)
+int fsim_usual_clock(const double *clock_hz, int n, double *scratch, bool *usual, double *median_hz)
 {
-    int n = 0;
-    for (int i = 0; i < j->samples; i++)
-        if (!isnan(j->sample[i].clock_hz))
-            scratch[n++] = j->sample[i].clock_hz;
-    qsort(scratch, (size_t)n, sizeof *scratch, ascending);
-    return n > 0 ? scratch[n / 2] : NAN;
+    static const double least = 0.9;
+    int known = 0, kept = 0;
+    for (int i = 0; i < n; i++)
+        if (!isnan(clock_hz[i]))
+            scratch[known++] = clock_hz[i];
+    if (known > 0)
+        qsort(scratch, (size_t)known, sizeof *scratch, ascending);
+    *median_hz = known > 0 ? scratch[known / 2] : NAN;
+    for (int i = 0; i < n; i++) {
+        usual[i] = !(clock_hz[i] < least * *median_hz); /* true where either is NaN */
+        kept += usual[i];
+    }
+    return kept;
 }
 
-/* Samples at the usual clock; NULL, or why they are too noisy. */
+/* Times of the samples at the usual clock. NULL, or why they are too noisy. */
 static const char *summarise(fsim_gpu *g, const job *j, fsim_measured_kernel *out)
 {
-    static const double least_clock = 0.9;
-    double *s[RUNS] = {fsim_new(g->a, double, j->samples), fsim_new(g->a, double, j->samples)};
-    int n = 0;
-    out->sm_clock_hz = median_clock_hz(j, s[0]);
-    for (int i = 0; i < j->samples; i++) {
-        if (j->sample[i].clock_hz < least_clock * out->sm_clock_hz) /* never where either is NaN */
-            continue;
-        for (int r = 0; r < RUNS; r++)
-            s[r][n] = j->sample[i].seconds[r];
-        n++;
-    }
-    g->facts.low_clock += j->samples - n;
-    out->cold = fsim_times_of(s[0], n);
-    out->warm = fsim_times_of(s[1], n);
-    if (n < j->samples * 3 / 4)
-        return fsim_printf(g->a, "the SM clock fell by more than 10 %% in %d of %d runs of '%s': let the GPU rest, or lock its clocks (nvidia-smi -lgc)", j->samples - n, j->samples, j->kernel->name);
+    double *clock_hz = fsim_new(g->a, double, j->samples), *s[RUNS] = {fsim_new(g->a, double, j->samples), fsim_new(g->a, double, j->samples)};
+    bool *usual = fsim_new(g->a, bool, j->samples);
+    for (int i = 0; i < j->samples; i++)
+        clock_hz[i] = j->sample[i].clock_hz;
+    const int kept = fsim_usual_clock(clock_hz, j->samples, s[0], usual, &out->sm_clock_hz);
+    for (int i = 0, n = 0; i < j->samples; i++)
+        if (usual[i]) {
+            for (int r = 0; r < RUNS; r++)
+                s[r][n] = j->sample[i].seconds[r];
+            n++;
+        }
+    g->facts.low_clock += j->samples - kept;
+    out->cold = fsim_times_of(s[0], kept);
+    out->warm = fsim_times_of(s[1], kept);
+    if (kept < j->samples * 3 / 4)
+        return fsim_printf(g->a, "the SM clock fell by more than 10 %% in %d of %d runs of '%s': let the GPU rest, or lock its clocks (nvidia-smi -lgc)", j->samples - kept, j->samples,
+                           j->kernel->name);
     const char *noise = fsim_gpu_noise(g, j->kernel->name, &out->cold);
     return noise ? noise : fsim_gpu_noise(g, j->kernel->name, &out->warm);
 }

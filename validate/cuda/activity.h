@@ -23,4 +23,8 @@ typedef struct {
  * over each part. launch: names that each part must have, in order; NULL: any, but the same in each part. NULL, or why the records are no good. Sorts them. */
 const char *fsim_runs_of(fsim_record *record, int records, int runs, const fsim_launch *launch, int launches, double *seconds);
 
+/* Which of n samples ran at 90 % or more of the samples' median SM clock; those whose clock is not known (NaN) count as such. Returns how many; *median_hz is NaN where no clock is known. scratch:
+ * n numbers. */
+int fsim_usual_clock(const double *clock_hz, int n, double *scratch, bool *usual, double *median_hz);
+
 #endif
