@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* activity.h: when each kernel started and ended, by CUPTI's Activity API, which needs no privilege; and the measurement that is made of it. Where there is no CUPTI, CUDA events, which
- * overstate short kernels by 10 to 30 us (NVIDIA/nvbench issue 184). */
+/* activity.h: when each kernel started and ended, by CUPTI's Activity API, which needs no privilege. */
 #ifndef FUSESIM_VALIDATE_CUDA_ACTIVITY_H
 #define FUSESIM_VALIDATE_CUDA_ACTIVITY_H
 
@@ -23,8 +22,9 @@ typedef struct {
  * over each part. launch: names that each part must have, in order; NULL: any, but the same in each part. NULL, or why the records are no good. Sorts them. */
 const char *fsim_runs_of(fsim_record *record, int records, int runs, const fsim_launch *launch, int launches, double *seconds);
 
-/* Which of n samples ran at 90 % or more of the samples' median SM clock; those whose clock is not known (NaN) count as such. Returns how many; *median_hz is NaN where no clock is known. scratch:
- * n numbers. */
-int fsim_usual_clock(const double *clock_hz, int n, double *scratch, bool *usual, double *median_hz);
+/* Forgets the records up to now. */
+void fsim_activity_forget(fsim_gpu *g);
+/* Fetches the records of what ran since, `helpers` of our own kernels among them, and sums them as fsim_runs_of does. *why: they are no good; NULL: they are. */
+bool fsim_activity_runs(fsim_gpu *g, int runs, const fsim_launch *launch, int launches, int helpers, double *seconds, const char **why, fsim_fault *fault);
 
 #endif
