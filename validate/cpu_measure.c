@@ -45,6 +45,7 @@ typedef struct {
     int64_t bytes, grid; /* of one side of the copy */
     void *x, *y;
     float zero;
+    int runs, disturbed;         /* of works */
 } bench;
 
 /* Twice the last-level cache on either side, but no more than a sixteenth of the memory. */
@@ -95,10 +96,14 @@ static double copy_and_flush(bench *b)
 
 static double time_work(bench *b, const fsim_cpu_work *w)
 {
-    const double start_s = fsim_cpu_now_s();
+    static const double most_idle = 0.1;
+    const double busy_s = fsim_cpu_busy_s(), start_s = fsim_cpu_now_s();
     for (int i = 0; i < w->calls; i++)
         fsim_cpu_run(b->pool, w->call[i].kernel, w->call[i].args);
-    return fsim_cpu_now_s() - start_s;
+    const double took_s = fsim_cpu_now_s() - start_s;
+    b->runs++;
+    b->disturbed += fsim_cpu_busy_s() - busy_s < (1 - most_idle) * took_s * fsim_cpu_threads(b->pool);
+    return took_s;
 }
 
 static double time_empty(bench *b)
@@ -185,6 +190,7 @@ bool fsim_cpu_measure(fsim_cpu_pool *p, const fsim_cpu_work *work, int works, co
         for (int i = 0; i < FLOOR_SAMPLES; i++)
             scratch[i] = time_empty(&b);
         out->dispatch = fsim_times_of(scratch, FLOOR_SAMPLES);
+        out->disturbed = b.runs ? (double)b.disturbed / b.runs : 0;
     }
     close_bench(&b);
     return good;

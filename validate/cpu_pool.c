@@ -280,12 +280,50 @@ const char *fsim_cpu_name(fsim_arena *a)
     return fsim_strndup(a, name, strcspn(name, "\n\""));
 }
 
+/* A number, and what follows it, from a one-line file of the kernel; 0 where there is none. */
+static long long number_in(const char *folder, int index, const char *name, char *suffix)
+{
+    char path[128];
+    long long number = 0;
+    snprintf(path, sizeof path, "%s/index%d/%s", folder, index, name);
+    FILE *in = fopen(path, "r");
+    if (in && fscanf(in, "%lld%c", &number, suffix) < 1)
+        number = 0;
+    if (in)
+        fclose(in);
+    return number;
+}
+
+/* Data cache of this level, of the first CPU. sysconf asks the processor instead, and under a hypervisor gets what is not the machine's. */
+static int64_t cache_of_level(int level)
+{
+    static const char folder[] = "/sys/devices/system/cpu/cpu0/cache";
+    char ignored = 0, unit = 0;
+    for (int i = 0; i < 10; i++)
+        if (level > 1 && number_in(folder, i, "level", &ignored) == level) {
+            const long long size = number_in(folder, i, "size", &unit);
+            return size * (unit == 'K' ? 1 << 10 : unit == 'M' ? 1 << 20 : 1);
+        }
+    return 0;
+}
+
 int64_t fsim_cpu_cache_bytes(void)
 {
-    int64_t bytes = 0;
+    for (int level = 4; level > 1; level--)
+        if (cache_of_level(level) > 0)
+            return cache_of_level(level);
 #ifdef _SC_LEVEL3_CACHE_SIZE
-    bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    bytes = bytes > 0 ? bytes : sysconf(_SC_LEVEL2_CACHE_SIZE);
+    if (sysconf(_SC_LEVEL3_CACHE_SIZE) > 0)
+        return sysconf(_SC_LEVEL3_CACHE_SIZE);
 #endif
-    return bytes > 0 ? bytes : (int64_t)32 << 20;
+    return (int64_t)32 << 20;
+}
+
+int64_t fsim_cpu_core_cache_bytes(void) { return cache_of_level(2) > 0 ? cache_of_level(2) : 1 << 20; }
+
+double fsim_cpu_busy_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
