@@ -102,7 +102,8 @@ typedef struct {
     double copy_bytes;     /* of one side; at least twice the last-level cache */
     fsim_times dispatch;   /* an empty kernel: the noise floor */
     int rounds;
-    double disturbed;      /* share of the runs in which other processes had the CPUs for more than a tenth of the time: much of it, and times say little */
+    double disturbed;      /* share of the samples in which other processes had the CPUs for more than a tenth of the time, however often tried; those are CPU times of the busiest thread. Where
+                              they are many, caches and memory were shared too, and times say little */
 } fsim_cpu_measurement;
 
 /* Runs each work once beforehand. False with *why set: not enough memory, no compiler for the copy. In a. */
@@ -112,6 +113,10 @@ bool fsim_cpu_measure(fsim_cpu_pool *p, const fsim_cpu_work *work, int works, co
 double fsim_cpu_now_s(void);
 /* Seconds that the process's threads have had CPUs. Threads of a pool never rest for long, so that over a launch less than threads x seconds means that others ran in their place. */
 double fsim_cpu_busy_s(void);
+/* From here on each launch adds the CPU time of the thread that took most of it: how long launches would have taken had nobody else run on these CPUs, all but the barrier. Costs two
+ * system calls a thread and launch. */
+void fsim_cpu_count_busiest(fsim_cpu_pool *p, bool on);
+double fsim_cpu_busiest_s(const fsim_cpu_pool *p);
 fsim_spread_of fsim_spread_of_samples(double *x, int n);
 
 #endif
