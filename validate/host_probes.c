@@ -139,7 +139,7 @@ static fsim_launch *launches_of(fsim_arena *a, const char *const *entry, int cou
 }
 
 /* All sources: streams, rates, and one a function, so that one that does not compile costs no other. */
-static const fsim_program *programs_of(fsim_arena *a, const char *header)
+static const fsim_program *programs_of(fsim_arena *a, const char *header, unsigned probes)
 {
     fsim_program *p = fsim_new(a, fsim_program, PROGRAMS);
     p[0] = (fsim_program){.name = "probe_streams", .source = streams_text, .launches = sizeof stream_entries / sizeof *stream_entries};
@@ -157,6 +157,8 @@ static const fsim_program *programs_of(fsim_arena *a, const char *header)
                                          header ? "#include \"fusesim_dialect.h\"" : stand_ins, expression(a, fsim_ops[functions[f].op].expr));
         static const char *const entry[] = {"probe_function"};
         p[FIRST_FUNCTION + f] = (fsim_program){.name = fsim_printf(a, "probe_function_%d", f), .source = source, .launch = launches_of(a, entry, 1), .launches = 1};
+        if (!(probes & FSIM_PROBE_BIT(functions[f].probe)))
+            p[FIRST_FUNCTION + f] = (fsim_program){.name = "not_asked_for", .skipped = "not asked for"};
     }
     return p;
 }
@@ -207,7 +209,7 @@ static bool open_bench(bench *b, fsim_cpu_pool *p, const fsim_cpu_compiler *comp
 {
     const int64_t twice = 2 * fsim_cpu_cache_bytes(), least = (int64_t)64 << 20;
     *b = (bench){.pool = p, .arena = a, .bytes = twice > least ? twice : least, .c = 0};
-    b->module = fsim_cpu_compile(programs_of(a, compiler->header), PROGRAMS, compiler, a, why);
+    b->module = fsim_cpu_compile(programs_of(a, compiler->header, probes), PROGRAMS, compiler, a, why);
     if (b->module && b->module->kernel[0].failed)
         *why = b->module->kernel[0].failed;
     if (!b->module || b->module->kernel[0].failed)
