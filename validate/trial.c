@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "validate/trial.h"
 
-#include "graph/scale.h"
 #include "search/price.h"
-#include "validate/cpu.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +42,22 @@ static bool plan_of(const fsim_problem *p, const fsim_prediction *predicted, fsi
     return out->kernels > 0;
 }
 
+static void price(const fsim_problem *p, fsim_trial_plan *x, fsim_arena *a)
+{
+    x->stream_s = time_in(p, &x->plan.partition, FSIM_REGIME_STREAM, a);
+    x->graph_s = time_in(p, &x->plan.partition, FSIM_REGIME_GRAPH, a);
+    for (int k = 0; k < x->plan.kernels; k++)
+        x->predicted[k] = predicted_of(p->graph, p->hw, x->plan.kernel[k].group, a);
+}
+
+void fsim_trial_reprice(fsim_trial *t, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
+{
+    const fsim_problem p = fsim_problem_of(t->graph, hw, options, a);
+    t->hw = hw;
+    for (int i = 0; i < t->plans; i++)
+        price(&p, &t->plan[i], a);
+}
+
 fsim_trial fsim_trial_of(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, const fsim_strategy *strategy, int strategies, fsim_arena *a)
 {
     const fsim_problem p = fsim_problem_of(g, hw, options, a);
@@ -54,128 +68,16 @@ fsim_trial fsim_trial_of(const fsim_graph *g, const fsim_hw *hw, const fsim_opti
         *x = (fsim_trial_plan){.strategy = strategy[i]};
         if (!plan_of(&p, &predicted, strategy[i], a, &x->plan))
             continue;
-        x->stream_s = time_in(&p, &x->plan.partition, FSIM_REGIME_STREAM, a);
-        x->graph_s = time_in(&p, &x->plan.partition, FSIM_REGIME_GRAPH, a);
         x->program = fsim_programs_of(g, hw, &x->plan, a);
         x->predicted = fsim_new(a, fsim_trial_kernel, x->plan.kernels + 1);
+        price(&p, x, a);
         x->check = fsim_new(a, fsim_check, x->plan.kernels + 1);
         x->measured.kernel = fsim_new(a, fsim_measured_kernel, x->plan.kernels + 1);
-        for (int k = 0; k < x->plan.kernels; k++) {
-            x->predicted[k] = predicted_of(g, hw, x->plan.kernel[k].group, a);
+        for (int k = 0; k < x->plan.kernels; k++)
             x->skipped += x->program[k].skipped != NULL;
-        }
         t.plans++;
     }
     return t;
-}
-
-/* Checks. */
-
-/* Does the kernel that computes `node` have `tensor` from memory? Where several compute it, all of them. */
-static bool loads(const void *with, int node, int tensor)
-{
-    const fsim_plan *plan = with;
-    bool from_memory = true;
-    for (int k = 0; k < plan->kernels && from_memory; k++) {
-        const fsim_part *part = &plan->partition.part[k];
-        if (!bsearch(&node, part->node, (size_t)part->count, sizeof node, fsim_by_int))
-            continue;
-        const fsim_group *o = plan->kernel[k].group;
-        from_memory = false;
-        for (int i = 0; i < o->reads && !from_memory; i++)
-            from_memory = o->read[i].tensor == tensor;
-    }
-    return from_memory;
-}
-
-/* Multiply-adds and other points that the interpreter walks. */
-static double work_of(const fsim_graph *g)
-{
-    double points = 0;
-    for (int n = 0; n < g->nodes; n++)
-        points += (double)g->node[n].points * (double)g->node[n].reduced;
-    return points;
-}
-
-/* The workload with dimensions so short that the interpreter takes about most_s. */
-static const fsim_graph *small_enough(const fsim_graph *g, const struct fsim_yaml *yaml, const fsim_binding *set, int sets, double most_s, int64_t *scale, fsim_arena *a)
-{
-    enum { LARGEST = 1 << 14 };
-    static const double points_per_s = 5e7, most_bytes = 1e9;
-    const double most = most_s * points_per_s;
-    *scale = 1;
-    if (fsim_reference_bytes(g) <= most_bytes && work_of(g) <= most)
-        return g;
-    const fsim_graph *best = NULL;
-    for (int64_t factor = 2; factor <= LARGEST && yaml; factor *= 2) {
-        fsim_diag *quiet = fsim_diag_new(a);
-        const fsim_graph *shorter = fsim_graph_of(a, quiet, g->path, fsim_scale_shapes(a, yaml, factor), set, sets);
-        if (!shorter)
-            continue;
-        best = shorter;
-        *scale = factor;
-        if (fsim_reference_bytes(shorter) <= most_bytes && work_of(shorter) <= most)
-            break;
-    }
-    return best && fsim_reference_bytes(best) <= most_bytes * 4 && work_of(best) <= most * 20 ? best : NULL;
-}
-
-static void check_plan(fsim_trial_plan *x, const fsim_reference *r, const fsim_cpu_module *m, const fsim_program *program, int kernels, fsim_cpu_pool *pool, fsim_arena *a)
-{
-    fsim_host_memory *memory = fsim_host_memory_new(r, program, kernels);
-    if (!memory) {
-        x->first_wrong = "not enough memory to check it";
-        return;
-    }
-    for (int k = 0; k < kernels; k++) {
-        fsim_check c = {.tensor = -1};
-        if (program[k].skipped) {
-            fsim_host_stand_in(memory, r, k);
-            continue;
-        }
-        if (m->kernel[k].failed) {
-            c.message = m->kernel[k].failed;
-        } else {
-            fsim_cpu_run(pool, &m->kernel[k], memory->argument[k]);
-            c = fsim_check_program(r, &program[k], fsim_host_fetch, memory->argument[k], a);
-        }
-        fsim_host_stand_in(memory, r, k); /* each kernel starts from right values: an error shows where it is made */
-        x->checked++;
-        if (c.message && x->wrong++ == 0)
-            x->first_wrong = fsim_printf(a, "%s: %s", program[k].name, c.message);
-        if (kernels == x->plan.kernels)
-            x->check[k] = c;
-    }
-    fsim_host_memory_free(memory);
-}
-
-bool fsim_trial_check_on_host(fsim_trial *t, const struct fsim_yaml *yaml, const fsim_binding *set, int sets, int jobs, double most_s, fsim_arena *a, const char **why)
-{
-    const fsim_graph *g = small_enough(t->graph, yaml, set, sets, most_s, &t->scale, a);
-    const fsim_cpu_compiler how = {.header = fsim_dialect_text, .jobs = jobs};
-    fsim_cpu_pool *pool = fsim_cpu_pool_new(1);
-    bool good = true;
-    if (!g)
-        t->scale = 0;
-    for (int i = 0; i < t->plans && g && good; i++) {
-        fsim_trial_plan *x = &t->plan[i];
-        fsim_options options = {.strategy = x->strategy, .regime = FSIM_REGIME_STREAM, .time_limit_s = 1};
-        fsim_trial small = {.plan = x};
-        if (g != t->graph)
-            small = fsim_trial_of(g, t->hw, &options, &x->strategy, 1, a);
-        if (g != t->graph && small.plans == 0)
-            continue;
-        fsim_cpu_module *m = fsim_cpu_compile(small.plan->program, small.plan->plan.kernels, &how, a, why);
-        good = m != NULL;
-        if (!good)
-            break;
-        fsim_reference *r = fsim_reference_within(g, 1, loads, &small.plan->plan);
-        check_plan(x, r, m, small.plan->program, small.plan->plan.kernels, pool, a);
-        fsim_reference_free(r);
-        fsim_cpu_unload(m);
-    }
-    fsim_cpu_pool_free(pool);
-    return good;
 }
 
 /* Verdicts. */

@@ -26,7 +26,16 @@ typedef struct {
     const char *first_wrong;           /* kernel and message */
     fsim_measured_plan measured;
     const char *failed;                /* why it was not measured */
+    const char *differs;               /* an output that is not what the first plan made, and by how much; NULL */
 } fsim_trial_plan;
+
+/* What to measure. */
+typedef struct {
+    double budget_s;                   /* for each plan and kernel, roughly */
+    int samples;                       /* 0: by budget */
+    bool kernels;                      /* each kernel by itself too */
+    bool counters;
+} fsim_trial_how;
 
 typedef struct {
     const fsim_graph *graph;
@@ -43,9 +52,8 @@ typedef struct {
 /* Plans of the strategies (each of them at most once), with programs and predictions. Where a strategy finds no plan it is left out. In a. */
 fsim_trial fsim_trial_of(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, const fsim_strategy *strategy, int strategies, fsim_arena *a);
 
-/* Runs every kernel of every plan on the host from the reference's inputs, and compares: on these shapes where the interpreter can take them, else on shorter ones (`yaml` is the
- * workload's document, for reading it again). Sets scale, check, checked, wrong. False with *why set where there is no compiler. most_s: roughly, of interpreting. */
-bool fsim_trial_check_on_host(fsim_trial *t, const struct fsim_yaml *yaml, const fsim_binding *set, int sets, int jobs, double most_s, fsim_arena *a, const char **why);
+/* As if the hardware were `hw`: everything predicted anew, the partitions stay. */
+void fsim_trial_reprice(fsim_trial *t, const fsim_hw *hw, const fsim_options *options, fsim_arena *a);
 
 /* How good is the choice? From measured.stream of all plans. */
 void fsim_trial_judge(fsim_trial *t);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/command.h"
 #include "graph/find.h"
+#include "graph/scale.h"
 #include "hw/kin.h"
 #include "search/given.h"
 
@@ -46,8 +47,7 @@ const char *fsim_read_text(fsim_context *c, const char *what, const char *path, 
     return text;
 }
 
-/* What --set says. */
-static fsim_binding *bindings(const fsim_context *c)
+fsim_binding *fsim_bindings(const fsim_context *c)
 {
     const fsim_words *words = &c->set.set;
     fsim_binding *set = fsim_new(c->arena, fsim_binding, words->count + 1);
@@ -76,7 +76,10 @@ static fsim_graph *read_workload(fsim_context *c, int *status)
         return NULL;
     }
     fsim_diag_source(c->diag, path, text, bytes);
-    fsim_graph *g = fsim_graph_parse(c->arena, c->diag, path, text, bytes, bindings(c), c->set.set.count);
+    const fsim_yaml *y = fsim_yaml_parse(c->arena, c->diag, path, text, bytes);
+    if (y && c->set.scale > 1)
+        y = fsim_scale_shapes(c->arena, y, c->set.scale);
+    fsim_graph *g = y ? fsim_graph_of(c->arena, c->diag, path, y, fsim_bindings(c), c->set.set.count) : NULL;
     if (!g)
         *status = *status ? *status : FSIM_EXIT_BAD_INPUT;
     return g;
