@@ -138,6 +138,19 @@ static fsim_launch *launches_of(fsim_arena *a, const char *const *entry, int cou
     return l;
 }
 
+/* The dialect, with its own functions where it has some for those of libm that the operator table names. */
+static const char *prelude_of(fsim_arena *a, const char *header)
+{
+    static const char *const names[] = {"tanhf", "erff", "logf"};
+    if (!header)
+        return stand_ins;
+    const char *text = "#include \"fusesim_dialect.h\"\n";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strstr(header, fsim_printf(a, "fs_%s(", names[i])))
+            text = fsim_printf(a, "%s#define %s fs_%s\n", text, names[i], names[i]);
+    return text;
+}
+
 /* All sources: streams, rates, and one a function, so that one that does not compile costs no other. */
 static const fsim_program *programs_of(fsim_arena *a, const char *header, unsigned probes)
 {
@@ -154,7 +167,7 @@ static const fsim_program *programs_of(fsim_arena *a, const char *header, unsign
                                          "        const float *restrict x = (const float *)args[0] + b * 4096; float *restrict y = (float *)args[1] + b * 4096;\n"
                                          "        for (long long t = 0; t < n; t++) { __asm__ volatile(\"\" ::: \"memory\");\n"
                                          "            _Pragma(\"omp simd\") for (int i = 0; i < 4096; i++) y[i] = %s; } }\n}\n",
-                                         header ? "#include \"fusesim_dialect.h\"" : stand_ins, expression(a, fsim_ops[functions[f].op].expr));
+                                         prelude_of(a, header), expression(a, fsim_ops[functions[f].op].expr));
         static const char *const entry[] = {"probe_function"};
         p[FIRST_FUNCTION + f] = (fsim_program){.name = fsim_printf(a, "probe_function_%d", f), .source = source, .launch = launches_of(a, entry, 1), .launches = 1};
         if (!(probes & FSIM_PROBE_BIT(functions[f].probe)))
