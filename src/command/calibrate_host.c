@@ -166,7 +166,7 @@ int fsim_run_calibrate_host(fsim_context *c)
     const char *text = text_to_change(c, &status), *why = "no threads";
     if ((status = fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT)) || (status = fsim_open_outputs(c)))
         return status;
-    const fsim_cpu_compiler compiler = {.header = NULL}; /* fsim_dialect_text, once there is a generator: probes then run its functions */
+    const fsim_cpu_compiler compiler = {.header = fsim_dialect_text};
     fsim_cpu_pool *pool = fsim_cpu_pool_new((int)c->set.threads);
     const fsim_host_probes *h = pool ? fsim_host_probe(pool, &compiler, FSIM_PROBES_ALL, 0, c->arena, &why) : NULL;
     fsim_cpu_pool_free(pool);

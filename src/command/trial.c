@@ -229,7 +229,7 @@ int fsim_run_trials(fsim_context *c)
     fsim_inputs *in = fsim_new(c->arena, fsim_inputs, all.count);
     int status = FSIM_EXIT_OK;
     for (int i = 0; i < all.count && !status; i++) {
-        c->args = (fsim_words){all.at + i, 1};
+        c->args = (fsim_words){.at = all.at + i, .count = 1};
         status = fsim_read_inputs(c, &in[i]);
     }
     if (status || (status = fsim_open_outputs(c)))
