@@ -183,8 +183,10 @@ void fsim_report_trials(const fsim_page *page, const fsim_trials *x)
         putc('\n', page->out);
         fsim_paragraph(page, FSIM_FAINT, 0, 2, fsim_printf(a, "No bytes were counted: %s", x->no_counters));
     }
+    if (x->gates)
+        putc('\n', page->out);
     for (int i = 0; i < x->gates; i++)
-        fsim_paragraph(page, x->gate[i].passed ? FSIM_GOOD : FSIM_BAD, 0, 2, fsim_printf(a, "%sgate %s %s: %s", i ? "" : "\n", x->gate[i].text, x->gate[i].passed ? "holds" : "fails", gate_says(&x->gate[i], a)));
+        fsim_paragraph(page, x->gate[i].passed ? FSIM_GOOD : FSIM_BAD, 0, 2, fsim_printf(a, "gate %s %s: %s", x->gate[i].text, x->gate[i].passed ? "holds" : "fails", gate_says(&x->gate[i], a)));
     fsim_arena_free(a);
 }
 
