@@ -25,7 +25,7 @@ static const command commands[] = {
     {"explain", "WORKLOAD --hw HW OP OP", "may two share a kernel; the cost", EXPLAIN, true, 3, 1, fsim_run_explain},
     {"validate", "--measurements FILE.csv", "predicted beside measured", VALIDATE, false, INT_MAX, INT_MAX, fsim_run_validate},
     {"import", "--measurements FILE [WORKLOAD]", "others' profiles: ncu, PyTorch", IMPORT, false, 1, 1, fsim_run_import},
-    {"calibrate", "--hw HW --measurements FILE.csv", "fit a GPU to measurements", CALIBRATE, false, INT_MAX, INT_MAX, fsim_run_calibrate},
+    {"calibrate", "--hw HW --measurements FILE.csv", "fit a GPU; measure this CPU", CALIBRATE, false, INT_MAX, INT_MAX, fsim_run_calibrate},
     {"codegen", "WORKLOAD --hw HW -o DIR", "the plan's kernels as source", CODEGEN, true, 1, 1, fsim_run_codegen},
     {"hw", "list | show NAME | check FILE...", "the GPUs", HW, false, INT_MAX, INT_MAX, fsim_run_hw},
     {"ops", "", "operators and flops per point", OPS, false, 0, INT_MAX, fsim_run_ops},
@@ -38,6 +38,7 @@ static const char *const l2_names[] = {"cold", "warm"};
 static const char *const numerics_names[] = {"fast", "strict"};
 static const char *const recompute_names[] = {"on", "off"};
 static const char *const target_names[] = {"cuda", "c"};
+static const char *const device_names[] = {"cpu", "cuda"};
 static const char *const color_names[] = {"auto", "always", "never"};
 
 static const fsim_choices strategies = {fsim_strategy_names, FSIM_STRATEGY_COUNT, NULL};
@@ -47,6 +48,7 @@ static const fsim_choices l2_states = {l2_names, FSIM_COUNT_OF(l2_names), NULL};
 static const fsim_choices numerics = {numerics_names, FSIM_COUNT_OF(numerics_names), NULL};
 static const fsim_choices recomputation = {recompute_names, FSIM_COUNT_OF(recompute_names), NULL};
 static const fsim_choices targets = {target_names, FSIM_COUNT_OF(target_names), NULL};
+static const fsim_choices devices = {device_names, FSIM_COUNT_OF(device_names), NULL};
 static const fsim_choices colors = {color_names, FSIM_COUNT_OF(color_names), NULL};
 
 #define AT(field) offsetof(fsim_settings, field)
@@ -80,6 +82,8 @@ static const fsim_arg options[] = {
     {"--fresh", "", FSIM_ARG_FLAG, AT(fresh), NULL, CALIBRATE, "start from similar GPUs, not from the file"},
     {"--folds", "K", FSIM_ARG_COUNT, AT(folds), NULL, CALIBRATE, "parts of the cross-validation (5)"},
     {"--target", NULL, FSIM_ARG_CHOICE, AT(target), &targets, CODEGEN, "language of the kernels (cuda)"},
+    {"--device", NULL, FSIM_ARG_CHOICE, AT(device), &devices, CALIBRATE, "measure this machine"},
+    {"--threads", "N", FSIM_ARG_COUNT, AT(threads), NULL, CALIBRATE, "of --device cpu (one a CPU)"},
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, CALIBRATE | IMPORT | CODEGEN, "the file to write; codegen: the folder"},
     {"--jobs", "N", FSIM_ARG_COUNT, AT(jobs), NULL, ANY, "threads; results do not depend on it"},
     {"--dump", "STAGE[,...]", FSIM_ARG_ITEMS, AT(dump), NULL, PLAN, "graph, legal, parts, kernels, traffic, time"},
@@ -98,7 +102,7 @@ static const fsim_arg options[] = {
 
 /* Known to the manual, but of other releases. */
 static const char *const later_options[] = {
-    "--device", "--dim", "--fail-on",   "--jvp",
+    "--dim", "--fail-on",   "--jvp",
     "--output", "--precision", "--report", "--train"};
 static const char *const later_commands[] = {"sweep", "diff"};
 
@@ -289,7 +293,7 @@ int main(int argc, char **argv)
     fsim_arena *arena = fsim_arena_new();
     fsim_context c = {.arena = arena,
                       .diag = fsim_diag_new(arena),
-                      .set = {.strategy = NOT_GIVEN, .launch = FSIM_REGIME_STREAM, .time_limit_s = 1},
+                      .set = {.strategy = NOT_GIVEN, .device = FSIM_DEVICE_NONE, .launch = FSIM_REGIME_STREAM, .time_limit_s = 1},
                       .hw_folder = FUSESIM_DATA_DIR "/hwmodels",
                       .workload_folder = FUSESIM_DATA_DIR "/workloads",
                       .width = fsim_terminal_columns()};

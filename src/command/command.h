@@ -17,12 +17,13 @@
 typedef struct {
     fsim_words hw, hw_set, set, dump, roots, match, measurements, by, gates, fit, classes;
     const char *json, *markdown, *trace, *dot, *junit, *chart, *plan, *output, *above;
-    int strategy, objective, launch, l2, numerics, recompute, target, color; /* index into the option's choices */
+    int strategy, objective, launch, l2, numerics, recompute, target, color, device; /* index into the option's choices; device: FSIM_DEVICE_NONE where it is not given */
     double time_limit_s;
-    int64_t limit, jobs, top, memory_limit, compile_jobs, folds; /* 0: not given */
+    int64_t limit, jobs, top, memory_limit, compile_jobs, folds, threads; /* 0: not given */
     bool compile_cost, no_exclude, unseen, fresh, quiet, verbose, help, version;
 } fsim_settings;
 
+enum { FSIM_DEVICE_NONE = -1, FSIM_DEVICE_CPU, FSIM_DEVICE_CUDA };
 enum { FSIM_COLOR_AUTO, FSIM_COLOR_ALWAYS, FSIM_COLOR_NEVER };
 
 /* What results are written as: files besides the text report, or in its place where the name is -. */
@@ -48,10 +49,14 @@ int fsim_run_explain(fsim_context *c);
 int fsim_run_validate(fsim_context *c);
 int fsim_run_import(fsim_context *c);
 int fsim_run_calibrate(fsim_context *c);
+int fsim_run_calibrate_host(fsim_context *c); /* --device cpu */
 int fsim_run_hw(fsim_context *c);
 int fsim_run_ops(fsim_context *c);
 
 /* inputs.c: what the command line names, read. */
+
+/* Today, or the day that SOURCE_DATE_EPOCH names, so that a build can be repeated. */
+const char *fsim_today(fsim_arena *a);
 
 typedef struct {
     fsim_graph *graph;

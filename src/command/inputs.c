@@ -5,7 +5,9 @@
 #include "search/given.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Set by Ctrl-C; the searches end at their best so far. */
 static volatile sig_atomic_t interrupted;
@@ -14,6 +16,17 @@ static void on_interrupt(int number)
 {
     (void)number;
     interrupted = 1;
+}
+
+const char *fsim_today(fsim_arena *a)
+{
+    const char *given = getenv("SOURCE_DATE_EPOCH");
+    const time_t now = given ? (time_t)strtoll(given, NULL, 10) : time(NULL);
+    struct tm day;
+    char text[16] = "";
+    if (gmtime_r(&now, &day))
+        strftime(text, sizeof text, "%Y-%m-%d", &day);
+    return fsim_strdup(a, text);
 }
 
 void fsim_catch_interrupt(void)
