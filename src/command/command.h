@@ -50,6 +50,7 @@ int fsim_run_validate(fsim_context *c);
 int fsim_run_import(fsim_context *c);
 int fsim_run_calibrate(fsim_context *c);
 int fsim_run_calibrate_host(fsim_context *c); /* --device cpu */
+int fsim_run_calibrate_gpu(fsim_context *c);  /* --device cuda */
 int fsim_run_hw(fsim_context *c);
 int fsim_run_ops(fsim_context *c);
 
@@ -124,6 +125,10 @@ int fsim_give_up_outputs(fsim_context *c, int status);
 int fsim_give_up_chart(fsim_context *c, const char *why);
 /* All files, all of them whole, then stdout. */
 int fsim_deliver(fsim_context *c, fsim_shower *show, const void *what);
+/* A hardware file's text into -o, where that is given, then the answer: on stderr where the file goes to stdout. */
+int fsim_deliver_hw(fsim_context *c, const char *text, fsim_shower *show, const void *what);
+/* Does path lie in the folder of shipped hardware files? */
+bool fsim_is_shipped_hw(const fsim_context *c, const char *path);
 /* For a command that has nothing but an answer: opens the outputs, then delivers. */
 int fsim_answer(fsim_context *c, fsim_shower *show, const void *what);
 /* Whatever is in stdout's buffer reaches it, or the exit status says so. */
