@@ -118,14 +118,14 @@ typedef struct {
     long long n;
 } bench;
 
-/* expr with $0 and $1 put in. */
+/* expr with $0 and $1 put in; $t is the type's letter. */
 static const char *expression(fsim_arena *a, const char *expr)
 {
     const char *out = "";
     for (const char *p = expr; *p; p++) {
-        const bool argument = *p == '$' && (p[1] == '0' || p[1] == '1');
-        out = argument ? fsim_printf(a, "%s%s", out, p[1] == '0' ? "x[i]" : "c") : fsim_printf(a, "%s%c", out, *p);
-        p += argument;
+        const char *word = *p != '$' ? NULL : p[1] == '0' ? "x[i]" : p[1] == '1' ? "c" : p[1] == 't' ? "f" : NULL;
+        out = word ? fsim_printf(a, "%s%s", out, word) : fsim_printf(a, "%s%c", out, *p);
+        p += word != NULL;
     }
     return out;
 }

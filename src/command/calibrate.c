@@ -19,9 +19,9 @@ static void check_calibration(fsim_context *c)
     for (int i = 0; i < fsim_fit_group_count; i++)
         names[i] = fsim_fit_groups[i].name;
     if (c->args.count)
-        fsim_error(c->diag, fsim_command_line, "calibrate takes no workload; wanted --measurements FILE.csv or --device cpu");
+        fsim_error(c->diag, fsim_command_line, "calibrate takes no workload; wanted --measurements FILE.csv, --device cpu or --device cuda");
     if (c->set.measurements.count == 0)
-        fsim_error(c->diag, fsim_command_line, "calibrate wants --measurements FILE.csv or --device cpu");
+        fsim_error(c->diag, fsim_command_line, "calibrate wants --measurements FILE.csv, --device cpu or --device cuda");
     if (c->set.hw.count != 1)
         fsim_error(c->diag, fsim_command_line, "calibrate wants the one GPU to fit: --hw NAME");
     if (c->set.folds == 1 || c->set.folds > FSIM_MOST_FOLDS)
@@ -60,25 +60,10 @@ static const char *calibrated_text(fsim_context *c, const fsim_hw *hw, const fsi
     return text ? fsim_calibrated_text(c->arena, text, hw, fit, fits, date, calibration_command(c, date)) : NULL;
 }
 
-/* The hardware file into -o, the report to stdout, or to stderr where the file goes to stdout. */
 static int deliver_calibration(fsim_context *c, const fsim_calibration *x)
 {
-    const char *why = "", *text = c->set.output ? calibrated_text(c, x->hw, x->fit, x->fits) : NULL;
-    const bool to_stdout = fsim_is_stdout(c->set.output);
-    fsim_output *o = text && !to_stdout ? fsim_open_file(c, "-o", c->set.output) : NULL;
-    if (o)
-        fputs(text, fsim_stream(o));
-    if (o && !fsim_commit(o, &why))
-        fsim_error(c->diag, fsim_command_line, "cannot write '%s': %s", c->set.output, why);
-    if (fsim_errors(c->diag))
-        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
-    if (!to_stdout)
-        return fsim_deliver(c, show_calibration, x);
-    if (!fsim_show_in_files(c, show_calibration, x) || !fsim_commit_files(c))
-        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
-    fputs(text, stdout);
-    show_calibration(stderr, FSIM_AS_TEXT, c, x);
-    return fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_INTERNAL);
+    const char *text = c->set.output ? calibrated_text(c, x->hw, x->fit, x->fits) : "";
+    return text ? fsim_deliver_hw(c, text, show_calibration, x) : fsim_give_up_outputs(c, FSIM_EXIT_OK);
 }
 
 /* The GPU to fit, what is known of it where nothing has been measured, and the rows, read. */
@@ -128,9 +113,7 @@ int fsim_run_calibrate(fsim_context *c)
 {
     if (c->set.device == FSIM_DEVICE_CPU)
         return fsim_run_calibrate_host(c);
-    if (c->set.device == FSIM_DEVICE_CUDA) {
-        fsim_error(c->diag, fsim_command_line, "calibrate --device cuda is not in this build");
-        return fsim_conclude(c, FSIM_EXIT_UNAVAILABLE, FSIM_EXIT_UNAVAILABLE);
-    }
+    if (c->set.device == FSIM_DEVICE_CUDA)
+        return fsim_run_calibrate_gpu(c);
     return calibrate_to_rows(c);
 }

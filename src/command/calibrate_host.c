@@ -88,17 +88,6 @@ static bool show_probes(FILE *out, fsim_format as, const fsim_context *c, const 
     return true;
 }
 
-/* Does path lie in the folder of shipped hardware files? */
-static bool is_shipped(const fsim_context *c, const char *path)
-{
-    const char *slash = strrchr(path, '/'), *folder = !slash ? "." : slash == path ? "/" : fsim_strndup(c->arena, path, (size_t)(slash - path));
-    char *one = realpath(folder, NULL), *other = realpath(c->hw_folder, NULL);
-    const bool same = one && other && strcmp(one, other) == 0;
-    free(one);
-    free(other);
-    return same;
-}
-
 static void check(fsim_context *c)
 {
     const fsim_settings *s = &c->set;
@@ -108,7 +97,7 @@ static void check(fsim_context *c)
         fsim_error(c->diag, fsim_command_line, "calibrate --device cpu takes one --hw, the file to change");
     if (s->threads > 1024)
         fsim_error(c->diag, fsim_command_line, "--threads: wanted 1 to 1024");
-    if (s->output && !fsim_is_stdout(s->output) && is_shipped(c, s->output))
+    if (s->output && !fsim_is_stdout(s->output) && fsim_is_shipped_hw(c, s->output))
         fsim_error(c->diag, fsim_command_line, "-o '%s' is a shipped hardware file's place; write elsewhere, and look at it first", s->output);
 }
 
@@ -136,27 +125,6 @@ static const char *name_of(fsim_context *c)
     return !path || fsim_is_stdout(path) || length == 0 ? "host" : fsim_strndup(c->arena, base, length);
 }
 
-/* The file, then the report: on stderr where the file goes to stdout. */
-static int deliver(fsim_context *c, const host_calibration *x, const char *text)
-{
-    const char *why = "";
-    const bool to_stdout = fsim_is_stdout(c->set.output);
-    fsim_output *o = fsim_open_file(c, "-o", c->set.output);
-    if (o)
-        fputs(text, fsim_stream(o));
-    if (o && !fsim_commit(o, &why))
-        fsim_error(c->diag, fsim_command_line, "cannot write '%s': %s", c->set.output, why);
-    if (fsim_errors(c->diag))
-        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
-    if (!to_stdout)
-        return fsim_deliver(c, show_probes, x);
-    if (!fsim_show_in_files(c, show_probes, x) || !fsim_commit_files(c))
-        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
-    fputs(text, stdout);
-    show_probes(stderr, FSIM_AS_TEXT, c, x);
-    return fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_INTERNAL);
-}
-
 int fsim_run_calibrate_host(fsim_context *c)
 {
     int status = FSIM_EXIT_OK;
@@ -176,5 +144,5 @@ int fsim_run_calibrate_host(fsim_context *c)
     }
     const char *date = fsim_today(c->arena);
     const host_calibration x = {h, fsim_is_stdout(c->set.output) ? NULL : c->set.output};
-    return deliver(c, &x, fsim_host_text(c->arena, text, name_of(c), h, date, "fusesim calibrate --device cpu"));
+    return fsim_deliver_hw(c, fsim_host_text(c->arena, text, name_of(c), h, date, "fusesim calibrate --device cpu"), show_probes, &x);
 }

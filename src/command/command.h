@@ -20,7 +20,7 @@ typedef struct {
     int strategy, objective, launch, l2, numerics, recompute, target, color, device; /* index into the option's choices; device: FSIM_DEVICE_NONE where it is not given */
     double time_limit_s, budget_s;
     int64_t limit, jobs, top, memory_limit, compile_jobs, folds, threads, samples, scale; /* 0: not given */
-    bool no_check, no_counters, compile_cost, no_exclude, unseen, fresh, quiet, verbose, help, version;
+    bool no_check, no_measure, no_counters, compile_cost, no_exclude, unseen, fresh, quiet, verbose, help, version;
 } fsim_settings;
 
 enum { FSIM_DEVICE_NONE = -1, FSIM_DEVICE_CPU, FSIM_DEVICE_CUDA };
@@ -51,6 +51,7 @@ int fsim_run_trials(fsim_context *c); /* validate --device */
 int fsim_run_import(fsim_context *c);
 int fsim_run_calibrate(fsim_context *c);
 int fsim_run_calibrate_host(fsim_context *c); /* --device cpu */
+int fsim_run_calibrate_gpu(fsim_context *c);  /* --device cuda */
 int fsim_run_hw(fsim_context *c);
 int fsim_run_ops(fsim_context *c);
 
@@ -127,6 +128,10 @@ int fsim_give_up_outputs(fsim_context *c, int status);
 int fsim_give_up_chart(fsim_context *c, const char *why);
 /* All files, all of them whole, then stdout. */
 int fsim_deliver(fsim_context *c, fsim_shower *show, const void *what);
+/* A hardware file's text into -o, where that is given, then the answer: on stderr where the file goes to stdout. */
+int fsim_deliver_hw(fsim_context *c, const char *text, fsim_shower *show, const void *what);
+/* Does path lie in the folder of shipped hardware files? */
+bool fsim_is_shipped_hw(const fsim_context *c, const char *path);
 /* For a command that has nothing but an answer: opens the outputs, then delivers. */
 int fsim_answer(fsim_context *c, fsim_shower *show, const void *what);
 /* Whatever is in stdout's buffer reaches it, or the exit status says so. */

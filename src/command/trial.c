@@ -76,6 +76,12 @@ static bool check_trial(fsim_context *c, trial_options *o)
         fsim_error(c->diag, fsim_command_line, "validate: --measurements and --device are two ways to validate; wanted one");
     if (c->args.count == 0)
         fsim_error(c->diag, fsim_command_line, "validate --device wants a workload");
+    if (c->set.no_check && c->set.no_measure)
+        fsim_error(c->diag, fsim_command_line, "validate: --no-check and --no-measure leave nothing to do");
+    if (c->set.no_measure && (c->set.gates.count || c->set.measured))
+        fsim_error(c->diag, fsim_command_line, "validate: --gate and --measured want measurements; --no-measure makes none");
+    if (c->set.measured && c->set.scale > 1)
+        fsim_error(c->diag, fsim_command_line, "validate: rows of --measured could not be predicted again: --scale-shapes is no binding of theirs; wanted --set");
     if (c->set.hw.count != 1 && !(c->set.hw.count == 0 && c->set.device == FSIM_DEVICE_CPU))
         fsim_error(c->diag, fsim_command_line, "validate --device wants one --hw: the hardware file of that device");
     read_strategies(c, o);
@@ -211,6 +217,8 @@ static bool try_workload(fsim_context *c, fsim_runner *r, const fsim_inputs *in,
     t->set = set_text(c);
     if (!c->set.no_check && !fsim_trial_check(t, r, document(c, in->graph), fsim_bindings(c), c->set.set.count, interpret_s, fault))
         return false;
+    if (c->set.no_measure)
+        return true;
     const bool measured = r->measure(r, t, &how, fault);
     fsim_trial_judge(t);
     return measured;
@@ -239,8 +247,9 @@ int fsim_run_trials(fsim_context *c)
         return fsim_give_up_outputs(c, FSIM_EXIT_NO_INPUT);
     fsim_fault fault = {0};
     fsim_runner *r = open_runner(c, &fault);
-    const fsim_hw *hw = r ? fsim_runner_hw(r, in[0].hw[0], &fault) : NULL;
-    fsim_trials x = {.at = fsim_new(c->arena, fsim_trial, all.count), .gates = c->set.gates.count, .gate = o.gate, .verbose = c->set.verbose, .facts = ""};
+    const fsim_hw *hw = !r ? NULL : c->set.no_measure ? in[0].hw[0] : fsim_runner_hw(r, in[0].hw[0], &fault);
+    fsim_trials x = {.at = fsim_new(c->arena, fsim_trial, all.count), .gates = c->set.gates.count, .gate = o.gate, 
+                     .verbose = c->set.verbose, .measured = !c->set.no_measure, .facts = ""};
     fsim_fault noise = {0};
     for (int i = 0; i < all.count && hw && fault.exit_status == FSIM_EXIT_OK; i++) {
         try_workload(c, r, &in[i], hw, &o, (fsim_trial *)&x.at[x.count], &fault);

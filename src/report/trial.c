@@ -150,6 +150,8 @@ static void report_trial(const fsim_page *page, const fsim_trials *x, const fsim
         if (t->plan[p].failed)
             fsim_paragraph(page, FSIM_BAD, 2, 4, fsim_printf(a, "%s: not measured: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].failed));
     }
+    if (!x->measured)
+        return;
     putc('\n', page->out);
     const fsim_table plans = plans_table(t, a);
     fsim_table_print(page, &plans, 0);

@@ -24,7 +24,7 @@ typedef struct {
     int count;
     const fsim_trial_gate *gate;
     int gates;
-    bool verbose;
+    bool verbose, measured;      /* measured: else kernels were compared only */
 } fsim_trials;
 
 /* Mean of |measured / predicted - 1|, and so on, over all trials; NaN where nothing was measured. noise may be NULL. */

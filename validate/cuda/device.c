@@ -198,6 +198,11 @@ static bool read_facts(fsim_gpu *g, fsim_fault *fault)
     f->memory_clock_hz = 1e3 * attribute(g, FSIM_CU_MEMORY_CLOCK_KHZ);
     f->l2_bytes = attribute(g, FSIM_CU_L2_BYTES);
     f->shared_bytes_per_block = attribute(g, FSIM_CU_SHARED_BYTES_PER_BLOCK_OPTIN);
+    f->shared_bytes_per_sm = attribute(g, FSIM_CU_SHARED_BYTES_PER_SM);
+    f->threads_per_block = attribute(g, FSIM_CU_THREADS_PER_BLOCK);
+    f->blocks_per_sm = attribute(g, FSIM_CU_BLOCKS_PER_SM);
+    f->registers_per_sm = attribute(g, FSIM_CU_REGISTERS_PER_SM);
+    f->warp_size = attribute(g, FSIM_CU_WARP_SIZE);
     if (f->sm > 0 && f->sms > 0)
         return true;
     return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "the NVIDIA driver does not say what kind of GPU '%s' is", name);
