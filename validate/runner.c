@@ -40,7 +40,7 @@ static double work_of(const fsim_graph *g)
 static const fsim_graph *small_enough(const fsim_graph *g, const struct fsim_yaml *yaml, const fsim_binding *set, int sets, double most_s, int64_t *scale, fsim_arena *a)
 {
     enum { LARGEST = 1 << 14 };
-    static const double points_per_s = 5e7, most_bytes = 1e9;
+    static const double points_per_s = 2e7, most_bytes = 4e8; /* a release build on one core */
     const double most = most_s * points_per_s;
     *scale = 1;
     if (fsim_reference_bytes(g) <= most_bytes && work_of(g) <= most)

@@ -211,7 +211,7 @@ static bool is_wrong(const fsim_trials *x)
 /* One workload, from its file to its measurements. False: the device can't go on. */
 static bool try_workload(fsim_context *c, fsim_runner *r, const fsim_inputs *in, const fsim_hw *hw, const trial_options *o, fsim_trial *t, fsim_fault *fault)
 {
-    static const double interpret_s = 2;
+    static const double interpret_s = 0.6; /* for each plan */
     const fsim_trial_how how = {.budget_s = c->set.budget_s, .samples = (int)c->set.samples, .kernels = true, .counters = !c->set.no_counters};
     *t = fsim_trial_of(in->graph, hw, &in->how, o->strategy, o->strategies, c->arena);
     t->set = set_text(c);

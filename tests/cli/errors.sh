@@ -276,7 +276,6 @@ expect 2 "'./rows.csv' would overwrite what is read from there" calibrate --hw "
 expect 2 '-o and --json - both write to stdout' calibrate --hw "$toy" --measurements rows.csv -o - --json -
 expect 65 'holds what --match says' validate --measurements rows.csv --match nothing
 expect 2 'calibrate wants --measurements' calibrate --hw "$toy"
-expect 69 'not in this build' calibrate --device cuda
 expect 2 'it takes no workload, --measurements' calibrate --device cpu --measurements rows.csv
 expect 2 "shipped hardware file's place" calibrate --device cpu -o "$SOURCE_DIR/hwmodels/own.yaml"
 expect 65 'is no CPU but sm_75' calibrate --device cpu --hw t4
