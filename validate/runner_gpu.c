@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* runner_gpu.c: programs as CUDA, on a GPU. */
+#include "fusion/chain.h"
 #include "validate/runner.h"
 
 #include <math.h>
@@ -51,6 +52,58 @@ static bool run(fsim_runner *r, int i, void *const *argument, fsim_fault *fault)
     for (int n = 0; n < have; n++)
         fsim_gpu_free(d->gpu, &buffer[n]);
     return good;
+}
+
+/* Digits [from, to) of a map as one, extent and stride; false where they are none. */
+static bool one_digit(const fsim_map *m, int from, int to, fsim_mode *out)
+{
+    *out = (fsim_mode){1, 0};
+    for (int i = to; i-- > from;) {
+        const fsim_mode d = m->mode[i];
+        if (d.extent == 1)
+            continue;
+        if (out->extent > 1 && d.stride != out->stride * out->extent)
+            return false;
+        *out = (fsim_mode){out->extent * d.extent, out->extent > 1 ? out->stride : d.stride};
+    }
+    return true;
+}
+
+/* A matrix [rows, k] or [k, rows] without gaps. */
+static bool dense(fsim_mode rows, fsim_mode k, bool *transposed)
+{
+    *transposed = rows.stride == 1 && k.stride == rows.extent && k.extent > 1;
+    return *transposed || ((k.stride == 1 || k.extent == 1) && (rows.stride == k.extent || rows.extent == 1));
+}
+
+/* Contraction n as the vendor's library takes it: C[batch, m, n], both operands dense. */
+static bool gemm_call_of(const fsim_graph *g, const fsim_node *n, const char *name, fsim_gpu_gemm_call *out)
+{
+    if (n->arg[0].how != FSIM_READ_MAP || n->arg[1].how != FSIM_READ_MAP || n->gemm.convolution)
+        return false;
+    fsim_map x = n->arg[0].map, y = n->arg[1].map, a, b;
+    fsim_mode k[2], rows, columns, batch[2];
+    x.modes = x.split;
+    y.modes = y.split;
+    if (x.offset || y.offset || !fsim_map_align(&x, &y, &a, &b) || !one_digit(&n->arg[0].map, n->arg[0].map.split, n->arg[0].map.modes, &k[0]) ||
+        !one_digit(&n->arg[1].map, n->arg[1].map.split, n->arg[1].map.modes, &k[1]))
+        return false;
+    int from_n = a.modes, from_m;
+    while (from_n > 0 && a.mode[from_n - 1].stride == 0)
+        from_n--;
+    for (from_m = from_n; from_m > 0 && b.mode[from_m - 1].stride == 0; from_m--) {
+    }
+    if (!one_digit(&b, from_n, b.modes, &columns) || !one_digit(&a, from_m, from_n, &rows) || !one_digit(&a, 0, from_m, &batch[0]) || !one_digit(&b, 0, from_m, &batch[1]))
+        return false;
+    bool a_transposed, b_transposed;
+    if (!dense(rows, k[0], &a_transposed) || !dense(columns, k[1], &b_transposed))
+        return false;
+    const fsim_dtype t = g->tensor[n->result[0]].dtype;
+    const bool known = (t == FSIM_F32 || t == FSIM_F64 || t == FSIM_F16 || t == FSIM_BF16) && g->tensor[n->arg[0].tensor].dtype == t && g->tensor[n->arg[1].tensor].dtype == t;
+    *out = (fsim_gpu_gemm_call){.name = name, .m = rows.extent, .n = columns.extent, .k = k[0].extent, .batch = batch[0].extent > batch[1].extent ? batch[0].extent : batch[1].extent,
+                                .a_stride = batch[0].stride, .b_stride = batch[1].stride, .c_stride = rows.extent * columns.extent, .a_transposed = a_transposed,
+                                .b_transposed = !b_transposed, .type = t, .tf32 = n->gemm.arithmetic == FSIM_TF32};
+    return known && out->m * out->n * out->batch == n->points;
 }
 
 /* A trial on the device. */
@@ -123,19 +176,30 @@ static bool lay_out(fsim_runner *r, const fsim_trial *t, loaded *x, fsim_fault *
     return good && upload_inputs(r, t->graph, x, fault);
 }
 
-static bool load_all(fsim_runner *r, const loaded *x, fsim_fault *fault)
+/* A product that the plan leaves to the vendor's library, by it; NULL where it is not there, or adds more to the product than a call says: then the generated kernel runs. */
+static fsim_gpu_kernel *by_library(device *d, const loaded *x, const fsim_kernel *k, int at)
+{
+    const fsim_node *n = k->group->anchor >= 0 ? &x->g->node[k->group->anchor] : NULL;
+    fsim_gpu_gemm_call call;
+    if (k->template != FSIM_LIBRARY_CONTRACTION || k->group->members != 1 || !gemm_call_of(x->g, n, x->program[at].name, &call))
+        return NULL;
+    return fsim_gpu_gemm(d->gpu, &call, x->tensor[n->arg[0].tensor], x->tensor[n->arg[1].tensor], x->tensor[n->result[0]], NULL);
+}
+
+static bool load_all(fsim_runner *r, const fsim_trial *t, const loaded *x, fsim_fault *fault)
 {
     device *d = r->self;
     const char **wrong = fsim_new(r->a, const char *, x->programs + 1);
     bool good = compile(r, x->program, x->programs, wrong, fault);
-    for (int k = 0; k < x->programs && good; k++) {
-        if (x->program[k].skipped)
-            continue;
-        if (wrong[k])
-            good = fsim_fail(fault, r->a, FSIM_EXIT_INTERNAL, "%s does not compile: %s", x->program[k].name, wrong[k]);
-        else
-            good = (x->kernel[k] = fsim_gpu_load(d->gpu, &x->program[k], &d->cubin[k], x->argument[k], fault)) != NULL;
-    }
+    for (int i = 0, at = 0; i < t->plans && good; i++)
+        for (int k = 0; k < t->plan[i].plan.kernels && good; k++, at++) {
+            if (x->program[at].skipped || (x->kernel[at] = by_library(d, x, &t->plan[i].plan.kernel[k], at)))
+                continue;
+            if (wrong[at])
+                good = fsim_fail(fault, r->a, FSIM_EXIT_INTERNAL, "%s does not compile: %s", x->program[at].name, wrong[at]);
+            else
+                good = (x->kernel[at] = fsim_gpu_load(d->gpu, &x->program[at], &d->cubin[at], x->argument[at], fault)) != NULL;
+        }
     return good;
 }
 
@@ -227,7 +291,7 @@ static bool measure(fsim_runner *r, fsim_trial *t, const fsim_trial_how *how, fs
     device *d = r->self;
     loaded x;
     fsim_fault noise = {0};
-    bool good = lay_out(r, t, &x, fault) && load_all(r, &x, fault) && compare_plans(r, t, &x, fault);
+    bool good = lay_out(r, t, &x, fault) && load_all(r, t, &x, fault) && compare_plans(r, t, &x, fault);
     good = good && went_on(measure_plans(d, t, &x, r->a, fault), fault, &noise);
     if (how->kernels)
         good = good && went_on(measure_kernels(d, t, &x, r->a, fault), fault, &noise);

@@ -90,6 +90,15 @@ static int by_value(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
+/* The same kernels? Then what differs between their times is noise. */
+static bool same_partition(const fsim_partition *x, const fsim_partition *y)
+{
+    bool same = x->parts == y->parts;
+    for (int i = 0; i < x->parts && same; i++)
+        same = x->part[i].count == y->part[i].count && memcmp(x->part[i].node, y->part[i].node, (size_t)x->part[i].count * sizeof(int)) == 0;
+    return same;
+}
+
 void fsim_trial_judge(fsim_trial *t)
 {
     double noise[FSIM_STRATEGY_COUNT + 1];
@@ -102,7 +111,7 @@ void fsim_trial_judge(fsim_trial *t)
         if (s->samples == 0)
             continue;
         noise[measured++] = (s->high_s - s->low_s) / 2 / s->median_s;
-        if (t->chosen < 0 || x->stream_s < t->plan[t->chosen].stream_s)
+        if (t->chosen < 0 || x->stream_s <= t->plan[t->chosen].stream_s)
             t->chosen = i;
         if (t->best < 0 || s->median_s < t->plan[t->best].measured.stream.median_s)
             t->best = i;
@@ -111,5 +120,7 @@ void fsim_trial_judge(fsim_trial *t)
         return;
     qsort(noise, (size_t)measured, sizeof *noise, by_value);
     t->noise = noise[measured / 2];
+    if (same_partition(&t->plan[t->chosen].plan.partition, &t->plan[t->best].plan.partition))
+        t->best = t->chosen;
     t->regret = t->plan[t->chosen].measured.stream.median_s / t->plan[t->best].measured.stream.median_s - 1;
 }
