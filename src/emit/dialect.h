@@ -51,6 +51,7 @@ FS_FN void *fs_dynamic_shared(void) { return fs_dynamic_bytes; }
 FS_FN float fs_float(fs_u32 u) { return __uint_as_float(u); }
 FS_FN fs_u32 fs_bits(float f) { return __float_as_uint(f); }
 #define FS_UNROLL _Pragma("unroll")
+#define FS_UNROLL_SOME _Pragma("unroll 4")
 #define FS_ALIGNED(bytes) __align__(bytes)
 
 #else
@@ -61,6 +62,7 @@ FS_FN fs_u32 fs_bits(float f) { return __float_as_uint(f); }
 #define FS_INFf ((float)INFINITY)
 #define FS_INFd ((double)INFINITY)
 #define FS_UNROLL
+#define FS_UNROLL_SOME
 #define FS_ALIGNED(bytes) __attribute__((aligned(bytes)))
 #ifdef FS_EMULATED /* the GPU's text, thread by thread; ids, barriers and shuffles come from the emulator */
 #define FS_RESTRICT
@@ -173,6 +175,10 @@ FS_FN fs_f8e4m3 fs_to_f8e4m3(float x) { return (fs_f8e4m3)fs_to_f8(x, 3, 7, 0x7e
 FS_FN fs_f8e5m2 fs_to_f8e5m2(float x) { return (fs_f8e5m2)fs_to_f8(x, 2, 15, 0x7bu, 0x7cu); }
 
 /* Functions, one for each C type: f float, d double, i int, l fs_i64. */
+typedef float fs_type_f;
+typedef double fs_type_d;
+typedef int fs_type_i;
+typedef fs_i64 fs_type_l;
 #ifdef FS_CUDA
 FS_FN float fs_maxf(float a, float b) { return fmaxf(a, b); }
 FS_FN float fs_minf(float a, float b) { return fminf(a, b); }
@@ -296,18 +302,33 @@ FS_FN void fs_copy_group(void *to, const void *from, int bytes)
         *(fs_u8 *)to = *(const fs_u8 *)from;
 }
 
-/* Rows: `threads` of a block share one; those of a row that is not there stay for the barriers. */
-#define FS_ROWS(p, rows, per_block, threads) { enum { fs_row_threads = threads }; const fs_i64 fs_row = fs_b * (per_block) + fs_t / (threads);                     \
-        const int fs_live = fs_row < (rows), fs_lane = fs_t % (threads); const fs_int p = (fs_int)(fs_live ? fs_row : (rows) - 1);                                  \
-        const fs_int fs_from = 0, fs_to = (fs_int)FS_MOSTi; FS_SHARED(double, fs_scratch, 64); (void)p; (void)fs_scratch; (void)fs_lane; (void)fs_live; (void)fs_from; (void)fs_to;
-#define FS_PIECES(p, rows, pieces, threads, piece) { enum { fs_row_threads = threads }; const fs_int p = (fs_int)(fs_b / (pieces)), fs_piece = (fs_int)(fs_b % (pieces));  \
+/* Rows: `threads` of a block share one; those of a row that is not there stay for the barriers. A walk takes fs_steps steps of fs_step elements; `loop`: FS_UNROLL where the row is kept in
+ * registers, else FS_UNROLL_SOME. */
+#define FS_ROWS(p, rows, per_block, threads) { enum { fs_row_threads = threads, fs_most = 2147483647 }; const fs_i64 fs_row = fs_b * (per_block) + fs_t / (threads);  \
+        const int fs_live = (rows) % (per_block) == 0 || fs_row < (rows), fs_lane = fs_t % (threads); const fs_int p = (fs_int)(fs_live ? fs_row : (rows) - 1);        \
+        const fs_int fs_from = 0, fs_to = (fs_int)FS_MOSTi; FS_SHARED(double, fs_scratch, 64); int fs_turn = 0;                                                     \
+        (void)p; (void)fs_scratch; (void)fs_turn; (void)fs_lane; (void)fs_live; (void)fs_from; (void)fs_to;
+#define FS_PIECES(p, rows, pieces, threads, piece) { enum { fs_row_threads = threads, fs_most = piece }; const fs_int p = (fs_int)(fs_b / (pieces)), fs_piece = (fs_int)(fs_b % (pieces));  \
         const int fs_live = 1, fs_lane = fs_t; const fs_int fs_from = fs_piece * (fs_int)(piece), fs_to = fs_from + (fs_int)(piece); FS_SHARED(double, fs_scratch, 64);  \
-        (void)p; (void)fs_scratch; (void)fs_live;
+        int fs_turn = 0; (void)p; (void)fs_scratch; (void)fs_turn; (void)fs_live;
 #define FS_ROWS_END }
-#define FS_WALK(r, width, vector) { enum { fs_vector = vector }; const fs_int fs_stop = fs_live ? (fs_to < (fs_int)(width) ? fs_to : (fs_int)(width)) : 0;          \
-        for (fs_int fs_c = fs_from + fs_lane * fs_vector; fs_c < fs_stop; fs_c += fs_row_threads * fs_vector) {
+#define FS_STEPS(span, step) (int)(((long long)(span) + (step) - 1) / (step))
+#define FS_WALK(r, width, vector) FS_WALK_BY(FS_UNROLL_SOME, width, vector)
+#define FS_WALK_KEPT(r, width, vector) FS_WALK_BY(FS_UNROLL, width, vector)
+#define FS_WALK_BY(loop, width, vector) { enum { fs_vector = vector, fs_step = fs_row_threads * fs_vector, fs_span = (width) < fs_most ? (int)(width) : fs_most,        \
+        fs_whole = (width) % fs_span == 0 ? fs_span / fs_step : 0 }; const fs_int fs_stop = fs_to < (fs_int)(width) ? fs_to : (fs_int)(width);                        \
+        loop for (int fs_at = 0; fs_at < FS_STEPS(fs_span, fs_step); fs_at++) { const fs_int fs_c = fs_from + (fs_int)(fs_at * fs_row_threads + fs_lane) * fs_vector;  \
+            if (fs_live && (fs_at < fs_whole || fs_c < fs_stop)) {
 #define FS_LANES_OF(r, clause) FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++) { const fs_int r = fs_c + fs_j; (void)r;
-#define FS_WALK_END } }
+#define FS_WALK_END } } }
+/* What several walks read, loaded by the first: FS_KEEP neighbouring elements at once, FS_KEEP_EACH one by one. A thread gets back its own elements, so there are no barriers. */
+#define FS_KEPT_IN_REGISTERS(type, name, width, vector) struct FS_ALIGNED(sizeof(type) * (vector)) { type at[vector]; } name[FS_STEPS(width, fs_row_threads * (vector))];    \
+        enum { name##_next = 1 };
+#define FS_KEPT_IN_SHARED(type, name, offset, width, vector) struct name##_group { type at[vector]; }; enum { name##_next = fs_row_threads };                        \
+        struct name##_group *const name = (struct name##_group *)((unsigned char *)fs_dynamic_shared() + (offset)) + fs_t / fs_row_threads * FS_STEPS(width, vector) + fs_lane;
+#define FS_KEEP(name, pointer, i) { const fs_int r = fs_c; (void)r; fs_copy_group(&name[fs_at * name##_next], &(pointer)[i], sizeof name[0]); }
+#define FS_KEEP_EACH(name, pointer, i) FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++) { const fs_int r = fs_c + fs_j; (void)r; name[fs_at * name##_next].at[fs_j] = (pointer)[i]; }
+#define FS_KEPT(name, pointer, i) name[fs_at * name##_next].at[fs_j]
 #define FS_ONCE if (fs_live && fs_lane == 0)
 #define FS_ROW_BARRIER fs_barrier();
 #define FS_ROW_ARRAY(type, name, width, rows) FS_SHARED(type, name##_rows, (width) * (rows)); type *const name = name##_rows + fs_t / fs_row_threads * (width);
@@ -317,7 +338,8 @@ FS_FN void fs_copy_group(void *to, const void *from, int bytes)
 #define fs_shfl_d fs_shfl_xor_f64
 #define fs_shfl_i fs_shfl_xor_i32
 #define fs_shfl_l fs_shfl_xor_i64
-/* A value combined over the `threads` of a row, a power of two from 32 on: within warps, then over the warps through `scratch`. Every thread of the block takes part. */
+/* A value combined over the `threads` of a row, a power of two from 32 on: within warps, then over the warps through `scratch`, of which two halves take turns: who writes one has
+ * waited for those who read it. Every thread of the block takes part. */
 #define FS_ROW_COMBINE(name, s, type, x, y, combined)                                                                                                             \
     FS_FN type fs_row_##name##s(type x, int threads, double *scratch)                                                                                              \
     {                                                                                                                                                              \
@@ -326,15 +348,14 @@ FS_FN void fs_copy_group(void *to, const void *from, int bytes)
             x = combined;                                                                                                                                          \
         }                                                                                                                                                          \
         if (threads > 32) {                                                                                                                                        \
-            const int warp = fs_thread() / 32, first = fs_thread() / threads * (threads / 32);                                                                     \
+            const int warps = threads / 32, first = fs_thread() / threads * warps;                                                                                 \
             type *const of = (type *)scratch;                                                                                                                      \
-            fs_barrier();                                                                                                                                          \
             if (fs_thread() % 32 == 0)                                                                                                                             \
-                of[warp] = x;                                                                                                                                      \
+                of[fs_thread() / 32] = x;                                                                                                                          \
             fs_barrier();                                                                                                                                          \
-            x = of[first];                                                                                                                                         \
-            for (int i = 1; i < threads / 32; i++) {                                                                                                               \
-                const type y = of[first + i];                                                                                                                      \
+            x = of[first + fs_thread() % warps];                                                                                                                   \
+            for (int d = warps / 2; d > 0; d >>= 1) {                                                                                                              \
+                const type y = fs_shfl_##s(x, d);                                                                                                                  \
                 x = combined;                                                                                                                                      \
             }                                                                                                                                                      \
         }                                                                                                                                                          \
@@ -356,13 +377,14 @@ FS_ROW_COMBINE(min_, f, float, x, y, fs_minf(x, y))
 FS_ROW_COMBINE(min_, d, double, x, y, fs_mind(x, y))
 FS_ROW_COMBINE(min_, i, int, x, y, fs_mini(x, y))
 FS_ROW_COMBINE(min_, l, fs_i64, x, y, fs_minl(x, y))
-#define FS_ROW_SUM(s, a) a = fs_row_sum_##s(a, fs_row_threads, fs_scratch);
-#define FS_ROW_PROD(s, a) a = fs_row_prod_##s(a, fs_row_threads, fs_scratch);
-#define FS_ROW_MAX(s, a) a = fs_row_max_##s(a, fs_row_threads, fs_scratch);
-#define FS_ROW_MIN(s, a) a = fs_row_min_##s(a, fs_row_threads, fs_scratch);
+#define FS_TURN (fs_scratch + (fs_turn = 32 - fs_turn))
+#define FS_ROW_SUM(s, a) a = fs_row_sum_##s(a, fs_row_threads, FS_TURN);
+#define FS_ROW_PROD(s, a) a = fs_row_prod_##s(a, fs_row_threads, FS_TURN);
+#define FS_ROW_MAX(s, a) a = fs_row_max_##s(a, fs_row_threads, FS_TURN);
+#define FS_ROW_MIN(s, a) a = fs_row_min_##s(a, fs_row_threads, FS_TURN);
 /* The extreme value, and the first of the elements that have it. */
-#define FS_ROW_ARGMAX(s, a, i) { const __typeof__(a) mine_ = a; a = fs_row_max_##s(a, fs_row_threads, fs_scratch); i = mine_ == a ? i : FS_MOSTl; i = fs_row_min_l(i, fs_row_threads, fs_scratch); }
-#define FS_ROW_ARGMIN(s, a, i) { const __typeof__(a) mine_ = a; a = fs_row_min_##s(a, fs_row_threads, fs_scratch); i = mine_ == a ? i : FS_MOSTl; i = fs_row_min_l(i, fs_row_threads, fs_scratch); }
+#define FS_ROW_ARGMAX(s, a, i) { const fs_type_##s mine_ = a; a = fs_row_max_##s(a, fs_row_threads, FS_TURN); i = mine_ == a ? i : FS_MOSTl; i = fs_row_min_l(i, fs_row_threads, FS_TURN); }
+#define FS_ROW_ARGMIN(s, a, i) { const fs_type_##s mine_ = a; a = fs_row_min_##s(a, fs_row_threads, FS_TURN); i = mine_ == a ? i : FS_MOSTl; i = fs_row_min_l(i, fs_row_threads, FS_TURN); }
 
 /* Bands: 32 neighbouring rows, a warp's lanes; the block's warps share the walk. */
 #define FS_BAND(p, rows, band, threads) { enum { fs_slices = (threads) / 32 }; const int fs_lane = fs_t % 32, fs_slice = fs_t / 32; const fs_i64 fs_p = fs_b * 32 + fs_lane;      \
@@ -371,17 +393,24 @@ FS_ROW_COMBINE(min_, l, fs_i64, x, y, fs_minl(x, y))
 #define FS_BAND_VARIABLE(type, name, start) type name = start;
 #define FS_BAND_OF(name) name
 #define FS_BAND_SET(type, name, value) const type name = value;
-#define FS_BAND_WALK(r, p, width) if (fs_live) { const fs_int p = (fs_int)fs_p; for (fs_int r = fs_slice; r < (fs_int)(width); r += fs_slices) { (void)p;
-#define FS_BAND_WALK_END } }
+#define FS_BAND_WALK(r, p, width) FS_BAND_WALK_BY(FS_UNROLL_SOME, r, p, width)
+#define FS_BAND_WALK_KEPT(r, p, width) FS_BAND_WALK_BY(FS_UNROLL, r, p, width)
+#define FS_BAND_WALK_BY(loop, r, p, width) { enum { fs_vector = 1, fs_j = 0, fs_whole = (int)((width) / fs_slices) }; const fs_int p = (fs_int)fs_p;                    \
+        loop for (int fs_at = 0; fs_at < FS_STEPS(width, fs_slices); fs_at++) { const fs_int r = (fs_int)fs_at * fs_slices + fs_slice, fs_c = r;                       \
+            if (fs_live && (fs_at < fs_whole || r < (fs_int)(width))) { (void)p; (void)fs_c;
+#define FS_BAND_WALK_END } } }
+#define FS_BAND_KEPT_IN_REGISTERS(type, name, width) struct { type at[1]; } name[FS_STEPS(width, fs_slices)]; enum { name##_next = 1 };
+#define FS_BAND_KEPT_IN_SHARED(type, name, offset, width) struct name##_group { type at[1]; }; enum { name##_next = fs_threads };                                    \
+        struct name##_group *const name = (struct name##_group *)((unsigned char *)fs_dynamic_shared() + (offset)) + fs_t;
 #define FS_BAND_ONCE(p) for (fs_int p = (fs_int)fs_p, fs_once = fs_live && fs_slice == 0; fs_once; fs_once = 0)
 #define FS_BAND_COMBINE(type, a, combined) { type *const of_ = (type *)fs_scratch; fs_barrier(); of_[fs_t] = a; fs_barrier(); a = of_[fs_lane];                   \
         for (int i_ = 1; i_ < fs_slices; i_++) { const type x = a, y = of_[i_ * 32 + fs_lane]; a = combined; } }
-#define FS_BAND_SUM(s, a) FS_BAND_COMBINE(__typeof__(a), a, x + y)
-#define FS_BAND_PROD(s, a) FS_BAND_COMBINE(__typeof__(a), a, x *y)
-#define FS_BAND_MAX(s, a) FS_BAND_COMBINE(__typeof__(a), a, (x > y ? x : y))
-#define FS_BAND_MIN(s, a) FS_BAND_COMBINE(__typeof__(a), a, (x < y ? x : y))
-#define FS_BAND_ARGMAX(s, a, i) { const __typeof__(a) mine_ = a; FS_BAND_MAX(s, a) i = mine_ == a ? i : FS_MOSTl; FS_BAND_MIN(l, i) }
-#define FS_BAND_ARGMIN(s, a, i) { const __typeof__(a) mine_ = a; FS_BAND_MIN(s, a) i = mine_ == a ? i : FS_MOSTl; FS_BAND_MIN(l, i) }
+#define FS_BAND_SUM(s, a) FS_BAND_COMBINE(fs_type_##s, a, x + y)
+#define FS_BAND_PROD(s, a) FS_BAND_COMBINE(fs_type_##s, a, x *y)
+#define FS_BAND_MAX(s, a) FS_BAND_COMBINE(fs_type_##s, a, (x > y ? x : y))
+#define FS_BAND_MIN(s, a) FS_BAND_COMBINE(fs_type_##s, a, (x < y ? x : y))
+#define FS_BAND_ARGMAX(s, a, i) { const fs_type_##s mine_ = a; FS_BAND_MAX(s, a) i = mine_ == a ? i : FS_MOSTl; FS_BAND_MIN(l, i) }
+#define FS_BAND_ARGMIN(s, a, i) { const fs_type_##s mine_ = a; FS_BAND_MIN(s, a) i = mine_ == a ? i : FS_MOSTl; FS_BAND_MIN(l, i) }
 
 #else
 
@@ -410,6 +439,12 @@ FS_ROW_COMBINE(min_, l, fs_i64, x, y, fs_minl(x, y))
 #define FS_WALK(r, width, vector) { const fs_int fs_stop = fs_to < (fs_int)(width) ? fs_to : (fs_int)(width);
 #define FS_LANES_OF(r, clause) FS_PRAGMA(omp simd clause) for (fs_int r = fs_from; r < fs_stop; r++) {
 #define FS_WALK_END }
+#define FS_WALK_KEPT(r, width, vector) FS_WALK(r, width, vector)
+#define FS_KEPT_IN_REGISTERS(type, name, width, vector) /* caches keep it */
+#define FS_KEPT_IN_SHARED(type, name, offset, width, vector)
+#define FS_KEEP(name, pointer, i)
+#define FS_KEEP_EACH(name, pointer, i)
+#define FS_KEPT(name, pointer, i) (pointer)[i]
 #define FS_ONCE
 #define FS_ROW_BARRIER
 #define FS_ROW_ARRAY(type, name, width, rows) type name[width];
@@ -428,6 +463,9 @@ FS_ROW_COMBINE(min_, l, fs_i64, x, y, fs_minl(x, y))
 #define FS_BAND_SET(type, name, value) type name[32]; for (int fs_l = 0; fs_l < 32; fs_l++) name[fs_l] = value;
 #define FS_BAND_WALK(r, p, width) for (fs_int r = 0; r < (fs_int)(width); r++) { FS_PRAGMA(omp simd) for (int fs_l = 0; fs_l < fs_n; fs_l++) { const fs_int p = (fs_int)fs_p + fs_l; (void)p;
 #define FS_BAND_WALK_END } }
+#define FS_BAND_WALK_KEPT(r, p, width) FS_BAND_WALK(r, p, width)
+#define FS_BAND_KEPT_IN_REGISTERS(type, name, width)
+#define FS_BAND_KEPT_IN_SHARED(type, name, offset, width)
 #define FS_BAND_ONCE(p) for (fs_int fs_l = 0, p = (fs_int)fs_p; fs_l < fs_n; fs_l++, p++)
 #define FS_BAND_SUM(s, a)
 #define FS_BAND_PROD(s, a)

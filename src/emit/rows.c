@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WARP = 32, WIDEST_BLOCK = 1024, ROW_WORK = 4 };
+enum { WARP = 32, WIDEST_BLOCK = 1024, ROW_WORK = 4, BAND = 32 };
+enum { STATIC_BYTES = 2048 }; /* of shared memory, at most, that the dialect's reductions take */
 
 typedef struct {
     fsim_emitter *e;
@@ -61,11 +62,13 @@ static const char *text_of(const fsim_text *t) { return t->used ? t->at : ""; }
 static void end_walk(rows_work *w, const char *clause)
 {
     fsim_emitter *e = w->e;
+    const char *kept = e->keep == FSIM_KEEP_IN_REGISTERS ? "_KEPT" : "";
     if (w->band)
-        fsim_text_put(e->a, &e->out, "%s    FS_BAND_WALK(r, p, %lld)\n%s    FS_BAND_WALK_END\n", text_of(&e->head), (long long)w->width, text_of(&e->body));
+        fsim_text_put(e->a, &e->out, "%s    FS_BAND_WALK%s(r, p, %lld)\n%s%s    FS_BAND_WALK_END\n", text_of(&e->head), kept, (long long)w->width, text_of(&e->before),
+                      text_of(&e->body));
     else
-        fsim_text_put(e->a, &e->out, "%s    FS_WALK(r, %lld, %d)\n%s    FS_LANES_OF(r, %s)\n%s    FS_LANES_END\n%s    FS_WALK_END\n", text_of(&e->head), (long long)w->width, e->vector,
-                      text_of(&e->before), clause, text_of(&e->body), text_of(&e->after));
+        fsim_text_put(e->a, &e->out, "%s    FS_WALK%s(r, %lld, %d)\n%s    FS_LANES_OF(r, %s)\n%s    FS_LANES_END\n%s    FS_WALK_END\n", text_of(&e->head), kept,
+                      (long long)w->width, e->vector, text_of(&e->before), clause, text_of(&e->body), text_of(&e->after));
 }
 
 /* The product whose values a row's array holds, in a walk of its own. */
@@ -397,9 +400,21 @@ static void mark_stored(rows_work *w)
             w->e->stored[fsim_maker_in(w->e, w->e->group->write[i].tensor)] = false;
 }
 
+/* Rows stay where the prediction has them: in shared memory where it takes enough of that, else in registers. */
+static void choose_keep(rows_work *w)
+{
+    fsim_emitter *e = w->e;
+    const int64_t row_bytes = e->group->kept_row_bytes * (w->band ? BAND : w->rows_per_block);
+    e->band = w->band;
+    e->width = w->width;
+    e->rows_per_block = w->rows_per_block;
+    e->shared_most = (int64_t)fsim_hw_get(e->hw, FSIM_HW_SHARED_PER_BLOCK) - STATIC_BYTES;
+    if (row_bytes > 0 && e->kernel->passes == 1 && e->array < 0)
+        e->keep = e->kernel->shared_bytes >= row_bytes ? FSIM_KEEP_IN_SHARED : FSIM_KEEP_IN_REGISTERS;
+}
+
 void fsim_emit_rows(fsim_emitter *e)
 {
-    enum { BAND = 32 };
     const fsim_group *o = e->group;
     rows_work w = {.e = e, .rows = o->points, .width = o->reduced, .product = -1};
     e->walk = true;
@@ -427,20 +442,26 @@ void fsim_emit_rows(fsim_emitter *e)
         return;
     }
     begin_kernel(&w);
-    if (w.band) {
+    if (w.band)
         e->vector = 1;
-        fsim_begin_entry(e, (w.rows + BAND - 1) / BAND, 256, 0);
+    choose_keep(&w);
+    const fsim_text before = e->out;
+    e->out = (fsim_text){0};
+    walks(&w);
+    store_rows(&w);
+    const fsim_text body = e->out;
+    e->out = before;
+    if (w.band) {
+        fsim_begin_entry(e, (w.rows + BAND - 1) / BAND, 256, (int)e->shared_bytes);
         fsim_text_put(e->a, &e->out, "    FS_BAND(p, %lld, %d, 256)\n", (long long)w.rows, BAND);
     } else {
-        fsim_begin_entry(e, (w.rows + w.rows_per_block - 1) / w.rows_per_block, w.row_threads * w.rows_per_block, 0);
+        fsim_begin_entry(e, (w.rows + w.rows_per_block - 1) / w.rows_per_block, w.row_threads * w.rows_per_block, (int)e->shared_bytes);
         fsim_text_put(e->a, &e->out, "    FS_ROWS(p, %lld, %d, %d)\n", (long long)w.rows, w.rows_per_block, w.row_threads);
         if (e->array >= 0)
             fsim_text_put(e->a, &e->out, "    FS_ROW_ARRAY(%s, row, %lld, %d)\n",
                           fsim_ctype_names[fsim_ctype_of(e->g->tensor[member_node(e, e->array)->result[0]].dtype)], (long long)w.width, w.rows_per_block);
     }
-    walks(&w);
-    store_rows(&w);
-    fsim_text_put(e->a, &e->out, w.band ? "    FS_BAND_END\n" : "    FS_ROWS_END\n");
+    fsim_text_put(e->a, &e->out, "%s%s%s", text_of(&e->keeps), text_of(&body), w.band ? "    FS_BAND_END\n" : "    FS_ROWS_END\n");
     fsim_end_entry(e);
 }
 
