@@ -256,6 +256,39 @@ FS_FN double fs_expm1d(double x) { return expm1(x); }
 FS_FN double fs_log1pd(double x) { return log1p(x); }
 FS_FN double fs_sigmoidd(double x) { return 1.0 / (1.0 + exp(-x)); }
 
+/* Two dependent reductions in one pass. exp: the largest x so far, and the sum of e^(x - largest), put right whenever that grows. moments: n elements' mean, and q, their squared
+ * deviations from it. take: one more element; merge: another part of the row. */
+#define FS_ONLINE(s, type, one)                                                                                                                                   \
+    FS_FN void fs_take_exp_##s(type *largest, type *sum, type x)                                                                                                   \
+    {                                                                                                                                                              \
+        const type d = x == *largest ? 0 : x - *largest, e = fs_exp##s(-fs_abs##s(d));                                                                             \
+        *sum = d > 0 ? *sum * e + one : *sum + e;                                                                                                                  \
+        *largest = fs_max##s(*largest, x);                                                                                                                         \
+    }                                                                                                                                                              \
+    FS_FN type fs_rescale_##s(type from, type to) { return from == to ? one : fs_exp##s(from - to); }                                                              \
+    FS_FN void fs_merge_exp_##s(type *largest, type *sum, type x, type y)                                                                                          \
+    {                                                                                                                                                              \
+        const type all = fs_max##s(*largest, x);                                                                                                                   \
+        *sum = *sum * fs_rescale_##s(*largest, all) + y * fs_rescale_##s(x, all);                                                                                  \
+        *largest = all;                                                                                                                                            \
+    }                                                                                                                                                              \
+    FS_FN void fs_take_moments_##s(type *n, type *mean, type *q, type x)                                                                                           \
+    {                                                                                                                                                              \
+        const type d = x - *mean;                                                                                                                                  \
+        *n += one;                                                                                                                                                 \
+        *mean += d / *n;                                                                                                                                           \
+        *q += d * (x - *mean);                                                                                                                                     \
+    }                                                                                                                                                              \
+    FS_FN void fs_merge_moments_##s(type *n, type *mean, type *q, type m, type x, type y)                                                                          \
+    {                                                                                                                                                              \
+        const type all = *n + m, share = all > 0 ? m / all : 0, d = x - *mean;                                                                                     \
+        *q += y + d * d * *n * share;                                                                                                                              \
+        *mean += d * share;                                                                                                                                        \
+        *n = all;                                                                                                                                                  \
+    }
+FS_ONLINE(f, float, 1.0f)
+FS_ONLINE(d, double, 1.0)
+
 /* Dropout: is element i kept with probability 1 - p? SplitMix64 of its number. */
 FS_FN int fs_keeps(fs_i64 i, float p)
 {
@@ -382,22 +415,34 @@ FS_ROW_COMBINE(min_, l, fs_i64, x, y, fs_minl(x, y))
 #define FS_ROW_PROD(s, a) a = fs_row_prod_##s(a, fs_row_threads, FS_TURN);
 #define FS_ROW_MAX(s, a) a = fs_row_max_##s(a, fs_row_threads, FS_TURN);
 #define FS_ROW_MIN(s, a) a = fs_row_min_##s(a, fs_row_threads, FS_TURN);
+/* What the threads of a row have of it, each in one pass. */
+#define FS_COMBINE_EXP(rows, s, m, a) { const fs_type_##s mine_ = m; FS_##rows##_MAX(s, m) a *= fs_rescale_##s(mine_, m); FS_##rows##_SUM(s, a) }
+#define FS_COMBINE_MOMENTS(rows, s, n, mean, q) { const fs_type_##s n_ = n, mean_ = mean; FS_##rows##_SUM(s, n) mean *= n_; FS_##rows##_SUM(s, mean) mean /= n;          \
+        q += n_ * (mean_ - mean) * (mean_ - mean); FS_##rows##_SUM(s, q) }
+#define FS_ROW_EXP(s, m, a) FS_COMBINE_EXP(ROW, s, m, a)
+#define FS_ROW_MOMENTS(s, n, mean, q) FS_COMBINE_MOMENTS(ROW, s, n, mean, q)
+#define FS_BAND_EXP(s, m, a) FS_COMBINE_EXP(BAND, s, m, a)
+#define FS_BAND_MOMENTS(s, n, mean, q) FS_COMBINE_MOMENTS(BAND, s, n, mean, q)
 /* The extreme value, and the first of the elements that have it. */
 #define FS_ROW_ARGMAX(s, a, i) { const fs_type_##s mine_ = a; a = fs_row_max_##s(a, fs_row_threads, FS_TURN); i = mine_ == a ? i : FS_MOSTl; i = fs_row_min_l(i, fs_row_threads, FS_TURN); }
 #define FS_ROW_ARGMIN(s, a, i) { const fs_type_##s mine_ = a; a = fs_row_min_##s(a, fs_row_threads, FS_TURN); i = mine_ == a ? i : FS_MOSTl; i = fs_row_min_l(i, fs_row_threads, FS_TURN); }
 
 /* Bands: 32 neighbouring rows, a warp's lanes; the block's warps share the walk. */
-#define FS_BAND(p, rows, band, threads) { enum { fs_slices = (threads) / 32 }; const int fs_lane = fs_t % 32, fs_slice = fs_t / 32; const fs_i64 fs_p = fs_b * 32 + fs_lane;      \
-        const int fs_live = fs_p < (rows); FS_SHARED(double, fs_scratch, threads); (void)fs_scratch; (void)fs_slice;
+#define FS_BAND(p, rows, band, threads) FS_BAND_PIECES(p, rows, 1, threads, 2147483647)
+#define FS_BAND_PIECES(p, rows, pieces, threads, piece) { enum { fs_slices = (threads) / 32, fs_most = piece }; const int fs_lane = fs_t % 32, fs_slice = fs_t / 32;  \
+        const fs_i64 fs_p = fs_b / (pieces) * 32 + fs_lane; const fs_int fs_piece = (fs_int)(fs_b % (pieces)), fs_from = (pieces) > 1 ? fs_piece * (fs_int)(piece) : 0;   \
+        const int fs_live = (rows) % 32 == 0 || fs_p < (rows); FS_SHARED(double, fs_scratch, threads); (void)fs_scratch; (void)fs_slice; (void)fs_piece;
 #define FS_BAND_END }
 #define FS_BAND_VARIABLE(type, name, start) type name = start;
 #define FS_BAND_OF(name) name
 #define FS_BAND_SET(type, name, value) const type name = value;
 #define FS_BAND_WALK(r, p, width) FS_BAND_WALK_BY(FS_UNROLL_SOME, r, p, width)
 #define FS_BAND_WALK_KEPT(r, p, width) FS_BAND_WALK_BY(FS_UNROLL, r, p, width)
-#define FS_BAND_WALK_BY(loop, r, p, width) { enum { fs_vector = 1, fs_j = 0, fs_whole = (int)((width) / fs_slices) }; const fs_int p = (fs_int)fs_p;                    \
-        loop for (int fs_at = 0; fs_at < FS_STEPS(width, fs_slices); fs_at++) { const fs_int r = (fs_int)fs_at * fs_slices + fs_slice, fs_c = r;                       \
-            if (fs_live && (fs_at < fs_whole || r < (fs_int)(width))) { (void)p; (void)fs_c;
+#define FS_BAND_WALK_BY(loop, r, p, width) { enum { fs_vector = 1, fs_j = 0, fs_span = (width) < fs_most ? (int)(width) : fs_most,                                 \
+        fs_whole = (width) % fs_span == 0 ? fs_span / fs_slices : 0 }; const fs_int p = (fs_int)fs_p;                                                               \
+        const fs_int fs_stop = (fs_int)(width) - fs_from > fs_most ? fs_from + fs_most : (fs_int)(width);                                                           \
+        loop for (int fs_at = 0; fs_at < FS_STEPS(fs_span, fs_slices); fs_at++) { const fs_int r = fs_from + (fs_int)fs_at * fs_slices + fs_slice, fs_c = r;          \
+            if (fs_live && (fs_at < fs_whole || r < fs_stop)) { (void)p; (void)fs_c;
 #define FS_BAND_WALK_END } } }
 #define FS_BAND_KEPT_IN_REGISTERS(type, name, width) struct { type at[1]; } name[FS_STEPS(width, fs_slices)]; enum { name##_next = 1 };
 #define FS_BAND_KEPT_IN_SHARED(type, name, offset, width) struct name##_group { type at[1]; }; enum { name##_next = fs_threads };                                    \
@@ -455,13 +500,17 @@ FS_ROW_COMBINE(min_, l, fs_i64, x, y, fs_minl(x, y))
 #define FS_ROW_MIN(s, a)
 #define FS_ROW_ARGMAX(s, a, i)
 #define FS_ROW_ARGMIN(s, a, i)
+#define FS_ROW_EXP(s, m, a)
+#define FS_ROW_MOMENTS(s, n, mean, q)
 
-#define FS_BAND(p, rows, band, threads) { const fs_i64 fs_p = fs_b * 32; const int fs_n = (int)((rows) - fs_p < 32 ? (rows) - fs_p : 32);
+#define FS_BAND(p, rows, band, threads) FS_BAND_PIECES(p, rows, 1, threads, FS_MOSTi)
+#define FS_BAND_PIECES(p, rows, pieces, threads, piece) { const fs_i64 fs_p = fs_b / (pieces) * 32; const int fs_n = (int)((rows) - fs_p < 32 ? (rows) - fs_p : 32);  \
+        const fs_int fs_piece = (fs_int)(fs_b % (pieces)), fs_most = piece, fs_from = (pieces) > 1 ? fs_piece * fs_most : 0; (void)fs_piece;
 #define FS_BAND_END }
 #define FS_BAND_VARIABLE(type, name, start) type name[32]; for (int fs_l = 0; fs_l < 32; fs_l++) name[fs_l] = start;
 #define FS_BAND_OF(name) name[fs_l]
 #define FS_BAND_SET(type, name, value) type name[32]; for (int fs_l = 0; fs_l < 32; fs_l++) name[fs_l] = value;
-#define FS_BAND_WALK(r, p, width) for (fs_int r = 0; r < (fs_int)(width); r++) { FS_PRAGMA(omp simd) for (int fs_l = 0; fs_l < fs_n; fs_l++) { const fs_int p = (fs_int)fs_p + fs_l; (void)p;
+#define FS_BAND_WALK(r, p, width) for (fs_int r = fs_from; r < (fs_int)(width) && r - fs_from < fs_most; r++) { FS_PRAGMA(omp simd) for (int fs_l = 0; fs_l < fs_n; fs_l++) { const fs_int p = (fs_int)fs_p + fs_l; (void)p;
 #define FS_BAND_WALK_END } }
 #define FS_BAND_WALK_KEPT(r, p, width) FS_BAND_WALK(r, p, width)
 #define FS_BAND_KEPT_IN_REGISTERS(type, name, width)
@@ -473,5 +522,7 @@ FS_ROW_COMBINE(min_, l, fs_i64, x, y, fs_minl(x, y))
 #define FS_BAND_MIN(s, a)
 #define FS_BAND_ARGMAX(s, a, i)
 #define FS_BAND_ARGMIN(s, a, i)
+#define FS_BAND_EXP(s, m, a)
+#define FS_BAND_MOMENTS(s, n, mean, q)
 
 #endif
