@@ -58,7 +58,7 @@ FS_FN fs_u32 fs_bits(float f) { return __float_as_uint(f); }
 
 #include <math.h>
 #include <string.h>
-#define FS_FN static inline
+#define FS_FN static inline __attribute__((always_inline))
 #define FS_INFf ((float)INFINITY)
 #define FS_INFd ((double)INFINITY)
 #define FS_UNROLL
@@ -157,17 +157,11 @@ FS_FN fs_u32 fs_to_f8(float x, int m, int bias, fs_u32 top, fs_u32 over)
 {
     const fs_u32 u = fs_bits(x), sign = (u >> 24) & 0x80u, a = u & 0x7fffffffu;
     const float unit = fs_float((fs_u32)(127 + 1 - bias - m) << 23), least = fs_float((fs_u32)(127 + 1 - bias) << 23);
-    fs_u32 code;
-    if (a > 0x7f800000u)
-        return sign | 0x7fu;
-    if (fs_float(a) < least)
-        code = (fs_u32)(fs_bits(fs_float(a) / unit + 8388608.0f) - fs_bits(8388608.0f));
-    else {
-        const int drop = 23 - m;
-        code = (a + ((1u << (drop - 1)) - 1u) + ((a >> drop) & 1u)) >> drop;
-        code -= (fs_u32)(127 - bias) << m;
-    }
-    return sign | (code > top ? over : code);
+    const int drop = 23 - m;
+    const fs_u32 small = fs_bits(fs_float(a) * (1.0f / unit) + 8388608.0f) - fs_bits(8388608.0f);
+    const fs_u32 usual = ((a + ((1u << (drop - 1)) - 1u) + ((a >> drop) & 1u)) >> drop) - ((fs_u32)(127 - bias) << m);
+    const fs_u32 code = fs_float(a) < least ? small : usual;
+    return sign | (a > 0x7f800000u ? 0x7fu : code > top ? over : code);
 }
 FS_FN float fs_from_f8e4m3(fs_f8e4m3 h) { return fs_from_f8(h, 3, 7, 0x7fu, 0xffffffffu); }
 FS_FN float fs_from_f8e5m2(fs_f8e5m2 h) { return fs_from_f8(h, 2, 15, 0x7du, 0x7cu); }
@@ -210,38 +204,102 @@ FS_FN float fs_tanhf(float x) { return tanhf(x); }
 FS_FN float fs_erff(float x) { return erff(x); }
 FS_FN float fs_sinf(float x) { return sinf(x); }
 FS_FN float fs_cosf(float x) { return cosf(x); }
+FS_FN float fs_expm1f(float x) { return expm1f(x); }
+FS_FN float fs_log1pf(float x) { return log1pf(x); }
+FS_FN float fs_powf(float x, float y) { return powf(x, y); }
 #else
-/* Without branches and tables, so that loops over them are vectorised. e^x = 2^n p(r), n whole, |r| <= ln 2 / 2: relative error 1e-7 in [-87, 88]. */
-FS_FN float fs_expf(float x)
+/* For the host, without branches and tables, so that loops over them are vectorised; subnormals, infinities and NaNs as the C library has them. Polynomials: least maximum relative error,
+ * coefficients rounded to float; errors over all exponents are checked against double precision by tests/unit/dialect_test.c. */
+FS_FN float fs_power_of_two(int n) { return fs_float((fs_u32)(n + 127) << 23); } /* -126 <= n <= 127 */
+FS_FN float fs_sign_of(float sign, float x) { return fs_float((fs_bits(sign) & 0x80000000u) | (fs_bits(x) & 0x7fffffffu)); }
+/* a = n ln 2 + r, n whole, |r| <= ln 2 / 2; returns e^r - 1 = r + r^2 p(r), p to 5e-9. |a| < 1e4. */
+FS_FN float fs_exp_part(float a, int *whole)
 {
-    const float a = x < -87.3f ? -87.3f : x > 88.7f ? 88.7f : x;
     const float n = (a * 1.44269504f + 12582912.0f) - 12582912.0f;
     const float r = (a - n * 0.693359375f) + n * 2.12194440e-4f;
-    float p = 1.9875691500e-4f;
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = p * r * r + r + 1.0f;
-    const float y = p * fs_float((fs_u32)((int)n + 126) << 23) * 2.0f;
-    return x < -87.3f ? 0.0f : x > 88.7f ? FS_INFf : x != x ? x : y;
+    *whole = (int)n;
+    return r + r * r * (0.49999994f + r * (0.166665196f + r * (0.0416683927f + r * (0.00836875103f + r * 0.00138144754f))));
 }
-FS_FN float fs_logf(float x) { return logf(x); }
-FS_FN float fs_tanhf(float x) { return tanhf(x); }
-FS_FN float fs_erff(float x) { return erff(x); }
-FS_FN float fs_sinf(float x) { return sinf(x); }
-FS_FN float fs_cosf(float x) { return cosf(x); }
+FS_FN float fs_expf(float x) /* 1 ulp */
+{
+    int n;
+    const float q = fs_exp_part(x < -105.0f ? -105.0f : x > 89.0f ? 89.0f : x, &n), y = (q + 1.0f) * fs_power_of_two(n >> 1) * fs_power_of_two(n - (n >> 1));
+    return x != x ? x : y;
+}
+FS_FN float fs_expm1f(float x) /* 1.5 ulp */
+{
+    int n;
+    const float q = fs_exp_part(x < -30.0f ? -30.0f : x > 89.0f ? 89.0f : x, &n), half = fs_power_of_two(n - 1), y = (half * q + (half - 0.5f)) * 2.0f;
+    return x != x ? x : y;
+}
+/* x = m 2^k, m in [sqrt(1/2), sqrt(2)); ln(1 + f) = f - f^2 / 2 + f^3 p(f), p to 8e-9. */
+FS_FN float fs_logf(float x) /* 1 ulp */
+{
+    const int tiny = x < 1.17549435e-38f;
+    const fs_u32 u = fs_bits(tiny ? x * 8388608.0f : x) - 0x3f3504f3u;
+    const float k = (float)((int)u >> 23) - (tiny ? 23.0f : 0.0f), f = fs_float((u & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
+    const float p = 0.333333313f + f * (-0.250008225f + f * (0.200012252f + f * (-0.166233525f + f * (0.142017841f + f * (-0.131602556f + f * (0.1276142f + f * -0.0763410777f))))));
+    const float y = (f - (0.5f * f * f - (f * f * f * p - k * 2.12194440e-4f))) + k * 0.693359375f;
+    return x > 3.4028234e38f ? x : x > 0 ? y : x == 0 ? -FS_INFf : x - x + fs_float(0x7fc00000u);
+}
+FS_FN float fs_log1pf(float x) /* 1.5 ulp: what rounding 1 + x lost comes back as its share of 1 + x */
+{
+    const float u = 1.0f + x, y = fs_logf(u);
+    return u > 0 && u < FS_INFf ? y + (x - (u - 1.0f)) / u : y;
+}
+FS_FN float fs_tanhf(float x) /* 2 ulp: q / (q + 2), q = e^2|x| - 1 */
+{
+    const float a = fs_float(fs_bits(x) & 0x7fffffffu), q = fs_expm1f(a < 10.0f ? a * 2.0f : 20.0f);
+    return x != x ? x : fs_sign_of(x, q / (q + 2.0f));
+}
+/* |x| <= 1: x + x p(x^2), p to 4e-9; beyond: 1 - e^(-x p(x)), to 4e-9 up to 4, from where on it is 1. */
+FS_FN float fs_erff(float x) /* 1.5 ulp */
+{
+    const float a = fs_float(fs_bits(x) & 0x7fffffffu), s = x * x, c = a < 4.0f ? a : 4.0f;
+    const float near_0 = x + x * (0.128379166f + s * (-0.37612626f + s * (0.112835854f + s * (-0.026853811f + s * (0.00518832682f + s * (-0.00080101873f + s * 7.85384109e-05f))))));
+    const float t = c * (1.12866569f + c * (0.635081947f + c * (0.106350742f + c * (-0.0238594301f + c * (0.00368818571f + c * (-0.00033397993f + c * 1.23414775e-05f))))));
+    return a <= 1.0f || x != x ? near_0 : fs_sign_of(x, 1.0f - fs_expf(-t));
+}
+/* x = n pi / 2 + r in double, pi / 2 in two parts: r exact to a float's precision for |x| < 1e6, beyond to 1e-16 |x|. */
+FS_FN float fs_turned(float x, int quarter) /* sine of x + quarter pi / 2: 1.5 ulp */
+{
+    const double n = ((double)x * 0.63661977236758134 + 6755399441055744.0) - 6755399441055744.0, fours = (n * 0.25 + 6755399441055744.0) - 6755399441055744.0;
+    const float rest = (float)(((double)x - n * 1.57079632673412561417) - n * 6.07710050650619224932e-11), r = rest > 0.8f ? 0.8f : rest < -0.8f ? -0.8f : rest, s = r * r;
+    const int q = (int)(n - 4.0 * fours) + quarter;
+    const float sine = r + r * s * (-0.166666672f + s * (0.00833332911f + s * (-0.000198393085f + s * 2.71808221e-06f)));
+    const float cosine = 1.0f - s * (0.5f - s * (0.0416666456f + s * (-0.0013887313f + s * 2.44327748e-05f)));
+    const float y = q & 1 ? cosine : sine;
+    return q & 2 ? -y : y;
+}
+FS_FN float fs_sinf(float x) { return fs_turned(x, 0); }
+FS_FN float fs_cosf(float x) { return fs_turned(x, 1); }
+/* 2^(y log2 |x|) in double: ln m = 2 atanh((m - 1) / (m + 1)) to 1e-12, e^f by its series to 1e-13. */
+FS_FN float fs_powf(float x, float y) /* 1 ulp */
+{
+    const float a = fs_float(fs_bits(x) & 0x7fffffffu);
+    const int tiny = a < 1.17549435e-38f;
+    const fs_u32 u = fs_bits(tiny ? a * 8388608.0f : a) - 0x3f3504f3u;
+    const double m = (double)fs_float((u & 0x7fffffu) + 0x3f3504f3u), s = (m - 1.0) / (m + 1.0), z = s * s;
+    const double k = (double)((int)u >> 23) - (tiny ? 23.0 : 0.0);
+    const double ln = s * (2.0 + z * (2.0 / 3 + z * (2.0 / 5 + z * (2.0 / 7 + z * (2.0 / 9 + z * (2.0 / 11 + z * (2.0 / 13)))))));
+    const double log2_a = a > 3.4028234e38f || a == 0 ? (a == 0 ? -1e60 : 1e60) : k + ln * 1.4426950408889634, exact = (double)y * log2_a;
+    const double t = exact > 200.0 ? 200.0 : exact < -200.0 ? -200.0 : exact, n = (t + 6755399441055744.0) - 6755399441055744.0, f = (t - n) * 0.6931471805599453;
+    const double e = 1.0 + f * (1.0 + f * (1.0 / 2 + f * (1.0 / 6 + f * (1.0 / 24 + f * (1.0 / 120 + f * (1.0 / 720 + f * (1.0 / 5040 + f * (1.0 / 40320 + f * (1.0 / 362880)))))))));
+    const int i = (int)n;
+    const float size = (float)(e * (double)fs_power_of_two(i >> 1) * (double)fs_power_of_two(i - (i >> 1)));
+    const float w = fs_float(fs_bits(y) & 0x7fffffffu), half = w * 0.5f; /* beyond 2^24 every float is even */
+    const float whole = w < 8388608.0f ? (w + 8388608.0f) - 8388608.0f : w, half_whole = half < 8388608.0f ? (half + 8388608.0f) - 8388608.0f : half;
+    const int is_whole = whole == w, is_odd = is_whole && half_whole != half, negative = (fs_bits(x) >> 31) != 0;
+    const float result = negative && a > 0 && a <= 3.4028235e38f && !is_whole ? fs_float(0x7fc00000u) : negative && is_odd ? -size : size;
+    return y == 0 || x == 1.0f || (a == 1.0f && w == FS_INFf) ? 1.0f : x != x || y != y ? x + y : result;
+}
 #endif
-FS_FN float fs_powf(float x, float y) { return powf(x, y); }
 FS_FN float fs_sqrtf(float x) { return sqrtf(x); }
 #ifdef FS_CUDA
 FS_FN float fs_rsqrtf(float x) { return rsqrtf(x); }
 #else
 FS_FN float fs_rsqrtf(float x) { return 1.0f / sqrtf(x); }
 #endif
-FS_FN float fs_expm1f(float x) { return expm1f(x); }
-FS_FN float fs_log1pf(float x) { return log1pf(x); }
 FS_FN float fs_sigmoidf(float x) { return 1.0f / (1.0f + fs_expf(-x)); }
 FS_FN double fs_expd(double x) { return exp(x); }
 FS_FN double fs_logd(double x) { return log(x); }
@@ -296,7 +354,7 @@ FS_FN int fs_keeps(fs_i64 i, float p)
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
     z ^= z >> 31;
-    return (float)(z >> 40) * 5.9604644775390625e-8f >= p;
+    return (float)(int)(z >> 40) * 5.9604644775390625e-8f >= p;
 }
 
 #ifdef FS_GPU
@@ -430,7 +488,7 @@ FS_ROW_COMBINE(min_, l, fs_i64, x, y, fs_minl(x, y))
 /* Bands: 32 neighbouring rows, a warp's lanes; the block's warps share the walk. */
 #define FS_BAND(p, rows, band, threads) FS_BAND_PIECES(p, rows, 1, threads, 2147483647)
 #define FS_BAND_PIECES(p, rows, pieces, threads, piece) { enum { fs_slices = (threads) / 32, fs_most = piece }; const int fs_lane = fs_t % 32, fs_slice = fs_t / 32;  \
-        const fs_i64 fs_p = fs_b / (pieces) * 32 + fs_lane; const fs_int fs_piece = (fs_int)(fs_b % (pieces)), fs_from = (pieces) > 1 ? fs_piece * (fs_int)(piece) : 0;   \
+        const fs_i64 fs_p = fs_b % FS_STEPS(rows, 32) * 32 + fs_lane; const fs_int fs_piece = (fs_int)(fs_b / FS_STEPS(rows, 32)), fs_from = (pieces) > 1 ? fs_piece * (fs_int)(piece) : 0; \
         const int fs_live = (rows) % 32 == 0 || fs_p < (rows); FS_SHARED(double, fs_scratch, threads); (void)fs_scratch; (void)fs_slice; (void)fs_piece;
 #define FS_BAND_END }
 #define FS_BAND_VARIABLE(type, name, start) type name = start;
@@ -503,13 +561,17 @@ FS_ROW_COMBINE(min_, l, fs_i64, x, y, fs_minl(x, y))
 #define FS_ROW_EXP(s, m, a)
 #define FS_ROW_MOMENTS(s, n, mean, q)
 
+/* Up to 16 neighbouring bands at once: longer runs of each row's elements. */
+enum { FS_BESIDE = 16 * 32 };
 #define FS_BAND(p, rows, band, threads) FS_BAND_PIECES(p, rows, 1, threads, FS_MOSTi)
-#define FS_BAND_PIECES(p, rows, pieces, threads, piece) { const fs_i64 fs_p = fs_b / (pieces) * 32; const int fs_n = (int)((rows) - fs_p < 32 ? (rows) - fs_p : 32);  \
-        const fs_int fs_piece = (fs_int)(fs_b % (pieces)), fs_most = piece, fs_from = (pieces) > 1 ? fs_piece * fs_most : 0; (void)fs_piece;
-#define FS_BAND_END }
-#define FS_BAND_VARIABLE(type, name, start) type name[32]; for (int fs_l = 0; fs_l < 32; fs_l++) name[fs_l] = start;
+#define FS_BAND_PIECES(p, rows, pieces, threads, piece) { enum { fs_bands = (int)(((rows) + 31) / 32) }; const fs_i64 fs_p = fs_b % fs_bands * 32;                        \
+        const fs_i64 fs_side = fs_bands - fs_b % fs_bands < fs_end - fs_b ? fs_bands - fs_b % fs_bands : fs_end - fs_b; const int fs_beside = (int)(fs_side < 16 ? fs_side : 16);  \
+        const int fs_n = (int)((rows) - fs_p < 32 * fs_beside ? (rows) - fs_p : 32 * fs_beside);                                                                     \
+        const fs_int fs_piece = (fs_int)(fs_b / fs_bands), fs_most = piece, fs_from = (pieces) > 1 ? fs_piece * fs_most : 0; (void)fs_piece;
+#define FS_BAND_END fs_b += fs_beside - 1; }
+#define FS_BAND_VARIABLE(type, name, start) type name[FS_BESIDE]; for (int fs_l = 0; fs_l < fs_n; fs_l++) name[fs_l] = start;
 #define FS_BAND_OF(name) name[fs_l]
-#define FS_BAND_SET(type, name, value) type name[32]; for (int fs_l = 0; fs_l < 32; fs_l++) name[fs_l] = value;
+#define FS_BAND_SET(type, name, value) type name[FS_BESIDE]; for (int fs_l = 0; fs_l < fs_n; fs_l++) name[fs_l] = value;
 #define FS_BAND_WALK(r, p, width) for (fs_int r = fs_from; r < (fs_int)(width) && r - fs_from < fs_most; r++) { FS_PRAGMA(omp simd) for (int fs_l = 0; fs_l < fs_n; fs_l++) { const fs_int p = (fs_int)fs_p + fs_l; (void)p;
 #define FS_BAND_WALK_END } }
 #define FS_BAND_WALK_KEPT(r, p, width) FS_BAND_WALK(r, p, width)
