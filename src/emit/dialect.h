@@ -4,6 +4,7 @@
  * A kernel is phases over lanes. On a GPU a lane is a thread, or one of the few neighbouring points that a thread takes; on the host it is an iteration of a loop that the compiler
  * vectorises. So every loop over lanes stands in a macro, and text between them runs once for a row or a block's points.
  *   FS_POINTS .. FS_LANES .. FS_LANES_END .. FS_POINTS_END      points of a block: outer point o, inner points c
+ *   FS_TILES .. FS_TILE_LANES .. FS_TILE_LANES_END .. FS_TILES_END      tiles of 32 x 32 points, for what is contiguous along another digit than the lanes'
  *   FS_ROWS .. FS_WALK .. FS_LANES_OF .. FS_WALK_END .. FS_ROWS_END      a row p, walked along r
  *   FS_BAND .. FS_BAND_WALK .. FS_BAND_WALK_END .. FS_BAND_END  neighbouring rows side by side, walked together */
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
@@ -369,6 +370,22 @@ FS_FN int fs_keeps(fs_i64 i, float p)
 #define FS_LANES(c) FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++) { const fs_int c = fs_c + fs_j; (void)c;
 #define FS_LANES_END }
 #define FS_POINTS_END } }
+/* Tiles: a block has 32 x 32 points, lanes along c; what is contiguous along y passes through shared memory, where its own lanes run along y. Staged reads are there after
+ * FS_TILE_BARRIER. Number i is that of (y, c). */
+#define FS_TILES(first, o, y, c, others, rows, columns) { enum { fs_high = (int)(((rows) + 31) / 32), fs_broad = (int)(((columns) + 31) / 32) };                    \
+        const fs_i64 fs_tile = fs_b - (first); if (fs_tile >= 0 && fs_tile < (fs_i64)(others) * fs_high * fs_broad) { const fs_int fs_rows = rows, fs_columns = columns;  \
+            const fs_int o = (fs_int)(fs_tile / (fs_high * fs_broad)), fs_rest = (fs_int)(fs_tile - (fs_i64)o * (fs_high * fs_broad));                               \
+            const fs_int fs_y = fs_rest / fs_broad * 32, fs_c = fs_rest % fs_broad * 32; (void)o;
+#define FS_TILE_WALK(y, c, along, across) FS_UNROLL for (int fs_k = 0; fs_k < 1024 / fs_threads; fs_k++) { const int fs_at = fs_k * fs_threads + fs_t;              \
+        const fs_int along = fs_##along + fs_at % 32, across = fs_##across + fs_at / 32; if (y < fs_rows && c < fs_columns) {
+#define FS_STAGE(type, name, pointer, i) FS_SHARED(type, name, 32 * 33); FS_TILE_WALK(y, c, y, c) name[fs_at / 32 * 33 + fs_at % 32] = (pointer)[i]; } }
+#define FS_STAGE_ROOM(type, name) FS_SHARED(type, name, 32 * 33);
+#define FS_TILE_BARRIER fs_barrier();
+#define FS_TILE_LANES(y, c) FS_TILE_WALK(y, c, c, y)
+#define FS_STAGED(name) name[fs_at % 32 * 33 + fs_at / 32]
+#define FS_TILE_LANES_END } }
+#define FS_UNSTAGE(name, pointer, i) FS_TILE_WALK(y, c, y, c) (pointer)[i] = name[fs_at / 32 * 33 + fs_at % 32]; } }
+#define FS_TILES_END } }
 /* A thread's neighbouring elements at once: FS_GET in front of the lanes, FS_AT in them; FS_ROOM, FS_PUT and FS_FLUSH the same for stores. Number i is that of the first lane's. */
 #define FS_GROUP(type) struct FS_ALIGNED(sizeof(type) * fs_vector) { type at[fs_vector]; }
 #define FS_GET(type, name, pointer, i) FS_GROUP(type) name; { const fs_int c = fs_c, r = fs_c; (void)c; (void)r; fs_copy_group(&name, &(pointer)[i], sizeof name); }
@@ -528,6 +545,21 @@ FS_ROW_COMBINE(min_, l, fs_i64, x, y, fs_minl(x, y))
 #define FS_LANES(c) FS_PRAGMA(omp simd) for (fs_int c = fs_c; c < fs_c + fs_n; c++) {
 #define FS_LANES_END }
 #define FS_POINTS_END fs_i += fs_n; } }
+/* The same tiles, staged in the caches: each line is read once, whatever the distance between rows. */
+#define FS_TILES(first, o, y, c, others, rows, columns) { enum { fs_high = (int)(((rows) + 31) / 32), fs_broad = (int)(((columns) + 31) / 32) };                    \
+        const fs_i64 fs_tile = fs_b - (first); if (fs_tile >= 0 && fs_tile < (fs_i64)(others) * fs_high * fs_broad) {                                                \
+            const fs_int o = (fs_int)(fs_tile / (fs_high * fs_broad)), fs_rest = (fs_int)(fs_tile - (fs_i64)o * (fs_high * fs_broad));                               \
+            const fs_int fs_y = fs_rest / fs_broad * 32, fs_c = fs_rest % fs_broad * 32; (void)o;                                                                   \
+            const fs_int fs_y_end = fs_y + 32 < (fs_int)(rows) ? fs_y + 32 : (fs_int)(rows), fs_c_end = fs_c + 32 < (fs_int)(columns) ? fs_c + 32 : (fs_int)(columns);
+#define FS_TILE_WALK(along, across) for (fs_int across = fs_##across; across < fs_##across##_end; across++) { FS_PRAGMA(omp simd) for (fs_int along = fs_##along; along < fs_##along##_end; along++) {
+#define FS_STAGED(name) name[(c - fs_c) * 33 + y - fs_y]
+#define FS_STAGE(type, name, pointer, i) type name[32 * 33]; FS_TILE_WALK(y, c) FS_STAGED(name) = (pointer)[i]; } }
+#define FS_STAGE_ROOM(type, name) type name[32 * 33];
+#define FS_TILE_BARRIER
+#define FS_TILE_LANES(y, c) FS_TILE_WALK(c, y)
+#define FS_TILE_LANES_END } }
+#define FS_UNSTAGE(name, pointer, i) FS_TILE_WALK(y, c) (pointer)[i] = FS_STAGED(name); } }
+#define FS_TILES_END } }
 #define FS_GET(type, name, pointer, i)
 #define FS_AT(name, pointer, i) (pointer)[i]
 #define FS_ROOM(type, name)

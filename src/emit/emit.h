@@ -88,6 +88,9 @@ typedef struct {
     bool array_wanted, arrayed; /* some text reads it; it has been filled */
     fsim_where array_at;   /* the place that its first reader asked for */
     const char *array_name;
+    bool tiled;            /* lanes run along c, and what is contiguous along the base's reduced points, y, is staged */
+    int staged;            /* tiles so far */
+    bool stages_writes;
     fsim_keep keep;
     bool band;             /* lanes are rows: what is kept lies a row a lane */
     int64_t width, rows_per_block; /* of a kept row; rows that a block keeps */

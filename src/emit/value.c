@@ -156,6 +156,15 @@ static bool grouped(const fsim_emitter *e, const fsim_where *w)
     return true;
 }
 
+/* In tiles of (y, c): contiguous along y, and neither contiguous nor the same along c. */
+static bool turned(const fsim_emitter *e, const fsim_where *w)
+{
+    enum { MOST_TILES = 4 }; /* of 8-byte elements, in 48 KiB */
+    const fsim_map *m = &w->map;
+    return e->tiled && w->base == 0 && e->staged < MOST_TILES && m->modes == m->split + 1 && m->mode[m->split].stride == 1 && m->split > 0 &&
+           m->mode[m->split - 1].stride != 0 && m->mode[m->split - 1].stride != 1;
+}
+
 /* Do several walks of the row read all of the tensor's row? */
 static bool wanted_again(const fsim_emitter *e, int tensor)
 {
@@ -202,6 +211,11 @@ static fsim_variable load(fsim_emitter *e, int tensor, const fsim_where *w)
     const char *element = fsim_printf(e->a, "%s[%s]", pointer, at.name), *kept = lane ? kept_as(e, tensor, w, pointer, at.name, group) : NULL;
     if (kept) {
         element = fsim_printf(e->a, "FS_KEPT(%s, %s, %s)", kept, pointer, at.name);
+    } else if (lane && turned(e, w)) {
+        fsim_text_put(e->a, &e->before, "    FS_STAGE(%s, %s, %s, %s)\n", fsim_storage_names[t->dtype], name, pointer, at.name);
+        element = fsim_printf(e->a, "FS_STAGED(%s)", name);
+        name = fsim_fresh(e, "x");
+        e->staged++;
     } else if (group) { /* loaded in front of the lanes, e->vector at once */
         fsim_text_put(e->a, &e->before, "        FS_GET(%s, %s, %s, %s)\n", fsim_storage_names[t->dtype], name, pointer, at.name);
         element = fsim_printf(e->a, "FS_AT(%s, %s, %s)", name, pointer, at.name);
@@ -221,6 +235,15 @@ void fsim_store_value(fsim_emitter *e, int tensor, const fsim_where *w, const ch
                                             : fsim_printf(e->a, "(%s)%s", fsim_storage_names[t->dtype], x);
     if (t->dtype == FSIM_BOOL)
         value = fsim_printf(e->a, "%s != 0", x);
+    if (!once && e->depth == 1 && turned(e, w)) {
+        const char *name = fsim_fresh(e, "y");
+        fsim_text_put(e->a, &e->before, "    FS_STAGE_ROOM(%s, %s)\n", fsim_storage_names[t->dtype], name);
+        fsim_say(e, e->depth, "FS_STAGED(%s) = %s; /* %s */", name, value, t->name);
+        fsim_text_put(e->a, &e->after, "    FS_UNSTAGE(%s, %s, %s)\n", name, pointer, at.name);
+        e->staged++;
+        e->stages_writes = true;
+        return;
+    }
     if (!once && e->depth == 1 && grouped(e, w)) {
         const char *name = fsim_fresh(e, "y");
         fsim_text_put(e->a, &e->before, "        FS_ROOM(%s, %s)\n", fsim_storage_names[t->dtype], name);
