@@ -373,8 +373,8 @@ FS_FN int fs_keeps(fs_i64 i, float p)
 /* Tiles: a block has 32 x 32 points, lanes along c; what is contiguous along y passes through shared memory, where its own lanes run along y. Staged reads are there after
  * FS_TILE_BARRIER. Number i is that of (y, c). */
 #define FS_TILES(first, o, y, c, others, rows, columns) { enum { fs_high = (int)(((rows) + 31) / 32), fs_broad = (int)(((columns) + 31) / 32) };                    \
-        const fs_i64 fs_tile = fs_b - (first); if (fs_tile >= 0 && fs_tile < (fs_i64)(others) * fs_high * fs_broad) { const fs_int fs_rows = rows, fs_columns = columns;  \
-            const fs_int o = (fs_int)(fs_tile / (fs_high * fs_broad)), fs_rest = (fs_int)(fs_tile - (fs_i64)o * (fs_high * fs_broad));                               \
+        const int fs_tile = (int)(fs_b - (first)); if (fs_tile >= 0 && fs_tile < (others) * fs_high * fs_broad) { const fs_int fs_rows = rows, fs_columns = columns;  \
+            const fs_int o = fs_tile / (fs_high * fs_broad), fs_rest = fs_tile % (fs_high * fs_broad);                               \
             const fs_int fs_y = fs_rest / fs_broad * 32, fs_c = fs_rest % fs_broad * 32; (void)o;
 #define FS_TILE_WALK(y, c, along, across) FS_UNROLL for (int fs_k = 0; fs_k < 1024 / fs_threads; fs_k++) { const int fs_at = fs_k * fs_threads + fs_t;              \
         const fs_int along = fs_##along + fs_at % 32, across = fs_##across + fs_at / 32; if (y < fs_rows && c < fs_columns) {
@@ -416,7 +416,7 @@ FS_FN void fs_copy_group(void *to, const void *from, int bytes)
         const int fs_live = (rows) % (per_block) == 0 || fs_row < (rows), fs_lane = fs_t % (threads); const fs_int p = (fs_int)(fs_live ? fs_row : (rows) - 1);        \
         const fs_int fs_from = 0, fs_to = (fs_int)FS_MOSTi; FS_SHARED(double, fs_scratch, 64); int fs_turn = 0;                                                     \
         (void)p; (void)fs_scratch; (void)fs_turn; (void)fs_lane; (void)fs_live; (void)fs_from; (void)fs_to;
-#define FS_PIECES(p, rows, pieces, threads, piece) { enum { fs_row_threads = threads, fs_most = piece }; const fs_int p = (fs_int)(fs_b / (pieces)), fs_piece = (fs_int)(fs_b % (pieces));  \
+#define FS_PIECES(p, rows, pieces, threads, piece) { enum { fs_row_threads = threads, fs_most = piece }; const fs_int p = (fs_int)fs_b / (pieces), fs_piece = (fs_int)fs_b % (pieces);  \
         const int fs_live = 1, fs_lane = fs_t; const fs_int fs_from = fs_piece * (fs_int)(piece), fs_to = fs_from + (fs_int)(piece); FS_SHARED(double, fs_scratch, 64);  \
         int fs_turn = 0; (void)p; (void)fs_scratch; (void)fs_turn; (void)fs_live;
 #define FS_ROWS_END }
@@ -502,10 +502,52 @@ FS_ROW_COMBINE(min_, l, fs_i64, x, y, fs_minl(x, y))
 #define FS_ROW_ARGMAX(s, a, i) { const fs_type_##s mine_ = a; a = fs_row_max_##s(a, fs_row_threads, FS_TURN); i = mine_ == a ? i : FS_MOSTl; i = fs_row_min_l(i, fs_row_threads, FS_TURN); }
 #define FS_ROW_ARGMIN(s, a, i) { const fs_type_##s mine_ = a; a = fs_row_min_##s(a, fs_row_threads, FS_TURN); i = mine_ == a ? i : FS_MOSTl; i = fs_row_min_l(i, fs_row_threads, FS_TURN); }
 
+/* A row's running sum or product: each of the row's threads takes `vector` neighbouring elements of a step, then gets what lies before them. start: of nothing. */
+#define FS_SCAN(s, name, r, width, vector, start) { enum { fs_vector = vector }; fs_type_##s fs_carry = start;                                                      \
+        for (fs_int fs_base = 0; fs_base < (fs_int)(width); fs_base += fs_row_threads * fs_vector) { const fs_int fs_c = fs_base + fs_lane * fs_vector;             \
+            fs_type_##s fs_part[fs_vector], name = start; FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++) { const fs_int r = fs_c + fs_j; if (fs_live && r < (fs_int)(width)) {
+#define FS_SCAN_SO_FAR(s, name, r, width, start, kind) } fs_part[fs_j] = name; }                                                                                    \
+            const fs_type_##s fs_before = fs_row_scan_##kind##s(name, start, &fs_carry, fs_row_threads, FS_TURN);                                                     \
+            FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++) { const fs_int r = fs_c + fs_j; if (fs_live && r < (fs_int)(width)) { name = fs_scan_##kind##s(fs_before, fs_part[fs_j]);
+#define FS_SCAN_END } } } }
+#define FS_ROW_SCAN(kind, s, type, combined)                                                                                                                      \
+    FS_FN type fs_scan_##kind##s(type x, type y) { return combined; }                                                                                              \
+    FS_FN type fs_row_scan_##kind##s(type all, type before, type *carry, int threads, double *scratch)                                                             \
+    {                                                                                                                                                              \
+        for (int d = 1; d < 32; d *= 2) {                                                                                                                          \
+            const type beside = fs_shfl_##s(all, d);                                                                                                               \
+            before = fs_thread() & d ? fs_scan_##kind##s(beside, before) : before;                                                                                 \
+            all = fs_thread() & d ? fs_scan_##kind##s(beside, all) : fs_scan_##kind##s(all, beside);                                                               \
+        }                                                                                                                                                          \
+        before = fs_scan_##kind##s(*carry, before);                                                                                                                \
+        if (threads > 32) {                                                                                                                                        \
+            const int warps = threads / 32, first = fs_thread() / threads * warps, warp = fs_thread() % threads / 32;                                              \
+            type *const of = (type *)scratch;                                                                                                                      \
+            if (fs_thread() % 32 == 0)                                                                                                                             \
+                of[first + warp] = all;                                                                                                                            \
+            fs_barrier();                                                                                                                                          \
+            for (int i = 0; i < warps; i++) {                                                                                                                      \
+                before = i < warp ? fs_scan_##kind##s(of[first + i], before) : before;                                                                             \
+                *carry = fs_scan_##kind##s(*carry, of[first + i]);                                                                                                 \
+            }                                                                                                                                                      \
+        } else {                                                                                                                                                   \
+            *carry = fs_scan_##kind##s(*carry, all);                                                                                                               \
+        }                                                                                                                                                          \
+        return before;                                                                                                                                             \
+    }
+FS_ROW_SCAN(sum_, f, float, x + y)
+FS_ROW_SCAN(sum_, d, double, x + y)
+FS_ROW_SCAN(sum_, i, int, x + y)
+FS_ROW_SCAN(sum_, l, fs_i64, x + y)
+FS_ROW_SCAN(prod_, f, float, x *y)
+FS_ROW_SCAN(prod_, d, double, x *y)
+FS_ROW_SCAN(prod_, i, int, x *y)
+FS_ROW_SCAN(prod_, l, fs_i64, x *y)
+
 /* Bands: 32 neighbouring rows, a warp's lanes; the block's warps share the walk. */
 #define FS_BAND(p, rows, band, threads) FS_BAND_PIECES(p, rows, 1, threads, 2147483647)
 #define FS_BAND_PIECES(p, rows, pieces, threads, piece) { enum { fs_slices = (threads) / 32, fs_most = piece }; const int fs_lane = fs_t % 32, fs_slice = fs_t / 32;  \
-        const fs_i64 fs_p = fs_b % FS_STEPS(rows, 32) * 32 + fs_lane; const fs_int fs_piece = (fs_int)(fs_b / FS_STEPS(rows, 32)), fs_from = (pieces) > 1 ? fs_piece * (fs_int)(piece) : 0; \
+        const fs_i64 fs_p = (fs_i64)((int)fs_b % FS_STEPS(rows, 32)) * 32 + fs_lane; const fs_int fs_piece = (int)fs_b / FS_STEPS(rows, 32), fs_from = (pieces) > 1 ? fs_piece * (fs_int)(piece) : 0; \
         const int fs_live = (rows) % 32 == 0 || fs_p < (rows); FS_SHARED(double, fs_scratch, threads); (void)fs_scratch; (void)fs_slice; (void)fs_piece;
 #define FS_BAND_END }
 #define FS_BAND_VARIABLE(type, name, start) type name = start;
@@ -547,8 +589,8 @@ FS_ROW_COMBINE(min_, l, fs_i64, x, y, fs_minl(x, y))
 #define FS_POINTS_END fs_i += fs_n; } }
 /* The same tiles, staged in the caches: each line is read once, whatever the distance between rows. */
 #define FS_TILES(first, o, y, c, others, rows, columns) { enum { fs_high = (int)(((rows) + 31) / 32), fs_broad = (int)(((columns) + 31) / 32) };                    \
-        const fs_i64 fs_tile = fs_b - (first); if (fs_tile >= 0 && fs_tile < (fs_i64)(others) * fs_high * fs_broad) {                                                \
-            const fs_int o = (fs_int)(fs_tile / (fs_high * fs_broad)), fs_rest = (fs_int)(fs_tile - (fs_i64)o * (fs_high * fs_broad));                               \
+        const int fs_tile = (int)(fs_b - (first)); if (fs_tile >= 0 && fs_tile < (others) * fs_high * fs_broad) {                                                \
+            const fs_int o = fs_tile / (fs_high * fs_broad), fs_rest = fs_tile % (fs_high * fs_broad);                               \
             const fs_int fs_y = fs_rest / fs_broad * 32, fs_c = fs_rest % fs_broad * 32; (void)o;                                                                   \
             const fs_int fs_y_end = fs_y + 32 < (fs_int)(rows) ? fs_y + 32 : (fs_int)(rows), fs_c_end = fs_c + 32 < (fs_int)(columns) ? fs_c + 32 : (fs_int)(columns);
 #define FS_TILE_WALK(along, across) for (fs_int across = fs_##across; across < fs_##across##_end; across++) { FS_PRAGMA(omp simd) for (fs_int along = fs_##along; along < fs_##along##_end; along++) {
@@ -590,6 +632,9 @@ FS_ROW_COMBINE(min_, l, fs_i64, x, y, fs_minl(x, y))
 #define FS_ROW_MIN(s, a)
 #define FS_ROW_ARGMAX(s, a, i)
 #define FS_ROW_ARGMIN(s, a, i)
+#define FS_SCAN(s, name, r, width, vector, start) { fs_type_##s name = start; for (fs_int r = 0; r < (fs_int)(width); r++) {
+#define FS_SCAN_SO_FAR(s, name, r, width, start, kind)
+#define FS_SCAN_END } }
 #define FS_ROW_EXP(s, m, a)
 #define FS_ROW_MOMENTS(s, n, mean, q)
 

@@ -24,9 +24,19 @@ static int64_t inner_of(const fsim_emitter *e, int64_t points)
     return inner < SHORTEST_INNER || points % inner != 0 ? points : inner;
 }
 
+/* Elements that a thread takes: the prediction's; more of small ones where that leaves the device blocks enough, since what is in flight is what hides latency. */
 static int vector_of(const fsim_emitter *e, int64_t inner)
 {
-    int v = e->kernel->vector;
+    enum { ACCESS = 16, BLOCKS_AN_SM = 16 };
+    const fsim_group *o = e->group;
+    int v = e->kernel->vector, largest = 1;
+    for (int i = 0; i < o->reads + o->writes; i++) {
+        const int bytes = fsim_dtype_bytes(e->g->tensor[i < o->reads ? o->read[i].tensor : o->write[i - o->reads].tensor].dtype);
+        largest = bytes > largest ? bytes : largest;
+    }
+    if (v == 4)
+        while (v * largest < ACCESS && inner % (v * 2) == 0 && (double)o->points / (e->kernel->block * v * 2) >= BLOCKS_AN_SM * fsim_hw_get(e->hw, FSIM_HW_SMS))
+            v *= 2;
     while (v > 1 && inner % v != 0)
         v /= 2;
     return v < 1 ? 1 : v;
@@ -118,13 +128,16 @@ static int64_t range(fsim_emitter *e, int64_t points, int64_t first)
         fsim_store_value(e, o->write[i].tensor, &w, v.name, false);
     }
     if (e->tiled) {
-        fsim_text_put(e->a, &e->out, "    FS_TILES(%lld, o, y, c, %lld, %lld, %lld) /* %d points a thread */\n%s%s%s    FS_TILE_LANES(y, c)\n%s    FS_TILE_LANES_END\n%s%s    FS_TILES_END\n",
-                      (long long)first, (long long)t.others, (long long)t.rows, (long long)t.columns, TILE * TILE / block, text_of(&e->head), text_of(&e->before),
+        const int each = TILE * TILE / block;
+        const char *tile_note = each == e->kernel->vector ? "" : fsim_printf(e->a, " /* %d points a thread; the prediction has %d */", each, e->kernel->vector);
+        fsim_text_put(e->a, &e->out, "    FS_TILES(%lld, o, y, c, %lld, %lld, %lld)%s\n%s%s%s    FS_TILE_LANES(y, c)\n%s    FS_TILE_LANES_END\n%s%s    FS_TILES_END\n",
+                      (long long)first, (long long)t.others, (long long)t.rows, (long long)t.columns, tile_note, text_of(&e->head), text_of(&e->before),
                       e->staged > 0 ? "    FS_TILE_BARRIER\n" : "", text_of(&e->body), e->stages_writes ? "    FS_TILE_BARRIER\n" : "", text_of(&e->after));
         return t.others * ((t.rows + TILE - 1) / TILE) * ((t.columns + TILE - 1) / TILE);
     }
-    fsim_text_put(e->a, &e->out, "    FS_POINTS(%lld, o, c, %lld, %lld, %d)\n%s%s    FS_LANES(c)\n%s    FS_LANES_END\n%s    FS_POINTS_END\n", (long long)first, (long long)points,
-                  (long long)inner, e->vector, e->head.used ? e->head.at : "", e->before.used ? e->before.at : "", e->body.used ? e->body.at : "",
+    const char *predicted = e->vector == e->kernel->vector ? "" : fsim_printf(e->a, " /* %d elements a thread; the prediction has %d */", e->vector, e->kernel->vector);
+    fsim_text_put(e->a, &e->out, "    FS_POINTS(%lld, o, c, %lld, %lld, %d)%s\n%s%s    FS_LANES(c)\n%s    FS_LANES_END\n%s    FS_POINTS_END\n", (long long)first, (long long)points,
+                  (long long)inner, e->vector, predicted, e->head.used ? e->head.at : "", e->before.used ? e->before.at : "", e->body.used ? e->body.at : "",
                   e->after.used ? e->after.at : "");
     const int64_t each = (int64_t)block * e->vector;
     return (points + each - 1) / each;
@@ -203,7 +216,30 @@ void fsim_emit_scatter(fsim_emitter *e)
     }
 }
 
-/* A running sum or product: a thread for each row that is scanned. */
+/* Rows of contiguous elements: a row's threads walk it together. */
+static void scan_rows(fsim_emitter *e, const fsim_node *n, const fsim_where *in, const fsim_where *out, int64_t rows, int64_t width)
+{
+    enum { WARP = 32, BLOCK = 256, EACH = 4 };
+    const fsim_ctype t = fsim_ctype_of(n->dtype);
+    const char *s = fsim_ctype_suffix[t], *start = fsim_accumulator_start(e, n, t);
+    int threads = WARP;
+    while (threads < BLOCK && (int64_t)threads * EACH < width)
+        threads *= 2;
+    const int together = BLOCK / threads;
+    const fsim_variable v = fsim_value(e, n->arg[0].tensor, in);
+    fsim_say(e, e->depth, "%s", fsim_accumulate(e, n, "acc", v.name, t));
+    const fsim_text take = e->body;
+    e->body = (fsim_text){0};
+    e->knowns = 0;
+    fsim_store_value(e, n->result[0], out, "acc", true);
+    fsim_begin_entry(e, (rows + together - 1) / together, BLOCK, 0);
+    fsim_text_put(e->a, &e->out, "    FS_ROWS(p, %lld, %d, %d)\n%s    FS_SCAN(%s, acc, r, %lld, %d, %s)\n%s    FS_SCAN_SO_FAR(%s, acc, r, %lld, %s, %s)\n%s    FS_SCAN_END\n    FS_ROWS_END\n",
+                  (long long)rows, together, threads, text_of(&e->head), s, (long long)width, EACH, start, text_of(&take), s, (long long)width, start,
+                  n->op == FSIM_OP_CUMPROD ? "prod_" : "sum_", text_of(&e->body));
+    fsim_end_entry(e);
+}
+
+/* A running sum or product along a dimension: the elements of a row that neighbours keep apart are a thread's own. */
 void fsim_emit_scan(fsim_emitter *e)
 {
     const fsim_node *n = &e->g->node[e->group->anchor];
@@ -215,7 +251,8 @@ void fsim_emit_scan(fsim_emitter *e)
         below *= s->dim[d];
     begin_range(e);
     e->vector = 1;
-    fsim_add_base(e, (fsim_base){.outer = "o", .inner = "c", .inner_extent = rows, .outer_depth = 0, .inner_depth = 1, .reduced = "r", .reduced_depth = 2});
+    fsim_add_base(e, below == 1 ? (fsim_base){.outer = "p", .inner_extent = 1, .outer_depth = 0, .reduced = "r", .reduced_depth = 1}
+                                : (fsim_base){.outer = "o", .inner = "c", .inner_extent = rows, .outer_depth = 0, .inner_depth = 1, .reduced = "r", .reduced_depth = 2});
     fsim_map m = {0};
     fsim_map_push(&m, rows / below, extent * below);
     fsim_map_push(&m, below, 1);
@@ -224,6 +261,10 @@ void fsim_emit_scan(fsim_emitter *e)
     const fsim_where out = {0, m};
     fsim_where in = out;
     in.map.offset += n->arg[0].map.offset;
+    if (below == 1) {
+        scan_rows(e, n, &in, &out, rows, extent);
+        return;
+    }
     fsim_say(e, 1, "%s acc = %s;", fsim_ctype_names[t], fsim_accumulator_start(e, n, t));
     fsim_open(e, "for (fs_int r = 0; r < %lld; r++) {", (long long)extent);
     const fsim_variable v = fsim_value(e, n->arg[0].tensor, &in);
