@@ -446,6 +446,8 @@ static void emit_pieces(rows_work *w)
     w->row_threads = block;
     w->rows_per_block = 1;
     fsim_begin_entry(e, (w->band ? (w->rows + BAND - 1) / BAND : w->rows) * w->pieces, block, 0);
+    if (e->kernel->launches == 1)
+        fsim_text_put(e->a, &e->out, "    /* predicted in one launch: a framework's kernel whose last block puts the pieces together */\n");
     fsim_text_put(e->a, &e->out, "    FS_%sPIECES(p, %lld, %lld, %d, %lld)\n", w->band ? "BAND_" : "", (long long)w->rows, (long long)w->pieces, block, (long long)w->piece);
     walk(w, 0, true);
     fsim_text_put(e->a, &e->out, w->band ? "    FS_BAND_END\n" : "    FS_ROWS_END\n");
@@ -478,10 +480,12 @@ static void emit_pieces(rows_work *w)
     fsim_end_entry(e);
 }
 
-/* May several blocks share a row? */
+/* Do several blocks share a row? Where the prediction has two launches, or far more blocks than rows would give it (a framework's kernel that puts them together in one). */
 static bool splits(const rows_work *w)
 {
-    bool splits = w->levels == 1 && w->product < 0 && w->e->array < 0 && w->e->kernel->launches > 1;
+    const fsim_kernel *k = w->e->kernel;
+    const int64_t own = (w->rows + (w->band ? BAND : w->rows_per_block) - 1) / (w->band ? BAND : w->rows_per_block);
+    bool splits = w->levels == 1 && w->product < 0 && w->e->array < 0 && (k->launches > 1 || (k->grid >= 2 * own && !w->e->group->strict && w->width >= 2 * WARP));
     for (int i = 0; i < w->e->group->writes && splits; i++)
         splits = place_of(w, &w->e->group->write[i]) == A_ROW;
     return splits;
@@ -507,6 +511,24 @@ static void choose_keep(rows_work *w)
         e->keep = e->kernel->shared_bytes >= row_bytes ? FSIM_KEEP_IN_SHARED : FSIM_KEEP_IN_REGISTERS;
 }
 
+/* Where the prediction wants one block an SM at a time, so that L2 holds the rows under way, shared memory that nothing uses sees to it. */
+static void ask_for_room(rows_work *w)
+{
+    enum { TILES = 16384 }; /* bytes, at least, that a prediction's transposing tiles do not take */
+    fsim_emitter *e = w->e;
+    if (e->keep != FSIM_KEEP_NOTHING || e->kernel->passes < 2 || e->kernel->shared_bytes < TILES)
+        return;
+    e->shared_bytes = e->kernel->shared_bytes < e->shared_most ? e->kernel->shared_bytes : e->shared_most;
+    fsim_text_put(e->a, &e->keeps, "    /* launched with %lld bytes of shared memory, which keep other blocks off the SM: fewer rows are under way, and L2 holds them */\n", (long long)e->shared_bytes);
+}
+
+/* How the launch differs from the prediction's. */
+static void note_launch(fsim_emitter *e, int64_t grid, int block)
+{
+    if (e->kernel->launches == 1 && (grid != e->kernel->grid || block != e->kernel->block))
+        fsim_text_put(e->a, &e->out, "    /* predicted: %lld blocks of %d threads; here %lld of %d */\n", (long long)e->kernel->grid, e->kernel->block, (long long)grid, block);
+}
+
 void fsim_emit_rows(fsim_emitter *e)
 {
     const fsim_group *o = e->group;
@@ -530,7 +552,8 @@ void fsim_emit_rows(fsim_emitter *e)
         e->vector = w.band ? 1 : e->vector;
         const int64_t bands = w.band ? (w.rows + BAND - 1) / BAND : w.rows;
         w.pieces = e->kernel->grid / bands > 1 ? e->kernel->grid / bands : 2;
-        w.pieces = w.pieces > w.width ? w.width : w.pieces;
+        w.pieces = w.pieces > w.width / WARP ? w.width / WARP : w.pieces;
+        w.pieces = w.pieces < 1 ? 1 : w.pieces;
         w.piece = (w.width + w.pieces - 1) / w.pieces;
         w.piece = (w.piece + e->vector - 1) / e->vector * e->vector;
         w.pieces = (w.width + w.piece - 1) / w.piece;
@@ -557,11 +580,14 @@ void fsim_emit_rows(fsim_emitter *e)
         fsim_text_put(e->a, &e->out, "#endif\n");
     const fsim_text body = e->out;
     e->out = before;
+    ask_for_room(&w);
+    const int64_t grid = w.band ? (w.rows + BAND - 1) / BAND : (w.rows + w.rows_per_block - 1) / w.rows_per_block;
+    const int block = w.band ? 256 : w.row_threads * w.rows_per_block;
+    fsim_begin_entry(e, grid, block, (int)e->shared_bytes);
+    note_launch(e, grid, block);
     if (w.band) {
-        fsim_begin_entry(e, (w.rows + BAND - 1) / BAND, 256, (int)e->shared_bytes);
         fsim_text_put(e->a, &e->out, "    FS_BAND(p, %lld, %d, 256)\n", (long long)w.rows, BAND);
     } else {
-        fsim_begin_entry(e, (w.rows + w.rows_per_block - 1) / w.rows_per_block, w.row_threads * w.rows_per_block, (int)e->shared_bytes);
         fsim_text_put(e->a, &e->out, "    FS_ROWS(p, %lld, %d, %d)\n", (long long)w.rows, w.rows_per_block, w.row_threads);
         if (e->array >= 0)
             fsim_text_put(e->a, &e->out, "    FS_ROW_ARRAY(%s, row, %lld, %d)\n",
