@@ -56,6 +56,14 @@ typedef struct {
     int depth;           /* block that it is declared in */
 } fsim_held;
 
+/* Where loads of a row that several walks want stay on chip; the host finds them in its caches. */
+typedef enum { FSIM_KEEP_NOTHING, FSIM_KEEP_IN_REGISTERS, FSIM_KEEP_IN_SHARED } fsim_keep;
+typedef struct {
+    int tensor;
+    fsim_where where;
+    const char *name;
+} fsim_kept;
+
 typedef struct {
     const fsim_graph *g;
     const fsim_hw *hw;
@@ -80,6 +88,16 @@ typedef struct {
     bool array_wanted, arrayed; /* some text reads it; it has been filled */
     fsim_where array_at;   /* the place that its first reader asked for */
     const char *array_name;
+    bool tiled;            /* lanes run along c, and what is contiguous along the base's reduced points, y, is staged */
+    int staged;            /* tiles so far */
+    bool stages_writes;
+    fsim_keep keep;
+    bool band;             /* lanes are rows: what is kept lies a row a lane */
+    int64_t width, rows_per_block; /* of a kept row; rows that a block keeps */
+    int64_t shared_bytes, shared_most; /* that kept rows take so far, and may */
+    fsim_kept *kept;
+    int kepts, kept_room;
+    fsim_text keeps;       /* declarations of what is kept */
     fsim_program *program;
 } fsim_emitter;
 

@@ -45,9 +45,9 @@ static const char *terms(fsim_emitter *e, const digits *d, const char *var)
         outermost = false;
         if (m.stride == 0)
             continue;
-        const char *digit = place > 1 ? fsim_printf(e->a, "%s / %lld", var, (long long)place) : var;
+        const char *digit = place > 1 ? fsim_printf(e->a, "%s / %lldu", var, (long long)place) : var; /* numbers are not negative: unsigned division is cheaper */
         if (!first)
-            digit = fsim_printf(e->a, "%s %% %lld", digit, (long long)m.extent);
+            digit = fsim_printf(e->a, "%s %% %lldu", digit, (long long)m.extent);
         const bool bare = place == 1 && first;
         const long long stride = llabs(m.stride);
         const char *term = stride == 1 ? digit : bare ? fsim_printf(e->a, "%s * %lld", digit, stride) : fsim_printf(e->a, "(%s) * %lld", digit, stride);

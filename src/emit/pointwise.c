@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pointwise.c: kernels whose threads each compute some points of the result: pointwise, copies, pooling, contractions point by point. */
+#include "cost/traffic.h"
 #include "emit/emit.h"
 
 #include <string.h>
 
-enum { SHORTEST_INNER = 16 };
+enum { SHORTEST_INNER = 16, TILE = 32 };
 
 /* Innermost points that every map numbers by digits of their own. */
 static int64_t inner_of(const fsim_emitter *e, int64_t points)
@@ -23,13 +24,75 @@ static int64_t inner_of(const fsim_emitter *e, int64_t points)
     return inner < SHORTEST_INNER || points % inner != 0 ? points : inner;
 }
 
+/* Elements that a thread takes: the prediction's; more of small ones where that leaves the device blocks enough, since what is in flight is what hides latency. */
 static int vector_of(const fsim_emitter *e, int64_t inner)
 {
-    int v = e->kernel->vector;
+    enum { ACCESS = 16, BLOCKS_AN_SM = 16 };
+    const fsim_group *o = e->group;
+    int v = e->kernel->vector, largest = 1;
+    for (int i = 0; i < o->reads + o->writes; i++) {
+        const int bytes = fsim_dtype_bytes(e->g->tensor[i < o->reads ? o->read[i].tensor : o->write[i - o->reads].tensor].dtype);
+        largest = bytes > largest ? bytes : largest;
+    }
+    if (v == 4)
+        while (v * largest < ACCESS && inner % (v * 2) == 0 && (double)o->points / (e->kernel->block * v * 2) >= BLOCKS_AN_SM * fsim_hw_get(e->hw, FSIM_HW_SMS))
+            v *= 2;
     while (v > 1 && inner % v != 0)
         v /= 2;
     return v < 1 ? 1 : v;
 }
+
+/* Points by tiles: y is the digit along which some tensor is contiguous, c the innermost one. */
+typedef struct {
+    int64_t others, rows, columns; /* of the points: others x rows (y) x columns (c) */
+    fsim_map map;                  /* (other, c), y to the point */
+} tiling;
+
+/* Does the map ask for tiles, and for which? As the traffic model stages it. */
+static bool tiles_of(const fsim_map *map, int64_t points, tiling *t)
+{
+    const fsim_map m = fsim_map_simplify(*map);
+    const int last = m.modes - 1;
+    int y = -1;
+    if (m.split != m.modes || fsim_map_points(&m) != points)
+        return false;
+    for (int i = 0; i < last; i++)
+        y = m.mode[i].stride == 1 ? i : y;
+    if (y < 0 || m.mode[last].stride == 0)
+        return false;
+    int64_t below = 1;
+    for (int i = y + 1; i <= last; i++)
+        below *= m.mode[i].extent;
+    *t = (tiling){.rows = m.mode[y].extent, .columns = m.mode[last].extent};
+    t->others = points / t->rows / t->columns;
+    fsim_map_push(&t->map, points / t->rows / below, t->rows * below);
+    fsim_map_push(&t->map, below / t->columns, t->columns);
+    fsim_map_push(&t->map, t->columns, 1);
+    t->map.split = t->map.modes;
+    fsim_map_push(&t->map, t->rows, below);
+    return true;
+}
+
+/* Does some read or write of the kernel go through tiles? */
+static bool find_tiles(const fsim_emitter *e, int64_t points, tiling *t)
+{
+    const fsim_group *o = e->group;
+    bool found = false;
+    if (o->contractions > 0 || (o->template != FSIM_POINTWISE && o->template != FSIM_COPY) || e->kernel->block % 32 != 0 || 1024 % e->kernel->block != 0)
+        return false;
+    for (int i = 0; i < o->reads && !found; i++)
+        found = o->read[i].maps > 0 && !o->read[i].place && !o->read[i].window && fsim_read_traffic(e->g, &o->read[i], 32, 0, 1).staged_bytes > 0 &&
+                tiles_of(&o->read[i].map[0], points, t);
+    for (int i = 0; i < o->writes && !found; i++)
+        found = fsim_write_traffic(e->g, &o->write[i], 32).staged_bytes > 0 && tiles_of(&o->write[i].map, points, t);
+    for (int i = 0; i < o->writes && found; i++) {
+        fsim_map at;
+        found = fsim_map_points(&o->write[i].map) != points || fsim_map_compose(&t->map, &o->write[i].map, &at);
+    }
+    return found;
+}
+
+static const char *text_of(const fsim_text *t) { return t->used ? t->at : ""; }
 
 static void begin_range(fsim_emitter *e)
 {
@@ -48,17 +111,33 @@ static int64_t range(fsim_emitter *e, int64_t points, int64_t first)
     const int block = e->kernel->block;
     const int64_t inner = inner_of(e, points);
     begin_range(e);
-    e->vector = o->contractions > 0 || o->template == FSIM_POOLING ? 1 : vector_of(e, inner);
-    fsim_add_base(e, (fsim_base){.outer = "o", .inner = "c", .inner_extent = inner, .outer_depth = 0, .inner_depth = 1});
+    tiling t;
+    e->tiled = find_tiles(e, points, &t);
+    e->staged = 0;
+    e->stages_writes = false;
+    e->vector = e->tiled || o->contractions > 0 || o->template == FSIM_POOLING ? 1 : vector_of(e, inner);
+    fsim_add_base(e, e->tiled ? (fsim_base){.outer = "o", .inner = "c", .reduced = "y", .inner_extent = t.columns, .outer_depth = 0, .inner_depth = 1, .reduced_depth = 1}
+                              : (fsim_base){.outer = "o", .inner = "c", .inner_extent = inner, .outer_depth = 0, .inner_depth = 1});
     for (int i = 0; i < o->writes; i++) {
-        const fsim_where w = {0, o->write[i].map};
-        if (fsim_map_points(&w.map) * fsim_map_reduced(&w.map) != points || !e->stored[fsim_maker_in(e, o->write[i].tensor)])
+        fsim_where w = {0, o->write[i].map};
+        if (e->tiled && fsim_map_points(&w.map) == points)
+            fsim_map_compose(&t.map, &o->write[i].map, &w.map);
+        if (fsim_map_points(&o->write[i].map) * fsim_map_reduced(&o->write[i].map) != points || !e->stored[fsim_maker_in(e, o->write[i].tensor)])
             continue;
         const fsim_variable v = fsim_value(e, o->write[i].tensor, &w);
         fsim_store_value(e, o->write[i].tensor, &w, v.name, false);
     }
-    fsim_text_put(e->a, &e->out, "    FS_POINTS(%lld, o, c, %lld, %lld, %d)\n%s%s    FS_LANES(c)\n%s    FS_LANES_END\n%s    FS_POINTS_END\n", (long long)first, (long long)points,
-                  (long long)inner, e->vector, e->head.used ? e->head.at : "", e->before.used ? e->before.at : "", e->body.used ? e->body.at : "",
+    if (e->tiled) {
+        const int each = TILE * TILE / block;
+        const char *tile_note = each == e->kernel->vector ? "" : fsim_printf(e->a, " /* %d points a thread; the prediction has %d */", each, e->kernel->vector);
+        fsim_text_put(e->a, &e->out, "    FS_TILES(%lld, o, y, c, %lld, %lld, %lld)%s\n%s%s%s    FS_TILE_LANES(y, c)\n%s    FS_TILE_LANES_END\n%s%s    FS_TILES_END\n",
+                      (long long)first, (long long)t.others, (long long)t.rows, (long long)t.columns, tile_note, text_of(&e->head), text_of(&e->before),
+                      e->staged > 0 ? "    FS_TILE_BARRIER\n" : "", text_of(&e->body), e->stages_writes ? "    FS_TILE_BARRIER\n" : "", text_of(&e->after));
+        return t.others * ((t.rows + TILE - 1) / TILE) * ((t.columns + TILE - 1) / TILE);
+    }
+    const char *predicted = e->vector == e->kernel->vector ? "" : fsim_printf(e->a, " /* %d elements a thread; the prediction has %d */", e->vector, e->kernel->vector);
+    fsim_text_put(e->a, &e->out, "    FS_POINTS(%lld, o, c, %lld, %lld, %d)%s\n%s%s    FS_LANES(c)\n%s    FS_LANES_END\n%s    FS_POINTS_END\n", (long long)first, (long long)points,
+                  (long long)inner, e->vector, predicted, e->head.used ? e->head.at : "", e->before.used ? e->before.at : "", e->body.used ? e->body.at : "",
                   e->after.used ? e->after.at : "");
     const int64_t each = (int64_t)block * e->vector;
     return (points + each - 1) / each;
@@ -137,7 +216,30 @@ void fsim_emit_scatter(fsim_emitter *e)
     }
 }
 
-/* A running sum or product: a thread for each row that is scanned. */
+/* Rows of contiguous elements: a row's threads walk it together. */
+static void scan_rows(fsim_emitter *e, const fsim_node *n, const fsim_where *in, const fsim_where *out, int64_t rows, int64_t width)
+{
+    enum { WARP = 32, BLOCK = 256, EACH = 4 };
+    const fsim_ctype t = fsim_ctype_of(n->dtype);
+    const char *s = fsim_ctype_suffix[t], *start = fsim_accumulator_start(e, n, t);
+    int threads = WARP;
+    while (threads < BLOCK && (int64_t)threads * EACH < width)
+        threads *= 2;
+    const int together = BLOCK / threads;
+    const fsim_variable v = fsim_value(e, n->arg[0].tensor, in);
+    fsim_say(e, e->depth, "%s", fsim_accumulate(e, n, "acc", v.name, t));
+    const fsim_text take = e->body;
+    e->body = (fsim_text){0};
+    e->knowns = 0;
+    fsim_store_value(e, n->result[0], out, "acc", true);
+    fsim_begin_entry(e, (rows + together - 1) / together, BLOCK, 0);
+    fsim_text_put(e->a, &e->out, "    FS_ROWS(p, %lld, %d, %d)\n%s    FS_SCAN(%s, acc, r, %lld, %d, %s)\n%s    FS_SCAN_SO_FAR(%s, acc, r, %lld, %s, %s)\n%s    FS_SCAN_END\n    FS_ROWS_END\n",
+                  (long long)rows, together, threads, text_of(&e->head), s, (long long)width, EACH, start, text_of(&take), s, (long long)width, start,
+                  n->op == FSIM_OP_CUMPROD ? "prod_" : "sum_", text_of(&e->body));
+    fsim_end_entry(e);
+}
+
+/* A running sum or product along a dimension: the elements of a row that neighbours keep apart are a thread's own. */
 void fsim_emit_scan(fsim_emitter *e)
 {
     const fsim_node *n = &e->g->node[e->group->anchor];
@@ -149,7 +251,8 @@ void fsim_emit_scan(fsim_emitter *e)
         below *= s->dim[d];
     begin_range(e);
     e->vector = 1;
-    fsim_add_base(e, (fsim_base){.outer = "o", .inner = "c", .inner_extent = rows, .outer_depth = 0, .inner_depth = 1, .reduced = "r", .reduced_depth = 2});
+    fsim_add_base(e, below == 1 ? (fsim_base){.outer = "p", .inner_extent = 1, .outer_depth = 0, .reduced = "r", .reduced_depth = 1}
+                                : (fsim_base){.outer = "o", .inner = "c", .inner_extent = rows, .outer_depth = 0, .inner_depth = 1, .reduced = "r", .reduced_depth = 2});
     fsim_map m = {0};
     fsim_map_push(&m, rows / below, extent * below);
     fsim_map_push(&m, below, 1);
@@ -158,6 +261,10 @@ void fsim_emit_scan(fsim_emitter *e)
     const fsim_where out = {0, m};
     fsim_where in = out;
     in.map.offset += n->arg[0].map.offset;
+    if (below == 1) {
+        scan_rows(e, n, &in, &out, rows, extent);
+        return;
+    }
     fsim_say(e, 1, "%s acc = %s;", fsim_ctype_names[t], fsim_accumulator_start(e, n, t));
     fsim_open(e, "for (fs_int r = 0; r < %lld; r++) {", (long long)extent);
     const fsim_variable v = fsim_value(e, n->arg[0].tensor, &in);

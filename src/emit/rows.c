@@ -4,16 +4,21 @@
  * A row is walked once for each level of dependent reductions, and once more for what is stored of it after the last. Values of a whole row live outside of the walks. */
 #include "emit/emit.h"
 
+#include "fusion/online.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-enum { WARP = 32, WIDEST_BLOCK = 1024, ROW_WORK = 4 };
+enum { WARP = 32, WIDEST_BLOCK = 1024, ROW_WORK = 4, BAND = 32 };
+enum { STATIC_BYTES = 2048 }; /* of shared memory, at most, that the dialect's reductions take */
 
 typedef struct {
     fsim_emitter *e;
     int64_t rows, width;
     int *level;          /* per member: reductions before its value exists */
     int levels;
+    int *along;          /* per member: the reduction that runs along with this one, in one pass (fusion/online.h); -1 */
+    bool *second;        /* per member: it runs along with one */
     int row_threads, rows_per_block;
     int64_t pieces, piece; /* blocks that share a row, and the elements of each */
     bool band;           /* neighbouring rows are contiguous: lanes run over rows */
@@ -25,10 +30,29 @@ typedef struct {
 static const fsim_node *member_node(const fsim_emitter *e, int i) { return &e->g->node[e->group->member[i].node]; }
 static fsim_class class_of(const fsim_emitter *e, int i) { return fsim_ops[member_node(e, i)->op].class; }
 
-static void find_levels(rows_work *w)
+/* The reduction among the members that i can run along with, both of one C type of floats; -1. */
+static int leader_of(const rows_work *w, int i)
+{
+    const fsim_emitter *e = w->e;
+    const fsim_node *n = member_node(e, i);
+    const int with = class_of(e, i) == FSIM_REDUCE ? fsim_online_with(e->g, e->group->member[i].node) : -1, leader = with < 0 ? -1 : fsim_member_of(e->group, with);
+    if (leader < 0 || e->group->strict || w->along[leader] >= 0 || e->g->node[with].results > 1)
+        return -1;
+    const fsim_ctype x = fsim_ctype_of(e->g->tensor[e->g->node[with].arg[0].tensor].dtype), y = fsim_ctype_of(e->g->tensor[n->result[0]].dtype);
+    return x == y && x == fsim_ctype_of(e->g->tensor[e->g->node[with].result[0]].dtype) && x <= FSIM_C_DOUBLE ? leader : -1;
+}
+
+/* online: reductions run along with others where they can. Returns whether any does. */
+static bool find_levels(rows_work *w, bool online)
 {
     fsim_emitter *e = w->e;
+    bool any = false;
     w->level = fsim_new(e->a, int, e->group->members + 1);
+    w->along = fsim_new(e->a, int, e->group->members + 1);
+    w->second = fsim_new(e->a, bool, e->group->members + 1);
+    w->levels = 0;
+    for (int i = 0; i < e->group->members; i++)
+        w->along[i] = -1;
     for (int i = 0; i < e->group->members; i++) {
         const fsim_node *n = member_node(e, i);
         for (int k = 0; k < n->args; k++) {
@@ -36,9 +60,18 @@ static void find_levels(rows_work *w)
             if (from >= 0 && w->level[from] > w->level[i])
                 w->level[i] = w->level[from];
         }
-        w->level[i] += class_of(e, i) == FSIM_REDUCE;
+        const int leader = leader_of(w, i);
+        any = any || leader >= 0;
+        if (online && leader >= 0) {
+            w->along[leader] = i;
+            w->second[i] = true;
+            w->level[i] = w->level[leader];
+        } else {
+            w->level[i] += class_of(e, i) == FSIM_REDUCE;
+        }
         w->levels = w->level[i] > w->levels ? w->level[i] : w->levels;
     }
+    return any;
 }
 
 static void begin_walk(fsim_emitter *e)
@@ -61,11 +94,13 @@ static const char *text_of(const fsim_text *t) { return t->used ? t->at : ""; }
 static void end_walk(rows_work *w, const char *clause)
 {
     fsim_emitter *e = w->e;
+    const char *kept = e->keep == FSIM_KEEP_IN_REGISTERS ? "_KEPT" : "";
     if (w->band)
-        fsim_text_put(e->a, &e->out, "%s    FS_BAND_WALK(r, p, %lld)\n%s    FS_BAND_WALK_END\n", text_of(&e->head), (long long)w->width, text_of(&e->body));
+        fsim_text_put(e->a, &e->out, "%s    FS_BAND_WALK%s(r, p, %lld)\n%s%s    FS_BAND_WALK_END\n", text_of(&e->head), kept, (long long)w->width, text_of(&e->before),
+                      text_of(&e->body));
     else
-        fsim_text_put(e->a, &e->out, "%s    FS_WALK(r, %lld, %d)\n%s    FS_LANES_OF(r, %s)\n%s    FS_LANES_END\n%s    FS_WALK_END\n", text_of(&e->head), (long long)w->width, e->vector,
-                      text_of(&e->before), clause, text_of(&e->body), text_of(&e->after));
+        fsim_text_put(e->a, &e->out, "%s    FS_WALK%s(r, %lld, %d)\n%s    FS_LANES_OF(r, %s)\n%s    FS_LANES_END\n%s    FS_WALK_END\n", text_of(&e->head), kept,
+                      (long long)w->width, e->vector, text_of(&e->before), clause, text_of(&e->body), text_of(&e->after));
 }
 
 /* The product whose values a row's array holds, in a walk of its own. */
@@ -112,20 +147,37 @@ typedef struct {
     int member;
     fsim_ctype type;
     const char *acc, *index; /* index: of the extreme element; NULL */
+    int along;               /* member that runs along; -1 */
+    const char *sum, *count; /* its sum; elements so far, NULL but for moments */
 } reducing;
+
+static bool has_moments(const reducing *r) { return r->count != NULL; }
+
+/* The variable that a lane of the walk sees. */
+static const char *own(const rows_work *w, const char *name) { return w->band ? fsim_printf(w->e->a, "FS_BAND_OF(%s)", name) : name; }
+
+static const char *declare(rows_work *w, fsim_ctype t, const char *start, const char *what)
+{
+    fsim_emitter *e = w->e;
+    const char *name = fsim_fresh(e, "a");
+    fsim_say(e, 0, w->band ? "FS_BAND_VARIABLE(%s, %s, %s) /* %s */" : "%s %s = %s; /* %s */", fsim_ctype_names[t], name, start, what);
+    return name;
+}
 
 static reducing start_reduction(rows_work *w, int i)
 {
     fsim_emitter *e = w->e;
     const fsim_node *n = member_node(e, i);
-    reducing r = {.member = i, .type = fsim_ctype_of(is_index(n->op) ? e->g->tensor[n->arg[0].tensor].dtype : n->dtype)};
+    reducing r = {.member = i, .along = w->along[i], .type = fsim_ctype_of(is_index(n->op) ? e->g->tensor[n->arg[0].tensor].dtype : n->dtype)};
     if (!is_index(n->op) && !fsim_dtype_floating(e->g->tensor[n->result[0]].dtype))
         r.type = fsim_ctype_of(e->g->tensor[n->result[0]].dtype);
     if (n->op == FSIM_OP_MEAN || n->op == FSIM_OP_NORM)
         r.type = fsim_ctype_of(e->g->tensor[n->result[0]].dtype);
-    r.acc = fsim_fresh(e, "a");
-    const char *start = fsim_accumulator_start(e, n, r.type);
-    fsim_say(e, 0, w->band ? "FS_BAND_VARIABLE(%s, %s, %s) /* %s */" : "%s %s = %s; /* %s */", fsim_ctype_names[r.type], r.acc, start, n->name);
+    r.acc = declare(w, r.type, fsim_accumulator_start(e, n, r.type), n->name);
+    if (r.along >= 0) {
+        r.sum = declare(w, r.type, fsim_literal(e, 0, r.type), member_node(e, r.along)->name);
+        r.count = is_extreme(n->op) ? NULL : declare(w, r.type, fsim_literal(e, 0, r.type), "elements");
+    }
     if (is_index(n->op) || n->results > 1) {
         r.index = fsim_fresh(e, "a");
         fsim_say(e, 0, w->band ? "FS_BAND_VARIABLE(fs_i64, %s, 0)" : "fs_i64 %s = 0;", r.index);
@@ -139,10 +191,14 @@ static void reduce_element(rows_work *w, const reducing *r)
     const fsim_node *n = member_node(e, r->member);
     const fsim_where at = {0, n->arg[0].map};
     const fsim_variable v = fsim_value(e, n->arg[0].tensor, &at);
-    const char *acc = w->band ? fsim_printf(e->a, "FS_BAND_OF(%s)", r->acc) : r->acc, *index = r->index && w->band ? fsim_printf(e->a, "FS_BAND_OF(%s)", r->index) : r->index;
+    const char *acc = own(w, r->acc), *index = r->index ? own(w, r->index) : NULL, *s = fsim_ctype_suffix[r->type];
     const fsim_ctype from = fsim_ctype_of(e->g->tensor[n->arg[0].tensor].dtype);
     const char *x = from == r->type ? v.name : fsim_printf(e->a, "(%s)%s", fsim_ctype_names[r->type], v.name);
-    if (index)
+    if (r->along >= 0 && has_moments(r))
+        fsim_say(e, e->depth, "fs_take_moments_%s(&%s, &%s, &%s, %s);", s, own(w, r->count), acc, own(w, r->sum), x);
+    else if (r->along >= 0)
+        fsim_say(e, e->depth, "fs_take_exp_%s(&%s, &%s, %s);", s, acc, own(w, r->sum), x);
+    else if (index)
         fsim_say(e, e->depth, "if (%s %s %s || (%s == %s && r < %s)) { %s = %s; %s = r; }", x, is_least(n->op) ? "<" : ">", acc, x, acc, index, acc, x, index);
     else
         fsim_say(e, e->depth, "%s", fsim_accumulate(e, n, acc, x, r->type));
@@ -158,22 +214,24 @@ static const char *combine_name(const fsim_node *n, bool index)
     return index ? is_least(n->op) ? "ARGMIN" : "ARGMAX" : is_extreme(n->op) ? is_least(n->op) ? "MIN" : "MAX" : n->op == FSIM_OP_PROD ? "PROD" : "SUM";
 }
 
-/* The result of a whole row, in a variable outside of the walks. */
+/* The value of a whole row, in a variable outside of the walks. */
+static void set_value(rows_work *w, int member, const char *value, const char *second)
+{
+    fsim_emitter *e = w->e;
+    const fsim_node *n = member_node(e, member);
+    const char *name = fsim_fresh(e, "m"), *type = fsim_ctype_names[fsim_ctype_of(e->g->tensor[n->result[0]].dtype)];
+    fsim_text_put(e->a, &e->out, w->band ? "    FS_BAND_SET(%s, %s, %s) /* %s */\n" : "    const %s %s = %s; /* %s */\n", type, name, value, n->name);
+    e->held[member] = (fsim_held){own(w, name), second, w->band ? 1 : 0};
+}
+
 static void finish_reduction(rows_work *w, const reducing *r)
 {
     fsim_emitter *e = w->e;
     const fsim_node *n = member_node(e, r->member);
-    const char *name = fsim_fresh(e, "m");
-    const char *acc = w->band ? fsim_printf(e->a, "FS_BAND_OF(%s)", r->acc) : r->acc;
-    const fsim_ctype made = fsim_ctype_of(e->g->tensor[n->result[0]].dtype);
-    const char *value = is_index(n->op) ? (w->band ? fsim_printf(e->a, "FS_BAND_OF(%s)", r->index) : r->index) : fsim_accumulator_end(e, n, acc, r->type);
-    if (w->band) {
-        fsim_text_put(e->a, &e->out, "    FS_BAND_SET(%s, %s, %s) /* %s */\n", fsim_ctype_names[made], name, value, n->name);
-        e->held[r->member] = (fsim_held){fsim_printf(e->a, "FS_BAND_OF(%s)", name), r->index ? fsim_printf(e->a, "FS_BAND_OF(%s)", r->index) : NULL, 1};
-    } else {
-        fsim_text_put(e->a, &e->out, "    const %s %s = %s; /* %s */\n", fsim_ctype_names[made], name, value, n->name);
-        e->held[r->member] = (fsim_held){name, r->index, 0};
-    }
+    const char *acc = own(w, r->acc), *index = r->index ? own(w, r->index) : NULL;
+    set_value(w, r->member, is_index(n->op) ? index : r->along >= 0 ? acc : fsim_accumulator_end(e, n, acc, r->type), index);
+    if (r->along >= 0)
+        set_value(w, r->along, fsim_accumulator_end(e, member_node(e, r->along), own(w, r->sum), r->type), NULL);
 }
 
 /* The host's clause for the reductions of a walk; one that keeps an index goes in order. */
@@ -181,7 +239,7 @@ static const char *clause_of(rows_work *w, const reducing *r, int count)
 {
     const char *clause = "";
     for (int i = 0; i < count; i++)
-        clause = r[i].index ? "-" : *clause == '-' ? clause
+        clause = r[i].index || r[i].along >= 0 ? "-" : *clause == '-' ? clause
                                     : fsim_printf(w->e->a, "%s%sreduction(%s : %s)", clause, *clause ? " " : "", kind_of(member_node(w->e, r[i].member)), r[i].acc);
     return *clause == '-' ? "FS_IN_ORDER" : w->band ? "" : clause;
 }
@@ -228,16 +286,46 @@ static bool store_elements(rows_work *w, int level, bool last, bool dry)
 static void reduce_rows(rows_work *w, const reducing *r, int count)
 {
     fsim_emitter *e = w->e;
-    for (int i = 0; i < count && !w->band; i++) {
-        const fsim_node *n = member_node(e, r[i].member);
-        fsim_text_put(e->a, &e->out, "    FS_ROW_%s(%s, %s%s%s)\n", combine_name(n, r[i].index != NULL), fsim_ctype_suffix[r[i].type], r[i].acc, r[i].index ? ", " : "",
-                      r[i].index ? r[i].index : "");
+    const char *what = w->band ? "BAND" : "ROW";
+    for (int i = 0; i < count; i++) {
+        const char *s = fsim_ctype_suffix[r[i].type];
+        if (r[i].along >= 0 && has_moments(&r[i]))
+            fsim_text_put(e->a, &e->out, "    FS_%s_MOMENTS(%s, %s, %s, %s)\n", what, s, r[i].count, r[i].acc, r[i].sum);
+        else if (r[i].along >= 0)
+            fsim_text_put(e->a, &e->out, "    FS_%s_EXP(%s, %s, %s)\n", what, s, r[i].acc, r[i].sum);
+        else
+            fsim_text_put(e->a, &e->out, "    FS_%s_%s(%s, %s%s%s)\n", what, combine_name(member_node(e, r[i].member), r[i].index != NULL), s, r[i].acc, r[i].index ? ", " : "",
+                          r[i].index ? r[i].index : "");
     }
-    for (int i = 0; i < count && w->band; i++) {
-        const fsim_node *n = member_node(e, r[i].member);
-        fsim_text_put(e->a, &e->out, "    FS_BAND_%s(%s, %s%s%s)\n", combine_name(n, r[i].index != NULL), fsim_ctype_suffix[r[i].type], r[i].acc, r[i].index ? ", " : "",
-                      r[i].index ? r[i].index : "");
+}
+
+/* Partial results of a piece of a row, or of all of them: as many values as variables(r) has. */
+static int variables(const reducing *r, const char **name)
+{
+    int count = 0;
+    if (r->count)
+        name[count++] = r->count;
+    name[count++] = r->acc;
+    if (r->sum)
+        name[count++] = r->sum;
+    if (r->index)
+        name[count++] = r->index;
+    return count;
+}
+
+static void store_partial(rows_work *w, const reducing *r, int count)
+{
+    fsim_emitter *e = w->e;
+    int slot = 0;
+    fsim_text_put(e->a, &e->out, w->band ? "    FS_BAND_ONCE(p) {\n" : "    FS_ONCE {\n");
+    for (int i = 0; i < count; i++) {
+        const char *name[3];
+        const int values = variables(&r[i], name);
+        for (int k = 0; k < values; k++)
+            fsim_text_put(e->a, &e->out, "        %s[%d * %lldLL + p * %lldLL + fs_piece] = (double)%s;\n", w->scratch, slot++, (long long)(w->rows * w->pieces), (long long)w->pieces,
+                          own(w, name[k]));
     }
+    fsim_text_put(e->a, &e->out, "    }\n");
 }
 
 /* Walk `level`: its reductions, and what is stored of the row on the way. partial: the results go to scratch memory instead. */
@@ -248,7 +336,7 @@ static void walk(rows_work *w, int level, bool partial)
     int count = 0;
     begin_walk(e);
     for (int i = 0; i < e->group->members; i++)
-        if (class_of(e, i) == FSIM_REDUCE && w->level[i] == level + 1)
+        if (class_of(e, i) == FSIM_REDUCE && w->level[i] == level + 1 && !w->second[i])
             r[count++] = start_reduction(w, i);
     for (int i = 0; i < count; i++)
         reduce_element(w, &r[i]);
@@ -259,17 +347,8 @@ static void walk(rows_work *w, int level, bool partial)
     reduce_rows(w, r, count);
     for (int i = 0; i < count && !partial; i++)
         finish_reduction(w, &r[i]);
-    if (!partial)
-        return;
-    fsim_text_put(e->a, &e->out, "    FS_ONCE {\n");
-    int slot = 0;
-    for (int i = 0; i < count; i++) {
-        const long long all = (long long)(w->rows * w->pieces);
-        fsim_text_put(e->a, &e->out, "        %s[%d * %lldLL + p * %lldLL + fs_piece] = (double)%s;\n", w->scratch, slot++, all, (long long)w->pieces, r[i].acc);
-        if (r[i].index)
-            fsim_text_put(e->a, &e->out, "        %s[%d * %lldLL + p * %lldLL + fs_piece] = (double)%s;\n", w->scratch, slot++, all, (long long)w->pieces, r[i].index);
-    }
-    fsim_text_put(e->a, &e->out, "    }\n");
+    if (partial)
+        store_partial(w, r, count);
 }
 
 static void flush_head(fsim_emitter *e)
@@ -328,8 +407,35 @@ static void share_threads(rows_work *w)
     w->pieces = 1;
 }
 
+/* One partial result more: r numbers the pieces of a row. */
+static void merge_partial(rows_work *w, const reducing *r, int slot)
+{
+    fsim_emitter *e = w->e;
+    const fsim_node *n = member_node(e, r->member);
+    const char *name[3], *x[3], *s = fsim_ctype_suffix[r->type];
+    const int values = variables(r, name);
+    for (int k = 0; k < values; k++) {
+        const char *type = r->index && k == values - 1 ? "fs_i64" : fsim_ctype_names[r->type];
+        x[k] = fsim_fresh(e, "x");
+        fsim_say(e, 1, "const %s %s = (%s)%s[%d * %lldLL + p * %lldLL + r];", type, x[k], type, w->scratch, slot + k, (long long)(w->rows * w->pieces), (long long)w->pieces);
+    }
+    if (r->along >= 0 && has_moments(r))
+        fsim_say(e, 1, "fs_merge_moments_%s(&%s, &%s, &%s, %s, %s, %s);", s, r->count, r->acc, r->sum, x[0], x[1], x[2]);
+    else if (r->along >= 0)
+        fsim_say(e, 1, "fs_merge_exp_%s(&%s, &%s, %s, %s);", s, r->acc, r->sum, x[0], x[1]);
+    else if (r->index)
+        fsim_say(e, 1, "if (%s %s %s || (%s == %s && %s < %s)) { %s = %s; %s = %s; }", x[0], is_least(n->op) ? "<" : ">", r->acc, x[0], r->acc, x[1], r->index, r->acc, x[0],
+                 r->index, x[1]);
+    else if (is_extreme(n->op) || n->op == FSIM_OP_PROD)
+        fsim_say(e, 1, "%s", fsim_accumulate(e, n, r->acc, x[0], r->type));
+    else
+        fsim_say(e, 1, "%s += %s;", r->acc, x[0]);
+}
+
+/* Blocks take pieces of rows, a row's or those of a band of neighbouring rows, and a second launch puts them together. */
 static void emit_pieces(rows_work *w)
 {
+    enum { TOGETHER = 8 }; /* rows of a block of the second launch */
     fsim_emitter *e = w->e;
     const int block = e->kernel->block;
     int slots = 0;
@@ -339,52 +445,47 @@ static void emit_pieces(rows_work *w)
     begin_kernel(w);
     w->row_threads = block;
     w->rows_per_block = 1;
-    fsim_begin_entry(e, w->rows * w->pieces, block, 0);
-    fsim_text_put(e->a, &e->out, "    FS_PIECES(p, %lld, %lld, %d, %lld)\n", (long long)w->rows, (long long)w->pieces, block, (long long)w->piece);
+    fsim_begin_entry(e, (w->band ? (w->rows + BAND - 1) / BAND : w->rows) * w->pieces, block, 0);
+    if (e->kernel->launches == 1)
+        fsim_text_put(e->a, &e->out, "    /* predicted in one launch: a framework's kernel whose last block puts the pieces together */\n");
+    fsim_text_put(e->a, &e->out, "    FS_%sPIECES(p, %lld, %lld, %d, %lld)\n", w->band ? "BAND_" : "", (long long)w->rows, (long long)w->pieces, block, (long long)w->piece);
     walk(w, 0, true);
-    fsim_text_put(e->a, &e->out, "    FS_ROWS_END\n");
+    fsim_text_put(e->a, &e->out, w->band ? "    FS_BAND_END\n" : "    FS_ROWS_END\n");
     fsim_end_entry(e);
     /* the pieces of a row put together */
+    const int64_t width = w->width;
+    w->band = false;
+    w->width = w->pieces;
+    e->vector = 1;
     begin_kernel(w);
     w->row_threads = WARP;
-    w->rows_per_block = 1;
-    fsim_begin_entry(e, w->rows, WARP, 0);
-    fsim_text_put(e->a, &e->out, "    FS_ROWS(p, %lld, 1, %d)\n", (long long)w->rows, WARP);
-    int slot = 0;
-    for (int i = 0; i < e->group->members; i++) {
-        if (class_of(e, i) != FSIM_REDUCE)
+    w->rows_per_block = w->rows < TOGETHER ? 1 : TOGETHER;
+    fsim_begin_entry(e, (w->rows + w->rows_per_block - 1) / w->rows_per_block, WARP * w->rows_per_block, 0);
+    fsim_text_put(e->a, &e->out, "    FS_ROWS(p, %lld, %d, %d)\n", (long long)w->rows, w->rows_per_block, WARP);
+    for (int i = 0, slot = 0; i < e->group->members; i++) {
+        if (class_of(e, i) != FSIM_REDUCE || w->second[i])
             continue;
+        const char *name[3];
         begin_walk(e);
-        reducing r = start_reduction(w, i);
-        const fsim_node *n = member_node(e, i);
-        const char *x = fsim_printf(e->a, "(%s)%s[%d * %lldLL + p * %lldLL + r]", fsim_ctype_names[r.type], w->scratch, slot, (long long)(w->rows * w->pieces), (long long)w->pieces);
-        const int64_t width = w->width;
-        const int vector = e->vector;
-        if (r.index)
-            fsim_say(e, 1, "if (%s %s %s) { %s = %s; %s = (fs_i64)%s[%d * %lldLL + p * %lldLL + r]; }", x, is_least(n->op) ? "<" : ">", r.acc, r.acc, x, r.index, w->scratch, slot + 1,
-                     (long long)(w->rows * w->pieces), (long long)w->pieces);
-        else if (is_extreme(n->op) || n->op == FSIM_OP_PROD)
-            fsim_say(e, 1, "%s", fsim_accumulate(e, n, r.acc, x, r.type));
-        else
-            fsim_say(e, 1, "%s += %s;", r.acc, x);
-        slot += 1 + (r.index != NULL);
-        w->width = w->pieces;
-        e->vector = 1;
+        const reducing r = start_reduction(w, i);
+        merge_partial(w, &r, slot);
+        slot += variables(&r, name);
         end_walk(w, clause_of(w, &r, 1));
-        w->width = width;
-        e->vector = vector;
         reduce_rows(w, &r, 1);
         finish_reduction(w, &r);
     }
+    w->width = width;
     store_rows(w);
     fsim_text_put(e->a, &e->out, "    FS_ROWS_END\n");
     fsim_end_entry(e);
 }
 
-/* May several blocks share a row? */
+/* Do several blocks share a row? Where the prediction has two launches, or far more blocks than rows would give it (a framework's kernel that puts them together in one). */
 static bool splits(const rows_work *w)
 {
-    bool splits = w->levels == 1 && w->product < 0 && w->e->array < 0 && w->e->kernel->launches > 1;
+    const fsim_kernel *k = w->e->kernel;
+    const int64_t own = (w->rows + (w->band ? BAND : w->rows_per_block) - 1) / (w->band ? BAND : w->rows_per_block);
+    bool splits = w->levels == 1 && w->product < 0 && w->e->array < 0 && (k->launches > 1 || (k->grid >= 2 * own && !w->e->group->strict && w->width >= 2 * WARP));
     for (int i = 0; i < w->e->group->writes && splits; i++)
         splits = place_of(w, &w->e->group->write[i]) == A_ROW;
     return splits;
@@ -397,13 +498,43 @@ static void mark_stored(rows_work *w)
             w->e->stored[fsim_maker_in(w->e, w->e->group->write[i].tensor)] = false;
 }
 
+/* Rows stay where the prediction has them: in shared memory where it takes enough of that, else in registers. */
+static void choose_keep(rows_work *w)
+{
+    fsim_emitter *e = w->e;
+    const int64_t row_bytes = e->group->kept_row_bytes * (w->band ? BAND : w->rows_per_block);
+    e->band = w->band;
+    e->width = w->width;
+    e->rows_per_block = w->rows_per_block;
+    e->shared_most = (int64_t)fsim_hw_get(e->hw, FSIM_HW_SHARED_PER_BLOCK) - STATIC_BYTES;
+    if (row_bytes > 0 && e->kernel->passes == 1 && e->array < 0)
+        e->keep = e->kernel->shared_bytes >= row_bytes ? FSIM_KEEP_IN_SHARED : FSIM_KEEP_IN_REGISTERS;
+}
+
+/* Where the prediction wants one block an SM at a time, so that L2 holds the rows under way, shared memory that nothing uses sees to it. */
+static void ask_for_room(rows_work *w)
+{
+    enum { TILES = 16384 }; /* bytes, at least, that a prediction's transposing tiles do not take */
+    fsim_emitter *e = w->e;
+    if (e->keep != FSIM_KEEP_NOTHING || e->kernel->passes < 2 || e->kernel->shared_bytes < TILES)
+        return;
+    e->shared_bytes = e->kernel->shared_bytes < e->shared_most ? e->kernel->shared_bytes : e->shared_most;
+    fsim_text_put(e->a, &e->keeps, "    /* launched with %lld bytes of shared memory, which keep other blocks off the SM: fewer rows are under way, and L2 holds them */\n", (long long)e->shared_bytes);
+}
+
+/* How the launch differs from the prediction's. */
+static void note_launch(fsim_emitter *e, int64_t grid, int block)
+{
+    if (e->kernel->launches == 1 && (grid != e->kernel->grid || block != e->kernel->block))
+        fsim_text_put(e->a, &e->out, "    /* predicted: %lld blocks of %d threads; here %lld of %d */\n", (long long)e->kernel->grid, e->kernel->block, (long long)grid, block);
+}
+
 void fsim_emit_rows(fsim_emitter *e)
 {
-    enum { BAND = 32 };
     const fsim_group *o = e->group;
     rows_work w = {.e = e, .rows = o->points, .width = o->reduced, .product = -1};
     e->walk = true;
-    find_levels(&w);
+    const bool online = find_levels(&w, true);
     e->vector = e->kernel->vector > 1 && w.width % e->kernel->vector == 0 ? e->kernel->vector : 1;
     if (o->whole_row > 0 && o->anchor < 0)
         return;
@@ -415,11 +546,14 @@ void fsim_emit_rows(fsim_emitter *e)
                 e->vector = 1;
             }
     mark_stored(&w);
-    w.band = o->template == FSIM_COLUMN_REDUCTION && e->array < 0 && e->kernel->launches == 1;
+    w.band = o->template == FSIM_COLUMN_REDUCTION && e->array < 0;
     share_threads(&w);
     if (splits(&w)) {
-        w.pieces = e->kernel->grid / w.rows > 1 ? e->kernel->grid / w.rows : 2;
-        w.pieces = w.pieces > w.width ? w.width : w.pieces;
+        e->vector = w.band ? 1 : e->vector;
+        const int64_t bands = w.band ? (w.rows + BAND - 1) / BAND : w.rows;
+        w.pieces = e->kernel->grid / bands > 1 ? e->kernel->grid / bands : 2;
+        w.pieces = w.pieces > w.width / WARP ? w.width / WARP : w.pieces;
+        w.pieces = w.pieces < 1 ? 1 : w.pieces;
         w.piece = (w.width + w.pieces - 1) / w.pieces;
         w.piece = (w.piece + e->vector - 1) / e->vector * e->vector;
         w.pieces = (w.width + w.piece - 1) / w.piece;
@@ -427,20 +561,39 @@ void fsim_emit_rows(fsim_emitter *e)
         return;
     }
     begin_kernel(&w);
-    if (w.band) {
+    if (w.band)
         e->vector = 1;
-        fsim_begin_entry(e, (w.rows + BAND - 1) / BAND, 256, 0);
+    choose_keep(&w);
+    const fsim_text before = e->out;
+    e->out = (fsim_text){0};
+    if (online && e->keep == FSIM_KEEP_NOTHING && e->array < 0) { /* the host's walks are faster one by one: its compiler does not vectorise a running rescaling */
+        fsim_text_put(e->a, &e->out, "#ifdef FS_GPU /* reductions that depend on each other in one walk */\n");
+        walks(&w);
+        store_rows(&w);
+        fsim_text_put(e->a, &e->out, "#else\n");
+        begin_kernel(&w);
+    }
+    find_levels(&w, false);
+    walks(&w);
+    store_rows(&w);
+    if (online && e->keep == FSIM_KEEP_NOTHING && e->array < 0)
+        fsim_text_put(e->a, &e->out, "#endif\n");
+    const fsim_text body = e->out;
+    e->out = before;
+    ask_for_room(&w);
+    const int64_t grid = w.band ? (w.rows + BAND - 1) / BAND : (w.rows + w.rows_per_block - 1) / w.rows_per_block;
+    const int block = w.band ? 256 : w.row_threads * w.rows_per_block;
+    fsim_begin_entry(e, grid, block, (int)e->shared_bytes);
+    note_launch(e, grid, block);
+    if (w.band) {
         fsim_text_put(e->a, &e->out, "    FS_BAND(p, %lld, %d, 256)\n", (long long)w.rows, BAND);
     } else {
-        fsim_begin_entry(e, (w.rows + w.rows_per_block - 1) / w.rows_per_block, w.row_threads * w.rows_per_block, 0);
         fsim_text_put(e->a, &e->out, "    FS_ROWS(p, %lld, %d, %d)\n", (long long)w.rows, w.rows_per_block, w.row_threads);
         if (e->array >= 0)
             fsim_text_put(e->a, &e->out, "    FS_ROW_ARRAY(%s, row, %lld, %d)\n",
                           fsim_ctype_names[fsim_ctype_of(e->g->tensor[member_node(e, e->array)->result[0]].dtype)], (long long)w.width, w.rows_per_block);
     }
-    walks(&w);
-    store_rows(&w);
-    fsim_text_put(e->a, &e->out, w.band ? "    FS_BAND_END\n" : "    FS_ROWS_END\n");
+    fsim_text_put(e->a, &e->out, "%s%s%s", text_of(&e->keeps), text_of(&body), w.band ? "    FS_BAND_END\n" : "    FS_ROWS_END\n");
     fsim_end_entry(e);
 }
 
@@ -534,7 +687,7 @@ void fsim_emit_chain(fsim_emitter *e)
         return;
     e->walk = true;
     e->vector = 1;
-    find_levels(&w);
+    find_levels(&w, false);
     w.levels = 0;
     for (int i = 0; i < o->members; i++)
         w.levels = o->member[i].middle && w.level[i] > w.levels ? w.level[i] : w.levels;

@@ -156,6 +156,51 @@ static bool grouped(const fsim_emitter *e, const fsim_where *w)
     return true;
 }
 
+/* In tiles of (y, c): contiguous along y, and neither contiguous nor the same along c. */
+static bool turned(const fsim_emitter *e, const fsim_where *w)
+{
+    enum { MOST_TILES = 4 }; /* of 8-byte elements, in 48 KiB */
+    const fsim_map *m = &w->map;
+    return e->tiled && w->base == 0 && e->staged < MOST_TILES && m->modes == m->split + 1 && m->mode[m->split].stride == 1 && m->split > 0 &&
+           m->mode[m->split - 1].stride != 0 && m->mode[m->split - 1].stride != 1;
+}
+
+/* Do several walks of the row read all of the tensor's row? */
+static bool wanted_again(const fsim_emitter *e, int tensor)
+{
+    for (int i = 0; i < e->group->reads; i++)
+        if (e->group->read[i].tensor == tensor)
+            return e->group->read[i].full && (e->group->read[i].stages & (e->group->read[i].stages - 1));
+    return false;
+}
+
+/* Its place on chip: an array that this load fills where it is the first one. NULL: there is none. */
+static const char *kept_as(fsim_emitter *e, int tensor, const fsim_where *w, const char *pointer, const char *at, bool group)
+{
+    if (e->keep == FSIM_KEEP_NOTHING || w->base != 0 || !wanted_again(e, tensor))
+        return NULL;
+    for (int i = 0; i < e->kepts; i++)
+        if (e->kept[i].tensor == tensor && fsim_map_equal(&e->kept[i].where.map, &w->map))
+            return e->kept[i].name;
+    const fsim_dtype t = e->g->tensor[tensor].dtype;
+    const int vector = e->band ? 1 : e->vector;
+    const int64_t groups = e->band ? (e->width + 7) / 8 * 256 : (e->width + vector - 1) / vector * e->rows_per_block;
+    const int64_t bytes = (groups * vector * fsim_dtype_bytes(t) + 15) / 16 * 16, from = e->shared_bytes;
+    if (e->keep == FSIM_KEEP_IN_SHARED && from + bytes > e->shared_most)
+        return NULL;
+    const char *name = fsim_fresh(e, "kept");
+    const char *elements = e->band ? fsim_printf(e->a, "%lld", (long long)e->width) : fsim_printf(e->a, "%lld, %d", (long long)e->width, vector);
+    if (e->keep == FSIM_KEEP_IN_SHARED) {
+        e->shared_bytes += bytes;
+        fsim_text_put(e->a, &e->keeps, "    FS_%sKEPT_IN_SHARED(%s, %s, %lld, %s)\n", e->band ? "BAND_" : "", fsim_storage_names[t], name, (long long)from, elements);
+    } else {
+        fsim_text_put(e->a, &e->keeps, "    FS_%sKEPT_IN_REGISTERS(%s, %s, %s)\n", e->band ? "BAND_" : "", fsim_storage_names[t], name, elements);
+    }
+    fsim_text_put(e->a, &e->before, "        FS_KEEP%s(%s, %s, %s)\n", group ? "" : "_EACH", name, pointer, at);
+    *FSIM_PUSH(e->a, e->kept, e->kepts, e->kept_room) = (fsim_kept){tensor, *w, name};
+    return name;
+}
+
 static fsim_variable load(fsim_emitter *e, int tensor, const fsim_where *w)
 {
     const fsim_tensor *t = &e->g->tensor[tensor];
@@ -163,8 +208,15 @@ static fsim_variable load(fsim_emitter *e, int tensor, const fsim_where *w)
     const char *pointer = fsim_pointer(e, tensor), *name = fsim_fresh(e, "x");
     fsim_variable at = fsim_number(e, w);
     const bool lane = at.depth > 0, group = lane && grouped(e, w);
-    const char *element = fsim_printf(e->a, "%s[%s]", pointer, at.name);
-    if (group) { /* loaded in front of the lanes, e->vector at once */
+    const char *element = fsim_printf(e->a, "%s[%s]", pointer, at.name), *kept = lane ? kept_as(e, tensor, w, pointer, at.name, group) : NULL;
+    if (kept) {
+        element = fsim_printf(e->a, "FS_KEPT(%s, %s, %s)", kept, pointer, at.name);
+    } else if (lane && turned(e, w)) {
+        fsim_text_put(e->a, &e->before, "    FS_STAGE(%s, %s, %s, %s)\n", fsim_storage_names[t->dtype], name, pointer, at.name);
+        element = fsim_printf(e->a, "FS_STAGED(%s)", name);
+        name = fsim_fresh(e, "x");
+        e->staged++;
+    } else if (group) { /* loaded in front of the lanes, e->vector at once */
         fsim_text_put(e->a, &e->before, "        FS_GET(%s, %s, %s, %s)\n", fsim_storage_names[t->dtype], name, pointer, at.name);
         element = fsim_printf(e->a, "FS_AT(%s, %s, %s)", name, pointer, at.name);
         name = fsim_fresh(e, "x");
@@ -183,6 +235,15 @@ void fsim_store_value(fsim_emitter *e, int tensor, const fsim_where *w, const ch
                                             : fsim_printf(e->a, "(%s)%s", fsim_storage_names[t->dtype], x);
     if (t->dtype == FSIM_BOOL)
         value = fsim_printf(e->a, "%s != 0", x);
+    if (!once && e->depth == 1 && turned(e, w)) {
+        const char *name = fsim_fresh(e, "y");
+        fsim_text_put(e->a, &e->before, "    FS_STAGE_ROOM(%s, %s)\n", fsim_storage_names[t->dtype], name);
+        fsim_say(e, e->depth, "FS_STAGED(%s) = %s; /* %s */", name, value, t->name);
+        fsim_text_put(e->a, &e->after, "    FS_UNSTAGE(%s, %s, %s)\n", name, pointer, at.name);
+        e->staged++;
+        e->stages_writes = true;
+        return;
+    }
     if (!once && e->depth == 1 && grouped(e, w)) {
         const char *name = fsim_fresh(e, "y");
         fsim_text_put(e->a, &e->before, "        FS_ROOM(%s, %s)\n", fsim_storage_names[t->dtype], name);
