@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tile_text.c: the text of tiles: how their operands' elements are computed, and what becomes of their sums. */
+#include "emit/tile.h"
+
+#include <string.h>
+
+enum { BAND = 8 }; /* tiles along m that blocks walk down before they go on along n */
+
+static void begin_lanes(fsim_emitter *e)
+{
+    fsim_text_clear(&e->head);
+    fsim_text_clear(&e->before);
+    fsim_text_clear(&e->body);
+    fsim_text_clear(&e->after);
+    e->knowns = e->hoists = e->bases = 0;
+    e->depth = 1;
+}
+
+static const char *text_of(const fsim_text *t) { return t->used ? t->at : ""; }
+
+/* Operands. */
+
+/* The element of a padded window at (b, c, k): 0 outside of the input. Channel and taps are k's, so they stand in front of the lanes. */
+static const char *window_value(fsim_emitter *e, const fsim_tile_product *p, const fsim_access *x, const char *type)
+{
+    int64_t taps = 1, pixels = 1;
+    for (int i = 0; i < x->axes; i++) {
+        taps *= x->axis[i].taps;
+        pixels *= x->axis[i].out;
+    }
+    const long long channels = p->depth / taps, groups = p->batch;
+    const char *tap[3], *inside = "", *name = fsim_fresh(e, "v"), *channel = fsim_fresh(e, "q"), *image = fsim_fresh(e, "q"), *number, *element = fsim_fresh(e, "e");
+    fsim_say(e, 0, "const fs_int %s = k / %lld;", channel, (long long)taps);
+    int64_t below = taps;
+    for (int i = 0; i < x->axes; i++) {
+        const fsim_axis *a = &x->axis[i];
+        below /= a->taps;
+        tap[i] = fsim_fresh(e, "k");
+        fsim_say(e, 0, "const fs_int %s = k / %lld %% %lld * %lld - %lld;", tap[i], (long long)below, (long long)a->taps, (long long)a->dilation, (long long)a->pad);
+    }
+    fsim_say(e, 1, "const fs_int %s = c / %lld;", image, (long long)pixels);
+    number = groups == 1 ? fsim_printf(e->a, "%s * %lld + %s", image, channels, channel)
+                         : fsim_printf(e->a, "%s * %lld + b * %lld + %s", image, groups * channels, channels, channel);
+    below = pixels;
+    for (int i = 0; i < x->axes; i++) {
+        const fsim_axis *a = &x->axis[i];
+        const char *at = fsim_fresh(e, "i");
+        below /= a->out;
+        fsim_say(e, 1, "const fs_int %s = c / %lld %% %lld * %lld + %s;", at, (long long)below, (long long)a->out, (long long)a->stride, tap[i]);
+        inside = fsim_printf(e->a, "%s%s%s >= 0 && %s < %lld", inside, i ? " && " : "", at, at, (long long)a->extent);
+        number = fsim_printf(e->a, "(%s) * %lld + %s", number, (long long)a->extent, at);
+    }
+    fsim_say(e, 1, "%s %s = 0;", type, name);
+    fsim_open(e, "if (%s) {", inside);
+    fsim_say(e, e->depth, "const fs_int %s = %s + %lld;", element, number, (long long)x->map.offset);
+    const fsim_where at = fsim_where_var(e, element, e->g->tensor[x->tensor].elems);
+    const fsim_variable v = fsim_value(e, x->tensor, &at);
+    fsim_say(e, e->depth, "%s = %s;", name, v.name);
+    fsim_close(e);
+    return name;
+}
+
+static void operand(fsim_emitter *e, const fsim_tile_plan *p, const fsim_tile_product *of, const fsim_tile_side *s, const char *name)
+{
+    const char *row = s->along_k ? "i" : "c", *k = s->along_k ? "r" : "k", *lanes = s->along_k ? "K" : "C";
+    const fsim_ctype t = fsim_ctype_of(e->g->tensor[of->node->result[0]].dtype);
+    const fsim_tensor *from = &e->g->tensor[s->access->tensor];
+    begin_lanes(e);
+    e->walk = s->along_k;
+    e->vector = s->vector;
+    const int base = fsim_add_base(e, (fsim_base){.outer = "b", .inner = row, .inner_extent = s->extent, .reduced = k, .inner_depth = !s->along_k, .reduced_depth = s->along_k});
+    const fsim_where at = {base, s->map};
+    if (s->copied) {
+        const fsim_variable number = fsim_number(e, &at);
+        fsim_text_put(e->a, &e->out, "    FS_TILE_COPY_%s(%s, %s, %s)\n%s        FS_TILE_FETCH(%s, %s, %s, %s, %s, %s) /* %s */\n    FS_TILE_COPY_END(%s)\n", lanes, name, row, k,
+                      text_of(&e->head), p->kind, name, row, k, fsim_pointer(e, s->access->tensor), number.name, from->name, name);
+        return;
+    }
+    const char *x = s->window ? window_value(e, of, s->access, fsim_ctype_names[t]) : fsim_value(e, s->access->tensor, &at).name;
+    if (!s->window && fsim_ctype_of(from->dtype) != t)
+        x = fsim_printf(e->a, "(%s)%s", fsim_ctype_names[t], x);
+    fsim_text_put(e->a, &e->out, "    FS_TILE_LOAD_%s(%s, %s, %s)\n%s%s    FS_LANES(%s)\n%s        FS_TILE_SET(%s, %s, %s, %s, %s)\n    FS_LANES_END\n%s    FS_TILE_LOAD_END\n", lanes, name, row,
+                  k, text_of(&e->head), text_of(&e->before), s->along_k ? k : row, text_of(&e->body), p->kind, name, row, k, x, text_of(&e->after));
+}
+
+/* Results. */
+
+static void results(fsim_emitter *e, const fsim_tile_plan *p, const bool *write)
+{
+    static const char *const sum[2] = {"sum", "sum2"};
+    const fsim_tile_product *a = &p->product[0];
+    const fsim_group *o = e->group;
+    begin_lanes(e);
+    e->walk = false;
+    e->vector = p->vector;
+    const int base = fsim_add_base(e, (fsim_base){.outer = "o", .inner = "c", .inner_extent = a->columns, .inner_depth = 1});
+    for (int i = 0; i < p->products; i++) {
+        const fsim_tensor *t = &e->g->tensor[p->product[i].node->result[0]];
+        const char *name = fsim_fresh(e, "a");
+        fsim_say(e, 1, "const %s %s = FS_TILE_SUMMED(%s); /* %s */", fsim_ctype_names[fsim_ctype_of(t->dtype)], name, sum[i], t->name);
+        e->held[p->product[i].member] = (fsim_held){.name = name, .depth = 1};
+    }
+    const fsim_where element = {base, a->result};
+    const fsim_where point = fsim_through(e, &element, &a->points);
+    for (int i = 0; i < o->writes; i++) {
+        if (!write[i])
+            continue;
+        const fsim_where at = fsim_through(e, &point, &o->write[i].map);
+        const fsim_variable v = fsim_value(e, o->write[i].tensor, &at);
+        fsim_store_value(e, o->write[i].tensor, &at, v.name, false);
+    }
+    for (int i = 0; i < p->products; i++)
+        e->held[p->product[i].member] = (fsim_held){0};
+    fsim_text_put(e->a, &e->out, "    FS_TILE_RESULTS(%s, o, c, b, %d)\n%s%s    FS_LANES(c)\n%s    FS_LANES_END\n%s    FS_TILE_RESULTS_END\n", p->kind, p->vector, text_of(&e->head),
+                  text_of(&e->before), text_of(&e->body), text_of(&e->after));
+}
+
+static void declare(fsim_emitter *e, const fsim_tile_plan *p, const fsim_tile_side *s, const char *what, const char *name)
+{
+    fsim_text_put(e->a, &e->out, "    FS_TILE_%s(%s, %s, %d, %d)\n", what, p->kind, name, s->along_k, s->vector);
+}
+
+void fsim_tile_text(fsim_emitter *e, const fsim_tile_plan *p, int64_t first, const bool *write)
+{
+    const fsim_tile_product *a = &p->product[0], *second = p->products > 1 ? &p->product[1] : NULL;
+    fsim_text_put(e->a, &e->out, "    FS_TILE(%s, %d, %d, %d, %d, %d, %d)\n    FS_TILE_PLACE(b, %lld, %lld, %lld, %lld, %d)\n", p->kind, p->tile_m, p->tile_n, p->step, p->stages, p->across_m,
+                  p->across_n, (long long)first, (long long)a->batch, (long long)a->rows, (long long)a->columns, BAND);
+    declare(e, p, &a->side[0], "ROWS", "left");
+    declare(e, p, &a->side[1], "COLUMNS", "right");
+    if (second)
+        declare(e, p, &second->side[1], "COLUMNS", "right2");
+    fsim_text_put(e->a, &e->out, "    FS_TILE_SUM(%s, sum)\n", p->kind);
+    if (second)
+        fsim_text_put(e->a, &e->out, "    FS_TILE_SUM(%s, sum2)\n", p->kind);
+    fsim_text_put(e->a, &e->out, "    FS_TILE_STEPS%s(%lld)\n", p->async ? "_ASYNC" : "", (long long)a->depth);
+    operand(e, p, a, &a->side[0], "left");
+    operand(e, p, a, &a->side[1], "right");
+    if (second)
+        operand(e, p, second, &second->side[1], "right2");
+    if (p->async)
+        fsim_text_put(e->a, &e->out, "    FS_TILE_COMMIT\n");
+    fsim_text_put(e->a, &e->out, "    FS_TILE_MULTIPLY(%s, sum, left, right)\n", p->kind);
+    if (second)
+        fsim_text_put(e->a, &e->out, "    FS_TILE_MULTIPLY(%s, sum2, left, right2)\n", p->kind);
+    if (!a->side[0].copied)
+        fsim_text_put(e->a, &e->out, "    FS_TILE_STORE(left)\n");
+    if (!a->side[1].copied)
+        fsim_text_put(e->a, &e->out, "    FS_TILE_STORE(right)\n");
+    if (second && !second->side[1].copied)
+        fsim_text_put(e->a, &e->out, "    FS_TILE_STORE(right2)\n");
+    fsim_text_put(e->a, &e->out, "    FS_TILE_STEPS_END\n");
+    results(e, p, write);
+    fsim_text_put(e->a, &e->out, "    FS_TILE_PLACE_END\n    FS_TILE_END\n");
+}
