@@ -124,7 +124,11 @@ enum { fs_k_pad_f16 = 8, fs_k_pad_bf16 = 8, fs_k_pad_tf32 = 4, fs_k_pad_f = 0, f
     if (FS_TILE_INSIDE(x, c, k)) {
 #define FS_TILE_FETCH(kind, x, row, k, pointer, i) fs_copy_async(fs_to, &(pointer)[i]);
 #define FS_TILE_COPY_END(x) } else fs_zero16(fs_to); } }
-FS_FN void fs_zero16(void *to) { *(fs_group16 *)to = (fs_group16){{0, 0, 0, 0}}; }
+FS_FN void fs_zero16(void *to)
+{
+    for (int i = 0; i < 4; i++)
+        ((fs_group16 *)to)->at[i] = 0;
+}
 /* What FS_TILE_LOAD computed goes to shared memory. */
 #define FS_TILE_STORE(x)                                                                                                                                          \
     FS_TILE_GROUPS(x)                                                                                                                                             \
