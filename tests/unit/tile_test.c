@@ -23,37 +23,39 @@ typedef struct {
     const char *tensors, *operators, *outputs; /* of the workload; tensors: NAME: [SHAPE], w.. are weights */
     const char *dtype;
     const char *has[3]; /* what the text has */
+    int m, n;           /* the tile that the plan is told to have; 0: the one it has */
 } tile_case;
 
 static const tile_case cases[] = {
-    {"bias_gelu", "x: [70, 36], w: [52, 36], b: [52]", "linear in: [x, w, b], out: h; gelu in: h, out: y", "y", "f32", {"FS_TILE(f, 64, 64,"}},
-    {"odd", "x: [37, 19], w: [45, 19], b: [45]", "linear in: [x, w, b], out: y", "y", "f32", {"FS_TILE(f,", "b, 1)"}},
-    {"one_row", "x: [1, 200], w: [96, 200]", "linear in: [x, w], out: y", "y", "f32", {"FS_TILE(f, 16, 64,"}},
-    {"batched", "x: [3, 33, 24], y: [3, 24, 40]", "bmm in: [x, y], out: z; relu in: z, out: o", "o", "f32", {"FS_TILE_PLACE(b, 0, 3, 33, 40"}},
-    {"broadcast", "x: [3, 33, 24], y: [24, 40]", "matmul in: [x, y], out: z", "z", "f32", {"FS_TILE_PLACE(b, 0, 1, 99, 40"}},
-    {"result_transposed", "x: [33, 24], y: [24, 40]", "einsum equation: 'mk,kn->nm', in: [x, y], out: z", "z", "f32", {"FS_TILE_PLACE(b, 0, 1, 40, 33"}},
-    {"first_transposed", "x: [24, 36], y: [24, 40]", "einsum equation: 'km,kn->mn', in: [x, y], out: z", "z", "f32", {"FS_TILE_LOAD_C(left", "FS_TILE_LOAD_C(right"}},
-    {"heads", "x: [2, 18, 3, 16], y: [2, 20, 3, 16]", "einsum equation: 'bihd,bjhd->bhij', in: [x, y], out: z", "z", "f32", {"FS_TILE_PLACE(b, 0, 6, 18, 20"}},
-    {"two_depths", "x: [18, 6, 10], y: [6, 10, 36]", "einsum equation: 'iab,abj->ij', in: [x, y], out: z", "z", "bf16", {"FS_TILE(bf16,"}},
-    {"doubles", "x: [70, 36], w: [52, 36]", "linear in: [x, w], out: h; tanh in: h, out: y", "y", "f64", {"FS_TILE(d, 64, 64,"}},
-    {"half", "x: [136, 96], w: [72, 96], b: [72]", "linear in: [x, w, b], out: h; relu in: h, out: y", "y", "f16", {"FS_TILE(f16, ", "FS_TILE_COPY_K(left", "FS_TILE_COPY_K(right"}},
-    {"half_odd", "x: [41, 37], w: [67, 37]", "linear in: [x, w], out: y", "y", "f16", {"FS_TILE(f16, ", "FS_TILE_LOAD_K(left", "FS_TILE_LOAD_K(right"}},
-    {"brain", "x: [72, 80], y: [80, 136]", "matmul in: [x, y], out: z; gelu in: z, out: o", "z, o", "bf16", {"FS_TILE(bf16, ", "FS_TILE_COPY_K(left", "FS_TILE_COPY_C(right"}},
-    {"brain_transposed", "x: [80, 72], y: [136, 80]", "einsum equation: 'km,nk->mn', in: [x, y], out: z", "z", "bf16", {"FS_TILE(bf16, ", "FS_TILE_COPY_C(left", "FS_TILE_COPY_K(right"}},
-    {"brain_scaled", "x: [72, 80], s: [80], y: [80, 64]", "mul in: [x, s], out: t; matmul in: [t, y], out: z", "z", "bf16", {"FS_TILE_LOAD_K(left", "FS_TILE_COPY_C(right"}},
-    {"tf32", "x: [72, 40], y: [40, 136]", "matmul in: [x, y], out: z, compute: tf32; relu in: z, out: o", "o", "f32", {"FS_TILE(tf32, ", "FS_TILE_COPY_K(left", "FS_TILE_COPY_C(right"}},
-    {"tf32_transposed", "x: [40, 72], y: [136, 40]", "einsum equation: 'km,nk->mn', in: [x, y], out: z, compute: tf32", "z", "f32", {"FS_TILE(tf32, ", "FS_TILE_COPY_C(left", "FS_TILE_COPY_K(right"}},
-    {"transposed_after", "x: [36, 24], y: [24, 40]", "matmul in: [x, y], out: z; transpose in: z, out: t, dims: [0, 1]; relu in: t, out: o", "o", "f32", {"FS_TILE(f,"}},
+    {"bias_gelu", "x: [70, 36], w: [52, 36], b: [52]", "linear in: [x, w, b], out: h; gelu in: h, out: y", "y", "f32", {"FS_TILE(f, 64, 64,"}, 64, 64},
+    {"odd", "x: [37, 19], w: [45, 19], b: [45]", "linear in: [x, w, b], out: y", "y", "f32", {"FS_TILE(f,", "b, 1)"}, 0, 0},
+    {"one_row", "x: [1, 200], w: [96, 200]", "linear in: [x, w], out: y", "y", "f32", {"FS_TILE(f, 16, 64,"}, 0, 0},
+    {"batched", "x: [3, 33, 24], y: [3, 24, 40]", "bmm in: [x, y], out: z; relu in: z, out: o", "o", "f32", {"FS_TILE_PLACE(b, 0, 3, 33, 40"}, 0, 0},
+    {"large", "x: [129, 20], y: [20, 134]", "matmul in: [x, y], out: z", "z", "f32", {"FS_TILE(f, 128, 128"}, 128, 128},
+    {"broadcast", "x: [3, 33, 24], y: [24, 40]", "matmul in: [x, y], out: z", "z", "f32", {"FS_TILE_PLACE(b, 0, 1, 99, 40"}, 128, 64},
+    {"result_transposed", "x: [33, 24], y: [24, 40]", "einsum equation: 'mk,kn->nm', in: [x, y], out: z", "z", "f32", {"FS_TILE_PLACE(b, 0, 1, 40, 33"}, 0, 0},
+    {"first_transposed", "x: [24, 36], y: [24, 40]", "einsum equation: 'km,kn->mn', in: [x, y], out: z", "z", "f32", {"FS_TILE_LOAD_C(left", "FS_TILE_LOAD_C(right"}, 0, 0},
+    {"heads", "x: [2, 18, 3, 16], y: [2, 20, 3, 16]", "einsum equation: 'bihd,bjhd->bhij', in: [x, y], out: z", "z", "f32", {"FS_TILE_PLACE(b, 0, 6, 18, 20"}, 16, 64},
+    {"two_depths", "x: [18, 6, 10], y: [6, 10, 36]", "einsum equation: 'iab,abj->ij', in: [x, y], out: z", "z", "bf16", {"FS_TILE(bf16,"}, 0, 0},
+    {"doubles", "x: [70, 36], w: [52, 36]", "linear in: [x, w], out: h; tanh in: h, out: y", "y", "f64", {"FS_TILE(d, 64, 64,"}, 64, 64},
+    {"half", "x: [136, 96], w: [72, 96], b: [72]", "linear in: [x, w, b], out: h; relu in: h, out: y", "y", "f16", {"FS_TILE(f16, ", "FS_TILE_COPY_K(left", "FS_TILE_COPY_K(right"}, 128, 64},
+    {"half_odd", "x: [41, 37], w: [67, 37]", "linear in: [x, w], out: y", "y", "f16", {"FS_TILE(f16, ", "FS_TILE_LOAD_K(left", "FS_TILE_LOAD_K(right"}, 64, 64},
+    {"brain", "x: [72, 80], y: [80, 136]", "matmul in: [x, y], out: z; gelu in: z, out: o", "z, o", "bf16", {"FS_TILE(bf16, ", "FS_TILE_COPY_K(left", "FS_TILE_COPY_C(right"}, 64, 128},
+    {"brain_transposed", "x: [80, 72], y: [136, 80]", "einsum equation: 'km,nk->mn', in: [x, y], out: z", "z", "bf16", {"FS_TILE(bf16, ", "FS_TILE_COPY_C(left", "FS_TILE_COPY_K(right"}, 128, 128},
+    {"brain_scaled", "x: [72, 80], s: [80], y: [80, 64]", "mul in: [x, s], out: t; matmul in: [t, y], out: z", "z", "bf16", {"FS_TILE_LOAD_K(left", "FS_TILE_COPY_C(right"}, 64, 32},
+    {"tf32", "x: [72, 40], y: [40, 136]", "matmul in: [x, y], out: z, compute: tf32; relu in: z, out: o", "o", "f32", {"FS_TILE(tf32, ", "FS_TILE_COPY_K(left", "FS_TILE_COPY_C(right"}, 128, 128},
+    {"tf32_transposed", "x: [40, 72], y: [136, 40]", "einsum equation: 'km,nk->mn', in: [x, y], out: z, compute: tf32", "z", "f32", {"FS_TILE(tf32, ", "FS_TILE_COPY_C(left", "FS_TILE_COPY_K(right"}, 64, 128},
+    {"transposed_after", "x: [36, 24], y: [24, 40]", "matmul in: [x, y], out: z; transpose in: z, out: t, dims: [0, 1]; relu in: t, out: o", "o", "f32", {"FS_TILE(f,"}, 0, 0},
     {"swiglu", "x: [40, 64], w1: [72, 64], w2: [72, 64]", "linear in: [x, w1], out: g; silu in: g, out: s; linear in: [x, w2], out: u; mul in: [s, u], out: h", "h", "bf16",
-     {"FS_TILE_MULTIPLY(bf16, sum2, left, right2)"}},
-    {"projections", "x: [40, 64], w1: [72, 64], w2: [40, 64], w3: [40, 64]", "linear in: [x, w1], out: q; linear in: [x, w2], out: k; linear in: [x, w3], out: v", "q, k, v", "bf16", {"FS_TILE("}},
-    {"conv", "x: [2, 5, 11, 9], w: [12, 5, 3, 3], b: [12]", "conv2d in: [x, w, b], out: c, padding: [1, 1]; relu in: c, out: y", "y", "f32", {"FS_TILE(f,", ">= 0 &&"}},
-    {"conv_strided", "x: [2, 8, 12, 16], w: [24, 8, 3, 3]", "conv2d in: [x, w], out: y, stride: [2, 2], padding: [1, 1]", "y", "f16", {"FS_TILE(f16,", ">= 0 &&"}},
-    {"conv_pointwise", "x: [2, 24, 8, 8], w: [40, 24, 1, 1]", "conv2d in: [x, w], out: y", "y", "bf16", {"FS_TILE(bf16,", "FS_TILE_COPY_C(right"}},
-    {"conv_groups", "x: [2, 16, 9, 9], w: [32, 8, 3, 3]", "conv2d in: [x, w], out: y, groups: 2, padding: [1, 1], dilation: [2, 2]", "y", "f32", {"FS_TILE(f,"}},
-    {"conv_1d", "x: [3, 7, 50], w: [20, 7, 5]", "relu in: x, out: r; conv1d in: [r, w], out: y, stride: [3]", "y", "f32", {"FS_TILE(f,"}},
-    {"conv_3d", "x: [1, 4, 5, 6, 7], w: [9, 4, 3, 3, 3]", "conv3d in: [x, w], out: y, padding: [1, 0, 2]", "y", "f32", {"FS_TILE(f,"}},
-    {"split", "x: [64, 4096], w: [64, 4096], b: [64]", "linear in: [x, w, b], out: h; relu in: h, out: y", "y", "bf16", {"FS_TILE(bf16,"}},
+     {"FS_TILE_MULTIPLY(bf16, sum2, left, right2)"}, 128, 128},
+    {"projections", "x: [40, 64], w1: [72, 64], w2: [40, 64], w3: [40, 64]", "linear in: [x, w1], out: q; linear in: [x, w2], out: k; linear in: [x, w3], out: v", "q, k, v", "bf16", {"FS_TILE("}, 0, 0},
+    {"conv", "x: [2, 5, 11, 9], w: [12, 5, 3, 3], b: [12]", "conv2d in: [x, w, b], out: c, padding: [1, 1]; relu in: c, out: y", "y", "f32", {"FS_TILE(f,", ">= 0 &&"}, 128, 128},
+    {"conv_strided", "x: [2, 8, 12, 16], w: [24, 8, 3, 3]", "conv2d in: [x, w], out: y, stride: [2, 2], padding: [1, 1]", "y", "f16", {"FS_TILE(f16,", ">= 0 &&"}, 64, 128},
+    {"conv_pointwise", "x: [2, 24, 8, 8], w: [40, 24, 1, 1]", "conv2d in: [x, w], out: y", "y", "bf16", {"FS_TILE(bf16,", "FS_TILE_COPY_C(right"}, 0, 0},
+    {"conv_groups", "x: [2, 16, 9, 9], w: [32, 8, 3, 3]", "conv2d in: [x, w], out: y, groups: 2, padding: [1, 1], dilation: [2, 2]", "y", "f32", {"FS_TILE(f,"}, 0, 0},
+    {"conv_1d", "x: [3, 7, 50], w: [20, 7, 5]", "relu in: x, out: r; conv1d in: [r, w], out: y, stride: [3]", "y", "f32", {"FS_TILE(f,"}, 0, 0},
+    {"conv_3d", "x: [1, 4, 5, 6, 7], w: [9, 4, 3, 3, 3]", "conv3d in: [x, w], out: y, padding: [1, 0, 2]", "y", "f32", {"FS_TILE(f,"}, 0, 0},
+    {"split", "x: [64, 4096], w: [64, 4096], b: [64]", "linear in: [x, w, b], out: h; relu in: h, out: y", "y", "bf16", {"FS_TILE(bf16,"}, 0, 0},
 };
 enum { CASES = sizeof cases / sizeof *cases, TEXT = 8192 };
 
@@ -97,8 +99,12 @@ static subject subject_of(const tile_case *c, fsim_arena *a)
     const char *path = fsim_hw_find(a, d, "a100-sxm4-80gb", FUSESIM_SOURCE_DIR "/hwmodels");
     fsim_hw *hw = fsim_hw_read(a, d, path);
     const fsim_options options = {.strategy = FSIM_STRATEGY_MAXIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 1};
-    const fsim_prediction p = fsim_predict(s.g, hw, &options, a);
-    const fsim_plan *plan = &p.plan[FSIM_STRATEGY_MAXIMAL];
+    fsim_prediction p = fsim_predict(s.g, hw, &options, a);
+    fsim_plan *plan = &p.plan[FSIM_STRATEGY_MAXIMAL];
+    for (int k = 0; k < plan->kernels && c->m; k++) {
+        plan->kernel[k].tile_m = c->m;
+        plan->kernel[k].tile_n = c->n;
+    }
     s.programs = plan->kernels;
     s.program = fsim_programs_of(s.g, hw, plan, a);
     s.r = fsim_reference_of(s.g, 1);
@@ -141,8 +147,10 @@ static void tiles_on_the_host_compute_the_reference(void **unused)
     all = fsim_new(a, fsim_program, programs);
     programs = 0;
     for (int i = 0; i < CASES; i++)
-        for (int k = 0; k < s[i].programs; k++)
-            all[programs++] = s[i].program[k];
+        for (int k = 0; k < s[i].programs; k++) {
+            all[programs] = s[i].program[k];
+            all[programs++].name = fsim_printf(a, "case%d_%s", i, s[i].program[k].name);
+        }
     const fsim_cpu_compiler how = {.header = fsim_dialect_text, .cache = ""};
     const char *why = "";
     fsim_cpu_module *m = fsim_cpu_compile(all, programs, &how, a, &why);
