@@ -2,7 +2,7 @@
 /* Tiles: a block computes fs_tm x fs_tn results of a matrix product, sum over k of left[row, k] x right[k, column], in steps along k.
  *   FS_TILE, FS_TILE_PLACE                        sizes; which tile the block has: rows from fs_m0, columns from fs_n0, of batch b
  *   FS_TILE_ROWS, FS_TILE_COLUMNS, FS_TILE_SUM    an operand's part of a step, and the sums
- *   FS_TILE_STEPS                                 along k
+ *   FS_TILE_STEPS, FS_TILE_READY                  along k
  *     FS_TILE_LOAD_K/_C .. FS_LANES .. FS_TILE_SET .. FS_LANES_END .. FS_TILE_LOAD_END    an operand's elements computed, lanes along k or along its rows (columns)
  *     FS_TILE_COPY_K/_C .. FS_TILE_FETCH .. FS_TILE_COPY_END    or copied as they are, asynchronously
  *     FS_TILE_MULTIPLY, FS_TILE_STORE
@@ -22,6 +22,11 @@
                   fs_high = fs_tiles_m - fs_low < fs_band ? fs_tiles_m - fs_low : fs_band, fs_in_band = fs_in_batch % (fs_band * fs_tiles_n);                      \
         const fs_int fs_m0 = (fs_low + fs_in_band % fs_high) * fs_tm, fs_n0 = fs_in_band / fs_high * fs_tn;                                                        \
         (void)b;
+/* .. or one of the `parts` of its depth, which are summed by another launch. */
+#define FS_TILE_PLACE_PART(b, part, parts, batch, rows, columns, band)       \
+    FS_TILE_PLACE(fs_any, 0, (parts) * (batch), rows, columns, band)                                                                                          \
+    const fs_int b = fs_any % (batch), part = fs_any / (batch);                                                                                               \
+    (void)b;
 #define FS_TILE_PLACE_END }
 
 #ifdef FS_GPU
@@ -68,27 +73,27 @@ enum { fs_k_pad_f16 = 8, fs_k_pad_bf16 = 8, fs_k_pad_tf32 = 4, fs_k_pad_f = 0, f
     fs_sum_##kind sum[fs_each];                                                                                                                                   \
     FS_UNROLL for (int fs_e = 0; fs_e < fs_each; fs_e++) sum[fs_e] = 0;
 
-/* Step fs_s loads what step fs_s + fs_stages - 1 multiplies. _ASYNC where something is copied asynchronously. */
-#define FS_TILE_STEPS(depth)                                                                                                                                      \
-    {                                                                                                                                                             \
-        enum { fs_depth = depth, fs_steps = (fs_depth + fs_step - 1) / fs_step };                                                                                 \
-        for (int fs_s = 0; fs_s < fs_steps + fs_stages - 1; fs_s++) {                                                                                             \
-            const fs_int fs_k0 = fs_s * fs_step;                                                                                                                  \
-            if (fs_s >= fs_stages - 1)                                                                                                                            \
-                fs_barrier();
-#define FS_TILE_STEPS_ASYNC(depth)                                                                                                                                \
-    {                                                                                                                                                             \
-        enum { fs_depth = depth, fs_steps = (fs_depth + fs_step - 1) / fs_step };                                                                                 \
-        for (int fs_s = 0; fs_s < fs_steps + fs_stages - 1; fs_s++) {                                                                                             \
-            const fs_int fs_k0 = fs_s * fs_step;                                                                                                                  \
-            if (fs_s >= fs_stages - 1) {                                                                                                                          \
-                fs_copy_wait(fs_stages - 2);                                                                                                                      \
-                fs_barrier();                                                                                                                                     \
-            }
+/* Step fs_s + fs_stages - 1 multiplies what step fs_s loads. _OF: part `part` of the depth, of `span` each. */
+#define FS_TILE_STEPS(depth) FS_TILE_STEPS_FROM(depth, 0, depth, (depth) % fs_step == 0)
+#define FS_TILE_STEPS_OF(part, span, depth) FS_TILE_STEPS_FROM(depth, (part) * (span), span, (depth) % (span) == 0)
+#define FS_TILE_STEPS_FROM(depth, from, span, exact)                                                                                                          \
+    {                                                                                                                                                         \
+        enum { fs_depth = depth, fs_exact = exact, fs_steps = ((span) + fs_step - 1) / fs_step };                                                             \
+        for (int fs_s = 0; fs_s < fs_steps + fs_stages - 1; fs_s++) {                                                                                         \
+            const fs_int fs_k0 = (from) + fs_s * fs_step;
+/* What is multiplied now has been stored, or has arrived; what is overwritten now was multiplied. */
+#define FS_TILE_READY                                                                                                                                         \
+    if (fs_s >= fs_stages - 1)                                                                                                                                \
+        fs_barrier();
+#define FS_TILE_READY_ASYNC                                                                                                                                   \
+    if (fs_s >= fs_stages - 1) {                                                                                                                              \
+        fs_copy_wait(fs_stages - 2);                                                                                                                          \
+        fs_barrier();                                                                                                                                         \
+    }
 #define FS_TILE_STEPS_END } }
 #define FS_TILE_COMMIT fs_copy_commit();
 
-#define FS_TILE_INSIDE(x, row, k) ((fs_##x##_all % fs_##x##_count == 0 || (row) < fs_##x##_all) && (fs_depth % fs_step == 0 || (k) < fs_depth))
+#define FS_TILE_INSIDE(x, row, k) ((fs_##x##_all % fs_##x##_count == 0 || (row) < fs_##x##_all) && (fs_exact || (k) < fs_depth))
 #define FS_TILE_INDEX(x, row, k) (fs_##x##_in_k ? (row) * fs_##x##_pitch + (k) : (k) * fs_##x##_pitch + (row))
 /* A thread has `vector` neighbouring elements at a time; what lies outside is 0. */
 #define FS_TILE_GROUPS(x)                                                                                                                                         \
@@ -306,10 +311,13 @@ enum { fs_step = 64, fs_strip = 4 }; /* along k; rows that are summed at once */
 #define FS_TILE_SUM(kind, sum)                                                                                                                                    \
     FS_ALIGNED(64) fs_element sum[fs_tm * fs_tn];                                                                                                                 \
     memset(sum, 0, sizeof sum);
-#define FS_TILE_STEPS(depth)                                                                                                                                      \
-    for (fs_int fs_k0 = 0; fs_k0 < (depth); fs_k0 += fs_step) {                                                                                                   \
-        const fs_int fs_kn = (depth) - fs_k0 < fs_step ? (depth) - fs_k0 : fs_step;
-#define FS_TILE_STEPS_ASYNC(depth) FS_TILE_STEPS(depth)
+#define FS_TILE_STEPS(depth) FS_TILE_STEPS_OF(0, depth, depth)
+#define FS_TILE_STEPS_OF(part, span, depth)                                                                                                                   \
+    const fs_int fs_k_end = ((part) + 1) * (fs_int)(span) < (depth) ? ((part) + 1) * (fs_int)(span) : (depth);                                                \
+    for (fs_int fs_k0 = (part) * (fs_int)(span); fs_k0 < fs_k_end; fs_k0 += fs_step) {                                                                        \
+        const fs_int fs_kn = fs_k_end - fs_k0 < fs_step ? fs_k_end - fs_k0 : fs_step;
+#define FS_TILE_READY
+#define FS_TILE_READY_ASYNC
 #define FS_TILE_STEPS_END }
 #define FS_TILE_COMMIT
 #define FS_TILE_LOAD_K(x, i, r)                                                                                                                                   \

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEWEST_FILTERS = 8, MOST_TILES = 16 };
+enum { FEWEST_FILTERS = 8, MOST_TILES = 16, MOST_PARTIAL = 1 << 28 };
 
 /* Digits of the result that are of one class, outermost first, with what each of three maps does with them. */
 typedef enum { BATCH, ROWS, COLUMNS } part;
@@ -227,7 +227,7 @@ static void settle_side(const fsim_emitter *e, fsim_tile_plan *p, fsim_tile_side
     p->async = p->async || s->copied;
 }
 
-bool fsim_tile_size(const fsim_emitter *e, fsim_tile_plan *p)
+bool fsim_tile_size(const fsim_emitter *e, fsim_tile_plan *p, int threads)
 {
     const fsim_tile_product *a = &p->product[0];
     const fsim_kernel *k = e->kernel;
@@ -241,9 +241,9 @@ bool fsim_tile_size(const fsim_emitter *e, fsim_tile_plan *p)
         *(p->tile_n > p->tile_m ? &p->tile_n : &p->tile_m) /= 2;
     if (p->tile_m == 16 && p->tile_n < 64)
         p->tile_n = 64;
-    p->threads = p->tile_m * p->tile_n >= 8192 ? 256 : 128;
+    p->threads = threads ? threads : p->tile_m * p->tile_n >= 8192 ? 256 : 128;
     p->step = p->tensor ? 64 / elem : 8;
-    if (!spread(p))
+    if (!spread(p) || (p->tile_m < p->tile_n ? p->tile_m : p->tile_n) * p->step < p->threads)
         return false;
     int bytes = 0;
     for (int i = 0; i < p->products; i++)
@@ -257,6 +257,7 @@ bool fsim_tile_size(const fsim_emitter *e, fsim_tile_plan *p)
     p->vector = p->tensor ? 2 : 4;
     while (p->vector > 1 && a->columns % p->vector != 0)
         p->vector /= 2;
+    p->parts = 1;
     p->blocks = a->batch * ((a->rows + p->tile_m - 1) / p->tile_m) * ((a->columns + p->tile_n - 1) / p->tile_n);
     return p->shared_bytes <= 96 << 10;
 }
@@ -397,6 +398,19 @@ static bool assign(fsim_emitter *e, tiling *t)
     return t->plans > 0;
 }
 
+/* Parts of the depth, as the plan has them. */
+static void split(fsim_emitter *e, fsim_tile_plan *p)
+{
+    const fsim_tile_product *a = &p->product[0];
+    const int64_t steps = (a->depth + p->step - 1) / p->step, wanted = e->kernel->split_k < steps ? e->kernel->split_k : steps;
+    if (wanted < 2 || wanted * a->node->points > MOST_PARTIAL)
+        return;
+    const fsim_ctype t = fsim_ctype_of(e->g->tensor[a->node->result[0]].dtype);
+    p->span = (steps + wanted - 1) / wanted * p->step;
+    p->parts = (int)((a->depth + p->span - 1) / p->span);
+    p->partial = fsim_scratch(e, fsim_ctype_names[t], p->parts * a->node->points * (t == FSIM_C_DOUBLE || t == FSIM_C_LONG ? 8 : 4));
+}
+
 bool fsim_emit_tile(fsim_emitter *e)
 {
     const fsim_group *o = e->group;
@@ -404,23 +418,29 @@ bool fsim_emit_tile(fsim_emitter *e)
     t->of = fsim_new(e->a, int, o->writes + 1);
     if (o->anchor < 0 || !assign(e, t))
         return false;
-    int threads = 0, shared_bytes = 0, sm = 0;
+    int threads = 0, shared_bytes = 0;
     int64_t grid = 0;
-    for (int i = 0; i < t->plans; i++) { /* all of one block size: those planned for fewer threads are planned again */
-        if (!fsim_tile_size(e, &t->plan[i]))
+    bool in_passing = false, *own = fsim_new(e->a, bool, o->writes + 1);
+    for (int i = 0; i < t->plans; i++) {
+        if (!fsim_tile_size(e, &t->plan[i], 0))
             return false;
-        if (threads && t->plan[i].threads != threads)
+        threads = t->plan[i].threads > threads ? t->plan[i].threads : threads;
+    }
+    for (int i = 0; i < t->plans; i++) {
+        if (t->plan[i].threads != threads && !fsim_tile_size(e, &t->plan[i], threads))
             return false;
-        threads = t->plan[i].threads;
         shared_bytes = t->plan[i].shared_bytes > shared_bytes ? t->plan[i].shared_bytes : shared_bytes;
-        sm = t->plan[i].tensor ? 80 : sm;
         grid += t->plan[i].blocks;
     }
-    for (int i = 0; i < o->writes; i++)
+    for (int i = 0; i < o->writes; i++) {
         e->stored[fsim_maker_in(e, o->write[i].tensor)] = t->of[i] >= 0;
-    bool *own = fsim_new(e->a, bool, o->writes + 1);
-    fsim_begin_entry(e, grid, threads, shared_bytes);
-    e->program->sm = sm;
+        in_passing = in_passing || t->of[i] < 0;
+    }
+    fsim_tile_plan *first = &t->plan[0];
+    if (t->plans == 1 && first->products == 1 && !in_passing)
+        split(e, first);
+    fsim_begin_entry(e, grid * first->parts, threads, shared_bytes);
+    e->program->sm = first->tensor ? 80 : 0;
     grid = 0;
     for (int i = 0; i < t->plans; i++) {
         for (int k = 0; k < o->writes; k++)
@@ -429,5 +449,10 @@ bool fsim_emit_tile(fsim_emitter *e)
         grid += t->plan[i].blocks;
     }
     fsim_end_entry(e);
+    if (first->parts > 1) {
+        fsim_begin_entry(e, fsim_tile_sum_blocks(first), threads, 0);
+        fsim_tile_sum_text(e, first, own);
+        fsim_end_entry(e);
+    }
     return true;
 }

@@ -42,15 +42,21 @@ typedef struct {
     int tile_m, tile_n, step, stages, threads, across_m, across_n;
     int vector;           /* neighbouring results of a thread that are stored at once */
     bool async;
+    int parts;            /* of the depth, each of `span`, summed by a second launch; 1: there is none */
+    int64_t span;
+    const char *partial;  /* parameter that holds the parts' sums */
     int64_t blocks;
     int shared_bytes;
 } fsim_tile_plan;
 
 /* Contraction `member` as a product, its operands' places in it. */
 bool fsim_tile_product_of(const fsim_emitter *e, int member, fsim_tile_product *out);
-/* Sizes for what is in p->product. False where it does not fit. */
-bool fsim_tile_size(const fsim_emitter *e, fsim_tile_plan *p);
+/* Sizes for what is in p->product, of blocks of `threads` (0: as many as suit it). False where it does not fit. */
+bool fsim_tile_size(const fsim_emitter *e, fsim_tile_plan *p, int threads);
 /* The text of p's tiles, from block `first` on; write[i]: is it one of theirs? */
 void fsim_tile_text(fsim_emitter *e, const fsim_tile_plan *p, int64_t first, const bool *write);
+/* The second launch's, of p->threads, for p's parts; returns its blocks. */
+int64_t fsim_tile_sum_blocks(const fsim_tile_plan *p);
+void fsim_tile_sum_text(fsim_emitter *e, const fsim_tile_plan *p, const bool *write);
 
 #endif

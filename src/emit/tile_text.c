@@ -85,34 +85,81 @@ static void operand(fsim_emitter *e, const fsim_tile_plan *p, const fsim_tile_pr
 
 /* Results. */
 
-static void results(fsim_emitter *e, const fsim_tile_plan *p, const bool *write)
+static int result_lanes(fsim_emitter *e, const fsim_tile_plan *p)
 {
-    static const char *const sum[2] = {"sum", "sum2"};
-    const fsim_tile_product *a = &p->product[0];
-    const fsim_group *o = e->group;
     begin_lanes(e);
     e->walk = false;
     e->vector = p->vector;
-    const int base = fsim_add_base(e, (fsim_base){.outer = "o", .inner = "c", .inner_extent = a->columns, .inner_depth = 1});
-    for (int i = 0; i < p->products; i++) {
-        const fsim_tensor *t = &e->g->tensor[p->product[i].node->result[0]];
-        const char *name = fsim_fresh(e, "a");
-        fsim_say(e, 1, "const %s %s = FS_TILE_SUMMED(%s); /* %s */", fsim_ctype_names[fsim_ctype_of(t->dtype)], name, sum[i], t->name);
-        e->held[p->product[i].member] = (fsim_held){.name = name, .depth = 1};
-    }
-    const fsim_where element = {base, a->result};
-    const fsim_where point = fsim_through(e, &element, &a->points);
-    for (int i = 0; i < o->writes; i++) {
+    return fsim_add_base(e, (fsim_base){.outer = "o", .inner = "c", .inner_extent = p->product[0].columns, .inner_depth = 1});
+}
+
+/* What the kernel makes of p's results, which are in variables: into the lanes. */
+static void epilogue(fsim_emitter *e, const fsim_tile_plan *p, int base, const char *const *name, const bool *write)
+{
+    const fsim_where element = {base, p->product[0].result};
+    for (int i = 0; i < p->products; i++)
+        e->held[p->product[i].member] = (fsim_held){.name = name[i], .depth = 1};
+    const fsim_where point = fsim_through(e, &element, &p->product[0].points);
+    for (int i = 0; i < e->group->writes; i++) {
         if (!write[i])
             continue;
-        const fsim_where at = fsim_through(e, &point, &o->write[i].map);
-        const fsim_variable v = fsim_value(e, o->write[i].tensor, &at);
-        fsim_store_value(e, o->write[i].tensor, &at, v.name, false);
+        const fsim_where at = fsim_through(e, &point, &e->group->write[i].map);
+        const fsim_variable v = fsim_value(e, e->group->write[i].tensor, &at);
+        fsim_store_value(e, e->group->write[i].tensor, &at, v.name, false);
     }
     for (int i = 0; i < p->products; i++)
         e->held[p->product[i].member] = (fsim_held){0};
-    fsim_text_put(e->a, &e->out, "    FS_TILE_RESULTS(%s, o, c, b, %d)\n%s%s    FS_LANES(c)\n%s    FS_LANES_END\n%s    FS_TILE_RESULTS_END\n", p->kind, p->vector, text_of(&e->head),
-                  text_of(&e->before), text_of(&e->body), text_of(&e->after));
+}
+
+static void put_lanes(fsim_emitter *e)
+{
+    fsim_text_put(e->a, &e->out, "%s%s    FS_LANES(c)\n%s    FS_LANES_END\n%s", text_of(&e->head), text_of(&e->before), text_of(&e->body), text_of(&e->after));
+}
+
+static const char *type_of(const fsim_emitter *e, const fsim_tile_product *p) { return fsim_ctype_names[fsim_ctype_of(e->g->tensor[p->node->result[0]].dtype)]; }
+
+static void results(fsim_emitter *e, const fsim_tile_plan *p, const bool *write)
+{
+    static const char *const sum[2] = {"sum", "sum2"};
+    const int base = result_lanes(e, p);
+    const fsim_tile_product *a = &p->product[0];
+    const char *name[2];
+    for (int i = 0; i < p->products && p->parts == 1; i++) {
+        name[i] = fsim_fresh(e, "a");
+        fsim_say(e, 1, "const %s %s = FS_TILE_SUMMED(%s); /* %s */", type_of(e, a), name[i], sum[i], e->g->tensor[p->product[i].node->result[0]].name);
+    }
+    if (p->parts == 1) {
+        epilogue(e, p, base, name, write);
+    } else {
+        fsim_text_put(e->a, &e->before, "        FS_ROOM(%s, part_sum)\n", type_of(e, a));
+        fsim_say(e, 0, "const fs_int row = (part * %lld + o) * %lld;", (long long)(a->batch * a->rows), (long long)a->columns);
+        fsim_say(e, 1, "FS_PUT(part_sum, %s, row + c, FS_TILE_SUMMED(sum));", p->partial);
+        fsim_text_put(e->a, &e->after, "        FS_FLUSH(%s, part_sum, %s, row + c)\n", type_of(e, a), p->partial);
+    }
+    fsim_text_put(e->a, &e->out, "    FS_TILE_RESULTS(%s, o, c, b, %d)\n", p->kind, p->vector);
+    put_lanes(e);
+    fsim_text_put(e->a, &e->out, "    FS_TILE_RESULTS_END\n");
+}
+
+int64_t fsim_tile_sum_blocks(const fsim_tile_plan *p)
+{
+    const int64_t each = (int64_t)p->threads * p->vector;
+    return (p->product[0].node->points + each - 1) / each;
+}
+
+void fsim_tile_sum_text(fsim_emitter *e, const fsim_tile_plan *p, const bool *write)
+{
+    const int base = result_lanes(e, p);
+    const fsim_tile_product *a = &p->product[0];
+    const char *name = fsim_fresh(e, "a");
+    fsim_say(e, 0, "const fs_int row = o * %lld;", (long long)a->columns);
+    fsim_say(e, 1, "%s %s = 0; /* %s */", type_of(e, a), name, e->g->tensor[a->node->result[0]].name);
+    fsim_say(e, 1, "for (fs_int part = 0; part < %d; part++)", p->parts);
+    fsim_say(e, 2, "%s += %s[part * %lld + row + c];", name, p->partial, (long long)a->node->points);
+    epilogue(e, p, base, &name, write);
+    fsim_text_put(e->a, &e->out, "    FS_POINTS(0, o, c, %lld, %lld, %d)\n", (long long)a->node->points, (long long)a->columns, p->vector);
+    put_lanes(e);
+    fsim_text_put(e->a, &e->out, "    FS_POINTS_END\n");
 }
 
 static void declare(fsim_emitter *e, const fsim_tile_plan *p, const fsim_tile_side *s, const char *what, const char *name)
@@ -123,8 +170,9 @@ static void declare(fsim_emitter *e, const fsim_tile_plan *p, const fsim_tile_si
 void fsim_tile_text(fsim_emitter *e, const fsim_tile_plan *p, int64_t first, const bool *write)
 {
     const fsim_tile_product *a = &p->product[0], *second = p->products > 1 ? &p->product[1] : NULL;
-    fsim_text_put(e->a, &e->out, "    FS_TILE(%s, %d, %d, %d, %d, %d, %d)\n    FS_TILE_PLACE(b, %lld, %lld, %lld, %lld, %d)\n", p->kind, p->tile_m, p->tile_n, p->step, p->stages, p->across_m,
-                  p->across_n, (long long)first, (long long)a->batch, (long long)a->rows, (long long)a->columns, BAND);
+    fsim_text_put(e->a, &e->out, "    FS_TILE(%s, %d, %d, %d, %d, %d, %d)\n", p->kind, p->tile_m, p->tile_n, p->step, p->stages, p->across_m, p->across_n);
+    const char *place = p->parts == 1 ? fsim_printf(e->a, "(b, %lld,", (long long)first) : fsim_printf(e->a, "_PART(b, part, %d,", p->parts);
+    fsim_text_put(e->a, &e->out, "    FS_TILE_PLACE%s %lld, %lld, %lld, %d)\n", place, (long long)a->batch, (long long)a->rows, (long long)a->columns, BAND);
     declare(e, p, &a->side[0], "ROWS", "left");
     declare(e, p, &a->side[1], "COLUMNS", "right");
     if (second)
@@ -132,7 +180,8 @@ void fsim_tile_text(fsim_emitter *e, const fsim_tile_plan *p, int64_t first, con
     fsim_text_put(e->a, &e->out, "    FS_TILE_SUM(%s, sum)\n", p->kind);
     if (second)
         fsim_text_put(e->a, &e->out, "    FS_TILE_SUM(%s, sum2)\n", p->kind);
-    fsim_text_put(e->a, &e->out, "    FS_TILE_STEPS%s(%lld)\n", p->async ? "_ASYNC" : "", (long long)a->depth);
+    const char *part = p->parts == 1 ? "(" : fsim_printf(e->a, "_OF(part, %lld, ", (long long)p->span);
+    fsim_text_put(e->a, &e->out, "    FS_TILE_STEPS%s%lld)\n    FS_TILE_READY%s\n", part, (long long)a->depth, p->async ? "_ASYNC" : "");
     operand(e, p, a, &a->side[0], "left");
     operand(e, p, a, &a->side[1], "right");
     if (second)

@@ -55,7 +55,8 @@ static const tile_case cases[] = {
     {"conv_groups", "x: [2, 16, 9, 9], w: [32, 8, 3, 3]", "conv2d in: [x, w], out: y, groups: 2, padding: [1, 1], dilation: [2, 2]", "y", "f32", {"FS_TILE(f,"}, 0, 0},
     {"conv_1d", "x: [3, 7, 50], w: [20, 7, 5]", "relu in: x, out: r; conv1d in: [r, w], out: y, stride: [3]", "y", "f32", {"FS_TILE(f,"}, 0, 0},
     {"conv_3d", "x: [1, 4, 5, 6, 7], w: [9, 4, 3, 3, 3]", "conv3d in: [x, w], out: y, padding: [1, 0, 2]", "y", "f32", {"FS_TILE(f,"}, 0, 0},
-    {"split", "x: [64, 4096], w: [64, 4096], b: [64]", "linear in: [x, w, b], out: h; relu in: h, out: y", "y", "bf16", {"FS_TILE(bf16,"}, 0, 0},
+    {"split", "x: [64, 4096], w: [64, 4096], b: [64]", "linear in: [x, w, b], out: h; relu in: h, out: y", "y", "bf16", {"FS_TILE(bf16,", "FS_TILE_STEPS_OF(part, "}, 0, 0},
+    {"split_odd", "x: [21, 2011], w: [45, 2011]", "linear in: [x, w], out: h; relu in: h, out: y", "h, y", "f32", {"FS_TILE(f,", "FS_TILE_STEPS_OF(part, "}, 0, 0},
 };
 enum { CASES = sizeof cases / sizeof *cases, TEXT = 8192 };
 
