@@ -130,10 +130,11 @@ static void side_of(const fsim_emitter *e, const fsim_access *x, const digits *d
     const bool rows_move = m.split > batch, k_moves = m.modes > m.split;
     const int64_t row_stride = rows_move ? llabs(m.mode[m.split - 1].stride) : INT64_MAX, k_stride = k_moves ? llabs(m.mode[m.modes - 1].stride) : INT64_MAX;
     out->along_k = k_stride <= row_stride;
+    out->map = m = fsim_map_simplify(m);
     const int inner = out->along_k ? m.modes - 1 : m.split - 1;
     if (k_moves || rows_move)
         for (int by = 16 / fsim_dtype_bytes(e->g->tensor[x->tensor].dtype); by > 1 && out->vector == 1; by /= 2)
-            out->vector = beside(&m, inner, by) ? by : 1;
+            out->vector = beside(&m, inner, by) && (out->along_k || out->extent % by == 0) ? by : 1;
 }
 
 bool fsim_tile_product_of(const fsim_emitter *e, int member, fsim_tile_product *out)
@@ -157,6 +158,7 @@ bool fsim_tile_product_of(const fsim_emitter *e, int member, fsim_tile_product *
     push_part(&d, ROWS, RESULT, &out->result);
     push_part(&d, COLUMNS, RESULT, &out->result);
     out->result.split = out->result.modes;
+    out->result = fsim_map_simplify(out->result);
     out->batch = extent_of(&d, BATCH);
     out->rows = out->side[0].extent;
     out->columns = out->side[1].extent;

@@ -20,6 +20,15 @@ static const char *text_of(const fsim_text *t) { return t->used ? t->at : ""; }
 
 /* Operands. */
 
+/* The digit of var with `below` beneath it; extent 0: the outermost. */
+static const char *digit(fsim_emitter *e, const char *var, int64_t below, int64_t extent)
+{
+    const char *from = below > 1 ? fsim_printf(e->a, "%s / %lld", var, (long long)below) : var;
+    return extent ? fsim_printf(e->a, "%s %% %lld", from, (long long)extent) : from;
+}
+
+static const char *times(fsim_emitter *e, const char *x, int64_t by) { return by == 1 ? x : fsim_printf(e->a, "%s * %lld", x, (long long)by); }
+
 /* The element of a padded window at (b, c, k): 0 outside of the input. Channel and taps are k's, so they stand in front of the lanes. */
 static const char *window_value(fsim_emitter *e, const fsim_tile_product *p, const fsim_access *x, const char *type)
 {
@@ -30,15 +39,15 @@ static const char *window_value(fsim_emitter *e, const fsim_tile_product *p, con
     }
     const long long channels = p->depth / taps, groups = p->batch;
     const char *tap[3], *inside = "", *name = fsim_fresh(e, "v"), *channel = fsim_fresh(e, "q"), *image = fsim_fresh(e, "q"), *number, *element = fsim_fresh(e, "e");
-    fsim_say(e, 0, "const fs_int %s = k / %lld;", channel, (long long)taps);
+    fsim_say(e, 0, "const fs_int %s = %s;", channel, digit(e, "k", taps, 0));
     int64_t below = taps;
     for (int i = 0; i < x->axes; i++) {
         const fsim_axis *a = &x->axis[i];
         below /= a->taps;
         tap[i] = fsim_fresh(e, "k");
-        fsim_say(e, 0, "const fs_int %s = k / %lld %% %lld * %lld - %lld;", tap[i], (long long)below, (long long)a->taps, (long long)a->dilation, (long long)a->pad);
+        fsim_say(e, 0, "const fs_int %s = %s - %lld;", tap[i], times(e, digit(e, "k", below, a->taps), a->dilation), (long long)a->pad);
     }
-    fsim_say(e, 1, "const fs_int %s = c / %lld;", image, (long long)pixels);
+    fsim_say(e, 1, "const fs_int %s = %s;", image, digit(e, "c", pixels, 0));
     number = groups == 1 ? fsim_printf(e->a, "%s * %lld + %s", image, channels, channel)
                          : fsim_printf(e->a, "%s * %lld + b * %lld + %s", image, groups * channels, channels, channel);
     below = pixels;
@@ -46,13 +55,13 @@ static const char *window_value(fsim_emitter *e, const fsim_tile_product *p, con
         const fsim_axis *a = &x->axis[i];
         const char *at = fsim_fresh(e, "i");
         below /= a->out;
-        fsim_say(e, 1, "const fs_int %s = c / %lld %% %lld * %lld + %s;", at, (long long)below, (long long)a->out, (long long)a->stride, tap[i]);
+        fsim_say(e, 1, "const fs_int %s = %s + %s;", at, times(e, digit(e, "c", below, a->out), a->stride), tap[i]);
         inside = fsim_printf(e->a, "%s%s%s >= 0 && %s < %lld", inside, i ? " && " : "", at, at, (long long)a->extent);
         number = fsim_printf(e->a, "(%s) * %lld + %s", number, (long long)a->extent, at);
     }
     fsim_say(e, 1, "%s %s = 0;", type, name);
     fsim_open(e, "if (%s) {", inside);
-    fsim_say(e, e->depth, "const fs_int %s = %s + %lld;", element, number, (long long)x->map.offset);
+    fsim_say(e, e->depth, x->map.offset ? "const fs_int %s = %s + %lld;" : "const fs_int %s = %s;", element, number, (long long)x->map.offset);
     const fsim_where at = fsim_where_var(e, element, e->g->tensor[x->tensor].elems);
     const fsim_variable v = fsim_value(e, x->tensor, &at);
     fsim_say(e, e->depth, "%s = %s;", name, v.name);
