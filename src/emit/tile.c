@@ -241,9 +241,18 @@ bool fsim_tile_size(const fsim_emitter *e, fsim_tile_plan *p, int threads)
     p->tile_n = snap(a->swapped ? planned_m : planned_n, a->columns, 32);
     while (p->tile_m * p->tile_n > most)
         *(p->tile_n > p->tile_m ? &p->tile_n : &p->tile_m) /= 2;
+    int wide = 8192; /* results of a block of 256 threads */
+    for (int i = 0; i < p->products && p->tensor; i++) /* elements that come one by one wait in a register each */
+        for (int side = 0; side < 2; side++) {
+            int *const count = side ? &p->tile_n : &p->tile_m;
+            if (p->product[i].side[side].vector > 1)
+                continue;
+            *count = *count > 64 ? 64 : *count;
+            wide = 4096;
+        }
     if (p->tile_m == 16 && p->tile_n < 64)
         p->tile_n = 64;
-    p->threads = threads ? threads : p->tile_m * p->tile_n >= 8192 ? 256 : 128;
+    p->threads = threads ? threads : p->tile_m * p->tile_n >= wide ? 256 : 128;
     p->step = p->tensor ? 64 / elem : 8;
     if (!spread(p) || (p->tile_m < p->tile_n ? p->tile_m : p->tile_n) * p->step < p->threads)
         return false;
