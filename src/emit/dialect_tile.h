@@ -102,7 +102,7 @@ enum { fs_k_pad_f16 = 8, fs_k_pad_bf16 = 8, fs_k_pad_tf32 = 4, fs_k_pad_f = 0, f
         FS_UNROLL for (int fs_e = 0; fs_e < fs_##x##_each / fs_vector; fs_e++) {                                                                                  \
             const int fs_at = (fs_e * fs_threads + fs_t) * fs_vector;
 #define FS_TILE_LOAD(x)                                                                                                                                           \
-    fs_element fs_##x##_stage[fs_##x##_each];                                                                                                                     \
+    FS_ALIGNED(16) fs_element fs_##x##_stage[fs_##x##_each];                                                                                                                     \
     FS_UNROLL for (int fs_e = 0; fs_e < fs_##x##_each; fs_e++) fs_##x##_stage[fs_e] = 0;                                                                          \
     FS_TILE_GROUPS(x)
 #define FS_TILE_LOAD_K(x, i, r)                                                                                                                                   \

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEWEST_FILTERS = 8, MOST_TILES = 16, MOST_PARTIAL = 1 << 28 };
+enum { FEWEST_FILTERS = 8, MOST_TILES = 16, MOST_PARTIAL = 1 << 28, MOST_EXTENT = 1 << 30 };
 
 /* Digits of the result that are of one class, outermost first, with what each of three maps does with them. */
 typedef enum { BATCH, ROWS, COLUMNS } part;
@@ -165,7 +165,7 @@ bool fsim_tile_product_of(const fsim_emitter *e, int member, fsim_tile_product *
     for (int i = 0; i < 2; i++)
         if (out->side[i].map.modes > FSIM_MAX_MODES)
             return false;
-    return out->batch * out->rows * out->columns == n->points && n->points > 0 && n->gemm.k > 0;
+    return out->batch * out->rows * out->columns == n->points && n->points > 0 && n->gemm.k > 0 && out->rows <= MOST_EXTENT && out->columns <= MOST_EXTENT && out->depth <= MOST_EXTENT;
 }
 
 /* Sizes. */

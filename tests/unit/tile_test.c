@@ -55,6 +55,13 @@ static const tile_case cases[] = {
     {"conv_groups", "x: [2, 16, 9, 9], w: [32, 8, 3, 3]", "conv2d in: [x, w], out: y, groups: 2, padding: [1, 1], dilation: [2, 2]", "y", "f32", {"FS_TILE(f,"}, 0, 0},
     {"conv_1d", "x: [3, 7, 50], w: [20, 7, 5]", "relu in: x, out: r; conv1d in: [r, w], out: y, stride: [3]", "y", "f32", {"FS_TILE(f,"}, 0, 0},
     {"conv_3d", "x: [1, 4, 5, 6, 7], w: [9, 4, 3, 3, 3]", "conv3d in: [x, w], out: y, padding: [1, 0, 2]", "y", "f32", {"FS_TILE(f,"}, 0, 0},
+    {"conv_relu_before", "x: [2, 6, 10, 10], w: [16, 6, 3, 3]", "relu in: x, out: r; conv2d in: [r, w], out: y, padding: [1, 1]", "y", "bf16", {"FS_TILE(bf16,", "fs_maxf"}, 0, 0},
+    {"depthwise", "x: [2, 6, 10, 10], w: [6, 1, 3, 3]", "conv2d in: [x, w], out: y, padding: [1, 1], groups: 6", "y", "f32", {"FS_POINTS("}, 0, 0},
+    {"transposed_conv", "x: [2, 6, 5, 5], w: [6, 9, 3, 3]", "conv_transpose2d in: [x, w], out: y, stride: [2, 2]", "y", "f32", {"FS_POINTS("}, 0, 0},
+    {"integers", "x: [37, 20], y: [20, 45]", "matmul in: [x, y], out: z", "z", "i32", {"FS_TILE(i,"}, 0, 0},
+    {"long_integers", "x: [37, 20], y: [20, 45]", "matmul in: [x, y], out: z", "z", "i64", {"FS_TILE(l,"}, 0, 0},
+    {"operand_stored", "x: [40, 64], y: [64, 72]", "relu in: x, out: r; matmul in: [r, y], out: z", "r, z", "f16", {"FS_TILE(f16,"}, 0, 0},
+    {"residual", "x: [40, 64], w: [72, 64], r: [40, 72]", "linear in: [x, w], out: h; add in: [h, r], out: y; sigmoid in: y, out: s", "h, y, s", "bf16", {"FS_TILE(bf16,"}, 0, 0},
     {"split", "x: [64, 4096], w: [64, 4096], b: [64]", "linear in: [x, w, b], out: h; relu in: h, out: y", "y", "bf16", {"FS_TILE(bf16,", "FS_TILE_STEPS_OF(part, "}, 0, 0},
     {"split_odd", "x: [21, 2011], w: [45, 2011]", "linear in: [x, w], out: h; relu in: h, out: y", "h, y", "f32", {"FS_TILE(f,", "FS_TILE_STEPS_OF(part, "}, 0, 0},
 };
