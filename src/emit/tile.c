@@ -280,16 +280,50 @@ typedef struct {
     int count, member[2];
     fsim_map at[2];
     bool broken; /* more of them, or not one to one */
+    struct place {
+        int tensor;
+        fsim_map at;
+    } *seen;
+    int seens, seen_room;
 } origin;
+
+static bool seen_before(const origin *o, int tensor, const fsim_map *m)
+{
+    for (int i = 0; i < o->seens; i++)
+        if (o->seen[i].tensor == tensor && fsim_map_equal(&o->seen[i].at, m))
+            return true;
+    return false;
+}
+
+/* Is some contraction of the group behind the tensor? Members are in topological order. */
+static bool made_of_contraction(const fsim_emitter *e, int tensor)
+{
+    const int last = fsim_maker_in(e, tensor);
+    bool *behind = fsim_new(e->a, bool, last + 2);
+    for (int i = last; i >= 0; i--) {
+        const fsim_node *n = &e->g->node[e->group->member[i].node];
+        if (!behind[i] && i != last)
+            continue;
+        if (fsim_ops[n->op].class == FSIM_CONTRACTION)
+            return true;
+        for (int k = 0; k < n->args; k++) {
+            const int from = fsim_maker_in(e, n->arg[k].tensor);
+            if (from >= 0)
+                behind[from] = true;
+        }
+    }
+    return false;
+}
 
 /* Follows tensor, wanted at m over the kernel's points, to the contractions that it comes from. */
 static void trace(const fsim_emitter *e, int tensor, const fsim_map *m, origin *o)
 {
     const int member = fsim_maker_in(e, tensor);
-    if (member < 0 || o->broken)
+    if (member < 0 || o->broken || seen_before(o, tensor, m))
         return;
     const fsim_node *n = &e->g->node[e->group->member[member].node];
     const fsim_class class = fsim_ops[n->op].class;
+    *FSIM_PUSH(e->a, o->seen, o->seens, o->seen_room) = (struct place){tensor, *m};
     if (class == FSIM_CONTRACTION) {
         for (int i = 0; i < o->count; i++)
             if (o->member[i] == member) {
@@ -306,15 +340,12 @@ static void trace(const fsim_emitter *e, int tensor, const fsim_map *m, origin *
     }
     for (int i = 0; i < n->args && !o->broken; i++) {
         fsim_map at = {0};
-        origin below = {0};
         const bool plain = n->arg[i].how == FSIM_READ_MAP && class != FSIM_REDUCE && class != FSIM_WINDOW && fsim_map_compose(m, &n->arg[i].map, &at);
         if (plain) {
             trace(e, n->arg[i].tensor, &at, o);
             continue;
         }
-        const fsim_map any = fsim_identity(1);
-        trace(e, n->arg[i].tensor, &any, &below); /* may be anything, as long as no contraction is behind it */
-        o->broken = below.count > 0 || below.broken;
+        o->broken = made_of_contraction(e, n->arg[i].tensor); /* may be anything else */
     }
 }
 
