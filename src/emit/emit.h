@@ -153,6 +153,8 @@ void fsim_emit_rows(fsim_emitter *e);
 void fsim_emit_scan(fsim_emitter *e);
 void fsim_emit_scatter(fsim_emitter *e);
 void fsim_emit_chain(fsim_emitter *e);
+/* Contractions in tiles. False, and nothing is emitted, where fsim_emit_pointwise is the better one or the only one that can: tile.h says when. */
+bool fsim_emit_tile(fsim_emitter *e);
 
 /* The head of an entry point: name, parameters. */
 void fsim_begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes);

@@ -92,7 +92,7 @@ static void emit(fsim_emitter *e)
     case FSIM_LIBRARY_CONTRACTION:
         if (e->group->whole_row > 0)
             fsim_emit_rows(e);
-        else
+        else if (!fsim_emit_tile(e))
             fsim_emit_pointwise(e);
         break;
     default: fsim_emit_pointwise(e); break;
