@@ -446,13 +446,7 @@ void fsim_emit_rows(fsim_emitter *e)
 
 /* Chains. */
 
-typedef struct {
-    fsim_map result, other; /* (row, column) to the second's result; (row, column), place to the other operand */
-    int64_t columns;
-} chain_maps;
-
-/* The second contraction's result and other operand by row of the intermediate, column of the result, and place in the row. */
-static bool maps_of(const fsim_node *second, const fsim_joint *j, chain_maps *out)
+bool fsim_chain_maps_of(const fsim_node *second, const fsim_joint *j, fsim_chain_maps *out)
 {
     const fsim_access *made = &second->arg[j->side], *other = &second->arg[1 - j->side];
     fsim_map x = made->map, y = other->map, mine, theirs, place;
@@ -461,7 +455,7 @@ static bool maps_of(const fsim_node *second, const fsim_joint *j, chain_maps *ou
     if (!fsim_map_align(&x, &y, &mine, &theirs))
         return false;
     place = fsim_place_of(&mine);
-    *out = (chain_maps){.result = {0}, .other = {.offset = other->map.offset}, .columns = 1};
+    *out = (fsim_chain_maps){.result = {0}, .other = {.offset = other->map.offset}, .columns = 1};
     bool taken[FSIM_MAX_MODES] = {false};
     for (bool more = true; more;) {
         int largest = -1;
@@ -489,7 +483,7 @@ static bool maps_of(const fsim_node *second, const fsim_joint *j, chain_maps *ou
 }
 
 /* The product of the intermediate row with the other operand, and what follows it: lanes run over the result's columns. */
-static void emit_product(rows_work *w, const chain_maps *maps)
+static void emit_product(rows_work *w, const fsim_chain_maps *maps)
 {
     fsim_emitter *e = w->e;
     const fsim_node *n = &e->g->node[e->group->anchor];
@@ -527,10 +521,10 @@ void fsim_emit_chain(fsim_emitter *e)
     const fsim_group *o = e->group;
     const fsim_limits limits = {e->g, INT64_MAX / 2, o->strict};
     fsim_refusal why;
-    chain_maps maps;
+    fsim_chain_maps maps;
     rows_work w = {.e = e, .rows = o->rows, .width = o->width, .product = fsim_member_of(o, o->anchor)};
     const fsim_node *second = &e->g->node[o->anchor];
-    if (!fsim_may_chain(&limits, o->first, o->anchor, &w.joint, &why) || !maps_of(second, &w.joint, &maps))
+    if (!fsim_may_chain(&limits, o->first, o->anchor, &w.joint, &why) || !fsim_chain_maps_of(second, &w.joint, &maps))
         return;
     e->walk = true;
     e->vector = 1;
