@@ -52,7 +52,7 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side) { return firs
         for (int fs_e = fs_t; fs_e < fs_m * (ks); fs_e += fs_threads) { const int fs_u = fs_e / (ks), fs_v = fs_e % (ks);                                            \
             const fs_int p = (fs_int)row_of(fs_q + (fs_u < fs_last ? fs_u : fs_last)), k = (k0) + fs_v < (k_end) ? (k0) + fs_v : (k_end) - 1;                       \
             const int fs_in = (k0) + fs_v < (k_end), fs_to = fs_u * tile##_##p + fs_v; (void)p; (void)k;
-#define FS_FLASH_PUT(type, tile, value) tile[fs_to] = fs_in ? fs_to_##type(value) : (__typeof__(*tile))0;
+#define FS_FLASH_PUT(type, tile, value) tile[fs_to] = fs_in ? fs_to_##type(value) : 0;
 #define FS_FLASH_FILL_END }
 /* The same with copies of 8 elements along v, begun now and there after FS_FLASH_WAIT and a barrier; what lies beyond the ends repeats the last. */
 #define FS_FLASH_COPY(type, tile, u, u0, us, u_end, v, v0, vs, v_end, pointer, number)                                                                            \
@@ -82,7 +82,9 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side) { return firs
                 if (fs_live && j < (j_end)) {
 #define FS_FLASH_RESULTS_END } }
 /* A value combined over the threads that share a row. */
-#define FS_FLASH_COMBINE(s, a, combined) FS_UNROLL for (int fs_d = fs_group / 2; fs_d > 0; fs_d >>= 1) { const __typeof__(a) x = a, y = fs_shfl_##s(a, fs_d); a = combined; }
+#define FS_FLASH_TYPE_f float
+#define FS_FLASH_TYPE_d double
+#define FS_FLASH_COMBINE(s, a, combined) FS_UNROLL for (int fs_d = fs_group / 2; fs_d > 0; fs_d >>= 1) { const FS_FLASH_TYPE_##s x = a, y = fs_shfl_##s(a, fs_d); a = combined; }
 #define FS_FLASH_MAX(s, a) FS_FLASH_COMBINE(s, a, fs_max##s(x, y))
 #define FS_FLASH_MIN(s, a) FS_FLASH_COMBINE(s, a, fs_min##s(x, y))
 #define FS_FLASH_SUM(s, a) FS_FLASH_COMBINE(s, a, x + y)
