@@ -13,6 +13,31 @@
 /* A running maximum as what is subtracted: nothing from a row of which all is masked so far. */
 FS_FN float fs_flash_peakf(float m) { return m == -FS_INFf ? 0.0f : m; }
 FS_FN double fs_flash_peakd(double m) { return m == -FS_INFd ? 0.0 : m; }
+/* Exponentials in base two, of x - peak: what is subtracted is rounded once, so that every element of a row has the same. */
+#define FS_LOG2E 1.44269504f
+#ifdef FS_CUDA
+FS_FN float fs_flash_base2(float m) { return __fmul_rn(m, FS_LOG2E); }
+FS_FN float fs_flash_exp2(float x) { float y; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
+#elif defined(FS_GPU)
+FS_FN float fs_flash_base2(float m) { return m * FS_LOG2E; }
+FS_FN float fs_flash_exp2(float x) { return exp2f(x); }
+#else
+FS_FN float fs_flash_base2(float m) { return m * FS_LOG2E; }
+/* As fs_expf: 2^x = 2^n p(r), n whole, |r| <= 1/2. */
+FS_FN float fs_flash_exp2(float x)
+{
+    const float a = x < -126.0f ? -126.0f : x > 127.9f ? 127.9f : x, n = (a + 12582912.0f) - 12582912.0f, r = a - n;
+    float p = 1.535336188319500e-4f;
+    p = p * r + 1.339887440266574e-3f;
+    p = p * r + 9.618437357674640e-3f;
+    p = p * r + 5.550332471162809e-2f;
+    p = p * r + 2.402264791363012e-1f;
+    p = p * r + 6.931472028550421e-1f;
+    p = p * r + 1.0f;
+    const float y = p * fs_float((fs_u32)((int)n + 126) << 23) * 2.0f;
+    return x < -126.0f ? 0.0f : x > 127.9f ? FS_INFf : x != x ? x : y;
+}
+#endif
 /* Columns that some of the rows [first, first + last] sees under a causal mask of `side` rows, which repeats. */
 FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side) { return first / side == (first + last) / side ? (first + last) % side + 1 : side; }
 

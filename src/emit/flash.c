@@ -37,6 +37,7 @@ typedef struct {
     bool *scaled;           /* ... and a row's factor that comes later */
     bool online;            /* else levels */
     int peak;               /* member: the maximum that is subtracted; -1 */
+    int power;              /* member: exp(x - maximum), where x is what the maximum is of; -1. In base two */
     int kept;               /* member that the first pass leaves in the scores, so that the second needs no more than it; -1: none */
     const char **state;     /* per reduction: its running value, an element a row */
     bool causal;
@@ -246,6 +247,23 @@ static void find_kept(flash *f)
         if (between(f, i) && class_of(f, i) == FSIM_REDUCE && is_late(f, i))
             enough = !needs_scores(f, node_of(f, i)->arg[0].tensor, x);
     f->kept = enough ? x : -1;
+}
+
+/* The exponential that takes the maximum's own argument, less the maximum. */
+static void find_power(flash *f)
+{
+    const fsim_emitter *e = f->e;
+    int found = 0;
+    for (int i = 0; i < e->group->members && f->peak >= 0 && f->type == FSIM_C_FLOAT; i++) {
+        const fsim_node *n = node_of(f, i);
+        if (!between(f, i) || n->op != FSIM_OP_EXP || f->kind[i] != FSIM_SCALED)
+            continue;
+        const int from = fsim_maker_in(e, n->arg[0].tensor), x = node_of(f, f->peak)->arg[0].tensor;
+        const bool kept = f->kept >= 0 || x == f->first->result[0];
+        f->power = kept && node_of(f, from)->op == FSIM_OP_SUB && node_of(f, from)->arg[0].tensor == x && fsim_ctype_of(n->dtype) == FSIM_C_FLOAT ? i : -1;
+        found++;
+    }
+    f->power = found == 1 ? f->power : -1;
 }
 
 /* Writes. */
@@ -695,7 +713,10 @@ static void emit_early(flash *f, int first)
             continue;
         if (i == f->peak)
             put(f, 3, "FS_FLASH_MAX(%s, %s)", c_suffix(f), acc[i]);
-        if (i == f->peak)
+        if (i == f->peak && f->power >= 0)
+            put(f, 3, "const %s peak = %s, shift = fs_flash_peakf(peak), base = fs_flash_base2(shift), again = fs_flash_exp2(fs_flash_base2(%s) - base);\n(void)shift;", c_type(f),
+                joined(f, node_of(f, i), state_of(f, i), acc[i]), state_of(f, i));
+        else if (i == f->peak)
             put(f, 3, "const %s peak = %s, shift = fs_flash_peak%s(peak), again = fs_exp%s(%s - shift);", c_type(f), joined(f, node_of(f, i), state_of(f, i), acc[i]), c_suffix(f),
                 c_suffix(f), state_of(f, i));
         put(f, 3, "%s = %s;", state_of(f, i), i == f->peak ? "peak" : joined(f, node_of(f, i), state_of(f, i), acc[i]));
@@ -715,6 +736,11 @@ static void emit_online(flash *f)
     if (f->peak >= 0)
         e->held[f->peak] = (fsim_held){"shift", NULL, 0};
     begin_elements(f, f->kept >= 0 ? f->kept : first);
+    if (f->power >= 0) {
+        const char *name = fsim_fresh(e, "v");
+        fsim_say(e, 1, "const float %s = fs_flash_exp2(score * FS_LOG2E - base); /* %s */", name, node_of(f, f->power)->name);
+        e->held[f->power] = (fsim_held){name, NULL, 1};
+    }
     for (int i = 0; i < e->group->members; i++)
         if (between(f, i) && class_of(f, i) == FSIM_REDUCE && is_late(f, i)) {
             acc[i] = accumulated(f, i);
@@ -1019,11 +1045,13 @@ static bool analyse(flash *f)
         return false;
     f->online = (!o->strict || f->levels == 0) && runs_online(f);
     if (!f->online) {
-        f->peak = f->kept = -1;
+        f->peak = f->power = f->kept = -1;
         if (o->width > FSIM_TILE_ROW)
             return false;
-    } else
+    } else {
         find_kept(f);
+        find_power(f);
+    }
     if (!may_write(f))
         return false;
     e->passes = f->online ? f->passes : NULL;
@@ -1035,7 +1063,7 @@ static bool analyse(flash *f)
 bool fsim_emit_flash(fsim_emitter *e)
 {
     const fsim_group *o = e->group;
-    flash f = {.e = e, .first = &e->g->node[o->first], .second = &e->g->node[o->anchor], .peak = -1, .kept = -1, .dtype = "f32", .elem_bytes = 4};
+    flash f = {.e = e, .first = &e->g->node[o->first], .second = &e->g->node[o->anchor], .peak = -1, .power = -1, .kept = -1, .dtype = "f32", .elem_bytes = 4};
     f.kind = fsim_new(e->a, fsim_row_kind, o->members + 1);
     f.level = fsim_new(e->a, int, o->members + 1);
     f.passes = fsim_new(e->a, int, o->members + 1);

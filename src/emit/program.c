@@ -136,7 +136,7 @@ static void make_program(const fsim_graph *g, const fsim_hw *hw, const fsim_kern
         return;
     emit(&e);
     if (p->launches == 0) {
-        p->skipped = "no text could be made of its index maps";
+        p->skipped = p->skipped ? p->skipped : "no text could be made of its index maps";
         return;
     }
     fsim_text whole = {0};

@@ -542,6 +542,10 @@ void fsim_emit_chain(fsim_emitter *e)
     const int intermediate = second->arg[w.joint.side].tensor;
     const fsim_ctype made = fsim_ctype_of(e->g->tensor[intermediate].dtype), row = fsim_ctype_of(e->g->tensor[e->g->node[o->first].result[0]].dtype);
     const int64_t bytes = w.width * ((made == FSIM_C_DOUBLE ? 8 : 4) + (row == FSIM_C_DOUBLE ? 8 : 4)) + 16;
+    if ((double)bytes > fsim_hw_get(e->hw, FSIM_HW_SHARED_PER_BLOCK)) {
+        e->program->skipped = fsim_printf(e->a, "a row of the intermediate takes %lld bytes of shared memory", (long long)bytes);
+        return;
+    }
     fsim_begin_entry(e, w.rows, w.row_threads, (int)bytes);
     fsim_text_put(e->a, &e->out, "    FS_ROWS(p, %lld, 1, %d)\n    FS_DYNAMIC(%s, row, 0, %lld)\n    FS_DYNAMIC(%s, made, %lld, %lld)\n", (long long)w.rows, w.row_threads,
                   fsim_ctype_names[row], (long long)w.width, fsim_ctype_names[made], (long long)((w.width * (row == FSIM_C_DOUBLE ? 8 : 4) + 15) / 16 * 16), (long long)w.width);
