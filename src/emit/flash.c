@@ -270,7 +270,8 @@ static void find_power(flash *f)
 
 static bool is_row(const flash *f, int i) { return f->kind[i] == FSIM_ROW || class_of(f, i) == FSIM_REDUCE; }
 
-static bool may_write(const flash *f)
+/* Is all that is stored at hand at some time: values of rows at the end, elements while their tile is? */
+static bool may_write(const flash *f, bool online)
 {
     const fsim_group *o = f->e->group;
     for (int i = 0; i < o->writes; i++) {
@@ -282,7 +283,7 @@ static bool may_write(const flash *f)
             continue;
         if (fsim_map_points(&x->map) != o->rows || x->tensor != node_of(f, member)->result[0])
             return false;
-        if (!is_row(f, member) && (fsim_map_reduced(&x->map) != o->width || (f->online && f->kind[member] != FSIM_FREE)))
+        if (!is_row(f, member) && (fsim_map_reduced(&x->map) != o->width || (online && f->kind[member] != FSIM_FREE)))
             return false;
     }
     return true;
@@ -1043,17 +1044,15 @@ static bool analyse(flash *f)
     find_kinds(f);
     if (!plain_reductions(f))
         return false;
-    f->online = (!o->strict || f->levels == 0) && runs_online(f);
-    if (!f->online) {
-        f->peak = f->power = f->kept = -1;
-        if (o->width > FSIM_TILE_ROW)
-            return false;
-    } else {
+    f->online = (!o->strict || f->levels == 0) && runs_online(f) && may_write(f, true);
+    if (f->online) {
         find_kept(f);
         find_power(f);
+    } else {
+        f->peak = -1;
+        if (o->width > FSIM_TILE_ROW || !may_write(f, false))
+            return false;
     }
-    if (!may_write(f))
-        return false;
     e->passes = f->online ? f->passes : NULL;
     const bool placed = place_operands(f);
     e->passes = NULL;
