@@ -54,6 +54,12 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side) { return firs
 
 #ifdef FS_GPU
 
+#ifdef FS_CUDA /* more of a product's steps at once would take registers that the fragments need */
+#define FS_FLASH_PRAGMA(text) _Pragma(#text)
+#define FS_UNROLL_SOME(steps) FS_FLASH_PRAGMA(unroll steps)
+#else
+#define FS_UNROLL_SOME(steps)
+#endif
 #define FS_FLASH_LAYOUT(type, results)                                                                                                                           \
         type fs_s[fs_rows][fs_columns], fs_o[fs_rows][fs_results]; (void)fs_lane; (void)fs_warp;                                                                   \
         FS_UNROLL for (int fs_i = 0; fs_i < fs_rows; fs_i++) FS_UNROLL for (int fs_j = 0; fs_j < fs_results; fs_j++) fs_o[fs_i][fs_j] = 0;
@@ -123,7 +129,7 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side) { return firs
         sums[0][fs_f] = fs_c[0]; sums[0][fs_f + 1] = fs_c[1]; sums[1][fs_f] = fs_c[2]; sums[1][fs_f + 1] = fs_c[3]; }
 /* scores += rows x first operand, over `depth`; results += scores x second operand, the scores rounded to `type`. */
 #define FS_FLASH_FIRST_MMA(type, rows, k0, first, first_lead, along, depth)                                                                                       \
-        for (int fs_k = 0; fs_k < (depth); fs_k += 16) { fs_u32 fs_a[4]; fs_ldmatrix4(fs_a, &rows[(fs_warp * 16 + fs_lane % 16) * rows##_p + (k0) + fs_k + fs_lane / 16 * 8]);  \
+        FS_UNROLL_SOME(2) for (int fs_k = 0; fs_k < (depth); fs_k += 16) { fs_u32 fs_a[4]; fs_ldmatrix4(fs_a, &rows[(fs_warp * 16 + fs_lane % 16) * rows##_p + (k0) + fs_k + fs_lane / 16 * 8]);  \
             FS_UNROLL for (int fs_j = 0; fs_j < fs_n / 8; fs_j += 2) { fs_u32 fs_y[4]; FS_FLASH_ALONG_##along(fs_y, first, first_lead, fs_j * 8, fs_k)               \
                 FS_FLASH_MULTIPLY(type, fs_s, fs_a, fs_y, fs_j) } }
 #define FS_FLASH_SECOND_MMA(type, second, second_lead, along)                                                                                                    \
@@ -141,7 +147,7 @@ FS_FN fs_u32 fs_flash_pair_bf16(float low, float high) { return (fs_u32)fs_to_bf
 #endif
 /* The same without tensor cores; the scores go by shared memory. */
 #define FS_FLASH_SUMS(type, sums, count, pair, x, x_lead, y, y_lead, depth)                                                                                       \
-        for (int fs_k = 0; fs_k < (depth); fs_k += 4) FS_UNROLL for (int fs_h = 0; fs_h < 4; fs_h++) { type fs_x[fs_rows], fs_y[count];                             \
+        FS_UNROLL_SOME(1) for (int fs_k = 0; fs_k < (depth); fs_k += 4) FS_UNROLL for (int fs_h = 0; fs_h < 4; fs_h++) { type fs_x[fs_rows], fs_y[count];                             \
             FS_UNROLL for (int fs_i = 0; fs_i < fs_rows; fs_i++) fs_x[fs_i] = (x)[(fs_row0 + fs_step * fs_i) * (x_lead) + fs_k + fs_h];                               \
             FS_UNROLL for (int fs_j = 0; fs_j < count; fs_j++) fs_y[fs_j] = (y)[(fs_k + fs_h) * (y_lead) + FS_FLASH_COLUMN(fs_j, pair)];                            \
             FS_UNROLL for (int fs_i = 0; fs_i < fs_rows; fs_i++) FS_UNROLL for (int fs_j = 0; fs_j < count; fs_j++) sums[fs_i][fs_j] += fs_x[fs_i] * fs_y[fs_j]; }
