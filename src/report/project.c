@@ -288,8 +288,11 @@ void fsim_report_project(const fsim_page *page, const fsim_project *p, const cha
         fputs("\n", page->out);
     if (library)
         fsim_paragraph(page, FSIM_PLAIN, 0, 0, "library: predicted at the rate of the vendor's library, which is not called: these kernels are generated too.");
+    const char *gone = "";
     for (int i = 0; i < removed->count; i++)
-        fsim_paragraph(page, FSIM_PLAIN, 0, 2, fsim_printf(a, "removed, as this plan has it no more: %s", removed->at[i]));
+        gone = fsim_printf(a, "%s%s %s", gone, i ? "," : "", removed->at[i]);
+    if (removed->count > 0)
+        fsim_paragraph(page, FSIM_PLAIN, 0, 0, fsim_printf(a, "Removed, as this plan has no such kernel:%s.", gone));
     fsim_paragraph(page, FSIM_PLAIN, 0, 0,
                    fsim_printf(a, "Beside them: fusesim_dialect.h, launcher.%s, Makefile, manifest.json. 'make -C %s run' compiles and runs them, each kernel's time beside its prediction.",
                                p->host ? "c" : "cu", folder));
