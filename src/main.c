@@ -57,7 +57,7 @@ static const fsim_arg options[] = {
     {"--set", "NAME=VALUE", FSIM_ARG_ITEM, AT(set), NULL, ANY, "a symbol of the workload; dtype is one"},
     {"--hw-set", "KEY=VALUE", FSIM_ARG_ITEM, AT(hw_set), NULL, ANY, "what if: dram_bandwidth=2x, sms=64"},
     {"--strategy", NULL, FSIM_ARG_CHOICE, AT(strategy), &strategies, ANY, "the plan to show (optimal; import: eager)"},
-    {"--plan", "FILE", FSIM_ARG_TEXT, AT(plan), NULL, PLAN, "show this partition: JSON of a plan"},
+    {"--plan", "FILE", FSIM_ARG_TEXT, AT(plan), NULL, PLAN | CODEGEN, "show this partition: JSON of a plan"},
     {"--objective", NULL, FSIM_ARG_CHOICE, AT(objective), &objectives, ANY, "what optimal minimises (time)"},
     {"--memory-limit", "SIZE", FSIM_ARG_SIZE, AT(memory_limit), NULL, PLAN | EXPLAIN, "that a plan may need at its peak: 3 GiB"},
     {"--top", "K", FSIM_ARG_COUNT, AT(top), NULL, PLAN | VALIDATE, "list the K best plans, or worst rows"},

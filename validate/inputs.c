@@ -6,11 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct {
-    bool positive;
-    double scale;         /* of weights; 0: 1 */
-    int64_t below, inner; /* indices: in [0, below); with inner, different ones along a dimension whose neighbours are `inner` apart */
-} use;
+typedef fsim_fill use;
 
 static uint64_t mixed(uint64_t z)
 {
@@ -65,23 +61,28 @@ static void make_positive(const fsim_graph *g, int from, use *u, int *stack)
     }
 }
 
-/* Through what moves or converts elements to the input behind them, or -1. */
-static int source_of(const fsim_graph *g, int t)
+/* Through what moves or converts elements to the tensor behind them. */
+static int behind(const fsim_graph *g, int t)
 {
     while (g->tensor[t].producer >= 0) {
         const fsim_node *n = &g->node[g->tensor[t].producer];
         if (n->args != 1 || (fsim_ops[n->op].class != FSIM_PERMUTE && n->op != FSIM_OP_CAST && n->op != FSIM_OP_COPY && n->op != FSIM_OP_TRANSFER))
-            return -1;
+            return t;
         t = n->arg[0].tensor;
     }
     return t;
 }
 
+/* The input behind them, or -1. */
+static int source_of(const fsim_graph *g, int t)
+{
+    t = behind(g, t);
+    return g->tensor[t].producer < 0 ? t : -1;
+}
+
 static void make_index(const fsim_graph *g, int from, int64_t below, int64_t inner, use *u)
 {
-    const int t = source_of(g, from);
-    if (t < 0)
-        return;
+    const int t = behind(g, from);
     u[t].below = u[t].below == 0 || below < u[t].below ? below : u[t].below;
     u[t].inner = inner > u[t].inner ? inner : u[t].inner;
 }
@@ -199,9 +200,17 @@ void fsim_make_inputs(const fsim_interpreter *in, uint64_t seed)
     free(u);
 }
 
+void fsim_fills_of(const fsim_graph *g, fsim_fill *fill)
+{
+    int *stack = fsim_memory(g->tensors, sizeof *stack);
+    memset(fill, 0, (size_t)g->tensors * sizeof *fill);
+    find_uses(g, fill, stack);
+    free(stack);
+}
+
 void fsim_inputs_store(const fsim_graph *g, uint64_t seed, void *const *bytes)
 {
-    enum { PERIOD = 1 << 20 };
+    enum { PERIOD = FSIM_FILL_PERIOD };
     use *u = fsim_memory(g->tensors, sizeof *u);
     int *stack = fsim_memory(g->tensors, sizeof *stack);
     find_uses(g, u, stack);
