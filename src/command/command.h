@@ -15,12 +15,12 @@
 
 /* What the options say; main.c's table says which field is which option's. */
 typedef struct {
-    fsim_words hw, hw_set, set, dump, roots, match, measurements, by, gates, fit, classes, strategies;
+    fsim_words hw, hw_set, set, dump, roots, match, measurements, by, gates, fit, classes, strategies, archs;
     const char *json, *markdown, *trace, *dot, *junit, *chart, *plan, *output, *above, *measured;
     int strategy, objective, launch, l2, numerics, recompute, target, color, device; /* index into the option's choices; device: FSIM_DEVICE_NONE where it is not given */
     double time_limit_s, budget_s;
     int64_t limit, jobs, top, memory_limit, compile_jobs, folds, threads, samples, scale; /* 0: not given */
-    bool no_check, no_measure, no_counters, compile_cost, no_exclude, unseen, fresh, quiet, verbose, help, version;
+    bool no_check, no_measure, no_counters, compile_cost, no_exclude, unseen, fresh, registers, quiet, verbose, help, version;
 } fsim_settings;
 
 enum { FSIM_DEVICE_NONE = -1, FSIM_DEVICE_CPU, FSIM_DEVICE_CUDA };
@@ -48,6 +48,7 @@ int fsim_run_codegen(fsim_context *c);
 int fsim_run_explain(fsim_context *c);
 int fsim_run_validate(fsim_context *c);
 int fsim_run_trials(fsim_context *c); /* validate --device */
+int fsim_run_registers(fsim_context *c); /* validate --registers */
 int fsim_run_import(fsim_context *c);
 int fsim_run_calibrate(fsim_context *c);
 int fsim_run_calibrate_host(fsim_context *c); /* --device cpu */
@@ -70,6 +71,10 @@ typedef struct {
 const char *fsim_read_text(fsim_context *c, const char *what, const char *path, size_t *bytes, int *status);
 /* What --set says, c->set.set.count of them. */
 fsim_binding *fsim_bindings(const fsim_context *c);
+/* "B=8;dtype=f16", as in measurement files. */
+const char *fsim_set_text(const fsim_context *c);
+/* --strategies, each once, to at[FSIM_STRATEGY_COUNT]; eager, unfused, greedy, maximal and optimal where it is not given. */
+void fsim_read_strategies(fsim_context *c, fsim_strategy *at, int *count);
 /* One hardware file with --hw-set applied. NULL after an error, with *status set: a missing input outweighs a bad one. */
 fsim_hw *fsim_read_hw(fsim_context *c, const char *name, int *status);
 /* The scalars that hw's file lacks are those of the shipped GPUs like it. */

@@ -29,23 +29,23 @@ typedef struct {
     fsim_trial_gate *gate;
 } trial_options;
 
-static void read_strategies(fsim_context *c, trial_options *o)
+void fsim_read_strategies(fsim_context *c, fsim_strategy *at, int *count)
 {
     static const fsim_strategy usual[] = {FSIM_STRATEGY_EAGER, FSIM_STRATEGY_UNFUSED, FSIM_STRATEGY_GREEDY, FSIM_STRATEGY_MAXIMAL, FSIM_STRATEGY_OPTIMAL};
     const fsim_words *names = &c->set.strategies;
     for (int i = 0; i < FSIM_COUNT_OF(usual) && names->count == 0; i++)
-        o->strategy[o->strategies++] = usual[i];
+        at[(*count)++] = usual[i];
     for (int i = 0; i < names->count; i++) {
         int s = 0;
         bool twice = false;
         while (s < FSIM_STRATEGY_COUNT && strcmp(names->at[i], fsim_strategy_names[s]) != 0)
             s++;
-        for (int k = 0; k < o->strategies; k++)
-            twice = twice || o->strategy[k] == (fsim_strategy)s;
+        for (int k = 0; k < *count; k++)
+            twice = twice || at[k] == (fsim_strategy)s;
         if (s == FSIM_STRATEGY_COUNT)
             fsim_error(c->diag, fsim_command_line, "--strategies: no strategy '%s'%s", names->at[i], fsim_did_you_mean(c->arena, names->at[i], fsim_strategy_names, FSIM_STRATEGY_COUNT));
         else if (!twice)
-            o->strategy[o->strategies++] = (fsim_strategy)s;
+            at[(*count)++] = (fsim_strategy)s;
     }
 }
 
@@ -84,13 +84,12 @@ static bool check_trial(fsim_context *c, trial_options *o)
         fsim_error(c->diag, fsim_command_line, "validate: rows of --measured could not be predicted again: --scale-shapes is no binding of theirs; wanted --set");
     if (c->set.hw.count != 1 && !(c->set.hw.count == 0 && c->set.device == FSIM_DEVICE_CPU))
         fsim_error(c->diag, fsim_command_line, "validate --device wants one --hw: the hardware file of that device");
-    read_strategies(c, o);
+    fsim_read_strategies(c, o->strategy, &o->strategies);
     read_trial_gates(c, o);
     return fsim_errors(c->diag) == 0;
 }
 
-/* "B=8;dtype=f16", as in measurement files. */
-static const char *set_text(const fsim_context *c)
+const char *fsim_set_text(const fsim_context *c)
 {
     const char *text = "";
     for (int i = 0; i < c->set.set.count; i++)
@@ -214,7 +213,7 @@ static bool try_workload(fsim_context *c, fsim_runner *r, const fsim_inputs *in,
     static const double interpret_s = 0.6; /* for each plan */
     const fsim_trial_how how = {.budget_s = c->set.budget_s, .samples = (int)c->set.samples, .kernels = true, .counters = !c->set.no_counters};
     *t = fsim_trial_of(in->graph, hw, &in->how, o->strategy, o->strategies, c->arena);
-    t->set = set_text(c);
+    t->set = fsim_set_text(c);
     if (!c->set.no_check && !fsim_trial_check(t, r, document(c, in->graph), fsim_bindings(c), c->set.set.count, interpret_s, fault))
         return false;
     if (c->set.no_measure)
