@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -181,12 +182,13 @@ static void check(fsim_context *c)
 /* The shipped file of this device, or NULL. */
 static const fsim_hw *shipped_like(fsim_context *c, const fsim_gpu_facts *f)
 {
+    const char *const folder[] = {getenv("FUSESIM_HWMODELS"), c->hw_folder};
     int count = 0, read = 0;
     const char **name = fsim_hw_list(c->arena, c->hw_folder, &count);
-    fsim_hw **hw = fsim_new(c->arena, fsim_hw *, count + 1);
-    for (int i = 0; i < count; i++) {
-        const char *path = fsim_printf(c->arena, "%s/%s.yaml", c->hw_folder, name[i]);
-        if (access(path, R_OK) == 0 && (hw[read] = fsim_hw_read(c->arena, fsim_diag_new(c->arena), path)))
+    fsim_hw **hw = fsim_new(c->arena, fsim_hw *, FSIM_COUNT_OF(folder) * count + 1);
+    for (int i = 0; i < FSIM_COUNT_OF(folder) * count; i++) {
+        const char *in = folder[i / count], *path = in ? fsim_printf(c->arena, "%s/%s.yaml", in, name[i % count]) : NULL;
+        if (path && access(path, R_OK) == 0 && (hw[read] = fsim_hw_read(c->arena, fsim_diag_new(c->arena), path)))
             read++;
     }
     return fsim_gpu_hardware_like(f, hw, read);

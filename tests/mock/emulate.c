@@ -332,8 +332,10 @@ static bool in_shared(const worker *w, const void *p, size_t bytes)
 
 static void fill(void *at, uint32_t word, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i += sizeof word)
-        memcpy((char *)at + i, &word, bytes - i < sizeof word ? bytes - i : sizeof word);
+    char *const to = at;
+    memcpy(to, &word, bytes < sizeof word ? bytes : sizeof word);
+    for (size_t done = sizeof word; done < bytes; done *= 2)
+        memcpy(to + done, to, bytes - done < done ? bytes - done : done);
 }
 
 static size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
@@ -626,10 +628,8 @@ static bool run_warp(worker *w, int warp)
 
 static bool holds(const char *from, uint32_t word, size_t bytes)
 {
-    for (size_t i = 0; i + sizeof word <= bytes; i += sizeof word)
-        if (memcmp(from + i, &word, sizeof word) != 0)
-            return false;
-    return true;
+    const size_t whole = bytes / sizeof word * sizeof word;
+    return whole == 0 || (memcmp(from, &word, sizeof word) == 0 && memcmp(from, from + sizeof word, whole - sizeof word) == 0);
 }
 
 static void check_guards(worker *w)

@@ -526,7 +526,7 @@ static bool measure_products(bench *b)
 /* Clock readings around `parts` runs of the kernel, each of about load_s / parts; sensors in the middle of the last. */
 static bool run_load(bench *b, const char *name, fsim_gpu_kernel *k, fsim_gpu_probe clock, fsim_sensors *sensors, const fsim_nvml *nvml)
 {
-    enum { MOST_LAUNCHES = 2000 };
+    enum { LEAST_LAUNCHES = 8, MOST_LAUNCHES = 2000 };
     fsim_gpu *g = b->g;
     fsim_fault fault = {0};
     const char *why = NULL;
@@ -535,7 +535,7 @@ static bool run_load(bench *b, const char *name, fsim_gpu_kernel *k, fsim_gpu_pr
     const double start_s = fsim_now_s();
     bool good = fsim_gpu_run(g, k, &fault);
     const double once_s = fsim_now_s() - start_s, wanted = b->option.load_s / LOAD_PARTS / (once_s > 1e-5 ? once_s : 1e-5);
-    const int launches = wanted < 1 ? 1 : wanted > MOST_LAUNCHES ? MOST_LAUNCHES : (int)wanted;
+    const int launches = wanted < LEAST_LAUNCHES ? LEAST_LAUNCHES : wanted > MOST_LAUNCHES ? MOST_LAUNCHES : (int)wanted;
     for (int part = 0; part < LOAD_PARTS && good; part++) {
         good = fsim_gpu_stamp_clocks(g, 0, &fault);
         for (int i = 0; i < launches && good; i++)
