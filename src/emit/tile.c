@@ -14,8 +14,7 @@ typedef struct {
     int count;
     int64_t extent[FSIM_MAX_MODES], stride[MAPS][FSIM_MAX_MODES];
     part of[FSIM_MAX_MODES];
-    fsim_map k[MAPS]; /* reduced digits of LEFT and RIGHT */
-    int64_t offset[MAPS];
+    fsim_map k[MAPS]; /* LEFT, RIGHT: the reduced digits behind the split, and the offset */
 } digits;
 
 static void add(digits *d, int64_t extent, int64_t result, int64_t left, int64_t right, part of)
@@ -148,9 +147,6 @@ bool fsim_tile_product_of(const fsim_emitter *e, int member, fsim_tile_product *
     if (n->gemm.convolution ? !convolution_digits(e, n, &d, &padded) : !product_digits(n, &d, &out->swapped))
         return false;
     out->swapped = out->swapped || n->gemm.convolution;
-    if (n->gemm.convolution)
-        for (int i = 0; i < 2; i++)
-            d.k[LEFT + i].split = 0;
     const int first = out->swapped ? 1 : 0;
     side_of(e, &n->arg[first], &d, ROWS, first ? RIGHT : LEFT, padded && first == 0, &out->side[0]);
     side_of(e, &n->arg[1 - first], &d, COLUMNS, first ? LEFT : RIGHT, padded && first == 1, &out->side[1]);
