@@ -1202,13 +1202,13 @@ bool fsim_emit_flash(fsim_emitter *e)
         f.elem_bytes = 2;
         f.one.along = summed_up_beside(&f.one.at.map);
         f.two.along = summed_up_beside(&f.two.at.map);
-        e->program->sm = 80;
     } else if (f.type == FSIM_C_DOUBLE) {
         f.dtype = "f64";
         f.elem_bytes = 8;
     }
     if (!choose_tile(&f))
         return false;
+    e->program->sm = f.tensor ? 80 : 0;
     choose_copies(&f);
     f.causal = leaves_out(&f);
     choose_pieces(&f);

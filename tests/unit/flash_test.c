@@ -33,6 +33,9 @@ static const char causal[] = HEAD QKV "operators:\n  - {op: attention, in: [q, k
 static const char plain[] = HEAD QKV SCORES "  - {op: softmax, in: x, out: p, dim: 3}\n" OUT "outputs: [o]\n";
 static const char masked[] = HEAD QKV "  m: {shape: [B, 1, S, T], dtype: dtype, role: input}\n" SCORES "  - {op: add, in: [x, m], out: y}\n"
                                       "  - {op: softmax, in: y, out: w, dim: 3}\n  - {op: dropout, in: w, out: p, p: 0.25}\n" OUT "outputs: [o]\n";
+/* A row sees nothing of its first tiles: columns from the row's number plus 20 on. */
+static const char banded[] = HEAD QKV "  w: {shape: [S, T], dtype: dtype, role: weight}\n" SCORES "  - {op: triu, in: w, out: u, k: 20}\n  - {op: eq, in: u, out: n, scalar: 0}\n"
+                                      "  - {op: masked_fill, in: [x, n], out: y}\n  - {op: softmax, in: y, out: p, dim: 3}\n" OUT "outputs: [o]\n";
 static const char stored[] = HEAD QKV SCORES "  - {op: softmax, in: x, out: p, dim: 3}\n" OUT "outputs: [o, x]\n";
 static const char statistics[] = HEAD QKV SCORES "  - {op: max, in: x, out: m, dim: 3, keepdim: true}\n  - {op: sub, in: [x, m], out: d}\n  - {op: exp, in: d, out: e}\n"
                                                  "  - {op: sum, in: e, out: l, dim: 3, keepdim: true}\n  - {op: div, in: [e, l], out: p}\n"
@@ -69,6 +72,9 @@ static const struct {
     {"causal, f16", causal, "S=56 T=56 G=2 D=32 R=32 dtype=f16", 32, 16, TENSOR, 1},
     {"masked, dropout", masked, "S=35 T=41 H=3 B=2", 16, 16, LANES, 1},
     {"masked, dropout, bf16", masked, "S=35 T=48 H=2 dtype=bf16", 16, 32, TENSOR, 1},
+    {"banded", banded, "S=40 T=80", 16, 16, LANES, 1},
+    {"banded, f16", banded, "S=40 T=80 H=2 dtype=f16", 32, 16, TENSOR, 1},
+    {"banded, shared, f64", banded, "S=40 T=80 dtype=f64", 16, 16, LANES, 4},
     {"scores stored", stored, "S=40 T=300 H=2", 32, 32, LANES, 1},
     {"scores stored, f16", stored, "S=40 T=40 dtype=f16", 16, 16, TENSOR, 1},
     {"statistics", statistics, "S=40 T=300", 32, 64, LANES, 1},
