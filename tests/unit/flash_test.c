@@ -35,7 +35,7 @@ static const char masked[] = HEAD QKV "  m: {shape: [B, 1, S, T], dtype: dtype, 
                                       "  - {op: softmax, in: y, out: w, dim: 3}\n  - {op: dropout, in: w, out: p, p: 0.25}\n" OUT "outputs: [o]\n";
 /* A row sees nothing of its first tiles: columns from the row's number plus 20 on. */
 static const char banded[] = HEAD QKV "  w: {shape: [S, T], dtype: dtype, role: weight}\n" SCORES "  - {op: triu, in: w, out: u, k: 20}\n  - {op: eq, in: u, out: n, scalar: 0}\n"
-                                      "  - {op: masked_fill, in: [x, n], out: y}\n  - {op: softmax, in: y, out: p, dim: 3}\n" OUT "outputs: [o]\n";
+                                      "  - {op: masked_fill, in: [x, n], out: y, value: -inf}\n  - {op: softmax, in: y, out: p, dim: 3}\n" OUT "outputs: [o]\n";
 static const char stored[] = HEAD QKV SCORES "  - {op: softmax, in: x, out: p, dim: 3}\n" OUT "outputs: [o, x]\n";
 static const char statistics[] = HEAD QKV SCORES "  - {op: max, in: x, out: m, dim: 3, keepdim: true}\n  - {op: sub, in: [x, m], out: d}\n  - {op: exp, in: d, out: e}\n"
                                                  "  - {op: sum, in: e, out: l, dim: 3, keepdim: true}\n  - {op: div, in: [e, l], out: p}\n"
