@@ -108,6 +108,7 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side) { return firs
 #define FS_FLASH_STORE if (fs_in && fs_live && fs_chunk == 0)
 #define FS_FLASH_KEEP(value) FS_SCORE = fs_in ? (value) : 0;
 #define FS_FLASH_ONCE if (fs_live && fs_place == 0 && fs_chunk == 0)
+#define FS_FLASH_EACH if (fs_live && fs_place == 0)
 #define FS_FLASH_RESCALE(factor) FS_UNROLL for (int fs_j = 0; fs_j < fs_results; fs_j++) FS_RESULT *= factor;
 #define FS_FLASH_RESULTS(j, j0, j_end) FS_UNROLL for (int fs_j = 0; fs_j < fs_results; fs_j++) { const fs_int j = (j0) + FS_FLASH_COLUMN(fs_j, fs_result_pair);      \
                 if (fs_live && j < (j_end)) {
@@ -192,6 +193,7 @@ FS_FN fs_u32 fs_flash_pair_bf16(float low, float high) { return (fs_u32)fs_to_bf
 #define FS_FLASH_STORE if (fs_chunk == 0)
 #define FS_FLASH_KEEP(value) FS_SCORE = value;
 #define FS_FLASH_ONCE if (fs_chunk == 0)
+#define FS_FLASH_EACH
 #define FS_FLASH_RESCALE(factor) for (int fs_j = 0; fs_j < fs_results; fs_j++) FS_RESULT *= factor;
 #define FS_FLASH_RESULTS(j, j0, j_end) FS_PRAGMA(omp simd) for (int fs_j = 0; fs_j < ((j_end) - (j0) < fs_results ? (int)((j_end) - (j0)) : (int)fs_results); fs_j++) { const fs_int j = (j0) + fs_j;
 #define FS_FLASH_RESULTS_END }

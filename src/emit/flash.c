@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { WARP = 32, KEPT_DEPTH = 256, CHUNK = 64, MOST_RESULTS = 256, MOST_ROWS = 128, MOST_COLUMNS = 128, SUMS_OF_THREAD = 160 };
+enum { WARP = 32, KEPT_DEPTH = 256, CHUNK = 64, MOST_RESULTS = 256, MOST_ROWS = 128, MOST_COLUMNS = 128, SUMS_OF_THREAD = 160, JOINING_THREADS = 128 };
 
 typedef struct {
     int64_t offset, count;  /* in shared memory: bytes, elements */
@@ -47,6 +47,8 @@ typedef struct {
     int m, n, threads;
     int64_t depth, depth_step, columns; /* of the first product, and at once; results of a block, filled up */
     int64_t chunks;         /* blocks that share a row's results, each making the intermediate for itself */
+    int64_t pieces, piece;  /* blocks that share a row's width, and the columns of each: flash-decoding; a second launch puts their results together */
+    const char *scratch;    /* ... from here: results piece by piece, then each reduction's */
     int64_t batch_rows, batches;
     const char *row_of;     /* function: number of a row, counted batch by batch, to its number in the intermediate */
     fsim_map order;
@@ -544,6 +546,26 @@ static bool choose_tile(flash *f)
     }
 }
 
+/* As the prediction has it: few rows, whose width several blocks share. */
+static void choose_pieces(flash *f)
+{
+    const fsim_group *o = f->e->group;
+    const int64_t steps = (o->width + f->n - 1) / f->n, split = f->e->kernel->split_k;
+    bool between_written = false;
+    int reductions = 0;
+    f->pieces = 1;
+    for (int i = 0; i < o->writes; i++)
+        between_written = between_written || o->member[fsim_maker_in(f->e, o->write[i].tensor)].middle;
+    for (int i = 0; i < o->members; i++)
+        reductions += between(f, i) && class_of(f, i) == FSIM_REDUCE;
+    if (split < 2 || steps < 2 || !f->online || o->strict || f->causal || between_written)
+        return;
+    f->piece = (steps + split - 1) / split * f->n;
+    const int64_t pieces = (o->width + f->piece - 1) / f->piece;
+    if ((double)pieces * (double)o->rows * (double)(f->maps.columns + reductions) < 1e9)
+        f->pieces = pieces;
+}
+
 static void choose_copies(flash *f)
 {
     const bool even = f->depth == f->first->reduced && f->depth % f->depth_step == 0;
@@ -821,21 +843,82 @@ static const char *left_out(flash *f, int tensor, const fsim_where *at)
     return factors;
 }
 
+/* A running value of row p, all of its threads' together, in a variable. */
+static const char *gathered(flash *f, int i)
+{
+    const char *acc = fsim_fresh(f->e, "a");
+    put(f, 2, "%s %s = %s;", c_type(f), acc, state_of(f, i));
+    if (f->online && i != f->peak)
+        put(f, 2, "FS_FLASH_%s(%s, %s)", combines[combining(node_of(f, i))], c_suffix(f), acc);
+    return acc;
+}
+
+/* Where in scratch memory the i-th piece has its value of reduction `member`. */
+static const char *piece_of(flash *f, int member, const char *i)
+{
+    const fsim_group *o = f->e->group;
+    int64_t slot = 0;
+    for (int k = 0; k < member; k++)
+        slot += f->state[k] != NULL;
+    return fsim_printf(f->e->a, "%s[%lld + %s * %lld + p]", f->scratch, (long long)(f->pieces * o->rows * (f->maps.columns + slot)), i, (long long)o->rows);
+}
+
+/* What a block has of its rows, for the launch that puts the pieces together. */
+static void emit_piece(flash *f)
+{
+    fsim_emitter *e = f->e;
+    put(f, 1, "FS_FLASH_ROWS(p, %s)", f->row_of);
+    for (int i = 0; i < e->group->members; i++)
+        if (f->state[i]) {
+            const char *acc = gathered(f, i);
+            put(f, 2, "FS_FLASH_EACH %s = %s; /* %s */", piece_of(f, i, "piece"), acc, node_of(f, i)->name);
+        }
+    put(f, 2, "FS_FLASH_RESULTS(j, %s, %lld)", f->chunks > 1 ? "j0" : "0", (long long)f->maps.columns);
+    put(f, 3, "%s[(piece * %lld + p) * %lld + j] = FS_RESULT;", f->scratch, (long long)e->group->rows, (long long)f->maps.columns);
+    put(f, 2, "FS_FLASH_RESULTS_END");
+    put(f, 1, "FS_FLASH_ROWS_END");
+}
+
+/* The factor that puts right what the i-th piece summed up beside its own maximum; "" where there is none. */
+static const char *righting(flash *f)
+{
+    if (f->peak < 0)
+        return "";
+    return f->power >= 0 ? fsim_printf(f->e->a, " * fs_flash_exp2(fs_flash_base2(%s) - base)", piece_of(f, f->peak, "i"))
+                         : fsim_printf(f->e->a, " * fs_exp%s(%s - shift)", c_suffix(f), piece_of(f, f->peak, "i"));
+}
+
+/* A reduction's value over all pieces, in a variable; the maximum's comes first. */
+static const char *rejoined(flash *f, int i)
+{
+    fsim_emitter *e = f->e;
+    const fsim_node *n = node_of(f, i);
+    const char *acc = fsim_fresh(e, "a");
+    const bool linear = is_late(f, i) && f->linear[fsim_maker_in(e, n->arg[0].tensor)];
+    put(f, 2, "%s %s = %s;", c_type(f), acc, fsim_accumulator_start(e, n, f->type));
+    put(f, 2, "for (int i = 0; i < %lld; i++)", (long long)f->pieces);
+    put(f, 3, "%s = %s;", acc, joined(f, n, acc, fsim_printf(e->a, "%s%s", piece_of(f, i, "i"), linear ? righting(f) : "")));
+    if (i == f->peak)
+        put(f, 2, "const %s shift = fs_flash_peak%s(%s);", c_type(f), c_suffix(f), acc);
+    if (i == f->peak && f->power >= 0)
+        put(f, 2, "const float base = fs_flash_base2(shift);");
+    return acc;
+}
+
 /* Final values of the reductions, row by row, then of the results. */
 static void emit_results(flash *f)
 {
     fsim_emitter *e = f->e;
     const fsim_group *o = e->group;
-    put(f, 1, "FS_FLASH_ROWS(p, %s)", f->row_of);
+    if (f->pieces == 1)
+        put(f, 1, "FS_FLASH_ROWS(p, %s)", f->row_of);
     begin_scope(e);
+    const char *most = f->pieces > 1 && f->peak >= 0 ? rejoined(f, f->peak) : NULL;
     for (int i = 0; i < o->members; i++) {
         if (!f->state[i])
             continue;
         const fsim_node *n = node_of(f, i);
-        const char *acc = fsim_fresh(e, "a"), *name = fsim_fresh(e, "m");
-        put(f, 2, "%s %s = %s;", c_type(f), acc, state_of(f, i));
-        if (f->online && i != f->peak)
-            put(f, 2, "FS_FLASH_%s(%s, %s)", combines[combining(n)], c_suffix(f), acc);
+        const char *acc = f->pieces == 1 ? gathered(f, i) : i == f->peak ? most : rejoined(f, i), *name = fsim_fresh(e, "m");
         put(f, 2, "const %s %s = %s; /* %s */", c_type(f), name, fsim_accumulator_end(e, n, acc, f->type), n->name);
         put(f, 2, "(void)%s;", name);
         e->held[i] = (fsim_held){name, NULL, 0};
@@ -861,7 +944,13 @@ static void emit_results(flash *f)
     }
     begin_pass(e);
     const int base = fsim_add_base(e, (fsim_base){.outer = "p", .inner = "j", .inner_extent = f->maps.columns, .outer_depth = 0, .inner_depth = 1});
-    fsim_say(e, 1, "const %s result = FS_RESULT%s;", c_type(f), *factors ? " * factor" : "");
+    if (f->pieces > 1) {
+        fsim_say(e, 1, "%s sum = 0;", c_type(f));
+        fsim_say(e, 1, "for (int i = 0; i < %lld; i++)", (long long)f->pieces);
+        fsim_say(e, 2, "sum += %s[(i * %lld + p) * %lld + j]%s;", f->scratch, (long long)o->rows, (long long)f->maps.columns,
+                 f->linear[fsim_maker_in(e, f->intermediate)] ? righting(f) : "");
+    }
+    fsim_say(e, 1, "const %s result = %s%s;", c_type(f), f->pieces > 1 ? "sum" : "FS_RESULT", *factors ? " * factor" : "");
     e->held[fsim_member_of(o, o->anchor)] = (fsim_held){"result", NULL, 1};
     fsim_map back;
     fsim_where at = {base, f->maps.result};
@@ -876,10 +965,17 @@ static void emit_results(flash *f)
         fsim_store_value(e, x->tensor, &there, y.name, true);
     }
     put_lines(f, 1, text_of(&e->head));
-    put(f, 2, "FS_FLASH_RESULTS(j, %s, %lld)", f->chunks > 1 ? "j0" : "0", (long long)f->maps.columns);
+    if (f->pieces > 1)
+        put(f, 2, "FS_WALK(j, %lld, 1)\nFS_LANES_OF(j, )", (long long)f->maps.columns);
+    else
+        put(f, 2, "FS_FLASH_RESULTS(j, %s, %lld)", f->chunks > 1 ? "j0" : "0", (long long)f->maps.columns);
     put_lines(f, 1, text_of(&e->body));
-    put(f, 2, "FS_FLASH_RESULTS_END");
-    put(f, 1, "FS_FLASH_ROWS_END");
+    if (f->pieces > 1)
+        put(f, 2, "FS_LANES_END\nFS_WALK_END");
+    else {
+        put(f, 2, "FS_FLASH_RESULTS_END");
+        put(f, 1, "FS_FLASH_ROWS_END");
+    }
 }
 
 static void emit_first(flash *f, int depth, const char *k0)
@@ -898,18 +994,20 @@ static void emit_second(flash *f)
         put(f, 2, "FS_FLASH_SECOND_SIMT(%s, scores, second_tile, %d)", c_type(f), f->two.lead);
 }
 
+static const char *from_of(const flash *f) { return f->pieces > 1 ? "from" : "0"; }
+
 /* Steps whose operands come by copies: one loads while the other is used. */
 static void emit_overlapped(flash *f, const char *stop)
 {
     const char *head;
     const int next = f->e->next;
-    const char *one = fill_one(f, "0", "0", &head);
+    const char *one = fill_one(f, from_of(f), "0", &head);
     put_lines(f, 0, head);
     put_lines(f, 0, one);
     put(f, 1, "FS_FLASH_COMMIT");
     const char *two = fill_two(f, &head);
     put_lines(f, 0, head);
-    put(f, 1, "for (fs_int c0 = 0; c0 < %s; c0 += %d) {", stop, f->n);
+    put(f, 1, "for (fs_int c0 = %s; c0 < %s; c0 += %d) {", from_of(f), stop, f->n);
     put(f, 2, "FS_FLASH_WAIT(0)\nFS_ROW_BARRIER");
     put_lines(f, 1, two);
     put(f, 2, "FS_FLASH_COMMIT\nFS_FLASH_CLEAR");
@@ -936,7 +1034,7 @@ static void emit_steps(flash *f, const char *stop)
     put_lines(f, 0, head);
     const char *two = fill_two(f, &head);
     put_lines(f, 0, head);
-    put(f, 1, "for (fs_int c0 = 0; c0 < %s; c0 += %d) {", stop, f->n);
+    put(f, 1, "for (fs_int c0 = %s; c0 < %s; c0 += %d) {", from_of(f), stop, f->n);
     put(f, 2, "FS_ROW_BARRIER");
     put_lines(f, 1, two);
     put(f, 2, "FS_FLASH_CLEAR");
@@ -985,8 +1083,14 @@ static void emit_kernel(flash *f)
     const fsim_group *o = e->group;
     const int64_t tiles = (f->batch_rows + f->m - 1) / f->m;
     emit_order(f);
-    fsim_begin_entry(e, f->batches * tiles * f->chunks, f->threads, (int)f->shared_bytes);
-    put(f, 1, "FS_FLASH(%d, %d, %lld, %lld, %lld, %s, %d)", f->m, f->n, (long long)f->batch_rows, (long long)o->width, (long long)f->chunks, f->row_of, f->causal);
+    if (f->pieces > 1) {
+        int64_t each = f->maps.columns;
+        for (int i = 0; i < o->members; i++)
+            each += between(f, i) && class_of(f, i) == FSIM_REDUCE;
+        f->scratch = fsim_scratch(e, c_type(f), f->pieces * o->rows * each * (f->type == FSIM_C_DOUBLE ? 8 : 4));
+    }
+    fsim_begin_entry(e, f->batches * tiles * f->chunks * f->pieces, f->threads, (int)f->shared_bytes);
+    put(f, 1, "FS_FLASH(%d, %d, %lld, %lld, %lld, %s, %d)", f->m, f->n, (long long)f->batch_rows, (long long)o->width, (long long)(f->chunks * f->pieces), f->row_of, f->causal);
     if (f->tensor)
         put(f, 1, "FS_FLASH_MMA(%s, %lld)", c_type(f), (long long)f->columns);
     else
@@ -998,8 +1102,13 @@ static void emit_kernel(flash *f)
     if (!f->tensor)
         put(f, 1, "FS_FLASH_SCORES(%s, scores, %lld, %d)", c_type(f), (long long)f->scores, f->n + 4);
     if (f->chunks > 1)
-        put(f, 1, "const fs_int j0 = fs_chunk * %lld;", (long long)f->columns);
+        put(f, 1, "const fs_int j0 = fs_chunk %% %lld * %lld;", (long long)f->chunks, (long long)f->columns);
     const char *stop = whole_number(f, o->width);
+    if (f->pieces > 1) {
+        put(f, 1, "const fs_int piece = fs_chunk / %lld, from = piece * %lld, stop = from + %lld < %lld ? from + %lld : %lld;", (long long)f->chunks, (long long)f->piece, (long long)f->piece,
+            (long long)o->width, (long long)f->piece, (long long)o->width);
+        stop = "stop";
+    }
     if (f->causal) {
         put(f, 1, "const fs_int stop = fs_flash_stop(fs_top, fs_last, %lld);", (long long)o->causal);
         stop = "stop";
@@ -1014,8 +1123,18 @@ static void emit_kernel(flash *f)
         emit_overlapped(f, stop);
     else
         emit_steps(f, stop);
-    emit_results(f);
+    if (f->pieces == 1)
+        emit_results(f);
+    else
+        emit_piece(f);
     put(f, 1, "FS_FLASH_END");
+    fsim_end_entry(e);
+    if (f->pieces == 1)
+        return;
+    fsim_begin_entry(e, o->rows, JOINING_THREADS, 0);
+    put(f, 1, "FS_ROWS(p, %lld, 1, %d)", (long long)o->rows, JOINING_THREADS);
+    emit_results(f);
+    put(f, 1, "FS_ROWS_END");
     fsim_end_entry(e);
 }
 
@@ -1083,15 +1202,16 @@ bool fsim_emit_flash(fsim_emitter *e)
         f.elem_bytes = 2;
         f.one.along = summed_up_beside(&f.one.at.map);
         f.two.along = summed_up_beside(&f.two.at.map);
-        e->program->sm = 80;
     } else if (f.type == FSIM_C_DOUBLE) {
         f.dtype = "f64";
         f.elem_bytes = 8;
     }
     if (!choose_tile(&f))
         return false;
+    e->program->sm = f.tensor ? 80 : 0;
     choose_copies(&f);
     f.causal = leaves_out(&f);
+    choose_pieces(&f);
     emit_kernel(&f);
     return true;
 }

@@ -33,6 +33,9 @@ static const char causal[] = HEAD QKV "operators:\n  - {op: attention, in: [q, k
 static const char plain[] = HEAD QKV SCORES "  - {op: softmax, in: x, out: p, dim: 3}\n" OUT "outputs: [o]\n";
 static const char masked[] = HEAD QKV "  m: {shape: [B, 1, S, T], dtype: dtype, role: input}\n" SCORES "  - {op: add, in: [x, m], out: y}\n"
                                       "  - {op: softmax, in: y, out: w, dim: 3}\n  - {op: dropout, in: w, out: p, p: 0.25}\n" OUT "outputs: [o]\n";
+/* A row sees nothing of its first tiles: columns from the row's number plus 20 on. */
+static const char banded[] = HEAD QKV "  w: {shape: [S, T], dtype: dtype, role: weight}\n" SCORES "  - {op: triu, in: w, out: u, k: 20}\n  - {op: eq, in: u, out: n, scalar: 0}\n"
+                                      "  - {op: masked_fill, in: [x, n], out: y, value: -inf}\n  - {op: softmax, in: y, out: p, dim: 3}\n" OUT "outputs: [o]\n";
 static const char stored[] = HEAD QKV SCORES "  - {op: softmax, in: x, out: p, dim: 3}\n" OUT "outputs: [o, x]\n";
 static const char statistics[] = HEAD QKV SCORES "  - {op: max, in: x, out: m, dim: 3, keepdim: true}\n  - {op: sub, in: [x, m], out: d}\n  - {op: exp, in: d, out: e}\n"
                                                  "  - {op: sum, in: e, out: l, dim: 3, keepdim: true}\n  - {op: div, in: [e, l], out: p}\n"
@@ -55,36 +58,43 @@ static const char crossed[] = HEAD "tensors:\n  q: {shape: [B, S, H, D], dtype: 
 enum { ANYWHERE, TENSOR, LANES, LEFT }; /* tensor cores, none, the general form */
 static const struct {
     const char *name, *text, *set; /* NAME=VALUE, blanks between */
-    int m, n, form;
+    int m, n, form, split;
 } cases[] = {
-    {"online", plain, "S=37 T=75 D=20 R=24 H=2", 16, 32, LANES},
-    {"online, f64", plain, "S=37 T=75 D=20 R=24 dtype=f64", 16, 32, LANES},
-    {"online, f16", plain, "S=40 T=72 D=32 R=40 H=2 dtype=f16", 32, 32, TENSOR},
-    {"online, bf16", plain, "S=33 T=77 D=48 R=64 dtype=bf16", 16, 32, TENSOR},
-    {"odd depth, f16", plain, "S=20 T=50 D=27 R=13 dtype=f16", 16, 16, TENSOR},
-    {"few tiles", plain, "S=300 T=9 D=8 R=8 B=2", 128, 128, LANES},
-    {"attention", attention, "S=40 T=56 G=2 H=2 D=16 R=16", 16, 16, LANES},
-    {"attention, bf16", attention, "S=24 T=56 G=3 D=64 R=64 dtype=bf16", 32, 32, TENSOR},
-    {"causal", causal, "S=70 T=70 G=2 D=8 R=8", 16, 32, LANES},
-    {"causal, f16", causal, "S=56 T=56 G=2 D=32 R=32 dtype=f16", 32, 16, TENSOR},
-    {"masked, dropout", masked, "S=35 T=41 H=3 B=2", 16, 16, LANES},
-    {"masked, dropout, bf16", masked, "S=35 T=48 H=2 dtype=bf16", 16, 32, TENSOR},
-    {"scores stored", stored, "S=40 T=300 H=2", 32, 32, LANES},
-    {"scores stored, f16", stored, "S=40 T=40 dtype=f16", 16, 16, TENSOR},
-    {"statistics", statistics, "S=40 T=300", 32, 64, LANES},
-    {"statistics, f16", statistics, "S=40 T=300 dtype=f16", 32, 64, TENSOR},
-    {"means", means, "S=40 T=300", 32, 64, LANES},
-    {"levels", normal, "S=40 T=100", 16, 64, LANES},
-    {"levels, bf16", normal, "S=40 T=72 dtype=bf16", 16, 64, TENSOR},
-    {"softmax stored", whole, "S=40 T=100", 16, 64, LANES},
-    {"mlp", mlp, "S=50 T=90 D=33 R=21", 16, 32, LANES},
-    {"mlp, f16", mlp, "S=50 T=96 D=32 R=24 dtype=f16", 32, 32, TENSOR},
-    {"long mlp", mlp, "S=20 T=40 D=300 R=270", 16, 32, LANES},
-    {"long mlp, bf16", mlp, "S=20 T=40 D=320 R=272 dtype=bf16", 16, 32, TENSOR},
-    {"linear", linear, "S=50 T=40 D=32 R=24", 16, 32, LANES},
-    {"linear, f16", linear, "S=50 T=64 D=32 R=24 dtype=f16", 16, 32, TENSOR},
-    {"crossed", crossed, "S=20 T=30 H=3 B=2", 16, 16, LANES},
-    {"crossed, f16", crossed, "S=24 T=32 H=3 B=2 dtype=f16", 16, 16, TENSOR},
+    {"online", plain, "S=37 T=75 D=20 R=24 H=2", 16, 32, LANES, 1},
+    {"online, f64", plain, "S=37 T=75 D=20 R=24 dtype=f64", 16, 32, LANES, 1},
+    {"online, f16", plain, "S=40 T=72 D=32 R=40 H=2 dtype=f16", 32, 32, TENSOR, 1},
+    {"online, bf16", plain, "S=33 T=77 D=48 R=64 dtype=bf16", 16, 32, TENSOR, 1},
+    {"odd depth, f16", plain, "S=20 T=50 D=27 R=13 dtype=f16", 16, 16, TENSOR, 1},
+    {"few tiles", plain, "S=300 T=9 D=8 R=8 B=2", 128, 128, LANES, 1},
+    {"attention", attention, "S=40 T=56 G=2 H=2 D=16 R=16", 16, 16, LANES, 1},
+    {"attention, bf16", attention, "S=24 T=56 G=3 D=64 R=64 dtype=bf16", 32, 32, TENSOR, 1},
+    {"causal", causal, "S=70 T=70 G=2 D=8 R=8", 16, 32, LANES, 1},
+    {"causal, f16", causal, "S=56 T=56 G=2 D=32 R=32 dtype=f16", 32, 16, TENSOR, 1},
+    {"masked, dropout", masked, "S=35 T=41 H=3 B=2", 16, 16, LANES, 1},
+    {"masked, dropout, bf16", masked, "S=35 T=48 H=2 dtype=bf16", 16, 32, TENSOR, 1},
+    {"banded", banded, "S=40 T=80", 16, 16, LANES, 1},
+    {"banded, f16", banded, "S=40 T=80 H=2 dtype=f16", 32, 16, TENSOR, 1},
+    {"banded, shared, f64", banded, "S=40 T=80 dtype=f64", 16, 16, LANES, 4},
+    {"scores stored", stored, "S=40 T=300 H=2", 32, 32, LANES, 1},
+    {"scores stored, f16", stored, "S=40 T=40 dtype=f16", 16, 16, TENSOR, 1},
+    {"statistics", statistics, "S=40 T=300", 32, 64, LANES, 1},
+    {"statistics, f16", statistics, "S=40 T=300 dtype=f16", 32, 64, TENSOR, 1},
+    {"means", means, "S=40 T=300", 32, 64, LANES, 1},
+    {"levels", normal, "S=40 T=100", 16, 64, LANES, 1},
+    {"levels, bf16", normal, "S=40 T=72 dtype=bf16", 16, 64, TENSOR, 1},
+    {"softmax stored", whole, "S=40 T=100", 16, 64, LANES, 1},
+    {"mlp", mlp, "S=50 T=90 D=33 R=21", 16, 32, LANES, 1},
+    {"mlp, f16", mlp, "S=50 T=96 D=32 R=24 dtype=f16", 32, 32, TENSOR, 1},
+    {"long mlp", mlp, "S=20 T=40 D=300 R=270", 16, 32, LANES, 1},
+    {"long mlp, bf16", mlp, "S=20 T=40 D=320 R=272 dtype=bf16", 16, 32, TENSOR, 1},
+    {"linear", linear, "S=50 T=40 D=32 R=24", 16, 32, LANES, 1},
+    {"linear, f16", linear, "S=50 T=64 D=32 R=24 dtype=f16", 16, 32, TENSOR, 1},
+    {"decoding", attention, "S=1 T=200 G=4 H=2 D=16 R=16", 16, 32, LANES, 4},
+    {"decoding, f16", attention, "S=1 T=200 G=4 H=2 D=32 R=32 dtype=f16", 16, 16, TENSOR, 3},
+    {"decoding, f64", plain, "S=3 T=100 dtype=f64", 16, 16, LANES, 2},
+    {"shared mlp", mlp, "S=9 T=90 D=33 R=300", 16, 16, LANES, 4},
+    {"crossed", crossed, "S=20 T=30 H=3 B=2", 16, 16, LANES, 1},
+    {"crossed, f16", crossed, "S=24 T=32 H=3 B=2 dtype=f16", 16, 16, TENSOR, 1},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -120,10 +130,11 @@ static void generate(const fsim_hw *hw, int i)
     assert_int_equal(o->template, FSIM_CHAINED_CONTRACTION);
     fsim_kernel *k = fsim_new(arena, fsim_kernel, i + 1);
     for (int n = 0; n <= i; n++) /* the last of so many: names differ */
-        k[n] = (fsim_kernel){.template = o->template, .group = o, .tile_m = cases[i].m, .tile_n = cases[i].n, .block = 128, .launches = 1};
+        k[n] = (fsim_kernel){.template = o->template, .group = o, .tile_m = cases[i].m, .tile_n = cases[i].n, .block = 128, .launches = cases[i].split > 1 ? 2 : 1, .split_k = cases[i].split};
     const fsim_plan plan = {.kernels = i + 1, .kernel = k};
     program[i] = fsim_programs_of(g, hw, &plan, arena)[i];
     assert_non_null(program[i].source);
+    assert_int_equal(program[i].launches, cases[i].split > 1 ? 2 : 1);
     if (cases[i].form == LEFT ? strstr(program[i].source, "FS_FLASH(") != NULL : !strstr(program[i].source, cases[i].form == TENSOR ? "FS_FLASH_MMA(" : "FS_FLASH_SIMT("))
         fail_msg("%s has another form:\n%s", cases[i].name, program[i].source);
     reference[i] = fsim_reference_of(g, 1);
@@ -206,17 +217,19 @@ static void emulate(int i, const char *library, const char *order)
     if (!open)
         fail_msg("%s: %s", cases[i].name, dlerror());
     *(const void **)dlsym(open, "fs_emulator") = mock_calls();
-    void (*entry)(void **);
-    *(void **)&entry = dlsym(open, program[i].launch[0].entry);
-    assert_non_null(*(void **)&entry);
     fsim_host_memory *h = fsim_host_memory_new(reference[i], &program[i], 1);
     void **params = fsim_new(arena, void *, program[i].parameters);
     for (int k = 0; k < program[i].parameters; k++)
         params[k] = &h->argument[0][k];
-    const fsim_launch *l = &program[i].launch[0];
-    const mock_grid grid = {.name = l->entry, .entry = entry, .params = params, .grid = l->grid, .block = l->block, .shared_bytes = l->shared_bytes, .shared_limit_bytes = 163 * 1024};
-    if (mock_run(&grid, why, sizeof why) != MOCK_RAN)
-        fail_msg("%s, %s: %s", cases[i].name, order, why);
+    for (int n = 0; n < program[i].launches; n++) {
+        const fsim_launch *l = &program[i].launch[n];
+        void (*entry)(void **);
+        *(void **)&entry = dlsym(open, l->entry);
+        assert_non_null(*(void **)&entry);
+        const mock_grid grid = {.name = l->entry, .entry = entry, .params = params, .grid = l->grid, .block = l->block, .shared_bytes = l->shared_bytes, .shared_limit_bytes = 163 * 1024};
+        if (mock_run(&grid, why, sizeof why) != MOCK_RAN)
+            fail_msg("%s, %s: %s", cases[i].name, order, why);
+    }
     expect_right(i, order, h->argument[0]);
     fsim_host_memory_free(h);
     dlclose(open);
