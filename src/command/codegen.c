@@ -199,6 +199,9 @@ int fsim_run_codegen(fsim_context *c)
         return status;
     fsim_project p = project_of(c, &in);
     fsim_project_finish(&p, c->arena);
+    if (!p.host && p.hw->sm == 0)
+        fsim_warning(c->diag, fsim_command_line, "%s is %s, which does not run CUDA: for another GPU say 'make ARCH=sm_NN'%s", p.hw->name, p.hw->architecture,
+                     p.hw->host ? ", or --target c for this machine" : "");
     writer w = {.c = c, .p = &p, .folder = c->set.output};
     const written what = {&p, &w};
     if (!fsim_show_in_files(c, show_codegen, &what) || !write_folder(&w) || !fsim_commit_files(c))

@@ -145,8 +145,38 @@ static void make_program(const fsim_graph *g, const fsim_hw *hw, const fsim_kern
     p->source = whole.at;
 }
 
-fsim_program *fsim_programs_of(const fsim_graph *g, const fsim_hw *hw, const fsim_plan *plan, fsim_arena *a)
+/* A name that a comment can hold. */
+static const char *plain_name(const char *name, fsim_arena *a)
 {
+    if (!name || (!strstr(name, "*/") && !strstr(name, "/*") && !strpbrk(name, "\n\\")))
+        return name;
+    char *out = fsim_strdup(a, name);
+    for (char *p = out; *p; p++)
+        *p = *p == '*' || *p == '\n' || *p == '\\' ? '_' : *p;
+    return out;
+}
+
+/* The graph with names that comments of the text can hold. */
+static const fsim_graph *with_plain_names(const fsim_graph *g, fsim_arena *a)
+{
+    fsim_graph *out = fsim_new(a, fsim_graph, 1);
+    *out = *g;
+    out->tensor = fsim_new(a, fsim_tensor, g->tensors + 1);
+    out->node = fsim_new(a, fsim_node, g->nodes + 1);
+    for (int t = 0; t < g->tensors; t++) {
+        out->tensor[t] = g->tensor[t];
+        out->tensor[t].name = plain_name(g->tensor[t].name, a);
+    }
+    for (int n = 0; n < g->nodes; n++) {
+        out->node[n] = g->node[n];
+        out->node[n].name = plain_name(g->node[n].name, a);
+    }
+    return out;
+}
+
+fsim_program *fsim_programs_of(const fsim_graph *graph, const fsim_hw *hw, const fsim_plan *plan, fsim_arena *a)
+{
+    const fsim_graph *g = with_plain_names(graph, a);
     fsim_program *p = fsim_new(a, fsim_program, plan->kernels + 1);
     for (int i = 0; i < plan->kernels; i++)
         make_program(g, hw, &plan->kernel[i], i, a, &p[i]);

@@ -32,7 +32,8 @@ static void put_number(FILE *out, double x)
 
 static const char *plan_text(const fsim_project *p, fsim_arena *a)
 {
-    return fsim_printf(a, "%s: %s%s, %d kernels; predicted for %s", p->graph->name, p->borrowed ? "the partition of " : "", p->strategy, p->plan.kernels, p->hw->description);
+    return fsim_printf(a, "%s: %s%s, %d kernel%s; predicted for %s", p->graph->name, p->borrowed ? "the partition of " : "", p->strategy, p->plan.kernels, p->plan.kernels == 1 ? "" : "s",
+                       p->hw->description);
 }
 
 static void put_head(FILE *out, const fsim_project *p, fsim_arena *a)

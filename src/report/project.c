@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 100, LONGEST_LINE = 160, LONGEST_NAME = 120 };
+enum { WIDTH = 100, LONGEST_LINE = 160, LONGEST_NAME = 36 };
 
 const char *fsim_comment_text(const char *text, fsim_arena *a)
 {
