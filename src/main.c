@@ -23,9 +23,9 @@ static const command commands[] = {
     {"plan", "WORKLOAD --hw HW[,HW...]", "the best plan (the default command)", PLAN, true, 1, INT_MAX, fsim_run_plan},
     {"enumerate", "WORKLOAD --hw HW [--limit N]", "every legal partition, a line each", ENUMERATE, true, 1, 1, fsim_run_enumerate},
     {"explain", "WORKLOAD --hw HW OP OP", "may two share a kernel; the cost", EXPLAIN, true, 3, 1, fsim_run_explain},
-    {"validate", "--measurements FILE.csv", "predicted beside measured", VALIDATE, false, INT_MAX, INT_MAX, fsim_run_validate},
+    {"validate", "--device D | --measurements F", "predicted beside measured", VALIDATE, false, INT_MAX, INT_MAX, fsim_run_validate},
     {"import", "--measurements FILE [WORKLOAD]", "others' profiles: ncu, PyTorch", IMPORT, false, 1, 1, fsim_run_import},
-    {"calibrate", "--hw HW --measurements FILE.csv", "fit a GPU to measurements", CALIBRATE, false, INT_MAX, INT_MAX, fsim_run_calibrate},
+    {"calibrate", "--hw HW --measurements FILE.csv", "fit a GPU; measure this CPU", CALIBRATE, false, INT_MAX, INT_MAX, fsim_run_calibrate},
     {"codegen", "WORKLOAD --hw HW -o DIR", "the plan's kernels as source", CODEGEN, true, 1, 1, fsim_run_codegen},
     {"hw", "list | show NAME | check FILE...", "the GPUs", HW, false, INT_MAX, INT_MAX, fsim_run_hw},
     {"ops", "", "operators and flops per point", OPS, false, 0, INT_MAX, fsim_run_ops},
@@ -38,6 +38,7 @@ static const char *const l2_names[] = {"cold", "warm"};
 static const char *const numerics_names[] = {"fast", "strict"};
 static const char *const recompute_names[] = {"on", "off"};
 static const char *const target_names[] = {"cuda", "c"};
+static const char *const device_names[] = {"cpu", "cuda"};
 static const char *const color_names[] = {"auto", "always", "never"};
 
 static const fsim_choices strategies = {fsim_strategy_names, FSIM_STRATEGY_COUNT, NULL};
@@ -47,6 +48,7 @@ static const fsim_choices l2_states = {l2_names, FSIM_COUNT_OF(l2_names), NULL};
 static const fsim_choices numerics = {numerics_names, FSIM_COUNT_OF(numerics_names), NULL};
 static const fsim_choices recomputation = {recompute_names, FSIM_COUNT_OF(recompute_names), NULL};
 static const fsim_choices targets = {target_names, FSIM_COUNT_OF(target_names), NULL};
+static const fsim_choices devices = {device_names, FSIM_COUNT_OF(device_names), NULL};
 static const fsim_choices colors = {color_names, FSIM_COUNT_OF(color_names), NULL};
 
 #define AT(field) offsetof(fsim_settings, field)
@@ -55,7 +57,7 @@ static const fsim_arg options[] = {
     {"--set", "NAME=VALUE", FSIM_ARG_ITEM, AT(set), NULL, ANY, "a symbol of the workload; dtype is one"},
     {"--hw-set", "KEY=VALUE", FSIM_ARG_ITEM, AT(hw_set), NULL, ANY, "what if: dram_bandwidth=2x, sms=64"},
     {"--strategy", NULL, FSIM_ARG_CHOICE, AT(strategy), &strategies, ANY, "the plan to show (optimal; import: eager)"},
-    {"--plan", "FILE", FSIM_ARG_TEXT, AT(plan), NULL, PLAN, "show this partition: JSON of a plan"},
+    {"--plan", "FILE", FSIM_ARG_TEXT, AT(plan), NULL, PLAN | CODEGEN, "show this partition: JSON of a plan"},
     {"--objective", NULL, FSIM_ARG_CHOICE, AT(objective), &objectives, ANY, "what optimal minimises (time)"},
     {"--memory-limit", "SIZE", FSIM_ARG_SIZE, AT(memory_limit), NULL, PLAN | EXPLAIN, "that a plan may need at its peak: 3 GiB"},
     {"--top", "K", FSIM_ARG_COUNT, AT(top), NULL, PLAN | VALIDATE, "list the K best plans, or worst rows"},
@@ -66,6 +68,7 @@ static const fsim_arg options[] = {
     {"--numerics", NULL, FSIM_ARG_CHOICE, AT(numerics), &numerics, ANY, "strict: sums keep their order (fast)"},
     {"--recompute", NULL, FSIM_ARG_CHOICE, AT(recompute), &recomputation, ANY, "may kernels compute a value twice (on)"},
     {"--time-limit", "SECONDS", FSIM_ARG_SECONDS, AT(time_limit_s), NULL, ANY, "for the search (1)"},
+    {"--scale-shapes", "N", FSIM_ARG_COUNT, AT(scale), NULL, ANY, "divide lengths by powers of 2 up to N"},
     {"--limit", "N", FSIM_ARG_COUNT, AT(limit), NULL, ENUMERATE, "of enumerate: stop after N partitions"},
     {"--measurements", "FILE", FSIM_ARG_ITEM, AT(measurements), NULL, VALIDATE | CALIBRATE | IMPORT, "measured runs; import: ncu --csv, PyTorch"},
     {"--workload-root", "DIR", FSIM_ARG_ITEM, AT(roots), NULL, VALIDATE | CALIBRATE, "a folder of the rows' workloads"},
@@ -79,6 +82,17 @@ static const fsim_arg options[] = {
     {"--fit", "GROUP[,...]", FSIM_ARG_ITEMS, AT(fit), NULL, CALIBRATE, "scalars to fit (all that have rows)"},
     {"--fresh", "", FSIM_ARG_FLAG, AT(fresh), NULL, CALIBRATE, "start from similar GPUs, not from the file"},
     {"--folds", "K", FSIM_ARG_COUNT, AT(folds), NULL, CALIBRATE, "parts of the cross-validation (5)"},
+    {"--device", NULL, FSIM_ARG_CHOICE, AT(device), &devices, VALIDATE | CALIBRATE, "measure on this machine"},
+    {"--registers", "", FSIM_ARG_FLAG, AT(registers), NULL, VALIDATE, "compile kernels, compare what they take"},
+    {"--arch", "NN[,...]", FSIM_ARG_ITEMS, AT(archs), NULL, VALIDATE, "of --registers: 80,90,100 or all (as --hw)"},
+    {"--strategies", "NAME[,...]", FSIM_ARG_ITEMS, AT(strategies), NULL, VALIDATE, "plans that run (eager ... optimal)"},
+    {"--measured", "FILE", FSIM_ARG_TEXT, AT(measured), NULL, VALIDATE, "of --device: rows for --measurements"},
+    {"--samples", "N", FSIM_ARG_COUNT, AT(samples), NULL, VALIDATE, "of --device: runs of each kernel"},
+    {"--budget", "SECONDS", FSIM_ARG_SECONDS, AT(budget_s), NULL, VALIDATE, "of --device: for the runs of each kernel"},
+    {"--no-measure", "", FSIM_ARG_FLAG, AT(no_measure), NULL, VALIDATE, "of --device: compare only, time nothing"},
+    {"--no-check", "", FSIM_ARG_FLAG, AT(no_check), NULL, VALIDATE, "of --device: do not compare with reference"},
+    {"--no-counters", "", FSIM_ARG_FLAG, AT(no_counters), NULL, VALIDATE, "of --device cuda: times only"},
+    {"--threads", "N", FSIM_ARG_COUNT, AT(threads), NULL, VALIDATE | CALIBRATE, "of --device cpu (one a CPU)"},
     {"--target", NULL, FSIM_ARG_CHOICE, AT(target), &targets, CODEGEN, "language of the kernels (cuda)"},
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, CALIBRATE | IMPORT | CODEGEN, "the file to write; codegen: the folder"},
     {"--jobs", "N", FSIM_ARG_COUNT, AT(jobs), NULL, ANY, "threads; results do not depend on it"},
@@ -98,8 +112,7 @@ static const fsim_arg options[] = {
 
 /* Known to the manual, but of other releases. */
 static const char *const later_options[] = {
-    "--device", "--dim", "--fail-on",   "--jvp",
-    "--output", "--precision", "--report", "--train"};
+    "--dim", "--fail-on", "--jvp", "--output", "--precision", "--report", "--train"};
 static const char *const later_commands[] = {"sweep", "diff"};
 
 static const fsim_args known = {options, FSIM_COUNT_OF(options), later_options, FSIM_COUNT_OF(later_options)};
@@ -289,7 +302,7 @@ int main(int argc, char **argv)
     fsim_arena *arena = fsim_arena_new();
     fsim_context c = {.arena = arena,
                       .diag = fsim_diag_new(arena),
-                      .set = {.strategy = NOT_GIVEN, .launch = FSIM_REGIME_STREAM, .time_limit_s = 1},
+                      .set = {.strategy = NOT_GIVEN, .device = FSIM_DEVICE_NONE, .launch = FSIM_REGIME_STREAM, .time_limit_s = 1},
                       .hw_folder = FUSESIM_DATA_DIR "/hwmodels",
                       .workload_folder = FUSESIM_DATA_DIR "/workloads",
                       .width = fsim_terminal_columns()};

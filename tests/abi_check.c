@@ -13,11 +13,16 @@
 #include <library_types.h>
 #include <nvrtc.h>
 
+#if CUPTI_API_VERSION >= 130000 /* older headers lack some of the names */
 #define SAME(ours, theirs) _Static_assert((long long)(ours) == (long long)(theirs), #ours " is " #theirs)
 #define MEMBER(type, member, real, name)                                                                                \
     _Static_assert(offsetof(type, member) == offsetof(real, name) && sizeof(((type *)0)->member) == sizeof(((real *)0)->name), \
                    #type "." #member " is " #real "." #name)
-#define PARAMS(type, last, real) _Static_assert(FSIM_CUPTI_SIZE(type, last) == real##_STRUCT_SIZE, #type " is " #real)
+/* Later versions append members, and know shorter structs by their size. */
+#define PARAMS(type, last, real)                                                                                         \
+    _Static_assert(FSIM_CUPTI_SIZE(type, last) == real##_STRUCT_SIZE ||                                                  \
+                       (CUPTI_API_VERSION >= 130100 && FSIM_CUPTI_SIZE(type, last) < real##_STRUCT_SIZE),                \
+                   #type " is " #real)
 
 SAME(sizeof(fsim_cu_device), sizeof(CUdevice));
 SAME(sizeof(fsim_cu_pointer), sizeof(CUdeviceptr));
@@ -41,6 +46,11 @@ SAME(FSIM_CU_THREADS_PER_SM, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)
 SAME(FSIM_CU_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 SAME(FSIM_CU_CAPABILITY_MINOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 SAME(FSIM_CU_SHARED_BYTES_PER_BLOCK_OPTIN, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+SAME(FSIM_CU_THREADS_PER_BLOCK, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+SAME(FSIM_CU_WARP_SIZE, CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+SAME(FSIM_CU_SHARED_BYTES_PER_SM, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+SAME(FSIM_CU_REGISTERS_PER_SM, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+SAME(FSIM_CU_BLOCKS_PER_SM, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
 SAME(FSIM_CU_FUNC_STATIC_SHARED_BYTES, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
 SAME(FSIM_CU_FUNC_LOCAL_BYTES, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
 SAME(FSIM_CU_FUNC_REGISTERS, CU_FUNC_ATTRIBUTE_NUM_REGS);
@@ -83,9 +93,7 @@ SAME(FSIM_ACTIVITY_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     MEMBER(fsim_activity_kernel, name, real, name)
 KERNEL(CUpti_ActivityKernel4);
 KERNEL(CUpti_ActivityKernel9);
-#if CUPTI_API_VERSION >= 130000
 KERNEL(CUpti_ActivityKernel10);
-#endif
 
 PARAMS(fsim_profiler_initialize, priv, CUpti_Profiler_Initialize_Params);
 PARAMS(fsim_profiler_initialize, priv, CUpti_Profiler_DeInitialize_Params);
@@ -150,6 +158,8 @@ SAME(FSIM_CUDA_R_16BF, CUDA_R_16BF);
 SAME(FSIM_CUBLAS_32F, CUBLAS_COMPUTE_32F);
 SAME(FSIM_CUBLAS_64F, CUBLAS_COMPUTE_64F);
 SAME(FSIM_CUBLAS_32F_FAST_TF32, CUBLAS_COMPUTE_32F_FAST_TF32);
+
+#endif
 
 /* Not a source without a declaration. */
 typedef int fsim_abi_is_checked;

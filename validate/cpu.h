@@ -45,6 +45,8 @@ void fsim_cpu_unload(fsim_cpu_module *m);
 const char *fsim_cpu_name(fsim_arena *a);
 /* Bytes of the last-level cache as the system reports it; 32 MiB where it does not. */
 int64_t fsim_cpu_cache_bytes(void);
+/* Of a core's own second-level cache; 1 MiB where the system does not say. */
+int64_t fsim_cpu_core_cache_bytes(void);
 /* CPUs that this process may use. */
 int fsim_cpu_count(void);
 
@@ -100,6 +102,8 @@ typedef struct {
     double copy_bytes;     /* of one side; at least twice the last-level cache */
     fsim_times dispatch;   /* an empty kernel: the noise floor */
     int rounds;
+    double disturbed;      /* share of the samples in which other processes had the CPUs for more than a tenth of the time, however often tried; those are CPU times of the busiest thread. Where
+                              they are many, caches and memory were shared too, and times say little */
 } fsim_cpu_measurement;
 
 /* Runs each work once beforehand. False with *why set: not enough memory, no compiler for the copy. In a. */
@@ -107,6 +111,12 @@ bool fsim_cpu_measure(fsim_cpu_pool *p, const fsim_cpu_work *work, int works, co
                       const char **why);
 /* Seconds on a monotonic clock. */
 double fsim_cpu_now_s(void);
+/* Seconds that the process's threads have had CPUs. Threads of a pool never rest for long, so that over a launch less than threads x seconds means that others ran in their place. */
+double fsim_cpu_busy_s(void);
+/* From here on each launch adds the CPU time of the thread that took most of it: how long launches would have taken had nobody else run on these CPUs, all but the barrier. Costs two
+ * system calls a thread and launch. */
+void fsim_cpu_count_busiest(fsim_cpu_pool *p, bool on);
+double fsim_cpu_busiest_s(const fsim_cpu_pool *p);
 fsim_spread_of fsim_spread_of_samples(double *x, int n);
 
 #endif

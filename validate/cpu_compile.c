@@ -4,6 +4,7 @@
 #include "validate/cpu.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 
 extern char **environ;
 
-enum { MOST_WORDS = 64 };
+enum { MOST_WORDS = 64, MOST_CACHED = 2048 };
 
 /* What no compiler refuses. */
 static const char *const base_flags[] = {"-std=gnu11", "-O3", "-shared", "-fPIC", "-w"};
@@ -320,6 +321,39 @@ static void end(const builder *b, fsim_cpu_kernel *k, job *j, void **library)
     unlink(j->log);
 }
 
+typedef struct {
+    time_t used;
+    char name[72];
+} cache_entry;
+
+static int by_use(const void *a, const void *b)
+{
+    const time_t x = ((const cache_entry *)a)->used, y = ((const cache_entry *)b)->used;
+    return (x > y) - (x < y);
+}
+
+/* The libraries that were not used for longest go, once there are many; about 20 KB each. */
+static void trim_cache(const builder *b)
+{
+    cache_entry *e = NULL;
+    int count = 0, room = 0;
+    DIR *d = b->cache ? opendir(b->cache) : NULL;
+    for (const struct dirent *f = d ? readdir(d) : NULL; f; f = readdir(d)) {
+        struct stat st;
+        if (strlen(f->d_name) == 64 + strlen(".so") && fstatat(dirfd(d), f->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+            cache_entry *last = FSIM_PUSH(b->arena, e, count, room);
+            last->used = st.st_mtime;
+            memcpy(last->name, f->d_name, strlen(f->d_name) + 1);
+        }
+    }
+    if (count > MOST_CACHED)
+        qsort(e, (size_t)count, sizeof *e, by_use);
+    for (int i = 0; count > MOST_CACHED && i < count - MOST_CACHED / 2; i++)
+        unlinkat(dirfd(d), e[i].name, 0);
+    if (d)
+        closedir(d);
+}
+
 /* Programs, `jobs` at a time, in turn. */
 static void compile_all(builder *b, fsim_cpu_module *m)
 {
@@ -334,8 +368,10 @@ static void compile_all(builder *b, fsim_cpu_module *m)
         }
         j[i].cached = cached_path(b, k->program->source);
         k->cached = j[i].cached && access(j[i].cached, R_OK) == 0 && load(b->arena, j[i].cached, k, &m->library[i]);
-        if (k->cached)
+        if (k->cached) {
+            utimensat(AT_FDCWD, j[i].cached, NULL, 0);
             continue;
+        }
         k->failed = NULL; /* a library that was there and is of no use */
         for (; running >= most; oldest++)
             if (j[oldest].pid) {
@@ -401,6 +437,7 @@ fsim_cpu_module *fsim_cpu_compile(const fsim_program *program, int count, const 
     for (int i = 0; i < count; i++)
         m->kernel[i].program = &program[i];
     compile_all(&b, m);
+    trim_cache(&b);
     remove_folder(&b);
     for (int i = 0; i < count; i++) {
         m->failures += m->kernel[i].failed != NULL && !program[i].skipped;

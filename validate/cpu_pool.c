@@ -24,6 +24,7 @@ enum {
 typedef struct {
     _Alignas(LINE_BYTES) fsim_cpu_pool *pool;
     int index;
+    double took_s; /* CPU time of its part of the launch */
     pthread_t thread;
 } worker;
 
@@ -31,7 +32,8 @@ struct fsim_cpu_pool {
     int threads;
     worker *worker; /* threads of them; the first is the caller and has no thread */
     cpu_set_t caller; /* the CPUs that it had before */
-    bool pinned;
+    bool pinned, counts;
+    double busiest_s;
     fsim_cpu_entry *entry; /* of the launch; NULL: end */
     int64_t grid;
     void *const *args;
@@ -41,13 +43,6 @@ struct fsim_cpu_pool {
     pthread_mutex_t lock;
     pthread_cond_t go, done;
 };
-
-double fsim_cpu_now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void pause_a_little(void)
 {
@@ -65,11 +60,20 @@ static int64_t first_of(int64_t grid, int threads, int t)
     return grid / threads * t + (t < rest ? t : rest);
 }
 
-static void work(const fsim_cpu_pool *p, int index)
+static double seconds_of(clockid_t clock)
 {
-    const int64_t first = first_of(p->grid, p->threads, index), end = first_of(p->grid, p->threads, index + 1);
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void work(const fsim_cpu_pool *p, worker *w)
+{
+    const int64_t first = first_of(p->grid, p->threads, w->index), end = first_of(p->grid, p->threads, w->index + 1);
+    const double start_s = p->counts ? seconds_of(CLOCK_THREAD_CPUTIME_ID) : 0;
     if (first < end)
         p->entry(first, end, p->args);
+    w->took_s = p->counts ? seconds_of(CLOCK_THREAD_CPUTIME_ID) - start_s : 0;
 }
 
 /* Until ticket is no longer `seen`. */
@@ -115,13 +119,13 @@ static void await_rest(fsim_cpu_pool *p)
 
 static void *serve(void *argument)
 {
-    const worker *w = argument;
+    worker *w = argument;
     fsim_cpu_pool *p = w->pool;
     for (unsigned seen = 0;; seen++) {
         await_ticket(p, seen);
         if (!p->entry)
             return NULL;
-        work(p, w->index);
+        work(p, w);
         finish(p);
     }
 }
@@ -144,9 +148,13 @@ void fsim_cpu_launch(fsim_cpu_pool *p, fsim_cpu_entry *entry, int64_t grid, void
     p->args = args;
     if (p->threads > 1)
         publish(p);
-    work(p, 0);
+    work(p, &p->worker[0]);
     if (p->threads > 1)
         await_rest(p);
+    double most_s = 0;
+    for (int i = 0; i < p->threads && p->counts; i++)
+        most_s = p->worker[i].took_s > most_s ? p->worker[i].took_s : most_s;
+    p->busiest_s += most_s;
 }
 
 void fsim_cpu_run(fsim_cpu_pool *p, const fsim_cpu_kernel *k, void *const *args)
@@ -207,6 +215,7 @@ fsim_cpu_pool *fsim_cpu_pool_new(int threads)
     }
     memset(p, 0, sizeof *p);
     p->worker = w;
+    w[0] = (worker){.pool = p};
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->go, NULL);
     pthread_cond_init(&p->done, NULL);
@@ -280,12 +289,57 @@ const char *fsim_cpu_name(fsim_arena *a)
     return fsim_strndup(a, name, strcspn(name, "\n\""));
 }
 
+/* A number, and what follows it, from a one-line file of the kernel; 0 where there is none. */
+static long long number_in(const char *folder, int index, const char *name, char *suffix)
+{
+    char path[128];
+    long long number = 0;
+    snprintf(path, sizeof path, "%s/index%d/%s", folder, index, name);
+    FILE *in = fopen(path, "r");
+    if (in && fscanf(in, "%lld%c", &number, suffix) < 1)
+        number = 0;
+    if (in)
+        fclose(in);
+    return number;
+}
+
+/* Data cache of this level, of the first CPU. sysconf asks the processor instead, and under a hypervisor gets what is not the machine's. */
+static int64_t cache_of_level(int level)
+{
+    static const char folder[] = "/sys/devices/system/cpu/cpu0/cache";
+    char ignored = 0, unit = 0;
+    for (int i = 0; i < 10; i++)
+        if (level > 1 && number_in(folder, i, "level", &ignored) == level) {
+            const long long size = number_in(folder, i, "size", &unit);
+            return size * (unit == 'K' ? 1 << 10 : unit == 'M' ? 1 << 20 : 1);
+        }
+    return 0;
+}
+
 int64_t fsim_cpu_cache_bytes(void)
 {
-    int64_t bytes = 0;
+    for (int level = 4; level > 1; level--)
+        if (cache_of_level(level) > 0)
+            return cache_of_level(level);
 #ifdef _SC_LEVEL3_CACHE_SIZE
-    bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    bytes = bytes > 0 ? bytes : sysconf(_SC_LEVEL2_CACHE_SIZE);
+    if (sysconf(_SC_LEVEL3_CACHE_SIZE) > 0)
+        return sysconf(_SC_LEVEL3_CACHE_SIZE);
 #endif
-    return bytes > 0 ? bytes : (int64_t)32 << 20;
+    return (int64_t)32 << 20;
 }
+
+int64_t fsim_cpu_core_cache_bytes(void) { return cache_of_level(2) > 0 ? cache_of_level(2) : 1 << 20; }
+
+/* Clocks. */
+
+double fsim_cpu_now_s(void) { return seconds_of(CLOCK_MONOTONIC); }
+
+double fsim_cpu_busy_s(void) { return seconds_of(CLOCK_PROCESS_CPUTIME_ID); }
+
+void fsim_cpu_count_busiest(fsim_cpu_pool *p, bool on)
+{
+    p->counts = on;
+    p->busiest_s = 0;
+}
+
+double fsim_cpu_busiest_s(const fsim_cpu_pool *p) { return p->busiest_s; }

@@ -6,11 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct {
-    bool positive;
-    double scale;         /* of weights; 0: 1 */
-    int64_t below, inner; /* indices: in [0, below); with inner, different ones along a dimension whose neighbours are `inner` apart */
-} use;
+typedef fsim_fill use;
 
 static uint64_t mixed(uint64_t z)
 {
@@ -65,23 +61,28 @@ static void make_positive(const fsim_graph *g, int from, use *u, int *stack)
     }
 }
 
-/* Through what moves or converts elements to the input behind them, or -1. */
-static int source_of(const fsim_graph *g, int t)
+/* Through what moves or converts elements to the tensor behind them. */
+static int behind(const fsim_graph *g, int t)
 {
     while (g->tensor[t].producer >= 0) {
         const fsim_node *n = &g->node[g->tensor[t].producer];
         if (n->args != 1 || (fsim_ops[n->op].class != FSIM_PERMUTE && n->op != FSIM_OP_CAST && n->op != FSIM_OP_COPY && n->op != FSIM_OP_TRANSFER))
-            return -1;
+            return t;
         t = n->arg[0].tensor;
     }
     return t;
 }
 
+/* The input behind them, or -1. */
+static int source_of(const fsim_graph *g, int t)
+{
+    t = behind(g, t);
+    return g->tensor[t].producer < 0 ? t : -1;
+}
+
 static void make_index(const fsim_graph *g, int from, int64_t below, int64_t inner, use *u)
 {
-    const int t = source_of(g, from);
-    if (t < 0)
-        return;
+    const int t = behind(g, from);
     u[t].below = u[t].below == 0 || below < u[t].below ? below : u[t].below;
     u[t].inner = inner > u[t].inner ? inner : u[t].inner;
 }
@@ -157,15 +158,10 @@ static void fill_distinct(const fsim_tensor *t, const use *u, uint64_t seed, dou
     free(order);
 }
 
-static void fill_tensor(const fsim_interpreter *in, int id, const use *u, uint64_t seed)
+/* The first `count` elements of tensor t. */
+static void fill_values(const fsim_tensor *t, const use *u, uint64_t seed, int64_t count, double *value)
 {
-    const fsim_tensor *t = &in->g->tensor[id];
-    double *value = in->r->of[id].value;
-    if (u->below > 0 && u->inner > 0) {
-        fill_distinct(t, u, seed, value);
-        return;
-    }
-    for (int64_t i = 0; i < t->elems; i++) {
+    for (int64_t i = 0; i < count; i++) {
         const uint64_t h = fsim_hash(t->name, seed, i);
         double v;
         if (u->below > 0)
@@ -180,6 +176,15 @@ static void fill_tensor(const fsim_interpreter *in, int id, const use *u, uint64
     }
 }
 
+static void fill_tensor(const fsim_interpreter *in, int id, const use *u, uint64_t seed)
+{
+    const fsim_tensor *t = &in->g->tensor[id];
+    if (u->below > 0 && u->inner > 0)
+        fill_distinct(t, u, seed, in->r->of[id].value);
+    else
+        fill_values(t, u, seed, t->elems, in->r->of[id].value);
+}
+
 void fsim_make_up(const fsim_interpreter *in, int t, uint64_t seed) { fill_tensor(in, t, &(use){0}, seed); }
 
 void fsim_make_inputs(const fsim_interpreter *in, uint64_t seed)
@@ -191,6 +196,41 @@ void fsim_make_inputs(const fsim_interpreter *in, uint64_t seed)
     for (int t = 0; t < g->tensors; t++)
         if (g->tensor[t].storage == t && g->tensor[t].producer < 0)
             fill_tensor(in, t, &u[t], seed);
+    free(stack);
+    free(u);
+}
+
+void fsim_fills_of(const fsim_graph *g, fsim_fill *fill)
+{
+    int *stack = fsim_memory(g->tensors, sizeof *stack);
+    memset(fill, 0, (size_t)g->tensors * sizeof *fill);
+    find_uses(g, fill, stack);
+    free(stack);
+}
+
+void fsim_inputs_store(const fsim_graph *g, uint64_t seed, void *const *bytes)
+{
+    enum { PERIOD = FSIM_FILL_PERIOD };
+    use *u = fsim_memory(g->tensors, sizeof *u);
+    int *stack = fsim_memory(g->tensors, sizeof *stack);
+    find_uses(g, u, stack);
+    for (int id = 0; id < g->tensors; id++) {
+        const fsim_tensor *t = &g->tensor[id];
+        if (!bytes[id] || t->storage != id || t->producer >= 0)
+            continue;
+        const bool distinct = u[id].below > 0 && u[id].inner > 0;
+        const int64_t count = distinct || t->elems < PERIOD ? t->elems : PERIOD, each = t->bytes / t->elems;
+        double *value = fsim_memory(count, sizeof *value);
+        if (distinct)
+            fill_distinct(t, &u[id], seed, value);
+        else
+            fill_values(t, &u[id], seed, count, value);
+        for (int64_t i = 0; i < count; i++)
+            fsim_set_element(t->dtype, bytes[id], i, value[i]);
+        for (int64_t done = count; done < t->elems; done += count)
+            memcpy((char *)bytes[id] + done * each, bytes[id], (size_t)((t->elems - done < count ? t->elems - done : count) * each));
+        free(value);
+    }
     free(stack);
     free(u);
 }

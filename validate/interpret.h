@@ -3,8 +3,8 @@
  *
  * A bound is two parts. Shared: what neighbouring elements have wrong together, because all of them read the same inexact element (a row's maximum, its mean). Own: the rest, taken as
  * independent. In a sum the shared parts add up, own ones as the root of their squares: rounding errors of different elements are uncorrelated (Higham and Mary, SIAM J. Sci. Comput.
- * 41:5, 2019, for the probabilistic view). What a stored dtype has just rounded counts three times there, so that a uniform error's tail is inside (Hoeffding; at most 2 exp(-9 / 2) where all of it
- * is, in fact far less: the bound of a rounding is about 2.4 of its standard deviations). Results of sums and contractions are own again. */
+ * 41:5, 2019, for the probabilistic view). They count five times there:
+ * what a store has moved an element by is known, so that its bound is one standard deviation, and many thousand rows are compared. Results of sums and contractions are own again. */
 #ifndef FUSESIM_VALIDATE_INTERPRET_H
 #define FUSESIM_VALIDATE_INTERPRET_H
 
@@ -59,7 +59,7 @@ typedef struct {
     double value, magnitude, squares, linear, quadratic, shared;
     int64_t terms;
 } fsim_sum;
-void fsim_sum_add(fsim_sum *s, double v, double own, double shared, double fresh);
+void fsim_sum_add(fsim_sum *s, double v, double own, double shared);
 double fsim_sum_own(const fsim_sum *s);                      /* propagated */
 double fsim_sum_rounding(const fsim_sum *s, double unit);    /* of the additions, in any order */
 

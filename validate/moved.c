@@ -112,7 +112,7 @@ static void scan(const fsim_interpreter *in, const fsim_node *n)
             const int64_t p = (row / l.inner * l.length + i) * l.inner + row % l.inner, k = n->arg[0].map.offset + p;
             const double v = x.value[k], b = x.bound[k], shared = fmin(x.shared[k], b);
             if (n->op == FSIM_OP_CUMSUM) {
-                fsim_sum_add(&sum, v, isinf(b) ? b : b - shared, shared, fsim_unit(x.dtype) * fabs(v));
+                fsim_sum_add(&sum, v, isinf(b) ? b : b - shared, shared);
                 fsim_put(in, n->result[0], p, sum.value, fsim_sum_own(&sum) + (floating ? fsim_sum_rounding(&sum, unit) : 0), sum.shared, i == 0 ? fmax(unit, fsim_unit(x.dtype)) : unit);
             } else {
                 off = fabs(product) * b + (fabs(v) + b) * off + (floating && i > 0 ? 2 * unit * fabs(product * v) : 0);

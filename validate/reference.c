@@ -95,9 +95,9 @@ void fsim_put(const fsim_interpreter *in, int tensor, int64_t i, double v, doubl
     in->shared[tensor][i] = isfinite(bound) && isfinite(shared) ? shared : 0;
 }
 
-void fsim_sum_add(fsim_sum *s, double v, double own, double shared, double fresh)
+void fsim_sum_add(fsim_sum *s, double v, double own, double shared)
 {
-    const double q = own + 2 * (own < fresh ? own : fresh);
+    const double q = 5 * own;
     s->value += v;
     s->magnitude += fabs(v);
     s->squares += v * v;

@@ -35,6 +35,20 @@ typedef bool fsim_loads(const void *with, int node, int tensor);
 fsim_reference *fsim_reference_within(const fsim_graph *g, uint64_t seed, fsim_loads *loads, const void *with);
 void fsim_reference_free(fsim_reference *r);
 
+/* What the elements of a tensor may be, so that every primitive stays inside its domain. inputs.c says what they are. */
+typedef struct {
+    bool positive;
+    double scale;         /* of weights; 0: 1 */
+    int64_t below, inner; /* indices: in [0, below); with inner, different ones along a dimension whose neighbours are `inner` apart */
+} fsim_fill;
+/* fill[0, g->tensors): of inputs, of weights, and of what stands in for a result that nobody computes. */
+void fsim_fills_of(const fsim_graph *g, fsim_fill *fill);
+
+enum { FSIM_FILL_PERIOD = 1 << 20 };
+/* Puts the same inputs and weights straight into memory, bytes[tensor] where it is not NULL: of tensors of more than 2^20 elements the first 2^20 over and over. For timing workloads that are too
+ * large to interpret. */
+void fsim_inputs_store(const fsim_graph *g, uint64_t seed, void *const *bytes);
+
 /* The tensor's expected values, rounded to its dtype, as they lie in memory: inputs for kernels. bytes: as many as the tensor has. */
 void fsim_reference_store(const fsim_reference *r, int tensor, void *bytes);
 

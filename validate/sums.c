@@ -36,12 +36,12 @@ static void add_power(running *r, double p, double v, double own, double shared)
 {
     const double a = fabs(v);
     if (p == 2) {
-        fsim_sum_add(&r->sum, v * v, 2 * a * own + own * own, (2 * a + shared + 2 * own) * shared, 0);
+        fsim_sum_add(&r->sum, v * v, 2 * a * own + own * own, (2 * a + shared + 2 * own) * shared);
     } else if (p == 1) {
-        fsim_sum_add(&r->sum, a, own, shared, 0);
+        fsim_sum_add(&r->sum, a, own, shared);
     } else {
         const double t = pow(a, p), off = own + shared == 0 ? 0 : fmax(fsim_apart(pow(a + own + shared, p), t), fsim_apart(pow(fmax(a - own - shared, 0), p), t));
-        fsim_sum_add(&r->sum, t, own > 0 ? off : 0, own > 0 ? 0 : off, 0);
+        fsim_sum_add(&r->sum, t, own > 0 ? off : 0, own > 0 ? 0 : off);
     }
 }
 
@@ -62,7 +62,7 @@ static void add_term(running *r, const fsim_node *n, const fsim_operand *x, int6
         else
             add_power(r, n->attrs.p, v, own, shared);
     } else {
-        fsim_sum_add(&r->sum, v, own, shared, fsim_unit(x->dtype) * fabs(v));
+        fsim_sum_add(&r->sum, v, own, shared);
     }
     r->terms++;
 }
@@ -255,7 +255,7 @@ static factor factor_of(const fsim_interpreter *in, const fsim_node *n, const fs
         return f;
     f.doubt = fsim_memory(elems, sizeof *f.doubt);
     for (int64_t i = 0; i < elems; i++) {
-        const double v = fabs(o.value[i]), own = isinf(o.bound[i]) ? INFINITY : o.bound[i] - o.shared[i], q = own + 2 * fmin(own, unit * v) + narrow * v;
+        const double v = fabs(o.value[i]), own = isinf(o.bound[i]) ? INFINITY : o.bound[i] - o.shared[i], q = 5 * own + narrow * v;
         f.doubt[i] = (doubt){v * v, (q + o.shared[i]) * (q + o.shared[i]), o.shared[i]};
     }
     return f;

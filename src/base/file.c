@@ -9,8 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* errno in the user's words. */
-static const char *reason(int error)
+const char *fsim_reason(int error)
 {
     static const struct {
         int error;
@@ -50,7 +49,7 @@ static char *read_all(fsim_arena *a, FILE *in, size_t expected, size_t *bytes, c
     } else if (used > FSIM_MAX_FILE_BYTES) {
         *why = "larger than 64 MiB";
     } else if (ferror(in)) {
-        *why = reason(errno);
+        *why = fsim_reason(errno);
     } else {
         copy = fsim_strndup(a, text, used);
         *bytes = used;
@@ -66,7 +65,7 @@ char *fsim_read_file(fsim_arena *a, const char *path, size_t *bytes, const char 
     FILE *in = fopen(path, "rb");
     struct stat st;
     if (!in || fstat(fileno(in), &st) != 0) {
-        *why = reason(errno);
+        *why = fsim_reason(errno);
         if (in)
             fclose(in);
         return NULL;
@@ -92,7 +91,7 @@ fsim_mapped *fsim_map_file(fsim_arena *a, const char *path, const char **why)
         m->map = mmap(NULL, m->bytes, PROT_READ, MAP_PRIVATE, file, 0);
         m->text = m->map;
         if (m->map == MAP_FAILED) {
-            *why = reason(errno);
+            *why = fsim_reason(errno);
             m = NULL;
         }
     } else if ((m->text = fsim_read_file(a, path, &m->bytes, why)) == NULL) {
@@ -135,11 +134,11 @@ fsim_output *fsim_open_output(fsim_arena *a, const char *path, const char **why)
     if (exists && S_ISDIR(st.st_mode))
         return refuse(why, "is a directory");
     if (exists && access(path, W_OK) != 0)
-        return refuse(why, reason(errno));
+        return refuse(why, fsim_reason(errno));
     o->path = fsim_strdup(a, path);
     if (exists && !S_ISREG(st.st_mode)) {
         o->stream = fopen(path, "wb");
-        return o->stream ? o : refuse(why, reason(errno));
+        return o->stream ? o : refuse(why, fsim_reason(errno));
     }
     char *real = exists ? realpath(path, NULL) : NULL; /* a link stays a link: its target is replaced */
     if (real)
@@ -150,7 +149,7 @@ fsim_output *fsim_open_output(fsim_arena *a, const char *path, const char **why)
         o->temporary = fsim_printf(a, "%s.%ld.%d.tmp", o->path, (long)getpid(), n);
         file = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (file < 0 && errno != EEXIST)
-            return refuse(why, errno == ENOENT ? "no such folder" : reason(errno));
+            return refuse(why, errno == ENOENT ? "no such folder" : fsim_reason(errno));
     }
     if (file < 0)
         return refuse(why, "no free name for a temporary file beside it");
@@ -158,7 +157,7 @@ fsim_output *fsim_open_output(fsim_arena *a, const char *path, const char **why)
         (void)!fchmod(file, st.st_mode & 07777); /* keeps the mode where it can */
     o->stream = fdopen(file, "wb");
     if (!o->stream) {
-        *why = reason(errno);
+        *why = fsim_reason(errno);
         close(file);
         unlink(o->temporary);
         return NULL;
@@ -184,7 +183,7 @@ bool fsim_commit(fsim_output *o, const char **why)
         error = errno;
     }
     if (!ok) {
-        *why = error ? reason(error) : "could not be written";
+        *why = error ? fsim_reason(error) : "could not be written";
         if (o->temporary)
             unlink(o->temporary);
     }

@@ -21,6 +21,9 @@ typedef struct {
 fsim_mapped *fsim_map_file(fsim_arena *a, const char *path, const char **why);
 void fsim_unmap(fsim_mapped *m);
 
+/* errno in the user's words: "permission denied". */
+const char *fsim_reason(int error);
+
 /* A file that appears whole or not at all: written beside its place as a temporary file and renamed by fsim_commit. Path "-" is
  * stdout. fsim_open_output returns NULL with *why set. fsim_commit closes; false with *why set when the data did not reach the
  * disk (the temporary file is removed). fsim_discard removes it. */

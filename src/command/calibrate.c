@@ -4,9 +4,7 @@
 #include "hw/kin.h"
 #include "report/calibration.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static bool show_calibration(FILE *out, fsim_format as, const fsim_context *c, const void *what)
 {
@@ -21,9 +19,9 @@ static void check_calibration(fsim_context *c)
     for (int i = 0; i < fsim_fit_group_count; i++)
         names[i] = fsim_fit_groups[i].name;
     if (c->args.count)
-        fsim_error(c->diag, fsim_command_line, "calibrate: running kernels is not in this release; wanted --measurements FILE.csv, and no workload");
+        fsim_error(c->diag, fsim_command_line, "calibrate takes no workload; wanted --measurements FILE.csv, --device cpu or --device cuda");
     if (c->set.measurements.count == 0)
-        fsim_error(c->diag, fsim_command_line, "calibrate wants --measurements FILE.csv");
+        fsim_error(c->diag, fsim_command_line, "calibrate wants --measurements FILE.csv, --device cpu or --device cuda");
     if (c->set.hw.count != 1)
         fsim_error(c->diag, fsim_command_line, "calibrate wants the one GPU to fit: --hw NAME");
     if (c->set.folds == 1 || c->set.folds > FSIM_MOST_FOLDS)
@@ -31,18 +29,6 @@ static void check_calibration(fsim_context *c)
     for (int i = 0; i < c->set.fit.count; i++)
         if (!fsim_among(c->set.fit.at[i], names, fsim_fit_group_count))
             fsim_error(c->diag, fsim_command_line, "--fit: no group '%s'%s", c->set.fit.at[i], fsim_did_you_mean(c->arena, c->set.fit.at[i], names, fsim_fit_group_count));
-}
-
-/* Today, or the day that SOURCE_DATE_EPOCH names, so that a build can be repeated. */
-static const char *date_of_today(fsim_arena *a)
-{
-    const char *given = getenv("SOURCE_DATE_EPOCH");
-    const time_t now = given ? (time_t)strtoll(given, NULL, 10) : time(NULL);
-    struct tm day;
-    char text[16] = "";
-    if (gmtime_r(&now, &day))
-        strftime(text, sizeof text, "%Y-%m-%d", &day);
-    return fsim_strdup(a, text);
 }
 
 static const char *base_of(const char *path)
@@ -66,7 +52,7 @@ static const char *calibration_command(const fsim_context *c, const char *date)
 /* NULL after an error. */
 static const char *calibrated_text(fsim_context *c, const fsim_hw *hw, const fsim_fit *fit, int fits)
 {
-    const char *why = "", *date = date_of_today(c->arena);
+    const char *why = "", *date = fsim_today(c->arena);
     size_t bytes = 0;
     const char *text = fsim_read_file(c->arena, hw->path, &bytes, &why);
     if (!text)
@@ -74,25 +60,10 @@ static const char *calibrated_text(fsim_context *c, const fsim_hw *hw, const fsi
     return text ? fsim_calibrated_text(c->arena, text, hw, fit, fits, date, calibration_command(c, date)) : NULL;
 }
 
-/* The hardware file into -o, the report to stdout, or to stderr where the file goes to stdout. */
 static int deliver_calibration(fsim_context *c, const fsim_calibration *x)
 {
-    const char *why = "", *text = c->set.output ? calibrated_text(c, x->hw, x->fit, x->fits) : NULL;
-    const bool to_stdout = fsim_is_stdout(c->set.output);
-    fsim_output *o = text && !to_stdout ? fsim_open_file(c, "-o", c->set.output) : NULL;
-    if (o)
-        fputs(text, fsim_stream(o));
-    if (o && !fsim_commit(o, &why))
-        fsim_error(c->diag, fsim_command_line, "cannot write '%s': %s", c->set.output, why);
-    if (fsim_errors(c->diag))
-        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
-    if (!to_stdout)
-        return fsim_deliver(c, show_calibration, x);
-    if (!fsim_show_in_files(c, show_calibration, x) || !fsim_commit_files(c))
-        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
-    fputs(text, stdout);
-    show_calibration(stderr, FSIM_AS_TEXT, c, x);
-    return fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_INTERNAL);
+    const char *text = c->set.output ? calibrated_text(c, x->hw, x->fit, x->fits) : "";
+    return text ? fsim_deliver_hw(c, text, show_calibration, x) : fsim_give_up_outputs(c, FSIM_EXIT_OK);
 }
 
 /* The GPU to fit, what is known of it where nothing has been measured, and the rows, read. */
@@ -114,7 +85,7 @@ static int prepare_calibrate(fsim_context *c, fsim_hw **hw, fsim_hw *unmeasured,
     return status ? status : fsim_read_bench(c, &only, rows, bench);
 }
 
-int fsim_run_calibrate(fsim_context *c)
+static int calibrate_to_rows(fsim_context *c)
 {
     enum { FOLDS = 5 };
     fsim_hw *hw, unmeasured;
@@ -136,4 +107,13 @@ int fsim_run_calibrate(fsim_context *c)
         return fsim_give_up_outputs(c, FSIM_EXIT_UNAVAILABLE);
     }
     return deliver_calibration(c, &x);
+}
+
+int fsim_run_calibrate(fsim_context *c)
+{
+    if (c->set.device == FSIM_DEVICE_CPU)
+        return fsim_run_calibrate_host(c);
+    if (c->set.device == FSIM_DEVICE_CUDA)
+        return fsim_run_calibrate_gpu(c);
+    return calibrate_to_rows(c);
 }

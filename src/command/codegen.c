@@ -1,52 +1,208 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* codegen: the kernels of a plan as source files, with what it takes to launch them. */
+/* codegen: the kernels of a plan as a folder: sources, a launcher, a Makefile, a manifest. */
 #include "command/command.h"
-#include "emit/program.h"
+#include "report/project.h"
+#include "search/price.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-/* One file of the folder, whole or not at all. */
-static bool put_file(fsim_context *c, const char *name, const char *text)
+/* The folder. */
+
+typedef struct {
+    fsim_context *c;
+    const fsim_project *p;
+    const char *folder, *aside; /* files are written aside, and moved when all are there */
+    fsim_words stale;
+} writer;
+
+static const char *in_folder(const writer *w, const char *folder, const char *name) { return fsim_printf(w->c->arena, "%s/%s", folder, name); }
+
+static bool fail(const writer *w, const char *name, int error)
 {
-    fsim_output *o = fsim_open_file(c, "-o", fsim_printf(c->arena, "%s/%s", c->set.output, name));
-    const char *why = "";
-    if (!o)
-        return false;
-    fputs(text, fsim_stream(o));
-    if (fsim_commit(o, &why))
-        return true;
-    fsim_error(c->diag, fsim_command_line, "cannot write '%s/%s': %s", c->set.output, name, why);
+    fsim_error(w->c->diag, fsim_command_line, "-o: cannot write '%s': %s", in_folder(w, w->folder, name), fsim_reason(error));
     return false;
+}
+
+/* Before any work: can a folder be there? */
+static bool check_folder(fsim_context *c)
+{
+    const char *folder = c->set.output;
+    size_t length = strlen(folder);
+    struct stat st;
+    if (fsim_is_stdout(folder) || length == 0) {
+        fsim_error(c->diag, fsim_command_line, "-o: codegen writes a folder, not %s", length ? "stdout" : "a nameless one");
+        return false;
+    }
+    if (stat(folder, &st) == 0) {
+        if (!S_ISDIR(st.st_mode))
+            fsim_error(c->diag, fsim_command_line, "-o: '%s' is a file; codegen writes a folder", folder);
+        else if (access(folder, W_OK | X_OK) != 0)
+            fsim_error(c->diag, fsim_command_line, "-o: cannot write into '%s': %s", folder, fsim_reason(errno));
+        return fsim_errors(c->diag) == 0;
+    }
+    const int error = errno;
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    while (length > 0 && folder[length - 1] != '/')
+        length--;
+    const char *parent = length ? fsim_strndup(c->arena, folder, length) : ".";
+    if (error != ENOENT || stat(parent, &st) != 0 || !S_ISDIR(st.st_mode))
+        fsim_error(c->diag, fsim_command_line, "-o: cannot make folder '%s': %s", folder, error == ENOENT ? "no such folder" : fsim_reason(error));
+    else if (access(parent, W_OK | X_OK) != 0)
+        fsim_error(c->diag, fsim_command_line, "-o: cannot make folder '%s': %s", folder, fsim_reason(errno));
+    return fsim_errors(c->diag) == 0;
+}
+
+/* k0_name.cu, k12_name.c, launcher.cu or launcher.c, and nothing else. */
+static bool is_ours(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    const size_t digits = *name == 'k' ? strspn(name + 1, "0123456789") : 0;
+    if (strcmp(name, "launcher.cu") == 0 || strcmp(name, "launcher.c") == 0)
+        return true;
+    if (digits == 0 || name[1 + digits] != '_')
+        return false;
+    const char *end = name + strspn(name, letters);
+    return strcmp(end, ".cu") == 0 || strcmp(end, ".c") == 0;
+}
+
+/* What the manifest of an earlier run lists, and this one does not write. */
+static void find_stale(writer *w)
+{
+    fsim_arena *a = w->c->arena;
+    size_t bytes = 0;
+    const char *why = "", *path = in_folder(w, w->folder, "manifest.json"), *text = fsim_read_file(a, path, &bytes, &why);
+    const fsim_yaml *y = text ? fsim_yaml_parse(a, fsim_diag_new(a), path, text, bytes) : NULL;
+    const fsim_yaml *files = y && y->kind == FSIM_YAML_MAPPING && fsim_yaml_get(y, "fusesim") ? fsim_yaml_get(y, "files") : NULL;
+    const int count = files && files->kind == FSIM_YAML_SEQUENCE ? files->count : 0;
+    w->stale.at = fsim_new(a, const char *, count + 1);
+    for (int i = 0; i < count; i++) {
+        bool stale = files->item[i]->kind == FSIM_YAML_SCALAR && is_ours(files->item[i]->text);
+        for (int k = 0; k < w->p->files && stale; k++)
+            stale = strcmp(files->item[i]->text, w->p->file[k].name) != 0;
+        if (stale)
+            w->stale.at[w->stale.count++] = files->item[i]->text;
+    }
+}
+
+static bool write_aside(const writer *w)
+{
+    for (int i = 0; i < w->p->files; i++) {
+        const fsim_project_file *f = &w->p->file[i];
+        struct stat st;
+        errno = 0;
+        FILE *out = fopen(in_folder(w, w->aside, f->name), "wb");
+        bool good = out && fputs(f->text, out) >= 0;
+        int error = errno;
+        if (out && fclose(out) != 0 && good) {
+            good = false;
+            error = errno;
+        }
+        if (good && stat(in_folder(w, w->folder, f->name), &st) == 0 && S_ISDIR(st.st_mode)) {
+            good = false;
+            error = EISDIR;
+        }
+        if (!good)
+            return fail(w, f->name, error);
+    }
+    return true;
+}
+
+/* The manifest is the last to come: what it lists is there. */
+static bool move_all(writer *w)
+{
+    int removed = 0;
+    for (int i = 0; i < w->p->files; i++) {
+        const char *name = w->p->file[i].name;
+        for (int k = 0; k < w->stale.count && i + 1 == w->p->files; k++)
+            if (unlink(in_folder(w, w->folder, w->stale.at[k])) == 0)
+                w->stale.at[removed++] = w->stale.at[k];
+        if (rename(in_folder(w, w->aside, name), in_folder(w, w->folder, name)) != 0)
+            return fail(w, name, errno);
+    }
+    w->stale.count = removed;
+    return true;
+}
+
+static bool write_folder(writer *w)
+{
+    const bool made = mkdir(w->folder, 0777) == 0;
+    if (!made && errno != EEXIST) {
+        fsim_error(w->c->diag, fsim_command_line, "-o: cannot make folder '%s': %s", w->folder, fsim_reason(errno));
+        return false;
+    }
+    w->aside = in_folder(w, w->folder, fsim_printf(w->c->arena, ".codegen.%ld.tmp", (long)getpid()));
+    bool good = mkdir(w->aside, 0777) == 0;
+    if (!good)
+        fsim_error(w->c->diag, fsim_command_line, "-o: cannot write into '%s': %s", w->folder, fsim_reason(errno));
+    find_stale(w);
+    good = good && write_aside(w) && move_all(w);
+    for (int i = 0; i < w->p->files && !good; i++)
+        unlink(in_folder(w, w->aside, w->p->file[i].name));
+    rmdir(w->aside);
+    if (made && !good)
+        rmdir(w->folder);
+    return good;
+}
+
+/* The plan. */
+
+/* The chosen partition with kernels of fusesim's own, timed by themselves. */
+static fsim_project project_of(const fsim_context *c, const fsim_inputs *in)
+{
+    const fsim_prediction found = fsim_predict(in->graph, in->hw[0], &in->how, c->arena);
+    const fsim_plan *chosen = &found.plan[found.chosen];
+    fsim_options how = in->how;
+    fsim_refusal why;
+    fsim_plan whole;
+    fsim_project p = {.graph = in->graph, .hw = in->hw[0], .strategy = fsim_strategy_names[found.chosen], .borrowed = fsim_made_in(&found, found.chosen) != FSIM_BY_FUSESIM,
+                      .host = c->set.target == 1, .warm = how.warm, .strict = how.strict, .scale = c->set.scale > 1 ? c->set.scale : 1, .regime = how.regime, .plan = *chosen,
+                      .time_s = chosen->time_s};
+    const fsim_problem as_asked = fsim_problem_of(in->graph, in->hw[0], &how, c->arena);
+    if (fsim_price(&as_asked, &chosen->partition, c->arena, &whole, &why))
+        p.time_s = whole.time_s;
+    how.regime = FSIM_REGIME_KERNEL;
+    const fsim_problem alone = fsim_problem_of(in->graph, in->hw[0], &how, c->arena);
+    fsim_price(&alone, &chosen->partition, c->arena, &p.plan, &why);
+    return p;
+}
+
+typedef struct {
+    const fsim_project *project;
+    const writer *w;
+} written;
+
+static bool show_codegen(FILE *out, fsim_format as, const fsim_context *c, const void *what)
+{
+    const written *x = what;
+    fsim_page page = fsim_table_page(out, c);
+    page.width = page.width > 0 ? page.width : 80;
+    if (as == FSIM_AS_JSON)
+        fsim_json_manifest(out, x->project);
+    else
+        fsim_report_project(&page, x->project, x->w->folder, &x->w->stale);
+    return true;
 }
 
 int fsim_run_codegen(fsim_context *c)
 {
     fsim_inputs in;
-    if (!c->set.output) {
-        fsim_error(c->diag, fsim_command_line, "codegen wants -o DIR");
+    if (!c->set.output)
+        fsim_error(c->diag, fsim_command_line, "codegen wants -o DIR, the folder to write");
+    if (!c->set.output || !check_folder(c))
         return fsim_usage_status(c);
-    }
     int status = fsim_begin(c, &in);
     if (status)
         return status;
-    if (mkdir(c->set.output, 0777) != 0 && errno != EEXIST) {
-        fsim_error(c->diag, fsim_command_line, "-o: cannot make folder '%s': %s", c->set.output, strerror(errno));
-        return fsim_give_up_outputs(c, FSIM_EXIT_NO_INPUT);
-    }
-    const fsim_prediction p = fsim_predict(in.graph, in.hw[0], &in.how, c->arena);
-    const fsim_plan *plan = &p.plan[p.chosen];
-    fsim_program *program = fsim_programs_of(in.graph, in.hw[0], plan, c->arena);
-    const bool host = c->set.target == 1;
-    bool good = put_file(c, "fusesim_dialect.h", fsim_dialect_text);
-    for (int i = 0; i < plan->kernels && good; i++) {
-        if (program[i].skipped)
-            printf("%s: not generated: %s\n", program[i].name, program[i].skipped);
-        else
-            good = put_file(c, fsim_printf(c->arena, "%s.%s", program[i].name, host ? "c" : "cu"), program[i].source);
-    }
-    if (!good || !fsim_commit_files(c))
+    fsim_project p = project_of(c, &in);
+    fsim_project_finish(&p, c->arena);
+    writer w = {.c = c, .p = &p, .folder = c->set.output};
+    const written what = {&p, &w};
+    if (!fsim_show_in_files(c, show_codegen, &what) || !write_folder(&w) || !fsim_commit_files(c))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
-    return FSIM_EXIT_OK;
+    show_codegen(stdout, fsim_on_stdout(&c->set), c, &what);
+    return fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_INTERNAL);
 }

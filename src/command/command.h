@@ -15,14 +15,15 @@
 
 /* What the options say; main.c's table says which field is which option's. */
 typedef struct {
-    fsim_words hw, hw_set, set, dump, roots, match, measurements, by, gates, fit, classes;
-    const char *json, *markdown, *trace, *dot, *junit, *chart, *plan, *output, *above;
-    int strategy, objective, launch, l2, numerics, recompute, target, color; /* index into the option's choices */
-    double time_limit_s;
-    int64_t limit, jobs, top, memory_limit, compile_jobs, folds; /* 0: not given */
-    bool compile_cost, no_exclude, unseen, fresh, quiet, verbose, help, version;
+    fsim_words hw, hw_set, set, dump, roots, match, measurements, by, gates, fit, classes, strategies, archs;
+    const char *json, *markdown, *trace, *dot, *junit, *chart, *plan, *output, *above, *measured;
+    int strategy, objective, launch, l2, numerics, recompute, target, color, device; /* index into the option's choices; device: FSIM_DEVICE_NONE where it is not given */
+    double time_limit_s, budget_s;
+    int64_t limit, jobs, top, memory_limit, compile_jobs, folds, threads, samples, scale; /* 0: not given */
+    bool no_check, no_measure, no_counters, compile_cost, no_exclude, unseen, fresh, registers, quiet, verbose, help, version;
 } fsim_settings;
 
+enum { FSIM_DEVICE_NONE = -1, FSIM_DEVICE_CPU, FSIM_DEVICE_CUDA };
 enum { FSIM_COLOR_AUTO, FSIM_COLOR_ALWAYS, FSIM_COLOR_NEVER };
 
 /* What results are written as: files besides the text report, or in its place where the name is -. */
@@ -46,12 +47,19 @@ int fsim_run_enumerate(fsim_context *c);
 int fsim_run_codegen(fsim_context *c);
 int fsim_run_explain(fsim_context *c);
 int fsim_run_validate(fsim_context *c);
+int fsim_run_trials(fsim_context *c); /* validate --device */
+int fsim_run_registers(fsim_context *c); /* validate --registers */
 int fsim_run_import(fsim_context *c);
 int fsim_run_calibrate(fsim_context *c);
+int fsim_run_calibrate_host(fsim_context *c); /* --device cpu */
+int fsim_run_calibrate_gpu(fsim_context *c);  /* --device cuda */
 int fsim_run_hw(fsim_context *c);
 int fsim_run_ops(fsim_context *c);
 
 /* inputs.c: what the command line names, read. */
+
+/* Today, or the day that SOURCE_DATE_EPOCH names, so that a build can be repeated. */
+const char *fsim_today(fsim_arena *a);
 
 typedef struct {
     fsim_graph *graph;
@@ -61,6 +69,12 @@ typedef struct {
 
 /* A whole file as text with a NUL behind it. what: "plan", for the message. NULL after an error, with *status set. */
 const char *fsim_read_text(fsim_context *c, const char *what, const char *path, size_t *bytes, int *status);
+/* What --set says, c->set.set.count of them. */
+fsim_binding *fsim_bindings(const fsim_context *c);
+/* "B=8;dtype=f16", as in measurement files. */
+const char *fsim_set_text(const fsim_context *c);
+/* --strategies, each once, to at[FSIM_STRATEGY_COUNT]; eager, unfused, greedy, maximal and optimal where it is not given. */
+void fsim_read_strategies(fsim_context *c, fsim_strategy *at, int *count);
 /* One hardware file with --hw-set applied. NULL after an error, with *status set: a missing input outweighs a bad one. */
 fsim_hw *fsim_read_hw(fsim_context *c, const char *name, int *status);
 /* The scalars that hw's file lacks are those of the shipped GPUs like it. */
@@ -119,6 +133,10 @@ int fsim_give_up_outputs(fsim_context *c, int status);
 int fsim_give_up_chart(fsim_context *c, const char *why);
 /* All files, all of them whole, then stdout. */
 int fsim_deliver(fsim_context *c, fsim_shower *show, const void *what);
+/* A hardware file's text into -o, where that is given, then the answer: on stderr where the file goes to stdout. */
+int fsim_deliver_hw(fsim_context *c, const char *text, fsim_shower *show, const void *what);
+/* Does path lie in the folder of shipped hardware files? */
+bool fsim_is_shipped_hw(const fsim_context *c, const char *path);
 /* For a command that has nothing but an answer: opens the outputs, then delivers. */
 int fsim_answer(fsim_context *c, fsim_shower *show, const void *what);
 /* Whatever is in stdout's buffer reaches it, or the exit status says so. */

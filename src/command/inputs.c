@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/command.h"
 #include "graph/find.h"
+#include "graph/scale.h"
 #include "hw/kin.h"
 #include "search/given.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Set by Ctrl-C; the searches end at their best so far. */
 static volatile sig_atomic_t interrupted;
@@ -14,6 +17,17 @@ static void on_interrupt(int number)
 {
     (void)number;
     interrupted = 1;
+}
+
+const char *fsim_today(fsim_arena *a)
+{
+    const char *given = getenv("SOURCE_DATE_EPOCH");
+    const time_t now = given ? (time_t)strtoll(given, NULL, 10) : time(NULL);
+    struct tm day;
+    char text[16] = "";
+    if (gmtime_r(&now, &day))
+        strftime(text, sizeof text, "%Y-%m-%d", &day);
+    return fsim_strdup(a, text);
 }
 
 void fsim_catch_interrupt(void)
@@ -33,8 +47,7 @@ const char *fsim_read_text(fsim_context *c, const char *what, const char *path, 
     return text;
 }
 
-/* What --set says. */
-static fsim_binding *bindings(const fsim_context *c)
+fsim_binding *fsim_bindings(const fsim_context *c)
 {
     const fsim_words *words = &c->set.set;
     fsim_binding *set = fsim_new(c->arena, fsim_binding, words->count + 1);
@@ -63,7 +76,10 @@ static fsim_graph *read_workload(fsim_context *c, int *status)
         return NULL;
     }
     fsim_diag_source(c->diag, path, text, bytes);
-    fsim_graph *g = fsim_graph_parse(c->arena, c->diag, path, text, bytes, bindings(c), c->set.set.count);
+    const fsim_yaml *y = fsim_yaml_parse(c->arena, c->diag, path, text, bytes);
+    if (y && c->set.scale > 1)
+        y = fsim_scale_shapes(c->arena, y, c->set.scale);
+    fsim_graph *g = y ? fsim_graph_of(c->arena, c->diag, path, y, fsim_bindings(c), c->set.set.count) : NULL;
     if (!g)
         *status = *status ? *status : FSIM_EXIT_BAD_INPUT;
     return g;

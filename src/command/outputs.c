@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 const fsim_loc fsim_command_line = {NULL, 0, 0};
@@ -120,6 +121,36 @@ int fsim_deliver(fsim_context *c, fsim_shower *show, const void *what)
     if (!show(stdout, fsim_on_stdout(&c->set), c, what) && !ferror(stdout)) /* a stream that failed is fsim_finish_stdout's */
         fsim_error(c->diag, fsim_command_line, "the results could not be written");
     return fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_INTERNAL);
+}
+
+int fsim_deliver_hw(fsim_context *c, const char *text, fsim_shower *show, const void *what)
+{
+    const char *why = "";
+    const bool to_stdout = fsim_is_stdout(c->set.output);
+    fsim_output *o = fsim_open_file(c, "-o", c->set.output);
+    if (o)
+        fputs(text, fsim_stream(o));
+    if (o && !fsim_commit(o, &why))
+        fsim_error(c->diag, fsim_command_line, "cannot write '%s': %s", c->set.output, why);
+    if (fsim_errors(c->diag))
+        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
+    if (!to_stdout)
+        return fsim_deliver(c, show, what);
+    if (!fsim_show_in_files(c, show, what) || !fsim_commit_files(c))
+        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
+    fputs(text, stdout);
+    show(stderr, FSIM_AS_TEXT, c, what);
+    return fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_INTERNAL);
+}
+
+bool fsim_is_shipped_hw(const fsim_context *c, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *folder = !slash ? "." : slash == path ? "/" : fsim_strndup(c->arena, path, (size_t)(slash - path));
+    char *one = realpath(folder, NULL), *other = realpath(c->hw_folder, NULL);
+    const bool same = one && other && strcmp(one, other) == 0;
+    free(one);
+    free(other);
+    return same;
 }
 
 int fsim_answer(fsim_context *c, fsim_shower *show, const void *what)

@@ -104,7 +104,7 @@ static bool check_validate(fsim_context *c, accuracy_options *o)
     enum { MOST_WORST = 1000000 };
     const fsim_settings *s = &c->set;
     if (c->args.count)
-        fsim_error(c->diag, fsim_command_line, "validate: running the kernels of a workload is not in this release; wanted --measurements FILE.csv, and no workload");
+        fsim_error(c->diag, fsim_command_line, "validate: wanted --device cpu or cuda to run a workload's kernels, --registers to compile them, or --measurements FILE.csv and no workload");
     else if (s->measurements.count == 0)
         fsim_error(c->diag, fsim_command_line, "validate wants --measurements FILE.csv");
     read_keys(c, o);
@@ -225,6 +225,10 @@ int fsim_run_validate(fsim_context *c)
     accuracy_options o;
     fsim_measurements rows;
     fsim_bench *bench;
+    if (c->set.registers)
+        return fsim_run_registers(c);
+    if (c->set.device != FSIM_DEVICE_NONE)
+        return fsim_run_trials(c);
     const int status = prepare_validate(c, &o, &rows, &bench);
     if (status)
         return status;

@@ -229,6 +229,8 @@ fsim_maker fsim_maker_named(const char *software, fsim_maker otherwise)
         const char *word;
         fsim_maker maker;
     } known[] = {{"trtllm", FSIM_BY_TENSORRT_LLM}, {"TensorRT-LLM", FSIM_BY_TENSORRT_LLM}, {"sglang", FSIM_BY_SGLANG}, {"vllm", FSIM_BY_VLLM}};
+    if (software && strncmp(software, "fusesim ", 8) == 0) /* validate --measured: whatever the partition, the kernels are ours */
+        return FSIM_BY_FUSESIM;
     for (size_t i = 0; software && otherwise == FSIM_BY_ATEN && i < sizeof known / sizeof *known; i++)
         if (strstr(software, known[i].word))
             return known[i].maker;

@@ -87,7 +87,7 @@ typedef enum {
 } fsim_maker;
 /* Kernels of PyTorch without a compiler, whatever attention the stack brings. */
 static inline bool fsim_is_eager(fsim_maker maker) { return maker == FSIM_BY_ATEN || maker >= FSIM_BY_VLLM; }
-/* The serving stack that `software` (what a measurement names as its source) says; `otherwise` where it names none, or that is not PyTorch without a compiler. */
+/* Whose kernels `software` (what a measurement names as its source) ran: fusesim's own; of a serving stack where `otherwise` is PyTorch without a compiler; else `otherwise`. */
 fsim_maker fsim_maker_named(const char *software, fsim_maker otherwise);
 
 /* The kernel, or the few kernels, that the framework launches for this group: more passes, other layouts, other rates. Never faster than fsim_kernel_of's for the same

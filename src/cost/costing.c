@@ -156,14 +156,28 @@ double fsim_least_dram_seconds(const fsim_hw *hw, double read_bytes, double writ
     return fsim_dram_seconds(hw, read_bytes * fmin(1, most), write_bytes * fmin(1, most / write_cost));
 }
 
-static void memory_seconds(const fsim_costing *c, fsim_kernel *k, double resident)
+/* Of a host, whose cores share l2_bandwidth evenly, and whose DRAM bandwidth was measured from a core, through its caches: bytes that DRAM moves cost nothing more on their way. */
+static double host_cache_seconds(const fsim_costing *c, const fsim_kernel *k)
+{
+    const double passing = (double)(k->dram_read_bytes + k->dram_write_bytes), rate = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH) * fmin(1, (double)k->grid / c->sms);
+    return fmax(0, k->l2_bytes - passing) / rate;
+}
+
+static double cache_seconds(const fsim_costing *c, const fsim_kernel *k)
 {
     const double l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH), ports = fmin((double)k->grid, c->sms) * c->clock * SM_PORT_BYTES;
+    if (isnan(l2))
+        return 0;
+    return c->hw->host ? host_cache_seconds(c, k) : k->l2_bytes / (c->group->anchor < 0 ? fmin(l2, ports) : l2);
+}
+
+static void memory_seconds(const fsim_costing *c, fsim_kernel *k, double resident)
+{
     const double spilled = (double)k->spilled_bytes / fmax(1, (double)k->grid) / 2 * fmin((double)k->grid, resident); /* of all threads at once */
     k->unit[FSIM_DRAM] = fsim_dram_seconds(c->hw, (double)k->dram_read_bytes, (double)k->dram_write_bytes);
     if (spilled > c->l2_bytes) /* what L2 can't hold goes to DRAM and comes back */
         k->unit[FSIM_DRAM] += (double)k->spilled_bytes * (1 - c->l2_bytes / spilled) / fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
-    k->unit[FSIM_L2] = isnan(l2) ? 0 : k->l2_bytes / (c->group->anchor < 0 ? fmin(l2, ports) : l2);
+    k->unit[FSIM_L2] = cache_seconds(c, k);
     k->unit[FSIM_SHARED] = k->shared_bytes_moved / (c->sms * c->clock * fsim_hw_get(c->hw, FSIM_HW_SHARED_BANDWIDTH));
 }
 
@@ -172,7 +186,7 @@ static void memory_seconds(const fsim_costing *c, fsim_kernel *k, double residen
 bool fsim_settle(const fsim_costing *c, fsim_kernel *k, double steps)
 {
     const int most = (int)fsim_hw_get(c->hw, FSIM_HW_REGISTERS_PER_THREAD);
-    if (k->registers > most) {
+    if (k->registers > most && !c->hw->host) {
         k->spilled_bytes = (int64_t)(k->registers - most) * 4 * 2 * k->grid * k->block;
         k->l2_bytes += (double)k->spilled_bytes;
         k->registers = most;
@@ -182,7 +196,7 @@ bool fsim_settle(const fsim_costing *c, fsim_kernel *k, double steps)
     if (blocks == 0 || k->block > fsim_hw_get(c->hw, FSIM_HW_THREADS_PER_BLOCK))
         return false;
     const double resident = blocks * c->sms, threads = fsim_hw_get(c->hw, FSIM_HW_THREADS_PER_SM);
-    k->occupancy = fmin(1, blocks * ceil(k->block / c->warp) * c->warp / threads);
+    k->occupancy = c->hw->host ? 1 : fmin(1, blocks * ceil(k->block / c->warp) * c->warp / threads); /* one block fills a core */
     k->waves = (double)k->grid / resident;
     memory_seconds(c, k, resident);
     const double grid = (double)k->grid, busy = grid / (c->sms * ceil(grid / c->sms)); /* the last round of blocks leaves SMs idle */
@@ -191,7 +205,7 @@ bool fsim_settle(const fsim_costing *c, fsim_kernel *k, double steps)
     static const fsim_unit on_sm[] = {FSIM_SHARED, FSIM_COMPUTE, FSIM_SPECIAL, FSIM_ISSUE};
     for (size_t i = 0; i < sizeof on_sm / sizeof on_sm[0]; i++)
         k->unit[on_sm[i]] /= share;
-    k->unit[FSIM_LATENCY] += in_flight_seconds(c, k->waves, steps) + ceil(k->waves) * (c->group->stages - 1) * barrier_s;
+    k->unit[FSIM_LATENCY] += in_flight_seconds(c, k->waves, steps) + (c->hw->host ? 0 : ceil(k->waves) * (c->group->stages - 1) * barrier_s);
     return true;
 }
 
@@ -276,7 +290,7 @@ fsim_costing fsim_costing_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime
     c.clock = fsim_hw_get(hw, FSIM_HW_SM_CLOCK);
     c.warp = fsim_hw_get(hw, FSIM_HW_WARP_SIZE);
     c.l2_bytes = fsim_l2_effective(hw);
-    c.latency_s = fsim_or_else(fsim_hw_get(hw, FSIM_HW_DRAM_LATENCY), default_latency_s);
+    c.latency_s = hw->host ? 0 : fsim_or_else(fsim_hw_get(hw, FSIM_HW_DRAM_LATENCY), default_latency_s); /* a core's prefetchers run ahead of its streams */
     c.read = fsim_new(a, fsim_traffic, group->reads + 1);
     c.write = fsim_new(a, fsim_traffic, group->writes + 1);
     for (int i = 0; i < group->writes; i++) {

@@ -5,7 +5,7 @@ fsim_kernel fsim_kernel_made_from(const fsim_graph *g, const fsim_hw *hw, fsim_r
                                   const fsim_residency *l2, const fsim_kernel *known, fsim_arena *a)
 {
     const fsim_kernel own = known ? *known : fsim_kernel_of(g, hw, regime, group, l2, a);
-    if (maker == FSIM_BY_FUSESIM || own.time_s <= 0)
+    if (maker == FSIM_BY_FUSESIM || own.time_s <= 0 || hw->host) /* on a host there are generated kernels only, whoever chose the groups */
         return own;
     const fsim_maker torch = fsim_is_eager(maker) ? FSIM_BY_ATEN : maker; /* all but attention */
     const fsim_costing c = fsim_costing_of(g, hw, regime, group, l2, a);

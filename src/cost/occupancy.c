@@ -13,6 +13,8 @@ int fsim_registers(int live, int vector)
 
 int fsim_blocks_per_sm(const fsim_hw *hw, int threads, int registers, int shared_bytes)
 {
+    if (hw->host) /* a core runs one block after the other, its lanes in vectors; what does not fit its registers stays in its own caches */
+        return shared_bytes <= fsim_hw_get(hw, FSIM_HW_SHARED_PER_SM);
     const double warp = fsim_hw_get(hw, FSIM_HW_WARP_SIZE), unit = fsim_hw_get(hw, FSIM_HW_REGISTER_UNIT);
     const double warps = ceil(threads / warp);
     const double reserved = hw->sm >= 80 ? 1024 : 0; /* shared memory that the driver keeps for itself in every block */

@@ -80,6 +80,7 @@ typedef struct {
     int hoists, hoist_room;
     fsim_held *held;       /* per member */
     bool *stored;          /* per member: by a loop of the kernel, if at all; else where its value is computed */
+    const int *passes;     /* per member: argument whose value stands for its own, a row's factor being applied later; -1: none. NULL: of no member */
     int depth;             /* block that statements go to: 1 in the lanes */
     int next;              /* number of the next variable */
     int vector;            /* elements that a thread loads at once; 1: none */
@@ -153,6 +154,17 @@ void fsim_emit_rows(fsim_emitter *e);
 void fsim_emit_scan(fsim_emitter *e);
 void fsim_emit_scatter(fsim_emitter *e);
 void fsim_emit_chain(fsim_emitter *e);
+/* Contractions in tiles. False, and nothing is emitted, where fsim_emit_pointwise is the better one or the only one that can: tile.h says when. */
+bool fsim_emit_tile(fsim_emitter *e);
+
+/* The second contraction's result and other operand by row of the intermediate, column of the result, and place in the row. */
+typedef struct {
+    fsim_map result, other; /* (row, column) to the second's result; (row, column), place to the other operand */
+    int64_t columns;
+} fsim_chain_maps;
+bool fsim_chain_maps_of(const fsim_node *second, const fsim_joint *j, fsim_chain_maps *out);
+/* A chain tile by tile: products without reductions between them, online softmax, rows that one tile holds. False, with nothing emitted, where it is none of these. */
+bool fsim_emit_flash(fsim_emitter *e);
 
 /* The head of an entry point: name, parameters. */
 void fsim_begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes);

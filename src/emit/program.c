@@ -85,14 +85,17 @@ static void emit(fsim_emitter *e)
     case FSIM_ROW_REDUCTION:
     case FSIM_COLUMN_REDUCTION:
     case FSIM_FULL_REDUCTION: fsim_emit_rows(e); break;
-    case FSIM_CHAINED_CONTRACTION: fsim_emit_chain(e); break;
+    case FSIM_CHAINED_CONTRACTION:
+        if (!fsim_emit_flash(e))
+            fsim_emit_chain(e);
+        break;
     case FSIM_SCAN_KERNEL: fsim_emit_scan(e); break;
     case FSIM_OPAQUE_KERNEL: fsim_emit_scatter(e); break;
     case FSIM_TILED_CONTRACTION:
     case FSIM_LIBRARY_CONTRACTION:
         if (e->group->whole_row > 0)
             fsim_emit_rows(e);
-        else
+        else if (!fsim_emit_tile(e))
             fsim_emit_pointwise(e);
         break;
     default: fsim_emit_pointwise(e); break;
@@ -133,7 +136,7 @@ static void make_program(const fsim_graph *g, const fsim_hw *hw, const fsim_kern
         return;
     emit(&e);
     if (p->launches == 0) {
-        p->skipped = "no text could be made of its index maps";
+        p->skipped = p->skipped ? p->skipped : "no text could be made of its index maps";
         return;
     }
     fsim_text whole = {0};

@@ -599,13 +599,7 @@ void fsim_emit_rows(fsim_emitter *e)
 
 /* Chains. */
 
-typedef struct {
-    fsim_map result, other; /* (row, column) to the second's result; (row, column), place to the other operand */
-    int64_t columns;
-} chain_maps;
-
-/* The second contraction's result and other operand by row of the intermediate, column of the result, and place in the row. */
-static bool maps_of(const fsim_node *second, const fsim_joint *j, chain_maps *out)
+bool fsim_chain_maps_of(const fsim_node *second, const fsim_joint *j, fsim_chain_maps *out)
 {
     const fsim_access *made = &second->arg[j->side], *other = &second->arg[1 - j->side];
     fsim_map x = made->map, y = other->map, mine, theirs, place;
@@ -614,7 +608,7 @@ static bool maps_of(const fsim_node *second, const fsim_joint *j, chain_maps *ou
     if (!fsim_map_align(&x, &y, &mine, &theirs))
         return false;
     place = fsim_place_of(&mine);
-    *out = (chain_maps){.result = {0}, .other = {.offset = other->map.offset}, .columns = 1};
+    *out = (fsim_chain_maps){.result = {0}, .other = {.offset = other->map.offset}, .columns = 1};
     bool taken[FSIM_MAX_MODES] = {false};
     for (bool more = true; more;) {
         int largest = -1;
@@ -642,7 +636,7 @@ static bool maps_of(const fsim_node *second, const fsim_joint *j, chain_maps *ou
 }
 
 /* The product of the intermediate row with the other operand, and what follows it: lanes run over the result's columns. */
-static void emit_product(rows_work *w, const chain_maps *maps)
+static void emit_product(rows_work *w, const fsim_chain_maps *maps)
 {
     fsim_emitter *e = w->e;
     const fsim_node *n = &e->g->node[e->group->anchor];
@@ -680,10 +674,10 @@ void fsim_emit_chain(fsim_emitter *e)
     const fsim_group *o = e->group;
     const fsim_limits limits = {e->g, INT64_MAX / 2, o->strict};
     fsim_refusal why;
-    chain_maps maps;
+    fsim_chain_maps maps;
     rows_work w = {.e = e, .rows = o->rows, .width = o->width, .product = fsim_member_of(o, o->anchor)};
     const fsim_node *second = &e->g->node[o->anchor];
-    if (!fsim_may_chain(&limits, o->first, o->anchor, &w.joint, &why) || !maps_of(second, &w.joint, &maps))
+    if (!fsim_may_chain(&limits, o->first, o->anchor, &w.joint, &why) || !fsim_chain_maps_of(second, &w.joint, &maps))
         return;
     e->walk = true;
     e->vector = 1;
@@ -701,6 +695,10 @@ void fsim_emit_chain(fsim_emitter *e)
     const int intermediate = second->arg[w.joint.side].tensor;
     const fsim_ctype made = fsim_ctype_of(e->g->tensor[intermediate].dtype), row = fsim_ctype_of(e->g->tensor[e->g->node[o->first].result[0]].dtype);
     const int64_t bytes = w.width * ((made == FSIM_C_DOUBLE ? 8 : 4) + (row == FSIM_C_DOUBLE ? 8 : 4)) + 16;
+    if ((double)bytes > fsim_hw_get(e->hw, FSIM_HW_SHARED_PER_BLOCK)) {
+        e->program->skipped = fsim_printf(e->a, "a row of the intermediate takes %lld bytes of shared memory", (long long)bytes);
+        return;
+    }
     fsim_begin_entry(e, w.rows, w.row_threads, (int)bytes);
     fsim_text_put(e->a, &e->out, "    FS_ROWS(p, %lld, 1, %d)\n    FS_DYNAMIC(%s, row, 0, %lld)\n    FS_DYNAMIC(%s, made, %lld, %lld)\n", (long long)w.rows, w.row_threads,
                   fsim_ctype_names[row], (long long)w.width, fsim_ctype_names[made], (long long)((w.width * (row == FSIM_C_DOUBLE ? 8 : 4) + 15) / 16 * 16), (long long)w.width);

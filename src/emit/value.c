@@ -366,6 +366,11 @@ static fsim_variable computed(fsim_emitter *e, int member, int tensor, const fsi
     const fsim_node *n = &e->g->node[e->group->member[member].node];
     if (e->held[member].name)
         return (fsim_variable){n->results > 1 && tensor == n->result[1] ? e->held[member].second : e->held[member].name, e->held[member].depth};
+    if (e->passes && e->passes[member] >= 0) {
+        const fsim_access *x = &n->arg[e->passes[member]];
+        const fsim_where at = fsim_through(e, w, &x->map);
+        return fsim_value(e, x->tensor, &at);
+    }
     if (member == e->array) { /* filled by a loop of its own in front of this one */
         e->array_at = *w;
         e->array_wanted = true;

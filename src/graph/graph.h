@@ -15,6 +15,7 @@ typedef struct {
     int64_t dim[FSIM_MAX_RANK];
 } fsim_shape;
 int64_t fsim_elems(const fsim_shape *s); /* product of the dims; fits int64_t by construction */
+const char *fsim_shape_text(fsim_arena *a, const fsim_shape *s); /* "[8, 512, 768]" */
 
 typedef enum { FSIM_INPUT, FSIM_WEIGHT, FSIM_MADE } fsim_role;
 

@@ -231,7 +231,8 @@ static void check_architecture(const reader *r, const fsim_yaml *node)
     }
     if (strncmp(name, "gfx", 3) == 0 && strlen(name) >= 6 && strspn(name + 3, "0123456789abcdef") == strlen(name + 3))
         return;
-    if (strcmp(name, "host") != 0)
+    r->hw->host = strcmp(name, "host") == 0;
+    if (!r->hw->host)
         fsim_error(r->diag, node->at, "unknown architecture '%s', wanted sm_NN, gfxNNN or host", name);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hw.h: a GPU as numbers with units and sources. The keys are rows of hw.def. */
+/* hw.h: a GPU, or a CPU in its place, as numbers with units and sources. The keys are rows of hw.def. */
 #ifndef FUSESIM_HW_HW_H
 #define FUSESIM_HW_HW_H
 
@@ -42,6 +42,7 @@ typedef struct {
     const char *path;
     char hash[65];                                 /* SHA-256 of the file's bytes and of every --hw-set */
     int sm;                                        /* 80 for sm_80; 0 elsewhere */
+    bool host;                                     /* a CPU: an "SM" is a thread's core, a block runs on one core alone, L2 is the last-level cache */
     fsim_quantity q[FSIM_HW_COUNT];
 } fsim_hw;
 

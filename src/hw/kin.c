@@ -78,7 +78,7 @@ static void adopt(fsim_arena *a, fsim_hw *hw, int key, const fsim_hw *const *kin
     fsim_quantity *q = &hw->q[key];
     for (int i = 0; i < count; i++) {
         const double told = told_by(kin[i], key), d = distance(hw, kin[i]), weight = 1 / (0.1 + d * d);
-        if (!(told > 0) || strcmp(kin[i]->name, hw->name) == 0)
+        if (!(told > 0) || kin[i]->host || hw->host || strcmp(kin[i]->name, hw->name) == 0)
             continue;
         sum += weight * log(told);
         weights += weight;

@@ -12,7 +12,7 @@ bool fsim_hw_lacks(const fsim_hw *hw);
 void fsim_hw_forget(fsim_hw *hw);
 
 /* What hw lacks, from kin[0, count): achieved rates as the same share of the peak, times and efficiencies as they are; a mean of logarithms weighted by nearness in architecture
- * and kind of memory, over those where it was measured or fitted. Its source then says "assumed: as on NAME, ...". hw itself, by name, is no kin. In a. */
+ * and kind of memory, over those where it was measured or fitted. Its source then says "assumed: as on NAME, ...". hw itself, by name, is no kin, and a CPU is nobody's. In a. */
 void fsim_hw_adopt(fsim_arena *a, fsim_hw *hw, const fsim_hw *const *kin, int count);
 
 /* The same from the shipped files; those that can't be read are left out. */

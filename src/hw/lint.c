@@ -202,10 +202,9 @@ static const struct {
 
 static void check_orders(linter *l)
 {
-    const bool host = strcmp(l->hw->architecture, "host") == 0;
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
         const double less = fsim_hw_peak(l->hw, orders[i].less), more = fsim_hw_peak(l->hw, orders[i].more);
-        if (less > more && !(host && orders[i].gpu))
+        if (less > more && !(l->hw->host && orders[i].gpu))
             report(l, l->hw->q[orders[i].less].value_at,
                    fsim_printf(l->arena, "%s, %s, is larger than %s, %s", fsim_hw_rows[orders[i].less].key,
                                shown(l, less, orders[i].less), fsim_hw_rows[orders[i].more].key,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* junit.c: accuracy as JUnit XML, as Jenkins and GitLab read it. */
 #include "report/accuracy.h"
+#include "report/report.h"
 
 #include "report/json_stream.h"
 #include <string.h>
@@ -37,19 +38,28 @@ static void put_case(FILE *out, const char *class, const char *name)
     fputs(" time=\"0\"", out);
 }
 
-static void put_gate(FILE *out, const fsim_gate *g, fsim_arena *a)
+void fsim_junit_begin(FILE *out, int cases, int failures, int skipped)
 {
-    put_case(out, "fusesim.gate", g->text);
-    if (g->passed) {
+    fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"fusesim validate\" tests=\"%d\" failures=\"%d\" errors=\"0\" skipped=\"%d\" time=\"0\">\n", cases,
+            failures, skipped);
+}
+
+void fsim_junit_case(FILE *out, const char *class, const char *name, const char *failure, const char *text)
+{
+    put_case(out, class, name);
+    if (!failure) {
         fputs("><system-out>", out);
-        put_text(out, fsim_gate_says(g, a));
+        put_text(out, text);
         fputs("</system-out></testcase>\n", out);
         return;
     }
-    fputs("><failure type=\"gate\"", out);
-    put_attribute(out, "message", fsim_printf(a, "%s: %s", g->text, fsim_gate_says(g, a)));
+    fputs("><failure", out);
+    put_attribute(out, "type", failure);
+    put_attribute(out, "message", text);
     fputs("/></testcase>\n", out);
 }
+
+void fsim_junit_end(FILE *out) { fputs("  </testsuite>\n</testsuites>\n", out); }
 
 static void put_group(FILE *out, const fsim_accuracy *x, const fsim_stat_group *g, fsim_arena *a)
 {
@@ -76,12 +86,12 @@ void fsim_junit_accuracy(FILE *out, const fsim_accuracy *x)
         failures += !x->gate[i].passed;
     for (int i = 0; i < groups; i++)
         skipped += group[i].stats.rows == 0;
-    fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"fusesim validate\" tests=\"%d\" failures=\"%d\" errors=\"0\" skipped=\"%d\" time=\"0\">\n",
-            x->gates + groups, failures, skipped);
+    fsim_junit_begin(out, x->gates + groups, failures, skipped);
     for (int i = 0; i < x->gates; i++)
-        put_gate(out, &x->gate[i], a);
+        fsim_junit_case(out, "fusesim.gate", x->gate[i].text, x->gate[i].passed ? NULL : "gate",
+                        x->gate[i].passed ? fsim_gate_says(&x->gate[i], a) : fsim_printf(a, "%s: %s", x->gate[i].text, fsim_gate_says(&x->gate[i], a)));
     for (int i = 0; i < groups; i++)
         put_group(out, x, &group[i], a);
-    fputs("  </testsuite>\n</testsuites>\n", out);
+    fsim_junit_end(out);
     fsim_arena_free(a);
 }

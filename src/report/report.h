@@ -112,4 +112,9 @@ double fsim_over_optimum(const fsim_prediction *p, fsim_strategy s);
 /* Time of `eager` over that of s. */
 double fsim_speedup(const fsim_prediction *p, fsim_strategy s);
 
+/* junit.c: JUnit XML, a case at a time. failure: its type, text then is the message; NULL: it passed. */
+void fsim_junit_begin(FILE *out, int cases, int failures, int skipped);
+void fsim_junit_case(FILE *out, const char *class, const char *name, const char *failure, const char *text);
+void fsim_junit_end(FILE *out);
+
 #endif

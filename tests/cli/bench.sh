@@ -29,6 +29,7 @@ runs() {
 mkdir few && cp "$SOURCE_DIR/workloads/seeds/chain4.yaml" "$SOURCE_DIR/workloads/seeds/two_consumers.yaml" few
 runs program.sh '^few/chain4.yaml$' -- bash -c '. "$(dirname "$0")/program.sh"; workloads few' "$bench/graphs.sh"
 runs graphs.sh '^2 workloads' -- "$bench/graphs.sh" "$toy" few
+runs kernels.sh '^few: 2 workloads, [1-9][0-9]* kernels compared, 0 workloads wrong, 0 not compared$' -- env HW="$toy" "$bench/kernels.sh" few
 runs regret.sh . -- "$bench/regret.sh" "$toy" few
 runs startup.sh '^chain_1000 +1000 ' -- env RUNS=1 "$bench/startup.sh" "$FUSESIM" "$toy"
 runs stacks.sh '^mlp +1 +12 .* proven' '^mlp +2 +24 .* [0-9]+ +[0-9.]+ ms' -- env LAYERS=mlp COUNTS='1 2' "$bench/stacks.sh" a100-sxm4-40gb

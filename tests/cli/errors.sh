@@ -245,7 +245,7 @@ for command in sweep diff; do
     expect 2 "'$command' is not in this release" $command "$workload_yaml" --hw "$toy"
 done
 expect 2 'models .MODEL.onnx. are not in this release' import model.onnx
-expect 2 'running the kernels of a workload is not in this release' validate "$workload_yaml"
+expect 2 'wanted --device cpu or cuda' validate "$workload_yaml"
 expect 2 'validate wants --measurements' validate
 header='id,hw,workload,set,strategy,l2,launch,time_s,dram_read_bytes,dram_write_bytes,source'
 row='r1,h100-sxm5-80gb,ops/relu,B=64,eager,cold,stream,1e-5,,,somewhere'
@@ -276,6 +276,9 @@ expect 2 "'./rows.csv' would overwrite what is read from there" calibrate --hw "
 expect 2 '-o and --json - both write to stdout' calibrate --hw "$toy" --measurements rows.csv -o - --json -
 expect 65 'holds what --match says' validate --measurements rows.csv --match nothing
 expect 2 'calibrate wants --measurements' calibrate --hw "$toy"
+expect 2 'it takes no workload, --measurements' calibrate --device cpu --measurements rows.csv
+expect 2 "shipped hardware file's place" calibrate --device cpu -o "$SOURCE_DIR/hwmodels/own.yaml"
+expect 65 'is no CPU but sm_75' calibrate --device cpu --hw t4
 expect 2 'wants the one GPU' calibrate --measurements rows.csv
 expect 2 "no group 'streeming'; did you mean 'streaming'" calibrate --hw h100-sxm5-80gb --measurements rows.csv --fit streeming
 expect 2 'wanted 2 to 20' calibrate --hw h100-sxm5-80gb --measurements rows.csv --folds 1
@@ -292,7 +295,7 @@ expect 2 "unknown key 'smss'; did you mean 'sms'" validate --measurements rows.c
 expect 2 '\.svg, \.png or \.pdf' validate --measurements rows.csv --chart x.gif
 expect 2 '--gate means nothing to' "$workload_yaml" --hw "$toy" --gate mape=3%
 expect 2 '--junit means nothing to' "$workload_yaml" --hw "$toy" --junit x.xml
-for option in --train --jvp --report=x.html --precision=f16 --device=cuda; do
+for option in --train --jvp --report=x.html --precision=f16; do
     expect 2 "${option%%=*} is not in this release" "$workload_yaml" --hw "$toy" $option
 done
 expect 2 "hw does not know 'lst'; did you mean 'list'" hw lst

@@ -8,7 +8,7 @@ cd "${SOURCE_DIR:?}/src" || exit 70
 
 find . -name '*.[ch]' -o -name '*.def' | sed 's|^\./||' | LC_ALL=C sort | tr '\n' '\0' | xargs -0 awk '
 BEGIN {
-    layers = split("base input hw graph fusion cost search emit measure report validate command", name, " ")
+    layers = split("base input hw graph fusion cost search emit measure validate report command", name, " ")
     for (i = 1; i <= layers; i++) level[name[i]] = i
     beside["predict.h"] = " measure report command "
     beside["regions.h"] = " command "

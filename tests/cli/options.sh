@@ -48,7 +48,7 @@ ok plan --hw "$toy" -- "$chain"
 cmp -s out wanted || complain '-- ends the options'
 ok --help
 has '^usage: fusesim'
-for option in hw set hw-set strategy plan objective memory-limit top compile-cost compile-jobs launch l2 numerics recompute time-limit limit measurements workload-root match by gate no-exclude jobs dump json markdown trace \
+for option in hw set hw-set strategy plan objective memory-limit top compile-cost compile-jobs launch l2 numerics recompute time-limit limit scale-shapes measurements workload-root match by gate no-exclude target jobs dump json markdown trace \
     dot junit chart quiet verbose color help version; do
     has "^  --$option "
 done

@@ -60,7 +60,7 @@ typedef struct {
 typedef struct {
     void *sp;
     ucontext_t slow;
-    char *stack;
+    char *stack; /* NULL: it has not begun, or has ended */
     fiber_state state;
     int line; /* of the barrier it waits at */
     fs_collective what;
@@ -96,7 +96,9 @@ typedef struct {
 typedef struct worker {
     struct worker *next; /* in the list of idle ones */
     launch *run;
-    fiber *fibers; /* MAX_THREADS, stacks as needed */
+    fiber *fibers; /* MAX_THREADS */
+    char **stacks; /* as many as were ever needed at once; free are those of [taken, stack_count) */
+    int stack_count, taken;
     int threads, live, current;
     int at_barrier, in_warp[MAX_THREADS / LANES];
     long long block, time_ns;
@@ -136,11 +138,15 @@ __asm__(".text\n"
         ".size mock_switch, .-mock_switch\n");
 #endif
 
-/* To `f` and back, in the worker. */
+static void prepare(worker *w, fiber *f);
+
+/* To the fiber and back, in the worker. Fibers that do not wait have the same stack, one after the other. */
 static void resume(worker *w, int thread)
 {
     fiber *const f = &w->fibers[thread];
     w->current = thread;
+    if (!f->stack)
+        prepare(w, f);
 #ifdef UNDER_ASAN
     void *fake = NULL;
     __sanitizer_start_switch_fiber(&fake, f->stack, STACK_BYTES);
@@ -154,6 +160,10 @@ static void resume(worker *w, int thread)
 #ifdef UNDER_ASAN
     __sanitizer_finish_switch_fiber(fake, NULL, NULL);
 #endif
+    if (f->state != ENDED)
+        return;
+    w->stacks[--w->taken] = f->stack;
+    f->stack = NULL;
 }
 
 /* Back to the worker, in a fiber; returns when it is resumed. */
@@ -322,8 +332,10 @@ static bool in_shared(const worker *w, const void *p, size_t bytes)
 
 static void fill(void *at, uint32_t word, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i += sizeof word)
-        memcpy((char *)at + i, &word, bytes - i < sizeof word ? bytes - i : sizeof word);
+    char *const to = at;
+    memcpy(to, &word, bytes < sizeof word ? bytes : sizeof word);
+    for (size_t done = sizeof word; done < bytes; done *= 2)
+        memcpy(to + done, to, bytes - done < done ? bytes - done : done);
 }
 
 static size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
@@ -534,25 +546,29 @@ static void fiber_main(void)
     abort();
 }
 
-/* At the start of fiber_main, on its own stack. */
-static void prepare(worker *w, int thread)
+/* Stacks begin at different lines of a page, for the sake of the cache. */
+static char *new_stack(int index)
 {
-    fiber *const f = &w->fibers[thread];
-    if (!f->stack) {
-        char *const map = mmap(NULL, STACK_BYTES + FENCE_BYTES, PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (map == MAP_FAILED || mprotect(map, FENCE_BYTES, PROT_NONE) != 0)
-            abort();
-        f->stack = map + FENCE_BYTES;
-        (void)VALGRIND_STACK_REGISTER(f->stack, f->stack + STACK_BYTES);
+    const size_t bytes = STACK_BYTES + PAGE_BYTES;
+    char *const map =
+        mmap(NULL, FENCE_BYTES + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED || mprotect(map, FENCE_BYTES, PROT_NONE) != 0)
+        abort();
+    (void)VALGRIND_STACK_REGISTER(map + FENCE_BYTES, map + FENCE_BYTES + bytes);
+    return map + FENCE_BYTES + index % 32 * 128;
+}
+
+/* To begin with fiber_main, on a stack of its own. */
+static void prepare(worker *w, fiber *f)
+{
+    if (w->taken == w->stack_count) {
+        w->stacks[w->stack_count] = new_stack(w->stack_count);
+        w->stack_count++;
     }
+    f->stack = w->stacks[w->taken++];
 #ifdef UNDER_ASAN
-    /* The frames of leave and, after a fault, of whatever was left for good. */
-    const size_t used_bytes = w->failed ? STACK_BYTES : PAGE_BYTES;
-    __asan_unpoison_memory_region(f->stack + STACK_BYTES - used_bytes, used_bytes);
+    __asan_unpoison_memory_region(f->stack + STACK_BYTES - PAGE_BYTES, PAGE_BYTES); /* from the frames of leave */
 #endif
-    f->state = READY;
-    f->copies = f->group = 0;
 #ifdef FAST_SWITCH
     if (!w->run->slow) {
         /* As mock_switch leaves it: six registers, where it returns to, and where that would return to. */
@@ -612,10 +628,8 @@ static bool run_warp(worker *w, int warp)
 
 static bool holds(const char *from, uint32_t word, size_t bytes)
 {
-    for (size_t i = 0; i + sizeof word <= bytes; i += sizeof word)
-        if (memcmp(from + i, &word, sizeof word) != 0)
-            return false;
-    return true;
+    const size_t whole = bytes / sizeof word * sizeof word;
+    return whole == 0 || (memcmp(from, &word, sizeof word) == 0 && memcmp(from, from + sizeof word, whole - sizeof word) == 0);
 }
 
 static void check_guards(worker *w)
@@ -634,24 +648,42 @@ static void check_guards(worker *w)
     }
 }
 
+/* The fibers that a fault left where they were. */
+static void forget(worker *w)
+{
+    for (int i = 0; i < w->threads; i++)
+        if (w->fibers[i].stack)
+            w->stacks[--w->taken] = w->fibers[i].stack;
+#ifdef UNDER_ASAN
+    for (int i = 0; i < w->stack_count; i++)
+        __asan_unpoison_memory_region(w->stacks[i], STACK_BYTES);
+#endif
+}
+
 static void run_block(worker *w, long long block)
 {
     const mock_grid *const grid = w->run->grid;
     const size_t dynamic_bytes = (size_t)grid->shared_bytes, body = round_up(dynamic_bytes, 16);
+    if (w->failed)
+        forget(w);
+    w->failed = false;
     w->block = block;
     w->time_ns = grid->start_ns;
     w->threads = w->live = grid->block;
     w->at_barrier = 0;
     memset(w->in_warp, 0, sizeof w->in_warp);
+    for (int i = 0; i < w->threads; i++) {
+        fiber *const f = &w->fibers[i];
+        f->state = READY;
+        f->stack = NULL;
+        f->copies = f->group = 0;
+    }
     w->static_count = 0;
     w->static_bytes = 0;
     fill(w->shared, GUARD, GUARD_BYTES);
     fill(w->dynamic, MOCK_POISON, dynamic_bytes);
     fill(w->dynamic + dynamic_bytes, GUARD, body - dynamic_bytes + GUARD_BYTES);
     w->shared_used = GUARD_BYTES + body + GUARD_BYTES;
-    for (int i = 0; i < w->threads; i++)
-        prepare(w, i);
-    w->failed = false;
     w->random = w->run->seed * 0x9e3779b97f4a7c15u + (uint64_t)block + 1;
     const int warps = (w->threads + LANES - 1) / LANES;
     while (w->live > 0) {
@@ -684,7 +716,7 @@ static void landing(void)
     const uintptr_t below = (uintptr_t)f->stack - bad_address;
     if (bad_signal == SIGFPE)
         fault(w, MOCK_BROKEN, "thread %d: an integer divided by zero", w->current);
-    if (below <= FENCE_BYTES)
+    if (below <= FENCE_BYTES + PAGE_BYTES)
         fault(w, MOCK_BROKEN, "thread %d: more than %d bytes of stack", w->current, STACK_BYTES);
     fault(w, MOCK_BAD_ADDRESS, "thread %d: invalid address %#llx", w->current, (unsigned long long)bad_address);
 }
@@ -734,9 +766,10 @@ static worker *take_worker(launch *run)
     pthread_mutex_unlock(&idle_lock);
     if (!w && (w = calloc(1, sizeof *w))) {
         w->fibers = calloc(MAX_THREADS, sizeof *w->fibers);
+        w->stacks = calloc(MAX_THREADS, sizeof *w->stacks);
         w->signal_stack = malloc(STACK_BYTES);
     }
-    if (!w || !w->fibers || !w->signal_stack)
+    if (!w || !w->fibers || !w->stacks || !w->signal_stack)
         abort();
     const size_t room =
         3 * GUARD_BYTES + (size_t)run->grid->shared_bytes + MAX_STATIC_BYTES + MAX_STATICS * (size_t)(GAP_BYTES + 16);

@@ -228,10 +228,17 @@ static bool cast_to_const(const token *first, const token *t)
     return false;
 }
 
-/* N of the __launch_bounds__(N before NAME( in the source, which may have it where the emulated text does not; else
- * 1024. */
+/* The threads that the source is compiled for, which the preprocessed text does not have: N of FS_ENTRY(NAME, N or of
+ * the
+ * __launch_bounds__(N before NAME; else 1024. */
 static int launch_bound(const char *source, const token *name)
 {
+    for (const char *at = source; (at = strstr(at, "FS_ENTRY(")); at++) {
+        const char *const given = at + strlen("FS_ENTRY(") + strspn(at + strlen("FS_ENTRY("), " ");
+        const char *const comma = given + name->length;
+        if (strncmp(given, name->at, (size_t)name->length) == 0 && *comma == ',' && atoi(comma + 1) > 0)
+            return atoi(comma + 1);
+    }
     for (const char *at = source; (at = strstr(at, "__launch_bounds__")); at++) {
         const char *const number = at + strcspn(at, "(0123456789");
         const size_t length = strcspn(at, ";{}");
@@ -243,14 +250,63 @@ static int launch_bound(const char *source, const token *name)
     return 1024;
 }
 
+/* The parameters' name and the body of the entry function that begins here, or false. */
+static bool is_entry(const token *t, const token *end, const token **params, const token **body)
+{
+    static const struct {
+        const char *words[11];
+        int params, body;
+    } forms[] = {{{"void", "?", "(", "void", "*", "*", "?", ")", "{"}, 6, 8},
+                 {{"void", "?", "(", "void", "*", "const", "*", "?", ")", "{"}, 7, 9},
+                 {{"void", "?", "(", "void", "*", "?", "[", "]", ")", "{"}, 5, 9}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (are(t, end, forms[i].words)) {
+            *params = t + forms[i].params;
+            *body = t + forms[i].body;
+            return true;
+        }
+    return false;
+}
+
+/* Writes the line of an entry function; returns the end of its body. */
+static const token *write_entry(FILE *out, const token *name, const token *params, const token *body, const token *end,
+                                const char *source)
+{
+    int used = 0, depth = 0;
+    bool read_only[MOCK_MAX_PARAMS], unseen = false;
+    memset(read_only, true, sizeof read_only);
+    const token *t = body;
+    for (; t < end; t++) {
+        depth += is(t, "{") - is(t, "}");
+        if (depth == 0)
+            break;
+        if (t->length != params->length || memcmp(t->at, params->at, (size_t)t->length) != 0)
+            continue;
+        const bool indexed = t + 3 < end && is(t + 1, "[") && isdigit((unsigned char)*t[2].at) && is(t + 3, "]");
+        const int index = indexed ? atoi(t[2].at) : MOCK_MAX_PARAMS;
+        if (index >= MOCK_MAX_PARAMS) {
+            unseen = unseen || !(is(t - 1, ")") && is(t - 2, "void")); /* (void)params; */
+            continue;
+        }
+        used = index >= used ? index + 1 : used;
+        read_only[index] = read_only[index] && cast_to_const(body, t);
+    }
+    if (unseen)
+        mock_say("%.*s uses its parameters otherwise than by %.*s[0] to [%d]: how many there are is not known",
+                 name->length, name->at, params->length, params->at, MOCK_MAX_PARAMS - 1);
+    fprintf(out, "\n\"%.*s %d %d", name->length, name->at, used, launch_bound(source, name));
+    for (int i = 0; i < used; i++)
+        fprintf(out, " %d", read_only[i]);
+    fprintf(out, "\\n\"");
+    return t;
+}
+
 /* Appends what mock_entries reads, as C, to the preprocessed text. */
 static void append_entries(FILE *out, const char *text, const char *source)
 {
-    static const char *const two_stars[] = {"void", "?", "(", "void", "*", "*", "?", ")", "{", NULL};
-    static const char *const brackets[] = {"void", "?", "(", "void", "*", "?", "[", "]", ")", "{", NULL};
     int count = 0, depth = 0;
     token *const tokens = tokens_of(text, &count);
-    const token *const end = tokens + count;
+    const token *const end = tokens + count, *params, *body;
     bool is_static = false;
     fprintf(out,
             "\nextern const fs_shared_site __start_fs_shared_sites[] __attribute__((weak, visibility(\"hidden\")));"
@@ -258,39 +314,13 @@ static void append_entries(FILE *out, const char *text, const char *source)
             "\nconst fs_shared_site *const fs_sites[2] = {__start_fs_shared_sites, __stop_fs_shared_sites};"
             "\nconst char fs_entries[] = \"\"");
     for (const token *t = tokens; t < end; t++) {
-        const bool stars = depth == 0 && are(t, end, two_stars), array = depth == 0 && are(t, end, brackets);
-        if (depth == 0 && is(t, "static"))
-            is_static = true;
-        if (!is_static && (stars || array)) {
-            const token *const name = t + 1, *const params = t + (stars ? 6 : 5);
-            int used = 0;
-            bool read_only[MOCK_MAX_PARAMS];
-            memset(read_only, true, sizeof read_only);
-            const token *const body = t + (stars ? 8 : 9);
-            int inside = 0;
-            for (t = body; t < end; t++) {
-                inside += is(t, "{") - is(t, "}");
-                if (inside == 0)
-                    break;
-                if (t + 3 >= end || t->length != params->length || memcmp(t->at, params->at, (size_t)t->length) != 0 ||
-                    !is(t + 1, "[") || !isdigit((unsigned char)*t[2].at) || !is(t + 3, "]"))
-                    continue;
-                const int index = atoi(t[2].at);
-                if (index >= MOCK_MAX_PARAMS)
-                    continue;
-                used = index >= used ? index + 1 : used;
-                read_only[index] = read_only[index] && cast_to_const(body, t);
-            }
-            fprintf(out, "\n\"%.*s %d %d", name->length, name->at, used, launch_bound(source, name));
-            for (int i = 0; i < used; i++)
-                fprintf(out, " %d", read_only[i]);
-            fprintf(out, "\\n\"");
-            is_static = false;
+        if (depth == 0 && !is_static && is_entry(t, end, &params, &body)) {
+            t = write_entry(out, t + 1, params, body, end, source);
             continue;
         }
         depth += is(t, "{") - is(t, "}");
-        if (depth == 0 && (is(t, "}") || is(t, ";")))
-            is_static = false;
+        if (depth == 0)
+            is_static = !is(t, "}") && !is(t, ";") && (is_static || is(t, "static"));
     }
     fprintf(out, ";\n");
     free(tokens);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host's compiler and threads on kernels written by hand: a chain of elementwise operators, fused and one by one, and a softmax of rows. What they compute is asserted; how long
  * they take is printed only. */
+#include "hw/kin.h"
 #include "validate/cpu.h"
+#include "validate/host_hw.h"
 #include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
@@ -262,6 +264,56 @@ static void measuring_interleaves(void **state)
     fsim_arena_free(a);
 }
 
+static fsim_hw *shipped(fsim_arena *a, const char *name)
+{
+    fsim_diag *d = fsim_diag_new(a);
+    fsim_hw *hw = fsim_hw_read(a, d, fsim_printf(a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, name));
+    fsim_diag_print(d, stderr, false);
+    assert_non_null(hw);
+    return hw;
+}
+
+static void this_machine_takes_the_place_of_the_shipped_one(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    const fsim_cpu_compiler how = {.cache = cache};
+    const char *why = "";
+    fsim_cpu_pool *p = fsim_cpu_pool_new(0);
+    const fsim_hw *hw = shipped(a, "host");
+    const double start_s = fsim_cpu_now_s();
+    const fsim_hw *own = fsim_host_recalibrated(hw, p, &how, a, &why);
+    assert_non_null(own);
+    print_message("recalibrated in %.2f s: copy %.1f GB/s, shipped %.1f\n", fsim_cpu_now_s() - start_s, 1e-9 * fsim_hw_get(own, FSIM_HW_DRAM_BANDWIDTH),
+                  1e-9 * fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH));
+    assert_true(own->host && hw->host && strcmp(own->hash, hw->hash) != 0);
+    assert_true(fsim_hw_get(own, FSIM_HW_SMS) == fsim_cpu_threads(p));
+    for (int k = 0; k < FSIM_HW_COUNT; k++)
+        if (fsim_hw_rows[k].required)
+            assert_true(fsim_hw_get(own, (fsim_hw_key)k) > 0);
+    assert_true(fsim_hw_origin(own, FSIM_HW_DRAM_BANDWIDTH) == FSIM_FROM_MEASURED && fsim_hw_origin(own, FSIM_HW_FP32_PEAK) == FSIM_FROM_MEASURED);
+    fsim_diag *d = fsim_diag_new(a);
+    assert_int_equal(fsim_hw_lint(a, d, own), 0);
+    fsim_cpu_pool_free(p);
+    fsim_arena_free(a);
+}
+
+/* What a CPU reaches of its peaks says nothing of a GPU, and the other way round. */
+static void cpus_and_gpus_are_no_kin(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    fsim_hw *gpu = shipped(a, "b200"), *host = shipped(a, "host");
+    const fsim_hw *hosts[] = {host}, *gpus[] = {gpu}, before = *gpu, own = *host;
+    fsim_hw_adopt(a, gpu, hosts, 1);
+    fsim_hw_adopt(a, host, gpus, 1);
+    for (int k = 0; k < FSIM_HW_COUNT; k++) {
+        assert_memory_equal(&gpu->q[k].value, &before.q[k].value, 2 * sizeof(double));
+        assert_memory_equal(&host->q[k].value, &own.q[k].value, 2 * sizeof(double));
+    }
+    fsim_arena_free(a);
+}
+
 static void times_are_quantiles(void **state)
 {
     (void)state;
@@ -297,6 +349,8 @@ int main(void)
         cmocka_unit_test(errors_name_the_kernel_and_its_line),
         cmocka_unit_test(libraries_are_found_again),
         cmocka_unit_test(measuring_interleaves),
+        cmocka_unit_test(this_machine_takes_the_place_of_the_shipped_one),
+        cmocka_unit_test(cpus_and_gpus_are_no_kin),
         cmocka_unit_test(nothing_is_left_behind),
     };
     fsim_arena *a = fsim_arena_new();

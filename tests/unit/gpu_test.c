@@ -9,8 +9,22 @@
 
 #include "validate/cuda/activity.h"
 #include "validate/cuda/counters.h"
+#include "validate/cuda/measure.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* CUPTI loads a library in a way that AddressSanitizer does not stand. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
 
 static fsim_record record(const char *name, uint32_t launch, uint64_t start_ns, uint64_t end_ns)
 {
@@ -65,11 +79,27 @@ static void bad_records_are_refused(void **unused)
     assert_non_null(fsim_runs_of(backwards, 2, 2, &launch, 1, s));
 }
 
+static void samples_at_a_low_clock_are_dropped(void **unused)
+{
+    (void)unused;
+    const double clock_hz[] = {1.98e9, 1.20e9, 1.97e9, NAN, 1.96e9, 1.80e9}; /* median 1.96 GHz, so 1.764 is the least */
+    double scratch[6], median_hz;
+    bool usual[6];
+    assert_int_equal(fsim_usual_clock(clock_hz, 6, scratch, usual, &median_hz), 5);
+    assert_true(usual[0] && !usual[1] && usual[2] && usual[3] && usual[4] && usual[5]);
+    near(median_hz, 1.96e9);
+    assert_int_equal(fsim_usual_clock((double[]){NAN, NAN}, 2, scratch, usual, &median_hz), 2);
+    assert_true(isnan(median_hz));
+    assert_int_equal(fsim_usual_clock(NULL, 0, scratch, usual, &median_hz), 0);
+}
+
 /* CUPTI's host side needs neither a GPU nor a driver: on every chip it knows these, each set takes one pass. */
 static void sets_of_counters_take_one_pass(void **unused)
 {
     (void)unused;
     static const char *const chips[] = {"GA100", "GA102", "AD102", "GH100", "GB100", "GB110", "GB202"};
+    if (SANITIZED)
+        skip();
     fsim_arena *a = fsim_arena_new();
     fsim_library library;
     fsim_cupti_entries cupti;
@@ -93,6 +123,34 @@ static void sets_of_counters_take_one_pass(void **unused)
     fsim_count_set s;
     assert_int_equal(fsim_count_set_open(&cupti, a, "H200", NULL, 0, &s), FSIM_CUPTI_INVALID_CHIP_NAME);
     fsim_count_set_close(&cupti, &s);
+    fsim_arena_free(a);
+}
+
+/* What measuring itself launches, for every architecture that the compiler has. */
+static void helpers_compile(void **unused)
+{
+    (void)unused;
+    fsim_arena *a = fsim_arena_new();
+    fsim_fault fault = {0};
+    fsim_nvrtc *n = fsim_nvrtc_open(a, 0, &fault);
+    if (!n) {
+        print_message("%s\n", fault.message);
+        fsim_arena_free(a);
+        skip();
+    }
+    n->cache = NULL;
+    for (int i = 0; i < n->archs; i++) {
+        fsim_cubin c;
+        const bool done = fsim_nvrtc_compile(n, &(fsim_nvrtc_source){"helpers.cu", fsim_helper_source, n->sm[i]}, NULL, a, &c);
+        if (!done)
+            print_message("%s\n%s\n", c.fault.message, c.log);
+        assert_true(done);
+        assert_int_equal(c.entries, 3);
+        assert_non_null(fsim_resources_find(c.entry, c.entries, "fsim_flush"));
+        assert_true(c.checked);
+        for (int e = 0; e < c.entries; e++)
+            assert_false(c.entry[e].disagrees);
+    }
     fsim_arena_free(a);
 }
 
@@ -153,7 +211,9 @@ int main(void)
         cmocka_unit_test(records_are_summed_by_run),
         cmocka_unit_test(library_kernels_may_be_any_but_the_same),
         cmocka_unit_test(bad_records_are_refused),
+        cmocka_unit_test(samples_at_a_low_clock_are_dropped),
         cmocka_unit_test(sets_of_counters_take_one_pass),
+        cmocka_unit_test(helpers_compile),
         cmocka_unit_test(opening_without_a_driver_says_so),
         cmocka_unit_test(opening_without_a_gpu_is_polite),
         cmocka_unit_test(the_stub_is_told_from_the_driver),

@@ -70,7 +70,8 @@ static const char text[] = "#include \"helper.h\"\n"
                            "    y[i] = part[127 - fs_thread()];\n"
                            "}\n"
                            "#ifdef FS_EMULATED\n"
-                           "void stray(void **params)\n"
+                           "#define FS_ENTRY(name, threads, parameters) void name(void **params)\n"
+                           "FS_ENTRY(stray, 64, (float *x))\n"
                            "{\n"
                            "    (*(float **)params[0])[fs_block() * 1000] = 1;\n"
                            "}\n"
@@ -168,6 +169,7 @@ static void runs(void)
     GIVES(1, launch(scale, COUNT / 128, 2048, 0));
     GIVES(1, launch(scale, 0, 128, 0));
     GIVES(701, launch(scale, COUNT / 128, 256, 0)); /* beyond its launch bounds */
+    GIVES(701, launch(stray, 1, 65, 0));
     GIVES(1, launch(scale, COUNT / 128, 128, 49152 - 511));
     GIVES(0, CALL(cuFuncSetAttribute, (handle, int, int), scale, 8, 100000));
     GIVES(0, launch(scale, COUNT / 128, 128, 100000));

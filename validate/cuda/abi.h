@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* abi.h: what we call of the CUDA driver, NVRTC, CUPTI and cuBLAS, declared by ourselves, so that neither their headers nor their libraries are
+/* abi.h: what we call of the CUDA driver, NVRTC, CUPTI, cuBLAS and NVML, declared by ourselves, so that neither their headers nor their libraries are
  * needed to build. tests/abi_check.c compares every size, offset and enumerator with the real headers (CUDA 13.0) where there are some.
  *
  * The libraries are opened at run time (library.h). The entry points, all of them, stand at the end. */
@@ -37,6 +37,8 @@ enum { /* CUresult */
     FSIM_CU_SYSTEM_DRIVER_MISMATCH = 803
 };
 enum { /* CUdevice_attribute */
+    FSIM_CU_THREADS_PER_BLOCK = 1,
+    FSIM_CU_WARP_SIZE = 10,
     FSIM_CU_CLOCK_KHZ = 13,
     FSIM_CU_SMS = 16,
     FSIM_CU_MEMORY_CLOCK_KHZ = 36,
@@ -45,7 +47,10 @@ enum { /* CUdevice_attribute */
     FSIM_CU_THREADS_PER_SM = 39,
     FSIM_CU_CAPABILITY_MAJOR = 75,
     FSIM_CU_CAPABILITY_MINOR = 76,
-    FSIM_CU_SHARED_BYTES_PER_BLOCK_OPTIN = 97
+    FSIM_CU_SHARED_BYTES_PER_SM = 81,
+    FSIM_CU_REGISTERS_PER_SM = 82,
+    FSIM_CU_SHARED_BYTES_PER_BLOCK_OPTIN = 97,
+    FSIM_CU_BLOCKS_PER_SM = 106
 };
 enum { /* CUfunction_attribute */
     FSIM_CU_FUNC_STATIC_SHARED_BYTES = 1,
@@ -273,6 +278,15 @@ enum { FSIM_CUBLAS_OP_N = 0, FSIM_CUBLAS_OP_T = 1, FSIM_CUBLAS_GEMM_DEFAULT = -1
 enum { FSIM_CUDA_R_32F = 0, FSIM_CUDA_R_64F = 1, FSIM_CUDA_R_16F = 2, FSIM_CUDA_R_16BF = 14 };
 enum { FSIM_CUBLAS_32F = 68, FSIM_CUBLAS_64F = 70, FSIM_CUBLAS_32F_FAST_TF32 = 77 };
 
+/* NVML, the driver's library of sensors. */
+
+typedef struct nvmlDevice_st *fsim_nvml_device;
+enum { FSIM_NVML_TEMPERATURE_GPU = 0, FSIM_NVML_CLOCK_SM = 1, FSIM_NVML_CLOCK_MEMORY = 2 };
+enum { /* why clocks are what they are: a set of bits */
+    FSIM_NVML_IDLE = 0x1, FSIM_NVML_APPLICATION_CLOCKS = 0x2, FSIM_NVML_POWER_CAP = 0x4, FSIM_NVML_HARDWARE_SLOWDOWN = 0x8, FSIM_NVML_SYNC_BOOST = 0x10,
+    FSIM_NVML_THERMAL_SOFTWARE = 0x20, FSIM_NVML_THERMAL_HARDWARE = 0x40, FSIM_NVML_POWER_BRAKE = 0x80, FSIM_NVML_DISPLAY_CLOCKS = 0x100
+};
+
 /* The entry points. X(result, name, parameters): needed; O(result, name, parameters): used where the library has it. */
 
 #define FSIM_CUDA_ENTRIES(X, O)                                                                                                                     \
@@ -381,6 +395,19 @@ enum { FSIM_CUBLAS_32F = 68, FSIM_CUBLAS_64F = 70, FSIM_CUBLAS_32F_FAST_TF32 = 7
        long long stride_a, const void *b, int b_type, int ldb, long long stride_b, const void *beta, void *c, int c_type, int ldc,                  \
        long long stride_c, int batch, int compute, int algorithm))
 
+#define FSIM_NVML_ENTRIES(X, O)                                                                                                                     \
+    X(int, nvmlInit_v2, (void))                                                                                                                     \
+    O(int, nvmlShutdown, (void))                                                                                                                    \
+    O(int, nvmlDeviceGetHandleByUUID, (const char *uuid, fsim_nvml_device *device))                                                                 \
+    O(int, nvmlDeviceGetHandleByIndex_v2, (unsigned index, fsim_nvml_device *device))                                                               \
+    O(int, nvmlSystemGetDriverVersion, (char *version, unsigned bytes))                                                                             \
+    O(int, nvmlDeviceGetPowerUsage, (fsim_nvml_device device, unsigned *mw))                                                                        \
+    O(int, nvmlDeviceGetEnforcedPowerLimit, (fsim_nvml_device device, unsigned *mw))                                                                \
+    O(int, nvmlDeviceGetClockInfo, (fsim_nvml_device device, int which, unsigned *mhz))                                                             \
+    O(int, nvmlDeviceGetTemperature, (fsim_nvml_device device, int which, unsigned *celsius))                                                       \
+    O(int, nvmlDeviceGetCurrentClocksEventReasons, (fsim_nvml_device device, unsigned long long *reasons))                                          \
+    O(int, nvmlDeviceGetCurrentClocksThrottleReasons, (fsim_nvml_device device, unsigned long long *reasons)) /* its older name */
+
 /* A table of a library's entry points: struct { int (*cuInit)(unsigned flags); ... }. */
 #define FSIM_ENTRY_MEMBER(result, name, parameters) result(*name) parameters;
 typedef struct {
@@ -395,5 +422,8 @@ typedef struct {
 typedef struct {
     FSIM_CUBLAS_ENTRIES(FSIM_ENTRY_MEMBER, FSIM_ENTRY_MEMBER)
 } fsim_cublas_entries;
+typedef struct {
+    FSIM_NVML_ENTRIES(FSIM_ENTRY_MEMBER, FSIM_ENTRY_MEMBER)
+} fsim_nvml_entries;
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "validate/cuda/activity.h"
 
-#include "validate/cuda/counters.h"
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +18,8 @@ typedef struct fsim_activity {
     size_t dropped;
 } fsim_activity;
 
-/* Of the one session, for the callbacks. */
-static fsim_activity *session;
+/* Of the one session, for the callbacks; NULL: records go nowhere. */
+static _Atomic(fsim_activity *) session;
 
 static void give_buffer(uint8_t **buffer, size_t *bytes, size_t *max_records)
 {
@@ -121,10 +119,11 @@ void fsim_activity_close(fsim_gpu *g)
 {
     if (!g->activity)
         return;
-    fsim_activity_pause(g);
-    (void)!g->cupti.cuptiActivityFlushAll(FSIM_ACTIVITY_FLUSH_FORCED);
+    if (!g->lost) { /* else CUPTI would wait for what hangs */
+        fsim_activity_pause(g);
+        (void)!g->cupti.cuptiActivityFlushAll(FSIM_ACTIVITY_FLUSH_FORCED);
+    }
     session = NULL;
-    pthread_mutex_destroy(&g->activity->lock);
     g->activity = NULL;
 }
 
@@ -153,8 +152,9 @@ static bool fetch(fsim_gpu *g, int expected, fsim_fault *fault)
     return true; /* too few: the sample is dropped */
 }
 
-static void forget(fsim_activity *s)
+void fsim_activity_forget(fsim_gpu *g)
 {
+    fsim_activity *s = g->activity;
     pthread_mutex_lock(&s->lock);
     s->records = 0;
     s->dropped = 0;
@@ -177,7 +177,8 @@ const char *fsim_runs_of(fsim_record *record, int records, int runs, const fsim_
     for (int i = 0; i < records; i++)
         if (!same_name(&record[i], "fsim_flush") && !same_name(&record[i], "fsim_clock"))
             record[kept++] = record[i];
-    qsort(record, (size_t)kept, sizeof *record, by_launch);
+    if (kept > 0)
+        qsort(record, (size_t)kept, sizeof *record, by_launch);
     const int part = kept / runs;
     if (kept == 0 || kept % runs != 0 || (launch && part != launches))
         return "not as many records as launches";
@@ -194,232 +195,13 @@ const char *fsim_runs_of(fsim_record *record, int records, int runs, const fsim_
     return NULL;
 }
 
-/* Samples. */
-
-typedef struct {
-    double seconds[2]; /* cold, warm */
-    double clock_hz;
-} sample;
-
-typedef struct {
-    fsim_gpu_kernel *kernel;
-    sample *sample;
-    int samples, attempts, bad;
-    const char *why_bad;
-    double spent_s;
-    bool done;
-    const char *failed; /* why it could not be run */
-} job;
-
-enum { WARM_UPS = 5, RUNS = 2 }; /* WARM_UPS samples of RUNS launches each */
-
-/* Where there are no records. */
-typedef struct {
-    fsim_cu_event at[RUNS + 1];
-} marks;
-
-static bool record_mark(fsim_gpu *g, marks *m, int i, fsim_fault *fault)
+bool fsim_activity_runs(fsim_gpu *g, int runs, const fsim_launch *launch, int launches, int helpers, double *seconds, const char **why, fsim_fault *fault)
 {
-    return g->activity || fsim_gpu_ok(g, g->cu.cuEventRecord(m->at[i], g->stream), "recording an event", fault);
-}
-
-/* Cold, and at once again, warm; nothing else in between. */
-static bool run_twice(fsim_gpu *g, const fsim_gpu_kernel *k, marks *m, fsim_fault *fault)
-{
-    if (!fsim_gpu_stamp_clocks(g, 0, fault) || !fsim_gpu_flush(g, fault) || !record_mark(g, m, 0, fault))
+    fsim_activity *s = g->activity;
+    if (!fetch(g, runs * launches + helpers, fault))
         return false;
-    for (int i = 0; i < RUNS; i++)
-        if (!fsim_gpu_launch(g, k, fault) || !record_mark(g, m, i + 1, fault))
-            return false;
-    return fsim_gpu_stamp_clocks(g, 1, fault) && fsim_gpu_wait(g, k->name, fault);
-}
-
-static bool read_events(fsim_gpu *g, const marks *m, sample *s, fsim_fault *fault)
-{
-    for (int i = 0; i < RUNS; i++) {
-        float ms = 0;
-        if (!fsim_gpu_ok(g, g->cu.cuEventElapsedTime(&ms, m->at[i], m->at[i + 1]), "reading an event", fault))
-            return false;
-        s->seconds[i] = 1e-3 * (double)ms;
-    }
-    return true;
-}
-
-/* *why: the sample is no good; NULL: it is. */
-static bool take_sample(fsim_gpu *g, const fsim_gpu_kernel *k, marks *m, sample *s, const char **why, fsim_fault *fault)
-{
-    fsim_activity *const activity = g->activity;
-    const int launches = k->program ? k->program->launches : 1;
-    *why = NULL;
-    if (activity)
-        forget(activity);
-    if (!run_twice(g, k, m, fault))
-        return false;
-    s->clock_hz = fsim_gpu_clock_hz(g);
-    if (!activity)
-        return read_events(g, m, s, fault);
-    if (!fetch(g, RUNS * launches + 3, fault)) /* two clock stamps and a flush */
-        return false;
-    pthread_mutex_lock(&activity->lock);
-    *why = activity->dropped > 0 ? "records dropped by CUPTI" : fsim_runs_of(activity->record, activity->records, RUNS, k->program ? k->program->launch : NULL, launches, s->seconds);
-    pthread_mutex_unlock(&activity->lock);
-    return !*why || fetch(g, MOST_RECORDS, fault); /* what is late should not be taken for the next sample's */
-}
-
-/* One more sample of a job; the first few are for nothing. */
-static bool advance(fsim_gpu *g, job *j, marks *m, fsim_fault *fault)
-{
-    const double start_s = fsim_now_s();
-    const char *why;
-    sample s;
-    if (!take_sample(g, j->kernel, m, &s, &why, fault))
-        return false;
-    if (++j->attempts <= WARM_UPS)
-        return true;
-    j->spent_s += fsim_now_s() - start_s;
-    if (why) {
-        j->bad++;
-        j->why_bad = why;
-        g->facts.bad_records++;
-    } else {
-        j->sample[j->samples++] = s;
-    }
-    const fsim_gpu_options *o = &g->option;
-    j->done = j->samples >= o->most || (j->samples >= o->least && j->spent_s >= o->budget_s) || (j->samples >= 5 && j->spent_s >= 20 * o->budget_s) ||
-              j->bad >= 2 * o->least;
-    return true;
-}
-
-static int ascending(const void *x, const void *y)
-{
-    const double a = *(const double *)x, b = *(const double *)y;
-    return a < b ? -1 : a > b;
-}
-
-/* The median clock of the samples that have one, or NaN. */
-static double median_clock_hz(const job *j, double *scratch)
-{
-    int n = 0;
-    for (int i = 0; i < j->samples; i++)
-        if (!isnan(j->sample[i].clock_hz))
-            scratch[n++] = j->sample[i].clock_hz;
-    qsort(scratch, (size_t)n, sizeof *scratch, ascending);
-    return n > 0 ? scratch[n / 2] : NAN;
-}
-
-/* Samples at the usual clock; NULL, or why they are too noisy. */
-static const char *summarise(fsim_gpu *g, const job *j, fsim_measured_kernel *out)
-{
-    static const double least_clock = 0.9;
-    double *s[RUNS] = {fsim_new(g->a, double, j->samples), fsim_new(g->a, double, j->samples)};
-    int n = 0;
-    out->sm_clock_hz = median_clock_hz(j, s[0]);
-    for (int i = 0; i < j->samples; i++) {
-        if (j->sample[i].clock_hz < least_clock * out->sm_clock_hz) /* never where either is NaN */
-            continue;
-        for (int r = 0; r < RUNS; r++)
-            s[r][n] = j->sample[i].seconds[r];
-        n++;
-    }
-    g->facts.low_clock += j->samples - n;
-    out->cold = fsim_times_of(s[0], n);
-    out->warm = fsim_times_of(s[1], n);
-    if (n < j->samples * 3 / 4)
-        return fsim_printf(g->a, "the SM clock fell by more than 10 %% in %d of %d runs of '%s': let the GPU rest, or lock its clocks (nvidia-smi -lgc)", j->samples - n, j->samples, j->kernel->name);
-    const char *noise = fsim_gpu_noise(g, j->kernel->name, &out->cold);
-    return noise ? noise : fsim_gpu_noise(g, j->kernel->name, &out->warm);
-}
-
-static bool measure_jobs(fsim_gpu *g, job *j, int jobs, marks *m, fsim_fault *fault)
-{
-    for (bool more = true; more;) {
-        more = false;
-        for (int i = 0; i < jobs; i++) {
-            fsim_fault own = {0};
-            if (!j[i].done && !advance(g, &j[i], m, &own)) {
-                j[i].failed = own.message;
-                j[i].done = true;
-                if (g->lost || !fsim_gpu_wait(g, j[i].kernel->name, NULL)) {
-                    *fault = own;
-                    return false;
-                }
-            }
-            more = more || !j[i].done;
-        }
-    }
-    return true;
-}
-
-static bool make_marks(fsim_gpu *g, marks *m, fsim_fault *fault)
-{
-    for (int i = 0; i < RUNS + 1 && !g->activity; i++)
-        if (!fsim_gpu_ok(g, g->cu.cuEventCreate(&m->at[i], FSIM_CU_EVENT_DEFAULT), "making an event", fault))
-            return false;
-    return true;
-}
-
-static void drop_marks(fsim_gpu *g, marks *m)
-{
-    for (int i = 0; i < RUNS + 1; i++)
-        if (m->at[i] && !g->lost)
-            (void)!g->cu.cuEventDestroy_v2(m->at[i]);
-}
-
-static fsim_measured_kernel unmeasured(const fsim_gpu_kernel *k)
-{
-    return (fsim_measured_kernel){.dram_read_bytes = NAN, .dram_write_bytes = NAN, .l2_bytes = NAN, .shared_bytes = NAN, .local_bytes = NAN,
-                                  .registers = k->registers, .static_shared_bytes = k->static_shared_bytes, .local_bytes_per_thread = k->local_bytes_per_thread,
-                                  .occupancy = k->occupancy, .achieved_occupancy = NAN, .sm_clock_hz = NAN};
-}
-
-/* The last job is the empty kernel: the noise floor. */
-static void report_jobs(fsim_gpu *g, const job *j, int count, fsim_measured_kernel *out, fsim_fault *fault)
-{
-    const char *noise = NULL;
-    fsim_measured_kernel floor = unmeasured(j[count].kernel);
-    for (int i = 0; i <= count; i++) {
-        fsim_measured_kernel *o = i < count ? &out[i] : &floor;
-        if (j[i].failed || j[i].samples == 0 || j[i].bad > j[i].samples) {
-            o->failed = j[i].failed ? j[i].failed : fsim_printf(g->a, "CUPTI's records of '%s' are no good in %d of %d runs: %s", j[i].kernel->name, j[i].bad, j[i].attempts - WARM_UPS, j[i].why_bad);
-            continue;
-        }
-        const char *why = summarise(g, &j[i], o);
-        noise = noise ? noise : i < count ? why : NULL;
-    }
-    g->facts.floor = floor.cold;
-    for (int i = 0; i < count && (!fault || fault->exit_status == 0); i++)
-        if (out[i].failed)
-            fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "%s", out[i].failed);
-    if (noise && (!fault || fault->exit_status == 0))
-        fsim_fail(fault, g->a, FSIM_EXIT_INCONCLUSIVE, "%s", noise);
-}
-
-static bool measure_times(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count, fsim_measured_kernel *out, fsim_fault *fault)
-{
-    job *j = fsim_new(g->a, job, count + 1);
-    marks m = {0};
-    for (int i = 0; i <= count; i++) {
-        j[i] = (job){.kernel = i < count ? kernel[i] : fsim_gpu_empty_kernel(g), .sample = fsim_new(g->a, sample, g->option.most)};
-        j[i].done = !j[i].kernel;
-    }
-    const bool done = make_marks(g, &m, fault) && measure_jobs(g, j, count + 1, &m, fault);
-    drop_marks(g, &m);
-    if (done)
-        report_jobs(g, j, count, out, fault);
-    return done;
-}
-
-bool fsim_gpu_measure(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count, fsim_measured_kernel *out, fsim_fault *fault)
-{
-    fsim_fault local = {0};
-    for (int i = 0; i < count; i++)
-        out[i] = unmeasured(kernel[i]);
-    if (fsim_gpu_usable(g, &local) && measure_times(g, kernel, count, out, &local))
-        fsim_counters_measure(g, kernel, count, out, &local);
-    for (int i = 0; i < count && g->lost; i++)
-        if (out[i].cold.samples == 0 && !out[i].failed)
-            out[i].failed = g->lost;
-    if (fault && local.exit_status != 0)
-        *fault = local;
-    return local.exit_status == 0;
+    pthread_mutex_lock(&s->lock);
+    *why = s->dropped > 0 ? "records dropped by CUPTI" : fsim_runs_of(s->record, s->records, runs, launch, launches, seconds);
+    pthread_mutex_unlock(&s->lock);
+    return !*why || fetch(g, MOST_RECORDS, fault); /* what is late should not be taken for the next run's */
 }

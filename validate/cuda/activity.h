@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* activity.h: when each kernel started and ended, by CUPTI's Activity API, which needs no privilege; and the measurement that is made of it. Where there is no CUPTI, CUDA events, which
- * overstate short kernels by 10 to 30 us (NVIDIA/nvbench issue 184). */
+/* activity.h: when each kernel started and ended, by CUPTI's Activity API, which needs no privilege. */
 #ifndef FUSESIM_VALIDATE_CUDA_ACTIVITY_H
 #define FUSESIM_VALIDATE_CUDA_ACTIVITY_H
 
@@ -22,5 +21,10 @@ typedef struct {
 /* The runs of one kernel, in order, out of all records since the last sample: those of our own helpers are left out, the others fall into `runs` equal parts, one a run. seconds[runs]: the sum
  * over each part. launch: names that each part must have, in order; NULL: any, but the same in each part. NULL, or why the records are no good. Sorts them. */
 const char *fsim_runs_of(fsim_record *record, int records, int runs, const fsim_launch *launch, int launches, double *seconds);
+
+/* Forgets the records up to now. */
+void fsim_activity_forget(fsim_gpu *g);
+/* Fetches the records of what ran since, `helpers` of our own kernels among them, and sums them as fsim_runs_of does. *why: they are no good; NULL: they are. */
+bool fsim_activity_runs(fsim_gpu *g, int runs, const fsim_launch *launch, int launches, int helpers, double *seconds, const char **why, fsim_fault *fault);
 
 #endif

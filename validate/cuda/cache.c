@@ -34,7 +34,7 @@ const char *fsim_cache_folder(fsim_arena *a, const char **why)
         path = fsim_printf(a, "%s/.cache/fusesim", home);
     else
         *why = "none of $FUSESIM_CACHE, $XDG_CACHE_HOME and $HOME is set";
-    return path && make_folders(a, path, why) ? path : NULL;
+    return path;
 }
 
 static const char magic[] = "fusesim-cubin 1";
@@ -73,7 +73,7 @@ bool fsim_cache_put(fsim_arena *a, const char *folder, const char *key, const fs
     memcpy(rest, item->log, log_bytes);
     memcpy(rest + log_bytes, item->cubin, item->cubin_bytes);
     fsim_sha256(rest, rest_bytes, hash);
-    fsim_output *o = fsim_open_output(a, path_of(a, folder, key), why);
+    fsim_output *o = make_folders(a, folder, why) ? fsim_open_output(a, path_of(a, folder, key), why) : NULL;
     if (!o)
         return false;
     fprintf(fsim_stream(o), "%s %s %zu\n", magic, hash, log_bytes);

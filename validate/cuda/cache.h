@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include <stdbool.h>
 
-/* The folder, made where it is missing; NULL with *why set where there can be none. */
+/* The folder's path, whether it is there or not; NULL with *why set where no variable says it. */
 const char *fsim_cache_folder(fsim_arena *a, const char **why);
 
 typedef struct {
@@ -18,7 +18,7 @@ typedef struct {
 
 /* key: 64 hexadecimal digits. False: not there, or damaged. The result lives in a. */
 bool fsim_cache_get(fsim_arena *a, const char *folder, const char *key, fsim_cached *out);
-/* False with *why set: nothing was written. */
+/* Makes the folder where it is missing. False with *why set: nothing was written. */
 bool fsim_cache_put(fsim_arena *a, const char *folder, const char *key, const fsim_cached *item, const char **why);
 
 #endif

@@ -39,7 +39,8 @@ typedef struct {
     const char *driver_path, *nvrtc_path, *cupti_path;
     int sms, threads_per_sm, memory_bus_bits;
     double clock_hz, memory_clock_hz;               /* at most; 0: the driver does not say */
-    int64_t memory_bytes, free_bytes, l2_bytes, shared_bytes_per_block;
+    int threads_per_block, blocks_per_sm, registers_per_sm, warp_size; /* 0: the driver does not say */
+    int64_t memory_bytes, free_bytes, l2_bytes, shared_bytes_per_block, shared_bytes_per_sm;
     const char *timing;      /* what times come from: "CUPTI activity records", or "CUDA events" and why */
     const char *no_counters; /* why there are none, and what to do; NULL: none were refused so far */
     fsim_times floor;        /* of an empty kernel, set by fsim_gpu_measure */

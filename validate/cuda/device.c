@@ -20,7 +20,7 @@ double fsim_now_s(void)
 }
 
 /* The kernels that measuring takes. Not in the dialect: they use what is NVIDIA's alone. Emulated, as in tests, a sweep is only seen to read its buffer. */
-static const char helper_source[] =
+const char fsim_helper_source[] =
     "#ifdef FS_EMULATED\n"
     "void fsim_empty(void **params) { (void)params; }\n"
     "void fsim_flush(void **params) { (void)*(const unsigned **)params[0]; }\n"
@@ -198,6 +198,11 @@ static bool read_facts(fsim_gpu *g, fsim_fault *fault)
     f->memory_clock_hz = 1e3 * attribute(g, FSIM_CU_MEMORY_CLOCK_KHZ);
     f->l2_bytes = attribute(g, FSIM_CU_L2_BYTES);
     f->shared_bytes_per_block = attribute(g, FSIM_CU_SHARED_BYTES_PER_BLOCK_OPTIN);
+    f->shared_bytes_per_sm = attribute(g, FSIM_CU_SHARED_BYTES_PER_SM);
+    f->threads_per_block = attribute(g, FSIM_CU_THREADS_PER_BLOCK);
+    f->blocks_per_sm = attribute(g, FSIM_CU_BLOCKS_PER_SM);
+    f->registers_per_sm = attribute(g, FSIM_CU_REGISTERS_PER_SM);
+    f->warp_size = attribute(g, FSIM_CU_WARP_SIZE);
     if (f->sm > 0 && f->sms > 0)
         return true;
     return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "the NVIDIA driver does not say what kind of GPU '%s' is", name);
@@ -246,7 +251,7 @@ static bool get_function(fsim_gpu *g, fsim_cu_module module, const char *name, f
 static bool open_helpers(fsim_gpu *g, fsim_fault *fault)
 {
     fsim_cubin c;
-    if (!fsim_nvrtc_compile(g->nvrtc, &(fsim_nvrtc_source){"fusesim_helpers.cu", helper_source, g->facts.sm}, NULL, g->a, &c)) {
+    if (!fsim_nvrtc_compile(g->nvrtc, &(fsim_nvrtc_source){"fusesim_helpers.cu", fsim_helper_source, g->facts.sm}, NULL, g->a, &c)) {
         if (fault)
             *fault = c.fault;
         return false;
@@ -286,9 +291,11 @@ fsim_gpu *fsim_gpu_open(fsim_arena *a, const fsim_gpu_options *options, fsim_fau
 
 void fsim_gpu_close(fsim_gpu *g)
 {
-    if (!g || g->lost) /* the driver would wait for a kernel that hangs */
+    if (!g)
         return;
     fsim_activity_close(g);
+    if (g->lost) /* the driver would wait for a kernel that hangs */
+        return;
     fsim_blas_close(g);
     fsim_gpu_free(g, &g->swept);
     fsim_gpu_free(g, &g->clocks[0]);

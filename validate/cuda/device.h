@@ -39,6 +39,9 @@ struct fsim_gpu {
     const char *lost;               /* why nothing more can be run on it */
 };
 
+/* The text of fsim_flush, fsim_clock and fsim_empty. */
+extern const char fsim_helper_source[];
+
 double fsim_now_s(void);
 
 /* True for result 0. Else the fault, `doing` being what failed ("launching kernel 'softmax'"); marks the device as lost where the error is one that the context does not survive. */

@@ -47,6 +47,12 @@ static const names cublas_names = {
     .beside = "libcublasLt.so.[0-9]*",
     .toolkit = true,
 };
+static const names nvml_names = {
+    .what = "the NVIDIA driver's library of sensors, NVML,",
+    .environment = "FUSESIM_NVML_LIB",
+    .remedy = "Power and temperature are not known without it",
+    .soname = {"libnvidia-ml.so.1"},
+};
 
 typedef struct {
     fsim_arena *a;
@@ -176,10 +182,13 @@ typedef struct {
 #define CUPTI_OPTIONAL(result, name, parameters) {#name, offsetof(fsim_cupti_entries, name), false},
 #define CUBLAS_NEEDED(result, name, parameters) {#name, offsetof(fsim_cublas_entries, name), true},
 #define CUBLAS_OPTIONAL(result, name, parameters) {#name, offsetof(fsim_cublas_entries, name), false},
+#define NVML_NEEDED(result, name, parameters) {#name, offsetof(fsim_nvml_entries, name), true},
+#define NVML_OPTIONAL(result, name, parameters) {#name, offsetof(fsim_nvml_entries, name), false},
 static const entry cuda_entries[] = {FSIM_CUDA_ENTRIES(CUDA_NEEDED, CUDA_OPTIONAL)};
 static const entry nvrtc_entries[] = {FSIM_NVRTC_ENTRIES(NVRTC_NEEDED, NVRTC_NEEDED)};
 static const entry cupti_entries[] = {FSIM_CUPTI_ENTRIES(CUPTI_NEEDED, CUPTI_OPTIONAL)};
 static const entry cublas_entries[] = {FSIM_CUBLAS_ENTRIES(CUBLAS_NEEDED, CUBLAS_OPTIONAL)};
+static const entry nvml_entries[] = {FSIM_NVML_ENTRIES(NVML_NEEDED, NVML_OPTIONAL)};
 
 /* ISO C has no conversion from object to function pointers; POSIX says that they are alike. */
 static bool look_up(fsim_arena *a, const names *n, const fsim_library *library, const entry *e, int entries, void *table, fsim_fault *fault)
@@ -214,4 +223,9 @@ bool fsim_open_cupti(fsim_arena *a, int major, fsim_library *library, fsim_cupti
 bool fsim_open_cublas(fsim_arena *a, int major, fsim_library *library, fsim_cublas_entries *entries, fsim_fault *fault)
 {
     return find(a, &cublas_names, major, library, fault) && look_up(a, &cublas_names, library, cublas_entries, COUNT_OF(cublas_entries), entries, fault);
+}
+
+bool fsim_open_nvml(fsim_arena *a, fsim_library *library, fsim_nvml_entries *entries, fsim_fault *fault)
+{
+    return find(a, &nvml_names, 0, library, fault) && look_up(a, &nvml_names, library, nvml_entries, COUNT_OF(nvml_entries), entries, fault);
 }

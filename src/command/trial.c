@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* validate --device: plans generated, run and measured, predicted beside measured. */
+#include "command/command.h"
+#include "graph/scale.h"
+#include "report/trial.h"
+#include "validate/runner.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static bool show_trials(FILE *out, fsim_format as, const fsim_context *c, const void *what)
+{
+    const fsim_page page = fsim_table_page(out, c);
+    switch (as) {
+    case FSIM_AS_JSON: fsim_json_trials(out, what); break;
+    case FSIM_AS_MARKDOWN: fsim_markdown_trials(out, what); break;
+    case FSIM_AS_JUNIT: fsim_junit_trials(out, what); break;
+    default: fsim_report_trials(&page, what); break;
+    }
+    return true;
+}
+
+/* What can be said of the options without any file. */
+typedef struct {
+    fsim_strategy strategy[FSIM_STRATEGY_COUNT];
+    int strategies;
+    fsim_trial_gate *gate;
+} trial_options;
+
+void fsim_read_strategies(fsim_context *c, fsim_strategy *at, int *count)
+{
+    static const fsim_strategy usual[] = {FSIM_STRATEGY_EAGER, FSIM_STRATEGY_UNFUSED, FSIM_STRATEGY_GREEDY, FSIM_STRATEGY_MAXIMAL, FSIM_STRATEGY_OPTIMAL};
+    const fsim_words *names = &c->set.strategies;
+    for (int i = 0; i < FSIM_COUNT_OF(usual) && names->count == 0; i++)
+        at[(*count)++] = usual[i];
+    for (int i = 0; i < names->count; i++) {
+        int s = 0;
+        bool twice = false;
+        while (s < FSIM_STRATEGY_COUNT && strcmp(names->at[i], fsim_strategy_names[s]) != 0)
+            s++;
+        for (int k = 0; k < *count; k++)
+            twice = twice || at[k] == (fsim_strategy)s;
+        if (s == FSIM_STRATEGY_COUNT)
+            fsim_error(c->diag, fsim_command_line, "--strategies: no strategy '%s'%s", names->at[i], fsim_did_you_mean(c->arena, names->at[i], fsim_strategy_names, FSIM_STRATEGY_COUNT));
+        else if (!twice)
+            at[(*count)++] = (fsim_strategy)s;
+    }
+}
+
+static void read_trial_gates(fsim_context *c, trial_options *o)
+{
+    o->gate = fsim_new(c->arena, fsim_trial_gate, c->set.gates.count + 1);
+    for (int i = 0; i < c->set.gates.count; i++) {
+        const char *text = c->set.gates.at[i], *equals = strchr(text, '=');
+        const char *name = equals ? fsim_strndup(c->arena, text, (size_t)(equals - text)) : text;
+        char *end = NULL;
+        const double limit = equals ? strtod(equals + 1, &end) : 0;
+        int m = 0;
+        while (m < FSIM_TRIAL_METRICS && strcmp(name, fsim_trial_metric_names[m]) != 0)
+            m++;
+        const bool percent = end && *end == '%' && end[1] == 0;
+        o->gate[i] = (fsim_trial_gate){.text = text, .metric = (fsim_trial_metric)m, .limit = percent ? limit / 100 : limit};
+        if (m == FSIM_TRIAL_METRICS)
+            fsim_error(c->diag, fsim_command_line, "--gate: no metric '%s'%s; with --device there are mape, bytes and regret", name,
+                       fsim_did_you_mean(c->arena, name, fsim_trial_metric_names, FSIM_TRIAL_METRICS));
+        else if (!equals || end == equals + 1 || !(percent || *end == 0) || !(limit >= 0))
+            fsim_error(c->diag, fsim_command_line, "--gate %s: wanted %s=LIMIT, such as %s=10%%", text, name, name);
+    }
+}
+
+static bool check_trial(fsim_context *c, trial_options *o)
+{
+    if (c->set.measurements.count)
+        fsim_error(c->diag, fsim_command_line, "validate: --measurements and --device are two ways to validate; wanted one");
+    if (c->args.count == 0)
+        fsim_error(c->diag, fsim_command_line, "validate --device wants a workload");
+    if (c->set.no_check && c->set.no_measure)
+        fsim_error(c->diag, fsim_command_line, "validate: --no-check and --no-measure leave nothing to do");
+    if (c->set.no_measure && (c->set.gates.count || c->set.measured))
+        fsim_error(c->diag, fsim_command_line, "validate: --gate and --measured want measurements; --no-measure makes none");
+    if (c->set.measured && c->set.scale > 1)
+        fsim_error(c->diag, fsim_command_line, "validate: rows of --measured could not be predicted again: --scale-shapes is no binding of theirs; wanted --set");
+    if (c->set.hw.count != 1 && !(c->set.hw.count == 0 && c->set.device == FSIM_DEVICE_CPU))
+        fsim_error(c->diag, fsim_command_line, "validate --device wants one --hw: the hardware file of that device");
+    fsim_read_strategies(c, o->strategy, &o->strategies);
+    read_trial_gates(c, o);
+    return fsim_errors(c->diag) == 0;
+}
+
+const char *fsim_set_text(const fsim_context *c)
+{
+    const char *text = "";
+    for (int i = 0; i < c->set.set.count; i++)
+        text = fsim_printf(c->arena, "%s%s%s", text, i ? ";" : "", c->set.set.at[i]);
+    return text;
+}
+
+static fsim_runner *open_runner(fsim_context *c, fsim_fault *fault)
+{
+    const fsim_settings *s = &c->set;
+    if (s->device == FSIM_DEVICE_CPU)
+        return fsim_runner_on_host((int)s->threads, (int)s->jobs, c->arena, fault);
+    const fsim_gpu_options options = {.budget_s = s->budget_s, .least = (int)s->samples, .most = (int)s->samples, .no_counters = s->no_counters};
+    return fsim_runner_on_gpu(&options, (int)s->jobs, c->arena, fault);
+}
+
+static const char *facts_of(fsim_context *c, const fsim_runner *r)
+{
+    const fsim_gpu_facts *f = fsim_runner_gpu(r);
+    if (!f)
+        return "";
+    return fsim_printf(c->arena, "%s, sm_%d, %d SMs, %.1f GiB, driver CUDA %d.%d, NVRTC %d.%d, clock up to %.0f MHz; times by %s%s", f->name, f->sm, f->sms, (double)f->memory_bytes / 0x1p30,
+                       f->driver_version / 1000, f->driver_version % 1000 / 10, f->nvrtc_version / 1000, f->nvrtc_version % 1000 / 10, f->clock_hz / 1e6, f->timing,
+                       f->floor.samples ? fsim_printf(c->arena, "; an empty kernel takes %.2f us", 1e6 * f->floor.median_s) : "");
+}
+
+/* The workload's document, which checks on shorter shapes read again. */
+static const fsim_yaml *document(fsim_context *c, const fsim_graph *g)
+{
+    size_t bytes = 0;
+    const char *why = "", *text = strcmp(g->path, "-") == 0 ? NULL : fsim_read_file(c->arena, g->path, &bytes, &why);
+    fsim_diag *quiet = fsim_diag_new(c->arena);
+    return text ? fsim_yaml_parse(c->arena, quiet, g->path, text, bytes) : NULL;
+}
+
+/* A row of measurements for each plan and regime, and for each kernel. */
+static void put_rows(FILE *out, fsim_context *c, const fsim_trials *x)
+{
+    const char *root = c->workload_folder;
+    fsim_measured *row = NULL;
+    int rows = 0, room = 0;
+    const char *source = fsim_printf(c->arena, "fusesim validate --device %s, %s", x->device, x->name);
+    for (int i = 0; i < x->count; i++) {
+        const fsim_trial *t = &x->at[i];
+        const char *path = t->graph->path;
+        if (strncmp(path, root, strlen(root)) == 0 && path[strlen(root)] == '/')
+            path += strlen(root) + 1;
+        else if (strncmp(path, "workloads/", 10) == 0)
+            path += 10;
+        const size_t length = strlen(path);
+        const char *workload = length > 5 && strcmp(path + length - 5, ".yaml") == 0 ? fsim_strndup(c->arena, path, length - 5) : path;
+        for (int p = 0; p < t->plans; p++) {
+            const fsim_trial_plan *y = &t->plan[p];
+            const char *id = fsim_printf(c->arena, "%s%s%s/%s", workload, *t->set ? "/" : "", t->set, fsim_strategy_names[y->strategy]);
+            fsim_measured all = {.hw = t->hw->name, .workload = workload, .set = t->set, .source = source, .strategy = y->strategy, .l2 = FSIM_L2_COLD, .dram_read_bytes = NAN, .dram_write_bytes = NAN};
+            for (int graph = 0; graph < 2; graph++) {
+                const fsim_times *m = graph ? &y->measured.graph : &y->measured.stream;
+                if (m->samples == 0)
+                    continue;
+                all.id = fsim_printf(c->arena, "%s/%s", id, graph ? "graph" : "stream");
+                all.launch = graph ? FSIM_REGIME_GRAPH : FSIM_REGIME_STREAM;
+                all.time_s = m->median_s;
+                *FSIM_PUSH(c->arena, row, rows, room) = all;
+            }
+            for (int k = 0; k < y->plan.kernels; k++)
+                for (int warm = 0; warm < 2; warm++) {
+                    const fsim_measured_kernel *m = &y->measured.kernel[k];
+                    const fsim_times *s = warm ? &m->warm : &m->cold;
+                    if (s->samples == 0)
+                        continue;
+                    const fsim_group *o = y->plan.kernel[k].group;
+                    const char *names = "";
+                    for (int n = 0; n < o->members; n++)
+                        names = o->member[n].clone ? names : fsim_printf(c->arena, "%s%s%s", names, *names ? "+" : "", t->graph->node[o->member[n].node].name);
+                    fsim_measured one = all;
+                    one.id = fsim_printf(c->arena, "%s/%s/%s", id, y->program[k].name, warm ? "warm" : "cold");
+                    one.kernel = names;
+                    one.launch = FSIM_REGIME_KERNEL;
+                    one.l2 = warm ? FSIM_L2_WARM : FSIM_L2_COLD;
+                    one.time_s = s->median_s;
+                    one.dram_read_bytes = warm ? NAN : m->dram_read_bytes;
+                    one.dram_write_bytes = warm ? NAN : m->dram_write_bytes;
+                    *FSIM_PUSH(c->arena, row, rows, room) = one;
+                }
+        }
+    }
+    fsim_rows_write(out, row, rows);
+}
+
+/* Of a value that repetition may move by `noise`: does the limit hold, and is that certain? */
+static int try_trial_gates(fsim_context *c, const fsim_trials *x, fsim_trial_gate *gate)
+{
+    int status = FSIM_EXIT_OK;
+    for (int i = 0; i < x->gates; i++) {
+        gate[i].value = fsim_trials_metric(x, gate[i].metric, &gate[i].noise);
+        gate[i].passed = gate[i].value <= gate[i].limit;
+        if (gate[i].passed)
+            continue;
+        const bool unsure = gate[i].value - gate[i].noise <= gate[i].limit;
+        if (unsure && status == FSIM_EXIT_OK)
+            status = FSIM_EXIT_INCONCLUSIVE;
+        else if (!unsure)
+            status = FSIM_EXIT_GATE;
+    }
+    (void)c;
+    return status;
+}
+
+static bool is_wrong(const fsim_trials *x)
+{
+    bool wrong = false;
+    for (int i = 0; i < x->count; i++)
+        for (int p = 0; p < x->at[i].plans; p++)
+            wrong = wrong || x->at[i].plan[p].wrong > 0 || x->at[i].plan[p].differs;
+    return wrong;
+}
+
+/* One workload, from its file to its measurements. False: the device can't go on. */
+static bool try_workload(fsim_context *c, fsim_runner *r, const fsim_inputs *in, const fsim_hw *hw, const trial_options *o, fsim_trial *t, fsim_fault *fault)
+{
+    static const double interpret_s = 0.6; /* for each plan */
+    const fsim_trial_how how = {.budget_s = c->set.budget_s, .samples = (int)c->set.samples, .kernels = true, .counters = !c->set.no_counters};
+    *t = fsim_trial_of(in->graph, hw, &in->how, o->strategy, o->strategies, c->arena);
+    t->set = fsim_set_text(c);
+    if (!c->set.no_check && !fsim_trial_check(t, r, document(c, in->graph), fsim_bindings(c), c->set.set.count, interpret_s, fault))
+        return false;
+    if (c->set.no_measure)
+        return true;
+    const bool measured = r->measure(r, t, &how, fault);
+    fsim_trial_judge(t);
+    return measured;
+}
+
+int fsim_run_trials(fsim_context *c)
+{
+    trial_options o = {.strategies = 0};
+    if (!check_trial(c, &o))
+        return fsim_usage_status(c);
+    if (c->set.hw.count == 0) {
+        c->set.hw.at = fsim_new(c->arena, const char *, 1);
+        c->set.hw.at[c->set.hw.count++] = "host";
+    }
+    const fsim_words all = c->args;
+    fsim_inputs *in = fsim_new(c->arena, fsim_inputs, all.count);
+    int status = FSIM_EXIT_OK;
+    for (int i = 0; i < all.count && !status; i++) {
+        c->args = (fsim_words){.at = all.at + i, .count = 1};
+        status = fsim_read_inputs(c, &in[i]);
+    }
+    if (status || (status = fsim_open_outputs(c)))
+        return status;
+    fsim_output *rows = c->set.measured ? fsim_open_file(c, "--measured", c->set.measured) : NULL;
+    if (c->set.measured && !rows)
+        return fsim_give_up_outputs(c, FSIM_EXIT_NO_INPUT);
+    fsim_fault fault = {0};
+    fsim_runner *r = open_runner(c, &fault);
+    const fsim_hw *hw = !r ? NULL : c->set.no_measure ? in[0].hw[0] : fsim_runner_hw(r, in[0].hw[0], &fault);
+    fsim_trials x = {.at = fsim_new(c->arena, fsim_trial, all.count), .gates = c->set.gates.count, .gate = o.gate, 
+                     .verbose = c->set.verbose, .measured = !c->set.no_measure, .facts = ""};
+    fsim_fault noise = {0};
+    for (int i = 0; i < all.count && hw && fault.exit_status == FSIM_EXIT_OK; i++) {
+        try_workload(c, r, &in[i], hw, &o, (fsim_trial *)&x.at[x.count], &fault);
+        x.count += fault.exit_status == FSIM_EXIT_OK || fault.exit_status == FSIM_EXIT_INCONCLUSIVE;
+        if (fault.exit_status == FSIM_EXIT_INCONCLUSIVE) {
+            noise = fault;
+            fault = (fsim_fault){0};
+        }
+    }
+    if (fault.exit_status) {
+        fsim_error(c->diag, fsim_command_line, "%s", fault.message);
+        if (rows)
+            fsim_discard(rows);
+        status = fsim_give_up_outputs(c, fault.exit_status);
+        if (r)
+            r->close(r);
+        return status;
+    }
+    x.device = r->name;
+    x.name = r->device;
+    x.facts = facts_of(c, r);
+    x.no_counters = fsim_runner_gpu(r) ? fsim_runner_gpu(r)->no_counters : NULL;
+    const int gates = try_trial_gates(c, &x, o.gate);
+    const char *why = "";
+    if (rows) {
+        put_rows(fsim_stream(rows), c, &x);
+        if (!fsim_commit(rows, &why))
+            fsim_error(c->diag, fsim_command_line, "cannot write '%s': %s", c->set.measured, why);
+    }
+    status = fsim_deliver(c, show_trials, &x);
+    r->close(r);
+    if (status)
+        return status;
+    if (is_wrong(&x)) {
+        fsim_error(c->diag, fsim_command_line, "generated kernels do not compute what they should");
+        return fsim_conclude(c, FSIM_EXIT_GATE, FSIM_EXIT_GATE);
+    }
+    if (noise.exit_status && !gates)
+        fsim_error(c->diag, fsim_command_line, "%s", noise.message);
+    if (gates == FSIM_EXIT_INCONCLUSIVE)
+        fsim_error(c->diag, fsim_command_line, "a gate fails by less than repetitions scatter: no verdict");
+    for (int i = 0; i < x.gates && gates == FSIM_EXIT_GATE; i++)
+        if (!x.gate[i].passed)
+            fsim_error(c->diag, fsim_command_line, "gate %s failed", x.gate[i].text);
+    return fsim_conclude(c, gates ? gates : noise.exit_status, FSIM_EXIT_OK);
+}

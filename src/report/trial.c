@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/trial.h"
+
+#include "report/describe.h"
+#include "report/json_stream.h"
+#include "report/report.h"
+#include <math.h>
+#include <string.h>
+
+const char *const fsim_trial_metric_names[FSIM_TRIAL_METRICS] = {"mape", "bytes", "regret"};
+
+static double kernel_bytes(const fsim_measured_kernel *k) { return k->dram_read_bytes + k->dram_write_bytes; }
+
+double fsim_trials_metric(const fsim_trials *x, fsim_trial_metric m, double *noise)
+{
+    double sum = 0, scatter = 0, most = NAN;
+    int count = 0;
+    for (int i = 0; i < x->count; i++) {
+        const fsim_trial *t = &x->at[i];
+        if (m == FSIM_TRIAL_REGRET && !isnan(t->regret))
+            most = isnan(most) || t->regret > most ? t->regret : most;
+        scatter = fmax(scatter, isnan(t->noise) ? 0 : t->noise);
+        for (int p = 0; p < t->plans; p++) {
+            const fsim_trial_plan *y = &t->plan[p];
+            const double error = fabs(fsim_trial_error(y));
+            if (m == FSIM_TRIAL_MAPE && !isnan(error))
+                sum += error, count++;
+            for (int k = 0; k < y->plan.kernels && m == FSIM_TRIAL_BYTES; k++) {
+                const double bytes = kernel_bytes(&y->measured.kernel[k]), wanted = y->predicted[k].dram_read_bytes + y->predicted[k].dram_write_bytes;
+                if (!isnan(bytes) && y->measured.kernel[k].cold.samples > 0 && wanted > 0)
+                    sum += fabs(bytes / wanted - 1), count++;
+            }
+        }
+    }
+    if (noise)
+        *noise = m == FSIM_TRIAL_BYTES ? 0 : scatter;
+    return m == FSIM_TRIAL_REGRET ? most : count ? sum / count : NAN;
+}
+
+static const char *percent(fsim_arena *a, double x) { return isnan(x) ? "-" : fsim_printf(a, "%+.1f %%", 100 * x); }
+static const char *seconds(fsim_arena *a, double x, bool have) { return have ? fsim_seconds_text(a, x) : "-"; }
+static const char *times(fsim_arena *a, double x) { return isnan(x) || isinf(x) ? "-" : fsim_printf(a, "%.2fx", x); }
+
+/* Place of the plan that speedups are over: eager, else the first. */
+static const fsim_trial_plan *baseline(const fsim_trial *t)
+{
+    for (int p = 0; p < t->plans; p++)
+        if (t->plan[p].strategy == FSIM_STRATEGY_EAGER)
+            return &t->plan[p];
+    return t->plans ? &t->plan[0] : NULL;
+}
+
+static fsim_table plans_table(const fsim_trial *t, fsim_arena *a)
+{
+    static const fsim_column column[] = {{.title = "plan", .left = true}, {.title = "kernels"}, {.title = "predicted"}, {.title = "measured"}, {.title = "quartiles", .drop = 3}, {.title = "error"},
+                                         {.title = "speedup"}, {.title = "predicted"}, {.title = "graph, predicted", .drop = 2}, {.title = "measured", .drop = 2}};
+    fsim_table table = fsim_table_new(a, column, sizeof column / sizeof *column);
+    const fsim_trial_plan *base = baseline(t);
+    for (int p = 0; p < t->plans; p++) {
+        const fsim_trial_plan *x = &t->plan[p];
+        const fsim_times *s = &x->measured.stream;
+        const bool have = s->samples > 0;
+        const char **cell = fsim_table_row(&table, p == t->best ? FSIM_GOOD : FSIM_PLAIN);
+        cell[0] = fsim_printf(a, "%s%s", fsim_strategy_names[x->strategy], p == t->best ? " *" : "");
+        cell[1] = fsim_printf(a, "%d", x->plan.kernels);
+        cell[2] = fsim_seconds_text(a, x->stream_s);
+        cell[3] = seconds(a, s->median_s, have);
+        cell[4] = have ? fsim_printf(a, "%s, %s", fsim_seconds_text(a, s->low_s), fsim_seconds_text(a, s->high_s)) : "-";
+        cell[5] = percent(a, -fsim_trial_error(x) / (1 + fsim_trial_error(x)));
+        cell[6] = times(a, have && base->measured.stream.samples ? base->measured.stream.median_s / s->median_s : NAN);
+        cell[7] = times(a, base->stream_s / x->stream_s);
+        cell[8] = seconds(a, x->graph_s, x->measured.graph.samples > 0);
+        cell[9] = seconds(a, x->measured.graph.median_s, x->measured.graph.samples > 0);
+    }
+    return table;
+}
+
+static fsim_table kernels_table(const fsim_trial_plan *x, fsim_arena *a)
+{
+    static const fsim_column column[] = {{.title = "kernel", .left = true, .shrinks = true}, {.title = "template", .left = true, .drop = 6}, {.title = "cold"}, {.title = "measured"}, {.title = "error"},
+                                         {.title = "warm", .drop = 5}, {.title = "measured", .drop = 5}, {.title = "DRAM"}, {.title = "counted"}, {.title = "registers", .drop = 4},
+                                         {.title = "compiled", .drop = 4}, {.title = "occupancy", .drop = 3}, {.title = "compiled", .drop = 3}};
+    fsim_table table = fsim_table_new(a, column, sizeof column / sizeof *column);
+    for (int k = 0; k < x->plan.kernels; k++) {
+        const fsim_measured_kernel *m = &x->measured.kernel[k];
+        const fsim_kernel *p = &x->plan.kernel[k];
+        const bool cold = m->cold.samples > 0, warm = m->warm.samples > 0;
+        const char **cell = fsim_table_row(&table, FSIM_PLAIN);
+        cell[0] = x->program[k].name;
+        cell[1] = fsim_template_names[p->template];
+        cell[2] = fsim_seconds_text(a, x->predicted[k].cold_s);
+        cell[3] = cold ? fsim_seconds_text(a, m->cold.median_s) : m->failed ? "not run" : "-";
+        cell[4] = cold ? percent(a, x->predicted[k].cold_s / m->cold.median_s - 1) : "-";
+        cell[5] = fsim_seconds_text(a, x->predicted[k].warm_s);
+        cell[6] = seconds(a, m->warm.median_s, warm);
+        cell[7] = fsim_bytes_text(a, x->predicted[k].dram_read_bytes + x->predicted[k].dram_write_bytes);
+        cell[8] = cold && !isnan(kernel_bytes(m)) ? fsim_bytes_text(a, kernel_bytes(m)) : "-";
+        cell[9] = fsim_printf(a, "%d", p->registers);
+        cell[10] = cold && m->registers > 0 ? fsim_printf(a, "%d", m->registers) : "-";
+        cell[11] = fsim_printf(a, "%.0f %%", 100 * p->occupancy);
+        cell[12] = cold && !isnan(m->occupancy) && m->occupancy > 0 ? fsim_printf(a, "%.0f %%", 100 * m->occupancy) : "-";
+    }
+    return table;
+}
+
+/* "24 kernels of 5 plans compute what the reference does (shapes divided by up to 8)" */
+static const char *checked_text(const fsim_trial *t, fsim_arena *a)
+{
+    int checked = 0, wrong = 0, skipped = 0;
+    const char *scale = t->scale > 1 ? fsim_printf(a, ", on shapes divided by up to %lld", (long long)t->scale) : "";
+    for (int p = 0; p < t->plans; p++) {
+        checked += t->plan[p].checked;
+        wrong += t->plan[p].wrong;
+        skipped += t->plan[p].skipped;
+    }
+    if (t->scale == 0)
+        return "Not checked: no shorter shapes of this workload are within the interpreter's reach.";
+    const char *left = skipped ? fsim_printf(a, " %d are not generated.", skipped) : "";
+    return wrong ? fsim_printf(a, "%d of %d kernels do not compute what the reference does%s.%s", wrong, checked, scale, left)
+                 : fsim_printf(a, "All %d kernels of %d plans compute what the reference does%s.%s", checked, t->plans, scale, left);
+}
+
+static const char *regret_text(const fsim_trial *t, fsim_arena *a)
+{
+    if (t->chosen < 0)
+        return "Nothing was measured.";
+    const char *chosen = fsim_strategy_names[t->plan[t->chosen].strategy], *best = fsim_strategy_names[t->plan[t->best].strategy];
+    const char *noise = fsim_printf(a, "repetitions scatter by %.1f %%", 100 * t->noise);
+    return t->chosen == t->best ? fsim_printf(a, "Regret 0 %%: %s is predicted to be fastest, and is; %s.", chosen, noise)
+                                : fsim_printf(a, "Regret %.1f %%: %s is predicted to be fastest, %s was; %s.", 100 * t->regret, chosen, best, noise);
+}
+
+static int shown_plan(const fsim_trial *t)
+{
+    for (int p = 0; p < t->plans; p++)
+        if (t->plan[p].strategy == FSIM_STRATEGY_OPTIMAL)
+            return p;
+    return t->plans - 1;
+}
+
+static void report_trial(const fsim_page *page, const fsim_trials *x, const fsim_trial *t, fsim_arena *a)
+{
+    fsim_paragraph(page, FSIM_STRONG, 0, 2, fsim_printf(a, "%s%s%s: %d operators, %d primitives on %s", t->graph->name, *t->set ? " " : "", t->set, t->graph->sources, t->graph->nodes, x->name));
+    fsim_paragraph(page, FSIM_PLAIN, 0, 2, checked_text(t, a));
+    for (int p = 0; p < t->plans; p++) {
+        if (t->plan[p].first_wrong)
+            fsim_paragraph(page, FSIM_BAD, 2, 4, fsim_printf(a, "%s: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].first_wrong));
+        if (t->plan[p].differs)
+            fsim_paragraph(page, FSIM_BAD, 2, 4, fsim_printf(a, "%s: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].differs));
+        if (t->plan[p].failed)
+            fsim_paragraph(page, FSIM_BAD, 2, 4, fsim_printf(a, "%s: not measured: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].failed));
+    }
+    if (!x->measured)
+        return;
+    putc('\n', page->out);
+    const fsim_table plans = plans_table(t, a);
+    fsim_table_print(page, &plans, 0);
+    putc('\n', page->out);
+    fsim_paragraph(page, t->chosen == t->best ? FSIM_GOOD : FSIM_PLAIN, 0, 2, regret_text(t, a));
+    for (int p = 0; p < t->plans; p++) {
+        if (!x->verbose && p != shown_plan(t))
+            continue;
+        fprintf(page->out, "\nKernels of %s\n", fsim_strategy_names[t->plan[p].strategy]);
+        const fsim_table kernels = kernels_table(&t->plan[p], a);
+        fsim_table_print(page, &kernels, 0);
+    }
+}
+
+static const char *gate_says(const fsim_trial_gate *g, fsim_arena *a)
+{
+    return isnan(g->value) ? "nothing was measured" : fsim_printf(a, "%.2f %%, wanted at most %.4g %%", 100 * g->value, 100 * g->limit);
+}
+
+void fsim_report_trials(const fsim_page *page, const fsim_trials *x)
+{
+    fsim_arena *a = fsim_arena_new();
+    if (*x->facts)
+        fsim_paragraph(page, FSIM_FAINT, 0, 2, x->facts);
+    for (int i = 0; i < x->count; i++) {
+        if (i)
+            putc('\n', page->out);
+        report_trial(page, x, &x->at[i], a);
+    }
+    if (x->no_counters) {
+        putc('\n', page->out);
+        fsim_paragraph(page, FSIM_FAINT, 0, 2, fsim_printf(a, "No bytes were counted: %s", x->no_counters));
+    }
+    if (x->gates)
+        putc('\n', page->out);
+    for (int i = 0; i < x->gates; i++)
+        fsim_paragraph(page, x->gate[i].passed ? FSIM_GOOD : FSIM_BAD, 0, 2, fsim_printf(a, "gate %s %s: %s", x->gate[i].text, x->gate[i].passed ? "holds" : "fails", gate_says(&x->gate[i], a)));
+    fsim_arena_free(a);
+}
+
+void fsim_markdown_trials(FILE *out, const fsim_trials *x)
+{
+    fsim_arena *a = fsim_arena_new();
+    fputs("### Measured on ", out);
+    fsim_markdown_text(out, x->name);
+    putc('\n', out);
+    for (int i = 0; i < x->count; i++) {
+        const fsim_trial *t = &x->at[i];
+        const fsim_table plans = plans_table(t, a);
+        fputs("\n**", out);
+        fsim_markdown_text(out, t->graph->name);
+        fputs("**: ", out);
+        fsim_markdown_text(out, checked_text(t, a));
+        putc(' ', out);
+        fsim_markdown_text(out, regret_text(t, a));
+        fputs("\n\n", out);
+        fsim_table_markdown(out, &plans);
+    }
+    for (int i = 0; i < x->gates; i++)
+        fprintf(out, "\n- gate `%s` %s: %s", x->gate[i].text, x->gate[i].passed ? "holds" : "**fails**", gate_says(&x->gate[i], a));
+    putc('\n', out);
+    fsim_arena_free(a);
+}
+
+/* JSON. */
+
+static void put_times(FILE *out, const char *before, const char *key, const fsim_times *t)
+{
+    fprintf(out, "%s\"%s\": ", before, key);
+    if (t->samples == 0) {
+        fputs("null", out);
+        return;
+    }
+    fsim_json_number(out, "{", "samples", t->samples);
+    fsim_json_number(out, ", ", "median_s", t->median_s);
+    fsim_json_number(out, ", ", "low_s", t->low_s);
+    fsim_json_number(out, ", ", "high_s", t->high_s);
+    fsim_json_number(out, ", ", "least_s", t->least_s);
+    putc('}', out);
+}
+
+static double known(int x) { return x >= 0 ? (double)x : (double)NAN; }
+
+static void put_kernel(FILE *out, const fsim_trial_plan *x, int k)
+{
+    const fsim_measured_kernel *m = &x->measured.kernel[k];
+    const bool any = m->cold.samples > 0 || m->warm.samples > 0;
+    fsim_json_text(out, "\n       {", "name", x->program[k].name);
+    fsim_json_text(out, ", ", "template", fsim_template_names[x->plan.kernel[k].template]);
+    fsim_json_text(out, ", ", "not_run", x->program[k].skipped ? x->program[k].skipped : m->failed);
+    fsim_json_text(out, ", ", "wrong", x->check[k].message);
+    fsim_json_number(out, ",\n        \"predicted\": {", "cold_s", x->predicted[k].cold_s);
+    fsim_json_number(out, ", ", "warm_s", x->predicted[k].warm_s);
+    fsim_json_number(out, ", ", "dram_read_bytes", x->predicted[k].dram_read_bytes);
+    fsim_json_number(out, ", ", "dram_write_bytes", x->predicted[k].dram_write_bytes);
+    fsim_json_number(out, ", ", "registers_per_thread", x->plan.kernel[k].registers);
+    fsim_json_number(out, ", ", "occupancy", x->plan.kernel[k].occupancy);
+    put_times(out, "},\n        \"measured\": {", "cold", &m->cold);
+    put_times(out, ", ", "warm", &m->warm);
+    fsim_json_number(out, ", ", "dram_read_bytes", any ? m->dram_read_bytes : NAN);
+    fsim_json_number(out, ", ", "dram_write_bytes", any ? m->dram_write_bytes : NAN);
+    fsim_json_number(out, ", ", "l2_bytes", any ? m->l2_bytes : NAN);
+    fsim_json_number(out, ", ", "local_bytes", any ? m->local_bytes : NAN);
+    fsim_json_number(out, ", ", "registers_per_thread", any ? known(m->registers) : NAN);
+    fsim_json_number(out, ", ", "occupancy", any ? m->occupancy : NAN);
+    fsim_json_number(out, ", ", "achieved_occupancy", any ? m->achieved_occupancy : NAN);
+    fsim_json_number(out, ", ", "sm_clock_hz", any ? m->sm_clock_hz : NAN);
+    fputs("}}", out);
+}
+
+static void put_plan(FILE *out, const fsim_trial *t, const fsim_trial_plan *x)
+{
+    const fsim_trial_plan *base = baseline(t);
+    const bool both = base->measured.stream.samples > 0 && x->measured.stream.samples > 0;
+    fsim_json_text(out, "\n     {", "strategy", fsim_strategy_names[x->strategy]);
+    fsim_json_number(out, ", ", "predicted_s", x->stream_s);
+    fsim_json_number(out, ", ", "predicted_graph_s", x->graph_s);
+    put_times(out, ", ", "measured", &x->measured.stream);
+    put_times(out, ", ", "measured_graph", &x->measured.graph);
+    fsim_json_number(out, ", ", "error", 1 / (1 + fsim_trial_error(x)) - 1);
+    fsim_json_number(out, ", ", "predicted_speedup", base->stream_s / x->stream_s);
+    fsim_json_number(out, ", ", "measured_speedup", both ? base->measured.stream.median_s / x->measured.stream.median_s : NAN);
+    fprintf(out, ",\n      \"checked\": %d, \"wrong\": %d", x->checked, x->wrong);
+    fsim_json_text(out, ", ", "first_wrong", x->first_wrong);
+    fsim_json_text(out, ", ", "differs", x->differs);
+    fsim_json_text(out, ", ", "failed", x->failed);
+    fputs(",\n      \"kernels\": [", out);
+    for (int k = 0; k < x->plan.kernels; k++) {
+        if (k)
+            putc(',', out);
+        put_kernel(out, x, k);
+    }
+    fputs("]}", out);
+}
+
+void fsim_json_trials(FILE *out, const fsim_trials *x)
+{
+    fsim_json_text(out, "{\"schema\": 1, ", "fusesim", FUSESIM_VERSION);
+    fsim_json_text(out, ",\n \"device\": {", "kind", x->device);
+    fsim_json_text(out, ", ", "name", x->name);
+    fsim_json_text(out, ", ", "facts", *x->facts ? x->facts : NULL);
+    fsim_json_text(out, ", ", "no_counters", x->no_counters);
+    fputs("},\n \"workloads\": [", out);
+    for (int i = 0; i < x->count; i++) {
+        const fsim_trial *t = &x->at[i];
+        fsim_json_text(out, i ? ",\n   {" : "\n   {", "name", t->graph->name);
+        fsim_json_text(out, ", ", "path", t->graph->path);
+        fsim_json_text(out, ", ", "set", t->set);
+        fsim_json_text(out, ", ", "hw", t->hw->name);
+        fsim_json_number(out, ", ", "checked_scale", (double)t->scale);
+        fsim_json_text(out, ",\n    ", "chosen", t->chosen >= 0 ? fsim_strategy_names[t->plan[t->chosen].strategy] : NULL);
+        fsim_json_text(out, ", ", "best", t->best >= 0 ? fsim_strategy_names[t->plan[t->best].strategy] : NULL);
+        fsim_json_number(out, ", ", "regret", t->regret);
+        fsim_json_number(out, ", ", "noise", t->noise);
+        fputs(",\n    \"plans\": [", out);
+        for (int p = 0; p < t->plans; p++) {
+            if (p)
+                putc(',', out);
+            put_plan(out, t, &t->plan[p]);
+        }
+        fputs("]}", out);
+    }
+    fputs("],\n \"gates\": [", out);
+    for (int i = 0; i < x->gates; i++) {
+        fsim_json_text(out, i ? ", {" : "{", "gate", x->gate[i].text);
+        fsim_json_number(out, ", ", "value", x->gate[i].value);
+        fsim_json_bool(out, ", ", "passed", x->gate[i].passed);
+        putc('}', out);
+    }
+    fputs("]}\n", out);
+}
+
+void fsim_junit_trials(FILE *out, const fsim_trials *x)
+{
+    fsim_arena *a = fsim_arena_new();
+    int cases = x->gates, failures = 0;
+    for (int i = 0; i < x->gates; i++)
+        failures += !x->gate[i].passed;
+    for (int i = 0; i < x->count; i++)
+        for (int p = 0; p < x->at[i].plans; p++) {
+            cases++;
+            failures += x->at[i].plan[p].wrong > 0 || x->at[i].plan[p].differs;
+        }
+    fsim_junit_begin(out, cases, failures, 0);
+    for (int i = 0; i < x->gates; i++)
+        fsim_junit_case(out, "fusesim.gate", x->gate[i].text, x->gate[i].passed ? NULL : "gate", gate_says(&x->gate[i], a));
+    for (int i = 0; i < x->count; i++)
+        for (int p = 0; p < x->at[i].plans; p++) {
+            const fsim_trial_plan *y = &x->at[i].plan[p];
+            const char *wrong = y->first_wrong ? y->first_wrong : y->differs;
+            fsim_junit_case(out, "fusesim.kernels", fsim_printf(a, "%s/%s", x->at[i].graph->name, fsim_strategy_names[y->strategy]), wrong ? "result" : NULL,
+                            wrong ? wrong : fsim_printf(a, "%d kernels compared, predicted %.4g s, measured %.4g s", y->checked, y->stream_s, y->measured.stream.median_s));
+        }
+    fsim_junit_end(out);
+    fsim_arena_free(a);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trial.h: plans that ran, predicted beside measured: as text, JSON, Markdown and JUnit XML. */
+#ifndef FUSESIM_REPORT_TRIAL_H
+#define FUSESIM_REPORT_TRIAL_H
+
+#include "report/table.h"
+#include "validate/trial.h"
+
+/* A limit of --gate: mape (of all plans' times), bytes (of all kernels' DRAM bytes), regret (the largest), each at most. */
+typedef enum { FSIM_TRIAL_MAPE, FSIM_TRIAL_BYTES, FSIM_TRIAL_REGRET, FSIM_TRIAL_METRICS } fsim_trial_metric;
+extern const char *const fsim_trial_metric_names[FSIM_TRIAL_METRICS];
+typedef struct {
+    const char *text;
+    fsim_trial_metric metric;
+    double limit, value, noise; /* value: NaN where nothing was measured; noise: what repetition alone may move it by */
+    bool passed;
+} fsim_trial_gate;
+
+typedef struct {
+    const char *device, *name;   /* cpu; "AMD EPYC, 2 threads" */
+    const char *facts;           /* driver, clocks; "" */
+    const char *no_counters;     /* why there are no bytes; NULL */
+    const fsim_trial *at;
+    int count;
+    const fsim_trial_gate *gate;
+    int gates;
+    bool verbose, measured;      /* measured: else kernels were compared only */
+} fsim_trials;
+
+/* Mean of |measured / predicted - 1|, and so on, over all trials; NaN where nothing was measured. noise may be NULL. */
+double fsim_trials_metric(const fsim_trials *x, fsim_trial_metric m, double *noise);
+
+void fsim_report_trials(const fsim_page *page, const fsim_trials *x);
+void fsim_markdown_trials(FILE *out, const fsim_trials *x);
+/* reports/schema/trials.schema.json describes it. */
+void fsim_json_trials(FILE *out, const fsim_trials *x);
+/* A test case for each gate, and for each plan whether its kernels are right. */
+void fsim_junit_trials(FILE *out, const fsim_trials *x);
+
+#endif

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# validate --device: plans run as real kernels, on this machine's threads and on a GPU that is none (tests/mock): what is checked, measured, written; each fault's message and exit status.
+set -u
+: "${FUSESIM:?}" "${SOURCE_DIR:?}" "${MOCKGPU:?}"
+python=${PYTHON:-python3}
+export LC_ALL=C FUSESIM_CACHE=$PWD/cache
+unset COLUMNS NO_COLOR
+command -v "${CC:-cc}" >/dev/null || { echo "no C compiler: nothing can run"; exit 77; }
+fail=0
+complain() { echo "FAILED: $1"; fail=1; }
+has() { grep -Eq -- "$2" "$1" || complain "no '$2' in $1: $(head -n 60 "$1")"; }
+hasnt() { ! grep -Eq -- "$2" "$1" || complain "'$2' in $1: $(head -n 60 "$1")"; }
+# exits STATUS ARGUMENT...: of validate
+exits() {
+    local wanted=$1 status=0
+    shift
+    timeout 240 "$FUSESIM" validate "$@" >out 2>err || status=$?
+    [ $status = "$wanted" ] || complain "exit status $status, wanted $wanted: $*: $(cat err)"
+}
+small="--scale-shapes 64 --strategies eager,unfused,optimal"
+
+# On this machine: compared only.
+exits 0 seeds/layer_norm seeds/linear_gelu seeds/attention_standard --device cpu --hw a100-sxm4-80gb $small --no-measure
+[ "$(grep -c 'compute what the reference does' out)" = 3 ] || complain "three workloads compared: $(cat out)"
+hasnt out 'measured'
+exits 0 seeds/boundaries --device cpu --hw a100-sxm4-80gb $small --no-measure
+has out 'are not generated'
+
+# Measured: the figures are this machine's, so that only their presence is asked for.
+exits 0 seeds/tanh_axpb seeds/softmax_primitive --device cpu --set M=512 --strategies eager,optimal --samples 3 --measured rows.csv --json out.json --markdown out.md --junit out.xml
+[ "$(grep -Ec '^(optimal|eager)( \*)? +[0-9]+ +[0-9.]+ [mun]s +[0-9.]+ [mun]s ' out)" = 4 ] || complain "plans: $(cat out)"
+has out '^Regret [0-9.]+ %'
+has out '^k0_y '
+has out.md '^\| *plan'
+has out.xml 'classname="fusesim.kernels" name="tanh_axpb/optimal"'
+"$python" - <<'PY' || complain "JSON: $(head -c 600 out.json)"
+import json
+d = json.load(open("out.json"))
+assert d["schema"] == 1 and d["device"]["kind"] == "cpu" and len(d["workloads"]) == 2
+for w in d["workloads"]:
+    assert w["checked_scale"] >= 1 and w["regret"] >= 0 and {p["strategy"] for p in w["plans"]} == {"eager", "optimal"}
+    for p in w["plans"]:
+        assert p["wrong"] == 0 and p["checked"] == len(p["kernels"]) and p["measured"]["samples"] >= 3 and p["predicted_s"] > 0 and p["differs"] is None
+        assert all(k["measured"]["cold"]["median_s"] > 0 and k["predicted"]["cold_s"] > 0 for k in p["kernels"])
+PY
+"$python" - "$SOURCE_DIR/reports/schema/trials.schema.json" <<'PY' || complain "out.json is not of its schema"
+import json, sys
+import jsonschema
+jsonschema.validate(json.load(open("out.json")), json.load(open(sys.argv[1])))
+PY
+# What was measured is predicted again without the device.
+timeout 60 "$FUSESIM" validate --measurements rows.csv >again 2>err || complain "rows.csv is not read: $(cat err)"
+has again '^host '
+[ "$(grep -c ',kernel,' rows.csv)" -ge 8 ] || complain "rows of kernels: $(cat rows.csv)"
+for width in 80 120; do
+    COLUMNS=$width exits 0 seeds/exp_add_log --device cpu --set M=256 --strategies eager,optimal --samples 3 --no-check
+    [ "$(awk 'length > n { n = length } END { print n }' out)" -le $width ] || complain "wider than $width: $(awk -v w=$width 'length > w' out)"
+done
+
+# Gates: nothing is that far off, and something is.
+exits 0 seeds/tanh_axpb --device cpu --set M=256 --strategies eager,optimal --samples 3 --gate mape=1000000% --gate regret=100000%
+has out 'gate mape=1000000% holds'
+exits 1 seeds/tanh_axpb --device cpu --set M=256 --strategies eager,optimal --samples 3 --gate bytes=3%
+has err 'gate bytes=3% failed'
+
+# The command line.
+exits 2 seeds/tanh_axpb
+has err 'wanted --device cpu or cuda'
+exits 2 --device cpu
+has err 'wants a workload'
+exits 2 seeds/tanh_axpb --device cpu --strategies eagre
+has err "did you mean 'eager'"
+exits 2 seeds/tanh_axpb --device cpu --gate mpae=3%
+has err "did you mean 'mape'"
+exits 2 seeds/tanh_axpb --device cpu --gate mape
+exits 2 seeds/tanh_axpb --device cpu --no-check --no-measure
+exits 2 seeds/tanh_axpb --device cpu --measured x.csv --scale-shapes 4
+exits 2 seeds/tanh_axpb --device cuda
+has err 'wants one --hw'
+exits 66 seeds/tanh_axbp --device cpu
+exits 2 seeds/tanh_axpb --device cuda --hw h100-sxm5-80gb --measurements rows.csv
+CC=no-such-compiler exits 69 seeds/tanh_axpb --device cpu --no-measure
+has err 'no C compiler'
+
+# The GPU that is none.
+gpu() { FUSESIM_CUDA_LIB=$MOCKGPU FUSESIM_NVRTC_LIB=$MOCKGPU FUSESIM_CUPTI_LIB=$MOCKGPU FUSESIM_CUBLAS_LIB=$MOCKGPU MOCK_SKIP_REPEATS=1 exits "$@" --device cuda --hw h100-sxm5-80gb --samples 3; }
+gpu 0 seeds/softmax_primitive seeds/linear_gelu $small --json gpu.json
+has out '^Mock H100, sm_90, 132 SMs'
+has out '^All [0-9]+ kernels of 3 plans compute what the reference does'
+"$python" - <<'PY' || complain "JSON of the GPU: $(head -c 600 gpu.json)"
+import json
+d = json.load(open("gpu.json"))
+for w in d["workloads"]:
+    for p in w["plans"]:
+        assert p["wrong"] == 0 and p["measured_graph"]["median_s"] > 0
+        for k in p["kernels"]:
+            m = k["measured"]
+            assert m["registers_per_thread"] > 0 and m["dram_read_bytes"] > 0 and m["warm"]["median_s"] > 0
+PY
+for order in reverse random:7; do
+    MOCK_ORDER=$order gpu 0 seeds/layer_norm seeds/transpose_elementwise seeds/attention_standard $small --no-measure
+done
+one="seeds/tanh_axpb --scale-shapes 64 --strategies optimal"
+# fault STATUS WORD MESSAGE
+fault() { MOCK_FAIL=$2 MOCK_FAIL_KERNEL=k0_ MOCK_HANG_S=1 gpu "$1" $one --json gone.json; has "$4" "$3"; [ "$1" = 0 ] || [ ! -e gone.json ] || complain "$2: something was written"; rm -f gone.json; }
+fault 69 nodev 'finds no GPU' err
+fault 69 stub 'is the stub' err
+fault 69 launch 'k0_y' err
+fault 0 perm 'No bytes were counted: .*(administrators|NVreg_RestrictProfilingToAdminUsers)' out
+fault 0 busy 'No bytes were counted' out
+fault 0 oldcupti 'No bytes were counted' out
+fault 0 twopass 'k0_y' out
+fault 0 gb202 'k0_y' out
+MOCK_MEMORY=20000 fault 69 oom 'out of (device )?memory' err
+FUSESIM_CUDA_LIB=/nonexistent.so exits 69 $one --device cuda --hw h100-sxm5-80gb
+has err 'nonexistent|driver'
+
+exit $fail

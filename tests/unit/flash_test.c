@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chains tile by tile: their text, compiled for the host and thread by thread as a GPU would run it, against the reference. */
+#include "emit/program.h"
+#include "fusion/chain.h"
+#include "validate/check.h"
+#include "validate/cpu.h"
+
+#include "../mock/emulate.h"
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h> /* needs those above */
+
+#define HEAD "name: chain\nsymbols: {B: 1, G: 1, H: 1, S: 40, T: 40, D: 16, R: 16, dtype: f32}\n"
+#define QKV "tensors:\n"                                                       \
+            "  q: {shape: [B, H * G, S, D], dtype: dtype, role: input}\n"      \
+            "  k: {shape: [B, H, T, D], dtype: dtype, role: input}\n"          \
+            "  v: {shape: [B, H, T, R], dtype: dtype, role: input}\n"
+#define SCORES "operators:\n"                                                  \
+               "  - {op: transpose, in: k, out: kt, dims: [2, 3]}\n"           \
+               "  - {op: matmul, in: [q, kt], out: s}\n"                       \
+               "  - {op: mul, in: s, out: x, scalar: 0.25}\n"
+#define OUT "  - {op: matmul, in: [p, v], out: o}\n"
+static const char attention[] = HEAD QKV "operators:\n  - {op: attention, in: [q, k, v], out: o}\noutputs: [o]\n";
+static const char causal[] = HEAD QKV "operators:\n  - {op: attention, in: [q, k, v], out: o, causal: true}\noutputs: [o]\n";
+static const char plain[] = HEAD QKV SCORES "  - {op: softmax, in: x, out: p, dim: 3}\n" OUT "outputs: [o]\n";
+static const char masked[] = HEAD QKV "  m: {shape: [B, 1, S, T], dtype: dtype, role: input}\n" SCORES "  - {op: add, in: [x, m], out: y}\n"
+                                      "  - {op: softmax, in: y, out: w, dim: 3}\n  - {op: dropout, in: w, out: p, p: 0.25}\n" OUT "outputs: [o]\n";
+static const char stored[] = HEAD QKV SCORES "  - {op: softmax, in: x, out: p, dim: 3}\n" OUT "outputs: [o, x]\n";
+static const char statistics[] = HEAD QKV SCORES "  - {op: max, in: x, out: m, dim: 3, keepdim: true}\n  - {op: sub, in: [x, m], out: d}\n  - {op: exp, in: d, out: e}\n"
+                                                 "  - {op: sum, in: e, out: l, dim: 3, keepdim: true}\n  - {op: div, in: [e, l], out: p}\n"
+                                                 "  - {op: log, in: l, out: g}\n  - {op: add, in: [m, g], out: lse}\n" OUT "outputs: [o, lse]\n";
+static const char means[] = HEAD QKV SCORES "  - {op: sum, in: x, out: l, dim: 3, keepdim: true}\n  - {op: mul, in: [x, l], out: p}\n" OUT "outputs: [o]\n";
+static const char normal[] = HEAD QKV "  g: {shape: [T], dtype: dtype, role: weight}\n  b: {shape: [T], dtype: dtype, role: weight}\n" SCORES
+                                      "  - {op: layer_norm, in: [x, g, b], out: p, normalized_shape: [T]}\n" OUT "  - {op: relu, in: o, out: z}\noutputs: [z]\n";
+static const char whole[] = HEAD QKV SCORES "  - {op: softmax, in: x, out: p, dim: 3}\n" OUT "outputs: [o, p]\n";
+static const char mlp[] = HEAD "tensors:\n  x: {shape: [S, D], dtype: dtype, role: input}\n  w1: {shape: [D, T], dtype: dtype, role: weight}\n  b1: {shape: [T], dtype: dtype, role: weight}\n"
+                               "  w2: {shape: [T, R], dtype: dtype, role: weight}\n  b2: {shape: [R], dtype: dtype, role: weight}\noperators:\n"
+                               "  - {op: matmul, in: [x, w1], out: h}\n  - {op: add, in: [h, b1], out: i}\n  - {op: gelu, in: i, out: a}\n"
+                               "  - {op: matmul, in: [a, w2], out: y}\n  - {op: add, in: [y, b2], out: z}\noutputs: [z]\n";
+static const char linear[] = HEAD "tensors:\n  x: {shape: [S, D], dtype: dtype, role: input}\n  w1: {shape: [T, D], dtype: dtype, role: weight}\n"
+                                  "  w2: {shape: [R, T], dtype: dtype, role: weight}\noperators:\n"
+                                  "  - {op: linear, in: [x, w1], out: h}\n  - {op: relu, in: h, out: a}\n  - {op: linear, in: [a, w2], out: y}\noutputs: [y]\n";
+static const char crossed[] = HEAD "tensors:\n  q: {shape: [B, S, H, D], dtype: dtype, role: input}\n  k: {shape: [B, T, H, D], dtype: dtype, role: input}\n"
+                                   "  v: {shape: [B, T, H, R], dtype: dtype, role: input}\noperators:\n  - {op: einsum, in: [q, k], out: s, equation: 'bshd,bthd->bsht'}\n"
+                                   "  - {op: softmax, in: s, out: p, dim: 3}\n  - {op: einsum, in: [p, v], out: o, equation: 'bsht,bthr->bshr'}\noutputs: [o]\n";
+
+enum { ANYWHERE, TENSOR, LANES, LEFT }; /* tensor cores, none, the general form */
+static const struct {
+    const char *name, *text, *set; /* NAME=VALUE, blanks between */
+    int m, n, form;
+} cases[] = {
+    {"online", plain, "S=37 T=75 D=20 R=24 H=2", 16, 32, LANES},
+    {"online, f64", plain, "S=37 T=75 D=20 R=24 dtype=f64", 16, 32, LANES},
+    {"online, f16", plain, "S=40 T=72 D=32 R=40 H=2 dtype=f16", 32, 32, TENSOR},
+    {"online, bf16", plain, "S=33 T=77 D=48 R=64 dtype=bf16", 16, 32, TENSOR},
+    {"odd depth, f16", plain, "S=20 T=50 D=27 R=13 dtype=f16", 16, 16, TENSOR},
+    {"few tiles", plain, "S=300 T=9 D=8 R=8 B=2", 128, 128, LANES},
+    {"attention", attention, "S=40 T=56 G=2 H=2 D=16 R=16", 16, 16, LANES},
+    {"attention, bf16", attention, "S=24 T=56 G=3 D=64 R=64 dtype=bf16", 32, 32, TENSOR},
+    {"causal", causal, "S=70 T=70 G=2 D=8 R=8", 16, 32, LANES},
+    {"causal, f16", causal, "S=56 T=56 G=2 D=32 R=32 dtype=f16", 32, 16, TENSOR},
+    {"masked, dropout", masked, "S=35 T=41 H=3 B=2", 16, 16, LANES},
+    {"masked, dropout, bf16", masked, "S=35 T=48 H=2 dtype=bf16", 16, 32, TENSOR},
+    {"scores stored", stored, "S=40 T=300 H=2", 32, 32, LANES},
+    {"scores stored, f16", stored, "S=40 T=40 dtype=f16", 16, 16, TENSOR},
+    {"statistics", statistics, "S=40 T=300", 32, 64, LANES},
+    {"statistics, f16", statistics, "S=40 T=300 dtype=f16", 32, 64, TENSOR},
+    {"means", means, "S=40 T=300", 32, 64, LANES},
+    {"levels", normal, "S=40 T=100", 16, 64, LANES},
+    {"levels, bf16", normal, "S=40 T=72 dtype=bf16", 16, 64, TENSOR},
+    {"softmax stored", whole, "S=40 T=100", 16, 64, LANES},
+    {"mlp", mlp, "S=50 T=90 D=33 R=21", 16, 32, LANES},
+    {"mlp, f16", mlp, "S=50 T=96 D=32 R=24 dtype=f16", 32, 32, TENSOR},
+    {"long mlp", mlp, "S=20 T=40 D=300 R=270", 16, 32, LANES},
+    {"long mlp, bf16", mlp, "S=20 T=40 D=320 R=272 dtype=bf16", 16, 32, TENSOR},
+    {"linear", linear, "S=50 T=40 D=32 R=24", 16, 32, LANES},
+    {"linear, f16", linear, "S=50 T=64 D=32 R=24 dtype=f16", 16, 32, TENSOR},
+    {"crossed", crossed, "S=20 T=30 H=3 B=2", 16, 16, LANES},
+    {"crossed, f16", crossed, "S=24 T=32 H=3 B=2 dtype=f16", 16, 16, TENSOR},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+static fsim_arena *arena;
+static fsim_program program[CASES];
+static fsim_reference *reference[CASES];
+static const char *const compiler = "cc -O1";
+
+/* The whole workload as one kernel with the case's tile. */
+static void generate(const fsim_hw *hw, int i)
+{
+    fsim_diag *d = fsim_diag_new(arena);
+    fsim_binding set[12];
+    int sets = 0;
+    char *words = fsim_printf(arena, "%s", cases[i].set), *rest = words;
+    for (char *word; (word = strtok_r(rest, " ", &rest)); sets++) {
+        char *value = strchr(word, '=');
+        *value = 0;
+        set[sets] = (fsim_binding){word, value + 1};
+    }
+    const fsim_graph *g = fsim_graph_parse(arena, d, cases[i].name, cases[i].text, strlen(cases[i].text), set, sets);
+    if (!g)
+        fsim_diag_print(d, stderr, false);
+    assert_non_null(g);
+    int *node = fsim_new(arena, int, g->nodes);
+    for (int n = 0; n < g->nodes; n++)
+        node[n] = n;
+    fsim_group *o = fsim_new(arena, fsim_group, 1);
+    fsim_refusal why;
+    const fsim_limits limits = {g, 160 * 1024, false};
+    if (!fsim_legal(&limits, node, g->nodes, arena, o, &why))
+        fail_msg("%s: %s", cases[i].name, fsim_refusal_text(g, &why, arena));
+    assert_int_equal(o->template, FSIM_CHAINED_CONTRACTION);
+    fsim_kernel *k = fsim_new(arena, fsim_kernel, i + 1);
+    for (int n = 0; n <= i; n++) /* the last of so many: names differ */
+        k[n] = (fsim_kernel){.template = o->template, .group = o, .tile_m = cases[i].m, .tile_n = cases[i].n, .block = 128, .launches = 1};
+    const fsim_plan plan = {.kernels = i + 1, .kernel = k};
+    program[i] = fsim_programs_of(g, hw, &plan, arena)[i];
+    assert_non_null(program[i].source);
+    if (cases[i].form == LEFT ? strstr(program[i].source, "FS_FLASH(") != NULL : !strstr(program[i].source, cases[i].form == TENSOR ? "FS_FLASH_MMA(" : "FS_FLASH_SIMT("))
+        fail_msg("%s has another form:\n%s", cases[i].name, program[i].source);
+    reference[i] = fsim_reference_of(g, 1);
+}
+
+static int setup(void **unused)
+{
+    (void)unused;
+    arena = fsim_arena_new();
+    fsim_diag *d = fsim_diag_new(arena);
+    const fsim_hw *hw = fsim_hw_read(arena, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-80gb.yaml");
+    assert_non_null(hw);
+    for (int i = 0; i < CASES; i++)
+        generate(hw, i);
+    return 0;
+}
+
+static int teardown(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < CASES; i++)
+        fsim_reference_free(reference[i]);
+    fsim_arena_free(arena);
+    return 0;
+}
+
+static void expect_right(int i, const char *how, void **argument)
+{
+    const fsim_check c = fsim_check_program(reference[i], &program[i], fsim_host_fetch, argument, arena);
+    if (c.message)
+        fail_msg("%s, %s: %s", cases[i].name, how, c.message);
+}
+
+static void the_host_computes_what_the_reference_does(void **unused)
+{
+    (void)unused;
+    const char *why = "";
+    const fsim_cpu_compiler how = {.header = fsim_dialect_text, .compiler = compiler, .cache = ""};
+    fsim_cpu_module *m = fsim_cpu_compile(program, CASES, &how, arena, &why);
+    if (!m)
+        skip();
+    fsim_cpu_pool *pool = fsim_cpu_pool_new(1);
+    for (int i = 0; i < CASES; i++) {
+        if (m->kernel[i].failed)
+            fail_msg("%s: %s", cases[i].name, m->kernel[i].failed);
+        fsim_host_memory *h = fsim_host_memory_new(reference[i], &program[i], 1);
+        fsim_cpu_run(pool, &m->kernel[i], h->argument[0]);
+        expect_right(i, "host", h->argument[0]);
+        fsim_host_memory_free(h);
+    }
+    fsim_cpu_pool_free(pool);
+    fsim_cpu_unload(m);
+}
+
+static void put_file(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+/* All texts compiled as the emulator's, in a folder. */
+static void compile_emulated(const char *folder)
+{
+    char *command = fsim_printf(arena, "cd %s || exit 1\n", folder);
+    put_file(fsim_printf(arena, "%s/fusesim_dialect.h", folder), fsim_dialect_text);
+    for (int i = 0; i < CASES; i++) {
+        put_file(fsim_printf(arena, "%s/k%d.c", folder, i), program[i].source);
+        command = fsim_printf(arena, "%scc -std=gnu11 -O0 -w -fPIC -shared -Wl,-Bsymbolic -ffp-contract=off -DFS_EMULATED -include %s -I. -o k%d.so k%d.c -lm &\n%s", command, MOCK_EMULATED_H, i, i,
+                              i % 4 == 3 ? "wait\n" : "");
+    }
+    assert_int_equal(system(fsim_printf(arena, "%swait", command)), 0);
+}
+
+static void emulate(int i, const char *library, const char *order)
+{
+    char why[400];
+    void *const open = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (!open)
+        fail_msg("%s: %s", cases[i].name, dlerror());
+    *(const void **)dlsym(open, "fs_emulator") = mock_calls();
+    void (*entry)(void **);
+    *(void **)&entry = dlsym(open, program[i].launch[0].entry);
+    assert_non_null(*(void **)&entry);
+    fsim_host_memory *h = fsim_host_memory_new(reference[i], &program[i], 1);
+    void **params = fsim_new(arena, void *, program[i].parameters);
+    for (int k = 0; k < program[i].parameters; k++)
+        params[k] = &h->argument[0][k];
+    const fsim_launch *l = &program[i].launch[0];
+    const mock_grid grid = {.name = l->entry, .entry = entry, .params = params, .grid = l->grid, .block = l->block, .shared_bytes = l->shared_bytes, .shared_limit_bytes = 163 * 1024};
+    if (mock_run(&grid, why, sizeof why) != MOCK_RAN)
+        fail_msg("%s, %s: %s", cases[i].name, order, why);
+    expect_right(i, order, h->argument[0]);
+    fsim_host_memory_free(h);
+    dlclose(open);
+}
+
+static void a_gpu_does_whatever_order_its_threads_run_in(void **unused)
+{
+    (void)unused;
+    char folder[] = "/tmp/fusesim-flash-test-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    compile_emulated(folder);
+    for (int reverse = 0; reverse < 2; reverse++) {
+        if (reverse)
+            setenv("MOCK_ORDER", "reverse", 1);
+        for (int i = 0; i < CASES; i++)
+            emulate(i, fsim_printf(arena, "%s/k%d.so", folder, i), reverse ? "reverse" : "ascending");
+    }
+    unsetenv("MOCK_ORDER");
+    assert_int_equal(system(fsim_printf(arena, "rm -r %s", folder)), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_host_computes_what_the_reference_does),
+        cmocka_unit_test(a_gpu_does_whatever_order_its_threads_run_in),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels run and measured, on a GPU or on what stands in for one by $FUSESIM_CUDA_LIB and its likes; skipped where there is neither. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "validate/cuda/cuda.h"
+#include <math.h>
+#include <string.h>
+
+enum { N = 1 << 14, BLOCK = 256, LEAST = 5 };
+
+static const char source[] =
+    "#ifdef FS_EMULATED\n"
+    "void twice(void **params)\n"
+    "{\n"
+    "    const float *x = *(const float **)params[0];\n"
+    "    float *y = *(float **)params[1];\n"
+    "    const long long i = fs_block() * 256 + fs_thread();\n"
+    "    y[i] = 2 * x[i];\n"
+    "}\n"
+    "void plus(void **params)\n"
+    "{\n"
+    "    const float *x = *(const float **)params[0];\n"
+    "    float *y = *(float **)params[1];\n"
+    "    const long long i = fs_block() * 256 + fs_thread();\n"
+    "    y[i] = y[i] + x[i];\n"
+    "}\n"
+    "#else\n"
+    "extern \"C\" __global__ void __launch_bounds__(256) twice(const float *x, float *y) { const long long i = blockIdx.x * 256ll + threadIdx.x; y[i] = 2 * x[i]; }\n"
+    "extern \"C\" __global__ void __launch_bounds__(256) plus(const float *x, float *y) { const long long i = blockIdx.x * 256ll + threadIdx.x; y[i] = y[i] + x[i]; }\n"
+    "#endif\n";
+
+static fsim_parameter parameter[] = {{.tensor = 0, .bytes = N * 4, .name = "x", .type = "float"}, {.tensor = 1, .bytes = N * 4, .written = true, .name = "y", .type = "float"}};
+static fsim_launch one[] = {{"twice", N / BLOCK, BLOCK, 0}}, two[] = {{"twice", N / BLOCK, BLOCK, 0}, {"plus", N / BLOCK, BLOCK, 0}};
+static const fsim_program program[] = {{.name = "double", .source = source, .parameter = parameter, .parameters = 2, .launch = one, .launches = 1},
+                                       {.name = "triple", .source = source, .parameter = parameter, .parameters = 2, .launch = two, .launches = 2},
+                                       {.name = "none", .skipped = "has no source"}};
+
+typedef struct {
+    fsim_arena *a;
+    fsim_gpu *g; /* NULL: there is none */
+    fsim_gpu_buffer x, y;
+    fsim_gpu_kernel *kernel[2];
+    float in[N], out[N];
+} bench;
+
+static bool open_kernels(bench *b, fsim_fault *fault)
+{
+    fsim_cubin cubin[3];
+    if (!fsim_gpu_allocate(b->g, "x", N * 4, &b->x, fault) || !fsim_gpu_allocate(b->g, "y", N * 4, &b->y, fault) || !fsim_gpu_upload(b->g, b->x, b->in, N * 4, fault) ||
+        !fsim_gpu_compile(b->g, program, 3, "", 2, cubin, fault))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        b->kernel[i] = fsim_gpu_load(b->g, &program[i], &cubin[i], (fsim_gpu_buffer[]){b->x, b->y}, fault);
+        if (!b->kernel[i])
+            return false;
+    }
+    return true;
+}
+
+static int open_bench(void **state)
+{
+    static bench b;
+    fsim_fault fault = {0};
+    b.a = fsim_arena_new();
+    for (int i = 0; i < N; i++)
+        b.in[i] = (float)(i % 1000) - 500;
+    b.g = fsim_gpu_open(b.a, &(fsim_gpu_options){.timeout_s = 20, .least = LEAST, .most = LEAST}, &fault);
+    if (!b.g)
+        print_message("%s\n", fault.message);
+    else if (!open_kernels(&b, &fault)) {
+        print_message("%s\n", fault.message);
+        return -1;
+    }
+    *state = &b;
+    return 0;
+}
+
+static int close_bench(void **state)
+{
+    bench *b = *state;
+    for (int i = 0; i < 2 && b->g; i++)
+        fsim_gpu_unload(b->g, b->kernel[i]);
+    if (b->g) {
+        fsim_gpu_free(b->g, &b->x);
+        fsim_gpu_free(b->g, &b->y);
+    }
+    fsim_gpu_close(b->g);
+    fsim_arena_free(b->a);
+    return 0;
+}
+
+static bench *on_device(void **state)
+{
+    bench *b = *state;
+    if (!b->g)
+        skip();
+    return b;
+}
+
+static void kernels_compute(void **state)
+{
+    bench *b = on_device(state);
+    for (int k = 0; k < 2; k++) {
+        assert_true(fsim_gpu_run(b->g, b->kernel[k], NULL));
+        assert_true(fsim_gpu_download(b->g, b->out, b->y, N * 4, NULL));
+        for (int i = 0; i < N; i++)
+            assert_true(b->out[i] == (float)(k + 2) * b->in[i]);
+    }
+}
+
+static void show(const fsim_fault *fault)
+{
+    if (fault->message)
+        print_message("%s\n", fault->message);
+    assert_true(fault->exit_status == FSIM_EXIT_OK || fault->exit_status == FSIM_EXIT_INCONCLUSIVE);
+}
+
+static void kernels_are_measured(void **state)
+{
+    bench *b = on_device(state);
+    fsim_measured_kernel m[2];
+    fsim_fault fault = {0};
+    (void)!fsim_gpu_measure(b->g, b->kernel, 2, m, &fault);
+    show(&fault);
+    const fsim_gpu_facts *facts = fsim_gpu_facts_of(b->g);
+    print_message("%s, sm_%d, %d SMs; %s; counters: %s\n", facts->name, facts->sm, facts->sms, facts->timing, facts->no_counters ? facts->no_counters : "read");
+    assert_true(facts->floor.samples > 0);
+    for (int k = 0; k < 2; k++) {
+        assert_null(m[k].failed);
+        assert_true(m[k].cold.samples > 0 && m[k].cold.samples <= LEAST && m[k].warm.samples == m[k].cold.samples);
+        assert_true(m[k].cold.least_s > 0 && m[k].cold.least_s <= m[k].cold.median_s && m[k].cold.low_s <= m[k].cold.high_s);
+        assert_true(m[k].registers > 0 && m[k].static_shared_bytes == 0 && m[k].local_bytes_per_thread == 0);
+        assert_true(m[k].occupancy > 0 && m[k].occupancy <= 1);
+        if (!facts->no_counters) /* every byte of x comes from DRAM, as L2 was flushed */
+            assert_true(m[k].dram_read_bytes >= N * 4 && m[k].l2_bytes >= 2 * N * 4 && m[k].local_bytes == 0);
+        else
+            assert_true(isnan(m[k].dram_read_bytes) && isnan(m[k].achieved_occupancy));
+    }
+}
+
+static void plans_are_measured(void **state)
+{
+    bench *b = on_device(state);
+    const fsim_gpu_plan plan[] = {{"both", b->kernel, 2}, {"first", b->kernel, 1}, {"empty", b->kernel, 0}};
+    fsim_measured_plan m[3] = {{0}};
+    fsim_times wall[3];
+    fsim_fault fault = {0};
+    (void)!fsim_gpu_measure_plans(b->g, plan, 3, m, wall, &fault);
+    show(&fault);
+    for (int p = 0; p < 2; p++) {
+        assert_null(m[p].failed);
+        assert_true(m[p].stream.samples == LEAST && m[p].graph.samples == LEAST && wall[p].samples == LEAST);
+        assert_true(m[p].stream.least_s > 0 && m[p].graph.least_s > 0 && wall[p].least_s > 0);
+    }
+    assert_int_equal(m[2].stream.samples, 0);
+}
+
+static void faults_are_named(void **state)
+{
+    bench *b = on_device(state);
+    fsim_gpu_buffer huge;
+    fsim_fault fault = {0};
+    assert_false(fsim_gpu_allocate(b->g, "tensor 'logits'", (int64_t)1 << 50, &huge, &fault));
+    assert_int_equal(fault.exit_status, FSIM_EXIT_UNAVAILABLE);
+    assert_non_null(strstr(fault.message, "tensor 'logits' needs "));
+    fsim_gpu_free(b->g, &huge);
+    fsim_program greedy = program[0];
+    fsim_launch launch = {"twice", N / BLOCK, BLOCK, 1 << 20};
+    fsim_cubin cubin;
+    greedy.launch = &launch;
+    assert_true(fsim_gpu_compile(b->g, &greedy, 1, "", 1, &cubin, NULL));
+    const fsim_gpu_buffer argument[] = {b->x, b->y};
+    assert_null(fsim_gpu_load(b->g, &greedy, &cubin, argument, &fault));
+    assert_non_null(strstr(fault.message, "shared memory"));
+    launch = (fsim_launch){"no_such_kernel", 1, BLOCK, 0};
+    assert_null(fsim_gpu_load(b->g, &greedy, &cubin, argument, &fault));
+    assert_non_null(strstr(fault.message, "no_such_kernel"));
+    assert_false(fsim_gpu_download(b->g, b->out, b->x, N * 4 + 1, &fault));
+    assert_int_equal(fault.exit_status, FSIM_EXIT_INTERNAL);
+    fsim_program future = program[0];
+    future.sm = 999;
+    assert_false(fsim_gpu_compile(b->g, &future, 1, "", 1, &cubin, &fault));
+    assert_non_null(strstr(fault.message, "sm_999"));
+}
+
+enum { M = 5, COLUMNS = 7, K = 9, BATCH = 3 };
+
+/* Against a loop, either operand transposed, several matrices; B is the same for all. */
+static void library_contractions_are_row_major(void **state)
+{
+    bench *b = on_device(state);
+    fsim_fault fault = {0};
+    for (int way = 0; way < 8; way++) {
+        const bool at = way & 1, bt = way & 2;
+        const int batch = way & 4 ? BATCH : 1;
+        const fsim_gpu_gemm_call call = {.name = "product", .m = M, .n = COLUMNS, .k = K, .batch = batch, .a_stride = M * K, .c_stride = M * COLUMNS, .a_transposed = at, .b_transposed = bt,
+                                         .type = FSIM_F32};
+        fsim_gpu_buffer second = {b->x.at + 4000, b->x.bytes - 4000};
+        fsim_gpu_kernel *k = fsim_gpu_gemm(b->g, &call, b->x, second, b->y, &fault);
+        if (!k) {
+            print_message("%s\n", fault.message);
+            skip();
+        }
+        assert_true(fsim_gpu_run(b->g, k, NULL));
+        assert_true(fsim_gpu_download(b->g, b->out, b->y, N * 4, NULL));
+        for (int e = 0; e < batch * M * COLUMNS; e++) {
+            const float *x = b->in + e / (M * COLUMNS) * M * K, *y = b->in + 1000;
+            const int i = e / COLUMNS % M, j = e % COLUMNS;
+            double sum = 0;
+            for (int p = 0; p < K; p++)
+                sum += (double)x[at ? p * M + i : i * K + p] * (double)y[bt ? j * K + p : p * COLUMNS + j];
+            assert_true(fabs(sum - (double)b->out[e]) < 1);
+        }
+    }
+}
+
+/* Ones times ones is K. */
+static void library_contractions_of_each_type(void **state)
+{
+    static const struct {
+        fsim_dtype type;
+        bool tf32;
+        int bytes;
+        uint64_t one, nine;
+    } types[] = {{FSIM_F16, false, 2, 0x3c00, 0x4880}, {FSIM_BF16, false, 2, 0x3f80, 0x4110}, {FSIM_F32, true, 4, 0x3f800000, 0x41100000}, {FSIM_F64, false, 8, 0x3ff0000000000000, 0x4022000000000000}};
+    bench *b = on_device(state);
+    fsim_fault fault = {0};
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        unsigned char ones[1024], out[1024];
+        for (int i = 0; i < 1024; i++)
+            ones[i] = (unsigned char)(types[t].one >> i % types[t].bytes * 8);
+        assert_true(fsim_gpu_upload(b->g, b->y, ones, sizeof ones, NULL));
+        fsim_gpu_buffer c = {b->y.at + 4096, 1024};
+        const fsim_gpu_gemm_call call = {.name = "ones", .m = M, .n = COLUMNS, .k = K, .batch = 1, .type = types[t].type, .tf32 = types[t].tf32};
+        fsim_gpu_kernel *k = fsim_gpu_gemm(b->g, &call, b->y, b->y, c, &fault);
+        if (!k) {
+            print_message("%s\n", fault.message);
+            skip();
+        }
+        assert_true(fsim_gpu_run(b->g, k, NULL));
+        assert_true(fsim_gpu_download(b->g, out, c, sizeof out, NULL));
+        for (int e = 0; e < M * COLUMNS; e++) {
+            uint64_t got = 0;
+            memcpy(&got, out + e * types[t].bytes, (size_t)types[t].bytes);
+            assert_int_equal(got, types[t].nine);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_compute),
+        cmocka_unit_test(kernels_are_measured),
+        cmocka_unit_test(plans_are_measured),
+        cmocka_unit_test(faults_are_named),
+        cmocka_unit_test(library_contractions_are_row_major),
+        cmocka_unit_test(library_contractions_of_each_type),
+    };
+    return cmocka_run_group_tests(tests, open_bench, close_bench);
+}

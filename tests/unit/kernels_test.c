@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Generated kernels of random graphs, compiled as C and run: optimal, greedy and maximal plans must give what the reference gives. FUSESIM_RANDOM_GRAPHS sets how many (bench/kernels.sh runs
+ * 200); a failing one prints its seed and its workload. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h> /* needs those above */
+
+#include "random.h"
+#include "validate/runner.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__clang__)
+enum { GRAPHS = 12 };
+#else
+enum { GRAPHS = 60 };
+#endif
+
+enum { FULL, ROW, COLUMN, NARROW }; /* [R, C]; [R, 1]; [C]; [R, C] of two bytes an element */
+enum { MOST = 40 };
+
+typedef struct {
+    fsim_arena *a;
+    const char *text, *name[MOST];
+    int kind[MOST], count, rows, columns;
+} draft;
+
+static int pick(const draft *d, unsigned kinds)
+{
+    int at = (int)draw((uint32_t)d->count);
+    while (!(kinds >> d->kind[at] & 1))
+        at = (at + 1) % d->count;
+    return at;
+}
+
+static void add(draft *d, const char *out, int kind, const char *line)
+{
+    d->text = fsim_printf(d->a, "%s%s", d->text, line);
+    d->name[d->count] = out;
+    d->kind[d->count++] = kind;
+}
+
+/* One more operator, on what there is. */
+static void grow(draft *d, int i)
+{
+    static const char *const unary[] = {"exp", "relu", "tanh", "neg", "sigmoid", "gelu", "abs"}, *const binary[] = {"add", "mul", "maximum", "sub"};
+    static const char *const reduce[] = {"sum", "max", "mean", "min"};
+    const char *out = fsim_printf(d->a, "t%d", i), *last = d->name[d->count - 1];
+    const int any = pick(d, 15), full = pick(d, 1 << FULL), wide = pick(d, 1 << FULL | 1 << NARROW);
+    const bool square = d->rows == d->columns, follow = draw(2) && d->kind[d->count - 1] == FULL;
+    const char *x = follow ? last : d->name[full];
+    switch (draw(18)) {
+    case 0: case 1: case 2:
+        add(d, out, d->kind[any], fsim_printf(d->a, "  - {op: %s, in: %s, out: %s}\n", unary[draw(7)], d->name[any], out));
+        break;
+    case 3: case 4: case 5:
+        add(d, out, FULL, fsim_printf(d->a, "  - {op: %s, in: [%s, %s], out: %s}\n", binary[draw(4)], x, d->name[any], out));
+        break;
+    case 6:
+        add(d, out, ROW, fsim_printf(d->a, "  - {op: %s, in: %s, out: %s, dims: [1], keepdim: true}\n", reduce[draw(4)], x, out));
+        break;
+    case 7:
+        add(d, out, COLUMN, fsim_printf(d->a, "  - {op: %s, in: %s, out: %s, dims: [0]}\n", reduce[draw(4)], x, out));
+        break;
+    case 8:
+        add(d, out, FULL, fsim_printf(d->a, "  - {op: softmax, in: %s, out: %s, dim: %d}\n", x, out, (int)draw(2)));
+        break;
+    case 9:
+        add(d, out, FULL, fsim_printf(d->a, "  - {op: layer_norm, in: %s, out: %s}\n", x, out));
+        break;
+    case 10:
+        add(d, out, NARROW, fsim_printf(d->a, "  - {op: cast, in: %s, out: %s, dtype: %s}\n", x, out, draw(2) ? "f16" : "bf16"));
+        break;
+    case 11:
+        add(d, out, FULL, square ? fsim_printf(d->a, "  - {op: matmul, in: [%s, %s], out: %s}\n", x, d->name[full], out)
+                                 : fsim_printf(d->a, "  - {op: matmul, in: [%s, w], out: %s}\n", x, out));
+        break;
+    case 12:
+        add(d, out, FULL, square ? fsim_printf(d->a, "  - {op: transpose, in: %s, out: %s, dims: [0, 1]}\n", x, out)
+                                 : fsim_printf(d->a, "  - {op: flip, in: %s, out: %s, dims: [%d]}\n", x, out, (int)draw(2)));
+        break;
+    case 13:
+        add(d, out, FULL, fsim_printf(d->a, "  - {op: roll, in: %s, out: %s, dims: [%d], roll: [%d]}\n", x, out, (int)draw(2), 1 + (int)draw(3)));
+        break;
+    case 14:
+        add(d, out, FULL, fsim_printf(d->a, "  - {op: gather, in: [%s, at], out: %s}\n", x, out));
+        break;
+    case 15:
+        add(d, out, FULL, fsim_printf(d->a, "  - {op: dropout, in: %s, out: %s, p: 0.5}\n", x, out));
+        break;
+    case 16: { /* halves of rows, the other way round */
+        const int half = d->columns / 2;
+        d->text = fsim_printf(d->a, "%s  - {op: slice, in: %s, out: %sl, dim: 1, start: 0, size: %d}\n  - {op: slice, in: %s, out: %sh, dim: 1, start: %d, size: %d}\n", d->text, x, out, half, x, out,
+                              half, d->columns - half);
+        add(d, out, FULL, fsim_printf(d->a, "  - {op: concat, in: [%sh, %sl], out: %s, dim: 1}\n", out, out, out));
+        break;
+    }
+    default:
+        add(d, out, FULL, fsim_printf(d->a, "  - {op: %s, in: [%s, %s], out: %s}\n", binary[draw(3)], x, d->name[wide], out));
+    }
+}
+
+static const char *random_workload(fsim_arena *a, int operators)
+{
+    static const int rows[] = {5, 33, 64, 200}, columns[] = {6, 64, 100, 260};
+    draft d = {.a = a, .name = {"x0", "x1", "b", "r"}, .kind = {FULL, FULL, COLUMN, ROW}, .count = 4, .rows = rows[draw(4)], .columns = columns[draw(4)]};
+    if (draw(3) == 0)
+        d.rows = d.columns = draw(2) ? 64 : 48;
+    d.text = fsim_printf(a, "name: random\ntensors:\n  x0: {shape: [%d, %d], dtype: f32, role: input}\n  x1: {shape: [%d, %d], dtype: f32, role: input}\n  b: {shape: [%d], dtype: f32, role: weight}\n"
+                            "  r: {shape: [%d, 1], dtype: f32, role: input}\n  w: {shape: [%d, %d], dtype: f32, role: weight}\n  at: {shape: [%d], dtype: i64, role: input}\noperators:\n",
+                         d.rows, d.columns, d.rows, d.columns, d.columns, d.rows, d.columns, d.columns, d.rows);
+    for (int i = 0; i < operators; i++)
+        grow(&d, i);
+    return d.text;
+}
+
+static void random_graphs(void **state_)
+{
+    (void)state_;
+    static const fsim_strategy strategy[] = {FSIM_STRATEGY_OPTIMAL, FSIM_STRATEGY_GREEDY, FSIM_STRATEGY_MAXIMAL};
+    const char *asked = getenv("FUSESIM_RANDOM_GRAPHS");
+    const int graphs = asked ? atoi(asked) : GRAPHS;
+    fsim_arena *all = fsim_arena_new();
+    fsim_diag *d = fsim_diag_new(all);
+    fsim_fault fault = {0};
+    fsim_runner *r = fsim_runner_on_host(1, 0, all, &fault);
+    fsim_hw *hw = fsim_hw_read(all, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-80gb.yaml");
+    int kernels = 0, wrong = 0;
+    if (!r)
+        skip();
+    assert_non_null(hw);
+    for (int seed = 1; seed <= graphs; seed++) {
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *quiet = fsim_diag_new(a);
+        state = (uint64_t)seed;
+        const char *text = random_workload(a, 3 + (int)draw(12));
+        const fsim_graph *g = fsim_graph_parse(a, quiet, "random.yaml", text, strlen(text), NULL, 0);
+        const fsim_options options = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 0.2};
+        if (!g)
+            fsim_diag_print(quiet, stderr, false);
+        assert_non_null(g);
+        fsim_trial t = fsim_trial_of(g, hw, &options, strategy, 3, a);
+        assert_true(fsim_trial_check(&t, r, NULL, NULL, 0, 10, &fault));
+        assert_int_equal(t.scale, 1);
+        for (int p = 0; p < t.plans; p++) {
+            kernels += t.plan[p].checked;
+            assert_int_equal(t.plan[p].checked + t.plan[p].skipped, t.plan[p].plan.kernels);
+            assert_int_equal(t.plan[p].skipped, 0);
+            if (t.plan[p].wrong == 0)
+                continue;
+            wrong += t.plan[p].wrong;
+            fprintf(stderr, "seed %d, %s: %s\n%s", seed, fsim_strategy_names[t.plan[p].strategy], t.plan[p].first_wrong, text);
+        }
+        fsim_arena_free(a);
+    }
+    printf("%d kernels of %d random graphs, %d wrong\n", kernels, graphs, wrong);
+    r->close(r);
+    fsim_arena_free(all);
+    assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_graphs)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

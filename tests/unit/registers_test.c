@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Registers as predicted beside canned figures of a compiler: occupancy classes, sums, gates, and texts without names. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/registers.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char log_of_two[] = "ptxas info    : Compiling entry function 'k0_y' for 'sm_80'\n"
+                                 "    64 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n"
+                                 "ptxas info    : Used 40 registers, used 1 barriers, 512 bytes smem\n"
+                                 "ptxas info    : Compiling entry function 'k0_y_1' for 'sm_80'\n"
+                                 "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+                                 "ptxas info    : Used 20 registers, used 0 barriers\n";
+
+static fsim_hw *hw_named(fsim_arena *a, const char *name)
+{
+    fsim_diag *d = fsim_diag_new(a);
+    fsim_hw *hw = fsim_hw_read(a, d, fsim_printf(a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, name));
+    assert_non_null(hw);
+    return hw;
+}
+
+static void classes_are_blocks_on_an_sm(void **unused)
+{
+    (void)unused;
+    fsim_arena *a = fsim_arena_new();
+    fsim_launch launch[] = {{"k0_y", 1000, 256, 1024}, {"k0_y_1", 10, 32, 0}};
+    const fsim_program p = {.name = "k0_y", .launch = launch, .launches = 2};
+    fsim_register_row r = {.hw = hw_named(a, "a100-sxm4-40gb"), .program = &p, .sm = 80, .registers = 32, .blocks = 8};
+    fsim_resources *entry;
+    const int entries = fsim_resources_of_log(log_of_two, a, &entry);
+    assert_true(fsim_register_row_compare(&r, entry, entries));
+    assert_int_equal(r.compiled_registers, 40);
+    assert_int_equal(r.compiled_shared_bytes, 1536);
+    assert_int_equal(r.compiled_block, 256);
+    assert_int_equal(r.compiled_blocks, 6); /* 65536 / (40 x 256) */
+    assert_float_equal(r.compiled_occupancy, 0.75, 1e-12);
+    assert_int_equal(r.stack_bytes, 64);
+    assert_int_equal(r.spill_bytes, 20);
+    assert_false(r.disagrees);
+    launch[1].entry = "another";
+    assert_false(fsim_register_row_compare(&r, entry, entries));
+    fsim_arena_free(a);
+}
+
+static void sums_and_gates(void **unused)
+{
+    (void)unused;
+    fsim_register_row row[] = {
+        {.sm = 80, .template = FSIM_POINTWISE, .uses = 3, .registers = 20, .compiled_registers = 16, .blocks = 8, .compiled_blocks = 8},
+        {.sm = 80, .template = FSIM_POINTWISE, .uses = 1, .registers = 30, .compiled_registers = 40, .blocks = 7, .compiled_blocks = 6, .spill_bytes = 4, .stack_bytes = 8},
+        {.sm = 90, .template = FSIM_TILED_CONTRACTION, .uses = 1, .registers = 200, .compiled_registers = 100, .blocks = 1, .compiled_blocks = 2, .disagrees = true},
+        {.sm = 90, .template = FSIM_POOLING, .uses = 1, .registers = 200, .left_out = "nothing"}};
+    const fsim_register_rows x = {.row = row, .rows = 4};
+    fsim_register_sum s = fsim_register_rows_sum(&x, FSIM_EVERY_TEMPLATE, 0);
+    assert_int_equal(s.kernels, 3);
+    assert_int_equal(s.uses, 5);
+    assert_float_equal(s.class_share, 1.0 / 3, 1e-12);
+    assert_float_equal(s.near_share, 1, 1e-12);
+    assert_float_equal(s.registers_error, (0.25 + 0.25 + 1) / 3, 1e-12);
+    assert_float_equal(s.registers_bias, (0.25 - 0.25 + 1) / 3, 1e-12);
+    assert_int_equal(s.spilling, 1);
+    assert_int_equal(s.stacked, 1);
+    assert_int_equal(s.disagreeing, 1);
+    s = fsim_register_rows_sum(&x, FSIM_NO_CONTRACTION, 0);
+    assert_int_equal(s.kernels, 2);
+    assert_float_equal(s.class_share, 0.5, 1e-12);
+    s = fsim_register_rows_sum(&x, FSIM_POINTWISE, 90);
+    assert_int_equal(s.kernels, 0);
+    assert_true(isnan(s.class_share) && isnan(s.registers_error));
+
+    const struct {
+        fsim_register_metric metric;
+        int template;
+        double limit;
+        bool passes;
+    } gate[] = {{FSIM_REGISTERS_CLASS, FSIM_NO_CONTRACTION, 0.5, true}, {FSIM_REGISTERS_CLASS, FSIM_EVERY_TEMPLATE, 0.5, false}, {FSIM_REGISTERS_ERROR, FSIM_POINTWISE, 0.25, true},
+                {FSIM_REGISTERS_ERROR, FSIM_EVERY_TEMPLATE, 0.25, false}, {FSIM_REGISTERS_SPILLS, FSIM_EVERY_TEMPLATE, 1, true}, {FSIM_REGISTERS_SPILLS, FSIM_EVERY_TEMPLATE, 0, false},
+                {FSIM_REGISTERS_DISAGREE, FSIM_POINTWISE, 0, true}, {FSIM_REGISTERS_CLASS, FSIM_POOLING, 0, false}}; /* no kernel: no verdict in its favour */
+    for (size_t i = 0; i < sizeof gate / sizeof *gate; i++) {
+        fsim_register_gate g = {.metric = gate[i].metric, .template = gate[i].template, .limit = gate[i].limit};
+        fsim_register_gate_try(&g, &x);
+        assert_int_equal(g.passed, gate[i].passes);
+    }
+}
+
+static void texts_without_names(void **unused)
+{
+    (void)unused;
+    fsim_arena *a = fsim_arena_new();
+    fsim_launch launch[] = {{"k0_y", 1, 32, 0}};
+    fsim_parameter parameter[] = {{0, 4, false, "t_x", "float"}, {1, 4, true, "t_xy", "float"}};
+    const fsim_program p = {.source = "/* k0_y: t_x */\nFS_ENTRY(k0_y, 32) // t_x\nt_xy[i] = t_x[i] + xt_x; /* t_x", .launch = launch, .launches = 1, .parameter = parameter, .parameters = 2};
+    assert_string_equal(fsim_nameless_text(&p, a), "\nFS_ENTRY(fs_entry_0, 32) \nfs_parameter_1[i] = fs_parameter_0[i] + xt_x; ");
+    fsim_arena_free(a);
+}
+
+static void other_architectures_have_their_limits(void **unused)
+{
+    (void)unused;
+    fsim_arena *a = fsim_arena_new();
+    static const char *const names[] = {"t4", "a100-sxm4-40gb", "rtx-3090", "l4", "h100-sxm5-80gb", "b200", "rtx-5090"};
+    static const struct {
+        int threads, registers, shared_bytes;
+    } kernel[] = {{256, 16, 0}, {256, 40, 0}, {32, 16, 0}, {1024, 64, 0}, {128, 32, 48 << 10}, {256, 255, 96 << 10}, {64, 24, 5000}};
+    const fsim_hw *from = hw_named(a, "h100-sxm5-80gb");
+    assert_ptr_equal(fsim_hw_as_architecture(from, 90, a), from);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) { /* as the shipped file of such a GPU has them */
+        const fsim_hw *hw = hw_named(a, names[i]), *as = fsim_hw_as_architecture(from, hw->sm, a);
+        for (size_t k = 0; k < sizeof kernel / sizeof *kernel; k++)
+            assert_int_equal(fsim_blocks_per_sm(as, kernel[k].threads, kernel[k].registers, kernel[k].shared_bytes),
+                             fsim_blocks_per_sm(hw, kernel[k].threads, kernel[k].registers, kernel[k].shared_bytes));
+    }
+    fsim_arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(classes_are_blocks_on_an_sm), cmocka_unit_test(sums_and_gates), cmocka_unit_test(texts_without_names),
+                                       cmocka_unit_test(other_architectures_have_their_limits)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

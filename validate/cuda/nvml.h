@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nvml.h: what the driver's sensors say: power, temperature, clocks, and why clocks are not higher. All of it is optional. */
+#ifndef FUSESIM_VALIDATE_CUDA_NVML_H
+#define FUSESIM_VALIDATE_CUDA_NVML_H
+
+#include "validate/cuda/library.h"
+
+typedef struct {
+    fsim_nvml_entries call;
+    fsim_nvml_device device; /* NULL: nothing is known */
+    const char *driver;      /* "580.65.06", or NULL */
+    const char *missing;     /* why nothing is known, or NULL */
+} fsim_nvml;
+
+/* NaN and NULL: not known. */
+typedef struct {
+    double power_w, power_limit_w, sm_clock_hz, memory_clock_hz, temperature_c;
+    const char *reasons; /* "power cap, thermal (software)", "none"; in the arena */
+} fsim_sensors;
+
+/* uuid as fsim_gpu_facts has it, or NULL: the first device. */
+fsim_nvml fsim_nvml_open(fsim_arena *a, const char *uuid);
+void fsim_nvml_close(fsim_nvml *n);
+fsim_sensors fsim_nvml_read(const fsim_nvml *n, fsim_arena *a);
+
+#endif

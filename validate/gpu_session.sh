@@ -1,0 +1,185 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What there is to measure on a machine with an NVIDIA GPU, the most valuable first, each result written as soon as it is there.
+#
+#   gpu_session.sh [--dry-run] [-o DIR] [--hw NAME] [--budget SECONDS] [--only TEXT]
+#
+# Into DIR/<gpu> ($OUT, or measured/ beside this script): facts.txt, hardware.yaml and probes.json (calibrate), a .csv and a .json for each workload under rows/, all rows in measured.csv,
+# summary.tsv with exit status, seconds and command of each step, log.txt with what was said. --hw: the hardware file that predictions are made with; without, the shipped one of the device, or,
+# where there is none, the one just measured. --only: steps whose name holds TEXT. The program is $FUSESIM, or fusesim beside this script, or of a build in this tree; hwmodels and workloads lie
+# beside it. Ends with 0 when calibration and some workload succeeded, 75 when all was too noisy, else 69.
+set -u
+
+# How the program is asked, in one place.
+calibrate=(calibrate --device cuda) calibrate_out=-o
+validate=(validate --device cuda) opt_hw=--hw opt_json=--json opt_rows=--measured opt_strategies=--strategies opt_l2=--l2 extra=()
+strategies=eager,optimal,greedy,maximal,unfused
+limit_calibrate=150 limit_workload=45 # seconds of a command
+budget=${BUDGET:-520}                 # of all
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+dry=0 out=${OUT:-} hw=${HW:-} only=
+
+usage() {
+    sed -n '5p' "${BASH_SOURCE[0]}" | cut -c 5- >&2
+    exit 2
+}
+
+while [ $# -gt 0 ]; do
+    case $1 in
+    --dry-run) dry=1 ;;
+    -o | --hw | --budget | --only)
+        [ $# -ge 2 ] || usage
+        case $1 in -o) out=$2 ;; --hw) hw=$2 ;; --budget) budget=$2 ;; --only) only=$2 ;; esac
+        shift
+        ;;
+    *) usage ;;
+    esac
+    shift
+done
+
+# The program and its data: packed beside this script, or in the source tree above it.
+find_program() {
+    local candidate
+    for candidate in "${FUSESIM:-}" "$here/fusesim" "$here"/../build/{release,dev}/fusesim; do
+        if [ -n "$candidate" ] && [ -x "$candidate" ]; then
+            printf '%s\n' "$candidate"
+            return
+        fi
+    done
+    echo "gpu_session.sh: no program: set FUSESIM, or put fusesim beside this script" >&2
+    exit 66
+}
+fusesim=$(find_program) || exit
+data=$here
+[ -d "$data/workloads" ] || data=$(dirname "$here")
+if [ ! -d "$data/workloads" ]; then
+    echo "gpu_session.sh: no workloads in $here or above it" >&2
+    exit 66
+fi
+export FUSESIM_HWMODELS=${FUSESIM_HWMODELS:-$data/hwmodels}
+out=${out:-$here/measured}
+
+slug() { tr '[:upper:]' '[:lower:]' | tr -cs 'a-z0-9\n' '-' | sed 's/^-//; s/-$//' | head -n 1; }
+device=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | slug)
+folder=$out/${device:-${hw:-gpu}}
+
+started=$SECONDS
+left() { echo $((budget - (SECONDS - started))); }
+
+# step NAME LIMIT COMMAND...: runs it, or prints it. The last exit status is in $status; 124: it ran too long.
+status=0 unavailable=0 noisy=0 good=0
+step() {
+    local name=$1 limit=$2 from=$SECONDS
+    shift 2
+    case $name in *"$only"*) ;; *) return 0 ;; esac
+    if [ $dry = 1 ]; then
+        printf '%s\t%s s\t%s\n' "$name" "$limit" "$*"
+        return 0
+    fi
+    [ "$(left)" -ge "$limit" ] || limit=$(left)
+    if [ "$limit" -lt 5 ]; then
+        printf '%s\tskipped\t0\t%s\n' "$name" "$*" >>"$folder/summary.tsv"
+        return 1
+    fi
+    printf '== %s: %s\n' "$name" "$*" >>"$folder/log.txt"
+    timeout -k 5 "$limit" "$@" >>"$folder/log.txt" 2>&1 </dev/null
+    status=$?
+    printf '%s\t%s\t%s\t%s\n' "$name" $status $((SECONDS - from)) "$*" >>"$folder/summary.tsv"
+    case $status in
+    0 | 1) good=$((good + 1)) unavailable=0 ;;
+    69) unavailable=$((unavailable + 1)) ;;
+    75) noisy=$((noisy + 1)) unavailable=0 ;;
+    esac
+    printf '%-44s %4s  %3s s, %s s left\n' "$name" $status $((SECONDS - from)) "$(left)"
+}
+
+facts() {
+    date -u '+%Y-%m-%dT%H:%MZ'
+    "$fusesim" --version
+    uname -srm
+    grep -m 1 'model name' /proc/cpuinfo
+    cat /proc/driver/nvidia/version
+    grep -i profiling /proc/driver/nvidia/params
+    nvidia-smi
+    nvidia-smi -q -d CLOCK,POWER,PERFORMANCE,ECC,TEMPERATURE
+    nvidia-smi --query-compute-apps=name,used_memory --format=csv
+}
+
+# Appends the rows of a file to all rows, under one header.
+collect() {
+    [ -s "$1" ] || return 0
+    [ -s "$folder/measured.csv" ] || head -n 1 "$1" >"$folder/measured.csv"
+    tail -n +2 "$1" >>"$folder/measured.csv"
+}
+
+# workload L2 PATH: PATH below workloads/, without .yaml.
+workload() {
+    local l2=$1 path=$2 name
+    name=${path//\//_}.$l2
+    [ -f "$data/workloads/$path.yaml" ] || return 0
+    step "$l2/$path" "$limit_workload" "$fusesim" "${validate[@]}" "$data/workloads/$path.yaml" $opt_hw "$model" $opt_l2 "$l2" $opt_strategies "$strategies" \
+        $opt_rows "$folder/rows/$name.csv" $opt_json "$folder/rows/$name.json" "${extra[@]}" || return 1
+    [ $dry = 1 ] || collect "$folder/rows/$name.csv"
+    if [ $unavailable -ge 3 ]; then
+        echo "gpu_session.sh: three commands in a row found no device they could use: given up" >&2
+        return 1
+    fi
+}
+
+chains='golden/exp_chain_8 seeds/chain4 seeds/add_relu_mul golden/exp_chain_16 seeds/exp_add_log seeds/tanh_axpb seeds/copy_1gb'
+rows='golden/softmax_rows seeds/softmax_primitive seeds/layer_norm golden/norm_quantise golden/cat_layer_norm liger/rms_norm'
+products='golden/gemm_gelu seeds/linear_gelu seeds/matmul_bias_relu seeds/fused_mlp seeds/linear_relu ops/linear ops/matmul'
+attention='seeds/attention_standard ops/attention seeds/attn_out_residual_ln'
+layers='mlp bert_layer gpt2_layer llama_block resnet50_block'
+first="$chains $rows $products $attention $layers"
+
+# The other shipped ones: all seeds, then single operators, then the rest.
+others() {
+    local path
+    for path in "$data"/workloads/{seeds,golden,liger,ops}/*.yaml; do
+        path=${path#"$data/workloads/"}
+        path=${path%.yaml}
+        case " $first " in *" $path "*) ;; *) printf '%s\n' "$path" ;; esac
+    done
+}
+
+all_workloads() {
+    local path
+    for path in $first; do workload cold "$path" || return; done
+    for path in $first; do workload warm "$path" || return; done
+    for path in $(others); do workload cold "$path" || return; done
+    for path in $(others); do workload warm "$path" || return; done
+}
+
+if [ $dry = 0 ]; then
+    mkdir -p "$folder/rows" || exit 66
+    : >"$folder/summary.tsv"
+    : >"$folder/log.txt"
+    rm -f "$folder/measured.csv"
+    facts >"$folder/facts.txt" 2>&1
+fi
+
+step calibrate "$limit_calibrate" "$fusesim" "${calibrate[@]}" ${hw:+$opt_hw "$hw"} $calibrate_out "$folder/hardware.yaml" $opt_json "$folder/probes.json"
+calibrated=$status
+model=$hw
+if [ -z "$model" ] && [ -s "$folder/probes.json" ]; then # what it was compared with
+    model=$(sed -n 's/^ "hardware": "\([^"]*\)".*/\1/p' "$folder/probes.json" | head -n 1)
+fi
+if [ -z "$model" ] && [ -s "$folder/hardware.yaml" ]; then
+    model=$folder/hardware.yaml
+fi
+if [ -z "$model" ]; then
+    if [ $dry = 0 ]; then
+        echo "gpu_session.sh: no hardware file: calibration ended with $status, see $folder/log.txt; --hw NAME goes on with a shipped one" >&2
+        exit "$([ $status = 75 ] && echo 75 || echo 69)"
+    fi
+    model=HW
+fi
+good=0
+all_workloads
+[ $dry = 0 ] || exit 0
+printf '\n%s steps, %s good, %s noisy; %s s; results in %s\n' "$(wc -l <"$folder/summary.tsv")" $good $noisy $((SECONDS - started)) "$folder"
+if [ $good -gt 0 ] && [ $calibrated = 0 ]; then exit 0; fi
+[ $noisy = 0 ] || exit 75
+exit 69

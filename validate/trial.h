@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trial.h: plans of one workload as real kernels: generated, checked, run, measured, beside what was predicted of them.
+ *
+ * Every strategy's partition runs as our own kernels, so that what differs between them is the partition, and is predicted as such. */
+#ifndef FUSESIM_VALIDATE_TRIAL_H
+#define FUSESIM_VALIDATE_TRIAL_H
+
+#include "predict.h"
+#include "validate/check.h"
+#include "validate/device.h"
+
+/* What is predicted of one kernel by itself: device time, without launch. */
+typedef struct {
+    double cold_s, warm_s;             /* nothing in L2; what fits of its inputs and results is there */
+    double dram_read_bytes, dram_write_bytes; /* cold */
+} fsim_trial_kernel;
+
+typedef struct {
+    fsim_strategy strategy;
+    fsim_plan plan;                    /* as priced for launch by launch, cold */
+    double stream_s, graph_s;          /* predicted end to end */
+    fsim_program *program;             /* per kernel */
+    fsim_trial_kernel *predicted;      /* per kernel */
+    fsim_check *check;                 /* per kernel; of the shapes that were checked */
+    int checked, wrong, skipped;       /* kernels compared with the reference; that differ; that are not generated */
+    const char *first_wrong;           /* kernel and message */
+    fsim_measured_plan measured;
+    const char *failed;                /* why it was not measured */
+    const char *differs;               /* an output that is not what the first plan made, and by how much; NULL */
+} fsim_trial_plan;
+
+/* What to measure. */
+typedef struct {
+    double budget_s;                   /* for each plan and kernel, roughly */
+    int samples;                       /* 0: by budget */
+    bool kernels;                      /* each kernel by itself too */
+    bool counters;
+} fsim_trial_how;
+
+typedef struct {
+    const fsim_graph *graph;
+    const fsim_hw *hw;
+    const char *set;                   /* bindings, "B=8;dtype=f16" */
+    int plans;
+    fsim_trial_plan *plan;
+    int64_t scale;                     /* shapes were divided by up to this for the checks; 1: not at all; 0: nothing was checked */
+    int chosen, best;                  /* plan with the least predicted, and the least measured time end to end; -1 */
+    double regret;                     /* measured time of chosen over that of best, less 1; NaN */
+    double noise;                      /* half the quartile distance of the plans' times over their medians, the median plan's */
+} fsim_trial;
+
+/* Plans of the strategies (each of them at most once), with programs and predictions. Where a strategy finds no plan it is left out. In a. */
+fsim_trial fsim_trial_of(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, const fsim_strategy *strategy, int strategies, fsim_arena *a);
+
+/* As if the hardware were `hw`: everything predicted anew, the partitions stay. */
+void fsim_trial_reprice(fsim_trial *t, const fsim_hw *hw, const fsim_options *options, fsim_arena *a);
+
+/* How good is the choice? From measured.stream of all plans. */
+void fsim_trial_judge(fsim_trial *t);
+
+/* Measured over predicted, less 1: of plan p end to end. NaN where not measured. */
+double fsim_trial_error(const fsim_trial_plan *p);
+
+#endif
