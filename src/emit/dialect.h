@@ -52,7 +52,7 @@ FS_FN void *fs_dynamic_shared(void) { return fs_dynamic_bytes; }
 FS_FN float fs_float(fs_u32 u) { return __uint_as_float(u); }
 FS_FN fs_u32 fs_bits(float f) { return __float_as_uint(f); }
 #define FS_UNROLL _Pragma("unroll")
-#define FS_UNROLL_SOME _Pragma("unroll 4")
+#define FS_UNROLL_FOUR _Pragma("unroll 4")
 #define FS_ALIGNED(bytes) __align__(bytes)
 
 #else
@@ -63,7 +63,7 @@ FS_FN fs_u32 fs_bits(float f) { return __float_as_uint(f); }
 #define FS_INFf ((float)INFINITY)
 #define FS_INFd ((double)INFINITY)
 #define FS_UNROLL
-#define FS_UNROLL_SOME
+#define FS_UNROLL_FOUR
 #define FS_ALIGNED(bytes) __attribute__((aligned(bytes)))
 #ifdef FS_EMULATED /* the GPU's text, thread by thread; ids, barriers and shuffles come from the emulator */
 #define FS_RESTRICT
@@ -411,7 +411,7 @@ FS_FN void fs_copy_group(void *to, const void *from, int bytes)
 }
 
 /* Rows: `threads` of a block share one; those of a row that is not there stay for the barriers. A walk takes fs_steps steps of fs_step elements; `loop`: FS_UNROLL where the row is kept in
- * registers, else FS_UNROLL_SOME. */
+ * registers, else FS_UNROLL_FOUR. */
 #define FS_ROWS(p, rows, per_block, threads) { enum { fs_row_threads = threads, fs_most = 2147483647 }; const fs_i64 fs_row = fs_b * (per_block) + fs_t / (threads);  \
         const int fs_live = (rows) % (per_block) == 0 || fs_row < (rows), fs_lane = fs_t % (threads); const fs_int p = (fs_int)(fs_live ? fs_row : (rows) - 1);        \
         const fs_int fs_from = 0, fs_to = (fs_int)FS_MOSTi; FS_SHARED(double, fs_scratch, 64); int fs_turn = 0;                                                     \
@@ -421,7 +421,7 @@ FS_FN void fs_copy_group(void *to, const void *from, int bytes)
         int fs_turn = 0; (void)p; (void)fs_scratch; (void)fs_turn; (void)fs_live;
 #define FS_ROWS_END }
 #define FS_STEPS(span, step) (int)(((long long)(span) + (step) - 1) / (step))
-#define FS_WALK(r, width, vector) FS_WALK_BY(FS_UNROLL_SOME, width, vector)
+#define FS_WALK(r, width, vector) FS_WALK_BY(FS_UNROLL_FOUR, width, vector)
 #define FS_WALK_KEPT(r, width, vector) FS_WALK_BY(FS_UNROLL, width, vector)
 #define FS_WALK_BY(loop, width, vector) { enum { fs_vector = vector, fs_step = fs_row_threads * fs_vector, fs_span = (width) < fs_most ? (int)(width) : fs_most,        \
         fs_whole = (width) % fs_span == 0 ? fs_span / fs_step : 0 }; const fs_int fs_stop = fs_to < (fs_int)(width) ? fs_to : (fs_int)(width);                        \
@@ -553,7 +553,7 @@ FS_ROW_SCAN(prod_, l, fs_i64, x *y)
 #define FS_BAND_VARIABLE(type, name, start) type name = start;
 #define FS_BAND_OF(name) name
 #define FS_BAND_SET(type, name, value) const type name = value;
-#define FS_BAND_WALK(r, p, width) FS_BAND_WALK_BY(FS_UNROLL_SOME, r, p, width)
+#define FS_BAND_WALK(r, p, width) FS_BAND_WALK_BY(FS_UNROLL_FOUR, r, p, width)
 #define FS_BAND_WALK_KEPT(r, p, width) FS_BAND_WALK_BY(FS_UNROLL, r, p, width)
 #define FS_BAND_WALK_BY(loop, r, p, width) { enum { fs_vector = 1, fs_j = 0, fs_span = (width) < fs_most ? (int)(width) : fs_most,                                 \
         fs_whole = (width) % fs_span == 0 ? fs_span / fs_slices : 0 }; const fs_int p = (fs_int)fs_p;                                                               \
