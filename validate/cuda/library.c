@@ -20,7 +20,7 @@ typedef struct {
 static const names cuda_names = {
     .what = "the NVIDIA driver's library",
     .environment = "FUSESIM_CUDA_LIB",
-    .remedy = "Predictions, `fusesim compile` and the CPU device need no driver; run this on a machine with an NVIDIA GPU and driver (in a container: docker run --gpus all)",
+    .remedy = "Predictions, `validate --registers` and the CPU device need no driver; run this on a machine with an NVIDIA GPU and driver (in a container: docker run --gpus all)",
     .soname = {"libcuda.so.1"},
 };
 static const names nvrtc_names = {
