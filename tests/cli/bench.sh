@@ -30,6 +30,7 @@ mkdir few && cp "$SOURCE_DIR/workloads/seeds/chain4.yaml" "$SOURCE_DIR/workloads
 runs program.sh '^few/chain4.yaml$' -- bash -c '. "$(dirname "$0")/program.sh"; workloads few' "$bench/graphs.sh"
 runs graphs.sh '^2 workloads' -- "$bench/graphs.sh" "$toy" few
 runs kernels.sh '^few: 2 workloads, [1-9][0-9]* kernels compared, 0 workloads wrong, 0 not compared$' -- env HW="$toy" "$bench/kernels.sh" few
+runs host.sh '^chain_2 +1 +' '^median ratio error: run 1: ' -- env ROWS=64 CHAINS=2 OTHERS=seeds/softmax_primitive RUNS=1 BUDGET=1 "$bench/host.sh"
 runs regret.sh . -- "$bench/regret.sh" "$toy" few
 runs startup.sh '^chain_1000 +1000 ' -- env RUNS=1 "$bench/startup.sh" "$FUSESIM" "$toy"
 runs stacks.sh '^mlp +1 +12 .* proven' '^mlp +2 +24 .* [0-9]+ +[0-9.]+ ms' -- env LAYERS=mlp COUNTS='1 2' "$bench/stacks.sh" a100-sxm4-40gb

@@ -15,9 +15,9 @@
 #include "validate/runner.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__clang__)
-enum { GRAPHS = 12 };
+enum { GRAPHS = 6 };
 #else
-enum { GRAPHS = 60 };
+enum { GRAPHS = 25 };
 #endif
 
 enum { FULL, ROW, COLUMN, NARROW }; /* [R, C]; [R, 1]; [C]; [R, C] of two bytes an element */
