@@ -27,8 +27,10 @@ static double temporaries(const fsim_costing *c)
 
 int fsim_streaming_registers(const fsim_costing *c, int vector)
 {
-    const int staying = fsim_registers(c->group->live, vector);
-    return staying > FREE ? staying : (int)fmin(FREE, 9 + 0.75 * vector * c->group->live + temporaries(c));
+    const fsim_group *o = c->group;
+    const int each = o->template == FSIM_POOLING || o->template == FSIM_OPAQUE_KERNEL ? 1 : vector; /* windows and scattered elements are taken one by one */
+    const int staying = fsim_registers(o->live, vector);
+    return staying > FREE ? staying : (int)fmin(FREE, 9 + 0.75 * each * o->live + temporaries(c));
 }
 
 static double words(const fsim_costing *c, int tensor) { return fsim_dtype_bytes(c->g->tensor[tensor].dtype) / 4.0; }
@@ -86,12 +88,15 @@ static double crossing_words(const fsim_costing *c)
     return made > 0 && (special || made < loaded) ? made : loaded;
 }
 
+/* Elements of one row, beside each other. */
+static bool contiguous(const fsim_read *r) { return r->maps > 0 && r->map[0].modes > r->map[0].split && r->map[0].mode[r->map[0].modes - 1].stride == 1; }
+
 int fsim_keeping_registers(const fsim_costing *c, int vector, double elems)
 {
     const fsim_group *o = c->group;
     double registers = 20 + crossing_words(c) * elems;
     for (int i = 0; i < o->reads; i++) /* what the last walk reads beside the row is loaded while the row is there; pairs of halves fit in what is free */
-        if (o->read[i].full && !several(o->read[i].stages) && words(c, o->read[i].tensor) >= 1)
+        if (o->read[i].full && !several(o->read[i].stages) && contiguous(&o->read[i]) && words(c, o->read[i].tensor) >= 1)
             registers += vector * words(c, o->read[i].tensor);
     return (int)fmin(255, fmax(registers, fmax(FREE, fsim_registers(o->live, vector))));
 }
