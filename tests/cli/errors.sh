@@ -245,7 +245,7 @@ for command in sweep diff; do
     expect 2 "'$command' is not in this release" $command "$workload_yaml" --hw "$toy"
 done
 expect 2 'models .MODEL.onnx. are not in this release' import model.onnx
-expect 2 'running the kernels of a workload is not in this release' validate "$workload_yaml"
+expect 2 'wanted --device cpu or cuda to run a workload' validate "$workload_yaml"
 expect 2 'validate wants --measurements' validate
 header='id,hw,workload,set,strategy,l2,launch,time_s,dram_read_bytes,dram_write_bytes,source'
 row='r1,h100-sxm5-80gb,ops/relu,B=64,eager,cold,stream,1e-5,,,somewhere'
