@@ -61,6 +61,11 @@ void fsim_sum_up(const fsim_costing *c, fsim_kernel *k);
 /* As fsim_sum_up with another exponent. An own kernel's is at most 3. */
 void fsim_sum_up_by(const fsim_costing *c, fsim_kernel *k, double exponent);
 
+/* registers.c: registers a thread of a generated kernel that computes `vector` points; that walks rows `vector` elements at a time; that keeps `elems` elements of its row in registers. */
+int fsim_streaming_registers(const fsim_costing *c, int vector);
+int fsim_walk_registers(const fsim_costing *c, int vector);
+int fsim_keeping_registers(const fsim_costing *c, int vector, double elems);
+
 /* Pointwise, copy, pooling, and what is opaque: a thread for `vector` points. */
 fsim_kernel fsim_streaming(const fsim_costing *c, int vector, fsim_arena *a);
 

@@ -29,7 +29,7 @@ fsim_kernel fsim_streaming(const fsim_costing *c, int vector, fsim_arena *a)
     fsim_kernel k = fsim_blank_kernel(c, a);
     k.vector = vector;
     k.grid = (o->points + (int64_t)FSIM_BLOCK * vector - 1) / ((int64_t)FSIM_BLOCK * vector);
-    k.registers = fsim_registers(o->live, vector);
+    k.registers = fsim_streaming_registers(c, vector);
     fsim_add_arithmetic(c, &k, NULL, true);
     fsim_add_memory(c, &k, NULL, NULL);
     fsim_add_access_issue(c, &k);
@@ -133,14 +133,15 @@ static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_aren
     k.grid = (o->points + tile_rows - 1) / tile_rows;
     const double row_bytes = (double)o->kept_row_bytes * (column ? FSIM_COLUMN_TILE : 1);
     const double kept_registers = row_bytes / 4 / (column ? FSIM_BLOCK : row_threads);
-    k.registers = fsim_registers(o->live, vector);
+    k.registers = fsim_walk_registers(c, vector);
     for (int i = 0; i < o->reads; i++)
         most = fsim_bits(o->read[i].stages) > most ? fsim_bits(o->read[i].stages) : most;
     if (column)
         k.block = FSIM_BLOCK;
     if (o->kept_row_bytes > 0) {
         const double shared = row_bytes * (column ? 1 : (double)tile_rows);
-        const int holding = (int)fmax(k.registers, fmin(255, 24 + kept_registers));
+        const double step = (column ? (double)FSIM_BLOCK / FSIM_COLUMN_TILE : row_threads) * vector;
+        const int holding = fsim_keeping_registers(c, vector, ceil((double)elems / step) * vector);
         if (kept_registers <= KEPT_REGISTERS && fsim_blocks_per_sm(c->hw, k.block, holding, 0) > 0)
             k.registers = holding;
         else if (shared <= fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK))

@@ -89,6 +89,12 @@ runs readme.sh '^up to date$' -- "$bench/readme.sh" --check shown.md
 FUSESIM_NVRTC_LIB=/nowhere "$bench/compile.sh" >out 2>err
 [ $? = 69 ] || { echo "FAILED: compile.sh without NVRTC: exit status, $(cat err)"; fail=1; }
 known="$known compile.sh"
+FUSESIM_NVRTC_LIB=/nowhere FOLDERS=few "$bench/registers.sh" >out 2>err
+[ $? = 77 ] || { echo "FAILED: registers.sh without NVRTC: exit status, $(cat err)"; fail=1; }
+known="$known registers.sh"
+FUSESIM_CACHE=$PWD/cache FOLDERS=few "$bench/registers.sh" >out 2>err
+status=$?
+[ $status = 77 ] || { [ $status = 0 ] && grep -q '^sm_90 *all ' out; } || { echo "FAILED: registers.sh: exit status $status, $(cat out err)"; fail=1; }
 for script in "$bench"/*.sh; do
     case " $known " in *" ${script##*/} "*) ;; *) echo "FAILED: bench/${script##*/} has no test here"; fail=1 ;; esac
 done

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* registers.c: registers a thread of a generated kernel, as NVRTC 13.0 compiles it for sm_80, sm_90 and sm_100. `fusesim validate --registers` compares; README.md has its summary.
+ *
+ * Up to 32 registers are free: an SM then holds as many threads as it may. The compiler fills them, with loads issued ahead, and goes beyond only for values that must stay. So the figures up to
+ * 32 say what it fills, and change no time; those above are of values that stay: live ones (fsim_registers), and rows kept from one walk to the next. */
+#include "cost/costing.h"
+
+#include <math.h>
+
+enum {
+    FREE = 32,         /* registers a thread at 2048 threads and 64 Ki registers an SM */
+    WALK_UNROLLED = 4  /* steps of a walk whose loads are issued together */
+};
+
+/* Temporaries of the widest operator, after its instructions: a power series holds about as many constants and terms. */
+static double temporaries(const fsim_costing *c)
+{
+    enum { WIDEST = 24 };
+    static const double each = 0.4;
+    double most = 0;
+    for (int i = 0; i < c->group->members; i++) {
+        const fsim_node *n = &c->g->node[c->group->member[i].node];
+        most = fmax(most, n->gemm.k ? 0 : fsim_ops[n->op].instructions);
+    }
+    return each * fmin(most, WIDEST);
+}
+
+int fsim_streaming_registers(const fsim_costing *c, int vector)
+{
+    const fsim_group *o = c->group;
+    const int each = o->template == FSIM_POOLING || o->template == FSIM_OPAQUE_KERNEL ? 1 : vector; /* windows and scattered elements are taken one by one */
+    const int staying = fsim_registers(o->live, vector);
+    return staying > FREE ? staying : (int)fmin(FREE, 9 + 0.75 * each * o->live + temporaries(c));
+}
+
+static double words(const fsim_costing *c, int tensor) { return fsim_dtype_bytes(c->g->tensor[tensor].dtype) / 4.0; }
+
+int fsim_walk_registers(const fsim_costing *c, int vector)
+{
+    const fsim_group *o = c->group;
+    const int staying = fsim_registers(o->live, vector);
+    double loaded = 0;
+    bool special = false;
+    for (int i = 0; i < o->reads; i++)
+        loaded += o->read[i].full ? words(c, o->read[i].tensor) : 0;
+    for (int i = 0; i < o->members; i++)
+        special = special || (o->member[i].full && c->g->node[o->member[i].node].specials > 0);
+    return staying > FREE ? staying : (int)fmin(FREE, 13 + WALK_UNROLLED * vector * loaded + (special ? vector : 0));
+}
+
+static bool several(unsigned stages) { return (stages & (stages - 1)) != 0; }
+
+/* Does a member that is computed in one later walk only read it? What all its readers make again in each walk need not stay. */
+static bool crosses(const fsim_costing *c, int tensor, unsigned stages)
+{
+    const fsim_group *o = c->group;
+    const unsigned first = stages & -stages;
+    for (int i = 0; i < o->members; i++) {
+        const fsim_node *n = &c->g->node[o->member[i].node];
+        for (int k = 0; k < n->args; k++)
+            if (n->arg[k].tensor == tensor && !several(o->member[i].stages) && !(o->member[i].stages & first))
+                return true;
+    }
+    return false;
+}
+
+/* Words of each element of the row that stay from one walk to the next: what is loaded, or what is made of it, whichever is less; special functions are not computed twice. */
+static double crossing_words(const fsim_costing *c)
+{
+    const fsim_group *o = c->group;
+    double made = 0, loaded = 0;
+    bool special = false;
+    for (int i = 0; i < o->reads; i++) {
+        const fsim_read *r = &o->read[i];
+        if (!r->full || !several(r->stages))
+            continue;
+        loaded += words(c, r->tensor);
+        made += crosses(c, r->tensor, r->stages) ? words(c, r->tensor) : 0;
+    }
+    for (int i = 0; i < o->members; i++) {
+        const fsim_member *m = &o->member[i];
+        const fsim_node *n = &c->g->node[m->node];
+        if (!m->full || !several(m->stages) || fsim_ops[n->op].class == FSIM_REDUCE || !crosses(c, n->result[0], m->stages))
+            continue;
+        made += fmax(1, words(c, n->result[0])); /* halves are computed on as floats */
+        special = special || n->specials > 0;
+    }
+    return made > 0 && (special || made < loaded) ? made : loaded;
+}
+
+/* Elements of one row, beside each other. */
+static bool contiguous(const fsim_read *r) { return r->maps > 0 && r->map[0].modes > r->map[0].split && r->map[0].mode[r->map[0].modes - 1].stride == 1; }
+
+int fsim_keeping_registers(const fsim_costing *c, int vector, double elems)
+{
+    const fsim_group *o = c->group;
+    double registers = 20 + crossing_words(c) * elems;
+    for (int i = 0; i < o->reads; i++) /* what the last walk reads beside the row is loaded while the row is there; pairs of halves fit in what is free */
+        if (o->read[i].full && !several(o->read[i].stages) && contiguous(&o->read[i]) && words(c, o->read[i].tensor) >= 1)
+            registers += vector * words(c, o->read[i].tensor);
+    return (int)fmin(255, fmax(registers, fmax(FREE, fsim_registers(o->live, vector))));
+}
