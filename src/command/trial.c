@@ -3,6 +3,7 @@
 #include "command/command.h"
 #include "graph/scale.h"
 #include "report/trial.h"
+#include "validate/cuda/nvml.h"
 #include "validate/runner.h"
 
 #include <math.h>
@@ -106,13 +107,33 @@ static fsim_runner *open_runner(fsim_context *c, fsim_fault *fault)
     return fsim_runner_on_gpu(&options, (int)s->jobs, c->arena, fault);
 }
 
+/* ", 312 W of 700 W, 54 C, SM clock 1755 MHz, held by: power cap", as the driver's sensors say after the work; "" where they say nothing. */
+static const char *sensors_text(fsim_context *c, const fsim_gpu_facts *f)
+{
+    fsim_nvml n = fsim_nvml_open(c->arena, f->uuid);
+    if (!n.device)
+        return "";
+    const fsim_sensors x = fsim_nvml_read(&n, c->arena);
+    const char *text = n.driver ? fsim_printf(c->arena, "; driver %s", n.driver) : "";
+    if (!isnan(x.power_w))
+        text = fsim_printf(c->arena, "%s, %.0f W of %.0f W", text, x.power_w, x.power_limit_w);
+    if (!isnan(x.temperature_c))
+        text = fsim_printf(c->arena, "%s, %.0f C", text, x.temperature_c);
+    if (!isnan(x.sm_clock_hz))
+        text = fsim_printf(c->arena, "%s, SM clock %.0f MHz", text, x.sm_clock_hz / 1e6);
+    if (x.reasons)
+        text = fsim_printf(c->arena, "%s, throttled by: %s", text, x.reasons);
+    fsim_nvml_close(&n);
+    return text;
+}
+
 static const char *facts_of(fsim_context *c, const fsim_runner *r)
 {
     const fsim_gpu_facts *f = fsim_runner_gpu(r);
     if (!f)
         return "";
-    return fsim_printf(c->arena, "%s, sm_%d, %d SMs, %.1f GiB, driver CUDA %d.%d, NVRTC %d.%d, clock up to %.0f MHz; times by %s%s", f->name, f->sm, f->sms, (double)f->memory_bytes / 0x1p30,
-                       f->driver_version / 1000, f->driver_version % 1000 / 10, f->nvrtc_version / 1000, f->nvrtc_version % 1000 / 10, f->clock_hz / 1e6, f->timing,
+    return fsim_printf(c->arena, "%s, sm_%d, %d SMs, %.1f GiB, driver CUDA %d.%d, NVRTC %d.%d, clock up to %.0f MHz%s; times by %s%s", f->name, f->sm, f->sms, (double)f->memory_bytes / 0x1p30,
+                       f->driver_version / 1000, f->driver_version % 1000 / 10, f->nvrtc_version / 1000, f->nvrtc_version % 1000 / 10, f->clock_hz / 1e6, sensors_text(c, f), f->timing,
                        f->floor.samples ? fsim_printf(c->arena, "; an empty kernel takes %.2f us", 1e6 * f->floor.median_s) : "");
 }
 
