@@ -116,4 +116,14 @@ MOCK_MEMORY=20000 fault 69 oom 'out of (device )?memory' err
 FUSESIM_CUDA_LIB=/nonexistent.so exits 69 $one --device cuda --hw h100-sxm5-80gb
 has err 'nonexistent|driver'
 
+# The same under valgrind where it is, and where the program has no sanitizer of its own.
+if command -v valgrind >/dev/null && ! grep -q __asan_init "$FUSESIM"; then
+    for word in none perm busy badts lost twopass launch hang nodev; do
+        status=0
+        FUSESIM_CUDA_LIB=$MOCKGPU FUSESIM_NVRTC_LIB=$MOCKGPU FUSESIM_CUPTI_LIB=$MOCKGPU MOCK_SKIP_REPEATS=1 MOCK_FAIL=$word MOCK_FAIL_KERNEL=k0_ MOCK_HANG_S=1 timeout 120 \
+            valgrind -q --error-exitcode=99 "$FUSESIM" validate seeds/tanh_axpb --scale-shapes 256 --strategies optimal --samples 3 --device cuda --hw h100-sxm5-80gb >out 2>err || status=$?
+        [ $status != 99 ] || complain "valgrind, $word: $(grep '^==' err | head -n 12)"
+    done
+fi
+
 exit $fail
