@@ -529,6 +529,39 @@ static void note_launch(fsim_emitter *e, int64_t grid, int block)
         fsim_text_put(e->a, &e->out, "    /* predicted: %lld blocks of %d threads; here %lld of %d */\n", (long long)e->kernel->grid, e->kernel->block, (long long)grid, block);
 }
 
+/* Everything between a kernel's head and its end. online: some reductions can run along with others. */
+static fsim_text all_walks(rows_work *w, bool online)
+{
+    fsim_emitter *e = w->e;
+    const int next = e->next;
+    e->out = (fsim_text){0};
+    if (e->keep != FSIM_KEEP_NOTHING) {
+        find_levels(w, false);
+        walks(w);
+        store_rows(w);
+        if (e->kepts > 0)
+            return e->out;
+        e->keep = FSIM_KEEP_NOTHING; /* rows put together from several tensors, say: each walk reads them again */
+        e->out = (fsim_text){0};
+        e->next = next;
+        begin_kernel(w);
+    }
+    const bool both = online && e->array < 0;
+    if (both) { /* the host's walks are faster one by one: its compiler does not vectorise a running rescaling */
+        fsim_text_put(e->a, &e->out, "#ifdef FS_GPU /* reductions that depend on each other in one walk */\n");
+        find_levels(w, true);
+        walks(w);
+        store_rows(w);
+        fsim_text_put(e->a, &e->out, "#else\n");
+        begin_kernel(w);
+    }
+    find_levels(w, false);
+    walks(w);
+    store_rows(w);
+    fsim_text_put(e->a, &e->out, "%s", both ? "#endif\n" : "");
+    return e->out;
+}
+
 void fsim_emit_rows(fsim_emitter *e)
 {
     const fsim_group *o = e->group;
@@ -565,20 +598,7 @@ void fsim_emit_rows(fsim_emitter *e)
         e->vector = 1;
     choose_keep(&w);
     const fsim_text before = e->out;
-    e->out = (fsim_text){0};
-    if (online && e->keep == FSIM_KEEP_NOTHING && e->array < 0) { /* the host's walks are faster one by one: its compiler does not vectorise a running rescaling */
-        fsim_text_put(e->a, &e->out, "#ifdef FS_GPU /* reductions that depend on each other in one walk */\n");
-        walks(&w);
-        store_rows(&w);
-        fsim_text_put(e->a, &e->out, "#else\n");
-        begin_kernel(&w);
-    }
-    find_levels(&w, false);
-    walks(&w);
-    store_rows(&w);
-    if (online && e->keep == FSIM_KEEP_NOTHING && e->array < 0)
-        fsim_text_put(e->a, &e->out, "#endif\n");
-    const fsim_text body = e->out;
+    const fsim_text body = all_walks(&w, online);
     e->out = before;
     ask_for_room(&w);
     const int64_t grid = w.band ? (w.rows + BAND - 1) / BAND : (w.rows + w.rows_per_block - 1) / w.rows_per_block;

@@ -331,15 +331,24 @@ static fsim_variable assembled(fsim_emitter *e, const fsim_node *n, int tensor, 
         for (int i = 0; i < x->cuts; i++) { /* each cut turns the number, whose dimension has `extent`, into one where it has source_extent */
             const fsim_cut *t = &x->cut[i];
             const char *along = fsim_fresh(e, "d"), *rest = fsim_fresh(e, "e");
-            fsim_say(e, e->depth, "const fs_int %s = %s / %lld %% %lld;", along, number, (long long)t->inner, (long long)t->extent);
-            fsim_say(e, e->depth, "const fs_int %s = (%s / %lld * %lld + %s + %lld) * %lld + %s %% %lld;", rest, number, (long long)(t->inner * t->extent),
-                     (long long)t->source_extent, along, (long long)(t->source_from - t->from), (long long)t->inner, number, (long long)t->inner);
-            test = fsim_printf(e->a, "%s%s%s >= %lld && %s < %lld", test, *test ? " && " : "", along, (long long)t->from, along, (long long)(t->from + t->size));
+            const long long delta = (long long)(t->source_from - t->from);
+            const char *moved = delta == 0 ? along : fsim_printf(e->a, "%s %c %lld", along, delta < 0 ? '-' : '+', delta < 0 ? -delta : delta);
+            const char *run = t->inner == 1 ? number : fsim_printf(e->a, "%s / %lld", number, (long long)t->inner);
+            fsim_say(e, e->depth, "const fs_int %s = %s %% %lld;", along, run, (long long)t->extent);
+            const char *there = fsim_printf(e->a, "%s / %lld * %lld + %s", number, (long long)(t->inner * t->extent), (long long)t->source_extent, moved);
+            if (t->inner > 1)
+                there = fsim_printf(e->a, "(%s) * %lld + %s %% %lld", there, (long long)t->inner, number, (long long)t->inner);
+            fsim_say(e, e->depth, "const fs_int %s = %s;", rest, there);
+            const char *from = t->from > 0 ? fsim_printf(e->a, "%s >= %lld && ", along, (long long)t->from) : "";
+            test = fsim_printf(e->a, "%s%s%s%s < %lld", test, *test ? " && " : "", from, along, (long long)(t->from + t->size));
             number = rest;
         }
         fsim_open(e, *test ? "if (%s) {" : "{", test);
-        const char *inner = fsim_fresh(e, "e");
-        fsim_say(e, e->depth, "const fs_int %s = %s + %lld;", inner, number, (long long)x->map.offset);
+        const char *inner = number;
+        if (x->map.offset != 0) {
+            inner = fsim_fresh(e, "e");
+            fsim_say(e, e->depth, "const fs_int %s = %s + %lld;", inner, number, (long long)x->map.offset);
+        }
         const fsim_where there = fsim_where_var(e, inner, elems);
         const fsim_variable v = fsim_value(e, x->tensor, &there);
         fsim_say(e, e->depth, "%s = %s;", name, wrapped(e, e->g->tensor[tensor].dtype, fsim_ctype_of(e->g->tensor[x->tensor].dtype), v.name));
