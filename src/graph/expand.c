@@ -3,6 +3,8 @@
  * here knows about fusion: softmax and layer norm are found as legal groups later. */
 #include "graph/build.h"
 
+#include <math.h>
+
 int fsim_emit(fsim_call *call, fsim_op op, const char *step, int args, const int *arg, const fsim_attrs *attrs, const fsim_list *dims)
 {
     int given[3], result = -1;
@@ -323,7 +325,7 @@ bool fsim_rule_attention(fsim_call *c)
                      .result = &result, .attrs = c->attrs, .equation = "bhsd,bhtd->bhst"};
     if (!fsim_rule_einsum(&one))
         return false;
-    int s = scalar(c, FSIM_OP_MUL, "scale", view(c, "scores", result, &wide), 1); /* the value of 1 / sqrt(D) does not change the model */
+    int s = scalar(c, FSIM_OP_MUL, "scale", view(c, "scores", result, &wide), 1 / sqrt((double)q.dim[3]));
     if (c->attrs.causal)
         s = unary(c, FSIM_OP_CAUSAL_MASK, "mask", s);
     if (c->args == 4)

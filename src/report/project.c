@@ -45,14 +45,15 @@ const char *fsim_project_role(const fsim_project *p, const fsim_parameter *x)
 static void put_words(FILE *out, const char *title, const char *text)
 {
     int column = fprintf(out, " * %-12s", title);
-    while (*text) {
-        const size_t word = strcspn(text, " ");
-        if (column > 15 && column + (int)word > WIDTH)
+    for (bool first = true; *text; first = false) {
+        const int word = (int)strcspn(text, " ");
+        if (!first && column + 1 + word > WIDTH)
             column = fprintf(out, "\n * %-12s", "") - 1;
-        column += fprintf(out, "%.*s", (int)word, text);
+        else if (!first)
+            column += fprintf(out, " ");
+        column += fprintf(out, "%.*s", word, text);
         text += word;
-        if (*text == ' ')
-            text++, column += fprintf(out, "%s", column + 1 + (int)strcspn(text, " ") > WIDTH ? "" : " ");
+        text += strspn(text, " ");
     }
     putc('\n', out);
 }
