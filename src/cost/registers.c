@@ -25,15 +25,34 @@ static double temporaries(const fsim_costing *c)
     return each * fmin(most, WIDEST);
 }
 
-int fsim_streaming_registers(const fsim_costing *c, int vector)
+static double words(const fsim_costing *c, int tensor) { return fsim_dtype_bytes(c->g->tensor[tensor].dtype) / 4.0; }
+
+/* Elements that a thread takes: emit/pointwise.c loads twice as many halves where there are blocks enough, some of which stay in pairs; windows and scattered elements go one by one. */
+static double elements(const fsim_costing *c, int vector)
 {
+    enum { WIDE = 8, BLOCKS_AN_SM = 16 };
+    static const double halves = 0.8;
     const fsim_group *o = c->group;
-    const int each = o->template == FSIM_POOLING || o->template == FSIM_OPAQUE_KERNEL ? 1 : vector; /* windows and scattered elements are taken one by one */
-    const int staying = fsim_registers(o->live, vector);
-    return staying > FREE ? staying : (int)fmin(FREE, 9 + 0.75 * each * o->live + temporaries(c));
+    double largest = 0;
+    for (int i = 0; i < o->reads + o->writes; i++)
+        largest = fmax(largest, words(c, i < o->reads ? o->read[i].tensor : o->write[i - o->reads].tensor));
+    if (o->template == FSIM_POOLING || o->template == FSIM_OPAQUE_KERNEL)
+        return 1;
+    return vector == 4 && largest < 1 && o->points % WIDE == 0 && (double)o->points / (FSIM_BLOCK * WIDE) >= BLOCKS_AN_SM * c->sms ? WIDE * halves : vector;
 }
 
-static double words(const fsim_costing *c, int tensor) { return fsim_dtype_bytes(c->g->tensor[tensor].dtype) / 4.0; }
+int fsim_streaming_registers(const fsim_costing *c, int vector)
+{
+    enum { TILED = 28 }; /* four rows of a tile that turns a strided side around, and where they are */
+    const fsim_group *o = c->group;
+    const int staying = fsim_registers(o->live, vector);
+    bool tiled = false;
+    for (int i = 0; i < o->reads; i++)
+        tiled = tiled || c->read[i].staged_bytes > 0;
+    for (int i = 0; i < o->writes; i++)
+        tiled = tiled || c->write[i].staged_bytes > 0;
+    return staying > FREE ? staying : tiled ? TILED : (int)fmin(FREE, 9 + 0.75 * elements(c, vector) * o->live + temporaries(c));
+}
 
 int fsim_walk_registers(const fsim_costing *c, int vector)
 {
