@@ -105,6 +105,7 @@ static void scan(const fsim_interpreter *in, const fsim_node *n)
     const lanes l = lanes_of(&in->g->tensor[n->result[0]].shape, n);
     const double unit = fsim_arithmetic_unit(x.dtype);
     const bool floating = fsim_dtype_floating(in->g->tensor[n->result[0]].dtype);
+    const double least = unit < 0x1p-50 ? 0x1p-1074 : 0x1p-149; /* a product that is subnormal rounds to multiples of it */
     for (int64_t row = 0; row < l.rows; row++) {
         fsim_sum sum = {0};
         double product = 1, off = 0;
@@ -115,7 +116,7 @@ static void scan(const fsim_interpreter *in, const fsim_node *n)
                 fsim_sum_add(&sum, v, isinf(b) ? b : b - shared, shared);
                 fsim_put(in, n->result[0], p, sum.value, fsim_sum_own(&sum) + (floating ? fsim_sum_rounding(&sum, unit) : 0), sum.shared, i == 0 ? fmax(unit, fsim_unit(x.dtype)) : unit);
             } else {
-                off = fabs(product) * b + (fabs(v) + b) * off + (floating && i > 0 ? 2 * unit * fabs(product * v) : 0);
+                off = fabs(product) * b + (fabs(v) + b) * off + (floating && i > 0 ? 2 * unit * fabs(product * v) + least : 0);
                 product *= v;
                 fsim_put(in, n->result[0], p, product, off, 0, i == 0 ? fmax(unit, fsim_unit(x.dtype)) : unit);
             }

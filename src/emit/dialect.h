@@ -224,13 +224,13 @@ FS_FN float fs_exp_part(float a, int *whole)
 FS_FN float fs_expf(float x) /* 1 ulp */
 {
     int n;
-    const float q = fs_exp_part(x < -105.0f ? -105.0f : x > 89.0f ? 89.0f : x, &n), y = (q + 1.0f) * fs_power_of_two(n >> 1) * fs_power_of_two(n - (n >> 1));
+    const float q = fs_exp_part(!(x > -105.0f) ? -105.0f : x > 89.0f ? 89.0f : x, &n), y = (q + 1.0f) * fs_power_of_two(n >> 1) * fs_power_of_two(n - (n >> 1));
     return x != x ? x : y;
 }
 FS_FN float fs_expm1f(float x) /* 1.5 ulp */
 {
     int n;
-    const float q = fs_exp_part(x < -30.0f ? -30.0f : x > 89.0f ? 89.0f : x, &n), half = fs_power_of_two(n - 1), y = (half * q + (half - 0.5f)) * 2.0f;
+    const float q = fs_exp_part(!(x > -30.0f) ? -30.0f : x > 89.0f ? 89.0f : x, &n), half = fs_power_of_two(n - 1), y = (half * q + (half - 0.5f)) * 2.0f;
     return x != x ? x : y;
 }
 /* x = m 2^k, m in [sqrt(1/2), sqrt(2)); ln(1 + f) = f - f^2 / 2 + f^3 p(f), p to 8e-9. */

@@ -96,7 +96,8 @@ for w in d["workloads"]:
         assert p["wrong"] == 0 and p["measured_graph"]["median_s"] > 0
         for k in p["kernels"]:
             m = k["measured"]
-            assert m["registers_per_thread"] > 0 and m["dram_read_bytes"] > 0 and m["warm"]["median_s"] > 0
+            assert k["template"] == "library" or m["registers_per_thread"] > 0
+            assert m["dram_read_bytes"] > 0 and m["warm"]["median_s"] > 0
 PY
 for order in reverse random:7; do
     MOCK_ORDER=$order gpu 0 seeds/layer_norm seeds/transpose_elementwise seeds/attention_standard $small --no-measure
@@ -106,7 +107,8 @@ one="seeds/tanh_axpb --scale-shapes 64 --strategies optimal"
 fault() { MOCK_FAIL=$2 MOCK_FAIL_KERNEL=k0_ MOCK_HANG_S=1 gpu "$1" $one --json gone.json; has "$4" "$3"; [ "$1" = 0 ] || [ ! -e gone.json ] || complain "$2: something was written"; rm -f gone.json; }
 fault 69 nodev 'finds no GPU' err
 fault 69 stub 'is the stub' err
-fault 69 launch 'k0_y' err
+# A device that is lost is not torn down: what the driver held leaks, by design.
+ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 fault 69 launch 'k0_y' err
 fault 0 perm 'No bytes were counted: .*(administrators|NVreg_RestrictProfilingToAdminUsers)' out
 fault 0 busy 'No bytes were counted' out
 fault 0 oldcupti 'No bytes were counted' out
