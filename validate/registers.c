@@ -141,20 +141,10 @@ static double occupancy_of(const fsim_hw *hw, int block, int blocks)
     return fmin(1, blocks * ceil(block / warp) * warp / fsim_hw_get(hw, FSIM_HW_THREADS_PER_SM));
 }
 
-/* The launch with the most threads. */
-static int main_launch(const fsim_program *p)
-{
-    int most = 0;
-    for (int i = 1; i < p->launches; i++)
-        if ((double)p->launch[i].grid * p->launch[i].block > (double)p->launch[most].grid * p->launch[most].block)
-            most = i;
-    return most;
-}
-
 static bool same_row(const fsim_register_row *x, const fsim_register_row *y)
 {
     return x->graph == y->graph && x->hw->sm == y->hw->sm && x->sm == y->sm && x->text == y->text && x->template == y->template && x->registers == y->registers &&
-           x->shared_bytes == y->shared_bytes && x->block == y->block && x->program->launch[x->launch].shared_bytes == y->program->launch[y->launch].shared_bytes;
+           x->shared_bytes == y->shared_bytes && x->block == y->block && x->program->launch[0].shared_bytes == y->program->launch[0].shared_bytes;
 }
 
 void fsim_register_rows_add(fsim_register_rows *x, const fsim_trial *t, int sm)
@@ -170,7 +160,7 @@ void fsim_register_rows_add(fsim_register_rows *x, const fsim_trial *t, int sm)
                 continue;
             }
             fsim_register_row r = {.graph = t->graph, .hw = hw, .set = t->set, .name = program->name, .template = kernel->template, .strategies = 1u << t->plan[p].strategy, .uses = 1, .sm = sm,
-                                   .program = program, .launch = main_launch(program), .block = kernel->block, .registers = kernel->registers, .shared_bytes = kernel->shared_bytes, .text = -1};
+                                   .program = program, .block = kernel->block, .registers = kernel->registers, .shared_bytes = kernel->shared_bytes, .text = -1};
             r.blocks = fsim_blocks_per_sm(hw, r.block, r.registers, r.shared_bytes);
             r.occupancy = occupancy_of(hw, r.block, r.blocks);
             if (program->sm > sm)
@@ -199,7 +189,7 @@ bool fsim_register_row_compare(fsim_register_row *r, const fsim_resources *entry
         r->spill_bytes += e->spill_store_bytes + e->spill_load_bytes;
         r->stack_bytes = e->stack_bytes > r->stack_bytes ? e->stack_bytes : r->stack_bytes;
         r->disagrees = r->disagrees || e->disagrees;
-        if (i != r->launch)
+        if (i > 0)
             continue;
         r->compiled_registers = e->registers;
         r->compiled_shared_bytes = e->static_shared_bytes + p->launch[i].shared_bytes;

@@ -8,8 +8,8 @@
 #include "validate/cuda/nvrtc.h"
 #include "validate/trial.h"
 
-/* One kernel on one architecture: plans that share a text and its prediction share the line. Of several launches the figures are those of the one with the most threads; spills, stack
- * and disagreement those of all of them. */
+/* One kernel on one architecture: plans that share a text and its prediction share the line. Of several launches the figures are those of the first, which is
+ * predicted; spills, stack and disagreement those of all of them. */
 typedef struct {
     const fsim_graph *graph;
     const fsim_hw *hw;          /* that the plan is for */
@@ -20,7 +20,6 @@ typedef struct {
     int uses;                   /* kernels of all plans */
     int sm;
     const fsim_program *program;
-    int launch;
     int block;
     int registers, shared_bytes;                   /* predicted */
     int blocks;

@@ -64,7 +64,8 @@ int fsim_walk_registers(const fsim_costing *c, int vector)
         loaded += o->read[i].full ? words(c, o->read[i].tensor) : 0;
     for (int i = 0; i < o->members; i++)
         special = special || (o->member[i].full && c->g->node[o->member[i].node].specials > 0);
-    return staying > FREE ? staying : (int)fmin(FREE, 13 + WALK_UNROLLED * vector * loaded + (special ? vector : 0));
+    const double own = o->template == FSIM_COLUMN_REDUCTION ? 18 : 13; /* which row and element; of bands also each step's */
+    return staying > FREE ? staying : (int)fmin(FREE, own + WALK_UNROLLED * vector * loaded + (special ? vector : 0));
 }
 
 static bool several(unsigned stages) { return (stages & (stages - 1)) != 0; }
