@@ -46,6 +46,7 @@ typedef struct {
     int64_t scale;                     /* shapes were divided by up to this for the checks; 1: not at all; 0: nothing was checked */
     int chosen, best;                  /* plan with the least predicted, and the least measured time end to end; -1 */
     double regret;                     /* measured time of chosen over that of best, less 1; NaN */
+    double disturbed;                  /* share of the samples during which other processes had the CPUs; 0 on a GPU */
     double noise;                      /* half the quartile distance of the plans' times over their medians, the median plan's */
 } fsim_trial;
 

@@ -200,6 +200,16 @@ static void put_rows(FILE *out, fsim_context *c, const fsim_trials *x)
     fsim_rows_write(out, row, rows);
 }
 
+/* Other processes had the CPUs nearly all the time. Samples are tried again then, and in the end counted in CPU time, which bears much. */
+static bool is_disturbed(const fsim_trials *x)
+{
+    static const double most = 0.9;
+    bool disturbed = false;
+    for (int i = 0; i < x->count; i++)
+        disturbed = disturbed || x->at[i].disturbed > most;
+    return disturbed;
+}
+
 /* Of a value that repetition may move by `noise`: does the limit hold, and is that certain? */
 static int try_trial_gates(fsim_context *c, const fsim_trials *x, fsim_trial_gate *gate)
 {
@@ -209,7 +219,7 @@ static int try_trial_gates(fsim_context *c, const fsim_trials *x, fsim_trial_gat
         gate[i].passed = gate[i].value <= gate[i].limit;
         if (gate[i].passed)
             continue;
-        const bool unsure = gate[i].value - gate[i].noise <= gate[i].limit;
+        const bool unsure = gate[i].value - gate[i].noise <= gate[i].limit || (is_disturbed(x) && !isnan(gate[i].value));
         if (unsure && status == FSIM_EXIT_OK)
             status = FSIM_EXIT_INCONCLUSIVE;
         else if (!unsure)
@@ -309,8 +319,10 @@ int fsim_run_trials(fsim_context *c)
     }
     if (noise.exit_status && !gates)
         fsim_error(c->diag, fsim_command_line, "%s", noise.message);
+    if (is_disturbed(&x) && !c->set.quiet)
+        fputs("fusesim: warning: other processes had the CPUs during most samples: times say little\n", stderr);
     if (gates == FSIM_EXIT_INCONCLUSIVE)
-        fsim_error(c->diag, fsim_command_line, "a gate fails by less than repetitions scatter: no verdict");
+        fsim_error(c->diag, fsim_command_line, "a gate fails by less than repetitions scatter, or on a machine that is busy with other things: no verdict");
     for (int i = 0; i < x.gates && gates == FSIM_EXIT_GATE; i++)
         if (!x.gate[i].passed)
             fsim_error(c->diag, fsim_command_line, "gate %s failed", x.gate[i].text);
