@@ -62,7 +62,7 @@ fsim_trial fsim_trial_of(const fsim_graph *g, const fsim_hw *hw, const fsim_opti
 {
     const fsim_problem p = fsim_problem_of(g, hw, options, a);
     const fsim_prediction predicted = fsim_predict(g, hw, options, a);
-    fsim_trial t = {.graph = g, .hw = hw, .chosen = -1, .best = -1, .regret = NAN, .noise = NAN, .plan = fsim_new(a, fsim_trial_plan, strategies + 1), .set = ""};
+    fsim_trial t = {.graph = g, .hw = hw, .scale = -1, .chosen = -1, .best = -1, .regret = NAN, .noise = NAN, .plan = fsim_new(a, fsim_trial_plan, strategies + 1), .set = ""};
     for (int i = 0; i < strategies; i++) {
         fsim_trial_plan *x = &t.plan[t.plans];
         *x = (fsim_trial_plan){.strategy = strategy[i]};

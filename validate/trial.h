@@ -43,7 +43,7 @@ typedef struct {
     const char *set;                   /* bindings, "B=8;dtype=f16" */
     int plans;
     fsim_trial_plan *plan;
-    int64_t scale;                     /* shapes were divided by up to this for the checks; 1: not at all; 0: nothing was checked */
+    int64_t scale;                     /* shapes were divided by up to this for the checks; 1: not at all; 0: none are short enough; -1: nobody asked */
     int chosen, best;                  /* plan with the least predicted, and the least measured time end to end; -1 */
     double regret;                     /* measured time of chosen over that of best, less 1; NaN */
     double disturbed;                  /* share of the samples during which other processes had the CPUs; 0 on a GPU */

@@ -53,7 +53,7 @@ static const fsim_trial_plan *baseline(const fsim_trial *t)
 static fsim_table plans_table(const fsim_trial *t, fsim_arena *a)
 {
     static const fsim_column column[] = {{.title = "plan", .left = true}, {.title = "kernels"}, {.title = "predicted"}, {.title = "measured"}, {.title = "quartiles", .drop = 3}, {.title = "error"},
-                                         {.title = "speedup"}, {.title = "predicted"}, {.title = "graph, predicted", .drop = 2}, {.title = "measured", .drop = 2}};
+                                         {.title = "speedup"}, {.title = "predicted speedup"}, {.title = "graph predicted", .drop = 2}, {.title = "graph measured", .drop = 1}};
     fsim_table table = fsim_table_new(a, column, sizeof column / sizeof *column);
     const fsim_trial_plan *base = baseline(t);
     for (int p = 0; p < t->plans; p++) {
@@ -77,9 +77,9 @@ static fsim_table plans_table(const fsim_trial *t, fsim_arena *a)
 
 static fsim_table kernels_table(const fsim_trial_plan *x, fsim_arena *a)
 {
-    static const fsim_column column[] = {{.title = "kernel", .left = true, .shrinks = true}, {.title = "template", .left = true, .drop = 6}, {.title = "cold"}, {.title = "measured"}, {.title = "error"},
-                                         {.title = "warm", .drop = 5}, {.title = "measured", .drop = 5}, {.title = "DRAM"}, {.title = "counted"}, {.title = "registers", .drop = 4},
-                                         {.title = "compiled", .drop = 4}, {.title = "occupancy", .drop = 3}, {.title = "compiled", .drop = 3}};
+    static const fsim_column column[] = {{.title = "kernel", .left = true, .shrinks = true}, {.title = "template", .left = true, .drop = 9}, {.title = "cold"}, {.title = "measured"}, {.title = "error"},
+                                         {.title = "warm", .drop = 6}, {.title = "warm measured", .drop = 5}, {.title = "DRAM"}, {.title = "counted"}, {.title = "registers", .drop = 4},
+                                         {.title = "regs compiled", .drop = 3}, {.title = "occupancy", .drop = 8}, {.title = "occ. compiled", .drop = 7}};
     fsim_table table = fsim_table_new(a, column, sizeof column / sizeof *column);
     for (int k = 0; k < x->plan.kernels; k++) {
         const fsim_measured_kernel *m = &x->measured.kernel[k];
@@ -113,6 +113,8 @@ static const char *checked_text(const fsim_trial *t, fsim_arena *a)
         wrong += t->plan[p].wrong;
         skipped += t->plan[p].skipped;
     }
+    if (t->scale < 0)
+        return "Not compared with the reference.";
     if (t->scale == 0)
         return "Not checked: no shorter shapes of this workload are within the interpreter's reach.";
     const char *left = skipped ? fsim_printf(a, " %d are not generated.", skipped) : "";
@@ -301,7 +303,7 @@ void fsim_json_trials(FILE *out, const fsim_trials *x)
         fsim_json_text(out, ", ", "path", t->graph->path);
         fsim_json_text(out, ", ", "set", t->set);
         fsim_json_text(out, ", ", "hw", t->hw->name);
-        fsim_json_number(out, ", ", "checked_scale", (double)t->scale);
+        fsim_json_number(out, ", ", "checked_scale", t->scale > 0 ? (double)t->scale : 0);
         fsim_json_text(out, ",\n    ", "chosen", t->chosen >= 0 ? fsim_strategy_names[t->plan[t->chosen].strategy] : NULL);
         fsim_json_text(out, ", ", "best", t->best >= 0 ? fsim_strategy_names[t->plan[t->best].strategy] : NULL);
         fsim_json_number(out, ", ", "regret", t->regret);
