@@ -18,7 +18,7 @@ static double now(void)
 }
 
 static const double steps_per_second = 3e6; /* of fsim_work, on a 2020 server core */
-static const double least_clock_s = 1;      /* a busy machine must not end a search of milliseconds */
+static const double least_clock_s = 30;     /* a busy machine, or a build for a debugger, must not end a short search: only its steps may */
 
 fsim_budget fsim_budget_of(const fsim_problem *p, bool *by_clock)
 {

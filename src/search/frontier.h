@@ -17,7 +17,7 @@ typedef struct {
     bool *by_clock;
 } fsim_budget;
 
-/* What p->time_limit_s allows from now on: so many steps, and ten times as long by the clock, a second at least. */
+/* What p->time_limit_s allows from now on: so many steps, and ten times as long by the clock, half a minute at least. */
 fsim_budget fsim_budget_of(const fsim_problem *p, bool *by_clock);
 /* How long so many steps usually take. */
 double fsim_seconds_of(int64_t steps);
