@@ -1,48 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Probes of an SM's pipes: a block of 1024 threads for each SM, its cycles in cycles[block]. x: operands; n[1]: turns. EIGHT chains a thread, FOUR steps of each a turn. Plain CUDA without headers;
- * emulated, as in tests, the cycles are made up. */
+/* Probes of an SM's pipes: a block of 1024 threads for each SM, its cycles in cycles[block]. x: operands; n[1]: turns. EIGHT chains a thread, FOUR steps of each a turn. Behind cycles.cu. */
 #ifdef FS_EMULATED
 
-#define RATE(name, cycles_a_turn)                                                                                                                   \
-    void name(void **params)                                                                                                                        \
-    {                                                                                                                                               \
-        const float *x = *(const float **)params[0];                                                                                                \
-        unsigned long long *cycles = *(unsigned long long **)params[1];                                                                             \
-        const unsigned long long *n = *(const unsigned long long **)params[2];                                                                      \
-        (void)x;                                                                                                                                    \
-        if (fs_thread() == 0)                                                                                                                       \
-            cycles[fs_block()] = n[1] * cycles_a_turn;                                                                                              \
-    }
-RATE(probe_ffma, 256)
-RATE(probe_hfma2, 256)
-RATE(probe_dfma, 512)
-RATE(probe_imad, 512)
-RATE(probe_special, 2048)
-RATE(probe_shared, 512)
-RATE(probe_shared_chase, 928)
+MADE_UP(probe_ffma, 256)
+MADE_UP(probe_hfma2, 256)
+MADE_UP(probe_dfma, 512)
+MADE_UP(probe_imad, 512)
+MADE_UP(probe_special, 2048)
+MADE_UP(probe_shared, 512)
+MADE_UP(probe_shared_chase, 928)
 
 #else
 
-typedef unsigned long long u64;
 #define RATE(name) extern "C" __global__ void __launch_bounds__(1024) name(const float *x, u64 *cycles, const u64 *n)
 #define EIGHT(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define FOUR(X) EIGHT(X) EIGHT(X) EIGHT(X) EIGHT(X)
-
-__device__ __forceinline__ u64 now()
-{
-    u64 t;
-    asm volatile("mov.u64 %0, %%clock64;" : "=l"(t)::"memory");
-    return t;
-}
-
-/* What a block writes so that nothing can be left out. */
-__device__ __forceinline__ void finish(u64 start, u64 *cycles, bool odd)
-{
-    __syncthreads();
-    const u64 end = now();
-    if (threadIdx.x == 0 || odd)
-        cycles[blockIdx.x] = end - start;
-}
 
 #define BEGIN                                                                                                                                       \
     const int turns = (int)n[1];                                                                                                                    \

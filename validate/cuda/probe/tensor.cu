@@ -1,33 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Probes of the tensor cores by mma.sync, which generated kernels use: on sm_90 and sm_100 that is less than the device has, whose wgmma and tcgen05 are other instructions. A block of 1024 threads for
- * each SM, its cycles in cycles[block]; n[1]: turns of eight independent products a warp. Needs sm_80. Emulated, as in tests, the cycles are made up. */
+ * each SM, its cycles in cycles[block]; n[1]: turns of eight independent products a warp. Needs sm_80. Behind cycles.cu. */
 #ifdef FS_EMULATED
 
-#define TENSOR(name, cycles_a_turn)                                                                                                                 \
-    void name(void **params)                                                                                                                        \
-    {                                                                                                                                               \
-        const float *x = *(const float **)params[0];                                                                                                \
-        unsigned long long *cycles = *(unsigned long long **)params[1];                                                                             \
-        const unsigned long long *n = *(const unsigned long long **)params[2];                                                                      \
-        (void)x;                                                                                                                                    \
-        if (fs_thread() == 0)                                                                                                                       \
-            cycles[fs_block()] = n[1] * cycles_a_turn;                                                                                              \
-    }
-TENSOR(probe_mma_f16, 512)
-TENSOR(probe_mma_bf16, 512)
-TENSOR(probe_mma_tf32, 512)
-TENSOR(probe_mma_i8, 512)
+MADE_UP(probe_mma_f16, 512)
+MADE_UP(probe_mma_bf16, 512)
+MADE_UP(probe_mma_tf32, 512)
+MADE_UP(probe_mma_i8, 512)
 
 #else
-
-typedef unsigned long long u64;
-
-__device__ __forceinline__ u64 now()
-{
-    u64 t;
-    asm volatile("mov.u64 %0, %%clock64;" : "=l"(t)::"memory");
-    return t;
-}
 
 /* Bits of a thread's own: what is all alike takes less power. */
 __device__ __forceinline__ unsigned bits(unsigned i)
