@@ -171,6 +171,8 @@ static int by_launch(const void *x, const void *y)
 
 static bool same_name(const fsim_record *r, const char *name) { return strncmp(r->name, name, sizeof r->name - 1) == 0; }
 
+static const char timeless[] = "records without times";
+
 const char *fsim_runs_of(fsim_record *record, int records, int runs, const fsim_launch *launch, int launches, double *seconds)
 {
     int kept = 0;
@@ -189,7 +191,7 @@ const char *fsim_runs_of(fsim_record *record, int records, int runs, const fsim_
         if (!same_name(&record[i], name))
             return "records of other kernels than were launched";
         if (record[i].start_ns == 0 || record[i].end_ns <= record[i].start_ns)
-            return "records without times";
+            return timeless;
         seconds[i / part] += 1e-9 * (double)(record[i].end_ns - record[i].start_ns);
     }
     return NULL;
@@ -203,5 +205,5 @@ bool fsim_activity_runs(fsim_gpu *g, int runs, const fsim_launch *launch, int la
     pthread_mutex_lock(&s->lock);
     *why = s->dropped > 0 ? "records dropped by CUPTI" : fsim_runs_of(s->record, s->records, runs, launch, launches, seconds);
     pthread_mutex_unlock(&s->lock);
-    return !*why || fetch(g, MOST_RECORDS, fault); /* what is late should not be taken for the next run's */
+    return !*why || *why == timeless || fetch(g, MOST_RECORDS, fault); /* what is late should not be taken for the next run's */
 }
