@@ -118,6 +118,15 @@ static const char *random_workload(fsim_arena *a, int operators)
     return d.text;
 }
 
+/* As where there are more points than 31 bits count. */
+static void widen(fsim_trial *t, fsim_arena *a)
+{
+    for (int p = 0; p < t->plans; p++)
+        for (int k = 0; k < t->plan[p].plan.kernels; k++)
+            if (t->plan[p].program[k].source)
+                t->plan[p].program[k].source = fsim_printf(a, "#define FS_WIDE\n%s", t->plan[p].program[k].source);
+}
+
 static void random_graphs(void **state_)
 {
     (void)state_;
@@ -144,6 +153,8 @@ static void random_graphs(void **state_)
             fsim_diag_print(quiet, stderr, false);
         assert_non_null(g);
         fsim_trial t = fsim_trial_of(g, hw, &options, strategy, 3, a);
+        if (seed % 3 == 0)
+            widen(&t, a);
         assert_true(fsim_trial_check(&t, r, NULL, NULL, 0, 10, &fault));
         assert_int_equal(t.scale, 1);
         for (int p = 0; p < t.plans; p++) {
