@@ -138,6 +138,10 @@ sed 's/shape: \[M, K\]/shape: [3, M, K]/; s/shape: \[K, N\]/shape: [3, K, N]/; s
     sed '/ignored/d; /^  b:/d' >batch.yaml # a batch and no bias
 gpu 0 batch.yaml $dense
 ran "by['optimal'] == [$lt]"
+sed 's/shape: \[M, K\]/shape: [3, M, K]/; s/shape: \[K, N\]/shape: [3, K, N]/; s/shape: \[N\]/shape: [3, N]/; s/product, b/product, row/' "$SOURCE_DIR/workloads/seeds/matmul_bias_relu.yaml" |
+    sed 's/  - {op: matmul/  - {op: slice, in: b, out: row, dim: 0, start: 1, size: 1}\n&/' >second.yaml # a batch, and for all of it the second row of a matrix
+gpu 0 second.yaml $dense
+ran "by['optimal'] == [$lt]"
 gpu 0 golden/gemm_gelu $dense # GELU by erf is not the library's
 ran "by['eager'] == [$lt] and by['optimal'][0][0] is None and 'tanh GELU' in by['optimal'][0][1]"
 # Without the library, or an algorithm, our own kernel runs, and that is said.
