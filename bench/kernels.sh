@@ -9,7 +9,7 @@ data=${DATA:-$top/../shared/data}
 device=cpu
 if [ "${GPU-}" = mock ]; then
     mock=${MOCKGPU:-$top/build/dev/tests/libmockgpu.so}
-    export FUSESIM_CUDA_LIB=$mock FUSESIM_NVRTC_LIB=$mock FUSESIM_CUPTI_LIB=$mock FUSESIM_CUBLAS_LIB=$mock
+    export FUSESIM_CUDA_LIB=$mock FUSESIM_NVRTC_LIB=$mock FUSESIM_CUPTI_LIB=$mock FUSESIM_CUBLAS_LIB=$mock FUSESIM_CUBLASLT_LIB=$mock
     device=cuda
 fi
 all=eager,unfused,inductor,pattern,greedy,maximal,optimal

@@ -5,9 +5,9 @@
 #   gpu_session.sh [--dry-run] [-o DIR] [--hw NAME] [--budget SECONDS] [--only TEXT]
 #
 # Into DIR/<gpu> ($OUT, or measured/ beside this script): facts.txt, hardware.yaml and probes.json (calibrate), a .csv and a .json for each workload under rows/, all rows in measured.csv,
-# summary.tsv with exit status, seconds and command of each step, log.txt with what was said. --hw: the hardware file that predictions are made with; without, the shipped one of the device, or,
-# where there is none, the one just measured. --only: steps whose name holds TEXT. The program is $FUSESIM, or fusesim beside this script, or of a build in this tree; hwmodels and workloads lie
-# beside it. Ends with 0 when calibration and some workload succeeded, 75 when all was too noisy, else 69.
+# library.txt with who ran products, summary.tsv with exit status, seconds and command of each step, log.txt with what was said. --hw: the hardware file that predictions are made with;
+# without, the shipped one of the device, or, where there is none, the one just measured. --only: steps whose name holds TEXT. The program is $FUSESIM, or fusesim beside this script, or of a
+# build in this tree; hwmodels and workloads lie beside it. Ends with 0 when calibration and some workload succeeded, 75 when all was too noisy, else 69.
 set -u
 
 # How the program is asked, in one place.
@@ -104,6 +104,7 @@ facts() {
     nvidia-smi
     nvidia-smi -q -d CLOCK,POWER,PERFORMANCE,ECC,TEMPERATURE
     nvidia-smi --query-compute-apps=name,used_memory --format=csv
+    ldconfig -p | grep -E 'lib(cublas|cublasLt|nvrtc|cupti)\.so'
 }
 
 # Appends the rows of a file to all rows, under one header.
@@ -179,6 +180,8 @@ fi
 good=0
 all_workloads
 [ $dry = 0 ] || exit 0
+# Who ran the products that plans leave to a library, and why our own kernels where they did.
+cat "$folder"/rows/*.json 2>/dev/null | grep -oE '"(library|stand_in)": "[^"]*"' | sort | uniq -c | tee "$folder/library.txt"
 printf '\n%s steps, %s good, %s noisy; %s s; results in %s\n' "$(wc -l <"$folder/summary.tsv")" $good $noisy $((SECONDS - started)) "$folder"
 if [ $good -gt 0 ] && [ $calibrated = 0 ]; then exit 0; fi
 [ $noisy = 0 ] || exit 75

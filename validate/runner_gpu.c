@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* runner_gpu.c: programs as CUDA, on a GPU. */
-#include "fusion/chain.h"
 #include "validate/runner.h"
+#include "validate/vendor.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,58 +52,6 @@ static bool run(fsim_runner *r, int i, void *const *argument, fsim_fault *fault)
     for (int n = 0; n < have; n++)
         fsim_gpu_free(d->gpu, &buffer[n]);
     return good;
-}
-
-/* Digits [from, to) of a map as one, extent and stride; false where they are none. */
-static bool one_digit(const fsim_map *m, int from, int to, fsim_mode *out)
-{
-    *out = (fsim_mode){1, 0};
-    for (int i = to; i-- > from;) {
-        const fsim_mode d = m->mode[i];
-        if (d.extent == 1)
-            continue;
-        if (out->extent > 1 && d.stride != out->stride * out->extent)
-            return false;
-        *out = (fsim_mode){out->extent * d.extent, out->extent > 1 ? out->stride : d.stride};
-    }
-    return true;
-}
-
-/* A matrix [rows, k] or [k, rows] without gaps. */
-static bool dense(fsim_mode rows, fsim_mode k, bool *transposed)
-{
-    *transposed = rows.stride == 1 && k.stride == rows.extent && k.extent > 1;
-    return *transposed || ((k.stride == 1 || k.extent == 1) && (rows.stride == k.extent || rows.extent == 1));
-}
-
-/* Contraction n as the vendor's library takes it: C[batch, m, n], both operands dense. */
-static bool gemm_call_of(const fsim_graph *g, const fsim_node *n, const char *name, fsim_gpu_gemm_call *out)
-{
-    if (n->arg[0].how != FSIM_READ_MAP || n->arg[1].how != FSIM_READ_MAP || n->gemm.convolution)
-        return false;
-    fsim_map x = n->arg[0].map, y = n->arg[1].map, a, b;
-    fsim_mode k[2], rows, columns, batch[2];
-    x.modes = x.split;
-    y.modes = y.split;
-    if (x.offset || y.offset || !fsim_map_align(&x, &y, &a, &b) || !one_digit(&n->arg[0].map, n->arg[0].map.split, n->arg[0].map.modes, &k[0]) ||
-        !one_digit(&n->arg[1].map, n->arg[1].map.split, n->arg[1].map.modes, &k[1]))
-        return false;
-    int from_n = a.modes, from_m;
-    while (from_n > 0 && a.mode[from_n - 1].stride == 0)
-        from_n--;
-    for (from_m = from_n; from_m > 0 && b.mode[from_m - 1].stride == 0; from_m--) {
-    }
-    if (!one_digit(&b, from_n, b.modes, &columns) || !one_digit(&a, from_m, from_n, &rows) || !one_digit(&a, 0, from_m, &batch[0]) || !one_digit(&b, 0, from_m, &batch[1]))
-        return false;
-    bool a_transposed, b_transposed;
-    if (!dense(rows, k[0], &a_transposed) || !dense(columns, k[1], &b_transposed))
-        return false;
-    const fsim_dtype t = g->tensor[n->result[0]].dtype;
-    const bool known = (t == FSIM_F32 || t == FSIM_F64 || t == FSIM_F16 || t == FSIM_BF16) && g->tensor[n->arg[0].tensor].dtype == t && g->tensor[n->arg[1].tensor].dtype == t;
-    *out = (fsim_gpu_gemm_call){.name = name, .m = rows.extent, .n = columns.extent, .k = k[0].extent, .batch = batch[0].extent > batch[1].extent ? batch[0].extent : batch[1].extent,
-                                .a_stride = batch[0].stride, .b_stride = batch[1].stride, .c_stride = rows.extent * columns.extent, .a_transposed = a_transposed,
-                                .b_transposed = !b_transposed, .type = t, .tf32 = n->gemm.arithmetic == FSIM_TF32};
-    return known && out->m * out->n * out->batch == n->points;
 }
 
 /* A trial on the device. */
@@ -176,14 +124,23 @@ static bool lay_out(fsim_runner *r, const fsim_trial *t, loaded *x, fsim_fault *
     return good && upload_inputs(r, t->graph, x, fault);
 }
 
-/* A product that the plan leaves to the vendor's library, by it; NULL where it is not there, or adds more to the product than a call says: then the generated kernel runs. */
-static fsim_gpu_kernel *by_library(device *d, const loaded *x, const fsim_kernel *k, int at)
+/* A product that the plan leaves to the vendor's library, by it, with what follows; NULL with ran->stand_in set where that is not there, or one call is not enough: then the generated kernel runs. */
+static fsim_gpu_kernel *by_library(fsim_runner *r, const loaded *x, const fsim_kernel *k, int at, fsim_trial_ran *ran)
 {
-    const fsim_node *n = k->group->anchor >= 0 ? &x->g->node[k->group->anchor] : NULL;
-    fsim_gpu_gemm_call call;
-    if (k->template != FSIM_LIBRARY_CONTRACTION || k->group->members != 1 || !gemm_call_of(x->g, n, x->program[at].name, &call))
+    device *d = r->self;
+    fsim_vendor_call v;
+    fsim_fault fault = {0};
+    *ran = (fsim_trial_ran){0};
+    if (k->template != FSIM_LIBRARY_CONTRACTION || !fsim_vendor_call_of(x->g, k, x->program[at].name, &v, &ran->stand_in))
         return NULL;
-    return fsim_gpu_gemm(d->gpu, &call, x->tensor[n->arg[0].tensor], x->tensor[n->arg[1].tensor], x->tensor[n->result[0]], NULL);
+    if (v.bias >= 0) {
+        const int64_t from = v.bias_offset * fsim_dtype_bytes(v.call.type);
+        v.call.bias = (fsim_gpu_buffer){x->tensor[v.bias].at + (fsim_cu_pointer)from, x->tensor[v.bias].bytes - from};
+    }
+    fsim_gpu_kernel *made = fsim_gpu_gemm(d->gpu, &v.call, x->tensor[v.a], x->tensor[v.b], x->tensor[v.c], &fault);
+    ran->library = made ? fsim_gpu_library_of(made) : NULL;
+    ran->stand_in = made ? NULL : fault.message;
+    return made;
 }
 
 static bool load_all(fsim_runner *r, const fsim_trial *t, const loaded *x, fsim_fault *fault)
@@ -193,13 +150,53 @@ static bool load_all(fsim_runner *r, const fsim_trial *t, const loaded *x, fsim_
     bool good = compile(r, x->program, x->programs, wrong, fault);
     for (int i = 0, at = 0; i < t->plans && good; i++)
         for (int k = 0; k < t->plan[i].plan.kernels && good; k++, at++) {
-            if (x->program[at].skipped || (x->kernel[at] = by_library(d, x, &t->plan[i].plan.kernel[k], at)))
+            if (x->program[at].skipped || (x->kernel[at] = by_library(r, x, &t->plan[i].plan.kernel[k], at, &t->plan[i].ran[k])))
                 continue;
             if (wrong[at])
                 good = fsim_fail(fault, r->a, FSIM_EXIT_INTERNAL, "%s does not compile: %s", x->program[at].name, wrong[at]);
             else
                 good = (x->kernel[at] = fsim_gpu_load(d->gpu, &x->program[at], &d->cubin[at], x->argument[at], fault)) != NULL;
         }
+    return good;
+}
+
+/* What the library makes and what our own kernel makes of the same, which was compared with the reference: *apart, or NaN where there is none of ours. The library's stays. */
+static bool compare_with_ours(fsim_runner *r, const loaded *x, int at, double *apart, fsim_fault *fault)
+{
+    device *d = r->self;
+    const fsim_program *p = &x->program[at];
+    int result = -1;
+    *apart = NAN;
+    for (int i = 0; i < p->parameters; i++)
+        result = p->parameter[i].written && p->parameter[i].tensor >= 0 ? p->parameter[i].tensor : result;
+    fsim_gpu_kernel *ours = result >= 0 && d->cubin[at].cubin ? fsim_gpu_load(d->gpu, p, &d->cubin[at], x->argument[at], NULL) : NULL;
+    if (!ours)
+        return fsim_gpu_run(d->gpu, x->kernel[at], fault);
+    const fsim_tensor *y = &x->g->tensor[result];
+    void *bytes[2] = {malloc((size_t)y->bytes), malloc((size_t)y->bytes)};
+    bool good = (bytes[0] && bytes[1]) || fsim_fail(fault, r->a, FSIM_EXIT_UNAVAILABLE, "not enough memory on the host for '%s'", y->name);
+    for (int i = 0; i < 2 && good; i++)
+        good = fsim_gpu_run(d->gpu, i ? x->kernel[at] : ours, fault) && fsim_gpu_download(d->gpu, bytes[i], x->tensor[result], y->bytes, fault);
+    if (good)
+        *apart = fsim_apart_by(y->dtype, bytes[0], bytes[1], y->elems) / fsim_apart_most(y->dtype);
+    fsim_gpu_unload(d->gpu, ours);
+    free(bytes[0]);
+    free(bytes[1]);
+    return good;
+}
+
+/* Kernel k of a plan, once. */
+static bool run_kernel(fsim_runner *r, fsim_trial_plan *plan, int k, const loaded *x, int at, fsim_fault *fault)
+{
+    device *d = r->self;
+    double apart = 0;
+    if (!x->kernel[at])
+        return true;
+    if (!plan->ran[k].library)
+        return fsim_gpu_run(d->gpu, x->kernel[at], fault);
+    const bool good = compare_with_ours(r, x, at, &apart, fault);
+    if (apart > 1 && !plan->differs)
+        plan->differs = fsim_printf(r->a, "%s by %s differs from our own kernel's result by %.2g times what rounding explains", x->program[at].name, plan->ran[k].library, apart);
     return good;
 }
 
@@ -212,7 +209,7 @@ static bool compare_plans(fsim_runner *r, fsim_trial *t, const loaded *x, fsim_f
     bool good = true;
     for (int i = 0, at = 0; i < t->plans && good; at += t->plan[i++].plan.kernels) {
         for (int k = 0; k < t->plan[i].plan.kernels && good; k++)
-            good = !x->kernel[at + k] || fsim_gpu_run(d->gpu, x->kernel[at + k], fault);
+            good = run_kernel(r, &t->plan[i], k, x, at + k, fault);
         for (int n = 0; n < g->tensors && good; n++) {
             const fsim_tensor *y = &g->tensor[n];
             if (!y->output || y->storage != n || x->tensor[n].bytes == 0)

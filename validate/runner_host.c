@@ -142,7 +142,11 @@ static void take_over(fsim_trial *t, const memory *m, const fsim_cpu_measurement
                                         .static_shared_bytes = -1, .local_bytes_per_thread = -1, .occupancy = NAN, .achieved_occupancy = NAN, .sm_clock_hz = NAN};
             if (m->program[at + k].skipped) {
                 y->failed = m->program[at + k].skipped;
-            } else if (kernels) {
+                continue;
+            }
+            if (t->plan[i].plan.kernel[k].template == FSIM_LIBRARY_CONTRACTION)
+                t->plan[i].ran[k].stand_in = "there is no such library on a CPU";
+            if (kernels) {
                 y->cold = x->work[works].cold;
                 y->warm = x->work[works++].warm;
             }

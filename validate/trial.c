@@ -73,6 +73,7 @@ fsim_trial fsim_trial_of(const fsim_graph *g, const fsim_hw *hw, const fsim_opti
         price(&p, x, a);
         x->check = fsim_new(a, fsim_check, x->plan.kernels + 1);
         x->measured.kernel = fsim_new(a, fsim_measured_kernel, x->plan.kernels + 1);
+        x->ran = fsim_new(a, fsim_trial_ran, x->plan.kernels + 1);
         for (int k = 0; k < x->plan.kernels; k++)
             x->skipped += x->program[k].skipped != NULL;
         t.plans++;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trial.h: plans of one workload as real kernels: generated, checked, run, measured, beside what was predicted of them.
  *
- * Every strategy's partition runs as our own kernels, so that what differs between them is the partition, and is predicted as such. */
+ * Every strategy's partition runs as our own kernels, so that what differs between them is the partition, and is predicted as such. On a GPU, products that a plan leaves to the vendor's library
+ * run by it where one call does them. */
 #ifndef FUSESIM_VALIDATE_TRIAL_H
 #define FUSESIM_VALIDATE_TRIAL_H
 
@@ -15,6 +16,12 @@ typedef struct {
     double dram_read_bytes, dram_write_bytes; /* cold */
 } fsim_trial_kernel;
 
+/* Who ran a kernel, where it was not simply the one generated. */
+typedef struct {
+    const char *library;               /* "cuBLAS", "cuBLASLt"; NULL: ours, or none ran */
+    const char *stand_in;              /* why ours ran for the library's that the plan has; NULL: it did not */
+} fsim_trial_ran;
+
 typedef struct {
     fsim_strategy strategy;
     fsim_plan plan;                    /* as priced for launch by launch, cold */
@@ -25,8 +32,9 @@ typedef struct {
     int checked, wrong, skipped;       /* kernels compared with the reference; that differ; that are not generated */
     const char *first_wrong;           /* kernel and message */
     fsim_measured_plan measured;
+    fsim_trial_ran *ran;               /* per kernel, once it was to be measured */
     const char *failed;                /* why it was not measured */
-    const char *differs;               /* an output that is not what the first plan made, and by how much; NULL */
+    const char *differs;               /* an output that is not what the first plan made, a library's product that is not what our kernel makes, and by how much; NULL */
 } fsim_trial_plan;
 
 /* What to measure. */

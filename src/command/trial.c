@@ -166,6 +166,11 @@ static void put_rows(FILE *out, fsim_context *c, const fsim_trials *x)
             const fsim_trial_plan *y = &t->plan[p];
             const char *id = fsim_printf(c->arena, "%s%s%s/%s", workload, *t->set ? "/" : "", t->set, fsim_strategy_names[y->strategy]);
             fsim_measured all = {.hw = t->hw->name, .workload = workload, .set = t->set, .source = source, .strategy = y->strategy, .l2 = FSIM_L2_COLD, .dram_read_bytes = NAN, .dram_write_bytes = NAN};
+            int stand_ins = 0;
+            for (int k = 0; k < y->plan.kernels; k++)
+                stand_ins += y->ran[k].stand_in != NULL;
+            if (stand_ins)
+                all.source = fsim_printf(c->arena, "%s, %d of the library's products by our own kernels", source, stand_ins);
             for (int graph = 0; graph < 2; graph++) {
                 const fsim_times *m = graph ? &y->measured.graph : &y->measured.stream;
                 if (m->samples == 0)
@@ -186,11 +191,16 @@ static void put_rows(FILE *out, fsim_context *c, const fsim_trials *x)
                     for (int n = 0; n < o->members; n++)
                         names = o->member[n].clone ? names : fsim_printf(c->arena, "%s%s%s", names, *names ? "+" : "", t->graph->node[o->member[n].node].name);
                     fsim_measured one = all;
+                    one.source = source;
                     one.id = fsim_printf(c->arena, "%s/%s/%s", id, y->program[k].name, warm ? "warm" : "cold");
                     one.kernel = names;
                     one.launch = FSIM_REGIME_KERNEL;
                     one.l2 = warm ? FSIM_L2_WARM : FSIM_L2_COLD;
                     one.time_s = s->median_s;
+                    if (y->ran[k].library)
+                        one.source = fsim_printf(c->arena, "%s, by %s", source, y->ran[k].library);
+                    if (y->ran[k].stand_in)
+                        one.source = fsim_printf(c->arena, "%s, by our own kernel in the library's place", source);
                     one.dram_read_bytes = warm ? NAN : m->dram_read_bytes;
                     one.dram_write_bytes = warm ? NAN : m->dram_write_bytes;
                     *FSIM_PUSH(c->arena, row, rows, room) = one;
@@ -314,7 +324,7 @@ int fsim_run_trials(fsim_context *c)
     if (status)
         return status;
     if (is_wrong(&x)) {
-        fsim_error(c->diag, fsim_command_line, "generated kernels do not compute what they should");
+        fsim_error(c->diag, fsim_command_line, "kernels do not compute what they should");
         return fsim_conclude(c, FSIM_EXIT_GATE, FSIM_EXIT_GATE);
     }
     if (noise.exit_status && !gates)

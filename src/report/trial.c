@@ -75,6 +75,8 @@ static fsim_table plans_table(const fsim_trial *t, fsim_arena *a)
     return table;
 }
 
+static const char *ran_by(const fsim_trial_ran *r) { return r->stand_in ? "ours" : r->library; }
+
 static fsim_table kernels_table(const fsim_trial_plan *x, fsim_arena *a)
 {
     static const fsim_column column[] = {{.title = "kernel", .left = true, .shrinks = true}, {.title = "template", .left = true, .drop = 9}, {.title = "cold"}, {.title = "measured"}, {.title = "error"},
@@ -87,7 +89,7 @@ static fsim_table kernels_table(const fsim_trial_plan *x, fsim_arena *a)
         const bool cold = m->cold.samples > 0, warm = m->warm.samples > 0;
         const char **cell = fsim_table_row(&table, FSIM_PLAIN);
         cell[0] = x->program[k].name;
-        cell[1] = fsim_template_names[p->template];
+        cell[1] = ran_by(&x->ran[k]) ? fsim_printf(a, "%s, %s", fsim_template_names[p->template], ran_by(&x->ran[k])) : fsim_template_names[p->template];
         cell[2] = fsim_seconds_text(a, x->predicted[k].cold_s);
         cell[3] = cold ? fsim_seconds_text(a, m->cold.median_s) : m->failed ? "not run" : "-";
         cell[4] = cold ? percent(a, x->predicted[k].cold_s / m->cold.median_s - 1) : "-";
@@ -120,6 +122,41 @@ static const char *checked_text(const fsim_trial *t, fsim_arena *a)
     const char *left = skipped ? fsim_printf(a, " %d are not generated.", skipped) : "";
     return wrong ? fsim_printf(a, "%d of %d kernels do not compute what the reference does%s.%s", wrong, checked, scale, left)
                  : fsim_printf(a, "All %d kernels of %d plans compute what the reference does%s.%s", checked, t->plans, scale, left);
+}
+
+/* What one kernel was run by: a library's name, or, of a stand-in, why. NULL: it is no library's. */
+static const char *why_ran(const fsim_trial_ran *r, bool ours) { return ours ? r->stand_in : r->library; }
+
+/* How many kernels ran by `what`; 0 where plan p's kernel k is not the first of them. */
+static int count_ran(const fsim_trial *t, int p, int k, bool ours)
+{
+    const char *what = why_ran(&t->plan[p].ran[k], ours);
+    int count = 0;
+    for (int i = 0; i < t->plans; i++)
+        for (int n = 0; n < t->plan[i].plan.kernels; n++) {
+            const char *other = why_ran(&t->plan[i].ran[n], ours);
+            const bool same = what && other && strcmp(what, other) == 0;
+            if (same && count == 0 && (i != p || n != k))
+                return 0;
+            count += same;
+        }
+    return count;
+}
+
+/* "Products that plans leave to a library: 4 by cuBLAS, 1 by our own kernel in its place (there is no such library on a CPU)."; NULL where there are none. */
+static const char *library_text(const fsim_trial *t, fsim_arena *a)
+{
+    const char *text = "";
+    for (int pass = 0; pass < 2; pass++) /* the library's first */
+        for (int p = 0; p < t->plans; p++)
+            for (int k = 0; k < t->plan[p].plan.kernels; k++) {
+                const bool ours = pass == 1;
+                const int count = count_ran(t, p, k, ours);
+                const char *by = why_ran(&t->plan[p].ran[k], ours);
+                if (count > 0)
+                    text = fsim_printf(a, ours ? "%s%s%d by our own kernel%s in its place (%s)" : "%s%s%d by %s%s", text, *text ? ", " : "", count, ours ? (count == 1 ? "" : "s") : by, ours ? by : "");
+            }
+    return *text ? fsim_printf(a, "Products that plans leave to a library: %s.", text) : NULL;
 }
 
 static const char *regret_text(const fsim_trial *t, fsim_arena *a)
@@ -159,6 +196,8 @@ static void report_trial(const fsim_page *page, const fsim_trials *x, const fsim
     fsim_table_print(page, &plans, 0);
     putc('\n', page->out);
     fsim_paragraph(page, t->chosen == t->best ? FSIM_GOOD : FSIM_PLAIN, 0, 2, regret_text(t, a));
+    if (library_text(t, a))
+        fsim_paragraph(page, FSIM_PLAIN, 0, 2, library_text(t, a));
     for (int p = 0; p < t->plans; p++) {
         if (!x->verbose && p != shown_plan(t))
             continue;
@@ -209,6 +248,10 @@ void fsim_markdown_trials(FILE *out, const fsim_trials *x)
         fsim_markdown_text(out, checked_text(t, a));
         putc(' ', out);
         fsim_markdown_text(out, regret_text(t, a));
+        if (library_text(t, a)) {
+            putc(' ', out);
+            fsim_markdown_text(out, library_text(t, a));
+        }
         fputs("\n\n", out);
         fsim_table_markdown(out, &plans);
     }
@@ -245,6 +288,8 @@ static void put_kernel(FILE *out, const fsim_trial_plan *x, int k)
     fsim_json_text(out, ", ", "template", fsim_template_names[x->plan.kernel[k].template]);
     fsim_json_text(out, ", ", "not_run", x->program[k].skipped ? x->program[k].skipped : m->failed);
     fsim_json_text(out, ", ", "wrong", x->check[k].message);
+    fsim_json_text(out, ", ", "library", x->ran[k].library);
+    fsim_json_text(out, ", ", "stand_in", x->ran[k].stand_in);
     fsim_json_number(out, ",\n        \"predicted\": {", "cold_s", x->predicted[k].cold_s);
     fsim_json_number(out, ", ", "warm_s", x->predicted[k].warm_s);
     fsim_json_number(out, ", ", "dram_read_bytes", x->predicted[k].dram_read_bytes);

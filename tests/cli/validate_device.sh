@@ -84,7 +84,7 @@ CC=no-such-compiler exits 69 seeds/tanh_axpb --device cpu --no-measure
 has err 'no C compiler'
 
 # The GPU that is none.
-gpu() { FUSESIM_CUDA_LIB=$MOCKGPU FUSESIM_NVRTC_LIB=$MOCKGPU FUSESIM_CUPTI_LIB=$MOCKGPU FUSESIM_CUBLAS_LIB=$MOCKGPU MOCK_SKIP_REPEATS=1 exits "$@" --device cuda --hw h100-sxm5-80gb --samples 3; }
+gpu() { FUSESIM_CUDA_LIB=$MOCKGPU FUSESIM_NVRTC_LIB=$MOCKGPU FUSESIM_CUPTI_LIB=$MOCKGPU FUSESIM_CUBLAS_LIB=$MOCKGPU FUSESIM_CUBLASLT_LIB=$MOCKGPU MOCK_SKIP_REPEATS=1 exits "$@" --device cuda --hw h100-sxm5-80gb --samples 3; }
 gpu 0 seeds/softmax_primitive seeds/linear_gelu $small --json gpu.json
 has out '^Mock H100, sm_90, 132 SMs'
 has out '^All [0-9]+ kernels of 3 plans compute what the reference does'
@@ -102,6 +102,58 @@ PY
 for order in reverse random:7; do
     MOCK_ORDER=$order gpu 0 seeds/layer_norm seeds/transpose_elementwise seeds/attention_standard $small --no-measure
 done
+# Who ran the products that plans leave to the library, and why not it: told, in text and JSON. The mock complains of what cuBLASLt would refuse.
+# ran PROGRAM: a condition on `by`, for each plan a list of its library kernels' (library, stand_in).
+ran() {
+    hasnt err '^mock:'
+    "$python" - "$1" <<'PY' || complain "who ran: $1: $(grep -A 3 Products out)"
+import json, sys
+d = json.load(open("ran.json"))
+by = {p["strategy"]: [(k["library"], k["stand_in"]) for k in p["kernels"] if k["template"] == "library"] for w in d["workloads"] for p in w["plans"]}
+assert all((k["library"] is None) or k["template"] == "library" for w in d["workloads"] for p in w["plans"] for k in p["kernels"])
+assert eval(sys.argv[1]), by
+PY
+}
+dense="--scale-shapes 64 --strategies eager,unfused,optimal --no-check --json ran.json"
+lt='("cuBLASLt", None)' blas='("cuBLAS", None)'
+for set in '' '--set dtype=f16' '--set dtype=bf16'; do # --no-check: what the library makes is compared with our own kernel, whatever is checked
+    gpu 0 seeds/linear_relu $dense $set
+    ran "by['eager'] == [$lt] and by['unfused'] == [$blas] and by['optimal'] == [$lt]"
+    has out '^Products that plans leave to a library: 2 by cuBLASLt, 1 by cuBLAS\.'
+done
+for w in matmul_bias_relu linear_gelu transpose_matmul_add_relu; do # a weight as it is, GELU, an operand transposed by a kernel of its own or by the call
+    gpu 0 seeds/$w $dense
+    ran "by['optimal'] == [$lt]"
+done
+"$python" - "$SOURCE_DIR/reports/schema/trials.schema.json" <<'PY' || complain "ran.json is not of its schema"
+import json, sys
+import jsonschema
+jsonschema.validate(json.load(open("ran.json")), json.load(open(sys.argv[1])))
+PY
+sed 's/\[N\], dtype/[M, 1], dtype/' "$SOURCE_DIR/workloads/seeds/matmul_bias_relu.yaml" >rows.yaml # added along the rows
+gpu 0 rows.yaml $dense
+ran "by['unfused'] == [$blas] and by['optimal'][0][0] is None and 'along the columns' in by['optimal'][0][1]"
+has out '1 by our own kernel in its place'
+sed 's/shape: \[M, K\]/shape: [3, M, K]/; s/shape: \[K, N\]/shape: [3, K, N]/; s/out: biased/out: ignored/; s/in: biased/in: product/' "$SOURCE_DIR/workloads/seeds/matmul_bias_relu.yaml" |
+    sed '/ignored/d; /^  b:/d' >batch.yaml # a batch and no bias
+gpu 0 batch.yaml $dense
+ran "by['optimal'] == [$lt]"
+sed 's/shape: \[M, K\]/shape: [3, M, K]/; s/shape: \[K, N\]/shape: [3, K, N]/; s/shape: \[N\]/shape: [3, N]/; s/product, b/product, row/' "$SOURCE_DIR/workloads/seeds/matmul_bias_relu.yaml" |
+    sed 's/  - {op: matmul/  - {op: slice, in: b, out: row, dim: 0, start: 1, size: 1}\n&/' >second.yaml # a batch, and for all of it the second row of a matrix
+gpu 0 second.yaml $dense
+ran "by['optimal'] == [$lt]"
+gpu 0 golden/gemm_gelu $dense # GELU by erf is not the library's
+ran "by['eager'] == [$lt] and by['optimal'][0][0] is None and 'tanh GELU' in by['optimal'][0][1]"
+# Without the library, or an algorithm, our own kernel runs, and that is said.
+MOCK_FAIL=nolt gpu 0 seeds/linear_relu $dense
+ran "by['optimal'][0][0] is None and 'starting cuBLASLt failed' in by['optimal'][0][1] and by['unfused'] == [$blas]"
+MOCK_FAIL=noalgo gpu 0 seeds/linear_relu $dense
+ran "by['optimal'][0][0] is None and 'algorithm' in by['optimal'][0][1]"
+FUSESIM_CUDA_LIB=$MOCKGPU FUSESIM_NVRTC_LIB=$MOCKGPU FUSESIM_CUPTI_LIB=$MOCKGPU FUSESIM_CUBLAS_LIB=$MOCKGPU FUSESIM_CUBLASLT_LIB=/nonexistent.so \
+    exits 0 seeds/linear_relu $dense --device cuda --hw h100-sxm5-80gb --samples 3
+ran "by['optimal'][0][0] is None and 'FUSESIM_CUBLASLT_LIB' in by['optimal'][0][1]"
+exits 0 seeds/linear_relu $dense --device cpu --samples 3
+ran "by['unfused'] == by['optimal'] == [(None, 'there is no such library on a CPU')]"
 one="seeds/tanh_axpb --scale-shapes 64 --strategies optimal"
 # fault STATUS WORD MESSAGE
 fault() { MOCK_FAIL=$2 MOCK_FAIL_KERNEL=k0_ MOCK_HANG_S=1 gpu "$1" $one --json gone.json; has "$4" "$3"; [ "$1" = 0 ] || [ ! -e gone.json ] || complain "$2: something was written"; rm -f gone.json; }

@@ -2,20 +2,11 @@
 /* cuBLAS: C = alpha op(A) op(B) + beta C, column by column, as a kernel of the mock device. */
 #include "emulate.h"
 #include "emulated.h"
+#include "mockblas.h"
 #include "mockgpu.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    SUCCESS = 0,
-    NOT_INITIALIZED = 1,
-    ALLOC_FAILED = 3,
-    INVALID_VALUE = 7,
-    EXECUTION_FAILED = 13,
-    NOT_SUPPORTED = 15
-};
-enum { F32 = 0, F64 = 1, F16 = 2, BF16 = 14, COMPUTE_F64 = 70, COMPUTE_TF32 = 77 };
 
 typedef struct {
     void *stream;
@@ -50,7 +41,7 @@ EXPORT int cublasSetWorkspace_v2(const handle *h, const void *workspace, size_t 
     return (uintptr_t)workspace % 256 != 0 || (!workspace && bytes > 0) ? INVALID_VALUE : SUCCESS;
 }
 
-EXPORT const char *cublasGetStatusString(int status)
+const char *mock_status_text(int status)
 {
     return status == SUCCESS           ? "CUBLAS_STATUS_SUCCESS"
            : status == NOT_INITIALIZED ? "CUBLAS_STATUS_NOT_INITIALIZED"
@@ -59,9 +50,11 @@ EXPORT const char *cublasGetStatusString(int status)
                                        : "CUBLAS_STATUS_EXECUTION_FAILED";
 }
 
-static size_t bytes_of(int type) { return type == F64 ? 8 : type == F32 ? 4 : 2; }
+EXPORT const char *cublasGetStatusString(int status) { return mock_status_text(status); }
 
-static bool is_type(int type) { return type == F32 || type == F64 || type == F16 || type == BF16; }
+size_t mock_bytes_of(int type) { return type == F64 ? 8 : type == F32 ? 4 : 2; }
+
+bool mock_is_type(int type) { return type == F32 || type == F64 || type == F16 || type == BF16; }
 
 /* Rounded to nearest, to even at half. */
 static uint16_t to_f16(float value)
@@ -85,7 +78,7 @@ static double load(int type, const char *from, long long at)
     double f64;
     float f32;
     uint16_t bits;
-    from += (size_t)at * bytes_of(type);
+    from += (size_t)at * mock_bytes_of(type);
     if (type == F64) {
         memcpy(&f64, from, sizeof f64);
         return f64;
@@ -102,17 +95,18 @@ static void store(int type, char *to, long long at, double from)
 {
     const float f32 = (float)from;
     const uint16_t bits = type == F16 ? to_f16(f32) : to_bf16(f32);
-    memcpy(to + (size_t)at * bytes_of(type),
+    memcpy(to + (size_t)at * mock_bytes_of(type),
            type == F64   ? (const void *)&from
            : type == F32 ? (const void *)&f32
                          : &bits,
-           bytes_of(type));
+           mock_bytes_of(type));
 }
 
 /* Its parameters, 8 bytes each. */
 enum {
     A,
     B,
+    BIAS,
     C,
     OP_A,
     OP_B,
@@ -127,11 +121,25 @@ enum {
     STRIDE_A,
     STRIDE_B,
     STRIDE_C,
+    STRIDE_BIAS,
     BATCH,
     ALPHA,
     BETA,
+    ACTIVATION,
     PARAMS
 };
+
+static double activated(mock_activation how, double x)
+{
+    switch (how) {
+    case MOCK_RELU:
+        return x > 0 ? x : 0;
+    case MOCK_GELU:
+        return 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+    default:
+        return x;
+    }
+}
 
 static void gemm(void **params)
 {
@@ -147,13 +155,59 @@ static void gemm(void **params)
     const long long row = point % p[M], column = point / p[M] % p[N], i = point / p[M] / p[N];
     const int type = (int)p[A_TYPE], c_type = (int)p[C_TYPE];
     const char *const a = (const char *)(uintptr_t)p[A], *const b = (const char *)(uintptr_t)p[B];
+    const char *const bias = (const char *)(uintptr_t)p[BIAS];
     char *const c = (char *)(uintptr_t)p[C];
     double sum = 0;
     for (long long k = 0; k < p[K]; k++)
         sum += load(type, a, i * p[STRIDE_A] + (p[OP_A] ? k + row * p[LDA] : row + k * p[LDA])) *
                load(type, b, i * p[STRIDE_B] + (p[OP_B] ? column + k * p[LDB] : k + column * p[LDB]));
     const long long at = i * p[STRIDE_C] + row + column * p[LDC];
-    store(c_type, c, at, alpha * sum + (beta != 0 ? beta * load(c_type, c, at) : 0));
+    sum = alpha * sum + (beta != 0 ? beta * load(c_type, c, at) : 0);
+    sum += bias ? load(c_type, bias, i * p[STRIDE_BIAS] + row) : 0;
+    store(c_type, c, at, activated((mock_activation)p[ACTIVATION], sum));
+}
+
+int mock_multiply(const mock_product *p, bool lt, void *stream)
+{
+    static struct function *made[2];
+    uint64_t param[PARAMS] = {[A] = (uintptr_t)p->a,
+                              [B] = (uintptr_t)p->b,
+                              [BIAS] = (uintptr_t)p->bias,
+                              [C] = (uintptr_t)p->c,
+                              [OP_A] = p->op_a,
+                              [OP_B] = p->op_b,
+                              [M] = (uint64_t)p->m,
+                              [N] = (uint64_t)p->n,
+                              [K] = (uint64_t)p->k,
+                              [A_TYPE] = (uint64_t)p->type,
+                              [C_TYPE] = (uint64_t)p->c_type,
+                              [LDA] = (uint64_t)p->lda,
+                              [LDB] = (uint64_t)p->ldb,
+                              [LDC] = (uint64_t)p->ldc,
+                              [STRIDE_A] = (uint64_t)p->stride_a,
+                              [STRIDE_B] = (uint64_t)p->stride_b,
+                              [STRIDE_C] = (uint64_t)p->stride_c,
+                              [STRIDE_BIAS] = (uint64_t)p->stride_bias,
+                              [BATCH] = (uint64_t)p->batch,
+                              [ACTIVATION] = (uint64_t)p->activation};
+    const long long points = p->m * p->n * p->batch;
+    memcpy(&param[ALPHA], &p->alpha, sizeof p->alpha);
+    memcpy(&param[BETA], &p->beta, sizeof p->beta);
+    if (points == 0)
+        return SUCCESS;
+    fs_emulator = mock_calls();
+    return mock_launch_own(&made[lt], lt ? "mock_gemm_epilogue" : "mock_gemm", gemm, PARAMS, C, param,
+                           (unsigned)((points + 255) / 256), stream) == 0
+               ? SUCCESS
+               : EXECUTION_FAILED;
+}
+
+static double scale(bool f64, const void *at)
+{
+    double value;
+    float f32;
+    memcpy(f64 ? (void *)&value : (void *)&f32, at, f64 ? sizeof value : sizeof f32);
+    return f64 ? value : (double)f32;
 }
 
 EXPORT int cublasGemmStridedBatchedEx(const handle *h, int op_a, int op_b, int m, int n, int k, const void *alpha,
@@ -161,7 +215,6 @@ EXPORT int cublasGemmStridedBatchedEx(const handle *h, int op_a, int op_b, int m
                                       int ldb, long long stride_b, const void *beta, void *c, int c_type, int ldc,
                                       long long stride_c, int batch, int compute, int algorithm)
 {
-    static struct function *made;
     (void)algorithm;
     if (!h)
         return NOT_INITIALIZED;
@@ -169,42 +222,31 @@ EXPORT int cublasGemmStridedBatchedEx(const handle *h, int op_a, int op_b, int m
         return INVALID_VALUE;
     if (lda < (op_a ? k : m) || ldb < (op_b ? n : k) || ldc < m)
         return INVALID_VALUE;
-    if (!is_type(a_type) || a_type != b_type || !is_type(c_type) || (c_type != a_type && c_type != F32))
+    if (!mock_is_type(a_type) || a_type != b_type || !mock_is_type(c_type) || (c_type != a_type && c_type != F32))
         return NOT_SUPPORTED;
     const bool f64 = compute == COMPUTE_F64;
     if (f64 != (a_type == F64) || (compute == COMPUTE_TF32 && a_type != F32))
         return NOT_SUPPORTED;
-    if (m == 0 || n == 0 || batch == 0)
-        return SUCCESS;
-    uint64_t param[PARAMS] = {[A] = (uintptr_t)a,
-                              [B] = (uintptr_t)b,
-                              [C] = (uintptr_t)c,
-                              [OP_A] = (uint64_t)op_a,
-                              [OP_B] = (uint64_t)op_b,
-                              [M] = (uint64_t)m,
-                              [N] = (uint64_t)n,
-                              [K] = (uint64_t)k,
-                              [A_TYPE] = (uint64_t)a_type,
-                              [C_TYPE] = (uint64_t)c_type,
-                              [LDA] = (uint64_t)lda,
-                              [LDB] = (uint64_t)ldb,
-                              [LDC] = (uint64_t)ldc,
-                              [STRIDE_A] = (uint64_t)stride_a,
-                              [STRIDE_B] = (uint64_t)stride_b,
-                              [STRIDE_C] = (uint64_t)stride_c,
-                              [BATCH] = (uint64_t)batch};
-    for (int i = 0; i < 2; i++) {
-        double value;
-        float f32;
-        memcpy(f64 ? (void *)&value : (void *)&f32, i ? beta : alpha, f64 ? sizeof value : sizeof f32);
-        value = f64 ? value : (double)f32;
-        memcpy(&param[i ? BETA : ALPHA], &value, sizeof value);
-    }
-    const long long points = (long long)m * n * batch;
-    fs_emulator = mock_calls();
-    return mock_launch_own(&made, "mock_gemm", gemm, PARAMS, 2, param, (unsigned)((points + 255) / 256), h->stream) == 0
-               ? SUCCESS
-               : EXECUTION_FAILED;
+    const mock_product p = {.a = a,
+                            .b = b,
+                            .c = c,
+                            .op_a = op_a,
+                            .op_b = op_b,
+                            .m = m,
+                            .n = n,
+                            .k = k,
+                            .lda = lda,
+                            .ldb = ldb,
+                            .ldc = ldc,
+                            .stride_a = stride_a,
+                            .stride_b = stride_b,
+                            .stride_c = stride_c,
+                            .batch = batch,
+                            .type = a_type,
+                            .c_type = c_type,
+                            .alpha = scale(f64, alpha),
+                            .beta = scale(f64, beta)};
+    return mock_multiply(&p, false, h->stream);
 }
 
 EXPORT int cublasGemmEx(const handle *h, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a,

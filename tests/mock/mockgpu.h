@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mockgpu.h: a GPU that is none: one shared object with the names of libcuda, NVRTC, CUPTI, cuBLAS and NVML. Kernels are
- * compiled by cc as emulated.h has it, and run by emulate.c on memory of the host, so results are real; times and
- * counters are made up, but for what kernels move. It encodes our reading of the interfaces, and complains ("mock: ..."
- * on stderr) where they are used otherwise.
+/* mockgpu.h: a GPU that is none: one shared object with the names of libcuda, NVRTC, CUPTI, cuBLAS, cuBLASLt and NVML.
+ * Kernels are compiled by cc as emulated.h has it, and run by emulate.c on memory of the host, so results are real;
+ * times and counters are made up, but for what kernels move. It encodes our reading of the interfaces, and complains
+ * ("mock: ..." on stderr) where they are used otherwise.
  *
- *   FUSESIM_CUDA_LIB, FUSESIM_NVRTC_LIB, FUSESIM_CUPTI_LIB, FUSESIM_CUBLAS_LIB, FUSESIM_NVML_LIB   all the path of the shared object
+ *   FUSESIM_CUDA_LIB, FUSESIM_NVRTC_LIB, FUSESIM_CUPTI_LIB, FUSESIM_CUBLAS_LIB, FUSESIM_CUBLASLT_LIB,
+ *   FUSESIM_NVML_LIB           all the path of the shared object
  *   MOCK_FAIL=WORD[,WORD...]   faults
  *       nodev      cuInit finds no device, 100
  *       stub       cuInit is that of the toolkit's stub library, 34, and errors have no names
@@ -20,6 +21,8 @@
  *       hang       the MOCK_FAIL_AT-th launch never ends; who waits for it waits MOCK_HANG_S seconds (10)
  *       noise      times scatter by 50 %
  *       nonvml     there are no sensors
+ *       nolt       cuBLASLt does not start
+ *       noalgo     cuBLASLt's heuristic finds no algorithm
  *       oom        memory is MOCK_MEMORY or, without, nothing
  *   MOCK_FAIL_KERNEL=TEXT    MOCK_FAIL_AT counts the launches of functions with this in their name; else all
  *   MOCK_MEMORY=BYTES        of device memory, 2 GiB

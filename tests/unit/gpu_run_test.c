@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "validate/cuda/cuda.h"
+#include "validate/reference.h"
 #include <math.h>
 #include <string.h>
 
@@ -252,6 +253,106 @@ static void library_contractions_of_each_type(void **state)
     }
 }
 
+static double activated(fsim_gpu_activation a, double x)
+{
+    return a == FSIM_WITH_RELU ? fmax(x, 0) : a == FSIM_WITH_TANH_GELU ? 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))) : x;
+}
+
+/* Where the operands lie: elements from the start of x. Odd, so that none is aligned to more than an element. */
+enum { AT_B = 1001, AT_BIAS = 2003, OPERANDS = 2400 };
+
+/* One way: against a loop. false: there is no such library. */
+static bool epilogue_is_right(bench *b, const fsim_gpu_gemm_call *shape, int type_bytes)
+{
+    const int batch = (int)shape->batch;
+    fsim_gpu_gemm_call call = *shape;
+    fsim_fault fault = {0};
+    fsim_gpu_buffer second = {b->x.at + (fsim_cu_pointer)(AT_B * type_bytes), b->x.bytes - AT_B * type_bytes};
+    if (call.bias.bytes)
+        call.bias = (fsim_gpu_buffer){b->x.at + (fsim_cu_pointer)(AT_BIAS * type_bytes), call.bias.bytes};
+    fsim_gpu_kernel *k = fsim_gpu_gemm(b->g, &call, b->x, second, b->y, &fault);
+    if (!k) {
+        print_message("%s\n", fault.message);
+        return false;
+    }
+    assert_string_equal(fsim_gpu_library_of(k), "cuBLASLt");
+    assert_true(fsim_gpu_run(b->g, k, NULL));
+    fsim_gpu_unload(b->g, k);
+    assert_true(fsim_gpu_download(b->g, b->out, b->y, batch * M * COLUMNS * type_bytes, NULL));
+    for (int e = 0; e < batch * M * COLUMNS; e++) {
+        const int matrix = e / (M * COLUMNS), i = e / COLUMNS % M, j = e % COLUMNS;
+        const float *x = b->in + matrix * M * K, *y = b->in + AT_B;
+        double sum = call.bias.at ? (double)b->in[AT_BIAS + matrix * (int)call.bias_stride + j] : 0;
+        for (int p = 0; p < K; p++)
+            sum += (double)x[call.a_transposed ? p * M + i : i * K + p] * (double)y[call.b_transposed ? j * K + p : p * COLUMNS + j];
+        const double wanted = activated(call.activation, sum), got = fsim_element(call.type, b->out, e);
+        assert_true(fabs(wanted - got) <= (type_bytes == 2 ? 1e-2 : 2e-3) * fmax(1, fabs(wanted))); /* 2e-3: TF32, and hardware's tanh */
+    }
+    return true;
+}
+
+/* Either operand transposed, several matrices, with a bias, one for all or one each, and an activation, in every type. */
+static void library_contractions_with_epilogues(void **state)
+{
+    static const struct {
+        fsim_dtype type;
+        bool tf32;
+        int bytes;
+    } types[] = {{FSIM_F32, false, 4}, {FSIM_F32, true, 4}, {FSIM_F16, false, 2}, {FSIM_BF16, false, 2}, {FSIM_F64, false, 8}};
+    static unsigned char bytes[OPERANDS * 8];
+    static float kept[N];
+    bench *b = on_device(state);
+    bool there = true;
+    memcpy(kept, b->in, sizeof kept);
+    for (int i = 0; i < OPERANDS; i++)
+        b->in[i] = (float)(i * 37 % 64 - 32) / 16;
+    for (size_t t = 0; t < sizeof types / sizeof *types && there; t++) {
+        for (int i = 0; i < OPERANDS; i++)
+            fsim_set_element(types[t].type, bytes, i, (double)b->in[i]);
+        assert_true(fsim_gpu_upload(b->g, b->x, bytes, OPERANDS * types[t].bytes, NULL));
+        for (int way = 0; way < 72 && there; way++) {
+            const int batch = way & 4 ? BATCH : 1, bias = way / 8 % 3, activation = way / 24;
+            if ((!bias && !activation) || (bias == 2 && batch == 1))
+                continue;
+            const fsim_gpu_gemm_call call = {.name = "dense", .m = M, .n = COLUMNS, .k = K, .batch = batch, .a_stride = M * K, .c_stride = M * COLUMNS, .a_transposed = way & 1,
+                                             .b_transposed = way & 2, .type = types[t].type, .tf32 = types[t].tf32, .activation = (fsim_gpu_activation)activation,
+                                             .bias_stride = bias == 2 ? 2 * COLUMNS : 0, .bias = {.bytes = bias ? 5 * COLUMNS * types[t].bytes : 0}};
+            there = epilogue_is_right(b, &call, types[t].bytes) || types[t].type == FSIM_F64; /* which the library may not have */
+        }
+    }
+    memcpy(b->in, kept, sizeof kept);
+    assert_true(fsim_gpu_upload(b->g, b->x, b->in, N * 4, NULL));
+    if (!there)
+        skip();
+}
+
+/* The same call in a plan: launched one by one and as a graph. */
+static void library_contractions_are_captured(void **state)
+{
+    bench *b = on_device(state);
+    fsim_fault fault = {0};
+    const fsim_gpu_gemm_call call = {.name = "dense", .m = M, .n = COLUMNS, .k = K, .batch = 1, .type = FSIM_F32, .activation = FSIM_WITH_RELU, .bias = {b->x.at + 8000, COLUMNS * 4}};
+    fsim_gpu_kernel *k = fsim_gpu_gemm(b->g, &call, b->x, b->x, b->y, &fault);
+    if (!k) {
+        print_message("%s\n", fault.message);
+        skip();
+    }
+    const fsim_gpu_plan plan = {"dense", &k, 1};
+    fsim_measured_plan m = {0};
+    fsim_measured_kernel measured;
+    (void)!fsim_gpu_measure_plans(b->g, &plan, 1, &m, NULL, &fault);
+    show(&fault);
+    assert_null(m.failed);
+    assert_true(m.graph.samples == LEAST && m.stream.samples == LEAST);
+    (void)!fsim_gpu_measure(b->g, &k, 1, &measured, &fault);
+    show(&fault);
+    assert_true(measured.cold.samples > 0 && !measured.failed);
+    fsim_gpu_unload(b->g, k);
+    const fsim_gpu_gemm_call short_bias = {.name = "dense", .m = M, .n = COLUMNS, .k = K, .batch = 1, .type = FSIM_F32, .bias = {b->x.at, COLUMNS * 4 - 1}};
+    assert_null(fsim_gpu_gemm(b->g, &short_bias, b->x, b->x, b->y, &fault));
+    assert_int_equal(fault.exit_status, FSIM_EXIT_INTERNAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +362,8 @@ int main(void)
         cmocka_unit_test(faults_are_named),
         cmocka_unit_test(library_contractions_are_row_major),
         cmocka_unit_test(library_contractions_of_each_type),
+        cmocka_unit_test(library_contractions_with_epilogues),
+        cmocka_unit_test(library_contractions_are_captured),
     };
     return cmocka_run_group_tests(tests, open_bench, close_bench);
 }

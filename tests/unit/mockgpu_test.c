@@ -484,6 +484,89 @@ static void multiplies(void)
     finish();
 }
 
+static handle layout(uint64_t rows, uint64_t columns, int64_t leading)
+{
+    handle l;
+    GIVES(0, CALL(cublasLtMatrixLayoutCreate, (handle *, int, uint64_t, uint64_t, int64_t), &l, 0, rows, columns,
+                  leading));
+    return l;
+}
+
+static handle lt, dense, preference;
+static uint64_t found[16]; /* an algorithm and what is said of it */
+
+static int choose(handle a, handle b, handle c)
+{
+    int count = 0;
+    return CALL(cublasLtMatmulAlgoGetHeuristic,
+                (handle, handle, handle, handle, handle, handle, handle, int, uint64_t *, int *), lt, dense, a, b, c, c,
+                preference, 1, found, &count);
+}
+
+static int multiply(handle a, handle b, handle c, pointer workspace, size_t workspace_bytes)
+{
+    const float one = 1, zero = 0;
+    void *const from = (void *)(uintptr_t)x, *const to = (void *)(uintptr_t)y;
+    return CALL(cublasLtMatmul,
+                (handle, handle, const void *, const void *, handle, const void *, handle, const void *, const void *,
+                 handle, void *, handle, const uint64_t *, void *, size_t, handle),
+                lt, dense, &one, from, a, from, b, &zero, to, c, to, c, found, (void *)(uintptr_t)workspace,
+                workspace_bytes, stream);
+}
+
+static int describe(int attribute, const void *value, size_t bytes)
+{
+    return CALL(cublasLtMatmulDescSetAttribute, (handle, int, const void *, size_t), dense, attribute, value, bytes);
+}
+
+/* Columns 1 2 and 3 4; times itself, and a bias of -8 and 20, no less than 0. Then what the library refuses. */
+static void adds_a_bias(void)
+{
+    enum { EPILOGUE = 7, BIAS = 8, MOST_BYTES = 1 << 20 };
+    const float from[] = {1, 2, 3, 4, -8, 20}, expected[4] = {0, 30, 7, 42};
+    const uint32_t relu_bias = 6, bias_alone = 4;
+    const uint64_t most = MOST_BYTES;
+    const void *bias, *none = NULL;
+    pointer workspace;
+    start();
+    bias = (void *)(uintptr_t)(x + 16);
+    GIVES(0, CALL(cuMemcpyHtoD_v2, (pointer, const void *, size_t), x, from, sizeof from));
+    GIVES(0, CALL(cuMemAlloc_v2, (pointer *, size_t), &workspace, MOST_BYTES));
+    GIVES(0, CALL(cublasLtCreate, (handle *), &lt));
+    GIVES(0, CALL(cublasLtMatmulDescCreate, (handle *, int, int), &dense, 68, 0));
+    GIVES(0, CALL(cublasLtMatmulPreferenceCreate, (handle *), &preference));
+    GIVES(0, CALL(cublasLtMatmulPreferenceSetAttribute, (handle, int, const void *, size_t), preference, 1, &most,
+                  sizeof most));
+    handle square = layout(2, 2, 2), narrow = layout(2, 2, 1), tall = layout(3, 2, 3);
+    GIVES(7, describe(EPILOGUE, &relu_bias, 8));
+    GIVES(0, describe(EPILOGUE, &relu_bias, sizeof relu_bias));
+    GIVES(7, choose(square, square, square)); /* without its bias */
+    GIVES(0, describe(BIAS, &bias, sizeof bias));
+    GIVES(7, choose(narrow, square, square));
+    GIVES(7, choose(square, square, narrow));
+    GIVES(7, choose(tall, square, square));
+    GIVES(0, choose(square, square, square));
+    GIVES(7, multiply(square, square, square, 0, MOST_BYTES));
+    GIVES(7, multiply(square, square, square, workspace, 1024));
+    GIVES(7, multiply(tall, square, tall, workspace, MOST_BYTES)); /* by an algorithm for another */
+    GIVES(7, multiply(narrow, square, square, workspace, MOST_BYTES));
+    GIVES(0, multiply(square, square, square, workspace, MOST_BYTES));
+    GIVES(0, CALL(cuMemcpyDtoH_v2, (void *, pointer, size_t), out, y, sizeof expected));
+    CHECK(memcmp(out, expected, sizeof expected) == 0);
+    GIVES(0, describe(EPILOGUE, &bias_alone, sizeof bias_alone));
+    GIVES(7, multiply(square, square, square, workspace, MOST_BYTES)); /* chosen for another epilogue */
+    GIVES(0, describe(BIAS, &none, sizeof none));
+    GIVES(7, multiply(square, square, square, workspace, MOST_BYTES));
+    const handle layouts[] = {square, narrow, tall};
+    for (int i = 0; i < 3; i++)
+        GIVES(0, CALL(cublasLtMatrixLayoutDestroy, (handle), layouts[i]));
+    GIVES(0, CALL(cublasLtMatmulDescDestroy, (handle), dense));
+    GIVES(0, CALL(cublasLtMatmulPreferenceDestroy, (handle), preference));
+    GIVES(0, CALL(cublasLtDestroy, (handle), lt));
+    GIVES(0, CALL(cuMemFree_v2, (pointer), workspace));
+    finish();
+}
+
 #define SCENARIO(name, ...)                                                                                            \
     static void name##_(void **unused)                                                                                 \
     {                                                                                                                  \
@@ -506,6 +589,7 @@ SCENARIO(fails_at_the_third, "MOCK_FAIL=launch", "MOCK_FAIL_AT=3", END)
 SCENARIO(hangs, "MOCK_FAIL=hang", "MOCK_HANG_S=0", END)
 SCENARIO(has_little_memory, "MOCK_MEMORY=1000000", END)
 SCENARIO(multiplies, END)
+SCENARIO(adds_a_bias, END)
 
 static void counts_or_says_why_not(void **unused)
 {
@@ -538,6 +622,7 @@ int main(void)
         cmocka_unit_test(hangs_),
         cmocka_unit_test(has_little_memory_),
         cmocka_unit_test(multiplies_),
+        cmocka_unit_test(adds_a_bias_),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

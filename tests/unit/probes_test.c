@@ -42,7 +42,7 @@ static int clear_folder(void **unused)
 
 static void in_process(void (*scenario)(void), const char *fail)
 {
-    static const char *const libraries[] = {"FUSESIM_CUDA_LIB", "FUSESIM_NVRTC_LIB", "FUSESIM_CUPTI_LIB", "FUSESIM_CUBLAS_LIB", "FUSESIM_NVML_LIB"};
+    static const char *const libraries[] = {"FUSESIM_CUDA_LIB", "FUSESIM_NVRTC_LIB", "FUSESIM_CUPTI_LIB", "FUSESIM_CUBLAS_LIB", "FUSESIM_CUBLASLT_LIB", "FUSESIM_NVML_LIB"};
     fflush(NULL);
     const pid_t child = fork();
     assert_true(child >= 0);

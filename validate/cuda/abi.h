@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* abi.h: what we call of the CUDA driver, NVRTC, CUPTI, cuBLAS and NVML, declared by ourselves, so that neither their headers nor their libraries are
+/* abi.h: what we call of the CUDA driver, NVRTC, CUPTI, cuBLAS, cuBLASLt and NVML, declared by ourselves, so that neither their headers nor their libraries are
  * needed to build. tests/abi_check.c compares every size, offset and enumerator with the real headers (CUDA 13.0) where there are some.
  *
  * The libraries are opened at run time (library.h). The entry points, all of them, stand at the end. */
@@ -278,6 +278,30 @@ enum { FSIM_CUBLAS_OP_N = 0, FSIM_CUBLAS_OP_T = 1, FSIM_CUBLAS_GEMM_DEFAULT = -1
 enum { FSIM_CUDA_R_32F = 0, FSIM_CUDA_R_64F = 1, FSIM_CUDA_R_16F = 2, FSIM_CUDA_R_16BF = 14 };
 enum { FSIM_CUBLAS_32F = 68, FSIM_CUBLAS_64F = 70, FSIM_CUBLAS_32F_FAST_TF32 = 77 };
 
+/* cuBLASLt. */
+
+typedef struct cublasLtContext *fsim_lt_handle;
+typedef struct fsim_lt_layout_of *fsim_lt_layout;         /* cublasLtMatrixLayout_t; these three are made and destroyed by the library, and looked into by nobody else */
+typedef struct fsim_lt_product_of *fsim_lt_product;       /* cublasLtMatmulDesc_t */
+typedef struct fsim_lt_preference_of *fsim_lt_preference; /* cublasLtMatmulPreference_t */
+typedef struct {
+    uint64_t data[8];
+} fsim_lt_algorithm;
+typedef struct {
+    fsim_lt_algorithm algorithm;
+    size_t workspace_bytes; /* that it needs */
+    int status;             /* 0: the others are set */
+    float waves;
+    int reserved[4];
+} fsim_lt_heuristic;
+enum { FSIM_LT_LAYOUT_BATCH = 5 /* int32 */, FSIM_LT_LAYOUT_STRIDE = 6 /* int64, elements */ };
+enum { /* of a product */
+    FSIM_LT_OP_A = 3 /* int32 */, FSIM_LT_OP_B = 4, FSIM_LT_EPILOGUE = 7 /* uint32 */, FSIM_LT_BIAS = 8 /* pointer */, FSIM_LT_BIAS_STRIDE = 10 /* int64, elements */,
+    FSIM_LT_BIAS_TYPE = 26 /* int32 */
+};
+enum { FSIM_LT_EPILOGUE_NONE = 1, FSIM_LT_EPILOGUE_RELU = 2, FSIM_LT_EPILOGUE_BIAS = 4, FSIM_LT_EPILOGUE_GELU = 32 }; /* a set of bits, but for NONE */
+enum { FSIM_LT_WORKSPACE_MOST = 1 /* uint64, bytes */, FSIM_LT_ALIGNMENT_A = 5 /* uint32, bytes; B, C, D follow */, FSIM_LT_ALIGNMENT_D = 8 };
+
 /* NVML, the driver's library of sensors. */
 
 typedef struct nvmlDevice_st *fsim_nvml_device;
@@ -395,6 +419,27 @@ enum { /* why clocks are what they are: a set of bits */
        long long stride_a, const void *b, int b_type, int ldb, long long stride_b, const void *beta, void *c, int c_type, int ldc,                  \
        long long stride_c, int batch, int compute, int algorithm))
 
+#define FSIM_CUBLASLT_ENTRIES(X, O)                                                                                                                 \
+    X(int, cublasLtCreate, (fsim_lt_handle * handle))                                                                                               \
+    X(int, cublasLtDestroy, (fsim_lt_handle handle))                                                                                                \
+    O(const char *, cublasLtGetStatusString, (int status))                                                                                          \
+    X(int, cublasLtMatrixLayoutCreate, (fsim_lt_layout * layout, int type, uint64_t rows, uint64_t columns, int64_t leading))                       \
+    X(int, cublasLtMatrixLayoutDestroy, (fsim_lt_layout layout))                                                                                    \
+    X(int, cublasLtMatrixLayoutSetAttribute, (fsim_lt_layout layout, int attribute, const void *value, size_t bytes))                               \
+    X(int, cublasLtMatmulDescCreate, (fsim_lt_product * product, int compute, int scale_type))                                                      \
+    X(int, cublasLtMatmulDescDestroy, (fsim_lt_product product))                                                                                    \
+    X(int, cublasLtMatmulDescSetAttribute, (fsim_lt_product product, int attribute, const void *value, size_t bytes))                               \
+    X(int, cublasLtMatmulPreferenceCreate, (fsim_lt_preference * preference))                                                                       \
+    X(int, cublasLtMatmulPreferenceDestroy, (fsim_lt_preference preference))                                                                        \
+    X(int, cublasLtMatmulPreferenceSetAttribute, (fsim_lt_preference preference, int attribute, const void *value, size_t bytes))                   \
+    X(int, cublasLtMatmulAlgoGetHeuristic,                                                                                                          \
+      (fsim_lt_handle handle, fsim_lt_product product, fsim_lt_layout a, fsim_lt_layout b, fsim_lt_layout c, fsim_lt_layout d,                      \
+       fsim_lt_preference preference, int room, fsim_lt_heuristic *found, int *count))                                                              \
+    X(int, cublasLtMatmul,                                                                                                                          \
+      (fsim_lt_handle handle, fsim_lt_product product, const void *alpha, const void *a, fsim_lt_layout a_layout, const void *b,                    \
+       fsim_lt_layout b_layout, const void *beta, const void *c, fsim_lt_layout c_layout, void *d, fsim_lt_layout d_layout,                         \
+       const fsim_lt_algorithm *algorithm, void *workspace, size_t workspace_bytes, fsim_cu_stream stream))
+
 #define FSIM_NVML_ENTRIES(X, O)                                                                                                                     \
     X(int, nvmlInit_v2, (void))                                                                                                                     \
     O(int, nvmlShutdown, (void))                                                                                                                    \
@@ -422,6 +467,9 @@ typedef struct {
 typedef struct {
     FSIM_CUBLAS_ENTRIES(FSIM_ENTRY_MEMBER, FSIM_ENTRY_MEMBER)
 } fsim_cublas_entries;
+typedef struct {
+    FSIM_CUBLASLT_ENTRIES(FSIM_ENTRY_MEMBER, FSIM_ENTRY_MEMBER)
+} fsim_cublaslt_entries;
 typedef struct {
     FSIM_NVML_ENTRIES(FSIM_ENTRY_MEMBER, FSIM_ENTRY_MEMBER)
 } fsim_nvml_entries;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "validate/cuda/blas.h"
 
+#include "validate/cuda/blaslt.h"
 #include <limits.h>
 #include <math.h>
 
@@ -35,8 +36,21 @@ void fsim_blas_close(fsim_gpu *g)
     fsim_gpu_free(g, &g->blas_workspace);
 }
 
-/* cudaDataType, or -1. */
-static int data_type(fsim_dtype t) { return t == FSIM_F32 ? FSIM_CUDA_R_32F : t == FSIM_F16 ? FSIM_CUDA_R_16F : t == FSIM_BF16 ? FSIM_CUDA_R_16BF : t == FSIM_F64 ? FSIM_CUDA_R_64F : -1; }
+int fsim_blas_type(fsim_dtype t) { return t == FSIM_F32 ? FSIM_CUDA_R_32F : t == FSIM_F16 ? FSIM_CUDA_R_16F : t == FSIM_BF16 ? FSIM_CUDA_R_16BF : t == FSIM_F64 ? FSIM_CUDA_R_64F : -1; }
+
+int fsim_blas_compute(const fsim_gpu_gemm_call *c)
+{
+    return c->type == FSIM_F64 ? FSIM_CUBLAS_64F : c->tf32 && c->type == FSIM_F32 ? FSIM_CUBLAS_32F_FAST_TF32 : FSIM_CUBLAS_32F;
+}
+
+void fsim_blas_scales(const fsim_gpu_gemm_call *c, const void **alpha, const void **beta)
+{
+    static const float one = 1, zero = 0;
+    static const double one64 = 1, zero64 = 0;
+    *alpha = c->type == FSIM_F64 ? (const void *)&one64 : &one;
+    *beta = c->type == FSIM_F64 ? (const void *)&zero64 : &zero;
+}
+
 static int64_t element_bytes(fsim_dtype t) { return t == FSIM_F64 ? 8 : t == FSIM_F32 ? 4 : 2; }
 
 /* From the first element of the first matrix to the last one's end. */
@@ -47,7 +61,7 @@ static int64_t span_bytes(const fsim_gpu_gemm_call *c, int64_t rows, int64_t col
 
 static bool check(fsim_gpu *g, const fsim_gpu_gemm_call *c, fsim_gpu_buffer at, fsim_gpu_buffer bt, fsim_gpu_buffer ct, fsim_fault *fault)
 {
-    if (data_type(c->type) < 0)
+    if (fsim_blas_type(c->type) < 0)
         return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "'%s': cuBLAS is not called for this type here, only for f32, f16, bf16 and f64", c->name);
     const int64_t extent[] = {c->m, c->n, c->k, c->batch};
     for (int i = 0; i < 4; i++)
@@ -55,12 +69,15 @@ static bool check(fsim_gpu *g, const fsim_gpu_gemm_call *c, fsim_gpu_buffer at, 
             return fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "'%s': cuBLAS takes extents of 1 to 2^31 - 1, not %lld", c->name, (long long)extent[i]);
     if (span_bytes(c, c->m, c->k, c->a_stride) > at.bytes || span_bytes(c, c->k, c->n, c->b_stride) > bt.bytes || span_bytes(c, c->m, c->n, c->c_stride) > ct.bytes)
         return fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "'%s': a matrix is larger than its buffer", c->name);
+    if (c->bias.at && (c->n + c->bias_stride * (c->batch - 1)) * element_bytes(c->type) > c->bias.bytes)
+        return fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "'%s': the bias is larger than its buffer", c->name);
     return true;
 }
 
 fsim_gpu_kernel *fsim_gpu_gemm(fsim_gpu *g, const fsim_gpu_gemm_call *call, fsim_gpu_buffer at, fsim_gpu_buffer bt, fsim_gpu_buffer ct, fsim_fault *fault)
 {
-    if (!fsim_gpu_usable(g, fault) || !check(g, call, at, bt, ct, fault) || !open_blas(g, fault))
+    const bool epilogue = call->bias.at || call->activation != FSIM_NO_ACTIVATION;
+    if (!fsim_gpu_usable(g, fault) || !check(g, call, at, bt, ct, fault) || (!epilogue && !open_blas(g, fault)))
         return NULL;
     fsim_gpu_kernel *k = fsim_new(g->a, fsim_gpu_kernel, 1);
     *k = (fsim_gpu_kernel){.name = call->name, .gemm = *call, .registers = -1, .static_shared_bytes = -1, .local_bytes_per_thread = -1, .occupancy = NAN};
@@ -68,20 +85,20 @@ fsim_gpu_kernel *fsim_gpu_gemm(fsim_gpu *g, const fsim_gpu_gemm_call *call, fsim
     k->pointer[0] = at.at;
     k->pointer[1] = bt.at;
     k->pointer[2] = ct.at;
-    return k;
+    return !epilogue || fsim_blaslt_prepare(g, k, fault) ? k : NULL;
 }
+
+const char *fsim_gpu_library_of(const fsim_gpu_kernel *k) { return k->program ? NULL : k->lt ? "cuBLASLt" : "cuBLAS"; }
 
 /* cuBLAS is column-major: what it sees of a row-major matrix is the transpose, so C' = B' A' is asked of it, with n rows and m columns. */
 bool fsim_blas_launch(fsim_gpu *g, const fsim_gpu_kernel *kernel, fsim_fault *fault)
 {
-    static const float one = 1, zero = 0;
-    static const double one64 = 1, zero64 = 0;
     const fsim_gpu_gemm_call *c = &kernel->gemm;
-    const int m = (int)c->m, n = (int)c->n, k = (int)c->k, type = data_type(c->type), wide = c->type == FSIM_F64;
-    const int compute = wide ? FSIM_CUBLAS_64F : c->tf32 && c->type == FSIM_F32 ? FSIM_CUBLAS_32F_FAST_TF32 : FSIM_CUBLAS_32F;
+    const int m = (int)c->m, n = (int)c->n, k = (int)c->k, type = fsim_blas_type(c->type), compute = fsim_blas_compute(c);
     const int op_a = c->a_transposed ? FSIM_CUBLAS_OP_T : FSIM_CUBLAS_OP_N, op_b = c->b_transposed ? FSIM_CUBLAS_OP_T : FSIM_CUBLAS_OP_N;
     const int lda = c->a_transposed ? m : k, ldb = c->b_transposed ? k : n;
-    const void *alpha = wide ? (const void *)&one64 : &one, *beta = wide ? (const void *)&zero64 : &zero;
+    const void *alpha, *beta;
+    fsim_blas_scales(c, &alpha, &beta);
     const void *a = as_pointer(kernel->pointer[0]), *b = as_pointer(kernel->pointer[1]);
     void *out = as_pointer(kernel->pointer[2]);
     const int status =

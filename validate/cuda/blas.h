@@ -5,6 +5,11 @@
 
 #include "validate/cuda/device.h"
 
+int fsim_blas_type(fsim_dtype t); /* cudaDataType, or -1 */
+int fsim_blas_compute(const fsim_gpu_gemm_call *c);
+/* One and zero, in the type that products of this call are scaled in. */
+void fsim_blas_scales(const fsim_gpu_gemm_call *c, const void **alpha, const void **beta);
+
 bool fsim_blas_launch(fsim_gpu *g, const fsim_gpu_kernel *k, fsim_fault *fault);
 void fsim_blas_close(fsim_gpu *g);
 

@@ -4,7 +4,7 @@
  *     fsim_gpu *g = fsim_gpu_open(a, &options, &fault);             driver, device, compiler, profiler
  *     fsim_gpu_allocate, fsim_gpu_upload                            tensors
  *     fsim_gpu_compile                                              programs to cubins, in parallel, cached on disk
- *     fsim_gpu_load, fsim_gpu_gemm                                  what can be launched: a cubin, or cuBLAS
+ *     fsim_gpu_load, fsim_gpu_gemm                                  what can be launched: a cubin, or cuBLAS and cuBLASLt
  *     fsim_gpu_run, fsim_gpu_download                               results, to compare before anything is timed
  *     fsim_gpu_measure, fsim_gpu_measure_plans                      times and counters
  *     fsim_gpu_close
@@ -70,7 +70,8 @@ typedef struct fsim_gpu_kernel fsim_gpu_kernel;
 fsim_gpu_kernel *fsim_gpu_load(fsim_gpu *g, const fsim_program *program, const fsim_cubin *cubin, const fsim_gpu_buffer *argument, fsim_fault *fault);
 void fsim_gpu_unload(fsim_gpu *g, fsim_gpu_kernel *k);
 
-/* C[m, n] = A[m, k] B[k, n] by cuBLAS, `batch` times, all row-major. */
+/* C[m, n] = A[m, k] B[k, n] by cuBLAS, `batch` times, all row-major; with a bias or an activation, C = activation(A B + bias) by cuBLASLt. */
+typedef enum { FSIM_NO_ACTIVATION, FSIM_WITH_RELU, FSIM_WITH_TANH_GELU } fsim_gpu_activation;
 typedef struct {
     const char *name;
     int64_t m, n, k, batch;               /* batch: at least 1 */
@@ -78,8 +79,14 @@ typedef struct {
     bool a_transposed, b_transposed;      /* A lies in memory as [k, m], B as [n, k] */
     fsim_dtype type;                      /* of A, B and C: FSIM_F32, FSIM_F16, FSIM_BF16, FSIM_F64 */
     bool tf32;                            /* FSIM_F32 on tensor cores; else true FP32 */
+    fsim_gpu_buffer bias;                 /* n elements of `type`, added to each row; at 0: none */
+    int64_t bias_stride;                  /* elements from one matrix's to the next one's; 0: the same for all */
+    fsim_gpu_activation activation;
 } fsim_gpu_gemm_call;
+/* NULL with *fault set where the library is not there, or can't. fsim_gpu_unload lets go of it. */
 fsim_gpu_kernel *fsim_gpu_gemm(fsim_gpu *g, const fsim_gpu_gemm_call *call, fsim_gpu_buffer at, fsim_gpu_buffer bt, fsim_gpu_buffer ct, fsim_fault *fault);
+/* "cuBLAS", "cuBLASLt"; NULL: a kernel of ours. */
+const char *fsim_gpu_library_of(const fsim_gpu_kernel *k);
 
 /* Launches once and waits. */
 bool fsim_gpu_run(fsim_gpu *g, fsim_gpu_kernel *k, fsim_fault *fault);

@@ -4,6 +4,7 @@
 #include "base/unit.h"
 #include "validate/cuda/activity.h"
 #include "validate/cuda/blas.h"
+#include "validate/cuda/blaslt.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,6 +298,7 @@ void fsim_gpu_close(fsim_gpu *g)
     if (g->lost) /* the driver would wait for a kernel that hangs */
         return;
     fsim_blas_close(g);
+    fsim_blaslt_close(g);
     fsim_gpu_free(g, &g->swept);
     fsim_gpu_free(g, &g->clocks[0]);
     fsim_gpu_free(g, &g->clocks[1]);
@@ -468,14 +470,16 @@ void fsim_gpu_unload(fsim_gpu *g, fsim_gpu_kernel *k)
 {
     if (k && k->module && !g->lost)
         (void)!g->cu.cuModuleUnload(k->module);
-    if (k)
+    if (k) {
         k->module = NULL;
+        fsim_blaslt_release(g, k);
+    }
 }
 
 bool fsim_gpu_launch(fsim_gpu *g, const fsim_gpu_kernel *k, fsim_fault *fault)
 {
     if (!k->program)
-        return fsim_blas_launch(g, k, fault);
+        return k->lt ? fsim_blaslt_launch(g, k, fault) : fsim_blas_launch(g, k, fault);
     for (int i = 0; i < k->program->launches; i++) {
         const fsim_launch *l = &k->program->launch[i];
         const int result = g->cu.cuLaunchKernel(k->function[i], (unsigned)l->grid, 1, 1, (unsigned)l->block, 1, 1, (unsigned)l->shared_bytes, g->stream, k->argument, NULL);

@@ -9,8 +9,9 @@ enum { FSIM_CLOCK_SLOTS = 1024 }; /* SMs whose clocks are read: two numbers each
 
 struct fsim_gpu_kernel {
     const char *name;
-    const fsim_program *program;    /* NULL: cuBLAS's */
-    fsim_gpu_gemm_call gemm;        /* where it is cuBLAS's */
+    const fsim_program *program;    /* NULL: cuBLAS's or cuBLASLt's */
+    fsim_gpu_gemm_call gemm;        /* where it is */
+    struct fsim_lt_call *lt;        /* NULL: not cuBLASLt's */
     fsim_cu_module module;
     fsim_cu_function *function;     /* per launch */
     fsim_cu_pointer *pointer;       /* per parameter */
@@ -28,6 +29,10 @@ struct fsim_gpu {
     fsim_cublas_entries blas;
     fsim_cublas_handle blas_handle; /* NULL: not opened */
     fsim_gpu_buffer blas_workspace;
+    fsim_cublaslt_entries lt;
+    fsim_lt_handle lt_handle;       /* NULL: not opened, or lt_fault says why it can't be */
+    fsim_gpu_buffer lt_workspace;
+    fsim_fault lt_fault;
     fsim_nvrtc *nvrtc;
     fsim_cu_device device;
     fsim_cu_context context;

@@ -47,6 +47,13 @@ static const names cublas_names = {
     .beside = "libcublasLt.so.[0-9]*",
     .toolkit = true,
 };
+static const names cublaslt_names = {
+    .what = "NVIDIA's matrix library cuBLASLt",
+    .environment = "FUSESIM_CUBLASLT_LIB",
+    .remedy = "Without it our own kernels run where a plan's library adds a bias or an activation to its product: install a CUDA toolkit, or set FUSESIM_CUBLASLT_LIB to libcublasLt.so",
+    .soname = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11"},
+    .toolkit = true,
+};
 static const names nvml_names = {
     .what = "the NVIDIA driver's library of sensors, NVML,",
     .environment = "FUSESIM_NVML_LIB",
@@ -182,12 +189,15 @@ typedef struct {
 #define CUPTI_OPTIONAL(result, name, parameters) {#name, offsetof(fsim_cupti_entries, name), false},
 #define CUBLAS_NEEDED(result, name, parameters) {#name, offsetof(fsim_cublas_entries, name), true},
 #define CUBLAS_OPTIONAL(result, name, parameters) {#name, offsetof(fsim_cublas_entries, name), false},
+#define CUBLASLT_NEEDED(result, name, parameters) {#name, offsetof(fsim_cublaslt_entries, name), true},
+#define CUBLASLT_OPTIONAL(result, name, parameters) {#name, offsetof(fsim_cublaslt_entries, name), false},
 #define NVML_NEEDED(result, name, parameters) {#name, offsetof(fsim_nvml_entries, name), true},
 #define NVML_OPTIONAL(result, name, parameters) {#name, offsetof(fsim_nvml_entries, name), false},
 static const entry cuda_entries[] = {FSIM_CUDA_ENTRIES(CUDA_NEEDED, CUDA_OPTIONAL)};
 static const entry nvrtc_entries[] = {FSIM_NVRTC_ENTRIES(NVRTC_NEEDED, NVRTC_NEEDED)};
 static const entry cupti_entries[] = {FSIM_CUPTI_ENTRIES(CUPTI_NEEDED, CUPTI_OPTIONAL)};
 static const entry cublas_entries[] = {FSIM_CUBLAS_ENTRIES(CUBLAS_NEEDED, CUBLAS_OPTIONAL)};
+static const entry cublaslt_entries[] = {FSIM_CUBLASLT_ENTRIES(CUBLASLT_NEEDED, CUBLASLT_OPTIONAL)};
 static const entry nvml_entries[] = {FSIM_NVML_ENTRIES(NVML_NEEDED, NVML_OPTIONAL)};
 
 /* ISO C has no conversion from object to function pointers; POSIX says that they are alike. */
@@ -223,6 +233,11 @@ bool fsim_open_cupti(fsim_arena *a, int major, fsim_library *library, fsim_cupti
 bool fsim_open_cublas(fsim_arena *a, int major, fsim_library *library, fsim_cublas_entries *entries, fsim_fault *fault)
 {
     return find(a, &cublas_names, major, library, fault) && look_up(a, &cublas_names, library, cublas_entries, COUNT_OF(cublas_entries), entries, fault);
+}
+
+bool fsim_open_cublaslt(fsim_arena *a, int major, fsim_library *library, fsim_cublaslt_entries *entries, fsim_fault *fault)
+{
+    return find(a, &cublaslt_names, major, library, fault) && look_up(a, &cublaslt_names, library, cublaslt_entries, COUNT_OF(cublaslt_entries), entries, fault);
 }
 
 bool fsim_open_nvml(fsim_arena *a, fsim_library *library, fsim_nvml_entries *entries, fsim_fault *fault)

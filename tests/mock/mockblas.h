@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mockblas.h: what the mock's cuBLAS and cuBLASLt have in common: their status codes and types, and the product. */
+#ifndef FUSESIM_MOCK_MOCKBLAS_H
+#define FUSESIM_MOCK_MOCKBLAS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    SUCCESS = 0,
+    NOT_INITIALIZED = 1,
+    ALLOC_FAILED = 3,
+    INVALID_VALUE = 7,
+    EXECUTION_FAILED = 13,
+    NOT_SUPPORTED = 15
+};
+enum { F32 = 0, F64 = 1, F16 = 2, BF16 = 14, COMPUTE_F32 = 68, COMPUTE_F64 = 70, COMPUTE_TF32 = 77 };
+
+typedef enum { MOCK_NO_ACTIVATION, MOCK_RELU, MOCK_GELU } mock_activation;
+
+/* C = activation(alpha op(A) op(B) + beta C + bias), column by column, bias[row]. */
+typedef struct {
+    const void *a, *b, *bias; /* bias: NULL: none */
+    void *c;
+    bool op_a, op_b; /* transposed */
+    long long m, n, k, lda, ldb, ldc, stride_a, stride_b, stride_c, stride_bias, batch;
+    int type, c_type;
+    double alpha, beta;
+    mock_activation activation;
+} mock_product;
+
+bool mock_is_type(int type);
+size_t mock_bytes_of(int type);
+const char *mock_status_text(int status);
+/* As a kernel of the mock device, which has this name. A status. */
+int mock_multiply(const mock_product *p, bool lt, void *stream);
+
+#endif
