@@ -228,6 +228,53 @@ static void libraries_are_found_again(void **state)
     fsim_arena_free(a);
 }
 
+#define SHIFT(entry, x, y, word)                                                                                       \
+    "/* " entry " of " x " */\n#include \"fusesim_dialect.h\"\nKERNEL(" entry ") {\n    const float *" x " = args[0];\n    float *" y " = args[1]; // " y "\n" \
+    "    LANES(i, 256) { " y "[i] = " x "[i] + " word "; } } }\n"
+#define SHIFTS(program, number, x, y, word)                                                                            \
+    {.name = program, .source = SHIFT(program, x, y, word), .launch = &(fsim_launch){program, 1, BLOCK, 0}, .launches = 1,  \
+     .parameter = (fsim_parameter[]){{0, 1024, false, x, "float"}, {number, 1024, true, y, "float"}}, .parameters = 2}
+
+/* Layers that differ in names alone: one compilation for all of them, and another process's from the cache too. */
+static void names_do_not_make_another_text(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    const fsim_program p[] = {SHIFTS("k0_a", 1, "t_x", "t_a", "1"), SHIFTS("k1_b", 2, "t_a", "t_b", "1"), SHIFTS("k2_c", 3, "t_b", "t_c", "2"), SHIFTS("k3_d", 4, "t_c", "t_d", "1")};
+    const fsim_program other = SHIFTS("k9_z", 9, "t_q", "t_z", "1"), broken[] = {SHIFTS("k0_u", 1, "t_x", "t_u", "t_u.nowhere"), SHIFTS("k1_v", 2, "t_u", "t_v", "t_v.nowhere")};
+    const struct {
+        const fsim_program *p;
+        int count, texts, compiled, cached;
+    } turn[] = {{p, 4, 2, 2, 0}, {p, 4, 2, 0, 4}, {&other, 1, 1, 0, 1}, {p + 1, 2, 2, 0, 2}};
+    fsim_cpu_pool *pool = fsim_cpu_pool_new(1);
+    for (size_t i = 0; i < sizeof turn / sizeof *turn; i++) {
+        fsim_cpu_module *m = compiled(a, turn[i].p, turn[i].count, cache);
+        assert_int_equal(m->failures, 0);
+        assert_int_equal(m->texts, turn[i].texts);
+        assert_int_equal(m->compiled, turn[i].compiled);
+        assert_int_equal(m->cached, turn[i].cached);
+        for (int k = 0; k < turn[i].count; k++) {
+            float x[256] = {0}, y[256];
+            void *const args[] = {x, y};
+            fsim_cpu_run(pool, &m->kernel[k], args);
+            assert_true(y[0] == (&turn[i].p[k] == &p[2] ? 2.0f : 1.0f) && y[255] == y[0]);
+        }
+        fsim_cpu_unload(m);
+    }
+    fsim_cpu_module *m = compiled(a, p, 4, "");
+    assert_int_equal(m->compiled, 2);
+    fsim_cpu_unload(m);
+    m = compiled(a, broken, 2, "");
+    assert_int_equal(m->failures, 2);
+    assert_non_null(strstr(m->kernel[0].failed, "k0_u: k0_u.c:6:"));
+    assert_non_null(strstr(m->kernel[0].failed, "\n        LANES(i, 256) { t_u[i] = t_x[i] + t_u.nowhere; } } }"));
+    assert_non_null(strstr(m->kernel[1].failed, "k1_v: k1_v.c:6:"));
+    assert_non_null(strstr(m->kernel[1].failed, "t_v[i] = t_u[i] + t_v.nowhere;"));
+    fsim_cpu_unload(m);
+    fsim_cpu_pool_free(pool);
+    fsim_arena_free(a);
+}
+
 static void nothing_is_left_behind(void **state)
 {
     (void)state;
@@ -348,6 +395,7 @@ int main(void)
         cmocka_unit_test(results_are_right_on_several_threads),
         cmocka_unit_test(errors_name_the_kernel_and_its_line),
         cmocka_unit_test(libraries_are_found_again),
+        cmocka_unit_test(names_do_not_make_another_text),
         cmocka_unit_test(measuring_interleaves),
         cmocka_unit_test(this_machine_takes_the_place_of_the_shipped_one),
         cmocka_unit_test(cpus_and_gpus_are_no_kin),

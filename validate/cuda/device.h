@@ -11,6 +11,7 @@ struct fsim_gpu_kernel {
     const char *name;
     const fsim_program *program;    /* NULL: cuBLAS's */
     fsim_gpu_gemm_call gemm;        /* where it is cuBLAS's */
+    fsim_launch *launch;            /* the program's, entries as the cubin calls them; NULL where it is cuBLAS's */
     fsim_cu_module module;
     fsim_cu_function *function;     /* per launch */
     fsim_cu_pointer *pointer;       /* per parameter */
