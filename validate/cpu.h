@@ -29,7 +29,7 @@ typedef struct {
 typedef struct {
     fsim_cpu_kernel *kernel; /* per program */
     int kernels, failures, cached;
-    int texts, compiled;     /* distinct ones, names aside; compilers that were started for them */
+    int texts, compiled, compilers; /* distinct ones, names aside; those that did not come from the cache; compilers that were started for them */
     const char *compiler;    /* first line of its --version, and the flags that it took */
     double compile_s;
     void **library;          /* those that are loaded */

@@ -221,12 +221,20 @@ typedef struct {
     const char *name, *source; /* of its files; C */
     const char **symbol;       /* of its entries */
     int entries;
-    pid_t pid;
-    const char *file, *library, *log, *cached; /* paths; cached: NULL where there is no cache */
+    bool nameless, joins;      /* joins: other texts may stand in the same file */
+    const char *cached;        /* path; NULL where there is no cache */
     fsim_cpu_entry **entry;    /* NULL: not loaded */
     const char *failed;
     bool from_cache;
 } job;
+
+/* A compiler under way, with several texts where they can stand in one file. */
+typedef struct {
+    pid_t pid;
+    job **of;
+    int jobs;
+    const char *file, *library, *log; /* paths */
+} process;
 
 static bool is_identifier(const char *name)
 {
@@ -271,20 +279,34 @@ static bool load(fsim_arena *a, const char *path, job *j, fsim_cpu_module *m)
     return true;
 }
 
-static void begin(const builder *b, job *j)
+/* Texts behind each other, each with entries of its own: what nameless texts call theirs is a macro. */
+static const char *joined(fsim_arena *a, job *const *of, int jobs)
+{
+    const char *all = "";
+    for (int i = 0; i < jobs; i++) {
+        for (int k = 0; k < of[i]->entries; k++)
+            all = fsim_printf(a, "%s#undef %s\n#define %s %s\n", all, fsim_nameless_entry(k, a), fsim_nameless_entry(k, a), of[i]->symbol[k]);
+        all = fsim_printf(a, "%s%s\n", all, of[i]->source);
+    }
+    return all;
+}
+
+static void begin(const builder *b, process *p)
 {
     fsim_arena *a = b->arena;
-    j->file = in(a, b->folder, j->name, ".c");
-    j->library = in(a, b->folder, j->name, ".so");
-    j->log = in(a, b->folder, j->name, ".log");
-    const char *tail[] = {"-o", j->library, j->file, "-lm"};
-    if (write_text(j->file, j->source))
-        j->pid = start(&b->tools, command(a, &b->tools, tail, sizeof tail / sizeof *tail), j->log);
-    if (j->pid)
+    const char *name = p->of[0]->name;
+    p->file = in(a, b->folder, name, ".c");
+    p->library = in(a, b->folder, name, ".so");
+    p->log = in(a, b->folder, name, ".log");
+    const char *tail[] = {"-o", p->library, p->file, "-lm"};
+    if (write_text(p->file, p->of[0]->nameless ? joined(a, p->of, p->jobs) : p->of[0]->source))
+        p->pid = start(&b->tools, command(a, &b->tools, tail, sizeof tail / sizeof *tail), p->log);
+    if (p->pid)
         return;
-    j->failed = "cannot write its source, or start the compiler";
-    unlink(j->file);
-    unlink(j->log);
+    for (int i = 0; i < p->jobs; i++)
+        p->of[i]->failed = "cannot write its source, or start the compiler";
+    unlink(p->file);
+    unlink(p->log);
 }
 
 /* The compiler's first error, without the path, and the line of the source that it speaks of. */
@@ -315,18 +337,27 @@ static void keep(const builder *b, const char *library, const char *cached)
     }
 }
 
-static void end(const builder *b, job *j, fsim_cpu_module *m)
+static void end(const builder *b, process *p, fsim_cpu_module *m)
 {
-    if (!finished(j->pid))
-        j->failed = first_error(b, j, text_of(b->arena, j->log));
-    else if (load(b->arena, j->library, j, m) && j->cached) {
-        const fsim_mark inner = fsim_save(b->arena);
-        keep(b, j->library, j->cached);
-        fsim_rewind(b->arena, inner);
+    const bool good = finished(p->pid);
+    const char *kept = NULL;
+    for (int i = 0; i < p->jobs; i++) {
+        job *j = p->of[i];
+        if (!good)
+            j->failed = p->jobs > 1 ? "not compiled among others" : first_error(b, j, text_of(b->arena, p->log));
+        else if (load(b->arena, p->library, j, m) && j->cached) {
+            const fsim_mark inner = fsim_save(b->arena);
+            if (kept)
+                unlink(j->cached); /* one that was of no use */
+            if (!kept || link(kept, j->cached) != 0)
+                keep(b, p->library, j->cached);
+            kept = j->cached;
+            fsim_rewind(b->arena, inner);
+        }
     }
-    unlink(j->file);
-    unlink(j->library);
-    unlink(j->log);
+    unlink(p->file);
+    unlink(p->library);
+    unlink(p->log);
 }
 
 typedef struct {
@@ -362,30 +393,66 @@ static void trim_cache(const builder *b)
         closedir(d);
 }
 
-/* From the cache, or compiled, `jobs` at a time, in turn. */
-static void compile_all(const builder *b, job *j, int count, fsim_cpu_module *m)
+/* `jobs` at a time, in turn. */
+static void run_all(const builder *b, process *p, int count, fsim_cpu_module *m)
 {
     const int most = b->how->jobs > 0 ? b->how->jobs : fsim_cpu_count();
     int oldest = 0, running = 0;
     for (int i = 0; i < count; i++) {
-        j[i].cached = cached_path(b, j[i].source);
-        j[i].from_cache = j[i].cached && access(j[i].cached, R_OK) == 0 && load(b->arena, j[i].cached, &j[i], m); /* else one that is there is of no use */
-        if (j[i].from_cache) {
-            utimensat(AT_FDCWD, j[i].cached, NULL, 0);
-            continue;
-        }
         for (; running >= most; oldest++)
-            if (j[oldest].pid) {
-                end(b, &j[oldest], m);
+            if (p[oldest].pid) {
+                end(b, &p[oldest], m);
                 running--;
             }
-        begin(b, &j[i]);
-        running += j[i].pid > 0;
-        m->compiled += j[i].pid > 0;
+        begin(b, &p[i]);
+        running += p[i].pid > 0;
+        m->compilers += p[i].pid > 0;
     }
     for (; oldest < count; oldest++)
-        if (j[oldest].pid)
-            end(b, &j[oldest], m);
+        if (p[oldest].pid)
+            end(b, &p[oldest], m);
+}
+
+static bool is_wide(const job *j) { return strstr(j->source, "#define FS_WIDE\n") != NULL; }
+
+/* Those that are not loaded, each alone or up to `together` that can be; the header is in a file once, so that all of them want it alike. */
+static void compile_rest(const builder *b, job *j, int count, int together, fsim_cpu_module *m)
+{
+    process *p = fsim_new(b->arena, process, count + 1);
+    int processes = 0, open[2] = {-1, -1};
+    for (int i = 0; i < count; i++) {
+        if (j[i].entry)
+            continue;
+        const int kind = is_wide(&j[i]);
+        int at = j[i].joins && open[kind] >= 0 && p[open[kind]].jobs < together ? open[kind] : -1;
+        if (at < 0) {
+            at = processes++;
+            p[at].of = fsim_new(b->arena, job *, together);
+            open[kind] = j[i].joins ? at : open[kind];
+        }
+        p[at].of[p[at].jobs++] = &j[i];
+    }
+    run_all(b, p, processes, m);
+}
+
+/* From the cache, or compiled. Starting a compiler, and its reading the header, takes as long as compiling a short text. */
+static void compile_all(const builder *b, job *j, int count, fsim_cpu_module *m)
+{
+    enum { TOGETHER = 16 };
+    const int most = b->how->jobs > 0 ? b->how->jobs : fsim_cpu_count();
+    int rest = 0;
+    for (int i = 0; i < count; i++) {
+        j[i].cached = cached_path(b, j[i].source);
+        j[i].from_cache = j[i].cached && access(j[i].cached, R_OK) == 0 && load(b->arena, j[i].cached, &j[i], m); /* else one that is there is of no use */
+        if (j[i].from_cache)
+            utimensat(AT_FDCWD, j[i].cached, NULL, 0);
+        rest += !j[i].from_cache;
+    }
+    m->compiled += rest;
+    const int share = (rest + most - 1) / most, together = share > TOGETHER ? TOGETHER : share;
+    compile_rest(b, j, count, together > 1 ? together : 1, m);
+    if (together > 1)
+        compile_rest(b, j, count, 1, m); /* an error in one text is in all that were with it */
 }
 
 static void take(fsim_cpu_kernel *k, const job *j)
@@ -394,11 +461,24 @@ static void take(fsim_cpu_kernel *k, const job *j)
     k->cached = j->from_cache;
 }
 
-static job nameless_job(const fsim_nameless *t, int number, fsim_arena *a)
+/* What the generator makes: entries and nothing else that has a name in the whole file. */
+static bool joins(const char *source)
 {
-    job j = {.name = fsim_printf(a, "text_%d", number), .source = t->source, .symbol = fsim_new(a, const char *, t->program->launches + 1), .entries = t->program->launches};
+    const char *wide = strstr(source, "#define FS_WIDE\n"), *define = strstr(source, "#define");
+    return strstr(source, "\nFS_ENTRY(") && define == wide && (!wide || !strstr(wide + 1, "#define")) && !strstr(source, "static") && !strstr(source, "typedef") &&
+           !strstr(source, "#undef");
+}
+
+/* Entries are called by the text's hash: a library may have those of several texts. */
+static job nameless_job(const builder *b, const fsim_nameless *t, int number)
+{
+    fsim_arena *a = b->arena;
+    job j = {.name = fsim_printf(a, "text_%d", number), .source = t->source, .symbol = fsim_new(a, const char *, t->program->launches + 1), .entries = t->program->launches,
+             .nameless = true, .joins = b->how->header && joins(t->source)};
+    char hex[65];
+    fsim_sha256(t->source, strlen(t->source), hex);
     for (int i = 0; i < j.entries; i++)
-        j.symbol[i] = fsim_nameless_entry(i, a);
+        j.symbol[i] = fsim_printf(a, "fs_%.32s_%d", hex, i);
     return j;
 }
 
@@ -426,7 +506,7 @@ static void compile_kernels(const builder *b, fsim_cpu_module *m)
     }
     job *j = fsim_new(a, job, texts.count + 1);
     for (int i = 0; i < texts.count; i++)
-        j[i] = nameless_job(&texts.at[i], i, a);
+        j[i] = nameless_job(b, &texts.at[i], i);
     compile_all(b, j, texts.count, m);
     m->texts = texts.count;
     for (int i = 0; i < m->kernels; i++) {
@@ -489,7 +569,7 @@ fsim_cpu_module *fsim_cpu_compile(const fsim_program *program, int count, const 
     b.cache = cache_folder(a, how->cache);
     add_salt(&b);
     if (how->header)
-        write_text(in(a, b.folder, "fusesim_dialect", ".h"), how->header);
+        write_text(in(a, b.folder, "fusesim_dialect", ".h"), fsim_printf(a, "%s\n#pragma once\n", how->header));
     *m = (fsim_cpu_module){.kernel = fsim_new(a, fsim_cpu_kernel, count + 1), .kernels = count, .library = fsim_new(a, void *, 2 * count + 1)};
     m->compiler = fsim_printf(a, "%s, %s", b.tools.version, b.tools.flags);
     for (int i = 0; i < count; i++)

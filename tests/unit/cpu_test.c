@@ -262,7 +262,7 @@ static void names_do_not_make_another_text(void **state)
         fsim_cpu_unload(m);
     }
     fsim_cpu_module *m = compiled(a, p, 4, "");
-    assert_int_equal(m->compiled, 2);
+    assert_true(m->compiled == 2 && m->compilers == 2 && m->cached == 0);
     fsim_cpu_unload(m);
     m = compiled(a, broken, 2, "");
     assert_int_equal(m->failures, 2);
@@ -271,6 +271,45 @@ static void names_do_not_make_another_text(void **state)
     assert_non_null(strstr(m->kernel[1].failed, "k1_v: k1_v.c:6:"));
     assert_non_null(strstr(m->kernel[1].failed, "t_v[i] = t_u[i] + t_v.nowhere;"));
     fsim_cpu_unload(m);
+    fsim_cpu_pool_free(pool);
+    fsim_arena_free(a);
+}
+
+#define ENTRY(own, value) "#include \"fusesim_dialect.h\"\n\nFS_ENTRY(" own ")\n{\n    for (long long b = first; b < end; b++)\n        ((float *)args[0])[b] = " value ";\n}\n"
+#define ENTRIES(own, value) {.name = own, .source = ENTRY(own, value), .launch = &(fsim_launch){own, 2, BLOCK, 0}, .launches = 1}
+
+/* What the generator makes is compiled several at a time, but an error is its own kernel's alone. */
+static void several_texts_share_a_compiler(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    const fsim_program p[] = {ENTRIES("k0_a", "0"), ENTRIES("k1_b", "1"), ENTRIES("k2_c", "2"), ENTRIES("k3_d", "nowhere"), ENTRIES("k4_e", "4"), ENTRIES("k5_f", "1")};
+    fsim_cpu_compiler how = {.header = fsim_printf(a, "%s#define FS_ENTRY KERNEL\n", dialect), .cache = cache, .jobs = 2};
+    fsim_cpu_pool *pool = fsim_cpu_pool_new(1);
+    const char *why = "";
+    for (int turn = 0; turn < 3; turn++) {
+        fsim_cpu_module *m = fsim_cpu_compile(turn == 2 ? p + 1 : p, turn == 2 ? 2 : 6, &how, a, &why);
+        assert_int_equal(m->texts, turn == 2 ? 2 : 5);
+        if (turn == 0)
+            assert_true(m->compilers == 2 + 2 + 1 && m->cached == 0); /* of 3 and 2 texts; then one by one those with the broken one; and that with its own names */
+        if (turn == 1)
+            assert_true(m->compilers == 2 && m->cached == 5);
+        if (turn == 2)
+            assert_true(m->compilers == 0 && m->cached == 2);
+        for (int k = 0; k < m->kernels; k++) {
+            float y[2] = {-1, -1};
+            void *const args[] = {y};
+            if (m->kernel[k].failed)
+                continue;
+            fsim_cpu_run(pool, &m->kernel[k], args);
+            const float wanted = (float)atof(strstr(m->kernel[k].program->source, "[b] = ") + 6);
+            assert_true(y[0] == wanted && y[1] == wanted);
+        }
+        assert_int_equal(m->failures, turn < 2);
+        if (turn < 2)
+            assert_non_null(strstr(m->kernel[3].failed, "k3_d: k3_d.c:6:"));
+        fsim_cpu_unload(m);
+    }
     fsim_cpu_pool_free(pool);
     fsim_arena_free(a);
 }
@@ -396,6 +435,7 @@ int main(void)
         cmocka_unit_test(errors_name_the_kernel_and_its_line),
         cmocka_unit_test(libraries_are_found_again),
         cmocka_unit_test(names_do_not_make_another_text),
+        cmocka_unit_test(several_texts_share_a_compiler),
         cmocka_unit_test(measuring_interleaves),
         cmocka_unit_test(this_machine_takes_the_place_of_the_shipped_one),
         cmocka_unit_test(cpus_and_gpus_are_no_kin),
