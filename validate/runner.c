@@ -36,27 +36,50 @@ static double work_of(const fsim_graph *g)
     return points;
 }
 
-/* The workload with dimensions so short that the interpreter takes about most_s. */
-static const fsim_graph *small_enough(const fsim_graph *g, const struct fsim_yaml *yaml, const fsim_binding *set, int sets, double most_s, int64_t *scale, fsim_arena *a)
+/* What the interpreter takes for each plan, and how much of it is too much. */
+static const double points_per_s = 2e7, most_bytes = 4e8; /* a release build on one core */
+static bool within(const fsim_graph *g, double most, double times) { return fsim_reference_bytes(g) <= most_bytes * fmin(times, 4) && work_of(g) <= most * times; }
+
+typedef struct {
+    const fsim_graph *g; /* the workload as it is */
+    const struct fsim_yaml *yaml;
+    const fsim_binding *set;
+    int sets;
+    fsim_arena *a;
+} source;
+
+/* The least factor that is enough, all lengths by it (length 0) or around one of them; else the largest that fits. NULL where none fits. */
+static const fsim_graph *shortened(const source *s, double most, int64_t length, bool only, int64_t *scale)
 {
     enum { LARGEST = 1 << 14 };
-    static const double points_per_s = 2e7, most_bytes = 4e8; /* a release build on one core */
-    const double most = most_s * points_per_s;
-    *scale = 1;
-    if (fsim_reference_bytes(g) <= most_bytes && work_of(g) <= most)
-        return g;
     const fsim_graph *best = NULL;
-    for (int64_t factor = 2; factor <= LARGEST && yaml; factor *= 2) {
-        fsim_diag *quiet = fsim_diag_new(a);
-        const fsim_graph *shorter = fsim_graph_of(a, quiet, g->path, fsim_scale_shapes(a, yaml, factor), set, sets);
-        if (!shorter)
+    for (int64_t factor = 2; factor <= LARGEST && !(best && within(best, most, 1)); factor *= 2) {
+        fsim_diag *quiet = fsim_diag_new(s->a);
+        const struct fsim_yaml *shorter = length ? fsim_scale_around(s->a, s->yaml, factor, length, only) : fsim_scale_shapes(s->a, s->yaml, factor);
+        const fsim_graph *g = fsim_graph_of(s->a, quiet, s->g->path, shorter, s->set, s->sets);
+        if (!g || (best && work_of(g) >= work_of(best)))
             continue;
-        best = shorter;
+        best = g;
         *scale = factor;
-        if (fsim_reference_bytes(shorter) <= most_bytes && work_of(shorter) <= most)
-            break;
     }
-    return best && fsim_reference_bytes(best) <= most_bytes * 4 && work_of(best) <= most * 20 ? best : NULL;
+    return best;
+}
+
+/* The workload with dimensions so short that the interpreter takes about most_s. Where dividing all of them does not fit, as with images that are halved often: all but one, or one alone. */
+static const fsim_graph *small_enough(const fsim_graph *g, const struct fsim_yaml *yaml, const fsim_binding *set, int sets, double most_s, int64_t *scale, fsim_arena *a)
+{
+    static const double patience = 20;
+    const double most = most_s * points_per_s;
+    const source s = {g, yaml, set, sets, a};
+    *scale = 1;
+    if (within(g, most, 1))
+        return g;
+    const fsim_graph *best = yaml ? shortened(&s, most, 0, false, scale) : NULL;
+    for (int t = 0; t < g->tensors && yaml && !(best && within(best, most, patience)); t++)
+        for (int d = 0; d < g->tensor[t].shape.rank && g->tensor[t].role == FSIM_INPUT && !(best && within(best, most, patience)); d++)
+            for (int only = 0; only < 2 && !(best && within(best, most, patience)); only++)
+                best = shortened(&s, most, g->tensor[t].shape.dim[d], only == 1, scale);
+    return best && within(best, most, patience) ? best : NULL;
 }
 
 /* Line of the source that stores the tensor, and its text: "37: t_y[o1 + c] = v5". In a. */
