@@ -29,14 +29,16 @@ typedef struct {
 typedef struct {
     fsim_cpu_kernel *kernel; /* per program */
     int kernels, failures, cached;
+    int texts, compiled, compilers; /* distinct ones, names aside; those that did not come from the cache; compilers that were started for them */
     const char *compiler;    /* first line of its --version, and the flags that it took */
     double compile_s;
-    void **library;          /* per kernel */
+    void **library;          /* those that are loaded */
+    int libraries;
 } fsim_cpu_module;
 
 /* Is there a compiler? Its name in *tried, in a. */
 bool fsim_cpu_has_compiler(const fsim_cpu_compiler *how, fsim_arena *a, const char **tried);
-/* Compiles every program that is not skipped, each to a library of its own. Results in a; the libraries stay loaded until fsim_cpu_unload. NULL with *why set where nothing can be
+/* Compiles every program that is not skipped; those that differ in names alone once. Results in a; the libraries stay loaded until fsim_cpu_unload. NULL with *why set where nothing can be
  * compiled at all: no compiler, no temporary folder. */
 fsim_cpu_module *fsim_cpu_compile(const fsim_program *program, int count, const fsim_cpu_compiler *how, fsim_arena *a, const char **why);
 void fsim_cpu_unload(fsim_cpu_module *m);

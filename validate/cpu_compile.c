@@ -2,6 +2,7 @@
 /* cpu_compile.c: programs to libraries by the host's compiler: processes side by side in a temporary folder, results kept in a cache by what went into them. */
 #include "base/file.h"
 #include "validate/cpu.h"
+#include "validate/texts.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -214,12 +215,26 @@ static void add_salt(builder *b)
     fsim_sha256(all, strlen(all), b->salt);
 }
 
-/* One program. */
+/* One text: a nameless one, or one with its kernel's own names. */
 
 typedef struct {
-    pid_t pid;
-    const char *source, *library, *log, *cached; /* paths; cached: NULL where there is no cache */
+    const char *name, *source; /* of its files; C */
+    const char **symbol;       /* of its entries */
+    int entries;
+    bool nameless, joins;      /* joins: other texts may stand in the same file */
+    const char *cached;        /* path; NULL where there is no cache */
+    fsim_cpu_entry **entry;    /* NULL: not loaded */
+    const char *failed;
+    bool from_cache;
 } job;
+
+/* A compiler under way, with several texts where they can stand in one file. */
+typedef struct {
+    pid_t pid;
+    job **of;
+    int jobs;
+    const char *file, *library, *log; /* paths */
+} process;
 
 static bool is_identifier(const char *name)
 {
@@ -241,46 +256,63 @@ static const char *cached_path(const builder *b, const char *source)
 }
 
 /* The entry points, looked up. False, with the library closed, where one is missing. */
-static bool load(fsim_arena *a, const char *path, fsim_cpu_kernel *k, void **library)
+static bool load(fsim_arena *a, const char *path, job *j, fsim_cpu_module *m)
 {
-    *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!*library)
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        j->failed = fsim_printf(a, "cannot load what was compiled: %s", dlerror());
         return false;
-    k->entry = fsim_new(a, fsim_cpu_entry *, k->program->launches + 1);
-    for (int i = 0; i < k->program->launches; i++) {
-        void *symbol = dlsym(*library, k->program->launch[i].entry);
-        memcpy(&k->entry[i], &symbol, sizeof symbol); /* POSIX's way from an object to a function pointer */
+    }
+    fsim_cpu_entry **entry = fsim_new(a, fsim_cpu_entry *, j->entries + 1);
+    for (int i = 0; i < j->entries; i++) {
+        void *symbol = dlsym(library, j->symbol[i]);
+        memcpy(&entry[i], &symbol, sizeof symbol); /* POSIX's way from an object to a function pointer */
         if (!symbol) {
-            k->failed = fsim_printf(a, "%s: no function '%s' in its source", k->program->name, k->program->launch[i].entry);
-            dlclose(*library);
-            *library = NULL;
+            j->failed = fsim_printf(a, "no function '%s' in its source", j->symbol[i]);
+            dlclose(library);
             return false;
         }
     }
+    j->entry = entry;
+    j->failed = NULL;
+    m->library[m->libraries++] = library;
     return true;
 }
 
-static void begin(const builder *b, fsim_cpu_kernel *k, job *j)
+/* Texts behind each other, each with entries of its own: what nameless texts call theirs is a macro. */
+static const char *joined(fsim_arena *a, job *const *of, int jobs)
+{
+    const char *all = "";
+    for (int i = 0; i < jobs; i++) {
+        for (int k = 0; k < of[i]->entries; k++)
+            all = fsim_printf(a, "%s#undef %s\n#define %s %s\n", all, fsim_nameless_entry(k, a), fsim_nameless_entry(k, a), of[i]->symbol[k]);
+        all = fsim_printf(a, "%s%s\n", all, of[i]->source);
+    }
+    return all;
+}
+
+static void begin(const builder *b, process *p)
 {
     fsim_arena *a = b->arena;
-    const char *name = k->program->name;
-    j->source = in(a, b->folder, name, ".c");
-    j->library = in(a, b->folder, name, ".so");
-    j->log = in(a, b->folder, name, ".log");
-    const char *tail[] = {"-o", j->library, j->source, "-lm"};
-    if (write_text(j->source, k->program->source))
-        j->pid = start(&b->tools, command(a, &b->tools, tail, sizeof tail / sizeof *tail), j->log);
-    if (j->pid)
+    const char *name = p->of[0]->name;
+    p->file = in(a, b->folder, name, ".c");
+    p->library = in(a, b->folder, name, ".so");
+    p->log = in(a, b->folder, name, ".log");
+    const char *tail[] = {"-o", p->library, p->file, "-lm"};
+    if (write_text(p->file, p->of[0]->nameless ? joined(a, p->of, p->jobs) : p->of[0]->source))
+        p->pid = start(&b->tools, command(a, &b->tools, tail, sizeof tail / sizeof *tail), p->log);
+    if (p->pid)
         return;
-    k->failed = fsim_printf(a, "%s: cannot write its source, or start the compiler", name);
-    unlink(j->source);
-    unlink(j->log);
+    for (int i = 0; i < p->jobs; i++)
+        p->of[i]->failed = "cannot write its source, or start the compiler";
+    unlink(p->file);
+    unlink(p->log);
 }
 
 /* The compiler's first error, without the path, and the line of the source that it speaks of. */
-static const char *first_error(const builder *b, const char *name, const char *log, const char *source)
+static const char *first_error(const builder *b, const job *j, const char *log)
 {
-    const char *error = strstr(log, "error:"), *line = error, *own = fsim_printf(b->arena, "%s.c:", name);
+    const char *error = strstr(log, "error:"), *line = error, *own = fsim_printf(b->arena, "%s.c:", j->name), *source = j->source;
     while (line && line > log && line[-1] != '\n')
         line--;
     const char *text = first_line(b->arena, line ? line : log), *at = strstr(text, own);
@@ -289,7 +321,7 @@ static const char *first_error(const builder *b, const char *name, const char *l
         source += strcspn(source, "\n");
         source += *source == '\n';
     }
-    return fsim_printf(b->arena, "%s: %s%s%s", name, *text ? at ? at : text : "the compiler failed without a word", number > 0 ? "\n    " : "",
+    return fsim_printf(b->arena, "%s%s%s", *text ? at ? at : text : "the compiler failed without a word", number > 0 ? "\n    " : "",
                        number > 0 ? first_line(b->arena, source) : "");
 }
 
@@ -305,20 +337,27 @@ static void keep(const builder *b, const char *library, const char *cached)
     }
 }
 
-static void end(const builder *b, fsim_cpu_kernel *k, job *j, void **library)
+static void end(const builder *b, process *p, fsim_cpu_module *m)
 {
-    if (j->pid && !finished(j->pid))
-        k->failed = first_error(b, k->program->name, text_of(b->arena, j->log), k->program->source);
-    else if (j->pid && !load(b->arena, j->library, k, library) && !k->failed)
-        k->failed = fsim_printf(b->arena, "%s: cannot load what was compiled: %s", k->program->name, dlerror());
-    else if (j->cached && !k->failed) {
-        const fsim_mark inner = fsim_save(b->arena);
-        keep(b, j->library, j->cached);
-        fsim_rewind(b->arena, inner);
+    const bool good = finished(p->pid);
+    const char *kept = NULL;
+    for (int i = 0; i < p->jobs; i++) {
+        job *j = p->of[i];
+        if (!good)
+            j->failed = p->jobs > 1 ? "not compiled among others" : first_error(b, j, text_of(b->arena, p->log));
+        else if (load(b->arena, p->library, j, m) && j->cached) {
+            const fsim_mark inner = fsim_save(b->arena);
+            if (kept)
+                unlink(j->cached); /* one that was of no use */
+            if (!kept || link(kept, j->cached) != 0)
+                keep(b, p->library, j->cached);
+            kept = j->cached;
+            fsim_rewind(b->arena, inner);
+        }
     }
-    unlink(j->source);
-    unlink(j->library);
-    unlink(j->log);
+    unlink(p->file);
+    unlink(p->library);
+    unlink(p->log);
 }
 
 typedef struct {
@@ -354,36 +393,135 @@ static void trim_cache(const builder *b)
         closedir(d);
 }
 
-/* Programs, `jobs` at a time, in turn. */
-static void compile_all(builder *b, fsim_cpu_module *m)
+/* `jobs` at a time, in turn. */
+static void run_all(const builder *b, process *p, int count, fsim_cpu_module *m)
 {
     const int most = b->how->jobs > 0 ? b->how->jobs : fsim_cpu_count();
-    job *j = fsim_new(b->arena, job, m->kernels + 1);
     int oldest = 0, running = 0;
-    for (int i = 0; i < m->kernels; i++) {
-        fsim_cpu_kernel *k = &m->kernel[i];
-        if (!k->program->source || !is_identifier(k->program->name)) {
-            k->failed = !k->program->source && k->program->skipped ? k->program->skipped : "no source, or a name that is no identifier";
-            continue;
-        }
-        j[i].cached = cached_path(b, k->program->source);
-        k->cached = j[i].cached && access(j[i].cached, R_OK) == 0 && load(b->arena, j[i].cached, k, &m->library[i]);
-        if (k->cached) {
-            utimensat(AT_FDCWD, j[i].cached, NULL, 0);
-            continue;
-        }
-        k->failed = NULL; /* a library that was there and is of no use */
+    for (int i = 0; i < count; i++) {
         for (; running >= most; oldest++)
-            if (j[oldest].pid) {
-                end(b, &m->kernel[oldest], &j[oldest], &m->library[oldest]);
+            if (p[oldest].pid) {
+                end(b, &p[oldest], m);
                 running--;
             }
-        begin(b, k, &j[i]);
-        running += j[i].pid > 0;
+        begin(b, &p[i]);
+        running += p[i].pid > 0;
+        m->compilers += p[i].pid > 0;
     }
-    for (; oldest < m->kernels; oldest++)
-        if (j[oldest].pid)
-            end(b, &m->kernel[oldest], &j[oldest], &m->library[oldest]);
+    for (; oldest < count; oldest++)
+        if (p[oldest].pid)
+            end(b, &p[oldest], m);
+}
+
+static bool is_wide(const job *j) { return strstr(j->source, "#define FS_WIDE\n") != NULL; }
+
+/* Those that are not loaded, each alone or up to `together` that can be; the header is in a file once, so that all of them want it alike. */
+static void compile_rest(const builder *b, job *j, int count, int together, fsim_cpu_module *m)
+{
+    process *p = fsim_new(b->arena, process, count + 1);
+    int processes = 0, open[2] = {-1, -1};
+    for (int i = 0; i < count; i++) {
+        if (j[i].entry)
+            continue;
+        const int kind = is_wide(&j[i]);
+        int at = j[i].joins && open[kind] >= 0 && p[open[kind]].jobs < together ? open[kind] : -1;
+        if (at < 0) {
+            at = processes++;
+            p[at].of = fsim_new(b->arena, job *, together);
+            open[kind] = j[i].joins ? at : open[kind];
+        }
+        p[at].of[p[at].jobs++] = &j[i];
+    }
+    run_all(b, p, processes, m);
+}
+
+/* From the cache, or compiled. Starting a compiler, and its reading the header, takes as long as compiling a short text. */
+static void compile_all(const builder *b, job *j, int count, fsim_cpu_module *m)
+{
+    enum { TOGETHER = 16 };
+    const int most = b->how->jobs > 0 ? b->how->jobs : fsim_cpu_count();
+    int rest = 0;
+    for (int i = 0; i < count; i++) {
+        j[i].cached = cached_path(b, j[i].source);
+        j[i].from_cache = j[i].cached && access(j[i].cached, R_OK) == 0 && load(b->arena, j[i].cached, &j[i], m); /* else one that is there is of no use */
+        if (j[i].from_cache)
+            utimensat(AT_FDCWD, j[i].cached, NULL, 0);
+        rest += !j[i].from_cache;
+    }
+    m->compiled += rest;
+    const int share = (rest + most - 1) / most, together = share > TOGETHER ? TOGETHER : share;
+    compile_rest(b, j, count, together > 1 ? together : 1, m);
+    if (together > 1)
+        compile_rest(b, j, count, 1, m); /* an error in one text is in all that were with it */
+}
+
+static void take(fsim_cpu_kernel *k, const job *j)
+{
+    k->entry = j->entry;
+    k->cached = j->from_cache;
+}
+
+/* What the generator makes: entries and nothing else that has a name in the whole file. */
+static bool joins(const char *source)
+{
+    const char *wide = strstr(source, "#define FS_WIDE\n"), *define = strstr(source, "#define");
+    return strstr(source, "\nFS_ENTRY(") && define == wide && (!wide || !strstr(wide + 1, "#define")) && !strstr(source, "static") && !strstr(source, "typedef") &&
+           !strstr(source, "#undef");
+}
+
+/* Entries are called by the text's hash: a library may have those of several texts. */
+static job nameless_job(const builder *b, const fsim_nameless *t, int number)
+{
+    fsim_arena *a = b->arena;
+    job j = {.name = fsim_printf(a, "text_%d", number), .source = t->source, .symbol = fsim_new(a, const char *, t->program->launches + 1), .entries = t->program->launches,
+             .nameless = true, .joins = b->how->header && joins(t->source)};
+    char hex[65];
+    fsim_sha256(t->source, strlen(t->source), hex);
+    for (int i = 0; i < j.entries; i++)
+        j.symbol[i] = fsim_printf(a, "fs_%.32s_%d", hex, i);
+    return j;
+}
+
+static job own_job(const fsim_program *p, fsim_arena *a)
+{
+    job j = {.name = p->name, .source = p->source, .symbol = fsim_new(a, const char *, p->launches + 1), .entries = p->launches};
+    for (int i = 0; i < j.entries; i++)
+        j.symbol[i] = p->launch[i].entry;
+    return j;
+}
+
+/* Every text once. One that fails is compiled again with each of its kernels' own names: the message should speak of them. */
+static void compile_kernels(const builder *b, fsim_cpu_module *m)
+{
+    fsim_arena *a = b->arena;
+    fsim_texts texts = {.a = a};
+    int *text = fsim_new(a, int, m->kernels + 1);
+    for (int i = 0; i < m->kernels; i++) {
+        fsim_cpu_kernel *k = &m->kernel[i];
+        const fsim_program *p = k->program;
+        if (!p->source || !is_identifier(p->name))
+            k->failed = !p->source && p->skipped ? p->skipped : "no source, or a name that is no identifier";
+        else
+            text[i] = fsim_texts_add(&texts, p, 0);
+    }
+    job *j = fsim_new(a, job, texts.count + 1);
+    for (int i = 0; i < texts.count; i++)
+        j[i] = nameless_job(b, &texts.at[i], i);
+    compile_all(b, j, texts.count, m);
+    m->texts = texts.count;
+    for (int i = 0; i < m->kernels; i++) {
+        fsim_cpu_kernel *k = &m->kernel[i];
+        if (k->failed)
+            continue;
+        if (!j[text[i]].entry) {
+            job own = own_job(k->program, a);
+            compile_all(b, &own, 1, m);
+            k->failed = own.failed ? fsim_printf(a, "%s: %s", own.name, own.failed) : NULL;
+            take(k, &own);
+            continue;
+        }
+        take(k, &j[text[i]]);
+    }
 }
 
 static const char *temporary_folder(fsim_arena *a)
@@ -431,12 +569,12 @@ fsim_cpu_module *fsim_cpu_compile(const fsim_program *program, int count, const 
     b.cache = cache_folder(a, how->cache);
     add_salt(&b);
     if (how->header)
-        write_text(in(a, b.folder, "fusesim_dialect", ".h"), how->header);
-    *m = (fsim_cpu_module){.kernel = fsim_new(a, fsim_cpu_kernel, count + 1), .kernels = count, .library = fsim_new(a, void *, count + 1)};
+        write_text(in(a, b.folder, "fusesim_dialect", ".h"), fsim_printf(a, "%s\n#pragma once\n", how->header));
+    *m = (fsim_cpu_module){.kernel = fsim_new(a, fsim_cpu_kernel, count + 1), .kernels = count, .library = fsim_new(a, void *, 2 * count + 1)};
     m->compiler = fsim_printf(a, "%s, %s", b.tools.version, b.tools.flags);
     for (int i = 0; i < count; i++)
         m->kernel[i].program = &program[i];
-    compile_all(&b, m);
+    compile_kernels(&b, m);
     trim_cache(&b);
     remove_folder(&b);
     for (int i = 0; i < count; i++) {
@@ -449,10 +587,10 @@ fsim_cpu_module *fsim_cpu_compile(const fsim_program *program, int count, const 
 
 void fsim_cpu_unload(fsim_cpu_module *m)
 {
+    for (int i = 0; m && i < m->libraries; i++)
+        dlclose(m->library[i]);
     for (int i = 0; m && i < m->kernels; i++)
-        if (m->library[i]) {
-            dlclose(m->library[i]);
-            m->library[i] = NULL;
-            m->kernel[i].entry = NULL;
-        }
+        m->kernel[i].entry = NULL;
+    if (m)
+        m->libraries = 0;
 }

@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "validate/registers.h"
 
-#include "emit/program.h"
-#include <ctype.h>
+#include "validate/texts.h"
 #include <math.h>
 #include <string.h>
 
-/* Distinct texts, found by hash. */
-typedef struct {
-    uint64_t hash;
-    const char *source;
-    const fsim_program *program; /* the first that has it, and where it is from, for messages */
-    const char *workload;
-    int sm;
-} text;
-
 typedef struct fsim_register_texts {
-    text *at;
-    int count, room;
+    fsim_texts all;
+    const char **workload; /* where each is from, for messages */
+    int workloads, room;
 } texts;
 
 fsim_register_rows *fsim_register_rows_new(fsim_arena *a)
@@ -25,79 +16,18 @@ fsim_register_rows *fsim_register_rows_new(fsim_arena *a)
     fsim_register_rows *x = fsim_new(a, fsim_register_rows, 1);
     x->a = a;
     x->of = fsim_new(a, texts, 1);
+    x->of->all.a = a;
     return x;
 }
 
-static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
-
-/* Behind a comment that starts at p; p where none does. */
-static const char *behind_comment(const char *p)
-{
-    if (p[0] == '/' && p[1] == '*') {
-        const char *end = strstr(p + 2, "*/");
-        return end ? end + 2 : p + strlen(p);
-    }
-    return p[0] == '/' && p[1] == '/' ? p + strcspn(p, "\n") : p;
-}
-
-static bool is_name(const char *name, const char *word, size_t length) { return strlen(name) == length && memcmp(name, word, length) == 0; }
-
-static const char *name_of(const fsim_program *p, const char *word, size_t length, fsim_arena *a)
-{
-    for (int i = 0; i < p->launches; i++)
-        if (is_name(p->launch[i].entry, word, length))
-            return fsim_printf(a, "fs_entry_%d", i);
-    for (int i = 0; i < p->parameters; i++)
-        if (is_name(p->parameter[i].name, word, length))
-            return fsim_printf(a, "fs_parameter_%d", i);
-    return NULL;
-}
-
-const char *fsim_nameless_text(const fsim_program *p, fsim_arena *a)
-{
-    enum { LONGEST_NAME = 24 }; /* fs_parameter_ and a number */
-    const char *at = p->source;
-    size_t words = 1;
-    for (const char *c = at; *c; c++)
-        words += is_word(*c) && (c == at || !is_word(c[-1]));
-    char *out = fsim_new(a, char, strlen(at) + words * LONGEST_NAME), *to = out;
-    while (*at) {
-        const char *behind = behind_comment(at);
-        if (behind != at) {
-            at = behind;
-            continue;
-        }
-        size_t length = 0;
-        while (is_word(at[length]))
-            length++;
-        const char *name = length ? name_of(p, at, length, a) : NULL;
-        const size_t bytes = name ? strlen(name) : length ? length : 1;
-        memcpy(to, name ? name : at, bytes);
-        to += bytes;
-        at += length ? length : 1;
-    }
-    *to = 0;
-    return out;
-}
-
-static uint64_t hash_of(const char *s, int sm)
-{
-    uint64_t h = 0xcbf29ce484222325u + (uint64_t)sm;
-    for (; *s; s++)
-        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
-    return h;
-}
-
-static int text_of(fsim_register_rows *x, const fsim_program *p, const char *source, const char *workload, int sm)
+static int text_of(fsim_register_rows *x, const fsim_program *p, const char *workload, int sm)
 {
     texts *t = x->of;
-    const uint64_t hash = hash_of(source, sm);
-    for (int i = 0; i < t->count; i++)
-        if (t->at[i].hash == hash && t->at[i].sm == sm && strcmp(t->at[i].source, source) == 0)
-            return i;
-    *FSIM_PUSH(x->a, t->at, t->count, t->room) = (text){hash, source, p, workload, sm};
-    x->texts = t->count;
-    return t->count - 1;
+    const int text = fsim_texts_add(&t->all, p, sm);
+    if (text == t->workloads)
+        *FSIM_PUSH(x->a, t->workload, t->workloads, t->room) = workload;
+    x->texts = t->all.count;
+    return text;
 }
 
 /* Limits that differ between architectures: CUDA C++ programming guide, technical specifications per compute capability. */
@@ -166,7 +96,7 @@ void fsim_register_rows_add(fsim_register_rows *x, const fsim_trial *t, int sm)
             if (program->sm > sm)
                 r.left_out = fsim_printf(x->a, "its text needs sm_%d", program->sm);
             else
-                r.text = text_of(x, program, fsim_nameless_text(program, x->a), t->graph->name, sm);
+                r.text = text_of(x, program, t->graph->name, sm);
             int i = first;
             while (i < x->rows && !same_row(&x->row[i], &r))
                 i++;
@@ -200,32 +130,19 @@ bool fsim_register_row_compare(fsim_register_row *r, const fsim_resources *entry
     return true;
 }
 
-/* The entries by the names that the row's own program has for them. */
-static fsim_resources *renamed(const fsim_program *p, const fsim_cubin *c, fsim_arena *a)
-{
-    fsim_resources *entry = fsim_new(a, fsim_resources, c->entries + 1);
-    for (int k = 0; k < c->entries; k++) {
-        entry[k] = c->entry[k];
-        for (int i = 0; i < p->launches; i++)
-            if (strcmp(entry[k].entry, fsim_printf(a, "fs_entry_%d", i)) == 0)
-                entry[k].entry = p->launch[i].entry;
-    }
-    return entry;
-}
-
 /* What is wrong with a text, in its own names. */
-static bool report_failure(const fsim_nvrtc *n, const text *t, const fsim_cubin *nameless, fsim_arena *a, fsim_fault *fault)
+static bool report_failure(const fsim_nvrtc *n, const fsim_nameless *t, const char *workload, const fsim_cubin *nameless, fsim_arena *a, fsim_fault *fault)
 {
     fsim_cubin own;
     const fsim_nvrtc_source source = {.name = fsim_printf(a, "%s.cu", t->program->name), .source = t->program->source, .sm = t->sm};
     const bool again = nameless->fault.exit_status == FSIM_EXIT_INTERNAL && !fsim_nvrtc_compile(n, &source, fsim_dialect_text, a, &own);
     const fsim_fault *why = again ? &own.fault : &nameless->fault;
-    return fsim_fail(fault, a, why->exit_status, "%s: %s", t->workload, why->message);
+    return fsim_fail(fault, a, why->exit_status, "%s: %s", workload, why->message);
 }
 
 bool fsim_register_rows_compile(fsim_register_rows *x, const fsim_nvrtc *n, int jobs, fsim_fault *fault)
 {
-    const texts *t = x->of;
+    const fsim_texts *t = &x->of->all;
     fsim_nvrtc_source *source = fsim_new(x->a, fsim_nvrtc_source, t->count + 1);
     fsim_cubin *cubin = fsim_new(x->a, fsim_cubin, t->count + 1);
     for (int i = 0; i < t->count; i++)
@@ -233,7 +150,7 @@ bool fsim_register_rows_compile(fsim_register_rows *x, const fsim_nvrtc *n, int 
     const bool all = fsim_nvrtc_compile_all(n, source, t->count, fsim_dialect_text, jobs, x->a, cubin);
     for (int i = 0; i < t->count && !all; i++)
         if (!cubin[i].cubin)
-            return report_failure(n, &t->at[i], &cubin[i], x->a, fault);
+            return report_failure(n, &t->at[i], x->of->workload[i], &cubin[i], x->a, fault);
     x->cached = 0;
     for (int i = 0; i < t->count; i++)
         x->cached += cubin[i].cached;
@@ -243,7 +160,7 @@ bool fsim_register_rows_compile(fsim_register_rows *x, const fsim_nvrtc *n, int 
             continue;
         const fsim_cubin *c = &cubin[r->text];
         r->unread = !c->checked;
-        if (!fsim_register_row_compare(r, renamed(r->program, c, x->a), c->entries))
+        if (!fsim_register_row_compare(r, fsim_named_resources(r->program, c->entry, c->entries, x->a), c->entries))
             return fsim_fail(fault, x->a, FSIM_EXIT_INTERNAL, "%s: NVRTC does not say what %s takes on sm_%d", r->graph->name, r->name, r->sm);
     }
     return true;

@@ -66,7 +66,4 @@ fsim_register_sum fsim_register_rows_sum(const fsim_register_rows *x, int templa
 /* What an SM of this architecture holds, everything else as hw has it; hw itself where it is of that architecture. */
 const fsim_hw *fsim_hw_as_architecture(const fsim_hw *hw, int sm, fsim_arena *a);
 
-/* text without comments, with the names of its parameters and entries by number: kernels that differ in nothing else compile alike. In a. */
-const char *fsim_nameless_text(const fsim_program *p, fsim_arena *a);
-
 #endif

@@ -36,27 +36,50 @@ static double work_of(const fsim_graph *g)
     return points;
 }
 
-/* The workload with dimensions so short that the interpreter takes about most_s. */
-static const fsim_graph *small_enough(const fsim_graph *g, const struct fsim_yaml *yaml, const fsim_binding *set, int sets, double most_s, int64_t *scale, fsim_arena *a)
+/* What the interpreter takes for each plan, and how much of it is too much. */
+static const double points_per_s = 2e7, most_bytes = 4e8; /* a release build on one core */
+static bool within(const fsim_graph *g, double most, double times) { return fsim_reference_bytes(g) <= most_bytes * fmin(times, 4) && work_of(g) <= most * times; }
+
+typedef struct {
+    const fsim_graph *g; /* the workload as it is */
+    const struct fsim_yaml *yaml;
+    const fsim_binding *set;
+    int sets;
+    fsim_arena *a;
+} source;
+
+/* The least factor that is enough, all lengths by it (length 0) or around one of them; else the largest that fits. NULL where none fits. */
+static const fsim_graph *shortened(const source *s, double most, int64_t length, bool only, int64_t *scale)
 {
     enum { LARGEST = 1 << 14 };
-    static const double points_per_s = 2e7, most_bytes = 4e8; /* a release build on one core */
-    const double most = most_s * points_per_s;
-    *scale = 1;
-    if (fsim_reference_bytes(g) <= most_bytes && work_of(g) <= most)
-        return g;
     const fsim_graph *best = NULL;
-    for (int64_t factor = 2; factor <= LARGEST && yaml; factor *= 2) {
-        fsim_diag *quiet = fsim_diag_new(a);
-        const fsim_graph *shorter = fsim_graph_of(a, quiet, g->path, fsim_scale_shapes(a, yaml, factor), set, sets);
-        if (!shorter)
+    for (int64_t factor = 2; factor <= LARGEST && !(best && within(best, most, 1)); factor *= 2) {
+        fsim_diag *quiet = fsim_diag_new(s->a);
+        const struct fsim_yaml *shorter = length ? fsim_scale_around(s->a, s->yaml, factor, length, only) : fsim_scale_shapes(s->a, s->yaml, factor);
+        const fsim_graph *g = fsim_graph_of(s->a, quiet, s->g->path, shorter, s->set, s->sets);
+        if (!g || (best && work_of(g) >= work_of(best)))
             continue;
-        best = shorter;
+        best = g;
         *scale = factor;
-        if (fsim_reference_bytes(shorter) <= most_bytes && work_of(shorter) <= most)
-            break;
     }
-    return best && fsim_reference_bytes(best) <= most_bytes * 4 && work_of(best) <= most * 20 ? best : NULL;
+    return best;
+}
+
+/* The workload with dimensions so short that the interpreter takes about most_s. Where dividing all of them does not fit, as with images that are halved often: all but one, or one alone. */
+static const fsim_graph *small_enough(const fsim_graph *g, const struct fsim_yaml *yaml, const fsim_binding *set, int sets, double most_s, int64_t *scale, fsim_arena *a)
+{
+    static const double patience = 20;
+    const double most = most_s * points_per_s;
+    const source s = {g, yaml, set, sets, a};
+    *scale = 1;
+    if (within(g, most, 1))
+        return g;
+    const fsim_graph *best = yaml ? shortened(&s, most, 0, false, scale) : NULL;
+    for (int t = 0; t < g->tensors && yaml && !(best && within(best, most, patience)); t++)
+        for (int d = 0; d < g->tensor[t].shape.rank && g->tensor[t].role == FSIM_INPUT && !(best && within(best, most, patience)); d++)
+            for (int only = 0; only < 2 && !(best && within(best, most, patience)); only++)
+                best = shortened(&s, most, g->tensor[t].shape.dim[d], only == 1, scale);
+    return best && within(best, most, patience) ? best : NULL;
 }
 
 /* Line of the source that stores the tensor, and its text: "37: t_y[o1 + c] = v5". In a. */
@@ -85,51 +108,74 @@ static const char *named(const fsim_program *p, const fsim_check *c, fsim_arena 
     return fsim_printf(a, "%s: %s%s%s", p->name, c->message, *line ? "; " : "", line);
 }
 
-static bool check_plan(fsim_trial_plan *x, const fsim_reference *ref, fsim_runner *r, const fsim_program *program, int kernels, fsim_fault *fault)
+/* What is compiled: the kernels of all plans, one plan behind the other. */
+typedef struct {
+    fsim_trial *trial;     /* per plan of the one that is checked: on the shapes that are interpreted; of no plan where the strategy finds none */
+    fsim_program *program;
+    const char **wrong;    /* per program, why it does not compile; NULL */
+    int programs;
+} compiled;
+
+static bool compile_plans(const fsim_trial *t, const fsim_graph *g, fsim_runner *r, compiled *c, fsim_fault *fault)
 {
+    *c = (compiled){.trial = fsim_new(r->a, fsim_trial, t->plans + 1)};
+    for (int i = 0; i < t->plans; i++) {
+        const fsim_options options = {.strategy = t->plan[i].strategy, .regime = FSIM_REGIME_STREAM, .time_limit_s = 1};
+        c->trial[i] = g == t->graph ? (fsim_trial){.plan = &t->plan[i], .plans = 1} : fsim_trial_of(g, t->hw, &options, &t->plan[i].strategy, 1, r->a);
+        c->programs += c->trial[i].plans ? c->trial[i].plan->plan.kernels : 0;
+    }
+    c->program = fsim_new(r->a, fsim_program, c->programs + 1);
+    c->wrong = fsim_new(r->a, const char *, c->programs + 1);
+    for (int i = 0, at = 0; i < t->plans; i++)
+        for (int k = 0; c->trial[i].plans && k < c->trial[i].plan->plan.kernels; k++)
+            c->program[at++] = c->trial[i].plan->program[k];
+    return r->compile(r, c->program, c->programs, c->wrong, fault);
+}
+
+/* The plan whose kernels are those from `first` on. */
+static bool check_plan(fsim_trial_plan *x, const fsim_reference *ref, fsim_runner *r, const compiled *c, int first, int kernels, fsim_fault *fault)
+{
+    const fsim_program *program = c->program + first;
     fsim_host_memory *memory = fsim_host_memory_new(ref, program, kernels);
-    const char **wrong = fsim_new(r->a, const char *, kernels + 1);
-    bool good = memory && r->compile(r, program, kernels, wrong, fault);
+    bool good = true;
     if (!memory)
         x->first_wrong = "not enough memory to check it";
-    for (int k = 0; k < kernels && good; k++) {
-        fsim_check c = {.tensor = -1, .message = wrong[k]};
+    for (int k = 0; k < kernels && memory; k++) {
+        fsim_check found = {.tensor = -1, .message = c->wrong[first + k]};
         if (program[k].skipped) {
             fsim_host_stand_in(memory, ref, k);
             continue;
         }
-        if (!c.message && (good = r->run(r, k, memory->argument[k], fault)))
-            c = fsim_check_program(ref, &program[k], fsim_host_fetch, memory->argument[k], r->a);
+        if (!found.message && (good = r->run(r, first + k, memory->argument[k], fault)))
+            found = fsim_check_program(ref, &program[k], fsim_host_fetch, memory->argument[k], r->a);
         if (!good)
             break;
         fsim_host_stand_in(memory, ref, k); /* each kernel starts from right values: an error shows where it is made */
         x->checked++;
-        if (c.message && x->wrong++ == 0)
-            x->first_wrong = named(&program[k], &c, r->a);
+        if (found.message && x->wrong++ == 0)
+            x->first_wrong = named(&program[k], &found, r->a);
         if (kernels == x->plan.kernels)
-            x->check[k] = c;
+            x->check[k] = found;
     }
     fsim_host_memory_free(memory);
-    return good || !memory;
+    return good;
 }
 
 bool fsim_trial_check(fsim_trial *t, fsim_runner *r, const struct fsim_yaml *yaml, const fsim_binding *set, int sets, double most_s, fsim_fault *fault)
 {
     const fsim_graph *g = small_enough(t->graph, yaml, set, sets, most_s, &t->scale, r->a);
-    bool good = true;
+    compiled c;
     if (!g)
         t->scale = 0;
-    for (int i = 0; i < t->plans && g && good; i++) {
-        fsim_trial_plan *x = &t->plan[i];
-        const fsim_options options = {.strategy = x->strategy, .regime = FSIM_REGIME_STREAM, .time_limit_s = 1};
-        fsim_trial small = {.plan = x, .plans = 1};
-        if (g != t->graph)
-            small = fsim_trial_of(g, t->hw, &options, &x->strategy, 1, r->a);
-        if (small.plans == 0)
+    bool good = !g || compile_plans(t, g, r, &c, fault);
+    for (int i = 0, first = 0; i < t->plans && g && good; i++) {
+        if (c.trial[i].plans == 0)
             continue;
-        fsim_reference *ref = fsim_reference_within(g, 1, loads, &small.plan->plan);
-        good = check_plan(x, ref, r, small.plan->program, small.plan->plan.kernels, fault);
+        const fsim_plan *plan = &c.trial[i].plan->plan;
+        fsim_reference *ref = fsim_reference_within(g, 1, loads, plan);
+        good = check_plan(&t->plan[i], ref, r, &c, first, plan->kernels, fault);
         fsim_reference_free(ref);
+        first += plan->kernels;
     }
     return good;
 }

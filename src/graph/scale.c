@@ -13,14 +13,22 @@ static bool is_lengths(const char *key)
     return among;
 }
 
-static int64_t shorter(int64_t length, int64_t factor)
+/* Lengths that stay, or that alone do not. */
+typedef struct {
+    int64_t factor, length, shortest;
+    bool only;
+} way;
+
+static int64_t shorter(int64_t length, const way *w)
 {
-    for (int64_t by = 2; by <= factor && length % 2 == 0 && length / 2 >= FSIM_SHORTEST; by *= 2)
+    if ((length == w->length) != w->only)
+        return length;
+    for (int64_t by = 2; by <= w->factor && length % 2 == 0 && length / 2 >= w->shortest; by *= 2)
         length /= 2;
     return length;
 }
 
-static const fsim_yaml *scaled(fsim_arena *a, const fsim_yaml *y, int64_t factor, bool lengths)
+static const fsim_yaml *scaled(fsim_arena *a, const fsim_yaml *y, const way *w, bool lengths)
 {
     fsim_yaml *copy = fsim_new(a, fsim_yaml, 1);
     *copy = *y;
@@ -28,13 +36,18 @@ static const fsim_yaml *scaled(fsim_arena *a, const fsim_yaml *y, int64_t factor
         char *end;
         const long long length = strtoll(y->text, &end, 10);
         if (lengths && *y->text && *end == 0 && length > 0)
-            copy->text = fsim_printf(a, "%lld", (long long)shorter(length, factor));
+            copy->text = fsim_printf(a, "%lld", (long long)shorter(length, w));
         return copy;
     }
     copy->item = fsim_new(a, fsim_yaml *, y->count + 1);
     for (int i = 0; i < y->count; i++)
-        copy->item[i] = (fsim_yaml *)scaled(a, y->item[i], factor, lengths || (y->kind == FSIM_YAML_MAPPING && is_lengths(y->key[i]->text)));
+        copy->item[i] = (fsim_yaml *)scaled(a, y->item[i], w, lengths || (y->kind == FSIM_YAML_MAPPING && is_lengths(y->key[i]->text)));
     return copy;
 }
 
-const fsim_yaml *fsim_scale_shapes(fsim_arena *a, const fsim_yaml *y, int64_t factor) { return scaled(a, y, factor, false); }
+const fsim_yaml *fsim_scale_shapes(fsim_arena *a, const fsim_yaml *y, int64_t factor) { return scaled(a, y, &(way){.factor = factor, .shortest = FSIM_SHORTEST}, false); }
+
+const fsim_yaml *fsim_scale_around(fsim_arena *a, const fsim_yaml *y, int64_t factor, int64_t length, bool only)
+{
+    return scaled(a, y, &(way){factor, length, only ? 1 : FSIM_SHORTEST, only}, false);
+}

@@ -52,7 +52,7 @@ fails oom 69 'out of device memory' MOCK_FAIL=oom MOCK_MEMORY=1000000
 fails old 69 'sm_50\|does not compile for' MOCK_SM=50
 
 # The device is lost on the way, and not torn down: what the driver held leaks, by design. One that hangs is waited for in the background.
-(failures=0; fails hang 69 'hangs, and the device is given up' MOCK_FAIL=hang MOCK_FAIL_KERNEL=probe_scale; echo $failures >hanging) & # its number may be another's by the time it is waited for
+(mkdir -p apart && cd apart && failures=0; fails hang 69 'hangs, and the device is given up' MOCK_FAIL=hang MOCK_FAIL_KERNEL=probe_scale; echo $failures >../hanging) & # its number may be another's by the time it is waited for
 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 fails launch 69 'unspecified launch failure' MOCK_FAIL=launch MOCK_FAIL_KERNEL=probe_read
 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 fails late 69 'unspecified launch failure' MOCK_FAIL=launch MOCK_FAIL_KERNEL=probe_mma_i8
 fails noise 75 'figures scatter by more than 10 %' MOCK_FAIL=noise

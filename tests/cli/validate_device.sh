@@ -156,7 +156,7 @@ exits 0 seeds/linear_relu $dense --device cpu --samples 3
 ran "by['unfused'] == by['optimal'] == [(None, 'there is no such library on a CPU')]"
 one="seeds/tanh_axpb --scale-shapes 64 --strategies optimal"
 # fault STATUS WORD MESSAGE
-fault() { MOCK_FAIL=$2 MOCK_FAIL_KERNEL=k0_ MOCK_HANG_S=1 gpu "$1" $one --json gone.json; has "$4" "$3"; [ "$1" = 0 ] || [ ! -e gone.json ] || complain "$2: something was written"; rm -f gone.json; }
+fault() { MOCK_FAIL=$2 MOCK_FAIL_KERNEL=fs_entry_ MOCK_HANG_S=1 gpu "$1" $one --json gone.json; has "$4" "$3"; [ "$1" = 0 ] || [ ! -e gone.json ] || complain "$2: something was written"; rm -f gone.json; }
 fault 69 nodev 'finds no GPU' err
 fault 69 stub 'is the stub' err
 # A device that is lost is not torn down: what the driver held leaks, by design.
@@ -174,7 +174,7 @@ has err 'nonexistent|driver'
 if command -v valgrind >/dev/null && ! grep -q __asan_init "$FUSESIM"; then
     for word in none perm busy badts lost twopass launch hang nodev; do
         status=0
-        FUSESIM_CUDA_LIB=$MOCKGPU FUSESIM_NVRTC_LIB=$MOCKGPU FUSESIM_CUPTI_LIB=$MOCKGPU MOCK_SKIP_REPEATS=1 MOCK_FAIL=$word MOCK_FAIL_KERNEL=k0_ MOCK_HANG_S=1 timeout 120 \
+        FUSESIM_CUDA_LIB=$MOCKGPU FUSESIM_NVRTC_LIB=$MOCKGPU FUSESIM_CUPTI_LIB=$MOCKGPU MOCK_SKIP_REPEATS=1 MOCK_FAIL=$word MOCK_FAIL_KERNEL=fs_entry_ MOCK_HANG_S=1 timeout 120 \
             valgrind -q --error-exitcode=99 "$FUSESIM" validate seeds/tanh_axpb --scale-shapes 256 --strategies optimal --samples 3 --device cuda --hw h100-sxm5-80gb >out 2>err || status=$?
         [ $status != 99 ] || complain "valgrind, $word: $(grep '^==' err | head -n 12)"
     done

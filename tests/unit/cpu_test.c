@@ -228,6 +228,92 @@ static void libraries_are_found_again(void **state)
     fsim_arena_free(a);
 }
 
+#define SHIFT(entry, x, y, word)                                                                                       \
+    "/* " entry " of " x " */\n#include \"fusesim_dialect.h\"\nKERNEL(" entry ") {\n    const float *" x " = args[0];\n    float *" y " = args[1]; // " y "\n" \
+    "    LANES(i, 256) { " y "[i] = " x "[i] + " word "; } } }\n"
+#define SHIFTS(program, number, x, y, word)                                                                            \
+    {.name = program, .source = SHIFT(program, x, y, word), .launch = &(fsim_launch){program, 1, BLOCK, 0}, .launches = 1,  \
+     .parameter = (fsim_parameter[]){{0, 1024, false, x, "float"}, {number, 1024, true, y, "float"}}, .parameters = 2}
+
+/* Layers that differ in names alone: one compilation for all of them, and another process's from the cache too. */
+static void names_do_not_make_another_text(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    const fsim_program p[] = {SHIFTS("k0_a", 1, "t_x", "t_a", "1"), SHIFTS("k1_b", 2, "t_a", "t_b", "1"), SHIFTS("k2_c", 3, "t_b", "t_c", "2"), SHIFTS("k3_d", 4, "t_c", "t_d", "1")};
+    const fsim_program other = SHIFTS("k9_z", 9, "t_q", "t_z", "1"), broken[] = {SHIFTS("k0_u", 1, "t_x", "t_u", "t_u.nowhere"), SHIFTS("k1_v", 2, "t_u", "t_v", "t_v.nowhere")};
+    const struct {
+        const fsim_program *p;
+        int count, texts, compiled, cached;
+    } turn[] = {{p, 4, 2, 2, 0}, {p, 4, 2, 0, 4}, {&other, 1, 1, 0, 1}, {p + 1, 2, 2, 0, 2}};
+    fsim_cpu_pool *pool = fsim_cpu_pool_new(1);
+    for (size_t i = 0; i < sizeof turn / sizeof *turn; i++) {
+        fsim_cpu_module *m = compiled(a, turn[i].p, turn[i].count, cache);
+        assert_int_equal(m->failures, 0);
+        assert_int_equal(m->texts, turn[i].texts);
+        assert_int_equal(m->compiled, turn[i].compiled);
+        assert_int_equal(m->cached, turn[i].cached);
+        for (int k = 0; k < turn[i].count; k++) {
+            float x[256] = {0}, y[256];
+            void *const args[] = {x, y};
+            fsim_cpu_run(pool, &m->kernel[k], args);
+            assert_true(y[0] == (&turn[i].p[k] == &p[2] ? 2.0f : 1.0f) && y[255] == y[0]);
+        }
+        fsim_cpu_unload(m);
+    }
+    fsim_cpu_module *m = compiled(a, p, 4, "");
+    assert_true(m->compiled == 2 && m->compilers == 2 && m->cached == 0);
+    fsim_cpu_unload(m);
+    m = compiled(a, broken, 2, "");
+    assert_int_equal(m->failures, 2);
+    assert_non_null(strstr(m->kernel[0].failed, "k0_u: k0_u.c:6:"));
+    assert_non_null(strstr(m->kernel[0].failed, "\n        LANES(i, 256) { t_u[i] = t_x[i] + t_u.nowhere; } } }"));
+    assert_non_null(strstr(m->kernel[1].failed, "k1_v: k1_v.c:6:"));
+    assert_non_null(strstr(m->kernel[1].failed, "t_v[i] = t_u[i] + t_v.nowhere;"));
+    fsim_cpu_unload(m);
+    fsim_cpu_pool_free(pool);
+    fsim_arena_free(a);
+}
+
+#define ENTRY(own, value) "#include \"fusesim_dialect.h\"\n\nFS_ENTRY(" own ")\n{\n    for (long long b = first; b < end; b++)\n        ((float *)args[0])[b] = " value ";\n}\n"
+#define ENTRIES(own, value) {.name = own, .source = ENTRY(own, value), .launch = &(fsim_launch){own, 2, BLOCK, 0}, .launches = 1}
+
+/* What the generator makes is compiled several at a time, but an error is its own kernel's alone. */
+static void several_texts_share_a_compiler(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    const fsim_program p[] = {ENTRIES("k0_a", "0"), ENTRIES("k1_b", "1"), ENTRIES("k2_c", "2"), ENTRIES("k3_d", "nowhere"), ENTRIES("k4_e", "4"), ENTRIES("k5_f", "1")};
+    fsim_cpu_compiler how = {.header = fsim_printf(a, "%s#define FS_ENTRY KERNEL\n", dialect), .cache = cache, .jobs = 2};
+    fsim_cpu_pool *pool = fsim_cpu_pool_new(1);
+    const char *why = "";
+    for (int turn = 0; turn < 3; turn++) {
+        fsim_cpu_module *m = fsim_cpu_compile(turn == 2 ? p + 1 : p, turn == 2 ? 2 : 6, &how, a, &why);
+        assert_int_equal(m->texts, turn == 2 ? 2 : 5);
+        if (turn == 0)
+            assert_true(m->compilers == 2 + 2 + 1 && m->cached == 0); /* of 3 and 2 texts; then one by one those with the broken one; and that with its own names */
+        if (turn == 1)
+            assert_true(m->compilers == 2 && m->cached == 5);
+        if (turn == 2)
+            assert_true(m->compilers == 0 && m->cached == 2);
+        for (int k = 0; k < m->kernels; k++) {
+            float y[2] = {-1, -1};
+            void *const args[] = {y};
+            if (m->kernel[k].failed)
+                continue;
+            fsim_cpu_run(pool, &m->kernel[k], args);
+            const float wanted = (float)atof(strstr(m->kernel[k].program->source, "[b] = ") + 6);
+            assert_true(y[0] == wanted && y[1] == wanted);
+        }
+        assert_int_equal(m->failures, turn < 2);
+        if (turn < 2)
+            assert_non_null(strstr(m->kernel[3].failed, "k3_d: k3_d.c:6:"));
+        fsim_cpu_unload(m);
+    }
+    fsim_cpu_pool_free(pool);
+    fsim_arena_free(a);
+}
+
 static void nothing_is_left_behind(void **state)
 {
     (void)state;
@@ -348,6 +434,8 @@ int main(void)
         cmocka_unit_test(results_are_right_on_several_threads),
         cmocka_unit_test(errors_name_the_kernel_and_its_line),
         cmocka_unit_test(libraries_are_found_again),
+        cmocka_unit_test(names_do_not_make_another_text),
+        cmocka_unit_test(several_texts_share_a_compiler),
         cmocka_unit_test(measuring_interleaves),
         cmocka_unit_test(this_machine_takes_the_place_of_the_shipped_one),
         cmocka_unit_test(cpus_and_gpus_are_no_kin),

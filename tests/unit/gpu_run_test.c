@@ -161,6 +161,28 @@ static void plans_are_measured(void **state)
     assert_int_equal(m[2].stream.samples, 0);
 }
 
+/* A kernel that differs in its names is the same cubin; its own names are in what is said of it. */
+static void names_do_not_make_another_cubin(void **state)
+{
+    bench *b = on_device(state);
+    fsim_launch launch[] = {{"other", N / BLOCK, BLOCK, 0}, {"plus", N / BLOCK, BLOCK, 0}};
+    char *text = fsim_printf(b->a, "%s", source);
+    for (char *at = text; (at = strstr(at, "twice"));)
+        memcpy(at, "other", 5);
+    const fsim_program p[] = {program[1], {.name = "other", .source = text, .parameter = parameter, .parameters = 2, .launch = launch, .launches = 2}};
+    fsim_cubin cubin[2];
+    assert_true(fsim_gpu_compile(b->g, p, 2, "", 2, cubin, NULL));
+    assert_ptr_equal(cubin[0].cubin, cubin[1].cubin);
+    assert_non_null(fsim_resources_find(cubin[0].entry, cubin[0].entries, "twice"));
+    assert_non_null(fsim_resources_find(cubin[1].entry, cubin[1].entries, "other"));
+    fsim_gpu_kernel *k = fsim_gpu_load(b->g, &p[1], &cubin[1], (fsim_gpu_buffer[]){b->x, b->y}, NULL);
+    assert_non_null(k);
+    assert_true(fsim_gpu_run(b->g, k, NULL) && fsim_gpu_download(b->g, b->out, b->y, N * 4, NULL));
+    for (int i = 0; i < N; i++)
+        assert_true(b->out[i] == 3 * b->in[i]);
+    fsim_gpu_unload(b->g, k);
+}
+
 static void faults_are_named(void **state)
 {
     bench *b = on_device(state);
@@ -359,6 +381,7 @@ int main(void)
         cmocka_unit_test(kernels_compute),
         cmocka_unit_test(kernels_are_measured),
         cmocka_unit_test(plans_are_measured),
+        cmocka_unit_test(names_do_not_make_another_cubin),
         cmocka_unit_test(faults_are_named),
         cmocka_unit_test(library_contractions_are_row_major),
         cmocka_unit_test(library_contractions_of_each_type),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "report/registers.h"
+#include "validate/texts.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,8 +98,8 @@ static void texts_without_names(void **unused)
     fsim_arena *a = fsim_arena_new();
     fsim_launch launch[] = {{"k0_y", 1, 32, 0}};
     fsim_parameter parameter[] = {{0, 4, false, "t_x", "float"}, {1, 4, true, "t_xy", "float"}};
-    const fsim_program p = {.source = "/* k0_y: t_x */\nFS_ENTRY(k0_y, 32) // t_x\nt_xy[i] = t_x[i] + xt_x; /* t_x", .launch = launch, .launches = 1, .parameter = parameter, .parameters = 2};
-    assert_string_equal(fsim_nameless_text(&p, a), "\nFS_ENTRY(fs_entry_0, 32) \nfs_parameter_1[i] = fs_parameter_0[i] + xt_x; ");
+    const fsim_program p = {.source = "/* k0_y: t_x */\nFS_ENTRY(k0_y, 32) // t_x\nt_xy[i] = t_x[i] + xt_x; /* t_x\nt_x */ k0_y /* t_x", .launch = launch, .launches = 1, .parameter = parameter, .parameters = 2};
+    assert_string_equal(fsim_nameless_text(&p, a), "\nFS_ENTRY(fs_entry_0, 32) \nfs_parameter_1[i] = fs_parameter_0[i] + xt_x; \n fs_entry_0 ");
     fsim_arena_free(a);
 }
 

@@ -5,6 +5,7 @@
 #include "validate/cuda/activity.h"
 #include "validate/cuda/blas.h"
 #include "validate/cuda/blaslt.h"
+#include "validate/texts.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,9 +245,9 @@ static bool load_module(fsim_gpu *g, const fsim_cubin *c, const char *name, fsim
     return fsim_gpu_ok(g, result, fsim_printf(g->a, "loading '%s'", name), fault);
 }
 
-static bool get_function(fsim_gpu *g, fsim_cu_module module, const char *name, fsim_cu_function *out, fsim_fault *fault)
+static bool get_function(fsim_gpu *g, fsim_cu_module module, const char *symbol, const char *name, fsim_cu_function *out, fsim_fault *fault)
 {
-    return fsim_gpu_ok(g, g->cu.cuModuleGetFunction(out, module, name), fsim_printf(g->a, "looking for kernel '%s'", name), fault);
+    return fsim_gpu_ok(g, g->cu.cuModuleGetFunction(out, module, symbol), fsim_printf(g->a, "looking for kernel '%s'", name), fault);
 }
 
 static bool open_helpers(fsim_gpu *g, fsim_fault *fault)
@@ -258,8 +259,8 @@ static bool open_helpers(fsim_gpu *g, fsim_fault *fault)
         return false;
     }
     const int64_t swept = 2 * g->facts.l2_bytes > SWEPT_BYTES ? 2 * g->facts.l2_bytes : SWEPT_BYTES;
-    if (!load_module(g, &c, "fusesim_helpers.cu", &g->helpers, fault) || !get_function(g, g->helpers, "fsim_flush", &g->flush, fault) ||
-        !get_function(g, g->helpers, "fsim_clock", &g->clock, fault) || !get_function(g, g->helpers, "fsim_empty", &g->empty, fault) ||
+    if (!load_module(g, &c, "fusesim_helpers.cu", &g->helpers, fault) || !get_function(g, g->helpers, "fsim_flush", "fsim_flush", &g->flush, fault) ||
+        !get_function(g, g->helpers, "fsim_clock", "fsim_clock", &g->clock, fault) || !get_function(g, g->helpers, "fsim_empty", "fsim_empty", &g->empty, fault) ||
         !fsim_gpu_allocate(g, "the L2 flush", swept / 64 * 64, &g->swept, fault))
         return false;
     for (int i = 0; i < 2; i++)
@@ -360,33 +361,61 @@ bool fsim_gpu_download(fsim_gpu *g, void *to, fsim_gpu_buffer from, int64_t byte
 
 /* Kernels. */
 
+/* Has the program its text compiled? */
+static bool is_for(fsim_gpu *g, const fsim_program *p, fsim_fault *fault)
+{
+    return p->source && (p->sm <= g->facts.sm || fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "'%s' needs sm_%d, and %s is sm_%d", p->name, p->sm, g->facts.name, g->facts.sm));
+}
+
+/* What was made of p's text without names. */
+static fsim_cubin cubin_of(fsim_gpu *g, const fsim_program *p, const fsim_cubin *nameless)
+{
+    fsim_cubin c = *nameless;
+    c.entry = fsim_named_resources(p, nameless->entry, nameless->entries, g->a);
+    c.symbol = fsim_new(g->a, fsim_cubin_symbol, p->launches + 1);
+    for (c.symbols = 0; c.symbols < p->launches; c.symbols++)
+        c.symbol[c.symbols] = (fsim_cubin_symbol){p->launch[c.symbols].entry, fsim_nameless_entry(c.symbols, g->a)};
+    return c;
+}
+
 bool fsim_gpu_compile(fsim_gpu *g, const fsim_program *program, int count, const char *header, int jobs, fsim_cubin *cubin, fsim_fault *fault)
 {
-    fsim_nvrtc_source *source = fsim_new(g->a, fsim_nvrtc_source, count);
-    fsim_cubin *made = fsim_new(g->a, fsim_cubin, count);
-    int *of = fsim_new(g->a, int, count), sources = 0;
+    fsim_texts texts = {.a = g->a};
+    int *text = fsim_new(g->a, int, count + 1);
     const fsim_fault *first = NULL;
     for (int i = 0; i < count; i++) {
         cubin[i] = (fsim_cubin){.log = ""};
-        if (!program[i].source)
-            continue;
-        if (program[i].sm > g->facts.sm) {
-            fsim_fail(&cubin[i].fault, g->a, FSIM_EXIT_UNAVAILABLE, "'%s' needs sm_%d, and %s is sm_%d", program[i].name, program[i].sm, g->facts.name, g->facts.sm);
-            first = first ? first : &cubin[i].fault;
-            continue;
-        }
-        of[sources] = i;
-        source[sources++] = (fsim_nvrtc_source){.name = fsim_printf(g->a, "%s.cu", program[i].name), .source = program[i].source, .sm = g->facts.sm};
+        text[i] = is_for(g, &program[i], &cubin[i].fault) ? fsim_texts_add(&texts, &program[i], g->facts.sm) : -1;
     }
-    (void)!fsim_nvrtc_compile_all(g->nvrtc, source, sources, header, jobs, g->a, made);
-    for (int s = 0; s < sources; s++) {
-        cubin[of[s]] = made[s];
-        if (!made[s].cubin && !first)
-            first = &cubin[of[s]].fault;
+    fsim_nvrtc_source *source = fsim_new(g->a, fsim_nvrtc_source, texts.count + 1);
+    fsim_cubin *made = fsim_new(g->a, fsim_cubin, texts.count + 1);
+    for (int t = 0; t < texts.count; t++)
+        source[t] = (fsim_nvrtc_source){.name = fsim_printf(g->a, "%s.cu", texts.at[t].program->name), .source = texts.at[t].source, .sm = g->facts.sm};
+    (void)!fsim_nvrtc_compile_all(g->nvrtc, source, texts.count, header, jobs, g->a, made);
+    for (int i = 0; i < count; i++) {
+        const fsim_program *p = &program[i];
+        const fsim_cubin *m = text[i] >= 0 ? &made[text[i]] : NULL;
+        const fsim_nvrtc_source own = {.name = fsim_printf(g->a, "%s.cu", p->name), .source = p->source, .sm = g->facts.sm};
+        if (m && m->cubin)
+            cubin[i] = cubin_of(g, p, m);
+        else if (m && m->fault.exit_status == FSIM_EXIT_INTERNAL) /* the message should speak of the kernel's own names */
+            (void)!fsim_nvrtc_compile(g->nvrtc, &own, header, g->a, &cubin[i]);
+        else if (m)
+            cubin[i] = *m;
+        if (p->source && !cubin[i].cubin && !first)
+            first = &cubin[i].fault;
     }
     if (first && fault)
         *fault = *first;
     return !first;
+}
+
+static const char *symbol_of(const fsim_cubin *c, const char *entry)
+{
+    for (int i = 0; i < c->symbols; i++)
+        if (strcmp(c->symbol[i].entry, entry) == 0)
+            return c->symbol[i].symbol;
+    return entry;
 }
 
 /* What a launch takes of an SM. The compiler's word goes before the driver's, which is only asked for what the log lacks. */
@@ -422,7 +451,7 @@ static bool load_launch(fsim_gpu *g, fsim_gpu_kernel *k, int launch, const fsim_
     const int64_t shared = l->shared_bytes + (r ? r->static_shared_bytes : 0);
     if (l->grid < 1 || l->grid > INT32_MAX || l->block < 1)
         return fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "'%s' is launched with %lld blocks of %d threads", k->name, (long long)l->grid, l->block);
-    if (!get_function(g, k->module, l->entry, &k->function[launch], fault))
+    if (!get_function(g, k->module, k->launch[launch].entry, l->entry, &k->function[launch], fault))
         return false;
     if (shared > g->facts.shared_bytes_per_block && g->facts.shared_bytes_per_block > 0)
         return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "'%s' needs %lld bytes of shared memory a block, and %s has %lld", k->name, (long long)shared, g->facts.name,
@@ -440,6 +469,11 @@ fsim_gpu_kernel *fsim_gpu_load(fsim_gpu *g, const fsim_program *program, const f
         return NULL;
     fsim_gpu_kernel *k = fsim_new(g->a, fsim_gpu_kernel, 1);
     *k = (fsim_gpu_kernel){.name = program->name, .program = program, .registers = -1, .static_shared_bytes = -1, .local_bytes_per_thread = -1, .occupancy = NAN};
+    k->launch = fsim_new(g->a, fsim_launch, program->launches);
+    for (int l = 0; l < program->launches; l++) {
+        k->launch[l] = program->launch[l];
+        k->launch[l].entry = symbol_of(cubin, program->launch[l].entry);
+    }
     k->function = fsim_new(g->a, fsim_cu_function, program->launches);
     k->pointer = fsim_new(g->a, fsim_cu_pointer, program->parameters);
     k->argument = fsim_new(g->a, void *, program->parameters + 1);
@@ -548,6 +582,6 @@ fsim_gpu_kernel *fsim_gpu_empty_kernel(fsim_gpu *g)
     fsim_gpu_kernel *k = fsim_new(g->a, fsim_gpu_kernel, 1);
     *p = (fsim_program){.name = "fsim_empty", .launch = fsim_new(g->a, fsim_launch, 1), .launches = 1};
     p->launch[0] = launch;
-    *k = (fsim_gpu_kernel){.name = p->name, .program = p, .function = &g->empty, .registers = -1, .static_shared_bytes = -1, .local_bytes_per_thread = -1, .occupancy = NAN};
+    *k = (fsim_gpu_kernel){.name = p->name, .program = p, .launch = p->launch, .function = &g->empty, .registers = -1, .static_shared_bytes = -1, .local_bytes_per_thread = -1, .occupancy = NAN};
     return k;
 }

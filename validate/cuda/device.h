@@ -12,6 +12,7 @@ struct fsim_gpu_kernel {
     const fsim_program *program;    /* NULL: cuBLAS's or cuBLASLt's */
     fsim_gpu_gemm_call gemm;        /* where it is */
     struct fsim_lt_call *lt;        /* NULL: not cuBLASLt's */
+    fsim_launch *launch;            /* the program's, entries as the cubin calls them; NULL where it is a library's */
     fsim_cu_module module;
     fsim_cu_function *function;     /* per launch */
     fsim_cu_pointer *pointer;       /* per parameter */

@@ -20,12 +20,19 @@ typedef struct {
     int sm;             /* 80: sm_80 */
 } fsim_nvrtc_source;
 
+/* An entry whose name was taken out of the text before it was compiled. */
+typedef struct {
+    const char *entry, *symbol; /* as its program calls it, and the cubin */
+} fsim_cubin_symbol;
+
 typedef struct {
     const void *cubin; /* NULL: not compiled, fault says why */
     size_t bytes;
     const char *log;   /* of the compiler */
     fsim_resources *entry;
     int entries;
+    fsim_cubin_symbol *symbol; /* of entries that are called otherwise in the cubin */
+    int symbols;
     bool checked;      /* the cubin could be read: entry[].disagrees means something */
     bool cached;       /* came from disk */
     double compile_s;  /* 0 where cached */
