@@ -155,6 +155,25 @@ static const double best_tile_share = 1.2; /* of tiles of 256 x 128 */
 /* What a tile of this size reaches of own_share, relative. */
 static double tile_share(int m, int n) { return fmin(best_tile_share, 1 / (1 + 0.33 * (128.0 / m + 128.0 / n - 2))); }
 
+static bool is_padded(const fsim_node *n)
+{
+    bool padded = false;
+    for (int i = 0; i < n->arg[0].axes; i++)
+        padded = padded || n->arg[0].axis[i].pad > 0;
+    return padded;
+}
+
+/* The generator's rows are filters, its columns pixels. */
+static void generated_tile(const fsim_costing *c, fsim_kernel *k, const shape *s, int elem_bytes)
+{
+    const int pixels = k->tile_m, filters = k->tile_n;
+    k->tile_m = filters;
+    k->tile_n = pixels;
+    fsim_generated_tile(c, k, s->filters, s->pixels, s->tensor, elem_bytes, is_padded(&c->g->node[c->group->anchor]));
+    k->tile_m = pixels;
+    k->tile_n = filters;
+}
+
 static fsim_kernel tiled(const fsim_costing *c, const shape *s, tile t, fsim_arena *a)
 {
     const fsim_group *o = c->group;
@@ -169,7 +188,9 @@ static fsim_kernel tiled(const fsim_costing *c, const shape *s, tile t, fsim_are
     k.grid = (int64_t)blocks;
     k.block = t.m * t.n >= 8192 ? 256 : 128;
     k.shared_bytes = (t.m + t.n) * step * stages * elem;
-    k.registers = (int)fmin(255, t.m * t.n / k.block + 40 + (t.vendor ? 0 : 2 * fmin(o->live, 40)));
+    k.registers = (int)fmin(255, t.m * t.n / k.block + 40);
+    if (!t.vendor)
+        generated_tile(c, &k, s, elem);
     k.flops = 2.0 * (double)n->gemm.batch * (double)n->gemm.m * (double)n->gemm.n * depth;
     k.penalised = k.penalised || !t.vendor;
     k.vector = 4;
