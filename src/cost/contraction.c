@@ -86,7 +86,7 @@ static void set_tile(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_time
     k->shared_bytes = (m + n) * depth * stages * elem;
     k->registers = (int)fmin(255, (double)m * n / k->block + 40);
     if (k->template == FSIM_TILED_CONTRACTION)
-        fsim_generated_tile(c, k, (double)g.m, (double)g.n, tensor, elem, false);
+        fsim_generated_tile(c, k, (fsim_tile_edge){(double)g.m, false}, (fsim_tile_edge){(double)g.n, false}, tensor, elem);
     k->flops += 2.0 * (double)g.batch * (double)g.m * (double)g.n * (double)g.k;
 }
 

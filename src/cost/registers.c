@@ -141,24 +141,24 @@ int fsim_flash_registers(const fsim_held_words *w)
 int fsim_direct_registers(int live) { return (int)fmin(MOST, fmax(FREE, fsim_registers(live, 1))); }
 
 /* Of a tile's side: the largest power of two up to 128, or 64 of elements that come one by one, that is not twice what there is. */
-static int side_of(int planned, double extent, int least, bool alone)
+static int side_of(int planned, fsim_tile_edge edge, int least)
 {
-    int size = alone ? 64 : 128;
-    while (size > least && (size > planned || size / 2.0 >= extent))
+    int size = edge.alone ? 64 : 128;
+    while (size > least && (size > planned || size / 2.0 >= edge.extent))
         size /= 2;
     return size;
 }
 
-void fsim_generated_tile(const fsim_costing *c, fsim_kernel *k, double rows, double columns, bool tensor, int elem_bytes, bool window)
+void fsim_generated_tile(const fsim_costing *c, fsim_kernel *k, fsim_tile_edge rows, fsim_tile_edge columns, bool tensor, int elem_bytes)
 {
     enum { WIDE = 8192, WIDE_ALONE = 4096, WARP = 32, SIMT_STEP = 8, TENSOR_STEP_BYTES = 64, SIMT_PAD = 4, TENSOR_PAD = 8 };
-    const int m = side_of(k->tile_m, rows, 16, false), n = side_of(k->tile_n, columns, 32, window), word = elem_bytes > 4 ? elem_bytes / 4 : 1;
-    const int elem = tensor || elem_bytes > 4 ? elem_bytes : 4, step = tensor ? TENSOR_STEP_BYTES / elem : SIMT_STEP, stages = tensor && !window ? 3 : 2;
-    k->block = m * n >= (window ? WIDE_ALONE : WIDE) ? FSIM_BLOCK : FSIM_BLOCK / 2;
+    const int m = side_of(k->tile_m, rows, 16), n = side_of(k->tile_n, columns, 32), word = elem_bytes > 4 ? elem_bytes / 4 : 1;
+    const int elem = tensor || elem_bytes > 4 ? elem_bytes : 4, step = tensor ? TENSOR_STEP_BYTES / elem : SIMT_STEP, stages = tensor && !(rows.alone && columns.alone) ? 3 : 2;
+    k->block = m * n >= (rows.alone || columns.alone ? WIDE_ALONE : WIDE) ? FSIM_BLOCK : FSIM_BLOCK / 2;
     k->shared_bytes = (tensor ? (m + n) * (step + TENSOR_PAD) : (m + n + 2 * SIMT_PAD) * step) * stages * elem;
-    const double sums = (double)m * n / k->block, area = tensor ? sums * WARP : sums, side = exp2(floor(log2(area) / 2));
-    const double each = (double)n * step / k->block * elem / 4, other = (double)m * step / k->block * elem / 4;
-    const fsim_held_words w = {.threads = k->block, .tensor = tensor, .sums = sums * word, .fragments = (side + area / side) * (tensor ? 0.25 : word), .staged = !tensor ? each + other : window ? each : 0,
-                               .gathered = window ? (double)n * step / k->block : 0, .live = c->group->live};
+    const double sums = (double)m * n / k->block, area = tensor ? sums * WARP : sums, side = exp2(floor(log2(area) / 2)), row = (double)m * step / k->block, column = (double)n * step / k->block;
+    const fsim_held_words w = {.threads = k->block, .tensor = tensor, .sums = sums * word, .fragments = (side + area / side) * (tensor ? 0.25 : word),
+                               .staged = ((!tensor || rows.alone ? row : 0) + (!tensor || columns.alone ? column : 0)) * elem / 4,
+                               .gathered = (rows.alone ? row : 0) + (columns.alone ? column : 0), .live = c->group->live};
     k->registers = fsim_tile_registers(&w);
 }
