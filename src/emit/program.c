@@ -56,10 +56,9 @@ void fsim_begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes
 
 void fsim_begin_held_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes, int registers, bool stated)
 {
-    enum { FEW = 64 };
     const int blocks = e->hw->host ? 0 : fsim_blocks_per_sm(e->hw, block, registers, shared_bytes);
     e->program->registers = registers;
-    begin_entry(e, grid, block, shared_bytes, stated && registers > FEW ? blocks : 0);
+    begin_entry(e, grid, block, shared_bytes, stated ? blocks : 0);
 }
 
 void fsim_end_entry(fsim_emitter *e) { fsim_text_put(e->a, &e->out, "    FS_BLOCKS_END\n}\n"); }

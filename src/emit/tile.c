@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { FEWEST_FILTERS = 8, MOST_TILES = 16, MOST_PARTIAL = 1 << 28, MOST_EXTENT = 1 << 30 };
-enum { ROOMY = 112 }; /* registers of 128, without tensor units: closer to them, tiles that are loaded in an unlucky order spill */
+enum { FEW = 64, ROOMY = 112 }; /* registers of 128, without tensor units: closer to them, tiles that are loaded in an unlucky order spill; with FEW the compiler spills nothing of its own accord */
 
 /* Digits of the result that are of one class, outermost first, with what each of three maps does with them. */
 typedef enum { BATCH, ROWS, COLUMNS } part;
@@ -500,7 +500,7 @@ bool fsim_emit_tile(fsim_emitter *e)
     fsim_tile_plan *first = &t->plan[0];
     if (t->plans == 1 && first->products == 1 && !in_passing)
         split(e, first);
-    fsim_begin_held_entry(e, grid * first->parts, threads, shared_bytes, registers, first->tensor || registers <= ROOMY);
+    fsim_begin_held_entry(e, grid * first->parts, threads, shared_bytes, registers, registers > FEW && (first->tensor || registers <= ROOMY));
     e->program->sm = first->tensor ? 80 : 0;
     grid = 0;
     for (int i = 0; i < t->plans; i++) {
