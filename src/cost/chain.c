@@ -18,16 +18,17 @@ fsim_chain_shape fsim_chain_shape_of(const fsim_graph *g, const fsim_group *o, b
 /* A tile as emit/flash.c lays it out and shares it among its threads: smaller where they would hold too much. */
 static void settle_block(const fsim_chain_shape *s, fsim_chain_tile t, fsim_chain_block *b)
 {
-    enum { MOST_SUMS = 160, MOST_TENSOR_SUMS = 144, MOST_RESULTS = 256, LEAST_COLUMNS = 32, SHARING = 16, FRAGMENTS = 8, STREAMED = 64, SIMT_PAD = 4, TENSOR_PAD = 8 };
+    enum { MOST_SUMS = 160, MOST_TENSOR_SUMS = 144, MOST_RESULTS = 256, MOST_ROWS = 128, LEAST_COLUMNS = 32, SHARING = 16, FRAGMENTS = 8, STREAMED = 64, SIMT_PAD = 4, TENSOR_PAD = 8 };
     const double unit = TENSOR_STEP, results = fmin(MOST_RESULTS, ceil(s->results / unit) * unit), word = s->elem_bytes > 4 ? 2 : 1;
     const double pad = s->tensor ? TENSOR_PAD : SIMT_PAD, kept = b->streams ? STREAMED : s->k, step = s->tensor ? kept : fmin(kept, STREAMED);
+    const int m = t.m < MOST_ROWS ? t.m : MOST_ROWS;
     double n = t.n;
-    b->threads = s->tensor ? 2 * t.m : t.m >= 128 ? 256 : t.m >= 32 ? 128 : 64;
-    while (n > LEAST_COLUMNS && t.m * (n + results) / b->threads * word > (s->tensor ? MOST_TENSOR_SUMS : MOST_SUMS))
+    b->threads = s->tensor ? 2 * m : m >= 128 ? 256 : m >= 32 ? 128 : 64;
+    while (n > LEAST_COLUMNS && m * (n + results) / b->threads * word > (s->tensor ? MOST_TENSOR_SUMS : MOST_SUMS))
         n /= 2;
-    b->shared_bytes = (int64_t)((t.m * (kept + pad) + n * (step + pad) + n * (results + pad) + (s->tensor ? 0 : t.m * (n + pad))) * s->elem_bytes);
-    const fsim_held_words w = {.threads = b->threads, .tensor = s->tensor, .sums = t.m * (n + results) / b->threads * word,
-                               .fragments = s->tensor ? FRAGMENTS : (SHARING * t.m / b->threads + fmax(n, results) / SHARING) * word, .packed = s->tensor ? t.m * n / b->threads / 2 : 0};
+    b->shared_bytes = (int64_t)((m * (kept + pad) + n * (step + pad) + n * (results + pad) + (s->tensor ? 0 : m * (n + pad))) * s->elem_bytes);
+    const fsim_held_words w = {.threads = b->threads, .tensor = s->tensor, .sums = m * (n + results) / b->threads * word,
+                               .fragments = s->tensor ? FRAGMENTS : (SHARING * m / b->threads + fmax(n, results) / SHARING) * word, .packed = s->tensor ? m * n / b->threads / 2 : 0};
     b->registers = fsim_flash_registers(&w);
 }
 
