@@ -91,6 +91,12 @@ void fsim_register_rows_add(fsim_register_rows *x, const fsim_trial *t, int sm)
             }
             fsim_register_row r = {.graph = t->graph, .hw = hw, .set = t->set, .name = program->name, .template = kernel->template, .strategies = 1u << t->plan[p].strategy, .uses = 1, .sm = sm,
                                    .program = program, .block = kernel->block, .registers = kernel->registers, .shared_bytes = kernel->shared_bytes, .text = -1};
+            if (r.template == FSIM_LIBRARY_CONTRACTION && program->registers > 0) { /* the plan predicts the vendor's kernel; what is compiled is ours */
+                r.stands_in = true;
+                r.registers = program->registers;
+                r.block = program->launch[0].block;
+                r.shared_bytes = program->launch[0].shared_bytes;
+            }
             r.blocks = fsim_blocks_per_sm(hw, r.block, r.registers, r.shared_bytes);
             r.occupancy = occupancy_of(hw, r.block, r.blocks);
             if (program->sm > sm)

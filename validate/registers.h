@@ -21,7 +21,8 @@ typedef struct {
     int sm;
     const fsim_program *program;
     int block;
-    int registers, shared_bytes;                   /* predicted */
+    int registers, shared_bytes;                   /* predicted; of the vendor's kernels the figures are those of ours, which stand in for them */
+    bool stands_in;
     int blocks;
     double occupancy;
     const char *left_out;       /* why it is not compiled for sm; NULL */

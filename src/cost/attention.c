@@ -65,7 +65,7 @@ static fsim_kernel chained_with(const fsim_costing *c, const fsim_chain_shape *s
 {
     const fsim_group *o = c->group;
     const chain_rates rates = chain_rates_of(c, tile.m);
-    const fsim_chain_block b = fsim_chain_block_of(shape, tile, o->live);
+    const fsim_chain_block b = fsim_chain_block_of(shape, tile);
     fsim_kernel k = fsim_blank_kernel(c, a);
     k.tile_m = tile.m;
     k.tile_n = tile.n;

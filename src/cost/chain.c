@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/chain.h"
 
+#include "cost/held.h"
 #include "fusion/chain.h"
 #include <math.h>
 
@@ -14,11 +15,28 @@ fsim_chain_shape fsim_chain_shape_of(const fsim_graph *g, const fsim_group *o, b
                               .tensor = tensor, .online = o->online, .causal = (double)o->causal};
 }
 
-fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile t, int live)
+/* A tile as emit/flash.c lays it out and shares it among its threads: smaller where they would hold too much. */
+static void settle_block(const fsim_chain_shape *s, fsim_chain_tile t, fsim_chain_block *b)
+{
+    enum { MOST_SUMS = 160, MOST_TENSOR_SUMS = 144, MOST_RESULTS = 256, MOST_ROWS = 128, LEAST_COLUMNS = 32, SHARING = 16, FRAGMENTS = 8, STREAMED = 64, SIMT_PAD = 4, TENSOR_PAD = 8 };
+    const double unit = TENSOR_STEP, results = fmin(MOST_RESULTS, ceil(s->results / unit) * unit), word = s->elem_bytes > 4 ? 2 : 1;
+    const double pad = s->tensor ? TENSOR_PAD : SIMT_PAD, kept = b->streams ? STREAMED : s->k, step = s->tensor ? kept : fmin(kept, STREAMED);
+    const int m = t.m < MOST_ROWS ? t.m : MOST_ROWS;
+    double n = t.n;
+    b->threads = s->tensor ? 2 * m : m >= 128 ? 256 : m >= 32 ? 128 : 64;
+    while (n > LEAST_COLUMNS && m * (n + results) / b->threads * word > (s->tensor ? MOST_TENSOR_SUMS : MOST_SUMS))
+        n /= 2;
+    b->shared_bytes = (int64_t)((m * (kept + pad) + n * (step + pad) + n * (results + pad) + (s->tensor ? 0 : m * (n + pad))) * s->elem_bytes);
+    const fsim_held_words w = {.threads = b->threads, .tensor = s->tensor, .sums = m * (n + results) / b->threads * word,
+                               .fragments = s->tensor ? FRAGMENTS : (SHARING * m / b->threads + fmax(n, results) / SHARING) * word, .packed = s->tensor ? m * n / b->threads / 2 : 0};
+    b->registers = fsim_flash_registers(&w);
+}
+
+fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile t)
 {
     const double unit = s->tensor ? TENSOR_STEP : 1, k = ceil(s->k / unit) * unit, results = ceil(s->results / unit) * unit;
     const double tiles_m = ceil(s->m / t.m), rows = s->batch * s->m, e = s->elem_bytes;
-    fsim_chain_block b = {.steps = ceil(s->width / t.split / t.n), .threads = t.m >= 128 ? 256 : 128, .streams = s->k > FSIM_KEPT_WIDTH};
+    fsim_chain_block b = {.steps = ceil(s->width / t.split / t.n), .streams = s->k > FSIM_KEPT_WIDTH};
     const double made = s->causal > 0 ? fmin(1, (s->causal + t.m + t.n) / (2 * s->causal)) : 1; /* tiles that reach below the diagonal */
     b.steps *= made;
     b.turns[FSIM_CHAIN_OPERANDS] = made;
@@ -37,10 +55,6 @@ fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile 
     /* operands into shared memory and out of it to the units; tensor units find the intermediate in their registers */
     const double step = (t.m + t.n) * k + t.n * results + (s->tensor ? 0 : (double)t.m * t.n);
     b.shared_bytes_moved = b.blocks * b.steps * step * e * (s->tensor ? 2 : 4);
-    b.shared_bytes = fsim_chain_bytes(t.m, t.n, (int64_t)s->k, (int64_t)s->results, s->elem_bytes);
-    if (s->tensor && !b.streams && t.m * s->results <= FSIM_REGISTER_RESULTS) /* the intermediate lies in registers; one operand's tile loads while the other's is used */
-        b.shared_bytes = (int64_t)(e * (t.m * s->k + t.n * (s->k + fmin(s->results, FSIM_KEPT_WIDTH))));
-    const double sums = t.m * s->results <= FSIM_REGISTER_RESULTS ? t.m * results : 0;
-    b.registers = (int)((sums + (double)t.m * t.n) / b.threads) + 40 + 2 * (live < 16 ? live : 16);
+    settle_block(s, t, &b);
     return b;
 }

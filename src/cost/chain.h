@@ -32,6 +32,6 @@ typedef struct {
 } fsim_chain_block;
 
 fsim_chain_shape fsim_chain_shape_of(const fsim_graph *g, const fsim_group *o, bool tensor);
-fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile t, int live);
+fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile t);
 
 #endif

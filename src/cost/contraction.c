@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-enum { LARGEST_SIDE = 128 }; /* of a generated tile: emit/tile.c */
-
 /* The device's dense rate for this arithmetic, FLOP/s, and how much of it a long contraction keeps. */
 double fsim_contraction_rate(const fsim_costing *c, fsim_dtype t, double *efficiency, bool *tensor)
 {
@@ -86,9 +84,9 @@ static void set_tile(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_time
     k->grid = (int64_t)t->blocks;
     k->block = m * n >= 8192 ? 256 : 128;
     k->shared_bytes = (m + n) * depth * stages * elem;
-    const bool library = k->template == FSIM_LIBRARY_CONTRACTION; /* the vendor's largest tiles are larger than those of emit/tile.c */
-    const double sums = (library ? (double)m * n : fmin(m, LARGEST_SIDE) * fmin(n, LARGEST_SIDE)) / k->block;
-    k->registers = (int)fmin(255, sums + (library ? 40 : 48 + 2 * fmin(c->group->live, 40)));
+    k->registers = (int)fmin(255, (double)m * n / k->block + 40);
+    if (k->template == FSIM_TILED_CONTRACTION)
+        fsim_generated_tile(c, k, (fsim_tile_edge){(double)g.m, false}, (fsim_tile_edge){(double)g.n, false}, tensor, elem);
     k->flops += 2.0 * (double)g.batch * (double)g.m * (double)g.n * (double)g.k;
 }
 

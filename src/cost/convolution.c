@@ -18,6 +18,7 @@
  * torch.compile stores two-dimensional convolutions channels last: a layout change of each input of the workload and, where the convolution comes last, of its result.
  * Not modelled: cuDNN's choice between engines at single shapes (5 x 9 taps on Ada take four times as long as 3 x 15), tensors beyond 4 GiB (2 to 5 times as long). */
 #include "cost/costing.h"
+#include "cost/held.h"
 
 #include <math.h>
 
@@ -155,6 +156,30 @@ static const double best_tile_share = 1.2; /* of tiles of 256 x 128 */
 /* What a tile of this size reaches of own_share, relative. */
 static double tile_share(int m, int n) { return fmin(best_tile_share, 1 / (1 + 0.33 * (128.0 / m + 128.0 / n - 2))); }
 
+/* The generator's rows are filters, whose weights lie along k; its columns are pixels. Transposed convolutions and few filters are summed up a result a thread: emit/tile.h. */
+static void generated_tile(const fsim_costing *c, fsim_kernel *k, const shape *s, int elem_bytes)
+{
+    enum { FEWEST_FILTERS = 8 };
+    const fsim_node *n = &c->g->node[c->group->anchor];
+    const fsim_access *x = &n->arg[0];
+    const int pixels = k->tile_m, filters = k->tile_n;
+    if (x->how != FSIM_READ_WINDOW || s->filters < FEWEST_FILTERS) {
+        k->block = FSIM_BLOCK;
+        k->shared_bytes = 0;
+        k->registers = fsim_direct_registers(c->group->live);
+        return;
+    }
+    const fsim_axis *inner = &x->axis[x->axes - 1];
+    bool alone = inner->out % 2 != 0 || inner->extent % 2 != 0 || inner->stride != 1;
+    for (int i = 0; i < x->axes; i++)
+        alone = alone || x->axis[i].pad > 0 || x->axis[i].taps > 1;
+    k->tile_m = filters;
+    k->tile_n = pixels;
+    fsim_generated_tile(c, k, (fsim_tile_edge){s->filters, n->gemm.k % 2 != 0}, (fsim_tile_edge){s->pixels, alone}, s->tensor, elem_bytes);
+    k->tile_m = pixels;
+    k->tile_n = filters;
+}
+
 static fsim_kernel tiled(const fsim_costing *c, const shape *s, tile t, fsim_arena *a)
 {
     const fsim_group *o = c->group;
@@ -169,7 +194,9 @@ static fsim_kernel tiled(const fsim_costing *c, const shape *s, tile t, fsim_are
     k.grid = (int64_t)blocks;
     k.block = t.m * t.n >= 8192 ? 256 : 128;
     k.shared_bytes = (t.m + t.n) * step * stages * elem;
-    k.registers = (int)fmin(255, t.m * t.n / k.block + 40 + (t.vendor ? 0 : 2 * fmin(o->live, 40)));
+    k.registers = (int)fmin(255, t.m * t.n / k.block + 40);
+    if (!t.vendor)
+        generated_tile(c, &k, s, elem);
     k.flops = 2.0 * (double)n->gemm.batch * (double)n->gemm.m * (double)n->gemm.n * depth;
     k.penalised = k.penalised || !t.vendor;
     k.vector = 4;

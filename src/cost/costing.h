@@ -66,6 +66,14 @@ int fsim_streaming_registers(const fsim_costing *c, int vector);
 int fsim_walk_registers(const fsim_costing *c, int vector);
 int fsim_keeping_registers(const fsim_costing *c, int vector, double elems);
 
+/* Block, shared memory and registers of the generator's kernel with k's tile: what emit/tile.c makes of it, as far as layouts have no say. rows, columns: of one batch; alone: elements of this
+ * side come one by one. */
+typedef struct {
+    double extent;
+    bool alone;
+} fsim_tile_edge;
+void fsim_generated_tile(const fsim_costing *c, fsim_kernel *k, fsim_tile_edge rows, fsim_tile_edge columns, bool tensor, int elem_bytes);
+
 /* Pointwise, copy, pooling, and what is opaque: a thread for `vector` points. */
 fsim_kernel fsim_streaming(const fsim_costing *c, int vector, fsim_arena *a);
 

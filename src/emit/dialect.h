@@ -37,6 +37,8 @@ typedef int fs_int;
 #define FS_FN static __device__ __forceinline__
 #define FS_INFf __int_as_float(0x7f800000)
 #define FS_INFd __longlong_as_double(0x7ff0000000000000LL)
+/* FS_ENTRY(k, 256 FS_RESIDENT(2), ..): the compiler leaves room for two blocks on an SM, and takes all that they leave it. */
+#define FS_RESIDENT(blocks) , blocks
 #define FS_ENTRY(name, threads, parameters) extern "C" __global__ void __launch_bounds__(threads) name parameters
 #define FS_ARGUMENT(i, type, name)
 #define FS_SHARED(type, name, count) __shared__ __align__(16) type name[count]
@@ -62,6 +64,7 @@ FS_FN fs_u32 fs_bits(float f) { return __float_as_uint(f); }
 #define FS_FN static inline __attribute__((always_inline))
 #define FS_INFf ((float)INFINITY)
 #define FS_INFd ((double)INFINITY)
+#define FS_RESIDENT(blocks)
 #define FS_UNROLL
 #define FS_UNROLL_FOUR
 #define FS_ALIGNED(bytes) __attribute__((aligned(bytes)))

@@ -168,6 +168,8 @@ bool fsim_emit_flash(fsim_emitter *e);
 
 /* The head of an entry point: name, parameters. */
 void fsim_begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes);
+/* The same of a kernel that is predicted to take so many registers. stated: the text says how many blocks an SM then holds, so that the compiler does not spill to make room for another. */
+void fsim_begin_held_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes, int registers, bool stated);
 void fsim_end_entry(fsim_emitter *e);
 /* Scratch memory of so many bytes, of elements `type`: the parameter's name. */
 const char *fsim_scratch(fsim_emitter *e, const char *type, int64_t bytes);

@@ -8,11 +8,12 @@
  *            come at the end
  *   levels   a tile holds whole rows: any reductions, one after the other
  * What is neither is left to fsim_emit_chain. */
+#include "cost/held.h"
 #include "emit/emit.h"
 
 #include <string.h>
 
-enum { WARP = 32, KEPT_DEPTH = 256, CHUNK = 64, MOST_RESULTS = 256, MOST_ROWS = 128, MOST_COLUMNS = 128, SUMS_OF_THREAD = 160, JOINING_THREADS = 128 };
+enum { WARP = 32, KEPT_DEPTH = 256, CHUNK = 64, MOST_RESULTS = 256, MOST_ROWS = 128, MOST_COLUMNS = 128, SUMS_OF_THREAD = 160, TENSOR_SUMS = 144, JOINING_THREADS = 128 };
 
 typedef struct {
     int64_t offset, count;  /* in shared memory: bytes, elements */
@@ -527,7 +528,7 @@ static bool choose_tile(flash *f)
     for (;;) {
         set_threads(f);
         lay_out(f);
-        const bool registers = sums_of_thread(f) <= SUMS_OF_THREAD, fits = (double)f->shared_bytes <= most;
+        const bool registers = sums_of_thread(f) <= (f->tensor ? TENSOR_SUMS : SUMS_OF_THREAD), fits = (double)f->shared_bytes <= most;
         if (registers && fits)
             return true;
         if (!whole && f->n > 32)
@@ -1077,6 +1078,14 @@ static void emit_order(flash *f)
     fsim_text_put(e->a, &e->out, "\nFS_FN fs_int %s(fs_int q) { return %s; }\n", f->row_of, fsim_number(e, &at).name);
 }
 
+static int registers_of(const flash *f)
+{
+    const double word = f->type == FSIM_C_DOUBLE ? 2 : 1, rows = 16.0 * f->m / f->threads, wider = f->columns > f->n ? (double)f->columns : f->n;
+    const fsim_held_words w = {.threads = f->threads, .tensor = f->tensor, .sums = (double)sums_of_thread(f), .fragments = f->tensor ? 8 : (rows + wider / 16) * word,
+                               .packed = f->tensor ? (double)f->m * f->n / f->threads / 2 : 0};
+    return fsim_flash_registers(&w);
+}
+
 static void emit_kernel(flash *f)
 {
     fsim_emitter *e = f->e;
@@ -1089,7 +1098,7 @@ static void emit_kernel(flash *f)
             each += between(f, i) && class_of(f, i) == FSIM_REDUCE;
         f->scratch = fsim_scratch(e, c_type(f), f->pieces * o->rows * each * (f->type == FSIM_C_DOUBLE ? 8 : 4));
     }
-    fsim_begin_entry(e, f->batches * tiles * f->chunks * f->pieces, f->threads, (int)f->shared_bytes);
+    fsim_begin_held_entry(e, f->batches * tiles * f->chunks * f->pieces, f->threads, (int)f->shared_bytes, registers_of(f), true);
     put(f, 1, "FS_FLASH(%d, %d, %lld, %lld, %lld, %s, %d)", f->m, f->n, (long long)f->batch_rows, (long long)o->width, (long long)(f->chunks * f->pieces), f->row_of, f->causal);
     if (f->tensor)
         put(f, 1, "FS_FLASH_MMA(%s, %lld)", c_type(f), (long long)f->columns);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* program.c: a plan's kernels as programs. */
+#include "cost/held.h"
 #include "emit/emit.h"
 
 #include <ctype.h>
@@ -37,18 +38,27 @@ const char *fsim_scratch(fsim_emitter *e, const char *type, int64_t bytes)
     return name;
 }
 
-void fsim_begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes)
+static void begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes, int resident)
 {
     fsim_program *p = e->program;
     const char *entry = fsim_printf(e->a, "%s%s", p->name, p->launches ? fsim_printf(e->a, "_%d", p->launches) : "");
     p->launch[p->launches++] = (fsim_launch){entry, grid, block, shared_bytes};
-    fsim_text_put(e->a, &e->out, "\nFS_ENTRY(%s, %d, (", entry, block);
+    fsim_text_put(e->a, &e->out, "\nFS_ENTRY(%s, %d%s, (", entry, block, resident ? fsim_printf(e->a, " FS_RESIDENT(%d)", resident) : "");
     for (int i = 0; i < p->parameters; i++)
         fsim_text_put(e->a, &e->out, "%s%s%s *FS_RESTRICT %s", i ? ", " : "", p->parameter[i].written ? "" : "const ", p->parameter[i].type, p->parameter[i].name);
     fsim_text_put(e->a, &e->out, "))\n{\n");
     for (int i = 0; i < p->parameters; i++)
         fsim_text_put(e->a, &e->out, "    FS_ARGUMENT(%d, %s%s, %s)\n", i, p->parameter[i].written ? "" : "const ", p->parameter[i].type, p->parameter[i].name);
     fsim_text_put(e->a, &e->out, "    FS_BLOCKS(%d)\n", block);
+}
+
+void fsim_begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes) { begin_entry(e, grid, block, shared_bytes, 0); }
+
+void fsim_begin_held_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes, int registers, bool stated)
+{
+    const int blocks = e->hw->host ? 0 : fsim_blocks_per_sm(e->hw, block, registers, shared_bytes);
+    e->program->registers = registers;
+    begin_entry(e, grid, block, shared_bytes, stated ? blocks : 0);
 }
 
 void fsim_end_entry(fsim_emitter *e) { fsim_text_put(e->a, &e->out, "    FS_BLOCKS_END\n}\n"); }
@@ -95,8 +105,10 @@ static void emit(fsim_emitter *e)
     case FSIM_LIBRARY_CONTRACTION:
         if (e->group->whole_row > 0)
             fsim_emit_rows(e);
-        else if (!fsim_emit_tile(e))
+        else if (!fsim_emit_tile(e)) {
             fsim_emit_pointwise(e);
+            e->program->registers = fsim_direct_registers(e->group->live);
+        }
         break;
     default: fsim_emit_pointwise(e); break;
     }

@@ -2,10 +2,13 @@
 /* tile.c: which contractions of a group share a tile, and how large it is. */
 #include "emit/tile.h"
 
+#include "cost/held.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 enum { FEWEST_FILTERS = 8, MOST_TILES = 16, MOST_PARTIAL = 1 << 28, MOST_EXTENT = 1 << 30 };
+enum { FEW = 64, ROOMY = 112 }; /* registers of 128, without tensor units: closer to them, tiles that are loaded in an unlucky order spill; with FEW the compiler spills nothing of its own accord */
 
 /* Digits of the result that are of one class, outermost first, with what each of three maps does with them. */
 typedef enum { BATCH, ROWS, COLUMNS } part;
@@ -206,6 +209,9 @@ static bool spread(fsim_tile_plan *p)
     return best > 0;
 }
 
+/* Bytes of an element in a stage. */
+static int staged_elem(const fsim_tile_plan *p) { return p->tensor ? 64 / p->step : *p->kind == 'd' || *p->kind == 'l' ? 8 : 4; }
+
 /* Bytes of a stage. */
 static int staged_bytes(const fsim_tile_plan *p, const fsim_tile_side *s, int count, int elem)
 {
@@ -267,6 +273,22 @@ bool fsim_tile_size(const fsim_emitter *e, fsim_tile_plan *p, int threads)
     p->parts = 1;
     p->blocks = a->batch * ((a->rows + p->tile_m - 1) / p->tile_m) * ((a->columns + p->tile_n - 1) / p->tile_n);
     return p->shared_bytes <= 96 << 10;
+}
+
+/* Registers of a thread. */
+static int registers_of(const fsim_emitter *e, const fsim_tile_plan *p)
+{
+    const int word = *p->kind == 'd' || *p->kind == 'l' ? 2 : 1, elem = staged_elem(p);
+    fsim_held_words w = {.threads = p->threads, .tensor = p->tensor, .sums = (double)p->products * p->tile_m * p->tile_n / p->threads * word, .live = e->group->live};
+    for (int i = 0; i < p->products; i++)
+        for (int s = i ? 1 : 0; s < 2; s++) {
+            const fsim_tile_side *side = &p->product[i].side[s];
+            const double lines = s ? (double)p->tile_n / p->across_n : (double)p->tile_m / p->across_m, each = (double)(s ? p->tile_n : p->tile_m) * p->step / p->threads;
+            w.fragments += p->tensor ? lines / 4 : lines * word; /* four words a lane of 16 rows, two of 8 columns */
+            w.staged += side->copied ? 0 : each * elem / 4;
+            w.gathered += side->vector > 1 ? 0 : each;
+        }
+    return fsim_tile_registers(&w);
 }
 
 /* Groups. */
@@ -456,7 +478,7 @@ bool fsim_emit_tile(fsim_emitter *e)
     t->of = fsim_new(e->a, int, o->writes + 1);
     if (o->anchor < 0 || !assign(e, t))
         return false;
-    int threads = 0, shared_bytes = 0;
+    int threads = 0, shared_bytes = 0, registers = 0;
     int64_t grid = 0;
     bool in_passing = false, *own = fsim_new(e->a, bool, o->writes + 1);
     for (int i = 0; i < t->plans; i++) {
@@ -468,6 +490,7 @@ bool fsim_emit_tile(fsim_emitter *e)
         if (t->plan[i].threads != threads && !fsim_tile_size(e, &t->plan[i], threads))
             return false;
         shared_bytes = t->plan[i].shared_bytes > shared_bytes ? t->plan[i].shared_bytes : shared_bytes;
+        registers = registers_of(e, &t->plan[i]) > registers ? registers_of(e, &t->plan[i]) : registers;
         grid += t->plan[i].blocks;
     }
     for (int i = 0; i < o->writes; i++) {
@@ -477,7 +500,7 @@ bool fsim_emit_tile(fsim_emitter *e)
     fsim_tile_plan *first = &t->plan[0];
     if (t->plans == 1 && first->products == 1 && !in_passing)
         split(e, first);
-    fsim_begin_entry(e, grid * first->parts, threads, shared_bytes);
+    fsim_begin_held_entry(e, grid * first->parts, threads, shared_bytes, registers, registers > FEW && (first->tensor || registers <= ROOMY));
     e->program->sm = first->tensor ? 80 : 0;
     grid = 0;
     for (int i = 0; i < t->plans; i++) {

@@ -91,6 +91,16 @@ static int same_workload(const fsim_register_rows *x, int from)
 
 static const char *const summary_note = "class: as many blocks on an SM as predicted; near: one more or less at most; error: mean |predicted / compiled - 1| of the registers.";
 
+static const char *const library_note = "library: predicted, as compiled, is the generated kernel that stands in for the vendor's.";
+
+static bool any_stands_in(const fsim_register_rows *x)
+{
+    for (int i = 0; i < x->rows; i++)
+        if (x->row[i].stands_in)
+            return true;
+    return false;
+}
+
 static void summary_row(fsim_table *table, const char *name, int template, int sm, const fsim_register_rows *rows, bool total, fsim_arena *a)
 {
     const fsim_register_sum s = fsim_register_rows_sum(rows, template, sm);
@@ -160,6 +170,8 @@ void fsim_report_registers(const fsim_page *page, const fsim_register_report *x)
     const fsim_table summary = summary_table(x, a);
     fsim_table_print(page, &summary, 0);
     fsim_paragraph(page, FSIM_FAINT, 0, 2, summary_note);
+    if (any_stands_in(x->rows))
+        fsim_paragraph(page, FSIM_FAINT, 0, 2, library_note);
     if (!x->verbose && !(x->workloads == 1 && x->archs == 1))
         fsim_paragraph(page, FSIM_FAINT, 0, 2, "Listed are kernels of another class than predicted, or that spill; --verbose lists all.");
     if (x->gates)
@@ -179,6 +191,10 @@ void fsim_markdown_registers(FILE *out, const fsim_register_report *x)
     fsim_table_markdown(out, &summary);
     putc('\n', out);
     fsim_markdown_text(out, summary_note);
+    if (any_stands_in(x->rows)) {
+        putc(' ', out);
+        fsim_markdown_text(out, library_note);
+    }
     putc('\n', out);
     for (int from = 0; from < x->rows->rows;) {
         const int to = same_workload(x->rows, from);
@@ -217,6 +233,7 @@ static void put_row(FILE *out, const fsim_register_row *r)
             fsim_json_string(out, fsim_strategy_names[s]);
         }
     fsim_json_number(out, "], ", "uses", r->uses);
+    fsim_json_bool(out, ", ", "stands_in", r->stands_in);
     fsim_json_text(out, ", ", "left_out", r->left_out);
     fsim_json_number(out, ",\n    \"predicted\": {", "registers_per_thread", r->registers);
     fsim_json_number(out, ", ", "shared_bytes_per_block", r->shared_bytes);
