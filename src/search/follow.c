@@ -178,7 +178,7 @@ static void run_kernel(following *w, int from, const step *by, fsim_variant *v)
     const int64_t rest = fsim_least_to_go(f, by->to);
     const state *to = &f->state[by->to];
     uint64_t hit = 0, absorbed = 0;
-    double entered = 0, behind = 0;
+    double entered = 0, behind = 0, all = 0;
     w->count = 0;
     for (int k = 0; k < at.count; k++)
         *FSIM_PUSH(w->a, w->now, w->count, w->room) = w->held[at.first + k];
@@ -203,10 +203,15 @@ static void run_kernel(following *w, int from, const step *by, fsim_variant *v)
         return;
     for (int k = 0; k < w->count; k++)
         w->now[k].age += entered;
+    for (int i = 0; i < v->writes; i++)
+        all += (double)v->write[i].bytes;
+    for (int i = 0; i < v->reads; i++)
+        all += v->read[i].whole ? (double)f->p->graph->tensor[fsim_touched(&f->l, by->root, &v->read[i], false)].bytes : 0;
+    all = fsim_used_together(f->p, all);
     for (int i = 0; i < v->writes; i++) {
         const int t = fsim_touched(&f->l, by->root, &v->write[i], true);
         behind += (double)v->write[i].bytes;
-        use(w, t, behind);
+        use(w, t, fmax(behind, all));
         if (i < 64 && absorbed >> i & 1) {
             held *h = &w->now[find_held(w->now, w->count, t)];
             h->by = v;
@@ -228,7 +233,7 @@ static void run_kernel(following *w, int from, const step *by, fsim_variant *v)
     }
     for (int i = 0; i < whole; i++) {
         behind += (double)f->p->graph->tensor[order[i]].bytes;
-        use(w, order[i], behind);
+        use(w, order[i], fmax(behind, all));
     }
     int count = 0;
     for (int k = 0; k < w->count; k++) /* pushed out before their last reader ran */

@@ -324,7 +324,7 @@ static bool purposeful(pricing *w, const fsim_part *part, int id, const bool *st
 }
 
 /* L2 as a clock of the bytes that have entered it: a tensor is resident while no more than the effective capacity has entered since its last use, itself
- * included. A kernel's results were used last, before them its inputs, the largest first. */
+ * included. A kernel's results were used last, before them its inputs, the largest first; on a host all at once. */
 typedef struct {
     double capacity, entered;
     double *last; /* per tensor: where the clock stood at its last use; far back when never */
@@ -339,16 +339,23 @@ bool fsim_used_later(const fsim_problem *p, int x, int y)
 
 static bool resident(const l2_clock *c, int tensor) { return c->entered - c->last[tensor] <= c->capacity; }
 
+double fsim_used_together(const fsim_problem *p, double bytes) { return p->hw->host ? bytes : 0; }
+
 static void run_through(const fsim_problem *p, l2_clock *c, const fsim_group *o, const bool *hit)
 {
-    double behind = 0;
+    double behind = 0, all = 0;
+    for (int i = 0; i < o->writes; i++)
+        all += (double)p->graph->tensor[o->write[i].tensor].bytes;
+    for (int i = 0; i < o->reads; i++)
+        all += o->read[i].whole ? (double)p->graph->tensor[o->read[i].tensor].bytes : 0;
+    all = fsim_used_together(p, all);
     for (int i = 0; i < o->writes; i++)
         c->entered += (double)p->graph->tensor[o->write[i].tensor].bytes;
     for (int i = 0; i < o->reads; i++)
         c->entered += hit[i] ? 0 : (double)o->read[i].bytes;
     for (int i = 0; i < o->writes; i++) {
         behind += (double)p->graph->tensor[o->write[i].tensor].bytes;
-        c->last[o->write[i].tensor] = fmax(c->last[o->write[i].tensor], c->entered - behind);
+        c->last[o->write[i].tensor] = fmax(c->last[o->write[i].tensor], c->entered - fmax(behind, all));
     }
     int *order = c->order;
     for (int i = 0; i < o->reads; i++) {
@@ -362,7 +369,7 @@ static void run_through(const fsim_problem *p, l2_clock *c, const fsim_group *o,
         if (!r->whole)
             continue; /* a part of it: what is there later is not known to be what is wanted */
         behind += (double)p->graph->tensor[r->tensor].bytes;
-        c->last[r->tensor] = fmax(c->last[r->tensor], c->entered - behind);
+        c->last[r->tensor] = fmax(c->last[r->tensor], c->entered - fmax(behind, all));
     }
 }
 
