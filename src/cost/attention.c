@@ -78,7 +78,7 @@ static fsim_kernel chained_with(const fsim_costing *c, const fsim_chain_shape *s
     if ((double)b.shared_bytes > fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK))
         return k;
     k.shared_bytes = (int)b.shared_bytes;
-    k.flops = 2.0 * shape->batch * shape->m * shape->width * b.turns[FSIM_CHAIN_OPERANDS] * (shape->k + shape->results) + b.fixing_flops;
+    k.flops = 2.0 * shape->batch * shape->m * shape->width * b.turns[FSIM_CHAIN_OPERANDS] * (shape->k + shape->results / b.chunks) + b.fixing_flops;
     k.unit[FSIM_COMPUTE] += b.fixing_flops / fsim_pipe_rate(c, FSIM_F32);
     fsim_add_arithmetic(c, &k, b.turns, true);
     double *extra_dram = fsim_new(a, double, o->reads + 1), accesses = 0, other_bytes = 0;

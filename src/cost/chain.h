@@ -3,7 +3,7 @@
  *
  * A block keeps m rows, and walks its share of the intermediate's width in steps of n: m x n of the first product, what lies between, then that times n
  * rows of the second's operand, added to m x results sums. Both operands' next tiles are loaded meanwhile. split: blocks share the width of one row, and a
- * second launch puts their results together (flash-decoding). */
+ * second launch puts their results together (flash-decoding). Of more than 256 results a row, other blocks make the rest, and the intermediate again. */
 #ifndef FUSESIM_COST_CHAIN_H
 #define FUSESIM_COST_CHAIN_H
 
@@ -22,7 +22,8 @@ typedef struct {
 
 typedef struct {
     double blocks, steps;  /* steps: of one block, on average where a mask leaves some out */
-    double turns[FSIM_CHAIN_OPERANDS + 1]; /* how often each element of an operand is loaded from L2; at last, the share of the intermediate that is made */
+    double chunks;         /* blocks that share a row's results */
+    double turns[FSIM_CHAIN_OPERANDS + 1]; /* how often each element of an operand is loaded from L2; at last, the intermediate's: less than 1 where a mask leaves some out */
     double first_flops, second_flops; /* of one block, partial tiles filled up */
     double fixing_flops;   /* of the whole kernel: online softmax rescales its sums at each step; splits are put together */
     double l2_bytes, shared_bytes_moved;
