@@ -22,16 +22,28 @@ fsim_check fsim_check_program(const fsim_reference *r, const fsim_program *p, fs
         if (!p->parameter[i].written || tensor < 0 || r->unknown[tensor])
             continue;
         const fsim_comparison found = fsim_reference_compare(r, tensor, fetch(from, i));
-        if (c.tensor >= 0 && found.wrong == 0 && (c.found.wrong > 0 || found.worst <= c.found.worst))
+        const bool drifts = fsim_comparison_drifts(&found);
+        c.elems += found.elems;
+        c.compared += found.compared;
+        if (found.wrong == 0 && !drifts && !fsim_comparison_tells(&found) && !c.untold)
+            c.untold = found.compared == found.elems ? fsim_printf(a, "%s has no finite element", r->graph->tensor[tensor].name)
+                                                     : fsim_printf(a, "%lld of %lld elements of %s can be compared, %lld of them finite", (long long)found.compared, (long long)found.elems,
+                                                                   r->graph->tensor[tensor].name, (long long)found.finite);
+        if (c.tensor >= 0 && found.wrong == 0 && !drifts && found.worst <= c.found.worst)
             continue;
         c.tensor = tensor;
         c.found = found;
-        if (found.wrong == 0)
-            continue;
-        c.message = fsim_printf(a, "%s is %.9g, wanted %.9g within %.3g; %lld of %lld elements are wrong", element_name(r->graph, tensor, found.at, a), found.got, found.wanted,
-                                found.bound, (long long)found.wrong, (long long)found.compared);
-        break;
+        if (found.wrong > 0)
+            c.message = fsim_printf(a, "%s is %.9g, wanted %.9g within %.3g; %lld of %lld elements are wrong", element_name(r->graph, tensor, found.at, a), found.got, found.wanted,
+                                    found.bound, (long long)found.wrong, (long long)found.compared);
+        else if (drifts)
+            c.message = fsim_printf(a, "%s is off by %.2g of its size, every element within its bound, but all of them by %.1f times what rounding explains", r->graph->tensor[tensor].name,
+                                    found.off, found.spread / found.usual);
+        if (c.message)
+            break;
     }
+    if (c.message)
+        c.untold = NULL;
     return c;
 }
 

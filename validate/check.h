@@ -11,7 +11,9 @@ typedef struct {
     bool ran;                 /* else its results are the reference's */
     int tensor;               /* the one that `found` is about: the first that is wrong, else the one nearest to its bounds */
     fsim_comparison found;
+    int64_t elems, compared;  /* of all its results; those with a finite bound */
     const char *message;      /* what is wrong, in the user's words: tensor, index, both values; NULL where nothing is */
+    const char *untold;       /* why one of its results says nothing of what made it, though it is not wrong; NULL */
 } fsim_check;
 
 /* Compares all that program p has written; fetch(from, tensor) gives a tensor's bytes as the kernel left them. In a. */
