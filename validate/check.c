@@ -47,9 +47,12 @@ fsim_check fsim_check_program(const fsim_reference *r, const fsim_program *p, fs
     return c;
 }
 
+/* Of an allocation for so many: at least 256 more follow, which nobody may touch. */
+static size_t with_margin(int64_t bytes) { return ((size_t)bytes + 255) / 256 * 256 + 256; }
+
 static void *filled(int64_t bytes)
 {
-    const size_t size = ((size_t)bytes + 255) / 256 * 256 + 256;
+    const size_t size = with_margin(bytes);
     void *at = aligned_alloc(256, size);
     if (at)
         memset(at, 0xff, size);
@@ -115,6 +118,18 @@ void fsim_host_stand_in(const fsim_host_memory *m, const fsim_reference *r, int 
     for (int i = 0; i < p->parameters; i++)
         if (p->parameter[i].written && p->parameter[i].tensor >= 0)
             fsim_reference_store(r, p->parameter[i].tensor, m->argument[program][i]);
+}
+
+const char *fsim_host_overrun(const fsim_host_memory *m, int program)
+{
+    const fsim_program *p = &m->program[program];
+    for (int i = 0; i < p->parameters; i++) {
+        const unsigned char *at = m->argument[program][i];
+        for (size_t k = (size_t)p->parameter[i].bytes; k < with_margin(p->parameter[i].bytes); k++)
+            if (p->parameter[i].written && at[k] != 0xff)
+                return p->parameter[i].name;
+    }
+    return NULL;
 }
 
 const void *fsim_host_fetch(void *from, int parameter) { return ((void *const *)from)[parameter]; }

@@ -35,6 +35,8 @@ fsim_host_memory *fsim_host_memory_new(const fsim_reference *r, const fsim_progr
 void fsim_host_memory_free(fsim_host_memory *m);
 /* Puts the reference's values into what program p would have written. */
 void fsim_host_stand_in(const fsim_host_memory *m, const fsim_reference *r, int program);
+/* The parameter behind whose end program p has written, or NULL. */
+const char *fsim_host_overrun(const fsim_host_memory *m, int program);
 /* A fetch of fsim_check_program: from is the program's argument list. */
 const void *fsim_host_fetch(void *from, int parameter);
 

@@ -104,6 +104,9 @@ static bool check_plan(fsim_trial_plan *x, const fsim_reference *ref, fsim_runne
             c = fsim_check_program(ref, &program[k], fsim_host_fetch, memory->argument[k], r->a);
         if (!good)
             break;
+        const char *beyond = fsim_host_overrun(memory, k);
+        if (beyond && !c.message)
+            c = (fsim_check){.ran = true, .tensor = -1, .message = fsim_printf(r->a, "it writes behind the end of %s", beyond)};
         fsim_host_stand_in(memory, ref, k); /* each kernel starts from right values: an error shows where it is made */
         x->checked += !c.untold;
         if (c.untold && x->untold++ == 0)

@@ -55,7 +55,8 @@ static void add_term(running *r, const fsim_node *n, const fsim_operand *x, int6
     } else if (is_min(n->op)) {
         add_extreme(r, -v, b);
     } else if (n->op == FSIM_OP_PROD) {
-        r->off = fabs(r->product) * b + (fabs(v) + b) * r->off + (fsim_dtype_floating(x->dtype) ? 2 * fsim_arithmetic_unit(x->dtype) * fabs(r->product * v) : 0);
+        const double unit = fsim_arithmetic_unit(x->dtype), least = unit < 0x1p-50 ? 0x1p-1074 : 0x1p-149; /* a product that is subnormal rounds to multiples of it */
+        r->off = fabs(r->product) * b + (fabs(v) + b) * r->off + (fsim_dtype_floating(x->dtype) ? 2 * unit * fabs(r->product * v) + (r->terms > 0 ? least : 0) : 0);
         r->product *= v;
     } else if (n->op == FSIM_OP_NORM) {
         if (isinf(n->attrs.p))

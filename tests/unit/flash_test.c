@@ -70,6 +70,8 @@ static const struct {
     {"attention, bf16", attention, "S=24 T=56 G=3 D=64 R=64 dtype=bf16", 32, 32, TENSOR, 1},
     {"causal", causal, "S=70 T=70 G=2 D=8 R=8", 16, 32, LANES, 1},
     {"causal, f16", causal, "S=56 T=56 G=2 D=32 R=32 dtype=f16", 32, 16, TENSOR, 1},
+    {"causal, a last row's tile", causal, "S=257 T=257 G=2 D=8 R=8", 16, 32, LANES, 1},
+    {"causal, a last row's tile, f16", causal, "S=257 T=257 D=32 R=32 dtype=f16", 32, 16, TENSOR, 1},
     {"masked, dropout", masked, "S=35 T=41 H=3 B=2", 16, 16, LANES, 1},
     {"masked, dropout, bf16", masked, "S=35 T=48 H=2 dtype=bf16", 16, 32, TENSOR, 1},
     {"banded", banded, "S=40 T=80", 16, 16, LANES, 1},
@@ -144,6 +146,8 @@ static void generate(const fsim_graph *g, int i)
     assert_int_equal(program[i].launches, cases[i].split > 1 ? 2 : 1);
     if (cases[i].form == LEFT ? strstr(program[i].source, "FS_FLASH(") != NULL : !strstr(program[i].source, cases[i].form == TENSOR ? "FS_FLASH_MMA(" : "FS_FLASH_SIMT("))
         fail_msg("%s has another form:\n%s", cases[i].name, program[i].source);
+    if (strstr(cases[i].name, "last row's tile") && !strstr(program[i].source, "fs_flash_stop("))
+        fail_msg("%s leaves no columns out:\n%s", cases[i].name, program[i].source);
     reference[i] = fsim_reference_of(g, 1);
 }
 
