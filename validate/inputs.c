@@ -203,6 +203,8 @@ static void fill_tensor(const fsim_interpreter *in, int id, const use *u, uint64
         fill_distinct(t, u, seed, in->r->of[id].value);
     else
         fill_values(t, u, seed, t->elems, in->r->of[id].value);
+    for (int64_t i = 0; i < t->elems && in->size > 0 && u->below == 0 && fsim_dtype_floating(t->dtype); i++)
+        in->r->of[id].value[i] = fsim_stored(t->dtype, in->size * in->r->of[id].value[i]);
 }
 
 void fsim_make_up(const fsim_interpreter *in, int t, uint64_t seed) { fill_tensor(in, t, &(use){0}, seed); }

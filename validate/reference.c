@@ -186,7 +186,7 @@ static void interpret(const fsim_interpreter *in, const fsim_node *n, uint64_t s
 static void sample(const fsim_graph *g, fsim_reference *exact, uint64_t seed, const fsim_interpreter *of)
 {
     fsim_reference r = {g, fsim_memory(g->tensors, sizeof *r.of), fsim_memory(g->tensors, sizeof *r.unknown)};
-    fsim_interpreter in = {.g = g, .r = &r, .loads = of->loads, .with = of->with, .none = of->none, .exact = exact, .rounded = fsim_memory(g->tensors, sizeof *in.rounded)};
+    fsim_interpreter in = {.g = g, .r = &r, .loads = of->loads, .with = of->with, .size = of->size, .none = of->none, .exact = exact, .rounded = fsim_memory(g->tensors, sizeof *in.rounded)};
     for (int t = 0; t < g->tensors; t++) {
         if (g->tensor[t].storage != t)
             continue;
@@ -215,10 +215,10 @@ static void sample(const fsim_graph *g, fsim_reference *exact, uint64_t seed, co
     free(r.unknown);
 }
 
-fsim_reference *fsim_reference_within(const fsim_graph *g, uint64_t seed, fsim_loads *loads, const void *with)
+static fsim_reference *of_size(const fsim_graph *g, uint64_t seed, double size, fsim_loads *loads, const void *with)
 {
     fsim_reference *r = fsim_memory(1, sizeof *r);
-    fsim_interpreter in = {.g = g, .r = r, .loads = loads, .with = with};
+    fsim_interpreter in = {.g = g, .r = r, .loads = loads, .with = with, .size = size};
     int64_t most = 0;
     in.shared = fsim_memory(g->tensors, sizeof *in.shared);
     in.rounded = fsim_memory(g->tensors, sizeof *in.rounded);
@@ -245,6 +245,40 @@ fsim_reference *fsim_reference_within(const fsim_graph *g, uint64_t seed, fsim_l
     sample(g, r, seed, &in);
     free(in.none);
     return r;
+}
+
+fsim_reference *fsim_reference_within(const fsim_graph *g, uint64_t seed, fsim_loads *loads, const void *with) { return of_size(g, seed, 0, loads, with); }
+
+/* Masks are exact infinities, of some elements. */
+static bool overflows(const fsim_reference *r)
+{
+    const fsim_graph *g = r->graph;
+    bool any = false;
+    for (int t = 0; t < g->tensors && !any; t++) {
+        if (g->tensor[t].storage != t || g->tensor[t].producer < 0 || !fsim_dtype_floating(g->tensor[t].dtype) || r->unknown[t])
+            continue;
+        int64_t loose = 0, finite = 0;
+        for (int64_t i = 0; i < g->tensor[t].elems; i++) {
+            loose += isinf(r->of[t].bound[i]);
+            finite += isfinite(r->of[t].value[i]);
+        }
+        any = finite == 0 || loose * 10 > g->tensor[t].elems;
+    }
+    return any;
+}
+
+fsim_reference *fsim_reference_finite(const fsim_graph *g, uint64_t seed, fsim_loads *loads, const void *with)
+{
+    fsim_reference *usual = of_size(g, seed, 0, loads, with);
+    for (double size = 1.0 / 8; size >= 1.0 / 512 && overflows(usual); size /= 8) {
+        fsim_reference *smaller = of_size(g, seed, size, loads, with);
+        if (!overflows(smaller)) {
+            fsim_reference_free(usual);
+            return smaller;
+        }
+        fsim_reference_free(smaller);
+    }
+    return usual;
 }
 
 fsim_reference *fsim_reference_of(const fsim_graph *g, uint64_t seed) { return fsim_reference_within(g, seed, NULL, NULL); }

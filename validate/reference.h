@@ -34,6 +34,9 @@ fsim_reference *fsim_reference_of(const fsim_graph *g, uint64_t seed);
  * depth. loads: does `node` read this storage tensor from memory, in every kernel that computes it? It then carries no more than the rounding of the store. */
 typedef bool fsim_loads(const void *with, int node, int tensor);
 fsim_reference *fsim_reference_within(const fsim_graph *g, uint64_t seed, fsim_loads *loads, const void *with);
+/* Where those values overflow, so that a tenth of some tensor or all of it cannot be compared: the same of floating inputs and weights that are 8, 64 or 512 times smaller, whichever does not first.
+ * Where all do (exponentials of exponentials of anything), as they are. */
+fsim_reference *fsim_reference_finite(const fsim_graph *g, uint64_t seed, fsim_loads *loads, const void *with);
 void fsim_reference_free(fsim_reference *r);
 
 /* What the elements of a tensor may be, so that every primitive stays inside its domain. inputs.c says what they are. */

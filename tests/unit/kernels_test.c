@@ -185,6 +185,30 @@ static const fsim_graph *two_dimensions(const char *dtype, int rows, int columns
     return g;
 }
 
+/* e to the e to the e to the 4 x is beyond f16 for most x of ordinary size: the inputs are made smaller. */
+static void inputs_that_overflow_are_made_smaller(void **state_)
+{
+    (void)state_;
+    static const fsim_strategy strategy[] = {FSIM_STRATEGY_MAXIMAL, FSIM_STRATEGY_EAGER};
+    fsim_arena *a = fsim_arena_new();
+    fsim_fault fault = {0};
+    fsim_runner *r = fsim_runner_on_host(1, 0, a, &fault);
+    const fsim_hw *hw = fsim_hw_read(a, fsim_diag_new(a), FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-80gb.yaml");
+    if (!r)
+        skip();
+    const fsim_graph *g = two_dimensions("f16", 16, 64, "op: mul, in: x, out: z, scalar: 4}\n  - {op: exp, in: z, out: a}\n  - {op: exp, in: a, out: b}\n  - {op: exp, in: b, out: y", a);
+    const fsim_options options = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 0.2};
+    fsim_trial t = fsim_trial_of(g, hw, &options, strategy, 2, a);
+    assert_true(fsim_trial_check(&t, r, NULL, NULL, 0, 10, &fault));
+    assert_int_equal(t.plans, 2);
+    for (int p = 0; p < t.plans; p++) {
+        assert_int_equal(t.plan[p].checked, t.plan[p].plan.kernels);
+        assert_int_equal(t.plan[p].wrong, 0);
+    }
+    r->close(r);
+    fsim_arena_free(a);
+}
+
 /* Outputs of two plans, the second rounded otherwise; then with few elements wrong. */
 static void few_wrong_elements_of_a_plan_are_told(void **state_)
 {
@@ -247,6 +271,6 @@ static void rows_of_large_inputs_differ(void **state_)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_graphs), cmocka_unit_test(few_wrong_elements_of_a_plan_are_told), cmocka_unit_test(rows_of_large_inputs_differ)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_graphs), cmocka_unit_test(inputs_that_overflow_are_made_smaller), cmocka_unit_test(few_wrong_elements_of_a_plan_are_told), cmocka_unit_test(rows_of_large_inputs_differ)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
