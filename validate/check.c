@@ -22,22 +22,37 @@ fsim_check fsim_check_program(const fsim_reference *r, const fsim_program *p, fs
         if (!p->parameter[i].written || tensor < 0 || r->unknown[tensor])
             continue;
         const fsim_comparison found = fsim_reference_compare(r, tensor, fetch(from, i));
-        if (c.tensor >= 0 && found.wrong == 0 && (c.found.wrong > 0 || found.worst <= c.found.worst))
+        const bool drifts = fsim_comparison_drifts(&found);
+        c.elems += found.elems;
+        c.compared += found.compared;
+        if (found.wrong == 0 && !drifts && !fsim_comparison_tells(&found) && !c.untold)
+            c.untold = found.compared == found.elems ? fsim_printf(a, "%s has no finite element", r->graph->tensor[tensor].name)
+                                                     : fsim_printf(a, "%lld of %lld elements of %s can be compared, %lld of them finite", (long long)found.compared, (long long)found.elems,
+                                                                   r->graph->tensor[tensor].name, (long long)found.finite);
+        if (c.tensor >= 0 && found.wrong == 0 && !drifts && found.worst <= c.found.worst)
             continue;
         c.tensor = tensor;
         c.found = found;
-        if (found.wrong == 0)
-            continue;
-        c.message = fsim_printf(a, "%s is %.9g, wanted %.9g within %.3g; %lld of %lld elements are wrong", element_name(r->graph, tensor, found.at, a), found.got, found.wanted,
-                                found.bound, (long long)found.wrong, (long long)found.compared);
-        break;
+        if (found.wrong > 0)
+            c.message = fsim_printf(a, "%s is %.9g, wanted %.9g within %.3g; %lld of %lld elements are wrong", element_name(r->graph, tensor, found.at, a), found.got, found.wanted,
+                                    found.bound, (long long)found.wrong, (long long)found.compared);
+        else if (drifts)
+            c.message = fsim_printf(a, "%s is off by %.2g of its size, every element within its bound, but all of them by %.1f times what rounding explains", r->graph->tensor[tensor].name,
+                                    found.off, found.spread / found.usual);
+        if (c.message)
+            break;
     }
+    if (c.message)
+        c.untold = NULL;
     return c;
 }
 
+/* Of an allocation for so many: at least 256 more follow, which nobody may touch. */
+static size_t with_margin(int64_t bytes) { return ((size_t)bytes + 255) / 256 * 256 + 256; }
+
 static void *filled(int64_t bytes)
 {
-    const size_t size = ((size_t)bytes + 255) / 256 * 256 + 256;
+    const size_t size = with_margin(bytes);
     void *at = aligned_alloc(256, size);
     if (at)
         memset(at, 0xff, size);
@@ -103,6 +118,18 @@ void fsim_host_stand_in(const fsim_host_memory *m, const fsim_reference *r, int 
     for (int i = 0; i < p->parameters; i++)
         if (p->parameter[i].written && p->parameter[i].tensor >= 0)
             fsim_reference_store(r, p->parameter[i].tensor, m->argument[program][i]);
+}
+
+const char *fsim_host_overrun(const fsim_host_memory *m, int program)
+{
+    const fsim_program *p = &m->program[program];
+    for (int i = 0; i < p->parameters; i++) {
+        const unsigned char *at = m->argument[program][i];
+        for (size_t k = (size_t)p->parameter[i].bytes; k < with_margin(p->parameter[i].bytes); k++)
+            if (p->parameter[i].written && at[k] != 0xff)
+                return p->parameter[i].name;
+    }
+    return NULL;
 }
 
 const void *fsim_host_fetch(void *from, int parameter) { return ((void *const *)from)[parameter]; }

@@ -11,7 +11,9 @@ typedef struct {
     bool ran;                 /* else its results are the reference's */
     int tensor;               /* the one that `found` is about: the first that is wrong, else the one nearest to its bounds */
     fsim_comparison found;
+    int64_t elems, compared;  /* of all its results; those with a finite bound */
     const char *message;      /* what is wrong, in the user's words: tensor, index, both values; NULL where nothing is */
+    const char *untold;       /* why one of its results says nothing of what made it, though it is not wrong; NULL */
 } fsim_check;
 
 /* Compares all that program p has written; fetch(from, tensor) gives a tensor's bytes as the kernel left them. In a. */
@@ -33,6 +35,8 @@ fsim_host_memory *fsim_host_memory_new(const fsim_reference *r, const fsim_progr
 void fsim_host_memory_free(fsim_host_memory *m);
 /* Puts the reference's values into what program p would have written. */
 void fsim_host_stand_in(const fsim_host_memory *m, const fsim_reference *r, int program);
+/* The parameter behind whose end program p has written, or NULL. */
+const char *fsim_host_overrun(const fsim_host_memory *m, int program);
 /* A fetch of fsim_check_program: from is the program's argument list. */
 const void *fsim_host_fetch(void *from, int parameter);
 

@@ -87,9 +87,27 @@ static void make_index(const fsim_graph *g, int from, int64_t below, int64_t inn
     u[t].inner = inner > u[t].inner ? inner : u[t].inner;
 }
 
-/* Sums of k products of numbers of variance 1/3 keep that variance when one side's is 1/k: uniform in +-sqrt(3 / k). */
-static void make_weight(const fsim_graph *g, const fsim_node *n, use *u)
+/* Per tensor: what it is multiplied by before anything else is done to it, 1 where by nothing: attention's 1 / sqrt(D). */
+static double *gains_of(const fsim_graph *g)
 {
+    double *gain = fsim_memory(g->tensors, sizeof *gain);
+    for (int t = 0; t < g->tensors; t++)
+        gain[t] = 1;
+    for (int k = g->nodes; k-- > 0;) {
+        const fsim_node *n = &g->node[k];
+        const double s = fabs(n->attrs.scalar);
+        const bool scales = n->args == 1 && n->attrs.has_scalar && (n->op == FSIM_OP_MUL || n->op == FSIM_OP_DIV) && s > 0 && isfinite(s);
+        if (scales || (n->args == 1 && fsim_ops[n->op].class == FSIM_PERMUTE))
+            gain[n->arg[0].tensor] = gain[n->result[0]] * (!scales ? 1 : n->op == FSIM_OP_MUL ? s : 1 / s);
+    }
+    return gain;
+}
+
+/* Sums of k products of numbers of variance 1/3 keep that variance when one side's is 1/k: uniform in +-sqrt(3 / k). What is made smaller next, attention's scores, is to have variance 1 then: of smaller
+ * ones every softmax is flat, and says nothing of them. */
+static void make_weight(const fsim_graph *g, const fsim_node *n, double gain, use *u)
+{
+    enum { MOST = 4 };
     int side = -1;
     for (int i = 2; i-- > 0;) {
         const int t = source_of(g, n->arg[i].tensor);
@@ -99,12 +117,13 @@ static void make_weight(const fsim_graph *g, const fsim_node *n, use *u)
     if (side < 0)
         return;
     use *w = &u[source_of(g, n->arg[side].tensor)];
-    const double scale = fmin(1, sqrt(3 / (double)(n->gemm.k > 1 ? n->gemm.k : 1)));
+    const double k = (double)(n->gemm.k > 1 ? n->gemm.k : 1), scale = gain < 1 ? fmin(MOST, 3 / sqrt(k) / gain) : fmin(1, sqrt(3 / k));
     w->scale = w->scale == 0 || scale < w->scale ? scale : w->scale;
 }
 
 static void find_uses(const fsim_graph *g, use *u, int *stack)
 {
+    double *gain = gains_of(g);
     for (int k = 0; k < g->nodes; k++) {
         const fsim_node *n = &g->node[k];
         const double s = n->attrs.scalar;
@@ -136,10 +155,11 @@ static void find_uses(const fsim_graph *g, use *u, int *stack)
         }
         default:
             if (fsim_ops[n->op].class == FSIM_CONTRACTION)
-                make_weight(g, n, u);
+                make_weight(g, n, gain[n->result[0]], u);
             break;
         }
     }
+    free(gain);
 }
 
 static double uniform(uint64_t h) { return (double)(h >> 11) * 0x1p-53; }
@@ -183,6 +203,8 @@ static void fill_tensor(const fsim_interpreter *in, int id, const use *u, uint64
         fill_distinct(t, u, seed, in->r->of[id].value);
     else
         fill_values(t, u, seed, t->elems, in->r->of[id].value);
+    for (int64_t i = 0; i < t->elems && in->size > 0 && u->below == 0 && fsim_dtype_floating(t->dtype); i++)
+        in->r->of[id].value[i] = fsim_stored(t->dtype, in->size * in->r->of[id].value[i]);
 }
 
 void fsim_make_up(const fsim_interpreter *in, int t, uint64_t seed) { fill_tensor(in, t, &(use){0}, seed); }

@@ -17,6 +17,8 @@ typedef struct {
     fsim_loads *loads;
     const void *with;
     double **rounded, *none; /* per storage tensor that somebody loads: how far storing has moved it; zeros, as many as any tensor has */
+    double size;             /* of floating inputs, over what they usually are; 0: 1 */
+    const fsim_reference *exact; /* of a sample: what it is a sample of. Results are rounded as a kernel may round them, bounds are not made; rounded: what is loaded, as it is stored */
 } fsim_interpreter;
 
 /* What a node reads of one tensor. */

@@ -16,6 +16,8 @@ static const struct {
     [FSIM_BF16] = {0x1p-8, FLT_MIN, 0x1.fep127}, [FSIM_F8E4M3] = {0x1p-4, 0x1p-10, 448}, [FSIM_F8E5M2] = {0x1p-3, 0x1p-17, 57344},
 };
 
+enum { LEAST_TELLING = 64 }; /* elements that a mean square is taken of */
+
 void *fsim_memory(int64_t count, size_t size)
 {
     void *p = calloc(count > 0 ? (size_t)count : 1, size);
@@ -60,13 +62,16 @@ fsim_operand fsim_operand_of(const fsim_interpreter *in, const fsim_node *n, con
     const fsim_expected *e = &in->r->of[t];
     const fsim_tensor *tensor = &in->g->tensor[t];
     if (!in->loads || !in->loads(in->with, (int)(n - in->g->node), t))
-        return (fsim_operand){e->value, e->bound, in->shared[t], tensor->dtype};
+        return (fsim_operand){e->value, in->exact ? in->none : e->bound, in->exact ? in->none : in->shared[t], tensor->dtype};
     if (!in->rounded[t]) {
+        const double *value = in->exact ? in->exact->of[t].value : e->value;
         in->rounded[t] = fsim_memory(tensor->elems, sizeof(double));
-        for (int64_t i = 0; i < tensor->elems; i++)
-            in->rounded[t][i] = fsim_apart(fsim_stored(tensor->dtype, e->value[i]), e->value[i]);
+        for (int64_t i = 0; i < tensor->elems; i++) {
+            const double stored = fsim_stored(tensor->dtype, value[i]);
+            in->rounded[t][i] = in->exact ? stored : fsim_apart(stored, value[i]);
+        }
     }
-    return (fsim_operand){e->value, in->rounded[t], in->none, tensor->dtype};
+    return (fsim_operand){in->exact ? in->rounded[t] : e->value, in->exact ? in->none : in->rounded[t], in->none, tensor->dtype};
 }
 
 fsim_cursor fsim_cursor_of(const fsim_map *m) { return (fsim_cursor){.modes = m->split, .mode = m->mode, .at = m->offset}; }
@@ -75,6 +80,11 @@ void fsim_put(const fsim_interpreter *in, int tensor, int64_t i, double v, doubl
 {
     const fsim_dtype t = in->g->tensor[tensor].dtype;
     double bound = own + shared;
+    if (in->exact) {
+        const double part = isfinite(bound) ? (double)(fsim_hash("", (uint64_t)tensor, i) >> 11) * 0x1p-53 - 0.5 : 0;
+        in->r->of[tensor].value[i] = fsim_stored(t, part == 0 ? v : v + part * bound);
+        return;
+    }
     if (!fsim_dtype_floating(t)) {
         v = fsim_stored(t, v);
         bound = bound == 0 ? 0 : INFINITY;
@@ -125,6 +135,9 @@ double fsim_reference_bytes(const fsim_graph *g)
     return bytes;
 }
 
+/* What shares of bounds are measured over. */
+static bool is_telling(const fsim_expected *e, int64_t i) { return e->bound[i] > 0 && isfinite(e->bound[i]) && isfinite(e->value[i]); }
+
 static void interpret(const fsim_interpreter *in, const fsim_node *n, uint64_t seed)
 {
     switch (fsim_ops[n->op].class) {
@@ -169,10 +182,43 @@ static void interpret(const fsim_interpreter *in, const fsim_node *n, uint64_t s
                 in->r->unknown[n->result[k]] = in->r->unknown[n->arg[i].tensor];
 }
 
-fsim_reference *fsim_reference_within(const fsim_graph *g, uint64_t seed, fsim_loads *loads, const void *with)
+/* How far one right computation lies from the reference, as shares of its bounds. */
+static void sample(const fsim_graph *g, fsim_reference *exact, uint64_t seed, const fsim_interpreter *of)
+{
+    fsim_reference r = {g, fsim_memory(g->tensors, sizeof *r.of), fsim_memory(g->tensors, sizeof *r.unknown)};
+    fsim_interpreter in = {.g = g, .r = &r, .loads = of->loads, .with = of->with, .size = of->size, .none = of->none, .exact = exact, .rounded = fsim_memory(g->tensors, sizeof *in.rounded)};
+    for (int t = 0; t < g->tensors; t++) {
+        if (g->tensor[t].storage != t)
+            continue;
+        r.of[t].value = g->tensor[t].producer < 0 ? exact->of[t].value : fsim_memory(g->tensor[t].elems, sizeof(double));
+        r.of[t].bound = of->none;
+    }
+    for (int n = 0; n < g->nodes; n++)
+        interpret(&in, &g->node[n], seed);
+    for (int t = 0; t < g->tensors; t++) {
+        fsim_expected *e = &exact->of[t];
+        double squares = 0;
+        int64_t count = 0;
+        for (int64_t i = 0; e->value && i < g->tensor[t].elems; i++)
+            if (is_telling(e, i)) {
+                const double share = fsim_apart(r.of[t].value[i], e->value[i]) / e->bound[i];
+                squares += fmin(share * share, 1);
+                count++;
+            }
+        e->spread = count ? sqrt(squares / (double)count) : 0;
+        if (e->value && g->tensor[t].producer >= 0)
+            free(r.of[t].value);
+        free(in.rounded[t]);
+    }
+    free(in.rounded);
+    free(r.of);
+    free(r.unknown);
+}
+
+static fsim_reference *of_size(const fsim_graph *g, uint64_t seed, double size, fsim_loads *loads, const void *with)
 {
     fsim_reference *r = fsim_memory(1, sizeof *r);
-    fsim_interpreter in = {.g = g, .r = r, .loads = loads, .with = with};
+    fsim_interpreter in = {.g = g, .r = r, .loads = loads, .with = with, .size = size};
     int64_t most = 0;
     in.shared = fsim_memory(g->tensors, sizeof *in.shared);
     in.rounded = fsim_memory(g->tensors, sizeof *in.rounded);
@@ -186,7 +232,7 @@ fsim_reference *fsim_reference_within(const fsim_graph *g, uint64_t seed, fsim_l
             in.shared[t] = fsim_memory(g->tensor[t].elems, sizeof(double));
             most = g->tensor[t].elems > most ? g->tensor[t].elems : most;
         }
-    in.none = fsim_memory(loads ? most : 0, sizeof *in.none);
+    in.none = fsim_memory(most, sizeof *in.none);
     fsim_make_inputs(&in, seed);
     for (int n = 0; n < g->nodes; n++)
         interpret(&in, &g->node[n], seed);
@@ -196,8 +242,43 @@ fsim_reference *fsim_reference_within(const fsim_graph *g, uint64_t seed, fsim_l
     }
     free(in.shared);
     free(in.rounded);
+    sample(g, r, seed, &in);
     free(in.none);
     return r;
+}
+
+fsim_reference *fsim_reference_within(const fsim_graph *g, uint64_t seed, fsim_loads *loads, const void *with) { return of_size(g, seed, 0, loads, with); }
+
+/* Masks are exact infinities, of some elements. */
+static bool overflows(const fsim_reference *r)
+{
+    const fsim_graph *g = r->graph;
+    bool any = false;
+    for (int t = 0; t < g->tensors && !any; t++) {
+        if (g->tensor[t].storage != t || g->tensor[t].producer < 0 || !fsim_dtype_floating(g->tensor[t].dtype) || r->unknown[t])
+            continue;
+        int64_t loose = 0, finite = 0;
+        for (int64_t i = 0; i < g->tensor[t].elems; i++) {
+            loose += isinf(r->of[t].bound[i]);
+            finite += isfinite(r->of[t].value[i]);
+        }
+        any = finite == 0 || loose * 10 > g->tensor[t].elems;
+    }
+    return any;
+}
+
+fsim_reference *fsim_reference_finite(const fsim_graph *g, uint64_t seed, fsim_loads *loads, const void *with)
+{
+    fsim_reference *usual = of_size(g, seed, 0, loads, with);
+    for (double size = 1.0 / 8; size >= 1.0 / 512 && overflows(usual); size /= 8) {
+        fsim_reference *smaller = of_size(g, seed, size, loads, with);
+        if (!overflows(smaller)) {
+            fsim_reference_free(usual);
+            return smaller;
+        }
+        fsim_reference_free(smaller);
+    }
+    return usual;
 }
 
 fsim_reference *fsim_reference_of(const fsim_graph *g, uint64_t seed) { return fsim_reference_within(g, seed, NULL, NULL); }
@@ -226,7 +307,9 @@ fsim_comparison fsim_reference_compare(const fsim_reference *r, int tensor, cons
 {
     const fsim_tensor *t = &r->graph->tensor[r->graph->tensor[tensor].storage];
     const fsim_expected *e = &r->of[t->storage];
-    fsim_comparison c = {.at = -1};
+    fsim_comparison c = {.at = -1, .elems = t->elems, .usual = e->spread};
+    double squares = 0, all = 0, shares = 0;
+    int64_t telling = 0;
     for (int64_t i = 0; i < t->elems; i++) {
         const double got = fsim_element(t->dtype, bytes, i), off = fsim_apart(got, e->value[i]), share = off == 0 ? 0 : off / e->bound[i];
         if (isinf(e->bound[i]))
@@ -234,6 +317,15 @@ fsim_comparison fsim_reference_compare(const fsim_reference *r, int tensor, cons
         c.compared++;
         if (share > c.worst)
             c.worst = share;
+        if (isfinite(e->value[i])) {
+            c.finite++;
+            squares += off * off;
+            all += e->value[i] * e->value[i];
+        }
+        if (is_telling(e, i)) {
+            telling++;
+            shares += share * share;
+        }
         if (off <= e->bound[i])
             continue;
         c.wrong++;
@@ -244,5 +336,10 @@ fsim_comparison fsim_reference_compare(const fsim_reference *r, int tensor, cons
             c.bound = e->bound[i];
         }
     }
+    c.off = squares > 0 ? sqrt(squares / all) : 0;
+    c.spread = telling >= LEAST_TELLING ? sqrt(shares / (double)telling) : 0;
     return c;
 }
+
+bool fsim_comparison_tells(const fsim_comparison *c) { return c->finite > 0 && (double)c->compared >= 0.9 * (double)c->elems; }
+bool fsim_comparison_drifts(const fsim_comparison *c) { return c->off > 0x1p-8 && c->spread > 2 * c->usual; }

@@ -102,6 +102,8 @@ static const char *source_line(const fsim_program *p, const char *parameter, fsi
 static const char *named(const fsim_program *p, const fsim_check *c, fsim_arena *a)
 {
     const char *line = "";
+    if (!c->message)
+        return fsim_printf(a, "%s: %s", p->name, c->untold);
     for (int i = 0; i < p->parameters && c->tensor >= 0; i++)
         if (p->parameter[i].tensor == c->tensor)
             line = source_line(p, p->parameter[i].name, a);
@@ -150,8 +152,13 @@ static bool check_plan(fsim_trial_plan *x, const fsim_reference *ref, fsim_runne
             found = fsim_check_program(ref, &program[k], fsim_host_fetch, memory->argument[k], r->a);
         if (!good)
             break;
+        const char *beyond = fsim_host_overrun(memory, k);
+        if (beyond && !found.message)
+            found = (fsim_check){.ran = true, .tensor = -1, .message = fsim_printf(r->a, "it writes behind the end of %s", beyond)};
         fsim_host_stand_in(memory, ref, k); /* each kernel starts from right values: an error shows where it is made */
-        x->checked++;
+        x->checked += !found.untold;
+        if (found.untold && x->untold++ == 0)
+            x->first_untold = named(&program[k], &found, r->a);
         if (found.message && x->wrong++ == 0)
             x->first_wrong = named(&program[k], &found, r->a);
         if (kernels == x->plan.kernels)
@@ -172,7 +179,7 @@ bool fsim_trial_check(fsim_trial *t, fsim_runner *r, const struct fsim_yaml *yam
         if (c.trial[i].plans == 0)
             continue;
         const fsim_plan *plan = &c.trial[i].plan->plan;
-        fsim_reference *ref = fsim_reference_within(g, 1, loads, plan);
+        fsim_reference *ref = fsim_reference_finite(g, 1, loads, plan);
         good = check_plan(&t->plan[i], ref, r, &c, first, plan->kernels, fault);
         fsim_reference_free(ref);
         first += plan->kernels;
@@ -196,22 +203,8 @@ fsim_touched fsim_trial_touches(const fsim_trial *t, fsim_arena *a)
     return x;
 }
 
-double fsim_apart_by(fsim_dtype t, const void *x, const void *y, int64_t elems)
-{
-    double difference = 0, all = 0;
-    for (int64_t i = 0; i < elems; i++) {
-        const double u = fsim_element(t, x, i), v = fsim_element(t, y, i);
-        if (isnan(u) && isnan(v))
-            continue;
-        if (isinf(u) && u == v)
-            continue;
-        difference += (u - v) * (u - v);
-        all += u * u;
-    }
-    return isnan(difference) ? INFINITY : difference == 0 ? 0 : sqrt(difference / all);
-}
-
-double fsim_apart_most(fsim_dtype t)
+/* What plans that compute the same may differ by: rounding in the storage dtype, and the order of sums. */
+static double apart_most(fsim_dtype t)
 {
     switch (t) {
     case FSIM_F64: return 1e-10;
@@ -221,4 +214,67 @@ double fsim_apart_most(fsim_dtype t)
     case FSIM_F8E4M3: case FSIM_F8E5M2: return 0.3;
     default: return 2e-2; /* integers made of floats: few may fall on the other side */
     }
+}
+
+/* Off by so much of the larger of an element and the root of the mean square of all is wrong altogether: ten times what all of them together may be. */
+static double element_most(fsim_dtype t) { return fmin(10 * apart_most(t), 1); }
+
+/* Primitives whose result jumps where rounding moves their arguments: an element of it may be anything. */
+static bool jumps(const fsim_graph *g)
+{
+    bool any = false;
+    for (int n = 0; n < g->nodes; n++)
+        switch (g->node[n].op) {
+        case FSIM_OP_EQ: case FSIM_OP_NE: case FSIM_OP_LT: case FSIM_OP_LE: case FSIM_OP_GT: case FSIM_OP_GE: case FSIM_OP_ARGMAX: case FSIM_OP_ARGMIN: case FSIM_OP_SORT: case FSIM_OP_TOPK:
+        case FSIM_OP_SCATTER:
+            any = true;
+            break;
+        case FSIM_OP_CAST: any = any || !fsim_dtype_floating(g->node[n].attrs.dtype); break;
+        default: any = any || g->node[n].results > 1; break;
+        }
+    return any;
+}
+
+typedef struct {
+    double by;           /* root of the sum of squares of the differences over that of the first */
+    int64_t off, nowhere; /* elements that are wrong altogether; that are no number, or infinite, in one only */
+} distance;
+
+static distance distance_of(fsim_dtype t, const void *x, const void *y, int64_t elems)
+{
+    distance d = {0};
+    double difference = 0, all = 0;
+    int64_t finite = 0;
+    for (int64_t i = 0; i < elems; i++) {
+        const double u = fsim_element(t, x, i), v = fsim_element(t, y, i);
+        if (!isfinite(u) || !isfinite(v)) {
+            d.nowhere += u != v && !(isnan(u) && isnan(v));
+            continue;
+        }
+        difference += (u - v) * (u - v);
+        all += u * u;
+        finite++;
+    }
+    d.by = difference == 0 ? 0 : sqrt(difference / all);
+    const double most = element_most(t), size = finite ? sqrt(all / (double)finite) : 0;
+    for (int64_t i = 0; i < elems && difference > 0; i++) {
+        const double u = fsim_element(t, x, i), v = fsim_element(t, y, i);
+        d.off += isfinite(u) && isfinite(v) && fabs(u - v) > most * fmax(size, fabs(u));
+    }
+    return d;
+}
+
+const char *fsim_apart_by(const fsim_graph *g, int tensor, const void *x, const void *y, const char *from, fsim_arena *a)
+{
+    const fsim_tensor *t = &g->tensor[tensor];
+    const distance d = distance_of(t->dtype, x, y, t->elems);
+    const int64_t bears = jumps(g) ? t->elems / 1000 : 0;
+    if (d.nowhere > bears)
+        return fsim_printf(a, "%s: %lld of %lld elements are no finite number here or in what %s makes, and not in both", t->name, (long long)d.nowhere, (long long)t->elems, from);
+    if (d.off > bears)
+        return fsim_printf(a, "%s: %lld of %lld elements differ from what %s makes by more than %.2g of the tensor's size", t->name, (long long)d.off, (long long)t->elems, from,
+                           element_most(t->dtype));
+    if (d.by > apart_most(t->dtype))
+        return fsim_printf(a, "%s differs from what %s makes by %.2g of its size", t->name, from, d.by);
+    return NULL;
 }

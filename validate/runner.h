@@ -42,9 +42,9 @@ typedef struct {
     int programs;
 } fsim_touched;
 fsim_touched fsim_trial_touches(const fsim_trial *t, fsim_arena *a);
-/* How far y's elements lie from x's: root of the sum of squares of the differences over that of x; infinite where only one is a number. */
-double fsim_apart_by(fsim_dtype t, const void *x, const void *y, int64_t elems);
-/* What plans that compute the same may differ by, in this measure: rounding in the storage dtype, and the order of sums. */
-double fsim_apart_most(fsim_dtype t);
+/* Is a tensor as one plan makes it (y) what plan `from` made (x)? NULL, or how it differs: in root mean square by more than rounding in its dtype and the order of sums explain; in some element
+ * by ten times that, of its own size or the tensor's, or by being a finite number in one of them only. None may; where primitives of g jump (comparisons, orders, integers made of floats), one in a
+ * thousand. In a. */
+const char *fsim_apart_by(const fsim_graph *g, int tensor, const void *x, const void *y, const char *from, fsim_arena *a);
 
 #endif

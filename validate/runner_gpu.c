@@ -160,13 +160,13 @@ static bool load_all(fsim_runner *r, const fsim_trial *t, const loaded *x, fsim_
     return good;
 }
 
-/* What the library makes and what our own kernel makes of the same, which was compared with the reference: *apart, or NaN where there is none of ours. The library's stays. */
-static bool compare_with_ours(fsim_runner *r, const loaded *x, int at, double *apart, fsim_fault *fault)
+/* What the library makes and what our own kernel makes of the same, which was compared with the reference: *differs, or NULL where they agree or there is none of ours. The library's stays. */
+static bool compare_with_ours(fsim_runner *r, const loaded *x, int at, const char **differs, fsim_fault *fault)
 {
     device *d = r->self;
     const fsim_program *p = &x->program[at];
     int result = -1;
-    *apart = NAN;
+    *differs = NULL;
     for (int i = 0; i < p->parameters; i++)
         result = p->parameter[i].written && p->parameter[i].tensor >= 0 ? p->parameter[i].tensor : result;
     fsim_gpu_kernel *ours = result >= 0 && d->cubin[at].cubin ? fsim_gpu_load(d->gpu, p, &d->cubin[at], x->argument[at], NULL) : NULL;
@@ -178,7 +178,7 @@ static bool compare_with_ours(fsim_runner *r, const loaded *x, int at, double *a
     for (int i = 0; i < 2 && good; i++)
         good = fsim_gpu_run(d->gpu, i ? x->kernel[at] : ours, fault) && fsim_gpu_download(d->gpu, bytes[i], x->tensor[result], y->bytes, fault);
     if (good)
-        *apart = fsim_apart_by(y->dtype, bytes[0], bytes[1], y->elems) / fsim_apart_most(y->dtype);
+        *differs = fsim_apart_by(x->g, result, bytes[0], bytes[1], "our own kernel", r->a);
     fsim_gpu_unload(d->gpu, ours);
     free(bytes[0]);
     free(bytes[1]);
@@ -189,14 +189,14 @@ static bool compare_with_ours(fsim_runner *r, const loaded *x, int at, double *a
 static bool run_kernel(fsim_runner *r, fsim_trial_plan *plan, int k, const loaded *x, int at, fsim_fault *fault)
 {
     device *d = r->self;
-    double apart = 0;
+    const char *differs;
     if (!x->kernel[at])
         return true;
     if (!plan->ran[k].library)
         return fsim_gpu_run(d->gpu, x->kernel[at], fault);
-    const bool good = compare_with_ours(r, x, at, &apart, fault);
-    if (apart > 1 && !plan->differs)
-        plan->differs = fsim_printf(r->a, "%s by %s differs from our own kernel's result by %.2g times what rounding explains", x->program[at].name, plan->ran[k].library, apart);
+    const bool good = compare_with_ours(r, x, at, &differs, fault);
+    if (differs && !plan->differs)
+        plan->differs = fsim_printf(r->a, "%s by %s: %s", x->program[at].name, plan->ran[k].library, differs);
     return good;
 }
 
@@ -221,9 +221,8 @@ static bool compare_plans(fsim_runner *r, fsim_trial *t, const loaded *x, fsim_f
                 first[n] = bytes;
                 continue;
             }
-            const double apart = good ? fsim_apart_by(y->dtype, first[n], bytes, y->elems) : 0;
-            if (apart > fsim_apart_most(y->dtype) && !t->plan[i].differs)
-                t->plan[i].differs = fsim_printf(r->a, "%s differs from what %s makes by %.2g of its size", y->name, fsim_strategy_names[t->plan[0].strategy], apart);
+            if (good && !t->plan[i].differs)
+                t->plan[i].differs = fsim_apart_by(g, n, first[n], bytes, fsim_strategy_names[t->plan[0].strategy], r->a);
             free(bytes);
         }
     }

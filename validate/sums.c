@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A reduction under way: everything that any of them needs. */
 typedef struct {
@@ -54,7 +55,8 @@ static void add_term(running *r, const fsim_node *n, const fsim_operand *x, int6
     } else if (is_min(n->op)) {
         add_extreme(r, -v, b);
     } else if (n->op == FSIM_OP_PROD) {
-        r->off = fabs(r->product) * b + (fabs(v) + b) * r->off + (fsim_dtype_floating(x->dtype) ? 2 * fsim_arithmetic_unit(x->dtype) * fabs(r->product * v) : 0);
+        const double unit = fsim_arithmetic_unit(x->dtype), least = unit < 0x1p-50 ? 0x1p-1074 : 0x1p-149; /* a product that is subnormal rounds to multiples of it */
+        r->off = fabs(r->product) * b + (fabs(v) + b) * r->off + (fsim_dtype_floating(x->dtype) ? 2 * unit * fabs(r->product * v) + (r->terms > 0 ? least : 0) : 0);
         r->product *= v;
     } else if (n->op == FSIM_OP_NORM) {
         if (isinf(n->attrs.p))
@@ -232,8 +234,22 @@ typedef struct {
 
 typedef struct {
     const double *value;
-    doubt *doubt; /* NULL: exact */
+    doubt *doubt;     /* NULL: exact */
+    double *narrowed; /* the values, where a sample has its own */
 } factor;
+
+/* As an operand goes into products of the arithmetic. */
+static double cut(fsim_dtype arithmetic, double v)
+{
+    float f = (float)v;
+    uint32_t bits;
+    if (arithmetic != FSIM_TF32)
+        return fsim_stored(arithmetic, v);
+    memcpy(&bits, &f, sizeof bits);
+    bits &= 0xffffe000u;
+    memcpy(&f, &bits, sizeof f);
+    return (double)f;
+}
 
 /* What elements have wrong together is either added to all of them or scales all of them: with signs, since the other operand's may well cancel it. */
 typedef struct {
@@ -250,8 +266,14 @@ static factor factor_of(const fsim_interpreter *in, const fsim_node *n, const fs
     bool exact = narrow == 0;
     for (int64_t i = 0; i < elems && exact; i++)
         exact = o.bound[i] == 0;
-    factor f = {o.value, NULL};
-    if (exact)
+    factor f = {o.value, NULL, NULL};
+    if (in->exact && narrow > 0) {
+        f.value = f.narrowed = fsim_memory(elems, sizeof *f.narrowed);
+        for (int64_t i = 0; i < elems; i++)
+            f.narrowed[i] = cut(arithmetic, o.value[i]);
+        return f;
+    }
+    if (exact || in->exact)
         return f;
     f.doubt = fsim_memory(elems, sizeof *f.doubt);
     for (int64_t i = 0; i < elems; i++) {
@@ -353,4 +375,6 @@ void fsim_interpret_contraction(const fsim_interpreter *in, const fsim_node *n)
     (n->gemm.convolution ? convolve : contract_maps)(in, n, &a, &b);
     free(a.doubt);
     free(b.doubt);
+    free(a.narrowed);
+    free(b.narrowed);
 }

@@ -30,7 +30,8 @@ typedef struct {
     fsim_trial_kernel *predicted;      /* per kernel */
     fsim_check *check;                 /* per kernel; of the shapes that were checked */
     int checked, wrong, skipped;       /* kernels compared with the reference; that differ; that are not generated */
-    const char *first_wrong;           /* kernel and message */
+    int untold;                        /* that ran, and whose results tell too little: not among those compared */
+    const char *first_wrong, *first_untold; /* kernel and message */
     fsim_measured_plan measured;
     fsim_trial_ran *ran;               /* per kernel, once it was to be measured */
     const char *failed;                /* why it was not measured */

@@ -108,18 +108,23 @@ static fsim_table kernels_table(const fsim_trial_plan *x, fsim_arena *a)
 /* "24 kernels of 5 plans compute what the reference does (shapes divided by up to 8)" */
 static const char *checked_text(const fsim_trial *t, fsim_arena *a)
 {
-    int checked = 0, wrong = 0, skipped = 0;
+    int checked = 0, wrong = 0, skipped = 0, untold = 0;
     const char *scale = t->scale > 1 ? fsim_printf(a, ", on shapes divided by up to %lld", (long long)t->scale) : "";
     for (int p = 0; p < t->plans; p++) {
         checked += t->plan[p].checked;
         wrong += t->plan[p].wrong;
         skipped += t->plan[p].skipped;
+        untold += t->plan[p].untold;
     }
     if (t->scale < 0)
         return "Not compared with the reference.";
     if (t->scale == 0)
         return "Not checked: no shorter shapes of this workload are within the interpreter's reach.";
     const char *left = skipped ? fsim_printf(a, " %d are not generated.", skipped) : "";
+    if (untold)
+        left = fsim_printf(a, "%s %d are not compared: of their results too little can be.", left, untold);
+    if (checked == 0 && untold)
+        return fsim_printf(a, "None of %d kernels of %d plans is compared%s: of their results too little can be.", untold, t->plans, scale);
     return wrong ? fsim_printf(a, "%d of %d kernels do not compute what the reference does%s.%s", wrong, checked, scale, left)
                  : fsim_printf(a, "All %d kernels of %d plans compute what the reference does%s.%s", checked, t->plans, scale, left);
 }
@@ -184,6 +189,8 @@ static void report_trial(const fsim_page *page, const fsim_trials *x, const fsim
     for (int p = 0; p < t->plans; p++) {
         if (t->plan[p].first_wrong)
             fsim_paragraph(page, FSIM_BAD, 2, 4, fsim_printf(a, "%s: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].first_wrong));
+        if (t->plan[p].first_untold)
+            fsim_paragraph(page, FSIM_PLAIN, 2, 4, fsim_printf(a, "%s: not compared: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].first_untold));
         if (t->plan[p].differs)
             fsim_paragraph(page, FSIM_BAD, 2, 4, fsim_printf(a, "%s: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].differs));
         if (t->plan[p].failed)
@@ -288,6 +295,8 @@ static void put_kernel(FILE *out, const fsim_trial_plan *x, int k)
     fsim_json_text(out, ", ", "template", fsim_template_names[x->plan.kernel[k].template]);
     fsim_json_text(out, ", ", "not_run", x->program[k].skipped ? x->program[k].skipped : m->failed);
     fsim_json_text(out, ", ", "wrong", x->check[k].message);
+    fsim_json_text(out, ", ", "not_compared", x->check[k].untold);
+    fsim_json_number(out, ", ", "comparable", x->check[k].elems > 0 ? (double)x->check[k].compared / (double)x->check[k].elems : NAN);
     fsim_json_text(out, ", ", "library", x->ran[k].library);
     fsim_json_text(out, ", ", "stand_in", x->ran[k].stand_in);
     fsim_json_number(out, ",\n        \"predicted\": {", "cold_s", x->predicted[k].cold_s);
@@ -321,8 +330,9 @@ static void put_plan(FILE *out, const fsim_trial *t, const fsim_trial_plan *x)
     fsim_json_number(out, ", ", "error", 1 / (1 + fsim_trial_error(x)) - 1);
     fsim_json_number(out, ", ", "predicted_speedup", base->stream_s / x->stream_s);
     fsim_json_number(out, ", ", "measured_speedup", both ? base->measured.stream.median_s / x->measured.stream.median_s : NAN);
-    fprintf(out, ",\n      \"checked\": %d, \"wrong\": %d", x->checked, x->wrong);
+    fprintf(out, ",\n      \"checked\": %d, \"wrong\": %d, \"not_compared\": %d", x->checked, x->wrong, x->untold);
     fsim_json_text(out, ", ", "first_wrong", x->first_wrong);
+    fsim_json_text(out, ", ", "first_not_compared", x->first_untold);
     fsim_json_text(out, ", ", "differs", x->differs);
     fsim_json_text(out, ", ", "failed", x->failed);
     fputs(",\n      \"kernels\": [", out);
@@ -390,7 +400,7 @@ void fsim_junit_trials(FILE *out, const fsim_trials *x)
             const fsim_trial_plan *y = &x->at[i].plan[p];
             const char *wrong = y->first_wrong ? y->first_wrong : y->differs;
             fsim_junit_case(out, "fusesim.kernels", fsim_printf(a, "%s/%s", x->at[i].graph->name, fsim_strategy_names[y->strategy]), wrong ? "result" : NULL,
-                            wrong ? wrong : fsim_printf(a, "%d kernels compared, predicted %.4g s, measured %.4g s", y->checked, y->stream_s, y->measured.stream.median_s));
+                            wrong ? wrong : fsim_printf(a, "%d kernels compared, %d not, predicted %.4g s, measured %.4g s", y->checked, y->untold, y->stream_s, y->measured.stream.median_s));
         }
     fsim_junit_end(out);
     fsim_arena_free(a);

@@ -70,6 +70,8 @@ static const struct {
     {"attention, bf16", attention, "S=24 T=56 G=3 D=64 R=64 dtype=bf16", 32, 32, TENSOR, 1},
     {"causal", causal, "S=70 T=70 G=2 D=8 R=8", 16, 32, LANES, 1},
     {"causal, f16", causal, "S=56 T=56 G=2 D=32 R=32 dtype=f16", 32, 16, TENSOR, 1},
+    {"causal, a last row's tile", causal, "S=257 T=257 G=2 D=8 R=8", 16, 32, LANES, 1},
+    {"causal, a last row's tile, f16", causal, "S=257 T=257 D=32 R=32 dtype=f16", 32, 16, TENSOR, 1},
     {"masked, dropout", masked, "S=35 T=41 H=3 B=2", 16, 16, LANES, 1},
     {"masked, dropout, bf16", masked, "S=35 T=48 H=2 dtype=bf16", 16, 32, TENSOR, 1},
     {"banded", banded, "S=40 T=80", 16, 16, LANES, 1},
@@ -103,22 +105,29 @@ static fsim_program program[CASES];
 static fsim_reference *reference[CASES];
 static const char *const compiler = "cc -O1";
 
-/* The whole workload as one kernel with the case's tile. */
-static void generate(const fsim_hw *hw, int i)
+static const fsim_hw *hw;
+
+static const fsim_graph *graph_of(const char *name, const char *text, const char *bindings)
 {
     fsim_diag *d = fsim_diag_new(arena);
     fsim_binding set[12];
     int sets = 0;
-    char *words = fsim_printf(arena, "%s", cases[i].set), *rest = words;
+    char *words = fsim_printf(arena, "%s", bindings), *rest = words;
     for (char *word; (word = strtok_r(rest, " ", &rest)); sets++) {
         char *value = strchr(word, '=');
         *value = 0;
         set[sets] = (fsim_binding){word, value + 1};
     }
-    const fsim_graph *g = fsim_graph_parse(arena, d, cases[i].name, cases[i].text, strlen(cases[i].text), set, sets);
+    const fsim_graph *g = fsim_graph_parse(arena, d, name, text, strlen(text), set, sets);
     if (!g)
         fsim_diag_print(d, stderr, false);
     assert_non_null(g);
+    return g;
+}
+
+/* The whole workload as one kernel with the case's tile. */
+static void generate(const fsim_graph *g, int i)
+{
     int *node = fsim_new(arena, int, g->nodes);
     for (int n = 0; n < g->nodes; n++)
         node[n] = n;
@@ -137,6 +146,8 @@ static void generate(const fsim_hw *hw, int i)
     assert_int_equal(program[i].launches, cases[i].split > 1 ? 2 : 1);
     if (cases[i].form == LEFT ? strstr(program[i].source, "FS_FLASH(") != NULL : !strstr(program[i].source, cases[i].form == TENSOR ? "FS_FLASH_MMA(" : "FS_FLASH_SIMT("))
         fail_msg("%s has another form:\n%s", cases[i].name, program[i].source);
+    if (strstr(cases[i].name, "last row's tile") && !strstr(program[i].source, "fs_flash_stop("))
+        fail_msg("%s leaves no columns out:\n%s", cases[i].name, program[i].source);
     reference[i] = fsim_reference_of(g, 1);
 }
 
@@ -145,10 +156,10 @@ static int setup(void **unused)
     (void)unused;
     arena = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(arena);
-    const fsim_hw *hw = fsim_hw_read(arena, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-80gb.yaml");
+    hw = fsim_hw_read(arena, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-80gb.yaml");
     assert_non_null(hw);
     for (int i = 0; i < CASES; i++)
-        generate(hw, i);
+        generate(graph_of(cases[i].name, cases[i].text, cases[i].set), i);
     return 0;
 }
 
@@ -187,6 +198,45 @@ static void the_host_computes_what_the_reference_does(void **unused)
     }
     fsim_cpu_pool_free(pool);
     fsim_cpu_unload(m);
+}
+
+/* Scores that are 5 % too large stay within every element's bound in bf16, and must be told all the same. */
+static void a_scale_that_is_off_by_little_is_told(void **unused)
+{
+    (void)unused;
+    static const char bindings[] = "S=64 T=128 D=64 R=64 H=2 dtype=bf16";
+    const int usual = 3; /* the case whose program is replaced: tensor cores, bf16 */
+    fsim_reference *r = fsim_reference_of(graph_of("right", plain, bindings), 1);
+    for (int off = 0; off < 2; off++) {
+        char *text = fsim_printf(arena, "%s", plain), *scalar = strstr(text, "0.25");
+        memcpy(scalar, off ? "0.26" : "0.25", 4);
+        if (off)
+            text = fsim_printf(arena, "%.*s0.2625%s", (int)(scalar - text), text, scalar + 4);
+        const fsim_program kept = program[usual];
+        fsim_reference *const kept_reference = reference[usual];
+        generate(graph_of("scaled", text, bindings), usual);
+        const fsim_program p = program[usual];
+        fsim_reference_free(reference[usual]);
+        program[usual] = kept;
+        reference[usual] = kept_reference;
+        const fsim_cpu_compiler how = {.header = fsim_dialect_text, .compiler = compiler, .cache = ""};
+        const char *why = "";
+        fsim_cpu_module *m = fsim_cpu_compile(&p, 1, &how, arena, &why);
+        if (!m)
+            skip();
+        fsim_cpu_pool *pool = fsim_cpu_pool_new(1);
+        fsim_host_memory *h = fsim_host_memory_new(r, &p, 1);
+        fsim_cpu_run(pool, &m->kernel[0], h->argument[0]);
+        const fsim_check c = fsim_check_program(r, &p, fsim_host_fetch, h->argument[0], arena);
+        assert_int_equal(c.found.wrong, 0);
+        assert_int_equal(c.message != NULL, off);
+        if (off)
+            assert_non_null(strstr(c.message, "o is off by"));
+        fsim_host_memory_free(h);
+        fsim_cpu_pool_free(pool);
+        fsim_cpu_unload(m);
+    }
+    fsim_reference_free(r);
 }
 
 static void put_file(const char *path, const char *text)
@@ -255,6 +305,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_host_computes_what_the_reference_does),
+        cmocka_unit_test(a_scale_that_is_off_by_little_is_told),
         cmocka_unit_test(a_gpu_does_whatever_order_its_threads_run_in),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
