@@ -59,7 +59,8 @@ void fsim_put(const fsim_interpreter *in, int tensor, int64_t i, double v, doubl
 /* A sum under way. */
 typedef struct {
     double value, magnitude, squares, linear, quadratic, shared;
-    int64_t terms;
+    double last, alike; /* the term before; magnitude of those that equal it */
+    int64_t terms, repeats;
 } fsim_sum;
 void fsim_sum_add(fsim_sum *s, double v, double own, double shared);
 double fsim_sum_own(const fsim_sum *s);                      /* propagated */

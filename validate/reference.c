@@ -110,6 +110,11 @@ void fsim_sum_add(fsim_sum *s, double v, double own, double shared)
     const double q = 5 * own;
     s->value += v;
     s->magnitude += fabs(v);
+    if (s->terms > 0 && v == s->last) {
+        s->alike += fabs(v);
+        s->repeats++;
+    }
+    s->last = v;
     s->squares += v * v;
     s->linear += own;
     s->quadratic += q * q;
@@ -119,11 +124,12 @@ void fsim_sum_add(fsim_sum *s, double v, double own, double shared)
 
 double fsim_sum_own(const fsim_sum *s) { return fmin(s->linear, sqrt(s->quadratic)); }
 
-/* Partial sums are as large as the whole, or of random signs as the root of the squares: n roundings of these, 4 sqrt(n) of them to be safe; see Higham and Mary. */
+/* Partial sums are as large as the whole, or of random signs as the root of the squares: n roundings of these, 4 sqrt(n) of them to be safe; see Higham and Mary. Equal terms, one behind the other,
+ * are rounded the same way as long as the sum has the same exponent: their errors add up, each at most the term itself. */
 double fsim_sum_rounding(const fsim_sum *s, double unit)
 {
     const double partial = fmin(s->magnitude, fmax(fabs(s->value), 4 * sqrt(s->squares)));
-    return s->terms > 1 ? 4 * sqrt((double)s->terms) * unit * partial : 0;
+    return s->terms > 1 ? 4 * sqrt((double)s->terms) * unit * partial + fmin((double)s->repeats * unit * partial, s->alike) : 0;
 }
 
 double fsim_reference_bytes(const fsim_graph *g)
