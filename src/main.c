@@ -88,7 +88,7 @@ static const fsim_arg options[] = {
     {"--strategies", "NAME[,...]", FSIM_ARG_ITEMS, AT(strategies), NULL, VALIDATE, "plans that run (eager ... optimal)"},
     {"--measured", "FILE", FSIM_ARG_TEXT, AT(measured), NULL, VALIDATE, "of --device: rows for --measurements"},
     {"--samples", "N", FSIM_ARG_COUNT, AT(samples), NULL, VALIDATE, "of --device: runs of each kernel"},
-    {"--budget", "SECONDS", FSIM_ARG_SECONDS, AT(budget_s), NULL, VALIDATE, "of --device: for the runs of each kernel"},
+    {"--budget", "SECONDS", FSIM_ARG_SECONDS, AT(budget_s), NULL, VALIDATE, "of --device: to measure each workload in"},
     {"--no-measure", "", FSIM_ARG_FLAG, AT(no_measure), NULL, VALIDATE, "of --device: compare only, time nothing"},
     {"--no-check", "", FSIM_ARG_FLAG, AT(no_check), NULL, VALIDATE, "of --device: do not compare with reference"},
     {"--no-counters", "", FSIM_ARG_FLAG, AT(no_counters), NULL, VALIDATE, "of --device cuda: times only"},

@@ -17,7 +17,7 @@ typedef struct fsim_runner {
     bool (*compile)(struct fsim_runner *r, const fsim_program *p, int count, const char **wrong, fsim_fault *fault);
     /* Runs program i of those compiled last on arguments in the host's memory: inputs are brought to the device, what it writes is brought back. */
     bool (*run)(struct fsim_runner *r, int i, void *const *argument, fsim_fault *fault);
-    /* Runs and measures the plans of t, whose shapes may be large, and compares the outputs of all. Fills measured, failed, differs. */
+    /* Runs and measures the plans of t, whose shapes may be large, and compares the outputs of all. Fills measured, failed, differs. What fails for itself alone is no fault. */
     bool (*measure)(struct fsim_runner *r, fsim_trial *t, const fsim_trial_how *how, fsim_fault *fault);
     void (*close)(struct fsim_runner *r);
     fsim_arena *a;
@@ -28,6 +28,8 @@ fsim_runner *fsim_runner_on_host(int threads, int jobs, fsim_arena *a, fsim_faul
 /* In the runner's arena. NULL with *fault set where there is no GPU, driver or compiler for it. */
 fsim_runner *fsim_runner_on_gpu(const fsim_gpu_options *options, int jobs, fsim_arena *a, fsim_fault *fault);
 const fsim_gpu_facts *fsim_runner_gpu(const fsim_runner *r); /* NULL on a host */
+fsim_sensors fsim_runner_sensors(const fsim_runner *r);      /* of a GPU, the worst while plans were measured */
+const char *fsim_runner_lost(const fsim_runner *r);          /* why nothing more can be run on it: the program should end by _exit; NULL */
 /* hw with what differs on this machine measured in its place; hw itself on a GPU. */
 const fsim_hw *fsim_runner_hw(fsim_runner *r, const fsim_hw *hw, fsim_fault *fault);
 

@@ -54,19 +54,26 @@ static bool run(fsim_runner *r, int i, void *const *argument, fsim_fault *fault)
     return good;
 }
 
-/* A trial on the device. */
+/* A trial on the device. What several plans have alike, kernels of one text on the same tensors, is there once: under its first place. */
 typedef struct {
     fsim_gpu_buffer *tensor;
-    fsim_gpu_buffer **argument; /* per program */
-    fsim_gpu_kernel **kernel;   /* per program; NULL: not generated */
+    fsim_gpu_buffer **argument;  /* per program */
+    fsim_gpu_kernel **kernel;    /* per program; NULL: not generated, or failed */
+    const char **failed;         /* per program: why it can't be run */
     fsim_program *program;
+    const fsim_kernel **planned; /* per program */
+    fsim_trial_ran **ran;
+    int *same;                   /* per program: the first that is like it; itself where none is */
     int programs;
+    int *first, *like;           /* per plan: its first program; the first plan of the same kernels */
     const fsim_graph *g;
 } loaded;
 
 static void unload(device *d, loaded *x)
 {
     for (int k = 0; k < x->programs; k++) {
+        if (x->same[k] != k)
+            continue;
         if (x->kernel[k])
             fsim_gpu_unload(d->gpu, x->kernel[k]);
         for (int i = 0; i < x->program[k].parameters && x->argument[k]; i++)
@@ -96,38 +103,97 @@ static bool upload_inputs(fsim_runner *r, const fsim_graph *g, const loaded *x, 
     return good;
 }
 
-static bool lay_out(fsim_runner *r, const fsim_trial *t, loaded *x, fsim_fault *fault)
+/* The same text but for the programs' own names? */
+static bool same_text(const fsim_program *p, const fsim_program *q)
+{
+    const size_t length[] = {strlen(p->name), strlen(q->name)};
+    const char *x = p->source, *y = q->source;
+    while (*x && *y) {
+        if (strncmp(x, p->name, length[0]) == 0 && strncmp(y, q->name, length[1]) == 0) {
+            x += length[0];
+            y += length[1];
+        } else if (*x++ != *y++) {
+            return false;
+        }
+    }
+    return *x == *y;
+}
+
+static bool same_program(const fsim_program *p, const fsim_program *q)
+{
+    bool same = p->source && q->source && !p->skipped && !q->skipped && p->parameters == q->parameters && p->launches == q->launches;
+    for (int i = 0; same && i < p->parameters; i++)
+        same = p->parameter[i].tensor == q->parameter[i].tensor && p->parameter[i].bytes == q->parameter[i].bytes && p->parameter[i].written == q->parameter[i].written;
+    for (int i = 0; same && i < p->launches; i++)
+        same = p->launch[i].grid == q->launch[i].grid && p->launch[i].block == q->launch[i].block && p->launch[i].shared_bytes == q->launch[i].shared_bytes;
+    return same && same_text(p, q);
+}
+
+static bool same_plan(const fsim_trial *t, const loaded *x, int i, int j)
+{
+    bool same = t->plan[i].plan.kernels == t->plan[j].plan.kernels;
+    for (int k = 0; same && k < t->plan[i].plan.kernels; k++)
+        same = x->same[x->first[i] + k] == x->same[x->first[j] + k];
+    return same;
+}
+
+static void list_programs(fsim_trial *t, loaded *x)
+{
+    for (int i = 0; i < t->plans; i++) {
+        x->first[i] = x->programs;
+        for (int k = 0; k < t->plan[i].plan.kernels; k++) {
+            const int at = x->programs++;
+            x->program[at] = t->plan[i].program[k];
+            x->planned[at] = &t->plan[i].plan.kernel[k];
+            x->ran[at] = &t->plan[i].ran[k];
+            x->same[at] = 0;
+            while (x->same[at] < at && !(x->planned[x->same[at]]->template == x->planned[at]->template && same_program(&x->program[x->same[at]], &x->program[at])))
+                x->same[at]++;
+        }
+        x->like[i] = 0;
+        while (x->like[i] < i && !same_plan(t, x, x->like[i], i))
+            x->like[i]++;
+    }
+}
+
+static bool lay_out(fsim_runner *r, fsim_trial *t, loaded *x, fsim_fault *fault)
 {
     device *d = r->self;
     const fsim_touched touched = fsim_trial_touches(t, r->a);
     const int64_t room = fsim_gpu_facts_of(d->gpu)->free_bytes;
+    const int most = touched.programs + 1;
     bool good = touched.bytes <= room ||
                 fsim_fail(fault, r->a, FSIM_EXIT_UNAVAILABLE, "out of memory: the plans' tensors take %.2f GiB, the GPU has %.2f GiB free; measure fewer strategies, or shorter shapes (--set)",
                           (double)touched.bytes / 0x1p30, (double)room / 0x1p30);
-    *x = (loaded){fsim_new(r->a, fsim_gpu_buffer, t->graph->tensors + 1), fsim_new(r->a, fsim_gpu_buffer *, touched.programs + 1), fsim_new(r->a, fsim_gpu_kernel *, touched.programs + 1),
-                  fsim_new(r->a, fsim_program, touched.programs + 1), 0, t->graph};
+    *x = (loaded){.tensor = fsim_new(r->a, fsim_gpu_buffer, t->graph->tensors + 1), .argument = fsim_new(r->a, fsim_gpu_buffer *, most), .kernel = fsim_new(r->a, fsim_gpu_kernel *, most),
+                  .failed = fsim_new(r->a, const char *, most), .program = fsim_new(r->a, fsim_program, most), .planned = fsim_new(r->a, const fsim_kernel *, most),
+                  .ran = fsim_new(r->a, fsim_trial_ran *, most), .same = fsim_new(r->a, int, most), .first = fsim_new(r->a, int, t->plans + 1), .like = fsim_new(r->a, int, t->plans + 1), .g = t->graph};
+    list_programs(t, x);
     for (int i = 0; i < t->graph->tensors && good; i++)
         if (touched.used[i])
             good = fsim_gpu_allocate(d->gpu, t->graph->tensor[i].name, t->graph->tensor[i].bytes, &x->tensor[i], fault);
-    for (int i = 0; i < t->plans && good; i++)
-        for (int k = 0; k < t->plan[i].plan.kernels && good; k++) {
-            const fsim_program *p = &t->plan[i].program[k];
-            fsim_gpu_buffer *at = x->argument[x->programs] = fsim_new(r->a, fsim_gpu_buffer, p->parameters + 1);
-            x->program[x->programs++] = *p;
-            for (int n = 0; n < p->parameters && good; n++) {
-                if (p->parameter[n].tensor >= 0)
-                    at[n] = x->tensor[p->parameter[n].tensor];
-                else
-                    good = fsim_gpu_allocate(d->gpu, p->parameter[n].name, p->parameter[n].bytes, &at[n], fault);
-            }
+    for (int at = 0; at < x->programs && good; at++) {
+        const fsim_program *p = &x->program[at];
+        if (x->same[at] != at) {
+            x->argument[at] = x->argument[x->same[at]];
+            continue;
         }
+        fsim_gpu_buffer *to = x->argument[at] = fsim_new(r->a, fsim_gpu_buffer, p->parameters + 1);
+        for (int n = 0; n < p->parameters && good; n++)
+            if (p->parameter[n].tensor >= 0)
+                to[n] = x->tensor[p->parameter[n].tensor];
+            else
+                good = fsim_gpu_allocate(d->gpu, p->parameter[n].name, p->parameter[n].bytes, &to[n], fault);
+    }
     return good && upload_inputs(r, t->graph, x, fault);
 }
 
 /* A product that the plan leaves to the vendor's library, by it, with what follows; NULL with ran->stand_in set where that is not there, or one call is not enough: then the generated kernel runs. */
-static fsim_gpu_kernel *by_library(fsim_runner *r, const loaded *x, const fsim_kernel *k, int at, fsim_trial_ran *ran)
+static fsim_gpu_kernel *by_library(fsim_runner *r, const loaded *x, int at)
 {
     device *d = r->self;
+    const fsim_kernel *k = x->planned[at];
+    fsim_trial_ran *ran = x->ran[at];
     fsim_vendor_call v;
     fsim_fault fault = {0};
     *ran = (fsim_trial_ran){0};
@@ -143,21 +209,37 @@ static fsim_gpu_kernel *by_library(fsim_runner *r, const loaded *x, const fsim_k
     return made;
 }
 
-static bool load_all(fsim_runner *r, const fsim_trial *t, const loaded *x, fsim_fault *fault)
+static bool load_one(fsim_runner *r, const loaded *x, int at, const char *wrong)
+{
+    device *d = r->self;
+    fsim_fault why = {0};
+    x->kernel[at] = by_library(r, x, at);
+    if (!x->kernel[at] && wrong)
+        x->failed[at] = fsim_printf(r->a, "%s does not compile: %s", x->program[at].name, wrong);
+    else if (!x->kernel[at] && !(x->kernel[at] = fsim_gpu_load(d->gpu, &x->program[at], &d->cubin[at], x->argument[at], &why)))
+        x->failed[at] = why.message;
+    return !fsim_gpu_lost(d->gpu);
+}
+
+static bool load_all(fsim_runner *r, const loaded *x, fsim_fault *fault)
 {
     device *d = r->self;
     const char **wrong = fsim_new(r->a, const char *, x->programs + 1);
-    bool good = compile(r, x->program, x->programs, wrong, fault);
-    for (int i = 0, at = 0; i < t->plans && good; i++)
-        for (int k = 0; k < t->plan[i].plan.kernels && good; k++, at++) {
-            if (x->program[at].skipped || (x->kernel[at] = by_library(r, x, &t->plan[i].plan.kernel[k], at, &t->plan[i].ran[k])))
-                continue;
-            if (wrong[at])
-                good = fsim_fail(fault, r->a, FSIM_EXIT_INTERNAL, "%s does not compile: %s", x->program[at].name, wrong[at]);
-            else
-                good = (x->kernel[at] = fsim_gpu_load(d->gpu, &x->program[at], &d->cubin[at], x->argument[at], fault)) != NULL;
+    fsim_fault first = {0};
+    bool good = compile(r, x->program, x->programs, wrong, &first) || !fsim_gpu_lost(d->gpu); /* each that does not compile is left out for itself */
+    for (int at = 0; at < x->programs && good; at++) {
+        const int same = x->same[at];
+        if (x->program[at].skipped)
+            continue;
+        if (same == at) {
+            good = load_one(r, x, at, d->cubin[at].cubin ? NULL : d->cubin[at].fault.message);
+        } else {
+            x->kernel[at] = x->kernel[same];
+            x->failed[at] = x->failed[same];
+            *x->ran[at] = *x->ran[same];
         }
-    return good;
+    }
+    return good || fsim_fail(fault, r->a, FSIM_EXIT_UNAVAILABLE, "%s", fsim_gpu_lost(d->gpu));
 }
 
 /* What the library makes and what our own kernel makes of the same, which was compared with the reference: *differs, or NULL where they agree or there is none of ours. The library's stays. */
@@ -185,89 +267,158 @@ static bool compare_with_ours(fsim_runner *r, const loaded *x, int at, const cha
     return good;
 }
 
-/* Kernel k of a plan, once. */
-static bool run_kernel(fsim_runner *r, fsim_trial_plan *plan, int k, const loaded *x, int at, fsim_fault *fault)
+/* A program, once. What the library made of it is compared the first time. */
+static bool run_kernel(fsim_runner *r, fsim_trial_plan *plan, int k, const loaded *x, int at, const char **differs, fsim_fault *fault)
 {
     device *d = r->self;
-    const char *differs;
-    if (!x->kernel[at])
+    const int same = x->same[at];
+    const char *apart = NULL;
+    bool good = true;
+    if (!x->kernel[at] || x->failed[same])
         return true;
-    if (!plan->ran[k].library)
-        return fsim_gpu_run(d->gpu, x->kernel[at], fault);
-    const bool good = compare_with_ours(r, x, at, &differs, fault);
-    if (differs && !plan->differs)
-        plan->differs = fsim_printf(r->a, "%s by %s: %s", x->program[at].name, plan->ran[k].library, differs);
+    if (same == at && plan->ran[k].library) {
+        good = compare_with_ours(r, x, at, &apart, fault);
+        if (apart)
+            differs[at] = fsim_printf(r->a, "%s by %s: %s", x->program[at].name, plan->ran[k].library, apart);
+    } else {
+        good = fsim_gpu_run(d->gpu, x->kernel[at], fault);
+    }
+    if (differs[same] && !plan->differs)
+        plan->differs = differs[same];
     return good;
 }
 
-/* Runs every plan once; what the workload's outputs are must not depend on which. */
+/* What the plan made of the workload's outputs, beside what the first that ran, `by` name, made of them: first[tensor], NULL until then. */
+static bool compare_outputs(fsim_runner *r, const fsim_trial *t, fsim_trial_plan *plan, const loaded *x, void **first, const char *by, fsim_fault *fault)
+{
+    device *d = r->self;
+    bool good = true;
+    for (int n = 0; n < t->graph->tensors && good; n++) {
+        const fsim_tensor *y = &t->graph->tensor[n];
+        if (!y->output || y->storage != n || x->tensor[n].bytes == 0)
+            continue;
+        void *bytes = malloc((size_t)y->bytes);
+        good = bytes ? fsim_gpu_download(d->gpu, bytes, x->tensor[n], y->bytes, fault)
+                     : fsim_fail(fault, r->a, FSIM_EXIT_UNAVAILABLE, "not enough memory on the host for '%s'", y->name);
+        if (!first[n]) {
+            first[n] = bytes;
+            continue;
+        }
+        if (good && !plan->differs)
+            plan->differs = fsim_apart_by(t->graph, n, first[n], bytes, by, r->a);
+        free(bytes);
+    }
+    return good;
+}
+
+/* A kernel that can't be run takes its plan with it. */
+static const char *failed_of(const fsim_trial_plan *plan, const loaded *x, int first)
+{
+    const char *why = NULL;
+    for (int k = 0; k < plan->plan.kernels && !why; k++)
+        why = x->failed[x->same[first + k]];
+    return why;
+}
+
+/* Runs every plan once; what the workload's outputs are must not depend on which. Plans of the same kernels are one. */
 static bool compare_plans(fsim_runner *r, fsim_trial *t, const loaded *x, fsim_fault *fault)
 {
     device *d = r->self;
-    const fsim_graph *g = t->graph;
-    void **first = fsim_new(r->a, void *, g->tensors + 1);
+    void **first = fsim_new(r->a, void *, t->graph->tensors + 1);
+    const char **differs = fsim_new(r->a, const char *, x->programs + 1);
+    const char *by = NULL;
+    int distinct = 0;
     bool good = true;
-    for (int i = 0, at = 0; i < t->plans && good; at += t->plan[i++].plan.kernels) {
-        for (int k = 0; k < t->plan[i].plan.kernels && good; k++)
-            good = run_kernel(r, &t->plan[i], k, x, at + k, fault);
-        for (int n = 0; n < g->tensors && good; n++) {
-            const fsim_tensor *y = &g->tensor[n];
-            if (!y->output || y->storage != n || x->tensor[n].bytes == 0)
-                continue;
-            void *bytes = malloc((size_t)y->bytes);
-            good = bytes ? fsim_gpu_download(d->gpu, bytes, x->tensor[n], y->bytes, fault)
-                         : fsim_fail(fault, r->a, FSIM_EXIT_UNAVAILABLE, "not enough memory on the host for '%s'", y->name);
-            if (!first[n]) {
-                first[n] = bytes;
-                continue;
+    for (int i = 0; i < t->plans; i++)
+        distinct += x->like[i] == i;
+    for (int i = 0; i < t->plans && good; i++) {
+        fsim_trial_plan *plan = &t->plan[i];
+        if (x->like[i] != i) {
+            plan->differs = t->plan[x->like[i]].differs;
+            continue;
+        }
+        for (int k = 0; k < plan->plan.kernels && good; k++) {
+            fsim_fault why = {0};
+            if (!run_kernel(r, plan, k, x, x->first[i] + k, differs, &why)) {
+                x->failed[x->same[x->first[i] + k]] = why.message;
+                good = !fsim_gpu_lost(d->gpu);
             }
-            if (good && !t->plan[i].differs)
-                t->plan[i].differs = fsim_apart_by(g, n, first[n], bytes, fsim_strategy_names[t->plan[0].strategy], r->a);
-            free(bytes);
+        }
+        if (good && distinct > 1 && !failed_of(plan, x, x->first[i])) {
+            by = by ? by : fsim_strategy_names[plan->strategy];
+            good = compare_outputs(r, t, plan, x, first, by, fault);
         }
     }
-    for (int n = 0; n < g->tensors; n++)
+    for (int n = 0; n < t->graph->tensors; n++)
         free(first[n]);
-    return good;
+    return good || !fsim_gpu_lost(d->gpu) ? good : fsim_fail(fault, r->a, FSIM_EXIT_UNAVAILABLE, "%s", fsim_gpu_lost(d->gpu));
 }
 
+typedef struct {
+    int program;
+    double predicted_s;
+} ranked;
+
+static int longest_first(const void *x, const void *y)
+{
+    const ranked *a = x, *b = y;
+    return a->predicted_s > b->predicted_s ? -1 : a->predicted_s < b->predicted_s ? 1 : a->program - b->program;
+}
+
+/* Each kernel once, the longest first: what time is too short for are the shortest. */
 static bool measure_kernels(device *d, fsim_trial *t, const loaded *x, fsim_arena *a, fsim_fault *fault)
 {
+    ranked *order = fsim_new(a, ranked, x->programs + 1);
     fsim_gpu_kernel **kernel = fsim_new(a, fsim_gpu_kernel *, x->programs + 1);
-    fsim_measured_kernel **to = fsim_new(a, fsim_measured_kernel *, x->programs + 1), *out;
+    fsim_measured_kernel *out = fsim_new(a, fsim_measured_kernel, x->programs + 1), *of = fsim_new(a, fsim_measured_kernel, x->programs + 1);
     int count = 0;
-    for (int i = 0, at = 0; i < t->plans; at += t->plan[i++].plan.kernels)
+    for (int i = 0; i < t->plans; i++)
         for (int k = 0; k < t->plan[i].plan.kernels; k++) {
-            t->plan[i].measured.kernel[k].failed = x->program[at + k].skipped;
-            if (x->kernel[at + k]) {
-                kernel[count] = x->kernel[at + k];
-                to[count++] = &t->plan[i].measured.kernel[k];
-            }
+            const int at = x->first[i] + k;
+            if (x->same[at] == at && x->kernel[at] && !x->failed[at])
+                order[count++] = (ranked){at, t->plan[i].predicted[k].cold_s};
         }
-    out = fsim_new(a, fsim_measured_kernel, count + 1);
+    qsort(order, (size_t)count, sizeof *order, longest_first);
+    for (int i = 0; i < count; i++)
+        kernel[i] = x->kernel[order[i].program];
     const bool good = fsim_gpu_measure(d->gpu, kernel, count, out, fault);
     for (int i = 0; i < count; i++)
-        *to[i] = out[i];
+        of[order[i].program] = out[i];
+    for (int i = 0; i < t->plans; i++)
+        for (int k = 0; k < t->plan[i].plan.kernels; k++)
+            if (x->kernel[x->first[i] + k] && !x->failed[x->same[x->first[i] + k]])
+                t->plan[i].measured.kernel[k] = of[x->same[x->first[i] + k]];
     return good;
 }
 
-static bool measure_plans(device *d, fsim_trial *t, const loaded *x, fsim_arena *a, fsim_fault *fault)
+static bool measure_plans(device *d, fsim_trial *t, const loaded *x, const fsim_trial_how *how, fsim_arena *a, fsim_fault *fault)
 {
     fsim_gpu_plan *plan = fsim_new(a, fsim_gpu_plan, t->plans + 1);
     fsim_measured_plan *out = fsim_new(a, fsim_measured_plan, t->plans + 1);
-    for (int i = 0, at = 0; i < t->plans; at += t->plan[i++].plan.kernels) {
-        fsim_gpu_kernel **kernel = fsim_new(a, fsim_gpu_kernel *, t->plan[i].plan.kernels + 1);
-        int count = 0;
-        for (int k = 0; k < t->plan[i].plan.kernels; k++)
-            if (x->kernel[at + k])
-                kernel[count++] = x->kernel[at + k];
-        plan[i] = (fsim_gpu_plan){fsim_strategy_names[t->plan[i].strategy], kernel, count};
-    }
-    const bool good = fsim_gpu_measure_plans(d->gpu, plan, t->plans, out, NULL, fault);
+    int *place = fsim_new(a, int, t->plans + 1), count = 0;
     for (int i = 0; i < t->plans; i++) {
-        t->plan[i].measured.stream = out[i].stream;
-        t->plan[i].measured.graph = out[i].graph;
-        t->plan[i].failed = out[i].failed;
+        fsim_gpu_kernel **kernel = fsim_new(a, fsim_gpu_kernel *, t->plan[i].plan.kernels + 1);
+        int kernels = 0;
+        place[i] = place[x->like[i]];
+        t->plan[i].failed = failed_of(&t->plan[i], x, x->first[i]);
+        if (x->like[i] != i || t->plan[i].failed)
+            continue;
+        for (int k = 0; k < t->plan[i].plan.kernels; k++)
+            if (x->kernel[x->first[i] + k])
+                kernel[kernels++] = x->kernel[x->first[i] + k];
+        place[i] = count;
+        plan[count++] = (fsim_gpu_plan){fsim_strategy_names[t->plan[i].strategy], kernel, kernels, how->warm};
+    }
+    const bool good = fsim_gpu_measure_plans(d->gpu, plan, count, out, NULL, fault);
+    for (int i = 0; i < t->plans; i++) {
+        if (t->plan[i].failed)
+            continue;
+        const fsim_measured_plan *m = &out[place[i]];
+        t->plan[i].measured.stream = m->stream;
+        t->plan[i].measured.graph = m->graph;
+        t->plan[i].failed = m->failed;
+        t->plan[i].left_out = m->left_out;
+        t->plan[i].no_graph = m->no_graph;
     }
     return good;
 }
@@ -282,19 +433,40 @@ static bool went_on(bool good, fsim_fault *fault, fsim_fault *noise)
     return good;
 }
 
+/* Why kernels were not measured, where nothing else says so. */
+static void say_failed(fsim_trial *t, const loaded *x)
+{
+    for (int i = 0; i < t->plans; i++)
+        for (int k = 0; k < t->plan[i].plan.kernels; k++) {
+            fsim_measured_kernel *m = &t->plan[i].measured.kernel[k];
+            const int at = x->first[i] + k;
+            const char *why = x->program[at].skipped ? x->program[at].skipped : x->failed[x->same[at]];
+            m->failed = why ? why : m->failed;
+        }
+}
+
 static bool measure(fsim_runner *r, fsim_trial *t, const fsim_trial_how *how, fsim_fault *fault)
 {
+    static const double least_share = 0.25; /* of the budget is for times, however long the rest took */
     device *d = r->self;
     loaded x;
-    fsim_fault noise = {0};
-    bool good = lay_out(r, t, &x, fault) && load_all(r, t, &x, fault) && compare_plans(r, t, &x, fault);
-    good = good && went_on(measure_plans(d, t, &x, r->a, fault), fault, &noise);
+    fsim_fault noise = {0}, own = {0};
+    t->has_library = true;
+    t->warm = how->warm;
+    bool good = lay_out(r, t, &x, &own) && load_all(r, &x, &own) && compare_plans(r, t, &x, &own);
+    fsim_gpu_limit(d->gpu, how->until_s > 0 ? fmax(how->until_s, fsim_now_s() + least_share * how->budget_s) : 0);
+    good = good && went_on(measure_plans(d, t, &x, how, r->a, &own), &own, &noise);
     if (how->kernels)
-        good = good && went_on(measure_kernels(d, t, &x, r->a, fault), fault, &noise);
+        good = good && went_on(measure_kernels(d, t, &x, r->a, &own), &own, &noise);
+    say_failed(t, &x);
     unload(d, &x);
-    if (good && noise.exit_status)
+    if (!good)
+        t->failed = own.message;
+    if (!good && fsim_gpu_lost(d->gpu))
+        *fault = own;
+    else if (noise.exit_status)
         *fault = noise;
-    return good && noise.exit_status == 0;
+    return fault->exit_status == 0;
 }
 
 static void close_gpu(fsim_runner *r) { fsim_gpu_close(((device *)r->self)->gpu); }
@@ -312,3 +484,7 @@ fsim_runner *fsim_runner_on_gpu(const fsim_gpu_options *options, int jobs, fsim_
 }
 
 const fsim_gpu_facts *fsim_runner_gpu(const fsim_runner *r) { return strcmp(r->name, "cuda") == 0 ? fsim_gpu_facts_of(((const device *)r->self)->gpu) : NULL; }
+
+fsim_sensors fsim_runner_sensors(const fsim_runner *r) { return strcmp(r->name, "cuda") == 0 ? fsim_gpu_sensors(((const device *)r->self)->gpu) : fsim_no_sensors(); }
+
+const char *fsim_runner_lost(const fsim_runner *r) { return strcmp(r->name, "cuda") == 0 ? fsim_gpu_lost(((const device *)r->self)->gpu) : NULL; }

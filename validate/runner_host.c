@@ -137,7 +137,7 @@ static void take_over(fsim_trial *t, const memory *m, const fsim_cpu_measurement
     for (int i = 0; i < t->plans; at += t->plan[i++].plan.kernels)
         for (int k = 0; k < t->plan[i].plan.kernels; k++) {
             fsim_measured_kernel *y = &t->plan[i].measured.kernel[k];
-            *y = (fsim_measured_kernel){.dram_read_bytes = NAN, .dram_write_bytes = NAN, .l2_bytes = NAN, .shared_bytes = NAN, .local_bytes = NAN, .registers = -1,
+            *y = (fsim_measured_kernel){.dram_read_bytes = NAN, .dram_write_bytes = NAN, .dram_write_by_end_bytes = NAN, .l2_bytes = NAN, .l2_write_bytes = NAN, .shared_bytes = NAN, .local_bytes = NAN, .registers = -1,
                                         .static_shared_bytes = -1, .local_bytes_per_thread = -1, .occupancy = NAN, .achieved_occupancy = NAN, .sm_clock_hz = NAN};
             if (m->program[at + k].skipped) {
                 y->failed = m->program[at + k].skipped;

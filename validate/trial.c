@@ -83,7 +83,56 @@ fsim_trial fsim_trial_of(const fsim_graph *g, const fsim_hw *hw, const fsim_opti
 
 /* Verdicts. */
 
-double fsim_trial_error(const fsim_trial_plan *p) { return p->measured.stream.samples > 0 ? p->measured.stream.median_s / p->stream_s - 1 : NAN; }
+double fsim_trial_error(const fsim_trial_plan *p) { return p->measured.stream.samples > 0 && !p->unlike ? p->stream_s / p->measured.stream.median_s - 1 : NAN; }
+
+const char *fsim_trial_failure(const fsim_trial *t)
+{
+    const char *why = t->failed ? t->failed : t->unchecked;
+    for (int i = 0; i < t->plans && !why; i++) {
+        const fsim_trial_plan *x = &t->plan[i];
+        why = x->failed;
+        for (int k = 0; k < x->plan.kernels && !why; k++)
+            why = x->program[k].skipped ? NULL : x->measured.kernel[k].failed;
+    }
+    return why;
+}
+
+const char *fsim_trial_left_out(const fsim_trial *t, fsim_arena *a)
+{
+    int plans = 0, kernels = 0, uncounted = 0, all = 0;
+    const char *why = NULL, *text = "";
+    for (int i = 0; i < t->plans; i++) {
+        const fsim_trial_plan *x = &t->plan[i];
+        plans += x->left_out != NULL;
+        why = why ? why : x->left_out;
+        all += x->plan.kernels;
+        for (int k = 0; k < x->plan.kernels; k++) {
+            const fsim_measured_kernel *m = &x->measured.kernel[k];
+            kernels += m->left_out != NULL;
+            uncounted += m->uncounted && !m->left_out;
+            why = why ? why : m->left_out ? m->left_out : m->uncounted;
+        }
+    }
+    if (plans)
+        text = fsim_printf(a, "%d of %d plans", plans, t->plans);
+    if (kernels)
+        text = fsim_printf(a, "%s%s%d of %d kernels", text, *text ? ", " : "", kernels, all);
+    if (uncounted)
+        text = fsim_printf(a, "%s%scounters of %d kernels", text, *text ? ", " : "", uncounted);
+    return why ? fsim_printf(a, "%s: %s", text, why) : NULL;
+}
+
+/* Its time is of other kernels than were predicted. */
+static const char *unlike(const fsim_trial *t, const fsim_trial_plan *x)
+{
+    const char *why = NULL;
+    for (int k = 0; k < x->plan.kernels; k++)
+        if (x->program[k].skipped)
+            return "kernels that are not generated did not run, but are predicted with the rest";
+        else if (x->ran[k].stand_in && t->has_library)
+            why = "our own kernels ran for products that are predicted as the library's";
+    return why;
+}
 
 static int by_value(const void *x, const void *y)
 {
@@ -107,9 +156,10 @@ void fsim_trial_judge(fsim_trial *t)
     t->chosen = t->best = -1;
     t->regret = t->noise = NAN;
     for (int i = 0; i < t->plans; i++) {
-        const fsim_trial_plan *x = &t->plan[i];
+        fsim_trial_plan *x = &t->plan[i];
         const fsim_times *s = &x->measured.stream;
-        if (s->samples == 0)
+        x->unlike = unlike(t, x);
+        if (s->samples == 0 || x->unlike)
             continue;
         noise[measured++] = (s->high_s - s->low_s) / 2 / s->median_s;
         if (t->chosen < 0 || x->stream_s <= t->plan[t->chosen].stream_s)

@@ -34,16 +34,19 @@ typedef struct {
     const char *first_wrong, *first_untold; /* kernel and message */
     fsim_measured_plan measured;
     fsim_trial_ran *ran;               /* per kernel, once it was to be measured */
-    const char *failed;                /* why it was not measured */
+    const char *failed, *left_out;     /* why it was not measured: it can't be; there was no time */
+    const char *no_graph;              /* why not as a CUDA graph; NULL */
+    const char *unlike;                /* why what ran is not what was predicted, so that the two are not compared; NULL. By fsim_trial_judge */
     const char *differs;               /* an output that is not what the first plan made, a library's product that is not what our kernel makes, and by how much; NULL */
 } fsim_trial_plan;
 
 /* What to measure. */
 typedef struct {
-    double budget_s;                   /* for each plan and kernel, roughly */
+    double budget_s;                   /* for all plans and kernels; 0: as they take. Of a GPU: until_s */
+    double until_s;                    /* by fsim_now_s: what is not reached by then is left out, plans first, then kernels, the longest first, then counters; 0: no limit */
     int samples;                       /* 0: by budget */
     bool kernels;                      /* each kernel by itself too */
-    bool counters;
+    bool warm;                         /* whole plans as the run before left L2 */
 } fsim_trial_how;
 
 typedef struct {
@@ -52,6 +55,10 @@ typedef struct {
     const char *set;                   /* bindings, "B=8;dtype=f16" */
     int plans;
     fsim_trial_plan *plan;
+    bool warm;                         /* plans ran as the run before left L2 */
+    bool has_library;                  /* the device has a vendor's library: a product that did not run by it is not what was predicted */
+    const char *failed;                /* why nothing of it was measured; NULL */
+    const char *unchecked;             /* why the comparison with the reference broke off; NULL */
     int64_t scale;                     /* shapes were divided by up to this for the checks; 1: not at all; 0: none are short enough; -1: nobody asked */
     int chosen, best;                  /* plan with the least predicted, and the least measured time end to end; -1 */
     double regret;                     /* measured time of chosen over that of best, less 1; NaN */
@@ -68,7 +75,13 @@ void fsim_trial_reprice(fsim_trial *t, const fsim_hw *hw, const fsim_options *op
 /* How good is the choice? From measured.stream of all plans. */
 void fsim_trial_judge(fsim_trial *t);
 
-/* Measured over predicted, less 1: of plan p end to end. NaN where not measured. */
+/* The first reason why something of it was not measured, or not compared; NULL: all was, but for what is not generated and what was left out. */
+const char *fsim_trial_failure(const fsim_trial *t);
+
+/* "12 of 89 kernels were not measured, 20 not counted: not reached within --budget"; NULL. In a. */
+const char *fsim_trial_left_out(const fsim_trial *t, fsim_arena *a);
+
+/* Predicted over measured, less 1: of plan p end to end. NaN where not measured, or where other things were than predicted. */
 double fsim_trial_error(const fsim_trial_plan *p);
 
 #endif

@@ -13,7 +13,7 @@ static double kernel_bytes(const fsim_measured_kernel *k) { return k->dram_read_
 
 double fsim_trials_metric(const fsim_trials *x, fsim_trial_metric m, double *noise)
 {
-    double sum = 0, scatter = 0, most = NAN;
+    double sum = 0, all = 0, scatter = 0, most = NAN;
     int count = 0;
     for (int i = 0; i < x->count; i++) {
         const fsim_trial *t = &x->at[i];
@@ -27,13 +27,17 @@ double fsim_trials_metric(const fsim_trials *x, fsim_trial_metric m, double *noi
                 sum += error, count++;
             for (int k = 0; k < y->plan.kernels && m == FSIM_TRIAL_BYTES; k++) {
                 const double bytes = kernel_bytes(&y->measured.kernel[k]), wanted = y->predicted[k].dram_read_bytes + y->predicted[k].dram_write_bytes;
-                if (!isnan(bytes) && y->measured.kernel[k].cold.samples > 0 && wanted > 0)
-                    sum += fabs(bytes / wanted - 1), count++;
+                if (isnan(bytes) || y->measured.kernel[k].cold.samples == 0 || (y->ran[k].stand_in && t->has_library))
+                    continue;
+                sum += fabs(bytes - wanted);
+                all += wanted;
             }
         }
     }
     if (noise)
         *noise = m == FSIM_TRIAL_BYTES ? 0 : scatter;
+    if (m == FSIM_TRIAL_BYTES)
+        return all > 0 ? sum / all : NAN;
     return m == FSIM_TRIAL_REGRET ? most : count ? sum / count : NAN;
 }
 
@@ -59,15 +63,15 @@ static fsim_table plans_table(const fsim_trial *t, fsim_arena *a)
     for (int p = 0; p < t->plans; p++) {
         const fsim_trial_plan *x = &t->plan[p];
         const fsim_times *s = &x->measured.stream;
-        const bool have = s->samples > 0;
+        const bool have = s->samples > 0, compared = have && !x->unlike;
         const char **cell = fsim_table_row(&table, p == t->best ? FSIM_GOOD : FSIM_PLAIN);
         cell[0] = fsim_printf(a, "%s%s", fsim_strategy_names[x->strategy], p == t->best ? " *" : "");
         cell[1] = fsim_printf(a, "%d", x->plan.kernels);
         cell[2] = fsim_seconds_text(a, x->stream_s);
         cell[3] = seconds(a, s->median_s, have);
         cell[4] = have ? fsim_printf(a, "%s, %s", fsim_seconds_text(a, s->low_s), fsim_seconds_text(a, s->high_s)) : "-";
-        cell[5] = percent(a, -fsim_trial_error(x) / (1 + fsim_trial_error(x)));
-        cell[6] = times(a, have && base->measured.stream.samples ? base->measured.stream.median_s / s->median_s : NAN);
+        cell[5] = percent(a, fsim_trial_error(x));
+        cell[6] = times(a, compared && base->measured.stream.samples && !base->unlike ? base->measured.stream.median_s / s->median_s : NAN);
         cell[7] = times(a, base->stream_s / x->stream_s);
         cell[8] = seconds(a, x->graph_s, x->measured.graph.samples > 0);
         cell[9] = seconds(a, x->measured.graph.median_s, x->measured.graph.samples > 0);
@@ -75,12 +79,15 @@ static fsim_table plans_table(const fsim_trial *t, fsim_arena *a)
     return table;
 }
 
+static const char *counted(fsim_arena *a, const fsim_measured_kernel *m, double bytes) { return m->cold.samples > 0 && !isnan(bytes) ? fsim_bytes_text(a, bytes) : "-"; }
+
 static const char *ran_by(const fsim_trial_ran *r) { return r->stand_in ? "ours" : r->library; }
 
-static fsim_table kernels_table(const fsim_trial_plan *x, fsim_arena *a)
+static fsim_table kernels_table(const fsim_trial *t, const fsim_trial_plan *x, fsim_arena *a)
 {
     static const fsim_column column[] = {{.title = "kernel", .left = true, .shrinks = true}, {.title = "template", .left = true, .drop = 9}, {.title = "cold"}, {.title = "measured"}, {.title = "error"},
-                                         {.title = "warm", .drop = 6}, {.title = "warm measured", .drop = 5}, {.title = "DRAM"}, {.title = "counted"}, {.title = "registers", .drop = 4},
+                                         {.title = "warm", .drop = 6}, {.title = "warm measured", .drop = 5}, {.title = "DRAM"}, {.title = "counted"},
+                                         {.title = "L2 counted", .drop = 11}, {.title = "L2 writes", .drop = 12}, {.title = "shared", .drop = 13}, {.title = "registers", .drop = 4},
                                          {.title = "regs compiled", .drop = 3}, {.title = "occupancy", .drop = 8}, {.title = "occ. compiled", .drop = 7}};
     fsim_table table = fsim_table_new(a, column, sizeof column / sizeof *column);
     for (int k = 0; k < x->plan.kernels; k++) {
@@ -91,16 +98,19 @@ static fsim_table kernels_table(const fsim_trial_plan *x, fsim_arena *a)
         cell[0] = x->program[k].name;
         cell[1] = ran_by(&x->ran[k]) ? fsim_printf(a, "%s, %s", fsim_template_names[p->template], ran_by(&x->ran[k])) : fsim_template_names[p->template];
         cell[2] = fsim_seconds_text(a, x->predicted[k].cold_s);
-        cell[3] = cold ? fsim_seconds_text(a, m->cold.median_s) : m->failed ? "not run" : "-";
-        cell[4] = cold ? percent(a, x->predicted[k].cold_s / m->cold.median_s - 1) : "-";
+        cell[3] = cold ? fsim_seconds_text(a, m->cold.median_s) : m->failed ? "not run" : m->left_out ? "no time" : "-";
+        cell[4] = cold && !(x->ran[k].stand_in && t->has_library) ? percent(a, x->predicted[k].cold_s / m->cold.median_s - 1) : "-";
         cell[5] = fsim_seconds_text(a, x->predicted[k].warm_s);
         cell[6] = seconds(a, m->warm.median_s, warm);
         cell[7] = fsim_bytes_text(a, x->predicted[k].dram_read_bytes + x->predicted[k].dram_write_bytes);
-        cell[8] = cold && !isnan(kernel_bytes(m)) ? fsim_bytes_text(a, kernel_bytes(m)) : "-";
-        cell[9] = fsim_printf(a, "%d", p->registers);
-        cell[10] = cold && m->registers > 0 ? fsim_printf(a, "%d", m->registers) : "-";
-        cell[11] = fsim_printf(a, "%.0f %%", 100 * p->occupancy);
-        cell[12] = cold && !isnan(m->occupancy) && m->occupancy > 0 ? fsim_printf(a, "%.0f %%", 100 * m->occupancy) : "-";
+        cell[8] = counted(a, m, kernel_bytes(m));
+        cell[9] = counted(a, m, m->l2_bytes);
+        cell[10] = counted(a, m, m->l2_write_bytes);
+        cell[11] = counted(a, m, m->shared_bytes);
+        cell[12] = fsim_printf(a, "%d", p->registers);
+        cell[13] = cold && m->registers > 0 ? fsim_printf(a, "%d", m->registers) : "-";
+        cell[14] = fsim_printf(a, "%.0f %%", 100 * p->occupancy);
+        cell[15] = cold && !isnan(m->occupancy) && m->occupancy > 0 ? fsim_printf(a, "%.0f %%", 100 * m->occupancy) : "-";
     }
     return table;
 }
@@ -166,8 +176,12 @@ static const char *library_text(const fsim_trial *t, fsim_arena *a)
 
 static const char *regret_text(const fsim_trial *t, fsim_arena *a)
 {
-    if (t->chosen < 0)
-        return "Nothing was measured.";
+    if (t->chosen < 0) {
+        bool any = false;
+        for (int p = 0; p < t->plans; p++)
+            any = any || t->plan[p].measured.stream.samples > 0;
+        return any ? "No plan that was measured is what was predicted." : "Nothing was measured.";
+    }
     const char *chosen = fsim_strategy_names[t->plan[t->chosen].strategy], *best = fsim_strategy_names[t->plan[t->best].strategy];
     const char *noise = fsim_printf(a, "repetitions scatter by %.1f %%", 100 * t->noise);
     return t->chosen == t->best ? fsim_printf(a, "Regret 0 %%: %s is predicted to be fastest, and is; %s.", chosen, noise)
@@ -180,6 +194,25 @@ static int shown_plan(const fsim_trial *t)
         if (t->plan[p].strategy == FSIM_STRATEGY_OPTIMAL)
             return p;
     return t->plans - 1;
+}
+
+/* Each reason once, by its first kernel. */
+static void report_failed_kernels(const fsim_page *page, const fsim_trial *t, fsim_arena *a)
+{
+    enum { MOST = 8 };
+    const char *said[MOST];
+    int count = 0;
+    for (int p = 0; p < t->plans; p++)
+        for (int k = 0; k < t->plan[p].plan.kernels; k++) {
+            const char *why = t->plan[p].program[k].skipped ? NULL : t->plan[p].measured.kernel[k].failed;
+            bool again = !why || count == MOST || (t->plan[p].failed && strcmp(t->plan[p].failed, why) == 0);
+            for (int i = 0; i < count && !again; i++)
+                again = strcmp(said[i], why) == 0;
+            if (again)
+                continue;
+            said[count++] = why;
+            fsim_paragraph(page, FSIM_BAD, 2, 4, fsim_printf(a, "%s: %s not measured: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].program[k].name, why));
+        }
 }
 
 static void report_trial(const fsim_page *page, const fsim_trials *x, const fsim_trial *t, fsim_arena *a)
@@ -196,8 +229,23 @@ static void report_trial(const fsim_page *page, const fsim_trials *x, const fsim
         if (t->plan[p].failed)
             fsim_paragraph(page, FSIM_BAD, 2, 4, fsim_printf(a, "%s: not measured: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].failed));
     }
+    if (t->unchecked)
+        fsim_paragraph(page, FSIM_BAD, 2, 4, fsim_printf(a, "not compared with the reference: %s", t->unchecked));
+    if (t->failed)
+        fsim_paragraph(page, FSIM_BAD, 2, 4, fsim_printf(a, "not measured: %s", t->failed));
     if (!x->measured)
         return;
+    for (int p = 0; p < t->plans; p++)
+        if (t->plan[p].no_graph)
+            fsim_paragraph(page, FSIM_BAD, 2, 4, fsim_printf(a, "%s: not as a CUDA graph: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].no_graph));
+    for (int p = 0; p < t->plans; p++)
+        if (t->plan[p].unlike && t->plan[p].measured.stream.samples > 0)
+            fsim_paragraph(page, FSIM_PLAIN, 2, 4, fsim_printf(a, "%s: not compared with its prediction: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].unlike));
+    report_failed_kernels(page, t, a);
+    if (fsim_trial_left_out(t, a))
+        fsim_paragraph(page, FSIM_PLAIN, 2, 4, fsim_trial_left_out(t, a));
+    if (t->warm)
+        fsim_paragraph(page, FSIM_PLAIN, 2, 4, "Plans ran with L2 as the run before left it.");
     putc('\n', page->out);
     const fsim_table plans = plans_table(t, a);
     fsim_table_print(page, &plans, 0);
@@ -209,7 +257,7 @@ static void report_trial(const fsim_page *page, const fsim_trials *x, const fsim
         if (!x->verbose && p != shown_plan(t))
             continue;
         fprintf(page->out, "\nKernels of %s\n", fsim_strategy_names[t->plan[p].strategy]);
-        const fsim_table kernels = kernels_table(&t->plan[p], a);
+        const fsim_table kernels = kernels_table(t, &t->plan[p], a);
         fsim_table_print(page, &kernels, 0);
     }
 }
@@ -228,6 +276,10 @@ void fsim_report_trials(const fsim_page *page, const fsim_trials *x)
         if (i)
             putc('\n', page->out);
         report_trial(page, x, &x->at[i], a);
+    }
+    if (!x->no_counters && strcmp(x->device, "cuda") == 0 && x->measured) {
+        putc('\n', page->out);
+        fsim_paragraph(page, FSIM_FAINT, 0, 2, "Counted DRAM bytes take in what L2 still held of a kernel's results at its end.");
     }
     if (x->no_counters) {
         putc('\n', page->out);
@@ -293,7 +345,7 @@ static void put_kernel(FILE *out, const fsim_trial_plan *x, int k)
     const bool any = m->cold.samples > 0 || m->warm.samples > 0;
     fsim_json_text(out, "\n       {", "name", x->program[k].name);
     fsim_json_text(out, ", ", "template", fsim_template_names[x->plan.kernel[k].template]);
-    fsim_json_text(out, ", ", "not_run", x->program[k].skipped ? x->program[k].skipped : m->failed);
+    fsim_json_text(out, ", ", "not_run", x->program[k].skipped ? x->program[k].skipped : m->failed ? m->failed : m->left_out);
     fsim_json_text(out, ", ", "wrong", x->check[k].message);
     fsim_json_text(out, ", ", "not_compared", x->check[k].untold);
     fsim_json_number(out, ", ", "comparable", x->check[k].elems > 0 ? (double)x->check[k].compared / (double)x->check[k].elems : NAN);
@@ -309,7 +361,10 @@ static void put_kernel(FILE *out, const fsim_trial_plan *x, int k)
     put_times(out, ", ", "warm", &m->warm);
     fsim_json_number(out, ", ", "dram_read_bytes", any ? m->dram_read_bytes : NAN);
     fsim_json_number(out, ", ", "dram_write_bytes", any ? m->dram_write_bytes : NAN);
+    fsim_json_number(out, ", ", "dram_write_by_end_bytes", any ? m->dram_write_by_end_bytes : NAN);
     fsim_json_number(out, ", ", "l2_bytes", any ? m->l2_bytes : NAN);
+    fsim_json_number(out, ", ", "l2_write_bytes", any ? m->l2_write_bytes : NAN);
+    fsim_json_number(out, ", ", "shared_bytes", any ? m->shared_bytes : NAN);
     fsim_json_number(out, ", ", "local_bytes", any ? m->local_bytes : NAN);
     fsim_json_number(out, ", ", "registers_per_thread", any ? known(m->registers) : NAN);
     fsim_json_number(out, ", ", "occupancy", any ? m->occupancy : NAN);
@@ -321,13 +376,13 @@ static void put_kernel(FILE *out, const fsim_trial_plan *x, int k)
 static void put_plan(FILE *out, const fsim_trial *t, const fsim_trial_plan *x)
 {
     const fsim_trial_plan *base = baseline(t);
-    const bool both = base->measured.stream.samples > 0 && x->measured.stream.samples > 0;
+    const bool both = base->measured.stream.samples > 0 && x->measured.stream.samples > 0 && !base->unlike && !x->unlike;
     fsim_json_text(out, "\n     {", "strategy", fsim_strategy_names[x->strategy]);
     fsim_json_number(out, ", ", "predicted_s", x->stream_s);
     fsim_json_number(out, ", ", "predicted_graph_s", x->graph_s);
     put_times(out, ", ", "measured", &x->measured.stream);
     put_times(out, ", ", "measured_graph", &x->measured.graph);
-    fsim_json_number(out, ", ", "error", 1 / (1 + fsim_trial_error(x)) - 1);
+    fsim_json_number(out, ", ", "error", fsim_trial_error(x));
     fsim_json_number(out, ", ", "predicted_speedup", base->stream_s / x->stream_s);
     fsim_json_number(out, ", ", "measured_speedup", both ? base->measured.stream.median_s / x->measured.stream.median_s : NAN);
     fprintf(out, ",\n      \"checked\": %d, \"wrong\": %d, \"not_compared\": %d", x->checked, x->wrong, x->untold);
@@ -335,6 +390,9 @@ static void put_plan(FILE *out, const fsim_trial *t, const fsim_trial_plan *x)
     fsim_json_text(out, ", ", "first_not_compared", x->first_untold);
     fsim_json_text(out, ", ", "differs", x->differs);
     fsim_json_text(out, ", ", "failed", x->failed);
+    fsim_json_text(out, ", ", "left_out", x->left_out);
+    fsim_json_text(out, ", ", "no_graph", x->no_graph);
+    fsim_json_text(out, ", ", "unlike", x->unlike);
     fputs(",\n      \"kernels\": [", out);
     for (int k = 0; k < x->plan.kernels; k++) {
         if (k)
@@ -346,6 +404,7 @@ static void put_plan(FILE *out, const fsim_trial *t, const fsim_trial_plan *x)
 
 void fsim_json_trials(FILE *out, const fsim_trials *x)
 {
+    fsim_arena *c = fsim_arena_new();
     fsim_json_text(out, "{\"schema\": 1, ", "fusesim", FUSESIM_VERSION);
     fsim_json_text(out, ",\n \"device\": {", "kind", x->device);
     fsim_json_text(out, ", ", "name", x->name);
@@ -358,6 +417,10 @@ void fsim_json_trials(FILE *out, const fsim_trials *x)
         fsim_json_text(out, ", ", "path", t->graph->path);
         fsim_json_text(out, ", ", "set", t->set);
         fsim_json_text(out, ", ", "hw", t->hw->name);
+        fsim_json_text(out, ", ", "l2", t->warm ? "warm" : "cold");
+        fsim_json_text(out, ", ", "failed", t->failed);
+        fsim_json_text(out, ", ", "unchecked", t->unchecked);
+        fsim_json_text(out, ", ", "left_out", fsim_trial_left_out(t, c));
         fsim_json_number(out, ", ", "checked_scale", t->scale > 0 ? (double)t->scale : 0);
         fsim_json_text(out, ",\n    ", "chosen", t->chosen >= 0 ? fsim_strategy_names[t->plan[t->chosen].strategy] : NULL);
         fsim_json_text(out, ", ", "best", t->best >= 0 ? fsim_strategy_names[t->plan[t->best].strategy] : NULL);
@@ -379,6 +442,7 @@ void fsim_json_trials(FILE *out, const fsim_trials *x)
         putc('}', out);
     }
     fputs("]}\n", out);
+    fsim_arena_free(c);
 }
 
 void fsim_junit_trials(FILE *out, const fsim_trials *x)

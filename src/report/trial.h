@@ -6,7 +6,7 @@
 #include "report/table.h"
 #include "validate/trial.h"
 
-/* A limit of --gate: mape (of all plans' times), bytes (of all kernels' DRAM bytes), regret (the largest), each at most. */
+/* A limit of --gate: mape (of all plans' times), bytes (of all kernels' DRAM bytes: differences over the sum, so that the large ones weigh most), regret (the largest), each at most. */
 typedef enum { FSIM_TRIAL_MAPE, FSIM_TRIAL_BYTES, FSIM_TRIAL_REGRET, FSIM_TRIAL_METRICS } fsim_trial_metric;
 extern const char *const fsim_trial_metric_names[FSIM_TRIAL_METRICS];
 typedef struct {
@@ -27,7 +27,7 @@ typedef struct {
     bool verbose, measured;      /* measured: else kernels were compared only */
 } fsim_trials;
 
-/* Mean of |measured / predicted - 1|, and so on, over all trials; NaN where nothing was measured. noise may be NULL. */
+/* Mean of |predicted / measured - 1|, and so on, over all trials; NaN where nothing was measured. noise may be NULL. */
 double fsim_trials_metric(const fsim_trials *x, fsim_trial_metric m, double *noise);
 
 void fsim_report_trials(const fsim_page *page, const fsim_trials *x);

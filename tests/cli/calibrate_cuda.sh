@@ -108,7 +108,7 @@ while read -r workload; do
     [ -f "$workload" ] || complain "no $workload"
 done <paths
 for workload in "$SOURCE_DIR"/workloads/seeds/*.yaml; do
-    [ "$(grep -c "$workload" plan)" = 2 ] || complain "$workload is not in the plan, cold and warm"
+    grep -q "^cold.*$workload.*--budget" plan || complain "$workload is not in the plan"
 done
 PATH=$PWD/bin:$PATH "$session" -o session --budget 200 --only calibrate >out 2>err || true
 for result in hardware.yaml probes.json facts.txt summary.tsv; do
@@ -117,6 +117,31 @@ done
 grep -q '^calibrate	0	' session/gpu/summary.tsv || complain 'summary.tsv'
 MOCK_FAIL=nodev PATH=$PWD/bin:$PATH "$session" -o nothing >out 2>err
 [ $? = 69 ] && grep -q 'no hardware file' err || complain 'a session without a device'
+MOCK_FAIL=nodev PATH=$PWD/bin:$PATH "$session" -o nothing --hw h100-sxm5-80gb --only seeds/ >out 2>err
+[ $? = 69 ] && grep -q 'three commands in a row found no device' err && [ "$(grep -c seeds/ out)" = 3 ] || complain 'a session that finds no device goes on'
+# What a session makes of a program's status: $1, with a report unless that is empty.
+cat >bin/program <<'END'
+#!/bin/bash
+while [ $# -gt 0 ]; do
+    [ "$1" != --json ] || [ -z "$REPORT" ] || echo '{}' >"$2"
+    [ "$1" != --measured ] || printf 'id,hw\na,b\n' >"$2"
+    shift
+done
+exit "$STATUS"
+END
+chmod +x bin/program
+# pretended STATUS REPORT SESSION-STATUS TEXT
+pretended() {
+    local status=0
+    STATUS=$1 REPORT=$2 FUSESIM=$PWD/bin/program PATH=$PWD/bin:$PATH "$session" -o pretended --hw h100-sxm5-80gb --only cold/golden/ >out 2>err || status=$?
+    [ $status = "$3" ] && grep -q "$4" out err || complain "a session of programs that end with $1 and report '$2': $status, $(tail -n 1 out)"
+}
+pretended 0 yes 0 ' 0 in part, 0 with wrong'
+[ "$(wc -l <pretended/h100-sxm5-80gb/measured.csv)" = $(($(grep -c ' left$' out) + 1)) ] || complain 'rows of a session'
+pretended 69 yes 0 ' 0 good, .* [1-9][0-9]* in part' # some kernels failed
+pretended 69 '' 69 'given up'
+pretended 1 yes 1 ' [1-9][0-9]* with wrong results'
+pretended 75 yes 75 ' [1-9][0-9]* noisy'
 
 wait
 failures=$((failures + $(cat hanging)))

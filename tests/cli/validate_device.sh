@@ -161,6 +161,8 @@ ran "by['eager'] == [$lt] and by['optimal'][0][0] is None and 'tanh GELU' in by[
 # Without the library, or an algorithm, our own kernel runs, and that is said.
 MOCK_FAIL=nolt gpu 0 seeds/linear_relu $dense
 ran "by['optimal'][0][0] is None and 'starting cuBLASLt failed' in by['optimal'][0][1] and by['unfused'] == [$blas]"
+MOCK_FAIL=noblas gpu 0 seeds/linear_relu $dense
+ran "by['unfused'][0][0] is None and 'workspace' in by['unfused'][0][1]"
 MOCK_FAIL=noalgo gpu 0 seeds/linear_relu $dense
 ran "by['optimal'][0][0] is None and 'algorithm' in by['optimal'][0][1]"
 FUSESIM_CUDA_LIB=$MOCKGPU FUSESIM_NVRTC_LIB=$MOCKGPU FUSESIM_CUPTI_LIB=$MOCKGPU FUSESIM_CUBLAS_LIB=$MOCKGPU FUSESIM_CUBLASLT_LIB=/nonexistent.so \
@@ -171,10 +173,77 @@ ran "by['unfused'] == by['optimal'] == [(None, 'there is no such library on a CP
 one="seeds/tanh_axpb --scale-shapes 64 --strategies optimal"
 # fault STATUS WORD MESSAGE
 fault() { MOCK_FAIL=$2 MOCK_FAIL_KERNEL=fs_entry_ MOCK_HANG_S=1 gpu "$1" $one --json gone.json; has "$4" "$3"; [ "$1" = 0 ] || [ ! -e gone.json ] || complain "$2: something was written"; rm -f gone.json; }
+# ends STATUS WORD CONDITION: what is said of workloads w, plans p and kernels k where some failed; the rest is there
+ends() {
+    local status=$1 word=$2
+    shift 2
+    MOCK_FAIL=$word MOCK_HANG_S=${MOCK_HANG_S:-20} gpu "$status" $2 --json said.json --measured said.csv
+    "$python" - "$1" "$SOURCE_DIR/reports/schema/trials.schema.json" <<'PY' || complain "$word: $1: $(head -c 900 said.json)"
+import json, sys
+import jsonschema
+d = json.load(open("said.json"))
+jsonschema.validate(d, json.load(open(sys.argv[2])))
+w = d["workloads"]
+p = [p for x in w for p in x["plans"]]
+k = [k for x in p for k in x["kernels"]]
+rows = open("said.csv").read().splitlines()[1:]
+assert eval(sys.argv[1])
+PY
+}
+two_rows="seeds/tanh_axpb seeds/softmax_primitive --set M=64 --strategies eager,optimal"
+# A device that is lost ends the run: the report says so, the program does not wait for the driver.
+ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 MOCK_FAIL_KERNEL=fs_entry_ MOCK_FAIL_AT=4 ends 69 launch 'len(w) == 1 and "k0_" in w[0]["unchecked"] and not rows' "$two_rows"
+has err 'k0_'
+ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 MOCK_FAIL_KERNEL=fs_entry_ MOCK_FAIL_AT=300 ends 69 launch 'len(w) == 2 and not w[0]["failed"] and w[1]["failed"] and all(x["measured"] for x in w[0]["plans"]) and len(rows) >= 12' "$two_rows"
+# One that hangs is given up, and the program does not wait for what the driver does when it ends.
+from=$SECONDS
+ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 MOCK_FAIL_KERNEL=fs_entry_ MOCK_FAIL_AT=40 MOCK_HANG_S=200 ends 69 hang '"hangs" in w[0]["failed"]' "$two_rows --budget 6"
+has err 'hangs'
+[ $((SECONDS - from)) -lt 100 ] || complain 'a device that hangs is waited for'
+# Sensors are read under load: the mock is idle before and after.
+FUSESIM_NVML_LIB=$MOCKGPU gpu 0 seeds/tanh_axpb --set M=64 --strategies optimal --no-check
+has out 'throttled by: power cap'
+# Kernels whose records are no good are left out; plans are measured by events.
+ends 69 badts 'any("records" in (x["not_run"] or "") for x in k) and all((x["not_run"] is None) == (x["measured"]["cold"] is not None) for x in k) and all(x["measured"] and not x["failed"] for x in p) and len(rows) == 8 + 2 * sum(1 for x in k if x["measured"]["cold"])' "$two_rows"
+has err "records of 'k"
+has out 'not measured: CUPTI.s records'
+ends 0 late 'all(x["measured"]["cold"] for x in k)' "$two_rows" # forced out in the end
+# A graph that can't be captured only costs the graph's figures.
+ends 0 nograph 'all(x["measured"] and not x["measured_graph"] and "captur" in x["no_graph"] for x in p) and all(x["measured"]["cold"] for x in k)' "$two_rows"
+has out 'optimal: not as a CUDA graph'
+# Plans of the same kernels, and kernels that plans have alike, are measured once and shown for each.
+gpu 0 seeds/copy_1gb --scale-shapes 4096 --strategies eager,unfused,greedy,maximal,optimal --json same.json
+"$python" -c '
+import json
+p = json.load(open("same.json"))["workloads"][0]["plans"]
+assert len(p) == 5 and len({json.dumps([x["measured"], x["measured_graph"], [k["measured"] for k in x["kernels"]]]) for x in p}) == 1' || complain 'plans of the same kernels'
+# Time that is up: said, and no fault.
+ends 75 none 'all("not reached" in x["left_out"] for x in w) and all("not reached" in x["left_out"] and not x["measured"] for x in p) and all("not reached" in x["not_run"] for x in k) and not rows' "$two_rows --budget 0.000001 --no-check"
+has out 'of 2 plans, [0-9]+ of [0-9]+ kernels: not reached within --budget'
+has err 'nothing was measured'
+ends 0 none 'all(not x["left_out"] for x in w) and all(x["measured"] for x in p) and len(rows) > 8' "$two_rows --budget 100 --no-check"
+# Plans as the run before left L2: what they are predicted for, and rows of.
+ends 0 none 'all(x["l2"] == "warm" for x in w) and sum(",warm,stream," in r or ",warm,graph," in r for r in rows) == 8' "$two_rows --l2 warm"
+"$python" -c '
+import json
+p = json.load(open("said.json"))["workloads"][0]["plans"][0]
+assert p["measured"]["median_s"] < sum(k["measured"]["cold"]["median_s"] + 1e-6 for k in p["kernels"])' || complain 'warm plans are not flushed'
+exits 2 seeds/tanh_axpb --device cpu --l2 warm
+# DRAM writes: all that a kernel wrote, though it leaves them in L2.
+ends 0 none 'all(abs(x["measured"]["dram_write_bytes"] / x["predicted"]["dram_write_bytes"] - 1) < 0.05 and x["measured"]["dram_write_by_end_bytes"] == 0 and x["measured"]["shared_bytes"] is not None and x["measured"]["l2_write_bytes"] > 0 for x in k)' "seeds/tanh_axpb seeds/softmax_primitive --set M=64 --strategies optimal --gate bytes=5%"
+has out 'gate bytes=5% holds'
+# Rows name the workload, not the folder it lay in.
+mkdir -p pack/workloads/seeds && cp "$SOURCE_DIR/workloads/seeds/tanh_axpb.yaml" pack/workloads/seeds
+ends 0 none 'len(rows) > 0 and all(",seeds/tanh_axpb," in r and "pack" not in r for r in rows)' "$PWD/pack/workloads/seeds/tanh_axpb.yaml --set M=64 --strategies optimal"
+# What did not run as it is predicted is not compared with that.
+ends 0 nolt 'all((x["unlike"] is not None) == any(y["stand_in"] for y in x["kernels"]) for x in p) and any(x["unlike"] and x["error"] is None and x["measured"] for x in p) and not any("optimal/stream" in r for r in rows)' \
+    "seeds/linear_relu --set M=64 --set N=64 --set K=64 --strategies unfused,optimal"
+has out 'optimal: not compared with its prediction: our own kernels ran'
+gpu 0 seeds/boundaries --scale-shapes 64 --strategies eager
+has out 'eager: not compared with its prediction: kernels that are not generated'
+has out '^No plan that was measured is what was predicted'
 fault 69 nodev 'finds no GPU' err
 fault 69 stub 'is the stub' err
-# A device that is lost is not torn down: what the driver held leaks, by design.
-ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 fault 69 launch 'k0_y' err
 fault 0 perm 'No bytes were counted: .*(administrators|NVreg_RestrictProfilingToAdminUsers)' out
 fault 0 busy 'No bytes were counted' out
 fault 0 oldcupti 'No bytes were counted' out

@@ -12,17 +12,23 @@ typedef struct {
     void *stream;
 } handle;
 
+static int handles;
+
 EXPORT int cublasCreate_v2(handle **out)
 {
     if (!mock_initialized())
         return NOT_INITIALIZED;
     *out = calloc(1, sizeof **out);
+    if (handles > 0)
+        mock_say("a second handle of cuBLAS beside one that was not destroyed");
+    handles += *out != NULL;
     return *out ? SUCCESS : ALLOC_FAILED;
 }
 
 EXPORT int cublasDestroy_v2(handle *h)
 {
     free(h);
+    handles -= h != NULL;
     return h ? SUCCESS : NOT_INITIALIZED;
 }
 
@@ -38,6 +44,8 @@ EXPORT int cublasSetWorkspace_v2(const handle *h, const void *workspace, size_t 
 {
     if (!h)
         return NOT_INITIALIZED;
+    if (mock_fails("noblas"))
+        return INVALID_VALUE;
     return (uintptr_t)workspace % 256 != 0 || (!workspace && bytes > 0) ? INVALID_VALUE : SUCCESS;
 }
 

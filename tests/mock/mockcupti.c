@@ -79,7 +79,7 @@ static void (*request)(uint8_t **buffer, size_t *bytes, size_t *records);
 static void (*complete)(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid_bytes);
 static int enabled; /* kind of activity, or 0 */
 static record *records;
-static size_t record_count, record_room, dropped;
+static size_t record_count, record_room, dropped, completed; /* completed: the first so many of them */
 static uint32_t correlation;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -150,16 +150,30 @@ static void keep_record(const mock_launch *launch)
     }
 }
 
-/* Buffers are completed in the thread that flushes; the real one has its own as well. */
+void mock_synchronized(void)
+{
+    pthread_mutex_lock(&lock);
+    completed = record_count;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Buffers are completed in the thread that flushes; the real one has its own as well. All are in one buffer, which only
+ * force hands out while a record is incomplete. */
 EXPORT int cuptiActivityFlushAll(uint32_t flags)
 {
     if (flags > 1)
         return INVALID_PARAMETER;
     pthread_mutex_lock(&lock);
+    if (flags == 0 && (completed < record_count || mock_fails("late"))) {
+        pthread_mutex_unlock(&lock);
+        return SUCCESS;
+    }
     record *const mine = records;
     const size_t count = record_count;
+    for (size_t i = completed; i < count; i++)
+        mine[i].start_ns = mine[i].end_ns = 0;
     records = NULL;
-    record_count = record_room = 0;
+    record_count = record_room = completed = 0;
     pthread_mutex_unlock(&lock);
     for (size_t done = 0; done < count;) {
         uint8_t *buffer = NULL;

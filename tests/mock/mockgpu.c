@@ -45,6 +45,7 @@ typedef struct allocation {
     char *map, *at;
     size_t map_bytes, bytes, body_bytes; /* body: the data, up to the last page's end */
     uint64_t used;                       /* bytes that kernels had used when one used it last; 0: never */
+    double dirty;                        /* bytes in L2 that memory does not have */
     uint64_t version;                    /* of its contents */
     uint64_t filled_version;             /* at which it was filled with this value; 0: never */
     unsigned filled_value;
@@ -96,7 +97,7 @@ typedef struct {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool initialized, has_context;
 static int broken; /* the error that all calls give, once there was one */
-static bool hung;
+static bool hung, busy;
 static allocation *allocations;
 static size_t allocated_bytes;
 static uint64_t now_ns = 1000000000, used_bytes, launches, chosen_launches, versions;
@@ -143,6 +144,8 @@ long long mock_number(const char *name, long long otherwise)
 }
 
 bool mock_initialized(void) { return initialized; }
+
+bool mock_busy(void) { return busy; }
 
 int mock_sm(void) { return (int)mock_number("MOCK_SM", 90); }
 
@@ -432,11 +435,19 @@ static int wait_for_hung(void)
     return LAUNCH_TIMEOUT;
 }
 
+/* The driver takes down what it has when the program ends by exit. */
+__attribute__((destructor)) static void take_down(void)
+{
+    if (hung)
+        wait_for_hung();
+}
+
 static int synchronize(void)
 {
     if (hung)
         return wait_for_hung();
     LOCKED;
+    busy = false;
     const int state = state_of_context();
     for (const allocation *a = allocations; a && state == SUCCESS; a = a->next)
         if (!is_whole(a)) {
@@ -500,6 +511,27 @@ static bool use(allocation *a)
     return warm;
 }
 
+/* Bytes that went to memory since: of what was not used for so long that others took its place. */
+static double write_back(void)
+{
+    double bytes = 0;
+    for (allocation *a = allocations; a; a = a->next)
+        if (a->dirty > 0 && used_bytes - a->used + (uint64_t)a->dirty > MOCK_L2_BYTES) {
+            bytes += a->dirty;
+            a->dirty = 0;
+        }
+    return bytes;
+}
+
+/* All of the allocation is written: what L2 can't hold goes to memory at once, the rest when others take its place. What
+ * went there. */
+static double make_dirty(allocation *a)
+{
+    const double bytes = (double)a->bytes, held = bytes < MOCK_L2_BYTES ? bytes : MOCK_L2_BYTES;
+    a->dirty = held;
+    return bytes - held;
+}
+
 static int set_words(device_pointer to, unsigned value, size_t words)
 {
     allocation *const a = allocation_of(to, words * sizeof value);
@@ -517,6 +549,8 @@ static int set_words(device_pointer to, unsigned value, size_t words)
         a->filled_value = value;
     }
     use(a);
+    make_dirty(a);
+    write_back();
     now_ns += 2000 + words * sizeof value / 2500;
     return SUCCESS;
 }
@@ -741,6 +775,7 @@ static void execute(function *f, const unsigned *shape, uint64_t *param)
         if (memory[i] && !f->about.read_only[i] && !f->written[i])
             before[i] = hash_of(memory[i]);
     }
+    double dram = 0; /* what takes the time of memory */
     mock_launch launch = {.name = f->name,
                           .grid = {shape[0], shape[1], shape[2]},
                           .block = {shape[3], shape[4], shape[5]},
@@ -787,13 +822,19 @@ static void execute(function *f, const unsigned *shape, uint64_t *param)
         const double bytes = (double)memory[i]->bytes;
         if (f->written[i]) {
             launch.written_bytes += bytes;
-            launch.dram_write_bytes += warm ? 0 : bytes;
+            dram += warm ? 0 : bytes;
+            launch.dram_write_bytes += make_dirty(memory[i]);
         } else {
             launch.read_bytes += bytes;
+            dram += warm ? 0 : bytes;
             launch.dram_read_bytes += warm ? 0 : bytes;
+            if (bytes > 2 * MOCK_L2_BYTES - 1) { /* its own first lines make place for the last */
+                launch.dram_write_bytes += memory[i]->dirty;
+                memory[i]->dirty = 0;
+            }
         }
     }
-    const double dram = launch.dram_read_bytes + launch.dram_write_bytes;
+    launch.dram_write_bytes += write_back();
     double ns = 2000 + dram / 3000 + (launch.read_bytes + launch.written_bytes - dram) / 9000;
     ns *= 1 + 0.01 * scatter(launches);
     if (mock_fails("noise"))
@@ -857,6 +898,7 @@ EXPORT int cuLaunchKernel(function *f, unsigned grid_x, unsigned grid_y, unsigne
         return SUCCESS;
     }
     const bool now = is_chosen(f);
+    busy = true;
     if (now && mock_fails("launch")) {
         broken = (int)mock_number("MOCK_FAIL_CODE", MOCK_BROKEN);
         return broken;
@@ -912,20 +954,32 @@ EXPORT int cuStreamDestroy_v2(stream *s)
     return broken;
 }
 
-EXPORT int cuStreamSynchronize(stream *s) { return stream_of(s)->capture ? STREAM_CAPTURE_UNSUPPORTED : synchronize(); }
+static int synchronize_records(void)
+{
+    const int state = synchronize();
+    mock_synchronized();
+    return state;
+}
+
+EXPORT int cuStreamSynchronize(stream *s)
+{
+    return stream_of(s)->capture ? STREAM_CAPTURE_UNSUPPORTED : synchronize_records();
+}
 
 EXPORT int cuStreamQuery(stream *s)
 {
     return stream_of(s)->capture ? STREAM_CAPTURE_UNSUPPORTED : hung ? NOT_READY : synchronize();
 }
 
-EXPORT int cuCtxSynchronize(void) { return synchronize(); }
+EXPORT int cuCtxSynchronize(void) { return synchronize_records(); }
 
 EXPORT int cuStreamBeginCapture_v2(stream *s, int mode)
 {
     const int state = state_of_context();
     if (state != SUCCESS)
         return state;
+    if (mock_fails("nograph"))
+        return STREAM_CAPTURE_UNSUPPORTED;
     if (!s || s->capture || mode < 0 || mode > 2)
         return s && s->capture ? INVALID_VALUE : STREAM_CAPTURE_UNSUPPORTED;
     s->capture = calloc(1, sizeof *s->capture);
@@ -981,6 +1035,7 @@ EXPORT int cuGraphLaunch(graph *g, stream *s)
     const int state = state_of_context();
     if (state != SUCCESS || !g || stream_of(s)->capture)
         return state != SUCCESS ? state : INVALID_VALUE;
+    busy = true;
     for (node *n = g->first; n && !broken && !hung; n = n->next) {
         if (!n->kernel) {
             set_words(n->to, n->value, n->words);

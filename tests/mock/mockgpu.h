@@ -15,12 +15,16 @@
  *       profiler   another profiler is attached: no activities and no counters, 39
  *       badts      every third activity record has no times
  *       lost       every fourth is dropped
+ *       late       records only come when forced out
  *       twopass    metrics take two passes
  *       gb202      dram__bytes_op_read.sum for dram__bytes_read.sum, and so on
  *       launch     the MOCK_FAIL_AT-th launch (default the first) fails with MOCK_FAIL_CODE (719), and all that follows
- *       hang       the MOCK_FAIL_AT-th launch never ends; who waits for it waits MOCK_HANG_S seconds (10)
+ *       hang       the MOCK_FAIL_AT-th launch never ends; who waits for it waits MOCK_HANG_S seconds (10), as does
+ *                  the end of the program
  *       noise      times scatter by 50 %
+ *       nograph    no stream can be captured, 900
  *       nonvml     there are no sensors
+ *       noblas     cuBLAS takes no workspace
  *       nolt       cuBLASLt does not start
  *       noalgo     cuBLASLt's heuristic finds no algorithm
  *       oom        memory is MOCK_MEMORY or, without, nothing
@@ -33,7 +37,7 @@
  *
  * Device memory lies between pages that fault; the rest of its pages is checked when freed or synchronised with. New
  * memory is MOCK_POISON. An allocation that a kernel reads counts as read entirely; it is in L2 where less than L2's
- * size was used since. A launch takes 2 us + what it moves at 3 TB/s from memory, at 9 TB/s from L2, and up to 1 %
+ * size was used since. What is written goes to memory when others take its place in L2. A launch takes 2 us + what it moves at 3 TB/s from memory, at 9 TB/s from L2, and up to 1 %
  * more. */
 #ifndef FUSESIM_MOCK_MOCKGPU_H
 #define FUSESIM_MOCK_MOCKGPU_H
@@ -67,14 +71,18 @@ long long mock_number(const char *name, long long otherwise);
 /* After cuInit. */
 bool mock_initialized(void);
 
+/* Was something launched that nobody has waited for? NVML finds the device idle otherwise. */
+bool mock_busy(void);
+
 /* Compute capability times ten. */
 int mock_sm(void);
 
 /* Registers of an entry function: made up. */
 int mock_registers(const char *entry);
 
-/* What the driver tells CUPTI. */
+/* What the driver tells CUPTI. Records are complete once the stream was synchronized. */
 void mock_launched(const mock_launch *launch);
+void mock_synchronized(void);
 
 /* Launches a kernel that is part of the mock, 256 threads a block, as cuLaunchKernel does. *made keeps what it is
  * launched by; its parameters are 8 bytes each, those before `read_only` point at what it does not write. */

@@ -49,6 +49,6 @@ EXPORT int nvmlDeviceGetTemperature(const int *d, int which, unsigned *celsius)
 
 EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(const int *d, unsigned long long *reasons)
 {
-    *reasons = 0x4;
+    *reasons = mock_busy() ? 0x4 : 0x1; /* power cap; idle */
     return d == &device ? SUCCESS : INVALID_ARGUMENT;
 }

@@ -138,7 +138,11 @@ static void kernels_are_measured(void **state)
         assert_true(m[k].registers > 0 && m[k].static_shared_bytes == 0 && m[k].local_bytes_per_thread == 0);
         assert_true(m[k].occupancy > 0 && m[k].occupancy <= 1);
         if (!facts->no_counters) /* every byte of x comes from DRAM, as L2 was flushed */
+        {
             assert_true(m[k].dram_read_bytes >= N * 4 && m[k].l2_bytes >= 2 * N * 4 && m[k].local_bytes == 0);
+            assert_true(m[k].dram_write_bytes >= N * 4 && m[k].dram_write_bytes <= 1.5 * N * 4); /* y fits in L2: all of it is counted behind the kernel's end */
+            assert_true(m[k].dram_write_by_end_bytes < N * 4 && m[k].l2_write_bytes >= N * 4 && m[k].l2_write_bytes <= m[k].l2_bytes);
+        }
         else
             assert_true(isnan(m[k].dram_read_bytes) && isnan(m[k].achieved_occupancy));
     }
@@ -147,7 +151,7 @@ static void kernels_are_measured(void **state)
 static void plans_are_measured(void **state)
 {
     bench *b = on_device(state);
-    const fsim_gpu_plan plan[] = {{"both", b->kernel, 2}, {"first", b->kernel, 1}, {"empty", b->kernel, 0}};
+    const fsim_gpu_plan plan[] = {{"both", b->kernel, 2, false}, {"first", b->kernel, 1, true}, {"empty", b->kernel, 0, false}};
     fsim_measured_plan m[3] = {{0}};
     fsim_times wall[3];
     fsim_fault fault = {0};
@@ -159,6 +163,29 @@ static void plans_are_measured(void **state)
         assert_true(m[p].stream.least_s > 0 && m[p].graph.least_s > 0 && wall[p].least_s > 0);
     }
     assert_int_equal(m[2].stream.samples, 0);
+}
+
+/* What is late is left out, and that is no fault. */
+static void measuring_ends_in_time(void **state)
+{
+    bench *b = on_device(state);
+    const fsim_gpu_plan plan = {"both", b->kernel, 2, false};
+    fsim_measured_kernel m[2];
+    fsim_measured_plan whole = {0};
+    fsim_fault fault = {0};
+    fsim_gpu_limit(b->g, 1e-9); /* long ago */
+    (void)!fsim_gpu_measure(b->g, b->kernel, 2, m, &fault);
+    show(&fault);
+    (void)!fsim_gpu_measure_plans(b->g, &plan, 1, &whole, NULL, &fault);
+    show(&fault);
+    for (int k = 0; k < 2; k++)
+        assert_true(m[k].cold.samples == 0 && m[k].left_out && !m[k].failed);
+    assert_true(whole.stream.samples == 0 && whole.left_out && !whole.failed);
+    fsim_gpu_limit(b->g, fsim_now_s() + 60);
+    (void)!fsim_gpu_measure(b->g, b->kernel, 2, m, &fault);
+    show(&fault);
+    assert_true(m[0].cold.samples > 0 && m[1].cold.samples > 0 && !m[1].left_out && !m[1].uncounted);
+    fsim_gpu_limit(b->g, 0);
 }
 
 /* A kernel that differs in its names is the same cubin; its own names are in what is said of it. */
@@ -359,7 +386,7 @@ static void library_contractions_are_captured(void **state)
         print_message("%s\n", fault.message);
         skip();
     }
-    const fsim_gpu_plan plan = {"dense", &k, 1};
+    const fsim_gpu_plan plan = {"dense", &k, 1, false};
     fsim_measured_plan m = {0};
     fsim_measured_kernel measured;
     (void)!fsim_gpu_measure_plans(b->g, &plan, 1, &m, NULL, &fault);
@@ -381,6 +408,7 @@ int main(void)
         cmocka_unit_test(kernels_compute),
         cmocka_unit_test(kernels_are_measured),
         cmocka_unit_test(plans_are_measured),
+        cmocka_unit_test(measuring_ends_in_time),
         cmocka_unit_test(names_do_not_make_another_cubin),
         cmocka_unit_test(faults_are_named),
         cmocka_unit_test(library_contractions_are_row_major),

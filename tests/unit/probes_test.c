@@ -101,7 +101,7 @@ static void measures(void)
     CHECK(near(&p, FSIM_GPU_L2, 64 * 9e12, 0.03)); /* 64 turns, of which the mock counts one */
     CHECK(near(&p, FSIM_GPU_L2_EFFECTIVE, 46 << 20, 0.1));
     CHECK(near(&p, FSIM_GPU_FLOOR, 2.01e-6, 0.01));
-    CHECK(near(&p, FSIM_GPU_LAUNCH_STREAM, 3.01e-6, 0.01) && near(&p, FSIM_GPU_LAUNCH_GRAPH, 3.01e-6, 0.01) && near(&p, FSIM_GPU_LAUNCH_ALONE, 3.01e-6, 0.01));
+    CHECK(near(&p, FSIM_GPU_LAUNCH_STREAM, 3.01e-6, 0.01) && near(&p, FSIM_GPU_LAUNCH_GRAPH, 3.01e-6, 0.01) && near(&p, FSIM_GPU_LAUNCH_QUEUED, 3.01e-6, 0.02) && near(&p, FSIM_GPU_LAUNCH_ALONE, 3.01e-6, 0.01));
     CHECK(near(&p, FSIM_GPU_FFMA, 128, 1e-9) && near(&p, FSIM_GPU_HFMA2, 256, 1e-9) && near(&p, FSIM_GPU_DFMA, 64, 1e-9) && near(&p, FSIM_GPU_SPECIAL, 16, 1e-9));
     CHECK(near(&p, FSIM_GPU_SHARED, 128, 1e-9) && near(&p, FSIM_GPU_SHARED_LATENCY, 29, 1e-9));
     CHECK(near(&p, FSIM_GPU_MMA_F16, 2048, 1e-9) && near(&p, FSIM_GPU_MMA_TF32, 1024, 1e-9) && near(&p, FSIM_GPU_MMA_I8, 4096, 1e-9));
@@ -123,6 +123,7 @@ static void measures(void)
     CHECK(fabs(hw->q[FSIM_HW_DRAM_BANDWIDTH].value - 3352e9) < 1 && fsim_hw_origin(hw, FSIM_HW_DRAM_BANDWIDTH) == FSIM_FROM_MEASURED);
     CHECK(strstr(hw->q[FSIM_HW_DRAM_BANDWIDTH].source, "measured: fusesim calibrate --device cuda, copy of the largest tensors, cold, 2026-01-02"));
     CHECK(fabs(hw->q[FSIM_HW_SM_CLOCK].achieved / 1.75e9 - 1) < 0.01);
+    CHECK(strstr(line_of(a, made.text, "launch_stream"), "gap between queued kernels"));
     CHECK(strcmp(line_of(a, made.text, "launch_eager"), line_of(a, text, "launch_eager")) == 0);
     CHECK(strcmp(line_of(a, made.text, "special_rate"), line_of(a, text, "special_rate")) == 0);
     CHECK(strstr(made.text, "# Measured by: fusesim calibrate --device cuda, Mock H100, driver 580.00.mock, CUDA 13.0"));

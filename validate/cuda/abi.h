@@ -343,6 +343,7 @@ enum { /* why clocks are what they are: a set of bits */
     X(int, cuStreamCreate, (fsim_cu_stream * stream, unsigned flags))                                                                               \
     X(int, cuStreamDestroy_v2, (fsim_cu_stream stream))                                                                                             \
     X(int, cuStreamQuery, (fsim_cu_stream stream))                                                                                                  \
+    X(int, cuStreamSynchronize, (fsim_cu_stream stream))                                                                                            \
     X(int, cuStreamBeginCapture_v2, (fsim_cu_stream stream, int mode))                                                                              \
     X(int, cuStreamEndCapture, (fsim_cu_stream stream, fsim_cu_graph *graph))                                                                       \
     X(int, cuGraphInstantiateWithFlags, (fsim_cu_graph_exec * exec, fsim_cu_graph graph, unsigned long long flags))                                 \

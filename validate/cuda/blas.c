@@ -16,16 +16,20 @@ static bool ok(fsim_gpu *g, int status, const char *doing, fsim_fault *fault)
 
 static void *as_pointer(fsim_cu_pointer p) { return (void *)(uintptr_t)p; }
 
+/* Once: what failed fails again without another try, and leaves nothing half open. */
 static bool open_blas(fsim_gpu *g, fsim_fault *fault)
 {
     fsim_library library;
-    if (g->blas_handle)
-        return true;
-    if (!fsim_open_cublas(g->a, g->facts.driver_version / 1000, &library, &g->blas, fault) || !ok(g, g->blas.cublasCreate_v2(&g->blas_handle), "starting cuBLAS", fault))
-        return false;
-    return ok(g, g->blas.cublasSetStream_v2(g->blas_handle, g->stream), "giving cuBLAS a stream", fault) &&
-           fsim_gpu_allocate(g, "cuBLAS's workspace", WORKSPACE_BYTES, &g->blas_workspace, fault) &&
-           ok(g, g->blas.cublasSetWorkspace_v2(g->blas_handle, as_pointer(g->blas_workspace.at), WORKSPACE_BYTES), "giving cuBLAS a workspace", fault);
+    fsim_fault *why = &g->blas_fault;
+    if (!g->blas_handle && !why->exit_status &&
+        !(fsim_open_cublas(g->a, g->facts.driver_version / 1000, &library, &g->blas, why) && ok(g, g->blas.cublasCreate_v2(&g->blas_handle), "starting cuBLAS", why) &&
+          ok(g, g->blas.cublasSetStream_v2(g->blas_handle, g->stream), "giving cuBLAS a stream", why) &&
+          fsim_gpu_allocate(g, "cuBLAS's workspace", WORKSPACE_BYTES, &g->blas_workspace, why) &&
+          ok(g, g->blas.cublasSetWorkspace_v2(g->blas_handle, as_pointer(g->blas_workspace.at), WORKSPACE_BYTES), "giving cuBLAS a workspace", why)))
+        fsim_blas_close(g);
+    if (why->exit_status && fault)
+        *fault = *why;
+    return !why->exit_status;
 }
 
 void fsim_blas_close(fsim_gpu *g)

@@ -28,9 +28,10 @@ static bool open_lt(fsim_gpu *g, fsim_fault *fault)
 {
     fsim_library library;
     if (!g->lt_handle && !g->lt_fault.exit_status)
-        (void)(fsim_open_cublaslt(g->a, g->facts.driver_version / 1000, &library, &g->lt, &g->lt_fault) &&
+        if (!(fsim_open_cublaslt(g->a, g->facts.driver_version / 1000, &library, &g->lt, &g->lt_fault) &&
                ok(g, g->lt.cublasLtCreate(&g->lt_handle), "starting cuBLASLt", &g->lt_fault) &&
-               fsim_gpu_allocate(g, "cuBLASLt's workspace", WORKSPACE_BYTES, &g->lt_workspace, &g->lt_fault));
+               fsim_gpu_allocate(g, "cuBLASLt's workspace", WORKSPACE_BYTES, &g->lt_workspace, &g->lt_fault)))
+            fsim_blaslt_close(g);
     if (g->lt_fault.exit_status && fault)
         *fault = g->lt_fault;
     return !g->lt_fault.exit_status;

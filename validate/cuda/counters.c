@@ -10,9 +10,8 @@
 enum { SPELLINGS = 2, SECTOR_BYTES = 32, WAVEFRONT_BYTES = 128, REPEATS = 3, MOST_PASSES = 64 };
 static const char *const spelling[FSIM_COUNTS][SPELLINGS] = {
     [FSIM_COUNT_DRAM_READ] = {"dram__bytes_read.sum", "dram__bytes_op_read.sum"},
+    [FSIM_COUNT_DRAM_WRITE_BY_END] = {"dram__bytes_write.sum", "dram__bytes_op_write.sum"},
     [FSIM_COUNT_DRAM_WRITE] = {"dram__bytes_write.sum", "dram__bytes_op_write.sum"},
-    [FSIM_COUNT_LTS] = {"lts__t_bytes.sum"},
-    [FSIM_COUNT_TEX_READ] = {"lts__t_sectors_srcunit_tex_op_read.sum"},
     [FSIM_COUNT_TEX_WRITE] = {"lts__t_sectors_srcunit_tex_op_write.sum"},
     [FSIM_COUNT_TEX] = {"lts__t_sectors_srcunit_tex.sum"},
     [FSIM_COUNT_WARPS] = {"sm__warps_active.avg.pct_of_peak_sustained_active"},
@@ -23,8 +22,10 @@ static const char *const spelling[FSIM_COUNTS][SPELLINGS] = {
 };
 
 /* One pass each, as CUPTI 13.0 says of GA100, GA102, AD102, GH100, GB100, GB110 and GB202. */
+enum { SWEPT_SET = 1 }; /* its ranges take in a sweep behind the kernel */
 static const unsigned sets[FSIM_COUNT_SETS] = {
-    1u << FSIM_COUNT_DRAM_READ | 1u << FSIM_COUNT_DRAM_WRITE | 1u << FSIM_COUNT_LTS | 1u << FSIM_COUNT_TEX_READ | 1u << FSIM_COUNT_TEX_WRITE,
+    1u << FSIM_COUNT_DRAM_READ | 1u << FSIM_COUNT_DRAM_WRITE_BY_END | 1u << FSIM_COUNT_TEX_WRITE,
+    1u << FSIM_COUNT_DRAM_WRITE,
     1u << FSIM_COUNT_TEX | 1u << FSIM_COUNT_WARPS | 1u << FSIM_COUNT_CLOCK | 1u << FSIM_COUNT_SHARED,
     1u << FSIM_COUNT_LOCAL_LOAD | 1u << FSIM_COUNT_LOCAL_STORE, /* with shared memory it would be two */
 };
@@ -146,7 +147,7 @@ typedef struct {
     const uint8_t *availability;
     fsim_count_set set;
     void *profiler;
-    bool initialized;
+    bool initialized, swept;
 } session;
 
 /* True for 0; else says why there are no counters. */
@@ -289,7 +290,7 @@ static bool run_pass(session *s, const fsim_gpu_kernel *k, bool *last, fsim_faul
     if (!fsim_gpu_flush(g, fault) || !fsim_gpu_wait(g, "the L2 flush", fault) || !did(s, g->cupti.cuptiRangeProfilerStart(&object), "cuptiRangeProfilerStart"))
         return false;
     const bool pushed = did(s, g->cupti.cuptiRangeProfilerPushRange(&push), "cuptiRangeProfilerPushRange");
-    const bool ran = pushed && fsim_gpu_launch(g, k, fault) && fsim_gpu_wait(g, k->name, fault);
+    const bool ran = pushed && fsim_gpu_launch(g, k, fault) && (!s->swept || fsim_gpu_sweep(g, fault)) && fsim_gpu_wait(g, k->name, fault);
     if (g->lost)
         return false;
     const bool popped = pushed && did(s, g->cupti.cuptiRangeProfilerPopRange(&object), "cuptiRangeProfilerPopRange");
@@ -366,7 +367,9 @@ static void take_counts(const double value[FSIM_COUNTS], fsim_measured_kernel *o
 {
     out->dram_read_bytes = value[FSIM_COUNT_DRAM_READ];
     out->dram_write_bytes = value[FSIM_COUNT_DRAM_WRITE];
+    out->dram_write_by_end_bytes = value[FSIM_COUNT_DRAM_WRITE_BY_END];
     out->l2_bytes = SECTOR_BYTES * value[FSIM_COUNT_TEX];
+    out->l2_write_bytes = SECTOR_BYTES * value[FSIM_COUNT_TEX_WRITE];
     out->local_bytes = SECTOR_BYTES * (value[FSIM_COUNT_LOCAL_LOAD] + value[FSIM_COUNT_LOCAL_STORE]);
     out->shared_bytes = WAVEFRONT_BYTES * value[FSIM_COUNT_SHARED];
     out->achieved_occupancy = value[FSIM_COUNT_WARPS] / 100;
@@ -385,11 +388,14 @@ static bool can_count(fsim_gpu *g)
     return !g->facts.no_counters;
 }
 
-static bool count_set(session *s, int set, fsim_gpu_kernel *const *kernel, int count, const fsim_measured_kernel *out, double (*value)[FSIM_COUNTS], fsim_fault *fault)
+static bool count_set(session *s, int set, fsim_gpu_kernel *const *kernel, int count, double until_s, fsim_measured_kernel *out, double (*value)[FSIM_COUNTS], fsim_fault *fault)
 {
     bool done = open_set(s, set);
+    s->swept = set == SWEPT_SET;
     for (int i = 0; i < count && done && s->set.metrics > 0; i++)
-        if (!out[i].failed)
+        if (fsim_gpu_is_late(s->g, until_s))
+            out[i].uncounted = fsim_not_reached;
+        else if (!out[i].failed && !out[i].left_out)
             done = count_kernel(s, kernel[i], value[i], fault);
     close_set(s);
     return done;
@@ -398,6 +404,7 @@ static bool count_set(session *s, int set, fsim_gpu_kernel *const *kernel, int c
 void fsim_counters_measure(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count, fsim_measured_kernel *out, fsim_fault *fault)
 {
     session s = {.g = g};
+    fsim_fault own = {0};
     if (!can_count(g))
         return;
     double(*value)[FSIM_COUNTS] = fsim_alloc(g->a, (size_t)count, sizeof *value);
@@ -406,11 +413,17 @@ void fsim_counters_measure(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int coun
             value[i][c] = NAN;
     fsim_activity_pause(g);
     bool done = open_profiler(&s);
-    for (int set = 0; set < FSIM_COUNT_SETS && done; set++)
-        done = count_set(&s, set, kernel, count, out, value, fault);
+    for (int set = 0; set < FSIM_COUNT_SETS && done; set++) { /* each has its share of the time, so that a kernel's counts are of all sets */
+        const double now_s = fsim_now_s();
+        done = count_set(&s, set, kernel, count, now_s + (g->until_s - now_s) / (FSIM_COUNT_SETS - set), out, value, &own);
+    }
     close_profiler(&s);
     for (int i = 0; i < count; i++)
         take_counts(value[i], &out[i]);
+    if (own.exit_status != 0 && !g->lost && !g->facts.no_counters)
+        g->facts.no_counters = own.message;
+    if (g->lost && fault)
+        *fault = own;
     if (!g->lost)
         fsim_activity_resume(g);
 }

@@ -10,7 +10,7 @@
  *     fsim_gpu_close
  *
  * Functions that return bool or a pointer say false or NULL on a fault, and set *fault (which may be NULL):
- *     FSIM_EXIT_UNAVAILABLE    no driver, device, compiler; out of memory; a launch that failed, a kernel that hung; records lost
+ *     FSIM_EXIT_UNAVAILABLE    no driver, device, compiler; out of memory; a launch that failed, a kernel that hung
  *     FSIM_EXIT_INCONCLUSIVE   measured, but too noisy to judge by: what was asked for is filled in
  *     FSIM_EXIT_INTERNAL       our own source does not compile
  * Counters that the machine refuses are no fault: their values are NaN, and fsim_gpu_facts.no_counters says what to do.
@@ -21,6 +21,7 @@
 #ifndef FUSESIM_VALIDATE_CUDA_CUDA_H
 #define FUSESIM_VALIDATE_CUDA_CUDA_H
 
+#include "validate/cuda/nvml.h"
 #include "validate/cuda/nvrtc.h"
 #include "validate/device.h"
 
@@ -50,6 +51,13 @@ typedef struct {
 typedef struct fsim_gpu fsim_gpu;
 fsim_gpu *fsim_gpu_open(fsim_arena *a, const fsim_gpu_options *options, fsim_fault *fault);
 void fsim_gpu_close(fsim_gpu *g);
+/* Why nothing more can be run on it, or NULL. */
+const char *fsim_gpu_lost(const fsim_gpu *g);
+/* What is measured from now on ends by then, by fsim_now_s: samples become fewer, and what is not reached is left out, the last first. 0: no limit. */
+void fsim_gpu_limit(fsim_gpu *g, double until_s);
+double fsim_now_s(void);
+/* The worst that the sensors said while plans were measured: the least clocks, the most power, all that held clocks down. reasons is NULL where nothing was read. */
+fsim_sensors fsim_gpu_sensors(const fsim_gpu *g);
 const fsim_gpu_facts *fsim_gpu_facts_of(const fsim_gpu *g);
 
 /* Device memory. `name` is for the message when there is not enough. */
@@ -92,15 +100,17 @@ const char *fsim_gpu_library_of(const fsim_gpu_kernel *k);
 bool fsim_gpu_run(fsim_gpu *g, fsim_gpu_kernel *k, fsim_fault *fault);
 
 /* Measures kernels in turns, so that a drifting clock hits all alike: out[count]. A kernel's time is the sum of its launches, without the gaps between them. Inputs and outputs are whatever the
- * buffers hold: kernels must stand being run hundreds of times. out[i].failed says why one was not measured, others are measured all the same. */
+ * buffers hold: kernels must stand being run hundreds of times. out[i].failed says why one was not measured, others are measured all the same: that is no fault unless the device is lost. */
 bool fsim_gpu_measure(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count, fsim_measured_kernel *out, fsim_fault *fault);
 
-/* Whole plans, in turns, L2 flushed before each run: from the first kernel's start to the last one's end, gaps included. out[i].kernel is left alone. wall[i], where wall is not NULL: the same
+/* Whole plans, in turns, L2 flushed before each run unless `warm`: from the first kernel's start to the last one's end, gaps included. out[i].kernel is left alone. out[i].failed is no fault
+ * unless the device is lost; where only the graph can't be made, out[i].no_graph says why. wall[i], where wall is not NULL: the same
  * stream runs by the processor's clock, from the first launch until it knows of the end. */
 typedef struct {
     const char *name;
     fsim_gpu_kernel *const *kernel;
     int kernels;
+    bool warm; /* as the run before left L2 */
 } fsim_gpu_plan;
 bool fsim_gpu_measure_plans(fsim_gpu *g, const fsim_gpu_plan *plan, int count, fsim_measured_plan *out, fsim_times *wall, fsim_fault *fault);
 

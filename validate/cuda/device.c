@@ -275,7 +275,7 @@ static bool open_helpers(fsim_gpu *g, fsim_fault *fault)
 fsim_gpu *fsim_gpu_open(fsim_arena *a, const fsim_gpu_options *options, fsim_fault *fault)
 {
     fsim_gpu *g = fsim_new(a, fsim_gpu, 1);
-    *g = (fsim_gpu){.a = a, .option = options ? *options : (fsim_gpu_options){0}};
+    *g = (fsim_gpu){.a = a, .option = options ? *options : (fsim_gpu_options){0}, .sensors = fsim_no_sensors()};
     g->option.timeout_s = g->option.timeout_s > 0 ? g->option.timeout_s : usual_timeout_s;
     g->option.budget_s = g->option.budget_s > 0 ? g->option.budget_s : usual_budget_s;
     g->option.least = g->option.least > 0 ? g->option.least : 25;
@@ -296,6 +296,7 @@ void fsim_gpu_close(fsim_gpu *g)
     if (!g)
         return;
     fsim_activity_close(g);
+    fsim_nvml_close(&g->nvml);
     if (g->lost) /* the driver would wait for a kernel that hangs */
         return;
     fsim_blas_close(g);
@@ -313,6 +314,12 @@ void fsim_gpu_close(fsim_gpu *g)
 }
 
 const fsim_gpu_facts *fsim_gpu_facts_of(const fsim_gpu *g) { return &g->facts; }
+const char *fsim_gpu_lost(const fsim_gpu *g) { return g->lost; }
+void fsim_gpu_limit(fsim_gpu *g, double until_s) { g->until_s = until_s; }
+bool fsim_gpu_is_late(const fsim_gpu *g, double until_s) { return g->until_s > 0 && fsim_now_s() > until_s; }
+fsim_sensors fsim_gpu_sensors(const fsim_gpu *g) { return g->sensors; }
+
+const char fsim_not_reached[] = "not reached within --budget";
 
 /* Memory. */
 
@@ -536,12 +543,16 @@ static bool launch_helper(fsim_gpu *g, fsim_cu_function f, int grid, int block, 
     return fsim_gpu_ok(g, g->cu.cuLaunchKernel(f, (unsigned)grid, 1, 1, (unsigned)block, 1, 1, 0, g->stream, argument, NULL), doing, fault);
 }
 
-bool fsim_gpu_flush(fsim_gpu *g, fsim_fault *fault)
+bool fsim_gpu_sweep(fsim_gpu *g, fsim_fault *fault)
 {
     unsigned long long count = (unsigned long long)g->swept.bytes / 16;
     void *argument[] = {&g->swept.at, &count, &g->clocks[0].at}; /* the sink is never written */
-    return fsim_gpu_ok(g, g->cu.cuMemsetD32Async(g->swept.at, 0, (size_t)g->swept.bytes / 4, g->stream), "flushing L2", fault) &&
-           launch_helper(g, g->flush, 2 * g->facts.sms, 256, argument, "flushing L2", fault);
+    return launch_helper(g, g->flush, 2 * g->facts.sms, 256, argument, "flushing L2", fault);
+}
+
+bool fsim_gpu_flush(fsim_gpu *g, fsim_fault *fault)
+{
+    return fsim_gpu_ok(g, g->cu.cuMemsetD32Async(g->swept.at, 0, (size_t)g->swept.bytes / 4, g->stream), "flushing L2", fault) && fsim_gpu_sweep(g, fault);
 }
 
 /* Four blocks for each SM, so that every SM gets one. */

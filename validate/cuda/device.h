@@ -28,7 +28,8 @@ struct fsim_gpu {
     fsim_cuda_entries cu;
     fsim_cupti_entries cupti;
     fsim_cublas_entries blas;
-    fsim_cublas_handle blas_handle; /* NULL: not opened */
+    fsim_cublas_handle blas_handle; /* NULL: not opened, or blas_fault says why it can't be */
+    fsim_fault blas_fault;
     fsim_gpu_buffer blas_workspace;
     fsim_cublaslt_entries lt;
     fsim_lt_handle lt_handle;       /* NULL: not opened, or lt_fault says why it can't be */
@@ -43,12 +44,14 @@ struct fsim_gpu {
     fsim_gpu_buffer swept, clocks[2]; /* what the flush goes over; SM clocks before and after */
     struct fsim_activity *activity; /* NULL: times come from events */
     const char *lost;               /* why nothing more can be run on it */
+    double until_s;                 /* when measuring ends; 0: when all is done */
+    fsim_nvml nvml;                 /* opened when first asked; device NULL: no sensors */
+    bool nvml_opened;
+    fsim_sensors sensors;           /* the worst while plans ran */
 };
 
 /* The text of fsim_flush, fsim_clock and fsim_empty. */
 extern const char fsim_helper_source[];
-
-double fsim_now_s(void);
 
 /* True for result 0. Else the fault, `doing` being what failed ("launching kernel 'softmax'"); marks the device as lost where the error is one that the context does not survive. */
 bool fsim_gpu_ok(fsim_gpu *g, int result, const char *doing, fsim_fault *fault);
@@ -62,9 +65,15 @@ bool fsim_gpu_launch(fsim_gpu *g, const fsim_gpu_kernel *k, fsim_fault *fault);
 /* Fills L2 with clean lines of a buffer of our own: a memset, so that the buffer's lines are new, and a sweep that reads them all, so that those the memset left dirty are written back before and not
  * during what is measured. */
 bool fsim_gpu_flush(fsim_gpu *g, fsim_fault *fault);
+/* Its second half: reads more than L2 holds and writes nothing, so that what is dirty in L2 goes to memory. */
+bool fsim_gpu_sweep(fsim_gpu *g, fsim_fault *fault);
 bool fsim_gpu_stamp_clocks(fsim_gpu *g, int which, fsim_fault *fault);
 /* SM clock between stamps 0 and 1, once the stream was waited for: the median of all SMs; NaN where too short a time lies between them. */
 double fsim_gpu_clock_hz(fsim_gpu *g);
+
+/* Is the time up that fsim_gpu_limit gave? */
+bool fsim_gpu_is_late(const fsim_gpu *g, double until_s);
+extern const char fsim_not_reached[];
 
 /* Why times are too scattered to judge by, or NULL. */
 const char *fsim_gpu_noise(fsim_gpu *g, const char *name, const fsim_times *t);

@@ -156,7 +156,9 @@ static void apply_rates(writer *w)
 
 static void apply_launches(writer *w)
 {
-    const change c[] = {change_of(w, FSIM_HW_LAUNCH_STREAM, FSIM_GPU_LAUNCH_STREAM, 1, "empty kernels one behind the other"),
+    const bool queued = w->p->of[FSIM_GPU_LAUNCH_QUEUED].samples > 0; /* empty kernels end before the processor has launched the next */
+    const change c[] = {queued ? change_of(w, FSIM_HW_LAUNCH_STREAM, FSIM_GPU_LAUNCH_QUEUED, 1, "gap between queued kernels of 20 us, and the record of an empty kernel")
+                               : change_of(w, FSIM_HW_LAUNCH_STREAM, FSIM_GPU_LAUNCH_STREAM, 1, "empty kernels one behind the other"),
                         change_of(w, FSIM_HW_LAUNCH_GRAPH, FSIM_GPU_LAUNCH_GRAPH, 1, "empty kernels in a CUDA graph"),
                         change_of(w, FSIM_HW_KERNEL_FLOOR, FSIM_GPU_FLOOR, 1, "record of an empty kernel")};
     apply(w, c, 3);

@@ -16,12 +16,13 @@ typedef struct {
     sample *sample;
     int samples, attempts, bad;
     const char *why_bad;
-    double spent_s;
+    double spent_s, budget_s;
     bool done;
     const char *failed; /* why it could not be run */
 } job;
 
 enum { WARM_UPS = 5, RUNS = 2 }; /* WARM_UPS samples of RUNS launches each */
+enum { TURN = 16, HURRIED = 9, FEWEST = 3 }; /* kernels that take turns; samples of each where time is short, and where it is up */
 
 /* Where there are no records. */
 typedef struct {
@@ -78,8 +79,9 @@ static bool advance(fsim_gpu *g, job *j, marks *m, fsim_fault *fault)
     sample s;
     if (!take_sample(g, j->kernel, m, &s, &why, fault))
         return false;
-    if (++j->attempts <= WARM_UPS)
+    if (++j->attempts <= WARM_UPS && (j->attempts == 1 || fsim_now_s() - start_s < j->budget_s / WARM_UPS)) /* what takes long is warm at once */
         return true;
+    j->attempts = j->attempts > WARM_UPS ? j->attempts : WARM_UPS + 1;
     j->spent_s += fsim_now_s() - start_s;
     if (why) {
         j->bad++;
@@ -89,8 +91,8 @@ static bool advance(fsim_gpu *g, job *j, marks *m, fsim_fault *fault)
         j->sample[j->samples++] = s;
     }
     const fsim_gpu_options *o = &g->option;
-    j->done = j->samples >= o->most || (j->samples >= o->least && j->spent_s >= o->budget_s) || (j->samples >= 5 && j->spent_s >= 20 * o->budget_s) ||
-              j->bad >= 2 * o->least;
+    const int least = j->budget_s < o->budget_s && o->least > HURRIED ? HURRIED : o->least;
+    j->done = j->samples >= o->most || (j->samples >= least && j->spent_s >= j->budget_s) || (j->samples >= 5 && j->spent_s >= 20 * j->budget_s) || j->bad >= 2 * o->least;
     return true;
 }
 
@@ -141,24 +143,44 @@ static const char *summarise(fsim_gpu *g, const job *j, fsim_measured_kernel *ou
     return noise ? noise : fsim_gpu_noise(g, j->kernel->name, &out->warm);
 }
 
-static bool measure_jobs(fsim_gpu *g, job *j, int jobs, marks *m, fsim_fault *fault)
+/* In turns, until all are done or time is up. False where the device is lost. */
+static bool measure_jobs(fsim_gpu *g, job *const *j, int jobs, marks *m, double until_s, fsim_fault *fault)
 {
-    for (bool more = true; more;) {
+    for (bool more = true; more && !fsim_gpu_is_late(g, until_s);) {
         more = false;
-        for (int i = 0; i < jobs; i++) {
+        for (int i = 0; i < jobs && !fsim_gpu_is_late(g, until_s); i++) {
             fsim_fault own = {0};
-            if (!j[i].done && !advance(g, &j[i], m, &own)) {
-                j[i].failed = own.message;
-                j[i].done = true;
-                if (g->lost || !fsim_gpu_wait(g, j[i].kernel->name, NULL)) {
+            if (!j[i]->done && !advance(g, j[i], m, &own)) {
+                j[i]->failed = own.message;
+                j[i]->done = true;
+                if (g->lost || !fsim_gpu_wait(g, j[i]->kernel->name, NULL)) {
                     *fault = own;
                     return false;
                 }
             }
-            more = more || !j[i].done;
+            more = more || !j[i]->done;
         }
     }
     return true;
+}
+
+/* The first few kernels, and the empty one beside them, then the next few; each has its share of the time that is left. */
+static bool measure_in_turns(fsim_gpu *g, job *all, int count, marks *m, double until_s, fsim_fault *fault)
+{
+    bool good = true;
+    for (int from = 0; (from == 0 || from < count) && good; from += TURN) {
+        job *turn[TURN + 1];
+        int jobs = 0;
+        const double left_s = until_s - fsim_now_s(), share_s = g->until_s > 0 ? left_s / (count - from + 1) : INFINITY;
+        for (int i = from; i < count && i < from + TURN; i++)
+            turn[jobs++] = &all[i];
+        if (from == 0)
+            turn[jobs++] = &all[count];
+        for (int i = 0; i < jobs; i++)
+            turn[i]->budget_s = fmin(g->option.budget_s, fmax(share_s, 0));
+        good = measure_jobs(g, turn, jobs, m, until_s, fault);
+    }
+    return good;
 }
 
 static bool make_marks(fsim_gpu *g, marks *m, fsim_fault *fault)
@@ -178,7 +200,7 @@ static void drop_marks(fsim_gpu *g, marks *m)
 
 static fsim_measured_kernel unmeasured(const fsim_gpu_kernel *k)
 {
-    return (fsim_measured_kernel){.dram_read_bytes = NAN, .dram_write_bytes = NAN, .l2_bytes = NAN, .shared_bytes = NAN, .local_bytes = NAN,
+    return (fsim_measured_kernel){.dram_read_bytes = NAN, .dram_write_bytes = NAN, .dram_write_by_end_bytes = NAN, .l2_bytes = NAN, .l2_write_bytes = NAN, .shared_bytes = NAN, .local_bytes = NAN,
                                   .registers = k->registers, .static_shared_bytes = k->static_shared_bytes, .local_bytes_per_thread = k->local_bytes_per_thread,
                                   .occupancy = k->occupancy, .achieved_occupancy = NAN, .sm_clock_hz = NAN};
 }
@@ -190,6 +212,11 @@ static void report_jobs(fsim_gpu *g, const job *j, int count, fsim_measured_kern
     fsim_measured_kernel floor = unmeasured(j[count].kernel);
     for (int i = 0; i <= count; i++) {
         fsim_measured_kernel *o = i < count ? &out[i] : &floor;
+        const bool cut = !j[i].failed && !j[i].done;
+        if (cut && j[i].samples < FEWEST) {
+            o->left_out = g->lost ? NULL : fsim_not_reached;
+            continue;
+        }
         if (j[i].failed || j[i].samples == 0 || j[i].bad > j[i].samples) {
             o->failed = j[i].failed ? j[i].failed : fsim_printf(g->a, "CUPTI's records of '%s' are no good in %d of %d runs: %s", j[i].kernel->name, j[i].bad, j[i].attempts - WARM_UPS, j[i].why_bad);
             continue;
@@ -198,34 +225,32 @@ static void report_jobs(fsim_gpu *g, const job *j, int count, fsim_measured_kern
         noise = noise ? noise : i < count ? why : NULL;
     }
     g->facts.floor = floor.cold;
-    for (int i = 0; i < count && (!fault || fault->exit_status == 0); i++)
-        if (out[i].failed)
-            fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "%s", out[i].failed);
     if (noise && (!fault || fault->exit_status == 0))
         fsim_fail(fault, g->a, FSIM_EXIT_INCONCLUSIVE, "%s", noise);
 }
 
-static bool measure_times(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count, fsim_measured_kernel *out, fsim_fault *fault)
+static bool measure_times(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count, double until_s, fsim_measured_kernel *out, fsim_fault *fault)
 {
     job *j = fsim_new(g->a, job, count + 1);
     marks m = {0};
-    for (int i = 0; i <= count; i++) {
+    for (int i = 0; i <= count; i++) { /* the last is the empty kernel */
         j[i] = (job){.kernel = i < count ? kernel[i] : fsim_gpu_empty_kernel(g), .sample = fsim_new(g->a, sample, g->option.most)};
         j[i].done = !j[i].kernel;
     }
-    const bool done = make_marks(g, &m, fault) && measure_jobs(g, j, count + 1, &m, fault);
+    const bool done = make_marks(g, &m, fault) && measure_in_turns(g, j, count, &m, until_s, fault);
     drop_marks(g, &m);
-    if (done)
-        report_jobs(g, j, count, out, fault);
+    report_jobs(g, j, count, out, done ? fault : NULL); /* of a lost device, what was measured before */
     return done;
 }
 
 bool fsim_gpu_measure(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count, fsim_measured_kernel *out, fsim_fault *fault)
 {
+    static const double times_share = 0.6; /* of the time that is left; counters have the rest */
     fsim_fault local = {0};
     for (int i = 0; i < count; i++)
         out[i] = unmeasured(kernel[i]);
-    if (fsim_gpu_usable(g, &local) && measure_times(g, kernel, count, out, &local))
+    const double now_s = fsim_now_s(), until_s = g->facts.no_counters ? g->until_s : now_s + times_share * (g->until_s - now_s);
+    if (fsim_gpu_usable(g, &local) && measure_times(g, kernel, count, until_s, out, &local))
         fsim_counters_measure(g, kernel, count, out, &local);
     for (int i = 0; i < count && g->lost; i++)
         if (out[i].cold.samples == 0 && !out[i].failed)

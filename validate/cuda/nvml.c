@@ -58,7 +58,7 @@ static const char *reasons_of(fsim_arena *a, unsigned long long set)
 
 fsim_sensors fsim_nvml_read(const fsim_nvml *n, fsim_arena *a)
 {
-    fsim_sensors s = {NAN, NAN, NAN, NAN, NAN, NULL};
+    fsim_sensors s = fsim_no_sensors();
     const fsim_nvml_entries *call = &n->call;
     unsigned x = 0;
     unsigned long long set = 0;
@@ -75,7 +75,23 @@ fsim_sensors fsim_nvml_read(const fsim_nvml *n, fsim_arena *a)
     if (call->nvmlDeviceGetTemperature && call->nvmlDeviceGetTemperature(n->device, FSIM_NVML_TEMPERATURE_GPU, &x) == 0)
         s.temperature_c = x;
     if (call->nvmlDeviceGetCurrentClocksEventReasons ? call->nvmlDeviceGetCurrentClocksEventReasons(n->device, &set) == 0
-                                                     : call->nvmlDeviceGetCurrentClocksThrottleReasons && call->nvmlDeviceGetCurrentClocksThrottleReasons(n->device, &set) == 0)
+                                                     : call->nvmlDeviceGetCurrentClocksThrottleReasons && call->nvmlDeviceGetCurrentClocksThrottleReasons(n->device, &set) == 0) {
+        s.held_by = set;
         s.reasons = reasons_of(a, set);
+    }
     return s;
+}
+
+fsim_sensors fsim_no_sensors(void) { return (fsim_sensors){NAN, NAN, NAN, NAN, NAN, NULL, 0}; }
+
+fsim_sensors fsim_sensors_worse(const fsim_sensors *x, const fsim_sensors *y, fsim_arena *a)
+{
+    const unsigned long long idle = FSIM_NVML_IDLE, held_by = (x->held_by | y->held_by) & ~idle;
+    return (fsim_sensors){.power_w = fmax(x->power_w, y->power_w), /* of a number and NaN, fmax and fmin give the number */
+                          .power_limit_w = fmin(x->power_limit_w, y->power_limit_w),
+                          .sm_clock_hz = fmin(x->sm_clock_hz, y->sm_clock_hz),
+                          .memory_clock_hz = fmin(x->memory_clock_hz, y->memory_clock_hz),
+                          .temperature_c = fmax(x->temperature_c, y->temperature_c),
+                          .reasons = x->reasons || y->reasons ? reasons_of(a, held_by) : NULL,
+                          .held_by = held_by};
 }

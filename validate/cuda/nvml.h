@@ -16,11 +16,15 @@ typedef struct {
 typedef struct {
     double power_w, power_limit_w, sm_clock_hz, memory_clock_hz, temperature_c;
     const char *reasons; /* "power cap, thermal (software)", "none"; in the arena */
+    unsigned long long held_by; /* the same as NVML's bits */
 } fsim_sensors;
 
 /* uuid as fsim_gpu_facts has it, or NULL: the first device. */
 fsim_nvml fsim_nvml_open(fsim_arena *a, const char *uuid);
 void fsim_nvml_close(fsim_nvml *n);
 fsim_sensors fsim_nvml_read(const fsim_nvml *n, fsim_arena *a);
+fsim_sensors fsim_no_sensors(void);
+/* Of two readings under load: the lower clocks, the higher power and temperature, all that held clocks down (that some reading saw the device idle says nothing). */
+fsim_sensors fsim_sensors_worse(const fsim_sensors *x, const fsim_sensors *y, fsim_arena *a);
 
 #endif

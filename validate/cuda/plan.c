@@ -5,16 +5,16 @@
 #include <math.h>
 
 enum { STREAM, GRAPH, WALL, KINDS };
-enum { WARM_UPS = 5 };
+enum { WARM_UPS = 5, HURRIED = 9, FEWEST = 3 }; /* samples where time is short, and where it is up */
 
 typedef struct {
     const fsim_gpu_plan *plan;
     fsim_cu_graph_exec graph; /* NULL: could not be captured */
     double *seconds[KINDS];
     int samples, attempts;
-    double spent_s;
+    double spent_s, budget_s;
     bool done;
-    const char *failed;
+    const char *failed, *no_graph;
 } job;
 
 static bool launch_all(fsim_gpu *g, const fsim_gpu_plan *p, fsim_fault *fault)
@@ -45,11 +45,11 @@ static bool start(fsim_gpu *g, const job *j, int kind, fsim_fault *fault)
     return kind == GRAPH ? fsim_gpu_ok(g, g->cu.cuGraphLaunch(j->graph, g->stream), "launching a CUDA graph", fault) : launch_all(g, j->plan, fault);
 }
 
-/* From an idle device and a flushed L2: what the events say, and the processor's clock. */
+/* From an idle device and, unless the plan is to run warm, a flushed L2: what the events say, and the processor's clock. */
 static bool run_once(fsim_gpu *g, const job *j, int kind, const fsim_cu_event mark[2], double *event_s, double *wall_s, fsim_fault *fault)
 {
     float ms = 0;
-    if (!fsim_gpu_flush(g, fault) || !fsim_gpu_wait(g, "the L2 flush", fault))
+    if (!j->plan->warm && !(fsim_gpu_flush(g, fault) && fsim_gpu_wait(g, "the L2 flush", fault)))
         return false;
     const double start_s = fsim_now_s();
     if (!fsim_gpu_ok(g, g->cu.cuEventRecord(mark[0], g->stream), "recording an event", fault) || !start(g, j, kind, fault) ||
@@ -62,29 +62,67 @@ static bool run_once(fsim_gpu *g, const job *j, int kind, const fsim_cu_event ma
     return true;
 }
 
+/* Without the graph, the plan is still launched one by one. False where the device is lost with it. */
+static bool lose_graph(fsim_gpu *g, job *j, const fsim_fault *why, fsim_fault *fault)
+{
+    if (g->lost || !fsim_gpu_wait(g, j->plan->name, NULL)) {
+        *fault = *why;
+        return false;
+    }
+    (void)!g->cu.cuGraphExecDestroy(j->graph);
+    j->graph = NULL;
+    j->no_graph = why->message;
+    return true;
+}
+
+/* Reads the sensors while the plan runs over and over. What fails here says nothing of the plan. */
+static void sense(fsim_gpu *g, const job *j)
+{
+    enum { MOST_RUNS = 100 };
+    static const double load_s = 0.02;
+    if (!g->nvml_opened)
+        g->nvml = fsim_nvml_open(g->a, g->facts.uuid);
+    g->nvml_opened = true;
+    if (!g->nvml.device || j->samples == 0)
+        return;
+    const double once_s = j->seconds[STREAM][j->samples - 1], wanted = load_s / fmax(once_s, 1e-6);
+    const int runs = wanted < 2 ? 2 : wanted > MOST_RUNS ? MOST_RUNS : (int)wanted;
+    bool good = true;
+    for (int i = 0; i < runs && good; i++)
+        good = launch_all(g, j->plan, NULL);
+    const fsim_sensors now = fsim_nvml_read(&g->nvml, g->a);
+    g->sensors = fsim_sensors_worse(&g->sensors, &now, g->a);
+    (void)!fsim_gpu_wait(g, j->plan->name, NULL);
+}
+
 static bool advance(fsim_gpu *g, job *j, const fsim_cu_event mark[2], fsim_fault *fault)
 {
     const fsim_gpu_options *o = &g->option;
     const double start_s = fsim_now_s();
     double s[KINDS] = {NAN, NAN, NAN}, unused;
-    if (!run_once(g, j, STREAM, mark, &s[STREAM], &s[WALL], fault) || (j->graph && !run_once(g, j, GRAPH, mark, &s[GRAPH], &unused, fault)))
+    fsim_fault why = {0};
+    if (!run_once(g, j, STREAM, mark, &s[STREAM], &s[WALL], fault))
         return false;
-    if (++j->attempts <= WARM_UPS)
+    if (j->graph && !run_once(g, j, GRAPH, mark, &s[GRAPH], &unused, &why) && !lose_graph(g, j, &why, fault))
+        return false;
+    if (++j->attempts <= WARM_UPS && (j->attempts == 1 || fsim_now_s() - start_s < j->budget_s / WARM_UPS)) /* what takes long is warm at once */
         return true;
+    j->attempts = j->attempts > WARM_UPS ? j->attempts : WARM_UPS;
     for (int kind = 0; kind < KINDS; kind++)
         j->seconds[kind][j->samples] = s[kind];
     j->samples++;
     j->spent_s += fsim_now_s() - start_s;
-    j->done = j->samples >= o->most || (j->samples >= o->least && j->spent_s >= o->budget_s) || (j->samples >= 5 && j->spent_s >= 20 * o->budget_s);
+    const int least = j->budget_s < o->budget_s && o->least > HURRIED ? HURRIED : o->least;
+    j->done = j->samples >= o->most || (j->samples >= least && j->spent_s >= j->budget_s) || (j->samples >= 5 && j->spent_s >= 20 * j->budget_s);
     return true;
 }
 
-/* False where the device is lost. A plan that fails for itself alone is left out of the rest. */
-static bool measure_jobs(fsim_gpu *g, job *j, int jobs, const fsim_cu_event mark[2], fsim_fault *fault)
+/* False where the device is lost. A plan that fails for itself alone is left out of the rest. Where time is limited, half of it: kernels have the rest. */
+static bool measure_jobs(fsim_gpu *g, job *j, int jobs, const fsim_cu_event mark[2], double until_s, fsim_fault *fault)
 {
-    for (bool more = true; more;) {
+    for (bool more = true; more && !fsim_gpu_is_late(g, until_s);) {
         more = false;
-        for (int i = 0; i < jobs; i++) {
+        for (int i = 0; i < jobs && !fsim_gpu_is_late(g, until_s); i++) {
             fsim_fault own = {0};
             if (!j[i].done && !advance(g, &j[i], mark, &own)) {
                 j[i].failed = own.message;
@@ -97,7 +135,9 @@ static bool measure_jobs(fsim_gpu *g, job *j, int jobs, const fsim_cu_event mark
             more = more || !j[i].done;
         }
     }
-    return true;
+    for (int i = 0; i < jobs && !fsim_gpu_is_late(g, until_s) && !g->lost; i++)
+        sense(g, &j[i]);
+    return !g->lost || fsim_gpu_usable(g, fault);
 }
 
 static void open_job(fsim_gpu *g, job *j, const fsim_gpu_plan *plan)
@@ -107,18 +147,22 @@ static void open_job(fsim_gpu *g, job *j, const fsim_gpu_plan *plan)
     for (int kind = 0; kind < KINDS; kind++)
         j->seconds[kind] = fsim_new(g->a, double, g->option.most);
     if (plan->kernels > 0 && !fsim_graph_capture(g, plan, &j->graph, &why))
-        j->failed = why.message; /* the stream is measured all the same */
+        j->no_graph = why.message; /* the stream is measured all the same */
 }
 
 static void close_job(fsim_gpu *g, job *j, fsim_measured_plan *out, fsim_times *wall)
 {
     if (j->graph && !g->lost)
         (void)!g->cu.cuGraphExecDestroy(j->graph);
-    out->stream = fsim_times_of(j->seconds[STREAM], j->samples);
-    out->graph = fsim_times_of(j->seconds[GRAPH], j->graph ? j->samples : 0);
-    out->failed = j->failed;
+    const bool cut = !j->done && !j->failed && j->samples < FEWEST;
+    const int samples = cut ? 0 : j->samples;
+    out->stream = fsim_times_of(j->seconds[STREAM], samples);
+    out->graph = fsim_times_of(j->seconds[GRAPH], j->graph ? samples : 0);
+    out->failed = j->failed ? j->failed : cut ? g->lost : NULL;
+    out->left_out = cut && !g->lost ? fsim_not_reached : NULL;
+    out->no_graph = j->no_graph;
     if (wall)
-        *wall = fsim_times_of(j->seconds[WALL], j->samples);
+        *wall = fsim_times_of(j->seconds[WALL], samples);
 }
 
 bool fsim_gpu_measure_plans(fsim_gpu *g, const fsim_gpu_plan *plan, int count, fsim_measured_plan *out, fsim_times *wall, fsim_fault *fault)
@@ -137,14 +181,14 @@ bool fsim_gpu_measure_plans(fsim_gpu *g, const fsim_gpu_plan *plan, int count, f
     fsim_activity_pause(g);
     for (int i = 0; i < 2 && done; i++)
         done = fsim_gpu_ok(g, g->cu.cuEventCreate(&mark[i], FSIM_CU_EVENT_DEFAULT), "making an event", &local);
-    for (int i = 0; i < count; i++)
-        open_job(g, &j[i], &plan[i]);
-    done = done && measure_jobs(g, j, count, mark, &local);
+    const double now_s = fsim_now_s(), until_s = now_s + (g->until_s - now_s) / 2;
     for (int i = 0; i < count; i++) {
-        close_job(g, &j[i], &out[i], wall ? &wall[i] : NULL);
-        if (j[i].failed && local.exit_status == 0)
-            fsim_fail(&local, g->a, FSIM_EXIT_UNAVAILABLE, "%s", j[i].failed);
+        open_job(g, &j[i], &plan[i]);
+        j[i].budget_s = g->until_s > 0 ? fmin(g->option.budget_s, fmax(0, (until_s - now_s) / count)) : g->option.budget_s;
     }
+    done = done && measure_jobs(g, j, count, mark, until_s, &local);
+    for (int i = 0; i < count; i++)
+        close_job(g, &j[i], &out[i], wall ? &wall[i] : NULL);
     for (int i = 0; i < count && local.exit_status == 0; i++) {
         const char *stream = fsim_gpu_noise(g, plan[i].name, &out[i].stream), *graph = fsim_gpu_noise(g, plan[i].name, &out[i].graph);
         if (stream || graph)

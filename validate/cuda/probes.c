@@ -8,13 +8,13 @@
 #include <string.h>
 
 const char *const fsim_gpu_probe_names[FSIM_GPU_PROBES] = {
-    "copy", "read", "write", "scale", "repeated reads in L2", "effective L2", "L2 latency", "DRAM latency", "empty kernel", "launch in a stream", "launch in a graph", "launch alone, events around",
+    "copy", "read", "write", "scale", "repeated reads in L2", "effective L2", "L2 latency", "DRAM latency", "empty kernel", "launch in a stream", "launch in a graph", "launch in a queue", "launch alone, events around",
     "launch alone, waited for", "FFMA", "HFMA2", "DFMA", "IMAD", "special functions", "shared memory", "shared memory latency", "mma.sync f16", "mma.sync bf16", "mma.sync tf32", "mma.sync i8",
     "FFMA, all SMs", "HFMA2, all SMs", "DFMA, all SMs", "IMAD, all SMs", "special functions, all SMs", "mma.sync f16, all SMs", "mma.sync bf16, all SMs", "mma.sync tf32, all SMs",
     "mma.sync i8, all SMs", "cuBLAS product f16", "cuBLAS product bf16", "cuBLAS product tf32", "cuBLAS product f32", "SM clock at the start", "SM clock under multiply-adds",
     "SM clock under tensor cores", "SM clock under copies"};
 const char *const fsim_gpu_probe_units[FSIM_GPU_PROBES] = {
-    "B/s",       "B/s",       "B/s",   "B/s",    "B/s",    "B",      "s",      "s",         "s",         "s",      "s",      "s",      "s",      "/clk",   "/clk", "/clk", "/clk", "/clk", "B/clk", "clk", "FLOP/clk",
+    "B/s",       "B/s",       "B/s",   "B/s",    "B/s",    "B",      "s",      "s",         "s",         "s",      "s",      "s",      "s",      "s",      "/clk",   "/clk", "/clk", "/clk", "/clk", "B/clk", "clk", "FLOP/clk",
     "FLOP/clk",  "FLOP/clk",  "OP/clk", "FLOP/s", "FLOP/s", "FLOP/s", "OP/s",   "results/s", "FLOP/s",    "FLOP/s", "FLOP/s", "OP/s",   "FLOP/s", "FLOP/s", "FLOP/s", "FLOP/s", "Hz",   "Hz",   "Hz",    "Hz"};
 
 enum {
@@ -138,7 +138,10 @@ static bool measure(bench *b, const shape *s, fsim_measured_kernel *out, const c
     fsim_gpu_kernel *k = load(b, s, &fault);
     const bool done = k && fsim_gpu_measure(b->g, &k, 1, out, &fault);
     fsim_gpu_unload(b->g, k);
-    return done || fault.exit_status == FSIM_EXIT_INCONCLUSIVE || survives(b, &fault, why); /* noise shows in the quartiles */
+    if (!done && fault.exit_status != FSIM_EXIT_INCONCLUSIVE) /* noise shows in the quartiles */
+        return survives(b, &fault, why);
+    *why = out->failed;
+    return true;
 }
 
 /* Runs once, to leave results behind. */
@@ -350,7 +353,7 @@ static fsim_times slope(fsim_times one, fsim_times many)
 static bool measure_launches(bench *b)
 {
     fsim_gpu_kernel **kernel = fsim_new(b->a, fsim_gpu_kernel *, LAUNCHES + 1);
-    const fsim_gpu_plan plan[] = {{"one empty kernel", kernel, 1}, {"many empty kernels", kernel, LAUNCHES + 1}};
+    const fsim_gpu_plan plan[] = {{"one empty kernel", kernel, 1, false}, {"many empty kernels", kernel, LAUNCHES + 1, false}};
     fsim_measured_plan m[2] = {{0}, {0}};
     fsim_times wall[2] = {{0}, {0}};
     fsim_fault fault = {0};
@@ -456,6 +459,41 @@ static bool measure_pipes(bench *b)
     return measure_shared_latency(b);
 }
 
+/* Kernels that take longer than their launch, behind one that lasts until they are queued: between them are the device's gaps alone, where between empty kernels there is the processor's time for a
+ * launch. What one takes there beyond its record is the gap; an empty kernel's record is added, as a launch costs that much of device time by the other figures too. */
+static bool measure_queue(bench *b)
+{
+    enum { SHORT_TURNS = 140, LONG_TURNS = 30 * SHORT_TURNS }; /* about 20 us and 0.6 ms */
+    const int ffma = 0;                                        /* of pipes */
+    shape s = pipe_shape(b, ffma, 1), l = s;
+    fsim_gpu_kernel **kernel = fsim_new(b->a, fsim_gpu_kernel *, LAUNCHES + 2);
+    const fsim_gpu_plan plan[] = {{"a long kernel and a short one", kernel, 2, false}, {"a long kernel and many short ones", kernel, LAUNCHES + 2, false}};
+    fsim_measured_plan m[2] = {{0}, {0}};
+    fsim_measured_kernel one;
+    fsim_fault fault = {0};
+    const char *why = NULL;
+    s.turns = SHORT_TURNS;
+    l.turns = LONG_TURNS;
+    if (!measure(b, &s, &one, &why))
+        return false;
+    fsim_gpu_kernel *longer = load(b, &l, &fault), *shorter = longer ? load(b, &s, &fault) : NULL;
+    for (int i = 0; i < LAUNCHES + 2; i++)
+        kernel[i] = i == 0 ? longer : shorter;
+    if (shorter && fsim_gpu_measure_plans(b->g, plan, 2, m, NULL, &fault))
+        fault = (fsim_fault){0};
+    fsim_gpu_unload(b->g, longer);
+    fsim_gpu_unload(b->g, shorter);
+    if (fault.exit_status != 0 && fault.exit_status != FSIM_EXIT_INCONCLUSIVE && !survives(b, &fault, &why))
+        return false;
+    fsim_times t = slope(m[0].stream, m[1].stream);
+    const double work_s = one.warm.median_s - floor_s(b);
+    t.median_s -= work_s, t.low_s -= work_s, t.high_s -= work_s, t.least_s -= work_s;
+    if (strstr(b->out->facts->timing, "records") && one.warm.samples > 0)
+        set(b, FSIM_GPU_LAUNCH_QUEUED, t, 0, 0);
+    leave_out(b, FSIM_GPU_LAUNCH_QUEUED, why ? why : b->out->facts->timing);
+    return true;
+}
+
 /* Library products. */
 
 static const struct {
@@ -499,7 +537,7 @@ static void measure_product(bench *b, int i)
         ready = allocate(b, "a matrix product", bytes, &at[k], &why) && fill_halves(b, at[k], products[i].type, &why);
     fsim_gpu_kernel *kernel = ready ? fsim_gpu_gemm(b->g, &call, at[0], at[1], at[2], &fault) : NULL;
     if (kernel && (fsim_gpu_measure(b->g, &kernel, 1, &m, &fault) || fault.exit_status == FSIM_EXIT_INCONCLUSIVE))
-        set(b, products[i].probe, m.warm, 0, 2.0 * (double)n * (double)n * (double)n);
+        m.failed ? (void)(why = m.failed) : set(b, products[i].probe, m.warm, 0, 2.0 * (double)n * (double)n * (double)n);
     else if (ready)
         survives(b, &fault, &why);
     fsim_gpu_unload(b->g, kernel);
@@ -663,7 +701,7 @@ bool fsim_gpu_run_probes(fsim_gpu *g, const fsim_gpu_probe_options *options, fsi
     out->at_start = fsim_nvml_read(&nvml, a);
     for (int i = 0; i < FSIM_GPU_LOADS; i++)
         out->load[i].sensors = unknown;
-    if (open_bench(&b) && read_first_clock(&b) && measure_streams(&b) && measure_launches(&b) && measure_l2(&b) && measure_latencies(&b) && measure_pipes(&b) && measure_products(&b))
+    if (open_bench(&b) && read_first_clock(&b) && measure_streams(&b) && measure_launches(&b) && measure_l2(&b) && measure_latencies(&b) && measure_pipes(&b) && measure_queue(&b) && measure_products(&b))
         (void)!measure_loads(&b, &nvml);
     take_floor(&b);
     close_bench(&b);

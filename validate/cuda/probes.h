@@ -15,7 +15,8 @@ typedef enum {
     FSIM_GPU_L2_EFFECTIVE,                                        /* B: where repeated reads are half way, in logarithms, from L2's bandwidth to memory's; one sample */
     FSIM_GPU_L2_LATENCY, FSIM_GPU_DRAM_LATENCY,                   /* s of a dependent load past L1 */
     FSIM_GPU_FLOOR,                                               /* s: an empty kernel by its record */
-    FSIM_GPU_LAUNCH_STREAM, FSIM_GPU_LAUNCH_GRAPH,                /* s a launch of an empty kernel behind others */
+    FSIM_GPU_LAUNCH_STREAM, FSIM_GPU_LAUNCH_GRAPH,                /* s a launch of an empty kernel behind others: in a stream as fast as the processor launches */
+    FSIM_GPU_LAUNCH_QUEUED,                                       /* s that a kernel of some 20 us takes beyond its work, queued behind others: its gap and an empty kernel's record */
     FSIM_GPU_LAUNCH_ALONE,                                        /* s between events around one launch into an idle stream */
     FSIM_GPU_LAUNCH_WAITED,                                       /* s by the processor's clock: the same until its end is known */
     FSIM_GPU_FFMA, FSIM_GPU_HFMA2, FSIM_GPU_DFMA, FSIM_GPU_IMAD, FSIM_GPU_SPECIAL, /* results a clock and SM; HFMA2: both halves */
