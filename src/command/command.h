@@ -9,6 +9,7 @@
 #include "input/args.h"
 #include "measure/evaluate.h"
 #include "predict.h"
+#include "report/gate.h"
 #include "report/report.h"
 
 #define FSIM_COUNT_OF(array) ((int)(sizeof(array) / sizeof *(array)))
@@ -114,6 +115,8 @@ fsim_format fsim_on_stdout(const fsim_settings *s);
 
 /* Prints what was collected. Returns status, or `otherwise` when that is 0 and there were errors. */
 int fsim_conclude(fsim_context *c, int status, int otherwise);
+/* A line in the diagnostics for each that failed. */
+void fsim_say_failed_gates(fsim_context *c, const fsim_tried_gate *gate, int gates);
 /* The same for the command line: where it is wrong, says where help is. */
 int fsim_usage_status(fsim_context *c);
 

@@ -42,6 +42,13 @@ int fsim_conclude(fsim_context *c, int status, int otherwise)
     return status ? status : errors ? otherwise : FSIM_EXIT_OK;
 }
 
+void fsim_say_failed_gates(fsim_context *c, const fsim_tried_gate *gate, int gates)
+{
+    for (int i = 0; i < gates; i++)
+        if (!gate[i].passed)
+            fsim_error(c->diag, fsim_command_line, "gate %s failed", gate[i].text);
+}
+
 int fsim_usage_status(fsim_context *c)
 {
     const int status = fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_USAGE);

@@ -187,18 +187,15 @@ int fsim_run_registers(fsim_context *c)
         return give_up(c, &fault, fault.exit_status);
     int *sm;
     const int archs = architectures_of(rows, c->arena, &sm);
-    fsim_register_report x = {.rows = rows, .compiler = fsim_printf(c->arena, "NVRTC %d.%d", n->major, n->minor), .sm = sm, .archs = archs, .workloads = all.count, .gate = o.gate,
+    fsim_register_report x = {.rows = rows, .compiler = fsim_printf(c->arena, "NVRTC %d.%d", n->major, n->minor), .sm = sm, .archs = archs, .workloads = all.count,
                               .gates = c->set.gates.count, .verbose = c->set.verbose};
-    int gates = FSIM_EXIT_OK;
-    for (int i = 0; i < x.gates; i++) {
-        fsim_register_gate_try(&o.gate[i], rows);
-        gates = o.gate[i].passed ? gates : FSIM_EXIT_GATE;
-    }
-    status = fsim_deliver(c, show_registers, &x);
-    if (status || !gates)
-        return status;
+    fsim_tried_gate *tried = fsim_new(c->arena, fsim_tried_gate, x.gates + 1);
     for (int i = 0; i < x.gates; i++)
-        if (!x.gate[i].passed)
-            fsim_error(c->diag, fsim_command_line, "gate %s failed", x.gate[i].text);
+        tried[i] = fsim_register_gate_try(&o.gate[i], rows, c->arena);
+    x.gate = tried;
+    status = fsim_deliver(c, show_registers, &x);
+    if (status || !fsim_gates_failed(tried, x.gates))
+        return status;
+    fsim_say_failed_gates(c, tried, x.gates);
     return fsim_conclude(c, FSIM_EXIT_GATE, FSIM_EXIT_GATE);
 }

@@ -25,19 +25,15 @@ static double metric_of(const fsim_register_sum *s, fsim_register_metric m)
 static bool is_share(fsim_register_metric m) { return m == FSIM_REGISTERS_CLASS || m == FSIM_REGISTERS_NEAR; }
 static bool is_count(fsim_register_metric m) { return m == FSIM_REGISTERS_SPILLS || m == FSIM_REGISTERS_DISAGREE; }
 
-void fsim_register_gate_try(fsim_register_gate *g, const fsim_register_rows *x)
+fsim_tried_gate fsim_register_gate_try(const fsim_register_gate *g, const fsim_register_rows *x, fsim_arena *a)
 {
     const fsim_register_sum s = fsim_register_rows_sum(x, g->template, 0);
-    g->value = metric_of(&s, g->metric);
-    g->passed = is_share(g->metric) ? g->value >= g->limit : g->value <= g->limit; /* false of NaN */
-}
-
-static const char *gate_says(const fsim_register_gate *g, fsim_arena *a)
-{
-    if (isnan(g->value))
-        return "no kernel was compiled";
-    return is_count(g->metric) ? fsim_printf(a, "%.0f kernels, wanted at most %.4g", g->value, g->limit)
-                               : fsim_printf(a, "%.1f %%, wanted at %s %.4g %%", 100 * g->value, is_share(g->metric) ? "least" : "most", 100 * g->limit);
+    const double value = metric_of(&s, g->metric);
+    fsim_tried_gate out = {.text = g->text, .value = value, .passed = is_share(g->metric) ? value >= g->limit : value <= g->limit /* false of NaN */};
+    out.says = isnan(value)          ? "no kernel was compiled"
+               : is_count(g->metric) ? fsim_printf(a, "%.0f kernels, wanted at most %.4g", value, g->limit)
+                                     : fsim_printf(a, "%.1f %%, wanted at %s %.4g %%", 100 * value, is_share(g->metric) ? "least" : "most", 100 * g->limit);
+    return out;
 }
 
 static const char *integer(fsim_arena *a, int x) { return x ? fsim_printf(a, "%d", x) : "0"; }
@@ -174,10 +170,7 @@ void fsim_report_registers(const fsim_page *page, const fsim_register_report *x)
         fsim_paragraph(page, FSIM_FAINT, 0, 2, library_note);
     if (!x->verbose && !(x->workloads == 1 && x->archs == 1))
         fsim_paragraph(page, FSIM_FAINT, 0, 2, "Listed are kernels of another class than predicted, or that spill; --verbose lists all.");
-    if (x->gates)
-        putc('\n', page->out);
-    for (int i = 0; i < x->gates; i++)
-        fsim_paragraph(page, x->gate[i].passed ? FSIM_GOOD : FSIM_BAD, 0, 2, fsim_printf(a, "gate %s %s: %s", x->gate[i].text, x->gate[i].passed ? "holds" : "fails", gate_says(&x->gate[i], a)));
+    fsim_report_gates(page, x->gate, x->gates);
     fsim_arena_free(a);
 }
 
@@ -207,8 +200,7 @@ void fsim_markdown_registers(FILE *out, const fsim_register_report *x)
         }
         from = to;
     }
-    for (int i = 0; i < x->gates; i++)
-        fprintf(out, "\n- gate `%s` %s: %s", x->gate[i].text, x->gate[i].passed ? "holds" : "**fails**", gate_says(&x->gate[i], a));
+    fsim_markdown_gates(out, x->gate, x->gates);
     putc('\n', out);
     fsim_arena_free(a);
 }
@@ -292,28 +284,19 @@ void fsim_json_registers(FILE *out, const fsim_register_report *x)
             put_sum(out, before, x->rows, t, sm);
             before = ",\n   {";
         }
-    fputs("],\n \"gates\": [", out);
-    for (int i = 0; i < x->gates; i++) {
-        fsim_json_text(out, i ? ", {" : "{", "gate", x->gate[i].text);
-        fsim_json_number(out, ", ", "value", x->gate[i].value);
-        fsim_json_bool(out, ", ", "passed", x->gate[i].passed);
-        putc('}', out);
-    }
-    fputs("]}\n", out);
+    putc(']', out);
+    fsim_json_gates(out, x->gate, x->gates);
 }
 
 void fsim_junit_registers(FILE *out, const fsim_register_report *x)
 {
     fsim_arena *a = fsim_arena_new();
-    int cases = x->gates, failures = 0;
-    for (int i = 0; i < x->gates; i++)
-        failures += !x->gate[i].passed;
+    int cases = x->gates, failures = fsim_gates_failed(x->gate, x->gates);
     for (int i = 0; i < x->archs; i++)
         for (int t = 0; t < FSIM_TEMPLATE_COUNT; t++)
             cases += fsim_register_rows_sum(x->rows, t, x->sm[i]).kernels > 0;
     fsim_junit_begin(out, cases, failures, 0);
-    for (int i = 0; i < x->gates; i++)
-        fsim_junit_case(out, "fusesim.gate", x->gate[i].text, x->gate[i].passed ? NULL : "gate", gate_says(&x->gate[i], a));
+    fsim_junit_gates(out, x->gate, x->gates);
     for (int i = 0; i < x->archs; i++)
         for (int t = 0; t < FSIM_TEMPLATE_COUNT; t++) {
             const fsim_register_sum s = fsim_register_rows_sum(x->rows, t, x->sm[i]);

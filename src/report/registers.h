@@ -3,7 +3,7 @@
 #ifndef FUSESIM_REPORT_REGISTERS_H
 #define FUSESIM_REPORT_REGISTERS_H
 
-#include "report/table.h"
+#include "report/gate.h"
 #include "validate/registers.h"
 
 /* What --gate names: class and near, shares of kernels, at least; registers, mean error, at most; spills, disagreements: kernels, at most. */
@@ -15,9 +15,8 @@ extern const char *const fsim_no_contraction; /* in place of a template: all but
 typedef struct {
     const char *text;
     fsim_register_metric metric;
-    int template;         /* or FSIM_EVERY_TEMPLATE, FSIM_NO_CONTRACTION */
-    double limit, value;  /* value: NaN where no kernel was compiled */
-    bool passed;
+    int template; /* or FSIM_EVERY_TEMPLATE, FSIM_NO_CONTRACTION */
+    double limit;
 } fsim_register_gate;
 
 typedef struct {
@@ -26,13 +25,13 @@ typedef struct {
     const int *sm;
     int archs;
     int workloads;
-    const fsim_register_gate *gate;
+    const fsim_tried_gate *gate;
     int gates;
     bool verbose;
 } fsim_register_report;
 
-/* Does the value keep to the gate's limit? Sets value and passed. */
-void fsim_register_gate_try(fsim_register_gate *g, const fsim_register_rows *x);
+/* Does the value keep to the gate's limit? In a. */
+fsim_tried_gate fsim_register_gate_try(const fsim_register_gate *g, const fsim_register_rows *x, fsim_arena *a);
 
 void fsim_report_registers(const fsim_page *page, const fsim_register_report *x);
 void fsim_markdown_registers(FILE *out, const fsim_register_report *x);

@@ -262,9 +262,11 @@ static void report_trial(const fsim_page *page, const fsim_trials *x, const fsim
     }
 }
 
-static const char *gate_says(const fsim_trial_gate *g, fsim_arena *a)
+fsim_tried_gate fsim_trial_gate_try(const fsim_trial_gate *g, const fsim_trials *x, double *noise, fsim_arena *a)
 {
-    return isnan(g->value) ? "nothing was measured" : fsim_printf(a, "%.2f %%, wanted at most %.4g %%", 100 * g->value, 100 * g->limit);
+    const double value = fsim_trials_metric(x, g->metric, noise);
+    return (fsim_tried_gate){.text = g->text, .value = value, .passed = value <= g->limit,
+                             .says = isnan(value) ? "nothing was measured" : fsim_printf(a, "%.2f %%, wanted at most %.4g %%", 100 * value, 100 * g->limit)};
 }
 
 void fsim_report_trials(const fsim_page *page, const fsim_trials *x)
@@ -285,10 +287,7 @@ void fsim_report_trials(const fsim_page *page, const fsim_trials *x)
         putc('\n', page->out);
         fsim_paragraph(page, FSIM_FAINT, 0, 2, fsim_printf(a, "No bytes were counted: %s", x->no_counters));
     }
-    if (x->gates)
-        putc('\n', page->out);
-    for (int i = 0; i < x->gates; i++)
-        fsim_paragraph(page, x->gate[i].passed ? FSIM_GOOD : FSIM_BAD, 0, 2, fsim_printf(a, "gate %s %s: %s", x->gate[i].text, x->gate[i].passed ? "holds" : "fails", gate_says(&x->gate[i], a)));
+    fsim_report_gates(page, x->gate, x->gates);
     fsim_arena_free(a);
 }
 
@@ -314,8 +313,7 @@ void fsim_markdown_trials(FILE *out, const fsim_trials *x)
         fputs("\n\n", out);
         fsim_table_markdown(out, &plans);
     }
-    for (int i = 0; i < x->gates; i++)
-        fprintf(out, "\n- gate `%s` %s: %s", x->gate[i].text, x->gate[i].passed ? "holds" : "**fails**", gate_says(&x->gate[i], a));
+    fsim_markdown_gates(out, x->gate, x->gates);
     putc('\n', out);
     fsim_arena_free(a);
 }
@@ -434,31 +432,22 @@ void fsim_json_trials(FILE *out, const fsim_trials *x)
         }
         fputs("]}", out);
     }
-    fputs("],\n \"gates\": [", out);
-    for (int i = 0; i < x->gates; i++) {
-        fsim_json_text(out, i ? ", {" : "{", "gate", x->gate[i].text);
-        fsim_json_number(out, ", ", "value", x->gate[i].value);
-        fsim_json_bool(out, ", ", "passed", x->gate[i].passed);
-        putc('}', out);
-    }
-    fputs("]}\n", out);
+    putc(']', out);
+    fsim_json_gates(out, x->gate, x->gates);
     fsim_arena_free(c);
 }
 
 void fsim_junit_trials(FILE *out, const fsim_trials *x)
 {
     fsim_arena *a = fsim_arena_new();
-    int cases = x->gates, failures = 0;
-    for (int i = 0; i < x->gates; i++)
-        failures += !x->gate[i].passed;
+    int cases = x->gates, failures = fsim_gates_failed(x->gate, x->gates);
     for (int i = 0; i < x->count; i++)
         for (int p = 0; p < x->at[i].plans; p++) {
             cases++;
             failures += x->at[i].plan[p].wrong > 0 || x->at[i].plan[p].differs;
         }
     fsim_junit_begin(out, cases, failures, 0);
-    for (int i = 0; i < x->gates; i++)
-        fsim_junit_case(out, "fusesim.gate", x->gate[i].text, x->gate[i].passed ? NULL : "gate", gate_says(&x->gate[i], a));
+    fsim_junit_gates(out, x->gate, x->gates);
     for (int i = 0; i < x->count; i++)
         for (int p = 0; p < x->at[i].plans; p++) {
             const fsim_trial_plan *y = &x->at[i].plan[p];

@@ -3,7 +3,7 @@
 #ifndef FUSESIM_REPORT_TRIAL_H
 #define FUSESIM_REPORT_TRIAL_H
 
-#include "report/table.h"
+#include "report/gate.h"
 #include "validate/trial.h"
 
 /* A limit of --gate: mape (of all plans' times), bytes (of all kernels' DRAM bytes: differences over the sum, so that the large ones weigh most), regret (the largest), each at most. */
@@ -12,8 +12,7 @@ extern const char *const fsim_trial_metric_names[FSIM_TRIAL_METRICS];
 typedef struct {
     const char *text;
     fsim_trial_metric metric;
-    double limit, value, noise; /* value: NaN where nothing was measured; noise: what repetition alone may move it by */
-    bool passed;
+    double limit;
 } fsim_trial_gate;
 
 typedef struct {
@@ -22,13 +21,15 @@ typedef struct {
     const char *no_counters;     /* why there are no bytes; NULL */
     const fsim_trial *at;
     int count;
-    const fsim_trial_gate *gate;
+    const fsim_tried_gate *gate;
     int gates;
     bool verbose, measured;      /* measured: else kernels were compared only */
 } fsim_trials;
 
 /* Mean of |predicted / measured - 1|, and so on, over all trials; NaN where nothing was measured. noise may be NULL. */
 double fsim_trials_metric(const fsim_trials *x, fsim_trial_metric m, double *noise);
+/* noise: what repetition alone may move the value by. In a. */
+fsim_tried_gate fsim_trial_gate_try(const fsim_trial_gate *g, const fsim_trials *x, double *noise, fsim_arena *a);
 
 void fsim_report_trials(const fsim_page *page, const fsim_trials *x);
 void fsim_markdown_trials(FILE *out, const fsim_trials *x);
