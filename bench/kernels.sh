@@ -16,13 +16,14 @@ all=eager,unfused,inductor,pattern,greedy,maximal,optimal
 
 # compare FOLDER
 compare() {
-    local w out status compared workloads=0 kernels=0 wrong=0 left=0
+    local w out status compared untold workloads=0 kernels=0 told_little=0 wrong=0 left=0
     for w in "$1"/*.yaml; do
         status=0
         out=$(timeout 600 "$program" validate "$w" --device $device --hw "$hw" --no-measure --time-limit 0.3 --strategies $all --color never 2>&1) || status=$?
         workloads=$((workloads + 1))
         compared=$(echo "$out" | sed -n 's/^All \([0-9]*\) kernels.*/\1/p; s/^[0-9]* of \([0-9]*\) kernels.*/\1/p' | head -n 1)
-        kernels=$((kernels + ${compared:-0}))
+        untold=$(echo "$out" | tr '\n' ' ' | sed -n 's/.*[.] *\([0-9]*\) \(is\|are\) not  *compared: of.*/\1/p')
+        kernels=$((kernels + ${compared:-0})) told_little=$((told_little + ${untold:-0}))
         if [ $status != 0 ]; then
             wrong=$((wrong + 1))
             echo "$w: $(echo "$out" | sed -n '3p;$p' | tr '\n' ' ')"
@@ -31,7 +32,7 @@ compare() {
             echo "$w: $(echo "$out" | sed -n 2p)"
         fi
     done
-    echo "$(basename "$1"): $workloads workloads, $kernels kernels compared, $wrong workloads wrong, $left not compared"
+    echo "$(basename "$1"): $workloads workloads, $kernels kernels compared ($told_little more whose results overflow), $wrong workloads wrong, $left not compared"
 }
 
 if [ $# -gt 0 ]; then
