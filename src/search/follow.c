@@ -182,6 +182,11 @@ static void run_kernel(following *w, int from, const step *by, fsim_variant *v)
     w->count = 0;
     for (int k = 0; k < at.count; k++)
         *FSIM_PUSH(w->a, w->now, w->count, w->room) = w->held[at.first + k];
+    for (int i = 0; i < v->writes; i++)
+        all += (double)v->write[i].bytes;
+    for (int i = 0; i < v->reads; i++)
+        all += v->read[i].whole ? (double)f->p->graph->tensor[fsim_touched(&f->l, by->root, &v->read[i], false)].bytes : 0;
+    all = fsim_used_together(f->p, all);
     for (int i = 0; i < v->writes; i++) {
         entered += (double)v->write[i].bytes;
         if (i < 64 && v->write[i].intermediate && (double)v->write[i].bytes <= w->capacity)
@@ -190,7 +195,7 @@ static void run_kernel(following *w, int from, const step *by, fsim_variant *v)
     int64_t spent = at.spent;
     for (int i = 0; i < v->reads; i++) {
         const int t = fsim_touched(&f->l, by->root, &v->read[i], false), k = find_held(w->now, w->count, t);
-        const bool known = k < w->count && w->now[k].tensor == t, found = known && w->now[k].age <= w->capacity;
+        const bool known = k < w->count && w->now[k].tensor == t, found = known && w->now[k].age <= w->capacity && all <= w->capacity;
         if (known && !found && w->now[k].by)
             spent += charge(w, k);
         if (found && i < 64)
@@ -203,11 +208,6 @@ static void run_kernel(following *w, int from, const step *by, fsim_variant *v)
         return;
     for (int k = 0; k < w->count; k++)
         w->now[k].age += entered;
-    for (int i = 0; i < v->writes; i++)
-        all += (double)v->write[i].bytes;
-    for (int i = 0; i < v->reads; i++)
-        all += v->read[i].whole ? (double)f->p->graph->tensor[fsim_touched(&f->l, by->root, &v->read[i], false)].bytes : 0;
-    all = fsim_used_together(f->p, all);
     for (int i = 0; i < v->writes; i++) {
         const int t = fsim_touched(&f->l, by->root, &v->write[i], true);
         behind += (double)v->write[i].bytes;

@@ -341,14 +341,21 @@ static bool resident(const l2_clock *c, int tensor) { return c->entered - c->las
 
 double fsim_used_together(const fsim_problem *p, double bytes) { return p->hw->host ? bytes : 0; }
 
-static void run_through(const fsim_problem *p, l2_clock *c, const fsim_group *o, const bool *hit)
+/* Bytes of all that the kernel uses, where they are used together. */
+static double together(const fsim_problem *p, const fsim_group *o)
 {
-    double behind = 0, all = 0;
+    double all = 0;
     for (int i = 0; i < o->writes; i++)
         all += (double)p->graph->tensor[o->write[i].tensor].bytes;
     for (int i = 0; i < o->reads; i++)
         all += o->read[i].whole ? (double)p->graph->tensor[o->read[i].tensor].bytes : 0;
-    all = fsim_used_together(p, all);
+    return fsim_used_together(p, all);
+}
+
+static void run_through(const fsim_problem *p, l2_clock *c, const fsim_group *o, const bool *hit)
+{
+    const double all = together(p, o);
+    double behind = 0;
     for (int i = 0; i < o->writes; i++)
         c->entered += (double)p->graph->tensor[o->write[i].tensor].bytes;
     for (int i = 0; i < o->reads; i++)
@@ -386,8 +393,9 @@ static void find_residency(const fsim_problem *p, const fsim_part **part, fsim_c
     for (int turn = p->warm ? 0 : 1; turn < 2; turn++)
         for (int k = 0; k < kernels; k++) {
             const fsim_group *o = &kernel[k]->group;
+            const bool room = together(p, o) <= c.capacity;
             for (int i = 0; i < o->reads; i++) {
-                hit[k][i] = resident(&c, o->read[i].tensor);
+                hit[k][i] = room && resident(&c, o->read[i].tensor);
                 missed[o->read[i].tensor] = missed[o->read[i].tensor] || (turn == 1 && !hit[k][i]);
             }
             for (int i = 0; i < part[k]->count && turn == 1; i++)
