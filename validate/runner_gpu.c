@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* runner_gpu.c: programs as CUDA, on a GPU. */
 #include "validate/runner.h"
+#include "validate/texts.h"
 #include "validate/vendor.h"
 
 #include <math.h>
@@ -103,30 +104,15 @@ static bool upload_inputs(fsim_runner *r, const fsim_graph *g, const loaded *x, 
     return good;
 }
 
-/* The same text but for the programs' own names? */
-static bool same_text(const fsim_program *p, const fsim_program *q)
-{
-    const size_t length[] = {strlen(p->name), strlen(q->name)};
-    const char *x = p->source, *y = q->source;
-    while (*x && *y) {
-        if (strncmp(x, p->name, length[0]) == 0 && strncmp(y, q->name, length[1]) == 0) {
-            x += length[0];
-            y += length[1];
-        } else if (*x++ != *y++) {
-            return false;
-        }
-    }
-    return *x == *y;
-}
-
+/* Of programs of the same nameless text. */
 static bool same_program(const fsim_program *p, const fsim_program *q)
 {
-    bool same = p->source && q->source && !p->skipped && !q->skipped && p->parameters == q->parameters && p->launches == q->launches;
+    bool same = p->parameters == q->parameters && p->launches == q->launches;
     for (int i = 0; same && i < p->parameters; i++)
         same = p->parameter[i].tensor == q->parameter[i].tensor && p->parameter[i].bytes == q->parameter[i].bytes && p->parameter[i].written == q->parameter[i].written;
     for (int i = 0; same && i < p->launches; i++)
         same = p->launch[i].grid == q->launch[i].grid && p->launch[i].block == q->launch[i].block && p->launch[i].shared_bytes == q->launch[i].shared_bytes;
-    return same && same_text(p, q);
+    return same;
 }
 
 static bool same_plan(const fsim_trial *t, const loaded *x, int i, int j)
@@ -137,8 +123,10 @@ static bool same_plan(const fsim_trial *t, const loaded *x, int i, int j)
     return same;
 }
 
-static void list_programs(fsim_trial *t, loaded *x)
+static void list_programs(fsim_trial *t, loaded *x, int most, fsim_arena *a)
 {
+    fsim_texts texts = {.a = a};
+    int *text = fsim_new(a, int, most);
     for (int i = 0; i < t->plans; i++) {
         x->first[i] = x->programs;
         for (int k = 0; k < t->plan[i].plan.kernels; k++) {
@@ -146,8 +134,9 @@ static void list_programs(fsim_trial *t, loaded *x)
             x->program[at] = t->plan[i].program[k];
             x->planned[at] = &t->plan[i].plan.kernel[k];
             x->ran[at] = &t->plan[i].ran[k];
+            text[at] = x->program[at].source && !x->program[at].skipped ? fsim_texts_add(&texts, &x->program[at], 0) : -1 - at;
             x->same[at] = 0;
-            while (x->same[at] < at && !(x->planned[x->same[at]]->template == x->planned[at]->template && same_program(&x->program[x->same[at]], &x->program[at])))
+            while (x->same[at] < at && !(text[x->same[at]] == text[at] && x->planned[x->same[at]]->template == x->planned[at]->template && same_program(&x->program[x->same[at]], &x->program[at])))
                 x->same[at]++;
         }
         x->like[i] = 0;
@@ -168,7 +157,7 @@ static bool lay_out(fsim_runner *r, fsim_trial *t, loaded *x, fsim_fault *fault)
     *x = (loaded){.tensor = fsim_new(r->a, fsim_gpu_buffer, t->graph->tensors + 1), .argument = fsim_new(r->a, fsim_gpu_buffer *, most), .kernel = fsim_new(r->a, fsim_gpu_kernel *, most),
                   .failed = fsim_new(r->a, const char *, most), .program = fsim_new(r->a, fsim_program, most), .planned = fsim_new(r->a, const fsim_kernel *, most),
                   .ran = fsim_new(r->a, fsim_trial_ran *, most), .same = fsim_new(r->a, int, most), .first = fsim_new(r->a, int, t->plans + 1), .like = fsim_new(r->a, int, t->plans + 1), .g = t->graph};
-    list_programs(t, x);
+    list_programs(t, x, most, r->a);
     for (int i = 0; i < t->graph->tensors && good; i++)
         if (touched.used[i])
             good = fsim_gpu_allocate(d->gpu, t->graph->tensor[i].name, t->graph->tensor[i].bytes, &x->tensor[i], fault);

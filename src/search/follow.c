@@ -170,6 +170,16 @@ static void use(following *w, int tensor, double age)
     w->now[k].age = fmin(w->now[k].age, age);
 }
 
+static double used_together(const fsim_frontier *f, const step *by, const fsim_variant *v)
+{
+    double all = 0;
+    for (int i = 0; i < v->writes; i++)
+        all += (double)v->write[i].bytes;
+    for (int i = 0; i < v->reads; i++)
+        all += v->read[i].whole ? (double)f->p->graph->tensor[fsim_touched(&f->l, by->root, &v->read[i], false)].bytes : 0;
+    return all;
+}
+
 /* One kernel run from a label. */
 static void run_kernel(following *w, int from, const step *by, fsim_variant *v)
 {
@@ -182,11 +192,8 @@ static void run_kernel(following *w, int from, const step *by, fsim_variant *v)
     w->count = 0;
     for (int k = 0; k < at.count; k++)
         *FSIM_PUSH(w->a, w->now, w->count, w->room) = w->held[at.first + k];
-    for (int i = 0; i < v->writes; i++)
-        all += (double)v->write[i].bytes;
-    for (int i = 0; i < v->reads; i++)
-        all += v->read[i].whole ? (double)f->p->graph->tensor[fsim_touched(&f->l, by->root, &v->read[i], false)].bytes : 0;
-    all = fsim_used_together(f->p, all);
+    if (f->p->hw->host) /* as price.c's together() has it */
+        all = used_together(f, by, v);
     for (int i = 0; i < v->writes; i++) {
         entered += (double)v->write[i].bytes;
         if (i < 64 && v->write[i].intermediate && (double)v->write[i].bytes <= w->capacity)

@@ -324,7 +324,7 @@ static bool purposeful(pricing *w, const fsim_part *part, int id, const bool *st
 }
 
 /* L2 as a clock of the bytes that have entered it: a tensor is resident while no more than the effective capacity has entered since its last use, itself
- * included. A kernel's results were used last, before them its inputs, the largest first; on a host all at once. */
+ * included. A kernel's results were used last, before them its inputs, the largest first; on a host all together. */
 typedef struct {
     double capacity, entered;
     double *last; /* per tensor: where the clock stood at its last use; far back when never */
@@ -339,17 +339,18 @@ bool fsim_used_later(const fsim_problem *p, int x, int y)
 
 static bool resident(const l2_clock *c, int tensor) { return c->entered - c->last[tensor] <= c->capacity; }
 
-double fsim_used_together(const fsim_problem *p, double bytes) { return p->hw->host ? bytes : 0; }
-
-/* Bytes of all that the kernel uses, where they are used together. */
+/* Bytes of all that the kernel uses on a host; else 0. A host's few threads go through all tensors of a kernel side by side, from beginning to end, and so does what reads them next: when it comes
+ * to the first element, all bytes of the kernel before have passed, when it comes to the last, all of its own. So neither may be more than there is room for. */
 static double together(const fsim_problem *p, const fsim_group *o)
 {
     double all = 0;
+    if (!p->hw->host)
+        return 0;
     for (int i = 0; i < o->writes; i++)
         all += (double)p->graph->tensor[o->write[i].tensor].bytes;
     for (int i = 0; i < o->reads; i++)
         all += o->read[i].whole ? (double)p->graph->tensor[o->read[i].tensor].bytes : 0;
-    return fsim_used_together(p, all);
+    return all;
 }
 
 static void run_through(const fsim_problem *p, l2_clock *c, const fsim_group *o, const bool *hit)

@@ -47,10 +47,6 @@ bool fsim_may_clone(const fsim_problem *p, int node);
 
 /* Of two inputs of a kernel, does it count x as used later than y? Of what enters L2 at once the small stays. */
 bool fsim_used_later(const fsim_problem *p, int x, int y);
-/* Of a kernel that uses so many bytes, how many have entered since at least, whatever it used last. 0 on a GPU; a host's few threads go through all tensors side by side, from beginning to end, and
- * so does what reads them next: when it comes to the first element, all bytes of the kernel before have passed, when it comes to the last, all of its own. So neither may be more than there is
- * room for. */
-double fsim_used_together(const fsim_problem *p, double bytes);
 
 /* What a cold or warm run can find in L2 at most: tensors no larger than the effective capacity. */
 bool fsim_may_reside(const fsim_problem *p, int tensor);

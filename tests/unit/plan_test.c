@@ -13,6 +13,7 @@
 #include "search/timeline.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct {
     fsim_arena *a;
@@ -40,6 +41,31 @@ static bench open_bench(const char *workload, const char *hw)
 static int64_t ticks(double seconds) { return llrint(seconds / FSIM_TICK_S); }
 
 static int64_t dram(const fsim_plan *plan) { return plan->dram_read_bytes + plan->dram_write_bytes; }
+
+static int64_t unfused_reads(const char *hw, const char *operators, double share)
+{
+    bench b = open_bench("seeds/chain4", hw);
+    const long long rows = (long long)(share * fsim_l2_effective(b.hw)) / 4096;
+    const char *text = fsim_printf(b.a, "name: t\ntensors:\n  x: {shape: [%lld, 1024], dtype: f32, role: input}\noperators:\n%s", rows, operators);
+    b.g = fsim_graph_parse(b.a, fsim_diag_new(b.a), "t.yaml", text, strlen(text), NULL, 0);
+    assert_non_null(b.g);
+    const fsim_prediction p = fsim_predict(b.g, b.hw, &b.how, b.a);
+    const int64_t times = p.plan[FSIM_STRATEGY_UNFUSED].dram_read_bytes / (rows * 4096);
+    fsim_arena_free(b.a);
+    return times;
+}
+
+/* How often tensors are read from DRAM that fit where they were made, but not beside what else their kernel uses. */
+static void a_hosts_cache_loses_what_passes_together(void **unused)
+{
+    (void)unused;
+    static const char *const chain = "  - {op: add, in: x, out: t, scalar: 1}\n  - {op: mul, in: t, out: y, scalar: 2}\noutputs: [y]\n";
+    static const char *const again = "  - {op: max, in: x, out: m, dims: [1], keepdim: true}\n  - {op: sub, in: [x, m], out: y}\noutputs: [y]\n";
+    assert_int_equal(unfused_reads("host", chain, 0.4), 1);
+    assert_int_equal(unfused_reads("host", chain, 0.6), 2);
+    assert_int_equal(unfused_reads("host", again, 0.4), 1);
+    assert_int_equal(unfused_reads("host", again, 0.6), 2); /* x is there when the second begins, but not its end when that is wanted */
+}
 
 static void differences_sum_to_what_plans_differ_by(void **unused)
 {
@@ -209,6 +235,7 @@ static void no_cause_where_nothing_grows(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_hosts_cache_loses_what_passes_together),
         cmocka_unit_test(differences_sum_to_what_plans_differ_by),
         cmocka_unit_test(the_best_plans_are_the_best_of_all),
         cmocka_unit_test(a_memory_limit_is_met_or_said_not_to_be),
