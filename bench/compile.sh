@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# bench/compile.sh: measures how long NVRTC compiles generated kernels for and fits the constants of src/search/compile.c, which --compile-cost estimates with.
+# bench/compile.sh: measures how long NVRTC compiles generated kernels for and fits the constants of src/plan/compile_cost.c, which --compile-cost estimates with.
 # Needs libnvrtc (FUSESIM_NVRTC_LIB names one elsewhere), no GPU; exits 69 where there is none. A few minutes.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main.c: the options, the table of subcommands, and what can be said of a command line without looking at any file; no modelling. */
+/* main.c: the options, the table of subcommands, and what can be said of a command line without looking at any file; no
+ * modelling. */
 #include "command/command.h"
 #include "report/terminal.h"
 
@@ -17,15 +18,30 @@ typedef struct {
     int (*run)(fsim_context *c);
 } command;
 
-enum { PLAN = 1, ENUMERATE = 2, EXPLAIN = 4, HW = 8, OPS = 16, VALIDATE = 32, CALIBRATE = 64, IMPORT = 128, CODEGEN = 256, ANY = 511 };
+enum {
+    PLAN = 1,
+    ENUMERATE = 2,
+    EXPLAIN = 4,
+    HW = 8,
+    OPS = 16,
+    VALIDATE = 32,
+    CALIBRATE = 64,
+    IMPORT = 128,
+    CODEGEN = 256,
+    ANY = 511
+};
 
 static const command commands[] = {
     {"plan", "WORKLOAD --hw HW[,HW...]", "the best plan (the default command)", PLAN, true, 1, INT_MAX, fsim_run_plan},
-    {"enumerate", "WORKLOAD --hw HW [--limit N]", "every legal partition, a line each", ENUMERATE, true, 1, 1, fsim_run_enumerate},
+    {"enumerate", "WORKLOAD --hw HW [--limit N]", "every legal partition, a line each", ENUMERATE, true, 1, 1,
+     fsim_run_enumerate},
     {"explain", "WORKLOAD --hw HW OP OP", "may two share a kernel; the cost", EXPLAIN, true, 3, 1, fsim_run_explain},
-    {"validate", "--device D | --measurements F", "predicted beside measured", VALIDATE, false, INT_MAX, INT_MAX, fsim_run_validate},
-    {"import", "--measurements FILE [WORKLOAD]", "others' profiles: ncu, PyTorch", IMPORT, false, 1, 1, fsim_run_import},
-    {"calibrate", "--hw HW --measurements FILE.csv", "fit a GPU; measure this CPU", CALIBRATE, false, INT_MAX, INT_MAX, fsim_run_calibrate},
+    {"validate", "--device D | --measurements F", "predicted beside measured", VALIDATE, false, INT_MAX, INT_MAX,
+     fsim_run_validate},
+    {"import", "--measurements FILE [WORKLOAD]", "others' profiles: ncu, PyTorch", IMPORT, false, 1, 1,
+     fsim_run_import},
+    {"calibrate", "--hw HW --measurements FILE.csv", "fit a GPU; measure this CPU", CALIBRATE, false, INT_MAX, INT_MAX,
+     fsim_run_calibrate},
     {"codegen", "WORKLOAD --hw HW -o DIR", "the plan's kernels as source", CODEGEN, true, 1, 1, fsim_run_codegen},
     {"hw", "list | show NAME | check FILE...", "the GPUs", HW, false, INT_MAX, INT_MAX, fsim_run_hw},
     {"ops", "", "operators and flops per point", OPS, false, 0, INT_MAX, fsim_run_ops},
@@ -59,24 +75,28 @@ static const fsim_arg options[] = {
     {"--strategy", NULL, FSIM_ARG_CHOICE, AT(strategy), &strategies, ANY, "the plan to show (optimal; import: eager)"},
     {"--plan", "FILE", FSIM_ARG_TEXT, AT(plan), NULL, PLAN | CODEGEN, "show this partition: JSON of a plan"},
     {"--objective", NULL, FSIM_ARG_CHOICE, AT(objective), &objectives, ANY, "what optimal minimises (time)"},
-    {"--memory-limit", "SIZE", FSIM_ARG_SIZE, AT(memory_limit), NULL, PLAN | EXPLAIN, "that a plan may need at its peak: 3 GiB"},
+    {"--memory-limit", "SIZE", FSIM_ARG_SIZE, AT(memory_limit), NULL, PLAN | EXPLAIN,
+     "that a plan may need at its peak: 3 GiB"},
     {"--top", "K", FSIM_ARG_COUNT, AT(top), NULL, PLAN | VALIDATE, "list the K best plans, or worst rows"},
     {"--compile-cost", "", FSIM_ARG_FLAG, AT(compile_cost), NULL, PLAN, "seconds to compile, runs to break even"},
     {"--compile-jobs", "N", FSIM_ARG_COUNT, AT(compile_jobs), NULL, PLAN, "of --compile-cost: processes at once (1)"},
     {"--launch", NULL, FSIM_ARG_CHOICE, AT(launch), &launches, ANY, "how kernels start (stream)"},
     {"--l2", NULL, FSIM_ARG_CHOICE, AT(l2), &l2_states, ANY, "what L2 holds at the start (cold)"},
     {"--numerics", NULL, FSIM_ARG_CHOICE, AT(numerics), &numerics, ANY, "strict: sums keep their order (fast)"},
-    {"--recompute", NULL, FSIM_ARG_CHOICE, AT(recompute), &recomputation, ANY, "may kernels compute a value twice (on)"},
+    {"--recompute", NULL, FSIM_ARG_CHOICE, AT(recompute), &recomputation, ANY,
+     "may kernels compute a value twice (on)"},
     {"--time-limit", "SECONDS", FSIM_ARG_SECONDS, AT(time_limit_s), NULL, ANY, "for the search (1)"},
     {"--scale-shapes", "N", FSIM_ARG_COUNT, AT(scale), NULL, ANY, "divide lengths by powers of 2 up to N"},
     {"--limit", "N", FSIM_ARG_COUNT, AT(limit), NULL, ENUMERATE, "of enumerate: stop after N partitions"},
-    {"--measurements", "FILE", FSIM_ARG_ITEM, AT(measurements), NULL, VALIDATE | CALIBRATE | IMPORT, "measured runs; import: ncu --csv, PyTorch"},
+    {"--measurements", "FILE", FSIM_ARG_ITEM, AT(measurements), NULL, VALIDATE | CALIBRATE | IMPORT,
+     "measured runs; import: ncu --csv, PyTorch"},
     {"--workload-root", "DIR", FSIM_ARG_ITEM, AT(roots), NULL, VALIDATE | CALIBRATE, "a folder of the rows' workloads"},
     {"--match", "TEXT", FSIM_ARG_ITEM, AT(match), NULL, VALIDATE | CALIBRATE, "only rows whose id holds TEXT"},
     {"--class", "NAME[,...]", FSIM_ARG_ITEMS, AT(classes), NULL, VALIDATE, "only rows of these kinds of work: softmax"},
     {"--above", "TIME", FSIM_ARG_TEXT, AT(above), NULL, VALIDATE, "only rows measured to take longer: 100us"},
     {"--by", "KEY[,...]", FSIM_ARG_ITEMS, AT(by), NULL, VALIDATE, "group by hw, class, strategy, folder, ..."},
-    {"--gate", "[GROUP:]METRIC=LIMIT", FSIM_ARG_ITEM, AT(gates), NULL, VALIDATE, "exit 1 beyond: mape=10%, t4/loss:p90=8%"},
+    {"--gate", "[GROUP:]METRIC=LIMIT", FSIM_ARG_ITEM, AT(gates), NULL, VALIDATE,
+     "exit 1 beyond: mape=10%, t4/loss:p90=8%"},
     {"--no-exclude", "", FSIM_ARG_FLAG, AT(no_exclude), NULL, VALIDATE, "keep rows that say nothing of kernels"},
     {"--unseen", "", FSIM_ARG_FLAG, AT(unseen), NULL, VALIDATE, "as if nothing were measured on the GPUs"},
     {"--fit", "GROUP[,...]", FSIM_ARG_ITEMS, AT(fit), NULL, CALIBRATE, "scalars to fit (all that have rows)"},
@@ -85,7 +105,8 @@ static const fsim_arg options[] = {
     {"--device", NULL, FSIM_ARG_CHOICE, AT(device), &devices, VALIDATE | CALIBRATE, "measure on this machine"},
     {"--registers", "", FSIM_ARG_FLAG, AT(registers), NULL, VALIDATE, "compile kernels, compare what they take"},
     {"--arch", "NN[,...]", FSIM_ARG_ITEMS, AT(archs), NULL, VALIDATE, "of --registers: 80,90,100 or all (as --hw)"},
-    {"--strategies", "NAME[,...]", FSIM_ARG_ITEMS, AT(strategies), NULL, VALIDATE, "plans that run (eager ... optimal)"},
+    {"--strategies", "NAME[,...]", FSIM_ARG_ITEMS, AT(strategies), NULL, VALIDATE,
+     "plans that run (eager ... optimal)"},
     {"--measured", "FILE", FSIM_ARG_TEXT, AT(measured), NULL, VALIDATE, "of --device: rows for --measurements"},
     {"--samples", "N", FSIM_ARG_COUNT, AT(samples), NULL, VALIDATE, "of --device: runs of each kernel"},
     {"--budget", "SECONDS", FSIM_ARG_SECONDS, AT(budget_s), NULL, VALIDATE, "of --device: to measure each workload in"},
@@ -94,7 +115,8 @@ static const fsim_arg options[] = {
     {"--no-counters", "", FSIM_ARG_FLAG, AT(no_counters), NULL, VALIDATE, "of --device cuda: times only"},
     {"--threads", "N", FSIM_ARG_COUNT, AT(threads), NULL, VALIDATE | CALIBRATE, "of --device cpu (one a CPU)"},
     {"--target", NULL, FSIM_ARG_CHOICE, AT(target), &targets, CODEGEN, "language of the kernels (cuda)"},
-    {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, CALIBRATE | IMPORT | CODEGEN, "the file to write; codegen: the folder"},
+    {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, CALIBRATE | IMPORT | CODEGEN,
+     "the file to write; codegen: the folder"},
     {"--jobs", "N", FSIM_ARG_COUNT, AT(jobs), NULL, ANY, "threads; results do not depend on it"},
     {"--dump", "STAGE[,...]", FSIM_ARG_ITEMS, AT(dump), NULL, PLAN, "graph, legal, parts, kernels, traffic, time"},
     {"--json", "FILE", FSIM_ARG_TEXT, AT(json), NULL, ANY, "results for programs; - is stdout"},
@@ -111,8 +133,8 @@ static const fsim_arg options[] = {
 };
 
 /* Known to the manual, but of other releases. */
-static const char *const later_options[] = {
-    "--dim", "--fail-on", "--jvp", "--output", "--precision", "--report", "--train"};
+static const char *const later_options[] = {"--dim",       "--fail-on", "--jvp",  "--output",
+                                            "--precision", "--report",  "--train"};
 static const char *const later_commands[] = {"sweep", "diff"};
 
 static const fsim_args known = {options, FSIM_COUNT_OF(options), later_options, FSIM_COUNT_OF(later_options)};
@@ -159,10 +181,12 @@ static void check_dump(fsim_context *c)
 static bool same_file(const char *one, const char *other)
 {
     struct stat a, b;
-    return !fsim_is_stdout(one) && !fsim_is_stdout(other) && stat(one, &a) == 0 && stat(other, &b) == 0 && S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    return !fsim_is_stdout(one) && !fsim_is_stdout(other) && stat(one, &a) == 0 && stat(other, &b) == 0 &&
+           S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* What is read must not be what is written: a slip would cost the measurements. The hardware file that calibrate fits may be its own -o. */
+/* What is read must not be what is written: a slip would cost the measurements. The hardware file that calibrate fits
+ * may be its own -o. */
 static void check_overwriting(fsim_context *c, const char *option, const char *path)
 {
     const fsim_settings *s = &c->set;
@@ -181,8 +205,8 @@ static void check_outputs(fsim_context *c)
         for (fsim_format g = f + 1; g < FSIM_FILE_FORMATS; g++) {
             const char *one = fsim_file_asked(s, f), *other = fsim_file_asked(s, g);
             if (one && other && strcmp(one, other) == 0)
-                fsim_error(c->diag, fsim_command_line, "%s and %s both write to %s", fsim_format_option(f), fsim_format_option(g),
-                           fsim_is_stdout(one) ? "stdout" : one);
+                fsim_error(c->diag, fsim_command_line, "%s and %s both write to %s", fsim_format_option(f),
+                           fsim_format_option(g), fsim_is_stdout(one) ? "stdout" : one);
         }
     for (fsim_format f = 0; f < FSIM_FILE_FORMATS; f++)
         if (fsim_file_asked(s, f))
@@ -190,9 +214,11 @@ static void check_outputs(fsim_context *c)
     if (s->output)
         check_overwriting(c, "-o", s->output);
     if (fsim_is_stdout(s->output) && fsim_on_stdout(s) != FSIM_AS_TEXT)
-        fsim_error(c->diag, fsim_command_line, "-o and %s - both write to stdout", fsim_format_option(fsim_on_stdout(s)));
+        fsim_error(c->diag, fsim_command_line, "-o and %s - both write to stdout",
+                   fsim_format_option(fsim_on_stdout(s)));
     if (s->dump.count && fsim_on_stdout(s) != FSIM_AS_TEXT)
-        fsim_error(c->diag, fsim_command_line, "--dump and %s - both write to stdout", fsim_format_option(fsim_on_stdout(s)));
+        fsim_error(c->diag, fsim_command_line, "--dump and %s - both write to stdout",
+                   fsim_format_option(fsim_on_stdout(s)));
     if (s->dot && s->hw.count > 1)
         fsim_error(c->diag, fsim_command_line, "--dot draws the plan of one GPU, --hw names %d", s->hw.count);
     const char *dot = s->chart ? strrchr(s->chart, '.') : NULL;
@@ -207,7 +233,8 @@ static void check_plan_options(fsim_context *c)
     enum { MOST_TOP = 1000, MOST_COMPILE_JOBS = 1024 };
     const fsim_settings *s = &c->set;
     if (s->plan && s->strategy != FSIM_STRATEGY_OPTIMAL)
-        fsim_error(c->diag, fsim_command_line, "--plan and --strategy %s both say which plan to show", fsim_strategy_names[s->strategy]);
+        fsim_error(c->diag, fsim_command_line, "--plan and --strategy %s both say which plan to show",
+                   fsim_strategy_names[s->strategy]);
     if (fsim_is_stdout(s->plan) && c->args.count && fsim_is_stdout(c->args.at[0]))
         fsim_error(c->diag, fsim_command_line, "the workload and --plan can't both be standard input");
     if (s->top > MOST_TOP)
@@ -215,7 +242,8 @@ static void check_plan_options(fsim_context *c)
     if (s->compile_jobs > 0 && !s->compile_cost)
         fsim_error(c->diag, fsim_command_line, "--compile-jobs belongs to --compile-cost");
     if (s->compile_jobs > MOST_COMPILE_JOBS)
-        fsim_error(c->diag, fsim_command_line, "--compile-jobs: at most %d processes compile at once", MOST_COMPILE_JOBS);
+        fsim_error(c->diag, fsim_command_line, "--compile-jobs: at most %d processes compile at once",
+                   MOST_COMPILE_JOBS);
 }
 
 /* What can be said without looking at any file. */
@@ -250,7 +278,8 @@ static void check_surplus(fsim_context *c, const command *to)
     if (meant)
         fsim_error(c->diag, fsim_command_line, "unknown command '%s'; did you mean '%s'?", c->args.at[0], meant);
     else if (surplus)
-        fsim_error(c->diag, fsim_command_line, "'%s' does not know what to do with '%s'", to->name, c->args.at[to->most_words]);
+        fsim_error(c->diag, fsim_command_line, "'%s' does not know what to do with '%s'", to->name,
+                   c->args.at[to->most_words]);
     if (to->bit == EXPLAIN && c->args.count < to->most_words)
         fsim_error(c->diag, fsim_command_line, "explain wants a workload and the names of two operators");
     if (c->set.hw.count > to->most_gpus)
@@ -300,12 +329,13 @@ static int run(fsim_context *c, int argc, char **argv)
 int main(int argc, char **argv)
 {
     fsim_arena *arena = fsim_arena_new();
-    fsim_context c = {.arena = arena,
-                      .diag = fsim_diag_new(arena),
-                      .set = {.strategy = NOT_GIVEN, .device = FSIM_DEVICE_NONE, .launch = FSIM_REGIME_STREAM, .time_limit_s = 1},
-                      .hw_folder = FUSESIM_DATA_DIR "/hwmodels",
-                      .workload_folder = FUSESIM_DATA_DIR "/workloads",
-                      .width = fsim_terminal_columns()};
+    fsim_context c = {
+        .arena = arena,
+        .diag = fsim_diag_new(arena),
+        .set = {.strategy = NOT_GIVEN, .device = FSIM_DEVICE_NONE, .launch = FSIM_REGIME_STREAM, .time_limit_s = 1},
+        .hw_folder = FUSESIM_DATA_DIR "/hwmodels",
+        .workload_folder = FUSESIM_DATA_DIR "/workloads",
+        .width = fsim_terminal_columns()};
     const int status = fsim_finish_stdout(&c, run(&c, argc, argv));
     fsim_arena_free(arena);
     return status;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predict.h"
 
-#include "search/price.h"
-#include "search/space.h"
+#include "plan/price/price.h"
+#include "plan/search/space.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,8 @@ static bool spares(const fsim_kernel *k, int tensor)
 }
 
 /* Kernels x and y as one, with what each of them has of L2 in the plan. NULL where it does not fit. */
-static const fsim_kernel *merged(refusals *w, const fsim_group *made, const fsim_kernel *x, const fsim_kernel *y, const int *node, int count)
+static const fsim_kernel *merged(refusals *w, const fsim_group *made, const fsim_kernel *x, const fsim_kernel *y,
+                                 const int *node, int count)
 {
     const fsim_graph *g = w->p->graph;
     bool *stored = fsim_new(w->a, bool, count);
@@ -96,12 +97,17 @@ static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int fro
     for (int i = 0; i < reader->inputs; i++)
         r.saving_bytes += reader->input[i].tensor == tensor ? reader->input[i].read_bytes : 0;
     r.saving_s = reader->time[FSIM_LAUNCH] + (double)r.saving_bytes / fsim_hw_get(w->p->hw, FSIM_HW_DRAM_BANDWIDTH);
-    const bool legal = fsim_user_allows(w->p, node, count, &r.why) &&
-                       (fsim_group_of(&w->p->limits, pair, 2, NULL, NULL, w->a, &made, &r.why) || r.why.rule == FSIM_RULE_SPACE) &&
-                       fsim_legal(&w->p->limits, node, count, w->a, &made, &r.why);
+    const bool legal =
+        fsim_user_allows(w->p, node, count, &r.why) &&
+        (fsim_group_of(&w->p->limits, pair, 2, NULL, NULL, w->a, &made, &r.why) || r.why.rule == FSIM_RULE_SPACE) &&
+        fsim_legal(&w->p->limits, node, count, w->a, &made, &r.why);
     const fsim_kernel *k = legal ? merged(w, &made, maker, reader, node, count) : NULL;
     if (legal && !k)
-        r.why = (fsim_refusal){.rule = FSIM_RULE_SHARED, .a = from, .b = to, .through = -1, .limit = (double)w->p->limits.shared_per_block,
+        r.why = (fsim_refusal){.rule = FSIM_RULE_SHARED,
+                               .a = from,
+                               .b = to,
+                               .through = -1,
+                               .limit = (double)w->p->limits.shared_per_block,
                                .unit = "bytes of shared memory per block"};
     if (!legal && (r.why.a < 0 || r.why.b < 0 || r.why.rule == FSIM_RULE_GRID_BARRIER)) {
         r.why.a = from;
@@ -149,11 +155,17 @@ static void refuse_orders(refusals *w)
         const fsim_kernel now = fsim_kernel_of(g, w->p->hw, w->p->regime, o, NULL, w->a),
                           free = fsim_kernel_of(g, w->p->hw, w->p->regime, &made, NULL, w->a);
         if (free.time_s > 0 && free.time_s < now.time_s)
-            *FSIM_PUSH(w->a, w->list, w->count, w->room) = (fsim_priced_refusal){
-                .why = {.rule = FSIM_RULE_NUMERICS, .a = reduction, .b = -1, .through = -1, .needed = (double)g->node[reduction].reduced, .limit = 1,
-                        .unit = "orders of summation"},
-                .saving_s = now.time_s - free.time_s,
-                .saving_bytes = now.dram_read_bytes + now.dram_write_bytes - free.dram_read_bytes - free.dram_write_bytes};
+            *FSIM_PUSH(w->a, w->list, w->count, w->room) =
+                (fsim_priced_refusal){.why = {.rule = FSIM_RULE_NUMERICS,
+                                              .a = reduction,
+                                              .b = -1,
+                                              .through = -1,
+                                              .needed = (double)g->node[reduction].reduced,
+                                              .limit = 1,
+                                              .unit = "orders of summation"},
+                                      .saving_s = now.time_s - free.time_s,
+                                      .saving_bytes = now.dram_read_bytes + now.dram_write_bytes -
+                                                      free.dram_read_bytes - free.dram_write_bytes};
     }
 }
 
@@ -189,7 +201,8 @@ static void find_refusals(const fsim_problem *p, const fsim_plan *plan, fsim_are
     out->refusals = w.count;
 }
 
-static void optimum(const fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out, fsim_proof *proof)
+static void optimum(const fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out,
+                    fsim_proof *proof)
 {
     if (p->objective == FSIM_MINIMISE_MEMORY || p->memory_limit > 0)
         fsim_best_in_memory(p, known, count, a, out, proof);
@@ -208,7 +221,8 @@ static int64_t least_memory(const fsim_problem *p, const fsim_plan *best, fsim_a
     least.objective = FSIM_MINIMISE_MEMORY;
     least.memory_limit = 0;
     optimum(&least, NULL, 0, a, &plan, &proof);
-    return best->kernels > 0 && best->peak_memory_bytes < plan.peak_memory_bytes ? best->peak_memory_bytes : plan.peak_memory_bytes;
+    return best->kernels > 0 && best->peak_memory_bytes < plan.peak_memory_bytes ? best->peak_memory_bytes
+                                                                                 : plan.peak_memory_bytes;
 }
 
 /* Lists of plans: a search that was cut short may lack one that a strategy found. */
@@ -223,7 +237,8 @@ static int with(fsim_plan *list, int count, const fsim_plan *known, int knowns)
 
 static int compare_by(const fsim_plan *x, const fsim_plan *y, int64_t limit, bool memory)
 {
-    const bool fits_x = limit == 0 || x->peak_memory_bytes <= limit, fits_y = limit == 0 || y->peak_memory_bytes <= limit;
+    const bool fits_x = limit == 0 || x->peak_memory_bytes <= limit,
+               fits_y = limit == 0 || y->peak_memory_bytes <= limit;
     if (fits_x != fits_y)
         return fits_x ? -1 : 1;
     if ((memory || !fits_x) && x->peak_memory_bytes != y->peak_memory_bytes)
@@ -247,7 +262,8 @@ static int best_of(const fsim_problem *p, fsim_plan *list, int count, int most)
 {
     fsim_arena *a = fsim_arena_new();
     int kept = 0;
-    for (int i = 0; i < count; i++) { /* those that go in are at most as many as were there: stable insertion in place */
+    for (int i = 0; i < count;
+         i++) { /* those that go in are at most as many as were there: stable insertion in place */
         const fsim_plan plan = list[i];
         int at = kept;
         bool known = false;
@@ -255,7 +271,8 @@ static int best_of(const fsim_problem *p, fsim_plan *list, int count, int most)
             known = same_plan(p->graph, &list[k], &plan, a);
         if (known)
             continue;
-        for (; at > 0 && compare_by(&plan, &list[at - 1], p->memory_limit, p->objective == FSIM_MINIMISE_MEMORY) < 0; at--)
+        for (; at > 0 && compare_by(&plan, &list[at - 1], p->memory_limit, p->objective == FSIM_MINIMISE_MEMORY) < 0;
+             at--)
             list[at] = list[at - 1];
         list[at] = plan;
         kept++;
@@ -313,7 +330,8 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
         if (s != FSIM_STRATEGY_OPTIMAL && (s != FSIM_STRATEGY_XLA || s == (int)options->strategy)) {
             fsim_baseline(&p, (fsim_strategy)s, a, &known[count]);
             out.plan[s] = fsim_plan_made_by(&p, fsim_maker_of((fsim_strategy)s), &known[count], a);
-            count += !(options->no_recompute && recomputes(&known[count])); /* eager reads through views, again for each reader */
+            count += !(options->no_recompute &&
+                       recomputes(&known[count])); /* eager reads through views, again for each reader */
         }
     fsim_refusal why;
     if (options->given && fsim_price(&p, options->given, a, &known[count], &why)) {
@@ -326,7 +344,8 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     known[count++] = *best;
     if (options->top > 0) {
         out.top = fsim_new(a, fsim_plan, options->top + count + 1);
-        out.tops = best_of(&p, out.top, with(out.top, fsim_top(&p, options->top, a, out.top), known, count), options->top);
+        out.tops =
+            best_of(&p, out.top, with(out.top, fsim_top(&p, options->top, a, out.top), known, count), options->top);
     }
     if (options->pareto) {
         out.front = fsim_new(a, fsim_plan, MOST_OF_FRONT + count + 1);
@@ -347,7 +366,8 @@ static bool together(const fsim_plan *plan, int x, int y)
 {
     for (int k = 0; k < plan->kernels; k++) {
         const fsim_part *part = &plan->partition.part[k];
-        if (bsearch(&x, part->node, (size_t)part->count, sizeof x, fsim_by_int) && bsearch(&y, part->node, (size_t)part->count, sizeof y, fsim_by_int))
+        if (bsearch(&x, part->node, (size_t)part->count, sizeof x, fsim_by_int) &&
+            bsearch(&y, part->node, (size_t)part->count, sizeof y, fsim_by_int))
             return true;
     }
     return false;
@@ -368,8 +388,11 @@ bool fsim_plannable(const fsim_graph *g, const fsim_hw *hw, const fsim_options *
     }
     for (int op = 0, n; op < FSIM_OP_COUNT; op++)
         if ((n = longest[op] - 1) >= 0 && !fsim_kernel_alone(&p, &n, 1, a)) {
-            fsim_error(d, (fsim_loc){.file = hw->path}, "a kernel for '%s' does not fit an SM: its blocks of 256 threads or more need other threads_per_block, "
-                       "threads_per_sm, registers_per_sm or shared_memory_per_sm", g->node[n].name);
+            fsim_error(
+                d, (fsim_loc){.file = hw->path},
+                "a kernel for '%s' does not fit an SM: its blocks of 256 threads or more need other threads_per_block, "
+                "threads_per_sm, registers_per_sm or shared_memory_per_sm",
+                g->node[n].name);
             break;
         }
     for (int s = 0; s < g->fuses; s++) {
@@ -378,13 +401,14 @@ bool fsim_plannable(const fsim_graph *g, const fsim_hw *hw, const fsim_options *
         fsim_group made;
         fsim_refusal why;
         if (!fsim_user_allows(&p, node, count, &why) || !fsim_legal(&p.limits, node, count, a, &made, &why))
-            fsim_error(d, set->at, "fuse: '%s' and '%s' can't share a kernel: %s", g->node[set->node[0]].name, g->node[set->node[1]].name,
-                       fsim_refusal_text(g, &why, a));
+            fsim_error(d, set->at, "fuse: '%s' and '%s' can't share a kernel: %s", g->node[set->node[0]].name,
+                       g->node[set->node[1]].name, fsim_refusal_text(g, &why, a));
     }
     return fsim_errors(d) == errors;
 }
 
-static fsim_plan best_with(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_node_set set, bool fuse, fsim_arena *a)
+static fsim_plan best_with(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_node_set set,
+                           bool fuse, fsim_arena *a)
 {
     fsim_graph changed = *g;
     int *count = fuse ? &changed.fuses : &changed.separates;
@@ -432,20 +456,24 @@ static void at_most(const fsim_graph *g, const fsim_hw *hw, const fsim_plan *bes
         for (int i = 0; i < best->kernel[k].inputs; i++) {
             const fsim_tensor *t = &g->tensor[best->kernel[k].input[i].tensor];
             const int from = t->producer, to = from == e->a ? e->b : e->a;
-            if ((from != e->a && from != e->b) || !bsearch(&to, t->reader, (size_t)t->readers, sizeof to, fsim_by_int) ||
-                !bsearch(&to, best->partition.part[k].node, (size_t)best->partition.part[k].count, sizeof to, fsim_by_int))
+            if ((from != e->a && from != e->b) ||
+                !bsearch(&to, t->reader, (size_t)t->readers, sizeof to, fsim_by_int) ||
+                !bsearch(&to, best->partition.part[k].node, (size_t)best->partition.part[k].count, sizeof to,
+                         fsim_by_int))
                 continue;
             e->exchange = true;
             e->saving_bytes += best->kernel[k].input[i].read_bytes;
             e->saving_s = best->kernel[k].time[FSIM_LAUNCH];
             for (int m = 0; m < best->kernels && t->readers == 1 && !t->output && !t->materialize; m++)
                 for (int o = 0; o < best->kernel[m].outputs; o++)
-                    e->saving_bytes += &g->tensor[best->kernel[m].output[o].tensor] == t ? best->kernel[m].output[o].write_bytes : 0;
+                    e->saving_bytes +=
+                        &g->tensor[best->kernel[m].output[o].tensor] == t ? best->kernel[m].output[o].write_bytes : 0;
         }
     e->saving_s += (double)e->saving_bytes / fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
 }
 
-fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, int a, int b, fsim_arena *arena)
+fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, int a, int b,
+                              fsim_arena *arena)
 {
     const fsim_problem p = fsim_problem_of(g, hw, options, arena);
     fsim_explanation e = {.a = a, .b = b};

@@ -3,16 +3,16 @@
 #ifndef FUSESIM_PREDICT_H
 #define FUSESIM_PREDICT_H
 
-#include "search/cause.h"
-#include "search/compare.h"
-#include "search/search.h"
+#include "plan/price/cause.h"
+#include "plan/price/compare.h"
+#include "plan/search/search.h"
 
 typedef struct {
     fsim_strategy strategy;
     fsim_regime regime;
     fsim_objective objective;
     bool warm, strict, no_recompute;
-    int64_t memory_limit;            /* bytes that a plan may need at its peak; 0: any */
+    int64_t memory_limit; /* bytes that a plan may need at its peak; 0: any */
     double time_limit_s;
     volatile const int *interrupted; /* not 0: end the search with the best so far; NULL */
     const fsim_partition *given;     /* the plan to show; NULL: that of `strategy` */
@@ -25,9 +25,9 @@ typedef struct {
 /* Two primitives that exchange a tensor and are in different kernels of the plan. */
 typedef struct {
     fsim_refusal why;
-    double saving_s;      /* what fusing would save, at most where it is illegal; negative where it costs */
+    double saving_s; /* what fusing would save, at most where it is illegal; negative where it costs */
     int64_t saving_bytes;
-    fsim_cause cause;     /* legal: what makes one kernel dearer */
+    fsim_cause cause; /* legal: what makes one kernel dearer */
 } fsim_priced_refusal;
 
 /* One workload on one GPU. */
@@ -35,17 +35,18 @@ typedef struct {
     const fsim_graph *graph;
     const fsim_hw *hw;
     fsim_options options;
-    fsim_plan plan[FSIM_PLAN_COUNT]; /* every strategy, but xla only where it is chosen: see fsim_planned; and the given one */
+    fsim_plan plan[FSIM_PLAN_COUNT]; /* every strategy, but xla only where it is chosen: see fsim_planned; and the given
+                                        one */
     fsim_strategy chosen;            /* the plan to show */
     fsim_proof proof;
-    bool interrupted;                /* the user ended the search */
-    fsim_priced_refusal *refusal;    /* of the chosen plan, the largest saving first */
+    bool interrupted;             /* the user ended the search */
+    fsim_priced_refusal *refusal; /* of the chosen plan, the largest saving first */
     int refusals;
-    fsim_difference *loss;           /* the chosen plan against the optimum */
+    fsim_difference *loss; /* the chosen plan against the optimum */
     int losses;
-    fsim_plan *top, *front;          /* the best plans, best first; the front, fastest first */
+    fsim_plan *top, *front; /* the best plans, best first; the front, fastest first */
     int tops, fronts;
-    int64_t least_memory_bytes;      /* that any plan was found to need, where none meets the limit; else 0 */
+    int64_t least_memory_bytes; /* that any plan was found to need, where none meets the limit; else 0 */
 } fsim_prediction;
 
 /* Has p a plan of s? */
@@ -60,27 +61,28 @@ static inline fsim_maker fsim_made_in(const fsim_prediction *p, fsim_strategy s)
 /* What the searches need, from options. Lives in a. */
 fsim_problem fsim_problem_of(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a);
 
-/* Can g be planned on hw at all? False after an error in d: nothing to run, a primitive whose kernel does not fit an SM, a fuse: that no kernel can
- * honour. */
+/* Can g be planned on hw at all? False after an error in d: nothing to run, a primitive whose kernel does not fit an
+ * SM, a fuse: that no kernel can honour. */
 bool fsim_plannable(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_diag *d, fsim_arena *a);
 
 typedef struct {
-    int a, b;                /* primitives */
-    bool legal, together;    /* may these two share a kernel (with what lies between them); does the optimal plan do so */
-    fsim_refusal why;        /* when not legal */
-    int between;             /* primitives that had to join so that the set is connected and convex */
-    bool forced_found;       /* a plan with the two together exists */
-    double best_s, forced_s; /* the optimal plan; the best plan found with the two together */
+    int a, b;             /* primitives */
+    bool legal, together; /* may these two share a kernel (with what lies between them); does the optimal plan do so */
+    fsim_refusal why;     /* when not legal */
+    int between;          /* primitives that had to join so that the set is connected and convex */
+    bool forced_found;    /* a plan with the two together exists */
+    double best_s, forced_s;                       /* the optimal plan; the best plan found with the two together */
     int64_t best_bytes, forced_bytes, apart_bytes; /* DRAM bytes of each */
-    double apart_s;          /* the best plan found with the two apart; NaN where none */
-    bool exchange;           /* one reads what the other makes */
-    double saving_s;         /* not legal: what a kernel for both could save at most, by what they exchange */
+    double apart_s;                                /* the best plan found with the two apart; NaN where none */
+    bool exchange;                                 /* one reads what the other makes */
+    double saving_s; /* not legal: what a kernel for both could save at most, by what they exchange */
     int64_t saving_bytes;
-    fsim_cause cause;        /* what grows in the plan that has it the other way, where the two are */
+    fsim_cause cause; /* what grows in the plan that has it the other way, where the two are */
 } fsim_explanation;
 
 /* May primitives a and b share a kernel, and what would it cost? */
-fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, int a, int b, fsim_arena *arena);
+fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, int a, int b,
+                              fsim_arena *arena);
 
 /* In arena a. */
 fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a);

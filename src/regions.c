@@ -2,7 +2,7 @@
 #include "regions.h"
 
 #include "base/names.h"
-#include "search/price.h"
+#include "plan/price/price.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -56,7 +56,8 @@ static void keep_plan(search *s, const fsim_graph *g, const fsim_plan *plan)
     for (int k = 0; k < plan->kernels; k++)
         for (int i = 0; i < plan->partition.part[k].count; i++) {
             fsim_words *group = &kept->group[k];
-            *FSIM_PUSH(s->a, group->at, group->count, group->room) = fsim_strdup(s->a, g->node[plan->partition.part[k].node[i]].name);
+            *FSIM_PUSH(s->a, group->at, group->count, group->room) =
+                fsim_strdup(s->a, g->node[plan->partition.part[k].node[i]].name);
         }
 }
 
@@ -136,7 +137,8 @@ static void halve(search *s, int64_t low, int low_plan, int64_t high, int high_p
 {
     if (low_plan == high_plan || high - low < 2)
         return;
-    if (s->out.evaluations >= (s->range->most > 0 ? s->range->most : USUAL_MOST) || (s->options->interrupted && *s->options->interrupted)) {
+    if (s->out.evaluations >= (s->range->most > 0 ? s->range->most : USUAL_MOST) ||
+        (s->options->interrupted && *s->options->interrupted)) {
         s->out.truncated = true;
         return;
     }
@@ -187,7 +189,8 @@ static void list_regions(search *s)
     }
 }
 
-/* Prices the plans of two neighbouring regions at one value of the first or second. False where another plan found is better than the region's own. */
+/* Prices the plans of two neighbouring regions at one value of the first or second. False where another plan found is
+ * better than the region's own. */
 static bool price_side(search *s, int64_t value, int own, const int pair[2], double seconds[2])
 {
     fsim_arena *a = fsim_arena_new();
@@ -219,12 +222,14 @@ static void confirm_breaks(search *s)
         fsim_break *b = &out->at[i];
         b->before = out->region[i].last;
         b->after = out->region[i + 1].first;
-        const bool before = price_side(s, b->before, pair[0], pair, b->before_s), after = price_side(s, b->after, pair[1], pair, b->after_s);
+        const bool before = price_side(s, b->before, pair[0], pair, b->before_s),
+                   after = price_side(s, b->after, pair[1], pair, b->after_s);
         b->confirmed = before && after;
     }
 }
 
-fsim_regions fsim_regions_of(fsim_workload_at *at, void *context, const fsim_range *range, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
+fsim_regions fsim_regions_of(fsim_workload_at *at, void *context, const fsim_range *range, const fsim_hw *hw,
+                             const fsim_options *options, fsim_arena *a)
 {
     search s = {.at = at, .context = context, .range = range, .hw = hw, .options = options, .a = a};
     const int64_t places = range->last > range->first ? (range->last - range->first) / range->step : 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* regions.h: along one symbol of a workload, which plan is the best where: the intervals in which the same groups stay optimal, and the values at which they change. */
+/* regions.h: along one symbol of a workload, which plan is the best where: the intervals in which the same groups stay
+ * optimal, and the values at which they change. */
 #ifndef FUSESIM_REGIONS_H
 #define FUSESIM_REGIONS_H
 
@@ -22,8 +23,8 @@ fsim_workload_at fsim_parsed_at;
 
 typedef struct {
     int64_t first, last, step; /* values first, first + step, ... */
-    int grid;                  /* values, evenly spaced on a logarithmic scale, that are evaluated whatever comes of it; 0: 33 */
-    int most;                  /* evaluations; 0: 4096 */
+    int grid; /* values, evenly spaced on a logarithmic scale, that are evaluated whatever comes of it; 0: 33 */
+    int most; /* evaluations; 0: 4096 */
 } fsim_range;
 
 typedef struct {
@@ -38,9 +39,9 @@ typedef struct {
 } fsim_region;
 
 typedef struct {
-    int64_t before, after;       /* neighbouring values, in the regions from and from + 1 */
+    int64_t before, after;          /* neighbouring values, in the regions from and from + 1 */
     double before_s[2], after_s[2]; /* the plans of the two regions, at both values; NaN where one is none there */
-    bool confirmed;              /* of all plans found, none is better than the region's at either value */
+    bool confirmed;                 /* of all plans found, none is better than the region's at either value */
 } fsim_break;
 
 typedef struct {
@@ -48,15 +49,18 @@ typedef struct {
     int regions;
     fsim_named_plan *plan;
     int plans;
-    fsim_break *at;      /* between region i and i + 1 */
-    int evaluations;     /* searches */
-    int64_t widest_gap;  /* values not evaluated between two neighbours with the same plan, at most: a plan that is the best only there is not seen */
-    double grid_ratio;   /* of neighbours in the grid, at most */
-    bool truncated;      /* the evaluations ended before every change was pinned to neighbouring values */
+    fsim_break *at;     /* between region i and i + 1 */
+    int evaluations;    /* searches */
+    int64_t widest_gap; /* values not evaluated between two neighbours with the same plan, at most: a plan that is the
+                           best only there is not seen */
+    double grid_ratio;  /* of neighbours in the grid, at most */
+    bool truncated;     /* the evaluations ended before every change was pinned to neighbouring values */
 } fsim_regions;
 
-/* Evaluates the ends and the grid, then halves between neighbours whose plans differ until they are neighbouring values. A plan found before that costs as much as the
- * optimum counts as the optimum, so that ties are no change. The same in every run. In a. */
-fsim_regions fsim_regions_of(fsim_workload_at *at, void *context, const fsim_range *range, const fsim_hw *hw, const fsim_options *options, fsim_arena *a);
+/* Evaluates the ends and the grid, then halves between neighbours whose plans differ until they are neighbouring
+ * values. A plan found before that costs as much as the optimum counts as the optimum, so that ties are no change. The
+ * same in every run. In a. */
+fsim_regions fsim_regions_of(fsim_workload_at *at, void *context, const fsim_range *range, const fsim_hw *hw,
+                             const fsim_options *options, fsim_arena *a);
 
 #endif

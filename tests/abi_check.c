@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiling this is the test: every size, offset and enumerator of validate/cuda/abi.h is that of CUDA's own headers. tests/shim stands before them
- * in the include path: cupti_profiler_host.h includes C++'s <string>, which is an empty file there. */
+/* Compiling this is the test: every size, offset and enumerator of validate/cuda/abi.h is that of CUDA's own headers.
+ * tests/shim stands before them in the include path: cupti_profiler_host.h includes C++'s <string>, which is an empty
+ * file there. */
 #include "validate/cuda/abi.h"
 
 #include <cublasLt.h>
@@ -16,13 +17,14 @@
 
 #if CUPTI_API_VERSION >= 130000 /* older headers lack some of the names */
 #define SAME(ours, theirs) _Static_assert((long long)(ours) == (long long)(theirs), #ours " is " #theirs)
-#define MEMBER(type, member, real, name)                                                                                \
-    _Static_assert(offsetof(type, member) == offsetof(real, name) && sizeof(((type *)0)->member) == sizeof(((real *)0)->name), \
+#define MEMBER(type, member, real, name)                                                                               \
+    _Static_assert(offsetof(type, member) == offsetof(real, name) &&                                                   \
+                       sizeof(((type *)0)->member) == sizeof(((real *)0)->name),                                       \
                    #type "." #member " is " #real "." #name)
 /* Later versions append members, and know shorter structs by their size. */
-#define PARAMS(type, last, real)                                                                                         \
-    _Static_assert(FSIM_CUPTI_SIZE(type, last) == real##_STRUCT_SIZE ||                                                  \
-                       (CUPTI_API_VERSION >= 130100 && FSIM_CUPTI_SIZE(type, last) < real##_STRUCT_SIZE),                \
+#define PARAMS(type, last, real)                                                                                       \
+    _Static_assert(FSIM_CUPTI_SIZE(type, last) == real##_STRUCT_SIZE ||                                                \
+                       (CUPTI_API_VERSION >= 130100 && FSIM_CUPTI_SIZE(type, last) < real##_STRUCT_SIZE),              \
                    #type " is " #real)
 
 SAME(sizeof(fsim_cu_device), sizeof(CUdevice));
@@ -76,21 +78,21 @@ SAME(FSIM_ACTIVITY_KERNEL, CUPTI_ACTIVITY_KIND_KERNEL);
 SAME(FSIM_ACTIVITY_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 SAME(FSIM_ACTIVITY_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 
-#define KERNEL(real)                                                              \
-    MEMBER(fsim_activity_kernel, kind, real, kind);                               \
-    MEMBER(fsim_activity_kernel, registers, real, registersPerThread);            \
-    MEMBER(fsim_activity_kernel, start_ns, real, start);                          \
-    MEMBER(fsim_activity_kernel, end_ns, real, end);                              \
-    MEMBER(fsim_activity_kernel, completed_ns, real, completed);                  \
-    MEMBER(fsim_activity_kernel, device, real, deviceId);                         \
-    MEMBER(fsim_activity_kernel, stream, real, streamId);                         \
-    MEMBER(fsim_activity_kernel, grid_x, real, gridX);                            \
-    MEMBER(fsim_activity_kernel, block_z, real, blockZ);                          \
-    MEMBER(fsim_activity_kernel, static_shared_bytes, real, staticSharedMemory);  \
-    MEMBER(fsim_activity_kernel, dynamic_shared_bytes, real, dynamicSharedMemory); \
-    MEMBER(fsim_activity_kernel, local_bytes_per_thread, real, localMemoryPerThread); \
-    MEMBER(fsim_activity_kernel, correlation, real, correlationId);               \
-    MEMBER(fsim_activity_kernel, grid_id, real, gridId);                          \
+#define KERNEL(real)                                                                                                   \
+    MEMBER(fsim_activity_kernel, kind, real, kind);                                                                    \
+    MEMBER(fsim_activity_kernel, registers, real, registersPerThread);                                                 \
+    MEMBER(fsim_activity_kernel, start_ns, real, start);                                                               \
+    MEMBER(fsim_activity_kernel, end_ns, real, end);                                                                   \
+    MEMBER(fsim_activity_kernel, completed_ns, real, completed);                                                       \
+    MEMBER(fsim_activity_kernel, device, real, deviceId);                                                              \
+    MEMBER(fsim_activity_kernel, stream, real, streamId);                                                              \
+    MEMBER(fsim_activity_kernel, grid_x, real, gridX);                                                                 \
+    MEMBER(fsim_activity_kernel, block_z, real, blockZ);                                                               \
+    MEMBER(fsim_activity_kernel, static_shared_bytes, real, staticSharedMemory);                                       \
+    MEMBER(fsim_activity_kernel, dynamic_shared_bytes, real, dynamicSharedMemory);                                     \
+    MEMBER(fsim_activity_kernel, local_bytes_per_thread, real, localMemoryPerThread);                                  \
+    MEMBER(fsim_activity_kernel, correlation, real, correlationId);                                                    \
+    MEMBER(fsim_activity_kernel, grid_id, real, gridId);                                                               \
     MEMBER(fsim_activity_kernel, name, real, name)
 KERNEL(CUpti_ActivityKernel4);
 KERNEL(CUpti_ActivityKernel9);
@@ -109,7 +111,8 @@ SAME(FSIM_PROFILER_API_RANGE, CUPTI_PROFILER_RANGE_PROFILING);
 SAME(0, CUPTI_PROFILER_TYPE_RANGE_PROFILER);
 PARAMS(fsim_device_chip_name, chip, CUpti_Device_GetChipName_Params);
 PARAMS(fsim_counter_availability, image, CUpti_Profiler_GetCounterAvailability_Params);
-MEMBER(fsim_counter_availability, image_bytes, CUpti_Profiler_GetCounterAvailability_Params, counterAvailabilityImageSize);
+MEMBER(fsim_counter_availability, image_bytes, CUpti_Profiler_GetCounterAvailability_Params,
+       counterAvailabilityImageSize);
 PARAMS(fsim_host_initialize, host, CUpti_Profiler_Host_Initialize_Params);
 MEMBER(fsim_host_initialize, availability, CUpti_Profiler_Host_Initialize_Params, pCounterAvailabilityImage);
 PARAMS(fsim_host_deinitialize, host, CUpti_Profiler_Host_Deinitialize_Params);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arena.h: memory with two lifetimes. What a run needs to its end lives in one arena; what one candidate needs is bracketed by
- * fsim_save and fsim_rewind. Nothing else is freed. */
+/* arena.h: memory with two lifetimes. What a run needs to its end lives in one arena; what one candidate needs is
+ * bracketed by fsim_save and fsim_rewind. Nothing else is freed. */
 #ifndef FUSESIM_BASE_ARENA_H
 #define FUSESIM_BASE_ARENA_H
 
@@ -18,7 +18,8 @@ fsim_arena *fsim_arena_new(void);
 fsim_arena *fsim_arena_child(fsim_arena *parent);
 void fsim_arena_free(fsim_arena *a);
 
-/* count x size zeroed bytes, aligned for any type; never NULL: ends the program with status 70 on exhaustion or overflow. */
+/* count x size zeroed bytes, aligned for any type; never NULL: ends the program with status 70 on exhaustion or
+ * overflow. */
 void *fsim_alloc(fsim_arena *a, size_t count, size_t size);
 #define fsim_new(a, type, count) ((type *)fsim_alloc((a), (size_t)(count), sizeof(type)))
 

@@ -240,7 +240,9 @@ int fsim_edits(const char *a, const char *b)
 const char *fsim_nearest(const char *word, const char *const *names, int count)
 {
     const char *nearest = NULL;
-    int fewest = strlen(word) < 2 ? 0 : strlen(word) <= 4 ? 2 : 3; /* everything is near a single letter: offer nothing */
+    int fewest = strlen(word) < 2    ? 0
+                 : strlen(word) <= 4 ? 2
+                                     : 3; /* everything is near a single letter: offer nothing */
     for (int i = 0; i < count; i++) {
         const int edits = fsim_edits(word, names[i]);
         if (edits < fewest) {

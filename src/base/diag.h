@@ -7,8 +7,17 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { FSIM_EXIT_OK = 0, FSIM_EXIT_GATE = 1, FSIM_EXIT_USAGE = 2, FSIM_EXIT_BAD_INPUT = 65, FSIM_EXIT_NO_INPUT = 66,
-       FSIM_EXIT_UNAVAILABLE = 69, FSIM_EXIT_INTERNAL = 70, FSIM_EXIT_INCONCLUSIVE = 75, FSIM_EXIT_SKIPPED = 77 };
+enum {
+    FSIM_EXIT_OK = 0,
+    FSIM_EXIT_GATE = 1,
+    FSIM_EXIT_USAGE = 2,
+    FSIM_EXIT_BAD_INPUT = 65,
+    FSIM_EXIT_NO_INPUT = 66,
+    FSIM_EXIT_UNAVAILABLE = 69,
+    FSIM_EXIT_INTERNAL = 70,
+    FSIM_EXIT_INCONCLUSIVE = 75,
+    FSIM_EXIT_SKIPPED = 77
+};
 
 /* line and col start at 1; line 0 means the file as a whole, file NULL the command line. */
 typedef struct {
@@ -30,10 +39,11 @@ int fsim_warnings(const fsim_diag *d);
 /* Prints what was collected and forgets it; quiet drops the warnings. */
 void fsim_diag_print(fsim_diag *d, FILE *out, bool quiet);
 
-/* The candidate nearest to word: within two edits (one for words of up to four letters; a swap of neighbours is one edit), else NULL. */
+/* The candidate nearest to word: within two edits (one for words of up to four letters; a swap of neighbours is one
+ * edit), else NULL. */
 const char *fsim_nearest(const char *word, const char *const *names, int count);
-/* Insertions, deletions, substitutions and swaps of neighbours that turn a into b, letter case aside; names beyond 63 characters
- * are infinitely far (INT_MAX). */
+/* Insertions, deletions, substitutions and swaps of neighbours that turn a into b, letter case aside; names beyond 63
+ * characters are infinitely far (INT_MAX). */
 int fsim_edits(const char *a, const char *b);
 /* "; did you mean 'gelu'?" for the nearest name, or "". In a. */
 const char *fsim_did_you_mean(fsim_arena *a, const char *word, const char *const *names, int count);

@@ -7,12 +7,12 @@
 
 enum { FSIM_MAX_FILE_BYTES = 64 << 20 };
 
-/* The file's bytes with a NUL behind them, "-" being standard input. NULL with *why set ("no such file", "is a directory",
- * "permission denied", "larger than 64 MiB") when it can't be read. */
+/* The file's bytes with a NUL behind them, "-" being standard input. NULL with *why set ("no such file", "is a
+ * directory", "permission denied", "larger than 64 MiB") when it can't be read. */
 char *fsim_read_file(fsim_arena *a, const char *path, size_t *bytes, const char **why);
 
-/* A file of any size, in memory as long as it is open; a pipe, or standard input ("-"), is read as by fsim_read_file. No NUL is behind it. NULL with *why set. The file must not
- * shrink meanwhile. */
+/* A file of any size, in memory as long as it is open; a pipe, or standard input ("-"), is read as by fsim_read_file.
+ * No NUL is behind it. NULL with *why set. The file must not shrink meanwhile. */
 typedef struct {
     const char *text;
     size_t bytes;
@@ -24,9 +24,9 @@ void fsim_unmap(fsim_mapped *m);
 /* errno in the user's words: "permission denied". */
 const char *fsim_reason(int error);
 
-/* A file that appears whole or not at all: written beside its place as a temporary file and renamed by fsim_commit. Path "-" is
- * stdout. fsim_open_output returns NULL with *why set. fsim_commit closes; false with *why set when the data did not reach the
- * disk (the temporary file is removed). fsim_discard removes it. */
+/* A file that appears whole or not at all: written beside its place as a temporary file and renamed by fsim_commit.
+ * Path "-" is stdout. fsim_open_output returns NULL with *why set. fsim_commit closes; false with *why set when the
+ * data did not reach the disk (the temporary file is removed). fsim_discard removes it. */
 typedef struct fsim_output fsim_output;
 fsim_output *fsim_open_output(fsim_arena *a, const char *path, const char **why);
 FILE *fsim_stream(fsim_output *o);

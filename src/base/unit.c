@@ -107,11 +107,26 @@ static const struct {
     fsim_dim dim;
     double factor;
 } profiler_units[] = {
-    {"ns", FSIM_DIM_SECONDS, 1e-9},      {"nsecond", FSIM_DIM_SECONDS, 1e-9}, {"us", FSIM_DIM_SECONDS, 1e-6},   {"usecond", FSIM_DIM_SECONDS, 1e-6},
-    {"ms", FSIM_DIM_SECONDS, 1e-3},      {"msecond", FSIM_DIM_SECONDS, 1e-3}, {"s", FSIM_DIM_SECONDS, 1},       {"second", FSIM_DIM_SECONDS, 1},
-    {"\xC2\xB5s", FSIM_DIM_SECONDS, 1e-6}, {"\xCE\xBCs", FSIM_DIM_SECONDS, 1e-6}, {"byte", FSIM_DIM_BYTES, 1}, {"Kbyte", FSIM_DIM_BYTES, 1e3},
-    {"Mbyte", FSIM_DIM_BYTES, 1e6},      {"Gbyte", FSIM_DIM_BYTES, 1e9},      {"Tbyte", FSIM_DIM_BYTES, 1e12},  {"", FSIM_DIM_BYTES, 1},
-    {"sector", FSIM_DIM_BYTES, 32},      {"Ksector", FSIM_DIM_BYTES, 32e3},   {"Msector", FSIM_DIM_BYTES, 32e6}, {"Gsector", FSIM_DIM_BYTES, 32e9},
+    {"ns", FSIM_DIM_SECONDS, 1e-9},
+    {"nsecond", FSIM_DIM_SECONDS, 1e-9},
+    {"us", FSIM_DIM_SECONDS, 1e-6},
+    {"usecond", FSIM_DIM_SECONDS, 1e-6},
+    {"ms", FSIM_DIM_SECONDS, 1e-3},
+    {"msecond", FSIM_DIM_SECONDS, 1e-3},
+    {"s", FSIM_DIM_SECONDS, 1},
+    {"second", FSIM_DIM_SECONDS, 1},
+    {"\xC2\xB5s", FSIM_DIM_SECONDS, 1e-6},
+    {"\xCE\xBCs", FSIM_DIM_SECONDS, 1e-6},
+    {"byte", FSIM_DIM_BYTES, 1},
+    {"Kbyte", FSIM_DIM_BYTES, 1e3},
+    {"Mbyte", FSIM_DIM_BYTES, 1e6},
+    {"Gbyte", FSIM_DIM_BYTES, 1e9},
+    {"Tbyte", FSIM_DIM_BYTES, 1e12},
+    {"", FSIM_DIM_BYTES, 1},
+    {"sector", FSIM_DIM_BYTES, 32},
+    {"Ksector", FSIM_DIM_BYTES, 32e3},
+    {"Msector", FSIM_DIM_BYTES, 32e6},
+    {"Gsector", FSIM_DIM_BYTES, 32e9},
 };
 
 bool fsim_profiler_unit(const char *unit, fsim_dim want, double *factor)

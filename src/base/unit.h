@@ -7,24 +7,26 @@
 #include <stddef.h>
 
 typedef enum {
-    FSIM_DIM_NONE,        /* a count or a ratio: no unit */
-    FSIM_DIM_BYTES,       /* KiB MiB GiB B; kB MB GB where decimal is allowed */
-    FSIM_DIM_BYTES_PER_S, /* GB/s TB/s (decimal) GiB/s */
-    FSIM_DIM_FLOPS,       /* FLOP/s GFLOP/s TFLOP/s PFLOP/s, TOP/s for integers */
-    FSIM_DIM_HZ,          /* MHz GHz */
-    FSIM_DIM_SECONDS,     /* ns us ms s */
-    FSIM_DIM_WATTS,       /* W */
-    FSIM_DIM_BITS,        /* bit */
-    FSIM_DIM_BITS_PER_S,  /* Gbit/s, Mbit/s: a memory pin's rate */
+    FSIM_DIM_NONE,            /* a count or a ratio: no unit */
+    FSIM_DIM_BYTES,           /* KiB MiB GiB B; kB MB GB where decimal is allowed */
+    FSIM_DIM_BYTES_PER_S,     /* GB/s TB/s (decimal) GiB/s */
+    FSIM_DIM_FLOPS,           /* FLOP/s GFLOP/s TFLOP/s PFLOP/s, TOP/s for integers */
+    FSIM_DIM_HZ,              /* MHz GHz */
+    FSIM_DIM_SECONDS,         /* ns us ms s */
+    FSIM_DIM_WATTS,           /* W */
+    FSIM_DIM_BITS,            /* bit */
+    FSIM_DIM_BITS_PER_S,      /* Gbit/s, Mbit/s: a memory pin's rate */
     FSIM_DIM_BYTES_PER_CLOCK, /* B/clk */
-    FSIM_DIM_PER_CLOCK,   /* /clk: results per clock and SM */
+    FSIM_DIM_PER_CLOCK,       /* /clk: results per clock and SM */
     FSIM_DIM_COUNT
 } fsim_dim;
 
-/* Parses "NUMBER UNIT" ("1555 GB/s", "163 KiB", "132"). False with *why set to a message in the user's words ("is bytes, wanted
- * bytes per second", "has no unit, wanted e.g. GB/s", "is not a number"). NaN and infinities are refused. */
+/* Parses "NUMBER UNIT" ("1555 GB/s", "163 KiB", "132"). False with *why set to a message in the user's words ("is
+ * bytes, wanted bytes per second", "has no unit, wanted e.g. GB/s", "is not a number"). NaN and infinities are refused.
+ */
 bool fsim_parse_unit(const char *text, fsim_dim want, double *value, const char **why);
-/* The factor of a unit as GPU profilers spell it: "ns" "nsecond" "us" "usecond" ..., "byte" "Kbyte" "Mbyte" "Gbyte" (decimal), "sector" (32 bytes), "" (1). False for others. */
+/* The factor of a unit as GPU profilers spell it: "ns" "nsecond" "us" "usecond" ..., "byte" "Kbyte" "Mbyte" "Gbyte"
+ * (decimal), "sector" (32 bytes), "" (1). False for others. */
 bool fsim_profiler_unit(const char *unit, fsim_dim want, double *factor);
 const char *fsim_dim_name(fsim_dim dim);    /* "bytes per second" */
 const char *fsim_dim_example(fsim_dim dim); /* "1555 GB/s" */

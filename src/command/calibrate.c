@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* calibrate: scalars of a GPU fitted to measurements. */
 #include "command/command.h"
-#include "hw/kin.h"
+#include "hw/relatives.h"
 #include "report/calibration.h"
 
 #include <string.h>
@@ -19,16 +19,19 @@ static void check_calibration(fsim_context *c)
     for (int i = 0; i < fsim_fit_group_count; i++)
         names[i] = fsim_fit_groups[i].name;
     if (c->args.count)
-        fsim_error(c->diag, fsim_command_line, "calibrate takes no workload; wanted --measurements FILE.csv, --device cpu or --device cuda");
+        fsim_error(c->diag, fsim_command_line,
+                   "calibrate takes no workload; wanted --measurements FILE.csv, --device cpu or --device cuda");
     if (c->set.measurements.count == 0)
-        fsim_error(c->diag, fsim_command_line, "calibrate wants --measurements FILE.csv, --device cpu or --device cuda");
+        fsim_error(c->diag, fsim_command_line,
+                   "calibrate wants --measurements FILE.csv, --device cpu or --device cuda");
     if (c->set.hw.count != 1)
         fsim_error(c->diag, fsim_command_line, "calibrate wants the one GPU to fit: --hw NAME");
     if (c->set.folds == 1 || c->set.folds > FSIM_MOST_FOLDS)
         fsim_error(c->diag, fsim_command_line, "--folds: wanted 2 to %d", FSIM_MOST_FOLDS);
     for (int i = 0; i < c->set.fit.count; i++)
         if (!fsim_among(c->set.fit.at[i], names, fsim_fit_group_count))
-            fsim_error(c->diag, fsim_command_line, "--fit: no group '%s'%s", c->set.fit.at[i], fsim_did_you_mean(c->arena, c->set.fit.at[i], names, fsim_fit_group_count));
+            fsim_error(c->diag, fsim_command_line, "--fit: no group '%s'%s", c->set.fit.at[i],
+                       fsim_did_you_mean(c->arena, c->set.fit.at[i], names, fsim_fit_group_count));
 }
 
 static const char *base_of(const char *path)
@@ -67,7 +70,8 @@ static int deliver_calibration(fsim_context *c, const fsim_calibration *x)
 }
 
 /* The GPU to fit, what is known of it where nothing has been measured, and the rows, read. */
-static int prepare_calibrate(fsim_context *c, fsim_hw **hw, fsim_hw *unmeasured, fsim_measurements *rows, fsim_bench **bench)
+static int prepare_calibrate(fsim_context *c, fsim_hw **hw, fsim_hw *unmeasured, fsim_measurements *rows,
+                             fsim_bench **bench)
 {
     int status = FSIM_EXIT_OK;
     check_calibration(c);
@@ -96,8 +100,11 @@ static int calibrate_to_rows(fsim_context *c)
         return status;
     const char *why = "";
     fsim_fit *fit = NULL;
-    fsim_calibration x = {.hw = hw, .folds = c->set.folds ? (int)c->set.folds : FOLDS, .file = fsim_is_stdout(c->set.output) ? NULL : c->set.output};
-    const fsim_fit_options how = {x.folds, (int)c->set.jobs, c->set.fit.at, c->set.fit.count, c->set.fresh ? &unmeasured : NULL};
+    fsim_calibration x = {.hw = hw,
+                          .folds = c->set.folds ? (int)c->set.folds : FOLDS,
+                          .file = fsim_is_stdout(c->set.output) ? NULL : c->set.output};
+    const fsim_fit_options how = {x.folds, (int)c->set.jobs, c->set.fit.at, c->set.fit.count,
+                                  c->set.fresh ? &unmeasured : NULL};
     x.fits = fsim_calibrate(bench, rows.count, hw, &how, c->arena, c->diag, &fit, &why);
     x.fit = fit;
     if (x.fits < 0 && fsim_errors(c->diag))

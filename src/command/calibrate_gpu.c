@@ -26,7 +26,8 @@ static const char *shown(fsim_arena *a, double x, const char *unit)
         return fsim_strdup(a, fsim_show_bytes(buffer, sizeof buffer, x));
     if (strstr(unit, "clk"))
         return fsim_printf(a, "%.4g %s", x, unit);
-    return fsim_strdup(a, strcmp(unit, "Hz") == 0 ? fsim_show(buffer, sizeof buffer, x, FSIM_DIM_HZ) : fsim_show_rate(buffer, sizeof buffer, x, unit));
+    return fsim_strdup(a, strcmp(unit, "Hz") == 0 ? fsim_show(buffer, sizeof buffer, x, FSIM_DIM_HZ)
+                                                  : fsim_show_rate(buffer, sizeof buffer, x, unit));
 }
 
 static void add_row(fsim_table *t, const fsim_gpu_figure *f)
@@ -48,7 +49,8 @@ static void print_sensors(const fsim_page *page, fsim_arena *a, const char *when
     if (!isnan(s->power_w))
         text = fsim_printf(a, "%s %.0f W of %.0f W,", text, s->power_w, s->power_limit_w);
     if (!isnan(s->sm_clock_hz))
-        text = fsim_printf(a, "%s SMs %.0f MHz, memory %.0f MHz,", text, 1e-6 * s->sm_clock_hz, 1e-6 * s->memory_clock_hz);
+        text =
+            fsim_printf(a, "%s SMs %.0f MHz, memory %.0f MHz,", text, 1e-6 * s->sm_clock_hz, 1e-6 * s->memory_clock_hz);
     if (!isnan(s->temperature_c))
         text = fsim_printf(a, "%s %.0f C,", text, s->temperature_c);
     fprintf(page->out, "%s clocks limited by: %s\n", text, s->reasons ? s->reasons : "not known");
@@ -57,13 +59,19 @@ static void print_sensors(const fsim_page *page, fsim_arena *a, const char *when
 static void print_device(const fsim_page *page, const fsim_gpu_probed *p)
 {
     const fsim_gpu_facts *f = p->facts;
-    fprintf(page->out, "%s, sm_%d, %d SMs; driver %s, CUDA %d.%d, NVRTC %d.%d; times: %s; %.1f s\n", f->name, f->sm, f->sms, p->driver ? p->driver : "unknown", f->driver_version / 1000,
-            f->driver_version % 1000 / 10, f->nvrtc_version / 1000, f->nvrtc_version % 1000 / 10, f->timing, p->took_s);
+    fprintf(page->out, "%s, sm_%d, %d SMs; driver %s, CUDA %d.%d, NVRTC %d.%d; times: %s; %.1f s\n", f->name, f->sm,
+            f->sms, p->driver ? p->driver : "unknown", f->driver_version / 1000, f->driver_version % 1000 / 10,
+            f->nvrtc_version / 1000, f->nvrtc_version % 1000 / 10, f->timing, p->took_s);
 }
 
 static void print_probes(const fsim_page *page, const gpu_calibration *x)
 {
-    static const fsim_column column[] = {{.title = "probe", .left = true}, {.title = "median"}, {.title = "quartiles"}, {.title = ""}, {.title = "samples"}, {.title = "", .left = true, .shrinks = true}};
+    static const fsim_column column[] = {{.title = "probe", .left = true},
+                                         {.title = "median"},
+                                         {.title = "quartiles"},
+                                         {.title = ""},
+                                         {.title = "samples"},
+                                         {.title = "", .left = true, .shrinks = true}};
     const fsim_gpu_probed *p = x->probed;
     fsim_arena *a = fsim_arena_new();
     fsim_table t = fsim_table_new(a, column, FSIM_COUNT_OF(column));
@@ -86,7 +94,8 @@ static void print_probes(const fsim_page *page, const gpu_calibration *x)
     for (int i = 0; i < x->made->notes; i++)
         fprintf(page->out, "not written: %s: %s\n", x->made->note[i].key, x->made->note[i].text);
     if (x->file)
-        fprintf(page->out, "\n%d keys measured; %s%s, written to %s\n", x->made->written, x->from ? "the others as in " : "a new file", x->from ? x->from : "", x->file);
+        fprintf(page->out, "\n%d keys measured; %s%s, written to %s\n", x->made->written,
+                x->from ? "the others as in " : "a new file", x->from ? x->from : "", x->file);
     fsim_arena_free(a);
 }
 
@@ -172,11 +181,14 @@ static void check(fsim_context *c)
 {
     const fsim_settings *s = &c->set;
     if (c->args.count || s->measurements.count || s->fit.count || s->fresh || s->folds || s->threads)
-        fsim_error(c->diag, fsim_command_line, "calibrate --device cuda measures this machine's GPU; it takes no workload, --measurements, --fit, --fresh, --folds or --threads");
+        fsim_error(c->diag, fsim_command_line,
+                   "calibrate --device cuda measures this machine's GPU; it takes no workload, --measurements, --fit, "
+                   "--fresh, --folds or --threads");
     if (s->hw.count > 1)
         fsim_error(c->diag, fsim_command_line, "calibrate --device cuda takes one --hw, the file to change");
     if (s->output && !fsim_is_stdout(s->output) && fsim_is_shipped_hw(c, s->output))
-        fsim_error(c->diag, fsim_command_line, "-o '%s' is a shipped hardware file's place; write elsewhere, and look at it first", s->output);
+        fsim_error(c->diag, fsim_command_line,
+                   "-o '%s' is a shipped hardware file's place; write elsewhere, and look at it first", s->output);
 }
 
 /* The shipped file of this device, or NULL. */
@@ -187,7 +199,8 @@ static const fsim_hw *shipped_like(fsim_context *c, const fsim_gpu_facts *f)
     const char **name = fsim_hw_list(c->arena, c->hw_folder, &count);
     fsim_hw **hw = fsim_new(c->arena, fsim_hw *, FSIM_COUNT_OF(folder) * count + 1);
     for (int i = 0; i < FSIM_COUNT_OF(folder) * count; i++) {
-        const char *in = folder[i / count], *path = in ? fsim_printf(c->arena, "%s/%s.yaml", in, name[i % count]) : NULL;
+        const char *in = folder[i / count],
+                   *path = in ? fsim_printf(c->arena, "%s/%s.yaml", in, name[i % count]) : NULL;
         if (path && access(path, R_OK) == 0 && (hw[read] = fsim_hw_read(c->arena, fsim_diag_new(c->arena), path)))
             read++;
     }
@@ -229,7 +242,8 @@ static int give_up(fsim_context *c, const fsim_fault *fault)
 static void warn_of_others(fsim_context *c, const fsim_hw *hw, const fsim_gpu_facts *f)
 {
     if (hw->sm != f->sm || fsim_hw_peak(hw, FSIM_HW_SMS) != f->sms)
-        fsim_warning(c->diag, fsim_command_line, "--hw %s is sm_%d with %.0f SMs, but %s is sm_%d with %d", c->set.hw.at[0], hw->sm, fsim_hw_peak(hw, FSIM_HW_SMS), f->name, f->sm, f->sms);
+        fsim_warning(c->diag, fsim_command_line, "--hw %s is sm_%d with %.0f SMs, but %s is sm_%d with %d",
+                     c->set.hw.at[0], hw->sm, fsim_hw_peak(hw, FSIM_HW_SMS), f->name, f->sm, f->sms);
 }
 
 /* What was measured, as a file and a report. Where noise forbids a verdict only the report. */
@@ -240,12 +254,14 @@ static int deliver(fsim_context *c, const fsim_hw *hw, const fsim_gpu_probed *p,
     const char *text = hw ? fsim_read_text(c, "hardware file", hw->path, &bytes, &status) : "";
     if (!text)
         return fsim_give_up_outputs(c, status);
-    const fsim_gpu_hardware made = fsim_gpu_hardware_of(c->arena, hw, text, name_of(c, p->facts), p, fsim_today(c->arena), "fusesim calibrate --device cuda");
+    const fsim_gpu_hardware made = fsim_gpu_hardware_of(c->arena, hw, text, name_of(c, p->facts), p,
+                                                        fsim_today(c->arena), "fusesim calibrate --device cuda");
     if (!made.text) {
         fsim_error(c->diag, fsim_command_line, "calibrate --device cuda: %s", made.why);
         return fsim_give_up_outputs(c, FSIM_EXIT_UNAVAILABLE);
     }
-    const gpu_calibration x = {p, &made, hw ? hw->name : NULL, noise->exit_status || fsim_is_stdout(c->set.output) ? NULL : c->set.output};
+    const gpu_calibration x = {p, &made, hw ? hw->name : NULL,
+                               noise->exit_status || fsim_is_stdout(c->set.output) ? NULL : c->set.output};
     if (noise->exit_status == 0)
         return fsim_deliver_hw(c, made.text, show_probes, &x);
     status = fsim_deliver(c, show_probes, &x);

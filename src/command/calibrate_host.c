@@ -2,7 +2,7 @@
 /* calibrate --device cpu: this machine as a hardware file. */
 #include "command/command.h"
 #include "report/json_stream.h"
-#include "validate/host_hw.h"
+#include "validate/cpu/hardware.h"
 
 #include <limits.h>
 #include <math.h>
@@ -18,7 +18,8 @@ typedef struct {
 static const char *shown(fsim_arena *a, double x, const char *unit)
 {
     char buffer[48];
-    return fsim_strdup(a, strcmp(unit, "s") == 0 ? fsim_show_seconds(buffer, sizeof buffer, x) : fsim_show_rate(buffer, sizeof buffer, x, unit));
+    return fsim_strdup(a, strcmp(unit, "s") == 0 ? fsim_show_seconds(buffer, sizeof buffer, x)
+                                                 : fsim_show_rate(buffer, sizeof buffer, x, unit));
 }
 
 static void add_row(fsim_table *t, const char *name, fsim_spread_of x, const char *unit)
@@ -32,20 +33,24 @@ static void add_row(fsim_table *t, const char *name, fsim_spread_of x, const cha
 
 static void print_probes(const fsim_page *page, const host_calibration *x)
 {
-    static const fsim_column column[] = {{.title = "probe", .left = true}, {.title = "median"}, {.title = "quartiles"}, {.title = ""}};
+    static const fsim_column column[] = {
+        {.title = "probe", .left = true}, {.title = "median"}, {.title = "quartiles"}, {.title = ""}};
     const fsim_host_probes *h = x->probes;
     fsim_arena *a = fsim_arena_new();
     fsim_table t = fsim_table_new(a, column, FSIM_COUNT_OF(column));
     char buffer[48];
-    fprintf(page->out, "%s, %d threads, %d rounds in %.1f s\n%s\n\n", h->cpu, h->threads, h->rounds, h->took_s, h->compiler);
+    fprintf(page->out, "%s, %d threads, %d rounds in %.1f s\n%s\n\n", h->cpu, h->threads, h->rounds, h->took_s,
+            h->compiler);
     for (int p = 0; p < FSIM_PROBES; p++)
         if (h->of[p].samples > 0)
             add_row(&t, fsim_probe_names[p], h->of[p], fsim_probe_units[p]);
     for (int i = 0; i < h->sizes; i++)
-        add_row(&t, fsim_printf(a, "copy of %s", fsim_show_bytes(buffer, sizeof buffer, (double)h->size[i].bytes / 2)), h->size[i].bytes_per_s, "B/s");
+        add_row(&t, fsim_printf(a, "copy of %s", fsim_show_bytes(buffer, sizeof buffer, (double)h->size[i].bytes / 2)),
+                h->size[i].bytes_per_s, "B/s");
     fsim_table_print(page, &t, 0);
     if (h->effective_bytes)
-        fprintf(page->out, "\nlast-level cache: %s of it are effective\n", fsim_show_bytes(buffer, sizeof buffer, (double)h->effective_bytes));
+        fprintf(page->out, "\nlast-level cache: %s of it are effective\n",
+                fsim_show_bytes(buffer, sizeof buffer, (double)h->effective_bytes));
     if (x->file)
         fprintf(page->out, "\nwritten to %s\n", x->file);
     fsim_arena_free(a);
@@ -92,13 +97,16 @@ static void check(fsim_context *c)
 {
     const fsim_settings *s = &c->set;
     if (c->args.count || s->measurements.count || s->fit.count || s->fresh || s->folds)
-        fsim_error(c->diag, fsim_command_line, "calibrate --device cpu measures this machine; it takes no workload, --measurements, --fit, --fresh or --folds");
+        fsim_error(c->diag, fsim_command_line,
+                   "calibrate --device cpu measures this machine; it takes no workload, --measurements, --fit, --fresh "
+                   "or --folds");
     if (s->hw.count > 1)
         fsim_error(c->diag, fsim_command_line, "calibrate --device cpu takes one --hw, the file to change");
     if (s->threads > 1024)
         fsim_error(c->diag, fsim_command_line, "--threads: wanted 1 to 1024");
     if (s->output && !fsim_is_stdout(s->output) && fsim_is_shipped_hw(c, s->output))
-        fsim_error(c->diag, fsim_command_line, "-o '%s' is a shipped hardware file's place; write elsewhere, and look at it first", s->output);
+        fsim_error(c->diag, fsim_command_line,
+                   "-o '%s' is a shipped hardware file's place; write elsewhere, and look at it first", s->output);
 }
 
 /* The text to change: that of --hw, which must be a host's; "" where it is not given. NULL after an error. */
@@ -144,5 +152,6 @@ int fsim_run_calibrate_host(fsim_context *c)
     }
     const char *date = fsim_today(c->arena);
     const host_calibration x = {h, fsim_is_stdout(c->set.output) ? NULL : c->set.output};
-    return fsim_deliver_hw(c, fsim_host_text(c->arena, text, name_of(c), h, date, "fusesim calibrate --device cpu"), show_probes, &x);
+    return fsim_deliver_hw(c, fsim_host_text(c->arena, text, name_of(c), h, date, "fusesim calibrate --device cpu"),
+                           show_probes, &x);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* codegen: the kernels of a plan as a folder: sources, a launcher, a Makefile, a manifest. */
 #include "command/command.h"
+#include "plan/price/price.h"
 #include "report/project.h"
-#include "search/price.h"
 
 #include <errno.h>
 #include <string.h>
@@ -18,11 +18,15 @@ typedef struct {
     fsim_words stale;
 } writer;
 
-static const char *in_folder(const writer *w, const char *folder, const char *name) { return fsim_printf(w->c->arena, "%s/%s", folder, name); }
+static const char *in_folder(const writer *w, const char *folder, const char *name)
+{
+    return fsim_printf(w->c->arena, "%s/%s", folder, name);
+}
 
 static bool fail(const writer *w, const char *name, int error)
 {
-    fsim_error(w->c->diag, fsim_command_line, "-o: cannot write '%s': %s", in_folder(w, w->folder, name), fsim_reason(error));
+    fsim_error(w->c->diag, fsim_command_line, "-o: cannot write '%s': %s", in_folder(w, w->folder, name),
+               fsim_reason(error));
     return false;
 }
 
@@ -33,7 +37,8 @@ static bool check_folder(fsim_context *c)
     size_t length = strlen(folder);
     struct stat st;
     if (fsim_is_stdout(folder) || length == 0) {
-        fsim_error(c->diag, fsim_command_line, "-o: codegen writes a folder, not %s", length ? "stdout" : "a nameless one");
+        fsim_error(c->diag, fsim_command_line, "-o: codegen writes a folder, not %s",
+                   length ? "stdout" : "a nameless one");
         return false;
     }
     if (stat(folder, &st) == 0) {
@@ -50,7 +55,8 @@ static bool check_folder(fsim_context *c)
         length--;
     const char *parent = length ? fsim_strndup(c->arena, folder, length) : ".";
     if (error != ENOENT || stat(parent, &st) != 0 || !S_ISDIR(st.st_mode))
-        fsim_error(c->diag, fsim_command_line, "-o: cannot make folder '%s': %s", folder, error == ENOENT ? "no such folder" : fsim_reason(error));
+        fsim_error(c->diag, fsim_command_line, "-o: cannot make folder '%s': %s", folder,
+                   error == ENOENT ? "no such folder" : fsim_reason(error));
     else if (access(parent, W_OK | X_OK) != 0)
         fsim_error(c->diag, fsim_command_line, "-o: cannot make folder '%s': %s", folder, fsim_reason(errno));
     return fsim_errors(c->diag) == 0;
@@ -74,9 +80,11 @@ static void find_stale(writer *w)
 {
     fsim_arena *a = w->c->arena;
     size_t bytes = 0;
-    const char *why = "", *path = in_folder(w, w->folder, "manifest.json"), *text = fsim_read_file(a, path, &bytes, &why);
+    const char *why = "", *path = in_folder(w, w->folder, "manifest.json"),
+               *text = fsim_read_file(a, path, &bytes, &why);
     const fsim_yaml *y = text ? fsim_yaml_parse(a, fsim_diag_new(a), path, text, bytes) : NULL;
-    const fsim_yaml *files = y && y->kind == FSIM_YAML_MAPPING && fsim_yaml_get(y, "fusesim") ? fsim_yaml_get(y, "files") : NULL;
+    const fsim_yaml *files =
+        y && y->kind == FSIM_YAML_MAPPING && fsim_yaml_get(y, "fusesim") ? fsim_yaml_get(y, "files") : NULL;
     const int count = files && files->kind == FSIM_YAML_SEQUENCE ? files->count : 0;
     w->stale.at = fsim_new(a, const char *, count + 1);
     for (int i = 0; i < count; i++) {
@@ -158,8 +166,16 @@ static fsim_project project_of(const fsim_context *c, const fsim_inputs *in)
     fsim_options how = in->how;
     fsim_refusal why;
     fsim_plan whole;
-    fsim_project p = {.graph = in->graph, .hw = in->hw[0], .strategy = fsim_strategy_names[found.chosen], .borrowed = fsim_made_in(&found, found.chosen) != FSIM_BY_FUSESIM,
-                      .host = c->set.target == 1, .warm = how.warm, .strict = how.strict, .scale = c->set.scale > 1 ? c->set.scale : 1, .regime = how.regime, .plan = *chosen,
+    fsim_project p = {.graph = in->graph,
+                      .hw = in->hw[0],
+                      .strategy = fsim_strategy_names[found.chosen],
+                      .borrowed = fsim_made_in(&found, found.chosen) != FSIM_BY_FUSESIM,
+                      .host = c->set.target == 1,
+                      .warm = how.warm,
+                      .strict = how.strict,
+                      .scale = c->set.scale > 1 ? c->set.scale : 1,
+                      .regime = how.regime,
+                      .plan = *chosen,
                       .time_s = chosen->time_s};
     const fsim_problem as_asked = fsim_problem_of(in->graph, in->hw[0], &how, c->arena);
     if (fsim_price(&as_asked, &chosen->partition, c->arena, &whole, &why))
@@ -200,8 +216,9 @@ int fsim_run_codegen(fsim_context *c)
     fsim_project p = project_of(c, &in);
     fsim_project_finish(&p, c->arena);
     if (!p.host && p.hw->sm == 0)
-        fsim_warning(c->diag, fsim_command_line, "%s is %s, which does not run CUDA: for another GPU say 'make ARCH=sm_NN'%s", p.hw->name, p.hw->architecture,
-                     p.hw->host ? ", or --target c for this machine" : "");
+        fsim_warning(c->diag, fsim_command_line,
+                     "%s is %s, which does not run CUDA: for another GPU say 'make ARCH=sm_NN'%s", p.hw->name,
+                     p.hw->architecture, p.hw->host ? ", or --target c for this machine" : "");
     writer w = {.c = c, .p = &p, .folder = c->set.output};
     const written what = {&p, &w};
     if (!fsim_show_in_files(c, show_codegen, &what) || !write_folder(&w) || !fsim_commit_files(c))

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command.h: the subcommands, and what they share. A command reads its inputs, opens the files it is to write, asks predict.h or measure/,
- * and hands the answer to report/. Files are written first and stdout last, so that a run that fails leaves nothing.
- * Functions that return an int return an exit status: 0, or what the program ends with, its diagnostics printed. */
+/* command.h: the subcommands, and what they share. A command reads its inputs, opens the files it is to write, asks
+ * predict.h or measure/, and hands the answer to report/. Files are written first and stdout last, so that a run that
+ * fails leaves nothing. Functions that return an int return an exit status: 0, or what the program ends with, its
+ * diagnostics printed. */
 #ifndef FUSESIM_COMMAND_COMMAND_H
 #define FUSESIM_COMMAND_COMMAND_H
 
 #include "base/file.h"
+#include "evidence/evaluate.h"
 #include "input/args.h"
-#include "measure/evaluate.h"
 #include "predict.h"
 #include "report/gate.h"
 #include "report/report.h"
@@ -18,10 +19,12 @@
 typedef struct {
     fsim_words hw, hw_set, set, dump, roots, match, measurements, by, gates, fit, classes, strategies, archs;
     const char *json, *markdown, *trace, *dot, *junit, *chart, *plan, *output, *above, *measured;
-    int strategy, objective, launch, l2, numerics, recompute, target, color, device; /* index into the option's choices; device: FSIM_DEVICE_NONE where it is not given */
+    int strategy, objective, launch, l2, numerics, recompute, target, color,
+        device; /* index into the option's choices; device: FSIM_DEVICE_NONE where it is not given */
     double time_limit_s, budget_s;
     int64_t limit, jobs, top, memory_limit, compile_jobs, folds, threads, samples, scale; /* 0: not given */
-    bool no_check, no_measure, no_counters, compile_cost, no_exclude, unseen, fresh, registers, quiet, verbose, help, version;
+    bool no_check, no_measure, no_counters, compile_cost, no_exclude, unseen, fresh, registers, quiet, verbose, help,
+        version;
 } fsim_settings;
 
 enum { FSIM_DEVICE_NONE = -1, FSIM_DEVICE_CPU, FSIM_DEVICE_CUDA };
@@ -29,17 +32,23 @@ enum { FSIM_COLOR_AUTO, FSIM_COLOR_ALWAYS, FSIM_COLOR_NEVER };
 
 /* What results are written as: files besides the text report, or in its place where the name is -. */
 typedef enum {
-    FSIM_AS_JSON, FSIM_AS_MARKDOWN, FSIM_AS_TRACE, FSIM_AS_DOT, FSIM_AS_JUNIT, FSIM_FILE_FORMATS, FSIM_AS_TEXT = FSIM_FILE_FORMATS
+    FSIM_AS_JSON,
+    FSIM_AS_MARKDOWN,
+    FSIM_AS_TRACE,
+    FSIM_AS_DOT,
+    FSIM_AS_JUNIT,
+    FSIM_FILE_FORMATS,
+    FSIM_AS_TEXT = FSIM_FILE_FORMATS
 } fsim_format;
 
 typedef struct {
     fsim_arena *arena;
     fsim_diag *diag;
     fsim_settings set;
-    fsim_words args;                            /* the command line without options and command */
-    const char *hw_folder, *workload_folder;    /* shipped GPUs and workloads */
-    fsim_output *file[FSIM_FILE_FORMATS];       /* being written; NULL: not asked for, or stdout */
-    int width;                                  /* of the terminal, in columns; 0: not known */
+    fsim_words args;                         /* the command line without options and command */
+    const char *hw_folder, *workload_folder; /* shipped GPUs and workloads */
+    fsim_output *file[FSIM_FILE_FORMATS];    /* being written; NULL: not asked for, or stdout */
+    int width;                               /* of the terminal, in columns; 0: not known */
 } fsim_context;
 
 /* The commands, a file each. */
@@ -48,7 +57,7 @@ int fsim_run_enumerate(fsim_context *c);
 int fsim_run_codegen(fsim_context *c);
 int fsim_run_explain(fsim_context *c);
 int fsim_run_validate(fsim_context *c);
-int fsim_run_trials(fsim_context *c); /* validate --device */
+int fsim_run_trials(fsim_context *c);    /* validate --device */
 int fsim_run_registers(fsim_context *c); /* validate --registers */
 int fsim_run_import(fsim_context *c);
 int fsim_run_calibrate(fsim_context *c);
@@ -74,16 +83,18 @@ const char *fsim_read_text(fsim_context *c, const char *what, const char *path, 
 fsim_binding *fsim_bindings(const fsim_context *c);
 /* "B=8;dtype=f16", as in measurement files. */
 const char *fsim_set_text(const fsim_context *c);
-/* --strategies, each once, to at[FSIM_STRATEGY_COUNT]; eager, unfused, greedy, maximal and optimal where it is not given. */
+/* --strategies, each once, to at[FSIM_STRATEGY_COUNT]; eager, unfused, greedy, maximal and optimal where it is not
+ * given. */
 void fsim_read_strategies(fsim_context *c, fsim_strategy *at, int *count);
-/* One hardware file with --hw-set applied. NULL after an error, with *status set: a missing input outweighs a bad one. */
+/* One hardware file with --hw-set applied. NULL after an error, with *status set: a missing input outweighs a bad one.
+ */
 fsim_hw *fsim_read_hw(fsim_context *c, const char *name, int *status);
 /* The scalars that hw's file lacks are those of the shipped GPUs like it. */
 void fsim_complete_hw(const fsim_context *c, fsim_hw *hw);
 /* The workload and all hardware, so that their errors come at once. What is in `in` is good when it returns 0. */
 int fsim_read_inputs(fsim_context *c, fsim_inputs *in);
-/* The same for a command that writes files: those are open too, and from here on Ctrl-C ends the search at its best so far (*in->how.interrupted);
- * a second one ends the program. */
+/* The same for a command that writes files: those are open too, and from here on Ctrl-C ends the search at its best so
+ * far (*in->how.interrupted); a second one ends the program. */
 int fsim_begin(fsim_context *c, fsim_inputs *in);
 void fsim_catch_interrupt(void);
 

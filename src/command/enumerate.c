@@ -11,7 +11,8 @@ typedef struct {
 static bool put_partition(void *to, const fsim_plan *plan)
 {
     const partition_stream *s = to;
-    fsim_json_partition(s->out, s->graph, &plan->partition, plan->time_s, plan->dram_read_bytes, plan->dram_write_bytes);
+    fsim_json_partition(s->out, s->graph, &plan->partition, plan->time_s, plan->dram_read_bytes,
+                        plan->dram_write_bytes);
     return !ferror(s->out) && !*s->interrupted;
 }
 
@@ -22,11 +23,13 @@ int fsim_run_enumerate(fsim_context *c)
     if (status)
         return status;
     const fsim_problem p = fsim_problem_of(in.graph, in.hw[0], &in.how, c->arena);
-    partition_stream s = {c->file[FSIM_AS_JSON] ? fsim_stream(c->file[FSIM_AS_JSON]) : stdout, in.graph, in.how.interrupted};
+    partition_stream s = {c->file[FSIM_AS_JSON] ? fsim_stream(c->file[FSIM_AS_JSON]) : stdout, in.graph,
+                          in.how.interrupted};
     bool truncated = false;
     const int64_t partitions = fsim_enumerate(&p, c->set.limit, put_partition, &s, &truncated);
     if (partitions < 0) {
-        fsim_error(c->diag, fsim_command_line, "'%s' has %d primitives; enumerate goes up to 64: there are too many partitions to list",
+        fsim_error(c->diag, fsim_command_line,
+                   "'%s' has %d primitives; enumerate goes up to 64: there are too many partitions to list",
                    in.graph->name, in.graph->nodes);
         return fsim_give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
     }

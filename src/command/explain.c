@@ -14,7 +14,8 @@ static bool show_explanation(FILE *out, fsim_format as, const fsim_context *c, c
     enum { DEFAULT_COLUMNS = 80 };
     const explained *x = what;
     const fsim_page page = {out, c->width ? c->width : DEFAULT_COLUMNS, fsim_use_color(c), fsim_utf8_locale()};
-    as == FSIM_AS_JSON ? fsim_json_explanation(out, x->graph, x->hw, &x->e) : fsim_report_explanation(&page, x->graph, x->hw, &x->e);
+    as == FSIM_AS_JSON ? fsim_json_explanation(out, x->graph, x->hw, &x->e)
+                       : fsim_report_explanation(&page, x->graph, x->hw, &x->e);
     return true;
 }
 

@@ -23,7 +23,8 @@ static int run_hw_list(fsim_context *c)
     hw_list all = {0};
     int ignored = FSIM_EXIT_OK;
     const char **names = fsim_hw_list(c->arena, c->hw_folder, &all.count);
-    fsim_diag *aside = fsim_diag_new(c->arena), *kept = c->diag; /* a file that is not valid is a row, 'hw check' says why */
+    fsim_diag *aside = fsim_diag_new(c->arena),
+              *kept = c->diag; /* a file that is not valid is a row, 'hw check' says why */
     all.at = fsim_new(c->arena, fsim_named_hw, all.count + 1);
     c->diag = aside;
     for (int i = 0; i < all.count; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* import: what other profilers measured, as rows of measurements. */
 #include "command/command.h"
-#include "measure/import.h"
-#include "report/import.h"
-#include "search/price.h"
+#include "evidence/profile_rows.h"
+#include "plan/price/price.h"
+#include "report/profile.h"
 
 #include <string.h>
 
@@ -25,7 +25,10 @@ static bool show_import(FILE *out, fsim_format as, const fsim_context *c, const 
 /* The workload as rows name it: without .yaml; one from standard input by its name. */
 static const char *row_workload(const fsim_context *c, const fsim_graph *g)
 {
-    const char *name = !c->args.count ? "" : fsim_is_stdout(c->args.at[0]) ? g->name : c->args.at[0], *dot = strrchr(name, '.');
+    const char *name = !c->args.count                  ? ""
+                       : fsim_is_stdout(c->args.at[0]) ? g->name
+                                                       : c->args.at[0],
+               *dot = strrchr(name, '.');
     return fsim_strndup(c->arena, name, dot && strcmp(dot, ".yaml") == 0 ? (size_t)(dot - name) : strlen(name));
 }
 
@@ -49,7 +52,8 @@ static int read_import_inputs(fsim_context *c, imported *x)
         status = fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
     }
     if (!status)
-        x->as = (fsim_import_as){c->set.hw.count ? x->in.hw[0]->name : "", row_workload(c, x->in.graph), row_set(c), (fsim_strategy)c->set.strategy};
+        x->as = (fsim_import_as){c->set.hw.count ? x->in.hw[0]->name : "", row_workload(c, x->in.graph), row_set(c),
+                                 (fsim_strategy)c->set.strategy};
     return status;
 }
 
@@ -77,7 +81,8 @@ static void check_device(fsim_context *c, const imported *x, const char *device)
     const char *name = x->as.hw;
     const size_t first = strcspn(name, "-");
     const size_t second = name[first] ? first + 1 + strcspn(name + first + 1, "-") : first;
-    const char *model = fsim_strndup(c->arena, name, first), *next = first < second ? fsim_strndup(c->arena, name + first + 1, second - first - 1) : "";
+    const char *model = fsim_strndup(c->arena, name, first),
+               *next = first < second ? fsim_strndup(c->arena, name + first + 1, second - first - 1) : "";
     const char *number = strpbrk(model, "0123456789") ? model : strpbrk(next, "0123456789") ? next : NULL;
     if (device && number && !strcasestr(device, number))
         fsim_warning(c->diag, fsim_command_line, "the trace is of '%s', --hw is '%s'", device, name);
@@ -88,7 +93,9 @@ static int deliver_import(fsim_context *c, const imported *x, fsim_output *rows)
 {
     const char *why = "";
     if (fsim_is_stdout(c->set.output)) {
-        const int status = fsim_show_in_files(c, show_import, x) && fsim_commit_files(c) ? FSIM_EXIT_OK : fsim_give_up_outputs(c, FSIM_EXIT_OK);
+        const int status = fsim_show_in_files(c, show_import, x) && fsim_commit_files(c)
+                               ? FSIM_EXIT_OK
+                               : fsim_give_up_outputs(c, FSIM_EXIT_OK);
         if (status)
             return status;
         fsim_rows_write(stdout, x->found.row, x->found.rows);
@@ -119,7 +126,8 @@ static int run_profile(fsim_context *c, imported *x, const fsim_mapped *file)
     const fsim_plan *plan = plan_to_match(c, x, profile.timeline);
     x->found = fsim_import_of(&profile, plan ? x->in.graph : NULL, plan, &x->as, c->arena);
     if (plan && x->found.rows == 0)
-        fsim_warning(c->diag, fsim_command_line, "no kernel of '%s' was matched to one of '%s': no rows", c->set.measurements.at[0], x->as.workload);
+        fsim_warning(c->diag, fsim_command_line, "no kernel of '%s' was matched to one of '%s': no rows",
+                     c->set.measurements.at[0], x->as.workload);
     status = deliver_import(c, x, rows);
     if (status)
         fsim_discard(rows);
@@ -131,11 +139,15 @@ int fsim_run_import(fsim_context *c)
     imported x = {0};
     const char *why = "", *path = c->set.measurements.count ? c->set.measurements.at[0] : NULL;
     if (c->set.measurements.count == 0)
-        fsim_error(c->diag, fsim_command_line, "import: models (MODEL.onnx) are not in this release; wanted --measurements FILE, of `ncu --csv` or PyTorch's profiler");
+        fsim_error(c->diag, fsim_command_line,
+                   "import: models (MODEL.onnx) are not in this release; wanted --measurements FILE, of `ncu --csv` or "
+                   "PyTorch's profiler");
     else if (c->set.measurements.count > 1)
-        fsim_error(c->diag, fsim_command_line, "import reads one profile at a time, --measurements names %d", c->set.measurements.count);
+        fsim_error(c->diag, fsim_command_line, "import reads one profile at a time, --measurements names %d",
+                   c->set.measurements.count);
     else if (c->args.count && c->set.hw.count == 0)
-        fsim_error(c->diag, fsim_command_line, "no GPU: say --hw NAME, the one that was measured ('fusesim hw list' shows them)");
+        fsim_error(c->diag, fsim_command_line,
+                   "no GPU: say --hw NAME, the one that was measured ('fusesim hw list' shows them)");
     else if (fsim_is_stdout(path) && c->args.count && fsim_is_stdout(c->args.at[0]))
         fsim_error(c->diag, fsim_command_line, "the workload and --measurements can't both be standard input");
     if (fsim_errors(c->diag))

@@ -2,8 +2,8 @@
 #include "command/command.h"
 #include "graph/find.h"
 #include "graph/scale.h"
-#include "hw/kin.h"
-#include "search/given.h"
+#include "hw/relatives.h"
+#include "plan/partition_file.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -61,9 +61,11 @@ fsim_binding *fsim_bindings(const fsim_context *c)
 /* NULL after an error, with *status set. */
 static fsim_graph *read_workload(fsim_context *c, int *status)
 {
-    const char *name = c->args.at[0], *path = fsim_workload_find(c->arena, name, c->workload_folder), *dot = strrchr(name, '.'), *why = "";
+    const char *name = c->args.at[0], *path = fsim_workload_find(c->arena, name, c->workload_folder),
+               *dot = strrchr(name, '.'), *why = "";
     if (dot && strcmp(dot, ".onnx") == 0) {
-        fsim_error(c->diag, fsim_command_line, "'%s': ONNX models are not in this release; wanted a workload in YAML", name);
+        fsim_error(c->diag, fsim_command_line, "'%s': ONNX models are not in this release; wanted a workload in YAML",
+                   name);
         *status = FSIM_EXIT_USAGE;
         return NULL;
     }
@@ -151,7 +153,9 @@ static fsim_options model_options(const fsim_context *c)
                           .pareto = pareto,
                           .memory_limit = s->memory_limit,
                           .top = (int)s->top,
-                          .compile_jobs = !s->compile_cost ? 0 : s->compile_jobs > 0 ? (int)s->compile_jobs : 1,
+                          .compile_jobs = !s->compile_cost      ? 0
+                                          : s->compile_jobs > 0 ? (int)s->compile_jobs
+                                                                : 1,
                           .warm = s->l2 == 1,
                           .strict = s->numerics == 1,
                           .no_recompute = s->recompute == 1,
@@ -162,7 +166,8 @@ static fsim_options model_options(const fsim_context *c)
 int fsim_read_inputs(fsim_context *c, fsim_inputs *in)
 {
     int status = FSIM_EXIT_OK;
-    *in = (fsim_inputs){read_workload(c, &status), fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1), model_options(c)};
+    *in =
+        (fsim_inputs){read_workload(c, &status), fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1), model_options(c)};
     for (int i = 0; i < c->set.hw.count; i++)
         if ((in->hw[i] = fsim_read_hw(c, c->set.hw.at[i], &status)))
             fsim_complete_hw(c, in->hw[i]);

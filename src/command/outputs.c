@@ -78,7 +78,8 @@ int fsim_open_outputs(fsim_context *c)
 {
     for (fsim_format f = 0; f < FSIM_FILE_FORMATS; f++)
         c->file[f] = fsim_open_file(c, fsim_format_option(f), fsim_file_asked(&c->set, f));
-    fsim_discard(fsim_open_file(c, "--chart", c->set.chart)); /* report.h opens it again when there is something to draw */
+    fsim_discard(
+        fsim_open_file(c, "--chart", c->set.chart)); /* report.h opens it again when there is something to draw */
     const int status = fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_USAGE);
     if (status)
         discard_outputs(c);
@@ -125,7 +126,8 @@ int fsim_deliver(fsim_context *c, fsim_shower *show, const void *what)
 {
     if (!fsim_show_in_files(c, show, what) || !fsim_commit_files(c))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
-    if (!show(stdout, fsim_on_stdout(&c->set), c, what) && !ferror(stdout)) /* a stream that failed is fsim_finish_stdout's */
+    if (!show(stdout, fsim_on_stdout(&c->set), c, what) &&
+        !ferror(stdout)) /* a stream that failed is fsim_finish_stdout's */
         fsim_error(c->diag, fsim_command_line, "the results could not be written");
     return fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_INTERNAL);
 }
@@ -152,7 +154,10 @@ int fsim_deliver_hw(fsim_context *c, const char *text, fsim_shower *show, const 
 
 bool fsim_is_shipped_hw(const fsim_context *c, const char *path)
 {
-    const char *slash = strrchr(path, '/'), *folder = !slash ? "." : slash == path ? "/" : fsim_strndup(c->arena, path, (size_t)(slash - path));
+    const char *slash = strrchr(path, '/'), *folder = !slash ? "."
+                                                      : slash == path
+                                                          ? "/"
+                                                          : fsim_strndup(c->arena, path, (size_t)(slash - path));
     char *one = realpath(folder, NULL), *other = realpath(c->hw_folder, NULL);
     const bool same = one && other && strcmp(one, other) == 0;
     free(one);
@@ -171,7 +176,8 @@ int fsim_finish_stdout(fsim_context *c, int status)
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
-    fsim_error(c->diag, fsim_command_line, "cannot write the results: %s", errno ? strerror(errno) : "the stream failed");
+    fsim_error(c->diag, fsim_command_line, "cannot write the results: %s",
+               errno ? strerror(errno) : "the stream failed");
     return fsim_conclude(c, status, FSIM_EXIT_INTERNAL);
 }
 

@@ -28,12 +28,22 @@ static bool show_plan(FILE *out, fsim_format as, const fsim_context *c, const vo
 {
     const predictions *p = what;
     switch (as) {
-    case FSIM_AS_JSON: return fsim_report_json(out, p->at, p->count);
-    case FSIM_AS_MARKDOWN: fsim_report_markdown(out, p->at, p->count); break;
-    case FSIM_AS_TRACE: fsim_report_trace(out, p->at, p->count); break;
-    case FSIM_AS_DOT: fsim_report_dot(out, p->at); break;
-    case FSIM_AS_JUNIT: break;
-    case FSIM_AS_TEXT: plan_text(out, c, p); break;
+    case FSIM_AS_JSON:
+        return fsim_report_json(out, p->at, p->count);
+    case FSIM_AS_MARKDOWN:
+        fsim_report_markdown(out, p->at, p->count);
+        break;
+    case FSIM_AS_TRACE:
+        fsim_report_trace(out, p->at, p->count);
+        break;
+    case FSIM_AS_DOT:
+        fsim_report_dot(out, p->at);
+        break;
+    case FSIM_AS_JUNIT:
+        break;
+    case FSIM_AS_TEXT:
+        plan_text(out, c, p);
+        break;
     }
     return true;
 }

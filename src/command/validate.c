@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* validate: predicted beside measured. */
 #include "command/command.h"
-#include "hw/kin.h"
+#include "hw/relatives.h"
 #include "report/accuracy.h"
 
 #ifdef __GLIBC__
@@ -14,10 +14,18 @@ static bool show_accuracy(FILE *out, fsim_format as, const fsim_context *c, cons
 {
     const fsim_page page = fsim_table_page(out, c);
     switch (as) {
-    case FSIM_AS_JSON: fsim_json_accuracy(out, what); break;
-    case FSIM_AS_MARKDOWN: fsim_markdown_accuracy(out, what); break;
-    case FSIM_AS_JUNIT: fsim_junit_accuracy(out, what); break;
-    default: fsim_report_accuracy(&page, what); break;
+    case FSIM_AS_JSON:
+        fsim_json_accuracy(out, what);
+        break;
+    case FSIM_AS_MARKDOWN:
+        fsim_markdown_accuracy(out, what);
+        break;
+    case FSIM_AS_JUNIT:
+        fsim_junit_accuracy(out, what);
+        break;
+    default:
+        fsim_report_accuracy(&page, what);
+        break;
     }
     return true;
 }
@@ -104,7 +112,9 @@ static bool check_validate(fsim_context *c, accuracy_options *o)
     enum { MOST_WORST = 1000000 };
     const fsim_settings *s = &c->set;
     if (c->args.count)
-        fsim_error(c->diag, fsim_command_line, "validate: wanted --device cpu or cuda to run a workload's kernels, --registers to compile them, or --measurements FILE.csv and no workload");
+        fsim_error(c->diag, fsim_command_line,
+                   "validate: wanted --device cpu or cuda to run a workload's kernels, --registers to compile them, or "
+                   "--measurements FILE.csv and no workload");
     else if (s->measurements.count == 0)
         fsim_error(c->diag, fsim_command_line, "validate wants --measurements FILE.csv");
     read_keys(c, o);
@@ -142,7 +152,8 @@ static void say_gates(fsim_context *c, const fsim_accuracy *x)
 {
     for (int i = 0; i < x->gates; i++)
         if (!x->gate[i].passed)
-            fsim_error(c->diag, fsim_command_line, "gate %s failed: %s", x->gate[i].text, fsim_gate_says(&x->gate[i], c->arena));
+            fsim_error(c->diag, fsim_command_line, "gate %s failed: %s", x->gate[i].text,
+                       fsim_gate_says(&x->gate[i], c->arena));
     fsim_conclude(c, FSIM_EXIT_GATE, FSIM_EXIT_GATE);
 }
 
@@ -154,7 +165,8 @@ static double processor_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Rows by the ten thousand each allocate some blocks and free them again: keep those, rather than give them back to the system and get them again zeroed. */
+/* Rows by the ten thousand each allocate some blocks and free them again: keep those, rather than give them back to the
+ * system and get them again zeroed. */
 static void keep_freed_memory(void)
 {
 #ifdef __GLIBC__
@@ -205,7 +217,8 @@ static void include_all(fsim_evaluated *e, int rows)
 }
 
 /* Draws, tries the gates and shows. */
-static int conclude_validate(fsim_context *c, const accuracy_options *o, const fsim_accuracy *x, int predicted, double took_s)
+static int conclude_validate(fsim_context *c, const accuracy_options *o, const fsim_accuracy *x, int predicted,
+                             double took_s)
 {
     const int gates = try_gates(c, x, o->gate);
     const char *why = "";
@@ -213,7 +226,8 @@ static int conclude_validate(fsim_context *c, const accuracy_options *o, const f
         return fsim_give_up_chart(c, why);
     const int status = fsim_deliver(c, show_accuracy, x);
     if (c->set.verbose)
-        fprintf(stderr, "%d rows predicted in %.4f s of processor time: %.0f rows a second and core\n", predicted, took_s, predicted / took_s);
+        fprintf(stderr, "%d rows predicted in %.4f s of processor time: %.0f rows a second and core\n", predicted,
+                took_s, predicted / took_s);
     if (!status && gates)
         say_gates(c, x);
     return status ? status : gates;
@@ -247,7 +261,17 @@ int fsim_run_validate(fsim_context *c)
         include_all(e, count);
     fsim_pair *pair;
     const int pairs = fsim_pairs_of(e, count, c->arena, &pair);
-    const fsim_accuracy x = {c->set.measurements.at, c->set.measurements.count, e, count, pair, pairs, o.gate, c->set.gates.count, o.by, o.keys,
-                             c->set.top ? (int)c->set.top : WORST, c->set.verbose};
+    const fsim_accuracy x = {c->set.measurements.at,
+                             c->set.measurements.count,
+                             e,
+                             count,
+                             pair,
+                             pairs,
+                             o.gate,
+                             c->set.gates.count,
+                             o.by,
+                             o.keys,
+                             c->set.top ? (int)c->set.top : WORST,
+                             c->set.verbose};
     return conclude_validate(c, &o, &x, rows.count, took_s);
 }

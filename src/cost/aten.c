@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aten.c: the kernels that PyTorch's own library launches for what is no contraction: elementwise, softmax, normalisation, reduction, pooling, scan.
+/* aten.c: the kernels that PyTorch's own library launches for what is no contraction: elementwise, softmax,
+ * normalisation, reduction, pooling, scan.
  *
  *     time_s = launch_s + (sum over units of unit_s ^ 4) ^ (1 / 4)
- * A kernel of ours for the same group may keep a row on chip or vectorise what ATen does not; here is what ATen does: how often it reads a row, what else it
- * writes, and the SM cycles that its loops take. Counts in SM cycles are of kernels that run on a full GPU, measured where a comment says so; shapes are PyTorch's
- * sources (aten/src/ATen/native/cuda), 2.1 to 2.5. */
+ * A kernel of ours for the same group may keep a row on chip or vectorise what ATen does not; here is what ATen does:
+ * how often it reads a row, what else it writes, and the SM cycles that its loops take. Counts in SM cycles are of
+ * kernels that run on a full GPU, measured where a comment says so; shapes are PyTorch's sources
+ * (aten/src/ATen/native/cuda), 2.1 to 2.5. */
 #include "cost/costing.h"
 
 static const double exponent = 4;
@@ -14,35 +16,42 @@ enum {
     WARP_SOFTMAX_MOST = 1024, /* elements of a row that one warp keeps in registers: PersistentSoftmax.cuh */
     SOFTMAX_THREADS = 512,    /* SoftMax.cu: half of 1,024 where it vectorises */
     LAYER_NORM_THREADS = 128,
-    LAYER_NORM_STEP = 512,    /* elements of one step of a layer norm's block: four a thread */
-    MOMENTS_THREADS = 512,    /* RowwiseMoments of group norm: one element a thread and step */
-    NLL_THREADS = 32,         /* one block picks all targets: Loss.cu up to PyTorch 2.4 */
+    LAYER_NORM_STEP = 512, /* elements of one step of a layer norm's block: four a thread */
+    MOMENTS_THREADS = 512, /* RowwiseMoments of group norm: one element a thread and step */
+    NLL_THREADS = 32,      /* one block picks all targets: Loss.cu up to PyTorch 2.4 */
     INDEX_BYTES = 8
 };
 
 /* Of KernelBench level 1 on H100 SXM, H100 PCIe, L4 and L40S, in SM cycles. */
-static const double gather_cycles = 1.95;        /* an element of an embedding's rows: Liger's pairs on A100 */
+static const double gather_cycles = 1.95;          /* an element of an embedding's rows: Liger's pairs on A100 */
 static const double narrow_broadcast_cycles = 1.0; /* as below, of two bytes: Liger's RMS norms on A100, H100 */
-static const double broadcast_cycles = 0.7;      /* an element whose index is computed: operands that broadcast are not vectorised, nor are concatenations */
-static const double scan_latency = 8;            /* an element of a row, the rows beside each other: rows of 4,000 on H100, L40S, A100 (v0) */
+static const double broadcast_cycles =
+    0.7; /* an element whose index is computed: operands that broadcast are not vectorised, nor are concatenations */
+static const double scan_latency =
+    8; /* an element of a row, the rows beside each other: rows of 4,000 on H100, L40S, A100 (v0) */
 static const struct {
     double output, tap;
 } max_pool_cycles = {1.5, 0.24}, mean_pool_cycles = {4.2, 0.175}; /* windows of 4 to 121 taps (v0 and v01) */
-static const double scalar_pow_instructions = 45; /* an element: NeuSight pow_scalar on A100, V100, P100 (32 to 62; between tensors 36 to 47, less what overlaps) */
-static const double scan_cycles = 1.1;           /* an element */
-static const double layer_norm_latency = 1900;   /* a step of a block that has an SM to itself: rows of 4 million elements on four GPUs, 1,892 to 1,972 */
-static const double moments_latency = 950;       /* a step of a group norm's block: 128 blocks on A100, H100, L40S: 890 to 1,060 */
-static const double nll_trips = 2.4;             /* DRAM latencies a turn of nll_loss: a target, then its logit */
+static const double scalar_pow_instructions = 45; /* an element: NeuSight pow_scalar on A100, V100, P100 (32 to 62;
+                                                     between tensors 36 to 47, less what overlaps) */
+static const double scan_cycles = 1.1;            /* an element */
+static const double layer_norm_latency =
+    1900; /* a step of a block that has an SM to itself: rows of 4 million elements on four GPUs, 1,892 to 1,972 */
+static const double moments_latency =
+    950;                             /* a step of a group norm's block: 128 blocks on A100, H100, L40S: 890 to 1,060 */
+static const double nll_trips = 2.4; /* DRAM latencies a turn of nll_loss: a target, then its logit */
 /* Shares of the streaming bandwidth. */
-static const double inner_share = 1.02, outer_share = 0.95, scan_share = 0.89, apart_share = 0.95; /* apart: windows that do not overlap, each by one thread */
-static const double layer_norm_width = 1.3;      /* of the L2 ramp, see missing() */
+static const double inner_share = 1.02, outer_share = 0.95, scan_share = 0.89,
+                    apart_share = 0.95;     /* apart: windows that do not overlap, each by one thread */
+static const double layer_norm_width = 1.3; /* of the L2 ramp, see missing() */
 
-/* SM cycles of an element in each of a norm's two kernels. A training batch norm: 1.05 with 128 FP32 lanes, 1.4 with 64 (A100, T4); group and instance norm: 0.69 and
- * 0.92. */
+/* SM cycles of an element in each of a norm's two kernels. A training batch norm: 1.05 with 128 FP32 lanes, 1.4 with 64
+ * (A100, T4); group and instance norm: 0.69 and 0.92. */
 static double moments_cycles(const fsim_costing *c, fsim_op op)
 {
     const fsim_node *n = &c->g->node[c->group->member[0].node];
-    const bool image = n->args > 0 && c->g->tensor[n->arg[0].tensor].shape.rank > 2; /* over a batch of vectors: Liger's pairs on H100 */
+    const bool image = n->args > 0 && c->g->tensor[n->arg[0].tensor].shape.rank >
+                                          2; /* over a batch of vectors: Liger's pairs on H100 */
     const double of_128_lanes = op == FSIM_OP_BATCH_NORM && image ? 1.05 : 0.69;
     return of_128_lanes * (2 + 128 / fsim_hw_get(c->hw, FSIM_HW_FP32_RATE)) / 3;
 }
@@ -88,15 +97,22 @@ static double requested(const fsim_costing *c, const fsim_traffic *t)
 {
     if (t->staged_bytes == 0)
         return t->request_bytes;
-    return c->group->template == FSIM_POINTWISE || c->group->template == FSIM_COPY ? t->direct_bytes : (double)t->sector_bytes;
+    return c->group->template == FSIM_POINTWISE || c->group->template == FSIM_COPY ? t->direct_bytes
+                                                                                   : (double)t->sector_bytes;
 }
 
-/* What one kernel stores and the next reads shares L2 with what the first reads meanwhile: pairs of elementwise kernels on H100 find nothing of 33 MB. */
-static bool fits(const fsim_costing *c, const fsim_traffic *t) { return 2 * (double)t->compulsory_bytes <= c->l2_bytes; }
+/* What one kernel stores and the next reads shares L2 with what the first reads meanwhile: pairs of elementwise kernels
+ * on H100 find nothing of 33 MB. */
+static bool fits(const fsim_costing *c, const fsim_traffic *t)
+{
+    return 2 * (double)t->compulsory_bytes <= c->l2_bytes;
+}
 
-/* Bytes: what is as large as the iteration space is read from L2 `passes` times and from DRAM `fetches` times, unless it lies in L2 already; the rest once.
- * `more` bytes are written besides the results. share: of the streaming bandwidth. */
-static void move(const fsim_costing *c, fsim_kernel *k, double passes, double fetches, double more, double share, fsim_arena *a)
+/* Bytes: what is as large as the iteration space is read from L2 `passes` times and from DRAM `fetches` times, unless
+ * it lies in L2 already; the rest once. `more` bytes are written besides the results. share: of the streaming
+ * bandwidth. */
+static void move(const fsim_costing *c, fsim_kernel *k, double passes, double fetches, double more, double share,
+                 fsim_arena *a)
 {
     const double l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH);
     fsim_input *input = fsim_new(a, fsim_input, k->inputs + 1);
@@ -129,10 +145,12 @@ static void move(const fsim_costing *c, fsim_kernel *k, double passes, double fe
     k->unit[FSIM_SHARED] = 0;
 }
 
-/* A call around which two events are recorded is seen with what the host takes for it, as nothing else runs: `calls` times a plain operator's. */
+/* A call around which two events are recorded is seen with what the host takes for it, as nothing else runs: `calls`
+ * times a plain operator's. */
 static void add_host(const fsim_costing *c, fsim_kernel *k, double calls)
 {
-    const double call = (calls - 1) * (fsim_hw_get(c->hw, FSIM_HW_LAUNCH_STREAM) + fsim_hw_get(c->hw, FSIM_HW_CALL_STREAM));
+    const double call =
+        (calls - 1) * (fsim_hw_get(c->hw, FSIM_HW_LAUNCH_STREAM) + fsim_hw_get(c->hw, FSIM_HW_CALL_STREAM));
     if (c->regime != FSIM_REGIME_STREAM || c->group->members < c->g->nodes || call <= 0)
         return;
     k->time_s += rint(call / FSIM_TICK_S) * FSIM_TICK_S;
@@ -166,7 +184,8 @@ static double resident_blocks(const fsim_costing *c, int threads)
     return fmin(fsim_hw_get(c->hw, FSIM_HW_BLOCKS_PER_SM), floor(fsim_hw_get(c->hw, FSIM_HW_THREADS_PER_SM) / threads));
 }
 
-/* Share of a second pass over a row that L2 does not serve, where so many rows are under way: none below `share` of L2, all of it above, over a ramp. */
+/* Share of a second pass over a row that L2 does not serve, where so many rows are under way: none below `share` of L2,
+ * all of it above, over a ramp. */
 static double missing(const fsim_costing *c, row_shape s, double under_way, double share, double width)
 {
     const double bytes = fmin(s.rows, under_way) * s.width * s.elem_bytes;
@@ -182,7 +201,8 @@ static int softmax_threads(row_shape s)
     return threads;
 }
 
-/* Softmax and log-softmax of the innermost dimension: a warp for a short row; else a block, which reads the row for its maximum, for its sum, and for the result. */
+/* Softmax and log-softmax of the innermost dimension: a warp for a short row; else a block, which reads the row for its
+ * maximum, for its sum, and for the result. */
 static fsim_kernel softmax(const fsim_costing *c, const fsim_kernel *own, double more, fsim_arena *a)
 {
     const row_shape s = rows_of(c);
@@ -195,11 +215,13 @@ static fsim_kernel softmax(const fsim_costing *c, const fsim_kernel *own, double
         k.block = softmax_threads(s);
         k.grid = (int64_t)s.rows;
         const double under_way = c->sms * resident_blocks(c, k.block);
-        miss = 2 * missing(c, s, under_way, fsim_hw_get(c->hw, FSIM_HW_SOFTMAX_L2), fsim_hw_get(c->hw, FSIM_HW_SOFTMAX_L2_WIDTH));
+        miss = 2 * missing(c, s, under_way, fsim_hw_get(c->hw, FSIM_HW_SOFTMAX_L2),
+                           fsim_hw_get(c->hw, FSIM_HW_SOFTMAX_L2_WIDTH));
         k.unit[FSIM_LATENCY] = fmax(1, s.rows / under_way) * fsim_hw_get(c->hw, FSIM_HW_SOFTMAX_BLOCK) / c->clock;
     }
     const bool aligned = fmod(s.width * s.elem_bytes, FSIM_SECTOR_BYTES) == 0;
-    move(c, &k, s.width > WARP_SOFTMAX_MOST ? 3 : 1, 1 + miss, more, aligned ? 1 : 1 / fsim_hw_get(c->hw, FSIM_HW_ROW_UNALIGNED), a);
+    move(c, &k, s.width > WARP_SOFTMAX_MOST ? 3 : 1, 1 + miss, more,
+         aligned ? 1 : 1 / fsim_hw_get(c->hw, FSIM_HW_ROW_UNALIGNED), a);
     k.launches = 1;
     return summed(c, &k, fsim_hw_get(c->hw, FSIM_HW_SOFTMAX_CALLS));
 }
@@ -219,8 +241,8 @@ static fsim_kernel any_softmax(const fsim_costing *c, const fsim_kernel *own, fs
     return c->group->template == FSIM_COLUMN_REDUCTION ? spatial_softmax(c, own, 0, a) : softmax(c, own, 0, a);
 }
 
-/* Layer norm of the innermost dimensions: a block a row, its moments (Welford) in one pass, the result in a second, which finds the row in L2 where that holds
- * the rows under way. */
+/* Layer norm of the innermost dimensions: a block a row, its moments (Welford) in one pass, the result in a second,
+ * which finds the row in L2 where that holds the rows under way. */
 static fsim_kernel layer_norm(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     const row_shape s = rows_of(c);
@@ -230,7 +252,8 @@ static fsim_kernel layer_norm(const fsim_costing *c, const fsim_kernel *own, fsi
     k.block = LAYER_NORM_THREADS;
     k.grid = (int64_t)s.rows;
     k.launches = 1;
-    move(c, &k, 2, 1 + missing(c, s, c->sms * most, fsim_hw_get(c->hw, FSIM_HW_LAYER_NORM_L2), layer_norm_width), 0, 1, a);
+    move(c, &k, 2, 1 + missing(c, s, c->sms * most, fsim_hw_get(c->hw, FSIM_HW_LAYER_NORM_L2), layer_norm_width), 0, 1,
+         a);
     k.unit[FSIM_LATENCY] = fmax(1, s.rows / (c->sms * blocks)) * ceil(s.width / LAYER_NORM_STEP) * step / c->clock;
     return summed(c, &k, fsim_hw_get(c->hw, FSIM_HW_LAYER_NORM_CALLS));
 }
@@ -259,13 +282,15 @@ static fsim_kernel cross_entropy(const fsim_costing *c, const fsim_kernel *own, 
     const row_shape s = rows_of(c);
     if (!holds_op(c, FSIM_OP_PICK)) {
         const double more = s.rows * s.width * s.elem_bytes;
-        return c->group->template == FSIM_COLUMN_REDUCTION ? spatial_softmax(c, own, more, a) : softmax(c, own, more, a);
+        return c->group->template == FSIM_COLUMN_REDUCTION ? spatial_softmax(c, own, more, a)
+                                                           : softmax(c, own, more, a);
     }
     fsim_kernel k = *own;
     k.launches = 1;
     k.grid = 1;
     k.block = NLL_THREADS;
-    k.unit[FSIM_LATENCY] = ceil((double)(c->group->points * c->group->reduced) / NLL_THREADS) * nll_trips * c->latency_s;
+    k.unit[FSIM_LATENCY] =
+        ceil((double)(c->group->points * c->group->reduced) / NLL_THREADS) * nll_trips * c->latency_s;
     return summed(c, &k, 1);
 }
 
@@ -281,15 +306,17 @@ static fsim_kernel pooling(const fsim_costing *c, const fsim_kernel *own, fsim_a
 {
     const fsim_node *n = &c->g->node[c->group->anchor >= 0 ? c->group->anchor : c->group->member[0].node];
     const bool largest = n->op == FSIM_OP_MAX_POOL1D || n->op == FSIM_OP_MAX_POOL2D || n->op == FSIM_OP_MAX_POOL3D;
-    const bool adaptive = n->op == FSIM_OP_ADAPTIVE_AVG_POOL1D || n->op == FSIM_OP_ADAPTIVE_AVG_POOL2D || n->op == FSIM_OP_ADAPTIVE_AVG_POOL3D;
+    const bool adaptive = n->op == FSIM_OP_ADAPTIVE_AVG_POOL1D || n->op == FSIM_OP_ADAPTIVE_AVG_POOL2D ||
+                          n->op == FSIM_OP_ADAPTIVE_AVG_POOL3D;
     bool apart = true;
     for (int i = 0; i < n->arg[0].axes; i++)
         apart = apart && n->arg[0].axis[i].stride >= n->arg[0].axis[i].taps;
     fsim_kernel k = *own;
     move(c, &k, 1, 1, largest ? (double)n->points * INDEX_BYTES : 0, apart ? apart_share : 1, a);
     if (!adaptive) /* to one output a plane it is a mean */
-        k.unit[FSIM_ISSUE] = seconds_of_cycles(c, (double)n->points * (largest ? max_pool_cycles.output + max_pool_cycles.tap * (double)n->reduced
-                                                                                            : mean_pool_cycles.output + mean_pool_cycles.tap * (double)n->reduced));
+        k.unit[FSIM_ISSUE] = seconds_of_cycles(
+            c, (double)n->points * (largest ? max_pool_cycles.output + max_pool_cycles.tap * (double)n->reduced
+                                            : mean_pool_cycles.output + mean_pool_cycles.tap * (double)n->reduced));
     k.unit[FSIM_COMPUTE] = 0; /* its arithmetic is in those cycles */
     return summed(c, &k, 1);
 }
@@ -322,7 +349,8 @@ static double scalar_powers(const fsim_costing *c)
     for (int i = 0; i < c->group->members; i++) {
         const fsim_node *n = &c->g->node[c->group->member[i].node];
         if (n->op == FSIM_OP_POW && n->attrs.has_scalar && !is_plain_power(n->attrs.scalar))
-            more += (double)c->group->member[i].evaluations * fmax(0, scalar_pow_instructions - n->instructions) / fsim_pipe_rate(c, n->dtype);
+            more += (double)c->group->member[i].evaluations * fmax(0, scalar_pow_instructions - n->instructions) /
+                    fsim_pipe_rate(c, n->dtype);
     }
     return more;
 }
@@ -334,11 +362,12 @@ static fsim_kernel elementwise(const fsim_costing *c, const fsim_kernel *own, fs
     for (int i = 0; i < c->group->writes; i++)
         narrow = narrow || fsim_dtype_bytes(c->g->tensor[c->group->write[i].tensor].dtype) == 2;
     for (int i = 0; i < c->group->reads; i++)
-        broadcast = broadcast || (c->group->read[i].maps > 0 && c->g->tensor[c->group->read[i].tensor].elems < c->group->points);
+        broadcast = broadcast ||
+                    (c->group->read[i].maps > 0 && c->g->tensor[c->group->read[i].tensor].elems < c->group->points);
     const bool mask = holds_op(c, FSIM_OP_DROPOUT);
     move(c, &k, 1, 1, mask ? (double)c->group->points : 0, 1, a);
     k.unit[FSIM_COMPUTE] += scalar_powers(c);
-    const double cycles = holds_class(c, FSIM_GATHER)                     ? gather_cycles
+    const double cycles = holds_class(c, FSIM_GATHER)                    ? gather_cycles
                           : !broadcast && !holds_class(c, FSIM_ASSEMBLE) ? 0
                           : narrow                                       ? narrow_broadcast_cycles
                                                                          : broadcast_cycles;
@@ -350,8 +379,9 @@ static fsim_kernel elementwise(const fsim_costing *c, const fsim_kernel *own, fs
 static const struct {
     fsim_op op;
     fsim_kernel (*cost)(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a);
-} special[] = {{FSIM_OP_SOFTMAX, any_softmax},     {FSIM_OP_LOG_SOFTMAX, any_softmax},   {FSIM_OP_LAYER_NORM, layer_norm},
-               {FSIM_OP_BATCH_NORM, moments_norm}, {FSIM_OP_GROUP_NORM, moments_norm},   {FSIM_OP_INSTANCE_NORM, moments_norm},
+} special[] = {{FSIM_OP_SOFTMAX, any_softmax},        {FSIM_OP_LOG_SOFTMAX, any_softmax},
+               {FSIM_OP_LAYER_NORM, layer_norm},      {FSIM_OP_BATCH_NORM, moments_norm},
+               {FSIM_OP_GROUP_NORM, moments_norm},    {FSIM_OP_INSTANCE_NORM, moments_norm},
                {FSIM_OP_CROSS_ENTROPY, cross_entropy}};
 
 fsim_kernel fsim_aten_kernel(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)

@@ -6,16 +6,22 @@
 #include <math.h>
 #include <string.h>
 
-static const fsim_chain_tile chain_tiles[] = {{256, 64, 1}, {128, 128, 1}, {128, 64, 1}, {64, 128, 1}, {64, 64, 1}, {64, 32, 1},
-                                              {32, 64, 1}, {32, 32, 1}, {32, 16, 1}, {16, 64, 1}, {16, 32, 1}, {16, 16, 1}};
+static const fsim_chain_tile chain_tiles[] = {{256, 64, 1}, {128, 128, 1}, {128, 64, 1}, {64, 128, 1},
+                                              {64, 64, 1},  {64, 32, 1},   {32, 64, 1},  {32, 32, 1},
+                                              {32, 16, 1},  {16, 64, 1},   {16, 32, 1},  {16, 16, 1}};
 
-/* A generated chain on tensor units does what the best published kernels do. Share of the data sheet's rate that products with 128 rows a block reach, and how the special functions
- * between them add: ((products) ^ p + (special_turns x specials) ^ p) ^ (1 / p). From Hopper on a warp group multiplies while another exponentiates (FlashAttention-3). Scalars as
- * fitted to the libraries below, without their launches and start-ups; 3-norm and shared memory's share taken off. */
+/* A generated chain on tensor units does what the best published kernels do. Share of the data sheet's rate that
+ * products with 128 rows a block reach, and how the special functions between them add: ((products) ^ p +
+ * (special_turns x specials) ^ p) ^ (1 / p). From Hopper on a warp group multiplies while another exponentiates
+ * (FlashAttention-3). Scalars as fitted to the libraries below, without their launches and start-ups; 3-norm and shared
+ * memory's share taken off. */
 static const struct {
     int sm; /* at least */
     double tensor_share, special_turns, overlap;
-} generations[] = {{120, 0.9, 1.3, 1}, {100, 0.97, 0.3, 3}, {90, 0.93, 1.5, 3}, {80, 0.9, 1.3, 1}}; /* 12.0 has no warp groups; 10.0: as assumed below */
+} generations[] = {{120, 0.9, 1.3, 1},
+                   {100, 0.97, 0.3, 3},
+                   {90, 0.93, 1.5, 3},
+                   {80, 0.9, 1.3, 1}}; /* 12.0 has no warp groups; 10.0: as assumed below */
 enum { GENERATIONS = sizeof generations / sizeof *generations };
 
 /* The GPU's row; GENERATIONS for older ones and other vendors', on which nothing like it was measured. */
@@ -31,11 +37,13 @@ double fsim_chain_rate(const fsim_hw *hw, fsim_dtype t)
 {
     const fsim_hw_key key = t == FSIM_F16 ? FSIM_HW_TENSOR_F16 : FSIM_HW_TENSOR_BF16;
     const int i = generation_of(hw);
-    return (t == FSIM_F16 || t == FSIM_BF16) && i < GENERATIONS && fsim_hw_has(hw, key) ? fsim_hw_peak(hw, key) * generations[i].tensor_share : 0;
+    return (t == FSIM_F16 || t == FSIM_BF16) && i < GENERATIONS && fsim_hw_has(hw, key)
+               ? fsim_hw_peak(hw, key) * generations[i].tensor_share
+               : 0;
 }
 
 typedef struct {
-    double rate[2];    /* FLOP/s of an SM */
+    double rate[2]; /* FLOP/s of an SM */
     double turns, overlap;
     bool tensor;
 } chain_rates;
@@ -48,7 +56,8 @@ static chain_rates chain_rates_of(const fsim_costing *c, int m)
     for (int i = 0; i < 2; i++) {
         bool tensor;
         double e0;
-        const double rate = fsim_contraction_rate(c, c->g->node[node[i]].gemm.arithmetic, &e0, &tensor), less = (tensor ? 0.33 : 0.1) * fmax(0, 128.0 / m - 1);
+        const double rate = fsim_contraction_rate(c, c->g->node[node[i]].gemm.arithmetic, &e0, &tensor),
+                     less = (tensor ? 0.33 : 0.1) * fmax(0, 128.0 / m - 1);
         const double most = fsim_chain_rate(c->hw, c->g->node[node[i]].gemm.arithmetic);
         r.rate[i] = (most > 0 ? most : rate * fmin(1, e0)) / (1 + less) / c->sms;
         r.tensor = i ? r.tensor : tensor;
@@ -61,7 +70,8 @@ static chain_rates chain_rates_of(const fsim_costing *c, int m)
 }
 
 /* Chained contractions with one tile. */
-static fsim_kernel chained_with(const fsim_costing *c, const fsim_chain_shape *shape, fsim_chain_tile tile, fsim_arena *a)
+static fsim_kernel chained_with(const fsim_costing *c, const fsim_chain_shape *shape, fsim_chain_tile tile,
+                                fsim_arena *a)
 {
     const fsim_group *o = c->group;
     const chain_rates rates = chain_rates_of(c, tile.m);
@@ -78,15 +88,20 @@ static fsim_kernel chained_with(const fsim_costing *c, const fsim_chain_shape *s
     if ((double)b.shared_bytes > fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK))
         return k;
     k.shared_bytes = (int)b.shared_bytes;
-    k.flops = 2.0 * shape->batch * shape->m * shape->width * b.turns[FSIM_CHAIN_OPERANDS] * (shape->k + shape->results / b.chunks) + b.fixing_flops;
+    k.flops = 2.0 * shape->batch * shape->m * shape->width * b.turns[FSIM_CHAIN_OPERANDS] *
+                  (shape->k + shape->results / b.chunks) +
+              b.fixing_flops;
     k.unit[FSIM_COMPUTE] += b.fixing_flops / fsim_pipe_rate(c, FSIM_F32);
     fsim_add_arithmetic(c, &k, b.turns, true);
     double *extra_dram = fsim_new(a, double, o->reads + 1), accesses = 0, other_bytes = 0;
-    const double tiles_m = ceil(shape->m / tile.m), resident = c->sms * fmax(1, fsim_blocks_per_sm(c->hw, k.block, k.registers, k.shared_bytes));
+    const double tiles_m = ceil(shape->m / tile.m),
+                 resident = c->sms * fmax(1, fsim_blocks_per_sm(c->hw, k.block, k.registers, k.shared_bytes));
     for (int i = 0; i < o->reads; i++)
         other_bytes += o->read[i].operand > FSIM_CHAIN_ROWS ? (double)c->read[i].sector_bytes : 0;
-    /* Blocks of one batch walk its operands together; what the batches under way hold must stay in L2 until the last of their blocks has been. */
-    const double batches = fmin(shape->batch, ceil(resident / (tiles_m * tile.split))), under_way = other_bytes / shape->batch * batches;
+    /* Blocks of one batch walk its operands together; what the batches under way hold must stay in L2 until the last of
+     * their blocks has been. */
+    const double batches = fmin(shape->batch, ceil(resident / (tiles_m * tile.split))),
+                 under_way = other_bytes / shape->batch * batches;
     const double rows_under_way = fmin(resident, b.blocks) * tile.m * shape->k * shape->elem_bytes;
     for (int i = 0; i < o->reads; i++) {
         const fsim_read *r = &o->read[i];
@@ -99,28 +114,35 @@ static fsim_kernel chained_with(const fsim_costing *c, const fsim_chain_shape *s
             accesses += (double)fsim_map_points(&r->map[m]) * (r->full ? (double)fsim_map_reduced(&r->map[m]) : 1);
     }
     for (int i = 0; i < o->writes; i++)
-        accesses += (double)fsim_map_points(&o->write[i].map) * (o->write[i].full ? (double)fsim_map_reduced(&o->write[i].map) : 1);
+        accesses += (double)fsim_map_points(&o->write[i].map) *
+                    (o->write[i].full ? (double)fsim_map_reduced(&o->write[i].map) : 1);
     fsim_add_memory(c, &k, NULL, extra_dram);
     k.l2_bytes += b.l2_bytes;
     k.shared_bytes_moved += b.shared_bytes_moved;
     k.vector = 4;
-    k.unit[FSIM_ISSUE] += 2 * (accesses / k.vector + b.l2_bytes / 16) / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
-    k.unit[FSIM_LATENCY] += 250e-9 + b.steps * (rates.tensor ? 500 : 250) / c->clock; /* a block's steps when it has an SM to itself */
+    k.unit[FSIM_ISSUE] +=
+        2 * (accesses / k.vector + b.l2_bytes / 16) / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
+    k.unit[FSIM_LATENCY] +=
+        250e-9 + b.steps * (rates.tensor ? 500 : 250) / c->clock;    /* a block's steps when it has an SM to itself */
     const double special = k.unit[FSIM_SPECIAL] * c->sms / b.blocks; /* of one block */
-    if (rates.turns > 0 && !o->strict) { /* lanes work beside the tensor units */
+    if (rates.turns > 0 && !o->strict) {                             /* lanes work beside the tensor units */
         k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], k.unit[FSIM_COMPUTE]);
         k.unit[FSIM_COMPUTE] = 0;
     }
     if (!fsim_settle(c, &k, 1))
         return k;
-    const double products = b.first_flops / rates.rate[0] + b.second_flops / rates.rate[1], start = 2.0 * tile.m * tile.n * fsim_startup_of(rates.tensor) / rates.rate[0];
-    const double one = rates.turns > 0 ? pow(pow(products, rates.overlap) + pow(special * rates.turns, rates.overlap), 1 / rates.overlap) : products;
+    const double products = b.first_flops / rates.rate[0] + b.second_flops / rates.rate[1],
+                 start = 2.0 * tile.m * tile.n * fsim_startup_of(rates.tensor) / rates.rate[0];
+    const double one = rates.turns > 0 ? pow(pow(products, rates.overlap) + pow(special * rates.turns, rates.overlap),
+                                             1 / rates.overlap)
+                                       : products;
     k.unit[FSIM_COMPUTE] += ceil(b.blocks / c->sms) * (one + start);
     fsim_sum_up(c, &k);
     return k;
 }
 
-/* Tiles of which half would hold all rows or columns, and tiles of fewer rows once larger ones give every SM several blocks, are not worth a look. */
+/* Tiles of which half would hold all rows or columns, and tiles of fewer rows once larger ones give every SM several
+ * blocks, are not worth a look. */
 fsim_kernel fsim_chained(const fsim_costing *c, fsim_arena *a)
 {
     enum { LEAST = FSIM_CHAIN_LEAST, ENOUGH_ROUNDS = 4 };
@@ -149,14 +171,16 @@ fsim_kernel fsim_chained(const fsim_costing *c, fsim_arena *a)
     return best;
 }
 
-/* Fused attention as libraries run it. A block keeps the sums of `rows` queries and walks keys and values `step` at a time. An element of the scores takes the SM
+/* Fused attention as libraries run it. A block keeps the sums of `rows` queries and walks keys and values `step` at a
+ * time. An element of the scores takes the SM
  *     ((4 D flops / (peak x tensor_share)) ^ p + (special_turns / special_rate) ^ p) ^ (1 / p)
- * and a block start-up besides. Rows of aiconfigurator's measurements (bf16, not causal, 64 to 80 features a head, 1 to 65536 queries) fitted the
- * scalars: one set a library, for every GPU. Mean error of rows not fitted: 4.8 % vLLM, 6.3 % SGLang, 3.6 % TensorRT-LLM on Hopper, 5.8 % on Ada, 6.5 % FlashAttention-2. */
+ * and a block start-up besides. Rows of aiconfigurator's measurements (bf16, not causal, 64 to 80 features a head, 1 to
+ * 65536 queries) fitted the scalars: one set a library, for every GPU. Mean error of rows not fitted: 4.8 % vLLM, 6.3 %
+ * SGLang, 3.6 % TensorRT-LLM on Hopper, 5.8 % on Ada, 6.5 % FlashAttention-2. */
 typedef struct {
-    int features;        /* of a head, filled up to this many */
+    int features; /* of a head, filled up to this many */
     int rows, step;
-    double share;        /* of the rate that narrower heads reach */
+    double share; /* of the rate that narrower heads reach */
 } library_tile;
 
 enum { LIBRARY_TILES = 5, SMALL_ROWS = 64 };
@@ -167,69 +191,147 @@ typedef struct {
     double block_cycles, small_cycles;           /* start and end of a block; of one of SMALL_ROWS rows */
     double step_cycles;                          /* of a block that has its SM to itself */
     double resident;                             /* blocks of an SM at once */
-    bool hides;          /* a block's start-up is part of the time in which others compute */
-    bool small;          /* SMALL_ROWS rows a block for few queries whose heads need no filling */
-    bool splits;         /* blocks share a row's keys when rows are few */
-    bool copies;         /* a pass before it puts queries, keys and values in place */
-    double misaligned;   /* times as long where a head's elements are not whole sectors */
-    double copy_share;   /* of L2 bandwidth, for that pass */
-    double fits, spread; /* footprint over L2 capacity up to which all is found there, and from there to where nothing is */
+    bool hides;                                  /* a block's start-up is part of the time in which others compute */
+    bool small;        /* SMALL_ROWS rows a block for few queries whose heads need no filling */
+    bool splits;       /* blocks share a row's keys when rows are few */
+    bool copies;       /* a pass before it puts queries, keys and values in place */
+    double misaligned; /* times as long where a head's elements are not whole sectors */
+    double copy_share; /* of L2 bandwidth, for that pass */
+    double fits,
+        spread; /* footprint over L2 capacity up to which all is found there, and from there to where nothing is */
     int launches;
-    double setup_s;      /* beside the kernels' floor */
+    double setup_s; /* beside the kernels' floor */
 } attention_library;
 
-static const double l2_share = 0.55;       /* of the bandwidth that reads alone reach */
-static const double joining_s = 1.8e-6;    /* the launch that puts split rows together, beside its floor */
-static const double joining_share = 0.4;   /* of L2 bandwidth, for partial results */
-static const double long_s = 1e-3;         /* a kernel this long is half-way to the clock that the power limit sustains */
+static const double l2_share = 0.55;     /* of the bandwidth that reads alone reach */
+static const double joining_s = 1.8e-6;  /* the launch that puts split rows together, beside its floor */
+static const double joining_share = 0.4; /* of L2 bandwidth, for partial results */
+static const double long_s = 1e-3;       /* a kernel this long is half-way to the clock that the power limit sustains */
 
-/* Tiles of the sources of Dao-AILab/flash-attention: hopper/tile_size.h; csrc/flash_attn/src/flash_fwd_launch_template.h. A head of 128 in FlashAttention-3 reaches 648 TFLOP/s on an H100
+/* Tiles of the sources of Dao-AILab/flash-attention: hopper/tile_size.h;
+ * csrc/flash_attn/src/flash_fwd_launch_template.h. A head of 128 in FlashAttention-3 reaches 648 TFLOP/s on an H100
  * (Shah et al., 2024, figure 5), which sets its share; the wider ones are assumed to do as well. */
-#define FLASH_3_TILES {{64, 192, 192, 1}, {96, 192, 144, 1}, {128, 128, 176, 0.8}, {192, 128, 112, 0.9}, {256, 128, 80, 1}}
-static const attention_library flash_3_vllm = {
-    .tile = FLASH_3_TILES, .tensor_share = 0.885, .special_turns = 1.725, .overlap = 3, .block_cycles = 6852, .small_cycles = 3507, .resident = 1, .small = true, .splits = true,
-    .misaligned = 1.069, .fits = 0.65, .spread = 0.35, .launches = 2, .setup_s = 1.18e-6};
-static const attention_library flash_3_sglang = {
-    .tile = FLASH_3_TILES, .tensor_share = 0.762, .special_turns = 1.544, .overlap = 3, .block_cycles = 6393, .small_cycles = 3000, .resident = 1, .small = true,
-    .misaligned = 1.078, .fits = 0.65, .spread = 0.35, .launches = 2, .setup_s = 2.27e-6};
+#define FLASH_3_TILES                                                                                                  \
+    {                                                                                                                  \
+        {64, 192, 192, 1}, {96, 192, 144, 1}, {128, 128, 176, 0.8}, {192, 128, 112, 0.9}, { 256, 128, 80, 1 }          \
+    }
+static const attention_library flash_3_vllm = {.tile = FLASH_3_TILES,
+                                               .tensor_share = 0.885,
+                                               .special_turns = 1.725,
+                                               .overlap = 3,
+                                               .block_cycles = 6852,
+                                               .small_cycles = 3507,
+                                               .resident = 1,
+                                               .small = true,
+                                               .splits = true,
+                                               .misaligned = 1.069,
+                                               .fits = 0.65,
+                                               .spread = 0.35,
+                                               .launches = 2,
+                                               .setup_s = 1.18e-6};
+static const attention_library flash_3_sglang = {.tile = FLASH_3_TILES,
+                                                 .tensor_share = 0.762,
+                                                 .special_turns = 1.544,
+                                                 .overlap = 3,
+                                                 .block_cycles = 6393,
+                                                 .small_cycles = 3000,
+                                                 .resident = 1,
+                                                 .small = true,
+                                                 .misaligned = 1.078,
+                                                 .fits = 0.65,
+                                                 .spread = 0.35,
+                                                 .launches = 2,
+                                                 .setup_s = 2.27e-6};
 static const attention_library flash_2 = {
-    .tile = {{64, 128, 128, 1}, {96, 128, 64, 1}, {128, 128, 64, 1}, {192, 128, 64, 1}, {256, 64, 64, 1}}, .tensor_share = 0.857, .special_turns = 1.325, .overlap = 1,
-    .block_cycles = 2099, .resident = 1, .misaligned = 1.038, .fits = 0.65, .spread = 0.35, .launches = 2, .setup_s = 0.35e-6};
-static const attention_library tensorrt_hopper = {
-    .tile = {{64, 128, 256, 1}, {128, 128, 128, 1}, {256, 128, 64, 1}}, .tensor_share = 0.773, .special_turns = 0.615, .overlap = 1, .block_cycles = 2786, .resident = 1, .copies = true,
-    .misaligned = 1.022, .copy_share = 0.378, .fits = 1.5, .spread = 1.5, .launches = 4, .setup_s = 1.91e-6};
-static const attention_library tensorrt_ampere = {
-    .tile = {{64, 64, 64, 1}, {128, 64, 64, 1}, {256, 64, 64, 1}}, .tensor_share = 0.888, .special_turns = 0.27, .overlap = 1, .step_cycles = 3464, .resident = 2, .hides = true,
-    .copies = true, .misaligned = 1.187, .copy_share = 0.855, .fits = 1.5, .spread = 1.5, .launches = 3, .setup_s = 1.86e-6};
+    .tile = {{64, 128, 128, 1}, {96, 128, 64, 1}, {128, 128, 64, 1}, {192, 128, 64, 1}, {256, 64, 64, 1}},
+    .tensor_share = 0.857,
+    .special_turns = 1.325,
+    .overlap = 1,
+    .block_cycles = 2099,
+    .resident = 1,
+    .misaligned = 1.038,
+    .fits = 0.65,
+    .spread = 0.35,
+    .launches = 2,
+    .setup_s = 0.35e-6};
+static const attention_library tensorrt_hopper = {.tile = {{64, 128, 256, 1}, {128, 128, 128, 1}, {256, 128, 64, 1}},
+                                                  .tensor_share = 0.773,
+                                                  .special_turns = 0.615,
+                                                  .overlap = 1,
+                                                  .block_cycles = 2786,
+                                                  .resident = 1,
+                                                  .copies = true,
+                                                  .misaligned = 1.022,
+                                                  .copy_share = 0.378,
+                                                  .fits = 1.5,
+                                                  .spread = 1.5,
+                                                  .launches = 4,
+                                                  .setup_s = 1.91e-6};
+static const attention_library tensorrt_ampere = {.tile = {{64, 64, 64, 1}, {128, 64, 64, 1}, {256, 64, 64, 1}},
+                                                  .tensor_share = 0.888,
+                                                  .special_turns = 0.27,
+                                                  .overlap = 1,
+                                                  .step_cycles = 3464,
+                                                  .resident = 2,
+                                                  .hides = true,
+                                                  .copies = true,
+                                                  .misaligned = 1.187,
+                                                  .copy_share = 0.855,
+                                                  .fits = 1.5,
+                                                  .spread = 1.5,
+                                                  .launches = 3,
+                                                  .setup_s = 1.86e-6};
 
-/* Nothing here measured a Blackwell: assumed from the 71 % of the peak that FlashAttention-4 publishes for heads of 128 on a B200, with the start-up and launches of the kernels before. */
-#define BLACKWELL_SCALARS \
-    .tile = {{64, 256, 128, 1}, {96, 256, 128, 1}, {128, 256, 128, 1}, {192, 256, 128, 1}, {256, 256, 64, 1}}, .tensor_share = 0.95, .special_turns = 1.24, .overlap = 3, \
-    .block_cycles = 6800, .resident = 1, .misaligned = 1.05
-static const attention_library flash_4 = {BLACKWELL_SCALARS, .splits = true, .fits = 0.65, .spread = 0.35, .launches = 2, .setup_s = 1.18e-6};
-static const attention_library tensorrt_blackwell = {BLACKWELL_SCALARS, .copies = true, .copy_share = 0.378, .fits = 1.5, .spread = 1.5, .launches = 4, .setup_s = 1.91e-6};
+/* Nothing here measured a Blackwell: assumed from the 71 % of the peak that FlashAttention-4 publishes for heads of 128
+ * on a B200, with the start-up and launches of the kernels before. */
+#define BLACKWELL_SCALARS                                                                                              \
+    .tile = {{64, 256, 128, 1}, {96, 256, 128, 1}, {128, 256, 128, 1}, {192, 256, 128, 1}, {256, 256, 64, 1}},         \
+    .tensor_share = 0.95, .special_turns = 1.24, .overlap = 3, .block_cycles = 6800, .resident = 1, .misaligned = 1.05
+static const attention_library flash_4 = {BLACKWELL_SCALARS, .splits = true, .fits = 0.65,
+                                          .spread = 0.35,    .launches = 2,  .setup_s = 1.18e-6};
+static const attention_library tensorrt_blackwell = {BLACKWELL_SCALARS, .copies = true, .copy_share = 0.378,
+                                                     .fits = 1.5,       .spread = 1.5,  .launches = 4,
+                                                     .setup_s = 1.91e-6};
 
-/* Which kernels a software stack brings for an architecture: those whose measurements name them. PyTorch itself has FlashAttention-2 everywhere; on Hopper its
- * rows here stand for what serving stacks put in its place. The first row that fits. */
+/* Which kernels a software stack brings for an architecture: those whose measurements name them. PyTorch itself has
+ * FlashAttention-2 everywhere; on Hopper its rows here stand for what serving stacks put in its place. The first row
+ * that fits. */
 static const struct {
     fsim_maker maker;
     int sm; /* at least */
     const attention_library *library;
-} libraries[] = {{FSIM_BY_TENSORRT_LLM, 120, &tensorrt_ampere}, {FSIM_BY_TENSORRT_LLM, 100, &tensorrt_blackwell}, {FSIM_BY_TENSORRT_LLM, 90, &tensorrt_hopper},
-                 {FSIM_BY_TENSORRT_LLM, 80, &tensorrt_ampere},  {FSIM_BY_SGLANG, 120, &flash_2},                    {FSIM_BY_SGLANG, 100, &flash_4},
-                 {FSIM_BY_SGLANG, 90, &flash_3_sglang},         {FSIM_BY_SGLANG, 80, &flash_2},                     {FSIM_BY_VLLM, 120, &flash_2},
-                 {FSIM_BY_VLLM, 100, &flash_4},                 {FSIM_BY_VLLM, 90, &flash_3_vllm},                  {FSIM_BY_VLLM, 80, &flash_2},
-                 {FSIM_BY_ATEN, 120, &flash_2},                 {FSIM_BY_ATEN, 100, &flash_4},                      {FSIM_BY_ATEN, 90, &flash_3_vllm},
-                 {FSIM_BY_ATEN, 80, &flash_2},                  {FSIM_BY_INDUCTOR, 120, &flash_2},                  {FSIM_BY_INDUCTOR, 100, &flash_4},
-                 {FSIM_BY_INDUCTOR, 90, &flash_3_vllm},         {FSIM_BY_INDUCTOR, 80, &flash_2}};
+} libraries[] = {{FSIM_BY_TENSORRT_LLM, 120, &tensorrt_ampere},
+                 {FSIM_BY_TENSORRT_LLM, 100, &tensorrt_blackwell},
+                 {FSIM_BY_TENSORRT_LLM, 90, &tensorrt_hopper},
+                 {FSIM_BY_TENSORRT_LLM, 80, &tensorrt_ampere},
+                 {FSIM_BY_SGLANG, 120, &flash_2},
+                 {FSIM_BY_SGLANG, 100, &flash_4},
+                 {FSIM_BY_SGLANG, 90, &flash_3_sglang},
+                 {FSIM_BY_SGLANG, 80, &flash_2},
+                 {FSIM_BY_VLLM, 120, &flash_2},
+                 {FSIM_BY_VLLM, 100, &flash_4},
+                 {FSIM_BY_VLLM, 90, &flash_3_vllm},
+                 {FSIM_BY_VLLM, 80, &flash_2},
+                 {FSIM_BY_ATEN, 120, &flash_2},
+                 {FSIM_BY_ATEN, 100, &flash_4},
+                 {FSIM_BY_ATEN, 90, &flash_3_vllm},
+                 {FSIM_BY_ATEN, 80, &flash_2},
+                 {FSIM_BY_INDUCTOR, 120, &flash_2},
+                 {FSIM_BY_INDUCTOR, 100, &flash_4},
+                 {FSIM_BY_INDUCTOR, 90, &flash_3_vllm},
+                 {FSIM_BY_INDUCTOR, 80, &flash_2}};
 
 fsim_maker fsim_maker_named(const char *software, fsim_maker otherwise)
 {
     static const struct {
         const char *word;
         fsim_maker maker;
-    } known[] = {{"trtllm", FSIM_BY_TENSORRT_LLM}, {"TensorRT-LLM", FSIM_BY_TENSORRT_LLM}, {"sglang", FSIM_BY_SGLANG}, {"vllm", FSIM_BY_VLLM}};
-    if (software && strncmp(software, "fusesim ", 8) == 0) /* validate --measured: whatever the partition, the kernels are ours */
+    } known[] = {{"trtllm", FSIM_BY_TENSORRT_LLM},
+                 {"TensorRT-LLM", FSIM_BY_TENSORRT_LLM},
+                 {"sglang", FSIM_BY_SGLANG},
+                 {"vllm", FSIM_BY_VLLM}};
+    if (software &&
+        strncmp(software, "fusesim ", 8) == 0) /* validate --measured: whatever the partition, the kernels are ours */
         return FSIM_BY_FUSESIM;
     for (size_t i = 0; software && otherwise == FSIM_BY_ATEN && i < sizeof known / sizeof *known; i++)
         if (strstr(software, known[i].word))
@@ -255,8 +357,8 @@ static const attention_library *library_of(const fsim_costing *c, fsim_maker mak
     return NULL;
 }
 
-/* FlashAttention's own rule (hopper/heuristics.h, num_splits_heuristic): none where blocks fill four fifths of the SMs; else the fewest whose last round is within
- * 15 % of the best. */
+/* FlashAttention's own rule (hopper/heuristics.h, num_splits_heuristic): none where blocks fill four fifths of the SMs;
+ * else the fewest whose last round is within 15 % of the best. */
 static double splits_of(double blocks, double sms, double steps)
 {
     enum { LEAST_STEPS = 4, MOST_SPLITS = 128 };
@@ -273,9 +375,11 @@ static double splits_of(double blocks, double sms, double steps)
 }
 
 /* Seconds of all rounds of blocks: whole ones, and the last. */
-static double rounds_s(const attention_library *l, double blocks, double sms, double one_s, double block_s, double step_s)
+static double rounds_s(const attention_library *l, double blocks, double sms, double one_s, double block_s,
+                       double step_s)
 {
-    const double whole = floor(blocks / (sms * l->resident)), last = ceil((blocks - whole * sms * l->resident) / sms), outside = l->hides ? 0 : block_s, least = step_s + (l->hides ? block_s : 0);
+    const double whole = floor(blocks / (sms * l->resident)), last = ceil((blocks - whole * sms * l->resident) / sms),
+                 outside = l->hides ? 0 : block_s, least = step_s + (l->hides ? block_s : 0);
     return whole * (outside + fmax(l->resident * one_s, least)) + (last > 0 ? outside + fmax(last * one_s, least) : 0);
 }
 
@@ -295,15 +399,19 @@ static attention_work attention_work_of(const fsim_costing *c, const attention_l
     attention_work w = {.rows = small ? SMALL_ROWS : t->rows, .step = t->step};
     const double causal = s->causal > 0 ? fmin(1, (s->causal + w.rows + w.step) / (2 * s->causal)) : 1;
     const double tiles = s->batch * ceil(s->m / w.rows), steps = ceil(s->width / w.step);
-    w.splits = l->splits || s->m <= SMALL_ROWS ? splits_of(tiles, c->sms, steps) : 1; /* few queries: every library shares their keys */
+    w.splits = l->splits || s->m <= SMALL_ROWS ? splits_of(tiles, c->sms, steps)
+                                               : 1; /* few queries: every library shares their keys */
     w.blocks = tiles * w.splits;
     w.steps = fmax(1, ceil(steps / w.splits) * causal);
-    const double flops = 4 * filled * c->sms / (fsim_hw_peak(c->hw, FSIM_HW_TENSOR_BF16) * l->tensor_share * t->share * fsim_hw_get(c->hw, FSIM_HW_ATTENTION_SHARE));
+    const double flops = 4 * filled * c->sms /
+                         (fsim_hw_peak(c->hw, FSIM_HW_TENSOR_BF16) * l->tensor_share * t->share *
+                          fsim_hw_get(c->hw, FSIM_HW_ATTENTION_SHARE));
     const double special = l->special_turns / (fsim_hw_get(c->hw, FSIM_HW_SPECIAL_RATE) * c->clock);
     const double element = pow(pow(flops, l->overlap) + pow(special, l->overlap), 1 / l->overlap);
     const double aligned = fmod(features * s->elem_bytes, FSIM_SECTOR_BYTES) > 0 ? l->misaligned : 1;
     const double one = w.steps * w.rows * w.step * element * aligned;
-    w.seconds = rounds_s(l, w.blocks, c->sms, one, (small ? l->small_cycles : l->block_cycles) / c->clock, w.steps * l->step_cycles / c->clock);
+    w.seconds = rounds_s(l, w.blocks, c->sms, one, (small ? l->small_cycles : l->block_cycles) / c->clock,
+                         w.steps * l->step_cycles / c->clock);
     w.l2_bytes = w.blocks * (w.rows * s->k + s->width / w.splits * causal * (s->k + s->results)) * s->elem_bytes;
     return w;
 }
@@ -325,13 +433,17 @@ fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, co
         return *own;
     const fsim_chain_shape s = fsim_chain_shape_of(c->g, c->group, true);
     const attention_work w = attention_work_of(c, l, &s);
-    const double l2 = fsim_or_else(fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH), fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH) * 3), dram = fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
-    const double operands = s.elem_bytes * s.batch * (s.m * s.k + s.width * (s.k + s.results)), results = s.elem_bytes * s.batch * s.m * s.results;
+    const double l2 = fsim_or_else(fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH),
+                                   fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH) * 3),
+                 dram = fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
+    const double operands = s.elem_bytes * s.batch * (s.m * s.k + s.width * (s.k + s.results)),
+                 results = s.elem_bytes * s.batch * s.m * s.results;
     const double copied = l->copies ? 2 * operands : 0, footprint = operands + results + copied / 2;
     const double missed = fmin(1, fmax(0, (footprint / fsim_hw_get(c->hw, FSIM_HW_L2_CAPACITY) - l->fits) / l->spread));
     double read = 0;
     fsim_kernel k = *own;
-    for (int i = 0; i < k.inputs; i++) { /* what is not there although it would fit was not there before; else the library's own window says how much is */
+    for (int i = 0; i < k.inputs; i++) { /* what is not there although it would fit was not there before; else the
+                                            library's own window says how much is */
         const bool cold = !(c->l2 && c->l2->hit && c->l2->hit[i]) && footprint <= c->l2_bytes;
         read += (cold ? 1 : missed) * (double)k.input[i].bytes;
     }
@@ -348,7 +460,8 @@ fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, co
     k.unit[FSIM_L2] = w.l2_bytes / (l2 * l2_share);
     fsim_sum_up(c, &k);
     if (l->copies)
-        add_after(&k, missed > 0.5 ? FSIM_DRAM : FSIM_L2, copied * (missed / dram + (1 - missed) / (l2 * l->copy_share)));
+        add_after(&k, missed > 0.5 ? FSIM_DRAM : FSIM_L2,
+                  copied * (missed / dram + (1 - missed) / (l2 * l->copy_share)));
     if (w.splits > 1) /* partial results in 32 bits, written and read */
         add_after(&k, FSIM_L2, joining_s + 2 * 4 * s.batch * s.m * s.results * w.splits / (l2 * joining_share));
     const double busy = k.time_s - k.time[FSIM_LAUNCH];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chain.h: a block of a chained contraction: what it computes, moves and holds. cost/kernel.c makes a kernel of it.
  *
- * A block keeps m rows, and walks its share of the intermediate's width in steps of n: m x n of the first product, what lies between, then that times n
- * rows of the second's operand, added to m x results sums. Both operands' next tiles are loaded meanwhile. split: blocks share the width of one row, and a
- * second launch puts their results together (flash-decoding). Of more than 256 results a row, other blocks make the rest, and the intermediate again. */
+ * A block keeps m rows, and walks its share of the intermediate's width in steps of n: m x n of the first product, what
+ * lies between, then that times n rows of the second's operand, added to m x results sums. Both operands' next tiles
+ * are loaded meanwhile. split: blocks share the width of one row, and a second launch puts their results together
+ * (flash-decoding). Of more than 256 results a row, other blocks make the rest, and the intermediate again. */
 #ifndef FUSESIM_COST_CHAIN_H
 #define FUSESIM_COST_CHAIN_H
 
@@ -21,15 +22,17 @@ typedef struct {
 } fsim_chain_tile;
 
 typedef struct {
-    double blocks, steps;  /* steps: of one block, on average where a mask leaves some out */
-    double chunks;         /* blocks that share a row's results */
-    double turns[FSIM_CHAIN_OPERANDS + 1]; /* how often each element of an operand is loaded from L2; at last, the intermediate's: less than 1 where a mask leaves some out */
-    double first_flops, second_flops; /* of one block, partial tiles filled up */
-    double fixing_flops;   /* of the whole kernel: online softmax rescales its sums at each step; splits are put together */
+    double blocks, steps;                  /* steps: of one block, on average where a mask leaves some out */
+    double chunks;                         /* blocks that share a row's results */
+    double turns[FSIM_CHAIN_OPERANDS + 1]; /* how often each element of an operand is loaded from L2; at last, the
+                                              intermediate's: less than 1 where a mask leaves some out */
+    double first_flops, second_flops;      /* of one block, partial tiles filled up */
+    double
+        fixing_flops; /* of the whole kernel: online softmax rescales its sums at each step; splits are put together */
     double l2_bytes, shared_bytes_moved;
     int threads, registers;
     int64_t shared_bytes;
-    bool streams;          /* the rows are wider than a block keeps: they are loaded again in each step */
+    bool streams; /* the rows are wider than a block keeps: they are loaded again in each step */
 } fsim_chain_block;
 
 fsim_chain_shape fsim_chain_shape_of(const fsim_graph *g, const fsim_group *o, bool tensor);

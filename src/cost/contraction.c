@@ -70,14 +70,22 @@ static fsim_gemm_shape shape_of(const fsim_costing *c, const fsim_gemm *g)
     const fsim_node *n = &c->g->node[c->group->anchor];
     const int elem = fsim_dtype_bytes(c->g->tensor[n->arg[0].tensor].dtype);
     const double batch = (double)g->batch, m = (double)g->m, columns = (double)g->n, k = (double)g->k;
-    return (fsim_gemm_shape){.batch = batch, .m = m, .n = columns, .k = k, .operand_bytes = {batch * m * k * elem, batch * k * columns * elem},
-                             .result_bytes = batch * m * columns * elem, .elem_bytes = elem, .transposed_b = g->transposed_b, .whole = c->group->strict};
+    return (fsim_gemm_shape){.batch = batch,
+                             .m = m,
+                             .n = columns,
+                             .k = k,
+                             .operand_bytes = {batch * m * k * elem, batch * k * columns * elem},
+                             .result_bytes = batch * m * columns * elem,
+                             .elem_bytes = elem,
+                             .transposed_b = g->transposed_b,
+                             .whole = c->group->strict};
 }
 
 static void set_tile(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_time *t, bool tensor, int elem)
 {
     const fsim_gemm g = gemm_of(c);
-    const int m = t->tile.m, n = t->tile.n, stages = tensor ? 3 : 2, depth = tensor ? 64 / elem : 8; /* k elements of one step */
+    const int m = t->tile.m, n = t->tile.n, stages = tensor ? 3 : 2,
+              depth = tensor ? 64 / elem : 8; /* k elements of one step */
     k->tile_m = m;
     k->tile_n = n;
     k->split_k = t->tile.split;
@@ -86,7 +94,8 @@ static void set_tile(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_time
     k->shared_bytes = (m + n) * depth * stages * elem;
     k->registers = (int)fmin(255, (double)m * n / k->block + 40);
     if (k->template == FSIM_TILED_CONTRACTION)
-        fsim_generated_tile(c, k, (fsim_tile_edge){(double)g.m, false}, (fsim_tile_edge){(double)g.n, false}, tensor, elem);
+        fsim_generated_tile(c, k, (fsim_tile_edge){(double)g.m, false}, (fsim_tile_edge){(double)g.n, false}, tensor,
+                            elem);
     k->flops += 2.0 * (double)g.batch * (double)g.m * (double)g.n * (double)g.k;
 }
 
@@ -114,8 +123,10 @@ static void add_seconds(fsim_kernel *k, fsim_unit u, double seconds)
     k->bound = k->time[u] > k->time[k->bound] ? u : k->bound;
 }
 
-/* Tile, occupancy and the units' seconds, once arithmetic and memory are counted. False when the block does not fit an SM. */
-static bool finish(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_device *d, const fsim_gemm_shape *s, const fsim_gemm_time *t)
+/* Tile, occupancy and the units' seconds, once arithmetic and memory are counted. False when the block does not fit an
+ * SM. */
+static bool finish(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_device *d, const fsim_gemm_shape *s,
+                   const fsim_gemm_time *t)
 {
     static const double exponent = 2.5; /* fits GEMMs better than 3; see gemm.h */
     set_tile(c, k, t, d->tensor, s->elem_bytes);
@@ -134,7 +145,8 @@ static bool finish(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_device
     return true;
 }
 
-/* A benchmark that rotates copies of its weights, so many that L2 can't hold them, finds its activations there unless they fill it. */
+/* A benchmark that rotates copies of its weights, so many that L2 can't hold them, finds its activations there unless
+ * they fill it. */
 static void rotate(const fsim_costing *c, fsim_kernel *k)
 {
     enum { MOST_COPIES = 5 };
@@ -148,7 +160,8 @@ static void rotate(const fsim_costing *c, fsim_kernel *k)
     const double missed = fmin(1, fmax(0, (rest / l2 - from) / rest_over));
     k->dram_read_bytes = k->dram_write_bytes = 0;
     for (int i = 0; i < k->inputs; i++) {
-        const double bytes = fmax(1, (double)k->input[i].bytes), held = fmin(MOST_COPIES, ceil(l2 / bytes)) * bytes / l2;
+        const double bytes = fmax(1, (double)k->input[i].bytes),
+                     held = fmin(MOST_COPIES, ceil(l2 / bytes)) * bytes / l2;
         const bool weight = c->g->tensor[k->input[i].tensor].role == FSIM_WEIGHT;
         k->input[i].read_bytes = (int64_t)(bytes * (weight ? fmin(1, fmax(0, (held - from) / weight_over)) : missed));
         k->dram_read_bytes += k->input[i].read_bytes;
@@ -159,7 +172,8 @@ static void rotate(const fsim_costing *c, fsim_kernel *k)
     }
 }
 
-/* The library knows neither what L2 holds nor what its kernel does besides: with a tile that went by the former, the latter could take longer the more is found there. */
+/* The library knows neither what L2 holds nor what its kernel does besides: with a tile that went by the former, the
+ * latter could take longer the more is found there. */
 static fsim_gemm_tile tile_when_cold(const fsim_costing *c, const fsim_gemm_device *d, fsim_gemm_shape s)
 {
     s.dram_bytes = 0;
@@ -170,9 +184,10 @@ static fsim_gemm_tile tile_when_cold(const fsim_costing *c, const fsim_gemm_devi
     return fsim_gemm_best(d, &s).tile;
 }
 
-/* The clock of a device that is held to little power falls within milliseconds of hard work: what starts on one that rested is through sooner. Only where the product is the one
- * contraction of its workload: after another the device has not rested. Not taken from kin: whether a file's efficiency is that of rested devices depends on the runs that it
- * was fitted to. */
+/* The clock of a device that is held to little power falls within milliseconds of hard work: what starts on one that
+ * rested is through sooner. Only where the product is the one contraction of its workload: after another the device has
+ * not rested. Not taken from kin: whether a file's efficiency is that of rested devices depends on the runs that it was
+ * fitted to. */
 static double saved_by_rest(const fsim_costing *c, double seconds)
 {
     const double span = fsim_hw_get(c->hw, FSIM_HW_GEMM_BURST_SPAN);
@@ -183,21 +198,25 @@ static double saved_by_rest(const fsim_costing *c, double seconds)
     return applies ? seconds * fsim_hw_get(c->hw, FSIM_HW_GEMM_BURST) * span / (seconds + span) : 0;
 }
 
-/* The vendor's kernel for a matrix product. framework: as PyTorch calls it, which may split k whatever the order of additions. */
-static fsim_kernel library(const fsim_costing *c, const fsim_gemm *g, const fsim_gemm_device *d, bool framework, fsim_arena *a)
+/* The vendor's kernel for a matrix product. framework: as PyTorch calls it, which may split k whatever the order of
+ * additions. */
+static fsim_kernel library(const fsim_costing *c, const fsim_gemm *g, const fsim_gemm_device *d, bool framework,
+                           fsim_arena *a)
 {
     fsim_gemm_shape s = shape_of(c, g);
     fsim_kernel k = fsim_blank_kernel(c, a);
     k.template = FSIM_LIBRARY_CONTRACTION;
     k.vector = 4;
-    k.penalised = k.penalised || c->group->members > 1; /* its units overlap less than those of kernels that it might be split into */
+    k.penalised = k.penalised ||
+                  c->group->members > 1; /* its units overlap less than those of kernels that it might be split into */
     fsim_add_arithmetic(c, &k, NULL, true);
     fsim_add_memory(c, &k, NULL, NULL);
     if (framework && c->l2 && c->l2->harness == FSIM_HARNESS_ROTATES)
         rotate(c, &k);
     s.whole = s.whole && !framework;
     s.dram_bytes = (double)(k.dram_read_bytes + k.dram_write_bytes);
-    const fsim_gemm_time t = framework || c->group->members == 1 ? fsim_gemm_best(d, &s) : fsim_gemm_with(d, &s, tile_when_cold(c, d, s));
+    const fsim_gemm_time t =
+        framework || c->group->members == 1 ? fsim_gemm_best(d, &s) : fsim_gemm_with(d, &s, tile_when_cold(c, d, s));
     const fsim_harness harness = framework && c->l2 ? c->l2->harness : FSIM_HARNESS_NONE;
     const bool runs = finish(c, &k, d, &s, &t);
     if (runs && harness == FSIM_HARNESS_CALLS)
@@ -208,12 +227,15 @@ static fsim_kernel library(const fsim_costing *c, const fsim_gemm *g, const fsim
 }
 
 /* A generated kernel with one tile: the library's rate, and the arithmetic of the other members. */
-static fsim_kernel generated_with(const fsim_costing *c, const fsim_gemm *g, const fsim_gemm_device *d, fsim_gemm_tile tile, fsim_arena *a)
+static fsim_kernel generated_with(const fsim_costing *c, const fsim_gemm *g, const fsim_gemm_device *d,
+                                  fsim_gemm_tile tile, fsim_arena *a)
 {
     fsim_gemm_shape s = shape_of(c, g);
     fsim_kernel k = fsim_blank_kernel(c, a);
     s.n = tiles_across(c, tile.n) * tile.n;
-    const double turns[2] = {tiles_across(c, tile.n), ceil(s.m / tile.m)}; /* every column of tiles loads the first operand, every row of them the second */
+    const double turns[2] = {
+        tiles_across(c, tile.n),
+        ceil(s.m / tile.m)}; /* every column of tiles loads the first operand, every row of them the second */
     k.template = FSIM_TILED_CONTRACTION;
     k.vector = 4;
     k.penalised = true;
@@ -265,7 +287,8 @@ double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node
     if (m->convolution)
         return fsim_least_convolution_s(g, hw, node);
     const double rate = fsim_contraction_rate(&c, m->arithmetic, &e0, &tensor);
-    const double other_s = flops / (rate * fmin(1, e0 / (tensor ? 0.8 : 0.9))), chain_rate = fsim_chain_rate(hw, m->arithmetic);
+    const double other_s = flops / (rate * fmin(1, e0 / (tensor ? 0.8 : 0.9))),
+                 chain_rate = fsim_chain_rate(hw, m->arithmetic);
     const fsim_gemm_device d = fsim_gemm_device_of(hw, m->arithmetic);
     const double least = fmin(other_s, fsim_gemm_least_s(&d, flops));
     return chain_rate > 0 ? fmin(least, flops / chain_rate) : least;

@@ -3,13 +3,15 @@
 
 #include <math.h>
 
-const char *const fsim_unit_names[FSIM_UNIT_COUNT] = {"launch", "dram", "l2", "shared", "compute", "special", "issue", "latency"};
+const char *const fsim_unit_names[FSIM_UNIT_COUNT] = {"launch",  "dram",    "l2",    "shared",
+                                                      "compute", "special", "issue", "latency"};
 const char *const fsim_regime_names[FSIM_REGIME_COUNT] = {"eager", "stream", "graph", "kernel"};
 
 enum {
-    LOADS_AHEAD = 64,       /* loads of straight-line code that the compiler issues before the first use: all of 8, 16, 32 and 64 inputs, 63 to 77 of 128 (SASS of
-                             * nvcc 13.0 for sm_80 and sm_90, 1, 2 and 4 elements a load; registers permitting) */
-    SM_PORT_BYTES = 64      /* a clock from L2 to one SM: NVIDIA A100 and H100 white papers, "64 B/clk/SM" */
+    LOADS_AHEAD = 64, /* loads of straight-line code that the compiler issues before the first use: all of 8, 16, 32 and
+                       * 64 inputs, 63 to 77 of 128 (SASS of nvcc 13.0 for sm_80 and sm_90, 1, 2 and 4 elements a load;
+                       * registers permitting) */
+    SM_PORT_BYTES = 64 /* a clock from L2 to one SM: NVIDIA A100 and H100 white papers, "64 B/clk/SM" */
 };
 static const double barrier_s = 30e-9;          /* block-wide reduction: two barriers of about 30 cycles each */
 static const double default_latency_s = 500e-9; /* DRAM latency where the hardware file has none */
@@ -24,7 +26,8 @@ double fsim_pipe_rate(const fsim_costing *c, fsim_dtype t)
 {
     if (t == FSIM_F64)
         return fsim_rate_of(c, FSIM_HW_FP64_RATE, FSIM_HW_FP32_RATE);
-    return fsim_dtype_floating(t) ? fsim_rate_of(c, FSIM_HW_FP32_RATE, FSIM_HW_FP32_RATE) : fsim_rate_of(c, FSIM_HW_INT32_RATE, FSIM_HW_FP32_RATE);
+    return fsim_dtype_floating(t) ? fsim_rate_of(c, FSIM_HW_FP32_RATE, FSIM_HW_FP32_RATE)
+                                  : fsim_rate_of(c, FSIM_HW_INT32_RATE, FSIM_HW_FP32_RATE);
 }
 
 /* What of a member's `count` instructions a point its form leaves to do at each of its points. */
@@ -40,8 +43,9 @@ static double left(const fsim_costing *c, const fsim_member *m, double count)
     }
 }
 
-/* Arithmetic of every member but the contraction itself. turns[i]: how often each element of a contraction's operand i is loaded, and its prologue
- * computed; NULL where there is none. kept: rows stay on chip; else they are walked once a stage. */
+/* Arithmetic of every member but the contraction itself. turns[i]: how often each element of a contraction's operand i
+ * is loaded, and its prologue computed; NULL where there is none. kept: rows stay on chip; else they are walked once a
+ * stage. */
 void fsim_add_arithmetic(const fsim_costing *c, fsim_kernel *k, const double *turns, bool kept)
 {
     double special = 0, issued = 0;
@@ -93,7 +97,8 @@ void fsim_add_access_issue(const fsim_costing *c, fsim_kernel *k)
     k->unit[FSIM_ISSUE] += 2 * accesses / k->vector / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
 }
 
-/* DRAM and L2 traffic of all reads and writes; extra[i] multiplies what read i fetches (tiles, passes), from DRAM where extra_dram says so. */
+/* DRAM and L2 traffic of all reads and writes; extra[i] multiplies what read i fetches (tiles, passes), from DRAM where
+ * extra_dram says so. */
 void fsim_add_memory(const fsim_costing *c, fsim_kernel *k, const double *extra, const double *extra_dram)
 {
     const fsim_group *o = c->group;
@@ -104,14 +109,19 @@ void fsim_add_memory(const fsim_costing *c, fsim_kernel *k, const double *extra,
         const double times = extra_dram ? extra_dram[i] : 1;
         const bool hit = c->l2 && c->l2->hit && c->l2->hit[i];
         const double fetched = (double)t->sector_bytes * t->reread * times;
-        k->input[i] = (fsim_input){.tensor = o->read[i].tensor, .bytes = t->compulsory_bytes, .read_bytes = hit ? 0 : (int64_t)fetched,
+        k->input[i] = (fsim_input){.tensor = o->read[i].tensor,
+                                   .bytes = t->compulsory_bytes,
+                                   .read_bytes = hit ? 0 : (int64_t)fetched,
                                    .l2_bytes = t->request_bytes * (extra ? extra[i] : 1)};
         k->dram_read_bytes += k->input[i].read_bytes;
         k->l2_bytes += k->input[i].l2_bytes;
         k->shared_bytes_moved += 2 * t->staged_bytes;
         k->coalescing = fmin(k->coalescing, t->coalescing);
-        k->penalised = k->penalised || t->reread * times > 1 || t->sector_bytes > c->g->tensor[o->read[i].tensor].bytes + 2 * FSIM_SECTOR_BYTES;
-        const int own = t->staged_bytes > 0 ? FSIM_COLUMN_TILE * (FSIM_COLUMN_TILE + 1) * fsim_dtype_bytes(c->g->tensor[o->read[i].tensor].dtype) : 0;
+        k->penalised = k->penalised || t->reread * times > 1 ||
+                       t->sector_bytes > c->g->tensor[o->read[i].tensor].bytes + 2 * FSIM_SECTOR_BYTES;
+        const int own = t->staged_bytes > 0 ? FSIM_COLUMN_TILE * (FSIM_COLUMN_TILE + 1) *
+                                                  fsim_dtype_bytes(c->g->tensor[o->read[i].tensor].dtype)
+                                            : 0;
         tile = own > tile ? own : tile;
     }
     if (o->anchor < 0)
@@ -121,7 +131,8 @@ void fsim_add_memory(const fsim_costing *c, fsim_kernel *k, const double *extra,
     for (int i = 0; i < o->writes; i++) {
         const fsim_traffic *t = &c->write[i];
         const bool absorbed = c->l2 && c->l2->absorbed && c->l2->absorbed[i];
-        k->output[i] = (fsim_result){.tensor = o->write[i].tensor, .bytes = t->compulsory_bytes, .write_bytes = absorbed ? 0 : t->sector_bytes};
+        k->output[i] = (fsim_result){
+            .tensor = o->write[i].tensor, .bytes = t->compulsory_bytes, .write_bytes = absorbed ? 0 : t->sector_bytes};
         k->dram_write_bytes += k->output[i].write_bytes;
         k->l2_bytes += t->request_bytes;
         k->shared_bytes_moved += 2 * t->staged_bytes;
@@ -129,10 +140,14 @@ void fsim_add_memory(const fsim_costing *c, fsim_kernel *k, const double *extra,
     }
 }
 
-/* Little's law: what threads have asked for and not yet got moves at most at bytes in flight / latency. `waits` trips to memory, one after the other, for each of
- * `waves` sets of resident threads take waits x waves x latency however wide the memory is; a thread asks for as much in one trip as the compiler can issue ahead,
- * so it is not low occupancy by itself that costs bandwidth (Volkov, GTC 2010), but few bytes a thread at low occupancy. */
-static double in_flight_seconds(const fsim_costing *c, double waves, double waits) { return ceil(waves) * waits * c->latency_s; }
+/* Little's law: what threads have asked for and not yet got moves at most at bytes in flight / latency. `waits` trips
+ * to memory, one after the other, for each of `waves` sets of resident threads take waits x waves x latency however
+ * wide the memory is; a thread asks for as much in one trip as the compiler can issue ahead, so it is not low occupancy
+ * by itself that costs bandwidth (Volkov, GTC 2010), but few bytes a thread at low occupancy. */
+static double in_flight_seconds(const fsim_costing *c, double waves, double waits)
+{
+    return ceil(waves) * waits * c->latency_s;
+}
 
 /* Trips of a thread that loads its operands once. */
 double fsim_trips(const fsim_costing *c)
@@ -152,20 +167,24 @@ double fsim_dram_seconds(const fsim_hw *hw, double read_bytes, double write_byte
 
 double fsim_least_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes, bool products)
 {
-    const double write_cost = fsim_hw_get(hw, FSIM_HW_DRAM_WRITE_COST), most = products ? (1 + write_cost) / 2 : INFINITY; /* most: for which a byte costs one */
+    const double write_cost = fsim_hw_get(hw, FSIM_HW_DRAM_WRITE_COST),
+                 most = products ? (1 + write_cost) / 2 : INFINITY; /* most: for which a byte costs one */
     return fsim_dram_seconds(hw, read_bytes * fmin(1, most), write_bytes * fmin(1, most / write_cost));
 }
 
-/* Of a host, whose cores share l2_bandwidth evenly, and whose DRAM bandwidth was measured from a core, through its caches: bytes that DRAM moves cost nothing more on their way. */
+/* Of a host, whose cores share l2_bandwidth evenly, and whose DRAM bandwidth was measured from a core, through its
+ * caches: bytes that DRAM moves cost nothing more on their way. */
 static double host_cache_seconds(const fsim_costing *c, const fsim_kernel *k)
 {
-    const double passing = (double)(k->dram_read_bytes + k->dram_write_bytes), rate = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH) * fmin(1, (double)k->grid / c->sms);
+    const double passing = (double)(k->dram_read_bytes + k->dram_write_bytes),
+                 rate = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH) * fmin(1, (double)k->grid / c->sms);
     return fmax(0, k->l2_bytes - passing) / rate;
 }
 
 static double cache_seconds(const fsim_costing *c, const fsim_kernel *k)
 {
-    const double l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH), ports = fmin((double)k->grid, c->sms) * c->clock * SM_PORT_BYTES;
+    const double l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH),
+                 ports = fmin((double)k->grid, c->sms) * c->clock * SM_PORT_BYTES;
     if (isnan(l2))
         return 0;
     return c->hw->host ? host_cache_seconds(c, k) : k->l2_bytes / (c->group->anchor < 0 ? fmin(l2, ports) : l2);
@@ -173,16 +192,18 @@ static double cache_seconds(const fsim_costing *c, const fsim_kernel *k)
 
 static void memory_seconds(const fsim_costing *c, fsim_kernel *k, double resident)
 {
-    const double spilled = (double)k->spilled_bytes / fmax(1, (double)k->grid) / 2 * fmin((double)k->grid, resident); /* of all threads at once */
+    const double spilled = (double)k->spilled_bytes / fmax(1, (double)k->grid) / 2 *
+                           fmin((double)k->grid, resident); /* of all threads at once */
     k->unit[FSIM_DRAM] = fsim_dram_seconds(c->hw, (double)k->dram_read_bytes, (double)k->dram_write_bytes);
     if (spilled > c->l2_bytes) /* what L2 can't hold goes to DRAM and comes back */
-        k->unit[FSIM_DRAM] += (double)k->spilled_bytes * (1 - c->l2_bytes / spilled) / fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
+        k->unit[FSIM_DRAM] +=
+            (double)k->spilled_bytes * (1 - c->l2_bytes / spilled) / fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
     k->unit[FSIM_L2] = cache_seconds(c, k);
     k->unit[FSIM_SHARED] = k->shared_bytes_moved / (c->sms * c->clock * fsim_hw_get(c->hw, FSIM_HW_SHARED_BANDWIDTH));
 }
 
-/* Occupancy, waves, spills, and the derating of a grid that leaves SMs idle. steps: dependent trips to memory of one block. False when the block does not
- * fit an SM. */
+/* Occupancy, waves, spills, and the derating of a grid that leaves SMs idle. steps: dependent trips to memory of one
+ * block. False when the block does not fit an SM. */
 bool fsim_settle(const fsim_costing *c, fsim_kernel *k, double steps)
 {
     const int most = (int)fsim_hw_get(c->hw, FSIM_HW_REGISTERS_PER_THREAD);
@@ -196,24 +217,27 @@ bool fsim_settle(const fsim_costing *c, fsim_kernel *k, double steps)
     if (blocks == 0 || k->block > fsim_hw_get(c->hw, FSIM_HW_THREADS_PER_BLOCK))
         return false;
     const double resident = blocks * c->sms, threads = fsim_hw_get(c->hw, FSIM_HW_THREADS_PER_SM);
-    k->occupancy = c->hw->host ? 1 : fmin(1, blocks * ceil(k->block / c->warp) * c->warp / threads); /* one block fills a core */
+    k->occupancy =
+        c->hw->host ? 1 : fmin(1, blocks * ceil(k->block / c->warp) * c->warp / threads); /* one block fills a core */
     k->waves = (double)k->grid / resident;
     memory_seconds(c, k, resident);
-    const double grid = (double)k->grid, busy = grid / (c->sms * ceil(grid / c->sms)); /* the last round of blocks leaves SMs idle */
+    const double grid = (double)k->grid,
+                 busy = grid / (c->sms * ceil(grid / c->sms)); /* the last round of blocks leaves SMs idle */
     const double share = grid < resident ? busy : 1;
     k->penalised = k->penalised || share < 1; /* what a split moves to a kernel of more blocks runs faster there */
     static const fsim_unit on_sm[] = {FSIM_SHARED, FSIM_COMPUTE, FSIM_SPECIAL, FSIM_ISSUE};
     for (size_t i = 0; i < sizeof on_sm / sizeof on_sm[0]; i++)
         k->unit[on_sm[i]] /= share;
-    k->unit[FSIM_LATENCY] += in_flight_seconds(c, k->waves, steps) + (c->hw->host ? 0 : ceil(k->waves) * (c->group->stages - 1) * barrier_s);
+    k->unit[FSIM_LATENCY] +=
+        in_flight_seconds(c, k->waves, steps) + (c->hw->host ? 0 : ceil(k->waves) * (c->group->stages - 1) * barrier_s);
     return true;
 }
 
 /* time_s and its shares, from what the units take together and each one's weight in it. */
 static void share_out(const fsim_costing *c, fsim_kernel *k, double overlapped, const double *weight, double weights)
 {
-    static const fsim_hw_key launch_key[FSIM_REGIME_COUNT] = {FSIM_HW_LAUNCH_EAGER, FSIM_HW_LAUNCH_STREAM, FSIM_HW_LAUNCH_GRAPH,
-                                                              FSIM_HW_KERNEL_FLOOR};
+    static const fsim_hw_key launch_key[FSIM_REGIME_COUNT] = {FSIM_HW_LAUNCH_EAGER, FSIM_HW_LAUNCH_STREAM,
+                                                              FSIM_HW_LAUNCH_GRAPH, FSIM_HW_KERNEL_FLOOR};
     double launch = fsim_hw_get(c->hw, launch_key[c->regime]) * k->launches, shares = 0;
     int largest = FSIM_DRAM;
     if (c->regime == FSIM_REGIME_EAGER) /* the host launches ahead: what the kernel takes hides the next launch */
@@ -249,7 +273,13 @@ void fsim_sum_up_by(const fsim_costing *c, fsim_kernel *k, double exponent)
 fsim_kernel fsim_blank_kernel(const fsim_costing *c, fsim_arena *a)
 {
     const fsim_group *o = c->group;
-    fsim_kernel k = {.group = o, .template = o->template, .launches = 1, .block = FSIM_BLOCK, .vector = 1, .passes = 1, .split_k = 1};
+    fsim_kernel k = {.group = o,
+                     .template = o->template,
+                     .launches = 1,
+                     .block = FSIM_BLOCK,
+                     .vector = 1,
+                     .passes = 1,
+                     .split_k = 1};
     k.inputs = o->reads;
     k.outputs = o->writes;
     k.input = fsim_new(a, fsim_input, o->reads + 1);
@@ -263,8 +293,9 @@ fsim_hw_key fsim_tensor_key(const fsim_hw *hw, fsim_dtype arithmetic)
     static const struct {
         fsim_dtype t;
         fsim_hw_key key;
-    } unit[] = {{FSIM_F16, FSIM_HW_TENSOR_F16},   {FSIM_BF16, FSIM_HW_TENSOR_BF16}, {FSIM_TF32, FSIM_HW_TENSOR_TF32}, {FSIM_F8E4M3, FSIM_HW_TENSOR_F8},
-                {FSIM_F8E5M2, FSIM_HW_TENSOR_F8}, {FSIM_I8, FSIM_HW_TENSOR_I8},     {FSIM_U8, FSIM_HW_TENSOR_I8},     {FSIM_F64, FSIM_HW_TENSOR_F64}};
+    } unit[] = {{FSIM_F16, FSIM_HW_TENSOR_F16},   {FSIM_BF16, FSIM_HW_TENSOR_BF16}, {FSIM_TF32, FSIM_HW_TENSOR_TF32},
+                {FSIM_F8E4M3, FSIM_HW_TENSOR_F8}, {FSIM_F8E5M2, FSIM_HW_TENSOR_F8}, {FSIM_I8, FSIM_HW_TENSOR_I8},
+                {FSIM_U8, FSIM_HW_TENSOR_I8},     {FSIM_F64, FSIM_HW_TENSOR_F64}};
     for (size_t i = 0; i < sizeof unit / sizeof unit[0]; i++)
         if (unit[i].t == arithmetic && fsim_hw_has(hw, unit[i].key))
             return unit[i].key;
@@ -283,14 +314,17 @@ double fsim_dense_peak(const fsim_hw *hw, fsim_dtype arithmetic)
                                     : fp32;
 }
 
-fsim_costing fsim_costing_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group, const fsim_residency *l2, fsim_arena *a)
+fsim_costing fsim_costing_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group,
+                             const fsim_residency *l2, fsim_arena *a)
 {
     fsim_costing c = {.g = g, .hw = hw, .regime = regime, .group = group, .l2 = l2};
     c.sms = fsim_hw_get(hw, FSIM_HW_SMS);
     c.clock = fsim_hw_get(hw, FSIM_HW_SM_CLOCK);
     c.warp = fsim_hw_get(hw, FSIM_HW_WARP_SIZE);
     c.l2_bytes = fsim_l2_effective(hw);
-    c.latency_s = hw->host ? 0 : fsim_or_else(fsim_hw_get(hw, FSIM_HW_DRAM_LATENCY), default_latency_s); /* a core's prefetchers run ahead of its streams */
+    c.latency_s = hw->host ? 0
+                           : fsim_or_else(fsim_hw_get(hw, FSIM_HW_DRAM_LATENCY),
+                                          default_latency_s); /* a core's prefetchers run ahead of its streams */
     c.read = fsim_new(a, fsim_traffic, group->reads + 1);
     c.write = fsim_new(a, fsim_traffic, group->writes + 1);
     for (int i = 0; i < group->writes; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* costing.h: what the files of cost/ share: a group's traffic counted once, and the steps from a group to the seconds of each unit. */
+/* costing.h: what the files of cost/ share: a group's traffic counted once, and the steps from a group to the seconds
+ * of each unit. */
 #ifndef FUSESIM_COST_COSTING_H
 #define FUSESIM_COST_COSTING_H
 
@@ -8,9 +9,9 @@
 #include <math.h>
 
 enum {
-    FSIM_BLOCK = 256,     /* threads of a streaming block */
+    FSIM_BLOCK = 256,      /* threads of a streaming block */
     FSIM_ISSUE_PER_SM = 4, /* warp instructions per clock: one a sub-partition */
-    FSIM_COLUMN_TILE = 32 /* rows and columns of a transposing tile */
+    FSIM_COLUMN_TILE = 32  /* rows and columns of a transposing tile */
 };
 
 /* One group on one GPU. */
@@ -21,11 +22,12 @@ typedef struct {
     const fsim_group *group;
     const fsim_residency *l2;
     double sms, clock, warp, l2_bytes, latency_s; /* clock: Hz; l2_bytes: effective */
-    fsim_traffic *read, *write; /* per read and write of the group */
-    double total_bytes;         /* that all streams move, once */
+    fsim_traffic *read, *write;                   /* per read and write of the group */
+    double total_bytes;                           /* that all streams move, once */
 } fsim_costing;
 
-fsim_costing fsim_costing_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group, const fsim_residency *l2, fsim_arena *a);
+fsim_costing fsim_costing_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group,
+                             const fsim_residency *l2, fsim_arena *a);
 
 static inline double fsim_or_else(double x, double otherwise) { return isnan(x) ? otherwise : x; }
 static inline int fsim_bits(unsigned x) { return __builtin_popcount(x); }
@@ -40,39 +42,45 @@ fsim_hw_key fsim_tensor_key(const fsim_hw *hw, fsim_dtype arithmetic);
 
 /* Whether a library's products in this arithmetic are judged with those of tensor units: all but FP32 and FP64. */
 bool fsim_is_tensor_arithmetic(fsim_dtype arithmetic);
-/* The data sheet's dense rate for products of this arithmetic, FLOP/s: of the tensor units, else of the vector units. */
+/* The data sheet's dense rate for products of this arithmetic, FLOP/s: of the tensor units, else of the vector units.
+ */
 double fsim_dense_peak(const fsim_hw *hw, fsim_dtype arithmetic);
 
 /* A kernel of the group with nothing counted yet. */
 fsim_kernel fsim_blank_kernel(const fsim_costing *c, fsim_arena *a);
-/* Arithmetic of every member but the contraction itself. turns[i]: how often each element of a contraction's operand i is loaded, and its prologue computed; NULL where
- * there is none. kept: rows stay on chip; else they are walked once a stage. */
+/* Arithmetic of every member but the contraction itself. turns[i]: how often each element of a contraction's operand i
+ * is loaded, and its prologue computed; NULL where there is none. kept: rows stay on chip; else they are walked once a
+ * stage. */
 void fsim_add_arithmetic(const fsim_costing *c, fsim_kernel *k, const double *turns, bool kept);
 /* Loads and stores as instructions. */
 void fsim_add_access_issue(const fsim_costing *c, fsim_kernel *k);
-/* DRAM and L2 traffic of all reads and writes; extra[i] multiplies what read i fetches (tiles, passes), from DRAM where extra_dram says so. */
+/* DRAM and L2 traffic of all reads and writes; extra[i] multiplies what read i fetches (tiles, passes), from DRAM where
+ * extra_dram says so. */
 void fsim_add_memory(const fsim_costing *c, fsim_kernel *k, const double *extra, const double *extra_dram);
 /* Dependent trips to memory of a thread that loads its operands once. */
 double fsim_trips(const fsim_costing *c);
-/* Occupancy, waves, spills, and the derating of a grid that leaves SMs idle. steps: dependent trips to memory of one block. False when the block does not fit an SM. */
+/* Occupancy, waves, spills, and the derating of a grid that leaves SMs idle. steps: dependent trips to memory of one
+ * block. False when the block does not fit an SM. */
 bool fsim_settle(const fsim_costing *c, fsim_kernel *k, double steps);
 /* time_s and its shares from the units: the p-norm of all but launch, p = 3. */
 void fsim_sum_up(const fsim_costing *c, fsim_kernel *k);
 /* As fsim_sum_up with another exponent. An own kernel's is at most 3. */
 void fsim_sum_up_by(const fsim_costing *c, fsim_kernel *k, double exponent);
 
-/* registers.c: registers a thread of a generated kernel that computes `vector` points; that walks rows `vector` elements at a time; that keeps `elems` elements of its row in registers. */
+/* registers.c: registers a thread of a generated kernel that computes `vector` points; that walks rows `vector`
+ * elements at a time; that keeps `elems` elements of its row in registers. */
 int fsim_streaming_registers(const fsim_costing *c, int vector);
 int fsim_walk_registers(const fsim_costing *c, int vector);
 int fsim_keeping_registers(const fsim_costing *c, int vector, double elems);
 
-/* Block, shared memory and registers of the generator's kernel with k's tile: what emit/tile.c makes of it, as far as layouts have no say. rows, columns: of one batch; alone: elements of this
- * side come one by one. */
+/* Block, shared memory and registers of the generator's kernel with k's tile: what emit/tile.c makes of it, as far as
+ * layouts have no say. rows, columns: of one batch; alone: elements of this side come one by one. */
 typedef struct {
     double extent;
     bool alone;
 } fsim_tile_edge;
-void fsim_generated_tile(const fsim_costing *c, fsim_kernel *k, fsim_tile_edge rows, fsim_tile_edge columns, bool tensor, int elem_bytes);
+void fsim_generated_tile(const fsim_costing *c, fsim_kernel *k, fsim_tile_edge rows, fsim_tile_edge columns,
+                         bool tensor, int elem_bytes);
 
 /* Pointwise, copy, pooling, and what is opaque: a thread for `vector` points. */
 fsim_kernel fsim_streaming(const fsim_costing *c, int vector, fsim_arena *a);
@@ -84,15 +92,18 @@ double fsim_startup_of(bool tensor);
 /* The vendor's library adds a bias vector and a unary activation, nothing else. */
 bool fsim_library_can(const fsim_costing *c);
 fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a);
-/* convolution.c: a convolution, generated or the vendor's; and the seconds below which its units can't be done with it. */
+/* convolution.c: a convolution, generated or the vendor's; and the seconds below which its units can't be done with it.
+ */
 fsim_kernel fsim_convolution(const fsim_costing *c, fsim_arena *a);
 double fsim_least_convolution_s(const fsim_graph *g, const fsim_hw *hw, int node);
-/* attention.c: FLOP/s that a chained kernel's products reach at most on tensor units; 0 where it has no rate of its own. */
+/* attention.c: FLOP/s that a chained kernel's products reach at most on tensor units; 0 where it has no rate of its
+ * own. */
 double fsim_chain_rate(const fsim_hw *hw, fsim_dtype t);
 fsim_kernel fsim_chained(const fsim_costing *c, fsim_arena *a);
 
-/* As frameworks launch them. own: the kernel of fsim_kernel_of, which is what they return where they know nothing better.
- * aten.c and triton.c: all but contractions; convolution.c; contraction.c: matrix products; attention.c: a whole attention in one kernel. */
+/* As frameworks launch them. own: the kernel of fsim_kernel_of, which is what they return where they know nothing
+ * better. aten.c and triton.c: all but contractions; convolution.c; contraction.c: matrix products; attention.c: a
+ * whole attention in one kernel. */
 fsim_kernel fsim_aten_kernel(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a);
 fsim_kernel fsim_triton_kernel(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a);
 fsim_kernel fsim_framework_convolution(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a);

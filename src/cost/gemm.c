@@ -4,34 +4,45 @@
 
 #include <math.h>
 
-/* Tiles of cuBLAS's FP32 kernels. Pascal's come from Maxwell: 128 wide in n (cuBLAS's m), or that with half the rows. */
+/* Tiles of cuBLAS's FP32 kernels. Pascal's come from Maxwell: 128 wide in n (cuBLAS's m), or that with half the rows.
+ */
 static const fsim_gemm_tile maxwell_tiles[] = {{128, 128, 0}, {64, 128, 0}};
-static const fsim_gemm_tile vector_tiles[] = {{128, 128, 0}, {256, 128, 0}, {128, 256, 0}, {64, 64, 0},  {128, 64, 0}, {64, 128, 0}, {64, 256, 0},
-                                              {256, 64, 0},  {32, 128, 0},  {128, 32, 0},  {32, 32, 0}, {64, 32, 0},  {32, 64, 0}};
-static const fsim_gemm_tile tensor_tiles[] = {{256, 128, 0}, {128, 256, 0}, {128, 128, 0}, {256, 64, 0}, {64, 256, 0}, {128, 64, 0}, {64, 128, 0}, {64, 64, 0},
-                                              {128, 32, 0},  {32, 128, 0},  {64, 32, 0},   {32, 64, 0}, {32, 32, 0},  {16, 64, 0}, {16, 32, 0}};
+static const fsim_gemm_tile vector_tiles[] = {{128, 128, 0}, {256, 128, 0}, {128, 256, 0}, {64, 64, 0},  {128, 64, 0},
+                                              {64, 128, 0},  {64, 256, 0},  {256, 64, 0},  {32, 128, 0}, {128, 32, 0},
+                                              {32, 32, 0},   {64, 32, 0},   {32, 64, 0}};
+static const fsim_gemm_tile tensor_tiles[] = {{256, 128, 0}, {128, 256, 0}, {128, 128, 0}, {256, 64, 0}, {64, 256, 0},
+                                              {128, 64, 0},  {64, 128, 0},  {64, 64, 0},   {128, 32, 0}, {32, 128, 0},
+                                              {64, 32, 0},   {32, 64, 0},   {32, 32, 0},   {16, 64, 0},  {16, 32, 0}};
 /* Hopper's come in more widths. */
-static const fsim_gemm_tile hopper_tiles[] = {{256, 128, 0}, {128, 256, 0}, {128, 192, 0}, {192, 128, 0}, {128, 160, 0}, {160, 128, 0}, {128, 224, 0},
-                                              {224, 128, 0}, {128, 96, 0},  {96, 128, 0},  {128, 128, 0}, {256, 64, 0},  {64, 256, 0},  {128, 64, 0},
-                                              {64, 128, 0},  {64, 64, 0},   {128, 32, 0},  {32, 128, 0},  {64, 32, 0},   {32, 64, 0},   {32, 32, 0},
-                                              {16, 64, 0},   {16, 32, 0}};
+static const fsim_gemm_tile hopper_tiles[] = {{256, 128, 0}, {128, 256, 0}, {128, 192, 0}, {192, 128, 0}, {128, 160, 0},
+                                              {160, 128, 0}, {128, 224, 0}, {224, 128, 0}, {128, 96, 0},  {96, 128, 0},
+                                              {128, 128, 0}, {256, 64, 0},  {64, 256, 0},  {128, 64, 0},  {64, 128, 0},
+                                              {64, 64, 0},   {128, 32, 0},  {32, 128, 0},  {64, 32, 0},   {32, 64, 0},
+                                              {32, 32, 0},   {16, 64, 0},   {16, 32, 0}};
 
 /* Common to all GPUs fitted. */
-static const double vector_step_cycles = 165, tensor_least_s = 120e-9, vector_least_s = 250e-9; /* per 64 elements of k; of any block */
+static const double vector_step_cycles = 165, tensor_least_s = 120e-9,
+                    vector_least_s = 250e-9; /* per 64 elements of k; of any block */
 static const double vector_split_s = 2.5e-6;
-static const double again_share[2] = {1.6, 2.6};         /* of what a square of resident blocks would fetch again, what DRAM serves (FP32, tensor) */
-static const double again_from = 0.22, again_over = 0.3; /* of L2: smaller operands stay there; share of L2 over which that fades */
-static const double result_weight = 1.5;                 /* a stored byte costs L2 as much as so many loaded ones */
-static const double drift_s = 30e-3;                     /* half of the drift has set in */
-enum { LEAST_K = 64 };                                   /* of a split block */
+static const double again_share[2] = {
+    1.6, 2.6}; /* of what a square of resident blocks would fetch again, what DRAM serves (FP32, tensor) */
+static const double again_from = 0.22,
+                    again_over = 0.3;    /* of L2: smaller operands stay there; share of L2 over which that fades */
+static const double result_weight = 1.5; /* a stored byte costs L2 as much as so many loaded ones */
+static const double drift_s = 30e-3;     /* half of the drift has set in */
+enum { LEAST_K = 64 };                   /* of a split block */
 static const int most_split[2] = {128, 32};
-static const double blocks_before_split[2] = {3, 1.5};   /* per SM: grids of more are not split */
+static const double blocks_before_split[2] = {3, 1.5}; /* per SM: grids of more are not split */
 
-/* How much of its FP32 rate a GPU that nobody has measured keeps within its power limit: 0.65 of the limit feeds the units, which take 10 pJ a FLOP at 16 and
- * 12 nm, 6 at 8 and 7 nm, 4 at 5 and 4 nm. Fitted over the GPUs that NeuSight measured. */
+/* How much of its FP32 rate a GPU that nobody has measured keeps within its power limit: 0.65 of the limit feeds the
+ * units, which take 10 pJ a FLOP at 16 and 12 nm, 6 at 8 and 7 nm, 4 at 5 and 4 nm. Fitted over the GPUs that NeuSight
+ * measured. */
 static double within_power(const fsim_hw *hw, double peak)
 {
-    const double joules = hw->sm >= 89 ? 4e-12 : hw->sm >= 80 ? 6e-12 : 10e-12, watts = fsim_hw_get(hw, FSIM_HW_POWER_LIMIT);
+    const double joules = hw->sm >= 89   ? 4e-12
+                          : hw->sm >= 80 ? 6e-12
+                                         : 10e-12,
+                 watts = fsim_hw_get(hw, FSIM_HW_POWER_LIMIT);
     return isnan(watts) ? 1 : fmin(1, 0.65 * watts / (joules * peak));
 }
 
@@ -58,7 +69,8 @@ static void vector_scalars(const fsim_hw *hw, double peak, fsim_gemm_device *d)
     d->drift = fsim_hw_get(hw, FSIM_HW_GEMM_DRIFT);
     d->dram_rate = fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
     d->tile = hw->sm && hw->sm < 70 ? maxwell_tiles : vector_tiles;
-    d->tiles = d->tile == maxwell_tiles ? sizeof maxwell_tiles / sizeof *maxwell_tiles : sizeof vector_tiles / sizeof *vector_tiles;
+    d->tiles = d->tile == maxwell_tiles ? sizeof maxwell_tiles / sizeof *maxwell_tiles
+                                        : sizeof vector_tiles / sizeof *vector_tiles;
 }
 
 /* achieved: the rate that some long product reaches; NaN. */
@@ -72,18 +84,22 @@ static void tensor_scalars(const fsim_hw *hw, double peak, double achieved, fsim
     d->least_s = tensor_least_s;
     d->l2_rate = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_L2) * d->sms * fsim_hw_get(hw, FSIM_HW_SM_CLOCK);
     d->power_rate = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_POWER) * peak;
-    if (fsim_hw_origin(hw, FSIM_HW_GEMM_TENSOR) == FSIM_FROM_ASSUMED && achieved > 0) /* others' scalars, but the largest product was measured */
+    if (fsim_hw_origin(hw, FSIM_HW_GEMM_TENSOR) == FSIM_FROM_ASSUMED &&
+        achieved > 0) /* others' scalars, but the largest product was measured */
         d->power_rate = fmin(d->power_rate, achieved);
     d->block_dram_rate = fsim_hw_get(hw, FSIM_HW_GEMM_BLOCK_DRAM);
     d->split_s = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_SPLIT);
     d->dram_rate = fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) * fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_DRAM);
     d->tile = hw->sm >= 90 && hw->sm < 120 ? hopper_tiles : tensor_tiles;
-    d->tiles = d->tile == hopper_tiles ? sizeof hopper_tiles / sizeof *hopper_tiles : sizeof tensor_tiles / sizeof *tensor_tiles;
+    d->tiles = d->tile == hopper_tiles ? sizeof hopper_tiles / sizeof *hopper_tiles
+                                       : sizeof tensor_tiles / sizeof *tensor_tiles;
 }
 
 fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic)
 {
-    fsim_gemm_device d = {.sms = fsim_hw_get(hw, FSIM_HW_SMS), .l2_bytes = fsim_hw_get(hw, FSIM_HW_L2_CAPACITY), .floor_s = fsim_hw_get(hw, FSIM_HW_GEMM_FLOOR),
+    fsim_gemm_device d = {.sms = fsim_hw_get(hw, FSIM_HW_SMS),
+                          .l2_bytes = fsim_hw_get(hw, FSIM_HW_L2_CAPACITY),
+                          .floor_s = fsim_hw_get(hw, FSIM_HW_GEMM_FLOOR),
                           .call_s = fmax(0, fsim_hw_get(hw, FSIM_HW_GEMM_CALL) - fsim_hw_get(hw, FSIM_HW_CALL_STREAM)),
                           .bias_call_s = fsim_hw_get(hw, FSIM_HW_GEMM_BIAS_CALL)};
     const fsim_hw_key key = fsim_tensor_key(hw, arithmetic);
@@ -107,15 +123,19 @@ static double larger(double x, double y)
 }
 static double norm_power(double x) { return x * x * sqrt(x); } /* 2.5 */
 
-/* Rows of an operand lie k apart: a step along k touches as many pages as the rows of all blocks under way span, and the TLB holds so many. The loss grows with the
- * logarithm of the geometric mean of that span and of one row (`page_span`: where it sets in). Blocks are launched down m first. */
+/* Rows of an operand lie k apart: a step along k touches as many pages as the rows of all blocks under way span, and
+ * the TLB holds so many. The loss grows with the logarithm of the geometric mean of that span and of one row
+ * (`page_span`: where it sets in). Blocks are launched down m first. */
 static double paging(const fsim_gemm_device *d, const fsim_gemm_shape *s)
 {
     if (!(d->page_slope > 0))
         return 1;
-    const double under_way = 2 * d->sms, tiles_m = up(s->m, 128), tiles_n = up(s->n, 128), down = fmin(tiles_m, under_way),
-                 across = fmin(tiles_n, fmax(1, under_way / tiles_m));
-    const double rows = (down < tiles_m ? down * 128 : s->m) + (!s->transposed_b ? 0 : across < tiles_n ? across * 128 : s->n), row_bytes = s->k * s->elem_bytes;
+    const double under_way = 2 * d->sms, tiles_m = up(s->m, 128), tiles_n = up(s->n, 128),
+                 down = fmin(tiles_m, under_way), across = fmin(tiles_n, fmax(1, under_way / tiles_m));
+    const double rows = (down < tiles_m ? down * 128 : s->m) + (!s->transposed_b   ? 0
+                                                                : across < tiles_n ? across * 128
+                                                                                   : s->n),
+                 row_bytes = s->k * s->elem_bytes;
     return 1 + clamp(d->page_slope * log2(sqrt(rows) * row_bytes / d->page_span), 0, d->page_most);
 }
 
@@ -136,19 +156,23 @@ typedef struct {
 static common common_of(const fsim_gemm_device *d, const fsim_gemm_shape *s)
 {
     const double smaller = fmin(s->operand_bytes[0], s->operand_bytes[1]) / s->batch;
-    return (common){paging(d, s), again_share[d->tensor] * clamp((smaller / d->l2_bytes - again_from) / again_over, 0, 1)};
+    return (common){paging(d, s),
+                    again_share[d->tensor] * clamp((smaller / d->l2_bytes - again_from) / again_over, 0, 1)};
 }
 
 /* less_s: what a choice that counts must be below; busy_s is infinite where one unit alone takes longer. */
-static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape *s, const common *both, fsim_gemm_tile tile, double less_s)
+static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape *s, const common *both,
+                                fsim_gemm_tile tile, double less_s)
 {
     fsim_gemm_time t = {.tile = tile};
     const double m = tile.m, n = tile.n, k_bytes = s->k / tile.split * s->elem_bytes;
     t.blocks = s->batch * up(s->m, tile.m) * up(s->n, tile.n) * tile.split;
     t.resident = resident_of(m, n);
     t.tile_bytes = t.blocks * (m + n) * k_bytes;
-    const double one = 2 * m * n * (k_bytes + d->startup_bytes) / s->elem_bytes * both->paged / (d->rate * efficiency_of(d, s, m, n));
-    const double alone = k_bytes * d->step_s + d->least_s, at_once = d->sms * t.resident, rounds = floor(t.blocks / at_once), rest = t.blocks - rounds * at_once;
+    const double one =
+        2 * m * n * (k_bytes + d->startup_bytes) / s->elem_bytes * both->paged / (d->rate * efficiency_of(d, s, m, n));
+    const double alone = k_bytes * d->step_s + d->least_s, at_once = d->sms * t.resident,
+                 rounds = floor(t.blocks / at_once), rest = t.blocks - rounds * at_once;
     t.compute_s = rounds * fmax(t.resident * one, alone) + (rest > 0 ? fmax(ceil(rest / d->sms) * one, alone) : 0);
     t.l2_s = (t.tile_bytes + result_weight * s->result_bytes) / d->l2_rate;
     t.busy_s = INFINITY;
@@ -156,7 +180,8 @@ static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape
         return t;
     if (isfinite(d->power_rate))
         t.compute_s = larger(t.compute_s, 2 * s->batch * s->m * s->n * s->k / d->power_rate);
-    if (both->again > 0) /* blocks under way form a square of the result and share its rows and columns; the next square fetches them again */
+    if (both->again > 0) /* blocks under way form a square of the result and share its rows and columns; the next square
+                            fetches them again */
         t.again_bytes = both->again * fmax(0, t.tile_bytes / sqrt(at_once) - s->operand_bytes[0] - s->operand_bytes[1]);
     t.dram_s = (s->dram_bytes + t.again_bytes + (tile.split > 1 && !d->tensor ? s->result_bytes : 0)) /
                fmin(d->dram_rate, fmin(t.blocks, at_once) * d->block_dram_rate);
@@ -171,7 +196,8 @@ static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape
 bool fsim_gemm_may_split(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsim_gemm_tile tile)
 {
     const double half = s->batch * up(s->m, tile.m) * up(s->n, tile.n) * tile.split / 2;
-    return tile.split == 1 || (tile.split <= most_split[d->tensor] && !s->whole && s->batch == 1 && half < blocks_before_split[d->tensor] * d->sms && s->k / tile.split >= LEAST_K);
+    return tile.split == 1 || (tile.split <= most_split[d->tensor] && !s->whole && s->batch == 1 &&
+                               half < blocks_before_split[d->tensor] * d->sms && s->k / tile.split >= LEAST_K);
 }
 
 /* A matrix times a vector has a kernel without tiles: every element of the matrix is used once, as it arrives. */
@@ -200,7 +226,8 @@ fsim_gemm_time fsim_gemm_best(const fsim_gemm_device *d, const fsim_gemm_shape *
 {
     const common both = common_of(d, s);
     fsim_gemm_time best = {.busy_s = INFINITY};
-    if (!d->tensor && fmin(s->m, s->n) == 1) /* on tensor units such products were measured as slow as tiles of 16 rows */
+    if (!d->tensor &&
+        fmin(s->m, s->n) == 1) /* on tensor units such products were measured as slow as tiles of 16 rows */
         best = vector_time(d, s);
     for (int i = 0; i < d->tiles; i++) {
         fsim_gemm_tile tile = d->tile[i];

@@ -5,12 +5,12 @@
 #include <string.h>
 
 enum {
-    ROW_UNROLL = 4,         /* independent loads of a row's loop in flight */
-    KEPT_REGISTERS = 64     /* registers that a row may take before it moves to shared memory */
+    ROW_UNROLL = 4,     /* independent loads of a row's loop in flight */
+    KEPT_REGISTERS = 64 /* registers that a row may take before it moves to shared memory */
 };
 
-/* A scatter copies its first argument, then, when all of it is there, puts each element of the last where the data say. Assumed: L2 takes these as atomics, one read and one
- * write a sector, and no two meet on the same element. */
+/* A scatter copies its first argument, then, when all of it is there, puts each element of the last where the data say.
+ * Assumed: L2 takes these as atomics, one read and one write a sector, and no two meet on the same element. */
 static void add_scatter(const fsim_costing *c, fsim_kernel *k)
 {
     const fsim_node *n = c->group->anchor >= 0 ? &c->g->node[c->group->anchor] : NULL;
@@ -47,7 +47,8 @@ static bool takes(const fsim_group *o, int vector)
         for (int k = 0; k < o->read[i].maps && o->read[i].place; k++) {
             const fsim_map *place = &o->read[i].place[k];
             const fsim_mode *inner = place->modes ? &place->mode[place->modes - 1] : NULL;
-            if (place->offset >= 0 && (place->offset % vector != 0 || !inner || inner->stride != 1 || inner->extent % vector != 0))
+            if (place->offset >= 0 &&
+                (place->offset % vector != 0 || !inner || inner->stride != 1 || inner->extent % vector != 0))
                 return false;
         }
     return true;
@@ -64,7 +65,8 @@ static fsim_kernel best_streaming(const fsim_costing *c, fsim_arena *a)
     return best;
 }
 
-/* May several blocks share a row? Only when nothing as large as a row needs the reduced value, and sums may change their order. */
+/* May several blocks share a row? Only when nothing as large as a row needs the reduced value, and sums may change
+ * their order. */
 static bool splits(const fsim_group *o)
 {
     bool after = o->strict || o->stages != 2;
@@ -73,7 +75,8 @@ static bool splits(const fsim_group *o)
     return !after;
 }
 
-/* A tile that turns a strided side around needs a block of neighbouring rows; a block that has one row asks for a sector an element instead. */
+/* A tile that turns a strided side around needs a block of neighbouring rows; a block that has one row asks for a
+ * sector an element instead. */
 static fsim_traffic by_the_row(fsim_traffic t)
 {
     if (t.across) {
@@ -84,9 +87,11 @@ static fsim_traffic by_the_row(fsim_traffic t)
     return t;
 }
 
-/* A core has no other block to turn to while a pass over a row waits for memory, or while the next one computes: on a host the units of a row with several passes overlap little. Within a
- * page the prefetchers are in the next row by then; they end with it. Of softmax written as kernels are generated, on an AMD EPYC with two threads: rows of 1 KiB take what the 3-norm says, rows of
- * 16 and 128 KiB what norms of 1.5 to 1.9 say; of layer norm, rows of 4 KiB what one of 1.3 says (bench/host.sh). */
+/* A core has no other block to turn to while a pass over a row waits for memory, or while the next one computes: on a
+ * host the units of a row with several passes overlap little. Within a page the prefetchers are in the next row by
+ * then; they end with it. Of softmax written as kernels are generated, on an AMD EPYC with two threads: rows of 1 KiB
+ * take what the 3-norm says, rows of 16 and 128 KiB what norms of 1.5 to 1.9 say; of layer norm, rows of 4 KiB what one
+ * of 1.3 says (bench/host.sh). */
 static void sum_up_rows(const fsim_costing *c, fsim_kernel *k)
 {
     enum { PAGE_BYTES = 4096, VALUE_BYTES = 4 };
@@ -106,8 +111,9 @@ typedef struct {
     bool alone;    /* one block an SM (it asks for more shared memory than it uses), so that fewer rows are under way */
 } row_choice;
 
-/* Reductions over rows: a warp, or a block, for each row, or `pieces` blocks whose results a second launch puts together. The row stays in registers or shared memory
- * where something wants it again after a reduction; where it does not fit it is read once a stage, from L2 if the rows under way fit there. */
+/* Reductions over rows: a warp, or a block, for each row, or `pieces` blocks whose results a second launch puts
+ * together. The row stays in registers or shared memory where something wants it again after a reduction; where it does
+ * not fit it is read once a stage, from L2 if the rows under way fit there. */
 static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_arena *a)
 {
     const fsim_group *o = all->group;
@@ -150,9 +156,12 @@ static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_aren
             k.passes = most;
     }
     if (alone)
-        k.shared_bytes = (int)fmin(fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK), fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_SM) / 2 + 1);
+        k.shared_bytes =
+            (int)fmin(fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK), fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_SM) / 2 + 1);
     const int blocks = fsim_blocks_per_sm(c->hw, k.block, k.registers, k.shared_bytes);
-    double steps = ceil((double)elems / ((double)(column ? k.block / FSIM_COLUMN_TILE : row_threads) * vector * ROW_UNROLL)) * k.passes;
+    double steps =
+        ceil((double)elems / ((double)(column ? k.block / FSIM_COLUMN_TILE : row_threads) * vector * ROW_UNROLL)) *
+        k.passes;
     const double resident = blocks * c->sms;
     if (pieces > 1) {
         k.launches = 2;
@@ -162,14 +171,20 @@ static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_aren
         k.penalised = true;
     }
     const double under_way = fmin((double)k.grid, resident) * row_bytes * (column ? 1 : (double)tile_rows);
-    const double missed = fmin(1, fmax(0, under_way / c->l2_bytes - 1)); /* assumed: nothing is found again once twice the capacity is under way */
+    const double missed =
+        fmin(1, fmax(0, under_way / c->l2_bytes -
+                            1)); /* assumed: nothing is found again once twice the capacity is under way */
     for (int i = 0; i < o->reads; i++) {
         const int times = k.passes > 1 ? fsim_bits(o->read[i].stages) : 1;
         extra[i] = times;
         extra_dram[i] = 1 + (times - 1) * missed;
-        if (!column && all->read[i].across) { /* the sector's other elements are for rows that run beside this one, and wait in L2 */
-            const double beside = fmin((double)k.grid, resident) * (double)(tile_rows * elems) * fsim_dtype_bytes(c->g->tensor[o->read[i].tensor].dtype);
-            extra_dram[i] *= 1 + (all->read[i].direct_bytes / all->read[i].request_bytes - 1) * fmin(1, fmax(0, beside / c->l2_bytes - 1));
+        if (!column &&
+            all->read[i]
+                .across) { /* the sector's other elements are for rows that run beside this one, and wait in L2 */
+            const double beside = fmin((double)k.grid, resident) * (double)(tile_rows * elems) *
+                                  fsim_dtype_bytes(c->g->tensor[o->read[i].tensor].dtype);
+            extra_dram[i] *= 1 + (all->read[i].direct_bytes / all->read[i].request_bytes - 1) *
+                                     fmin(1, fmax(0, beside / c->l2_bytes - 1));
         }
     }
     fsim_add_arithmetic(c, &k, NULL, k.passes == 1);
@@ -229,8 +244,8 @@ static fsim_kernel over_link(const fsim_costing *c, fsim_hw_key link, double tim
     return k;
 }
 
-fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group, const fsim_residency *l2,
-                           fsim_arena *a)
+fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group,
+                           const fsim_residency *l2, fsim_arena *a)
 {
     const fsim_costing c = fsim_costing_of(g, hw, regime, group, l2, a);
     switch (group->template) {

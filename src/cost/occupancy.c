@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* NVRTC 13.0 for sm_80, sm_90 and sm_100, kernels with L live float inputs of V elements: 8 + V L registers within 5 % for V = 4 and within 15 % for
- * V = 1, 2 once that exceeds 32; below, the compiler uses what costs no occupancy. */
+/* NVRTC 13.0 for sm_80, sm_90 and sm_100, kernels with L live float inputs of V elements: 8 + V L registers within 5 %
+ * for V = 4 and within 15 % for V = 1, 2 once that exceeds 32; below, the compiler uses what costs no occupancy. */
 int fsim_registers(int live, int vector)
 {
     const double r = 8.0 + (double)vector * live;
@@ -13,7 +13,8 @@ int fsim_registers(int live, int vector)
 
 int fsim_blocks_per_sm(const fsim_hw *hw, int threads, int registers, int shared_bytes)
 {
-    if (hw->host) /* a core runs one block after the other, its lanes in vectors; what does not fit its registers stays in its own caches */
+    if (hw->host) /* a core runs one block after the other, its lanes in vectors; what does not fit its registers stays
+                     in its own caches */
         return shared_bytes <= fsim_hw_get(hw, FSIM_HW_SHARED_PER_SM);
     const double warp = fsim_hw_get(hw, FSIM_HW_WARP_SIZE), unit = fsim_hw_get(hw, FSIM_HW_REGISTER_UNIT);
     const double warps = ceil(threads / warp);

@@ -5,11 +5,12 @@
 #include <math.h>
 
 enum { STREAM_BLOCK = 256 }; /* threads of a pooling block */
-enum { TILE = 32 }; /* rows and columns of the shared-memory tile that turns a strided side around */
+enum { TILE = 32 };          /* rows and columns of the shared-memory tile that turns a strided side around */
 
 static int64_t sectors_of_run(int64_t bytes) { return (bytes + FSIM_SECTOR_BYTES - 1) / FSIM_SECTOR_BYTES; }
 
-/* Requests of one map: directly, or through a tile whose rows run along the map's contiguous digit, whichever asks for less. */
+/* Requests of one map: directly, or through a tile whose rows run along the map's contiguous digit, whichever asks for
+ * less. */
 static double requests(const fsim_map *m, const fsim_map *place, int elem_bytes, int warp, fsim_traffic *t)
 {
     const double direct = (place ? fsim_piece_requests(m, place, elem_bytes, FSIM_SECTOR_BYTES, warp)
@@ -36,8 +37,9 @@ static double requests(const fsim_map *m, const fsim_map *place, int elem_bytes,
     return tiled;
 }
 
-/* A digit with stride 0 outside others uses the same elements again after everything that the kernel moves in between: these elements, of which total_bytes has a share
- * only, and total / (digits from it outwards). Beyond l2_bytes they are fetched again. */
+/* A digit with stride 0 outside others uses the same elements again after everything that the kernel moves in between:
+ * these elements, of which total_bytes has a share only, and total / (digits from it outwards). Beyond l2_bytes they
+ * are fetched again. */
 static double rereads(const fsim_map *m, int elem_bytes, double total_bytes, double l2_bytes)
 {
     double outside = 1, times = 1;
@@ -49,14 +51,16 @@ static double rereads(const fsim_map *m, int elem_bytes, double total_bytes, dou
             inner = inner || m->mode[k].stride != 0;
             again *= m->mode[k].stride != 0 ? (double)m->mode[k].extent : 1;
         }
-        if (m->mode[i].stride == 0 && inner && total_bytes / outside + again * (1 - 1 / (double)m->mode[i].extent) > l2_bytes)
+        if (m->mode[i].stride == 0 && inner &&
+            total_bytes / outside + again * (1 - 1 / (double)m->mode[i].extent) > l2_bytes)
             times *= (double)m->mode[i].extent;
     }
     return times;
 }
 
 /* warp 0: what L2 is asked for is the tile's business, not the map's. */
-static fsim_traffic of_map(const fsim_map *m, const fsim_map *place, int elem_bytes, int warp, double total_bytes, double l2_bytes)
+static fsim_traffic of_map(const fsim_map *m, const fsim_map *place, int elem_bytes, int warp, double total_bytes,
+                           double l2_bytes)
 {
     fsim_traffic t = {0};
     bool exact;
@@ -76,7 +80,8 @@ static fsim_map of_rows(fsim_map m, bool full)
     return m;
 }
 
-/* Sectors that hold what windows touch. Axes whose windows leave gaps and need no padding are digits of their own (output, tap); others count as dense. */
+/* Sectors that hold what windows touch. Axes whose windows leave gaps and need no padding are digits of their own
+ * (output, tap); others count as dense. */
 static int64_t window_sectors(const fsim_access *x, int elem_bytes)
 {
     fsim_map m = {0};
@@ -111,13 +116,16 @@ static bool walk_together(const fsim_read *read, int elem_bytes, double l2_bytes
     return true;
 }
 
-fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int warp, double total_bytes, double l2_bytes)
+fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int warp, double total_bytes,
+                               double l2_bytes)
 {
     const fsim_tensor *tensor = &g->tensor[read->tensor];
     const int elem_bytes = fsim_dtype_bytes(tensor->dtype);
     const fsim_access *x = read->access;
     fsim_traffic all = {.coalescing = 1, .reread = 1};
-    const int beside = read->operand >= 0 ? read->beside : read->maps; /* an operand comes in tiles: cost/kernel.c counts what L2 serves */
+    const int beside = read->operand >= 0
+                           ? read->beside
+                           : read->maps; /* an operand comes in tiles: cost/kernel.c counts what L2 serves */
     if (beside == 0)
         warp = 0;
     if (read->maps == 0) {
@@ -142,7 +150,8 @@ fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int w
         const fsim_map m = of_rows(read->map[i], read->full);
         const fsim_map *place = read->place && read->place[i].offset >= 0 ? &read->place[i] : NULL;
         const fsim_map laid = place ? of_rows(*place, read->full) : m;
-        const fsim_traffic one = of_map(&m, place ? &laid : NULL, elem_bytes, i < beside ? warp : 0, total_bytes, l2_bytes);
+        const fsim_traffic one =
+            of_map(&m, place ? &laid : NULL, elem_bytes, i < beside ? warp : 0, total_bytes, l2_bytes);
         all.compulsory_bytes += one.compulsory_bytes;
         all.sector_bytes += one.sector_bytes;
         all.request_bytes += one.request_bytes;
@@ -150,7 +159,8 @@ fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int w
         all.direct_bytes += one.direct_bytes;
         all.across = all.across || one.across;
         all.reread = fmax(all.reread, one.reread);
-        useful += fmax((double)one.compulsory_bytes, fmin((double)(fsim_map_points(&m) * fsim_map_reduced(&m) * elem_bytes), one.request_bytes));
+        useful += fmax((double)one.compulsory_bytes,
+                       fmin((double)(fsim_map_points(&m) * fsim_map_reduced(&m) * elem_bytes), one.request_bytes));
     }
     all.coalescing = all.request_bytes > 0 ? fmin(1, useful / all.request_bytes) : 1;
     all.direct_bytes *= read->window ? fsim_window_halo(read->window, STREAM_BLOCK) : 1;
@@ -158,7 +168,8 @@ fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int w
     if (read->maps > 1) { /* the maps may meet: together they touch no more than the tensor */
         const int64_t whole = sectors_of_run(tensor->bytes) * FSIM_SECTOR_BYTES;
         all.compulsory_bytes = all.compulsory_bytes < tensor->bytes ? all.compulsory_bytes : tensor->bytes;
-        if (all.sector_bytes > whole && (read->operand >= 0 || (double)whole <= l2_bytes || walk_together(read, elem_bytes, l2_bytes)))
+        if (all.sector_bytes > whole &&
+            (read->operand >= 0 || (double)whole <= l2_bytes || walk_together(read, elem_bytes, l2_bytes)))
             all.sector_bytes = whole;
     }
     return all;

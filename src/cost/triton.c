@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* triton.c: the kernels that torch.compile generates. They stream as ours do; what differs:
- *   - rows of more than 1024 elements (64 where neighbouring rows are contiguous) are not kept on chip: each loop over the row loads it again, from L2 where that still
- *     holds the rows under way. A softmax has three loops, statistics by Welford's method one;
+ *   - rows of more than 1024 elements (64 where neighbouring rows are contiguous) are not kept on chip: each loop over
+ * the row loads it again, from L2 where that still holds the rows under way. A softmax has three loops, statistics by
+ * Welford's method one;
  *   - reductions reach 1.06 of the bandwidth of copies over contiguous rows, 0.90 over others;
- *   - unrolled pooling windows, Welford's updates, scans, and rows that do not begin at whole vectors keep the SMs busy;
+ *   - unrolled pooling windows, Welford's updates, scans, and rows that do not begin at whole vectors keep the SMs
+ * busy;
  *   - pooling that has no lowering is ATen's. */
 #include "cost/triton.h"
 
@@ -12,19 +14,24 @@
 #include <math.h>
 
 enum {
-    MOST_UNROLLED = 25,     /* pooling windows beyond fall back */
-    PERSISTENT = 1024,      /* triton.persistent_reductions: longest row kept in registers */
+    MOST_UNROLLED = 25, /* pooling windows beyond fall back */
+    PERSISTENT = 1024,  /* triton.persistent_reductions: longest row kept in registers */
     PERSISTENT_COLUMN = 64,
-    BLOCKS_PER_SM = 4,      /* of 512 threads: rows that an SM walks at once */
+    BLOCKS_PER_SM = 4, /* of 512 threads: rows that an SM walks at once */
     VECTOR_BYTES = 16
 };
-static const double exponent = 4;            /* as of every streaming kernel measured */
-static const double innermost_share = 1.06;  /* bandwidth of reductions over that of copies: KernelBench v01 level 1 on H100 and L4, 3 % */
-static const double other_share = 0.90;      /* the same, 5 % */
-static const double pool_cycles = 0.13;      /* SM cycles per output and window element: max_pool2d of KernelBench on H100 and L4 */
-static const double unaligned_cycles = 0.52; /* SM cycles per load or store of rows that begin anywhere: KernelBench v01 l1/039 on H100 PCIe and SXM, 4 %; L4 is bound by DRAM */
-static const double scan_cycles = 0.7;       /* SM cycles per element of a cumulative sum or product: KernelBench v01 on H100 PCIe; L4 is bound by DRAM */
-static const double statistics_cycles = 0.5; /* SM cycles per element of group and instance norm statistics: KernelBench on H100, A100 */
+static const double exponent = 4; /* as of every streaming kernel measured */
+static const double innermost_share =
+    1.06; /* bandwidth of reductions over that of copies: KernelBench v01 level 1 on H100 and L4, 3 % */
+static const double other_share = 0.90; /* the same, 5 % */
+static const double pool_cycles =
+    0.13; /* SM cycles per output and window element: max_pool2d of KernelBench on H100 and L4 */
+static const double unaligned_cycles = 0.52; /* SM cycles per load or store of rows that begin anywhere: KernelBench v01
+                                                l1/039 on H100 PCIe and SXM, 4 %; L4 is bound by DRAM */
+static const double scan_cycles =
+    0.7; /* SM cycles per element of a cumulative sum or product: KernelBench v01 on H100 PCIe; L4 is bound by DRAM */
+static const double statistics_cycles =
+    0.5; /* SM cycles per element of group and instance norm statistics: KernelBench on H100, A100 */
 
 bool fsim_falls_back(const fsim_node *n)
 {
@@ -39,13 +46,14 @@ bool fsim_channels_last(const fsim_graph *g)
         if (!n->gemm.convolution || g->tensor[n->result[0]].shape.rank != 4)
             continue;
         const fsim_shape *in = &g->tensor[n->arg[0].tensor].shape, *out = &g->tensor[n->result[0]].shape;
-        const double groups = (double)n->gemm.batch, flops = groups * (double)n->gemm.m * (double)n->gemm.n * (double)n->gemm.k;
+        const double groups = (double)n->gemm.batch,
+                     flops = groups * (double)n->gemm.m * (double)n->gemm.n * (double)n->gemm.k;
         const double from = (double)in->dim[1], to = (double)out->dim[1];
         all += flops;
-        weighted += flops * (groups > 1 && from > groups     ? 1.358
-                             : from <= 64 && to <= 64        ? 0.783
-                             : 2 * to <= from                ? 0.725
-                                                             : 0.823);
+        weighted += flops * (groups > 1 && from > groups ? 1.358
+                             : from <= 64 && to <= 64    ? 0.783
+                             : 2 * to <= from            ? 0.725
+                                                         : 0.823);
     }
     return all > 0 && weighted <= all;
 }
@@ -76,7 +84,8 @@ bool fsim_reduces_innermost(const fsim_group *o, const fsim_graph *g, bool chann
 
 static bool reduces(const fsim_group *o)
 {
-    return o->template == FSIM_ROW_REDUCTION || o->template == FSIM_COLUMN_REDUCTION || o->template == FSIM_FULL_REDUCTION;
+    return o->template == FSIM_ROW_REDUCTION || o->template == FSIM_COLUMN_REDUCTION ||
+           o->template == FSIM_FULL_REDUCTION;
 }
 
 /* Loops over the row that our own kernel runs as one: a maximum, then the sum of exponentials. */
@@ -101,7 +110,8 @@ static double misses(const fsim_costing *c, bool innermost)
     return fmin(1, fmax(0, rows * row / c->l2_bytes - 0.5));
 }
 
-/* Seconds that Welford's updates keep the SMs busy where one block does whole rows, which its dependent steps leave half idle: group and instance norm. */
+/* Seconds that Welford's updates keep the SMs busy where one block does whole rows, which its dependent steps leave
+ * half idle: group and instance norm. */
 static double statistics_s(const fsim_costing *c)
 {
     for (int i = 0; i < c->group->members; i++) {
@@ -117,7 +127,8 @@ static double statistics_s(const fsim_costing *c)
 static bool is_unaligned(const fsim_costing *c)
 {
     const fsim_read *row = row_of(c->group);
-    return row && c->group->template == FSIM_ROW_REDUCTION && c->group->reduced * fsim_dtype_bytes(c->g->tensor[row->tensor].dtype) % VECTOR_BYTES != 0;
+    return row && c->group->template == FSIM_ROW_REDUCTION &&
+           c->group->reduced * fsim_dtype_bytes(c->g->tensor[row->tensor].dtype) % VECTOR_BYTES != 0;
 }
 
 static double fourth_norm(double x, double y) { return sqrt(sqrt(x * x * x * x + y * y * y * y)); }
@@ -136,7 +147,8 @@ static void reduction_seconds(const fsim_costing *c, fsim_kernel *k)
     k->dram_read_bytes = 0;
     for (int i = 0; i < o->reads; i++) {
         const fsim_traffic *t = &c->read[i];
-        const int stages = fsim_bits(o->read[i].stages), again = loops && o->read[i].full && stages > 0 ? stages - 1 + more : 0;
+        const int stages = fsim_bits(o->read[i].stages),
+                  again = loops && o->read[i].full && stages > 0 ? stages - 1 + more : 0;
         const double once = c->l2 && c->l2->hit && c->l2->hit[i] ? 0 : (double)t->sector_bytes * t->reread;
         k->input[i].read_bytes = (int64_t)(once * (1 + again * missed));
         k->input[i].l2_bytes = t->request_bytes * (1 + again);
@@ -152,14 +164,18 @@ static void reduction_seconds(const fsim_costing *c, fsim_kernel *k)
     }
     k->l2_bytes = requested;
     k->unit[FSIM_L2] = isnan(l2) ? 0 : requested / l2;
-    k->unit[FSIM_DRAM] = fourth_norm(fsim_dram_seconds(c->hw, first, 0) / (full ? 1 : innermost ? innermost_share : other_share), statistics_s(c)) +
+    k->unit[FSIM_DRAM] = fourth_norm(fsim_dram_seconds(c->hw, first, 0) / (full        ? 1
+                                                                           : innermost ? innermost_share
+                                                                                       : other_share),
+                                     statistics_s(c)) +
                          fsim_dram_seconds(c->hw, (double)k->dram_read_bytes - first, (double)k->dram_write_bytes);
     if (loops && is_unaligned(c))
         k->unit[FSIM_ISSUE] = fmax(k->unit[FSIM_ISSUE], unaligned_cycles * accesses / (c->sms * c->clock));
 }
 
-/* Of fallback pooling in a row, the first finds its input copied: one more read and write of it. From two graphs only (KernelBench l2/006 and 078, where torch.compile is slower than
- * eager by about that on several GPUs); single pools are not copied. Why is not known. */
+/* Of fallback pooling in a row, the first finds its input copied: one more read and write of it. From two graphs only
+ * (KernelBench l2/006 and 078, where torch.compile is slower than eager by about that on several GPUs); single pools
+ * are not copied. Why is not known. */
 static fsim_kernel fallback(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     const fsim_node *pool = &c->g->node[c->group->anchor];
@@ -190,7 +206,8 @@ fsim_kernel fsim_triton_kernel(const fsim_costing *c, const fsim_kernel *own, fs
     if (reduces(o))
         reduction_seconds(c, &k);
     if (o->template == FSIM_POOLING && anchor)
-        k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], pool_cycles * (double)anchor->points * (double)anchor->reduced / (c->sms * c->clock));
+        k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE],
+                                  pool_cycles * (double)anchor->points * (double)anchor->reduced / (c->sms * c->clock));
     if (o->template == FSIM_SCAN_KERNEL && anchor)
         k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], scan_cycles * (double)anchor->points / (c->sms * c->clock));
     fsim_sum_up_by(c, &k, exponent);

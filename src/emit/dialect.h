@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fusesim_dialect.h: the dialect of generated kernels: one text, compiled as CUDA (NVRTC, nvcc) or as C for the host. No other header is needed for CUDA.
+/* fusesim_dialect.h: the dialect of generated kernels: one text, compiled as CUDA (NVRTC, nvcc) or as C for the host.
+ * No other header is needed for CUDA.
  *
- * A kernel is phases over lanes. On a GPU a lane is a thread, or one of the few neighbouring points that a thread takes; on the host it is an iteration of a loop that the compiler
- * vectorises. So every loop over lanes stands in a macro, and text between them runs once for a row or a block's points.
- *   FS_POINTS .. FS_LANES .. FS_LANES_END .. FS_POINTS_END      points of a block: outer point o, inner points c
- *   FS_TILES .. FS_TILE_LANES .. FS_TILE_LANES_END .. FS_TILES_END      tiles of 32 x 32 points, for what is contiguous along another digit than the lanes'
- *   FS_ROWS .. FS_WALK .. FS_LANES_OF .. FS_WALK_END .. FS_ROWS_END      a row p, walked along r
- *   FS_BAND .. FS_BAND_WALK .. FS_BAND_WALK_END .. FS_BAND_END  neighbouring rows side by side, walked together */
+ * A kernel is phases over lanes. On a GPU a lane is a thread, or one of the few neighbouring points that a thread
+ * takes; on the host it is an iteration of a loop that the compiler vectorises. So every loop over lanes stands in a
+ * macro, and text between them runs once for a row or a block's points. FS_POINTS .. FS_LANES .. FS_LANES_END ..
+ * FS_POINTS_END      points of a block: outer point o, inner points c FS_TILES .. FS_TILE_LANES .. FS_TILE_LANES_END ..
+ * FS_TILES_END      tiles of 32 x 32 points, for what is contiguous along another digit than the lanes' FS_ROWS ..
+ * FS_WALK .. FS_LANES_OF .. FS_WALK_END .. FS_ROWS_END      a row p, walked along r FS_BAND .. FS_BAND_WALK ..
+ * FS_BAND_WALK_END .. FS_BAND_END  neighbouring rows side by side, walked together */
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define FS_CUDA 1
 #endif
@@ -34,11 +36,12 @@ typedef int fs_int;
 #ifdef FS_CUDA
 
 #define FS_RESTRICT __restrict__
-#define FS_FN static __device__ __forceinline__
-#define FS_INFf __int_as_float(0x7f800000)
-#define FS_INFd __longlong_as_double(0x7ff0000000000000LL)
-/* FS_ENTRY(k, 256 FS_RESIDENT(2), ..): the compiler leaves room for two blocks on an SM, and takes all that they leave it. */
-#define FS_RESIDENT(blocks) , blocks
+#define FS_FN       static __device__ __forceinline__
+#define FS_INFf     __int_as_float(0x7f800000)
+#define FS_INFd     __longlong_as_double(0x7ff0000000000000LL)
+/* FS_ENTRY(k, 256 FS_RESIDENT(2), ..): the compiler leaves room for two blocks on an SM, and takes all that they leave
+ * it. */
+#define FS_RESIDENT(blocks)                 , blocks
 #define FS_ENTRY(name, threads, parameters) extern "C" __global__ void __launch_bounds__(threads) name parameters
 #define FS_ARGUMENT(i, type, name)
 #define FS_SHARED(type, name, count) __shared__ __align__(16) type name[count]
@@ -53,15 +56,15 @@ extern __shared__ __align__(16) unsigned char fs_dynamic_bytes[];
 FS_FN void *fs_dynamic_shared(void) { return fs_dynamic_bytes; }
 FS_FN float fs_float(fs_u32 u) { return __uint_as_float(u); }
 FS_FN fs_u32 fs_bits(float f) { return __float_as_uint(f); }
-#define FS_UNROLL _Pragma("unroll")
-#define FS_UNROLL_FOUR _Pragma("unroll 4")
+#define FS_UNROLL         _Pragma("unroll")
+#define FS_UNROLL_FOUR    _Pragma("unroll 4")
 #define FS_ALIGNED(bytes) __align__(bytes)
 
 #else
 
 #include <math.h>
 #include <string.h>
-#define FS_FN static inline __attribute__((always_inline))
+#define FS_FN   static inline __attribute__((always_inline))
 #define FS_INFf ((float)INFINITY)
 #define FS_INFd ((double)INFINITY)
 #define FS_RESIDENT(blocks)
@@ -70,19 +73,39 @@ FS_FN fs_u32 fs_bits(float f) { return __float_as_uint(f); }
 #define FS_ALIGNED(bytes) __attribute__((aligned(bytes)))
 #ifdef FS_EMULATED /* the GPU's text, thread by thread; ids, barriers and shuffles come from the emulator */
 #define FS_RESTRICT
-#define FS_ENTRY(name, threads, parameters) void name(void **fs_params); void name(void **fs_params)
-#define FS_ARGUMENT(i, type, name) type *name = *(type **)fs_params[i]; (void)name;
+#define FS_ENTRY(name, threads, parameters)                                                                            \
+    void name(void **fs_params);                                                                                       \
+    void name(void **fs_params)
+#define FS_ARGUMENT(i, type, name)                                                                                     \
+    type *name = *(type **)fs_params[i];                                                                               \
+    (void)name;
 #else
 #define FS_RESTRICT restrict
-#define FS_ENTRY(name, threads, parameters) void name(fs_i64 fs_first, fs_i64 fs_end, void *const *fs_args); void name(fs_i64 fs_first, fs_i64 fs_end, void *const *fs_args)
-#define FS_ARGUMENT(i, type, name) type *restrict name = (type *)fs_args[i]; (void)name;
-FS_FN float fs_float(fs_u32 u) { float f; memcpy(&f, &u, 4); return f; }
-FS_FN fs_u32 fs_bits(float f) { fs_u32 u; memcpy(&u, &f, 4); return u; }
+#define FS_ENTRY(name, threads, parameters)                                                                            \
+    void name(fs_i64 fs_first, fs_i64 fs_end, void *const *fs_args);                                                   \
+    void name(fs_i64 fs_first, fs_i64 fs_end, void *const *fs_args)
+#define FS_ARGUMENT(i, type, name)                                                                                     \
+    type *restrict name = (type *)fs_args[i];                                                                          \
+    (void)name;
+FS_FN float fs_float(fs_u32 u)
+{
+    float f;
+    memcpy(&f, &u, 4);
+    return f;
+}
+FS_FN fs_u32 fs_bits(float f)
+{
+    fs_u32 u;
+    memcpy(&u, &f, 4);
+    return u;
+}
 #endif
 #endif
 
-/* What tiles are made of. fs_copy_async: 16 bytes from global to shared memory, both aligned, there after fs_copy_wait and a barrier. fs_ldmatrix4: four 8 x 8 matrices of 16-bit elements, a
- * row's address from each lane. fs_mma_*: D += A B of a warp, fragments as the PTX ISA lays them out: m16n8k16 for f16 and bf16, m16n8k8 for tf32 (operands as the bits of floats). */
+/* What tiles are made of. fs_copy_async: 16 bytes from global to shared memory, both aligned, there after fs_copy_wait
+ * and a barrier. fs_ldmatrix4: four 8 x 8 matrices of 16-bit elements, a row's address from each lane. fs_mma_*: D += A
+ * B of a warp, fragments as the PTX ISA lays them out: m16n8k16 for f16 and bf16, m16n8k8 for tf32 (operands as the
+ * bits of floats). */
 #if defined(FS_CUDA)
 #if __CUDA_ARCH__ >= 800
 FS_FN fs_u32 fs_shared_address(const void *p) { return (fs_u32)__cvta_generic_to_shared(p); }
@@ -94,26 +117,39 @@ FS_FN void fs_copy_commit(void) { asm volatile("cp.async.commit_group;" ::: "mem
 #define fs_copy_wait(pending) asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory")
 FS_FN void fs_ldmatrix4(fs_u32 r[4], const void *row)
 {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(fs_shared_address(row)) : "memory");
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(fs_shared_address(row))
+                 : "memory");
 }
 FS_FN void fs_ldmatrix4_trans(fs_u32 r[4], const void *row)
 {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(fs_shared_address(row)) : "memory");
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(fs_shared_address(row))
+                 : "memory");
 }
 FS_FN void fs_ldmatrix2(fs_u32 r[2], const void *row)
 {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(r[0]), "=r"(r[1]) : "r"(fs_shared_address(row)) : "memory");
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(r[0]), "=r"(r[1])
+                 : "r"(fs_shared_address(row))
+                 : "memory");
 }
 FS_FN void fs_ldmatrix2_trans(fs_u32 r[2], const void *row)
 {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];" : "=r"(r[0]), "=r"(r[1]) : "r"(fs_shared_address(row)) : "memory");
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(r[0]), "=r"(r[1])
+                 : "r"(fs_shared_address(row))
+                 : "memory");
 }
-#define FS_MMA(name, shape, type)                                                                                                                                 \
-    FS_FN void fs_mma_##name(float c[4], const fs_u32 a[4], fs_u32 b0, fs_u32 b1)                                                                                  \
-    {                                                                                                                                                              \
-        asm volatile("mma.sync.aligned." shape ".row.col.f32." type "." type ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                 \
-                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                                                              \
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));                                                                              \
+#define FS_MMA(name, shape, type)                                                                                      \
+    FS_FN void fs_mma_##name(float c[4], const fs_u32 a[4], fs_u32 b0, fs_u32 b1)                                      \
+    {                                                                                                                  \
+        asm volatile("mma.sync.aligned." shape ".row.col.f32." type "." type                                           \
+                     ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                            \
+                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                  \
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));                                  \
     }
 FS_MMA(f16, "m16n8k16", "f16")
 FS_MMA(bf16, "m16n8k16", "bf16")
@@ -130,8 +166,18 @@ FS_FN fs_bf16 fs_to_bf16(float f)
     return (fs_bf16)((u & 0x7fffffffu) > 0x7f800000u ? (u >> 16) | 0x40u : (u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
 }
 #ifdef FS_CUDA
-FS_FN float fs_from_f16(fs_f16 h) { float f; asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h)); return f; }
-FS_FN fs_f16 fs_to_f16(float f) { fs_f16 h; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f)); return h; }
+FS_FN float fs_from_f16(fs_f16 h)
+{
+    float f;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h));
+    return f;
+}
+FS_FN fs_f16 fs_to_f16(float f)
+{
+    fs_f16 h;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
+    return h;
+}
 #else
 FS_FN float fs_from_f16(fs_f16 h)
 {
@@ -148,14 +194,19 @@ FS_FN fs_f16 fs_to_f16(float f)
     return (fs_f16)(sign | (a > 0x7f800000u ? 0x7e00u : a >= 0x477ff000u ? 0x7c00u : a < 0x38800000u ? small : usual));
 }
 #endif
-/* f8: e exponent and m mantissa bits, bias b; `top` is the code of the largest finite value, beyond which lies `over`. */
+/* f8: e exponent and m mantissa bits, bias b; `top` is the code of the largest finite value, beyond which lies `over`.
+ */
 FS_FN float fs_from_f8(fs_u32 h, int m, int bias, fs_u32 nan_from, fs_u32 infinity)
 {
     const fs_u32 a = h & 0x7fu, sign = (h & 0x80u) << 24;
     const fs_u32 e = a >> m, f = a & ((1u << m) - 1u);
     const float unit = fs_float((fs_u32)(127 + 1 - bias - m) << 23); /* of a subnormal */
     const fs_u32 usual = ((e + (fs_u32)(127 - bias)) << 23) | (f << (23 - m));
-    return fs_float((a == infinity ? 0x7f800000u : a >= nan_from ? 0x7fc00000u : e == 0 ? fs_bits((float)f * unit) : usual) | sign);
+    return fs_float((a == infinity   ? 0x7f800000u
+                     : a >= nan_from ? 0x7fc00000u
+                     : e == 0        ? fs_bits((float)f * unit)
+                                     : usual) |
+                    sign);
 }
 FS_FN fs_u32 fs_to_f8(float x, int m, int bias, fs_u32 top, fs_u32 over)
 {
@@ -212,28 +263,41 @@ FS_FN float fs_expm1f(float x) { return expm1f(x); }
 FS_FN float fs_log1pf(float x) { return log1pf(x); }
 FS_FN float fs_powf(float x, float y) { return powf(x, y); }
 #else
-/* For the host, without branches and tables, so that loops over them are vectorised; subnormals, infinities and NaNs as the C library has them. Polynomials: least maximum relative error,
- * coefficients rounded to float; errors over all exponents are checked against double precision by tests/unit/dialect_test.c. */
+/* For the host, without branches and tables, so that loops over them are vectorised; subnormals, infinities and NaNs as
+ * the C library has them. Polynomials: least maximum relative error, coefficients rounded to float; errors over all
+ * exponents are checked against double precision by tests/unit/dialect_test.c. */
 FS_FN float fs_power_of_two(int n) { return fs_float((fs_u32)(n + 127) << 23); } /* -126 <= n <= 127 */
-FS_FN float fs_sign_of(float sign, float x) { return fs_float((fs_bits(sign) & 0x80000000u) | (fs_bits(x) & 0x7fffffffu)); }
+FS_FN float fs_sign_of(float sign, float x)
+{
+    return fs_float((fs_bits(sign) & 0x80000000u) | (fs_bits(x) & 0x7fffffffu));
+}
 /* a = n ln 2 + r, n whole, |r| <= ln 2 / 2; returns e^r - 1 = r + r^2 p(r), p to 5e-9. |a| < 1e4. */
 FS_FN float fs_exp_part(float a, int *whole)
 {
     const float n = (a * 1.44269504f + 12582912.0f) - 12582912.0f;
     const float r = (a - n * 0.693359375f) + n * 2.12194440e-4f;
     *whole = (int)n;
-    return r + r * r * (0.49999994f + r * (0.166665196f + r * (0.0416683927f + r * (0.00836875103f + r * 0.00138144754f))));
+    return r +
+           r * r * (0.49999994f + r * (0.166665196f + r * (0.0416683927f + r * (0.00836875103f + r * 0.00138144754f))));
 }
 FS_FN float fs_expf(float x) /* 1 ulp */
 {
     int n;
-    const float q = fs_exp_part(!(x > -105.0f) ? -105.0f : x > 89.0f ? 89.0f : x, &n), y = (q + 1.0f) * fs_power_of_two(n >> 1) * fs_power_of_two(n - (n >> 1));
+    const float q = fs_exp_part(!(x > -105.0f) ? -105.0f
+                                : x > 89.0f    ? 89.0f
+                                               : x,
+                                &n),
+                y = (q + 1.0f) * fs_power_of_two(n >> 1) * fs_power_of_two(n - (n >> 1));
     return x != x ? x : y;
 }
 FS_FN float fs_expm1f(float x) /* 1.5 ulp */
 {
     int n;
-    const float q = fs_exp_part(!(x > -30.0f) ? -30.0f : x > 89.0f ? 89.0f : x, &n), half = fs_power_of_two(n - 1), y = (half * q + (half - 0.5f)) * 2.0f;
+    const float q = fs_exp_part(!(x > -30.0f) ? -30.0f
+                                : x > 89.0f   ? 89.0f
+                                              : x,
+                                &n),
+                half = fs_power_of_two(n - 1), y = (half * q + (half - 0.5f)) * 2.0f;
     return x != x ? x : y;
 }
 /* x = m 2^k, m in [sqrt(1/2), sqrt(2)); ln(1 + f) = f - f^2 / 2 + f^3 p(f), p to 8e-9. */
@@ -242,7 +306,11 @@ FS_FN float fs_logf(float x) /* 1 ulp */
     const int tiny = x < 1.17549435e-38f;
     const fs_u32 u = fs_bits(tiny ? x * 8388608.0f : x) - 0x3f3504f3u;
     const float k = (float)((int)u >> 23) - (tiny ? 23.0f : 0.0f), f = fs_float((u & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
-    const float p = 0.333333313f + f * (-0.250008225f + f * (0.200012252f + f * (-0.166233525f + f * (0.142017841f + f * (-0.131602556f + f * (0.1276142f + f * -0.0763410777f))))));
+    const float p = 0.333333313f +
+                    f * (-0.250008225f +
+                         f * (0.200012252f +
+                              f * (-0.166233525f +
+                                   f * (0.142017841f + f * (-0.131602556f + f * (0.1276142f + f * -0.0763410777f))))));
     const float y = (f - (0.5f * f * f - (f * f * f * p - k * 2.12194440e-4f))) + k * 0.693359375f;
     return x > 3.4028234e38f ? x : x > 0 ? y : x == 0 ? -FS_INFf : x - x + fs_float(0x7fc00000u);
 }
@@ -260,17 +328,32 @@ FS_FN float fs_tanhf(float x) /* 2 ulp: q / (q + 2), q = e^2|x| - 1 */
 FS_FN float fs_erff(float x) /* 1.5 ulp */
 {
     const float a = fs_float(fs_bits(x) & 0x7fffffffu), s = x * x, c = a < 4.0f ? a : 4.0f;
-    const float near_0 = x + x * (0.128379166f + s * (-0.37612626f + s * (0.112835854f + s * (-0.026853811f + s * (0.00518832682f + s * (-0.00080101873f + s * 7.85384109e-05f))))));
-    const float t = c * (1.12866569f + c * (0.635081947f + c * (0.106350742f + c * (-0.0238594301f + c * (0.00368818571f + c * (-0.00033397993f + c * 1.23414775e-05f))))));
+    const float near_0 =
+        x + x * (0.128379166f +
+                 s * (-0.37612626f +
+                      s * (0.112835854f +
+                           s * (-0.026853811f + s * (0.00518832682f + s * (-0.00080101873f + s * 7.85384109e-05f))))));
+    const float t =
+        c * (1.12866569f +
+             c * (0.635081947f +
+                  c * (0.106350742f +
+                       c * (-0.0238594301f + c * (0.00368818571f + c * (-0.00033397993f + c * 1.23414775e-05f))))));
     return a <= 1.0f || x != x ? near_0 : fs_sign_of(x, 1.0f - fs_expf(-t));
 }
-/* x = n pi / 2 + r in double, pi / 2 in two parts: r exact to a float's precision for |x| < 1e6, beyond to 1e-16 |x|. */
+/* x = n pi / 2 + r in double, pi / 2 in two parts: r exact to a float's precision for |x| < 1e6, beyond to 1e-16 |x|.
+ */
 FS_FN float fs_turned(float x, int quarter) /* sine of x + quarter pi / 2: 1.5 ulp */
 {
-    const double n = ((double)x * 0.63661977236758134 + 6755399441055744.0) - 6755399441055744.0, fours = (n * 0.25 + 6755399441055744.0) - 6755399441055744.0;
-    const float rest = (float)(((double)x - n * 1.57079632673412561417) - n * 6.07710050650619224932e-11), r = rest > 0.8f ? 0.8f : rest < -0.8f ? -0.8f : rest, s = r * r;
+    const double n = ((double)x * 0.63661977236758134 + 6755399441055744.0) - 6755399441055744.0,
+                 fours = (n * 0.25 + 6755399441055744.0) - 6755399441055744.0;
+    const float rest = (float)(((double)x - n * 1.57079632673412561417) - n * 6.07710050650619224932e-11),
+                r = rest > 0.8f    ? 0.8f
+                    : rest < -0.8f ? -0.8f
+                                   : rest,
+                s = r * r;
     const int q = (int)(n - 4.0 * fours) + quarter;
-    const float sine = r + r * s * (-0.166666672f + s * (0.00833332911f + s * (-0.000198393085f + s * 2.71808221e-06f)));
+    const float sine =
+        r + r * s * (-0.166666672f + s * (0.00833332911f + s * (-0.000198393085f + s * 2.71808221e-06f)));
     const float cosine = 1.0f - s * (0.5f - s * (0.0416666456f + s * (-0.0013887313f + s * 2.44327748e-05f)));
     const float y = q & 1 ? cosine : sine;
     return q & 2 ? -y : y;
@@ -285,16 +368,30 @@ FS_FN float fs_powf(float x, float y) /* 1 ulp */
     const fs_u32 u = fs_bits(tiny ? a * 8388608.0f : a) - 0x3f3504f3u;
     const double m = (double)fs_float((u & 0x7fffffu) + 0x3f3504f3u), s = (m - 1.0) / (m + 1.0), z = s * s;
     const double k = (double)((int)u >> 23) - (tiny ? 23.0 : 0.0);
-    const double ln = s * (2.0 + z * (2.0 / 3 + z * (2.0 / 5 + z * (2.0 / 7 + z * (2.0 / 9 + z * (2.0 / 11 + z * (2.0 / 13)))))));
-    const double log2_a = a > 3.4028234e38f || a == 0 ? (a == 0 ? -1e60 : 1e60) : k + ln * 1.4426950408889634, exact = (double)y * log2_a;
-    const double t = exact > 200.0 ? 200.0 : exact < -200.0 ? -200.0 : exact, n = (t + 6755399441055744.0) - 6755399441055744.0, f = (t - n) * 0.6931471805599453;
-    const double e = 1.0 + f * (1.0 + f * (1.0 / 2 + f * (1.0 / 6 + f * (1.0 / 24 + f * (1.0 / 120 + f * (1.0 / 720 + f * (1.0 / 5040 + f * (1.0 / 40320 + f * (1.0 / 362880)))))))));
+    const double ln =
+        s * (2.0 + z * (2.0 / 3 + z * (2.0 / 5 + z * (2.0 / 7 + z * (2.0 / 9 + z * (2.0 / 11 + z * (2.0 / 13)))))));
+    const double log2_a = a > 3.4028234e38f || a == 0 ? (a == 0 ? -1e60 : 1e60) : k + ln * 1.4426950408889634,
+                 exact = (double)y * log2_a;
+    const double t = exact > 200.0    ? 200.0
+                     : exact < -200.0 ? -200.0
+                                      : exact,
+                 n = (t + 6755399441055744.0) - 6755399441055744.0, f = (t - n) * 0.6931471805599453;
+    const double e =
+        1.0 +
+        f * (1.0 + f * (1.0 / 2 +
+                        f * (1.0 / 6 +
+                             f * (1.0 / 24 +
+                                  f * (1.0 / 120 +
+                                       f * (1.0 / 720 + f * (1.0 / 5040 + f * (1.0 / 40320 + f * (1.0 / 362880)))))))));
     const int i = (int)n;
     const float size = (float)(e * (double)fs_power_of_two(i >> 1) * (double)fs_power_of_two(i - (i >> 1)));
     const float w = fs_float(fs_bits(y) & 0x7fffffffu), half = w * 0.5f; /* beyond 2^24 every float is even */
-    const float whole = w < 8388608.0f ? (w + 8388608.0f) - 8388608.0f : w, half_whole = half < 8388608.0f ? (half + 8388608.0f) - 8388608.0f : half;
+    const float whole = w < 8388608.0f ? (w + 8388608.0f) - 8388608.0f : w,
+                half_whole = half < 8388608.0f ? (half + 8388608.0f) - 8388608.0f : half;
     const int is_whole = whole == w, is_odd = is_whole && half_whole != half, negative = (fs_bits(x) >> 31) != 0;
-    const float result = negative && a > 0 && a <= 3.4028235e38f && !is_whole ? fs_float(0x7fc00000u) : negative && is_odd ? -size : size;
+    const float result = negative && a > 0 && a <= 3.4028235e38f && !is_whole ? fs_float(0x7fc00000u)
+                         : negative && is_odd                                 ? -size
+                                                                              : size;
     return y == 0 || x == 1.0f || (a == 1.0f && w == FS_INFf) ? 1.0f : x != x || y != y ? x + y : result;
 }
 #endif
@@ -318,35 +415,36 @@ FS_FN double fs_expm1d(double x) { return expm1(x); }
 FS_FN double fs_log1pd(double x) { return log1p(x); }
 FS_FN double fs_sigmoidd(double x) { return 1.0 / (1.0 + exp(-x)); }
 
-/* Two dependent reductions in one pass. exp: the largest x so far, and the sum of e^(x - largest), put right whenever that grows. moments: n elements' mean, and q, their squared
- * deviations from it. take: one more element; merge: another part of the row. */
-#define FS_ONLINE(s, type, one)                                                                                                                                   \
-    FS_FN void fs_take_exp_##s(type *largest, type *sum, type x)                                                                                                   \
-    {                                                                                                                                                              \
-        const type d = x == *largest ? 0 : x - *largest, e = fs_exp##s(-fs_abs##s(d));                                                                             \
-        *sum = d > 0 ? *sum * e + one : *sum + e;                                                                                                                  \
-        *largest = fs_max##s(*largest, x);                                                                                                                         \
-    }                                                                                                                                                              \
-    FS_FN type fs_rescale_##s(type from, type to) { return from == to ? one : fs_exp##s(from - to); }                                                              \
-    FS_FN void fs_merge_exp_##s(type *largest, type *sum, type x, type y)                                                                                          \
-    {                                                                                                                                                              \
-        const type all = fs_max##s(*largest, x);                                                                                                                   \
-        *sum = *sum * fs_rescale_##s(*largest, all) + y * fs_rescale_##s(x, all);                                                                                  \
-        *largest = all;                                                                                                                                            \
-    }                                                                                                                                                              \
-    FS_FN void fs_take_moments_##s(type *n, type *mean, type *q, type x)                                                                                           \
-    {                                                                                                                                                              \
-        const type d = x - *mean;                                                                                                                                  \
-        *n += one;                                                                                                                                                 \
-        *mean += d / *n;                                                                                                                                           \
-        *q += d * (x - *mean);                                                                                                                                     \
-    }                                                                                                                                                              \
-    FS_FN void fs_merge_moments_##s(type *n, type *mean, type *q, type m, type x, type y)                                                                          \
-    {                                                                                                                                                              \
-        const type all = *n + m, share = all > 0 ? m / all : 0, d = x - *mean;                                                                                     \
-        *q += y + d * d * *n * share;                                                                                                                              \
-        *mean += d * share;                                                                                                                                        \
-        *n = all;                                                                                                                                                  \
+/* Two dependent reductions in one pass. exp: the largest x so far, and the sum of e^(x - largest), put right whenever
+ * that grows. moments: n elements' mean, and q, their squared deviations from it. take: one more element; merge:
+ * another part of the row. */
+#define FS_ONLINE(s, type, one)                                                                                        \
+    FS_FN void fs_take_exp_##s(type *largest, type *sum, type x)                                                       \
+    {                                                                                                                  \
+        const type d = x == *largest ? 0 : x - *largest, e = fs_exp##s(-fs_abs##s(d));                                 \
+        *sum = d > 0 ? *sum * e + one : *sum + e;                                                                      \
+        *largest = fs_max##s(*largest, x);                                                                             \
+    }                                                                                                                  \
+    FS_FN type fs_rescale_##s(type from, type to) { return from == to ? one : fs_exp##s(from - to); }                  \
+    FS_FN void fs_merge_exp_##s(type *largest, type *sum, type x, type y)                                              \
+    {                                                                                                                  \
+        const type all = fs_max##s(*largest, x);                                                                       \
+        *sum = *sum * fs_rescale_##s(*largest, all) + y * fs_rescale_##s(x, all);                                      \
+        *largest = all;                                                                                                \
+    }                                                                                                                  \
+    FS_FN void fs_take_moments_##s(type *n, type *mean, type *q, type x)                                               \
+    {                                                                                                                  \
+        const type d = x - *mean;                                                                                      \
+        *n += one;                                                                                                     \
+        *mean += d / *n;                                                                                               \
+        *q += d * (x - *mean);                                                                                         \
+    }                                                                                                                  \
+    FS_FN void fs_merge_moments_##s(type *n, type *mean, type *q, type m, type x, type y)                              \
+    {                                                                                                                  \
+        const type all = *n + m, share = all > 0 ? m / all : 0, d = x - *mean;                                         \
+        *q += y + d * d * *n * share;                                                                                  \
+        *mean += d * share;                                                                                            \
+        *n = all;                                                                                                      \
     }
 FS_ONLINE(f, float, 1.0f)
 FS_ONLINE(d, double, 1.0)
@@ -363,41 +461,99 @@ FS_FN int fs_keeps(fs_i64 i, float p)
 
 #ifdef FS_GPU
 
-#define FS_BLOCKS(threads) { const fs_i64 fs_b = fs_block(); const int fs_t = fs_thread(); enum { fs_threads = threads };
-#define FS_BLOCKS_END (void)fs_b; (void)fs_t; }
+#define FS_BLOCKS(threads)                                                                                             \
+    {                                                                                                                  \
+        const fs_i64 fs_b = fs_block();                                                                                \
+        const int fs_t = fs_thread();                                                                                  \
+        enum { fs_threads = threads };
+#define FS_BLOCKS_END                                                                                                  \
+    (void)fs_b;                                                                                                        \
+    (void)fs_t;                                                                                                        \
+    }
 
 /* Points: a thread has `vector` neighbouring inner points of one outer point. */
-#define FS_POINTS(first, o, c, points, inner, vector) { enum { fs_vector = vector };                                                   \
-        const fs_i64 fs_i = ((fs_b - (first)) * fs_threads + fs_t) * (vector);                                                        \
-        if (fs_i >= 0 && fs_i < (points)) { const fs_int o = (fs_int)fs_i / (fs_int)(inner), fs_c = (fs_int)fs_i - o * (fs_int)(inner); (void)o;
-#define FS_LANES(c) FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++) { const fs_int c = fs_c + fs_j; (void)c;
+#define FS_POINTS(first, o, c, points, inner, vector)                                                                  \
+    {                                                                                                                  \
+        enum { fs_vector = vector };                                                                                   \
+        const fs_i64 fs_i = ((fs_b - (first)) * fs_threads + fs_t) * (vector);                                         \
+        if (fs_i >= 0 && fs_i < (points)) {                                                                            \
+            const fs_int o = (fs_int)fs_i / (fs_int)(inner), fs_c = (fs_int)fs_i - o * (fs_int)(inner);                \
+            (void)o;
+#define FS_LANES(c)                                                                                                    \
+    FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++)                                                             \
+    {                                                                                                                  \
+        const fs_int c = fs_c + fs_j;                                                                                  \
+        (void)c;
 #define FS_LANES_END }
-#define FS_POINTS_END } }
-/* Tiles: a block has 32 x 32 points, lanes along c; what is contiguous along y passes through shared memory, where its own lanes run along y. Staged reads are there after
- * FS_TILE_BARRIER. Number i is that of (y, c). */
-#define FS_TILES(first, o, y, c, others, rows, columns) { enum { fs_high = (int)(((rows) + 31) / 32), fs_broad = (int)(((columns) + 31) / 32) };                    \
-        const int fs_tile = (int)(fs_b - (first)); if (fs_tile >= 0 && fs_tile < (others) * fs_high * fs_broad) { const fs_int fs_rows = rows, fs_columns = columns;  \
-            const fs_int o = fs_tile / (fs_high * fs_broad), fs_rest = fs_tile % (fs_high * fs_broad);                               \
-            const fs_int fs_y = fs_rest / fs_broad * 32, fs_c = fs_rest % fs_broad * 32; (void)o;
-#define FS_TILE_WALK(y, c, along, across) FS_UNROLL for (int fs_k = 0; fs_k < 1024 / fs_threads; fs_k++) { const int fs_at = fs_k * fs_threads + fs_t;              \
-        const fs_int along = fs_##along + fs_at % 32, across = fs_##across + fs_at / 32; if (y < fs_rows && c < fs_columns) {
-#define FS_STAGE(type, name, pointer, i) FS_SHARED(type, name, 32 * 33); FS_TILE_WALK(y, c, y, c) name[fs_at / 32 * 33 + fs_at % 32] = (pointer)[i]; } }
+#define FS_POINTS_END                                                                                                  \
+    }                                                                                                                  \
+    }
+/* Tiles: a block has 32 x 32 points, lanes along c; what is contiguous along y passes through shared memory, where its
+ * own lanes run along y. Staged reads are there after FS_TILE_BARRIER. Number i is that of (y, c). */
+#define FS_TILES(first, o, y, c, others, rows, columns)                                                                \
+    {                                                                                                                  \
+        enum { fs_high = (int)(((rows) + 31) / 32), fs_broad = (int)(((columns) + 31) / 32) };                         \
+        const int fs_tile = (int)(fs_b - (first));                                                                     \
+        if (fs_tile >= 0 && fs_tile < (others)*fs_high * fs_broad) {                                                   \
+            const fs_int fs_rows = rows, fs_columns = columns;                                                         \
+            const fs_int o = fs_tile / (fs_high * fs_broad), fs_rest = fs_tile % (fs_high * fs_broad);                 \
+            const fs_int fs_y = fs_rest / fs_broad * 32, fs_c = fs_rest % fs_broad * 32;                               \
+            (void)o;
+#define FS_TILE_WALK(y, c, along, across)                                                                              \
+    FS_UNROLL for (int fs_k = 0; fs_k < 1024 / fs_threads; fs_k++)                                                     \
+    {                                                                                                                  \
+        const int fs_at = fs_k * fs_threads + fs_t;                                                                    \
+        const fs_int along = fs_##along + fs_at % 32, across = fs_##across + fs_at / 32;                               \
+        if (y < fs_rows && c < fs_columns) {
+#define FS_STAGE(type, name, pointer, i)                                                                               \
+    FS_SHARED(type, name, 32 * 33);                                                                                    \
+    FS_TILE_WALK(y, c, y, c) name[fs_at / 32 * 33 + fs_at % 32] = (pointer)[i];                                        \
+    }                                                                                                                  \
+    }
 #define FS_STAGE_ROOM(type, name) FS_SHARED(type, name, 32 * 33);
-#define FS_TILE_BARRIER fs_barrier();
-#define FS_TILE_LANES(y, c) FS_TILE_WALK(y, c, c, y)
-#define FS_STAGED(name) name[fs_at % 32 * 33 + fs_at / 32]
-#define FS_TILE_LANES_END } }
-#define FS_UNSTAGE(name, pointer, i) FS_TILE_WALK(y, c, y, c) (pointer)[i] = name[fs_at / 32 * 33 + fs_at % 32]; } }
-#define FS_TILES_END } }
-/* A thread's neighbouring elements at once: FS_GET in front of the lanes, FS_AT in them; FS_ROOM, FS_PUT and FS_FLUSH the same for stores. Number i is that of the first lane's. */
-#define FS_GROUP(type) struct FS_ALIGNED(sizeof(type) * fs_vector) { type at[fs_vector]; }
-#define FS_GET(type, name, pointer, i) FS_GROUP(type) name; { const fs_int c = fs_c, r = fs_c; (void)c; (void)r; fs_copy_group(&name, &(pointer)[i], sizeof name); }
-#define FS_AT(name, pointer, i) name.at[fs_j]
-#define FS_ROOM(type, name) FS_GROUP(type) name;
+#define FS_TILE_BARRIER           fs_barrier();
+#define FS_TILE_LANES(y, c)       FS_TILE_WALK(y, c, c, y)
+#define FS_STAGED(name)           name[fs_at % 32 * 33 + fs_at / 32]
+#define FS_TILE_LANES_END                                                                                              \
+    }                                                                                                                  \
+    }
+#define FS_UNSTAGE(name, pointer, i)                                                                                   \
+    FS_TILE_WALK(y, c, y, c)(pointer)[i] = name[fs_at / 32 * 33 + fs_at % 32];                                         \
+    }                                                                                                                  \
+    }
+#define FS_TILES_END                                                                                                   \
+    }                                                                                                                  \
+    }
+/* A thread's neighbouring elements at once: FS_GET in front of the lanes, FS_AT in them; FS_ROOM, FS_PUT and FS_FLUSH
+ * the same for stores. Number i is that of the first lane's. */
+#define FS_GROUP(type)                                                                                                 \
+    struct FS_ALIGNED(sizeof(type) * fs_vector) {                                                                      \
+        type at[fs_vector];                                                                                            \
+    }
+#define FS_GET(type, name, pointer, i)                                                                                 \
+    FS_GROUP(type) name;                                                                                               \
+    {                                                                                                                  \
+        const fs_int c = fs_c, r = fs_c;                                                                               \
+        (void)c;                                                                                                       \
+        (void)r;                                                                                                       \
+        fs_copy_group(&name, &(pointer)[i], sizeof name);                                                              \
+    }
+#define FS_AT(name, pointer, i)         name.at[fs_j]
+#define FS_ROOM(type, name)             FS_GROUP(type) name;
 #define FS_PUT(name, pointer, i, value) name.at[fs_j] = (value)
-#define FS_FLUSH(type, name, pointer, i) { const fs_int c = fs_c, r = fs_c; (void)c; (void)r; fs_copy_group(&(pointer)[i], &name, sizeof name); }
-typedef struct FS_ALIGNED(16) { fs_u32 at[4]; } fs_group16;
-typedef struct FS_ALIGNED(8) { fs_u32 at[2]; } fs_group8;
+#define FS_FLUSH(type, name, pointer, i)                                                                               \
+    {                                                                                                                  \
+        const fs_int c = fs_c, r = fs_c;                                                                               \
+        (void)c;                                                                                                       \
+        (void)r;                                                                                                       \
+        fs_copy_group(&(pointer)[i], &name, sizeof name);                                                              \
+    }
+typedef struct FS_ALIGNED(16) {
+    fs_u32 at[4];
+} fs_group16;
+typedef struct FS_ALIGNED(8) {
+    fs_u32 at[2];
+} fs_group8;
 FS_FN void fs_copy_group(void *to, const void *from, int bytes)
 {
     if (bytes % 16 == 0)
@@ -413,64 +569,125 @@ FS_FN void fs_copy_group(void *to, const void *from, int bytes)
         *(fs_u8 *)to = *(const fs_u8 *)from;
 }
 
-/* Rows: `threads` of a block share one; those of a row that is not there stay for the barriers. A walk takes fs_steps steps of fs_step elements; `loop`: FS_UNROLL where the row is kept in
- * registers, else FS_UNROLL_FOUR. */
-#define FS_ROWS(p, rows, per_block, threads) { enum { fs_row_threads = threads, fs_most = 2147483647 }; const fs_i64 fs_row = fs_b * (per_block) + fs_t / (threads);  \
-        const int fs_live = (rows) % (per_block) == 0 || fs_row < (rows), fs_lane = fs_t % (threads); const fs_int p = (fs_int)(fs_live ? fs_row : (rows) - 1);        \
-        const fs_int fs_from = 0, fs_to = (fs_int)FS_MOSTi; FS_SHARED(double, fs_scratch, 64); int fs_turn = 0;                                                     \
-        (void)p; (void)fs_scratch; (void)fs_turn; (void)fs_lane; (void)fs_live; (void)fs_from; (void)fs_to;
-#define FS_PIECES(p, rows, pieces, threads, piece) { enum { fs_row_threads = threads, fs_most = piece }; const fs_int p = (fs_int)fs_b / (pieces), fs_piece = (fs_int)fs_b % (pieces);  \
-        const int fs_live = 1, fs_lane = fs_t; const fs_int fs_from = fs_piece * (fs_int)(piece), fs_to = fs_from + (fs_int)(piece); FS_SHARED(double, fs_scratch, 64);  \
-        int fs_turn = 0; (void)p; (void)fs_scratch; (void)fs_turn; (void)fs_live;
-#define FS_ROWS_END }
-#define FS_STEPS(span, step) (int)(((long long)(span) + (step) - 1) / (step))
-#define FS_WALK(r, width, vector) FS_WALK_BY(FS_UNROLL_FOUR, width, vector)
+/* Rows: `threads` of a block share one; those of a row that is not there stay for the barriers. A walk takes fs_steps
+ * steps of fs_step elements; `loop`: FS_UNROLL where the row is kept in registers, else FS_UNROLL_FOUR. */
+#define FS_ROWS(p, rows, per_block, threads)                                                                           \
+    {                                                                                                                  \
+        enum { fs_row_threads = threads, fs_most = 2147483647 };                                                       \
+        const fs_i64 fs_row = fs_b * (per_block) + fs_t / (threads);                                                   \
+        const int fs_live = (rows) % (per_block) == 0 || fs_row < (rows), fs_lane = fs_t % (threads);                  \
+        const fs_int p = (fs_int)(fs_live ? fs_row : (rows)-1);                                                        \
+        const fs_int fs_from = 0, fs_to = (fs_int)FS_MOSTi;                                                            \
+        FS_SHARED(double, fs_scratch, 64);                                                                             \
+        int fs_turn = 0;                                                                                               \
+        (void)p;                                                                                                       \
+        (void)fs_scratch;                                                                                              \
+        (void)fs_turn;                                                                                                 \
+        (void)fs_lane;                                                                                                 \
+        (void)fs_live;                                                                                                 \
+        (void)fs_from;                                                                                                 \
+        (void)fs_to;
+#define FS_PIECES(p, rows, pieces, threads, piece)                                                                     \
+    {                                                                                                                  \
+        enum { fs_row_threads = threads, fs_most = piece };                                                            \
+        const fs_int p = (fs_int)fs_b / (pieces), fs_piece = (fs_int)fs_b % (pieces);                                  \
+        const int fs_live = 1, fs_lane = fs_t;                                                                         \
+        const fs_int fs_from = fs_piece * (fs_int)(piece), fs_to = fs_from + (fs_int)(piece);                          \
+        FS_SHARED(double, fs_scratch, 64);                                                                             \
+        int fs_turn = 0;                                                                                               \
+        (void)p;                                                                                                       \
+        (void)fs_scratch;                                                                                              \
+        (void)fs_turn;                                                                                                 \
+        (void)fs_live;
+#define FS_ROWS_END                    }
+#define FS_STEPS(span, step)           (int)(((long long)(span) + (step)-1) / (step))
+#define FS_WALK(r, width, vector)      FS_WALK_BY(FS_UNROLL_FOUR, width, vector)
 #define FS_WALK_KEPT(r, width, vector) FS_WALK_BY(FS_UNROLL, width, vector)
-#define FS_WALK_BY(loop, width, vector) { enum { fs_vector = vector, fs_step = fs_row_threads * fs_vector, fs_span = (width) < fs_most ? (int)(width) : fs_most,        \
-        fs_whole = (width) % fs_span == 0 ? fs_span / fs_step : 0 }; const fs_int fs_stop = fs_to < (fs_int)(width) ? fs_to : (fs_int)(width);                        \
-        loop for (int fs_at = 0; fs_at < FS_STEPS(fs_span, fs_step); fs_at++) { const fs_int fs_c = fs_from + (fs_int)(fs_at * fs_row_threads + fs_lane) * fs_vector;  \
+#define FS_WALK_BY(loop, width, vector)                                                                                \
+    {                                                                                                                  \
+        enum {                                                                                                         \
+            fs_vector = vector,                                                                                        \
+            fs_step = fs_row_threads * fs_vector,                                                                      \
+            fs_span = (width) < fs_most ? (int)(width) : fs_most,                                                      \
+            fs_whole = (width) % fs_span == 0 ? fs_span / fs_step : 0                                                  \
+        };                                                                                                             \
+        const fs_int fs_stop = fs_to < (fs_int)(width) ? fs_to : (fs_int)(width);                                      \
+        loop for (int fs_at = 0; fs_at < FS_STEPS(fs_span, fs_step); fs_at++)                                          \
+        {                                                                                                              \
+            const fs_int fs_c = fs_from + (fs_int)(fs_at * fs_row_threads + fs_lane) * fs_vector;                      \
             if (fs_live && (fs_at < fs_whole || fs_c < fs_stop)) {
-#define FS_LANES_OF(r, clause) FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++) { const fs_int r = fs_c + fs_j; (void)r;
-#define FS_WALK_END } } }
-/* What several walks read, loaded by the first: FS_KEEP neighbouring elements at once, FS_KEEP_EACH one by one. A thread gets back its own elements, so there are no barriers. */
-#define FS_KEPT_IN_REGISTERS(type, name, width, vector) struct FS_ALIGNED(sizeof(type) * (vector)) { type at[vector]; } name[FS_STEPS(width, fs_row_threads * (vector))];    \
-        enum { name##_next = 1 };
-#define FS_KEPT_IN_SHARED(type, name, offset, width, vector) struct name##_group { type at[vector]; }; enum { name##_next = fs_row_threads };                        \
-        struct name##_group *const name = (struct name##_group *)((unsigned char *)fs_dynamic_shared() + (offset)) + fs_t / fs_row_threads * FS_STEPS(width, vector) + fs_lane;
-#define FS_KEEP(name, pointer, i) { const fs_int r = fs_c; (void)r; fs_copy_group(&name[fs_at * name##_next], &(pointer)[i], sizeof name[0]); }
-#define FS_KEEP_EACH(name, pointer, i) FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++) { const fs_int r = fs_c + fs_j; (void)r; name[fs_at * name##_next].at[fs_j] = (pointer)[i]; }
+#define FS_LANES_OF(r, clause)                                                                                         \
+    FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++)                                                             \
+    {                                                                                                                  \
+        const fs_int r = fs_c + fs_j;                                                                                  \
+        (void)r;
+#define FS_WALK_END                                                                                                    \
+    }                                                                                                                  \
+    }                                                                                                                  \
+    }
+/* What several walks read, loaded by the first: FS_KEEP neighbouring elements at once, FS_KEEP_EACH one by one. A
+ * thread gets back its own elements, so there are no barriers. */
+#define FS_KEPT_IN_REGISTERS(type, name, width, vector)                                                                \
+    struct FS_ALIGNED(sizeof(type) * (vector)) {                                                                       \
+        type at[vector];                                                                                               \
+    } name[FS_STEPS(width, fs_row_threads * (vector))];                                                                \
+    enum { name##_next = 1 };
+#define FS_KEPT_IN_SHARED(type, name, offset, width, vector)                                                           \
+    struct name##_group {                                                                                              \
+        type at[vector];                                                                                               \
+    };                                                                                                                 \
+    enum { name##_next = fs_row_threads };                                                                             \
+    struct name##_group *const name = (struct name##_group *)((unsigned char *)fs_dynamic_shared() + (offset)) +       \
+                                      fs_t / fs_row_threads * FS_STEPS(width, vector) + fs_lane;
+#define FS_KEEP(name, pointer, i)                                                                                      \
+    {                                                                                                                  \
+        const fs_int r = fs_c;                                                                                         \
+        (void)r;                                                                                                       \
+        fs_copy_group(&name[fs_at * name##_next], &(pointer)[i], sizeof name[0]);                                      \
+    }
+#define FS_KEEP_EACH(name, pointer, i)                                                                                 \
+    FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++)                                                             \
+    {                                                                                                                  \
+        const fs_int r = fs_c + fs_j;                                                                                  \
+        (void)r;                                                                                                       \
+        name[fs_at * name##_next].at[fs_j] = (pointer)[i];                                                             \
+    }
 #define FS_KEPT(name, pointer, i) name[fs_at * name##_next].at[fs_j]
-#define FS_ONCE if (fs_live && fs_lane == 0)
-#define FS_ROW_BARRIER fs_barrier();
-#define FS_ROW_ARRAY(type, name, width, rows) FS_SHARED(type, name##_rows, (width) * (rows)); type *const name = name##_rows + fs_t / fs_row_threads * (width);
-#define FS_DYNAMIC(type, name, offset, count) type *const name = (type *)((unsigned char *)fs_dynamic_shared() + (offset));
+#define FS_ONCE                   if (fs_live && fs_lane == 0)
+#define FS_ROW_BARRIER            fs_barrier();
+#define FS_ROW_ARRAY(type, name, width, rows)                                                                          \
+    FS_SHARED(type, name##_rows, (width) * (rows));                                                                    \
+    type *const name = name##_rows + fs_t / fs_row_threads * (width);
+#define FS_DYNAMIC(type, name, offset, count)                                                                          \
+    type *const name = (type *)((unsigned char *)fs_dynamic_shared() + (offset));
 
 #define fs_shfl_f fs_shfl_xor_f32
 #define fs_shfl_d fs_shfl_xor_f64
 #define fs_shfl_i fs_shfl_xor_i32
 #define fs_shfl_l fs_shfl_xor_i64
-/* A value combined over the `threads` of a row, a power of two from 32 on: within warps, then over the warps through `scratch`, of which two halves take turns: who writes one has
- * waited for those who read it. Every thread of the block takes part. */
-#define FS_ROW_COMBINE(name, s, type, x, y, combined)                                                                                                             \
-    FS_FN type fs_row_##name##s(type x, int threads, double *scratch)                                                                                              \
-    {                                                                                                                                                              \
-        for (int d = 16; d > 0; d >>= 1) {                                                                                                                         \
-            const type y = fs_shfl_##s(x, d);                                                                                                                      \
-            x = combined;                                                                                                                                          \
-        }                                                                                                                                                          \
-        if (threads > 32) {                                                                                                                                        \
-            const int warps = threads / 32, first = fs_thread() / threads * warps;                                                                                 \
-            type *const of = (type *)scratch;                                                                                                                      \
-            if (fs_thread() % 32 == 0)                                                                                                                             \
-                of[fs_thread() / 32] = x;                                                                                                                          \
-            fs_barrier();                                                                                                                                          \
-            x = of[first + fs_thread() % warps];                                                                                                                   \
-            for (int d = warps / 2; d > 0; d >>= 1) {                                                                                                              \
-                const type y = fs_shfl_##s(x, d);                                                                                                                  \
-                x = combined;                                                                                                                                      \
-            }                                                                                                                                                      \
-        }                                                                                                                                                          \
-        return x;                                                                                                                                                  \
+/* A value combined over the `threads` of a row, a power of two from 32 on: within warps, then over the warps through
+ * `scratch`, of which two halves take turns: who writes one has waited for those who read it. Every thread of the block
+ * takes part. */
+#define FS_ROW_COMBINE(name, s, type, x, y, combined)                                                                  \
+    FS_FN type fs_row_##name##s(type x, int threads, double *scratch)                                                  \
+    {                                                                                                                  \
+        for (int d = 16; d > 0; d >>= 1) {                                                                             \
+            const type y = fs_shfl_##s(x, d);                                                                          \
+            x = combined;                                                                                              \
+        }                                                                                                              \
+        if (threads > 32) {                                                                                            \
+            const int warps = threads / 32, first = fs_thread() / threads * warps;                                     \
+            type *const of = (type *)scratch;                                                                          \
+            if (fs_thread() % 32 == 0)                                                                                 \
+                of[fs_thread() / 32] = x;                                                                              \
+            fs_barrier();                                                                                              \
+            x = of[first + fs_thread() % warps];                                                                       \
+            for (int d = warps / 2; d > 0; d >>= 1) {                                                                  \
+                const type y = fs_shfl_##s(x, d);                                                                      \
+                x = combined;                                                                                          \
+            }                                                                                                          \
+        }                                                                                                              \
+        return x;                                                                                                      \
     }
 FS_ROW_COMBINE(sum_, f, float, x, y, x + y)
 FS_ROW_COMBINE(sum_, d, double, x, y, x + y)
@@ -488,55 +705,98 @@ FS_ROW_COMBINE(min_, f, float, x, y, fs_minf(x, y))
 FS_ROW_COMBINE(min_, d, double, x, y, fs_mind(x, y))
 FS_ROW_COMBINE(min_, i, int, x, y, fs_mini(x, y))
 FS_ROW_COMBINE(min_, l, fs_i64, x, y, fs_minl(x, y))
-#define FS_TURN (fs_scratch + (fs_turn = 32 - fs_turn))
-#define FS_ROW_SUM(s, a) a = fs_row_sum_##s(a, fs_row_threads, FS_TURN);
+#define FS_TURN           (fs_scratch + (fs_turn = 32 - fs_turn))
+#define FS_ROW_SUM(s, a)  a = fs_row_sum_##s(a, fs_row_threads, FS_TURN);
 #define FS_ROW_PROD(s, a) a = fs_row_prod_##s(a, fs_row_threads, FS_TURN);
-#define FS_ROW_MAX(s, a) a = fs_row_max_##s(a, fs_row_threads, FS_TURN);
-#define FS_ROW_MIN(s, a) a = fs_row_min_##s(a, fs_row_threads, FS_TURN);
+#define FS_ROW_MAX(s, a)  a = fs_row_max_##s(a, fs_row_threads, FS_TURN);
+#define FS_ROW_MIN(s, a)  a = fs_row_min_##s(a, fs_row_threads, FS_TURN);
 /* What the threads of a row have of it, each in one pass. */
-#define FS_COMBINE_EXP(rows, s, m, a) { const fs_type_##s mine_ = m; FS_##rows##_MAX(s, m) a *= fs_rescale_##s(mine_, m); FS_##rows##_SUM(s, a) }
-#define FS_COMBINE_MOMENTS(rows, s, n, mean, q) { const fs_type_##s n_ = n, mean_ = mean; FS_##rows##_SUM(s, n) mean *= n_; FS_##rows##_SUM(s, mean) mean /= n;          \
-        q += n_ * (mean_ - mean) * (mean_ - mean); FS_##rows##_SUM(s, q) }
-#define FS_ROW_EXP(s, m, a) FS_COMBINE_EXP(ROW, s, m, a)
-#define FS_ROW_MOMENTS(s, n, mean, q) FS_COMBINE_MOMENTS(ROW, s, n, mean, q)
-#define FS_BAND_EXP(s, m, a) FS_COMBINE_EXP(BAND, s, m, a)
+#define FS_COMBINE_EXP(rows, s, m, a)                                                                                  \
+    {                                                                                                                  \
+        const fs_type_##s mine_ = m;                                                                                   \
+        FS_##rows##_MAX(s, m) a *= fs_rescale_##s(mine_, m);                                                           \
+        FS_##rows##_SUM(s, a)                                                                                          \
+    }
+#define FS_COMBINE_MOMENTS(rows, s, n, mean, q)                                                                        \
+    {                                                                                                                  \
+        const fs_type_##s n_ = n, mean_ = mean;                                                                        \
+        FS_##rows##_SUM(s, n) mean *= n_;                                                                              \
+        FS_##rows##_SUM(s, mean) mean /= n;                                                                            \
+        q += n_ * (mean_ - mean) * (mean_ - mean);                                                                     \
+        FS_##rows##_SUM(s, q)                                                                                          \
+    }
+#define FS_ROW_EXP(s, m, a)            FS_COMBINE_EXP(ROW, s, m, a)
+#define FS_ROW_MOMENTS(s, n, mean, q)  FS_COMBINE_MOMENTS(ROW, s, n, mean, q)
+#define FS_BAND_EXP(s, m, a)           FS_COMBINE_EXP(BAND, s, m, a)
 #define FS_BAND_MOMENTS(s, n, mean, q) FS_COMBINE_MOMENTS(BAND, s, n, mean, q)
 /* The extreme value, and the first of the elements that have it. */
-#define FS_ROW_ARGMAX(s, a, i) { const fs_type_##s mine_ = a; a = fs_row_max_##s(a, fs_row_threads, FS_TURN); i = mine_ == a ? i : FS_MOSTl; i = fs_row_min_l(i, fs_row_threads, FS_TURN); }
-#define FS_ROW_ARGMIN(s, a, i) { const fs_type_##s mine_ = a; a = fs_row_min_##s(a, fs_row_threads, FS_TURN); i = mine_ == a ? i : FS_MOSTl; i = fs_row_min_l(i, fs_row_threads, FS_TURN); }
+#define FS_ROW_ARGMAX(s, a, i)                                                                                         \
+    {                                                                                                                  \
+        const fs_type_##s mine_ = a;                                                                                   \
+        a = fs_row_max_##s(a, fs_row_threads, FS_TURN);                                                                \
+        i = mine_ == a ? i : FS_MOSTl;                                                                                 \
+        i = fs_row_min_l(i, fs_row_threads, FS_TURN);                                                                  \
+    }
+#define FS_ROW_ARGMIN(s, a, i)                                                                                         \
+    {                                                                                                                  \
+        const fs_type_##s mine_ = a;                                                                                   \
+        a = fs_row_min_##s(a, fs_row_threads, FS_TURN);                                                                \
+        i = mine_ == a ? i : FS_MOSTl;                                                                                 \
+        i = fs_row_min_l(i, fs_row_threads, FS_TURN);                                                                  \
+    }
 
-/* A row's running sum or product: each of the row's threads takes `vector` neighbouring elements of a step, then gets what lies before them. start: of nothing. */
-#define FS_SCAN(s, name, r, width, vector, start) { enum { fs_vector = vector }; fs_type_##s fs_carry = start;                                                      \
-        for (fs_int fs_base = 0; fs_base < (fs_int)(width); fs_base += fs_row_threads * fs_vector) { const fs_int fs_c = fs_base + fs_lane * fs_vector;             \
-            fs_type_##s fs_part[fs_vector], name = start; FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++) { const fs_int r = fs_c + fs_j; if (fs_live && r < (fs_int)(width)) {
-#define FS_SCAN_SO_FAR(s, name, r, width, start, kind) } fs_part[fs_j] = name; }                                                                                    \
-            const fs_type_##s fs_before = fs_row_scan_##kind##s(name, start, &fs_carry, fs_row_threads, FS_TURN);                                                     \
-            FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++) { const fs_int r = fs_c + fs_j; if (fs_live && r < (fs_int)(width)) { name = fs_scan_##kind##s(fs_before, fs_part[fs_j]);
-#define FS_SCAN_END } } } }
-#define FS_ROW_SCAN(kind, s, type, combined)                                                                                                                      \
-    FS_FN type fs_scan_##kind##s(type x, type y) { return combined; }                                                                                              \
-    FS_FN type fs_row_scan_##kind##s(type all, type before, type *carry, int threads, double *scratch)                                                             \
-    {                                                                                                                                                              \
-        for (int d = 1; d < 32; d *= 2) {                                                                                                                          \
-            const type beside = fs_shfl_##s(all, d);                                                                                                               \
-            before = fs_thread() & d ? fs_scan_##kind##s(beside, before) : before;                                                                                 \
-            all = fs_thread() & d ? fs_scan_##kind##s(beside, all) : fs_scan_##kind##s(all, beside);                                                               \
-        }                                                                                                                                                          \
-        before = fs_scan_##kind##s(*carry, before);                                                                                                                \
-        if (threads > 32) {                                                                                                                                        \
-            const int warps = threads / 32, first = fs_thread() / threads * warps, warp = fs_thread() % threads / 32;                                              \
-            type *const of = (type *)scratch;                                                                                                                      \
-            if (fs_thread() % 32 == 0)                                                                                                                             \
-                of[first + warp] = all;                                                                                                                            \
-            fs_barrier();                                                                                                                                          \
-            for (int i = 0; i < warps; i++) {                                                                                                                      \
-                before = i < warp ? fs_scan_##kind##s(of[first + i], before) : before;                                                                             \
-                *carry = fs_scan_##kind##s(*carry, of[first + i]);                                                                                                 \
-            }                                                                                                                                                      \
-        } else {                                                                                                                                                   \
-            *carry = fs_scan_##kind##s(*carry, all);                                                                                                               \
-        }                                                                                                                                                          \
-        return before;                                                                                                                                             \
+/* A row's running sum or product: each of the row's threads takes `vector` neighbouring elements of a step, then gets
+ * what lies before them. start: of nothing. */
+#define FS_SCAN(s, name, r, width, vector, start)                                                                      \
+    {                                                                                                                  \
+        enum { fs_vector = vector };                                                                                   \
+        fs_type_##s fs_carry = start;                                                                                  \
+        for (fs_int fs_base = 0; fs_base < (fs_int)(width); fs_base += fs_row_threads * fs_vector) {                   \
+            const fs_int fs_c = fs_base + fs_lane * fs_vector;                                                         \
+            fs_type_##s fs_part[fs_vector], name = start;                                                              \
+            FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++)                                                     \
+            {                                                                                                          \
+                const fs_int r = fs_c + fs_j;                                                                          \
+                if (fs_live && r < (fs_int)(width)) {
+#define FS_SCAN_SO_FAR(s, name, r, width, start, kind)                                                                 \
+    }                                                                                                                  \
+    fs_part[fs_j] = name;                                                                                              \
+    }                                                                                                                  \
+    const fs_type_##s fs_before = fs_row_scan_##kind##s(name, start, &fs_carry, fs_row_threads, FS_TURN);              \
+    FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++)                                                             \
+    {                                                                                                                  \
+        const fs_int r = fs_c + fs_j;                                                                                  \
+        if (fs_live && r < (fs_int)(width)) {                                                                          \
+            name = fs_scan_##kind##s(fs_before, fs_part[fs_j]);
+#define FS_SCAN_END                                                                                                    \
+    }                                                                                                                  \
+    }                                                                                                                  \
+    }                                                                                                                  \
+    }
+#define FS_ROW_SCAN(kind, s, type, combined)                                                                           \
+    FS_FN type fs_scan_##kind##s(type x, type y) { return combined; }                                                  \
+    FS_FN type fs_row_scan_##kind##s(type all, type before, type *carry, int threads, double *scratch)                 \
+    {                                                                                                                  \
+        for (int d = 1; d < 32; d *= 2) {                                                                              \
+            const type beside = fs_shfl_##s(all, d);                                                                   \
+            before = fs_thread() & d ? fs_scan_##kind##s(beside, before) : before;                                     \
+            all = fs_thread() & d ? fs_scan_##kind##s(beside, all) : fs_scan_##kind##s(all, beside);                   \
+        }                                                                                                              \
+        before = fs_scan_##kind##s(*carry, before);                                                                    \
+        if (threads > 32) {                                                                                            \
+            const int warps = threads / 32, first = fs_thread() / threads * warps, warp = fs_thread() % threads / 32;  \
+            type *const of = (type *)scratch;                                                                          \
+            if (fs_thread() % 32 == 0)                                                                                 \
+                of[first + warp] = all;                                                                                \
+            fs_barrier();                                                                                              \
+            for (int i = 0; i < warps; i++) {                                                                          \
+                before = i < warp ? fs_scan_##kind##s(of[first + i], before) : before;                                 \
+                *carry = fs_scan_##kind##s(*carry, of[first + i]);                                                     \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            *carry = fs_scan_##kind##s(*carry, all);                                                                   \
+        }                                                                                                              \
+        return before;                                                                                                 \
     }
 FS_ROW_SCAN(sum_, f, float, x + y)
 FS_ROW_SCAN(sum_, d, double, x + y)
@@ -549,77 +809,168 @@ FS_ROW_SCAN(prod_, l, fs_i64, x *y)
 
 /* Bands: 32 neighbouring rows, a warp's lanes; the block's warps share the walk. */
 #define FS_BAND(p, rows, band, threads) FS_BAND_PIECES(p, rows, 1, threads, 2147483647)
-#define FS_BAND_PIECES(p, rows, pieces, threads, piece) { enum { fs_slices = (threads) / 32, fs_most = piece }; const int fs_lane = fs_t % 32, fs_slice = fs_t / 32;  \
-        const fs_i64 fs_p = (fs_i64)((int)fs_b % FS_STEPS(rows, 32)) * 32 + fs_lane; const fs_int fs_piece = (int)fs_b / FS_STEPS(rows, 32), fs_from = (pieces) > 1 ? fs_piece * (fs_int)(piece) : 0; \
-        const int fs_live = (rows) % 32 == 0 || fs_p < (rows); FS_SHARED(double, fs_scratch, threads); (void)fs_scratch; (void)fs_slice; (void)fs_piece;
-#define FS_BAND_END }
+#define FS_BAND_PIECES(p, rows, pieces, threads, piece)                                                                \
+    {                                                                                                                  \
+        enum { fs_slices = (threads) / 32, fs_most = piece };                                                          \
+        const int fs_lane = fs_t % 32, fs_slice = fs_t / 32;                                                           \
+        const fs_i64 fs_p = (fs_i64)((int)fs_b % FS_STEPS(rows, 32)) * 32 + fs_lane;                                   \
+        const fs_int fs_piece = (int)fs_b / FS_STEPS(rows, 32),                                                        \
+                     fs_from = (pieces) > 1 ? fs_piece * (fs_int)(piece) : 0;                                          \
+        const int fs_live = (rows) % 32 == 0 || fs_p < (rows);                                                         \
+        FS_SHARED(double, fs_scratch, threads);                                                                        \
+        (void)fs_scratch;                                                                                              \
+        (void)fs_slice;                                                                                                \
+        (void)fs_piece;
+#define FS_BAND_END                         }
 #define FS_BAND_VARIABLE(type, name, start) type name = start;
-#define FS_BAND_OF(name) name
-#define FS_BAND_SET(type, name, value) const type name = value;
-#define FS_BAND_WALK(r, p, width) FS_BAND_WALK_BY(FS_UNROLL_FOUR, r, p, width)
-#define FS_BAND_WALK_KEPT(r, p, width) FS_BAND_WALK_BY(FS_UNROLL, r, p, width)
-#define FS_BAND_WALK_BY(loop, r, p, width) { enum { fs_vector = 1, fs_j = 0, fs_span = (width) < fs_most ? (int)(width) : fs_most,                                 \
-        fs_whole = (width) % fs_span == 0 ? fs_span / fs_slices : 0 }; const fs_int p = (fs_int)fs_p;                                                               \
-        const fs_int fs_stop = (fs_int)(width) - fs_from > fs_most ? fs_from + fs_most : (fs_int)(width);                                                           \
-        loop for (int fs_at = 0; fs_at < FS_STEPS(fs_span, fs_slices); fs_at++) { const fs_int r = fs_from + (fs_int)fs_at * fs_slices + fs_slice, fs_c = r;          \
-            if (fs_live && (fs_at < fs_whole || r < fs_stop)) { (void)p; (void)fs_c;
-#define FS_BAND_WALK_END } } }
-#define FS_BAND_KEPT_IN_REGISTERS(type, name, width) struct { type at[1]; } name[FS_STEPS(width, fs_slices)]; enum { name##_next = 1 };
-#define FS_BAND_KEPT_IN_SHARED(type, name, offset, width) struct name##_group { type at[1]; }; enum { name##_next = fs_threads };                                    \
-        struct name##_group *const name = (struct name##_group *)((unsigned char *)fs_dynamic_shared() + (offset)) + fs_t;
+#define FS_BAND_OF(name)                    name
+#define FS_BAND_SET(type, name, value)      const type name = value;
+#define FS_BAND_WALK(r, p, width)           FS_BAND_WALK_BY(FS_UNROLL_FOUR, r, p, width)
+#define FS_BAND_WALK_KEPT(r, p, width)      FS_BAND_WALK_BY(FS_UNROLL, r, p, width)
+#define FS_BAND_WALK_BY(loop, r, p, width)                                                                             \
+    {                                                                                                                  \
+        enum {                                                                                                         \
+            fs_vector = 1,                                                                                             \
+            fs_j = 0,                                                                                                  \
+            fs_span = (width) < fs_most ? (int)(width) : fs_most,                                                      \
+            fs_whole = (width) % fs_span == 0 ? fs_span / fs_slices : 0                                                \
+        };                                                                                                             \
+        const fs_int p = (fs_int)fs_p;                                                                                 \
+        const fs_int fs_stop = (fs_int)(width)-fs_from > fs_most ? fs_from + fs_most : (fs_int)(width);                \
+        loop for (int fs_at = 0; fs_at < FS_STEPS(fs_span, fs_slices); fs_at++)                                        \
+        {                                                                                                              \
+            const fs_int r = fs_from + (fs_int)fs_at * fs_slices + fs_slice, fs_c = r;                                 \
+            if (fs_live && (fs_at < fs_whole || r < fs_stop)) {                                                        \
+                (void)p;                                                                                               \
+                (void)fs_c;
+#define FS_BAND_WALK_END                                                                                               \
+    }                                                                                                                  \
+    }                                                                                                                  \
+    }
+#define FS_BAND_KEPT_IN_REGISTERS(type, name, width)                                                                   \
+    struct {                                                                                                           \
+        type at[1];                                                                                                    \
+    } name[FS_STEPS(width, fs_slices)];                                                                                \
+    enum { name##_next = 1 };
+#define FS_BAND_KEPT_IN_SHARED(type, name, offset, width)                                                              \
+    struct name##_group {                                                                                              \
+        type at[1];                                                                                                    \
+    };                                                                                                                 \
+    enum { name##_next = fs_threads };                                                                                 \
+    struct name##_group *const name = (struct name##_group *)((unsigned char *)fs_dynamic_shared() + (offset)) + fs_t;
 #define FS_BAND_ONCE(p) for (fs_int p = (fs_int)fs_p, fs_once = fs_live && fs_slice == 0; fs_once; fs_once = 0)
-#define FS_BAND_COMBINE(type, a, combined) { type *const of_ = (type *)fs_scratch; fs_barrier(); of_[fs_t] = a; fs_barrier(); a = of_[fs_lane];                   \
-        for (int i_ = 1; i_ < fs_slices; i_++) { const type x = a, y = of_[i_ * 32 + fs_lane]; a = combined; } }
-#define FS_BAND_SUM(s, a) FS_BAND_COMBINE(fs_type_##s, a, x + y)
+#define FS_BAND_COMBINE(type, a, combined)                                                                             \
+    {                                                                                                                  \
+        type *const of_ = (type *)fs_scratch;                                                                          \
+        fs_barrier();                                                                                                  \
+        of_[fs_t] = a;                                                                                                 \
+        fs_barrier();                                                                                                  \
+        a = of_[fs_lane];                                                                                              \
+        for (int i_ = 1; i_ < fs_slices; i_++) {                                                                       \
+            const type x = a, y = of_[i_ * 32 + fs_lane];                                                              \
+            a = combined;                                                                                              \
+        }                                                                                                              \
+    }
+#define FS_BAND_SUM(s, a)  FS_BAND_COMBINE(fs_type_##s, a, x + y)
 #define FS_BAND_PROD(s, a) FS_BAND_COMBINE(fs_type_##s, a, x *y)
-#define FS_BAND_MAX(s, a) FS_BAND_COMBINE(fs_type_##s, a, (x > y ? x : y))
-#define FS_BAND_MIN(s, a) FS_BAND_COMBINE(fs_type_##s, a, (x < y ? x : y))
-#define FS_BAND_ARGMAX(s, a, i) { const fs_type_##s mine_ = a; FS_BAND_MAX(s, a) i = mine_ == a ? i : FS_MOSTl; FS_BAND_MIN(l, i) }
-#define FS_BAND_ARGMIN(s, a, i) { const fs_type_##s mine_ = a; FS_BAND_MIN(s, a) i = mine_ == a ? i : FS_MOSTl; FS_BAND_MIN(l, i) }
+#define FS_BAND_MAX(s, a)  FS_BAND_COMBINE(fs_type_##s, a, (x > y ? x : y))
+#define FS_BAND_MIN(s, a)  FS_BAND_COMBINE(fs_type_##s, a, (x < y ? x : y))
+#define FS_BAND_ARGMAX(s, a, i)                                                                                        \
+    {                                                                                                                  \
+        const fs_type_##s mine_ = a;                                                                                   \
+        FS_BAND_MAX(s, a) i = mine_ == a ? i : FS_MOSTl;                                                               \
+        FS_BAND_MIN(l, i)                                                                                              \
+    }
+#define FS_BAND_ARGMIN(s, a, i)                                                                                        \
+    {                                                                                                                  \
+        const fs_type_##s mine_ = a;                                                                                   \
+        FS_BAND_MIN(s, a) i = mine_ == a ? i : FS_MOSTl;                                                               \
+        FS_BAND_MIN(l, i)                                                                                              \
+    }
 
 #else
 
 #define FS_PRAGMA(text) _Pragma(#text)
-#define FS_IN_ORDER safelen(1) /* as a clause: no vectorisation */
-#define FS_BLOCKS(threads) for (fs_i64 fs_b = fs_first; fs_b < fs_end; fs_b++) { enum { fs_threads = threads };
+#define FS_IN_ORDER     safelen(1) /* as a clause: no vectorisation */
+#define FS_BLOCKS(threads)                                                                                             \
+    for (fs_i64 fs_b = fs_first; fs_b < fs_end; fs_b++) {                                                              \
+        enum { fs_threads = threads };
 #define FS_BLOCKS_END }
-#define FS_POINTS(first, o, c, points, inner, vector) { const fs_i64 fs_low = (fs_b - (first)) * fs_threads * (vector), fs_all = (points);                          \
-        const fs_i64 fs_high = fs_low + fs_threads * (vector) < fs_all ? fs_low + fs_threads * (vector) : fs_all;                                                  \
-        for (fs_i64 fs_i = fs_low; fs_low >= 0 && fs_i < fs_high;) { const fs_int o = (fs_int)(fs_i / (inner)), fs_c = (fs_int)(fs_i - (fs_i64)o * (inner));         \
-            const fs_int fs_n = (fs_int)((inner) - fs_c < fs_high - fs_i ? (inner) - fs_c : fs_high - fs_i); (void)o;
-#define FS_LANES(c) FS_PRAGMA(omp simd) for (fs_int c = fs_c; c < fs_c + fs_n; c++) {
+#define FS_POINTS(first, o, c, points, inner, vector)                                                                  \
+    {                                                                                                                  \
+        const fs_i64 fs_low = (fs_b - (first)) * fs_threads * (vector), fs_all = (points);                             \
+        const fs_i64 fs_high = fs_low + fs_threads * (vector) < fs_all ? fs_low + fs_threads * (vector) : fs_all;      \
+        for (fs_i64 fs_i = fs_low; fs_low >= 0 && fs_i < fs_high;) {                                                   \
+            const fs_int o = (fs_int)(fs_i / (inner)), fs_c = (fs_int)(fs_i - (fs_i64)o * (inner));                    \
+            const fs_int fs_n = (fs_int)((inner)-fs_c < fs_high - fs_i ? (inner)-fs_c : fs_high - fs_i);               \
+            (void)o;
+#define FS_LANES(c)                                                                                                    \
+    FS_PRAGMA(omp simd) for (fs_int c = fs_c; c < fs_c + fs_n; c++)                                                    \
+    {
 #define FS_LANES_END }
-#define FS_POINTS_END fs_i += fs_n; } }
+#define FS_POINTS_END                                                                                                  \
+    fs_i += fs_n;                                                                                                      \
+    }                                                                                                                  \
+    }
 /* The same tiles, staged in the caches: each line is read once, whatever the distance between rows. */
-#define FS_TILES(first, o, y, c, others, rows, columns) { enum { fs_high = (int)(((rows) + 31) / 32), fs_broad = (int)(((columns) + 31) / 32) };                    \
-        const int fs_tile = (int)(fs_b - (first)); if (fs_tile >= 0 && fs_tile < (others) * fs_high * fs_broad) {                                                \
-            const fs_int o = fs_tile / (fs_high * fs_broad), fs_rest = fs_tile % (fs_high * fs_broad);                               \
-            const fs_int fs_y = fs_rest / fs_broad * 32, fs_c = fs_rest % fs_broad * 32; (void)o;                                                                   \
-            const fs_int fs_y_end = fs_y + 32 < (fs_int)(rows) ? fs_y + 32 : (fs_int)(rows), fs_c_end = fs_c + 32 < (fs_int)(columns) ? fs_c + 32 : (fs_int)(columns);
-#define FS_TILE_WALK(along, across) for (fs_int across = fs_##across; across < fs_##across##_end; across++) { FS_PRAGMA(omp simd) for (fs_int along = fs_##along; along < fs_##along##_end; along++) {
+#define FS_TILES(first, o, y, c, others, rows, columns)                                                                \
+    {                                                                                                                  \
+        enum { fs_high = (int)(((rows) + 31) / 32), fs_broad = (int)(((columns) + 31) / 32) };                         \
+        const int fs_tile = (int)(fs_b - (first));                                                                     \
+        if (fs_tile >= 0 && fs_tile < (others)*fs_high * fs_broad) {                                                   \
+            const fs_int o = fs_tile / (fs_high * fs_broad), fs_rest = fs_tile % (fs_high * fs_broad);                 \
+            const fs_int fs_y = fs_rest / fs_broad * 32, fs_c = fs_rest % fs_broad * 32;                               \
+            (void)o;                                                                                                   \
+            const fs_int fs_y_end = fs_y + 32 < (fs_int)(rows) ? fs_y + 32 : (fs_int)(rows),                           \
+                         fs_c_end = fs_c + 32 < (fs_int)(columns) ? fs_c + 32 : (fs_int)(columns);
+#define FS_TILE_WALK(along, across)                                                                                    \
+    for (fs_int across = fs_##across; across < fs_##across##_end; across++) {                                          \
+        FS_PRAGMA(omp simd) for (fs_int along = fs_##along; along < fs_##along##_end; along++)                         \
+        {
 #define FS_STAGED(name) name[(c - fs_c) * 33 + y - fs_y]
-#define FS_STAGE(type, name, pointer, i) type name[32 * 33]; FS_TILE_WALK(y, c) FS_STAGED(name) = (pointer)[i]; } }
+#define FS_STAGE(type, name, pointer, i)                                                                               \
+    type name[32 * 33];                                                                                                \
+    FS_TILE_WALK(y, c) FS_STAGED(name) = (pointer)[i];                                                                 \
+    }                                                                                                                  \
+    }
 #define FS_STAGE_ROOM(type, name) type name[32 * 33];
 #define FS_TILE_BARRIER
 #define FS_TILE_LANES(y, c) FS_TILE_WALK(c, y)
-#define FS_TILE_LANES_END } }
-#define FS_UNSTAGE(name, pointer, i) FS_TILE_WALK(y, c) (pointer)[i] = FS_STAGED(name); } }
-#define FS_TILES_END } }
+#define FS_TILE_LANES_END                                                                                              \
+    }                                                                                                                  \
+    }
+#define FS_UNSTAGE(name, pointer, i)                                                                                   \
+    FS_TILE_WALK(y, c)(pointer)[i] = FS_STAGED(name);                                                                  \
+    }                                                                                                                  \
+    }
+#define FS_TILES_END                                                                                                   \
+    }                                                                                                                  \
+    }
 #define FS_GET(type, name, pointer, i)
 #define FS_AT(name, pointer, i) (pointer)[i]
 #define FS_ROOM(type, name)
 #define FS_PUT(name, pointer, i, value) (pointer)[i] = (value)
 #define FS_FLUSH(type, name, pointer, i)
 
-#define FS_ROWS(p, rows, per_block, threads) for (fs_i64 fs_row = fs_b * (per_block); fs_row < (fs_b + 1) * (per_block) && fs_row < (rows); fs_row++) {               \
-        const fs_int p = (fs_int)fs_row, fs_from = 0, fs_to = (fs_int)FS_MOSTi; (void)p;
-#define FS_PIECES(p, rows, pieces, threads, piece) { const fs_int p = (fs_int)(fs_b / (pieces)), fs_piece = (fs_int)(fs_b % (pieces)), fs_from = fs_piece * (fs_int)(piece),  \
-        fs_to = fs_from + (fs_int)(piece); (void)p; (void)fs_piece;
+#define FS_ROWS(p, rows, per_block, threads)                                                                           \
+    for (fs_i64 fs_row = fs_b * (per_block); fs_row < (fs_b + 1) * (per_block) && fs_row < (rows); fs_row++) {         \
+        const fs_int p = (fs_int)fs_row, fs_from = 0, fs_to = (fs_int)FS_MOSTi;                                        \
+        (void)p;
+#define FS_PIECES(p, rows, pieces, threads, piece)                                                                     \
+    {                                                                                                                  \
+        const fs_int p = (fs_int)(fs_b / (pieces)), fs_piece = (fs_int)(fs_b % (pieces)),                              \
+                     fs_from = fs_piece * (fs_int)(piece), fs_to = fs_from + (fs_int)(piece);                          \
+        (void)p;                                                                                                       \
+        (void)fs_piece;
 #define FS_ROWS_END }
-#define FS_WALK(r, width, vector) { const fs_int fs_stop = fs_to < (fs_int)(width) ? fs_to : (fs_int)(width);
-#define FS_LANES_OF(r, clause) FS_PRAGMA(omp simd clause) for (fs_int r = fs_from; r < fs_stop; r++) {
-#define FS_WALK_END }
-#define FS_WALK_KEPT(r, width, vector) FS_WALK(r, width, vector)
+#define FS_WALK(r, width, vector)                                                                                      \
+    {                                                                                                                  \
+        const fs_int fs_stop = fs_to < (fs_int)(width) ? fs_to : (fs_int)(width);
+#define FS_LANES_OF(r, clause)                                                                                         \
+    FS_PRAGMA(omp simd clause) for (fs_int r = fs_from; r < fs_stop; r++)                                              \
+    {
+#define FS_WALK_END                                     }
+#define FS_WALK_KEPT(r, width, vector)                  FS_WALK(r, width, vector)
 #define FS_KEPT_IN_REGISTERS(type, name, width, vector) /* caches keep it */
 #define FS_KEPT_IN_SHARED(type, name, offset, width, vector)
 #define FS_KEEP(name, pointer, i)
@@ -635,25 +986,52 @@ FS_ROW_SCAN(prod_, l, fs_i64, x *y)
 #define FS_ROW_MIN(s, a)
 #define FS_ROW_ARGMAX(s, a, i)
 #define FS_ROW_ARGMIN(s, a, i)
-#define FS_SCAN(s, name, r, width, vector, start) { fs_type_##s name = start; for (fs_int r = 0; r < (fs_int)(width); r++) {
+#define FS_SCAN(s, name, r, width, vector, start)                                                                      \
+    {                                                                                                                  \
+        fs_type_##s name = start;                                                                                      \
+        for (fs_int r = 0; r < (fs_int)(width); r++) {
 #define FS_SCAN_SO_FAR(s, name, r, width, start, kind)
-#define FS_SCAN_END } }
+#define FS_SCAN_END                                                                                                    \
+    }                                                                                                                  \
+    }
 #define FS_ROW_EXP(s, m, a)
 #define FS_ROW_MOMENTS(s, n, mean, q)
 
 /* Up to 16 neighbouring bands at once: longer runs of each row's elements. */
 enum { FS_BESIDE = 16 * 32 };
 #define FS_BAND(p, rows, band, threads) FS_BAND_PIECES(p, rows, 1, threads, FS_MOSTi)
-#define FS_BAND_PIECES(p, rows, pieces, threads, piece) { enum { fs_bands = (int)(((rows) + 31) / 32) }; const fs_i64 fs_p = fs_b % fs_bands * 32;                        \
-        const fs_i64 fs_side = fs_bands - fs_b % fs_bands < fs_end - fs_b ? fs_bands - fs_b % fs_bands : fs_end - fs_b; const int fs_beside = (int)(fs_side < 16 ? fs_side : 16);  \
-        const int fs_n = (int)((rows) - fs_p < 32 * fs_beside ? (rows) - fs_p : 32 * fs_beside);                                                                     \
-        const fs_int fs_piece = (fs_int)(fs_b / fs_bands), fs_most = piece, fs_from = (pieces) > 1 ? fs_piece * fs_most : 0; (void)fs_piece;
-#define FS_BAND_END fs_b += fs_beside - 1; }
-#define FS_BAND_VARIABLE(type, name, start) type name[FS_BESIDE]; for (int fs_l = 0; fs_l < fs_n; fs_l++) name[fs_l] = start;
+#define FS_BAND_PIECES(p, rows, pieces, threads, piece)                                                                \
+    {                                                                                                                  \
+        enum { fs_bands = (int)(((rows) + 31) / 32) };                                                                 \
+        const fs_i64 fs_p = fs_b % fs_bands * 32;                                                                      \
+        const fs_i64 fs_side =                                                                                         \
+            fs_bands - fs_b % fs_bands < fs_end - fs_b ? fs_bands - fs_b % fs_bands : fs_end - fs_b;                   \
+        const int fs_beside = (int)(fs_side < 16 ? fs_side : 16);                                                      \
+        const int fs_n = (int)((rows)-fs_p < 32 * fs_beside ? (rows)-fs_p : 32 * fs_beside);                           \
+        const fs_int fs_piece = (fs_int)(fs_b / fs_bands), fs_most = piece,                                            \
+                     fs_from = (pieces) > 1 ? fs_piece * fs_most : 0;                                                  \
+        (void)fs_piece;
+#define FS_BAND_END                                                                                                    \
+    fs_b += fs_beside - 1;                                                                                             \
+    }
+#define FS_BAND_VARIABLE(type, name, start)                                                                            \
+    type name[FS_BESIDE];                                                                                              \
+    for (int fs_l = 0; fs_l < fs_n; fs_l++)                                                                            \
+        name[fs_l] = start;
 #define FS_BAND_OF(name) name[fs_l]
-#define FS_BAND_SET(type, name, value) type name[FS_BESIDE]; for (int fs_l = 0; fs_l < fs_n; fs_l++) name[fs_l] = value;
-#define FS_BAND_WALK(r, p, width) for (fs_int r = fs_from; r < (fs_int)(width) && r - fs_from < fs_most; r++) { FS_PRAGMA(omp simd) for (int fs_l = 0; fs_l < fs_n; fs_l++) { const fs_int p = (fs_int)fs_p + fs_l; (void)p;
-#define FS_BAND_WALK_END } }
+#define FS_BAND_SET(type, name, value)                                                                                 \
+    type name[FS_BESIDE];                                                                                              \
+    for (int fs_l = 0; fs_l < fs_n; fs_l++)                                                                            \
+        name[fs_l] = value;
+#define FS_BAND_WALK(r, p, width)                                                                                      \
+    for (fs_int r = fs_from; r < (fs_int)(width) && r - fs_from < fs_most; r++) {                                      \
+        FS_PRAGMA(omp simd) for (int fs_l = 0; fs_l < fs_n; fs_l++)                                                    \
+        {                                                                                                              \
+            const fs_int p = (fs_int)fs_p + fs_l;                                                                      \
+            (void)p;
+#define FS_BAND_WALK_END                                                                                               \
+    }                                                                                                                  \
+    }
 #define FS_BAND_WALK_KEPT(r, p, width) FS_BAND_WALK(r, p, width)
 #define FS_BAND_KEPT_IN_REGISTERS(type, name, width)
 #define FS_BAND_KEPT_IN_SHARED(type, name, offset, width)

@@ -1,31 +1,40 @@
 
-/* Tiles: a block computes fs_tm x fs_tn results of a matrix product, sum over k of left[row, k] x right[k, column], in steps along k.
- *   FS_TILE, FS_TILE_PLACE                        sizes; which tile the block has: rows from fs_m0, columns from fs_n0, of batch b
- *   FS_TILE_ROWS, FS_TILE_COLUMNS, FS_TILE_SUM    an operand's part of a step, and the sums
- *   FS_TILE_STEPS, FS_TILE_READY                  along k
- *     FS_TILE_LOAD_K/_C .. FS_LANES .. FS_TILE_SET .. FS_LANES_END .. FS_TILE_LOAD_END    an operand's elements computed, lanes along k or along its rows (columns)
+/* Tiles: a block computes fs_tm x fs_tn results of a matrix product, sum over k of left[row, k] x right[k, column], in
+ * steps along k. FS_TILE, FS_TILE_PLACE                        sizes; which tile the block has: rows from fs_m0,
+ * columns from fs_n0, of batch b FS_TILE_ROWS, FS_TILE_COLUMNS, FS_TILE_SUM    an operand's part of a step, and the
+ * sums FS_TILE_STEPS, FS_TILE_READY                  along k FS_TILE_LOAD_K/_C .. FS_LANES .. FS_TILE_SET ..
+ * FS_LANES_END .. FS_TILE_LOAD_END    an operand's elements computed, lanes along k or along its rows (columns)
  *     FS_TILE_COPY_K/_C .. FS_TILE_FETCH .. FS_TILE_COPY_END    or copied as they are, asynchronously
  *     FS_TILE_MULTIPLY, FS_TILE_STORE
  *   FS_TILE_STEPS_END
- *   FS_TILE_RESULTS .. FS_LANES .. FS_TILE_SUMMED .. FS_LANES_END .. FS_TILE_RESULTS_END    rows o = b x rows + row, columns c
- * On a GPU a step's operands are loaded while an earlier step's are multiplied, fs_stages of them in shared memory, one barrier a step. On the host a block is a loop nest over its tile.
- * kind: f d i l, by threads that each have rows and columns in groups of four; f16 bf16 tf32, by warps on tensor units, with f32 sums. */
+ *   FS_TILE_RESULTS .. FS_LANES .. FS_TILE_SUMMED .. FS_LANES_END .. FS_TILE_RESULTS_END    rows o = b x rows + row,
+ * columns c On a GPU a step's operands are loaded while an earlier step's are multiplied, fs_stages of them in shared
+ * memory, one barrier a step. On the host a block is a loop nest over its tile. kind: f d i l, by threads that each
+ * have rows and columns in groups of four; f16 bf16 tf32, by warps on tensor units, with f32 sums. */
 
-/* The tile of block fs_b, of those from block `first` on. Blocks run down m within bands of `band` tiles, then along n, so that those under way share operands in L2. */
-#define FS_TILE_PLACE(b, first, batch, rows, columns, band)                                                                                                       \
-    enum { fs_rows = rows, fs_columns = columns, fs_tiles_m = (fs_rows + fs_tm - 1) / fs_tm, fs_tiles_n = (fs_columns + fs_tn - 1) / fs_tn,                         \
-           fs_band = fs_tiles_m < (band) ? fs_tiles_m : (band) };                                                                                                 \
-    const fs_i64 fs_tile = fs_b - (first);                                                                                                                        \
-    if (fs_tile >= 0 && fs_tile < (fs_i64)(batch) * fs_tiles_m * fs_tiles_n) {                                                                                    \
-        const fs_int b = (fs_int)(fs_tile / (fs_tiles_m * fs_tiles_n));                                                                                           \
-        const int fs_in_batch = (int)(fs_tile % (fs_tiles_m * fs_tiles_n)), fs_low = fs_in_batch / (fs_band * fs_tiles_n) * fs_band,                               \
-                  fs_high = fs_tiles_m - fs_low < fs_band ? fs_tiles_m - fs_low : fs_band, fs_in_band = fs_in_batch % (fs_band * fs_tiles_n);                      \
-        const fs_int fs_m0 = (fs_low + fs_in_band % fs_high) * fs_tm, fs_n0 = fs_in_band / fs_high * fs_tn;                                                        \
+/* The tile of block fs_b, of those from block `first` on. Blocks run down m within bands of `band` tiles, then along n,
+ * so that those under way share operands in L2. */
+#define FS_TILE_PLACE(b, first, batch, rows, columns, band)                                                            \
+    enum {                                                                                                             \
+        fs_rows = rows,                                                                                                \
+        fs_columns = columns,                                                                                          \
+        fs_tiles_m = (fs_rows + fs_tm - 1) / fs_tm,                                                                    \
+        fs_tiles_n = (fs_columns + fs_tn - 1) / fs_tn,                                                                 \
+        fs_band = fs_tiles_m < (band) ? fs_tiles_m : (band)                                                            \
+    };                                                                                                                 \
+    const fs_i64 fs_tile = fs_b - (first);                                                                             \
+    if (fs_tile >= 0 && fs_tile < (fs_i64)(batch)*fs_tiles_m * fs_tiles_n) {                                           \
+        const fs_int b = (fs_int)(fs_tile / (fs_tiles_m * fs_tiles_n));                                                \
+        const int fs_in_batch = (int)(fs_tile % (fs_tiles_m * fs_tiles_n)),                                            \
+                  fs_low = fs_in_batch / (fs_band * fs_tiles_n) * fs_band,                                             \
+                  fs_high = fs_tiles_m - fs_low < fs_band ? fs_tiles_m - fs_low : fs_band,                             \
+                  fs_in_band = fs_in_batch % (fs_band * fs_tiles_n);                                                   \
+        const fs_int fs_m0 = (fs_low + fs_in_band % fs_high) * fs_tm, fs_n0 = fs_in_band / fs_high * fs_tn;            \
         (void)b;
 /* .. or one of the `parts` of its depth, which are summed by another launch. */
-#define FS_TILE_PLACE_PART(b, part, parts, batch, rows, columns, band)       \
-    FS_TILE_PLACE(fs_any, 0, (parts) * (batch), rows, columns, band)                                                                                          \
-    const fs_int b = fs_any % (batch), part = fs_any / (batch);                                                                                               \
+#define FS_TILE_PLACE_PART(b, part, parts, batch, rows, columns, band)                                                 \
+    FS_TILE_PLACE(fs_any, 0, (parts) * (batch), rows, columns, band)                                                   \
+    const fs_int b = fs_any % (batch), part = fs_any / (batch);                                                        \
     (void)b;
 #define FS_TILE_PLACE_END }
 
@@ -40,148 +49,211 @@ typedef float fs_sum_f, fs_sum_f16, fs_sum_bf16, fs_sum_tf32;
 typedef double fs_sum_d;
 typedef int fs_sum_i;
 typedef fs_i64 fs_sum_l;
-#define FS_TILE_TO_f(x) x
-#define FS_TILE_TO_d(x) x
-#define FS_TILE_TO_i(x) x
-#define FS_TILE_TO_l(x) x
-#define FS_TILE_TO_f16(x) fs_to_f16(x)
+#define FS_TILE_TO_f(x)    x
+#define FS_TILE_TO_d(x)    x
+#define FS_TILE_TO_i(x)    x
+#define FS_TILE_TO_l(x)    x
+#define FS_TILE_TO_f16(x)  fs_to_f16(x)
 #define FS_TILE_TO_bf16(x) fs_to_bf16(x)
 #define FS_TILE_TO_tf32(x) x
-/* In shared memory elements of a row, or of a column, lie beside each other along k (the tensor units' where they do in memory), else those of a k. Rows of shared memory are padded so that the
- * threads of a warp find theirs in different banks. */
-enum { fs_in_k_f = 0, fs_in_k_d = 0, fs_in_k_i = 0, fs_in_k_l = 0, fs_in_k_f16 = 1, fs_in_k_bf16 = 1, fs_in_k_tf32 = 1 };
+/* In shared memory elements of a row, or of a column, lie beside each other along k (the tensor units' where they do in
+ * memory), else those of a k. Rows of shared memory are padded so that the threads of a warp find theirs in different
+ * banks. */
+enum {
+    fs_in_k_f = 0,
+    fs_in_k_d = 0,
+    fs_in_k_i = 0,
+    fs_in_k_l = 0,
+    fs_in_k_f16 = 1,
+    fs_in_k_bf16 = 1,
+    fs_in_k_tf32 = 1
+};
 enum { fs_pad_f = 4, fs_pad_d = 2, fs_pad_i = 4, fs_pad_l = 2, fs_pad_f16 = 8, fs_pad_bf16 = 8, fs_pad_tf32 = 8 };
-enum { fs_k_pad_f16 = 8, fs_k_pad_bf16 = 8, fs_k_pad_tf32 = 4, fs_k_pad_f = 0, fs_k_pad_d = 0, fs_k_pad_i = 0, fs_k_pad_l = 0 };
+enum {
+    fs_k_pad_f16 = 8,
+    fs_k_pad_bf16 = 8,
+    fs_k_pad_tf32 = 4,
+    fs_k_pad_f = 0,
+    fs_k_pad_d = 0,
+    fs_k_pad_i = 0,
+    fs_k_pad_l = 0
+};
 
 /* tile_m x tile_n results in steps of `step` along k; across_m x across_n threads, or warps, side by side. */
-#define FS_TILE(kind, tile_m, tile_n, step, stages, across_m, across_n)                                                                                          \
-    {                                                                                                                                                             \
-        enum { fs_tm = tile_m, fs_tn = tile_n, fs_step = step, fs_stages = stages, fs_across_m = across_m, fs_across_n = across_n, fs_each = fs_tm * fs_tn / fs_threads };  \
-        typedef fs_tile_##kind fs_element;                                                                                                                        \
+#define FS_TILE(kind, tile_m, tile_n, step, stages, across_m, across_n)                                                \
+    {                                                                                                                  \
+        enum {                                                                                                         \
+            fs_tm = tile_m,                                                                                            \
+            fs_tn = tile_n,                                                                                            \
+            fs_step = step,                                                                                            \
+            fs_stages = stages,                                                                                        \
+            fs_across_m = across_m,                                                                                    \
+            fs_across_n = across_n,                                                                                    \
+            fs_each = fs_tm * fs_tn / fs_threads                                                                       \
+        };                                                                                                             \
+        typedef fs_tile_##kind fs_element;                                                                             \
         fs_element *fs_free = (fs_element *)fs_dynamic_shared();
 #define FS_TILE_END }
-#define FS_TILE_OPERAND(kind, x, count, first, all, along_k, vector)                                                                                              \
-    enum { fs_##x##_count = count, fs_##x##_all = all, fs_##x##_along = along_k, fs_##x##_vector = vector, fs_##x##_each = (count) * fs_step / fs_threads,          \
-           fs_##x##_in_k = (along_k) && fs_in_k_##kind, fs_##x##_pitch = fs_##x##_in_k ? fs_step + fs_k_pad_##kind : (count) + fs_pad_##kind,                       \
-           fs_##x##_size = (fs_##x##_in_k ? (count) : fs_step) * fs_##x##_pitch };                                                                                \
-    const fs_int fs_##x##_first = first;                                                                                                                          \
-    fs_element *const fs_##x = fs_free;                                                                                                                           \
+#define FS_TILE_OPERAND(kind, x, count, first, all, along_k, vector)                                                   \
+    enum {                                                                                                             \
+        fs_##x##_count = count,                                                                                        \
+        fs_##x##_all = all,                                                                                            \
+        fs_##x##_along = along_k,                                                                                      \
+        fs_##x##_vector = vector,                                                                                      \
+        fs_##x##_each = (count)*fs_step / fs_threads,                                                                  \
+        fs_##x##_in_k = (along_k) && fs_in_k_##kind,                                                                   \
+        fs_##x##_pitch = fs_##x##_in_k ? fs_step + fs_k_pad_##kind : (count) + fs_pad_##kind,                          \
+        fs_##x##_size = (fs_##x##_in_k ? (count) : fs_step) * fs_##x##_pitch                                           \
+    };                                                                                                                 \
+    const fs_int fs_##x##_first = first;                                                                               \
+    fs_element *const fs_##x = fs_free;                                                                                \
     fs_free += fs_stages * fs_##x##_size;
-#define FS_TILE_ROWS(kind, x, along_k, vector) FS_TILE_OPERAND(kind, x, fs_tm, fs_m0, fs_rows, along_k, vector)
+#define FS_TILE_ROWS(kind, x, along_k, vector)    FS_TILE_OPERAND(kind, x, fs_tm, fs_m0, fs_rows, along_k, vector)
 #define FS_TILE_COLUMNS(kind, x, along_k, vector) FS_TILE_OPERAND(kind, x, fs_tn, fs_n0, fs_columns, along_k, vector)
-#define FS_TILE_SUM(kind, sum)                                                                                                                                    \
-    fs_sum_##kind sum[fs_each];                                                                                                                                   \
+#define FS_TILE_SUM(kind, sum)                                                                                         \
+    fs_sum_##kind sum[fs_each];                                                                                        \
     FS_UNROLL for (int fs_e = 0; fs_e < fs_each; fs_e++) sum[fs_e] = 0;
 
 /* Step fs_s + fs_stages - 1 multiplies what step fs_s loads. _OF: part `part` of the depth, of `span` each. */
-#define FS_TILE_STEPS(depth) FS_TILE_STEPS_FROM(depth, 0, depth, (depth) % fs_step == 0)
+#define FS_TILE_STEPS(depth)                FS_TILE_STEPS_FROM(depth, 0, depth, (depth) % fs_step == 0)
 #define FS_TILE_STEPS_OF(part, span, depth) FS_TILE_STEPS_FROM(depth, (part) * (span), span, (depth) % (span) == 0)
-#define FS_TILE_STEPS_FROM(depth, from, span, exact)                                                                                                          \
-    {                                                                                                                                                         \
-        enum { fs_depth = depth, fs_exact = exact, fs_steps = ((span) + fs_step - 1) / fs_step };                                                             \
-        for (int fs_s = 0; fs_s < fs_steps + fs_stages - 1; fs_s++) {                                                                                         \
+#define FS_TILE_STEPS_FROM(depth, from, span, exact)                                                                   \
+    {                                                                                                                  \
+        enum { fs_depth = depth, fs_exact = exact, fs_steps = ((span) + fs_step - 1) / fs_step };                      \
+        for (int fs_s = 0; fs_s < fs_steps + fs_stages - 1; fs_s++) {                                                  \
             const fs_int fs_k0 = (from) + fs_s * fs_step;
 /* What is multiplied now has been stored, or has arrived; what is overwritten now was multiplied. */
-#define FS_TILE_READY                                                                                                                                         \
-    if (fs_s >= fs_stages - 1)                                                                                                                                \
+#define FS_TILE_READY                                                                                                  \
+    if (fs_s >= fs_stages - 1)                                                                                         \
         fs_barrier();
-#define FS_TILE_READY_ASYNC                                                                                                                                   \
-    if (fs_s >= fs_stages - 1) {                                                                                                                              \
-        fs_copy_wait(fs_stages - 2);                                                                                                                          \
-        fs_barrier();                                                                                                                                         \
+#define FS_TILE_READY_ASYNC                                                                                            \
+    if (fs_s >= fs_stages - 1) {                                                                                       \
+        fs_copy_wait(fs_stages - 2);                                                                                   \
+        fs_barrier();                                                                                                  \
     }
-#define FS_TILE_STEPS_END } }
+#define FS_TILE_STEPS_END                                                                                              \
+    }                                                                                                                  \
+    }
 #define FS_TILE_COMMIT fs_copy_commit();
 
-#define FS_TILE_INSIDE(x, row, k) ((fs_##x##_all % fs_##x##_count == 0 || (row) < fs_##x##_all) && (fs_exact || (k) < fs_depth))
-#define FS_TILE_INDEX(x, row, k) (fs_##x##_in_k ? (row) * fs_##x##_pitch + (k) : (k) * fs_##x##_pitch + (row))
+#define FS_TILE_INSIDE(x, row, k)                                                                                      \
+    ((fs_##x##_all % fs_##x##_count == 0 || (row) < fs_##x##_all) && (fs_exact || (k) < fs_depth))
+#define FS_TILE_INDEX(x, row, k) (fs_##x##_in_k ? (row)*fs_##x##_pitch + (k) : (k)*fs_##x##_pitch + (row))
 /* A thread has `vector` neighbouring elements at a time; what lies outside is 0. */
-#define FS_TILE_GROUPS(x)                                                                                                                                         \
-    if (fs_s < fs_steps) {                                                                                                                                        \
-        enum { fs_vector = fs_##x##_vector };                                                                                                                     \
-        FS_UNROLL for (int fs_e = 0; fs_e < fs_##x##_each / fs_vector; fs_e++) {                                                                                  \
+#define FS_TILE_GROUPS(x)                                                                                              \
+    if (fs_s < fs_steps) {                                                                                             \
+        enum { fs_vector = fs_##x##_vector };                                                                          \
+        FS_UNROLL for (int fs_e = 0; fs_e < fs_##x##_each / fs_vector; fs_e++)                                         \
+        {                                                                                                              \
             const int fs_at = (fs_e * fs_threads + fs_t) * fs_vector;
-#define FS_TILE_LOAD(x)                                                                                                                                           \
-    FS_ALIGNED(16) fs_element fs_##x##_stage[fs_##x##_each];                                                                                                                     \
-    FS_UNROLL for (int fs_e = 0; fs_e < fs_##x##_each; fs_e++) fs_##x##_stage[fs_e] = 0;                                                                          \
+#define FS_TILE_LOAD(x)                                                                                                \
+    FS_ALIGNED(16) fs_element fs_##x##_stage[fs_##x##_each];                                                           \
+    FS_UNROLL for (int fs_e = 0; fs_e < fs_##x##_each; fs_e++) fs_##x##_stage[fs_e] = 0;                               \
     FS_TILE_GROUPS(x)
-#define FS_TILE_LOAD_K(x, i, r)                                                                                                                                   \
-    FS_TILE_LOAD(x)                                                                                                                                               \
-    const fs_int i = fs_##x##_first + fs_at / fs_step, fs_c = fs_k0 + fs_at % fs_step;                                                                            \
-    (void)i;                                                                                                                                                      \
+#define FS_TILE_LOAD_K(x, i, r)                                                                                        \
+    FS_TILE_LOAD(x)                                                                                                    \
+    const fs_int i = fs_##x##_first + fs_at / fs_step, fs_c = fs_k0 + fs_at % fs_step;                                 \
+    (void)i;                                                                                                           \
     if (FS_TILE_INSIDE(x, i, fs_c)) {
-#define FS_TILE_LOAD_C(x, c, k)                                                                                                                                   \
-    FS_TILE_LOAD(x)                                                                                                                                               \
-    const fs_int fs_c = fs_##x##_first + fs_at % fs_##x##_count, k = fs_k0 + fs_at / fs_##x##_count;                                                              \
-    (void)k;                                                                                                                                                      \
+#define FS_TILE_LOAD_C(x, c, k)                                                                                        \
+    FS_TILE_LOAD(x)                                                                                                    \
+    const fs_int fs_c = fs_##x##_first + fs_at % fs_##x##_count, k = fs_k0 + fs_at / fs_##x##_count;                   \
+    (void)k;                                                                                                           \
     if (FS_TILE_INSIDE(x, fs_c, k)) {
-#define FS_TILE_LOAD_END } } }
+#define FS_TILE_LOAD_END                                                                                               \
+    }                                                                                                                  \
+    }                                                                                                                  \
+    }
 #define FS_TILE_SET(kind, x, row, k, value) fs_##x##_stage[fs_e * fs_vector + fs_j] = FS_TILE_TO_##kind(value);
-#define FS_TILE_COPY_K(x, i, r)                                                                                                                                   \
-    FS_TILE_GROUPS(x)                                                                                                                                             \
-    const fs_int fs_row = fs_at / fs_step, fs_k = fs_at % fs_step, i = fs_##x##_first + fs_row, r = fs_k0 + fs_k;                                                  \
-    fs_element *const fs_to = fs_##x + fs_s % fs_stages * fs_##x##_size + FS_TILE_INDEX(x, fs_row, fs_k);                                                         \
+#define FS_TILE_COPY_K(x, i, r)                                                                                        \
+    FS_TILE_GROUPS(x)                                                                                                  \
+    const fs_int fs_row = fs_at / fs_step, fs_k = fs_at % fs_step, i = fs_##x##_first + fs_row, r = fs_k0 + fs_k;      \
+    fs_element *const fs_to = fs_##x + fs_s % fs_stages * fs_##x##_size + FS_TILE_INDEX(x, fs_row, fs_k);              \
     if (FS_TILE_INSIDE(x, i, r)) {
-#define FS_TILE_COPY_C(x, c, k)                                                                                                                                   \
-    FS_TILE_GROUPS(x)                                                                                                                                             \
-    const fs_int fs_row = fs_at % fs_##x##_count, fs_k = fs_at / fs_##x##_count, c = fs_##x##_first + fs_row, k = fs_k0 + fs_k;                                    \
-    fs_element *const fs_to = fs_##x + fs_s % fs_stages * fs_##x##_size + FS_TILE_INDEX(x, fs_row, fs_k);                                                         \
+#define FS_TILE_COPY_C(x, c, k)                                                                                        \
+    FS_TILE_GROUPS(x)                                                                                                  \
+    const fs_int fs_row = fs_at % fs_##x##_count, fs_k = fs_at / fs_##x##_count, c = fs_##x##_first + fs_row,          \
+                 k = fs_k0 + fs_k;                                                                                     \
+    fs_element *const fs_to = fs_##x + fs_s % fs_stages * fs_##x##_size + FS_TILE_INDEX(x, fs_row, fs_k);              \
     if (FS_TILE_INSIDE(x, c, k)) {
 #define FS_TILE_FETCH(kind, x, row, k, pointer, i) fs_copy_async(fs_to, &(pointer)[i]);
-#define FS_TILE_COPY_END(x) } else fs_zero16(fs_to); } }
+#define FS_TILE_COPY_END(x)                                                                                            \
+    }                                                                                                                  \
+    else fs_zero16(fs_to);                                                                                             \
+    }                                                                                                                  \
+    }
 FS_FN void fs_zero16(void *to)
 {
     for (int i = 0; i < 4; i++)
         ((fs_group16 *)to)->at[i] = 0;
 }
 /* What FS_TILE_LOAD computed goes to shared memory. */
-#define FS_TILE_STORE(x)                                                                                                                                          \
-    FS_TILE_GROUPS(x)                                                                                                                                             \
-    fs_element *const fs_to = fs_##x + fs_s % fs_stages * fs_##x##_size;                                                                                          \
-    const int fs_row = fs_##x##_along ? fs_at / fs_step : fs_at % fs_##x##_count, fs_k = fs_##x##_along ? fs_at % fs_step : fs_at / fs_##x##_count;                \
-    if (fs_##x##_in_k == fs_##x##_along)                                                                                                                          \
-        fs_copy_group(&fs_to[FS_TILE_INDEX(x, fs_row, fs_k)], &fs_##x##_stage[fs_e * fs_vector], (int)(fs_vector * sizeof(fs_element)));                           \
-    else                                                                                                                                                          \
-        FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++) fs_to[FS_TILE_INDEX(x, fs_row, fs_k + fs_j)] = fs_##x##_stage[fs_e * fs_vector + fs_j];             \
-    } }
+#define FS_TILE_STORE(x)                                                                                               \
+    FS_TILE_GROUPS(x)                                                                                                  \
+    fs_element *const fs_to = fs_##x + fs_s % fs_stages * fs_##x##_size;                                               \
+    const int fs_row = fs_##x##_along ? fs_at / fs_step : fs_at % fs_##x##_count,                                      \
+              fs_k = fs_##x##_along ? fs_at % fs_step : fs_at / fs_##x##_count;                                        \
+    if (fs_##x##_in_k == fs_##x##_along)                                                                               \
+        fs_copy_group(&fs_to[FS_TILE_INDEX(x, fs_row, fs_k)], &fs_##x##_stage[fs_e * fs_vector],                       \
+                      (int)(fs_vector * sizeof(fs_element)));                                                          \
+    else                                                                                                               \
+        FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++) fs_to[FS_TILE_INDEX(x, fs_row, fs_k + fs_j)] =          \
+            fs_##x##_stage[fs_e * fs_vector + fs_j];                                                                   \
+    }                                                                                                                  \
+    }
 
-#define FS_TILE_MULTIPLY(kind, sum, x, y)                                                                                                                         \
-    if (fs_s >= fs_stages - 1)                                                                                                                                    \
-        fs_multiply_##kind(sum, fs_##x + (fs_s + 1) % fs_stages * fs_##x##_size, fs_##x##_in_k, fs_##x##_pitch, fs_##y + (fs_s + 1) % fs_stages * fs_##y##_size,    \
-                           fs_##y##_in_k, fs_##y##_pitch, fs_tm, fs_tn, fs_step, fs_across_m, fs_across_n);
+#define FS_TILE_MULTIPLY(kind, sum, x, y)                                                                              \
+    if (fs_s >= fs_stages - 1)                                                                                         \
+        fs_multiply_##kind(sum, fs_##x + (fs_s + 1) % fs_stages * fs_##x##_size, fs_##x##_in_k, fs_##x##_pitch,        \
+                           fs_##y + (fs_s + 1) % fs_stages * fs_##y##_size, fs_##y##_in_k, fs_##y##_pitch, fs_tm,      \
+                           fs_tn, fs_step, fs_across_m, fs_across_n);
 
-/* A thread's rows and columns: groups of four neighbours (fewer where it has fewer), as far apart as the tile is wide. Sum number `at` of a thread is of row fs_row_.. and column fs_column_.. */
+/* A thread's rows and columns: groups of four neighbours (fewer where it has fewer), as far apart as the tile is wide.
+ * Sum number `at` of a thread is of row fs_row_.. and column fs_column_.. */
 FS_FN int fs_spread(int i, int each, int across, int place)
 {
     const int group = each < 4 ? each : 4;
     return i / group * (across * group) + place * group + i % group;
 }
-FS_FN int fs_row_simt(int at, int tm, int tn, int across_m, int across_n) { return fs_spread(at / (tn / across_n), tm / across_m, across_m, fs_thread() / across_n); }
-FS_FN int fs_column_simt(int at, int tm, int tn, int across_m, int across_n) { (void)tm; (void)across_m; return fs_spread(at % (tn / across_n), tn / across_n, across_n, fs_thread() % across_n); }
-#define FS_TILE_THREADS(kind, type)                                                                                                                               \
-    FS_FN void fs_multiply_##kind(type *sum, const type *x, int x_in_k, int x_pitch, const type *y, int y_in_k, int y_pitch, int tm, int tn, int step, int across_m,  \
-                                  int across_n)                                                                                                                   \
-    {                                                                                                                                                             \
-        enum { most = 16 };                                                                                                                                       \
-        const int rows = tm / across_m, columns = tn / across_n, group = rows < 4 ? rows : 4, across = columns < 4 ? columns : 4;                                  \
-        (void)x_in_k;                                                                                                                                             \
-        (void)y_in_k;                                                                                                                                             \
-        FS_UNROLL for (int k = 0; k < step; k++) {                                                                                                                \
-            FS_ALIGNED(16) type left[most], right[most];                                                                                                          \
-            FS_UNROLL for (int i = 0; i < rows; i += group)                                                                                                       \
-                fs_copy_group(&left[i], &x[k * x_pitch + fs_spread(i, rows, across_m, fs_thread() / across_n)], group * (int)sizeof(type));                        \
-            FS_UNROLL for (int j = 0; j < columns; j += across)                                                                                                   \
-                fs_copy_group(&right[j], &y[k * y_pitch + fs_spread(j, columns, across_n, fs_thread() % across_n)], across * (int)sizeof(type));                   \
-            FS_UNROLL for (int i = 0; i < rows; i++)                                                                                                              \
-                FS_UNROLL for (int j = 0; j < columns; j++) sum[i * columns + j] += left[i] * right[j];                                                           \
-        }                                                                                                                                                         \
+FS_FN int fs_row_simt(int at, int tm, int tn, int across_m, int across_n)
+{
+    return fs_spread(at / (tn / across_n), tm / across_m, across_m, fs_thread() / across_n);
+}
+FS_FN int fs_column_simt(int at, int tm, int tn, int across_m, int across_n)
+{
+    (void)tm;
+    (void)across_m;
+    return fs_spread(at % (tn / across_n), tn / across_n, across_n, fs_thread() % across_n);
+}
+#define FS_TILE_THREADS(kind, type)                                                                                    \
+    FS_FN void fs_multiply_##kind(type *sum, const type *x, int x_in_k, int x_pitch, const type *y, int y_in_k,        \
+                                  int y_pitch, int tm, int tn, int step, int across_m, int across_n)                   \
+    {                                                                                                                  \
+        enum { most = 16 };                                                                                            \
+        const int rows = tm / across_m, columns = tn / across_n, group = rows < 4 ? rows : 4,                          \
+                  across = columns < 4 ? columns : 4;                                                                  \
+        (void)x_in_k;                                                                                                  \
+        (void)y_in_k;                                                                                                  \
+        FS_UNROLL for (int k = 0; k < step; k++)                                                                       \
+        {                                                                                                              \
+            FS_ALIGNED(16) type left[most], right[most];                                                               \
+            FS_UNROLL for (int i = 0; i < rows; i += group)                                                            \
+                fs_copy_group(&left[i], &x[k * x_pitch + fs_spread(i, rows, across_m, fs_thread() / across_n)],        \
+                              group *(int)sizeof(type));                                                               \
+            FS_UNROLL for (int j = 0; j < columns; j += across)                                                        \
+                fs_copy_group(&right[j], &y[k * y_pitch + fs_spread(j, columns, across_n, fs_thread() % across_n)],    \
+                              across *(int)sizeof(type));                                                              \
+            FS_UNROLL for (int i = 0; i < rows; i++) FS_UNROLL for (int j = 0; j < columns; j++)                       \
+                sum[i * columns + j] += left[i] * right[j];                                                            \
+        }                                                                                                              \
     }
 FS_TILE_THREADS(f, float)
 FS_TILE_THREADS(d, double)
 FS_TILE_THREADS(i, int)
 FS_TILE_THREADS(l, fs_i64)
 
-/* A warp's part is tm / across_m rows and tn / across_n columns, in fragments of 16 x 8 sums: lane t has columns 2 (t % 4) and the next, of rows t / 4 and t / 4 + 8. */
+/* A warp's part is tm / across_m rows and tn / across_n columns, in fragments of 16 x 8 sums: lane t has columns 2 (t %
+ * 4) and the next, of rows t / 4 and t / 4 + 8. */
 FS_FN int fs_row_mma(int at, int tm, int tn, int across_m, int across_n)
 {
     const int fragment = at / 4 / (tn / across_n / 8);
@@ -194,18 +266,18 @@ FS_FN int fs_column_mma(int at, int tm, int tn, int across_m, int across_n)
     (void)across_m;
     return fs_thread() / 32 % across_n * (tn / across_n) + fragment * 8 + fs_thread() % 4 * 2 + at % 2;
 }
-#define fs_row_f fs_row_simt
-#define fs_row_d fs_row_simt
-#define fs_row_i fs_row_simt
-#define fs_row_l fs_row_simt
-#define fs_row_f16 fs_row_mma
-#define fs_row_bf16 fs_row_mma
-#define fs_row_tf32 fs_row_mma
-#define fs_column_f fs_column_simt
-#define fs_column_d fs_column_simt
-#define fs_column_i fs_column_simt
-#define fs_column_l fs_column_simt
-#define fs_column_f16 fs_column_mma
+#define fs_row_f       fs_row_simt
+#define fs_row_d       fs_row_simt
+#define fs_row_i       fs_row_simt
+#define fs_row_l       fs_row_simt
+#define fs_row_f16     fs_row_mma
+#define fs_row_bf16    fs_row_mma
+#define fs_row_tf32    fs_row_mma
+#define fs_column_f    fs_column_simt
+#define fs_column_d    fs_column_simt
+#define fs_column_i    fs_column_simt
+#define fs_column_l    fs_column_simt
+#define fs_column_f16  fs_column_mma
 #define fs_column_bf16 fs_column_mma
 #define fs_column_tf32 fs_column_mma
 
@@ -228,60 +300,71 @@ FS_FN void fs_right_16(fs_u32 r[4], const fs_u16 *y, int in_k, int pitch, int co
     else
         fs_ldmatrix4_trans(r, &y[(k + lane % 16) * pitch + column + lane / 16 * 8]);
 }
-#define FS_TILE_WARPS(kind)                                                                                                                                       \
-    FS_FN void fs_multiply_##kind(float *sum, const fs_u16 *x, int x_in_k, int x_pitch, const fs_u16 *y, int y_in_k, int y_pitch, int tm, int tn, int step,          \
-                                  int across_m, int across_n)                                                                                                     \
-    {                                                                                                                                                             \
-        const int warp = fs_thread() / 32, rows = tm / across_m / 16, columns = tn / across_n / 8, row0 = warp / across_n * (tm / across_m),                        \
-                  column0 = warp % across_n * (tn / across_n);                                                                                                    \
-        FS_UNROLL for (int k = 0; k < step; k += 16) {                                                                                                            \
-            fs_u32 left[fs_most_rows][4], right[fs_most_columns / 2][4];                                                                                          \
-            FS_UNROLL for (int i = 0; i < rows; i++) fs_left_16(left[i], x, x_in_k, x_pitch, row0 + i * 16, k);                                                   \
-            FS_UNROLL for (int j = 0; j < columns / 2; j++) fs_right_16(right[j], y, y_in_k, y_pitch, column0 + j * 16, k);                                       \
-            FS_UNROLL for (int i = 0; i < rows; i++)                                                                                                              \
-                FS_UNROLL for (int j = 0; j < columns; j++)                                                                                                       \
-                    fs_mma_##kind(&sum[(i * columns + j) * 4], left[i], right[j / 2][j % 2 * 2], right[j / 2][j % 2 * 2 + 1]);                                    \
-        }                                                                                                                                                         \
+#define FS_TILE_WARPS(kind)                                                                                            \
+    FS_FN void fs_multiply_##kind(float *sum, const fs_u16 *x, int x_in_k, int x_pitch, const fs_u16 *y, int y_in_k,   \
+                                  int y_pitch, int tm, int tn, int step, int across_m, int across_n)                   \
+    {                                                                                                                  \
+        const int warp = fs_thread() / 32, rows = tm / across_m / 16, columns = tn / across_n / 8,                     \
+                  row0 = warp / across_n * (tm / across_m), column0 = warp % across_n * (tn / across_n);               \
+        FS_UNROLL for (int k = 0; k < step; k += 16)                                                                   \
+        {                                                                                                              \
+            fs_u32 left[fs_most_rows][4], right[fs_most_columns / 2][4];                                               \
+            FS_UNROLL for (int i = 0; i < rows; i++) fs_left_16(left[i], x, x_in_k, x_pitch, row0 + i * 16, k);        \
+            FS_UNROLL for (int j = 0; j < columns / 2; j++)                                                            \
+                fs_right_16(right[j], y, y_in_k, y_pitch, column0 + j * 16, k);                                        \
+            FS_UNROLL for (int i = 0; i < rows; i++) FS_UNROLL for (int j = 0; j < columns; j++) fs_mma_##kind(        \
+                &sum[(i * columns + j) * 4], left[i], right[j / 2][j % 2 * 2], right[j / 2][j % 2 * 2 + 1]);           \
+        }                                                                                                              \
     }
 FS_TILE_WARPS(f16)
 FS_TILE_WARPS(bf16)
 
 #ifdef FS_CUDA
-FS_FN fs_u32 fs_to_tf32(float x) { fs_u32 u; asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(u) : "f"(x)); return u; }
+FS_FN fs_u32 fs_to_tf32(float x)
+{
+    fs_u32 u;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(u) : "f"(x));
+    return u;
+}
 #else
 FS_FN fs_u32 fs_to_tf32(float x) { return x == x ? fs_bits(x) + 0x1000u : fs_bits(x); }
 #endif
-FS_FN void fs_multiply_tf32(float *sum, const float *x, int x_in_k, int x_pitch, const float *y, int y_in_k, int y_pitch, int tm, int tn, int step, int across_m, int across_n)
+FS_FN void fs_multiply_tf32(float *sum, const float *x, int x_in_k, int x_pitch, const float *y, int y_in_k,
+                            int y_pitch, int tm, int tn, int step, int across_m, int across_n)
 {
     const int warp = fs_thread() / 32, lane = fs_thread() % 32, rows = tm / across_m / 16, columns = tn / across_n / 8,
-              row0 = warp / across_n * (tm / across_m) + lane / 4, column0 = warp % across_n * (tn / across_n) + lane / 4;
-    const int x_row = x_in_k ? x_pitch : 1, x_k = x_in_k ? 1 : x_pitch, y_column = y_in_k ? y_pitch : 1, y_k = y_in_k ? 1 : y_pitch;
-    FS_UNROLL for (int k = 0; k < step; k += 8) {
+              row0 = warp / across_n * (tm / across_m) + lane / 4,
+              column0 = warp % across_n * (tn / across_n) + lane / 4;
+    const int x_row = x_in_k ? x_pitch : 1, x_k = x_in_k ? 1 : x_pitch, y_column = y_in_k ? y_pitch : 1,
+              y_k = y_in_k ? 1 : y_pitch;
+    FS_UNROLL for (int k = 0; k < step; k += 8)
+    {
         fs_u32 left[fs_most_rows][4], right[fs_most_columns][2];
-        FS_UNROLL for (int i = 0; i < rows; i++)
-            FS_UNROLL for (int q = 0; q < 4; q++)
-                left[i][q] = fs_to_tf32(x[(row0 + i * 16 + q % 2 * 8) * x_row + (k + lane % 4 + q / 2 * 4) * x_k]);
-        FS_UNROLL for (int j = 0; j < columns; j++)
-            FS_UNROLL for (int q = 0; q < 2; q++)
-                right[j][q] = fs_to_tf32(y[(column0 + j * 8) * y_column + (k + lane % 4 + q * 4) * y_k]);
-        FS_UNROLL for (int i = 0; i < rows; i++)
-            FS_UNROLL for (int j = 0; j < columns; j++)
-                fs_mma_tf32(&sum[(i * columns + j) * 4], left[i], right[j][0], right[j][1]);
+        FS_UNROLL for (int i = 0; i < rows; i++) FS_UNROLL for (int q = 0; q < 4; q++) left[i][q] =
+            fs_to_tf32(x[(row0 + i * 16 + q % 2 * 8) * x_row + (k + lane % 4 + q / 2 * 4) * x_k]);
+        FS_UNROLL for (int j = 0; j < columns; j++) FS_UNROLL for (int q = 0; q < 2; q++) right[j][q] =
+            fs_to_tf32(y[(column0 + j * 8) * y_column + (k + lane % 4 + q * 4) * y_k]);
+        FS_UNROLL for (int i = 0; i < rows; i++) FS_UNROLL for (int j = 0; j < columns; j++)
+            fs_mma_tf32(&sum[(i * columns + j) * 4], left[i], right[j][0], right[j][1]);
     }
 }
 #endif
 
-#define FS_TILE_RESULTS(kind, o, c, b, vector)                                                                                                                    \
-    {                                                                                                                                                             \
-        enum { fs_vector = vector };                                                                                                                              \
-        FS_UNROLL for (int fs_e = 0; fs_e < fs_each / fs_vector; fs_e++) {                                                                                        \
-            const fs_int fs_row = fs_m0 + fs_row_##kind(fs_e * fs_vector, fs_tm, fs_tn, fs_across_m, fs_across_n),                                                \
-                         fs_c = fs_n0 + fs_column_##kind(fs_e * fs_vector, fs_tm, fs_tn, fs_across_m, fs_across_n);                                               \
-            if ((fs_rows % fs_tm == 0 || fs_row < fs_rows) && (fs_columns % fs_tn == 0 || fs_c < fs_columns)) {                                                   \
-                const fs_int o = (b) * fs_rows + fs_row;                                                                                                          \
+#define FS_TILE_RESULTS(kind, o, c, b, vector)                                                                         \
+    {                                                                                                                  \
+        enum { fs_vector = vector };                                                                                   \
+        FS_UNROLL for (int fs_e = 0; fs_e < fs_each / fs_vector; fs_e++)                                               \
+        {                                                                                                              \
+            const fs_int fs_row = fs_m0 + fs_row_##kind(fs_e * fs_vector, fs_tm, fs_tn, fs_across_m, fs_across_n),     \
+                         fs_c = fs_n0 + fs_column_##kind(fs_e * fs_vector, fs_tm, fs_tn, fs_across_m, fs_across_n);    \
+            if ((fs_rows % fs_tm == 0 || fs_row < fs_rows) && (fs_columns % fs_tn == 0 || fs_c < fs_columns)) {        \
+                const fs_int o = (b)*fs_rows + fs_row;                                                                 \
                 (void)o;
 #define FS_TILE_SUMMED(sum) sum[fs_e * fs_vector + fs_j]
-#define FS_TILE_RESULTS_END } } }
+#define FS_TILE_RESULTS_END                                                                                            \
+    }                                                                                                                  \
+    }                                                                                                                  \
+    }
 
 #else
 
@@ -289,89 +372,104 @@ typedef float fs_tile_f, fs_tile_tf32, fs_tile_f16, fs_tile_bf16;
 typedef double fs_tile_d;
 typedef int fs_tile_i;
 typedef fs_i64 fs_tile_l;
-#define FS_TILE_FROM_f16(x) fs_from_f16(x)
+#define FS_TILE_FROM_f16(x)  fs_from_f16(x)
 #define FS_TILE_FROM_bf16(x) fs_from_bf16(x)
 #define FS_TILE_FROM_tf32(x) x
 enum { fs_step = 64, fs_strip = 4 }; /* along k; rows that are summed at once */
-#define FS_TILE(kind, tile_m, tile_n, step, stages, across_m, across_n) { enum { fs_tm = tile_m, fs_tn = tile_n }; typedef fs_tile_##kind fs_element;
+#define FS_TILE(kind, tile_m, tile_n, step, stages, across_m, across_n)                                                \
+    {                                                                                                                  \
+        enum { fs_tm = tile_m, fs_tn = tile_n };                                                                       \
+        typedef fs_tile_##kind fs_element;
 #define FS_TILE_END }
 /* Elements outside of the operand are zeros: whole strips of rows and whole vectors of columns are summed. */
-#define FS_TILE_ROWS(kind, x, along_k, vector)                                                                                                                    \
-    enum { fs_##x##_row = fs_step, fs_##x##_k = 1 };                                                                                                              \
-    const fs_int fs_##x##_first = fs_m0, fs_##x##_end = fs_m0 + fs_tm < fs_rows ? fs_m0 + fs_tm : fs_rows;                                                        \
-    FS_ALIGNED(64) fs_element fs_##x[fs_tm * fs_step];                                                                                                            \
-    if (fs_##x##_end - fs_m0 < fs_tm)                                                                                                                             \
+#define FS_TILE_ROWS(kind, x, along_k, vector)                                                                         \
+    enum { fs_##x##_row = fs_step, fs_##x##_k = 1 };                                                                   \
+    const fs_int fs_##x##_first = fs_m0, fs_##x##_end = fs_m0 + fs_tm < fs_rows ? fs_m0 + fs_tm : fs_rows;             \
+    FS_ALIGNED(64) fs_element fs_##x[fs_tm * fs_step];                                                                 \
+    if (fs_##x##_end - fs_m0 < fs_tm)                                                                                  \
         memset(fs_##x, 0, sizeof fs_##x);
-#define FS_TILE_COLUMNS(kind, x, along_k, vector)                                                                                                                 \
-    enum { fs_##x##_row = 1, fs_##x##_k = fs_tn };                                                                                                                \
-    const fs_int fs_##x##_first = fs_n0, fs_##x##_end = fs_n0 + fs_tn < fs_columns ? fs_n0 + fs_tn : fs_columns;                                                  \
-    FS_ALIGNED(64) fs_element fs_##x[fs_tn * fs_step];                                                                                                            \
-    if (fs_##x##_end - fs_n0 < fs_tn)                                                                                                                             \
+#define FS_TILE_COLUMNS(kind, x, along_k, vector)                                                                      \
+    enum { fs_##x##_row = 1, fs_##x##_k = fs_tn };                                                                     \
+    const fs_int fs_##x##_first = fs_n0, fs_##x##_end = fs_n0 + fs_tn < fs_columns ? fs_n0 + fs_tn : fs_columns;       \
+    FS_ALIGNED(64) fs_element fs_##x[fs_tn * fs_step];                                                                 \
+    if (fs_##x##_end - fs_n0 < fs_tn)                                                                                  \
         memset(fs_##x, 0, sizeof fs_##x);
-#define FS_TILE_SUM(kind, sum)                                                                                                                                    \
-    FS_ALIGNED(64) fs_element sum[fs_tm * fs_tn];                                                                                                                 \
+#define FS_TILE_SUM(kind, sum)                                                                                         \
+    FS_ALIGNED(64) fs_element sum[fs_tm * fs_tn];                                                                      \
     memset(sum, 0, sizeof sum);
 #define FS_TILE_STEPS(depth) FS_TILE_STEPS_OF(0, depth, depth)
-#define FS_TILE_STEPS_OF(part, span, depth)                                                                                                                   \
-    const fs_int fs_k_end = ((part) + 1) * (fs_int)(span) < (depth) ? ((part) + 1) * (fs_int)(span) : (depth);                                                \
-    for (fs_int fs_k0 = (part) * (fs_int)(span); fs_k0 < fs_k_end; fs_k0 += fs_step) {                                                                        \
+#define FS_TILE_STEPS_OF(part, span, depth)                                                                            \
+    const fs_int fs_k_end = ((part) + 1) * (fs_int)(span) < (depth) ? ((part) + 1) * (fs_int)(span) : (depth);         \
+    for (fs_int fs_k0 = (part) * (fs_int)(span); fs_k0 < fs_k_end; fs_k0 += fs_step) {                                 \
         const fs_int fs_kn = fs_k_end - fs_k0 < fs_step ? fs_k_end - fs_k0 : fs_step;
 #define FS_TILE_READY
 #define FS_TILE_READY_ASYNC
 #define FS_TILE_STEPS_END }
 #define FS_TILE_COMMIT
-#define FS_TILE_LOAD_K(x, i, r)                                                                                                                                   \
-    {                                                                                                                                                             \
-        const fs_int fs_c = fs_k0, fs_n = fs_kn;                                                                                                                  \
+#define FS_TILE_LOAD_K(x, i, r)                                                                                        \
+    {                                                                                                                  \
+        const fs_int fs_c = fs_k0, fs_n = fs_kn;                                                                       \
         for (fs_int i = fs_##x##_first; i < fs_##x##_end; i++) {
-#define FS_TILE_LOAD_C(x, c, k)                                                                                                                                   \
-    {                                                                                                                                                             \
-        const fs_int fs_c = fs_##x##_first, fs_n = fs_##x##_end - fs_##x##_first;                                                                                 \
+#define FS_TILE_LOAD_C(x, c, k)                                                                                        \
+    {                                                                                                                  \
+        const fs_int fs_c = fs_##x##_first, fs_n = fs_##x##_end - fs_##x##_first;                                      \
         for (fs_int k = fs_k0; k < fs_k0 + fs_kn; k++) {
-#define FS_TILE_LOAD_END } }
-#define FS_TILE_SET(kind, x, row, k, value) fs_##x[((row) - fs_##x##_first) * fs_##x##_row + ((k) - fs_k0) * fs_##x##_k] = value;
-#define FS_TILE_COPY_K(x, i, r)                                                                                                                                   \
-    for (fs_int i = fs_##x##_first; i < fs_##x##_end; i++)                                                                                                        \
-        FS_PRAGMA(omp simd) for (fs_int r = fs_k0; r < fs_k0 + fs_kn; r++) {
-#define FS_TILE_COPY_C(x, c, k)                                                                                                                                   \
-    for (fs_int k = fs_k0; k < fs_k0 + fs_kn; k++)                                                                                                                \
-        FS_PRAGMA(omp simd) for (fs_int c = fs_##x##_first; c < fs_##x##_end; c++) {
+#define FS_TILE_LOAD_END                                                                                               \
+    }                                                                                                                  \
+    }
+#define FS_TILE_SET(kind, x, row, k, value)                                                                            \
+    fs_##x[((row)-fs_##x##_first) * fs_##x##_row + ((k)-fs_k0) * fs_##x##_k] = value;
+#define FS_TILE_COPY_K(x, i, r)                                                                                        \
+    for (fs_int i = fs_##x##_first; i < fs_##x##_end; i++)                                                             \
+        FS_PRAGMA(omp simd) for (fs_int r = fs_k0; r < fs_k0 + fs_kn; r++)                                             \
+        {
+#define FS_TILE_COPY_C(x, c, k)                                                                                        \
+    for (fs_int k = fs_k0; k < fs_k0 + fs_kn; k++)                                                                     \
+        FS_PRAGMA(omp simd) for (fs_int c = fs_##x##_first; c < fs_##x##_end; c++)                                     \
+        {
 #define FS_TILE_FETCH(kind, x, row, k, pointer, i) FS_TILE_SET(kind, x, row, k, FS_TILE_FROM_##kind((pointer)[i]))
-#define FS_TILE_COPY_END(x) }
+#define FS_TILE_COPY_END(x)                        }
 #define FS_TILE_STORE(x)
-#define FS_TILE_MULTIPLY(kind, sum, x, y)                                                                                                                         \
-    fs_multiply_##kind(sum, fs_tn, fs_##x, fs_step, fs_##y, fs_tn, fs_##x##_end - fs_##x##_first, fs_##y##_end - fs_##y##_first, fs_kn);
+#define FS_TILE_MULTIPLY(kind, sum, x, y)                                                                              \
+    fs_multiply_##kind(sum, fs_tn, fs_##x, fs_step, fs_##y, fs_tn, fs_##x##_end - fs_##x##_first,                      \
+                       fs_##y##_end - fs_##y##_first, fs_kn);
 /* Four rows of two vectors' columns at once stay in registers along k. */
-#define FS_TILE_STRIPS(kind, type)                                                                                                                                \
-    typedef type fs_vector_##kind __attribute__((vector_size(64), aligned(64), may_alias));                                                                       \
-    FS_FN void fs_multiply_##kind(type *sum, int pitch, const type *x, int x_pitch, const type *y, int y_pitch, fs_i64 rows, fs_i64 columns, fs_i64 depth)           \
-    {                                                                                                                                                             \
-        enum { lanes = 64 / sizeof(type) };                                                                                                                       \
-        for (int j = 0; j < columns; j += 2 * lanes)                                                                                                              \
-            for (int i = 0; i < rows; i += fs_strip) {                                                                                                            \
-                fs_vector_##kind *const s0 = (fs_vector_##kind *)&sum[i * pitch + j], *const s1 = (fs_vector_##kind *)&sum[(i + 1) * pitch + j],                   \
-                                        *const s2 = (fs_vector_##kind *)&sum[(i + 2) * pitch + j], *const s3 = (fs_vector_##kind *)&sum[(i + 3) * pitch + j];      \
-                fs_vector_##kind a0 = s0[0], a1 = s0[1], b0 = s1[0], b1 = s1[1], c0 = s2[0], c1 = s2[1], d0 = s3[0], d1 = s3[1];                                  \
-                const type *const x0 = x + i * x_pitch, *const x1 = x0 + x_pitch, *const x2 = x1 + x_pitch, *const x3 = x2 + x_pitch;                              \
-                for (int k = 0; k < depth; k++) {                                                                                                                 \
-                    const fs_vector_##kind *const at = (const fs_vector_##kind *)&y[k * y_pitch + j];                                                             \
-                    const fs_vector_##kind y0 = at[0], y1 = at[1];                                                                                                \
-                    a0 += x0[k] * y0, a1 += x0[k] * y1, b0 += x1[k] * y0, b1 += x1[k] * y1;                                                                       \
-                    c0 += x2[k] * y0, c1 += x2[k] * y1, d0 += x3[k] * y0, d1 += x3[k] * y1;                                                                       \
-                }                                                                                                                                                 \
-                s0[0] = a0, s0[1] = a1, s1[0] = b0, s1[1] = b1, s2[0] = c0, s2[1] = c1, s3[0] = d0, s3[1] = d1;                                                   \
-            }                                                                                                                                                     \
+#define FS_TILE_STRIPS(kind, type)                                                                                     \
+    typedef type fs_vector_##kind __attribute__((vector_size(64), aligned(64), may_alias));                            \
+    FS_FN void fs_multiply_##kind(type *sum, int pitch, const type *x, int x_pitch, const type *y, int y_pitch,        \
+                                  fs_i64 rows, fs_i64 columns, fs_i64 depth)                                           \
+    {                                                                                                                  \
+        enum { lanes = 64 / sizeof(type) };                                                                            \
+        for (int j = 0; j < columns; j += 2 * lanes)                                                                   \
+            for (int i = 0; i < rows; i += fs_strip) {                                                                 \
+                fs_vector_##kind *const s0 = (fs_vector_##kind *)&sum[i * pitch + j],                                  \
+                                        *const s1 = (fs_vector_##kind *)&sum[(i + 1) * pitch + j],                     \
+                                        *const s2 = (fs_vector_##kind *)&sum[(i + 2) * pitch + j],                     \
+                                        *const s3 = (fs_vector_##kind *)&sum[(i + 3) * pitch + j];                     \
+                fs_vector_##kind a0 = s0[0], a1 = s0[1], b0 = s1[0], b1 = s1[1], c0 = s2[0], c1 = s2[1], d0 = s3[0],   \
+                                 d1 = s3[1];                                                                           \
+                const type *const x0 = x + i * x_pitch, *const x1 = x0 + x_pitch, *const x2 = x1 + x_pitch,            \
+                                  *const x3 = x2 + x_pitch;                                                            \
+                for (int k = 0; k < depth; k++) {                                                                      \
+                    const fs_vector_##kind *const at = (const fs_vector_##kind *)&y[k * y_pitch + j];                  \
+                    const fs_vector_##kind y0 = at[0], y1 = at[1];                                                     \
+                    a0 += x0[k] * y0, a1 += x0[k] * y1, b0 += x1[k] * y0, b1 += x1[k] * y1;                            \
+                    c0 += x2[k] * y0, c1 += x2[k] * y1, d0 += x3[k] * y0, d1 += x3[k] * y1;                            \
+                }                                                                                                      \
+                s0[0] = a0, s0[1] = a1, s1[0] = b0, s1[1] = b1, s2[0] = c0, s2[1] = c1, s3[0] = d0, s3[1] = d1;        \
+            }                                                                                                          \
     }
 FS_TILE_STRIPS(f, float)
 FS_TILE_STRIPS(d, double)
 FS_TILE_STRIPS(i, int)
 FS_TILE_STRIPS(l, fs_i64)
-#define fs_multiply_f16 fs_multiply_f
+#define fs_multiply_f16  fs_multiply_f
 #define fs_multiply_bf16 fs_multiply_f
 #define fs_multiply_tf32 fs_multiply_f
-#define FS_TILE_RESULTS(kind, o, c, b, vector)                                                                                                                    \
-    for (fs_int fs_row = fs_m0; fs_row < fs_m0 + fs_tm && fs_row < fs_rows; fs_row++) {                                                                           \
-        const fs_int o = (b) * fs_rows + fs_row, fs_c = fs_n0, fs_n = fs_columns - fs_n0 < fs_tn ? fs_columns - fs_n0 : fs_tn;                                    \
+#define FS_TILE_RESULTS(kind, o, c, b, vector)                                                                         \
+    for (fs_int fs_row = fs_m0; fs_row < fs_m0 + fs_tm && fs_row < fs_rows; fs_row++) {                                \
+        const fs_int o = (b)*fs_rows + fs_row, fs_c = fs_n0,                                                           \
+                     fs_n = fs_columns - fs_n0 < fs_tn ? fs_columns - fs_n0 : fs_tn;                                   \
         (void)o;
 #define FS_TILE_SUMMED(sum) sum[(fs_row - fs_m0) * fs_tn + (c - fs_n0)]
 #define FS_TILE_RESULTS_END }

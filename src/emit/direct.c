@@ -20,15 +20,17 @@ static bool is_least(fsim_op op) { return op == FSIM_OP_MIN || op == FSIM_OP_ARG
 const char *fsim_accumulator_start(fsim_emitter *e, const fsim_node *n, fsim_ctype t)
 {
     if (is_largest(n->op) || is_least(n->op))
-        return t <= FSIM_C_DOUBLE ? fsim_literal(e, is_largest(n->op) ? -INFINITY : INFINITY, t)
-                                  : fsim_printf(e->a, "%sFS_MOST%s", is_largest(n->op) ? "-" : "", fsim_ctype_suffix[t]);
+        return t <= FSIM_C_DOUBLE
+                   ? fsim_literal(e, is_largest(n->op) ? -INFINITY : INFINITY, t)
+                   : fsim_printf(e->a, "%sFS_MOST%s", is_largest(n->op) ? "-" : "", fsim_ctype_suffix[t]);
     return n->op == FSIM_OP_PROD || n->op == FSIM_OP_CUMPROD ? fsim_literal(e, 1, t) : fsim_literal(e, 0, t);
 }
 
 const char *fsim_accumulate(fsim_emitter *e, const fsim_node *n, const char *acc, const char *x, fsim_ctype t)
 {
     if (is_largest(n->op) || is_least(n->op))
-        return fsim_printf(e->a, "%s = fs_%s%s(%s, %s);", acc, is_largest(n->op) ? "max" : "min", fsim_ctype_suffix[t], acc, x);
+        return fsim_printf(e->a, "%s = fs_%s%s(%s, %s);", acc, is_largest(n->op) ? "max" : "min", fsim_ctype_suffix[t],
+                           acc, x);
     if (n->op == FSIM_OP_PROD || n->op == FSIM_OP_CUMPROD)
         return fsim_printf(e->a, "%s *= %s;", acc, x);
     if (n->op == FSIM_OP_NORM && n->attrs.p == 2)
@@ -36,7 +38,8 @@ const char *fsim_accumulate(fsim_emitter *e, const fsim_node *n, const char *acc
     if (n->op == FSIM_OP_NORM && n->attrs.p == 1)
         return fsim_printf(e->a, "%s += fs_abs%s(%s);", acc, fsim_ctype_suffix[t], x);
     if (n->op == FSIM_OP_NORM)
-        return fsim_printf(e->a, "%s += fs_pow%s(fs_abs%s(%s), %s);", acc, fsim_ctype_suffix[t], fsim_ctype_suffix[t], x, fsim_literal(e, n->attrs.p, t));
+        return fsim_printf(e->a, "%s += fs_pow%s(fs_abs%s(%s), %s);", acc, fsim_ctype_suffix[t], fsim_ctype_suffix[t],
+                           x, fsim_literal(e, n->attrs.p, t));
     return fsim_printf(e->a, "%s += %s;", acc, x);
 }
 
@@ -44,7 +47,8 @@ const char *fsim_accumulator_end(fsim_emitter *e, const fsim_node *n, const char
 {
     if (n->op == FSIM_OP_NORM && n->attrs.p != 1)
         return n->attrs.p == 2 ? fsim_printf(e->a, "fs_sqrt%s(%s)", fsim_ctype_suffix[t], acc)
-                               : fsim_printf(e->a, "fs_pow%s(%s, %s)", fsim_ctype_suffix[t], acc, fsim_literal(e, 1 / n->attrs.p, t));
+                               : fsim_printf(e->a, "fs_pow%s(%s, %s)", fsim_ctype_suffix[t], acc,
+                                             fsim_literal(e, 1 / n->attrs.p, t));
     if (is_mean(n->op) && fsim_ops[n->op].class == FSIM_REDUCE)
         return fsim_printf(e->a, "%s * %s", acc, fsim_literal(e, 1.0 / (double)n->reduced, t));
     return acc;
@@ -75,7 +79,8 @@ static int reducing_base(fsim_emitter *e, const fsim_where *w, int64_t elems, co
 static const char *factor(fsim_emitter *e, const fsim_access *x, const fsim_where *at, fsim_ctype t)
 {
     const fsim_variable v = fsim_value(e, x->tensor, at);
-    return fsim_ctype_of(e->g->tensor[x->tensor].dtype) == t ? v.name : fsim_printf(e->a, "(%s)%s", fsim_ctype_names[t], v.name);
+    return fsim_ctype_of(e->g->tensor[x->tensor].dtype) == t ? v.name
+                                                             : fsim_printf(e->a, "(%s)%s", fsim_ctype_names[t], v.name);
 }
 
 static void sum_of_products(fsim_emitter *e, const fsim_node *n, const fsim_where *w, const char *acc, fsim_ctype t)
@@ -95,15 +100,18 @@ static const char *coordinates(fsim_emitter *e, const char *element, const int64
     int64_t below = 1;
     for (int i = axes; i-- > 0; below *= extent[i]) {
         at[i] = fsim_fresh(e, "q");
-        fsim_say(e, e->depth, "const fs_int %s = %s / %lld %% %lld;", at[i], element, (long long)below, (long long)extent[i]);
+        fsim_say(e, e->depth, "const fs_int %s = %s / %lld %% %lld;", at[i], element, (long long)below,
+                 (long long)extent[i]);
     }
     const char *plane = fsim_fresh(e, "q");
     fsim_say(e, e->depth, "const fs_int %s = %s / %lld;", plane, element, (long long)below);
     return plane;
 }
 
-/* Opens a loop over the taps of each axis that fall inside; `inside` are the elements along the axes. Returns how many blocks are open. */
-static int tap_loops(fsim_emitter *e, const fsim_access *x, const char *const *at, bool transposed, const char **inside, const char **tap)
+/* Opens a loop over the taps of each axis that fall inside; `inside` are the elements along the axes. Returns how many
+ * blocks are open. */
+static int tap_loops(fsim_emitter *e, const fsim_access *x, const char *const *at, bool transposed, const char **inside,
+                     const char **tap)
 {
     int opened = 0;
     for (int i = 0; i < x->axes; i++) {
@@ -113,12 +121,13 @@ static int tap_loops(fsim_emitter *e, const fsim_access *x, const char *const *a
         fsim_open(e, "for (fs_int %s = 0; %s < %lld; %s++) {", tap[i], tap[i], (long long)a->taps, tap[i]);
         if (transposed) {
             const char *far = fsim_fresh(e, "i");
-            fsim_say(e, e->depth, "const fs_int %s = %s + %lld - %s * %lld, %s = %s / %lld;", far, at[i], (long long)a->pad, tap[i], (long long)a->dilation, inside[i],
-                     far, (long long)a->stride);
-            fsim_open(e, "if (%s >= 0 && %s %% %lld == 0 && %s < %lld) {", far, far, (long long)a->stride, inside[i], (long long)a->out);
+            fsim_say(e, e->depth, "const fs_int %s = %s + %lld - %s * %lld, %s = %s / %lld;", far, at[i],
+                     (long long)a->pad, tap[i], (long long)a->dilation, inside[i], far, (long long)a->stride);
+            fsim_open(e, "if (%s >= 0 && %s %% %lld == 0 && %s < %lld) {", far, far, (long long)a->stride, inside[i],
+                      (long long)a->out);
         } else {
-            fsim_say(e, e->depth, "const fs_int %s = %s * %lld + %s * %lld - %lld;", inside[i], at[i], (long long)a->stride, tap[i], (long long)a->dilation,
-                     (long long)a->pad);
+            fsim_say(e, e->depth, "const fs_int %s = %s * %lld + %s * %lld - %lld;", inside[i], at[i],
+                     (long long)a->stride, tap[i], (long long)a->dilation, (long long)a->pad);
             fsim_open(e, "if (%s >= 0 && %s < %lld) {", inside[i], inside[i], (long long)a->extent);
         }
         opened += 2;
@@ -127,7 +136,8 @@ static int tap_loops(fsim_emitter *e, const fsim_access *x, const char *const *a
 }
 
 /* Number of the windows' tensor's element at these coordinates. */
-static fsim_where windowed(fsim_emitter *e, const fsim_access *x, const char *plane, const char *const *inside, const int64_t *extent)
+static fsim_where windowed(fsim_emitter *e, const fsim_access *x, const char *plane, const char *const *inside,
+                           const int64_t *extent)
 {
     const char *number = plane, *name = fsim_fresh(e, "e");
     int64_t elems = e->g->tensor[x->tensor].elems;
@@ -155,12 +165,15 @@ static void convolution(fsim_emitter *e, const fsim_node *n, const fsim_where *w
     const char *at[3], *inside[3], *tap[3], *element = numbered(e, w);
     const char *plane = coordinates(e, element, out, x->axes, at);
     const char *filter = fsim_fresh(e, "q"), *image = fsim_fresh(e, "q"), *c = fsim_fresh(e, "k");
-    fsim_say(e, e->depth, "const fs_int %s = %s %% %lld, %s = %s / %lld;", filter, plane, groups * filters, image, plane, groups * filters);
+    fsim_say(e, e->depth, "const fs_int %s = %s %% %lld, %s = %s / %lld;", filter, plane, groups * filters, image,
+             plane, groups * filters);
     fsim_open(e, "for (fs_int %s = 0; %s < %lld; %s++) {", c, c, per_group, c);
     const int opened = tap_loops(e, x, (const char *const *)at, transposed, inside, tap);
-    const char *channel = fsim_printf(e->a, "%s * %lld + %s / %lld * %lld + %s", image, groups * per_group, filter, filters, per_group, c);
+    const char *channel = fsim_printf(e->a, "%s * %lld + %s / %lld * %lld + %s", image, groups * per_group, filter,
+                                      filters, per_group, c);
     const fsim_where there = windowed(e, x, channel, (const char *const *)inside, in);
-    const char *number = transposed ? fsim_printf(e->a, "(%s / %lld * %lld + %s) * %lld + %s %% %lld", filter, filters, per_group, c, filters, filter, filters)
+    const char *number = transposed ? fsim_printf(e->a, "(%s / %lld * %lld + %s) * %lld + %s %% %lld", filter, filters,
+                                                  per_group, c, filters, filter, filters)
                                     : fsim_printf(e->a, "%s * %lld + %s", filter, per_group, c);
     for (int i = 0; i < x->axes; i++)
         number = fsim_printf(e->a, "(%s) * %lld + %s", number, (long long)x->axis[i].taps, tap[i]);
@@ -216,8 +229,9 @@ static void adaptive(fsim_emitter *e, const fsim_node *n, const fsim_where *w, c
     for (int i = 0; i < x->axes; i++) {
         const char *from = fsim_fresh(e, "i"), *end = fsim_fresh(e, "i");
         inside[i] = fsim_fresh(e, "i");
-        fsim_say(e, e->depth, "const fs_int %s = %s * %lld / %lld, %s = ((%s + 1) * %lld + %lld) / %lld;", from, at[i], (long long)in[i], (long long)out[i], end, at[i],
-                 (long long)in[i], (long long)(out[i] - 1), (long long)out[i]);
+        fsim_say(e, e->depth, "const fs_int %s = %s * %lld / %lld, %s = ((%s + 1) * %lld + %lld) / %lld;", from, at[i],
+                 (long long)in[i], (long long)out[i], end, at[i], (long long)in[i], (long long)(out[i] - 1),
+                 (long long)out[i]);
         count = fsim_printf(e->a, "%s * (%s - %s)", count, end, from);
         at[i] = fsim_printf(e->a, "for (fs_int %s = %s; %s < %s; %s++) {", inside[i], from, inside[i], end, inside[i]);
     }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* emit.h: what the files of emit/ share: the text of a kernel under construction, and the values in it.
  *
- * A value is asked for at a place: a tensor's element as an index map over the variables that the text has at that point. It comes from memory, from a variable that holds it already, or
- * from the primitive that makes it, whose arguments are then asked for through that primitive's own index maps. So the text reads what the traffic model counts, from the same maps. */
+ * A value is asked for at a place: a tensor's element as an index map over the variables that the text has at that
+ * point. It comes from memory, from a variable that holds it already, or from the primitive that makes it, whose
+ * arguments are then asked for through that primitive's own index maps. So the text reads what the traffic model
+ * counts, from the same maps. */
 #ifndef FUSESIM_EMIT_EMIT_H
 #define FUSESIM_EMIT_EMIT_H
 
@@ -15,16 +17,19 @@ typedef struct {
     size_t used, room;
 } fsim_text;
 
-/* Arithmetic in the text: a C type for each. f16, bf16 and f8 are computed on as floats, small integers and bool as int. */
+/* Arithmetic in the text: a C type for each. f16, bf16 and f8 are computed on as floats, small integers and bool as
+ * int. */
 typedef enum { FSIM_C_FLOAT, FSIM_C_DOUBLE, FSIM_C_INT, FSIM_C_LONG, FSIM_C_COUNT } fsim_ctype;
 fsim_ctype fsim_ctype_of(fsim_dtype t);
-extern const char *const fsim_ctype_names[FSIM_C_COUNT];   /* float double int fs_i64 */
-extern const char *const fsim_ctype_suffix[FSIM_C_COUNT];  /* f d i l: ends the names of the dialect's functions */
-extern const char *const fsim_storage_names[FSIM_DTYPE_COUNT]; /* of a dtype's elements in memory: double float fs_f16 ... */
+extern const char *const fsim_ctype_names[FSIM_C_COUNT];  /* float double int fs_i64 */
+extern const char *const fsim_ctype_suffix[FSIM_C_COUNT]; /* f d i l: ends the names of the dialect's functions */
+extern const char
+    *const fsim_storage_names[FSIM_DTYPE_COUNT]; /* of a dtype's elements in memory: double float fs_f16 ... */
 
 enum { FSIM_MOST_DEPTHS = 12 };
 
-/* Variables that number points: points = outer x inner_extent + inner, and the reduced points beside them. NULL: there is none, its extent is 1. */
+/* Variables that number points: points = outer x inner_extent + inner, and the reduced points beside them. NULL: there
+ * is none, its extent is 1. */
 typedef struct {
     const char *outer, *inner, *reduced;
     int64_t inner_extent;
@@ -51,9 +56,9 @@ typedef struct {
 
 /* A value that some loop has computed: a reduction's, or a tile's. */
 typedef struct {
-    const char *name;    /* NULL: none */
-    const char *second;  /* a reduction's index */
-    int depth;           /* block that it is declared in */
+    const char *name;   /* NULL: none */
+    const char *second; /* a reduction's index */
+    int depth;          /* block that it is declared in */
 } fsim_held;
 
 /* Where loads of a row that several walks want stay on chip; the host finds them in its caches. */
@@ -70,35 +75,37 @@ typedef struct {
     const fsim_kernel *kernel;
     const fsim_group *group;
     fsim_arena *a;
-    fsim_text head, before, body, after; /* outside of the lanes: once; in front of them and behind them at each step; of a lane */
-    fsim_text out;                       /* what is finished */
+    fsim_text head, before, body,
+        after;     /* outside of the lanes: once; in front of them and behind them at each step; of a lane */
+    fsim_text out; /* what is finished */
     fsim_base *base;
     int bases, base_room;
     fsim_known *known;
     int knowns, known_room;
-    const char **hoisted;  /* pairs of an expression and its variable in the head */
+    const char **hoisted; /* pairs of an expression and its variable in the head */
     int hoists, hoist_room;
-    fsim_held *held;       /* per member */
-    bool *stored;          /* per member: by a loop of the kernel, if at all; else where its value is computed */
-    const int *passes;     /* per member: argument whose value stands for its own, a row's factor being applied later; -1: none. NULL: of no member */
-    int depth;             /* block that statements go to: 1 in the lanes */
-    int next;              /* number of the next variable */
-    int vector;            /* elements that a thread loads at once; 1: none */
-    bool walk;             /* lanes run along the reduced points, else along the inner ones */
-    int array;             /* member whose values for a row lie in an array, or -1; fusion/chain.h: rows, chained */
+    fsim_held *held;   /* per member */
+    bool *stored;      /* per member: by a loop of the kernel, if at all; else where its value is computed */
+    const int *passes; /* per member: argument whose value stands for its own, a row's factor being applied later; -1:
+                          none. NULL: of no member */
+    int depth;         /* block that statements go to: 1 in the lanes */
+    int next;          /* number of the next variable */
+    int vector;        /* elements that a thread loads at once; 1: none */
+    bool walk;         /* lanes run along the reduced points, else along the inner ones */
+    int array;         /* member whose values for a row lie in an array, or -1; fusion/chain.h: rows, chained */
     bool array_wanted, arrayed; /* some text reads it; it has been filled */
-    fsim_where array_at;   /* the place that its first reader asked for */
+    fsim_where array_at;        /* the place that its first reader asked for */
     const char *array_name;
-    bool tiled;            /* lanes run along c, and what is contiguous along the base's reduced points, y, is staged */
-    int staged;            /* tiles so far */
+    bool tiled; /* lanes run along c, and what is contiguous along the base's reduced points, y, is staged */
+    int staged; /* tiles so far */
     bool stages_writes;
     fsim_keep keep;
-    bool band;             /* lanes are rows: what is kept lies a row a lane */
-    int64_t width, rows_per_block; /* of a kept row; rows that a block keeps */
+    bool band;                         /* lanes are rows: what is kept lies a row a lane */
+    int64_t width, rows_per_block;     /* of a kept row; rows that a block keeps */
     int64_t shared_bytes, shared_most; /* that kept rows take so far, and may */
     fsim_kept *kept;
     int kepts, kept_room;
-    fsim_text keeps;       /* declarations of what is kept */
+    fsim_text keeps; /* declarations of what is kept */
     fsim_program *program;
 } fsim_emitter;
 
@@ -115,7 +122,8 @@ const char *fsim_fresh(fsim_emitter *e, const char *letter);
 int fsim_add_base(fsim_emitter *e, fsim_base b);
 /* The whole of a tensor whose element is in variable `name`, declared at the present depth. */
 fsim_where fsim_where_var(fsim_emitter *e, const char *name, int64_t elems);
-/* The element's number as an expression of the variables that number points; what does not depend on the lanes is put into the head. */
+/* The element's number as an expression of the variables that number points; what does not depend on the lanes is put
+ * into the head. */
 fsim_variable fsim_number(fsim_emitter *e, const fsim_where *w);
 /* outer after inner: element map `f` of the value whose points are numbered by w. */
 fsim_where fsim_through(fsim_emitter *e, const fsim_where *w, const fsim_map *f);
@@ -137,7 +145,8 @@ void fsim_store_value(fsim_emitter *e, int tensor, const fsim_where *w, const ch
 /* A literal of the C type. */
 const char *fsim_literal(fsim_emitter *e, double x, fsim_ctype t);
 
-/* The operator's expression with its arguments put in. element: number of the result's element, where the expression asks for rows, columns or indices. */
+/* The operator's expression with its arguments put in. element: number of the result's element, where the expression
+ * asks for rows, columns or indices. */
 const char *fsim_expression(fsim_emitter *e, const fsim_node *n, const char *const *arg, const char *element);
 
 /* Accumulating: a reduction's, a contraction's, a window's. */
@@ -154,21 +163,25 @@ void fsim_emit_rows(fsim_emitter *e);
 void fsim_emit_scan(fsim_emitter *e);
 void fsim_emit_scatter(fsim_emitter *e);
 void fsim_emit_chain(fsim_emitter *e);
-/* Contractions in tiles. False, and nothing is emitted, where fsim_emit_pointwise is the better one or the only one that can: tile.h says when. */
+/* Contractions in tiles. False, and nothing is emitted, where fsim_emit_pointwise is the better one or the only one
+ * that can: tile.h says when. */
 bool fsim_emit_tile(fsim_emitter *e);
 
-/* The second contraction's result and other operand by row of the intermediate, column of the result, and place in the row. */
+/* The second contraction's result and other operand by row of the intermediate, column of the result, and place in the
+ * row. */
 typedef struct {
     fsim_map result, other; /* (row, column) to the second's result; (row, column), place to the other operand */
     int64_t columns;
 } fsim_chain_maps;
 bool fsim_chain_maps_of(const fsim_node *second, const fsim_joint *j, fsim_chain_maps *out);
-/* A chain tile by tile: products without reductions between them, online softmax, rows that one tile holds. False, with nothing emitted, where it is none of these. */
+/* A chain tile by tile: products without reductions between them, online softmax, rows that one tile holds. False, with
+ * nothing emitted, where it is none of these. */
 bool fsim_emit_flash(fsim_emitter *e);
 
 /* The head of an entry point: name, parameters. */
 void fsim_begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes);
-/* The same of a kernel that is predicted to take so many registers. stated: the text says how many blocks an SM then holds, so that the compiler does not spill to make room for another. */
+/* The same of a kernel that is predicted to take so many registers. stated: the text says how many blocks an SM then
+ * holds, so that the compiler does not spill to make room for another. */
 void fsim_begin_held_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes, int registers, bool stated);
 void fsim_end_entry(fsim_emitter *e);
 /* Scratch memory of so many bytes, of elements `type`: the parameter's name. */

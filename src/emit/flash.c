@@ -1,25 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flash.c: two contractions chained, tile by tile: fused MLPs, attention with online softmax (Milakov, Gimelshein, 2018; Dao, 2023: FlashAttention-2).
+/* flash.c: two contractions chained, tile by tile: fused MLPs, attention with online softmax (Milakov, Gimelshein,
+ * 2018; Dao, 2023: FlashAttention-2).
  *
- * A block keeps some rows of one batch and walks the width of the intermediate. Of each tile it makes the first product's scores, what lies between at (row, column), and adds the
- * scores times the second's operand to its results. Three forms:
- *   free     nothing between is reduced
- *   online   reductions run along: what has been summed of exp(x - maximum) is multiplied by exp(old maximum - new) whenever the maximum grows; factors of a row
- *            come at the end
- *   levels   a tile holds whole rows: any reductions, one after the other
- * What is neither is left to fsim_emit_chain. */
-#include "cost/held.h"
+ * A block keeps some rows of one batch and walks the width of the intermediate. Of each tile it makes the first
+ * product's scores, what lies between at (row, column), and adds the scores times the second's operand to its results.
+ * Three forms: free     nothing between is reduced online   reductions run along: what has been summed of exp(x -
+ * maximum) is multiplied by exp(old maximum - new) whenever the maximum grows; factors of a row come at the end levels
+ * a tile holds whole rows: any reductions, one after the other What is neither is left to fsim_emit_chain. */
+#include "cost/thread_registers.h"
 #include "emit/emit.h"
 
 #include <string.h>
 
-enum { WARP = 32, KEPT_DEPTH = 256, CHUNK = 64, MOST_RESULTS = 256, MOST_ROWS = 128, MOST_COLUMNS = 128, SUMS_OF_THREAD = 160, TENSOR_SUMS = 144, JOINING_THREADS = 128 };
+enum {
+    WARP = 32,
+    KEPT_DEPTH = 256,
+    CHUNK = 64,
+    MOST_RESULTS = 256,
+    MOST_ROWS = 128,
+    MOST_COLUMNS = 128,
+    SUMS_OF_THREAD = 160,
+    TENSOR_SUMS = 144,
+    JOINING_THREADS = 128
+};
 
 typedef struct {
-    int64_t offset, count;  /* in shared memory: bytes, elements */
-    int lead;               /* elements from one row of the tile to the next */
-    bool along;             /* of the first product's tile: k is contiguous in it; of the second's: the place in the row is */
-    bool copied;            /* 16 bytes at a time */
+    int64_t offset, count; /* in shared memory: bytes, elements */
+    int lead;              /* elements from one row of the tile to the next */
+    bool along;  /* of the first product's tile: k is contiguous in it; of the second's: the place in the row is */
+    bool copied; /* 16 bytes at a time */
     fsim_where at;
     int tensor;
 } tile;
@@ -29,32 +38,33 @@ typedef struct {
     fsim_joint joint;
     fsim_chain_maps maps;
     const fsim_node *first, *second;
-    int intermediate;       /* tensor */
+    int intermediate; /* tensor */
     fsim_ctype type;
-    fsim_row_kind *kind;    /* per member between the products */
-    int *level, levels;     /* ... and reductions before its value exists */
-    int *passes;            /* fsim_emitter.passes, while tiles are walked */
-    bool *linear;           /* holds exp(x - maximum) once as a factor */
-    bool *scaled;           /* ... and a row's factor that comes later */
-    bool online;            /* else levels */
-    int peak;               /* member: the maximum that is subtracted; -1 */
-    int power;              /* member: exp(x - maximum), where x is what the maximum is of; -1. In base two */
-    int kept;               /* member that the first pass leaves in the scores, so that the second needs no more than it; -1: none */
-    const char **state;     /* per reduction: its running value, an element a row */
+    fsim_row_kind *kind; /* per member between the products */
+    int *level, levels;  /* ... and reductions before its value exists */
+    int *passes;         /* fsim_emitter.passes, while tiles are walked */
+    bool *linear;        /* holds exp(x - maximum) once as a factor */
+    bool *scaled;        /* ... and a row's factor that comes later */
+    bool online;         /* else levels */
+    int peak;            /* member: the maximum that is subtracted; -1 */
+    int power;           /* member: exp(x - maximum), where x is what the maximum is of; -1. In base two */
+    int kept; /* member that the first pass leaves in the scores, so that the second needs no more than it; -1: none */
+    const char **state; /* per reduction: its running value, an element a row */
     bool causal;
-    bool tensor;            /* tensor cores */
-    const char *dtype;      /* of the tiles' elements: f16 bf16 f32 f64 */
+    bool tensor;       /* tensor cores */
+    const char *dtype; /* of the tiles' elements: f16 bf16 f32 f64 */
     int elem_bytes;
     int m, n, threads;
     int64_t depth, depth_step, columns; /* of the first product, and at once; results of a block, filled up */
-    int64_t chunks;         /* blocks that share a row's results, each making the intermediate for itself */
-    int64_t pieces, piece;  /* blocks that share a row's width, and the columns of each: flash-decoding; a second launch puts their results together */
-    const char *scratch;    /* ... from here: results piece by piece, then each reduction's */
+    int64_t chunks;                     /* blocks that share a row's results, each making the intermediate for itself */
+    int64_t pieces, piece; /* blocks that share a row's width, and the columns of each: flash-decoding; a second launch
+                              puts their results together */
+    const char *scratch;   /* ... from here: results piece by piece, then each reduction's */
     int64_t batch_rows, batches;
-    const char *row_of;     /* function: number of a row, counted batch by batch, to its number in the intermediate */
+    const char *row_of; /* function: number of a row, counted batch by batch, to its number in the intermediate */
     fsim_map order;
-    tile rows, one, two;    /* operands: the rows', the first's other, the second's other */
-    int64_t scores;         /* offset, without tensor cores */
+    tile rows, one, two; /* operands: the rows', the first's other, the second's other */
+    int64_t scores;      /* offset, without tensor cores */
     int64_t shared_bytes;
 } flash;
 
@@ -147,7 +157,8 @@ static bool plain_reductions(const flash *f)
         const fsim_node *n = node_of(f, i);
         if (!between(f, i) || class_of(f, i) != FSIM_REDUCE)
             continue;
-        plain = plain && !is_index(n->op) && fsim_ctype_of(n->dtype) == f->type && fsim_ctype_of(f->e->g->tensor[n->result[0]].dtype) == f->type;
+        plain = plain && !is_index(n->op) && fsim_ctype_of(n->dtype) == f->type &&
+                fsim_ctype_of(f->e->g->tensor[n->result[0]].dtype) == f->type;
         for (int r = 1; r < n->results; r++)
             plain = plain && f->e->g->tensor[n->result[r]].readers == 0 && !f->e->g->tensor[n->result[r]].output;
     }
@@ -165,9 +176,11 @@ static bool shifts(flash *f, int i)
 {
     const fsim_node *n = node_of(f, i);
     if (n->op != FSIM_OP_SUB)
-        return n->op == FSIM_OP_CAST || n->op == FSIM_OP_COPY || (fsim_ops[n->op].class == FSIM_PERMUTE && fsim_ops[n->op].flops == 0);
+        return n->op == FSIM_OP_CAST || n->op == FSIM_OP_COPY ||
+               (fsim_ops[n->op].class == FSIM_PERMUTE && fsim_ops[n->op].flops == 0);
     const int from = fsim_maker_in(f->e, n->arg[1].tensor);
-    if (!between(f, from) || node_of(f, from)->op != FSIM_OP_MAX || f->level[from] != 1 || (f->peak >= 0 && f->peak != from))
+    if (!between(f, from) || node_of(f, from)->op != FSIM_OP_MAX || f->level[from] != 1 ||
+        (f->peak >= 0 && f->peak != from))
         return false;
     f->peak = from;
     return true;
@@ -208,11 +221,13 @@ static bool runs_online(flash *f)
         if (class_of(f, i) == FSIM_REDUCE) {
             const int from = fsim_maker_in(e, n->arg[0].tensor);
             const fsim_row_kind kind = kind_of_argument(f, n, 0);
-            if (kind != FSIM_FREE && (kind != FSIM_SCALED || (n->op != FSIM_OP_SUM && n->op != FSIM_OP_MEAN) || f->scaled[from]))
+            if (kind != FSIM_FREE &&
+                (kind != FSIM_SCALED || (n->op != FSIM_OP_SUM && n->op != FSIM_OP_MEAN) || f->scaled[from]))
                 return false;
             continue;
         }
-        if (f->kind[i] == FSIM_BOUND || (f->kind[i] == FSIM_SHIFTED && !shifts(f, i)) || (f->kind[i] == FSIM_SCALED && !scales(f, i)))
+        if (f->kind[i] == FSIM_BOUND || (f->kind[i] == FSIM_SHIFTED && !shifts(f, i)) ||
+            (f->kind[i] == FSIM_SCALED && !scales(f, i)))
             return false;
     }
     const int maker = fsim_maker_in(e, f->intermediate);
@@ -263,7 +278,10 @@ static void find_power(flash *f)
             continue;
         const int from = fsim_maker_in(e, n->arg[0].tensor), x = node_of(f, f->peak)->arg[0].tensor;
         const bool kept = f->kept >= 0 || x == f->first->result[0];
-        f->power = kept && node_of(f, from)->op == FSIM_OP_SUB && node_of(f, from)->arg[0].tensor == x && fsim_ctype_of(n->dtype) == FSIM_C_FLOAT ? i : -1;
+        f->power = kept && node_of(f, from)->op == FSIM_OP_SUB && node_of(f, from)->arg[0].tensor == x &&
+                           fsim_ctype_of(n->dtype) == FSIM_C_FLOAT
+                       ? i
+                       : -1;
         found++;
     }
     f->power = found == 1 ? f->power : -1;
@@ -344,7 +362,8 @@ static bool push_digits(fsim_map *to, const fsim_map *from, int first, int end)
 /* The tensor in memory that an operand is, where all that lies between is an order of elements. */
 static void resolve(flash *f, tile *t)
 {
-    for (int i; (i = fsim_maker_in(f->e, t->tensor)) >= 0 && class_of(f, i) == FSIM_PERMUTE && node_of(f, i)->op != FSIM_OP_ROTATE_HALF;) {
+    for (int i; (i = fsim_maker_in(f->e, t->tensor)) >= 0 && class_of(f, i) == FSIM_PERMUTE &&
+                node_of(f, i)->op != FSIM_OP_ROTATE_HALF;) {
         const fsim_access *x = &node_of(f, i)->arg[0];
         fsim_map at;
         if (x->how != FSIM_READ_MAP || x->map.split != x->map.modes || !fsim_map_compose(&t->at.map, &x->map, &at))
@@ -372,14 +391,25 @@ static bool place_operands(flash *f)
     if (!push_digits(&mine, &operand[rows_from], 0, operand[rows_from].split))
         return false;
     mine.split = mine.modes;
-    if (!push_digits(&mine, &a->map, a->map.split, a->map.modes) || !push_digits(&other, &operand[1 - rows_from], 0, operand[1 - rows_from].modes))
+    if (!push_digits(&mine, &a->map, a->map.split, a->map.modes) ||
+        !push_digits(&other, &operand[1 - rows_from], 0, operand[1 - rows_from].modes))
         return false;
     other.split = other.modes;
     if (!push_digits(&other, &b->map, b->map.split, b->map.modes))
         return false;
     const fsim_base row = {.outer = "p", .inner_extent = 1, .reduced = "k", .outer_depth = 1, .reduced_depth = 1};
-    const fsim_base column = {.outer = "p0", .inner = "c", .inner_extent = e->group->width, .reduced = "k", .inner_depth = 1, .reduced_depth = 1};
-    const fsim_base result = {.outer = "p0", .inner = "j", .inner_extent = f->maps.columns, .reduced = "c", .inner_depth = 1, .reduced_depth = 1};
+    const fsim_base column = {.outer = "p0",
+                              .inner = "c",
+                              .inner_extent = e->group->width,
+                              .reduced = "k",
+                              .inner_depth = 1,
+                              .reduced_depth = 1};
+    const fsim_base result = {.outer = "p0",
+                              .inner = "j",
+                              .inner_extent = f->maps.columns,
+                              .reduced = "c",
+                              .inner_depth = 1,
+                              .reduced_depth = 1};
     f->rows.at = (fsim_where){fsim_add_base(e, row), mine};
     f->rows.tensor = a->tensor;
     f->one.at = (fsim_where){fsim_add_base(e, column), other};
@@ -423,7 +453,8 @@ static bool in_eights(const flash *f, const tile *t, bool reduced)
 {
     const fsim_map *m = &t->at.map;
     const int last = (reduced ? m->modes : m->split) - 1;
-    if (!f->tensor || fsim_maker_in(f->e, t->tensor) >= 0 || m->offset % 8 != 0 || last < (reduced ? m->split : 0) || m->mode[last].stride != 1)
+    if (!f->tensor || fsim_maker_in(f->e, t->tensor) >= 0 || m->offset % 8 != 0 || last < (reduced ? m->split : 0) ||
+        m->mode[last].stride != 1)
         return false;
     for (int i = 0; i < m->modes; i++)
         if (i == last ? m->mode[i].extent % 8 != 0 : m->mode[i].stride % 8 != 0)
@@ -449,7 +480,8 @@ static bool masked_in_place(const flash *f, int tensor, const fsim_map *at)
     }
     for (int k = 0; k < n->args; k++) {
         fsim_map there;
-        if (n->arg[k].how == FSIM_READ_MAP && fsim_map_compose(at, &n->arg[k].map, &there) && masked_in_place(f, n->arg[k].tensor, &there))
+        if (n->arg[k].how == FSIM_READ_MAP && fsim_map_compose(at, &n->arg[k].map, &there) &&
+            masked_in_place(f, n->arg[k].tensor, &there))
             return true;
     }
     return false;
@@ -459,8 +491,9 @@ static bool masked_in_place(const flash *f, int tensor, const fsim_map *at)
 static bool leaves_out(const flash *f)
 {
     const fsim_group *o = f->e->group;
-    bool nothing = o->causal > 0 && o->width == o->causal && f->batch_rows % o->causal == 0 && f->peak >= 0 && f->linear[fsim_maker_in(f->e, f->intermediate)] &&
-                   fsim_map_is_identity(&f->order) && !writes_elements(f);
+    bool nothing = o->causal > 0 && o->width == o->causal && f->batch_rows % o->causal == 0 && f->peak >= 0 &&
+                   f->linear[fsim_maker_in(f->e, f->intermediate)] && fsim_map_is_identity(&f->order) &&
+                   !writes_elements(f);
     for (int i = 0; i < o->members && nothing; i++)
         if (between(f, i) && class_of(f, i) == FSIM_REDUCE)
             nothing = i == f->peak || (is_late(f, i) && f->linear[fsim_maker_in(f->e, node_of(f, i)->arg[0].tensor)]);
@@ -491,14 +524,19 @@ static void lay_out(flash *f)
     const int pad = f->tensor ? 8 : 4;
     int64_t at = 0;
     at = with_elements(f, &f->rows, at, f->m, (f->depth <= KEPT_DEPTH ? f->depth : f->depth_step) + pad);
-    at = f->one.along ? with_elements(f, &f->one, at, f->n, f->depth_step + pad) : with_elements(f, &f->one, at, f->depth_step, f->n + pad);
-    at = f->two.along ? with_elements(f, &f->two, at, f->columns, f->n + pad) : with_elements(f, &f->two, at, f->n, f->columns + pad);
+    at = f->one.along ? with_elements(f, &f->one, at, f->n, f->depth_step + pad)
+                      : with_elements(f, &f->one, at, f->depth_step, f->n + pad);
+    at = f->two.along ? with_elements(f, &f->two, at, f->columns, f->n + pad)
+                      : with_elements(f, &f->two, at, f->n, f->columns + pad);
     f->scores = at;
     f->shared_bytes = f->tensor ? at : at + (int64_t)f->m * (f->n + pad) * f->elem_bytes;
 }
 
 /* Scores and results that a thread holds. */
-static int64_t sums_of_thread(const flash *f) { return (int64_t)f->m * (f->n + f->columns) / f->threads * (f->type == FSIM_C_DOUBLE ? 2 : 1); }
+static int64_t sums_of_thread(const flash *f)
+{
+    return (int64_t)f->m * (f->n + f->columns) / f->threads * (f->type == FSIM_C_DOUBLE ? 2 : 1);
+}
 
 static void set_threads(flash *f)
 {
@@ -522,13 +560,16 @@ static bool choose_tile(flash *f)
     f->m = power_of_two(e->kernel->tile_m > MOST_ROWS ? MOST_ROWS : e->kernel->tile_m < 16 ? 16 : e->kernel->tile_m);
     while (f->m > 16 && f->m / 2 >= f->batch_rows)
         f->m /= 2;
-    f->n = power_of_two(e->kernel->tile_n > MOST_COLUMNS ? MOST_COLUMNS : e->kernel->tile_n < 16 ? 16 : e->kernel->tile_n);
+    f->n = power_of_two(e->kernel->tile_n > MOST_COLUMNS ? MOST_COLUMNS
+                        : e->kernel->tile_n < 16         ? 16
+                                                         : e->kernel->tile_n);
     if (whole)
         f->n = (int)rounded(e->group->width, 16);
     for (;;) {
         set_threads(f);
         lay_out(f);
-        const bool registers = sums_of_thread(f) <= (f->tensor ? TENSOR_SUMS : SUMS_OF_THREAD), fits = (double)f->shared_bytes <= most;
+        const bool registers = sums_of_thread(f) <= (f->tensor ? TENSOR_SUMS : SUMS_OF_THREAD),
+                   fits = (double)f->shared_bytes <= most;
         if (registers && fits)
             return true;
         if (!whole && f->n > 32)
@@ -572,7 +613,8 @@ static void choose_copies(flash *f)
     const bool even = f->depth == f->first->reduced && f->depth % f->depth_step == 0;
     f->rows.copied = even && in_eights(f, &f->rows, true);
     f->one.copied = even && in_eights(f, &f->one, f->one.along) && (f->one.along || f->e->group->width % 8 == 0);
-    f->two.copied = in_eights(f, &f->two, f->two.along) && (f->two.along ? f->e->group->width : f->maps.columns) % 8 == 0;
+    f->two.copied =
+        in_eights(f, &f->two, f->two.along) && (f->two.along ? f->e->group->width : f->maps.columns) % 8 == 0;
 }
 
 /* The text. */
@@ -588,13 +630,15 @@ static const char *filled(flash *f, tile *t, const char *name, const char *where
     e->passes = NULL;
     if (t->copied) {
         const fsim_variable at = fsim_number(e, &t->at);
-        fsim_text_put(e->a, &out, "    FS_FLASH_COPY%s(%s, %s, %s, %s, %s) /* %s */\n", t == &f->rows ? "_ROWS" : "", f->dtype, name, where, fsim_pointer(e, t->tensor), at.name,
-                      e->g->tensor[t->tensor].name);
+        fsim_text_put(e->a, &out, "    FS_FLASH_COPY%s(%s, %s, %s, %s, %s) /* %s */\n", t == &f->rows ? "_ROWS" : "",
+                      f->dtype, name, where, fsim_pointer(e, t->tensor), at.name, e->g->tensor[t->tensor].name);
     } else {
         const fsim_variable v = fsim_value(e, t->tensor, &t->at);
-        fsim_say(e, 1, "FS_FLASH_PUT(%s, %s, %s%s)", f->dtype, name, fsim_ctype_of(e->g->tensor[t->tensor].dtype) == f->type ? "" : fsim_printf(e->a, "(%s)", c_type(f)), v.name);
-        fsim_text_put(e->a, &out, "    FS_FLASH_FILL%s(%s, %s) /* %s */\n%s    FS_FLASH_FILL_END\n", t == &f->rows ? "_ROWS" : "", name, where, e->g->tensor[t->tensor].name,
-                      text_of(&e->body));
+        fsim_say(e, 1, "FS_FLASH_PUT(%s, %s, %s%s)", f->dtype, name,
+                 fsim_ctype_of(e->g->tensor[t->tensor].dtype) == f->type ? "" : fsim_printf(e->a, "(%s)", c_type(f)),
+                 v.name);
+        fsim_text_put(e->a, &out, "    FS_FLASH_FILL%s(%s, %s) /* %s */\n%s    FS_FLASH_FILL_END\n",
+                      t == &f->rows ? "_ROWS" : "", name, where, e->g->tensor[t->tensor].name, text_of(&e->body));
     }
     *head = fsim_printf(e->a, "%s", text_of(&e->head));
     return out.at;
@@ -604,21 +648,31 @@ static const char *fill_rows(flash *f, const char *k0, const char **head)
 {
     const bool kept = f->depth <= KEPT_DEPTH;
     return filled(f, &f->rows, "rows_tile",
-                  fsim_printf(f->e->a, "p, %s, k, %s, %lld, %lld", f->row_of, kept ? "0" : k0, (long long)(kept ? f->depth : f->depth_step), (long long)f->first->reduced), head);
+                  fsim_printf(f->e->a, "p, %s, k, %s, %lld, %lld", f->row_of, kept ? "0" : k0,
+                              (long long)(kept ? f->depth : f->depth_step), (long long)f->first->reduced),
+                  head);
 }
 
 static const char *fill_one(flash *f, const char *c0, const char *k0, const char **head)
 {
     const char *c = fsim_printf(f->e->a, "c, %s, %d, %lld", c0, f->n, (long long)f->e->group->width);
-    const char *k = fsim_printf(f->e->a, "k, %s, %lld, %lld", k0, (long long)f->depth_step, (long long)f->first->reduced);
-    return filled(f, &f->one, "first_tile", fsim_printf(f->e->a, "%s, %s", summed_up_beside(&f->one.at.map) ? c : k, summed_up_beside(&f->one.at.map) ? k : c), head);
+    const char *k =
+        fsim_printf(f->e->a, "k, %s, %lld, %lld", k0, (long long)f->depth_step, (long long)f->first->reduced);
+    return filled(f, &f->one, "first_tile",
+                  fsim_printf(f->e->a, "%s, %s", summed_up_beside(&f->one.at.map) ? c : k,
+                              summed_up_beside(&f->one.at.map) ? k : c),
+                  head);
 }
 
 static const char *fill_two(flash *f, const char **head)
 {
     const char *c = fsim_printf(f->e->a, "c, c0, %d, %lld", f->n, (long long)f->e->group->width);
-    const char *j = fsim_printf(f->e->a, "j, %s, %lld, %lld", f->chunks > 1 ? "j0" : "0", (long long)f->columns, (long long)f->maps.columns);
-    return filled(f, &f->two, "second_tile", fsim_printf(f->e->a, "%s, %s", summed_up_beside(&f->two.at.map) ? j : c, summed_up_beside(&f->two.at.map) ? c : j), head);
+    const char *j = fsim_printf(f->e->a, "j, %s, %lld, %lld", f->chunks > 1 ? "j0" : "0", (long long)f->columns,
+                                (long long)f->maps.columns);
+    return filled(f, &f->two, "second_tile",
+                  fsim_printf(f->e->a, "%s, %s", summed_up_beside(&f->two.at.map) ? j : c,
+                              summed_up_beside(&f->two.at.map) ? c : j),
+                  head);
 }
 
 static const char *const combines[] = {"SUM", "MAX", "MIN", "PROD"}, *const clauses[] = {"+", "max", "min", "*"};
@@ -631,7 +685,8 @@ static int combining(const fsim_node *n)
 static const char *joined(flash *f, const fsim_node *n, const char *x, const char *y)
 {
     const int how = combining(n);
-    return how == 1 || how == 2 ? fsim_printf(f->e->a, "fs_%s%s(%s, %s)", clauses[how], c_suffix(f), x, y) : fsim_printf(f->e->a, "%s %s %s", x, how == 3 ? "*" : "+", y);
+    return how == 1 || how == 2 ? fsim_printf(f->e->a, "fs_%s%s(%s, %s)", clauses[how], c_suffix(f), x, y)
+                                : fsim_printf(f->e->a, "%s %s %s", x, how == 3 ? "*" : "+", y);
 }
 
 static const char *state_of(flash *f, int i) { return fsim_printf(f->e->a, "FS_FLASH_OF(%s)", f->state[i]); }
@@ -643,7 +698,8 @@ static void declare_states(flash *f)
         if (!between(f, i) || class_of(f, i) != FSIM_REDUCE)
             continue;
         f->state[i] = fsim_fresh(f->e, "s");
-        put(f, 1, "FS_FLASH_STATE(%s, %s, %s) /* %s */", c_type(f), f->state[i], fsim_accumulator_start(f->e, n, f->type), n->name);
+        put(f, 1, "FS_FLASH_STATE(%s, %s, %s) /* %s */", c_type(f), f->state[i],
+            fsim_accumulator_start(f->e, n, f->type), n->name);
     }
 }
 
@@ -656,14 +712,17 @@ static const char *accumulated(flash *f, int i)
     fsim_say(e, 0, "%s %s = %s; /* %s */", c_type(f), acc, fsim_accumulator_start(e, n, f->type), n->name);
     const fsim_where at = {0, n->arg[0].map};
     const fsim_variable v = fsim_value(e, n->arg[0].tensor, &at);
-    const char *x = fsim_ctype_of(e->g->tensor[n->arg[0].tensor].dtype) == f->type ? v.name : fsim_printf(e->a, "(%s)%s", c_type(f), v.name);
+    const char *x = fsim_ctype_of(e->g->tensor[n->arg[0].tensor].dtype) == f->type
+                        ? v.name
+                        : fsim_printf(e->a, "(%s)%s", c_type(f), v.name);
     fsim_say(e, 1, "FS_FLASH_IN(%s)", fsim_accumulate(e, n, acc, x, f->type));
     return acc;
 }
 
 static const char *with_clause(flash *f, const char *clause, int i, const char *acc)
 {
-    return fsim_printf(f->e->a, "%s%sreduction(%s : %s)", clause, *clause ? " " : "", clauses[combining(node_of(f, i))], acc);
+    return fsim_printf(f->e->a, "%s%sreduction(%s : %s)", clause, *clause ? " " : "", clauses[combining(node_of(f, i))],
+                       acc);
 }
 
 /* Scores at hand: the first product's, or what the pass before left. */
@@ -738,11 +797,13 @@ static void emit_early(flash *f, int first)
         if (i == f->peak)
             put(f, 3, "FS_FLASH_MAX(%s, %s)", c_suffix(f), acc[i]);
         if (i == f->peak && f->power >= 0)
-            put(f, 3, "const %s peak = %s, shift = fs_flash_peakf(peak), base = fs_flash_base2(shift), again = fs_flash_exp2(fs_flash_base2(%s) - base);\n(void)shift;", c_type(f),
-                joined(f, node_of(f, i), state_of(f, i), acc[i]), state_of(f, i));
+            put(f, 3,
+                "const %s peak = %s, shift = fs_flash_peakf(peak), base = fs_flash_base2(shift), again = "
+                "fs_flash_exp2(fs_flash_base2(%s) - base);\n(void)shift;",
+                c_type(f), joined(f, node_of(f, i), state_of(f, i), acc[i]), state_of(f, i));
         else if (i == f->peak)
-            put(f, 3, "const %s peak = %s, shift = fs_flash_peak%s(peak), again = fs_exp%s(%s - shift);", c_type(f), joined(f, node_of(f, i), state_of(f, i), acc[i]), c_suffix(f),
-                c_suffix(f), state_of(f, i));
+            put(f, 3, "const %s peak = %s, shift = fs_flash_peak%s(peak), again = fs_exp%s(%s - shift);", c_type(f),
+                joined(f, node_of(f, i), state_of(f, i), acc[i]), c_suffix(f), c_suffix(f), state_of(f, i));
         put(f, 3, "%s = %s;", state_of(f, i), i == f->peak ? "peak" : joined(f, node_of(f, i), state_of(f, i), acc[i]));
     }
 }
@@ -762,7 +823,8 @@ static void emit_online(flash *f)
     begin_elements(f, f->kept >= 0 ? f->kept : first);
     if (f->power >= 0) {
         const char *name = fsim_fresh(e, "v");
-        fsim_say(e, 1, "const float %s = fs_flash_exp2(score * FS_LOG2E - base); /* %s */", name, node_of(f, f->power)->name);
+        fsim_say(e, 1, "const float %s = fs_flash_exp2(score * FS_LOG2E - base); /* %s */", name,
+                 node_of(f, f->power)->name);
         e->held[f->power] = (fsim_held){name, NULL, 1};
     }
     for (int i = 0; i < e->group->members; i++)
@@ -774,7 +836,9 @@ static void emit_online(flash *f)
     end_elements(f, clause);
     for (int i = 0; i < e->group->members; i++)
         if (acc[i])
-            put(f, 3, f->linear[fsim_maker_in(e, node_of(f, i)->arg[0].tensor)] ? "%s = %s * again + %s;" : "%s = %s + %s;", state_of(f, i), state_of(f, i), acc[i]);
+            put(f, 3,
+                f->linear[fsim_maker_in(e, node_of(f, i)->arg[0].tensor)] ? "%s = %s * again + %s;" : "%s = %s + %s;",
+                state_of(f, i), state_of(f, i), acc[i]);
     if (rescales)
         put(f, 3, "FS_FLASH_RESCALE(again)");
 }
@@ -837,7 +901,8 @@ static const char *left_out(flash *f, int tensor, const fsim_where *at)
     for (int k = 0; k < n->args; k++) {
         const fsim_where there = fsim_through(e, at, &n->arg[k].map);
         if (f->passes[i] >= 0 && f->passes[i] != k)
-            factors = fsim_printf(e->a, "%s %s (%s)%s", factors, n->op == FSIM_OP_DIV ? "/" : "*", c_type(f), fsim_value(e, n->arg[k].tensor, &there).name);
+            factors = fsim_printf(e->a, "%s %s (%s)%s", factors, n->op == FSIM_OP_DIV ? "/" : "*", c_type(f),
+                                  fsim_value(e, n->arg[k].tensor, &there).name);
         else
             factors = fsim_printf(e->a, "%s%s", factors, left_out(f, n->arg[k].tensor, &there));
     }
@@ -861,7 +926,8 @@ static const char *piece_of(flash *f, int member, const char *i)
     int64_t slot = 0;
     for (int k = 0; k < member; k++)
         slot += f->state[k] != NULL;
-    return fsim_printf(f->e->a, "%s[%lld + %s * %lld + p]", f->scratch, (long long)(f->pieces * o->rows * (f->maps.columns + slot)), i, (long long)o->rows);
+    return fsim_printf(f->e->a, "%s[%lld + %s * %lld + p]", f->scratch,
+                       (long long)(f->pieces * o->rows * (f->maps.columns + slot)), i, (long long)o->rows);
 }
 
 /* What a block has of its rows, for the launch that puts the pieces together. */
@@ -875,7 +941,8 @@ static void emit_piece(flash *f)
             put(f, 2, "FS_FLASH_EACH %s = %s; /* %s */", piece_of(f, i, "piece"), acc, node_of(f, i)->name);
         }
     put(f, 2, "FS_FLASH_RESULTS(j, %s, %lld)", f->chunks > 1 ? "j0" : "0", (long long)f->maps.columns);
-    put(f, 3, "%s[(piece * %lld + p) * %lld + j] = FS_RESULT;", f->scratch, (long long)e->group->rows, (long long)f->maps.columns);
+    put(f, 3, "%s[(piece * %lld + p) * %lld + j] = FS_RESULT;", f->scratch, (long long)e->group->rows,
+        (long long)f->maps.columns);
     put(f, 2, "FS_FLASH_RESULTS_END");
     put(f, 1, "FS_FLASH_ROWS_END");
 }
@@ -885,8 +952,9 @@ static const char *righting(flash *f)
 {
     if (f->peak < 0)
         return "";
-    return f->power >= 0 ? fsim_printf(f->e->a, " * fs_flash_exp2(fs_flash_base2(%s) - base)", piece_of(f, f->peak, "i"))
-                         : fsim_printf(f->e->a, " * fs_exp%s(%s - shift)", c_suffix(f), piece_of(f, f->peak, "i"));
+    return f->power >= 0
+               ? fsim_printf(f->e->a, " * fs_flash_exp2(fs_flash_base2(%s) - base)", piece_of(f, f->peak, "i"))
+               : fsim_printf(f->e->a, " * fs_exp%s(%s - shift)", c_suffix(f), piece_of(f, f->peak, "i"));
 }
 
 /* A reduction's value over all pieces, in a variable; the maximum's comes first. */
@@ -898,7 +966,8 @@ static const char *rejoined(flash *f, int i)
     const bool linear = is_late(f, i) && f->linear[fsim_maker_in(e, n->arg[0].tensor)];
     put(f, 2, "%s %s = %s;", c_type(f), acc, fsim_accumulator_start(e, n, f->type));
     put(f, 2, "for (int i = 0; i < %lld; i++)", (long long)f->pieces);
-    put(f, 3, "%s = %s;", acc, joined(f, n, acc, fsim_printf(e->a, "%s%s", piece_of(f, i, "i"), linear ? righting(f) : "")));
+    put(f, 3, "%s = %s;", acc,
+        joined(f, n, acc, fsim_printf(e->a, "%s%s", piece_of(f, i, "i"), linear ? righting(f) : "")));
     if (i == f->peak)
         put(f, 2, "const %s shift = fs_flash_peak%s(%s);", c_type(f), c_suffix(f), acc);
     if (i == f->peak && f->power >= 0)
@@ -919,7 +988,10 @@ static void emit_results(flash *f)
         if (!f->state[i])
             continue;
         const fsim_node *n = node_of(f, i);
-        const char *acc = f->pieces == 1 ? gathered(f, i) : i == f->peak ? most : rejoined(f, i), *name = fsim_fresh(e, "m");
+        const char *acc = f->pieces == 1 ? gathered(f, i)
+                          : i == f->peak ? most
+                                         : rejoined(f, i),
+                   *name = fsim_fresh(e, "m");
         put(f, 2, "const %s %s = %s; /* %s */", c_type(f), name, fsim_accumulator_end(e, n, acc, f->type), n->name);
         put(f, 2, "(void)%s;", name);
         e->held[i] = (fsim_held){name, NULL, 0};
@@ -944,14 +1016,17 @@ static void emit_results(flash *f)
         put(f, 2, "}");
     }
     begin_pass(e);
-    const int base = fsim_add_base(e, (fsim_base){.outer = "p", .inner = "j", .inner_extent = f->maps.columns, .outer_depth = 0, .inner_depth = 1});
+    const int base = fsim_add_base(
+        e,
+        (fsim_base){.outer = "p", .inner = "j", .inner_extent = f->maps.columns, .outer_depth = 0, .inner_depth = 1});
     if (f->pieces > 1) {
         fsim_say(e, 1, "%s sum = 0;", c_type(f));
         fsim_say(e, 1, "for (int i = 0; i < %lld; i++)", (long long)f->pieces);
-        fsim_say(e, 2, "sum += %s[(i * %lld + p) * %lld + j]%s;", f->scratch, (long long)o->rows, (long long)f->maps.columns,
-                 f->linear[fsim_maker_in(e, f->intermediate)] ? righting(f) : "");
+        fsim_say(e, 2, "sum += %s[(i * %lld + p) * %lld + j]%s;", f->scratch, (long long)o->rows,
+                 (long long)f->maps.columns, f->linear[fsim_maker_in(e, f->intermediate)] ? righting(f) : "");
     }
-    fsim_say(e, 1, "const %s result = %s%s;", c_type(f), f->pieces > 1 ? "sum" : "FS_RESULT", *factors ? " * factor" : "");
+    fsim_say(e, 1, "const %s result = %s%s;", c_type(f), f->pieces > 1 ? "sum" : "FS_RESULT",
+             *factors ? " * factor" : "");
     e->held[fsim_member_of(o, o->anchor)] = (fsim_held){"result", NULL, 1};
     fsim_map back;
     fsim_where at = {base, f->maps.result};
@@ -982,9 +1057,11 @@ static void emit_results(flash *f)
 static void emit_first(flash *f, int depth, const char *k0)
 {
     if (f->tensor)
-        put(f, depth, "FS_FLASH_FIRST_MMA(%s, rows_tile, %s, first_tile, %d, %s, %lld)", f->dtype, k0, f->one.lead, f->one.along ? "K" : "J", (long long)f->depth_step);
+        put(f, depth, "FS_FLASH_FIRST_MMA(%s, rows_tile, %s, first_tile, %d, %s, %lld)", f->dtype, k0, f->one.lead,
+            f->one.along ? "K" : "J", (long long)f->depth_step);
     else
-        put(f, depth, "FS_FLASH_FIRST_SIMT(%s, rows_tile, %s, first_tile, %d, %lld)", c_type(f), k0, f->one.lead, (long long)f->depth_step);
+        put(f, depth, "FS_FLASH_FIRST_SIMT(%s, rows_tile, %s, first_tile, %d, %lld)", c_type(f), k0, f->one.lead,
+            (long long)f->depth_step);
 }
 
 static void emit_second(flash *f)
@@ -1055,11 +1132,15 @@ static void emit_steps(flash *f, const char *stop)
     put(f, 1, "}");
 }
 
-static void declare_tile(flash *f, const tile *t, const char *name, const char *x, int64_t x_step, int64_t host_x, const char *y, int64_t y_step, int64_t host_y, int64_t count)
+static void declare_tile(flash *f, const tile *t, const char *name, const char *x, int64_t x_step, int64_t host_x,
+                         const char *y, int64_t y_step, int64_t host_y, int64_t count)
 {
-    const char *storage = strcmp(f->dtype, "f16") == 0 ? "fs_f16" : strcmp(f->dtype, "bf16") == 0 ? "fs_bf16" : c_type(f);
-    put(f, 1, "FS_FLASH_TILE(%s, %s, %s, %lld, %lld, %s, %lld, %lld, %s, %lld, %lld)", storage, c_type(f), name, (long long)t->offset, (long long)count, x, (long long)x_step,
-        (long long)host_x, y, (long long)y_step, (long long)host_y);
+    const char *storage = strcmp(f->dtype, "f16") == 0    ? "fs_f16"
+                          : strcmp(f->dtype, "bf16") == 0 ? "fs_bf16"
+                                                          : c_type(f);
+    put(f, 1, "FS_FLASH_TILE(%s, %s, %s, %lld, %lld, %s, %lld, %lld, %s, %lld, %lld)", storage, c_type(f), name,
+        (long long)t->offset, (long long)count, x, (long long)x_step, (long long)host_x, y, (long long)y_step,
+        (long long)host_y);
 }
 
 static int neighbours(int64_t columns) { return columns % 64 == 0 ? 4 : columns % 32 == 0 ? 2 : 1; }
@@ -1080,8 +1161,12 @@ static void emit_order(flash *f)
 
 static int registers_of(const flash *f)
 {
-    const double word = f->type == FSIM_C_DOUBLE ? 2 : 1, rows = 16.0 * f->m / f->threads, wider = f->columns > f->n ? (double)f->columns : f->n;
-    const fsim_held_words w = {.threads = f->threads, .tensor = f->tensor, .sums = (double)sums_of_thread(f), .fragments = f->tensor ? 8 : (rows + wider / 16) * word,
+    const double word = f->type == FSIM_C_DOUBLE ? 2 : 1, rows = 16.0 * f->m / f->threads,
+                 wider = f->columns > f->n ? (double)f->columns : f->n;
+    const fsim_held_words w = {.threads = f->threads,
+                               .tensor = f->tensor,
+                               .sums = (double)sums_of_thread(f),
+                               .fragments = f->tensor ? 8 : (rows + wider / 16) * word,
                                .packed = f->tensor ? (double)f->m * f->n / f->threads / 2 : 0};
     return fsim_flash_registers(&w);
 }
@@ -1098,24 +1183,32 @@ static void emit_kernel(flash *f)
             each += between(f, i) && class_of(f, i) == FSIM_REDUCE;
         f->scratch = fsim_scratch(e, c_type(f), f->pieces * o->rows * each * (f->type == FSIM_C_DOUBLE ? 8 : 4));
     }
-    fsim_begin_held_entry(e, f->batches * tiles * f->chunks * f->pieces, f->threads, (int)f->shared_bytes, registers_of(f), true);
-    put(f, 1, "FS_FLASH(%d, %d, %lld, %lld, %lld, %s, %d)", f->m, f->n, (long long)f->batch_rows, (long long)o->width, (long long)(f->chunks * f->pieces), f->row_of, f->causal);
+    fsim_begin_held_entry(e, f->batches * tiles * f->chunks * f->pieces, f->threads, (int)f->shared_bytes,
+                          registers_of(f), true);
+    put(f, 1, "FS_FLASH(%d, %d, %lld, %lld, %lld, %s, %d)", f->m, f->n, (long long)f->batch_rows, (long long)o->width,
+        (long long)(f->chunks * f->pieces), f->row_of, f->causal);
     if (f->tensor)
         put(f, 1, "FS_FLASH_MMA(%s, %lld)", c_type(f), (long long)f->columns);
     else
-        put(f, 1, "FS_FLASH_SIMT(%s, %lld, %d, %d)", c_type(f), (long long)f->columns, neighbours(f->n), neighbours(f->columns));
+        put(f, 1, "FS_FLASH_SIMT(%s, %lld, %d, %d)", c_type(f), (long long)f->columns, neighbours(f->n),
+            neighbours(f->columns));
     const int64_t deep = f->depth_step * f->n, wide = f->n * f->columns;
     declare_tile(f, &f->rows, "rows_tile", "p", f->rows.lead, f->rows.lead, "k", 1, 1, f->rows.count);
-    declare_tile(f, &f->one, "first_tile", "c", f->one.along ? f->one.lead : 1, 1, "k", f->one.along ? 1 : f->one.lead, f->n, deep);
-    declare_tile(f, &f->two, "second_tile", "c", f->two.along ? 1 : f->two.lead, f->columns, "j", f->two.along ? f->two.lead : 1, 1, wide);
+    declare_tile(f, &f->one, "first_tile", "c", f->one.along ? f->one.lead : 1, 1, "k", f->one.along ? 1 : f->one.lead,
+                 f->n, deep);
+    declare_tile(f, &f->two, "second_tile", "c", f->two.along ? 1 : f->two.lead, f->columns, "j",
+                 f->two.along ? f->two.lead : 1, 1, wide);
     if (!f->tensor)
         put(f, 1, "FS_FLASH_SCORES(%s, scores, %lld, %d)", c_type(f), (long long)f->scores, f->n + 4);
     if (f->chunks > 1)
         put(f, 1, "const fs_int j0 = fs_chunk %% %lld * %lld;", (long long)f->chunks, (long long)f->columns);
     const char *stop = whole_number(f, o->width);
     if (f->pieces > 1) {
-        put(f, 1, "const fs_int piece = fs_chunk / %lld, from = piece * %lld, stop = from + %lld < %lld ? from + %lld : %lld;", (long long)f->chunks, (long long)f->piece, (long long)f->piece,
-            (long long)o->width, (long long)f->piece, (long long)o->width);
+        put(f, 1,
+            "const fs_int piece = fs_chunk / %lld, from = piece * %lld, stop = from + %lld < %lld ? from + %lld : "
+            "%lld;",
+            (long long)f->chunks, (long long)f->piece, (long long)f->piece, (long long)o->width, (long long)f->piece,
+            (long long)o->width);
         stop = "stop";
     }
     if (f->causal) {
@@ -1151,7 +1244,8 @@ static bool on_tensor_cores(const flash *f)
 {
     const fsim_emitter *e = f->e;
     const fsim_dtype t = f->first->gemm.arithmetic;
-    bool same = e->hw->sm >= 80 && (t == FSIM_F16 || t == FSIM_BF16) && f->second->gemm.arithmetic == t && f->type == FSIM_C_FLOAT;
+    bool same = e->hw->sm >= 80 && (t == FSIM_F16 || t == FSIM_BF16) && f->second->gemm.arithmetic == t &&
+                f->type == FSIM_C_FLOAT;
     for (int k = 0; k < 2 && same; k++)
         same = e->g->tensor[f->first->arg[k].tensor].dtype == t && e->g->tensor[f->second->arg[k].tensor].dtype == t;
     return same;
@@ -1163,11 +1257,13 @@ static bool analyse(flash *f)
     const fsim_group *o = e->group;
     const fsim_limits limits = {e->g, INT64_MAX / 2, o->strict};
     fsim_refusal why;
-    if (!fsim_may_chain(&limits, o->first, o->anchor, &f->joint, &why) || !fsim_chain_maps_of(f->second, &f->joint, &f->maps))
+    if (!fsim_may_chain(&limits, o->first, o->anchor, &f->joint, &why) ||
+        !fsim_chain_maps_of(f->second, &f->joint, &f->maps))
         return false;
     f->intermediate = f->second->arg[f->joint.side].tensor;
     f->type = fsim_ctype_of(e->g->tensor[f->first->result[0]].dtype);
-    if (f->type > FSIM_C_DOUBLE || fsim_ctype_of(e->g->tensor[f->second->result[0]].dtype) != f->type || fsim_ctype_of(e->g->tensor[f->intermediate].dtype) != f->type)
+    if (f->type > FSIM_C_DOUBLE || fsim_ctype_of(e->g->tensor[f->second->result[0]].dtype) != f->type ||
+        fsim_ctype_of(e->g->tensor[f->intermediate].dtype) != f->type)
         return false;
     find_kinds(f);
     if (!plain_reductions(f))
@@ -1190,7 +1286,14 @@ static bool analyse(flash *f)
 bool fsim_emit_flash(fsim_emitter *e)
 {
     const fsim_group *o = e->group;
-    flash f = {.e = e, .first = &e->g->node[o->first], .second = &e->g->node[o->anchor], .peak = -1, .power = -1, .kept = -1, .dtype = "f32", .elem_bytes = 4};
+    flash f = {.e = e,
+               .first = &e->g->node[o->first],
+               .second = &e->g->node[o->anchor],
+               .peak = -1,
+               .power = -1,
+               .kept = -1,
+               .dtype = "f32",
+               .elem_bytes = 4};
     f.kind = fsim_new(e->a, fsim_row_kind, o->members + 1);
     f.level = fsim_new(e->a, int, o->members + 1);
     f.passes = fsim_new(e->a, int, o->members + 1);

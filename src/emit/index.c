@@ -45,21 +45,26 @@ static const char *terms(fsim_emitter *e, const digits *d, const char *var)
         outermost = false;
         if (m.stride == 0)
             continue;
-        const char *digit = place > 1 ? fsim_printf(e->a, "%s / %lldu", var, (long long)place) : var; /* numbers are not negative: unsigned division is cheaper */
+        const char *digit = place > 1 ? fsim_printf(e->a, "%s / %lldu", var, (long long)place)
+                                      : var; /* numbers are not negative: unsigned division is cheaper */
         if (!first)
             digit = fsim_printf(e->a, "%s %% %lldu", digit, (long long)m.extent);
         const bool bare = place == 1 && first;
         const long long stride = llabs(m.stride);
-        const char *term = stride == 1 ? digit : bare ? fsim_printf(e->a, "%s * %lld", digit, stride) : fsim_printf(e->a, "(%s) * %lld", digit, stride);
+        const char *term = stride == 1 ? digit
+                           : bare      ? fsim_printf(e->a, "%s * %lld", digit, stride)
+                                       : fsim_printf(e->a, "(%s) * %lld", digit, stride);
         if (m.stride < 0)
-            sum = fsim_printf(e->a, "%s - %s", *sum ? sum : "0", stride == 1 && !bare ? fsim_printf(e->a, "(%s)", term) : term);
+            sum = fsim_printf(e->a, "%s - %s", *sum ? sum : "0",
+                              stride == 1 && !bare ? fsim_printf(e->a, "(%s)", term) : term);
         else
             sum = plus(e, sum, term);
     }
     return sum;
 }
 
-/* Cuts the points' digits: the innermost ones that number `inner` points, and those outside. False where no boundary lies there. */
+/* Cuts the points' digits: the innermost ones that number `inner` points, and those outside. False where no boundary
+ * lies there. */
 static bool cut(const fsim_map *m, int64_t inner, digits *outside, digits *within)
 {
     int i = m->split;
@@ -119,7 +124,8 @@ fsim_variable fsim_number(fsim_emitter *e, const fsim_where *w)
     digits outside, within = {0}, reduced = digits_of(m, m->split, m->modes);
     fsim_variable out = {"", 0};
     const char *lanes = "";
-    if (b.inner && !cut(m, b.inner_extent, &outside, &within)) { /* the digits lie across the two variables: over both as one */
+    if (b.inner &&
+        !cut(m, b.inner_extent, &outside, &within)) { /* the digits lie across the two variables: over both as one */
         const digits all = digits_of(m, 0, m->split);
         lanes = terms(e, &all, fsim_printf(e->a, "(%s * %lld + %s)", b.outer, (long long)b.inner_extent, b.inner));
         out.depth = moves(&all) ? deeper(b.inner_depth, b.outer_depth) : 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pointwise.c: kernels whose threads each compute some points of the result: pointwise, copies, pooling, contractions point by point. */
+/* pointwise.c: kernels whose threads each compute some points of the result: pointwise, copies, pooling, contractions
+ * point by point. */
 #include "cost/traffic.h"
 #include "emit/emit.h"
 
@@ -24,18 +25,21 @@ static int64_t inner_of(const fsim_emitter *e, int64_t points)
     return inner < SHORTEST_INNER || points % inner != 0 ? points : inner;
 }
 
-/* Elements that a thread takes: the prediction's; more of small ones where that leaves the device blocks enough, since what is in flight is what hides latency. */
+/* Elements that a thread takes: the prediction's; more of small ones where that leaves the device blocks enough, since
+ * what is in flight is what hides latency. */
 static int vector_of(const fsim_emitter *e, int64_t inner)
 {
     enum { ACCESS = 16, BLOCKS_AN_SM = 16 };
     const fsim_group *o = e->group;
     int v = e->kernel->vector, largest = 1;
     for (int i = 0; i < o->reads + o->writes; i++) {
-        const int bytes = fsim_dtype_bytes(e->g->tensor[i < o->reads ? o->read[i].tensor : o->write[i - o->reads].tensor].dtype);
+        const int bytes =
+            fsim_dtype_bytes(e->g->tensor[i < o->reads ? o->read[i].tensor : o->write[i - o->reads].tensor].dtype);
         largest = bytes > largest ? bytes : largest;
     }
     if (v == 4)
-        while (v * largest < ACCESS && inner % (v * 2) == 0 && (double)o->points / (e->kernel->block * v * 2) >= BLOCKS_AN_SM * fsim_hw_get(e->hw, FSIM_HW_SMS))
+        while (v * largest < ACCESS && inner % (v * 2) == 0 &&
+               (double)o->points / (e->kernel->block * v * 2) >= BLOCKS_AN_SM * fsim_hw_get(e->hw, FSIM_HW_SMS))
             v *= 2;
     while (v > 1 && inner % v != 0)
         v /= 2;
@@ -78,10 +82,12 @@ static bool find_tiles(const fsim_emitter *e, int64_t points, tiling *t)
 {
     const fsim_group *o = e->group;
     bool found = false;
-    if (o->contractions > 0 || (o->template != FSIM_POINTWISE && o->template != FSIM_COPY) || e->kernel->block % 32 != 0 || 1024 % e->kernel->block != 0)
+    if (o->contractions > 0 || (o->template != FSIM_POINTWISE && o->template != FSIM_COPY) ||
+        e->kernel->block % 32 != 0 || 1024 % e->kernel->block != 0)
         return false;
     for (int i = 0; i < o->reads && !found; i++)
-        found = o->read[i].maps > 0 && !o->read[i].place && !o->read[i].window && fsim_read_traffic(e->g, &o->read[i], 32, 0, 1).staged_bytes > 0 &&
+        found = o->read[i].maps > 0 && !o->read[i].place && !o->read[i].window &&
+                fsim_read_traffic(e->g, &o->read[i], 32, 0, 1).staged_bytes > 0 &&
                 tiles_of(&o->read[i].map[0], points, t);
     for (int i = 0; i < o->writes && !found; i++)
         found = fsim_write_traffic(e->g, &o->write[i], 32).staged_bytes > 0 && tiles_of(&o->write[i].map, points, t);
@@ -116,29 +122,49 @@ static int64_t range(fsim_emitter *e, int64_t points, int64_t first)
     e->staged = 0;
     e->stages_writes = false;
     e->vector = e->tiled || o->contractions > 0 || o->template == FSIM_POOLING ? 1 : vector_of(e, inner);
-    fsim_add_base(e, e->tiled ? (fsim_base){.outer = "o", .inner = "c", .reduced = "y", .inner_extent = t.columns, .outer_depth = 0, .inner_depth = 1, .reduced_depth = 1}
-                              : (fsim_base){.outer = "o", .inner = "c", .inner_extent = inner, .outer_depth = 0, .inner_depth = 1});
+    fsim_add_base(
+        e, e->tiled
+               ? (fsim_base){.outer = "o",
+                             .inner = "c",
+                             .reduced = "y",
+                             .inner_extent = t.columns,
+                             .outer_depth = 0,
+                             .inner_depth = 1,
+                             .reduced_depth = 1}
+               : (fsim_base){.outer = "o", .inner = "c", .inner_extent = inner, .outer_depth = 0, .inner_depth = 1});
     for (int i = 0; i < o->writes; i++) {
         fsim_where w = {0, o->write[i].map};
         if (e->tiled && fsim_map_points(&w.map) == points)
             fsim_map_compose(&t.map, &o->write[i].map, &w.map);
-        if (fsim_map_points(&o->write[i].map) * fsim_map_reduced(&o->write[i].map) != points || !e->stored[fsim_maker_in(e, o->write[i].tensor)])
+        if (fsim_map_points(&o->write[i].map) * fsim_map_reduced(&o->write[i].map) != points ||
+            !e->stored[fsim_maker_in(e, o->write[i].tensor)])
             continue;
         const fsim_variable v = fsim_value(e, o->write[i].tensor, &w);
         fsim_store_value(e, o->write[i].tensor, &w, v.name, false);
     }
     if (e->tiled) {
         const int each = TILE * TILE / block;
-        const char *tile_note = each == e->kernel->vector ? "" : fsim_printf(e->a, " /* %d points a thread; the prediction has %d */", each, e->kernel->vector);
-        fsim_text_put(e->a, &e->out, "    FS_TILES(%lld, o, y, c, %lld, %lld, %lld)%s\n%s%s%s    FS_TILE_LANES(y, c)\n%s    FS_TILE_LANES_END\n%s%s    FS_TILES_END\n",
-                      (long long)first, (long long)t.others, (long long)t.rows, (long long)t.columns, tile_note, text_of(&e->head), text_of(&e->before),
-                      e->staged > 0 ? "    FS_TILE_BARRIER\n" : "", text_of(&e->body), e->stages_writes ? "    FS_TILE_BARRIER\n" : "", text_of(&e->after));
+        const char *tile_note =
+            each == e->kernel->vector
+                ? ""
+                : fsim_printf(e->a, " /* %d points a thread; the prediction has %d */", each, e->kernel->vector);
+        fsim_text_put(e->a, &e->out,
+                      "    FS_TILES(%lld, o, y, c, %lld, %lld, %lld)%s\n%s%s%s    FS_TILE_LANES(y, c)\n%s    "
+                      "FS_TILE_LANES_END\n%s%s    FS_TILES_END\n",
+                      (long long)first, (long long)t.others, (long long)t.rows, (long long)t.columns, tile_note,
+                      text_of(&e->head), text_of(&e->before), e->staged > 0 ? "    FS_TILE_BARRIER\n" : "",
+                      text_of(&e->body), e->stages_writes ? "    FS_TILE_BARRIER\n" : "", text_of(&e->after));
         return t.others * ((t.rows + TILE - 1) / TILE) * ((t.columns + TILE - 1) / TILE);
     }
-    const char *predicted = e->vector == e->kernel->vector ? "" : fsim_printf(e->a, " /* %d elements a thread; the prediction has %d */", e->vector, e->kernel->vector);
-    fsim_text_put(e->a, &e->out, "    FS_POINTS(%lld, o, c, %lld, %lld, %d)%s\n%s%s    FS_LANES(c)\n%s    FS_LANES_END\n%s    FS_POINTS_END\n", (long long)first, (long long)points,
-                  (long long)inner, e->vector, predicted, e->head.used ? e->head.at : "", e->before.used ? e->before.at : "", e->body.used ? e->body.at : "",
-                  e->after.used ? e->after.at : "");
+    const char *predicted =
+        e->vector == e->kernel->vector
+            ? ""
+            : fsim_printf(e->a, " /* %d elements a thread; the prediction has %d */", e->vector, e->kernel->vector);
+    fsim_text_put(
+        e->a, &e->out,
+        "    FS_POINTS(%lld, o, c, %lld, %lld, %d)%s\n%s%s    FS_LANES(c)\n%s    FS_LANES_END\n%s    FS_POINTS_END\n",
+        (long long)first, (long long)points, (long long)inner, e->vector, predicted, e->head.used ? e->head.at : "",
+        e->before.used ? e->before.at : "", e->body.used ? e->body.at : "", e->after.used ? e->after.at : "");
     const int64_t each = (int64_t)block * e->vector;
     return (points + each - 1) / each;
 }
@@ -150,7 +176,8 @@ void fsim_emit_pointwise(fsim_emitter *e)
     int ranges = 0;
     const fsim_text before = e->out;
     e->out = (fsim_text){0};
-    for (int i = 0; i < o->writes; i++) { /* what another size than the kernel's own, and is no contraction's, is stored in passing */
+    for (int i = 0; i < o->writes;
+         i++) { /* what another size than the kernel's own, and is no contraction's, is stored in passing */
         const int64_t points = fsim_map_points(&o->write[i].map) * fsim_map_reduced(&o->write[i].map);
         const bool own = points == o->points || o->contractions > 1;
         e->stored[fsim_maker_in(e, o->write[i].tensor)] = own;
@@ -181,7 +208,9 @@ void fsim_emit_scatter(fsim_emitter *e)
     for (int half = 0; half < 2; half++) {
         begin_range(e);
         e->vector = 1;
-        fsim_add_base(e, (fsim_base){.outer = "o", .inner = "c", .inner_extent = elems[half], .outer_depth = 0, .inner_depth = 1});
+        fsim_add_base(
+            e,
+            (fsim_base){.outer = "o", .inner = "c", .inner_extent = elems[half], .outer_depth = 0, .inner_depth = 1});
         fsim_where at = {0, fsim_identity(elems[half])};
         if (half == 0) {
             fsim_where from = at;
@@ -200,24 +229,30 @@ void fsim_emit_scatter(fsim_emitter *e)
             fsim_map_push(&which.map, run, 0);
             which.map.split = which.map.modes;
             from.map.offset += n->arg[last].map.offset;
-            const fsim_variable index = fsim_value(e, n->arg[1].tensor, &which), v = fsim_value(e, n->arg[last].tensor, &from);
+            const fsim_variable index = fsim_value(e, n->arg[1].tensor, &which),
+                                v = fsim_value(e, n->arg[last].tensor, &from);
             const int64_t extent = s->rank ? s->dim[n->attrs.dim[0]] : 1;
             const int64_t src_along = elems[1] / (n->points / extent) > 0 ? elems[1] / (n->points / extent) : 1;
             const char *name = fsim_fresh(e, "e");
-            fsim_say(e, 1, "const fs_int %s = c / %lld * %lld + (fs_int)%s * %lld + c %% %lld;", name, (long long)(src_along * below), (long long)(extent * below), index.name,
-                     (long long)below, (long long)below);
+            fsim_say(e, 1, "const fs_int %s = c / %lld * %lld + (fs_int)%s * %lld + c %% %lld;", name,
+                     (long long)(src_along * below), (long long)(extent * below), index.name, (long long)below,
+                     (long long)below);
             const fsim_where there = fsim_where_var(e, name, n->points);
             fsim_store_value(e, result, &there, v.name, true);
         }
         fsim_begin_entry(e, (elems[half] + e->kernel->block - 1) / e->kernel->block, e->kernel->block, 0);
-        fsim_text_put(e->a, &e->out, "    FS_POINTS(0, o, c, %lld, %lld, 1)\n%s    FS_LANES(c)\n%s    FS_LANES_END\n    FS_POINTS_END\n", (long long)elems[half],
-                      (long long)elems[half], e->head.used ? e->head.at : "", e->body.used ? e->body.at : "");
+        fsim_text_put(
+            e->a, &e->out,
+            "    FS_POINTS(0, o, c, %lld, %lld, 1)\n%s    FS_LANES(c)\n%s    FS_LANES_END\n    FS_POINTS_END\n",
+            (long long)elems[half], (long long)elems[half], e->head.used ? e->head.at : "",
+            e->body.used ? e->body.at : "");
         fsim_end_entry(e);
     }
 }
 
 /* Rows of contiguous elements: a row's threads walk it together. */
-static void scan_rows(fsim_emitter *e, const fsim_node *n, const fsim_where *in, const fsim_where *out, int64_t rows, int64_t width)
+static void scan_rows(fsim_emitter *e, const fsim_node *n, const fsim_where *in, const fsim_where *out, int64_t rows,
+                      int64_t width)
 {
     enum { WARP = 32, BLOCK = 256, EACH = 4 };
     const fsim_ctype t = fsim_ctype_of(n->dtype);
@@ -233,9 +268,12 @@ static void scan_rows(fsim_emitter *e, const fsim_node *n, const fsim_where *in,
     e->knowns = 0;
     fsim_store_value(e, n->result[0], out, "acc", true);
     fsim_begin_entry(e, (rows + together - 1) / together, BLOCK, 0);
-    fsim_text_put(e->a, &e->out, "    FS_ROWS(p, %lld, %d, %d)\n%s    FS_SCAN(%s, acc, r, %lld, %d, %s)\n%s    FS_SCAN_SO_FAR(%s, acc, r, %lld, %s, %s)\n%s    FS_SCAN_END\n    FS_ROWS_END\n",
-                  (long long)rows, together, threads, text_of(&e->head), s, (long long)width, EACH, start, text_of(&take), s, (long long)width, start,
-                  n->op == FSIM_OP_CUMPROD ? "prod_" : "sum_", text_of(&e->body));
+    fsim_text_put(e->a, &e->out,
+                  "    FS_ROWS(p, %lld, %d, %d)\n%s    FS_SCAN(%s, acc, r, %lld, %d, %s)\n%s    FS_SCAN_SO_FAR(%s, "
+                  "acc, r, %lld, %s, %s)\n%s    FS_SCAN_END\n    FS_ROWS_END\n",
+                  (long long)rows, together, threads, text_of(&e->head), s, (long long)width, EACH, start,
+                  text_of(&take), s, (long long)width, start, n->op == FSIM_OP_CUMPROD ? "prod_" : "sum_",
+                  text_of(&e->body));
     fsim_end_entry(e);
 }
 
@@ -251,8 +289,16 @@ void fsim_emit_scan(fsim_emitter *e)
         below *= s->dim[d];
     begin_range(e);
     e->vector = 1;
-    fsim_add_base(e, below == 1 ? (fsim_base){.outer = "p", .inner_extent = 1, .outer_depth = 0, .reduced = "r", .reduced_depth = 1}
-                                : (fsim_base){.outer = "o", .inner = "c", .inner_extent = rows, .outer_depth = 0, .inner_depth = 1, .reduced = "r", .reduced_depth = 2});
+    fsim_add_base(
+        e, below == 1
+               ? (fsim_base){.outer = "p", .inner_extent = 1, .outer_depth = 0, .reduced = "r", .reduced_depth = 1}
+               : (fsim_base){.outer = "o",
+                             .inner = "c",
+                             .inner_extent = rows,
+                             .outer_depth = 0,
+                             .inner_depth = 1,
+                             .reduced = "r",
+                             .reduced_depth = 2});
     fsim_map m = {0};
     fsim_map_push(&m, rows / below, extent * below);
     fsim_map_push(&m, below, 1);
@@ -272,7 +318,8 @@ void fsim_emit_scan(fsim_emitter *e)
     fsim_store_value(e, n->result[0], &out, "acc", true);
     fsim_close(e);
     fsim_begin_entry(e, (rows + e->kernel->block - 1) / e->kernel->block, e->kernel->block, 0);
-    fsim_text_put(e->a, &e->out, "    FS_POINTS(0, o, c, %lld, %lld, 1)\n%s    FS_LANES(c)\n%s    FS_LANES_END\n    FS_POINTS_END\n", (long long)rows, (long long)rows,
-                  e->head.used ? e->head.at : "", e->body.used ? e->body.at : "");
+    fsim_text_put(e->a, &e->out,
+                  "    FS_POINTS(0, o, c, %lld, %lld, 1)\n%s    FS_LANES(c)\n%s    FS_LANES_END\n    FS_POINTS_END\n",
+                  (long long)rows, (long long)rows, e->head.used ? e->head.at : "", e->body.used ? e->body.at : "");
     fsim_end_entry(e);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* program.c: a plan's kernels as programs. */
-#include "cost/held.h"
+#include "cost/thread_registers.h"
 #include "emit/emit.h"
 
 #include <ctype.h>
@@ -43,16 +43,22 @@ static void begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_byt
     fsim_program *p = e->program;
     const char *entry = fsim_printf(e->a, "%s%s", p->name, p->launches ? fsim_printf(e->a, "_%d", p->launches) : "");
     p->launch[p->launches++] = (fsim_launch){entry, grid, block, shared_bytes};
-    fsim_text_put(e->a, &e->out, "\nFS_ENTRY(%s, %d%s, (", entry, block, resident ? fsim_printf(e->a, " FS_RESIDENT(%d)", resident) : "");
+    fsim_text_put(e->a, &e->out, "\nFS_ENTRY(%s, %d%s, (", entry, block,
+                  resident ? fsim_printf(e->a, " FS_RESIDENT(%d)", resident) : "");
     for (int i = 0; i < p->parameters; i++)
-        fsim_text_put(e->a, &e->out, "%s%s%s *FS_RESTRICT %s", i ? ", " : "", p->parameter[i].written ? "" : "const ", p->parameter[i].type, p->parameter[i].name);
+        fsim_text_put(e->a, &e->out, "%s%s%s *FS_RESTRICT %s", i ? ", " : "", p->parameter[i].written ? "" : "const ",
+                      p->parameter[i].type, p->parameter[i].name);
     fsim_text_put(e->a, &e->out, "))\n{\n");
     for (int i = 0; i < p->parameters; i++)
-        fsim_text_put(e->a, &e->out, "    FS_ARGUMENT(%d, %s%s, %s)\n", i, p->parameter[i].written ? "" : "const ", p->parameter[i].type, p->parameter[i].name);
+        fsim_text_put(e->a, &e->out, "    FS_ARGUMENT(%d, %s%s, %s)\n", i, p->parameter[i].written ? "" : "const ",
+                      p->parameter[i].type, p->parameter[i].name);
     fsim_text_put(e->a, &e->out, "    FS_BLOCKS(%d)\n", block);
 }
 
-void fsim_begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes) { begin_entry(e, grid, block, shared_bytes, 0); }
+void fsim_begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes)
+{
+    begin_entry(e, grid, block, shared_bytes, 0);
+}
 
 void fsim_begin_held_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes, int registers, bool stated)
 {
@@ -85,7 +91,8 @@ static const char *why_skipped(const fsim_emitter *e)
     if (o->template == FSIM_TRANSFER_KERNEL)
         return "a transfer is no kernel";
     if (o->template == FSIM_OPAQUE_KERNEL && e->g->node[o->anchor].op != FSIM_OP_SCATTER)
-        return fsim_printf(e->a, "%s is opaque: nothing says how it is computed", fsim_ops[e->g->node[o->anchor].op].name);
+        return fsim_printf(e->a, "%s is opaque: nothing says how it is computed",
+                           fsim_ops[e->g->node[o->anchor].op].name);
     return NULL;
 }
 
@@ -94,13 +101,19 @@ static void emit(fsim_emitter *e)
     switch (e->group->template) {
     case FSIM_ROW_REDUCTION:
     case FSIM_COLUMN_REDUCTION:
-    case FSIM_FULL_REDUCTION: fsim_emit_rows(e); break;
+    case FSIM_FULL_REDUCTION:
+        fsim_emit_rows(e);
+        break;
     case FSIM_CHAINED_CONTRACTION:
         if (!fsim_emit_flash(e))
             fsim_emit_chain(e);
         break;
-    case FSIM_SCAN_KERNEL: fsim_emit_scan(e); break;
-    case FSIM_OPAQUE_KERNEL: fsim_emit_scatter(e); break;
+    case FSIM_SCAN_KERNEL:
+        fsim_emit_scan(e);
+        break;
+    case FSIM_OPAQUE_KERNEL:
+        fsim_emit_scatter(e);
+        break;
     case FSIM_TILED_CONTRACTION:
     case FSIM_LIBRARY_CONTRACTION:
         if (e->group->whole_row > 0)
@@ -110,7 +123,9 @@ static void emit(fsim_emitter *e)
             e->program->registers = fsim_direct_registers(e->group->live);
         }
         break;
-    default: fsim_emit_pointwise(e); break;
+    default:
+        fsim_emit_pointwise(e);
+        break;
     }
 }
 
@@ -122,7 +137,8 @@ static void describe(fsim_emitter *e, fsim_text *t)
     fsim_text_put(e->a, t, " */\n");
 }
 
-static void make_program(const fsim_graph *g, const fsim_hw *hw, const fsim_kernel *k, int id, fsim_arena *a, fsim_program *p)
+static void make_program(const fsim_graph *g, const fsim_hw *hw, const fsim_kernel *k, int id, fsim_arena *a,
+                         fsim_program *p)
 {
     const fsim_group *o = k->group;
     fsim_emitter e = {.g = g, .hw = hw, .kernel = k, .group = o, .a = a, .program = p, .array = -1};

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rows.c: kernels whose threads share rows: reductions over a row, what depends on them, and chains, whose rows a product fills first.
+/* rows.c: kernels whose threads share rows: reductions over a row, what depends on them, and chains, whose rows a
+ * product fills first.
  *
- * A row is walked once for each level of dependent reductions, and once more for what is stored of it after the last. Values of a whole row live outside of the walks. */
+ * A row is walked once for each level of dependent reductions, and once more for what is stored of it after the last.
+ * Values of a whole row live outside of the walks. */
 #include "emit/emit.h"
 
 #include "fusion/online.h"
@@ -15,13 +17,13 @@ enum { STATIC_BYTES = 2048 }; /* of shared memory, at most, that the dialect's r
 typedef struct {
     fsim_emitter *e;
     int64_t rows, width;
-    int *level;          /* per member: reductions before its value exists */
+    int *level; /* per member: reductions before its value exists */
     int levels;
-    int *along;          /* per member: the reduction that runs along with this one, in one pass (fusion/online.h); -1 */
-    bool *second;        /* per member: it runs along with one */
+    int *along;   /* per member: the reduction that runs along with this one, in one pass (fusion/online.h); -1 */
+    bool *second; /* per member: it runs along with one */
     int row_threads, rows_per_block;
     int64_t pieces, piece; /* blocks that share a row, and the elements of each */
-    bool band;           /* neighbouring rows are contiguous: lanes run over rows */
+    bool band;             /* neighbouring rows are contiguous: lanes run over rows */
     fsim_joint joint;
     int product;         /* chained: the second contraction's member; -1 */
     const char *scratch; /* pieces: partial results */
@@ -35,11 +37,14 @@ static int leader_of(const rows_work *w, int i)
 {
     const fsim_emitter *e = w->e;
     const fsim_node *n = member_node(e, i);
-    const int with = class_of(e, i) == FSIM_REDUCE ? fsim_online_with(e->g, e->group->member[i].node) : -1, leader = with < 0 ? -1 : fsim_member_of(e->group, with);
+    const int with = class_of(e, i) == FSIM_REDUCE ? fsim_online_with(e->g, e->group->member[i].node) : -1,
+              leader = with < 0 ? -1 : fsim_member_of(e->group, with);
     if (leader < 0 || e->group->strict || w->along[leader] >= 0 || e->g->node[with].results > 1)
         return -1;
-    const fsim_ctype x = fsim_ctype_of(e->g->tensor[e->g->node[with].arg[0].tensor].dtype), y = fsim_ctype_of(e->g->tensor[n->result[0]].dtype);
-    return x == y && x == fsim_ctype_of(e->g->tensor[e->g->node[with].result[0]].dtype) && x <= FSIM_C_DOUBLE ? leader : -1;
+    const fsim_ctype x = fsim_ctype_of(e->g->tensor[e->g->node[with].arg[0].tensor].dtype),
+                     y = fsim_ctype_of(e->g->tensor[n->result[0]].dtype);
+    return x == y && x == fsim_ctype_of(e->g->tensor[e->g->node[with].result[0]].dtype) && x <= FSIM_C_DOUBLE ? leader
+                                                                                                              : -1;
 }
 
 /* online: reductions run along with others where they can. Returns whether any does. */
@@ -96,11 +101,13 @@ static void end_walk(rows_work *w, const char *clause)
     fsim_emitter *e = w->e;
     const char *kept = e->keep == FSIM_KEEP_IN_REGISTERS ? "_KEPT" : "";
     if (w->band)
-        fsim_text_put(e->a, &e->out, "%s    FS_BAND_WALK%s(r, p, %lld)\n%s%s    FS_BAND_WALK_END\n", text_of(&e->head), kept, (long long)w->width, text_of(&e->before),
-                      text_of(&e->body));
+        fsim_text_put(e->a, &e->out, "%s    FS_BAND_WALK%s(r, p, %lld)\n%s%s    FS_BAND_WALK_END\n", text_of(&e->head),
+                      kept, (long long)w->width, text_of(&e->before), text_of(&e->body));
     else
-        fsim_text_put(e->a, &e->out, "%s    FS_WALK%s(r, %lld, %d)\n%s    FS_LANES_OF(r, %s)\n%s    FS_LANES_END\n%s    FS_WALK_END\n", text_of(&e->head), kept,
-                      (long long)w->width, e->vector, text_of(&e->before), clause, text_of(&e->body), text_of(&e->after));
+        fsim_text_put(e->a, &e->out,
+                      "%s    FS_WALK%s(r, %lld, %d)\n%s    FS_LANES_OF(r, %s)\n%s    FS_LANES_END\n%s    FS_WALK_END\n",
+                      text_of(&e->head), kept, (long long)w->width, e->vector, text_of(&e->before), clause,
+                      text_of(&e->body), text_of(&e->after));
 }
 
 /* The product whose values a row's array holds, in a walk of its own. */
@@ -154,13 +161,17 @@ typedef struct {
 static bool has_moments(const reducing *r) { return r->count != NULL; }
 
 /* The variable that a lane of the walk sees. */
-static const char *own(const rows_work *w, const char *name) { return w->band ? fsim_printf(w->e->a, "FS_BAND_OF(%s)", name) : name; }
+static const char *own(const rows_work *w, const char *name)
+{
+    return w->band ? fsim_printf(w->e->a, "FS_BAND_OF(%s)", name) : name;
+}
 
 static const char *declare(rows_work *w, fsim_ctype t, const char *start, const char *what)
 {
     fsim_emitter *e = w->e;
     const char *name = fsim_fresh(e, "a");
-    fsim_say(e, 0, w->band ? "FS_BAND_VARIABLE(%s, %s, %s) /* %s */" : "%s %s = %s; /* %s */", fsim_ctype_names[t], name, start, what);
+    fsim_say(e, 0, w->band ? "FS_BAND_VARIABLE(%s, %s, %s) /* %s */" : "%s %s = %s; /* %s */", fsim_ctype_names[t],
+             name, start, what);
     return name;
 }
 
@@ -168,7 +179,9 @@ static reducing start_reduction(rows_work *w, int i)
 {
     fsim_emitter *e = w->e;
     const fsim_node *n = member_node(e, i);
-    reducing r = {.member = i, .along = w->along[i], .type = fsim_ctype_of(is_index(n->op) ? e->g->tensor[n->arg[0].tensor].dtype : n->dtype)};
+    reducing r = {.member = i,
+                  .along = w->along[i],
+                  .type = fsim_ctype_of(is_index(n->op) ? e->g->tensor[n->arg[0].tensor].dtype : n->dtype)};
     if (!is_index(n->op) && !fsim_dtype_floating(e->g->tensor[n->result[0]].dtype))
         r.type = fsim_ctype_of(e->g->tensor[n->result[0]].dtype);
     if (n->op == FSIM_OP_MEAN || n->op == FSIM_OP_NORM)
@@ -199,7 +212,8 @@ static void reduce_element(rows_work *w, const reducing *r)
     else if (r->along >= 0)
         fsim_say(e, e->depth, "fs_take_exp_%s(&%s, &%s, %s);", s, acc, own(w, r->sum), x);
     else if (index)
-        fsim_say(e, e->depth, "if (%s %s %s || (%s == %s && r < %s)) { %s = %s; %s = r; }", x, is_least(n->op) ? "<" : ">", acc, x, acc, index, acc, x, index);
+        fsim_say(e, e->depth, "if (%s %s %s || (%s == %s && r < %s)) { %s = %s; %s = r; }", x,
+                 is_least(n->op) ? "<" : ">", acc, x, acc, index, acc, x, index);
     else
         fsim_say(e, e->depth, "%s", fsim_accumulate(e, n, acc, x, r->type));
 }
@@ -211,7 +225,10 @@ static const char *kind_of(const fsim_node *n)
 
 static const char *combine_name(const fsim_node *n, bool index)
 {
-    return index ? is_least(n->op) ? "ARGMIN" : "ARGMAX" : is_extreme(n->op) ? is_least(n->op) ? "MIN" : "MAX" : n->op == FSIM_OP_PROD ? "PROD" : "SUM";
+    return index                   ? is_least(n->op) ? "ARGMIN" : "ARGMAX"
+           : is_extreme(n->op)     ? is_least(n->op) ? "MIN" : "MAX"
+           : n->op == FSIM_OP_PROD ? "PROD"
+                                   : "SUM";
 }
 
 /* The value of a whole row, in a variable outside of the walks. */
@@ -220,7 +237,9 @@ static void set_value(rows_work *w, int member, const char *value, const char *s
     fsim_emitter *e = w->e;
     const fsim_node *n = member_node(e, member);
     const char *name = fsim_fresh(e, "m"), *type = fsim_ctype_names[fsim_ctype_of(e->g->tensor[n->result[0]].dtype)];
-    fsim_text_put(e->a, &e->out, w->band ? "    FS_BAND_SET(%s, %s, %s) /* %s */\n" : "    const %s %s = %s; /* %s */\n", type, name, value, n->name);
+    fsim_text_put(e->a, &e->out,
+                  w->band ? "    FS_BAND_SET(%s, %s, %s) /* %s */\n" : "    const %s %s = %s; /* %s */\n", type, name,
+                  value, n->name);
     e->held[member] = (fsim_held){own(w, name), second, w->band ? 1 : 0};
 }
 
@@ -229,7 +248,11 @@ static void finish_reduction(rows_work *w, const reducing *r)
     fsim_emitter *e = w->e;
     const fsim_node *n = member_node(e, r->member);
     const char *acc = own(w, r->acc), *index = r->index ? own(w, r->index) : NULL;
-    set_value(w, r->member, is_index(n->op) ? index : r->along >= 0 ? acc : fsim_accumulator_end(e, n, acc, r->type), index);
+    set_value(w, r->member,
+              is_index(n->op) ? index
+              : r->along >= 0 ? acc
+                              : fsim_accumulator_end(e, n, acc, r->type),
+              index);
     if (r->along >= 0)
         set_value(w, r->along, fsim_accumulator_end(e, member_node(e, r->along), own(w, r->sum), r->type), NULL);
 }
@@ -239,8 +262,10 @@ static const char *clause_of(rows_work *w, const reducing *r, int count)
 {
     const char *clause = "";
     for (int i = 0; i < count; i++)
-        clause = r[i].index || r[i].along >= 0 ? "-" : *clause == '-' ? clause
-                                    : fsim_printf(w->e->a, "%s%sreduction(%s : %s)", clause, *clause ? " " : "", kind_of(member_node(w->e, r[i].member)), r[i].acc);
+        clause = r[i].index || r[i].along >= 0 ? "-"
+                 : *clause == '-'              ? clause
+                                  : fsim_printf(w->e->a, "%s%sreduction(%s : %s)", clause, *clause ? " " : "",
+                                                kind_of(member_node(w->e, r[i].member)), r[i].acc);
     return *clause == '-' ? "FS_IN_ORDER" : w->band ? "" : clause;
 }
 
@@ -263,7 +288,8 @@ static write_place place_of(const rows_work *w, const fsim_write *x)
     return still || class_of(w->e, member) == FSIM_REDUCE ? A_ROW : AN_ELEMENT;
 }
 
-/* The full writes that can be stored in the walk of `level`, which is the last where `last`. Returns whether there were any. */
+/* The full writes that can be stored in the walk of `level`, which is the last where `last`. Returns whether there were
+ * any. */
 static bool store_elements(rows_work *w, int level, bool last, bool dry)
 {
     fsim_emitter *e = w->e;
@@ -290,12 +316,14 @@ static void reduce_rows(rows_work *w, const reducing *r, int count)
     for (int i = 0; i < count; i++) {
         const char *s = fsim_ctype_suffix[r[i].type];
         if (r[i].along >= 0 && has_moments(&r[i]))
-            fsim_text_put(e->a, &e->out, "    FS_%s_MOMENTS(%s, %s, %s, %s)\n", what, s, r[i].count, r[i].acc, r[i].sum);
+            fsim_text_put(e->a, &e->out, "    FS_%s_MOMENTS(%s, %s, %s, %s)\n", what, s, r[i].count, r[i].acc,
+                          r[i].sum);
         else if (r[i].along >= 0)
             fsim_text_put(e->a, &e->out, "    FS_%s_EXP(%s, %s, %s)\n", what, s, r[i].acc, r[i].sum);
         else
-            fsim_text_put(e->a, &e->out, "    FS_%s_%s(%s, %s%s%s)\n", what, combine_name(member_node(e, r[i].member), r[i].index != NULL), s, r[i].acc, r[i].index ? ", " : "",
-                          r[i].index ? r[i].index : "");
+            fsim_text_put(e->a, &e->out, "    FS_%s_%s(%s, %s%s%s)\n", what,
+                          combine_name(member_node(e, r[i].member), r[i].index != NULL), s, r[i].acc,
+                          r[i].index ? ", " : "", r[i].index ? r[i].index : "");
     }
 }
 
@@ -322,13 +350,14 @@ static void store_partial(rows_work *w, const reducing *r, int count)
         const char *name[3];
         const int values = variables(&r[i], name);
         for (int k = 0; k < values; k++)
-            fsim_text_put(e->a, &e->out, "        %s[%d * %lldLL + p * %lldLL + fs_piece] = (double)%s;\n", w->scratch, slot++, (long long)(w->rows * w->pieces), (long long)w->pieces,
-                          own(w, name[k]));
+            fsim_text_put(e->a, &e->out, "        %s[%d * %lldLL + p * %lldLL + fs_piece] = (double)%s;\n", w->scratch,
+                          slot++, (long long)(w->rows * w->pieces), (long long)w->pieces, own(w, name[k]));
     }
     fsim_text_put(e->a, &e->out, "    }\n");
 }
 
-/* Walk `level`: its reductions, and what is stored of the row on the way. partial: the results go to scratch memory instead. */
+/* Walk `level`: its reductions, and what is stored of the row on the way. partial: the results go to scratch memory
+ * instead. */
 static void walk(rows_work *w, int level, bool partial)
 {
     fsim_emitter *e = w->e;
@@ -384,8 +413,10 @@ static void begin_kernel(rows_work *w)
     e->knowns = e->hoists = e->bases = 0;
     memset(e->held, 0, (size_t)e->group->members * sizeof *e->held);
     fsim_text_clear(&e->head);
-    fsim_add_base(e, w->band ? (fsim_base){.outer = "p", .inner_extent = 1, .outer_depth = 1, .reduced = "r", .reduced_depth = 1}
-                             : (fsim_base){.outer = "p", .inner_extent = 1, .outer_depth = 0, .reduced = "r", .reduced_depth = 1});
+    fsim_add_base(
+        e, w->band
+               ? (fsim_base){.outer = "p", .inner_extent = 1, .outer_depth = 1, .reduced = "r", .reduced_depth = 1}
+               : (fsim_base){.outer = "p", .inner_extent = 1, .outer_depth = 0, .reduced = "r", .reduced_depth = 1});
 }
 
 static void walks(rows_work *w)
@@ -401,7 +432,8 @@ static void share_threads(rows_work *w)
     fsim_emitter *e = w->e;
     const int block = e->kernel->block > 0 ? e->kernel->block : 256;
     w->row_threads = WARP;
-    while (w->row_threads < WIDEST_BLOCK && w->row_threads < block && (int64_t)w->row_threads * e->vector * ROW_WORK < w->width)
+    while (w->row_threads < WIDEST_BLOCK && w->row_threads < block &&
+           (int64_t)w->row_threads * e->vector * ROW_WORK < w->width)
         w->row_threads *= 2;
     w->rows_per_block = block / w->row_threads > 0 ? block / w->row_threads : 1;
     w->pieces = 1;
@@ -417,22 +449,25 @@ static void merge_partial(rows_work *w, const reducing *r, int slot)
     for (int k = 0; k < values; k++) {
         const char *type = r->index && k == values - 1 ? "fs_i64" : fsim_ctype_names[r->type];
         x[k] = fsim_fresh(e, "x");
-        fsim_say(e, 1, "const %s %s = (%s)%s[%d * %lldLL + p * %lldLL + r];", type, x[k], type, w->scratch, slot + k, (long long)(w->rows * w->pieces), (long long)w->pieces);
+        fsim_say(e, 1, "const %s %s = (%s)%s[%d * %lldLL + p * %lldLL + r];", type, x[k], type, w->scratch, slot + k,
+                 (long long)(w->rows * w->pieces), (long long)w->pieces);
     }
     if (r->along >= 0 && has_moments(r))
-        fsim_say(e, 1, "fs_merge_moments_%s(&%s, &%s, &%s, %s, %s, %s);", s, r->count, r->acc, r->sum, x[0], x[1], x[2]);
+        fsim_say(e, 1, "fs_merge_moments_%s(&%s, &%s, &%s, %s, %s, %s);", s, r->count, r->acc, r->sum, x[0], x[1],
+                 x[2]);
     else if (r->along >= 0)
         fsim_say(e, 1, "fs_merge_exp_%s(&%s, &%s, %s, %s);", s, r->acc, r->sum, x[0], x[1]);
     else if (r->index)
-        fsim_say(e, 1, "if (%s %s %s || (%s == %s && %s < %s)) { %s = %s; %s = %s; }", x[0], is_least(n->op) ? "<" : ">", r->acc, x[0], r->acc, x[1], r->index, r->acc, x[0],
-                 r->index, x[1]);
+        fsim_say(e, 1, "if (%s %s %s || (%s == %s && %s < %s)) { %s = %s; %s = %s; }", x[0],
+                 is_least(n->op) ? "<" : ">", r->acc, x[0], r->acc, x[1], r->index, r->acc, x[0], r->index, x[1]);
     else if (is_extreme(n->op) || n->op == FSIM_OP_PROD)
         fsim_say(e, 1, "%s", fsim_accumulate(e, n, r->acc, x[0], r->type));
     else
         fsim_say(e, 1, "%s += %s;", r->acc, x[0]);
 }
 
-/* Blocks take pieces of rows, a row's or those of a band of neighbouring rows, and a second launch puts them together. */
+/* Blocks take pieces of rows, a row's or those of a band of neighbouring rows, and a second launch puts them together.
+ */
 static void emit_pieces(rows_work *w)
 {
     enum { TOGETHER = 8 }; /* rows of a block of the second launch */
@@ -447,8 +482,11 @@ static void emit_pieces(rows_work *w)
     w->rows_per_block = 1;
     fsim_begin_entry(e, (w->band ? (w->rows + BAND - 1) / BAND : w->rows) * w->pieces, block, 0);
     if (e->kernel->launches == 1)
-        fsim_text_put(e->a, &e->out, "    /* predicted in one launch: a framework's kernel whose last block puts the pieces together */\n");
-    fsim_text_put(e->a, &e->out, "    FS_%sPIECES(p, %lld, %lld, %d, %lld)\n", w->band ? "BAND_" : "", (long long)w->rows, (long long)w->pieces, block, (long long)w->piece);
+        fsim_text_put(
+            e->a, &e->out,
+            "    /* predicted in one launch: a framework's kernel whose last block puts the pieces together */\n");
+    fsim_text_put(e->a, &e->out, "    FS_%sPIECES(p, %lld, %lld, %d, %lld)\n", w->band ? "BAND_" : "",
+                  (long long)w->rows, (long long)w->pieces, block, (long long)w->piece);
     walk(w, 0, true);
     fsim_text_put(e->a, &e->out, w->band ? "    FS_BAND_END\n" : "    FS_ROWS_END\n");
     fsim_end_entry(e);
@@ -480,12 +518,14 @@ static void emit_pieces(rows_work *w)
     fsim_end_entry(e);
 }
 
-/* Do several blocks share a row? Where the prediction has two launches, or far more blocks than rows would give it (a framework's kernel that puts them together in one). */
+/* Do several blocks share a row? Where the prediction has two launches, or far more blocks than rows would give it (a
+ * framework's kernel that puts them together in one). */
 static bool splits(const rows_work *w)
 {
     const fsim_kernel *k = w->e->kernel;
     const int64_t own = (w->rows + (w->band ? BAND : w->rows_per_block) - 1) / (w->band ? BAND : w->rows_per_block);
-    bool splits = w->levels == 1 && w->product < 0 && w->e->array < 0 && (k->launches > 1 || (k->grid >= 2 * own && !w->e->group->strict && w->width >= 2 * WARP));
+    bool splits = w->levels == 1 && w->product < 0 && w->e->array < 0 &&
+                  (k->launches > 1 || (k->grid >= 2 * own && !w->e->group->strict && w->width >= 2 * WARP));
     for (int i = 0; i < w->e->group->writes && splits; i++)
         splits = place_of(w, &w->e->group->write[i]) == A_ROW;
     return splits;
@@ -511,7 +551,8 @@ static void choose_keep(rows_work *w)
         e->keep = e->kernel->shared_bytes >= row_bytes ? FSIM_KEEP_IN_SHARED : FSIM_KEEP_IN_REGISTERS;
 }
 
-/* Where the prediction wants one block an SM at a time, so that L2 holds the rows under way, shared memory that nothing uses sees to it. */
+/* Where the prediction wants one block an SM at a time, so that L2 holds the rows under way, shared memory that nothing
+ * uses sees to it. */
 static void ask_for_room(rows_work *w)
 {
     enum { TILES = 16384 }; /* bytes, at least, that a prediction's transposing tiles do not take */
@@ -519,14 +560,18 @@ static void ask_for_room(rows_work *w)
     if (e->keep != FSIM_KEEP_NOTHING || e->kernel->passes < 2 || e->kernel->shared_bytes < TILES)
         return;
     e->shared_bytes = e->kernel->shared_bytes < e->shared_most ? e->kernel->shared_bytes : e->shared_most;
-    fsim_text_put(e->a, &e->keeps, "    /* launched with %lld bytes of shared memory, which keep other blocks off the SM: fewer rows are under way, and L2 holds them */\n", (long long)e->shared_bytes);
+    fsim_text_put(e->a, &e->keeps,
+                  "    /* launched with %lld bytes of shared memory, which keep other blocks off the SM: fewer rows "
+                  "are under way, and L2 holds them */\n",
+                  (long long)e->shared_bytes);
 }
 
 /* How the launch differs from the prediction's. */
 static void note_launch(fsim_emitter *e, int64_t grid, int block)
 {
     if (e->kernel->launches == 1 && (grid != e->kernel->grid || block != e->kernel->block))
-        fsim_text_put(e->a, &e->out, "    /* predicted: %lld blocks of %d threads; here %lld of %d */\n", (long long)e->kernel->grid, e->kernel->block, (long long)grid, block);
+        fsim_text_put(e->a, &e->out, "    /* predicted: %lld blocks of %d threads; here %lld of %d */\n",
+                      (long long)e->kernel->grid, e->kernel->block, (long long)grid, block);
 }
 
 /* Everything between a kernel's head and its end. online: some reductions can run along with others. */
@@ -608,12 +653,15 @@ void fsim_emit_rows(fsim_emitter *e)
     if (w.band) {
         fsim_text_put(e->a, &e->out, "    FS_BAND(p, %lld, %d, 256)\n", (long long)w.rows, BAND);
     } else {
-        fsim_text_put(e->a, &e->out, "    FS_ROWS(p, %lld, %d, %d)\n", (long long)w.rows, w.rows_per_block, w.row_threads);
+        fsim_text_put(e->a, &e->out, "    FS_ROWS(p, %lld, %d, %d)\n", (long long)w.rows, w.rows_per_block,
+                      w.row_threads);
         if (e->array >= 0)
             fsim_text_put(e->a, &e->out, "    FS_ROW_ARRAY(%s, row, %lld, %d)\n",
-                          fsim_ctype_names[fsim_ctype_of(e->g->tensor[member_node(e, e->array)->result[0]].dtype)], (long long)w.width, w.rows_per_block);
+                          fsim_ctype_names[fsim_ctype_of(e->g->tensor[member_node(e, e->array)->result[0]].dtype)],
+                          (long long)w.width, w.rows_per_block);
     }
-    fsim_text_put(e->a, &e->out, "%s%s%s", text_of(&e->keeps), text_of(&body), w.band ? "    FS_BAND_END\n" : "    FS_ROWS_END\n");
+    fsim_text_put(e->a, &e->out, "%s%s%s", text_of(&e->keeps), text_of(&body),
+                  w.band ? "    FS_BAND_END\n" : "    FS_ROWS_END\n");
     fsim_end_entry(e);
 }
 
@@ -633,7 +681,8 @@ bool fsim_chain_maps_of(const fsim_node *second, const fsim_joint *j, fsim_chain
     for (bool more = true; more;) {
         int largest = -1;
         for (int i = 0; i < mine.modes; i++)
-            if (!taken[i] && mine.mode[i].stride != 0 && (largest < 0 || llabs(mine.mode[i].stride) > llabs(mine.mode[largest].stride)))
+            if (!taken[i] && mine.mode[i].stride != 0 &&
+                (largest < 0 || llabs(mine.mode[i].stride) > llabs(mine.mode[largest].stride)))
                 largest = i;
         more = largest >= 0;
         if (!more)
@@ -655,7 +704,8 @@ bool fsim_chain_maps_of(const fsim_node *second, const fsim_joint *j, fsim_chain
     return out->other.modes <= FSIM_MAX_MODES && out->result.modes <= FSIM_MAX_MODES;
 }
 
-/* The product of the intermediate row with the other operand, and what follows it: lanes run over the result's columns. */
+/* The product of the intermediate row with the other operand, and what follows it: lanes run over the result's columns.
+ */
 static void emit_product(rows_work *w, const fsim_chain_maps *maps)
 {
     fsim_emitter *e = w->e;
@@ -664,7 +714,13 @@ static void emit_product(rows_work *w, const fsim_chain_maps *maps)
     begin_walk(e);
     e->walk = false;
     e->vector = 1;
-    const int base = fsim_add_base(e, (fsim_base){.outer = "p", .inner = "j", .inner_extent = maps->columns, .reduced = "k", .outer_depth = 0, .inner_depth = 1, .reduced_depth = 2});
+    const int base = fsim_add_base(e, (fsim_base){.outer = "p",
+                                                  .inner = "j",
+                                                  .inner_extent = maps->columns,
+                                                  .reduced = "k",
+                                                  .outer_depth = 0,
+                                                  .inner_depth = 1,
+                                                  .reduced_depth = 2});
     fsim_say(e, 1, "%s acc = 0;", fsim_ctype_names[t]);
     fsim_open(e, "for (fs_int k = 0; k < %lld; k++) {", (long long)w->width);
     const fsim_where other = {base, maps->other};
@@ -685,7 +741,9 @@ static void emit_product(rows_work *w, const fsim_chain_maps *maps)
         const fsim_variable y = fsim_value(e, x->tensor, &there);
         fsim_store_value(e, x->tensor, &there, y.name, true);
     }
-    fsim_text_put(e->a, &e->out, "%s    FS_WALK(j, %lld, 1)\n    FS_LANES_OF(j, )\n%s    FS_LANES_END\n    FS_WALK_END\n", text_of(&e->head), (long long)maps->columns, text_of(&e->body));
+    fsim_text_put(e->a, &e->out,
+                  "%s    FS_WALK(j, %lld, 1)\n    FS_LANES_OF(j, )\n%s    FS_LANES_END\n    FS_WALK_END\n",
+                  text_of(&e->head), (long long)maps->columns, text_of(&e->body));
 }
 
 /* Any chain: a block's threads fill a row of the first product, walk it as a row kernel does, and multiply it. */
@@ -713,15 +771,20 @@ void fsim_emit_chain(fsim_emitter *e)
     w.rows_per_block = 1;
     begin_kernel(&w);
     const int intermediate = second->arg[w.joint.side].tensor;
-    const fsim_ctype made = fsim_ctype_of(e->g->tensor[intermediate].dtype), row = fsim_ctype_of(e->g->tensor[e->g->node[o->first].result[0]].dtype);
+    const fsim_ctype made = fsim_ctype_of(e->g->tensor[intermediate].dtype),
+                     row = fsim_ctype_of(e->g->tensor[e->g->node[o->first].result[0]].dtype);
     const int64_t bytes = w.width * ((made == FSIM_C_DOUBLE ? 8 : 4) + (row == FSIM_C_DOUBLE ? 8 : 4)) + 16;
     if ((double)bytes > fsim_hw_get(e->hw, FSIM_HW_SHARED_PER_BLOCK)) {
-        e->program->skipped = fsim_printf(e->a, "a row of the intermediate takes %lld bytes of shared memory", (long long)bytes);
+        e->program->skipped =
+            fsim_printf(e->a, "a row of the intermediate takes %lld bytes of shared memory", (long long)bytes);
         return;
     }
     fsim_begin_entry(e, w.rows, w.row_threads, (int)bytes);
-    fsim_text_put(e->a, &e->out, "    FS_ROWS(p, %lld, 1, %d)\n    FS_DYNAMIC(%s, row, 0, %lld)\n    FS_DYNAMIC(%s, made, %lld, %lld)\n", (long long)w.rows, w.row_threads,
-                  fsim_ctype_names[row], (long long)w.width, fsim_ctype_names[made], (long long)((w.width * (row == FSIM_C_DOUBLE ? 8 : 4) + 15) / 16 * 16), (long long)w.width);
+    fsim_text_put(
+        e->a, &e->out,
+        "    FS_ROWS(p, %lld, 1, %d)\n    FS_DYNAMIC(%s, row, 0, %lld)\n    FS_DYNAMIC(%s, made, %lld, %lld)\n",
+        (long long)w.rows, w.row_threads, fsim_ctype_names[row], (long long)w.width, fsim_ctype_names[made],
+        (long long)((w.width * (row == FSIM_C_DOUBLE ? 8 : 4) + 15) / 16 * 16), (long long)w.width);
     for (int level = 0; level < w.levels; level++)
         walk(&w, level, false);
     begin_walk(e);

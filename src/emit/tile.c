@@ -2,13 +2,17 @@
 /* tile.c: which contractions of a group share a tile, and how large it is. */
 #include "emit/tile.h"
 
-#include "cost/held.h"
+#include "cost/thread_registers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { FEWEST_FILTERS = 8, MOST_TILES = 16, MOST_PARTIAL = 1 << 28, MOST_EXTENT = 1 << 30 };
-enum { FEW = 64, ROOMY = 112 }; /* registers of 128, without tensor units: closer to them, tiles that are loaded in an unlucky order spill; with FEW the compiler spills nothing of its own accord */
+enum {
+    FEW = 64,
+    ROOMY = 112
+}; /* registers of 128, without tensor units: closer to them, tiles that are loaded in an unlucky order spill; with FEW
+      the compiler spills nothing of its own accord */
 
 /* Digits of the result that are of one class, outermost first, with what each of three maps does with them. */
 typedef enum { BATCH, ROWS, COLUMNS } part;
@@ -51,7 +55,8 @@ static int64_t extent_of(const digits *d, part of)
 static bool product_digits(const fsim_node *n, digits *d, bool *swapped)
 {
     fsim_map x, y;
-    if (n->arg[0].how != FSIM_READ_MAP || n->arg[1].how != FSIM_READ_MAP || !fsim_map_align(&n->arg[0].map, &n->arg[1].map, &x, &y) || x.modes > FSIM_MAX_MODES)
+    if (n->arg[0].how != FSIM_READ_MAP || n->arg[1].how != FSIM_READ_MAP ||
+        !fsim_map_align(&n->arg[0].map, &n->arg[1].map, &x, &y) || x.modes > FSIM_MAX_MODES)
         return false;
     int64_t place = fsim_map_points(&x);
     if (place != n->points)
@@ -60,14 +65,18 @@ static bool product_digits(const fsim_node *n, digits *d, bool *swapped)
     for (int i = 0; i < x.modes; i++) {
         const bool first = x.mode[i].stride != 0, second = y.mode[i].stride != 0;
         place /= x.mode[i].extent;
-        add(d, x.mode[i].extent, place, x.mode[i].stride, y.mode[i].stride, first && second ? BATCH : second != *swapped ? COLUMNS : ROWS);
+        add(d, x.mode[i].extent, place, x.mode[i].stride, y.mode[i].stride,
+            first && second      ? BATCH
+            : second != *swapped ? COLUMNS
+                                 : ROWS);
     }
     d->k[LEFT] = n->arg[0].map;
     d->k[RIGHT] = n->arg[1].map;
     return true;
 }
 
-/* A convolution's: result and input by image, group, filter and pixel; k by channel and taps. Rows are filters, columns images and pixels. */
+/* A convolution's: result and input by image, group, filter and pixel; k by channel and taps. Rows are filters, columns
+ * images and pixels. */
 static bool convolution_digits(const fsim_emitter *e, const fsim_node *n, digits *d, bool *padded)
 {
     const fsim_access *x = &n->arg[0];
@@ -83,7 +92,8 @@ static bool convolution_digits(const fsim_emitter *e, const fsim_node *n, digits
         *padded = *padded || x->axis[i].pad > 0;
     }
     const int64_t channels = n->gemm.k / taps, images = n->points / (groups * filters * pixels);
-    if (images * groups * filters * pixels != n->points || images * groups * channels * inputs > e->g->tensor[x->tensor].elems)
+    if (images * groups * filters * pixels != n->points ||
+        images * groups * channels * inputs > e->g->tensor[x->tensor].elems)
         return false;
     add(d, images, groups * filters * pixels, groups * channels * inputs, 0, COLUMNS);
     add(d, groups, filters * pixels, channels * inputs, filters * n->gemm.k, BATCH);
@@ -116,7 +126,8 @@ static bool beside(const fsim_map *m, int inner, int by)
     return true;
 }
 
-static void side_of(const fsim_emitter *e, const fsim_access *x, const digits *d, part rows, moved which, bool padded, fsim_tile_side *out)
+static void side_of(const fsim_emitter *e, const fsim_access *x, const digits *d, part rows, moved which, bool padded,
+                    fsim_tile_side *out)
 {
     fsim_map m = {.offset = d->k[which].offset};
     *out = (fsim_tile_side){.access = x, .window = padded, .extent = extent_of(d, rows), .vector = 1};
@@ -130,7 +141,8 @@ static void side_of(const fsim_emitter *e, const fsim_access *x, const digits *d
     if (padded || m.modes > FSIM_MAX_MODES)
         return;
     const bool rows_move = m.split > batch, k_moves = m.modes > m.split;
-    const int64_t row_stride = rows_move ? llabs(m.mode[m.split - 1].stride) : INT64_MAX, k_stride = k_moves ? llabs(m.mode[m.modes - 1].stride) : INT64_MAX;
+    const int64_t row_stride = rows_move ? llabs(m.mode[m.split - 1].stride) : INT64_MAX,
+                  k_stride = k_moves ? llabs(m.mode[m.modes - 1].stride) : INT64_MAX;
     out->along_k = k_stride <= row_stride;
     out->map = m = fsim_map_simplify(m);
     const int inner = out->along_k ? m.modes - 1 : m.split - 1;
@@ -164,7 +176,8 @@ bool fsim_tile_product_of(const fsim_emitter *e, int member, fsim_tile_product *
     for (int i = 0; i < 2; i++)
         if (out->side[i].map.modes > FSIM_MAX_MODES)
             return false;
-    return out->batch * out->rows * out->columns == n->points && n->points > 0 && n->gemm.k > 0 && out->rows <= MOST_EXTENT && out->columns <= MOST_EXTENT && out->depth <= MOST_EXTENT;
+    return out->batch * out->rows * out->columns == n->points && n->points > 0 && n->gemm.k > 0 &&
+           out->rows <= MOST_EXTENT && out->columns <= MOST_EXTENT && out->depth <= MOST_EXTENT;
 }
 
 /* Sizes. */
@@ -192,7 +205,9 @@ static bool spread(fsim_tile_plan *p)
 {
     int best = 0;
     if (!p->tensor) {
-        const int each = p->tile_m * p->tile_n / p->threads, columns = each >= 64 ? 8 : each == 32 && p->tile_m < p->tile_n ? 8 : 4;
+        const int each = p->tile_m * p->tile_n / p->threads, columns = each >= 64                            ? 8
+                                                                       : each == 32 && p->tile_m < p->tile_n ? 8
+                                                                                                             : 4;
         p->across_n = p->tile_n / columns;
         p->across_m = p->threads / p->across_n;
         return each >= 4 && p->across_m * (each / columns) == p->tile_m;
@@ -210,7 +225,10 @@ static bool spread(fsim_tile_plan *p)
 }
 
 /* Bytes of an element in a stage. */
-static int staged_elem(const fsim_tile_plan *p) { return p->tensor ? 64 / p->step : *p->kind == 'd' || *p->kind == 'l' ? 8 : 4; }
+static int staged_elem(const fsim_tile_plan *p)
+{
+    return p->tensor ? 64 / p->step : *p->kind == 'd' || *p->kind == 'l' ? 8 : 4;
+}
 
 /* Bytes of a stage. */
 static int staged_bytes(const fsim_tile_plan *p, const fsim_tile_side *s, int count, int elem)
@@ -225,7 +243,8 @@ static void settle_side(const fsim_emitter *e, fsim_tile_plan *p, fsim_tile_side
 {
     const fsim_tensor *t = &e->g->tensor[s->access->tensor];
     const int elem = fsim_dtype_bytes(t->dtype), each = count * p->step / p->threads;
-    s->copied = p->tensor && !s->window && t->dtype == wanted && s->vector * elem == 16 && each % s->vector == 0 && fsim_maker_in(e, s->access->tensor) < 0;
+    s->copied = p->tensor && !s->window && t->dtype == wanted && s->vector * elem == 16 && each % s->vector == 0 &&
+                fsim_maker_in(e, s->access->tensor) < 0;
     while (s->vector > each)
         s->vector /= 2;
     p->async = p->async || s->copied;
@@ -238,12 +257,15 @@ bool fsim_tile_size(const fsim_emitter *e, fsim_tile_plan *p, int threads)
     const int64_t planned_m = k->tile_m > 0 ? k->tile_m : 64, planned_n = k->tile_n > 0 ? k->tile_n : 64;
     p->kind = kind_of(e, a->node, &p->tensor);
     const fsim_dtype wanted = a->node->gemm.arithmetic == FSIM_TF32 ? FSIM_F32 : a->node->gemm.arithmetic;
-    const int elem = p->tensor ? fsim_dtype_bytes(wanted) : *p->kind == 'd' || *p->kind == 'l' ? 8 : 4, most = (elem == 8 ? 4096 : 16384) / p->products;
+    const int elem = p->tensor                            ? fsim_dtype_bytes(wanted)
+                     : *p->kind == 'd' || *p->kind == 'l' ? 8
+                                                          : 4,
+              most = (elem == 8 ? 4096 : 16384) / p->products;
     p->tile_m = snap(a->swapped ? planned_n : planned_m, a->rows, 16);
     p->tile_n = snap(a->swapped ? planned_m : planned_n, a->columns, 32);
     while (p->tile_m * p->tile_n > most)
         *(p->tile_n > p->tile_m ? &p->tile_n : &p->tile_m) /= 2;
-    int wide = 8192; /* results of a block of 256 threads */
+    int wide = 8192;                                   /* results of a block of 256 threads */
     for (int i = 0; i < p->products && p->tensor; i++) /* elements that come one by one wait in a register each */
         for (int side = 0; side < 2; side++) {
             int *const count = side ? &p->tile_n : &p->tile_m;
@@ -279,11 +301,15 @@ bool fsim_tile_size(const fsim_emitter *e, fsim_tile_plan *p, int threads)
 static int registers_of(const fsim_emitter *e, const fsim_tile_plan *p)
 {
     const int word = *p->kind == 'd' || *p->kind == 'l' ? 2 : 1, elem = staged_elem(p);
-    fsim_held_words w = {.threads = p->threads, .tensor = p->tensor, .sums = (double)p->products * p->tile_m * p->tile_n / p->threads * word, .live = e->group->live};
+    fsim_held_words w = {.threads = p->threads,
+                         .tensor = p->tensor,
+                         .sums = (double)p->products * p->tile_m * p->tile_n / p->threads * word,
+                         .live = e->group->live};
     for (int i = 0; i < p->products; i++)
         for (int s = i ? 1 : 0; s < 2; s++) {
             const fsim_tile_side *side = &p->product[i].side[s];
-            const double lines = s ? (double)p->tile_n / p->across_n : (double)p->tile_m / p->across_m, each = (double)(s ? p->tile_n : p->tile_m) * p->step / p->threads;
+            const double lines = s ? (double)p->tile_n / p->across_n : (double)p->tile_m / p->across_m,
+                         each = (double)(s ? p->tile_n : p->tile_m) * p->step / p->threads;
             w.fragments += p->tensor ? lines / 4 : lines * word; /* four words a lane of 16 rows, two of 8 columns */
             w.staged += side->copied ? 0 : each * elem / 4;
             w.gathered += side->vector > 1 ? 0 : each;
@@ -301,7 +327,7 @@ typedef struct {
     struct place {
         int tensor;
         fsim_map at;
-    } *seen;
+    } * seen;
     int seens, seen_room;
 } origin;
 
@@ -358,7 +384,8 @@ static void trace(const fsim_emitter *e, int tensor, const fsim_map *m, origin *
     }
     for (int i = 0; i < n->args && !o->broken; i++) {
         fsim_map at = {0};
-        const bool plain = n->arg[i].how == FSIM_READ_MAP && class != FSIM_REDUCE && class != FSIM_WINDOW && fsim_map_compose(m, &n->arg[i].map, &at);
+        const bool plain = n->arg[i].how == FSIM_READ_MAP && class != FSIM_REDUCE && class != FSIM_WINDOW &&
+                           fsim_map_compose(m, &n->arg[i].map, &at);
         if (plain) {
             trace(e, n->arg[i].tensor, &at, o);
             continue;
@@ -385,15 +412,17 @@ static int plan_of(const tiling *t, int member)
 /* Both results of a tile lie at the same places, from the same rows. */
 static bool meet(const fsim_tile_product *a, const fsim_tile_product *b)
 {
-    return a->batch == b->batch && a->rows == b->rows && a->columns == b->columns && a->depth == b->depth && a->swapped == b->swapped &&
-           fsim_map_equal(&a->result, &b->result) && fsim_map_equal(&a->points, &b->points) && a->side[0].access->tensor == b->side[0].access->tensor &&
+    return a->batch == b->batch && a->rows == b->rows && a->columns == b->columns && a->depth == b->depth &&
+           a->swapped == b->swapped && fsim_map_equal(&a->result, &b->result) &&
+           fsim_map_equal(&a->points, &b->points) && a->side[0].access->tensor == b->side[0].access->tensor &&
            a->side[0].window == b->side[0].window && fsim_map_equal(&a->side[0].map, &b->side[0].map);
 }
 
 static bool add_product(const fsim_emitter *e, fsim_tile_plan *p, int member, const fsim_map *at)
 {
     fsim_tile_product *a = &p->product[p->products];
-    if (p->products == 2 || !fsim_tile_product_of(e, member, a) || fsim_map_points(at) != a->node->points || !fsim_invert(at, &a->points))
+    if (p->products == 2 || !fsim_tile_product_of(e, member, a) || fsim_map_points(at) != a->node->points ||
+        !fsim_invert(at, &a->points))
         return false;
     p->products++;
     return p->products == 1 || meet(&p->product[0], a);
@@ -441,11 +470,13 @@ static bool assign(fsim_emitter *e, tiling *t)
         if (from.count > 0 && (t->of[i] = plan_for(e, t, &from)) < 0)
             return false;
     }
-    for (int i = 0; i < o->writes; i++) { /* what comes from no contraction: an operand's producer, or beside one's results */
+    for (int i = 0; i < o->writes;
+         i++) { /* what comes from no contraction: an operand's producer, or beside one's results */
         const int member = fsim_maker_in(e, o->write[i].tensor);
         if (t->of[i] >= 0)
             continue;
-        if (!o->member[member].prologue && (o->contractions > 1 || t->plans != 1 || fsim_map_points(&o->write[i].map) != o->points))
+        if (!o->member[member].prologue &&
+            (o->contractions > 1 || t->plans != 1 || fsim_map_points(&o->write[i].map) != o->points))
             return false;
         if (!o->member[member].prologue)
             t->of[i] = 0;
@@ -462,13 +493,15 @@ static bool assign(fsim_emitter *e, tiling *t)
 static void split(fsim_emitter *e, fsim_tile_plan *p)
 {
     const fsim_tile_product *a = &p->product[0];
-    const int64_t steps = (a->depth + p->step - 1) / p->step, wanted = e->kernel->split_k < steps ? e->kernel->split_k : steps;
+    const int64_t steps = (a->depth + p->step - 1) / p->step,
+                  wanted = e->kernel->split_k < steps ? e->kernel->split_k : steps;
     if (wanted < 2 || wanted * a->node->points > MOST_PARTIAL)
         return;
     const fsim_ctype t = fsim_ctype_of(e->g->tensor[a->node->result[0]].dtype);
     p->span = (steps + wanted - 1) / wanted * p->step;
     p->parts = (int)((a->depth + p->span - 1) / p->span);
-    p->partial = fsim_scratch(e, fsim_ctype_names[t], p->parts * a->node->points * (t == FSIM_C_DOUBLE || t == FSIM_C_LONG ? 8 : 4));
+    p->partial = fsim_scratch(e, fsim_ctype_names[t],
+                              p->parts * a->node->points * (t == FSIM_C_DOUBLE || t == FSIM_C_LONG ? 8 : 4));
 }
 
 bool fsim_emit_tile(fsim_emitter *e)
@@ -500,7 +533,8 @@ bool fsim_emit_tile(fsim_emitter *e)
     fsim_tile_plan *first = &t->plan[0];
     if (t->plans == 1 && first->products == 1 && !in_passing)
         split(e, first);
-    fsim_begin_held_entry(e, grid * first->parts, threads, shared_bytes, registers, registers > FEW && (first->tensor || registers <= ROOMY));
+    fsim_begin_held_entry(e, grid * first->parts, threads, shared_bytes, registers,
+                          registers > FEW && (first->tensor || registers <= ROOMY));
     e->program->sm = first->tensor ? 80 : 0;
     grid = 0;
     for (int i = 0; i < t->plans; i++) {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tile.h: a group's contractions as matrix products in tiles: C[batch, row, column] = sum over k of left[batch, row, k] right[batch, column, k].
+/* tile.h: a group's contractions as matrix products in tiles: C[batch, row, column] = sum over k of left[batch, row, k]
+ * right[batch, column, k].
  *
- * A digit of the result that moves both operands is batch; of the others those of the operand that the innermost digit moves are columns, so that neighbouring columns are neighbours in the
- * result; the rest are rows. Any layout, transposed or broadcast operands, orders of an einsum are then the same product with other maps. A convolution is a product
- * whose columns are an image's pixels, whose rows are filters, and whose k are channels and taps.
+ * A digit of the result that moves both operands is batch; of the others those of the operand that the innermost digit
+ * moves are columns, so that neighbouring columns are neighbours in the result; the rest are rows. Any layout,
+ * transposed or broadcast operands, orders of an einsum are then the same product with other maps. A convolution is a
+ * product whose columns are an image's pixels, whose rows are filters, and whose k are channels and taps.
  *
- * Not in tiles: transposed convolutions, groups with few filters, results that more than two contractions meet in or that lie elsewhere than one to one with the contraction's. */
+ * Not in tiles: transposed convolutions, groups with few filters, results that more than two contractions meet in or
+ * that lie elsewhere than one to one with the contraction's. */
 #ifndef FUSESIM_EMIT_TILE_H
 #define FUSESIM_EMIT_TILE_H
 
@@ -14,12 +17,12 @@
 /* The rows' operand, or the columns'. */
 typedef struct {
     const fsim_access *access;
-    bool window;     /* a padded convolution's input: no map, see access->axis */
-    fsim_map map;    /* (batch, row) and k to the element */
-    int64_t extent;  /* rows */
-    bool along_k;    /* neighbours in memory are neighbours along k; else along the rows */
-    bool copied;     /* as it is, asynchronously */
-    int vector;      /* elements that a thread takes at once */
+    bool window;    /* a padded convolution's input: no map, see access->axis */
+    fsim_map map;   /* (batch, row) and k to the element */
+    int64_t extent; /* rows */
+    bool along_k;   /* neighbours in memory are neighbours along k; else along the rows */
+    bool copied;    /* as it is, asynchronously */
+    int vector;     /* elements that a thread takes at once */
     const char *name;
 } fsim_tile_side;
 
@@ -27,9 +30,9 @@ typedef struct {
     int member;
     const fsim_node *node;
     int64_t batch, rows, columns, depth;
-    bool swapped;         /* the rows are the second operand's */
-    fsim_map result;      /* (batch, row, column) to the result's element */
-    fsim_map points;      /* the result's elements to the kernel's points that they belong to */
+    bool swapped;           /* the rows are the second operand's */
+    fsim_map result;        /* (batch, row, column) to the result's element */
+    fsim_map points;        /* the result's elements to the kernel's points that they belong to */
     fsim_tile_side side[2]; /* rows, columns */
 } fsim_tile_product;
 
@@ -37,14 +40,14 @@ typedef struct {
 typedef struct {
     fsim_tile_product product[2];
     int products;
-    const char *kind;     /* in the dialect: f d i l f16 bf16 tf32 */
+    const char *kind; /* in the dialect: f d i l f16 bf16 tf32 */
     bool tensor;
     int tile_m, tile_n, step, stages, threads, across_m, across_n;
-    int vector;           /* neighbouring results of a thread that are stored at once */
+    int vector; /* neighbouring results of a thread that are stored at once */
     bool async;
-    int parts;            /* of the depth, each of `span`, summed by a second launch; 1: there is none */
+    int parts; /* of the depth, each of `span`, summed by a second launch; 1: there is none */
     int64_t span;
-    const char *partial;  /* parameter that holds the parts' sums */
+    const char *partial; /* parameter that holds the parts' sums */
     int64_t blocks;
     int shared_bytes;
 } fsim_tile_plan;

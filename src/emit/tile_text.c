@@ -27,9 +27,13 @@ static const char *digit(fsim_emitter *e, const char *var, int64_t below, int64_
     return extent ? fsim_printf(e->a, "%s %% %lld", from, (long long)extent) : from;
 }
 
-static const char *times(fsim_emitter *e, const char *x, int64_t by) { return by == 1 ? x : fsim_printf(e->a, "%s * %lld", x, (long long)by); }
+static const char *times(fsim_emitter *e, const char *x, int64_t by)
+{
+    return by == 1 ? x : fsim_printf(e->a, "%s * %lld", x, (long long)by);
+}
 
-/* The element of a padded window at (b, c, k): 0 outside of the input. Channel and taps are k's, so they stand in front of the lanes. */
+/* The element of a padded window at (b, c, k): 0 outside of the input. Channel and taps are k's, so they stand in front
+ * of the lanes. */
 static const char *window_value(fsim_emitter *e, const fsim_tile_product *p, const fsim_access *x, const char *type)
 {
     int64_t taps = 1, pixels = 1;
@@ -38,14 +42,16 @@ static const char *window_value(fsim_emitter *e, const fsim_tile_product *p, con
         pixels *= x->axis[i].out;
     }
     const long long channels = p->depth / taps, groups = p->batch;
-    const char *tap[3], *inside = "", *name = fsim_fresh(e, "v"), *channel = fsim_fresh(e, "q"), *image = fsim_fresh(e, "q"), *number, *element = fsim_fresh(e, "e");
+    const char *tap[3], *inside = "", *name = fsim_fresh(e, "v"), *channel = fsim_fresh(e, "q"),
+                        *image = fsim_fresh(e, "q"), *number, *element = fsim_fresh(e, "e");
     fsim_say(e, 0, "const fs_int %s = %s;", channel, digit(e, "k", taps, 0));
     int64_t below = taps;
     for (int i = 0; i < x->axes; i++) {
         const fsim_axis *a = &x->axis[i];
         below /= a->taps;
         tap[i] = fsim_fresh(e, "k");
-        fsim_say(e, 0, "const fs_int %s = %s - %lld;", tap[i], times(e, digit(e, "k", below, a->taps), a->dilation), (long long)a->pad);
+        fsim_say(e, 0, "const fs_int %s = %s - %lld;", tap[i], times(e, digit(e, "k", below, a->taps), a->dilation),
+                 (long long)a->pad);
     }
     fsim_say(e, 1, "const fs_int %s = %s;", image, digit(e, "c", pixels, 0));
     number = groups == 1 ? fsim_printf(e->a, "%s * %lld + %s", image, channels, channel)
@@ -61,7 +67,8 @@ static const char *window_value(fsim_emitter *e, const fsim_tile_product *p, con
     }
     fsim_say(e, 1, "%s %s = 0;", type, name);
     fsim_open(e, "if (%s) {", inside);
-    fsim_say(e, e->depth, x->map.offset ? "const fs_int %s = %s + %lld;" : "const fs_int %s = %s;", element, number, (long long)x->map.offset);
+    fsim_say(e, e->depth, x->map.offset ? "const fs_int %s = %s + %lld;" : "const fs_int %s = %s;", element, number,
+             (long long)x->map.offset);
     const fsim_where at = fsim_where_var(e, element, e->g->tensor[x->tensor].elems);
     const fsim_variable v = fsim_value(e, x->tensor, &at);
     fsim_say(e, e->depth, "%s = %s;", name, v.name);
@@ -69,7 +76,8 @@ static const char *window_value(fsim_emitter *e, const fsim_tile_product *p, con
     return name;
 }
 
-static void operand(fsim_emitter *e, const fsim_tile_plan *p, const fsim_tile_product *of, const fsim_tile_side *s, const char *name)
+static void operand(fsim_emitter *e, const fsim_tile_plan *p, const fsim_tile_product *of, const fsim_tile_side *s,
+                    const char *name)
 {
     const char *row = s->along_k ? "i" : "c", *k = s->along_k ? "r" : "k", *lanes = s->along_k ? "K" : "C";
     const fsim_ctype t = fsim_ctype_of(e->g->tensor[of->node->result[0]].dtype);
@@ -77,19 +85,31 @@ static void operand(fsim_emitter *e, const fsim_tile_plan *p, const fsim_tile_pr
     begin_lanes(e);
     e->walk = s->along_k;
     e->vector = s->vector;
-    const int base = fsim_add_base(e, (fsim_base){.outer = "b", .inner = row, .inner_extent = s->extent, .reduced = k, .inner_depth = !s->along_k, .reduced_depth = s->along_k});
+    const int base = fsim_add_base(e, (fsim_base){.outer = "b",
+                                                  .inner = row,
+                                                  .inner_extent = s->extent,
+                                                  .reduced = k,
+                                                  .inner_depth = !s->along_k,
+                                                  .reduced_depth = s->along_k});
     const fsim_where at = {base, s->map};
     if (s->copied) {
         const fsim_variable number = fsim_number(e, &at);
-        fsim_text_put(e->a, &e->out, "    FS_TILE_COPY_%s(%s, %s, %s)\n%s        FS_TILE_FETCH(%s, %s, %s, %s, %s, %s) /* %s */\n    FS_TILE_COPY_END(%s)\n", lanes, name, row, k,
-                      text_of(&e->head), p->kind, name, row, k, fsim_pointer(e, s->access->tensor), number.name, from->name, name);
+        fsim_text_put(e->a, &e->out,
+                      "    FS_TILE_COPY_%s(%s, %s, %s)\n%s        FS_TILE_FETCH(%s, %s, %s, %s, %s, %s) /* %s */\n    "
+                      "FS_TILE_COPY_END(%s)\n",
+                      lanes, name, row, k, text_of(&e->head), p->kind, name, row, k, fsim_pointer(e, s->access->tensor),
+                      number.name, from->name, name);
         return;
     }
-    const char *x = s->window ? window_value(e, of, s->access, fsim_ctype_names[t]) : fsim_value(e, s->access->tensor, &at).name;
+    const char *x =
+        s->window ? window_value(e, of, s->access, fsim_ctype_names[t]) : fsim_value(e, s->access->tensor, &at).name;
     if (!s->window && fsim_ctype_of(from->dtype) != t)
         x = fsim_printf(e->a, "(%s)%s", fsim_ctype_names[t], x);
-    fsim_text_put(e->a, &e->out, "    FS_TILE_LOAD_%s(%s, %s, %s)\n%s%s    FS_LANES(%s)\n%s        FS_TILE_SET(%s, %s, %s, %s, %s)\n    FS_LANES_END\n%s    FS_TILE_LOAD_END\n", lanes, name, row,
-                  k, text_of(&e->head), text_of(&e->before), s->along_k ? k : row, text_of(&e->body), p->kind, name, row, k, x, text_of(&e->after));
+    fsim_text_put(e->a, &e->out,
+                  "    FS_TILE_LOAD_%s(%s, %s, %s)\n%s%s    FS_LANES(%s)\n%s        FS_TILE_SET(%s, %s, %s, %s, %s)\n  "
+                  "  FS_LANES_END\n%s    FS_TILE_LOAD_END\n",
+                  lanes, name, row, k, text_of(&e->head), text_of(&e->before), s->along_k ? k : row, text_of(&e->body),
+                  p->kind, name, row, k, x, text_of(&e->after));
 }
 
 /* Results. */
@@ -99,7 +119,8 @@ static int result_lanes(fsim_emitter *e, const fsim_tile_plan *p)
     begin_lanes(e);
     e->walk = false;
     e->vector = p->vector;
-    return fsim_add_base(e, (fsim_base){.outer = "o", .inner = "c", .inner_extent = p->product[0].columns, .inner_depth = 1});
+    return fsim_add_base(
+        e, (fsim_base){.outer = "o", .inner = "c", .inner_extent = p->product[0].columns, .inner_depth = 1});
 }
 
 /* What the kernel makes of p's results, which are in variables: into the lanes. */
@@ -122,10 +143,14 @@ static void epilogue(fsim_emitter *e, const fsim_tile_plan *p, int base, const c
 
 static void put_lanes(fsim_emitter *e)
 {
-    fsim_text_put(e->a, &e->out, "%s%s    FS_LANES(c)\n%s    FS_LANES_END\n%s", text_of(&e->head), text_of(&e->before), text_of(&e->body), text_of(&e->after));
+    fsim_text_put(e->a, &e->out, "%s%s    FS_LANES(c)\n%s    FS_LANES_END\n%s", text_of(&e->head), text_of(&e->before),
+                  text_of(&e->body), text_of(&e->after));
 }
 
-static const char *type_of(const fsim_emitter *e, const fsim_tile_product *p) { return fsim_ctype_names[fsim_ctype_of(e->g->tensor[p->node->result[0]].dtype)]; }
+static const char *type_of(const fsim_emitter *e, const fsim_tile_product *p)
+{
+    return fsim_ctype_names[fsim_ctype_of(e->g->tensor[p->node->result[0]].dtype)];
+}
 
 static void results(fsim_emitter *e, const fsim_tile_plan *p, const bool *write)
 {
@@ -135,13 +160,15 @@ static void results(fsim_emitter *e, const fsim_tile_plan *p, const bool *write)
     const char *name[2];
     for (int i = 0; i < p->products && p->parts == 1; i++) {
         name[i] = fsim_fresh(e, "a");
-        fsim_say(e, 1, "const %s %s = FS_TILE_SUMMED(%s); /* %s */", type_of(e, a), name[i], sum[i], e->g->tensor[p->product[i].node->result[0]].name);
+        fsim_say(e, 1, "const %s %s = FS_TILE_SUMMED(%s); /* %s */", type_of(e, a), name[i], sum[i],
+                 e->g->tensor[p->product[i].node->result[0]].name);
     }
     if (p->parts == 1) {
         epilogue(e, p, base, name, write);
     } else {
         fsim_text_put(e->a, &e->before, "        FS_ROOM(%s, part_sum)\n", type_of(e, a));
-        fsim_say(e, 0, "const fs_int row = (part * %lld + o) * %lld;", (long long)(a->batch * a->rows), (long long)a->columns);
+        fsim_say(e, 0, "const fs_int row = (part * %lld + o) * %lld;", (long long)(a->batch * a->rows),
+                 (long long)a->columns);
         fsim_say(e, 1, "FS_PUT(part_sum, %s, row + c, FS_TILE_SUMMED(sum));", p->partial);
         fsim_text_put(e->a, &e->after, "        FS_FLUSH(%s, part_sum, %s, row + c)\n", type_of(e, a), p->partial);
     }
@@ -166,12 +193,14 @@ void fsim_tile_sum_text(fsim_emitter *e, const fsim_tile_plan *p, const bool *wr
     fsim_say(e, 1, "for (fs_int part = 0; part < %d; part++)", p->parts);
     fsim_say(e, 2, "%s += %s[part * %lld + row + c];", name, p->partial, (long long)a->node->points);
     epilogue(e, p, base, &name, write);
-    fsim_text_put(e->a, &e->out, "    FS_POINTS(0, o, c, %lld, %lld, %d)\n", (long long)a->node->points, (long long)a->columns, p->vector);
+    fsim_text_put(e->a, &e->out, "    FS_POINTS(0, o, c, %lld, %lld, %d)\n", (long long)a->node->points,
+                  (long long)a->columns, p->vector);
     put_lanes(e);
     fsim_text_put(e->a, &e->out, "    FS_POINTS_END\n");
 }
 
-static void declare(fsim_emitter *e, const fsim_tile_plan *p, const fsim_tile_side *s, const char *what, const char *name)
+static void declare(fsim_emitter *e, const fsim_tile_plan *p, const fsim_tile_side *s, const char *what,
+                    const char *name)
 {
     fsim_text_put(e->a, &e->out, "    FS_TILE_%s(%s, %s, %d, %d)\n", what, p->kind, name, s->along_k, s->vector);
 }
@@ -179,9 +208,12 @@ static void declare(fsim_emitter *e, const fsim_tile_plan *p, const fsim_tile_si
 void fsim_tile_text(fsim_emitter *e, const fsim_tile_plan *p, int64_t first, const bool *write)
 {
     const fsim_tile_product *a = &p->product[0], *second = p->products > 1 ? &p->product[1] : NULL;
-    fsim_text_put(e->a, &e->out, "    FS_TILE(%s, %d, %d, %d, %d, %d, %d)\n", p->kind, p->tile_m, p->tile_n, p->step, p->stages, p->across_m, p->across_n);
-    const char *place = p->parts == 1 ? fsim_printf(e->a, "(b, %lld,", (long long)first) : fsim_printf(e->a, "_PART(b, part, %d,", p->parts);
-    fsim_text_put(e->a, &e->out, "    FS_TILE_PLACE%s %lld, %lld, %lld, %d)\n", place, (long long)a->batch, (long long)a->rows, (long long)a->columns, BAND);
+    fsim_text_put(e->a, &e->out, "    FS_TILE(%s, %d, %d, %d, %d, %d, %d)\n", p->kind, p->tile_m, p->tile_n, p->step,
+                  p->stages, p->across_m, p->across_n);
+    const char *place = p->parts == 1 ? fsim_printf(e->a, "(b, %lld,", (long long)first)
+                                      : fsim_printf(e->a, "_PART(b, part, %d,", p->parts);
+    fsim_text_put(e->a, &e->out, "    FS_TILE_PLACE%s %lld, %lld, %lld, %d)\n", place, (long long)a->batch,
+                  (long long)a->rows, (long long)a->columns, BAND);
     declare(e, p, &a->side[0], "ROWS", "left");
     declare(e, p, &a->side[1], "COLUMNS", "right");
     if (second)
@@ -190,7 +222,8 @@ void fsim_tile_text(fsim_emitter *e, const fsim_tile_plan *p, int64_t first, con
     if (second)
         fsim_text_put(e->a, &e->out, "    FS_TILE_SUM(%s, sum2)\n", p->kind);
     const char *part = p->parts == 1 ? "(" : fsim_printf(e->a, "_OF(part, %lld, ", (long long)p->span);
-    fsim_text_put(e->a, &e->out, "    FS_TILE_STEPS%s%lld)\n    FS_TILE_READY%s\n", part, (long long)a->depth, p->async ? "_ASYNC" : "");
+    fsim_text_put(e->a, &e->out, "    FS_TILE_STEPS%s%lld)\n    FS_TILE_READY%s\n", part, (long long)a->depth,
+                  p->async ? "_ASYNC" : "");
     operand(e, p, a, &a->side[0], "left");
     operand(e, p, a, &a->side[1], "right");
     if (second)

@@ -7,8 +7,9 @@
 
 const char *const fsim_ctype_names[FSIM_C_COUNT] = {"float", "double", "int", "fs_i64"};
 const char *const fsim_ctype_suffix[FSIM_C_COUNT] = {"f", "d", "i", "l"};
-const char *const fsim_storage_names[FSIM_DTYPE_COUNT] = {"double", "float",  "fs_f16", "fs_bf16", "fs_f8e4m3", "fs_f8e5m2",
-                                                          "fs_i64", "fs_i32", "fs_i16", "fs_i8",   "fs_u8",     "fs_bool"};
+const char *const fsim_storage_names[FSIM_DTYPE_COUNT] = {"double",    "float",     "fs_f16", "fs_bf16",
+                                                          "fs_f8e4m3", "fs_f8e5m2", "fs_i64", "fs_i32",
+                                                          "fs_i16",    "fs_i8",     "fs_u8",  "fs_bool"};
 
 fsim_ctype fsim_ctype_of(fsim_dtype t)
 {
@@ -66,12 +67,17 @@ static double parameter_of(const fsim_node *n, char which)
     if (which == 'b')
         return at->has_max ? at->max : n->op == FSIM_OP_HARDTANH ? 1 : INFINITY;
     switch (n->op) {
-    case FSIM_OP_CLAMP: return at->has_min ? at->min : -INFINITY;
-    case FSIM_OP_HARDTANH: return at->has_min ? at->min : -1;
+    case FSIM_OP_CLAMP:
+        return at->has_min ? at->min : -INFINITY;
+    case FSIM_OP_HARDTANH:
+        return at->has_min ? at->min : -1;
     case FSIM_OP_LEAKY_RELU:
-    case FSIM_OP_ELU: return at->alpha;
-    case FSIM_OP_DROPOUT: return 1 / (1 - at->p);
-    default: return at->value;
+    case FSIM_OP_ELU:
+        return at->alpha;
+    case FSIM_OP_DROPOUT:
+        return 1 / (1 - at->p);
+    default:
+        return at->value;
     }
 }
 
@@ -136,19 +142,24 @@ static fsim_variable remember(fsim_emitter *e, int tensor, const fsim_where *w, 
 static const fsim_known *recall(const fsim_emitter *e, int tensor, const fsim_where *w)
 {
     for (int i = e->knowns; i-- > 0;)
-        if (e->known[i].tensor == tensor && e->known[i].where.base == w->base && fsim_map_equal(&e->known[i].where.map, &w->map))
+        if (e->known[i].tensor == tensor && e->known[i].where.base == w->base &&
+            fsim_map_equal(&e->known[i].where.map, &w->map))
             return &e->known[i];
     return NULL;
 }
 
-static const char *converted(fsim_emitter *e, fsim_dtype t, const char *x) { return is_packed(t) ? fsim_printf(e->a, "fs_from_%s(%s)", fsim_dtype_names[t], x) : x; }
+static const char *converted(fsim_emitter *e, fsim_dtype t, const char *x)
+{
+    return is_packed(t) ? fsim_printf(e->a, "fs_from_%s(%s)", fsim_dtype_names[t], x) : x;
+}
 
 /* Do the elements of w lie beside each other along the lanes, each group of e->vector starting on a multiple of it? */
 static bool grouped(const fsim_emitter *e, const fsim_where *w)
 {
     const fsim_map *m = &w->map;
     const int inner = e->walk ? m->modes - 1 : m->split - 1;
-    if (e->vector < 2 || w->base != 0 || inner < (e->walk ? m->split : 0) || m->offset % e->vector != 0 || m->mode[inner].stride != 1)
+    if (e->vector < 2 || w->base != 0 || inner < (e->walk ? m->split : 0) || m->offset % e->vector != 0 ||
+        m->mode[inner].stride != 1)
         return false;
     for (int k = 0; k < m->modes; k++)
         if (k == inner ? m->mode[k].extent % e->vector != 0 : m->mode[k].stride % e->vector != 0)
@@ -161,8 +172,9 @@ static bool turned(const fsim_emitter *e, const fsim_where *w)
 {
     enum { MOST_TILES = 4 }; /* of 8-byte elements, in 48 KiB */
     const fsim_map *m = &w->map;
-    return e->tiled && w->base == 0 && e->staged < MOST_TILES && m->modes == m->split + 1 && m->mode[m->split].stride == 1 && m->split > 0 &&
-           m->mode[m->split - 1].stride != 0 && m->mode[m->split - 1].stride != 1;
+    return e->tiled && w->base == 0 && e->staged < MOST_TILES && m->modes == m->split + 1 &&
+           m->mode[m->split].stride == 1 && m->split > 0 && m->mode[m->split - 1].stride != 0 &&
+           m->mode[m->split - 1].stride != 1;
 }
 
 /* Do several walks of the row read all of the tensor's row? */
@@ -175,7 +187,8 @@ static bool wanted_again(const fsim_emitter *e, int tensor)
 }
 
 /* Its place on chip: an array that this load fills where it is the first one. NULL: there is none. */
-static const char *kept_as(fsim_emitter *e, int tensor, const fsim_where *w, const char *pointer, const char *at, bool group)
+static const char *kept_as(fsim_emitter *e, int tensor, const fsim_where *w, const char *pointer, const char *at,
+                           bool group)
 {
     if (e->keep == FSIM_KEEP_NOTHING || w->base != 0 || !wanted_again(e, tensor))
         return NULL;
@@ -189,12 +202,15 @@ static const char *kept_as(fsim_emitter *e, int tensor, const fsim_where *w, con
     if (e->keep == FSIM_KEEP_IN_SHARED && from + bytes > e->shared_most)
         return NULL;
     const char *name = fsim_fresh(e, "kept");
-    const char *elements = e->band ? fsim_printf(e->a, "%lld", (long long)e->width) : fsim_printf(e->a, "%lld, %d", (long long)e->width, vector);
+    const char *elements = e->band ? fsim_printf(e->a, "%lld", (long long)e->width)
+                                   : fsim_printf(e->a, "%lld, %d", (long long)e->width, vector);
     if (e->keep == FSIM_KEEP_IN_SHARED) {
         e->shared_bytes += bytes;
-        fsim_text_put(e->a, &e->keeps, "    FS_%sKEPT_IN_SHARED(%s, %s, %lld, %s)\n", e->band ? "BAND_" : "", fsim_storage_names[t], name, (long long)from, elements);
+        fsim_text_put(e->a, &e->keeps, "    FS_%sKEPT_IN_SHARED(%s, %s, %lld, %s)\n", e->band ? "BAND_" : "",
+                      fsim_storage_names[t], name, (long long)from, elements);
     } else {
-        fsim_text_put(e->a, &e->keeps, "    FS_%sKEPT_IN_REGISTERS(%s, %s, %s)\n", e->band ? "BAND_" : "", fsim_storage_names[t], name, elements);
+        fsim_text_put(e->a, &e->keeps, "    FS_%sKEPT_IN_REGISTERS(%s, %s, %s)\n", e->band ? "BAND_" : "",
+                      fsim_storage_names[t], name, elements);
     }
     fsim_text_put(e->a, &e->before, "        FS_KEEP%s(%s, %s, %s)\n", group ? "" : "_EACH", name, pointer, at);
     *FSIM_PUSH(e->a, e->kept, e->kepts, e->kept_room) = (fsim_kept){tensor, *w, name};
@@ -208,21 +224,25 @@ static fsim_variable load(fsim_emitter *e, int tensor, const fsim_where *w)
     const char *pointer = fsim_pointer(e, tensor), *name = fsim_fresh(e, "x");
     fsim_variable at = fsim_number(e, w);
     const bool lane = at.depth > 0, group = lane && grouped(e, w);
-    const char *element = fsim_printf(e->a, "%s[%s]", pointer, at.name), *kept = lane ? kept_as(e, tensor, w, pointer, at.name, group) : NULL;
+    const char *element = fsim_printf(e->a, "%s[%s]", pointer, at.name),
+               *kept = lane ? kept_as(e, tensor, w, pointer, at.name, group) : NULL;
     if (kept) {
         element = fsim_printf(e->a, "FS_KEPT(%s, %s, %s)", kept, pointer, at.name);
     } else if (lane && turned(e, w)) {
-        fsim_text_put(e->a, &e->before, "    FS_STAGE(%s, %s, %s, %s)\n", fsim_storage_names[t->dtype], name, pointer, at.name);
+        fsim_text_put(e->a, &e->before, "    FS_STAGE(%s, %s, %s, %s)\n", fsim_storage_names[t->dtype], name, pointer,
+                      at.name);
         element = fsim_printf(e->a, "FS_STAGED(%s)", name);
         name = fsim_fresh(e, "x");
         e->staged++;
     } else if (group) { /* loaded in front of the lanes, e->vector at once */
-        fsim_text_put(e->a, &e->before, "        FS_GET(%s, %s, %s, %s)\n", fsim_storage_names[t->dtype], name, pointer, at.name);
+        fsim_text_put(e->a, &e->before, "        FS_GET(%s, %s, %s, %s)\n", fsim_storage_names[t->dtype], name, pointer,
+                      at.name);
         element = fsim_printf(e->a, "FS_AT(%s, %s, %s)", name, pointer, at.name);
         name = fsim_fresh(e, "x");
     }
     const int depth = lane ? e->depth : 0;
-    fsim_say(e, depth, "const %s %s = %s; /* %s */", fsim_ctype_names[c], name, converted(e, t->dtype, element), t->name);
+    fsim_say(e, depth, "const %s %s = %s; /* %s */", fsim_ctype_names[c], name, converted(e, t->dtype, element),
+             t->name);
     return remember(e, tensor, w, (fsim_variable){name, depth});
 }
 
@@ -248,7 +268,8 @@ void fsim_store_value(fsim_emitter *e, int tensor, const fsim_where *w, const ch
         const char *name = fsim_fresh(e, "y");
         fsim_text_put(e->a, &e->before, "        FS_ROOM(%s, %s)\n", fsim_storage_names[t->dtype], name);
         fsim_say(e, e->depth, "FS_PUT(%s, %s, %s, %s); /* %s */", name, pointer, at.name, value, t->name);
-        fsim_text_put(e->a, &e->after, "        FS_FLUSH(%s, %s, %s, %s)\n", fsim_storage_names[t->dtype], name, pointer, at.name);
+        fsim_text_put(e->a, &e->after, "        FS_FLUSH(%s, %s, %s, %s)\n", fsim_storage_names[t->dtype], name,
+                      pointer, at.name);
         return;
     }
     fsim_say(e, e->depth, "%s[%s] = %s; /* %s */", pointer, at.name, value, t->name);
@@ -303,7 +324,8 @@ static fsim_variable elementwise(fsim_emitter *e, const fsim_node *n, int tensor
     depth = at.depth > depth ? at.depth : depth;
     depth = depth > 0 ? e->depth : 0;
     const char *name = fsim_fresh(e, "v");
-    fsim_say(e, depth, "const %s %s = %s; /* %s */", fsim_ctype_names[fsim_ctype_of(made)], name, wrapped(e, made, c, text), n->name);
+    fsim_say(e, depth, "const %s %s = %s; /* %s */", fsim_ctype_names[fsim_ctype_of(made)], name,
+             wrapped(e, made, c, text), n->name);
     return (fsim_variable){name, depth};
 }
 
@@ -316,31 +338,39 @@ static fsim_variable permuted(fsim_emitter *e, const fsim_node *n, int tensor, c
     return fsim_value(e, n->arg[0].tensor, &at);
 }
 
-/* Concat, pad, roll: the argument in whose range the element lies. A tensor's cuts number its own elements, innermost first. */
+/* Concat, pad, roll: the argument in whose range the element lies. A tensor's cuts number its own elements, innermost
+ * first. */
 static fsim_variable assembled(fsim_emitter *e, const fsim_node *n, int tensor, const fsim_where *w)
 {
     const fsim_ctype c = fsim_ctype_of(e->g->tensor[tensor].dtype);
     const char *name = fsim_fresh(e, "v"), *at = fsim_fresh(e, "e");
     const fsim_variable element = fsim_number(e, w);
     fsim_say(e, e->depth, "const fs_int %s = %s;", at, element.name);
-    fsim_say(e, e->depth, "%s %s = %s; /* %s */", fsim_ctype_names[c], name, fsim_literal(e, n->op == FSIM_OP_PAD ? n->attrs.value : 0, c), n->name);
+    fsim_say(e, e->depth, "%s %s = %s; /* %s */", fsim_ctype_names[c], name,
+             fsim_literal(e, n->op == FSIM_OP_PAD ? n->attrs.value : 0, c), n->name);
     for (int k = 0; k < n->args; k++) {
         const fsim_access *x = &n->arg[k];
         const char *test = "", *number = at;
         const int64_t elems = x->how == FSIM_READ_PIECE ? e->g->tensor[x->tensor].elems : 0;
-        for (int i = 0; i < x->cuts; i++) { /* each cut turns the number, whose dimension has `extent`, into one where it has source_extent */
+        for (int i = 0; i < x->cuts;
+             i++) { /* each cut turns the number, whose dimension has `extent`, into one where it has source_extent */
             const fsim_cut *t = &x->cut[i];
             const char *along = fsim_fresh(e, "d"), *rest = fsim_fresh(e, "e");
             const long long delta = (long long)(t->source_from - t->from);
-            const char *moved = delta == 0 ? along : fsim_printf(e->a, "%s %c %lld", along, delta < 0 ? '-' : '+', delta < 0 ? -delta : delta);
+            const char *moved =
+                delta == 0 ? along
+                           : fsim_printf(e->a, "%s %c %lld", along, delta < 0 ? '-' : '+', delta < 0 ? -delta : delta);
             const char *run = t->inner == 1 ? number : fsim_printf(e->a, "%s / %lld", number, (long long)t->inner);
             fsim_say(e, e->depth, "const fs_int %s = %s %% %lld;", along, run, (long long)t->extent);
-            const char *there = fsim_printf(e->a, "%s / %lld * %lld + %s", number, (long long)(t->inner * t->extent), (long long)t->source_extent, moved);
+            const char *there = fsim_printf(e->a, "%s / %lld * %lld + %s", number, (long long)(t->inner * t->extent),
+                                            (long long)t->source_extent, moved);
             if (t->inner > 1)
-                there = fsim_printf(e->a, "(%s) * %lld + %s %% %lld", there, (long long)t->inner, number, (long long)t->inner);
+                there = fsim_printf(e->a, "(%s) * %lld + %s %% %lld", there, (long long)t->inner, number,
+                                    (long long)t->inner);
             fsim_say(e, e->depth, "const fs_int %s = %s;", rest, there);
             const char *from = t->from > 0 ? fsim_printf(e->a, "%s >= %lld && ", along, (long long)t->from) : "";
-            test = fsim_printf(e->a, "%s%s%s%s < %lld", test, *test ? " && " : "", from, along, (long long)(t->from + t->size));
+            test = fsim_printf(e->a, "%s%s%s%s < %lld", test, *test ? " && " : "", from, along,
+                               (long long)(t->from + t->size));
             number = rest;
         }
         fsim_open(e, *test ? "if (%s) {" : "{", test);
@@ -351,7 +381,8 @@ static fsim_variable assembled(fsim_emitter *e, const fsim_node *n, int tensor, 
         }
         const fsim_where there = fsim_where_var(e, inner, elems);
         const fsim_variable v = fsim_value(e, x->tensor, &there);
-        fsim_say(e, e->depth, "%s = %s;", name, wrapped(e, e->g->tensor[tensor].dtype, fsim_ctype_of(e->g->tensor[x->tensor].dtype), v.name));
+        fsim_say(e, e->depth, "%s = %s;", name,
+                 wrapped(e, e->g->tensor[tensor].dtype, fsim_ctype_of(e->g->tensor[x->tensor].dtype), v.name));
         fsim_close(e);
     }
     return (fsim_variable){name, e->depth};
@@ -365,7 +396,8 @@ static fsim_variable gathered(fsim_emitter *e, const fsim_node *n, const fsim_wh
     const fsim_where index_at = fsim_through(e, w, &n->arg[1 - table].map), base_at = fsim_through(e, w, &x->map);
     const fsim_variable index = fsim_value(e, n->arg[1 - table].tensor, &index_at), base = fsim_number(e, &base_at);
     const char *name = fsim_fresh(e, "e");
-    fsim_say(e, e->depth, "const fs_int %s = %s + (fs_int)%s * %lld; /* %s */", name, base.name, index.name, (long long)x->any.stride, n->name);
+    fsim_say(e, e->depth, "const fs_int %s = %s + (fs_int)%s * %lld; /* %s */", name, base.name, index.name,
+             (long long)x->any.stride, n->name);
     const fsim_where there = fsim_where_var(e, name, e->g->tensor[x->tensor].elems);
     return fsim_value(e, x->tensor, &there);
 }
@@ -374,7 +406,8 @@ static fsim_variable computed(fsim_emitter *e, int member, int tensor, const fsi
 {
     const fsim_node *n = &e->g->node[e->group->member[member].node];
     if (e->held[member].name)
-        return (fsim_variable){n->results > 1 && tensor == n->result[1] ? e->held[member].second : e->held[member].name, e->held[member].depth};
+        return (fsim_variable){n->results > 1 && tensor == n->result[1] ? e->held[member].second : e->held[member].name,
+                               e->held[member].depth};
     if (e->passes && e->passes[member] >= 0) {
         const fsim_access *x = &n->arg[e->passes[member]];
         const fsim_where at = fsim_through(e, w, &x->map);
@@ -383,15 +416,21 @@ static fsim_variable computed(fsim_emitter *e, int member, int tensor, const fsi
     if (member == e->array) { /* filled by a loop of its own in front of this one */
         e->array_at = *w;
         e->array_wanted = true;
-        return (fsim_variable){fsim_printf(e->a, "%s[%s]", e->array_name, e->base[0].reduced), e->base[0].reduced_depth};
+        return (fsim_variable){fsim_printf(e->a, "%s[%s]", e->array_name, e->base[0].reduced),
+                               e->base[0].reduced_depth};
     }
     switch (fsim_ops[n->op].class) {
-    case FSIM_PERMUTE: return permuted(e, n, tensor, w);
-    case FSIM_ASSEMBLE: return assembled(e, n, tensor, w);
-    case FSIM_GATHER: return gathered(e, n, w);
+    case FSIM_PERMUTE:
+        return permuted(e, n, tensor, w);
+    case FSIM_ASSEMBLE:
+        return assembled(e, n, tensor, w);
+    case FSIM_GATHER:
+        return gathered(e, n, w);
     case FSIM_CONTRACTION:
-    case FSIM_WINDOW: return fsim_direct_sum(e, n, w);
-    default: return elementwise(e, n, tensor, w);
+    case FSIM_WINDOW:
+        return fsim_direct_sum(e, n, w);
+    default:
+        return elementwise(e, n, tensor, w);
     }
 }
 

@@ -8,7 +8,8 @@ static bool same(const fsim_map *x, const fsim_map *y) { return x == y || (x && 
 
 bool fsim_scope_equal(const fsim_scope *x, const fsim_scope *y)
 {
-    return same(x->place, y->place) && same(x->any, y->any) && x->once_a_row == y->once_a_row && x->repeats == y->repeats;
+    return same(x->place, y->place) && same(x->any, y->any) && x->once_a_row == y->once_a_row &&
+           x->repeats == y->repeats;
 }
 
 static const fsim_map *keep(fsim_arena *a, const fsim_map *m)
@@ -45,7 +46,8 @@ static bool part(const fsim_map *both, int64_t reduced, fsim_map *any, fsim_map 
         inside *= both->mode[--i].extent;
     for (int k = both->split; k < i; k++) {
         const fsim_mode d = both->mode[k];
-        const int64_t below = k == i - 1 && inside < reduced ? reduced / inside : 1; /* the digit that the row's end cuts */
+        const int64_t below =
+            k == i - 1 && inside < reduced ? reduced / inside : 1; /* the digit that the row's end cuts */
         if (reduced % inside != 0 || d.extent % below != 0)
             return false;
         fsim_map_push(m, d.extent / below, d.stride * below);
@@ -57,12 +59,14 @@ static bool part(const fsim_map *both, int64_t reduced, fsim_map *any, fsim_map 
     return m->modes <= FSIM_MAX_MODES && fsim_map_reduced(m) == reduced;
 }
 
-static fsim_piece_answer composed(const fsim_map *m, const fsim_map *by, fsim_scope *scope, fsim_arena *a, fsim_map *out)
+static fsim_piece_answer composed(const fsim_map *m, const fsim_map *by, fsim_scope *scope, fsim_arena *a,
+                                  fsim_map *out)
 {
     fsim_map both, any;
     if (!scope->any)
         return fsim_map_compose(m, by, out) ? FSIM_PIECE_SOME : FSIM_PIECE_UNKNOWN;
-    if (!join(scope->any, m, &both) || !fsim_map_compose(&both, by, &both) || !part(&both, fsim_map_reduced(m), &any, out))
+    if (!join(scope->any, m, &both) || !fsim_map_compose(&both, by, &both) ||
+        !part(&both, fsim_map_reduced(m), &any, out))
         return FSIM_PIECE_UNKNOWN;
     scope->any = any.modes > 0 ? keep(a, &any) : NULL;
     scope->once_a_row = scope->once_a_row && scope->any;
@@ -77,8 +81,8 @@ static bool once_a_row(const fsim_map *m, int64_t reduced)
     return reduced > 1;
 }
 
-fsim_piece_answer fsim_scope_through(const fsim_access *x, const fsim_map *m, const fsim_scope *scope, int64_t reduced, fsim_arena *a, fsim_map *out,
-                                     fsim_scope *out_scope)
+fsim_piece_answer fsim_scope_through(const fsim_access *x, const fsim_map *m, const fsim_scope *scope, int64_t reduced,
+                                     fsim_arena *a, fsim_map *out, fsim_scope *out_scope)
 {
     *out_scope = *scope;
     switch (x->how) {
@@ -174,7 +178,8 @@ double fsim_window_halo(const fsim_access *x, int block)
     for (int i = x->axes; i-- > 0;) {
         const fsim_axis *a = &x->axis[i];
         const double span = (double)((a->taps - 1) * a->dilation + 1), step = (double)a->stride;
-        const double together = fmin((double)a->out, fmax(1, floor(block / inside))); /* outputs of one block along this axis */
+        const double together =
+            fmin((double)a->out, fmax(1, floor(block / inside))); /* outputs of one block along this axis */
         halo *= span > step ? ((together - 1) * step + span) / (together * step) : 1;
         inside *= (double)a->out;
     }

@@ -10,9 +10,11 @@ static const char online_sum[] = "elements of a row summed online, tile by tile"
 
 static fsim_class class_of(const fsim_graph *g, int n) { return fsim_ops[g->node[n].op].class; }
 
-static bool refuse(fsim_refusal *why, fsim_rule rule, int a, int b, double needed, double limit, const char *unit, bool final)
+static bool refuse(fsim_refusal *why, fsim_rule rule, int a, int b, double needed, double limit, const char *unit,
+                   bool final)
 {
-    *why = (fsim_refusal){.rule = rule, .a = a, .b = b, .through = -1, .needed = needed, .limit = limit, .unit = unit, .final = final};
+    *why = (fsim_refusal){
+        .rule = rule, .a = a, .b = b, .through = -1, .needed = needed, .limit = limit, .unit = unit, .final = final};
     return false;
 }
 
@@ -57,8 +59,8 @@ static fsim_map points_of(fsim_map m)
 
 static bool passes_factors(fsim_op op)
 {
-    return op == FSIM_OP_NEG || op == FSIM_OP_CAST || op == FSIM_OP_COPY || op == FSIM_OP_DROPOUT || op == FSIM_OP_TRIL || op == FSIM_OP_TRIU ||
-           (fsim_ops[op].class == FSIM_PERMUTE && fsim_ops[op].flops == 0);
+    return op == FSIM_OP_NEG || op == FSIM_OP_CAST || op == FSIM_OP_COPY || op == FSIM_OP_DROPOUT ||
+           op == FSIM_OP_TRIL || op == FSIM_OP_TRIU || (fsim_ops[op].class == FSIM_PERMUTE && fsim_ops[op].flops == 0);
 }
 
 fsim_row_kind fsim_row_kind_of(const fsim_node *n, const fsim_row_kind *arg)
@@ -72,7 +74,8 @@ fsim_row_kind fsim_row_kind_of(const fsim_node *n, const fsim_row_kind *arg)
     if (bound)
         return FSIM_BOUND;
     if (fsim_ops[n->op].class == FSIM_REDUCE)
-        return all_free || (arg[0] == FSIM_SCALED && (n->op == FSIM_OP_SUM || n->op == FSIM_OP_MEAN)) ? FSIM_ROW : FSIM_BOUND;
+        return all_free || (arg[0] == FSIM_SCALED && (n->op == FSIM_OP_SUM || n->op == FSIM_OP_MEAN)) ? FSIM_ROW
+                                                                                                      : FSIM_BOUND;
     if (all_free)
         return FSIM_FREE;
     if (no_elements)
@@ -80,12 +83,15 @@ fsim_row_kind fsim_row_kind_of(const fsim_node *n, const fsim_row_kind *arg)
     if (n->args == 1 && arg[0] == FSIM_SHIFTED && n->op == FSIM_OP_EXP)
         return FSIM_SCALED;
     if (n->args == 1)
-        return passes_factors(n->op) || (n->op == FSIM_OP_MUL && arg[0] == FSIM_SCALED) || (n->op == FSIM_OP_DIV && arg[0] == FSIM_SCALED)
-                   ? arg[0] : FSIM_BOUND;
+        return passes_factors(n->op) || (n->op == FSIM_OP_MUL && arg[0] == FSIM_SCALED) ||
+                       (n->op == FSIM_OP_DIV && arg[0] == FSIM_SCALED)
+                   ? arg[0]
+                   : FSIM_BOUND;
     if (n->op == FSIM_OP_SUB && arg[0] == FSIM_FREE && arg[1] == FSIM_ROW)
         return FSIM_SHIFTED;
     const bool product = n->op == FSIM_OP_MUL && arg[0] != FSIM_SHIFTED && arg[1] != FSIM_SHIFTED;
-    const bool quotient = n->op == FSIM_OP_DIV && (arg[0] == FSIM_FREE || arg[0] == FSIM_SCALED) && (arg[1] == FSIM_FREE || arg[1] == FSIM_ROW);
+    const bool quotient = n->op == FSIM_OP_DIV && (arg[0] == FSIM_FREE || arg[0] == FSIM_SCALED) &&
+                          (arg[1] == FSIM_FREE || arg[1] == FSIM_ROW);
     return product || quotient ? FSIM_SCALED : FSIM_BOUND;
 }
 
@@ -160,9 +166,11 @@ static void flow_from(const fsim_graph *g, int first, int last, flow *f)
 
 int64_t fsim_chain_bytes(int64_t m, int64_t n, int64_t kept, int64_t results, int elem_bytes)
 {
-    const int64_t step = STEP_BYTES / elem_bytes, first = kept <= FSIM_KEPT_WIDTH ? kept : step, last = results < FSIM_KEPT_WIDTH ? results : FSIM_KEPT_WIDTH;
+    const int64_t step = STEP_BYTES / elem_bytes, first = kept <= FSIM_KEPT_WIDTH ? kept : step,
+                  last = results < FSIM_KEPT_WIDTH ? results : FSIM_KEPT_WIDTH;
     const int64_t sums = m * results <= FSIM_REGISTER_RESULTS ? 0 : m * results * 4;
-    return m * first * elem_bytes * (kept <= FSIM_KEPT_WIDTH ? 1 : 2) + m * n * elem_bytes + 2 * n * (first + last) * elem_bytes + sums;
+    return m * first * elem_bytes * (kept <= FSIM_KEPT_WIDTH ? 1 : 2) + m * n * elem_bytes +
+           2 * n * (first + last) * elem_bytes + sums;
 }
 
 /* Frame, rows and the other operand's start of each row, from the second contraction's maps. */
@@ -177,7 +185,8 @@ static bool frame_of(const fsim_graph *g, int second, fsim_joint *out)
     for (bool more = true; more;) { /* rows in the order in which they lie in memory */
         int largest = -1;
         for (int i = 0; i < mine.modes; i++)
-            if (mine.mode[i].stride != 0 && (largest < 0 || llabs(mine.mode[i].stride) > llabs(mine.mode[largest].stride)))
+            if (mine.mode[i].stride != 0 &&
+                (largest < 0 || llabs(mine.mode[i].stride) > llabs(mine.mode[largest].stride)))
                 largest = i;
         more = largest >= 0;
         if (!more)
@@ -206,7 +215,8 @@ bool fsim_may_chain(const fsim_limits *limits, int first, int second, fsim_joint
     flow f;
     *out = (fsim_joint){.kind = FSIM_CHAINED, .first = first, .second = second, .side = -1};
     if (a->gemm.convolution || b->gemm.convolution)
-        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, 2, 1, "a convolution is not chained with another contraction", true);
+        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, 2, 1,
+                      "a convolution is not chained with another contraction", true);
     flow_from(g, first, second, &f);
     bool reads[2] = {false, false}, reductions = false;
     fsim_row_kind kind = FSIM_BOUND;
@@ -219,10 +229,11 @@ bool fsim_may_chain(const fsim_limits *limits, int first, int second, fsim_joint
         }
     }
     if (out->side < 0)
-        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, 2, 1, "neither reads what the other makes, and they share no operand",
-                      !f.more);
+        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, 2, 1,
+                      "neither reads what the other makes, and they share no operand", !f.more);
     if (reads[0] && reads[1])
-        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, 2, 1, "both operands of the second come from the first", true);
+        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, 2, 1,
+                      "both operands of the second come from the first", true);
     if (!frame_of(g, second, out) || out->rows * out->width != a->points || a->reduced != a->gemm.k)
         return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, (double)(out->rows * out->width), (double)a->points,
                       "the second does not read each element of the first's result for one row of its own", true);
@@ -231,7 +242,8 @@ bool fsim_may_chain(const fsim_limits *limits, int first, int second, fsim_joint
     out->online = reductions && out->width > FSIM_TILE_ROW;
     out->batch = a->gemm.batch > b->gemm.batch ? a->gemm.batch : b->gemm.batch;
     if (out->online && kind != FSIM_FREE && kind != FSIM_SCALED)
-        return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, second, (double)out->width, FSIM_TILE_ROW, "elements of a row in one tile", true);
+        return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, second, (double)out->width, FSIM_TILE_ROW,
+                      "elements of a row in one tile", true);
     if (out->online && kind == FSIM_SCALED && limits->strict)
         return refuse(why, FSIM_RULE_NUMERICS, first, second, (double)out->width, FSIM_TILE_ROW, online_sum, true);
     out->online = out->online && kind == FSIM_SCALED;
@@ -239,7 +251,8 @@ bool fsim_may_chain(const fsim_limits *limits, int first, int second, fsim_joint
     const int elem = fsim_dtype_bytes(g->tensor[a->arg[0].tensor].dtype);
     const int64_t least = fsim_chain_bytes(FSIM_CHAIN_LEAST, FSIM_CHAIN_LEAST, a->gemm.k, results, elem);
     return least <= limits->shared_per_block ||
-           refuse(why, FSIM_RULE_SHARED, first, second, (double)least, (double)limits->shared_per_block, "bytes of shared memory per block", true);
+           refuse(why, FSIM_RULE_SHARED, first, second, (double)least, (double)limits->shared_per_block,
+                  "bytes of shared memory per block", true);
 }
 
 /* Every primitive on a path from first to second, both included. */
@@ -286,8 +299,8 @@ bool fsim_tile_rows(const fsim_graph *g, int first, const fsim_map *at, const fs
 {
     const fsim_node *n = &g->node[first];
     fsim_map operand[2], row[2];
-    if (n->arg[0].how != FSIM_READ_MAP || n->arg[1].how != FSIM_READ_MAP || fsim_map_points(at) * fsim_map_reduced(at) != n->points ||
-        !fsim_map_injective(at))
+    if (n->arg[0].how != FSIM_READ_MAP || n->arg[1].how != FSIM_READ_MAP ||
+        fsim_map_points(at) * fsim_map_reduced(at) != n->points || !fsim_map_injective(at))
         return false;
     *rows_from = -1;
     for (int k = 0; k < 2; k++) {
@@ -304,7 +317,8 @@ bool fsim_tile_rows(const fsim_graph *g, int first, const fsim_map *at, const fs
         return false;
     if (joint->kind != FSIM_CHAINED)
         return true;
-    /* a block's rows share the first's other operand and the second's: digits of the row that move either are the batch */
+    /* a block's rows share the first's other operand and the second's: digits of the row that move either are the batch
+     */
     const fsim_map columns = points_of(operand[1 - *rows_from]);
     int64_t batch = 1;
     if (!fsim_map_align(&columns, &joint->other, &row[0], &row[1]))
@@ -333,9 +347,10 @@ fsim_map fsim_map_moving(const fsim_map *m)
 bool fsim_are_siblings(const fsim_graph *g, int a, int b)
 {
     const fsim_node *x = &g->node[a], *y = &g->node[b];
-    if (class_of(g, a) != FSIM_CONTRACTION || class_of(g, b) != FSIM_CONTRACTION || x->arg[0].tensor != y->arg[0].tensor ||
-        x->arg[0].how != FSIM_READ_MAP || y->arg[0].how != FSIM_READ_MAP || x->gemm.batch != y->gemm.batch || x->gemm.m != y->gemm.m ||
-        x->gemm.k != y->gemm.k || x->gemm.arithmetic != y->gemm.arithmetic || x->gemm.convolution || y->gemm.convolution)
+    if (class_of(g, a) != FSIM_CONTRACTION || class_of(g, b) != FSIM_CONTRACTION ||
+        x->arg[0].tensor != y->arg[0].tensor || x->arg[0].how != FSIM_READ_MAP || y->arg[0].how != FSIM_READ_MAP ||
+        x->gemm.batch != y->gemm.batch || x->gemm.m != y->gemm.m || x->gemm.k != y->gemm.k ||
+        x->gemm.arithmetic != y->gemm.arithmetic || x->gemm.convolution || y->gemm.convolution)
         return false;
     const fsim_map mx = fsim_map_moving(&x->arg[0].map), my = fsim_map_moving(&y->arg[0].map);
     return fsim_map_equal(&mx, &my);
@@ -402,7 +417,8 @@ bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_j
             continue;
         contraction[contractions++] = node[i];
         if (contractions > MOST_SIBLINGS)
-            return refuse(why, FSIM_RULE_CONTRACTIONS, contraction[0], node[i], contractions, MOST_SIBLINGS, "there are more than a kernel takes", true);
+            return refuse(why, FSIM_RULE_CONTRACTIONS, contraction[0], node[i], contractions, MOST_SIBLINGS,
+                          "there are more than a kernel takes", true);
     }
     const int c = contraction[0];
     *out = (fsim_joint){.kind = FSIM_ROWS, .first = c};
@@ -415,10 +431,13 @@ bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_j
         fsim_limits loose = *limits;
         loose.strict = false;
         if (chained_apart(limits, c, low, high))
-            return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, other, (double)g->node[low].reduced, FSIM_TILE_ROW, "elements of a row in one tile", false);
+            return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, other, (double)g->node[low].reduced, FSIM_TILE_ROW,
+                          "elements of a row in one tile", false);
         if (limits->strict && chained_apart(&loose, c, low, high))
-            return refuse(why, FSIM_RULE_NUMERICS, first, other, (double)g->node[low].reduced, FSIM_TILE_ROW, online_sum, true);
-        return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, other, (double)g->node[low].reduced, FSIM_TILE_ROW, "elements of a row in one tile", true);
+            return refuse(why, FSIM_RULE_NUMERICS, first, other, (double)g->node[low].reduced, FSIM_TILE_ROW,
+                          online_sum, true);
+        return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, other, (double)g->node[low].reduced, FSIM_TILE_ROW,
+                      "elements of a row in one tile", true);
     }
     bool siblings = true;
     for (int i = 0; i < contractions; i++)
@@ -426,13 +445,16 @@ bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_j
             siblings = fsim_are_siblings(g, contraction[j], contraction[i]);
     out->kind = FSIM_SIBLINGS;
     if (siblings)
-        return low < 0 || refuse(why, FSIM_RULE_REDUCED_EPILOGUE, c, low, (double)g->node[low].reduced, 1, "elements of a row in tiles of several contractions", true);
+        return low < 0 || refuse(why, FSIM_RULE_REDUCED_EPILOGUE, c, low, (double)g->node[low].reduced, 1,
+                                 "elements of a row in tiles of several contractions", true);
     if (contractions > 2)
-        return refuse(why, FSIM_RULE_CONTRACTIONS, c, contraction[contractions - 1], contractions, 2, "with those between them they are more than the two of a chain", true);
+        return refuse(why, FSIM_RULE_CONTRACTIONS, c, contraction[contractions - 1], contractions, 2,
+                      "with those between them they are more than the two of a chain", true);
     if (!fsim_may_chain(limits, c, contraction[1], out, why))
         return false;
     if (low >= 0 && (low < c || high > contraction[1]))
-        return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, low < c ? low : contraction[1], low < c ? c : high, (double)g->node[low < c ? low : high].reduced, 1,
+        return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, low < c ? low : contraction[1], low < c ? c : high,
+                      (double)g->node[low < c ? low : high].reduced, 1,
                       "elements of a row outside the chain of two contractions", true);
     return true;
 }

@@ -13,7 +13,8 @@ static bool constant(const fsim_graph *g, int tensor, int depth)
     if (t->producer < 0)
         return t->role == FSIM_WEIGHT;
     const fsim_node *n = &g->node[t->producer];
-    bool all = depth < DEEPEST && n->args > 0 && fsim_classes[fsim_ops[n->op].class].inlines && fsim_ops[n->op].class != FSIM_RANDOM;
+    bool all = depth < DEEPEST && n->args > 0 && fsim_classes[fsim_ops[n->op].class].inlines &&
+               fsim_ops[n->op].class != FSIM_RANDOM;
     for (int k = 0; k < n->args && all; k++)
         all = constant(g, n->arg[k].tensor, depth + 1);
     return all;
@@ -32,14 +33,16 @@ static int only_reader(const fsim_graph *g, const int *node, int count, int i)
 {
     const fsim_node *n = &g->node[node[i]];
     const fsim_tensor *t = &g->tensor[n->result[0]];
-    return n->results == 1 && t->readers == 1 && !t->output && !t->materialize ? position(node, count, t->reader[0]) : -1;
+    return n->results == 1 && t->readers == 1 && !t->output && !t->materialize ? position(node, count, t->reader[0])
+                                                                               : -1;
 }
 
 /* Does x, over n's points, move only with what the contraction's weights move with? */
 static bool by_column(const fsim_access *x, const fsim_node *contraction)
 {
     fsim_map vector, weight;
-    if (x->how != FSIM_READ_MAP || contraction->arg[1].how != FSIM_READ_MAP || !fsim_map_align(&x->map, &contraction->arg[1].map, &vector, &weight))
+    if (x->how != FSIM_READ_MAP || contraction->arg[1].how != FSIM_READ_MAP ||
+        !fsim_map_align(&x->map, &contraction->arg[1].map, &vector, &weight))
         return false;
     for (int i = 0; i < vector.modes; i++)
         if (vector.mode[i].stride != 0 && weight.mode[i].stride == 0)
@@ -48,21 +51,25 @@ static bool by_column(const fsim_access *x, const fsim_node *contraction)
 }
 
 /* Primitive n as a scale or shift of `from`'s result by columns. */
-static bool affine(const fsim_graph *g, const fsim_node *n, int from, const fsim_node *contraction, bool *scales, bool *shifts)
+static bool affine(const fsim_graph *g, const fsim_node *n, int from, const fsim_node *contraction, bool *scales,
+                   bool *shifts)
 {
-    const bool scale = n->op == FSIM_OP_MUL || n->op == FSIM_OP_DIV, shift = n->op == FSIM_OP_ADD || n->op == FSIM_OP_SUB;
+    const bool scale = n->op == FSIM_OP_MUL || n->op == FSIM_OP_DIV,
+               shift = n->op == FSIM_OP_ADD || n->op == FSIM_OP_SUB;
     const int mine = n->arg[0].tensor == from ? 0 : 1;
     if ((!scale && !shift) || n->points != contraction->points || n->args > 2 || (n->op == FSIM_OP_DIV && mine != 0) ||
         n->arg[mine].how != FSIM_READ_MAP || !fsim_map_is_identity(&n->arg[mine].map))
         return false;
-    if (n->args == 2 && (n->arg[1 - mine].tensor == from || !by_column(&n->arg[1 - mine], contraction) || !constant(g, n->arg[1 - mine].tensor, 0)))
+    if (n->args == 2 && (n->arg[1 - mine].tensor == from || !by_column(&n->arg[1 - mine], contraction) ||
+                         !constant(g, n->arg[1 - mine].tensor, 0)))
         return false;
     *scales = *scales || (scale && n->args == 2);
     *shifts = *shifts || shift;
     return true;
 }
 
-int fsim_fold(const fsim_graph *g, const int *node, int count, int anchor, const bool *stored, bool *folded, bool *shifts)
+int fsim_fold(const fsim_graph *g, const int *node, int count, int anchor, const bool *stored, bool *folded,
+              bool *shifts)
 {
     const fsim_node *contraction = &g->node[node[anchor]];
     bool scales = false;

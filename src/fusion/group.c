@@ -9,12 +9,15 @@
 #include <string.h>
 
 const char *const fsim_template_names[FSIM_TEMPLATE_COUNT] = {
-    "pointwise", "copy", "row_reduction", "column_reduction", "full_reduction", "pooling",
-    "contraction", "library", "chained_contraction", "scan", "opaque", "communication", "transfer"};
+    "pointwise", "copy",          "row_reduction", "column_reduction",    "full_reduction",
+    "pooling",   "contraction",   "library",       "chained_contraction", "scan",
+    "opaque",    "communication", "transfer"};
 
 const char *const fsim_rule_names[FSIM_RULE_COUNT] = {
-    "none", "boundary", "convexity", "cycle", "connected", "space", "index_map", "grid_barrier", "contractions", "reduced_epilogue",
-    "prologue", "window", "assembly", "shared_memory", "parameters", "numerics", "user", "cost"};
+    "none",     "boundary",  "convexity",    "cycle",         "connected",
+    "space",    "index_map", "grid_barrier", "contractions",  "reduced_epilogue",
+    "prologue", "window",    "assembly",     "shared_memory", "parameters",
+    "numerics", "user",      "cost"};
 
 enum { WARP = 32 };      /* threads that take a branch together */
 enum { FEW_ROWS = 256 }; /* fewer than this and longer than FSIM_LONGEST_ROW: split over blocks */
@@ -26,10 +29,10 @@ typedef struct {
     unsigned stages[FSIM_MAX_VIEWS];
     fsim_scope scope[FSIM_MAX_VIEWS];
     bool prologue, stored, clone;
-    bool late;  /* stored from the piece of the kernel that computes it, known once that is */
-    uint64_t branches; /* as in fsim_read */
-    int root;   /* the map at which it is stored */
-    int operand; /* of the contraction that a prologue member feeds */
+    bool late;          /* stored from the piece of the kernel that computes it, known once that is */
+    uint64_t branches;  /* as in fsim_read */
+    int root;           /* the map at which it is stored */
+    int operand;        /* of the contraction that a prologue member feeds */
     bool middle, outer; /* chained: between the contractions; behind them */
     int after;          /* chained: 1: depends on the first, 2: on the second */
     fsim_row_kind kind;
@@ -48,12 +51,13 @@ typedef struct {
     fsim_map frame, row; /* (p, r) to a full-size tensor's element; (p, r) to row p */
     int read_room, branches;
     fsim_joint joint;
-    fsim_scope scope;    /* of what is being wanted */
+    fsim_scope scope; /* of what is being wanted */
 } work;
 
 static bool refuse(work *w, fsim_rule rule, int a, int b, double needed, double limit, const char *unit)
 {
-    *w->why = (fsim_refusal){.rule = rule, .a = a, .b = b, .through = -1, .needed = needed, .limit = limit, .unit = unit};
+    *w->why =
+        (fsim_refusal){.rule = rule, .a = a, .b = b, .through = -1, .needed = needed, .limit = limit, .unit = unit};
     return false;
 }
 
@@ -170,7 +174,8 @@ static void place_view(work *w, fsim_read *r, int view, int room)
 static bool same_view(const work *w, const fsim_read *r, int view, const fsim_map *m)
 {
     const bool placed = r->place && r->place[view].offset >= 0;
-    return fsim_map_equal(&r->map[view], m) && placed == (w->scope.place != NULL) && (!placed || fsim_map_equal(&r->place[view], w->scope.place));
+    return fsim_map_equal(&r->map[view], m) && placed == (w->scope.place != NULL) &&
+           (!placed || fsim_map_equal(&r->place[view], w->scope.place));
 }
 
 static bool external(work *w, const fsim_access *x, const fsim_map *m, unsigned stages, int by, int operand)
@@ -182,7 +187,8 @@ static bool external(work *w, const fsim_access *x, const fsim_map *m, unsigned 
             r = &o->read[i];
     if (!r) {
         r = FSIM_PUSH(w->a, o->read, o->reads, w->read_room);
-        *r = (fsim_read){.tensor = x->tensor, .access = x, .operand = -1, .map = fsim_new(w->a, fsim_map, 1), .room = 1};
+        *r =
+            (fsim_read){.tensor = x->tensor, .access = x, .operand = -1, .map = fsim_new(w->a, fsim_map, 1), .room = 1};
     }
     r->branches |= branch_bit(w);
     r->repeats = fmax(r->repeats, w->scope.repeats);
@@ -236,7 +242,8 @@ static bool want_through(work *w, int i, const fsim_access *x, const fsim_map *t
 }
 
 /* Wants argument x of member i where its own value is wanted at (m, scope). */
-static bool want_argument(work *w, int i, const fsim_access *x, const fsim_map *m, const fsim_scope *scope, unsigned stages)
+static bool want_argument(work *w, int i, const fsim_access *x, const fsim_map *m, const fsim_scope *scope,
+                          unsigned stages)
 {
     const int from = maker(w, x->tensor);
     fsim_map through;
@@ -251,8 +258,9 @@ static bool want_argument(work *w, int i, const fsim_access *x, const fsim_map *
     else if (answer == FSIM_PIECE_UNKNOWN && from < 0 && x->how == FSIM_READ_PIECE)
         made = external(w, x, NULL, stages, w->node[i], -1); /* all of it, in an order that is not known */
     else if (answer == FSIM_PIECE_UNKNOWN)
-        made = refuse(w, x->how == FSIM_READ_MAP || x->how == FSIM_READ_PIECE ? FSIM_RULE_INDEX_MAP : FSIM_RULE_ASSEMBLY,
-                      from >= 0 ? w->node[from] : w->node[i], from >= 0 ? w->node[i] : -1, 0, 0, NULL);
+        made =
+            refuse(w, x->how == FSIM_READ_MAP || x->how == FSIM_READ_PIECE ? FSIM_RULE_INDEX_MAP : FSIM_RULE_ASSEMBLY,
+                   from >= 0 ? w->node[from] : w->node[i], from >= 0 ? w->node[i] : -1, 0, 0, NULL);
     w->scope = (fsim_scope){0};
     return made;
 }
@@ -263,9 +271,11 @@ static bool check_reduction(work *w, int i)
     const wanted *x = &w->want[i];
     for (int k = 0; k < x->maps; k++) {
         const fsim_scope *s = &x->scope[k];
-        const bool own = s->place ? fsim_piece_in_row(&x->map[k], s->place, w->out->reduced) : fsim_map_equal(&x->map[k], &w->row);
+        const bool own =
+            s->place ? fsim_piece_in_row(&x->map[k], s->place, w->out->reduced) : fsim_map_equal(&x->map[k], &w->row);
         if (!own || s->any)
-            return refuse(w, FSIM_RULE_GRID_BARRIER, w->node[i], -1, (double)node_at(w, i)->points, 1, "blocks that must finish first");
+            return refuse(w, FSIM_RULE_GRID_BARRIER, w->node[i], -1, (double)node_at(w, i)->points, 1,
+                          "blocks that must finish first");
     }
     return true;
 }
@@ -294,17 +304,22 @@ static bool want_operands(work *w, int i, int rows_from)
     for (int k = 0; k < n->args; k++) {
         const fsim_access *x = &n->arg[k];
         const int from = maker(w, x->tensor);
-        const int operand = !chained ? k : second ? FSIM_CHAIN_SECOND : k == rows_from ? FSIM_CHAIN_ROWS : FSIM_CHAIN_FIRST;
+        const int operand = !chained         ? k
+                            : second         ? FSIM_CHAIN_SECOND
+                            : k == rows_from ? FSIM_CHAIN_ROWS
+                                             : FSIM_CHAIN_FIRST;
         if (second && k == w->joint.side) {
             if (from < 0 || !(w->want[from].after & 1))
-                return refuse(w, FSIM_RULE_CONTRACTIONS, w->joint.first, w->joint.second, 2, 1, "what joins them is not all in it");
+                return refuse(w, FSIM_RULE_CONTRACTIONS, w->joint.first, w->joint.second, 2, 1,
+                              "what joins them is not all in it");
             w->want[from].middle = true;
             if (!demand(w, from, &w->joint.frame, 1u << w->want[from].level, w->node[i]))
                 return false;
             continue;
         }
         if (from < 0) {
-            if (!external(w, x, x->how == FSIM_READ_MAP ? &x->map : NULL, 1, w->node[i], class_of(w, i) == FSIM_CONTRACTION ? operand : -1))
+            if (!external(w, x, x->how == FSIM_READ_MAP ? &x->map : NULL, 1, w->node[i],
+                          class_of(w, i) == FSIM_CONTRACTION ? operand : -1))
                 return false;
             continue;
         }
@@ -317,16 +332,22 @@ static bool want_operands(work *w, int i, int rows_from)
                 return false;
             continue;
         }
-        if (w->joint.kind != FSIM_ALONE && (w->want[from].after || class_of(w, from) == FSIM_REDUCE || class_of(w, from) == FSIM_CONTRACTION))
+        if (w->joint.kind != FSIM_ALONE &&
+            (w->want[from].after || class_of(w, from) == FSIM_REDUCE || class_of(w, from) == FSIM_CONTRACTION))
             return refuse(w, FSIM_RULE_PROLOGUE, w->node[from], w->node[i], 0, 0, "on operand loads");
-        const bool window = x->how == FSIM_READ_WINDOW && class_of(w, i) == FSIM_CONTRACTION; /* computed again for every tap that loads it: the cost decides */
+        const bool window =
+            x->how == FSIM_READ_WINDOW &&
+            class_of(w, i) == FSIM_CONTRACTION; /* computed again for every tap that loads it: the cost decides */
         if (class_of(w, i) == FSIM_WINDOW || (x->how != FSIM_READ_MAP && !window))
-            return refuse(w, FSIM_RULE_WINDOW, w->node[from], w->node[i], (double)n->reduced, 1, "evaluations of each element");
+            return refuse(w, FSIM_RULE_WINDOW, w->node[from], w->node[i], (double)n->reduced, 1,
+                          "evaluations of each element");
         if (class_of(w, from) == FSIM_ASSEMBLE || class_of(w, from) == FSIM_GATHER)
             return refuse(w, FSIM_RULE_PROLOGUE, w->node[from], w->node[i], 0, 0, NULL);
         w->want[from].prologue = true;
         w->want[from].operand = operand;
-        const fsim_map loaded = window ? fsim_identity(w->g->tensor[x->tensor].elems) : w->joint.kind == FSIM_SIBLINGS ? fsim_map_moving(&x->map) : x->map; /* the same for all that read it alike */
+        const fsim_map loaded = window                           ? fsim_identity(w->g->tensor[x->tensor].elems)
+                                : w->joint.kind == FSIM_SIBLINGS ? fsim_map_moving(&x->map)
+                                                                 : x->map; /* the same for all that read it alike */
         if (!demand(w, from, &loaded, 1, w->node[i]))
             return false;
     }
@@ -337,9 +358,11 @@ static bool want_operands(work *w, int i, int rows_from)
 static bool check_tile(work *w, int i, int *rows_from)
 {
     const wanted *x = &w->want[i];
-    const bool tile = x->maps == 1 && everywhere(&x->scope[0]) && !x->prologue && fsim_tile_rows(w->g, w->node[i], &x->map[0], &w->joint, rows_from);
+    const bool tile = x->maps == 1 && everywhere(&x->scope[0]) && !x->prologue &&
+                      fsim_tile_rows(w->g, w->node[i], &x->map[0], &w->joint, rows_from);
     if (w->joint.kind == FSIM_ROWS && (!tile || *rows_from != 0))
-        return refuse(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[i], -1, (double)w->out->whole_row, 1, "elements of different rows of the product, which other blocks make");
+        return refuse(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[i], -1, (double)w->out->whole_row, 1,
+                      "elements of different rows of the product, which other blocks make");
     if (tile)
         return true;
     return refuse(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, x->maps, 1, "index maps, or not row by row");
@@ -352,7 +375,8 @@ static bool want_contraction(work *w, int i)
     return (tile ? check_tile(w, i, &rows_from) : check_anchor(w, i)) && want_operands(w, i, rows_from);
 }
 
-/* Chained: a member computes in one place, in front of, between or behind the contractions, and so do those that feed it. */
+/* Chained: a member computes in one place, in front of, between or behind the contractions, and so do those that feed
+ * it. */
 static bool enter_region(work *w, int i)
 {
     const fsim_node *n = node_at(w, i);
@@ -360,7 +384,8 @@ static bool enter_region(work *w, int i)
     if (x->middle + x->outer + x->prologue > 1)
         return refuse(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, 2, 1, "stages of the chain");
     if (class_of(w, i) == FSIM_REDUCE && !x->middle)
-        return refuse(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[i], w->joint.second, (double)n->reduced, 1, "elements of a row outside the chain of two contractions");
+        return refuse(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[i], w->joint.second, (double)n->reduced, 1,
+                      "elements of a row outside the chain of two contractions");
     for (int k = 0; k < n->args && class_of(w, i) != FSIM_CONTRACTION; k++) {
         const int from = maker(w, n->arg[k].tensor);
         if (from >= 0) {
@@ -377,7 +402,8 @@ static bool recomputes_cheaply(work *w, int i)
     const fsim_class class = class_of(w, i);
     for (int k = 0; k < w->want[i].maps; k++)
         if (w->want[i].scope[k].repeats > 1 && !fsim_classes[class].clones && class != FSIM_ASSEMBLE)
-            return refuse(w, FSIM_RULE_WINDOW, w->node[i], w->out->anchor, w->want[i].scope[k].repeats, 1, "evaluations of each element");
+            return refuse(w, FSIM_RULE_WINDOW, w->node[i], w->out->anchor, w->want[i].scope[k].repeats, 1,
+                          "evaluations of each element");
     return true;
 }
 
@@ -480,7 +506,8 @@ static bool reduction_space(work *w, int first)
         const fsim_node *m = node_at(w, i);
         const bool reduces = class_of(w, i) == FSIM_REDUCE;
         if (reduces && !same_frame(w, m)) /* no kernel has reductions over different rows, whatever else it holds */
-            return refuse_for_good(w, FSIM_RULE_SPACE, w->node[first], w->node[i], (double)m->points, (double)n->points, "rows");
+            return refuse_for_good(w, FSIM_RULE_SPACE, w->node[first], w->node[i], (double)m->points, (double)n->points,
+                                   "rows");
         for (int k = 0; k < m->args; k++) {
             const int from = maker(w, m->arg[k].tensor);
             if (from >= 0 && w->want[from].level > w->want[i].level)
@@ -488,10 +515,12 @@ static bool reduction_space(work *w, int first)
         }
         w->want[i].level += reduces && (w->want[i].level == 0 || !along(w, i));
         if (w->want[i].level >= FSIM_MAX_STAGES)
-            return refuse(w, FSIM_RULE_SPACE, w->node[first], w->node[i], FSIM_MAX_STAGES + 1, FSIM_MAX_STAGES, "dependent reductions");
+            return refuse(w, FSIM_RULE_SPACE, w->node[first], w->node[i], FSIM_MAX_STAGES + 1, FSIM_MAX_STAGES,
+                          "dependent reductions");
         if (w->want[i].level + 1 > o->stages)
             o->stages = w->want[i].level + 1;
-        full_after = full_after || (w->want[i].level > (reduces && !along(w, i)) && !passing[i] && (reduces ? !along(w, i) : m->points == n->points * n->reduced) &&
+        full_after = full_after || (w->want[i].level > (reduces && !along(w, i)) && !passing[i] &&
+                                    (reduces ? !along(w, i) : m->points == n->points * n->reduced) &&
                                     m->reduced * m->points > n->points);
     }
     const bool few = n->points < FEW_ROWS && n->reduced > FSIM_LONGEST_ROW;
@@ -504,13 +533,17 @@ static bool reduction_space(work *w, int first)
                       "elements reduced by one block");
     }
     const bool innermost = w->frame.modes > w->frame.split && w->frame.mode[w->frame.modes - 1].stride == 1;
-    o->template = few && !full_after ? FSIM_FULL_REDUCTION
-                  : innermost || w->frame.split == 0 || n->reduced == 1 ? FSIM_ROW_REDUCTION : FSIM_COLUMN_REDUCTION;
+    o->template = few && !full_after                                    ? FSIM_FULL_REDUCTION
+                  : innermost || w->frame.split == 0 || n->reduced == 1 ? FSIM_ROW_REDUCTION
+                                                                        : FSIM_COLUMN_REDUCTION;
     return true;
 }
 
 /* Side of the matrices that a tensor holds; 0 where they are not square. */
-static int64_t last_square(const fsim_shape *s) { return s->rank > 1 && s->dim[s->rank - 1] == s->dim[s->rank - 2] ? s->dim[s->rank - 1] : 0; }
+static int64_t last_square(const fsim_shape *s)
+{
+    return s->rank > 1 && s->dim[s->rank - 1] == s->dim[s->rank - 2] ? s->dim[s->rank - 1] : 0;
+}
 
 /* No reduction sees the intermediate before member i: what it masks is never needed. */
 static bool masks_first(const work *w, int i)
@@ -521,7 +554,8 @@ static bool masks_first(const work *w, int i)
     return true;
 }
 
-/* Levels and row kinds of a chain's members, and its spaces: (row, place) between the contractions, the second's points behind them. */
+/* Levels and row kinds of a chain's members, and its spaces: (row, place) between the contractions, the second's points
+ * behind them. */
 static bool chain_space(work *w)
 {
     fsim_group *o = w->out;
@@ -551,7 +585,8 @@ static bool chain_space(work *w)
             x->form = arg[k] == FSIM_ROW ? FSIM_DEFERRED : arg[k] == FSIM_SHIFTED ? FSIM_BASE_TWO : x->form;
         x->level = class_of(w, i) == FSIM_CONTRACTION ? 0 : x->level + reduces;
         if (x->level >= FSIM_MAX_STAGES)
-            return refuse(w, FSIM_RULE_SPACE, j->second, w->node[i], FSIM_MAX_STAGES + 1, FSIM_MAX_STAGES, "dependent reductions");
+            return refuse(w, FSIM_RULE_SPACE, j->second, w->node[i], FSIM_MAX_STAGES + 1, FSIM_MAX_STAGES,
+                          "dependent reductions");
         o->stages = x->level + 1 > o->stages && !j->online ? x->level + 1 : o->stages;
         if (n->op == FSIM_OP_CAUSAL_MASK && j->online && masks_first(w, i))
             o->causal = n->attrs.k == 0 ? last_square(&w->g->tensor[n->result[0]].shape) : 0;
@@ -568,8 +603,8 @@ static bool rows_in_tile(work *w, int reduction)
     const fsim_node *n = &w->g->node[w->joint.first], *r = node_at(w, reduction);
     o->template = FSIM_TILED_CONTRACTION;
     o->whole_row = r->reduced;
-    return o->points * o->reduced == n->points ||
-           refuse(w, FSIM_RULE_SPACE, w->joint.first, w->node[reduction], (double)(o->points * o->reduced), (double)n->points, "points");
+    return o->points * o->reduced == n->points || refuse(w, FSIM_RULE_SPACE, w->joint.first, w->node[reduction],
+                                                         (double)(o->points * o->reduced), (double)n->points, "points");
 }
 
 /* after: which of the contractions side by side a member depends on. */
@@ -587,7 +622,8 @@ static bool sibling_space(work *w)
         if (class_of(w, i) != FSIM_CONTRACTION)
             continue;
         if (x->after)
-            return refuse(w, FSIM_RULE_CONTRACTIONS, w->joint.first, w->node[i], 2, 1, "one of them needs the other's result");
+            return refuse(w, FSIM_RULE_CONTRACTIONS, w->joint.first, w->node[i], 2, 1,
+                          "one of them needs the other's result");
         x->after = 1 << branch++;
         w->out->points += n->points;
     }
@@ -619,16 +655,18 @@ static bool chain_root(work *w, int i, fsim_map *m)
     x->middle = (x->after & 3) == 1;
     x->outer = !x->middle;
     if (x->outer)
-        return n->points == w->out->points ||
-               refuse(w, FSIM_RULE_SPACE, w->node[i], w->out->anchor, (double)n->points, (double)w->out->points, "points");
+        return n->points == w->out->points || refuse(w, FSIM_RULE_SPACE, w->node[i], w->out->anchor, (double)n->points,
+                                                     (double)w->out->points, "points");
     const bool row = n->points == w->joint.rows && (x->kind == FSIM_ROW || w->joint.width > 1);
     *m = row ? w->row : w->frame;
     if (!row)
         w->out->causal = 0; /* all of it is stored */
     if (!row && n->points != w->joint.rows * w->joint.width)
-        return refuse(w, FSIM_RULE_SPACE, w->node[i], w->out->anchor, (double)n->points, (double)(w->joint.rows * w->joint.width), "points");
+        return refuse(w, FSIM_RULE_SPACE, w->node[i], w->out->anchor, (double)n->points,
+                      (double)(w->joint.rows * w->joint.width), "points");
     if (!row && w->joint.online && x->kind != FSIM_FREE)
-        return refuse(w, FSIM_RULE_REDUCED_EPILOGUE, w->joint.first, w->node[i], (double)w->joint.width, FSIM_TILE_ROW, "elements of a row in one tile");
+        return refuse(w, FSIM_RULE_REDUCED_EPILOGUE, w->joint.first, w->node[i], (double)w->joint.width, FSIM_TILE_ROW,
+                      "elements of a row in one tile");
     return true;
 }
 
@@ -649,8 +687,8 @@ static bool want_root(work *w, int i, bool inside, int *first)
 {
     fsim_group *o = w->out;
     wanted *x = &w->want[i];
-    const bool reduces = o->template == FSIM_ROW_REDUCTION || o->template == FSIM_COLUMN_REDUCTION || o->template == FSIM_FULL_REDUCTION ||
-                         w->joint.kind == FSIM_ROWS;
+    const bool reduces = o->template == FSIM_ROW_REDUCTION || o->template == FSIM_COLUMN_REDUCTION ||
+                         o->template == FSIM_FULL_REDUCTION || w->joint.kind == FSIM_ROWS;
     const fsim_node *n = node_at(w, i);
     fsim_map m = fsim_identity(n->points);
     bool fits = true;
@@ -659,9 +697,11 @@ static bool want_root(work *w, int i, bool inside, int *first)
             return false;
     } else if (w->joint.kind == FSIM_SIBLINGS) {
         if (!x->after)
-            return refuse(w, FSIM_RULE_SPACE, w->node[i], o->anchor, (double)n->points, (double)w->g->node[o->anchor].points, "points");
+            return refuse(w, FSIM_RULE_SPACE, w->node[i], o->anchor, (double)n->points,
+                          (double)w->g->node[o->anchor].points, "points");
     } else if (reduces) {
-        const bool row = n->points == o->points && (class_of(w, i) == FSIM_REDUCE || n->points != o->points * o->reduced);
+        const bool row =
+            n->points == o->points && (class_of(w, i) == FSIM_REDUCE || n->points != o->points * o->reduced);
         fits = row || n->points == o->points * o->reduced;
         m = row ? w->row : w->frame;
     } else if (*first < 0 && o->points == 0) {
@@ -673,7 +713,8 @@ static bool want_root(work *w, int i, bool inside, int *first)
     if (x->late)
         return true;
     if (!fits)
-        return refuse(w, FSIM_RULE_SPACE, w->node[i], *first >= 0 ? *first : o->anchor, (double)n->points, (double)(o->points * o->reduced), "points");
+        return refuse(w, FSIM_RULE_SPACE, w->node[i], *first >= 0 ? *first : o->anchor, (double)n->points,
+                      (double)(o->points * o->reduced), "points");
     if (*first < 0)
         *first = w->node[i];
     return demand(w, i, &m, 1u << x->level, -1);
@@ -695,12 +736,14 @@ static bool store_late(work *w, int i)
 {
     wanted *x = &w->want[i];
     for (int k = 0; k < x->maps; k++)
-        if (x->scope[k].place && !x->scope[k].any && fsim_map_points(&x->map[k]) * fsim_map_reduced(&x->map[k]) == node_at(w, i)->points &&
+        if (x->scope[k].place && !x->scope[k].any &&
+            fsim_map_points(&x->map[k]) * fsim_map_reduced(&x->map[k]) == node_at(w, i)->points &&
             fsim_map_injective(&x->map[k])) {
             x->root = k;
             return true;
         }
-    return refuse(w, FSIM_RULE_SPACE, w->node[i], w->out->anchor, (double)node_at(w, i)->points, (double)(w->out->points * w->out->reduced), "points");
+    return refuse(w, FSIM_RULE_SPACE, w->node[i], w->out->anchor, (double)node_at(w, i)->points,
+                  (double)(w->out->points * w->out->reduced), "points");
 }
 
 static void list_writes(work *w)
@@ -712,7 +755,9 @@ static void list_writes(work *w)
         for (int k = 0; k < n->results && x->stored; k++) {
             const fsim_tensor *t = &w->g->tensor[n->result[k]];
             if (t->readers > 0 || t->output || t->materialize || k == 0 || n->effect)
-                o->write[o->writes++] = (fsim_write){.tensor = n->result[k], .map = x->map[x->root], .full = reads_full(&x->map[x->root], &x->scope[x->root], o)};
+                o->write[o->writes++] = (fsim_write){.tensor = n->result[k],
+                                                     .map = x->map[x->root],
+                                                     .full = reads_full(&x->map[x->root], &x->scope[x->root], o)};
         }
     }
 }
@@ -721,7 +766,10 @@ static void list_writes(work *w)
 static int width(const fsim_tensor *t) { return fsim_dtype_bytes(t->dtype) > 4 ? 2 : 1; }
 
 /* What is wanted outside of all branches is there all along; the rest only in its branches. */
-static bool in_branch(uint64_t branches, int branch) { return branch == 0 ? branches & 1 : !(branches & 1) && (branches >> branch & 1); }
+static bool in_branch(uint64_t branches, int branch)
+{
+    return branch == 0 ? branches & 1 : !(branches & 1) && (branches >> branch & 1);
+}
 
 /* One for each map, but of pieces only one. */
 static int values_at_once(const wanted *x)
@@ -732,7 +780,8 @@ static int values_at_once(const wanted *x)
     return values + (pieces > 0) > 0 ? values + (pieces > 0) : 1;
 }
 
-/* Adds to change[] the registers of the values of one branch (0: those of none): a loaded value lives from its first reader to its last, a computed one to its last reader. */
+/* Adds to change[] the registers of the values of one branch (0: those of none): a loaded value lives from its first
+ * reader to its last, a computed one to its last reader. */
 static void add_lives(const work *w, int branch, int *change)
 {
     const fsim_group *o = w->out;
@@ -772,7 +821,8 @@ static void add_lives(const work *w, int branch, int *change)
     }
 }
 
-/* Values live at once, in registers of 4 bytes, walking the members in order. Of branches that exclude each other a thread is in one: the widest counts, all along. */
+/* Values live at once, in registers of 4 bytes, walking the members in order. Of branches that exclude each other a
+ * thread is in one: the widest counts, all along. */
 static int live_values(work *w)
 {
     int most[2] = {0, 0}; /* without branches; the widest of them */
@@ -792,8 +842,8 @@ static int live_values(work *w)
 static bool no_arithmetic(const work *w)
 {
     for (int i = 0; i < w->count; i++)
-        if (node_at(w, i)->flops > 0 || (class_of(w, i) != FSIM_PERMUTE && class_of(w, i) != FSIM_ASSEMBLE && class_of(w, i) != FSIM_GATHER &&
-                                         node_at(w, i)->instructions > 0))
+        if (node_at(w, i)->flops > 0 || (class_of(w, i) != FSIM_PERMUTE && class_of(w, i) != FSIM_ASSEMBLE &&
+                                         class_of(w, i) != FSIM_GATHER && node_at(w, i)->instructions > 0))
             return false;
     return true;
 }
@@ -804,7 +854,12 @@ static void list_members(work *w)
     for (int i = 0; i < w->count; i++) {
         const fsim_node *n = node_at(w, i);
         const wanted *x = &w->want[i];
-        fsim_member m = {.node = w->node[i], .prologue = x->prologue, .middle = x->middle, .operand = x->operand, .clone = x->clone, .divergence = 1};
+        fsim_member m = {.node = w->node[i],
+                         .prologue = x->prologue,
+                         .middle = x->middle,
+                         .operand = x->operand,
+                         .clone = x->clone,
+                         .divergence = 1};
         if (x->middle)
             m.operand = FSIM_CHAIN_OPERANDS;
         if (x->form == FSIM_FOLDED || (w->joint.online && x->middle && x->kind == FSIM_SCALED))
@@ -819,7 +874,9 @@ static void list_members(work *w)
                 const bool full = s->any ? !s->once_a_row : reads_full(&x->map[k], s, o);
                 const int64_t rows = fsim_map_points(&x->map[k]), each = full ? fsim_map_reduced(&x->map[k]) : 1;
                 bool exact;
-                m.evaluations += x->prologue ? fsim_map_distinct(&x->map[k], &exact) : s->repeats > 0 ? llrint((double)rows * s->repeats) : rows * each;
+                m.evaluations += x->prologue      ? fsim_map_distinct(&x->map[k], &exact)
+                                 : s->repeats > 0 ? llrint((double)rows * s->repeats)
+                                                  : rows * each;
                 m.divergence = fmax(m.divergence, s->place ? fsim_piece_divergence(s->place, WARP) : 1);
                 m.full = m.full || full;
                 m.stages |= x->stages[k];
@@ -830,7 +887,10 @@ static void list_members(work *w)
     }
 }
 
-static int by_tensor(const void *a, const void *b) { return ((const fsim_read *)a)->tensor - ((const fsim_read *)b)->tensor; }
+static int by_tensor(const void *a, const void *b)
+{
+    return ((const fsim_read *)a)->tensor - ((const fsim_read *)b)->tensor;
+}
 
 static void sort_reads(fsim_group *o)
 {
@@ -842,7 +902,8 @@ static void sort_reads(fsim_group *o)
         }
 }
 
-/* Scales and shifts by column vanish into the weights, and with them what only they read, but for one vector of shifts. */
+/* Scales and shifts by column vanish into the weights, and with them what only they read, but for one vector of shifts.
+ */
 static void fold_members(work *w)
 {
     fsim_group *o = w->out;
@@ -905,7 +966,8 @@ static bool choose_template(work *w, int *first_reduction)
         if (class == FSIM_SCATTER) {
             const int reader = w->count > 1 ? reader_inside(w, i) : -1;
             if (reader >= 0 || anchor >= 0)
-                return refuse_for_good(w, FSIM_RULE_BOUNDARY, w->node[i], w->node[reader >= 0 ? reader : anchor], 0, 0, NULL);
+                return refuse_for_good(w, FSIM_RULE_BOUNDARY, w->node[i], w->node[reader >= 0 ? reader : anchor], 0, 0,
+                                       NULL);
             o->template = of_class[class];
             anchor = i;
         }
@@ -926,9 +988,10 @@ static bool choose_template(work *w, int *first_reduction)
     const bool contraction = o->template == FSIM_TILED_CONTRACTION;
     if (anchor >= 0 && reduction >= 0 && !contraction)
         return refuse_for_good(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[anchor < reduction ? anchor : reduction],
-                               w->node[anchor < reduction ? reduction : anchor], (double)node_at(w, reduction)->reduced, 1,
-                               "elements of a row in one tile");
-    if (contraction && (o->contractions > 1 || reduction >= 0) && !fsim_joint_of(w->limits, w->node, w->count, &w->joint, w->why))
+                               w->node[anchor < reduction ? reduction : anchor], (double)node_at(w, reduction)->reduced,
+                               1, "elements of a row in one tile");
+    if (contraction && (o->contractions > 1 || reduction >= 0) &&
+        !fsim_joint_of(w->limits, w->node, w->count, &w->joint, w->why))
         return false;
     if (w->joint.kind == FSIM_CHAINED) {
         o->template = FSIM_CHAINED_CONTRACTION;
@@ -958,7 +1021,8 @@ static void measure_read(const fsim_graph *g, fsim_read *r)
         r->whole = r->whole || distinct == t->elems;
         touched += distinct;
     }
-    r->whole = r->whole || (r->access->how == FSIM_READ_PIECE && r->access->distinct == t->elems && touched == t->elems); /* pieces do not meet */
+    r->whole = r->whole || (r->access->how == FSIM_READ_PIECE && r->access->distinct == t->elems &&
+                            touched == t->elems); /* pieces do not meet */
     r->bytes = touched < t->elems ? touched * fsim_dtype_bytes(t->dtype) : t->bytes;
 }
 
@@ -971,16 +1035,24 @@ static void kept_on_chip(work *w)
         for (int k = 0; k < r->maps && r->place; k++)
             elems += fsim_map_reduced(&r->map[k]);
         if (r->full && (r->stages & (r->stages - 1)))
-            o->kept_row_bytes += (elems < o->reduced ? elems : o->reduced) * fsim_dtype_bytes(w->g->tensor[r->tensor].dtype);
+            o->kept_row_bytes +=
+                (elems < o->reduced ? elems : o->reduced) * fsim_dtype_bytes(w->g->tensor[r->tensor].dtype);
     }
 }
 
-bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const bool *stored, const bool *clone, fsim_arena *a,
-                   fsim_group *out, fsim_refusal *why)
+bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const bool *stored, const bool *clone,
+                   fsim_arena *a, fsim_group *out, fsim_refusal *why)
 {
     int first_reduction;
     *out = (fsim_group){.reduced = 1, .stages = 1, .anchor = -1, .first = -1, .strict = limits->strict};
-    work w = {.limits = limits, .g = limits->graph, .node = node, .count = count, .want = fsim_new(a, wanted, count), .out = out, .why = why, .a = a};
+    work w = {.limits = limits,
+              .g = limits->graph,
+              .node = node,
+              .count = count,
+              .want = fsim_new(a, wanted, count),
+              .out = out,
+              .why = why,
+              .a = a};
     if (!choose_template(&w, &first_reduction))
         return false;
     int results = 0;
@@ -1013,8 +1085,8 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
     for (int i = 0; i < out->reads; i++)
         measure_read(w.g, &out->read[i]);
     if (count > 1 && out->reads + out->writes > FSIM_MAX_PARAMETERS) /* one operator alone passes a table of pointers */
-        return refuse(&w, FSIM_RULE_PARAMETERS, node[0], count > 1 ? node[count - 1] : -1, out->reads + out->writes, FSIM_MAX_PARAMETERS,
-                      "pointer parameters");
+        return refuse(&w, FSIM_RULE_PARAMETERS, node[0], count > 1 ? node[count - 1] : -1, out->reads + out->writes,
+                      FSIM_MAX_PARAMETERS, "pointer parameters");
     sort_reads(out);
     list_members(&w);
     kept_on_chip(&w);
@@ -1131,10 +1203,11 @@ int fsim_hull(const fsim_graph *g, const fsim_node_set *set, int *node, fsim_are
     return count;
 }
 
-bool fsim_legal(const fsim_limits *limits, const int *node, int count, fsim_arena *a, fsim_group *out, fsim_refusal *why)
+bool fsim_legal(const fsim_limits *limits, const int *node, int count, fsim_arena *a, fsim_group *out,
+                fsim_refusal *why)
 {
-    return fsim_group_of(limits, node, count, NULL, NULL, a, out, why) && fsim_connected(limits->graph, node, count, a, why) &&
-           fsim_convex(limits->graph, node, count, a, why);
+    return fsim_group_of(limits, node, count, NULL, NULL, a, out, why) &&
+           fsim_connected(limits->graph, node, count, a, why) && fsim_convex(limits->graph, node, count, a, why);
 }
 
 static const char *number(fsim_arena *a, double x)
@@ -1144,23 +1217,29 @@ static const char *number(fsim_arena *a, double x)
 
 const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_arena *a)
 {
-    const char *x = g->node[r->a].name, *y = r->b >= 0 ? g->node[r->b].name : "its readers", *needed = number(a, r->needed),
-               *limit = number(a, r->limit);
+    const char *x = g->node[r->a].name, *y = r->b >= 0 ? g->node[r->b].name : "its readers",
+               *needed = number(a, r->needed), *limit = number(a, r->limit);
     const char *op = fsim_ops[g->node[r->a].op].name;
     switch (r->rule) {
     case FSIM_RULE_BOUNDARY:
-        return fsim_printf(a, "%s '%s' %s: %s", op, x, fsim_classes[fsim_ops[g->node[r->a].op].class].boundary ? "is a kernel of its own" : "ends its kernel",
+        return fsim_printf(a, "%s '%s' %s: %s", op, x,
+                           fsim_classes[fsim_ops[g->node[r->a].op].class].boundary ? "is a kernel of its own"
+                                                                                   : "ends its kernel",
                            fsim_classes[fsim_ops[g->node[r->a].op].class].why);
     case FSIM_RULE_CONVEXITY:
     case FSIM_RULE_CYCLE:
-        return fsim_printf(a, "would create a cycle through %s", r->through >= 0 ? g->node[r->through].name : "another kernel");
+        return fsim_printf(a, "would create a cycle through %s",
+                           r->through >= 0 ? g->node[r->through].name : "another kernel");
     case FSIM_RULE_CONNECTED:
         return fsim_printf(a, "'%s' and '%s' share no tensor", x, y);
     case FSIM_RULE_SPACE:
-        return fsim_printf(a, "different iteration spaces: %s %s against %s", needed, r->unit ? r->unit : "points", limit);
+        return fsim_printf(a, "different iteration spaces: %s %s against %s", needed, r->unit ? r->unit : "points",
+                           limit);
     case FSIM_RULE_INDEX_MAP:
         if (r->unit && strcmp(r->unit, "points") == 0)
-            return fsim_printf(a, "%s '%s' has %s points, and %s are wanted of it in this kernel: each is computed once", op, x, limit, needed);
+            return fsim_printf(a,
+                               "%s '%s' has %s points, and %s are wanted of it in this kernel: each is computed once",
+                               op, x, limit, needed);
         if (r->unit)
             return fsim_printf(a, "'%s' is wanted through %s %s; one kernel serves %s", x, needed, r->unit, limit);
         return fsim_printf(a, "'%s' reads '%s' across rows that its index map can't follow", y, x);
@@ -1169,26 +1248,33 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
     case FSIM_RULE_CONTRACTIONS:
         return fsim_printf(a, "two contractions ('%s' and '%s') in one kernel: %s", x, y, r->unit);
     case FSIM_RULE_REDUCED_EPILOGUE:
-        return fsim_printf(a, "a reduction beside a contraction: it needs %s %s, and there %s%s", needed, r->unit,
-                           r->limit > 1 ? fsim_printf(a, "are at most %s", limit) : "are none",
-                           r->limit > 1 && !r->final ? "; with the contraction at the other end they could be one kernel" : "");
+        return fsim_printf(
+            a, "a reduction beside a contraction: it needs %s %s, and there %s%s", needed, r->unit,
+            r->limit > 1 ? fsim_printf(a, "are at most %s", limit) : "are none",
+            r->limit > 1 && !r->final ? "; with the contraction at the other end they could be one kernel" : "");
     case FSIM_RULE_PROLOGUE:
         return fsim_printf(a, "'%s' feeds the contraction's operand loads, and %s", x,
-                           r->needed == 0 && r->unit == NULL && r->b >= 0 && fsim_classes[fsim_ops[g->node[r->a].op].class].clones
+                           r->needed == 0 && r->unit == NULL && r->b >= 0 &&
+                                   fsim_classes[fsim_ops[g->node[r->a].op].class].clones
                                ? "its value is needed in memory too"
                                : "it can't be computed there");
     case FSIM_RULE_WINDOW:
-        return fsim_printf(a, "'%s' reads overlapping windows, so '%s' would be computed up to %s times an element", y, x, needed);
+        return fsim_printf(a, "'%s' reads overlapping windows, so '%s' would be computed up to %s times an element", y,
+                           x, needed);
     case FSIM_RULE_ASSEMBLY:
         return fsim_printf(a, "'%s' picks its elements by ranges or by data: its producer '%s' is stored first", y, x);
     case FSIM_RULE_SHARED:
-        return r->needed > 0 ? fsim_printf(a, "needs %s KiB of shared memory per block, the GPU allows %s KiB", number(a, r->needed / 1024), number(a, r->limit / 1024))
+        return r->needed > 0 ? fsim_printf(a, "needs %s KiB of shared memory per block, the GPU allows %s KiB",
+                                           number(a, r->needed / 1024), number(a, r->limit / 1024))
                              : fsim_printf(a, "no configuration of '%s' and what is fused with it fits the GPU", x);
     case FSIM_RULE_PARAMETERS:
         return fsim_printf(a, "needs %s %s, the limit is %s", needed, r->unit, limit);
     case FSIM_RULE_NUMERICS:
         if (r->b < 0)
-            return fsim_printf(a, "strict numerics: one block sums all %s elements in order; splitting them, or a running maximum or mean, is refused", needed);
+            return fsim_printf(a,
+                               "strict numerics: one block sums all %s elements in order; splitting them, or a running "
+                               "maximum or mean, is refused",
+                               needed);
         return fsim_printf(a, "strict numerics: %s %s, one block keeps the order of %s", needed, r->unit, limit);
     case FSIM_RULE_USER:
         return fsim_printf(a, "the workload's fuse:, separate: or materialize: keeps '%s' and '%s' apart", x, y);

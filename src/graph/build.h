@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* build.h: a graph under construction. workload.c reads operators into calls; a call's rule (shape.c, expand.c) checks its arguments and adds
- * tensors and primitives. */
+/* build.h: a graph under construction. workload.c reads operators into calls; a call's rule (shape.c, expand.c) checks
+ * its arguments and adds tensors and primitives. */
 #ifndef FUSESIM_GRAPH_BUILD_H
 #define FUSESIM_GRAPH_BUILD_H
 
@@ -8,7 +8,7 @@
 
 /* Elements a tensor may have, and the longest dimension: far above any device, far below overflow. */
 #define FSIM_MAX_ELEMS ((int64_t)1 << 40)
-#define FSIM_MAX_DIM ((int64_t)1 << 32)
+#define FSIM_MAX_DIM   ((int64_t)1 << 32)
 
 typedef struct {
     bool given, whole; /* whole: was written as one value, not as a list */
@@ -17,9 +17,23 @@ typedef struct {
 } fsim_list;
 
 typedef enum {
-    FSIM_LIST_DIMS, FSIM_LIST_STRIDE, FSIM_LIST_PADDING, FSIM_LIST_DILATION, FSIM_LIST_OUTPUT_PADDING, FSIM_LIST_KERNEL,
-    FSIM_LIST_NORMALIZED_SHAPE, FSIM_LIST_SHAPE, FSIM_LIST_START, FSIM_LIST_SIZE, FSIM_LIST_OUTPUT_SIZE, FSIM_LIST_REPEATS,
-    FSIM_LIST_ROLL, FSIM_LIST_GROUPS, FSIM_LIST_K, FSIM_LIST_DIAGONAL, FSIM_LIST_COUNT
+    FSIM_LIST_DIMS,
+    FSIM_LIST_STRIDE,
+    FSIM_LIST_PADDING,
+    FSIM_LIST_DILATION,
+    FSIM_LIST_OUTPUT_PADDING,
+    FSIM_LIST_KERNEL,
+    FSIM_LIST_NORMALIZED_SHAPE,
+    FSIM_LIST_SHAPE,
+    FSIM_LIST_START,
+    FSIM_LIST_SIZE,
+    FSIM_LIST_OUTPUT_SIZE,
+    FSIM_LIST_REPEATS,
+    FSIM_LIST_ROLL,
+    FSIM_LIST_GROUPS,
+    FSIM_LIST_K,
+    FSIM_LIST_DIAGONAL,
+    FSIM_LIST_COUNT
 } fsim_list_id;
 
 typedef struct {
@@ -37,16 +51,17 @@ typedef struct fsim_call {
     int source;
     const char **out; /* names of its outputs */
     int outs;
-    int args, *arg;   /* tensors */
+    int args, *arg; /* tensors */
     fsim_attrs attrs;
     fsim_list list[FSIM_LIST_COUNT];
     const char *equation;
     bool effect;
-    int *result;      /* tensors, outs of them */
+    int *result; /* tensors, outs of them */
 } fsim_call;
 
 /* Adds a tensor that owns its memory. -1 after an error (too large). */
-int fsim_add_tensor(fsim_build *b, fsim_loc at, const char *name, const fsim_shape *shape, fsim_dtype dtype, fsim_role role);
+int fsim_add_tensor(fsim_build *b, fsim_loc at, const char *name, const fsim_shape *shape, fsim_dtype dtype,
+                    fsim_role role);
 /* Adds a tensor that is `elems from offset` of another's memory. */
 int fsim_add_view(fsim_build *b, fsim_loc at, const char *name, const fsim_shape *shape, int of, int64_t offset);
 /* Runs the rule of call->op: false after an error. */
@@ -63,11 +78,13 @@ bool fsim_wrap_dim(const fsim_call *call, int rank, int64_t dim, int *out);
 void fsim_row_major(const fsim_shape *s, int64_t *stride); /* stride[i]: elements between neighbours of dimension i */
 fsim_dtype fsim_promoted(const fsim_call *call);           /* dtype that the arguments combine to */
 
-/* One operator of an expansion: `op` on tensors arg, named OUT/step, or OUT itself where step is NULL. attrs and dims may be NULL. Its result, or -1
- * where it or an argument failed. */
-int fsim_emit(fsim_call *call, fsim_op op, const char *step, int args, const int *arg, const fsim_attrs *attrs, const fsim_list *dims);
+/* One operator of an expansion: `op` on tensors arg, named OUT/step, or OUT itself where step is NULL. attrs and dims
+ * may be NULL. Its result, or -1 where it or an argument failed. */
+int fsim_emit(fsim_call *call, fsim_op op, const char *step, int args, const int *arg, const fsim_attrs *attrs,
+              const fsim_list *dims);
 
-#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, expr) bool fsim_rule_##rule(fsim_call *call);
+#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, expr)                                 \
+    bool fsim_rule_##rule(fsim_call *call);
 #include "graph/op.def"
 #undef FSIM_OP
 

@@ -5,9 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *text_of(const fsim_call *call, const fsim_shape *s) { return fsim_shape_text(call->build->arena, s); }
+static const char *text_of(const fsim_call *call, const fsim_shape *s)
+{
+    return fsim_shape_text(call->build->arena, s);
+}
 
-/* Contractions. Labels are small numbers; extent[l] is a label's size; an operand whose dimension is 1 where the label's is larger broadcasts. */
+/* Contractions. Labels are small numbers; extent[l] is a label's size; an operand whose dimension is 1 where the
+ * label's is larger broadcasts. */
 
 enum { MAX_LABELS = 52 };
 typedef struct {
@@ -34,8 +38,9 @@ static bool contract(fsim_call *call, labels a, labels b, labels out)
             int64_t *e = &extent[side[i]->label[d]];
             const int64_t have = x[i]->shape.dim[d];
             if (*e > 1 && have > 1 && *e != have)
-                return fsim_refuse(call, "shapes %s and %s do not match: %lld against %lld", text_of(call, &x[0]->shape),
-                                   text_of(call, &x[1]->shape), (long long)*e, (long long)have);
+                return fsim_refuse(call, "shapes %s and %s do not match: %lld against %lld",
+                                   text_of(call, &x[0]->shape), text_of(call, &x[1]->shape), (long long)*e,
+                                   (long long)have);
             if (have > *e)
                 *e = have;
         }
@@ -97,8 +102,9 @@ bool fsim_rule_matmul(fsim_call *call)
     if (y->rank > 1)
         b.label[b.rank++] = out.label[out.rank++] = N;
     if (x->dim[x->rank - 1] != y->dim[y->rank > 1 ? y->rank - 2 : 0])
-        return fsim_refuse(call, "inner dimensions of %s and %s differ: %lld against %lld", text_of(call, x), text_of(call, y),
-                           (long long)x->dim[x->rank - 1], (long long)y->dim[y->rank > 1 ? y->rank - 2 : 0]);
+        return fsim_refuse(call, "inner dimensions of %s and %s differ: %lld against %lld", text_of(call, x),
+                           text_of(call, y), (long long)x->dim[x->rank - 1],
+                           (long long)y->dim[y->rank > 1 ? y->rank - 2 : 0]);
     return contract(call, a, b, out);
 }
 
@@ -106,7 +112,8 @@ bool fsim_rule_bmm(fsim_call *call)
 {
     const fsim_shape *x = &fsim_arg(call, 0)->shape, *y = &fsim_arg(call, 1)->shape;
     if (x->rank != 3 || y->rank != 3 || x->dim[0] != y->dim[0])
-        return fsim_refuse(call, "wants two batches of matrices of equal length; found %s and %s", text_of(call, x), text_of(call, y));
+        return fsim_refuse(call, "wants two batches of matrices of equal length; found %s and %s", text_of(call, x),
+                           text_of(call, y));
     return fsim_rule_matmul(call);
 }
 
@@ -115,7 +122,8 @@ bool fsim_rule_linear(fsim_call *call)
     const fsim_shape *x = &fsim_arg(call, 0)->shape, *w = &fsim_arg(call, 1)->shape;
     labels a = {.rank = x->rank}, b = {.rank = 2, .label = {20, 21}}, out = {.rank = x->rank};
     if (x->rank < 1 || w->rank != 2 || x->dim[x->rank - 1] != w->dim[1])
-        return fsim_refuse(call, "wants x[..., K] and weight[N, K]; found %s and %s", text_of(call, x), text_of(call, w));
+        return fsim_refuse(call, "wants x[..., K] and weight[N, K]; found %s and %s", text_of(call, x),
+                           text_of(call, w));
     if (call->args == 3) {
         const int sum[2] = {fsim_emit(call, FSIM_OP_LINEAR, "matmul", 2, call->arg, &call->attrs, NULL), call->arg[2]};
         call->result[0] = fsim_emit(call, FSIM_OP_ADD, NULL, 2, sum, NULL, NULL);
@@ -154,10 +162,11 @@ bool fsim_rule_einsum(fsim_call *call)
     p = p && *p == ',' ? einsum_term(p + 1, &b) : NULL;
     p = p && p[0] == '-' && p[1] == '>' ? einsum_term(p + 2, &out) : NULL;
     if (!p || *p)
-        return fsim_refuse(call, "equation \"%s\": wants two terms of distinct letters and '->' with the result", call->equation);
+        return fsim_refuse(call, "equation \"%s\": wants two terms of distinct letters and '->' with the result",
+                           call->equation);
     if (a.rank != fsim_arg(call, 0)->shape.rank || b.rank != fsim_arg(call, 1)->shape.rank)
-        return fsim_refuse(call, "equation \"%s\" has %d and %d letters for tensors of rank %d and %d", call->equation, a.rank, b.rank,
-                           fsim_arg(call, 0)->shape.rank, fsim_arg(call, 1)->shape.rank);
+        return fsim_refuse(call, "equation \"%s\" has %d and %d letters for tensors of rank %d and %d", call->equation,
+                           a.rank, b.rank, fsim_arg(call, 0)->shape.rank, fsim_arg(call, 1)->shape.rank);
     for (int i = 0; i < out.rank; i++) {
         bool known = false;
         for (int d = 0; d < FSIM_MAX_RANK; d++)
@@ -181,7 +190,8 @@ static bool per_axis(const fsim_call *call, fsim_list_id which, int n, int64_t o
     return true;
 }
 
-static bool window_axes(const fsim_call *call, const int64_t *extent, const int64_t *taps, const int64_t *stride_otherwise, int n, fsim_axis *axis)
+static bool window_axes(const fsim_call *call, const int64_t *extent, const int64_t *taps,
+                        const int64_t *stride_otherwise, int n, fsim_axis *axis)
 {
     int64_t stride[3], pad[3], dilation[3];
     if (!per_axis(call, FSIM_LIST_STRIDE, n, 1, stride) || !per_axis(call, FSIM_LIST_PADDING, n, 0, pad) ||
@@ -190,14 +200,16 @@ static bool window_axes(const fsim_call *call, const int64_t *extent, const int6
     for (int i = 0; i < n; i++) {
         if (stride_otherwise && !call->list[FSIM_LIST_STRIDE].given)
             stride[i] = stride_otherwise[i];
-        if (stride[i] < 1 || dilation[i] < 1 || taps[i] < 1 || pad[i] < 0 || stride[i] > FSIM_MAX_DIM || dilation[i] > FSIM_MAX_DIM ||
-            taps[i] > FSIM_MAX_DIM || pad[i] > FSIM_MAX_DIM || (double)dilation[i] * (double)taps[i] > 1e15)
+        if (stride[i] < 1 || dilation[i] < 1 || taps[i] < 1 || pad[i] < 0 || stride[i] > FSIM_MAX_DIM ||
+            dilation[i] > FSIM_MAX_DIM || taps[i] > FSIM_MAX_DIM || pad[i] > FSIM_MAX_DIM ||
+            (double)dilation[i] * (double)taps[i] > 1e15)
             return fsim_refuse(call, "stride, dilation and kernel are at least 1, padding at least 0");
-        axis[i] = (fsim_axis){.extent = extent[i], .taps = taps[i], .stride = stride[i], .dilation = dilation[i], .pad = pad[i]};
+        axis[i] = (fsim_axis){
+            .extent = extent[i], .taps = taps[i], .stride = stride[i], .dilation = dilation[i], .pad = pad[i]};
         const int64_t room = extent[i] + 2 * pad[i] - dilation[i] * (taps[i] - 1) - 1;
         if (room < 0)
-            return fsim_refuse(call, "a window of %lld does not fit %lld padded elements", (long long)(dilation[i] * (taps[i] - 1) + 1),
-                               (long long)(extent[i] + 2 * pad[i]));
+            return fsim_refuse(call, "a window of %lld does not fit %lld padded elements",
+                               (long long)(dilation[i] * (taps[i] - 1) + 1), (long long)(extent[i] + 2 * pad[i]));
         axis[i].out = room / stride[i] + 1;
     }
     return true;
@@ -250,9 +262,11 @@ static bool with_bias(fsim_call *call, const char *step)
     const int64_t groups = call->list[FSIM_LIST_GROUPS].given ? call->list[FSIM_LIST_GROUPS].at[0] : 1;
     const bool transposed = call->op >= FSIM_OP_CONV_TRANSPOSE1D;
     const fsim_tensor *weight = &b->graph->tensor[w], *bias = fsim_arg(call, 2);
-    const int64_t channels = weight->shape.rank > 1 ? transposed ? weight->shape.dim[1] * groups : weight->shape.dim[0] : 0;
+    const int64_t channels =
+        weight->shape.rank > 1 ? transposed ? weight->shape.dim[1] * groups : weight->shape.dim[0] : 0;
     if (bias->shape.rank != 1 || bias->shape.dim[0] != channels)
-        return fsim_refuse(call, "the bias has shape %s; wants [%lld]", text_of(call, &bias->shape), (long long)channels);
+        return fsim_refuse(call, "the bias has shape %s; wants [%lld]", text_of(call, &bias->shape),
+                           (long long)channels);
     fsim_shape wide = {.rank = axes + 1, .dim = {channels, 1, 1, 1}};
     int result = -1;
     const char *name = fsim_printf(b->arena, "%s/%s", call->out[0], step);
@@ -277,12 +291,12 @@ bool fsim_rule_conv(fsim_call *call)
     const int64_t groups = call->list[FSIM_LIST_GROUPS].given ? call->list[FSIM_LIST_GROUPS].at[0] : 1;
     fsim_axis axis[3];
     if (lead < 1 || lead > 2 || w->shape.rank != axes + 2)
-        return fsim_refuse(call, "wants x[N, C, ...] and weight[O, C / groups, ...]; found %s and %s", text_of(call, &x->shape),
-                           text_of(call, &w->shape));
+        return fsim_refuse(call, "wants x[N, C, ...] and weight[O, C / groups, ...]; found %s and %s",
+                           text_of(call, &x->shape), text_of(call, &w->shape));
     const int64_t batch = lead == 2 ? x->shape.dim[0] : 1, channels = x->shape.dim[lead - 1], filters = w->shape.dim[0];
     if (groups < 1 || channels % groups != 0 || filters % groups != 0 || w->shape.dim[1] != channels / groups)
-        return fsim_refuse(call, "x %s and weight %s do not fit with groups %lld", text_of(call, &x->shape), text_of(call, &w->shape),
-                           (long long)groups);
+        return fsim_refuse(call, "x %s and weight %s do not fit with groups %lld", text_of(call, &x->shape),
+                           text_of(call, &w->shape), (long long)groups);
     if (!window_axes(call, x->shape.dim + lead, w->shape.dim + 2, NULL, axes, axis))
         return false;
     fsim_shape out = {.rank = x->shape.rank};
@@ -309,7 +323,12 @@ bool fsim_rule_conv(fsim_call *call)
     read_window(&n->arg[0], batch * channels, axis, axes);
     n->arg[0].map.offset = fsim_arg(call, 0)->offset;
     n->arg[1].map = fsim_map_simplify(m);
-    n->gemm = (fsim_gemm){.batch = groups, .m = batch * pixels, .n = filters / groups, .k = k, .convolution = true, .transposed_b = true,
+    n->gemm = (fsim_gemm){.batch = groups,
+                          .m = batch * pixels,
+                          .n = filters / groups,
+                          .k = k,
+                          .convolution = true,
+                          .transposed_b = true,
                           .arithmetic = call->attrs.compute != FSIM_DTYPE_NONE ? call->attrs.compute : dtype};
     return true;
 }
@@ -323,14 +342,15 @@ bool fsim_rule_conv_transpose(fsim_call *call)
     const int64_t groups = call->list[FSIM_LIST_GROUPS].given ? call->list[FSIM_LIST_GROUPS].at[0] : 1;
     int64_t stride[3], pad[3], dilation[3], extra[3], pixels = 1, taps = 1;
     if (lead < 1 || lead > 2 || w->shape.rank != axes + 2)
-        return fsim_refuse(call, "wants x[N, C, ...] and weight[C, O / groups, ...]; found %s and %s", text_of(call, &x->shape),
-                           text_of(call, &w->shape));
+        return fsim_refuse(call, "wants x[N, C, ...] and weight[C, O / groups, ...]; found %s and %s",
+                           text_of(call, &x->shape), text_of(call, &w->shape));
     const int64_t batch = lead == 2 ? x->shape.dim[0] : 1, channels = x->shape.dim[lead - 1];
     if (groups < 1 || channels % groups != 0 || w->shape.dim[0] != channels)
-        return fsim_refuse(call, "x %s and weight %s do not fit with groups %lld", text_of(call, &x->shape), text_of(call, &w->shape),
-                           (long long)groups);
+        return fsim_refuse(call, "x %s and weight %s do not fit with groups %lld", text_of(call, &x->shape),
+                           text_of(call, &w->shape), (long long)groups);
     if (!per_axis(call, FSIM_LIST_STRIDE, axes, 1, stride) || !per_axis(call, FSIM_LIST_PADDING, axes, 0, pad) ||
-        !per_axis(call, FSIM_LIST_DILATION, axes, 1, dilation) || !per_axis(call, FSIM_LIST_OUTPUT_PADDING, axes, 0, extra))
+        !per_axis(call, FSIM_LIST_DILATION, axes, 1, dilation) ||
+        !per_axis(call, FSIM_LIST_OUTPUT_PADDING, axes, 0, extra))
         return false;
     fsim_shape out = {.rank = x->shape.rank};
     fsim_axis axis[3];
@@ -338,13 +358,16 @@ bool fsim_rule_conv_transpose(fsim_call *call)
         out.dim[0] = batch;
     out.dim[lead - 1] = w->shape.dim[1] * groups;
     for (int i = 0; i < axes; i++) {
-        const double wide = (double)(x->shape.dim[lead + i] - 1) * (double)stride[i] + (double)dilation[i] * (double)(w->shape.dim[2 + i] - 1);
+        const double wide = (double)(x->shape.dim[lead + i] - 1) * (double)stride[i] +
+                            (double)dilation[i] * (double)(w->shape.dim[2 + i] - 1);
         if (stride[i] < 1 || dilation[i] < 1 || pad[i] < 0 || pad[i] > FSIM_MAX_DIM || extra[i] < 0 || wide > 1e15)
             return fsim_refuse(call, "stride and dilation are at least 1, padding at least 0");
-        out.dim[lead + i] = (x->shape.dim[lead + i] - 1) * stride[i] - 2 * pad[i] + dilation[i] * (w->shape.dim[2 + i] - 1) + extra[i] + 1;
+        out.dim[lead + i] = (x->shape.dim[lead + i] - 1) * stride[i] - 2 * pad[i] +
+                            dilation[i] * (w->shape.dim[2 + i] - 1) + extra[i] + 1;
         pixels *= x->shape.dim[lead + i];
         taps *= w->shape.dim[2 + i];
-        axis[i] = (fsim_axis){out.dim[lead + i], x->shape.dim[lead + i], w->shape.dim[2 + i], stride[i], dilation[i], pad[i]};
+        axis[i] =
+            (fsim_axis){out.dim[lead + i], x->shape.dim[lead + i], w->shape.dim[2 + i], stride[i], dilation[i], pad[i]};
     }
     const int64_t filters = w->shape.dim[1];
     const fsim_dtype dtype = fsim_promoted(call);
@@ -355,11 +378,16 @@ bool fsim_rule_conv_transpose(fsim_call *call)
         n->arg[i].how = FSIM_READ_ONCE;
         n->arg[i].map.offset = fsim_arg(call, i)->offset;
     }
-    n->arg[0].planes = batch * channels; /* the axes of the convolution that goes back: its `out` are x's elements, its `extent` the result's */
+    n->arg[0].planes = batch * channels; /* the axes of the convolution that goes back: its `out` are x's elements, its
+                                            `extent` the result's */
     n->arg[0].axes = axes;
     memcpy(n->arg[0].axis, axis, (size_t)axes * sizeof *axis);
     /* as the gradient of a convolution: every input pixel meets every tap of every filter once */
-    n->gemm = (fsim_gemm){.batch = groups, .m = batch * pixels, .n = filters, .k = channels / groups * taps, .convolution = true,
+    n->gemm = (fsim_gemm){.batch = groups,
+                          .m = batch * pixels,
+                          .n = filters,
+                          .k = channels / groups * taps,
+                          .convolution = true,
                           .arithmetic = call->attrs.compute != FSIM_DTYPE_NONE ? call->attrs.compute : dtype};
     return true;
 }
@@ -386,7 +414,8 @@ bool fsim_rule_pool(fsim_call *call)
     if (lead < 1 || !call->list[FSIM_LIST_KERNEL].given)
         return fsim_refuse(call, lead < 1 ? "the tensor has too few dimensions" : "wants 'kernel'");
     fsim_shape out = x->shape;
-    if (!per_axis(call, FSIM_LIST_KERNEL, axes, 1, taps) || !window_axes(call, x->shape.dim + lead, taps, taps, axes, axis))
+    if (!per_axis(call, FSIM_LIST_KERNEL, axes, 1, taps) ||
+        !window_axes(call, x->shape.dim + lead, taps, taps, axes, axis))
         return false;
     for (int i = 0; i < lead; i++)
         planes *= out.dim[i];
@@ -397,7 +426,12 @@ bool fsim_rule_pool(fsim_call *call)
         whole = whole && axis[i].pad == 0 && taps[i] == axis[i].extent;
     }
     if (whole)
-        return reduce_planes(call, call->op == FSIM_OP_MAX_POOL1D || call->op == FSIM_OP_MAX_POOL2D || call->op == FSIM_OP_MAX_POOL3D ? FSIM_OP_MAX : FSIM_OP_MEAN, axes);
+        return reduce_planes(call,
+                             call->op == FSIM_OP_MAX_POOL1D || call->op == FSIM_OP_MAX_POOL2D ||
+                                     call->op == FSIM_OP_MAX_POOL3D
+                                 ? FSIM_OP_MAX
+                                 : FSIM_OP_MEAN,
+                             axes);
     fsim_node *n = fsim_add_node(call, &out, x->dtype, window);
     if (!n)
         return false;
@@ -422,7 +456,8 @@ bool fsim_rule_adaptive_pool(fsim_call *call)
         if (size[i] < 1)
             return fsim_refuse(call, "output_size is at least 1");
         whole = whole && size[i] == 1;
-        const int64_t taps = (out.dim[lead + i] + size[i] - 1) / size[i]; /* at most; windows start at out * extent / size */
+        const int64_t taps =
+            (out.dim[lead + i] + size[i] - 1) / size[i]; /* at most; windows start at out * extent / size */
         axis[i] = (fsim_axis){out.dim[lead + i], size[i], taps, taps, 1, 0};
         window *= taps;
         out.dim[lead + i] = size[i];

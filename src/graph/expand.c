@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* expand.c: composites as primitives, with the arithmetic that PyTorch documents for each. A primitive of composite y is named y/step; the last is y. Nothing
- * here knows about fusion: softmax and layer norm are found as legal groups later. */
+/* expand.c: composites as primitives, with the arithmetic that PyTorch documents for each. A primitive of composite y
+ * is named y/step; the last is y. Nothing here knows about fusion: softmax and layer norm are found as legal groups
+ * later. */
 #include "graph/build.h"
 
 #include <math.h>
 
-int fsim_emit(fsim_call *call, fsim_op op, const char *step, int args, const int *arg, const fsim_attrs *attrs, const fsim_list *dims)
+int fsim_emit(fsim_call *call, fsim_op op, const char *step, int args, const int *arg, const fsim_attrs *attrs,
+              const fsim_list *dims)
 {
     int given[3], result = -1;
     for (int i = 0; i < args; i++) {
@@ -14,8 +16,15 @@ int fsim_emit(fsim_call *call, fsim_op op, const char *step, int args, const int
         given[i] = arg[i];
     }
     const char *name = step ? fsim_printf(call->build->arena, "%s/%s", call->out[0], step) : call->out[0];
-    fsim_call one = {.build = call->build, .op = op, .at = call->at, .source = call->source, .out = &name, .outs = 1, .args = args,
-                     .arg = given, .result = &result};
+    fsim_call one = {.build = call->build,
+                     .op = op,
+                     .at = call->at,
+                     .source = call->source,
+                     .out = &name,
+                     .outs = 1,
+                     .args = args,
+                     .arg = given,
+                     .result = &result};
     one.attrs.dtype = one.attrs.compute = FSIM_DTYPE_NONE;
     if (attrs)
         one.attrs = *attrs;
@@ -24,7 +33,10 @@ int fsim_emit(fsim_call *call, fsim_op op, const char *step, int args, const int
     return fsim_ops[op].rule(&one) ? result : -1;
 }
 
-static int unary(fsim_call *c, fsim_op op, const char *step, int x) { return fsim_emit(c, op, step, 1, &x, NULL, NULL); }
+static int unary(fsim_call *c, fsim_op op, const char *step, int x)
+{
+    return fsim_emit(c, op, step, 1, &x, NULL, NULL);
+}
 
 static int binary(fsim_call *c, fsim_op op, const char *step, int x, int y)
 {
@@ -33,7 +45,8 @@ static int binary(fsim_call *c, fsim_op op, const char *step, int x, int y)
 
 static int scalar(fsim_call *c, fsim_op op, const char *step, int x, double value)
 {
-    const fsim_attrs attrs = {.has_scalar = true, .scalar = value, .dtype = FSIM_DTYPE_NONE, .compute = FSIM_DTYPE_NONE};
+    const fsim_attrs attrs = {
+        .has_scalar = true, .scalar = value, .dtype = FSIM_DTYPE_NONE, .compute = FSIM_DTYPE_NONE};
     return fsim_emit(c, op, step, 1, &x, &attrs, NULL);
 }
 
@@ -53,7 +66,8 @@ static int view(fsim_call *c, const char *step, int x, const fsim_shape *shape)
 {
     if (x < 0)
         return -1;
-    return fsim_add_view(c->build, c->at, step ? fsim_printf(c->build->arena, "%s/%s", c->out[0], step) : c->out[0], shape, x, 0);
+    return fsim_add_view(c->build, c->at, step ? fsim_printf(c->build->arena, "%s/%s", c->out[0], step) : c->out[0],
+                         shape, x, 0);
 }
 
 static fsim_list dims_of(int from, int to)
@@ -202,15 +216,17 @@ static bool grouped(fsim_call *c, int64_t groups)
 {
     const fsim_shape s = fsim_arg(c, 0)->shape;
     if (s.rank < 2 || groups < 1 || s.dim[1] % groups != 0)
-        return fsim_refuse(c, "%s does not divide into %lld groups of channels", fsim_shape_text(c->build->arena, &s), (long long)groups);
+        return fsim_refuse(c, "%s does not divide into %lld groups of channels", fsim_shape_text(c->build->arena, &s),
+                           (long long)groups);
     const int64_t per = s.dim[1] / groups, rest = fsim_elems(&s) / (s.dim[0] * s.dim[1]);
-    const fsim_shape four = {.rank = 4, .dim = {s.dim[0], groups, per, rest}}, affine = {.rank = 3, .dim = {groups, per, 1}};
+    const fsim_shape four = {.rank = 4, .dim = {s.dim[0], groups, per, rest}},
+                     affine = {.rank = 3, .dim = {groups, per, 1}};
     const fsim_list dims = dims_of(2, 4);
     int side[3] = {-1, -1, -1};
     for (int i = 1; i < c->args; i++) {
         if (fsim_arg(c, i)->elems != s.dim[1])
-            return fsim_refuse(c, "'%s' has %lld elements for %lld channels", fsim_arg(c, i)->name, (long long)fsim_arg(c, i)->elems,
-                               (long long)s.dim[1]);
+            return fsim_refuse(c, "'%s' has %lld elements for %lld channels", fsim_arg(c, i)->name,
+                               (long long)fsim_arg(c, i)->elems, (long long)s.dim[1]);
         side[i] = view(c, i == 1 ? "weight" : "bias", c->arg[i], &affine);
     }
     const char *name = c->out[0];
@@ -234,7 +250,8 @@ bool fsim_rule_group_norm(fsim_call *c)
 bool fsim_rule_instance_norm(fsim_call *c)
 {
     const fsim_shape s = fsim_arg(c, 0)->shape;
-    return s.rank < 2 ? fsim_refuse(c, "wants x[N, C, ...]; found %s", fsim_shape_text(c->build->arena, &s)) : grouped(c, s.dim[1]);
+    return s.rank < 2 ? fsim_refuse(c, "wants x[N, C, ...]; found %s", fsim_shape_text(c->build->arena, &s))
+                      : grouped(c, s.dim[1]);
 }
 
 bool fsim_rule_normalize(fsim_call *c)
@@ -252,10 +269,12 @@ bool fsim_rule_gelu(fsim_call *c)
         const int cube = scalar(c, FSIM_OP_POW, "cube", x, 3);
         const int sum = binary(c, FSIM_OP_ADD, "sum", x, scalar(c, FSIM_OP_MUL, "part", cube, 0.044715));
         const int t = unary(c, FSIM_OP_TANH, "tanh", scalar(c, FSIM_OP_MUL, "arg", sum, 0.7978845608028654));
-        return finish(c, binary(c, FSIM_OP_MUL, NULL, scalar(c, FSIM_OP_MUL, "half", x, 0.5), scalar(c, FSIM_OP_ADD, "one", t, 1)));
+        return finish(c, binary(c, FSIM_OP_MUL, NULL, scalar(c, FSIM_OP_MUL, "half", x, 0.5),
+                                scalar(c, FSIM_OP_ADD, "one", t, 1)));
     }
     const int e = unary(c, FSIM_OP_ERF, "erf", scalar(c, FSIM_OP_MUL, "arg", x, 0.7071067811865476));
-    return finish(c, binary(c, FSIM_OP_MUL, NULL, scalar(c, FSIM_OP_MUL, "half", x, 0.5), scalar(c, FSIM_OP_ADD, "one", e, 1)));
+    return finish(
+        c, binary(c, FSIM_OP_MUL, NULL, scalar(c, FSIM_OP_MUL, "half", x, 0.5), scalar(c, FSIM_OP_ADD, "one", e, 1)));
 }
 
 bool fsim_rule_silu(fsim_call *c)
@@ -280,8 +299,16 @@ bool fsim_rule_swiglu(fsim_call *c)
         for (int i = 0; i < 2; i++) {
             const char *name = fsim_printf(c->build->arena, "%s/%s", c->out[0], i ? "up" : "gate");
             int result = -1;
-            fsim_call one = {.build = c->build, .op = FSIM_OP_SLICE, .at = c->at, .source = c->source, .out = &name, .outs = 1, .args = 1,
-                             .arg = c->arg, .result = &result, .attrs = c->attrs};
+            fsim_call one = {.build = c->build,
+                             .op = FSIM_OP_SLICE,
+                             .at = c->at,
+                             .source = c->source,
+                             .out = &name,
+                             .outs = 1,
+                             .args = 1,
+                             .arg = c->arg,
+                             .result = &result,
+                             .attrs = c->attrs};
             one.list[FSIM_LIST_DIMS] = (fsim_list){.given = true, .count = 1, .at = {-1}};
             one.list[FSIM_LIST_SIZE] = (fsim_list){.given = true, .count = 1, .at = {s.dim[s.rank - 1] / 2}};
             one.list[FSIM_LIST_START] = (fsim_list){.given = true, .count = 1, .at = {i * (s.dim[s.rank - 1] / 2)}};
@@ -303,26 +330,38 @@ bool fsim_rule_rotary_embedding(fsim_call *c)
     return finish(c, binary(c, FSIM_OP_ADD, NULL, binary(c, FSIM_OP_MUL, "cos", x, c->arg[1]), sin));
 }
 
-/* softmax(q k^T / sqrt(D) [+ mask]) v with q[B, heads, Sq, D], k and v[B, kv_heads, Sk, D]; query heads share key heads in groups. */
+/* softmax(q k^T / sqrt(D) [+ mask]) v with q[B, heads, Sq, D], k and v[B, kv_heads, Sk, D]; query heads share key heads
+ * in groups. */
 bool fsim_rule_attention(fsim_call *c)
 {
     const fsim_shape q = fsim_arg(c, 0)->shape, k = fsim_arg(c, 1)->shape, v = fsim_arg(c, 2)->shape;
     fsim_arena *a = c->build->arena;
-    if (q.rank != 4 || k.rank != 4 || v.rank != 4 || q.dim[0] != k.dim[0] || q.dim[3] != k.dim[3] || k.dim[1] != v.dim[1] ||
-        k.dim[2] != v.dim[2] || k.dim[0] != v.dim[0])
-        return fsim_refuse(c, "wants q[B, heads, Sq, D] and k, v[B, kv_heads, Sk, D]; found %s, %s and %s", fsim_shape_text(a, &q),
-                           fsim_shape_text(a, &k), fsim_shape_text(a, &v));
+    if (q.rank != 4 || k.rank != 4 || v.rank != 4 || q.dim[0] != k.dim[0] || q.dim[3] != k.dim[3] ||
+        k.dim[1] != v.dim[1] || k.dim[2] != v.dim[2] || k.dim[0] != v.dim[0])
+        return fsim_refuse(c, "wants q[B, heads, Sq, D] and k, v[B, kv_heads, Sk, D]; found %s, %s and %s",
+                           fsim_shape_text(a, &q), fsim_shape_text(a, &k), fsim_shape_text(a, &v));
     if (q.dim[1] % k.dim[1] != 0)
-        return fsim_refuse(c, "%lld query heads do not divide over %lld key heads", (long long)q.dim[1], (long long)k.dim[1]);
+        return fsim_refuse(c, "%lld query heads do not divide over %lld key heads", (long long)q.dim[1],
+                           (long long)k.dim[1]);
     const int64_t B = q.dim[0], kv = k.dim[1], group = q.dim[1] / kv, Sq = q.dim[2], Sk = k.dim[2], D = v.dim[3];
-    const fsim_shape grouped_q = {.rank = 4, .dim = {B, kv, group * Sq, q.dim[3]}}, wide = {.rank = 4, .dim = {B, q.dim[1], Sq, Sk}};
+    const fsim_shape grouped_q = {.rank = 4, .dim = {B, kv, group * Sq, q.dim[3]}},
+                     wide = {.rank = 4, .dim = {B, q.dim[1], Sq, Sk}};
     const fsim_shape rows = {.rank = 4, .dim = {B, kv, group * Sq, Sk}}, out = {.rank = 4, .dim = {B, q.dim[1], Sq, D}};
     const char *qk = fsim_printf(a, "%s/qk", c->out[0]), *pv = c->out[0];
     int result = -1, args[2] = {view(c, "q", c->arg[0], &grouped_q), c->arg[1]};
     if (args[0] < 0)
         return false;
-    fsim_call one = {.build = c->build, .op = FSIM_OP_EINSUM, .at = c->at, .source = c->source, .out = &qk, .outs = 1, .args = 2, .arg = args,
-                     .result = &result, .attrs = c->attrs, .equation = "bhsd,bhtd->bhst"};
+    fsim_call one = {.build = c->build,
+                     .op = FSIM_OP_EINSUM,
+                     .at = c->at,
+                     .source = c->source,
+                     .out = &qk,
+                     .outs = 1,
+                     .args = 2,
+                     .arg = args,
+                     .result = &result,
+                     .attrs = c->attrs,
+                     .equation = "bhsd,bhtd->bhst"};
     if (!fsim_rule_einsum(&one))
         return false;
     int s = scalar(c, FSIM_OP_MUL, "scale", view(c, "scores", result, &wide), 1 / sqrt((double)q.dim[3]));
@@ -357,7 +396,8 @@ bool fsim_rule_cosine_similarity(fsim_call *c)
 
 static bool mean_of_all(fsim_call *c, int x) { return finish(c, reduce(c, FSIM_OP_MEAN, NULL, x, NULL, false)); }
 
-/* mean of log(sum exp x) - x[target] over all rows: the probabilities are never made. Classes are dimension 1, or the only one. */
+/* mean of log(sum exp x) - x[target] over all rows: the probabilities are never made. Classes are dimension 1, or the
+ * only one. */
 bool fsim_rule_cross_entropy(fsim_call *c)
 {
     const fsim_shape x = fsim_arg(c, 0)->shape, t = fsim_arg(c, 1)->shape;
@@ -367,8 +407,8 @@ bool fsim_rule_cross_entropy(fsim_call *c)
         if (d != dim)
             rows.dim[rows.rank++] = x.dim[d];
     if (x.rank < 1 || fsim_elems(&rows) != fsim_elems(&t))
-        return fsim_refuse(c, "wants logits[N, C, ...] and targets[N, ...]; found %s and %s", fsim_shape_text(c->build->arena, &x),
-                           fsim_shape_text(c->build->arena, &t));
+        return fsim_refuse(c, "wants logits[N, C, ...] and targets[N, ...]; found %s and %s",
+                           fsim_shape_text(c->build->arena, &x), fsim_shape_text(c->build->arena, &t));
     const fsim_list dims = dims_of(dim, dim + 1);
     const int max = reduce(c, FSIM_OP_MAX, "max", c->arg[0], &dims, true);
     const int e = unary(c, FSIM_OP_EXP, "exp", binary(c, FSIM_OP_SUB, "sub", c->arg[0], max));
@@ -379,7 +419,8 @@ bool fsim_rule_cross_entropy(fsim_call *c)
     return mean_of_all(c, binary(c, FSIM_OP_SUB, "nll", lse, picked));
 }
 
-bool fsim_rule_kl_div(fsim_call *c) /* input is a log-probability, target a probability: mean of target (log target - input) */
+bool fsim_rule_kl_div(
+    fsim_call *c) /* input is a log-probability, target a probability: mean of target (log target - input) */
 {
     const int product = binary(c, FSIM_OP_MUL, "cross", c->arg[1], c->arg[0]);
     return mean_of_all(c, binary(c, FSIM_OP_SUB, "point", unary(c, FSIM_OP_XLOGX, "entropy", c->arg[1]), product));
@@ -402,7 +443,8 @@ bool fsim_rule_triplet_margin_loss(fsim_call *c)
     int distance[2];
     for (int i = 0; i < 2; i++) {
         const int d = binary(c, FSIM_OP_SUB, i ? "sub_n" : "sub_p", c->arg[0], c->arg[1 + i]);
-        distance[i] = reduce(c, FSIM_OP_NORM, i ? "dist_n" : "dist_p", scalar(c, FSIM_OP_ADD, i ? "eps_n" : "eps_p", d, 1e-6), &last, false);
+        distance[i] = reduce(c, FSIM_OP_NORM, i ? "dist_n" : "dist_p",
+                             scalar(c, FSIM_OP_ADD, i ? "eps_n" : "eps_p", d, 1e-6), &last, false);
     }
     const int margin = scalar(c, FSIM_OP_ADD, "margin", binary(c, FSIM_OP_SUB, "gap", distance[0], distance[1]), 1);
     return mean_of_all(c, unary(c, FSIM_OP_RELU, "hinge", margin));

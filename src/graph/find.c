@@ -62,7 +62,8 @@ const char *fsim_workload_nearest(fsim_arena *a, const char *name, const char *s
     list(a, shipped_dir, "", &all);
     if (all.count)
         qsort(all.at, (size_t)all.count, sizeof *all.at, by_text);
-    return fsim_did_you_mean(a, has_ending(name) ? fsim_strndup(a, name, strlen(name) - ENDING) : name, all.at, all.count);
+    return fsim_did_you_mean(a, has_ending(name) ? fsim_strndup(a, name, strlen(name) - ENDING) : name, all.at,
+                             all.count);
 }
 
 int fsim_node_named(fsim_arena *a, fsim_diag *d, const fsim_graph *g, const char *name)

@@ -14,7 +14,7 @@ typedef struct {
     int rank;
     int64_t dim[FSIM_MAX_RANK];
 } fsim_shape;
-int64_t fsim_elems(const fsim_shape *s); /* product of the dims; fits int64_t by construction */
+int64_t fsim_elems(const fsim_shape *s);                         /* product of the dims; fits int64_t by construction */
 const char *fsim_shape_text(fsim_arena *a, const fsim_shape *s); /* "[8, 512, 768]" */
 
 typedef enum { FSIM_INPUT, FSIM_WEIGHT, FSIM_MADE } fsim_role;
@@ -24,11 +24,11 @@ typedef struct {
     fsim_shape shape;
     fsim_dtype dtype;
     fsim_role role;
-    int storage;        /* the tensor whose memory it is: itself, or what it is a view of */
-    int64_t offset;     /* elements into that memory */
-    int producer;       /* primitive that makes it, -1 for inputs, weights and views */
+    int storage;    /* the tensor whose memory it is: itself, or what it is a view of */
+    int64_t offset; /* elements into that memory */
+    int producer;   /* primitive that makes it, -1 for inputs, weights and views */
     int64_t elems, bytes;
-    int *reader, readers; /* primitives that read it (storage tensors only), ascending, each once */
+    int *reader, readers;     /* primitives that read it (storage tensors only), ascending, each once */
     bool output, materialize; /* must reach memory (storage tensors only) */
     bool used;
     fsim_loc at;
@@ -36,15 +36,18 @@ typedef struct {
 
 /* How a primitive reads an argument. */
 typedef enum {
-    FSIM_READ_MAP,      /* through map, over the primitive's points x reduced */
-    FSIM_READ_ONCE,     /* every element once, in order, from map.offset: opaque */
-    FSIM_READ_PIECE,    /* at the points of the result that lie in cut[0, cuts), the element that they name, offset by map: concat, pad, roll */
-    FSIM_READ_WINDOW,   /* overlapping windows, see window */
-    FSIM_READ_INDIRECT  /* rows of `run` elements at places that are data, `rows` of them: element map(point) + any.stride x a number below any.extent */
+    FSIM_READ_MAP,   /* through map, over the primitive's points x reduced */
+    FSIM_READ_ONCE,  /* every element once, in order, from map.offset: opaque */
+    FSIM_READ_PIECE, /* at the points of the result that lie in cut[0, cuts), the element that they name, offset by map:
+                        concat, pad, roll */
+    FSIM_READ_WINDOW,  /* overlapping windows, see window */
+    FSIM_READ_INDIRECT /* rows of `run` elements at places that are data, `rows` of them: element map(point) +
+                          any.stride x a number below any.extent */
 } fsim_reading;
 
-/* One spatial axis of a window: output o, tap k reads element o * stride + k * dilation - pad of extent (a transposed convolution: the
- * inverse; adaptive pooling: output o reads elements from floor(o * extent / out) to ceil((o + 1) * extent / out)). */
+/* One spatial axis of a window: output o, tap k reads element o * stride + k * dilation - pad of extent (a transposed
+ * convolution: the inverse; adaptive pooling: output o reads elements from floor(o * extent / out) to ceil((o + 1) *
+ * extent / out)). */
 typedef struct {
     int64_t extent, out, taps, stride, dilation, pad;
 } fsim_axis;
@@ -54,20 +57,23 @@ typedef struct {
     fsim_reading how;
     fsim_map map;
     int axes;
-    fsim_axis axis[3];  /* window: planes x axis[0] x ... ; outermost first */
+    fsim_axis axis[3]; /* window: planes x axis[0] x ... ; outermost first */
     int64_t planes;
-    int64_t rows, run;  /* indirect */
+    int64_t rows, run; /* indirect */
     fsim_mode any;
     const fsim_cut *cut; /* piece */
     int cuts;
-    int64_t distinct;   /* elements touched at least once (an upper bound for indirect) */
+    int64_t distinct; /* elements touched at least once (an upper bound for indirect) */
 } fsim_access;
 
-/* A contraction as batched matrix product C[batch, m, n] = sum over k. Convolutions as implicit GEMM: m = batch x output pixels, n = channels. */
+/* A contraction as batched matrix product C[batch, m, n] = sum over k. Convolutions as implicit GEMM: m = batch x
+ * output pixels, n = channels. */
 typedef struct {
     int64_t batch, m, n, k;
-    bool convolution, transposed_b; /* transposed_b: k is the contiguous dimension of the second operand, as in linear */
-    fsim_dtype arithmetic;          /* FSIM_F32: FP32 units; FSIM_TF32, F16, BF16, F8*, I8: tensor units where the device has them */
+    bool convolution,
+        transposed_b; /* transposed_b: k is the contiguous dimension of the second operand, as in linear */
+    fsim_dtype
+        arithmetic; /* FSIM_F32: FP32 units; FSIM_TF32, F16, BF16, F8*, I8: tensor units where the device has them */
 } fsim_gemm;
 
 /* Attributes as written; which ones count is the operator's business. */
@@ -75,7 +81,7 @@ typedef struct {
     bool has_scalar, has_min, has_max, keepdim, causal, training, tanh_gelu;
     double scalar, min, max, alpha, p, value;
     int64_t k;
-    int dims;                   /* scans, sort, topk, scatter: 1, and the dimension they work along */
+    int dims; /* scans, sort, topk, scatter: 1, and the dimension they work along */
     int64_t dim[FSIM_MAX_RANK];
     fsim_dtype dtype, compute;
 } fsim_attrs;
@@ -92,7 +98,7 @@ typedef struct {
     fsim_dtype dtype;        /* arithmetic of everything else */
     fsim_attrs attrs;
     double flops, instructions, specials; /* per point x reduced */
-    bool effect;             /* must run even if nobody reads it */
+    bool effect;                          /* must run even if nobody reads it */
     fsim_loc at;
 } fsim_node;
 
@@ -128,7 +134,7 @@ typedef struct {
     int sources;
     fsim_node_set *fuse, *separate;
     int fuses, separates;
-    int64_t parameters;       /* elements of all weights */
+    int64_t parameters; /* elements of all weights */
     double contraction_flops;
 } fsim_graph;
 
@@ -137,11 +143,13 @@ typedef struct {
 } fsim_binding;
 
 /* Reads a workload. NULL after errors (in d). In a. path "-" is standard input's name; text stays referenced. */
-fsim_graph *fsim_graph_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes, const fsim_binding *set,
-                             int sets);
-/* As fsim_graph_parse on a document that is read already, whose text stays referenced: many bindings of one workload. Reads y only. */
+fsim_graph *fsim_graph_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes,
+                             const fsim_binding *set, int sets);
+/* As fsim_graph_parse on a document that is read already, whose text stays referenced: many bindings of one workload.
+ * Reads y only. */
 struct fsim_yaml;
-fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const struct fsim_yaml *y, const fsim_binding *set, int sets);
+fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const struct fsim_yaml *y,
+                          const fsim_binding *set, int sets);
 /* The primitive named name (or an operator's, or any of its outputs'), or -1. */
 int fsim_find_node(const fsim_graph *g, const char *name);
 

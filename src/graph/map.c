@@ -73,8 +73,9 @@ int64_t fsim_map_at(const fsim_map *m, int64_t p, int64_t r)
     return at;
 }
 
-/* Writes one digit of f, (extent, stride) over g's points, as digits of g. top[j] is the largest value that g's digit j has been given so far:
- * while no digit can overflow there is no carry, and the sum of two composites is the composite of the sum. */
+/* Writes one digit of f, (extent, stride) over g's points, as digits of g. top[j] is the largest value that g's digit j
+ * has been given so far: while no digit can overflow there is no carry, and the sum of two composites is the composite
+ * of the sum. */
 static bool compose_mode(fsim_mode f, const fsim_map *g, const int64_t *place, int64_t *top, fsim_map *out)
 {
     const bool reversed = f.stride < 0;
@@ -246,8 +247,9 @@ typedef struct {
     run memo[FSIM_MAX_MODES + 1][32]; /* by level and by the base's place in its sector, in elements; 32-byte sectors */
 } sector_count;
 
-/* Sectors of digits [level, n) from a base `place` elements into a sector. Neighbouring runs are disjoint and ascending, so they share at most the sector
- * where one ends and the next begins; their alignment repeats with a period of at most sector / elem runs. */
+/* Sectors of digits [level, n) from a base `place` elements into a sector. Neighbouring runs are disjoint and
+ * ascending, so they share at most the sector where one ends and the next begins; their alignment repeats with a period
+ * of at most sector / elem runs. */
 static run count_sectors(sector_count *c, int level, int place)
 {
     run *memo = &c->memo[level][place];
@@ -268,7 +270,8 @@ static run count_sectors(sector_count *c, int level, int place)
     } else if (level < c->n) {
         const fsim_mode d = c->d[level];
         run before = all;
-        const int64_t turns = d.extent < per + 1 ? d.extent : per + 1; /* the pattern of turn i is that of turn i - per */
+        const int64_t turns =
+            d.extent < per + 1 ? d.extent : per + 1; /* the pattern of turn i is that of turn i - per */
         int64_t added[65] = {0};
         all.count = 0;
         for (int64_t i = 0; i < turns; i++) {
@@ -381,7 +384,8 @@ double fsim_map_requests(const fsim_map *m, int elem_bytes, int sector_bytes, in
     for (int i = 0; i < s.modes; i++)
         h = (h ^ (uint64_t)s.mode[i].extent * 0x9e3779b97f4a7c15u ^ (uint64_t)s.mode[i].stride) * 0xbf58476d1ce4e5b9u;
     remembered *r = &memory[(h ^ h >> 32) % REMEMBERED];
-    if (r->warp != warp || r->elem_bytes != elem_bytes || r->sector_bytes != sector_bytes || !fsim_map_equal(&r->map, &s))
+    if (r->warp != warp || r->elem_bytes != elem_bytes || r->sector_bytes != sector_bytes ||
+        !fsim_map_equal(&r->map, &s))
         *r = (remembered){s, elem_bytes, sector_bytes, warp, walk_requests(&s, elem_bytes, sector_bytes, warp)};
     return r->requests;
 }

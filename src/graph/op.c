@@ -48,8 +48,10 @@ const fsim_class_row fsim_classes[FSIM_CLASS_COUNT] = {
     [FSIM_WINDOW] = {"window", false, false, false, NULL},
     [FSIM_CONTRACTION] = {"contraction", false, false, false, NULL},
     [FSIM_SCAN] = {"scan", false, false, true, "a running sum needs every earlier element of its row before the next"},
-    [FSIM_SCATTER] = {"scatter", false, false, false, "where it writes is data, so no reader may start before all of it is done"},
-    [FSIM_COMMUNICATION] = {"communication", false, false, true, "it exchanges data with other devices; it overlaps, it does not merge"},
+    [FSIM_SCATTER] = {"scatter", false, false, false,
+                      "where it writes is data, so no reader may start before all of it is done"},
+    [FSIM_COMMUNICATION] = {"communication", false, false, true,
+                            "it exchanges data with other devices; it overlaps, it does not merge"},
     [FSIM_TRANSFER] = {"transfer", false, false, true, "it crosses between host and device memory"},
     [FSIM_OPAQUE] = {"opaque", false, false, true, "the model knows nothing about its inside"},
     [FSIM_COMPOSITE] = {"composite", false, false, false, NULL},
@@ -57,11 +59,12 @@ const fsim_class_row fsim_classes[FSIM_CLASS_COUNT] = {
 
 static bool is_internal(fsim_op op) /* only expansions make it */
 {
-    return op == FSIM_OP_CAUSAL_MASK || op == FSIM_OP_SMOOTH_L1 || op == FSIM_OP_XLOGX || op == FSIM_OP_ROTATE_HALF || op == FSIM_OP_PICK;
+    return op == FSIM_OP_CAUSAL_MASK || op == FSIM_OP_SMOOTH_L1 || op == FSIM_OP_XLOGX || op == FSIM_OP_ROTATE_HALF ||
+           op == FSIM_OP_PICK;
 }
 
 const fsim_op_row fsim_ops[FSIM_OP_COUNT] = {
-#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, expr)                                        \
+#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, expr)                                 \
     [FSIM_OP_##id] = {name, FSIM_##class, least, most, outs, flops, instr, special, fsim_rule_##rule, expr},
 #include "graph/op.def"
 #undef FSIM_OP

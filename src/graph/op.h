@@ -7,7 +7,18 @@
 #include <stddef.h>
 
 typedef enum {
-    FSIM_F64, FSIM_F32, FSIM_F16, FSIM_BF16, FSIM_F8E4M3, FSIM_F8E5M2, FSIM_I64, FSIM_I32, FSIM_I16, FSIM_I8, FSIM_U8, FSIM_BOOL,
+    FSIM_F64,
+    FSIM_F32,
+    FSIM_F16,
+    FSIM_BF16,
+    FSIM_F8E4M3,
+    FSIM_F8E5M2,
+    FSIM_I64,
+    FSIM_I32,
+    FSIM_I16,
+    FSIM_I8,
+    FSIM_U8,
+    FSIM_BOOL,
     FSIM_DTYPE_COUNT,
     FSIM_TF32 = FSIM_DTYPE_COUNT, /* an arithmetic of contractions, never a storage */
     FSIM_DTYPE_NONE
@@ -16,22 +27,24 @@ extern const char *const fsim_dtype_names[FSIM_DTYPE_COUNT + 1];
 int fsim_dtype_bytes(fsim_dtype t);
 bool fsim_dtype_floating(fsim_dtype t);
 bool fsim_dtype_parse(const char *name, fsim_dtype *t);
-/* PyTorch's promotion of two tensors' dtypes: the wider float; f16 with bf16 is f32; any float wins over any integer. */
+/* PyTorch's promotion of two tensors' dtypes: the wider float; f16 with bf16 is f32; any float wins over any integer.
+ */
 fsim_dtype fsim_dtype_promote(fsim_dtype a, fsim_dtype b);
 
 /* How a point of the output depends on the inputs. */
 typedef enum {
-    FSIM_ELEMENTWISE,   /* the same point of each input, broadcast where smaller */
-    FSIM_RANDOM,        /* elementwise with a counter-based generator: the same point gives the same number wherever it is computed */
-    FSIM_PERMUTE,       /* one input point, through an index map */
-    FSIM_VIEW,          /* the same storage: never a primitive */
-    FSIM_ASSEMBLE,      /* concat, pad, roll: one point of one of several inputs, by ranges */
-    FSIM_GATHER,        /* one input point, at an index that is data */
-    FSIM_REDUCE,        /* all points of some dimensions */
-    FSIM_WINDOW,        /* overlapping windows: pooling */
-    FSIM_CONTRACTION,   /* products summed over shared dimensions */
-    FSIM_SCAN,          /* a running reduction along a dimension */
-    FSIM_SCATTER,       /* output points chosen by data: a boundary to its readers */
+    FSIM_ELEMENTWISE, /* the same point of each input, broadcast where smaller */
+    FSIM_RANDOM,      /* elementwise with a counter-based generator: the same point gives the same number wherever it is
+                         computed */
+    FSIM_PERMUTE,     /* one input point, through an index map */
+    FSIM_VIEW,        /* the same storage: never a primitive */
+    FSIM_ASSEMBLE,    /* concat, pad, roll: one point of one of several inputs, by ranges */
+    FSIM_GATHER,      /* one input point, at an index that is data */
+    FSIM_REDUCE,      /* all points of some dimensions */
+    FSIM_WINDOW,      /* overlapping windows: pooling */
+    FSIM_CONTRACTION, /* products summed over shared dimensions */
+    FSIM_SCAN,        /* a running reduction along a dimension */
+    FSIM_SCATTER,     /* output points chosen by data: a boundary to its readers */
     FSIM_COMMUNICATION, /* between devices */
     FSIM_TRANSFER,      /* host and device */
     FSIM_OPAQUE,        /* sort, top-k, custom calls: nothing is known */
@@ -41,9 +54,9 @@ typedef enum {
 
 typedef struct {
     const char *name;
-    bool inlines;  /* its value at any point can be computed where it is needed, from its inputs */
-    bool clones;   /* cheap enough that several kernels may each compute it */
-    bool boundary; /* always a kernel of its own */
+    bool inlines;    /* its value at any point can be computed where it is needed, from its inputs */
+    bool clones;     /* cheap enough that several kernels may each compute it */
+    bool boundary;   /* always a kernel of its own */
     const char *why; /* boundary, or one to its readers: in the user's words */
 } fsim_class_row;
 extern const fsim_class_row fsim_classes[FSIM_CLASS_COUNT];

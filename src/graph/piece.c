@@ -26,8 +26,10 @@ fsim_map fsim_place_of(const fsim_map *m)
     return place;
 }
 
-/* Digits [from, to) of both, cut where either has a boundary, innermost first. False when the boundaries do not divide each other, or there are too many. */
-static bool align(const fsim_map *map, int map_from, int map_to, const fsim_map *place, int place_from, int place_to, digit *out, int *digits)
+/* Digits [from, to) of both, cut where either has a boundary, innermost first. False when the boundaries do not divide
+ * each other, or there are too many. */
+static bool align(const fsim_map *map, int map_from, int map_to, const fsim_map *place, int place_from, int place_to,
+                  digit *out, int *digits)
 {
     int i = map_to, j = place_to;
     fsim_mode a = {1, 0}, b = {1, 0};
@@ -83,7 +85,8 @@ static void maps_of(const piece *p, fsim_map *map, fsim_map *place)
     }
 }
 
-/* Splits the digits whose values cross multiples of `boundary`, so that each counts either in steps of it or below it. */
+/* Splits the digits whose values cross multiples of `boundary`, so that each counts either in steps of it or below it.
+ */
 static bool refine(piece *p, int64_t boundary)
 {
     for (int i = 0; i < p->digits; i++) {
@@ -105,8 +108,8 @@ static bool refine(piece *p, int64_t boundary)
     return true;
 }
 
-/* The digits that number the cut's dimension leave [from, from + size): the widest loses values at its ends, the others must lie inside whole. base: the lowest
- * value, in steps of inner. */
+/* The digits that number the cut's dimension leave [from, from + size): the widest loses values at its ends, the others
+ * must lie inside whole. base: the lowest value, in steps of inner. */
 static fsim_piece_answer clip(piece *p, const fsim_cut *c, int64_t base)
 {
     int widest = -1;
@@ -218,7 +221,8 @@ double fsim_piece_divergence(const fsim_map *place, int warp)
             aligned = aligned && d.stride % warp == 0;
         }
     }
-    const double straddling = aligned ? ceil((double)run / warp) * warp / (double)run : (double)(run + warp - 1) / (double)run;
+    const double straddling =
+        aligned ? ceil((double)run / warp) * warp / (double)run : (double)(run + warp - 1) / (double)run;
     const double all = period ? (double)period / (double)run : straddling; /* every warp has some of its points */
     return fmax(1, fmin(straddling, fmin(all, warp)));
 }
@@ -227,7 +231,8 @@ double fsim_piece_requests(const fsim_map *map, const fsim_map *place, int elem_
 {
     piece p;
     const fsim_map laid = fsim_map_simplify(*place);
-    const bool long_runs = laid.modes > 0 && laid.mode[laid.modes - 1].stride == 1 && laid.mode[laid.modes - 1].extent >= warp;
+    const bool long_runs =
+        laid.modes > 0 && laid.mode[laid.modes - 1].stride == 1 && laid.mode[laid.modes - 1].extent >= warp;
     if (long_runs || !piece_of(map, place, &p))
         return fsim_map_requests(map, elem_bytes, sector_bytes, warp);
     const int64_t per = sector_bytes / elem_bytes, points = fsim_map_points(map) * fsim_map_reduced(map),

@@ -6,7 +6,8 @@
 
 static bool is_lengths(const char *key)
 {
-    static const char *const names[] = {"shape", "size", "start", "groups", "normalized_shape", "output_size", "symbols"};
+    static const char *const names[] = {"shape",       "size",   "start", "groups", "normalized_shape",
+                                        "output_size", "symbols"};
     bool among = false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         among = among || strcmp(key, names[i]) == 0;
@@ -41,11 +42,15 @@ static const fsim_yaml *scaled(fsim_arena *a, const fsim_yaml *y, const way *w, 
     }
     copy->item = fsim_new(a, fsim_yaml *, y->count + 1);
     for (int i = 0; i < y->count; i++)
-        copy->item[i] = (fsim_yaml *)scaled(a, y->item[i], w, lengths || (y->kind == FSIM_YAML_MAPPING && is_lengths(y->key[i]->text)));
+        copy->item[i] = (fsim_yaml *)scaled(a, y->item[i], w,
+                                            lengths || (y->kind == FSIM_YAML_MAPPING && is_lengths(y->key[i]->text)));
     return copy;
 }
 
-const fsim_yaml *fsim_scale_shapes(fsim_arena *a, const fsim_yaml *y, int64_t factor) { return scaled(a, y, &(way){.factor = factor, .shortest = FSIM_SHORTEST}, false); }
+const fsim_yaml *fsim_scale_shapes(fsim_arena *a, const fsim_yaml *y, int64_t factor)
+{
+    return scaled(a, y, &(way){.factor = factor, .shortest = FSIM_SHORTEST}, false);
+}
 
 const fsim_yaml *fsim_scale_around(fsim_arena *a, const fsim_yaml *y, int64_t factor, int64_t length, bool only)
 {

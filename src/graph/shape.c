@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shape.c: the rules of primitives but contractions and windows: what comes out, and through which index map each input is read. Shapes follow
- * PyTorch. */
+/* shape.c: the rules of primitives but contractions and windows: what comes out, and through which index map each input
+ * is read. Shapes follow PyTorch. */
 #include "graph/build.h"
 
 #include <stdio.h>
@@ -36,7 +36,10 @@ bool fsim_refuse(const fsim_call *call, const char *format, ...)
 
 const fsim_tensor *fsim_arg(const fsim_call *call, int i) { return &call->build->graph->tensor[call->arg[i]]; }
 
-static const char *text_of(const fsim_call *call, const fsim_shape *s) { return fsim_shape_text(call->build->arena, s); }
+static const char *text_of(const fsim_call *call, const fsim_shape *s)
+{
+    return fsim_shape_text(call->build->arena, s);
+}
 
 static int add_tensor(fsim_build *b, fsim_tensor t)
 {
@@ -55,8 +58,8 @@ static int add_tensor(fsim_build *b, fsim_tensor t)
         }
     }
     if (elems > (double)FSIM_MAX_ELEMS) {
-        fsim_error(b->diag, t.at, "tensor '%s' of shape %s has %.3g elements; at most %lld", t.name, fsim_shape_text(b->arena, &t.shape),
-                   elems, (long long)FSIM_MAX_ELEMS);
+        fsim_error(b->diag, t.at, "tensor '%s' of shape %s has %.3g elements; at most %lld", t.name,
+                   fsim_shape_text(b->arena, &t.shape), elems, (long long)FSIM_MAX_ELEMS);
         return -1;
     }
     t.elems = fsim_elems(&t.shape);
@@ -69,16 +72,23 @@ static int add_tensor(fsim_build *b, fsim_tensor t)
     return id;
 }
 
-int fsim_add_tensor(fsim_build *b, fsim_loc at, const char *name, const fsim_shape *shape, fsim_dtype dtype, fsim_role role)
+int fsim_add_tensor(fsim_build *b, fsim_loc at, const char *name, const fsim_shape *shape, fsim_dtype dtype,
+                    fsim_role role)
 {
-    return add_tensor(b, (fsim_tensor){.name = name, .at = at, .shape = *shape, .dtype = dtype, .role = role, .storage = -1});
+    return add_tensor(
+        b, (fsim_tensor){.name = name, .at = at, .shape = *shape, .dtype = dtype, .role = role, .storage = -1});
 }
 
 int fsim_add_view(fsim_build *b, fsim_loc at, const char *name, const fsim_shape *shape, int of, int64_t offset)
 {
     const fsim_tensor *base = &b->graph->tensor[of];
-    return add_tensor(b, (fsim_tensor){.name = name, .at = at, .shape = *shape, .dtype = base->dtype, .role = base->role,
-                                       .storage = base->storage, .offset = base->offset + offset});
+    return add_tensor(b, (fsim_tensor){.name = name,
+                                       .at = at,
+                                       .shape = *shape,
+                                       .dtype = base->dtype,
+                                       .role = base->role,
+                                       .storage = base->storage,
+                                       .offset = base->offset + offset});
 }
 
 fsim_node *fsim_add_node(fsim_call *call, const fsim_shape *shape, fsim_dtype dtype, int64_t reduced)
@@ -93,9 +103,19 @@ fsim_node *fsim_add_node(fsim_call *call, const fsim_shape *shape, fsim_dtype dt
         return NULL;
     }
     const fsim_op_row *row = &fsim_ops[call->op];
-    fsim_node n = {.op = call->op, .name = call->out[0], .source = call->source, .args = call->args, .results = 1, .at = call->at,
-                   .reduced = reduced, .attrs = call->attrs, .flops = row->flops, .instructions = row->instructions,
-                   .specials = row->specials, .dtype = dtype, .effect = call->effect};
+    fsim_node n = {.op = call->op,
+                   .name = call->out[0],
+                   .source = call->source,
+                   .args = call->args,
+                   .results = 1,
+                   .at = call->at,
+                   .reduced = reduced,
+                   .attrs = call->attrs,
+                   .flops = row->flops,
+                   .instructions = row->instructions,
+                   .specials = row->specials,
+                   .dtype = dtype,
+                   .effect = call->effect};
     n.points = g->tensor[result].elems;
     n.result[0] = result;
     n.arg = fsim_new(b->arena, fsim_access, call->args + 1);
@@ -175,8 +195,8 @@ static bool broadcast(const fsim_call *call, fsim_shape *out)
                 *o = s->dim[d];
             else if (s->dim[d] != 1 && s->dim[d] != *o) {
                 const fsim_shape *first = &fsim_arg(call, 0)->shape;
-                return fsim_refuse(call, "shapes %s and %s do not broadcast: %lld against %lld", text_of(call, first), text_of(call, s),
-                                   (long long)*o, (long long)s->dim[d]);
+                return fsim_refuse(call, "shapes %s and %s do not broadcast: %lld against %lld", text_of(call, first),
+                                   text_of(call, s), (long long)*o, (long long)s->dim[d]);
             }
         }
     }
@@ -214,8 +234,8 @@ bool fsim_rule_floating(fsim_call *call) { return elementwise(call, floating_of(
 static bool check_operands(const fsim_call *call)
 {
     if (call->args + call->attrs.has_scalar != 2)
-        return fsim_refuse(call, "wants two tensors, or one and 'scalar'; found %d tensor%s%s", call->args, call->args == 1 ? "" : "s",
-                           call->attrs.has_scalar ? " and a scalar" : "");
+        return fsim_refuse(call, "wants two tensors, or one and 'scalar'; found %d tensor%s%s", call->args,
+                           call->args == 1 ? "" : "s", call->attrs.has_scalar ? " and a scalar" : "");
     return true;
 }
 
@@ -315,12 +335,14 @@ bool fsim_rule_reshape(fsim_call *call)
         }
     }
     if (guess >= 0)
-        out.dim[guess] = known > 0 && known <= (double)t->elems && t->elems % (int64_t)known == 0 ? t->elems / (int64_t)known : 0;
+        out.dim[guess] =
+            known > 0 && known <= (double)t->elems && t->elems % (int64_t)known == 0 ? t->elems / (int64_t)known : 0;
     double elems = 1;
     for (int i = 0; i < out.rank; i++)
         elems *= (double)out.dim[i];
     if (elems != (double)t->elems)
-        return fsim_refuse(call, "cannot view %s (%lld elements) as %s", text_of(call, &t->shape), (long long)t->elems, text_of(call, &out));
+        return fsim_refuse(call, "cannot view %s (%lld elements) as %s", text_of(call, &t->shape), (long long)t->elems,
+                           text_of(call, &out));
     call->result[0] = fsim_add_view(call->build, call->at, call->out[0], &out, call->arg[0], 0);
     return call->result[0] >= 0;
 }
@@ -379,7 +401,8 @@ bool fsim_rule_transpose(fsim_call *call)
         return fsim_refuse(call, "'dims' names the two dimensions to swap; found %d", l->count);
     if (!l->given && rank < 2)
         return fsim_refuse(call, "wants 'dims: [i, j]'");
-    if (!fsim_wrap_dim(call, rank, l->given ? l->at[0] : -2, &i) || !fsim_wrap_dim(call, rank, l->given ? l->at[1] : -1, &j))
+    if (!fsim_wrap_dim(call, rank, l->given ? l->at[0] : -2, &i) ||
+        !fsim_wrap_dim(call, rank, l->given ? l->at[1] : -1, &j))
         return false;
     for (int d = 0; d < rank; d++)
         order[d] = d;
@@ -416,7 +439,8 @@ static bool boxed(fsim_call *call, const int64_t *start, const fsim_shape *out)
 
 bool fsim_rule_slice(fsim_call *call)
 {
-    const fsim_list *start = &call->list[FSIM_LIST_START], *size = &call->list[FSIM_LIST_SIZE], *dims = &call->list[FSIM_LIST_DIMS];
+    const fsim_list *start = &call->list[FSIM_LIST_START], *size = &call->list[FSIM_LIST_SIZE],
+                    *dims = &call->list[FSIM_LIST_DIMS];
     fsim_shape out = fsim_arg(call, 0)->shape;
     int64_t from[FSIM_MAX_RANK] = {0};
     if (!start->given || !size->given || start->count != size->count)
@@ -448,7 +472,9 @@ bool fsim_rule_split(fsim_call *call)
         fsim_shape out = in;
         if (size->given && size->count > 1 && size->count != call->outs)
             return fsim_refuse(call, "%d sizes for %d outputs", size->count, call->outs);
-        out.dim[dim] = !size->given ? (in.dim[dim] + call->outs - 1) / call->outs : size->count > 1 ? size->at[i] : size->at[0];
+        out.dim[dim] = !size->given      ? (in.dim[dim] + call->outs - 1) / call->outs
+                       : size->count > 1 ? size->at[i]
+                                         : size->at[0];
         if (at + out.dim[dim] > in.dim[dim] && size->count <= 1)
             out.dim[dim] = in.dim[dim] - at;
         from[dim] = at;
@@ -462,7 +488,8 @@ bool fsim_rule_split(fsim_call *call)
             return false;
     }
     if (at != in.dim[dim])
-        return fsim_refuse(call, "the pieces hold %lld of dimension %d's %lld", (long long)at, dim, (long long)in.dim[dim]);
+        return fsim_refuse(call, "the pieces hold %lld of dimension %d's %lld", (long long)at, dim,
+                           (long long)in.dim[dim]);
     return true;
 }
 
@@ -578,7 +605,8 @@ bool fsim_rule_concat(fsim_call *call)
             return fsim_refuse(call, "ranks %d and %d differ", out.rank, s->rank);
         for (int d = 0; d < out.rank; d++)
             if (d != dim && s->dim[d] != out.dim[d])
-                return fsim_refuse(call, "shapes %s and %s differ outside dimension %d", text_of(call, &out), text_of(call, s), dim);
+                return fsim_refuse(call, "shapes %s and %s differ outside dimension %d", text_of(call, &out),
+                                   text_of(call, s), dim);
         out.dim[dim] += s->dim[dim];
         if (out.dim[dim] > FSIM_MAX_DIM)
             return fsim_refuse(call, "dimension %d grows beyond %lld", dim, (long long)FSIM_MAX_DIM);
@@ -638,7 +666,9 @@ static bool shifts(const fsim_call *call, const fsim_shape *s, fsim_cut (*seam)[
     for (int i = 0; i < by->count; i++) {
         int d = s->rank ? s->rank - 1 : 0;
         if (dims->given && (i >= dims->count || !fsim_wrap_dim(call, s->rank, dims->at[i], &d)))
-            return i < dims->count ? false : fsim_refuse(call, "'roll' has %d entries for %d dimensions", by->count, dims->count);
+            return i < dims->count
+                       ? false
+                       : fsim_refuse(call, "'roll' has %d entries for %d dimensions", by->count, dims->count);
         if (s->rank == 0 || (!dims->given && i > 0))
             break; /* without dims: once over all elements in order */
         const int64_t inner = dims->given ? stride[d] : 1, extent = dims->given ? s->dim[d] : fsim_elems(s);
@@ -722,7 +752,8 @@ bool fsim_rule_pick(fsim_call *call)
     const int64_t rows = target->elems;
     if (x->elems % rows != 0)
         return fsim_refuse(call, "target %s does not match %s", text_of(call, &out), text_of(call, &x->shape));
-    const int64_t classes = x->elems / rows, inner = x->shape.rank && rows % x->shape.dim[0] == 0 ? rows / x->shape.dim[0] : 1; /* x[N, C, ...] */
+    const int64_t classes = x->elems / rows,
+                  inner = x->shape.rank && rows % x->shape.dim[0] == 0 ? rows / x->shape.dim[0] : 1; /* x[N, C, ...] */
     fsim_node *n = fsim_add_node(call, &out, x->dtype, 1);
     if (!n)
         return false;
@@ -793,8 +824,10 @@ bool fsim_rule_reduce(fsim_call *call)
             fsim_map_push(&m, in.dim[d], stride[d]);
     const bool indices = call->op == FSIM_OP_ARGMAX || call->op == FSIM_OP_ARGMIN;
     const fsim_dtype dtype = indices ? FSIM_I64
-                             : (call->op == FSIM_OP_SUM || call->op == FSIM_OP_PROD) && !fsim_dtype_floating(t->dtype) ? FSIM_I64
-                             : call->op == FSIM_OP_MEAN || call->op == FSIM_OP_NORM ? floating_of(t->dtype) : t->dtype;
+                             : (call->op == FSIM_OP_SUM || call->op == FSIM_OP_PROD) && !fsim_dtype_floating(t->dtype)
+                                 ? FSIM_I64
+                             : call->op == FSIM_OP_MEAN || call->op == FSIM_OP_NORM ? floating_of(t->dtype)
+                                                                                    : t->dtype;
     fsim_node *n = fsim_add_node(call, &out, dtype, reduced);
     if (!n)
         return false;
@@ -829,7 +862,8 @@ bool fsim_rule_topk(fsim_call *call)
     if (!keep_dim(call, -1, &dim))
         return false;
     if (call->attrs.k < 1 || (out.rank && call->attrs.k > out.dim[dim]))
-        return fsim_refuse(call, "k is %lld; dimension %d has %lld", (long long)call->attrs.k, dim, (long long)(out.rank ? out.dim[dim] : 1));
+        return fsim_refuse(call, "k is %lld; dimension %d has %lld", (long long)call->attrs.k, dim,
+                           (long long)(out.rank ? out.dim[dim] : 1));
     if (out.rank)
         out.dim[dim] = call->attrs.k;
     return assemble(call, &out, fsim_arg(call, 0)->dtype) &&
@@ -849,13 +883,16 @@ bool fsim_rule_communicate(fsim_call *call)
             out.dim[0] *= ranks <= FSIM_MAX_DIM / out.dim[0] ? ranks : FSIM_MAX_DIM;
         if (call->op == FSIM_OP_REDUCE_SCATTER) {
             if (out.dim[0] % ranks != 0)
-                return fsim_refuse(call, "%lld rows do not divide over %lld ranks", (long long)out.dim[0], (long long)ranks);
+                return fsim_refuse(call, "%lld rows do not divide over %lld ranks", (long long)out.dim[0],
+                                   (long long)ranks);
             out.dim[0] /= ranks;
         }
     }
     if (!call->args && !call->list[FSIM_LIST_SHAPE].given)
         return fsim_refuse(call, "wants 'shape' where it has no input");
-    const fsim_dtype dtype = call->attrs.dtype != FSIM_DTYPE_NONE ? call->attrs.dtype : call->args ? fsim_arg(call, 0)->dtype : FSIM_F32;
+    const fsim_dtype dtype = call->attrs.dtype != FSIM_DTYPE_NONE ? call->attrs.dtype
+                             : call->args                         ? fsim_arg(call, 0)->dtype
+                                                                  : FSIM_F32;
     call->effect = true;
     return assemble(call, &out, dtype);
 }
@@ -869,5 +906,8 @@ bool fsim_rule_custom(fsim_call *call)
         return false;
     if (!call->args && !call->list[FSIM_LIST_SHAPE].given)
         return fsim_refuse(call, "wants 'shape' where it has no input");
-    return assemble(call, &out, call->attrs.dtype != FSIM_DTYPE_NONE ? call->attrs.dtype : call->args ? fsim_arg(call, 0)->dtype : FSIM_F32);
+    return assemble(call, &out,
+                    call->attrs.dtype != FSIM_DTYPE_NONE ? call->attrs.dtype
+                    : call->args                         ? fsim_arg(call, 0)->dtype
+                                                         : FSIM_F32);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* workload.c: a YAML workload as a graph, in four steps: symbols; tensors and operators with repeat blocks unrolled; operators in
- * topological order; each operator's rule. */
+/* workload.c: a YAML workload as a graph, in four steps: symbols; tensors and operators with repeat blocks unrolled;
+ * operators in topological order; each operator's rule. */
 #include "graph/build.h"
 
 #include "base/names.h"
@@ -18,7 +18,7 @@ typedef struct {
     const char **in, **out;
     int ins, outs;
     const char **alias; /* alias[i]: another name of out[i], or NULL: what a repeat block carries out */
-    int state; /* of the topological walk: 0 new, 1 under way, 2 done */
+    int state;          /* of the topological walk: 0 new, 1 under way, 2 done */
     fsim_loc at;
 } pending;
 
@@ -35,9 +35,9 @@ typedef struct {
     fsim_diag *diag;
     fsim_arena *arena;
     fsim_graph *graph;
-    fsim_names tensor;  /* name -> tensor */
-    fsim_names broken;  /* names of tensors whose declaration was refused: said once, not again by every reader */
-    fsim_names maker;   /* name -> operator that makes it */
+    fsim_names tensor; /* name -> tensor */
+    fsim_names broken; /* names of tensors whose declaration was refused: said once, not again by every reader */
+    fsim_names maker;  /* name -> operator that makes it */
     fsim_names symbol;
     const char **symbol_names;
     bool *symbol_used;
@@ -119,7 +119,8 @@ static void read_symbols(reader *r, const fsim_yaml *y, const fsim_binding *set,
     }
     for (int s = 0; s < sets; s++)
         if (fsim_names_get(&r->symbol, set[s].name) < 0)
-            fsim_error(r->diag, (fsim_loc){0}, "--set %s=%s: the workload has no symbol '%s'%s", set[s].name, set[s].value, set[s].name,
+            fsim_error(r->diag, (fsim_loc){0}, "--set %s=%s: the workload has no symbol '%s'%s", set[s].name,
+                       set[s].value, set[s].name,
                        fsim_did_you_mean(r->arena, set[s].name, r->symbol_names, g->symbols));
 }
 
@@ -135,7 +136,8 @@ static bool read_dtype(reader *r, const fsim_yaml *y, fsim_dtype *t)
     }
     if (fsim_dtype_parse(y->text, t))
         return true;
-    fsim_error(r->diag, y->at, "unknown dtype '%s'%s", y->text, fsim_did_you_mean(r->arena, y->text, fsim_dtype_names, FSIM_DTYPE_COUNT));
+    fsim_error(r->diag, y->at, "unknown dtype '%s'%s", y->text,
+               fsim_did_you_mean(r->arena, y->text, fsim_dtype_names, FSIM_DTYPE_COUNT));
     return false;
 }
 
@@ -194,7 +196,8 @@ static int read_tensor(reader *r, const fsim_yaml *key, const fsim_yaml *y, cons
     if (!is_mapping(r, y, "a tensor"))
         return -1;
     fsim_yaml_check_keys(r->arena, r->diag, y, "a tensor", keys, 3);
-    const fsim_yaml *shape = fsim_yaml_get(y, "shape"), *dtype = fsim_yaml_get(y, "dtype"), *role = fsim_yaml_get(y, "role");
+    const fsim_yaml *shape = fsim_yaml_get(y, "shape"), *dtype = fsim_yaml_get(y, "dtype"),
+                    *role = fsim_yaml_get(y, "role");
     fsim_shape s = {0};
     fsim_dtype t = FSIM_F32;
     bool ok = true;
@@ -203,14 +206,15 @@ static int read_tensor(reader *r, const fsim_yaml *key, const fsim_yaml *y, cons
         return -1;
     }
     if (shape->kind != FSIM_YAML_SEQUENCE || shape->count > FSIM_MAX_RANK) {
-        fsim_error(r->diag, shape->at, "the shape of '%s' wants a list of at most %d dimensions", key->text, FSIM_MAX_RANK);
+        fsim_error(r->diag, shape->at, "the shape of '%s' wants a list of at most %d dimensions", key->text,
+                   FSIM_MAX_RANK);
         return -1;
     }
     for (int i = 0; i < shape->count; i++) {
         ok = eval(r, shape->item[i], "a dimension", &s.dim[i]) && ok;
         if (ok && (s.dim[i] < 1 || s.dim[i] > FSIM_MAX_DIM)) {
-            fsim_error(r->diag, shape->item[i]->at, "dimension %d of '%s' is %lld; dimensions are 1 to %lld", i, key->text,
-                       (long long)s.dim[i], (long long)FSIM_MAX_DIM);
+            fsim_error(r->diag, shape->item[i]->at, "dimension %d of '%s' is %lld; dimensions are 1 to %lld", i,
+                       key->text, (long long)s.dim[i], (long long)FSIM_MAX_DIM);
             ok = false;
         }
     }
@@ -229,7 +233,8 @@ static int read_tensor(reader *r, const fsim_yaml *key, const fsim_yaml *y, cons
     }
     if (!ok || which == 2 || !claim(r, name, key->at, "the tensor")) {
         if (ok && which == 2)
-            fsim_error(r->diag, key->at, "tensor '%s' has role output: outputs are inferred; name it under 'outputs:'", key->text);
+            fsim_error(r->diag, key->at, "tensor '%s' has role output: outputs are inferred; name it under 'outputs:'",
+                       key->text);
         return -1;
     }
     return fsim_add_tensor(&r->build, key->at, name, &s, t, which == 1 ? FSIM_WEIGHT : FSIM_INPUT);
@@ -325,7 +330,9 @@ static void read_repeat(reader *r, const fsim_yaml *y, const frame *outer, const
     if (!eval(r, fsim_yaml_get(y, "repeat"), "'repeat'", &turns))
         return;
     if (turns < 1 || turns > MAX_OPERATORS || depth == MAX_REPEAT_DEPTH) {
-        fsim_error(r->diag, y->at, turns < 1 ? "'repeat' is %lld; wants at least 1" : "'repeat' %lld: too many turns or too deep", (long long)turns);
+        fsim_error(r->diag, y->at,
+                   turns < 1 ? "'repeat' is %lld; wants at least 1" : "'repeat' %lld: too many turns or too deep",
+                   (long long)turns);
         return;
     }
     if (!ops || ops->kind != FSIM_YAML_SEQUENCE) {
@@ -340,7 +347,8 @@ static void read_repeat(reader *r, const fsim_yaml *y, const frame *outer, const
         if (!is_scalar(r, carry->item[c], "a carried name"))
             return;
         if (fsim_names_get(&local, carry->item[c]->text) < 0) {
-            fsim_error(r->diag, carry->item[c]->at, "'%s' is carried, but no operator of the block makes it", carry->item[c]->text);
+            fsim_error(r->diag, carry->item[c]->at, "'%s' is carried, but no operator of the block makes it",
+                       carry->item[c]->text);
             return;
         }
     }
@@ -462,7 +470,8 @@ static bool read_list(reader *r, const fsim_yaml *y, const char *what, fsim_list
     l->whole = y->kind == FSIM_YAML_SCALAR;
     l->count = 0;
     if (y->kind == FSIM_YAML_MAPPING || (!l->whole && y->count > (int)(sizeof l->at / sizeof l->at[0]))) {
-        fsim_error(r->diag, y->at, "'%s' wants a number or a list of at most %d", what, (int)(sizeof l->at / sizeof l->at[0]));
+        fsim_error(r->diag, y->at, "'%s' wants a number or a list of at most %d", what,
+                   (int)(sizeof l->at / sizeof l->at[0]));
         return false;
     }
     if (l->whole && strcmp(y->text, "true") == 0) { /* roll: true */
@@ -547,7 +556,8 @@ static bool read_attrs(reader *r, fsim_call *c, const fsim_yaml *y)
         if (row < ATTRS) {
             ok = read_attr(r, c, &attr_rows[row], y->item[i]) && ok;
         } else if (strcmp(key, "op") != 0 && strcmp(key, "in") != 0 && strcmp(key, "out") != 0) {
-            fsim_error(r->diag, y->key[i]->at, "unknown attribute '%s'%s", key, fsim_did_you_mean(r->arena, key, all, count));
+            fsim_error(r->diag, y->key[i]->at, "unknown attribute '%s'%s", key,
+                       fsim_did_you_mean(r->arena, key, all, count));
             ok = false;
         }
     }
@@ -574,7 +584,8 @@ static void unknown_tensor(reader *r, const pending *p, int i)
 static bool build(reader *r, pending *p)
 {
     const fsim_yaml *op = fsim_yaml_get(p->yaml, "op");
-    fsim_call c = {.build = &r->build, .at = p->at, .out = p->out, .outs = p->outs, .args = p->ins, .source = r->graph->sources};
+    fsim_call c = {
+        .build = &r->build, .at = p->at, .out = p->out, .outs = p->outs, .args = p->ins, .source = r->graph->sources};
     c.attrs = (fsim_attrs){.dtype = FSIM_DTYPE_NONE, .compute = FSIM_DTYPE_NONE, .p = 2, .alpha = 0.01};
     if (!is_scalar(r, op, "'op'"))
         return false;
@@ -585,7 +596,8 @@ static bool build(reader *r, pending *p)
     if (!fsim_op_parse(op->text, &c.op)) {
         int count;
         const char *const *names = fsim_op_names(&count);
-        fsim_error(r->diag, op->at, "unknown operator '%s'%s", op->text, fsim_did_you_mean(r->arena, op->text, names, count));
+        fsim_error(r->diag, op->at, "unknown operator '%s'%s", op->text,
+                   fsim_did_you_mean(r->arena, op->text, names, count));
         return false;
     }
     const fsim_op_row *row = &fsim_ops[c.op];
@@ -593,7 +605,10 @@ static bool build(reader *r, pending *p)
         return false;
     if (p->ins < row->least_args || (row->most_args >= 0 && p->ins > row->most_args))
         return fsim_refuse(&c, "has %d input%s; wants %s%d", p->ins, p->ins == 1 ? "" : "s",
-                           row->most_args < 0 ? "at least " : row->least_args == row->most_args ? "" : p->ins < row->least_args ? "at least " : "at most ",
+                           row->most_args < 0                  ? "at least "
+                           : row->least_args == row->most_args ? ""
+                           : p->ins < row->least_args          ? "at least "
+                                                               : "at most ",
                            p->ins < row->least_args || row->most_args < 0 ? row->least_args : row->most_args);
     if (row->most_outs >= 0 && p->outs > row->most_outs)
         return fsim_refuse(&c, "has %d outputs; makes at most %d", p->outs, row->most_outs);
@@ -617,7 +632,8 @@ static bool build(reader *r, pending *p)
     return true;
 }
 
-/* Operators in an order in which each finds its inputs, as written wherever that works. Depth first with a stack of its own: a chain may be long. */
+/* Operators in an order in which each finds its inputs, as written wherever that works. Depth first with a stack of its
+ * own: a chain may be long. */
 static void build_all(reader *r)
 {
     int *stack = fsim_new(r->arena, int, r->ops + 1);
@@ -642,7 +658,8 @@ static void build_all(reader *r)
                     for (; k >= 0 && stack[k] != maker && depth - k < 8; k--)
                         if (k < depth - 1)
                             path = fsim_printf(r->arena, "%s needs %s", r->op[stack[k]].out[0], path);
-                    fsim_error(r->diag, p->at, "the operators form a cycle: %s needs %s needs %s", r->op[maker].out[0], path, p->in[i]);
+                    fsim_error(r->diag, p->at, "the operators form a cycle: %s needs %s needs %s", r->op[maker].out[0],
+                               path, p->in[i]);
                     for (k = 0; k < depth; k++) /* said once: go on with the others */
                         r->op[stack[k]].state = 2;
                     depth = 0;
@@ -716,7 +733,8 @@ static void read_marks(reader *r, const fsim_yaml *y, const char *what, bool out
             for (int s = 0; s < r->tensor.slots; s++)
                 if (r->tensor.name[s])
                     names[count++] = r->tensor.name[s];
-            fsim_error(r->diag, y->item[i]->at, "%s: no tensor '%s'%s", what, name, fsim_did_you_mean(r->arena, name, names, count));
+            fsim_error(r->diag, y->item[i]->at, "%s: no tensor '%s'%s", what, name,
+                       fsim_did_you_mean(r->arena, name, names, count));
             continue;
         }
         r->graph->tensor[id].used = true;
@@ -732,7 +750,8 @@ static fsim_node_set *read_sets(reader *r, const fsim_yaml *y, const char *what,
     if (!y)
         return NULL;
     if (y->kind != FSIM_YAML_SEQUENCE) {
-        fsim_error(r->diag, y->at, "'%s' is %s; wants a list of lists of primitive names", what, fsim_yaml_kind_name(y));
+        fsim_error(r->diag, y->at, "'%s' is %s; wants a list of lists of primitive names", what,
+                   fsim_yaml_kind_name(y));
         return NULL;
     }
     fsim_node_set *sets = fsim_new(r->arena, fsim_node_set, y->count + 1);
@@ -771,7 +790,8 @@ static void check_unused(reader *r)
         if (!r->symbol_used[s]) {
             bool used = false;
             for (int k = 0; r->symbols && k < r->symbols->count; k++)
-                used = used || strcmp(r->symbols->item[k]->text ? r->symbols->item[k]->text : "", g->symbol[s].name) == 0;
+                used =
+                    used || strcmp(r->symbols->item[k]->text ? r->symbols->item[k]->text : "", g->symbol[s].name) == 0;
             if (!used)
                 fsim_warning(r->diag, r->symbols->key[s]->at, "symbol '%s' is not used", g->symbol[s].name);
         }
@@ -791,7 +811,8 @@ static void mark_results(reader *r, bool declared)
             continue;
         g->tensor[g->node[n].result[0]].output = true;
         if (declared)
-            fsim_warning(r->diag, g->node[n].at, "'%s' is not read and is not an output; it is computed all the same", g->node[n].name);
+            fsim_warning(r->diag, g->node[n].at, "'%s' is not read and is not an output; it is computed all the same",
+                         g->node[n].name);
     }
 }
 
@@ -808,8 +829,8 @@ static void count_totals(fsim_graph *g)
 
 static void read_workload(reader *r, const fsim_yaml *y, const fsim_binding *set, int sets)
 {
-    static const char *const keys[] = {"name", "description", "symbols", "tensors", "operators", "outputs", "materialize", "fuse", "separate",
-                                       "batch"};
+    static const char *const keys[] = {"name",    "description", "symbols", "tensors",  "operators",
+                                       "outputs", "materialize", "fuse",    "separate", "batch"};
     const fsim_yaml *name, *description, *ops;
     if (!is_mapping(r, y, "the workload"))
         return;
@@ -845,13 +866,15 @@ static void read_workload(reader *r, const fsim_yaml *y, const fsim_binding *set
     count_totals(r->graph);
 }
 
-fsim_graph *fsim_graph_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes, const fsim_binding *set, int sets)
+fsim_graph *fsim_graph_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes,
+                             const fsim_binding *set, int sets)
 {
     const fsim_yaml *y = fsim_yaml_parse(a, d, path, text, bytes);
     return y ? fsim_graph_of(a, d, path, y, set, sets) : NULL;
 }
 
-fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const fsim_yaml *y, const fsim_binding *set, int sets)
+fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const fsim_yaml *y, const fsim_binding *set,
+                          int sets)
 {
     const int errors = fsim_errors(d);
     fsim_graph *g = fsim_new(a, fsim_graph, 1);

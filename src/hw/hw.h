@@ -28,21 +28,21 @@ extern const fsim_hw_row fsim_hw_rows[FSIM_HW_COUNT];
 /* NaN where not given. value and peak share a field: a key has one or the other. */
 typedef struct {
     double value, achieved;
-    double bus_rate_bits_per_s;              /* FSIM_HW_BUS: value is the width in bits */
-    double spread;                           /* of a fitted scalar; relative; NaN */
+    double bus_rate_bits_per_s; /* FSIM_HW_BUS: value is the width in bits */
+    double spread;              /* of a fitted scalar; relative; NaN */
     const char *source;
     bool present, unknown;
-    bool exact;                              /* written as {value}: what to plan with, not a peak that something falls short of */
-    bool typical;                            /* a fitted scalar that the file lacks: value is fsim_hw_row.otherwise */
+    bool exact;   /* written as {value}: what to plan with, not a peak that something falls short of */
+    bool typical; /* a fitted scalar that the file lacks: value is fsim_hw_row.otherwise */
     fsim_loc at, value_at, achieved_at;
 } fsim_quantity;
 
 typedef struct {
     const char *name, *description, *architecture; /* sm_80, gfx942, host */
     const char *path;
-    char hash[65];                                 /* SHA-256 of the file's bytes and of every --hw-set */
-    int sm;                                        /* 80 for sm_80; 0 elsewhere */
-    bool host;                                     /* a CPU: an "SM" is a thread's core, a block runs on one core alone, L2 is the last-level cache */
+    char hash[65]; /* SHA-256 of the file's bytes and of every --hw-set */
+    int sm;        /* 80 for sm_80; 0 elsewhere */
+    bool host;     /* a CPU: an "SM" is a thread's core, a block runs on one core alone, L2 is the last-level cache */
     fsim_quantity q[FSIM_HW_COUNT];
 } fsim_hw;
 
@@ -50,12 +50,13 @@ typedef struct {
 fsim_hw *fsim_hw_read(fsim_arena *a, fsim_diag *d, const char *path);
 /* As fsim_hw_read on text that is already here. */
 fsim_hw *fsim_hw_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes);
-/* NAME or PATH to a path: the current folder, $FUSESIM_HWMODELS, the shipped folder (shipped_dir). NULL after an error that names
- * the nearest known names. */
+/* NAME or PATH to a path: the current folder, $FUSESIM_HWMODELS, the shipped folder (shipped_dir). NULL after an error
+ * that names the nearest known names. */
 const char *fsim_hw_find(fsim_arena *a, fsim_diag *d, const char *name, const char *shipped_dir);
 /* Names of the files in the folders searched, sorted, without .yaml. */
 const char **fsim_hw_list(fsim_arena *a, const char *shipped_dir, int *count);
-/* "dram_bandwidth=2x", "dram_bandwidth=2 TB/s", "sms=64". A factor scales peak and achieved. Changes hw and its hash. False after an error. */
+/* "dram_bandwidth=2x", "dram_bandwidth=2 TB/s", "sms=64". A factor scales peak and achieved. Changes hw and its hash.
+ * False after an error. */
 bool fsim_hw_set(fsim_arena *a, fsim_diag *d, fsim_hw *hw, const char *assignment);
 
 /* The rate to plan with: achieved where given, else value (peak); NaN when unknown. SI units. */
@@ -64,13 +65,14 @@ double fsim_hw_get(const fsim_hw *hw, fsim_hw_key key);
 double fsim_hw_peak(const fsim_hw *hw, fsim_hw_key key);
 bool fsim_hw_has(const fsim_hw *hw, fsim_hw_key key);
 
-/* Where the figure of fsim_hw_get is from, as its source says: "measured: ...", "fitted: ...", "assumed: ..."; a data sheet else. */
+/* Where the figure of fsim_hw_get is from, as its source says: "measured: ...", "fitted: ...", "assumed: ..."; a data
+ * sheet else. */
 typedef enum { FSIM_FROM_MEASURED, FSIM_FROM_FITTED, FSIM_FROM_DATASHEET, FSIM_FROM_ASSUMED, FSIM_ORIGINS } fsim_origin;
 extern const char *const fsim_origin_names[FSIM_ORIGINS]; /* measured fitted datasheet assumed */
 fsim_origin fsim_hw_origin(const fsim_hw *hw, fsim_hw_key key);
 
-/* Cross-checks between keys (dense against sparse, bus x rate, SMs x units x clock, GB against GiB, achieved above peak): an error in
- * d for each, naming both figures. Returns the number found. fsim_hw_parse runs them too. */
+/* Cross-checks between keys (dense against sparse, bus x rate, SMs x units x clock, GB against GiB, achieved above
+ * peak): an error in d for each, naming both figures. Returns the number found. fsim_hw_parse runs them too. */
 int fsim_hw_lint(fsim_arena *a, fsim_diag *d, const fsim_hw *hw);
 
 #endif

@@ -94,14 +94,30 @@ static void take(const reader *r, const fsim_arg *o, const char *value)
 {
     void *at = (char *)r->settings + o->offset;
     switch (o->kind) {
-    case FSIM_ARG_FLAG: *(bool *)at = true; break;
-    case FSIM_ARG_TEXT: *(const char **)at = value; break;
-    case FSIM_ARG_ITEM: add(r->a, at, value); break;
-    case FSIM_ARG_ITEMS: add_parts(r->a, at, value); break;
-    case FSIM_ARG_CHOICE: read_choice(r, o, value, at); break;
-    case FSIM_ARG_COUNT: read_count(r, o, value, at); break;
-    case FSIM_ARG_SECONDS: read_seconds(r, o, value, at); break;
-    case FSIM_ARG_SIZE: read_size(r, o, value, at); break;
+    case FSIM_ARG_FLAG:
+        *(bool *)at = true;
+        break;
+    case FSIM_ARG_TEXT:
+        *(const char **)at = value;
+        break;
+    case FSIM_ARG_ITEM:
+        add(r->a, at, value);
+        break;
+    case FSIM_ARG_ITEMS:
+        add_parts(r->a, at, value);
+        break;
+    case FSIM_ARG_CHOICE:
+        read_choice(r, o, value, at);
+        break;
+    case FSIM_ARG_COUNT:
+        read_count(r, o, value, at);
+        break;
+    case FSIM_ARG_SECONDS:
+        read_seconds(r, o, value, at);
+        break;
+    case FSIM_ARG_SIZE:
+        read_size(r, o, value, at);
+        break;
     }
     if (o->kind != FSIM_ARG_FLAG && !*value)
         fsim_error(r->d, command_line, "%s has an empty value", o->name);
@@ -119,7 +135,8 @@ static const fsim_arg *find(const reader *r, const char *name)
     if (fsim_among(name, known->later, known->laters))
         fsim_error(r->d, command_line, "option %s is not in this release", name);
     else
-        fsim_error(r->d, command_line, "unknown option '%s'%s", name, fsim_did_you_mean(r->a, name, names, known->count));
+        fsim_error(r->d, command_line, "unknown option '%s'%s", name,
+                   fsim_did_you_mean(r->a, name, names, known->count));
     return NULL;
 }
 
@@ -127,7 +144,9 @@ static const fsim_arg *find(const reader *r, const char *name)
 static int read_option(const reader *r, int argc, char **argv, int i)
 {
     const char *word = argv[i], *equals = strchr(word, '=');
-    const char *name = equals ? fsim_strndup(r->a, word, (size_t)(equals - word)) : strcmp(word, "-h") == 0 ? "--help" : word;
+    const char *name = equals                    ? fsim_strndup(r->a, word, (size_t)(equals - word))
+                       : strcmp(word, "-h") == 0 ? "--help"
+                                                 : word;
     const fsim_arg *o = find(r, name);
     if (!o)
         return i;
@@ -138,7 +157,8 @@ static int read_option(const reader *r, int argc, char **argv, int i)
     } else if (equals) {
         take(r, o, equals + 1);
     } else if (i + 1 == argc || strncmp(argv[i + 1], "--", 2) == 0) {
-        fsim_error(r->d, command_line, "%s needs a value%s%s", name, o->argument ? ": " : "", o->argument ? o->argument : "");
+        fsim_error(r->d, command_line, "%s needs a value%s%s", name, o->argument ? ": " : "",
+                   o->argument ? o->argument : "");
     } else {
         take(r, o, argv[++i]);
     }
@@ -165,14 +185,19 @@ bool fsim_arg_given(const fsim_arg *o, const void *settings)
 {
     const void *at = (const char *)settings + o->offset;
     switch (o->kind) {
-    case FSIM_ARG_FLAG: return *(const bool *)at;
-    case FSIM_ARG_TEXT: return *(const char *const *)at != NULL;
+    case FSIM_ARG_FLAG:
+        return *(const bool *)at;
+    case FSIM_ARG_TEXT:
+        return *(const char *const *)at != NULL;
     case FSIM_ARG_ITEM:
-    case FSIM_ARG_ITEMS: return ((const fsim_words *)at)->count > 0;
+    case FSIM_ARG_ITEMS:
+        return ((const fsim_words *)at)->count > 0;
     case FSIM_ARG_SIZE:
-    case FSIM_ARG_COUNT: return *(const int64_t *)at != 0;
+    case FSIM_ARG_COUNT:
+        return *(const int64_t *)at != 0;
     case FSIM_ARG_CHOICE:
-    case FSIM_ARG_SECONDS: break;
+    case FSIM_ARG_SECONDS:
+        break;
     }
     return false;
 }

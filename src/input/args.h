@@ -44,8 +44,8 @@ typedef struct {
     int laters;
 } fsim_args;
 
-/* Sets the fields of settings, whose strings are argv's or in a, and returns the other words. Options may stand anywhere; behind "--"
- * nothing is one. Errors are in d. */
+/* Sets the fields of settings, whose strings are argv's or in a, and returns the other words. Options may stand
+ * anywhere; behind "--" nothing is one. Errors are in d. */
 fsim_words fsim_args_read(const fsim_args *known, fsim_arena *a, fsim_diag *d, int argc, char **argv, void *settings);
 /* Whether the settings show that an option was given; false for kinds that don't show it. */
 bool fsim_arg_given(const fsim_arg *o, const void *settings);

@@ -7,7 +7,13 @@ fsim_csv fsim_csv_open(fsim_arena *a, fsim_diag *d, const char *path, const char
 {
     static const char mark[] = "\xEF\xBB\xBF";
     const size_t skip = bytes >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
-    return (fsim_csv){.arena = a, .diag = d, .path = path, .next = text + skip, .end = text + bytes, .line_start = text + skip, .line = 1};
+    return (fsim_csv){.arena = a,
+                      .diag = d,
+                      .path = path,
+                      .next = text + skip,
+                      .end = text + bytes,
+                      .line_start = text + skip,
+                      .line = 1};
 }
 
 bool fsim_csv_skip_line(fsim_csv *c)
@@ -21,7 +27,10 @@ bool fsim_csv_skip_line(fsim_csv *c)
     return true;
 }
 
-static fsim_loc here(const fsim_csv *c, const char *p) { return (fsim_loc){c->path, c->line, (int)(p - c->line_start) + 1}; }
+static fsim_loc here(const fsim_csv *c, const char *p)
+{
+    return (fsim_loc){c->path, c->line, (int)(p - c->line_start) + 1};
+}
 
 /* Room for the texts of a record of so many bytes: none is longer than what it was read from, and each has a NUL. */
 static void make_room(fsim_csv *c, size_t bytes)
@@ -62,7 +71,8 @@ static bool read_quoted(fsim_csv *c, const char **at, const char *end, char **to
     }
     *at = p + 1;
     if (*at < end && **at != ',' && **at != '\r') {
-        fsim_error(c->diag, here(c, *at), "text behind a closing quote: wanted a comma or the end of the line (quotes inside are doubled)");
+        fsim_error(c->diag, here(c, *at),
+                   "text behind a closing quote: wanted a comma or the end of the line (quotes inside are doubled)");
         return false;
     }
     return true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* csv.h: comma-separated values, a record at a time (RFC 4180): fields may be quoted, quotes doubled inside, line breaks inside quotes. */
+/* csv.h: comma-separated values, a record at a time (RFC 4180): fields may be quoted, quotes doubled inside, line
+ * breaks inside quotes. */
 #ifndef FUSESIM_INPUT_CSV_H
 #define FUSESIM_INPUT_CSV_H
 
@@ -26,7 +27,8 @@ typedef struct {
 
 /* text must outlive it; a byte-order mark is skipped. */
 fsim_csv fsim_csv_open(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes);
-/* Reads the next record; blank lines are none. False at the end, and after an error in d: a quote that never ends, text behind one, too many fields. */
+/* Reads the next record; blank lines are none. False at the end, and after an error in d: a quote that never ends, text
+ * behind one, too many fields. */
 bool fsim_csv_next(fsim_csv *c);
 /* Moves over a line, whatever it holds. False at the end. */
 bool fsim_csv_skip_line(fsim_csv *c);

@@ -38,7 +38,8 @@ static bool name(parser *s, int64_t *value)
     const char *word = fsim_strndup(s->arena, from, (size_t)(s->p - from));
     if (s->scope->value(s->scope->scope, word, value))
         return true;
-    fsim_error(s->diag, s->at, "unknown symbol '%s'%s", word, fsim_did_you_mean(s->arena, word, s->scope->names, s->scope->count));
+    fsim_error(s->diag, s->at, "unknown symbol '%s'%s", word,
+               fsim_did_you_mean(s->arena, word, s->scope->names, s->scope->count));
     return false;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* expr.h: integer expressions of a workload file: integers, symbols, + - * / % and parentheses; / and % truncate as in C. */
+/* expr.h: integer expressions of a workload file: integers, symbols, + - * / % and parentheses; / and % truncate as in
+ * C. */
 #ifndef FUSESIM_INPUT_EXPR_H
 #define FUSESIM_INPUT_EXPR_H
 
@@ -14,7 +15,8 @@ typedef struct {
     int count;
 } fsim_scope;
 
-/* Evaluates text. False after an error at `at` (syntax, unknown symbol, division by zero, overflow of 64 bits, nesting beyond 64). */
+/* Evaluates text. False after an error at `at` (syntax, unknown symbol, division by zero, overflow of 64 bits, nesting
+ * beyond 64). */
 bool fsim_eval(fsim_arena *a, fsim_diag *d, fsim_loc at, const char *text, const fsim_scope *scope, int64_t *value);
 
 #endif

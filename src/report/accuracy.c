@@ -40,9 +40,18 @@ static void put_table(const sink *s, const fsim_table *t)
         fsim_table_markdown(s->out, t);
 }
 
-static const char *percent(fsim_arena *a, double share) { return isnan(share) ? "" : fsim_printf(a, "%.1f", share * 100); }
-static const char *signed_percent(fsim_arena *a, double share) { return isnan(share) ? "" : fsim_printf(a, "%+.1f", share * 100); }
-static const char *whole_percent(fsim_arena *a, double share) { return isnan(share) ? "" : fsim_printf(a, "%.0f", share * 100); }
+static const char *percent(fsim_arena *a, double share)
+{
+    return isnan(share) ? "" : fsim_printf(a, "%.1f", share * 100);
+}
+static const char *signed_percent(fsim_arena *a, double share)
+{
+    return isnan(share) ? "" : fsim_printf(a, "%+.1f", share * 100);
+}
+static const char *whole_percent(fsim_arena *a, double share)
+{
+    return isnan(share) ? "" : fsim_printf(a, "%.0f", share * 100);
+}
 
 static const char *seconds(fsim_arena *a, double s)
 {
@@ -60,7 +69,8 @@ static const char *base_name(const char *path)
 static const char *short_id(const sink *s, const char *id)
 {
     enum { OTHER_COLUMNS = 51, LEAST = 16 };
-    const int room = s->page && s->page->width > 0 ? s->page->width - OTHER_COLUMNS : 0, most = room > LEAST ? room : LEAST;
+    const int room = s->page && s->page->width > 0 ? s->page->width - OTHER_COLUMNS : 0,
+              most = room > LEAST ? room : LEAST;
     int surplus = s->page && s->page->width > 0 ? fsim_text_width(id) - most : 0;
     if (surplus <= 0)
         return id;
@@ -78,10 +88,13 @@ static void put_summary(const sink *s)
     const fsim_stats all = fsim_stats_of(x->at, x->count, s->a);
     const int excluded = x->count - all.rows;
     const char *where = x->files == 1 ? x->file[0] : fsim_printf(s->a, "%d files", x->files);
-    const char *text = fsim_printf(s->a, "%s: %d row%s%s", where, all.rows, all.rows == 1 ? "" : "s", excluded ? fsim_printf(s->a, " (and %d excluded)", excluded) : "");
+    const char *text = fsim_printf(s->a, "%s: %d row%s%s", where, all.rows, all.rows == 1 ? "" : "s",
+                                   excluded ? fsim_printf(s->a, " (and %d excluded)", excluded) : "");
     if (all.rows > 0)
-        text = fsim_printf(s->a, "%s, mean error %s %%, median %s %%, p90 %s %%, bias %s %%; %s %% lie within the 80 %% intervals", text, percent(s->a, all.mape), percent(s->a, all.median), percent(s->a, all.p90),
-                           signed_percent(s->a, all.bias), whole_percent(s->a, all.coverage));
+        text = fsim_printf(
+            s->a, "%s, mean error %s %%, median %s %%, p90 %s %%, bias %s %%; %s %% lie within the 80 %% intervals",
+            text, percent(s->a, all.mape), percent(s->a, all.median), percent(s->a, all.p90),
+            signed_percent(s->a, all.bias), whole_percent(s->a, all.coverage));
     if (s->page) {
         fsim_paragraph(s->page, FSIM_STRONG, 0, 2, text);
         putc('\n', s->out);
@@ -103,14 +116,21 @@ static const char *group_cell(const fsim_stat_group *g, fsim_grouping by)
 static void put_groups(const sink *s)
 {
     enum { NUMBERS = 7 };
-    static const fsim_column number[NUMBERS] = {{.title = "rows"}, {.title = "mean %"}, {.title = "median"}, {.title = "p90"}, {.title = "bias"}, {.title = "in 80 %", .drop = 2},
+    static const fsim_column number[NUMBERS] = {{.title = "rows"},
+                                                {.title = "mean %"},
+                                                {.title = "median"},
+                                                {.title = "p90"},
+                                                {.title = "bias"},
+                                                {.title = "in 80 %", .drop = 2},
                                                 {.title = "excluded", .drop = 1}};
     const fsim_accuracy *x = s->x;
     fsim_column column[FSIM_BY_COUNT + NUMBERS];
     fsim_stat_group *group;
     const int groups = fsim_stat_groups(x->at, x->count, x->by, x->keys, s->a, &group);
     for (int k = 0; k < x->keys; k++)
-        column[k] = (fsim_column){.title = fsim_grouping_names[x->by[k]], .left = true, .shrinks = x->by[k] == FSIM_BY_WORKLOAD || x->by[k] == FSIM_BY_FILE};
+        column[k] = (fsim_column){.title = fsim_grouping_names[x->by[k]],
+                                  .left = true,
+                                  .shrinks = x->by[k] == FSIM_BY_WORKLOAD || x->by[k] == FSIM_BY_FILE};
     memcpy(&column[x->keys], number, sizeof number);
     fsim_table t = fsim_table_new(s->a, column, x->keys + NUMBERS);
     for (int i = 0; i < groups; i++) {
@@ -139,13 +159,19 @@ static const char *dominant(fsim_arena *a, const fsim_evaluated *e)
 
 static void put_worst(const sink *s)
 {
-    static const fsim_column column[] = {{.title = "row", .left = true}, {.title = "set", .left = true, .shrinks = true, .drop = 2}, {.title = "class", .left = true, .drop = 1},
-                                         {.title = "measured"}, {.title = "predicted"}, {.title = "error %"}, {.title = "most of it", .left = true}};
+    static const fsim_column column[] = {{.title = "row", .left = true},
+                                         {.title = "set", .left = true, .shrinks = true, .drop = 2},
+                                         {.title = "class", .left = true, .drop = 1},
+                                         {.title = "measured"},
+                                         {.title = "predicted"},
+                                         {.title = "error %"},
+                                         {.title = "most of it", .left = true}};
     int *worst;
     const int count = fsim_worst(s->x->at, s->x->count, s->x->worst, s->a, &worst);
     if (count == 0)
         return;
-    put_title(s, "Furthest off", "By the ratio of the two times; most of it: the term that dominates the prediction, and its share.");
+    put_title(s, "Furthest off",
+              "By the ratio of the two times; most of it: the term that dominates the prediction, and its share.");
     fsim_table t = fsim_table_new(s->a, column, (int)(sizeof column / sizeof *column));
     for (int i = 0; i < count; i++) {
         const fsim_evaluated *e = &s->x->at[worst[i]];
@@ -182,7 +208,8 @@ static void put_speedup_row(const sink *s, fsim_table *t, const fsim_speedup_sta
 
 static void put_verdicts(const sink *s, const fsim_speedup_stats *p, const char *title)
 {
-    static const fsim_column column[] = {{.title = "measured", .left = true}, {.title = "predicted: helps"}, {.title = "neither"}, {.title = "hurts"}};
+    static const fsim_column column[] = {
+        {.title = "measured", .left = true}, {.title = "predicted: helps"}, {.title = "neither"}, {.title = "hurts"}};
     fsim_table t = fsim_table_new(s->a, column, (int)(sizeof column / sizeof *column));
     put_title(s, title, "");
     for (int m = 0; m < FSIM_VERDICTS; m++) {
@@ -196,9 +223,18 @@ static void put_verdicts(const sink *s, const fsim_speedup_stats *p, const char 
 
 static void put_speedups(const sink *s)
 {
-    static const fsim_column column[] = {{.title = "hw", .left = true}, {.title = "folder", .left = true, .shrinks = true}, {.title = "strategy", .left = true, .drop = 2},
-                                         {.title = "pairs"}, {.title = "mean %"}, {.title = "median"}, {.title = "p90", .drop = 1}, {.title = "rank"},
-                                         {.title = "right"}, {.title = "(most)", .drop = 3}, {.title = "helps"}, {.title = "(most)", .drop = 3}};
+    static const fsim_column column[] = {{.title = "hw", .left = true},
+                                         {.title = "folder", .left = true, .shrinks = true},
+                                         {.title = "strategy", .left = true, .drop = 2},
+                                         {.title = "pairs"},
+                                         {.title = "mean %"},
+                                         {.title = "median"},
+                                         {.title = "p90", .drop = 1},
+                                         {.title = "rank"},
+                                         {.title = "right"},
+                                         {.title = "(most)", .drop = 3},
+                                         {.title = "helps"},
+                                         {.title = "(most)", .drop = 3}};
     const fsim_accuracy *x = s->x;
     fsim_speedup_stats *group;
     const int groups = fsim_speedups_of(x->pair, x->pairs, s->a, &group);
@@ -206,7 +242,8 @@ static void put_speedups(const sink *s)
         return;
     const fsim_speedup_stats all = fsim_speedup_of(x->pair, x->pairs, s->a);
     put_title(s, "Speedups over eager",
-              "Errors of predicted against measured speedups, % ; rank: Spearman's correlation; right: verdicts right, % (helps or hurts by more than 5 %, or neither); "
+              "Errors of predicted against measured speedups, % ; rank: Spearman's correlation; right: verdicts right, "
+              "% (helps or hurts by more than 5 %, or neither); "
               "helps: right about whether it helps; (most): what the more frequent answer alone would get right.");
     fsim_table t = fsim_table_new(s->a, column, (int)(sizeof column / sizeof *column));
     for (int i = 0; i < groups; i++)
@@ -217,14 +254,18 @@ static void put_speedups(const sink *s)
     if (all.error.rows > 0)
         put_verdicts(s, &all, "Verdicts");
     for (int i = 0; i < groups && x->verbose && groups > 1; i++)
-        put_verdicts(s, &group[i], fsim_printf(s->a, "Verdicts: %s on %s, %s", group[i].strategy, group[i].hw, group[i].folder));
+        put_verdicts(s, &group[i],
+                     fsim_printf(s->a, "Verdicts: %s on %s, %s", group[i].strategy, group[i].hw, group[i].folder));
 }
 
 /* What was left out. */
 
 static void put_excluded_rows(const sink *s, int excluded)
 {
-    static const fsim_column column[] = {{.title = "row", .left = true, .shrinks = true}, {.title = "measured"}, {.title = "predicted", .drop = 1}, {.title = "bus", .drop = 2},
+    static const fsim_column column[] = {{.title = "row", .left = true, .shrinks = true},
+                                         {.title = "measured"},
+                                         {.title = "predicted", .drop = 1},
+                                         {.title = "bus", .drop = 2},
                                          {.title = "reason", .left = true}};
     fsim_table t = fsim_table_new(s->a, column, (int)(sizeof column / sizeof *column));
     const bool all = s->x->verbose || !s->page;
@@ -243,12 +284,20 @@ static void put_excluded_rows(const sink *s, int excluded)
     }
     put_table(s, &t);
     if (listed < excluded)
-        fsim_paragraph(s->page, FSIM_FAINT, 0, 0, fsim_printf(s->a, "... and %d more: --verbose and --markdown list them, --json marks them.", excluded - listed));
+        fsim_paragraph(s->page, FSIM_FAINT, 0, 0,
+                       fsim_printf(s->a, "... and %d more: --verbose and --markdown list them, --json marks them.",
+                                   excluded - listed));
 }
 
 static void put_excluded(const sink *s)
 {
-    static const fsim_column column[] = {{.title = "file", .left = true, .shrinks = true}, {.title = "rows"}, {.title = "excluded"}, {.title = "%"}, {.title = "by the bus"}, {.title = "host-bound"}, {.title = "no kernel"}};
+    static const fsim_column column[] = {{.title = "file", .left = true, .shrinks = true},
+                                         {.title = "rows"},
+                                         {.title = "excluded"},
+                                         {.title = "%"},
+                                         {.title = "by the bus"},
+                                         {.title = "host-bound"},
+                                         {.title = "no kernel"}};
     const fsim_accuracy *x = s->x;
     fsim_table t = fsim_table_new(s->a, column, (int)(sizeof column / sizeof *column));
     int excluded = 0;
@@ -272,7 +321,8 @@ static void put_excluded(const sink *s)
     }
     if (excluded == 0)
         return;
-    put_title(s, "Excluded from the figures above", "By what the rows and the data sheets say, never by the error; --no-exclude keeps them.");
+    put_title(s, "Excluded from the figures above",
+              "By what the rows and the data sheets say, never by the error; --no-exclude keeps them.");
     put_table(s, &t);
     putc('\n', s->out);
     put_excluded_rows(s, excluded);
@@ -282,7 +332,9 @@ static void put_excluded(const sink *s)
 
 static void put_gates(const sink *s)
 {
-    static const fsim_column column[] = {{.title = "gate", .left = true}, {.title = "", .left = true}, {.title = "measured", .left = true, .shrinks = true}};
+    static const fsim_column column[] = {{.title = "gate", .left = true},
+                                         {.title = "", .left = true},
+                                         {.title = "measured", .left = true, .shrinks = true}};
     if (s->x->gates == 0)
         return;
     put_title(s, "Gates", "");

@@ -3,22 +3,22 @@
 #ifndef FUSESIM_REPORT_ACCURACY_H
 #define FUSESIM_REPORT_ACCURACY_H
 
-#include "measure/gates.h"
+#include "evidence/gates.h"
 #include "report/table.h"
 
 typedef struct {
-    const char *const *file;  /* the measurements */
+    const char *const *file; /* the measurements */
     int files;
     const fsim_evaluated *at;
     int count;
     const fsim_pair *pair;
     int pairs;
-    const fsim_gate *gate;    /* tried */
+    const fsim_gate *gate; /* tried */
     int gates;
-    const fsim_grouping *by;  /* of the first table */
+    const fsim_grouping *by; /* of the first table */
     int keys;
-    int worst;                /* rows listed as furthest off */
-    bool verbose;             /* every excluded row is listed, every verdict counted */
+    int worst;    /* rows listed as furthest off */
+    bool verbose; /* every excluded row is listed, every verdict counted */
 } fsim_accuracy;
 
 /* accuracy.c */
@@ -28,7 +28,8 @@ void fsim_markdown_accuracy(FILE *out, const fsim_accuracy *x);
 void fsim_json_accuracy(FILE *out, const fsim_accuracy *x);
 /* junit.c: a test case for each gate, and one for each group of the first table, whose figures it holds. */
 void fsim_junit_accuracy(FILE *out, const fsim_accuracy *x);
-/* accuracy_chart.c: predicted against measured with the 10 % band, and error against size, through gnuplot. As fsim_report_chart. */
+/* accuracy_chart.c: predicted against measured with the 10 % band, and error against size, through gnuplot. As
+ * fsim_report_chart. */
 bool fsim_chart_accuracy(fsim_arena *a, const fsim_accuracy *x, const char *path, const char **why);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accuracy_chart.c: every row as a point, twice: predicted against measured time, and the error against the bytes that the row must move. Excluded rows are not drawn. */
+/* accuracy_chart.c: every row as a point, twice: predicted against measured time, and the error against the bytes that
+ * the row must move. Excluded rows are not drawn. */
 #include "report/accuracy.h"
 
 #include "report/gnuplot.h"
@@ -12,10 +13,13 @@ typedef struct {
     int left, right, bottom, top; /* pixels from below left */
 } box;
 static const box time_panel = {85, 565, 75, 485}, size_panel = {685, 1165, 75, 485};
-static const double char_px = 7.4, farthest = 4, band = 0.1; /* farthest: the ratio at which the error's axis ends; points beyond stand on its edge */
+static const double char_px = 7.4, farthest = 4,
+                    band =
+                        0.1; /* farthest: the ratio at which the error's axis ends; points beyond stand on its edge */
 
 /* Okabe and Ito's colours and four of Tol's, told apart by most people. */
-static const char *const colors[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6A3D9A", "#B15928", "#000000", "#999933", "#882255", "#44AA99"};
+static const char *const colors[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",
+                                     "#6A3D9A", "#B15928", "#000000", "#999933", "#882255", "#44AA99"};
 enum { COLORS = sizeof colors / sizeof *colors };
 
 /* Points of one colour. */
@@ -43,7 +47,8 @@ static int by_rows(const void *x, const void *y)
     return a->rows != b->rows ? b->rows - a->rows : strcmp(a->name, b->name);
 }
 
-/* Colours tell kinds of work apart, or GPUs where there is one kind. The most frequent is drawn first, so that it hides nothing. */
+/* Colours tell kinds of work apart, or GPUs where there is one kind. The most frequent is drawn first, so that it hides
+ * nothing. */
 static void find_series(chart *c)
 {
     fsim_stat_group *group;
@@ -55,7 +60,8 @@ static void find_series(chart *c)
     }
     c->all = fsim_new(c->a, series, c->count + 1);
     for (int i = 0; i < c->count; i++)
-        c->all[i] = (series){fsim_group_name(&group[i], c->by), colors[i % COLORS], group[i].stats.rows, group[i].stats.mape};
+        c->all[i] =
+            (series){fsim_group_name(&group[i], c->by), colors[i % COLORS], group[i].stats.rows, group[i].stats.mape};
     if (c->count > 0)
         qsort(c->all, (size_t)c->count, sizeof *c->all, by_rows);
     while (c->count > 0 && c->all[c->count - 1].rows == 0)
@@ -84,14 +90,18 @@ static void find_ranges(chart *c)
     c->high_bytes *= 1.5;
 }
 
-static void put_label(const chart *c, double x, double y, const char *side, const char *color, const char *more, const char *text)
+static void put_label(const chart *c, double x, double y, const char *side, const char *color, const char *more,
+                      const char *text)
 {
     fputs("set label ", c->out);
     fsim_gnuplot_text(c->out, text);
     fprintf(c->out, " at screen %.5f,%.5f %s tc rgb '%s' %s front\n", x / WIDTH, y / HEIGHT, side, color, more);
 }
 
-static const char *legend_of(const chart *c, const series *s) { return fsim_printf(c->a, "\u25CF %s %.1f %%", s->name, s->mape * 100); }
+static const char *legend_of(const chart *c, const series *s)
+{
+    return fsim_printf(c->a, "\u25CF %s %.1f %%", s->name, s->mape * 100);
+}
 
 /* The names, each with its mean error, in one line or two of about the same width; smaller where that is too wide. */
 static void put_legend(const chart *c)
@@ -107,19 +117,25 @@ static void put_legend(const chart *c)
     for (int i = 0; i < c->count; i++) {
         const int line = i / first;
         x = i % first ? x : WIDTH / 2.0 - width[line] * scale / 2;
-        put_label(c, x, HEIGHT - 48 - 20 * line, "left", c->all[i].color, scale < 0.85 ? "font ',7'" : "", legend_of(c, &c->all[i]));
+        put_label(c, x, HEIGHT - 48 - 20 * line, "left", c->all[i].color, scale < 0.85 ? "font ',7'" : "",
+                  legend_of(c, &c->all[i]));
         x += (fsim_text_width(legend_of(c, &c->all[i])) * char_px + 24) * scale;
     }
 }
 
 static void put_panel(const chart *c, const box *b)
 {
-    fprintf(c->out, "set lmargin at screen %.5f\nset rmargin at screen %.5f\nset bmargin at screen %.5f\nset tmargin at screen %.5f\n", (double)b->left / WIDTH,
-            (double)b->right / WIDTH, (double)b->bottom / HEIGHT, (double)b->top / HEIGHT);
-    fputs("unset label\nset key off\nset logscale xy\nset mxtics 10\nset grid xtics ytics lt 1 lw 0.7 lc rgb '#e4e4e4'\n", c->out);
+    fprintf(c->out,
+            "set lmargin at screen %.5f\nset rmargin at screen %.5f\nset bmargin at screen %.5f\nset tmargin at screen "
+            "%.5f\n",
+            (double)b->left / WIDTH, (double)b->right / WIDTH, (double)b->bottom / HEIGHT, (double)b->top / HEIGHT);
+    fputs(
+        "unset label\nset key off\nset logscale xy\nset mxtics 10\nset grid xtics ytics lt 1 lw 0.7 lc rgb '#e4e4e4'\n",
+        c->out);
 }
 
-/* A point for each square of CELL pixels of the panel that some row of the series falls on: a hundred thousand rows are no larger than what can be seen. */
+/* A point for each square of CELL pixels of the panel that some row of the series falls on: a hundred thousand rows are
+ * no larger than what can be seen. */
 static void put_points(chart *c, const series *s, int number, const char *name, bool sizes)
 {
     const box *b = sizes ? &size_panel : &time_panel;
@@ -127,7 +143,7 @@ static void put_points(chart *c, const series *s, int number, const char *name, 
     const double low_x = sizes ? c->low_bytes : c->low_s, high_x = sizes ? c->high_bytes : c->high_s;
     const double low_y = sizes ? 1 / farthest : c->low_s, high_y = sizes ? farthest : c->high_s;
     const fsim_mark mark = fsim_save(c->a);
-    bool *seen = fsim_new(c->a, bool, wide * high);
+    bool *seen = fsim_new(c->a, bool, wide *high);
     fprintf(c->out, "$%s%d << EOD\nNaN NaN\n", name, number);
     for (int i = 0; i < c->x->count; i++) {
         const fsim_evaluated *e = &c->x->at[i];
@@ -140,7 +156,8 @@ static void put_points(chart *c, const series *s, int number, const char *name, 
             continue;
         }
         c->beyond += sizes && y != ratio;
-        const int px = (int)(log(x / low_x) / log(high_x / low_x) * (wide - 1)), py = (int)(log(y / low_y) / log(high_y / low_y) * (high - 1));
+        const int px = (int)(log(x / low_x) / log(high_x / low_x) * (wide - 1)),
+                  py = (int)(log(y / low_y) / log(high_y / low_y) * (high - 1));
         if (seen[py * wide + px])
             continue;
         seen[py * wide + px] = true;
@@ -152,9 +169,12 @@ static void put_points(chart *c, const series *s, int number, const char *name, 
 
 static void put_plot(const chart *c, const char *name, const char *band_name)
 {
-    fprintf(c->out, "plot $%s using 1:2:3 with filledcurves lc rgb '#e8e8e8', $%s using 1:4 with lines lw 1 lc rgb '#777777'", band_name, band_name);
+    fprintf(c->out,
+            "plot $%s using 1:2:3 with filledcurves lc rgb '#e8e8e8', $%s using 1:4 with lines lw 1 lc rgb '#777777'",
+            band_name, band_name);
     for (int i = 0; i < c->count; i++)
-        fprintf(c->out, ", $%s%d using 1:2 with points pt 7 ps %.3g lc rgb '#60%s'", name, i, 0.45 * c->points, c->all[i].color + 1);
+        fprintf(c->out, ", $%s%d using 1:2 with points pt 7 ps %.3g lc rgb '#60%s'", name, i, 0.45 * c->points,
+                c->all[i].color + 1);
     fputc('\n', c->out);
 }
 
@@ -164,11 +184,13 @@ static void put_times(chart *c)
     put_panel(c, &time_panel);
     const int excluded = c->x->count - all.rows;
     put_label(c, WIDTH / 2.0, HEIGHT - 22, "center", "#000000", "font ',14'",
-              fsim_printf(c->a, "%d rows: mean error %.1f %%, median %.1f %%%s", all.rows, all.mape * 100, all.median * 100,
-                          excluded ? fsim_printf(c->a, " (%d more excluded)", excluded) : ""));
+              fsim_printf(c->a, "%d rows: mean error %.1f %%, median %.1f %%%s", all.rows, all.mape * 100,
+                          all.median * 100, excluded ? fsim_printf(c->a, " (%d more excluded)", excluded) : ""));
     put_legend(c);
-    fprintf(c->out, "set title 'Predicted against measured (band: 10 %%)'\nset xlabel 'measured time'\nset ylabel 'predicted time'\nset format xy '%%.0s %%cs'\n"
-                    "set xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\nset xtics auto\nset ytics auto\n",
+    fprintf(c->out,
+            "set title 'Predicted against measured (band: 10 %%)'\nset xlabel 'measured time'\nset ylabel 'predicted "
+            "time'\nset format xy '%%.0s %%cs'\n"
+            "set xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\nset xtics auto\nset ytics auto\n",
             c->low_s, c->high_s, c->low_s, c->high_s);
     fprintf(c->out, "$time_band << EOD\n");
     for (int i = 0; i < 2; i++) {
@@ -186,16 +208,22 @@ static void put_sizes(chart *c)
     for (int i = 0; i < c->count; i++)
         put_points(c, &c->all[i], i, "size", true);
     put_panel(c, &size_panel);
-    const char *note = c->beyond ? fsim_printf(c->a, "; %d beyond +300 or -75 %% stand%s on the edge", c->beyond, c->beyond == 1 ? "s" : "") : "";
+    const char *note = c->beyond ? fsim_printf(c->a, "; %d beyond +300 or -75 %% stand%s on the edge", c->beyond,
+                                               c->beyond == 1 ? "s" : "")
+                                 : "";
     if (c->sizeless)
         note = fsim_printf(c->a, "%s; %d without size", note, c->sizeless);
     fputs("set title ", c->out);
     fsim_gnuplot_text(c->out, fsim_printf(c->a, "Error against size (band: 10 %%%s)", note));
-    fprintf(c->out, "\nset xlabel 'bytes of inputs and outputs'\nset ylabel 'predicted over measured, less 1' offset -1,0\n"
-                    "set format x '%%.0s %%cB'\nset xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n",
+    fprintf(c->out,
+            "\nset xlabel 'bytes of inputs and outputs'\nset ylabel 'predicted over measured, less 1' offset -1,0\n"
+            "set format x '%%.0s %%cB'\nset xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n",
             c->low_bytes, c->high_bytes, 1 / farthest, farthest);
-    fputs("set ytics ('-75 %%' 0.25, '-50 %%' 0.5, '-25 %%' 0.75, '-10 %%' 0.9, '0' 1, '+10 %%' 1.1, '+25 %%' 1.25, '+50 %%' 1.5, '+100 %%' 2, '+200 %%' 3, '+300 %%' 4)\n", c->out);
-    fprintf(c->out, "$size_band << EOD\n%.9g %.9g %.9g 1\n%.9g %.9g %.9g 1\nEOD\n", c->low_bytes, 1 - band, 1 + band, c->high_bytes, 1 - band, 1 + band);
+    fputs("set ytics ('-75 %%' 0.25, '-50 %%' 0.5, '-25 %%' 0.75, '-10 %%' 0.9, '0' 1, '+10 %%' 1.1, '+25 %%' 1.25, "
+          "'+50 %%' 1.5, '+100 %%' 2, '+200 %%' 3, '+300 %%' 4)\n",
+          c->out);
+    fprintf(c->out, "$size_band << EOD\n%.9g %.9g %.9g 1\n%.9g %.9g %.9g 1\nEOD\n", c->low_bytes, 1 - band, 1 + band,
+            c->high_bytes, 1 - band, 1 + band);
     put_plot(c, "size", "size_band");
 }
 
@@ -208,7 +236,10 @@ static const char *script_of(fsim_arena *a, const fsim_accuracy *x, const char *
         return NULL;
     find_series(&c);
     find_ranges(&c);
-    fprintf(c.out, "set encoding utf8\n%s\nset termoption noenhanced\nset multiplot\nset tics nomirror\nset border 3 lc rgb '#555555'\n", terminal);
+    fprintf(c.out,
+            "set encoding utf8\n%s\nset termoption noenhanced\nset multiplot\nset tics nomirror\nset border 3 lc rgb "
+            "'#555555'\n",
+            terminal);
     put_times(&c);
     put_sizes(&c);
     fputs("unset multiplot\n", c.out);

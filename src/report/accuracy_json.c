@@ -57,7 +57,8 @@ static void put_row(FILE *out, const char *before, const fsim_evaluated *e)
     putc('}', out);
 }
 
-static void put_groups(FILE *out, const char *name, const fsim_accuracy *x, const fsim_grouping *by, int keys, fsim_arena *a)
+static void put_groups(FILE *out, const char *name, const fsim_accuracy *x, const fsim_grouping *by, int keys,
+                       fsim_arena *a)
 {
     fsim_stat_group *group;
     const int groups = fsim_stat_groups(x->at, x->count, by, keys, a, &group);
@@ -66,7 +67,8 @@ static void put_groups(FILE *out, const char *name, const fsim_accuracy *x, cons
         fputs(i ? ",\n  {" : "\n  {", out);
         const char *before = "";
         for (int k = 0; k < keys; k++, before = ", ")
-            fsim_json_text(out, before, fsim_grouping_names[by[k]], by[k] == FSIM_BY_ALL ? "all" : fsim_group_name(&group[i], by[k]));
+            fsim_json_text(out, before, fsim_grouping_names[by[k]],
+                           by[k] == FSIM_BY_ALL ? "all" : fsim_group_name(&group[i], by[k]));
         put_stats(out, &group[i].stats);
         fprintf(out, ", \"excluded\": %d}", group[i].excluded);
     }
@@ -153,8 +155,10 @@ static void put_gates(FILE *out, const fsim_accuracy *x, fsim_arena *a)
 
 void fsim_json_accuracy(FILE *out, const fsim_accuracy *x)
 {
-    static const fsim_grouping workloads[] = {FSIM_BY_HW, FSIM_BY_WORKLOAD}, classes[] = {FSIM_BY_HW, FSIM_BY_CLASS, FSIM_BY_STRATEGY},
-                               folders[] = {FSIM_BY_HW, FSIM_BY_FOLDER, FSIM_BY_STRATEGY}, files[] = {FSIM_BY_FILE}, all[] = {FSIM_BY_ALL};
+    static const fsim_grouping workloads[] = {FSIM_BY_HW, FSIM_BY_WORKLOAD},
+                               classes[] = {FSIM_BY_HW, FSIM_BY_CLASS, FSIM_BY_STRATEGY},
+                               folders[] = {FSIM_BY_HW, FSIM_BY_FOLDER, FSIM_BY_STRATEGY}, files[] = {FSIM_BY_FILE},
+                               all[] = {FSIM_BY_ALL};
     fsim_arena *a = fsim_arena_new();
     fputs("{\"schema\": 1,\n \"rows\": [", out);
     for (int i = 0; i < x->count; i++)

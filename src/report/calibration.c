@@ -4,19 +4,31 @@
 #include "report/json_stream.h"
 #include <math.h>
 
-static const char *percent(fsim_arena *a, double share) { return isnan(share) ? "" : fsim_printf(a, "%.1f %%", share * 100); }
+static const char *percent(fsim_arena *a, double share)
+{
+    return isnan(share) ? "" : fsim_printf(a, "%.1f %%", share * 100);
+}
 
 static const char *shown(fsim_arena *a, double x, fsim_hw_key key)
 {
     char buffer[48];
     const fsim_dim dim = fsim_hw_rows[key].dim;
-    return dim == FSIM_DIM_NONE || dim == FSIM_DIM_BYTES_PER_CLOCK ? fsim_printf(a, "%.4g", x) : fsim_strdup(a, fsim_show(buffer, sizeof buffer, x, dim));
+    return dim == FSIM_DIM_NONE || dim == FSIM_DIM_BYTES_PER_CLOCK
+               ? fsim_printf(a, "%.4g", x)
+               : fsim_strdup(a, fsim_show(buffer, sizeof buffer, x, dim));
 }
 
 static void print_fits(const fsim_page *page, const fsim_calibration *x, fsim_arena *a)
 {
-    static const fsim_column column[] = {{.title = "group", .left = true}, {.title = "rows"}, {.title = "before"}, {.title = "median"}, {.title = "after"},
-                                         {.title = "median"},              {.title = "p90"},  {.title = "on fitted"}, {.title = "", .left = true}};
+    static const fsim_column column[] = {{.title = "group", .left = true},
+                                         {.title = "rows"},
+                                         {.title = "before"},
+                                         {.title = "median"},
+                                         {.title = "after"},
+                                         {.title = "median"},
+                                         {.title = "p90"},
+                                         {.title = "on fitted"},
+                                         {.title = "", .left = true}};
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
     for (int i = 0; i < x->fits; i++) {
         const fsim_fit *f = &x->fit[i];
@@ -38,7 +50,11 @@ static void print_fits(const fsim_page *page, const fsim_calibration *x, fsim_ar
 
 static void print_keys(const fsim_page *page, const fsim_calibration *x, fsim_arena *a)
 {
-    static const fsim_column column[] = {{.title = "key", .left = true}, {.title = "before"}, {.title = "after"}, {.title = "spread"}, {.title = "rows"}};
+    static const fsim_column column[] = {{.title = "key", .left = true},
+                                         {.title = "before"},
+                                         {.title = "after"},
+                                         {.title = "spread"},
+                                         {.title = "rows"}};
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
     for (int i = 0; i < x->fits; i++)
         for (int k = 0; k < x->fit[i].fitted_keys && x->fit[i].rows > 0 && !x->fit[i].refused; k++) {
@@ -68,7 +84,8 @@ void fsim_report_calibration(const fsim_page *page, const fsim_calibration *x)
             if (!any)
                 putc('\n', page->out);
             any = true;
-            fsim_paragraph(page, FSIM_PLAIN, 0, 2, fsim_printf(a, "%s refused: %s", x->fit[i].group->name, x->fit[i].refused));
+            fsim_paragraph(page, FSIM_PLAIN, 0, 2,
+                           fsim_printf(a, "%s refused: %s", x->fit[i].group->name, x->fit[i].refused));
         }
     if (x->file)
         fprintf(page->out, "\nwritten to %s\n", x->file);

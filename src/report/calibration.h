@@ -3,7 +3,7 @@
 #ifndef FUSESIM_REPORT_CALIBRATION_H
 #define FUSESIM_REPORT_CALIBRATION_H
 
-#include "measure/calibrate.h"
+#include "evidence/calibrate.h"
 #include "report/table.h"
 
 typedef struct {

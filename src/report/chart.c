@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The script gives every place in pixels of this canvas, from below left: labels can then be kept off each other here, which gnuplot can't do. */
+/* The script gives every place in pixels of this canvas, from below left: labels can then be kept off each other here,
+ * which gnuplot can't do. */
 enum { WIDTH = FSIM_CHART_WIDTH, HEIGHT = FSIM_CHART_HEIGHT };
 typedef struct {
     double left, right, bottom, top;
@@ -14,7 +15,8 @@ static const box bars_panel = {75, 585, 80, 500}, roof_panel = {690, 1165, 80, 5
 static const double char_px = 7.2, line_px = 15; /* of a label */
 
 /* Okabe and Ito's colours, told apart by most people. */
-static const char *const colors[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6A3D9A", "#B15928"};
+static const char *const colors[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                     "#E69F00", "#56B4E9", "#6A3D9A", "#B15928"};
 enum { COLORS = sizeof colors / sizeof *colors };
 static const char *color_of(int gpu) { return colors[gpu % COLORS]; }
 
@@ -45,7 +47,8 @@ typedef struct {
 typedef enum { LEFT, CENTER, RIGHT } justify;
 
 /* A label at a pixel; y is the middle of the line. */
-static void put_label(const chart *c, double x, double y, justify side, const char *color, const char *more, const char *text)
+static void put_label(const chart *c, double x, double y, justify side, const char *color, const char *more,
+                      const char *text)
 {
     static const char *const word[] = {"left", "center", "right"};
     fputs("set label ", c->out);
@@ -55,12 +58,17 @@ static void put_label(const chart *c, double x, double y, justify side, const ch
 
 static void put_panel(const chart *c, const box *b)
 {
-    fprintf(c->out, "set lmargin at screen %.5f\nset rmargin at screen %.5f\nset bmargin at screen %.5f\nset tmargin at screen %.5f\n",
+    fprintf(c->out,
+            "set lmargin at screen %.5f\nset rmargin at screen %.5f\nset bmargin at screen %.5f\nset tmargin at screen "
+            "%.5f\n",
             b->left / WIDTH, b->right / WIDTH, b->bottom / HEIGHT, b->top / HEIGHT);
     fputs("unset label\nunset arrow\nunset logscale\nset format '%g'\nset key off\n", c->out);
 }
 
-static const char *gpu_name(const fsim_prediction *p) { return p->hw->name ? p->hw->name : p->hw->description ? p->hw->description : "GPU"; }
+static const char *gpu_name(const fsim_prediction *p)
+{
+    return p->hw->name ? p->hw->name : p->hw->description ? p->hw->description : "GPU";
+}
 
 static double legend_px(const fsim_prediction *p) { return fsim_text_width(gpu_name(p)) * char_px * 1.1 + 40; }
 
@@ -68,9 +76,12 @@ static void put_title(const chart *c)
 {
     const fsim_prediction *p = c->p;
     const fsim_options *o = &p->options;
-    const char *where = c->count > 1 ? fsim_printf(c->a, "%d GPUs", c->count) : p->hw->description ? p->hw->description : gpu_name(p);
+    const char *where = c->count > 1         ? fsim_printf(c->a, "%d GPUs", c->count)
+                        : p->hw->description ? p->hw->description
+                                             : gpu_name(p);
     put_label(c, WIDTH / 2.0, HEIGHT - 22, CENTER, "#000000", "font ',14'",
-              fsim_printf(c->a, "%s on %s (launch %s, L2 %s)", p->graph->name, where, fsim_regime_names[o->regime], o->warm ? "warm" : "cold"));
+              fsim_printf(c->a, "%s on %s (launch %s, L2 %s)", p->graph->name, where, fsim_regime_names[o->regime],
+                          o->warm ? "warm" : "cold"));
     if (c->count == 1)
         return;
     double total = 0;
@@ -79,7 +90,8 @@ static void put_title(const chart *c)
     const double scale = fmin(1, (WIDTH - 40) / total);
     double x = WIDTH / 2.0 - total * scale / 2;
     for (int i = 0; i < c->count; i++) {
-        put_label(c, x, HEIGHT - 48, LEFT, color_of(i), scale < 0.8 ? "font ',7'" : "", fsim_printf(c->a, "\u25A0 %s", gpu_name(&c->p[i])));
+        put_label(c, x, HEIGHT - 48, LEFT, color_of(i), scale < 0.8 ? "font ',7'" : "",
+                  fsim_printf(c->a, "\u25A0 %s", gpu_name(&c->p[i])));
         x += legend_px(&c->p[i]) * scale;
     }
 }
@@ -96,8 +108,10 @@ static void put_bars(const chart *c)
             most = fmax(most, fsim_speedup(&c->p[i], s));
     put_panel(c, &bars_panel);
     put_title(c);
-    fprintf(c->out, "set title 'Speedup over eager'\nset xlabel 'strategy'\nset ylabel 'speedup (times eager)'\nset xrange [-0.6:%d.6]\n"
-                    "set yrange [0:%.6g]\nset ytics auto\nset grid ytics lt 1 lw 0.7 lc rgb '#e4e4e4'\nset xtics nomirror (",
+    fprintf(c->out,
+            "set title 'Speedup over eager'\nset xlabel 'strategy'\nset ylabel 'speedup (times eager)'\nset xrange "
+            "[-0.6:%d.6]\n"
+            "set yrange [0:%.6g]\nset ytics auto\nset grid ytics lt 1 lw 0.7 lc rgb '#e4e4e4'\nset xtics nomirror (",
             strategies - 1, most * (c->count > 1 ? 1.2 : 1.12));
     for (int s = 0; s < strategies; s++)
         fprintf(c->out, "%s'%s' %d", s ? ", " : "", fsim_strategy_names[s], s);
@@ -109,7 +123,8 @@ static void put_bars(const chart *c)
             const double speedup = fsim_speedup(&c->p[i], s);
             const bool shown = s == (int)c->p[i].chosen || c->count > 1;
             const char *shade = shown ? color_of(i) : "#9CC3DE";
-            fprintf(c->out, "%.6g %.6g %.2fx 0x%s\n", s + (i - (c->count - 1) / 2.0) * wide, speedup, speedup, shade + 1);
+            fprintf(c->out, "%.6g %.6g %.2fx 0x%s\n", s + (i - (c->count - 1) / 2.0) * wide, speedup, speedup,
+                    shade + 1);
         }
         fputs("EOD\n", c->out);
     }
@@ -128,8 +143,10 @@ static int ceilings_of(const fsim_prediction *p, ceiling out[MAX_CEILINGS])
         fsim_dtype arithmetic;
         fsim_hw_key key;
         const char *name;
-    } tensor[] = {{FSIM_F16, FSIM_HW_TENSOR_F16, "tensor f16"}, {FSIM_BF16, FSIM_HW_TENSOR_BF16, "tensor bf16"},
-                  {FSIM_TF32, FSIM_HW_TENSOR_TF32, "tensor tf32"}, {FSIM_F8E4M3, FSIM_HW_TENSOR_F8, "tensor f8"},
+    } tensor[] = {{FSIM_F16, FSIM_HW_TENSOR_F16, "tensor f16"},
+                  {FSIM_BF16, FSIM_HW_TENSOR_BF16, "tensor bf16"},
+                  {FSIM_TF32, FSIM_HW_TENSOR_TF32, "tensor tf32"},
+                  {FSIM_F8E4M3, FSIM_HW_TENSOR_F8, "tensor f8"},
                   {FSIM_I8, FSIM_HW_TENSOR_I8, "tensor i8"}};
     int count = 0;
     out[count++] = (ceiling){fsim_hw_get(p->hw, FSIM_HW_FP32_PEAK), "FP32"};
@@ -214,10 +231,12 @@ static double point_px(double share) { return 5.5 * point_size(share); } /* its 
 
 static bool is_free(const chart *c, const box *b)
 {
-    if (b->left < roof_panel.left || b->right > roof_panel.right || b->bottom < roof_panel.bottom || b->top > roof_panel.top)
+    if (b->left < roof_panel.left || b->right > roof_panel.right || b->bottom < roof_panel.bottom ||
+        b->top > roof_panel.top)
         return false;
     for (int i = 0; i < c->takens; i++)
-        if (b->left < c->taken[i].right && b->right > c->taken[i].left && b->bottom < c->taken[i].top && b->top > c->taken[i].bottom)
+        if (b->left < c->taken[i].right && b->right > c->taken[i].left && b->bottom < c->taken[i].top &&
+            b->top > c->taken[i].bottom)
             return false;
     return true;
 }
@@ -240,9 +259,11 @@ static void put_roofs(chart *c, int g)
     for (int i = 0; i < roofs; i++)
         top = fmax(top, roof[i].flops_per_s);
     const double from = fmax(c->x_low, c->y_low / bandwidth);
-    fprintf(c->out, "$roof%d << EOD\n%.9g %.9g\n%.9g %.9g\n%.9g %.9g\n", g, from, bandwidth * from, top / bandwidth, top, c->x_high, top);
+    fprintf(c->out, "$roof%d << EOD\n%.9g %.9g\n%.9g %.9g\n%.9g %.9g\n", g, from, bandwidth * from, top / bandwidth,
+            top, c->x_high, top);
     for (int i = 0; i < roofs; i++)
-        fprintf(c->out, "\n%.9g %.9g\n%.9g %.9g\n", roof[i].flops_per_s / bandwidth, roof[i].flops_per_s, c->x_high, roof[i].flops_per_s);
+        fprintf(c->out, "\n%.9g %.9g\n%.9g %.9g\n", roof[i].flops_per_s / bandwidth, roof[i].flops_per_s, c->x_high,
+                roof[i].flops_per_s);
     fputs("EOD\n", c->out);
     for (double x = x_px(c, from); x < x_px(c, top / bandwidth); x += 6) {
         const double y = y_px(c, from * bandwidth) + (x - x_px(c, from)) * (y_px(c, top) - y_px(c, from * bandwidth)) /
@@ -263,8 +284,9 @@ static void put_roof_labels(chart *c, int g)
     const double bandwidth = fsim_hw_get(c->p[g].hw, FSIM_HW_DRAM_BANDWIDTH);
     char rate[32];
     for (int i = 0; i < roofs; i++) {
-        const char *text = fsim_printf(c->a, "%s %s", c->count > 1 && i > 0 ? roof[i].name + strlen("tensor ") : roof[i].name,
-                                       fsim_show_rate(rate, sizeof rate, roof[i].flops_per_s, "FLOP/s"));
+        const char *text =
+            fsim_printf(c->a, "%s %s", c->count > 1 && i > 0 ? roof[i].name + strlen("tensor ") : roof[i].name,
+                        fsim_show_rate(rate, sizeof rate, roof[i].flops_per_s, "FLOP/s"));
         const double half = fsim_text_width(text) * char_px / 2 + 4, y = y_px(c, roof[i].flops_per_s);
         bool done = false;
         for (double x = roof_panel.right - half; !done && x - half > x_px(c, roof[i].flops_per_s / bandwidth); x -= 24)
@@ -279,19 +301,21 @@ static void put_roof_labels(chart *c, int g)
     }
     /* Along the slope, above it. */
     const char *text = fsim_printf(c->a, "DRAM %s", fsim_show_rate(rate, sizeof rate, bandwidth, "B/s"));
-    const double from = fmax(c->x_low, c->y_low / bandwidth), angle = atan2(y_px(c, bandwidth * 10) - y_px(c, bandwidth), x_px(c, 10) - x_px(c, 1));
+    const double from = fmax(c->x_low, c->y_low / bandwidth),
+                 angle = atan2(y_px(c, bandwidth * 10) - y_px(c, bandwidth), x_px(c, 10) - x_px(c, 1));
     const double length = fsim_text_width(text) * char_px;
     const double x0 = x_px(c, from), y0 = y_px(c, from * bandwidth), end = roof_panel.right - length * cos(angle);
     for (double x = x0 + 8; x < end; x += 8) {
         const double px = x - sin(angle) * 11, py = y0 + (x - x0) * tan(angle) + cos(angle) * 11;
         bool clear = true;
         for (double along = 0; along <= length && clear; along += 6)
-            clear = is_free(c, &(box){px + along * cos(angle) - 5, px + along * cos(angle) + 5, py + along * sin(angle) - 5,
-                                         py + along * sin(angle) + 5});
+            clear = is_free(c, &(box){px + along * cos(angle) - 5, px + along * cos(angle) + 5,
+                                      py + along * sin(angle) - 5, py + along * sin(angle) + 5});
         if (!clear)
             continue;
         for (double along = 0; along <= length; along += 6)
-            take(c, (box){px + along * cos(angle) - 7, px + along * cos(angle) + 7, py + along * sin(angle) - 7, py + along * sin(angle) + 7});
+            take(c, (box){px + along * cos(angle) - 7, px + along * cos(angle) + 7, py + along * sin(angle) - 7,
+                          py + along * sin(angle) + 7});
         put_label(c, px, py, LEFT, color, fsim_printf(c->a, "rotate by %.1f", angle * 180 / acos(-1)), text);
         break;
     }
@@ -302,8 +326,10 @@ static void put_note(chart *c)
 {
     if (c->hidden == 0)
         return;
-    const char *text = fsim_printf(c->a, "%d kernel%s without arithmetic or DRAM traffic: not shown", c->hidden, c->hidden == 1 ? "" : "s");
-    const double half = fsim_text_width(text) * char_px / 2 + 4, x = roof_panel.right - half, y = roof_panel.bottom + 22;
+    const char *text = fsim_printf(c->a, "%d kernel%s without arithmetic or DRAM traffic: not shown", c->hidden,
+                                   c->hidden == 1 ? "" : "s");
+    const double half = fsim_text_width(text) * char_px / 2 + 4, x = roof_panel.right - half,
+                 y = roof_panel.bottom + 22;
     take(c, text_box(x, y, text));
     put_label(c, x, y, CENTER, "#777777", "", text);
 }
@@ -316,7 +342,8 @@ static const char *cluster(chart *c, int first, bool *done)
     const char *text = NULL;
     int ids = 0;
     for (int i = 0; i < c->chosens; i++) {
-        const double dx = x_px(c, c->chosen[i].x) - x_px(c, c->chosen[first].x), dy = y_px(c, c->chosen[i].y) - y_px(c, c->chosen[first].y);
+        const double dx = x_px(c, c->chosen[i].x) - x_px(c, c->chosen[first].x),
+                     dy = y_px(c, c->chosen[i].y) - y_px(c, c->chosen[first].y);
         if (done[i] || c->chosen[i].gpu != c->chosen[first].gpu || hypot(dx, dy) > near_px)
             continue;
         done[i] = true;
@@ -326,7 +353,8 @@ static const char *cluster(chart *c, int first, bool *done)
     return ids > MOST ? fsim_printf(c->a, "%s +%d", text, ids - MOST) : text;
 }
 
-/* Whether a line from a point to its label touches no other point and no label; those that cover the point itself do not count. */
+/* Whether a line from a point to its label touches no other point and no label; those that cover the point itself do
+ * not count. */
 static bool is_clear(const chart *c, double x, double y, double to_x, double to_y)
 {
     const double length = hypot(to_x - x, to_y - y);
@@ -360,8 +388,8 @@ static bool put_id_at(chart *c, const point *p, const char *text, int ring, int 
     take(c, b);
     put_label(c, lx, ly, CENTER, c->count > 1 ? color_of(p->gpu) : "#000000", "", text);
     if (ring > 0)
-        fprintf(c->out, "set arrow from screen %.5f,%.5f to screen %.5f,%.5f nohead lw 0.7 lc rgb '#999999'\n", x / WIDTH, y / HEIGHT,
-                end_x / WIDTH, end_y / HEIGHT);
+        fprintf(c->out, "set arrow from screen %.5f,%.5f to screen %.5f,%.5f nohead lw 0.7 lc rgb '#999999'\n",
+                x / WIDTH, y / HEIGHT, end_x / WIDTH, end_y / HEIGHT);
     return true;
 }
 
@@ -377,7 +405,9 @@ static void put_id(chart *c, const point *p, const char *text)
 static int by_share(const void *a, const void *b)
 {
     const point *x = a, *y = b;
-    return x->share != y->share ? (x->share < y->share) - (x->share > y->share) : x->gpu != y->gpu ? x->gpu - y->gpu : x->id - y->id;
+    return x->share != y->share ? (x->share < y->share) - (x->share > y->share)
+           : x->gpu != y->gpu   ? x->gpu - y->gpu
+                                : x->id - y->id;
 }
 
 static void put_points(const chart *c, const char *name, const point *p, int count, int gpu)
@@ -397,9 +427,11 @@ static void put_roofline(chart *c)
     put_panel(c, &roof_panel);
     const char *shown = fsim_strategy_names[c->p->chosen];
     fprintf(c->out, "set title 'Roofline: kernels of %s by number (hollow: eager)'\n", shown);
-    fprintf(c->out, "set xlabel 'arithmetic intensity (FLOP per byte of DRAM traffic)'\nset ylabel 'FLOP/s'\nset logscale xy\n"
-                    "set xtics auto\nset ytics auto\nset format x '%%g'\nset format y '%%.0s %%c'\nset xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n"
-                    "set grid xtics ytics lt 1 lw 0.7 lc rgb '#e4e4e4'\n",
+    fprintf(c->out,
+            "set xlabel 'arithmetic intensity (FLOP per byte of DRAM traffic)'\nset ylabel 'FLOP/s'\nset logscale xy\n"
+            "set xtics auto\nset ytics auto\nset format x '%%g'\nset format y '%%.0s %%c'\nset xrange [%.9g:%.9g]\nset "
+            "yrange [%.9g:%.9g]\n"
+            "set grid xtics ytics lt 1 lw 0.7 lc rgb '#e4e4e4'\n",
             c->x_low, c->x_high, c->y_low, c->y_high);
     for (int g = 0; g < c->count; g++)
         put_roofs(c, g);
@@ -427,7 +459,9 @@ static void put_roofline(chart *c)
     }
     fputs("plot ", c->out);
     for (int g = 0; g < c->count; g++)
-        fprintf(c->out, "%s$roof%d using 1:2 with lines lw 1.5 lc rgb '%s', $eager%d using 1:2:3 with points pt 6 ps variable lc rgb '#aaaaaa'",
+        fprintf(c->out,
+                "%s$roof%d using 1:2 with lines lw 1.5 lc rgb '%s', $eager%d using 1:2:3 with points pt 6 ps variable "
+                "lc rgb '#aaaaaa'",
                 g ? ", " : "", g, c->count > 1 ? color_of(g) : "#333333", g);
     for (int g = 0; g < c->count; g++)
         fprintf(c->out, ", $chosen%d using 1:2:3 with points pt 7 ps variable lc rgb '#50%s'", g, color_of(g) + 1);
@@ -462,8 +496,8 @@ static void put_axis(const chart *c, axis *x, char letter, const char *const *un
     x->scale = scale[u];
     const double room = x->high > x->low ? 0.12 * (x->high - x->low) : 0.1 * x->high;
     const double low = fmax(0, x->low - room) / x->scale, high = (x->high + room) / x->scale;
-    fprintf(c->out, "set %clabel '%s (%s)'\nset %crange [%.9g:%.9g]\nset %ctics %.9g\nset format %c '%%g'\n", letter, x->name, unit[u], letter, low, high,
-            letter, tic_of(high - low), letter);
+    fprintf(c->out, "set %clabel '%s (%s)'\nset %crange [%.9g:%.9g]\nset %ctics %.9g\nset format %c '%%g'\n", letter,
+            x->name, unit[u], letter, low, high, letter, tic_of(high - low), letter);
 }
 
 /* The front of time against memory, by number as in the report; the strategies' plans hollow. */
@@ -481,7 +515,9 @@ static void put_front(const chart *c)
             include_on(&memory, (double)plan->peak_memory_bytes);
         }
     put_panel(c, &roof_panel);
-    fputs("set title 'Time against memory: the front by number (hollow: strategies)'\nset grid xtics ytics lt 1 lw 0.7 lc rgb '#e4e4e4'\n", c->out);
+    fputs("set title 'Time against memory: the front by number (hollow: strategies)'\nset grid xtics ytics lt 1 lw 0.7 "
+          "lc rgb '#e4e4e4'\n",
+          c->out);
     put_axis(c, &time, 'x', seconds, second, 4);
     put_axis(c, &memory, 'y', bytes, byte, 5);
     for (int g = 0; g < c->count; g++)
@@ -490,16 +526,19 @@ static void put_front(const chart *c)
             for (int i = 0; i < (list ? FSIM_PLAN_COUNT : c->p[g].fronts); i++) {
                 const fsim_plan *plan = list ? &c->p[g].plan[i] : &c->p[g].front[i];
                 if (plan->kernels > 0)
-                    fprintf(c->out, "%.9g %.9g %d\n", plan->time_s / time.scale, (double)plan->peak_memory_bytes / memory.scale, i + 1);
+                    fprintf(c->out, "%.9g %.9g %d\n", plan->time_s / time.scale,
+                            (double)plan->peak_memory_bytes / memory.scale, i + 1);
             }
             fputs("EOD\n", c->out);
         }
     fputs("plot ", c->out);
     for (int g = 0; g < c->count; g++)
         fprintf(c->out,
-                "%s$plans%d using 1:2 with points pt 6 ps %.3g lc rgb '#888888', $front%d using 1:2 with steps lw 1.5 lc rgb '%s', $front%d using 1:2 with points pt 7 ps "
+                "%s$plans%d using 1:2 with points pt 6 ps %.3g lc rgb '#888888', $front%d using 1:2 with steps lw 1.5 "
+                "lc rgb '%s', $front%d using 1:2 with points pt 7 ps "
                 "%.3g lc rgb '%s', $front%d using 1:2:3 with labels offset 0.9,0.7 tc rgb '%s'",
-                g ? ", " : "", g, 1.6 * c->points, g, color_of(g), g, 1.3 * c->points, color_of(g), g, c->count > 1 ? color_of(g) : "#000000");
+                g ? ", " : "", g, 1.6 * c->points, g, color_of(g), g, 1.3 * c->points, color_of(g), g,
+                c->count > 1 ? color_of(g) : "#000000");
     fputc('\n', c->out);
 }
 
@@ -510,7 +549,10 @@ static const char *script_of(fsim_arena *a, const fsim_prediction *p, int count,
     chart c = {.a = a, .p = p, .count = count, .points = points, .out = open_memstream(&text, &bytes)};
     if (!c.out)
         return NULL;
-    fprintf(c.out, "set encoding utf8\n%s\nset termoption noenhanced\nset multiplot\nset tics nomirror\nset border 3 lc rgb '#555555'\n", terminal);
+    fprintf(c.out,
+            "set encoding utf8\n%s\nset termoption noenhanced\nset multiplot\nset tics nomirror\nset border 3 lc rgb "
+            "'#555555'\n",
+            terminal);
     put_bars(&c);
     p->options.pareto ? put_front(&c) : put_roofline(&c);
     fputs("unset multiplot\n", c.out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/compile_cost.h"
 #include "report/describe.h"
-#include "search/compile.h"
 #include <math.h>
 #include <string.h>
 
@@ -25,8 +25,12 @@ static const char *none_or(fsim_arena *a, double seconds) { return seconds > 0 ?
 
 static fsim_table costs(const fsim_prediction *p, const fsim_compile *c, fsim_arena *a)
 {
-    static const fsim_column column[] = {{.title = "strategy", .left = true}, {.title = "kernels"}, {.title = "to compile"}, {.title = "takes"},
-                                         {.title = "time of a run"},          {.title = "runs to break even"}};
+    static const fsim_column column[] = {{.title = "strategy", .left = true},
+                                         {.title = "kernels"},
+                                         {.title = "to compile"},
+                                         {.title = "takes"},
+                                         {.title = "time of a run"},
+                                         {.title = "runs to break even"}};
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
     for (int s = 0; s < FSIM_PLAN_COUNT; s++) {
         if (!fsim_planned(p, (fsim_strategy)s))
@@ -37,15 +41,20 @@ static fsim_table costs(const fsim_prediction *p, const fsim_compile *c, fsim_ar
         cell[2] = fsim_printf(a, "%d", c[s].to_compile);
         cell[3] = none_or(a, c[s].compile_s);
         cell[4] = fsim_seconds_text(a, p->plan[s].time_s);
-        cell[5] = s == FSIM_STRATEGY_EAGER ? "-" : isfinite(c[s].break_even_runs) ? runs_text(a, ceil(c[s].break_even_runs)) : "never";
+        cell[5] = s == FSIM_STRATEGY_EAGER         ? "-"
+                  : isfinite(c[s].break_even_runs) ? runs_text(a, ceil(c[s].break_even_runs))
+                                                   : "never";
     }
     return t;
 }
 
 static fsim_table totals(const fsim_prediction *p, const fsim_compile *c, fsim_arena *a)
 {
-    static const fsim_column column[] = {
-        {.title = "runs"}, {.title = "best", .left = true}, {.title = "compile + runs"}, {.title = "eager"}, {.title = "optimal"}};
+    static const fsim_column column[] = {{.title = "runs"},
+                                         {.title = "best", .left = true},
+                                         {.title = "compile + runs"},
+                                         {.title = "eager"},
+                                         {.title = "optimal"}};
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
     for (int i = 0; i < FSIM_SOME_RUNS; i++) {
         static const fsim_strategy beside[] = {FSIM_STRATEGY_EAGER, FSIM_STRATEGY_OPTIMAL};
@@ -56,7 +65,9 @@ static fsim_table totals(const fsim_prediction *p, const fsim_compile *c, fsim_a
         cell[1] = fsim_strategy_names[best];
         cell[2] = fsim_seconds_text(a, fsim_total_s(&p->plan[best], &c[best], n));
         for (int k = 0; k < 2; k++)
-            cell[3 + k] = fsim_planned(p, beside[k]) ? fsim_seconds_text(a, fsim_total_s(&p->plan[beside[k]], &c[beside[k]], n)) : NULL;
+            cell[3 + k] = fsim_planned(p, beside[k])
+                              ? fsim_seconds_text(a, fsim_total_s(&p->plan[beside[k]], &c[beside[k]], n))
+                              : NULL;
     }
     return t;
 }
@@ -71,16 +82,21 @@ static const char *crossover(const fsim_prediction *p, const fsim_compile *c, fs
     const char *text = "";
     for (int i = 0; i + 1 < stages; i++) {
         const double last = stage[i + 1].from_runs - 1;
-        text = fsim_printf(a, "%s%s %s %s%s, ", text, fsim_strategy_names[stage[i].strategy], i ? "up to" : "is the best for up to", runs_text(a, last),
-                           i ? "" : last == 1 ? " run" : " runs");
+        text = fsim_printf(a, "%s%s %s %s%s, ", text, fsim_strategy_names[stage[i].strategy],
+                           i ? "up to" : "is the best for up to", runs_text(a, last),
+                           i           ? ""
+                           : last == 1 ? " run"
+                                       : " runs");
     }
     return fsim_printf(a, "%s%s from then on.", text, fsim_strategy_names[stage[stages - 1].strategy]);
 }
 
 static const char *how_text(const fsim_options *o, fsim_arena *a)
 {
-    return fsim_printf(a, "Compiled, %s, is each distinct kernel that neither the vendor's library nor a framework ships. Its seconds are an estimate: lines "
-                          "fitted to NVRTC on one core. The search leaves them out: optimal has the fastest run.",
+    return fsim_printf(a,
+                       "Compiled, %s, is each distinct kernel that neither the vendor's library nor a framework ships. "
+                       "Its seconds are an estimate: lines "
+                       "fitted to NVRTC on one core. The search leaves them out: optimal has the fastest run.",
                        o->compile_jobs == 1 ? "one at a time" : fsim_printf(a, "%d at a time", o->compile_jobs));
 }
 
@@ -118,7 +134,8 @@ void fsim_report_compile(FILE *out, const fsim_prediction *p, const fsim_text_st
     fsim_arena *a = fsim_arena_new();
     const fsim_page page = {out, style->width > 0 ? style->width : DEFAULT_WIDTH, style->color, fsim_utf8_locale()};
     fputc('\n', out);
-    fsim_paragraph(&page, FSIM_STRONG, 0, 2, fsim_printf(a, "fast compile or fast run, on %s", p->hw->name ? p->hw->name : "this GPU"));
+    fsim_paragraph(&page, FSIM_STRONG, 0, 2,
+                   fsim_printf(a, "fast compile or fast run, on %s", p->hw->name ? p->hw->name : "this GPU"));
     fsim_put_compile(&page, p, a);
     fsim_arena_free(a);
 }

@@ -11,7 +11,8 @@ static bool identifier_char(char c)
 const char *fsim_kernel_name(const fsim_graph *g, const fsim_kernel *k, fsim_arena *a)
 {
     const fsim_group *group = k->group;
-    const char *first = g->node[group->member[0].node].name, *last = g->node[group->member[group->members - 1].node].name;
+    const char *first = g->node[group->member[0].node].name,
+               *last = g->node[group->member[group->members - 1].node].name;
     char *name = group->members == 1 ? fsim_printf(a, "%s_%s", fsim_template_names[k->template], first)
                                      : fsim_printf(a, "%s_%s_%s", fsim_template_names[k->template], first, last);
     for (char *c = name; *c; c++)
@@ -55,7 +56,10 @@ const char *fsim_kernel_label(const fsim_graph *g, const fsim_kernel *k, fsim_ar
 
 const char *const fsim_objective_names[FSIM_OBJECTIVES] = {"time", "bytes", "memory", "pareto"};
 
-const char *fsim_objective_name(const fsim_options *o) { return fsim_objective_names[o->pareto ? FSIM_OBJECTIVES - 1 : (int)o->objective]; }
+const char *fsim_objective_name(const fsim_options *o)
+{
+    return fsim_objective_names[o->pareto ? FSIM_OBJECTIVES - 1 : (int)o->objective];
+}
 
 bool fsim_objective_in_bytes(const fsim_options *o) { return o->objective != FSIM_MINIMISE_TIME; }
 
@@ -63,9 +67,12 @@ double fsim_plan_objective(const fsim_prediction *p, fsim_strategy s)
 {
     const fsim_plan *plan = &p->plan[s];
     switch (p->options.objective) {
-    case FSIM_MINIMISE_BYTES: return (double)(plan->dram_read_bytes + plan->dram_write_bytes);
-    case FSIM_MINIMISE_MEMORY: return (double)plan->peak_memory_bytes;
-    case FSIM_MINIMISE_TIME: break;
+    case FSIM_MINIMISE_BYTES:
+        return (double)(plan->dram_read_bytes + plan->dram_write_bytes);
+    case FSIM_MINIMISE_MEMORY:
+        return (double)plan->peak_memory_bytes;
+    case FSIM_MINIMISE_TIME:
+        break;
     }
     return plan->time_s;
 }
@@ -79,7 +86,8 @@ fsim_verdict fsim_verdict_of(const fsim_prediction *p)
 {
     fsim_verdict v = {.objective = fsim_plan_objective(p, p->chosen), .lower_bound = p->proof.lower_bound};
     const double excess = v.objective - v.lower_bound;
-    v.proven = p->proof.proven && !fsim_over_limit(p) && (p->chosen == FSIM_STRATEGY_OPTIMAL || excess <= 1e-12 * v.objective);
+    v.proven =
+        p->proof.proven && !fsim_over_limit(p) && (p->chosen == FSIM_STRATEGY_OPTIMAL || excess <= 1e-12 * v.objective);
     v.gap = v.proven || !(excess > 0) ? 0 : excess / v.objective;
     return v;
 }
@@ -113,7 +121,10 @@ const char *fsim_count_text(fsim_arena *a, double count)
     return fsim_strdup(a, fsim_show_count(buffer, sizeof buffer, count));
 }
 
-const char *fsim_percent_text(fsim_arena *a, double share) { return isfinite(share) ? fsim_printf(a, "%.1f%%", 100 * share) : "unknown"; }
+const char *fsim_percent_text(fsim_arena *a, double share)
+{
+    return isfinite(share) ? fsim_printf(a, "%.1f%%", 100 * share) : "unknown";
+}
 
 const char *fsim_times_text(fsim_arena *a, double factor)
 {

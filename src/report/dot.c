@@ -79,7 +79,8 @@ static void put_reads(drawing *d, int k, int n)
         } else if (in_group(d->plan->kernel[k].group, t->producer)) {
             put_edge(d->out, fsim_printf(d->a, "k%d_n%d", k + 1, t->producer), to, "", false);
         } else {
-            put_edge(d->out, fsim_printf(d->a, "k%d_n%d", d->home[t->producer] + 1, t->producer), to, tensor_label(d, t), true);
+            put_edge(d->out, fsim_printf(d->a, "k%d_n%d", d->home[t->producer] + 1, t->producer), to,
+                     tensor_label(d, t), true);
         }
     }
 }
@@ -90,15 +91,21 @@ void fsim_report_dot(FILE *out, const fsim_prediction *p)
     const fsim_graph *g = p->graph;
     const fsim_plan *plan = &p->plan[p->chosen];
     drawing d = {out, g, plan, a, fsim_new(a, int, g->nodes + 1), fsim_new(a, bool, g->tensors + 1)};
-    fputs("digraph plan {\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n"
-          "  graph [fontname=\"sans-serif\", labelloc=t, label=", out);
-    put_quoted(out, fsim_printf(a, "%s on %s: %s, %s", g->name, p->hw->name, fsim_strategy_names[p->chosen], fsim_seconds_text(a, plan->time_s)));
+    fputs("digraph plan {\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n  edge "
+          "[fontname=\"sans-serif\", fontsize=10];\n"
+          "  graph [fontname=\"sans-serif\", labelloc=t, label=",
+          out);
+    put_quoted(out, fsim_printf(a, "%s on %s: %s, %s", g->name, p->hw->name, fsim_strategy_names[p->chosen],
+                                fsim_seconds_text(a, plan->time_s)));
     fputs("];\n", out);
     for (int k = 0; k < plan->kernels; k++) {
         const fsim_kernel *x = &plan->kernel[k];
-        fprintf(out, "  subgraph cluster_%d {\n    style=\"rounded,filled\"; color=\"#9cc3de\"; fillcolor=\"#eef5fa\"; label=", k + 1);
-        put_quoted(out, fsim_printf(a, "%d: %s, %s (%s)", k + 1, fsim_template_names[x->template], fsim_seconds_text(a, x->time_s),
-                                    fsim_unit_names[x->bound]));
+        fprintf(
+            out,
+            "  subgraph cluster_%d {\n    style=\"rounded,filled\"; color=\"#9cc3de\"; fillcolor=\"#eef5fa\"; label=",
+            k + 1);
+        put_quoted(out, fsim_printf(a, "%d: %s, %s (%s)", k + 1, fsim_template_names[x->template],
+                                    fsim_seconds_text(a, x->time_s), fsim_unit_names[x->bound]));
         fputs(";\n", out);
         for (int m = 0; m < x->group->members; m++) {
             put_member(out, g, k, &x->group->member[m]);

@@ -14,7 +14,10 @@ typedef struct {
 
 static const char *integer(fsim_arena *a, int64_t i) { return fsim_printf(a, "%" PRId64, i); }
 
-static const char *joined(fsim_arena *a, const char *list, const char *item) { return list ? fsim_printf(a, "%s, %s", list, item) : item; }
+static const char *joined(fsim_arena *a, const char *list, const char *item)
+{
+    return list ? fsim_printf(a, "%s, %s", list, item) : item;
+}
 
 #define TABLE(d, columns) fsim_table_new((d)->a, columns, (int)(sizeof columns / sizeof *columns))
 
@@ -32,7 +35,8 @@ static const char *map_text(fsim_arena *a, const fsim_map *m)
     const char *text = "[";
     for (int i = 0; i < m->modes; i++) {
         const char *between = i == m->split ? " | " : i > 0 ? ", " : "";
-        text = fsim_printf(a, "%s%s%" PRId64 "x%" PRId64, text, i == 0 && m->split == 0 ? "| " : between, m->mode[i].extent, m->mode[i].stride);
+        text = fsim_printf(a, "%s%s%" PRId64 "x%" PRId64, text, i == 0 && m->split == 0 ? "| " : between,
+                           m->mode[i].extent, m->mode[i].stride);
     }
     return m->offset ? fsim_printf(a, "%s] + %" PRId64, text, m->offset) : fsim_printf(a, "%s]", text);
 }
@@ -60,12 +64,22 @@ static const char *access_text(const dump *d, const fsim_access *access)
 
 static void dump_graph(const dump *d)
 {
-    static const fsim_column tensors[] = {{.title = "tensor", .left = true}, {.title = "shape", .left = true},   {.title = "dtype", .left = true},
-                                          {.title = "role", .left = true},   {.title = "bytes"},                 {.title = "made by", .left = true},
-                                          {.title = "readers"},              {.title = "stored", .left = true}};
-    static const fsim_column primitives[] = {{.title = "primitive", .left = true}, {.title = "op", .left = true}, {.title = "class", .left = true},
-                                             {.title = "of", .left = true},        {.title = "points"},           {.title = "reduced"},
-                                             {.title = "contraction", .left = true}, {.title = "reads", .left = true}};
+    static const fsim_column tensors[] = {{.title = "tensor", .left = true},
+                                          {.title = "shape", .left = true},
+                                          {.title = "dtype", .left = true},
+                                          {.title = "role", .left = true},
+                                          {.title = "bytes"},
+                                          {.title = "made by", .left = true},
+                                          {.title = "readers"},
+                                          {.title = "stored", .left = true}};
+    static const fsim_column primitives[] = {{.title = "primitive", .left = true},
+                                             {.title = "op", .left = true},
+                                             {.title = "class", .left = true},
+                                             {.title = "of", .left = true},
+                                             {.title = "points"},
+                                             {.title = "reduced"},
+                                             {.title = "contraction", .left = true},
+                                             {.title = "reads", .left = true}};
     static const char *const role[] = {[FSIM_INPUT] = "input", [FSIM_WEIGHT] = "weight", [FSIM_MADE] = "made"};
     const fsim_graph *g = d->g;
     fsim_table t = TABLE(d, tensors);
@@ -77,7 +91,9 @@ static void dump_graph(const dump *d)
         cell[2] = fsim_dtype_names[x->dtype];
         cell[3] = role[x->role];
         cell[4] = integer(d->a, x->bytes);
-        cell[5] = x->storage != i ? fsim_printf(d->a, "view of %s", g->tensor[x->storage].name) : x->producer >= 0 ? g->node[x->producer].name : NULL;
+        cell[5] = x->storage != i    ? fsim_printf(d->a, "view of %s", g->tensor[x->storage].name)
+                  : x->producer >= 0 ? g->node[x->producer].name
+                                     : NULL;
         cell[6] = integer(d->a, x->readers);
         cell[7] = x->output ? "output" : x->materialize ? "materialize" : NULL;
     }
@@ -93,8 +109,8 @@ static void dump_graph(const dump *d)
         cell[4] = integer(d->a, n->points);
         cell[5] = integer(d->a, n->reduced);
         if (n->gemm.k)
-            cell[6] = fsim_printf(d->a, "%" PRId64 " x (%" PRId64 " x %" PRId64 " x %" PRId64 ") %s", n->gemm.batch, n->gemm.m, n->gemm.n,
-                                  n->gemm.k, fsim_dtype_names[n->gemm.arithmetic]);
+            cell[6] = fsim_printf(d->a, "%" PRId64 " x (%" PRId64 " x %" PRId64 " x %" PRId64 ") %s", n->gemm.batch,
+                                  n->gemm.m, n->gemm.n, n->gemm.k, fsim_dtype_names[n->gemm.arithmetic]);
         for (int k = 0; k < n->args; k++)
             cell[7] = joined(d->a, cell[7], access_text(d, &n->arg[k]));
     }
@@ -104,8 +120,11 @@ static void dump_graph(const dump *d)
 /* Every pair of a producer and a reader, as one kernel on its own. */
 static void dump_legal(const dump *d)
 {
-    static const fsim_column column[] = {{.title = "producer", .left = true}, {.title = "reader", .left = true}, {.title = "verdict", .left = true},
-                                         {.title = "rule", .left = true},     {.title = "why", .left = true}};
+    static const fsim_column column[] = {{.title = "producer", .left = true},
+                                         {.title = "reader", .left = true},
+                                         {.title = "verdict", .left = true},
+                                         {.title = "rule", .left = true},
+                                         {.title = "why", .left = true}};
     const fsim_limits limits = {d->g, (int64_t)fsim_hw_get(d->p->hw, FSIM_HW_SHARED_PER_BLOCK), d->p->options.strict};
     fsim_table t = TABLE(d, column);
     for (int from = 0; from < d->g->nodes; from++)
@@ -129,9 +148,15 @@ static void dump_legal(const dump *d)
 
 static void dump_parts(const dump *d)
 {
-    static const fsim_column column[] = {{.title = "#"},      {.title = "template", .left = true}, {.title = "points"},
-                                         {.title = "reduced"}, {.title = "stages"},                 {.title = "live"},
-                                         {.title = "kept bytes"}, {.title = "rule", .left = true},  {.title = "primitives", .left = true}};
+    static const fsim_column column[] = {{.title = "#"},
+                                         {.title = "template", .left = true},
+                                         {.title = "points"},
+                                         {.title = "reduced"},
+                                         {.title = "stages"},
+                                         {.title = "live"},
+                                         {.title = "kept bytes"},
+                                         {.title = "rule", .left = true},
+                                         {.title = "primitives", .left = true}};
     fsim_table t = TABLE(d, column);
     for (int i = 0; i < d->plan->kernels; i++) {
         const fsim_group *group = d->plan->kernel[i].group;
@@ -145,19 +170,24 @@ static void dump_parts(const dump *d)
         cell[6] = integer(d->a, group->kept_row_bytes);
         cell[7] = d->plan->rule ? d->plan->rule[i] : NULL;
         for (int m = 0; m < group->members; m++)
-            cell[8] = joined(d->a, cell[8], fsim_printf(d->a, "%s%s%s", d->g->node[group->member[m].node].name,
-                                                        group->member[m].clone ? " (recomputed)" : "",
-                                                        group->member[m].prologue ? " (prologue)" : ""));
+            cell[8] = joined(d->a, cell[8],
+                             fsim_printf(d->a, "%s%s%s", d->g->node[group->member[m].node].name,
+                                         group->member[m].clone ? " (recomputed)" : "",
+                                         group->member[m].prologue ? " (prologue)" : ""));
     }
     finish(d, "parts", &t);
 }
 
 static void dump_kernels(const dump *d)
 {
-    static const fsim_column column[] = {{.title = "#"},          {.title = "name", .left = true}, {.title = "launches"}, {.title = "grid"},
-                                         {.title = "block"},      {.title = "regs"},               {.title = "shared"},   {.title = "spilled"},
-                                         {.title = "occupancy"},  {.title = "waves"},              {.title = "tile"},     {.title = "split-K"},
-                                         {.title = "vector"},     {.title = "passes"},             {.title = "coalescing"}};
+    static const fsim_column column[] = {{.title = "#"},         {.title = "name", .left = true},
+                                         {.title = "launches"},  {.title = "grid"},
+                                         {.title = "block"},     {.title = "regs"},
+                                         {.title = "shared"},    {.title = "spilled"},
+                                         {.title = "occupancy"}, {.title = "waves"},
+                                         {.title = "tile"},      {.title = "split-K"},
+                                         {.title = "vector"},    {.title = "passes"},
+                                         {.title = "coalescing"}};
     fsim_table t = TABLE(d, column);
     for (int i = 0; i < d->plan->kernels; i++) {
         const fsim_kernel *k = &d->plan->kernel[i];
@@ -183,8 +213,10 @@ static void dump_kernels(const dump *d)
 
 static void dump_traffic(const dump *d)
 {
-    static const fsim_column column[] = {{.title = "#"},          {.title = "tensor", .left = true}, {.title = "compulsory"}, {.title = "DRAM read"},
-                                         {.title = "DRAM write"}, {.title = "L2"},                   {.title = "shared"},     {.title = "FLOP"}};
+    static const fsim_column column[] = {{.title = "#"},          {.title = "tensor", .left = true},
+                                         {.title = "compulsory"}, {.title = "DRAM read"},
+                                         {.title = "DRAM write"}, {.title = "L2"},
+                                         {.title = "shared"},     {.title = "FLOP"}};
     fsim_table t = TABLE(d, column);
     for (int i = 0; i < d->plan->kernels; i++) {
         const fsim_kernel *k = &d->plan->kernel[i];
@@ -245,7 +277,8 @@ static void dump_time(const dump *d)
 }
 
 /* The stages in the order of the pipeline; names in fsim_dump_stages. */
-static void (*const stage[])(const dump *d) = {dump_graph, dump_legal, dump_parts, dump_kernels, dump_traffic, dump_time};
+static void (*const stage[])(const dump *d) = {dump_graph,   dump_legal,   dump_parts,
+                                               dump_kernels, dump_traffic, dump_time};
 const char *const fsim_dump_stages[] = {"graph", "legal", "parts", "kernels", "traffic", "time", NULL};
 
 void fsim_report_dump(FILE *out, const fsim_prediction *p, const char *const *names, int count)

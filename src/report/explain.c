@@ -11,15 +11,19 @@ static const char *difference(fsim_arena *a, double seconds, double bytes)
     const char *time = fsim_printf(a, "%s %s", fsim_seconds_text(a, fabs(seconds)), seconds < 0 ? "less" : "more");
     if (isnan(bytes) || bytes == 0)
         return time;
-    return fsim_printf(a, "%s and %s %s of DRAM traffic", time, fsim_bytes_text(a, fabs(bytes)), bytes < 0 ? "less" : "more");
+    return fsim_printf(a, "%s and %s %s of DRAM traffic", time, fsim_bytes_text(a, fabs(bytes)),
+                       bytes < 0 ? "less" : "more");
 }
 
 static void may_they(const fsim_page *page, fsim_arena *a, const fsim_graph *g, const fsim_explanation *e)
 {
     const char *first = g->node[e->a].name, *second = g->node[e->b].name;
-    const char *with = e->between > 0 ? fsim_printf(a, " (%d primitive%s would have to join them)", e->between, e->between == 1 ? "" : "s") : "";
+    const char *with = e->between > 0 ? fsim_printf(a, " (%d primitive%s would have to join them)", e->between,
+                                                    e->between == 1 ? "" : "s")
+                                      : "";
     if (e->legal)
-        fsim_paragraph(page, FSIM_GOOD, 0, 2, fsim_printf(a, "'%s' and '%s' may share a kernel%s.", first, second, with));
+        fsim_paragraph(page, FSIM_GOOD, 0, 2,
+                       fsim_printf(a, "'%s' and '%s' may share a kernel%s.", first, second, with));
     else
         fsim_paragraph(page, FSIM_BAD, 0, 2,
                        fsim_printf(a, "'%s' and '%s' may not share a kernel%s: %s (rule %s).", first, second, with,
@@ -45,14 +49,16 @@ static const char *otherwise(fsim_arena *a, const fsim_graph *g, const fsim_expl
         return "No plan was found that keeps them apart.";
     if (e->together)
         return fsim_printf(a, "Keeping them apart (separate: [[%s, %s]]) takes %s%s.", first, second,
-                           difference(a, e->apart_s - e->best_s, (double)(e->apart_bytes - e->best_bytes)), grown(a, g, e));
+                           difference(a, e->apart_s - e->best_s, (double)(e->apart_bytes - e->best_bytes)),
+                           grown(a, g, e));
     if (!e->legal && e->exchange)
         return fsim_printf(a, "A kernel for both would save at most %s: what they exchange, and a launch.",
                            both_text(a, fsim_seconds_text(a, e->saving_s), e->saving_bytes));
     if (!e->forced_found)
         return "No plan was found that has them together.";
     return fsim_printf(a, "Forcing them together (fuse: [[%s, %s]]) takes %s%s.", first, second,
-                       difference(a, e->forced_s - e->best_s, (double)(e->forced_bytes - e->best_bytes)), grown(a, g, e));
+                       difference(a, e->forced_s - e->best_s, (double)(e->forced_bytes - e->best_bytes)),
+                       grown(a, g, e));
 }
 
 void fsim_report_explanation(const fsim_page *page, const fsim_graph *g, const fsim_hw *hw, const fsim_explanation *e)
@@ -60,8 +66,9 @@ void fsim_report_explanation(const fsim_page *page, const fsim_graph *g, const f
     fsim_arena *a = fsim_arena_new();
     may_they(page, a, g, e);
     fsim_paragraph(page, FSIM_PLAIN, 0, 2,
-                   fsim_printf(a, "On %s the best plan has them %s; it takes %s and moves %s to and from DRAM.", hw->name,
-                               e->together ? "together" : "apart", fsim_seconds_text(a, e->best_s), fsim_bytes_text(a, (double)e->best_bytes)));
+                   fsim_printf(a, "On %s the best plan has them %s; it takes %s and moves %s to and from DRAM.",
+                               hw->name, e->together ? "together" : "apart", fsim_seconds_text(a, e->best_s),
+                               fsim_bytes_text(a, (double)e->best_bytes)));
     fsim_paragraph(page, FSIM_PLAIN, 0, 2, otherwise(a, g, e));
     fsim_arena_free(a);
 }

@@ -18,7 +18,9 @@ void fsim_report_gates(const fsim_page *page, const fsim_tried_gate *gate, int g
     if (gates)
         putc('\n', page->out);
     for (int i = 0; i < gates; i++)
-        fsim_paragraph(page, gate[i].passed ? FSIM_GOOD : FSIM_BAD, 0, 2, fsim_printf(a, "gate %s %s: %s", gate[i].text, gate[i].passed ? "holds" : "fails", gate[i].says));
+        fsim_paragraph(
+            page, gate[i].passed ? FSIM_GOOD : FSIM_BAD, 0, 2,
+            fsim_printf(a, "gate %s %s: %s", gate[i].text, gate[i].passed ? "holds" : "fails", gate[i].says));
     fsim_arena_free(a);
 }
 

@@ -16,7 +16,9 @@ const char *fsim_gnuplot_terminal(const char *path, double *points)
     static const struct {
         const char *ending, *terminal;
         double points;
-    } kind[] = {{".svg", "set terminal svg size 1200,600 noenhanced background rgb 'white' font 'DejaVu Sans,10' fontscale 1.3", 0.6},
+    } kind[] = {{".svg",
+                 "set terminal svg size 1200,600 noenhanced background rgb 'white' font 'DejaVu Sans,10' fontscale 1.3",
+                 0.6},
                 {".png", "set terminal pngcairo size 1200,600 noenhanced font 'Sans,10'", 1},
                 {".pdf", "set terminal pdfcairo size 12.5in,6.25in noenhanced font 'Sans,10' fontscale 0.74", 1}};
     const char *ending = strrchr(path, '.');
@@ -53,7 +55,8 @@ static const char *complaint(fsim_arena *a, FILE *said)
     return NULL;
 }
 
-/* Runs gnuplot from one file to another. Files, not a pipe: nothing can block, and a gnuplot that ends early sends no SIGPIPE. */
+/* Runs gnuplot from one file to another. Files, not a pipe: nothing can block, and a gnuplot that ends early sends no
+ * SIGPIPE. */
 static bool run(fsim_arena *a, FILE *script, FILE *to, FILE *said, const char **why)
 {
     const char *program = getenv("FUSESIM_GNUPLOT");
@@ -69,8 +72,9 @@ static bool run(fsim_arena *a, FILE *script, FILE *to, FILE *said, const char **
     const int error = posix_spawnp(&child, program, &files, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&files);
     if (error) {
-        *why = error == ENOENT ? fsim_printf(a, "needs %s, which is not installed (Debian, Ubuntu: package gnuplot-nox)", program)
-                               : fsim_printf(a, "%s does not start: %s", program, strerror(error));
+        *why = error == ENOENT
+                   ? fsim_printf(a, "needs %s, which is not installed (Debian, Ubuntu: package gnuplot-nox)", program)
+                   : fsim_printf(a, "%s does not start: %s", program, strerror(error));
         return false;
     }
     int status = 0;
@@ -83,7 +87,8 @@ static bool run(fsim_arena *a, FILE *script, FILE *to, FILE *said, const char **
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && fstat(fileno(to), &result) == 0 && result.st_size > 0)
         return true;
     const char *words = complaint(a, said);
-    *why = words ? fsim_printf(a, "%s failed: %s", program, words) : fsim_printf(a, "%s failed and drew nothing", program);
+    *why =
+        words ? fsim_printf(a, "%s failed: %s", program, words) : fsim_printf(a, "%s failed and drew nothing", program);
     return false;
 }
 

@@ -9,9 +9,11 @@
 
 enum { FSIM_CHART_WIDTH = 1200, FSIM_CHART_HEIGHT = 600 }; /* pixels, of every terminal below */
 
-/* The `set terminal` for a file that ends in .svg, .png or .pdf; NULL for another. All are as large, with letters and points as large where point sizes are multiplied by *points. */
+/* The `set terminal` for a file that ends in .svg, .png or .pdf; NULL for another. All are as large, with letters and
+ * points as large where point sizes are multiplied by *points. */
 const char *fsim_gnuplot_terminal(const char *path, double *points);
-/* text between single quotes, where gnuplot expands nothing; control characters, which would end the line, as blanks. */
+/* text between single quotes, where gnuplot expands nothing; control characters, which would end the line, as blanks.
+ */
 void fsim_gnuplot_text(FILE *out, const char *text);
 /* Runs the script into path, which appears whole or not at all. False with *why set (in a, or constant). */
 bool fsim_gnuplot_draw(fsim_arena *a, const char *script, const char *path, const char **why);

@@ -24,7 +24,8 @@ static const struct {
 void fsim_report_hw_list(const fsim_page *page, const fsim_named_hw *list, int count)
 {
     fsim_arena *a = fsim_arena_new();
-    fsim_column column[2 + COUNT_OF(listed)] = {{.title = "name", .left = true}, {.title = "architecture", .left = true}};
+    fsim_column column[2 + COUNT_OF(listed)] = {{.title = "name", .left = true},
+                                                {.title = "architecture", .left = true}};
     for (int k = 0; k < COUNT_OF(listed); k++)
         column[2 + k] = (fsim_column){.title = listed[k].title};
     fsim_table t = fsim_table_new(a, column, COUNT_OF(column));
@@ -58,7 +59,9 @@ static const char *peak_text(fsim_arena *a, const fsim_quantity *q, const fsim_h
     if (q->unknown && isnan(q->value) && isnan(q->achieved))
         return "unknown";
     const char *value = shown(a, q->value, row->dim);
-    return row->form == FSIM_HW_BUS ? fsim_printf(a, "%s x %s", value, shown(a, q->bus_rate_bits_per_s, FSIM_DIM_BITS_PER_S)) : value;
+    return row->form == FSIM_HW_BUS
+               ? fsim_printf(a, "%s x %s", value, shown(a, q->bus_rate_bits_per_s, FSIM_DIM_BITS_PER_S))
+               : value;
 }
 
 enum { KEY, VALUE, ACHIEVED, SOURCE, HW_COLUMNS };
@@ -84,7 +87,8 @@ static void print_numbered(const fsim_page *page, fsim_table *t)
     fsim_table_print(page, t, 0);
     putc('\n', page->out);
     for (int i = 0; i < count; i++)
-        fsim_paragraph(page, FSIM_PLAIN, 0, 5, fsim_printf(t->arena, "%*s %s", 4, fsim_printf(t->arena, "[%d]", i + 1), source[i]));
+        fsim_paragraph(page, FSIM_PLAIN, 0, 5,
+                       fsim_printf(t->arena, "%*s %s", 4, fsim_printf(t->arena, "[%d]", i + 1), source[i]));
 }
 
 void fsim_report_hw(const fsim_page *page, const fsim_hw *hw)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cost/spread.h"
+#include "plan/compile_cost.h"
+#include "plan/price/interval.h"
+#include "plan/price/timeline.h"
 #include "report/describe.h"
 #include "report/json_stream.h"
-#include "search/compile.h"
-#include "cost/spread.h"
-#include "search/interval.h"
-#include "search/timeline.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* A document under construction. cJSON answers exhaustion with NULL; `failed` remembers it, so that no field is lost in silence. */
+/* A document under construction. cJSON answers exhaustion with NULL; `failed` remembers it, so that no field is lost in
+ * silence. */
 typedef struct {
     fsim_arena *a;
     bool failed;
@@ -52,7 +53,10 @@ static void put_rounded(writer *w, cJSON *object, const char *key, double count)
     put(w, object, key, cJSON_CreateRaw(text ? text : "null"));
 }
 
-static void put_bool(writer *w, cJSON *object, const char *key, bool yes) { put(w, object, key, cJSON_CreateBool(yes)); }
+static void put_bool(writer *w, cJSON *object, const char *key, bool yes)
+{
+    put(w, object, key, cJSON_CreateBool(yes));
+}
 
 /* NULL gives null. */
 static void put_text(writer *w, cJSON *object, const char *key, const char *text)
@@ -115,7 +119,9 @@ static void put_summary(writer *w, cJSON *o, const fsim_prediction *p, fsim_stra
     put_count(w, o, "peak_memory_bytes", plan->peak_memory_bytes);
     put_count(w, o, "intermediate_bytes_eliminated", plan->eliminated_bytes);
     put_number(w, o, "speedup", p->plan[FSIM_STRATEGY_EAGER].time_s / plan->time_s);
-    put_interval(w, o, "speedup", fsim_speedup_interval(p->graph, p->hw, FSIM_BY_ATEN, &p->plan[FSIM_STRATEGY_EAGER], maker, plan, w->a));
+    put_interval(
+        w, o, "speedup",
+        fsim_speedup_interval(p->graph, p->hw, FSIM_BY_ATEN, &p->plan[FSIM_STRATEGY_EAGER], maker, plan, w->a));
 }
 
 static void put_strategies(writer *w, cJSON *to, const fsim_prediction *p)
@@ -181,7 +187,8 @@ static void put_tensors(writer *w, cJSON *to, const fsim_graph *g, const fsim_ke
     }
 }
 
-static void put_kernel(writer *w, cJSON *list, const fsim_prediction *p, const fsim_kernel *k, const char *rule, const fsim_span *when, int id)
+static void put_kernel(writer *w, cJSON *list, const fsim_prediction *p, const fsim_kernel *k, const char *rule,
+                       const fsim_span *when, int id)
 {
     const fsim_graph *g = p->graph;
     const fsim_maker maker = fsim_made_in(p, p->chosen);
@@ -236,7 +243,8 @@ static void put_ids(writer *w, cJSON *to, const char *key, const int *kernel, in
         put_count(w, list, NULL, kernel[i] + 1);
 }
 
-static void put_groups_of(writer *w, cJSON *to, const char *key, const fsim_graph *g, const fsim_plan *plan, const int *kernel, int count)
+static void put_groups_of(writer *w, cJSON *to, const char *key, const fsim_graph *g, const fsim_plan *plan,
+                          const int *kernel, int count)
 {
     cJSON *list = put_new(w, to, key, cJSON_CreateArray());
     for (int i = 0; i < count; i++)
@@ -267,7 +275,8 @@ static void put_alternatives(writer *w, cJSON *to, const fsim_prediction *p)
         put_count(w, o, "rank", i + 1);
         put_summary(w, o, p, FSIM_STRATEGY_OPTIMAL, plan);
         put_number(w, o, "over_best_s", plan->time_s - best->time_s);
-        put_count(w, o, "over_best_bytes", plan->dram_read_bytes + plan->dram_write_bytes - best->dram_read_bytes - best->dram_write_bytes);
+        put_count(w, o, "over_best_bytes",
+                  plan->dram_read_bytes + plan->dram_write_bytes - best->dram_read_bytes - best->dram_write_bytes);
         put_groups_of(w, o, "kernels", p->graph, plan, NULL, plan->kernels);
     }
 }
@@ -433,16 +442,16 @@ static void put_groups(FILE *out, const fsim_graph *g, const fsim_partition *par
     fputc(']', out);
 }
 
-void fsim_json_partition(FILE *out, const fsim_graph *g, const fsim_partition *partition, double time_s, int64_t dram_read_bytes,
-                         int64_t dram_write_bytes)
+void fsim_json_partition(FILE *out, const fsim_graph *g, const fsim_partition *partition, double time_s,
+                         int64_t dram_read_bytes, int64_t dram_write_bytes)
 {
     char buffer[40];
     fputs("{\"groups\": ", out);
     put_groups(out, g, partition, ALL);
     fputs(", \"recomputed\": ", out);
     put_groups(out, g, partition, CLONES);
-    fprintf(out, ", \"time_s\": %s, \"dram_read_bytes\": %" PRId64 ", \"dram_write_bytes\": %" PRId64 "}\n", fsim_json_digits(buffer, time_s),
-            dram_read_bytes, dram_write_bytes);
+    fprintf(out, ", \"time_s\": %s, \"dram_read_bytes\": %" PRId64 ", \"dram_write_bytes\": %" PRId64 "}\n",
+            fsim_json_digits(buffer, time_s), dram_read_bytes, dram_write_bytes);
 }
 
 void fsim_json_partitions_end(FILE *out, int64_t partitions, bool truncated)

@@ -6,7 +6,11 @@
 int fsim_utf8_bytes(const char *text)
 {
     const unsigned char *c = (const unsigned char *)text;
-    const int bytes = c[0] < 0x80 ? 1 : c[0] >= 0xC2 && c[0] <= 0xDF ? 2 : (c[0] & 0xF0) == 0xE0 ? 3 : c[0] >= 0xF0 && c[0] <= 0xF4 ? 4 : 0;
+    const int bytes = c[0] < 0x80                    ? 1
+                      : c[0] >= 0xC2 && c[0] <= 0xDF ? 2
+                      : (c[0] & 0xF0) == 0xE0        ? 3
+                      : c[0] >= 0xF0 && c[0] <= 0xF4 ? 4
+                                                     : 0;
     for (int i = 1; i < bytes; i++)
         if ((c[i] & 0xC0) != 0x80)
             return 0;

@@ -40,8 +40,10 @@ static void put_case(FILE *out, const char *class, const char *name)
 
 void fsim_junit_begin(FILE *out, int cases, int failures, int skipped)
 {
-    fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"fusesim validate\" tests=\"%d\" failures=\"%d\" errors=\"0\" skipped=\"%d\" time=\"0\">\n", cases,
-            failures, skipped);
+    fprintf(out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"fusesim validate\" "
+            "tests=\"%d\" failures=\"%d\" errors=\"0\" skipped=\"%d\" time=\"0\">\n",
+            cases, failures, skipped);
 }
 
 void fsim_junit_case(FILE *out, const char *class, const char *name, const char *failure, const char *text)
@@ -72,8 +74,8 @@ static void put_group(FILE *out, const fsim_accuracy *x, const fsim_stat_group *
     if (g->stats.rows == 0)
         fputs("><skipped message=\"all rows are excluded\"/></testcase>\n", out);
     else
-        fprintf(out, "><system-out>rows %d, mape %.4f, median %.4f, p90 %.4f, bias %.4f</system-out></testcase>\n", g->stats.rows, g->stats.mape, g->stats.median, g->stats.p90,
-                g->stats.bias);
+        fprintf(out, "><system-out>rows %d, mape %.4f, median %.4f, p90 %.4f, bias %.4f</system-out></testcase>\n",
+                g->stats.rows, g->stats.mape, g->stats.median, g->stats.p90, g->stats.bias);
 }
 
 void fsim_junit_accuracy(FILE *out, const fsim_accuracy *x)
@@ -89,7 +91,8 @@ void fsim_junit_accuracy(FILE *out, const fsim_accuracy *x)
     fsim_junit_begin(out, x->gates + groups, failures, skipped);
     for (int i = 0; i < x->gates; i++)
         fsim_junit_case(out, "fusesim.gate", x->gate[i].text, x->gate[i].passed ? NULL : "gate",
-                        x->gate[i].passed ? fsim_gate_says(&x->gate[i], a) : fsim_printf(a, "%s: %s", x->gate[i].text, fsim_gate_says(&x->gate[i], a)));
+                        x->gate[i].passed ? fsim_gate_says(&x->gate[i], a)
+                                          : fsim_printf(a, "%s: %s", x->gate[i].text, fsim_gate_says(&x->gate[i], a)));
     for (int i = 0; i < groups; i++)
         put_group(out, x, &group[i], a);
     fsim_junit_end(out);

@@ -32,19 +32,24 @@ static void put_number(FILE *out, double x)
 
 static const char *plan_text(const fsim_project *p, fsim_arena *a)
 {
-    return fsim_printf(a, "%s: %s%s, %d kernel%s; predicted for %s", p->graph->name, p->borrowed ? "the partition of " : "", p->strategy, p->plan.kernels, p->plan.kernels == 1 ? "" : "s",
-                       p->hw->description);
+    return fsim_printf(a, "%s: %s%s, %d kernel%s; predicted for %s", p->graph->name,
+                       p->borrowed ? "the partition of " : "", p->strategy, p->plan.kernels,
+                       p->plan.kernels == 1 ? "" : "s", p->hw->description);
 }
 
 static void put_head(FILE *out, const fsim_project *p, fsim_arena *a)
 {
-    fprintf(out, "/* launcher.%s: runs the kernels of a plan one after another and prints what they take beside what was predicted.\n * %s.\n", p->host ? "c" : "cu",
-            fsim_comment_text(plan_text(p, a), a));
+    fprintf(out,
+            "/* launcher.%s: runs the kernels of a plan one after another and prints what they take beside what was "
+            "predicted.\n * %s.\n",
+            p->host ? "c" : "cu", fsim_comment_text(plan_text(p, a), a));
     if (p->borrowed)
-        fputs(" * The partition is that strategy's; the kernels, and what is predicted of them, are fusesim's own.\n", out);
+        fputs(" * The partition is that strategy's; the kernels, and what is predicted of them, are fusesim's own.\n",
+              out);
     for (int k = 0; k < p->plan.kernels; k++)
         if (p->program[k].skipped)
-            fprintf(out, " * Not generated: %s: %s.\n", p->program[k].name, fsim_comment_text(p->program[k].skipped, a));
+            fprintf(out, " * Not generated: %s: %s.\n", p->program[k].name,
+                    fsim_comment_text(p->program[k].skipped, a));
     fputs(" * 'make' builds it, './launcher --help' says more. Written by fusesim " FUSESIM_VERSION ". */\n", out);
 }
 
@@ -59,12 +64,13 @@ static void put_entries(FILE *out, const fsim_project *p)
             }
             fprintf(out, "extern \"C\" __global__ void %s(", q->launch[i].entry);
             for (int m = 0; m < q->parameters; m++)
-                fprintf(out, "%s%s%s *", m ? (m % 6 ? ", " : ",\n    ") : "", q->parameter[m].written ? "" : "const ", q->parameter[m].type);
+                fprintf(out, "%s%s%s *", m ? (m % 6 ? ", " : ",\n    ") : "", q->parameter[m].written ? "" : "const ",
+                        q->parameter[m].type);
             fputs(");\n", out);
         }
 }
 
-/* Rule, low, high and inner of a tensor, as validate/inputs.c fills it. */
+/* Rule, low, high and inner of a tensor, as validate/reference/inputs.c fills it. */
 static void put_rule(FILE *out, const fsim_project *p, int tensor)
 {
     const fsim_tensor *t = &p->graph->tensor[tensor];
@@ -75,8 +81,18 @@ static void put_rule(FILE *out, const fsim_project *p, int tensor)
     }
     const double scale = f->scale > 0 ? f->scale : 1;
     const bool index = f->below > 0, whole = index || !fsim_dtype_floating(t->dtype);
-    const double low = index ? 0 : t->dtype == FSIM_BOOL ? 0 : whole ? (f->positive ? 1 : t->dtype == FSIM_U8 ? 0 : -8) : f->positive ? 0.5 : -scale;
-    const double high = index ? (double)f->below : t->dtype == FSIM_BOOL ? 2 : whole ? (f->positive || t->dtype != FSIM_U8 ? 9 : 16) : f->positive ? 1.5 : scale;
+    const double low = index                   ? 0
+                       : t->dtype == FSIM_BOOL ? 0
+                       : whole                 ? (f->positive           ? 1
+                                                  : t->dtype == FSIM_U8 ? 0
+                                                                        : -8)
+                       : f->positive           ? 0.5
+                                               : -scale;
+    const double high = index                   ? (double)f->below
+                        : t->dtype == FSIM_BOOL ? 2
+                        : whole                 ? (f->positive || t->dtype != FSIM_U8 ? 9 : 16)
+                        : f->positive           ? 1.5
+                                                : scale;
     fputs(index && f->inner > 0 ? "DISTINCT, " : whole ? "WHOLE, " : "REAL, ", out);
     put_number(out, low);
     fputs(", ", out);
@@ -87,7 +103,8 @@ static void put_rule(FILE *out, const fsim_project *p, int tensor)
 /* Numbers of tensors in the launcher's table; scratch memory follows them. */
 static int *put_tensors(FILE *out, const fsim_project *p, int *tensors, fsim_arena *a)
 {
-    static const char *const types[FSIM_DTYPE_COUNT] = {"F64", "F32", "F16", "BF16", "F8E4M3", "F8E5M2", "I64", "I32", "I16", "I8", "U8", "BOOL"};
+    static const char *const types[FSIM_DTYPE_COUNT] = {"F64", "F32", "F16", "BF16", "F8E4M3", "F8E5M2",
+                                                        "I64", "I32", "I16", "I8",   "U8",     "BOOL"};
     int *number = fsim_new(a, int, p->graph->tensors + 1);
     fputs("static const tensor tensors[] = {\n", out);
     for (int i = 0; i < p->graph->tensors; i++) {
@@ -98,7 +115,11 @@ static int *put_tensors(FILE *out, const fsim_project *p, int *tensors, fsim_are
         fputs("    {", out);
         put_string(out, t->name);
         fprintf(out, ", \"%s\", %s, %s, %lld, %lld, ", fsim_shape_text(a, &t->shape),
-                t->role == FSIM_INPUT ? "INPUT" : t->role == FSIM_WEIGHT ? "WEIGHT" : t->output ? "OUTPUT" : "INTERMEDIATE", types[t->dtype], (long long)t->elems, (long long)t->bytes);
+                t->role == FSIM_INPUT    ? "INPUT"
+                : t->role == FSIM_WEIGHT ? "WEIGHT"
+                : t->output              ? "OUTPUT"
+                                         : "INTERMEDIATE",
+                types[t->dtype], (long long)t->elems, (long long)t->bytes);
         put_rule(out, p, i);
         fputs("},\n", out);
     }
@@ -106,7 +127,8 @@ static int *put_tensors(FILE *out, const fsim_project *p, int *tensors, fsim_are
         for (int i = 0; i < p->program[k].parameters; i++)
             if (p->program[k].parameter[i].tensor < 0) {
                 (*tensors)++;
-                fprintf(out, "    {\"%s\", \"\", SCRATCH, U8, %lld, %lld, MADE, 0, 0, 0},\n", p->program[k].parameter[i].name, (long long)p->program[k].parameter[i].bytes,
+                fprintf(out, "    {\"%s\", \"\", SCRATCH, U8, %lld, %lld, MADE, 0, 0, 0},\n",
+                        p->program[k].parameter[i].name, (long long)p->program[k].parameter[i].bytes,
                         (long long)p->program[k].parameter[i].bytes);
             }
     fputs("    {\"\", \"\", SCRATCH, U8, 0, 0, MADE, 0, 0, 0}, /* the end */\n};\n", out);
@@ -123,7 +145,8 @@ static int put_launches(FILE *out, const fsim_project *p)
             if (p->host)
                 fprintf(out, "    {\"%s\", %s, %lld},\n", l->entry, l->entry, (long long)l->grid);
             else
-                fprintf(out, "    {\"%s\", (const void *)%s, %lld, %d, %d},\n", l->entry, l->entry, (long long)l->grid, l->block, l->shared_bytes);
+                fprintf(out, "    {\"%s\", (const void *)%s, %lld, %d, %d},\n", l->entry, l->entry, (long long)l->grid,
+                        l->block, l->shared_bytes);
         }
     fprintf(out, "    {\"\", NULL, 0%s}, /* the end */\n};\n", p->host ? "" : ", 0, 0");
     return launches;
@@ -181,8 +204,12 @@ static void put_tables(FILE *out, const fsim_project *p, fsim_arena *a)
     for (int k = 0; k < p->plan.kernels; k++)
         most = p->program[k].parameters > most ? p->program[k].parameters : most;
     const double threads = p->host && p->hw->host ? fsim_hw_get(p->hw, FSIM_HW_SMS) : 1;
-    fprintf(out, "enum { TENSORS = %d, LAUNCHES = %d, KERNELS = %d, ARGUMENTS = %d }; /* the last: the most of a kernel */\n", tensors, launches, p->plan.kernels, most);
-    fprintf(out, "enum { THREADS = %d, WARM = %d }; /* as in the prediction */\n", threads >= 1 && threads <= 1024 ? (int)threads : 1, p->warm);
+    fprintf(
+        out,
+        "enum { TENSORS = %d, LAUNCHES = %d, KERNELS = %d, ARGUMENTS = %d }; /* the last: the most of a kernel */\n",
+        tensors, launches, p->plan.kernels, most);
+    fprintf(out, "enum { THREADS = %d, WARM = %d }; /* as in the prediction */\n",
+            threads >= 1 && threads <= 1024 ? (int)threads : 1, p->warm);
     fputs("static const char TITLE[] = ", out);
     put_string(out, plan_text(p, a));
     fputs(";\n", out);

@@ -3,7 +3,10 @@
 
 #include "report/json_stream.h"
 
-static void put_count(FILE *out, const char *before, const char *key, int64_t count) { fprintf(out, "%s\"%s\": %lld", before, key, (long long)count); }
+static void put_count(FILE *out, const char *before, const char *key, int64_t count)
+{
+    fprintf(out, "%s\"%s\": %lld", before, key, (long long)count);
+}
 
 static void put_bindings(FILE *out, const fsim_graph *g)
 {

@@ -6,7 +6,9 @@
 
 static const char *arity(fsim_arena *a, int least, int most)
 {
-    return most < 0 ? fsim_printf(a, "%d+", least) : least == most ? fsim_printf(a, "%d", least) : fsim_printf(a, "%d-%d", least, most);
+    return most < 0        ? fsim_printf(a, "%d+", least)
+           : least == most ? fsim_printf(a, "%d", least)
+                           : fsim_printf(a, "%d-%d", least, most);
 }
 
 /* Rows that only expansions make are no names that a workload may use. */

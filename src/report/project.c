@@ -23,7 +23,8 @@ const char *fsim_operators_text(const fsim_project *p, int k, fsim_arena *a)
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
     for (int i = 0; i < o->members && out; i++)
-        fprintf(out, "%s%s%s", i ? ", " : "", p->graph->node[o->member[i].node].name, o->member[i].clone ? " (recomputed)" : "");
+        fprintf(out, "%s%s%s", i ? ", " : "", p->graph->node[o->member[i].node].name,
+                o->member[i].clone ? " (recomputed)" : "");
     if (out)
         fclose(out);
     const char *kept = fsim_strdup(a, text ? text : "");
@@ -66,21 +67,30 @@ static void put_header(FILE *out, const fsim_project *p, int k, fsim_arena *a)
     fprintf(out, "/* %s: kernel %d of %d of %s\n", q->name, k, p->plan.kernels, fsim_comment_text(p->graph->name, a));
     put_words(out, "template", fsim_template_names[x->template]);
     put_words(out, "operators", fsim_comment_text(fsim_operators_text(p, k, a), a));
-    put_words(out, "predicted", fsim_printf(a, "%s on %s without the launch; DRAM: %s read, %s written", fsim_seconds_text(a, x->time_s), fsim_comment_text(p->hw->description, a),
-                                            fsim_bytes_text(a, (double)x->dram_read_bytes), fsim_bytes_text(a, (double)x->dram_write_bytes)));
+    put_words(out, "predicted",
+              fsim_printf(a, "%s on %s without the launch; DRAM: %s read, %s written", fsim_seconds_text(a, x->time_s),
+                          fsim_comment_text(p->hw->description, a), fsim_bytes_text(a, (double)x->dram_read_bytes),
+                          fsim_bytes_text(a, (double)x->dram_write_bytes)));
     for (int i = 0; i < q->launches; i++) {
         const fsim_launch *l = &q->launch[i];
         put_words(out, i ? "then" : "launch",
-                  p->host ? fsim_printf(a, "%s(0, %lld, arguments): the blocks of the grid, in any order", l->entry, (long long)l->grid)
-                          : fsim_printf(a, "%s<<<%lld, %d, %d>>>: blocks, threads, bytes of dynamic shared memory", l->entry, (long long)l->grid, l->block, l->shared_bytes));
+                  p->host ? fsim_printf(a, "%s(0, %lld, arguments): the blocks of the grid, in any order", l->entry,
+                                        (long long)l->grid)
+                          : fsim_printf(a, "%s<<<%lld, %d, %d>>>: blocks, threads, bytes of dynamic shared memory",
+                                        l->entry, (long long)l->grid, l->block, l->shared_bytes));
     }
     for (int i = 0; i < q->parameters; i++) {
         const fsim_parameter *m = &q->parameter[i];
         const fsim_tensor *t = m->tensor < 0 ? NULL : &p->graph->tensor[m->tensor];
-        put_words(out, i ? "" : "arguments",
-                  fsim_comment_text(fsim_printf(a, "%d %s: %s %s, %s%s", i, m->name, t ? fsim_dtype_names[t->dtype] : m->type, t ? fsim_shape_text(a, &t->shape) : fsim_bytes_text(a, (double)m->bytes),
-                                                fsim_project_role(p, m), t && strncmp(m->name, "t_", 2) == 0 && strcmp(m->name + 2, t->name) == 0 ? "" : t ? fsim_printf(a, " '%s'", t->name) : ""),
-                                    a));
+        put_words(
+            out, i ? "" : "arguments",
+            fsim_comment_text(fsim_printf(a, "%d %s: %s %s, %s%s", i, m->name, t ? fsim_dtype_names[t->dtype] : m->type,
+                                          t ? fsim_shape_text(a, &t->shape) : fsim_bytes_text(a, (double)m->bytes),
+                                          fsim_project_role(p, m),
+                                          t && strncmp(m->name, "t_", 2) == 0 && strcmp(m->name + 2, t->name) == 0 ? ""
+                                          : t ? fsim_printf(a, " '%s'", t->name)
+                                              : ""),
+                              a));
     }
     fputs(" * Written by fusesim " FUSESIM_VERSION ". */\n", out);
 }
@@ -98,7 +108,8 @@ static size_t cut_of(const char *line, size_t bytes, size_t from)
     return cut;
 }
 
-/* Text in lines of a length that people read. A macro's arguments may stand on several lines; preprocessor lines may not. */
+/* Text in lines of a length that people read. A macro's arguments may stand on several lines; preprocessor lines may
+ * not. */
 static void put_wrapped(FILE *out, const char *text)
 {
     while (*text) {
@@ -159,7 +170,8 @@ static const char *makefile_of(const fsim_project *p, fsim_arena *a)
     FILE *out = open_memstream(&text, &bytes);
     if (!out)
         return "";
-    fprintf(out, "# Written by fusesim " FUSESIM_VERSION ".\n#   make       the launcher\n#   make run   and run it: RUN='--runs 50'\n");
+    fprintf(out, "# Written by fusesim " FUSESIM_VERSION
+                 ".\n#   make       the launcher\n#   make run   and run it: RUN='--runs 50'\n");
     if (p->host) {
         fputs("# No -ffast-math: it takes away the additions by which the kernels' exponentials round.\n"
               "CFLAGS ?= -O3 -march=native -fno-math-errno -fno-trapping-math -fopenmp-simd\n",
@@ -171,8 +183,10 @@ static const char *makefile_of(const fsim_project *p, fsim_arena *a)
               "%.o: %.c\n\t$(CC) -std=gnu11 -pthread $(CFLAGS) -c -o $@ $<\n",
               out);
     } else {
-        fprintf(out, "#   make cubin each kernel by itself, as the device runs it: registers and spills with NVCCFLAGS='-O3 -Xptxas -v'\n"
-                     "ARCH ?= sm_%d\nNVCC ?= nvcc\nNVCCFLAGS ?= -O3\n",
+        fprintf(out,
+                "#   make cubin each kernel by itself, as the device runs it: registers and spills with NVCCFLAGS='-O3 "
+                "-Xptxas -v'\n"
+                "ARCH ?= sm_%d\nNVCC ?= nvcc\nNVCCFLAGS ?= -O3\n",
                 p->hw->sm >= LEAST_SM ? p->hw->sm : 90);
         put_list(out, p, "KERNELS");
         fputs("OBJECTS = $(KERNELS:.cu=.o) launcher.o\n\n"
@@ -183,8 +197,9 @@ static const char *makefile_of(const fsim_project *p, fsim_arena *a)
               "%.cubin: %.cu\n\t$(NVCC) -arch=$(ARCH) $(NVCCFLAGS) -cubin -o $@ $<\n",
               out);
     }
-    fprintf(out, "run: launcher\n\t./launcher $(RUN)\n"
-                 "clean:\n\trm -f launcher $(OBJECTS)%s\n.PHONY: run clean%s\n",
+    fprintf(out,
+            "run: launcher\n\t./launcher $(RUN)\n"
+            "clean:\n\trm -f launcher $(OBJECTS)%s\n.PHONY: run clean%s\n",
             p->host ? "" : " $(KERNELS:.cu=.cubin)", p->host ? "" : " cubin");
     fclose(out);
     const char *kept = fsim_strdup(a, text);
@@ -253,8 +268,12 @@ static const char *launch_text(const fsim_project *p, int k, fsim_arena *a)
 
 void fsim_report_project(const fsim_page *page, const fsim_project *p, const char *folder, const fsim_words *removed)
 {
-    static const fsim_column column[] = {{.title = "file", .left = true, .shrinks = true}, {.title = "template", .left = true, .drop = 1}, {.title = "computes", .left = true, .shrinks = true},
-                                         {.title = "launch", .left = true}, {.title = "time"}, {.title = "DRAM"}};
+    static const fsim_column column[] = {{.title = "file", .left = true, .shrinks = true},
+                                         {.title = "template", .left = true, .drop = 1},
+                                         {.title = "computes", .left = true, .shrinks = true},
+                                         {.title = "launch", .left = true},
+                                         {.title = "time"},
+                                         {.title = "DRAM"}};
     fsim_arena *a = fsim_arena_new();
     fsim_table table = fsim_table_new(a, column, sizeof column / sizeof *column);
     bool library = false;
@@ -273,10 +292,15 @@ void fsim_report_project(const fsim_page *page, const fsim_project *p, const cha
     }
     const int written = p->plan.kernels - p->skipped;
     fsim_paragraph(page, FSIM_STRONG, 0, 2,
-                   fsim_printf(a, "%s: %d kernel%s of %s for %s, as %s in %s", p->graph->name, written, written == 1 ? "" : "s", p->strategy, p->hw->description, p->host ? "C" : "CUDA", folder));
+                   fsim_printf(a, "%s: %d kernel%s of %s for %s, as %s in %s", p->graph->name, written,
+                               written == 1 ? "" : "s", p->strategy, p->hw->description, p->host ? "C" : "CUDA",
+                               folder));
     if (p->borrowed)
-        fsim_paragraph(page, FSIM_PLAIN, 0, 0,
-                       fsim_printf(a, "Only the partition is that of %s: the kernels, and what is predicted of them, are fusesim's own.", p->strategy));
+        fsim_paragraph(
+            page, FSIM_PLAIN, 0, 0,
+            fsim_printf(
+                a, "Only the partition is that of %s: the kernels, and what is predicted of them, are fusesim's own.",
+                p->strategy));
     fputs("\n", page->out);
     fsim_table_print(page, &table, 2);
     fputs("\n", page->out);
@@ -288,14 +312,18 @@ void fsim_report_project(const fsim_page *page, const fsim_project *p, const cha
     if (p->skipped > 0)
         fputs("\n", page->out);
     if (library)
-        fsim_paragraph(page, FSIM_PLAIN, 0, 0, "library: predicted at the rate of the vendor's library, which is not called: these kernels are generated too.");
+        fsim_paragraph(page, FSIM_PLAIN, 0, 0,
+                       "library: predicted at the rate of the vendor's library, which is not called: these kernels are "
+                       "generated too.");
     const char *gone = "";
     for (int i = 0; i < removed->count; i++)
         gone = fsim_printf(a, "%s%s %s", gone, i ? "," : "", removed->at[i]);
     if (removed->count > 0)
         fsim_paragraph(page, FSIM_PLAIN, 0, 0, fsim_printf(a, "Removed, as this plan has no such kernel:%s.", gone));
     fsim_paragraph(page, FSIM_PLAIN, 0, 0,
-                   fsim_printf(a, "Beside them: fusesim_dialect.h, launcher.%s, Makefile, manifest.json. 'make -C %s run' compiles and runs them, each kernel's time beside its prediction.",
+                   fsim_printf(a,
+                               "Beside them: fusesim_dialect.h, launcher.%s, Makefile, manifest.json. 'make -C %s run' "
+                               "compiles and runs them, each kernel's time beside its prediction.",
                                p->host ? "c" : "cu", folder));
     fsim_arena_free(a);
 }

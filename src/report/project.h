@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* project.h: a plan's kernels as a folder that stands by itself: sources, a launcher that runs and times them, a Makefile, and a manifest for programs. */
+/* project.h: a plan's kernels as a folder that stands by itself: sources, a launcher that runs and times them, a
+ * Makefile, and a manifest for programs. */
 #ifndef FUSESIM_REPORT_PROJECT_H
 #define FUSESIM_REPORT_PROJECT_H
 
 #include "emit/program.h"
 #include "input/args.h"
 #include "report/report.h"
-#include "validate/reference.h"
+#include "validate/reference/reference.h"
 
 typedef struct {
     const char *name, *text;
@@ -16,20 +17,20 @@ typedef struct {
     const fsim_graph *graph;
     const fsim_hw *hw;
     const char *strategy;
-    bool borrowed;             /* the strategy's own kernels are a framework's: here it gives the partition only */
-    bool host;                 /* C for this machine, else CUDA */
+    bool borrowed; /* the strategy's own kernels are a framework's: here it gives the partition only */
+    bool host;     /* C for this machine, else CUDA */
     bool warm, strict;
-    int64_t scale;             /* shapes were divided by up to this; 1: not at all */
+    int64_t scale; /* shapes were divided by up to this; 1: not at all */
     fsim_regime regime;
-    double time_s;             /* of the plan in that regime, launches and all */
-    fsim_plan plan;            /* kernels as fusesim's own, device time without launches */
-    fsim_program *program;     /* per kernel */
-    const char **source;       /* per kernel, the name of its file; NULL: not generated */
-    fsim_fill *fill;           /* per tensor of the graph */
-    bool *used, *made;         /* per tensor: some kernel has it as parameter; a kernel that is generated writes it */
+    double time_s;         /* of the plan in that regime, launches and all */
+    fsim_plan plan;        /* kernels as fusesim's own, device time without launches */
+    fsim_program *program; /* per kernel */
+    const char **source;   /* per kernel, the name of its file; NULL: not generated */
+    fsim_fill *fill;       /* per tensor of the graph */
+    bool *used, *made;     /* per tensor: some kernel has it as parameter; a kernel that is generated writes it */
     int skipped;
     int files;
-    fsim_project_file *file;   /* the manifest last */
+    fsim_project_file *file; /* the manifest last */
 } fsim_project;
 
 /* Everything that p does not say yet follows from graph, hw, plan and the flags. In a. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.h: predictions, GPUs and operators as text, Markdown, JSON and charts. Nothing here computes a prediction; all is read from one.
- * Functions that write to a stream leave its errors in the stream (ferror), for fsim_commit to find. */
+/* report.h: predictions, GPUs and operators as text, Markdown, JSON and charts. Nothing here computes a prediction; all
+ * is read from one. Functions that write to a stream leave its errors in the stream (ferror), for fsim_commit to find.
+ */
 #ifndef FUSESIM_REPORT_REPORT_H
 #define FUSESIM_REPORT_REPORT_H
 
@@ -17,15 +18,16 @@ typedef struct {
 
 /* text.c: for people at a terminal. ASCII, but for an ellipsis and bars where the locale is UTF-8. */
 
-/* One workload on one GPU: verdict, strategies, kernels of the chosen plan, what was not fused and why, what the model left out. */
+/* One workload on one GPU: verdict, strategies, kernels of the chosen plan, what was not fused and why, what the model
+ * left out. */
 void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style *style);
 /* The same workload on several GPUs, a row each, against the fastest. */
 void fsim_report_compare(FILE *out, const fsim_prediction *p, int count, const fsim_text_style *style);
 /* Summary and kernels of each prediction as Markdown, for a CI summary. */
 void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count);
 
-/* compile.c: what each strategy costs to compile, when that has paid off, and which is the best for how many runs. Nothing where --compile-cost was not given. The other
- * reports hold it too: this one is for several GPUs. */
+/* compile.c: what each strategy costs to compile, when that has paid off, and which is the best for how many runs.
+ * Nothing where --compile-cost was not given. The other reports hold it too: this one is for several GPUs. */
 void fsim_report_compile(FILE *out, const fsim_prediction *p, const fsim_text_style *style);
 
 /* dump.c: --dump. */
@@ -39,8 +41,8 @@ extern const char *const fsim_dump_stages[]; /* "graph", "legal", "parts", "kern
 /* Schema 1: one object, or an array of them when count > 1. False when memory ran out or the stream failed. */
 bool fsim_report_json(FILE *out, const fsim_prediction *p, int count);
 /* One line of `enumerate`. time_s and the bytes are the partition's. */
-void fsim_json_partition(FILE *out, const fsim_graph *g, const fsim_partition *partition, double time_s, int64_t dram_read_bytes,
-                         int64_t dram_write_bytes);
+void fsim_json_partition(FILE *out, const fsim_graph *g, const fsim_partition *partition, double time_s,
+                         int64_t dram_read_bytes, int64_t dram_write_bytes);
 /* Its last line. */
 void fsim_json_partitions_end(FILE *out, int64_t partitions, bool truncated);
 
@@ -51,7 +53,8 @@ void fsim_json_explanation(FILE *out, const fsim_graph *g, const fsim_hw *hw, co
 
 /* trace.c, dot.c: plans for other programs. */
 
-/* The chosen plans on a timeline, as chrome://tracing and Perfetto read it: a process for each GPU, a thread for each stream. */
+/* The chosen plans on a timeline, as chrome://tracing and Perfetto read it: a process for each GPU, a thread for each
+ * stream. */
 void fsim_report_trace(FILE *out, const fsim_prediction *p, int count);
 /* The chosen plan as a graph for Graphviz: a cluster for each kernel. */
 void fsim_report_dot(FILE *out, const fsim_prediction *p);
@@ -79,17 +82,18 @@ void fsim_json_ops(FILE *out);
 
 /* chart.c: through gnuplot, or the program that $FUSESIM_GNUPLOT names. */
 
-/* Speedups and a roofline (or the front of time against memory, where it was asked for) into path, which ends in .svg, .png or .pdf; other predictions than the first are the same workload on other GPUs.
- * The file appears whole or not at all. False with *why set (in a, or constant). */
+/* Speedups and a roofline (or the front of time against memory, where it was asked for) into path, which ends in .svg,
+ * .png or .pdf; other predictions than the first are the same workload on other GPUs. The file appears whole or not at
+ * all. False with *why set (in a, or constant). */
 bool fsim_report_chart(fsim_arena *a, const fsim_prediction *p, int count, const char *path, const char **why);
 
 /* describe.c: what the reports say in common. */
 
-/* Template, first and last primitive as a C identifier: "pointwise_t1_t4". The last primitive is at home in one kernel only, so names differ
- * within a plan unless tensors differ only in characters that C does not allow. In a. */
+/* Template, first and last primitive as a C identifier: "pointwise_t1_t4". The last primitive is at home in one kernel
+ * only, so names differ within a plan unless tensors differ only in characters that C does not allow. In a. */
 const char *fsim_kernel_name(const fsim_graph *g, const fsim_kernel *k, fsim_arena *a);
-/* What a kernel computes, in the workload's words: "scores + probabilities"; operators that it has only in part appear as
- * primitives, clones as "t1 (recomputed)". In a. */
+/* What a kernel computes, in the workload's words: "scores + probabilities"; operators that it has only in part appear
+ * as primitives, clones as "t1 (recomputed)". In a. */
 const char *fsim_kernel_label(const fsim_graph *g, const fsim_kernel *k, fsim_arena *a);
 
 /* How good the plan shown is. */

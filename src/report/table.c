@@ -51,7 +51,8 @@ static void put_spaces(FILE *out, int count)
 
 static void begin(const fsim_page *page, fsim_emphasis emphasis)
 {
-    static const char *const code[] = {[FSIM_STRONG] = "1", [FSIM_FAINT] = "2", [FSIM_GOOD] = "1;32", [FSIM_BAD] = "1;31"};
+    static const char *const code[] = {
+        [FSIM_STRONG] = "1", [FSIM_FAINT] = "2", [FSIM_GOOD] = "1;32", [FSIM_BAD] = "1;31"};
     if (page->color && emphasis != FSIM_PLAIN)
         fprintf(page->out, "\033[%sm", code[emphasis]);
 }
@@ -127,7 +128,8 @@ static int fit(const fsim_page *page, const fsim_table *t, int indent, int *widt
     return gap;
 }
 
-static void print_row(const fsim_page *page, const fsim_table *t, const struct fsim_table_row *row, const int *width, int gap, int indent)
+static void print_row(const fsim_page *page, const fsim_table *t, const struct fsim_table_row *row, const int *width,
+                      int gap, int indent)
 {
     begin(page, row->emphasis);
     int owed = indent; /* spaces are printed with the next text, so that none end a line */
@@ -230,7 +232,9 @@ static size_t piece(const char *text, int most)
 void fsim_paragraph(const fsim_page *page, fsim_emphasis emphasis, int indent, int hanging, const char *text)
 {
     enum { NARROWEST = 20 };
-    const int limit = page->width <= 0 ? INT_MAX : page->width < hanging + NARROWEST ? hanging + NARROWEST : page->width;
+    const int limit = page->width <= 0                    ? INT_MAX
+                      : page->width < hanging + NARROWEST ? hanging + NARROWEST
+                                                          : page->width;
     begin(page, emphasis);
     put_spaces(page->out, indent);
     int at = indent;

@@ -29,11 +29,12 @@ typedef struct {
     struct fsim_table_row {
         const char **cell;
         fsim_emphasis emphasis;
-    } *row;
+    } * row;
 } fsim_table;
 
 fsim_table fsim_table_new(fsim_arena *a, const fsim_column *column, int columns);
-/* A new row's cells, one a column, for the caller to set; NULL cells are blank. The pointer lives as long as the arena. */
+/* A new row's cells, one a column, for the caller to set; NULL cells are blank. The pointer lives as long as the arena.
+ */
 const char **fsim_table_row(fsim_table *t, fsim_emphasis emphasis);
 void fsim_table_print(const fsim_page *page, const fsim_table *t, int indent);
 /* Columns that it takes where nothing limits it. */

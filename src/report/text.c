@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/describe.h"
 #include "cost/spread.h"
-#include "search/interval.h"
-#include "search/timeline.h"
+#include "plan/price/interval.h"
+#include "plan/price/timeline.h"
+#include "report/describe.h"
 #include <math.h>
 #include <string.h>
 
@@ -28,7 +28,10 @@ static report begin(FILE *out, const fsim_prediction *p, const fsim_text_style *
                     .verbose = style->verbose};
 }
 
-static const char *count_of(fsim_arena *a, int count, const char *what) { return fsim_printf(a, "%d %s%s", count, what, count == 1 ? "" : "s"); }
+static const char *count_of(fsim_arena *a, int count, const char *what)
+{
+    return fsim_printf(a, "%d %s%s", count, what, count == 1 ? "" : "s");
+}
 
 static const char *hardware_name(const fsim_hw *hw) { return hw->description ? hw->description : hw->name; }
 
@@ -54,17 +57,22 @@ static void header(const report *r)
                    fsim_printf(r->a, "%s: %s, %s on %s", r->g->name, count_of(r->a, r->g->sources, "operator"),
                                count_of(r->a, r->g->nodes, "primitive"), hardware_name(r->p->hw)));
     fsim_paragraph(&r->page, FSIM_FAINT, 0, 2,
-                   fsim_printf(r->a, "launch %s, L2 %s, objective %s%s%s%s", fsim_regime_names[o->regime], o->warm ? "warm" : "cold",
-                               fsim_objective_name(o), limit_text(r->a, o), o->strict ? ", strict numerics" : "", o->no_recompute ? ", no recomputation" : ""));
+                   fsim_printf(r->a, "launch %s, L2 %s, objective %s%s%s%s", fsim_regime_names[o->regime],
+                               o->warm ? "warm" : "cold", fsim_objective_name(o), limit_text(r->a, o),
+                               o->strict ? ", strict numerics" : "", o->no_recompute ? ", no recomputation" : ""));
 }
 
 static fsim_interval speedup_interval(const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
 {
-    return fsim_speedup_interval(p->graph, p->hw, FSIM_BY_ATEN, &p->plan[FSIM_STRATEGY_EAGER], fsim_made_in(p, s), &p->plan[s], a);
+    return fsim_speedup_interval(p->graph, p->hw, FSIM_BY_ATEN, &p->plan[FSIM_STRATEGY_EAGER], fsim_made_in(p, s),
+                                 &p->plan[s], a);
 }
 
 /* "12%": half the width of an interval of a time, as a share of it. Eight of ten measured times would lie within. */
-static const char *spread_text(fsim_arena *a, fsim_interval x, double time_s) { return time_s > 0 ? fsim_printf(a, "%.0f%%", 50 * (x.high - x.low) / time_s) : ""; }
+static const char *spread_text(fsim_arena *a, fsim_interval x, double time_s)
+{
+    return time_s > 0 ? fsim_printf(a, "%.0f%%", 50 * (x.high - x.low) / time_s) : "";
+}
 
 /* "246 us +- 12%". */
 static const char *time_text(const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
@@ -81,17 +89,20 @@ static const char *against_eager(const report *r, fsim_emphasis *emphasis)
     const fsim_plan *eager = &r->p->plan[FSIM_STRATEGY_EAGER];
     const double ratio = r->p->plan[s].time_s / eager->time_s;
     const char *name = fsim_strategy_names[s];
-    const char *base = fsim_printf(r->a, "eager (%s in %s)", fsim_seconds_text(r->a, eager->time_s), count_of(r->a, eager->kernels, "kernel"));
+    const char *base = fsim_printf(r->a, "eager (%s in %s)", fsim_seconds_text(r->a, eager->time_s),
+                                   count_of(r->a, eager->kernels, "kernel"));
     const fsim_interval sure = speedup_interval(r->p, s, r->a);
     *emphasis = FSIM_PLAIN;
     if (sure.low < 1 && sure.high > 1 && !(sure.high - sure.low < same))
-        return fsim_printf(r->a, "Too close to call: %s is predicted %s as fast as %s, %s to %s in eight of ten cases.", name, fsim_times_text(r->a, 1 / ratio), base,
-                           fsim_times_text(r->a, sure.low), fsim_times_text(r->a, sure.high));
+        return fsim_printf(r->a, "Too close to call: %s is predicted %s as fast as %s, %s to %s in eight of ten cases.",
+                           name, fsim_times_text(r->a, 1 / ratio), base, fsim_times_text(r->a, sure.low),
+                           fsim_times_text(r->a, sure.high));
     if (fabs(ratio - 1) < same)
         return fsim_printf(r->a, "Fusion makes next to no difference: %s is about as fast as %s.", name, base);
     *emphasis = ratio < 1 ? FSIM_GOOD : FSIM_BAD;
     if (ratio < 1)
-        return fsim_printf(r->a, "Fusion helps: %s is %s (%s to %s) as fast as %s.", name, fsim_times_text(r->a, 1 / ratio), fsim_times_text(r->a, sure.low),
+        return fsim_printf(r->a, "Fusion helps: %s is %s (%s to %s) as fast as %s.", name,
+                           fsim_times_text(r->a, 1 / ratio), fsim_times_text(r->a, sure.low),
                            fsim_times_text(r->a, sure.high), base);
     return fsim_printf(r->a, "Fusion hurts: %s is %s slower than %s.", name, fsim_percent_text(r->a, ratio - 1), base);
 }
@@ -99,7 +110,9 @@ static const char *against_eager(const report *r, fsim_emphasis *emphasis)
 static const char *how_sure(const report *r)
 {
     const fsim_verdict v = fsim_verdict_of(r->p);
-    const char *clock = r->p->interrupted ? " (interrupted)" : r->p->proof.stopped_by_clock ? " (stopped by the clock)" : "";
+    const char *clock = r->p->interrupted              ? " (interrupted)"
+                        : r->p->proof.stopped_by_clock ? " (stopped by the clock)"
+                                                       : "";
     const char *of = r->p->options.objective == FSIM_MINIMISE_MEMORY ? " of peak memory" : "";
     const double over = fsim_over_optimum(r->p, r->p->chosen);
     if (fsim_over_limit(r->p))
@@ -109,8 +122,8 @@ static const char *how_sure(const report *r)
     if (r->p->chosen != FSIM_STRATEGY_OPTIMAL && r->p->proof.proven)
         return fsim_printf(r->a, "%s over the proven optimum, %s%s", fsim_percent_text(r->a, over),
                            objective_text(r, fsim_plan_objective(r->p, FSIM_STRATEGY_OPTIMAL)), of);
-    return fsim_printf(r->a, "not proven: the gap to the lower bound, %s%s, is %s%s", objective_text(r, v.lower_bound), of,
-                       fsim_percent_text(r->a, v.gap), clock);
+    return fsim_printf(r->a, "not proven: the gap to the lower bound, %s%s, is %s%s", objective_text(r, v.lower_bound),
+                       of, fsim_percent_text(r->a, v.gap), clock);
 }
 
 /* "and needs 3.2 MiB of memory": where memory was asked for. */
@@ -118,7 +131,8 @@ static const char *memory_text(const report *r)
 {
     const fsim_options *o = &r->p->options;
     return o->objective == FSIM_MINIMISE_MEMORY || o->memory_limit > 0 || o->pareto
-               ? fsim_printf(r->a, " and needs %s of memory at its peak", fsim_bytes_text(r->a, (double)r->plan->peak_memory_bytes))
+               ? fsim_printf(r->a, " and needs %s of memory at its peak",
+                             fsim_bytes_text(r->a, (double)r->plan->peak_memory_bytes))
                : "";
 }
 
@@ -132,7 +146,9 @@ static void overlap(const report *r)
                                                                    : "communication and transfers";
     if (hidden > 0)
         fsim_paragraph(&r->page, FSIM_PLAIN, 0, 0,
-                       fsim_printf(r->a, "It overlaps %s of %s with computation and ends after %s; %s is the sum of its kernels, which the search minimises.",
+                       fsim_printf(r->a,
+                                   "It overlaps %s of %s with computation and ends after %s; %s is the sum of its "
+                                   "kernels, which the search minimises.",
                                    fsim_seconds_text(r->a, hidden), what, fsim_seconds_text(r->a, when.makespan_s),
                                    fsim_seconds_text(r->a, r->plan->time_s)));
 }
@@ -144,28 +160,37 @@ static void verdict(const report *r)
     fputc('\n', r->page.out);
     fsim_paragraph(&r->page, emphasis, 0, 0, eager);
     fsim_paragraph(&r->page, FSIM_PLAIN, 0, 0,
-                   fsim_printf(r->a, "%s takes %s in %s with %s of DRAM traffic (eager: %s)%s: %s.", fsim_strategy_names[r->p->chosen],
-                               time_text(r->p, r->p->chosen, r->a), count_of(r->a, r->plan->kernels, "kernel"),
-                               dram_text(r->a, r->plan), dram_text(r->a, &r->p->plan[FSIM_STRATEGY_EAGER]), memory_text(r), how_sure(r)));
+                   fsim_printf(r->a, "%s takes %s in %s with %s of DRAM traffic (eager: %s)%s: %s.",
+                               fsim_strategy_names[r->p->chosen], time_text(r->p, r->p->chosen, r->a),
+                               count_of(r->a, r->plan->kernels, "kernel"), dram_text(r->a, r->plan),
+                               dram_text(r->a, &r->p->plan[FSIM_STRATEGY_EAGER]), memory_text(r), how_sure(r)));
     if (r->p->least_memory_bytes > 0)
         fsim_paragraph(&r->page, FSIM_BAD, 0, 0,
                        fsim_printf(r->a, "No plan was found that needs at most %s: the least found is %s.",
-                                   fsim_bytes_text(r->a, (double)r->p->options.memory_limit), fsim_bytes_text(r->a, (double)r->p->least_memory_bytes)));
+                                   fsim_bytes_text(r->a, (double)r->p->options.memory_limit),
+                                   fsim_bytes_text(r->a, (double)r->p->least_memory_bytes)));
     overlap(r);
     const double maximal = r->p->plan[FSIM_STRATEGY_MAXIMAL].time_s, eager_s = r->p->plan[FSIM_STRATEGY_EAGER].time_s,
                  unfused = r->p->plan[FSIM_STRATEGY_UNFUSED].time_s;
     const char *slower = maximal > eager_s * (1 + same) ? "eager" : maximal > unfused * (1 + same) ? "unfused" : NULL;
     if (slower && r->p->chosen != FSIM_STRATEGY_MAXIMAL)
-        fsim_paragraph(&r->page, FSIM_BAD, 0, 0,
-                       fsim_printf(r->a, "Fusing whatever is legal hurts: maximal is %s slower than %s.",
-                                   fsim_percent_text(r->a, maximal / (strcmp(slower, "eager") == 0 ? eager_s : unfused) - 1), slower));
+        fsim_paragraph(
+            &r->page, FSIM_BAD, 0, 0,
+            fsim_printf(r->a, "Fusing whatever is legal hurts: maximal is %s slower than %s.",
+                        fsim_percent_text(r->a, maximal / (strcmp(slower, "eager") == 0 ? eager_s : unfused) - 1),
+                        slower));
 }
 
 static fsim_table summary(const fsim_prediction *p, fsim_arena *a)
 {
-    static const fsim_column column[] = {
-        {.title = "strategy", .left = true}, {.title = "kernels"}, {.title = "DRAM read", .drop = 1}, {.title = "DRAM write", .drop = 2},
-        {.title = "memory"},                 {.title = "time"},    {.title = "speedup"},              {.title = "over optimum"}};
+    static const fsim_column column[] = {{.title = "strategy", .left = true},
+                                         {.title = "kernels"},
+                                         {.title = "DRAM read", .drop = 1},
+                                         {.title = "DRAM write", .drop = 2},
+                                         {.title = "memory"},
+                                         {.title = "time"},
+                                         {.title = "speedup"},
+                                         {.title = "over optimum"}};
     const fsim_options *o = &p->options;
     const bool memory = o->objective == FSIM_MINIMISE_MEMORY || o->memory_limit > 0 || o->pareto;
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
@@ -220,8 +245,9 @@ typedef enum { NARROW_TABLE, WIDE_TABLE, MARKDOWN_TABLE } table_kind;
 static fsim_table kernel_table(const fsim_prediction *p, table_kind kind, bool utf8, fsim_arena *a)
 {
     /* What a narrow table calls the templates. */
-    static const char *const brief[FSIM_TEMPLATE_COUNT] = {"pointwise", "copy",     "row red.", "col red.", "full red.", "pooling",
-                                                           "contract.", "library", "chained",  "scan",     "opaque",    "comm.",   "transfer"};
+    static const char *const brief[FSIM_TEMPLATE_COUNT] = {
+        "pointwise", "copy",    "row red.", "col red.", "full red.", "pooling", "contract.",
+        "library",   "chained", "scan",     "opaque",   "comm.",     "transfer"};
     static const fsim_column column[] = {{.title = "#"},
                                          {.title = "kernel", .left = true, .shrinks = true},
                                          {.title = "template", .left = true},
@@ -272,8 +298,8 @@ static void recomputed(const report *r)
         const fsim_group *group = r->plan->kernel[i].group;
         for (int m = 0; m < group->members; m++)
             if (group->member[m].clone)
-                list = fsim_printf(r->a, "%s%s%s in kernel %d", list ? list : "", list ? ", " : "", r->g->node[group->member[m].node].name,
-                                   i + 1);
+                list = fsim_printf(r->a, "%s%s%s in kernel %d", list ? list : "", list ? ", " : "",
+                                   r->g->node[group->member[m].node].name, i + 1);
     }
     if (list)
         fsim_paragraph(&r->page, FSIM_PLAIN, 0, 2, fsim_printf(r->a, "Recomputed: %s.", list));
@@ -289,7 +315,8 @@ static void folded(const report *r)
         for (int m = 0; m < group->members; m++) {
             const int source = r->g->node[group->member[m].node].source;
             if (group->member[m].form == FSIM_FOLDED && source != last)
-                list = fsim_printf(r->a, "%s%s%s in kernel %d", list ? list : "", list ? ", " : "", r->g->source[last = source].name, i + 1);
+                list = fsim_printf(r->a, "%s%s%s in kernel %d", list ? list : "", list ? ", " : "",
+                                   r->g->source[last = source].name, i + 1);
         }
     }
     if (list)
@@ -307,15 +334,19 @@ static const char *saving(const report *r, const fsim_priced_refusal *refusal)
     if (!(refusal->saving_s > 0) && refusal->saving_bytes <= 0)
         return "would save nothing";
     const char *seconds = refusal->saving_s > 0 ? fsim_seconds_text(r->a, refusal->saving_s) : NULL;
-    const char *bytes = refusal->saving_bytes > 0 ? fsim_printf(r->a, "%s of DRAM traffic", fsim_bytes_text(r->a, (double)refusal->saving_bytes)) : NULL;
-    return fsim_printf(r->a, "would save at most %s%s%s", seconds ? seconds : "", seconds && bytes ? " and " : "", bytes ? bytes : "");
+    const char *bytes = refusal->saving_bytes > 0 ? fsim_printf(r->a, "%s of DRAM traffic",
+                                                                fsim_bytes_text(r->a, (double)refusal->saving_bytes))
+                                                  : NULL;
+    return fsim_printf(r->a, "would save at most %s%s%s", seconds ? seconds : "", seconds && bytes ? " and " : "",
+                       bytes ? bytes : "");
 }
 
 /* Of refusals that are alike, as those of equal layers are, one is shown. */
 static bool alike(const fsim_graph *g, const fsim_priced_refusal *x, const fsim_priced_refusal *y)
 {
-    return x->why.rule == y->why.rule && x->saving_s == y->saving_s && x->saving_bytes == y->saving_bytes && (x->why.b < 0) == (y->why.b < 0) &&
-           g->node[x->why.a].op == g->node[y->why.a].op && (x->why.b < 0 || g->node[x->why.b].op == g->node[y->why.b].op);
+    return x->why.rule == y->why.rule && x->saving_s == y->saving_s && x->saving_bytes == y->saving_bytes &&
+           (x->why.b < 0) == (y->why.b < 0) && g->node[x->why.a].op == g->node[y->why.a].op &&
+           (x->why.b < 0 || g->node[x->why.b].op == g->node[y->why.b].op);
 }
 
 static void put_refusal(const report *r, const fsim_priced_refusal *refusal, int alikes)
@@ -365,7 +396,8 @@ static const char *groups_text(const report *r, const fsim_plan *plan, const int
     enum { MOST = 60 };
     const char *text = "";
     for (int i = 0; i < count && fsim_text_width(text) <= MOST; i++)
-        text = fsim_printf(r->a, "%s%s%s", text, i ? " | " : "", fsim_kernel_label(r->g, &plan->kernel[kernel[i]], r->a));
+        text =
+            fsim_printf(r->a, "%s%s%s", text, i ? " | " : "", fsim_kernel_label(r->g, &plan->kernel[kernel[i]], r->a));
     if (fsim_text_width(text) <= MOST)
         return text;
     int end = MOST - 3;
@@ -377,14 +409,19 @@ static const char *groups_text(const report *r, const fsim_plan *plan, const int
 /* "2.6 us and 8 MiB of DRAM traffic"; what is less than nothing is said to be saved. */
 static const char *price_text(const report *r, double seconds, int64_t bytes)
 {
-    const char *time = fsim_printf(r->a, "%s%s", seconds < 0 ? "saves " : "costs ", fsim_seconds_text(r->a, fabs(seconds)));
+    const char *time =
+        fsim_printf(r->a, "%s%s", seconds < 0 ? "saves " : "costs ", fsim_seconds_text(r->a, fabs(seconds)));
     return bytes == 0 ? time
-                      : fsim_printf(r->a, "%s and %s%s of DRAM traffic", time, (bytes < 0) == (seconds < 0) ? "" : bytes < 0 ? "saves " : "costs ",
+                      : fsim_printf(r->a, "%s and %s%s of DRAM traffic", time,
+                                    (bytes < 0) == (seconds < 0) ? ""
+                                    : bytes < 0                  ? "saves "
+                                                                 : "costs ",
                                     fsim_bytes_text(r->a, fabs((double)bytes)));
 }
 
 /* What plan `mine` has where the optimum, or the best of --top, has something else. */
-static const char *difference_text(const report *r, const fsim_difference *d, const fsim_plan *mine, const fsim_plan *best)
+static const char *difference_text(const report *r, const fsim_difference *d, const fsim_plan *mine,
+                                   const fsim_plan *best)
 {
     const char *own = groups_text(r, mine, d->mine, d->mines), *other = groups_text(r, best, d->other, d->others);
     if (d->mines == 1 && d->others == 1)
@@ -406,18 +443,24 @@ static void losses(const report *r)
     title(r, fsim_printf(r->a, "%s against optimal", fsim_strategy_names[r->p->chosen]));
     for (int i = 0; i < shown; i++) {
         const fsim_difference *d = &r->p->loss[i];
-        fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4,
-                       fsim_printf(r->a, "%s: %s", difference_text(r, d, r->plan, best), price_text(r, d->time_s, d->dram_bytes)));
+        fsim_paragraph(
+            &r->page, FSIM_PLAIN, 2, 4,
+            fsim_printf(r->a, "%s: %s", difference_text(r, d, r->plan, best), price_text(r, d->time_s, d->dram_bytes)));
     }
     if (shown < r->p->losses)
-        fsim_paragraph(&r->page, FSIM_FAINT, 2, 4, fsim_printf(r->a, "... and %d more: --verbose", r->p->losses - shown));
+        fsim_paragraph(&r->page, FSIM_FAINT, 2, 4,
+                       fsim_printf(r->a, "... and %d more: --verbose", r->p->losses - shown));
 }
 
 /* --top: each plan against the best. */
 static fsim_table alternatives(const report *r)
 {
-    static const fsim_column column[] = {{.title = "#"},      {.title = "kernels"},           {.title = "DRAM"},
-                                         {.title = "memory", .drop = 1}, {.title = "time"},   {.title = "over best"},
+    static const fsim_column column[] = {{.title = "#"},
+                                         {.title = "kernels"},
+                                         {.title = "DRAM"},
+                                         {.title = "memory", .drop = 1},
+                                         {.title = "time"},
+                                         {.title = "over best"},
                                          {.title = "what differs", .left = true, .shrinks = true}};
     fsim_table t = fsim_table_new(r->a, column, sizeof column / sizeof *column);
     for (int i = 0; i < r->p->tops; i++) {
@@ -431,9 +474,10 @@ static fsim_table alternatives(const report *r)
         cell[3] = fsim_bytes_text(r->a, (double)plan->peak_memory_bytes);
         cell[4] = fsim_seconds_text(r->a, plan->time_s);
         cell[5] = i ? fsim_printf(r->a, "%.2f%%", 100 * (plan->time_s / best->time_s - 1)) : "-";
-        cell[6] = differences > 1 ? fsim_printf(r->a, "%s (and %d more)", difference_text(r, &d[0], plan, best), differences - 1)
-                  : differences   ? difference_text(r, &d[0], plan, best)
-                                  : NULL;
+        cell[6] = differences > 1
+                      ? fsim_printf(r->a, "%s (and %d more)", difference_text(r, &d[0], plan, best), differences - 1)
+                  : differences ? difference_text(r, &d[0], plan, best)
+                                : NULL;
     }
     return t;
 }
@@ -441,7 +485,9 @@ static fsim_table alternatives(const report *r)
 /* --objective pareto: time against peak memory. */
 static fsim_table front(const report *r)
 {
-    static const fsim_column column[] = {{.title = "#"}, {.title = "kernels"}, {.title = "time"}, {.title = "over fastest"}, {.title = "memory"}, {.title = "less memory"}};
+    static const fsim_column column[] = {{.title = "#"},      {.title = "kernels"},
+                                         {.title = "time"},   {.title = "over fastest"},
+                                         {.title = "memory"}, {.title = "less memory"}};
     fsim_table t = fsim_table_new(r->a, column, sizeof column / sizeof *column);
     for (int i = 0; i < r->p->fronts; i++) {
         const fsim_plan *plan = &r->p->front[i], *fastest = &r->p->front[0];
@@ -451,7 +497,8 @@ static fsim_table front(const report *r)
         cell[2] = fsim_seconds_text(r->a, plan->time_s);
         cell[3] = i ? fsim_percent_text(r->a, plan->time_s / fastest->time_s - 1) : "-";
         cell[4] = fsim_bytes_text(r->a, (double)plan->peak_memory_bytes);
-        cell[5] = i ? fsim_percent_text(r->a, 1 - (double)plan->peak_memory_bytes / (double)fastest->peak_memory_bytes) : "-";
+        cell[5] =
+            i ? fsim_percent_text(r->a, 1 - (double)plan->peak_memory_bytes / (double)fastest->peak_memory_bytes) : "-";
     }
     return t;
 }
@@ -483,7 +530,8 @@ static void left_out(const report *r)
         matter when;
         const char *text;
     } note[] = {{FSIM_HW_L2_BANDWIDTH, ANY, "L2 bandwidth unknown: left out."},
-                {FSIM_HW_L2_EFFECTIVE, ANY, "No 'l2_effective' in the hardware file: the whole L2 counts as kept between kernels."},
+                {FSIM_HW_L2_EFFECTIVE, ANY,
+                 "No 'l2_effective' in the hardware file: the whole L2 counts as kept between kernels."},
                 {FSIM_HW_DRAM_LATENCY, ANY, "DRAM latency unknown: a typical one is assumed."},
                 {FSIM_HW_FP64_RATE, DOUBLES, "FP64 rate unknown: FP64 is as fast as FP32."},
                 {FSIM_HW_LINK_BANDWIDTH, DEVICES, "Bandwidth between devices unknown: left out."},
@@ -496,7 +544,8 @@ static void left_out(const report *r)
 /* Keys of the hardware file that this prediction uses and nobody measured. */
 static void assumed(const report *r)
 {
-    static const fsim_hw_key launch[FSIM_REGIME_COUNT] = {FSIM_HW_LAUNCH_EAGER, FSIM_HW_LAUNCH_STREAM, FSIM_HW_LAUNCH_GRAPH, FSIM_HW_KERNEL_FLOOR};
+    static const fsim_hw_key launch[FSIM_REGIME_COUNT] = {FSIM_HW_LAUNCH_EAGER, FSIM_HW_LAUNCH_STREAM,
+                                                          FSIM_HW_LAUNCH_GRAPH, FSIM_HW_KERNEL_FLOOR};
     const struct {
         fsim_hw_key key;
         matter when;
@@ -517,13 +566,17 @@ static void assumed(const report *r)
     }
     if (list)
         fsim_paragraph(&r->page, FSIM_FAINT, 0, 2,
-                       fsim_printf(r->a, "Assumed, not measured, in %s: %s.", r->p->hw->name ? r->p->hw->name : "the hardware file", list));
+                       fsim_printf(r->a, "Assumed, not measured, in %s: %s.",
+                                   r->p->hw->name ? r->p->hw->name : "the hardware file", list));
 }
 
 static void units(const report *r, const fsim_kernel *k)
 {
-    static const fsim_column column[] = {
-        {.title = "unit", .left = true}, {.title = "accounts for"}, {.title = "of time"}, {.title = "alone takes"}, {.title = "busy"}};
+    static const fsim_column column[] = {{.title = "unit", .left = true},
+                                         {.title = "accounts for"},
+                                         {.title = "of time"},
+                                         {.title = "alone takes"},
+                                         {.title = "busy"}};
     fsim_table t = fsim_table_new(r->a, column, sizeof column / sizeof *column);
     for (int u = 0; u < FSIM_UNIT_COUNT; u++) {
         if (k->time[u] <= 0 && k->unit[u] <= 0)
@@ -541,8 +594,11 @@ static void units(const report *r, const fsim_kernel *k)
 /* The last row is the kernel's: what tiles of operands fetch from L2 is known of the kernel as a whole. */
 static void tensors(const report *r, const fsim_kernel *k)
 {
-    static const fsim_column column[] = {
-        {.title = "", .left = true}, {.title = "tensor", .left = true}, {.title = "compulsory"}, {.title = "DRAM"}, {.title = "L2"}};
+    static const fsim_column column[] = {{.title = "", .left = true},
+                                         {.title = "tensor", .left = true},
+                                         {.title = "compulsory"},
+                                         {.title = "DRAM"},
+                                         {.title = "L2"}};
     fsim_table t = fsim_table_new(r->a, column, sizeof column / sizeof *column);
     int64_t compulsory = 0;
     for (int i = 0; i < k->inputs; i++) {
@@ -576,20 +632,27 @@ static void tensors(const report *r, const fsim_kernel *k)
 static void configuration(const report *r, const fsim_kernel *k)
 {
     fsim_arena *a = r->a;
-    const bool reduces = k->template == FSIM_ROW_REDUCTION || k->template == FSIM_COLUMN_REDUCTION || k->template == FSIM_FULL_REDUCTION;
+    const bool reduces =
+        k->template == FSIM_ROW_REDUCTION || k->template == FSIM_COLUMN_REDUCTION || k->template == FSIM_FULL_REDUCTION;
     const char *tile = k->tile_m > 0 ? fsim_printf(a, ", tile %d x %d", k->tile_m, k->tile_n) : "";
     const char *split = k->split_k > 1 ? fsim_printf(a, ", split-K %d", k->split_k) : "";
-    const char *passes = reduces || k->passes > 1 ? fsim_printf(a, "%s over the rows, ", k->passes == 1 ? "1 pass" : fsim_printf(a, "%d passes", k->passes)) : "";
+    const char *passes =
+        reduces || k->passes > 1
+            ? fsim_printf(a, "%s over the rows, ", k->passes == 1 ? "1 pass" : fsim_printf(a, "%d passes", k->passes))
+            : "";
     char flops[32];
+    fsim_paragraph(
+        &r->page, FSIM_PLAIN, 4, 6,
+        fsim_printf(
+            a, "%lld block%s of %d threads%s%s, %s, %d registers a thread, %s of shared memory a block, %s spilled",
+            (long long)k->grid, k->grid == 1 ? "" : "s", k->block, tile, split,
+            k->launches == 1 ? "1 launch" : fsim_printf(a, "%d launches", k->launches), k->registers,
+            fsim_bytes_text(a, k->shared_bytes), fsim_bytes_text(a, (double)k->spilled_bytes)));
     fsim_paragraph(&r->page, FSIM_PLAIN, 4, 6,
-                   fsim_printf(a, "%lld block%s of %d threads%s%s, %s, %d registers a thread, %s of shared memory a block, %s spilled",
-                               (long long)k->grid, k->grid == 1 ? "" : "s", k->block, tile, split,
-                               k->launches == 1 ? "1 launch" : fsim_printf(a, "%d launches", k->launches), k->registers,
-                               fsim_bytes_text(a, k->shared_bytes), fsim_bytes_text(a, (double)k->spilled_bytes)));
-    fsim_paragraph(&r->page, FSIM_PLAIN, 4, 6,
-                   fsim_printf(a, "occupancy %.0f%%, %.2f waves, %s%s, coalescing %.0f%%, %s", 100 * k->occupancy, k->waves, passes,
-                               k->vector > 1 ? fsim_printf(a, "vectors of %d elements", k->vector) : "no vectors", 100 * k->coalescing,
-                               fsim_show_rate(flops, sizeof flops, k->flops, "FLOP")));
+                   fsim_printf(a, "occupancy %.0f%%, %.2f waves, %s%s, coalescing %.0f%%, %s", 100 * k->occupancy,
+                               k->waves, passes,
+                               k->vector > 1 ? fsim_printf(a, "vectors of %d elements", k->vector) : "no vectors",
+                               100 * k->coalescing, fsim_show_rate(flops, sizeof flops, k->flops, "FLOP")));
 }
 
 static void details(const report *r)
@@ -600,11 +663,14 @@ static void details(const report *r)
         title(r, fsim_printf(r->a, "kernel %d: %s", i + 1, fsim_kernel_name(r->g, k, r->a)));
         const char *list = NULL;
         for (int m = 0; m < k->group->members; m++)
-            list = fsim_printf(r->a, "%s%s%s%s", list ? list : "", list ? ", " : "", r->g->node[k->group->member[m].node].name,
+            list = fsim_printf(r->a, "%s%s%s%s", list ? list : "", list ? ", " : "",
+                               r->g->node[k->group->member[m].node].name,
                                k->group->member[m].clone ? " (recomputed)" : "");
         fsim_paragraph(&r->page, FSIM_PLAIN, 4, 6, list ? list : "");
         if (r->plan->rule && r->plan->rule[i])
-            fsim_paragraph(&r->page, FSIM_PLAIN, 4, 6, fsim_printf(r->a, "made by the rule%s %s", strchr(r->plan->rule[i], '+') ? "s" : "", r->plan->rule[i]));
+            fsim_paragraph(
+                &r->page, FSIM_PLAIN, 4, 6,
+                fsim_printf(r->a, "made by the rule%s %s", strchr(r->plan->rule[i], '+') ? "s" : "", r->plan->rule[i]));
         configuration(r, k);
         units(r, k);
         tensors(r, k);
@@ -690,11 +756,12 @@ void fsim_report_compare(FILE *out, const fsim_prediction *p, int count, const f
     fsim_arena *a = fsim_arena_new();
     const report r = begin(out, p, style, a);
     const fsim_options *o = &p->options;
-    fsim_paragraph(&r.page, FSIM_STRONG, 0, 2,
-                   fsim_printf(a, "%s on %s: %s", r.g->name, count_of(a, count, "GPU"), fsim_strategy_names[p->chosen]));
+    fsim_paragraph(
+        &r.page, FSIM_STRONG, 0, 2,
+        fsim_printf(a, "%s on %s: %s", r.g->name, count_of(a, count, "GPU"), fsim_strategy_names[p->chosen]));
     fsim_paragraph(&r.page, FSIM_FAINT, 0, 2,
-                   fsim_printf(a, "launch %s, L2 %s, objective %s%s", fsim_regime_names[o->regime], o->warm ? "warm" : "cold",
-                               fsim_objective_name(o), limit_text(a, o)));
+                   fsim_printf(a, "launch %s, L2 %s, objective %s%s", fsim_regime_names[o->regime],
+                               o->warm ? "warm" : "cold", fsim_objective_name(o), limit_text(a, o)));
     fputc('\n', out);
     const fsim_table t = comparison(p, count, a);
     fsim_table_print(&r.page, &t, 0);

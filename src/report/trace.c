@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/price/timeline.h"
 #include "report/json_stream.h"
 #include "report/report.h"
-#include "search/timeline.h"
 
 /* Names a process or a thread of the trace. */
 static void put_name(FILE *out, const char *between, const char *what, int process, int thread, const char *name)
@@ -12,7 +12,8 @@ static void put_name(FILE *out, const char *between, const char *what, int proce
     fputs("}}", out);
 }
 
-static void put_kernel(FILE *out, const fsim_graph *g, const fsim_kernel *k, const fsim_span *when, int process, int id, fsim_arena *a)
+static void put_kernel(FILE *out, const fsim_graph *g, const fsim_kernel *k, const fsim_span *when, int process, int id,
+                       fsim_arena *a)
 {
     static const double us = 1e-6;
     fprintf(out, ",\n{\"ph\": \"X\", \"pid\": %d, \"tid\": %d", process, (int)when->lane + 1);
@@ -37,7 +38,8 @@ void fsim_report_trace(FILE *out, const fsim_prediction *p, int count)
         const fsim_plan *plan = &p[i].plan[p[i].chosen];
         const fsim_timeline when = fsim_timeline_of(p[i].graph, plan, a);
         put_name(out, i ? "," : "", "process_name", i + 1, 0,
-                 fsim_printf(a, "%s on %s, %s (predicted)", p[i].graph->name, p[i].hw->name, fsim_strategy_names[p[i].chosen]));
+                 fsim_printf(a, "%s on %s, %s (predicted)", p[i].graph->name, p[i].hw->name,
+                             fsim_strategy_names[p[i].chosen]));
         for (int lane = 0; lane < FSIM_LANE_COUNT; lane++)
             if (when.busy_s[lane] > 0)
                 put_name(out, ",", "thread_name", i + 1, lane + 1, fsim_lane_names[lane]);

@@ -26,7 +26,8 @@ double fsim_trials_metric(const fsim_trials *x, fsim_trial_metric m, double *noi
             if (m == FSIM_TRIAL_MAPE && !isnan(error))
                 sum += error, count++;
             for (int k = 0; k < y->plan.kernels && m == FSIM_TRIAL_BYTES; k++) {
-                const double bytes = kernel_bytes(&y->measured.kernel[k]), wanted = y->predicted[k].dram_read_bytes + y->predicted[k].dram_write_bytes;
+                const double bytes = kernel_bytes(&y->measured.kernel[k]),
+                             wanted = y->predicted[k].dram_read_bytes + y->predicted[k].dram_write_bytes;
                 if (isnan(bytes) || y->measured.kernel[k].cold.samples == 0 || (y->ran[k].stand_in && t->has_library))
                     continue;
                 sum += fabs(bytes - wanted);
@@ -56,8 +57,16 @@ static const fsim_trial_plan *baseline(const fsim_trial *t)
 
 static fsim_table plans_table(const fsim_trial *t, fsim_arena *a)
 {
-    static const fsim_column column[] = {{.title = "plan", .left = true}, {.title = "kernels"}, {.title = "predicted"}, {.title = "measured"}, {.title = "quartiles", .drop = 3}, {.title = "error"},
-                                         {.title = "speedup"}, {.title = "predicted speedup"}, {.title = "graph predicted", .drop = 2}, {.title = "graph measured", .drop = 1}};
+    static const fsim_column column[] = {{.title = "plan", .left = true},
+                                         {.title = "kernels"},
+                                         {.title = "predicted"},
+                                         {.title = "measured"},
+                                         {.title = "quartiles", .drop = 3},
+                                         {.title = "error"},
+                                         {.title = "speedup"},
+                                         {.title = "predicted speedup"},
+                                         {.title = "graph predicted", .drop = 2},
+                                         {.title = "graph measured", .drop = 1}};
     fsim_table table = fsim_table_new(a, column, sizeof column / sizeof *column);
     const fsim_trial_plan *base = baseline(t);
     for (int p = 0; p < t->plans; p++) {
@@ -69,9 +78,12 @@ static fsim_table plans_table(const fsim_trial *t, fsim_arena *a)
         cell[1] = fsim_printf(a, "%d", x->plan.kernels);
         cell[2] = fsim_seconds_text(a, x->stream_s);
         cell[3] = seconds(a, s->median_s, have);
-        cell[4] = have ? fsim_printf(a, "%s, %s", fsim_seconds_text(a, s->low_s), fsim_seconds_text(a, s->high_s)) : "-";
+        cell[4] =
+            have ? fsim_printf(a, "%s, %s", fsim_seconds_text(a, s->low_s), fsim_seconds_text(a, s->high_s)) : "-";
         cell[5] = percent(a, fsim_trial_error(x));
-        cell[6] = times(a, compared && base->measured.stream.samples && !base->unlike ? base->measured.stream.median_s / s->median_s : NAN);
+        cell[6] = times(a, compared && base->measured.stream.samples && !base->unlike
+                               ? base->measured.stream.median_s / s->median_s
+                               : NAN);
         cell[7] = times(a, base->stream_s / x->stream_s);
         cell[8] = seconds(a, x->graph_s, x->measured.graph.samples > 0);
         cell[9] = seconds(a, x->measured.graph.median_s, x->measured.graph.samples > 0);
@@ -79,16 +91,31 @@ static fsim_table plans_table(const fsim_trial *t, fsim_arena *a)
     return table;
 }
 
-static const char *counted(fsim_arena *a, const fsim_measured_kernel *m, double bytes) { return m->cold.samples > 0 && !isnan(bytes) ? fsim_bytes_text(a, bytes) : "-"; }
+static const char *counted(fsim_arena *a, const fsim_measured_kernel *m, double bytes)
+{
+    return m->cold.samples > 0 && !isnan(bytes) ? fsim_bytes_text(a, bytes) : "-";
+}
 
 static const char *ran_by(const fsim_trial_ran *r) { return r->stand_in ? "ours" : r->library; }
 
 static fsim_table kernels_table(const fsim_trial *t, const fsim_trial_plan *x, fsim_arena *a)
 {
-    static const fsim_column column[] = {{.title = "kernel", .left = true, .shrinks = true}, {.title = "template", .left = true, .drop = 9}, {.title = "cold"}, {.title = "measured"}, {.title = "error"},
-                                         {.title = "warm", .drop = 6}, {.title = "warm measured", .drop = 5}, {.title = "DRAM"}, {.title = "counted"},
-                                         {.title = "L2 counted", .drop = 11}, {.title = "L2 writes", .drop = 12}, {.title = "shared", .drop = 13}, {.title = "registers", .drop = 4},
-                                         {.title = "regs compiled", .drop = 3}, {.title = "occupancy", .drop = 8}, {.title = "occ. compiled", .drop = 7}};
+    static const fsim_column column[] = {{.title = "kernel", .left = true, .shrinks = true},
+                                         {.title = "template", .left = true, .drop = 9},
+                                         {.title = "cold"},
+                                         {.title = "measured"},
+                                         {.title = "error"},
+                                         {.title = "warm", .drop = 6},
+                                         {.title = "warm measured", .drop = 5},
+                                         {.title = "DRAM"},
+                                         {.title = "counted"},
+                                         {.title = "L2 counted", .drop = 11},
+                                         {.title = "L2 writes", .drop = 12},
+                                         {.title = "shared", .drop = 13},
+                                         {.title = "registers", .drop = 4},
+                                         {.title = "regs compiled", .drop = 3},
+                                         {.title = "occupancy", .drop = 8},
+                                         {.title = "occ. compiled", .drop = 7}};
     fsim_table table = fsim_table_new(a, column, sizeof column / sizeof *column);
     for (int k = 0; k < x->plan.kernels; k++) {
         const fsim_measured_kernel *m = &x->measured.kernel[k];
@@ -96,10 +123,13 @@ static fsim_table kernels_table(const fsim_trial *t, const fsim_trial_plan *x, f
         const bool cold = m->cold.samples > 0, warm = m->warm.samples > 0;
         const char **cell = fsim_table_row(&table, FSIM_PLAIN);
         cell[0] = x->program[k].name;
-        cell[1] = ran_by(&x->ran[k]) ? fsim_printf(a, "%s, %s", fsim_template_names[p->template], ran_by(&x->ran[k])) : fsim_template_names[p->template];
+        cell[1] = ran_by(&x->ran[k]) ? fsim_printf(a, "%s, %s", fsim_template_names[p->template], ran_by(&x->ran[k]))
+                                     : fsim_template_names[p->template];
         cell[2] = fsim_seconds_text(a, x->predicted[k].cold_s);
         cell[3] = cold ? fsim_seconds_text(a, m->cold.median_s) : m->failed ? "not run" : m->left_out ? "no time" : "-";
-        cell[4] = cold && !(x->ran[k].stand_in && t->has_library) ? percent(a, x->predicted[k].cold_s / m->cold.median_s - 1) : "-";
+        cell[4] = cold && !(x->ran[k].stand_in && t->has_library)
+                      ? percent(a, x->predicted[k].cold_s / m->cold.median_s - 1)
+                      : "-";
         cell[5] = fsim_seconds_text(a, x->predicted[k].warm_s);
         cell[6] = seconds(a, m->warm.median_s, warm);
         cell[7] = fsim_bytes_text(a, x->predicted[k].dram_read_bytes + x->predicted[k].dram_write_bytes);
@@ -110,7 +140,8 @@ static fsim_table kernels_table(const fsim_trial *t, const fsim_trial_plan *x, f
         cell[12] = fsim_printf(a, "%d", p->registers);
         cell[13] = cold && m->registers > 0 ? fsim_printf(a, "%d", m->registers) : "-";
         cell[14] = fsim_printf(a, "%.0f %%", 100 * p->occupancy);
-        cell[15] = cold && !isnan(m->occupancy) && m->occupancy > 0 ? fsim_printf(a, "%.0f %%", 100 * m->occupancy) : "-";
+        cell[15] =
+            cold && !isnan(m->occupancy) && m->occupancy > 0 ? fsim_printf(a, "%.0f %%", 100 * m->occupancy) : "-";
     }
     return table;
 }
@@ -134,9 +165,12 @@ static const char *checked_text(const fsim_trial *t, fsim_arena *a)
     if (untold)
         left = fsim_printf(a, "%s %d are not compared: of their results too little can be.", left, untold);
     if (checked == 0 && untold)
-        return fsim_printf(a, "None of %d kernels of %d plans is compared%s: of their results too little can be.", untold, t->plans, scale);
-    return wrong ? fsim_printf(a, "%d of %d kernels do not compute what the reference does%s.%s", wrong, checked, scale, left)
-                 : fsim_printf(a, "All %d kernels of %d plans compute what the reference does%s.%s", checked, t->plans, scale, left);
+        return fsim_printf(a, "None of %d kernels of %d plans is compared%s: of their results too little can be.",
+                           untold, t->plans, scale);
+    return wrong ? fsim_printf(a, "%d of %d kernels do not compute what the reference does%s.%s", wrong, checked, scale,
+                               left)
+                 : fsim_printf(a, "All %d kernels of %d plans compute what the reference does%s.%s", checked, t->plans,
+                               scale, left);
 }
 
 /* What one kernel was run by: a library's name, or, of a stand-in, why. NULL: it is no library's. */
@@ -158,7 +192,8 @@ static int count_ran(const fsim_trial *t, int p, int k, bool ours)
     return count;
 }
 
-/* "Products that plans leave to a library: 4 by cuBLAS, 1 by our own kernel in its place (there is no such library on a CPU)."; NULL where there are none. */
+/* "Products that plans leave to a library: 4 by cuBLAS, 1 by our own kernel in its place (there is no such library on a
+ * CPU)."; NULL where there are none. */
 static const char *library_text(const fsim_trial *t, fsim_arena *a)
 {
     const char *text = "";
@@ -169,7 +204,9 @@ static const char *library_text(const fsim_trial *t, fsim_arena *a)
                 const int count = count_ran(t, p, k, ours);
                 const char *by = why_ran(&t->plan[p].ran[k], ours);
                 if (count > 0)
-                    text = fsim_printf(a, ours ? "%s%s%d by our own kernel%s in its place (%s)" : "%s%s%d by %s%s", text, *text ? ", " : "", count, ours ? (count == 1 ? "" : "s") : by, ours ? by : "");
+                    text =
+                        fsim_printf(a, ours ? "%s%s%d by our own kernel%s in its place (%s)" : "%s%s%d by %s%s", text,
+                                    *text ? ", " : "", count, ours ? (count == 1 ? "" : "s") : by, ours ? by : "");
             }
     return *text ? fsim_printf(a, "Products that plans leave to a library: %s.", text) : NULL;
 }
@@ -182,10 +219,13 @@ static const char *regret_text(const fsim_trial *t, fsim_arena *a)
             any = any || t->plan[p].measured.stream.samples > 0;
         return any ? "No plan that was measured is what was predicted." : "Nothing was measured.";
     }
-    const char *chosen = fsim_strategy_names[t->plan[t->chosen].strategy], *best = fsim_strategy_names[t->plan[t->best].strategy];
+    const char *chosen = fsim_strategy_names[t->plan[t->chosen].strategy],
+               *best = fsim_strategy_names[t->plan[t->best].strategy];
     const char *noise = fsim_printf(a, "repetitions scatter by %.1f %%", 100 * t->noise);
-    return t->chosen == t->best ? fsim_printf(a, "Regret 0 %%: %s is predicted to be fastest, and is; %s.", chosen, noise)
-                                : fsim_printf(a, "Regret %.1f %%: %s is predicted to be fastest, %s was; %s.", 100 * t->regret, chosen, best, noise);
+    return t->chosen == t->best
+               ? fsim_printf(a, "Regret 0 %%: %s is predicted to be fastest, and is; %s.", chosen, noise)
+               : fsim_printf(a, "Regret %.1f %%: %s is predicted to be fastest, %s was; %s.", 100 * t->regret, chosen,
+                             best, noise);
 }
 
 static int shown_plan(const fsim_trial *t)
@@ -211,23 +251,33 @@ static void report_failed_kernels(const fsim_page *page, const fsim_trial *t, fs
             if (again)
                 continue;
             said[count++] = why;
-            fsim_paragraph(page, FSIM_BAD, 2, 4, fsim_printf(a, "%s: %s not measured: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].program[k].name, why));
+            fsim_paragraph(page, FSIM_BAD, 2, 4,
+                           fsim_printf(a, "%s: %s not measured: %s", fsim_strategy_names[t->plan[p].strategy],
+                                       t->plan[p].program[k].name, why));
         }
 }
 
 static void report_trial(const fsim_page *page, const fsim_trials *x, const fsim_trial *t, fsim_arena *a)
 {
-    fsim_paragraph(page, FSIM_STRONG, 0, 2, fsim_printf(a, "%s%s%s: %d operators, %d primitives on %s", t->graph->name, *t->set ? " " : "", t->set, t->graph->sources, t->graph->nodes, x->name));
+    fsim_paragraph(page, FSIM_STRONG, 0, 2,
+                   fsim_printf(a, "%s%s%s: %d operators, %d primitives on %s", t->graph->name, *t->set ? " " : "",
+                               t->set, t->graph->sources, t->graph->nodes, x->name));
     fsim_paragraph(page, FSIM_PLAIN, 0, 2, checked_text(t, a));
     for (int p = 0; p < t->plans; p++) {
         if (t->plan[p].first_wrong)
-            fsim_paragraph(page, FSIM_BAD, 2, 4, fsim_printf(a, "%s: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].first_wrong));
+            fsim_paragraph(page, FSIM_BAD, 2, 4,
+                           fsim_printf(a, "%s: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].first_wrong));
         if (t->plan[p].first_untold)
-            fsim_paragraph(page, FSIM_PLAIN, 2, 4, fsim_printf(a, "%s: not compared: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].first_untold));
+            fsim_paragraph(page, FSIM_PLAIN, 2, 4,
+                           fsim_printf(a, "%s: not compared: %s", fsim_strategy_names[t->plan[p].strategy],
+                                       t->plan[p].first_untold));
         if (t->plan[p].differs)
-            fsim_paragraph(page, FSIM_BAD, 2, 4, fsim_printf(a, "%s: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].differs));
+            fsim_paragraph(page, FSIM_BAD, 2, 4,
+                           fsim_printf(a, "%s: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].differs));
         if (t->plan[p].failed)
-            fsim_paragraph(page, FSIM_BAD, 2, 4, fsim_printf(a, "%s: not measured: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].failed));
+            fsim_paragraph(
+                page, FSIM_BAD, 2, 4,
+                fsim_printf(a, "%s: not measured: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].failed));
     }
     if (t->unchecked)
         fsim_paragraph(page, FSIM_BAD, 2, 4, fsim_printf(a, "not compared with the reference: %s", t->unchecked));
@@ -237,10 +287,14 @@ static void report_trial(const fsim_page *page, const fsim_trials *x, const fsim
         return;
     for (int p = 0; p < t->plans; p++)
         if (t->plan[p].no_graph)
-            fsim_paragraph(page, FSIM_BAD, 2, 4, fsim_printf(a, "%s: not as a CUDA graph: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].no_graph));
+            fsim_paragraph(page, FSIM_BAD, 2, 4,
+                           fsim_printf(a, "%s: not as a CUDA graph: %s", fsim_strategy_names[t->plan[p].strategy],
+                                       t->plan[p].no_graph));
     for (int p = 0; p < t->plans; p++)
         if (t->plan[p].unlike && t->plan[p].measured.stream.samples > 0)
-            fsim_paragraph(page, FSIM_PLAIN, 2, 4, fsim_printf(a, "%s: not compared with its prediction: %s", fsim_strategy_names[t->plan[p].strategy], t->plan[p].unlike));
+            fsim_paragraph(page, FSIM_PLAIN, 2, 4,
+                           fsim_printf(a, "%s: not compared with its prediction: %s",
+                                       fsim_strategy_names[t->plan[p].strategy], t->plan[p].unlike));
     report_failed_kernels(page, t, a);
     if (fsim_trial_left_out(t, a))
         fsim_paragraph(page, FSIM_PLAIN, 2, 4, fsim_trial_left_out(t, a));
@@ -265,8 +319,12 @@ static void report_trial(const fsim_page *page, const fsim_trials *x, const fsim
 fsim_tried_gate fsim_trial_gate_try(const fsim_trial_gate *g, const fsim_trials *x, double *noise, fsim_arena *a)
 {
     const double value = fsim_trials_metric(x, g->metric, noise);
-    return (fsim_tried_gate){.text = g->text, .value = value, .passed = value <= g->limit,
-                             .says = isnan(value) ? "nothing was measured" : fsim_printf(a, "%.2f %%, wanted at most %.4g %%", 100 * value, 100 * g->limit)};
+    return (fsim_tried_gate){
+        .text = g->text,
+        .value = value,
+        .passed = value <= g->limit,
+        .says = isnan(value) ? "nothing was measured"
+                             : fsim_printf(a, "%.2f %%, wanted at most %.4g %%", 100 * value, 100 * g->limit)};
 }
 
 void fsim_report_trials(const fsim_page *page, const fsim_trials *x)
@@ -281,7 +339,8 @@ void fsim_report_trials(const fsim_page *page, const fsim_trials *x)
     }
     if (!x->no_counters && strcmp(x->device, "cuda") == 0 && x->measured) {
         putc('\n', page->out);
-        fsim_paragraph(page, FSIM_FAINT, 0, 2, "Counted DRAM bytes take in what L2 still held of a kernel's results at its end.");
+        fsim_paragraph(page, FSIM_FAINT, 0, 2,
+                       "Counted DRAM bytes take in what L2 still held of a kernel's results at its end.");
     }
     if (x->no_counters) {
         putc('\n', page->out);
@@ -343,10 +402,14 @@ static void put_kernel(FILE *out, const fsim_trial_plan *x, int k)
     const bool any = m->cold.samples > 0 || m->warm.samples > 0;
     fsim_json_text(out, "\n       {", "name", x->program[k].name);
     fsim_json_text(out, ", ", "template", fsim_template_names[x->plan.kernel[k].template]);
-    fsim_json_text(out, ", ", "not_run", x->program[k].skipped ? x->program[k].skipped : m->failed ? m->failed : m->left_out);
+    fsim_json_text(out, ", ", "not_run",
+                   x->program[k].skipped ? x->program[k].skipped
+                   : m->failed           ? m->failed
+                                         : m->left_out);
     fsim_json_text(out, ", ", "wrong", x->check[k].message);
     fsim_json_text(out, ", ", "not_compared", x->check[k].untold);
-    fsim_json_number(out, ", ", "comparable", x->check[k].elems > 0 ? (double)x->check[k].compared / (double)x->check[k].elems : NAN);
+    fsim_json_number(out, ", ", "comparable",
+                     x->check[k].elems > 0 ? (double)x->check[k].compared / (double)x->check[k].elems : NAN);
     fsim_json_text(out, ", ", "library", x->ran[k].library);
     fsim_json_text(out, ", ", "stand_in", x->ran[k].stand_in);
     fsim_json_number(out, ",\n        \"predicted\": {", "cold_s", x->predicted[k].cold_s);
@@ -374,7 +437,8 @@ static void put_kernel(FILE *out, const fsim_trial_plan *x, int k)
 static void put_plan(FILE *out, const fsim_trial *t, const fsim_trial_plan *x)
 {
     const fsim_trial_plan *base = baseline(t);
-    const bool both = base->measured.stream.samples > 0 && x->measured.stream.samples > 0 && !base->unlike && !x->unlike;
+    const bool both =
+        base->measured.stream.samples > 0 && x->measured.stream.samples > 0 && !base->unlike && !x->unlike;
     fsim_json_text(out, "\n     {", "strategy", fsim_strategy_names[x->strategy]);
     fsim_json_number(out, ", ", "predicted_s", x->stream_s);
     fsim_json_number(out, ", ", "predicted_graph_s", x->graph_s);
@@ -382,7 +446,8 @@ static void put_plan(FILE *out, const fsim_trial *t, const fsim_trial_plan *x)
     put_times(out, ", ", "measured_graph", &x->measured.graph);
     fsim_json_number(out, ", ", "error", fsim_trial_error(x));
     fsim_json_number(out, ", ", "predicted_speedup", base->stream_s / x->stream_s);
-    fsim_json_number(out, ", ", "measured_speedup", both ? base->measured.stream.median_s / x->measured.stream.median_s : NAN);
+    fsim_json_number(out, ", ", "measured_speedup",
+                     both ? base->measured.stream.median_s / x->measured.stream.median_s : NAN);
     fprintf(out, ",\n      \"checked\": %d, \"wrong\": %d, \"not_compared\": %d", x->checked, x->wrong, x->untold);
     fsim_json_text(out, ", ", "first_wrong", x->first_wrong);
     fsim_json_text(out, ", ", "first_not_compared", x->first_untold);
@@ -420,7 +485,8 @@ void fsim_json_trials(FILE *out, const fsim_trials *x)
         fsim_json_text(out, ", ", "unchecked", t->unchecked);
         fsim_json_text(out, ", ", "left_out", fsim_trial_left_out(t, c));
         fsim_json_number(out, ", ", "checked_scale", t->scale > 0 ? (double)t->scale : 0);
-        fsim_json_text(out, ",\n    ", "chosen", t->chosen >= 0 ? fsim_strategy_names[t->plan[t->chosen].strategy] : NULL);
+        fsim_json_text(out, ",\n    ", "chosen",
+                       t->chosen >= 0 ? fsim_strategy_names[t->plan[t->chosen].strategy] : NULL);
         fsim_json_text(out, ", ", "best", t->best >= 0 ? fsim_strategy_names[t->plan[t->best].strategy] : NULL);
         fsim_json_number(out, ", ", "regret", t->regret);
         fsim_json_number(out, ", ", "noise", t->noise);
@@ -452,8 +518,12 @@ void fsim_junit_trials(FILE *out, const fsim_trials *x)
         for (int p = 0; p < x->at[i].plans; p++) {
             const fsim_trial_plan *y = &x->at[i].plan[p];
             const char *wrong = y->first_wrong ? y->first_wrong : y->differs;
-            fsim_junit_case(out, "fusesim.kernels", fsim_printf(a, "%s/%s", x->at[i].graph->name, fsim_strategy_names[y->strategy]), wrong ? "result" : NULL,
-                            wrong ? wrong : fsim_printf(a, "%d kernels compared, %d not, predicted %.4g s, measured %.4g s", y->checked, y->untold, y->stream_s, y->measured.stream.median_s));
+            fsim_junit_case(out, "fusesim.kernels",
+                            fsim_printf(a, "%s/%s", x->at[i].graph->name, fsim_strategy_names[y->strategy]),
+                            wrong ? "result" : NULL,
+                            wrong ? wrong
+                                  : fsim_printf(a, "%d kernels compared, %d not, predicted %.4g s, measured %.4g s",
+                                                y->checked, y->untold, y->stream_s, y->measured.stream.median_s));
         }
     fsim_junit_end(out);
     fsim_arena_free(a);

@@ -4,9 +4,10 @@
 #define FUSESIM_REPORT_TRIAL_H
 
 #include "report/gate.h"
-#include "validate/trial.h"
+#include "validate/trial/trial.h"
 
-/* A limit of --gate: mape (of all plans' times), bytes (of all kernels' DRAM bytes: differences over the sum, so that the large ones weigh most), regret (the largest), each at most. */
+/* A limit of --gate: mape (of all plans' times), bytes (of all kernels' DRAM bytes: differences over the sum, so that
+ * the large ones weigh most), regret (the largest), each at most. */
 typedef enum { FSIM_TRIAL_MAPE, FSIM_TRIAL_BYTES, FSIM_TRIAL_REGRET, FSIM_TRIAL_METRICS } fsim_trial_metric;
 extern const char *const fsim_trial_metric_names[FSIM_TRIAL_METRICS];
 typedef struct {
@@ -16,14 +17,14 @@ typedef struct {
 } fsim_trial_gate;
 
 typedef struct {
-    const char *device, *name;   /* cpu; "AMD EPYC, 2 threads" */
-    const char *facts;           /* driver, clocks; "" */
-    const char *no_counters;     /* why there are no bytes; NULL */
+    const char *device, *name; /* cpu; "AMD EPYC, 2 threads" */
+    const char *facts;         /* driver, clocks; "" */
+    const char *no_counters;   /* why there are no bytes; NULL */
     const fsim_trial *at;
     int count;
     const fsim_tried_gate *gate;
     int gates;
-    bool verbose, measured;      /* measured: else kernels were compared only */
+    bool verbose, measured; /* measured: else kernels were compared only */
 } fsim_trials;
 
 /* Mean of |predicted / measured - 1|, and so on, over all trials; NaN where nothing was measured. noise may be NULL. */

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a plan of a small workload: read, and where it is one, priced. */
+#include "plan/partition_file.h"
 #include "predict.h"
-#include "search/given.h"
 #include <stdlib.h>
 #include <string.h>
 
 static const char workload[] = "tensors: {x: {shape: [64, 64], dtype: f32}, w: {shape: [64, 64], dtype: f32}}\n"
-                               "operators: [{op: exp, in: x, out: a}, {op: linear, in: [a, w], out: h}, {op: permute, in: h, out: t, dims: [1, 0]},\n"
-                               "  {op: softmax, in: t, out: p, dim: 1}, {op: add, in: [p, a], out: b}, {op: sort, in: b, out: s, dim: 0}, {op: mul, in: [s, a], out: y}]\n"
+                               "operators: [{op: exp, in: x, out: a}, {op: linear, in: [a, w], out: h}, {op: permute, "
+                               "in: h, out: t, dims: [1, 0]},\n"
+                               "  {op: softmax, in: t, out: p, dim: 1}, {op: add, in: [p, a], out: b}, {op: sort, in: "
+                               "b, out: s, dim: 0}, {op: mul, in: [s, a], out: y}]\n"
                                "outputs: [y]\n";
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const fsim_options how = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 0.001};
+    static const fsim_options how = {
+        .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 0.001};
     fsim_arena *a = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(a);
     char *text = fsim_strndup(a, (const char *)data, size);
@@ -25,7 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const int errors = fsim_errors(d);
     const bool read = fsim_given_read(g, a, d, "fuzz.json", text, size, &given);
     const fsim_problem p = fsim_problem_of(g, hw, &how, a);
-    if (read != (fsim_errors(d) == errors) || (read && fsim_given_price(&p, &given, d, a, &plan) != (fsim_errors(d) == errors)))
+    if (read != (fsim_errors(d) == errors) ||
+        (read && fsim_given_price(&p, &given, d, a, &plan) != (fsim_errors(d) == errors)))
         abort();
     fsim_arena_free(a);
     return 0;

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as another tool's profile: read, and where it is one, matched to the plan of a small workload. */
-#include "measure/import.h"
+#include "evidence/profile_rows.h"
+#include "plan/price/price.h"
 #include "predict.h"
-#include "search/price.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char workload[] = "tensors: {x: {shape: [64, 64], dtype: f32}, w: {shape: [64, 64], dtype: f32}}\n"
-                               "operators: [{op: linear, in: [x, w], out: h}, {op: gelu, in: h, out: g}, {op: softmax, in: g, out: y, dim: 1}]\n"
-                               "outputs: [y]\n";
+static const char workload[] =
+    "tensors: {x: {shape: [64, 64], dtype: f32}, w: {shape: [64, 64], dtype: f32}}\n"
+    "operators: [{op: linear, in: [x, w], out: h}, {op: gelu, in: h, out: g}, {op: softmax, in: g, out: y, dim: 1}]\n"
+    "outputs: [y]\n";
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const fsim_options how = {.strategy = FSIM_STRATEGY_EAGER, .regime = FSIM_REGIME_KERNEL, .time_limit_s = 0.001};
+    static const fsim_options how = {
+        .strategy = FSIM_STRATEGY_EAGER, .regime = FSIM_REGIME_KERNEL, .time_limit_s = 0.001};
     static const fsim_import_as as = {"t4", "fuzz", "", FSIM_STRATEGY_EAGER};
     fsim_arena *a = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(a);
@@ -32,7 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const fsim_problem p = fsim_problem_of(g, hw, &how, a);
         fsim_plan plan;
         fsim_baseline(&p, FSIM_STRATEGY_EAGER, a, &plan);
-        const fsim_import all = fsim_import_of(&profile, NULL, NULL, &as, a), x = fsim_import_of(&profile, g, &plan, &as, a);
+        const fsim_import all = fsim_import_of(&profile, NULL, NULL, &as, a),
+                          x = fsim_import_of(&profile, g, &plan, &as, a);
         for (int i = 0; i < x.rows; i++)
             if (!(x.row[i].time_s > 0) || !isfinite(x.row[i].time_s))
                 abort();

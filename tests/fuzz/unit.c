@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a number with a unit. */
-#include "base/arena.h"
 #include "base/unit.h"
+#include "base/arena.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

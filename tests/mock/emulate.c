@@ -629,7 +629,8 @@ static bool run_warp(worker *w, int warp)
 static bool holds(const char *from, uint32_t word, size_t bytes)
 {
     const size_t whole = bytes / sizeof word * sizeof word;
-    return whole == 0 || (memcmp(from, &word, sizeof word) == 0 && memcmp(from, from + sizeof word, whole - sizeof word) == 0);
+    return whole == 0 ||
+           (memcmp(from, &word, sizeof word) == 0 && memcmp(from, from + sizeof word, whole - sizeof word) == 0);
 }
 
 static void check_guards(worker *w)

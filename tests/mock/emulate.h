@@ -10,8 +10,8 @@
  * Environment, read at each call:
  *   MOCK_ORDER=reverse|random:SEED  in which order threads and blocks run; else ascending
  *   MOCK_JOBS=N                     threads of the operating system, 1
- *   MOCK_STRICT=1                   that a thread ends while others wait at a barrier is a fault; since Volta it is none
- *   MOCK_UCONTEXT=1                 ucontext instead of the own switch: slow, portable */
+ *   MOCK_STRICT=1                   that a thread ends while others wait at a barrier is a fault; since Volta it is
+ * none MOCK_UCONTEXT=1                 ucontext instead of the own switch: slow, portable */
 #ifndef FUSESIM_MOCK_EMULATE_H
 #define FUSESIM_MOCK_EMULATE_H
 

@@ -523,8 +523,8 @@ static double write_back(void)
     return bytes;
 }
 
-/* All of the allocation is written: what L2 can't hold goes to memory at once, the rest when others take its place. What
- * went there. */
+/* All of the allocation is written: what L2 can't hold goes to memory at once, the rest when others take its place.
+ * What went there. */
 static double make_dirty(allocation *a)
 {
     const double bytes = (double)a->bytes, held = bytes < MOCK_L2_BYTES ? bytes : MOCK_L2_BYTES;

@@ -37,8 +37,8 @@
  *
  * Device memory lies between pages that fault; the rest of its pages is checked when freed or synchronised with. New
  * memory is MOCK_POISON. An allocation that a kernel reads counts as read entirely; it is in L2 where less than L2's
- * size was used since. What is written goes to memory when others take its place in L2. A launch takes 2 us + what it moves at 3 TB/s from memory, at 9 TB/s from L2, and up to 1 %
- * more. */
+ * size was used since. What is written goes to memory when others take its place in L2. A launch takes 2 us + what it
+ * moves at 3 TB/s from memory, at 9 TB/s from L2, and up to 1 % more. */
 #ifndef FUSESIM_MOCK_MOCKGPU_H
 #define FUSESIM_MOCK_MOCKGPU_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ATen's kernels: which ones an operator becomes, what they move, laws of their times, and single operators that were measured. */
+/* ATen's kernels: which ones an operator becomes, what they move, laws of their times, and single operators that were
+ * measured. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,8 +8,8 @@
 
 #include <cmocka.h>
 
+#include "plan/price/price.h"
 #include "predict.h"
-#include "search/price.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +43,8 @@ static fixture plan_with(const char *hw, const char *tensors, const char *operat
 static fixture one(const char *hw, const char *shape, const char *operator)
 {
     fsim_arena *a = fsim_arena_new();
-    const fixture f = plan_with(hw, fsim_printf(a, "  x: {shape: %s, dtype: f32}", shape), fsim_printf(a, "  - %s", operator), &cold);
+    const fixture f =
+        plan_with(hw, fsim_printf(a, "  x: {shape: %s, dtype: f32}", shape), fsim_printf(a, "  - %s", operator), &cold);
     fsim_arena_free(a);
     return f;
 }
@@ -63,10 +65,12 @@ static void assert_close(double found, double wanted, double share)
 
 static const char relu[] = "{op: relu, in: x, out: y}", softmax[] = "{op: softmax, in: x, out: y, dim: -1}",
                   layer_norm[] = "{op: layer_norm, in: x, out: y}", sum[] = "{op: sum, in: x, out: y, dims: [1]}",
-                  group_norm[] = "{op: group_norm, in: x, out: y, groups: 8}", instance_norm[] = "{op: instance_norm, in: x, out: y}",
+                  group_norm[] = "{op: group_norm, in: x, out: y, groups: 8}",
+                  instance_norm[] = "{op: instance_norm, in: x, out: y}",
                   batch_norm[] = "{op: batch_norm, in: x, out: y, training: true}",
                   max_pool[] = "{op: max_pool2d, in: x, out: y, kernel: [2, 2], stride: [2, 2]}",
-                  mean_pool[] = "{op: avg_pool2d, in: x, out: y, kernel: [2, 2], stride: [2, 2]}", scan[] = "{op: cumsum, in: x, out: y, dim: 1}";
+                  mean_pool[] = "{op: avg_pool2d, in: x, out: y, kernel: [2, 2], stride: [2, 2]}",
+                  scan[] = "{op: cumsum, in: x, out: y, dim: 1}";
 
 /* Milliseconds of KernelBench v01 level 1 (L2 cold, the best of 100 eager calls), and of Liger's group norms. */
 static void test_measured(void **state)
@@ -82,8 +86,10 @@ static void test_measured(void **state)
                {"h100-sxm5-80gb", "[16, 4194304]", layer_norm, 8.10, 0.05},
                {"l40s", "[16, 4194304]", layer_norm, 6.15, 0.05},
                {"h100-pcie-80gb", "[128, 4096, 4095]", "{op: max, in: x, out: y, dims: [1]}", 4.72, 0.05},
-               {"h100-pcie-80gb", "[32, 64, 512, 512]", "{op: max_pool2d, in: x, out: y, kernel: [4, 4], stride: [1, 1], padding: [1, 1]}", 14.1, 0.05},
-               {"h100-sxm5-80gb", "[16, 64, 2048, 2048]", "{op: avg_pool2d, in: x, out: y, kernel: [11, 11], stride: [11, 11]}", 6.26, 0.05},
+               {"h100-pcie-80gb", "[32, 64, 512, 512]",
+                "{op: max_pool2d, in: x, out: y, kernel: [4, 4], stride: [1, 1], padding: [1, 1]}", 14.1, 0.05},
+               {"h100-sxm5-80gb", "[16, 64, 2048, 2048]",
+                "{op: avg_pool2d, in: x, out: y, kernel: [11, 11], stride: [11, 11]}", 6.26, 0.05},
                {"h100-sxm5-80gb", "[32768, 32768]", scan, 4.66, 0.05},
                {"a100-pcie-40gb", "[128, 64, 16384]", group_norm, 1.795, 0.05},
                {"a100-sxm4-40gb", "[128, 64, 8192]", group_norm, 0.864, 0.08}};
@@ -96,16 +102,21 @@ static void test_laws(void **state)
 {
     (void)state;
     static const char *const gpu[] = {"h100-sxm5-80gb", "l4", "t4", "p100-pcie-16gb", "rtx-4090", "a100-sxm4-80gb"};
-    static const char *const op[] = {relu, softmax, layer_norm, sum, group_norm, instance_norm, batch_norm, max_pool, mean_pool, scan};
+    static const char *const op[] = {relu,          softmax,    layer_norm, sum,       group_norm,
+                                     instance_norm, batch_norm, max_pool,   mean_pool, scan};
     for (size_t h = 0; h < sizeof gpu / sizeof *gpu; h++)
         for (size_t o = 0; o < sizeof op / sizeof *op; o++) {
             double before[2] = {0, 0};
             for (int size = 64; size <= 4096; size *= 4) {
-                const bool planes = op[o] == group_norm || op[o] == instance_norm || op[o] == batch_norm || op[o] == max_pool || op[o] == mean_pool;
+                const bool planes = op[o] == group_norm || op[o] == instance_norm || op[o] == batch_norm ||
+                                    op[o] == max_pool || op[o] == mean_pool;
                 for (int wide = 0; wide < 2; wide++) {
                     fsim_arena *a = fsim_arena_new();
                     const int rows = wide ? 512 : size, width = wide ? size : 512;
-                    const fixture f = one(gpu[h], planes ? fsim_printf(a, "[8, 64, %d, %d]", rows / 16, width / 16) : fsim_printf(a, "[%d, %d]", 8 * rows, width), op[o]);
+                    const fixture f = one(gpu[h],
+                                          planes ? fsim_printf(a, "[8, 64, %d, %d]", rows / 16, width / 16)
+                                                 : fsim_printf(a, "[%d, %d]", 8 * rows, width),
+                                          op[o]);
                     assert_true(f.plan.time_s >= before[wide]);
                     assert_true(f.plan.time_s >= f.own.time_s);
                     assert_true(f.plan.dram_read_bytes >= f.g->tensor[0].bytes);
@@ -125,7 +136,8 @@ static void test_norms(void **state)
     for (size_t o = 0; o < sizeof op / sizeof *op; o++) {
         const fixture f = one("h100-sxm5-80gb", "[32, 64, 256, 256]", op[o]);
         assert_int_equal(f.plan.kernels, 2);
-        assert_close((double)(f.plan.dram_read_bytes + f.plan.dram_write_bytes), 3.0 * (double)f.g->tensor[0].bytes, 0.01);
+        assert_close((double)(f.plan.dram_read_bytes + f.plan.dram_write_bytes), 3.0 * (double)f.g->tensor[0].bytes,
+                     0.01);
         fsim_arena_free(f.a);
     }
 }
@@ -134,13 +146,15 @@ static void test_norms(void **state)
 static void test_indices(void **state)
 {
     (void)state;
-    const fixture largest = one("h100-sxm5-80gb", "[32, 64, 256, 256]", max_pool), mean = one("h100-sxm5-80gb", "[32, 64, 256, 256]", mean_pool);
+    const fixture largest = one("h100-sxm5-80gb", "[32, 64, 256, 256]", max_pool),
+                  mean = one("h100-sxm5-80gb", "[32, 64, 256, 256]", mean_pool);
     assert_int_equal(largest.plan.dram_write_bytes, 3 * mean.plan.dram_write_bytes);
     fsim_arena_free(largest.a);
     fsim_arena_free(mean.a);
 }
 
-/* Along another dimension than the innermost a softmax reads three times; along it, as often, where the rows under way outgrow L2. */
+/* Along another dimension than the innermost a softmax reads three times; along it, as often, where the rows under way
+ * outgrow L2. */
 static void test_softmax(void **state)
 {
     (void)state;
@@ -173,12 +187,15 @@ static void test_cross_entropy(void **state)
     fsim_arena_free(f.a);
 }
 
-/* Liger's embedding, 16,384 rows of 4,096 elements, on A100: bound by the instructions of each element, not by what it moves. */
+/* Liger's embedding, 16,384 rows of 4,096 elements, on A100: bound by the instructions of each element, not by what it
+ * moves. */
 static void test_embedding(void **state)
 {
     (void)state;
-    const fixture f = plan_with("a100-sxm4-80gb", "  table: {shape: [131072, 4096], dtype: f32, role: weight}\n  ids: {shape: [16384], dtype: i64}",
-                                "  - {op: embedding, in: [ids, table], out: y}", &cold);
+    const fixture f =
+        plan_with("a100-sxm4-80gb",
+                  "  table: {shape: [131072, 4096], dtype: f32, role: weight}\n  ids: {shape: [16384], dtype: i64}",
+                  "  - {op: embedding, in: [ids, table], out: y}", &cold);
     assert_close(f.plan.time_s, 863e-6, 0.05);
     fsim_arena_free(f.a);
 }
@@ -188,7 +205,8 @@ static void test_residency(void **state)
 {
     (void)state;
     static const char both[] = "{op: relu, in: x, out: t}\n  - {op: exp, in: t, out: y}";
-    const fixture small = one("h100-sxm5-80gb", "[4096, 1024]", both), large = one("h100-sxm5-80gb", "[4096, 2048]", both);
+    const fixture small = one("h100-sxm5-80gb", "[4096, 1024]", both),
+                  large = one("h100-sxm5-80gb", "[4096, 2048]", both);
     assert_int_equal(small.plan.dram_read_bytes, small.g->tensor[0].bytes);
     assert_int_equal(large.plan.dram_read_bytes, 2 * large.g->tensor[0].bytes);
     assert_close(large.plan.time_s, 46e-6, 0.1); /* Liger's relu_squared: 51 us between events */
@@ -216,7 +234,8 @@ static void test_host(void **state)
     stream.regime = FSIM_REGIME_STREAM;
     const char *x = "  x: {shape: [1024, 1024], dtype: f32}", *norm = "  - {op: layer_norm, in: x, out: y}",
                *behind = "  - {op: relu, in: x, out: w}\n  - {op: layer_norm, in: w, out: y}";
-    const fixture alone = plan_with("v100-pcie-32gb", x, norm, &stream), two = plan_with("v100-pcie-32gb", x, behind, &stream);
+    const fixture alone = plan_with("v100-pcie-32gb", x, norm, &stream),
+                  two = plan_with("v100-pcie-32gb", x, behind, &stream);
     assert_true(alone.plan.kernel[0].time[FSIM_LAUNCH] > fsim_hw_get(alone.hw, FSIM_HW_CALL_STREAM));
     assert_true(two.plan.kernel[1].time[FSIM_LAUNCH] < fsim_hw_get(alone.hw, FSIM_HW_CALL_STREAM));
     double shares = 0;
@@ -237,16 +256,18 @@ static void test_dram(void **state)
     for (size_t h = 0; h < sizeof gpu / sizeof *gpu; h++) {
         const fsim_hw *hw = fsim_hw_read(a, d, fsim_printf(a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, gpu[h]));
         assert_close(fsim_dram_seconds(hw, 1e9, 1e9), 2e9 / fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH), 1e-12);
-        assert_close(fsim_dram_seconds(hw, 0, 1e9), fsim_hw_get(hw, FSIM_HW_DRAM_WRITE_COST) * fsim_dram_seconds(hw, 1e9, 0), 1e-12);
+        assert_close(fsim_dram_seconds(hw, 0, 1e9),
+                     fsim_hw_get(hw, FSIM_HW_DRAM_WRITE_COST) * fsim_dram_seconds(hw, 1e9, 0), 1e-12);
     }
     fsim_arena_free(a);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_measured), cmocka_unit_test(test_laws),          cmocka_unit_test(test_norms),
-                                       cmocka_unit_test(test_indices),  cmocka_unit_test(test_softmax),       cmocka_unit_test(test_cross_entropy),
-                                       cmocka_unit_test(test_broadcast), cmocka_unit_test(test_host),         cmocka_unit_test(test_dram),
-                                       cmocka_unit_test(test_embedding), cmocka_unit_test(test_residency)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_measured),  cmocka_unit_test(test_laws),     cmocka_unit_test(test_norms),
+        cmocka_unit_test(test_indices),   cmocka_unit_test(test_softmax),  cmocka_unit_test(test_cross_entropy),
+        cmocka_unit_test(test_broadcast), cmocka_unit_test(test_host),     cmocka_unit_test(test_dram),
+        cmocka_unit_test(test_embedding), cmocka_unit_test(test_residency)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

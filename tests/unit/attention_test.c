@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fused attention: times that others measured of libraries, and laws that the generated kernel and the libraries' keep. */
+/* Fused attention: times that others measured of libraries, and laws that the generated kernel and the libraries' keep.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "plan/price/price.h"
 #include "predict.h"
-#include "search/price.h"
 #include <math.h>
 #include <string.h>
 
@@ -29,14 +30,20 @@ static double seconds(const char *hw_name, fsim_maker maker, shape s)
     size_t bytes;
     const char *why, *path = fsim_printf(a, "%s/workloads/ops/attention.yaml", FUSESIM_SOURCE_DIR);
     char *text = fsim_read_file(a, path, &bytes, &why);
-    const fsim_binding set[] = {{"B", fsim_printf(a, "%d", s.batch)},     {"heads", fsim_printf(a, "%d", s.heads)}, {"kv_heads", fsim_printf(a, "%d", s.kv_heads)},
-                                {"Sq", fsim_printf(a, "%d", s.queries)},  {"Sk", fsim_printf(a, "%d", s.keys)},     {"D", fsim_printf(a, "%d", s.features)},
-                                {"causal", s.causal ? "1" : "0"},         {"dtype", s.dtype}};
+    const fsim_binding set[] = {{"B", fsim_printf(a, "%d", s.batch)},
+                                {"heads", fsim_printf(a, "%d", s.heads)},
+                                {"kv_heads", fsim_printf(a, "%d", s.kv_heads)},
+                                {"Sq", fsim_printf(a, "%d", s.queries)},
+                                {"Sk", fsim_printf(a, "%d", s.keys)},
+                                {"D", fsim_printf(a, "%d", s.features)},
+                                {"causal", s.causal ? "1" : "0"},
+                                {"dtype", s.dtype}};
     assert_non_null(text);
     const fsim_graph *g = fsim_graph_parse(a, d, path, text, bytes, set, sizeof set / sizeof *set);
     const fsim_hw *hw = fsim_hw_read(a, d, fsim_printf(a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, hw_name));
     assert_true(g && hw);
-    const fsim_options options = {.strategy = FSIM_STRATEGY_EAGER, .regime = FSIM_REGIME_GRAPH, .warm = true, .time_limit_s = 1};
+    const fsim_options options = {
+        .strategy = FSIM_STRATEGY_EAGER, .regime = FSIM_REGIME_GRAPH, .warm = true, .time_limit_s = 1};
     const fsim_problem p = fsim_problem_of(g, hw, &options, a);
     fsim_plan plan;
     fsim_baseline(&p, FSIM_STRATEGY_EAGER, a, &plan);
@@ -60,25 +67,33 @@ static void measured_times(void **state)
         fsim_maker maker;
         int batch, heads, length, features;
         double measured_us;
-    } row[] = {{"h100-sxm5-80gb", FSIM_BY_TENSORRT_LLM, 64, 24, 1500, 64, 2716.5}, {"h100-sxm5-80gb", FSIM_BY_TENSORRT_LLM, 8, 24, 64, 64, 21.5},
-               {"h100-sxm5-80gb", FSIM_BY_VLLM, 16, 32, 3072, 80, 2873},           {"h100-sxm5-80gb", FSIM_BY_VLLM, 1, 2, 2048, 72, 23},
-               {"h100-sxm5-80gb", FSIM_BY_VLLM, 32, 32, 104, 64, 54},              {"l40s", FSIM_BY_VLLM, 16, 32, 3072, 80, 9111.7},
+    } row[] = {{"h100-sxm5-80gb", FSIM_BY_TENSORRT_LLM, 64, 24, 1500, 64, 2716.5},
+               {"h100-sxm5-80gb", FSIM_BY_TENSORRT_LLM, 8, 24, 64, 64, 21.5},
+               {"h100-sxm5-80gb", FSIM_BY_VLLM, 16, 32, 3072, 80, 2873},
+               {"h100-sxm5-80gb", FSIM_BY_VLLM, 1, 2, 2048, 72, 23},
+               {"h100-sxm5-80gb", FSIM_BY_VLLM, 32, 32, 104, 64, 54},
+               {"l40s", FSIM_BY_VLLM, 16, 32, 3072, 80, 9111.7},
                {"l40s", FSIM_BY_TENSORRT_LLM, 64, 32, 256, 80, 1337.9},
                {"l40s", FSIM_BY_TENSORRT_LLM, 8, 16, 64, 80, 12.459}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        const shape s = {row[i].batch, row[i].heads, row[i].heads, row[i].length, row[i].length, row[i].features, false, "bf16"};
+        const shape s = {row[i].batch,  row[i].heads,    row[i].heads, row[i].length,
+                         row[i].length, row[i].features, false,        "bf16"};
         const double ratio = seconds(row[i].hw, row[i].maker, s) * 1e6 / row[i].measured_us;
         if (!(ratio > 0.85 && ratio < 1.15))
-            fail_msg("%s, %d x %d x %d x %d: %.3f of what was measured", row[i].hw, row[i].batch, row[i].heads, row[i].length, row[i].features, ratio);
+            fail_msg("%s, %d x %d x %d x %d: %.3f of what was measured", row[i].hw, row[i].batch, row[i].heads,
+                     row[i].length, row[i].features, ratio);
     }
 }
 
-static const shape shapes[] = {{1, 1, 1, 1, 1, 64, false, "bf16"},          {8, 16, 16, 13, 13, 80, false, "bf16"},     {64, 32, 32, 16, 16, 80, false, "f16"},
-                               {4, 8, 2, 1, 4096, 128, false, "bf16"},      {8, 16, 16, 128, 128, 64, false, "bf16"},   {16, 16, 16, 512, 512, 64, false, "bf16"},
-                               {2, 32, 8, 2048, 2048, 128, true, "bf16"},   {8, 16, 16, 4096, 4096, 64, false, "bf16"}, {8, 16, 16, 4096, 4096, 96, false, "bf16"},
-                               {8, 16, 16, 4096, 4096, 128, false, "f16"},  {1, 4, 4, 65536, 65536, 72, false, "bf16"}, {2, 8, 8, 4096, 512, 256, false, "bf16"}};
+static const shape shapes[] = {{1, 1, 1, 1, 1, 64, false, "bf16"},         {8, 16, 16, 13, 13, 80, false, "bf16"},
+                               {64, 32, 32, 16, 16, 80, false, "f16"},     {4, 8, 2, 1, 4096, 128, false, "bf16"},
+                               {8, 16, 16, 128, 128, 64, false, "bf16"},   {16, 16, 16, 512, 512, 64, false, "bf16"},
+                               {2, 32, 8, 2048, 2048, 128, true, "bf16"},  {8, 16, 16, 4096, 4096, 64, false, "bf16"},
+                               {8, 16, 16, 4096, 4096, 96, false, "bf16"}, {8, 16, 16, 4096, 4096, 128, false, "f16"},
+                               {1, 4, 4, 65536, 65536, 72, false, "bf16"}, {2, 8, 8, 4096, 512, 256, false, "bf16"}};
 
-/* What the search may choose is faster than what a library runs, and not because fsim_kernel_made_by raises the library's time to it: that would make them equal. */
+/* What the search may choose is faster than what a library runs, and not because fsim_kernel_made_by raises the
+ * library's time to it: that would make them equal. */
 static void generated_is_no_slower(void **state)
 {
     (void)state;
@@ -90,15 +105,18 @@ static void generated_is_no_slower(void **state)
                     fail_msg("%s, shape %zu, stack %zu: generated is slower", gpus[g], i, m);
 }
 
-/* Dao, 2023 (FlashAttention-2, A100: 50 to 73 % of the peak); Shah et al., 2024 (FlashAttention-3, H100: up to 75 %). */
+/* Dao, 2023 (FlashAttention-2, A100: 50 to 73 % of the peak); Shah et al., 2024 (FlashAttention-3, H100: up to 75 %).
+ */
 static void shares_of_the_peak(void **state)
 {
     (void)state;
     const shape narrow = {4, 16, 16, 8192, 8192, 64, false, "f16"}, wide = {4, 16, 16, 8192, 8192, 128, false, "f16"};
     static const fsim_maker maker[] = {FSIM_BY_FUSESIM, FSIM_BY_VLLM};
     for (int m = 0; m < 2; m++) {
-        const double a100[] = {flops_per_s("a100-sxm4-80gb", maker[m], narrow) / 312e12, flops_per_s("a100-sxm4-80gb", maker[m], wide) / 312e12};
-        const double h100[] = {flops_per_s("h100-sxm5-80gb", maker[m], narrow) / 989e12, flops_per_s("h100-sxm5-80gb", maker[m], wide) / 989e12};
+        const double a100[] = {flops_per_s("a100-sxm4-80gb", maker[m], narrow) / 312e12,
+                               flops_per_s("a100-sxm4-80gb", maker[m], wide) / 312e12};
+        const double h100[] = {flops_per_s("h100-sxm5-80gb", maker[m], narrow) / 989e12,
+                               flops_per_s("h100-sxm5-80gb", maker[m], wide) / 989e12};
         assert_true(a100[0] > 0.5 && a100[0] < a100[1] && a100[1] < 0.73);
         assert_true(h100[0] > 0.45 && h100[0] < h100[1] && h100[1] < 0.76);
     }
@@ -138,8 +156,10 @@ static void decoding_streams_its_keys(void **state)
 static void stacks_are_named(void **state)
 {
     (void)state;
-    assert_int_equal(fsim_maker_named("aiconfigurator trtllm/1.3.0rc20 torch_flow", FSIM_BY_ATEN), FSIM_BY_TENSORRT_LLM);
-    assert_int_equal(fsim_maker_named("aiconfigurator vllm/0.24.0 vllm_vit_flash_attn_fa2", FSIM_BY_ATEN), FSIM_BY_VLLM);
+    assert_int_equal(fsim_maker_named("aiconfigurator trtllm/1.3.0rc20 torch_flow", FSIM_BY_ATEN),
+                     FSIM_BY_TENSORRT_LLM);
+    assert_int_equal(fsim_maker_named("aiconfigurator vllm/0.24.0 vllm_vit_flash_attn_fa2", FSIM_BY_ATEN),
+                     FSIM_BY_VLLM);
     assert_int_equal(fsim_maker_named("aiconfigurator sglang/0.5.14 flash_attention_v3", FSIM_BY_ATEN), FSIM_BY_SGLANG);
     assert_int_equal(fsim_maker_named("KernelBench", FSIM_BY_ATEN), FSIM_BY_ATEN);
     assert_int_equal(fsim_maker_named("aiconfigurator vllm/0.24.0", FSIM_BY_INDUCTOR), FSIM_BY_INDUCTOR);
@@ -148,7 +168,11 @@ static void stacks_are_named(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(measured_times),       cmocka_unit_test(generated_is_no_slower),    cmocka_unit_test(shares_of_the_peak),
-                                       cmocka_unit_test(laws),                 cmocka_unit_test(decoding_streams_its_keys), cmocka_unit_test(stacks_are_named)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(measured_times),
+                                       cmocka_unit_test(generated_is_no_slower),
+                                       cmocka_unit_test(shares_of_the_peak),
+                                       cmocka_unit_test(laws),
+                                       cmocka_unit_test(decoding_streams_its_keys),
+                                       cmocka_unit_test(stacks_are_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

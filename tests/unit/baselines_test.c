@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plans that XLA:GPU, TorchInductor, ONNX Runtime and TensorRT are known to choose, on an H100; and what every baseline promises. */
+/* The plans that XLA:GPU, TorchInductor, ONNX Runtime and TensorRT are known to choose, on an H100; and what every
+ * baseline promises. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,12 +8,12 @@
 
 #include <cmocka.h>
 
-#include "random.h"
 #include "base/file.h"
-#include "predict.h"
 #include "cost/triton.h"
-#include "search/merge.h"
-#include "search/timeline.h"
+#include "plan/price/timeline.h"
+#include "plan/search/merge.h"
+#include "predict.h"
+#include "random.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -48,11 +49,14 @@ static fixture plan_with(const char *text)
 static const char inputs[] =
     "symbols: {dtype: f32}\n"
     "tensors:\n"
-    "  x: {shape: [1024, 1024], dtype: dtype}\n  y: {shape: [1024, 1024], dtype: dtype}\n  z: {shape: [16, 1024, 1024], dtype: dtype}\n"
+    "  x: {shape: [1024, 1024], dtype: dtype}\n  y: {shape: [1024, 1024], dtype: dtype}\n  z: {shape: [16, 1024, "
+    "1024], dtype: dtype}\n"
     "  mask: {shape: [1024, 1024], dtype: bool}\n  ids: {shape: [1024], dtype: i64}\n"
     "  image: {shape: [8, 64, 56, 56], dtype: dtype}\n  skip: {shape: [8, 64, 56, 56], dtype: dtype}\n"
-    "  q: {shape: [2, 8, 512, 64], dtype: dtype}\n  k: {shape: [2, 8, 512, 64], dtype: dtype}\n  v: {shape: [2, 8, 512, 64], dtype: dtype}\n"
-    "  w: {shape: [1024, 1024], dtype: dtype, role: weight}\n  filter: {shape: [64, 64, 3, 3], dtype: dtype, role: weight}\n"
+    "  q: {shape: [2, 8, 512, 64], dtype: dtype}\n  k: {shape: [2, 8, 512, 64], dtype: dtype}\n  v: {shape: [2, 8, "
+    "512, 64], dtype: dtype}\n"
+    "  w: {shape: [1024, 1024], dtype: dtype, role: weight}\n  filter: {shape: [64, 64, 3, 3], dtype: dtype, role: "
+    "weight}\n"
     "  one: {shape: [1024], dtype: dtype, role: weight}\n  two: {shape: [1024], dtype: dtype, role: weight}\n"
     "  three: {shape: [1024], dtype: dtype, role: weight}\n  four: {shape: [1024], dtype: dtype, role: weight}\n"
     "  c1: {shape: [64], dtype: dtype, role: weight}\n  c2: {shape: [64], dtype: dtype, role: weight}\n"
@@ -90,12 +94,15 @@ static const struct {
     const char *rule, *operators;
 } by_rule[] = {
     {"Softmax", "op: softmax, in: x, out: o, dim: 1"},
-    {"Softmax", "op: max, in: x, out: m, dims: [1], keepdim: true; op: sub, in: [x, m], out: s; op: exp, in: s, out: e; "
-                "op: sum, in: e, out: t, dims: [1], keepdim: true; op: div, in: [e, t], out: o"},
+    {"Softmax",
+     "op: max, in: x, out: m, dims: [1], keepdim: true; op: sub, in: [x, m], out: s; op: exp, in: s, out: e; "
+     "op: sum, in: e, out: t, dims: [1], keepdim: true; op: div, in: [e, t], out: o"},
     {"LogSoftmax", "op: log_softmax, in: x, out: o, dim: 1"},
     {"LayerNorm", "op: layer_norm, in: [x, one, two], out: o"},
-    {"LayerNorm", "op: mean, in: x, out: m, dims: [1], keepdim: true; op: sub, in: [x, m], out: s; op: pow, in: s, out: p, scalar: 2; "
-                  "op: mean, in: p, out: var, dims: [1], keepdim: true; op: add, in: var, out: e, scalar: 0.00001; op: sqrt, in: e, out: r; "
+    {"LayerNorm", "op: mean, in: x, out: m, dims: [1], keepdim: true; op: sub, in: [x, m], out: s; op: pow, in: s, "
+                  "out: p, scalar: 2; "
+                  "op: mean, in: p, out: var, dims: [1], keepdim: true; op: add, in: var, out: e, scalar: 0.00001; op: "
+                  "sqrt, in: e, out: r; "
                   "op: div, in: [s, r], out: n; op: mul, in: [n, one], out: u; op: add, in: [u, two], out: o"},
     {"SimplifiedLayerNorm", "op: rms_norm, in: [x, one], out: o"},
     {"BatchNorm", "op: batch_norm, in: [image, c1, c2, c3, c4], out: o"},
@@ -108,7 +115,8 @@ static const struct {
     {"RotaryEmbedding", "op: rotary_embedding, in: [x, y, w], out: o"},
     {"SoftmaxCrossEntropy", "op: cross_entropy, in: [x, ids], out: o"},
     {"Gelu", "op: gelu, in: x, out: o"},
-    {"Gelu", "op: mul, in: x, out: h, scalar: 0.5; op: div, in: x, out: r, scalar: 1.4142; op: erf, in: r, out: e; op: add, in: e, out: p, scalar: 1; "
+    {"Gelu", "op: mul, in: x, out: h, scalar: 0.5; op: div, in: x, out: r, scalar: 1.4142; op: erf, in: r, out: e; op: "
+             "add, in: e, out: p, scalar: 1; "
              "op: mul, in: [h, p], out: o"},
     {"FastGelu", "op: gelu, in: x, out: o, approximate: tanh"},
     {"QuickGelu", "op: mul, in: x, out: s, scalar: 1.702; op: sigmoid, in: s, out: g; op: mul, in: [x, g], out: o"},
@@ -118,7 +126,8 @@ static const struct {
     {"ConvMul", "op: conv2d, in: [image, filter], out: a, padding: 1; op: mul, in: [a, plane], out: o"},
     {"ConvAdd", "op: conv2d, in: [image, filter, c1], out: a, padding: 1; op: sub, in: [a, plane], out: o"},
     {"ConvActivation", "op: conv2d, in: [image, filter, c1], out: a, padding: 1; op: leaky_relu, in: a, out: o"},
-    {"ConvAddActivation", "op: conv2d, in: [image, filter, c1], out: a, padding: 1; op: add, in: [a, skip], out: b; op: relu, in: b, out: o"},
+    {"ConvAddActivation", "op: conv2d, in: [image, filter, c1], out: a, padding: 1; op: add, in: [a, skip], out: b; "
+                          "op: relu, in: b, out: o"},
     {"MatMulBn", "op: matmul, in: [x, w], out: a; op: batch_norm, in: [a, one, two, three, four], out: o"},
     {"MatMulAdd", "op: matmul, in: [x, w], out: a; op: add, in: [a, one], out: o"},
     {"GemmSum", "op: matmul, in: [x, w], out: a; op: add, in: [a, y], out: o"},
@@ -128,17 +137,21 @@ static const struct {
     {"GemmActivation", "op: linear, in: [x, w, one], out: a; op: relu, in: a, out: o"},
     {"ReluClip", "op: relu, in: x, out: a; op: clamp, in: a, out: o, min: 0, max: 6"},
     {"DivMul", "op: reciprocal, in: x, out: a; op: mul, in: [a, y], out: o"},
-    {"EmbedLayerNorm", "op: embedding, in: [ids, w], out: a; op: add, in: [a, y], out: b; op: layer_norm, in: [b, one, two], out: o"},
-    {"SkipLayerNorm", "op: add, in: [x, y], out: a; op: layer_norm, in: [a, one, two], out: n; op: add, in: [a, n], out: o"},
+    {"EmbedLayerNorm",
+     "op: embedding, in: [ids, w], out: a; op: add, in: [a, y], out: b; op: layer_norm, in: [b, one, two], out: o"},
+    {"SkipLayerNorm",
+     "op: add, in: [x, y], out: a; op: layer_norm, in: [a, one, two], out: n; op: add, in: [a, n], out: o"},
     {"SkipSimplifiedLayerNorm", "op: add, in: [x, y], out: a; op: rms_norm, in: [a, one], out: o"},
-    {"BiasSkipLayerNorm", "op: add, in: [x, three], out: b; op: add, in: [b, y], out: a; op: layer_norm, in: [a, one, two], out: o"},
+    {"BiasSkipLayerNorm",
+     "op: add, in: [x, three], out: b; op: add, in: [b, y], out: a; op: layer_norm, in: [a, one, two], out: o"},
     {"SkipGroupNorm", "op: add, in: [image, skip], out: a; op: group_norm, in: [a, c1, c2], out: o, groups: 32"},
     {"GroupNormSwish", "op: group_norm, in: [image, c1, c2], out: a, groups: 32; op: silu, in: a, out: o"},
     {"BiasGelu", "op: add, in: [x, one], out: a; op: gelu, in: a, out: o"},
     {"BiasDropout", "op: add, in: [x, one], out: a; op: dropout, in: a, out: d, p: 0.1; op: add, in: [d, y], out: o"},
     {"BiasSoftmax", "op: add, in: [x, y], out: a; op: softmax, in: a, out: o, dim: 1"},
     {"MaskedSoftmax", "op: masked_fill, in: [x, mask], out: a, value: -10000; op: softmax, in: a, out: o, dim: 1"},
-    {"ScaleOffsetPower", "op: mul, in: [x, one], out: a; op: add, in: [a, two], out: b; op: pow, in: b, out: o, scalar: 2"},
+    {"ScaleOffsetPower",
+     "op: mul, in: [x, one], out: a; op: add, in: [a, two], out: b; op: pow, in: b, out: o, scalar: 2"},
     {"ScaleActivation", "op: mul, in: [x, one], out: a; op: add, in: [a, two], out: b; op: sigmoid, in: b, out: o"},
     {"SumOfSquares", "op: mul, in: [x, x], out: a; op: sum, in: a, out: o, dims: [1]"},
     {"L2Norm", "op: mul, in: [x, x], out: a; op: sum, in: a, out: b, dims: [1]; op: sqrt, in: b, out: o"},
@@ -158,7 +171,9 @@ static void every_rule_matches(void **unused)
         if (!made_by(&f, by_rule[i].rule)) {
             print_message("no %s in: %s\n", by_rule[i].rule, by_rule[i].operators);
             for (int k = 0; k < f.p->plan[FSIM_STRATEGY_PATTERN].kernels; k++)
-                print_message("  %s\n", f.p->plan[FSIM_STRATEGY_PATTERN].rule[k] ? f.p->plan[FSIM_STRATEGY_PATTERN].rule[k] : "-");
+                print_message("  %s\n", f.p->plan[FSIM_STRATEGY_PATTERN].rule[k]
+                                            ? f.p->plan[FSIM_STRATEGY_PATTERN].rule[k]
+                                            : "-");
         }
         assert_true(made_by(&f, by_rule[i].rule));
         fsim_arena_free(f.a);
@@ -180,15 +195,17 @@ static void rules_ask_for_their_conditions(void **unused)
     (void)unused;
     static const struct {
         const char *rule, *operators;
-    } row[] = {{"BiasGelu", "op: add, in: [x, y], out: a; op: gelu, in: a, out: o"},
-               {"GemmActivation", "op: matmul, in: [x, w], out: a; op: relu, in: a, out: o; op: neg, in: a, out: p"},
-               {"SumOfSquares", "op: mul, in: [x, y], out: a; op: sum, in: a, out: o, dims: [1]"},
-               {"Swish", "op: sigmoid, in: x, out: a; op: mul, in: [a, y], out: o"},
-               {"Softmax", "op: max, in: x, out: m, dims: [1], keepdim: true; op: sub, in: [y, m], out: s; op: exp, in: s, out: e; "
-                           "op: sum, in: e, out: t, dims: [1], keepdim: true; op: div, in: [e, t], out: o"},
-               {"Gelu", "op: mul, in: x, out: h, scalar: 0.5; op: div, in: x, out: r, scalar: 1.4142; op: erf, in: r, out: e; "
-                        "op: add, in: e, out: p, scalar: 1; op: mul, in: [h, p], out: o; op: neg, in: e, out: n"},
-               {"MatMulTranspose", "op: permute, in: z, out: t, dims: [1, 0, 2]; op: matmul, in: [t, w], out: o"}};
+    } row[] = {
+        {"BiasGelu", "op: add, in: [x, y], out: a; op: gelu, in: a, out: o"},
+        {"GemmActivation", "op: matmul, in: [x, w], out: a; op: relu, in: a, out: o; op: neg, in: a, out: p"},
+        {"SumOfSquares", "op: mul, in: [x, y], out: a; op: sum, in: a, out: o, dims: [1]"},
+        {"Swish", "op: sigmoid, in: x, out: a; op: mul, in: [a, y], out: o"},
+        {"Softmax",
+         "op: max, in: x, out: m, dims: [1], keepdim: true; op: sub, in: [y, m], out: s; op: exp, in: s, out: e; "
+         "op: sum, in: e, out: t, dims: [1], keepdim: true; op: div, in: [e, t], out: o"},
+        {"Gelu", "op: mul, in: x, out: h, scalar: 0.5; op: div, in: x, out: r, scalar: 1.4142; op: erf, in: r, out: e; "
+                 "op: add, in: e, out: p, scalar: 1; op: mul, in: [h, p], out: o; op: neg, in: e, out: n"},
+        {"MatMulTranspose", "op: permute, in: z, out: t, dims: [1, 0, 2]; op: matmul, in: [t, w], out: o"}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         const fixture f = plan(row[i].operators);
         assert_false(made_by(&f, row[i].rule));
@@ -225,12 +242,14 @@ static void check_row(const fixture *f, const row *r, const char *what)
     const struct {
         fsim_strategy s;
         int want;
-    } each[] = {{FSIM_STRATEGY_EAGER, r->eager},     {FSIM_STRATEGY_GREEDY, r->greedy}, {FSIM_STRATEGY_INDUCTOR, r->inductor},
-                {FSIM_STRATEGY_PATTERN, r->pattern}, {FSIM_STRATEGY_XLA, r->xla},       {FSIM_STRATEGY_MAXIMAL, r->maximal}};
+    } each[] = {{FSIM_STRATEGY_EAGER, r->eager},       {FSIM_STRATEGY_GREEDY, r->greedy},
+                {FSIM_STRATEGY_INDUCTOR, r->inductor}, {FSIM_STRATEGY_PATTERN, r->pattern},
+                {FSIM_STRATEGY_XLA, r->xla},           {FSIM_STRATEGY_MAXIMAL, r->maximal}};
     for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
         const int kernels = f->p->plan[each[i].s].kernels;
         if (each[i].want >= 0 && kernels != each[i].want)
-            print_message("%s: %d kernels, wanted %d: %s\n", fsim_strategy_names[each[i].s], kernels, each[i].want, what);
+            print_message("%s: %d kernels, wanted %d: %s\n", fsim_strategy_names[each[i].s], kernels, each[i].want,
+                          what);
         assert_true(each[i].want < 0 || kernels == each[i].want);
     }
 }
@@ -243,15 +262,19 @@ static void plans_are_those_of_the_systems(void **unused)
         {"op: mul, in: x, out: t, scalar: 2; op: exp, in: t, out: a; op: tanh, in: t, out: b", 3, 1, 1, 3, 1, 1},
         /* two matrix products read it: a library call can't compute it again */
         {"op: relu, in: x, out: t; op: matmul, in: [t, w], out: a; op: matmul, in: [t, y], out: b", 3, -1, 3, 3, 3, -1},
-        /* convolution, normalisation, activation: one kernel by rule, the library's convolution and a loop by compiler */
-        {"op: conv2d, in: [image, filter], out: a, padding: 1; op: batch_norm, in: [a, c1, c2, c3, c4], out: b; op: relu, in: b, out: o", 3, 1, 2, 1, 2, 1},
+        /* convolution, normalisation, activation: one kernel by rule, the library's convolution and a loop by compiler
+         */
+        {"op: conv2d, in: [image, filter], out: a, padding: 1; op: batch_norm, in: [a, c1, c2, c3, c4], out: b; op: "
+         "relu, in: b, out: o",
+         3, 1, 2, 1, 2, 1},
         /* with a bias and nothing else, cuDNN takes all three under XLA; Inductor keeps the bias for its own loop */
         {"op: conv2d, in: [image, filter, c1], out: a, padding: 1; op: relu, in: a, out: o", 3, 1, 2, 1, 1, 1},
         {"op: softmax, in: x, out: o, dim: 1", 1, 1, 1, 1, 1, 1},
         {"op: layer_norm, in: [x, one, two], out: o", 1, 1, 1, 1, 1, 1},
         {"op: mul, in: [x, x], out: a; op: sum, in: a, out: o, dims: [1]", 2, 1, 1, 1, 1, 1},
         /* softmax(x y^T) z: one reduction between two products */
-        {"op: matmul, in: [x, y], out: s; op: softmax, in: s, out: p, dim: 1; op: matmul, in: [p, w], out: o", 3, 3, 3, 1, 3, -1},
+        {"op: matmul, in: [x, y], out: s; op: softmax, in: s, out: p, dim: 1; op: matmul, in: [p, w], out: o", 3, 3, 3,
+         1, 3, -1},
         /* addmm: the bias belongs to the call unless only pointwise operators follow */
         {"op: linear, in: [x, w, one], out: a; op: softmax, in: a, out: o, dim: 1", 2, 2, 2, 2, 2, 2},
         {"op: linear, in: [x, w, one], out: a; op: gelu, in: a, out: o", 2, 1, 2, 2, 2, 1},
@@ -275,31 +298,43 @@ static void plans_are_those_of_the_systems(void **unused)
 static void loops_are_those_of_torch_compile(void **unused)
 {
     (void)unused;
-    static const char tensors[] = "tensors:\n"
-                                  "  x: {shape: [1024, 1024], dtype: f32}\n\n"
-                                  "  image: {shape: [32, 64, 56, 56], dtype: f32}\n  volume: {shape: [4, 16, 32, 32, 32], dtype: f32}\n"
-                                  "  filter: {shape: [64, 64, 3, 3], dtype: f32, role: weight}\n  cube: {shape: [16, 16, 3, 3, 3], dtype: f32, role: weight}\n"
-                                  "  c: {shape: [64], dtype: f32, role: weight}\n  p: {shape: [64, 1, 1], dtype: f32, role: weight}\n"
-                                  "operators:\n";
+    static const char tensors[] =
+        "tensors:\n"
+        "  x: {shape: [1024, 1024], dtype: f32}\n\n"
+        "  image: {shape: [32, 64, 56, 56], dtype: f32}\n  volume: {shape: [4, 16, 32, 32, 32], dtype: f32}\n"
+        "  filter: {shape: [64, 64, 3, 3], dtype: f32, role: weight}\n  cube: {shape: [16, 16, 3, 3, 3], dtype: f32, "
+        "role: weight}\n"
+        "  c: {shape: [64], dtype: f32, role: weight}\n  p: {shape: [64, 1, 1], dtype: f32, role: weight}\n"
+        "operators:\n";
     static const struct {
         const char *why, *operators;
         int kernels;
     } rows[] = {
         {"a row's result in its loop", "  - {op: softmax, in: x, out: o, dim: 1}\n", 1},
         {"a column's result in one of its own", "  - {op: softmax, in: x, out: o, dim: 0}\n", 2},
-        {"channels are rows behind a 2d convolution", "  - {op: conv2d, in: [image, filter], out: a}\n  - {op: softmax, in: a, out: o, dim: 1}\n", 2},
-        {"and columns behind a 3d one", "  - {op: conv3d, in: [volume, cube], out: a}\n  - {op: softmax, in: a, out: o, dim: 1}\n", 3},
-        {"windows of 4 take an epilogue", "  - {op: avg_pool2d, in: image, out: a, kernel: 2}\n  - {op: relu, in: a, out: o}\n", 1},
+        {"channels are rows behind a 2d convolution",
+         "  - {op: conv2d, in: [image, filter], out: a}\n  - {op: softmax, in: a, out: o, dim: 1}\n", 2},
+        {"and columns behind a 3d one",
+         "  - {op: conv3d, in: [volume, cube], out: a}\n  - {op: softmax, in: a, out: o, dim: 1}\n", 3},
+        {"windows of 4 take an epilogue",
+         "  - {op: avg_pool2d, in: image, out: a, kernel: 2}\n  - {op: relu, in: a, out: o}\n", 1},
         {"of 36 fall back", "  - {op: avg_pool2d, in: image, out: a, kernel: 6}\n  - {op: relu, in: a, out: o}\n", 2},
-        {"so does max_pool3d", "  - {op: max_pool3d, in: volume, out: a, kernel: 2}\n  - {op: relu, in: a, out: o}\n", 2},
-        {"a pool's input is materialised", "  - {op: relu, in: image, out: a}\n  - {op: avg_pool2d, in: a, out: o, kernel: 2}\n", 2},
+        {"so does max_pool3d", "  - {op: max_pool3d, in: volume, out: a, kernel: 2}\n  - {op: relu, in: a, out: o}\n",
+         2},
+        {"a pool's input is materialised",
+         "  - {op: relu, in: image, out: a}\n  - {op: avg_pool2d, in: a, out: o, kernel: 2}\n", 2},
         {"rows enough", "  - {op: group_norm, in: [image, c, c], out: o, groups: 64}\n", 1},
         {"few long rows are split", "  - {op: group_norm, in: [image, c, c], out: o, groups: 1}\n", 2},
         {"statistics, then a loop, of what is computed twice",
-         "  - {op: conv2d, in: [image, filter, c], out: a}\n  - {op: add, in: [a, p], out: b}\n  - {op: mul, in: [b, p], out: d}\n"
-         "  - {op: sigmoid, in: d, out: e}\n  - {op: group_norm, in: [e, c, c], out: o, groups: 8}\n", 3},
-        {"batch norm and what follows", "  - {op: conv2d, in: [image, filter, c], out: a}\n  - {op: batch_norm, in: [a, c, c, c, c], out: b, training: true}\n"
-         "  - {op: relu, in: b, out: o}\n", 3},
+         "  - {op: conv2d, in: [image, filter, c], out: a}\n  - {op: add, in: [a, p], out: b}\n  - {op: mul, in: [b, "
+         "p], out: d}\n"
+         "  - {op: sigmoid, in: d, out: e}\n  - {op: group_norm, in: [e, c, c], out: o, groups: 8}\n",
+         3},
+        {"batch norm and what follows",
+         "  - {op: conv2d, in: [image, filter, c], out: a}\n  - {op: batch_norm, in: [a, c, c, c, c], out: b, "
+         "training: true}\n"
+         "  - {op: relu, in: b, out: o}\n",
+         3},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         fsim_arena *a = fsim_arena_new();
@@ -331,12 +366,16 @@ static void long_rows_are_loaded_again(void **unused)
     static const struct {
         const char *shape, *op;
         double times;
-    } rows[] = {{"16384, 1024", "softmax", 1},  {"16384, 8192", "softmax", 1}, {"4096, 65536", "softmax", 3},
-                {"4096, 65536", "logsumexp", 2}, {"4096, 65536", "sum", 1}};
+    } rows[] = {{"16384, 1024", "softmax", 1},
+                {"16384, 8192", "softmax", 1},
+                {"4096, 65536", "softmax", 3},
+                {"4096, 65536", "logsumexp", 2},
+                {"4096, 65536", "sum", 1}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         fsim_arena *a = fsim_arena_new();
-        const double share = read_share(fsim_printf(a, "tensors: {x: {shape: [%s], dtype: f32}}\noperators:\n  - {op: %s, in: x, out: o, %s}\n", rows[i].shape,
-                                                    rows[i].op, strcmp(rows[i].op, "sum") == 0 ? "dims: [1]" : "dim: 1"));
+        const double share = read_share(
+            fsim_printf(a, "tensors: {x: {shape: [%s], dtype: f32}}\noperators:\n  - {op: %s, in: x, out: o, %s}\n",
+                        rows[i].shape, rows[i].op, strcmp(rows[i].op, "sum") == 0 ? "dims: [1]" : "dim: 1"));
         assert_true(share > 0.99 * rows[i].times && share < 1.01 * rows[i].times);
         fsim_arena_free(a);
     }
@@ -354,8 +393,10 @@ static double inductor_s(const char *operators)
 static void rows_that_begin_anywhere_take_longer(void **unused)
 {
     (void)unused;
-    const double whole = inductor_s("tensors: {x: {shape: [32768, 65536], dtype: f32}}\noperators:\n  - {op: normalize, in: x, out: o, dim: 1}\n");
-    const double odd = inductor_s("tensors: {x: {shape: [32768, 65535], dtype: f32}}\noperators:\n  - {op: normalize, in: x, out: o, dim: 1}\n");
+    const double whole = inductor_s(
+        "tensors: {x: {shape: [32768, 65536], dtype: f32}}\noperators:\n  - {op: normalize, in: x, out: o, dim: 1}\n");
+    const double odd = inductor_s(
+        "tensors: {x: {shape: [32768, 65535], dtype: f32}}\noperators:\n  - {op: normalize, in: x, out: o, dim: 1}\n");
     assert_true(odd > 1.3 * whole);
 }
 
@@ -363,9 +404,11 @@ static void rows_that_begin_anywhere_take_longer(void **unused)
 static void pools_in_a_row_copy(void **unused)
 {
     (void)unused;
-    const char *one = "tensors: {x: {shape: [4, 16, 64, 64, 64], dtype: f32}}\noperators:\n  - {op: relu, in: x, out: r}\n  - {op: max_pool3d, in: r, out: a, kernel: 2}\n";
+    const char *one = "tensors: {x: {shape: [4, 16, 64, 64, 64], dtype: f32}}\noperators:\n  - {op: relu, in: x, out: "
+                      "r}\n  - {op: max_pool3d, in: r, out: a, kernel: 2}\n";
     fsim_arena *a = fsim_arena_new();
-    const fixture single = plan_with(one), twice = plan_with(fsim_printf(a, "%s  - {op: max_pool3d, in: a, out: b, kernel: 2}\n", one));
+    const fixture single = plan_with(one),
+                  twice = plan_with(fsim_printf(a, "%s  - {op: max_pool3d, in: a, out: b, kernel: 2}\n", one));
     const fsim_plan *p = &single.p->plan[FSIM_STRATEGY_INDUCTOR], *q = &twice.p->plan[FSIM_STRATEGY_INDUCTOR];
     const double bytes = 4 * 16 * 64 * 64 * 64 * 4;
     assert_true((double)q->kernel[1].dram_read_bytes >= (double)p->kernel[1].dram_read_bytes + bytes);
@@ -377,8 +420,11 @@ static void pools_in_a_row_copy(void **unused)
 static bool runs_channels_last(const char *filter, int groups)
 {
     fsim_arena *a = fsim_arena_new();
-    const fixture f = load(fsim_printf(a, "tensors: {x: {shape: [4, 128, 28, 28], dtype: f32}, w: {shape: [%s, 3, 3], dtype: f32, role: weight}}\noperators:\n"
-                                          "  - {op: conv2d, in: [x, w], out: o, groups: %d}\n", filter, groups));
+    const fixture f = load(fsim_printf(a,
+                                       "tensors: {x: {shape: [4, 128, 28, 28], dtype: f32}, w: {shape: [%s, 3, 3], "
+                                       "dtype: f32, role: weight}}\noperators:\n"
+                                       "  - {op: conv2d, in: [x, w], out: o, groups: %d}\n",
+                                       filter, groups));
     const bool last = fsim_channels_last(f.g);
     fsim_arena_free(f.a);
     fsim_arena_free(a);
@@ -391,7 +437,8 @@ static void grouped_convolutions_keep_their_layout(void **unused)
     assert_true(runs_channels_last("256, 128", 1));
     assert_true(runs_channels_last("128, 1", 128));
     assert_false(runs_channels_last("128, 64", 2));
-    const fixture f = load("tensors: {x: {shape: [1024, 1024], dtype: f32}}\noperators:\n  - {op: relu, in: x, out: o}\n");
+    const fixture f =
+        load("tensors: {x: {shape: [1024, 1024], dtype: f32}}\noperators:\n  - {op: relu, in: x, out: o}\n");
     assert_false(fsim_channels_last(f.g));
     fsim_arena_free(f.a);
 }
@@ -411,12 +458,14 @@ static void a_compiled_call_waits_for_its_host(void **unused)
     fsim_arena_free(f.a);
 }
 
-/* exps of [4096, 1], then added to [4096, 4096]: neither all nor nothing is right. Counting reads and operators sees nothing wrong in all. */
+/* exps of [4096, 1], then added to [4096, 4096]: neither all nor nothing is right. Counting reads and operators sees
+ * nothing wrong in all. */
 static void exp_chain_and_broadcast(void **unused)
 {
     (void)unused;
     fsim_arena *a = fsim_arena_new();
-    const char *text = "tensors: {x: {shape: [4096, 1], dtype: f16}, y: {shape: [4096, 4096], dtype: f16}}\noperators:\n";
+    const char *text =
+        "tensors: {x: {shape: [4096, 1], dtype: f16}, y: {shape: [4096, 4096], dtype: f16}}\noperators:\n";
     for (int i = 0; i < 8; i++)
         text = fsim_printf(a, "%s  - {op: exp, in: %s, out: t%d}\n", text, i ? fsim_printf(a, "t%d", i - 1) : "x", i);
     const fixture f = plan_with(fsim_printf(a, "%s  - {op: add, in: [t7, y], out: o}\n", text));
@@ -435,7 +484,9 @@ static fixture concat(int parts)
         text = fsim_printf(a, "%s  x%d: {shape: [512, 256], dtype: f32}\n", text, i);
         list = fsim_printf(a, "%s%sx%d", list, i ? ", " : "", i);
     }
-    const fixture f = plan_with(fsim_printf(a, "%soperators:\n  - {op: concat, in: [%s], out: c, dim: 1}\n  - {op: mul, in: c, out: o, scalar: 2}\n", text, list));
+    const fixture f = plan_with(fsim_printf(
+        a, "%soperators:\n  - {op: concat, in: [%s], out: c, dim: 1}\n  - {op: mul, in: c, out: o, scalar: 2}\n", text,
+        list));
     fsim_arena_free(a);
     return f;
 }
@@ -454,7 +505,8 @@ static void nine_inputs_are_too_many_to_inline(void **unused)
 static fixture chain(int n, bool kept)
 {
     fsim_arena *a = fsim_arena_new();
-    char *text = fsim_new(a, char, 64 * n + 256), *end = text + sprintf(text, "tensors: {t0: {shape: [65536], dtype: f32}}\noperators:\n");
+    char *text = fsim_new(a, char, 64 * n + 256),
+         *end = text + sprintf(text, "tensors: {t0: {shape: [65536], dtype: f32}}\noperators:\n");
     for (int i = 0; i < n; i++)
         end += sprintf(end, "  - {op: %s, in: t%d, out: t%d}\n", i % 2 ? "neg" : "abs", i, i + 1);
     end += sprintf(end, "outputs: [t%d", n);
@@ -490,7 +542,8 @@ static void many_operands(void **unused)
         for (int i = 0; i < n; i++)
             text = fsim_printf(a, "%s  x%d: {shape: [4096], dtype: f32}\n", text, i);
         for (int i = 1; i < n; i++)
-            sums = fsim_printf(a, "%s  - {op: add, in: [%s, x%d], out: s%d}\n", sums, i > 1 ? fsim_printf(a, "s%d", i - 1) : "x0", i, i);
+            sums = fsim_printf(a, "%s  - {op: add, in: [%s, x%d], out: s%d}\n", sums,
+                               i > 1 ? fsim_printf(a, "s%d", i - 1) : "x0", i, i);
         const fixture f = plan_with(fsim_printf(a, "%soperators:\n%s", text, sums));
         const fsim_plan *xla = &f.p->plan[FSIM_STRATEGY_XLA];
         assert_int_equal(xla->kernels, n == 90 ? 1 : 2);
@@ -504,16 +557,19 @@ static void many_operands(void **unused)
 /* Forks and joins of everything: elementwise, rows, products, transposes, softmax, gather. */
 static const char *random_workload(fsim_arena *a, int n)
 {
-    static const char *const unary[] = {"exp", "relu", "tanh", "neg", "gelu", "silu"}, *const binary[] = {"add", "mul", "maximum"};
+    static const char *const unary[] = {"exp", "relu", "tanh", "neg", "gelu", "silu"}, *const binary[] = {"add", "mul",
+                                                                                                          "maximum"};
     static const char *const norm[] = {"softmax", "log_softmax"};
-    const char *text = "tensors:\n  x0: {shape: [256, 256], dtype: f32}\n  x1: {shape: [256, 256], dtype: f32}\n  b: {shape: [256], dtype: f32, role: weight}\n"
+    const char *text = "tensors:\n  x0: {shape: [256, 256], dtype: f32}\n  x1: {shape: [256, 256], dtype: f32}\n  b: "
+                       "{shape: [256], dtype: f32, role: weight}\n"
                        "  ids: {shape: [256], dtype: i64}\noperators:\n";
     char *all = fsim_new(a, char, 128 * n + 1024), *end = all + sprintf(all, "%s", text);
     const char **made = fsim_new(a, const char *, n + 2);
     made[0] = "x0";
     made[1] = "x1";
     for (int i = 0; i < n; i++) {
-        const char *x = draw(2) ? made[i + 1] : made[draw((uint32_t)i + 2)], *y = made[draw((uint32_t)i + 2)], *o = fsim_printf(a, "t%d", i);
+        const char *x = draw(2) ? made[i + 1] : made[draw((uint32_t)i + 2)], *y = made[draw((uint32_t)i + 2)],
+                   *o = fsim_printf(a, "t%d", i);
         const uint32_t kind = draw(16);
         made[i + 2] = o;
         if (kind < 5)
@@ -541,7 +597,8 @@ static bool same_plan(const fsim_plan *x, const fsim_plan *y)
     bool same = x->kernels == y->kernels && x->objective == y->objective;
     for (int k = 0; k < x->kernels && same; k++)
         same = x->partition.part[k].count == y->partition.part[k].count &&
-               memcmp(x->partition.part[k].node, y->partition.part[k].node, (size_t)x->partition.part[k].count * sizeof(int)) == 0;
+               memcmp(x->partition.part[k].node, y->partition.part[k].node,
+                      (size_t)x->partition.part[k].count * sizeof(int)) == 0;
     return same;
 }
 
@@ -658,7 +715,8 @@ static void maximal_is_maximal(void **unused)
     }
 }
 
-/* The search computes nothing again for readers far away, so eager copies a view that it could otherwise read through, and no plan computes a gather twice. */
+/* The search computes nothing again for readers far away, so eager copies a view that it could otherwise read through,
+ * and no plan computes a gather twice. */
 static void what_is_read_far_away_is_made_once(void **unused)
 {
     (void)unused;
@@ -669,7 +727,8 @@ static void what_is_read_far_away_is_made_once(void **unused)
     fixture f = plan(fsim_printf(a, "%s; op: add, in: [a70, t], out: o", text));
     assert_int_equal(f.p->plan[FSIM_STRATEGY_EAGER].kernels, 73);
     fsim_arena_free(f.a);
-    f = plan("op: gather, in: [x, ids], out: g; op: relu, in: g, out: r; op: sum, in: r, out: s, dim: 0; op: add, in: [r, w], out: o");
+    f = plan("op: gather, in: [x, ids], out: g; op: relu, in: g, out: r; op: sum, in: r, out: s, dim: 0; op: add, in: "
+             "[r, w], out: o");
     assert_int_equal(f.p->plan[FSIM_STRATEGY_INDUCTOR].kernels, 2);
     fsim_arena_free(f.a);
     fsim_arena_free(a);

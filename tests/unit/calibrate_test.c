@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fits that find what made the rows, fits that are refused, the files that they write; what GPUs take from their kin; intervals. */
+/* Fits that find what made the rows, fits that are refused, the files that they write; what GPUs take from their kin;
+ * intervals. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,11 +12,11 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "hw/kin.h"
-#include "measure/calibrate.h"
-#include "measure/optimiser.h"
-#include "search/interval.h"
-#include "search/price.h"
+#include "evidence/calibrate.h"
+#include "evidence/optimiser.h"
+#include "hw/relatives.h"
+#include "plan/price/interval.h"
+#include "plan/price/price.h"
 
 #define HWMODELS FUSESIM_SOURCE_DIR "/hwmodels"
 
@@ -51,15 +52,26 @@ static fsim_measurements runs_of(fsim_arena *a, fsim_hw *truth, int count)
 {
     fsim_measurements rows = {fsim_new(a, fsim_measured, count), count};
     for (int i = 0; i < count; i++)
-        rows.at[i] = (fsim_measured){.id = fsim_printf(a, "run/%d", i), .hw = "t4", .workload = i % 2 ? "ops/add" : "ops/relu", .set = fsim_printf(a, "B=%d;H=4096", 200 + 173 * i),
-                                     .source = "", .strategy = FSIM_STRATEGY_EAGER, .l2 = FSIM_L2_COLD, .launch = FSIM_REGIME_STREAM, .time_s = 1, .at = {"runs.csv", i + 2, 1}};
+        rows.at[i] = (fsim_measured){.id = fsim_printf(a, "run/%d", i),
+                                     .hw = "t4",
+                                     .workload = i % 2 ? "ops/add" : "ops/relu",
+                                     .set = fsim_printf(a, "B=%d;H=4096", 200 + 173 * i),
+                                     .source = "",
+                                     .strategy = FSIM_STRATEGY_EAGER,
+                                     .l2 = FSIM_L2_COLD,
+                                     .launch = FSIM_REGIME_STREAM,
+                                     .time_s = 1,
+                                     .at = {"runs.csv", i + 2, 1}};
     const fsim_evaluated *e = predicted(a, truth, &rows);
     for (int i = 0; i < count; i++)
         rows.at[i].time_s = e[i].predicted_s;
     return rows;
 }
 
-static void set(fsim_arena *a, fsim_hw *hw, const char *assignment) { assert_true(fsim_hw_set(a, fsim_diag_new(a), hw, assignment)); }
+static void set(fsim_arena *a, fsim_hw *hw, const char *assignment)
+{
+    assert_true(fsim_hw_set(a, fsim_diag_new(a), hw, assignment));
+}
 
 /* The T4 as it might have been. */
 static fsim_hw *other_t4(fsim_arena *a)
@@ -129,7 +141,7 @@ static void fits_that_help_nobody_are_refused(void **state)
     const fsim_measurements few = runs_of(a, truth, 10), known = runs_of(a, hw, 40);
     assert_non_null(strstr(fitted(a, hw, &few, "streaming", 1).refused, "too few"));
     assert_true(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) == bandwidth); /* keeps what it had */
-    assert_non_null(fitted(a, hw, &known, "streaming", 1).refused); /* what the file has is as good */
+    assert_non_null(fitted(a, hw, &known, "streaming", 1).refused);    /* what the file has is as good */
     assert_true(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) == bandwidth);
     fsim_measurements noise = runs_of(a, hw, 40);
     for (int i = 0; i < noise.count; i++) /* no two alike */
@@ -149,7 +161,8 @@ static int lines_with(const char *text, const char *what)
 
 static void fitted_files_keep_the_rest(void **state)
 {
-    static const char text[] = "# A comment.\nname: x\nsms: {value: 4, source: counted}\ndram_bandwidth: {peak: 320 GB/s, achieved: 242 GB/s,\n  source: \"data sheet; achieved measured: somebody\"}\n"
+    static const char text[] = "# A comment.\nname: x\nsms: {value: 4, source: counted}\ndram_bandwidth: {peak: 320 "
+                               "GB/s, achieved: 242 GB/s,\n  source: \"data sheet; achieved measured: somebody\"}\n"
                                "# another comment\npower_limit: {value: 70 W, source: data sheet}";
     (void)state;
     fsim_arena *a = fsim_arena_new();
@@ -158,15 +171,20 @@ static void fitted_files_keep_the_rest(void **state)
     f.key[0] = (fsim_fitted_key){.key = FSIM_HW_DRAM_BANDWIDTH, .after = 200.04e9, .spread = 0.012, .rows = 9};
     f.key[1] = (fsim_fitted_key){.key = FSIM_HW_CALL_STREAM, .after = 12.34e-6, .spread = 0.5, .rows = 9};
     const char *once = fsim_calibrated_text(a, text, hw, &f, 1, "2026-01-02", "fusesim calibrate --hw x (2026-01-02)");
-    assert_non_null(strstr(once, "# A comment.\n# Fitted by: fusesim calibrate --hw x (2026-01-02)\nname: x\nsms: {value: 4, source: counted}\ndram_bandwidth:"));
+    assert_non_null(strstr(once, "# A comment.\n# Fitted by: fusesim calibrate --hw x (2026-01-02)\nname: x\nsms: "
+                                 "{value: 4, source: counted}\ndram_bandwidth:"));
     assert_non_null(strstr(once, "achieved: 200 GB/s, spread: 0.012, source: \""));
-    assert_non_null(strstr(once, "achieved fitted: runs.csv, 9 rows of streaming, 2026-01-02\"}\n# another comment\npower_limit: {value: 70 W, source: data sheet}\ncall_overhead_stream:"));
+    assert_non_null(strstr(once, "achieved fitted: runs.csv, 9 rows of streaming, 2026-01-02\"}\n# another "
+                                 "comment\npower_limit: {value: 70 W, source: data sheet}\ncall_overhead_stream:"));
     assert_null(strstr(once, "somebody"));
     const char *twice = fsim_calibrated_text(a, once, hw, &f, 1, "2026-03-04", "fusesim calibrate --hw x (2026-03-04)");
     assert_int_equal(lines_with(twice, "# Fitted by"), 1); /* the same command, another day */
     assert_int_equal(lines_with(twice, "dram_bandwidth:"), 1);
     assert_int_equal(lines_with(twice, "call_overhead_stream:"), 1);
-    assert_int_equal(lines_with(fsim_calibrated_text(a, twice, hw, &f, 1, "2026-03-04", "fusesim calibrate --hw y (2026-03-04)"), "# Fitted by"), 2);
+    assert_int_equal(
+        lines_with(fsim_calibrated_text(a, twice, hw, &f, 1, "2026-03-04", "fusesim calibrate --hw y (2026-03-04)"),
+                   "# Fitted by"),
+        2);
     f.refused = "it is";
     assert_null(strstr(fsim_calibrated_text(a, text, hw, &f, 1, "2026-01-02", "z"), "200 GB/s"));
     fsim_arena_free(a);
@@ -182,7 +200,8 @@ static void kin_tell_what_a_data_sheet_does_not(void **state)
     assert_true(fsim_hw_lacks(hw));
     assert_true(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) == peak);
     assert_int_equal(fsim_hw_origin(hw, FSIM_HW_GEMM_FP32), FSIM_FROM_ASSUMED);
-    fsim_hw_adopt(a, hw, (const fsim_hw *[]){gpu(a, "a100-pcie-40gb")}, 1); /* nobody is its own kin, whatever its file knows */
+    fsim_hw_adopt(a, hw, (const fsim_hw *[]){gpu(a, "a100-pcie-40gb")},
+                  1); /* nobody is its own kin, whatever its file knows */
     assert_true(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) == peak);
     fsim_hw_adopt(a, hw, (const fsim_hw *[]){gpu(a, "a100-pcie-40gb"), twin}, 2);
     const double share = fsim_hw_get(twin, FSIM_HW_DRAM_BANDWIDTH) / twin->q[FSIM_HW_DRAM_BANDWIDTH].value;
@@ -199,7 +218,8 @@ static void intervals_hold_what_they_are_around(void **state)
     (void)state;
     fsim_arena *a = fsim_arena_new();
     size_t bytes;
-    const char *why, *path = FUSESIM_SOURCE_DIR "/workloads/bert_layer.yaml", *text = fsim_read_file(a, path, &bytes, &why);
+    const char *why, *path = FUSESIM_SOURCE_DIR "/workloads/bert_layer.yaml",
+                     *text = fsim_read_file(a, path, &bytes, &why);
     const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), path, text, bytes, NULL, 0);
     fsim_hw *hw = gpu(a, "h100-sxm5-80gb");
     const fsim_options options = {.time_limit_s = 0.1};
@@ -209,13 +229,14 @@ static void intervals_hold_what_they_are_around(void **state)
     eager = fsim_plan_made_by(&p, FSIM_BY_ATEN, &own, a);
     fsim_baseline(&p, FSIM_STRATEGY_INDUCTOR, a, &own);
     inductor = fsim_plan_made_by(&p, FSIM_BY_INDUCTOR, &own, a);
-    const fsim_interval t = fsim_plan_interval(g, hw, FSIM_BY_ATEN, &eager), same = fsim_speedup_interval(g, hw, FSIM_BY_ATEN, &eager, FSIM_BY_ATEN, &eager, a),
+    const fsim_interval t = fsim_plan_interval(g, hw, FSIM_BY_ATEN, &eager),
+                        same = fsim_speedup_interval(g, hw, FSIM_BY_ATEN, &eager, FSIM_BY_ATEN, &eager, a),
                         other = fsim_speedup_interval(g, hw, FSIM_BY_ATEN, &eager, FSIM_BY_INDUCTOR, &inductor, a);
     double parts = 0;
     for (int k = 0; k < eager.kernels; k++)
         parts += fsim_kernel_interval(g, hw, FSIM_BY_ATEN, &eager.kernel[k]).high;
     assert_true(t.low < eager.time_s && eager.time_s < t.high && t.high < parts); /* kernels' errors cancel in part */
-    assert_true(same.low == 1 && same.high == 1);                                /* the same kernels err alike */
+    assert_true(same.low == 1 && same.high == 1);                                 /* the same kernels err alike */
     assert_true(other.low < eager.time_s / inductor.time_s && eager.time_s / inductor.time_s < other.high);
     const double wide = t.high;
     set(a, hw, "residual_contraction_tensor=2x");
@@ -223,11 +244,14 @@ static void intervals_hold_what_they_are_around(void **state)
     fsim_arena_free(a);
 }
 
-/* What all kernels of a plan have in common cancels between two plans: where every kernel errs as much as every other, only what each does alone is left. */
+/* What all kernels of a plan have in common cancels between two plans: where every kernel errs as much as every other,
+ * only what each does alone is left. */
 static void common_errors_cancel_in_speedups(void **state)
 {
-    static const char text[] = "name: three\nsymbols: {N: 33554432, dtype: f32}\ntensors:\n  x: {shape: [N], dtype: dtype, role: input}\noperators:\n"
-                               "  - {op: relu, in: x, out: a}\n  - {op: relu, in: a, out: b}\n  - {op: neg, in: b, out: c}\noutputs: [a, c]\n";
+    static const char text[] =
+        "name: three\nsymbols: {N: 33554432, dtype: f32}\ntensors:\n  x: {shape: [N], dtype: dtype, role: "
+        "input}\noperators:\n"
+        "  - {op: relu, in: x, out: a}\n  - {op: relu, in: a, out: b}\n  - {op: neg, in: b, out: c}\noutputs: [a, c]\n";
     (void)state;
     fsim_arena *a = fsim_arena_new();
     const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "three.yaml", text, strlen(text), NULL, 0);
@@ -243,12 +267,14 @@ static void common_errors_cancel_in_speedups(void **state)
     two = three;
     two.kernels = two.partition.parts = 2;
     two.time_s -= three.kernel[2].time_s;
-    const double spread = log(fsim_kernel_interval(g, hw, FSIM_BY_ATEN, &three.kernel[0]).high / three.kernel[0].time_s);
+    const double spread =
+        log(fsim_kernel_interval(g, hw, FSIM_BY_ATEN, &three.kernel[0]).high / three.kernel[0].time_s);
     double alone = pow(three.kernel[2].time_s / three.time_s, 2);
     for (int k = 0; k < 2; k++)
         alone += pow(three.kernel[k].time_s / two.time_s - three.kernel[k].time_s / three.time_s, 2);
     const fsim_interval x = fsim_speedup_interval(g, hw, FSIM_BY_ATEN, &three, FSIM_BY_ATEN, &two, a);
-    assert_true(fabs(log(x.high * two.time_s / three.time_s) / (spread * sqrt(alone / 2)) - 1) < 1e-9); /* half of a kernel's variance is its own */
+    assert_true(fabs(log(x.high * two.time_s / three.time_s) / (spread * sqrt(alone / 2)) - 1) <
+                1e-9); /* half of a kernel's variance is its own */
     fsim_arena_free(a);
 }
 
@@ -262,9 +288,17 @@ static void rested_devices_are_faster_at_first(void **state)
     fsim_measurements rows = {fsim_new(a, fsim_measured, 3), 3};
     double before = 0;
     for (int i = 0; i < 3; i++)
-        rows.at[i] = (fsim_measured){.id = sets[i], .hw = "t4", .workload = "ops/linear", .set = sets[i], .source = "", .strategy = FSIM_STRATEGY_EAGER, .l2 = FSIM_L2_COLD,
-                                     .launch = FSIM_REGIME_EAGER, .time_s = 1};
-    rested->q[FSIM_HW_GEMM_BURST] = (fsim_quantity){.value = 0.5, .achieved = NAN, .source = "fitted: here", .present = true};
+        rows.at[i] = (fsim_measured){.id = sets[i],
+                                     .hw = "t4",
+                                     .workload = "ops/linear",
+                                     .set = sets[i],
+                                     .source = "",
+                                     .strategy = FSIM_STRATEGY_EAGER,
+                                     .l2 = FSIM_L2_COLD,
+                                     .launch = FSIM_REGIME_EAGER,
+                                     .time_s = 1};
+    rested->q[FSIM_HW_GEMM_BURST] =
+        (fsim_quantity){.value = 0.5, .achieved = NAN, .source = "fitted: here", .present = true};
     const fsim_evaluated *x = predicted(a, plain, &rows), *y = predicted(a, rested, &rows);
     for (int i = 0; i < 3; i++) {
         const double share = y[i].predicted_s / x[i].predicted_s;
@@ -286,13 +320,21 @@ static void rested_devices_are_faster_at_first(void **state)
 /* Which groups of scalars a row can tell about. */
 static void rows_tell_about_the_units_that_they_use(void **state)
 {
-    static const char *const sets[] = {"M=1024;N=1024;K=1024;dtype=f32", "M=1024;N=1024;K=1024;dtype=f16", "M=1024;N=1024;K=1024;dtype=bf16"};
+    static const char *const sets[] = {"M=1024;N=1024;K=1024;dtype=f32", "M=1024;N=1024;K=1024;dtype=f16",
+                                       "M=1024;N=1024;K=1024;dtype=bf16"};
     (void)state;
     fsim_arena *a = fsim_arena_new();
     fsim_measurements rows = {fsim_new(a, fsim_measured, 3), 3};
     for (int i = 0; i < 3; i++)
-        rows.at[i] = (fsim_measured){.id = sets[i], .hw = "l4", .workload = "ops/linear", .set = sets[i], .source = "", .strategy = FSIM_STRATEGY_EAGER, .l2 = FSIM_L2_COLD,
-                                     .launch = FSIM_REGIME_STREAM, .time_s = 1};
+        rows.at[i] = (fsim_measured){.id = sets[i],
+                                     .hw = "l4",
+                                     .workload = "ops/linear",
+                                     .set = sets[i],
+                                     .source = "",
+                                     .strategy = FSIM_STRATEGY_EAGER,
+                                     .l2 = FSIM_L2_COLD,
+                                     .launch = FSIM_REGIME_STREAM,
+                                     .time_s = 1};
     fsim_bench *b = bench_of(a, gpu(a, "l4"), &rows);
     for (int i = 0; i < 3; i++) {
         const fsim_prepared p = fsim_prepare(b, i, a);
@@ -312,9 +354,13 @@ static void rows_tell_about_the_units_that_they_use(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(scalars_that_made_the_rows_are_found), cmocka_unit_test(fits_that_help_nobody_are_refused),
-                                       cmocka_unit_test(fitted_files_keep_the_rest),           cmocka_unit_test(kin_tell_what_a_data_sheet_does_not),
-                                       cmocka_unit_test(intervals_hold_what_they_are_around),  cmocka_unit_test(common_errors_cancel_in_speedups),
-                                       cmocka_unit_test(rested_devices_are_faster_at_first),   cmocka_unit_test(rows_tell_about_the_units_that_they_use)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(scalars_that_made_the_rows_are_found),
+                                       cmocka_unit_test(fits_that_help_nobody_are_refused),
+                                       cmocka_unit_test(fitted_files_keep_the_rest),
+                                       cmocka_unit_test(kin_tell_what_a_data_sheet_does_not),
+                                       cmocka_unit_test(intervals_hold_what_they_are_around),
+                                       cmocka_unit_test(common_errors_cancel_in_speedups),
+                                       cmocka_unit_test(rested_devices_are_faster_at_first),
+                                       cmocka_unit_test(rows_tell_about_the_units_that_they_use)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

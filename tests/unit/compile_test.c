@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "plan/compile_cost.h"
 #include "predict.h"
-#include "search/compile.h"
 #include <math.h>
 #include <string.h>
 
@@ -40,13 +40,14 @@ static bench plan(const char *text, int jobs)
 static bench layers(int count)
 {
     fsim_arena *a = fsim_arena_new();
-    const bench b = plan(fsim_printf(a,
-                                     "name: layers\ntensors: {x: {shape: [8192, 4096], dtype: f32, role: input}}\noperators:\n"
-                                     "  - repeat: %d\n    carry: {x: y}\n    operators:\n"
-                                     "      - {op: mul, in: x, out: s, scalar: 0.5}\n      - {op: tanh, in: s, out: t}\n"
-                                     "      - {op: cumsum, in: t, out: y, dim: 1}\noutputs: [y]\n",
-                                     count),
-                         1);
+    const bench b =
+        plan(fsim_printf(a,
+                         "name: layers\ntensors: {x: {shape: [8192, 4096], dtype: f32, role: input}}\noperators:\n"
+                         "  - repeat: %d\n    carry: {x: y}\n    operators:\n"
+                         "      - {op: mul, in: x, out: s, scalar: 0.5}\n      - {op: tanh, in: s, out: t}\n"
+                         "      - {op: cumsum, in: t, out: y, dim: 1}\noutputs: [y]\n",
+                         count),
+             1);
     fsim_arena_free(a);
     return b;
 }
@@ -69,8 +70,11 @@ static void equal_layers_share_their_kernels(void **unused)
 static void what_is_shipped_is_not_compiled(void **unused)
 {
     (void)unused;
-    const bench b = plan("name: linear\ntensors:\n  x: {shape: [512, 1024], dtype: f16, role: input}\n  w: {shape: [1024, 1024], dtype: f16, role: weight}\n"
-                         "operators:\n  - {op: linear, in: [x, w], out: h}\n  - {op: relu, in: h, out: y}\noutputs: [y]\n", 1);
+    const bench b =
+        plan("name: linear\ntensors:\n  x: {shape: [512, 1024], dtype: f16, role: input}\n  w: {shape: [1024, 1024], "
+             "dtype: f16, role: weight}\n"
+             "operators:\n  - {op: linear, in: [x, w], out: h}\n  - {op: relu, in: h, out: y}\noutputs: [y]\n",
+             1);
     const fsim_plan *best = &b.p->plan[FSIM_STRATEGY_OPTIMAL];
     assert_int_equal(best->kernels, 1);
     assert_int_equal(best->kernel[0].template, FSIM_LIBRARY_CONTRACTION);
@@ -81,17 +85,21 @@ static void what_is_shipped_is_not_compiled(void **unused)
     fsim_arena_free(b.a);
 }
 
-/* How many kernels two chains of two operators are, which share no tensor and so no kernel: exp, then `first` or `second`; one of f32 [8192, 4096], the other as said. */
+/* How many kernels two chains of two operators are, which share no tensor and so no kernel: exp, then `first` or
+ * `second`; one of f32 [8192, 4096], the other as said. */
 static int distinct(const char *first, const char *second, const char *shape, const char *dtype)
 {
     fsim_arena *a = fsim_arena_new();
     const bench b = plan(fsim_printf(a,
-                                     "name: two\ntensors:\n  x: {shape: [8192, 4096], dtype: f32, role: input}\n  v: {shape: %s, dtype: %s, role: input}\noperators:\n"
-                                     "  - {op: exp, in: x, out: a}\n  - {%s, in: a, out: b}\n  - {op: exp, in: v, out: c}\n  - {%s, in: c, out: d}\noutputs: [b, d]\n",
+                                     "name: two\ntensors:\n  x: {shape: [8192, 4096], dtype: f32, role: input}\n  v: "
+                                     "{shape: %s, dtype: %s, role: input}\noperators:\n"
+                                     "  - {op: exp, in: x, out: a}\n  - {%s, in: a, out: b}\n  - {op: exp, in: v, out: "
+                                     "c}\n  - {%s, in: c, out: d}\noutputs: [b, d]\n",
                                      shape, dtype, first, second),
                          1);
     assert_int_equal(b.p->plan[FSIM_STRATEGY_OPTIMAL].kernels, 2);
-    const bool same = fsim_same_source(b.g, &b.p->plan[FSIM_STRATEGY_OPTIMAL].kernel[0], &b.p->plan[FSIM_STRATEGY_OPTIMAL].kernel[1], b.a);
+    const bool same = fsim_same_source(b.g, &b.p->plan[FSIM_STRATEGY_OPTIMAL].kernel[0],
+                                       &b.p->plan[FSIM_STRATEGY_OPTIMAL].kernel[1], b.a);
     const int count = b.cost[FSIM_STRATEGY_OPTIMAL].to_compile;
     assert_int_equal(same ? 1 : 2, count);
     fsim_arena_free(b.a);
@@ -152,7 +160,8 @@ static char *shipped(fsim_arena *a, const char *name)
 static void costs_keep_their_laws(void **unused)
 {
     (void)unused;
-    static const char *const names[] = {"mlp", "bert_layer", "seeds/softmax_primitive", "seeds/attention_standard", "seeds/boundaries"};
+    static const char *const names[] = {"mlp", "bert_layer", "seeds/softmax_primitive", "seeds/attention_standard",
+                                        "seeds/boundaries"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         fsim_arena *a = fsim_arena_new();
         const bench b = plan(shipped(a, names[i]), 1);
@@ -166,7 +175,8 @@ static void costs_keep_their_laws(void **unused)
             for (int k = 0; k < x->kernels; k++) {
                 const double s1 = fsim_compile_s(b.g, &x->kernel[k]);
                 const fsim_template t = x->kernel[k].template;
-                assert_true((s1 == 0) == (t == FSIM_LIBRARY_CONTRACTION || t == FSIM_OPAQUE_KERNEL || t == FSIM_COMMUNICATION_KERNEL || t == FSIM_TRANSFER_KERNEL));
+                assert_true((s1 == 0) == (t == FSIM_LIBRARY_CONTRACTION || t == FSIM_OPAQUE_KERNEL ||
+                                          t == FSIM_COMMUNICATION_KERNEL || t == FSIM_TRANSFER_KERNEL));
                 generated += s1 > 0;
                 sum += s1;
             }
@@ -174,7 +184,8 @@ static void costs_keep_their_laws(void **unused)
             assert_true((b.cost[s].compile_s > 0) == (b.cost[s].to_compile > 0) && b.cost[s].compile_s < sum + 1);
             assert_true(four[s].compile_s <= b.cost[s].compile_s && 4 * four[s].compile_s >= b.cost[s].compile_s);
             assert_true(x->kernels == 0 || saving <= 0 ? x->kernels == 0 || isinf(b.cost[s].break_even_runs)
-                                                        : fabs(b.cost[s].break_even_runs * saving - b.cost[s].compile_s) <= 1e-12 * b.cost[s].compile_s);
+                                                       : fabs(b.cost[s].break_even_runs * saving -
+                                                              b.cost[s].compile_s) <= 1e-12 * b.cost[s].compile_s);
         }
         fsim_arena_free(b.a);
         fsim_arena_free(a);

@@ -16,13 +16,28 @@ static const fsim_gemm_tile square = {128, 128, 1}, only[] = {{128, 128, 0}};
 /* 10 SMs of 1 Tflop/s, that do nothing but multiply: no start-up, no memory, no limits. */
 static fsim_gemm_device bare(void)
 {
-    return (fsim_gemm_device){.sms = 10, .rate = 1e12, .efficiency = 1, .transposed = 1, .power_rate = INFINITY, .l2_rate = INFINITY, .dram_rate = INFINITY,
-                              .block_dram_rate = INFINITY, .l2_bytes = 1e9, .page_span = 1e6, .tiles = 1, .tile = only};
+    return (fsim_gemm_device){.sms = 10,
+                              .rate = 1e12,
+                              .efficiency = 1,
+                              .transposed = 1,
+                              .power_rate = INFINITY,
+                              .l2_rate = INFINITY,
+                              .dram_rate = INFINITY,
+                              .block_dram_rate = INFINITY,
+                              .l2_bytes = 1e9,
+                              .page_span = 1e6,
+                              .tiles = 1,
+                              .tile = only};
 }
 
 static fsim_gemm_shape product(double batch, double m, double n, double k)
 {
-    return (fsim_gemm_shape){.batch = batch, .m = m, .n = n, .k = k, .operand_bytes = {4 * batch * m * k, 4 * batch * k * n}, .result_bytes = 4 * batch * m * n,
+    return (fsim_gemm_shape){.batch = batch,
+                             .m = m,
+                             .n = n,
+                             .k = k,
+                             .operand_bytes = {4 * batch * m * k, 4 * batch * k * n},
+                             .result_bytes = 4 * batch * m * n,
                              .elem_bytes = 4};
 }
 
@@ -49,8 +64,9 @@ static void blocks_come_in_rounds(void **unused)
         fsim_gemm_shape s = product(1, 128.0 * blocks, 128, 1000);
         const fsim_gemm_time t = fsim_gemm_with(&d, &s, square);
         assert_true(t.blocks == blocks);
-        assert_true(fabs(t.compute_s / (ceil(blocks / 10.0) * block_s) - 1) < 1e-12); /* a step every ten blocks, none between */
-        s.m -= 127; /* one row of the last tile is as dear as all of it */
+        assert_true(fabs(t.compute_s / (ceil(blocks / 10.0) * block_s) - 1) <
+                    1e-12); /* a step every ten blocks, none between */
+        s.m -= 127;         /* one row of the last tile is as dear as all of it */
         assert_true(fsim_gemm_with(&d, &s, square).compute_s == t.compute_s);
     }
 }
@@ -69,7 +85,8 @@ static void only_small_grids_are_split(void **unused)
 {
     (void)unused;
     const fsim_gemm_device d = bare();
-    fsim_gemm_shape few = product(1, 128, 128, 8192), many = product(1, 4096, 4096, 8192), batched = product(8, 128, 128, 8192), whole = few, flat = product(1, 128, 128, 64);
+    fsim_gemm_shape few = product(1, 128, 128, 8192), many = product(1, 4096, 4096, 8192),
+                    batched = product(8, 128, 128, 8192), whole = few, flat = product(1, 128, 128, 64);
     whole.whole = true;
     assert_true(fsim_gemm_best(&d, &few).tile.split >= 8); /* one block on ten SMs */
     assert_int_equal(fsim_gemm_best(&d, &many).tile.split, 1);
@@ -98,7 +115,8 @@ static void long_rows_miss_the_tlb(void **unused)
     const double before = fsim_gemm_with(&d, &s, square).compute_s;
     d.page_slope = 0.5;
     d.page_most = 2;
-    d.page_span = sqrt(1280 + 256) * 8192 * 4 / 4; /* two doublings ago, of the rows of twenty blocks: ten down, two across */
+    d.page_span =
+        sqrt(1280 + 256) * 8192 * 4 / 4; /* two doublings ago, of the rows of twenty blocks: ten down, two across */
     assert_true(fabs(fsim_gemm_with(&d, &s, square).compute_s / before - 2) < 1e-9);
     d.page_span *= 1e-6;
     assert_true(fabs(fsim_gemm_with(&d, &s, square).compute_s / before - 3) < 1e-9);
@@ -127,12 +145,14 @@ static void a_matrix_times_a_vector_streams(void **unused)
     assert_true(seconds(&d, s) < 1.05 * s.dram_bytes / 1e12);
 }
 
-static const char *const gpus[] = {"p4", "p100-pcie-16gb", "v100-pcie-32gb", "t4", "a100-sxm4-80gb", "l4", "l40s", "h100-sxm5-80gb", "h200-sxm-141gb", "mi300x"};
+static const char *const gpus[] = {"p4",   "p100-pcie-16gb", "v100-pcie-32gb", "t4",    "a100-sxm4-80gb", "l4",
+                                   "l40s", "h100-sxm5-80gb", "h200-sxm-141gb", "mi300x"};
 
 /* From 1 to 2^most, small ones as likely as large ones. */
 static double extent(uint32_t most) { return floor(exp2(draw(most * 1000) / 1000.0)); }
 
-/* No kernel beats the bound that the search takes for granted; more work never takes less time in one and the same tile. */
+/* No kernel beats the bound that the search takes for granted; more work never takes less time in one and the same
+ * tile. */
 static void laws_hold_on_every_gpu(void **unused)
 {
     (void)unused;
@@ -171,7 +191,9 @@ static void measured_products_are_met(void **unused)
     static const struct {
         const char *gpu;
         double m, n, k, measured_s;
-    } rows[] = {{"a100-pcie-80gb", 4096, 8192, 2048, 7.676e-3}, {"a100-pcie-80gb", 768, 768, 2048, 0.217e-3}, {"h100-sxm5-80gb", 16384, 50272, 960, 30.247e-3}};
+    } rows[] = {{"a100-pcie-80gb", 4096, 8192, 2048, 7.676e-3},
+                {"a100-pcie-80gb", 768, 768, 2048, 0.217e-3},
+                {"h100-sxm5-80gb", 16384, 50272, 960, 30.247e-3}};
     fsim_arena *a = fsim_arena_new();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const fsim_hw *hw = gpu(a, rows[i].gpu);

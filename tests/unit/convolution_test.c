@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions as cuDNN runs them: laws, and times that KernelBench v01 measured (eager, L2 flushed; torch.compile where said). */
+/* Convolutions as cuDNN runs them: laws, and times that KernelBench v01 measured (eager, L2 flushed; torch.compile
+ * where said). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,14 +45,19 @@ static bench set_up(const char *hw, const layer *l, const char *before, const ch
     int axes = 0;
     while (axes < 3 && l->extent[axes])
         axes++;
-    const int64_t rows = transposed ? l->channels : l->filters, columns = (transposed ? l->filters : l->channels) / l->groups;
-    const char *text = fsim_printf(b.a, "name: layer\ntensors:\n  x: {shape: [%lld, %lld, %s], dtype: f32, role: input}\n  w: {shape: [%lld, %lld, %s], dtype: f32, role: weight}\n"
-                                        "operators:\n%s  - {op: %s, in: [%s, w], out: y, stride: [%s], dilation: [%s], groups: %lld%s}\n%soutputs: [%s]\n",
-                                   (long long)l->batch, (long long)l->channels, list(b.a, l->extent, axes, 0), (long long)rows, (long long)columns,
-                                   list(b.a, l->taps, axes, 0), before ? fsim_printf(b.a, "  - {op: %s, in: x, out: p}\n", before) : "", l->op, before ? "p" : "x",
-                                   list(b.a, NULL, axes, l->stride), list(b.a, NULL, axes, l->dilation), (long long)l->groups,
-                                   l->compute ? fsim_printf(b.a, ", compute: %s", l->compute) : "", behind ? fsim_printf(b.a, "  - {op: %s, in: y, out: z}\n", behind) : "",
-                                   behind ? "z" : "y");
+    const int64_t rows = transposed ? l->channels : l->filters,
+                  columns = (transposed ? l->filters : l->channels) / l->groups;
+    const char *text = fsim_printf(
+        b.a,
+        "name: layer\ntensors:\n  x: {shape: [%lld, %lld, %s], dtype: f32, role: input}\n  w: {shape: [%lld, %lld, "
+        "%s], dtype: f32, role: weight}\n"
+        "operators:\n%s  - {op: %s, in: [%s, w], out: y, stride: [%s], dilation: [%s], groups: %lld%s}\n%soutputs: "
+        "[%s]\n",
+        (long long)l->batch, (long long)l->channels, list(b.a, l->extent, axes, 0), (long long)rows, (long long)columns,
+        list(b.a, l->taps, axes, 0), before ? fsim_printf(b.a, "  - {op: %s, in: x, out: p}\n", before) : "", l->op,
+        before ? "p" : "x", list(b.a, NULL, axes, l->stride), list(b.a, NULL, axes, l->dilation), (long long)l->groups,
+        l->compute ? fsim_printf(b.a, ", compute: %s", l->compute) : "",
+        behind ? fsim_printf(b.a, "  - {op: %s, in: y, out: z}\n", behind) : "", behind ? "z" : "y");
     b.g = fsim_graph_parse(b.a, d, "layer.yaml", text, strlen(text), NULL, 0);
     b.hw = fsim_hw_read(b.a, d, fsim_printf(b.a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, hw));
     if (!b.g || !b.hw)
@@ -65,7 +71,10 @@ static bench set_up(const char *hw, const layer *l, const char *before, const ch
     return b;
 }
 
-static fsim_kernel made(bench *b, fsim_maker maker) { return fsim_kernel_made_by(b->g, b->hw, FSIM_REGIME_STREAM, maker, &b->group, NULL, b->a); }
+static fsim_kernel made(bench *b, fsim_maker maker)
+{
+    return fsim_kernel_made_by(b->g, b->hw, FSIM_REGIME_STREAM, maker, &b->group, NULL, b->a);
+}
 
 static double seconds(const char *hw, const layer *l, fsim_maker maker)
 {
@@ -75,7 +84,8 @@ static double seconds(const char *hw, const layer *l, fsim_maker maker)
     return s;
 }
 
-static const char *const gpus[] = {"h100-sxm5-80gb", "h100-pcie-80gb", "a100-sxm4-80gb", "a10", "l4", "l40s", "t4", "v100-sxm2-32gb", "rtx-5090", "b200", "mi300x"};
+static const char *const gpus[] = {"h100-sxm5-80gb", "h100-pcie-80gb", "a100-sxm4-80gb", "a10",   "l4", "l40s", "t4",
+                                   "v100-sxm2-32gb", "rtx-5090",       "b200",           "mi300x"};
 enum { GPUS = sizeof gpus / sizeof *gpus };
 static const layer plane = {"conv2d", 16, 64, 128, 1, {128, 128}, {3, 3}, 1, 1, "tf32"};
 static const layer up = {"conv_transpose2d", 16, 64, 128, 1, {64, 64}, {4, 4}, 2, 1, "tf32"};
@@ -107,7 +117,8 @@ static void more_costs_more(void **unused)
             assert_true(seconds(gpus[i / LAYERS], &channels, maker) >= s);
             assert_true(seconds(gpus[i / LAYERS], &filters, maker) >= s);
         }
-        assert_true(seconds(gpus[i / LAYERS], &taps, FSIM_BY_ATEN) > 0.95 * seconds(gpus[i / LAYERS], l, FSIM_BY_ATEN)); /* the result is smaller */
+        assert_true(seconds(gpus[i / LAYERS], &taps, FSIM_BY_ATEN) >
+                    0.95 * seconds(gpus[i / LAYERS], l, FSIM_BY_ATEN)); /* the result is smaller */
     }
 }
 
@@ -154,7 +165,8 @@ static void compiled_layouts_change_at_the_edges(void **unused)
     assert_int_equal(launches(&plane, "relu", "relu", FSIM_BY_INDUCTOR), 1);
     for (int i = 0; i < LAYERS; i++)
         if (layers[i] == &volume || layers[i] == &up_volume || layers[i] == &line)
-            assert_true(seconds("h100-pcie-80gb", layers[i], FSIM_BY_INDUCTOR) == seconds("h100-pcie-80gb", layers[i], FSIM_BY_ATEN));
+            assert_true(seconds("h100-pcie-80gb", layers[i], FSIM_BY_INDUCTOR) ==
+                        seconds("h100-pcie-80gb", layers[i], FSIM_BY_ATEN));
 }
 
 /* Whole tiles: four groups take four times as long as one. */
@@ -179,11 +191,13 @@ static void fp32_units_are_slower(void **unused)
     (void)unused;
     layer exact = plane;
     exact.compute = NULL;
-    assert_true(seconds("h100-sxm5-80gb", &exact, FSIM_BY_ATEN) > 1.5 * seconds("h100-sxm5-80gb", &plane, FSIM_BY_ATEN));
+    assert_true(seconds("h100-sxm5-80gb", &exact, FSIM_BY_ATEN) >
+                1.5 * seconds("h100-sxm5-80gb", &plane, FSIM_BY_ATEN));
     assert_true(seconds("v100-sxm2-32gb", &exact, FSIM_BY_ATEN) == seconds("v100-sxm2-32gb", &plane, FSIM_BY_ATEN));
 }
 
-/* v01 level 1, and v0 for T4 and A100. These rows were among those fitted: the test holds the model to them, it does not validate it. */
+/* v01 level 1, and v0 for T4 and A100. These rows were among those fitted: the test holds the model to them, it does
+ * not validate it. */
 static void times_are_those_measured(void **unused)
 {
     (void)unused;
@@ -198,7 +212,11 @@ static void times_are_those_measured(void **unused)
         {"l4", FSIM_BY_ATEN, 35.2, 0.13, {"conv2d", 8, 64, 128, 1, {512, 1024}, {3, 3}, 1, 1, "tf32"}},
         {"l40s", FSIM_BY_ATEN, 9.01, 0.1, {"conv2d", 8, 64, 128, 1, {512, 1024}, {3, 3}, 1, 1, "tf32"}},
         {"h100-pcie-80gb", FSIM_BY_INDUCTOR, 6.66, 0.1, {"conv2d", 8, 64, 128, 1, {512, 1024}, {3, 3}, 1, 1, "tf32"}},
-        {"h100-pcie-80gb", FSIM_BY_ATEN, 3.40, 0.12, {"conv_transpose2d", 8, 64, 64, 1, {512, 512}, {3, 7}, 1, 1, "tf32"}},
+        {"h100-pcie-80gb",
+         FSIM_BY_ATEN,
+         3.40,
+         0.12,
+         {"conv_transpose2d", 8, 64, 64, 1, {512, 512}, {3, 7}, 1, 1, "tf32"}},
         {"l4", FSIM_BY_ATEN, 20.3, 0.1, {"conv_transpose2d", 8, 64, 64, 1, {512, 512}, {3, 7}, 1, 1, "tf32"}},
         {"h100-pcie-80gb", FSIM_BY_ATEN, 3.35, 0.05, {"conv2d", 16, 64, 64, 64, {512, 512}, {3, 3}, 1, 1, "tf32"}},
         {"l4", FSIM_BY_ATEN, 9.08, 0.1, {"conv2d", 16, 64, 64, 64, {512, 512}, {3, 3}, 1, 1, "tf32"}},

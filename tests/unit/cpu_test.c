@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's compiler and threads on kernels written by hand: a chain of elementwise operators, fused and one by one, and a softmax of rows. What they compute is asserted; how long
- * they take is printed only. */
-#include "hw/kin.h"
-#include "validate/cpu.h"
-#include "validate/host_hw.h"
+/* The host's compiler and threads on kernels written by hand: a chain of elementwise operators, fused and one by one,
+ * and a softmax of rows. What they compute is asserted; how long they take is printed only. */
+#include "hw/relatives.h"
+#include "validate/cpu/cpu.h"
+#include "validate/cpu/hardware.h"
 #include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
@@ -17,11 +17,11 @@
 
 enum { BLOCK = 256, N = 100003, ROWS = 37, COLS = 1000, STEPS = 3 };
 
-static const char dialect[] =
-    "#include <math.h>\n"
-    "#define LANES(i, n) for (long long b = first; b < end; b++) { long long lo = b * 256, hi = lo + 256 < (n) ? lo + 256 : (n);\\\n"
-    "    _Pragma(\"omp simd\") for (long long i = lo; i < hi; i++)\n"
-    "#define KERNEL(name) void name(long long first, long long end, void *const *args)\n";
+static const char dialect[] = "#include <math.h>\n"
+                              "#define LANES(i, n) for (long long b = first; b < end; b++) { long long lo = b * 256, "
+                              "hi = lo + 256 < (n) ? lo + 256 : (n);\\\n"
+                              "    _Pragma(\"omp simd\") for (long long i = lo; i < hi; i++)\n"
+                              "#define KERNEL(name) void name(long long first, long long end, void *const *args)\n";
 
 #define CHAIN(entry, count, body)                                                                                      \
     "#include \"fusesim_dialect.h\"\n"                                                                                 \
@@ -31,19 +31,24 @@ static const char dialect[] =
 #define STEP1 "t = t > 0.0f ? t : 0.0f;"
 #define STEP2 "t = t * t - 0.25f;"
 
-static const char softmax_text[] = "#include \"fusesim_dialect.h\"\n"
-                                   "KERNEL(softmax) {\n"
-                                   "    for (long long b = first; b < end; b++) {\n"
-                                   "        const float *x = (const float *)args[0] + b * 1000; float *y = (float *)args[1] + b * 1000;\n"
-                                   "        float keep[65536], most = x[0], sum = 0;\n" /* 256 KiB of stack */
-                                   "        for (int i = 0; i < 1000; i++) most = x[i] > most ? x[i] : most;\n"
-                                   "        for (int i = 0; i < 1000; i++) { keep[i] = expf(x[i] - most); sum += keep[i]; }\n"
-                                   "        for (int i = 0; i < 1000; i++) y[i] = keep[i] / sum;\n"
-                                   "    }\n"
-                                   "}\n";
+static const char softmax_text[] =
+    "#include \"fusesim_dialect.h\"\n"
+    "KERNEL(softmax) {\n"
+    "    for (long long b = first; b < end; b++) {\n"
+    "        const float *x = (const float *)args[0] + b * 1000; float *y = (float *)args[1] + b * 1000;\n"
+    "        float keep[65536], most = x[0], sum = 0;\n" /* 256 KiB of stack */
+    "        for (int i = 0; i < 1000; i++) most = x[i] > most ? x[i] : most;\n"
+    "        for (int i = 0; i < 1000; i++) { keep[i] = expf(x[i] - most); sum += keep[i]; }\n"
+    "        for (int i = 0; i < 1000; i++) y[i] = keep[i] / sum;\n"
+    "    }\n"
+    "}\n";
 
 enum { BLOCKS = (N + BLOCK - 1) / BLOCK };
-static fsim_launch launches[] = {{"step0", BLOCKS, BLOCK, 0}, {"step1", BLOCKS, BLOCK, 0}, {"step2", BLOCKS, BLOCK, 0}, {"fused", BLOCKS, BLOCK, 0}, {"softmax", ROWS, BLOCK, 0}};
+static fsim_launch launches[] = {{"step0", BLOCKS, BLOCK, 0},
+                                 {"step1", BLOCKS, BLOCK, 0},
+                                 {"step2", BLOCKS, BLOCK, 0},
+                                 {"fused", BLOCKS, BLOCK, 0},
+                                 {"softmax", ROWS, BLOCK, 0}};
 static const fsim_program programs[] = {
     {.name = "step0", .source = CHAIN("step0", "100003", STEP0), .launch = &launches[0], .launches = 1},
     {.name = "step1", .source = CHAIN("step1", "100003", STEP1), .launch = &launches[1], .launches = 1},
@@ -179,7 +184,10 @@ static void errors_name_the_kernel_and_its_line(void **state)
     (void)state;
     fsim_arena *a = fsim_arena_new();
     fsim_launch launch = {"broken", 1, BLOCK, 0}, absent = {"absent", 1, BLOCK, 0};
-    const fsim_program p[] = {{.name = "broken", .source = "#include \"fusesim_dialect.h\"\nKERNEL(broken) {\n    int x = nowhere;\n}\n", .launch = &launch, .launches = 1},
+    const fsim_program p[] = {{.name = "broken",
+                               .source = "#include \"fusesim_dialect.h\"\nKERNEL(broken) {\n    int x = nowhere;\n}\n",
+                               .launch = &launch,
+                               .launches = 1},
                               {.name = "absent", .source = "int other;\n", .launch = &absent, .launches = 1},
                               {.name = "skipped", .skipped = "communication"},
                               {.name = "../x", .source = "int x;\n"},
@@ -209,7 +217,8 @@ static void libraries_are_found_again(void **state)
         fsim_cpu_module *m = compiled(a, programs, PROGRAMS, cache);
         assert_int_equal(m->failures, 0);
         assert_int_equal(m->cached, turn ? PROGRAMS : 0);
-        print_message("%d kernels %s: %.0f ms, %s\n", PROGRAMS, turn ? "from the cache" : "compiled", m->compile_s * 1e3, m->compiler);
+        print_message("%d kernels %s: %.0f ms, %s\n", PROGRAMS, turn ? "from the cache" : "compiled",
+                      m->compile_s * 1e3, m->compiler);
         fsim_cpu_unload(m);
     }
     /* A library that is damaged is compiled again. */
@@ -229,19 +238,27 @@ static void libraries_are_found_again(void **state)
 }
 
 #define SHIFT(entry, x, y, word)                                                                                       \
-    "/* " entry " of " x " */\n#include \"fusesim_dialect.h\"\nKERNEL(" entry ") {\n    const float *" x " = args[0];\n    float *" y " = args[1]; // " y "\n" \
+    "/* " entry " of " x " */\n#include \"fusesim_dialect.h\"\nKERNEL(" entry ") {\n    const float *" x               \
+    " = args[0];\n    float *" y " = args[1]; // " y "\n"                                                              \
     "    LANES(i, 256) { " y "[i] = " x "[i] + " word "; } } }\n"
 #define SHIFTS(program, number, x, y, word)                                                                            \
-    {.name = program, .source = SHIFT(program, x, y, word), .launch = &(fsim_launch){program, 1, BLOCK, 0}, .launches = 1,  \
-     .parameter = (fsim_parameter[]){{0, 1024, false, x, "float"}, {number, 1024, true, y, "float"}}, .parameters = 2}
+    {                                                                                                                  \
+        .name = program, .source = SHIFT(program, x, y, word), .launch = &(fsim_launch){program, 1, BLOCK, 0},         \
+        .launches = 1,                                                                                                 \
+        .parameter = (fsim_parameter[]){{0, 1024, false, x, "float"}, {number, 1024, true, y, "float"}},               \
+        .parameters = 2                                                                                                \
+    }
 
 /* Layers that differ in names alone: one compilation for all of them, and another process's from the cache too. */
 static void names_do_not_make_another_text(void **state)
 {
     (void)state;
     fsim_arena *a = fsim_arena_new();
-    const fsim_program p[] = {SHIFTS("k0_a", 1, "t_x", "t_a", "1"), SHIFTS("k1_b", 2, "t_a", "t_b", "1"), SHIFTS("k2_c", 3, "t_b", "t_c", "2"), SHIFTS("k3_d", 4, "t_c", "t_d", "1")};
-    const fsim_program other = SHIFTS("k9_z", 9, "t_q", "t_z", "1"), broken[] = {SHIFTS("k0_u", 1, "t_x", "t_u", "t_u.nowhere"), SHIFTS("k1_v", 2, "t_u", "t_v", "t_v.nowhere")};
+    const fsim_program p[] = {SHIFTS("k0_a", 1, "t_x", "t_a", "1"), SHIFTS("k1_b", 2, "t_a", "t_b", "1"),
+                              SHIFTS("k2_c", 3, "t_b", "t_c", "2"), SHIFTS("k3_d", 4, "t_c", "t_d", "1")};
+    const fsim_program other = SHIFTS("k9_z", 9, "t_q", "t_z", "1"),
+                       broken[] = {SHIFTS("k0_u", 1, "t_x", "t_u", "t_u.nowhere"),
+                                   SHIFTS("k1_v", 2, "t_u", "t_v", "t_v.nowhere")};
     const struct {
         const fsim_program *p;
         int count, texts, compiled, cached;
@@ -275,23 +292,33 @@ static void names_do_not_make_another_text(void **state)
     fsim_arena_free(a);
 }
 
-#define ENTRY(own, value) "#include \"fusesim_dialect.h\"\n\nFS_ENTRY(" own ")\n{\n    for (long long b = first; b < end; b++)\n        ((float *)args[0])[b] = " value ";\n}\n"
-#define ENTRIES(own, value) {.name = own, .source = ENTRY(own, value), .launch = &(fsim_launch){own, 2, BLOCK, 0}, .launches = 1}
+#define ENTRY(own, value)                                                                                              \
+    "#include \"fusesim_dialect.h\"\n\nFS_ENTRY(" own                                                                  \
+    ")\n{\n    for (long long b = first; b < end; b++)\n        ((float *)args[0])[b] = " value ";\n}\n"
+#define ENTRIES(own, value)                                                                                            \
+    {                                                                                                                  \
+        .name = own, .source = ENTRY(own, value), .launch = &(fsim_launch){own, 2, BLOCK, 0}, .launches = 1            \
+    }
 
 /* What the generator makes is compiled several at a time, but an error is its own kernel's alone. */
 static void several_texts_share_a_compiler(void **state)
 {
     (void)state;
     fsim_arena *a = fsim_arena_new();
-    const fsim_program p[] = {ENTRIES("k0_a", "0"), ENTRIES("k1_b", "1"), ENTRIES("k2_c", "2"), ENTRIES("k3_d", "nowhere"), ENTRIES("k4_e", "4"), ENTRIES("k5_f", "1")};
-    fsim_cpu_compiler how = {.header = fsim_printf(a, "%s#define FS_ENTRY KERNEL\n", dialect), .cache = cache, .jobs = 2};
+    const fsim_program p[] = {ENTRIES("k0_a", "0"),       ENTRIES("k1_b", "1"), ENTRIES("k2_c", "2"),
+                              ENTRIES("k3_d", "nowhere"), ENTRIES("k4_e", "4"), ENTRIES("k5_f", "1")};
+    fsim_cpu_compiler how = {
+        .header = fsim_printf(a, "%s#define FS_ENTRY KERNEL\n", dialect), .cache = cache, .jobs = 2};
     fsim_cpu_pool *pool = fsim_cpu_pool_new(1);
     const char *why = "";
     for (int turn = 0; turn < 3; turn++) {
         fsim_cpu_module *m = fsim_cpu_compile(turn == 2 ? p + 1 : p, turn == 2 ? 2 : 6, &how, a, &why);
         assert_int_equal(m->texts, turn == 2 ? 2 : 5);
         if (turn == 0)
-            assert_true(m->compilers == 2 + 2 + 1 && m->cached == 0); /* of 3 and 2 texts; then one by one those with the broken one; and that with its own names */
+            assert_true(
+                m->compilers == 2 + 2 + 1 &&
+                m->cached ==
+                    0); /* of 3 and 2 texts; then one by one those with the broken one; and that with its own names */
         if (turn == 1)
             assert_true(m->compilers == 2 && m->cached == 5);
         if (turn == 2)
@@ -329,7 +356,8 @@ static void measuring_interleaves(void **state)
     fsim_cpu_pool *p = fsim_cpu_pool_new(0);
     float *x = fsim_cpu_memory(p, N * 4), *y = fsim_cpu_memory(p, N * 4);
     void *const args[] = {x, y};
-    const fsim_cpu_call fused = {&m->kernel[FUSED], args}, steps[] = {{&m->kernel[0], args}, {&m->kernel[1], args}, {&m->kernel[2], args}};
+    const fsim_cpu_call fused = {&m->kernel[FUSED], args},
+                        steps[] = {{&m->kernel[0], args}, {&m->kernel[1], args}, {&m->kernel[2], args}};
     const fsim_cpu_work work[] = {{&fused, 1}, {steps, STEPS}};
     const fsim_cpu_how quick = {.rounds = 5};
     fsim_cpu_measurement got;
@@ -339,10 +367,13 @@ static void measuring_interleaves(void **state)
     assert_int_equal(got.copy.samples, 10);
     for (int w = 0; w < 2; w++) {
         assert_int_equal(got.work[w].cold.samples, 5);
-        assert_true(got.work[w].cold.least_s > 0 && got.work[w].warm.low_s <= got.work[w].warm.high_s && got.work[w].cold_copies.median > 0);
+        assert_true(got.work[w].cold.least_s > 0 && got.work[w].warm.low_s <= got.work[w].warm.high_s &&
+                    got.work[w].cold_copies.median > 0);
     }
-    print_message("unfused / fused: cold %.2f, warm %.2f; copy %.1f GB/s; empty launch %.2f us\n", got.work[1].cold.median_s / got.work[0].cold.median_s,
-                  got.work[1].warm.median_s / got.work[0].warm.median_s, 2e-9 * got.copy_bytes / got.copy.median_s, 1e6 * got.dispatch.median_s);
+    print_message("unfused / fused: cold %.2f, warm %.2f; copy %.1f GB/s; empty launch %.2f us\n",
+                  got.work[1].cold.median_s / got.work[0].cold.median_s,
+                  got.work[1].warm.median_s / got.work[0].warm.median_s, 2e-9 * got.copy_bytes / got.copy.median_s,
+                  1e6 * got.dispatch.median_s);
     fsim_cpu_memory_free(x, N * 4);
     fsim_cpu_memory_free(y, N * 4);
     fsim_cpu_pool_free(p);
@@ -370,14 +401,15 @@ static void this_machine_takes_the_place_of_the_shipped_one(void **state)
     const double start_s = fsim_cpu_now_s();
     const fsim_hw *own = fsim_host_recalibrated(hw, p, &how, a, &why);
     assert_non_null(own);
-    print_message("recalibrated in %.2f s: copy %.1f GB/s, shipped %.1f\n", fsim_cpu_now_s() - start_s, 1e-9 * fsim_hw_get(own, FSIM_HW_DRAM_BANDWIDTH),
-                  1e-9 * fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH));
+    print_message("recalibrated in %.2f s: copy %.1f GB/s, shipped %.1f\n", fsim_cpu_now_s() - start_s,
+                  1e-9 * fsim_hw_get(own, FSIM_HW_DRAM_BANDWIDTH), 1e-9 * fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH));
     assert_true(own->host && hw->host && strcmp(own->hash, hw->hash) != 0);
     assert_true(fsim_hw_get(own, FSIM_HW_SMS) == fsim_cpu_threads(p));
     for (int k = 0; k < FSIM_HW_COUNT; k++)
         if (fsim_hw_rows[k].required)
             assert_true(fsim_hw_get(own, (fsim_hw_key)k) > 0);
-    assert_true(fsim_hw_origin(own, FSIM_HW_DRAM_BANDWIDTH) == FSIM_FROM_MEASURED && fsim_hw_origin(own, FSIM_HW_FP32_PEAK) == FSIM_FROM_MEASURED);
+    assert_true(fsim_hw_origin(own, FSIM_HW_DRAM_BANDWIDTH) == FSIM_FROM_MEASURED &&
+                fsim_hw_origin(own, FSIM_HW_FP32_PEAK) == FSIM_FROM_MEASURED);
     fsim_diag *d = fsim_diag_new(a);
     assert_int_equal(fsim_hw_lint(a, d, own), 0);
     fsim_cpu_pool_free(p);

@@ -93,7 +93,8 @@ static void functions_are_exact_where_values_lie(void **unused)
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         for (int k = -400000; k <= 400000; k++) {
             const float x = (float)k * 5e-5f;
-            if ((double)x >= functions[i].least && !(ulps(functions[i].own(x), functions[i].exact((double)x)) <= functions[i].ulps))
+            if ((double)x >= functions[i].least &&
+                !(ulps(functions[i].own(x), functions[i].exact((double)x)) <= functions[i].ulps))
                 fail_msg("%s(%.9g) is %.9g", functions[i].name, (double)x, (double)functions[i].own(x));
         }
 }
@@ -101,20 +102,25 @@ static void functions_are_exact_where_values_lie(void **unused)
 static void powers_are_exact(void **unused)
 {
     (void)unused;
-    static const float some[] = {0, -0.0f, 1, -1, 2, -2, 3, -3, 0.5f, -0.5f, 1.5f, 2.5f, -2.5f, 10, 0.1f, 8388609, 16777216, -16777215, 3e38f, 1e-40f, -1e-40f, INFINITY, -INFINITY, NAN};
+    static const float some[] = {0,        -0.0f,     1,     -1,     2,       -2,       3,         -3,
+                                 0.5f,     -0.5f,     1.5f,  2.5f,   -2.5f,   10,       0.1f,      8388609,
+                                 16777216, -16777215, 3e38f, 1e-40f, -1e-40f, INFINITY, -INFINITY, NAN};
     enum { SOME = sizeof some / sizeof *some };
     for (int i = 0; i < SOME; i++)
         for (int k = 0; k < SOME; k++)
             if (!(ulps(fs_powf(some[i], some[k]), pow((double)some[i], (double)some[k])) <= 1))
-                fail_msg("pow(%.9g, %.9g) is %.9g, not %.9g", (double)some[i], (double)some[k], (double)fs_powf(some[i], some[k]), pow((double)some[i], (double)some[k]));
+                fail_msg("pow(%.9g, %.9g) is %.9g, not %.9g", (double)some[i], (double)some[k],
+                         (double)fs_powf(some[i], some[k]), pow((double)some[i], (double)some[k]));
     double worst = 0;
     for (int i = 0; i < 2000000; i++) {
         const float x = fs_float(random_bits() & 0x7fffffffu);
-        const float y = i % 2 ? (float)((int)(random_bits() % 2001) - 1000) * 0.01f : fs_float((random_bits() & 0x807fffffu) | ((random_bits() % 20 + 117) << 23));
+        const float y = i % 2 ? (float)((int)(random_bits() % 2001) - 1000) * 0.01f
+                              : fs_float((random_bits() & 0x807fffffu) | ((random_bits() % 20 + 117) << 23));
         const double off = ulps(fs_powf(x, y), pow((double)x, (double)y));
         worst = off > worst ? off : worst;
         if (!(off <= 1))
-            fail_msg("pow(%.9g, %.9g) is %.9g, not %.9g", (double)x, (double)y, (double)fs_powf(x, y), pow((double)x, (double)y));
+            fail_msg("pow(%.9g, %.9g) is %.9g, not %.9g", (double)x, (double)y, (double)fs_powf(x, y),
+                     pow((double)x, (double)y));
     }
     print_message("pow      %.2f ulp\n", worst);
 }
@@ -134,7 +140,8 @@ static void small_floats_come_back(void **unused)
         assert_true(isnan(y) || isinf(y) || fs_to_f8e5m2(y) == h);
     }
     for (unsigned h = 0; h < 0x7e; h++) {
-        const float x = fs_from_f8e4m3((fs_f8e4m3)h), next = fs_from_f8e4m3((fs_f8e4m3)(h + 1)), middle = (x + next) / 2;
+        const float x = fs_from_f8e4m3((fs_f8e4m3)h), next = fs_from_f8e4m3((fs_f8e4m3)(h + 1)),
+                    middle = (x + next) / 2;
         assert_int_equal(fs_to_f8e4m3(nextafterf(middle, 0)), h);
         assert_int_equal(fs_to_f8e4m3(nextafterf(middle, INFINITY)), h + 1);
         assert_int_equal(fs_to_f8e4m3(middle), h + (h & 1));
@@ -163,15 +170,19 @@ static void running_reductions_meet(void **unused)
         fs_merge_exp_f(&m[0], &s[0], m[1], s[1]);
         fs_merge_moments_f(&n[0], &u[0], &v[0], n[1], u[1], v[1]);
         assert_true((double)m[0] == largest && n[0] == N);
-        assert_true(fabs((double)s[0] - sum) < 1e-5 * sum && fabs((double)u[0] - mean) < 1e-5 && fabs((double)v[0] - q) < 1e-5 * q);
+        assert_true(fabs((double)s[0] - sum) < 1e-5 * sum && fabs((double)u[0] - mean) < 1e-5 &&
+                    fabs((double)v[0] - q) < 1e-5 * q);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_are_exact_to_a_few_ulps), cmocka_unit_test(functions_are_exact_where_values_lie), cmocka_unit_test(powers_are_exact),
-        cmocka_unit_test(small_floats_come_back),            cmocka_unit_test(running_reductions_meet),
+        cmocka_unit_test(functions_are_exact_to_a_few_ulps),
+        cmocka_unit_test(functions_are_exact_where_values_lie),
+        cmocka_unit_test(powers_are_exact),
+        cmocka_unit_test(small_floats_come_back),
+        cmocka_unit_test(running_reductions_meet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

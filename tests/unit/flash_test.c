@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chains tile by tile: their text, compiled for the host and thread by thread as a GPU would run it, against the reference. */
+/* Chains tile by tile: their text, compiled for the host and thread by thread as a GPU would run it, against the
+ * reference. */
 #include "emit/program.h"
 #include "fusion/chain.h"
-#include "validate/check.h"
-#include "validate/cpu.h"
+#include "validate/cpu/cpu.h"
+#include "validate/reference/check.h"
 
 #include "../mock/emulate.h"
 #include <dlfcn.h>
@@ -19,41 +20,60 @@
 #include <cmocka.h> /* needs those above */
 
 #define HEAD "name: chain\nsymbols: {B: 1, G: 1, H: 1, S: 40, T: 40, D: 16, R: 16, dtype: f32}\n"
-#define QKV "tensors:\n"                                                       \
-            "  q: {shape: [B, H * G, S, D], dtype: dtype, role: input}\n"      \
-            "  k: {shape: [B, H, T, D], dtype: dtype, role: input}\n"          \
-            "  v: {shape: [B, H, T, R], dtype: dtype, role: input}\n"
-#define SCORES "operators:\n"                                                  \
-               "  - {op: transpose, in: k, out: kt, dims: [2, 3]}\n"           \
-               "  - {op: matmul, in: [q, kt], out: s}\n"                       \
-               "  - {op: mul, in: s, out: x, scalar: 0.25}\n"
+#define QKV                                                                                                            \
+    "tensors:\n"                                                                                                       \
+    "  q: {shape: [B, H * G, S, D], dtype: dtype, role: input}\n"                                                      \
+    "  k: {shape: [B, H, T, D], dtype: dtype, role: input}\n"                                                          \
+    "  v: {shape: [B, H, T, R], dtype: dtype, role: input}\n"
+#define SCORES                                                                                                         \
+    "operators:\n"                                                                                                     \
+    "  - {op: transpose, in: k, out: kt, dims: [2, 3]}\n"                                                              \
+    "  - {op: matmul, in: [q, kt], out: s}\n"                                                                          \
+    "  - {op: mul, in: s, out: x, scalar: 0.25}\n"
 #define OUT "  - {op: matmul, in: [p, v], out: o}\n"
 static const char attention[] = HEAD QKV "operators:\n  - {op: attention, in: [q, k, v], out: o}\noutputs: [o]\n";
-static const char causal[] = HEAD QKV "operators:\n  - {op: attention, in: [q, k, v], out: o, causal: true}\noutputs: [o]\n";
+static const char causal[] =
+    HEAD QKV "operators:\n  - {op: attention, in: [q, k, v], out: o, causal: true}\noutputs: [o]\n";
 static const char plain[] = HEAD QKV SCORES "  - {op: softmax, in: x, out: p, dim: 3}\n" OUT "outputs: [o]\n";
-static const char masked[] = HEAD QKV "  m: {shape: [B, 1, S, T], dtype: dtype, role: input}\n" SCORES "  - {op: add, in: [x, m], out: y}\n"
-                                      "  - {op: softmax, in: y, out: w, dim: 3}\n  - {op: dropout, in: w, out: p, p: 0.25}\n" OUT "outputs: [o]\n";
+static const char masked[] = HEAD QKV
+    "  m: {shape: [B, 1, S, T], dtype: dtype, role: input}\n" SCORES "  - {op: add, in: [x, m], out: y}\n"
+    "  - {op: softmax, in: y, out: w, dim: 3}\n  - {op: dropout, in: w, out: p, p: 0.25}\n" OUT "outputs: [o]\n";
 /* A row sees nothing of its first tiles: columns from the row's number plus 20 on. */
-static const char banded[] = HEAD QKV "  w: {shape: [S, T], dtype: dtype, role: weight}\n" SCORES "  - {op: triu, in: w, out: u, k: 20}\n  - {op: eq, in: u, out: n, scalar: 0}\n"
-                                      "  - {op: masked_fill, in: [x, n], out: y, value: -inf}\n  - {op: softmax, in: y, out: p, dim: 3}\n" OUT "outputs: [o]\n";
+static const char banded[] =
+    HEAD QKV "  w: {shape: [S, T], dtype: dtype, role: weight}\n" SCORES
+             "  - {op: triu, in: w, out: u, k: 20}\n  - {op: eq, in: u, out: n, scalar: 0}\n"
+             "  - {op: masked_fill, in: [x, n], out: y, value: -inf}\n  - {op: softmax, in: y, out: p, dim: 3}\n" OUT
+             "outputs: [o]\n";
 static const char stored[] = HEAD QKV SCORES "  - {op: softmax, in: x, out: p, dim: 3}\n" OUT "outputs: [o, x]\n";
-static const char statistics[] = HEAD QKV SCORES "  - {op: max, in: x, out: m, dim: 3, keepdim: true}\n  - {op: sub, in: [x, m], out: d}\n  - {op: exp, in: d, out: e}\n"
-                                                 "  - {op: sum, in: e, out: l, dim: 3, keepdim: true}\n  - {op: div, in: [e, l], out: p}\n"
-                                                 "  - {op: log, in: l, out: g}\n  - {op: add, in: [m, g], out: lse}\n" OUT "outputs: [o, lse]\n";
-static const char means[] = HEAD QKV SCORES "  - {op: sum, in: x, out: l, dim: 3, keepdim: true}\n  - {op: mul, in: [x, l], out: p}\n" OUT "outputs: [o]\n";
-static const char normal[] = HEAD QKV "  g: {shape: [T], dtype: dtype, role: weight}\n  b: {shape: [T], dtype: dtype, role: weight}\n" SCORES
-                                      "  - {op: layer_norm, in: [x, g, b], out: p, normalized_shape: [T]}\n" OUT "  - {op: relu, in: o, out: z}\noutputs: [z]\n";
+static const char statistics[] =
+    HEAD QKV SCORES "  - {op: max, in: x, out: m, dim: 3, keepdim: true}\n  - {op: sub, in: [x, m], out: d}\n  - {op: "
+                    "exp, in: d, out: e}\n"
+                    "  - {op: sum, in: e, out: l, dim: 3, keepdim: true}\n  - {op: div, in: [e, l], out: p}\n"
+                    "  - {op: log, in: l, out: g}\n  - {op: add, in: [m, g], out: lse}\n" OUT "outputs: [o, lse]\n";
+static const char means[] = HEAD QKV SCORES
+    "  - {op: sum, in: x, out: l, dim: 3, keepdim: true}\n  - {op: mul, in: [x, l], out: p}\n" OUT "outputs: [o]\n";
+static const char normal[] =
+    HEAD QKV "  g: {shape: [T], dtype: dtype, role: weight}\n  b: {shape: [T], dtype: dtype, role: weight}\n" SCORES
+             "  - {op: layer_norm, in: [x, g, b], out: p, normalized_shape: [T]}\n" OUT
+             "  - {op: relu, in: o, out: z}\noutputs: [z]\n";
 static const char whole[] = HEAD QKV SCORES "  - {op: softmax, in: x, out: p, dim: 3}\n" OUT "outputs: [o, p]\n";
-static const char mlp[] = HEAD "tensors:\n  x: {shape: [S, D], dtype: dtype, role: input}\n  w1: {shape: [D, T], dtype: dtype, role: weight}\n  b1: {shape: [T], dtype: dtype, role: weight}\n"
-                               "  w2: {shape: [T, R], dtype: dtype, role: weight}\n  b2: {shape: [R], dtype: dtype, role: weight}\noperators:\n"
-                               "  - {op: matmul, in: [x, w1], out: h}\n  - {op: add, in: [h, b1], out: i}\n  - {op: gelu, in: i, out: a}\n"
-                               "  - {op: matmul, in: [a, w2], out: y}\n  - {op: add, in: [y, b2], out: z}\noutputs: [z]\n";
-static const char linear[] = HEAD "tensors:\n  x: {shape: [S, D], dtype: dtype, role: input}\n  w1: {shape: [T, D], dtype: dtype, role: weight}\n"
-                                  "  w2: {shape: [R, T], dtype: dtype, role: weight}\noperators:\n"
-                                  "  - {op: linear, in: [x, w1], out: h}\n  - {op: relu, in: h, out: a}\n  - {op: linear, in: [a, w2], out: y}\noutputs: [y]\n";
-static const char crossed[] = HEAD "tensors:\n  q: {shape: [B, S, H, D], dtype: dtype, role: input}\n  k: {shape: [B, T, H, D], dtype: dtype, role: input}\n"
-                                   "  v: {shape: [B, T, H, R], dtype: dtype, role: input}\noperators:\n  - {op: einsum, in: [q, k], out: s, equation: 'bshd,bthd->bsht'}\n"
-                                   "  - {op: softmax, in: s, out: p, dim: 3}\n  - {op: einsum, in: [p, v], out: o, equation: 'bsht,bthr->bshr'}\noutputs: [o]\n";
+static const char mlp[] = HEAD
+    "tensors:\n  x: {shape: [S, D], dtype: dtype, role: input}\n  w1: {shape: [D, T], dtype: dtype, role: weight}\n  "
+    "b1: {shape: [T], dtype: dtype, role: weight}\n"
+    "  w2: {shape: [T, R], dtype: dtype, role: weight}\n  b2: {shape: [R], dtype: dtype, role: weight}\noperators:\n"
+    "  - {op: matmul, in: [x, w1], out: h}\n  - {op: add, in: [h, b1], out: i}\n  - {op: gelu, in: i, out: a}\n"
+    "  - {op: matmul, in: [a, w2], out: y}\n  - {op: add, in: [y, b2], out: z}\noutputs: [z]\n";
+static const char linear[] = HEAD
+    "tensors:\n  x: {shape: [S, D], dtype: dtype, role: input}\n  w1: {shape: [T, D], dtype: dtype, role: weight}\n"
+    "  w2: {shape: [R, T], dtype: dtype, role: weight}\noperators:\n"
+    "  - {op: linear, in: [x, w1], out: h}\n  - {op: relu, in: h, out: a}\n  - {op: linear, in: [a, w2], out: "
+    "y}\noutputs: [y]\n";
+static const char crossed[] = HEAD "tensors:\n  q: {shape: [B, S, H, D], dtype: dtype, role: input}\n  k: {shape: [B, "
+                                   "T, H, D], dtype: dtype, role: input}\n"
+                                   "  v: {shape: [B, T, H, R], dtype: dtype, role: input}\noperators:\n  - {op: "
+                                   "einsum, in: [q, k], out: s, equation: 'bshd,bthd->bsht'}\n"
+                                   "  - {op: softmax, in: s, out: p, dim: 3}\n  - {op: einsum, in: [p, v], out: o, "
+                                   "equation: 'bsht,bthr->bshr'}\noutputs: [o]\n";
 
 enum { ANYWHERE, TENSOR, LANES, LEFT }; /* tensor cores, none, the general form */
 static const struct {
@@ -139,12 +159,20 @@ static void generate(const fsim_graph *g, int i)
     assert_int_equal(o->template, FSIM_CHAINED_CONTRACTION);
     fsim_kernel *k = fsim_new(arena, fsim_kernel, i + 1);
     for (int n = 0; n <= i; n++) /* the last of so many: names differ */
-        k[n] = (fsim_kernel){.template = o->template, .group = o, .tile_m = cases[i].m, .tile_n = cases[i].n, .block = 128, .launches = cases[i].split > 1 ? 2 : 1, .split_k = cases[i].split};
+        k[n] = (fsim_kernel){.template = o->template,
+                             .group = o,
+                             .tile_m = cases[i].m,
+                             .tile_n = cases[i].n,
+                             .block = 128,
+                             .launches = cases[i].split > 1 ? 2 : 1,
+                             .split_k = cases[i].split};
     const fsim_plan plan = {.kernels = i + 1, .kernel = k};
     program[i] = fsim_programs_of(g, hw, &plan, arena)[i];
     assert_non_null(program[i].source);
     assert_int_equal(program[i].launches, cases[i].split > 1 ? 2 : 1);
-    if (cases[i].form == LEFT ? strstr(program[i].source, "FS_FLASH(") != NULL : !strstr(program[i].source, cases[i].form == TENSOR ? "FS_FLASH_MMA(" : "FS_FLASH_SIMT("))
+    if (cases[i].form == LEFT
+            ? strstr(program[i].source, "FS_FLASH(") != NULL
+            : !strstr(program[i].source, cases[i].form == TENSOR ? "FS_FLASH_MMA(" : "FS_FLASH_SIMT("))
         fail_msg("%s has another form:\n%s", cases[i].name, program[i].source);
     if (strstr(cases[i].name, "last row's tile") && !strstr(program[i].source, "fs_flash_stop("))
         fail_msg("%s leaves no columns out:\n%s", cases[i].name, program[i].source);
@@ -254,8 +282,10 @@ static void compile_emulated(const char *folder)
     put_file(fsim_printf(arena, "%s/fusesim_dialect.h", folder), fsim_dialect_text);
     for (int i = 0; i < CASES; i++) {
         put_file(fsim_printf(arena, "%s/k%d.c", folder, i), program[i].source);
-        command = fsim_printf(arena, "%scc -std=gnu11 -O0 -w -fPIC -shared -Wl,-Bsymbolic -ffp-contract=off -DFS_EMULATED -include %s -I. -o k%d.so k%d.c -lm &\n%s", command, MOCK_EMULATED_H, i, i,
-                              i % 4 == 3 ? "wait\n" : "");
+        command = fsim_printf(arena,
+                              "%scc -std=gnu11 -O0 -w -fPIC -shared -Wl,-Bsymbolic -ffp-contract=off -DFS_EMULATED "
+                              "-include %s -I. -o k%d.so k%d.c -lm &\n%s",
+                              command, MOCK_EMULATED_H, i, i, i % 4 == 3 ? "wait\n" : "");
     }
     assert_int_equal(system(fsim_printf(arena, "%swait", command)), 0);
 }
@@ -276,7 +306,13 @@ static void emulate(int i, const char *library, const char *order)
         void (*entry)(void **);
         *(void **)&entry = dlsym(open, l->entry);
         assert_non_null(*(void **)&entry);
-        const mock_grid grid = {.name = l->entry, .entry = entry, .params = params, .grid = l->grid, .block = l->block, .shared_bytes = l->shared_bytes, .shared_limit_bytes = 163 * 1024};
+        const mock_grid grid = {.name = l->entry,
+                                .entry = entry,
+                                .params = params,
+                                .grid = l->grid,
+                                .block = l->block,
+                                .shared_bytes = l->shared_bytes,
+                                .shared_limit_bytes = 163 * 1024};
         if (mock_run(&grid, why, sizeof why) != MOCK_RAN)
             fail_msg("%s, %s: %s", cases[i].name, order, why);
     }

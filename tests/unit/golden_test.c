@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decisions that others measured, each with its workload (workloads/golden) and thread. What is asserted is the direction and, where the model has the cause,
- * the rough size. What the model does not reproduce is said at each test; nothing asserts it. Plans are priced as given, so that none of this waits for a
- * search except where the search's own choice is the point. */
+/* Decisions that others measured, each with its workload (workloads/golden) and thread. What is asserted is the
+ * direction and, where the model has the cause, the rough size. What the model does not reproduce is said at each test;
+ * nothing asserts it. Plans are priced as given, so that none of this waits for a search except where the search's own
+ * choice is the point. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,9 +11,9 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "plan/partition_file.h"
+#include "plan/price/price.h"
 #include "predict.h"
-#include "search/given.h"
-#include "search/price.h"
 #include <math.h>
 #include <string.h>
 
@@ -49,7 +50,8 @@ static fsim_plan priced(golden *s, const char *groups)
 {
     fsim_given given;
     fsim_plan plan = {0};
-    const bool ok = fsim_given_read(s->g, s->a, s->d, "groups", groups, strlen(groups), &given) && fsim_given_price(&s->p, &given, s->d, s->a, &plan);
+    const bool ok = fsim_given_read(s->g, s->a, s->d, "groups", groups, strlen(groups), &given) &&
+                    fsim_given_price(&s->p, &given, s->d, s->a, &plan);
     if (!ok)
         fsim_diag_print(s->d, stderr, false);
     assert_true(ok);
@@ -77,7 +79,8 @@ static int64_t compulsory(const fsim_plan *plan)
     return bytes;
 }
 
-/* The primitives from one to another as a kernel after L2 was flushed: nothing is resident, and what it stores reaches DRAM. */
+/* The primitives from one to another as a kernel after L2 was flushed: nothing is resident, and what it stores reaches
+ * DRAM. */
 static double flushed_s(const golden *s, const char *from, const char *to)
 {
     const int first = fsim_find_node(s->g, from), last = fsim_find_node(s->g, to);
@@ -90,9 +93,10 @@ static double flushed_s(const golden *s, const char *from, const char *to)
     return k->time_s;
 }
 
-/* apache/tvm 20342, RTX A6000: fused / unfused 1.30 (8 exponentials) and 1.60 (16); the chain fused and the addition apart 0.79 and 0.65. An RTX 3090 has the
- * same chip, with 82 of its 84 SMs and 1.2 times its bandwidth: 1.00, 1.34, 0.85 and 0.72. Fused comes out too cheap for 8: the units of a kernel overlap in
- * the model, while the measured kernel takes about the sum of its DRAM and its exponentials. */
+/* apache/tvm 20342, RTX A6000: fused / unfused 1.30 (8 exponentials) and 1.60 (16); the chain fused and the addition
+ * apart 0.79 and 0.65. An RTX 3090 has the same chip, with 82 of its 84 SMs and 1.2 times its bandwidth: 1.00, 1.34,
+ * 0.85 and 0.72. Fused comes out too cheap for 8: the units of a kernel overlap in the model, while the measured kernel
+ * takes about the sum of its DRAM and its exponentials. */
 static void a_chain_is_not_inlined_through_a_broadcast(void **unused)
 {
     (void)unused;
@@ -113,8 +117,9 @@ static void a_chain_is_not_inlined_through_a_broadcast(void **unused)
     assert_true(fabs(part[0] - 0.79) < 0.1 && fabs(part[1] - 0.65) < 0.1);
 }
 
-/* EnzymeAD/Enzyme-JAX 2277: 255 registers, 12.5 % occupancy, 6.9 % of an A100's bandwidth. Registers and occupancy come out; the loss of bandwidth does not:
- * the model lets a thread have all its loads under way, so that few threads keep DRAM busy, and prices what does not fit the registers, not what waits. */
+/* EnzymeAD/Enzyme-JAX 2277: 255 registers, 12.5 % occupancy, 6.9 % of an A100's bandwidth. Registers and occupancy come
+ * out; the loss of bandwidth does not: the model lets a thread have all its loads under way, so that few threads keep
+ * DRAM busy, and prices what does not fit the registers, not what waits. */
 static void unlimited_fusion_reaches_the_register_cap(void **unused)
 {
     (void)unused;
@@ -131,7 +136,8 @@ static void unlimited_fusion_reaches_the_register_cap(void **unused)
     fsim_arena_free(s.a);
 }
 
-/* tensorflow 57829: a broadcast by 512 that computes about 250 cheap operators each time; a whole model's kernels took 1.17 times as long. */
+/* tensorflow 57829: a broadcast by 512 that computes about 250 cheap operators each time; a whole model's kernels
+ * took 1.17 times as long. */
 static void a_broadcast_by_512_is_not_fused(void **unused)
 {
     (void)unused;
@@ -147,12 +153,14 @@ static void a_broadcast_by_512_is_not_fused(void **unused)
     }
 }
 
-/* tensorflow 57829, openxla 45950: what two kernels read is computed in both where it is cheap, and stored where it is not. */
+/* tensorflow 57829, openxla 45950: what two kernels read is computed in both where it is cheap, and stored where it is
+ * not. */
 static void cheap_is_computed_twice_and_costly_is_stored(void **unused)
 {
     (void)unused;
     for (int costly = 0; costly < 2; costly++) {
-        golden s = load(costly ? "golden/two_readers_costly" : "golden/two_readers_cheap", "a100-sxm4-40gb", &usual, NULL, 0);
+        golden s =
+            load(costly ? "golden/two_readers_costly" : "golden/two_readers_cheap", "a100-sxm4-40gb", &usual, NULL, 0);
         const fsim_prediction p = fsim_predict(s.g, s.hw, &usual, s.a);
         const fsim_plan *best = &p.plan[FSIM_STRATEGY_OPTIMAL];
         int homes = 0, copies = 0, stores = 0;
@@ -171,11 +179,12 @@ static void cheap_is_computed_twice_and_costly_is_stored(void **unused)
     }
 }
 
-/* vllm 57097: RMS norm and quantisation, 10.45 to 9.00 us (1.16x) from a hot L2, 12.13 to 6.58 us (1.84x) from a cold one. With L2 flushed before each
- * kernel fusing gains more than from a hot one, as measured; with L2 cold before the first only it gains less, because what the norm leaves for the
- * quantisation is still there. What a hot L2 leaves to gain is overestimated, 1.7x for 1.16x: hot and fused the measured kernel is slower than cold and fused,
- * so that more than L2 differs between the two measurements. sgl-project/sglang 32994, H100, rows of 4096: 11.0 to 8.0 us (1.38x) for 1,024 rows, 45.5 to 27.4
- * us (1.66x) for 4,096, 217 to 94 us (2.31x) for 16,384. */
+/* vllm 57097: RMS norm and quantisation, 10.45 to 9.00 us (1.16x) from a hot L2, 12.13 to 6.58 us (1.84x) from a cold
+ * one. With L2 flushed before each kernel fusing gains more than from a hot one, as measured; with L2 cold before the
+ * first only it gains less, because what the norm leaves for the quantisation is still there. What a hot L2 leaves to
+ * gain is overestimated, 1.7x for 1.16x: hot and fused the measured kernel is slower than cold and fused, so that more
+ * than L2 differs between the two measurements. sgl-project/sglang 32994, H100, rows of 4096: 11.0 to 8.0 us (1.38x)
+ * for 1,024 rows, 45.5 to 27.4 us (1.66x) for 4,096, 217 to 94 us (2.31x) for 16,384. */
 static void what_fusing_gains_depends_on_l2(void **unused)
 {
     (void)unused;
@@ -203,9 +212,10 @@ static void what_fusing_gains_depends_on_l2(void **unused)
     fsim_arena_free(s.a);
 }
 
-/* pytorch 180811: tuned by itself, the product of one row went to the library, and 50 of 50 layers lost their GELU to a kernel of its own: the optimal plan has
- * one kernel. pytorch 146568: the epilogue's registers spill and fusing never pays (an Intel GPU). Not reproduced: a generated product is taken to reach the
- * library's rate, and an epilogue that works element by element needs no register that the product does not have. */
+/* pytorch 180811: tuned by itself, the product of one row went to the library, and 50 of 50 layers lost their GELU to a
+ * kernel of its own: the optimal plan has one kernel. pytorch 146568: the epilogue's registers spill and fusing never
+ * pays (an Intel GPU). Not reproduced: a generated product is taken to reach the library's rate, and an epilogue that
+ * works element by element needs no register that the product does not have. */
 static void one_row_keeps_its_gelu(void **unused)
 {
     (void)unused;
@@ -222,8 +232,9 @@ static void one_row_keeps_its_gelu(void **unused)
     }
 }
 
-/* Plans that XLA:GPU made (JAX 0.10.2) for graphs where one kernel is possible. Its own launches beside these, such as the second stage of a sum and two layout
- * transposes around a convolution, are left out in its favour. The optimal plan moves no more compulsory bytes. */
+/* Plans that XLA:GPU made (JAX 0.10.2) for graphs where one kernel is possible. Its own launches beside these, such as
+ * the second stage of a sum and two layout transposes around a convolution, are left out in its favour. The optimal
+ * plan moves no more compulsory bytes. */
 static void no_more_bytes_than_xla(void **unused)
 {
     (void)unused;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels run and measured, on a GPU or on what stands in for one by $FUSESIM_CUDA_LIB and its likes; skipped where there is neither. */
+/* Kernels run and measured, on a GPU or on what stands in for one by $FUSESIM_CUDA_LIB and its likes; skipped where
+ * there is neither. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,38 +9,42 @@
 #include <cmocka.h>
 
 #include "validate/cuda/cuda.h"
-#include "validate/reference.h"
+#include "validate/reference/reference.h"
 #include <math.h>
 #include <string.h>
 
 enum { N = 1 << 14, BLOCK = 256, LEAST = 5 };
 
-static const char source[] =
-    "#ifdef FS_EMULATED\n"
-    "void twice(void **params)\n"
-    "{\n"
-    "    const float *x = *(const float **)params[0];\n"
-    "    float *y = *(float **)params[1];\n"
-    "    const long long i = fs_block() * 256 + fs_thread();\n"
-    "    y[i] = 2 * x[i];\n"
-    "}\n"
-    "void plus(void **params)\n"
-    "{\n"
-    "    const float *x = *(const float **)params[0];\n"
-    "    float *y = *(float **)params[1];\n"
-    "    const long long i = fs_block() * 256 + fs_thread();\n"
-    "    y[i] = y[i] + x[i];\n"
-    "}\n"
-    "#else\n"
-    "extern \"C\" __global__ void __launch_bounds__(256) twice(const float *x, float *y) { const long long i = blockIdx.x * 256ll + threadIdx.x; y[i] = 2 * x[i]; }\n"
-    "extern \"C\" __global__ void __launch_bounds__(256) plus(const float *x, float *y) { const long long i = blockIdx.x * 256ll + threadIdx.x; y[i] = y[i] + x[i]; }\n"
-    "#endif\n";
+static const char source[] = "#ifdef FS_EMULATED\n"
+                             "void twice(void **params)\n"
+                             "{\n"
+                             "    const float *x = *(const float **)params[0];\n"
+                             "    float *y = *(float **)params[1];\n"
+                             "    const long long i = fs_block() * 256 + fs_thread();\n"
+                             "    y[i] = 2 * x[i];\n"
+                             "}\n"
+                             "void plus(void **params)\n"
+                             "{\n"
+                             "    const float *x = *(const float **)params[0];\n"
+                             "    float *y = *(float **)params[1];\n"
+                             "    const long long i = fs_block() * 256 + fs_thread();\n"
+                             "    y[i] = y[i] + x[i];\n"
+                             "}\n"
+                             "#else\n"
+                             "extern \"C\" __global__ void __launch_bounds__(256) twice(const float *x, float *y) { "
+                             "const long long i = blockIdx.x * 256ll + threadIdx.x; y[i] = 2 * x[i]; }\n"
+                             "extern \"C\" __global__ void __launch_bounds__(256) plus(const float *x, float *y) { "
+                             "const long long i = blockIdx.x * 256ll + threadIdx.x; y[i] = y[i] + x[i]; }\n"
+                             "#endif\n";
 
-static fsim_parameter parameter[] = {{.tensor = 0, .bytes = N * 4, .name = "x", .type = "float"}, {.tensor = 1, .bytes = N * 4, .written = true, .name = "y", .type = "float"}};
-static fsim_launch one[] = {{"twice", N / BLOCK, BLOCK, 0}}, two[] = {{"twice", N / BLOCK, BLOCK, 0}, {"plus", N / BLOCK, BLOCK, 0}};
-static const fsim_program program[] = {{.name = "double", .source = source, .parameter = parameter, .parameters = 2, .launch = one, .launches = 1},
-                                       {.name = "triple", .source = source, .parameter = parameter, .parameters = 2, .launch = two, .launches = 2},
-                                       {.name = "none", .skipped = "has no source"}};
+static fsim_parameter parameter[] = {{.tensor = 0, .bytes = N * 4, .name = "x", .type = "float"},
+                                     {.tensor = 1, .bytes = N * 4, .written = true, .name = "y", .type = "float"}};
+static fsim_launch one[] = {{"twice", N / BLOCK, BLOCK, 0}},
+                   two[] = {{"twice", N / BLOCK, BLOCK, 0}, {"plus", N / BLOCK, BLOCK, 0}};
+static const fsim_program program[] = {
+    {.name = "double", .source = source, .parameter = parameter, .parameters = 2, .launch = one, .launches = 1},
+    {.name = "triple", .source = source, .parameter = parameter, .parameters = 2, .launch = two, .launches = 2},
+    {.name = "none", .skipped = "has no source"}};
 
 typedef struct {
     fsim_arena *a;
@@ -52,8 +57,8 @@ typedef struct {
 static bool open_kernels(bench *b, fsim_fault *fault)
 {
     fsim_cubin cubin[3];
-    if (!fsim_gpu_allocate(b->g, "x", N * 4, &b->x, fault) || !fsim_gpu_allocate(b->g, "y", N * 4, &b->y, fault) || !fsim_gpu_upload(b->g, b->x, b->in, N * 4, fault) ||
-        !fsim_gpu_compile(b->g, program, 3, "", 2, cubin, fault))
+    if (!fsim_gpu_allocate(b->g, "x", N * 4, &b->x, fault) || !fsim_gpu_allocate(b->g, "y", N * 4, &b->y, fault) ||
+        !fsim_gpu_upload(b->g, b->x, b->in, N * 4, fault) || !fsim_gpu_compile(b->g, program, 3, "", 2, cubin, fault))
         return false;
     for (int i = 0; i < 2; i++) {
         b->kernel[i] = fsim_gpu_load(b->g, &program[i], &cubin[i], (fsim_gpu_buffer[]){b->x, b->y}, fault);
@@ -129,21 +134,25 @@ static void kernels_are_measured(void **state)
     (void)!fsim_gpu_measure(b->g, b->kernel, 2, m, &fault);
     show(&fault);
     const fsim_gpu_facts *facts = fsim_gpu_facts_of(b->g);
-    print_message("%s, sm_%d, %d SMs; %s; counters: %s\n", facts->name, facts->sm, facts->sms, facts->timing, facts->no_counters ? facts->no_counters : "read");
+    print_message("%s, sm_%d, %d SMs; %s; counters: %s\n", facts->name, facts->sm, facts->sms, facts->timing,
+                  facts->no_counters ? facts->no_counters : "read");
     assert_true(facts->floor.samples > 0);
     for (int k = 0; k < 2; k++) {
         assert_null(m[k].failed);
         assert_true(m[k].cold.samples > 0 && m[k].cold.samples <= LEAST && m[k].warm.samples == m[k].cold.samples);
-        assert_true(m[k].cold.least_s > 0 && m[k].cold.least_s <= m[k].cold.median_s && m[k].cold.low_s <= m[k].cold.high_s);
+        assert_true(m[k].cold.least_s > 0 && m[k].cold.least_s <= m[k].cold.median_s &&
+                    m[k].cold.low_s <= m[k].cold.high_s);
         assert_true(m[k].registers > 0 && m[k].static_shared_bytes == 0 && m[k].local_bytes_per_thread == 0);
         assert_true(m[k].occupancy > 0 && m[k].occupancy <= 1);
         if (!facts->no_counters) /* every byte of x comes from DRAM, as L2 was flushed */
         {
             assert_true(m[k].dram_read_bytes >= N * 4 && m[k].l2_bytes >= 2 * N * 4 && m[k].local_bytes == 0);
-            assert_true(m[k].dram_write_bytes >= N * 4 && m[k].dram_write_bytes <= 1.5 * N * 4); /* y fits in L2: all of it is counted behind the kernel's end */
-            assert_true(m[k].dram_write_by_end_bytes < N * 4 && m[k].l2_write_bytes >= N * 4 && m[k].l2_write_bytes <= m[k].l2_bytes);
-        }
-        else
+            assert_true(m[k].dram_write_bytes >= N * 4 &&
+                        m[k].dram_write_bytes <=
+                            1.5 * N * 4); /* y fits in L2: all of it is counted behind the kernel's end */
+            assert_true(m[k].dram_write_by_end_bytes < N * 4 && m[k].l2_write_bytes >= N * 4 &&
+                        m[k].l2_write_bytes <= m[k].l2_bytes);
+        } else
             assert_true(isnan(m[k].dram_read_bytes) && isnan(m[k].achieved_occupancy));
     }
 }
@@ -151,7 +160,8 @@ static void kernels_are_measured(void **state)
 static void plans_are_measured(void **state)
 {
     bench *b = on_device(state);
-    const fsim_gpu_plan plan[] = {{"both", b->kernel, 2, false}, {"first", b->kernel, 1, true}, {"empty", b->kernel, 0, false}};
+    const fsim_gpu_plan plan[] = {
+        {"both", b->kernel, 2, false}, {"first", b->kernel, 1, true}, {"empty", b->kernel, 0, false}};
     fsim_measured_plan m[3] = {{0}};
     fsim_times wall[3];
     fsim_fault fault = {0};
@@ -196,7 +206,9 @@ static void names_do_not_make_another_cubin(void **state)
     char *text = fsim_printf(b->a, "%s", source);
     for (char *at = text; (at = strstr(at, "twice"));)
         memcpy(at, "other", 5);
-    const fsim_program p[] = {program[1], {.name = "other", .source = text, .parameter = parameter, .parameters = 2, .launch = launch, .launches = 2}};
+    const fsim_program p[] = {
+        program[1],
+        {.name = "other", .source = text, .parameter = parameter, .parameters = 2, .launch = launch, .launches = 2}};
     fsim_cubin cubin[2];
     assert_true(fsim_gpu_compile(b->g, p, 2, "", 2, cubin, NULL));
     assert_ptr_equal(cubin[0].cubin, cubin[1].cubin);
@@ -248,7 +260,15 @@ static void library_contractions_are_row_major(void **state)
     for (int way = 0; way < 8; way++) {
         const bool at = way & 1, bt = way & 2;
         const int batch = way & 4 ? BATCH : 1;
-        const fsim_gpu_gemm_call call = {.name = "product", .m = M, .n = COLUMNS, .k = K, .batch = batch, .a_stride = M * K, .c_stride = M * COLUMNS, .a_transposed = at, .b_transposed = bt,
+        const fsim_gpu_gemm_call call = {.name = "product",
+                                         .m = M,
+                                         .n = COLUMNS,
+                                         .k = K,
+                                         .batch = batch,
+                                         .a_stride = M * K,
+                                         .c_stride = M * COLUMNS,
+                                         .a_transposed = at,
+                                         .b_transposed = bt,
                                          .type = FSIM_F32};
         fsim_gpu_buffer second = {b->x.at + 4000, b->x.bytes - 4000};
         fsim_gpu_kernel *k = fsim_gpu_gemm(b->g, &call, b->x, second, b->y, &fault);
@@ -277,7 +297,10 @@ static void library_contractions_of_each_type(void **state)
         bool tf32;
         int bytes;
         uint64_t one, nine;
-    } types[] = {{FSIM_F16, false, 2, 0x3c00, 0x4880}, {FSIM_BF16, false, 2, 0x3f80, 0x4110}, {FSIM_F32, true, 4, 0x3f800000, 0x41100000}, {FSIM_F64, false, 8, 0x3ff0000000000000, 0x4022000000000000}};
+    } types[] = {{FSIM_F16, false, 2, 0x3c00, 0x4880},
+                 {FSIM_BF16, false, 2, 0x3f80, 0x4110},
+                 {FSIM_F32, true, 4, 0x3f800000, 0x41100000},
+                 {FSIM_F64, false, 8, 0x3ff0000000000000, 0x4022000000000000}};
     bench *b = on_device(state);
     fsim_fault fault = {0};
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
@@ -286,7 +309,8 @@ static void library_contractions_of_each_type(void **state)
             ones[i] = (unsigned char)(types[t].one >> i % types[t].bytes * 8);
         assert_true(fsim_gpu_upload(b->g, b->y, ones, sizeof ones, NULL));
         fsim_gpu_buffer c = {b->y.at + 4096, 1024};
-        const fsim_gpu_gemm_call call = {.name = "ones", .m = M, .n = COLUMNS, .k = K, .batch = 1, .type = types[t].type, .tf32 = types[t].tf32};
+        const fsim_gpu_gemm_call call = {
+            .name = "ones", .m = M, .n = COLUMNS, .k = K, .batch = 1, .type = types[t].type, .tf32 = types[t].tf32};
         fsim_gpu_kernel *k = fsim_gpu_gemm(b->g, &call, b->y, b->y, c, &fault);
         if (!k) {
             print_message("%s\n", fault.message);
@@ -304,7 +328,9 @@ static void library_contractions_of_each_type(void **state)
 
 static double activated(fsim_gpu_activation a, double x)
 {
-    return a == FSIM_WITH_RELU ? fmax(x, 0) : a == FSIM_WITH_TANH_GELU ? 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))) : x;
+    return a == FSIM_WITH_RELU        ? fmax(x, 0)
+           : a == FSIM_WITH_TANH_GELU ? 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))
+                                      : x;
 }
 
 /* Where the operands lie: elements from the start of x. Odd, so that none is aligned to more than an element. */
@@ -333,21 +359,25 @@ static bool epilogue_is_right(bench *b, const fsim_gpu_gemm_call *shape, int typ
         const float *x = b->in + matrix * M * K, *y = b->in + AT_B;
         double sum = call.bias.at ? (double)b->in[AT_BIAS + matrix * (int)call.bias_stride + j] : 0;
         for (int p = 0; p < K; p++)
-            sum += (double)x[call.a_transposed ? p * M + i : i * K + p] * (double)y[call.b_transposed ? j * K + p : p * COLUMNS + j];
+            sum += (double)x[call.a_transposed ? p * M + i : i * K + p] *
+                   (double)y[call.b_transposed ? j * K + p : p * COLUMNS + j];
         const double wanted = activated(call.activation, sum), got = fsim_element(call.type, b->out, e);
-        assert_true(fabs(wanted - got) <= (type_bytes == 2 ? 1e-2 : 2e-3) * fmax(1, fabs(wanted))); /* 2e-3: TF32, and hardware's tanh */
+        assert_true(fabs(wanted - got) <=
+                    (type_bytes == 2 ? 1e-2 : 2e-3) * fmax(1, fabs(wanted))); /* 2e-3: TF32, and hardware's tanh */
     }
     return true;
 }
 
-/* Either operand transposed, several matrices, with a bias, one for all or one each, and an activation, in every type. */
+/* Either operand transposed, several matrices, with a bias, one for all or one each, and an activation, in every type.
+ */
 static void library_contractions_with_epilogues(void **state)
 {
     static const struct {
         fsim_dtype type;
         bool tf32;
         int bytes;
-    } types[] = {{FSIM_F32, false, 4}, {FSIM_F32, true, 4}, {FSIM_F16, false, 2}, {FSIM_BF16, false, 2}, {FSIM_F64, false, 8}};
+    } types[] = {
+        {FSIM_F32, false, 4}, {FSIM_F32, true, 4}, {FSIM_F16, false, 2}, {FSIM_BF16, false, 2}, {FSIM_F64, false, 8}};
     static unsigned char bytes[OPERANDS * 8];
     static float kept[N];
     bench *b = on_device(state);
@@ -363,10 +393,22 @@ static void library_contractions_with_epilogues(void **state)
             const int batch = way & 4 ? BATCH : 1, bias = way / 8 % 3, activation = way / 24;
             if ((!bias && !activation) || (bias == 2 && batch == 1))
                 continue;
-            const fsim_gpu_gemm_call call = {.name = "dense", .m = M, .n = COLUMNS, .k = K, .batch = batch, .a_stride = M * K, .c_stride = M * COLUMNS, .a_transposed = way & 1,
-                                             .b_transposed = way & 2, .type = types[t].type, .tf32 = types[t].tf32, .activation = (fsim_gpu_activation)activation,
-                                             .bias_stride = bias == 2 ? 2 * COLUMNS : 0, .bias = {.bytes = bias ? 5 * COLUMNS * types[t].bytes : 0}};
-            there = epilogue_is_right(b, &call, types[t].bytes) || types[t].type == FSIM_F64; /* which the library may not have */
+            const fsim_gpu_gemm_call call = {.name = "dense",
+                                             .m = M,
+                                             .n = COLUMNS,
+                                             .k = K,
+                                             .batch = batch,
+                                             .a_stride = M * K,
+                                             .c_stride = M * COLUMNS,
+                                             .a_transposed = way & 1,
+                                             .b_transposed = way & 2,
+                                             .type = types[t].type,
+                                             .tf32 = types[t].tf32,
+                                             .activation = (fsim_gpu_activation)activation,
+                                             .bias_stride = bias == 2 ? 2 * COLUMNS : 0,
+                                             .bias = {.bytes = bias ? 5 * COLUMNS * types[t].bytes : 0}};
+            there = epilogue_is_right(b, &call, types[t].bytes) ||
+                    types[t].type == FSIM_F64; /* which the library may not have */
         }
     }
     memcpy(b->in, kept, sizeof kept);
@@ -380,7 +422,14 @@ static void library_contractions_are_captured(void **state)
 {
     bench *b = on_device(state);
     fsim_fault fault = {0};
-    const fsim_gpu_gemm_call call = {.name = "dense", .m = M, .n = COLUMNS, .k = K, .batch = 1, .type = FSIM_F32, .activation = FSIM_WITH_RELU, .bias = {b->x.at + 8000, COLUMNS * 4}};
+    const fsim_gpu_gemm_call call = {.name = "dense",
+                                     .m = M,
+                                     .n = COLUMNS,
+                                     .k = K,
+                                     .batch = 1,
+                                     .type = FSIM_F32,
+                                     .activation = FSIM_WITH_RELU,
+                                     .bias = {b->x.at + 8000, COLUMNS * 4}};
     fsim_gpu_kernel *k = fsim_gpu_gemm(b->g, &call, b->x, b->x, b->y, &fault);
     if (!k) {
         print_message("%s\n", fault.message);
@@ -397,7 +446,13 @@ static void library_contractions_are_captured(void **state)
     show(&fault);
     assert_true(measured.cold.samples > 0 && !measured.failed);
     fsim_gpu_unload(b->g, k);
-    const fsim_gpu_gemm_call short_bias = {.name = "dense", .m = M, .n = COLUMNS, .k = K, .batch = 1, .type = FSIM_F32, .bias = {b->x.at, COLUMNS * 4 - 1}};
+    const fsim_gpu_gemm_call short_bias = {.name = "dense",
+                                           .m = M,
+                                           .n = COLUMNS,
+                                           .k = K,
+                                           .batch = 1,
+                                           .type = FSIM_F32,
+                                           .bias = {b->x.at, COLUMNS * 4 - 1}};
     assert_null(fsim_gpu_gemm(b->g, &short_bias, b->x, b->x, b->y, &fault));
     assert_int_equal(fault.exit_status, FSIM_EXIT_INTERNAL);
 }

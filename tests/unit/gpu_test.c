@@ -40,8 +40,9 @@ static void records_are_summed_by_run(void **unused)
 {
     (void)unused;
     static const fsim_launch launch[] = {{.entry = "a"}, {.entry = "b"}};
-    fsim_record r[] = {record("b", 6, 5000, 5400), record("fsim_clock", 1, 1, 2),  record("a", 5, 4000, 4300), record("fsim_flush", 2, 3, 9),
-                       record("a", 3, 1000, 1500), record("b", 4, 2000, 2700), record("fsim_clock", 7, 6000, 6001)};
+    fsim_record r[] = {record("b", 6, 5000, 5400),         record("fsim_clock", 1, 1, 2), record("a", 5, 4000, 4300),
+                       record("fsim_flush", 2, 3, 9),      record("a", 3, 1000, 1500),    record("b", 4, 2000, 2700),
+                       record("fsim_clock", 7, 6000, 6001)};
     double s[2];
     assert_null(fsim_runs_of(r, 7, 2, launch, 2, s));
     near(s[0], 1200e-9);
@@ -51,7 +52,8 @@ static void records_are_summed_by_run(void **unused)
 static void library_kernels_may_be_any_but_the_same(void **unused)
 {
     (void)unused;
-    fsim_record r[] = {record("sgemm", 1, 100, 200), record("reduce", 2, 300, 350), record("sgemm", 3, 400, 490), record("reduce", 4, 500, 540)};
+    fsim_record r[] = {record("sgemm", 1, 100, 200), record("reduce", 2, 300, 350), record("sgemm", 3, 400, 490),
+                       record("reduce", 4, 500, 540)};
     double s[2];
     assert_null(fsim_runs_of(r, 4, 2, NULL, 0, s));
     near(s[0], 150e-9);
@@ -69,7 +71,8 @@ static void bad_records_are_refused(void **unused)
     assert_non_null(fsim_runs_of(NULL, 0, 2, &launch, 1, s));
     fsim_record few[] = {record("a", 1, 100, 200)};
     assert_non_null(fsim_runs_of(few, 1, 2, &launch, 1, s));
-    fsim_record many[] = {record("a", 1, 100, 200), record("a", 2, 300, 400), record("a", 3, 500, 600), record("a", 4, 700, 800)};
+    fsim_record many[] = {record("a", 1, 100, 200), record("a", 2, 300, 400), record("a", 3, 500, 600),
+                          record("a", 4, 700, 800)};
     assert_non_null(fsim_runs_of(many, 4, 2, &launch, 1, s));
     fsim_record other[] = {record("a", 1, 100, 200), record("c", 2, 300, 400)};
     assert_non_null(fsim_runs_of(other, 2, 2, &launch, 1, s));
@@ -82,7 +85,8 @@ static void bad_records_are_refused(void **unused)
 static void samples_at_a_low_clock_are_dropped(void **unused)
 {
     (void)unused;
-    const double clock_hz[] = {1.98e9, 1.20e9, 1.97e9, NAN, 1.96e9, 1.80e9}; /* median 1.96 GHz, so 1.764 is the least */
+    const double clock_hz[] = {1.98e9, 1.20e9, 1.97e9,
+                               NAN,    1.96e9, 1.80e9}; /* median 1.96 GHz, so 1.764 is the least */
     double scratch[6], median_hz;
     bool usual[6];
     assert_int_equal(fsim_usual_clock(clock_hz, 6, scratch, usual, &median_hz), 5);
@@ -141,7 +145,8 @@ static void helpers_compile(void **unused)
     n->cache = NULL;
     for (int i = 0; i < n->archs; i++) {
         fsim_cubin c;
-        const bool done = fsim_nvrtc_compile(n, &(fsim_nvrtc_source){"helpers.cu", fsim_helper_source, n->sm[i]}, NULL, a, &c);
+        const bool done =
+            fsim_nvrtc_compile(n, &(fsim_nvrtc_source){"helpers.cu", fsim_helper_source, n->sm[i]}, NULL, a, &c);
         if (!done)
             print_message("%s\n%s\n", c.fault.message, c.log);
         assert_true(done);
@@ -208,14 +213,10 @@ static void the_stub_is_told_from_the_driver(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_are_summed_by_run),
-        cmocka_unit_test(library_kernels_may_be_any_but_the_same),
-        cmocka_unit_test(bad_records_are_refused),
-        cmocka_unit_test(samples_at_a_low_clock_are_dropped),
-        cmocka_unit_test(sets_of_counters_take_one_pass),
-        cmocka_unit_test(helpers_compile),
-        cmocka_unit_test(opening_without_a_driver_says_so),
-        cmocka_unit_test(opening_without_a_gpu_is_polite),
+        cmocka_unit_test(records_are_summed_by_run),        cmocka_unit_test(library_kernels_may_be_any_but_the_same),
+        cmocka_unit_test(bad_records_are_refused),          cmocka_unit_test(samples_at_a_low_clock_are_dropped),
+        cmocka_unit_test(sets_of_counters_take_one_pass),   cmocka_unit_test(helpers_compile),
+        cmocka_unit_test(opening_without_a_driver_says_so), cmocka_unit_test(opening_without_a_gpu_is_polite),
         cmocka_unit_test(the_stub_is_told_from_the_driver),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

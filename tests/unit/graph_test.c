@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The workload reader: shapes, primitives, and the real graphs under ../shared with the shapes that PyTorch gives them. */
+/* The workload reader: shapes, primitives, and the real graphs under ../shared with the shapes that PyTorch gives them.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,9 +99,13 @@ static void shape_rules(void **unused)
     (void)unused;
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         fsim_arena *a = fsim_arena_new();
-        const char *text = fsim_printf(a, "tensors:\n  x: {shape: [4, 6, 8], dtype: f32, role: input}\n  y: {shape: [8, 5], dtype: f32, role: weight}\n"
-                                          "  z: {shape: [6, 1], dtype: f32, role: input}\n  t: {shape: [4, 6], dtype: i64, role: input}\n"
-                                          "operators:\n  - %s\n", rules[i].op);
+        const char *text =
+            fsim_printf(a,
+                        "tensors:\n  x: {shape: [4, 6, 8], dtype: f32, role: input}\n  y: {shape: [8, 5], dtype: f32, "
+                        "role: weight}\n"
+                        "  z: {shape: [6, 1], dtype: f32, role: input}\n  t: {shape: [4, 6], dtype: i64, role: input}\n"
+                        "operators:\n  - %s\n",
+                        rules[i].op);
         fsim_graph *g = parse(a, text, NULL, 0);
         if (!g)
             print_message("%s\n", rules[i].op);
@@ -119,7 +124,8 @@ static void shape_rules(void **unused)
     }
 }
 
-/* Every operator that a workload may name has been through a rule above or in the real graphs: no row without a rule. */
+/* Every operator that a workload may name has been through a rule above or in the real graphs: no row without a rule.
+ */
 static void table_is_whole(void **unused)
 {
     (void)unused;
@@ -143,7 +149,8 @@ static void repeat_carries(void **unused)
     (void)unused;
     fsim_arena *a = fsim_arena_new();
     const char *text = "symbols: {H: 4, N: 3}\ntensors:\n  h: {shape: [2, H], dtype: f32, role: input}\noperators:\n"
-                       "  - repeat: N\n    carry: {h: next}\n    tensors: {w: {shape: [H, H], dtype: f32, role: weight}}\n    operators:\n"
+                       "  - repeat: N\n    carry: {h: next}\n    tensors: {w: {shape: [H, H], dtype: f32, role: "
+                       "weight}}\n    operators:\n"
                        "      - {op: linear, in: [h, w], out: a}\n      - {op: relu, in: a, out: next}\n"
                        "  - {op: neg, in: next, out: y}\noutputs: [y]\n";
     const fsim_binding two = {"N", "2"};
@@ -163,7 +170,10 @@ static void operators_may_come_in_any_order(void **unused)
 {
     (void)unused;
     fsim_arena *a = fsim_arena_new();
-    fsim_graph *g = parse(a, "tensors: {x: {shape: [4], dtype: f32}}\noperators:\n  - {op: neg, in: m, out: y}\n  - {op: exp, in: x, out: m}\n", NULL, 0);
+    fsim_graph *g = parse(a,
+                          "tensors: {x: {shape: [4], dtype: f32}}\noperators:\n  - {op: neg, in: m, out: y}\n  - {op: "
+                          "exp, in: x, out: m}\n",
+                          NULL, 0);
     assert_non_null(g);
     assert_string_equal(g->node[0].name, "m");
     assert_true(tensor(g, "y")->output);
@@ -220,8 +230,11 @@ static void real_graphs_have_pytorch_shapes(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shape_rules), cmocka_unit_test(table_is_whole), cmocka_unit_test(repeat_carries),
-        cmocka_unit_test(operators_may_come_in_any_order), cmocka_unit_test(real_graphs_have_pytorch_shapes),
+        cmocka_unit_test(shape_rules),
+        cmocka_unit_test(table_is_whole),
+        cmocka_unit_test(repeat_carries),
+        cmocka_unit_test(operators_may_come_in_any_order),
+        cmocka_unit_test(real_graphs_have_pytorch_shapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

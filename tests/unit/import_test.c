@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles of other tools: CSV, Nsight Compute, PyTorch's traces, what names say, steps, and what is matched to a plan. */
+/* Profiles of other tools: CSV, Nsight Compute, PyTorch's traces, what names say, steps, and what is matched to a plan.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,11 +10,11 @@
 
 #include "base/file.h"
 #include "base/unit.h"
+#include "evidence/kernel_name.h"
+#include "evidence/profile_rows.h"
 #include "input/csv.h"
-#include "measure/import.h"
-#include "measure/kernel_name.h"
+#include "plan/price/price.h"
 #include "predict.h"
-#include "search/price.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,12 +56,13 @@ static const char *complaint(const char *text)
 }
 
 #define assert_says(text, part) assert_non_null(strstr(complaint(text), part))
-#define assert_near(x, y) assert_true(fabs((double)(x) - (double)(y)) <= 1e-9 * fabs((double)(y)))
+#define assert_near(x, y)       assert_true(fabs((double)(x) - (double)(y)) <= 1e-9 * fabs((double)(y)))
 
 static void csv_reads_what_rfc_4180_writes(void **unused)
 {
     (void)unused;
-    static const char text[] = "\xEF\xBB\xBF" "a,\"b,\"\"c\"\"\",\r\n\n\"two\nlines\",x,y z\nlast";
+    static const char text[] = "\xEF\xBB\xBF"
+                               "a,\"b,\"\"c\"\"\",\r\n\n\"two\nlines\",x,y z\nlast";
     fsim_arena *a = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(a);
     fsim_csv c = fsim_csv_open(a, d, "f", text, sizeof text - 1);
@@ -94,20 +96,27 @@ static void profiler_units_are_decimal(void **unused)
     assert_false(fsim_profiler_unit("cycle", FSIM_DIM_SECONDS, &f));
 }
 
-#define LONG_HEADER                                                                                                                                                  \
-    "\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",\"Kernel Name\",\"Context\",\"Stream\",\"Block Size\",\"Grid Size\",\"Device\",\"CC\",\"Section Name\",\"Metric Name\"," \
+#define LONG_HEADER                                                                                                    \
+    "\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",\"Kernel Name\",\"Context\",\"Stream\",\"Block "             \
+    "Size\",\"Grid Size\",\"Device\",\"CC\",\"Section Name\",\"Metric Name\","                                         \
     "\"Metric Unit\",\"Metric Value\"\n"
-#define LONG_ROW(id, name, metric, unit, value) \
-    "\"" id "\",\"9\",\"python\",\"host\",\"" name "\",\"1\",\"7\",\"(256, 1, 1)\",\"(16384, 2, 1)\",\"0\",\"8.0\",\"s\",\"" metric "\",\"" unit "\",\"" value "\"\n"
+#define LONG_ROW(id, name, metric, unit, value)                                                                        \
+    "\"" id "\",\"9\",\"python\",\"host\",\"" name                                                                     \
+    "\",\"1\",\"7\",\"(256, 1, 1)\",\"(16384, 2, 1)\",\"0\",\"8.0\",\"s\",\"" metric "\",\"" unit "\",\"" value "\"\n"
 
 static void ncu_with_a_line_a_metric(void **unused)
 {
     (void)unused;
-    const reading r = read_profile("==PROF== Connected to process 9\nthe program's own line\n" LONG_HEADER LONG_ROW("0", "k<int, 4>(int)", "gpu__time_duration.sum", "us", "1,205.50")
-                                   LONG_ROW("0", "k<int, 4>(int)", "dram__bytes_read.sum", "Mbyte", "12.5") "printed by the program\n" LONG_ROW("0", "k<int, 4>(int)", "dram__bytes_write.sum", "", "2.048")
-                                   LONG_ROW("0", "k<int, 4>(int)", "Registers Per Thread", "register/thread", "40") LONG_ROW("0", "k<int, 4>(int)", "sm__throughput.avg", "%", "n/a")
-                                   LONG_ROW("1", "k<int, 4>(int)", "gpu__time_duration.sum", "nsecond", "2,000") LONG_ROW("1", "k<int, 4>(int)", "dram__bytes_read.sum", "byte", "n/a")
-                                   "==PROF== Disconnected\n");
+    const reading r = read_profile(
+        "==PROF== Connected to process 9\nthe program's own line\n" LONG_HEADER LONG_ROW(
+            "0", "k<int, 4>(int)", "gpu__time_duration.sum", "us", "1,205.50")
+            LONG_ROW("0", "k<int, 4>(int)", "dram__bytes_read.sum", "Mbyte",
+                     "12.5") "printed by the program\n" LONG_ROW("0", "k<int, 4>(int)", "dram__bytes_write.sum", "",
+                                                                 "2.048")
+                LONG_ROW("0", "k<int, 4>(int)", "Registers Per Thread", "register/thread", "40")
+                    LONG_ROW("0", "k<int, 4>(int)", "sm__throughput.avg", "%", "n/a")
+                        LONG_ROW("1", "k<int, 4>(int)", "gpu__time_duration.sum", "nsecond", "2,000") LONG_ROW(
+                            "1", "k<int, 4>(int)", "dram__bytes_read.sum", "byte", "n/a") "==PROF== Disconnected\n");
     assert_true(r.good);
     assert_int_equal(r.p.launches, 2);
     assert_int_equal(r.p.names, 1);
@@ -129,7 +138,9 @@ static void ncu_with_a_line_a_metric(void **unused)
 static void ncu_with_a_line_a_kernel(void **unused)
 {
     (void)unused;
-    const reading r = read_profile("\"ID\",\"Kernel Name\",\"Grid Size\",\"dram__bytes_read.sum\",\"gpu__time_duration.sum\",\"lts__t_sectors.sum\",\"launch__registers_per_thread\"\n"
+    const reading r = read_profile("\"ID\",\"Kernel Name\",\"Grid "
+                                   "Size\",\"dram__bytes_read.sum\",\"gpu__time_duration.sum\",\"lts__t_sectors.sum\","
+                                   "\"launch__registers_per_thread\"\n"
                                    "\"\",\"\",\"\",\"Kbyte\",\"ms\",\"sector\",\"register/thread\"\n"
                                    "\"0\",\"a\",\"(4, 1, 1)\",\"1.5\",\"0.25\",\"10\",\"32\"\n"
                                    "\"1\",\"b\",\"(8, 1, 1)\",\"2\",\"1\",\"n/a\",\"16\"\n");
@@ -149,11 +160,28 @@ static void numbers_of_any_locale(void **unused)
     static const struct {
         const char *text;
         double value;
-    } rows[] = {{"1205", 1205}, {"1,205", 1205},     {"117.344", 117.344}, {"1,205.5", 1205.5},   {"1.205,5", 1205.5}, {"1.234.567", 1234567}, {"12,5", 12.5}, {"1 205,25", 1205.25},
-                {"1'205", 1205}, {"2.5e+3", 2500}, {"12 (3 instances)", 12}, {"1,234,567", 1234567}, {"1\xC2\xA0" "205", 1205}, {"0.125", 0.125}};
+    } rows[] = {{"1205", 1205},
+                {"1,205", 1205},
+                {"117.344", 117.344},
+                {"1,205.5", 1205.5},
+                {"1.205,5", 1205.5},
+                {"1.234.567", 1234567},
+                {"12,5", 12.5},
+                {"1 205,25", 1205.25},
+                {"1'205", 1205},
+                {"2.5e+3", 2500},
+                {"12 (3 instances)", 12},
+                {"1,234,567", 1234567},
+                {"1\xC2\xA0"
+                 "205",
+                 1205},
+                {"0.125", 0.125}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         fsim_arena *a = fsim_arena_new();
-        const reading r = read_profile(fsim_printf(a, "%s\"0\",\"9\",\"p\",\"h\",\"k\",\"1\",\"7\",\"\",\"\",\"0\",\"8.0\",\"s\",\"gpu__time_duration.sum\",\"s\",\"%s\"\n", LONG_HEADER, rows[i].text));
+        const reading r = read_profile(fsim_printf(a,
+                                                   "%s\"0\",\"9\",\"p\",\"h\",\"k\",\"1\",\"7\",\"\",\"\",\"0\",\"8."
+                                                   "0\",\"s\",\"gpu__time_duration.sum\",\"s\",\"%s\"\n",
+                                                   LONG_HEADER, rows[i].text));
         assert_true(r.good);
         assert_near(r.p.launch[0].time_s, rows[i].value);
         fsim_arena_free(r.a);
@@ -164,8 +192,10 @@ static void numbers_of_any_locale(void **unused)
 static void one_number_tells_the_locale(void **unused)
 {
     (void)unused;
-    const reading r = read_profile(LONG_HEADER LONG_ROW("0", "k", "gpu__time_duration.sum", "ns", "117.344") LONG_ROW("0", "k", "dram__bytes_read.sum", "byte", "27.595.520")
-                                   LONG_ROW("0", "k", "sm__throughput.avg.pct_of_peak_sustained_elapsed", "%", "65,77"));
+    const reading r =
+        read_profile(LONG_HEADER LONG_ROW("0", "k", "gpu__time_duration.sum", "ns", "117.344")
+                         LONG_ROW("0", "k", "dram__bytes_read.sum", "byte", "27.595.520")
+                             LONG_ROW("0", "k", "sm__throughput.avg.pct_of_peak_sustained_elapsed", "%", "65,77"));
     assert_true(r.good);
     assert_near(r.p.launch[0].time_s, 117344e-9);
     assert_near(r.p.launch[0].dram_read_bytes, 27595520);
@@ -181,8 +211,10 @@ static void mistakes_have_a_place(void **unused)
     assert_says("hello\nworld\n", "p:1:1: error: neither a trace");
     assert_says(LONG_HEADER, "p:1:1: error: a header and no kernels");
     assert_says("x\n" LONG_HEADER LONG_ROW("0", "k", "other", "%", "1"), "p:2:1: error: no kernel has a duration");
-    assert_says(LONG_HEADER LONG_ROW("0", "k", "gpu__time_duration.sum", "fortnight", "1"), "is in 'fortnight': wanted ns, us, ms or s");
-    assert_says(LONG_HEADER LONG_ROW("0", "k", "gpu__time_duration.sum", "us", "fast"), "error: 'fast' of 'gpu__time_duration.sum' is no number");
+    assert_says(LONG_HEADER LONG_ROW("0", "k", "gpu__time_duration.sum", "fortnight", "1"),
+                "is in 'fortnight': wanted ns, us, ms or s");
+    assert_says(LONG_HEADER LONG_ROW("0", "k", "gpu__time_duration.sum", "us", "fast"),
+                "error: 'fast' of 'gpu__time_duration.sum' is no number");
     assert_says(LONG_HEADER "\"0\",\"9\"\n", "p:2:1: error: 2 fields, the header has 15: is the file cut short?");
     assert_says(LONG_HEADER "\"0\",\"9\n", "p:2:5: error: this quote never ends");
     assert_says("\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\"\n", "no 'Metric Value'");
@@ -203,22 +235,32 @@ static void mistakes_have_a_place(void **unused)
     fsim_arena_free(a);
 }
 
-#define KERNEL(name, ts, dur, more) "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"" name "\",\"ts\":" ts ",\"dur\":" dur ",\"args\":{\"device\":0,\"stream\":7," more "}},\n"
+#define KERNEL(name, ts, dur, more)                                                                                    \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"" name "\",\"ts\":" ts ",\"dur\":" dur                                \
+    ",\"args\":{\"device\":0,\"stream\":7," more "}},\n"
 
 static void a_trace_links_kernels_to_operators(void **unused)
 {
     (void)unused;
-    const reading r = read_profile(
-        "{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0, \"name\": \"NVIDIA T4\"}], \"traceEvents\": [\n"
-        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::addmm\",\"ts\":1,\"dur\":9,\"args\":{\"External id\":5,\"Input Dims\":[[8],[4,16],[16,8],[],[[1],[2]]]}},\n"
-        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"ts\":2,\"dur\":1,\"args\":{\"External id\":5,\"correlation\":77}},\n"
-        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaGraphLaunch\",\"ts\":40,\"dur\":1,\"args\":{\"correlation\":78}},\n"
-        "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#3\",\"ts\":30,\"dur\":20,\"args\":{}},\n" KERNEL(
-            "late", "50", "2.5", "\"correlation\":78,\"grid\":[3,1,1],\"block\":[32,2,1]")
-            KERNEL("early", "20.5", "1", "\"correlation\":77,\"registers per thread\":\"24\",\"est. achieved occupancy %\": NaN") 
-        "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD (Pageable -> Device)\",\"ts\":10,\"dur\":3,\"args\":{\"device\":0}},\n"
-        "{\"ph\":\"s\",\"id\":1,\"ts\":3,\"cat\":\"ac2g\",\"name\":\"ac2g\"},\n"
-        "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"f.py(1): \\u00e9\",\"ts\":3,\"dur\":1}\n], \"traceName\": \"t.json\"}\n");
+    const reading
+        r = read_profile("{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0, \"name\": \"NVIDIA T4\"}], "
+                         "\"traceEvents\": [\n"
+                         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::addmm\",\"ts\":1,\"dur\":9,\"args\":{"
+                         "\"External id\":5,\"Input Dims\":[[8],[4,16],[16,8],[],[[1],[2]]]}},\n"
+                         "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"ts\":2,\"dur\":1,"
+                         "\"args\":{\"External id\":5,\"correlation\":77}},\n"
+                         "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaGraphLaunch\",\"ts\":40,\"dur\":1,"
+                         "\"args\":{\"correlation\":78}},\n"
+                         "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#3\",\"ts\":30,\"dur\":20,"
+                         "\"args\":{}},\n" KERNEL("late", "50", "2.5",
+                                                  "\"correlation\":78,\"grid\":[3,1,1],\"block\":[32,2,1]")
+                             KERNEL("early", "20.5", "1",
+                                    "\"correlation\":77,\"registers per thread\":\"24\",\"est. achieved occupancy %\": "
+                                    "NaN") "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD (Pageable -> "
+                                           "Device)\",\"ts\":10,\"dur\":3,\"args\":{\"device\":0}},\n"
+                                           "{\"ph\":\"s\",\"id\":1,\"ts\":3,\"cat\":\"ac2g\",\"name\":\"ac2g\"},\n"
+                                           "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"f.py(1): "
+                                           "\\u00e9\",\"ts\":3,\"dur\":1}\n], \"traceName\": \"t.json\"}\n");
     assert_true(r.good);
     assert_string_equal(r.p.device_name, "NVIDIA T4");
     assert_int_equal(r.p.launches, 3);
@@ -245,8 +287,10 @@ static void a_trace_links_kernels_to_operators(void **unused)
 static void the_first_kineto_is_read_too(void **unused)
 {
     (void)unused;
-    const reading r = read_profile("{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"aten::relu\",\"ts\":1,\"dur\":1,\"args\":{\"External id\":2,\"Input dims\":[[4]]}},"
-                                   "{\"ph\":\"X\",\"cat\":\"Kernel\",\"name\":\"k\",\"ts\":2,\"dur\":7,\"args\":{\"external id\":2,\"device\":0}}]}");
+    const reading r = read_profile("{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"aten::relu\","
+                                   "\"ts\":1,\"dur\":1,\"args\":{\"External id\":2,\"Input dims\":[[4]]}},"
+                                   "{\"ph\":\"X\",\"cat\":\"Kernel\",\"name\":\"k\",\"ts\":2,\"dur\":7,\"args\":{"
+                                   "\"external id\":2,\"device\":0}}]}");
     assert_true(r.good);
     assert_near(r.p.launch[0].time_s, 7e-6);
     assert_string_equal(r.p.call[r.p.launch[0].call].name, "aten::relu");
@@ -257,34 +301,52 @@ static void names_say_what_kernels_do(void **unused)
 {
     (void)unused;
     static const struct {
-        const char *kernel, *operator, *shorter;
+        const char *kernel, *operator, * shorter;
         unsigned kinds;
         int op; /* -1: none */
         fsim_helps helps;
     } rows[] = {
         {"ampere_sgemm_128x64_tn", "aten::addmm", "ampere_sgemm_128x64_tn", FSIM_DOES_GEMM, FSIM_OP_LINEAR, 0},
-        {"void cutlass::Kernel<cutlass_80_simt_sgemm_256x128_8x4_nn_align1>(cutlass_80_simt_sgemm::Params)", NULL, "cutlass_80_simt_sgemm_256x128_8x4_nn_align1", FSIM_DOES_GEMM, -1, 0},
-        {"sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize64x64x32", NULL, "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize64x64x32", FSIM_DOES_GEMM, -1, 0},
-        {"nvjet_hsh_192x192_64x4_1x2_h_bz_coopB_TNT", "aten::mm", "nvjet_hsh_192x192_64x4_1x2_h_bz_coopB_TNT", FSIM_DOES_GEMM, FSIM_OP_MATMUL, 0},
-        {"sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw", NULL, "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw", FSIM_DOES_CONVOLUTION, -1, 0},
-        {"void cudnn::ops::nchwToNhwcKernel<__half, __half, float, true, true>(int)", NULL, "nchwToNhwcKernel", FSIM_DOES_CONVOLUTION, -1, FSIM_HELPS_NEXT},
-        {"void splitKreduce_kernel<32, 16>(x)", "aten::addmm", "splitKreduce_kernel", FSIM_DOES_GEMM, FSIM_OP_LINEAR, FSIM_HELPS_LAST},
-        {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3> >(int)", NULL,
-         "vectorized_elementwise_kernel<CUDAFunctor_add>", FSIM_DOES_POINTWISE, FSIM_OP_ADD, 0},
-        {"void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, float, float, at::native::binary_internal::MulFunctor<float> >, x>(int)", NULL,
-         "vectorized_elementwise_kernel<MulFunctor>", FSIM_DOES_POINTWISE, FSIM_OP_MUL, 0},
-        {"void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&)::{lambda()#1}, x>(int)", NULL,
-         "vectorized_elementwise_kernel<GeluCUDAKernelImpl>", FSIM_DOES_POINTWISE, FSIM_OP_GELU, 0},
-        {"void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>(int)", NULL, "vectorized_layer_norm_kernel", FSIM_DOES_REDUCTION, FSIM_OP_LAYER_NORM, 0},
-        {"void (anonymous namespace)::softmax_warp_forward<float, float, float, 10, false, false>(float*)", NULL, "softmax_warp_forward", FSIM_DOES_REDUCTION, FSIM_OP_SOFTMAX, 0},
-        {"void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, float>(float*)", "aten::_softmax", "cunn_SoftMaxForward", FSIM_DOES_REDUCTION, FSIM_OP_SOFTMAX, 0},
-        {"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float, float, float, float>, unsigned int, float, 4> >(x)", NULL,
-         "reduce_kernel<MeanOps>", FSIM_DOES_REDUCTION, FSIM_OP_MEAN, 0},
-        {"void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64> >(x)", NULL, "flash_fwd_kernel", FSIM_DOES_ATTENTION, -1, 0},
-        {"fmha_cutlassF_f32_aligned_64x64_rf_sm80(x)", "aten::_efficient_attention_forward", "fmha_cutlassF_f32_aligned_64x64_rf_sm80", FSIM_DOES_ATTENTION, FSIM_OP_ATTENTION, 0},
-        {"void at::native::batch_norm_collect_statistics_kernel<x>(y)", "aten::native_batch_norm", "batch_norm_collect_statistics_kernel", FSIM_DOES_REDUCTION, FSIM_OP_BATCH_NORM, 0},
-        {"void at::native::(anonymous namespace)::max_pool_forward_nchw<float>(x)", NULL, "max_pool_forward_nchw", FSIM_DOES_POOLING, FSIM_OP_MAX_POOL2D, 0},
-        {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", NULL, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", FSIM_DOES_COMMUNICATION, -1, 0},
+        {"void cutlass::Kernel<cutlass_80_simt_sgemm_256x128_8x4_nn_align1>(cutlass_80_simt_sgemm::Params)", NULL,
+         "cutlass_80_simt_sgemm_256x128_8x4_nn_align1", FSIM_DOES_GEMM, -1, 0},
+        {"sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize64x64x32", NULL,
+         "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize64x64x32", FSIM_DOES_GEMM, -1, 0},
+        {"nvjet_hsh_192x192_64x4_1x2_h_bz_coopB_TNT", "aten::mm", "nvjet_hsh_192x192_64x4_1x2_h_bz_coopB_TNT",
+         FSIM_DOES_GEMM, FSIM_OP_MATMUL, 0},
+        {"sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw", NULL,
+         "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw", FSIM_DOES_CONVOLUTION, -1, 0},
+        {"void cudnn::ops::nchwToNhwcKernel<__half, __half, float, true, true>(int)", NULL, "nchwToNhwcKernel",
+         FSIM_DOES_CONVOLUTION, -1, FSIM_HELPS_NEXT},
+        {"void splitKreduce_kernel<32, 16>(x)", "aten::addmm", "splitKreduce_kernel", FSIM_DOES_GEMM, FSIM_OP_LINEAR,
+         FSIM_HELPS_LAST},
+        {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
+         "at::detail::Array<char*, 3> >(int)",
+         NULL, "vectorized_elementwise_kernel<CUDAFunctor_add>", FSIM_DOES_POINTWISE, FSIM_OP_ADD, 0},
+        {"void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, float, float, "
+         "at::native::binary_internal::MulFunctor<float> >, x>(int)",
+         NULL, "vectorized_elementwise_kernel<MulFunctor>", FSIM_DOES_POINTWISE, FSIM_OP_MUL, 0},
+        {"void at::native::vectorized_elementwise_kernel<4, "
+         "at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&)::{lambda()#1}, x>(int)",
+         NULL, "vectorized_elementwise_kernel<GeluCUDAKernelImpl>", FSIM_DOES_POINTWISE, FSIM_OP_GELU, 0},
+        {"void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>(int)", NULL,
+         "vectorized_layer_norm_kernel", FSIM_DOES_REDUCTION, FSIM_OP_LAYER_NORM, 0},
+        {"void (anonymous namespace)::softmax_warp_forward<float, float, float, 10, false, false>(float*)", NULL,
+         "softmax_warp_forward", FSIM_DOES_REDUCTION, FSIM_OP_SOFTMAX, 0},
+        {"void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, float>(float*)", "aten::_softmax",
+         "cunn_SoftMaxForward", FSIM_DOES_REDUCTION, FSIM_OP_SOFTMAX, 0},
+        {"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float, float, float, "
+         "float>, unsigned int, float, 4> >(x)",
+         NULL, "reduce_kernel<MeanOps>", FSIM_DOES_REDUCTION, FSIM_OP_MEAN, 0},
+        {"void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64> >(x)", NULL, "flash_fwd_kernel",
+         FSIM_DOES_ATTENTION, -1, 0},
+        {"fmha_cutlassF_f32_aligned_64x64_rf_sm80(x)", "aten::_efficient_attention_forward",
+         "fmha_cutlassF_f32_aligned_64x64_rf_sm80", FSIM_DOES_ATTENTION, FSIM_OP_ATTENTION, 0},
+        {"void at::native::batch_norm_collect_statistics_kernel<x>(y)", "aten::native_batch_norm",
+         "batch_norm_collect_statistics_kernel", FSIM_DOES_REDUCTION, FSIM_OP_BATCH_NORM, 0},
+        {"void at::native::(anonymous namespace)::max_pool_forward_nchw<float>(x)", NULL, "max_pool_forward_nchw",
+         FSIM_DOES_POOLING, FSIM_OP_MAX_POOL2D, 0},
+        {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", NULL, "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+         FSIM_DOES_COMMUNICATION, -1, 0},
         {"my_own_thing", NULL, "my_own_thing", 0, -1, 0},
     };
     fsim_arena *a = fsim_arena_new();
@@ -305,13 +367,15 @@ static void names_say_what_kernels_do(void **unused)
 static void inductor_lists_what_it_fused(void **unused)
 {
     (void)unused;
-    const fsim_says s = fsim_kernel_says("triton_per_fused_add_native_layer_norm_5", NULL), t = fsim_kernel_says("triton_poi_fused__softmax_max_pool2d_with_indices_mul_view_12", NULL);
+    const fsim_says s = fsim_kernel_says("triton_per_fused_add_native_layer_norm_5", NULL),
+                    t = fsim_kernel_says("triton_poi_fused__softmax_max_pool2d_with_indices_mul_view_12", NULL);
     assert_int_equal(s.fused, 2);
     assert_true(fsim_op_in(&s.ops, FSIM_OP_ADD) && fsim_op_in(&s.ops, FSIM_OP_LAYER_NORM));
     assert_false(fsim_op_in(&s.ops, FSIM_OP_MUL));
     assert_int_equal(s.kinds, FSIM_DOES_REDUCTION);
     assert_int_equal(t.fused, 3);
-    assert_true(fsim_op_in(&t.ops, FSIM_OP_SOFTMAX) && fsim_op_in(&t.ops, FSIM_OP_MAX_POOL2D) && fsim_op_in(&t.ops, FSIM_OP_MUL));
+    assert_true(fsim_op_in(&t.ops, FSIM_OP_SOFTMAX) && fsim_op_in(&t.ops, FSIM_OP_MAX_POOL2D) &&
+                fsim_op_in(&t.ops, FSIM_OP_MUL));
     assert_int_equal(fsim_kernel_says("triton_poi_fused_1", NULL).fused, 0);
 }
 
@@ -324,7 +388,8 @@ static fsim_profile profile_of(const char *order, const char *step, fsim_arena *
     for (int i = 0; i < 26; i++)
         p.name[i] = fsim_printf(a, "%c", 'a' + i);
     for (int i = 0; i < p.launches; i++)
-        p.launch[i] = (fsim_launch){.name = order[i] - 'a', .time_s = 1e-6, .call = -1, .step = step && step[i] != '-' ? step[i] - '0' : -1};
+        p.launch[i] = (fsim_launch){
+            .name = order[i] - 'a', .time_s = 1e-6, .call = -1, .step = step && step[i] != '-' ? step[i] - '0' : -1};
     return p;
 }
 
@@ -337,16 +402,16 @@ static void steps_are_what_repeats(void **unused)
         int launches, repeats, before, behind;
     } rows[] = {
         {"abcabcabc", NULL, 0, 3, 3, 0, 0},
-        {"xyabcabcabc", NULL, 0, 3, 3, 2, 0},        /* warm-up */
-        {"abcabcabcab", NULL, 0, 3, 3, 0, 2},        /* cut at the end */
-        {"abcabcabcabzq", NULL, 0, 3, 3, 0, 4},      /* and something follows */
+        {"xyabcabcabc", NULL, 0, 3, 3, 2, 0},   /* warm-up */
+        {"abcabcabcab", NULL, 0, 3, 3, 0, 2},   /* cut at the end */
+        {"abcabcabcabzq", NULL, 0, 3, 3, 0, 4}, /* and something follows */
         {"abcdefg", NULL, 0, 7, 1, 0, 0},
         {"xababy", NULL, 0, 2, 2, 1, 1},
-        {"xyzababuvw", NULL, 0, 10, 1, 0, 0},        /* two equal layers are no steps */
-        {"abababab", NULL, 2, 4, 2, 0, 0},           /* two layers a step */
+        {"xyzababuvw", NULL, 0, 10, 1, 0, 0}, /* two equal layers are no steps */
+        {"abababab", NULL, 2, 4, 2, 0, 0},    /* two layers a step */
         {"abababab", NULL, 4, 8, 1, 0, 0},
         {"abcabxabxabxz", "0001112223338", 0, 3, 3, 3, 1}, /* marked: the first is warm-up */
-        {"abababz", "000000-", 1, 2, 3, 0, 1},       /* one mark around three */
+        {"abababz", "000000-", 1, 2, 3, 0, 1},             /* one mark around three */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         fsim_arena *a = fsim_arena_new();
@@ -372,7 +437,8 @@ static imported import_file(const char *trace, const char *workload, fsim_strate
 {
     imported m = {.a = fsim_arena_new()};
     fsim_diag *d = fsim_diag_new(m.a);
-    const char *why = "", *path = fsim_printf(m.a, "%s/tests/traces/%s", FUSESIM_SOURCE_DIR, trace), *yaml = fsim_printf(m.a, "%s/workloads/%s.yaml", FUSESIM_SOURCE_DIR, workload);
+    const char *why = "", *path = fsim_printf(m.a, "%s/tests/traces/%s", FUSESIM_SOURCE_DIR, trace),
+               *yaml = fsim_printf(m.a, "%s/workloads/%s.yaml", FUSESIM_SOURCE_DIR, workload);
     size_t bytes = 0;
     fsim_mapped *file = fsim_map_file(m.a, path, &why);
     assert_non_null(file);
@@ -434,8 +500,10 @@ static void a_trace_is_matched_by_operators_and_shapes(void **unused)
     assert_int_equal(m.x.steps.repeats, 2); /* the first of three has a fill more */
     assert_int_equal(m.x.missings, 0);
     assert_null(m.x.not_whole);
-    static const char *const pairs[][2] = {{"scaled", "MulFunctor"}, {"probabilities", "softmax"}, {"sum1", "CUDAFunctor_add"}, {"sum2", "CUDAFunctor_add"},
-                                           {"a", "layer_norm"},      {"y", "layer_norm"},          {"f1", "256x128"},           {"f2", "128x128"}};
+    static const char *const pairs[][2] = {{"scaled", "MulFunctor"},    {"probabilities", "softmax"},
+                                           {"sum1", "CUDAFunctor_add"}, {"sum2", "CUDAFunctor_add"},
+                                           {"a", "layer_norm"},         {"y", "layer_norm"},
+                                           {"f1", "256x128"},           {"f2", "128x128"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         const fsim_matched *x = match_of(&m.x, pairs[i][0]);
         assert_non_null(x);
@@ -498,8 +566,10 @@ static void part_of_a_step_needs_sizes(void **unused)
 static void without_a_plan_kernels_are_listed(void **unused)
 {
     (void)unused;
-    const reading r = read_profile("\"ID\",\"Kernel Name\",\"Grid Size\",\"gpu__time_duration.sum\"\n\"\",\"\",\"\",\"us\"\n"
-                                   "\"0\",\"a\",\"(4, 1, 1)\",\"1\"\n\"1\",\"b\",\"(4, 1, 1)\",\"7\"\n\"2\",\"a\",\"(4, 1, 1)\",\"3\"\n\"3\",\"a\",\"(8, 1, 1)\",\"1\"\n");
+    const reading r =
+        read_profile("\"ID\",\"Kernel Name\",\"Grid Size\",\"gpu__time_duration.sum\"\n\"\",\"\",\"\",\"us\"\n"
+                     "\"0\",\"a\",\"(4, 1, 1)\",\"1\"\n\"1\",\"b\",\"(4, 1, 1)\",\"7\"\n\"2\",\"a\",\"(4, 1, "
+                     "1)\",\"3\"\n\"3\",\"a\",\"(8, 1, 1)\",\"1\"\n");
     const fsim_import_as as = {"", "", "", FSIM_STRATEGY_EAGER};
     const fsim_import x = fsim_import_of(&r.p, NULL, NULL, &as, r.a);
     assert_int_equal(x.rows, 3);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Generated kernels of random graphs, compiled as C and run: optimal, greedy and maximal plans must give what the reference gives. FUSESIM_RANDOM_GRAPHS sets how many (bench/kernels.sh runs
- * 200); a failing one prints its seed and its workload. */
+/* Generated kernels of random graphs, compiled as C and run: optimal, greedy and maximal plans must give what the
+ * reference gives. FUSESIM_RANDOM_GRAPHS sets how many (bench/kernels.sh runs 200); a failing one prints its seed and
+ * its workload. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +14,7 @@
 #include <cmocka.h> /* needs those above */
 
 #include "random.h"
-#include "validate/runner.h"
+#include "validate/trial/runner.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__clang__)
 enum { GRAPHS = 6 };
@@ -48,21 +49,30 @@ static void add(draft *d, const char *out, int kind, const char *line)
 /* One more operator, on what there is. */
 static void grow(draft *d, int i)
 {
-    static const char *const unary[] = {"exp", "relu", "tanh", "neg", "sigmoid", "gelu", "abs"}, *const binary[] = {"add", "mul", "maximum", "sub"};
+    static const char *const unary[] = {"exp", "relu", "tanh", "neg", "sigmoid", "gelu", "abs"}, *const binary[] = {
+                                                                                                     "add", "mul",
+                                                                                                     "maximum", "sub"};
     static const char *const reduce[] = {"sum", "max", "mean", "min"};
     const char *out = fsim_printf(d->a, "t%d", i), *last = d->name[d->count - 1];
     const int any = pick(d, 15), full = pick(d, 1 << FULL), wide = pick(d, 1 << FULL | 1 << NARROW);
     const bool square = d->rows == d->columns, follow = draw(2) && d->kind[d->count - 1] == FULL;
     const char *x = follow ? last : d->name[full];
     switch (draw(18)) {
-    case 0: case 1: case 2:
-        add(d, out, d->kind[any], fsim_printf(d->a, "  - {op: %s, in: %s, out: %s}\n", unary[draw(7)], d->name[any], out));
+    case 0:
+    case 1:
+    case 2:
+        add(d, out, d->kind[any],
+            fsim_printf(d->a, "  - {op: %s, in: %s, out: %s}\n", unary[draw(7)], d->name[any], out));
         break;
-    case 3: case 4: case 5:
-        add(d, out, FULL, fsim_printf(d->a, "  - {op: %s, in: [%s, %s], out: %s}\n", binary[draw(4)], x, d->name[any], out));
+    case 3:
+    case 4:
+    case 5:
+        add(d, out, FULL,
+            fsim_printf(d->a, "  - {op: %s, in: [%s, %s], out: %s}\n", binary[draw(4)], x, d->name[any], out));
         break;
     case 6:
-        add(d, out, ROW, fsim_printf(d->a, "  - {op: %s, in: %s, out: %s, dims: [1], keepdim: true}\n", reduce[draw(4)], x, out));
+        add(d, out, ROW,
+            fsim_printf(d->a, "  - {op: %s, in: %s, out: %s, dims: [1], keepdim: true}\n", reduce[draw(4)], x, out));
         break;
     case 7:
         add(d, out, COLUMN, fsim_printf(d->a, "  - {op: %s, in: %s, out: %s, dims: [0]}\n", reduce[draw(4)], x, out));
@@ -74,18 +84,23 @@ static void grow(draft *d, int i)
         add(d, out, FULL, fsim_printf(d->a, "  - {op: layer_norm, in: %s, out: %s}\n", x, out));
         break;
     case 10:
-        add(d, out, NARROW, fsim_printf(d->a, "  - {op: cast, in: %s, out: %s, dtype: %s}\n", x, out, draw(2) ? "f16" : "bf16"));
+        add(d, out, NARROW,
+            fsim_printf(d->a, "  - {op: cast, in: %s, out: %s, dtype: %s}\n", x, out, draw(2) ? "f16" : "bf16"));
         break;
     case 11:
-        add(d, out, FULL, square ? fsim_printf(d->a, "  - {op: matmul, in: [%s, %s], out: %s}\n", x, d->name[full], out)
-                                 : fsim_printf(d->a, "  - {op: matmul, in: [%s, w], out: %s}\n", x, out));
+        add(d, out, FULL,
+            square ? fsim_printf(d->a, "  - {op: matmul, in: [%s, %s], out: %s}\n", x, d->name[full], out)
+                   : fsim_printf(d->a, "  - {op: matmul, in: [%s, w], out: %s}\n", x, out));
         break;
     case 12:
-        add(d, out, FULL, square ? fsim_printf(d->a, "  - {op: transpose, in: %s, out: %s, dims: [0, 1]}\n", x, out)
-                                 : fsim_printf(d->a, "  - {op: flip, in: %s, out: %s, dims: [%d]}\n", x, out, (int)draw(2)));
+        add(d, out, FULL,
+            square ? fsim_printf(d->a, "  - {op: transpose, in: %s, out: %s, dims: [0, 1]}\n", x, out)
+                   : fsim_printf(d->a, "  - {op: flip, in: %s, out: %s, dims: [%d]}\n", x, out, (int)draw(2)));
         break;
     case 13:
-        add(d, out, FULL, fsim_printf(d->a, "  - {op: roll, in: %s, out: %s, dims: [%d], roll: [%d]}\n", x, out, (int)draw(2), 1 + (int)draw(3)));
+        add(d, out, FULL,
+            fsim_printf(d->a, "  - {op: roll, in: %s, out: %s, dims: [%d], roll: [%d]}\n", x, out, (int)draw(2),
+                        1 + (int)draw(3)));
         break;
     case 14:
         add(d, out, FULL, fsim_printf(d->a, "  - {op: gather, in: [%s, at], out: %s}\n", x, out));
@@ -95,24 +110,35 @@ static void grow(draft *d, int i)
         break;
     case 16: { /* halves of rows, the other way round */
         const int half = d->columns / 2;
-        d->text = fsim_printf(d->a, "%s  - {op: slice, in: %s, out: %sl, dim: 1, start: 0, size: %d}\n  - {op: slice, in: %s, out: %sh, dim: 1, start: %d, size: %d}\n", d->text, x, out, half, x, out,
-                              half, d->columns - half);
+        d->text = fsim_printf(d->a,
+                              "%s  - {op: slice, in: %s, out: %sl, dim: 1, start: 0, size: %d}\n  - {op: slice, in: "
+                              "%s, out: %sh, dim: 1, start: %d, size: %d}\n",
+                              d->text, x, out, half, x, out, half, d->columns - half);
         add(d, out, FULL, fsim_printf(d->a, "  - {op: concat, in: [%sh, %sl], out: %s, dim: 1}\n", out, out, out));
         break;
     }
     default:
-        add(d, out, FULL, fsim_printf(d->a, "  - {op: %s, in: [%s, %s], out: %s}\n", binary[draw(3)], x, d->name[wide], out));
+        add(d, out, FULL,
+            fsim_printf(d->a, "  - {op: %s, in: [%s, %s], out: %s}\n", binary[draw(3)], x, d->name[wide], out));
     }
 }
 
 static const char *random_workload(fsim_arena *a, int operators)
 {
     static const int rows[] = {5, 33, 64, 200}, columns[] = {6, 64, 100, 260};
-    draft d = {.a = a, .name = {"x0", "x1", "b", "r"}, .kind = {FULL, FULL, COLUMN, ROW}, .count = 4, .rows = rows[draw(4)], .columns = columns[draw(4)]};
+    draft d = {.a = a,
+               .name = {"x0", "x1", "b", "r"},
+               .kind = {FULL, FULL, COLUMN, ROW},
+               .count = 4,
+               .rows = rows[draw(4)],
+               .columns = columns[draw(4)]};
     if (draw(3) == 0)
         d.rows = d.columns = draw(2) ? 64 : 48;
-    d.text = fsim_printf(a, "name: random\ntensors:\n  x0: {shape: [%d, %d], dtype: f32, role: input}\n  x1: {shape: [%d, %d], dtype: f32, role: input}\n  b: {shape: [%d], dtype: f32, role: weight}\n"
-                            "  r: {shape: [%d, 1], dtype: f32, role: input}\n  w: {shape: [%d, %d], dtype: f32, role: weight}\n  at: {shape: [%d], dtype: i64, role: input}\noperators:\n",
+    d.text = fsim_printf(a,
+                         "name: random\ntensors:\n  x0: {shape: [%d, %d], dtype: f32, role: input}\n  x1: {shape: [%d, "
+                         "%d], dtype: f32, role: input}\n  b: {shape: [%d], dtype: f32, role: weight}\n"
+                         "  r: {shape: [%d, 1], dtype: f32, role: input}\n  w: {shape: [%d, %d], dtype: f32, role: "
+                         "weight}\n  at: {shape: [%d], dtype: i64, role: input}\noperators:\n",
                          d.rows, d.columns, d.rows, d.columns, d.columns, d.rows, d.columns, d.columns, d.rows);
     for (int i = 0; i < operators; i++)
         grow(&d, i);
@@ -149,7 +175,8 @@ static void random_graphs(void **state_)
         state = (uint64_t)seed;
         const char *text = random_workload(a, 3 + (int)draw(12));
         const fsim_graph *g = fsim_graph_parse(a, quiet, "random.yaml", text, strlen(text), NULL, 0);
-        const fsim_options options = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 0.2};
+        const fsim_options options = {
+            .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 0.2};
         if (!g)
             fsim_diag_print(quiet, stderr, false);
         assert_non_null(g);
@@ -166,7 +193,8 @@ static void random_graphs(void **state_)
             if (t.plan[p].wrong == 0)
                 continue;
             wrong += t.plan[p].wrong;
-            fprintf(stderr, "seed %d, %s: %s\n%s", seed, fsim_strategy_names[t.plan[p].strategy], t.plan[p].first_wrong, text);
+            fprintf(stderr, "seed %d, %s: %s\n%s", seed, fsim_strategy_names[t.plan[p].strategy], t.plan[p].first_wrong,
+                    text);
         }
         fsim_arena_free(a);
     }
@@ -179,7 +207,10 @@ static void random_graphs(void **state_)
 
 static const fsim_graph *two_dimensions(const char *dtype, int rows, int columns, const char *op, fsim_arena *a)
 {
-    const char *text = fsim_printf(a, "name: plans\ntensors:\n  x: {shape: [%d, %d], dtype: %s, role: input}\noperators:\n  - {%s}\noutputs: [y]\n", rows, columns, dtype, op);
+    const char *text = fsim_printf(
+        a,
+        "name: plans\ntensors:\n  x: {shape: [%d, %d], dtype: %s, role: input}\noperators:\n  - {%s}\noutputs: [y]\n",
+        rows, columns, dtype, op);
     const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "plans.yaml", text, strlen(text), NULL, 0);
     assert_non_null(g);
     return g;
@@ -196,7 +227,10 @@ static void inputs_that_overflow_are_made_smaller(void **state_)
     const fsim_hw *hw = fsim_hw_read(a, fsim_diag_new(a), FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-80gb.yaml");
     if (!r)
         skip();
-    const fsim_graph *g = two_dimensions("f16", 16, 64, "op: mul, in: x, out: z, scalar: 4}\n  - {op: exp, in: z, out: a}\n  - {op: exp, in: a, out: b}\n  - {op: exp, in: b, out: y", a);
+    const fsim_graph *g = two_dimensions("f16", 16, 64,
+                                         "op: mul, in: x, out: z, scalar: 4}\n  - {op: exp, in: z, out: a}\n  - {op: "
+                                         "exp, in: a, out: b}\n  - {op: exp, in: b, out: y",
+                                         a);
     const fsim_options options = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 0.2};
     fsim_trial t = fsim_trial_of(g, hw, &options, strategy, 2, a);
     assert_true(fsim_trial_check(&t, r, NULL, NULL, 0, 10, &fault));
@@ -219,7 +253,8 @@ static void few_wrong_elements_of_a_plan_are_told(void **state_)
     static const double rounding[] = {1e-6, 1e-3, 8e-3};
     fsim_arena *a = fsim_arena_new();
     for (int k = 0; k < 3; k++) {
-        const fsim_graph *g = two_dimensions(names[k], ROWS, COLUMNS, "op: relu, in: x, out: y", a), *jumping = two_dimensions(names[k], ROWS, COLUMNS, "op: sort, in: x, out: y, dim: 1", a);
+        const fsim_graph *g = two_dimensions(names[k], ROWS, COLUMNS, "op: relu, in: x, out: y", a),
+                         *jumping = two_dimensions(names[k], ROWS, COLUMNS, "op: sort, in: x, out: y, dim: 1", a);
         const int y = g->node[g->nodes - 1].result[0], sorted = jumping->node[jumping->nodes - 1].result[0];
         void *one = calloc(ELEMS, sizeof(double)), *other = calloc(ELEMS, sizeof(double));
         state = 5;
@@ -271,6 +306,8 @@ static void rows_of_large_inputs_differ(void **state_)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_graphs), cmocka_unit_test(inputs_that_overflow_are_made_smaller), cmocka_unit_test(few_wrong_elements_of_a_plan_are_told), cmocka_unit_test(rows_of_large_inputs_differ)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_graphs), cmocka_unit_test(inputs_that_overflow_are_made_smaller),
+        cmocka_unit_test(few_wrong_elements_of_a_plan_are_told), cmocka_unit_test(rows_of_large_inputs_differ)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What validate says of rows, on numbers done by hand: rows in and out of CSV, errors by group, ranks, speedups, verdicts, gates; and that predictions depend on neither
- * threads nor neighbours. */
-#include "measure/gates.h"
+/* What validate says of rows, on numbers done by hand: rows in and out of CSV, errors by group, ranks, speedups,
+ * verdicts, gates; and that predictions depend on neither threads nor neighbours. */
+#include "evidence/gates.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdint.h>
@@ -18,7 +18,10 @@ static void assert_near(double x, double wanted)
 
 /* Rows. */
 
-static fsim_measurements parse(fsim_arena *a, fsim_diag *d, const char *text) { return fsim_rows_parse(a, d, "rows.csv", text, strlen(text)); }
+static fsim_measurements parse(fsim_arena *a, fsim_diag *d, const char *text)
+{
+    return fsim_rows_parse(a, d, "rows.csv", text, strlen(text));
+}
 
 static char *diagnostics(fsim_diag *d)
 {
@@ -59,11 +62,28 @@ static void csv_reads_quotes_and_line_ends(void **state)
 static void csv_written_reads_back(void **state)
 {
     (void)state;
-    static const fsim_measured row[] = {
-        {.id = "plain", .hw = "t4", .workload = "w", .set = "M=1;N=2", .source = "s", .strategy = FSIM_STRATEGY_EAGER, .l2 = FSIM_L2_COLD, .launch = FSIM_REGIME_GRAPH,
-         .time_s = 1.25e-5, .dram_read_bytes = 123456789012, .dram_write_bytes = 0},
-        {.id = "a,\"b\"\r\nc\n\nd", .hw = "", .workload = "\"", .set = "", .source = "\n", .strategy = FSIM_STRATEGY_INDUCTOR, .l2 = FSIM_L2_UNKNOWN, .launch = FSIM_REGIME_EAGER,
-         .time_s = 3, .dram_read_bytes = NAN, .dram_write_bytes = NAN}};
+    static const fsim_measured row[] = {{.id = "plain",
+                                         .hw = "t4",
+                                         .workload = "w",
+                                         .set = "M=1;N=2",
+                                         .source = "s",
+                                         .strategy = FSIM_STRATEGY_EAGER,
+                                         .l2 = FSIM_L2_COLD,
+                                         .launch = FSIM_REGIME_GRAPH,
+                                         .time_s = 1.25e-5,
+                                         .dram_read_bytes = 123456789012,
+                                         .dram_write_bytes = 0},
+                                        {.id = "a,\"b\"\r\nc\n\nd",
+                                         .hw = "",
+                                         .workload = "\"",
+                                         .set = "",
+                                         .source = "\n",
+                                         .strategy = FSIM_STRATEGY_INDUCTOR,
+                                         .l2 = FSIM_L2_UNKNOWN,
+                                         .launch = FSIM_REGIME_EAGER,
+                                         .time_s = 3,
+                                         .dram_read_bytes = NAN,
+                                         .dram_write_bytes = NAN}};
     fsim_arena *a = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(a);
     char *text = NULL;
@@ -85,7 +105,8 @@ static void csv_written_reads_back(void **state)
         assert_int_equal(m->l2, row[i].l2);
         assert_int_equal(m->launch, row[i].launch);
         assert_near(m->time_s, row[i].time_s);
-        assert_true(isnan(m->dram_read_bytes) == isnan(row[i].dram_read_bytes) && (i || m->dram_read_bytes == row[i].dram_read_bytes));
+        assert_true(isnan(m->dram_read_bytes) == isnan(row[i].dram_read_bytes) &&
+                    (i || m->dram_read_bytes == row[i].dram_read_bytes));
     }
     free(text);
     fsim_arena_free(a);
@@ -97,7 +118,8 @@ static void csv_says_where_it_is_wrong(void **state)
         const char *text, *says;
     } cases[] = {{"", "rows.csv:1:1: error: the file is empty"},
                  {"id,hw,workload,strategy,launch,time\n", "no column 'time_s'; is it 'time'?"},
-                 {"id,hw,workload,strategy,launch,time_s\nr,t4,w,eagre,stream,1\n", "rows.csv:2:8: error: strategy: unknown 'eagre'; did you mean 'eager'?"},
+                 {"id,hw,workload,strategy,launch,time_s\nr,t4,w,eagre,stream,1\n",
+                  "rows.csv:2:8: error: strategy: unknown 'eagre'; did you mean 'eager'?"},
                  {"id,hw,workload,strategy,launch,time_s\n\"r\n\",t4,w,eager,stream,inf\n", "rows.csv:3:"},
                  {"id,hw,workload,strategy,launch,time_s\nr,t4,w,eager,stream\n", "5 fields, the header has 6"}};
     (void)state;
@@ -131,9 +153,20 @@ static fsim_evaluated *evaluated(fsim_arena *a, const sample *s, int count)
     fsim_evaluated *e = fsim_new(a, fsim_evaluated, count);
     fsim_measured *m = fsim_new(a, fsim_measured, count);
     for (int i = 0; i < count; i++) {
-        m[i] = (fsim_measured){.id = fsim_printf(a, "r%d", i), .hw = s[i].hw, .workload = s[i].workload, .set = "", .source = s[i].source ? s[i].source : "",
-                               .strategy = s[i].strategy, .time_s = s[i].measured_s, .at = {"rows.csv", i + 2, 1}};
-        e[i] = (fsim_evaluated){.row = &m[i], .predicted_s = s[i].predicted_s, .low_s = s[i].predicted_s * 0.8, .high_s = s[i].predicted_s * 1.25, .class = s[i].class, .excluded = s[i].excluded ? fsim_exclusions[0] : NULL};
+        m[i] = (fsim_measured){.id = fsim_printf(a, "r%d", i),
+                               .hw = s[i].hw,
+                               .workload = s[i].workload,
+                               .set = "",
+                               .source = s[i].source ? s[i].source : "",
+                               .strategy = s[i].strategy,
+                               .time_s = s[i].measured_s,
+                               .at = {"rows.csv", i + 2, 1}};
+        e[i] = (fsim_evaluated){.row = &m[i],
+                                .predicted_s = s[i].predicted_s,
+                                .low_s = s[i].predicted_s * 0.8,
+                                .high_s = s[i].predicted_s * 1.25,
+                                .class = s[i].class,
+                                .excluded = s[i].excluded ? fsim_exclusions[0] : NULL};
     }
     return e;
 }
@@ -226,12 +259,17 @@ static void ranks_share_ties(void **state)
 #define E FSIM_STRATEGY_EAGER
 #define I FSIM_STRATEGY_INDUCTOR
 static const sample paired[] = {
-    {"t4", "k/l2/1", E, FSIM_WORK_CHAIN, 2, 3, "K eager min", false},   {"t4", "k/l2/1", I, FSIM_WORK_CHAIN, 1, 1, "K inductor_default min", false},   /* 2 and 3 */
-    {"t4", "k/l2/2", E, FSIM_WORK_CHAIN, 1, 2, "K eager min", false},   {"t4", "k/l2/2", I, FSIM_WORK_CHAIN, 1.02, 1, "K inductor min", false},        /* 0.98 and 2 */
-    {"t4", "k/l2/3", I, FSIM_WORK_CHAIN, 2, 2, "K inductor min", false}, {"t4", "k/l2/3", E, FSIM_WORK_CHAIN, 1, 2, "K eager min", false},              /* 0.5 and 1 */
-    {"l4", "k/l2/1", I, FSIM_WORK_CHAIN, 2, 2, "K inductor min", false}, {"t4", "k/l2/4", I, FSIM_WORK_CHAIN, 1, 1, "other inductor", false},           /* no eager */
-    {"t4", "k/l2/4", E, FSIM_WORK_CHAIN, 1, 1, "K eager", false},        {"t4", "k/l2/5", E, FSIM_WORK_CHAIN, 1, 1, "K eager", true},
-    {"t4", "k/l2/5", I, FSIM_WORK_CHAIN, 1, 1, "K inductor", false}};                                                                                  /* excluded */
+    {"t4", "k/l2/1", E, FSIM_WORK_CHAIN, 2, 3, "K eager min", false},
+    {"t4", "k/l2/1", I, FSIM_WORK_CHAIN, 1, 1, "K inductor_default min", false}, /* 2 and 3 */
+    {"t4", "k/l2/2", E, FSIM_WORK_CHAIN, 1, 2, "K eager min", false},
+    {"t4", "k/l2/2", I, FSIM_WORK_CHAIN, 1.02, 1, "K inductor min", false}, /* 0.98 and 2 */
+    {"t4", "k/l2/3", I, FSIM_WORK_CHAIN, 2, 2, "K inductor min", false},
+    {"t4", "k/l2/3", E, FSIM_WORK_CHAIN, 1, 2, "K eager min", false}, /* 0.5 and 1 */
+    {"l4", "k/l2/1", I, FSIM_WORK_CHAIN, 2, 2, "K inductor min", false},
+    {"t4", "k/l2/4", I, FSIM_WORK_CHAIN, 1, 1, "other inductor", false}, /* no eager */
+    {"t4", "k/l2/4", E, FSIM_WORK_CHAIN, 1, 1, "K eager", false},
+    {"t4", "k/l2/5", E, FSIM_WORK_CHAIN, 1, 1, "K eager", true},
+    {"t4", "k/l2/5", I, FSIM_WORK_CHAIN, 1, 1, "K inductor", false}}; /* excluded */
 enum { PAIRED = sizeof paired / sizeof *paired };
 
 static void pairs_are_found(void **state)
@@ -255,8 +293,11 @@ static void pairs_are_found(void **state)
 static void repeated_runs_pair_in_turn(void **state)
 {
     (void)state;
-    static const sample s[] = {{"t4", "w", E, FSIM_WORK_CHAIN, 2, 2, "a", false}, {"t4", "w", I, FSIM_WORK_CHAIN, 1, 1, "a", false}, {"t4", "w", E, FSIM_WORK_CHAIN, 3, 2, "a", false},
-                               {"t4", "w", I, FSIM_WORK_CHAIN, 1, 1, "a", false}, {"t4", "w", I, FSIM_WORK_CHAIN, 1, 1, "a", false}};
+    static const sample s[] = {{"t4", "w", E, FSIM_WORK_CHAIN, 2, 2, "a", false},
+                               {"t4", "w", I, FSIM_WORK_CHAIN, 1, 1, "a", false},
+                               {"t4", "w", E, FSIM_WORK_CHAIN, 3, 2, "a", false},
+                               {"t4", "w", I, FSIM_WORK_CHAIN, 1, 1, "a", false},
+                               {"t4", "w", I, FSIM_WORK_CHAIN, 1, 1, "a", false}};
     fsim_arena *a = fsim_arena_new();
     const fsim_evaluated *e = evaluated(a, s, 5);
     fsim_pair *p;
@@ -352,8 +393,9 @@ static void gates_of_speedups(void **state)
     static const struct {
         const char *text;
         bool passes;
-    } cases[] = {{"speedup=85%", true}, {"speedup=84%", false}, {"inductor/t4:speedup_median=100%", true}, {"rank=1", true},          {"k/l2:verdict=33%", true},
-                 {"verdict=34%", false}, {"helps=66%", true},    {"eager:rank=0", false},                   {"l4:verdict=0", false}};
+    } cases[] = {{"speedup=85%", true}, {"speedup=84%", false},     {"inductor/t4:speedup_median=100%", true},
+                 {"rank=1", true},      {"k/l2:verdict=33%", true}, {"verdict=34%", false},
+                 {"helps=66%", true},   {"eager:rank=0", false},    {"l4:verdict=0", false}};
     (void)state;
     fsim_arena *a = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(a);
@@ -373,11 +415,20 @@ static void gates_of_speedups(void **state)
 
 static void gates_that_are_none(void **state)
 {
-    static const char *const bad[][2] = {{"mape", "wanted METRIC=LIMIT"},          {"=1", "wanted METRIC=LIMIT"},      {"mape=", "wanted METRIC=LIMIT"},
-                                         {":mape=1", "wanted METRIC=LIMIT"},       {"mepe=1", "did you mean 'mape'"},  {"mape=x", "is no limit"},
-                                         {"mape=1%%", "is no limit"},              {"mape=-1%", "is no limit"},        {"mape=nan", "is no limit"},
-                                         {"rows=5%", "is no limit"},               {"rank=inf", "is no limit"},        {"sofmax:mape=1", "did you mean 'softmax'"},
-                                         {"t4/opps/relu:mape=1", "'opps' is no"},  {"t4//l4:mape=1", "'' is no GPU"}};
+    static const char *const bad[][2] = {{"mape", "wanted METRIC=LIMIT"},
+                                         {"=1", "wanted METRIC=LIMIT"},
+                                         {"mape=", "wanted METRIC=LIMIT"},
+                                         {":mape=1", "wanted METRIC=LIMIT"},
+                                         {"mepe=1", "did you mean 'mape'"},
+                                         {"mape=x", "is no limit"},
+                                         {"mape=1%%", "is no limit"},
+                                         {"mape=-1%", "is no limit"},
+                                         {"mape=nan", "is no limit"},
+                                         {"rows=5%", "is no limit"},
+                                         {"rank=inf", "is no limit"},
+                                         {"sofmax:mape=1", "did you mean 'softmax'"},
+                                         {"t4/opps/relu:mape=1", "'opps' is no"},
+                                         {"t4//l4:mape=1", "'' is no GPU"}};
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         fsim_arena *a = fsim_arena_new();
@@ -399,7 +450,10 @@ static void gates_that_are_none(void **state)
 static fsim_evaluated *predicted(fsim_arena *a, const fsim_measurements *rows, int jobs)
 {
     static const char *const root[] = {FUSESIM_SOURCE_DIR "/tests/measured/workloads"};
-    const fsim_folders where = {.root = root, .roots = 1, .workloads = FUSESIM_SOURCE_DIR "/workloads", .hwmodels = FUSESIM_SOURCE_DIR "/hwmodels"};
+    const fsim_folders where = {.root = root,
+                                .roots = 1,
+                                .workloads = FUSESIM_SOURCE_DIR "/workloads",
+                                .hwmodels = FUSESIM_SOURCE_DIR "/hwmodels"};
     fsim_diag *d = fsim_diag_new(a);
     int status = 0;
     const fsim_bench *b = fsim_bench_of(a, d, &where, rows, &status);
@@ -420,16 +474,27 @@ static void predictions_do_not_depend_on_company(void **state)
     fsim_arena *a = fsim_arena_new();
     fsim_measurements rows = {fsim_new(a, fsim_measured, COUNT), COUNT};
     for (int i = 0; i < COUNT; i++)
-        rows.at[i] = (fsim_measured){.id = "r", .hw = hw[i / 5 % 2], .workload = workloads[i % 5], .set = i % 5 == 4 ? "" : i % 3 ? "B=512;H=768" : "B=100;H=99", .source = "",
-                                     .strategy = strategies[i / 10 % 2], .l2 = (fsim_l2_state)(i / 20), .launch = i % 7 ? FSIM_REGIME_STREAM : FSIM_REGIME_EAGER, .time_s = 1};
+        rows.at[i] = (fsim_measured){.id = "r",
+                                     .hw = hw[i / 5 % 2],
+                                     .workload = workloads[i % 5],
+                                     .set = i % 5 == 4 ? ""
+                                            : i % 3    ? "B=512;H=768"
+                                                       : "B=100;H=99",
+                                     .source = "",
+                                     .strategy = strategies[i / 10 % 2],
+                                     .l2 = (fsim_l2_state)(i / 20),
+                                     .launch = i % 7 ? FSIM_REGIME_STREAM : FSIM_REGIME_EAGER,
+                                     .time_s = 1};
     const fsim_evaluated *one = predicted(a, &rows, 1), *three = predicted(a, &rows, 3);
     for (int i = 0; i < COUNT; i++) {
         const fsim_measurements alone = {&rows.at[i], 1};
         const fsim_evaluated *e = predicted(a, &alone, 1);
         assert_true(0 < e->low_s && e->low_s < e->predicted_s);
-        assert_true(fabs(e->low_s * e->high_s / pow(e->predicted_s, 2) - 1) < 1e-12); /* as far above as below, in ratio */
+        assert_true(fabs(e->low_s * e->high_s / pow(e->predicted_s, 2) - 1) <
+                    1e-12); /* as far above as below, in ratio */
         assert_true(one[i].predicted_s == e->predicted_s && three[i].predicted_s == e->predicted_s); /* to the bit */
-        assert_true(one[i].row == &rows.at[i] && one[i].class == e->class && one[i].bound == e->bound && one[i].kernels == e->kernels);
+        assert_true(one[i].row == &rows.at[i] && one[i].class == e->class && one[i].bound == e->bound &&
+                    one[i].kernels == e->kernels);
         for (int u = 0; u < FSIM_UNIT_COUNT; u++)
             assert_true(one[i].unit_s[u] == e->unit_s[u] && three[i].unit_s[u] == e->unit_s[u]);
     }
@@ -439,14 +504,56 @@ static void predictions_do_not_depend_on_company(void **state)
 static void rows_are_excluded_by_what_they_say(void **state)
 {
     /* 8 MB over 320 GB/s is 25 us; all but the 4 MiB of L2 12 us */
-    static const fsim_measured row[] = {
-        {.id = "cold, slow enough", .hw = "t4", .workload = "ops/relu", .set = "B=1000;H=1000", .source = "", .l2 = FSIM_L2_COLD, .launch = FSIM_REGIME_STREAM, .time_s = 25e-6},
-        {.id = "cold, too fast", .hw = "t4", .workload = "ops/relu", .set = "B=1000;H=1000", .source = "", .l2 = FSIM_L2_COLD, .launch = FSIM_REGIME_STREAM, .time_s = 12e-6},
-        {.id = "warm, slow enough", .hw = "t4", .workload = "ops/relu", .set = "B=1000;H=1000", .source = "", .l2 = FSIM_L2_WARM, .launch = FSIM_REGIME_STREAM, .time_s = 12e-6},
-        {.id = "warm, too fast", .hw = "t4", .workload = "ops/relu", .set = "B=1000;H=1000", .source = "", .l2 = FSIM_L2_UNKNOWN, .launch = FSIM_REGIME_STREAM, .time_s = 11e-6},
-        {.id = "the host's", .hw = "t4", .workload = "many", .set = "", .source = "", .l2 = FSIM_L2_WARM, .launch = FSIM_REGIME_EAGER, .time_s = 1},
-        {.id = "no host", .hw = "t4", .workload = "many", .set = "", .source = "", .l2 = FSIM_L2_WARM, .launch = FSIM_REGIME_STREAM, .time_s = 1}};
-    static const char *const wanted[] = {NULL, "faster than the memory bus allows", NULL, "faster than the memory bus allows", "host-bound", NULL};
+    static const fsim_measured row[] = {{.id = "cold, slow enough",
+                                         .hw = "t4",
+                                         .workload = "ops/relu",
+                                         .set = "B=1000;H=1000",
+                                         .source = "",
+                                         .l2 = FSIM_L2_COLD,
+                                         .launch = FSIM_REGIME_STREAM,
+                                         .time_s = 25e-6},
+                                        {.id = "cold, too fast",
+                                         .hw = "t4",
+                                         .workload = "ops/relu",
+                                         .set = "B=1000;H=1000",
+                                         .source = "",
+                                         .l2 = FSIM_L2_COLD,
+                                         .launch = FSIM_REGIME_STREAM,
+                                         .time_s = 12e-6},
+                                        {.id = "warm, slow enough",
+                                         .hw = "t4",
+                                         .workload = "ops/relu",
+                                         .set = "B=1000;H=1000",
+                                         .source = "",
+                                         .l2 = FSIM_L2_WARM,
+                                         .launch = FSIM_REGIME_STREAM,
+                                         .time_s = 12e-6},
+                                        {.id = "warm, too fast",
+                                         .hw = "t4",
+                                         .workload = "ops/relu",
+                                         .set = "B=1000;H=1000",
+                                         .source = "",
+                                         .l2 = FSIM_L2_UNKNOWN,
+                                         .launch = FSIM_REGIME_STREAM,
+                                         .time_s = 11e-6},
+                                        {.id = "the host's",
+                                         .hw = "t4",
+                                         .workload = "many",
+                                         .set = "",
+                                         .source = "",
+                                         .l2 = FSIM_L2_WARM,
+                                         .launch = FSIM_REGIME_EAGER,
+                                         .time_s = 1},
+                                        {.id = "no host",
+                                         .hw = "t4",
+                                         .workload = "many",
+                                         .set = "",
+                                         .source = "",
+                                         .l2 = FSIM_L2_WARM,
+                                         .launch = FSIM_REGIME_STREAM,
+                                         .time_s = 1}};
+    static const char *const wanted[] = {
+        NULL, "faster than the memory bus allows", NULL, "faster than the memory bus allows", "host-bound", NULL};
     (void)state;
     fsim_arena *a = fsim_arena_new();
     fsim_measured *copy = fsim_new(a, fsim_measured, 6);

@@ -18,15 +18,16 @@
 static void log_lines_are_read_by_words(void **unused)
 {
     (void)unused;
-    static const char log[] = "ptxas info    : 0 bytes gmem\n"
-                              "ptxas info    : Compiling entry function 'spill' for 'sm_90'\n"
-                              "ptxas info    : Function properties for spill\n"
-                              "ptxas         .     416 bytes stack frame, 708 bytes spill stores, 856 bytes spill loads\n"
-                              "ptxas info    : Used 32 registers, used 0 barriers, 416 bytes cumulative stack size\n"
-                              "ptxas info    : Compile time = 5.123 ms\n"
-                              "ptxas info    : Compiling entry function 'row' for 'sm_80'\n"
-                              "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
-                              "ptxas info    : Used 28 registers, used 1 barriers, 132 bytes smem, 376 bytes cmem[0]";
+    static const char log[] =
+        "ptxas info    : 0 bytes gmem\n"
+        "ptxas info    : Compiling entry function 'spill' for 'sm_90'\n"
+        "ptxas info    : Function properties for spill\n"
+        "ptxas         .     416 bytes stack frame, 708 bytes spill stores, 856 bytes spill loads\n"
+        "ptxas info    : Used 32 registers, used 0 barriers, 416 bytes cumulative stack size\n"
+        "ptxas info    : Compile time = 5.123 ms\n"
+        "ptxas info    : Compiling entry function 'row' for 'sm_80'\n"
+        "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+        "ptxas info    : Used 28 registers, used 1 barriers, 132 bytes smem, 376 bytes cmem[0]";
     fsim_arena *a = fsim_arena_new();
     fsim_resources *r;
     assert_int_equal(fsim_resources_of_log(log, a, &r), 2);
@@ -55,7 +56,10 @@ static void odd_logs_are_no_trouble(void **unused)
     assert_int_equal(fsim_resources_of_log("Compiling entry function 'half", a, &r), 1);
     assert_string_equal(r[0].entry, "half");
     assert_int_equal(r[0].registers, -1);
-    assert_int_equal(fsim_resources_of_log("Compiling entry function 'k' for\nUsed 99999999999999999999 registers\n registers Used ", a, &r), 1);
+    assert_int_equal(
+        fsim_resources_of_log("Compiling entry function 'k' for\nUsed 99999999999999999999 registers\n registers Used ",
+                              a, &r),
+        1);
     fsim_arena_free(a);
 }
 
@@ -77,7 +81,8 @@ static void first_error_line_is_found(void **unused)
 {
     (void)unused;
     fsim_arena *a = fsim_arena_new();
-    assert_string_equal(fsim_first_error(a, "\nk.cu(1): warning: x\nk.cu(2): error: y\nmore errors\n"), "k.cu(2): error: y");
+    assert_string_equal(fsim_first_error(a, "\nk.cu(1): warning: x\nk.cu(2): error: y\nmore errors\n"),
+                        "k.cu(2): error: y");
     assert_string_equal(fsim_first_error(a, "no such word\nsecond"), "no such word");
     assert_string_equal(fsim_first_error(a, ""), "");
     fsim_arena_free(a);
@@ -175,10 +180,12 @@ static const char scale[] = "#include \"fusesim_dialect.h\"\n"
                             "{ const fs_i64 i = (fs_i64)blockIdx.x * 256 + threadIdx.x; __shared__ float s[256];\n"
                             "  s[threadIdx.x] = x[i]; __syncthreads(); y[i] = 2.0f * s[255 - threadIdx.x]; }\n";
 /* 1024 threads and two blocks leave 32 registers. */
-static const char spill[] = "extern \"C\" __global__ void __launch_bounds__(1024, 2) spill(const float *x, float *y)\n"
-                            "{ float v[64]; for (int i = 0; i < 64; i++) v[i] = x[i * 1024 + threadIdx.x];\n"
-                            "#pragma unroll\n  for (int i = 0; i < 64; i++)\n#pragma unroll\n    for (int j = 0; j < 64; j++) v[i] = v[i] * v[j] + 1.0f;\n"
-                            "  float s = 0; for (int i = 0; i < 64; i++) s += v[i] * v[63 - i]; y[threadIdx.x] = s; }\n";
+static const char spill[] =
+    "extern \"C\" __global__ void __launch_bounds__(1024, 2) spill(const float *x, float *y)\n"
+    "{ float v[64]; for (int i = 0; i < 64; i++) v[i] = x[i * 1024 + threadIdx.x];\n"
+    "#pragma unroll\n  for (int i = 0; i < 64; i++)\n#pragma unroll\n    for (int j = 0; j < 64; j++) v[i] = v[i] * "
+    "v[j] + 1.0f;\n"
+    "  float s = 0; for (int i = 0; i < 64; i++) s += v[i] * v[63 - i]; y[threadIdx.x] = s; }\n";
 
 static void kernels_compile_for_each_architecture(void **unused)
 {
@@ -186,7 +193,8 @@ static void kernels_compile_for_each_architecture(void **unused)
     static const int sm[] = {80, 90, 100};
     for (int i = 0; i < 3; i++) {
         bench b = open_nvrtc(sm[i]);
-        const fsim_nvrtc_source source[] = {{"scale.cu", scale, sm[i]}, {"spill.cu", spill, sm[i]}, {"scale.cu", scale, sm[i]}};
+        const fsim_nvrtc_source source[] = {
+            {"scale.cu", scale, sm[i]}, {"spill.cu", spill, sm[i]}, {"scale.cu", scale, sm[i]}};
         fsim_cubin c[3];
         assert_true(fsim_nvrtc_compile_all(b.n, source, 3, header, 2, b.a, c));
         for (int k = 0; k < 2; k++) {
@@ -198,7 +206,8 @@ static void kernels_compile_for_each_architecture(void **unused)
         assert_string_equal(c[0].entry[0].entry, "scale");
         assert_int_equal(c[0].entry[0].static_shared_bytes, 1024);
         assert_int_equal(c[0].entry[0].spill_store_bytes, 0);
-        assert_true(c[1].entry[0].spill_store_bytes > 0 && c[1].entry[0].stack_bytes > 0 && c[1].entry[0].registers <= 32);
+        assert_true(c[1].entry[0].spill_store_bytes > 0 && c[1].entry[0].stack_bytes > 0 &&
+                    c[1].entry[0].registers <= 32);
         fsim_arena_free(b.a);
     }
 }
@@ -245,13 +254,18 @@ static void broken_sources_say_their_error(void **unused)
     (void)unused;
     bench b = open_nvrtc(80);
     fsim_cubin c[2];
-    const fsim_nvrtc_source source[] = {{"broken.cu", "extern \"C\" __global__ void k(float *x) { x[0] = no_such_name; }", 80}, {"scale.cu", scale, 80}};
+    const fsim_nvrtc_source source[] = {
+        {"broken.cu", "extern \"C\" __global__ void k(float *x) { x[0] = no_such_name; }", 80},
+        {"scale.cu", scale, 80}};
     assert_false(fsim_nvrtc_compile_all(b.n, source, 2, header, 2, b.a, c));
     assert_null(c[0].cubin);
     assert_int_equal(c[0].fault.exit_status, FSIM_EXIT_INTERNAL);
     assert_non_null(strstr(c[0].fault.message, "no_such_name"));
     assert_non_null(c[1].cubin);
-    const fsim_nvrtc_source tile = {"tile.cu", "extern \"C\" __global__ void k(float *x) { __shared__ float s[16384]; s[threadIdx.x] = x[0]; __syncthreads(); x[1] = s[5]; }", 80};
+    const fsim_nvrtc_source tile = {"tile.cu",
+                                    "extern \"C\" __global__ void k(float *x) { __shared__ float s[16384]; "
+                                    "s[threadIdx.x] = x[0]; __syncthreads(); x[1] = s[5]; }",
+                                    80};
     assert_false(fsim_nvrtc_compile(b.n, &tile, NULL, b.a, &c[0]));
     assert_non_null(strstr(c[0].fault.message, "shared data"));
     fsim_arena_free(b.a);
@@ -287,18 +301,12 @@ static void missing_libraries_are_named(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(log_lines_are_read_by_words),
-        cmocka_unit_test(odd_logs_are_no_trouble),
-        cmocka_unit_test(what_is_no_cubin_is_refused),
-        cmocka_unit_test(first_error_line_is_found),
-        cmocka_unit_test(cache_gives_back_what_it_got),
-        cmocka_unit_test(damaged_entries_are_as_good_as_none),
-        cmocka_unit_test(kernels_compile_for_each_architecture),
-        cmocka_unit_test(cache_spares_a_compilation),
-        cmocka_unit_test(a_damaged_entry_is_compiled_again),
-        cmocka_unit_test(broken_sources_say_their_error),
-        cmocka_unit_test(unknown_architectures_are_named),
-        cmocka_unit_test(missing_libraries_are_named),
+        cmocka_unit_test(log_lines_are_read_by_words),           cmocka_unit_test(odd_logs_are_no_trouble),
+        cmocka_unit_test(what_is_no_cubin_is_refused),           cmocka_unit_test(first_error_line_is_found),
+        cmocka_unit_test(cache_gives_back_what_it_got),          cmocka_unit_test(damaged_entries_are_as_good_as_none),
+        cmocka_unit_test(kernels_compile_for_each_architecture), cmocka_unit_test(cache_spares_a_compilation),
+        cmocka_unit_test(a_damaged_entry_is_compiled_again),     cmocka_unit_test(broken_sources_say_their_error),
+        cmocka_unit_test(unknown_architectures_are_named),       cmocka_unit_test(missing_libraries_are_named),
     };
     return cmocka_run_group_tests(tests, open_folder, clear_folder);
 }

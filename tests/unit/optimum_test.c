@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The optimum against brute force: 1,000 random graphs on three GPUs, tensors below and above L2, cold and warm, time and bytes, with recomputation and without. The
- * least of all legal partitions, as they are enumerated, is what the search must find, to the last bit; and its bound may never exceed that, whatever time it has. */
+/* The optimum against brute force: 1,000 random graphs on three GPUs, tensors below and above L2, cold and warm, time
+ * and bytes, with recomputation and without. The least of all legal partitions, as they are enumerated, is what the
+ * search must find, to the last bit; and its bound may never exceed that, whatever time it has. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "random.h"
+#include "plan/search/frontier.h"
 #include "predict.h"
-#include "search/frontier.h"
+#include "random.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,15 +25,21 @@ enum { GRAPHS = 1000 };
 
 enum { FULL, ROW, HALF }; /* [R, C]; [R, 1]; [R, C] of two bytes an element */
 
-/* n primitives over [rows, columns] tensors: forks, joins, shared inputs, broadcasts, reductions, casts, slices of a row's halves put together again, random numbers, and
- * where they are square transposes and contractions; some results reach memory for their own sake. turns: the whole as a block so many times. */
+/* n primitives over [rows, columns] tensors: forks, joins, shared inputs, broadcasts, reductions, casts, slices of a
+ * row's halves put together again, random numbers, and where they are square transposes and contractions; some results
+ * reach memory for their own sake. turns: the whole as a block so many times. */
 static const char *random_workload(fsim_arena *a, int n, int rows, int columns, int turns)
 {
-    static const char *const unary[] = {"exp", "relu", "tanh", "neg", "sqrt"}, *const binary[] = {"add", "mul", "maximum", "sub"};
-    const char *text = fsim_printf(a, "name: random\ntensors:\n  x0: {shape: [%d, %d], dtype: f32, role: input}\n  x1: {shape: [%d, %d], dtype: f32, role: input}\n"
-                                      "  x2: {shape: [%d], dtype: f32, role: weight}\n  x3: {shape: [%d, 1], dtype: f32, role: input}\noperators:\n%s",
-                                   rows, columns, rows, columns, columns, rows,
-                                   turns > 1 ? fsim_printf(a, "- repeat: %d\n  carry: {x0: next}\n  operators:\n", turns) : "");
+    static const char *const unary[] = {"exp", "relu", "tanh", "neg", "sqrt"}, *const binary[] = {"add", "mul",
+                                                                                                  "maximum", "sub"};
+    const char *text =
+        fsim_printf(a,
+                    "name: random\ntensors:\n  x0: {shape: [%d, %d], dtype: f32, role: input}\n  x1: {shape: [%d, %d], "
+                    "dtype: f32, role: input}\n"
+                    "  x2: {shape: [%d], dtype: f32, role: weight}\n  x3: {shape: [%d, 1], dtype: f32, role: "
+                    "input}\noperators:\n%s",
+                    rows, columns, rows, columns, columns, rows,
+                    turns > 1 ? fsim_printf(a, "- repeat: %d\n  carry: {x0: next}\n  operators:\n", turns) : "");
     const char *name[32] = {"x0", "x1", "x2", "x3"};
     int kind[32] = {FULL, FULL, FULL, ROW}, count = 4; /* x2 broadcasts to a full one */
     const char *kept = "";
@@ -55,7 +62,8 @@ static const char *random_workload(fsim_arena *a, int n, int rows, int columns, 
                 made = kind[x] == HALF && (kind[y] == HALF) ? HALF : FULL;
             }
         } else if (what == 6 && whole) {
-            line = fsim_printf(a, "  - {op: %s, in: %s, out: %s, dims: [1], keepdim: true}\n", draw(2) ? "sum" : "max", name[x], out);
+            line = fsim_printf(a, "  - {op: %s, in: %s, out: %s, dims: [1], keepdim: true}\n", draw(2) ? "sum" : "max",
+                               name[x], out);
             made = ROW;
         } else if (what == 7 && whole) {
             line = fsim_printf(a, "  - {op: cast, in: %s, out: %s, dtype: f16}\n", name[x], out);
@@ -102,7 +110,8 @@ static bool take(void *to, const fsim_plan *plan)
     return true;
 }
 
-/* The search that large graphs get, on a small one: what it leaves out may not hide the least plan, and with L2 followed its bound should be that plan's cost. */
+/* The search that large graphs get, on a small one: what it leaves out may not hide the least plan, and with L2
+ * followed its bound should be that plan's cost. */
 static bool as_if_large(const fsim_problem *p, int64_t least, fsim_arena *a)
 {
     bool by_clock = false;
@@ -127,7 +136,9 @@ static bool as_if_large(const fsim_problem *p, int64_t least, fsim_arena *a)
 static void optimum_is_the_least_of_all(void **unused)
 {
     (void)unused;
-    static const char *const gpus[] = {FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml", FUSESIM_SOURCE_DIR "/hwmodels/t4.yaml", FUSESIM_SOURCE_DIR "/hwmodels/h100-sxm5-80gb.yaml"};
+    static const char *const gpus[] = {FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml",
+                                       FUSESIM_SOURCE_DIR "/hwmodels/t4.yaml",
+                                       FUSESIM_SOURCE_DIR "/hwmodels/h100-sxm5-80gb.yaml"};
     static const struct {
         int rows, columns;
     } shape[] = {{256, 256}, {1024, 1024}, {4096, 4096}, {8, 65536}, {3, 400000}, {512, 2048}, {2048, 2048}};
@@ -140,15 +151,21 @@ static void optimum_is_the_least_of_all(void **unused)
         const bool recompute = turn % 2 == 0;
         const int n = recompute ? 4 + (int)draw(4) : 4 + (int)draw(9), s = (int)draw(sizeof shape / sizeof *shape);
         const int turns_of_block = turn % 7 == 5 ? 2 + (int)draw(2) : 1;
-        const char *text = random_workload(a, turns_of_block > 1 ? n / turns_of_block - 1 + (n < 6) : n, shape[s].rows, shape[s].columns, turns_of_block);
+        const char *text = random_workload(a, turns_of_block > 1 ? n / turns_of_block - 1 + (n < 6) : n, shape[s].rows,
+                                           shape[s].columns, turns_of_block);
         const fsim_hw *hw = fsim_hw_read(a, d, gpus[turn % 3]);
         const fsim_graph *g = fsim_graph_parse(a, d, "random.yaml", text, strlen(text), NULL, 0);
         if (!hw || !g)
             fsim_diag_print(d, stderr, false);
         assert_non_null(hw);
         assert_non_null(g);
-        fsim_options o = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = (fsim_regime)(turn % 4), .time_limit_s = 20, .no_recompute = !recompute,
-                          .warm = turn % 5 == 1, .strict = turn % 11 == 3, .objective = turn % 5 == 2 ? FSIM_MINIMISE_BYTES : FSIM_MINIMISE_TIME};
+        fsim_options o = {.strategy = FSIM_STRATEGY_OPTIMAL,
+                          .regime = (fsim_regime)(turn % 4),
+                          .time_limit_s = 20,
+                          .no_recompute = !recompute,
+                          .warm = turn % 5 == 1,
+                          .strict = turn % 11 == 3,
+                          .objective = turn % 5 == 2 ? FSIM_MINIMISE_BYTES : FSIM_MINIMISE_TIME};
         const fsim_problem p = fsim_problem_of(g, hw, &o, a);
         minimum m = {.least = -1};
         bool truncated;
@@ -163,9 +180,11 @@ static void optimum_is_the_least_of_all(void **unused)
         fsim_optimal(&fresh, NULL, 0, a, &best, &proof);
         fsim_optimal(&short_of_time, NULL, 0, a, &early, &hasty);
         const double unit = o.objective == FSIM_MINIMISE_TIME ? FSIM_TICK_S : 1;
-        if (best.objective != m.least || proof.lower_bound > (double)m.least * unit * (1 + 1e-12) || hasty.lower_bound > (double)m.least * unit * (1 + 1e-12)) {
-            fprintf(stderr, "turn %d: optimal %lld, bound %.15g, in haste %.15g; least of %lld partitions %lld\n%s", turn, (long long)best.objective,
-                    proof.lower_bound / unit, hasty.lower_bound / unit, (long long)m.partitions, (long long)m.least, text);
+        if (best.objective != m.least || proof.lower_bound > (double)m.least * unit * (1 + 1e-12) ||
+            hasty.lower_bound > (double)m.least * unit * (1 + 1e-12)) {
+            fprintf(stderr, "turn %d: optimal %lld, bound %.15g, in haste %.15g; least of %lld partitions %lld\n%s",
+                    turn, (long long)best.objective, proof.lower_bound / unit, hasty.lower_bound / unit,
+                    (long long)m.partitions, (long long)m.least, text);
             wrong++;
         }
         assert_true(early.kernels > 0 && early.objective >= m.least);
@@ -177,13 +196,15 @@ static void optimum_is_the_least_of_all(void **unused)
         turns++;
         fsim_arena_free(a);
     }
-    printf("%d graphs, %lld partitions, at most %lld of one; %d proven; as if large, %d of %d cold ones met\n", turns, (long long)partitions, (long long)most, proven, exact, colds);
+    printf("%d graphs, %lld partitions, at most %lld of one; %d proven; as if large, %d of %d cold ones met\n", turns,
+           (long long)partitions, (long long)most, proven, exact, colds);
     assert_int_equal(wrong, 0);
     assert_true(proven * 100 >= turns * 99);
     assert_true(exact * 100 >= colds * 98);
 }
 
-/* Graphs on which a search once went wrong: on every GPU and in every regime, cold and warm, the optimum is the least of all. */
+/* Graphs on which a search once went wrong: on every GPU and in every regime, cold and warm, the optimum is the least
+ * of all. */
 static void once_missed(void **unused)
 {
     (void)unused;
@@ -292,10 +313,14 @@ static void once_missed(void **unused)
         for (int turn = 0; turn < 6 * FSIM_REGIME_COUNT * 4; turn++) {
             fsim_arena *a = fsim_arena_new();
             fsim_diag *d = fsim_diag_new(a);
-            const fsim_hw *hw = fsim_hw_read(a, d, fsim_printf(a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, gpus[turn % 6]));
+            const fsim_hw *hw =
+                fsim_hw_read(a, d, fsim_printf(a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, gpus[turn % 6]));
             const fsim_graph *g = fsim_graph_parse(a, d, "missed.yaml", text[i], strlen(text[i]), NULL, 0);
             assert_true(hw && g);
-            const fsim_options o = {.regime = (fsim_regime)(turn / 6 % FSIM_REGIME_COUNT), .time_limit_s = 20, .warm = turn / 24 % 2, .strict = turn / 48};
+            const fsim_options o = {.regime = (fsim_regime)(turn / 6 % FSIM_REGIME_COUNT),
+                                    .time_limit_s = 20,
+                                    .warm = turn / 24 % 2,
+                                    .strict = turn / 48};
             fsim_problem p = fsim_problem_of(g, hw, &o, a);
             minimum m = {.least = -1};
             bool truncated;
@@ -305,27 +330,34 @@ static void once_missed(void **unused)
             p.store = fsim_store_new(a);
             fsim_optimal(&p, NULL, 0, a, &best, &proof);
             if (best.objective != m.least)
-                fprintf(stderr, "graph %d, turn %d: optimal %lld, least %lld\n", (int)i, turn, (long long)best.objective, (long long)m.least);
+                fprintf(stderr, "graph %d, turn %d: optimal %lld, least %lld\n", (int)i, turn,
+                        (long long)best.objective, (long long)m.least);
             assert_int_equal(best.objective, m.least);
             assert_true(proof.proven);
             fsim_arena_free(a);
         }
 }
 
-/* What the bounds rest on, where the vendor's products are priced otherwise than other kernels: none is faster than its traffic and arithmetic at their best rates, be it all
- * writes, and none gets slower the more it finds in L2, whatever tile that makes the library choose. */
+/* What the bounds rest on, where the vendor's products are priced otherwise than other kernels: none is faster than its
+ * traffic and arithmetic at their best rates, be it all writes, and none gets slower the more it finds in L2, whatever
+ * tile that makes the library choose. */
 static void products_keep_to_the_bounds(void **unused)
 {
     (void)unused;
-    static const char *const text[] = {
-        "tensors: {a: {shape: [8192, 2], dtype: f64}, b: {shape: [8192, 2], dtype: f64}}\noperators:\n  - {op: linear, in: [a, b], out: c}\n",
-        "tensors: {a: {shape: [4096, 1], dtype: f32}, b: {shape: [1, 8192], dtype: f32}}\noperators:\n  - {op: matmul, in: [a, b], out: c, compute: tf32}\n",
-        "tensors: {a: {shape: [2048, 8], dtype: f32}, b: {shape: [8, 8192], dtype: f32}}\noperators:\n  - {op: matmul, in: [a, b], out: c}\n",
-        "tensors: {x: {shape: [100, 64], dtype: f32}, b: {shape: [100, 16], dtype: f32}}\noperators:\n  - {op: transpose, in: x, out: a, dims: [0, 1]}\n"
-        "  - {op: matmul, in: [a, b], out: c, compute: tf32}\n",
-        "tensors: {a: {shape: [100, 64], dtype: f32}, b: {shape: [64, 24], dtype: f32}}\noperators:\n  - {op: matmul, in: [a, b], out: c, compute: tf32}\n"
-        "  - {op: exp, in: c, out: d}\n"};
-    static const char *const gpus[] = {"a100-pcie-80gb", "a10", "h100-sxm5-80gb", "l40s", "mi300x", "p100-pcie-16gb", "t4", "v100-pcie-32gb"};
+    static const char *const text[] = {"tensors: {a: {shape: [8192, 2], dtype: f64}, b: {shape: [8192, 2], dtype: "
+                                       "f64}}\noperators:\n  - {op: linear, in: [a, b], out: c}\n",
+                                       "tensors: {a: {shape: [4096, 1], dtype: f32}, b: {shape: [1, 8192], dtype: "
+                                       "f32}}\noperators:\n  - {op: matmul, in: [a, b], out: c, compute: tf32}\n",
+                                       "tensors: {a: {shape: [2048, 8], dtype: f32}, b: {shape: [8, 8192], dtype: "
+                                       "f32}}\noperators:\n  - {op: matmul, in: [a, b], out: c}\n",
+                                       "tensors: {x: {shape: [100, 64], dtype: f32}, b: {shape: [100, 16], dtype: "
+                                       "f32}}\noperators:\n  - {op: transpose, in: x, out: a, dims: [0, 1]}\n"
+                                       "  - {op: matmul, in: [a, b], out: c, compute: tf32}\n",
+                                       "tensors: {a: {shape: [100, 64], dtype: f32}, b: {shape: [64, 24], dtype: "
+                                       "f32}}\noperators:\n  - {op: matmul, in: [a, b], out: c, compute: tf32}\n"
+                                       "  - {op: exp, in: c, out: d}\n"};
+    static const char *const gpus[] = {"a100-pcie-80gb", "a10", "h100-sxm5-80gb", "l40s", "mi300x",
+                                       "p100-pcie-16gb", "t4",  "v100-pcie-32gb"};
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)
         for (size_t h = 0; h < sizeof gpus / sizeof *gpus; h++) {
             fsim_arena *a = fsim_arena_new();
@@ -347,10 +379,13 @@ static void products_keep_to_the_bounds(void **unused)
                 work += g->node[n].gemm.k ? fsim_least_contraction_s(g, hw, n) : 0;
             const double dram = fsim_least_dram_seconds(hw, bytes[0], bytes[1], true);
             bool hit[3] = {false}, absorbed[1] = {false};
-            for (int found = 0; found <= o.reads + 1; found++) { /* nothing, then one operand after the other, then the result */
-                const fsim_kernel k = fsim_kernel_of(g, hw, FSIM_REGIME_KERNEL, &o, &(fsim_residency){.hit = hit, .absorbed = absorbed}, a);
+            for (int found = 0; found <= o.reads + 1;
+                 found++) { /* nothing, then one operand after the other, then the result */
+                const fsim_kernel k = fsim_kernel_of(g, hw, FSIM_REGIME_KERNEL, &o,
+                                                     &(fsim_residency){.hit = hit, .absorbed = absorbed}, a);
                 const double moved = found ? 0 : dram;
-                assert_true(k.time_s > fsim_hw_get(hw, FSIM_HW_KERNEL_FLOOR) + cbrt(moved * moved * moved + work * work * work) * (1 - 1e-9));
+                assert_true(k.time_s > fsim_hw_get(hw, FSIM_HW_KERNEL_FLOOR) +
+                                           cbrt(moved * moved * moved + work * work * work) * (1 - 1e-9));
                 assert_true(k.time_s <= last);
                 last = k.time_s;
                 *(found < o.reads ? &hit[found] : absorbed) = true;
@@ -363,14 +398,16 @@ static void products_keep_to_the_bounds(void **unused)
 static void order_lowers_the_peak(void **unused)
 {
     (void)unused;
-    static const char text[] = "tensors: {x: {shape: [1024, 1024], dtype: f32}, y: {shape: [1024, 1024], dtype: f32}}\noperators:\n"
-                               "  - {op: exp, in: x, out: a}\n  - {op: exp, in: y, out: b}\n"
-                               "  - {op: sum, in: a, out: s, dims: [1]}\n  - {op: sum, in: b, out: t, dims: [1]}\nmaterialize: [a, b]\n";
+    static const char text[] =
+        "tensors: {x: {shape: [1024, 1024], dtype: f32}, y: {shape: [1024, 1024], dtype: f32}}\noperators:\n"
+        "  - {op: exp, in: x, out: a}\n  - {op: exp, in: y, out: b}\n"
+        "  - {op: sum, in: a, out: s, dims: [1]}\n  - {op: sum, in: b, out: t, dims: [1]}\nmaterialize: [a, b]\n";
     fsim_arena *a = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(a);
     const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/t4.yaml");
     const fsim_graph *g = fsim_graph_parse(a, d, "branches.yaml", text, strlen(text), NULL, 0);
-    const fsim_options o = {.regime = FSIM_REGIME_STREAM, .time_limit_s = 20, .no_recompute = true, .objective = FSIM_MINIMISE_MEMORY};
+    const fsim_options o = {
+        .regime = FSIM_REGIME_STREAM, .time_limit_s = 20, .no_recompute = true, .objective = FSIM_MINIMISE_MEMORY};
     const fsim_prediction p = fsim_predict(g, hw, &o, a);
     const int64_t large = 4 << 20, sums = 2 * 4096;
     assert_int_equal(p.plan[FSIM_STRATEGY_OPTIMAL].peak_memory_bytes, 2 * large + large + sums);
@@ -384,7 +421,8 @@ static void order_lowers_the_peak(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(optimum_is_the_least_of_all), cmocka_unit_test(once_missed), cmocka_unit_test(products_keep_to_the_bounds),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(optimum_is_the_least_of_all), cmocka_unit_test(once_missed),
+                                       cmocka_unit_test(products_keep_to_the_bounds),
                                        cmocka_unit_test(order_lowers_the_peak)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said about plans that exist: differences, alternatives, the front of time against memory, timelines, causes. */
+/* What is said about plans that exist: differences, alternatives, the front of time against memory, timelines, causes.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,9 +9,9 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "plan/price/price.h"
+#include "plan/price/timeline.h"
 #include "predict.h"
-#include "search/price.h"
-#include "search/timeline.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,8 @@ typedef struct {
 
 static bench open_bench(const char *workload, const char *hw)
 {
-    bench b = {.a = fsim_arena_new(), .how = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 0.1}};
+    bench b = {.a = fsim_arena_new(),
+               .how = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 0.1}};
     fsim_diag *d = fsim_diag_new(b.a);
     size_t bytes;
     const char *why, *path = fsim_printf(b.a, "%s/workloads/%s.yaml", FUSESIM_SOURCE_DIR, workload);
@@ -46,7 +48,8 @@ static int64_t unfused_reads(const char *hw, const char *operators, double share
 {
     bench b = open_bench("seeds/chain4", hw);
     const long long rows = (long long)(share * fsim_l2_effective(b.hw)) / 4096;
-    const char *text = fsim_printf(b.a, "name: t\ntensors:\n  x: {shape: [%lld, 1024], dtype: f32, role: input}\noperators:\n%s", rows, operators);
+    const char *text = fsim_printf(
+        b.a, "name: t\ntensors:\n  x: {shape: [%lld, 1024], dtype: f32, role: input}\noperators:\n%s", rows, operators);
     b.g = fsim_graph_parse(b.a, fsim_diag_new(b.a), "t.yaml", text, strlen(text), NULL, 0);
     assert_non_null(b.g);
     const fsim_prediction p = fsim_predict(b.g, b.hw, &b.how, b.a);
@@ -59,18 +62,22 @@ static int64_t unfused_reads(const char *hw, const char *operators, double share
 static void a_hosts_cache_loses_what_passes_together(void **unused)
 {
     (void)unused;
-    static const char *const chain = "  - {op: add, in: x, out: t, scalar: 1}\n  - {op: mul, in: t, out: y, scalar: 2}\noutputs: [y]\n";
-    static const char *const again = "  - {op: max, in: x, out: m, dims: [1], keepdim: true}\n  - {op: sub, in: [x, m], out: y}\noutputs: [y]\n";
+    static const char *const chain =
+        "  - {op: add, in: x, out: t, scalar: 1}\n  - {op: mul, in: t, out: y, scalar: 2}\noutputs: [y]\n";
+    static const char *const again =
+        "  - {op: max, in: x, out: m, dims: [1], keepdim: true}\n  - {op: sub, in: [x, m], out: y}\noutputs: [y]\n";
     assert_int_equal(unfused_reads("host", chain, 0.4), 1);
     assert_int_equal(unfused_reads("host", chain, 0.6), 2);
     assert_int_equal(unfused_reads("host", again, 0.4), 1);
-    assert_int_equal(unfused_reads("host", again, 0.6), 2); /* x is there when the second begins, but not its end when that is wanted */
+    assert_int_equal(unfused_reads("host", again, 0.6),
+                     2); /* x is there when the second begins, but not its end when that is wanted */
 }
 
 static void differences_sum_to_what_plans_differ_by(void **unused)
 {
     (void)unused;
-    static const char *const names[] = {"mlp", "bert_layer", "seeds/two_consumers", "seeds/attention_standard", "seeds/broadcast_recompute"};
+    static const char *const names[] = {"mlp", "bert_layer", "seeds/two_consumers", "seeds/attention_standard",
+                                        "seeds/broadcast_recompute"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const bench b = open_bench(names[i], "a100-sxm4-40gb");
         const fsim_prediction p = fsim_predict(b.g, b.hw, &b.how, b.a);
@@ -87,7 +94,8 @@ static void differences_sum_to_what_plans_differ_by(void **unused)
                     assert_true(k == 0 || d[k].time_s <= d[k - 1].time_s);
                 }
                 assert_int_equal(bytes, dram(&p.plan[x]) - dram(&p.plan[y]));
-                assert_true(llabs(time - ticks(p.plan[x].time_s) + ticks(p.plan[y].time_s)) < 1000 + count); /* differences of doubles */
+                assert_true(llabs(time - ticks(p.plan[x].time_s) + ticks(p.plan[y].time_s)) <
+                            1000 + count); /* differences of doubles */
                 assert_true(x != y || count == 0);
             }
         fsim_arena_free(b.a);
@@ -107,12 +115,16 @@ static bool keep_all(void *to, const fsim_plan *plan)
     return e->count < 4096;
 }
 
-static int by_ticks(const void *x, const void *y) { return (*(const int64_t *)x > *(const int64_t *)y) - (*(const int64_t *)x < *(const int64_t *)y); }
+static int by_ticks(const void *x, const void *y)
+{
+    return (*(const int64_t *)x > *(const int64_t *)y) - (*(const int64_t *)x < *(const int64_t *)y);
+}
 
 static void the_best_plans_are_the_best_of_all(void **unused)
 {
     (void)unused;
-    static const char *const names[] = {"seeds/chain4", "seeds/two_consumers", "seeds/two_consumers_costly", "seeds/external_dependency"};
+    static const char *const names[] = {"seeds/chain4", "seeds/two_consumers", "seeds/two_consumers_costly",
+                                        "seeds/external_dependency"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const bench b = open_bench(names[i], "t4");
         everything *all = fsim_new(b.a, everything, 1);
@@ -127,11 +139,13 @@ static void the_best_plans_are_the_best_of_all(void **unused)
         for (int k = 0; k < all->count; k++) { /* nothing beats the front, in both or in one with the other equal */
             bool covered = false;
             for (int f = 0; f < fronts; f++)
-                covered = covered || (ticks(front[f].time_s) <= all->time[k] && front[f].peak_memory_bytes <= all->memory[k]);
+                covered =
+                    covered || (ticks(front[f].time_s) <= all->time[k] && front[f].peak_memory_bytes <= all->memory[k]);
             assert_true(covered);
         }
         for (int f = 1; f < fronts; f++)
-            assert_true(front[f].time_s > front[f - 1].time_s && front[f].peak_memory_bytes < front[f - 1].peak_memory_bytes);
+            assert_true(front[f].time_s > front[f - 1].time_s &&
+                        front[f].peak_memory_bytes < front[f - 1].peak_memory_bytes);
         qsort(all->time, (size_t)all->count, sizeof *all->time, by_ticks);
         for (int k = 0; k < tops; k++)
             assert_int_equal(ticks(top[k].time_s), all->time[k]);
@@ -165,7 +179,8 @@ static void a_memory_limit_is_met_or_said_not_to_be(void **unused)
 static void timelines_keep_their_laws(void **unused)
 {
     (void)unused;
-    static const char *const names[] = {"mlp", "seeds/allreduce_overlap", "seeds/boundaries", "seeds/attention_standard"};
+    static const char *const names[] = {"mlp", "seeds/allreduce_overlap", "seeds/boundaries",
+                                        "seeds/attention_standard"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const bench b = open_bench(names[i], "a100-sxm4-40gb");
         const fsim_prediction p = fsim_predict(b.g, b.hw, &b.how, b.a);
@@ -205,7 +220,8 @@ static fsim_explanation explain(const bench *b, const char *x, const char *y)
 static void causes_name_what_grew(void **unused)
 {
     (void)unused;
-    const bench hurts = open_bench("seeds/broadcast_recompute", "a100-sxm4-40gb"), chain = open_bench("seeds/chain4", "a100-sxm4-40gb");
+    const bench hurts = open_bench("seeds/broadcast_recompute", "a100-sxm4-40gb"),
+                chain = open_bench("seeds/chain4", "a100-sxm4-40gb");
     const fsim_explanation again = explain(&hurts, "e16", "y");
     assert_true(again.legal && !again.together && again.forced_s > again.best_s);
     assert_int_equal(again.cause.growth, FSIM_GROWN_RECOMPUTING);

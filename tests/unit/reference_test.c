@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interpreter: each class of operators against numbers done by hand (or by PyTorch), dtypes bit by bit, and bounds that see what is wrong and nothing else. */
+/* The interpreter: each class of operators against numbers done by hand (or by PyTorch), dtypes bit by bit, and bounds
+ * that see what is wrong and nothing else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "validate/reference.h"
+#include "validate/reference/reference.h"
 #include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ typedef struct {
     fsim_reference *r;
 } subject;
 
-static subject interpret_with(const char *path, const char *text, size_t bytes, const fsim_binding *set, int sets, uint64_t seed)
+static subject interpret_with(const char *path, const char *text, size_t bytes, const fsim_binding *set, int sets,
+                              uint64_t seed)
 {
     subject s = {.a = fsim_arena_new()};
     fsim_diag *d = fsim_diag_new(s.a);
@@ -49,35 +51,38 @@ static int id(const subject *s, const char *name)
     return -1;
 }
 
-static const fsim_expected *of(const subject *s, const char *name) { return &s->r->of[s->g->tensor[id(s, name)].storage]; }
+static const fsim_expected *of(const subject *s, const char *name)
+{
+    return &s->r->of[s->g->tensor[id(s, name)].storage];
+}
 
-/* One operator on tensors whose elements are known: ramps, made of sums of ones. x: 1 2 3 4 5 6 as [2, 3]; n: -3 -2 -1 0 1 2 as [2, 3]; y: 1 ... 6 as [3, 2];
- * s: 4 1 3 2 as [4]; v: 1 2 3 as [3]; w: 1 ... 16 as [1, 1, 4, 4]; z: 1 2 3 4 as [1, 1, 2, 2]; i: 2 0 (i64). */
-static const char prelude[] =
-    "tensors: {}\n"
-    "operators:\n"
-    "  - {op: fill, out: o16, shape: [16], value: 1, dtype: i64}\n"
-    "  - {op: cumsum, in: o16, out: i16, dim: 0}\n"
-    "  - {op: cast, in: i16, out: r16, dtype: f32}\n"
-    "  - {op: slice, in: r16, out: r6, dim: 0, start: 0, size: 6}\n"
-    "  - {op: slice, in: r16, out: v, dim: 0, start: 0, size: 3}\n"
-    "  - {op: slice, in: r16, out: r4, dim: 0, start: 0, size: 4}\n"
-    "  - {op: reshape, in: r6, out: x, shape: [2, 3]}\n"
-    "  - {op: reshape, in: r6, out: y, shape: [3, 2]}\n"
-    "  - {op: sub, in: x, out: n, scalar: 4}\n"
-    "  - {op: reshape, in: r16, out: w, shape: [1, 1, 4, 4]}\n"
-    "  - {op: reshape, in: r4, out: z, shape: [1, 1, 2, 2]}\n"
-    "  - {op: flip, in: r4, out: f4, dims: [0]}\n"
-    "  - {op: slice, in: f4, out: p4, dim: 0, start: 0, size: 1}\n"
-    "  - {op: slice, in: r4, out: q4, dim: 0, start: 0, size: 1}\n"
-    "  - {op: slice, in: f4, out: t4, dim: 0, start: 1, size: 2}\n"
-    "  - {op: concat, in: [p4, q4, t4], out: s, dim: 0}\n"
-    "  - {op: slice, in: f4, out: three, dim: 0, start: 1, size: 1}\n"
-    "  - {op: sub, in: three, out: two, scalar: 1}\n"
-    "  - {op: sub, in: three, out: zero, scalar: 3}\n"
-    "  - {op: concat, in: [two, zero], out: fi, dim: 0}\n"
-    "  - {op: cast, in: fi, out: i, dtype: i64}\n"
-    "  - {op: gt, in: n, out: m, scalar: 0}\n";
+/* One operator on tensors whose elements are known: ramps, made of sums of ones. x: 1 2 3 4 5 6 as [2, 3]; n: -3 -2 -1
+ * 0 1 2 as [2, 3]; y: 1 ... 6 as [3, 2]; s: 4 1 3 2 as [4]; v: 1 2 3 as [3]; w: 1 ... 16 as [1, 1, 4, 4]; z: 1 2 3 4 as
+ * [1, 1, 2, 2]; i: 2 0 (i64). */
+static const char prelude[] = "tensors: {}\n"
+                              "operators:\n"
+                              "  - {op: fill, out: o16, shape: [16], value: 1, dtype: i64}\n"
+                              "  - {op: cumsum, in: o16, out: i16, dim: 0}\n"
+                              "  - {op: cast, in: i16, out: r16, dtype: f32}\n"
+                              "  - {op: slice, in: r16, out: r6, dim: 0, start: 0, size: 6}\n"
+                              "  - {op: slice, in: r16, out: v, dim: 0, start: 0, size: 3}\n"
+                              "  - {op: slice, in: r16, out: r4, dim: 0, start: 0, size: 4}\n"
+                              "  - {op: reshape, in: r6, out: x, shape: [2, 3]}\n"
+                              "  - {op: reshape, in: r6, out: y, shape: [3, 2]}\n"
+                              "  - {op: sub, in: x, out: n, scalar: 4}\n"
+                              "  - {op: reshape, in: r16, out: w, shape: [1, 1, 4, 4]}\n"
+                              "  - {op: reshape, in: r4, out: z, shape: [1, 1, 2, 2]}\n"
+                              "  - {op: flip, in: r4, out: f4, dims: [0]}\n"
+                              "  - {op: slice, in: f4, out: p4, dim: 0, start: 0, size: 1}\n"
+                              "  - {op: slice, in: r4, out: q4, dim: 0, start: 0, size: 1}\n"
+                              "  - {op: slice, in: f4, out: t4, dim: 0, start: 1, size: 2}\n"
+                              "  - {op: concat, in: [p4, q4, t4], out: s, dim: 0}\n"
+                              "  - {op: slice, in: f4, out: three, dim: 0, start: 1, size: 1}\n"
+                              "  - {op: sub, in: three, out: two, scalar: 1}\n"
+                              "  - {op: sub, in: three, out: zero, scalar: 3}\n"
+                              "  - {op: concat, in: [two, zero], out: fi, dim: 0}\n"
+                              "  - {op: cast, in: fi, out: i, dtype: i64}\n"
+                              "  - {op: gt, in: n, out: m, scalar: 0}\n";
 
 static const struct {
     const char *op;
@@ -94,7 +99,9 @@ static const struct {
     {"{op: minimum, in: n, out: o, scalar: 0}", 6, {-3, -2, -1, 0, 0, 0}},
     {"{op: neg, in: n, out: o}", 6, {3, 2, 1, 0, -1, -2}},
     {"{op: abs, in: n, out: o}", 6, {3, 2, 1, 0, 1, 2}},
-    {"{op: exp, in: n, out: o}", 6, {0.049787068367863944, 0.1353352832366127, 0.36787944117144233, 1, 2.718281828459045, 7.38905609893065}},
+    {"{op: exp, in: n, out: o}",
+     6,
+     {0.049787068367863944, 0.1353352832366127, 0.36787944117144233, 1, 2.718281828459045, 7.38905609893065}},
     {"{op: log, in: v, out: o}", 3, {0, 0.6931471805599453, 1.0986122886681098}},
     {"{op: sqrt, in: v, out: o}", 3, {1, 1.4142135623730951, 1.7320508075688772}},
     {"{op: rsqrt, in: r4, out: o}", 4, {1, 0.7071067811865476, 0.5773502691896258, 0.5}},
@@ -103,13 +110,20 @@ static const struct {
     {"{op: cos, in: v, out: o}", 3, {0.5403023058681398, -0.4161468365471424, -0.9899924966004454}},
     {"{op: erf, in: v, out: o}", 3, {0.8427007929497149, 0.9953222650189527, 0.9999779095030014}},
     {"{op: tanh, in: v, out: o}", 3, {0.7615941559557649, 0.9640275800758169, 0.9950547536867305}},
-    {"{op: sigmoid, in: n, out: o}", 6, {0.04742587317756678, 0.11920292202211755, 0.2689414213699951, 0.5, 0.7310585786300049, 0.8807970779778823}},
+    {"{op: sigmoid, in: n, out: o}",
+     6,
+     {0.04742587317756678, 0.11920292202211755, 0.2689414213699951, 0.5, 0.7310585786300049, 0.8807970779778823}},
     {"{op: relu, in: n, out: o}", 6, {0, 0, 0, 0, 1, 2}},
     {"{op: relu6, in: r16, out: o}", 16, {1, 2, 3, 4, 5, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6}},
     {"{op: leaky_relu, in: n, out: o, negative_slope: 0.5}", 6, {-1.5, -1, -0.5, 0, 1, 2}},
     {"{op: elu, in: n, out: o, alpha: 1}", 6, {-0.950212931632136, -0.8646647167633873, -0.6321205588285577, 0, 1, 2}},
-    {"{op: selu, in: n, out: o}", 6, {-1.670568728767112, -1.5201664685956948, -1.1113307378125625, 0, 1.05070098735548, 2.10140197471096}},
-    {"{op: softplus, in: n, out: o}", 6, {0.04858735157374206, 0.1269280110429726, 0.3132616875182228, 0.6931471805599453, 1.3132616875182228, 2.1269280110429727}},
+    {"{op: selu, in: n, out: o}",
+     6,
+     {-1.670568728767112, -1.5201664685956948, -1.1113307378125625, 0, 1.05070098735548, 2.10140197471096}},
+    {"{op: softplus, in: n, out: o}",
+     6,
+     {0.04858735157374206, 0.1269280110429726, 0.3132616875182228, 0.6931471805599453, 1.3132616875182228,
+      2.1269280110429727}},
     {"{op: hardtanh, in: n, out: o}", 6, {-1, -1, -1, 0, 1, 1}},
     {"{op: clamp, in: n, out: o, min: -2}", 6, {-2, -2, -1, 0, 1, 2}},
     {"{op: clamp, in: n, out: o, min: -1, max: 1}", 6, {-1, -1, -1, 0, 1, 1}},
@@ -160,7 +174,9 @@ static const struct {
     {"{op: conv1d, in: [t1, t3], out: o}", 6, {7, 10, 15, 22, 23, 34}},
     {"{op: conv_transpose1d, in: [t1, t2], out: o}", 6, {13, 18, 17, 24, 21, 30}},
     {"{op: conv_transpose2d, in: [z, z], out: o}", 9, {1, 4, 4, 6, 20, 16, 9, 24, 16}},
-    {"{op: conv_transpose2d, in: [z, z], out: o, stride: 2, padding: 1, output_padding: 1}", 9, {4, 6, 8, 6, 4, 8, 12, 12, 16}},
+    {"{op: conv_transpose2d, in: [z, z], out: o, stride: 2, padding: 1, output_padding: 1}",
+     9,
+     {4, 6, 8, 6, 4, 8, 12, 12, 16}},
     {"{op: max_pool2d, in: w, out: o, kernel: 2}", 4, {6, 8, 14, 16}},
     {"{op: max_pool2d, in: nw, out: o, kernel: 2, padding: 1}", 9, {-1, -2, -4, -5, -6, -8, -13, -14, -16}},
     {"{op: avg_pool2d, in: w, out: o, kernel: 2, padding: 1}", 9, {0.25, 1.25, 1, 3.5, 8.5, 5, 3.25, 7.25, 4}},
@@ -181,23 +197,24 @@ static const struct {
     {"{op: rotary_embedding, in: [r4, k4, f4], out: o}", 4, {1 - 3 * 4, 2 - 4 * 3, 3 + 1 * 2, 4 + 2}},
     {"{op: cross_entropy, in: [x, i1], out: o}", 1, {(0.4076059644443803 + 2.4076059644443803) / 2}},
     {"{op: smooth_l1_loss, in: [v, v2], out: o}", 1, {(0.5 * 0.25 + 0.5 + 1) / 3}},
-    {"{op: kl_div, in: [v, v2], out: o}", 1, {(0.5 * -0.6931471805599453 - 0.5 + 0 - 2 + 1.5 * 0.4054651081081644 - 4.5) / 3}},
+    {"{op: kl_div, in: [v, v2], out: o}",
+     1,
+     {(0.5 * -0.6931471805599453 - 0.5 + 0 - 2 + 1.5 * 0.4054651081081644 - 4.5) / 3}},
 };
 
 /* What some cases want besides. */
-static const char more[] =
-    "  - {op: reshape, in: r4, out: z2, shape: [2, 2]}\n"
-    "  - {op: reshape, in: x, out: b1, shape: [1, 2, 3]}\n"
-    "  - {op: reshape, in: y, out: b2, shape: [1, 3, 2]}\n"
-    "  - {op: reshape, in: r6, out: c1, shape: [1, 2, 3]}\n"
-    "  - {op: reshape, in: r4, out: c2, shape: [2, 1, 2]}\n"
-    "  - {op: reshape, in: r4, out: t1, shape: [1, 2, 2]}\n"
-    "  - {op: reshape, in: r6, out: t2, shape: [2, 3, 1]}\n"
-    "  - {op: reshape, in: r6, out: t3, shape: [3, 2, 1]}\n"
-    "  - {op: neg, in: w, out: nw}\n"
-    "  - {op: fill, out: k4, shape: [4], value: 1}\n"
-    "  - {op: copy, in: i, out: i1}\n"
-    "  - {op: mul, in: v, out: v2, scalar: 0.5}\n";
+static const char more[] = "  - {op: reshape, in: r4, out: z2, shape: [2, 2]}\n"
+                           "  - {op: reshape, in: x, out: b1, shape: [1, 2, 3]}\n"
+                           "  - {op: reshape, in: y, out: b2, shape: [1, 3, 2]}\n"
+                           "  - {op: reshape, in: r6, out: c1, shape: [1, 2, 3]}\n"
+                           "  - {op: reshape, in: r4, out: c2, shape: [2, 1, 2]}\n"
+                           "  - {op: reshape, in: r4, out: t1, shape: [1, 2, 2]}\n"
+                           "  - {op: reshape, in: r6, out: t2, shape: [2, 3, 1]}\n"
+                           "  - {op: reshape, in: r6, out: t3, shape: [3, 2, 1]}\n"
+                           "  - {op: neg, in: w, out: nw}\n"
+                           "  - {op: fill, out: k4, shape: [4], value: 1}\n"
+                           "  - {op: copy, in: i, out: i1}\n"
+                           "  - {op: mul, in: v, out: v2, scalar: 0.5}\n";
 
 static void operators_compute_what_pytorch_does(void **state)
 {
@@ -210,7 +227,8 @@ static void operators_compute_what_pytorch_does(void **state)
         if (s.g->tensor[t].elems != cases[c].count)
             fail_msg("%s: %lld elements", cases[c].op, (long long)s.g->tensor[t].elems);
         for (int i = 0; i < cases[c].count; i++) {
-            const double got = s.r->of[storage].value[s.g->tensor[t].offset + i], bound = s.r->of[storage].bound[s.g->tensor[t].offset + i];
+            const double got = s.r->of[storage].value[s.g->tensor[t].offset + i],
+                         bound = s.r->of[storage].bound[s.g->tensor[t].offset + i];
             if (fabs(got - cases[c].want[i]) > 1e-12 * (1 + fabs(got)) || !(bound <= 4e-5 * (1 + fabs(got))))
                 fail_msg("%s: element %d is %.17g +- %g; wants %.17g", cases[c].op, i, got, bound, cases[c].want[i]);
         }
@@ -218,13 +236,17 @@ static void operators_compute_what_pytorch_does(void **state)
     }
 }
 
-/* Every 16-bit pattern, and every 8-bit one, is a number that goes back to the same bits; halfway between two is the even one. */
+/* Every 16-bit pattern, and every 8-bit one, is a number that goes back to the same bits; halfway between two is the
+ * even one. */
 static void dtypes_are_exact(void **state)
 {
     static const struct {
         fsim_dtype t;
         uint32_t count, over; /* patterns; the first of infinity or NaN */
-    } floats[] = {{FSIM_F16, 0x10000, 0x7c00}, {FSIM_BF16, 0x10000, 0x7f80}, {FSIM_F8E4M3, 0x100, 0x7f}, {FSIM_F8E5M2, 0x100, 0x7c}};
+    } floats[] = {{FSIM_F16, 0x10000, 0x7c00},
+                  {FSIM_BF16, 0x10000, 0x7f80},
+                  {FSIM_F8E4M3, 0x100, 0x7f},
+                  {FSIM_F8E5M2, 0x100, 0x7c}};
     (void)state;
     for (size_t f = 0; f < sizeof floats / sizeof floats[0]; f++)
         for (uint32_t i = 0; i < floats[f].count; i++) {
@@ -251,12 +273,33 @@ static void dtypes_have_their_limits(void **state)
         fsim_dtype t;
         double in, out;
     } limits[] = {
-        {FSIM_F16, 1, 1}, {FSIM_F16, 65519, 65504}, {FSIM_F16, 65520, INFINITY}, {FSIM_F16, 0x1p-24, 0x1p-24}, {FSIM_F16, 0x1p-25, 0},
-        {FSIM_BF16, 257, 256}, {FSIM_BF16, 259, 260}, {FSIM_BF16, -1e39, -INFINITY},
-        {FSIM_F8E4M3, 448, 448}, {FSIM_F8E4M3, 464, 448}, {FSIM_F8E4M3, 465, NAN}, {FSIM_F8E4M3, INFINITY, NAN}, {FSIM_F8E4M3, 1.0625, 1}, {FSIM_F8E4M3, 0x1p-9, 0x1p-9},
-        {FSIM_F8E5M2, 57344, 57344}, {FSIM_F8E5M2, 61440, INFINITY}, {FSIM_F8E5M2, 1.125, 1}, {FSIM_F8E5M2, 1.375, 1.5},
-        {FSIM_F32, 16777217, 16777216}, {FSIM_F64, 0.1, 0.1},
-        {FSIM_I8, 200, -56}, {FSIM_U8, -1, 255}, {FSIM_I16, 32768, -32768}, {FSIM_I32, 2147483648.0, -2147483648.0}, {FSIM_I64, -3.9, -3}, {FSIM_I8, NAN, 0}, {FSIM_BOOL, 0.5, 1},
+        {FSIM_F16, 1, 1},
+        {FSIM_F16, 65519, 65504},
+        {FSIM_F16, 65520, INFINITY},
+        {FSIM_F16, 0x1p-24, 0x1p-24},
+        {FSIM_F16, 0x1p-25, 0},
+        {FSIM_BF16, 257, 256},
+        {FSIM_BF16, 259, 260},
+        {FSIM_BF16, -1e39, -INFINITY},
+        {FSIM_F8E4M3, 448, 448},
+        {FSIM_F8E4M3, 464, 448},
+        {FSIM_F8E4M3, 465, NAN},
+        {FSIM_F8E4M3, INFINITY, NAN},
+        {FSIM_F8E4M3, 1.0625, 1},
+        {FSIM_F8E4M3, 0x1p-9, 0x1p-9},
+        {FSIM_F8E5M2, 57344, 57344},
+        {FSIM_F8E5M2, 61440, INFINITY},
+        {FSIM_F8E5M2, 1.125, 1},
+        {FSIM_F8E5M2, 1.375, 1.5},
+        {FSIM_F32, 16777217, 16777216},
+        {FSIM_F64, 0.1, 0.1},
+        {FSIM_I8, 200, -56},
+        {FSIM_U8, -1, 255},
+        {FSIM_I16, 32768, -32768},
+        {FSIM_I32, 2147483648.0, -2147483648.0},
+        {FSIM_I64, -3.9, -3},
+        {FSIM_I8, NAN, 0},
+        {FSIM_BOOL, 0.5, 1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
@@ -278,7 +321,8 @@ static void store_and_compare(subject *s, const char *name, int64_t at, double b
         fsim_set_element(s->g->tensor[t].dtype, bytes, at, fsim_element(s->g->tensor[t].dtype, bytes, at) + by);
     const fsim_comparison c = fsim_reference_compare(s->r, t, bytes);
     if (c.wrong != wrong)
-        fail_msg("%s[%lld] %+g: %lld wrong, first %lld is %.9g and not %.9g +- %g", name, (long long)at, by, (long long)c.wrong, (long long)c.at, c.got, c.wanted, c.bound);
+        fail_msg("%s[%lld] %+g: %lld wrong, first %lld is %.9g and not %.9g +- %g", name, (long long)at, by,
+                 (long long)c.wrong, (long long)c.at, c.got, c.wanted, c.bound);
     free(bytes);
 }
 
@@ -286,15 +330,16 @@ static void store_and_compare(subject *s, const char *name, int64_t at, double b
 static void bounds_see_errors(void **state)
 {
     (void)state;
-    subject s = interpret("tensors: {x: {shape: [8, 1000], dtype: f32, role: input}, w: {shape: [8, 1000], dtype: f32, role: weight}}\n"
-                          "operators:\n"
-                          "  - {op: exp, in: x, out: e}\n"
-                          "  - {op: sum, in: e, out: sum, dims: [1]}\n"
-                          "  - {op: mean, in: x, out: mean, dims: [1]}\n"
-                          "  - {op: linear, in: [e, w], out: y}\n"
-                          "  - {op: softmax, in: x, out: p, dim: 1}\n"
-                          "  - {op: cumsum, in: e, out: c, dim: 1}\n"
-                          "outputs: [sum, mean, y, p, c]\n");
+    subject s = interpret(
+        "tensors: {x: {shape: [8, 1000], dtype: f32, role: input}, w: {shape: [8, 1000], dtype: f32, role: weight}}\n"
+        "operators:\n"
+        "  - {op: exp, in: x, out: e}\n"
+        "  - {op: sum, in: e, out: sum, dims: [1]}\n"
+        "  - {op: mean, in: x, out: mean, dims: [1]}\n"
+        "  - {op: linear, in: [e, w], out: y}\n"
+        "  - {op: softmax, in: x, out: p, dim: 1}\n"
+        "  - {op: cumsum, in: e, out: c, dim: 1}\n"
+        "outputs: [sum, mean, y, p, c]\n");
     const fsim_expected *x = of(&s, "x"), *e = of(&s, "e"), *w = of(&s, "w");
     int64_t missed = 0;
     for (int k = 0; k < 1000; k++) {
@@ -316,16 +361,20 @@ static void bounds_see_errors(void **state)
     end(&s);
 }
 
-/* f32 arithmetic of the same graph, in another order than a reference has, lies inside; so does what goes through bf16 memory, and what does not. */
+/* f32 arithmetic of the same graph, in another order than a reference has, lies inside; so does what goes through bf16
+ * memory, and what does not. */
 static void bounds_hold(void **state)
 {
     (void)state;
     for (int narrow = 0; narrow < 2; narrow++) {
         enum { ROWS = 64, COLS = 768 };
         char text[1024];
-        snprintf(text, sizeof text, "tensors: {x: {shape: [%d, %d], dtype: %s, role: input}, u: {shape: [%d, %d], dtype: %s, role: input}}\n"
-                                    "operators: [{op: mul, in: [x, u], out: a}, {op: softmax, in: a, out: p, dim: 1}, {op: layer_norm, in: a, out: n}]\noutputs: [p, n]\n",
-                 ROWS, COLS, narrow ? "bf16" : "f32", ROWS, COLS, narrow ? "bf16" : "f32");
+        snprintf(
+            text, sizeof text,
+            "tensors: {x: {shape: [%d, %d], dtype: %s, role: input}, u: {shape: [%d, %d], dtype: %s, role: input}}\n"
+            "operators: [{op: mul, in: [x, u], out: a}, {op: softmax, in: a, out: p, dim: 1}, {op: layer_norm, in: a, "
+            "out: n}]\noutputs: [p, n]\n",
+            ROWS, COLS, narrow ? "bf16" : "f32", ROWS, COLS, narrow ? "bf16" : "f32");
         subject s = interpret(text);
         const fsim_dtype t = narrow ? FSIM_BF16 : FSIM_F32;
         for (int stored = 0; stored <= narrow; stored++) {
@@ -355,12 +404,14 @@ static void bounds_hold(void **state)
                     fsim_set_element(t, n, r * COLS + c, KEEP(a[c] - mean) * rstd);
                 }
             }
-            const fsim_comparison all[3] = {fsim_reference_compare(s.r, id(&s, "p"), p), fsim_reference_compare(s.r, id(&s, "n"), n),
+            const fsim_comparison all[3] = {fsim_reference_compare(s.r, id(&s, "p"), p),
+                                            fsim_reference_compare(s.r, id(&s, "n"), n),
                                             fsim_reference_compare(s.r, id(&s, "p/sum"), sums)};
             for (int i = 0; i < 3; i++)
                 if (all[i].wrong || !all[i].compared || !(all[i].worst > 0.001))
-                    fail_msg("narrow %d, stored %d, result %d: %lld of %lld wrong, worst %g: %g, not %g +- %g", narrow, stored, i, (long long)all[i].wrong,
-                             (long long)all[i].compared, all[i].worst, all[i].got, all[i].wanted, all[i].bound);
+                    fail_msg("narrow %d, stored %d, result %d: %lld of %lld wrong, worst %g: %g, not %g +- %g", narrow,
+                             stored, i, (long long)all[i].wrong, (long long)all[i].compared, all[i].worst, all[i].got,
+                             all[i].wanted, all[i].bound);
         }
         end(&s);
     }
@@ -371,9 +422,11 @@ static void bounds_hold_in_any_order(void **state)
 {
     (void)state;
     enum { ROWS = 40, COLS = 1024, OUTS = 24 };
-    subject s = interpret("tensors: {x: {shape: [40, 1024], dtype: f32, role: input}, w: {shape: [24, 1024], dtype: f32, role: weight}}\n"
-                          "operators: [{op: linear, in: [x, w], out: y}, {op: gelu, in: y, out: g}, {op: exp, in: x, out: e}, {op: sum, in: e, out: z, dims: [1]}, {op: norm, in: x, out: l, dims: [1]},\n"
-                          "            {op: cumsum, in: x, out: c, dim: 1}]\noutputs: [g, z, l, c]\n");
+    subject s = interpret(
+        "tensors: {x: {shape: [40, 1024], dtype: f32, role: input}, w: {shape: [24, 1024], dtype: f32, role: weight}}\n"
+        "operators: [{op: linear, in: [x, w], out: y}, {op: gelu, in: y, out: g}, {op: exp, in: x, out: e}, {op: sum, "
+        "in: e, out: z, dims: [1]}, {op: norm, in: x, out: l, dims: [1]},\n"
+        "            {op: cumsum, in: x, out: c, dim: 1}]\noutputs: [g, z, l, c]\n");
     const double *x = of(&s, "x")->value, *w = of(&s, "w")->value;
     for (int lanes = 1; lanes <= 32; lanes += 31) {
         static float g[ROWS * OUTS], z[ROWS], l[ROWS], c[ROWS * COLS];
@@ -410,17 +463,20 @@ static void bounds_hold_in_any_order(void **state)
         for (int i = 0; i < 4; i++) {
             const fsim_comparison d = fsim_reference_compare(s.r, id(&s, all[i].name), all[i].at);
             if (d.wrong || !(d.worst > 0.001))
-                fail_msg("%s in %d lanes: %lld of %lld wrong, worst %g: %g, not %g +- %g", all[i].name, lanes, (long long)d.wrong, (long long)d.compared, d.worst, d.got, d.wanted, d.bound);
+                fail_msg("%s in %d lanes: %lld of %lld wrong, worst %g: %g, not %g +- %g", all[i].name, lanes,
+                         (long long)d.wrong, (long long)d.compared, d.worst, d.got, d.wanted, d.bound);
         }
     }
     end(&s);
 }
 
-/* What a row has wrong together adds up, with the signs of what it meets; what elements have wrong each for itself mostly cancels. */
+/* What a row has wrong together adds up, with the signs of what it meets; what elements have wrong each for itself
+ * mostly cancels. */
 static void shared_errors_add_up(void **state)
 {
     (void)state;
-    subject s = interpret("tensors: {x: {shape: [4, 1000], dtype: f32, role: input}, r: {shape: [4, 1], dtype: f32, role: input}, u: {shape: [4, 1000], dtype: bf16, role: input},\n"
+    subject s = interpret("tensors: {x: {shape: [4, 1000], dtype: f32, role: input}, r: {shape: [4, 1], dtype: f32, "
+                          "role: input}, u: {shape: [4, 1000], dtype: bf16, role: input},\n"
                           "          v: {shape: [4, 1000], dtype: bf16, role: input}}\n"
                           "operators:\n"
                           "  - {op: exp, in: r, out: e}\n"
@@ -453,8 +509,10 @@ static void tf32_has_its_bound(void **state)
 {
     (void)state;
     enum { K = 256 };
-    subject s = interpret("tensors: {x: {shape: [8, 256], dtype: f32, role: input}, w: {shape: [8, 256], dtype: f32, role: weight}}\n"
-                          "operators: [{op: linear, in: [x, w], out: y, compute: tf32}, {op: linear, in: [x, w], out: exact}]\noutputs: [y, exact]\n");
+    subject s = interpret(
+        "tensors: {x: {shape: [8, 256], dtype: f32, role: input}, w: {shape: [8, 256], dtype: f32, role: weight}}\n"
+        "operators: [{op: linear, in: [x, w], out: y, compute: tf32}, {op: linear, in: [x, w], out: exact}]\noutputs: "
+        "[y, exact]\n");
     float y[64];
     for (int i = 0; i < 64; i++) {
         y[i] = 0;
@@ -469,7 +527,8 @@ static void tf32_has_its_bound(void **state)
             y[i] += cut[0] * cut[1];
         }
     }
-    const fsim_comparison narrow = fsim_reference_compare(s.r, id(&s, "y"), y), exact = fsim_reference_compare(s.r, id(&s, "exact"), y);
+    const fsim_comparison narrow = fsim_reference_compare(s.r, id(&s, "y"), y),
+                          exact = fsim_reference_compare(s.r, id(&s, "exact"), y);
     assert_int_equal(narrow.wrong, 0);
     assert_true(narrow.worst > 0.05 && exact.wrong > 30);
     end(&s);
@@ -478,33 +537,35 @@ static void tf32_has_its_bound(void **state)
 static void jumps_are_free(void **state)
 {
     (void)state;
-    subject s = interpret("tensors: {x: {shape: [100], dtype: f32, role: input}}\n"
-                          "operators:\n"
-                          "  - {op: exp, in: x, out: e}\n"
-                          "  - {op: sub, in: [e, e2], out: nothing}\n"
-                          "  - {op: exp, in: x, out: e2}\n"
-                          "  - {op: gt, in: nothing, out: sign, scalar: 0}\n"
-                          "  - {op: gt, in: e, out: large, scalar: 100}\n"
-                          "  - {op: cast, in: nothing, out: whole, dtype: i32}\n"
-                          "  - {op: where, in: [sign, e, x], out: either}\n"
-                          "  - {op: where, in: [large, e, x], out: settled}\n"
-                          "  - {op: sum, in: sign, out: count}\n"
-                          "  - {op: div, in: [x, nothing], out: wild}\n"
-                          "  - {op: argmax, in: nothing, out: top, dim: 0}\n"
-                          "  - {op: argmax, in: e, out: clear, dim: 0}\n"
-                          "  - {op: fill, out: same, shape: [5], value: 1}\n"
-                          "  - {op: argmax, in: same, out: tie, dim: 0}\n"
-                          "  - {op: gather, in: [x, top], out: any_row}\n"
-                          "  - {op: gather, in: [x, clear], out: a_row}\n"
-                          "  - {op: fill, out: zeros, shape: [2], value: 0, dtype: i64}\n"
-                          "  - {op: slice, in: x, out: pair, dim: 0, start: 0, size: 2}\n"
-                          "  - {op: scatter, in: [same, zeros, pair], out: twice, dim: 0}\n"
-                          "outputs: [sign, large, whole, either, settled, count, wild, top, clear, tie, any_row, a_row, twice]\n");
+    subject s = interpret(
+        "tensors: {x: {shape: [100], dtype: f32, role: input}}\n"
+        "operators:\n"
+        "  - {op: exp, in: x, out: e}\n"
+        "  - {op: sub, in: [e, e2], out: nothing}\n"
+        "  - {op: exp, in: x, out: e2}\n"
+        "  - {op: gt, in: nothing, out: sign, scalar: 0}\n"
+        "  - {op: gt, in: e, out: large, scalar: 100}\n"
+        "  - {op: cast, in: nothing, out: whole, dtype: i32}\n"
+        "  - {op: where, in: [sign, e, x], out: either}\n"
+        "  - {op: where, in: [large, e, x], out: settled}\n"
+        "  - {op: sum, in: sign, out: count}\n"
+        "  - {op: div, in: [x, nothing], out: wild}\n"
+        "  - {op: argmax, in: nothing, out: top, dim: 0}\n"
+        "  - {op: argmax, in: e, out: clear, dim: 0}\n"
+        "  - {op: fill, out: same, shape: [5], value: 1}\n"
+        "  - {op: argmax, in: same, out: tie, dim: 0}\n"
+        "  - {op: gather, in: [x, top], out: any_row}\n"
+        "  - {op: gather, in: [x, clear], out: a_row}\n"
+        "  - {op: fill, out: zeros, shape: [2], value: 0, dtype: i64}\n"
+        "  - {op: slice, in: x, out: pair, dim: 0, start: 0, size: 2}\n"
+        "  - {op: scatter, in: [same, zeros, pair], out: twice, dim: 0}\n"
+        "outputs: [sign, large, whole, either, settled, count, wild, top, clear, tie, any_row, a_row, twice]\n");
     static const struct {
         const char *name;
         bool free;
-    } which[] = {{"sign", true}, {"large", false}, {"whole", false}, {"either", false}, {"settled", false}, {"count", true}, {"wild", true}, {"top", true}, {"clear", false},
-                 {"tie", true}, {"any_row", true}, {"a_row", false}, {"twice", true}};
+    } which[] = {{"sign", true},    {"large", false}, {"whole", false}, {"either", false}, {"settled", false},
+                 {"count", true},   {"wild", true},   {"top", true},    {"clear", false},  {"tie", true},
+                 {"any_row", true}, {"a_row", false}, {"twice", true}};
     for (size_t i = 0; i < sizeof which / sizeof which[0]; i++)
         if (isinf(of(&s, which[i].name)->bound[0]) != which[i].free)
             fail_msg("%s is %g +- %g", which[i].name, of(&s, which[i].name)->value[0], of(&s, which[i].name)->bound[0]);
@@ -520,8 +581,10 @@ static void overflow_is_free(void **state)
 {
     (void)state;
     subject s = interpret("tensors: {x: {shape: [64], dtype: f16, role: input}}\n"
-                          "operators: [{op: add, in: x, out: y, scalar: 2}, {op: mul, in: y, out: big, scalar: 30000}, {op: mul, in: y, out: small, scalar: 1000},\n"
-                          "            {op: tril, in: m, out: t}, {op: reshape, in: x, out: m, shape: [8, 8]}]\noutputs: [big, small, t]\n");
+                          "operators: [{op: add, in: x, out: y, scalar: 2}, {op: mul, in: y, out: big, scalar: 30000}, "
+                          "{op: mul, in: y, out: small, scalar: 1000},\n"
+                          "            {op: tril, in: m, out: t}, {op: reshape, in: x, out: m, shape: [8, "
+                          "8]}]\noutputs: [big, small, t]\n");
     for (int i = 0; i < 64; i++) {
         const double big = of(&s, "big")->value[i], bound = of(&s, "big")->bound[i];
         assert_true(isinf(bound) == (big * (1 + 0x1p-10) > 65504) || fabs(big - 65504) < 100);
@@ -533,8 +596,10 @@ static void overflow_is_free(void **state)
 static void inputs_suit_their_readers(void **state)
 {
     (void)state;
-    const char *text = "tensors: {x: {shape: [40, 6], dtype: f32, role: input}, d: {shape: [6, 40], dtype: f16, role: input}, at: {shape: [30], dtype: f32, role: input},\n"
-                       "          rows: {shape: [30], dtype: i64, role: input}, w: {shape: [64, 6], dtype: f32, role: weight}, b: {shape: [9], dtype: bool, role: input}}\n"
+    const char *text = "tensors: {x: {shape: [40, 6], dtype: f32, role: input}, d: {shape: [6, 40], dtype: f16, role: "
+                       "input}, at: {shape: [30], dtype: f32, role: input},\n"
+                       "          rows: {shape: [30], dtype: i64, role: input}, w: {shape: [64, 6], dtype: f32, role: "
+                       "weight}, b: {shape: [9], dtype: bool, role: input}}\n"
                        "operators:\n"
                        "  - {op: transpose, in: d, out: dt}\n"
                        "  - {op: add, in: dt, out: de, scalar: 0.001}\n"
@@ -580,7 +645,8 @@ static void dropout_keeps_its_share(void **state)
     assert_true(fsim_dropout_keeps(0, 0.8833));
     assert_false(fsim_dropout_keeps(0, 0.8834));
     assert_false(fsim_dropout_keeps(0, 1));
-    subject s = interpret("tensors: {x: {shape: [100], dtype: f32, role: input}}\noperators: [{op: dropout, in: x, out: y, p: 0.5}]\n");
+    subject s = interpret(
+        "tensors: {x: {shape: [100], dtype: f32, role: input}}\noperators: [{op: dropout, in: x, out: y, p: 0.5}]\n");
     for (int i = 0; i < 100; i++)
         assert_true(of(&s, "y")->value[i] == (fsim_dropout_keeps(i, 0.5) ? 2 * of(&s, "x")->value[i] : 0));
     end(&s);
@@ -590,7 +656,8 @@ static void made_up_is_said(void **state)
 {
     (void)state;
     subject s = interpret("tensors: {x: {shape: [4], dtype: f32, role: input}}\n"
-                          "operators: [{op: custom, in: [x], out: c}, {op: recv, out: r, shape: [4]}, {op: add, in: [c, r], out: y}, {op: relu, in: x, out: z}]\n");
+                          "operators: [{op: custom, in: [x], out: c}, {op: recv, out: r, shape: [4]}, {op: add, in: "
+                          "[c, r], out: y}, {op: relu, in: x, out: z}]\n");
     assert_non_null(s.r->unknown[id(&s, "c")]);
     assert_non_null(s.r->unknown[id(&s, "r")]);
     assert_non_null(s.r->unknown[id(&s, "y")]);
@@ -602,8 +669,10 @@ static void made_up_is_said(void **state)
 static void views_keep_their_place(void **state)
 {
     (void)state;
-    subject s = interpret("tensors: {x: {shape: [2, 1, 1, 6], dtype: f32, role: input}, w: {shape: [1, 1, 1, 2], dtype: f32, role: weight}}\n"
-                          "operators: [{op: slice, in: x, out: half, dim: 0, start: 1, size: 1}, {op: conv2d, in: [half, w], out: y}, {op: adaptive_avg_pool2d, in: half, out: a, output_size: [1, 2]},\n"
+    subject s = interpret("tensors: {x: {shape: [2, 1, 1, 6], dtype: f32, role: input}, w: {shape: [1, 1, 1, 2], "
+                          "dtype: f32, role: weight}}\n"
+                          "operators: [{op: slice, in: x, out: half, dim: 0, start: 1, size: 1}, {op: conv2d, in: "
+                          "[half, w], out: y}, {op: adaptive_avg_pool2d, in: half, out: a, output_size: [1, 2]},\n"
                           "            {op: conv_transpose2d, in: [half, w], out: t}]\n");
     const double *x = of(&s, "x")->value + 6, *w = of(&s, "w")->value;
     assert_true(fabs(of(&s, "y")->value[4] - (x[4] * w[0] + x[5] * w[1])) < 1e-15);
@@ -618,7 +687,8 @@ static bool from_memory(const void *with, int node, int tensor)
     return g->tensor[tensor].producer < 0 || g->node[g->tensor[tensor].producer].source != g->node[node].source;
 }
 
-/* Twelve layers in f16: bounds of the whole grow until nothing is known; those of operators that start from stored tensors stay. */
+/* Twelve layers in f16: bounds of the whole grow until nothing is known; those of operators that start from stored
+ * tensors stay. */
 static void bounds_start_anew_at_kernels(void **state)
 {
     (void)state;
@@ -626,7 +696,8 @@ static void bounds_start_anew_at_kernels(void **state)
     size_t bytes;
     const char *why;
     const fsim_binding set[] = {{"B", "1"}, {"S", "8"}, {"H", "32"}, {"heads", "2"}, {"V", "50"}};
-    char *text = fsim_read_file(a, fsim_printf(a, "%s/workloads/bert_12_layers.yaml", FUSESIM_SOURCE_DIR), &bytes, &why);
+    char *text =
+        fsim_read_file(a, fsim_printf(a, "%s/workloads/bert_12_layers.yaml", FUSESIM_SOURCE_DIR), &bytes, &why);
     assert_non_null(text);
     subject s = interpret_with("bert_12_layers.yaml", text, bytes, set, 5, 1);
     fsim_reference *kernels = fsim_reference_within(s.g, 1, from_memory, s.g);
@@ -671,7 +742,8 @@ static void real_graphs_are_finite(void **state)
             for (int t = 0; t < g->tensors; t++)
                 for (int64_t i = 0; g->tensor[t].storage == t && i < g->tensor[t].elems; i++)
                     if (!isfinite(r->of[t].value[i]) || !isfinite(r->of[t].bound[i]))
-                        fail_msg("%s: %s[%lld] is %g +- %g", name, g->tensor[t].name, (long long)i, r->of[t].value[i], r->of[t].bound[i]);
+                        fail_msg("%s: %s[%lld] is %g +- %g", name, g->tensor[t].name, (long long)i, r->of[t].value[i],
+                                 r->of[t].bound[i]);
             fsim_reference_free(r);
             graphs++;
         }
@@ -682,8 +754,10 @@ static void real_graphs_are_finite(void **state)
     fsim_arena_free(a);
 }
 
-static const fsim_binding small[] = {{"M", "8"}, {"N", "12"}, {"K", "6"}, {"R", "4"}, {"B", "2"}, {"H", "16"}, {"S", "8"}, {"D", "4"}, {"V", "10"}, {"F", "20"}, {"T", "6"}, {"P", "30"}, {"C", "4"}, {"W", "8"},
-                                     {"heads", "4"}, {"kv_heads", "2"}, {"Sq", "8"}, {"Sk", "8"}};
+static const fsim_binding small[] = {{"M", "8"},        {"N", "12"}, {"K", "6"}, {"R", "4"},  {"B", "2"},
+                                     {"H", "16"},       {"S", "8"},  {"D", "4"}, {"V", "10"}, {"F", "20"},
+                                     {"T", "6"},        {"P", "30"}, {"C", "4"}, {"W", "8"},  {"heads", "4"},
+                                     {"kv_heads", "2"}, {"Sq", "8"}, {"Sk", "8"}};
 
 /* Those of the bindings whose symbol the workload has: others are refused. */
 static int bindings_of(const char *text, fsim_binding *out)
@@ -715,7 +789,8 @@ static void interpret_folder(const char *folder, int *workloads)
         assert_non_null(text);
         if (strcmp(e->d_name, "copy_1gb.yaml") == 0)
             set[0] = (fsim_binding){"N", "100"};
-        subject s = interpret_with(file, text, bytes, set, strcmp(e->d_name, "copy_1gb.yaml") == 0 ? 1 : bindings_of(text, set), 7);
+        subject s = interpret_with(file, text, bytes, set,
+                                   strcmp(e->d_name, "copy_1gb.yaml") == 0 ? 1 : bindings_of(text, set), 7);
         for (int t = 0; t < s.g->tensors; t++) {
             int64_t known = 0;
             if (s.g->tensor[t].storage != t)

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "plan/price/price.h"
 #include "regions.h"
-#include "search/price.h"
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +22,8 @@ typedef struct {
 
 static bench open_bench(const char *text, const char *symbol, const char *hw)
 {
-    bench b = {.a = fsim_arena_new(), .how = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 1}};
+    bench b = {.a = fsim_arena_new(),
+               .how = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 1}};
     b.workload = (fsim_parametric){.path = "test.yaml", .text = text, .bytes = strlen(text), .symbol = symbol};
     b.hw = fsim_hw_read(b.a, fsim_diag_new(b.a), fsim_printf(b.a, "%s/%s.yaml", FUSESIM_SOURCE_DIR, hw));
     assert_non_null(b.hw);
@@ -34,7 +35,8 @@ static fsim_regions over(bench *b, fsim_range range)
     return fsim_regions_of(fsim_parsed_at, &b->workload, &range, b->hw, &b->how, b->a);
 }
 
-/* Producers of a column, broadcast into a matrix of N columns: recomputed while that is cheap, stored once N is large. */
+/* Producers of a column, broadcast into a matrix of N columns: recomputed while that is cheap, stored once N is large.
+ */
 static const char column[] = "symbols: {M: 4096, N: 64}\n"
                              "tensors: {a: {shape: [M, 1], dtype: f32}, x: {shape: [M, N], dtype: f32}}\n"
                              "operators:\n"
@@ -101,7 +103,8 @@ static void every_value_agrees_with_its_region(void **unused)
         fsim_partition groups = {plan->groups, fsim_new(a, fsim_part, plan->groups)};
         for (int k = 0; k < plan->groups; k++) {
             fsim_part *part = &groups.part[k];
-            *part = (fsim_part){plan->group[k].count, fsim_new(a, int, plan->group[k].count), fsim_new(a, bool, plan->group[k].count)};
+            *part = (fsim_part){plan->group[k].count, fsim_new(a, int, plan->group[k].count),
+                                fsim_new(a, bool, plan->group[k].count)};
             for (int i = 0; i < part->count; i++)
                 part->node[i] = fsim_find_node(g, plan->group[k].at[i]);
         }
@@ -118,7 +121,8 @@ static void every_value_agrees_with_its_region(void **unused)
 static void one_region_where_nothing_changes(void **unused)
 {
     (void)unused;
-    bench b = open_bench("symbols: {B: 1}\ntensors: {x: {shape: [B, 64], dtype: f32}}\noperators: [{op: relu, in: x, out: h}, {op: exp, in: h, out: y}]\n",
+    bench b = open_bench("symbols: {B: 1}\ntensors: {x: {shape: [B, 64], dtype: f32}}\noperators: [{op: relu, in: x, "
+                         "out: h}, {op: exp, in: h, out: y}]\n",
                          "B", "hwmodels/a100-sxm4-40gb");
     const fsim_range range = {.first = 1, .last = 1000000, .step = 1};
     const fsim_regions r = over(&b, range);
@@ -137,8 +141,10 @@ static void values_without_a_workload_are_a_region_of_their_own(void **unused)
 {
     (void)unused;
     /* 4 * H must be what w says: only H = 16 is a workload */
-    bench b = open_bench("symbols: {H: 16}\ntensors: {x: {shape: [4, H], dtype: f32}, w: {shape: [4, 16], dtype: f32}}\n"
-                         "operators: [{op: concat, in: [x, w], out: c, dim: 0}]\n", "H", "hwmodels/a100-sxm4-40gb");
+    bench b =
+        open_bench("symbols: {H: 16}\ntensors: {x: {shape: [4, H], dtype: f32}, w: {shape: [4, 16], dtype: f32}}\n"
+                   "operators: [{op: concat, in: [x, w], out: c, dim: 0}]\n",
+                   "H", "hwmodels/a100-sxm4-40gb");
     const fsim_range range = {.first = 14, .last = 18, .step = 1};
     const fsim_regions r = over(&b, range);
     regions_cover_the_range(&r, range);

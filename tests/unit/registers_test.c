@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Registers as predicted beside canned figures of a compiler: occupancy classes, sums, gates, and texts without names. */
+/* Registers as predicted beside canned figures of a compiler: occupancy classes, sums, gates, and texts without names.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "report/registers.h"
-#include "validate/texts.h"
+#include "report/compiled.h"
+#include "validate/device/texts.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,9 +56,30 @@ static void sums_and_gates(void **unused)
 {
     (void)unused;
     fsim_register_row row[] = {
-        {.sm = 80, .template = FSIM_POINTWISE, .uses = 3, .registers = 20, .compiled_registers = 16, .blocks = 8, .compiled_blocks = 8},
-        {.sm = 80, .template = FSIM_POINTWISE, .uses = 1, .registers = 30, .compiled_registers = 40, .blocks = 7, .compiled_blocks = 6, .spill_bytes = 4, .stack_bytes = 8},
-        {.sm = 90, .template = FSIM_TILED_CONTRACTION, .uses = 1, .registers = 200, .compiled_registers = 100, .blocks = 1, .compiled_blocks = 2, .disagrees = true},
+        {.sm = 80,
+         .template = FSIM_POINTWISE,
+         .uses = 3,
+         .registers = 20,
+         .compiled_registers = 16,
+         .blocks = 8,
+         .compiled_blocks = 8},
+        {.sm = 80,
+         .template = FSIM_POINTWISE,
+         .uses = 1,
+         .registers = 30,
+         .compiled_registers = 40,
+         .blocks = 7,
+         .compiled_blocks = 6,
+         .spill_bytes = 4,
+         .stack_bytes = 8},
+        {.sm = 90,
+         .template = FSIM_TILED_CONTRACTION,
+         .uses = 1,
+         .registers = 200,
+         .compiled_registers = 100,
+         .blocks = 1,
+         .compiled_blocks = 2,
+         .disagrees = true},
         {.sm = 90, .template = FSIM_POOLING, .uses = 1, .registers = 200, .left_out = "nothing"}};
     const fsim_register_rows x = {.row = row, .rows = 4};
     fsim_register_sum s = fsim_register_rows_sum(&x, FSIM_EVERY_TEMPLATE, 0);
@@ -82,9 +104,14 @@ static void sums_and_gates(void **unused)
         int template;
         double limit;
         bool passes;
-    } gate[] = {{FSIM_REGISTERS_CLASS, FSIM_NO_CONTRACTION, 0.5, true}, {FSIM_REGISTERS_CLASS, FSIM_EVERY_TEMPLATE, 0.5, false}, {FSIM_REGISTERS_ERROR, FSIM_POINTWISE, 0.25, true},
-                {FSIM_REGISTERS_ERROR, FSIM_EVERY_TEMPLATE, 0.25, false}, {FSIM_REGISTERS_SPILLS, FSIM_EVERY_TEMPLATE, 1, true}, {FSIM_REGISTERS_SPILLS, FSIM_EVERY_TEMPLATE, 0, false},
-                {FSIM_REGISTERS_DISAGREE, FSIM_POINTWISE, 0, true}, {FSIM_REGISTERS_CLASS, FSIM_POOLING, 0, false}}; /* no kernel: no verdict in its favour */
+    } gate[] = {{FSIM_REGISTERS_CLASS, FSIM_NO_CONTRACTION, 0.5, true},
+                {FSIM_REGISTERS_CLASS, FSIM_EVERY_TEMPLATE, 0.5, false},
+                {FSIM_REGISTERS_ERROR, FSIM_POINTWISE, 0.25, true},
+                {FSIM_REGISTERS_ERROR, FSIM_EVERY_TEMPLATE, 0.25, false},
+                {FSIM_REGISTERS_SPILLS, FSIM_EVERY_TEMPLATE, 1, true},
+                {FSIM_REGISTERS_SPILLS, FSIM_EVERY_TEMPLATE, 0, false},
+                {FSIM_REGISTERS_DISAGREE, FSIM_POINTWISE, 0, true},
+                {FSIM_REGISTERS_CLASS, FSIM_POOLING, 0, false}}; /* no kernel: no verdict in its favour */
     for (size_t i = 0; i < sizeof gate / sizeof *gate; i++) {
         const fsim_register_gate g = {.metric = gate[i].metric, .template = gate[i].template, .limit = gate[i].limit};
         fsim_arena *a = fsim_arena_new();
@@ -99,8 +126,14 @@ static void texts_without_names(void **unused)
     fsim_arena *a = fsim_arena_new();
     fsim_launch launch[] = {{"k0_y", 1, 32, 0}};
     fsim_parameter parameter[] = {{0, 4, false, "t_x", "float"}, {1, 4, true, "t_xy", "float"}};
-    const fsim_program p = {.source = "/* k0_y: t_x */\nFS_ENTRY(k0_y, 32) // t_x\nt_xy[i] = t_x[i] + xt_x; /* t_x\nt_x */ k0_y /* t_x", .launch = launch, .launches = 1, .parameter = parameter, .parameters = 2};
-    assert_string_equal(fsim_nameless_text(&p, a), "\nFS_ENTRY(fs_entry_0, 32) \nfs_parameter_1[i] = fs_parameter_0[i] + xt_x; \n fs_entry_0 ");
+    const fsim_program p = {
+        .source = "/* k0_y: t_x */\nFS_ENTRY(k0_y, 32) // t_x\nt_xy[i] = t_x[i] + xt_x; /* t_x\nt_x */ k0_y /* t_x",
+        .launch = launch,
+        .launches = 1,
+        .parameter = parameter,
+        .parameters = 2};
+    assert_string_equal(fsim_nameless_text(&p, a),
+                        "\nFS_ENTRY(fs_entry_0, 32) \nfs_parameter_1[i] = fs_parameter_0[i] + xt_x; \n fs_entry_0 ");
     fsim_arena_free(a);
 }
 
@@ -111,7 +144,8 @@ static void other_architectures_have_their_limits(void **unused)
     static const char *const names[] = {"t4", "a100-sxm4-40gb", "rtx-3090", "l4", "h100-sxm5-80gb", "b200", "rtx-5090"};
     static const struct {
         int threads, registers, shared_bytes;
-    } kernel[] = {{256, 16, 0}, {256, 40, 0}, {32, 16, 0}, {1024, 64, 0}, {128, 32, 48 << 10}, {256, 255, 96 << 10}, {64, 24, 5000}};
+    } kernel[] = {{256, 16, 0},        {256, 40, 0},         {32, 16, 0},   {1024, 64, 0},
+                  {128, 32, 48 << 10}, {256, 255, 96 << 10}, {64, 24, 5000}};
     const fsim_hw *from = hw_named(a, "h100-sxm5-80gb");
     assert_ptr_equal(fsim_hw_as_architecture(from, 90, a), from);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) { /* as the shipped file of such a GPU has them */
@@ -125,7 +159,8 @@ static void other_architectures_have_their_limits(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(classes_are_blocks_on_an_sm), cmocka_unit_test(sums_and_gates), cmocka_unit_test(texts_without_names),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(classes_are_blocks_on_an_sm), cmocka_unit_test(sums_and_gates),
+                                       cmocka_unit_test(texts_without_names),
                                        cmocka_unit_test(other_architectures_have_their_limits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

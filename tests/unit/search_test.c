@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The search against its definition: on random graphs the optimum is the least of all legal partitions, which a second enumerator, written another way, lists
- * too. */
+/* The search against its definition: on random graphs the optimum is the least of all legal partitions, which a second
+ * enumerator, written another way, lists too. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,22 +8,24 @@
 
 #include <cmocka.h>
 
-#include "random.h"
 #include "predict.h"
+#include "random.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A workload of n primitives over [rows, columns] tensors: forks, joins, shared inputs, row reductions, rolls, gathers and, where they are square, transposes and
- * contractions; products: many of them, beside and behind each other. */
+/* A workload of n primitives over [rows, columns] tensors: forks, joins, shared inputs, row reductions, rolls, gathers
+ * and, where they are square, transposes and contractions; products: many of them, beside and behind each other. */
 static const char *random_workload(fsim_arena *a, int n, int rows_of, int side, bool products)
 {
     static const char *const unary[] = {"exp", "relu", "tanh", "neg"}, *const binary[] = {"add", "mul", "maximum"};
-    const char *text = fsim_printf(a, "name: random\nsymbols: {dtype: f32}\ntensors:\n  x0: {shape: [%d, %d], dtype: dtype, role: input}\n"
-                                      "  x1: {shape: [%d, %d], dtype: dtype, role: input}\n  x2: {shape: [%d], dtype: dtype, role: input}\n"
-                                      "  at: {shape: [%d], dtype: i64, role: input}\noperators:\n",
-                                   rows_of, side, rows_of, side, side, rows_of);
+    const char *text = fsim_printf(
+        a,
+        "name: random\nsymbols: {dtype: f32}\ntensors:\n  x0: {shape: [%d, %d], dtype: dtype, role: input}\n"
+        "  x1: {shape: [%d, %d], dtype: dtype, role: input}\n  x2: {shape: [%d], dtype: dtype, role: input}\n"
+        "  at: {shape: [%d], dtype: i64, role: input}\noperators:\n",
+        rows_of, side, rows_of, side, side, rows_of);
     const char *full[32] = {"x0", "x1"}, *row[32] = {"x2"};
     int fulls = 2, rows = 1;
     for (int i = 0; i < n; i++) {
@@ -41,7 +43,8 @@ static const char *random_workload(fsim_arena *a, int n, int rows_of, int side, 
         } else if (kind < 8) {
             line = fsim_printf(a, "  - {op: %s, in: [%s, %s], out: %s}\n", binary[draw(3)], y, x, name);
         } else if (kind == 8 && !x_row) {
-            line = fsim_printf(a, "  - {op: %s, in: %s, out: %s, dims: [1], keepdim: true}\n", draw(2) ? "sum" : "max", x, name);
+            line = fsim_printf(a, "  - {op: %s, in: %s, out: %s, dims: [1], keepdim: true}\n", draw(2) ? "sum" : "max",
+                               x, name);
             makes_row = true;
         } else if (kind == 9 && !x_row && rows_of == side) {
             line = fsim_printf(a, "  - {op: matmul, in: [%s, %s], out: %s}\n", x, y, name);
@@ -62,15 +65,21 @@ static const char *random_workload(fsim_arena *a, int n, int rows_of, int side, 
 
 static const char hw_text[] =
     "name: tiny\ndescription: a GPU for tests\narchitecture: sm_80\n"
-    "sms: {value: 8, source: test}\nsm_clock: {peak: 1000 MHz, source: test}\ndram_bandwidth: {peak: 100 GB/s, source: test}\n"
-    "dram_capacity: {value: 1 GiB, source: test}\ndram_latency: {value: 400 ns, source: test}\nl2_capacity: {value: 1 MiB, source: test}\n"
+    "sms: {value: 8, source: test}\nsm_clock: {peak: 1000 MHz, source: test}\ndram_bandwidth: {peak: 100 GB/s, source: "
+    "test}\n"
+    "dram_capacity: {value: 1 GiB, source: test}\ndram_latency: {value: 400 ns, source: test}\nl2_capacity: {value: 1 "
+    "MiB, source: test}\n"
     "l2_bandwidth: {peak: 400 GB/s, source: test}\nshared_memory_per_sm: {value: 164 KiB, source: test}\n"
-    "shared_memory_per_block: {value: 163 KiB, source: test}\nshared_memory_bandwidth: {value: 128 B/clk, source: test}\n"
+    "shared_memory_per_block: {value: 163 KiB, source: test}\nshared_memory_bandwidth: {value: 128 B/clk, source: "
+    "test}\n"
     "registers_per_sm: {value: 65536, source: test}\nregisters_per_thread: {value: 255, source: test}\n"
     "register_allocation_unit: {value: 256, source: test}\nthreads_per_sm: {value: 2048, source: test}\n"
-    "threads_per_block: {value: 1024, source: test}\nblocks_per_sm: {value: 32, source: test}\nwarp_size: {value: 32, source: test}\n"
-    "fp32_rate: {value: 64 /clk, source: test}\nspecial_rate: {value: 16 /clk, source: test}\nfp32_peak: {peak: 1.024 TFLOP/s, source: test}\n"
-    "launch_eager: {value: 6 us, source: test}\nlaunch_stream: {value: 2 us, source: test}\nlaunch_graph: {value: 1 us, source: test}\n"
+    "threads_per_block: {value: 1024, source: test}\nblocks_per_sm: {value: 32, source: test}\nwarp_size: {value: 32, "
+    "source: test}\n"
+    "fp32_rate: {value: 64 /clk, source: test}\nspecial_rate: {value: 16 /clk, source: test}\nfp32_peak: {peak: 1.024 "
+    "TFLOP/s, source: test}\n"
+    "launch_eager: {value: 6 us, source: test}\nlaunch_stream: {value: 2 us, source: test}\nlaunch_graph: {value: 1 "
+    "us, source: test}\n"
     "kernel_floor: {value: 1 us, source: test}\n";
 
 typedef struct {
@@ -137,7 +146,8 @@ static listing list_all(const fixture *f, const fsim_options *o)
     return l;
 }
 
-/* The second enumerator: every set partition, by restricted growth strings, each group checked by itself and the groups for a cycle by closure. */
+/* The second enumerator: every set partition, by restricted growth strings, each group checked by itself and the groups
+ * for a cycle by closure. */
 typedef struct {
     const fixture *f;
     fsim_limits limits;
@@ -215,8 +225,10 @@ static void optimum_is_the_least_of_all(void **unused)
     int proven = 0;
     for (int turn = 0; turn < 300; turn++) {
         const bool recompute = turn % 3 == 0;
-        const int n = recompute ? 4 + (int)draw(3) : 4 + (int)draw(6), shape = turn % 7 < 4 || turn >= 200 ? (int)draw(2) : 2 + (int)draw(3);
-        static const int rows[] = {128, 1024, 1, 2, 16}, columns[] = {128, 1024, 65536, 50257, 40000}; /* few long rows leave SMs idle */
+        const int n = recompute ? 4 + (int)draw(3) : 4 + (int)draw(6),
+                  shape = turn % 7 < 4 || turn >= 200 ? (int)draw(2) : 2 + (int)draw(3);
+        static const int rows[] = {128, 1024, 1, 2, 16},
+                         columns[] = {128, 1024, 65536, 50257, 40000}; /* few long rows leave SMs idle */
         fsim_arena *scratch = fsim_arena_new();
         fixture f = load(random_workload(scratch, n, rows[shape], columns[shape], turn >= 200));
         fsim_options o = usual;
@@ -227,8 +239,8 @@ static void optimum_is_the_least_of_all(void **unused)
         const fsim_prediction p = fsim_predict(f.g, f.hw, &o, f.a);
         const fsim_plan *best = &p.plan[FSIM_STRATEGY_OPTIMAL];
         if (best->objective != l.least)
-            fprintf(stderr, "turn %d: optimal %lld, least of %d partitions %lld%s\n", turn, (long long)best->objective, l.count,
-                    (long long)l.least, "");
+            fprintf(stderr, "turn %d: optimal %lld, least of %d partitions %lld%s\n", turn, (long long)best->objective,
+                    l.count, (long long)l.least, "");
         assert_int_equal(best->objective, l.least);
         const double unit = o.objective == FSIM_MINIMISE_TIME ? FSIM_TICK_S : 1;
         assert_true(p.proof.lower_bound <= (double)l.least * unit * (1 + 1e-12));
@@ -261,16 +273,21 @@ static void bound_holds_when_time_ends(void **unused)
     }
 }
 
-/* What no kernel can avoid is a bound for attention too, though it leaves most divisions to the end, and for weights that take scales in. */
+/* What no kernel can avoid is a bound for attention too, though it leaves most divisions to the end, and for weights
+ * that take scales in. */
 static void bound_holds_for_chains(void **unused)
 {
     (void)unused;
     static const char *const text[] = {
-        "tensors: {q: {shape: [1, 8, 1024, 2], dtype: f32}, k: {shape: [1, 8, 1024, 2], dtype: f32}, v: {shape: [1, 8, 1024, 2], dtype: f32}, w: {shape: [2, 2], dtype: f32}}\noperators:\n"
+        "tensors: {q: {shape: [1, 8, 1024, 2], dtype: f32}, k: {shape: [1, 8, 1024, 2], dtype: f32}, v: {shape: [1, 8, "
+        "1024, 2], dtype: f32}, w: {shape: [2, 2], dtype: f32}}\noperators:\n"
         "  - {op: attention, in: [q, k, v], out: o}\n  - {op: matmul, in: [o, w], out: y}\n",
-        "tensors: {x: {shape: [1024, 64], dtype: f32}, w: {shape: [64, 1024], dtype: f32, role: weight}, a: {shape: [1024], dtype: f32, role: weight},\n"
-        "  b: {shape: [1024], dtype: f32, role: weight}, c: {shape: [1024], dtype: f32, role: weight}, d: {shape: [1024], dtype: f32, role: weight}}\noperators:\n"
-        "  - {op: matmul, in: [x, w], out: h}\n  - {op: batch_norm, in: [h, a, b, c, d], out: n}\n  - {op: sum, in: n, out: y, dims: [0]}\n"};
+        "tensors: {x: {shape: [1024, 64], dtype: f32}, w: {shape: [64, 1024], dtype: f32, role: weight}, a: {shape: "
+        "[1024], dtype: f32, role: weight},\n"
+        "  b: {shape: [1024], dtype: f32, role: weight}, c: {shape: [1024], dtype: f32, role: weight}, d: {shape: "
+        "[1024], dtype: f32, role: weight}}\noperators:\n"
+        "  - {op: matmul, in: [x, w], out: h}\n  - {op: batch_norm, in: [h, a, b, c, d], out: n}\n  - {op: sum, in: n, "
+        "out: y, dims: [0]}\n"};
     for (int i = 0; i < 4; i++) {
         fsim_arena *scratch = fsim_arena_new();
         fixture f = load(text[i / 2]);
@@ -285,7 +302,8 @@ static void bound_holds_for_chains(void **unused)
     }
 }
 
-/* Sets that the enumeration only reaches through one that lacks a member in between, or whose producer another kernel computes too. */
+/* Sets that the enumeration only reaches through one that lacks a member in between, or whose producer another kernel
+ * computes too. */
 static void sets_with_gaps_are_reached(void **unused)
 {
     (void)unused;
@@ -293,12 +311,19 @@ static void sets_with_gaps_are_reached(void **unused)
         const char *operators;
         bool recompute;
         int partitions;
-    } want[] = {{"  - {op: gt, in: x, out: r, scalar: 0}\n  - {op: exp, in: y, out: u}\n  - {op: neg, in: u, out: n}\n  - {op: where, in: [r, u, n], out: v}\n", false, 8},
-                {"  - {op: exp, in: x, out: u}\n  - {op: cumsum, in: u, out: c, dim: 0}\n  - {op: add, in: [u, c], out: v}\n", true, 2},
-                {"  - {op: exp, in: x, out: u}\n  - {op: cumsum, in: u, out: c, dim: 0}\n  - {op: add, in: [u, c], out: v}\n", false, 1}};
+    } want[] = {
+        {"  - {op: gt, in: x, out: r, scalar: 0}\n  - {op: exp, in: y, out: u}\n  - {op: neg, in: u, out: n}\n  - {op: "
+         "where, in: [r, u, n], out: v}\n",
+         false, 8},
+        {"  - {op: exp, in: x, out: u}\n  - {op: cumsum, in: u, out: c, dim: 0}\n  - {op: add, in: [u, c], out: v}\n",
+         true, 2},
+        {"  - {op: exp, in: x, out: u}\n  - {op: cumsum, in: u, out: c, dim: 0}\n  - {op: add, in: [u, c], out: v}\n",
+         false, 1}};
     for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
         fsim_arena *scratch = fsim_arena_new();
-        fixture f = load(fsim_printf(scratch, "tensors: {x: {shape: [4096], dtype: f32}, y: {shape: [4096], dtype: f32}}\noperators:\n%s", want[i].operators));
+        fixture f = load(fsim_printf(
+            scratch, "tensors: {x: {shape: [4096], dtype: f32}, y: {shape: [4096], dtype: f32}}\noperators:\n%s",
+            want[i].operators));
         fsim_options o = usual;
         o.no_recompute = !want[i].recompute;
         const listing l = list_all(&f, &o);
@@ -315,21 +340,27 @@ static void sets_with_gaps_are_reached(void **unused)
     }
 }
 
-/* Keys and values come from DRAM once where what the blocks under way walk fits in the 1 MiB of L2; beyond, once for every round of blocks. */
+/* Keys and values come from DRAM once where what the blocks under way walk fits in the 1 MiB of L2; beyond, once for
+ * every round of blocks. */
 static void keys_are_read_again_beyond_l2(void **unused)
 {
     (void)unused;
     for (int keys = 1024; keys <= 8192; keys *= 8) {
         fsim_arena *scratch = fsim_arena_new();
-        fixture f = load(fsim_printf(scratch, "symbols: {K: %d}\ntensors: {q: {shape: [1, 1, 8192, 64], dtype: f32}, k: {shape: [1, 1, K, 64], dtype: f32}, v: {shape: [1, 1, K, 64], dtype: f32}}\n"
-                                              "operators:\n  - {op: attention, in: [q, k, v], out: y}\n", keys));
+        fixture f = load(fsim_printf(scratch,
+                                     "symbols: {K: %d}\ntensors: {q: {shape: [1, 1, 8192, 64], dtype: f32}, k: {shape: "
+                                     "[1, 1, K, 64], dtype: f32}, v: {shape: [1, 1, K, 64], dtype: f32}}\n"
+                                     "operators:\n  - {op: attention, in: [q, k, v], out: y}\n",
+                                     keys));
         const fsim_prediction p = fsim_predict(f.g, f.hw, &usual, f.a);
         const fsim_kernel *k = &p.plan[FSIM_STRATEGY_OPTIMAL].kernel[0];
         assert_int_equal(p.plan[FSIM_STRATEGY_OPTIMAL].kernels, 1);
         const int64_t operand = (int64_t)keys * 64 * 4;
         assert_int_equal(k->input[0].read_bytes, 8192 * 64 * 4);
         for (int i = 1; i < 3; i++)
-            assert_true(keys == 1024 ? k->input[i].read_bytes == operand : k->input[i].read_bytes > operand && k->input[i].read_bytes <= operand * 8192 / k->tile_m);
+            assert_true(keys == 1024
+                            ? k->input[i].read_bytes == operand
+                            : k->input[i].read_bytes > operand && k->input[i].read_bytes <= operand * 8192 / k->tile_m);
         fsim_arena_free(f.a);
         fsim_arena_free(scratch);
     }
@@ -378,22 +409,26 @@ static void limit_truncates(void **unused)
     fsim_arena_free(scratch);
 }
 
-/* What one kernel leaves in the 1 MiB of L2 for the next: its results first, then its inputs, then what was there. a is made, then b from another input,
- * then both are read: with tensors of `side` rows of 1 KiB. */
+/* What one kernel leaves in the 1 MiB of L2 for the next: its results first, then its inputs, then what was there. a is
+ * made, then b from another input, then both are read: with tensors of `side` rows of 1 KiB. */
 static void residency_follows_capacity(void **unused)
 {
     (void)unused;
     static const struct {
         int rows;
-        int64_t read_rows; /* from DRAM by the three kernels together */
-    } want[] = {{300, 2 * 300},  /* x, a, y, b: 1200 KiB, but a and b are still there when c is made */
-                {200, 2 * 200},  /* everything fits */
-                {400, 3 * 400},  /* b and y push a out */
+        int64_t read_rows;      /* from DRAM by the three kernels together */
+    } want[] = {{300, 2 * 300}, /* x, a, y, b: 1200 KiB, but a and b are still there when c is made */
+                {200, 2 * 200}, /* everything fits */
+                {400, 3 * 400}, /* b and y push a out */
                 {1100, 4 * 1100} /* larger than L2: nothing stays */};
     for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
         fsim_arena *scratch = fsim_arena_new();
-        fixture f = load(fsim_printf(scratch, "symbols: {R: %d}\ntensors: {x: {shape: [R, 256], dtype: f32}, y: {shape: [R, 256], dtype: f32}}\noperators:\n"
-                                              "  - {op: exp, in: x, out: a}\n  - {op: exp, in: y, out: b}\n  - {op: add, in: [a, b], out: c}\n", want[i].rows));
+        fixture f = load(fsim_printf(
+            scratch,
+            "symbols: {R: %d}\ntensors: {x: {shape: [R, 256], dtype: f32}, y: {shape: [R, 256], dtype: "
+            "f32}}\noperators:\n"
+            "  - {op: exp, in: x, out: a}\n  - {op: exp, in: y, out: b}\n  - {op: add, in: [a, b], out: c}\n",
+            want[i].rows));
         const fsim_prediction p = fsim_predict(f.g, f.hw, &usual, f.a);
         assert_int_equal(p.plan[FSIM_STRATEGY_UNFUSED].dram_read_bytes, want[i].read_rows * 1024);
         fsim_options warm = usual;
@@ -411,8 +446,11 @@ static void prologues_count_every_load(void **unused)
     (void)unused;
     for (int second = 0; second < 2; second++) {
         fsim_arena *scratch = fsim_arena_new();
-        fixture f = load(fsim_printf(scratch, "tensors: {x: {shape: [1024, 512], dtype: f32}, w: {shape: [512, 1024], dtype: f32, role: weight}}\noperators:\n"
-                                              "  - {op: tanh, in: %s, out: a}\n  - {op: matmul, in: [%s], out: y}\n", second ? "w" : "x", second ? "x, a" : "a, w"));
+        fixture f = load(fsim_printf(scratch,
+                                     "tensors: {x: {shape: [1024, 512], dtype: f32}, w: {shape: [512, 1024], dtype: "
+                                     "f32, role: weight}}\noperators:\n"
+                                     "  - {op: tanh, in: %s, out: a}\n  - {op: matmul, in: [%s], out: y}\n",
+                                     second ? "w" : "x", second ? "x, a" : "a, w"));
         const fsim_prediction p = fsim_predict(f.g, f.hw, &usual, f.a);
         const fsim_kernel *k = &p.plan[FSIM_STRATEGY_MAXIMAL].kernel[0];
         assert_int_equal(p.plan[FSIM_STRATEGY_MAXIMAL].kernels, 1);
@@ -429,7 +467,8 @@ static void window_prologues_count_every_tap(void **unused)
 {
     (void)unused;
     fsim_arena *scratch = fsim_arena_new();
-    fixture f = load("tensors: {x: {shape: [2, 32, 32, 32], dtype: f32}, w: {shape: [64, 32, 3, 3], dtype: f32, role: weight}}\noperators:\n"
+    fixture f = load("tensors: {x: {shape: [2, 32, 32, 32], dtype: f32}, w: {shape: [64, 32, 3, 3], dtype: f32, role: "
+                     "weight}}\noperators:\n"
                      "  - {op: neg, in: x, out: a}\n  - {op: conv2d, in: [a, w], out: y, padding: [1, 1]}\n");
     const fsim_prediction p = fsim_predict(f.g, f.hw, &usual, f.a);
     const fsim_kernel *k = &p.plan[FSIM_STRATEGY_MAXIMAL].kernel[0];
@@ -439,19 +478,25 @@ static void window_prologues_count_every_tap(void **unused)
     fsim_arena_free(scratch);
 }
 
-/* Contractions side by side read what they share once and compute what both do; a prologue on it is computed once for all. */
+/* Contractions side by side read what they share once and compute what both do; a prologue on it is computed once for
+ * all. */
 static void siblings_share_their_operand(void **unused)
 {
     (void)unused;
     static const struct {
         const char *operators;
         int prologue;
-    } turn[] = {{"  - {op: matmul, in: [x, w], out: y}\n  - {op: matmul, in: [x, u], out: z}\n", 0},
-                {"  - {op: neg, in: x, out: n}\n  - {op: matmul, in: [n, w], out: y}\n  - {op: matmul, in: [n, u], out: z}\n", 1}};
+    } turn[] = {
+        {"  - {op: matmul, in: [x, w], out: y}\n  - {op: matmul, in: [x, u], out: z}\n", 0},
+        {"  - {op: neg, in: x, out: n}\n  - {op: matmul, in: [n, w], out: y}\n  - {op: matmul, in: [n, u], out: z}\n",
+         1}};
     for (int i = 0; i < 2; i++) {
         fsim_arena *scratch = fsim_arena_new();
-        fixture f = load(fsim_printf(scratch, "tensors:\n  x: {shape: [256, 128], dtype: f32}\n  w: {shape: [128, 128], dtype: f32, role: weight}\n"
-                                              "  u: {shape: [128, 384], dtype: f32, role: weight}\noperators:\n%soutputs: [y, z]\n", turn[i].operators));
+        fixture f = load(fsim_printf(
+            scratch,
+            "tensors:\n  x: {shape: [256, 128], dtype: f32}\n  w: {shape: [128, 128], dtype: f32, role: weight}\n"
+            "  u: {shape: [128, 384], dtype: f32, role: weight}\noperators:\n%soutputs: [y, z]\n",
+            turn[i].operators));
         const fsim_prediction p = fsim_predict(f.g, f.hw, &usual, f.a);
         const fsim_plan *plan = &p.plan[FSIM_STRATEGY_MAXIMAL];
         const fsim_kernel *k = &plan->kernel[0];
@@ -466,19 +511,25 @@ static void siblings_share_their_operand(void **unused)
     }
 }
 
-/* What lies in L2 never makes a kernel slower, nor does a result more make it faster: the search's bounds rest on it. */
+/* What lies in L2 never makes a kernel slower, nor does a result more make it faster: the search's bounds rest on it.
+ */
 static void costs_are_monotone(void **unused)
 {
     (void)unused;
     static const char *const text[] = {
-        "tensors: {q: {shape: [2, 4, 512, 64], dtype: f32}, k: {shape: [2, 4, 512, 64], dtype: f32}, v: {shape: [2, 4, 512, 64], dtype: f32}}\noperators:\n"
+        "tensors: {q: {shape: [2, 4, 512, 64], dtype: f32}, k: {shape: [2, 4, 512, 64], dtype: f32}, v: {shape: [2, 4, "
+        "512, 64], dtype: f32}}\noperators:\n"
         "  - {op: attention, in: [q, k, v], out: y}\n",
-        "tensors: {q: {shape: [1, 1, 1, 64], dtype: f32}, k: {shape: [1, 1, 4096, 64], dtype: f32}, v: {shape: [1, 1, 4096, 64], dtype: f32}}\noperators:\n"
+        "tensors: {q: {shape: [1, 1, 1, 64], dtype: f32}, k: {shape: [1, 1, 4096, 64], dtype: f32}, v: {shape: [1, 1, "
+        "4096, 64], dtype: f32}}\noperators:\n"
         "  - {op: attention, in: [q, k, v], out: y}\n",
-        "tensors: {x: {shape: [512, 64], dtype: f32}, w: {shape: [64, 512], dtype: f32}, u: {shape: [512, 64], dtype: f32}}\noperators:\n"
+        "tensors: {x: {shape: [512, 64], dtype: f32}, w: {shape: [64, 512], dtype: f32}, u: {shape: [512, 64], dtype: "
+        "f32}}\noperators:\n"
         "  - {op: matmul, in: [x, w], out: h}\n  - {op: relu, in: h, out: a}\n  - {op: matmul, in: [a, u], out: y}\n",
-        "tensors: {x: {shape: [512, 64], dtype: f32}, w: {shape: [64, 512], dtype: f32}, u: {shape: [64, 512], dtype: f32}}\noperators:\n"
-        "  - {op: matmul, in: [x, w], out: h}\n  - {op: silu, in: h, out: a}\n  - {op: matmul, in: [x, u], out: b}\n  - {op: mul, in: [a, b], out: y}\n",
+        "tensors: {x: {shape: [512, 64], dtype: f32}, w: {shape: [64, 512], dtype: f32}, u: {shape: [64, 512], dtype: "
+        "f32}}\noperators:\n"
+        "  - {op: matmul, in: [x, w], out: h}\n  - {op: silu, in: h, out: a}\n  - {op: matmul, in: [x, u], out: b}\n  "
+        "- {op: mul, in: [a, b], out: y}\n",
         "tensors: {x: {shape: [512, 64], dtype: f32}, w: {shape: [64, 128], dtype: f32}}\noperators:\n"
         "  - {op: matmul, in: [x, w], out: h}\n  - {op: softmax, in: h, out: y, dim: 1}\n"};
     for (size_t i = 0; i < sizeof text / sizeof text[0]; i++) {
@@ -565,10 +616,18 @@ static void plans_add_up(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(optimum_is_the_least_of_all), cmocka_unit_test(bound_holds_when_time_ends),
-        cmocka_unit_test(chain_has_two_to_the_n_less_one), cmocka_unit_test(limit_truncates), cmocka_unit_test(residency_follows_capacity), cmocka_unit_test(prologues_count_every_load),
-        cmocka_unit_test(bound_holds_for_chains), cmocka_unit_test(sets_with_gaps_are_reached), cmocka_unit_test(keys_are_read_again_beyond_l2),
-        cmocka_unit_test(window_prologues_count_every_tap), cmocka_unit_test(siblings_share_their_operand), cmocka_unit_test(costs_are_monotone),
+        cmocka_unit_test(optimum_is_the_least_of_all),
+        cmocka_unit_test(bound_holds_when_time_ends),
+        cmocka_unit_test(chain_has_two_to_the_n_less_one),
+        cmocka_unit_test(limit_truncates),
+        cmocka_unit_test(residency_follows_capacity),
+        cmocka_unit_test(prologues_count_every_load),
+        cmocka_unit_test(bound_holds_for_chains),
+        cmocka_unit_test(sets_with_gaps_are_reached),
+        cmocka_unit_test(keys_are_read_again_beyond_l2),
+        cmocka_unit_test(window_prologues_count_every_tap),
+        cmocka_unit_test(siblings_share_their_operand),
+        cmocka_unit_test(costs_are_monotone),
         cmocka_unit_test(plans_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

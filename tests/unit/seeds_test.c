@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ideas that fusesim stands for, each with its workload and the number or verdict that must come out: f32, cold L2, on an A100 unless said. */
+/* The ideas that fusesim stands for, each with its workload and the number or verdict that must come out: f32, cold L2,
+ * on an A100 unless said. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,9 +9,9 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "plan/compile_cost.h"
+#include "plan/price/timeline.h"
 #include "regions.h"
-#include "search/compile.h"
-#include "search/timeline.h"
 #include <math.h>
 #include <string.h>
 
@@ -23,7 +24,8 @@ typedef struct {
 
 static const fsim_options usual = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 5};
 
-static seed run_text(fsim_arena *a, const char *path, const char *text, size_t bytes, const char *hw_path, const fsim_options *o, const fsim_binding *set, int sets)
+static seed run_text(fsim_arena *a, const char *path, const char *text, size_t bytes, const char *hw_path,
+                     const fsim_options *o, const fsim_binding *set, int sets)
 {
     seed s = {.a = a};
     fsim_diag *d = fsim_diag_new(a);
@@ -44,7 +46,8 @@ static seed run(const char *name, const char *hw_path, const fsim_options *o, co
 {
     fsim_arena *a = fsim_arena_new();
     size_t bytes;
-    const char *why, *path = fsim_printf(a, "%s/workloads/%s%s.yaml", FUSESIM_SOURCE_DIR, strchr(name, '/') ? "" : "seeds/", name);
+    const char *why,
+        *path = fsim_printf(a, "%s/workloads/%s%s.yaml", FUSESIM_SOURCE_DIR, strchr(name, '/') ? "" : "seeds/", name);
     char *text = fsim_read_file(a, path, &bytes, &why);
     assert_non_null(text);
     return run_text(a, path, text, bytes, hw_path, o, set, sets);
@@ -91,14 +94,22 @@ static void one_kernel(void **unused)
         const char *name;
         fsim_template template;
         bool reads_once;
-    } row[] = {{"add_relu_mul", FSIM_POINTWISE, true},      {"broadcast_add", FSIM_POINTWISE, true},
-               {"transpose_elementwise", FSIM_POINTWISE, true}, {"exp_add_log", FSIM_POINTWISE, true},
-               {"tanh_axpb", FSIM_POINTWISE, true},         {"sigmoid_tanh", FSIM_POINTWISE, true},
-               {"chain4", FSIM_POINTWISE, true},            {"two_consumers", FSIM_POINTWISE, true},
-               {"sum_squares", FSIM_FULL_REDUCTION, true},  {"softmax_primitive", FSIM_ROW_REDUCTION, true},
-               {"layer_norm", FSIM_ROW_REDUCTION, true},    {"bias_gelu", FSIM_POINTWISE, true},
-               {"vmap_poly", FSIM_POINTWISE, true},         {"matmul_bias_relu", FSIM_LIBRARY_CONTRACTION, false},
-               {"linear_relu", FSIM_LIBRARY_CONTRACTION, false}, {"linear_gelu", FSIM_LIBRARY_CONTRACTION, false}};
+    } row[] = {{"add_relu_mul", FSIM_POINTWISE, true},
+               {"broadcast_add", FSIM_POINTWISE, true},
+               {"transpose_elementwise", FSIM_POINTWISE, true},
+               {"exp_add_log", FSIM_POINTWISE, true},
+               {"tanh_axpb", FSIM_POINTWISE, true},
+               {"sigmoid_tanh", FSIM_POINTWISE, true},
+               {"chain4", FSIM_POINTWISE, true},
+               {"two_consumers", FSIM_POINTWISE, true},
+               {"sum_squares", FSIM_FULL_REDUCTION, true},
+               {"softmax_primitive", FSIM_ROW_REDUCTION, true},
+               {"layer_norm", FSIM_ROW_REDUCTION, true},
+               {"bias_gelu", FSIM_POINTWISE, true},
+               {"vmap_poly", FSIM_POINTWISE, true},
+               {"matmul_bias_relu", FSIM_LIBRARY_CONTRACTION, false},
+               {"linear_relu", FSIM_LIBRARY_CONTRACTION, false},
+               {"linear_gelu", FSIM_LIBRARY_CONTRACTION, false}};
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         const seed s = on_a100(row[i].name);
         const fsim_kernel *k = &s.best->kernel[0];
@@ -136,7 +147,8 @@ static void six_passes_become_two(void **unused) /* row 7 */
 static void four_elementwise_gain_two_to_four(void **unused) /* row 10 */
 {
     (void)unused;
-    static const char *const hw[] = {"hwmodels/a100-sxm4-40gb", "hwmodels/a100-sxm4-80gb", "hwmodels/h100-sxm5-80gb", "hwmodels/h100-pcie-80gb"};
+    static const char *const hw[] = {"hwmodels/a100-sxm4-40gb", "hwmodels/a100-sxm4-80gb", "hwmodels/h100-sxm5-80gb",
+                                     "hwmodels/h100-pcie-80gb"};
     for (int i = 0; i < 4; i++) {
         const seed s = run("chain4", hw[i], &usual, NULL, 0);
         const double speedup = s.eager->time_s / s.best->time_s;
@@ -148,7 +160,8 @@ static void four_elementwise_gain_two_to_four(void **unused) /* row 10 */
 static void costly_producers_are_stored(void **unused) /* rows 11, 12, 26 */
 {
     (void)unused;
-    const seed costly = on_a100("two_consumers_costly"), kept = on_a100("materialize"), external = on_a100("external_dependency");
+    const seed costly = on_a100("two_consumers_costly"), kept = on_a100("materialize"),
+               external = on_a100("external_dependency");
     assert_true(stored(&costly, costly.best, "t"));
     assert_true(stored(&kept, kept.best, "t"));
     const int k = kernel_with(&kept, kept.best, "t");
@@ -191,7 +204,8 @@ static void epilogues_cost_next_to_nothing(void **unused) /* rows 5, 19, 24, 28,
     static const struct {
         const char *name;
         int kernels;
-    } row[] = {{"matmul_bias_add", 1}, {"linear_relu", 1}, {"linear_gelu", 1}, {"matmul_relu_8192", 1}, {"transpose_matmul", 1}, {"transpose_matmul_add_relu", 1}};
+    } row[] = {{"matmul_bias_add", 1},  {"linear_relu", 1},      {"linear_gelu", 1},
+               {"matmul_relu_8192", 1}, {"transpose_matmul", 1}, {"transpose_matmul_add_relu", 1}};
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         const seed s = on_a100(row[i].name);
         if (s.best->kernels != row[i].kernels)
@@ -235,7 +249,8 @@ static void a_cycle_is_refused_by_name(void **unused) /* row 27 */
 {
     (void)unused;
     const seed s = on_a100("cycle");
-    const fsim_explanation e = fsim_explain(s.g, s.p->hw, &usual, fsim_find_node(s.g, "A"), fsim_find_node(s.g, "B"), s.a);
+    const fsim_explanation e =
+        fsim_explain(s.g, s.p->hw, &usual, fsim_find_node(s.g, "A"), fsim_find_node(s.g, "B"), s.a);
     assert_false(e.legal);
     assert_string_equal(fsim_refusal_text(s.g, &e.why, s.a), "would create a cycle through C");
     fsim_arena_free(s.a);
@@ -302,7 +317,8 @@ static void batch_norm_folds_into_the_weights(void **unused) /* row 18 */
 static void attention_keeps_its_scores_on_chip(void **unused) /* rows 20, 21 */
 {
     (void)unused;
-    static const char *const hw[] = {"hwmodels/a100-sxm4-40gb", "hwmodels/h100-sxm5-80gb"}, *const dtypes[] = {"f32", "f16"};
+    static const char *const hw[] = {"hwmodels/a100-sxm4-40gb", "hwmodels/h100-sxm5-80gb"}, *const dtypes[] = {"f32",
+                                                                                                               "f16"};
     for (int i = 0; i < 4; i++) {
         int64_t before = 0, before_unfused = 0, memory = 0;
         for (int S = 512; S <= 4096; S *= 2) {
@@ -313,8 +329,9 @@ static void attention_keeps_its_scores_on_chip(void **unused) /* rows 20, 21 */
             assert_int_equal(s.best->kernels, 1);
             assert_int_equal(s.best->kernel[0].template, FSIM_CHAINED_CONTRACTION);
             assert_true(s.p->proof.proven);
-            assert_int_equal(dram(s.best), 4 * 2 * 16 * S * 64 * (int64_t)(i < 2 ? 4 : 2)); /* q, k, v and o, each once */
-            assert_true(s.best->flops > s.unfused->flops); /* sums put right at every step */
+            assert_int_equal(dram(s.best),
+                             4 * 2 * 16 * S * 64 * (int64_t)(i < 2 ? 4 : 2)); /* q, k, v and o, each once */
+            assert_true(s.best->flops > s.unfused->flops);                    /* sums put right at every step */
             assert_true(s.best->time_s < s.unfused->time_s || S < 2048);
             if (before) {
                 assert_int_equal(dram(s.best), 2 * before);
@@ -332,8 +349,10 @@ static void attention_keeps_its_scores_on_chip(void **unused) /* rows 20, 21 */
 static void causal_attention_leaves_half_out(void **unused)
 {
     (void)unused;
-    const fsim_binding off[] = {{"causal", "0"}, {"kv_heads", "32"}}, on[] = {{"causal", "1"}, {"kv_heads", "32"}}, shared[] = {{"causal", "1"}, {"kv_heads", "8"}};
-    const seed all = run("ops/attention", "hwmodels/h100-sxm5-80gb", &usual, off, 2), half = run("ops/attention", "hwmodels/h100-sxm5-80gb", &usual, on, 2),
+    const fsim_binding off[] = {{"causal", "0"}, {"kv_heads", "32"}}, on[] = {{"causal", "1"}, {"kv_heads", "32"}},
+                       shared[] = {{"causal", "1"}, {"kv_heads", "8"}};
+    const seed all = run("ops/attention", "hwmodels/h100-sxm5-80gb", &usual, off, 2),
+               half = run("ops/attention", "hwmodels/h100-sxm5-80gb", &usual, on, 2),
                grouped = run("ops/attention", "hwmodels/h100-sxm5-80gb", &usual, shared, 2);
     assert_int_equal(half.best->kernels, 1);
     assert_int_equal(dram(half.best), dram(all.best));
@@ -355,12 +374,14 @@ static void a_fused_mlp_must_fit_on_chip(void **unused) /* row 30 */
     for (int i = 0; i < 4; i++) {
         const fsim_binding set = {"W", widths[i]};
         const seed s = run("fused_mlp", "hwmodels/a100-sxm4-40gb", &usual, &set, 1);
-        const fsim_explanation e = fsim_explain(s.g, s.p->hw, &usual, fsim_find_node(s.g, "h"), fsim_find_node(s.g, "y"), s.a);
+        const fsim_explanation e =
+            fsim_explain(s.g, s.p->hw, &usual, fsim_find_node(s.g, "h"), fsim_find_node(s.g, "y"), s.a);
         assert_int_equal(e.legal, i < 3);
         assert_true(s.best->kernels == 1 || i > 0);
         if (i == 3) {
             assert_int_equal(e.why.rule, FSIM_RULE_SHARED);
-            assert_string_equal(fsim_refusal_text(s.g, &e.why, s.a), "needs 293 KiB of shared memory per block, the GPU allows 163 KiB");
+            assert_string_equal(fsim_refusal_text(s.g, &e.why, s.a),
+                                "needs 293 KiB of shared memory per block, the GPU allows 163 KiB");
         }
         fsim_arena_free(s.a);
     }
@@ -373,7 +394,8 @@ static void strict_numerics_refuse_online_softmax(void **unused) /* row 40 */
     strict.strict = true;
     const seed s = run("attention_standard", "hwmodels/a100-sxm4-40gb", &strict, NULL, 0),
                mlp = run("fused_mlp", "hwmodels/a100-sxm4-40gb", &strict, NULL, 0);
-    const fsim_explanation e = fsim_explain(s.g, s.p->hw, &strict, fsim_find_node(s.g, "s"), fsim_find_node(s.g, "o"), s.a);
+    const fsim_explanation e =
+        fsim_explain(s.g, s.p->hw, &strict, fsim_find_node(s.g, "s"), fsim_find_node(s.g, "o"), s.a);
     assert_true(s.best->kernels > 1);
     assert_int_equal(e.why.rule, FSIM_RULE_NUMERICS);
     assert_int_equal(mlp.best->kernels, 1); /* nothing is summed in another order */
@@ -436,7 +458,8 @@ static void strict_numerics_refuse_split_sums(void **unused) /* rows 13, 40 */
 static void softmax_reads_rows_once_or_twice(void **unused)
 {
     (void)unused;
-    static const char *const columns[] = {"128", "512", "2048", "8192", "32768", "65536", "131072", "262144", "1048576"};
+    static const char *const columns[] = {"128",   "512",    "2048",   "8192",   "32768",
+                                          "65536", "131072", "262144", "1048576"};
     static const char *const hw[] = {"hwmodels/a100-sxm4-40gb", "hwmodels/h100-sxm5-80gb"};
     fsim_options strict = usual;
     strict.strict = true;
@@ -444,8 +467,10 @@ static void softmax_reads_rows_once_or_twice(void **unused)
         double slowest = 0;
         for (int i = 0; i < 9; i++) {
             const fsim_binding set[] = {{"M", "1024"}, {"N", columns[i]}};
-            const seed s = run("softmax_primitive", hw[h], &usual, set, 2), ordered = run("softmax_primitive", hw[h], &strict, set, 2);
-            const double ideal = 2.0 * (double)s.g->tensor[0].bytes, passes = (double)dram(s.best) / ideal, rate = ideal / (s.best->time_s - s.best->kernels * 2.7e-6);
+            const seed s = run("softmax_primitive", hw[h], &usual, set, 2),
+                       ordered = run("softmax_primitive", hw[h], &strict, set, 2);
+            const double ideal = 2.0 * (double)s.g->tensor[0].bytes, passes = (double)dram(s.best) / ideal,
+                         rate = ideal / (s.best->time_s - s.best->kernels * 2.7e-6);
             assert_true(passes >= 1 && passes <= 1.5 + 1e-4);
             if (i < 5)
                 assert_int_equal(s.best->kernels, 1);
@@ -458,13 +483,15 @@ static void softmax_reads_rows_once_or_twice(void **unused)
     }
 }
 
-/* Row 29. 64 values fit into registers at a lower occupancy, and 64 loads in flight a thread keep memory busy (row 29's workload stays whole). 240 of 8 bytes are more than a
- * thread's registers: what spills outgrows a T4's L2, and one kernel of everything is slower than two. */
+/* Row 29. 64 values fit into registers at a lower occupancy, and 64 loads in flight a thread keep memory busy (row 29's
+ * workload stays whole). 240 of 8 bytes are more than a thread's registers: what spills outgrows a T4's L2, and one
+ * kernel of everything is slower than two. */
 static void register_pressure_splits(void **unused)
 {
     (void)unused;
     const seed wide = on_a100("wide_fusion");
-    assert_true(wide.best->kernel[0].registers >= 64 && wide.best->kernel[0].occupancy < 0.5 && wide.best->kernel[0].spilled_bytes == 0);
+    assert_true(wide.best->kernel[0].registers >= 64 && wide.best->kernel[0].occupancy < 0.5 &&
+                wide.best->kernel[0].spilled_bytes == 0);
     fsim_arena_free(wide.a);
 
     fsim_arena *a = fsim_arena_new();
@@ -500,7 +527,8 @@ static void concat_and_layer_norm_are_one_kernel(void **unused) /* pytorch PR 18
         assert_int_equal(dram(s.best), 4096 * row_bytes * 2 + 2 * row_bytes);
         assert_true(s.best->kernel[0].registers < 64); /* one piece's values at a time */
         for (int m = 0; m < s.best->kernel[0].group->members; m++)
-            assert_true(s.best->kernel[0].group->member[m].divergence == 1 && s.best->kernel[0].group->member[m].evaluations <= 4096 * row_bytes / 2);
+            assert_true(s.best->kernel[0].group->member[m].divergence == 1 &&
+                        s.best->kernel[0].group->member[m].evaluations <= 4096 * row_bytes / 2);
         const fsim_binding wide[] = {{"P", "26960"}, {"dtype", "f32"}, {"B", "2048"}}; /* rows of 863 kB fit nowhere */
         const seed w = run("golden/cat_layer_norm", hw[i], &usual, wide, 3);
         assert_true(w.best->kernel[0].passes > 1 || w.best->kernels > 1);
@@ -510,13 +538,15 @@ static void concat_and_layer_norm_are_one_kernel(void **unused) /* pytorch PR 18
     }
 }
 
-static void a_running_maximum_saves_a_read(void **unused) /* pytorch PR 127011: 8.07 ms in three passes, 6.23 ms in two */
+static void
+a_running_maximum_saves_a_read(void **unused) /* pytorch PR 127011: 8.07 ms in three passes, 6.23 ms in two */
 {
     (void)unused;
     fsim_options strict = usual;
     strict.strict = true;
     const fsim_binding set[] = {{"N", "262144"}};
-    const seed fast = run("golden/softmax_rows", "hwmodels/h100-sxm5-80gb", &usual, set, 1), slow = run("golden/softmax_rows", "hwmodels/h100-sxm5-80gb", &strict, set, 1);
+    const seed fast = run("golden/softmax_rows", "hwmodels/h100-sxm5-80gb", &usual, set, 1),
+               slow = run("golden/softmax_rows", "hwmodels/h100-sxm5-80gb", &strict, set, 1);
     const double ratio = slow.best->time_s / fast.best->time_s;
     assert_true(ratio > 0.95 * 8.07 / 6.23 && ratio < 1.05 * 8.07 / 6.23);
     assert_non_null(refused(&slow, FSIM_RULE_NUMERICS));
@@ -531,10 +561,13 @@ static void transposes_are_tiled_or_priced(void **unused) /* openxla issue 2103 
     const int64_t compulsory = (int64_t)40 * 4096 * 4096 * 4;
     assert_int_equal(s.best->kernels, 1);
     assert_int_equal(dram(s.best), 2 * compulsory);
-    assert_true(s.best->kernel[0].coalescing == 1 && s.best->kernel[0].shared_bytes >= 32 * 33 * 4); /* through a tile */
-    for (int k = 0; k < rows.best->kernels; k++) { /* a row that stays on chip can't be read through a tile of 32 rows */
+    assert_true(s.best->kernel[0].coalescing == 1 &&
+                s.best->kernel[0].shared_bytes >= 32 * 33 * 4); /* through a tile */
+    for (int k = 0; k < rows.best->kernels;
+         k++) { /* a row that stays on chip can't be read through a tile of 32 rows */
         const fsim_kernel *x = &rows.best->kernel[k];
-        const bool reads_across = fsim_find_node(rows.g, "t") == x->group->member[0].node && x->group->reduced > 1 && x->passes == 1;
+        const bool reads_across =
+            fsim_find_node(rows.g, "t") == x->group->member[0].node && x->group->reduced > 1 && x->passes == 1;
         assert_true(!reads_across || (x->coalescing < 0.2 && x->input[1].l2_bytes > 7 * (double)x->input[1].bytes));
     }
     assert_true(rows.best->time_s < rows.unfused->time_s && rows.best->time_s > 3.0 * 8192 * 8192 * 4 / 1.346e12);
@@ -554,7 +587,8 @@ static void batching_is_one_kernel_for_any_size(void **unused) /* row 42 */
     }
 }
 
-/* 43: the fused chain is one kernel to compile, paid off after as many runs as its seconds hold savings; eager is best before, optimal after. */
+/* 43: the fused chain is one kernel to compile, paid off after as many runs as its seconds hold savings; eager is best
+ * before, optimal after. */
 static void compile_time_is_a_cost(void **unused)
 {
     (void)unused;

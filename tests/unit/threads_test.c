@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows, bands and points thread by thread: texts that few workloads have (rows too long to keep, walked once for two reductions; blocks that are not full), as the emulator runs them in two orders,
- * against the reference; and that nothing is written behind the end of what is theirs. */
+/* Rows, bands and points thread by thread: texts that few workloads have (rows too long to keep, walked once for two
+ * reductions; blocks that are not full), as the emulator runs them in two orders, against the reference; and that
+ * nothing is written behind the end of what is theirs. */
 #include "predict.h"
-#include "validate/check.h"
+#include "validate/reference/check.h"
 
 #include "../mock/emulate.h"
 #include <dlfcn.h>
@@ -16,12 +17,14 @@
 
 #include <cmocka.h> /* needs those above */
 
-#define X(shape, type) "tensors:\n  x: {shape: [" shape "], dtype: " type ", role: input}\n"
+#define X(shape, type)         "tensors:\n  x: {shape: [" shape "], dtype: " type ", role: input}\n"
 #define AND(name, shape, type) "  " name ": {shape: [" shape "], dtype: " type ", role: input}\n"
-#define OPS "operators:\n"
-#define SQUARES(dim) SQUARES_OF("x", dim)
-#define SQUARES_OF(x, dim) "  - {op: mean, in: " x ", out: mean, dims: [" dim "], keepdim: true}\n  - {op: sub, in: [" x ", mean], out: centred}\n  - {op: mul, in: [centred, centred], out: square}\n" \
-                     "  - {op: mean, in: square, out: var, dims: [" dim "], keepdim: true}\n"
+#define OPS                    "operators:\n"
+#define SQUARES(dim)           SQUARES_OF("x", dim)
+#define SQUARES_OF(x, dim)                                                                                             \
+    "  - {op: mean, in: " x ", out: mean, dims: [" dim "], keepdim: true}\n  - {op: sub, in: [" x                      \
+    ", mean], out: centred}\n  - {op: mul, in: [centred, centred], out: square}\n"                                     \
+    "  - {op: mean, in: square, out: var, dims: [" dim "], keepdim: true}\n"
 
 static const struct {
     const char *name, *text, *outputs;
@@ -29,30 +32,141 @@ static const struct {
     int vector; /* elements of a thread; 0: as many as it has */
     const char *has[2];
 } cases[] = {
-    {"softmax, a row of a block", X("8, 2048", "f32") OPS "  - {op: softmax, in: x, out: y, dim: 1}\n", "y", 0, 0, {"FS_ROWS(p, 8, 2, 128)", "FS_ROW_SUM(f"}},
-    {"layer norm, several rows of a block", X("13, 700", "f32") OPS "  - {op: layer_norm, in: x, out: y}\n", "y", 0, 0, {"FS_ROWS(p, 13, ", "FS_ROW_SUM(f"}},
-    {"sums of doubles", X("6, 3000", "f64") OPS "  - {op: sum, in: x, out: y, dims: [1]}\n", "y", 0, 0, {"FS_ROW_SUM(d"}},
-    {"least of integers", X("6, 3000", "i32") OPS "  - {op: min, in: x, out: y, dims: [1]}\n", "y", 0, 0, {"FS_ROW_MIN(i"}},
-    {"place of the largest", X("6, 3000", "f32") OPS "  - {op: argmax, in: x, out: y, dim: 1}\n", "y", 0, 0, {"FS_ROW_ARGMAX(f"}},
-    {"product", X("7, 600", "f32") OPS "  - {op: exp, in: x, out: e}\n  - {op: prod, in: e, out: y, dim: 1}\n", "y", 0, 0, {"FS_ROW_PROD(f"}},
+    {"softmax, a row of a block",
+     X("8, 2048", "f32") OPS "  - {op: softmax, in: x, out: y, dim: 1}\n",
+     "y",
+     0,
+     0,
+     {"FS_ROWS(p, 8, 2, 128)", "FS_ROW_SUM(f"}},
+    {"layer norm, several rows of a block",
+     X("13, 700", "f32") OPS "  - {op: layer_norm, in: x, out: y}\n",
+     "y",
+     0,
+     0,
+     {"FS_ROWS(p, 13, ", "FS_ROW_SUM(f"}},
+    {"sums of doubles",
+     X("6, 3000", "f64") OPS "  - {op: sum, in: x, out: y, dims: [1]}\n",
+     "y",
+     0,
+     0,
+     {"FS_ROW_SUM(d"}},
+    {"least of integers",
+     X("6, 3000", "i32") OPS "  - {op: min, in: x, out: y, dims: [1]}\n",
+     "y",
+     0,
+     0,
+     {"FS_ROW_MIN(i"}},
+    {"place of the largest",
+     X("6, 3000", "f32") OPS "  - {op: argmax, in: x, out: y, dim: 1}\n",
+     "y",
+     0,
+     0,
+     {"FS_ROW_ARGMAX(f"}},
+    {"product",
+     X("7, 600", "f32") OPS "  - {op: exp, in: x, out: e}\n  - {op: prod, in: e, out: y, dim: 1}\n",
+     "y",
+     0,
+     0,
+     {"FS_ROW_PROD(f"}},
     {"long softmax", X("5, 3001", "f32") OPS "  - {op: softmax, in: x, out: y, dim: 1}\n", "y", 2, 0, {"FS_ROW_EXP(f"}},
-    {"long softmax of doubles", X("3, 1030", "f64") OPS "  - {op: softmax, in: x, out: y, dim: 1}\n", "y", 2, 0, {"FS_ROW_EXP(d"}},
-    {"long layer norm", X("5, 3001", "f32") AND("s", "5, 1", "f32") OPS "  - {op: mul, in: [x, s], out: z}\n  - {op: layer_norm, in: z, out: y}\n", "y", 2, 0, {"FS_ROW_MOMENTS(f"}},
-    {"long layer norm, f16", X("4, 2048", "f16") OPS "  - {op: layer_norm, in: x, out: y}\n", "y", 2, 0, {"FS_ROW_MOMENTS(f"}},
-    {"long moments of doubles", X("5, 1030", "f64") OPS SQUARES("1") "  - {op: mul, in: [centred, var], out: y}\n", "y", 2, 0, {"FS_ROW_MOMENTS(d"}},
-    {"softmax of columns", X("300, 70", "f32") OPS "  - {op: softmax, in: x, out: y, dim: 0}\n", "y", 2, 0, {"FS_BAND_EXP(f"}},
-    {"moments of columns", X("301, 70", "f32") OPS SQUARES("0") "  - {op: mul, in: [centred, var], out: y}\n", "y", 2, 0, {"FS_BAND_MOMENTS(f"}},
-    {"moments in pieces", X("1, 10, 7000", "f32") AND("b", "10, 1", "f32") OPS "  - {op: mul, in: b, out: b4, scalar: 4}\n  - {op: add, in: [x, b4], out: z}\n" SQUARES_OF("z", "1, 2"), "mean, var", 0, 0, {"fs_merge_moments_f", "FS_ROW_MOMENTS(f"}},
-    {"logarithm of a sum in pieces", X("1, 70000", "f32") OPS "  - {op: logsumexp, in: x, out: y, dims: [1]}\n", "y", 0, 0, {"fs_merge_exp_f", "FS_ROW_EXP(f"}},
+    {"long softmax of doubles",
+     X("3, 1030", "f64") OPS "  - {op: softmax, in: x, out: y, dim: 1}\n",
+     "y",
+     2,
+     0,
+     {"FS_ROW_EXP(d"}},
+    {"long layer norm",
+     X("5, 3001", "f32") AND("s", "5, 1", "f32") OPS
+     "  - {op: mul, in: [x, s], out: z}\n  - {op: layer_norm, in: z, out: y}\n",
+     "y",
+     2,
+     0,
+     {"FS_ROW_MOMENTS(f"}},
+    {"long layer norm, f16",
+     X("4, 2048", "f16") OPS "  - {op: layer_norm, in: x, out: y}\n",
+     "y",
+     2,
+     0,
+     {"FS_ROW_MOMENTS(f"}},
+    {"long moments of doubles",
+     X("5, 1030", "f64") OPS SQUARES("1") "  - {op: mul, in: [centred, var], out: y}\n",
+     "y",
+     2,
+     0,
+     {"FS_ROW_MOMENTS(d"}},
+    {"softmax of columns",
+     X("300, 70", "f32") OPS "  - {op: softmax, in: x, out: y, dim: 0}\n",
+     "y",
+     2,
+     0,
+     {"FS_BAND_EXP(f"}},
+    {"moments of columns",
+     X("301, 70", "f32") OPS SQUARES("0") "  - {op: mul, in: [centred, var], out: y}\n",
+     "y",
+     2,
+     0,
+     {"FS_BAND_MOMENTS(f"}},
+    {"moments in pieces",
+     X("1, 10, 7000", "f32") AND("b", "10, 1", "f32") OPS
+     "  - {op: mul, in: b, out: b4, scalar: 4}\n  - {op: add, in: [x, b4], out: z}\n" SQUARES_OF("z", "1, 2"),
+     "mean, var",
+     0,
+     0,
+     {"fs_merge_moments_f", "FS_ROW_MOMENTS(f"}},
+    {"logarithm of a sum in pieces",
+     X("1, 70000", "f32") OPS "  - {op: logsumexp, in: x, out: y, dims: [1]}\n",
+     "y",
+     0,
+     0,
+     {"fs_merge_exp_f", "FS_ROW_EXP(f"}},
     {"running sums", X("5, 1500", "f32") OPS "  - {op: cumsum, in: x, out: y, dim: 1}\n", "y", 0, 0, {"FS_SCAN(f"}},
-    {"points of a broadcast digit", X("33, 1", "f32") AND("z", "33, 52", "f32") OPS "  - {op: add, in: [x, z], out: y}\n", "y", 0, 4, {"FS_POINTS(0, o, c, 1716, 52, 4)"}},
-    {"ragged points", X("32, 1", "f16") AND("z", "31", "f16") OPS "  - {op: mul, in: [x, z], out: y}\n", "y", 0, 0, {"FS_POINTS(0, o, c, 992, 31, 1)"}},
-    {"points of two sizes", X("32, 33", "f32") AND("z", "32, 1", "f32") OPS "  - {op: neg, in: x, out: y}\n  - {op: exp, in: z, out: w}\n  - {op: add, in: [y, w], out: v}\n", "y, w, v", 0, 0, {"FS_POINTS("}},
-    {"transposed", X("45, 70", "f32") OPS "  - {op: transpose, in: x, out: t, dims: [0, 1]}\n  - {op: relu, in: t, out: y}\n", "y", 0, 0, {"FS_TILES("}},
-    {"integers of a byte", X("40, 40", "i8") OPS "  - {op: mul, in: [x, x], out: a}\n  - {op: mul, in: [a, x], out: b}\n  - {op: cast, in: b, out: y, dtype: i32}\n", "y", 0, 0, {"(fs_i8)"}},
-    {"bytes", X("40, 40", "u8") OPS "  - {op: mul, in: [x, x], out: a}\n  - {op: mul, in: [a, x], out: b}\n  - {op: cast, in: b, out: y, dtype: f32}\n", "y", 0, 0, {"(fs_u8)"}},
-    {"integers of two bytes", X("40, 40", "i16") OPS "  - {op: mul, in: [x, x], out: a}\n  - {op: mul, in: [a, a], out: b}\n  - {op: mul, in: [b, a], out: c}\n"
-                                                "  - {op: cast, in: c, out: y, dtype: i64}\n", "y", 0, 0, {"(fs_i16)"}},
+    {"points of a broadcast digit",
+     X("33, 1", "f32") AND("z", "33, 52", "f32") OPS "  - {op: add, in: [x, z], out: y}\n",
+     "y",
+     0,
+     4,
+     {"FS_POINTS(0, o, c, 1716, 52, 4)"}},
+    {"ragged points",
+     X("32, 1", "f16") AND("z", "31", "f16") OPS "  - {op: mul, in: [x, z], out: y}\n",
+     "y",
+     0,
+     0,
+     {"FS_POINTS(0, o, c, 992, 31, 1)"}},
+    {"points of two sizes",
+     X("32, 33", "f32") AND("z", "32, 1", "f32") OPS
+     "  - {op: neg, in: x, out: y}\n  - {op: exp, in: z, out: w}\n  - {op: add, in: [y, w], out: v}\n",
+     "y, w, v",
+     0,
+     0,
+     {"FS_POINTS("}},
+    {"transposed",
+     X("45, 70", "f32") OPS "  - {op: transpose, in: x, out: t, dims: [0, 1]}\n  - {op: relu, in: t, out: y}\n",
+     "y",
+     0,
+     0,
+     {"FS_TILES("}},
+    {"integers of a byte",
+     X("40, 40", "i8") OPS "  - {op: mul, in: [x, x], out: a}\n  - {op: mul, in: [a, x], out: b}\n  - {op: cast, in: "
+                           "b, out: y, dtype: i32}\n",
+     "y",
+     0,
+     0,
+     {"(fs_i8)"}},
+    {"bytes",
+     X("40, 40", "u8") OPS "  - {op: mul, in: [x, x], out: a}\n  - {op: mul, in: [a, x], out: b}\n  - {op: cast, in: "
+                           "b, out: y, dtype: f32}\n",
+     "y",
+     0,
+     0,
+     {"(fs_u8)"}},
+    {"integers of two bytes",
+     X("40, 40", "i16") OPS
+     "  - {op: mul, in: [x, x], out: a}\n  - {op: mul, in: [a, a], out: b}\n  - {op: mul, in: [b, a], out: c}\n"
+     "  - {op: cast, in: c, out: y, dtype: i64}\n",
+     "y",
+     0,
+     0,
+     {"(fs_i16)"}},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -86,7 +200,8 @@ static int generate(const fsim_hw *hw, int i)
         for (int k = 0; k < programs[i]; k++)
             found = found || (program[i][k].source && strstr(program[i][k].source, cases[i].has[n]));
         if (!found)
-            print_message("%s: no text has %s:\n%s\n", cases[i].name, cases[i].has[n], program[i][0].source ? program[i][0].source : program[i][0].skipped);
+            print_message("%s: no text has %s:\n%s\n", cases[i].name, cases[i].has[n],
+                          program[i][0].source ? program[i][0].source : program[i][0].skipped);
         lacking += !found;
     }
     return lacking;
@@ -109,8 +224,10 @@ static void compile(const char *folder)
         for (int k = 0; k < programs[i]; k++) {
             assert_non_null(program[i][k].source);
             put_file(fsim_printf(arena, "%s/k%d_%d.c", folder, i, k), program[i][k].source);
-            command = fsim_printf(arena, "%scc -std=gnu11 -O0 -w -fPIC -shared -Wl,-Bsymbolic -ffp-contract=off -DFS_EMULATED -include %s -I. -o k%d_%d.so k%d_%d.c -lm &\n%s", command,
-                                  MOCK_EMULATED_H, i, k, i, k, i % 4 == 3 ? "wait\n" : "");
+            command = fsim_printf(arena,
+                                  "%scc -std=gnu11 -O0 -w -fPIC -shared -Wl,-Bsymbolic -ffp-contract=off -DFS_EMULATED "
+                                  "-include %s -I. -o k%d_%d.so k%d_%d.c -lm &\n%s",
+                                  command, MOCK_EMULATED_H, i, k, i, k, i % 4 == 3 ? "wait\n" : "");
         }
     assert_int_equal(system(fsim_printf(arena, "%swait", command)), 0);
 }
@@ -128,8 +245,13 @@ static void run(int i, int k, const fsim_host_memory *h, const char *library, co
         params[n] = &h->argument[k][n];
     for (int n = 0; n < p->launches; n++) {
         const fsim_launch *l = &p->launch[n];
-        const mock_grid grid = {.name = l->entry, .entry = (void (*)(void **))(uintptr_t)dlsym(open, l->entry), .params = params, .grid = l->grid, .block = l->block,
-                                .shared_bytes = l->shared_bytes, .shared_limit_bytes = 163 * 1024};
+        const mock_grid grid = {.name = l->entry,
+                                .entry = (void (*)(void **))(uintptr_t)dlsym(open, l->entry),
+                                .params = params,
+                                .grid = l->grid,
+                                .block = l->block,
+                                .shared_bytes = l->shared_bytes,
+                                .shared_limit_bytes = 163 * 1024};
         if (mock_run(&grid, why, sizeof why) != MOCK_RAN || *why)
             fail_msg("%s, %s: %s\n%s", cases[i].name, order, why, p->source);
     }
@@ -137,7 +259,8 @@ static void run(int i, int k, const fsim_host_memory *h, const char *library, co
     if (c.message || c.untold)
         fail_msg("%s, %s: %s\n%s", cases[i].name, order, c.message ? c.message : c.untold, p->source);
     if (fsim_host_overrun(h, k))
-        fail_msg("%s, %s: something is written behind the end of %s\n%s", cases[i].name, order, fsim_host_overrun(h, k), p->source);
+        fail_msg("%s, %s: something is written behind the end of %s\n%s", cases[i].name, order, fsim_host_overrun(h, k),
+                 p->source);
     dlclose(open);
 }
 

@@ -83,7 +83,8 @@ static void counts_equal_the_walk(void **unused)
         const fsim_map m = random_map();
         const int64_t P = fsim_map_points(&m), R = fsim_map_reduced(&m);
         const int elem = bytes[draw(4)];
-        int64_t *element = malloc((size_t)(P * R) * sizeof *element), *sector = malloc((size_t)(P * R) * sizeof *sector), requested = 0, warp[32];
+        int64_t *element = malloc((size_t)(P * R) * sizeof *element),
+                *sector = malloc((size_t)(P * R) * sizeof *sector), requested = 0, warp[32];
         for (int64_t i = 0; i < P * R; i++) {
             element[i] = fsim_map_at(&m, i / R, i % R);
             sector[i] = element[i] * elem / 32;
@@ -170,22 +171,30 @@ typedef struct {
     const char *name, *text;
     struct {
         const char *tensor;
-        int64_t bytes, sectors; /* distinct elements and 32-byte sectors, counted by hand or by the walk named beside it */
+        int64_t bytes,
+            sectors; /* distinct elements and 32-byte sectors, counted by hand or by the walk named beside it */
     } want[3];
 } traffic_case;
 
-static const char tensors[] = "tensors:\n  x: {shape: [6, 10], dtype: f32, role: input}\n  r: {shape: [10], dtype: f32, role: input}\n"
-                              "  c: {shape: [6, 1], dtype: f16, role: input}\n  i: {shape: [1, 2, 9, 9], dtype: f32, role: input}\noperators:\n";
+static const char tensors[] =
+    "tensors:\n  x: {shape: [6, 10], dtype: f32, role: input}\n  r: {shape: [10], dtype: f32, role: input}\n"
+    "  c: {shape: [6, 1], dtype: f16, role: input}\n  i: {shape: [1, 2, 9, 9], dtype: f32, role: input}\noperators:\n";
 static const traffic_case cases[] = {
     {"every element once", "  - {op: exp, in: x, out: y}\n", {{"x", 240, 8}}},
     {"a row broadcast over rows is read once", "  - {op: add, in: [x, r], out: y}\n", {{"x", 240, 8}, {"r", 40, 2}}},
     {"a column broadcast over columns", "  - {op: add, in: [x, c], out: y}\n", {{"x", 240, 8}, {"c", 12, 1}}},
     /* columns 2 to 4 of 10-wide rows: bytes 8-19, 48-59, 88-99, ... lie in sectors 0, 1, 2+3, 4, 5, 6 */
-    {"a slice reads the sectors it touches", "  - {op: slice, in: x, out: s, dim: 1, start: 2, size: 3}\n  - {op: exp, in: s, out: y}\n", {{"x", 72, 7}}},
-    {"a transpose reads everything once", "  - {op: transpose, in: x, out: s, dims: [0, 1]}\n  - {op: exp, in: s, out: y}\n", {{"x", 240, 8}}},
+    {"a slice reads the sectors it touches",
+     "  - {op: slice, in: x, out: s, dim: 1, start: 2, size: 3}\n  - {op: exp, in: s, out: y}\n",
+     {{"x", 72, 7}}},
+    {"a transpose reads everything once",
+     "  - {op: transpose, in: x, out: s, dims: [0, 1]}\n  - {op: exp, in: s, out: y}\n",
+     {{"x", 240, 8}}},
     {"a row reduction", "  - {op: sum, in: x, out: y, dims: [1]}\n", {{"x", 240, 8}}},
     /* 1 x 1 windows with stride 3 touch rows and columns 0, 3, 6: 3 x 3 of 9 x 9 in two planes */
-    {"strided windows leave elements out", "  - {op: max_pool2d, in: i, out: y, kernel: 1, stride: 3}\n", {{"i", 72, 0}}},
+    {"strided windows leave elements out",
+     "  - {op: max_pool2d, in: i, out: y, kernel: 1, stride: 3}\n",
+     {{"i", 72, 0}}},
     {"overlapping windows read once", "  - {op: max_pool2d, in: i, out: y, kernel: 3, stride: 1}\n", {{"i", 648, 0}}},
 };
 
@@ -231,11 +240,15 @@ static void windows_compute_their_taps(void **unused)
     (void)unused;
     state = 4;
     for (int turn = 0; turn < 400; turn++) {
-        const int rows = 3 + draw(12), columns = 3 + draw(12), taps = 1 + draw(3), stride = 1 + draw(4), pad = draw(taps / 2 + 1);
+        const int rows = 3 + draw(12), columns = 3 + draw(12), taps = 1 + draw(3), stride = 1 + draw(4),
+                  pad = draw(taps / 2 + 1);
         int64_t computed = 0, elements = 0;
         char text[1024], seen[16][16] = {{0}};
-        snprintf(text, sizeof text, "tensors:\n  x: {shape: [3, %d, %d], dtype: f32, role: input}\noperators:\n  - {op: exp, in: x, out: e}\n"
-                                    "  - {op: max_pool2d, in: e, out: y, kernel: %d, stride: %d, padding: %d}\n", rows, columns, taps, stride, pad);
+        snprintf(
+            text, sizeof text,
+            "tensors:\n  x: {shape: [3, %d, %d], dtype: f32, role: input}\noperators:\n  - {op: exp, in: x, out: e}\n"
+            "  - {op: max_pool2d, in: e, out: y, kernel: %d, stride: %d, padding: %d}\n",
+            rows, columns, taps, stride, pad);
         for (int r = -pad; r + taps <= rows + pad; r += stride)
             for (int c = -pad; c + taps <= columns + pad; c += stride)
                 for (int k = 0; k < taps * taps; k++) {
@@ -272,17 +285,31 @@ static void gathers_compute_what_they_take(void **unused)
         const char *operators;
         int64_t evaluations, table_bytes, bias_bytes;
     } row[] = {
-        {"  - {op: exp, in: table, out: e}\n  - {op: add, in: [e, bias], out: f}\n  - {op: gather, in: [f, index], out: y}\n", 5 * 12, 5 * 12 * 4, 12 * 4},
-        {"  - {op: transpose, in: turned, out: e}\n  - {op: add, in: [e, bias], out: f}\n  - {op: gather, in: [f, index], out: y}\n", 5 * 12, 5 * 12 * 4, 12 * 4},
-        {"  - {op: add, in: [table, bias], out: f}\n  - {op: gather, in: [f, index], out: t}\n  - {op: transpose, in: t, out: s}\n  - {op: exp, in: s, out: y}\n", 5 * 12, 5 * 12 * 4, 12 * 4},
-        {"  - {op: add, in: [table, bias], out: f}\n  - {op: gather, in: [f, index], out: t}\n  - {op: sum, in: t, out: y, dims: [1]}\n", 5 * 12, 5 * 12 * 4, 12 * 4},
-        {"  - {op: add, in: [table, bias], out: f}\n  - {op: gather, in: [f, index], out: t}\n  - {op: sum, in: t, out: y, dims: [0]}\n", 5 * 12, 5 * 12 * 4, 12 * 4},
+        {"  - {op: exp, in: table, out: e}\n  - {op: add, in: [e, bias], out: f}\n  - {op: gather, in: [f, index], "
+         "out: y}\n",
+         5 * 12, 5 * 12 * 4, 12 * 4},
+        {"  - {op: transpose, in: turned, out: e}\n  - {op: add, in: [e, bias], out: f}\n  - {op: gather, in: [f, "
+         "index], out: y}\n",
+         5 * 12, 5 * 12 * 4, 12 * 4},
+        {"  - {op: add, in: [table, bias], out: f}\n  - {op: gather, in: [f, index], out: t}\n  - {op: transpose, in: "
+         "t, out: s}\n  - {op: exp, in: s, out: y}\n",
+         5 * 12, 5 * 12 * 4, 12 * 4},
+        {"  - {op: add, in: [table, bias], out: f}\n  - {op: gather, in: [f, index], out: t}\n  - {op: sum, in: t, "
+         "out: y, dims: [1]}\n",
+         5 * 12, 5 * 12 * 4, 12 * 4},
+        {"  - {op: add, in: [table, bias], out: f}\n  - {op: gather, in: [f, index], out: t}\n  - {op: sum, in: t, "
+         "out: y, dims: [0]}\n",
+         5 * 12, 5 * 12 * 4, 12 * 4},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         fsim_arena *a = fsim_arena_new();
         fsim_diag *d = fsim_diag_new(a);
-        const char *text = fsim_printf(a, "tensors:\n  table: {shape: [100, 12], dtype: f32, role: input}\n  turned: {shape: [12, 100], dtype: f32, role: input}\n"
-                                          "  bias: {shape: [12], dtype: f32, role: input}\n  index: {shape: [5], dtype: i64, role: input}\noperators:\n%s", row[i].operators);
+        const char *text = fsim_printf(a,
+                                       "tensors:\n  table: {shape: [100, 12], dtype: f32, role: input}\n  turned: "
+                                       "{shape: [12, 100], dtype: f32, role: input}\n"
+                                       "  bias: {shape: [12], dtype: f32, role: input}\n  index: {shape: [5], dtype: "
+                                       "i64, role: input}\noperators:\n%s",
+                                       row[i].operators);
         const fsim_graph *g = fsim_graph_parse(a, d, "gather.yaml", text, strlen(text), NULL, 0);
         assert_non_null(g);
         int node[8];
@@ -302,8 +329,8 @@ static void gathers_compute_what_they_take(void **unused)
     }
 }
 
-/* Trees of concat, pad, roll, slice, flip and transpose over matrices: how often each value is computed, and which input elements are read, against a walk
- * of every output element down the tree. */
+/* Trees of concat, pad, roll, slice, flip and transpose over matrices: how often each value is computed, and which
+ * input elements are read, against a walk of every output element down the tree. */
 enum { TREE_NODES = 32 }; /* depth 4, two arguments */
 typedef enum { LEAF, NEGATE, TURN, FLIP, SLICE, PAD, ROLL, JOIN, TREE_KINDS } tree_kind;
 
@@ -311,8 +338,8 @@ typedef struct {
     tree_kind kind;
     int rows, columns, arg[2], by[2]; /* by: start of a slice, padding before, shift, dimension of a join or flip */
     int64_t wanted;
-    char *touched; /* leaf */
-    int64_t requests; /* leaf: sectors that warps of 32 results ask for */
+    char *touched;                /* leaf */
+    int64_t requests;             /* leaf: sectors that warps of 32 results ask for */
     int last, asked[32], askings; /* ... the warp before, and what it asked for */
 } tree_node;
 
@@ -345,14 +372,15 @@ static int grow_tree(tree *t, int depth, int rows, int columns)
         n.arg[0] = grow_tree(t, depth - 1, rows + more, columns + wide);
         n.by[0] = draw(more + 1);
         n.by[1] = draw(wide + 1);
-        snprintf(line, sizeof line, "{op: slice, in: t%d, start: [%d, %d], size: [%d, %d]", n.arg[0], n.by[0], n.by[1], rows, columns);
+        snprintf(line, sizeof line, "{op: slice, in: t%d, start: [%d, %d], size: [%d, %d]", n.arg[0], n.by[0], n.by[1],
+                 rows, columns);
     } else if (kind == PAD) {
         const int have_rows = 1 + draw(rows), have_columns = 1 + draw(columns);
         n.by[0] = draw(rows - have_rows + 1);
         n.by[1] = draw(columns - have_columns + 1);
         n.arg[0] = grow_tree(t, depth - 1, have_rows, have_columns);
-        snprintf(line, sizeof line, "{op: pad, in: t%d, padding: [%d, %d, %d, %d]", n.arg[0], n.by[1], columns - have_columns - n.by[1], n.by[0],
-                 rows - have_rows - n.by[0]);
+        snprintf(line, sizeof line, "{op: pad, in: t%d, padding: [%d, %d, %d, %d]", n.arg[0], n.by[1],
+                 columns - have_columns - n.by[1], n.by[0], rows - have_rows - n.by[0]);
     } else if (kind == JOIN) {
         const int dim = draw(2), all = dim ? columns : rows, first = all > 1 ? 1 + draw(all - 1) : 1;
         if (all == 1)
@@ -391,11 +419,22 @@ static void want_value(tree *t, int point, int i, int r, int c)
     const tree_node *x = n->arg[0] >= 0 ? &t->node[n->arg[0]] : n;
     n->wanted++;
     switch (n->kind) {
-    case NEGATE: want_value(t, point, n->arg[0], r, c); break;
-    case TURN: want_value(t, point, n->arg[0], c, r); break;
-    case FLIP: want_value(t, point, n->arg[0], n->by[0] ? r : n->rows - 1 - r, n->by[0] ? n->columns - 1 - c : c); break;
-    case SLICE: want_value(t, point, n->arg[0], r + n->by[0], c + n->by[1]); break;
-    case ROLL: want_value(t, point, n->arg[0], ((r - n->by[0]) % n->rows + n->rows) % n->rows, ((c - n->by[1]) % n->columns + n->columns) % n->columns); break;
+    case NEGATE:
+        want_value(t, point, n->arg[0], r, c);
+        break;
+    case TURN:
+        want_value(t, point, n->arg[0], c, r);
+        break;
+    case FLIP:
+        want_value(t, point, n->arg[0], n->by[0] ? r : n->rows - 1 - r, n->by[0] ? n->columns - 1 - c : c);
+        break;
+    case SLICE:
+        want_value(t, point, n->arg[0], r + n->by[0], c + n->by[1]);
+        break;
+    case ROLL:
+        want_value(t, point, n->arg[0], ((r - n->by[0]) % n->rows + n->rows) % n->rows,
+                   ((c - n->by[1]) % n->columns + n->columns) % n->columns);
+        break;
     case PAD:
         if (r >= n->by[0] && r < n->by[0] + x->rows && c >= n->by[1] && c < n->by[1] + x->columns)
             want_value(t, point, n->arg[0], r - n->by[0], c - n->by[1]);
@@ -431,7 +470,8 @@ static void pieces_equal_the_walk(void **unused)
         static tree t;
         t = (tree){0};
         const int root = grow_tree(&t, 4, 1 + draw(12), 1 + draw(40));
-        if (t.node[root].kind == LEAF || t.node[root].kind == SLICE) { /* a slice of rows is a view: all of what it views is made */
+        if (t.node[root].kind == LEAF ||
+            t.node[root].kind == SLICE) { /* a slice of rows is a view: all of what it views is made */
             for (int i = 0; i < t.count; i++)
                 free(t.node[i].touched);
             continue;
@@ -443,7 +483,8 @@ static void pieces_equal_the_walk(void **unused)
         const char *text = "tensors:\n";
         for (int i = 0; i < t.count; i++)
             if (t.node[i].kind == LEAF)
-                text = fsim_printf(a, "%s  t%d: {shape: [%d, %d], dtype: f32, role: input}\n", text, i, t.node[i].rows, t.node[i].columns);
+                text = fsim_printf(a, "%s  t%d: {shape: [%d, %d], dtype: f32, role: input}\n", text, i, t.node[i].rows,
+                                   t.node[i].columns);
         text = fsim_printf(a, "%soperators:\n%s", text, t.text);
         const fsim_graph *g = fsim_graph_parse(a, d, "tree.yaml", text, strlen(text), NULL, 0);
         if (!g)
@@ -462,7 +503,8 @@ static void pieces_equal_the_walk(void **unused)
             int at;
             assert_int_equal(sscanf(g->node[made.member[i].node].name, "t%d", &at), 1);
             if (made.member[i].evaluations != t.node[at].wanted)
-                print_message("%st%d is computed %lld times, wanted %lld\n", text, at, (long long)made.member[i].evaluations, (long long)t.node[at].wanted);
+                print_message("%st%d is computed %lld times, wanted %lld\n", text, at,
+                              (long long)made.member[i].evaluations, (long long)t.node[at].wanted);
             assert_int_equal(made.member[i].evaluations, t.node[at].wanted);
         }
         for (int i = 0; ok && i < made.reads; i++) {
@@ -470,10 +512,12 @@ static void pieces_equal_the_walk(void **unused)
             assert_int_equal(sscanf(g->tensor[made.read[i].tensor].name, "t%d", &at), 1);
             const fsim_traffic read = fsim_read_traffic(g, &made.read[i], 32, 0, 1e9);
             if (made.read[i].maps > 0 && read.compulsory_bytes != 4 * touched(&t.node[at]))
-                print_message("%st%d: %lld bytes, wanted %lld\n", text, at, (long long)read.compulsory_bytes, (long long)(4 * touched(&t.node[at])));
+                print_message("%st%d: %lld bytes, wanted %lld\n", text, at, (long long)read.compulsory_bytes,
+                              (long long)(4 * touched(&t.node[at])));
             assert_true(made.read[i].maps == 0 || read.compulsory_bytes == 4 * touched(&t.node[at]));
             const fsim_map *place = made.read[i].maps == 1 && made.read[i].place ? &made.read[i].place[0] : NULL;
-            const bool long_runs = place && place->modes && place->mode[place->modes - 1].stride == 1 && place->mode[place->modes - 1].extent >= 32;
+            const bool long_runs = place && place->modes && place->mode[place->modes - 1].stride == 1 &&
+                                   place->mode[place->modes - 1].extent >= 32;
             asked += place && !long_runs;
             assert_true(!place || long_runs || read.direct_bytes == 32 * (double)t.node[at].requests);
         }
@@ -492,12 +536,11 @@ static void short_ranges_diverge(void **unused)
         int64_t start, rows, period, run;
         double divergence;
     } row[] = {
-        {0, 100, 256, 128, 1},        /* whole warps */
-        {128, 100, 256, 128, 1},
-        {0, 100, 32, 4, 8},           /* every warp has four lanes of it */
-        {1, 1000, 3, 1, 3},           /* one lane in three */
-        {0, 1, 0, 1000, 1.024},       /* the last warp alone is not full */
-        {100, 50, 1000, 100, 1.31},   /* begins and ends within a warp */
+        {0, 100, 256, 128, 1},                          /* whole warps */
+        {128, 100, 256, 128, 1},    {0, 100, 32, 4, 8}, /* every warp has four lanes of it */
+        {1, 1000, 3, 1, 3},                             /* one lane in three */
+        {0, 1, 0, 1000, 1.024},                         /* the last warp alone is not full */
+        {100, 50, 1000, 100, 1.31},                     /* begins and ends within a warp */
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         fsim_map place = {.offset = row[i].start};
@@ -514,14 +557,10 @@ static void short_ranges_diverge(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_equal_the_walk),
-        cmocka_unit_test(overlaps_are_walked),
-        cmocka_unit_test(composition_is_pointwise),
-        cmocka_unit_test(kernels_read_what_they_touch),
-        cmocka_unit_test(windows_compute_their_taps),
-        cmocka_unit_test(gathers_compute_what_they_take),
-        cmocka_unit_test(pieces_equal_the_walk),
-        cmocka_unit_test(short_ranges_diverge),
+        cmocka_unit_test(counts_equal_the_walk),      cmocka_unit_test(overlaps_are_walked),
+        cmocka_unit_test(composition_is_pointwise),   cmocka_unit_test(kernels_read_what_they_touch),
+        cmocka_unit_test(windows_compute_their_taps), cmocka_unit_test(gathers_compute_what_they_take),
+        cmocka_unit_test(pieces_equal_the_walk),      cmocka_unit_test(short_ranges_diverge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

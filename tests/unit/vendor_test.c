@@ -7,16 +7,21 @@
 
 #include <cmocka.h>
 
-#include "validate/vendor.h"
+#include "validate/cuda/library_call.h"
 #include <string.h>
 
 enum { M = 6, N = 5, K = 4, BATCH = 3 };
-static const char tensors[] = "tensors:\n  x: {shape: [6, 4], dtype: f32, role: input}\n  w: {shape: [4, 5], dtype: f32, role: weight}\n"
-                              "  wt: {shape: [5, 4], dtype: f32, role: weight}\n  xt: {shape: [4, 6], dtype: f32, role: input}\n  b: {shape: [5], dtype: f32, role: weight}\n"
-                              "  rows: {shape: [6, 1], dtype: f32, role: weight}\n  one: {shape: [1], dtype: f32, role: weight}\n"
-                              "  full: {shape: [6, 5], dtype: f32, role: input}\n  square: {shape: [4, 4], dtype: f32, role: weight}\n  s: {shape: [4], dtype: f32, role: weight}\n"
-                              "  column: {shape: [4, 1], dtype: f32, role: weight}\n  x3: {shape: [3, 6, 4], dtype: f32, role: input}\n  w3: {shape: [3, 4, 5], dtype: f32, role: weight}\n"
-                              "  b3: {shape: [3, 1, 5], dtype: f32, role: weight}\n  many: {shape: [7, 5], dtype: f32, role: weight}\noperators:\n";
+static const char tensors[] =
+    "tensors:\n  x: {shape: [6, 4], dtype: f32, role: input}\n  w: {shape: [4, 5], dtype: f32, role: weight}\n"
+    "  wt: {shape: [5, 4], dtype: f32, role: weight}\n  xt: {shape: [4, 6], dtype: f32, role: input}\n  b: {shape: "
+    "[5], dtype: f32, role: weight}\n"
+    "  rows: {shape: [6, 1], dtype: f32, role: weight}\n  one: {shape: [1], dtype: f32, role: weight}\n"
+    "  full: {shape: [6, 5], dtype: f32, role: input}\n  square: {shape: [4, 4], dtype: f32, role: weight}\n  s: "
+    "{shape: [4], dtype: f32, role: weight}\n"
+    "  column: {shape: [4, 1], dtype: f32, role: weight}\n  x3: {shape: [3, 6, 4], dtype: f32, role: input}\n  w3: "
+    "{shape: [3, 4, 5], dtype: f32, role: weight}\n"
+    "  b3: {shape: [3, 1, 5], dtype: f32, role: weight}\n  many: {shape: [7, 5], dtype: f32, role: "
+    "weight}\noperators:\n";
 
 typedef struct {
     const char *idea, *operators;
@@ -28,45 +33,74 @@ typedef struct {
 } vendor_case;
 
 #define PRODUCT "  - {op: matmul, in: [x, w], out: p}\n"
-#define BIASED PRODUCT "  - {op: add, in: [p, b], out: h}\n"
+#define BIASED  PRODUCT "  - {op: add, in: [p, b], out: h}\n"
 static const vendor_case cases[] = {
     {"a product", PRODUCT, M, N, K, 1, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION},
     {"a bias", BIASED, M, N, K, 1, false, false, "b", 0, 0, FSIM_NO_ACTIVATION},
-    {"a bias before the product", PRODUCT "  - {op: add, in: [b, p], out: h}\n", M, N, K, 1, false, false, "b", 0, 0, FSIM_NO_ACTIVATION},
+    {"a bias before the product", PRODUCT "  - {op: add, in: [b, p], out: h}\n", M, N, K, 1, false, false, "b", 0, 0,
+     FSIM_NO_ACTIVATION},
     {"relu alone", PRODUCT "  - {op: relu, in: p, out: y}\n", M, N, K, 1, false, false, NULL, 0, 0, FSIM_WITH_RELU},
     {"bias, relu", BIASED "  - {op: relu, in: h, out: y}\n", M, N, K, 1, false, false, "b", 0, 0, FSIM_WITH_RELU},
-    {"bias, tanh GELU", BIASED "  - {op: gelu, in: h, out: y, approximate: tanh}\n", M, N, K, 1, false, false, "b", 0, 0, FSIM_WITH_TANH_GELU},
-    {"tanh GELU alone", PRODUCT "  - {op: gelu, in: p, out: y, approximate: tanh}\n", M, N, K, 1, false, false, NULL, 0, 0, FSIM_WITH_TANH_GELU},
-    {"erf GELU is another function", BIASED "  - {op: gelu, in: h, out: y, approximate: none}\n", 0, 0, 0, 0, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION},
-    {"linear: a transposed weight", "  - {op: linear, in: [x, wt, b], out: h}\n  - {op: relu, in: h, out: y}\n", M, N, K, 1, false, true, "b", 0, 0, FSIM_WITH_RELU},
-    {"an operand transposed by the kernel", "  - {op: transpose, in: xt, out: t, dims: [0, 1]}\n  - {op: matmul, in: [t, w], out: p}\n  - {op: add, in: [p, b], out: h}\n", M, N, K, 1, true, false,
-     "b", 0, 0, FSIM_NO_ACTIVATION},
-    {"a vector along the rows", PRODUCT "  - {op: add, in: [p, rows], out: h}\n", 0, 0, 0, 0, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION},
-    {"of a square, along the rows", "  - {op: matmul, in: [square, square], out: p}\n  - {op: add, in: [p, column], out: h}\n", 0, 0, 0, 0, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION},
-    {"of a square, along the columns", "  - {op: matmul, in: [square, square], out: p}\n  - {op: add, in: [p, s], out: h}\n", 4, 4, 4, 1, false, false, "s", 0, 0, FSIM_NO_ACTIVATION},
-    {"one number for all", PRODUCT "  - {op: add, in: [p, one], out: h}\n", 0, 0, 0, 0, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION},
-    {"a matrix added", PRODUCT "  - {op: add, in: [p, full], out: h}\n", 0, 0, 0, 0, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION},
-    {"the product twice", PRODUCT "  - {op: add, in: [p, p], out: h}\n", 0, 0, 0, 0, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION},
-    {"subtracted", PRODUCT "  - {op: sub, in: [p, b], out: h}\n", 0, 0, 0, 0, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION},
-    {"scaled", PRODUCT "  - {op: mul, in: p, out: h, scalar: 0.5}\n", 0, 0, 0, 0, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION},
-    {"relu before the bias", PRODUCT "  - {op: relu, in: p, out: r}\n  - {op: add, in: [r, b], out: y}\n", 0, 0, 0, 0, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION},
-    {"two biases", BIASED "  - {op: add, in: [h, b], out: y}\n", 0, 0, 0, 0, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION},
-    {"more behind relu", BIASED "  - {op: relu, in: h, out: r}\n  - {op: neg, in: r, out: y}\n", 0, 0, 0, 0, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION},
+    {"bias, tanh GELU", BIASED "  - {op: gelu, in: h, out: y, approximate: tanh}\n", M, N, K, 1, false, false, "b", 0,
+     0, FSIM_WITH_TANH_GELU},
+    {"tanh GELU alone", PRODUCT "  - {op: gelu, in: p, out: y, approximate: tanh}\n", M, N, K, 1, false, false, NULL, 0,
+     0, FSIM_WITH_TANH_GELU},
+    {"erf GELU is another function", BIASED "  - {op: gelu, in: h, out: y, approximate: none}\n", 0, 0, 0, 0, false,
+     false, NULL, 0, 0, FSIM_NO_ACTIVATION},
+    {"linear: a transposed weight", "  - {op: linear, in: [x, wt, b], out: h}\n  - {op: relu, in: h, out: y}\n", M, N,
+     K, 1, false, true, "b", 0, 0, FSIM_WITH_RELU},
+    {"an operand transposed by the kernel",
+     "  - {op: transpose, in: xt, out: t, dims: [0, 1]}\n  - {op: matmul, in: [t, w], out: p}\n  - {op: add, in: [p, "
+     "b], out: h}\n",
+     M, N, K, 1, true, false, "b", 0, 0, FSIM_NO_ACTIVATION},
+    {"a vector along the rows", PRODUCT "  - {op: add, in: [p, rows], out: h}\n", 0, 0, 0, 0, false, false, NULL, 0, 0,
+     FSIM_NO_ACTIVATION},
+    {"of a square, along the rows",
+     "  - {op: matmul, in: [square, square], out: p}\n  - {op: add, in: [p, column], out: h}\n", 0, 0, 0, 0, false,
+     false, NULL, 0, 0, FSIM_NO_ACTIVATION},
+    {"of a square, along the columns",
+     "  - {op: matmul, in: [square, square], out: p}\n  - {op: add, in: [p, s], out: h}\n", 4, 4, 4, 1, false, false,
+     "s", 0, 0, FSIM_NO_ACTIVATION},
+    {"one number for all", PRODUCT "  - {op: add, in: [p, one], out: h}\n", 0, 0, 0, 0, false, false, NULL, 0, 0,
+     FSIM_NO_ACTIVATION},
+    {"a matrix added", PRODUCT "  - {op: add, in: [p, full], out: h}\n", 0, 0, 0, 0, false, false, NULL, 0, 0,
+     FSIM_NO_ACTIVATION},
+    {"the product twice", PRODUCT "  - {op: add, in: [p, p], out: h}\n", 0, 0, 0, 0, false, false, NULL, 0, 0,
+     FSIM_NO_ACTIVATION},
+    {"subtracted", PRODUCT "  - {op: sub, in: [p, b], out: h}\n", 0, 0, 0, 0, false, false, NULL, 0, 0,
+     FSIM_NO_ACTIVATION},
+    {"scaled", PRODUCT "  - {op: mul, in: p, out: h, scalar: 0.5}\n", 0, 0, 0, 0, false, false, NULL, 0, 0,
+     FSIM_NO_ACTIVATION},
+    {"relu before the bias", PRODUCT "  - {op: relu, in: p, out: r}\n  - {op: add, in: [r, b], out: y}\n", 0, 0, 0, 0,
+     false, false, NULL, 0, 0, FSIM_NO_ACTIVATION},
+    {"two biases", BIASED "  - {op: add, in: [h, b], out: y}\n", 0, 0, 0, 0, false, false, NULL, 0, 0,
+     FSIM_NO_ACTIVATION},
+    {"more behind relu", BIASED "  - {op: relu, in: h, out: r}\n  - {op: neg, in: r, out: y}\n", 0, 0, 0, 0, false,
+     false, NULL, 0, 0, FSIM_NO_ACTIVATION},
     {"the product is wanted too", BIASED "outputs: [p, h]\n", 0, 0, 0, 0, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION},
-    {"a transposed result", BIASED "  - {op: transpose, in: h, out: y, dims: [0, 1]}\n", 0, 0, 0, 0, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION},
-    {"a row of a matrix", "  - {op: slice, in: many, out: r, dim: 0, start: 2, size: 1}\n" PRODUCT "  - {op: add, in: [p, r], out: h}\n", M, N, K, 1, false, false, "many", 0, 10, FSIM_NO_ACTIVATION},
-    {"a batch", "  - {op: matmul, in: [x3, w3], out: p}\n  - {op: relu, in: p, out: y}\n", M, N, K, BATCH, false, false, NULL, 0, 0, FSIM_WITH_RELU},
-    {"a batch with one bias", "  - {op: matmul, in: [x3, w3], out: p}\n  - {op: add, in: [p, b], out: y}\n", M, N, K, BATCH, false, false, "b", 0, 0, FSIM_NO_ACTIVATION},
-    {"a batch with a bias each", "  - {op: matmul, in: [x3, w3], out: p}\n  - {op: add, in: [p, b3], out: y}\n", M, N, K, BATCH, false, false, "b3", N, 0, FSIM_NO_ACTIVATION},
-    {"a batch that is one tall matrix", "  - {op: matmul, in: [x3, w], out: p}\n  - {op: add, in: [p, b], out: y}\n", BATCH * M, N, K, 1, false, false, "b", 0, 0, FSIM_NO_ACTIVATION},
+    {"a transposed result", BIASED "  - {op: transpose, in: h, out: y, dims: [0, 1]}\n", 0, 0, 0, 0, false, false, NULL,
+     0, 0, FSIM_NO_ACTIVATION},
+    {"a row of a matrix",
+     "  - {op: slice, in: many, out: r, dim: 0, start: 2, size: 1}\n" PRODUCT "  - {op: add, in: [p, r], out: h}\n", M,
+     N, K, 1, false, false, "many", 0, 10, FSIM_NO_ACTIVATION},
+    {"a batch", "  - {op: matmul, in: [x3, w3], out: p}\n  - {op: relu, in: p, out: y}\n", M, N, K, BATCH, false, false,
+     NULL, 0, 0, FSIM_WITH_RELU},
+    {"a batch with one bias", "  - {op: matmul, in: [x3, w3], out: p}\n  - {op: add, in: [p, b], out: y}\n", M, N, K,
+     BATCH, false, false, "b", 0, 0, FSIM_NO_ACTIVATION},
+    {"a batch with a bias each", "  - {op: matmul, in: [x3, w3], out: p}\n  - {op: add, in: [p, b3], out: y}\n", M, N,
+     K, BATCH, false, false, "b3", N, 0, FSIM_NO_ACTIVATION},
+    {"a batch that is one tall matrix", "  - {op: matmul, in: [x3, w], out: p}\n  - {op: add, in: [p, b], out: y}\n",
+     BATCH *M, N, K, 1, false, false, "b", 0, 0, FSIM_NO_ACTIVATION},
 };
 
 static bool is_as_wanted(const vendor_case *c, const fsim_graph *g, const fsim_vendor_call *v)
 {
     const fsim_gpu_gemm_call *x = &v->call;
-    return x->m == c->m && x->n == c->n && x->k == c->k && x->batch == c->batch && x->a_transposed == c->a_transposed && x->b_transposed == c->b_transposed && x->activation == c->activation &&
-           x->bias_stride == c->bias_stride && v->bias_offset == c->bias_offset && (v->bias < 0) == !c->bias && (v->bias < 0 || strcmp(g->tensor[v->bias].name, c->bias) == 0) &&
-           g->tensor[v->c].output && (c->batch == 1 || (x->a_stride == M * K && x->b_stride == K * N)) && x->type == FSIM_F32;
+    return x->m == c->m && x->n == c->n && x->k == c->k && x->batch == c->batch && x->a_transposed == c->a_transposed &&
+           x->b_transposed == c->b_transposed && x->activation == c->activation && x->bias_stride == c->bias_stride &&
+           v->bias_offset == c->bias_offset && (v->bias < 0) == !c->bias &&
+           (v->bias < 0 || strcmp(g->tensor[v->bias].name, c->bias) == 0) && g->tensor[v->c].output &&
+           (c->batch == 1 || (x->a_stride == M * K && x->b_stride == K * N)) && x->type == FSIM_F32;
 }
 
 static void calls(void **unused)
@@ -92,7 +126,8 @@ static void calls(void **unused)
         const bool made = fsim_vendor_call_of(g, &k, "k0", &v, &why);
         const bool right = made == (c->m > 0) && (made ? is_as_wanted(c, g, &v) : why != NULL);
         if (!right)
-            print_message("%s: %s, %lld x %lld x %lld x %lld, bias %d + %lld, activation %d\n", c->idea, made ? "called" : why, (long long)v.call.batch, (long long)v.call.m, (long long)v.call.n,
+            print_message("%s: %s, %lld x %lld x %lld x %lld, bias %d + %lld, activation %d\n", c->idea,
+                          made ? "called" : why, (long long)v.call.batch, (long long)v.call.m, (long long)v.call.n,
                           (long long)v.call.k, v.bias, (long long)v.bias_offset, (int)v.call.activation);
         assert_true(right);
         fsim_arena_free(a);

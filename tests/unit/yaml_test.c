@@ -173,11 +173,15 @@ static void lengths_are_shortened(void **unused)
         int64_t length;
         bool only;
         const char *is[4];
-    } way[] = {{0, false, {"10", "16", "56", "7"}}, {224, false, {"10", "16", "224", "7"}}, {224, true, {"10", "64", "56", "7"}}, {10, true, {"5", "64", "224", "7"}}};
+    } way[] = {{0, false, {"10", "16", "56", "7"}},
+               {224, false, {"10", "16", "224", "7"}},
+               {224, true, {"10", "64", "56", "7"}},
+               {10, true, {"5", "64", "224", "7"}}};
     fsim_arena *a = fsim_arena_new();
     const fsim_yaml *root = fsim_yaml_parse(a, fsim_diag_new(a), "t.yaml", text, sizeof text - 1);
     for (size_t w = 0; w < sizeof way / sizeof *way; w++) {
-        const fsim_yaml *y = way[w].length ? fsim_scale_around(a, root, 4, way[w].length, way[w].only) : fsim_scale_shapes(a, root, 4);
+        const fsim_yaml *y =
+            way[w].length ? fsim_scale_around(a, root, 4, way[w].length, way[w].only) : fsim_scale_shapes(a, root, 4);
         for (int i = 0; i < 4; i++)
             assert_string_equal(length_of(y, i), way[w].is[i]);
         assert_string_equal(fsim_yaml_get(y, "scalar")->text, "64");
@@ -188,10 +192,13 @@ static void lengths_are_shortened(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_tree_has_values_and_places), cmocka_unit_test(every_refusal_names_its_place),
+        cmocka_unit_test(the_tree_has_values_and_places),
+        cmocka_unit_test(every_refusal_names_its_place),
         cmocka_unit_test(lengths_are_shortened),
-        cmocka_unit_test(several_errors_are_all_found),   cmocka_unit_test(depth_is_bounded),
-        cmocka_unit_test(a_huge_mapping_is_quick),        cmocka_unit_test(unknown_keys_offer_the_nearest),
+        cmocka_unit_test(several_errors_are_all_found),
+        cmocka_unit_test(depth_is_bounded),
+        cmocka_unit_test(a_huge_mapping_is_quick),
+        cmocka_unit_test(unknown_keys_offer_the_nearest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,10 @@ static const char *result_text(const fsim_gpu *g, int result)
 }
 
 /* Why events it is. */
-static void fall_back(fsim_gpu *g, const char *why) { g->facts.timing = fsim_printf(g->a, "CUDA events, which overstate short kernels: %s", why); }
+static void fall_back(fsim_gpu *g, const char *why)
+{
+    g->facts.timing = fsim_printf(g->a, "CUDA events, which overstate short kernels: %s", why);
+}
 
 void fsim_activity_open(fsim_gpu *g)
 {
@@ -139,11 +142,13 @@ static int count_records(fsim_activity *s)
 static bool flush_records(fsim_gpu *g, uint32_t how, fsim_fault *fault)
 {
     const int result = g->cupti.cuptiActivityFlushAll(how);
-    return result == 0 || fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "CUPTI does not hand out its records: %s (%d)", result_text(g, result), result);
+    return result == 0 || fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "CUPTI does not hand out its records: %s (%d)",
+                                    result_text(g, result), result);
 }
 
-/* Fetches the records of what the stream has run and was waited for, `expected` of them if all is well; they may come late. By CUPTI's header records are complete once a stream was synchronized
- * (to ask it is not enough), and what is forced out may be incomplete: so it is only forced when nothing else helps. */
+/* Fetches the records of what the stream has run and was waited for, `expected` of them if all is well; they may come
+ * late. By CUPTI's header records are complete once a stream was synchronized (to ask it is not enough), and what is
+ * forced out may be incomplete: so it is only forced when nothing else helps. */
 static bool fetch(fsim_gpu *g, int expected, fsim_fault *fault)
 {
     enum { OFTEN = 3 };
@@ -183,11 +188,15 @@ static int by_launch(const void *x, const void *y)
     return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
 }
 
-static bool same_name(const fsim_record *r, const char *name) { return strncmp(r->name, name, sizeof r->name - 1) == 0; }
+static bool same_name(const fsim_record *r, const char *name)
+{
+    return strncmp(r->name, name, sizeof r->name - 1) == 0;
+}
 
 static const char timeless[] = "records without times";
 
-const char *fsim_runs_of(fsim_record *record, int records, int runs, const fsim_launch *launch, int launches, double *seconds)
+const char *fsim_runs_of(fsim_record *record, int records, int runs, const fsim_launch *launch, int launches,
+                         double *seconds)
 {
     int kept = 0;
     for (int i = 0; i < records; i++)
@@ -211,13 +220,16 @@ const char *fsim_runs_of(fsim_record *record, int records, int runs, const fsim_
     return NULL;
 }
 
-bool fsim_activity_runs(fsim_gpu *g, int runs, const fsim_launch *launch, int launches, int helpers, double *seconds, const char **why, fsim_fault *fault)
+bool fsim_activity_runs(fsim_gpu *g, int runs, const fsim_launch *launch, int launches, int helpers, double *seconds,
+                        const char **why, fsim_fault *fault)
 {
     fsim_activity *s = g->activity;
     if (!fetch(g, runs * launches + helpers, fault))
         return false;
     pthread_mutex_lock(&s->lock);
-    *why = s->dropped > 0 ? "records dropped by CUPTI" : fsim_runs_of(s->record, s->records, runs, launch, launches, seconds);
+    *why = s->dropped > 0 ? "records dropped by CUPTI"
+                          : fsim_runs_of(s->record, s->records, runs, launch, launches, seconds);
     pthread_mutex_unlock(&s->lock);
-    return !*why || *why == timeless || fetch(g, MOST_RECORDS, fault); /* what is late should not be taken for the next run's */
+    return !*why || *why == timeless ||
+           fetch(g, MOST_RECORDS, fault); /* what is late should not be taken for the next run's */
 }

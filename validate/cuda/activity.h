@@ -5,7 +5,8 @@
 
 #include "validate/cuda/device.h"
 
-/* Opens CUPTI and asks for kernel records; sets facts.timing. There may be one such session in a process: CUPTI's callbacks are given no pointer of ours, so a static one says where records go. */
+/* Opens CUPTI and asks for kernel records; sets facts.timing. There may be one such session in a process: CUPTI's
+ * callbacks are given no pointer of ours, so a static one says where records go. */
 void fsim_activity_open(fsim_gpu *g);
 void fsim_activity_close(fsim_gpu *g);
 /* Records slow launches down, and a range profiler may not run beside them. */
@@ -18,13 +19,17 @@ typedef struct {
     char name[120];            /* cut off where it is longer */
 } fsim_record;
 
-/* The runs of one kernel, in order, out of all records since the last sample: those of our own helpers are left out, the others fall into `runs` equal parts, one a run. seconds[runs]: the sum
- * over each part. launch: names that each part must have, in order; NULL: any, but the same in each part. NULL, or why the records are no good. Sorts them. */
-const char *fsim_runs_of(fsim_record *record, int records, int runs, const fsim_launch *launch, int launches, double *seconds);
+/* The runs of one kernel, in order, out of all records since the last sample: those of our own helpers are left out,
+ * the others fall into `runs` equal parts, one a run. seconds[runs]: the sum over each part. launch: names that each
+ * part must have, in order; NULL: any, but the same in each part. NULL, or why the records are no good. Sorts them. */
+const char *fsim_runs_of(fsim_record *record, int records, int runs, const fsim_launch *launch, int launches,
+                         double *seconds);
 
 /* Forgets the records up to now. */
 void fsim_activity_forget(fsim_gpu *g);
-/* Fetches the records of what ran since, `helpers` of our own kernels among them, and sums them as fsim_runs_of does. *why: they are no good; NULL: they are. */
-bool fsim_activity_runs(fsim_gpu *g, int runs, const fsim_launch *launch, int launches, int helpers, double *seconds, const char **why, fsim_fault *fault);
+/* Fetches the records of what ran since, `helpers` of our own kernels among them, and sums them as fsim_runs_of does.
+ * *why: they are no good; NULL: they are. */
+bool fsim_activity_runs(fsim_gpu *g, int runs, const fsim_launch *launch, int launches, int helpers, double *seconds,
+                        const char **why, fsim_fault *fault);
 
 #endif

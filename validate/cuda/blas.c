@@ -5,13 +5,15 @@
 #include <limits.h>
 #include <math.h>
 
-/* NVIDIA recommends 32 MiB for Hopper, 4 MiB for what came before. Ours, so that a call can be captured into a graph. */
+/* NVIDIA recommends 32 MiB for Hopper, 4 MiB for what came before. Ours, so that a call can be captured into a graph.
+ */
 enum { WORKSPACE_BYTES = 32 << 20 };
 
 static bool ok(fsim_gpu *g, int status, const char *doing, fsim_fault *fault)
 {
     const char *text = status != 0 && g->blas.cublasGetStatusString ? g->blas.cublasGetStatusString(status) : NULL;
-    return status == 0 || fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "%s failed: %s (%d)", doing, text ? text : "cuBLAS gives no reason", status);
+    return status == 0 || fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "%s failed: %s (%d)", doing,
+                                    text ? text : "cuBLAS gives no reason", status);
 }
 
 static void *as_pointer(fsim_cu_pointer p) { return (void *)(uintptr_t)p; }
@@ -22,10 +24,12 @@ static bool open_blas(fsim_gpu *g, fsim_fault *fault)
     fsim_library library;
     fsim_fault *why = &g->blas_fault;
     if (!g->blas_handle && !why->exit_status &&
-        !(fsim_open_cublas(g->a, g->facts.driver_version / 1000, &library, &g->blas, why) && ok(g, g->blas.cublasCreate_v2(&g->blas_handle), "starting cuBLAS", why) &&
+        !(fsim_open_cublas(g->a, g->facts.driver_version / 1000, &library, &g->blas, why) &&
+          ok(g, g->blas.cublasCreate_v2(&g->blas_handle), "starting cuBLAS", why) &&
           ok(g, g->blas.cublasSetStream_v2(g->blas_handle, g->stream), "giving cuBLAS a stream", why) &&
           fsim_gpu_allocate(g, "cuBLAS's workspace", WORKSPACE_BYTES, &g->blas_workspace, why) &&
-          ok(g, g->blas.cublasSetWorkspace_v2(g->blas_handle, as_pointer(g->blas_workspace.at), WORKSPACE_BYTES), "giving cuBLAS a workspace", why)))
+          ok(g, g->blas.cublasSetWorkspace_v2(g->blas_handle, as_pointer(g->blas_workspace.at), WORKSPACE_BYTES),
+             "giving cuBLAS a workspace", why)))
         fsim_blas_close(g);
     if (why->exit_status && fault)
         *fault = *why;
@@ -40,11 +44,20 @@ void fsim_blas_close(fsim_gpu *g)
     fsim_gpu_free(g, &g->blas_workspace);
 }
 
-int fsim_blas_type(fsim_dtype t) { return t == FSIM_F32 ? FSIM_CUDA_R_32F : t == FSIM_F16 ? FSIM_CUDA_R_16F : t == FSIM_BF16 ? FSIM_CUDA_R_16BF : t == FSIM_F64 ? FSIM_CUDA_R_64F : -1; }
+int fsim_blas_type(fsim_dtype t)
+{
+    return t == FSIM_F32    ? FSIM_CUDA_R_32F
+           : t == FSIM_F16  ? FSIM_CUDA_R_16F
+           : t == FSIM_BF16 ? FSIM_CUDA_R_16BF
+           : t == FSIM_F64  ? FSIM_CUDA_R_64F
+                            : -1;
+}
 
 int fsim_blas_compute(const fsim_gpu_gemm_call *c)
 {
-    return c->type == FSIM_F64 ? FSIM_CUBLAS_64F : c->tf32 && c->type == FSIM_F32 ? FSIM_CUBLAS_32F_FAST_TF32 : FSIM_CUBLAS_32F;
+    return c->type == FSIM_F64              ? FSIM_CUBLAS_64F
+           : c->tf32 && c->type == FSIM_F32 ? FSIM_CUBLAS_32F_FAST_TF32
+                                            : FSIM_CUBLAS_32F;
 }
 
 void fsim_blas_scales(const fsim_gpu_gemm_call *c, const void **alpha, const void **beta)
@@ -63,28 +76,38 @@ static int64_t span_bytes(const fsim_gpu_gemm_call *c, int64_t rows, int64_t col
     return (rows * columns + stride * (c->batch - 1)) * element_bytes(c->type);
 }
 
-static bool check(fsim_gpu *g, const fsim_gpu_gemm_call *c, fsim_gpu_buffer at, fsim_gpu_buffer bt, fsim_gpu_buffer ct, fsim_fault *fault)
+static bool check(fsim_gpu *g, const fsim_gpu_gemm_call *c, fsim_gpu_buffer at, fsim_gpu_buffer bt, fsim_gpu_buffer ct,
+                  fsim_fault *fault)
 {
     if (fsim_blas_type(c->type) < 0)
-        return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "'%s': cuBLAS is not called for this type here, only for f32, f16, bf16 and f64", c->name);
+        return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE,
+                         "'%s': cuBLAS is not called for this type here, only for f32, f16, bf16 and f64", c->name);
     const int64_t extent[] = {c->m, c->n, c->k, c->batch};
     for (int i = 0; i < 4; i++)
         if (extent[i] < 1 || extent[i] > INT_MAX)
-            return fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "'%s': cuBLAS takes extents of 1 to 2^31 - 1, not %lld", c->name, (long long)extent[i]);
-    if (span_bytes(c, c->m, c->k, c->a_stride) > at.bytes || span_bytes(c, c->k, c->n, c->b_stride) > bt.bytes || span_bytes(c, c->m, c->n, c->c_stride) > ct.bytes)
+            return fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "'%s': cuBLAS takes extents of 1 to 2^31 - 1, not %lld",
+                             c->name, (long long)extent[i]);
+    if (span_bytes(c, c->m, c->k, c->a_stride) > at.bytes || span_bytes(c, c->k, c->n, c->b_stride) > bt.bytes ||
+        span_bytes(c, c->m, c->n, c->c_stride) > ct.bytes)
         return fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "'%s': a matrix is larger than its buffer", c->name);
     if (c->bias.at && (c->n + c->bias_stride * (c->batch - 1)) * element_bytes(c->type) > c->bias.bytes)
         return fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "'%s': the bias is larger than its buffer", c->name);
     return true;
 }
 
-fsim_gpu_kernel *fsim_gpu_gemm(fsim_gpu *g, const fsim_gpu_gemm_call *call, fsim_gpu_buffer at, fsim_gpu_buffer bt, fsim_gpu_buffer ct, fsim_fault *fault)
+fsim_gpu_kernel *fsim_gpu_gemm(fsim_gpu *g, const fsim_gpu_gemm_call *call, fsim_gpu_buffer at, fsim_gpu_buffer bt,
+                               fsim_gpu_buffer ct, fsim_fault *fault)
 {
     const bool epilogue = call->bias.at || call->activation != FSIM_NO_ACTIVATION;
     if (!fsim_gpu_usable(g, fault) || !check(g, call, at, bt, ct, fault) || (!epilogue && !open_blas(g, fault)))
         return NULL;
     fsim_gpu_kernel *k = fsim_new(g->a, fsim_gpu_kernel, 1);
-    *k = (fsim_gpu_kernel){.name = call->name, .gemm = *call, .registers = -1, .static_shared_bytes = -1, .local_bytes_per_thread = -1, .occupancy = NAN};
+    *k = (fsim_gpu_kernel){.name = call->name,
+                           .gemm = *call,
+                           .registers = -1,
+                           .static_shared_bytes = -1,
+                           .local_bytes_per_thread = -1,
+                           .occupancy = NAN};
     k->pointer = fsim_new(g->a, fsim_cu_pointer, 3);
     k->pointer[0] = at.at;
     k->pointer[1] = bt.at;
@@ -94,20 +117,26 @@ fsim_gpu_kernel *fsim_gpu_gemm(fsim_gpu *g, const fsim_gpu_gemm_call *call, fsim
 
 const char *fsim_gpu_library_of(const fsim_gpu_kernel *k) { return k->program ? NULL : k->lt ? "cuBLASLt" : "cuBLAS"; }
 
-/* cuBLAS is column-major: what it sees of a row-major matrix is the transpose, so C' = B' A' is asked of it, with n rows and m columns. */
+/* cuBLAS is column-major: what it sees of a row-major matrix is the transpose, so C' = B' A' is asked of it, with n
+ * rows and m columns. */
 bool fsim_blas_launch(fsim_gpu *g, const fsim_gpu_kernel *kernel, fsim_fault *fault)
 {
     const fsim_gpu_gemm_call *c = &kernel->gemm;
-    const int m = (int)c->m, n = (int)c->n, k = (int)c->k, type = fsim_blas_type(c->type), compute = fsim_blas_compute(c);
-    const int op_a = c->a_transposed ? FSIM_CUBLAS_OP_T : FSIM_CUBLAS_OP_N, op_b = c->b_transposed ? FSIM_CUBLAS_OP_T : FSIM_CUBLAS_OP_N;
+    const int m = (int)c->m, n = (int)c->n, k = (int)c->k, type = fsim_blas_type(c->type),
+              compute = fsim_blas_compute(c);
+    const int op_a = c->a_transposed ? FSIM_CUBLAS_OP_T : FSIM_CUBLAS_OP_N,
+              op_b = c->b_transposed ? FSIM_CUBLAS_OP_T : FSIM_CUBLAS_OP_N;
     const int lda = c->a_transposed ? m : k, ldb = c->b_transposed ? k : n;
     const void *alpha, *beta;
     fsim_blas_scales(c, &alpha, &beta);
     const void *a = as_pointer(kernel->pointer[0]), *b = as_pointer(kernel->pointer[1]);
     void *out = as_pointer(kernel->pointer[2]);
     const int status =
-        c->batch == 1 ? g->blas.cublasGemmEx(g->blas_handle, op_b, op_a, n, m, k, alpha, b, type, ldb, a, type, lda, beta, out, type, n, compute, FSIM_CUBLAS_GEMM_DEFAULT)
-                      : g->blas.cublasGemmStridedBatchedEx(g->blas_handle, op_b, op_a, n, m, k, alpha, b, type, ldb, c->b_stride, a, type, lda, c->a_stride, beta, out, type, n,
-                                                           c->c_stride, (int)c->batch, compute, FSIM_CUBLAS_GEMM_DEFAULT);
+        c->batch == 1
+            ? g->blas.cublasGemmEx(g->blas_handle, op_b, op_a, n, m, k, alpha, b, type, ldb, a, type, lda, beta, out,
+                                   type, n, compute, FSIM_CUBLAS_GEMM_DEFAULT)
+            : g->blas.cublasGemmStridedBatchedEx(g->blas_handle, op_b, op_a, n, m, k, alpha, b, type, ldb, c->b_stride,
+                                                 a, type, lda, c->a_stride, beta, out, type, n, c->c_stride,
+                                                 (int)c->batch, compute, FSIM_CUBLAS_GEMM_DEFAULT);
     return status == 0 || ok(g, status, fsim_printf(g->a, "cuBLAS's contraction '%s'", kernel->name), fault);
 }

@@ -3,8 +3,8 @@
 
 #include "validate/cuda/blas.h"
 
-/* PyTorch's default on every NVIDIA GPU (aten/src/ATen/cuda/CublasHandlePool.cpp, parseCUDABlasLtWorkspaceSize: 1024 KiB; issue 73328): with more, the library would choose kernels that frameworks
- * do not get. */
+/* PyTorch's default on every NVIDIA GPU (aten/src/ATen/cuda/CublasHandlePool.cpp, parseCUDABlasLtWorkspaceSize: 1024
+ * KiB; issue 73328): with more, the library would choose kernels that frameworks do not get. */
 enum { WORKSPACE_BYTES = 1 << 20 };
 
 enum { A, B, C, MATRICES }; /* as the library sees them: column by column */
@@ -18,7 +18,8 @@ struct fsim_lt_call {
 static bool ok(fsim_gpu *g, int status, const char *doing, fsim_fault *fault)
 {
     const char *text = status != 0 && g->lt.cublasLtGetStatusString ? g->lt.cublasLtGetStatusString(status) : NULL;
-    return status == 0 || fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "%s failed: %s (%d)", doing, text ? text : "cuBLASLt gives no reason", status);
+    return status == 0 || fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "%s failed: %s (%d)", doing,
+                                    text ? text : "cuBLASLt gives no reason", status);
 }
 
 static void *as_pointer(fsim_cu_pointer p) { return (void *)(uintptr_t)p; }
@@ -29,8 +30,8 @@ static bool open_lt(fsim_gpu *g, fsim_fault *fault)
     fsim_library library;
     if (!g->lt_handle && !g->lt_fault.exit_status)
         if (!(fsim_open_cublaslt(g->a, g->facts.driver_version / 1000, &library, &g->lt, &g->lt_fault) &&
-               ok(g, g->lt.cublasLtCreate(&g->lt_handle), "starting cuBLASLt", &g->lt_fault) &&
-               fsim_gpu_allocate(g, "cuBLASLt's workspace", WORKSPACE_BYTES, &g->lt_workspace, &g->lt_fault)))
+              ok(g, g->lt.cublasLtCreate(&g->lt_handle), "starting cuBLASLt", &g->lt_fault) &&
+              fsim_gpu_allocate(g, "cuBLASLt's workspace", WORKSPACE_BYTES, &g->lt_workspace, &g->lt_fault)))
             fsim_blaslt_close(g);
     if (g->lt_fault.exit_status && fault)
         *fault = g->lt_fault;
@@ -58,40 +59,61 @@ void fsim_blaslt_release(fsim_gpu *g, fsim_gpu_kernel *k)
 }
 
 /* The first of batch matrices, its columns `leading` elements apart. */
-static bool lay_out(fsim_gpu *g, fsim_lt_layout *out, int type, int64_t rows, int64_t columns, int64_t leading, int32_t batch, int64_t stride, fsim_fault *fault)
+static bool lay_out(fsim_gpu *g, fsim_lt_layout *out, int type, int64_t rows, int64_t columns, int64_t leading,
+                    int32_t batch, int64_t stride, fsim_fault *fault)
 {
     static const char doing[] = "describing a matrix to cuBLASLt";
-    return ok(g, g->lt.cublasLtMatrixLayoutCreate(out, type, (uint64_t)rows, (uint64_t)columns, leading), doing, fault) &&
-           (batch == 1 || (ok(g, g->lt.cublasLtMatrixLayoutSetAttribute(*out, FSIM_LT_LAYOUT_BATCH, &batch, sizeof batch), doing, fault) &&
-                           ok(g, g->lt.cublasLtMatrixLayoutSetAttribute(*out, FSIM_LT_LAYOUT_STRIDE, &stride, sizeof stride), doing, fault)));
+    return ok(g, g->lt.cublasLtMatrixLayoutCreate(out, type, (uint64_t)rows, (uint64_t)columns, leading), doing,
+              fault) &&
+           (batch == 1 ||
+            (ok(g, g->lt.cublasLtMatrixLayoutSetAttribute(*out, FSIM_LT_LAYOUT_BATCH, &batch, sizeof batch), doing,
+                fault) &&
+             ok(g, g->lt.cublasLtMatrixLayoutSetAttribute(*out, FSIM_LT_LAYOUT_STRIDE, &stride, sizeof stride), doing,
+                fault)));
 }
 
-/* What is row-major to us is the transpose to the library: C' = B' A', of n rows and m columns. Its first operand is our B. */
+/* What is row-major to us is the transpose to the library: C' = B' A', of n rows and m columns. Its first operand is
+ * our B. */
 static bool lay_out_all(fsim_gpu *g, struct fsim_lt_call *x, const fsim_gpu_gemm_call *c, fsim_fault *fault)
 {
     const int type = fsim_blas_type(c->type);
     const int32_t batch = (int32_t)c->batch;
-    return (c->b_transposed ? lay_out(g, &x->layout[A], type, c->k, c->n, c->k, batch, c->b_stride, fault) : lay_out(g, &x->layout[A], type, c->n, c->k, c->n, batch, c->b_stride, fault)) &&
-           (c->a_transposed ? lay_out(g, &x->layout[B], type, c->m, c->k, c->m, batch, c->a_stride, fault) : lay_out(g, &x->layout[B], type, c->k, c->m, c->k, batch, c->a_stride, fault)) &&
+    return (c->b_transposed ? lay_out(g, &x->layout[A], type, c->k, c->n, c->k, batch, c->b_stride, fault)
+                            : lay_out(g, &x->layout[A], type, c->n, c->k, c->n, batch, c->b_stride, fault)) &&
+           (c->a_transposed ? lay_out(g, &x->layout[B], type, c->m, c->k, c->m, batch, c->a_stride, fault)
+                            : lay_out(g, &x->layout[B], type, c->k, c->m, c->k, batch, c->a_stride, fault)) &&
            lay_out(g, &x->layout[C], type, c->n, c->m, c->n, batch, c->c_stride, fault);
 }
 
-static bool set(fsim_gpu *g, const struct fsim_lt_call *x, int attribute, const void *value, size_t bytes, fsim_fault *fault)
+static bool set(fsim_gpu *g, const struct fsim_lt_call *x, int attribute, const void *value, size_t bytes,
+                fsim_fault *fault)
 {
-    return ok(g, g->lt.cublasLtMatmulDescSetAttribute(x->product, attribute, value, bytes), "describing a product to cuBLASLt", fault);
+    return ok(g, g->lt.cublasLtMatmulDescSetAttribute(x->product, attribute, value, bytes),
+              "describing a product to cuBLASLt", fault);
 }
 
 /* The library's bias has an element for each of its rows: our columns. */
 static bool describe(fsim_gpu *g, struct fsim_lt_call *x, const fsim_gpu_gemm_call *c, fsim_fault *fault)
 {
-    const int32_t op_a = c->b_transposed ? FSIM_CUBLAS_OP_T : FSIM_CUBLAS_OP_N, op_b = c->a_transposed ? FSIM_CUBLAS_OP_T : FSIM_CUBLAS_OP_N, type = fsim_blas_type(c->type);
-    const uint32_t activation = c->activation == FSIM_WITH_RELU ? FSIM_LT_EPILOGUE_RELU : c->activation == FSIM_WITH_TANH_GELU ? FSIM_LT_EPILOGUE_GELU : 0;
-    const uint32_t epilogue = c->bias.at ? activation | FSIM_LT_EPILOGUE_BIAS : activation ? activation : FSIM_LT_EPILOGUE_NONE;
+    const int32_t op_a = c->b_transposed ? FSIM_CUBLAS_OP_T : FSIM_CUBLAS_OP_N,
+                  op_b = c->a_transposed ? FSIM_CUBLAS_OP_T : FSIM_CUBLAS_OP_N, type = fsim_blas_type(c->type);
+    const uint32_t activation = c->activation == FSIM_WITH_RELU        ? FSIM_LT_EPILOGUE_RELU
+                                : c->activation == FSIM_WITH_TANH_GELU ? FSIM_LT_EPILOGUE_GELU
+                                                                       : 0;
+    const uint32_t epilogue = c->bias.at   ? activation | FSIM_LT_EPILOGUE_BIAS
+                              : activation ? activation
+                                           : FSIM_LT_EPILOGUE_NONE;
     const void *bias = as_pointer(c->bias.at);
-    return ok(g, g->lt.cublasLtMatmulDescCreate(&x->product, fsim_blas_compute(c), c->type == FSIM_F64 ? FSIM_CUDA_R_64F : FSIM_CUDA_R_32F), "describing a product to cuBLASLt", fault) &&
-           set(g, x, FSIM_LT_OP_A, &op_a, sizeof op_a, fault) && set(g, x, FSIM_LT_OP_B, &op_b, sizeof op_b, fault) && set(g, x, FSIM_LT_EPILOGUE, &epilogue, sizeof epilogue, fault) &&
-           (!bias || (set(g, x, FSIM_LT_BIAS, &bias, sizeof bias, fault) && set(g, x, FSIM_LT_BIAS_TYPE, &type, sizeof type, fault) &&
-                      (c->batch == 1 || set(g, x, FSIM_LT_BIAS_STRIDE, &c->bias_stride, sizeof c->bias_stride, fault))));
+    return ok(g,
+              g->lt.cublasLtMatmulDescCreate(&x->product, fsim_blas_compute(c),
+                                             c->type == FSIM_F64 ? FSIM_CUDA_R_64F : FSIM_CUDA_R_32F),
+              "describing a product to cuBLASLt", fault) &&
+           set(g, x, FSIM_LT_OP_A, &op_a, sizeof op_a, fault) && set(g, x, FSIM_LT_OP_B, &op_b, sizeof op_b, fault) &&
+           set(g, x, FSIM_LT_EPILOGUE, &epilogue, sizeof epilogue, fault) &&
+           (!bias ||
+            (set(g, x, FSIM_LT_BIAS, &bias, sizeof bias, fault) &&
+             set(g, x, FSIM_LT_BIAS_TYPE, &type, sizeof type, fault) &&
+             (c->batch == 1 || set(g, x, FSIM_LT_BIAS_STRIDE, &c->bias_stride, sizeof c->bias_stride, fault))));
 }
 
 /* The largest power of two that divides it, 256 at most: what the library takes for granted if not told. */
@@ -108,10 +130,14 @@ static bool prefer(fsim_gpu *g, fsim_lt_preference p, const fsim_gpu_kernel *k, 
     static const char doing[] = "telling cuBLASLt what there is";
     const uint64_t workspace_bytes = WORKSPACE_BYTES;
     const fsim_cu_pointer at[] = {k->pointer[1], k->pointer[0], k->pointer[2], k->pointer[2]};
-    bool good = ok(g, g->lt.cublasLtMatmulPreferenceSetAttribute(p, FSIM_LT_WORKSPACE_MOST, &workspace_bytes, sizeof workspace_bytes), doing, fault);
+    bool good = ok(
+        g,
+        g->lt.cublasLtMatmulPreferenceSetAttribute(p, FSIM_LT_WORKSPACE_MOST, &workspace_bytes, sizeof workspace_bytes),
+        doing, fault);
     for (int i = 0; i < 4 && good; i++) {
         const uint32_t bytes = alignment_of(at[i]);
-        good = ok(g, g->lt.cublasLtMatmulPreferenceSetAttribute(p, FSIM_LT_ALIGNMENT_A + i, &bytes, sizeof bytes), doing, fault);
+        good = ok(g, g->lt.cublasLtMatmulPreferenceSetAttribute(p, FSIM_LT_ALIGNMENT_A + i, &bytes, sizeof bytes),
+                  doing, fault);
     }
     return good;
 }
@@ -123,10 +149,15 @@ static bool choose(fsim_gpu *g, fsim_gpu_kernel *k, fsim_fault *fault)
     fsim_lt_preference p = NULL;
     fsim_lt_heuristic best = {.status = -1};
     int count = 0;
-    static const char doing[] = "asking cuBLASLt for an algorithm"; /* of no name: reports count kernels by what stood in their way */
+    static const char doing[] =
+        "asking cuBLASLt for an algorithm"; /* of no name: reports count kernels by what stood in their way */
     if (!ok(g, g->lt.cublasLtMatmulPreferenceCreate(&p), "telling cuBLASLt what there is", fault))
         return false;
-    bool good = prefer(g, p, k, fault) && ok(g, g->lt.cublasLtMatmulAlgoGetHeuristic(g->lt_handle, x->product, x->layout[A], x->layout[B], x->layout[C], x->layout[C], p, 1, &best, &count), doing, fault);
+    bool good = prefer(g, p, k, fault) &&
+                ok(g,
+                   g->lt.cublasLtMatmulAlgoGetHeuristic(g->lt_handle, x->product, x->layout[A], x->layout[B],
+                                                        x->layout[C], x->layout[C], p, 1, &best, &count),
+                   doing, fault);
     (void)!g->lt.cublasLtMatmulPreferenceDestroy(p);
     if (good && count < 1)
         good = fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "cuBLASLt has no algorithm for it");
@@ -152,7 +183,9 @@ bool fsim_blaslt_launch(fsim_gpu *g, const fsim_gpu_kernel *k, fsim_fault *fault
     const void *alpha, *beta;
     fsim_blas_scales(&k->gemm, &alpha, &beta);
     void *out = as_pointer(k->pointer[2]);
-    const int status = g->lt.cublasLtMatmul(g->lt_handle, x->product, alpha, as_pointer(k->pointer[1]), x->layout[A], as_pointer(k->pointer[0]), x->layout[B], beta, out, x->layout[C], out,
-                                            x->layout[C], &x->algorithm, as_pointer(g->lt_workspace.at), WORKSPACE_BYTES, g->stream);
+    const int status =
+        g->lt.cublasLtMatmul(g->lt_handle, x->product, alpha, as_pointer(k->pointer[1]), x->layout[A],
+                             as_pointer(k->pointer[0]), x->layout[B], beta, out, x->layout[C], out, x->layout[C],
+                             &x->algorithm, as_pointer(g->lt_workspace.at), WORKSPACE_BYTES, g->stream);
     return status == 0 || ok(g, status, fsim_printf(g->a, "cuBLASLt's contraction '%s'", k->name), fault);
 }

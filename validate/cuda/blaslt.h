@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blaslt.h: cuBLASLt on the device's stream: the library's contractions that add a bias or an activation in the same kernel. Opened when the first is asked for. Descriptors, the algorithm and
- * the workspace are made once, before anything is launched, so that a launch is one call, which can be captured into a graph. */
+/* blaslt.h: cuBLASLt on the device's stream: the library's contractions that add a bias or an activation in the same
+ * kernel. Opened when the first is asked for. Descriptors, the algorithm and the workspace are made once, before
+ * anything is launched, so that a launch is one call, which can be captured into a graph. */
 #ifndef FUSESIM_VALIDATE_CUDA_BLASLT_H
 #define FUSESIM_VALIDATE_CUDA_BLASLT_H
 
 #include "validate/cuda/device.h"
 
-/* Fills k->lt, from k->gemm and k->pointer. False with *fault set where there is no such library, or it has no algorithm for this. */
+/* Fills k->lt, from k->gemm and k->pointer. False with *fault set where there is no such library, or it has no
+ * algorithm for this. */
 bool fsim_blaslt_prepare(fsim_gpu *g, fsim_gpu_kernel *k, fsim_fault *fault);
 bool fsim_blaslt_launch(fsim_gpu *g, const fsim_gpu_kernel *k, fsim_fault *fault);
 void fsim_blaslt_release(fsim_gpu *g, fsim_gpu_kernel *k);

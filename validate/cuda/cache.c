@@ -39,7 +39,10 @@ const char *fsim_cache_folder(fsim_arena *a, const char **why)
 
 static const char magic[] = "fusesim-cubin 1";
 
-static char *path_of(fsim_arena *a, const char *folder, const char *key) { return fsim_printf(a, "%s/%s.cubin", folder, key); }
+static char *path_of(fsim_arena *a, const char *folder, const char *key)
+{
+    return fsim_printf(a, "%s/%s.cubin", folder, key);
+}
 
 /* First line: magic, hash of the rest, bytes of the log. Then the log, then the cubin. */
 bool fsim_cache_get(fsim_arena *a, const char *folder, const char *key, fsim_cached *out)
@@ -62,7 +65,8 @@ bool fsim_cache_get(fsim_arena *a, const char *folder, const char *key, fsim_cac
         return false;
     char *cubin = fsim_new(a, char, rest_bytes - log_bytes + 1); /* aligned, as the driver reads it in place */
     memcpy(cubin, rest + log_bytes, rest_bytes - log_bytes);
-    *out = (fsim_cached){.log = fsim_strndup(a, rest, (size_t)log_bytes), .cubin = cubin, .cubin_bytes = rest_bytes - (size_t)log_bytes};
+    *out = (fsim_cached){
+        .log = fsim_strndup(a, rest, (size_t)log_bytes), .cubin = cubin, .cubin_bytes = rest_bytes - (size_t)log_bytes};
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache.h: compiled kernels on disk, in $FUSESIM_CACHE, $XDG_CACHE_HOME/fusesim or ~/.cache/fusesim: one file a kernel, called by the SHA-256 of all that it was made from.
- * A file holds log and cubin with their own hash, so that one that is damaged is as good as none. */
+/* cache.h: compiled kernels on disk, in $FUSESIM_CACHE, $XDG_CACHE_HOME/fusesim or ~/.cache/fusesim: one file a kernel,
+ * called by the SHA-256 of all that it was made from. A file holds log and cubin with their own hash, so that one that
+ * is damaged is as good as none. */
 #ifndef FUSESIM_VALIDATE_CUDA_CACHE_H
 #define FUSESIM_VALIDATE_CUDA_CACHE_H
 

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The metrics: names as chips have them, the first that a chip knows being taken. GB20x renamed DRAM's; integrated chips have none. */
+/* The metrics: names as chips have them, the first that a chip knows being taken. GB20x renamed DRAM's; integrated
+ * chips have none. */
 enum { SPELLINGS = 2, SECTOR_BYTES = 32, WAVEFRONT_BYTES = 128, REPEATS = 3, MOST_PASSES = 64 };
 static const char *const spelling[FSIM_COUNTS][SPELLINGS] = {
     [FSIM_COUNT_DRAM_READ] = {"dram__bytes_read.sum", "dram__bytes_op_read.sum"},
@@ -66,7 +67,8 @@ static int make_config(const fsim_cupti_entries *cupti, fsim_arena *a, fsim_coun
     return result;
 }
 
-int fsim_count_set_open(const fsim_cupti_entries *cupti, fsim_arena *a, const char *chip, const uint8_t *availability, int set, fsim_count_set *out)
+int fsim_count_set_open(const fsim_cupti_entries *cupti, fsim_arena *a, const char *chip, const uint8_t *availability,
+                        int set, fsim_count_set *out)
 {
     fsim_host_initialize p = FSIM_CUPTI_PARAMS(fsim_host_initialize, host);
     *out = (fsim_count_set){0};
@@ -119,19 +121,29 @@ static const char *refusal(fsim_gpu *g, int result, const char *call)
     case FSIM_CUPTI_INSUFFICIENT_PRIVILEGES:
     case FSIM_CUPTI_VIRTUAL_INSUFFICIENT_PRIVILEGES:
         return fsim_printf(g->a,
-                           "the driver keeps hardware counters to administrators (ERR_NVGPUCTRPERM, RmProfilingAdminOnly: %s)%s. Run as root, in a container also with docker run "
-                           "--cap-add SYS_ADMIN; or put 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' into /etc/modprobe.d/nvidia-profiling.conf, rebuild the initramfs and reboot",
-                           admin_only(g->a), result == FSIM_CUPTI_VIRTUAL_INSUFFICIENT_PRIVILEGES ? "; this is a virtual GPU, so its host must allow it" : "");
+                           "the driver keeps hardware counters to administrators (ERR_NVGPUCTRPERM, "
+                           "RmProfilingAdminOnly: %s)%s. Run as root, in a container also with docker run "
+                           "--cap-add SYS_ADMIN; or put 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' into "
+                           "/etc/modprobe.d/nvidia-profiling.conf, rebuild the initramfs and reboot",
+                           admin_only(g->a),
+                           result == FSIM_CUPTI_VIRTUAL_INSUFFICIENT_PRIVILEGES
+                               ? "; this is a virtual GPU, so its host must allow it"
+                               : "");
     case FSIM_CUPTI_HARDWARE_BUSY:
-        return "another program has the hardware counters, such as DCGM: pause it (dcgmi profile --pause), or end the other profiler";
+        return "another program has the hardware counters, such as DCGM: pause it (dcgmi profile --pause), or end the "
+               "other profiler";
     case FSIM_CUPTI_MULTIPLE_SUBSCRIBERS:
     case FSIM_CUPTI_MAX_LIMIT_REACHED:
         return "another profiler is attached to this program (nsys, ncu, compute-sanitizer): run it without";
     case FSIM_CUPTI_NOT_SUPPORTED:
-        return fsim_printf(g->a, "CUPTI (%s) has no range profiler for this GPU: it came with CUDA 12.6, and GPUs before sm_75 have none. Install a newer CUPTI, or set $FUSESIM_CUPTI_LIB to one",
+        return fsim_printf(g->a,
+                           "CUPTI (%s) has no range profiler for this GPU: it came with CUDA 12.6, and GPUs before "
+                           "sm_75 have none. Install a newer CUPTI, or set $FUSESIM_CUPTI_LIB to one",
                            g->facts.cupti_path);
     case FSIM_CUPTI_INVALID_CHIP_NAME:
-        return fsim_printf(g->a, "this CUPTI (%s) does not know the GPU's chip: install a newer one, or set $FUSESIM_CUPTI_LIB", g->facts.cupti_path);
+        return fsim_printf(
+            g->a, "this CUPTI (%s) does not know the GPU's chip: install a newer one, or set $FUSESIM_CUPTI_LIB",
+            g->facts.cupti_path);
     default:
         (void)!g->cupti.cuptiGetResultString(result, &text);
         return fsim_printf(g->a, "CUPTI's %s failed: %s (%d)", call, text ? text : "no reason given", result);
@@ -160,22 +172,27 @@ static bool did(session *s, int result, const char *call)
 
 static bool complete(const fsim_cupti_entries *c)
 {
-    return c->cuptiProfilerInitialize && c->cuptiProfilerDeInitialize && c->cuptiProfilerDeviceSupported && c->cuptiDeviceGetChipName && c->cuptiProfilerGetCounterAvailability &&
-           c->cuptiProfilerHostInitialize && c->cuptiProfilerHostDeinitialize && c->cuptiProfilerHostGetMetricProperties && c->cuptiProfilerHostConfigAddMetrics &&
-           c->cuptiProfilerHostGetConfigImageSize && c->cuptiProfilerHostGetConfigImage && c->cuptiProfilerHostGetNumOfPasses && c->cuptiProfilerHostEvaluateToGpuValues &&
-           c->cuptiRangeProfilerEnable && c->cuptiRangeProfilerDisable && c->cuptiRangeProfilerStart && c->cuptiRangeProfilerStop && c->cuptiRangeProfilerPushRange &&
-           c->cuptiRangeProfilerPopRange && c->cuptiRangeProfilerSetConfig && c->cuptiRangeProfilerGetCounterDataSize && c->cuptiRangeProfilerCounterDataImageInitialize &&
-           c->cuptiRangeProfilerDecodeData && c->cuptiRangeProfilerGetCounterDataInfo;
+    return c->cuptiProfilerInitialize && c->cuptiProfilerDeInitialize && c->cuptiProfilerDeviceSupported &&
+           c->cuptiDeviceGetChipName && c->cuptiProfilerGetCounterAvailability && c->cuptiProfilerHostInitialize &&
+           c->cuptiProfilerHostDeinitialize && c->cuptiProfilerHostGetMetricProperties &&
+           c->cuptiProfilerHostConfigAddMetrics && c->cuptiProfilerHostGetConfigImageSize &&
+           c->cuptiProfilerHostGetConfigImage && c->cuptiProfilerHostGetNumOfPasses &&
+           c->cuptiProfilerHostEvaluateToGpuValues && c->cuptiRangeProfilerEnable && c->cuptiRangeProfilerDisable &&
+           c->cuptiRangeProfilerStart && c->cuptiRangeProfilerStop && c->cuptiRangeProfilerPushRange &&
+           c->cuptiRangeProfilerPopRange && c->cuptiRangeProfilerSetConfig && c->cuptiRangeProfilerGetCounterDataSize &&
+           c->cuptiRangeProfilerCounterDataImageInitialize && c->cuptiRangeProfilerDecodeData &&
+           c->cuptiRangeProfilerGetCounterDataInfo;
 }
 
 static const char *unsupported(const fsim_profiler_device_supported *p)
 {
-    return p->architecture != FSIM_PROFILER_SUPPORTED          ? "the GPU is older than sm_75, for which CUPTI's range profiler was made"
-           : p->vgpu == FSIM_PROFILER_DISABLED                 ? "the virtual GPU's host has profiling turned off"
-           : p->vgpu != FSIM_PROFILER_SUPPORTED                ? "this kind of virtual GPU has no hardware counters"
+    return p->architecture != FSIM_PROFILER_SUPPORTED
+               ? "the GPU is older than sm_75, for which CUPTI's range profiler was made"
+           : p->vgpu == FSIM_PROFILER_DISABLED                  ? "the virtual GPU's host has profiling turned off"
+           : p->vgpu != FSIM_PROFILER_SUPPORTED                 ? "this kind of virtual GPU has no hardware counters"
            : p->confidential_compute != FSIM_PROFILER_SUPPORTED ? "the GPU runs in confidential mode"
-           : p->wsl != FSIM_PROFILER_SUPPORTED                 ? "there are no hardware counters under this version of WSL"
-                                                               : "CUPTI does not profile this GPU as it is configured";
+           : p->wsl != FSIM_PROFILER_SUPPORTED ? "there are no hardware counters under this version of WSL"
+                                               : "CUPTI does not profile this GPU as it is configured";
 }
 
 static const uint8_t *availability_of(session *s)
@@ -185,7 +202,8 @@ static const uint8_t *availability_of(session *s)
     if (!did(s, s->g->cupti.cuptiProfilerGetCounterAvailability(&p), "cuptiProfilerGetCounterAvailability"))
         return NULL;
     p.image = fsim_new(s->g->a, uint8_t, p.image_bytes + 1);
-    return did(s, s->g->cupti.cuptiProfilerGetCounterAvailability(&p), "cuptiProfilerGetCounterAvailability") ? p.image : NULL;
+    return did(s, s->g->cupti.cuptiProfilerGetCounterAvailability(&p), "cuptiProfilerGetCounterAvailability") ? p.image
+                                                                                                              : NULL;
 }
 
 static bool open_profiler(session *s)
@@ -274,11 +292,13 @@ static bool configure(session *s, const fsim_count_set *set, const image *im)
     config.replay = FSIM_REPLAY_USER;
     config.max_ranges_per_pass = 1;
     config.nesting_levels = config.min_nesting_level = config.target_nesting_level = 1;
-    return did(s, s->g->cupti.cuptiRangeProfilerCounterDataImageInitialize(&clear), "cuptiRangeProfilerCounterDataImageInitialize") &&
+    return did(s, s->g->cupti.cuptiRangeProfilerCounterDataImageInitialize(&clear),
+               "cuptiRangeProfilerCounterDataImageInitialize") &&
            did(s, s->g->cupti.cuptiRangeProfilerSetConfig(&config), "cuptiRangeProfilerSetConfig");
 }
 
-/* One pass over the kernel, L2 flushed before. A range that was begun is ended whatever happens within, unless the device is lost. */
+/* One pass over the kernel, L2 flushed before. A range that was begun is ended whatever happens within, unless the
+ * device is lost. */
 static bool run_pass(session *s, const fsim_gpu_kernel *k, bool *last, fsim_fault *fault)
 {
     fsim_gpu *g = s->g;
@@ -287,10 +307,12 @@ static bool run_pass(session *s, const fsim_gpu_kernel *k, bool *last, fsim_faul
     fsim_range_stop stop = FSIM_CUPTI_PARAMS(fsim_range_stop, all_passes_submitted);
     object.profiler = push.profiler = stop.profiler = s->profiler;
     push.name = k->name;
-    if (!fsim_gpu_flush(g, fault) || !fsim_gpu_wait(g, "the L2 flush", fault) || !did(s, g->cupti.cuptiRangeProfilerStart(&object), "cuptiRangeProfilerStart"))
+    if (!fsim_gpu_flush(g, fault) || !fsim_gpu_wait(g, "the L2 flush", fault) ||
+        !did(s, g->cupti.cuptiRangeProfilerStart(&object), "cuptiRangeProfilerStart"))
         return false;
     const bool pushed = did(s, g->cupti.cuptiRangeProfilerPushRange(&push), "cuptiRangeProfilerPushRange");
-    const bool ran = pushed && fsim_gpu_launch(g, k, fault) && (!s->swept || fsim_gpu_sweep(g, fault)) && fsim_gpu_wait(g, k->name, fault);
+    const bool ran = pushed && fsim_gpu_launch(g, k, fault) && (!s->swept || fsim_gpu_sweep(g, fault)) &&
+                     fsim_gpu_wait(g, k->name, fault);
     if (g->lost)
         return false;
     const bool popped = pushed && did(s, g->cupti.cuptiRangeProfilerPopRange(&object), "cuptiRangeProfilerPopRange");
@@ -317,7 +339,8 @@ static bool evaluate(session *s, const fsim_count_set *set, const image *im, dou
         !did(s, c->cuptiRangeProfilerGetCounterDataInfo(&info), "cuptiRangeProfilerGetCounterDataInfo"))
         return false;
     if (decode.dropped != 0 || info.ranges != 1) {
-        s->g->facts.no_counters = fsim_printf(s->g->a, "CUPTI counted %zu ranges, and dropped %zu, where there was one", info.ranges, decode.dropped);
+        s->g->facts.no_counters = fsim_printf(s->g->a, "CUPTI counted %zu ranges, and dropped %zu, where there was one",
+                                              info.ranges, decode.dropped);
         return false;
     }
     if (!did(s, c->cuptiProfilerHostEvaluateToGpuValues(&e), "cuptiProfilerHostEvaluateToGpuValues"))
@@ -327,7 +350,8 @@ static bool evaluate(session *s, const fsim_count_set *set, const image *im, dou
     return true;
 }
 
-static bool count_once(session *s, const fsim_count_set *set, const image *im, const fsim_gpu_kernel *k, double value[FSIM_COUNTS], fsim_fault *fault)
+static bool count_once(session *s, const fsim_count_set *set, const image *im, const fsim_gpu_kernel *k,
+                       double value[FSIM_COUNTS], fsim_fault *fault)
 {
     bool last = false;
     if (!configure(s, set, im))
@@ -384,11 +408,15 @@ static bool can_count(fsim_gpu *g)
     if (!g->facts.cupti_path)
         g->facts.no_counters = "there is no CUPTI";
     else if (!complete(&g->cupti))
-        g->facts.no_counters = fsim_printf(g->a, "%s has no range profiler, which came with CUDA 12.6: install a newer CUPTI, or set $FUSESIM_CUPTI_LIB to one", g->facts.cupti_path);
+        g->facts.no_counters = fsim_printf(g->a,
+                                           "%s has no range profiler, which came with CUDA 12.6: install a newer "
+                                           "CUPTI, or set $FUSESIM_CUPTI_LIB to one",
+                                           g->facts.cupti_path);
     return !g->facts.no_counters;
 }
 
-static bool count_set(session *s, int set, fsim_gpu_kernel *const *kernel, int count, double until_s, fsim_measured_kernel *out, double (*value)[FSIM_COUNTS], fsim_fault *fault)
+static bool count_set(session *s, int set, fsim_gpu_kernel *const *kernel, int count, double until_s,
+                      fsim_measured_kernel *out, double (*value)[FSIM_COUNTS], fsim_fault *fault)
 {
     bool done = open_set(s, set);
     s->swept = set == SWEPT_SET;
@@ -401,7 +429,8 @@ static bool count_set(session *s, int set, fsim_gpu_kernel *const *kernel, int c
     return done;
 }
 
-void fsim_counters_measure(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count, fsim_measured_kernel *out, fsim_fault *fault)
+void fsim_counters_measure(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count, fsim_measured_kernel *out,
+                           fsim_fault *fault)
 {
     session s = {.g = g};
     fsim_fault own = {0};
@@ -413,9 +442,11 @@ void fsim_counters_measure(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int coun
             value[i][c] = NAN;
     fsim_activity_pause(g);
     bool done = open_profiler(&s);
-    for (int set = 0; set < FSIM_COUNT_SETS && done; set++) { /* each has its share of the time, so that a kernel's counts are of all sets */
+    for (int set = 0; set < FSIM_COUNT_SETS && done;
+         set++) { /* each has its share of the time, so that a kernel's counts are of all sets */
         const double now_s = fsim_now_s();
-        done = count_set(&s, set, kernel, count, now_s + (g->until_s - now_s) / (FSIM_COUNT_SETS - set), out, value, &own);
+        done =
+            count_set(&s, set, kernel, count, now_s + (g->until_s - now_s) / (FSIM_COUNT_SETS - set), out, value, &own);
     }
     close_profiler(&s);
     for (int i = 0; i < count; i++)

@@ -4,8 +4,8 @@
  *     fsim_gpu *g = fsim_gpu_open(a, &options, &fault);             driver, device, compiler, profiler
  *     fsim_gpu_allocate, fsim_gpu_upload                            tensors
  *     fsim_gpu_compile                                              programs to cubins, in parallel, cached on disk
- *     fsim_gpu_load, fsim_gpu_gemm                                  what can be launched: a cubin, or cuBLAS and cuBLASLt
- *     fsim_gpu_run, fsim_gpu_download                               results, to compare before anything is timed
+ *     fsim_gpu_load, fsim_gpu_gemm                                  what can be launched: a cubin, or cuBLAS and
+ * cuBLASLt fsim_gpu_run, fsim_gpu_download                               results, to compare before anything is timed
  *     fsim_gpu_measure, fsim_gpu_measure_plans                      times and counters
  *     fsim_gpu_close
  *
@@ -14,8 +14,9 @@
  *     FSIM_EXIT_INCONCLUSIVE   measured, but too noisy to judge by: what was asked for is filled in
  *     FSIM_EXIT_INTERNAL       our own source does not compile
  * Counters that the machine refuses are no fault: their values are NaN, and fsim_gpu_facts.no_counters says what to do.
- * After a kernel hung or crashed the context is gone: every later call fails with the same message, fsim_gpu_close leaves the driver alone, and where one hung the
- * program should end by _exit, as the driver's own clean-up would wait for it.
+ * After a kernel hung or crashed the context is gone: every later call fails with the same message, fsim_gpu_close
+ * leaves the driver alone, and where one hung the program should end by _exit, as the driver's own clean-up would wait
+ * for it.
  *
  * One device at a time, from one thread. Everything lives in the arena given to fsim_gpu_open; messages too. */
 #ifndef FUSESIM_VALIDATE_CUDA_CUDA_H
@@ -23,29 +24,31 @@
 
 #include "validate/cuda/nvml.h"
 #include "validate/cuda/nvrtc.h"
-#include "validate/device.h"
+#include "validate/device/device.h"
 
 typedef struct {
-    int device;          /* ordinal, as CUDA_VISIBLE_DEVICES leaves them */
-    double timeout_s;    /* for a kernel, or a plan, to finish; 0: 30 */
-    double budget_s;     /* for the samples of a kernel, or a plan; 0: 0.25. 25 samples are taken in any case, unless they take 20 times as long */
-    int least, most;     /* samples; 0: 25, 200 */
-    bool no_counters;    /* times only */
+    int device;       /* ordinal, as CUDA_VISIBLE_DEVICES leaves them */
+    double timeout_s; /* for a kernel, or a plan, to finish; 0: 30 */
+    double budget_s;  /* for the samples of a kernel, or a plan; 0: 0.25. 25 samples are taken in any case, unless they
+                         take 20 times as long */
+    int least, most;  /* samples; 0: 25, 200 */
+    bool no_counters; /* times only */
 } fsim_gpu_options;
 
 typedef struct {
-    const char *name, *uuid;                        /* uuid: NULL where the driver does not say */
-    int sm;                                         /* 90 */
+    const char *name, *uuid;                          /* uuid: NULL where the driver does not say */
+    int sm;                                           /* 90 */
     int driver_version, nvrtc_version, cupti_version; /* 13000: 13.0; CUPTI's own number; 0: no CUPTI */
     const char *driver_path, *nvrtc_path, *cupti_path;
     int sms, threads_per_sm, memory_bus_bits;
-    double clock_hz, memory_clock_hz;               /* at most; 0: the driver does not say */
+    double clock_hz, memory_clock_hz;                                  /* at most; 0: the driver does not say */
     int threads_per_block, blocks_per_sm, registers_per_sm, warp_size; /* 0: the driver does not say */
     int64_t memory_bytes, free_bytes, l2_bytes, shared_bytes_per_block, shared_bytes_per_sm;
-    const char *timing;      /* what times come from: "CUPTI activity records", or "CUDA events" and why */
-    const char *no_counters; /* why there are none, and what to do; NULL: none were refused so far */
-    fsim_times floor;        /* of an empty kernel, set by fsim_gpu_measure */
-    int low_clock, bad_records; /* samples dropped so far: SM clock under 90 % of the median; records that lack a time, or are too few */
+    const char *timing;         /* what times come from: "CUPTI activity records", or "CUDA events" and why */
+    const char *no_counters;    /* why there are none, and what to do; NULL: none were refused so far */
+    fsim_times floor;           /* of an empty kernel, set by fsim_gpu_measure */
+    int low_clock, bad_records; /* samples dropped so far: SM clock under 90 % of the median; records that lack a time,
+                                   or are too few */
 } fsim_gpu_facts;
 
 typedef struct fsim_gpu fsim_gpu;
@@ -53,10 +56,12 @@ fsim_gpu *fsim_gpu_open(fsim_arena *a, const fsim_gpu_options *options, fsim_fau
 void fsim_gpu_close(fsim_gpu *g);
 /* Why nothing more can be run on it, or NULL. */
 const char *fsim_gpu_lost(const fsim_gpu *g);
-/* What is measured from now on ends by then, by fsim_now_s: samples become fewer, and what is not reached is left out, the last first. 0: no limit. */
+/* What is measured from now on ends by then, by fsim_now_s: samples become fewer, and what is not reached is left out,
+ * the last first. 0: no limit. */
 void fsim_gpu_limit(fsim_gpu *g, double until_s);
 double fsim_now_s(void);
-/* The worst that the sensors said while plans were measured: the least clocks, the most power, all that held clocks down. reasons is NULL where nothing was read. */
+/* The worst that the sensors said while plans were measured: the least clocks, the most power, all that held clocks
+ * down. reasons is NULL where nothing was read. */
 fsim_sensors fsim_gpu_sensors(const fsim_gpu *g);
 const fsim_gpu_facts *fsim_gpu_facts_of(const fsim_gpu *g);
 
@@ -70,15 +75,20 @@ void fsim_gpu_free(fsim_gpu *g, fsim_gpu_buffer *buffer);
 bool fsim_gpu_upload(fsim_gpu *g, fsim_gpu_buffer to, const void *from, int64_t bytes, fsim_fault *fault);
 bool fsim_gpu_download(fsim_gpu *g, void *to, fsim_gpu_buffer from, int64_t bytes, fsim_fault *fault);
 
-/* Compiles the programs that have a source, `jobs` at a time, for this device: cubin[count]. The fault is that of the first that failed; the others are compiled all the same. */
-bool fsim_gpu_compile(fsim_gpu *g, const fsim_program *program, int count, const char *header, int jobs, fsim_cubin *cubin, fsim_fault *fault);
+/* Compiles the programs that have a source, `jobs` at a time, for this device: cubin[count]. The fault is that of the
+ * first that failed; the others are compiled all the same. */
+bool fsim_gpu_compile(fsim_gpu *g, const fsim_program *program, int count, const char *header, int jobs,
+                      fsim_cubin *cubin, fsim_fault *fault);
 
-/* Something that can be launched. argument[i]: the buffer of parameter i; scratch parameters too are the caller's to allocate. program, its launches and names must outlive it. */
+/* Something that can be launched. argument[i]: the buffer of parameter i; scratch parameters too are the caller's to
+ * allocate. program, its launches and names must outlive it. */
 typedef struct fsim_gpu_kernel fsim_gpu_kernel;
-fsim_gpu_kernel *fsim_gpu_load(fsim_gpu *g, const fsim_program *program, const fsim_cubin *cubin, const fsim_gpu_buffer *argument, fsim_fault *fault);
+fsim_gpu_kernel *fsim_gpu_load(fsim_gpu *g, const fsim_program *program, const fsim_cubin *cubin,
+                               const fsim_gpu_buffer *argument, fsim_fault *fault);
 void fsim_gpu_unload(fsim_gpu *g, fsim_gpu_kernel *k);
 
-/* C[m, n] = A[m, k] B[k, n] by cuBLAS, `batch` times, all row-major; with a bias or an activation, C = activation(A B + bias) by cuBLASLt. */
+/* C[m, n] = A[m, k] B[k, n] by cuBLAS, `batch` times, all row-major; with a bias or an activation, C = activation(A B +
+ * bias) by cuBLASLt. */
 typedef enum { FSIM_NO_ACTIVATION, FSIM_WITH_RELU, FSIM_WITH_TANH_GELU } fsim_gpu_activation;
 typedef struct {
     const char *name;
@@ -92,26 +102,32 @@ typedef struct {
     fsim_gpu_activation activation;
 } fsim_gpu_gemm_call;
 /* NULL with *fault set where the library is not there, or can't. fsim_gpu_unload lets go of it. */
-fsim_gpu_kernel *fsim_gpu_gemm(fsim_gpu *g, const fsim_gpu_gemm_call *call, fsim_gpu_buffer at, fsim_gpu_buffer bt, fsim_gpu_buffer ct, fsim_fault *fault);
+fsim_gpu_kernel *fsim_gpu_gemm(fsim_gpu *g, const fsim_gpu_gemm_call *call, fsim_gpu_buffer at, fsim_gpu_buffer bt,
+                               fsim_gpu_buffer ct, fsim_fault *fault);
 /* "cuBLAS", "cuBLASLt"; NULL: a kernel of ours. */
 const char *fsim_gpu_library_of(const fsim_gpu_kernel *k);
 
 /* Launches once and waits. */
 bool fsim_gpu_run(fsim_gpu *g, fsim_gpu_kernel *k, fsim_fault *fault);
 
-/* Measures kernels in turns, so that a drifting clock hits all alike: out[count]. A kernel's time is the sum of its launches, without the gaps between them. Inputs and outputs are whatever the
- * buffers hold: kernels must stand being run hundreds of times. out[i].failed says why one was not measured, others are measured all the same: that is no fault unless the device is lost. */
-bool fsim_gpu_measure(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count, fsim_measured_kernel *out, fsim_fault *fault);
+/* Measures kernels in turns, so that a drifting clock hits all alike: out[count]. A kernel's time is the sum of its
+ * launches, without the gaps between them. Inputs and outputs are whatever the buffers hold: kernels must stand being
+ * run hundreds of times. out[i].failed says why one was not measured, others are measured all the same: that is no
+ * fault unless the device is lost. */
+bool fsim_gpu_measure(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count, fsim_measured_kernel *out,
+                      fsim_fault *fault);
 
-/* Whole plans, in turns, L2 flushed before each run unless `warm`: from the first kernel's start to the last one's end, gaps included. out[i].kernel is left alone. out[i].failed is no fault
- * unless the device is lost; where only the graph can't be made, out[i].no_graph says why. wall[i], where wall is not NULL: the same
- * stream runs by the processor's clock, from the first launch until it knows of the end. */
+/* Whole plans, in turns, L2 flushed before each run unless `warm`: from the first kernel's start to the last one's end,
+ * gaps included. out[i].kernel is left alone. out[i].failed is no fault unless the device is lost; where only the graph
+ * can't be made, out[i].no_graph says why. wall[i], where wall is not NULL: the same stream runs by the processor's
+ * clock, from the first launch until it knows of the end. */
 typedef struct {
     const char *name;
     fsim_gpu_kernel *const *kernel;
     int kernels;
     bool warm; /* as the run before left L2 */
 } fsim_gpu_plan;
-bool fsim_gpu_measure_plans(fsim_gpu *g, const fsim_gpu_plan *plan, int count, fsim_measured_plan *out, fsim_times *wall, fsim_fault *fault);
+bool fsim_gpu_measure_plans(fsim_gpu *g, const fsim_gpu_plan *plan, int count, fsim_measured_plan *out,
+                            fsim_times *wall, fsim_fault *fault);
 
 #endif

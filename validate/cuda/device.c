@@ -5,7 +5,7 @@
 #include "validate/cuda/activity.h"
 #include "validate/cuda/blas.h"
 #include "validate/cuda/blaslt.h"
-#include "validate/texts.h"
+#include "validate/device/texts.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,8 @@ double fsim_now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The kernels that measuring takes. Not in the dialect: they use what is NVIDIA's alone. Emulated, as in tests, a sweep is only seen to read its buffer. */
+/* The kernels that measuring takes. Not in the dialect: they use what is NVIDIA's alone. Emulated, as in tests, a sweep
+ * is only seen to read its buffer. */
 const char fsim_helper_source[] =
     "#ifdef FS_EMULATED\n"
     "void fsim_empty(void **params) { (void)params; }\n"
@@ -37,15 +38,18 @@ const char fsim_helper_source[] =
     "__device__ __forceinline__ unsigned load(const uint4 *at) /* past L1 */\n"
     "{\n"
     "    uint4 v;\n"
-    "    asm volatile(\"ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];\" : \"=r\"(v.x), \"=r\"(v.y), \"=r\"(v.z), \"=r\"(v.w) : \"l\"(at));\n"
+    "    asm volatile(\"ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];\" : \"=r\"(v.x), \"=r\"(v.y), \"=r\"(v.z), "
+    "\"=r\"(v.w) : \"l\"(at));\n"
     "    return v.x ^ v.y ^ v.z ^ v.w;\n"
     "}\n"
     "/* count: of 16 bytes, a multiple of 4. */\n"
-    "extern \"C\" __global__ void __launch_bounds__(256) fsim_flush(const uint4 *at, unsigned long long count, unsigned *sink)\n"
+    "extern \"C\" __global__ void __launch_bounds__(256) fsim_flush(const uint4 *at, unsigned long long count, "
+    "unsigned *sink)\n"
     "{\n"
     "    unsigned sum = 0;\n"
     "    for (unsigned long long i = blockIdx.x * 256ull + threadIdx.x; i < count / 4; i += gridDim.x * 256ull)\n"
-    "        sum ^= load(at + i) ^ load(at + i + count / 4) ^ load(at + i + count / 2) ^ load(at + i + count / 4 * 3);\n"
+    "        sum ^= load(at + i) ^ load(at + i + count / 4) ^ load(at + i + count / 2) ^ load(at + i + count / 4 * "
+    "3);\n"
     "    if (sum == 0x12345677u)\n"
     "        *sink = sum;\n"
     "}\n"
@@ -75,7 +79,10 @@ static bool fatal(int result)
     return false;
 }
 
-bool fsim_gpu_usable(fsim_gpu *g, fsim_fault *fault) { return !g->lost || fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "%s", g->lost); }
+bool fsim_gpu_usable(fsim_gpu *g, fsim_fault *fault)
+{
+    return !g->lost || fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "%s", g->lost);
+}
 
 bool fsim_gpu_ok(fsim_gpu *g, int result, const char *doing, fsim_fault *fault)
 {
@@ -84,7 +91,8 @@ bool fsim_gpu_ok(fsim_gpu *g, int result, const char *doing, fsim_fault *fault)
         return true;
     (void)!g->cu.cuGetErrorName(result, &name);
     (void)!g->cu.cuGetErrorString(result, &text);
-    const char *message = fsim_printf(g->a, "%s failed: %s (%s, %d)", doing, text ? text : "the driver gives no reason", name ? name : "unknown error", result);
+    const char *message = fsim_printf(g->a, "%s failed: %s (%s, %d)", doing, text ? text : "the driver gives no reason",
+                                      name ? name : "unknown error", result);
     if (fatal(result) && !g->lost)
         g->lost = fsim_printf(g->a, "%s; nothing more can be run on the device", message);
     return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "%s", fatal(result) ? g->lost : message);
@@ -96,14 +104,23 @@ static bool start_failed(fsim_gpu *g, int result, fsim_fault *fault)
     fsim_arena *a = g->a;
     switch (result) {
     case FSIM_CU_STUB_LIBRARY:
-        return fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE, "%s is the stub that programs are linked with, not the driver: take the toolkit's lib64/stubs out of LD_LIBRARY_PATH, or install the driver",
+        return fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE,
+                         "%s is the stub that programs are linked with, not the driver: take the toolkit's lib64/stubs "
+                         "out of LD_LIBRARY_PATH, or install the driver",
                          g->facts.driver_path);
     case FSIM_CU_NO_DEVICE:
-        return fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE, "the NVIDIA driver finds no GPU: see that nvidia-smi lists one and that CUDA_VISIBLE_DEVICES does not hide it (in a container: docker run --gpus all)");
+        return fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE,
+                         "the NVIDIA driver finds no GPU: see that nvidia-smi lists one and that CUDA_VISIBLE_DEVICES "
+                         "does not hide it (in a container: docker run --gpus all)");
     case FSIM_CU_DEVICE_UNAVAILABLE:
-        return fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE, "the GPU is taken by another process in exclusive mode: wait for that, or set nvidia-smi -c DEFAULT");
+        return fsim_fail(
+            fault, a, FSIM_EXIT_UNAVAILABLE,
+            "the GPU is taken by another process in exclusive mode: wait for that, or set nvidia-smi -c DEFAULT");
     case FSIM_CU_SYSTEM_DRIVER_MISMATCH:
-        return fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE, "%s and the kernel's NVIDIA driver are of different versions: reboot, or reload the driver's module", g->facts.driver_path);
+        return fsim_fail(
+            fault, a, FSIM_EXIT_UNAVAILABLE,
+            "%s and the kernel's NVIDIA driver are of different versions: reboot, or reload the driver's module",
+            g->facts.driver_path);
     default:
         return fsim_gpu_ok(g, result, "starting the NVIDIA driver", fault);
     }
@@ -118,7 +135,8 @@ bool fsim_gpu_wait(fsim_gpu *g, const char *name, fsim_fault *fault)
     while ((result = g->cu.cuStreamQuery(g->stream)) == FSIM_CU_NOT_READY) {
         const double waited_s = fsim_now_s() - start_s;
         if (waited_s > g->option.timeout_s) {
-            g->lost = fsim_printf(g->a, "'%s' did not finish within %g s: the kernel hangs, and the device is given up", name, g->option.timeout_s);
+            g->lost = fsim_printf(g->a, "'%s' did not finish within %g s: the kernel hangs, and the device is given up",
+                                  name, g->option.timeout_s);
             return fsim_gpu_usable(g, fault);
         }
         if (waited_s > spin_s)
@@ -138,7 +156,10 @@ const char *fsim_gpu_noise(fsim_gpu *g, const char *name, const fsim_times *t)
     const double spread_s = t->high_s - t->low_s;
     if (t->samples == 0 || spread_s <= resolution_s || spread_s <= most_spread * t->median_s)
         return NULL;
-    return fsim_printf(g->a, "the middle half of the times of '%s' spreads over %.0f %% of their median: is something else running on the GPU?", name, 100 * spread_s / t->median_s);
+    return fsim_printf(g->a,
+                       "the middle half of the times of '%s' spreads over %.0f %% of their median: is something else "
+                       "running on the GPU?",
+                       name, 100 * spread_s / t->median_s);
 }
 
 /* Opening. */
@@ -156,7 +177,8 @@ static const char *uuid_of(fsim_gpu *g)
         return NULL;
     char *text = fsim_strdup(g->a, "GPU");
     for (int i = 0; i < 16; i++)
-        text = fsim_printf(g->a, "%s%s%02x", text, i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid.byte[i]);
+        text = fsim_printf(g->a, "%s%s%02x", text, i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                           uuid.byte[i]);
     return text;
 }
 
@@ -177,10 +199,12 @@ static bool open_driver(fsim_gpu *g, fsim_fault *fault)
     if (result != 0)
         return start_failed(g, result, fault);
     if (g->facts.driver_version < OLDEST_DRIVER)
-        return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "the NVIDIA driver is too old: it supports CUDA %d.%d, and 11.0 is needed. Update it", g->facts.driver_version / 1000,
-                         g->facts.driver_version % 1000 / 10);
+        return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE,
+                         "the NVIDIA driver is too old: it supports CUDA %d.%d, and 11.0 is needed. Update it",
+                         g->facts.driver_version / 1000, g->facts.driver_version % 1000 / 10);
     if (g->option.device < 0 || g->option.device >= count)
-        return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "there is no GPU %d: the driver finds %d, counted from 0", g->option.device, count);
+        return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "there is no GPU %d: the driver finds %d, counted from 0",
+                         g->option.device, count);
     return fsim_gpu_ok(g, g->cu.cuDeviceGet(&g->device, g->option.device), "choosing the GPU", fault);
 }
 
@@ -207,7 +231,8 @@ static bool read_facts(fsim_gpu *g, fsim_fault *fault)
     f->warp_size = attribute(g, FSIM_CU_WARP_SIZE);
     if (f->sm > 0 && f->sms > 0)
         return true;
-    return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "the NVIDIA driver does not say what kind of GPU '%s' is", name);
+    return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "the NVIDIA driver does not say what kind of GPU '%s' is",
+                     name);
 }
 
 static bool open_compiler(fsim_gpu *g, fsim_fault *fault)
@@ -227,7 +252,8 @@ static bool open_context(fsim_gpu *g, fsim_fault *fault)
     const int result = g->cu.cuDevicePrimaryCtxRetain(&g->context, g->device);
     if (result == FSIM_CU_DEVICE_UNAVAILABLE)
         return start_failed(g, result, fault);
-    if (!fsim_gpu_ok(g, result, "opening the GPU", fault) || !fsim_gpu_ok(g, g->cu.cuCtxSetCurrent(g->context), "opening the GPU", fault) ||
+    if (!fsim_gpu_ok(g, result, "opening the GPU", fault) ||
+        !fsim_gpu_ok(g, g->cu.cuCtxSetCurrent(g->context), "opening the GPU", fault) ||
         !fsim_gpu_ok(g, g->cu.cuMemGetInfo_v2(&free_bytes, &total_bytes), "asking for the GPU's memory", fault))
         return false;
     g->facts.free_bytes = (int64_t)free_bytes;
@@ -240,32 +266,41 @@ static bool load_module(fsim_gpu *g, const fsim_cubin *c, const char *name, fsim
     const int result = g->cu.cuModuleLoadDataEx(module, c->cubin, 0, NULL, NULL);
     if (result == FSIM_CU_INVALID_IMAGE || result == FSIM_CU_NO_BINARY_FOR_GPU)
         return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE,
-                         "the driver, of CUDA %d.%d, does not take what NVRTC %d.%d made of '%s': update the driver, or set $FUSESIM_NVRTC_LIB to a libnvrtc of its version",
-                         g->facts.driver_version / 1000, g->facts.driver_version % 1000 / 10, g->nvrtc->major, g->nvrtc->minor, name);
+                         "the driver, of CUDA %d.%d, does not take what NVRTC %d.%d made of '%s': update the driver, "
+                         "or set $FUSESIM_NVRTC_LIB to a libnvrtc of its version",
+                         g->facts.driver_version / 1000, g->facts.driver_version % 1000 / 10, g->nvrtc->major,
+                         g->nvrtc->minor, name);
     return fsim_gpu_ok(g, result, fsim_printf(g->a, "loading '%s'", name), fault);
 }
 
-static bool get_function(fsim_gpu *g, fsim_cu_module module, const char *symbol, const char *name, fsim_cu_function *out, fsim_fault *fault)
+static bool get_function(fsim_gpu *g, fsim_cu_module module, const char *symbol, const char *name,
+                         fsim_cu_function *out, fsim_fault *fault)
 {
-    return fsim_gpu_ok(g, g->cu.cuModuleGetFunction(out, module, symbol), fsim_printf(g->a, "looking for kernel '%s'", name), fault);
+    return fsim_gpu_ok(g, g->cu.cuModuleGetFunction(out, module, symbol),
+                       fsim_printf(g->a, "looking for kernel '%s'", name), fault);
 }
 
 static bool open_helpers(fsim_gpu *g, fsim_fault *fault)
 {
     fsim_cubin c;
-    if (!fsim_nvrtc_compile(g->nvrtc, &(fsim_nvrtc_source){"fusesim_helpers.cu", fsim_helper_source, g->facts.sm}, NULL, g->a, &c)) {
+    if (!fsim_nvrtc_compile(g->nvrtc, &(fsim_nvrtc_source){"fusesim_helpers.cu", fsim_helper_source, g->facts.sm}, NULL,
+                            g->a, &c)) {
         if (fault)
             *fault = c.fault;
         return false;
     }
     const int64_t swept = 2 * g->facts.l2_bytes > SWEPT_BYTES ? 2 * g->facts.l2_bytes : SWEPT_BYTES;
-    if (!load_module(g, &c, "fusesim_helpers.cu", &g->helpers, fault) || !get_function(g, g->helpers, "fsim_flush", "fsim_flush", &g->flush, fault) ||
-        !get_function(g, g->helpers, "fsim_clock", "fsim_clock", &g->clock, fault) || !get_function(g, g->helpers, "fsim_empty", "fsim_empty", &g->empty, fault) ||
+    if (!load_module(g, &c, "fusesim_helpers.cu", &g->helpers, fault) ||
+        !get_function(g, g->helpers, "fsim_flush", "fsim_flush", &g->flush, fault) ||
+        !get_function(g, g->helpers, "fsim_clock", "fsim_clock", &g->clock, fault) ||
+        !get_function(g, g->helpers, "fsim_empty", "fsim_empty", &g->empty, fault) ||
         !fsim_gpu_allocate(g, "the L2 flush", swept / 64 * 64, &g->swept, fault))
         return false;
     for (int i = 0; i < 2; i++)
-        if (!fsim_gpu_allocate(g, "clock readings", (int64_t)(2 * FSIM_CLOCK_SLOTS * sizeof(uint64_t)), &g->clocks[i], fault) ||
-            !fsim_gpu_ok(g, g->cu.cuMemsetD32Async(g->clocks[i].at, 0, (size_t)g->clocks[i].bytes / 4, g->stream), "clearing memory", fault))
+        if (!fsim_gpu_allocate(g, "clock readings", (int64_t)(2 * FSIM_CLOCK_SLOTS * sizeof(uint64_t)), &g->clocks[i],
+                               fault) ||
+            !fsim_gpu_ok(g, g->cu.cuMemsetD32Async(g->clocks[i].at, 0, (size_t)g->clocks[i].bytes / 4, g->stream),
+                         "clearing memory", fault))
             return false;
     if (g->cu.cuCtxResetPersistingL2Cache)
         (void)!g->cu.cuCtxResetPersistingL2Cache(); /* what another program left there; not on all devices */
@@ -338,8 +373,10 @@ bool fsim_gpu_allocate(fsim_gpu *g, const char *name, int64_t bytes, fsim_gpu_bu
     if (result != FSIM_CU_OUT_OF_MEMORY)
         return fsim_gpu_ok(g, result, fsim_printf(g->a, "allocating memory for %s", name), fault);
     (void)!g->cu.cuMemGetInfo_v2(&free_bytes, &total_bytes);
-    return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "out of device memory: %s needs %s, and %s are free; free the GPU, or choose smaller shapes (--dim)", name,
-                     fsim_show_bytes(need, sizeof need, (double)bytes), fsim_show_bytes(left, sizeof left, (double)free_bytes));
+    return fsim_fail(
+        fault, g->a, FSIM_EXIT_UNAVAILABLE,
+        "out of device memory: %s needs %s, and %s are free; free the GPU, or choose smaller shapes (--dim)", name,
+        fsim_show_bytes(need, sizeof need, (double)bytes), fsim_show_bytes(left, sizeof left, (double)free_bytes));
 }
 
 void fsim_gpu_free(fsim_gpu *g, fsim_gpu_buffer *buffer)
@@ -351,19 +388,23 @@ void fsim_gpu_free(fsim_gpu *g, fsim_gpu_buffer *buffer)
 
 static bool fits(fsim_gpu *g, fsim_gpu_buffer b, int64_t bytes, fsim_fault *fault)
 {
-    return (bytes >= 0 && bytes <= b.bytes) || fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "a copy of %lld bytes to or from a buffer of %lld", (long long)bytes, (long long)b.bytes);
+    return (bytes >= 0 && bytes <= b.bytes) ||
+           fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "a copy of %lld bytes to or from a buffer of %lld",
+                     (long long)bytes, (long long)b.bytes);
 }
 
 bool fsim_gpu_upload(fsim_gpu *g, fsim_gpu_buffer to, const void *from, int64_t bytes, fsim_fault *fault)
 {
     return fsim_gpu_usable(g, fault) && fits(g, to, bytes, fault) &&
-           (bytes == 0 || fsim_gpu_ok(g, g->cu.cuMemcpyHtoD_v2(to.at, from, (size_t)bytes), "copying to the GPU", fault));
+           (bytes == 0 ||
+            fsim_gpu_ok(g, g->cu.cuMemcpyHtoD_v2(to.at, from, (size_t)bytes), "copying to the GPU", fault));
 }
 
 bool fsim_gpu_download(fsim_gpu *g, void *to, fsim_gpu_buffer from, int64_t bytes, fsim_fault *fault)
 {
     return fsim_gpu_usable(g, fault) && fits(g, from, bytes, fault) &&
-           (bytes == 0 || fsim_gpu_ok(g, g->cu.cuMemcpyDtoH_v2(to, from.at, (size_t)bytes), "copying from the GPU", fault));
+           (bytes == 0 ||
+            fsim_gpu_ok(g, g->cu.cuMemcpyDtoH_v2(to, from.at, (size_t)bytes), "copying from the GPU", fault));
 }
 
 /* Kernels. */
@@ -371,7 +412,9 @@ bool fsim_gpu_download(fsim_gpu *g, void *to, fsim_gpu_buffer from, int64_t byte
 /* Has the program its text compiled? */
 static bool is_for(fsim_gpu *g, const fsim_program *p, fsim_fault *fault)
 {
-    return p->source && (p->sm <= g->facts.sm || fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "'%s' needs sm_%d, and %s is sm_%d", p->name, p->sm, g->facts.name, g->facts.sm));
+    return p->source &&
+           (p->sm <= g->facts.sm || fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "'%s' needs sm_%d, and %s is sm_%d",
+                                              p->name, p->sm, g->facts.name, g->facts.sm));
 }
 
 /* What was made of p's text without names. */
@@ -385,7 +428,8 @@ static fsim_cubin cubin_of(fsim_gpu *g, const fsim_program *p, const fsim_cubin 
     return c;
 }
 
-bool fsim_gpu_compile(fsim_gpu *g, const fsim_program *program, int count, const char *header, int jobs, fsim_cubin *cubin, fsim_fault *fault)
+bool fsim_gpu_compile(fsim_gpu *g, const fsim_program *program, int count, const char *header, int jobs,
+                      fsim_cubin *cubin, fsim_fault *fault)
 {
     fsim_texts texts = {.a = g->a};
     int *text = fsim_new(g->a, int, count + 1);
@@ -397,15 +441,19 @@ bool fsim_gpu_compile(fsim_gpu *g, const fsim_program *program, int count, const
     fsim_nvrtc_source *source = fsim_new(g->a, fsim_nvrtc_source, texts.count + 1);
     fsim_cubin *made = fsim_new(g->a, fsim_cubin, texts.count + 1);
     for (int t = 0; t < texts.count; t++)
-        source[t] = (fsim_nvrtc_source){.name = fsim_printf(g->a, "%s.cu", texts.at[t].program->name), .source = texts.at[t].source, .sm = g->facts.sm};
+        source[t] = (fsim_nvrtc_source){.name = fsim_printf(g->a, "%s.cu", texts.at[t].program->name),
+                                        .source = texts.at[t].source,
+                                        .sm = g->facts.sm};
     (void)!fsim_nvrtc_compile_all(g->nvrtc, source, texts.count, header, jobs, g->a, made);
     for (int i = 0; i < count; i++) {
         const fsim_program *p = &program[i];
         const fsim_cubin *m = text[i] >= 0 ? &made[text[i]] : NULL;
-        const fsim_nvrtc_source own = {.name = fsim_printf(g->a, "%s.cu", p->name), .source = p->source, .sm = g->facts.sm};
+        const fsim_nvrtc_source own = {
+            .name = fsim_printf(g->a, "%s.cu", p->name), .source = p->source, .sm = g->facts.sm};
         if (m && m->cubin)
             cubin[i] = cubin_of(g, p, m);
-        else if (m && m->fault.exit_status == FSIM_EXIT_INTERNAL) /* the message should speak of the kernel's own names */
+        else if (m &&
+                 m->fault.exit_status == FSIM_EXIT_INTERNAL) /* the message should speak of the kernel's own names */
             (void)!fsim_nvrtc_compile(g->nvrtc, &own, header, g->a, &cubin[i]);
         else if (m)
             cubin[i] = *m;
@@ -425,7 +473,8 @@ static const char *symbol_of(const fsim_cubin *c, const char *entry)
     return entry;
 }
 
-/* What a launch takes of an SM. The compiler's word goes before the driver's, which is only asked for what the log lacks. */
+/* What a launch takes of an SM. The compiler's word goes before the driver's, which is only asked for what the log
+ * lacks. */
 static void take_resources(fsim_gpu *g, fsim_gpu_kernel *k, int launch, const fsim_cubin *c)
 {
     const fsim_launch *l = &k->program->launch[launch];
@@ -447,7 +496,9 @@ static void take_resources(fsim_gpu *g, fsim_gpu_kernel *k, int launch, const fs
     bool largest = true;
     for (int i = 0; i < k->program->launches; i++)
         largest = largest && k->program->launch[i].grid <= l->grid;
-    if (largest && g->facts.threads_per_sm > 0 && g->cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k->function[launch], l->block, (size_t)l->shared_bytes) == 0)
+    if (largest && g->facts.threads_per_sm > 0 &&
+        g->cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k->function[launch], l->block,
+                                                          (size_t)l->shared_bytes) == 0)
         k->occupancy = (double)blocks * ((l->block + 31) / 32 * 32) / g->facts.threads_per_sm;
 }
 
@@ -457,25 +508,35 @@ static bool load_launch(fsim_gpu *g, fsim_gpu_kernel *k, int launch, const fsim_
     const fsim_resources *r = fsim_resources_find(c->entry, c->entries, l->entry);
     const int64_t shared = l->shared_bytes + (r ? r->static_shared_bytes : 0);
     if (l->grid < 1 || l->grid > INT32_MAX || l->block < 1)
-        return fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "'%s' is launched with %lld blocks of %d threads", k->name, (long long)l->grid, l->block);
+        return fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "'%s' is launched with %lld blocks of %d threads", k->name,
+                         (long long)l->grid, l->block);
     if (!get_function(g, k->module, k->launch[launch].entry, l->entry, &k->function[launch], fault))
         return false;
     if (shared > g->facts.shared_bytes_per_block && g->facts.shared_bytes_per_block > 0)
-        return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "'%s' needs %lld bytes of shared memory a block, and %s has %lld", k->name, (long long)shared, g->facts.name,
-                         (long long)g->facts.shared_bytes_per_block);
-    if (shared > STATIC_SHARED_BYTES && !fsim_gpu_ok(g, g->cu.cuFuncSetAttribute(k->function[launch], FSIM_CU_FUNC_MAX_DYNAMIC_SHARED_BYTES, l->shared_bytes),
-                                                     fsim_printf(g->a, "giving '%s' %d bytes of shared memory", k->name, l->shared_bytes), fault))
+        return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE,
+                         "'%s' needs %lld bytes of shared memory a block, and %s has %lld", k->name, (long long)shared,
+                         g->facts.name, (long long)g->facts.shared_bytes_per_block);
+    if (shared > STATIC_SHARED_BYTES &&
+        !fsim_gpu_ok(
+            g, g->cu.cuFuncSetAttribute(k->function[launch], FSIM_CU_FUNC_MAX_DYNAMIC_SHARED_BYTES, l->shared_bytes),
+            fsim_printf(g->a, "giving '%s' %d bytes of shared memory", k->name, l->shared_bytes), fault))
         return false;
     take_resources(g, k, launch, c);
     return true;
 }
 
-fsim_gpu_kernel *fsim_gpu_load(fsim_gpu *g, const fsim_program *program, const fsim_cubin *cubin, const fsim_gpu_buffer *argument, fsim_fault *fault)
+fsim_gpu_kernel *fsim_gpu_load(fsim_gpu *g, const fsim_program *program, const fsim_cubin *cubin,
+                               const fsim_gpu_buffer *argument, fsim_fault *fault)
 {
     if (!fsim_gpu_usable(g, fault))
         return NULL;
     fsim_gpu_kernel *k = fsim_new(g->a, fsim_gpu_kernel, 1);
-    *k = (fsim_gpu_kernel){.name = program->name, .program = program, .registers = -1, .static_shared_bytes = -1, .local_bytes_per_thread = -1, .occupancy = NAN};
+    *k = (fsim_gpu_kernel){.name = program->name,
+                           .program = program,
+                           .registers = -1,
+                           .static_shared_bytes = -1,
+                           .local_bytes_per_thread = -1,
+                           .occupancy = NAN};
     k->launch = fsim_new(g->a, fsim_launch, program->launches);
     for (int l = 0; l < program->launches; l++) {
         k->launch[l] = program->launch[l];
@@ -486,15 +547,16 @@ fsim_gpu_kernel *fsim_gpu_load(fsim_gpu *g, const fsim_program *program, const f
     k->argument = fsim_new(g->a, void *, program->parameters + 1);
     for (int i = 0; i < program->parameters; i++) {
         if (argument[i].bytes < program->parameter[i].bytes) {
-            fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "'%s': parameter '%s' has %lld bytes, its buffer %lld", k->name, program->parameter[i].name, (long long)program->parameter[i].bytes,
-                      (long long)argument[i].bytes);
+            fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "'%s': parameter '%s' has %lld bytes, its buffer %lld", k->name,
+                      program->parameter[i].name, (long long)program->parameter[i].bytes, (long long)argument[i].bytes);
             return NULL;
         }
         k->pointer[i] = argument[i].at;
         k->argument[i] = &k->pointer[i];
     }
     if (!cubin->cubin) {
-        fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "'%s' was not compiled%s%s", k->name, cubin->fault.message ? ": " : "", cubin->fault.message ? cubin->fault.message : "");
+        fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "'%s' was not compiled%s%s", k->name,
+                  cubin->fault.message ? ": " : "", cubin->fault.message ? cubin->fault.message : "");
         return NULL;
     }
     if (!load_module(g, cubin, k->name, &k->module, fault))
@@ -523,10 +585,15 @@ bool fsim_gpu_launch(fsim_gpu *g, const fsim_gpu_kernel *k, fsim_fault *fault)
         return k->lt ? fsim_blaslt_launch(g, k, fault) : fsim_blas_launch(g, k, fault);
     for (int i = 0; i < k->program->launches; i++) {
         const fsim_launch *l = &k->program->launch[i];
-        const int result = g->cu.cuLaunchKernel(k->function[i], (unsigned)l->grid, 1, 1, (unsigned)l->block, 1, 1, (unsigned)l->shared_bytes, g->stream, k->argument, NULL);
+        const int result = g->cu.cuLaunchKernel(k->function[i], (unsigned)l->grid, 1, 1, (unsigned)l->block, 1, 1,
+                                                (unsigned)l->shared_bytes, g->stream, k->argument, NULL);
         if (result != 0)
-            return fsim_gpu_ok(g, result, fsim_printf(g->a, "launching kernel '%s' of '%s' (%lld blocks of %d threads, %d bytes of shared memory)", l->entry, k->name, (long long)l->grid, l->block, l->shared_bytes),
-                               fault);
+            return fsim_gpu_ok(
+                g, result,
+                fsim_printf(g->a,
+                            "launching kernel '%s' of '%s' (%lld blocks of %d threads, %d bytes of shared memory)",
+                            l->entry, k->name, (long long)l->grid, l->block, l->shared_bytes),
+                fault);
     }
     return true;
 }
@@ -538,9 +605,12 @@ bool fsim_gpu_run(fsim_gpu *g, fsim_gpu_kernel *k, fsim_fault *fault)
 
 /* Helpers on the stream. */
 
-static bool launch_helper(fsim_gpu *g, fsim_cu_function f, int grid, int block, void **argument, const char *doing, fsim_fault *fault)
+static bool launch_helper(fsim_gpu *g, fsim_cu_function f, int grid, int block, void **argument, const char *doing,
+                          fsim_fault *fault)
 {
-    return fsim_gpu_ok(g, g->cu.cuLaunchKernel(f, (unsigned)grid, 1, 1, (unsigned)block, 1, 1, 0, g->stream, argument, NULL), doing, fault);
+    return fsim_gpu_ok(
+        g, g->cu.cuLaunchKernel(f, (unsigned)grid, 1, 1, (unsigned)block, 1, 1, 0, g->stream, argument, NULL), doing,
+        fault);
 }
 
 bool fsim_gpu_sweep(fsim_gpu *g, fsim_fault *fault)
@@ -552,7 +622,9 @@ bool fsim_gpu_sweep(fsim_gpu *g, fsim_fault *fault)
 
 bool fsim_gpu_flush(fsim_gpu *g, fsim_fault *fault)
 {
-    return fsim_gpu_ok(g, g->cu.cuMemsetD32Async(g->swept.at, 0, (size_t)g->swept.bytes / 4, g->stream), "flushing L2", fault) && fsim_gpu_sweep(g, fault);
+    return fsim_gpu_ok(g, g->cu.cuMemsetD32Async(g->swept.at, 0, (size_t)g->swept.bytes / 4, g->stream), "flushing L2",
+                       fault) &&
+           fsim_gpu_sweep(g, fault);
 }
 
 /* Four blocks for each SM, so that every SM gets one. */
@@ -578,7 +650,8 @@ double fsim_gpu_clock_hz(fsim_gpu *g)
         if (!fsim_gpu_download(g, stamp[i], g->clocks[i], sizeof stamp[i], NULL))
             return NAN;
     for (int s = 0; s < FSIM_CLOCK_SLOTS; s++) {
-        const double ns = (double)(int64_t)(stamp[1][2 * s] - stamp[0][2 * s]), cycles = (double)(int64_t)(stamp[1][2 * s + 1] - stamp[0][2 * s + 1]);
+        const double ns = (double)(int64_t)(stamp[1][2 * s] - stamp[0][2 * s]),
+                     cycles = (double)(int64_t)(stamp[1][2 * s + 1] - stamp[0][2 * s + 1]);
         if (stamp[0][2 * s] != 0 && ns >= least_ns && cycles > 0)
             rate[rates++] = 1e9 * cycles / ns;
     }
@@ -593,6 +666,13 @@ fsim_gpu_kernel *fsim_gpu_empty_kernel(fsim_gpu *g)
     fsim_gpu_kernel *k = fsim_new(g->a, fsim_gpu_kernel, 1);
     *p = (fsim_program){.name = "fsim_empty", .launch = fsim_new(g->a, fsim_launch, 1), .launches = 1};
     p->launch[0] = launch;
-    *k = (fsim_gpu_kernel){.name = p->name, .program = p, .launch = p->launch, .function = &g->empty, .registers = -1, .static_shared_bytes = -1, .local_bytes_per_thread = -1, .occupancy = NAN};
+    *k = (fsim_gpu_kernel){.name = p->name,
+                           .program = p,
+                           .launch = p->launch,
+                           .function = &g->empty,
+                           .registers = -1,
+                           .static_shared_bytes = -1,
+                           .local_bytes_per_thread = -1,
+                           .occupancy = NAN};
     return k;
 }

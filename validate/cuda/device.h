@@ -9,16 +9,16 @@ enum { FSIM_CLOCK_SLOTS = 1024 }; /* SMs whose clocks are read: two numbers each
 
 struct fsim_gpu_kernel {
     const char *name;
-    const fsim_program *program;    /* NULL: cuBLAS's or cuBLASLt's */
-    fsim_gpu_gemm_call gemm;        /* where it is */
-    struct fsim_lt_call *lt;        /* NULL: not cuBLASLt's */
-    fsim_launch *launch;            /* the program's, entries as the cubin calls them; NULL where it is a library's */
+    const fsim_program *program; /* NULL: cuBLAS's or cuBLASLt's */
+    fsim_gpu_gemm_call gemm;     /* where it is */
+    struct fsim_lt_call *lt;     /* NULL: not cuBLASLt's */
+    fsim_launch *launch;         /* the program's, entries as the cubin calls them; NULL where it is a library's */
     fsim_cu_module module;
-    fsim_cu_function *function;     /* per launch */
-    fsim_cu_pointer *pointer;       /* per parameter */
-    void **argument;                /* as cuLaunchKernel takes them: addresses of the pointers */
+    fsim_cu_function *function; /* per launch */
+    fsim_cu_pointer *pointer;   /* per parameter */
+    void **argument;            /* as cuLaunchKernel takes them: addresses of the pointers */
     int registers, static_shared_bytes, local_bytes_per_thread; /* the most of its launches; -1: not known */
-    double occupancy;               /* of the launch with most blocks; NaN: not known */
+    double occupancy;                                           /* of the launch with most blocks; NaN: not known */
 };
 
 struct fsim_gpu {
@@ -32,28 +32,29 @@ struct fsim_gpu {
     fsim_fault blas_fault;
     fsim_gpu_buffer blas_workspace;
     fsim_cublaslt_entries lt;
-    fsim_lt_handle lt_handle;       /* NULL: not opened, or lt_fault says why it can't be */
+    fsim_lt_handle lt_handle; /* NULL: not opened, or lt_fault says why it can't be */
     fsim_gpu_buffer lt_workspace;
     fsim_fault lt_fault;
     fsim_nvrtc *nvrtc;
     fsim_cu_device device;
     fsim_cu_context context;
     fsim_cu_stream stream;
-    fsim_cu_module helpers;         /* kernels of our own */
+    fsim_cu_module helpers; /* kernels of our own */
     fsim_cu_function flush, clock, empty;
     fsim_gpu_buffer swept, clocks[2]; /* what the flush goes over; SM clocks before and after */
-    struct fsim_activity *activity; /* NULL: times come from events */
-    const char *lost;               /* why nothing more can be run on it */
-    double until_s;                 /* when measuring ends; 0: when all is done */
-    fsim_nvml nvml;                 /* opened when first asked; device NULL: no sensors */
+    struct fsim_activity *activity;   /* NULL: times come from events */
+    const char *lost;                 /* why nothing more can be run on it */
+    double until_s;                   /* when measuring ends; 0: when all is done */
+    fsim_nvml nvml;                   /* opened when first asked; device NULL: no sensors */
     bool nvml_opened;
-    fsim_sensors sensors;           /* the worst while plans ran */
+    fsim_sensors sensors; /* the worst while plans ran */
 };
 
 /* The text of fsim_flush, fsim_clock and fsim_empty. */
 extern const char fsim_helper_source[];
 
-/* True for result 0. Else the fault, `doing` being what failed ("launching kernel 'softmax'"); marks the device as lost where the error is one that the context does not survive. */
+/* True for result 0. Else the fault, `doing` being what failed ("launching kernel 'softmax'"); marks the device as lost
+ * where the error is one that the context does not survive. */
 bool fsim_gpu_ok(fsim_gpu *g, int result, const char *doing, fsim_fault *fault);
 /* False for a lost device. */
 bool fsim_gpu_usable(fsim_gpu *g, fsim_fault *fault);
@@ -62,13 +63,14 @@ bool fsim_gpu_wait(fsim_gpu *g, const char *name, fsim_fault *fault);
 
 /* All that follow go on the stream and do not wait. */
 bool fsim_gpu_launch(fsim_gpu *g, const fsim_gpu_kernel *k, fsim_fault *fault);
-/* Fills L2 with clean lines of a buffer of our own: a memset, so that the buffer's lines are new, and a sweep that reads them all, so that those the memset left dirty are written back before and not
- * during what is measured. */
+/* Fills L2 with clean lines of a buffer of our own: a memset, so that the buffer's lines are new, and a sweep that
+ * reads them all, so that those the memset left dirty are written back before and not during what is measured. */
 bool fsim_gpu_flush(fsim_gpu *g, fsim_fault *fault);
 /* Its second half: reads more than L2 holds and writes nothing, so that what is dirty in L2 goes to memory. */
 bool fsim_gpu_sweep(fsim_gpu *g, fsim_fault *fault);
 bool fsim_gpu_stamp_clocks(fsim_gpu *g, int which, fsim_fault *fault);
-/* SM clock between stamps 0 and 1, once the stream was waited for: the median of all SMs; NaN where too short a time lies between them. */
+/* SM clock between stamps 0 and 1, once the stream was waited for: the median of all SMs; NaN where too short a time
+ * lies between them. */
 double fsim_gpu_clock_hz(fsim_gpu *g);
 
 /* Is the time up that fsim_gpu_limit gave? */

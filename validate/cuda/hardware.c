@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "validate/cuda/hardware.h"
 
-#include "measure/hwfile.h"
+#include "evidence/hardware_text.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const double least_write_cost = 0.7, most_write_cost = 1.8; /* the range of dram_write_cost */
-static const double above_peak = 1.02;                             /* by which a figure may exceed the data sheet: its clock is a nominal one */
-static const double as_told = 0.1;                                 /* a rate a clock that is so near stays the vendor's */
+static const double above_peak = 1.02; /* by which a figure may exceed the data sheet: its clock is a nominal one */
+static const double as_told = 0.1;     /* a rate a clock that is so near stays the vendor's */
 
 typedef struct {
     fsim_arena *a;
@@ -20,7 +20,10 @@ typedef struct {
     int room;
 } writer;
 
-static void note(writer *w, fsim_hw_key key, const char *text) { *FSIM_PUSH(w->a, w->out.note, w->out.notes, w->room) = (fsim_gpu_note){fsim_hw_rows[key].key, text}; }
+static void note(writer *w, fsim_hw_key key, const char *text)
+{
+    *FSIM_PUSH(w->a, w->out.note, w->out.notes, w->room) = (fsim_gpu_note){fsim_hw_rows[key].key, text};
+}
 
 /* The text of the first message. */
 static const char *first_message(fsim_arena *a, fsim_diag *d)
@@ -73,16 +76,23 @@ static change changed(const writer *w, fsim_hw_key key, double value, double spr
     return c;
 }
 
-static const char *unusable(const fsim_gpu_figure *f) { return f->samples == 0 ? f->why ? f->why : "not measured" : f->noisy ? "it scatters too much to say" : NULL; }
+static const char *unusable(const fsim_gpu_figure *f)
+{
+    return f->samples == 0 ? f->why ? f->why : "not measured" : f->noisy ? "it scatters too much to say" : NULL;
+}
 
 static change change_of(const writer *w, fsim_hw_key key, fsim_gpu_probe p, double scale, const char *kernel)
 {
     const fsim_gpu_figure *f = &w->p->of[p];
     const char *why = unusable(f);
-    return why ? none(key, why) : changed(w, key, f->median * scale, f->samples > 1 ? fsim_gpu_spread(f) / 2 : NAN, kernel);
+    return why ? none(key, why)
+               : changed(w, key, f->median * scale, f->samples > 1 ? fsim_gpu_spread(f) / 2 : NAN, kernel);
 }
 
-static const char *with(const writer *w, const char *text, const change *c) { return fsim_hw_text_line(w->a, text, fsim_hw_rows[c->key].key, fsim_hw_entry_line(w->a, &c->entry)); }
+static const char *with(const writer *w, const char *text, const change *c)
+{
+    return fsim_hw_text_line(w->a, text, fsim_hw_rows[c->key].key, fsim_hw_entry_line(w->a, &c->entry));
+}
 
 /* All of them if the checks, some of which compare keys, let them pass together; else each by itself. */
 static void apply(writer *w, const change *c, int count)
@@ -125,12 +135,17 @@ static void apply_memory(writer *w)
 {
     const fsim_gpu_figure *copy = &w->p->of[FSIM_GPU_COPY], *read = &w->p->of[FSIM_GPU_READ];
     const double l2_bytes = (double)w->p->facts->l2_bytes;
-    change c[2] = {change_of(w, FSIM_HW_DRAM_BANDWIDTH, FSIM_GPU_COPY, 1, "copy of the largest tensors, cold"), change_of(w, FSIM_HW_L2_BANDWIDTH, FSIM_GPU_L2, 1, "repeated reads of a set within L2")};
+    change c[2] = {change_of(w, FSIM_HW_DRAM_BANDWIDTH, FSIM_GPU_COPY, 1, "copy of the largest tensors, cold"),
+                   change_of(w, FSIM_HW_L2_BANDWIDTH, FSIM_GPU_L2, 1, "repeated reads of a set within L2")};
     apply(w, c, 2);
     if (!unusable(copy) && !unusable(read)) /* copy: one byte read and one written take (1 + cost) / read */
-        apply_one(w, changed(w, FSIM_HW_DRAM_WRITE_COST, fmin(most_write_cost, fmax(least_write_cost, 2 * read->median / copy->median - 1)), fsim_gpu_spread(read) / 2, "reading beside copying"));
+        apply_one(w, changed(w, FSIM_HW_DRAM_WRITE_COST,
+                             fmin(most_write_cost, fmax(least_write_cost, 2 * read->median / copy->median - 1)),
+                             fsim_gpu_spread(read) / 2, "reading beside copying"));
     if (!unusable(&w->p->of[FSIM_GPU_L2_EFFECTIVE]) && l2_bytes > 0)
-        apply_one(w, changed(w, FSIM_HW_L2_EFFECTIVE, fmin(1, fmax(0.05, w->p->of[FSIM_GPU_L2_EFFECTIVE].median / l2_bytes)), NAN, "repeated reads of growing sets"));
+        apply_one(w, changed(w, FSIM_HW_L2_EFFECTIVE,
+                             fmin(1, fmax(0.05, w->p->of[FSIM_GPU_L2_EFFECTIVE].median / l2_bytes)), NAN,
+                             "repeated reads of growing sets"));
     c[0] = change_of(w, FSIM_HW_L2_LATENCY, FSIM_GPU_L2_LATENCY, 1, "dependent loads within L2");
     c[1] = change_of(w, FSIM_HW_DRAM_LATENCY, FSIM_GPU_DRAM_LATENCY, 1, "dependent loads, cold");
     apply(w, c, 2);
@@ -142,9 +157,12 @@ static void apply_rates(writer *w)
         fsim_hw_key key;
         fsim_gpu_probe probe;
         const char *kernel;
-    } peaks[] = {{FSIM_HW_FP32_PEAK, FSIM_GPU_GEMM_F32, "largest cuBLAS product"},     {FSIM_HW_FP64_PEAK, FSIM_GPU_DFMA_RATE, "FP64 multiply-adds in registers"},
-                 {FSIM_HW_FP16_PEAK, FSIM_GPU_HFMA2_RATE, "FP16 multiply-adds in registers"}, {FSIM_HW_TENSOR_F16, FSIM_GPU_GEMM_F16, "largest cuBLAS product"},
-                 {FSIM_HW_TENSOR_BF16, FSIM_GPU_GEMM_BF16, "largest cuBLAS product"},  {FSIM_HW_TENSOR_TF32, FSIM_GPU_GEMM_TF32, "largest cuBLAS product"}};
+    } peaks[] = {{FSIM_HW_FP32_PEAK, FSIM_GPU_GEMM_F32, "largest cuBLAS product"},
+                 {FSIM_HW_FP64_PEAK, FSIM_GPU_DFMA_RATE, "FP64 multiply-adds in registers"},
+                 {FSIM_HW_FP16_PEAK, FSIM_GPU_HFMA2_RATE, "FP16 multiply-adds in registers"},
+                 {FSIM_HW_TENSOR_F16, FSIM_GPU_GEMM_F16, "largest cuBLAS product"},
+                 {FSIM_HW_TENSOR_BF16, FSIM_GPU_GEMM_BF16, "largest cuBLAS product"},
+                 {FSIM_HW_TENSOR_TF32, FSIM_GPU_GEMM_TF32, "largest cuBLAS product"}};
     apply_one(w, change_of(w, FSIM_HW_SM_CLOCK, FSIM_GPU_CLOCK_FMA, 1, "SM clock under FP32 multiply-adds"));
     for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++)
         if (w->hw->q[peaks[i].key].present)
@@ -156,11 +174,14 @@ static void apply_rates(writer *w)
 
 static void apply_launches(writer *w)
 {
-    const bool queued = w->p->of[FSIM_GPU_LAUNCH_QUEUED].samples > 0; /* empty kernels end before the processor has launched the next */
-    const change c[] = {queued ? change_of(w, FSIM_HW_LAUNCH_STREAM, FSIM_GPU_LAUNCH_QUEUED, 1, "gap between queued kernels of 20 us, and the record of an empty kernel")
-                               : change_of(w, FSIM_HW_LAUNCH_STREAM, FSIM_GPU_LAUNCH_STREAM, 1, "empty kernels one behind the other"),
-                        change_of(w, FSIM_HW_LAUNCH_GRAPH, FSIM_GPU_LAUNCH_GRAPH, 1, "empty kernels in a CUDA graph"),
-                        change_of(w, FSIM_HW_KERNEL_FLOOR, FSIM_GPU_FLOOR, 1, "record of an empty kernel")};
+    const bool queued =
+        w->p->of[FSIM_GPU_LAUNCH_QUEUED].samples > 0; /* empty kernels end before the processor has launched the next */
+    const change c[] = {
+        queued ? change_of(w, FSIM_HW_LAUNCH_STREAM, FSIM_GPU_LAUNCH_QUEUED, 1,
+                           "gap between queued kernels of 20 us, and the record of an empty kernel")
+               : change_of(w, FSIM_HW_LAUNCH_STREAM, FSIM_GPU_LAUNCH_STREAM, 1, "empty kernels one behind the other"),
+        change_of(w, FSIM_HW_LAUNCH_GRAPH, FSIM_GPU_LAUNCH_GRAPH, 1, "empty kernels in a CUDA graph"),
+        change_of(w, FSIM_HW_KERNEL_FLOOR, FSIM_GPU_FLOOR, 1, "record of an empty kernel")};
     apply(w, c, 3);
     if (!isnan(w->p->load[0].sensors.power_limit_w))
         apply_one(w, changed(w, FSIM_HW_POWER_LIMIT, w->p->load[0].sensors.power_limit_w, NAN, "limit in force"));
@@ -194,17 +215,22 @@ static void say(writer *w, fsim_hw_key key, double value, const char *source)
     w->out.text = with(w, w->out.text, &c);
 }
 
-/* What every file must have: from the driver, the programming guide and, of launches, the usual; probes then replace what they tell. */
+/* What every file must have: from the driver, the programming guide and, of launches, the usual; probes then replace
+ * what they tell. */
 static void begin(writer *w, const char *name)
 {
-    static const char driver[] = "what the driver reports", guide[] = "CUDA C++ programming guide, compute capability", usual[] = "assumed: as GPUs of this kind have it";
+    static const char driver[] = "what the driver reports", guide[] = "CUDA C++ programming guide, compute capability",
+                      usual[] = "assumed: as GPUs of this kind have it";
     const fsim_gpu_facts *f = w->p->facts;
     double fp32, special;
     guide_rates(f->sm, &fp32, &special);
     w->out.text = fsim_printf(w->a, "name: %s\ndescription: \"%s\"\narchitecture: sm_%d\n", name, f->name, f->sm);
     say(w, FSIM_HW_SMS, f->sms, driver);
     say(w, FSIM_HW_SM_CLOCK, f->clock_hz > 0 ? f->clock_hz : w->p->of[FSIM_GPU_CLOCK_FMA].median, driver);
-    say(w, FSIM_HW_DRAM_BANDWIDTH, f->memory_clock_hz > 0 && f->memory_bus_bits > 0 ? 2 * f->memory_clock_hz * f->memory_bus_bits / 8 : w->p->of[FSIM_GPU_READ].high, "memory clock x 2 x bus, as the driver reports them");
+    say(w, FSIM_HW_DRAM_BANDWIDTH,
+        f->memory_clock_hz > 0 && f->memory_bus_bits > 0 ? 2 * f->memory_clock_hz * f->memory_bus_bits / 8
+                                                         : w->p->of[FSIM_GPU_READ].high,
+        "memory clock x 2 x bus, as the driver reports them");
     say(w, FSIM_HW_DRAM_CAPACITY, (double)f->memory_bytes, driver);
     say(w, FSIM_HW_L2_CAPACITY, (double)f->l2_bytes, driver);
     say(w, FSIM_HW_SHARED_PER_SM, (double)f->shared_bytes_per_sm, driver);
@@ -232,20 +258,28 @@ static void begin(writer *w, const char *name)
     say(w, FSIM_HW_KERNEL_FLOOR, 1.3e-6, usual);
 }
 
-static const char *megahertz(fsim_arena *a, const fsim_gpu_figure *f) { return f->samples > 0 ? fsim_printf(a, "%.0f MHz", 1e-6 * f->median) : "?"; }
+static const char *megahertz(fsim_arena *a, const fsim_gpu_figure *f)
+{
+    return f->samples > 0 ? fsim_printf(a, "%.0f MHz", 1e-6 * f->median) : "?";
+}
 
 /* Device, driver, clocks: no serial numbers. */
 static const char *head_of(const writer *w, const char *command)
 {
     const fsim_gpu_probed *p = w->p;
     const fsim_gpu_facts *f = p->facts;
-    return fsim_printf(w->a, "%s, %s, driver %s, CUDA %d.%d, NVRTC %d.%d, times by %.*s, SM clock %s at the start, %s under multiply-adds, %s under tensor cores, %s under copies (%s)", command, f->name,
-                       p->driver ? p->driver : "unknown", f->driver_version / 1000, f->driver_version % 1000 / 10, f->nvrtc_version / 1000, f->nvrtc_version % 1000 / 10, (int)strcspn(f->timing, ","), f->timing,
-                       megahertz(w->a, &p->of[FSIM_GPU_CLOCK_START]), megahertz(w->a, &p->of[FSIM_GPU_CLOCK_FMA]), megahertz(w->a, &p->of[FSIM_GPU_CLOCK_TENSOR]), megahertz(w->a, &p->of[FSIM_GPU_CLOCK_MEMORY]),
-                       w->date);
+    return fsim_printf(w->a,
+                       "%s, %s, driver %s, CUDA %d.%d, NVRTC %d.%d, times by %.*s, SM clock %s at the start, %s under "
+                       "multiply-adds, %s under tensor cores, %s under copies (%s)",
+                       command, f->name, p->driver ? p->driver : "unknown", f->driver_version / 1000,
+                       f->driver_version % 1000 / 10, f->nvrtc_version / 1000, f->nvrtc_version % 1000 / 10,
+                       (int)strcspn(f->timing, ","), f->timing, megahertz(w->a, &p->of[FSIM_GPU_CLOCK_START]),
+                       megahertz(w->a, &p->of[FSIM_GPU_CLOCK_FMA]), megahertz(w->a, &p->of[FSIM_GPU_CLOCK_TENSOR]),
+                       megahertz(w->a, &p->of[FSIM_GPU_CLOCK_MEMORY]), w->date);
 }
 
-fsim_gpu_hardware fsim_gpu_hardware_of(fsim_arena *a, const fsim_hw *hw, const char *text, const char *name, const fsim_gpu_probed *p, const char *date, const char *command)
+fsim_gpu_hardware fsim_gpu_hardware_of(fsim_arena *a, const fsim_hw *hw, const char *text, const char *name,
+                                       const fsim_gpu_probed *p, const char *date, const char *command)
 {
     writer w = {.a = a, .hw = hw, .p = p, .date = date, .out = {.text = text}};
     fsim_diag *d = fsim_diag_new(a);
@@ -253,7 +287,8 @@ fsim_gpu_hardware fsim_gpu_hardware_of(fsim_arena *a, const fsim_hw *hw, const c
         begin(&w, name);
         w.hw = fsim_hw_parse(a, d, "new", w.out.text, strlen(w.out.text));
         if (!w.hw)
-            return (fsim_gpu_hardware){.why = fsim_printf(a, "what the driver reports makes no hardware file: %s", first_message(a, d))};
+            return (fsim_gpu_hardware){
+                .why = fsim_printf(a, "what the driver reports makes no hardware file: %s", first_message(a, d))};
     }
     apply_memory(&w);
     apply_rates(&w);
@@ -293,7 +328,8 @@ const fsim_hw *fsim_gpu_hardware_like(const fsim_gpu_facts *f, fsim_hw *const *h
         if (h->sm != f->sm || fsim_hw_peak(h, FSIM_HW_SMS) != f->sms)
             continue;
         const double apart = bandwidth > 0 ? fabs(log(bandwidth / fsim_hw_peak(h, FSIM_HW_DRAM_BANDWIDTH))) : 0;
-        const double memory = f->memory_bytes > 0 ? fabs(log((double)f->memory_bytes / fsim_hw_peak(h, FSIM_HW_DRAM_CAPACITY))) : 0;
+        const double memory =
+            f->memory_bytes > 0 ? fabs(log((double)f->memory_bytes / fsim_hw_peak(h, FSIM_HW_DRAM_CAPACITY))) : 0;
         const double distance = apart + fmin(memory, 1) - a_part * parts_in(h->name, f->name);
         if (apart <= most_apart && distance < least) {
             least = distance;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hardware.h: an NVIDIA GPU in the keys of a hardware file, from probes.
  *
- * What is written is what the model plans with: achieved rates, latencies, costs of launches. Keys that no probe tells keep their lines. Matrix products' rates are cuBLAS's, as in shipped files;
- * launch_eager, which is a framework's, is only written where there is none. Rates a clock that the vendor tells stay unless the probe is off by more than a tenth. A figure that scatters, or that the
- * file's own checks refuse beside the other keys, is left out, and a note says so. */
+ * What is written is what the model plans with: achieved rates, latencies, costs of launches. Keys that no probe tells
+ * keep their lines. Matrix products' rates are cuBLAS's, as in shipped files; launch_eager, which is a framework's, is
+ * only written where there is none. Rates a clock that the vendor tells stay unless the probe is off by more than a
+ * tenth. A figure that scatters, or that the file's own checks refuse beside the other keys, is left out, and a note
+ * says so. */
 #ifndef FUSESIM_VALIDATE_CUDA_HARDWARE_H
 #define FUSESIM_VALIDATE_CUDA_HARDWARE_H
 
@@ -18,11 +20,13 @@ typedef struct {
     const char *text;    /* of the new file; NULL: none could be made */
     fsim_gpu_note *note; /* keys that were not written, and why */
     int notes, written;
-    const char *why;     /* there is none */
+    const char *why; /* there is none */
 } fsim_gpu_hardware;
 
-/* hw and its text: what is changed; NULL and "": a new file of this name, of what is known. command: for the file's head. In a. */
-fsim_gpu_hardware fsim_gpu_hardware_of(fsim_arena *a, const fsim_hw *hw, const char *text, const char *name, const fsim_gpu_probed *p, const char *date, const char *command);
+/* hw and its text: what is changed; NULL and "": a new file of this name, of what is known. command: for the file's
+ * head. In a. */
+fsim_gpu_hardware fsim_gpu_hardware_of(fsim_arena *a, const fsim_hw *hw, const char *text, const char *name,
+                                       const fsim_gpu_probed *p, const char *date, const char *command);
 
 /* Which of hw[0, count) is this device: the same architecture and number of SMs, about the same memory. NULL: none. */
 const fsim_hw *fsim_gpu_hardware_like(const fsim_gpu_facts *f, fsim_hw *const *hw, int count);

@@ -20,13 +20,15 @@ typedef struct {
 static const names cuda_names = {
     .what = "the NVIDIA driver's library",
     .environment = "FUSESIM_CUDA_LIB",
-    .remedy = "Predictions, `validate --registers` and the CPU device need no driver; run this on a machine with an NVIDIA GPU and driver (in a container: docker run --gpus all)",
+    .remedy = "Predictions, `validate --registers` and the CPU device need no driver; run this on a machine with an "
+              "NVIDIA GPU and driver (in a container: docker run --gpus all)",
     .soname = {"libcuda.so.1"},
 };
 static const names nvrtc_names = {
     .what = "NVIDIA's run-time compiler NVRTC",
     .environment = "FUSESIM_NVRTC_LIB",
-    .remedy = "Install a CUDA toolkit (Debian: nvidia-cuda-toolkit; Python: pip install nvidia-cuda-nvrtc), or set FUSESIM_NVRTC_LIB to libnvrtc.so",
+    .remedy = "Install a CUDA toolkit (Debian: nvidia-cuda-toolkit; Python: pip install nvidia-cuda-nvrtc), or set "
+              "FUSESIM_NVRTC_LIB to libnvrtc.so",
     .soname = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"},
     .beside = "libnvrtc-builtins.so.[0-9]*",
     .toolkit = true,
@@ -42,7 +44,8 @@ static const names cupti_names = {
 static const names cublas_names = {
     .what = "NVIDIA's matrix library cuBLAS",
     .environment = "FUSESIM_CUBLAS_LIB",
-    .remedy = "Library contractions are not measured without it: install a CUDA toolkit, or set FUSESIM_CUBLAS_LIB to libcublas.so",
+    .remedy = "Library contractions are not measured without it: install a CUDA toolkit, or set FUSESIM_CUBLAS_LIB to "
+              "libcublas.so",
     .soname = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"},
     .beside = "libcublasLt.so.[0-9]*",
     .toolkit = true,
@@ -50,7 +53,8 @@ static const names cublas_names = {
 static const names cublaslt_names = {
     .what = "NVIDIA's matrix library cuBLASLt",
     .environment = "FUSESIM_CUBLASLT_LIB",
-    .remedy = "Without it our own kernels run where a plan's library adds a bias or an activation to its product: install a CUDA toolkit, or set FUSESIM_CUBLASLT_LIB to libcublasLt.so",
+    .remedy = "Without it our own kernels run where a plan's library adds a bias or an activation to its product: "
+              "install a CUDA toolkit, or set FUSESIM_CUBLASLT_LIB to libcublasLt.so",
     .soname = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11"},
     .toolkit = true,
 };
@@ -78,7 +82,8 @@ static void open_beside(const search *s, const char *path)
         return;
     if (glob(fsim_printf(s->a, "%.*s/%s", (int)(slash - path), path, s->n->beside), 0, NULL, &found) == 0)
         for (size_t i = 0; i < found.gl_pathc; i++)
-            (void)!dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_GLOBAL); /* where it can't be opened, the library says so when it needs it */
+            (void)!dlopen(found.gl_pathv[i],
+                          RTLD_NOW | RTLD_GLOBAL); /* where it can't be opened, the library says so when it needs it */
     globfree(&found);
 }
 
@@ -114,7 +119,12 @@ static bool try_pattern(search *s, const char *pattern)
 
 static bool try_toolkits(search *s, const char *soname)
 {
-    const char *root[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), getenv("CONDA_PREFIX"), "/usr/local/cuda", "/usr/local/cuda-1[0-9].[0-9]*", "/opt/cuda"};
+    const char *root[] = {getenv("CUDA_HOME"),
+                          getenv("CUDA_PATH"),
+                          getenv("CONDA_PREFIX"),
+                          "/usr/local/cuda",
+                          "/usr/local/cuda-1[0-9].[0-9]*",
+                          "/opt/cuda"};
     static const char *const folder[] = {"lib64", "lib", "extras/CUPTI/lib64", "targets/x86_64-linux/lib"};
     for (int r = 0; r < COUNT_OF(root); r++)
         for (int f = 0; f < COUNT_OF(folder); f++)
@@ -126,13 +136,16 @@ static bool try_toolkits(search *s, const char *soname)
 static bool try_python(search *s, const char *soname)
 {
     const char *home = getenv("HOME");
-    const char *root[] = {getenv("VIRTUAL_ENV"), getenv("CONDA_PREFIX"), home && home[0] ? fsim_printf(s->a, "%s/.local", home) : NULL, "/usr/local", "/usr"};
+    const char *root[] = {getenv("VIRTUAL_ENV"), getenv("CONDA_PREFIX"),
+                          home && home[0] ? fsim_printf(s->a, "%s/.local", home) : NULL, "/usr/local", "/usr"};
     static const char *const folder[] = {"cu13/lib", "cuda_nvrtc/lib", "cuda_cupti/lib", "cublas/lib"};
     static const char *const packages[] = {"site-packages", "dist-packages"};
     for (int r = 0; r < COUNT_OF(root); r++)
         for (int f = 0; f < COUNT_OF(folder); f++)
             for (int p = 0; p < COUNT_OF(packages); p++)
-                if (root[r] && root[r][0] && try_pattern(s, fsim_printf(s->a, "%s/lib/python3*/%s/nvidia/%s/%s", root[r], packages[p], folder[f], soname)))
+                if (root[r] && root[r][0] &&
+                    try_pattern(s, fsim_printf(s->a, "%s/lib/python3*/%s/nvidia/%s/%s", root[r], packages[p], folder[f],
+                                               soname)))
                     return true;
     return false;
 }
@@ -169,11 +182,13 @@ static bool find(fsim_arena *a, const names *n, int major, fsim_library *library
     const char *named = getenv(n->environment);
     *library = (fsim_library){0};
     if (named && named[0])
-        return try_file(&s, named) || fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE, "%s could not be loaded from '%s', as $%s says: %s", n->what, named, n->environment,
-                                                s.why ? s.why : "the loader says nothing");
+        return try_file(&s, named) ||
+               fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE, "%s could not be loaded from '%s', as $%s says: %s", n->what,
+                         named, n->environment, s.why ? s.why : "the loader says nothing");
     if (try_sonames(&s, major, true) || try_sonames(&s, major, false))
         return true;
-    return fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE, "%s (%s) could not be loaded: %s. %s", n->what, n->soname[0], s.why ? s.why : "not found", n->remedy);
+    return fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE, "%s (%s) could not be loaded: %s. %s", n->what, n->soname[0],
+                     s.why ? s.why : "not found", n->remedy);
 }
 
 typedef struct {
@@ -182,17 +197,17 @@ typedef struct {
     bool needed;
 } entry;
 
-#define CUDA_NEEDED(result, name, parameters) {#name, offsetof(fsim_cuda_entries, name), true},
-#define CUDA_OPTIONAL(result, name, parameters) {#name, offsetof(fsim_cuda_entries, name), false},
-#define NVRTC_NEEDED(result, name, parameters) {#name, offsetof(fsim_nvrtc_entries, name), true},
-#define CUPTI_NEEDED(result, name, parameters) {#name, offsetof(fsim_cupti_entries, name), true},
-#define CUPTI_OPTIONAL(result, name, parameters) {#name, offsetof(fsim_cupti_entries, name), false},
-#define CUBLAS_NEEDED(result, name, parameters) {#name, offsetof(fsim_cublas_entries, name), true},
-#define CUBLAS_OPTIONAL(result, name, parameters) {#name, offsetof(fsim_cublas_entries, name), false},
-#define CUBLASLT_NEEDED(result, name, parameters) {#name, offsetof(fsim_cublaslt_entries, name), true},
+#define CUDA_NEEDED(result, name, parameters)       {#name, offsetof(fsim_cuda_entries, name), true},
+#define CUDA_OPTIONAL(result, name, parameters)     {#name, offsetof(fsim_cuda_entries, name), false},
+#define NVRTC_NEEDED(result, name, parameters)      {#name, offsetof(fsim_nvrtc_entries, name), true},
+#define CUPTI_NEEDED(result, name, parameters)      {#name, offsetof(fsim_cupti_entries, name), true},
+#define CUPTI_OPTIONAL(result, name, parameters)    {#name, offsetof(fsim_cupti_entries, name), false},
+#define CUBLAS_NEEDED(result, name, parameters)     {#name, offsetof(fsim_cublas_entries, name), true},
+#define CUBLAS_OPTIONAL(result, name, parameters)   {#name, offsetof(fsim_cublas_entries, name), false},
+#define CUBLASLT_NEEDED(result, name, parameters)   {#name, offsetof(fsim_cublaslt_entries, name), true},
 #define CUBLASLT_OPTIONAL(result, name, parameters) {#name, offsetof(fsim_cublaslt_entries, name), false},
-#define NVML_NEEDED(result, name, parameters) {#name, offsetof(fsim_nvml_entries, name), true},
-#define NVML_OPTIONAL(result, name, parameters) {#name, offsetof(fsim_nvml_entries, name), false},
+#define NVML_NEEDED(result, name, parameters)       {#name, offsetof(fsim_nvml_entries, name), true},
+#define NVML_OPTIONAL(result, name, parameters)     {#name, offsetof(fsim_nvml_entries, name), false},
 static const entry cuda_entries[] = {FSIM_CUDA_ENTRIES(CUDA_NEEDED, CUDA_OPTIONAL)};
 static const entry nvrtc_entries[] = {FSIM_NVRTC_ENTRIES(NVRTC_NEEDED, NVRTC_NEEDED)};
 static const entry cupti_entries[] = {FSIM_CUPTI_ENTRIES(CUPTI_NEEDED, CUPTI_OPTIONAL)};
@@ -201,7 +216,8 @@ static const entry cublaslt_entries[] = {FSIM_CUBLASLT_ENTRIES(CUBLASLT_NEEDED, 
 static const entry nvml_entries[] = {FSIM_NVML_ENTRIES(NVML_NEEDED, NVML_OPTIONAL)};
 
 /* ISO C has no conversion from object to function pointers; POSIX says that they are alike. */
-static bool look_up(fsim_arena *a, const names *n, const fsim_library *library, const entry *e, int entries, void *table, fsim_fault *fault)
+static bool look_up(fsim_arena *a, const names *n, const fsim_library *library, const entry *e, int entries,
+                    void *table, fsim_fault *fault)
 {
     const char *missing = NULL;
     for (int i = 0; i < entries; i++) {
@@ -212,35 +228,44 @@ static bool look_up(fsim_arena *a, const names *n, const fsim_library *library, 
     }
     if (!missing)
         return true;
-    return fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE, "%s, %s, lacks %s: it is too old, or no such library. Set $%s to a newer one", n->what, library->path, missing, n->environment);
+    return fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE,
+                     "%s, %s, lacks %s: it is too old, or no such library. Set $%s to a newer one", n->what,
+                     library->path, missing, n->environment);
 }
 
 bool fsim_open_cuda(fsim_arena *a, fsim_library *library, fsim_cuda_entries *entries, fsim_fault *fault)
 {
-    return find(a, &cuda_names, 0, library, fault) && look_up(a, &cuda_names, library, cuda_entries, COUNT_OF(cuda_entries), entries, fault);
+    return find(a, &cuda_names, 0, library, fault) &&
+           look_up(a, &cuda_names, library, cuda_entries, COUNT_OF(cuda_entries), entries, fault);
 }
 
 bool fsim_open_nvrtc(fsim_arena *a, int major, fsim_library *library, fsim_nvrtc_entries *entries, fsim_fault *fault)
 {
-    return find(a, &nvrtc_names, major, library, fault) && look_up(a, &nvrtc_names, library, nvrtc_entries, COUNT_OF(nvrtc_entries), entries, fault);
+    return find(a, &nvrtc_names, major, library, fault) &&
+           look_up(a, &nvrtc_names, library, nvrtc_entries, COUNT_OF(nvrtc_entries), entries, fault);
 }
 
 bool fsim_open_cupti(fsim_arena *a, int major, fsim_library *library, fsim_cupti_entries *entries, fsim_fault *fault)
 {
-    return find(a, &cupti_names, major, library, fault) && look_up(a, &cupti_names, library, cupti_entries, COUNT_OF(cupti_entries), entries, fault);
+    return find(a, &cupti_names, major, library, fault) &&
+           look_up(a, &cupti_names, library, cupti_entries, COUNT_OF(cupti_entries), entries, fault);
 }
 
 bool fsim_open_cublas(fsim_arena *a, int major, fsim_library *library, fsim_cublas_entries *entries, fsim_fault *fault)
 {
-    return find(a, &cublas_names, major, library, fault) && look_up(a, &cublas_names, library, cublas_entries, COUNT_OF(cublas_entries), entries, fault);
+    return find(a, &cublas_names, major, library, fault) &&
+           look_up(a, &cublas_names, library, cublas_entries, COUNT_OF(cublas_entries), entries, fault);
 }
 
-bool fsim_open_cublaslt(fsim_arena *a, int major, fsim_library *library, fsim_cublaslt_entries *entries, fsim_fault *fault)
+bool fsim_open_cublaslt(fsim_arena *a, int major, fsim_library *library, fsim_cublaslt_entries *entries,
+                        fsim_fault *fault)
 {
-    return find(a, &cublaslt_names, major, library, fault) && look_up(a, &cublaslt_names, library, cublaslt_entries, COUNT_OF(cublaslt_entries), entries, fault);
+    return find(a, &cublaslt_names, major, library, fault) &&
+           look_up(a, &cublaslt_names, library, cublaslt_entries, COUNT_OF(cublaslt_entries), entries, fault);
 }
 
 bool fsim_open_nvml(fsim_arena *a, fsim_library *library, fsim_nvml_entries *entries, fsim_fault *fault)
 {
-    return find(a, &nvml_names, 0, library, fault) && look_up(a, &nvml_names, library, nvml_entries, COUNT_OF(nvml_entries), entries, fault);
+    return find(a, &nvml_names, 0, library, fault) &&
+           look_up(a, &nvml_names, library, nvml_entries, COUNT_OF(nvml_entries), entries, fault);
 }

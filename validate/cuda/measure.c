@@ -22,7 +22,11 @@ typedef struct {
 } job;
 
 enum { WARM_UPS = 5, RUNS = 2 }; /* WARM_UPS samples of RUNS launches each */
-enum { TURN = 16, HURRIED = 9, FEWEST = 3 }; /* kernels that take turns; samples of each where time is short, and where it is up */
+enum {
+    TURN = 16,
+    HURRIED = 9,
+    FEWEST = 3
+}; /* kernels that take turns; samples of each where time is short, and where it is up */
 
 /* Where there are no records. */
 typedef struct {
@@ -68,7 +72,8 @@ static bool take_sample(fsim_gpu *g, const fsim_gpu_kernel *k, marks *m, sample 
     s->clock_hz = fsim_gpu_clock_hz(g);
     if (!g->activity)
         return read_events(g, m, s, fault);
-    return fsim_activity_runs(g, RUNS, k->launch, k->program ? k->program->launches : 1, HELPERS, s->seconds, why, fault);
+    return fsim_activity_runs(g, RUNS, k->launch, k->program ? k->program->launches : 1, HELPERS, s->seconds, why,
+                              fault);
 }
 
 /* One more sample of a job; the first few are for nothing. */
@@ -79,7 +84,8 @@ static bool advance(fsim_gpu *g, job *j, marks *m, fsim_fault *fault)
     sample s;
     if (!take_sample(g, j->kernel, m, &s, &why, fault))
         return false;
-    if (++j->attempts <= WARM_UPS && (j->attempts == 1 || fsim_now_s() - start_s < j->budget_s / WARM_UPS)) /* what takes long is warm at once */
+    if (++j->attempts <= WARM_UPS &&
+        (j->attempts == 1 || fsim_now_s() - start_s < j->budget_s / WARM_UPS)) /* what takes long is warm at once */
         return true;
     j->attempts = j->attempts > WARM_UPS ? j->attempts : WARM_UPS + 1;
     j->spent_s += fsim_now_s() - start_s;
@@ -92,7 +98,8 @@ static bool advance(fsim_gpu *g, job *j, marks *m, fsim_fault *fault)
     }
     const fsim_gpu_options *o = &g->option;
     const int least = j->budget_s < o->budget_s && o->least > HURRIED ? HURRIED : o->least;
-    j->done = j->samples >= o->most || (j->samples >= least && j->spent_s >= j->budget_s) || (j->samples >= 5 && j->spent_s >= 20 * j->budget_s) || j->bad >= 2 * o->least;
+    j->done = j->samples >= o->most || (j->samples >= least && j->spent_s >= j->budget_s) ||
+              (j->samples >= 5 && j->spent_s >= 20 * j->budget_s) || j->bad >= 2 * o->least;
     return true;
 }
 
@@ -122,7 +129,8 @@ int fsim_usual_clock(const double *clock_hz, int n, double *scratch, bool *usual
 /* Times of the samples at the usual clock. NULL, or why they are too noisy. */
 static const char *summarise(fsim_gpu *g, const job *j, fsim_measured_kernel *out)
 {
-    double *clock_hz = fsim_new(g->a, double, j->samples), *s[RUNS] = {fsim_new(g->a, double, j->samples), fsim_new(g->a, double, j->samples)};
+    double *clock_hz = fsim_new(g->a, double, j->samples),
+           *s[RUNS] = {fsim_new(g->a, double, j->samples), fsim_new(g->a, double, j->samples)};
     bool *usual = fsim_new(g->a, bool, j->samples);
     for (int i = 0; i < j->samples; i++)
         clock_hz[i] = j->sample[i].clock_hz;
@@ -137,8 +145,10 @@ static const char *summarise(fsim_gpu *g, const job *j, fsim_measured_kernel *ou
     out->cold = fsim_times_of(s[0], kept);
     out->warm = fsim_times_of(s[1], kept);
     if (kept < j->samples * 3 / 4)
-        return fsim_printf(g->a, "the SM clock fell by more than 10 %% in %d of %d runs of '%s': let the GPU rest, or lock its clocks (nvidia-smi -lgc)", j->samples - kept, j->samples,
-                           j->kernel->name);
+        return fsim_printf(g->a,
+                           "the SM clock fell by more than 10 %% in %d of %d runs of '%s': let the GPU rest, or lock "
+                           "its clocks (nvidia-smi -lgc)",
+                           j->samples - kept, j->samples, j->kernel->name);
     const char *noise = fsim_gpu_noise(g, j->kernel->name, &out->cold);
     return noise ? noise : fsim_gpu_noise(g, j->kernel->name, &out->warm);
 }
@@ -164,7 +174,8 @@ static bool measure_jobs(fsim_gpu *g, job *const *j, int jobs, marks *m, double 
     return true;
 }
 
-/* The first few kernels, and the empty one beside them, then the next few; each has its share of the time that is left. */
+/* The first few kernels, and the empty one beside them, then the next few; each has its share of the time that is left.
+ */
 static bool measure_in_turns(fsim_gpu *g, job *all, int count, marks *m, double until_s, fsim_fault *fault)
 {
     bool good = true;
@@ -200,9 +211,19 @@ static void drop_marks(fsim_gpu *g, marks *m)
 
 static fsim_measured_kernel unmeasured(const fsim_gpu_kernel *k)
 {
-    return (fsim_measured_kernel){.dram_read_bytes = NAN, .dram_write_bytes = NAN, .dram_write_by_end_bytes = NAN, .l2_bytes = NAN, .l2_write_bytes = NAN, .shared_bytes = NAN, .local_bytes = NAN,
-                                  .registers = k->registers, .static_shared_bytes = k->static_shared_bytes, .local_bytes_per_thread = k->local_bytes_per_thread,
-                                  .occupancy = k->occupancy, .achieved_occupancy = NAN, .sm_clock_hz = NAN};
+    return (fsim_measured_kernel){.dram_read_bytes = NAN,
+                                  .dram_write_bytes = NAN,
+                                  .dram_write_by_end_bytes = NAN,
+                                  .l2_bytes = NAN,
+                                  .l2_write_bytes = NAN,
+                                  .shared_bytes = NAN,
+                                  .local_bytes = NAN,
+                                  .registers = k->registers,
+                                  .static_shared_bytes = k->static_shared_bytes,
+                                  .local_bytes_per_thread = k->local_bytes_per_thread,
+                                  .occupancy = k->occupancy,
+                                  .achieved_occupancy = NAN,
+                                  .sm_clock_hz = NAN};
 }
 
 /* The last job is the empty kernel: the noise floor. */
@@ -218,7 +239,9 @@ static void report_jobs(fsim_gpu *g, const job *j, int count, fsim_measured_kern
             continue;
         }
         if (j[i].failed || j[i].samples == 0 || j[i].bad > j[i].samples) {
-            o->failed = j[i].failed ? j[i].failed : fsim_printf(g->a, "CUPTI's records of '%s' are no good in %d of %d runs: %s", j[i].kernel->name, j[i].bad, j[i].attempts - WARM_UPS, j[i].why_bad);
+            o->failed = j[i].failed ? j[i].failed
+                                    : fsim_printf(g->a, "CUPTI's records of '%s' are no good in %d of %d runs: %s",
+                                                  j[i].kernel->name, j[i].bad, j[i].attempts - WARM_UPS, j[i].why_bad);
             continue;
         }
         const char *why = summarise(g, &j[i], o);
@@ -229,12 +252,14 @@ static void report_jobs(fsim_gpu *g, const job *j, int count, fsim_measured_kern
         fsim_fail(fault, g->a, FSIM_EXIT_INCONCLUSIVE, "%s", noise);
 }
 
-static bool measure_times(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count, double until_s, fsim_measured_kernel *out, fsim_fault *fault)
+static bool measure_times(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count, double until_s,
+                          fsim_measured_kernel *out, fsim_fault *fault)
 {
     job *j = fsim_new(g->a, job, count + 1);
     marks m = {0};
     for (int i = 0; i <= count; i++) { /* the last is the empty kernel */
-        j[i] = (job){.kernel = i < count ? kernel[i] : fsim_gpu_empty_kernel(g), .sample = fsim_new(g->a, sample, g->option.most)};
+        j[i] = (job){.kernel = i < count ? kernel[i] : fsim_gpu_empty_kernel(g),
+                     .sample = fsim_new(g->a, sample, g->option.most)};
         j[i].done = !j[i].kernel;
     }
     const bool done = make_marks(g, &m, fault) && measure_in_turns(g, j, count, &m, until_s, fault);
@@ -243,13 +268,15 @@ static bool measure_times(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count
     return done;
 }
 
-bool fsim_gpu_measure(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count, fsim_measured_kernel *out, fsim_fault *fault)
+bool fsim_gpu_measure(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count, fsim_measured_kernel *out,
+                      fsim_fault *fault)
 {
     static const double times_share = 0.6; /* of the time that is left; counters have the rest */
     fsim_fault local = {0};
     for (int i = 0; i < count; i++)
         out[i] = unmeasured(kernel[i]);
-    const double now_s = fsim_now_s(), until_s = g->facts.no_counters ? g->until_s : now_s + times_share * (g->until_s - now_s);
+    const double now_s = fsim_now_s(),
+                 until_s = g->facts.no_counters ? g->until_s : now_s + times_share * (g->until_s - now_s);
     if (fsim_gpu_usable(g, &local) && measure_times(g, kernel, count, until_s, out, &local))
         fsim_counters_measure(g, kernel, count, out, &local);
     for (int i = 0; i < count && g->lost; i++)

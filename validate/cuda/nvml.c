@@ -20,8 +20,10 @@ fsim_nvml fsim_nvml_open(fsim_arena *a, const char *uuid)
     }
     if (n.call.nvmlSystemGetDriverVersion && n.call.nvmlSystemGetDriverVersion(version, sizeof version) == 0)
         n.driver = fsim_strdup(a, version);
-    const bool named = uuid && n.call.nvmlDeviceGetHandleByUUID && n.call.nvmlDeviceGetHandleByUUID(uuid, &n.device) == 0;
-    if (!named && !uuid && (!n.call.nvmlDeviceGetHandleByIndex_v2 || n.call.nvmlDeviceGetHandleByIndex_v2(0, &n.device) != 0))
+    const bool named =
+        uuid && n.call.nvmlDeviceGetHandleByUUID && n.call.nvmlDeviceGetHandleByUUID(uuid, &n.device) == 0;
+    if (!named && !uuid &&
+        (!n.call.nvmlDeviceGetHandleByIndex_v2 || n.call.nvmlDeviceGetHandleByIndex_v2(0, &n.device) != 0))
         n.device = NULL;
     n.device = uuid && !named ? NULL : n.device; /* another one's sensors would mislead */
     n.missing = n.device ? NULL : "NVML does not know the device";
@@ -74,8 +76,10 @@ fsim_sensors fsim_nvml_read(const fsim_nvml *n, fsim_arena *a)
         s.memory_clock_hz = 1e6 * x;
     if (call->nvmlDeviceGetTemperature && call->nvmlDeviceGetTemperature(n->device, FSIM_NVML_TEMPERATURE_GPU, &x) == 0)
         s.temperature_c = x;
-    if (call->nvmlDeviceGetCurrentClocksEventReasons ? call->nvmlDeviceGetCurrentClocksEventReasons(n->device, &set) == 0
-                                                     : call->nvmlDeviceGetCurrentClocksThrottleReasons && call->nvmlDeviceGetCurrentClocksThrottleReasons(n->device, &set) == 0) {
+    if (call->nvmlDeviceGetCurrentClocksEventReasons
+            ? call->nvmlDeviceGetCurrentClocksEventReasons(n->device, &set) == 0
+            : call->nvmlDeviceGetCurrentClocksThrottleReasons &&
+                  call->nvmlDeviceGetCurrentClocksThrottleReasons(n->device, &set) == 0) {
         s.held_by = set;
         s.reasons = reasons_of(a, set);
     }
@@ -87,7 +91,8 @@ fsim_sensors fsim_no_sensors(void) { return (fsim_sensors){NAN, NAN, NAN, NAN, N
 fsim_sensors fsim_sensors_worse(const fsim_sensors *x, const fsim_sensors *y, fsim_arena *a)
 {
     const unsigned long long idle = FSIM_NVML_IDLE, held_by = (x->held_by | y->held_by) & ~idle;
-    return (fsim_sensors){.power_w = fmax(x->power_w, y->power_w), /* of a number and NaN, fmax and fmin give the number */
+    return (fsim_sensors){.power_w =
+                              fmax(x->power_w, y->power_w), /* of a number and NaN, fmax and fmin give the number */
                           .power_limit_w = fmin(x->power_limit_w, y->power_limit_w),
                           .sm_clock_hz = fmin(x->sm_clock_hz, y->sm_clock_hz),
                           .memory_clock_hz = fmin(x->memory_clock_hz, y->memory_clock_hz),

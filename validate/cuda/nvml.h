@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nvml.h: what the driver's sensors say: power, temperature, clocks, and why clocks are not higher. All of it is optional. */
+/* nvml.h: what the driver's sensors say: power, temperature, clocks, and why clocks are not higher. All of it is
+ * optional. */
 #ifndef FUSESIM_VALIDATE_CUDA_NVML_H
 #define FUSESIM_VALIDATE_CUDA_NVML_H
 
@@ -15,7 +16,7 @@ typedef struct {
 /* NaN and NULL: not known. */
 typedef struct {
     double power_w, power_limit_w, sm_clock_hz, memory_clock_hz, temperature_c;
-    const char *reasons; /* "power cap, thermal (software)", "none"; in the arena */
+    const char *reasons;        /* "power cap, thermal (software)", "none"; in the arena */
     unsigned long long held_by; /* the same as NVML's bits */
 } fsim_sensors;
 
@@ -24,7 +25,8 @@ fsim_nvml fsim_nvml_open(fsim_arena *a, const char *uuid);
 void fsim_nvml_close(fsim_nvml *n);
 fsim_sensors fsim_nvml_read(const fsim_nvml *n, fsim_arena *a);
 fsim_sensors fsim_no_sensors(void);
-/* Of two readings under load: the lower clocks, the higher power and temperature, all that held clocks down (that some reading saw the device idle says nothing). */
+/* Of two readings under load: the lower clocks, the higher power and temperature, all that held clocks down (that some
+ * reading saw the device idle says nothing). */
 fsim_sensors fsim_sensors_worse(const fsim_sensors *x, const fsim_sensors *y, fsim_arena *a);
 
 #endif

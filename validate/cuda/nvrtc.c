@@ -14,11 +14,14 @@ static int ascending(const void *x, const void *y) { return *(const int *)x - *(
 static bool read_version(fsim_nvrtc *n, fsim_arena *a, fsim_fault *fault)
 {
     const fsim_nvrtc_entries *call = &n->call;
-    if (call->nvrtcVersion(&n->major, &n->minor) != 0 || call->nvrtcGetNumSupportedArchs(&n->archs) != 0 || n->archs < 1 || n->archs > 1000)
-        return fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE, "NVRTC %s does not say its version or what it compiles for", n->library.path);
+    if (call->nvrtcVersion(&n->major, &n->minor) != 0 || call->nvrtcGetNumSupportedArchs(&n->archs) != 0 ||
+        n->archs < 1 || n->archs > 1000)
+        return fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE, "NVRTC %s does not say its version or what it compiles for",
+                         n->library.path);
     n->sm = fsim_new(a, int, n->archs);
     if (call->nvrtcGetSupportedArchs(n->sm) != 0)
-        return fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE, "NVRTC %s does not say what it compiles for", n->library.path);
+        return fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE, "NVRTC %s does not say what it compiles for",
+                         n->library.path);
     qsort(n->sm, (size_t)n->archs, sizeof *n->sm, ascending);
     return true;
 }
@@ -43,7 +46,8 @@ static void options_of(fsim_arena *a, int sm, const char *option[OPTIONS])
 }
 
 /* Hash of all that the cubin is made from; each text with its length. */
-static void key_of(const fsim_nvrtc *n, const fsim_nvrtc_source *s, const char *header, const char *const *option, fsim_arena *a, char key[65])
+static void key_of(const fsim_nvrtc *n, const fsim_nvrtc_source *s, const char *header, const char *const *option,
+                   fsim_arena *a, char key[65])
 {
     char *text = fsim_printf(a, "nvrtc %d.%d\n", n->major, n->minor);
     for (int i = 0; i < OPTIONS; i++)
@@ -75,8 +79,10 @@ static bool supported(const fsim_nvrtc *n, int sm)
 static bool refuse_architecture(const fsim_nvrtc *n, const fsim_nvrtc_source *s, fsim_arena *a, fsim_cubin *out)
 {
     return fsim_fail(&out->fault, a, FSIM_EXIT_UNAVAILABLE,
-                     "NVRTC %d.%d (%s) does not compile for sm_%d, only for sm_%d to sm_%d: set $FUSESIM_NVRTC_LIB to the libnvrtc of %s CUDA toolkit", n->major, n->minor,
-                     n->library.path, s->sm, n->sm[0], n->sm[n->archs - 1], s->sm < n->sm[0] ? "an older" : "a newer");
+                     "NVRTC %d.%d (%s) does not compile for sm_%d, only for sm_%d to sm_%d: set $FUSESIM_NVRTC_LIB to "
+                     "the libnvrtc of %s CUDA toolkit",
+                     n->major, n->minor, n->library.path, s->sm, n->sm[0], n->sm[n->archs - 1],
+                     s->sm < n->sm[0] ? "an older" : "a newer");
 }
 
 /* ptxas for sm_80 refuses more than 48 KiB of static shared memory without a word. */
@@ -87,7 +93,8 @@ static const char *error_of(fsim_arena *a, const char *log)
     const int entries = fsim_resources_of_log(log, a, &entry);
     for (int i = 0; i < entries && !strstr(log, "error"); i++)
         if (entry[i].static_shared_bytes > STATIC_SHARED_BYTES)
-            return fsim_printf(a, "%s uses too much shared data: %d bytes, at most %d can be static", entry[i].entry, entry[i].static_shared_bytes, STATIC_SHARED_BYTES);
+            return fsim_printf(a, "%s uses too much shared data: %d bytes, at most %d can be static", entry[i].entry,
+                               entry[i].static_shared_bytes, STATIC_SHARED_BYTES);
     return fsim_first_error(a, log);
 }
 
@@ -97,11 +104,15 @@ static bool report_failure(const fsim_nvrtc *n, const fsim_nvrtc_source *s, int 
     if (result == FSIM_NVRTC_INVALID_OPTION)
         return refuse_architecture(n, s, a, out);
     if (result == FSIM_NVRTC_BUILTIN_FAILURE)
-        return fsim_fail(&out->fault, a, FSIM_EXIT_UNAVAILABLE, "NVRTC %s does not find libnvrtc-builtins: its folder should have it, or LD_LIBRARY_PATH", n->library.path);
+        return fsim_fail(&out->fault, a, FSIM_EXIT_UNAVAILABLE,
+                         "NVRTC %s does not find libnvrtc-builtins: its folder should have it, or LD_LIBRARY_PATH",
+                         n->library.path);
     const char *text = n->call.nvrtcGetErrorString(result);
     if (result == FSIM_NVRTC_COMPILATION && out->log[0])
-        return fsim_fail(&out->fault, a, FSIM_EXIT_INTERNAL, "%s does not compile for sm_%d: %s", s->name, s->sm, error_of(a, out->log));
-    return fsim_fail(&out->fault, a, FSIM_EXIT_UNAVAILABLE, "NVRTC could not compile %s for sm_%d: %s (%d)", s->name, s->sm, text ? text : "no reason given", result);
+        return fsim_fail(&out->fault, a, FSIM_EXIT_INTERNAL, "%s does not compile for sm_%d: %s", s->name, s->sm,
+                         error_of(a, out->log));
+    return fsim_fail(&out->fault, a, FSIM_EXIT_UNAVAILABLE, "NVRTC could not compile %s for sm_%d: %s (%d)", s->name,
+                     s->sm, text ? text : "no reason given", result);
 }
 
 static const char *log_of(const fsim_nvrtc *n, fsim_nvrtc_program program, fsim_arena *a)
@@ -113,7 +124,8 @@ static const char *log_of(const fsim_nvrtc *n, fsim_nvrtc_program program, fsim_
     return n->call.nvrtcGetProgramLog(program, log) == 0 ? log : "";
 }
 
-static bool take_cubin(const fsim_nvrtc *n, const fsim_nvrtc_source *s, fsim_nvrtc_program program, fsim_arena *a, fsim_cubin *out)
+static bool take_cubin(const fsim_nvrtc *n, const fsim_nvrtc_source *s, fsim_nvrtc_program program, fsim_arena *a,
+                       fsim_cubin *out)
 {
     size_t bytes = 0;
     int result = n->call.nvrtcGetCUBINSize(program, &bytes);
@@ -136,7 +148,8 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static bool compile(const fsim_nvrtc *n, const fsim_nvrtc_source *s, const char *header, const char *const *option, fsim_arena *a, fsim_cubin *out)
+static bool compile(const fsim_nvrtc *n, const fsim_nvrtc_source *s, const char *header, const char *const *option,
+                    fsim_arena *a, fsim_cubin *out)
 {
     static const char *const header_name = "fusesim_dialect.h";
     fsim_nvrtc_program program = NULL;
@@ -158,7 +171,8 @@ static void read_resources(fsim_cubin *c, fsim_arena *a)
     c->checked = fsim_resources_check(c->cubin, c->bytes, c->entry, c->entries);
 }
 
-bool fsim_nvrtc_compile(const fsim_nvrtc *n, const fsim_nvrtc_source *s, const char *header, fsim_arena *a, fsim_cubin *out)
+bool fsim_nvrtc_compile(const fsim_nvrtc *n, const fsim_nvrtc_source *s, const char *header, fsim_arena *a,
+                        fsim_cubin *out)
 {
     const char *option[OPTIONS], *why;
     char key[65];
@@ -202,9 +216,15 @@ static void *compile_some(void *argument)
     return NULL;
 }
 
-bool fsim_nvrtc_compile_all(const fsim_nvrtc *n, const fsim_nvrtc_source *source, int count, const char *header, int jobs, fsim_arena *a, fsim_cubin *out)
+bool fsim_nvrtc_compile_all(const fsim_nvrtc *n, const fsim_nvrtc_source *source, int count, const char *header,
+                            int jobs, fsim_arena *a, fsim_cubin *out)
 {
-    work w = {.n = n, .source = source, .header = header, .arena = fsim_new(a, fsim_arena *, count), .out = out, .count = count};
+    work w = {.n = n,
+              .source = source,
+              .header = header,
+              .arena = fsim_new(a, fsim_arena *, count),
+              .out = out,
+              .count = count};
     const int threads = jobs < 1 || count < 1 ? 1 : jobs < count ? jobs : count;
     pthread_t *thread = fsim_new(a, pthread_t, threads);
     int started = 0;

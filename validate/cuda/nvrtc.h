@@ -9,8 +9,8 @@
 typedef struct {
     fsim_library library;
     fsim_nvrtc_entries call;
-    int major, minor; /* of its version: 13, 0 */
-    int *sm, archs;   /* that it compiles for: 75, 80, ..., ascending */
+    int major, minor;             /* of its version: 13, 0 */
+    int *sm, archs;               /* that it compiles for: 75, 80, ..., ascending */
     const char *cache, *no_cache; /* folder of compiled kernels; or NULL, and why there is none */
 } fsim_nvrtc;
 
@@ -28,23 +28,27 @@ typedef struct {
 typedef struct {
     const void *cubin; /* NULL: not compiled, fault says why */
     size_t bytes;
-    const char *log;   /* of the compiler */
+    const char *log; /* of the compiler */
     fsim_resources *entry;
     int entries;
     fsim_cubin_symbol *symbol; /* of entries that are called otherwise in the cubin */
     int symbols;
-    bool checked;      /* the cubin could be read: entry[].disagrees means something */
-    bool cached;       /* came from disk */
-    double compile_s;  /* 0 where cached */
+    bool checked;     /* the cubin could be read: entry[].disagrees means something */
+    bool cached;      /* came from disk */
+    double compile_s; /* 0 where cached */
     fsim_fault fault;
 } fsim_cubin;
 
-/* major: CUDA's major version that is preferred, 0: the newest. Lives in a; NULL with *fault set where there is no NVRTC. */
+/* major: CUDA's major version that is preferred, 0: the newest. Lives in a; NULL with *fault set where there is no
+ * NVRTC. */
 fsim_nvrtc *fsim_nvrtc_open(fsim_arena *a, int major, fsim_fault *fault);
 
-/* Compiles sources, `jobs` at a time (at least 1), to out[count], in a. header: text of fusesim_dialect.h. True if all compiled; each one's fault says why it did not. */
-bool fsim_nvrtc_compile_all(const fsim_nvrtc *n, const fsim_nvrtc_source *source, int count, const char *header, int jobs, fsim_arena *a, fsim_cubin *out);
-bool fsim_nvrtc_compile(const fsim_nvrtc *n, const fsim_nvrtc_source *source, const char *header, fsim_arena *a, fsim_cubin *out);
+/* Compiles sources, `jobs` at a time (at least 1), to out[count], in a. header: text of fusesim_dialect.h. True if all
+ * compiled; each one's fault says why it did not. */
+bool fsim_nvrtc_compile_all(const fsim_nvrtc *n, const fsim_nvrtc_source *source, int count, const char *header,
+                            int jobs, fsim_arena *a, fsim_cubin *out);
+bool fsim_nvrtc_compile(const fsim_nvrtc *n, const fsim_nvrtc_source *source, const char *header, fsim_arena *a,
+                        fsim_cubin *out);
 
 /* The first line of a compiler's log that speaks of an error, else the first line; in a. */
 const char *fsim_first_error(fsim_arena *a, const char *log);

@@ -34,7 +34,8 @@ bool fsim_graph_capture(fsim_gpu *g, const fsim_gpu_plan *plan, fsim_cu_graph_ex
         return false;
     const bool launched = launch_all(g, plan, fault);
     const int ended = g->cu.cuStreamEndCapture(g->stream, &graph); /* in any case: else the stream stays in capture */
-    const bool done = launched && fsim_gpu_ok(g, ended, doing, fault) && fsim_gpu_ok(g, g->cu.cuGraphInstantiateWithFlags(out, graph, 0), doing, fault);
+    const bool done = launched && fsim_gpu_ok(g, ended, doing, fault) &&
+                      fsim_gpu_ok(g, g->cu.cuGraphInstantiateWithFlags(out, graph, 0), doing, fault);
     if (graph)
         (void)!g->cu.cuGraphDestroy(graph);
     return done;
@@ -42,18 +43,23 @@ bool fsim_graph_capture(fsim_gpu *g, const fsim_gpu_plan *plan, fsim_cu_graph_ex
 
 static bool start(fsim_gpu *g, const job *j, int kind, fsim_fault *fault)
 {
-    return kind == GRAPH ? fsim_gpu_ok(g, g->cu.cuGraphLaunch(j->graph, g->stream), "launching a CUDA graph", fault) : launch_all(g, j->plan, fault);
+    return kind == GRAPH ? fsim_gpu_ok(g, g->cu.cuGraphLaunch(j->graph, g->stream), "launching a CUDA graph", fault)
+                         : launch_all(g, j->plan, fault);
 }
 
-/* From an idle device and, unless the plan is to run warm, a flushed L2: what the events say, and the processor's clock. */
-static bool run_once(fsim_gpu *g, const job *j, int kind, const fsim_cu_event mark[2], double *event_s, double *wall_s, fsim_fault *fault)
+/* From an idle device and, unless the plan is to run warm, a flushed L2: what the events say, and the processor's
+ * clock. */
+static bool run_once(fsim_gpu *g, const job *j, int kind, const fsim_cu_event mark[2], double *event_s, double *wall_s,
+                     fsim_fault *fault)
 {
     float ms = 0;
     if (!j->plan->warm && !(fsim_gpu_flush(g, fault) && fsim_gpu_wait(g, "the L2 flush", fault)))
         return false;
     const double start_s = fsim_now_s();
-    if (!fsim_gpu_ok(g, g->cu.cuEventRecord(mark[0], g->stream), "recording an event", fault) || !start(g, j, kind, fault) ||
-        !fsim_gpu_ok(g, g->cu.cuEventRecord(mark[1], g->stream), "recording an event", fault) || !fsim_gpu_wait(g, j->plan->name, fault))
+    if (!fsim_gpu_ok(g, g->cu.cuEventRecord(mark[0], g->stream), "recording an event", fault) ||
+        !start(g, j, kind, fault) ||
+        !fsim_gpu_ok(g, g->cu.cuEventRecord(mark[1], g->stream), "recording an event", fault) ||
+        !fsim_gpu_wait(g, j->plan->name, fault))
         return false;
     *wall_s = fsim_now_s() - start_s;
     if (!fsim_gpu_ok(g, g->cu.cuEventElapsedTime(&ms, mark[0], mark[1]), "reading an event", fault))
@@ -105,7 +111,8 @@ static bool advance(fsim_gpu *g, job *j, const fsim_cu_event mark[2], fsim_fault
         return false;
     if (j->graph && !run_once(g, j, GRAPH, mark, &s[GRAPH], &unused, &why) && !lose_graph(g, j, &why, fault))
         return false;
-    if (++j->attempts <= WARM_UPS && (j->attempts == 1 || fsim_now_s() - start_s < j->budget_s / WARM_UPS)) /* what takes long is warm at once */
+    if (++j->attempts <= WARM_UPS &&
+        (j->attempts == 1 || fsim_now_s() - start_s < j->budget_s / WARM_UPS)) /* what takes long is warm at once */
         return true;
     j->attempts = j->attempts > WARM_UPS ? j->attempts : WARM_UPS;
     for (int kind = 0; kind < KINDS; kind++)
@@ -113,11 +120,13 @@ static bool advance(fsim_gpu *g, job *j, const fsim_cu_event mark[2], fsim_fault
     j->samples++;
     j->spent_s += fsim_now_s() - start_s;
     const int least = j->budget_s < o->budget_s && o->least > HURRIED ? HURRIED : o->least;
-    j->done = j->samples >= o->most || (j->samples >= least && j->spent_s >= j->budget_s) || (j->samples >= 5 && j->spent_s >= 20 * j->budget_s);
+    j->done = j->samples >= o->most || (j->samples >= least && j->spent_s >= j->budget_s) ||
+              (j->samples >= 5 && j->spent_s >= 20 * j->budget_s);
     return true;
 }
 
-/* False where the device is lost. A plan that fails for itself alone is left out of the rest. Where time is limited, half of it: kernels have the rest. */
+/* False where the device is lost. A plan that fails for itself alone is left out of the rest. Where time is limited,
+ * half of it: kernels have the rest. */
 static bool measure_jobs(fsim_gpu *g, job *j, int jobs, const fsim_cu_event mark[2], double until_s, fsim_fault *fault)
 {
     for (bool more = true; more && !fsim_gpu_is_late(g, until_s);) {
@@ -165,7 +174,8 @@ static void close_job(fsim_gpu *g, job *j, fsim_measured_plan *out, fsim_times *
         *wall = fsim_times_of(j->seconds[WALL], samples);
 }
 
-bool fsim_gpu_measure_plans(fsim_gpu *g, const fsim_gpu_plan *plan, int count, fsim_measured_plan *out, fsim_times *wall, fsim_fault *fault)
+bool fsim_gpu_measure_plans(fsim_gpu *g, const fsim_gpu_plan *plan, int count, fsim_measured_plan *out,
+                            fsim_times *wall, fsim_fault *fault)
 {
     fsim_cu_event mark[2] = {NULL, NULL};
     fsim_fault local = {0};
@@ -184,13 +194,15 @@ bool fsim_gpu_measure_plans(fsim_gpu *g, const fsim_gpu_plan *plan, int count, f
     const double now_s = fsim_now_s(), until_s = now_s + (g->until_s - now_s) / 2;
     for (int i = 0; i < count; i++) {
         open_job(g, &j[i], &plan[i]);
-        j[i].budget_s = g->until_s > 0 ? fmin(g->option.budget_s, fmax(0, (until_s - now_s) / count)) : g->option.budget_s;
+        j[i].budget_s =
+            g->until_s > 0 ? fmin(g->option.budget_s, fmax(0, (until_s - now_s) / count)) : g->option.budget_s;
     }
     done = done && measure_jobs(g, j, count, mark, until_s, &local);
     for (int i = 0; i < count; i++)
         close_job(g, &j[i], &out[i], wall ? &wall[i] : NULL);
     for (int i = 0; i < count && local.exit_status == 0; i++) {
-        const char *stream = fsim_gpu_noise(g, plan[i].name, &out[i].stream), *graph = fsim_gpu_noise(g, plan[i].name, &out[i].graph);
+        const char *stream = fsim_gpu_noise(g, plan[i].name, &out[i].stream),
+                   *graph = fsim_gpu_noise(g, plan[i].name, &out[i].graph);
         if (stream || graph)
             fsim_fail(&local, g->a, FSIM_EXIT_INCONCLUSIVE, "%s", stream ? stream : graph);
     }

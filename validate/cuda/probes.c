@@ -7,28 +7,66 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const fsim_gpu_probe_names[FSIM_GPU_PROBES] = {
-    "copy", "read", "write", "scale", "repeated reads in L2", "effective L2", "L2 latency", "DRAM latency", "empty kernel", "launch in a stream", "launch in a graph", "launch in a queue", "launch alone, events around",
-    "launch alone, waited for", "FFMA", "HFMA2", "DFMA", "IMAD", "special functions", "shared memory", "shared memory latency", "mma.sync f16", "mma.sync bf16", "mma.sync tf32", "mma.sync i8",
-    "FFMA, all SMs", "HFMA2, all SMs", "DFMA, all SMs", "IMAD, all SMs", "special functions, all SMs", "mma.sync f16, all SMs", "mma.sync bf16, all SMs", "mma.sync tf32, all SMs",
-    "mma.sync i8, all SMs", "cuBLAS product f16", "cuBLAS product bf16", "cuBLAS product tf32", "cuBLAS product f32", "SM clock at the start", "SM clock under multiply-adds",
-    "SM clock under tensor cores", "SM clock under copies"};
+const char *const fsim_gpu_probe_names[FSIM_GPU_PROBES] = {"copy",
+                                                           "read",
+                                                           "write",
+                                                           "scale",
+                                                           "repeated reads in L2",
+                                                           "effective L2",
+                                                           "L2 latency",
+                                                           "DRAM latency",
+                                                           "empty kernel",
+                                                           "launch in a stream",
+                                                           "launch in a graph",
+                                                           "launch in a queue",
+                                                           "launch alone, events around",
+                                                           "launch alone, waited for",
+                                                           "FFMA",
+                                                           "HFMA2",
+                                                           "DFMA",
+                                                           "IMAD",
+                                                           "special functions",
+                                                           "shared memory",
+                                                           "shared memory latency",
+                                                           "mma.sync f16",
+                                                           "mma.sync bf16",
+                                                           "mma.sync tf32",
+                                                           "mma.sync i8",
+                                                           "FFMA, all SMs",
+                                                           "HFMA2, all SMs",
+                                                           "DFMA, all SMs",
+                                                           "IMAD, all SMs",
+                                                           "special functions, all SMs",
+                                                           "mma.sync f16, all SMs",
+                                                           "mma.sync bf16, all SMs",
+                                                           "mma.sync tf32, all SMs",
+                                                           "mma.sync i8, all SMs",
+                                                           "cuBLAS product f16",
+                                                           "cuBLAS product bf16",
+                                                           "cuBLAS product tf32",
+                                                           "cuBLAS product f32",
+                                                           "SM clock at the start",
+                                                           "SM clock under multiply-adds",
+                                                           "SM clock under tensor cores",
+                                                           "SM clock under copies"};
 const char *const fsim_gpu_probe_units[FSIM_GPU_PROBES] = {
-    "B/s",       "B/s",       "B/s",   "B/s",    "B/s",    "B",      "s",      "s",         "s",         "s",      "s",      "s",      "s",      "s",      "/clk",   "/clk", "/clk", "/clk", "/clk", "B/clk", "clk", "FLOP/clk",
-    "FLOP/clk",  "FLOP/clk",  "OP/clk", "FLOP/s", "FLOP/s", "FLOP/s", "OP/s",   "results/s", "FLOP/s",    "FLOP/s", "FLOP/s", "OP/s",   "FLOP/s", "FLOP/s", "FLOP/s", "FLOP/s", "Hz",   "Hz",   "Hz",    "Hz"};
+    "B/s",      "B/s",      "B/s",    "B/s",    "B/s",    "B",      "s",    "s",         "s",      "s",      "s",
+    "s",        "s",        "s",      "/clk",   "/clk",   "/clk",   "/clk", "/clk",      "B/clk",  "clk",    "FLOP/clk",
+    "FLOP/clk", "FLOP/clk", "OP/clk", "FLOP/s", "FLOP/s", "FLOP/s", "OP/s", "results/s", "FLOP/s", "FLOP/s", "FLOP/s",
+    "OP/s",     "FLOP/s",   "FLOP/s", "FLOP/s", "FLOP/s", "Hz",     "Hz",   "Hz",        "Hz"};
 
 enum {
     ELEM_BYTES = 16,
     BLOCK = 256,
     WIDE_BLOCK = 1024,
     LEAST_BYTES = 1 << 20,
-    ARGS = 256,        /* pairs of numbers that kernels are given */
-    TINY_BYTES = 64,   /* of a parameter that is not used */
+    ARGS = 256,      /* pairs of numbers that kernels are given */
+    TINY_BYTES = 64, /* of a parameter that is not used */
     LINE_BYTES = 128,
     CHASED_L2 = 512,
     CHASED_DRAM = 4096,
     L2_TURNS = 64,
-    L2_STEPS = 4,      /* sizes to a doubling */
+    L2_STEPS = 4, /* sizes to a doubling */
     LAUNCHES = 200,
     LOAD_PARTS = 5,
     USUAL_GEMM = 8192
@@ -53,7 +91,10 @@ typedef struct {
 
 /* Figures. */
 
-static fsim_gpu_figure missing(const char *name, const char *unit, const char *why) { return (fsim_gpu_figure){.name = name, .unit = unit, .median = NAN, .low = NAN, .high = NAN, .why = why}; }
+static fsim_gpu_figure missing(const char *name, const char *unit, const char *why)
+{
+    return (fsim_gpu_figure){.name = name, .unit = unit, .median = NAN, .low = NAN, .high = NAN, .why = why};
+}
 
 /* Of seconds: work / s where work > 0. The resolution is no noise. */
 static fsim_gpu_figure figure_of(const char *name, const char *unit, fsim_times t, double less_s, double work)
@@ -70,7 +111,10 @@ static fsim_gpu_figure figure_of(const char *name, const char *unit, fsim_times 
     return f;
 }
 
-static void set(bench *b, fsim_gpu_probe p, fsim_times t, double less_s, double work) { b->out->of[p] = figure_of(fsim_gpu_probe_names[p], fsim_gpu_probe_units[p], t, less_s, work); }
+static void set(bench *b, fsim_gpu_probe p, fsim_times t, double less_s, double work)
+{
+    b->out->of[p] = figure_of(fsim_gpu_probe_names[p], fsim_gpu_probe_units[p], t, less_s, work);
+}
 
 /* A figure that is not there, and does not say why itself. */
 static void leave_out(bench *b, fsim_gpu_probe p, const char *why)
@@ -100,7 +144,11 @@ typedef struct {
 static fsim_program *program_of(bench *b, const shape *s)
 {
     fsim_program *p = fsim_new(b->a, fsim_program, 1);
-    *p = (fsim_program){.name = s->entry, .parameter = fsim_new(b->a, fsim_parameter, 3), .parameters = 3, .launch = fsim_new(b->a, fsim_launch, 1), .launches = 1};
+    *p = (fsim_program){.name = s->entry,
+                        .parameter = fsim_new(b->a, fsim_parameter, 3),
+                        .parameters = 3,
+                        .launch = fsim_new(b->a, fsim_launch, 1),
+                        .launches = 1};
     p->parameter[0] = (fsim_parameter){.tensor = -1, .name = "x", .type = "void"};
     p->parameter[1] = (fsim_parameter){.tensor = -1, .written = true, .name = "y", .type = "void"};
     p->parameter[2] = (fsim_parameter){.tensor = -1, .name = "n", .type = "unsigned long long"};
@@ -164,7 +212,8 @@ static bool allocate(bench *b, const char *name, int64_t bytes, fsim_gpu_buffer 
     return fsim_gpu_allocate(b->g, name, bytes, out, &fault) || (survives(b, &fault, why), false);
 }
 
-/* Random bits, as floats within 0.5 to 1, in the first part of the buffer; device copies spread them. Zeros would take less power. */
+/* Random bits, as floats within 0.5 to 1, in the first part of the buffer; device copies spread them. Zeros would take
+ * less power. */
 static bool fill(bench *b, fsim_gpu_buffer to, const char **why)
 {
     enum { WORDS = 1 << 16 };
@@ -176,7 +225,8 @@ static bool fill(bench *b, fsim_gpu_buffer to, const char **why)
         word[i] = 0x3f000000u | (state & 0x7fffffu);
     }
     for (int64_t at = 0; at < to.bytes && done; at += (int64_t)sizeof *word * WORDS) {
-        const int64_t rest = to.bytes - at, bytes = rest < (int64_t)sizeof *word * WORDS ? rest : (int64_t)sizeof *word * WORDS;
+        const int64_t rest = to.bytes - at,
+                      bytes = rest < (int64_t)sizeof *word * WORDS ? rest : (int64_t)sizeof *word * WORDS;
         done = fsim_gpu_upload(b->g, (fsim_gpu_buffer){to.at + (fsim_cu_pointer)at, bytes}, word, bytes, &fault);
     }
     free(word);
@@ -189,7 +239,10 @@ static const struct {
     const char *entry;
     fsim_gpu_probe probe;
     int reads, writes;
-} streams[] = {{"probe_copy", FSIM_GPU_COPY, 1, 1}, {"probe_read", FSIM_GPU_READ, 1, 0}, {"probe_write", FSIM_GPU_WRITE, 0, 1}, {"probe_scale", FSIM_GPU_SCALE, 1, 1}};
+} streams[] = {{"probe_copy", FSIM_GPU_COPY, 1, 1},
+               {"probe_read", FSIM_GPU_READ, 1, 0},
+               {"probe_write", FSIM_GPU_WRITE, 0, 1},
+               {"probe_scale", FSIM_GPU_SCALE, 1, 1}};
 enum { STREAMS = sizeof streams / sizeof *streams };
 
 /* One kernel after the other: those that write, write to the same tensor. */
@@ -200,13 +253,24 @@ static bool measure_streams_of(bench *b, int64_t bytes, fsim_gpu_buffer x, fsim_
     for (int i = 0; i < STREAMS; i++) {
         const fsim_gpu_probe p = streams[i].probe;
         const double work = (double)bytes * (streams[i].reads + streams[i].writes);
-        const shape s = {streams[i].entry, MEMORY, bytes / ELEM_BYTES / BLOCK, BLOCK, streams[i].reads ? x : b->operands, streams[i].writes ? y : b->tiny, (uint64_t)bytes / ELEM_BYTES, 1};
+        const shape s = {streams[i].entry,
+                         MEMORY,
+                         bytes / ELEM_BYTES / BLOCK,
+                         BLOCK,
+                         streams[i].reads ? x : b->operands,
+                         streams[i].writes ? y : b->tiny,
+                         (uint64_t)bytes / ELEM_BYTES,
+                         1};
         fsim_measured_kernel m;
         const char *why;
         if (!measure(b, &s, &m, &why))
             return false;
-        add_by_size(b, figure_of(fsim_printf(b->a, "%s %s, cold", fsim_gpu_probe_names[p], size), "B/s", m.cold, 0, work), bytes);
-        add_by_size(b, figure_of(fsim_printf(b->a, "%s %s, warm", fsim_gpu_probe_names[p], size), "B/s", m.warm, 0, work), bytes);
+        add_by_size(b,
+                    figure_of(fsim_printf(b->a, "%s %s, cold", fsim_gpu_probe_names[p], size), "B/s", m.cold, 0, work),
+                    bytes);
+        add_by_size(b,
+                    figure_of(fsim_printf(b->a, "%s %s, warm", fsim_gpu_probe_names[p], size), "B/s", m.warm, 0, work),
+                    bytes);
         set(b, p, m.cold, 0, work); /* the largest is the last */
     }
     return true;
@@ -217,7 +281,8 @@ static bool measure_streams(bench *b)
     const char *why = NULL;
     for (int64_t bytes = LEAST_BYTES; bytes <= b->option.most_bytes; bytes *= 2) {
         fsim_gpu_buffer x = {0}, y = {0};
-        const bool there = allocate(b, "a probe of memory", bytes, &x, &why) && allocate(b, "a probe of memory", bytes, &y, &why) && fill(b, x, &why);
+        const bool there = allocate(b, "a probe of memory", bytes, &x, &why) &&
+                           allocate(b, "a probe of memory", bytes, &y, &why) && fill(b, x, &why);
         if (there)
             (void)!measure_streams_of(b, bytes, x, y);
         fsim_gpu_free(b->g, &x);
@@ -234,7 +299,8 @@ static bool measure_streams(bench *b)
 
 /* L2. */
 
-/* Of repeated reads of growing sets: L2's bandwidth is the best of those that surely fit, memory's that of the largest. */
+/* Of repeated reads of growing sets: L2's bandwidth is the best of those that surely fit, memory's that of the largest.
+ */
 static void judge_l2(bench *b, const fsim_gpu_figure *f, int count)
 {
     const double l2_bytes = (double)b->out->facts->l2_bytes;
@@ -256,8 +322,17 @@ static void judge_l2(bench *b, const fsim_gpu_figure *f, int count)
         const double high = log(at[0].median), low = log(at[1].median);
         if (!(high >= half && low < half))
             continue;
-        const double share = (high - half) / (high - low), bytes = exp((1 - share) * log((double)at[0].bytes) + share * log((double)at[1].bytes));
-        b->out->of[FSIM_GPU_L2_EFFECTIVE] = (fsim_gpu_figure){fsim_gpu_probe_names[FSIM_GPU_L2_EFFECTIVE], "B", 0, bytes, (double)at[0].bytes, (double)at[1].bytes, 1, false, NULL};
+        const double share = (high - half) / (high - low),
+                     bytes = exp((1 - share) * log((double)at[0].bytes) + share * log((double)at[1].bytes));
+        b->out->of[FSIM_GPU_L2_EFFECTIVE] = (fsim_gpu_figure){fsim_gpu_probe_names[FSIM_GPU_L2_EFFECTIVE],
+                                                              "B",
+                                                              0,
+                                                              bytes,
+                                                              (double)at[0].bytes,
+                                                              (double)at[1].bytes,
+                                                              1,
+                                                              false,
+                                                              NULL};
         return;
     }
 }
@@ -269,19 +344,25 @@ static bool measure_l2(bench *b)
     const char *why = "the driver does not say how large L2 is";
     char size[48];
     for (int i = 0; l2_bytes > 0; i++) {
-        const int64_t bytes = (int64_t)(l2_bytes / 8 * exp2((double)i / L2_STEPS)) / (ELEM_BYTES * BLOCK) * (ELEM_BYTES * BLOCK);
+        const int64_t bytes =
+            (int64_t)(l2_bytes / 8 * exp2((double)i / L2_STEPS)) / (ELEM_BYTES * BLOCK) * (ELEM_BYTES * BLOCK);
         fsim_gpu_buffer x;
         fsim_measured_kernel m;
         if ((double)bytes > 2.05 * l2_bytes)
             break;
         if (!allocate(b, "a probe of L2", bytes, &x, &why))
             break;
-        const shape s = {"probe_l2", MEMORY, 8 * (int64_t)b->out->facts->sms, BLOCK, x, b->tiny, (uint64_t)bytes / ELEM_BYTES, L2_TURNS};
+        const shape s = {"probe_l2", MEMORY,  8 * (int64_t)b->out->facts->sms, BLOCK,
+                         x,          b->tiny, (uint64_t)bytes / ELEM_BYTES,    L2_TURNS};
         const bool done = fill(b, x, &why) && measure(b, &s, &m, &why);
         fsim_gpu_free(b->g, &x);
         if (!done)
             break;
-        add_by_size(b, figure_of(fsim_printf(b->a, "%d reads of %s", L2_TURNS, fsim_show_bytes(size, sizeof size, (double)bytes)), "B/s", m.warm, floor_s(b), (double)bytes * L2_TURNS), bytes);
+        add_by_size(
+            b,
+            figure_of(fsim_printf(b->a, "%d reads of %s", L2_TURNS, fsim_show_bytes(size, sizeof size, (double)bytes)),
+                      "B/s", m.warm, floor_s(b), (double)bytes * L2_TURNS),
+            bytes);
     }
     if (b->out->sizes > first)
         judge_l2(b, b->out->by_size + first, b->out->sizes - first);
@@ -309,7 +390,8 @@ static bool make_chain(bench *b, fsim_gpu_buffer x, int count, const char **why)
     }
     for (int i = 0; i < count && done; i++) {
         const uint64_t next = (uint64_t)order[(i + 1) % count];
-        done = fsim_gpu_upload(b->g, (fsim_gpu_buffer){x.at + (fsim_cu_pointer)order[i], sizeof next}, &next, sizeof next, &fault);
+        done = fsim_gpu_upload(b->g, (fsim_gpu_buffer){x.at + (fsim_cu_pointer)order[i], sizeof next}, &next,
+                               sizeof next, &fault);
     }
     return done || (survives(b, &fault, why), false);
 }
@@ -347,20 +429,23 @@ static fsim_times slope(fsim_times one, fsim_times many)
 {
     if (one.samples == 0 || many.samples == 0)
         return (fsim_times){0};
-    return (fsim_times){many.samples, (many.median_s - one.median_s) / LAUNCHES, (many.low_s - one.median_s) / LAUNCHES, (many.high_s - one.median_s) / LAUNCHES, (many.least_s - one.median_s) / LAUNCHES};
+    return (fsim_times){many.samples, (many.median_s - one.median_s) / LAUNCHES, (many.low_s - one.median_s) / LAUNCHES,
+                        (many.high_s - one.median_s) / LAUNCHES, (many.least_s - one.median_s) / LAUNCHES};
 }
 
 static bool measure_launches(bench *b)
 {
     fsim_gpu_kernel **kernel = fsim_new(b->a, fsim_gpu_kernel *, LAUNCHES + 1);
-    const fsim_gpu_plan plan[] = {{"one empty kernel", kernel, 1, false}, {"many empty kernels", kernel, LAUNCHES + 1, false}};
+    const fsim_gpu_plan plan[] = {{"one empty kernel", kernel, 1, false},
+                                  {"many empty kernels", kernel, LAUNCHES + 1, false}};
     fsim_measured_plan m[2] = {{0}, {0}};
     fsim_times wall[2] = {{0}, {0}};
     fsim_fault fault = {0};
     const char *why = NULL;
     for (int i = 0; i <= LAUNCHES; i++)
         kernel[i] = i == 0 ? fsim_gpu_empty_kernel(b->g) : kernel[0];
-    if (!fsim_gpu_measure_plans(b->g, plan, 2, m, wall, &fault) && fault.exit_status != FSIM_EXIT_INCONCLUSIVE && !survives(b, &fault, &why))
+    if (!fsim_gpu_measure_plans(b->g, plan, 2, m, wall, &fault) && fault.exit_status != FSIM_EXIT_INCONCLUSIVE &&
+        !survives(b, &fault, &why))
         return false;
     set(b, FSIM_GPU_LAUNCH_STREAM, slope(m[0].stream, m[1].stream), 0, 0);
     set(b, FSIM_GPU_LAUNCH_GRAPH, slope(m[0].graph, m[1].graph), 0, 0);
@@ -390,7 +475,17 @@ static const struct {
              {"probe_mma_i8", TENSOR, FSIM_GPU_MMA_I8, FSIM_GPU_MMA_I8_RATE, 32.0 * 8 * 8192, 1, 2000}};
 enum { PIPES = sizeof pipes / sizeof *pipes };
 
-static shape pipe_shape(const bench *b, int i, int times) { return (shape){pipes[i].entry, pipes[i].of, b->out->facts->sms, WIDE_BLOCK, b->operands, b->cycles, 0, (uint64_t)pipes[i].turns * (uint64_t)times}; }
+static shape pipe_shape(const bench *b, int i, int times)
+{
+    return (shape){pipes[i].entry,
+                   pipes[i].of,
+                   b->out->facts->sms,
+                   WIDE_BLOCK,
+                   b->operands,
+                   b->cycles,
+                   0,
+                   (uint64_t)pipes[i].turns * (uint64_t)times};
+}
 
 /* The blocks' cycles of the last run: work / cycles, or, where work is 0, cycles / divisor. */
 static void set_by_cycles(bench *b, fsim_gpu_probe p, double work, double divisor)
@@ -410,7 +505,8 @@ static void set_by_cycles(bench *b, fsim_gpu_probe p, double work, double diviso
         if (cycles[i] > 0)
             x[n++] = work > 0 ? work / (double)cycles[i] : (double)cycles[i] / divisor;
     const fsim_times t = fsim_times_of(x, n);
-    fsim_gpu_figure f = {fsim_gpu_probe_names[p], fsim_gpu_probe_units[p], 0, t.median_s, t.low_s, t.high_s, n, false, NULL};
+    fsim_gpu_figure f = {
+        fsim_gpu_probe_names[p], fsim_gpu_probe_units[p], 0, t.median_s, t.low_s, t.high_s, n, false, NULL};
     f.noisy = n > 0 && fsim_gpu_spread(&f) > most_spread;
     b->out->of[p] = n > 0 ? f : missing(f.name, f.unit, "no cycles were counted");
 }
@@ -459,15 +555,18 @@ static bool measure_pipes(bench *b)
     return measure_shared_latency(b);
 }
 
-/* Kernels that take longer than their launch, behind one that lasts until they are queued: between them are the device's gaps alone, where between empty kernels there is the processor's time for a
- * launch. What one takes there beyond its record is the gap; an empty kernel's record is added, as a launch costs that much of device time by the other figures too. */
+/* Kernels that take longer than their launch, behind one that lasts until they are queued: between them are the
+ * device's gaps alone, where between empty kernels there is the processor's time for a launch. What one takes there
+ * beyond its record is the gap; an empty kernel's record is added, as a launch costs that much of device time by the
+ * other figures too. */
 static bool measure_queue(bench *b)
 {
     enum { SHORT_TURNS = 140, LONG_TURNS = 30 * SHORT_TURNS }; /* about 20 us and 0.6 ms */
     const int ffma = 0;                                        /* of pipes */
     shape s = pipe_shape(b, ffma, 1), l = s;
     fsim_gpu_kernel **kernel = fsim_new(b->a, fsim_gpu_kernel *, LAUNCHES + 2);
-    const fsim_gpu_plan plan[] = {{"a long kernel and a short one", kernel, 2, false}, {"a long kernel and many short ones", kernel, LAUNCHES + 2, false}};
+    const fsim_gpu_plan plan[] = {{"a long kernel and a short one", kernel, 2, false},
+                                  {"a long kernel and many short ones", kernel, LAUNCHES + 2, false}};
     fsim_measured_plan m[2] = {{0}, {0}};
     fsim_measured_kernel one;
     fsim_fault fault = {0};
@@ -501,7 +600,10 @@ static const struct {
     fsim_dtype type;
     bool tf32;
     int part, elem_bytes; /* part: of the rows of others */
-} products[] = {{FSIM_GPU_GEMM_F16, FSIM_F16, false, 1, 2}, {FSIM_GPU_GEMM_BF16, FSIM_BF16, false, 1, 2}, {FSIM_GPU_GEMM_TF32, FSIM_F32, true, 1, 4}, {FSIM_GPU_GEMM_F32, FSIM_F32, false, 2, 4}};
+} products[] = {{FSIM_GPU_GEMM_F16, FSIM_F16, false, 1, 2},
+                {FSIM_GPU_GEMM_BF16, FSIM_BF16, false, 1, 2},
+                {FSIM_GPU_GEMM_TF32, FSIM_F32, true, 1, 4},
+                {FSIM_GPU_GEMM_F32, FSIM_F32, false, 2, 4}};
 enum { PRODUCTS = sizeof products / sizeof *products };
 
 /* 16-bit elements of 0.5 to 1 in magnitude; as floats they are as good. */
@@ -510,14 +612,20 @@ static bool fill_halves(bench *b, fsim_gpu_buffer to, fsim_dtype type, const cha
     enum { WORDS = 1 << 16 };
     fsim_fault fault = {0};
     uint32_t *word = malloc(WORDS * sizeof *word), state = 362436069u;
-    const uint32_t random = type == FSIM_F16 ? 0x83ff83ffu : type == FSIM_BF16 ? 0x807f807fu : 0x807fffffu, fixed = type == FSIM_F16 ? 0x38003800u : type == FSIM_BF16 ? 0x3f003f00u : 0x3f000000u;
+    const uint32_t random = type == FSIM_F16    ? 0x83ff83ffu
+                            : type == FSIM_BF16 ? 0x807f807fu
+                                                : 0x807fffffu,
+                   fixed = type == FSIM_F16    ? 0x38003800u
+                           : type == FSIM_BF16 ? 0x3f003f00u
+                                               : 0x3f000000u;
     bool done = word != NULL;
     for (int i = 0; i < WORDS && word; i++) {
         state ^= state << 13, state ^= state >> 17, state ^= state << 5;
         word[i] = (state & random) | fixed;
     }
     for (int64_t at = 0; at < to.bytes && done; at += (int64_t)sizeof *word * WORDS) {
-        const int64_t rest = to.bytes - at, bytes = rest < (int64_t)sizeof *word * WORDS ? rest : (int64_t)sizeof *word * WORDS;
+        const int64_t rest = to.bytes - at,
+                      bytes = rest < (int64_t)sizeof *word * WORDS ? rest : (int64_t)sizeof *word * WORDS;
         done = fsim_gpu_upload(b->g, (fsim_gpu_buffer){to.at + (fsim_cu_pointer)at, bytes}, word, bytes, &fault);
     }
     free(word);
@@ -528,7 +636,13 @@ static void measure_product(bench *b, int i)
 {
     const int64_t n = b->option.gemm / products[i].part, bytes = n * n * products[i].elem_bytes;
     fsim_gpu_buffer at[3] = {{0}, {0}, {0}};
-    const fsim_gpu_gemm_call call = {.name = fsim_gpu_probe_names[products[i].probe], .m = n, .n = n, .k = n, .batch = 1, .type = products[i].type, .tf32 = products[i].tf32};
+    const fsim_gpu_gemm_call call = {.name = fsim_gpu_probe_names[products[i].probe],
+                                     .m = n,
+                                     .n = n,
+                                     .k = n,
+                                     .batch = 1,
+                                     .type = products[i].type,
+                                     .tf32 = products[i].tf32};
     const char *why = NULL;
     fsim_fault fault = {0};
     fsim_measured_kernel m;
@@ -537,7 +651,8 @@ static void measure_product(bench *b, int i)
         ready = allocate(b, "a matrix product", bytes, &at[k], &why) && fill_halves(b, at[k], products[i].type, &why);
     fsim_gpu_kernel *kernel = ready ? fsim_gpu_gemm(b->g, &call, at[0], at[1], at[2], &fault) : NULL;
     if (kernel && (fsim_gpu_measure(b->g, &kernel, 1, &m, &fault) || fault.exit_status == FSIM_EXIT_INCONCLUSIVE))
-        m.failed ? (void)(why = m.failed) : set(b, products[i].probe, m.warm, 0, 2.0 * (double)n * (double)n * (double)n);
+        m.failed ? (void)(why = m.failed)
+                 : set(b, products[i].probe, m.warm, 0, 2.0 * (double)n * (double)n * (double)n);
     else if (ready)
         survives(b, &fault, &why);
     fsim_gpu_unload(b->g, kernel);
@@ -562,7 +677,8 @@ static bool measure_products(bench *b)
 /* Loads. */
 
 /* Clock readings around `parts` runs of the kernel, each of about load_s / parts; sensors in the middle of the last. */
-static bool run_load(bench *b, const char *name, fsim_gpu_kernel *k, fsim_gpu_probe clock, fsim_sensors *sensors, const fsim_nvml *nvml)
+static bool run_load(bench *b, const char *name, fsim_gpu_kernel *k, fsim_gpu_probe clock, fsim_sensors *sensors,
+                     const fsim_nvml *nvml)
 {
     enum { LEAST_LAUNCHES = 8, MOST_LAUNCHES = 2000 };
     fsim_gpu *g = b->g;
@@ -572,8 +688,11 @@ static bool run_load(bench *b, const char *name, fsim_gpu_kernel *k, fsim_gpu_pr
     int n = 0;
     const double start_s = fsim_now_s();
     bool good = fsim_gpu_run(g, k, &fault);
-    const double once_s = fsim_now_s() - start_s, wanted = b->option.load_s / LOAD_PARTS / (once_s > 1e-5 ? once_s : 1e-5);
-    const int launches = wanted < LEAST_LAUNCHES ? LEAST_LAUNCHES : wanted > MOST_LAUNCHES ? MOST_LAUNCHES : (int)wanted;
+    const double once_s = fsim_now_s() - start_s,
+                 wanted = b->option.load_s / LOAD_PARTS / (once_s > 1e-5 ? once_s : 1e-5);
+    const int launches = wanted < LEAST_LAUNCHES  ? LEAST_LAUNCHES
+                         : wanted > MOST_LAUNCHES ? MOST_LAUNCHES
+                                                  : (int)wanted;
     for (int part = 0; part < LOAD_PARTS && good; part++) {
         good = fsim_gpu_stamp_clocks(g, 0, &fault);
         for (int i = 0; i < launches && good; i++)
@@ -600,16 +719,23 @@ static bool measure_loads(bench *b, const fsim_nvml *nvml)
     const int64_t bytes = b->option.most_bytes;
     fsim_gpu_buffer x = {0}, y = {0};
     const char *why = NULL;
-    const bool there = allocate(b, "a probe of memory", bytes, &x, &why) && allocate(b, "a probe of memory", bytes, &y, &why) && fill(b, x, &why);
+    const bool there = allocate(b, "a probe of memory", bytes, &x, &why) &&
+                       allocate(b, "a probe of memory", bytes, &y, &why) && fill(b, x, &why);
     const struct {
         const char *name;
         fsim_gpu_probe clock;
         shape of;
         bool there;
         const char *why;
-    } load_of[FSIM_GPU_LOADS] = {{"multiply-adds", FSIM_GPU_CLOCK_FMA, pipe_shape(b, fma, 20), true, NULL},
-                                 {"tensor cores", FSIM_GPU_CLOCK_TENSOR, pipe_shape(b, tensor, 20), b->cubin[TENSOR].cubin != NULL, b->cubin[TENSOR].fault.message},
-                                 {"copies", FSIM_GPU_CLOCK_MEMORY, {"probe_copy", MEMORY, bytes / ELEM_BYTES / BLOCK, BLOCK, x, y, (uint64_t)bytes / ELEM_BYTES, 1}, there, why}};
+    } load_of[FSIM_GPU_LOADS] = {
+        {"multiply-adds", FSIM_GPU_CLOCK_FMA, pipe_shape(b, fma, 20), true, NULL},
+        {"tensor cores", FSIM_GPU_CLOCK_TENSOR, pipe_shape(b, tensor, 20), b->cubin[TENSOR].cubin != NULL,
+         b->cubin[TENSOR].fault.message},
+        {"copies",
+         FSIM_GPU_CLOCK_MEMORY,
+         {"probe_copy", MEMORY, bytes / ELEM_BYTES / BLOCK, BLOCK, x, y, (uint64_t)bytes / ELEM_BYTES, 1},
+         there,
+         why}};
     for (int i = 0; i < FSIM_GPU_LOADS && b->fault.exit_status == 0; i++) {
         fsim_fault fault = {0};
         b->out->load[i].name = load_of[i].name;
@@ -632,7 +758,8 @@ static bool read_first_clock(bench *b)
 {
     fsim_gpu *g = b->g;
     double hz = NAN;
-    if (fsim_gpu_stamp_clocks(g, 0, &b->fault) && fsim_gpu_flush(g, &b->fault) && fsim_gpu_stamp_clocks(g, 1, &b->fault) && fsim_gpu_wait(g, "the clock's reading", &b->fault))
+    if (fsim_gpu_stamp_clocks(g, 0, &b->fault) && fsim_gpu_flush(g, &b->fault) &&
+        fsim_gpu_stamp_clocks(g, 1, &b->fault) && fsim_gpu_wait(g, "the clock's reading", &b->fault))
         hz = fsim_gpu_clock_hz(g);
     if (!isnan(hz))
         set(b, FSIM_GPU_CLOCK_START, (fsim_times){1, hz, hz, hz, hz}, 0, 0);
@@ -645,7 +772,9 @@ static bool read_first_clock(bench *b)
 static bool open_bench(bench *b)
 {
     static const float operand[4] = {0.999f, 0.5f, 0.75f, 0.25f};
-    const fsim_program program[TEXTS] = {{.name = "probe_memory", .source = fsim_probe_memory_text}, {.name = "probe_rates", .source = fsim_probe_rates_text}, {.name = "probe_tensor", .source = fsim_probe_tensor_text, .sm = 80}};
+    const fsim_program program[TEXTS] = {{.name = "probe_memory", .source = fsim_probe_memory_text},
+                                         {.name = "probe_rates", .source = fsim_probe_rates_text},
+                                         {.name = "probe_tensor", .source = fsim_probe_tensor_text, .sm = 80}};
     fsim_gpu *g = b->g;
     const int64_t eighth = b->out->facts->free_bytes / 8, limit = eighth < usual_most_bytes ? eighth : usual_most_bytes;
     if (b->option.most_bytes == 0)
@@ -655,12 +784,15 @@ static bool open_bench(bench *b)
     while (b->option.gemm == 0 || (int64_t)3 * 4 * b->option.gemm * b->option.gemm > b->out->facts->free_bytes / 2)
         b->option.gemm = b->option.gemm == 0 ? USUAL_GEMM : b->option.gemm / 2;
     if (!fsim_gpu_compile(g, program, TEXTS, NULL, TEXTS, b->cubin, &b->fault)) {
-        if (!b->cubin[MEMORY].cubin || !b->cubin[RATES].cubin || b->cubin[TENSOR].fault.exit_status != FSIM_EXIT_UNAVAILABLE)
+        if (!b->cubin[MEMORY].cubin || !b->cubin[RATES].cubin ||
+            b->cubin[TENSOR].fault.exit_status != FSIM_EXIT_UNAVAILABLE)
             return false; /* else: an older device */
         b->fault = (fsim_fault){0};
     }
-    return fsim_gpu_allocate(g, "probes", ARGS * 2 * (int64_t)sizeof(uint64_t), &b->args, &b->fault) && fsim_gpu_allocate(g, "probes", TINY_BYTES, &b->operands, &b->fault) &&
-           fsim_gpu_allocate(g, "probes", TINY_BYTES, &b->tiny, &b->fault) && fsim_gpu_allocate(g, "probes", (int64_t)sizeof(uint64_t) * b->out->facts->sms, &b->cycles, &b->fault) &&
+    return fsim_gpu_allocate(g, "probes", ARGS * 2 * (int64_t)sizeof(uint64_t), &b->args, &b->fault) &&
+           fsim_gpu_allocate(g, "probes", TINY_BYTES, &b->operands, &b->fault) &&
+           fsim_gpu_allocate(g, "probes", TINY_BYTES, &b->tiny, &b->fault) &&
+           fsim_gpu_allocate(g, "probes", (int64_t)sizeof(uint64_t) * b->out->facts->sms, &b->cycles, &b->fault) &&
            fsim_gpu_upload(g, b->operands, operand, sizeof operand, &b->fault);
 }
 
@@ -689,7 +821,8 @@ static void take_floor(bench *b)
     leave_out(b, FSIM_GPU_FLOOR, b->out->facts->timing);
 }
 
-bool fsim_gpu_run_probes(fsim_gpu *g, const fsim_gpu_probe_options *options, fsim_arena *a, fsim_gpu_probed *out, fsim_fault *fault)
+bool fsim_gpu_run_probes(fsim_gpu *g, const fsim_gpu_probe_options *options, fsim_arena *a, fsim_gpu_probed *out,
+                         fsim_fault *fault)
 {
     bench b = {.g = g, .a = a, .option = options ? *options : (fsim_gpu_probe_options){0}, .out = out};
     const double start_s = fsim_now_s();
@@ -701,7 +834,8 @@ bool fsim_gpu_run_probes(fsim_gpu *g, const fsim_gpu_probe_options *options, fsi
     out->at_start = fsim_nvml_read(&nvml, a);
     for (int i = 0; i < FSIM_GPU_LOADS; i++)
         out->load[i].sensors = unknown;
-    if (open_bench(&b) && read_first_clock(&b) && measure_streams(&b) && measure_launches(&b) && measure_l2(&b) && measure_latencies(&b) && measure_pipes(&b) && measure_queue(&b) && measure_products(&b))
+    if (open_bench(&b) && read_first_clock(&b) && measure_streams(&b) && measure_launches(&b) && measure_l2(&b) &&
+        measure_latencies(&b) && measure_pipes(&b) && measure_queue(&b) && measure_products(&b))
         (void)!measure_loads(&b, &nvml);
     take_floor(&b);
     close_bench(&b);
@@ -709,7 +843,9 @@ bool fsim_gpu_run_probes(fsim_gpu *g, const fsim_gpu_probe_options *options, fsi
     count(out);
     out->took_s = fsim_now_s() - start_s;
     if (b.fault.exit_status == 0 && 2 * out->noisy > out->measured)
-        fsim_fail(&b.fault, a, FSIM_EXIT_INCONCLUSIVE, "%d of %d figures scatter by more than %.0f %%: is something else running on the GPU?", out->noisy, out->measured, 100 * most_spread);
+        fsim_fail(&b.fault, a, FSIM_EXIT_INCONCLUSIVE,
+                  "%d of %d figures scatter by more than %.0f %%: is something else running on the GPU?", out->noisy,
+                  out->measured, 100 * most_spread);
     if (b.fault.exit_status != 0 && fault)
         *fault = b.fault;
     return b.fault.exit_status == 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "validate/cuda/resources.h"
+#include "validate/device/texts.h"
 
 #include <elf.h>
 #include <limits.h>
@@ -42,8 +43,10 @@ int fsim_resources_of_log(const char *log, fsim_arena *a, fsim_resources **out)
         const char *name = strstr(line, compiling);
         if (name && name < end) {
             name += sizeof compiling - 1;
-            *FSIM_PUSH(a, entry, count, room) = (fsim_resources){
-                .entry = fsim_strndup(a, name, strcspn(name, "'\n")), .registers = -1, .elf_registers = -1, .elf_frame_bytes = -1};
+            *FSIM_PUSH(a, entry, count, room) = (fsim_resources){.entry = fsim_strndup(a, name, strcspn(name, "'\n")),
+                                                                 .registers = -1,
+                                                                 .elf_registers = -1,
+                                                                 .elf_frame_bytes = -1};
         } else if (count > 0 && has(line, end, " bytes stack frame")) {
             entry[count - 1].stack_bytes = number_before(line, end, " bytes stack frame");
             entry[count - 1].spill_store_bytes = number_before(line, end, " bytes spill stores");
@@ -66,8 +69,8 @@ const fsim_resources *fsim_resources_find(const fsim_resources *entry, int entri
     return NULL;
 }
 
-/* The cubin: an ELF file whose section .nv.info holds records {u8 format, u8 attribute, u16 value}; format 4 has `value` bytes behind it. The two attributes that
- * we read hold {u32 symbol, u32 number}. */
+/* The cubin: an ELF file whose section .nv.info holds records {u8 format, u8 attribute, u16 value}; format 4 has
+ * `value` bytes behind it. The two attributes that we read hold {u32 symbol, u32 number}. */
 
 enum { MACHINE_CUDA = 190, FORMAT_BYTES = 4, FRAME_SIZE = 0x11, REGISTER_COUNT = 0x2f };
 
@@ -79,7 +82,10 @@ typedef struct {
 
 static bool inside(const elf *f, uint64_t at, uint64_t bytes) { return at <= f->bytes && bytes <= f->bytes - at; }
 
-static uint32_t u32(const uint8_t *p) { return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24; }
+static uint32_t u32(const uint8_t *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
 
 static bool section(const elf *f, unsigned index, Elf64_Shdr *s)
 {
@@ -95,7 +101,8 @@ static bool open_elf(elf *f, const void *cubin, size_t bytes)
     if (bytes < sizeof f->header)
         return false;
     memcpy(&f->header, cubin, sizeof f->header);
-    return memcmp(f->header.e_ident, ELFMAG, SELFMAG) == 0 && f->header.e_machine == MACHINE_CUDA && f->header.e_shentsize == sizeof(Elf64_Shdr) &&
+    return memcmp(f->header.e_ident, ELFMAG, SELFMAG) == 0 && f->header.e_machine == MACHINE_CUDA &&
+           f->header.e_shentsize == sizeof(Elf64_Shdr) &&
            inside(f, f->header.e_shoff, (uint64_t)f->header.e_shnum * sizeof(Elf64_Shdr));
 }
 
@@ -144,7 +151,8 @@ static void take_attribute(const char *name, int attribute, uint32_t value, fsim
         }
 }
 
-static bool read_info(const elf *f, const Elf64_Shdr *info, const Elf64_Shdr *symbols, fsim_resources *entry, int entries)
+static bool read_info(const elf *f, const Elf64_Shdr *info, const Elf64_Shdr *symbols, fsim_resources *entry,
+                      int entries)
 {
     const uint8_t *p = f->byte + info->sh_offset, *const end = p + info->sh_size;
     while (end - p >= 4) {
@@ -165,10 +173,24 @@ bool fsim_resources_check(const void *cubin, size_t bytes, fsim_resources *entry
 {
     elf f;
     Elf64_Shdr info, symbols;
-    if (!open_elf(&f, cubin, bytes) || !find_section(&f, NULL, SHT_SYMTAB, &symbols) || !find_section(&f, ".nv.info", 0, &info) || info.sh_type == SHT_NOBITS ||
+    if (!open_elf(&f, cubin, bytes) || !find_section(&f, NULL, SHT_SYMTAB, &symbols) ||
+        !find_section(&f, ".nv.info", 0, &info) || info.sh_type == SHT_NOBITS ||
         !read_info(&f, &info, &symbols, entry, entries))
         return false;
     for (int i = 0; i < entries; i++)
-        entry[i].disagrees = entry[i].elf_registers != entry[i].registers || (entry[i].elf_frame_bytes >= 0 ? entry[i].elf_frame_bytes : 0) != entry[i].stack_bytes;
+        entry[i].disagrees = entry[i].elf_registers != entry[i].registers ||
+                             (entry[i].elf_frame_bytes >= 0 ? entry[i].elf_frame_bytes : 0) != entry[i].stack_bytes;
     return true;
+}
+
+fsim_resources *fsim_named_resources(const fsim_program *p, const fsim_resources *entry, int entries, fsim_arena *a)
+{
+    fsim_resources *named = fsim_new(a, fsim_resources, entries + 1);
+    for (int k = 0; k < entries; k++) {
+        named[k] = entry[k];
+        for (int i = 0; i < p->launches; i++)
+            if (strcmp(entry[k].entry, fsim_nameless_entry(i, a)) == 0)
+                named[k].entry = p->launch[i].entry;
+    }
+    return named;
 }

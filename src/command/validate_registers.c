@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* validate --registers: what kernels take of an SM, predicted beside compiled. */
+#include "command/command.h"
+#include "report/compiled.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool show_registers(FILE *out, fsim_format as, const fsim_context *c, const void *what)
+{
+    const fsim_page page = fsim_table_page(out, c);
+    switch (as) {
+    case FSIM_AS_JSON:
+        fsim_json_registers(out, what);
+        break;
+    case FSIM_AS_MARKDOWN:
+        fsim_markdown_registers(out, what);
+        break;
+    case FSIM_AS_JUNIT:
+        fsim_junit_registers(out, what);
+        break;
+    default:
+        fsim_report_registers(&page, what);
+        break;
+    }
+    return true;
+}
+
+/* What can be said of the options without any file. */
+typedef struct {
+    fsim_strategy strategy[FSIM_STRATEGY_COUNT];
+    int strategies;
+    fsim_register_gate *gate;
+    int *sm, archs; /* --arch; archs 0: those of the GPUs */
+    bool every;     /* --arch all */
+} register_options;
+
+/* "contraction:class=90%" */
+static void read_gate(fsim_context *c, const char *text, fsim_register_gate *g)
+{
+    const char *equals = strchr(text, '='), *colon = strchr(text, ':'),
+               *metric = colon && equals && colon < equals ? colon + 1 : text;
+    const char *name = equals ? fsim_strndup(c->arena, metric, (size_t)(equals - metric)) : metric;
+    const char *group = metric > text ? fsim_strndup(c->arena, text, (size_t)(colon - text)) : NULL;
+    char *end = NULL;
+    const double limit = equals ? strtod(equals + 1, &end) : 0;
+    int m = 0, t = group ? 0 : FSIM_EVERY_TEMPLATE;
+    while (m < FSIM_REGISTERS_METRICS && strcmp(name, fsim_register_metric_names[m]) != 0)
+        m++;
+    if (group && strcmp(group, fsim_no_contraction) == 0)
+        t = FSIM_NO_CONTRACTION;
+    while (t >= 0 && t < FSIM_TEMPLATE_COUNT && strcmp(group, fsim_template_names[t]) != 0)
+        t++;
+    const bool percent = end && *end == '%' && end[1] == 0;
+    *g = (fsim_register_gate){
+        .text = text, .metric = (fsim_register_metric)m, .template = t, .limit = percent ? limit / 100 : limit};
+    if (m == FSIM_REGISTERS_METRICS)
+        fsim_error(c->diag, fsim_command_line,
+                   "--gate: no metric '%s'%s; with --registers there are class, near, registers, spills and disagree",
+                   name, fsim_did_you_mean(c->arena, name, fsim_register_metric_names, FSIM_REGISTERS_METRICS));
+    else if (t == FSIM_TEMPLATE_COUNT)
+        fsim_error(c->diag, fsim_command_line, "--gate: no template '%s'%s", group,
+                   fsim_did_you_mean(c->arena, group, fsim_template_names, FSIM_TEMPLATE_COUNT));
+    else if (!equals || end == equals + 1 || !(percent || *end == 0) || !(limit >= 0))
+        fsim_error(c->diag, fsim_command_line, "--gate %s: wanted %s=LIMIT, such as %s=%s", text, name, name,
+                   m >= FSIM_REGISTERS_SPILLS  ? "0"
+                   : m == FSIM_REGISTERS_ERROR ? "15%"
+                                               : "90%");
+}
+
+/* "80", "sm_80" or "all". */
+static void read_architectures(fsim_context *c, register_options *o)
+{
+    const fsim_words *names = &c->set.archs;
+    o->sm = fsim_new(c->arena, int, names->count + 1);
+    for (int i = 0; i < names->count; i++) {
+        const char *text = strncmp(names->at[i], "sm_", 3) == 0 ? names->at[i] + 3 : names->at[i];
+        char *end = NULL;
+        const long sm = strtol(text, &end, 10);
+        bool twice = false;
+        if (strcmp(text, "all") == 0) {
+            o->every = true;
+            continue;
+        }
+        if (end == text || *end || sm < 10 || sm > 999) {
+            fsim_error(c->diag, fsim_command_line,
+                       "--arch: no architecture '%s'; wanted numbers such as 80,90,100, or all", names->at[i]);
+            continue;
+        }
+        for (int k = 0; k < o->archs; k++)
+            twice = twice || o->sm[k] == (int)sm;
+        if (!twice)
+            o->sm[o->archs++] = (int)sm;
+    }
+}
+
+static bool check_registers(fsim_context *c, register_options *o)
+{
+    if (c->set.measurements.count || c->set.device != FSIM_DEVICE_NONE)
+        fsim_error(c->diag, fsim_command_line, "validate: --registers and %s are two ways to validate; wanted one",
+                   c->set.measurements.count ? "--measurements" : "--device");
+    if (c->args.count == 0)
+        fsim_error(c->diag, fsim_command_line, "validate --registers wants a workload");
+    if (c->set.hw.count == 0)
+        fsim_error(c->diag, fsim_command_line,
+                   "validate --registers wants a GPU: say --hw NAME ('fusesim hw list' shows them)");
+    fsim_read_strategies(c, o->strategy, &o->strategies);
+    read_architectures(c, o);
+    o->gate = fsim_new(c->arena, fsim_register_gate, c->set.gates.count + 1);
+    for (int i = 0; i < c->set.gates.count; i++)
+        read_gate(c, c->set.gates.at[i], &o->gate[i]);
+    return fsim_errors(c->diag) == 0;
+}
+
+static bool holds(const int *at, int count, int x)
+{
+    for (int i = 0; i < count; i++)
+        if (at[i] == x)
+            return true;
+    return false;
+}
+
+static int ascending(const void *x, const void *y) { return *(const int *)x - *(const int *)y; }
+
+/* --arch all: from sm_75 to sm_120, as far as the compiler goes. */
+static void resolve_architectures(fsim_context *c, const fsim_nvrtc *n, register_options *o)
+{
+    enum { OLDEST = 75, NEWEST = 120 };
+    if (!o->every)
+        return;
+    int *all = fsim_new(c->arena, int, n->archs + 1);
+    o->archs = 0;
+    for (int i = 0; i < n->archs; i++)
+        if (n->sm[i] >= OLDEST && n->sm[i] <= NEWEST)
+            all[o->archs++] = n->sm[i];
+    o->sm = all;
+}
+
+/* Those that rows are of. */
+static int architectures_of(const fsim_register_rows *x, fsim_arena *a, int **out)
+{
+    int count = 0, *sm = fsim_new(a, int, x->rows + 1);
+    for (int i = 0; i < x->rows; i++)
+        if (!holds(sm, count, x->row[i].sm))
+            sm[count++] = x->row[i].sm;
+    qsort(sm, (size_t)count, sizeof *sm, ascending);
+    *out = sm;
+    return count;
+}
+
+static int jobs_of(const fsim_context *c)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    return c->set.jobs > 0 ? (int)c->set.jobs : processors > 0 ? (int)processors : 1;
+}
+
+/* Plans of one workload on all GPUs, as rows to compile. */
+static void add_workload(fsim_context *c, const fsim_inputs *in, const register_options *o, fsim_register_rows *rows)
+{
+    for (int h = 0; h < c->set.hw.count; h++) {
+        fsim_trial t = fsim_trial_of(in->graph, in->hw[h], &in->how, o->strategy, o->strategies, c->arena);
+        t.set = fsim_set_text(c);
+        for (int i = 0; i < o->archs; i++)
+            fsim_register_rows_add(rows, &t, o->sm[i]);
+        if (o->archs == 0)
+            fsim_register_rows_add(rows, &t, in->hw[h]->sm);
+    }
+}
+
+static int give_up(fsim_context *c, const fsim_fault *fault, int status)
+{
+    fsim_error(c->diag, fsim_command_line, "%s", fault->message);
+    return fsim_give_up_outputs(c, status);
+}
+
+int fsim_run_registers(fsim_context *c)
+{
+    register_options o = {.strategies = 0};
+    if (!check_registers(c, &o))
+        return fsim_usage_status(c);
+    const fsim_words all = c->args;
+    fsim_inputs *in = fsim_new(c->arena, fsim_inputs, all.count);
+    int status = FSIM_EXIT_OK;
+    for (int i = 0; i < all.count && !status; i++) {
+        c->args = (fsim_words){.at = all.at + i, .count = 1};
+        status = fsim_read_inputs(c, &in[i]);
+    }
+    for (int h = 0; h < c->set.hw.count && !status; h++)
+        if (in[0].hw[h]->sm == 0 && o.archs == 0 && !o.every) {
+            fsim_error(c->diag, fsim_command_line,
+                       "--registers: %s is no architecture that NVRTC compiles for; say --arch",
+                       in[0].hw[h]->architecture);
+            status = fsim_usage_status(c);
+        }
+    if (status || (status = fsim_open_outputs(c)))
+        return status;
+    fsim_fault fault = {0};
+    const fsim_nvrtc *n = fsim_nvrtc_open(c->arena, 0, &fault);
+    if (!n)
+        return give_up(c, &fault, FSIM_EXIT_SKIPPED);
+    resolve_architectures(c, n, &o);
+    fsim_register_rows *rows = fsim_register_rows_new(c->arena);
+    for (int i = 0; i < all.count; i++)
+        add_workload(c, &in[i], &o, rows);
+    if (!fsim_register_rows_compile(rows, n, jobs_of(c), &fault))
+        return give_up(c, &fault, fault.exit_status);
+    int *sm;
+    const int archs = architectures_of(rows, c->arena, &sm);
+    fsim_register_report x = {.rows = rows,
+                              .compiler = fsim_printf(c->arena, "NVRTC %d.%d", n->major, n->minor),
+                              .sm = sm,
+                              .archs = archs,
+                              .workloads = all.count,
+                              .gates = c->set.gates.count,
+                              .verbose = c->set.verbose};
+    fsim_tried_gate *tried = fsim_new(c->arena, fsim_tried_gate, x.gates + 1);
+    for (int i = 0; i < x.gates; i++)
+        tried[i] = fsim_register_gate_try(&o.gate[i], rows, c->arena);
+    x.gate = tried;
+    status = fsim_deliver(c, show_registers, &x);
+    if (status || !fsim_gates_failed(tried, x.gates))
+        return status;
+    fsim_say_failed_gates(c, tried, x.gates);
+    return fsim_conclude(c, FSIM_EXIT_GATE, FSIM_EXIT_GATE);
+}

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "evidence/calibrate.h"
+
+#include "evidence/optimiser.h"
+#include "evidence/residual.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool eager(const fsim_prepared *p) { return p->row->strategy == FSIM_STRATEGY_EAGER; }
+static bool is_streaming(const fsim_prepared *p)
+{
+    return eager(p) && p->class == FSIM_WORK_ELEMENTWISE && p->row->launch != FSIM_REGIME_EAGER;
+}
+static bool is_attention(const fsim_prepared *p) { return eager(p) && p->class == FSIM_WORK_ATTENTION && p->tensor; }
+
+static bool is_softmax(const fsim_prepared *p)
+{
+    return eager(p) && p->class == FSIM_WORK_SOFTMAX && p->row->launch != FSIM_REGIME_EAGER;
+}
+static bool is_layer_norm(const fsim_prepared *p)
+{
+    return eager(p) && p->class == FSIM_WORK_NORM && p->row->launch != FSIM_REGIME_EAGER &&
+           p->graph->source[0].op == FSIM_OP_LAYER_NORM;
+}
+
+/* Long enough that no launch matters, and no network, whose many small ones all end in the same sum. */
+static bool is_convolution(const fsim_prepared *p)
+{
+    bool has = false;
+    for (int n = 0; n < p->graph->nodes; n++)
+        has = has || p->graph->node[n].gemm.convolution;
+    return has && eager(p) && p->tensor && p->class != FSIM_WORK_NETWORK && p->row->time_s > 0.3e-3;
+}
+
+/* One product, by the units that it runs on. */
+static bool is_product(const fsim_prepared *p)
+{
+    return eager(p) && p->class == FSIM_WORK_MATMUL && p->row->launch != FSIM_REGIME_EAGER;
+}
+static bool is_vector_product(const fsim_prepared *p) { return is_product(p) && !p->tensor; }
+static bool is_tensor_product(const fsim_prepared *p) { return is_product(p) && p->tensor; }
+
+/* Chains around one FP32 product, each call by itself. */
+static bool is_rested_product(const fsim_prepared *p)
+{
+    int products = 0;
+    for (int n = 0; n < p->graph->nodes; n++)
+        products += p->graph->node[n].gemm.convolution ? 2 : p->graph->node[n].gemm.k > 0;
+    return eager(p) && p->row->launch == FSIM_REGIME_EAGER && products == 1 && !p->tensor && p->row->time_s > 1e-3;
+}
+
+/* So short that the host takes most of it. */
+static bool is_short(const fsim_prepared *p)
+{
+    return p->row->launch == FSIM_REGIME_EAGER && p->class != FSIM_WORK_NETWORK && p->row->time_s < 0.1e-3;
+}
+static bool is_eager_call(const fsim_prepared *p) { return eager(p) && is_short(p); }
+static bool is_compiled_call(const fsim_prepared *p)
+{
+    return p->row->strategy == FSIM_STRATEGY_INDUCTOR && is_short(p);
+}
+
+const fsim_fit_group fsim_fit_groups[] = {
+    {"streaming",
+     "achievable bandwidth, what a write costs, and launch cost, from elementwise operators",
+     is_streaming,
+     {FSIM_HW_DRAM_BANDWIDTH, FSIM_HW_CALL_STREAM, FSIM_HW_DRAM_WRITE_COST},
+     3},
+    {"softmax",
+     "rows of ATen's softmax",
+     is_softmax,
+     {FSIM_HW_SOFTMAX_CALLS, FSIM_HW_SOFTMAX_BLOCK, FSIM_HW_SOFTMAX_L2, FSIM_HW_SOFTMAX_L2_WIDTH,
+      FSIM_HW_ROW_UNALIGNED},
+     5},
+    {"layer_norm",
+     "rows of ATen's layer norm",
+     is_layer_norm,
+     {FSIM_HW_LAYER_NORM_CALLS, FSIM_HW_LAYER_NORM_STEP, FSIM_HW_LAYER_NORM_L2},
+     3},
+    {"attention",
+     "share of the libraries' rates, floor of their kernels and loss of clock, from fused attention",
+     is_attention,
+     {FSIM_HW_ATTENTION_SHARE, FSIM_HW_ATTENTION_FLOOR, FSIM_HW_ATTENTION_SLOWDOWN},
+     3},
+    {"gemm_fp32",
+     "matrix products on FP32 units, from the vendor's library",
+     is_vector_product,
+     {FSIM_HW_GEMM_FP32, FSIM_HW_GEMM_FP32_TRANSPOSED, FSIM_HW_GEMM_FP32_NARROW, FSIM_HW_GEMM_FP32_STARTUP,
+      FSIM_HW_GEMM_FP32_L2, FSIM_HW_GEMM_FP32_SPLIT, FSIM_HW_GEMM_PAGE_SPAN, FSIM_HW_GEMM_PAGE_SLOPE,
+      FSIM_HW_GEMM_PAGE_MOST, FSIM_HW_GEMM_DRIFT, FSIM_HW_GEMM_CALL, FSIM_HW_GEMM_BIAS_CALL},
+     12},
+    {"gemm_rested",
+     "what products save on a device that rested, where little power holds it back",
+     is_rested_product,
+     {FSIM_HW_GEMM_BURST, FSIM_HW_GEMM_BURST_SPAN},
+     2},
+    {"gemm_tensor",
+     "matrix products on tensor units, from the vendor's library",
+     is_tensor_product,
+     {FSIM_HW_GEMM_TENSOR, FSIM_HW_GEMM_TENSOR_NARROW, FSIM_HW_GEMM_TENSOR_STARTUP, FSIM_HW_GEMM_TENSOR_STEP,
+      FSIM_HW_GEMM_TENSOR_L2, FSIM_HW_GEMM_TENSOR_POWER, FSIM_HW_GEMM_TENSOR_SPLIT, FSIM_HW_GEMM_TENSOR_DRAM,
+      FSIM_HW_GEMM_BLOCK_DRAM, FSIM_HW_GEMM_RESIDENT, FSIM_HW_GEMM_FLOOR},
+     11},
+    {"convolutions",
+     "efficiencies of convolutions on tensor units, from eager rows above 0.3 ms",
+     is_convolution,
+     {FSIM_HW_CONVOLUTION, FSIM_HW_CONVOLUTION_TRANSPOSED, FSIM_HW_CONVOLUTION_3D, FSIM_HW_CONVOLUTION_TRANSPOSED_3D},
+     4},
+    {"calls",
+     "the host's time of an eager call and of each launch, from rows below 0.1 ms",
+     is_eager_call,
+     {FSIM_HW_CALL_EAGER, FSIM_HW_LAUNCH_EAGER},
+     2},
+    {"compiled_calls",
+     "the same of compiled calls",
+     is_compiled_call,
+     {FSIM_HW_COMPILED_CALL, FSIM_HW_COMPILED_LAUNCH},
+     2},
+    {"residuals",
+     "intervals, from how far off rows are that were not fitted",
+     NULL,
+     {0},
+     0}, /* last: it judges all others */
+};
+const int fsim_fit_group_count = (int)(sizeof fsim_fit_groups / sizeof *fsim_fit_groups);
+
+static double *place_of(fsim_hw *hw, fsim_hw_key key)
+{
+    return fsim_hw_rows[key].form == FSIM_HW_PEAK ? &hw->q[key].achieved : &hw->q[key].value;
+}
+
+/* Prediction of many rows, in threads that each take every jobs-th row: sums are then taken in order, so that they do
+ * not depend on the number of threads. */
+typedef struct {
+    const fsim_prepared *const *row;
+    const fsim_hw *hw;
+    int rows, jobs;
+    double *seconds;
+    fsim_arena **scratch;
+} batch;
+
+typedef struct {
+    const batch *b;
+    int first;
+} share;
+
+static void *price_share(void *to)
+{
+    const share *s = to;
+    for (int i = s->first; i < s->b->rows; i += s->b->jobs)
+        s->b->seconds[i] = fsim_price_again(s->b->row[i], s->b->hw, s->b->scratch[s->first]);
+    return NULL;
+}
+
+static void price_all(const batch *b)
+{
+    enum { MOST_JOBS = 64 };
+    pthread_t thread[MOST_JOBS];
+    share s[MOST_JOBS];
+    bool started[MOST_JOBS] = {false};
+    for (int j = 0; j < b->jobs; j++) {
+        s[j] = (share){b, j};
+        started[j] = j > 0 && pthread_create(&thread[j], NULL, price_share, &s[j]) == 0;
+    }
+    for (int j = 0; j < b->jobs; j++)
+        if (!started[j])
+            price_share(&s[j]);
+    for (int j = 1; j < b->jobs; j++)
+        if (started[j])
+            pthread_join(thread[j], NULL);
+}
+
+/* One fit: the group's keys as logarithms, since they are positive and of any size. */
+typedef struct {
+    batch b;
+    fsim_hw *hw;
+    const fsim_fit_group *group;
+} fitting;
+
+static void put_keys(const fitting *f, const double *x)
+{
+    for (int k = 0; k < f->group->keys; k++)
+        *place_of(f->hw, f->group->key[k]) = exp(x[k]);
+}
+
+static double mean_error(const double *x, void *with)
+{
+    const fitting *f = with;
+    double sum = 0;
+    put_keys(f, x);
+    price_all(&f->b);
+    for (int i = 0; i < f->b.rows; i++)
+        sum += fmin(1, fabs(f->b.seconds[i] / f->b.row[i]->row->time_s - 1));
+    return sum / f->b.rows;
+}
+
+/* The least positive value that a logarithm is taken of: scalars may be 0. */
+static double least_of(const fsim_hw_row *row) { return row->low > 0 ? row->low : row->high * 1e-6; }
+
+/* Fits the group to f's rows, from x on: again from where it ended, with other steps, as long as that helps. *least:
+ * the mean error there. */
+static bool fit_from(fitting *f, double *x, double *least, const char **why)
+{
+    enum { EVALUATIONS_A_KEY = 60, ROUNDS = 4 };
+    static const double reach = 30;    /* times the value at the start, up or down */
+    static const double helps = 0.005; /* relative */
+    double low[FSIM_MOST_FIT_KEYS], high[FSIM_MOST_FIT_KEYS], step[FSIM_MOST_FIT_KEYS];
+    *least = INFINITY;
+    for (int k = 0; k < f->group->keys; k++) {
+        const fsim_hw_row *row = &fsim_hw_rows[f->group->key[k]];
+        const double peak = row->form == FSIM_HW_PEAK ? f->hw->q[f->group->key[k]].value
+                                                      : INFINITY; /* nothing achieves more than the peak */
+        low[k] = log(fmax(least_of(row), exp(x[k]) / reach));
+        high[k] = log(fmin(isnan(peak) ? row->high : fmin(row->high, peak), exp(x[k]) * reach));
+        x[k] = fmin(fmax(x[k], low[k]), high[k]);
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        const double before = *least;
+        for (int k = 0; k < f->group->keys; k++) {
+            const double length = round % 2 ? 0.3 : 0.1;
+            step[k] = x[k] + length < high[k] ? length : -length;
+        }
+        if (!fsim_minimise(f->group->keys, low, high, step, EVALUATIONS_A_KEY * f->group->keys, mean_error, f, x, least,
+                           why))
+            return false;
+        if (*least > before * (1 - helps))
+            break;
+    }
+    return true;
+}
+
+/* The best of the fits from x and, where that is quick, from all of them a half more, a third less, and what is
+ * typical. */
+static bool fit(fitting *f, double *x, const char **why)
+{
+    enum { FEW_KEYS = 5, FEW_ROWS = 500, STARTS = 4 };
+    double best = INFINITY, from[FSIM_MOST_FIT_KEYS], at[FSIM_MOST_FIT_KEYS], least;
+    const size_t bytes = sizeof *x * (size_t)f->group->keys;
+    memcpy(from, x, bytes);
+    for (int start = 0; start < (f->group->keys > FEW_KEYS || f->b.rows > FEW_ROWS ? 1 : STARTS); start++) {
+        for (int k = 0; k < f->group->keys; k++) {
+            const double typical = fsim_hw_rows[f->group->key[k]].otherwise;
+            at[k] = start == 0                      ? from[k]
+                    : start == 3 && !isnan(typical) ? log(fmax(typical, least_of(&fsim_hw_rows[f->group->key[k]])))
+                    : start == 3                    ? from[k]
+                                                    : from[k] + log(start == 1 ? 1.5 : 0.67);
+        }
+        if (!fit_from(f, at, &least, why))
+            return false;
+        if (least < best) {
+            best = least;
+            memcpy(x, at, bytes);
+        }
+    }
+    return true;
+}
+
+static unsigned hash_of(const char *text)
+{
+    unsigned h = 2166136261u;
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 16777619u;
+    return h ^ h >> 15;
+}
+
+static int fold_of(const fsim_prepared *p, int folds) { return (int)(hash_of(p->row->id) % (unsigned)folds); }
+
+/* Errors of rows[0, count) priced with hw as it is, into the rows' places of `out`. */
+static void errors_into(fitting *f, const fsim_prepared *const *row, int count, fsim_evaluated *out)
+{
+    batch b = f->b;
+    b.row = row;
+    b.rows = count;
+    price_all(&b);
+    for (int i = 0; i < count; i++)
+        out[i] = (fsim_evaluated){.row = row[i]->row, .predicted_s = b.seconds[i], .class = row[i]->class};
+}
+
+/* Why the fit is refused; NULL where it is not. was: the GPU before it. */
+static const char *verdict(const fsim_fit *r, const fsim_hw *was, fsim_arena *a)
+{
+    enum { ROWS_A_KEY = 5 };
+    static const double optimism = 2; /* a held-out error so many times the fitted rows' */
+    if (r->rows < ROWS_A_KEY * r->group->keys)
+        return fsim_printf(a, "%d rows are too few for %d scalars", r->rows, r->group->keys);
+    bool fitted_before = true;
+    for (int k = 0; k < r->group->keys; k++)
+        fitted_before = fitted_before && fsim_hw_origin(was, r->group->key[k]) == FSIM_FROM_FITTED;
+    if (fitted_before && r->fitted.mape < r->before.mape && r->after.mape < optimism * r->fitted.mape + 0.005)
+        return NULL;
+    if (fitted_before && r->fitted.mape >= r->before.mape)
+        return fsim_printf(a, "the scalars that the file has, fitted before, are as good: %.1f %%",
+                           r->before.mape * 100);
+    if (!(r->after.mape < r->before.mape))
+        return fsim_printf(a, "rows not fitted are predicted no better: %.1f %% against %.1f %% before",
+                           r->after.mape * 100, r->before.mape * 100);
+    if (r->after.mape > optimism * r->fitted.mape + 0.005)
+        return fsim_printf(a, "it does not generalise: %.1f %% on rows not fitted against %.1f %% on those fitted",
+                           r->after.mape * 100, r->fitted.mape * 100);
+    return NULL;
+}
+
+typedef struct {
+    const fsim_prepared *all;
+    int rows, folds;
+    fsim_hw *hw;
+    fitting f;
+    fsim_arena *a;
+    const fsim_hw *start;
+    double *held_out; /* per row: predicted by scalars that were fitted to other rows; NaN where none were fitted */
+} calibration;
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The files of row[0, count), as they come. */
+static const char *files_of(const fsim_prepared *const *row, int count, fsim_arena *a)
+{
+    const char *files = "", *last = "";
+    for (int i = 0; i < count; i++) {
+        const char *file = base_of(row[i]->row->at.file);
+        if (strcmp(file, last) != 0 && !strstr(files, file))
+            files = fsim_printf(a, "%s%s%s", files, *files ? " and " : "", file);
+        last = file;
+    }
+    return files;
+}
+
+/* Each fold predicted with scalars that were fitted to the others, into e in the folds' order and into held_out; then
+ * all rows fitted, into x. */
+static bool cross_validate(calibration *c, const fsim_prepared *const *row, const double *start,
+                           double x[FSIM_MOST_FIT_KEYS], double fold_x[FSIM_MOST_FOLDS][FSIM_MOST_FIT_KEYS],
+                           fsim_evaluated *e, double *held_out, fsim_fit *r, const char **why)
+{
+    const fsim_prepared **part = fsim_new(c->a, const fsim_prepared *, r->rows + 1);
+    const size_t keys = sizeof *x * (size_t)r->group->keys;
+    int tested = 0;
+    for (int fold = 0; fold < c->folds; fold++) {
+        int in = 0, out = 0;
+        for (int i = 0; i < r->rows; i++)
+            if (fold_of(row[i], c->folds) != fold)
+                part[in++] = row[i];
+        for (int i = 0; i < r->rows; i++)
+            if (fold_of(row[i], c->folds) == fold)
+                part[in + out++] = row[i];
+        c->f.b.row = part;
+        c->f.b.rows = in;
+        memcpy(fold_x[fold], start, keys);
+        if (in > 0 && !fit(&c->f, fold_x[fold], why))
+            return false;
+        put_keys(&c->f, fold_x[fold]);
+        errors_into(&c->f, part + in, out, e + tested);
+        for (int i = 0; i < out; i++)
+            held_out[part[in + i] - c->all] = e[tested + i].predicted_s;
+        tested += out;
+    }
+    r->after = fsim_stats_of(e, tested, c->a);
+    c->f.b.row = row;
+    c->f.b.rows = r->rows;
+    memcpy(x, start, keys);
+    return fit(&c->f, x, why);
+}
+
+/* What the folds found, beside what all rows did. */
+static void judge_keys(const calibration *c, const double *x, double fold_x[FSIM_MOST_FOLDS][FSIM_MOST_FIT_KEYS],
+                       fsim_fit *r)
+{
+    for (int k = 0; k < r->group->keys; k++) {
+        double squares = 0;
+        for (int fold = 0; fold < c->folds; fold++)
+            squares += pow(exp(fold_x[fold][k] - x[k]) - 1, 2);
+        r->key[k].after = exp(x[k]);
+        r->key[k].spread = sqrt(squares / c->folds);
+    }
+}
+
+static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, const char **why)
+{
+    const fsim_prepared **row = fsim_new(c->a, const fsim_prepared *, c->rows + 1);
+    double start[FSIM_MOST_FIT_KEYS], x[FSIM_MOST_FIT_KEYS], fold_x[FSIM_MOST_FOLDS][FSIM_MOST_FIT_KEYS],
+        *held_out = fsim_new(c->a, double, c->rows + 1);
+    const fsim_hw was = *c->hw;
+    *r = (fsim_fit){.group = group, .fitted_keys = group->keys};
+    for (int i = 0; i < c->rows; i++)
+        if (group->takes(&c->all[i]))
+            row[r->rows++] = &c->all[i];
+    if (r->rows == 0) {
+        r->fitted_keys = 0;
+        return true;
+    }
+    for (int k = 0; k < group->keys;
+         k++) { /* models treat what is assumed with more caution: from here on it is fitted */
+        fsim_quantity *q = &c->hw->q[group->key[k]];
+        *q = c->start ? c->start->q[group->key[k]] : *q;
+        const char *sheet = fsim_hw_rows[group->key[k]].form == FSIM_HW_PEAK && q->source
+                                ? fsim_strndup(c->a, q->source, strcspn(q->source, ";"))
+                                : NULL;
+        q->source = sheet ? fsim_printf(c->a, "%s; achieved fitted", sheet) : "fitted";
+        q->typical = false;
+    }
+    fsim_evaluated *e = fsim_new(c->a, fsim_evaluated, r->rows + 1);
+    r->files = files_of(row, r->rows, c->a);
+    c->f.group = group;
+    for (int k = 0; k < group->keys; k++) {
+        r->key[k] =
+            (fsim_fitted_key){.key = group->key[k], .before = fsim_hw_get(c->hw, group->key[k]), .rows = r->rows};
+        start[k] = log(fmax(r->key[k].before, least_of(&fsim_hw_rows[group->key[k]])));
+    }
+    errors_into(&c->f, row, r->rows, e);
+    r->before = fsim_stats_of(e, r->rows, c->a);
+    if (!cross_validate(c, row, start, x, fold_x, e, held_out, r, why))
+        return false;
+    judge_keys(c, x, fold_x, r);
+    put_keys(&c->f, x);
+    errors_into(&c->f, row, r->rows, e);
+    r->fitted = fsim_stats_of(e, r->rows, c->a);
+    if ((r->refused = verdict(r, &was, c->a)))
+        *c->hw = was;
+    for (int i = 0; i < r->rows && !r->refused; i++)
+        c->held_out[row[i] - c->all] = held_out[row[i] - c->all];
+    return true;
+}
+
+/* Widths of intervals, from rows that the scalars were not fitted to. */
+static fsim_fit fit_residuals(calibration *c, const fsim_fit_group *group)
+{
+    fsim_fit r = {.group = group, .rows = c->rows, .before = {.mape = NAN, .median = NAN, .p90 = NAN}};
+    const fsim_prepared **row = fsim_new(c->a, const fsim_prepared *, c->rows + 1);
+    fsim_residual *found = fsim_new(c->a, fsim_residual, c->rows + 1);
+    for (int i = 0; i < c->rows; i++) {
+        const double seconds =
+            isnan(c->held_out[i]) ? fsim_price_again(&c->all[i], c->hw, c->f.b.scratch[0]) : c->held_out[i];
+        row[i] = &c->all[i];
+        found[i] = fsim_residual_of(&c->all[i], c->hw, seconds, c->f.b.scratch[0]);
+    }
+    r.after = r.fitted = r.before;
+    r.files = files_of(row, c->rows, c->a);
+    r.fitted_keys = fsim_fit_residuals(found, c->rows, c->hw, c->a, r.key);
+    return r;
+}
+
+static bool wanted(const fsim_fit_options *how, const char *name)
+{
+    for (int i = 0; i < how->groups; i++)
+        if (strcmp(how->group[i], name) == 0)
+            return true;
+    return how->groups == 0;
+}
+
+int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_options *how, fsim_arena *a, fsim_diag *d,
+                   fsim_fit **out, const char **why)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    fsim_prepared *all = fsim_new(a, fsim_prepared, rows + 1);
+    int fits = 0, room = 0, jobs = how->jobs > 0 ? how->jobs : processors > 0 ? (int)processors : 1, count = 0;
+    jobs = jobs > 64 ? 64 : jobs;
+    for (int i = 0; i < rows; i++)
+        if (strcmp(fsim_bench_row(b, i)->hw, hw->name) == 0) {
+            all[count] = fsim_prepare(b, i, a);
+            if (!all[count].graph) {
+                fsim_bench_refuse(b, i, a, d);
+                return -1;
+            }
+            count += all[count].kernels > 0; /* none: the row names a kernel that the plan has not */
+        }
+    calibration c = {all, count, how->folds, hw, {.hw = hw}, a, how->start, fsim_new(a, double, count + 1)};
+    for (int i = 0; i < count; i++)
+        c.held_out[i] = NAN;
+    c.f.b = (batch){
+        .hw = hw, .jobs = jobs, .seconds = fsim_new(a, double, count + 1), .scratch = fsim_new(a, fsim_arena *, jobs)};
+    for (int j = 0; j < jobs; j++)
+        c.f.b.scratch[j] = fsim_arena_child(a);
+    *out = NULL;
+    for (int g = 0; g < fsim_fit_group_count; g++) {
+        fsim_fit r;
+        if (!wanted(how, fsim_fit_groups[g].name))
+            continue;
+        if (!fsim_fit_groups[g].takes)
+            r = fit_residuals(&c, &fsim_fit_groups[g]);
+        else if (!fit_group(&c, &fsim_fit_groups[g], &r, why))
+            return -1;
+        if (r.rows > 0 || how->groups > 0)
+            *FSIM_PUSH(a, *out, fits, room) = r;
+    }
+    return fits;
+}

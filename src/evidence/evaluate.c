@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "evidence/evaluate.h"
+
+#include "base/file.h"
+#include "base/names.h"
+#include "graph/find.h"
+#include "hw/relatives.h"
+#include "input/yaml.h"
+#include "plan/price/interval.h"
+#include "plan/price/price.h"
+#include "plan/price/timeline.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *const fsim_work_class_names[FSIM_WORK_COUNT] = {"elementwise", "reduction", "softmax",  "norm",
+                                                            "loss",        "pooling",   "movement", "matmul",
+                                                            "convolution", "attention", "chain",    "network"};
+
+/* Composites whose class their primitives do not tell. */
+static const struct {
+    fsim_op op;
+    fsim_work_class class;
+} composites[] = {{FSIM_OP_SOFTMAX, FSIM_WORK_SOFTMAX},
+                  {FSIM_OP_LOG_SOFTMAX, FSIM_WORK_SOFTMAX},
+                  {FSIM_OP_LOGSUMEXP, FSIM_WORK_REDUCTION},
+                  {FSIM_OP_LAYER_NORM, FSIM_WORK_NORM},
+                  {FSIM_OP_RMS_NORM, FSIM_WORK_NORM},
+                  {FSIM_OP_BATCH_NORM, FSIM_WORK_NORM},
+                  {FSIM_OP_GROUP_NORM, FSIM_WORK_NORM},
+                  {FSIM_OP_INSTANCE_NORM, FSIM_WORK_NORM},
+                  {FSIM_OP_NORMALIZE, FSIM_WORK_NORM},
+                  {FSIM_OP_CROSS_ENTROPY, FSIM_WORK_LOSS},
+                  {FSIM_OP_KL_DIV, FSIM_WORK_LOSS},
+                  {FSIM_OP_COSINE_SIMILARITY, FSIM_WORK_LOSS},
+                  {FSIM_OP_SMOOTH_L1_LOSS, FSIM_WORK_LOSS},
+                  {FSIM_OP_MSE_LOSS, FSIM_WORK_LOSS},
+                  {FSIM_OP_TRIPLET_MARGIN_LOSS, FSIM_WORK_LOSS},
+                  {FSIM_OP_ATTENTION, FSIM_WORK_ATTENTION}};
+
+static fsim_work_class class_of_source(const fsim_graph *g, const fsim_source *s)
+{
+    fsim_work_class class = FSIM_WORK_ELEMENTWISE;
+    for (size_t i = 0; i < sizeof composites / sizeof *composites; i++)
+        if (composites[i].op == s->op)
+            return composites[i].class;
+    for (int n = s->first; n < s->first + s->nodes; n++) {
+        const fsim_class c = fsim_ops[g->node[n].op].class;
+        if (g->node[n].gemm.k)
+            return g->node[n].gemm.convolution ? FSIM_WORK_CONVOLUTION : FSIM_WORK_MATMUL;
+        class = c == FSIM_WINDOW                            ? FSIM_WORK_POOLING
+                : c == FSIM_REDUCE || c == FSIM_SCAN        ? FSIM_WORK_REDUCTION
+                : c == FSIM_ELEMENTWISE || c == FSIM_RANDOM ? class
+                                                            : FSIM_WORK_MOVEMENT;
+    }
+    return class;
+}
+
+fsim_work_class fsim_work_class_of(const fsim_graph *g)
+{
+    enum { LONGEST_CHAIN = 12 };
+    int sources = 0;
+    fsim_work_class class = FSIM_WORK_MOVEMENT;
+    for (int s = 0; s < g->sources; s++)
+        if (g->source[s].nodes > 0) {
+            sources++;
+            class = class_of_source(g, &g->source[s]);
+        }
+    return sources <= 1 ? class : sources <= LONGEST_CHAIN ? FSIM_WORK_CHAIN : FSIM_WORK_NETWORK;
+}
+
+typedef struct {
+    const char *path, *text;
+    size_t bytes;
+    const fsim_yaml *document; /* NULL: it is none */
+} workload;
+
+/* Rows are predicted graph by graph: order[first[j], first[j + 1]) have the workload and the bindings of graph j. */
+struct fsim_bench {
+    const fsim_measurements *rows;
+    fsim_hw **hw;  /* per row */
+    workload **of; /* per row */
+    int *same;     /* per row: the first row whose prediction is the same, for the same reasons */
+    int *order, *first, graphs;
+};
+
+/* The workload's file: under each root, else where workloads are found by name. */
+static const char *path_of(fsim_arena *a, const fsim_folders *where, const char *name)
+{
+    for (int i = 0; i < where->roots; i++) {
+        const char *path = fsim_printf(a, "%s/%s.yaml", where->root[i], name);
+        if (access(path, R_OK) == 0)
+            return path;
+    }
+    const char *here = fsim_printf(a, "%s.yaml", name); /* as import was given it */
+    return access(here, R_OK) == 0 ? here : fsim_workload_find(a, name, where->workloads);
+}
+
+static workload *read_workload(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measured *row,
+                               int *status)
+{
+    workload *w = fsim_new(a, workload, 1);
+    const char *why = "";
+    w->path = path_of(a, where, row->workload);
+    w->text = fsim_read_file(a, w->path, &w->bytes, &why);
+    if (!w->text) {
+        fsim_error(d, row->at, "cannot read workload '%s': %s%s", row->workload, why,
+                   where->roots ? "" : "; --workload-root DIR says where workloads lie");
+        *status = FSIM_EXIT_NO_INPUT;
+        return w;
+    }
+    fsim_diag_source(d, w->path, w->text, w->bytes);
+    w->document = fsim_yaml_parse(a, d, w->path, w->text, w->bytes);
+    if (!w->document && !*status)
+        *status = FSIM_EXIT_BAD_INPUT;
+    return w;
+}
+
+static fsim_hw *read_hw(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measured *row, int *status)
+{
+    for (int i = 0; i < where->hws; i++)
+        if (strcmp(where->hw[i]->name, row->hw) == 0)
+            return where->hw[i];
+    const char *path = fsim_hw_find(a, d, row->hw, where->hwmodels);
+    fsim_hw *hw = path ? fsim_hw_read(a, d, path) : NULL;
+    if (hw && where->unseen)
+        fsim_hw_forget(hw);
+    if (hw && fsim_hw_lacks(hw))
+        fsim_hw_adopt_shipped(a, hw, where->hwmodels);
+    if (!path) {
+        *status = FSIM_EXIT_NO_INPUT;
+        fsim_note(d, "in row '%s', %s:%d", row->id, row->at.file, row->at.line);
+    } else if (!hw && !*status)
+        *status = FSIM_EXIT_BAD_INPUT;
+    for (int i = 0; hw && i < where->hw_sets; i++)
+        if (!fsim_hw_set(a, d, hw, where->hw_set[i])) {
+            *status = *status ? *status : FSIM_EXIT_USAGE;
+            break;
+        }
+    return hw;
+}
+
+/* The number of `text` in names, a new one where it is new. */
+static int number_of(fsim_arena *a, fsim_names *names, const char *text)
+{
+    const int known = fsim_names_get(names, text), fresh = names->count;
+    if (known < 0)
+        fsim_names_set(a, names, text, fresh);
+    return known < 0 ? fresh : known;
+}
+
+static bool is_warm(const fsim_measured *row) { return row->l2 != FSIM_L2_COLD; }
+
+/* Finds which rows share a graph, and which of those share all that a prediction depends on. */
+static void sort_by_graph(fsim_bench *b, const int *hw, fsim_arena *a)
+{
+    const int count = b->rows->count;
+    fsim_names graphs = {0}, all = {0};
+    int *graph = fsim_new(a, int, count + 1), *to = fsim_new(a, int, count + 1), *seen = fsim_new(a, int, count + 1);
+    b->same = fsim_new(a, int, count + 1);
+    b->order = fsim_new(a, int, count + 1);
+    for (int i = 0; i < count; i++) {
+        const fsim_measured *row = &b->rows->at[i];
+        graph[i] = number_of(a, &graphs, fsim_printf(a, "%s\n%s", row->workload, row->set));
+        const int before = all.count;
+        const int k =
+            number_of(a, &all,
+                      fsim_printf(a, "%d %d %d %d %d %s\n%s", graph[i], hw[i], (int)row->strategy, (int)row->launch,
+                                  (int)row->l2, row->source, row->kernel ? row->kernel : ""));
+        seen[k] = k == before ? i : seen[k];
+        b->same[i] = seen[k];
+    }
+    b->graphs = graphs.count;
+    b->first = fsim_new(a, int, b->graphs + 2);
+    for (int i = 0; i < count; i++)
+        b->first[graph[i] + 1]++;
+    for (int j = 0; j < b->graphs; j++) {
+        b->first[j + 1] += b->first[j];
+        to[j] = b->first[j];
+    }
+    for (int i = 0; i < count; i++)
+        b->order[to[graph[i]]++] = i;
+}
+
+fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measurements *rows,
+                          int *status)
+{
+    fsim_bench *b = fsim_new(a, fsim_bench, 1);
+    fsim_names hw_names = {0}, workload_names = {0};
+    fsim_hw **hw = fsim_new(a, fsim_hw *, rows->count + 1);
+    workload **of = fsim_new(a, workload *, rows->count + 1);
+    int *hw_of = fsim_new(a, int, rows->count + 1);
+    b->rows = rows;
+    b->hw = fsim_new(a, fsim_hw *, rows->count + 1);
+    b->of = fsim_new(a, workload *, rows->count + 1);
+    for (int i = 0; i < rows->count; i++) {
+        const fsim_measured *row = &rows->at[i];
+        const int hws = hw_names.count, workloads = workload_names.count;
+        const int h = number_of(a, &hw_names, row->hw), w = number_of(a, &workload_names, row->workload);
+        if (h == hws)
+            hw[h] = read_hw(a, d, where, row, status);
+        if (w == workloads)
+            of[w] = read_workload(a, d, where, row, status);
+        b->hw[i] = hw[h];
+        b->of[i] = of[w];
+        hw_of[i] = h;
+    }
+    if (fsim_errors(d))
+        return NULL;
+    sort_by_graph(b, hw_of, a);
+    return b;
+}
+
+/* "M=1024;N=64" as bindings. */
+static int bindings(fsim_arena *a, const char *set, fsim_binding **out)
+{
+    int count = 0, room = 0;
+    for (const char *p = set; *p;) {
+        const size_t length = strcspn(p, ";"), name = strcspn(p, "=");
+        if (name < length)
+            *FSIM_PUSH(a, *out, count, room) =
+                (fsim_binding){fsim_strndup(a, p, name), fsim_strndup(a, p + name + 1, length - name - 1)};
+        p += length + (p[length] == ';');
+    }
+    return count;
+}
+
+fsim_maker fsim_row_maker(const fsim_measured *row)
+{
+    return fsim_maker_named(row->source, fsim_maker_of(row->strategy));
+}
+
+const fsim_measured *fsim_bench_row(const fsim_bench *b, int i) { return &b->rows->at[i]; }
+
+static const fsim_graph *parse_row(const fsim_bench *b, int i, fsim_diag *d, fsim_arena *a)
+{
+    const workload *w = b->of[i];
+    fsim_binding *set = NULL;
+    const int sets = bindings(a, b->rows->at[i].set, &set);
+    const fsim_graph *g = fsim_graph_of(a, d, w->path, w->document, set, sets);
+    return g && g->nodes > 0 ? g : NULL;
+}
+
+const fsim_graph *fsim_bench_graph(const fsim_bench *b, int i, fsim_arena *a)
+{
+    return parse_row(b, i, fsim_diag_new(a), a);
+}
+
+void fsim_bench_refuse(const fsim_bench *b, int i, fsim_arena *a, fsim_diag *d)
+{
+    const fsim_measured *row = &b->rows->at[i];
+    const int errors = fsim_errors(d);
+    parse_row(b, i, d, a); /* again, for what it says */
+    if (fsim_errors(d) > errors)
+        fsim_note(d, "in row '%s', %s:%d", row->id, row->at.file, row->at.line);
+    else
+        fsim_error(d, row->at, "row '%s' computes nothing: its operators are views", row->id);
+}
+
+/* Public GEMM benchmarks that say nothing of L2: in CUDA graphs they keep their weights out of it; else they put events
+ * around one call. */
+static fsim_harness harness_of(const fsim_measured *row)
+{
+    if (row->launch == FSIM_REGIME_EAGER)
+        return FSIM_HARNESS_RESTS;
+    if (row->l2 != FSIM_L2_UNKNOWN)
+        return FSIM_HARNESS_NONE;
+    return row->launch == FSIM_REGIME_GRAPH    ? FSIM_HARNESS_ROTATES
+           : row->launch == FSIM_REGIME_STREAM ? FSIM_HARNESS_CALLS
+                                               : FSIM_HARNESS_NONE;
+}
+
+void fsim_bench_plan(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_problem *p, fsim_plan *out)
+{
+    const fsim_measured *row = &b->rows->at[i];
+    const fsim_options options = {
+        .strategy = row->strategy, .regime = row->launch, .warm = is_warm(row), .time_limit_s = 1};
+    fsim_proof proof;
+    *p = fsim_problem_of(g, b->hw[i], &options, a);
+    p->harness = harness_of(row);
+    if (row->strategy == FSIM_STRATEGY_OPTIMAL)
+        fsim_optimal(p, NULL, 0, a, out, &proof);
+    else
+        fsim_baseline(p, row->strategy, a, out);
+}
+
+bool fsim_bench_kernels(const fsim_bench *b, int i, const fsim_graph *g, const fsim_plan *plan, int *from, int *to)
+{
+    const char *kernel = b->rows->at[i].kernel;
+    *from = 0;
+    *to = plan->kernels;
+    if (!kernel || !*kernel)
+        return true;
+    char name[256];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(kernel, "+"), kernel);
+    const int n = fsim_find_node(g, name);
+    for (int k = 0; k < plan->kernels; k++)
+        for (int m = 0; m < plan->partition.part[k].count; m++)
+            if (plan->partition.part[k].node[m] == n && !plan->partition.part[k].clone[m]) {
+                *from = k;
+                *to = k + 1;
+                return true;
+            }
+    *to = 0;
+    return false;
+}
+
+/* Its kernels from..to, as far as predictions look at them. */
+static fsim_plan part_of_plan(const fsim_plan *plan, int from, int to)
+{
+    fsim_plan part = {.kernels = to - from, .kernel = plan->kernel + from};
+    for (int k = from; k < to; k++) {
+        part.time_s += plan->kernel[k].time_s;
+        part.dram_read_bytes += plan->kernel[k].dram_read_bytes;
+        part.dram_write_bytes += plan->kernel[k].dram_write_bytes;
+    }
+    return part;
+}
+
+static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_evaluated *out)
+{
+    const fsim_measured *row = &b->rows->at[i];
+    const fsim_hw *hw = b->hw[i];
+    fsim_problem p;
+    fsim_plan own, plan;
+    fsim_bench_plan(b, i, g, a, &p, &own);
+    plan = fsim_plan_made_by(&p, fsim_row_maker(row), &own, a);
+    int from = 0, to = plan.kernels;
+    out->class = fsim_work_class_of(g);
+    if (!fsim_bench_kernels(b, i, g, &plan, &from, &to)) {
+        out->predicted_s = out->low_s = out->high_s = out->dram_read_bytes = out->dram_write_bytes = NAN;
+        return;
+    }
+    plan = part_of_plan(&plan, from, to);
+    out->predicted_s = fsim_call_seconds(plan.kernel, plan.kernels, fsim_row_maker(row), row->launch, hw);
+    const fsim_interval sure = fsim_plan_interval(g, hw, fsim_row_maker(row), &plan);
+    out->low_s = out->predicted_s * (sure.low / plan.time_s);
+    out->high_s = out->predicted_s * (sure.high / plan.time_s);
+    out->dram_read_bytes = (double)plan.dram_read_bytes;
+    out->dram_write_bytes = (double)plan.dram_write_bytes;
+    out->kernels = plan.kernels;
+    double units = 0;
+    for (int k = 0; k < plan.kernels; k++)
+        for (int u = FSIM_DRAM; u < FSIM_UNIT_COUNT; u++) {
+            out->unit_s[u] += plan.kernel[k].time[u];
+            units += plan.kernel[k].time[u];
+        }
+    out->unit_s[FSIM_LAUNCH] = out->predicted_s - units;
+    for (int u = 0; u < FSIM_UNIT_COUNT; u++)
+        out->bound = out->unit_s[u] > out->unit_s[out->bound] ? (fsim_unit)u : out->bound;
+}
+
+/* What must cross the memory bus whatever the plan: `read` of inputs and weights, `written` of outputs. What data
+ * decide (the rows of an embedding) counts as nothing. */
+static void compulsory(const fsim_graph *g, double *read, double *written)
+{
+    *read = *written = 0;
+    for (int i = 0; i < g->tensors; i++) {
+        const fsim_tensor *t = &g->tensor[i];
+        if (t->storage == i && t->producer >= 0 && t->output)
+            *written += (double)t->bytes;
+        double most = 0;
+        for (int r = 0; t->storage == i && t->producer < 0 && r < t->readers; r++) {
+            const fsim_node *n = &g->node[t->reader[r]];
+            for (int k = 0; k < n->args; k++)
+                if (n->arg[k].tensor == i && n->arg[k].how != FSIM_READ_INDIRECT)
+                    most = fmax(most, fmin((double)t->bytes, (double)n->arg[k].distinct * fsim_dtype_bytes(t->dtype)));
+        }
+        *read += most;
+    }
+}
+
+const char *const fsim_exclusions[FSIM_EXCLUSIONS] = {"faster than the memory bus allows", "host-bound",
+                                                      "no kernel of the plan computes its primitive"};
+
+/* Of the predicted time, with at least so many kernels: before a few, the host costs a constant, which the model has;
+ * between many it is the framework's own code. */
+static const double host_bound = 0.5;
+enum { HOST_BOUND_KERNELS = 16 };
+
+/* Whether the row says anything of kernels. The bus: what L2 may have kept from the run before, or keep at the end,
+ * need not cross it. */
+static void judge(const fsim_hw *hw, const fsim_measured *row, double read, double written, fsim_evaluated *out)
+{
+    if (row->kernel && *row->kernel &&
+        out->kernels > 0) { /* what one kernel must move depends on the others: what it would move */
+        read = out->dram_read_bytes;
+        written = out->dram_write_bytes;
+    }
+    const double l2 = fsim_hw_peak(hw, FSIM_HW_L2_CAPACITY);
+    const double crossing = is_warm(row) ? fmax(0, read + written - l2) : read + fmax(0, written - l2);
+    out->compulsory_bytes = read + written;
+    out->bus_s = crossing / fsim_hw_peak(hw, FSIM_HW_DRAM_BANDWIDTH);
+    if (isnan(out->predicted_s))
+        out->excluded = fsim_exclusions[FSIM_EXCLUDED_KERNEL];
+    else if (!(row->kernel && *row->kernel) && row->time_s * (1 + FSIM_BUS_SLACK) < out->bus_s)
+        out->excluded = fsim_exclusions[FSIM_EXCLUDED_BUS];
+    else if (row->launch == FSIM_REGIME_EAGER && out->kernels >= HOST_BOUND_KERNELS &&
+             out->unit_s[FSIM_LAUNCH] > host_bound * out->predicted_s)
+        out->excluded = fsim_exclusions[FSIM_EXCLUDED_HOST];
+}
+
+typedef struct {
+    const fsim_bench *b;
+    fsim_evaluated *out;
+    atomic_int next;
+    atomic_int bad; /* the lowest row that is no valid workload, + 1; 0 */
+} work;
+
+static void note_bad(work *w, int row)
+{
+    for (int bad = atomic_load(&w->bad);
+         (bad == 0 || bad > row + 1) && !atomic_compare_exchange_weak(&w->bad, &bad, row + 1);)
+        ;
+}
+
+/* The rows of graph j. */
+static void evaluate_graph(work *w, int j)
+{
+    const fsim_bench *b = w->b;
+    const int *row = &b->order[b->first[j]], rows = b->first[j + 1] - b->first[j];
+    fsim_arena *a = fsim_arena_new();
+    const fsim_graph *g = fsim_bench_graph(b, row[0], a);
+    double read = 0, written = 0;
+    if (g)
+        compulsory(g, &read, &written);
+    else
+        note_bad(w, row[0]);
+    for (int k = 0; k < rows; k++) {
+        const int i = row[k];
+        fsim_evaluated *out = &w->out[i];
+        *out = (fsim_evaluated){.predicted_s = NAN};
+        if (g && b->same[i] == i) {
+            fsim_arena *scratch = fsim_arena_new();
+            predict_row(b, i, g, scratch, out);
+            fsim_arena_free(scratch);
+        } else if (g) {
+            *out = w->out[b->same[i]];
+            out->excluded = NULL;
+        }
+        out->row = &b->rows->at[i];
+        if (g)
+            judge(b->hw[i], out->row, read, written, out);
+    }
+    fsim_arena_free(a);
+}
+
+static void *work_through(void *to)
+{
+    enum { BATCH = 4 };
+    work *w = to;
+    const int count = w->b->graphs;
+    for (int from; (from = atomic_fetch_add(&w->next, BATCH)) < count;)
+        for (int j = from; j < count && j < from + BATCH; j++)
+            evaluate_graph(w, j);
+    return NULL;
+}
+
+bool fsim_evaluate(const fsim_bench *b, int jobs, fsim_arena *a, fsim_diag *d, fsim_evaluated *out)
+{
+    enum { MOST_JOBS = 256 };
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    int threads = jobs > 0 ? jobs : processors > 0 ? (int)processors : 1, started = 0;
+    pthread_t thread[MOST_JOBS];
+    work w = {.b = b, .out = out};
+    threads = threads > MOST_JOBS ? MOST_JOBS : threads;
+    while (started < threads - 1 && pthread_create(&thread[started], NULL, work_through, &w) == 0)
+        started++;
+    work_through(&w);
+    for (int i = 0; i < started; i++)
+        pthread_join(thread[i], NULL);
+    const int bad = atomic_load(&w.bad) - 1;
+    if (bad >= 0)
+        fsim_bench_refuse(b, bad, a, d);
+    return bad < 0;
+}

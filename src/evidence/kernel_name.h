@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernel_name.h: what the name of a GPU kernel, and of the operator that launched it, say about what it computes.
+ * Patterns are those of PyTorch's own kernels (ATen), of cuBLAS, cuDNN, CUTLASS, hipBLASLt and FlashAttention, and of
+ * Inductor, which writes the operators it fused into the name. */
+#ifndef FUSESIM_EVIDENCE_KERNEL_NAME_H
+#define FUSESIM_EVIDENCE_KERNEL_NAME_H
+
+#include "base/arena.h"
+#include "graph/op.h"
+#include <stdint.h>
+
+enum { FSIM_OP_WORDS = (FSIM_OP_COUNT + 63) / 64 };
+typedef struct {
+    uint64_t word[FSIM_OP_WORDS];
+} fsim_op_set;
+static inline void fsim_op_add(fsim_op_set *s, fsim_op op) { s->word[op / 64] |= UINT64_C(1) << op % 64; }
+static inline bool fsim_op_in(const fsim_op_set *s, fsim_op op) { return s->word[op / 64] >> op % 64 & 1; }
+int fsim_op_common(const fsim_op_set *x, const fsim_op_set *y);
+static inline bool fsim_op_none(const fsim_op_set *s) { return fsim_op_common(s, s) == 0; }
+
+/* What kind of work, in bits: a kernel may be of several. */
+enum {
+    FSIM_DOES_GEMM = 1,
+    FSIM_DOES_CONVOLUTION = 2,
+    FSIM_DOES_ATTENTION = 4,
+    FSIM_DOES_POINTWISE = 8,
+    FSIM_DOES_REDUCTION = 16,
+    FSIM_DOES_POOLING = 32,
+    FSIM_DOES_SCAN = 64,
+    FSIM_DOES_SORT = 128,
+    FSIM_DOES_GATHER = 256,
+    FSIM_DOES_SCATTER = 512,
+    FSIM_DOES_COMMUNICATION = 1024
+};
+
+typedef enum {
+    FSIM_HELPS_NOBODY,
+    FSIM_HELPS_NEXT,
+    FSIM_HELPS_LAST
+} fsim_helps; /* a layout changed for a contraction behind or before it; sums of split-K */
+
+typedef struct {
+    unsigned kinds;  /* FSIM_DOES_*; 0: the name says nothing */
+    fsim_op_set ops; /* that it may be one of; where it is fused: all that it holds */
+    int fused;       /* operators that a generated kernel lists, those that move no data aside; 0: not such a kernel */
+    fsim_helps helps;
+} fsim_says;
+
+/* operator: what launched it ("aten::addmm"), or NULL. */
+fsim_says fsim_kernel_says(const char *kernel, const char *operator);
+/* "void at::native::vectorized_elementwise_kernel<4, ...>(int, ...)" as "vectorized_elementwise_kernel". */
+char *fsim_kernel_short(fsim_arena *a, const char *kernel);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pairs.h: rows that differ only by strategy, as measured and predicted speedups over eager. */
+#ifndef FUSESIM_EVIDENCE_PAIRS_H
+#define FUSESIM_EVIDENCE_PAIRS_H
+
+#include "evidence/stats.h"
+
+/* What a speedup says: it helps or hurts where one takes more than FSIM_VERDICT_MARGIN longer than the other. */
+typedef enum { FSIM_HELPS, FSIM_NEITHER, FSIM_HURTS, FSIM_VERDICTS } fsim_pair_verdict;
+extern const char *const fsim_verdict_names[FSIM_VERDICTS]; /* helps neither hurts */
+#define FSIM_VERDICT_MARGIN 0.05
+fsim_pair_verdict fsim_verdict_on(double speedup);
+
+/* Eager and another strategy with the same GPU, workload, bindings, L2 state and launch regime, and sources that differ
+ * only by the names of strategies
+ * ("X eager min of 100", "X inductor_default min of 100"). The k-th such row of a strategy goes with the k-th eager
+ * one, or with the last of them. */
+typedef struct {
+    const fsim_evaluated *eager, *other;
+    const char *folder;         /* of the workload */
+    double measured, predicted; /* eager's time over the other's */
+    double error;               /* predicted / measured - 1 */
+    bool excluded;              /* one of the rows is */
+} fsim_pair;
+/* In the order of the other row. Returns how many. In a. */
+int fsim_pairs_of(const fsim_evaluated *e, int count, fsim_arena *a, fsim_pair **out);
+
+typedef struct {
+    const char *hw, *folder, *strategy; /* NULL: of any */
+    int excluded;                       /* pairs beside those of error */
+    fsim_stats error;
+    double rank;                               /* Spearman's, measured against predicted */
+    int verdict[FSIM_VERDICTS][FSIM_VERDICTS]; /* [measured][predicted] */
+    double right,
+        majority; /* shares: right verdicts; the most frequent measured one, which a constant answer would get right */
+    double helps_right, helps_majority; /* the same of two verdicts: helps, or not */
+} fsim_speedup_stats;
+/* Of the pairs that are not excluded, by GPU, folder and strategy, sorted by name. Returns how many. In a. */
+int fsim_speedups_of(const fsim_pair *pair, int count, fsim_arena *a, fsim_speedup_stats **out);
+/* Of all pairs together. */
+fsim_speedup_stats fsim_speedup_of(const fsim_pair *pair, int count, fsim_arena *a);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "evidence/prepared.h"
+
+#include "cost/costing.h"
+#include "plan/price/price.h"
+#include "plan/price/timeline.h"
+#include <string.h>
+
+static bool *kept_flags(fsim_arena *a, const bool *x, int count)
+{
+    bool *own = fsim_new(a, bool, count + 1);
+    if (x && count > 0)
+        memcpy(own, x, (size_t)count * sizeof *x);
+    return own;
+}
+
+static bool on_tensor_units(const fsim_graph *g)
+{
+    for (int n = 0; n < g->nodes; n++)
+        if (g->node[n].gemm.k && fsim_is_tensor_arithmetic(g->node[n].gemm.arithmetic))
+            return true;
+    return false;
+}
+
+fsim_prepared fsim_prepare(const fsim_bench *b, int i, fsim_arena *a)
+{
+    fsim_arena *scratch = fsim_arena_new();
+    fsim_problem problem;
+    fsim_plan plan;
+    fsim_prepared p = {.row = fsim_bench_row(b, i)};
+    const fsim_graph *g = fsim_bench_graph(b, i, a);
+    if (!g) {
+        fsim_arena_free(scratch);
+        return p;
+    }
+    fsim_bench_plan(b, i, g, scratch, &problem, &plan);
+    p.graph = g;
+    p.maker = fsim_row_maker(p.row);
+    p.class = fsim_work_class_of(g);
+    p.tensor = on_tensor_units(g);
+    int from = 0, to = 0;
+    fsim_bench_kernels(b, i, g, &plan, &from, &to);
+    p.kernels = to - from;
+    p.group = fsim_new(a, fsim_group, plan.kernels + 1);
+    p.l2 = fsim_new(a, fsim_residency, plan.kernels + 1);
+    for (int k = 0; k < p.kernels; k++) {
+        p.group[k] = *plan.kernel[from + k].group;
+        fsim_group_keep(a, &p.group[k]);
+        p.l2[k] = plan.l2[from + k];
+        p.l2[k].harness = problem.harness;
+        p.l2[k].hit = kept_flags(a, plan.l2[from + k].hit, p.group[k].reads);
+        p.l2[k].absorbed = kept_flags(a, plan.l2[from + k].absorbed, p.group[k].writes);
+    }
+    fsim_arena_free(scratch);
+    return p;
+}
+
+double fsim_price_again(const fsim_prepared *p, const fsim_hw *hw, fsim_arena *scratch)
+{
+    const fsim_mark mark = fsim_save(scratch);
+    fsim_kernel *kernel = fsim_new(scratch, fsim_kernel, p->kernels + 1);
+    for (int k = 0; k < p->kernels; k++)
+        kernel[k] = fsim_kernel_made_by(p->graph, hw, p->row->launch, p->maker, &p->group[k], &p->l2[k], scratch);
+    const double seconds = fsim_call_seconds(kernel, p->kernels, p->maker, p->row->launch, hw);
+    fsim_rewind(scratch, mark);
+    return seconds;
+}

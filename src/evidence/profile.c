@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* profile.c: which format it is, and the step that repeats. */
+#include "evidence/profile.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int fsim_profile_name(fsim_arena *a, fsim_profile *p, fsim_names *seen, int *room, const char *name)
+{
+    const int known = fsim_names_get(seen, name);
+    if (known >= 0)
+        return known;
+    const char *copy = fsim_strdup(a, name);
+    fsim_names_set(a, seen, copy, p->names);
+    *FSIM_PUSH(a, p->name, p->names, *room) = copy;
+    return p->names - 1;
+}
+
+bool fsim_profile_read(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes, fsim_profile *out)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    size_t i = bytes >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    *out = (fsim_profile){.path = path};
+    if (bytes >= 2 && at[0] == 0x1F && at[1] == 0x8B)
+        fsim_error(d, (fsim_loc){path, 1, 1}, "this is compressed by gzip: unpack it first (gunzip -k FILE)");
+    else if (bytes >= 4 && memcmp(text, "PK\3\4", 4) == 0)
+        fsim_error(d, (fsim_loc){path, 1, 1}, "this is a zip archive: unpack it first");
+    else if (bytes >= 2 && ((at[0] == 0xFF && at[1] == 0xFE) || (at[0] == 0xFE && at[1] == 0xFF)))
+        fsim_error(d, (fsim_loc){path, 1, 1}, "this text is UTF-16: wanted UTF-8 (iconv -f UTF-16 -t UTF-8)");
+    else if (bytes >= 4 && memcmp(text, "NVR", 3) == 0)
+        fsim_error(d, (fsim_loc){path, 1, 1},
+                   "this is a report of Nsight Compute: export it first (ncu --import FILE --csv --page raw)");
+    else {
+        while (i < bytes && strchr(" \t\r\n", text[i]) && text[i])
+            i++;
+        if (i == bytes)
+            fsim_error(d, (fsim_loc){path, 1, 1}, "the file is empty");
+        else
+            return text[i] == '{' || text[i] == '[' ? fsim_kineto_read(a, d, path, text, bytes, out)
+                                                    : fsim_ncu_read(a, d, path, text, bytes, out);
+    }
+    return false;
+}
+
+/* Steps. */
+
+/* The device whose kernels take the most time. */
+static int busiest(const fsim_profile *p, fsim_arena *a)
+{
+    typedef struct {
+        int device;
+        double time_s;
+    } load;
+    load *all = NULL;
+    int count = 0, room = 0, best = 0;
+    for (int i = 0; i < p->launches; i++) {
+        const fsim_launch *l = &p->launch[i];
+        int k = 0;
+        while (k < count && all[k].device != l->device)
+            k++;
+        if (k == count)
+            *FSIM_PUSH(a, all, count, room) = (load){l->device, 0};
+        all[k].time_s += l->ran == FSIM_RAN_KERNEL && isfinite(l->time_s) ? l->time_s : 0;
+    }
+    for (int k = 1; k < count; k++)
+        if (all[k].time_s > all[best].time_s)
+            best = k;
+    return count ? all[best].device : 0;
+}
+
+/* The same kernel, started alike? */
+static bool alike(const fsim_launch *x, const fsim_launch *y)
+{
+    return x->name == y->name && memcmp(x->grid, y->grid, sizeof x->grid) == 0 &&
+           memcmp(x->block, y->block, sizeof x->block) == 0;
+}
+
+/* Between these two launches, does the same follow? first and second are places in order. */
+static bool same_run(const fsim_profile *p, const int *order, int first, int second, int count, bool by_name)
+{
+    for (int i = 0; i < count; i++) {
+        const fsim_launch *x = &p->launch[order[first + i]], *y = &p->launch[order[second + i]];
+        if (by_name ? x->name != y->name : !alike(x, y))
+            return false;
+    }
+    return true;
+}
+
+/* The steps that the profiler marks, as runs of order. Returns how many. */
+static int runs_of(const fsim_profile *p, const int *order, int count, int *first, int *length)
+{
+    int steps = 0;
+    for (int i = 0; i < count; i++) {
+        const int step = p->launch[order[i]].step;
+        const bool more = steps > 0 && i > 0 && p->launch[order[i - 1]].step == step;
+        if (step >= 0 && !more) {
+            first[steps] = i;
+            length[steps++] = 0;
+        }
+        if (step >= 0)
+            length[steps - 1]++;
+    }
+    return steps;
+}
+
+/* The step that most others are like, the longest of those; *same: how many are. */
+static int commonest(const fsim_profile *p, const int *order, const int *first, const int *length, int steps,
+                     bool by_name, int *same)
+{
+    enum { MOST_TRIED = 64 }; /* a step that repeats is among the first ones */
+    int best = 0;
+    *same = 0;
+    for (int s = 0; s < steps && s < MOST_TRIED; s++) {
+        int n = 0;
+        for (int t = 0; t < steps; t++)
+            n += length[t] == length[s] && same_run(p, order, first[s], first[t], length[s], by_name);
+        if (n > *same || (n == *same && length[s] > length[best])) {
+            *same = n;
+            best = s;
+        }
+    }
+    return best;
+}
+
+/* By the profiler's marks: the sequence that most steps share. Steps at the ends often lack some, or are warm-up. Where
+ * sizes depend on data, names have to do. */
+static bool marked_steps(const fsim_profile *p, int *order, int count, fsim_arena *a, fsim_steps *out)
+{
+    int *first = fsim_new(a, int, count + 1), *length = fsim_new(a, int, count + 1),
+        *kept = fsim_new(a, int, count + 1);
+    const int steps = runs_of(p, order, count, first, length);
+    if (steps == 0)
+        return false;
+    int same = 0, total = 0, best = commonest(p, order, first, length, steps, false, &same);
+    const bool by_name = same == 1 && steps > 1;
+    if (by_name)
+        best = commonest(p, order, first, length, steps, true, &same);
+    for (int t = 0; t < steps; t++)
+        if (length[t] == length[best] && same_run(p, order, first[best], first[t], length[best], by_name)) {
+            out->before = total == 0 ? first[t] : out->before;
+            for (int i = 0; i < length[best]; i++)
+                kept[total++] = order[first[t] + i];
+        }
+    memcpy(order, kept, (size_t)total * sizeof *order);
+    out->repeats = same;
+    out->launches = length[best];
+    out->behind = count - total - out->before; /* or between */
+    out->marked = true;
+    return true;
+}
+
+/* Longest run with a period, of the launches in front of `end`, by Knuth, Morris and Pratt's failure function from
+ * behind: the run's length; *period. */
+static int periodic_run(const fsim_profile *p, const int *order, int end, int *fail, int *period)
+{
+    int run = 0;
+    fail[0] = 0;
+    for (int i = 1, k = 0; i < end; i++) {
+        while (k > 0 && !alike(&p->launch[order[end - 1 - i]], &p->launch[order[end - 1 - k]]))
+            k = fail[k - 1];
+        k += alike(&p->launch[order[end - 1 - i]], &p->launch[order[end - 1 - k]]);
+        fail[i] = k;
+        if ((i + 1 - k) * 2 <= i + 1) {
+            run = i + 1;
+            *period = i + 1 - k;
+        }
+    }
+    return run;
+}
+
+/* How many turns of a period, a divisor of `turns`, come nearest to `wanted` counted launches. */
+static int turns_together(int turns, int counted, int wanted)
+{
+    int best = 1;
+    for (int n = 2; n <= turns && wanted > 0 && counted > 0; n++)
+        if (turns % n == 0 && abs(n * counted - wanted) < abs(best * counted - wanted))
+            best = n;
+    return best;
+}
+
+/* Without marks: the longest run that repeats, with what else there is in front of it and, at most TAILS launches,
+ * behind it. */
+static void found_steps(const fsim_profile *p, const int *order, int count, int wanted, const bool *counted,
+                        fsim_arena *a, fsim_steps *out)
+{
+    enum { TAILS = 64 };
+    int *fail = fsim_new(a, int, count + 1), run = 0, period = count, tail = 0, in_period = 0;
+    for (int t = 0; t <= TAILS && t < count && run < count - t; t++) {
+        int found = 0;
+        const int length = periodic_run(p, order, count - t, fail, &found);
+        if (length > run) {
+            run = length;
+            period = found;
+            tail = t;
+        }
+    }
+    if (run < 2 * period || run * 2 < count) { /* a few equal layers in the midst of others are no steps */
+        run = count;
+        period = count;
+        tail = 0;
+    }
+    for (int i = 0; i < period; i++)
+        in_period += counted && counted[p->launch[order[count - tail - 1 - i]].name];
+    out->launches = period * turns_together(run / period, in_period, wanted);
+    out->repeats = run / out->launches;
+    const int used = out->launches * out->repeats;
+    out->first =
+        run == count - tail
+            ? 0
+            : count - tail - used; /* what repeats from the beginning starts with a step, else it ends with one */
+    out->before = out->first;
+    out->behind = count - out->first - used;
+}
+
+fsim_steps fsim_steps_of(const fsim_profile *p, int wanted, const bool *counted, fsim_arena *a)
+{
+    fsim_steps s = {.device = busiest(p, a)};
+    int *order = fsim_new(a, int, p->launches + 1), count = 0;
+    for (int i = 0; i < p->launches; i++)
+        if (p->launch[i].ran == FSIM_RAN_KERNEL) {
+            s.away += p->launch[i].device != s.device;
+            if (p->launch[i].device == s.device)
+                order[count++] = i;
+        }
+    s.order = order;
+    if (count == 0)
+        return s;
+    if (!marked_steps(p, order, count, a, &s)) {
+        found_steps(p, order, count, wanted, counted, a, &s);
+    } else if (s.repeats == 1 && wanted > 0) { /* one mark around several runs */
+        fsim_steps within = {.order = order, .device = s.device, .away = s.away, .marked = false};
+        found_steps(p, order, s.launches, wanted, counted, a, &within);
+        within.before += s.before;
+        within.behind += s.behind;
+        s = within.repeats > 1 ? within : s;
+    }
+    return s;
+}

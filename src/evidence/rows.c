@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "evidence/rows.h"
+
+#include "base/names.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ID, HW, WORKLOAD, SET, STRATEGY, L2, LAUNCH, TIME, READ, WRITTEN, SOURCE, KERNEL, COLUMNS, MOST_FIELDS = 256 };
+
+static const struct {
+    const char *name;
+    bool required;
+} columns[COLUMNS] = {[ID] = {"id", true},
+                      [HW] = {"hw", true},
+                      [WORKLOAD] = {"workload", true},
+                      [SET] = {"set", false},
+                      [STRATEGY] = {"strategy", true},
+                      [L2] = {"l2", false},
+                      [LAUNCH] = {"launch", true},
+                      [TIME] = {"time_s", true},
+                      [READ] = {"dram_read_bytes", false},
+                      [WRITTEN] = {"dram_write_bytes", false},
+                      [SOURCE] = {"source", false},
+                      [KERNEL] = {"kernel", false}};
+const char *const fsim_l2_names[] = {"cold", "warm", "unknown"};
+
+typedef struct {
+    fsim_arena *a;
+    fsim_diag *d;
+    const char *path, *next, *end;
+    int line;
+    const char *field[MOST_FIELDS];
+    int column[MOST_FIELDS], fields; /* column: of each field, where it begins */
+    int place[COLUMNS];              /* field of each column; -1 */
+    int header_fields;
+} reader;
+
+/* A field with quotes around it, from behind the first; *at goes behind the last. */
+static const char *quoted(reader *r, const char **at)
+{
+    const char *end = *at;
+    while (end < r->end && (*end != '"' || (end + 1 < r->end && end[1] == '"')))
+        end += *end == '"' ? 2 : 1;
+    char *text = fsim_new(r->a, char, end - *at + 1), *to = text;
+    for (const char *p = *at; p < end; p++) {
+        p += *p == '"';
+        r->line += *p == '\n';
+        *to++ = *p;
+    }
+    *at = end < r->end ? end + 1 : end;
+    return text;
+}
+
+/* The next line's fields. False at the end of the text. */
+static bool read_line(reader *r)
+{
+    while (r->next < r->end && (*r->next == '\n' || *r->next == '\r')) {
+        r->line += *r->next == '\n';
+        r->next++;
+    }
+    if (r->next == r->end)
+        return false;
+    const char *line = r->next, *p = line;
+    r->fields = 0;
+    for (bool more = true; more;) {
+        const char *from = p, *text;
+        if (p < r->end && *p == '"') {
+            p++;
+            text = quoted(r, &p);
+        } else {
+            while (p < r->end && *p != ',' && *p != '\n' && *p != '\r')
+                p++;
+            text = fsim_strndup(r->a, from, (size_t)(p - from));
+        }
+        if (r->fields < MOST_FIELDS) {
+            r->column[r->fields] = (int)(from - line) + 1;
+            r->field[r->fields++] = text;
+        }
+        more = p < r->end && *p == ',';
+        p += more;
+    }
+    while (p < r->end && *p != '\n')
+        p++;
+    r->next = p;
+    return true;
+}
+
+static fsim_loc place_of(const reader *r, int column)
+{
+    const int f = r->place[column];
+    return (fsim_loc){r->path, r->line, f >= 0 && f < r->fields ? r->column[f] : 1};
+}
+
+static bool read_header(reader *r)
+{
+    const int errors = fsim_errors(r->d);
+    for (int c = 0; c < COLUMNS; c++) {
+        r->place[c] = -1;
+    }
+    if (!read_line(r)) {
+        fsim_error(r->d, (fsim_loc){r->path, 1, 1},
+                   "the file is empty, wanted a header: id,hw,workload,set,strategy,l2,launch,time_s,...");
+        return false;
+    }
+    for (int i = 0; i < r->fields; i++)
+        for (int c = 0; c < COLUMNS; c++)
+            if (strcmp(r->field[i], columns[c].name) == 0)
+                r->place[c] = i;
+    for (int c = 0; c < COLUMNS; c++) {
+        const char *near =
+            r->place[c] < 0 && columns[c].required ? fsim_nearest(columns[c].name, r->field, r->fields) : NULL;
+        if (r->place[c] < 0 && columns[c].required)
+            fsim_error(r->d, (fsim_loc){r->path, r->line, 1}, "no column '%s'%s%s%s", columns[c].name,
+                       near ? "; is it '" : "", near ? near : "", near ? "'?" : "");
+    }
+    r->header_fields = r->fields;
+    return fsim_errors(r->d) == errors;
+}
+
+static const char *text_of(const reader *r, int column)
+{
+    const int f = r->place[column];
+    return f >= 0 && f < r->fields ? r->field[f] : "";
+}
+
+static int choice(const reader *r, int column, const char *const *names, int count, int otherwise)
+{
+    const char *text = text_of(r, column);
+    if (!*text && otherwise >= 0)
+        return otherwise;
+    for (int i = 0; i < count; i++)
+        if (strcmp(text, names[i]) == 0)
+            return i;
+    fsim_error(r->d, place_of(r, column), "%s: unknown '%s'%s", columns[column].name, text,
+               fsim_did_you_mean(r->a, text, names, count));
+    return 0;
+}
+
+/* A number of at least `least`; NaN where the field is empty and may be. */
+static double number(const reader *r, int column, double least)
+{
+    const char *text = text_of(r, column);
+    char *end;
+    const double x = strtod(text, &end);
+    if (!*text && !columns[column].required)
+        return NAN;
+    if (end == text || *end || !isfinite(x) || x < least) {
+        fsim_error(r->d, place_of(r, column), "%s: '%s' is no %s", columns[column].name, text,
+                   least > 0 ? "time above 0, in seconds" : "number of bytes");
+        return NAN;
+    }
+    return x;
+}
+
+fsim_measurements fsim_rows_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes)
+{
+    reader r = {.a = a, .d = d, .path = path, .next = text, .end = text + bytes, .line = 1};
+    fsim_measurements all = {0};
+    int room = 0, left_out = 0;
+    if (!read_header(&r))
+        return all;
+    while (read_line(&r)) {
+        const int errors = fsim_errors(d);
+        if (r.fields != r.header_fields)
+            fsim_error(d, (fsim_loc){path, r.line, 1}, "%d fields, the header has %d", r.fields, r.header_fields);
+        else {
+            const fsim_measured row = {
+                .id = text_of(&r, ID),
+                .hw = text_of(&r, HW),
+                .workload = text_of(&r, WORKLOAD),
+                .set = text_of(&r, SET),
+                .source = text_of(&r, SOURCE),
+                .kernel = text_of(&r, KERNEL),
+                .strategy = (fsim_strategy)choice(&r, STRATEGY, fsim_strategy_names, FSIM_STRATEGY_COUNT, -1),
+                .l2 = (fsim_l2_state)choice(&r, L2, fsim_l2_names, 3, FSIM_L2_UNKNOWN),
+                .launch = (fsim_regime)choice(&r, LAUNCH, fsim_regime_names, FSIM_REGIME_COUNT, -1),
+                .time_s = number(&r, TIME, 1e-12),
+                .dram_read_bytes = number(&r, READ, 0),
+                .dram_write_bytes = number(&r, WRITTEN, 0),
+                .at = {path, r.line, 1}};
+            if (fsim_errors(d) == errors && *row.workload)
+                *FSIM_PUSH(a, all.at, all.count, room) = row;
+            left_out += *row.workload == '\0';
+        }
+    }
+    if (left_out > 0)
+        fsim_warning(d, (fsim_loc){.file = path}, "%d rows without a workload are left out", left_out);
+    return all;
+}
+
+static void put_field(FILE *out, const char *text)
+{
+    if (!strpbrk(text, ",\"\n\r")) {
+        fputs(text, out);
+        return;
+    }
+    putc('"', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            putc('"', out);
+        putc(*text, out);
+    }
+    putc('"', out);
+}
+
+static void put_bytes(FILE *out, double bytes)
+{
+    if (!isnan(bytes))
+        fprintf(out, "%.0f", bytes);
+}
+
+void fsim_rows_write(FILE *out, const fsim_measured *row, int count)
+{
+    for (int c = 0; c < COLUMNS; c++)
+        fprintf(out, "%s%s", c ? "," : "", columns[c].name);
+    putc('\n', out);
+    for (int i = 0; i < count; i++) {
+        const fsim_measured *m = &row[i];
+        const char *const text[COLUMNS] = {[ID] = m->id,
+                                           [HW] = m->hw,
+                                           [WORKLOAD] = m->workload,
+                                           [SET] = m->set,
+                                           [STRATEGY] = fsim_strategy_names[m->strategy],
+                                           [L2] = fsim_l2_names[m->l2],
+                                           [LAUNCH] = fsim_regime_names[m->launch],
+                                           [SOURCE] = m->source,
+                                           [KERNEL] = m->kernel};
+        for (int c = 0; c < COLUMNS; c++) {
+            if (c)
+                putc(',', out);
+            if (c == TIME)
+                fprintf(out, "%.9g", m->time_s);
+            else if (c == READ || c == WRITTEN)
+                put_bytes(out, c == READ ? m->dram_read_bytes : m->dram_write_bytes);
+            else
+                put_field(out, text[c] ? text[c] : "");
+        }
+        putc('\n', out);
+    }
+}

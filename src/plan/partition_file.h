@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* partition_file.h: a partition that the user already has, read from a file. */
+#ifndef FUSESIM_PLAN_PARTITION_FILE_H
+#define FUSESIM_PLAN_PARTITION_FILE_H
+
+#include "plan/search/search.h"
+
+typedef struct {
+    fsim_partition partition;
+    fsim_maker maker;   /* whose kernels: a plan of the strategies eager and inductor says so */
+    fsim_loc file, *at; /* the file; per group, where it starts */
+} fsim_given;
+
+/* Reads a plan as `--json` or `enumerate` writes it (plan.kernels[].operators, kernels[].operators, groups), or a bare
+ * list of lists of names. A name is a primitive's or a source operator's, which stands for all of its primitives; the
+ * last primitive of a composite has the composite's name, and is meant where another primitive of the composite is
+ * named too. False after errors. In a; text stays referenced. */
+bool fsim_given_read(const fsim_graph *g, fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes,
+                     fsim_given *out);
+
+/* Says all that keeps it from being a plan: primitives in no group or in two, groups that are no kernel, groups that
+ * wait for each other. True, priced in *out, when there is nothing to say. In a. */
+bool fsim_given_price(const fsim_problem *p, const fsim_given *given, fsim_diag *d, fsim_arena *a, fsim_plan *out);
+
+#endif

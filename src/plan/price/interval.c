@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/price/interval.h"
+
+#include "cost/spread.h"
+#include <math.h>
+#include <string.h>
+
+/* Of the variance of kernels in one plan, the part that they have in common. It hardly matters: of KernelBench v01's
+ * eager rows, 85 % of level 2 and 41 % of level 3 lie inside with 0.25, 87 and 49 % with 0.5. */
+static const double common = 0.5;
+
+typedef struct {
+    double together, alone; /* sum of the seconds of spread; sum of their squares */
+} spreads;
+
+static void add(spreads *s, double seconds)
+{
+    s->together += seconds;
+    s->alone += seconds * seconds;
+}
+
+static double variance(const spreads *s) { return common * s->together * s->together + (1 - common) * s->alone; }
+
+static double seconds_of_spread(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_kernel *k)
+{
+    return k->time_s * fsim_kernel_spread(g, hw, maker, k);
+}
+
+static fsim_interval around(double x, double spread) { return (fsim_interval){x * exp(-spread), x * exp(spread)}; }
+
+fsim_interval fsim_kernel_interval(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_kernel *k)
+{
+    return around(k->time_s, fsim_kernel_spread(g, hw, maker, k));
+}
+
+fsim_interval fsim_plan_interval(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_plan *plan)
+{
+    spreads s = {0};
+    for (int k = 0; k < plan->kernels; k++)
+        add(&s, seconds_of_spread(g, hw, maker, &plan->kernel[k]));
+    return around(plan->time_s, plan->time_s > 0 ? sqrt(variance(&s)) / plan->time_s : 0);
+}
+
+static bool same_members(const fsim_part *x, const fsim_part *y)
+{
+    return x->count == y->count && memcmp(x->node, y->node, (size_t)x->count * sizeof *x->node) == 0;
+}
+
+fsim_interval fsim_speedup_interval(const fsim_graph *g, const fsim_hw *hw, fsim_maker base_maker,
+                                    const fsim_plan *base, fsim_maker maker, const fsim_plan *plan, fsim_arena *a)
+{
+    spreads only_base = {0}, only_plan = {0}, both = {0};
+    int *at = fsim_new(a, int, g->nodes + 1); /* 1 + the base's kernel that begins with a primitive */
+    bool *shared = fsim_new(a, bool, base->kernels + 1);
+    for (int k = 0; k < base->kernels; k++)
+        at[base->partition.part[k].node[0]] = k + 1;
+    for (int k = 0; k < plan->kernels; k++) {
+        const int twin = at[plan->partition.part[k].node[0]] - 1;
+        const double s = seconds_of_spread(g, hw, maker, &plan->kernel[k]);
+        if (twin >= 0 && same_members(&base->partition.part[twin], &plan->partition.part[k])) {
+            shared[twin] = true;
+            add(&both, s / plan->time_s - seconds_of_spread(g, hw, base_maker, &base->kernel[twin]) / base->time_s);
+        } else {
+            add(&only_plan, s / plan->time_s);
+        }
+    }
+    for (int k = 0; k < base->kernels; k++)
+        if (!shared[k])
+            add(&only_base, seconds_of_spread(g, hw, base_maker, &base->kernel[k]) / base->time_s);
+    /* What all kernels of a plan have in common cancels between the plans, too. */
+    const double together = only_base.together - only_plan.together - both.together;
+    const double spread =
+        sqrt(common * together * together + (1 - common) * (only_base.alone + only_plan.alone + both.alone));
+    return around(base->time_s / plan->time_s, spread);
+}

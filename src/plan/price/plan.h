@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan.h: a partition of a graph into kernels, in launch order, priced. */
+#ifndef FUSESIM_PLAN_PRICE_PLAN_H
+#define FUSESIM_PLAN_PRICE_PLAN_H
+
+#include "cost/cost.h"
+
+typedef enum { FSIM_MINIMISE_TIME, FSIM_MINIMISE_BYTES, FSIM_MINIMISE_MEMORY } fsim_objective;
+
+/* What every plan of one prediction shares. */
+typedef struct {
+    const fsim_graph *graph;
+    const fsim_hw *hw;
+    fsim_limits limits;
+    fsim_regime regime;
+    fsim_objective objective;
+    bool warm, recompute;
+    fsim_harness harness; /* of frameworks' plans */
+    int64_t memory_limit; /* bytes; 0: none */
+    bool lean;            /* kernels are launched in the order that needs the least memory at its peak */
+    double time_limit_s;
+    struct fsim_store *store;        /* cost cache, search/plan.c */
+    volatile const int *interrupted; /* set by a signal: end the search with the best so far */
+} fsim_problem;
+
+/* A partition: groups of primitives. A primitive is home in exactly one group; in the others that list it, it is a
+ * clone. */
+typedef struct {
+    int count;
+    int *node; /* ascending */
+    bool *clone;
+} fsim_part;
+typedef struct {
+    int parts;
+    fsim_part *part;
+} fsim_partition;
+
+typedef struct {
+    const char *strategy;
+    int kernels;
+    fsim_kernel *kernel; /* launch order */
+    fsim_residency *l2;  /* per kernel: what it finds in L2 and leaves there */
+    const char **rule;   /* per kernel, the pattern rule that made it; or NULL */
+    double time_s;       /* sum of the kernels */
+    int64_t objective;   /* what the search minimises: femtoseconds or bytes */
+    int64_t dram_read_bytes, dram_write_bytes, peak_memory_bytes, eliminated_bytes;
+    double l2_bytes, flops;
+    fsim_partition partition;
+} fsim_plan;
+
+typedef struct {
+    bool proven;
+    double lower_bound;                /* of the objective: seconds or bytes */
+    int64_t groups_considered, states; /* sets tried as kernels; states of what has run */
+    double search_s; /* steps of the search at their usual rate: the same on every machine and in every run */
+    bool stopped_by_clock;
+} fsim_proof;
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/price/timeline.h"
+
+#include <math.h>
+
+const char *const fsim_lane_names[FSIM_LANE_COUNT] = {"compute", "communication", "transfer"};
+
+static fsim_lane lane_of(const fsim_kernel *k)
+{
+    return k->template == FSIM_COMMUNICATION_KERNEL ? FSIM_LANE_COMMUNICATION
+           : k->template == FSIM_TRANSFER_KERNEL    ? FSIM_LANE_TRANSFER
+                                                    : FSIM_LANE_COMPUTE;
+}
+
+fsim_timeline fsim_timeline_of(const fsim_graph *g, const fsim_plan *plan, fsim_arena *a)
+{
+    fsim_timeline out = {.span = fsim_new(a, fsim_span, plan->kernels + 1)};
+    int64_t *made = fsim_new(a, int64_t, g->tensors + 1), idle[FSIM_LANE_COUNT] = {0}, busy[FSIM_LANE_COUNT] = {0},
+            last = 0; /* ticks */
+    for (int k = 0; k < plan->kernels; k++) {
+        const fsim_kernel *x = &plan->kernel[k];
+        const fsim_lane lane = lane_of(x);
+        const int64_t ticks = llrint(x->time_s / FSIM_TICK_S);
+        int64_t start = idle[lane];
+        for (int i = 0; i < x->inputs; i++)
+            start = made[x->input[i].tensor] > start ? made[x->input[i].tensor] : start;
+        const int64_t end = start + ticks;
+        for (int i = 0; i < x->outputs; i++)
+            made[x->output[i].tensor] = end;
+        idle[lane] = end;
+        busy[lane] += ticks;
+        last = end > last ? end : last;
+        out.span[k] = (fsim_span){(double)start * FSIM_TICK_S, (double)end * FSIM_TICK_S, lane};
+    }
+    out.makespan_s = (double)last * FSIM_TICK_S;
+    for (int l = 0; l < FSIM_LANE_COUNT; l++)
+        out.busy_s[l] = (double)busy[l] * FSIM_TICK_S;
+    return out;
+}
+
+double fsim_call_seconds(const fsim_kernel *kernel, int kernels, fsim_maker maker, fsim_regime regime,
+                         const fsim_hw *hw)
+{
+    const bool compiled = maker == FSIM_BY_INDUCTOR;
+    const double launch = fsim_hw_get(hw, compiled ? FSIM_HW_COMPILED_LAUNCH : FSIM_HW_LAUNCH_EAGER),
+                 floor = fsim_hw_get(hw, FSIM_HW_KERNEL_FLOOR);
+    double seconds = 0, host = fsim_hw_get(hw, compiled ? FSIM_HW_COMPILED_CALL : FSIM_HW_CALL_EAGER), gpu = 0;
+    for (int k = 0; k < kernels; k++) {
+        seconds += kernel[k].time_s;
+        const double begun =
+            fmax(host + launch, gpu); /* the first of its launches; the host makes the others meanwhile */
+        host += launch * kernel[k].launches;
+        gpu = fmax(begun + floor * kernel[k].launches + (kernel[k].time_s - kernel[k].time[FSIM_LAUNCH]), host + floor);
+    }
+    return regime == FSIM_REGIME_EAGER    ? gpu
+           : regime == FSIM_REGIME_STREAM ? seconds + fsim_hw_get(hw, FSIM_HW_CALL_STREAM)
+                                          : seconds;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* baseline.c: the partitions that users know, over the same legality and priced by the same costs as the optimum.
+ *   eager    each source operator alone, as PyTorch launches it: permutes, expands and slices are free, their readers
+ * pay the strides unfused  one kernel a primitive greedy   priority fusion by our costs, then pairs: merge.c inductor
+ * torch.compile: inductor.c pattern  the rules of ONNX Runtime and TensorRT: pattern.c maximal  joins whatever may be
+ * joined, until no pair may xla      XLA:GPU by its own time model: xla.c */
+#include "plan/search/merge.h"
+#include "plan/search/search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const fsim_strategy_names[FSIM_PLAN_COUNT] = {"eager",   "unfused", "optimal", "greedy", "inductor",
+                                                          "pattern", "maximal", "xla",     "file"};
+
+/* Eager. */
+
+static bool is_strided_view(const fsim_graph *g, int n)
+{
+    const fsim_tensor *t = &g->tensor[g->node[n].result[0]];
+    return fsim_ops[g->node[n].op].class == FSIM_PERMUTE && g->source[g->node[n].source].nodes == 1 && !t->output &&
+           !t->materialize;
+}
+
+typedef struct {
+    const fsim_problem *p;
+    fsim_arena *a;
+    fsim_partition out;
+    int room;
+    bool *copied; /* strided views that some reader can't read through: a copy is made, and read by all */
+    bool again;
+} eager;
+
+/* node[0, count) with the strided views that it reads, and those that they read. Returns the new count. */
+static int with_views(const eager *e, int *node, int count, int room)
+{
+    const fsim_graph *g = e->p->graph;
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < g->node[node[i]].args; k++) {
+            const int from = g->tensor[g->node[node[i]].arg[k].tensor].producer;
+            bool known = from < 0 || !is_strided_view(g, from) || e->copied[from];
+            for (int j = 0; j < count && !known; j++)
+                known = node[j] == from;
+            if (!known && count < room)
+                node[count++] = from;
+        }
+    qsort(node, (size_t)count, sizeof *node, fsim_by_int);
+    return count;
+}
+
+static bool holds(const int *node, int count, int n)
+{
+    return bsearch(&n, node, (size_t)count, sizeof n, fsim_by_int) != NULL;
+}
+
+static void add_eager(eager *e, const int *node, int count)
+{
+    enum { MOST_VIEWS = 64 };
+    const fsim_graph *g = e->p->graph;
+    int *all = fsim_new(e->a, int, count + MOST_VIEWS);
+    memcpy(all, node, (size_t)count * sizeof *node);
+    int with = with_views(e, all, count, count + MOST_VIEWS);
+    bool *stored = fsim_new(e->a, bool, with);
+    for (int i = 0; i < with; i++) /* of its own, what others read */
+        for (int r = 0; holds(node, count, all[i]) && r < g->node[all[i]].results; r++) {
+            const fsim_tensor *t = &g->tensor[g->node[all[i]].result[r]];
+            stored[i] = stored[i] || t->output || t->materialize || all[i] == node[count - 1];
+            for (int k = 0; k < t->readers; k++)
+                stored[i] = stored[i] || !holds(node, count, t->reader[k]);
+        }
+    if (with > count && !fsim_candidate_of(e->p, all, with, stored)->legal) {
+        for (int i = 0; i < with; i++)
+            e->copied[all[i]] = e->copied[all[i]] || !holds(node, count, all[i]);
+        e->again = true;
+        memcpy(all, node, (size_t)count * sizeof *node);
+        with = count;
+    }
+    *FSIM_PUSH(e->a, e->out.part, e->out.parts, e->room) = (fsim_part){with, all, fsim_new(e->a, bool, with)};
+}
+
+/* Composites that PyTorch composes from operators with kernels of their own, and losses that it makes in full before
+ * their mean. The others are one kernel where they can be. */
+static const struct {
+    fsim_op op;
+    bool before_last; /* all but the last primitive together; else one by one */
+} pieces[] = {{FSIM_OP_MSE_LOSS, true},
+              {FSIM_OP_SMOOTH_L1_LOSS, true},
+              {FSIM_OP_SWIGLU, true},
+              {FSIM_OP_KL_DIV, false},
+              {FSIM_OP_NORMALIZE, false},
+              {FSIM_OP_COSINE_SIMILARITY, false},
+              {FSIM_OP_TRIPLET_MARGIN_LOSS, false},
+              {FSIM_OP_LOGSUMEXP, false},
+              {FSIM_OP_RMS_NORM, false},
+              {FSIM_OP_ROTARY_EMBEDDING, false}};
+
+/* Two kernels: the second begins behind the first primitive of this kind, and makes again what it needs of the first's
+ * full-size values. */
+static const struct {
+    fsim_op op, last;
+} cuts[] = {{FSIM_OP_BATCH_NORM, FSIM_OP_RSQRT}, /* batch statistics, then their use */
+            {FSIM_OP_GROUP_NORM, FSIM_OP_RSQRT},
+            {FSIM_OP_INSTANCE_NORM, FSIM_OP_RSQRT},
+            {FSIM_OP_CROSS_ENTROPY, FSIM_OP_ADD}}; /* log-softmax, then the targets' entries */
+
+static bool one_kernel(const eager *e, const int *node, int count)
+{
+    fsim_group made;
+    fsim_refusal why;
+    return count == 1 ||
+           (fsim_legal(&e->p->limits, node, count, e->a, &made, &why) && fsim_kernel_alone(e->p, node, count, e->a));
+}
+
+/* Adds to node[0, count), primitives of s, those before them that they read and that are as large as anything in s: it
+ * makes them again. */
+static int with_copies(const eager *e, const fsim_source *s, int *node, int count)
+{
+    const fsim_graph *g = e->p->graph;
+    const int own = count;
+    int64_t largest = 0;
+    for (int i = 0; i < s->nodes; i++)
+        largest = g->node[s->first + i].points > largest ? g->node[s->first + i].points : largest;
+    for (int i = 0; i < own; i++)
+        for (int k = 0; k < g->node[node[i]].args; k++) {
+            const int from = g->tensor[g->node[node[i]].arg[k].tensor].producer;
+            bool take =
+                from >= s->first && from < node[0] && g->node[from].points == largest && fsim_may_clone(e->p, from);
+            for (int j = own; j < count; j++)
+                take = take && node[j] != from;
+            if (take)
+                node[count++] = from;
+        }
+    qsort(node, (size_t)count, sizeof *node, fsim_by_int);
+    return count;
+}
+
+/* The same with node[i] < from as copies. */
+static bool one_kernel_after(const eager *e, const int *node, int count, int from)
+{
+    const fsim_graph *g = e->p->graph;
+    bool *stored = fsim_new(e->a, bool, count), *copy = fsim_new(e->a, bool, count);
+    fsim_group made;
+    fsim_refusal why;
+    for (int i = 0; i < count; i++) {
+        const fsim_tensor *t = &g->tensor[g->node[node[i]].result[0]];
+        copy[i] = node[i] < from;
+        stored[i] = !copy[i] && (t->output || t->materialize || i == count - 1);
+        for (int k = 0; k < t->readers && !copy[i]; k++)
+            stored[i] = stored[i] || !holds(node, count, t->reader[k]);
+    }
+    return fsim_group_of(&e->p->limits, node, count, stored, copy, e->a, &made, &why);
+}
+
+/* As ATen cuts it. False where it does not, or where one of the two would be no kernel. */
+static bool add_cut(eager *e, const fsim_source *s)
+{
+    const fsim_graph *g = e->p->graph;
+    int *node = fsim_new(e->a, int, 2 * s->nodes + 1), cut = 0;
+    bool reduces = false;
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++)
+        for (int k = 0; cuts[i].op == s->op && k < s->nodes && !cut; k++) {
+            reduces = reduces || fsim_ops[g->node[s->first + k].op].class == FSIM_REDUCE;
+            cut = reduces && g->node[s->first + k].op == cuts[i].last ? k + 1 : 0;
+        }
+    for (int k = 0; k < s->nodes; k++)
+        node[k] = s->first + k;
+    if (cut == 0 || cut == s->nodes || !one_kernel(e, node, cut))
+        return false;
+    int *rest = fsim_new(e->a, int, 2 * s->nodes + 1);
+    memcpy(rest, node + cut, (size_t)(s->nodes - cut) * sizeof *rest);
+    const int count = with_copies(e, s, rest, s->nodes - cut);
+    if (!one_kernel_after(e, rest, count, s->first + cut))
+        return false;
+    add_eager(e, node, cut);
+    add_eager(e, rest, count);
+    return true;
+}
+
+/* One source operator: as few kernels as it may be. A convolution's bias is a kernel of its own. */
+static void add_source(eager *e, const fsim_source *s)
+{
+    const fsim_graph *g = e->p->graph;
+    int *node = fsim_new(e->a, int, s->nodes + 1), most = s->nodes;
+    if (add_cut(e, s))
+        return;
+    for (int i = 0; i < s->nodes; i++) {
+        node[i] = s->first + i;
+        most = g->node[node[i]].gemm.convolution ? 1 : most;
+    }
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+        if (pieces[i].op == s->op)
+            most = pieces[i].before_last && s->nodes > 1 ? s->nodes - 1 : 1;
+    for (int from = 0, take; from < s->nodes; from += take) {
+        take = s->nodes - from < most ? s->nodes - from : most;
+        while (take > 1 && !one_kernel(e, node + from, take))
+            take--;
+        add_eager(e, node + from, take);
+    }
+}
+
+/* What the search may not compute again for readers far away, it may not read through here either. */
+static void copy_far_views(eager *e)
+{
+    bool *held = fsim_new(e->a, bool, e->p->graph->nodes + 1);
+    for (int i = 0; i < e->out.parts; i++)
+        for (int k = 0; k < e->out.part[i].count; k++) {
+            const int n = e->out.part[i].node[k];
+            if (held[n] && !fsim_may_clone(e->p, n))
+                e->copied[n] = e->again = true;
+            held[n] = true;
+        }
+}
+
+static fsim_partition eager_partition(const fsim_problem *p, fsim_arena *a)
+{
+    const fsim_graph *g = p->graph;
+    eager e = {.p = p, .a = a, .copied = fsim_new(a, bool, g->nodes + 1)};
+    do {
+        e.again = false;
+        e.out.parts = 0;
+        for (int s = 0; s < g->sources; s++) {
+            const int first = g->source[s].first;
+            if (g->source[s].nodes > 0 && (g->source[s].nodes > 1 || !is_strided_view(g, first) || e.copied[first]))
+                add_source(&e, &g->source[s]);
+        }
+        copy_far_views(&e);
+    } while (e.again);
+    return e.out;
+}
+
+static double any_merge(const fsim_merge *m) { return m->flows ? 2 : 1; /* along the data first, siblings after */ }
+
+fsim_maker fsim_maker_of(fsim_strategy strategy)
+{
+    return strategy == FSIM_STRATEGY_EAGER || strategy == FSIM_STRATEGY_UNFUSED ? FSIM_BY_ATEN
+           : strategy == FSIM_STRATEGY_INDUCTOR                                 ? FSIM_BY_INDUCTOR
+                                                                                : FSIM_BY_FUSESIM;
+}
+
+void fsim_baseline(const fsim_problem *p, fsim_strategy strategy, fsim_arena *a, fsim_plan *out)
+{
+    fsim_arena *scratch = fsim_arena_new();
+    const fsim_partition singles = fsim_singles(p, scratch);
+    fsim_partition made = singles;
+    fsim_clusters *c = strategy == FSIM_STRATEGY_EAGER      ? NULL
+                       : strategy == FSIM_STRATEGY_INDUCTOR ? fsim_inductor(p, scratch)
+                                                            : fsim_clusters_of(p, &singles, scratch);
+    const char **rule = NULL;
+    fsim_refusal why;
+    if (strategy == FSIM_STRATEGY_GREEDY) {
+        fsim_greedy(c);
+    } else if (strategy == FSIM_STRATEGY_PATTERN) {
+        fsim_pattern(c);
+    } else if (strategy == FSIM_STRATEGY_XLA) {
+        fsim_xla(c);
+    } else if (strategy == FSIM_STRATEGY_MAXIMAL) {
+        fsim_join_chains(c);
+        fsim_merge_all(c, any_merge);
+    }
+    made = strategy == FSIM_STRATEGY_EAGER ? eager_partition(p, scratch) : fsim_partition_of(c, scratch, &rule);
+    if (!fsim_price(p, &made, a, out, &why)) { /* only the whole could refuse it */
+        rule = NULL;
+        fsim_price(p, &singles, a, out, &why);
+    }
+    int *with =
+        fsim_new(scratch, int, p->graph->nodes + 1); /* rules copy nothing: a part is known by its first primitive */
+    for (int i = 0; rule && i < made.parts; i++)
+        with[made.part[i].node[0]] = i;
+    for (int k = 0; rule && k < out->kernels; k++) {
+        const char *name = rule[with[out->partition.part[k].node[0]]];
+        out->rule[k] = name ? fsim_strdup(a, name) : NULL;
+    }
+    out->strategy = fsim_strategy_names[strategy];
+    fsim_arena_free(scratch);
+}

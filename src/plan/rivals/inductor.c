@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inductor.c: the kernels that torch.compile would make. Thresholds are TorchInductor's defaults.
+ *
+ * Modelled: lowering, which decides what is a buffer and what is computed again by each of its readers (by counts of
+ * reads and operators, never by cost); then up to ten rounds of joining pairs of buffers by score: bytes of accesses
+ * that both have, unless within a factor of 16, then kernels of the same kind first, nearer ones last; at most 64
+ * buffers a kernel; horizontal fusion from 10 shared bytes on, of kernels at most 64 apart, unless it keeps much more
+ * memory alive than it saves. Loops: a result as large as what a kernel reduces is stored by that kernel only where
+ * rows are contiguous and not split over blocks, so that batch norm, norms of few long rows, and softmax across
+ * channels are statistics and a loop; long rows, fewer than two an SM, are split. Graphs with 2d convolutions run
+ * channels last, so that channels are the rows there (cost/triton.h). Matrix products are library calls that take a
+ * bias (addmm) unless only pointwise operators follow; convolutions take none; attention is the flash kernel where that
+ * is one; scans, sorts, scatters, and pooling without a lowering are kernels of their own. Not modelled: max-autotune
+ * and its templates, combo kernels, mixed-order reductions, loop reordering across reductions, unrolled small
+ * reductions; what a scan's loop takes in (it does, the loops before it); copies that stores into a concat's result
+ * save; layout changes of weights. Why kernels take what they take: cost/triton.c; a convolution's layout changes:
+ * cost/convolution.c. */
+#include "plan/search/merge.h"
+
+#include "cost/triton.h"
+#include "plan/search/space.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    REUSED_READS = 4,        /* realize_reads_threshold */
+    MOST_OPERATORS = 30,     /* realize_opcount_threshold */
+    MOST_READS = 8,          /* realize_acc_reads_threshold */
+    MOST_CONCAT = 8,         /* max_pointwise_cat_inputs */
+    MOST_BUFFERS = 64,       /* max_fusion_size */
+    MOST_PAIRS = 64,         /* max_fusion_buffer_group_pairwise_attempts */
+    LEAST_SHARED_BYTES = 10, /* score_fusion_memory_threshold, of horizontal fusion */
+    FARTHEST = 64,           /* order distance of horizontal fusion */
+    MEMORY_OVER_SAVED = 32,
+    WHOLE_ROW = 8192, /* shorter rows are not split, however few */
+    DECISIVE = 16,    /* a score so many times another decides alone */
+    ROUNDS = 10
+};
+
+/* Lowering. */
+
+typedef struct {
+    int operators, reads, read[MOST_READS + 1]; /* of an inlined value: what it loads; counts end at MOST_READS + 1 */
+    bool once;                                  /* part of it may not be computed twice */
+} expression;
+
+typedef struct {
+    const fsim_problem *p;
+    fsim_arena *a;
+    bool *buffer, *forced;
+    int *unit;  /* per primitive: the source operator that is one library kernel, or -1 */
+    int *addmm; /* per primitive: the product whose bias it adds, or -1 */
+    expression *value;
+} lowering;
+
+static fsim_class class_of(const fsim_graph *g, int n) { return fsim_ops[g->node[n].op].class; }
+static bool pointwise(const fsim_graph *g, int n)
+{
+    return class_of(g, n) == FSIM_ELEMENTWISE || class_of(g, n) == FSIM_RANDOM;
+}
+
+static void load(expression *e, int tensor)
+{
+    for (int i = 0; i < e->reads; i++)
+        if (e->read[i] == tensor)
+            return;
+    e->operators++;
+    if (e->reads <= MOST_READS)
+        e->read[e->reads++] = tensor;
+}
+
+static expression expression_of(const lowering *w, int n)
+{
+    const fsim_node *x = &w->p->graph->node[n];
+    expression e = {.operators = 1 + x->attrs.has_scalar, .once = !fsim_may_clone(w->p, n)};
+    for (int k = 0; k < x->args; k++) {
+        const int t = x->arg[k].tensor, from = w->p->graph->tensor[t].producer;
+        if (from < 0 || w->buffer[from]) {
+            load(&e, t);
+            continue;
+        }
+        e.operators += w->value[from].operators - w->value[from].reads;
+        e.once = e.once || w->value[from].once;
+        for (int i = 0; i < w->value[from].reads; i++)
+            load(&e, w->value[from].read[i]);
+    }
+    return e;
+}
+
+/* A product takes its operand through it. */
+static bool is_layout(const fsim_graph *g, int n)
+{
+    const fsim_tensor *t = &g->tensor[g->node[n].result[0]];
+    bool product = false;
+    for (int r = 0; r < t->readers; r++)
+        product = product || (class_of(g, t->reader[r]) == FSIM_CONTRACTION && !g->node[t->reader[r]].gemm.convolution);
+    return product && fsim_swaps_matrix(&g->node[n]);
+}
+
+/* Some reader needs it in memory, or so does the workload. */
+static bool must_be_buffer(const lowering *w, int n, int *readers)
+{
+    const fsim_graph *g = w->p->graph;
+    const fsim_node *x = &g->node[n];
+    bool must = x->effect || x->results > 1 || !fsim_classes[fsim_ops[x->op].class].inlines ||
+                (x->op == FSIM_OP_CONCAT && x->args > MOST_CONCAT);
+    const fsim_tensor *t = &g->tensor[x->result[0]];
+    *readers = t->readers;
+    must = must || t->readers == 0 || t->output || t->materialize;
+    for (int r = 0; r < t->readers && !must; r++) {
+        const fsim_node *reader = &g->node[t->reader[r]];
+        const fsim_class class = fsim_ops[reader->op].class;
+        must = w->unit[t->reader[r]] >= 0 || w->addmm[t->reader[r]] >= 0 || is_layout(g, t->reader[r]) ||
+               !(fsim_classes[class].inlines || class == FSIM_REDUCE || (class == FSIM_CONTRACTION && is_layout(g, n)));
+        for (int k = 0; k < reader->args; k++)
+            must = must || (reader->arg[k].tensor == x->result[0] && reader->arg[k].how != FSIM_READ_MAP);
+    }
+    return must;
+}
+
+/* Statistics are one operator (var_mean) of what they are taken over, so a norm's inner values have no readers that it
+ * shares with them. */
+static bool inside_norm(const fsim_graph *g, int n)
+{
+    const fsim_source *s = &g->source[g->node[n].source];
+    const bool norm = s->op == FSIM_OP_LAYER_NORM || s->op == FSIM_OP_BATCH_NORM || s->op == FSIM_OP_GROUP_NORM ||
+                      s->op == FSIM_OP_INSTANCE_NORM;
+    return norm && n < s->first + s->nodes - 1 && pointwise(g, n);
+}
+
+static bool is_buffer(const lowering *w, int n)
+{
+    const fsim_graph *g = w->p->graph;
+    int readers;
+    const expression *e = &w->value[n];
+    if (w->unit[n] >= 0)
+        return n == g->source[w->unit[n]].first + g->source[w->unit[n]].nodes - 1;
+    if (w->forced[n] || w->addmm[n] >= 0 || must_be_buffer(w, n, &readers) || e->operators > MOST_OPERATORS ||
+        e->reads > MOST_READS)
+        return true;
+    return readers > 1 && !inside_norm(g, n) &&
+           (!w->p->recompute || e->once || class_of(g, n) == FSIM_RANDOM || e->reads > REUSED_READS);
+}
+
+/* Attention in one kernel, and biases of matrix products. */
+static void choose_libraries(lowering *w)
+{
+    const fsim_graph *g = w->p->graph;
+    for (int n = 0; n < g->nodes; n++)
+        w->unit[n] = w->addmm[n] = -1;
+    for (int s = 0; s < g->sources; s++) {
+        const fsim_source *source = &g->source[s];
+        int *node = fsim_new(w->a, int, source->nodes + 1);
+        fsim_refusal why;
+        for (int i = 0; i < source->nodes; i++)
+            node[i] = source->first + i;
+        if (source->op == FSIM_OP_ATTENTION && fsim_user_allows(w->p, node, source->nodes, &why) &&
+            fsim_kernel_alone(w->p, node, source->nodes, w->a))
+            for (int i = 0; i < source->nodes; i++)
+                w->unit[node[i]] = s;
+    }
+    for (int n = 0; n < g->nodes; n++) {
+        const fsim_tensor *product = &g->tensor[g->node[n].result[0]];
+        if (class_of(g, n) != FSIM_CONTRACTION || g->node[n].gemm.convolution || g->node[n].gemm.batch != 1 ||
+            w->unit[n] >= 0 || product->readers != 1 || product->output || product->materialize)
+            continue;
+        const int add = product->reader[0];
+        const fsim_tensor *sum = &g->tensor[g->node[add].result[0]];
+        bool only_pointwise = sum->readers > 0 && !sum->output && !sum->materialize;
+        for (int r = 0; r < sum->readers; r++)
+            only_pointwise = only_pointwise && pointwise(g, sum->reader[r]);
+        const int both[2] = {n, add};
+        fsim_refusal why;
+        if (g->node[add].op == FSIM_OP_ADD && g->node[add].args == 2 && !only_pointwise &&
+            fsim_user_allows(w->p, both, 2, &why) && fsim_kernel_alone(w->p, both, 2, w->a))
+            w->addmm[add] = n;
+    }
+}
+
+/* The buffer n and what is computed in its kernel. */
+static fsim_part closure(const lowering *w, int n)
+{
+    const fsim_graph *g = w->p->graph;
+    fsim_part part = {0};
+    int room = 0;
+    if (w->unit[n] >= 0)
+        for (int i = g->source[w->unit[n]].first; i < n; i++)
+            *FSIM_PUSH(w->a, part.node, part.count, room) = i;
+    *FSIM_PUSH(w->a, part.node, part.count, room) = n;
+    for (int i = 0; i < part.count && w->unit[n] < 0; i++)
+        for (int k = 0; k < g->node[part.node[i]].args; k++) {
+            const int from = g->tensor[g->node[part.node[i]].arg[k].tensor].producer;
+            bool known = from < 0 || w->buffer[from];
+            for (int j = 0; j < part.count && !known; j++)
+                known = part.node[j] == from;
+            if (!known)
+                *FSIM_PUSH(w->a, part.node, part.count, room) = from;
+        }
+    qsort(part.node, (size_t)part.count, sizeof *part.node, fsim_by_int);
+    part.clone = fsim_new(w->a, bool, part.count);
+    return part;
+}
+
+static bool is_kernel(const lowering *w, const fsim_part *part, int buffer)
+{
+    fsim_refusal why;
+    bool *stored = fsim_new(w->a, bool, part->count);
+    for (int i = 0; i < part->count; i++)
+        stored[i] = part->node[i] == buffer;
+    if (part->count == 1)
+        return true;
+    fsim_candidate *c = fsim_candidate_of(w->p, part->node, part->count, stored);
+    return c->legal && fsim_user_allows(w->p, part->node, part->count, &why) &&
+           fsim_kernel_for(w->p, c, fsim_new(w->a, bool, c->group.reads + 1),
+                           fsim_new(w->a, bool, c->group.writes + 1));
+}
+
+/* Buffers as parts. Where a kernel can't compute all that would be inlined, what the buffer reads directly becomes
+ * buffers too. */
+static fsim_partition lower(lowering *w)
+{
+    const fsim_graph *g = w->p->graph;
+    fsim_partition out = {0, fsim_new(w->a, fsim_part, g->nodes + 1)};
+    for (bool again = true; again;) {
+        again = false;
+        out.parts = 0;
+        for (int n = 0; n < g->nodes; n++) {
+            w->value[n] = expression_of(w, n);
+            w->buffer[n] = is_buffer(w, n);
+        }
+        for (int n = 0; n < g->nodes; n++) {
+            if (!w->buffer[n])
+                continue;
+            const fsim_part part = closure(w, n);
+            out.part[out.parts++] = part;
+            if (is_kernel(w, &part, n) || w->unit[n] >= 0)
+                continue;
+            for (int k = 0; k < g->node[n].args; k++) {
+                const int from = g->tensor[g->node[n].arg[k].tensor].producer;
+                again = again || (from >= 0 && !w->buffer[from]);
+                if (from >= 0)
+                    w->forced[from] = true;
+            }
+        }
+    }
+    return out;
+}
+
+/* Scheduling. */
+
+typedef struct {
+    fsim_clusters *c;
+    const fsim_kernel **kernel;  /* per part, alone */
+    int *buffers, *first, *last; /* per part: how many, and their range of places as lowered */
+    bool *library, *is_buffer;
+    bool channels_last;
+} scheduler;
+
+typedef struct {
+    int x, y;
+    bool same_kind;
+    double bytes;
+    int distance;
+} pair;
+
+static bool reduces(const fsim_kernel *k)
+{
+    return k->template == FSIM_ROW_REDUCTION || k->template == FSIM_COLUMN_REDUCTION ||
+           k->template == FSIM_FULL_REDUCTION;
+}
+
+/* The map without broadcast digits and the split: accesses that visit the same elements in the same order compare
+ * equal. */
+static fsim_map walk_of(const fsim_map *m)
+{
+    fsim_map walk = {.offset = m->offset};
+    for (int i = 0; i < m->modes; i++)
+        if (m->mode[i].stride != 0)
+            fsim_map_push(&walk, m->mode[i].extent, m->mode[i].stride);
+    walk.split = walk.modes;
+    return fsim_map_simplify(walk);
+}
+
+static bool same_access(const fsim_kernel *x, const fsim_map *m, const fsim_kernel *y, const fsim_map *n)
+{
+    const fsim_map a = walk_of(m), b = walk_of(n);
+    return fsim_map_equal(&a, &b) || (!reduces(x) && !reduces(y)); /* pointwise loops are reordered to fit */
+}
+
+static const fsim_map *access_of(const fsim_kernel *k, int tensor)
+{
+    const fsim_group *o = k->group;
+    for (int i = 0; i < o->writes; i++)
+        if (o->write[i].tensor == tensor)
+            return &o->write[i].map;
+    for (int i = 0; i < o->reads; i++)
+        if (o->read[i].tensor == tensor)
+            return o->read[i].maps > 0 ? &o->read[i].map[0] : NULL;
+    return NULL;
+}
+
+/* Bytes of the accesses that both have. */
+static double shared_bytes(const scheduler *s, int x, int y)
+{
+    const fsim_kernel *a = s->kernel[x], *b = s->kernel[y];
+    double bytes = 0;
+    for (int i = 0; i < a->group->reads + a->group->writes; i++) {
+        const int t = i < a->group->reads ? a->group->read[i].tensor : a->group->write[i - a->group->reads].tensor;
+        const fsim_map *m = access_of(a, t), *n = access_of(b, t);
+        if (m && n && same_access(a, m, b, n))
+            bytes += (double)s->c->p->graph->tensor[t].bytes;
+    }
+    return bytes;
+}
+
+static bool reads_from(const scheduler *s, int x, int y) /* y reads what x makes */
+{
+    const fsim_group *o = s->kernel[x]->group;
+    for (int i = 0; i < o->writes; i++)
+        if (access_of(s->kernel[y], o->write[i].tensor))
+            return true;
+    return false;
+}
+
+/* Bytes that only x reads: they could be freed after it. */
+static double freed_bytes(const scheduler *s, int x)
+{
+    const fsim_group *o = s->kernel[x]->group;
+    double bytes = 0;
+    for (int i = 0; i < o->reads; i++) {
+        const fsim_tensor *t = &s->c->p->graph->tensor[o->read[i].tensor];
+        bytes += t->producer >= 0 && t->readers == 1 ? (double)t->bytes : 0;
+    }
+    return bytes;
+}
+
+/* Every buffer in the kernel is still computed once an element. */
+static bool computes_again(const scheduler *s, const fsim_kernel *both)
+{
+    for (int i = 0; i < both->group->members; i++) {
+        const fsim_member *m = &both->group->member[i];
+        const fsim_node *n = &s->c->p->graph->node[m->node];
+        if (s->is_buffer[m->node] && m->evaluations > n->points * n->reduced)
+            return true;
+    }
+    return false;
+}
+
+/* A reduction over several blocks, and one more launch: long rows, fewer than two an SM. */
+static bool is_split(const scheduler *s, const fsim_kernel *k)
+{
+    if (!reduces(k) || (k->template == FSIM_ROW_REDUCTION && k->group->reduced <= WHOLE_ROW))
+        return false;
+    return k->launches > 1 ||
+           (k->group->reduced > WHOLE_ROW && (double)k->group->points < 2 * fsim_hw_get(s->c->p->hw, FSIM_HW_SMS));
+}
+
+/* Does it write a result of the size of the rows that it reduces? */
+static bool stores_rows(const fsim_kernel *k)
+{
+    for (int i = 0; i < k->group->writes; i++)
+        if (k->group->write[i].full)
+            return true;
+    return false;
+}
+
+/* One loop nest for a reduction and a result of its rows' size: only where the rows are contiguous, since the
+ * elementwise loop runs in the order of memory, and where a block has whole rows. */
+static bool loops_agree(const scheduler *s, const fsim_kernel *x, const fsim_kernel *y, const fsim_kernel *both)
+{
+    if (both->launches == 1 && (x->launches > 1 || y->launches > 1) && (is_split(s, x) || is_split(s, y)))
+        return false; /* what waits for all blocks is another kernel */
+    if (!reduces(both) || !stores_rows(both))
+        return true;
+    return !is_split(s, both) && fsim_reduces_innermost(both->group, s->c->p->graph, s->channels_last);
+}
+
+static int distance(const scheduler *s, int x, int y)
+{
+    const int forth = abs(s->first[x] - s->last[y]), back = abs(s->first[y] - s->last[x]);
+    return forth > back ? forth : back;
+}
+
+static bool can_fuse(scheduler *s, int x, int y, double bytes)
+{
+    const int id[2] = {x, y};
+    if (s->library[x] || s->library[y] || s->buffers[x] + s->buffers[y] > MOST_BUFFERS || bytes == 0)
+        return false;
+    if (!reads_from(s, x, y) && !reads_from(s, y, x)) {
+        const double kept = freed_bytes(s, x) < freed_bytes(s, y) ? freed_bytes(s, x) : freed_bytes(s, y);
+        if (bytes < LEAST_SHARED_BYTES || distance(s, x, y) > FARTHEST || kept > MEMORY_OVER_SAVED * bytes)
+            return false;
+    }
+    const fsim_kernel *both = fsim_joined(s->c, id, 2, -1);
+    if (!both || !loops_agree(s, s->kernel[x], s->kernel[y], both))
+        return false;
+    return !computes_again(s, both) && !fsim_interlocked(s->c, id, 2);
+}
+
+static bool goes_first(const pair *x, const pair *y)
+{
+    if (x->bytes > DECISIVE * y->bytes || y->bytes > DECISIVE * x->bytes)
+        return x->bytes > y->bytes;
+    if (x->same_kind != y->same_kind)
+        return x->same_kind;
+    return x->bytes != y->bytes ? x->bytes > y->bytes : x->distance < y->distance;
+}
+
+/* Stable, and at peace with an order that is not transitive. */
+static void sort_pairs(pair *at, pair *spare, int count)
+{
+    if (count < 2)
+        return;
+    const int half = count / 2;
+    sort_pairs(at, spare, half);
+    sort_pairs(at + half, spare, count - half);
+    memcpy(spare, at, (size_t)count * sizeof *at);
+    for (int i = 0, x = 0, y = half; i < count; i++)
+        at[i] = y == count || (x < half && !goes_first(&spare[y], &spare[x])) ? spare[x++] : spare[y++];
+}
+
+typedef struct {
+    int tensor, place;
+} touch;
+
+static int by_touch(const void *x, const void *y)
+{
+    const touch *a = x, *b = y;
+    return a->tensor != b->tensor ? (a->tensor < b->tensor ? -1 : 1) : a->place - b->place;
+}
+
+static int by_pair(const void *x, const void *y)
+{
+    const pair *a = x, *b = y;
+    return a->x != b->x ? (a->x < b->x ? -1 : 1) : a->y - b->y;
+}
+
+/* Pairs that touch the same tensor and may fuse, best first. */
+static pair *find_pairs(scheduler *s, fsim_arena *a, int *count)
+{
+    fsim_clusters *c = s->c;
+    touch *at = NULL;
+    pair *found = NULL;
+    int touches = 0, touch_room = 0, tried = 0, room = 0;
+    for (int i = 0; i < c->parts; i++) {
+        const int x = c->order[i];
+        if (c->part[x].count == 0 || s->library[x])
+            continue;
+        const fsim_group *o = s->kernel[x]->group;
+        for (int k = 0; k < o->reads + o->writes; k++)
+            *FSIM_PUSH(a, at, touches, touch_room) =
+                (touch){k < o->reads ? o->read[k].tensor : o->write[k - o->reads].tensor, i};
+    }
+    if (touches > 0)
+        qsort(at, (size_t)touches, sizeof *at, by_touch);
+    for (int i = 0; i < touches; i++)
+        for (int k = i + 1; k < touches && k <= i + MOST_PAIRS && at[k].tensor == at[i].tensor; k++)
+            if (at[k].place != at[i].place)
+                *FSIM_PUSH(a, found, tried, room) = (pair){.x = at[i].place, .y = at[k].place};
+    if (tried > 0)
+        qsort(found, (size_t)tried, sizeof *found, by_pair);
+    *count = 0;
+    pair before = {.x = -1};
+    for (int i = 0; i < tried; i++) {
+        const pair this = found[i];
+        const int x = c->order[this.x], y = c->order[this.y];
+        const double bytes = by_pair(&this, &before) ? shared_bytes(s, x, y) : 0;
+        before = this;
+        if (can_fuse(s, x, y, bytes))
+            found[(*count)++] = (pair){x, y, reduces(s->kernel[x]) == reduces(s->kernel[y]), bytes, distance(s, x, y)};
+    }
+    sort_pairs(found, fsim_new(a, pair, *count + 1), *count);
+    return found;
+}
+
+static void fuse_pair(scheduler *s, int x, int y)
+{
+    fsim_join(s->c, (const int[2]){x, y}, 2);
+    s->kernel[x] = fsim_joined(s->c, &x, 1, -1);
+    s->buffers[x] += s->buffers[y];
+    s->first[x] = s->first[x] < s->first[y] ? s->first[x] : s->first[y];
+    s->last[x] = s->last[x] > s->last[y] ? s->last[x] : s->last[y];
+}
+
+static bool fuse_once(scheduler *s)
+{
+    fsim_arena *a = fsim_arena_new();
+    int pairs, *now = fsim_new(a, int, s->c->parts + 1); /* now[x]: the part that x went into */
+    bool any = false;
+    const pair *found = find_pairs(s, a, &pairs);
+    for (int i = 0; i < s->c->parts; i++)
+        now[i] = i;
+    for (int i = 0; i < pairs; i++) {
+        int x = found[i].x, y = found[i].y;
+        while (now[x] != x)
+            x = now[x] = now[now[x]];
+        while (now[y] != y)
+            y = now[y] = now[now[y]];
+        if (x == y || !can_fuse(s, x, y, shared_bytes(s, x, y)))
+            continue;
+        fuse_pair(s, x, y);
+        now[y] = x;
+        any = true;
+    }
+    fsim_arena_free(a);
+    return any;
+}
+
+fsim_clusters *fsim_inductor(const fsim_problem *p, fsim_arena *a)
+{
+    const fsim_graph *g = p->graph;
+    lowering w = {.p = p, .a = a, .buffer = fsim_new(a, bool, g->nodes + 1), .forced = fsim_new(a, bool, g->nodes + 1)};
+    w.unit = fsim_new(a, int, g->nodes + 1);
+    w.addmm = fsim_new(a, int, g->nodes + 1);
+    w.value = fsim_new(a, expression, g->nodes + 1);
+    choose_libraries(&w);
+    const fsim_partition start = lower(&w);
+    fsim_clusters *c = fsim_clusters_of(p, &start, a);
+    scheduler s = {.c = c,
+                   .channels_last = fsim_channels_last(g),
+                   .is_buffer = w.buffer,
+                   .kernel = fsim_new(a, const fsim_kernel *, c->parts + 1)};
+    s.buffers = fsim_new(a, int, c->parts + 1);
+    s.first = fsim_new(a, int, c->parts + 1);
+    s.last = fsim_new(a, int, c->parts + 1);
+    s.library = fsim_new(a, bool, c->parts + 1);
+    for (int n = 0; n < g->nodes; n++)
+        if (w.addmm[n] >= 0)
+            fsim_join(c, (const int[2]){fsim_home(c, w.addmm[n]), fsim_home(c, n)}, 2);
+    for (int x = 0; x < c->parts; x++) {
+        s.buffers[x] = 1;
+        s.first[x] = s.last[x] = x;
+        s.kernel[x] = c->part[x].count ? fsim_joined(c, &x, 1, -1) : NULL;
+        s.library[x] = !s.kernel[x];
+        for (int i = 0; i < c->part[x].count; i++) {
+            const fsim_node *n = &g->node[c->part[x].node[i]];
+            const fsim_class class = fsim_ops[n->op].class;
+            s.library[x] = s.library[x] || class == FSIM_CONTRACTION || class == FSIM_SCATTER ||
+                           fsim_classes[class].boundary || fsim_falls_back(n) ||
+                           (n->op == FSIM_OP_CONCAT && n->args > MOST_CONCAT);
+        }
+    }
+    for (int round = 0; round < ROUNDS && fuse_once(&s); round++)
+        ;
+    return c;
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pattern.c: engines that fuse what their rules name and nothing else: ONNX Runtime's graph transformers and TensorRT's
+ * layer fusions, the rows of `rules`, each tried everywhere before the next, until nothing matches. What a rule makes
+ * can be part of what a later one matches. Composites that are one operator of ONNX are one kernel. A match whose whole
+ * is no legal kernel is left alone.
+ *
+ * A pattern lists what a match consists of; each word is joined by a tensor to some word before it: as its reader, its
+ * producer, or over an input that both read. A word is alternatives of an operator            a primitive of it; a
+ * composite stands alone and is all its primitives (-: or all but the last, which stays) a class                conv
+ * gemm pointwise activation reduce shuffle a name with a capital  what that rule made each with a condition (:vector
+ * the other operand is a parameter that is broadcast, or a number; :scalar a number; :tensor as large as the result;
+ * :square both operands are the same; :same the words before make or read its operands; :matrix the result has two
+ * dimensions; :swap it swaps the last two; :shared others may read it too); < in front asks for a producer, ? behind
+ * makes the word optional. Nothing but one word's value may be read outside the match.
+ *
+ * Not modelled: rules that change numbers or layouts (constant folding, quantisation, NCHWc), that need another kernel
+ * than ours, and Myelin. */
+#include "plan/search/merge.h"
+
+#include <string.h>
+
+/* becomes: what later rules see; NULL: the rule's name. */
+static const struct {
+    const char *engine, *name, *becomes, *pattern;
+} rules[] = {
+    /* one operator of ONNX, or one fused operator of ONNX Runtime */
+    {"ONNX Runtime", "Attention", NULL, "attention"},
+    {"ONNX", "Softmax", NULL, "softmax"},
+    {"ONNX", "LogSoftmax", NULL, "log_softmax"},
+    {"ONNX Runtime", "LayerNorm", NULL, "layer_norm"},
+    {"ONNX Runtime", "SimplifiedLayerNorm", NULL, "rms_norm"},
+    {"ONNX", "BatchNorm", NULL, "batch_norm"},
+    {"ONNX", "GroupNorm", NULL, "group_norm"},
+    {"ONNX", "InstanceNorm", NULL, "instance_norm"},
+    {"ONNX", "LpNorm", NULL, "normalize"},
+    {"ONNX", "LogSumExp", NULL, "logsumexp"},
+    {"ONNX", "Mish", NULL, "mish"},
+    {"ONNX Runtime", "RotaryEmbedding", NULL, "rotary_embedding"},
+    {"ONNX", "SoftmaxCrossEntropy", NULL, "cross_entropy-"},
+    /* the same, written out */
+    {"ONNX Runtime", "Softmax", NULL, "max sub:same exp sum div:same"},
+    {"ONNX Runtime", "LayerNorm", NULL,
+     "mean sub:same mul:square|pow:scalar mean add:scalar? rsqrt mul:same mul:vector? add:vector?"},
+    {"ONNX Runtime", "LayerNorm", NULL,
+     "mean sub:same mul:square|pow:scalar mean add:scalar? sqrt div:same mul:vector? add:vector?"},
+    {"ONNX Runtime", "SimplifiedLayerNorm", NULL, "mul:square|pow:scalar mean add:scalar? rsqrt mul:same mul:vector?"},
+    {"ONNX Runtime", "Gelu", NULL, "erf mul:scalar|div:scalar add:scalar mul:same mul:same"},
+    {"ONNX Runtime", "FastGelu", NULL, "tanh mul:scalar add mul:scalar pow:scalar add:scalar mul:same mul:same"},
+    {"ONNX Runtime", "QuickGelu", NULL, "sigmoid <mul:scalar mul:same"},
+    {"ONNX Runtime", "Swish", NULL, "sigmoid mul:same"},
+    {"ONNX Runtime", "Attention", NULL, "gemm mul:scalar|div:scalar? add|causal_mask|masked_fill|where? Softmax gemm"},
+    /* basic */
+    {"TensorRT", "ConvBias", "conv", "conv add:vector"},
+    {"ONNX Runtime", "ConvBn", "conv", "conv BatchNorm"},
+    {"ONNX Runtime", "ConvMul", "conv", "conv mul:vector"},
+    {"ONNX Runtime", "ConvAdd", "conv", "conv add:vector|sub:vector"},
+    {"ONNX Runtime", "MatMulBn", "gemm", "gemm BatchNorm"},
+    {"ONNX Runtime", "MatMulAdd", "gemm", "gemm:matrix add:vector"},
+    {"ONNX Runtime", "GemmSum", "gemm", "gemm:matrix add:tensor"},
+    {"ONNX Runtime", "MatMulScale", "gemm", "gemm mul:scalar|div:scalar"},
+    {"ONNX Runtime", "MatMulTranspose", "gemm", "gemm <transpose:swap|permute:swap"},
+    {"ONNX Runtime", "ReluClip", "Clip", "relu clamp|relu6|hardtanh"},
+    {"ONNX Runtime", "DivMul", NULL, "reciprocal mul"},
+    /* extended */
+    {"ONNX Runtime", "ConvAddActivation", NULL, "conv add:tensor relu"},
+    {"ONNX Runtime", "ConvActivation", NULL, "conv activation"},
+    {"ONNX Runtime", "EmbedLayerNorm", NULL, "embedding|gather add embedding|gather? add? embedding|gather? LayerNorm"},
+    {"ONNX Runtime", "SkipLayerNorm", NULL, "add:tensor:shared LayerNorm"},
+    {"ONNX Runtime", "SkipSimplifiedLayerNorm", NULL, "add:tensor:shared SimplifiedLayerNorm"},
+    {"ONNX Runtime", "BiasSkipLayerNorm", NULL, "add:vector SkipLayerNorm"},
+    {"ONNX Runtime", "SkipGroupNorm", NULL, "add:tensor:shared GroupNorm"},
+    {"ONNX Runtime", "GroupNormSwish", NULL, "GroupNorm Swish"},
+    {"ONNX Runtime", "BiasGelu", NULL, "add:vector Gelu|FastGelu|QuickGelu"},
+    {"ONNX Runtime", "BiasDropout", NULL, "add:vector dropout add:tensor?"},
+    {"ONNX Runtime", "BiasSoftmax", NULL, "add Softmax"},
+    {"ONNX Runtime", "MaskedSoftmax", NULL, "causal_mask|masked_fill|where Softmax"},
+    /* TensorRT's layers */
+    {"TensorRT", "FullyConnectedBias", "gemm", "gemm add:vector"},
+    {"ONNX Runtime", "GemmActivation", NULL, "gemm activation"},
+    {"TensorRT", "ScaleOffsetPower", "Scale", "mul:vector add:vector pow:scalar?"},
+    {"TensorRT", "ScaleActivation", NULL, "Scale activation"},
+    {"TensorRT", "SumOfSquares", NULL, "mul:square sum"},
+    {"TensorRT", "L2Norm", NULL, "SumOfSquares sqrt"},
+    {"TensorRT", "L1Norm", NULL, "abs sum"},
+    {"TensorRT", "LogSumExp", NULL, "exp sum log"},
+    {"TensorRT", "LogSum", NULL, "sum log"},
+    {"TensorRT", "ShuffleShuffle", "shuffle", "shuffle shuffle"},
+    {"TensorRT", "ShuffleReduce", NULL, "shuffle reduce"},
+    {"TensorRT", "PointwiseFusion", "pointwise", "pointwise pointwise"},
+};
+enum {
+    RULES = sizeof rules / sizeof *rules,
+    WORDS = 12,
+    MADE = 2 * RULES,
+    LABELS = FSIM_OP_COUNT + MADE,
+    MOST_PARTS = 96,
+    MOST_TRIES = 500
+};
+
+enum { VECTOR = 1, SCALAR = 2, TENSOR = 4, SQUARE = 8, MATRIX = 16, SHARED = 32, SWAP = 64, SAME = 128, FITS = 256 };
+static const struct {
+    const char *name;
+    int bit;
+} conditions[] = {{"vector", VECTOR}, {"scalar", SCALAR}, {"tensor", TENSOR}, {"square", SQUARE},
+                  {"matrix", MATRIX}, {"shared", SHARED}, {"swap", SWAP},     {"same", SAME}};
+
+typedef struct {
+    bool optional, before;
+    unsigned short fits[LABELS]; /* FITS and conditions, by label */
+} word;
+
+typedef struct {
+    fsim_clusters *c;
+    int *label; /* per part: its operator, or FSIM_OP_COUNT + what a rule made */
+    const char *made[MADE];
+    int mades;
+    word word[WORDS];
+    int words, tries;
+    int match[MOST_PARTS], as[MOST_PARTS], matches; /* parts, and the conditions that they met */
+    bool *touched;                                  /* made in this pass */
+} matcher;
+
+/* Rules as words. */
+
+static bool in_class(const char *name, fsim_op op)
+{
+    static const fsim_op activations[] = {FSIM_OP_RELU,    FSIM_OP_RELU6,    FSIM_OP_CLAMP,       FSIM_OP_HARDTANH,
+                                          FSIM_OP_SIGMOID, FSIM_OP_TANH,     FSIM_OP_LEAKY_RELU,  FSIM_OP_ELU,
+                                          FSIM_OP_SELU,    FSIM_OP_SOFTPLUS, FSIM_OP_HARDSIGMOID, FSIM_OP_HARDSWISH};
+    const fsim_class class = fsim_ops[op].class;
+    const bool gemm = op == FSIM_OP_MATMUL || op == FSIM_OP_BMM || op == FSIM_OP_LINEAR || op == FSIM_OP_EINSUM;
+    bool active = false;
+    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
+        active = active || op == activations[i];
+    const struct {
+        const char *name;
+        bool in;
+    } row[] = {{"conv", class == FSIM_CONTRACTION && !gemm},
+               {"gemm", gemm},
+               {"pointwise", class == FSIM_ELEMENTWISE || class == FSIM_RANDOM},
+               {"activation", active},
+               {"reduce", class == FSIM_REDUCE},
+               {"shuffle", class == FSIM_PERMUTE}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        if (strcmp(name, row[i].name) == 0)
+            return row[i].in;
+    return strcmp(name, fsim_ops[op].name) == 0;
+}
+
+static int label_of(matcher *m, const char *made)
+{
+    for (int i = 0; i < m->mades; i++)
+        if (strcmp(m->made[i], made) == 0)
+            return FSIM_OP_COUNT + i;
+    m->made[m->mades++] = made;
+    return FSIM_OP_COUNT + m->mades - 1;
+}
+
+static void add_alternative(matcher *m, word *w, char *text)
+{
+    unsigned short bits = FITS;
+    char *rest, *name = strtok_r(text, ":", &rest);
+    for (char *condition; (condition = strtok_r(NULL, ":", &rest));)
+        for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++)
+            bits |= strcmp(condition, conditions[i].name) == 0 ? (unsigned short)conditions[i].bit : 0;
+    for (int op = 0; op < FSIM_OP_COUNT; op++)
+        if (in_class(name, (fsim_op)op))
+            w->fits[op] = bits;
+    for (int r = 0; r < RULES; r++) {
+        const char *made = rules[r].becomes ? rules[r].becomes : rules[r].name;
+        const bool is_class =
+            strcmp(made, "Clip") == 0 && (strcmp(name, "activation") == 0 || strcmp(name, "pointwise") == 0);
+        if (strcmp(made, name) == 0 || is_class || (strcmp(made, "Scale") == 0 && strcmp(name, "pointwise") == 0))
+            w->fits[label_of(m, made)] = bits;
+    }
+}
+
+static void read_pattern(matcher *m, const char *pattern)
+{
+    char *rest, *text = fsim_strdup(m->c->a, pattern);
+    m->words = 0;
+    for (char *each = strtok_r(text, " ", &rest); each; each = strtok_r(NULL, " ", &rest)) {
+        word *w = &m->word[m->words++];
+        char *others, *mark = strchr(each, '?');
+        *w = (word){.optional = mark != NULL, .before = *each == '<'};
+        each += w->before;
+        if (mark)
+            *mark = '\0';
+        for (char *one = strtok_r(each, "|", &others); one; one = strtok_r(NULL, "|", &others))
+            add_alternative(m, w, one);
+    }
+}
+
+/* Matching. */
+
+static bool matched(const matcher *m, int x)
+{
+    for (int i = 0; i < m->matches; i++)
+        if (m->match[i] == x)
+            return true;
+    return false;
+}
+
+static bool read_by_match(const matcher *m, const fsim_tensor *t)
+{
+    for (int k = 0; k < t->readers; k++)
+        if (matched(m, fsim_home(m->c, t->reader[k])))
+            return true;
+    return false;
+}
+
+/* Do a primitive's operands meet the conditions? */
+static bool meets(const matcher *m, int x, int bits)
+{
+    const fsim_graph *g = m->c->p->graph;
+    const fsim_node *n = &g->node[m->c->part[x].node[0]];
+    const fsim_tensor *result = &g->tensor[n->result[0]];
+    bool vector = n->args == 1, tensor = false, same = true;
+    if (bits == FITS || bits == (FITS | SHARED))
+        return true;
+    if (m->label[x] >= FSIM_OP_COUNT)
+        return !(bits & ~(FITS | SHARED | MATRIX)) && (!(bits & MATRIX) || result->shape.rank == 2);
+    for (int k = 0; k < n->args; k++) {
+        const fsim_tensor *t = &g->tensor[n->arg[k].tensor];
+        vector = vector || (t->producer < 0 && t->elems < result->elems);
+        same = same && ((t->producer >= 0 && matched(m, fsim_home(m->c, t->producer))) || read_by_match(m, t));
+        tensor = tensor || (n->args == 2 && t->elems == result->elems && n->arg[1 - k].distinct == result->elems &&
+                            (t->producer < 0 || !matched(m, fsim_home(m->c, t->producer))));
+    }
+    return (!(bits & VECTOR) || vector) && (!(bits & SCALAR) || n->args == 1) && (!(bits & TENSOR) || tensor) &&
+           (!(bits & SQUARE) || (n->args == 2 && n->arg[0].tensor == n->arg[1].tensor)) &&
+           (!(bits & MATRIX) || result->shape.rank == 2) && (!(bits & SWAP) || fsim_swaps_matrix(n)) &&
+           (!(bits & SAME) || same);
+}
+
+static bool read_elsewhere(matcher *m, int x)
+{
+    int *user;
+    const int users = fsim_users(m->c, x, &user);
+    bool elsewhere = fsim_must_store(m->c, x);
+    for (int i = 0; i < users; i++)
+        elsewhere = elsewhere || !matched(m, user[i]);
+    return elsewhere;
+}
+
+static bool one_kernel(matcher *m)
+{
+    int results = 0;
+    for (int i = 0; i < m->matches; i++)
+        if (!(m->as[i] & SHARED) && read_elsewhere(m, m->match[i]))
+            results++;
+    return results <= 1 && fsim_joined(m->c, m->match, m->matches, -1) && !fsim_interlocked(m->c, m->match, m->matches);
+}
+
+/* Finds parts for word at and those behind it. */
+static bool extend(matcher *m, int at)
+{
+    if (at == m->words)
+        return m->matches > 1 && one_kernel(m);
+    for (int i = m->matches; i-- > 0;) {
+        int *other;
+        const int others =
+            m->word[at].before ? fsim_makers(m->c, m->match[i], &other) : fsim_sharers(m->c, m->match[i], &other);
+        for (int k = 0; k < others; k++) {
+            const int x = other[k], bits = m->word[at].fits[m->label[x]];
+            if (!bits || m->touched[x] || matched(m, x) || !meets(m, x, bits) || m->tries-- <= 0)
+                continue;
+            m->as[m->matches] = bits;
+            m->match[m->matches++] = x;
+            if (extend(m, at + 1))
+                return true;
+            m->matches--;
+        }
+    }
+    return m->word[at].optional && extend(m, at + 1);
+}
+
+/* "ConvBn + ConvActivation": the rules that made the parts, in order, then this one. */
+static const char *history(matcher *m, const char *rule)
+{
+    const char *text = NULL;
+    for (int i = 0; i <= m->matches; i++) {
+        const char *next = i < m->matches ? m->c->rule[m->match[i]] : rule;
+        if (next && !(text && strstr(text, next)))
+            text = text ? fsim_printf(m->c->a, "%s + %s", text, next) : next;
+    }
+    return text;
+}
+
+static void fuse(matcher *m, int r)
+{
+    const char *made = rules[r].becomes ? rules[r].becomes : rules[r].name, *rule = history(m, rules[r].name);
+    for (int i = 1; i < m->matches; i++) /* the lowest stays */
+        if (m->match[i] < m->match[0]) {
+            const int swap = m->match[0];
+            m->match[0] = m->match[i];
+            m->match[i] = swap;
+        }
+    fsim_join(m->c, m->match, m->matches);
+    m->c->rule[m->match[0]] = rule;
+    m->label[m->match[0]] = label_of(m, made);
+    m->touched[m->match[0]] = true;
+}
+
+/* One rule wherever it matches: a pass over the parts leaves alone what the pass made, so that long chains grow in
+ * pairs. */
+static bool apply(matcher *m, int r)
+{
+    fsim_clusters *c = m->c;
+    bool again = false;
+    memset(m->touched, 0, (size_t)c->parts * sizeof *m->touched);
+    for (int x = 0; x < c->parts; x++) {
+        const fsim_mark mark = fsim_save(c->a);
+        const int bits = c->part[x].count && !m->touched[x] ? m->word[0].fits[m->label[x]] : 0;
+        if (!bits)
+            continue;
+        m->matches = 0;
+        if (!meets(m, x, bits))
+            continue;
+        m->tries = MOST_TRIES;
+        m->as[0] = bits;
+        m->match[m->matches++] = x;
+        if (m->words > 1 && extend(m, 1)) {
+            fuse(m, r);
+            again = true;
+        } else {
+            fsim_rewind(c->a, mark);
+        }
+    }
+    return again;
+}
+
+/* A composite: all primitives of the operator. */
+static void apply_to_sources(matcher *m, int r, fsim_op op, bool or_less)
+{
+    const fsim_graph *g = m->c->p->graph;
+    for (int s = 0; s < g->sources; s++) {
+        const fsim_source *source = &g->source[s];
+        bool whole = source->op == op && source->nodes > 1 && source->nodes <= MOST_PARTS;
+        m->matches = 0;
+        memset(m->as, 0, sizeof m->as);
+        for (int n = source->first; whole && n < source->first + source->nodes; n++) {
+            whole = m->c->part[n].count == 1;
+            m->match[m->matches++] = n;
+        }
+        bool found = whole && one_kernel(m);
+        if (whole && !found && or_less && m->matches-- > 2)
+            found = one_kernel(m);
+        if (found)
+            fuse(m, r);
+    }
+}
+
+const char *fsim_pattern_rule(int i, const char **engine)
+{
+    *engine = i < RULES ? rules[i].engine : NULL;
+    return i < RULES ? rules[i].name : NULL;
+}
+
+void fsim_pattern(fsim_clusters *c)
+{
+    matcher *m = fsim_new(c->a, matcher, 1);
+    m->c = c;
+    m->label = fsim_new(c->a, int, c->parts + 1);
+    m->touched = fsim_new(c->a, bool, c->parts + 1);
+    for (int x = 0; x < c->parts; x++)
+        m->label[x] = (int)c->p->graph->node[c->part[x].node[0]].op;
+    for (int r = 0; r < RULES; r++) {
+        const size_t length = strcspn(rules[r].pattern, "-");
+        fsim_op op;
+        if (fsim_op_parse(fsim_strndup(c->a, rules[r].pattern, length), &op) && fsim_ops[op].class == FSIM_COMPOSITE) {
+            apply_to_sources(m, r, op, rules[r].pattern[length] == '-');
+            continue;
+        }
+        read_pattern(m, rules[r].pattern);
+        while (apply(m, r))
+            ;
+    }
+}

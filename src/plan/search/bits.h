@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bits.h: sets of up to 256 neighbouring primitives. */
+#ifndef FUSESIM_PLAN_SEARCH_BITS_H
+#define FUSESIM_PLAN_SEARCH_BITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { FSIM_BITS_WORDS = 4, FSIM_BITS = FSIM_BITS_WORDS * 64 };
+typedef struct {
+    uint64_t w[FSIM_BITS_WORDS];
+} fsim_bits;
+
+static inline bool fsim_bit(const fsim_bits *x, int i) { return x->w[i >> 6] >> (i & 63) & 1; }
+static inline void fsim_bit_set(fsim_bits *x, int i) { x->w[i >> 6] |= (uint64_t)1 << (i & 63); }
+static inline void fsim_bit_clear(fsim_bits *x, int i) { x->w[i >> 6] &= ~((uint64_t)1 << (i & 63)); }
+
+static inline fsim_bits fsim_bits_or(fsim_bits x, fsim_bits y)
+{
+    for (int i = 0; i < FSIM_BITS_WORDS; i++)
+        x.w[i] |= y.w[i];
+    return x;
+}
+static inline fsim_bits fsim_bits_and(fsim_bits x, fsim_bits y)
+{
+    for (int i = 0; i < FSIM_BITS_WORDS; i++)
+        x.w[i] &= y.w[i];
+    return x;
+}
+static inline fsim_bits fsim_bits_without(fsim_bits x, fsim_bits y)
+{
+    for (int i = 0; i < FSIM_BITS_WORDS; i++)
+        x.w[i] &= ~y.w[i];
+    return x;
+}
+static inline bool fsim_bits_meet(const fsim_bits *x, const fsim_bits *y)
+{
+    uint64_t any = 0;
+    for (int i = 0; i < FSIM_BITS_WORDS; i++)
+        any |= x->w[i] & y->w[i];
+    return any != 0;
+}
+static inline bool fsim_bits_empty(const fsim_bits *x)
+{
+    uint64_t any = 0;
+    for (int i = 0; i < FSIM_BITS_WORDS; i++)
+        any |= x->w[i];
+    return any == 0;
+}
+static inline bool fsim_bits_equal(const fsim_bits *x, const fsim_bits *y)
+{
+    uint64_t differ = 0;
+    for (int i = 0; i < FSIM_BITS_WORDS; i++)
+        differ |= x->w[i] ^ y->w[i];
+    return differ == 0;
+}
+static inline int fsim_bits_count(const fsim_bits *x)
+{
+    int n = 0;
+    for (int i = 0; i < FSIM_BITS_WORDS; i++)
+        n += __builtin_popcountll(x->w[i]);
+    return n;
+}
+/* The lowest member at or above `from`; FSIM_BITS when there is none. */
+static inline int fsim_bits_next(const fsim_bits *x, int from)
+{
+    for (int i = from >> 6; i < FSIM_BITS_WORDS; i++) {
+        const uint64_t w = i == from >> 6 ? x->w[i] >> (from & 63) << (from & 63) : x->w[i];
+        if (w)
+            return i * 64 + __builtin_ctzll(w);
+    }
+    return FSIM_BITS;
+}
+/* The highest member, -1 when empty. */
+static inline int fsim_bits_last(const fsim_bits *x)
+{
+    for (int i = FSIM_BITS_WORDS; i-- > 0;)
+        if (x->w[i])
+            return i * 64 + 63 - __builtin_clzll(x->w[i]);
+    return -1;
+}
+/* Member i becomes i + by; what leaves [0, FSIM_BITS) is lost. */
+static inline fsim_bits fsim_bits_shifted(fsim_bits x, int by)
+{
+    fsim_bits out = {{0}};
+    if (by <= -FSIM_BITS || by >= FSIM_BITS)
+        return out;
+    const int words = by >= 0 ? by >> 6 : -(-by >> 6), rest = by >= 0 ? by & 63 : -by & 63;
+    for (int i = 0; i < FSIM_BITS_WORDS; i++) {
+        const int from = i - words, beside = by >= 0 ? from - 1 : from + 1;
+        const uint64_t here = from >= 0 && from < FSIM_BITS_WORDS ? x.w[from] : 0,
+                       spill = beside >= 0 && beside < FSIM_BITS_WORDS ? x.w[beside] : 0;
+        out.w[i] = by >= 0 ? here << rest | (rest ? spill >> (64 - rest) : 0)
+                           : here >> rest | (rest ? spill << (64 - rest) : 0);
+    }
+    return out;
+}
+#define FSIM_EACH_BIT(i, set)                                                                                          \
+    for (int i = fsim_bits_next(&(set), 0); i < FSIM_BITS;                                                             \
+         i = i + 1 < FSIM_BITS ? fsim_bits_next(&(set), i + 1) : FSIM_BITS)
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/search/states.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    MOST_TRIED = 30000, /* sets of one root */
+    KEPT_IN_HASTE = 3   /* states of one size once the budget has gone */
+};
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static const double steps_per_second = 3e6; /* of fsim_work, on a 2020 server core */
+static const double least_clock_s =
+    30; /* a busy machine, or a build for a debugger, must not end a short search: only its steps may */
+
+fsim_budget fsim_budget_of(const fsim_problem *p, bool *by_clock)
+{
+    return (fsim_budget){fsim_work(p) + (int64_t)fmin(p->time_limit_s * steps_per_second, 1e15),
+                         now() + fmax(least_clock_s, 10 * p->time_limit_s), by_clock};
+}
+
+double fsim_seconds_of(int64_t steps) { return (double)steps / steps_per_second; }
+
+/* Time for so many more small steps? */
+bool fsim_proceed(fsim_frontier *f, const fsim_budget *b, int small)
+{
+    const int64_t before = f->ticks >> 13;
+    f->ticks += small;
+    fsim_add_work(f->p, (f->ticks >> 3) - ((f->ticks - small) >> 3));
+    if (f->ticks >> 13 != before && now() > b->deadline_s)
+        *b->by_clock = true;
+    return fsim_work(f->p) <= b->steps && !*b->by_clock && !(f->p->interrupted && *f->p->interrupted);
+}
+
+/* Places that every plan computes at all their points: what they make must reach memory, or such a place reads all of
+ * it. */
+static bool *computed_whole(const fsim_frontier *f)
+{
+    const fsim_graph *g = f->p->graph;
+    bool *whole = fsim_new(f->a, bool, f->l.count + 1);
+    for (int i = f->l.count; i-- > 0;) {
+        whole[i] = whole[i] || f->l.must[i];
+        for (int k = 0; whole[i] && k < fsim_node_of(f, i)->args; k++) {
+            const fsim_access *x = &fsim_node_of(f, i)->arg[k];
+            const int from = g->tensor[x->tensor].producer < 0 ? -1 : f->l.place[g->tensor[x->tensor].producer];
+            if (from >= 0 && x->how != FSIM_READ_INDIRECT && x->distinct == g->tensor[x->tensor].elems)
+                whole[from] = true;
+        }
+    }
+    return whole;
+}
+
+/* Places whose contraction may be chained with another through a causal mask, which leaves out less than half of it. */
+static bool *masked_chains(const fsim_frontier *f)
+{
+    const fsim_places *l = &f->l;
+    bool *masked = fsim_new(f->a, bool, l->count + 1), *behind = fsim_new(f->a, bool, l->count + 1),
+         *before = fsim_new(f->a, bool, l->count + 1);
+    for (int i = 0; i < l->count; i++)
+        for (int k = l->pred_first[i]; k < l->pred_first[i + 1]; k++)
+            behind[i] = behind[i] || fsim_node_of(f, l->pred[k])->op == FSIM_OP_CAUSAL_MASK ||
+                        (behind[l->pred[k]] && !fsim_node_of(f, l->pred[k])->gemm.k);
+    for (int i = l->count; i-- > 0;) {
+        for (int k = l->succ_first[i]; k < l->succ_first[i + 1]; k++)
+            before[i] = before[i] || fsim_node_of(f, l->succ[k])->op == FSIM_OP_CAUSAL_MASK ||
+                        (before[l->succ[k]] && !fsim_node_of(f, l->succ[k])->gemm.k);
+        masked[i] = behind[i] || before[i];
+    }
+    return masked;
+}
+
+/* Work that no plan can avoid: graph inputs read once and outputs written once at full bandwidth, arithmetic at full
+ * rate. Kernels overlap the units by a 3-norm, so a fixed weight for each with a dual norm of one bounds every kernel
+ * by a sum over its primitives. */
+static void find_floor(fsim_frontier *f)
+{
+    const fsim_graph *g = f->p->graph;
+    const fsim_places *l = &f->l;
+    f->floor_own = fsim_new(f->a, double, l->count + 1);
+    f->floor_input = fsim_new(f->a, double, g->tensors + 1);
+    f->read_outside = fsim_new(f->a, bool, g->tensors + 1);
+    for (int t = 0; t < g->tensors; t++)
+        for (int r = 0; r < g->tensor[t].readers && !f->read_outside[t]; r++)
+            f->read_outside[t] = l->place[g->tensor[t].reader[r]] < 0;
+    double *work = fsim_new(f->a, double, l->count + 1), *special = fsim_new(f->a, double, l->count + 1), read = 0,
+           written = 0, seconds = 0, specials = 0;
+    const double lanes = fsim_hw_get(f->p->hw, FSIM_HW_SMS) * fsim_hw_get(f->p->hw, FSIM_HW_SM_CLOCK),
+                 widest =
+                     fmax(fsim_hw_get(f->p->hw, FSIM_HW_FP32_RATE), fmax(0, fsim_hw_get(f->p->hw, FSIM_HW_INT32_RATE)));
+    bool sure = true, products = false; /* a kernel with a contraction may fold arithmetic into its weights, and apply a
+                                           row's factor to its results only */
+    for (int i = 0; i < l->count; i++) {
+        products = products || fsim_node_of(f, i)->gemm.k;
+        sure = f->p->limits.strict || !products;
+    }
+    const bool *whole = computed_whole(f), *masked = masked_chains(f),
+               by_bytes = f->p->objective == FSIM_MINIMISE_BYTES;
+    for (int i = 0; i < l->count; i++) {
+        const fsim_node *n = fsim_node_of(f, i);
+        for (int k = 0; k < n->args && whole[i]; k++) {
+            const int t = n->arg[k].tensor;
+            bool here = g->tensor[t].producer < 0 && f->floor_input[t] == 0 && n->arg[k].how != FSIM_READ_INDIRECT &&
+                        n->arg[k].distinct == g->tensor[t].elems && (!f->p->warm || !fsim_may_reside(f->p, t)) &&
+                        !f->read_outside[t] &&
+                        (n->gemm.k || f->p->limits.strict ||
+                         g->tensor[t].role != FSIM_WEIGHT); /* vectors may be folded into a contraction's weights */
+            f->floor_input[t] = here ? (double)g->tensor[t].bytes : f->floor_input[t];
+            read += here ? f->floor_input[t] : 0;
+        }
+        if (g->tensor[n->result[0]].output)
+            f->floor_own[i] = (double)g->tensor[n->result[0]].bytes;
+        work[i] = whole[i] && !by_bytes && n->gemm.k
+                      ? fsim_least_contraction_s(g, f->p->hw, l->node[i]) * (masked[i] ? 0.5 : 1)
+                      : 0;
+        if (whole[i] && !by_bytes && sure && !n->gemm.k) {
+            const double points = (double)n->points * (double)n->reduced;
+            work[i] = n->dtype == FSIM_F64 ? 0 : points * n->instructions / (lanes * widest);
+            special[i] = points * n->specials / (lanes * fsim_hw_get(f->p->hw, FSIM_HW_SPECIAL_RATE));
+        }
+        seconds += work[i];
+        specials += special[i];
+        written += f->floor_own[i];
+    }
+    const double second = 1 / FSIM_TICK_S * (1 - 1e-9),
+                 dram = fsim_least_dram_seconds(f->p->hw, read, written, products);
+    const double norm = cbrt(dram * dram * dram + seconds * seconds * seconds + specials * specials * specials);
+    const double of_dram = norm > 0 ? dram * dram / (norm * norm) * second : 0,
+                 of_read = by_bytes ? 1 : of_dram * fsim_least_dram_seconds(f->p->hw, 1, 0, products),
+                 of_write = by_bytes ? 1 : of_dram * fsim_least_dram_seconds(f->p->hw, 0, 1, products),
+                 of_work = norm > 0 ? seconds * seconds / (norm * norm) * second : 0,
+                 of_special = norm > 0 ? specials * specials / (norm * norm) * second : 0;
+    for (int i = 0; i < l->count; i++)
+        f->floor_own[i] = f->floor_own[i] * of_write + work[i] * of_work + special[i] * of_special;
+    for (int t = 0; t < g->tensors; t++)
+        f->floor_input[t] *= of_read;
+}
+
+/* In haste: only the most promising states of a size go on. */
+static int by_promise(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return x[0] < y[0] ? -1 : x[0] > y[0] ? 1 : x[1] < y[1] ? -1 : x[1] > y[1];
+}
+
+static void thin_out(fsim_frontier *f, int size)
+{
+    int count = 0;
+    for (int i = f->by_size[size]; i; i = f->state[i - 1].sibling)
+        count++;
+    if (count <= KEPT_IN_HASTE)
+        return;
+    double(*rank)[2] = (double(*)[2])fsim_alloc(f->a, (size_t)count, sizeof *rank);
+    count = 0;
+    for (int i = f->by_size[size]; i; i = f->state[i - 1].sibling) {
+        rank[count][0] = (double)f->state[i - 1].spent + f->state[i - 1].left;
+        rank[count++][1] = i;
+    }
+    qsort(rank, (size_t)count, sizeof *rank, by_promise);
+    f->by_size[size] = 0;
+    for (int k = 0; k < count; k++) {
+        const int i = (int)rank[k][1];
+        if (k >= KEPT_IN_HASTE) {
+            fsim_cut_off(f, &f->state[i - 1]);
+            continue;
+        }
+        f->state[i - 1].sibling = f->by_size[size];
+        f->by_size[size] = i;
+    }
+}
+
+static int64_t cost_to_go(fsim_frontier *f, int at);
+
+/* No rest of a plan from this state costs less, by relaxed costs. For a state that was not followed, what one that
+ * stores more has to go. */
+int64_t fsim_least_to_go(fsim_frontier *f, int at)
+{
+    const state *s = &f->state[at];
+    int64_t most = -1;
+    if (s->expanded)
+        return cost_to_go(f, at);
+    for (int i = f->front[s->front].first; i; i = f->state[i - 1].peer)
+        if (f->state[i - 1].expanded && f->state[i - 1].to_go >= 0 && f->state[i - 1].to_go > most &&
+            fsim_stores_more(&f->state[i - 1], s))
+            most = f->state[i - 1].to_go;
+    if (most >= 0)
+        return most;
+    if (f->haste)
+        return (int64_t)(s->left * (1 - 1e-9));
+    state all = *s; /* as if everything were stored */
+    all.dropped = all.behind = (fsim_bits){{0}};
+    all.passed = all.behind_base = 0;
+    fsim_settle_state(&all);
+    return cost_to_go(f, fsim_state_of(f, &all));
+}
+
+static int64_t cost_to_go(fsim_frontier *f, int at)
+{
+    if (f->state[at].to_go >= 0 || at == f->last)
+        return f->state[at].to_go = at == f->last ? 0 : f->state[at].to_go;
+    if (!f->state[at].expanded)
+        fsim_expand(f, at);
+    int64_t least = f->state[at].cut ? (int64_t)(f->state[at].left * (1 - 1e-9)) : FSIM_NEVER;
+    for (int k = f->state[at].first, end = k + f->state[at].steps; k < end; k++) {
+        const int64_t rest = fsim_least_to_go(f, f->step[k].to);
+        least = f->step[k].cost + rest < least ? f->step[k].cost + rest : least;
+    }
+    return f->state[at].to_go = least;
+}
+
+bool fsim_reads_in_place(const fsim_frontier *f, int place)
+{
+    const fsim_node *n = fsim_node_of(f, place);
+    for (int k = 0; k < n->args; k++) {
+        const fsim_access *x = &n->arg[k];
+        if (x->how != FSIM_READ_MAP || (x->distinct >= n->points && !fsim_map_is_identity(&x->map)))
+            return false;
+    }
+    return n->reduced == 1;
+}
+
+fsim_frontier *fsim_frontier_of(const fsim_problem *p, const int *node, int count, fsim_thoroughness how,
+                                const fsim_budget *budget, fsim_arena *a)
+{
+    const bool every_clone = how == FSIM_EVERY_CLONE, lean = how == FSIM_EVERY_ORDER;
+    fsim_frontier *f = fsim_new(a, fsim_frontier, 1);
+    state start = {0};
+    *f = (fsim_frontier){
+        .p = p, .a = a, .budget = *budget, .every_clone = every_clone, .lean = lean, .last = -1, .lost = FSIM_NEVER};
+    fsim_places_of(p, node, count, MOST_TRIED, a, &f->l);
+    f->l.steps = budget->steps;
+    f->by_size = fsim_new(a, int, count + 1);
+    f->front_by_size = fsim_new(a, int, count + 1);
+    find_floor(f);
+    f->in_place = fsim_new(a, bool, count + 1);
+    for (int i = 0; i < count; i++) {
+        f->in_place[i] = fsim_reads_in_place(f, i);
+        for (int k = f->l.pred_first[i]; k < f->l.pred_first[i + 1]; k++)
+            f->in_place[i] = f->in_place[i] && (!f->l.clonable[f->l.pred[k]] || f->in_place[f->l.pred[k]]);
+    }
+    for (int i = 0; i < count; i++)
+        start.left += f->floor_own[i];
+    for (int t = 0; t < p->graph->tensors; t++)
+        start.left += f->floor_input[t];
+    fsim_state_of(f, &start);
+    f->state[0].spent = 0;
+    f->forward = true;
+    for (int size = 0; size < count; size++) {
+        f->haste = f->haste || !fsim_proceed(f, &f->budget, 0);
+        if (f->haste)
+            thin_out(f, size);
+        for (int i = f->by_size[size]; i; i = f->state[i - 1].sibling) {
+            if (!every_clone && !lean && fsim_needless(f, i - 1))
+                continue;
+            fsim_expand(f, i - 1);
+            f->haste = f->haste || !fsim_proceed(f, &f->budget, 4);
+        }
+    }
+    f->forward = false;
+    for (int size = count; size-- > 0;)
+        for (int i = f->by_size[size]; i; i = f->state[i - 1].sibling)
+            if (f->state[i - 1].expanded)
+                cost_to_go(f, i - 1);
+    return f;
+}
+
+int64_t fsim_frontier_bound(const fsim_frontier *f)
+{
+    const int64_t found = f->last >= 0 ? f->state[f->last].spent : FSIM_NEVER;
+    return found < f->lost ? found : f->lost == FSIM_NEVER ? 0 : f->lost;
+}
+bool fsim_frontier_complete(const fsim_frontier *f) { return f->lost == FSIM_NEVER; }
+bool fsim_frontier_recomputes(const fsim_frontier *f)
+{
+    bool any = false;
+    for (int i = 0; i < f->l.count; i++)
+        any = any || f->l.clonable[i];
+    return any;
+}
+int64_t fsim_frontier_groups(const fsim_frontier *f) { return f->l.looked_at; }
+int64_t fsim_frontier_states(const fsim_frontier *f) { return f->states; }
+
+/* A kernel of a plan as a part. */
+fsim_part fsim_part_at(const fsim_frontier *f, int root, fsim_bits own, fsim_bits copies, fsim_arena *a)
+{
+    const fsim_bits all = fsim_bits_or(own, copies);
+    fsim_part part = {.node = fsim_new(a, int, FSIM_BITS), .clone = fsim_new(a, bool, FSIM_BITS)};
+    FSIM_EACH_BIT(i, all)
+    part.node[part.count++] = f->l.node[root - FSIM_BACK + i];
+    return part;
+}
+
+bool fsim_frontier_plan(fsim_frontier *f, fsim_partition *out, fsim_arena *a)
+{
+    if (f->last < 0 || f->state[f->last].spent < 0)
+        return false;
+    for (int at = f->last; at > 0; at = f->state[at].parent) {
+        const step *by = &f->step[f->state[at].via];
+        out->part[out->parts++] = fsim_part_at(f, by->root, by->set->own, by->kernel->clones, a);
+    }
+    return true;
+}

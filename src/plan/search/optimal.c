@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* optimal.c: the best partition, with a proof or a lower bound.
+ *
+ * 1. Pieces. Primitives that could never share a kernel fall into different pieces; each piece is searched by itself.
+ * 2. A piece that is legal as one kernel without penalty (every unit works at the rate, and moves and computes no more,
+ * than the parts of any split would together) is optimal as one: time is launch + a norm of the units' times, and a
+ * norm of a sum is at most the sum of the norms.
+ * 3. Otherwise dynamic programming over what has run (plan/search/frontier.h), with every residency in L2 granted that
+ * some plan could have: the sum over the pieces bounds every plan from below. Places that look alike share their
+ * candidate sets.
+ * 4. Where the plan found costs more than the bound because residency was granted in vain, the whole list is followed
+ * with L2 as it is, and where that leaves a gap still, partitions are visited in the order of their relaxed cost as far
+ * as the budget goes. */
+#include "plan/search/frontier.h"
+#include "plan/search/merge.h"
+#include "plan/search/search.h"
+#include "plan/search/space.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WHOLE_MOST = 12,  /* primitives of a piece that is searched with every copy that could be made */
+    VISITED_MOST = 32 /* primitives of a graph whose partitions are visited one by one */
+};
+
+static double launch_of(const fsim_problem *p)
+{
+    static const fsim_hw_key key[FSIM_REGIME_COUNT] = {FSIM_HW_KERNEL_FLOOR, FSIM_HW_LAUNCH_STREAM,
+                                                       FSIM_HW_LAUNCH_GRAPH, FSIM_HW_KERNEL_FLOOR};
+    return fsim_hw_get(p->hw, key[p->regime]);
+}
+
+/* Does node read all of each argument? Then whatever kernels there are, each element is read, and computed, at least
+ * once. */
+static bool reads_all(const fsim_graph *g, const fsim_node *n)
+{
+    for (int k = 0; k < n->args; k++)
+        if (n->arg[k].how == FSIM_READ_INDIRECT || n->arg[k].distinct < g->tensor[n->arg[k].tensor].elems)
+            return false;
+    return true;
+}
+
+/* What every plan of these primitives takes at least: graph inputs and outputs to and from DRAM once, arithmetic once
+ * at full rate, one launch. A sum of norms is at least the norm of the sum. 0 where some primitive reads a part of its
+ * argument only, so that not all need be computed. */
+static int64_t compulsory_of(const fsim_problem *p, const int *node, int count)
+{
+    const fsim_graph *g = p->graph;
+    const double sms = fsim_hw_get(p->hw, FSIM_HW_SMS) * fsim_hw_get(p->hw, FSIM_HW_SM_CLOCK);
+    double read = 0, written = 0, lanes = 0, specials = 0;
+    bool sure = true, products = false; /* a kernel with a contraction may fold arithmetic and vectors into its weights,
+                                           and apply a row's factor to its results only */
+    for (int i = 0; i < count; i++) {
+        products = products || g->node[node[i]].gemm.k;
+        sure = p->limits.strict || !products;
+    }
+    for (int i = 0; i < count; i++) {
+        const fsim_node *n = &g->node[node[i]];
+        if (!reads_all(g, n))
+            return 0;
+        if (sure && !n->gemm.k && n->dtype != FSIM_F64)
+            lanes += (double)n->points * (double)n->reduced * n->instructions;
+        specials += sure ? (double)n->points * (double)n->reduced * n->specials : 0;
+        for (int r = 0; r < n->results; r++)
+            written += g->tensor[n->result[r]].output && r == 0 ? (double)g->tensor[n->result[r]].bytes : 0;
+        for (int k = 0; k < n->args; k++) {
+            const fsim_tensor *t = &g->tensor[n->arg[k].tensor];
+            bool first = t->producer < 0 && t->reader[0] == node[i],
+                 again = false; /* an input counts once, where no other piece may have read it before */
+            for (int r = 0; first && r < t->readers; r++)
+                first = bsearch(&t->reader[r], node, (size_t)count, sizeof *node, fsim_by_int) != NULL;
+            for (int q = 0; q < k; q++)
+                again = again || n->arg[q].tensor == n->arg[k].tensor;
+            if (first && !again && (sure || n->gemm.k || t->role != FSIM_WEIGHT) &&
+                (!p->warm || !fsim_may_reside(p, n->arg[k].tensor)))
+                read += (double)t->bytes;
+        }
+    }
+    if (p->objective == FSIM_MINIMISE_BYTES)
+        return (int64_t)(read + written);
+    const double widest = fmax(fsim_hw_get(p->hw, FSIM_HW_FP32_RATE), fmax(0, fsim_hw_get(p->hw, FSIM_HW_INT32_RATE)));
+    const double dram = fsim_least_dram_seconds(p->hw, read, written, products), compute = lanes / (sms * widest),
+                 special = specials / (sms * fsim_hw_get(p->hw, FSIM_HW_SPECIAL_RATE));
+    const double seconds =
+        launch_of(p) + cbrt(dram * dram * dram + compute * compute * compute + special * special * special);
+    return (int64_t)(seconds * (1 - 1e-9) / FSIM_TICK_S);
+}
+
+typedef struct {
+    const fsim_problem *p;
+    fsim_arena *a;
+    fsim_partition found;
+    fsim_budget budget;
+    int64_t bound, considered, states;
+    fsim_frontier *only; /* of the one piece that is the whole graph */
+} solver;
+
+static bool one_kernel(solver *s, const int *node, int count)
+{
+    const fsim_problem *p = s->p;
+    fsim_group made;
+    fsim_refusal why;
+    bool *stored = fsim_new(s->a, bool, count);
+    if (!fsim_user_allows(p, node, count, &why) || !fsim_legal(&p->limits, node, count, s->a, &made, &why))
+        return false;
+    for (int i = 0, w = 0; i < count; i++) {
+        for (int r = 0; r < p->graph->node[node[i]].results; r++)
+            while (w < made.writes && made.write[w].tensor == p->graph->node[node[i]].result[r]) {
+                stored[i] = true;
+                w++;
+            }
+    }
+    /* writes come in node order, so the walk above finds each */
+    fsim_candidate *c = fsim_candidate_of(p, node, count, stored);
+    if (!c->legal)
+        return false;
+    bool *hit = fsim_new(s->a, bool, made.reads + 1), *absorbed = fsim_new(s->a, bool, made.writes + 1);
+    for (int r = 0; r < made.reads; r++) /* residency could favour a split: then this proves nothing */
+        if (p->warm && fsim_may_reside(p, made.read[r].tensor))
+            return false;
+    const fsim_kernel *k = fsim_kernel_for(p, c, hit, absorbed);
+    /* A split pays a second launch: with a penalty smaller than that the one kernel is still the best. */
+    const int64_t second = p->objective == FSIM_MINIMISE_TIME ? (int64_t)(launch_of(p) * (1 - 1e-9) / FSIM_TICK_S) : 0;
+    /* strided accesses may be better combined in a split */
+    if (!k || ((k->penalised || k->coalescing < 1 || k->shared_bytes_moved > 0) &&
+               fsim_objective_of(p, k) > compulsory_of(p, node, count) + second))
+        return false;
+    for (int r = 0; r < made.reads; r++)
+        if (p->graph->tensor[made.read[r].tensor].producer >= 0 || p->graph->tensor[made.read[r].tensor].readers > 1)
+            for (int i = 0; i < p->graph->tensor[made.read[r].tensor].readers; i++) {
+                const int reader = p->graph->tensor[made.read[r].tensor].reader[i];
+                const bool outside = !bsearch(&reader, node, (size_t)count, sizeof reader, fsim_by_int);
+                if ((outside || p->graph->tensor[made.read[r].tensor].producer >= 0) &&
+                    fsim_may_reside(p, made.read[r].tensor))
+                    hit[r] = true; /* may be there when the piece starts: the bound grants it */
+            }
+    for (int w = 0; w < made.writes; w++) {
+        const fsim_tensor *t = &p->graph->tensor[made.write[w].tensor];
+        absorbed[w] = !t->output && !t->materialize && t->readers > 0 && fsim_may_reside(p, made.write[w].tensor);
+    }
+    const fsim_kernel *least = fsim_kernel_for(p, c, hit, absorbed);
+    fsim_part *part = &s->found.part[s->found.parts++];
+    part->count = count;
+    part->node = fsim_new(s->a, int, count);
+    part->clone = fsim_new(s->a, bool, count);
+    memcpy(part->node, node, (size_t)count * sizeof *node);
+    s->bound += fsim_objective_of(p, least ? least : k);
+    s->considered++;
+    return true;
+}
+
+static fsim_thoroughness how_for(int count) { return count <= WHOLE_MOST ? FSIM_EVERY_CLONE : FSIM_BEST_ONLY; }
+
+/* Solves a piece by dynamic programming; what is left over when the budget ends is one kernel a primitive. */
+static void solve(solver *s, const int *node, int count, bool alone)
+{
+    fsim_frontier *f = fsim_frontier_of(s->p, node, count, how_for(count), &s->budget, s->a);
+    s->bound += fsim_frontier_bound(f);
+    s->considered += fsim_frontier_groups(f);
+    s->states += fsim_frontier_states(f);
+    if (!fsim_frontier_plan(f, &s->found, s->a))
+        for (int i = 0; i < count; i++) {
+            fsim_part *part = &s->found.part[s->found.parts++];
+            *part = (fsim_part){1, fsim_new(s->a, int, 1), fsim_new(s->a, bool, 1)};
+            part->node[0] = node[i];
+        }
+    s->only = alone ? f : NULL;
+}
+
+static int root_of(int *parent, int i)
+{
+    while (parent[i] != i)
+        i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+/* Pieces: primitives linked by a tensor that both touch, where neither is always alone. */
+static int *pieces(const fsim_graph *g, fsim_arena *a)
+{
+    int *parent = fsim_new(a, int, g->nodes + 1);
+    for (int n = 0; n < g->nodes; n++)
+        parent[n] = n;
+    for (int t = 0; t < g->tensors; t++) {
+        int first = g->tensor[t].producer;
+        if (first >= 0 && (fsim_classes[fsim_ops[g->node[first].op].class].boundary || g->tensor[t].materialize))
+            first = -1;
+        for (int r = 0; r < g->tensor[t].readers; r++) {
+            const int reader = g->tensor[t].reader[r];
+            if (fsim_classes[fsim_ops[g->node[reader].op].class].boundary)
+                continue;
+            if (first >= 0)
+                parent[root_of(parent, reader)] = root_of(parent, first);
+            else
+                first = reader;
+        }
+    }
+    for (int n = 0; n < g->nodes; n++)
+        parent[n] = root_of(parent, n);
+    return parent;
+}
+
+static void solve_pieces(solver *s)
+{
+    const fsim_graph *g = s->p->graph;
+    int *piece = pieces(g, s->a), *next = fsim_new(s->a, int, g->nodes + 1), *first = fsim_new(s->a, int, g->nodes + 1),
+        *last = fsim_new(s->a, int, g->nodes + 1);
+    for (int n = 0; n < g->nodes; n++) {
+        next[n] = -1;
+        const int root = piece[n];
+        if (first[root] == 0)
+            first[root] = n + 1;
+        else
+            next[last[root]] = n;
+        last[root] = n;
+    }
+    for (int n = 0; n < g->nodes; n++) {
+        int count = 0, *node = fsim_new(s->a, int, g->nodes + 1);
+        if (first[piece[n]] != n + 1)
+            continue;
+        for (int i = n; i >= 0; i = next[i])
+            node[count++] = i;
+        if (!one_kernel(s, node, count))
+            solve(s, node, count, count == g->nodes);
+    }
+}
+
+/* What there is to beat. */
+static int64_t cost_of(const fsim_plan *best) { return best->kernels > 0 ? best->objective : INT64_MAX / 4; }
+
+/* Keeps the partition if it is legal and better. */
+static bool improve(const fsim_problem *p, const fsim_partition *part, fsim_arena *a, fsim_plan *best)
+{
+    const fsim_mark mark = fsim_save(a);
+    fsim_plan plan;
+    fsim_refusal why;
+    if (fsim_price(p, part, a, &plan, &why) && (best->kernels == 0 || plan.objective < best->objective)) {
+        *best = plan;
+        return true;
+    }
+    fsim_rewind(a, mark);
+    return false;
+}
+
+typedef struct {
+    const fsim_problem *p;
+    fsim_arena *keep;
+    fsim_plan *best;
+    int64_t limit;
+} visitor;
+
+static bool visit(void *to, const fsim_partition *part)
+{
+    visitor *v = to;
+    improve(v->p, part, v->keep, v->best);
+    v->limit = cost_of(v->best);
+    return true;
+}
+
+/* Step 4: raises the bound, and may find better plans. */
+static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
+{
+    const fsim_problem *p = s->p;
+    const int nodes = p->graph->nodes;
+    int *node = fsim_new(s->a, int, nodes + 1);
+    for (int n = 0; n < nodes; n++)
+        node[n] = n;
+    fsim_frontier *f = s->only ? s->only : fsim_frontier_of(p, node, nodes, how_for(nodes), &s->budget, s->a);
+    fsim_partition part = {0, fsim_new(s->a, fsim_part, nodes + 1)};
+    int64_t bound = fsim_frontier_bound(f);
+    s->bound = bound > s->bound ? bound : s->bound;
+    if (!s->only && fsim_frontier_plan(f, &part, s->a))
+        improve(p, &part, keep, best);
+    part.parts = 0;
+    if (s->bound < cost_of(best)) {
+        if (fsim_frontier_follow(f, cost_of(best), &s->budget, &part, &bound, s->a))
+            improve(p, &part, keep, best);
+        s->bound = bound > s->bound ? bound : s->bound;
+    }
+    if (s->bound < cost_of(best) && nodes <= VISITED_MOST) {
+        if (how_for(nodes) != FSIM_EVERY_CLONE)
+            f = fsim_frontier_of(p, node, nodes, FSIM_EVERY_CLONE, &s->budget, s->a);
+        visitor v = {p, keep, best, cost_of(best)};
+        if (fsim_frontier_each(f, &v.limit, &s->budget, visit, &v) && fsim_frontier_complete(f))
+            s->bound = cost_of(best);
+    }
+}
+
+/* What fuse: asks for, and each other primitive alone: a plan to begin with where every other breaks fuse:. */
+static fsim_partition as_asked(const fsim_problem *p, fsim_arena *a)
+{
+    const fsim_graph *g = p->graph;
+    fsim_partition out = {0, fsim_new(a, fsim_part, g->nodes + g->fuses + 1)};
+    int *part = fsim_new(a, int, g->nodes + 1), *node = fsim_new(a, int, g->nodes + 1); /* 1 + the part that holds it */
+    for (int s = 0; s < g->fuses; s++) {
+        const int count = fsim_hull(g, &g->fuse[s], node, a);
+        for (int i = 0; i < count; i++) { /* sets that meet are one */
+            const int old = part[node[i]];
+            for (int n = 0; old && old != s + 1 && n < g->nodes; n++)
+                part[n] = part[n] == old ? s + 1 : part[n];
+            part[node[i]] = s + 1;
+        }
+    }
+    for (int s = 0; s < g->fuses; s++) {
+        fsim_part x = {0, fsim_new(a, int, g->nodes), fsim_new(a, bool, g->nodes)};
+        for (int n = 0; n < g->nodes; n++)
+            if (part[n] == s + 1)
+                x.node[x.count++] = n;
+        if (x.count > 0)
+            out.part[out.parts++] = x;
+    }
+    for (int n = 0; n < g->nodes; n++)
+        if (part[n] == 0) {
+            fsim_part *x = &out.part[out.parts++];
+            *x = (fsim_part){1, fsim_new(a, int, 1), fsim_new(a, bool, 1)};
+            x->node[0] = n;
+        }
+    return out;
+}
+
+void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out,
+                  fsim_proof *proof)
+{
+    const int64_t began = fsim_work(p);
+    fsim_arena *scratch = fsim_arena_new();
+    bool by_clock = false;
+    solver s = {.p = p, .a = scratch};
+    s.budget = fsim_budget_of(p, &by_clock);
+    s.found.part = fsim_new(scratch, fsim_part, p->graph->nodes * 2 + 2);
+    *proof = (fsim_proof){0};
+    *out = (fsim_plan){0};
+    solve_pieces(&s);
+    improve(p, &s.found, a, out);
+    for (int i = 0; i < count; i++)
+        if (known[i].kernels > 0 && (out->kernels == 0 || known[i].objective < out->objective))
+            *out = known[i];
+    if (out->kernels == 0 && p->graph->fuses > 0) {
+        const fsim_partition asked = as_asked(p, scratch);
+        improve(p, &asked, a, out);
+    }
+    fsim_plan better;
+    if (s.bound < cost_of(out)) {
+        if (out->kernels > 0 && fsim_merge_greedily(p, &out->partition, scratch, &better))
+            improve(p, &better.partition, a, out);
+        const fsim_partition singles = fsim_singles(p, scratch);
+        if (p->graph->fuses == 0 && fsim_merge_greedily(p, &singles, scratch, &better))
+            improve(p, &better.partition, a, out);
+    }
+    if (s.bound < cost_of(out))
+        close_gap(&s, a, out);
+    out->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
+    const double unit = p->objective == FSIM_MINIMISE_TIME ? FSIM_TICK_S : 1;
+    proof->proven = out->kernels > 0 && s.bound >= out->objective;
+    proof->lower_bound = (double)(proof->proven ? out->objective : s.bound) * unit;
+    proof->groups_considered = s.considered;
+    proof->states = s.states;
+    proof->stopped_by_clock = by_clock;
+    proof->search_s = fsim_seconds_of(fsim_work(p) - began);
+    fsim_arena_free(scratch);
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* residency.c: the search again, with L2 as it is. */
+#include "plan/search/states.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What L2 may hold. A result that could be written back is not charged for that until it must be: `by` is then the
+ * kernel that made it. */
+typedef struct {
+    int tensor, root; /* root: of that kernel */
+    double age;       /* bytes that have entered since its last use, itself included */
+    fsim_variant *by;
+    uint64_t hit, absorbed, bit; /* that kernel's reads and writes as charged, and this one among the writes */
+} held;
+
+typedef struct {
+    int64_t spent;
+    int parent, next; /* next: where the same has run */
+    int state;
+    const step *by;
+    fsim_bits copies;
+    int first, count; /* held, ascending by tensor */
+    bool dominated;
+} label;
+
+typedef struct {
+    fsim_frontier *f;
+    const fsim_budget *budget;
+    fsim_arena *a;
+    label *label;
+    int labels, label_room;
+    held *held;
+    int helds, held_room;
+    int *of_front, *many; /* 1 + first label; how many */
+    int rooms;
+    int64_t limit, lost;
+    int most; /* labels of one state */
+    double capacity;
+    held *now; /* being made */
+    int count, room;
+} following;
+
+/* What it costs more to have a result written back after all. */
+static int64_t write_back(following *w, const held *h)
+{
+    const int64_t more = fsim_cost_of(&w->f->l, h->by, h->hit, h->absorbed & ~h->bit),
+                  before = fsim_cost_of(&w->f->l, h->by, h->hit, h->absorbed);
+    return more < 0 || before < 0 ? 0 : more - before;
+}
+
+/* Is x as good as y in all that may follow? Everything that y holds, x holds as long; what x may have to pay for later,
+ * y must too, or has paid more already. */
+static bool dominates(following *w, const held *x, int xs, int64_t spent_x, const held *y, int ys, int64_t spent_y)
+{
+    if (spent_x > spent_y)
+        return false;
+    int64_t slack = spent_y - spent_x;
+    for (int i = 0, k = 0; i < ys; i++) {
+        while (k < xs && x[k].tensor < y[i].tensor)
+            k++;
+        if (y[i].age <= w->capacity && !(k < xs && x[k].tensor == y[i].tensor && x[k].age <= y[i].age))
+            return false;
+    }
+    for (int k = 0, i = 0; k < xs; k++) {
+        if (!x[k].by)
+            continue;
+        while (i < ys && y[i].tensor < x[k].tensor)
+            i++;
+        if (i < ys && y[i].tensor == x[k].tensor && y[i].by == x[k].by && y[i].root == x[k].root &&
+            y[i].hit == x[k].hit && y[i].absorbed == x[k].absorbed)
+            continue;
+        slack -= write_back(w, &x[k]);
+        if (slack < 0)
+            return false;
+    }
+    return true;
+}
+
+static int64_t promise_of(const following *w, const label *x) { return x->spent + fsim_least_to_go(w->f, x->state); }
+
+static void offer(following *w, int to, int parent, const step *by, fsim_bits copies, int64_t spent)
+{
+    fsim_frontier *f = w->f;
+    const int64_t promise = spent + fsim_least_to_go(f, to);
+    const int where = f->state[to].front;
+    label *worst = NULL;
+    int met = 0;
+    while (where >= w->rooms) { /* fronts are found as we go */
+        const int rooms = w->rooms ? w->rooms * 2 : f->fronts + 64;
+        int *of_front = fsim_new(w->a, int, rooms), *many = fsim_new(w->a, int, rooms);
+        for (int i = 0; i < w->rooms; i++) {
+            of_front[i] = w->of_front[i];
+            many[i] = w->many[i];
+        }
+        w->of_front = of_front;
+        w->many = many;
+        w->rooms = rooms;
+    }
+    for (int i = w->of_front[where]; i; i = w->label[i - 1].next) {
+        label *x = &w->label[i - 1];
+        if (++met % 16 == 0)
+            fsim_proceed(f, w->budget, 16);
+        if (x->dominated)
+            continue;
+        if (fsim_stores_more(&f->state[x->state], &f->state[to]) &&
+            dominates(w, &w->held[x->first], x->count, x->spent, w->now, w->count, spent))
+            return;
+        if (fsim_stores_more(&f->state[to], &f->state[x->state]) &&
+            dominates(w, w->now, w->count, spent, &w->held[x->first], x->count, x->spent)) {
+            x->dominated = true;
+            w->many[where]--;
+        } else if (!worst || promise_of(w, x) > promise_of(w, worst)) {
+            worst = x;
+        }
+    }
+    if (w->many[where] >= w->most) {
+        const bool newer = worst && promise_of(w, worst) > promise;
+        const int64_t least = newer ? promise_of(w, worst) : promise;
+        w->lost = least < w->lost ? least : w->lost;
+        if (!newer)
+            return;
+        worst->dominated = true;
+        w->many[where]--;
+    }
+    w->many[where]++;
+    *FSIM_PUSH(w->a, w->label, w->labels, w->label_room) =
+        (label){spent, parent, w->of_front[where], to, by, copies, w->helds, w->count, false};
+    w->of_front[where] = w->labels;
+    for (int i = 0; i < w->count; i++)
+        *FSIM_PUSH(w->a, w->held, w->helds, w->held_room) = w->now[i];
+}
+
+static int find_held(const held *list, int count, int tensor)
+{
+    int k = 0;
+    while (k < count && list[k].tensor < tensor)
+        k++;
+    return k;
+}
+
+/* Charges for the write of w->now[k]; what the same kernel may have to write later is reckoned from there. */
+static int64_t charge(following *w, int k)
+{
+    const held h = w->now[k];
+    const int64_t more = write_back(w, &h);
+    w->now[k].by = NULL;
+    for (int i = 0; i < w->count; i++)
+        if (w->now[i].by == h.by && w->now[i].root == h.root)
+            w->now[i].absorbed &= ~h.bit;
+    return more;
+}
+
+static bool still_wanted(const following *w, const state *s, int tensor)
+{
+    const fsim_tensor *t = &w->f->p->graph->tensor[tensor];
+    for (int r = t->readers; r-- > 0;) {
+        const int reader = w->f->l.place[t->reader[r]];
+        if (reader < 0 || !fsim_has_run(s, reader) || fsim_is_dropped(s, reader))
+            return true;
+        if (reader < s->base)
+            return false;
+    }
+    return false;
+}
+
+static void use(following *w, int tensor, double age)
+{
+    const int k = find_held(w->now, w->count, tensor);
+    if (k == w->count || w->now[k].tensor != tensor) {
+        FSIM_PUSH(w->a, w->now, w->count, w->room);
+        memmove(&w->now[k + 1], &w->now[k], (size_t)(w->count - 1 - k) * sizeof *w->now);
+        w->now[k] = (held){.tensor = tensor, .age = INFINITY};
+    }
+    w->now[k].age = fmin(w->now[k].age, age);
+}
+
+static double used_together(const fsim_frontier *f, const step *by, const fsim_variant *v)
+{
+    double all = 0;
+    for (int i = 0; i < v->writes; i++)
+        all += (double)v->write[i].bytes;
+    for (int i = 0; i < v->reads; i++)
+        all +=
+            v->read[i].whole ? (double)f->p->graph->tensor[fsim_touched(&f->l, by->root, &v->read[i], false)].bytes : 0;
+    return all;
+}
+
+/* One kernel run from a label. */
+static void run_kernel(following *w, int from, const step *by, fsim_variant *v)
+{
+    fsim_frontier *f = w->f;
+    const label at = w->label[from];
+    const int64_t rest = fsim_least_to_go(f, by->to);
+    const state *to = &f->state[by->to];
+    uint64_t hit = 0, absorbed = 0;
+    double entered = 0, behind = 0, all = 0;
+    w->count = 0;
+    for (int k = 0; k < at.count; k++)
+        *FSIM_PUSH(w->a, w->now, w->count, w->room) = w->held[at.first + k];
+    if (f->p->hw->host) /* as price.c's together() has it */
+        all = used_together(f, by, v);
+    for (int i = 0; i < v->writes; i++) {
+        entered += (double)v->write[i].bytes;
+        if (i < 64 && v->write[i].intermediate && (double)v->write[i].bytes <= w->capacity)
+            absorbed |= (uint64_t)1 << i;
+    }
+    int64_t spent = at.spent;
+    for (int i = 0; i < v->reads; i++) {
+        const int t = fsim_touched(&f->l, by->root, &v->read[i], false), k = find_held(w->now, w->count, t);
+        const bool known = k < w->count && w->now[k].tensor == t,
+                   found = known && w->now[k].age <= w->capacity && all <= w->capacity;
+        if (known && !found && w->now[k].by)
+            spent += charge(w, k);
+        if (found && i < 64)
+            hit |= (uint64_t)1 << i;
+        entered += found ? 0 : (double)v->read[i].bytes;
+    }
+    const int64_t cost = fsim_cost_of(&f->l, v, hit, absorbed);
+    spent += cost;
+    if (cost < 0 || spent + rest >= w->limit)
+        return;
+    for (int k = 0; k < w->count; k++)
+        w->now[k].age += entered;
+    for (int i = 0; i < v->writes; i++) {
+        const int t = fsim_touched(&f->l, by->root, &v->write[i], true);
+        behind += (double)v->write[i].bytes;
+        use(w, t, fmax(behind, all));
+        if (i < 64 && absorbed >> i & 1) {
+            held *h = &w->now[find_held(w->now, w->count, t)];
+            h->by = v;
+            h->root = by->root;
+            h->hit = hit;
+            h->absorbed = absorbed;
+            h->bit = (uint64_t)1 << i;
+        }
+    }
+    int order[FSIM_MAX_PARAMETERS + 1], whole = 0;
+    for (int i = 0; i < v->reads && whole < FSIM_MAX_PARAMETERS; i++) {
+        if (!v->read[i].whole)
+            continue;
+        const int t = fsim_touched(&f->l, by->root, &v->read[i], false);
+        int k = whole++;
+        for (; k > 0 && fsim_used_later(f->p, t, order[k - 1]); k--)
+            order[k] = order[k - 1];
+        order[k] = t;
+    }
+    for (int i = 0; i < whole; i++) {
+        behind += (double)f->p->graph->tensor[order[i]].bytes;
+        use(w, order[i], fmax(behind, all));
+    }
+    int count = 0;
+    for (int k = 0; k < w->count; k++) /* pushed out before their last reader ran */
+        if (w->now[k].by && w->now[k].age > w->capacity && still_wanted(w, to, w->now[k].tensor))
+            spent += charge(w, k);
+    for (int k = 0; k < w->count; k++) /* what nothing can read any more is not told apart */
+        if (f->l.last_use[w->now[k].tensor] >= to->base && (w->now[k].age <= w->capacity || w->now[k].by))
+            w->now[count++] = w->now[k];
+    w->count = count;
+    if (spent + rest < w->limit)
+        offer(w, by->to, from, by, v->clones, spent);
+}
+
+/* The copies that relaxed costs had no use for: with L2 as it is they may pay. */
+static void run_with_more_copies(following *w, int from, int state_at, const step *by)
+{
+    fsim_frontier *f = w->f;
+    expansion x = {.f = f,
+                   .from = state_at,
+                   .at = f->state[state_at],
+                   .root = by->root,
+                   .set = by->set,
+                   .family = fsim_family_of(&f->l, by->root)};
+    const int base = by->root - FSIM_BACK;
+    fsim_bits copies = {{0}};
+    FSIM_EACH_BIT(i, x.set->own)
+    fsim_find_upstream(&x, base + i);
+    if (fsim_bits_empty(&x.upstream))
+        return;
+    FSIM_EACH_BIT(i, x.set->own)
+    fsim_add_needed(&x, base + i, &copies);
+    if (!fsim_bits_equal(&copies, &by->kernel->clones))
+        return; /* asked once for each set: at the step with no more copies than it needs */
+    f->every_clone = true;
+    fsim_choose_copies(&x, copies, (fsim_bits){{0}});
+    f->every_clone = false;
+    for (int c = 1; c < x.choices; c++) {
+        fsim_variant *v = fsim_out_of_order(&x, &x.choice[c])
+                              ? NULL
+                              : fsim_variant_of(&f->l, x.family, x.set, &x.choice[c], &by->kernel->stored);
+        bool known = !v;
+        for (int k = x.at.first; k < x.at.first + x.at.steps && !known; k++)
+            known = f->step[k].kernel == v && f->step[k].to == by->to;
+        if (!known)
+            run_kernel(w, from, by, v);
+    }
+    const int64_t promise = w->label[from].spent + by->cost + fsim_least_to_go(f, by->to);
+    if (x.cut && promise < w->lost)
+        w->lost = promise;
+}
+
+static void start_label(following *w)
+{
+    const fsim_graph *g = w->f->p->graph;
+    w->count = 0;
+    for (int t = 0; t < g->tensors && w->f->p->warm; t++)
+        if (g->tensor[t].producer < 0 && w->f->l.last_use[t] >= 0 && fsim_may_reside(w->f->p, t))
+            *FSIM_PUSH(w->a, w->now, w->count, w->room) = (held){.tensor = t};
+    offer(w, 0, -1, NULL, (fsim_bits){{0}}, 0);
+}
+
+/* The best label of the last state, -1 when there is none. *in_time is false when the budget ended. */
+static int follow(following *w, bool *in_time)
+{
+    fsim_frontier *f = w->f;
+    w->lost = FSIM_NEVER;
+    start_label(w);
+    for (int size = 0; size < f->l.count; size++)
+        for (int i = f->front_by_size[size]; i; i = f->front[i - 1].sibling)
+            for (int at = i <= w->rooms ? w->of_front[i - 1] : 0; at; at = w->label[at - 1].next) {
+                const int from = w->label[at - 1].state;
+                *in_time = fsim_proceed(f, w->budget, 4);
+                if (!*in_time)
+                    return -1;
+                if (w->label[at - 1].dominated)
+                    continue;
+                if (!f->state[from].expanded)
+                    fsim_expand(f, from);
+                if (f->state[from].cut) {
+                    const int64_t least = w->label[at - 1].spent + (int64_t)(f->state[from].left * (1 - 1e-9));
+                    w->lost = least < w->lost ? least : w->lost;
+                }
+                for (int k = f->state[from].first, end = k + f->state[from].steps;
+                     k < end && !w->label[at - 1].dominated; k++) {
+                    const step *by = &f->step[k];
+                    if (w->label[at - 1].spent + by->cost + fsim_least_to_go(f, by->to) >= w->limit)
+                        continue;
+                    by = &f->step[k];
+                    fsim_proceed(f, w->budget, 8);
+                    run_kernel(w, at - 1, by, by->kernel);
+                    if (f->p->recompute && !f->every_clone)
+                        run_with_more_copies(w, at - 1, from, &f->step[k]);
+                }
+            }
+    int best = -1;
+    for (int at = f->last >= 0 && f->state[f->last].front < w->rooms ? w->of_front[f->state[f->last].front] : 0; at;
+         at = w->label[at - 1].next)
+        if (!w->label[at - 1].dominated && (best < 0 || w->label[at - 1].spent < w->label[best].spent))
+            best = at - 1;
+    return best;
+}
+
+bool fsim_frontier_follow(fsim_frontier *f, int64_t known, const fsim_budget *budget, fsim_partition *out,
+                          int64_t *bound, fsim_arena *a)
+{
+    static const int most[] = {
+        8, 64, 512}; /* labels of one state: few find a good plan soon, which cuts what many must look at */
+    bool in_time = true, better = false;
+    *bound = fsim_frontier_bound(f);
+    for (size_t turn = 0; turn < sizeof most / sizeof *most && in_time && *bound < known && f->last >= 0 && !f->haste;
+         turn++) {
+        fsim_arena *scratch = fsim_arena_new();
+        following w = {.f = f,
+                       .budget = budget,
+                       .a = scratch,
+                       .limit = known,
+                       .most = most[turn],
+                       .capacity = fsim_l2_effective(f->p->hw)};
+        const int best = follow(&w, &in_time);
+        if (best >= 0) {
+            known = w.label[best].spent;
+            better = true;
+            out->parts = 0;
+            for (int at = best; w.label[at].by; at = w.label[at].parent)
+                out->part[out->parts++] =
+                    fsim_part_at(f, w.label[at].by->root, w.label[at].by->set->own, w.label[at].copies, a);
+        }
+        const int64_t least = w.lost < known ? w.lost : known;
+        if (in_time && least > *bound)
+            *bound = least;
+        fsim_arena_free(scratch);
+        if (w.lost >= known)
+            break;
+    }
+    return better;
+}

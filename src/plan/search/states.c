@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/search/states.h"
+
+#include <string.h>
+
+/* Has a reader of the tensor run, or may one that is not in the list? */
+bool fsim_read_before(const fsim_frontier *f, const state *s, int tensor)
+{
+    const fsim_tensor *t = &f->p->graph->tensor[tensor];
+    bool before = f->read_outside[tensor];
+    for (int r = 0; r < t->readers && !before; r++) {
+        const int reader = f->l.place[t->reader[r]];
+        if (reader - s->base >= FSIM_BITS)
+            break;
+        before = fsim_has_run(s, reader);
+    }
+    return before;
+}
+
+static uint64_t hash_state(const state *s)
+{
+    uint64_t h = (uint64_t)s->base * 0x9e3779b97f4a7c15u + (uint64_t)s->passed;
+    for (int i = 0; i < FSIM_BITS_WORDS; i++) {
+        h = (h ^ s->done.w[i]) * 0xbf58476d1ce4e5b9u;
+        h ^= h >> 31;
+        h = (h ^ s->dropped.w[i]) * 0x94d049bb133111ebu;
+        h = (h ^ s->behind.w[i]) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 29;
+    }
+    return h;
+}
+
+static bool same_state(const state *x, const state *y)
+{
+    return x->base == y->base && x->passed == y->passed && x->behind_base == y->behind_base &&
+           fsim_bits_equal(&x->done, &y->done) && fsim_bits_equal(&x->dropped, &y->dropped) &&
+           fsim_bits_equal(&x->behind, &y->behind);
+}
+
+static void rehash(fsim_frontier *f)
+{
+    f->slots = f->slots ? f->slots * 4 : 1024;
+    f->slot = fsim_new(f->a, int, f->slots);
+    for (int i = 0; i < f->states; i++) {
+        int *slot = &f->slot[hash_state(&f->state[i]) & (uint64_t)(f->slots - 1)];
+        f->state[i].chain = *slot;
+        *slot = i + 1;
+    }
+}
+
+static uint64_t hash_front(const front *x)
+{
+    uint64_t h = (uint64_t)x->open * 0x9e3779b97f4a7c15u;
+    for (int i = 0; i < FSIM_BITS_WORDS; i++)
+        h = (h ^ x->done.w[i] ^ h >> 31) * 0xbf58476d1ce4e5b9u;
+    return h ^ h >> 29;
+}
+
+static int front_of(fsim_frontier *f, const state *s)
+{
+    fsim_bits open = s->done;
+    for (int i = 0; i < FSIM_BITS_WORDS; i++)
+        open.w[i] = ~open.w[i];
+    const int by = fsim_bits_next(&open, 0);
+    const front want = {.open = s->base + by, .done = fsim_bits_shifted(s->done, -by), .ran = s->ran};
+    if (f->fronts * 2 >= f->front_slots) {
+        f->front_slots = f->front_slots ? f->front_slots * 4 : 1024;
+        f->front_slot = fsim_new(f->a, int, f->front_slots);
+        for (int i = 0; i < f->fronts; i++) {
+            int *slot = &f->front_slot[hash_front(&f->front[i]) & (uint64_t)(f->front_slots - 1)];
+            f->front[i].chain = *slot;
+            *slot = i + 1;
+        }
+    }
+    int *slot = &f->front_slot[hash_front(&want) & (uint64_t)(f->front_slots - 1)];
+    for (int i = *slot; i; i = f->front[i - 1].chain)
+        if (f->front[i - 1].open == want.open && fsim_bits_equal(&f->front[i - 1].done, &want.done))
+            return i - 1;
+    front *made = FSIM_PUSH(f->a, f->front, f->fronts, f->front_room);
+    *made = want;
+    made->chain = *slot;
+    made->sibling = f->front_by_size[s->ran];
+    *slot = f->front_by_size[s->ran] = f->fronts;
+    return f->fronts - 1;
+}
+
+/* The state equal to *s, which is added where it is new. */
+int fsim_state_of(fsim_frontier *f, const state *s)
+{
+    if (f->states * 2 >= f->slots)
+        rehash(f);
+    int *slot = &f->slot[hash_state(s) & (uint64_t)(f->slots - 1)];
+    for (int i = *slot; i; i = f->state[i - 1].chain)
+        if (same_state(&f->state[i - 1], s))
+            return i - 1;
+    state *made = FSIM_PUSH(f->a, f->state, f->states, f->state_room);
+    *made = *s;
+    made->spent = made->to_go = -1;
+    made->expanded = made->cut = false;
+    made->chain = *slot;
+    made->sibling = f->by_size[s->ran];
+    *slot = f->by_size[s->ran] = f->states;
+    const int at = f->states - 1, where = front_of(f, s);
+    f->state[at].front = where;
+    f->state[at].peer = f->front[where].first;
+    f->front[where].first = at + 1;
+    if (s->ran == f->l.count)
+        f->last = at;
+    return at;
+}
+
+/* Does x store all that y does, and allow every order that y allows? Both have run the same. */
+bool fsim_stores_more(const state *x, const state *y)
+{
+    const fsim_bits dropped = fsim_bits_shifted(x->dropped, x->base - y->base),
+                    kept = fsim_bits_without(dropped, y->dropped);
+    if (!fsim_bits_empty(&kept) || (x->base < y->base && !fsim_bits_empty(&x->dropped)))
+        return false; /* a base below is that of something dropped, or of a primitive that y has still to run as well */
+    return x->passed == 0 ||
+           (x->passed == y->passed && x->behind_base == y->behind_base && fsim_bits_equal(&x->behind, &y->behind));
+}
+
+/* Does another state, which has run the same and cost no more, make this one needless? */
+bool fsim_needless(const fsim_frontier *f, int at)
+{
+    const state *y = &f->state[at];
+    for (int i = f->front[y->front].first; i; i = f->state[i - 1].peer) {
+        const state *x = &f->state[i - 1];
+        if (i - 1 != at && x->spent >= 0 && x->spent <= y->spent && fsim_stores_more(x, y) &&
+            (x->spent < y->spent || !fsim_stores_more(y, x) || i - 1 < at))
+            return true;
+    }
+    return false;
+}
+
+/* Moves the base up to the lowest place still to run or not stored. */
+void fsim_settle_state(state *s)
+{
+    fsim_bits open = s->dropped;
+    for (int i = 0; i < FSIM_BITS_WORDS; i++)
+        open.w[i] |= ~s->done.w[i];
+    const int by = fsim_bits_next(&open, 0);
+    s->base += by;
+    s->done = fsim_bits_shifted(s->done, -by);
+    s->dropped = fsim_bits_shifted(s->dropped, -by);
+}
+
+bool fsim_was_behind(const state *s, int place)
+{
+    return place >= s->behind_base && place - s->behind_base < FSIM_BITS &&
+           fsim_bit(&s->behind, place - s->behind_base);
+}
+
+/* Had place run then, or could a kernel with this root have computed it beside its reader? Adds to *kept what that
+ * rests on, from place `base` on. */
+static bool was_at_hand(const fsim_frontier *f, const state *s, int place, int root, int base, fsim_bits *kept)
+{
+    const fsim_places *l = &f->l;
+    const bool ran = fsim_was_behind(s, place) && place >= base;
+    bool copied = l->clonable[place] && place >= root - FSIM_BACK;
+    fsim_bits more = *kept;
+    if (ran)
+        fsim_bit_set(kept, place - base);
+    for (int k = l->pred_first[place]; k < l->pred_first[place + 1] && copied; k++)
+        copied = was_at_hand(f, s, l->pred[k], root, base, &more);
+    if (copied)
+        *kept = fsim_bits_or(*kept, more);
+    return ran || copied;
+}
+
+/* Of the kernels that were passed over, keeps what tells those that were ready then: what they waited for. What lies
+ * too far back is forgotten: that allows orders that are none, and leaves the least cost a bound. */
+void fsim_recall_passed(fsim_frontier *f, state *s)
+{
+    const int base = s->base - FSIM_RECALLED;
+    fsim_bits kept = {{0}};
+    int passed = 0;
+    for (int root = s->base; root < s->passed; root++) {
+        if (fsim_has_run(s, root))
+            continue;
+        const fsim_family *family = fsim_family_of(&f->l, root);
+        for (int i = 0; i < family->sets; i++) {
+            const fsim_own_set *set = &family->set[i];
+            const fsim_bits own = fsim_bits_shifted(set->own, root - FSIM_BACK - s->base);
+            bool was_ready = root + set->last < s->passed && !fsim_bits_meet(&own, &s->done);
+            fsim_bits more = kept;
+            for (int k = 0; k < set->preds && was_ready; k++)
+                was_ready = was_at_hand(f, s, root + set->pred[k], root, base, &more);
+            if (was_ready) {
+                kept = more;
+                passed = root + set->last + 1 > passed ? root + set->last + 1 : passed;
+            }
+        }
+    }
+    s->passed = passed;
+    s->behind = kept;
+    s->behind_base = passed ? base : 0;
+}
+
+/* Of what was not stored, what something still to run needs, itself or through another that was not stored. */
+void fsim_forget_dropped(const fsim_frontier *f, state *s)
+{
+    for (int bit = fsim_bits_last(&s->dropped); bit >= 0; bit--) {
+        if (!fsim_bit(&s->dropped, bit))
+            continue;
+        const int place = s->base + bit;
+        bool wanted = false;
+        for (int k = f->l.succ_first[place]; k < f->l.succ_first[place + 1] && !wanted; k++)
+            wanted = !fsim_has_run(s, f->l.succ[k]) || fsim_is_dropped(s, f->l.succ[k]);
+        if (!wanted)
+            fsim_bit_clear(&s->dropped, bit);
+    }
+}

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steps.c: the steps of one state: every kernel that may be launched next, with every choice of copies and of results
+ * to store that can pay. */
+#include "plan/search/states.h"
+
+#include <math.h>
+
+enum {
+    MOST_STORES = 64,     /* choices of the results that one kernel stores */
+    STEPS_IN_HASTE = 60,  /* of one state */
+    MOST_FIRSTS = 4,      /* ready places that are asked whether kernels may go ahead of theirs */
+    MOST_CLONE_SETS = 96, /* choices of copies for one kernel that can pay by relaxed costs */
+    MOST_OF_ALL = 2048    /* any choices */
+};
+
+/* Adds the producers of place that were not stored, and theirs. False when they lie too far back. */
+bool fsim_add_needed(expansion *x, int place, fsim_bits *copies)
+{
+    const fsim_places *l = &x->f->l;
+    for (int k = l->pred_first[place]; k < l->pred_first[place + 1]; k++) {
+        const int from = l->pred[k], bit = fsim_bit_of(x, from);
+        if (!fsim_is_dropped(&x->at, from) || (bit >= 0 && fsim_bit(copies, bit)))
+            continue;
+        if (bit < 0)
+            return false;
+        fsim_bit_set(copies, bit);
+        if (!fsim_add_needed(x, from, copies))
+            return false;
+    }
+    return true;
+}
+
+void fsim_find_upstream(expansion *x, int place)
+{
+    const fsim_places *l = &x->f->l;
+    for (int k = l->pred_first[place]; k < l->pred_first[place + 1]; k++) {
+        const int from = l->pred[k], bit = fsim_bit_of(x, from);
+        if (bit < 0 || fsim_bit(&x->upstream, bit) || !l->clonable[from] || fsim_bit(&x->set->own, bit))
+            continue;
+        fsim_bit_set(&x->upstream, bit);
+        fsim_find_upstream(x, from);
+    }
+}
+
+/* Bytes that computing place beside its reader would read instead of its result, what L2 may hold left out where
+ * `dram`. */
+static double bytes_instead(const expansion *x, int place, bool dram, int depth)
+{
+    const fsim_places *l = &x->f->l;
+    const fsim_graph *g = x->f->p->graph;
+    const fsim_node *n = fsim_node_of(x->f, place);
+    double sum = 0;
+    for (int k = 0; k < n->args; k++) {
+        const int t = n->arg[k].tensor, from = g->tensor[t].producer < 0 ? -1 : l->place[g->tensor[t].producer];
+        bool shared = depth == 0;
+        for (int r = 0; r < g->tensor[t].readers && !shared; r++) { /* read here anyway, or by another copy */
+            const int other = l->place[g->tensor[t].reader[r]], bit = other < 0 ? -1 : fsim_bit_of(x, other);
+            shared = other != place && bit >= 0 && bit < FSIM_BITS &&
+                     (fsim_bit(&x->set->own, bit) || fsim_bit(&x->upstream, bit));
+        }
+        if (shared)
+            continue;
+        double least =
+            dram && fsim_may_reside(x->f->p, t) ? 0 : (double)n->arg[k].distinct * fsim_dtype_bytes(g->tensor[t].dtype);
+        if (from >= 0 && fsim_bit_of(x, from) >= 0 && l->clonable[from] && least > 0)
+            least = fmin(least, bytes_instead(x, from, dram, depth - 1));
+        sum += least;
+    }
+    return sum;
+}
+
+/* Is place an operand of the set's contraction or window, and read besides? Tiles and the rest are loaded differently.
+ */
+static bool read_two_ways(const expansion *x, int place)
+{
+    const fsim_places *l = &x->f->l;
+    bool operand = false, besides = false;
+    for (int k = l->succ_first[place]; k < l->succ_first[place + 1]; k++) {
+        const int bit = fsim_bit_of(x, l->succ[k]);
+        const fsim_class class = fsim_ops[fsim_node_of(x->f, l->succ[k])->op].class;
+        if (bit < 0 || bit >= FSIM_BITS || !(fsim_bit(&x->set->own, bit) || fsim_bit(&x->upstream, bit)))
+            continue;
+        *(class == FSIM_CONTRACTION || class == FSIM_WINDOW ? &operand : &besides) = true;
+    }
+    return operand && besides;
+}
+
+/* Could it pay to compute place again though its result lies in memory? */
+static bool worth_a_copy(const expansion *x, int place)
+{
+    const fsim_node *n = fsim_node_of(x->f, place);
+    const fsim_tensor *t = &x->f->p->graph->tensor[n->result[0]];
+    return x->f->every_clone || !x->set->connected || !x->f->in_place[place] || read_two_ways(x, place) ||
+           bytes_instead(x, place, false, 12) < (double)t->bytes ||
+           (!fsim_may_reside(x->f->p, n->result[0]) && bytes_instead(x, place, true, 12) < (double)t->bytes);
+}
+
+void fsim_choose_copies(expansion *x, fsim_bits copies, fsim_bits barred)
+{
+    const fsim_places *l = &x->f->l;
+    const int base = x->root - FSIM_BACK;
+    const fsim_bits all = fsim_bits_or(x->set->own, copies);
+    FSIM_EACH_BIT(i, copies)
+    if (!fsim_add_needed(x, base + i, &copies))
+        return;
+    if (fsim_bits_meet(&copies, &barred))
+        return;
+    if (x->choices == (x->f->every_clone ? MOST_OF_ALL : MOST_CLONE_SETS)) {
+        x->cut = true;
+        return;
+    }
+    *FSIM_PUSH(x->f->a, x->choice, x->choices, x->room) = copies;
+    if (!fsim_proceed(x->f, &x->f->budget, 2 + fsim_bits_count(&all)) && x->f->forward) {
+        x->cut = true; /* no more than it needs */
+        return;
+    }
+    fsim_bits open = {{0}};
+    FSIM_EACH_BIT(i, all)
+    for (int k = l->pred_first[base + i]; k < l->pred_first[base + i + 1]; k++) {
+        const int from = l->pred[k], bit = fsim_bit_of(x, from);
+        if (bit >= 0 && l->clonable[from] && !fsim_bit(&all, bit) && !fsim_bit(&barred, bit) &&
+            !fsim_is_dropped(&x->at, from))
+            fsim_bit_set(&open, bit);
+    }
+    FSIM_EACH_BIT(u, open)
+    {
+        if (worth_a_copy(x, base + u)) {
+            fsim_bits more = copies;
+            fsim_bit_set(&more, u);
+            fsim_choose_copies(x, more, barred);
+        }
+        fsim_bit_set(&barred, u);
+    }
+}
+
+/* Was this kernel ready when one with a higher last primitive was launched before it? Then it belongs to another order.
+ */
+bool fsim_out_of_order(const expansion *x, const fsim_bits *copies)
+{
+    const state *s = &x->at;
+    const fsim_places *l = &x->f->l;
+    if (x->root + x->set->last >= s->passed || x->f->lean)
+        return false;
+    const fsim_bits all = fsim_bits_or(x->set->own, *copies);
+    const int base = x->root - FSIM_BACK;
+    FSIM_EACH_BIT(i, all)
+    for (int k = l->pred_first[base + i]; k < l->pred_first[base + i + 1]; k++) {
+        const int from = l->pred[k], bit = fsim_bit_of(x, from);
+        if ((bit < 0 || !fsim_bit(&all, bit)) && !fsim_was_behind(s, from))
+            return false;
+    }
+    return true;
+}
+
+/* The relaxed cost: what may lie in L2 does. A graph input only when something has read it before. */
+static int64_t relaxed_cost(const expansion *x, fsim_variant *v)
+{
+    const fsim_frontier *f = x->f;
+    const fsim_graph *g = f->p->graph;
+    uint64_t hit = 0, absorbed = 0;
+    for (int i = 0; i < v->reads && i < 64; i++) {
+        const int t = fsim_touched(&f->l, x->root, &v->read[i], false);
+        const bool before = g->tensor[t].producer >= 0 || f->p->warm || fsim_read_before(f, &x->at, t);
+        if (before && fsim_may_reside(f->p, t))
+            hit |= (uint64_t)1 << i;
+    }
+    for (int i = 0; i < v->writes && i < 64; i++)
+        if (v->write[i].intermediate && (double)v->write[i].bytes <= fsim_l2_effective(f->p->hw))
+            absorbed |= (uint64_t)1 << i;
+    return fsim_cost_of(&x->f->l, v, hit, absorbed);
+}
+
+/* Bytes of what was stored and nothing to come reads any more, once `to` has run: among what the kernel's members read,
+ * and what copies needed until now. */
+static int64_t freed(const expansion *x, const state *to)
+{
+    const fsim_places *l = &x->f->l;
+    const fsim_graph *g = x->f->p->graph;
+    int64_t bytes = 0;
+    int seen[2 * FSIM_BITS], count = 0;
+    for (int place = x->at.base < x->root - FSIM_BACK ? x->root - FSIM_BACK : x->at.base;
+         place < l->count && place - x->at.base < FSIM_BITS; place++) {
+        const int bit = fsim_bit_of(x, place);
+        const bool own = bit >= 0 && bit < FSIM_BITS && fsim_bit(&x->set->own, bit);
+        if (!own && !(fsim_is_dropped(&x->at, place) && !fsim_is_dropped(to, place)))
+            continue;
+        for (int k = 0; k < fsim_node_of(x->f, place)->args; k++) {
+            const int t = fsim_node_of(x->f, place)->arg[k].tensor,
+                      from = g->tensor[t].producer < 0 ? -1 : l->place[g->tensor[t].producer];
+            bool gone =
+                from >= 0 && !g->tensor[t].output && fsim_has_run(&x->at, from) && !fsim_is_dropped(&x->at, from);
+            for (int q = 0; q < count && gone; q++)
+                gone = seen[q] != t;
+            for (int r = 0; r < g->tensor[t].readers && gone; r++) {
+                const int reader = l->place[g->tensor[t].reader[r]];
+                gone = reader >= 0 && fsim_has_run(to, reader) && !fsim_is_dropped(to, reader);
+            }
+            if (gone && count < 2 * FSIM_BITS) {
+                seen[count++] = t;
+                bytes += g->tensor[t].bytes;
+            }
+        }
+    }
+    return bytes;
+}
+
+/* The state after a kernel that drops `dropped` of its own results. */
+static state after(expansion *x, fsim_bits dropped)
+{
+    fsim_frontier *f = x->f;
+    const int by = x->root - FSIM_BACK - x->at.base;
+    state s = x->at;
+    const int last = x->root + x->set->last;
+    bool passes = false;
+    for (int i = x->at.base; i < last && !passes; i++)
+        passes = !fsim_has_run(&x->at, i) && !(i >= x->root && fsim_bit(&x->set->own, fsim_bit_of(x, i)));
+    if (passes && !f->lean) {
+        s.behind_base = x->at.base - FSIM_RECALLED;
+        s.behind = fsim_bits_shifted(x->at.done, FSIM_RECALLED);
+        for (int i = 0; i < FSIM_RECALLED; i++)
+            fsim_bit_set(&s.behind, i);
+        s.passed = last;
+    }
+    FSIM_EACH_BIT(i, x->set->own)
+    {
+        const int place = x->root - FSIM_BACK + i;
+        const fsim_node *n = fsim_node_of(f, place);
+        s.left -= f->floor_own[place];
+        for (int k = 0; k < n->args; k++) {
+            const int t = n->arg[k].tensor;
+            if (f->floor_input[t] > 0 && !fsim_read_before(f, &s, t)) /* s.done grows as we go: each counts once */
+                s.left -= f->floor_input[t];
+        }
+        fsim_bit_set(&s.done, place - s.base);
+        s.ran++;
+    }
+    s.left = fmax(s.left, 0);
+    s.dropped = fsim_bits_or(s.dropped, fsim_bits_shifted(dropped, by));
+    fsim_forget_dropped(f, &s);
+    fsim_settle_state(&s);
+    if (s.passed > 0)
+        fsim_recall_passed(f, &s);
+    return s;
+}
+
+void fsim_cut_off(fsim_frontier *f, const state *s)
+{
+    const int64_t least = s->spent + (int64_t)(s->left * (1 - 1e-9));
+    f->lost = least < f->lost ? least : f->lost;
+}
+
+static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
+{
+    fsim_frontier *f = x->f;
+    const int64_t cost = relaxed_cost(x, v);
+    if (cost < 0)
+        return;
+    fsim_proceed(f, &f->budget, 4);
+    state next = after(x, dropped);
+    int64_t peak = x->at.live;
+    if (f->lean) {
+        FSIM_EACH_BIT(i, v->stored)
+        for (int r = 0; r < fsim_node_of(f, x->root - FSIM_BACK + i)->results; r++) {
+            const fsim_tensor *t = &f->p->graph->tensor[fsim_node_of(f, x->root - FSIM_BACK + i)->result[r]];
+            peak += t->output || (r > 0 && t->readers == 0) ? 0 : t->bytes;
+        }
+        next.live = peak - freed(x, &next);
+    }
+    const int to = fsim_state_of(f, &next);
+    const int64_t spent = x->at.spent + cost;
+    if (f->forward && (f->state[to].spent < 0 || spent < f->state[to].spent)) {
+        f->state[to].spent = spent;
+        f->state[to].parent = x->from;
+        f->state[to].via = f->steps;
+    }
+    *FSIM_PUSH(f->a, f->step, f->steps, f->step_room) = (step){to, x->root, x->set, v, cost, peak};
+}
+
+/* Is place wanted where its own points lie by all that reads it in the set, itself or through others? Then to store it
+ * costs no second evaluation. */
+static bool read_in_place(const expansion *x, int place)
+{
+    const fsim_places *l = &x->f->l;
+    for (int k = l->succ_first[place]; k < l->succ_first[place + 1]; k++) {
+        const int bit = fsim_bit_of(x, l->succ[k]);
+        const fsim_node *n = fsim_node_of(x->f, l->succ[k]);
+        if (bit >= FSIM_BITS || !fsim_bit(&x->set->own, bit) || fsim_ops[n->op].class == FSIM_REDUCE)
+            continue;
+        for (int q = 0; q < n->args; q++)
+            if (n->arg[q].tensor == fsim_node_of(x->f, place)->result[0] &&
+                (n->arg[q].how != FSIM_READ_MAP || !fsim_map_is_identity(&n->arg[q].map)))
+                return false;
+        if (!read_in_place(x, l->succ[k]))
+            return false;
+    }
+    return true;
+}
+
+/* Storing z for copies of y, its one reader that is not stored, is never better than storing y: no more is written and
+ * read, and nothing is computed again. Unless L2 notices: so what else y reads must have no reader to come. */
+static bool better_stored_later(const expansion *x, int z, const fsim_bits *dropped)
+{
+    const fsim_frontier *f = x->f;
+    const fsim_places *l = &f->l;
+    const fsim_graph *g = f->p->graph;
+    int y = -1;
+    for (int k = l->succ_first[z]; k < l->succ_first[z + 1]; k++) {
+        const int bit = fsim_bit_of(x, l->succ[k]);
+        if (bit >= FSIM_BITS || !fsim_bit(&x->set->own, bit) || (fsim_bit(dropped, bit) && y >= 0))
+            return false;
+        y = fsim_bit(dropped, bit) ? l->succ[k] : y;
+    }
+    if (y < 0 || f->every_clone || !fsim_reads_in_place(f, y) || !read_in_place(x, y) ||
+        g->tensor[fsim_node_of(f, z)->result[0]].bytes < g->tensor[fsim_node_of(f, y)->result[0]].bytes)
+        return false;
+    for (int k = 0; k < fsim_node_of(f, y)->args; k++) {
+        const fsim_tensor *t = &g->tensor[fsim_node_of(f, y)->arg[k].tensor];
+        const int from = t->producer < 0 ? -1 : l->place[t->producer], at = from < 0 ? -1 : fsim_bit_of(x, from);
+        if (from != z && at >= 0 && at < FSIM_BITS && fsim_bit(&x->set->own, at))
+            return false; /* y may exist only in a later pass over the row */
+        for (int r = 0; r < t->readers; r++) {
+            const int reader = l->place[t->reader[r]], bit = reader < 0 ? -1 : fsim_bit_of(x, reader);
+            const bool own = bit >= 0 && bit < FSIM_BITS && fsim_bit(&x->set->own, bit);
+            if (reader < 0 || (!own && !fsim_has_run(&x->at, reader)) || fsim_is_dropped(&x->at, reader) ||
+                (own && reader != y && fsim_bit(dropped, bit)))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Every way to store its results or to leave them to be computed again, from its last member down: what a copy will
+ * need is needed too. */
+static void choose_stores(expansion *x, int c, int bit, fsim_bits stored, fsim_bits dropped)
+{
+    const fsim_places *l = &x->f->l;
+    if (x->stores > MOST_STORES)
+        return;
+    if (!fsim_proceed(x->f, &x->f->budget, 1) && x->stores > 0) {
+        x->cut = true;
+        return;
+    }
+    while (bit >= 0 && !fsim_bit(&x->set->own, bit))
+        bit--;
+    if (bit < 0) {
+        fsim_variant *v =
+            ++x->stores > MOST_STORES ? NULL : fsim_variant_of(&x->f->l, x->family, x->set, &x->choice[c], &stored);
+        if (v)
+            add_step(x, v, dropped);
+        return;
+    }
+    const int place = x->root - FSIM_BACK + bit;
+    const bool read_later = fsim_bit(&x->set->must, bit) || fsim_bit(&x->set->may, bit);
+    bool wanted = read_later;
+    for (int k = l->succ_first[place]; k < l->succ_first[place + 1] && !wanted; k++) {
+        const int reader = fsim_bit_of(x, l->succ[k]);
+        wanted = reader < FSIM_BITS && fsim_bit(&dropped, reader);
+    }
+    if (wanted && l->clonable[place] && !fsim_bit(&x->set->must, bit)) {
+        fsim_bits more = dropped;
+        fsim_bit_set(&more, bit);
+        choose_stores(x, c, bit - 1, stored, more);
+    }
+    if (wanted && !read_later && better_stored_later(x, place, &dropped))
+        return;
+    if (wanted)
+        fsim_bit_set(&stored, bit);
+    choose_stores(x, c, bit - 1, stored, dropped);
+}
+
+static void launch(expansion *x)
+{
+    fsim_frontier *f = x->f;
+    fsim_bits copies = {{0}}, none = {{0}};
+    const int base = x->root - FSIM_BACK;
+    x->choices = 0;
+    x->upstream = none;
+    if (f->p->recompute)
+        FSIM_EACH_BIT(i, x->set->own)
+    fsim_find_upstream(x, base + i);
+    FSIM_EACH_BIT(i, x->set->own)
+    if (!fsim_add_needed(x, base + i, &copies))
+        return;
+    if (!x->set->connected && fsim_bits_empty(&x->upstream))
+        return;
+    fsim_choose_copies(x, copies, none);
+    fsim_proceed(f, &f->budget, 4 * x->choices);
+    for (int c = 0; c < x->choices; c++)
+        if (!fsim_out_of_order(x, &x->choice[c])) {
+            x->stores = 0;
+            choose_stores(x, c, fsim_bits_last(&x->set->own), none, none);
+            fsim_variant *v = x->stores > MOST_STORES
+                                  ? fsim_variant_of(&f->l, x->family, x->set, &x->choice[c], &x->set->must)
+                                  : NULL;
+            if (v) /* too many ways: as if what may be stored were there for nothing, which none of them beats */
+                add_step(x, v, none);
+        }
+}
+
+/* Could the kernel of `place`, which is ready, be passed over, so that one with this root or a higher one goes first?
+ * Its last primitive lies behind that root, or it waits for a kernel that is passed over too. What it waits for can't
+ * itself come after it. */
+static bool may_be_passed(fsim_frontier *f, const state *s, int place, int root)
+{
+    const fsim_bits later = fsim_bits_shifted(f->l.after[place], place + 1 - s->base);
+    fsim_bits passed = {{0}};
+    fsim_proceed(f, &f->budget, f->prospects / 4);
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0; i < f->prospects; i++) {
+            const prospect *x = &f->prospect[i];
+            if (x->last < root && !fsim_bits_meet(&x->waits_for, &passed))
+                continue;
+            if (fsim_bit(&x->own, place - s->base))
+                return true;
+            const fsim_bits fresh = fsim_bits_without(x->own, passed);
+            if (!fsim_bits_empty(&fresh) && !fsim_bits_meet(&x->own, &later)) {
+                passed = fsim_bits_or(passed, fresh);
+                more = true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Launches the sets of one root, those that are ready. */
+static void expand_root(expansion *x, bool ready)
+{
+    fsim_frontier *f = x->f;
+    const state *s = &x->at;
+    const int by = x->root - FSIM_BACK - s->base;
+    x->family = fsim_family_of(&f->l, x->root);
+    x->cut = x->cut || !x->family->complete;
+    for (int i = 0; i < x->family->sets; i++) {
+        x->set = &x->family->set[i];
+        prospect at = {.own = fsim_bits_shifted(x->set->own, by), .last = x->root + x->set->last};
+        bool blocked = false;
+        if (!fsim_proceed(f, &f->budget, 1) && f->steps - f->state[x->from].first > STEPS_IN_HASTE) {
+            x->cut = true;
+            return;
+        }
+        if (fsim_bits_meet(&at.own, &s->done))
+            continue;
+        if (at.last - s->base >= FSIM_BITS) {
+            x->cut = true;
+            continue;
+        }
+        for (int k = 0; k < x->set->preds; k++) {
+            const int from = x->root + x->set->pred[k];
+            if (!fsim_has_run(s, from)) {
+                blocked = true;
+                fsim_bit_set(&at.waits_for, from - s->base);
+            }
+        }
+        *FSIM_PUSH(f->a, f->prospect, f->prospects, f->prospect_room) = at;
+        if (!blocked && ready)
+            launch(x);
+    }
+}
+
+void fsim_expand(fsim_frontier *f, int from)
+{
+    expansion x = {.f = f, .from = from, .at = f->state[from]};
+    const state *s = &x.at;
+    int first[MOST_FIRSTS], firsts = 0; /* the lowest places that are ready */
+    f->state[from].first = f->steps;
+    f->prospects = 0;
+    for (int root = s->base; root < f->l.count && root - s->base < FSIM_BITS; root++) {
+        if (fsim_has_run(s, root))
+            continue;
+        bool over = false;
+        for (int k = 0; k < firsts && !f->lean && !over; k++)
+            over = !may_be_passed(f, s, first[k], root);
+        if (over)
+            break;
+        bool ready = true;
+        for (int k = f->l.pred_first[root]; k < f->l.pred_first[root + 1] && ready; k++)
+            ready = fsim_has_run(s, f->l.pred[k]);
+        if (ready && firsts < MOST_FIRSTS)
+            first[firsts++] = root;
+        x.root = root;
+        expand_root(&x, ready);
+    }
+    f->state[from].steps = f->steps - f->state[from].first;
+    f->state[from].expanded = true;
+    f->state[from].cut = x.cut || !f->l.complete;
+    if (f->forward && f->state[from].cut)
+        fsim_cut_off(f, &x.at);
+}

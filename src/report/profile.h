@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* profile.h: what was found in another tool's profile: what was matched to the plan, and what was not and why. */
+#ifndef FUSESIM_REPORT_PROFILE_H
+#define FUSESIM_REPORT_PROFILE_H
+
+#include "evidence/profile_rows.h"
+#include "report/table.h"
+
+/* all: every line; else the dearest 20 of what is left. */
+void fsim_report_import(const fsim_page *page, const fsim_import *x, bool all);
+void fsim_json_import(FILE *out, const fsim_import *x);
+
+#endif

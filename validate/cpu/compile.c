@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compile.c: programs to libraries by the host's compiler: processes side by side in a temporary folder, results kept
+ * in a cache by what went into them. */
+#include "base/file.h"
+#include "validate/cpu/cpu.h"
+#include "validate/device/texts.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { MOST_WORDS = 64, MOST_CACHED = 2048 };
+
+/* What no compiler refuses. */
+static const char *const base_flags[] = {"-std=gnu11", "-O3", "-shared", "-fPIC", "-w"};
+/* What some refuse. No -ffast-math: it folds (k + 12582912) - 12582912, with which exp rounds. */
+static const char *const speed_flags[] = {"-march=native", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd",
+                                          "-mprefer-vector-width=512"};
+enum { BASE_FLAGS = sizeof base_flags / sizeof *base_flags, SPEED_FLAGS = sizeof speed_flags / sizeof *speed_flags };
+
+/* What compiles: the command without files. */
+typedef struct {
+    const char *word[MOST_WORDS]; /* argv: compiler, flags */
+    int words;
+    const char *version, *flags; /* flags: joined by blanks */
+    char **environment;          /* diagnostics in English */
+} toolchain;
+
+typedef struct {
+    fsim_arena *arena;
+    const fsim_cpu_compiler *how;
+    toolchain tools;
+    const char *folder, *cache; /* temporary folder; NULL: no cache */
+    char salt[65];              /* hash of all that libraries depend on but their source */
+} builder;
+
+/* Processes. */
+
+static char **english(fsim_arena *a)
+{
+    int count = 0, kept = 0;
+    while (environ[count])
+        count++;
+    char **e = fsim_new(a, char *, count + 2);
+    for (int i = 0; i < count; i++)
+        if (strncmp(environ[i], "LC_ALL=", 7) != 0)
+            e[kept++] = environ[i];
+    e[kept] = fsim_strdup(a, "LC_ALL=C");
+    return e;
+}
+
+/* argv in `folder`, its output to `log`. 0 after an error. */
+static pid_t start(const toolchain *t, const char *const *argv, const char *log)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    pid_t pid = 0;
+    if (posix_spawn_file_actions_init(&files) != 0)
+        return 0;
+    posix_spawnattr_init(&attributes);
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_adddup2(&files, 1, 2);
+    if (posix_spawnp(&pid, argv[0], &files, &attributes, (char *const *)(const void *)argv, t->environment) != 0)
+        pid = 0;
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    return pid;
+}
+
+/* Did it end with status 0? */
+static bool finished(pid_t pid)
+{
+    int status = 0;
+    while (pid > 0 && waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return false;
+    return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool runs(const toolchain *t, const char *const *argv, const char *log) { return finished(start(t, argv, log)); }
+
+/* Files. */
+
+static bool write_text(const char *path, const char *text)
+{
+    FILE *out = fopen(path, "wb");
+    bool good = out && fputs(text, out) >= 0;
+    if (out && fclose(out) != 0)
+        good = false;
+    return good;
+}
+
+static const char *text_of(fsim_arena *a, const char *path)
+{
+    size_t bytes = 0;
+    const char *why = "", *text = fsim_read_file(a, path, &bytes, &why);
+    return text ? text : "";
+}
+
+static const char *first_line(fsim_arena *a, const char *text) { return fsim_strndup(a, text, strcspn(text, "\n")); }
+
+static void make_folders(fsim_arena *a, const char *path)
+{
+    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/'))
+        mkdir(fsim_strndup(a, path, (size_t)(slash - path)), 0700);
+    mkdir(path, 0700);
+}
+
+/* A folder that nobody else can put libraries in; NULL where there is none. */
+static const char *cache_folder(fsim_arena *a, const char *given)
+{
+    const char *own = getenv("FUSESIM_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *path = given;
+    struct stat st;
+    if (!path)
+        path = own                    ? own
+               : xdg && *xdg == '/'   ? fsim_printf(a, "%s/fusesim", xdg)
+               : home && *home == '/' ? fsim_printf(a, "%s/.cache/fusesim", home)
+                                      : "";
+    if (!*path)
+        return NULL;
+    make_folders(a, path);
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH))
+               ? path
+               : NULL;
+}
+
+static const char *in(fsim_arena *a, const char *folder, const char *name, const char *end)
+{
+    return fsim_printf(a, "%s/%s%s", folder, name, end);
+}
+
+/* The toolchain. */
+
+static bool set_compiler(fsim_arena *a, const fsim_cpu_compiler *how, toolchain *t)
+{
+    const char *given = how->compiler ? how->compiler : getenv("CC"), *p = given && *given ? given : "cc";
+    *t = (toolchain){.environment = english(a), .flags = "", .version = ""};
+    while (*(p += strspn(p, " \t"))) {
+        const size_t length = strcspn(p, " \t");
+        if (t->words == MOST_WORDS / 2)
+            return false;
+        t->word[t->words++] = fsim_strndup(a, p, length);
+        p += length;
+    }
+    return t->words > 0;
+}
+
+/* A command of the compiler's words and these, NULL behind them. */
+static const char **command(fsim_arena *a, const toolchain *t, const char *const *more, int count)
+{
+    const char **argv = fsim_new(a, const char *, t->words + count + 1);
+    memcpy(argv, t->word, (size_t)t->words * sizeof *argv);
+    memcpy(argv + t->words, more, (size_t)count * sizeof *argv);
+    return argv;
+}
+
+static void add_flag(fsim_arena *a, toolchain *t, const char *flag)
+{
+    t->word[t->words++] = flag;
+    t->flags = fsim_printf(a, "%s%s%s", t->flags, *t->flags ? " " : "", flag);
+}
+
+/* The speed flags that the compiler takes: all at once, or those that it takes one by one. */
+static void choose_flags(builder *b)
+{
+    fsim_arena *a = b->arena;
+    const char *source = in(a, b->folder, "flags", ".c"), *log = in(a, b->folder, "flags", ".log"),
+               *tail[SPEED_FLAGS + 4] = {"-Werror", "-fsyntax-only", source};
+    write_text(source, "void f(void);\nvoid f(void) {}\n");
+    for (int i = 0; i < SPEED_FLAGS; i++)
+        tail[3 + i] = speed_flags[i];
+    const bool all = runs(&b->tools, command(a, &b->tools, tail, 3 + SPEED_FLAGS), log);
+    toolchain chosen = b->tools;
+    for (int i = 0; i < BASE_FLAGS; i++)
+        add_flag(a, &chosen, base_flags[i]);
+    for (int i = 0; i < SPEED_FLAGS; i++) {
+        tail[3] = speed_flags[i];
+        if (all || runs(&b->tools, command(a, &b->tools, tail, 4), log))
+            add_flag(a, &chosen, speed_flags[i]);
+    }
+    b->tools = chosen;
+}
+
+/* False where the compiler does not start. */
+static bool find_compiler(builder *b)
+{
+    const char *log = in(b->arena, b->folder, "version", ".log"), *ask = "--version";
+    if (!set_compiler(b->arena, b->how, &b->tools) || !runs(&b->tools, command(b->arena, &b->tools, &ask, 1), log))
+        return false;
+    b->tools.version = first_line(b->arena, text_of(b->arena, log));
+    return true;
+}
+
+/* The features of the CPU that -march=native looks at. */
+static const char *cpu_features(fsim_arena *a)
+{
+    const char *info = text_of(a, "/proc/cpuinfo"), *flags = strstr(info, "\nflags"),
+               *features = strstr(info, "\nFeatures");
+    return flags ? first_line(a, flags + 1) : features ? first_line(a, features + 1) : "";
+}
+
+static void add_salt(builder *b)
+{
+    const char *header = b->how->header ? b->how->header : "";
+    const char *all = fsim_printf(b->arena, "%s\n%s\n%s\n%s\n%s", b->tools.version, b->tools.flags,
+                                  fsim_cpu_name(b->arena), cpu_features(b->arena), header);
+    for (int i = 0; i < b->tools.words; i++)
+        all = fsim_printf(b->arena, "%s\n%s", all, b->tools.word[i]);
+    fsim_sha256(all, strlen(all), b->salt);
+}
+
+/* One text: a nameless one, or one with its kernel's own names. */
+
+typedef struct {
+    const char *name, *source; /* of its files; C */
+    const char **symbol;       /* of its entries */
+    int entries;
+    bool nameless, joins;   /* joins: other texts may stand in the same file */
+    const char *cached;     /* path; NULL where there is no cache */
+    fsim_cpu_entry **entry; /* NULL: not loaded */
+    const char *failed;
+    bool from_cache;
+} job;
+
+/* A compiler under way, with several texts where they can stand in one file. */
+typedef struct {
+    pid_t pid;
+    job **of;
+    int jobs;
+    const char *file, *library, *log; /* paths */
+} process;
+
+static bool is_identifier(const char *name)
+{
+    size_t length = name ? strlen(name) : 0;
+    if (length == 0 || length > 200 || isdigit((unsigned char)*name))
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (!isalnum((unsigned char)name[i]) && name[i] != '_')
+            return false;
+    return true;
+}
+
+static const char *cached_path(const builder *b, const char *source)
+{
+    char hex[65];
+    const char *all = fsim_printf(b->arena, "%s\n%s", b->salt, source);
+    fsim_sha256(all, strlen(all), hex);
+    return b->cache ? fsim_printf(b->arena, "%s/%s.so", b->cache, hex) : NULL;
+}
+
+/* The entry points, looked up. False, with the library closed, where one is missing. */
+static bool load(fsim_arena *a, const char *path, job *j, fsim_cpu_module *m)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        j->failed = fsim_printf(a, "cannot load what was compiled: %s", dlerror());
+        return false;
+    }
+    fsim_cpu_entry **entry = fsim_new(a, fsim_cpu_entry *, j->entries + 1);
+    for (int i = 0; i < j->entries; i++) {
+        void *symbol = dlsym(library, j->symbol[i]);
+        memcpy(&entry[i], &symbol, sizeof symbol); /* POSIX's way from an object to a function pointer */
+        if (!symbol) {
+            j->failed = fsim_printf(a, "no function '%s' in its source", j->symbol[i]);
+            dlclose(library);
+            return false;
+        }
+    }
+    j->entry = entry;
+    j->failed = NULL;
+    m->library[m->libraries++] = library;
+    return true;
+}
+
+/* Texts behind each other, each with entries of its own: what nameless texts call theirs is a macro. */
+static const char *joined(fsim_arena *a, job *const *of, int jobs)
+{
+    const char *all = "";
+    for (int i = 0; i < jobs; i++) {
+        for (int k = 0; k < of[i]->entries; k++)
+            all = fsim_printf(a, "%s#undef %s\n#define %s %s\n", all, fsim_nameless_entry(k, a),
+                              fsim_nameless_entry(k, a), of[i]->symbol[k]);
+        all = fsim_printf(a, "%s%s\n", all, of[i]->source);
+    }
+    return all;
+}
+
+static void begin(const builder *b, process *p)
+{
+    fsim_arena *a = b->arena;
+    const char *name = p->of[0]->name;
+    p->file = in(a, b->folder, name, ".c");
+    p->library = in(a, b->folder, name, ".so");
+    p->log = in(a, b->folder, name, ".log");
+    const char *tail[] = {"-o", p->library, p->file, "-lm"};
+    if (write_text(p->file, p->of[0]->nameless ? joined(a, p->of, p->jobs) : p->of[0]->source))
+        p->pid = start(&b->tools, command(a, &b->tools, tail, sizeof tail / sizeof *tail), p->log);
+    if (p->pid)
+        return;
+    for (int i = 0; i < p->jobs; i++)
+        p->of[i]->failed = "cannot write its source, or start the compiler";
+    unlink(p->file);
+    unlink(p->log);
+}
+
+/* The compiler's first error, without the path, and the line of the source that it speaks of. */
+static const char *first_error(const builder *b, const job *j, const char *log)
+{
+    const char *error = strstr(log, "error:"), *line = error, *own = fsim_printf(b->arena, "%s.c:", j->name),
+               *source = j->source;
+    while (line && line > log && line[-1] != '\n')
+        line--;
+    const char *text = first_line(b->arena, line ? line : log), *at = strstr(text, own);
+    int number = at ? atoi(at + strlen(own)) : 0;
+    for (int i = 1; i < number && *source; i++) {
+        source += strcspn(source, "\n");
+        source += *source == '\n';
+    }
+    return fsim_printf(b->arena, "%s%s%s", *text ? at ? at : text : "the compiler failed without a word",
+                       number > 0 ? "\n    " : "", number > 0 ? first_line(b->arena, source) : "");
+}
+
+/* A copy that appears whole or not at all; a cache that can't be written is none. */
+static void keep(const builder *b, const char *library, const char *cached)
+{
+    size_t bytes = 0;
+    const char *why = "", *data = fsim_read_file(b->arena, library, &bytes, &why);
+    fsim_output *o = data ? fsim_open_output(b->arena, cached, &why) : NULL;
+    if (o) {
+        fwrite(data, 1, bytes, fsim_stream(o));
+        fsim_commit(o, &why);
+    }
+}
+
+static void end(const builder *b, process *p, fsim_cpu_module *m)
+{
+    const bool good = finished(p->pid);
+    const char *kept = NULL;
+    for (int i = 0; i < p->jobs; i++) {
+        job *j = p->of[i];
+        if (!good)
+            j->failed = p->jobs > 1 ? "not compiled among others" : first_error(b, j, text_of(b->arena, p->log));
+        else if (load(b->arena, p->library, j, m) && j->cached) {
+            const fsim_mark inner = fsim_save(b->arena);
+            if (kept)
+                unlink(j->cached); /* one that was of no use */
+            if (!kept || link(kept, j->cached) != 0)
+                keep(b, p->library, j->cached);
+            kept = j->cached;
+            fsim_rewind(b->arena, inner);
+        }
+    }
+    unlink(p->file);
+    unlink(p->library);
+    unlink(p->log);
+}
+
+typedef struct {
+    time_t used;
+    char name[72];
+} cache_entry;
+
+static int by_use(const void *a, const void *b)
+{
+    const time_t x = ((const cache_entry *)a)->used, y = ((const cache_entry *)b)->used;
+    return (x > y) - (x < y);
+}
+
+/* The libraries that were not used for longest go, once there are many; about 20 KB each. */
+static void trim_cache(const builder *b)
+{
+    cache_entry *e = NULL;
+    int count = 0, room = 0;
+    DIR *d = b->cache ? opendir(b->cache) : NULL;
+    for (const struct dirent *f = d ? readdir(d) : NULL; f; f = readdir(d)) {
+        struct stat st;
+        if (strlen(f->d_name) == 64 + strlen(".so") && fstatat(dirfd(d), f->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+            cache_entry *last = FSIM_PUSH(b->arena, e, count, room);
+            last->used = st.st_mtime;
+            memcpy(last->name, f->d_name, strlen(f->d_name) + 1);
+        }
+    }
+    if (count > MOST_CACHED)
+        qsort(e, (size_t)count, sizeof *e, by_use);
+    for (int i = 0; count > MOST_CACHED && i < count - MOST_CACHED / 2; i++)
+        unlinkat(dirfd(d), e[i].name, 0);
+    if (d)
+        closedir(d);
+}
+
+/* `jobs` at a time, in turn. */
+static void run_all(const builder *b, process *p, int count, fsim_cpu_module *m)
+{
+    const int most = b->how->jobs > 0 ? b->how->jobs : fsim_cpu_count();
+    int oldest = 0, running = 0;
+    for (int i = 0; i < count; i++) {
+        for (; running >= most; oldest++)
+            if (p[oldest].pid) {
+                end(b, &p[oldest], m);
+                running--;
+            }
+        begin(b, &p[i]);
+        running += p[i].pid > 0;
+        m->compilers += p[i].pid > 0;
+    }
+    for (; oldest < count; oldest++)
+        if (p[oldest].pid)
+            end(b, &p[oldest], m);
+}
+
+static bool is_wide(const job *j) { return strstr(j->source, "#define FS_WIDE\n") != NULL; }
+
+/* Those that are not loaded, each alone or up to `together` that can be; the header is in a file once, so that all of
+ * them want it alike. */
+static void compile_rest(const builder *b, job *j, int count, int together, fsim_cpu_module *m)
+{
+    process *p = fsim_new(b->arena, process, count + 1);
+    int processes = 0, open[2] = {-1, -1};
+    for (int i = 0; i < count; i++) {
+        if (j[i].entry)
+            continue;
+        const int kind = is_wide(&j[i]);
+        int at = j[i].joins && open[kind] >= 0 && p[open[kind]].jobs < together ? open[kind] : -1;
+        if (at < 0) {
+            at = processes++;
+            p[at].of = fsim_new(b->arena, job *, together);
+            open[kind] = j[i].joins ? at : open[kind];
+        }
+        p[at].of[p[at].jobs++] = &j[i];
+    }
+    run_all(b, p, processes, m);
+}
+
+/* From the cache, or compiled. Starting a compiler, and its reading the header, takes as long as compiling a short
+ * text. */
+static void compile_all(const builder *b, job *j, int count, fsim_cpu_module *m)
+{
+    enum { TOGETHER = 16 };
+    const int most = b->how->jobs > 0 ? b->how->jobs : fsim_cpu_count();
+    int rest = 0;
+    for (int i = 0; i < count; i++) {
+        j[i].cached = cached_path(b, j[i].source);
+        j[i].from_cache = j[i].cached && access(j[i].cached, R_OK) == 0 &&
+                          load(b->arena, j[i].cached, &j[i], m); /* else one that is there is of no use */
+        if (j[i].from_cache)
+            utimensat(AT_FDCWD, j[i].cached, NULL, 0);
+        rest += !j[i].from_cache;
+    }
+    m->compiled += rest;
+    const int share = (rest + most - 1) / most, together = share > TOGETHER ? TOGETHER : share;
+    compile_rest(b, j, count, together > 1 ? together : 1, m);
+    if (together > 1)
+        compile_rest(b, j, count, 1, m); /* an error in one text is in all that were with it */
+}
+
+static void take(fsim_cpu_kernel *k, const job *j)
+{
+    k->entry = j->entry;
+    k->cached = j->from_cache;
+}
+
+/* What the generator makes: entries and nothing else that has a name in the whole file. */
+static bool joins(const char *source)
+{
+    const char *wide = strstr(source, "#define FS_WIDE\n"), *define = strstr(source, "#define");
+    return strstr(source, "\nFS_ENTRY(") && define == wide && (!wide || !strstr(wide + 1, "#define")) &&
+           !strstr(source, "static") && !strstr(source, "typedef") && !strstr(source, "#undef");
+}
+
+/* Entries are called by the text's hash: a library may have those of several texts. */
+static job nameless_job(const builder *b, const fsim_nameless *t, int number)
+{
+    fsim_arena *a = b->arena;
+    job j = {.name = fsim_printf(a, "text_%d", number),
+             .source = t->source,
+             .symbol = fsim_new(a, const char *, t->program->launches + 1),
+             .entries = t->program->launches,
+             .nameless = true,
+             .joins = b->how->header && joins(t->source)};
+    char hex[65];
+    fsim_sha256(t->source, strlen(t->source), hex);
+    for (int i = 0; i < j.entries; i++)
+        j.symbol[i] = fsim_printf(a, "fs_%.32s_%d", hex, i);
+    return j;
+}
+
+static job own_job(const fsim_program *p, fsim_arena *a)
+{
+    job j = {.name = p->name,
+             .source = p->source,
+             .symbol = fsim_new(a, const char *, p->launches + 1),
+             .entries = p->launches};
+    for (int i = 0; i < j.entries; i++)
+        j.symbol[i] = p->launch[i].entry;
+    return j;
+}
+
+/* Every text once. One that fails is compiled again with each of its kernels' own names: the message should speak of
+ * them. */
+static void compile_kernels(const builder *b, fsim_cpu_module *m)
+{
+    fsim_arena *a = b->arena;
+    fsim_texts texts = {.a = a};
+    int *text = fsim_new(a, int, m->kernels + 1);
+    for (int i = 0; i < m->kernels; i++) {
+        fsim_cpu_kernel *k = &m->kernel[i];
+        const fsim_program *p = k->program;
+        if (!p->source || !is_identifier(p->name))
+            k->failed = !p->source && p->skipped ? p->skipped : "no source, or a name that is no identifier";
+        else
+            text[i] = fsim_texts_add(&texts, p, 0);
+    }
+    job *j = fsim_new(a, job, texts.count + 1);
+    for (int i = 0; i < texts.count; i++)
+        j[i] = nameless_job(b, &texts.at[i], i);
+    compile_all(b, j, texts.count, m);
+    m->texts = texts.count;
+    for (int i = 0; i < m->kernels; i++) {
+        fsim_cpu_kernel *k = &m->kernel[i];
+        if (k->failed)
+            continue;
+        if (!j[text[i]].entry) {
+            job own = own_job(k->program, a);
+            compile_all(b, &own, 1, m);
+            k->failed = own.failed ? fsim_printf(a, "%s: %s", own.name, own.failed) : NULL;
+            take(k, &own);
+            continue;
+        }
+        take(k, &j[text[i]]);
+    }
+}
+
+static const char *temporary_folder(fsim_arena *a)
+{
+    const char *parent = getenv("TMPDIR");
+    char *path = fsim_printf(a, "%s/fusesim-XXXXXX", parent && *parent ? parent : "/tmp");
+    return mkdtemp(path);
+}
+
+/* Nothing stays: kernels' files went with their kernels. */
+static void remove_folder(const builder *b)
+{
+    static const char *const own[] = {"fusesim_dialect.h", "flags.c", "flags.log", "version.log"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        unlink(in(b->arena, b->folder, own[i], ""));
+    rmdir(b->folder);
+}
+
+bool fsim_cpu_has_compiler(const fsim_cpu_compiler *how, fsim_arena *a, const char **tried)
+{
+    builder b = {.arena = a, .how = how, .folder = temporary_folder(a)};
+    const bool found = b.folder && find_compiler(&b);
+    *tried = b.tools.words ? b.tools.word[0] : "cc";
+    if (b.folder)
+        remove_folder(&b);
+    return found;
+}
+
+fsim_cpu_module *fsim_cpu_compile(const fsim_program *program, int count, const fsim_cpu_compiler *how, fsim_arena *a,
+                                  const char **why)
+{
+    const double start_s = fsim_cpu_now_s();
+    builder b = {.arena = a, .how = how, .folder = temporary_folder(a)};
+    fsim_cpu_module *m = fsim_new(a, fsim_cpu_module, 1);
+    *why = NULL;
+    if (!b.folder) {
+        *why = fsim_printf(a, "no temporary folder: %s", strerror(errno));
+        return NULL;
+    }
+    if (!find_compiler(&b)) {
+        *why = fsim_printf(a, "no C compiler: '%s' does not start; set CC", b.tools.words ? b.tools.word[0] : "cc");
+        remove_folder(&b);
+        return NULL;
+    }
+    choose_flags(&b);
+    b.cache = cache_folder(a, how->cache);
+    add_salt(&b);
+    if (how->header)
+        write_text(in(a, b.folder, "fusesim_dialect", ".h"), fsim_printf(a, "%s\n#pragma once\n", how->header));
+    *m = (fsim_cpu_module){.kernel = fsim_new(a, fsim_cpu_kernel, count + 1),
+                           .kernels = count,
+                           .library = fsim_new(a, void *, 2 * count + 1)};
+    m->compiler = fsim_printf(a, "%s, %s", b.tools.version, b.tools.flags);
+    for (int i = 0; i < count; i++)
+        m->kernel[i].program = &program[i];
+    compile_kernels(&b, m);
+    trim_cache(&b);
+    remove_folder(&b);
+    for (int i = 0; i < count; i++) {
+        m->failures += m->kernel[i].failed != NULL && !program[i].skipped;
+        m->cached += m->kernel[i].cached;
+    }
+    m->compile_s = fsim_cpu_now_s() - start_s;
+    return m;
+}
+
+void fsim_cpu_unload(fsim_cpu_module *m)
+{
+    for (int i = 0; m && i < m->libraries; i++)
+        dlclose(m->library[i]);
+    for (int i = 0; m && i < m->kernels; i++)
+        m->kernel[i].entry = NULL;
+    if (m)
+        m->libraries = 0;
+}

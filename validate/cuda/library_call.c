@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "validate/cuda/library_call.h"
+
+#include "fusion/chain.h"
+
+/* Digits [from, to) of a map as one, extent and stride; false where they are none. */
+static bool one_digit(const fsim_map *m, int from, int to, fsim_mode *out)
+{
+    *out = (fsim_mode){1, 0};
+    for (int i = to; i-- > from;) {
+        const fsim_mode d = m->mode[i];
+        if (d.extent == 1)
+            continue;
+        if (out->extent > 1 && d.stride != out->stride * out->extent)
+            return false;
+        *out = (fsim_mode){out->extent * d.extent, out->extent > 1 ? out->stride : d.stride};
+    }
+    return true;
+}
+
+/* A matrix [rows, k] or [k, rows] without gaps. */
+static bool dense(fsim_mode rows, fsim_mode k, bool *transposed)
+{
+    *transposed = rows.stride == 1 && k.stride == rows.extent && k.extent > 1;
+    return *transposed || ((k.stride == 1 || k.extent == 1) && (rows.stride == k.extent || rows.extent == 1));
+}
+
+static bool is_member(const fsim_group *o, int node)
+{
+    bool found = false;
+    for (int i = 0; i < o->members; i++)
+        found = found || o->member[i].node == node;
+    return found;
+}
+
+/* The operand as it lies in memory: through permutes that the kernel takes in. *taken counts them. */
+static bool operand_of(const fsim_graph *g, const fsim_group *o, const fsim_node *n, int operand, fsim_map *map,
+                       int *tensor, int *taken)
+{
+    const fsim_access *x = &n->arg[operand];
+    *map = x->map;
+    for (*tensor = x->tensor;
+         x->how == FSIM_READ_MAP && g->tensor[*tensor].producer >= 0 && is_member(o, g->tensor[*tensor].producer);
+         ++*taken) {
+        const fsim_node *from = &g->node[g->tensor[*tensor].producer];
+        const int64_t points = fsim_map_points(map);
+        fsim_map all = *map;
+        int64_t before = 1;
+        all.split = all.modes;
+        x = &from->arg[0];
+        if (fsim_ops[from->op].class != FSIM_PERMUTE || from->args != 1 || x->how != FSIM_READ_MAP ||
+            !fsim_map_compose(&all, &x->map, map))
+            return false;
+        for (map->split = 0; map->split < map->modes && before < points; map->split++)
+            before *= map->mode[map->split].extent;
+        if (before != points)
+            return false;
+        *tensor = x->tensor;
+    }
+    return x->how == FSIM_READ_MAP;
+}
+
+/* Contraction n as the library takes it: C[batch, m, n], both operands dense. */
+static bool product_of(const fsim_graph *g, const fsim_group *o, fsim_vendor_call *out, int *taken)
+{
+    const fsim_node *n = &g->node[o->anchor];
+    fsim_map first, second, x, y, a, b;
+    fsim_mode k[2], rows, columns, batch[2];
+    if (n->gemm.convolution || !operand_of(g, o, n, 0, &first, &out->a, taken) ||
+        !operand_of(g, o, n, 1, &second, &out->b, taken))
+        return false;
+    x = first;
+    y = second;
+    x.modes = x.split;
+    y.modes = y.split;
+    if (x.offset || y.offset || !fsim_map_align(&x, &y, &a, &b) ||
+        !one_digit(&first, first.split, first.modes, &k[0]) || !one_digit(&second, second.split, second.modes, &k[1]))
+        return false;
+    int from_n = a.modes, from_m;
+    while (from_n > 0 && a.mode[from_n - 1].stride == 0)
+        from_n--;
+    for (from_m = from_n; from_m > 0 && b.mode[from_m - 1].stride == 0; from_m--) {
+    }
+    if (!one_digit(&b, from_n, b.modes, &columns) || !one_digit(&a, from_m, from_n, &rows) ||
+        !one_digit(&a, 0, from_m, &batch[0]) || !one_digit(&b, 0, from_m, &batch[1]))
+        return false;
+    bool a_transposed, b_transposed;
+    if (!dense(rows, k[0], &a_transposed) || !dense(columns, k[1], &b_transposed))
+        return false;
+    const fsim_dtype t = g->tensor[n->result[0]].dtype;
+    const bool known = (t == FSIM_F32 || t == FSIM_F64 || t == FSIM_F16 || t == FSIM_BF16) &&
+                       g->tensor[out->a].dtype == t && g->tensor[out->b].dtype == t;
+    out->call = (fsim_gpu_gemm_call){.m = rows.extent,
+                                     .n = columns.extent,
+                                     .k = k[0].extent,
+                                     .batch = batch[0].extent > batch[1].extent ? batch[0].extent : batch[1].extent,
+                                     .a_stride = batch[0].stride,
+                                     .b_stride = batch[1].stride,
+                                     .c_stride = rows.extent * columns.extent,
+                                     .a_transposed = a_transposed,
+                                     .b_transposed = !b_transposed,
+                                     .type = t,
+                                     .tf32 = n->gemm.arithmetic == FSIM_TF32};
+    return known && out->call.m * out->call.n * out->call.batch == n->points;
+}
+
+/* Element by element, as it lies. */
+static bool reads(const fsim_access *x, int tensor)
+{
+    return x->tensor == tensor && x->how == FSIM_READ_MAP && fsim_map_is_identity(&x->map);
+}
+
+/* The member that reads the tensor as it lies and makes another of its type; -1. Of several, the first. */
+static int next_of(const fsim_graph *g, const fsim_group *o, int tensor)
+{
+    for (int i = 0; i < o->members; i++) {
+        const fsim_node *n = &g->node[o->member[i].node];
+        for (int k = 0; k < n->args && fsim_ops[n->op].class == FSIM_ELEMENTWISE; k++)
+            if (n->results == 1 && reads(&n->arg[k], tensor) &&
+                g->tensor[n->result[0]].dtype == g->tensor[tensor].dtype)
+                return o->member[i].node;
+    }
+    return -1;
+}
+
+/* Is x a vector along the columns of the call's result? One along its rows, or a number, is none. */
+static bool is_bias(const fsim_graph *g, const fsim_group *o, const fsim_access *x, fsim_vendor_call *out)
+{
+    const fsim_gpu_gemm_call *c = &out->call;
+    const fsim_tensor *t = &g->tensor[x->tensor];
+    if (x->how != FSIM_READ_MAP || (t->producer >= 0 && is_member(o, t->producer)) || t->dtype != c->type ||
+        fsim_map_points(&x->map) != c->batch * c->m * c->n)
+        return false;
+    const int64_t stride = c->batch > 1 ? fsim_map_at(&x->map, c->m * c->n, 0) - x->map.offset : 0;
+    fsim_map wanted = {.offset = x->map.offset};
+    fsim_map_push(&wanted, c->batch, stride);
+    fsim_map_push(&wanted, c->m, 0);
+    fsim_map_push(&wanted, c->n, 1);
+    wanted.split = wanted.modes;
+    if (!fsim_map_equal(&x->map, &wanted) || stride < 0 || (stride > 0 && stride < c->n))
+        return false;
+    out->bias = x->tensor;
+    out->bias_offset = x->map.offset;
+    out->call.bias_stride = stride;
+    return true;
+}
+
+/* The whole of a tanh GELU of the tensor, as the graph writes it out; its result, or -1. */
+static int gelu_of(const fsim_graph *g, const fsim_group *o, int node, int tensor)
+{
+    enum { PRIMITIVES = 8 }; /* of the tanh form; the other has fewer */
+    const fsim_source *s = &g->source[g->node[node].source];
+    bool whole = s->op == FSIM_OP_GELU && s->nodes == PRIMITIVES;
+    for (int i = s->first; i < s->first + s->nodes && whole; i++) {
+        const fsim_node *n = &g->node[i];
+        whole = is_member(o, i);
+        for (int k = 0; k < n->args && whole; k++) {
+            const int from = g->tensor[n->arg[k].tensor].producer;
+            whole = reads(&n->arg[k], tensor) || (from >= s->first && from < i && reads(&n->arg[k], n->arg[k].tensor));
+        }
+    }
+    return whole ? g->node[s->first + s->nodes - 1].result[0] : -1;
+}
+
+/* What follows the product: a bias, an activation. *taken counts the members that it is. */
+static int epilogue_of(const fsim_graph *g, const fsim_group *o, fsim_vendor_call *out, int *taken)
+{
+    int tensor = g->node[o->anchor].result[0], next = next_of(g, o, tensor);
+    const fsim_node *n = next >= 0 ? &g->node[next] : NULL;
+    if (n && n->op == FSIM_OP_ADD && n->args == 2 && (is_bias(g, o, &n->arg[reads(&n->arg[0], tensor) ? 1 : 0], out))) {
+        tensor = n->result[0];
+        ++*taken;
+        next = next_of(g, o, tensor);
+        n = next >= 0 ? &g->node[next] : NULL;
+    }
+    if (n && n->op == FSIM_OP_RELU) {
+        out->call.activation = FSIM_WITH_RELU;
+        ++*taken;
+        return n->result[0];
+    }
+    const int made = n ? gelu_of(g, o, next, tensor) : -1;
+    if (made < 0)
+        return tensor;
+    out->call.activation = FSIM_WITH_TANH_GELU;
+    *taken += g->source[n->source].nodes;
+    return made;
+}
+
+bool fsim_vendor_call_of(const fsim_graph *g, const fsim_kernel *k, const char *name, fsim_vendor_call *out,
+                         const char **why)
+{
+    const fsim_group *o = k->group;
+    int taken = 1;
+    *out = (fsim_vendor_call){.bias = -1};
+    if (o->anchor < 0 || o->contractions > 1 || o->folded > 0 || o->writes != 1) {
+        *why = "it is more than one product, or has other weights than the graph";
+        return false;
+    }
+    if (g->node[o->anchor].gemm.convolution) {
+        *why = "convolutions are not run by the library here";
+        return false;
+    }
+    if (!product_of(g, o, out, &taken)) {
+        *why = "its operands are not two dense matrices of one type";
+        return false;
+    }
+    out->call.name = name;
+    out->c = epilogue_of(g, o, out, &taken);
+    if (taken != o->members || o->write[0].tensor != out->c || g->tensor[out->c].storage != out->c) {
+        *why = "it does more than add a bias along the columns, ReLU or tanh GELU";
+        return false;
+    }
+    return true;
+}

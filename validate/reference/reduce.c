@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reduce.c: reductions, windows and contractions. */
+#include "validate/reference/interpret.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A reduction under way: everything that any of them needs. */
+typedef struct {
+    fsim_sum sum;
+    double product, off; /* prod, and its bound */
+    double best, bound, rival, high,
+        low; /* max; min of negated terms. rival: the largest that another may be; high, low: of the result */
+    int64_t at, terms;
+} running;
+
+static running start(void)
+{
+    return (running){
+        .product = 1, .best = -INFINITY, .rival = -INFINITY, .high = -INFINITY, .low = -INFINITY, .at = -1};
+}
+
+static bool is_max(fsim_op op)
+{
+    return op == FSIM_OP_MAX || op == FSIM_OP_ARGMAX || op == FSIM_OP_MAX_POOL1D || op == FSIM_OP_MAX_POOL2D ||
+           op == FSIM_OP_MAX_POOL3D;
+}
+static bool is_min(fsim_op op) { return op == FSIM_OP_MIN || op == FSIM_OP_ARGMIN; }
+
+static void add_extreme(running *r, double v, double b)
+{
+    if (r->at < 0 || v > r->best || (isnan(v) && !isnan(r->best))) {
+        r->rival = fmax(r->rival, r->best + r->bound);
+        r->best = v;
+        r->bound = b;
+        r->at = r->terms;
+    } else {
+        r->rival = fmax(r->rival, v + b);
+    }
+    r->high = fmax(r->high, v + b);
+    r->low = fmax(r->low, v - b);
+}
+
+static void add_power(running *r, double p, double v, double own, double shared)
+{
+    const double a = fabs(v);
+    if (p == 2) {
+        fsim_sum_add(&r->sum, v * v, 2 * a * own + own * own, (2 * a + shared + 2 * own) * shared);
+    } else if (p == 1) {
+        fsim_sum_add(&r->sum, a, own, shared);
+    } else {
+        const double t = pow(a, p), off = own + shared == 0 ? 0
+                                                            : fmax(fsim_apart(pow(a + own + shared, p), t),
+                                                                   fsim_apart(pow(fmax(a - own - shared, 0), p), t));
+        fsim_sum_add(&r->sum, t, own > 0 ? off : 0, own > 0 ? 0 : off);
+    }
+}
+
+static void add_term(running *r, const fsim_node *n, const fsim_operand *x, int64_t i)
+{
+    const double v = x->value[i], b = x->dtype == FSIM_BOOL && isinf(x->bound[i]) ? 1 : x->bound[i],
+                 shared = fmin(x->shared[i], b);
+    const double own = isinf(b) ? b : b - shared;
+    if (is_max(n->op)) {
+        add_extreme(r, v, b);
+    } else if (is_min(n->op)) {
+        add_extreme(r, -v, b);
+    } else if (n->op == FSIM_OP_PROD) {
+        const double unit = fsim_arithmetic_unit(x->dtype),
+                     least = unit < 0x1p-50 ? 0x1p-1074
+                                            : 0x1p-149; /* a product that is subnormal rounds to multiples of it */
+        r->off = fabs(r->product) * b + (fabs(v) + b) * r->off +
+                 (fsim_dtype_floating(x->dtype) ? 2 * unit * fabs(r->product * v) + (r->terms > 0 ? least : 0) : 0);
+        r->product *= v;
+    } else if (n->op == FSIM_OP_NORM) {
+        if (isinf(n->attrs.p))
+            add_extreme(r, fabs(v), b);
+        else
+            add_power(r, n->attrs.p, v, own, shared);
+    } else {
+        fsim_sum_add(&r->sum, v, own, shared);
+    }
+    r->terms++;
+}
+
+static void put_extreme(const fsim_interpreter *in, const fsim_node *n, const fsim_operand *x, const running *r,
+                        int64_t p)
+{
+    const double v = is_min(n->op) ? -r->best : r->best,
+                 b = fmax(fsim_apart(r->high, r->best), fsim_apart(r->low, r->best));
+    const bool index = n->op == FSIM_OP_ARGMAX || n->op == FSIM_OP_ARGMIN;
+    const double loose = r->terms > 1 && !(r->rival < r->best - r->bound)
+                             ? INFINITY
+                             : 0; /* equals too: no order is promised among them */
+    if (index)
+        fsim_put(in, n->result[0], p, (double)r->at, loose, 0, 0);
+    else
+        fsim_put(in, n->result[0], p, v, b, 0, fsim_unit(x->dtype));
+    if (n->results > 1)
+        fsim_put(in, n->result[1], p, (double)r->at, loose, 0, 0);
+}
+
+static void put_sum(const fsim_interpreter *in, const fsim_node *n, const fsim_operand *x, const running *r, int64_t p,
+                    double divisor)
+{
+    const bool floating = fsim_dtype_floating(in->g->tensor[n->result[0]].dtype), divides = divisor != 1;
+    const double unit = fsim_arithmetic_unit(x->dtype), v = r->sum.value / divisor;
+    const double own = fsim_sum_own(&r->sum), shared = r->sum.shared;
+    const double rounding =
+        !floating ? 0 : fsim_sum_rounding(&r->sum, unit) / divisor + (divides ? 2 * unit * fabs(v) : 0);
+    const bool alone = r->sum.terms == 1 && !divides; /* copied */
+    fsim_put(in, n->result[0], p, v, (own + shared) / divisor + rounding, 0,
+             alone ? fmax(unit, fsim_unit(x->dtype)) : unit);
+}
+
+static void put_norm(const fsim_interpreter *in, const fsim_node *n, const fsim_operand *x, const running *r, int64_t p)
+{
+    const double unit = fsim_arithmetic_unit(x->dtype), s = r->sum.value, power = n->attrs.p,
+                 root = power == 2   ? sqrt(s)
+                        : power == 1 ? s
+                                     : pow(s, 1 / power);
+    const double b = fsim_sum_own(&r->sum) + r->sum.shared + fsim_sum_rounding(&r->sum, unit) +
+                     (power == 2 || power == 1 ? 1 : 16 * power) * unit * s;
+    const double low = fmax(s - b, 0), high = s + b;
+    const double off = power == 2   ? fmax(sqrt(high) - root, root - sqrt(low))
+                       : power == 1 ? b
+                                    : fmax(pow(high, 1 / power) - root, root - pow(low, 1 / power));
+    fsim_put(in, n->result[0], p, root, off + (power == 2 ? 3 : power == 1 ? 0 : 16) * unit * root, 0, unit);
+}
+
+static void put_result(const fsim_interpreter *in, const fsim_node *n, const fsim_operand *x, const running *r,
+                       int64_t p, double divisor)
+{
+    if (is_max(n->op) || is_min(n->op) || (n->op == FSIM_OP_NORM && isinf(n->attrs.p)))
+        put_extreme(in, n, x, r, p);
+    else if (n->op == FSIM_OP_PROD)
+        fsim_put(in, n->result[0], p, r->product, r->off, 0, fsim_arithmetic_unit(x->dtype));
+    else if (n->op == FSIM_OP_NORM)
+        put_norm(in, n, x, r, p);
+    else
+        put_sum(in, n, x, r, p, divisor);
+}
+
+/* Offsets of a map's reduced points, in order. */
+static int64_t *reduced_offsets(const fsim_map *m)
+{
+    const int64_t count = fsim_map_reduced(m);
+    int64_t *at = fsim_memory(count, sizeof *at);
+    fsim_cursor c = {.modes = m->modes - m->split, .mode = m->mode + m->split};
+    for (int64_t r = 0; r < count; r++) {
+        at[r] = c.at;
+        fsim_step(&c);
+    }
+    return at;
+}
+
+void fsim_interpret_reduction(const fsim_interpreter *in, const fsim_node *n)
+{
+    const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]);
+    int64_t *offset = reduced_offsets(&n->arg[0].map);
+    fsim_cursor at = fsim_cursor_of(&n->arg[0].map);
+    for (int64_t p = 0; p < n->points; p++) {
+        running r = start();
+        for (int64_t k = 0; k < n->reduced; k++)
+            add_term(&r, n, &x, at.at + offset[k]);
+        put_result(in, n, &x, &r, p, n->op == FSIM_OP_MEAN ? (double)n->reduced : 1);
+        fsim_step(&at);
+    }
+    free(offset);
+}
+
+/* Windows. Three axes always, the outer ones of extent 1 where there are fewer. */
+
+static void three_axes(const fsim_access *x, fsim_axis *axis)
+{
+    for (int i = 0; i < 3; i++)
+        axis[i] = i < 3 - x->axes ? (fsim_axis){1, 1, 1, 1, 1, 0} : x->axis[i - (3 - x->axes)];
+}
+
+/* Output o of an axis meets tap k at this element, or at none (-1). `back`: of the transposed convolution, where
+ * axis->extent numbers outputs. */
+static int64_t element_at(const fsim_axis *x, int64_t o, int64_t k, bool back)
+{
+    if (!back) {
+        const int64_t at = o * x->stride + k * x->dilation - x->pad;
+        return at < 0 || at >= x->extent ? -1 : at;
+    }
+    const int64_t at = o + x->pad - k * x->dilation;
+    return at < 0 || at % x->stride != 0 || at / x->stride >= x->out ? -1 : at / x->stride;
+}
+
+typedef struct {
+    int64_t element, tap;
+} meeting;
+
+/* Where a window meets elements of a plane; at most all taps. */
+static int64_t meet(const fsim_axis *axis, const int64_t *o, bool back, meeting *out)
+{
+    int64_t count = 0, inner[3] = {0, back ? axis[1].out : axis[1].extent, back ? axis[2].out : axis[2].extent};
+    for (int64_t i = 0; i < axis[0].taps; i++) {
+        const int64_t x = element_at(&axis[0], o[0], i, back);
+        for (int64_t j = 0; j < axis[1].taps && x >= 0; j++) {
+            const int64_t y = element_at(&axis[1], o[1], j, back);
+            for (int64_t k = 0; k < axis[2].taps && y >= 0; k++) {
+                const int64_t z = element_at(&axis[2], o[2], k, back);
+                if (z >= 0)
+                    out[count++] =
+                        (meeting){(x * inner[1] + y) * inner[2] + z, (i * axis[1].taps + j) * axis[2].taps + k};
+            }
+        }
+    }
+    return count;
+}
+
+static void pool_adaptively(const fsim_interpreter *in, const fsim_node *n, const fsim_operand *x,
+                            const fsim_axis *axis)
+{
+    const int64_t out = axis[0].out * axis[1].out * axis[2].out,
+                  elements = axis[0].extent * axis[1].extent * axis[2].extent, offset = n->arg[0].map.offset;
+    for (int64_t p = 0; p < n->points; p++) {
+        int64_t from[3], to[3], rest = p % out;
+        running r = start();
+        for (int i = 3; i-- > 0; rest /= axis[i].out) {
+            const int64_t o = rest % axis[i].out;
+            from[i] = o * axis[i].extent / axis[i].out;
+            to[i] = ((o + 1) * axis[i].extent + axis[i].out - 1) / axis[i].out;
+        }
+        for (int64_t i = from[0]; i < to[0]; i++)
+            for (int64_t j = from[1]; j < to[1]; j++)
+                for (int64_t k = from[2]; k < to[2]; k++)
+                    add_term(&r, n, x, offset + p / out * elements + (i * axis[1].extent + j) * axis[2].extent + k);
+        put_result(in, n, x, &r, p, (double)r.terms);
+    }
+}
+
+void fsim_interpret_window(const fsim_interpreter *in, const fsim_node *n)
+{
+    const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]);
+    fsim_axis axis[3];
+    three_axes(&n->arg[0], axis);
+    if (n->arg[0].how != FSIM_READ_WINDOW) {
+        pool_adaptively(in, n, &x, axis);
+        return;
+    }
+    const int64_t taps = axis[0].taps * axis[1].taps * axis[2].taps, pixels = axis[0].out * axis[1].out * axis[2].out;
+    const int64_t elements = axis[0].extent * axis[1].extent * axis[2].extent;
+    meeting *at = fsim_memory(taps, sizeof *at);
+    for (int64_t o = 0; o < pixels; o++) {
+        const int64_t count =
+            meet(axis, (int64_t[]){o / (axis[1].out * axis[2].out), o / axis[2].out % axis[1].out, o % axis[2].out},
+                 false, at);
+        for (int64_t plane = 0; plane < n->arg[0].planes; plane++) {
+            running r = start();
+            for (int64_t k = 0; k < count; k++)
+                add_term(&r, n, &x, n->arg[0].map.offset + plane * elements + at[k].element);
+            put_result(in, n, &x, &r, plane * pixels + o,
+                       (double)taps); /* a mean counts padding, as PyTorch does unless told otherwise */
+        }
+    }
+    free(at);
+}
+
+/* Contractions. */
+
+/* An element of an operand for products: its square; its bound squared; the shared part of it. */
+typedef struct {
+    double size, bound, shared;
+} doubt;
+
+typedef struct {
+    const double *value;
+    doubt *doubt;     /* NULL: exact */
+    double *narrowed; /* the values, where a sample has its own */
+} factor;
+
+/* As an operand goes into products of the arithmetic. */
+static double cut(fsim_dtype arithmetic, double v)
+{
+    float f = (float)v;
+    uint32_t bits;
+    if (arithmetic != FSIM_TF32)
+        return fsim_stored(arithmetic, v);
+    memcpy(&bits, &f, sizeof bits);
+    bits &= 0xffffe000u;
+    memcpy(&f, &bits, sizeof f);
+    return (double)f;
+}
+
+/* What elements have wrong together is either added to all of them or scales all of them: with signs, since the other
+ * operand's may well cancel it. */
+typedef struct {
+    double value, squares, quadratic, added[2], scaled[2]; /* [of operand] */
+} dot;
+
+static factor factor_of(const fsim_interpreter *in, const fsim_node *n, const fsim_access *x)
+{
+    const fsim_operand o = fsim_operand_of(in, n, x);
+    const int64_t elems = in->g->tensor[x->tensor].elems;
+    const fsim_dtype arithmetic = n->gemm.arithmetic;
+    const double unit = fsim_unit(o.dtype);
+    const double narrow = fsim_unit(arithmetic) > unit && fsim_dtype_floating(o.dtype)
+                              ? 2 * fsim_unit(arithmetic)
+                              : 0; /* tensor units cut TF32 off rather than round it */
+    bool exact = narrow == 0;
+    for (int64_t i = 0; i < elems && exact; i++)
+        exact = o.bound[i] == 0;
+    factor f = {o.value, NULL, NULL};
+    if (in->exact && narrow > 0) {
+        f.value = f.narrowed = fsim_memory(elems, sizeof *f.narrowed);
+        for (int64_t i = 0; i < elems; i++)
+            f.narrowed[i] = cut(arithmetic, o.value[i]);
+        return f;
+    }
+    if (exact || in->exact)
+        return f;
+    f.doubt = fsim_memory(elems, sizeof *f.doubt);
+    for (int64_t i = 0; i < elems; i++) {
+        const double v = fabs(o.value[i]), own = isinf(o.bound[i]) ? INFINITY : o.bound[i] - o.shared[i],
+                     q = 5 * own + narrow * v;
+        f.doubt[i] = (doubt){v * v, (q + o.shared[i]) * (q + o.shared[i]), o.shared[i]};
+    }
+    return f;
+}
+
+static inline void multiply(dot *d, const factor *a, int64_t i, const factor *b, int64_t j)
+{
+    const double x = a->value[i], y = b->value[j], xy = x * y;
+    d->value += xy;
+    d->squares += xy * xy;
+    if (a->doubt && b->doubt)
+        d->quadratic += x * x * b->doubt[j].bound + y * y * a->doubt[i].bound + a->doubt[i].bound * b->doubt[j].bound;
+    else if (a->doubt)
+        d->quadratic += y * y * a->doubt[i].bound;
+    else if (b->doubt)
+        d->quadratic += x * x * b->doubt[j].bound;
+    if (a->doubt && a->doubt[i].shared != 0) {
+        d->added[0] += y * a->doubt[i].shared;
+        d->scaled[0] += x < 0 ? -y * a->doubt[i].shared : y * a->doubt[i].shared;
+    }
+    if (b->doubt && b->doubt[j].shared != 0) {
+        d->added[1] += x * b->doubt[j].shared;
+        d->scaled[1] += y < 0 ? -x * b->doubt[j].shared : x * b->doubt[j].shared;
+    }
+}
+
+static void put_dot(const fsim_interpreter *in, const fsim_node *n, const dot *d, int64_t terms, int64_t p)
+{
+    const fsim_dtype arithmetic = n->gemm.arithmetic;
+    const bool integer = !fsim_dtype_floating(in->g->tensor[n->result[0]].dtype);
+    const double unit = integer                  ? 0
+                        : arithmetic == FSIM_F64 ? 0x1p-53
+                        : arithmetic == FSIM_F32 ? 0x1p-24
+                                                 : 0x1p-23; /* tensor units cut off where they add up */
+    const double partial = fmax(fabs(d->value), 4 * sqrt(d->squares));
+    const double bias = integer || arithmetic == FSIM_F64 || arithmetic == FSIM_F32
+                            ? 0
+                            : 4 * fmax(0, fsim_unit(arithmetic) - fsim_unit(in->g->tensor[n->result[0]].dtype));
+    const double shared = fmax(fabs(d->added[0]), fabs(d->scaled[0])) + fmax(fabs(d->added[1]), fabs(d->scaled[1]));
+    const double own = sqrt(d->quadratic) + shared +
+                       (d->value != 0 || d->squares != 0
+                            ? 4 * sqrt((double)(terms > 1 ? terms : 1)) * unit * partial + bias * fabs(d->value)
+                            : 0);
+    fsim_put(in, n->result[0], p, d->value, own, 0, unit);
+}
+
+static void contract_maps(const fsim_interpreter *in, const fsim_node *n, const factor *a, const factor *b)
+{
+    int64_t *x = reduced_offsets(&n->arg[0].map), *y = reduced_offsets(&n->arg[1].map);
+    fsim_cursor i = fsim_cursor_of(&n->arg[0].map), j = fsim_cursor_of(&n->arg[1].map);
+    for (int64_t p = 0; p < n->points; p++) {
+        dot d = {0};
+        if (!a->doubt && !b->doubt) {
+            const double *u = a->value + i.at, *v = b->value + j.at;
+            for (int64_t k = 0; k < n->reduced; k++) {
+                const double uv = u[x[k]] * v[y[k]];
+                d.value += uv;
+                d.squares += uv * uv;
+            }
+        } else {
+            for (int64_t k = 0; k < n->reduced; k++)
+                multiply(&d, a, i.at + x[k], b, j.at + y[k]);
+        }
+        put_dot(in, n, &d, n->reduced, p);
+        fsim_step(&i);
+        fsim_step(&j);
+    }
+    free(x);
+    free(y);
+}
+
+static void convolve(const fsim_interpreter *in, const fsim_node *n, const factor *a, const factor *b)
+{
+    const bool back = n->op >= FSIM_OP_CONV_TRANSPOSE1D;
+    fsim_axis axis[3];
+    three_axes(&n->arg[0], axis);
+    const int64_t taps = axis[0].taps * axis[1].taps * axis[2].taps, groups = n->gemm.batch, filters = n->gemm.n,
+                  channels = n->gemm.k / taps; /* of a group */
+    const int64_t side[3] = {back ? axis[0].extent : axis[0].out, back ? axis[1].extent : axis[1].out,
+                             back ? axis[2].extent : axis[2].out};
+    const int64_t pixels = side[0] * side[1] * side[2];
+    const int64_t elements =
+        back ? axis[0].out * axis[1].out * axis[2].out : axis[0].extent * axis[1].extent * axis[2].extent;
+    const int64_t batch = n->arg[0].planes / (channels * groups), x0 = n->arg[0].map.offset, w0 = n->arg[1].map.offset;
+    meeting *at = fsim_memory(taps, sizeof *at);
+    for (int64_t o = 0; o < pixels; o++) {
+        const int64_t count =
+            meet(axis, (int64_t[]){o / (side[1] * side[2]), o / side[2] % side[1], o % side[2]}, back, at);
+        for (int64_t q = 0; q < batch * groups * filters; q++) {
+            const int64_t f = q % filters, g = q / filters % groups, image = q / filters / groups;
+            dot d = {0};
+            for (int64_t c = 0; c < channels; c++) {
+                const int64_t plane = x0 + ((image * groups + g) * channels + c) * elements;
+                const int64_t weight =
+                    w0 + (back ? (g * channels + c) * filters + f : (g * filters + f) * channels + c) * taps;
+                for (int64_t k = 0; k < count; k++)
+                    multiply(&d, a, plane + at[k].element, b, weight + at[k].tap);
+            }
+            put_dot(in, n, &d, channels * count, q * pixels + o);
+        }
+    }
+    free(at);
+}
+
+void fsim_interpret_contraction(const fsim_interpreter *in, const fsim_node *n)
+{
+    const factor a = factor_of(in, n, &n->arg[0]), b = factor_of(in, n, &n->arg[1]);
+    (n->gemm.convolution ? convolve : contract_maps)(in, n, &a, &b);
+    free(a.doubt);
+    free(b.doubt);
+    free(a.narrowed);
+    free(b.narrowed);
+}

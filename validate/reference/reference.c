@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reference.c: the interpreter's frame: memory, order, rounding, comparison. */
+#include "validate/reference/interpret.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of floats: the unit roundoff, half the distance of the smallest numbers (where hardware flushes: the least normal
+ * number), the largest number. */
+static const struct {
+    double unit, quantum, most;
+} floats[] = {
+    [FSIM_F64] = {0x1p-53, DBL_MIN, DBL_MAX}, [FSIM_F32] = {0x1p-24, FLT_MIN, FLT_MAX},
+    [FSIM_F16] = {0x1p-11, 0x1p-25, 65504},   [FSIM_BF16] = {0x1p-8, FLT_MIN, 0x1.fep127},
+    [FSIM_F8E4M3] = {0x1p-4, 0x1p-10, 448},   [FSIM_F8E5M2] = {0x1p-3, 0x1p-17, 57344},
+};
+
+enum { LEAST_TELLING = 64 }; /* elements that a mean square is taken of */
+
+void *fsim_memory(int64_t count, size_t size)
+{
+    void *p = calloc(count > 0 ? (size_t)count : 1, size);
+    if (!p) {
+        fprintf(stderr, "fusesim: no memory for a reference of %lld elements\n", (long long)count);
+        abort();
+    }
+    return p;
+}
+
+double fsim_unit(fsim_dtype t) { return t == FSIM_TF32 ? 0x1p-11 : fsim_dtype_floating(t) ? floats[t].unit : 0; }
+double fsim_arithmetic_unit(fsim_dtype t) { return t == FSIM_F64 ? 0x1p-53 : 0x1p-24; }
+
+double fsim_stored(fsim_dtype t, double v)
+{
+    uint64_t bits;
+    if (t == FSIM_F32)
+        return (float)v;
+    if (t == FSIM_F64)
+        return v;
+    fsim_set_element(t, &bits, 0, v);
+    return fsim_element(t, &bits, 0);
+}
+
+double fsim_rounding(fsim_dtype t, double v)
+{
+    if (!fsim_dtype_floating(t) || !isfinite(v) || fsim_stored(t, v) == v)
+        return 0;
+    return floats[t].unit * fabs(v) + (fabs(v) < floats[t].quantum / floats[t].unit ? floats[t].quantum : 0);
+}
+
+double fsim_apart(double a, double b)
+{
+    if (a == b || (isnan(a) && isnan(b)))
+        return 0;
+    return isnan(a) || isnan(b) ? INFINITY : fabs(a - b);
+}
+
+fsim_operand fsim_operand_of(const fsim_interpreter *in, const fsim_node *n, const fsim_access *x)
+{
+    const int t = x->tensor;
+    const fsim_expected *e = &in->r->of[t];
+    const fsim_tensor *tensor = &in->g->tensor[t];
+    if (!in->loads || !in->loads(in->with, (int)(n - in->g->node), t))
+        return (fsim_operand){e->value, in->exact ? in->none : e->bound, in->exact ? in->none : in->shared[t],
+                              tensor->dtype};
+    if (!in->rounded[t]) {
+        const double *value = in->exact ? in->exact->of[t].value : e->value;
+        in->rounded[t] = fsim_memory(tensor->elems, sizeof(double));
+        for (int64_t i = 0; i < tensor->elems; i++) {
+            const double stored = fsim_stored(tensor->dtype, value[i]);
+            in->rounded[t][i] = in->exact ? stored : fsim_apart(stored, value[i]);
+        }
+    }
+    return (fsim_operand){in->exact ? in->rounded[t] : e->value, in->exact ? in->none : in->rounded[t], in->none,
+                          tensor->dtype};
+}
+
+fsim_cursor fsim_cursor_of(const fsim_map *m)
+{
+    return (fsim_cursor){.modes = m->split, .mode = m->mode, .at = m->offset};
+}
+
+void fsim_put(const fsim_interpreter *in, int tensor, int64_t i, double v, double own, double shared, double unit)
+{
+    const fsim_dtype t = in->g->tensor[tensor].dtype;
+    double bound = own + shared;
+    if (in->exact) {
+        const double part = isfinite(bound) ? (double)(fsim_hash("", (uint64_t)tensor, i) >> 11) * 0x1p-53 - 0.5 : 0;
+        in->r->of[tensor].value[i] = fsim_stored(t, part == 0 ? v : v + part * bound);
+        return;
+    }
+    if (!fsim_dtype_floating(t)) {
+        v = fsim_stored(t, v);
+        bound = bound == 0 ? 0 : INFINITY;
+        shared = 0;
+    } else if (bound == 0) {
+        bound = fsim_rounding(t, v);
+    } else if (floats[t].unit > unit) {
+        bound += floats[t].unit * (fabs(v) + bound) + floats[t].quantum;
+    }
+    if (isnan(v))
+        bound = isinf(bound) ? INFINITY : 0;
+    else if (isnan(bound) || (isinf(v) && bound != 0))
+        bound = INFINITY;
+    else if (fsim_dtype_floating(t) && isfinite(v) && fabs(v) + bound > floats[t].most)
+        bound = INFINITY; /* an infinity where it is stored, none where it stays in a register */
+    in->r->of[tensor].value[i] = v;
+    in->r->of[tensor].bound[i] = bound;
+    in->shared[tensor][i] = isfinite(bound) && isfinite(shared) ? shared : 0;
+}
+
+void fsim_sum_add(fsim_sum *s, double v, double own, double shared)
+{
+    const double q = 5 * own;
+    s->value += v;
+    s->magnitude += fabs(v);
+    if (s->terms > 0 && v == s->last) {
+        s->alike += fabs(v);
+        s->repeats++;
+    }
+    s->last = v;
+    s->squares += v * v;
+    s->linear += own;
+    s->quadratic += q * q;
+    s->shared += shared;
+    s->terms++;
+}
+
+double fsim_sum_own(const fsim_sum *s) { return fmin(s->linear, sqrt(s->quadratic)); }
+
+/* Partial sums are as large as the whole, or of random signs as the root of the squares: n roundings of these, 4
+ * sqrt(n) of them to be safe; see Higham and Mary. Equal terms, one behind the other, are rounded the same way as long
+ * as the sum has the same exponent: their errors add up, each at most the term itself. */
+double fsim_sum_rounding(const fsim_sum *s, double unit)
+{
+    const double partial = fmin(s->magnitude, fmax(fabs(s->value), 4 * sqrt(s->squares)));
+    return s->terms > 1
+               ? 4 * sqrt((double)s->terms) * unit * partial + fmin((double)s->repeats * unit * partial, s->alike)
+               : 0;
+}
+
+double fsim_reference_bytes(const fsim_graph *g)
+{
+    double bytes = 0;
+    for (int t = 0; t < g->tensors; t++)
+        if (g->tensor[t].storage == t)
+            bytes += 3.0 * sizeof(double) *
+                     (double)g->tensor[t].elems; /* while it works: values, bounds and their shared parts */
+    return bytes;
+}
+
+/* What shares of bounds are measured over. */
+static bool is_telling(const fsim_expected *e, int64_t i)
+{
+    return e->bound[i] > 0 && isfinite(e->bound[i]) && isfinite(e->value[i]);
+}
+
+static void interpret(const fsim_interpreter *in, const fsim_node *n, uint64_t seed)
+{
+    switch (fsim_ops[n->op].class) {
+    case FSIM_ELEMENTWISE:
+    case FSIM_RANDOM:
+    case FSIM_PERMUTE:
+    case FSIM_TRANSFER:
+        fsim_interpret_points(in, n);
+        break;
+    case FSIM_CONTRACTION:
+        fsim_interpret_contraction(in, n);
+        break;
+    case FSIM_REDUCE:
+        fsim_interpret_reduction(in, n);
+        break;
+    case FSIM_WINDOW:
+        fsim_interpret_window(in, n);
+        break;
+    case FSIM_COMMUNICATION:
+        if (n->op == FSIM_OP_RECV || n->args == 0) {
+            fsim_make_up(in, n->result[0], seed);
+            in->r->unknown[n->result[0]] = "it comes from another device";
+            break;
+        }
+        fsim_interpret_moved(in, n);
+        break;
+    case FSIM_OPAQUE:
+        if (n->op == FSIM_OP_CUSTOM) {
+            fsim_make_up(in, n->result[0], seed);
+            in->r->unknown[n->result[0]] = "a custom operator makes it";
+            break;
+        }
+        fsim_interpret_moved(in, n);
+        break;
+    default:
+        fsim_interpret_moved(in, n);
+        break;
+    }
+    for (int i = 0; i < n->args; i++) /* made up in, made up out */
+        for (int k = 0; k < n->results; k++)
+            if (!in->r->unknown[n->result[k]])
+                in->r->unknown[n->result[k]] = in->r->unknown[n->arg[i].tensor];
+}
+
+/* How far one right computation lies from the reference, as shares of its bounds. */
+static void sample(const fsim_graph *g, fsim_reference *exact, uint64_t seed, const fsim_interpreter *of)
+{
+    fsim_reference r = {g, fsim_memory(g->tensors, sizeof *r.of), fsim_memory(g->tensors, sizeof *r.unknown)};
+    fsim_interpreter in = {.g = g,
+                           .r = &r,
+                           .loads = of->loads,
+                           .with = of->with,
+                           .size = of->size,
+                           .none = of->none,
+                           .exact = exact,
+                           .rounded = fsim_memory(g->tensors, sizeof *in.rounded)};
+    for (int t = 0; t < g->tensors; t++) {
+        if (g->tensor[t].storage != t)
+            continue;
+        r.of[t].value =
+            g->tensor[t].producer < 0 ? exact->of[t].value : fsim_memory(g->tensor[t].elems, sizeof(double));
+        r.of[t].bound = of->none;
+    }
+    for (int n = 0; n < g->nodes; n++)
+        interpret(&in, &g->node[n], seed);
+    for (int t = 0; t < g->tensors; t++) {
+        fsim_expected *e = &exact->of[t];
+        double squares = 0;
+        int64_t count = 0;
+        for (int64_t i = 0; e->value && i < g->tensor[t].elems; i++)
+            if (is_telling(e, i)) {
+                const double share = fsim_apart(r.of[t].value[i], e->value[i]) / e->bound[i];
+                squares += fmin(share * share, 1);
+                count++;
+            }
+        e->spread = count ? sqrt(squares / (double)count) : 0;
+        if (e->value && g->tensor[t].producer >= 0)
+            free(r.of[t].value);
+        free(in.rounded[t]);
+    }
+    free(in.rounded);
+    free(r.of);
+    free(r.unknown);
+}
+
+static fsim_reference *of_size(const fsim_graph *g, uint64_t seed, double size, fsim_loads *loads, const void *with)
+{
+    fsim_reference *r = fsim_memory(1, sizeof *r);
+    fsim_interpreter in = {.g = g, .r = r, .loads = loads, .with = with, .size = size};
+    int64_t most = 0;
+    in.shared = fsim_memory(g->tensors, sizeof *in.shared);
+    in.rounded = fsim_memory(g->tensors, sizeof *in.rounded);
+    r->graph = g;
+    r->of = fsim_memory(g->tensors, sizeof *r->of);
+    r->unknown = fsim_memory(g->tensors, sizeof *r->unknown);
+    for (int t = 0; t < g->tensors; t++)
+        if (g->tensor[t].storage == t) {
+            r->of[t].value = fsim_memory(g->tensor[t].elems, sizeof(double));
+            r->of[t].bound = fsim_memory(g->tensor[t].elems, sizeof(double));
+            in.shared[t] = fsim_memory(g->tensor[t].elems, sizeof(double));
+            most = g->tensor[t].elems > most ? g->tensor[t].elems : most;
+        }
+    in.none = fsim_memory(most, sizeof *in.none);
+    fsim_make_inputs(&in, seed);
+    for (int n = 0; n < g->nodes; n++)
+        interpret(&in, &g->node[n], seed);
+    for (int t = 0; t < g->tensors; t++) {
+        free(in.shared[t]);
+        free(in.rounded[t]);
+    }
+    free(in.shared);
+    free(in.rounded);
+    sample(g, r, seed, &in);
+    free(in.none);
+    return r;
+}
+
+fsim_reference *fsim_reference_within(const fsim_graph *g, uint64_t seed, fsim_loads *loads, const void *with)
+{
+    return of_size(g, seed, 0, loads, with);
+}
+
+/* Masks are exact infinities, of some elements. */
+static bool overflows(const fsim_reference *r)
+{
+    const fsim_graph *g = r->graph;
+    bool any = false;
+    for (int t = 0; t < g->tensors && !any; t++) {
+        if (g->tensor[t].storage != t || g->tensor[t].producer < 0 || !fsim_dtype_floating(g->tensor[t].dtype) ||
+            r->unknown[t])
+            continue;
+        int64_t loose = 0, finite = 0;
+        for (int64_t i = 0; i < g->tensor[t].elems; i++) {
+            loose += isinf(r->of[t].bound[i]);
+            finite += isfinite(r->of[t].value[i]);
+        }
+        any = finite == 0 || loose * 10 > g->tensor[t].elems;
+    }
+    return any;
+}
+
+fsim_reference *fsim_reference_finite(const fsim_graph *g, uint64_t seed, fsim_loads *loads, const void *with)
+{
+    fsim_reference *usual = of_size(g, seed, 0, loads, with);
+    for (double size = 1.0 / 8; size >= 1.0 / 512 && overflows(usual); size /= 8) {
+        fsim_reference *smaller = of_size(g, seed, size, loads, with);
+        if (!overflows(smaller)) {
+            fsim_reference_free(usual);
+            return smaller;
+        }
+        fsim_reference_free(smaller);
+    }
+    return usual;
+}
+
+fsim_reference *fsim_reference_of(const fsim_graph *g, uint64_t seed)
+{
+    return fsim_reference_within(g, seed, NULL, NULL);
+}
+
+void fsim_reference_free(fsim_reference *r)
+{
+    if (!r)
+        return;
+    for (int t = 0; t < r->graph->tensors; t++) {
+        free(r->of[t].value);
+        free(r->of[t].bound);
+    }
+    free(r->of);
+    free(r->unknown);
+    free(r);
+}
+
+void fsim_reference_store(const fsim_reference *r, int tensor, void *bytes)
+{
+    const fsim_tensor *t = &r->graph->tensor[r->graph->tensor[tensor].storage];
+    for (int64_t i = 0; i < t->elems; i++)
+        fsim_set_element(t->dtype, bytes, i, r->of[t->storage].value[i]);
+}
+
+fsim_comparison fsim_reference_compare(const fsim_reference *r, int tensor, const void *bytes)
+{
+    const fsim_tensor *t = &r->graph->tensor[r->graph->tensor[tensor].storage];
+    const fsim_expected *e = &r->of[t->storage];
+    fsim_comparison c = {.at = -1, .elems = t->elems, .usual = e->spread};
+    double squares = 0, all = 0, shares = 0;
+    int64_t telling = 0;
+    for (int64_t i = 0; i < t->elems; i++) {
+        const double got = fsim_element(t->dtype, bytes, i), off = fsim_apart(got, e->value[i]),
+                     share = off == 0 ? 0 : off / e->bound[i];
+        if (isinf(e->bound[i]))
+            continue;
+        c.compared++;
+        if (share > c.worst)
+            c.worst = share;
+        if (isfinite(e->value[i])) {
+            c.finite++;
+            squares += off * off;
+            all += e->value[i] * e->value[i];
+        }
+        if (is_telling(e, i)) {
+            telling++;
+            shares += share * share;
+        }
+        if (off <= e->bound[i])
+            continue;
+        c.wrong++;
+        if (c.at < 0) {
+            c.at = i;
+            c.got = got;
+            c.wanted = e->value[i];
+            c.bound = e->bound[i];
+        }
+    }
+    c.off = squares > 0 ? sqrt(squares / all) : 0;
+    c.spread = telling >= LEAST_TELLING ? sqrt(shares / (double)telling) : 0;
+    return c;
+}
+
+bool fsim_comparison_tells(const fsim_comparison *c)
+{
+    return c->finite > 0 && (double)c->compared >= 0.9 * (double)c->elems;
+}
+bool fsim_comparison_drifts(const fsim_comparison *c) { return c->off > 0x1p-8 && c->spread > 2 * c->usual; }

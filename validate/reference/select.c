@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* select.c: primitives that choose elements: assemblies, gathers, scatters, sorts; and scans. */
+#include "validate/reference/interpret.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void copy(const fsim_interpreter *in, const fsim_node *n, int64_t p, const fsim_operand *x, int64_t i,
+                 bool loose)
+{
+    const double b = x->bound[i], shared = fmin(x->shared[i], b);
+    fsim_put(in, n->result[0], p, x->value[i], loose || isinf(b) ? INFINITY : b - shared, shared,
+             fmax(fsim_unit(x->dtype), 0x1p-60));
+}
+
+/* The element of the source that point p takes, or -1: cuts in order, each restoring the source's extent along its
+ * dimension. */
+static int64_t through_cuts(const fsim_access *x, int64_t p)
+{
+    for (int i = 0; i < x->cuts; i++) {
+        const fsim_cut *c = &x->cut[i];
+        const int64_t along = p / c->inner % c->extent - c->from;
+        if (along < 0 || along >= c->size)
+            return -1;
+        p = (p / (c->inner * c->extent) * c->source_extent + along + c->source_from) * c->inner + p % c->inner;
+    }
+    return p + x->map.offset;
+}
+
+static void assemble(const fsim_interpreter *in, const fsim_node *n)
+{
+    for (int64_t p = 0; p < n->points; p++) {
+        int64_t at = -1;
+        for (int i = 0; i < n->args && at < 0; i++) {
+            at = through_cuts(&n->arg[i], p);
+            if (at >= 0) {
+                const fsim_operand x = fsim_operand_of(in, n, &n->arg[i]);
+                copy(in, n, p, &x, at, false);
+            }
+        }
+        if (at < 0)
+            fsim_put(in, n->result[0], p, n->attrs.value, 0, 0, 1);
+    }
+}
+
+static void gather(const fsim_interpreter *in, const fsim_node *n)
+{
+    const int table = n->op == FSIM_OP_EMBEDDING ? 1 : 0;
+    const fsim_operand x = fsim_operand_of(in, n, &n->arg[table]), index = fsim_operand_of(in, n, &n->arg[1 - table]);
+    const fsim_mode any = n->arg[table].any;
+    fsim_cursor from = fsim_cursor_of(&n->arg[table].map), at = fsim_cursor_of(&n->arg[1 - table].map);
+    for (int64_t p = 0; p < n->points; p++) {
+        const double row = index.value[at.at];
+        const bool inside = row >= 0 && row < (double)any.extent;
+        copy(in, n, p, &x, from.at + (inside ? (int64_t)row : 0) * any.stride, !inside || index.bound[at.at] > 0);
+        fsim_step(&from);
+        fsim_step(&at);
+    }
+}
+
+/* x, with src over it at index along dim. As many indices as elements of src: PyTorch's scatter, out[.., index[i], ..]
+ * = src[i] (index as large as x in the other dimensions). Fewer: index_copy, whole slices. Places that two indices
+ * name, and everything where an index is not known, are free. */
+static void scatter(const fsim_interpreter *in, const fsim_node *n)
+{
+    const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]), index = fsim_operand_of(in, n, &n->arg[1]),
+                       src = fsim_operand_of(in, n, &n->arg[2]);
+    const int64_t indices = n->arg[1].distinct, sources = n->arg[2].distinct;
+    const fsim_shape *s = &in->g->tensor[n->result[0]].shape;
+    const int64_t extent = s->rank ? s->dim[n->attrs.dim[0]] : 1;
+    int64_t inner = 1;
+    for (int d = (int)n->attrs.dim[0] + 1; d < s->rank; d++)
+        inner *= s->dim[d];
+    const int64_t outer = n->points / (extent * inner), rows = sources / (outer * inner);
+    bool known = sources == rows * outer * inner && (indices == sources || indices == rows),
+         *hit = fsim_memory(n->points, sizeof *hit);
+    for (int64_t i = 0; i < indices && known; i++) {
+        const double k = index.value[n->arg[1].map.offset + i];
+        known = index.bound[n->arg[1].map.offset + i] == 0 && k >= 0 && k < (double)extent;
+    }
+    for (int64_t p = 0; p < n->points; p++)
+        copy(in, n, p, &x, n->arg[0].map.offset + p, !known);
+    for (int64_t i = 0; i < sources && known; i++) {
+        const int64_t row = i / inner % rows, at = n->arg[1].map.offset + (indices == sources ? i : row);
+        const int64_t p = (i / (inner * rows) * extent + (int64_t)index.value[at]) * inner + i % inner;
+        copy(in, n, p, &src, n->arg[2].map.offset + i, hit[p]);
+        hit[p] = true;
+    }
+    free(hit);
+}
+
+/* Rows along a dimension: row r, of n->points / length, starts at (r / inner) x length x inner + r % inner. */
+typedef struct {
+    int64_t length, inner, rows;
+} lanes;
+
+static lanes lanes_of(const fsim_shape *s, const fsim_node *n)
+{
+    lanes l = {1, 1, 0};
+    if (s->rank > 0)
+        l.length = s->dim[n->attrs.dim[0]];
+    for (int d = (int)n->attrs.dim[0] + 1; d < s->rank; d++)
+        l.inner *= s->dim[d];
+    l.rows = fsim_elems(s) / l.length;
+    return l;
+}
+
+static void scan(const fsim_interpreter *in, const fsim_node *n)
+{
+    const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]);
+    const lanes l = lanes_of(&in->g->tensor[n->result[0]].shape, n);
+    const double unit = fsim_arithmetic_unit(x.dtype);
+    const bool floating = fsim_dtype_floating(in->g->tensor[n->result[0]].dtype);
+    const double least =
+        unit < 0x1p-50 ? 0x1p-1074 : 0x1p-149; /* a product that is subnormal rounds to multiples of it */
+    for (int64_t row = 0; row < l.rows; row++) {
+        fsim_sum sum = {0};
+        double product = 1, off = 0;
+        for (int64_t i = 0; i < l.length; i++) {
+            const int64_t p = (row / l.inner * l.length + i) * l.inner + row % l.inner, k = n->arg[0].map.offset + p;
+            const double v = x.value[k], b = x.bound[k], shared = fmin(x.shared[k], b);
+            if (n->op == FSIM_OP_CUMSUM) {
+                fsim_sum_add(&sum, v, isinf(b) ? b : b - shared, shared);
+                fsim_put(in, n->result[0], p, sum.value,
+                         fsim_sum_own(&sum) + (floating ? fsim_sum_rounding(&sum, unit) : 0), sum.shared,
+                         i == 0 ? fmax(unit, fsim_unit(x.dtype)) : unit);
+            } else {
+                off = fabs(product) * b + (fabs(v) + b) * off +
+                      (floating && i > 0 ? 2 * unit * fabs(product * v) + least : 0);
+                product *= v;
+                fsim_put(in, n->result[0], p, product, off, 0, i == 0 ? fmax(unit, fsim_unit(x.dtype)) : unit);
+            }
+        }
+    }
+}
+
+typedef struct {
+    double value, bound;
+    int64_t at;
+} ranked;
+
+static int ascending(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    if (x->value != y->value)
+        return x->value < y->value ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static int descending(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    if (x->value != y->value)
+        return x->value > y->value ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static bool separate(const ranked *x, const ranked *y) { return fsim_apart(x->value, y->value) > x->bound + y->bound; }
+
+/* sort ascends, topk descends, as PyTorch's defaults. No order is promised among equals: their indices are free. */
+static void sort(const fsim_interpreter *in, const fsim_node *n)
+{
+    const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]);
+    const fsim_shape *s = &in->g->tensor[n->result[0]].shape;
+    const lanes out = lanes_of(s, n);
+    const int64_t length = n->arg[0].distinct / out.rows; /* topk shortens the rows */
+    ranked *row = fsim_memory(length, sizeof *row);
+    for (int64_t r = 0; r < out.rows; r++) {
+        double most = 0;
+        for (int64_t i = 0; i < length; i++) {
+            const int64_t k = n->arg[0].map.offset + (r / out.inner * length + i) * out.inner + r % out.inner;
+            row[i] = (ranked){x.value[k], x.bound[k], i};
+            most = fmax(most, x.bound[k]);
+        }
+        qsort(row, (size_t)length, sizeof *row, n->op == FSIM_OP_TOPK ? descending : ascending);
+        for (int64_t i = 0; i < out.length; i++) {
+            const int64_t p = (r / out.inner * out.length + i) * out.inner + r % out.inner;
+            const bool clear = (i == 0 || separate(&row[i], &row[i - 1])) &&
+                               (i == length - 1 || separate(&row[i], &row[i + 1])) &&
+                               (most == row[i].bound || isfinite(most));
+            fsim_put(in, n->result[0], p, row[i].value, most, 0,
+                     fmax(fsim_unit(x.dtype), 0x1p-60)); /* order statistics move no further than the elements do */
+            if (n->results > 1)
+                fsim_put(in, n->result[1], p, (double)row[i].at, clear ? 0 : INFINITY, 0, 0);
+        }
+    }
+    free(row);
+}
+
+void fsim_interpret_moved(const fsim_interpreter *in, const fsim_node *n)
+{
+    switch (fsim_ops[n->op].class) {
+    case FSIM_ASSEMBLE:
+        assemble(in, n);
+        return;
+    case FSIM_GATHER:
+        gather(in, n);
+        return;
+    case FSIM_SCATTER:
+        scatter(in, n);
+        return;
+    case FSIM_SCAN:
+        scan(in, n);
+        return;
+    case FSIM_OPAQUE:
+        sort(in, n);
+        return;
+    default: { /* communication of one device with itself: all_gather repeats, reduce_scatter keeps the first shard */
+        const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]);
+        for (int64_t p = 0; p < n->points; p++)
+            copy(in, n, p, &x, n->arg[0].map.offset + p % n->arg[0].distinct, false);
+    }
+    }
+}
