@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kineto.c: traces of PyTorch's profiler, {"traceEvents": [{"ph": "X", "cat": "kernel", ...}, ...], ...}. The file is
- * cut into its events, which cJSON then reads one by one: a tree of all of them would take many times the file's size.
+ * cut into its events, which cJSON then reads one by one: a tree of all of them would take many times the file's size,
+ * and a file of gigabytes is no matter.
  *
  * A kernel's "correlation" names the runtime's call that launched it; the operator is the innermost one that was
  * running then in that call's thread. Where there is none, it is the one of the kernel's "External id", which some

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ncu.c: the tables of `ncu --csv`. The profiler quotes every field; its own messages (==PROF== ...) and the program's
  * output may stand around the table and between its lines, which then begin with no quote. Names of metrics are Nsight
- * Compute's; the details page has titles of its own for some. */
+ * Compute's; the details page has titles of its own for some. Both forms are read: a row a metric, or (--page raw) a
+ * row a kernel with a line of units under the header. Metrics: gpu__time_duration, dram__bytes_read and _write (or
+ * sectors), lts__t_bytes, launch__registers_per_thread; "n/a" is not measured. */
 #include "evidence/profile.h"
 
 #include "base/unit.h"

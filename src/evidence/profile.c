@@ -17,29 +17,53 @@ int fsim_profile_name(fsim_arena *a, fsim_profile *p, fsim_names *seen, int *roo
     return p->names - 1;
 }
 
+/* Files that are no profile yet, by their first bytes, and what makes one of them. */
+static const struct {
+    const char *begins;
+    size_t bytes;
+    const char *wrong;
+} foreign[] = {
+    {"\x1F\x8B", 2, "this is compressed by gzip: unpack it first (gunzip -k FILE)"},
+    {"PK\3\4", 4, "this is a zip archive: unpack it first"},
+    {"\xFF\xFE", 2, "this text is UTF-16: wanted UTF-8 (iconv -f UTF-16 -t UTF-8)"},
+    {"\xFE\xFF", 2, "this text is UTF-16: wanted UTF-8 (iconv -f UTF-16 -t UTF-8)"},
+    {"NVR", 3, "this is a report of Nsight Compute: export it first (ncu --import FILE --csv --page raw)"},
+};
+
+static bool is_json(const char *text) { return *text == '{' || *text == '['; }
+static bool is_text(const char *text) { return *text != '\0'; }
+
+typedef bool reader(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes, fsim_profile *out);
+static const struct {
+    const char *name;
+    bool (*starts)(const char *text);
+    reader *read;
+} formats[] = {
+#define FSIM_PROFILE(name, starts, read) {name, starts, fsim_##read##_read},
+#include "evidence/profile.def"
+#undef FSIM_PROFILE
+};
+
 bool fsim_profile_read(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes, fsim_profile *out)
 {
-    const unsigned char *at = (const unsigned char *)text;
-    size_t i = bytes >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    const fsim_loc start = {path, 1, 1};
     *out = (fsim_profile){.path = path};
-    if (bytes >= 2 && at[0] == 0x1F && at[1] == 0x8B)
-        fsim_error(d, (fsim_loc){path, 1, 1}, "this is compressed by gzip: unpack it first (gunzip -k FILE)");
-    else if (bytes >= 4 && memcmp(text, "PK\3\4", 4) == 0)
-        fsim_error(d, (fsim_loc){path, 1, 1}, "this is a zip archive: unpack it first");
-    else if (bytes >= 2 && ((at[0] == 0xFF && at[1] == 0xFE) || (at[0] == 0xFE && at[1] == 0xFF)))
-        fsim_error(d, (fsim_loc){path, 1, 1}, "this text is UTF-16: wanted UTF-8 (iconv -f UTF-16 -t UTF-8)");
-    else if (bytes >= 4 && memcmp(text, "NVR", 3) == 0)
-        fsim_error(d, (fsim_loc){path, 1, 1},
-                   "this is a report of Nsight Compute: export it first (ncu --import FILE --csv --page raw)");
-    else {
-        while (i < bytes && strchr(" \t\r\n", text[i]) && text[i])
-            i++;
-        if (i == bytes)
-            fsim_error(d, (fsim_loc){path, 1, 1}, "the file is empty");
-        else
-            return text[i] == '{' || text[i] == '[' ? fsim_kineto_read(a, d, path, text, bytes, out)
-                                                    : fsim_ncu_read(a, d, path, text, bytes, out);
+    for (size_t k = 0; k < sizeof foreign / sizeof *foreign; k++)
+        if (bytes >= foreign[k].bytes && memcmp(text, foreign[k].begins, foreign[k].bytes) == 0) {
+            fsim_error(d, start, "%s", foreign[k].wrong);
+            return false;
+        }
+    size_t i = bytes >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    while (i < bytes && text[i] && strchr(" \t\r\n", text[i]))
+        i++;
+    if (i == bytes) {
+        fsim_error(d, start, "the file is empty");
+        return false;
     }
+    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
+        if (formats[k].starts(text + i))
+            return formats[k].read(a, d, path, text, bytes, out);
+    fsim_error(d, start, "this is no profile: wanted %s or %s", formats[0].name, formats[1].name);
     return false;
 }
 

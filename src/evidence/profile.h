@@ -43,17 +43,16 @@ typedef struct {
     int calls;
 } fsim_profile;
 
-/* Reads either format, told apart by the first character. False after errors in d. In a; text stays referenced only
- * while it reads. */
+/* Reads a profile of any format of profile.def, told by how the file begins. False after errors in d: another kind of
+ * file, or one that its reader can't make sense of. In a; text stays referenced only while it reads. */
 bool fsim_profile_read(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes,
                        fsim_profile *out);
-/* `ncu --csv`, a row a metric, or (--page raw) a row a kernel with a line of units under the header; lines of the
- * profiler and of the program around the table are skipped. Metrics: gpu__time_duration, dram__bytes_read and _write
- * (or sectors), lts__t_bytes, launch__registers_per_thread; "n/a" is not measured. */
-bool fsim_ncu_read(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes, fsim_profile *out);
-/* Chrome trace events as PyTorch writes them. One event is in memory at a time, so that a file of gigabytes is no
- * matter. */
-bool fsim_kineto_read(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes, fsim_profile *out);
+/* The readers, one for each row of profile.def (ncu.c, kineto.c), with the parameters of fsim_profile_read. */
+#define FSIM_PROFILE(name, starts, read)                                                                               \
+    bool fsim_##read##_read(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes,             \
+                            fsim_profile *out);
+#include "evidence/profile.def"
+#undef FSIM_PROFILE
 
 /* The index of name among the profile's, added where it is new; seen starts zeroed. Room for names is *room. */
 int fsim_profile_name(fsim_arena *a, fsim_profile *p, fsim_names *seen, int *room, const char *name);
