@@ -31,7 +31,7 @@ def number(hw, key):
 
 def plans(hw, s):
     bindings = [x for symbol in [f"S={s}", "dtype=f16", *os.environ["SHAPE"].split()] for x in ("--set", symbol)]
-    d = json.loads(run(os.environ["WORKLOAD"], "--hw", hw, "--json", "-", "--quiet", *bindings))
+    d = json.loads(run(os.environ["WORKLOAD"], "--hw", hw, "--json", "-", "--quiet", *bindings))["plans"][0]
     return {r["name"]: r for r in d["strategies"]}, d["plan"], d["workload"]["contraction_flops"]
 
 def exponents(rows, at):
@@ -39,7 +39,7 @@ def exponents(rows, at):
     return "".join("%9.2f" % (math.log(at(b) / at(a)) / math.log(b[0] / a[0])) for a, b in zip(rows, rows[1:]))
 
 for name in sys.argv[1:]:
-    text = open(json.loads(run(os.environ["WORKLOAD"], "--hw", name, "--json", "-", "--quiet"))["hardware"]["path"]).read()
+    text = open(json.loads(run(os.environ["WORKLOAD"], "--hw", name, "--json", "-", "--quiet"))["plans"][0]["hardware"]["path"]).read()
     peak, capacity = number(text, "tensor_f16"), number(text, "dram_capacity")
     rows = []
     print(f"\n{name}, {os.environ['SHAPE']}, f16\n{'':8}{'---------- fused (optimal) -----------':^44}{'------- unfused -------':^34}{'-- eager --':^20}")

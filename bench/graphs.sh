@@ -15,7 +15,7 @@ for path in sys.stdin.read().split("\n")[:-1]:
     if r.returncode:
         sys.exit(f"{path}: exit status {r.returncode}\n{r.stderr}")
     warned += r.stderr.count("warning:")
-    d = json.loads(r.stdout)
+    d = json.loads(r.stdout)["plans"][0]
     rows.append((time.monotonic() - began, d["workload"]["primitives"], d["plan"], path))
 total = time.monotonic() - start
 rows.sort(key=lambda r: -r[0])

@@ -92,7 +92,7 @@ def call(path):
         if status:
             sys.exit(f"{path}: exit status {child.returncode}\n{said}")
         out.seek(0)
-        return json.load(out), wall, used.ru_maxrss / 1024
+        return json.load(out)["plans"][0], wall, used.ru_maxrss / 1024
 
 def exponent(rows, column):
     points = [(math.log(r[0]), math.log(r[column])) for r in rows if r[0] >= fit_from and r[column] > 0]

@@ -14,7 +14,7 @@ for path in sys.stdin.read().split("\n")[:-1]:
     r = subprocess.run([os.environ["FUSESIM"], path, "--hw", sys.argv[1], "--strategy", "xla", "--quiet", "--json", "-"], capture_output=True, text=True)
     if r.returncode:
         sys.exit(f"{path}: exit status {r.returncode}\n{r.stderr}")
-    d = json.loads(r.stdout)
+    d = json.loads(r.stdout)["plans"][0]
     objective = {s["name"]: s["time_s"] for s in d["strategies"]}
     total += 1
     bound = d["plan"]["lower_bound_s"]

@@ -41,7 +41,7 @@ def call(path, hw):
         if status:
             sys.exit(f"{path} on {hw}: exit status {child.returncode}")
         out.seek(0)
-        return json.load(out), time.monotonic() - began, used.ru_maxrss / 1024
+        return json.load(out)["plans"][0], time.monotonic() - began, used.ru_maxrss / 1024
 
 # A child's largest resident set counts what it was before it became the program: this process.
 floor = os.wait4(os.posix_spawnp("true", ["true"], os.environ), 0)[2].ru_maxrss / 1024 + 1

@@ -132,7 +132,8 @@ static void read_plan(fsim_context *c, fsim_inputs *in, int *status)
         return;
     fsim_given *given = fsim_new(c->arena, fsim_given, 1);
     fsim_diag_source(c->diag, name, text, bytes);
-    bool good = fsim_given_read(in->graph, c->arena, c->diag, name, text, bytes, given);
+    const fsim_given_file file = {name, text, bytes, c->set.hw.count == 1 ? in->hw[0]->name : NULL};
+    bool good = fsim_given_read(in->graph, c->arena, c->diag, &file, given);
     for (int i = 0; i < c->set.hw.count && good; i++) {
         const fsim_problem p = fsim_problem_of(in->graph, in->hw[i], &in->how, c->arena);
         fsim_plan plan;

@@ -30,9 +30,61 @@ static fsim_maker maker_named(const fsim_yaml *strategy)
     return FSIM_BY_FUSESIM;
 }
 
-/* The list of groups, wherever the document has it. NULL after an error. */
-static const fsim_yaml *groups_of(const reader *r, const fsim_yaml *at, fsim_maker *maker)
+/* The GPU that a plan of --json names; "" where it names none. */
+static const char *gpu_of(const fsim_yaml *plan)
 {
+    const fsim_yaml *hw = plan->kind == FSIM_YAML_MAPPING ? fsim_yaml_get(plan, "hardware") : NULL;
+    const fsim_yaml *name = hw && hw->kind == FSIM_YAML_MAPPING ? fsim_yaml_get(hw, "name") : NULL;
+    return name && name->kind == FSIM_YAML_SCALAR ? name->text : "";
+}
+
+/* Of the plans in a list: the only one, or the one for the GPU that is asked for. NULL after an error. */
+static const fsim_yaml *plan_in(const reader *r, const fsim_yaml *plans, const char *gpu)
+{
+    const fsim_yaml *found = plans->count == 1 ? plans->item[0] : NULL;
+    const char *names = "";
+    int matches = 0;
+    for (int i = 0; i < plans->count && plans->count > 1; i++) {
+        const char *name = gpu_of(plans->item[i]);
+        names = fsim_printf(r->a, "%s%s%s", names, i ? ", " : "", *name ? name : "(no name)");
+        if (gpu && strcmp(gpu, name) == 0) {
+            found = plans->item[i];
+            matches++;
+        }
+    }
+    if (plans->count == 0)
+        fsim_error(r->d, plans->at, "this file holds no plan: 'plans' is empty");
+    else if (!found || matches > 1)
+        fsim_error(r->d, plans->at,
+                   "this file holds %d plans, for %s: say --hw with one of these GPUs, to take its plan%s%s%s",
+                   plans->count, names, gpu ? " (not '" : "", gpu ? gpu : "", gpu ? "')" : "");
+    return !found || matches > 1 ? NULL : found;
+}
+
+/* A document of --json: which of its plans is read. Other documents are returned as they are; NULL after an error. */
+static const fsim_yaml *chosen_plan(const reader *r, const fsim_yaml *root, const char *gpu)
+{
+    enum { NEWEST_SCHEMA = 2 };
+    const bool list_of_plans = root->kind == FSIM_YAML_SEQUENCE && root->count > 0 &&
+                               root->item[0]->kind == FSIM_YAML_MAPPING && fsim_yaml_get(root->item[0], "plan");
+    const fsim_yaml *schema = root->kind == FSIM_YAML_MAPPING ? fsim_yaml_get(root, "schema") : NULL;
+    const fsim_yaml *plans = root->kind == FSIM_YAML_MAPPING ? fsim_yaml_get(root, "plans") : NULL;
+    if (schema && (schema->kind != FSIM_YAML_SCALAR || strtol(schema->text, NULL, 10) > NEWEST_SCHEMA)) {
+        fsim_error(r->d, schema->at, "this file has schema %s; this release reads schemas 1 and %d",
+                   schema->kind == FSIM_YAML_SCALAR ? schema->text : fsim_yaml_kind_name(schema), NEWEST_SCHEMA);
+        return NULL;
+    }
+    if (plans && plans->kind != FSIM_YAML_SEQUENCE) {
+        fsim_error(r->d, plans->at, "'plans' is a list of plans, not %s", fsim_yaml_kind_name(plans));
+        return NULL;
+    }
+    return plans ? plan_in(r, plans, gpu) : list_of_plans ? plan_in(r, root, gpu) : root;
+}
+
+/* The list of groups, wherever the document has it. NULL after an error. */
+static const fsim_yaml *groups_of(const reader *r, const fsim_yaml *at, const char *gpu, fsim_maker *maker)
+{
+    at = chosen_plan(r, at, gpu);
     for (int depth = 0; at && depth < 3 && at->kind == FSIM_YAML_MAPPING; depth++) {
         const fsim_yaml *next = NULL;
         *maker = maker_named(fsim_yaml_get(at, "strategy"));
@@ -40,15 +92,12 @@ static const fsim_yaml *groups_of(const reader *r, const fsim_yaml *at, fsim_mak
             next = fsim_yaml_get(at, spelling[i]);
         if (!next)
             fsim_error(r->d, at->at,
-                       "this is no plan: wanted 'plan', 'kernels' or 'groups', or a list of lists of primitives");
+                       "this is no plan: wanted 'plans', 'plan', 'kernels' or 'groups', or a list of lists of "
+                       "primitives");
         at = next;
     }
     if (at && at->kind != FSIM_YAML_SEQUENCE) {
         fsim_error(r->d, at->at, "a plan is a list of kernels, not %s", fsim_yaml_kind_name(at));
-        return NULL;
-    }
-    if (at && at->count > 0 && at->item[0]->kind == FSIM_YAML_MAPPING && fsim_yaml_get(at->item[0], "plan")) {
-        fsim_error(r->d, at->at, "this holds the plans of %d GPUs: wanted one", at->count);
         return NULL;
     }
     return at;
@@ -148,21 +197,22 @@ static fsim_part read_group(reader *r, const fsim_yaml *names, int number)
     return part;
 }
 
-bool fsim_given_read(const fsim_graph *g, fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes,
-                     fsim_given *out)
+bool fsim_given_read(const fsim_graph *g, fsim_arena *a, fsim_diag *d, const fsim_given_file *file, fsim_given *out)
 {
     const int errors = fsim_errors(d);
     reader r = {
         .g = g, .a = a, .d = d, .in_parts = fsim_new(a, bool, g->sources + 1), .last = fsim_new(a, int, g->nodes + 1)};
-    const fsim_yaml *root = fsim_yaml_parse(a, d, path, text, bytes), *list;
+    const fsim_yaml *root = fsim_yaml_parse(a, d, file->path, file->text, file->bytes), *list;
     fsim_maker maker = FSIM_BY_FUSESIM;
-    list = root ? groups_of(&r, root, &maker) : NULL;
+    list = root ? groups_of(&r, root, file->gpu, &maker) : NULL;
     if (!list)
         return false;
     index_names(&r);
     const fsim_yaml **names = fsim_new(a, const fsim_yaml *, list->count + 1);
-    *out = (fsim_given){
-        {0, fsim_new(a, fsim_part, list->count + 1)}, maker, {.file = path}, fsim_new(a, fsim_loc, list->count + 1)};
+    *out = (fsim_given){{0, fsim_new(a, fsim_part, list->count + 1)},
+                        maker,
+                        {.file = file->path},
+                        fsim_new(a, fsim_loc, list->count + 1)};
     for (int i = 0; i < list->count; i++)
         if ((names[i] = names_of(&r, list->item[i], i + 1)))
             note_parts(&r, names[i]);

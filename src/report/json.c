@@ -388,8 +388,6 @@ static void put_compile(writer *w, cJSON *to, const fsim_prediction *p)
 
 static void put_prediction(writer *w, cJSON *o, const fsim_prediction *p)
 {
-    put_count(w, o, "schema", 1);
-    put_text(w, o, "fusesim", FUSESIM_VERSION);
     put_workload(w, o, p->graph);
     put_hardware(w, o, p->hw);
     put_text(w, o, "objective", fsim_objective_name(&p->options));
@@ -410,9 +408,12 @@ static void put_prediction(writer *w, cJSON *o, const fsim_prediction *p)
 bool fsim_report_json(FILE *out, const fsim_prediction *p, int count)
 {
     writer w = {fsim_arena_new(), false};
-    cJSON *root = count == 1 ? cJSON_CreateObject() : cJSON_CreateArray();
+    cJSON *root = cJSON_CreateObject();
+    put_count(&w, root, "schema", FSIM_PLAN_SCHEMA);
+    put_text(&w, root, "fusesim", FUSESIM_VERSION);
+    cJSON *plans = put_new(&w, root, "plans", cJSON_CreateArray());
     for (int i = 0; i < count; i++)
-        put_prediction(&w, count == 1 ? root : put_new(&w, root, NULL, cJSON_CreateObject()), &p[i]);
+        put_prediction(&w, put_new(&w, plans, NULL, cJSON_CreateObject()), &p[i]);
     char *text = root && !w.failed ? cJSON_Print(root) : NULL;
     if (text)
         fprintf(out, "%s\n", text);

@@ -38,7 +38,10 @@ extern const char *const fsim_dump_stages[]; /* "graph", "legal", "parts", "kern
 
 /* json.c: for programs; reports/schema describes it. */
 
-/* Schema 1: one object, or an array of them when count > 1. False when memory ran out or the stream failed. */
+enum { FSIM_PLAN_SCHEMA = 2 };
+/* {"schema": 2, "fusesim": VERSION, "plans": [one for each prediction]}. False when memory ran out or the stream
+ * failed.
+ */
 bool fsim_report_json(FILE *out, const fsim_prediction *p, int count);
 /* One line of `enumerate`. time_s and the bytes are the partition's. */
 void fsim_json_partition(FILE *out, const fsim_graph *g, const fsim_partition *partition, double time_s,

@@ -211,7 +211,7 @@ plans, files = sorted(glob.glob("*.plan.json")), sorted(glob.glob("*.partitions.
 for path in plans:
     with open(path) as file:
         def each(document):
-            many = document if isinstance(document, list) else [document]
+            many = document["plans"]
             for p in many:
                 check_prediction(f"{path}: {p['hardware']['name']}", p)
             if path.startswith("several") and [p["hardware"]["name"] for p in many] != ["a100-sxm4-40gb", "t4", "h100-sxm5-80gb"]:
@@ -235,9 +235,12 @@ for path in files:
 # What the schema has to refuse.
 with open(plans[0]) as file:
     good = load(file.read())
-for change in ({"schema": 2}, {"strategies": good["strategies"][:6]}, {"objective": "speed"}, {"plan": {}}, {"refusals": [{}]}):
-    if plan.is_valid({**good, **change}):
+for change in ({"strategies": good["plans"][0]["strategies"][:6]}, {"objective": "speed"}, {"plan": {}}, {"refusals": [{}]}):
+    if plan.is_valid({**good, "plans": [{**good["plans"][0], **change}]}):
         complain("plan.schema.json", f"accepts {change}")
+for change in ({"schema": 1}, {"plans": []}, {"fusesim": None}, {"plan": good["plans"][0]["plan"]}):
+    if plan.is_valid({**good, **change}):
+        complain("plan.schema.json", f"accepts {change} at the top")
 print(f"{len(plans)} plans, {len(files)} enumerations, {bad} complaints")
 sys.exit(bad > 0 or not plans or not files)
 EOF

@@ -27,8 +27,8 @@ ok() {
 has() { grep -Eq -- "$1" out || complain "no '$1' in the output"; }
 hasnt() { ! grep -Eq -- "$1" out || complain "'$1' in the output"; }
 
-# field EXPRESSION: of the JSON in out, as Python sees it.
-field() { "$python" -c "import json; p = json.load(open('out')); print($1)"; }
+# field EXPRESSION: of the JSON in out, as Python sees it: d is the document, p its first plan where it has plans.
+field() { "$python" -c "import json; d = json.load(open('out')); p = d['plans'][0] if 'plans' in d else d; print($1)"; }
 
 # is EXPRESSION VALUE
 is() {
@@ -154,7 +154,7 @@ ok "$SOURCE_DIR/workloads/bert_layer.yaml" --hw t4 --compile-cost --time-limit 0
 ok "$SOURCE_DIR/workloads/bert_layer.yaml" --hw t4 --compile-cost --compile-jobs 3 --time-limit 0.2 --json three.json
 "$python" - <<'EOF' || complain 'three processes compile no faster'
 import json
-one, three = (json.load(open(name + ".json"))["compile"]["strategies"] for name in ("one", "three"))
+one, three = (json.load(open(name + ".json"))["plans"][0]["compile"]["strategies"] for name in ("one", "three"))
 assert all(b["compile_s"] <= a["compile_s"] <= 3 * b["compile_s"] for a, b in zip(one, three)) and three != one
 EOF
 ok "$two" --hw t4 --objective pareto
@@ -216,15 +216,15 @@ sed 's/^tensors:/tensors:\n  spare: {shape: [4], dtype: f32}/' "$chain" >spare.y
     complain 'no warning about an unused tensor'
 ok spare.yaml --hw "$toy" --quiet
 
-# Several GPUs: a table, all reports with --verbose, an array.
+# Several GPUs: a table, all reports with --verbose, a plan for each in the JSON.
 ok "$chain" --hw "$toy,a100-sxm4-80gb" --hw h100-sxm5-80gb
 has 'a100-sxm4-80gb'
 hasnt '^kernels of'
 ok "$chain" --hw "$toy,a100-sxm4-80gb" --verbose
 [ "$(grep -c '^kernels of' out)" = 2 ] || complain 'two GPUs with --verbose: two reports'
 ok "$chain" --hw "$toy,a100-sxm4-80gb,h100-sxm5-80gb" --json -
-is '[q["hardware"]["name"] for q in p]' "['toy', 'a100-sxm4-80gb', 'h100-sxm5-80gb']"
-is '[q["plan"]["proven"] for q in p]' '[True, True, True]'
+is '[q["hardware"]["name"] for q in d["plans"]]' "['toy', 'a100-sxm4-80gb', 'h100-sxm5-80gb']"
+is '[q["plan"]["proven"] for q in d["plans"]]' '[True, True, True]'
 
 # Files: whole, beside the text report, the same as on stdout.
 stable() { sed -E 's/"search_s":[^,]*,/"search_s": 0,/' "$1"; }
@@ -250,7 +250,7 @@ cmp -s lines out || complain 'enumerate --json - is not what enumerate prints'
 ok explain "$chain" --hw "$toy" a m --json -
 is '[p["legal"], p["together"]]' '[True, True]'
 ok ops --json -
-is 'len(p) > 100 and p[0]["name"]' add
+is 'len(d) > 100 and d[0]["name"]' add
 ok ops
 [ "$(grep -c '^relu ' out)" = 1 ] || complain 'ops has one line an operator'
 ok explain "$chain" --hw "$toy" a y

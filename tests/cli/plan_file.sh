@@ -27,7 +27,7 @@ for name in mlp seeds/two_consumers seeds/transpose_matmul_add_relu; do
         "$FUSESIM" $name --hw a100-sxm4-40gb --plan written.json --json read.json >/dev/null 2>err || complain "$name $strategy: $(cat err)"
         "$python" - $strategy <<'END' || complain "$name $strategy: read back, it differs"
 import json, sys
-written, read = (json.load(open(name)) for name in ("written.json", "read.json"))
+written, read = (json.load(open(name))["plans"][0] for name in ("written.json", "read.json"))
 for kernel in written["plan"]["kernels"]:
     kernel.pop("rule", None) # a plan says which primitives, not who chose them
 summary = {s["name"]: {**s, "name": ""} for s in written["strategies"] + read["strategies"]}
@@ -42,17 +42,36 @@ done
 for form in 'json.dump({"kernels": [{"operators": k["operators"]} for k in p["plan"]["kernels"]]}, o)' \
     'json.dump({"groups": [k["operators"] for k in p["plan"]["kernels"]]}, o)' \
     'json.dump([k["operators"] for k in p["plan"]["kernels"]], o, indent="\t")' 'o.write("[[h, g], [y]]")'; do
-    "$python" -c "import json; p = json.load(open('mlp.json')); o = open('form.json', 'w'); $form"
+    "$python" -c "import json; p = json.load(open('mlp.json'))['plans'][0]; o = open('form.json', 'w'); $form"
     "$FUSESIM" mlp --hw "$toy" --plan form.json >out 2>err && cmp -s out wanted || complain "another form: $form: $(cat err)"
     "$FUSESIM" mlp --hw "$toy" --plan - <form.json >out 2>err && cmp -s out wanted || complain "standard input: $form: $(cat err)"
 done
+
+# A file of several GPUs' plans: the one whose GPU --hw names is taken, and no other in its place. Schema 1 had an object for one GPU and a list for
+# several: it is read as what it is.
+echo '{"schema": 2, "plans": [{"hardware": {"name": "t4"}, "plan": {"kernels": [{"operators": ["a"]}, {"operators": ["m", "r", "y"]}]}},
+  {"hardware": {"name": "l4"}, "plan": {"kernels": [{"operators": ["a", "m", "r", "y"]}]}}]}' >two.json
+"$python" -c 'import json; json.dump(json.load(open("two.json"))["plans"], open("old_two.json", "w"))'
+"$python" -c 'import json; json.dump({"schema": 1, **json.load(open("two.json"))["plans"][0]}, open("old_one.json", "w"))'
+for gpu in t4 l4; do
+    for file in two old_two; do
+        "$FUSESIM" seeds/chain4 --hw $gpu --plan $file.json >out 2>err || complain "$file.json for $gpu: $(cat err)"
+        [ "$(awk '$1 == "file" && $2 ~ /^[0-9]+$/ { print $2 }' out)" = $([ $gpu = t4 ] && echo 2 || echo 1) ] || complain "$file.json: $gpu has another GPU's plan"
+    done
+done
+"$FUSESIM" seeds/chain4 --hw l4 --plan old_one.json >out 2>err && [ "$(awk '$1 == "file" && $2 ~ /^[0-9]+$/ { print $2 }' out)" = 2 ] || complain "schema 1, one plan: $(cat err)"
+refused "holds 2 plans, for t4, l4: say --hw with one of these GPUs, to take its plan \(not 'toy'\)" <two.json
+refused 'holds 2 plans, for t4, t4' <<<'[{"hardware": {"name": "t4"}, "plan": {}}, {"hardware": {"name": "t4"}, "plan": {}}]'
+"$FUSESIM" seeds/chain4 --hw t4,l4 --plan two.json >out 2>err
+[ $? = 65 ] && grep -q 'holds 2 plans, for t4, l4: say --hw with one of these GPUs, to take its plan$' err || complain "two GPUs and two plans: $(cat err)"
+
 "$FUSESIM" enumerate seeds/chain4 --hw "$toy" >lines
 while IFS= read -r line; do
     case $line in *partitions*) continue ;; esac
     echo "$line" | "$FUSESIM" seeds/chain4 --hw "$toy" --plan - --json one.json >/dev/null || complain "a line of enumerate: $line"
     LINE=$line "$python" - <<'END' || complain "a line of enumerate is priced otherwise: $line"
 import json, os, sys
-line, plan = json.loads(os.environ["LINE"]), json.load(open("one.json"))
+line, plan = json.loads(os.environ["LINE"]), json.load(open("one.json"))["plans"][0]
 file = next(s for s in plan["strategies"] if s["name"] == "file")
 sys.exit(any(line[key] != file[key] for key in ("time_s", "dram_read_bytes", "dram_write_bytes")))
 END
@@ -67,8 +86,10 @@ refused "bad.json:1:8: error: 'chain4' has no primitive or operator 'mm'; did yo
 refused 'bad.json:1:7: error: group 2 is empty' <<<'[[a], []]'
 refused "bad.json:1:6: error: 'a' is twice in group 1" <<<'[[a, a, m, r, y]]'
 refused 'a list where the name' <<<'[[[a], m, r, y]]'
-refused "wanted 'plan', 'kernels' or 'groups'" <<<'{"time_s": 3}'
-refused 'plans of 2 GPUs' <<<'[{"plan": {}}, {"plan": {}}]'
+refused "wanted 'plans', 'plan', 'kernels' or 'groups'" <<<'{"time_s": 3}'
+refused "'plans' is a list of plans, not a mapping" <<<'{"schema": 2, "plans": {}}'
+refused "holds no plan: 'plans' is empty" <<<'{"schema": 2, "plans": []}'
+refused 'bad.json:1:12: error: this file has schema 3; this release reads schemas 1 and 2' <<<'{"schema": 3, "plans": []}'
 refused "kernel 1 has no 'operators'" <<<'{"kernels": [{"id": 1}]}'
 refused 'empty' </dev/null
 refused 'syntax' <<<'{"kernels": ['

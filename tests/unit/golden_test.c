@@ -50,8 +50,9 @@ static fsim_plan priced(golden *s, const char *groups)
 {
     fsim_given given;
     fsim_plan plan = {0};
-    const bool ok = fsim_given_read(s->g, s->a, s->d, "groups", groups, strlen(groups), &given) &&
-                    fsim_given_price(&s->p, &given, s->d, s->a, &plan);
+    const bool ok =
+        fsim_given_read(s->g, s->a, s->d, &(fsim_given_file){"groups", groups, strlen(groups), NULL}, &given) &&
+        fsim_given_price(&s->p, &given, s->d, s->a, &plan);
     if (!ok)
         fsim_diag_print(s->d, stderr, false);
     assert_true(ok);
