@@ -15,6 +15,11 @@
 #if defined(FS_CUDA) || defined(FS_EMULATED)
 #define FS_GPU 1
 #endif
+/* cp.async, ldmatrix and mma with f32 sums, all of sm_80 and later. nvcc reads a source once for the host, where
+ * __CUDA_ARCH__ is not defined: what the kernels call has to be declared there too, though none of it is compiled. */
+#if defined(FS_CUDA) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
+#define FS_SM_80 1
+#endif
 
 typedef long long fs_i64;
 typedef unsigned long long fs_u64;
@@ -106,8 +111,7 @@ FS_FN fs_u32 fs_bits(float f)
  * and a barrier. fs_ldmatrix4: four 8 x 8 matrices of 16-bit elements, a row's address from each lane. fs_mma_*: D += A
  * B of a warp, fragments as the PTX ISA lays them out: m16n8k16 for f16 and bf16, m16n8k8 for tf32 (operands as the
  * bits of floats). */
-#if defined(FS_CUDA)
-#if __CUDA_ARCH__ >= 800
+#ifdef FS_SM_80
 FS_FN fs_u32 fs_shared_address(const void *p) { return (fs_u32)__cvta_generic_to_shared(p); }
 FS_FN void fs_copy_async(void *shared, const void *global)
 {
@@ -154,7 +158,6 @@ FS_FN void fs_ldmatrix2_trans(fs_u32 r[2], const void *row)
 FS_MMA(f16, "m16n8k16", "f16")
 FS_MMA(bf16, "m16n8k16", "bf16")
 FS_MMA(tf32, "m16n8k8", "tf32")
-#endif
 #endif
 FS_FN float fs_exp2f(float x) { return exp2f(x); }
 

@@ -254,7 +254,7 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
                 FS_FLASH_MULTIPLY(type, fs_o, fs_a, fs_y, fs_j)                                                        \
         }                                                                                                              \
     }
-#if defined(FS_CUDA) && __CUDA_ARCH__ >= 800
+#ifdef FS_SM_80
 FS_FN fs_u32 fs_flash_pair_f16(float low, float high)
 {
     fs_u32 r;
@@ -370,8 +370,7 @@ FS_FN fs_u32 fs_flash_pair_bf16(float low, float high)
         FS_RESULT *= factor;
 #define FS_FLASH_RESULTS(j, j0, j_end)                                                                                 \
     FS_PRAGMA(omp simd)                                                                                                \
-    for (int fs_j = 0; fs_j < ((j_end) - (j0) < fs_results ? (int)((j_end) - (j0)) : (int)fs_results); fs_j++)         \
-    {                                                                                                                  \
+    for (int fs_j = 0; fs_j < ((j_end) - (j0) < fs_results ? (int)((j_end) - (j0)) : (int)fs_results); fs_j++) {       \
         const fs_int j = (j0) + fs_j;
 #define FS_FLASH_RESULTS_END }
 #define FS_FLASH_MAX(s, a)
@@ -386,14 +385,14 @@ FS_FN fs_u32 fs_flash_pair_bf16(float low, float high)
             const __typeof__(**sums) fs_x0 = (x)[fs_i * (x_lead) + fs_k], fs_x1 = (x)[fs_i * (x_lead) + fs_k + 1],     \
                                      fs_x2 = (x)[fs_i * (x_lead) + fs_k + 2], fs_x3 = (x)[fs_i * (x_lead) + fs_k + 3]; \
             FS_PRAGMA(omp simd)                                                                                        \
-            for (int fs_j = 0; fs_j < count; fs_j++) sums[fs_i][fs_j] +=                                               \
-                fs_x0 * (y)[fs_k * count + fs_j] + fs_x1 * (y)[(fs_k + 1) * count + fs_j] +                            \
-                fs_x2 * (y)[(fs_k + 2) * count + fs_j] + fs_x3 * (y)[(fs_k + 3) * count + fs_j];                       \
+            for (int fs_j = 0; fs_j < count; fs_j++)                                                                   \
+                sums[fs_i][fs_j] += fs_x0 * (y)[fs_k * count + fs_j] + fs_x1 * (y)[(fs_k + 1) * count + fs_j] +        \
+                                    fs_x2 * (y)[(fs_k + 2) * count + fs_j] + fs_x3 * (y)[(fs_k + 3) * count + fs_j];   \
         }                                                                                                              \
         for (; fs_k < (depth); fs_k++)                                                                                 \
             FS_PRAGMA(omp simd)                                                                                        \
-            for (int fs_j = 0; fs_j < count; fs_j++) sums[fs_i][fs_j] +=                                               \
-                (x)[fs_i * (x_lead) + fs_k] * (y)[fs_k * count + fs_j];                                                \
+        for (int fs_j = 0; fs_j < count; fs_j++)                                                                       \
+            sums[fs_i][fs_j] += (x)[fs_i * (x_lead) + fs_k] * (y)[fs_k * count + fs_j];                                \
     }
 #define FS_FLASH_FIRST_MMA(type, rows, k0, first, first_lead, along, depth)                                            \
     FS_FLASH_SUMS(fs_s, fs_n, rows + (k0), rows##_p, first, depth)

@@ -281,7 +281,7 @@ FS_FN int fs_column_mma(int at, int tm, int tn, int across_m, int across_n)
 #define fs_column_bf16 fs_column_mma
 #define fs_column_tf32 fs_column_mma
 
-#if !defined(FS_CUDA) || __CUDA_ARCH__ >= 800
+#if !defined(FS_CUDA) || defined(FS_SM_80)
 enum { fs_most_rows = 4, fs_most_columns = 8 }; /* fragments of a warp */
 /* 16 rows x 16 of k: the four matrices of an A fragment. 16 columns x 16 of k: two B fragments. */
 FS_FN void fs_left_16(fs_u32 r[4], const fs_u16 *x, int in_k, int pitch, int row, int k)
