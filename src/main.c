@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c: the options, the table of subcommands, and what can be said of a command line without looking at any file; no
  * modelling. */
+#include "api/handles.h"
 #include "command/command.h"
 #include "report/terminal.h"
 
 #include <limits.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -50,9 +52,6 @@ enum { COMMANDS = FSIM_COUNT_OF(commands) };
 
 enum { NOT_GIVEN = -1 };
 
-static const char *const l2_names[] = {"cold", "warm"};
-static const char *const numerics_names[] = {"fast", "strict"};
-static const char *const recompute_names[] = {"on", "off"};
 static const char *const target_names[] = {"cuda", "c"};
 static const char *const device_names[] = {"cpu", "cuda"};
 static const char *const color_names[] = {"auto", "always", "never"};
@@ -60,9 +59,9 @@ static const char *const color_names[] = {"auto", "always", "never"};
 static const fsim_choices strategies = {fsim_strategy_names, FSIM_STRATEGY_COUNT, NULL};
 static const fsim_choices objectives = {fsim_objective_names, FSIM_OBJECTIVES, NULL};
 static const fsim_choices launches = {fsim_regime_names, FSIM_REGIME_COUNT, NULL};
-static const fsim_choices l2_states = {l2_names, FSIM_COUNT_OF(l2_names), NULL};
-static const fsim_choices numerics = {numerics_names, FSIM_COUNT_OF(numerics_names), NULL};
-static const fsim_choices recomputation = {recompute_names, FSIM_COUNT_OF(recompute_names), NULL};
+static const fsim_choices l2_states = {fsim_l2_words, FSIM_COUNT_OF(fsim_l2_words), NULL};
+static const fsim_choices numerics = {fsim_numerics_words, FSIM_COUNT_OF(fsim_numerics_words), NULL};
+static const fsim_choices recomputation = {fsim_recompute_words, FSIM_COUNT_OF(fsim_recompute_words), NULL};
 static const fsim_choices targets = {target_names, FSIM_COUNT_OF(target_names), NULL};
 static const fsim_choices devices = {device_names, FSIM_COUNT_OF(device_names), NULL};
 static const fsim_choices colors = {color_names, FSIM_COUNT_OF(color_names), NULL};
@@ -326,15 +325,27 @@ static int run(fsim_context *c, int argc, char **argv)
     return fsim_errors(c->diag) ? fsim_usage_status(c) : to->run(c);
 }
 
+static void end_without_memory(void)
+{
+    fputs("fusesim: out of memory\n", stderr);
+    exit(FSIM_EXIT_INTERNAL);
+}
+
 int main(int argc, char **argv)
 {
+    fsim_on_exhaustion(end_without_memory);
     fsim_arena *arena = fsim_arena_new();
+#ifdef FUSESIM_TREE
+    const char *data = FUSESIM_TREE;
+#else
+    const char *data = fsim_data_folder(arena);
+#endif
     fsim_context c = {
         .arena = arena,
         .diag = fsim_diag_new(arena),
         .set = {.strategy = NOT_GIVEN, .device = FSIM_DEVICE_NONE, .launch = FSIM_REGIME_STREAM, .time_limit_s = 1},
-        .hw_folder = FUSESIM_DATA_DIR "/hwmodels",
-        .workload_folder = FUSESIM_DATA_DIR "/workloads",
+        .hw_folder = fsim_printf(arena, "%s/hwmodels", data),
+        .workload_folder = fsim_printf(arena, "%s/workloads", data),
         .width = fsim_terminal_columns()};
     const int status = fsim_finish_stdout(&c, run(&c, argc, argv));
     fsim_arena_free(arena);

@@ -9,6 +9,10 @@
 
 enum { MOST_REFUSALS = 256 };
 
+const char *const fsim_l2_words[2] = {"cold", "warm"};
+const char *const fsim_numerics_words[2] = {"fast", "strict"};
+const char *const fsim_recompute_words[2] = {"on", "off"};
+
 fsim_problem fsim_problem_of(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
 {
     return (fsim_problem){.graph = g,

@@ -22,6 +22,9 @@ typedef struct {
     int compile_jobs;                /* processes that compile at once: report what compilation costs; 0: don't */
 } fsim_options;
 
+/* What the options warm, strict and no_recompute are called by users; the first is the default. */
+extern const char *const fsim_l2_words[2], *const fsim_numerics_words[2], *const fsim_recompute_words[2];
+
 /* Two primitives that exchange a tensor and are in different kernels of the plan. */
 typedef struct {
     fsim_refusal why;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena.h"
-#include "base/diag.h"
+#include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,31 +16,117 @@ typedef struct block {
 
 struct fsim_arena {
     block *newest;
-    struct fsim_arena *child, *sibling; /* arenas that end with this one */
-    block *spare; /* one emptied block: a rewind in a loop would else free and allocate it each turn */
+    block *spare;             /* one emptied block: a rewind in a loop would else free and allocate it each turn */
+    struct fsim_arena *child; /* the first of those that end with this one */
+    struct fsim_arena **list; /* the head of the list that it is in: its parent's children, or the arenas that
+                                 an attempt made; NULL: none */
+    struct fsim_arena *next, *previous; /* in that list */
 };
 
-static _Noreturn void out_of_memory(void)
+typedef struct attempt {
+    jmp_buf jump;
+    struct attempt *outer;
+    fsim_arena *made; /* arenas without a parent */
+    fsim_resource *held;
+} attempt;
+
+/* What this thread is in, innermost first. */
+static _Thread_local attempt *innermost;
+static void (*end_of_program)(void);
+
+static void enlist(fsim_arena *a, fsim_arena **list)
 {
-    fputs("fusesim: out of memory\n", stderr);
-    exit(FSIM_EXIT_INTERNAL);
+    a->list = list;
+    a->previous = NULL;
+    a->next = list ? *list : NULL;
+    if (a->next)
+        a->next->previous = a;
+    if (list)
+        *list = a;
 }
 
-fsim_arena *fsim_arena_new(void)
+static void unlist(fsim_arena *a)
+{
+    if (a->next)
+        a->next->previous = a->previous;
+    if (a->previous)
+        a->previous->next = a->next;
+    else if (a->list)
+        *a->list = a->next;
+}
+
+/* The arenas that are still there now belong to the attempt around this one, if any. */
+static void hand_over(attempt *t)
+{
+    for (fsim_arena *a = t->made, *next; a; a = next) {
+        next = a->next;
+        enlist(a, t->outer ? &t->outer->made : NULL);
+    }
+}
+
+bool fsim_attempt(void (*work)(void *what), void *what)
+{
+    attempt here = {.outer = innermost};
+    if (setjmp(here.jump) == 0) {
+        innermost = &here;
+        work(what);
+        hand_over(&here);
+        innermost = here.outer;
+        return true;
+    }
+    return false;
+}
+
+_Noreturn void fsim_out_of_memory(void)
+{
+    attempt *t = innermost;
+    if (!t) {
+        if (end_of_program)
+            end_of_program();
+        __builtin_trap(); /* our fault: outside an attempt, nothing may run out of memory */
+    }
+    innermost = t->outer;
+    while (t->held) {
+        fsim_resource *r = t->held;
+        t->held = r->older;
+        r->release(r->what);
+    }
+    while (t->made)
+        fsim_arena_free(t->made);
+    longjmp(t->jump, 1);
+}
+
+void fsim_on_exhaustion(void (*end)(void)) { end_of_program = end; }
+
+void fsim_hold(fsim_resource *r, void (*release)(void *what), void *what)
+{
+    *r = (fsim_resource){release, what, innermost ? innermost->held : NULL};
+    if (innermost)
+        innermost->held = r;
+}
+
+void fsim_release(fsim_resource *r)
+{
+    for (fsim_resource **at = innermost ? &innermost->held : NULL; at && *at; at = &(*at)->older)
+        if (*at == r) {
+            *at = r->older;
+            break;
+        }
+    r->release(r->what);
+}
+
+static fsim_arena *new_arena(fsim_arena **list)
 {
     fsim_arena *a = calloc(1, sizeof *a);
     if (!a)
-        out_of_memory();
+        fsim_out_of_memory();
+    enlist(a, list);
     return a;
 }
 
-fsim_arena *fsim_arena_child(fsim_arena *parent)
-{
-    fsim_arena *a = fsim_arena_new();
-    a->sibling = parent->child;
-    parent->child = a;
-    return a;
-}
+fsim_arena *fsim_arena_new(void) { return new_arena(innermost ? &innermost->made : NULL); }
+
+fsim_arena *fsim_arena_child(fsim_arena *parent) { return new_arena(&parent->child); }
 
 static void release(fsim_arena *a, block *b)
 {
@@ -54,10 +140,9 @@ void fsim_arena_free(fsim_arena *a)
 {
     if (!a)
         return;
-    for (fsim_arena *child = a->child, *next; child; child = next) {
-        next = child->sibling;
-        fsim_arena_free(child);
-    }
+    unlist(a);
+    while (a->child)
+        fsim_arena_free(a->child);
     fsim_rewind(a, (fsim_mark){NULL, 0});
     free(a->spare);
     free(a);
@@ -72,7 +157,7 @@ static void add_block(fsim_arena *a, size_t need_bytes)
         const size_t room = need_bytes > BLOCK_BYTES ? need_bytes : BLOCK_BYTES;
         b = room > SIZE_MAX - sizeof *b ? NULL : malloc(sizeof *b + room);
         if (!b)
-            out_of_memory();
+            fsim_out_of_memory();
         b->room_bytes = room;
     }
     b->used_bytes = 0;
@@ -84,7 +169,7 @@ void *fsim_alloc(fsim_arena *a, size_t count, size_t size)
 {
     const size_t unit = _Alignof(max_align_t);
     if (size && count > (SIZE_MAX - unit) / size)
-        out_of_memory();
+        fsim_out_of_memory();
     const size_t bytes = count * size, step = (bytes + unit - 1) / unit * unit;
     if (!a->newest || a->newest->room_bytes - a->newest->used_bytes < step)
         add_block(a, step);
@@ -112,7 +197,7 @@ char *fsim_strdup(fsim_arena *a, const char *text) { return fsim_strndup(a, text
 char *fsim_strndup(fsim_arena *a, const char *text, size_t bytes)
 {
     if (bytes == SIZE_MAX)
-        out_of_memory();
+        fsim_out_of_memory();
     char *copy = fsim_alloc(a, bytes + 1, 1);
     if (bytes)
         memcpy(copy, text, bytes);
@@ -145,7 +230,7 @@ void *fsim_grow(fsim_arena *a, void *items, int count, int *room, size_t size)
     if (count < *room)
         return items;
     if (count > INT32_MAX / 2 - 8)
-        out_of_memory();
+        fsim_out_of_memory();
     const int larger = count ? 2 * count : 8;
     void *copy = fsim_alloc(a, (size_t)larger, size);
     if (count)

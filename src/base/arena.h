@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* arena.h: memory with two lifetimes. What a run needs to its end lives in one arena; what one candidate needs is
- * bracketed by fsim_save and fsim_rewind. Nothing else is freed. */
+ * bracketed by fsim_save and fsim_rewind. Nothing else is freed.
+ *
+ * When memory runs out. No allocation returns NULL, so no caller checks. Instead fsim_out_of_memory ends the innermost
+ * fsim_attempt of this thread: it releases the resources that are held (streams, parsers; fsim_hold), frees the arenas
+ * that the attempt made, and fsim_attempt returns false. Every entry of libfusesim is such an attempt, which is how the
+ * library returns FSIM_NO_MEMORY. The program has none: it names a function that ends the process
+ * (fsim_on_exhaustion). Code between the two therefore owns nothing but arenas and held resources while it allocates.
+ */
 #ifndef FUSESIM_BASE_ARENA_H
 #define FUSESIM_BASE_ARENA_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct fsim_arena fsim_arena;
@@ -13,20 +21,42 @@ typedef struct {
     size_t used_bytes;
 } fsim_mark;
 
+/* An empty arena. To be freed by the thread that made it. */
 fsim_arena *fsim_arena_new(void);
 /* An arena of its own that ends with its parent at the latest; a rewind of the parent leaves it alone. */
 fsim_arena *fsim_arena_child(fsim_arena *parent);
+/* Frees a, its children, and all that was allocated in them. NULL is allowed. */
 void fsim_arena_free(fsim_arena *a);
 
-/* count x size zeroed bytes, aligned for any type; never NULL: ends the program with status 70 on exhaustion or
- * overflow. */
+/* Runs work(what). False where memory ran out in it: then the arenas that it made and did not free are gone, but not
+ * what it allocated in older ones. Attempts nest; the innermost one of the thread ends. */
+bool fsim_attempt(void (*work)(void *what), void *what);
+/* Ends the innermost attempt. Without one, calls the function that fsim_on_exhaustion named, which must not return. */
+_Noreturn void fsim_out_of_memory(void);
+/* For a program, before it starts threads: what is called when memory runs out outside any attempt. */
+void fsim_on_exhaustion(void (*end)(void));
+
+/* Something besides arena memory that is in use while memory may run out. Lies in the frame of the function that uses
+ * it: releases run before that frame is left. */
+typedef struct fsim_resource {
+    void (*release)(void *what);
+    void *what;
+    struct fsim_resource *older;
+} fsim_resource;
+/* From here to fsim_release(r), running out of memory calls release(what). */
+void fsim_hold(fsim_resource *r, void (*release)(void *what), void *what);
+/* Calls release(what) and forgets r. */
+void fsim_release(fsim_resource *r);
+
+/* count x size zeroed bytes, aligned for any type; never NULL (see above). */
 void *fsim_alloc(fsim_arena *a, size_t count, size_t size);
 #define fsim_new(a, type, count) ((type *)fsim_alloc((a), (size_t)(count), sizeof(type)))
 
-/* Everything allocated after a save is released by its rewind. Marks nest. */
+/* A place in an arena. Everything allocated after a save is released by its rewind. Marks nest. */
 fsim_mark fsim_save(const fsim_arena *a);
 void fsim_rewind(fsim_arena *a, fsim_mark mark);
 
+/* Copies of text and formatted text, in a. */
 char *fsim_strdup(fsim_arena *a, const char *text);
 char *fsim_strndup(fsim_arena *a, const char *text, size_t bytes);
 char *fsim_printf(fsim_arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -9,9 +9,11 @@ enum { MOST_PRINTED = 20, MOST_KEPT = 10000, LONGEST_NAME = 63, LINE_CHARS = 110
 
 typedef struct {
     fsim_loc at;
-    bool error;
-    int order;  /* of arrival */
-    char *text; /* notes follow as further lines */
+    fsim_status status; /* FSIM_OK: a warning */
+    int order;          /* of arrival */
+    const char *text;
+    const char **note;
+    int notes, note_room;
 } message;
 typedef struct {
     const char *file, *text;
@@ -25,6 +27,7 @@ struct fsim_diag {
     source *sources;
     int source_count, source_room;
     int errors, warnings;
+    fsim_status worst;
     bool last_kept; /* a note belongs to a message that was kept */
 };
 
@@ -45,14 +48,15 @@ void fsim_diag_source(fsim_diag *d, const char *file, const char *text, size_t b
     *FSIM_PUSH(d->arena, d->sources, d->source_count, d->source_room) = (source){file, text, bytes};
 }
 
-static void keep(fsim_diag *d, fsim_loc at, bool error, const char *format, va_list args)
+static void keep(fsim_diag *d, fsim_loc at, fsim_status status, const char *format, va_list args)
 {
-    int *count = error ? &d->errors : &d->warnings;
+    int *count = status ? &d->errors : &d->warnings;
     if (*count < INT_MAX)
         (*count)++;
+    d->worst = status > d->worst ? status : d->worst;
     d->last_kept = d->kepts < MOST_KEPT;
     if (d->last_kept) {
-        const message m = {at, error, d->kepts, fsim_vprintf(d->arena, format, args)};
+        const message m = {.at = at, .status = status, .order = d->kepts, .text = fsim_vprintf(d->arena, format, args)};
         *FSIM_PUSH(d->arena, d->kept, d->kepts, d->kept_room) = m;
     }
 }
@@ -61,7 +65,15 @@ void fsim_error(fsim_diag *d, fsim_loc at, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    keep(d, at, true, format, args);
+    keep(d, at, FSIM_BAD_INPUT, format, args);
+    va_end(args);
+}
+
+void fsim_failure(fsim_diag *d, fsim_status status, fsim_loc at, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    keep(d, at, status, format, args);
     va_end(args);
 }
 
@@ -69,7 +81,7 @@ void fsim_warning(fsim_diag *d, fsim_loc at, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    keep(d, at, false, format, args);
+    keep(d, at, FSIM_OK, format, args);
     va_end(args);
 }
 
@@ -80,13 +92,15 @@ void fsim_note(fsim_diag *d, const char *format, ...)
     va_list args;
     va_start(args, format);
     message *m = &d->kept[d->kepts - 1];
-    m->text = fsim_printf(d->arena, "%s\n    %s", m->text, fsim_vprintf(d->arena, format, args));
+    *FSIM_PUSH(d->arena, m->note, m->notes, m->note_room) = fsim_vprintf(d->arena, format, args);
     va_end(args);
 }
 
 int fsim_errors(const fsim_diag *d) { return d->errors; }
 
 int fsim_warnings(const fsim_diag *d) { return d->warnings; }
+
+fsim_status fsim_diag_status(const fsim_diag *d) { return d->worst; }
 
 /* The command line first, then by file, position and arrival. */
 static int by_place(const void *left, const void *right)
@@ -104,8 +118,11 @@ static int by_place(const void *left, const void *right)
 
 static bool same(const message *a, const message *b)
 {
-    return a->at.line == b->at.line && a->at.col == b->at.col && strcmp(a->text, b->text) == 0 &&
-           strcmp(a->at.file ? a->at.file : "", b->at.file ? b->at.file : "") == 0;
+    for (int i = 0; i < a->notes && a->notes == b->notes; i++)
+        if (strcmp(a->note[i], b->note[i]) != 0)
+            return false;
+    return a->notes == b->notes && a->at.line == b->at.line && a->at.col == b->at.col &&
+           strcmp(a->text, b->text) == 0 && strcmp(a->at.file ? a->at.file : "", b->at.file ? b->at.file : "") == 0;
 }
 
 /* Text from a file could hold terminal escapes; newlines are ours (notes). */
@@ -169,29 +186,56 @@ static void print_message(FILE *out, const fsim_diag *d, const message *m)
         fprintf(out, "%s: ", m->at.file);
     else
         fprintf(out, "%s:%d:%d: ", m->at.file, m->at.line, m->at.col);
-    fputs(m->error ? "error: " : "warning: ", out);
-    const char *notes = strchr(m->text, '\n');
-    const size_t first = notes ? (size_t)(notes - m->text) : strlen(m->text);
-    print_clean(out, m->text, first, false);
+    fputs(m->status ? "error: " : "warning: ", out);
+    print_clean(out, m->text, strlen(m->text), false);
     putc('\n', out);
     print_line(out, d, m->at);
-    if (notes) {
-        print_clean(out, notes + 1, strlen(notes + 1), true);
+    for (int i = 0; i < m->notes; i++) {
+        fputs("    ", out);
+        print_clean(out, m->note[i], strlen(m->note[i]), true);
         putc('\n', out);
     }
 }
 
-void fsim_diag_print(fsim_diag *d, FILE *out, bool quiet)
+static void sort_by_place(fsim_diag *d)
 {
     if (d->kepts)
         qsort(d->kept, (size_t)d->kepts, sizeof *d->kept, by_place);
+}
+
+int fsim_diag_list(fsim_diag *d, fsim_arena *a, fsim_diagnostic **out)
+{
+    sort_by_place(d);
+    d->last_kept = false; /* a note would go to another message now */
+    fsim_diagnostic *list = fsim_new(a, fsim_diagnostic, d->kepts + 1);
+    int count = 0;
+    for (int i = 0; i < d->kepts; i++) {
+        const message *m = &d->kept[i];
+        if (i == 0 || !same(m, &d->kept[i - 1]))
+            list[count++] = (fsim_diagnostic){.size = sizeof *list,
+                                              .severity = m->status ? FSIM_ERROR : FSIM_WARNING,
+                                              .status = m->status,
+                                              .file = m->at.file,
+                                              .line = m->at.line,
+                                              .column = m->at.line > 0 ? m->at.col : 0,
+                                              .message = m->text,
+                                              .notes = m->note,
+                                              .note_count = m->notes};
+    }
+    *out = list;
+    return count;
+}
+
+void fsim_diag_print(fsim_diag *d, FILE *out, bool quiet)
+{
+    sort_by_place(d);
     int printed = 0, repeated = 0;
     /* Errors are what the user must see: warnings come behind them when both do not fit. */
     const bool crowded = d->errors + d->warnings > MOST_PRINTED;
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < d->kepts; i++) {
             const message *m = &d->kept[i];
-            if ((pass == 1 && !crowded) || (crowded && m->error != (pass == 0)) || (quiet && !m->error))
+            if ((pass == 1 && !crowded) || (crowded && (m->status != FSIM_OK) != (pass == 0)) || (quiet && !m->status))
                 continue;
             if (i && same(m, &d->kept[i - 1])) {
                 repeated++;
@@ -206,6 +250,7 @@ void fsim_diag_print(fsim_diag *d, FILE *out, bool quiet)
     if (more > 0)
         fprintf(out, "fusesim: %d more message%s not shown\n", more, more == 1 ? "" : "s");
     d->kepts = d->errors = d->warnings = 0;
+    d->worst = FSIM_OK;
     d->last_kept = false;
 }
 

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diag.h: diagnostics, collected and printed once: sorted by position, at most 20, with the source line and a caret. */
+/* diag.h: diagnostics, collected and printed once: sorted by position, at most 20, with the source line and a caret.
+ *
+ * The error convention of all layers (CONTRIBUTING.md has the reasons): a function that can fail on what a user gave
+ * takes an fsim_diag, says there what is wrong, and returns false or NULL. What kind of failure it is (an fsim_status)
+ * goes with the diagnostic, not with the return value. fsim_diag_status is the worst so far; the library returns it and
+ * the program maps it to an exit status, both in one place. */
 #ifndef FUSESIM_BASE_DIAG_H
 #define FUSESIM_BASE_DIAG_H
 
 #include "base/arena.h"
+#include "fusesim.h"
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -27,15 +33,27 @@ typedef struct {
 
 typedef struct fsim_diag fsim_diag;
 
+/* An empty collection. It and all its messages live in a. */
 fsim_diag *fsim_diag_new(fsim_arena *a);
 /* Remembers a file's text, so that messages can show the line they speak of. text must outlive d. */
 void fsim_diag_source(fsim_diag *d, const char *file, const char *text, size_t bytes);
+/* An error in what the user's files say: FSIM_BAD_INPUT. */
 void fsim_error(fsim_diag *d, fsim_loc at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* An error of another kind: FSIM_NO_INPUT for a file that can't be read, FSIM_UNAVAILABLE for a GPU that isn't there.
+ */
+void fsim_failure(fsim_diag *d, fsim_status status, fsim_loc at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Something to know that stops nothing. */
 void fsim_warning(fsim_diag *d, fsim_loc at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* An indented line under the last message. */
 void fsim_note(fsim_diag *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* How many errors and warnings came since the start or the last fsim_diag_print. */
 int fsim_errors(const fsim_diag *d);
 int fsim_warnings(const fsim_diag *d);
+/* The worst of those errors, in the order of fsim_status; FSIM_OK where there are none. */
+fsim_status fsim_diag_status(const fsim_diag *d);
+/* The messages as data, sorted by place. *out lives as long as d or until the next message. Returns their number. */
+int fsim_diag_list(fsim_diag *d, fsim_arena *a, fsim_diagnostic **out);
 /* Prints what was collected and forgets it; quiet drops the warnings. */
 void fsim_diag_print(fsim_diag *d, FILE *out, bool quiet);
 

@@ -222,7 +222,7 @@ static int64_t axis_touched(const fsim_axis *x)
         return x->extent;
     char *seen = calloc((size_t)x->extent, 1);
     if (!seen)
-        abort();
+        fsim_out_of_memory();
     int64_t touched = 0;
     for (int64_t o = 0; o < x->out; o++)
         for (int64_t k = 0; k < x->taps; k++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/map.h"
+#include "base/arena.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -196,7 +197,7 @@ static int64_t walk(const fsim_mode *d, int n, int64_t base, int elem_bytes, int
         points *= d[i].extent;
     int64_t *at = malloc((size_t)points * sizeof *at);
     if (!at)
-        abort();
+        fsim_out_of_memory();
     for (int64_t p = 0; p < points; p++) {
         int64_t left = p, where = base;
         for (int i = n; i-- > 0; left /= d[i].extent)

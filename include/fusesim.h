@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fusesim.h: libfusesim, the model of fusesim as a library: a workload and a GPU in, priced plans out.
+ *
+ *     fsim_session *s;
+ *     fsim_workload *w;
+ *     fsim_hardware *h;
+ *     fsim_plans *p;
+ *     if (fsim_session_open(NULL, &s) == FSIM_OK && fsim_workload_load(s, "mlp", NULL, 0, &w) == FSIM_OK &&
+ *         fsim_hardware_load(s, "a100-sxm4-40gb", NULL, 0, &h) == FSIM_OK &&
+ *         fsim_plan_workload(s, w, h, NULL, &p) == FSIM_OK)
+ *         ... fsim_plans_strategy(p, fsim_plans_chosen(p), &summary) ...
+ *     fsim_session_close(s);
+ *
+ * Errors: every function that can fail returns an fsim_status. Where it is not FSIM_OK, the results are NULL or
+ * unchanged and the session holds the diagnostics (fsim_diagnostic_count). The library never ends the process, writes
+ * to no stream, reads no environment variable and changes no signal, locale or working directory.
+ *
+ * Memory: a workload, a GPU and plans belong to the session that made them. fsim_session_close frees all of them; the
+ * _free functions free one earlier. Texts live as long as the object that they were read from. When memory runs out, a
+ * function returns FSIM_NO_MEMORY, frees what it had allocated, and leaves the session usable.
+ *
+ * Threads: a session and all that it made belong to one thread at a time. Different sessions share nothing that
+ * changes, so two threads may each use their own at once.
+ *
+ * Units: seconds (_s), bytes (_bytes). Indices start at 0, lines and columns at 1.
+ *
+ * ABI: structs that cross the border begin with `size`, which the caller sets to sizeof the struct; later versions add
+ * fields at the end only and leave alone what lies beyond `size`. A zeroed field means the default. */
+#ifndef FUSESIM_H
+#define FUSESIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FSIM_VERSION_MAJOR 0
+#define FSIM_VERSION_MINOR 1
+#define FSIM_VERSION_PATCH 0
+#define FSIM_VERSION       "0.1.0"
+
+#if defined(__GNUC__)
+#define FSIM_API __attribute__((visibility("default")))
+#else
+#define FSIM_API
+#endif
+
+/* What became of a call. Where several things are wrong, the last one in this list counts. */
+typedef enum fsim_status {
+    FSIM_OK,
+    FSIM_BAD_ARGUMENT, /* the caller's: a NULL, an index out of range, a word that is no strategy, a bad `changes` */
+    FSIM_BAD_INPUT,    /* a file or a text says what cannot be: the diagnostics name the line */
+    FSIM_NO_INPUT,     /* a file that is not there or cannot be read; a name that nothing has */
+    FSIM_UNAVAILABLE,  /* this machine lacks what the call needs */
+    FSIM_FAILED,       /* something else went wrong; the diagnostics say what */
+    FSIM_NO_MEMORY     /* memory ran out; there are no diagnostics */
+} fsim_status;
+
+/* The version of the library that is running; FSIM_VERSION is that of the header. */
+FSIM_API const char *fsim_version(void);
+/* A status in words: "bad input". Never NULL. */
+FSIM_API const char *fsim_status_text(fsim_status status);
+
+/* Sessions. */
+
+typedef struct fsim_session fsim_session;
+
+typedef struct fsim_session_options {
+    size_t size;
+    const char *data_folder; /* holds hwmodels/ and workloads/. NULL: share/fusesim beside the folder that the library
+                                lies in, or where it was installed */
+    const char *hardware_folder; /* the caller's own hardware files, searched before the shipped ones; NULL: none */
+} fsim_session_options;
+
+/* options NULL: the defaults. FSIM_BAD_ARGUMENT or FSIM_NO_MEMORY else. A data folder that does not exist is no error
+ * here: the first name that is looked up there is. */
+FSIM_API fsim_status fsim_session_open(const fsim_session_options *options, fsim_session **session);
+/* Frees the session and everything made in it. NULL is allowed. */
+FSIM_API void fsim_session_close(fsim_session *session);
+
+/* Diagnostics: those of the last call that took this session and can fail, errors and warnings, sorted by place. */
+
+typedef enum fsim_severity { FSIM_WARNING, FSIM_ERROR } fsim_severity;
+
+typedef struct fsim_diagnostic {
+    size_t size;
+    fsim_severity severity;
+    fsim_status status;       /* the kind of error; FSIM_OK for a warning */
+    const char *file;         /* NULL: it is about an argument of the call */
+    int line, column;         /* 0: the file as a whole */
+    const char *message;      /* one line, without severity and place */
+    const char *const *notes; /* further lines, note_count of them */
+    int note_count;
+} fsim_diagnostic;
+
+/* How many there are; 0 where session is NULL. They live until the next call that takes the session. */
+FSIM_API int fsim_diagnostic_count(const fsim_session *session);
+/* Fills *diagnostic, whose `size` is set. FSIM_BAD_ARGUMENT where the index is out of range. */
+FSIM_API fsim_status fsim_diagnostic_get(const fsim_session *session, int index, fsim_diagnostic *diagnostic);
+
+/* A file's text that is in memory already; name stands for the file in diagnostics. It is copied. */
+typedef struct fsim_document {
+    const char *name, *text;
+    size_t bytes;
+} fsim_document;
+
+/* Workloads. */
+
+typedef struct fsim_workload fsim_workload;
+
+/* A value for a symbol of the workload: {"B", "16"}, {"dtype", "f16"}. */
+typedef struct fsim_setting {
+    const char *name, *value;
+} fsim_setting;
+
+/* Reads a workload: a path, or the name of a shipped one. settings: setting_count of them, NULL where there are none.
+ */
+FSIM_API fsim_status fsim_workload_load(fsim_session *session, const char *name, const fsim_setting *settings,
+                                        int setting_count, fsim_workload **workload);
+/* The same from text. */
+FSIM_API fsim_status fsim_workload_parse(fsim_session *session, const fsim_document *text, const fsim_setting *settings,
+                                         int setting_count, fsim_workload **workload);
+/* Frees it before its session ends, after all plans made of it. NULL is allowed. */
+FSIM_API void fsim_workload_free(fsim_workload *workload);
+FSIM_API const char *fsim_workload_name(const fsim_workload *workload);
+/* Operators as the file has them, and the primitives that they were expanded into. */
+FSIM_API int fsim_workload_operators(const fsim_workload *workload);
+FSIM_API int fsim_workload_primitives(const fsim_workload *workload);
+
+/* Hardware. */
+
+typedef struct fsim_hardware fsim_hardware;
+
+/* Reads a hardware file: a path, or the name of one in the caller's folder or the shipped one. changes: "sms=64",
+ * "dram_bandwidth=2x", change_count of them, applied in this order; NULL where there are none. What the file lacks and
+ * only measurements give is taken from shipped GPUs like it. */
+FSIM_API fsim_status fsim_hardware_load(fsim_session *session, const char *name, const char *const *changes,
+                                        int change_count, fsim_hardware **hardware);
+/* The same from text, whose name names the GPU. */
+FSIM_API fsim_status fsim_hardware_parse(fsim_session *session, const fsim_document *text, const char *const *changes,
+                                         int change_count, fsim_hardware **hardware);
+/* Frees it before its session ends, after all plans made on it. NULL is allowed. */
+FSIM_API void fsim_hardware_free(fsim_hardware *hardware);
+/* The GPU's name, that of its file without the ending. */
+FSIM_API const char *fsim_hardware_name(const fsim_hardware *hardware);
+/* The rate or count that plans are made with, in SI units (bytes/s, FLOP/s, Hz, s); NaN where it is not known or no key
+ * has that name. key: one of those that hardware files have, "dram_bandwidth". */
+FSIM_API double fsim_hardware_value(const fsim_hardware *hardware, const char *key);
+
+/* Plans. */
+
+typedef struct fsim_plans fsim_plans;
+
+/* Words are those of the program's options of the same name; NULL stands for the one in parentheses. */
+typedef struct fsim_plan_options {
+    size_t size;
+    const char *strategy;       /* whose plan is the chosen one (optimal) */
+    const char *objective;      /* what optimal minimises: time, bytes, memory (time) */
+    const char *launch;         /* how kernels start: stream, graph, eager (stream) */
+    const char *l2;             /* what L2 holds at the start: cold, warm (cold) */
+    const char *numerics;       /* strict: sums keep their order (fast) */
+    const char *recompute;      /* off: no kernel computes a value that another one computes too (on) */
+    double time_limit_s;        /* for the search; 0: 1 s. When it ends first, the plan is the best found so far and
+                                   `gap` says how far below it the lower bound lies */
+    int64_t memory_limit_bytes; /* that a plan may need at its peak; 0: any */
+    const volatile int *stop;   /* another thread or a signal handler sets it to end the search early; NULL */
+} fsim_plan_options;
+
+/* Plans the workload on the hardware by every strategy. options NULL: the defaults. All three objects must be of this
+ * session and outlive the plans. */
+FSIM_API fsim_status fsim_plan_workload(fsim_session *session, const fsim_workload *workload,
+                                        const fsim_hardware *hardware, const fsim_plan_options *options,
+                                        fsim_plans **plans);
+/* Frees them before their session ends. NULL is allowed. */
+FSIM_API void fsim_plans_free(fsim_plans *plans);
+
+/* One strategy's plan. */
+typedef struct fsim_plan_summary {
+    size_t size;
+    const char *strategy;
+    int kernels;
+    double time_s;
+    double time_low_s, time_high_s; /* the measured time lies between them in eight of ten cases */
+    int64_t dram_read_bytes, dram_write_bytes, peak_memory_bytes;
+    double objective;   /* what was minimised, of this plan: seconds or bytes */
+    double lower_bound; /* no legal plan is below it; the same for all strategies */
+    double gap;         /* (objective - lower_bound) / objective; 0 where proven */
+    int proven;         /* 1: no legal plan is better */
+    int interrupted;    /* 1: `stop` ended the search */
+} fsim_plan_summary;
+
+/* How many strategies have a plan, and which of them is the one that was asked for. */
+FSIM_API int fsim_plans_count(const fsim_plans *plans);
+FSIM_API int fsim_plans_chosen(const fsim_plans *plans);
+/* Fills *summary, whose `size` is set. */
+FSIM_API fsim_status fsim_plans_strategy(const fsim_plans *plans, int index, fsim_plan_summary *summary);
+
+/* One kernel of a plan, in the order in which they are launched. */
+typedef struct fsim_kernel_summary {
+    size_t size;
+    const char *name;          /* a C identifier, unique in the plan */
+    const char *operators;     /* what it computes, in the workload's words: "h + g" */
+    const char *template_name; /* pointwise, row, matmul, ... */
+    const char *bound_by;      /* the unit that takes the largest share of its time */
+    double time_s;
+    int64_t dram_read_bytes, dram_write_bytes;
+    int members; /* primitives in it */
+} fsim_kernel_summary;
+
+/* Fills *summary, whose `size` is set, with kernel `kernel` of strategy `index`. */
+FSIM_API fsim_status fsim_plans_kernel(fsim_plans *plans, int index, int kernel, fsim_kernel_summary *summary);
+/* The name of a primitive in that kernel; NULL where one of the indices is out of range. */
+FSIM_API const char *fsim_plans_member(const fsim_plans *plans, int index, int kernel, int member);
+
+/* Two primitives that exchange a tensor and are in different kernels of the chosen plan. */
+typedef struct fsim_refusal_summary {
+    size_t size;
+    const char *first, *second; /* names of primitives; second is NULL where the rule is about one alone */
+    const char *rule;           /* the name of the rule, as in JSON */
+    const char *text;           /* the rule and the numbers that broke it, in words */
+    double saving_s;            /* what one kernel would save, at most where it is illegal; negative where it costs */
+    int64_t saving_bytes;
+} fsim_refusal_summary;
+
+/* How many refusals there are; they come with the largest saving first. */
+FSIM_API int fsim_plans_refusal_count(const fsim_plans *plans);
+/* Fills *summary, whose `size` is set. */
+FSIM_API fsim_status fsim_plans_refusal(fsim_plans *plans, int index, fsim_refusal_summary *summary);
+
+/* Everything as JSON, as `fusesim --json` prints it (reports/schema). *text ends with a NUL, *bytes without it; bytes
+ * may be NULL. */
+FSIM_API fsim_status fsim_plans_json(fsim_plans *plans, const char **text, size_t *bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

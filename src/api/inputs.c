@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inputs.c: workloads and hardware, from files and from text. */
+#include "api/handles.h"
+#include "base/file.h"
+#include "graph/find.h"
+#include "hw/relatives.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What a load is asked for; text NULL: it is in the file that name leads to. */
+typedef struct {
+    const char *name;
+    const fsim_document *text;
+    const fsim_setting *setting; /* of a workload */
+    const char *const *change;   /* of hardware */
+    int count;
+} request;
+
+static const fsim_loc argument = {NULL, 0, 0};
+
+static bool sound(const fsim_session *session, const request *r, bool named)
+{
+    if (!session || !r->name || (r->text && !r->text->text) || r->count < 0 ||
+        (r->count > 0 && !(named ? (const void *)r->setting : r->change)))
+        return false;
+    for (int i = 0; i < r->count; i++)
+        if (named ? !r->setting[i].name || !r->setting[i].value : !r->change[i])
+            return false;
+    return true;
+}
+
+/* The text of r, in the call's arena. NULL after an error. */
+static const char *text_of(fsim_call *c, const request *r, const char *kind, const char *path, size_t *bytes)
+{
+    const char *why = "", *text;
+    if (r->text) {
+        *bytes = r->text->bytes;
+        return fsim_strndup(c->arena, r->text->text, r->text->bytes);
+    }
+    if (!(text = fsim_read_file(c->arena, path, bytes, &why)))
+        fsim_failure(
+            c->diag, FSIM_NO_INPUT, argument, "cannot read %s '%s': %s%s", kind, r->name, why,
+            strcmp(kind, "workload") == 0 ? fsim_workload_nearest(c->arena, r->name, c->session->workload_folder) : "");
+    return text;
+}
+
+static void *load_workload(fsim_call *c, const void *arguments)
+{
+    const request *r = arguments;
+    const char *path = r->text
+                           ? fsim_strdup(c->arena, r->name)
+                           : fsim_workload_find(c->arena, fsim_strdup(c->arena, r->name), c->session->workload_folder);
+    size_t bytes = 0;
+    const char *text = text_of(c, r, "workload", path, &bytes);
+    fsim_binding *set = fsim_new(c->arena, fsim_binding, r->count + 1);
+    for (int i = 0; i < r->count; i++)
+        set[i] = (fsim_binding){fsim_strdup(c->arena, r->setting[i].name), fsim_strdup(c->arena, r->setting[i].value)};
+    fsim_graph *g = text ? fsim_graph_parse(c->arena, c->diag, path, text, bytes, set, r->count) : NULL;
+    if (!g)
+        return NULL;
+    fsim_workload *w = fsim_new(c->arena, fsim_workload, 1);
+    *w = (fsim_workload){c->arena, c->session, g};
+    return w;
+}
+
+static fsim_status workload_of(fsim_session *session, const request *r, fsim_workload **workload)
+{
+    void *made = NULL;
+    if (!workload)
+        return FSIM_BAD_ARGUMENT;
+    *workload = NULL;
+    if (!sound(session, r, true))
+        return FSIM_BAD_ARGUMENT;
+    const fsim_status status = fsim_call_run(session, load_workload, r, &made);
+    *workload = made;
+    return status;
+}
+
+fsim_status fsim_workload_load(fsim_session *session, const char *name, const fsim_setting *settings, int setting_count,
+                               fsim_workload **workload)
+{
+    return workload_of(session, &(request){.name = name, .setting = settings, .count = setting_count}, workload);
+}
+
+fsim_status fsim_workload_parse(fsim_session *session, const fsim_document *text, const fsim_setting *settings,
+                                int setting_count, fsim_workload **workload)
+{
+    const char *name = text ? text->name : NULL;
+    return workload_of(session, &(request){name, text, .setting = settings, .count = setting_count}, workload);
+}
+
+void fsim_workload_free(fsim_workload *workload)
+{
+    if (workload)
+        fsim_arena_free(workload->arena);
+}
+
+const char *fsim_workload_name(const fsim_workload *workload) { return workload->graph->name; }
+
+int fsim_workload_operators(const fsim_workload *workload) { return workload->graph->sources; }
+
+int fsim_workload_primitives(const fsim_workload *workload) { return workload->graph->nodes; }
+
+static void *load_hardware(fsim_call *c, const void *arguments)
+{
+    const request *r = arguments;
+    const char *name = fsim_strdup(c->arena, r->name),
+               *path = r->text ? name : fsim_hw_find(c->arena, c->diag, name, c->session->hw_folder);
+    size_t bytes = 0;
+    const char *text = path ? text_of(c, r, "hardware file", path, &bytes) : NULL;
+    fsim_hw *hw = text ? fsim_hw_parse(c->arena, c->diag, path, text, bytes) : NULL;
+    for (int i = 0; hw && i < r->count; i++)
+        if (!fsim_hw_set(c->arena, c->diag, hw, r->change[i]))
+            return NULL;
+    if (!hw)
+        return NULL;
+    if (fsim_hw_lacks(hw))
+        fsim_hw_adopt_shipped(c->arena, hw, c->session->hw_folder);
+    fsim_hardware *h = fsim_new(c->arena, fsim_hardware, 1);
+    *h = (fsim_hardware){c->arena, c->session, hw};
+    return h;
+}
+
+static fsim_status hardware_of(fsim_session *session, const request *r, fsim_hardware **hardware)
+{
+    void *made = NULL;
+    if (!hardware)
+        return FSIM_BAD_ARGUMENT;
+    *hardware = NULL;
+    if (!sound(session, r, false))
+        return FSIM_BAD_ARGUMENT;
+    const fsim_status status = fsim_call_run(session, load_hardware, r, &made);
+    *hardware = made;
+    return status;
+}
+
+fsim_status fsim_hardware_load(fsim_session *session, const char *name, const char *const *changes, int change_count,
+                               fsim_hardware **hardware)
+{
+    return hardware_of(session, &(request){.name = name, .change = changes, .count = change_count}, hardware);
+}
+
+fsim_status fsim_hardware_parse(fsim_session *session, const fsim_document *text, const char *const *changes,
+                                int change_count, fsim_hardware **hardware)
+{
+    const char *name = text ? text->name : NULL;
+    return hardware_of(session, &(request){name, text, .change = changes, .count = change_count}, hardware);
+}
+
+void fsim_hardware_free(fsim_hardware *hardware)
+{
+    if (hardware)
+        fsim_arena_free(hardware->arena);
+}
+
+const char *fsim_hardware_name(const fsim_hardware *hardware) { return hardware->hw->name; }
+
+double fsim_hardware_value(const fsim_hardware *hardware, const char *key)
+{
+    for (int i = 0; key && i < FSIM_HW_COUNT; i++)
+        if (strcmp(fsim_hw_rows[i].key, key) == 0)
+            return fsim_hw_get(hardware->hw, (fsim_hw_key)i);
+    return NAN;
+}

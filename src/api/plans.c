@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plans.c: planning, and what can be read of plans. */
+#include "api/handles.h"
+#include "plan/price/interval.h"
+#include "report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const fsim_loc argument = {NULL, 0, 0};
+
+/* Options. */
+
+/* The index of word among names; 0 where it is NULL, -1 after an error. */
+static int index_of(fsim_call *c, const char *option, const char *word, const char *const *names, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!word || strcmp(word, names[i]) == 0)
+            return i;
+    fsim_failure(c->diag, FSIM_BAD_ARGUMENT, argument, "%s: unknown word '%s'%s", option, word,
+                 fsim_did_you_mean(c->arena, word, names, count));
+    return -1;
+}
+
+/* False after an error. */
+static bool read_options(fsim_call *c, const fsim_plan_options *o, fsim_options *out)
+{
+    const char *strategy = o->strategy ? o->strategy : fsim_strategy_names[FSIM_STRATEGY_OPTIMAL],
+               *launch = o->launch ? o->launch : fsim_regime_names[FSIM_REGIME_STREAM];
+    const int of[] = {index_of(c, "strategy", strategy, fsim_strategy_names, FSIM_STRATEGY_COUNT),
+                      index_of(c, "objective", o->objective, fsim_objective_names, FSIM_MINIMISE_MEMORY + 1),
+                      index_of(c, "launch", launch, fsim_regime_names, FSIM_REGIME_COUNT),
+                      index_of(c, "l2", o->l2, fsim_l2_words, 2),
+                      index_of(c, "numerics", o->numerics, fsim_numerics_words, 2),
+                      index_of(c, "recompute", o->recompute, fsim_recompute_words, 2)};
+    if (!(o->time_limit_s >= 0) || o->memory_limit_bytes < 0)
+        fsim_failure(c->diag, FSIM_BAD_ARGUMENT, argument, "time_limit_s and memory_limit_bytes cannot be negative");
+    *out = (fsim_options){.strategy = (fsim_strategy)of[0],
+                          .objective = (fsim_objective)of[1],
+                          .regime = (fsim_regime)of[2],
+                          .warm = of[3] == 1,
+                          .strict = of[4] == 1,
+                          .no_recompute = of[5] == 1,
+                          .time_limit_s = o->time_limit_s > 0 ? o->time_limit_s : 1,
+                          .memory_limit = o->memory_limit_bytes,
+                          .interrupted = o->stop};
+    return fsim_errors(c->diag) == 0;
+}
+
+/* Planning. */
+
+typedef struct {
+    const fsim_workload *workload;
+    const fsim_hardware *hardware;
+    fsim_plan_options options;
+} request;
+
+static void *plan(fsim_call *c, const void *arguments)
+{
+    const request *r = arguments;
+    const fsim_graph *g = r->workload->graph;
+    const fsim_hw *hw = r->hardware->hw;
+    fsim_options how;
+    if (!read_options(c, &r->options, &how) || !fsim_plannable(g, hw, &how, c->diag, c->arena))
+        return NULL;
+    fsim_plans *p = fsim_new(c->arena, fsim_plans, 1);
+    p->arena = c->arena;
+    p->session = c->session;
+    p->prediction = fsim_predict(g, hw, &how, c->arena);
+    for (int s = 0; s < FSIM_PLAN_COUNT; s++)
+        if (fsim_planned(&p->prediction, (fsim_strategy)s)) {
+            p->text[p->strategies] = fsim_new(c->arena, fsim_kernel_texts, p->prediction.plan[s].kernels);
+            p->strategy[p->strategies++] = (fsim_strategy)s;
+        }
+    return p;
+}
+
+fsim_status fsim_plan_workload(fsim_session *session, const fsim_workload *workload, const fsim_hardware *hardware,
+                               const fsim_plan_options *options, fsim_plans **plans)
+{
+    request r = {.workload = workload, .hardware = hardware};
+    void *made = NULL;
+    if (!plans)
+        return FSIM_BAD_ARGUMENT;
+    *plans = NULL;
+    if (!session || !workload || !hardware || workload->session != session || hardware->session != session)
+        return FSIM_BAD_ARGUMENT;
+    fsim_take(&r.options, options, sizeof r.options);
+    const fsim_status status = fsim_call_run(session, plan, &r, &made);
+    *plans = made;
+    return status;
+}
+
+void fsim_plans_free(fsim_plans *plans)
+{
+    if (plans)
+        fsim_arena_free(plans->arena);
+}
+
+/* Reading. */
+
+int fsim_plans_count(const fsim_plans *plans) { return plans->strategies; }
+
+int fsim_plans_chosen(const fsim_plans *plans)
+{
+    for (int i = 0; i < plans->strategies; i++)
+        if (plans->strategy[i] == plans->prediction.chosen)
+            return i;
+    return -1;
+}
+
+/* The plan at that index; NULL where there is none. */
+static const fsim_plan *plan_at(const fsim_plans *p, int index)
+{
+    return p && index >= 0 && index < p->strategies ? &p->prediction.plan[p->strategy[index]] : NULL;
+}
+
+fsim_status fsim_plans_strategy(const fsim_plans *plans, int index, fsim_plan_summary *summary)
+{
+    const fsim_plan *one = plan_at(plans, index);
+    if (!one || !summary)
+        return FSIM_BAD_ARGUMENT;
+    fsim_prediction as = plans->prediction;
+    as.chosen = plans->strategy[index];
+    const fsim_verdict verdict = fsim_verdict_of(&as);
+    const fsim_interval likely = fsim_plan_interval(as.graph, as.hw, fsim_made_in(&as, as.chosen), one);
+    const fsim_plan_summary full = {.strategy = fsim_strategy_names[as.chosen],
+                                    .kernels = one->kernels,
+                                    .time_s = one->time_s,
+                                    .time_low_s = likely.low,
+                                    .time_high_s = likely.high,
+                                    .dram_read_bytes = one->dram_read_bytes,
+                                    .dram_write_bytes = one->dram_write_bytes,
+                                    .peak_memory_bytes = one->peak_memory_bytes,
+                                    .objective = verdict.objective,
+                                    .lower_bound = verdict.lower_bound,
+                                    .gap = verdict.gap,
+                                    .proven = verdict.proven,
+                                    .interrupted = as.interrupted};
+    fsim_fill(summary, &full, sizeof full);
+    return FSIM_OK;
+}
+
+/* Texts are made when they are first asked for, in the plans' arena. */
+
+typedef struct {
+    fsim_plans *plans;
+    const fsim_kernel *kernel;
+    fsim_kernel_texts *text;
+} naming;
+
+static void name_kernel(void *what)
+{
+    const naming *n = what;
+    const fsim_graph *g = n->plans->prediction.graph;
+    n->text->operators = fsim_kernel_label(g, n->kernel, n->plans->arena);
+    n->text->name = fsim_kernel_name(g, n->kernel, n->plans->arena);
+}
+
+fsim_status fsim_plans_kernel(fsim_plans *plans, int index, int kernel, fsim_kernel_summary *summary)
+{
+    const fsim_plan *one = plan_at(plans, index);
+    if (!one || !summary || kernel < 0 || kernel >= one->kernels)
+        return FSIM_BAD_ARGUMENT;
+    const fsim_kernel *k = &one->kernel[kernel];
+    naming n = {plans, k, &plans->text[index][kernel]};
+    if (!n.text->name && !fsim_session_attempt(plans->session, name_kernel, &n))
+        return FSIM_NO_MEMORY;
+    const fsim_kernel_summary full = {.name = n.text->name,
+                                      .operators = n.text->operators,
+                                      .template_name = fsim_template_names[k->template],
+                                      .bound_by = fsim_unit_names[k->bound],
+                                      .time_s = k->time_s,
+                                      .dram_read_bytes = k->dram_read_bytes,
+                                      .dram_write_bytes = k->dram_write_bytes,
+                                      .members = k->group->members};
+    fsim_fill(summary, &full, sizeof full);
+    return FSIM_OK;
+}
+
+const char *fsim_plans_member(const fsim_plans *plans, int index, int kernel, int member)
+{
+    const fsim_plan *one = plan_at(plans, index);
+    if (!one || kernel < 0 || kernel >= one->kernels)
+        return NULL;
+    const fsim_group *group = one->kernel[kernel].group;
+    return member >= 0 && member < group->members ? plans->prediction.graph->node[group->member[member].node].name
+                                                  : NULL;
+}
+
+int fsim_plans_refusal_count(const fsim_plans *plans) { return plans->prediction.refusals; }
+
+typedef struct {
+    const fsim_plans *plans;
+    const fsim_refusal *why;
+    const char *text;
+} wording;
+
+static void word_refusal(void *what)
+{
+    wording *w = what;
+    w->text = fsim_refusal_text(w->plans->prediction.graph, w->why, w->plans->arena);
+}
+
+fsim_status fsim_plans_refusal(fsim_plans *plans, int index, fsim_refusal_summary *summary)
+{
+    if (!plans || !summary || index < 0 || index >= plans->prediction.refusals)
+        return FSIM_BAD_ARGUMENT;
+    const fsim_priced_refusal *r = &plans->prediction.refusal[index];
+    const fsim_node *node = plans->prediction.graph->node;
+    wording w = {plans, &r->why, NULL};
+    if (!fsim_session_attempt(plans->session, word_refusal, &w))
+        return FSIM_NO_MEMORY;
+    const fsim_refusal_summary full = {.first = node[r->why.a].name,
+                                       .second = r->why.b >= 0 ? node[r->why.b].name : NULL,
+                                       .rule = fsim_rule_names[r->why.rule],
+                                       .text = w.text,
+                                       .saving_s = r->saving_s,
+                                       .saving_bytes = r->saving_bytes};
+    fsim_fill(summary, &full, sizeof full);
+    return FSIM_OK;
+}
+
+/* JSON. */
+
+static void *write_json(fsim_call *c, const void *arguments)
+{
+    fsim_plans *p = *(fsim_plans *const *)arguments;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        fsim_out_of_memory();
+    const bool written = fsim_report_json(out, &p->prediction, 1);
+    if (fclose(out) != 0 || !written) {
+        free(text);
+        fsim_out_of_memory();
+    }
+    p->json = fsim_strndup(p->arena, text, bytes);
+    p->json_bytes = bytes;
+    free(text);
+    (void)c;
+    return p;
+}
+
+fsim_status fsim_plans_json(fsim_plans *plans, const char **text, size_t *bytes)
+{
+    void *made = NULL;
+    if (!plans || !text)
+        return FSIM_BAD_ARGUMENT;
+    *text = NULL;
+    const fsim_status status = plans->json ? FSIM_OK : fsim_call_run(plans->session, write_json, &plans, &made);
+    if (status)
+        return status;
+    *text = plans->json;
+    if (bytes)
+        *bytes = plans->json_bytes;
+    return FSIM_OK;
+}
