@@ -7,8 +7,7 @@
  * plan/search/optimal.c's proofs rest on. Matrix products alone take 2.5 (gemm.h): a kernel that holds one and anything
  * else is `penalised`. The shares in `time` sum to time_s: each unit's share of the overlapped part is in proportion to
  * unit_s ^ 3. A generated contraction is taken to reach the rate of the vendor's: nothing has measured the difference
- * yet. That is a kernel as fusesim would generate it, or the vendor's contraction. What frameworks launch for the same
- * group, fsim_kernel_made_by says. */
+ * yet. cost/ prices kernels as fusesim would generate them; vendor/vendor.h those of libraries and frameworks. */
 #ifndef FUSESIM_COST_COST_H
 #define FUSESIM_COST_COST_H
 
@@ -90,35 +89,6 @@ typedef struct {
     fsim_result *output;
     bool penalised; /* some unit may take longer than in the best split of this group: see plan/search/optimal.c */
 } fsim_kernel;
-
-/* Cost of a group. Picks tile, split and vector width with the least time. Result in a. */
-fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group,
-                           const fsim_residency *l2, fsim_arena *a);
-
-/* Whose kernel it is. */
-typedef enum {
-    FSIM_BY_FUSESIM,  /* generated, or the vendor's contraction: what fsim_kernel_of says */
-    FSIM_BY_ATEN,     /* PyTorch without a compiler: ATen, cuDNN, cuBLAS, FlashAttention */
-    FSIM_BY_INDUCTOR, /* torch.compile: Triton, the same libraries for contractions */
-    FSIM_BY_VLLM,
-    FSIM_BY_SGLANG,
-    FSIM_BY_TENSORRT_LLM /* serving stacks: PyTorch with attention kernels of their own */
-} fsim_maker;
-/* Kernels of PyTorch without a compiler, whatever attention the stack brings. */
-static inline bool fsim_is_eager(fsim_maker maker) { return maker == FSIM_BY_ATEN || maker >= FSIM_BY_VLLM; }
-/* Whose kernels `software` (what a measurement names as its source) ran: fusesim's own; of a serving stack where
- * `otherwise` is PyTorch without a compiler; else `otherwise`. */
-fsim_maker fsim_maker_named(const char *software, fsim_maker otherwise);
-
-/* The kernel, or the few kernels, that the framework launches for this group: more passes, other layouts, other rates.
- * Never faster than fsim_kernel_of's for the same group, so that no framework's plan beats the optimum. Sources:
- * aten.c, triton.c, convolution.c, attention.c. Result in a. */
-fsim_kernel fsim_kernel_made_by(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, fsim_maker maker,
-                                const fsim_group *group, const fsim_residency *l2, fsim_arena *a);
-/* The same where fsim_kernel_of's answer for the group is known already (NULL: it is not). */
-fsim_kernel fsim_kernel_made_from(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, fsim_maker maker,
-                                  const fsim_group *group, const fsim_residency *l2, const fsim_kernel *known,
-                                  fsim_arena *a);
 
 /* Seconds that contraction `node` keeps its units busy in any kernel that holds it, whatever else that does. */
 double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node);

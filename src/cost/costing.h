@@ -89,25 +89,14 @@ fsim_kernel fsim_streaming(const fsim_costing *c, int vector, fsim_arena *a);
 double fsim_contraction_rate(const fsim_costing *c, fsim_dtype t, double *efficiency, bool *tensor);
 /* Steps of k that a block's start and end take as long as. */
 double fsim_startup_of(bool tensor);
-/* The vendor's library adds a bias vector and a unary activation, nothing else. */
-bool fsim_library_can(const fsim_costing *c);
 fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a);
-/* convolution.c: a convolution, generated or the vendor's; and the seconds below which its units can't be done with it.
+/* chained.c: FLOP/s that a chained kernel's products reach at most on tensor units; 0 where it has no rate of its own.
  */
-fsim_kernel fsim_convolution(const fsim_costing *c, fsim_arena *a);
-double fsim_least_convolution_s(const fsim_graph *g, const fsim_hw *hw, int node);
-/* attention.c: FLOP/s that a chained kernel's products reach at most on tensor units; 0 where it has no rate of its
- * own. */
 double fsim_chain_rate(const fsim_hw *hw, fsim_dtype t);
 fsim_kernel fsim_chained(const fsim_costing *c, fsim_arena *a);
 
-/* As frameworks launch them. own: the kernel of fsim_kernel_of, which is what they return where they know nothing
- * better. aten.c and triton.c: all but contractions; convolution.c; contraction.c: matrix products; attention.c: a
- * whole attention in one kernel. */
-fsim_kernel fsim_aten_kernel(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a);
-fsim_kernel fsim_triton_kernel(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a);
-fsim_kernel fsim_framework_convolution(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a);
-fsim_kernel fsim_framework_contraction(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a);
-fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a);
+/* The group as a generated kernel: tile, split and vector width that take least time. time_s is 0 where nothing fits an
+ * SM. Result in a. */
+fsim_kernel fsim_generated_kernel(const fsim_costing *c, fsim_arena *a);
 
 #endif

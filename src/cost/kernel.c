@@ -244,25 +244,23 @@ static fsim_kernel over_link(const fsim_costing *c, fsim_hw_key link, double tim
     return k;
 }
 
-fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group,
-                           const fsim_residency *l2, fsim_arena *a)
+fsim_kernel fsim_generated_kernel(const fsim_costing *c, fsim_arena *a)
 {
-    const fsim_costing c = fsim_costing_of(g, hw, regime, group, l2, a);
-    switch (group->template) {
+    switch (c->group->template) {
     case FSIM_ROW_REDUCTION:
     case FSIM_COLUMN_REDUCTION:
     case FSIM_FULL_REDUCTION:
-        return row_reduction(&c, a);
+        return row_reduction(c, a);
     case FSIM_TILED_CONTRACTION:
     case FSIM_LIBRARY_CONTRACTION:
-        return fsim_contraction(&c, a);
+        return fsim_contraction(c, a);
     case FSIM_CHAINED_CONTRACTION:
-        return fsim_chained(&c, a);
+        return fsim_chained(c, a);
     case FSIM_COMMUNICATION_KERNEL:
-        return over_link(&c, FSIM_HW_LINK_BANDWIDTH, 2, a);
+        return over_link(c, FSIM_HW_LINK_BANDWIDTH, 2, a);
     case FSIM_TRANSFER_KERNEL:
-        return over_link(&c, FSIM_HW_HOST_LINK_BANDWIDTH, 1, a);
+        return over_link(c, FSIM_HW_HOST_LINK_BANDWIDTH, 1, a);
     default:
-        return best_streaming(&c, a);
+        return best_streaming(c, a);
     }
 }

@@ -59,8 +59,9 @@ double fsim_price_again(const fsim_prepared *p, const fsim_hw *hw, fsim_arena *s
 {
     const fsim_mark mark = fsim_save(scratch);
     fsim_kernel *kernel = fsim_new(scratch, fsim_kernel, p->kernels + 1);
+    const fsim_software software = {p->graph, hw, p->row->launch, p->maker};
     for (int k = 0; k < p->kernels; k++)
-        kernel[k] = fsim_kernel_made_by(p->graph, hw, p->row->launch, p->maker, &p->group[k], &p->l2[k], scratch);
+        kernel[k] = fsim_framework_kernel(&software, &p->group[k], &p->l2[k], NULL, scratch);
     const double seconds = fsim_call_seconds(kernel, p->kernels, p->maker, p->row->launch, hw);
     fsim_rewind(scratch, mark);
     return seconds;

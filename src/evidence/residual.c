@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "evidence/residual.h"
 
-#include "cost/spread.h"
+#include "plan/price/spread.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,10 +16,10 @@ fsim_residual fsim_residual_of(const fsim_prepared *p, const fsim_hw *hw, double
 {
     const fsim_mark mark = fsim_save(scratch);
     fsim_residual r = {.log_error = fabs(log(p->row->time_s / predicted_s)), .key = FSIM_HW_RESIDUAL_OTHER};
+    const fsim_software software = {p->graph, hw, p->row->launch, p->maker};
     double most = 0;
     for (int k = 0; k < p->kernels; k++) {
-        const fsim_kernel made =
-            fsim_kernel_made_by(p->graph, hw, p->row->launch, p->maker, &p->group[k], &p->l2[k], scratch);
+        const fsim_kernel made = fsim_framework_kernel(&software, &p->group[k], &p->l2[k], NULL, scratch);
         if (made.time_s <= most)
             continue;
         most = made.time_s;

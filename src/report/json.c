@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cost/spread.h"
 #include "plan/compile_cost.h"
 #include "plan/price/interval.h"
+#include "plan/price/spread.h"
 #include "plan/price/timeline.h"
 #include "report/describe.h"
 #include "report/json_stream.h"

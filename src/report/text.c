@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cost/spread.h"
 #include "plan/price/interval.h"
+#include "plan/price/spread.h"
 #include "plan/price/timeline.h"
 #include "report/describe.h"
 #include <math.h>

@@ -92,7 +92,7 @@ static const shape shapes[] = {{1, 1, 1, 1, 1, 64, false, "bf16"},         {8, 1
                                {8, 16, 16, 4096, 4096, 96, false, "bf16"}, {8, 16, 16, 4096, 4096, 128, false, "f16"},
                                {1, 4, 4, 65536, 65536, 72, false, "bf16"}, {2, 8, 8, 4096, 512, 256, false, "bf16"}};
 
-/* What the search may choose is faster than what a library runs, and not because fsim_kernel_made_by raises the
+/* What the search may choose is faster than what a library runs, and not because fsim_framework_kernel raises the
  * library's time to it: that would make them equal. */
 static void generated_is_no_slower(void **state)
 {

@@ -9,11 +9,11 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "cost/triton.h"
 #include "plan/price/timeline.h"
 #include "plan/search/merge.h"
 #include "predict.h"
 #include "random.h"
+#include "vendor/triton.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cost/cost.h"
+#include "vendor/vendor.h"
 #include <math.h>
 #include <string.h>
 
@@ -73,7 +73,7 @@ static bench set_up(const char *hw, const layer *l, const char *before, const ch
 
 static fsim_kernel made(bench *b, fsim_maker maker)
 {
-    return fsim_kernel_made_by(b->g, b->hw, FSIM_REGIME_STREAM, maker, &b->group, NULL, b->a);
+    return fsim_framework_kernel(&(fsim_software){b->g, b->hw, FSIM_REGIME_STREAM, maker}, &b->group, NULL, NULL, b->a);
 }
 
 static double seconds(const char *hw, const layer *l, fsim_maker maker)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/price/interval.h"
 
-#include "cost/spread.h"
+#include "plan/price/spread.h"
 #include <math.h>
 #include <string.h>
 

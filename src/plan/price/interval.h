@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* interval.h: 80 % intervals of what is predicted, from the residuals of measured kernels (cost/spread.h). */
+/* interval.h: 80 % intervals of what is predicted, from the residuals of measured kernels (plan/price/spread.h). */
 #ifndef FUSESIM_PLAN_PRICE_INTERVAL_H
 #define FUSESIM_PLAN_PRICE_INTERVAL_H
 

@@ -3,7 +3,7 @@
 #ifndef FUSESIM_PLAN_PRICE_PLAN_H
 #define FUSESIM_PLAN_PRICE_PLAN_H
 
-#include "cost/cost.h"
+#include "vendor/vendor.h"
 
 typedef enum { FSIM_MINIMISE_TIME, FSIM_MINIMISE_BYTES, FSIM_MINIMISE_MEMORY } fsim_objective;
 

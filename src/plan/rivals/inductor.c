@@ -8,17 +8,17 @@
  * memory alive than it saves. Loops: a result as large as what a kernel reduces is stored by that kernel only where
  * rows are contiguous and not split over blocks, so that batch norm, norms of few long rows, and softmax across
  * channels are statistics and a loop; long rows, fewer than two an SM, are split. Graphs with 2d convolutions run
- * channels last, so that channels are the rows there (cost/triton.h). Matrix products are library calls that take a
+ * channels last, so that channels are the rows there (vendor/triton.h). Matrix products are library calls that take a
  * bias (addmm) unless only pointwise operators follow; convolutions take none; attention is the flash kernel where that
  * is one; scans, sorts, scatters, and pooling without a lowering are kernels of their own. Not modelled: max-autotune
  * and its templates, combo kernels, mixed-order reductions, loop reordering across reductions, unrolled small
  * reductions; what a scan's loop takes in (it does, the loops before it); copies that stores into a concat's result
- * save; layout changes of weights. Why kernels take what they take: cost/triton.c; a convolution's layout changes:
- * cost/convolution.c. */
+ * save; layout changes of weights. Why kernels take what they take: vendor/triton.c; a convolution's layout changes:
+ * vendor/cudnn.c. */
 #include "plan/search/merge.h"
 
-#include "cost/triton.h"
 #include "plan/search/space.h"
+#include "vendor/triton.h"
 #include <stdlib.h>
 #include <string.h>
 

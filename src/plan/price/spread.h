@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spread.h: how far off a kernel's time may be, and what the figure behind it is worth. */
-#ifndef FUSESIM_COST_SPREAD_H
-#define FUSESIM_COST_SPREAD_H
+#ifndef FUSESIM_PLAN_PRICE_SPREAD_H
+#define FUSESIM_PLAN_PRICE_SPREAD_H
 
-#include "cost/cost.h"
+#include "plan/price/plan.h"
 
 /* The residuals of kernels like this one on this GPU: eight of ten measured times lie within a factor exp(+-spread) of
  * the predicted. From the hardware file's residual_* keys, which calibration writes; kernels that are generated have

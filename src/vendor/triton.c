@@ -7,10 +7,10 @@
  *   - unrolled pooling windows, Welford's updates, scans, and rows that do not begin at whole vectors keep the SMs
  * busy;
  *   - pooling that has no lowering is ATen's. */
-#include "cost/triton.h"
+#include "vendor/triton.h"
 
-#include "cost/costing.h"
 #include "fusion/online.h"
+#include "vendor/kernels.h"
 #include <math.h>
 
 enum {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* triton.h: what torch.compile does to layouts and loops, for its strategy (plan/rivals/inductor.c) and its costs
- * (triton.c, convolution.c). */
-#ifndef FUSESIM_COST_TRITON_H
-#define FUSESIM_COST_TRITON_H
+ * (triton.c, cudnn.c). */
+#ifndef FUSESIM_VENDOR_TRITON_H
+#define FUSESIM_VENDOR_TRITON_H
 
 #include "fusion/group.h"
 

@@ -7,7 +7,7 @@
  * how often it reads a row, what else it writes, and the SM cycles that its loops take. Counts in SM cycles are of
  * kernels that run on a full GPU, measured where a comment says so; shapes are PyTorch's sources
  * (aten/src/ATen/native/cuda), 2.1 to 2.5. */
-#include "cost/costing.h"
+#include "vendor/kernels.h"
 
 static const double exponent = 4;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cost/spread.h"
+#include "plan/price/spread.h"
 
 #include "cost/costing.h"
 #include <math.h>

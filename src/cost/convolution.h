@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* convolution.h: a convolution as an implicit matrix product: pixels x filters, summed over taps and channels.
+ *
+ *     compute_s = ceil(blocks / SMs) x 2 tile_m tile_n taps channels / (peak / SMs x share x tile share)
+ * share: what the library's best kind reaches (the hardware file's convolution_*efficiency) once the layout is the
+ * kernel's own. Where a group has few filters, a thread sums up a result by itself. vendor/cudnn.c has what cuDNN needs
+ * besides: layout changes, and dimensions filled up. */
+#ifndef FUSESIM_COST_CONVOLUTION_H
+#define FUSESIM_COST_CONVOLUTION_H
+
+#include "cost/costing.h"
+
+/* Kinds that libraries have different kernels for. Convolutions of one axis count as those of two. */
+typedef enum {
+    FSIM_PLANES,
+    FSIM_TRANSPOSED_PLANES,
+    FSIM_VOLUMES,
+    FSIM_TRANSPOSED_VOLUMES,
+    FSIM_CONVOLUTION_KINDS
+} fsim_convolution_kind;
+
+typedef struct {
+    fsim_convolution_kind kind;
+    int axes;
+    double groups, pixels, taps; /* pixels: gathered ones, batch included */
+    double channels, filters;    /* of one group */
+    double strides;              /* of a transposed convolution: their product; else 1 */
+    bool alone;                  /* one tap that meets every element once: a plain matrix product */
+    bool tensor;                 /* on tensor units */
+    double peak_flops;           /* FLOP/s of its units, data sheet */
+} fsim_convolution_shape;
+
+/* n: a node whose gemm.convolution is set. */
+fsim_convolution_shape fsim_convolution_shape_of(const fsim_hw *hw, const fsim_node *n);
+
+/* Share of the peak rate that the library reaches once its layout changes are done: convolution_*efficiency. May exceed
+ * 1 on FP32 units (Winograd). */
+double fsim_convolution_efficiency(const fsim_hw *hw, const fsim_convolution_shape *s);
+
+/* The kernel with the tile that takes least time. template: FSIM_TILED_CONTRACTION for a generated block,
+ * FSIM_LIBRARY_CONTRACTION for a library's. time_s is 0 where none fits an SM. Result in a. */
+fsim_kernel fsim_convolution(const fsim_costing *c, fsim_template template, fsim_arena *a);
+
+/* Seconds below which no kernel's units can be done with convolution `node`. */
+double fsim_least_convolution_s(const fsim_graph *g, const fsim_hw *hw, int node);
+
+#endif

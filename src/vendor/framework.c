@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "vendor/kernels.h"
+
+#include <string.h>
+
+fsim_maker fsim_maker_named(const char *software, fsim_maker otherwise)
+{
+    static const struct {
+        const char *word;
+        fsim_maker maker;
+    } known[] = {{"trtllm", FSIM_BY_TENSORRT_LLM},
+                 {"TensorRT-LLM", FSIM_BY_TENSORRT_LLM},
+                 {"sglang", FSIM_BY_SGLANG},
+                 {"vllm", FSIM_BY_VLLM}};
+    if (software &&
+        strncmp(software, "fusesim ", 8) == 0) /* validate --measured: whatever the partition, the kernels are ours */
+        return FSIM_BY_FUSESIM;
+    for (size_t i = 0; software && otherwise == FSIM_BY_ATEN && i < sizeof known / sizeof *known; i++)
+        if (strstr(software, known[i].word))
+            return known[i].maker;
+    return otherwise;
+}
+
+static bool contracts(const fsim_group *o)
+{
+    return o->template == FSIM_TILED_CONTRACTION || o->template == FSIM_LIBRARY_CONTRACTION;
+}
+
+static bool convolves(const fsim_costing *c)
+{
+    return contracts(c->group) && c->g->node[c->group->anchor].gemm.convolution;
+}
+
+/* The library's kernel; time_s is 0 where it has none. */
+static fsim_kernel library_kernel(const fsim_costing *c, fsim_arena *a)
+{
+    return !contracts(c->group) ? (fsim_kernel){0} : convolves(c) ? fsim_cudnn_kernel(c, a) : fsim_cublas_kernel(c, a);
+}
+
+fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group,
+                           const fsim_residency *l2, fsim_arena *a)
+{
+    const fsim_costing c = fsim_costing_of(g, hw, regime, group, l2, a);
+    const fsim_kernel library = library_kernel(&c, a);
+    if (library.time_s > 0 && !convolves(&c))
+        return library;
+    const fsim_kernel generated = fsim_generated_kernel(&c, a);
+    return library.time_s > 0 && (generated.time_s <= 0 || library.time_s <= generated.time_s) ? library : generated;
+}
+
+static fsim_kernel launched(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a)
+{
+    const fsim_maker torch = fsim_is_eager(maker) ? FSIM_BY_ATEN : maker; /* for all but attention */
+    if (c->group->template == FSIM_CHAINED_CONTRACTION)
+        return fsim_framework_attention(c, maker, own);
+    if (contracts(c->group))
+        return convolves(c) ? fsim_framework_convolution(c, torch, own, a) : fsim_framework_product(c, own, a);
+    return torch == FSIM_BY_ATEN ? fsim_aten_kernel(c, own, a) : fsim_triton_kernel(c, own, a);
+}
+
+fsim_kernel fsim_framework_kernel(const fsim_software *s, const fsim_group *group, const fsim_residency *l2,
+                                  const fsim_kernel *own, fsim_arena *a)
+{
+    const fsim_kernel best = own ? *own : fsim_kernel_of(s->graph, s->hw, s->regime, group, l2, a);
+    if (s->maker == FSIM_BY_FUSESIM || best.time_s <= 0 ||
+        s->hw->host) /* on a host there are generated kernels only, whoever chose the groups */
+        return best;
+    const fsim_costing c = fsim_costing_of(s->graph, s->hw, s->regime, group, l2, a);
+    const fsim_kernel framework = launched(&c, s->maker, &best, a);
+    const fsim_harness harness =
+        l2 ? l2->harness : FSIM_HARNESS_NONE; /* `best` was priced with another L2, and without rest */
+    const bool comparable = harness != FSIM_HARNESS_ROTATES && !(harness == FSIM_HARNESS_RESTS && contracts(c.group));
+    return framework.time_s >= best.time_s || !comparable ? framework : best;
+}
