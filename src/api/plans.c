@@ -223,23 +223,38 @@ fsim_status fsim_plans_refusal(fsim_plans *plans, int index, fsim_refusal_summar
 
 /* JSON. */
 
+/* A stream into memory of its own. */
+typedef struct {
+    FILE *stream;
+    char *text;
+    size_t bytes;
+} memory_stream;
+
+static void close_memory(void *what)
+{
+    memory_stream *m = what;
+    if (m->stream)
+        fclose(m->stream);
+    free(m->text);
+}
+
 static void *write_json(fsim_call *c, const void *arguments)
 {
     fsim_plans *p = *(fsim_plans *const *)arguments;
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out)
-        fsim_out_of_memory();
-    const bool written = fsim_report_json(out, &p->prediction, 1);
-    if (fclose(out) != 0 || !written) {
-        free(text);
-        fsim_out_of_memory();
-    }
-    p->json = fsim_strndup(p->arena, text, bytes);
-    p->json_bytes = bytes;
-    free(text);
+    memory_stream m = {.stream = open_memstream(&m.text, &m.bytes)};
+    fsim_resource held;
     (void)c;
+    if (!m.stream)
+        fsim_out_of_memory();
+    fsim_hold(&held, close_memory, &m);
+    bool written = fsim_report_json(m.stream, &p->prediction, 1);
+    written = fclose(m.stream) == 0 && written;
+    m.stream = NULL;
+    if (!written)
+        fsim_out_of_memory();
+    p->json = fsim_strndup(p->arena, m.text, m.bytes);
+    p->json_bytes = m.bytes;
+    fsim_release(&held);
     return p;
 }
 

@@ -32,21 +32,14 @@ const char *fsim_reason(int error)
 /* All of in, in the arena; grows by doubling because pipes have no size. */
 static char *read_all(fsim_arena *a, FILE *in, size_t expected, size_t *bytes, const char **why)
 {
+    fsim_arena *scratch = fsim_arena_new();
     size_t room = expected + 1 < 65536 ? 65536 : expected + 1, used = 0;
-    char *text = malloc(room), *copy = NULL;
-    while (text) {
-        used += fread(text + used, 1, room - used, in);
-        if (used < room || used > FSIM_MAX_FILE_BYTES)
-            break;
+    char *text = fsim_alloc(scratch, room, 1), *copy = NULL;
+    while ((used += fread(text + used, 1, room - used, in)) == room && used <= FSIM_MAX_FILE_BYTES) {
         room *= 2;
-        char *larger = realloc(text, room);
-        if (!larger)
-            free(text);
-        text = larger;
+        text = memcpy(fsim_alloc(scratch, room, 1), text, used);
     }
-    if (!text) {
-        *why = "not enough memory";
-    } else if (used > FSIM_MAX_FILE_BYTES) {
+    if (used > FSIM_MAX_FILE_BYTES) {
         *why = "larger than 64 MiB";
     } else if (ferror(in)) {
         *why = fsim_reason(errno);
@@ -54,9 +47,11 @@ static char *read_all(fsim_arena *a, FILE *in, size_t expected, size_t *bytes, c
         copy = fsim_strndup(a, text, used);
         *bytes = used;
     }
-    free(text);
+    fsim_arena_free(scratch);
     return copy;
 }
+
+static void close_stream(void *stream) { fclose(stream); }
 
 char *fsim_read_file(fsim_arena *a, const char *path, size_t *bytes, const char **why)
 {
@@ -71,13 +66,15 @@ char *fsim_read_file(fsim_arena *a, const char *path, size_t *bytes, const char 
         return NULL;
     }
     char *text = NULL;
+    fsim_resource open;
+    fsim_hold(&open, close_stream, in);
     if (S_ISDIR(st.st_mode))
         *why = "is a directory";
     else if (S_ISREG(st.st_mode) && st.st_size > FSIM_MAX_FILE_BYTES)
         *why = "larger than 64 MiB";
     else
         text = read_all(a, in, S_ISREG(st.st_mode) ? (size_t)st.st_size : 0, bytes, why);
-    fclose(in);
+    fsim_release(&open);
     return text;
 }
 

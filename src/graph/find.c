@@ -37,11 +37,17 @@ const char *fsim_workload_find(fsim_arena *a, const char *name, const char *ship
     return is_file(shipped) ? shipped : name;
 }
 
+static void close_folder(void *dir) { closedir(dir); }
+
 /* Names of the workloads under folder: "mlp", "ops/add". */
 static void list(fsim_arena *a, const char *folder, const char *prefix, names *to)
 {
     DIR *dir = opendir(folder);
-    for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
+    fsim_resource open;
+    if (!dir)
+        return;
+    fsim_hold(&open, close_folder, dir);
+    for (const struct dirent *e = readdir(dir); e; e = readdir(dir)) {
         const char *path = fsim_printf(a, "%s/%s", folder, e->d_name);
         const char *name = fsim_printf(a, "%s%s", prefix, e->d_name);
         if (has_ending(name) && is_file(path))
@@ -49,8 +55,7 @@ static void list(fsim_arena *a, const char *folder, const char *prefix, names *t
         else if (e->d_name[0] != '.' && !*prefix && !is_file(path))
             list(a, path, fsim_printf(a, "%s/", name), to);
     }
-    if (dir)
-        closedir(dir);
+    fsim_release(&open);
 }
 
 static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }

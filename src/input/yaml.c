@@ -53,8 +53,8 @@ static void syntax_error(parser *p)
     const char *problem = y->problem ? y->problem : "cannot be parsed";
     p->stop = true;
     if (y->error == YAML_MEMORY_ERROR)
-        fsim_error(p->diag, (fsim_loc){p->file, 0, 0}, "not enough memory to parse the file");
-    else if (y->error == YAML_READER_ERROR)
+        fsim_out_of_memory();
+    if (y->error == YAML_READER_ERROR)
         fsim_error(p->diag, place_of_byte(p, y->problem_offset), "this is no UTF-8 text: %s", problem);
     else
         fsim_error(p->diag, place(p, y->problem_mark), "YAML syntax: %s%s%s", problem, y->context ? " " : "",
@@ -146,12 +146,8 @@ static void check_duplicates(parser *p, const fsim_yaml *map)
 {
     if (map->count < 2)
         return;
-    fsim_yaml **sorted = malloc((size_t)map->count * sizeof *sorted);
-    if (!sorted) {
-        fsim_error(p->diag, map->at, "not enough memory to check the keys");
-        p->stop = true;
-        return;
-    }
+    fsim_arena *scratch = fsim_arena_new();
+    fsim_yaml **sorted = fsim_new(scratch, fsim_yaml *, map->count);
     memcpy(sorted, map->key, (size_t)map->count * sizeof *sorted);
     qsort(sorted, (size_t)map->count, sizeof *sorted, by_name);
     const fsim_yaml *first = sorted[0];
@@ -162,7 +158,7 @@ static void check_duplicates(parser *p, const fsim_yaml *map)
             fsim_error(p->diag, sorted[i]->at, "duplicate key '%s', first given at line %d, column %d", first->text,
                        first->at.line, first->at.col);
     }
-    free(sorted);
+    fsim_arena_free(scratch);
 }
 
 static void scalar(parser *p, const yaml_event_t *e)
@@ -214,6 +210,10 @@ static void take(parser *p, const yaml_event_t *e)
     }
 }
 
+static void end_parser(void *yaml) { yaml_parser_delete(yaml); }
+
+static void end_event(void *event) { yaml_event_delete(event); }
+
 const fsim_yaml *fsim_yaml_parse(fsim_arena *a, fsim_diag *d, const char *file, const char *text, size_t bytes)
 {
     const int errors = fsim_errors(d);
@@ -228,10 +228,10 @@ const fsim_yaml *fsim_yaml_parse(fsim_arena *a, fsim_diag *d, const char *file, 
         fsim_error(d, place_of_byte(p, (size_t)(nul - text)), "a NUL byte: this is no UTF-8 text");
         return NULL;
     }
-    if (!yaml_parser_initialize(&p->yaml)) {
-        fsim_error(d, (fsim_loc){file, 0, 0}, "not enough memory to parse the file");
-        return NULL;
-    }
+    fsim_resource libyaml;
+    if (!yaml_parser_initialize(&p->yaml))
+        fsim_out_of_memory();
+    fsim_hold(&libyaml, end_parser, &p->yaml);
     yaml_parser_set_encoding(&p->yaml, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&p->yaml, (const unsigned char *)text, bytes);
     for (bool end = false; !end && !p->stop;) {
@@ -241,10 +241,12 @@ const fsim_yaml *fsim_yaml_parse(fsim_arena *a, fsim_diag *d, const char *file, 
             break;
         }
         end = event.type == YAML_STREAM_END_EVENT;
+        fsim_resource held;
+        fsim_hold(&held, end_event, &event);
         take(p, &event);
-        yaml_event_delete(&event);
+        fsim_release(&held);
     }
-    yaml_parser_delete(&p->yaml);
+    fsim_release(&libyaml);
     if (fsim_errors(d) > errors)
         return NULL;
     if (!p->root || (p->root->kind == FSIM_YAML_SCALAR && !p->root->quoted && !*p->root->text)) {

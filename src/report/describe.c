@@ -36,21 +36,14 @@ static int whole_source(const fsim_graph *g, const fsim_group *group, int at)
 
 const char *fsim_kernel_label(const fsim_graph *g, const fsim_kernel *k, fsim_arena *a)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out)
-        return fsim_kernel_name(g, k, a);
+    const char *label = "";
     for (int i = 0; i < k->group->members;) {
         const fsim_member *member = &k->group->member[i];
         const int whole = whole_source(g, k->group, i);
         const char *name = whole ? g->source[g->node[member->node].source].name : g->node[member->node].name;
-        fprintf(out, "%s%s%s", i ? " + " : "", name, member->clone ? " (recomputed)" : "");
+        label = fsim_printf(a, "%s%s%s%s", label, i ? " + " : "", name, member->clone ? " (recomputed)" : "");
         i += whole ? whole : 1;
     }
-    fclose(out);
-    const char *label = fsim_strndup(a, text, bytes);
-    free(text);
     return label;
 }
 

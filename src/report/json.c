@@ -405,10 +405,14 @@ static void put_prediction(writer *w, cJSON *o, const fsim_prediction *p)
     put_refusals(w, o, p);
 }
 
+static void delete_document(void *root) { cJSON_Delete(root); }
+
 bool fsim_report_json(FILE *out, const fsim_prediction *p, int count)
 {
     writer w = {fsim_arena_new(), false};
     cJSON *root = cJSON_CreateObject();
+    fsim_resource document;
+    fsim_hold(&document, delete_document, root);
     put_count(&w, root, "schema", FSIM_PLAN_SCHEMA);
     put_text(&w, root, "fusesim", FUSESIM_VERSION);
     cJSON *plans = put_new(&w, root, "plans", cJSON_CreateArray());
@@ -419,7 +423,7 @@ bool fsim_report_json(FILE *out, const fsim_prediction *p, int count)
         fprintf(out, "%s\n", text);
     const bool ok = text && !ferror(out);
     cJSON_free(text);
-    cJSON_Delete(root);
+    fsim_release(&document);
     fsim_arena_free(w.a);
     return ok;
 }

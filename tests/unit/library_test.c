@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libfusesim through its public header alone. The linker sends what the library allocates through the counters here
+ * (--wrap, tests/CMakeLists.txt), so that each allocation in turn can fail. */
+#include <fusesim.h>
+
+#include <locale.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *old, size_t bytes);
+void __real_free(void *what);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *old, size_t bytes);
+void __wrap_free(void *what);
+
+static long allocations, failing; /* since the last reset; which of them fails, 0: none */
+
+static int refused(void) { return ++allocations == failing; }
+
+void *__wrap_malloc(size_t bytes) { return refused() ? NULL : __real_malloc(bytes); }
+
+void *__wrap_calloc(size_t count, size_t bytes) { return refused() ? NULL : __real_calloc(count, bytes); }
+
+void *__wrap_realloc(void *old, size_t bytes) { return refused() ? NULL : __real_realloc(old, bytes); }
+
+void __wrap_free(void *what) { __real_free(what); }
+
+static const char chain[] = "name: chain\n"
+                            "tensors:\n"
+                            "  x: {shape: [N, 1024], dtype: f32, role: input}\n"
+                            "symbols: {N: 512}\n"
+                            "operators:\n"
+                            "  - {op: relu, in: x, out: a}\n"
+                            "  - {op: exp, in: a, out: b}\n"
+                            "  - {op: softmax, in: b, out: y, dim: -1}\n"
+                            "outputs: [y]\n";
+static const fsim_document document = {"chain.yaml", chain, sizeof chain - 1};
+static const fsim_session_options here = {.size = sizeof here, .data_folder = FUSESIM_SOURCE_DIR};
+
+static fsim_session *session_of(void **state) { return *state; }
+
+static int open_one(void **state)
+{
+    fsim_session *s = NULL;
+    const fsim_status status = fsim_session_open(&here, &s);
+    *state = s;
+    return (int)status;
+}
+
+static int close_one(void **state)
+{
+    fsim_session_close(*state);
+    return 0;
+}
+
+static void show(const fsim_session *s)
+{
+    for (int i = 0; i < fsim_diagnostic_count(s); i++) {
+        fsim_diagnostic d = {.size = sizeof d};
+        assert_int_equal(fsim_diagnostic_get(s, i, &d), FSIM_OK);
+        print_message("%s:%d:%d: %s\n", d.file ? d.file : "", d.line, d.column, d.message);
+    }
+}
+
+static void version(void **state)
+{
+    (void)state;
+    char text[32];
+    snprintf(text, sizeof text, "%d.%d.%d", FSIM_VERSION_MAJOR, FSIM_VERSION_MINOR, FSIM_VERSION_PATCH);
+    assert_string_equal(fsim_version(), FSIM_VERSION);
+    assert_string_equal(fsim_version(), text);
+    for (int i = 0; i < FSIM_NO_MEMORY; i++)
+        assert_string_not_equal(fsim_status_text((fsim_status)i), fsim_status_text((fsim_status)(i + 1)));
+    assert_string_equal(fsim_status_text((fsim_status)99), "unknown status");
+}
+
+static void plans_are_read(void **state)
+{
+    fsim_session *s = session_of(state);
+    fsim_workload *w;
+    fsim_hardware *h;
+    fsim_plans *p;
+    const fsim_setting large = {"N", "8192"};
+    const char *const change = "dram_bandwidth=2x";
+    assert_int_equal(fsim_workload_parse(s, &document, &large, 1, &w), FSIM_OK);
+    assert_string_equal(fsim_workload_name(w), "chain");
+    assert_int_equal(fsim_workload_operators(w), 3);
+    assert_true(fsim_workload_primitives(w) > 3);
+    assert_int_equal(fsim_hardware_load(s, "a100-sxm4-40gb", NULL, 0, &h), FSIM_OK);
+    assert_string_equal(fsim_hardware_name(h), "a100-sxm4-40gb");
+    assert_true(fsim_hardware_value(h, "sms") == 108);
+    assert_true(isnan(fsim_hardware_value(h, "no_such_key")));
+    assert_int_equal(fsim_plan_workload(s, w, h, NULL, &p), FSIM_OK);
+    assert_int_equal(fsim_diagnostic_count(s), 0);
+    fsim_plan_summary best = {.size = sizeof best}, one = {.size = sizeof one};
+    assert_int_equal(fsim_plans_strategy(p, fsim_plans_chosen(p), &best), FSIM_OK);
+    assert_string_equal(best.strategy, "optimal");
+    assert_int_equal(best.kernels, 1);
+    assert_int_equal(best.proven, 1);
+    assert_true(best.gap == 0 && best.lower_bound > 0);
+    assert_true(best.time_low_s < best.time_s && best.time_s < best.time_high_s);
+    assert_true(best.dram_read_bytes == 8192 * 1024 * 4 && best.dram_write_bytes == 8192 * 1024 * 4);
+    for (int i = 0; i < fsim_plans_count(p); i++) {
+        double sum_s = 0;
+        assert_int_equal(fsim_plans_strategy(p, i, &one), FSIM_OK);
+        assert_true(one.time_s >= best.time_s);
+        for (int k = 0; k < one.kernels; k++) {
+            fsim_kernel_summary kernel = {.size = sizeof kernel};
+            assert_int_equal(fsim_plans_kernel(p, i, k, &kernel), FSIM_OK);
+            for (int m = 0; m < kernel.members; m++)
+                assert_non_null(fsim_plans_member(p, i, k, m));
+            assert_null(fsim_plans_member(p, i, k, kernel.members));
+            sum_s += kernel.time_s;
+        }
+        assert_true(fabs(sum_s - one.time_s) < 1e-12);
+    }
+    const char *json;
+    size_t bytes;
+    assert_int_equal(fsim_plans_json(p, &json, &bytes), FSIM_OK);
+    assert_int_equal(strlen(json), bytes);
+    assert_non_null(strstr(json, "\"plans\""));
+    fsim_hardware *faster;
+    fsim_plans *sooner;
+    assert_int_equal(fsim_hardware_load(s, "a100-sxm4-40gb", &change, 1, &faster), FSIM_OK);
+    assert_int_equal(fsim_plan_workload(s, w, faster, NULL, &sooner), FSIM_OK);
+    assert_int_equal(fsim_plans_strategy(sooner, fsim_plans_chosen(sooner), &one), FSIM_OK);
+    assert_true(one.time_s < best.time_s);
+    fsim_plans_free(sooner);
+    fsim_plans_free(p);
+    fsim_hardware_free(h);
+    fsim_workload_free(w);
+}
+
+static void options_choose(void **state)
+{
+    fsim_session *s = session_of(state);
+    fsim_workload *w;
+    fsim_hardware *h;
+    fsim_plans *p;
+    fsim_plan_summary one = {.size = sizeof one};
+    assert_int_equal(fsim_workload_parse(s, &document, NULL, 0, &w), FSIM_OK);
+    assert_int_equal(fsim_hardware_load(s, "t4", NULL, 0, &h), FSIM_OK);
+    const fsim_plan_options eager = {
+        .size = sizeof eager, .strategy = "eager", .objective = "bytes", .launch = "graph", .l2 = "warm"};
+    assert_int_equal(fsim_plan_workload(s, w, h, &eager, &p), FSIM_OK);
+    assert_int_equal(fsim_plans_strategy(p, fsim_plans_chosen(p), &one), FSIM_OK);
+    assert_string_equal(one.strategy, "eager");
+    assert_true(one.objective == (double)(one.dram_read_bytes + one.dram_write_bytes));
+    assert_int_equal(one.kernels, 3);
+    fsim_refusal_summary r = {.size = sizeof r};
+    assert_true(fsim_plans_refusal_count(p) > 0);
+    assert_int_equal(fsim_plans_refusal(p, 0, &r), FSIM_OK);
+    assert_true(r.first && r.rule && *r.text);
+    fsim_plans *none;
+    const fsim_plan_options wrong = {.size = sizeof wrong, .strategy = "eagre", .time_limit_s = -1};
+    assert_int_equal(fsim_plan_workload(s, w, h, &wrong, &none), FSIM_BAD_ARGUMENT);
+    assert_null(none);
+    assert_int_equal(fsim_diagnostic_count(s), 2);
+    fsim_diagnostic d = {.size = sizeof d};
+    assert_int_equal(fsim_diagnostic_get(s, 0, &d), FSIM_OK);
+    assert_string_equal(d.message, "strategy: unknown word 'eagre'; did you mean 'eager'?");
+    assert_int_equal(d.status, FSIM_BAD_ARGUMENT);
+}
+
+/* A caller that was compiled with a shorter struct gets no byte beyond it, and its missing options are the defaults. */
+static void older_callers(void **state)
+{
+    fsim_session *s = session_of(state);
+    fsim_workload *w;
+    fsim_hardware *h;
+    fsim_plans *p;
+    assert_int_equal(fsim_workload_parse(s, &document, NULL, 0, &w), FSIM_OK);
+    assert_int_equal(fsim_hardware_load(s, "t4", NULL, 0, &h), FSIM_OK);
+    const fsim_plan_options old = {
+        .size = offsetof(fsim_plan_options, objective), .strategy = "eager", .objective = "nonsense"};
+    assert_int_equal(fsim_plan_workload(s, w, h, &old, &p), FSIM_OK);
+    fsim_plan_summary summary;
+    memset(&summary, 0x55, sizeof summary);
+    summary.size = offsetof(fsim_plan_summary, time_s);
+    assert_int_equal(fsim_plans_strategy(p, 0, &summary), FSIM_OK);
+    assert_string_equal(summary.strategy, "eager");
+    unsigned char rest[sizeof summary.time_s];
+    memcpy(rest, &summary.time_s, sizeof rest);
+    for (size_t i = 0; i < sizeof rest; i++)
+        assert_int_equal(rest[i], 0x55);
+}
+
+static void errors_are_data(void **state)
+{
+    fsim_session *s = session_of(state);
+    fsim_workload *w = (fsim_workload *)s;
+    fsim_hardware *h = (fsim_hardware *)s;
+    static const char bad[] = "name: bad\ntensors:\n  x: {shape: [4], dtype: f32, role: input}\noperators:\n"
+                              "  - {op: relo, in: x, out: y}\noutputs: [y]\n";
+    const fsim_document text = {"bad.yaml", bad, sizeof bad - 1};
+    fsim_diagnostic d = {.size = sizeof d};
+    assert_int_equal(fsim_workload_parse(s, &text, NULL, 0, &w), FSIM_BAD_INPUT);
+    assert_null(w);
+    assert_true(fsim_diagnostic_count(s) >= 1);
+    assert_int_equal(fsim_diagnostic_get(s, 0, &d), FSIM_OK);
+    assert_string_equal(d.file, "bad.yaml");
+    assert_int_equal(d.line, 5);
+    assert_int_equal(d.severity, FSIM_ERROR);
+    assert_int_equal(d.status, FSIM_BAD_INPUT);
+    assert_non_null(strstr(d.message, "relu"));
+    assert_int_equal(fsim_diagnostic_get(s, fsim_diagnostic_count(s), &d), FSIM_BAD_ARGUMENT);
+    assert_int_equal(fsim_workload_load(s, "no-such-workload", NULL, 0, &w), FSIM_NO_INPUT);
+    assert_int_not_equal(fsim_hardware_load(s, "no-such-gpu", NULL, 0, &h), FSIM_OK);
+    assert_null(h);
+    assert_int_equal(fsim_workload_load(s, NULL, NULL, 0, &w), FSIM_BAD_ARGUMENT);
+    assert_int_equal(fsim_workload_parse(s, NULL, NULL, 0, &w), FSIM_BAD_ARGUMENT);
+    assert_int_equal(fsim_workload_parse(NULL, &document, NULL, 0, &w), FSIM_BAD_ARGUMENT);
+    assert_int_equal(fsim_workload_parse(s, &document, NULL, 0, NULL), FSIM_BAD_ARGUMENT);
+    assert_int_equal(fsim_plan_workload(s, NULL, NULL, NULL, NULL), FSIM_BAD_ARGUMENT);
+    assert_int_equal(fsim_diagnostic_count(NULL), 0);
+}
+
+/* A program whose locale writes a comma reads and writes points all the same. */
+static void locale(void **state)
+{
+    fsim_session *s = session_of(state);
+    const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "nl_NL.UTF-8"};
+    bool set = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !set; i++)
+        set = setlocale(LC_NUMERIC, names[i]) != NULL;
+    if (!set)
+        print_message("no locale with a comma here\n");
+    fsim_hardware *h;
+    assert_int_equal(fsim_hardware_load(s, "a100-sxm4-40gb", NULL, 0, &h), FSIM_OK);
+    assert_true(fsim_hardware_value(h, "sms") == 108);
+    setlocale(LC_NUMERIC, "C");
+}
+
+/* Loads, plans and reads in a session of its own. */
+static fsim_status whole_run(void)
+{
+    fsim_session *s = NULL;
+    fsim_workload *w = NULL;
+    fsim_hardware *h = NULL;
+    fsim_plans *p = NULL;
+    const char *json = NULL;
+    fsim_kernel_summary k = {.size = sizeof k};
+    const fsim_plan_options brief = {.size = sizeof brief, .time_limit_s = 0.01};
+    fsim_status status = fsim_session_open(&here, &s);
+    status = status ? status : fsim_workload_load(s, FUSESIM_SOURCE_DIR "/workloads/ops/softmax.yaml", NULL, 0, &w);
+    status = status ? status : fsim_hardware_load(s, "t4", NULL, 0, &h);
+    status = status ? status : fsim_plan_workload(s, w, h, &brief, &p);
+    status = status ? status : fsim_plans_kernel(p, 0, 0, &k);
+    status = status ? status : fsim_plans_json(p, &json, NULL);
+    assert_true(status == FSIM_OK || fsim_diagnostic_count(s) == 0);
+    fsim_session_close(s);
+    return status;
+}
+
+/* Whichever allocation fails, the call says so, and nothing is lost (the address sanitizer looks for leaks). */
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    allocations = failing = 0;
+    assert_int_equal(whole_run(), FSIM_OK);
+    const long all = allocations;
+    assert_true(all > 20);
+    for (long n = 1; n <= all; n++) {
+        allocations = 0;
+        failing = n;
+        assert_int_equal(whole_run(), FSIM_NO_MEMORY);
+    }
+    failing = 0;
+    assert_int_equal(whole_run(), FSIM_OK);
+}
+
+/* A session outlives its failures: what was there before stays good. */
+static void a_session_survives(void **state)
+{
+    fsim_session *s = session_of(state);
+    fsim_workload *w, *other;
+    fsim_hardware *h;
+    fsim_plans *p;
+    assert_int_equal(fsim_workload_parse(s, &document, NULL, 0, &w), FSIM_OK);
+    assert_int_equal(fsim_hardware_load(s, "t4", NULL, 0, &h), FSIM_OK);
+    for (long n = 1; n < 40; n++) {
+        allocations = 0;
+        failing = n;
+        const fsim_status status =
+            n % 2 ? fsim_workload_parse(s, &document, NULL, 0, &other) : fsim_plan_workload(s, w, h, NULL, &p);
+        failing = 0;
+        assert_true(status == FSIM_NO_MEMORY || status == FSIM_OK);
+    }
+    assert_int_equal(fsim_plan_workload(s, w, h, NULL, &p), FSIM_OK);
+    show(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(version),
+        cmocka_unit_test_setup_teardown(plans_are_read, open_one, close_one),
+        cmocka_unit_test_setup_teardown(options_choose, open_one, close_one),
+        cmocka_unit_test_setup_teardown(older_callers, open_one, close_one),
+        cmocka_unit_test_setup_teardown(errors_are_data, open_one, close_one),
+        cmocka_unit_test_setup_teardown(locale, open_one, close_one),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test_setup_teardown(a_session_survives, open_one, close_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
