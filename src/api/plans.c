@@ -247,7 +247,7 @@ static void *write_json(fsim_call *c, const void *arguments)
     if (!m.stream)
         fsim_out_of_memory();
     fsim_hold(&held, close_memory, &m);
-    bool written = fsim_report_json(m.stream, &p->prediction, 1);
+    bool written = fsim_report_json(m.stream, &p->prediction, NULL, 1);
     written = fclose(m.stream) == 0 && written;
     m.stream = NULL;
     if (!written)

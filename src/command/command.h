@@ -126,8 +126,12 @@ fsim_format fsim_on_stdout(const fsim_settings *s);
 
 /* Prints what was collected. Returns status, or `otherwise` when that is 0 and there were errors. */
 int fsim_conclude(fsim_context *c, int status, int otherwise);
-/* A line in the diagnostics for each that failed. */
-void fsim_say_failed_gates(fsim_context *c, const fsim_tried_gate *gate, int gates);
+/* The metrics of --gate: those of each command, then NULL. */
+extern const fsim_gate_table *const fsim_gate_tables[];
+/* All of --gate by a command's table, c->set.gates.count of them. Errors are in c->diag. */
+fsim_gate *fsim_read_gates(fsim_context *c, const fsim_gate_table *table);
+/* A line in the diagnostics for each that failed. where: in front of it ("on t4: ", or ""). */
+void fsim_say_failed_gates(fsim_context *c, const char *where, const fsim_gate *gate, int gates);
 /* The same for the command line: where it is wrong, says where help is. */
 int fsim_usage_status(fsim_context *c);
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/command.h"
+#include "evidence/gates.h"
+#include "report/compiled.h"
 #include "report/terminal.h"
+#include "report/trial.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -42,11 +45,22 @@ int fsim_conclude(fsim_context *c, int status, int otherwise)
     return status ? status : errors ? otherwise : FSIM_EXIT_OK;
 }
 
-void fsim_say_failed_gates(fsim_context *c, const fsim_tried_gate *gate, int gates)
+const fsim_gate_table *const fsim_gate_tables[] = {&fsim_plan_gates, &fsim_row_gates, &fsim_trial_gates,
+                                                   &fsim_register_gates, NULL};
+
+fsim_gate *fsim_read_gates(fsim_context *c, const fsim_gate_table *table)
+{
+    fsim_gate *gate = fsim_new(c->arena, fsim_gate, c->set.gates.count + 1);
+    for (int i = 0; i < c->set.gates.count; i++)
+        (void)fsim_gate_read(c->arena, c->diag, c->set.gates.at[i], table, &gate[i]);
+    return gate;
+}
+
+void fsim_say_failed_gates(fsim_context *c, const char *where, const fsim_gate *gate, int gates)
 {
     for (int i = 0; i < gates; i++)
         if (!gate[i].passed)
-            fsim_error(c->diag, fsim_command_line, "gate %s failed", gate[i].text);
+            fsim_error(c->diag, fsim_command_line, "%sgate %s failed: %s", where, gate[i].text, gate[i].says);
 }
 
 int fsim_usage_status(fsim_context *c)

@@ -35,6 +35,7 @@ typedef struct {
     fsim_grouping *by;
     int keys;
     fsim_gate *gate;
+    fsim_row_group *group;       /* of each gate */
     bool class[FSIM_WORK_COUNT]; /* that --class names; all where it is not given */
     double above_s;
 } accuracy_options;
@@ -119,9 +120,7 @@ static bool check_validate(fsim_context *c, accuracy_options *o)
         fsim_error(c->diag, fsim_command_line, "validate wants --measurements FILE.csv");
     read_keys(c, o);
     check_rows_wanted(c, o);
-    o->gate = fsim_new(c->arena, fsim_gate, s->gates.count + 1);
-    for (int i = 0; i < s->gates.count; i++)
-        fsim_gate_read(c->arena, c->diag, s->gates.at[i], &o->gate[i]);
+    o->gate = fsim_read_gates(c, &fsim_row_gates);
     check_files(c);
     if (s->top > MOST_WORST)
         fsim_error(c->diag, fsim_command_line, "--top: at most %d rows are listed", MOST_WORST);
@@ -133,28 +132,9 @@ static void resolve_gates(fsim_context *c, const fsim_measurements *rows, accura
 {
     int hws = 0;
     const char **hw = c->set.gates.count ? fsim_hw_list(c->arena, c->hw_folder, &hws) : NULL;
+    o->group = fsim_new(c->arena, fsim_row_group, c->set.gates.count + 1);
     for (int i = 0; i < c->set.gates.count; i++)
-        fsim_gate_resolve(c->arena, c->diag, rows, hw, hws, &o->gate[i]);
-}
-
-/* Tries the gates. FSIM_EXIT_GATE where one fails, with a line for each in the diagnostics. */
-static int try_gates(fsim_context *c, const fsim_accuracy *x, fsim_gate *gate)
-{
-    int status = FSIM_EXIT_OK;
-    for (int i = 0; i < x->gates; i++) {
-        fsim_gate_try(x->at, x->count, x->pair, x->pairs, c->arena, &gate[i]);
-        status = gate[i].passed ? status : FSIM_EXIT_GATE;
-    }
-    return status;
-}
-
-static void say_gates(fsim_context *c, const fsim_accuracy *x)
-{
-    for (int i = 0; i < x->gates; i++)
-        if (!x->gate[i].passed)
-            fsim_error(c->diag, fsim_command_line, "gate %s failed: %s", x->gate[i].text,
-                       fsim_gate_says(&x->gate[i], c->arena));
-    fsim_conclude(c, FSIM_EXIT_GATE, FSIM_EXIT_GATE);
+        (void)fsim_row_group_of(c->arena, c->diag, rows, hw, hws, &o->gate[i], &o->group[i]);
 }
 
 /* Of all threads: what a rate a core is counted by, however busy the machine. */
@@ -220,7 +200,9 @@ static void include_all(fsim_evaluated *e, int rows)
 static int conclude_validate(fsim_context *c, const accuracy_options *o, const fsim_accuracy *x, int predicted,
                              double took_s)
 {
-    const int gates = try_gates(c, x, o->gate);
+    const fsim_evaluated_rows all = {x->at, x->count, x->pair, x->pairs};
+    for (int i = 0; i < x->gates; i++)
+        fsim_row_gate_try(&all, &o->group[i], c->arena, &o->gate[i]);
     const char *why = "";
     if (c->set.chart && !fsim_chart_accuracy(c->arena, x, c->set.chart, &why))
         return fsim_give_up_chart(c, why);
@@ -228,9 +210,10 @@ static int conclude_validate(fsim_context *c, const accuracy_options *o, const f
     if (c->set.verbose)
         fprintf(stderr, "%d rows predicted in %.4f s of processor time: %.0f rows a second and core\n", predicted,
                 took_s, predicted / took_s);
-    if (!status && gates)
-        say_gates(c, x);
-    return status ? status : gates;
+    if (status || fsim_gates_failed(x->gate, x->gates) == 0)
+        return status;
+    fsim_say_failed_gates(c, "", x->gate, x->gates);
+    return fsim_conclude(c, FSIM_EXIT_GATE, FSIM_EXIT_GATE);
 }
 
 int fsim_run_validate(fsim_context *c)

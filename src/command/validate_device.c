@@ -36,7 +36,7 @@ static bool show_trials(FILE *out, fsim_format as, const fsim_context *c, const 
 typedef struct {
     fsim_strategy strategy[FSIM_STRATEGY_COUNT];
     int strategies;
-    fsim_trial_gate *gate;
+    fsim_gate *gate;
 } trial_options;
 
 void fsim_read_strategies(fsim_context *c, fsim_strategy *at, int *count)
@@ -58,29 +58,6 @@ void fsim_read_strategies(fsim_context *c, fsim_strategy *at, int *count)
                        fsim_did_you_mean(c->arena, names->at[i], fsim_strategy_names, FSIM_STRATEGY_COUNT));
         else if (!twice)
             at[(*count)++] = (fsim_strategy)s;
-    }
-}
-
-static void read_trial_gates(fsim_context *c, trial_options *o)
-{
-    o->gate = fsim_new(c->arena, fsim_trial_gate, c->set.gates.count + 1);
-    for (int i = 0; i < c->set.gates.count; i++) {
-        const char *text = c->set.gates.at[i], *equals = strchr(text, '=');
-        const char *name = equals ? fsim_strndup(c->arena, text, (size_t)(equals - text)) : text;
-        char *end = NULL;
-        const double limit = equals ? strtod(equals + 1, &end) : 0;
-        int m = 0;
-        while (m < FSIM_TRIAL_METRICS && strcmp(name, fsim_trial_metric_names[m]) != 0)
-            m++;
-        const bool percent = end && *end == '%' && end[1] == 0;
-        o->gate[i] =
-            (fsim_trial_gate){.text = text, .metric = (fsim_trial_metric)m, .limit = percent ? limit / 100 : limit};
-        if (m == FSIM_TRIAL_METRICS)
-            fsim_error(c->diag, fsim_command_line,
-                       "--gate: no metric '%s'%s; with --device there are mape, bytes and regret", name,
-                       fsim_did_you_mean(c->arena, name, fsim_trial_metric_names, FSIM_TRIAL_METRICS));
-        else if (!equals || end == equals + 1 || !(percent || *end == 0) || !(limit >= 0))
-            fsim_error(c->diag, fsim_command_line, "--gate %s: wanted %s=LIMIT, such as %s=10%%", text, name, name);
     }
 }
 
@@ -106,7 +83,7 @@ static bool check_trial(fsim_context *c, trial_options *o)
     if (c->set.hw.count != 1 && !(c->set.hw.count == 0 && c->set.device == FSIM_DEVICE_CPU))
         fsim_error(c->diag, fsim_command_line, "validate --device wants one --hw: the hardware file of that device");
     fsim_read_strategies(c, o->strategy, &o->strategies);
-    read_trial_gates(c, o);
+    o->gate = fsim_read_gates(c, &fsim_trial_gates);
     return fsim_errors(c->diag) == 0;
 }
 
@@ -277,18 +254,15 @@ static bool is_disturbed(const fsim_trials *x)
     return disturbed;
 }
 
-/* Of a value that repetition may move by `noise`: does the limit hold, and is that certain? */
-static int try_trial_gates(fsim_context *c, fsim_trials *x, const fsim_trial_gate *gate)
+/* Tries all. A gate that fails by less than repetition may move its value gives no verdict. */
+static int try_trial_gates(const fsim_trials *x, fsim_gate *gate, fsim_arena *a)
 {
     int status = FSIM_EXIT_OK;
-    fsim_tried_gate *tried = fsim_new(c->arena, fsim_tried_gate, x->gates + 1);
-    x->gate = tried;
     for (int i = 0; i < x->gates; i++) {
-        double noise;
-        tried[i] = fsim_trial_gate_try(&gate[i], x, &noise, c->arena);
-        if (tried[i].passed)
+        const double noise = fsim_trial_gate_try(&gate[i], x, a);
+        if (gate[i].passed)
             continue;
-        const bool unsure = tried[i].value - noise <= gate[i].limit || (is_disturbed(x) && !isnan(tried[i].value));
+        const bool unsure = gate[i].value - noise <= gate[i].limit || (is_disturbed(x) && !isnan(gate[i].value));
         if (unsure && status == FSIM_EXIT_OK)
             status = FSIM_EXIT_INCONCLUSIVE;
         else if (!unsure)
@@ -382,7 +356,7 @@ static int verdict(fsim_context *c, const fsim_trials *x, int gates, const fsim_
                    "a gate fails by less than repetitions scatter, or on a machine that is busy with other things: no "
                    "verdict");
     if (gates == FSIM_EXIT_GATE)
-        fsim_say_failed_gates(c, x->gate, x->gates);
+        fsim_say_failed_gates(c, "", x->gate, x->gates);
     return fsim_conclude(c, gates ? gates : noise->exit_status, FSIM_EXIT_OK);
 }
 
@@ -451,7 +425,8 @@ int fsim_run_trials(fsim_context *c)
     x.name = r->device;
     x.facts = facts_of(c, r);
     x.no_counters = fsim_runner_gpu(r) ? fsim_runner_gpu(r)->no_counters : NULL;
-    const int gates = try_trial_gates(c, &x, o.gate);
+    x.gate = o.gate;
+    const int gates = try_trial_gates(&x, o.gate, c->arena);
     const char *why = "";
     if (rows) {
         put_rows(fsim_stream(rows), c, &x);

@@ -31,42 +31,17 @@ static bool show_registers(FILE *out, fsim_format as, const fsim_context *c, con
 typedef struct {
     fsim_strategy strategy[FSIM_STRATEGY_COUNT];
     int strategies;
-    fsim_register_gate *gate;
+    fsim_gate *gate;
     int *sm, archs; /* --arch; archs 0: those of the GPUs */
     bool every;     /* --arch all */
 } register_options;
 
-/* "contraction:class=90%" */
-static void read_gate(fsim_context *c, const char *text, fsim_register_gate *g)
+static void check_gate_groups(fsim_context *c, const fsim_gate *gate)
 {
-    const char *equals = strchr(text, '='), *colon = strchr(text, ':'),
-               *metric = colon && equals && colon < equals ? colon + 1 : text;
-    const char *name = equals ? fsim_strndup(c->arena, metric, (size_t)(equals - metric)) : metric;
-    const char *group = metric > text ? fsim_strndup(c->arena, text, (size_t)(colon - text)) : NULL;
-    char *end = NULL;
-    const double limit = equals ? strtod(equals + 1, &end) : 0;
-    int m = 0, t = group ? 0 : FSIM_EVERY_TEMPLATE;
-    while (m < FSIM_REGISTERS_METRICS && strcmp(name, fsim_register_metric_names[m]) != 0)
-        m++;
-    if (group && strcmp(group, fsim_no_contraction) == 0)
-        t = FSIM_NO_CONTRACTION;
-    while (t >= 0 && t < FSIM_TEMPLATE_COUNT && strcmp(group, fsim_template_names[t]) != 0)
-        t++;
-    const bool percent = end && *end == '%' && end[1] == 0;
-    *g = (fsim_register_gate){
-        .text = text, .metric = (fsim_register_metric)m, .template = t, .limit = percent ? limit / 100 : limit};
-    if (m == FSIM_REGISTERS_METRICS)
-        fsim_error(c->diag, fsim_command_line,
-                   "--gate: no metric '%s'%s; with --registers there are class, near, registers, spills and disagree",
-                   name, fsim_did_you_mean(c->arena, name, fsim_register_metric_names, FSIM_REGISTERS_METRICS));
-    else if (t == FSIM_TEMPLATE_COUNT)
-        fsim_error(c->diag, fsim_command_line, "--gate: no template '%s'%s", group,
-                   fsim_did_you_mean(c->arena, group, fsim_template_names, FSIM_TEMPLATE_COUNT));
-    else if (!equals || end == equals + 1 || !(percent || *end == 0) || !(limit >= 0))
-        fsim_error(c->diag, fsim_command_line, "--gate %s: wanted %s=LIMIT, such as %s=%s", text, name, name,
-                   m >= FSIM_REGISTERS_SPILLS  ? "0"
-                   : m == FSIM_REGISTERS_ERROR ? "15%"
-                                               : "90%");
+    for (int i = 0; i < c->set.gates.count; i++)
+        if (gate[i].group && fsim_register_gate_template(gate[i].group) == FSIM_TEMPLATE_COUNT)
+            fsim_error(c->diag, fsim_command_line, "--gate '%s': no template '%s'%s", gate[i].text, gate[i].group,
+                       fsim_did_you_mean(c->arena, gate[i].group, fsim_template_names, FSIM_TEMPLATE_COUNT));
 }
 
 /* "80", "sm_80" or "all". */
@@ -107,9 +82,8 @@ static bool check_registers(fsim_context *c, register_options *o)
                    "validate --registers wants a GPU: say --hw NAME ('fusesim hw list' shows them)");
     fsim_read_strategies(c, o->strategy, &o->strategies);
     read_architectures(c, o);
-    o->gate = fsim_new(c->arena, fsim_register_gate, c->set.gates.count + 1);
-    for (int i = 0; i < c->set.gates.count; i++)
-        read_gate(c, c->set.gates.at[i], &o->gate[i]);
+    o->gate = fsim_read_gates(c, &fsim_register_gates);
+    check_gate_groups(c, o->gate);
     return fsim_errors(c->diag) == 0;
 }
 
@@ -214,13 +188,12 @@ int fsim_run_registers(fsim_context *c)
                               .workloads = all.count,
                               .gates = c->set.gates.count,
                               .verbose = c->set.verbose};
-    fsim_tried_gate *tried = fsim_new(c->arena, fsim_tried_gate, x.gates + 1);
     for (int i = 0; i < x.gates; i++)
-        tried[i] = fsim_register_gate_try(&o.gate[i], rows, c->arena);
-    x.gate = tried;
+        fsim_register_gate_try(&o.gate[i], rows, c->arena);
+    x.gate = o.gate;
     status = fsim_deliver(c, show_registers, &x);
-    if (status || !fsim_gates_failed(tried, x.gates))
+    if (status || !fsim_gates_failed(x.gate, x.gates))
         return status;
-    fsim_say_failed_gates(c, tried, x.gates);
+    fsim_say_failed_gates(c, "", x.gate, x.gates);
     return fsim_conclude(c, FSIM_EXIT_GATE, FSIM_EXIT_GATE);
 }

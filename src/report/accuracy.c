@@ -344,7 +344,7 @@ static void put_gates(const sink *s)
         const char **cell = fsim_table_row(&t, g->passed ? FSIM_GOOD : FSIM_BAD);
         *cell++ = g->text;
         *cell++ = g->passed ? "passed" : "FAILED";
-        *cell++ = fsim_gate_says(g, s->a);
+        *cell++ = g->says;
     }
     put_table(s, &t);
 }

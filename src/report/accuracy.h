@@ -4,6 +4,7 @@
 #define FUSESIM_REPORT_ACCURACY_H
 
 #include "evidence/gates.h"
+#include "report/gate.h"
 #include "report/table.h"
 
 typedef struct {
@@ -13,7 +14,7 @@ typedef struct {
     int count;
     const fsim_pair *pair;
     int pairs;
-    const fsim_gate *gate; /* tried */
+    const fsim_gate *gate; /* judged */
     int gates;
     const fsim_grouping *by; /* of the first table */
     int keys;

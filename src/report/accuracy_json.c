@@ -135,24 +135,6 @@ static void put_speedups(FILE *out, const fsim_accuracy *x, fsim_arena *a)
     }
 }
 
-static void put_gates(FILE *out, const fsim_accuracy *x, fsim_arena *a)
-{
-    fputs(",\n \"gates\": [", out);
-    for (int i = 0; i < x->gates; i++) {
-        const fsim_gate *g = &x->gate[i];
-        fsim_json_text(out, i ? ",\n  {" : "\n  {", "gate", g->text);
-        fsim_json_text(out, ", ", "group", *g->group ? g->group : NULL);
-        fsim_json_text(out, ", ", "metric", fsim_gate_metric_names[g->metric]);
-        fsim_json_number(out, ", ", "value", g->value);
-        fsim_json_number(out, ", ", "limit", g->limit);
-        fprintf(out, ", \"rows\": %d", g->rows);
-        fsim_json_bool(out, ", ", "passed", g->passed);
-        fsim_json_text(out, ", ", "message", fsim_gate_says(g, a));
-        putc('}', out);
-    }
-    putc(']', out);
-}
-
 void fsim_json_accuracy(FILE *out, const fsim_accuracy *x)
 {
     static const fsim_grouping workloads[] = {FSIM_BY_HW, FSIM_BY_WORKLOAD},
@@ -171,7 +153,7 @@ void fsim_json_accuracy(FILE *out, const fsim_accuracy *x)
     put_groups(out, "overall", x, all, 1, a);
     put_groups(out, "by", x, x->by, x->keys, a);
     put_speedups(out, x, a);
-    put_gates(out, x, a);
+    fsim_json_gates(out, x->gate, x->gates);
     fputs("}\n", out);
     fsim_arena_free(a);
 }

@@ -5,10 +5,17 @@
 #include "report/json_stream.h"
 #include "report/report.h"
 #include <math.h>
+#include <string.h>
 
 const char *const fsim_no_contraction = "no_contraction";
-const char *const fsim_register_metric_names[FSIM_REGISTERS_METRICS] = {"class", "near", "registers", "spills",
-                                                                        "disagree"};
+static const fsim_gate_metric metrics[FSIM_REGISTERS_METRICS] = {
+    [FSIM_REGISTERS_CLASS] = {"class", FSIM_GATE_SHARE, true, "kernels with as many blocks on an SM"},
+    [FSIM_REGISTERS_NEAR] = {"near", FSIM_GATE_SHARE, true, "kernels with one block more or less"},
+    [FSIM_REGISTERS_ERROR] = {"registers", FSIM_GATE_SHARE, false, "mean error of the registers"},
+    [FSIM_REGISTERS_SPILLS] = {"spills", FSIM_GATE_COUNT, false, "kernels that spill"},
+    [FSIM_REGISTERS_DISAGREE] = {"disagree", FSIM_GATE_COUNT, false, "kernels whose facts disagree"}};
+const fsim_gate_table fsim_register_gates = {"validate --registers", metrics, FSIM_REGISTERS_METRICS,
+                                             "a template, or no_contraction"};
 
 static double counted(const fsim_register_sum *s, int count) { return s->kernels ? (double)count : (double)NAN; }
 
@@ -28,21 +35,22 @@ static double metric_of(const fsim_register_sum *s, fsim_register_metric m)
     }
 }
 
-static bool is_share(fsim_register_metric m) { return m == FSIM_REGISTERS_CLASS || m == FSIM_REGISTERS_NEAR; }
-static bool is_count(fsim_register_metric m) { return m == FSIM_REGISTERS_SPILLS || m == FSIM_REGISTERS_DISAGREE; }
-
-fsim_tried_gate fsim_register_gate_try(const fsim_register_gate *g, const fsim_register_rows *x, fsim_arena *a)
+int fsim_register_gate_template(const char *group)
 {
-    const fsim_register_sum s = fsim_register_rows_sum(x, g->template, 0);
-    const double value = metric_of(&s, g->metric);
-    fsim_tried_gate out = {.text = g->text,
-                           .value = value,
-                           .passed = is_share(g->metric) ? value >= g->limit : value <= g->limit /* false of NaN */};
-    out.says = isnan(value)          ? "no kernel was compiled"
-               : is_count(g->metric) ? fsim_printf(a, "%.0f kernels, wanted at most %.4g", value, g->limit)
-                                     : fsim_printf(a, "%.1f %%, wanted at %s %.4g %%", 100 * value,
-                                                   is_share(g->metric) ? "least" : "most", 100 * g->limit);
-    return out;
+    int t = 0;
+    if (!*group || strcmp(group, fsim_no_contraction) == 0)
+        return *group ? FSIM_NO_CONTRACTION : FSIM_EVERY_TEMPLATE;
+    while (t < FSIM_TEMPLATE_COUNT && strcmp(group, fsim_template_names[t]) != 0)
+        t++;
+    return t;
+}
+
+void fsim_register_gate_try(fsim_gate *g, const fsim_register_rows *x, fsim_arena *a)
+{
+    const fsim_register_sum s = fsim_register_rows_sum(x, fsim_register_gate_template(g->group), 0);
+    fsim_gate_judge(g, metric_of(&s, (fsim_register_metric)g->metric),
+                    fsim_printf(a, " of %d kernel%s", s.kernels, s.kernels == 1 ? "" : "s"), "no kernel was compiled",
+                    a);
 }
 
 static const char *integer(fsim_arena *a, int x) { return x ? fsim_printf(a, "%d", x) : "0"; }
@@ -216,7 +224,9 @@ void fsim_report_registers(const fsim_page *page, const fsim_register_report *x)
     if (!x->verbose && !(x->workloads == 1 && x->archs == 1))
         fsim_paragraph(page, FSIM_FAINT, 0, 2,
                        "Listed are kernels of another class than predicted, or that spill; --verbose lists all.");
-    fsim_report_gates(page, x->gate, x->gates);
+    if (x->gates)
+        putc('\n', page->out);
+    fsim_report_gates(page, "", x->gate, x->gates);
     fsim_arena_free(a);
 }
 
@@ -246,8 +256,7 @@ void fsim_markdown_registers(FILE *out, const fsim_register_report *x)
         }
         from = to;
     }
-    fsim_markdown_gates(out, x->gate, x->gates);
-    putc('\n', out);
+    fsim_markdown_gates(out, "", x->gate, x->gates);
     fsim_arena_free(a);
 }
 
@@ -335,6 +344,7 @@ void fsim_json_registers(FILE *out, const fsim_register_report *x)
         }
     putc(']', out);
     fsim_json_gates(out, x->gate, x->gates);
+    fputs("}\n", out);
 }
 
 void fsim_junit_registers(FILE *out, const fsim_register_report *x)
@@ -345,7 +355,7 @@ void fsim_junit_registers(FILE *out, const fsim_register_report *x)
         for (int t = 0; t < FSIM_TEMPLATE_COUNT; t++)
             cases += fsim_register_rows_sum(x->rows, t, x->sm[i]).kernels > 0;
     fsim_junit_begin(out, cases, failures, 0);
-    fsim_junit_gates(out, x->gate, x->gates);
+    fsim_junit_gates(out, "", x->gate, x->gates);
     for (int i = 0; i < x->archs; i++)
         for (int t = 0; t < FSIM_TEMPLATE_COUNT; t++) {
             const fsim_register_sum s = fsim_register_rows_sum(x->rows, t, x->sm[i]);

@@ -7,8 +7,6 @@
 #include "report/gate.h"
 #include "validate/trial/compiled.h"
 
-/* What --gate names: class and near, shares of kernels, at least; registers, mean error, at most; spills,
- * disagreements: kernels, at most. */
 typedef enum {
     FSIM_REGISTERS_CLASS,
     FSIM_REGISTERS_NEAR,
@@ -17,16 +15,10 @@ typedef enum {
     FSIM_REGISTERS_DISAGREE,
     FSIM_REGISTERS_METRICS
 } fsim_register_metric;
-extern const char *const fsim_register_metric_names[FSIM_REGISTERS_METRICS]; /* class near registers spills disagree */
+/* Of --gate; GROUP is a template or fsim_no_contraction. */
+extern const fsim_gate_table fsim_register_gates;
 
 extern const char *const fsim_no_contraction; /* in place of a template: all but contractions, libraries' and chains */
-
-typedef struct {
-    const char *text;
-    fsim_register_metric metric;
-    int template; /* or FSIM_EVERY_TEMPLATE, FSIM_NO_CONTRACTION */
-    double limit;
-} fsim_register_gate;
 
 typedef struct {
     const fsim_register_rows *rows;
@@ -34,13 +26,16 @@ typedef struct {
     const int *sm;
     int archs;
     int workloads;
-    const fsim_tried_gate *gate;
+    const fsim_gate *gate; /* judged */
     int gates;
     bool verbose;
 } fsim_register_report;
 
-/* Does the value keep to the gate's limit? In a. */
-fsim_tried_gate fsim_register_gate_try(const fsim_register_gate *g, const fsim_register_rows *x, fsim_arena *a);
+/* Which kernels a gate's group means: a template, FSIM_NO_CONTRACTION or, of "", FSIM_EVERY_TEMPLATE;
+ * FSIM_TEMPLATE_COUNT where it is no template. */
+int fsim_register_gate_template(const char *group);
+/* Measures the gate's metric over the rows of its group, and judges it. */
+void fsim_register_gate_try(fsim_gate *g, const fsim_register_rows *x, fsim_arena *a);
 
 void fsim_report_registers(const fsim_page *page, const fsim_register_report *x);
 void fsim_markdown_registers(FILE *out, const fsim_register_report *x);

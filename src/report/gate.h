@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate.h: limits of --gate, tried, as reports of measurements show them. */
+/* gate.h: limits of --gate that have been tried, in every form of a report. */
 #ifndef FUSESIM_REPORT_GATE_H
 #define FUSESIM_REPORT_GATE_H
 
+#include "input/gate.h"
 #include "report/table.h"
 
-typedef struct {
-    const char *text; /* as asked for: "mape=10%" */
-    double value;     /* NaN where nothing was measured */
-    bool passed;
-    const char *says; /* the value beside the limit */
-} fsim_tried_gate;
-
-int fsim_gates_failed(const fsim_tried_gate *gate, int gates);
-void fsim_report_gates(const fsim_page *page, const fsim_tried_gate *gate, int gates);
-void fsim_markdown_gates(FILE *out, const fsim_tried_gate *gate, int gates);
-/* The member "gates" of an object, and its end. */
-void fsim_json_gates(FILE *out, const fsim_tried_gate *gate, int gates);
-void fsim_junit_gates(FILE *out, const fsim_tried_gate *gate, int gates);
+/* A line for each; nothing where there is none. where: what stands in front ("t4: ", or ""). */
+void fsim_report_gates(const fsim_page *page, const char *where, const fsim_gate *gate, int gates);
+void fsim_markdown_gates(FILE *out, const char *where, const fsim_gate *gate, int gates);
+/* The member "gates" of an object: [{gate, group, metric, value, limit, passed, message}]. */
+void fsim_json_gates(FILE *out, const fsim_gate *gate, int gates);
+/* A test case for each. */
+void fsim_junit_gates(FILE *out, const char *where, const fsim_gate *gate, int gates);
 
 #endif

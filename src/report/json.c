@@ -407,7 +407,23 @@ static void put_prediction(writer *w, cJSON *o, const fsim_prediction *p)
 
 static void delete_document(void *root) { cJSON_Delete(root); }
 
-bool fsim_report_json(FILE *out, const fsim_prediction *p, int count)
+static void put_gates(writer *w, cJSON *to, const fsim_judged *judged)
+{
+    cJSON *list = judged->count > 0 ? put_new(w, to, "gates", cJSON_CreateArray()) : NULL;
+    for (int i = 0; i < judged->count; i++) {
+        const fsim_gate *g = &judged->at[i];
+        cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
+        put_text(w, o, "gate", g->text);
+        put_text(w, o, "group", *g->group ? g->group : NULL);
+        put_text(w, o, "metric", fsim_gate_metric_of(g)->name);
+        put_number(w, o, "value", g->value);
+        put_number(w, o, "limit", g->limit);
+        put_bool(w, o, "passed", g->passed);
+        put_text(w, o, "message", g->says);
+    }
+}
+
+bool fsim_report_json(FILE *out, const fsim_prediction *p, const fsim_judged *judged, int count)
 {
     writer w = {fsim_arena_new(), false};
     cJSON *root = cJSON_CreateObject();
@@ -416,8 +432,12 @@ bool fsim_report_json(FILE *out, const fsim_prediction *p, int count)
     put_count(&w, root, "schema", FSIM_PLAN_SCHEMA);
     put_text(&w, root, "fusesim", FUSESIM_VERSION);
     cJSON *plans = put_new(&w, root, "plans", cJSON_CreateArray());
-    for (int i = 0; i < count; i++)
-        put_prediction(&w, put_new(&w, plans, NULL, cJSON_CreateObject()), &p[i]);
+    for (int i = 0; i < count; i++) {
+        cJSON *plan = put_new(&w, plans, NULL, cJSON_CreateObject());
+        put_prediction(&w, plan, &p[i]);
+        if (judged)
+            put_gates(&w, plan, &judged[i]);
+    }
     char *text = root && !w.failed ? cJSON_Print(root) : NULL;
     if (text)
         fprintf(out, "%s\n", text);

@@ -41,7 +41,7 @@ static void put_case(FILE *out, const char *class, const char *name)
 void fsim_junit_begin(FILE *out, int cases, int failures, int skipped)
 {
     fprintf(out,
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"fusesim validate\" "
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"fusesim\" "
             "tests=\"%d\" failures=\"%d\" errors=\"0\" skipped=\"%d\" time=\"0\">\n",
             cases, failures, skipped);
 }
@@ -83,16 +83,11 @@ void fsim_junit_accuracy(FILE *out, const fsim_accuracy *x)
     fsim_arena *a = fsim_arena_new();
     fsim_stat_group *group;
     const int groups = fsim_stat_groups(x->at, x->count, x->by, x->keys, a, &group);
-    int failures = 0, skipped = 0;
-    for (int i = 0; i < x->gates; i++)
-        failures += !x->gate[i].passed;
+    int skipped = 0;
     for (int i = 0; i < groups; i++)
         skipped += group[i].stats.rows == 0;
-    fsim_junit_begin(out, x->gates + groups, failures, skipped);
-    for (int i = 0; i < x->gates; i++)
-        fsim_junit_case(out, "fusesim.gate", x->gate[i].text, x->gate[i].passed ? NULL : "gate",
-                        x->gate[i].passed ? fsim_gate_says(&x->gate[i], a)
-                                          : fsim_printf(a, "%s: %s", x->gate[i].text, fsim_gate_says(&x->gate[i], a)));
+    fsim_junit_begin(out, x->gates + groups, fsim_gates_failed(x->gate, x->gates), skipped);
+    fsim_junit_gates(out, "", x->gate, x->gates);
     for (int i = 0; i < groups; i++)
         put_group(out, x, &group[i], a);
     fsim_junit_end(out);

@@ -6,6 +6,7 @@
 #define FUSESIM_REPORT_REPORT_H
 
 #include "predict.h"
+#include "report/plan_gates.h"
 #include "report/table.h"
 #include <stdio.h>
 
@@ -39,10 +40,9 @@ extern const char *const fsim_dump_stages[]; /* "graph", "legal", "parts", "kern
 /* json.c: for programs; reports/schema describes it. */
 
 enum { FSIM_PLAN_SCHEMA = 2 };
-/* {"schema": 2, "fusesim": VERSION, "plans": [one for each prediction]}. False when memory ran out or the stream
- * failed.
- */
-bool fsim_report_json(FILE *out, const fsim_prediction *p, int count);
+/* {"schema": 2, "fusesim": VERSION, "plans": [one for each prediction, with its gates]}. judged: of each; NULL without
+ * gates. False when memory ran out or the stream failed. */
+bool fsim_report_json(FILE *out, const fsim_prediction *p, const fsim_judged *judged, int count);
 /* One line of `enumerate`. time_s and the bytes are the partition's. */
 void fsim_json_partition(FILE *out, const fsim_graph *g, const fsim_partition *partition, double time_s,
                          int64_t dram_read_bytes, int64_t dram_write_bytes);

@@ -7,7 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-const char *const fsim_trial_metric_names[FSIM_TRIAL_METRICS] = {"mape", "bytes", "regret"};
+static const fsim_gate_metric metrics[FSIM_TRIAL_METRICS] = {
+    [FSIM_TRIAL_MAPE] = {"mape", FSIM_GATE_SHARE, false, "mean error of the plans' times"},
+    [FSIM_TRIAL_BYTES] = {"bytes", FSIM_GATE_SHARE, false, "error of the kernels' DRAM bytes"},
+    [FSIM_TRIAL_REGRET] = {"regret", FSIM_GATE_SHARE, false, "what the chosen plan loses to the best"}};
+const fsim_gate_table fsim_trial_gates = {"validate --device", metrics, FSIM_TRIAL_METRICS, NULL};
 
 static double kernel_bytes(const fsim_measured_kernel *k) { return k->dram_read_bytes + k->dram_write_bytes; }
 
@@ -316,15 +320,11 @@ static void report_trial(const fsim_page *page, const fsim_trials *x, const fsim
     }
 }
 
-fsim_tried_gate fsim_trial_gate_try(const fsim_trial_gate *g, const fsim_trials *x, double *noise, fsim_arena *a)
+double fsim_trial_gate_try(fsim_gate *g, const fsim_trials *x, fsim_arena *a)
 {
-    const double value = fsim_trials_metric(x, g->metric, noise);
-    return (fsim_tried_gate){
-        .text = g->text,
-        .value = value,
-        .passed = value <= g->limit,
-        .says = isnan(value) ? "nothing was measured"
-                             : fsim_printf(a, "%.2f %%, wanted at most %.4g %%", 100 * value, 100 * g->limit)};
+    double noise = 0;
+    fsim_gate_judge(g, fsim_trials_metric(x, (fsim_trial_metric)g->metric, &noise), "", "nothing was measured", a);
+    return noise;
 }
 
 void fsim_report_trials(const fsim_page *page, const fsim_trials *x)
@@ -346,7 +346,9 @@ void fsim_report_trials(const fsim_page *page, const fsim_trials *x)
         putc('\n', page->out);
         fsim_paragraph(page, FSIM_FAINT, 0, 2, fsim_printf(a, "No bytes were counted: %s", x->no_counters));
     }
-    fsim_report_gates(page, x->gate, x->gates);
+    if (x->gates)
+        putc('\n', page->out);
+    fsim_report_gates(page, "", x->gate, x->gates);
     fsim_arena_free(a);
 }
 
@@ -372,8 +374,7 @@ void fsim_markdown_trials(FILE *out, const fsim_trials *x)
         fputs("\n\n", out);
         fsim_table_markdown(out, &plans);
     }
-    fsim_markdown_gates(out, x->gate, x->gates);
-    putc('\n', out);
+    fsim_markdown_gates(out, "", x->gate, x->gates);
     fsim_arena_free(a);
 }
 
@@ -500,6 +501,7 @@ void fsim_json_trials(FILE *out, const fsim_trials *x)
     }
     putc(']', out);
     fsim_json_gates(out, x->gate, x->gates);
+    fputs("}\n", out);
     fsim_arena_free(c);
 }
 
@@ -513,7 +515,7 @@ void fsim_junit_trials(FILE *out, const fsim_trials *x)
             failures += x->at[i].plan[p].wrong > 0 || x->at[i].plan[p].differs;
         }
     fsim_junit_begin(out, cases, failures, 0);
-    fsim_junit_gates(out, x->gate, x->gates);
+    fsim_junit_gates(out, "", x->gate, x->gates);
     for (int i = 0; i < x->count; i++)
         for (int p = 0; p < x->at[i].plans; p++) {
             const fsim_trial_plan *y = &x->at[i].plan[p];

@@ -6,15 +6,10 @@
 #include "report/gate.h"
 #include "validate/trial/trial.h"
 
-/* A limit of --gate: mape (of all plans' times), bytes (of all kernels' DRAM bytes: differences over the sum, so that
- * the large ones weigh most), regret (the largest), each at most. */
+/* mape: of all plans' times; bytes: of all kernels' DRAM bytes, differences over the sum, so that the large ones weigh
+ * most; regret: the largest. */
 typedef enum { FSIM_TRIAL_MAPE, FSIM_TRIAL_BYTES, FSIM_TRIAL_REGRET, FSIM_TRIAL_METRICS } fsim_trial_metric;
-extern const char *const fsim_trial_metric_names[FSIM_TRIAL_METRICS];
-typedef struct {
-    const char *text;
-    fsim_trial_metric metric;
-    double limit;
-} fsim_trial_gate;
+extern const fsim_gate_table fsim_trial_gates; /* of --gate */
 
 typedef struct {
     const char *device, *name; /* cpu; "AMD EPYC, 2 threads" */
@@ -22,15 +17,15 @@ typedef struct {
     const char *no_counters;   /* why there are no bytes; NULL */
     const fsim_trial *at;
     int count;
-    const fsim_tried_gate *gate;
+    const fsim_gate *gate; /* judged */
     int gates;
     bool verbose, measured; /* measured: else kernels were compared only */
 } fsim_trials;
 
 /* Mean of |predicted / measured - 1|, and so on, over all trials; NaN where nothing was measured. noise may be NULL. */
 double fsim_trials_metric(const fsim_trials *x, fsim_trial_metric m, double *noise);
-/* noise: what repetition alone may move the value by. In a. */
-fsim_tried_gate fsim_trial_gate_try(const fsim_trial_gate *g, const fsim_trials *x, double *noise, fsim_arena *a);
+/* Measures the gate's metric, and judges it. Returns what repetition alone may move the value by. */
+double fsim_trial_gate_try(fsim_gate *g, const fsim_trials *x, fsim_arena *a);
 
 void fsim_report_trials(const fsim_page *page, const fsim_trials *x);
 void fsim_markdown_trials(FILE *out, const fsim_trials *x);

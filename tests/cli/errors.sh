@@ -288,13 +288,13 @@ expect 66 "unknown hardware 't5'" validate --measurements rows.csv --hw t5
 expect 2 "names 'rows.csv' twice" validate --measurements rows.csv --measurements=rows.csv
 expect 2 "unknown key 'clas'; did you mean 'class'" validate --measurements rows.csv --by hw,clas
 expect 2 "unknown metric 'mepe'; did you mean 'mape'" validate --measurements rows.csv --gate mepe=3%
-expect 2 'wanted METRIC=LIMIT' validate --measurements rows.csv --gate softmax
+expect 2 "unknown metric 'softmax' \(validate --measurements has mape=10%, " validate --measurements rows.csv --gate softmax
 expect 2 "'5%%' is no limit" validate --measurements rows.csv --gate mape=5%%
 expect 2 "'sofmax' is no GPU, class, strategy, workload or folder of these rows; did you mean 'softmax'" validate --measurements rows.csv --gate sofmax:mape=3%
 expect 2 "unknown key 'smss'; did you mean 'sms'" validate --measurements rows.csv --hw-set smss=3
 expect 2 '\.svg, \.png or \.pdf' validate --measurements rows.csv --chart x.gif
-expect 2 '--gate means nothing to' "$workload_yaml" --hw "$toy" --gate mape=3%
-expect 2 '--junit means nothing to' "$workload_yaml" --hw "$toy" --junit x.xml
+expect 2 '--gate means nothing to' enumerate "$workload_yaml" --hw "$toy" --gate mape=3%
+expect 2 '--junit means nothing to' enumerate "$workload_yaml" --hw "$toy" --junit x.xml
 for option in --train --jvp --report=x.html --precision=f16; do
     expect 2 "${option%%=*} is not in this release" "$workload_yaml" --hw "$toy" $option
 done

@@ -34,6 +34,7 @@ make pareto.plan.json "$norm" --hw t4 --objective pareto --time-limit 0.2 --json
 make top.plan.json "$norm" --hw t4 --top 7 --time-limit 0.2 --json -
 make compile.plan.json "$bert" --hw t4 --compile-cost --time-limit 0.2 --json -
 make jobs.plan.json "$bert" --hw t4,a100-sxm4-40gb --compile-cost --compile-jobs 4 --time-limit 0.2 --json -
+make gates.plan.json "$norm" --hw t4,l4 --gate time=1s --gate eager:gap=100% --gate t4:kernels=99 --time-limit 0.2 --json -
 make given.plan.json "$norm" --hw t4 --plan top.plan.json --strategy optimal --time-limit 0.2 --json -
 make warm.plan.json "$bert" --hw t4 --l2 warm --launch graph --numerics strict --recompute off --time-limit 0.2 --json -
 for strategy in eager unfused greedy inductor pattern maximal xla; do

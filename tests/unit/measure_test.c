@@ -363,6 +363,8 @@ static void gates_hold_or_fail(void **state)
                  {"t4/ops/softmax/eager:mape=40%", false, 1, 0.5},
                  {"ops:rows=3", true, 3, 3},
                  {"ops:rows=4", false, 3, 3},
+                 {"ops:rows=75%", true, 4, 0.75},
+                 {"ops:rows=76%", false, 4, 0.75},
                  {"inductor:mape=100%", false, 0, NAN},
                  {"norm:mape=100%", false, 0, NAN},
                  {"v100:mape=100%", false, 0, NAN},
@@ -375,11 +377,12 @@ static void gates_hold_or_fail(void **state)
     const fsim_measurements rows = {(fsim_measured *)(void *)e[0].row, 4};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fsim_gate g;
-        assert_true(fsim_gate_read(a, d, cases[i].text, &g));
-        assert_true(fsim_gate_resolve(a, d, &rows, hw, 2, &g));
-        fsim_gate_try(e, 4, NULL, 0, a, &g);
-        if (g.passed != cases[i].passes || g.rows != cases[i].rows)
-            fail_msg("%s: %s", cases[i].text, fsim_gate_says(&g, a));
+        fsim_row_group group;
+        assert_true(fsim_gate_read(a, d, cases[i].text, &fsim_row_gates, &g));
+        assert_true(fsim_row_group_of(a, d, &rows, hw, 2, &g, &group));
+        fsim_row_gate_try(&(fsim_evaluated_rows){e, 4, NULL, 0}, &group, a, &g);
+        if (g.passed != cases[i].passes || g.count != cases[i].rows)
+            fail_msg("%s: %s", cases[i].text, g.says);
         if (isnan(cases[i].value))
             assert_true(isnan(g.value));
         else
@@ -405,26 +408,28 @@ static void gates_of_speedups(void **state)
     const int pairs = fsim_pairs_of(e, PAIRED, a, &p);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fsim_gate g;
-        assert_true(fsim_gate_read(a, d, cases[i].text, &g) && fsim_gate_resolve(a, d, &rows, NULL, 0, &g));
-        fsim_gate_try(e, PAIRED, p, pairs, a, &g);
+        fsim_row_group group;
+        assert_true(fsim_gate_read(a, d, cases[i].text, &fsim_row_gates, &g) &&
+                    fsim_row_group_of(a, d, &rows, NULL, 0, &g, &group));
+        fsim_row_gate_try(&(fsim_evaluated_rows){e, PAIRED, p, pairs}, &group, a, &g);
         if (g.passed != cases[i].passes)
-            fail_msg("%s: %s", cases[i].text, fsim_gate_says(&g, a));
+            fail_msg("%s: %s", cases[i].text, g.says);
     }
     fsim_arena_free(a);
 }
 
 static void gates_that_are_none(void **state)
 {
-    static const char *const bad[][2] = {{"mape", "wanted METRIC=LIMIT"},
-                                         {"=1", "wanted METRIC=LIMIT"},
-                                         {"mape=", "wanted METRIC=LIMIT"},
-                                         {":mape=1", "wanted METRIC=LIMIT"},
+    static const char *const bad[][2] = {{"mape", "mape wants a limit: mape=10%"},
+                                         {"=1", "wanted [GROUP:]METRIC=LIMIT"},
+                                         {"mape=", "wanted [GROUP:]METRIC=LIMIT"},
+                                         {":mape=1", "wanted [GROUP:]METRIC=LIMIT"},
                                          {"mepe=1", "did you mean 'mape'"},
                                          {"mape=x", "is no limit"},
                                          {"mape=1%%", "is no limit"},
                                          {"mape=-1%", "is no limit"},
                                          {"mape=nan", "is no limit"},
-                                         {"rows=5%", "is no limit"},
+                                         {"rank=5%", "is no limit"},
                                          {"rank=inf", "is no limit"},
                                          {"sofmax:mape=1", "did you mean 'softmax'"},
                                          {"t4/opps/relu:mape=1", "'opps' is no"},
@@ -436,7 +441,9 @@ static void gates_that_are_none(void **state)
         const fsim_evaluated *e = evaluated(a, four, 4);
         const fsim_measurements rows = {(fsim_measured *)(void *)e[0].row, 4};
         fsim_gate g;
-        assert_false(fsim_gate_read(a, d, bad[i][0], &g) && fsim_gate_resolve(a, d, &rows, NULL, 0, &g));
+        fsim_row_group group;
+        assert_false(fsim_gate_read(a, d, bad[i][0], &fsim_row_gates, &g) &&
+                     fsim_row_group_of(a, d, &rows, NULL, 0, &g, &group));
         char *said = diagnostics(d);
         if (!strstr(said, bad[i][1]))
             fail_msg("%s: no '%s' in: %s", bad[i][0], bad[i][1], said);

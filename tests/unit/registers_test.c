@@ -100,22 +100,19 @@ static void sums_and_gates(void **unused)
     assert_true(isnan(s.class_share) && isnan(s.registers_error));
 
     const struct {
-        fsim_register_metric metric;
-        int template;
-        double limit;
+        const char *text;
         bool passes;
-    } gate[] = {{FSIM_REGISTERS_CLASS, FSIM_NO_CONTRACTION, 0.5, true},
-                {FSIM_REGISTERS_CLASS, FSIM_EVERY_TEMPLATE, 0.5, false},
-                {FSIM_REGISTERS_ERROR, FSIM_POINTWISE, 0.25, true},
-                {FSIM_REGISTERS_ERROR, FSIM_EVERY_TEMPLATE, 0.25, false},
-                {FSIM_REGISTERS_SPILLS, FSIM_EVERY_TEMPLATE, 1, true},
-                {FSIM_REGISTERS_SPILLS, FSIM_EVERY_TEMPLATE, 0, false},
-                {FSIM_REGISTERS_DISAGREE, FSIM_POINTWISE, 0, true},
-                {FSIM_REGISTERS_CLASS, FSIM_POOLING, 0, false}}; /* no kernel: no verdict in its favour */
+    } gate[] = {
+        {"no_contraction:class=50%", true}, {"class=50%", false},      {"pointwise:registers=25%", true},
+        {"registers=25%", false},           {"spills=1", true},        {"spills=0", false},
+        {"pointwise:disagree=0", true},     {"pooling:class=0", false}}; /* no kernel: no verdict in its favour */
     for (size_t i = 0; i < sizeof gate / sizeof *gate; i++) {
-        const fsim_register_gate g = {.metric = gate[i].metric, .template = gate[i].template, .limit = gate[i].limit};
         fsim_arena *a = fsim_arena_new();
-        assert_int_equal(fsim_register_gate_try(&g, &x, a).passed, gate[i].passes);
+        fsim_gate g;
+        assert_true(fsim_gate_read(a, fsim_diag_new(a), gate[i].text, &fsim_register_gates, &g));
+        fsim_register_gate_try(&g, &x, a);
+        if (g.passed != gate[i].passes)
+            fail_msg("%s: %s", g.text, g.says);
         fsim_arena_free(a);
     }
 }

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/plan_gates.h"
+
+#include "report/describe.h"
+#include "report/gate.h"
+#include <math.h>
+#include <string.h>
+
+enum { TIME, SPEEDUP, MEMORY, BYTES, KERNELS, OVER_OPTIMUM, GAP, PROVEN, METRICS };
+
+static const fsim_gate_metric metrics[METRICS] = {
+    [TIME] = {"time", FSIM_GATE_SECONDS, false, "time of the plan"},
+    [SPEEDUP] = {"speedup", FSIM_GATE_FACTOR, true, "time of eager over that of the plan"},
+    [MEMORY] = {"memory", FSIM_GATE_BYTES, false, "memory at its peak"},
+    [BYTES] = {"bytes", FSIM_GATE_BYTES, false, "DRAM bytes read and written"},
+    [KERNELS] = {"kernels", FSIM_GATE_COUNT, false, "kernels of the plan"},
+    [OVER_OPTIMUM] = {"over_optimum", FSIM_GATE_SHARE, false, "what it loses against optimal"},
+    [GAP] = {"gap", FSIM_GATE_SHARE, false, "distance from the lower bound"},
+    [PROVEN] = {"proven", FSIM_GATE_YES, true, "no legal plan is better"}};
+const fsim_gate_table fsim_plan_gates = {"plan", metrics, METRICS, "GPU, strategy or GPU/strategy"};
+
+static const fsim_loc command_line = {NULL, 0, 0};
+
+/* The place of text[0, length) among the names, or -1. */
+static int place_of(const char *text, size_t length, const char *const *names, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (strlen(names[i]) == length && strncmp(text, names[i], length) == 0)
+            return i;
+    return -1;
+}
+
+bool fsim_plan_group_of(fsim_arena *a, fsim_diag *d, const fsim_gate *gate, const char *const *gpu, int gpus,
+                        fsim_plan_group *out)
+{
+    *out = (fsim_plan_group){FSIM_PLAN_COUNT, -1};
+    for (const char *p = gate->group; *p;) {
+        const size_t length = strcspn(p, "/");
+        const int strategy = place_of(p, length, fsim_strategy_names, FSIM_PLAN_COUNT),
+                  place = place_of(p, length, gpu, gpus);
+        if (strategy < 0 && place < 0) {
+            const char **all = fsim_new(a, const char *, FSIM_PLAN_COUNT + gpus), *name = fsim_strndup(a, p, length);
+            for (int i = 0; i < FSIM_PLAN_COUNT + gpus; i++)
+                all[i] = i < FSIM_PLAN_COUNT ? fsim_strategy_names[i] : gpu[i - FSIM_PLAN_COUNT];
+            fsim_error(d, command_line, "--gate '%s': '%s' is no strategy and no GPU of --hw%s", gate->text, name,
+                       fsim_did_you_mean(a, name, all, FSIM_PLAN_COUNT + gpus));
+            return false;
+        }
+        if (strategy >= 0)
+            out->strategy = strategy;
+        else
+            out->gpu = place;
+        p += length + (p[length] == '/');
+    }
+    return true;
+}
+
+/* The metric of the plan of s; NaN where there is none. */
+static double value_of(int metric, const fsim_prediction *p, fsim_strategy s)
+{
+    const fsim_plan *plan = &p->plan[s];
+    fsim_prediction shown = *p; /* as if s were the plan shown: the bound is one for all */
+    shown.chosen = s;
+    const fsim_verdict v = fsim_verdict_of(&shown);
+    switch (metric) {
+    case TIME:
+        return plan->time_s;
+    case SPEEDUP:
+        return fsim_speedup(p, s);
+    case MEMORY:
+        return (double)plan->peak_memory_bytes;
+    case BYTES:
+        return (double)plan->dram_read_bytes + (double)plan->dram_write_bytes;
+    case KERNELS:
+        return plan->kernels;
+    case OVER_OPTIMUM:
+        return fsim_over_optimum(p, s);
+    case GAP:
+        return v.gap;
+    default:
+        return v.proven;
+    }
+}
+
+fsim_judged fsim_plan_gates_try(const fsim_gate *gate, const fsim_plan_group *group, int gates, int gpu,
+                                const fsim_prediction *p, fsim_arena *a)
+{
+    fsim_judged out = {fsim_new(a, fsim_gate, gates + 1), 0};
+    for (int i = 0; i < gates; i++) {
+        if (group[i].gpu >= 0 && group[i].gpu != gpu)
+            continue;
+        const bool of_shown = group[i].strategy == FSIM_PLAN_COUNT;
+        const fsim_strategy s = of_shown ? p->chosen : (fsim_strategy)group[i].strategy;
+        fsim_gate *g = &out.at[out.count++];
+        *g = gate[i];
+        const bool planned = fsim_planned(p, s);
+        fsim_gate_judge(
+            g, planned ? value_of(g->metric, p, s) : (double)NAN,
+            g->metric == PROVEN && planned
+                ? fsim_printf(a, ", the gap is %s", fsim_percent_text(a, value_of(GAP, p, s)))
+                : "",
+            planned ? "there is no figure" : fsim_printf(a, "no plan of %s was made", fsim_strategy_names[s]), a);
+    }
+    return out;
+}
+
+void fsim_junit_plans(FILE *out, const fsim_prediction *p, const fsim_judged *judged, int count)
+{
+    fsim_arena *a = fsim_arena_new();
+    int cases = count, failures = 0;
+    for (int i = 0; i < count; i++) {
+        cases += judged[i].count;
+        failures += fsim_gates_failed(judged[i].at, judged[i].count) + fsim_over_limit(&p[i]);
+    }
+    fsim_junit_begin(out, cases, failures, 0);
+    for (int i = 0; i < count; i++)
+        fsim_junit_gates(out, count > 1 ? fsim_printf(a, "%s: ", p[i].hw->name) : "", judged[i].at, judged[i].count);
+    for (int i = 0; i < count; i++) {
+        const fsim_plan *plan = &p[i].plan[p[i].chosen];
+        const char *figures = fsim_printf(a, "%s takes %s in %d kernels, %s as fast as eager, %s of memory at its peak",
+                                          fsim_strategy_names[p[i].chosen], fsim_seconds_text(a, plan->time_s),
+                                          plan->kernels, fsim_times_text(a, fsim_speedup(&p[i], p[i].chosen)),
+                                          fsim_bytes_text(a, (double)plan->peak_memory_bytes));
+        fsim_junit_case(out, "fusesim.plan", fsim_printf(a, "%s/%s", p[i].graph->name, p[i].hw->name),
+                        fsim_over_limit(&p[i]) ? "memory" : NULL, figures);
+    }
+    fsim_junit_end(out);
+    fsim_arena_free(a);
+}
