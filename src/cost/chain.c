@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/chain.h"
 
-#include "cost/thread_registers.h"
-#include "fusion/chain.h"
+#include "kernel/chain.h"
 #include <math.h>
 
-enum {
-    TENSOR_STEP = 16, /* tensor units take k and columns sixteen at a time */
-    MOST_RESULTS = 256
-}; /* a row's, of one block: emit/flash.c */
+enum { TENSOR_STEP = 16 }; /* tensor cores take k and columns sixteen at a time */
 
 fsim_chain_shape fsim_chain_shape_of(const fsim_graph *g, const fsim_group *o, bool tensor)
 {
@@ -24,47 +20,35 @@ fsim_chain_shape fsim_chain_shape_of(const fsim_graph *g, const fsim_group *o, b
                               .causal = (double)o->causal};
 }
 
-/* A tile as emit/flash.c lays it out and shares it among its threads: smaller where they would hold too much. */
+/* The block's threads, registers and shared memory. Where the operands' elements lie in memory is not asked yet: those
+ * of the first's other operand are taken to follow k, those of the second's the results. Whoever asks checks the shared
+ * memory. */
 static void settle_block(const fsim_chain_shape *s, fsim_chain_tile t, fsim_chain_block *b)
 {
-    enum {
-        MOST_SUMS = 160,
-        MOST_TENSOR_SUMS = 144,
-        MOST_ROWS = 128,
-        LEAST_COLUMNS = 32,
-        SHARING = 16,
-        FRAGMENTS = 8,
-        STREAMED = 64,
-        SIMT_PAD = 4,
-        TENSOR_PAD = 8
-    };
-    const double unit = TENSOR_STEP, results = ceil(s->results / b->chunks / unit) * unit,
-                 word = s->elem_bytes > 4 ? 2 : 1;
-    const double pad = s->tensor ? TENSOR_PAD : SIMT_PAD, kept = b->streams ? STREAMED : s->k,
-                 step = s->tensor ? kept : fmin(kept, STREAMED);
-    const int m = t.m < MOST_ROWS ? t.m : MOST_ROWS;
-    double n = t.n;
-    b->threads = s->tensor ? 2 * m : m >= 128 ? 256 : m >= 32 ? 128 : 64;
-    while (n > LEAST_COLUMNS && m * (n + results) / b->threads * word > (s->tensor ? MOST_TENSOR_SUMS : MOST_SUMS))
-        n /= 2;
-    b->shared_bytes =
-        (int64_t)((m * (kept + pad) + n * (step + pad) + n * (results + pad) + (s->tensor ? 0 : m * (n + pad))) *
-                  s->elem_bytes);
-    const fsim_held_words w = {.threads = b->threads,
-                               .tensor = s->tensor,
-                               .sums = m * (n + results) / b->threads * word,
-                               .fragments = s->tensor ? FRAGMENTS
-                                                      : (SHARING * m / b->threads + fmax(n, results) / SHARING) * word,
-                               .packed = s->tensor ? m * n / b->threads / 2 : 0};
-    b->registers = fsim_flash_registers(&w);
+    const fsim_chain_request request = {.batch_rows = (int64_t)s->m,
+                                        .width = (int64_t)s->width,
+                                        .depth = (int64_t)s->k,
+                                        .columns = (int64_t)s->results,
+                                        .tensor = s->tensor,
+                                        .elem_bytes = s->elem_bytes,
+                                        .first_along_k = true,
+                                        .shared_most = INT64_MAX,
+                                        .m = t.m,
+                                        .n = t.n};
+    fsim_chain_layout l;
+    fsim_chain_layout_of(&request, &l);
+    b->threads = l.threads;
+    b->shared_bytes = l.shared_bytes;
+    b->registers = l.registers;
 }
 
 fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile t)
 {
-    const double unit = s->tensor ? TENSOR_STEP : 1, chunks = ceil(s->results / MOST_RESULTS);
+    const double unit = s->tensor ? TENSOR_STEP : 1, chunks = ceil(s->results / FSIM_CHAIN_RESULTS);
     const double k = ceil(s->k / unit) * unit, results = ceil(s->results / chunks / unit) * unit; /* of one block */
     const double tiles_m = ceil(s->m / t.m), rows = s->batch * s->m, e = s->elem_bytes;
-    fsim_chain_block b = {.steps = ceil(s->width / t.split / t.n), .chunks = chunks, .streams = s->k > FSIM_KEPT_WIDTH};
+    fsim_chain_block b = {
+        .steps = ceil(s->width / t.split / t.n), .chunks = chunks, .streams = s->k > FSIM_CHAIN_KEPT_DEPTH};
     const double made = s->causal > 0 ? fmin(1, (s->causal + t.m + t.n) / (2 * s->causal))
                                       : 1; /* tiles that reach below the diagonal */
     b.steps *= made;

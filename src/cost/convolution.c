@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/convolution.h"
-#include "cost/thread_registers.h"
+#include "kernel/tile.h"
 
 #include <math.h>
 
@@ -107,11 +107,10 @@ static double tile_share(int m, int n) { return fmin(best_tile_share, 1 / (1 + 0
  * filters are summed up a result a thread: emit/tile.h. */
 static void generated_tile(const fsim_costing *c, fsim_kernel *k, const fsim_convolution_shape *s, int elem_bytes)
 {
-    enum { FEWEST_FILTERS = 8 };
     const fsim_node *n = &c->g->node[c->group->anchor];
     const fsim_access *x = &n->arg[0];
     const int pixels = k->tile_m, filters = k->tile_n;
-    if (x->how != FSIM_READ_WINDOW || s->filters < FEWEST_FILTERS) {
+    if (x->how != FSIM_READ_WINDOW || s->filters < FSIM_LEAST_FILTERS) {
         k->block = FSIM_BLOCK;
         k->shared_bytes = 0;
         k->registers = fsim_direct_registers(c->group->live);

@@ -12,7 +12,8 @@
 #define FUSESIM_COST_COST_H
 
 #include "fusion/group.h"
-#include "hw/hw.h"
+#include "kernel/occupancy.h"
+#include "kernel/registers.h"
 
 enum { FSIM_SECTOR_BYTES = 32 };
 /* Kernel times are whole femtoseconds: sums do not depend on their order, and the search compares them exactly. */
@@ -98,10 +99,5 @@ double fsim_dram_seconds(const fsim_hw *hw, double read_bytes, double write_byte
 double fsim_least_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes, bool products);
 /* Effective L2 capacity in bytes: what a kernel can expect to find again. */
 double fsim_l2_effective(const fsim_hw *hw);
-/* Registers per thread of a kernel with `live` values, each `vector` elements wide. Rule and calibration in
- * occupancy.c. */
-int fsim_registers(int live, int vector);
-/* Blocks of one SM at once; 0 when it does not fit. */
-int fsim_blocks_per_sm(const fsim_hw *hw, int threads, int registers, int shared_bytes);
 
 #endif

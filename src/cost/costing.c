@@ -314,6 +314,12 @@ double fsim_dense_peak(const fsim_hw *hw, fsim_dtype arithmetic)
                                     : fp32;
 }
 
+double fsim_l2_effective(const fsim_hw *hw)
+{
+    const double share = fsim_hw_get(hw, FSIM_HW_L2_EFFECTIVE);
+    return fsim_hw_get(hw, FSIM_HW_L2_CAPACITY) * (isnan(share) ? 1 : share);
+}
+
 fsim_costing fsim_costing_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group,
                              const fsim_residency *l2, fsim_arena *a)
 {

@@ -73,8 +73,9 @@ int fsim_streaming_registers(const fsim_costing *c, int vector);
 int fsim_walk_registers(const fsim_costing *c, int vector);
 int fsim_keeping_registers(const fsim_costing *c, int vector, double elems);
 
-/* Block, shared memory and registers of the generator's kernel with k's tile: what emit/tile.c makes of it, as far as
- * layouts have no say. rows, columns: of one batch; alone: elements of this side come one by one. */
+/* Block, shared memory and registers of the generated kernel with k's tile, where the operands' elements lie beside
+ * each other along k (kernel/tile.h). rows, columns: of one batch; alone: elements of this side
+ * come one by one. */
 typedef struct {
     double extent;
     bool alone;

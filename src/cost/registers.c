@@ -5,8 +5,9 @@
  * Up to 32 registers are free: an SM then holds as many threads as it may. The compiler fills them, with loads issued
  * ahead, and goes beyond only for values that must stay. So the figures up to 32 say what it fills, and change no time;
  * those above are of values that stay: live ones (fsim_registers), and rows kept from one walk to the next. */
+#include "kernel/registers.h"
 #include "cost/costing.h"
-#include "cost/thread_registers.h"
+#include "kernel/tile.h"
 
 #include <math.h>
 
@@ -140,65 +141,22 @@ int fsim_keeping_registers(const fsim_costing *c, int vector, double elems)
     return (int)fmin(255, fmax(registers, fmax(FREE, fsim_registers(o->live, vector))));
 }
 
-enum { MOST = 255, TWO_BLOCKS = 128 }; /* registers a thread; .. of 256 threads that leave an SM two blocks */
-
-int fsim_tile_registers(const fsim_held_words *w)
-{
-    enum { SIMT_REST = 20, TENSOR_REST = 12, EACH_GATHERED = 5, EACH_LIVE = 2 };
-    const double alone = w->sums + w->fragments + w->staged + EACH_GATHERED * w->gathered +
-                         (w->tensor ? TENSOR_REST : SIMT_REST),
-                 ahead = alone + w->fragments;
-    const bool squeezed = w->tensor && w->threads == FSIM_BLOCK && ahead > TWO_BLOCKS && alone <= TWO_BLOCKS;
-    return (int)fmin(MOST,
-                     fmax(squeezed ? TWO_BLOCKS : ahead, w->sums + SIMT_REST + EACH_LIVE * fmin(w->live, SIMT_REST)));
-}
-
-int fsim_flash_registers(const fsim_held_words *w)
-{
-    enum { SIMT_REST = 20, TENSOR_REST = 28, AHEAD = 4 };
-    return (int)fmin(MOST, w->sums + AHEAD * w->fragments + w->packed + (w->tensor ? TENSOR_REST : SIMT_REST));
-}
-
-int fsim_direct_registers(int live) { return (int)fmin(MOST, fmax(FREE, fsim_registers(live, 1))); }
-
-/* Of a tile's side: the largest power of two up to 128, or 64 of elements that come one by one, that is not twice what
- * there is. */
-static int side_of(int planned, fsim_tile_edge edge, int least)
-{
-    int size = edge.alone ? 64 : 128;
-    while (size > least && (size > planned || size / 2.0 >= edge.extent))
-        size /= 2;
-    return size;
-}
-
 void fsim_generated_tile(const fsim_costing *c, fsim_kernel *k, fsim_tile_edge rows, fsim_tile_edge columns,
                          bool tensor, int elem_bytes)
 {
-    enum {
-        WIDE = 8192,
-        WIDE_ALONE = 4096,
-        WARP = 32,
-        SIMT_STEP = 8,
-        TENSOR_STEP_BYTES = 64,
-        SIMT_PAD = 4,
-        TENSOR_PAD = 8
-    };
-    const int m = side_of(k->tile_m, rows, 16), n = side_of(k->tile_n, columns, 32),
-              word = elem_bytes > 4 ? elem_bytes / 4 : 1;
-    const int elem = tensor || elem_bytes > 4 ? elem_bytes : 4, step = tensor ? TENSOR_STEP_BYTES / elem : SIMT_STEP,
-              stages = tensor && !(rows.alone && columns.alone) ? 3 : 2;
-    k->block = m * n >= (rows.alone || columns.alone ? WIDE_ALONE : WIDE) ? FSIM_BLOCK : FSIM_BLOCK / 2;
-    k->shared_bytes = (tensor ? (m + n) * (step + TENSOR_PAD) : (m + n + 2 * SIMT_PAD) * step) * stages * elem;
-    const double sums = (double)m * n / k->block, area = tensor ? sums * WARP : sums,
-                 side = exp2(floor(log2(area) / 2)), row = (double)m * step / k->block,
-                 column = (double)n * step / k->block;
-    const fsim_held_words w = {.threads = k->block,
-                               .tensor = tensor,
-                               .sums = sums * word,
-                               .fragments = (side + area / side) * (tensor ? 0.25 : word),
-                               .staged = ((!tensor || rows.alone ? row : 0) + (!tensor || columns.alone ? column : 0)) *
-                                         elem / 4,
-                               .gathered = (rows.alone ? row : 0) + (columns.alone ? column : 0),
-                               .live = c->group->live};
-    k->registers = fsim_tile_registers(&w);
+    enum { ACCESS_BYTES = 16 };
+    const int elem = tensor || elem_bytes > 4 ? elem_bytes : 4;
+    fsim_tile_shape shape = {
+        .products = 1, .tensor = tensor, .elem_bytes = elem, .m = k->tile_m, .n = k->tile_n, .live = c->group->live};
+    const fsim_tile_edge edge[2] = {rows, columns};
+    for (int i = 0; i < 2; i++)
+        shape.operand[i] = (fsim_tile_operand){.extent = (int64_t)edge[i].extent,
+                                               .vector = edge[i].alone ? 1 : ACCESS_BYTES / elem,
+                                               .along_k = true,
+                                               .verbatim = !edge[i].alone};
+    fsim_tile_layout l;
+    fsim_tile_layout_of(&shape, 0, &l);
+    k->block = l.threads;
+    k->shared_bytes = l.shared_bytes;
+    k->registers = l.registers;
 }

@@ -7,26 +7,15 @@
  * Three forms: free     nothing between is reduced online   reductions run along: what has been summed of exp(x -
  * maximum) is multiplied by exp(old maximum - new) whenever the maximum grows; factors of a row come at the end levels
  * a tile holds whole rows: any reductions, one after the other What is neither is left to fsim_emit_chain. */
-#include "cost/thread_registers.h"
 #include "emit/emit.h"
+#include "kernel/chain.h"
 
 #include <string.h>
 
-enum {
-    WARP = 32,
-    KEPT_DEPTH = 256,
-    CHUNK = 64,
-    MOST_RESULTS = 256,
-    MOST_ROWS = 128,
-    MOST_COLUMNS = 128,
-    SUMS_OF_THREAD = 160,
-    TENSOR_SUMS = 144,
-    JOINING_THREADS = 128
-};
+enum { JOINING_THREADS = 128 }; /* of a block of the launch that puts pieces together */
 
 typedef struct {
-    int64_t offset, count; /* in shared memory: bytes, elements */
-    int lead;              /* elements from one row of the tile to the next */
+    fsim_chain_operand which;
     bool along;  /* of the first product's tile: k is contiguous in it; of the second's: the place in the row is */
     bool copied; /* 16 bytes at a time */
     fsim_where at;
@@ -35,28 +24,25 @@ typedef struct {
 
 typedef struct {
     fsim_emitter *e;
-    fsim_joint joint;
+    const fsim_joint *joint;
     fsim_chain_maps maps;
     const fsim_node *first, *second;
     int intermediate; /* tensor */
     fsim_ctype type;
-    fsim_row_kind *kind; /* per member between the products */
-    int *level, levels;  /* ... and reductions before its value exists */
-    int *passes;         /* fsim_emitter.passes, while tiles are walked */
-    bool *linear;        /* holds exp(x - maximum) once as a factor */
-    bool *scaled;        /* ... and a row's factor that comes later */
-    bool online;         /* else levels */
-    int peak;            /* member: the maximum that is subtracted; -1 */
-    int power;           /* member: exp(x - maximum), where x is what the maximum is of; -1. In base two */
+    int levels;   /* reductions before the intermediate exists */
+    int *passes;  /* fsim_emitter.passes, while tiles are walked */
+    bool *linear; /* holds exp(x - maximum) once as a factor */
+    bool *scaled; /* ... and a row's factor that comes later */
+    bool online;  /* else levels */
+    int peak;     /* member: the maximum that is subtracted; -1 */
+    int power;    /* member: exp(x - maximum), where x is what the maximum is of; -1. In base two */
     int kept; /* member that the first pass leaves in the scores, so that the second needs no more than it; -1: none */
     const char **state; /* per reduction: its running value, an element a row */
     bool causal;
     bool tensor;       /* tensor cores */
     const char *dtype; /* of the tiles' elements: f16 bf16 f32 f64 */
     int elem_bytes;
-    int m, n, threads;
-    int64_t depth, depth_step, columns; /* of the first product, and at once; results of a block, filled up */
-    int64_t chunks;                     /* blocks that share a row's results, each making the intermediate for itself */
+    fsim_chain_layout l;
     int64_t pieces, piece; /* blocks that share a row's width, and the columns of each: flash-decoding; a second launch
                               puts their results together */
     const char *scratch;   /* ... from here: results piece by piece, then each reduction's */
@@ -64,14 +50,14 @@ typedef struct {
     const char *row_of; /* function: number of a row, counted batch by batch, to its number in the intermediate */
     fsim_map order;
     tile rows, one, two; /* operands: the rows', the first's other, the second's other */
-    int64_t scores;      /* offset, without tensor cores */
-    int64_t shared_bytes;
 } flash;
 
 static const fsim_node *node_of(const flash *f, int member) { return &f->e->g->node[f->e->group->member[member].node]; }
 static fsim_class class_of(const flash *f, int member) { return fsim_ops[node_of(f, member)->op].class; }
 static bool between(const flash *f, int member) { return member >= 0 && f->e->group->member[member].middle; }
-static int64_t rounded(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
+static fsim_row_kind kind_of(const flash *f, int member) { return f->e->group->member[member].kind; }
+static int level_of(const flash *f, int member) { return f->e->group->member[member].level; }
+static const fsim_chain_operand_tile *place_of(const flash *f, const tile *t) { return &f->l.tile[t->which]; }
 static const char *c_type(const flash *f) { return fsim_ctype_names[f->type]; }
 static const char *c_suffix(const flash *f) { return fsim_ctype_suffix[f->type]; }
 
@@ -128,25 +114,13 @@ static void begin_pass(fsim_emitter *e)
 
 static bool is_index(fsim_op op) { return op == FSIM_OP_ARGMAX || op == FSIM_OP_ARGMIN; }
 
-static void find_kinds(flash *f)
+static int most_levels(const flash *f)
 {
-    fsim_emitter *e = f->e;
-    for (int i = 0; i < e->group->members; i++) {
-        const fsim_node *n = node_of(f, i);
-        if (!between(f, i) || e->group->member[i].node == e->group->first)
-            continue;
-        fsim_row_kind *arg = fsim_new(e->a, fsim_row_kind, n->args + 1);
-        for (int k = 0; k < n->args; k++) {
-            const int from = fsim_maker_in(e, n->arg[k].tensor);
-            if (!between(f, from))
-                continue;
-            arg[k] = f->kind[from];
-            f->level[i] = f->level[from] > f->level[i] ? f->level[from] : f->level[i];
-        }
-        f->kind[i] = fsim_row_kind_of(n, arg);
-        f->level[i] += class_of(f, i) == FSIM_REDUCE;
-        f->levels = f->level[i] > f->levels ? f->level[i] : f->levels;
-    }
+    int levels = 0;
+    for (int i = 0; i < f->e->group->members; i++)
+        if (between(f, i) && f->e->group->member[i].node != f->e->group->first && level_of(f, i) > levels)
+            levels = level_of(f, i);
+    return levels;
 }
 
 /* Reductions whose value alone is wanted, of floats. */
@@ -168,7 +142,7 @@ static bool plain_reductions(const flash *f)
 static fsim_row_kind kind_of_argument(const flash *f, const fsim_node *n, int k)
 {
     const int from = fsim_maker_in(f->e, n->arg[k].tensor);
-    return between(f, from) ? f->kind[from] : FSIM_FREE;
+    return between(f, from) ? kind_of(f, from) : FSIM_FREE;
 }
 
 /* x - maximum, and what leaves it as it is. */
@@ -179,7 +153,7 @@ static bool shifts(flash *f, int i)
         return n->op == FSIM_OP_CAST || n->op == FSIM_OP_COPY ||
                (fsim_ops[n->op].class == FSIM_PERMUTE && fsim_ops[n->op].flops == 0);
     const int from = fsim_maker_in(f->e, n->arg[1].tensor);
-    if (!between(f, from) || node_of(f, from)->op != FSIM_OP_MAX || f->level[from] != 1 ||
+    if (!between(f, from) || node_of(f, from)->op != FSIM_OP_MAX || level_of(f, from) != 1 ||
         (f->peak >= 0 && f->peak != from))
         return false;
     f->peak = from;
@@ -226,12 +200,12 @@ static bool runs_online(flash *f)
                 return false;
             continue;
         }
-        if (f->kind[i] == FSIM_BOUND || (f->kind[i] == FSIM_SHIFTED && !shifts(f, i)) ||
-            (f->kind[i] == FSIM_SCALED && !scales(f, i)))
+        if (kind_of(f, i) == FSIM_BOUND || (kind_of(f, i) == FSIM_SHIFTED && !shifts(f, i)) ||
+            (kind_of(f, i) == FSIM_SCALED && !scales(f, i)))
             return false;
     }
     const int maker = fsim_maker_in(e, f->intermediate);
-    return f->kind[maker] == FSIM_FREE || f->kind[maker] == FSIM_SCALED;
+    return kind_of(f, maker) == FSIM_FREE || kind_of(f, maker) == FSIM_SCALED;
 }
 
 /* Does the value of `tensor` need the first product's, other than by way of member `stop` or of reductions? */
@@ -274,7 +248,7 @@ static void find_power(flash *f)
     int found = 0;
     for (int i = 0; i < e->group->members && f->peak >= 0 && f->type == FSIM_C_FLOAT; i++) {
         const fsim_node *n = node_of(f, i);
-        if (!between(f, i) || n->op != FSIM_OP_EXP || f->kind[i] != FSIM_SCALED)
+        if (!between(f, i) || n->op != FSIM_OP_EXP || kind_of(f, i) != FSIM_SCALED)
             continue;
         const int from = fsim_maker_in(e, n->arg[0].tensor), x = node_of(f, f->peak)->arg[0].tensor;
         const bool kept = f->kept >= 0 || x == f->first->result[0];
@@ -289,7 +263,7 @@ static void find_power(flash *f)
 
 /* Writes. */
 
-static bool is_row(const flash *f, int i) { return f->kind[i] == FSIM_ROW || class_of(f, i) == FSIM_REDUCE; }
+static bool is_row(const flash *f, int i) { return kind_of(f, i) == FSIM_ROW || class_of(f, i) == FSIM_REDUCE; }
 
 /* Is all that is stored at hand at some time: values of rows at the end, elements while their tile is? */
 static bool may_write(const flash *f, bool online)
@@ -304,7 +278,8 @@ static bool may_write(const flash *f, bool online)
             continue;
         if (fsim_map_points(&x->map) != o->rows || x->tensor != node_of(f, member)->result[0])
             return false;
-        if (!is_row(f, member) && (fsim_map_reduced(&x->map) != o->width || (online && f->kind[member] != FSIM_FREE)))
+        if (!is_row(f, member) &&
+            (fsim_map_reduced(&x->map) != o->width || (online && kind_of(f, member) != FSIM_FREE)))
             return false;
     }
     return true;
@@ -335,7 +310,7 @@ static bool place_of_first(flash *f, fsim_map *out)
     e->array = first;
     e->array_name = "";
     e->array_wanted = false;
-    fsim_value(e, f->intermediate, &(fsim_where){0, f->joint.frame});
+    fsim_value(e, f->intermediate, &(fsim_where){0, f->joint->frame});
     const bool found = e->array_wanted && e->array_at.base == 0;
     *out = e->array_at.map;
     e->array = -1;
@@ -379,7 +354,7 @@ static bool place_operands(flash *f)
     fsim_emitter *e = f->e;
     fsim_map at, operand[2];
     int rows_from;
-    if (!place_of_first(f, &at) || !fsim_tile_rows(e->g, e->group->first, &at, &f->joint, &rows_from))
+    if (!place_of_first(f, &at) || !fsim_tile_rows(e->g, e->group->first, &at, f->joint, &rows_from))
         return false;
     for (int k = 0; k < 2; k++) {
         const fsim_map points = points_of(f->first->arg[k].map);
@@ -415,14 +390,14 @@ static bool place_operands(flash *f)
     f->one.at = (fsim_where){fsim_add_base(e, column), other};
     f->one.tensor = b->tensor;
     f->two.at = (fsim_where){fsim_add_base(e, result), f->maps.other};
-    f->two.tensor = f->second->arg[1 - f->joint.side].tensor;
+    f->two.tensor = f->second->arg[1 - f->joint->side].tensor;
     resolve(f, &f->rows);
     resolve(f, &f->one);
     resolve(f, &f->two);
     /* digits of the row that move another operand number the batches; the others a batch's rows */
     const fsim_map columns = points_of(operand[1 - rows_from]);
     fsim_map x, y;
-    if (!fsim_map_align(&columns, &f->joint.other, &x, &y))
+    if (!fsim_map_align(&columns, &f->joint->other, &x, &y))
         return false;
     const fsim_map place = fsim_place_of(&x);
     f->batches = 1;
@@ -497,102 +472,34 @@ static bool leaves_out(const flash *f)
     for (int i = 0; i < o->members && nothing; i++)
         if (between(f, i) && class_of(f, i) == FSIM_REDUCE)
             nothing = i == f->peak || (is_late(f, i) && f->linear[fsim_maker_in(f->e, node_of(f, i)->arg[0].tensor)]);
-    return nothing && masked_in_place(f, f->intermediate, &f->joint.frame);
+    return nothing && masked_in_place(f, f->intermediate, &f->joint->frame);
 }
 
 /* Tiles. */
 
-static int power_of_two(int64_t at_most)
-{
-    int x = 1;
-    while (x * 2 <= at_most)
-        x *= 2;
-    return x;
-}
-
-static int64_t with_elements(flash *f, tile *t, int64_t offset, int64_t lines, int64_t lead)
-{
-    t->lead = (int)lead;
-    t->offset = offset;
-    t->count = lines * lead;
-    return offset + rounded(t->count * f->elem_bytes, 16);
-}
-
-/* Rows of tiles lie `pad` elements apart, so that threads find them in different banks. */
-static void lay_out(flash *f)
-{
-    const int pad = f->tensor ? 8 : 4;
-    int64_t at = 0;
-    at = with_elements(f, &f->rows, at, f->m, (f->depth <= KEPT_DEPTH ? f->depth : f->depth_step) + pad);
-    at = f->one.along ? with_elements(f, &f->one, at, f->n, f->depth_step + pad)
-                      : with_elements(f, &f->one, at, f->depth_step, f->n + pad);
-    at = f->two.along ? with_elements(f, &f->two, at, f->columns, f->n + pad)
-                      : with_elements(f, &f->two, at, f->n, f->columns + pad);
-    f->scores = at;
-    f->shared_bytes = f->tensor ? at : at + (int64_t)f->m * (f->n + pad) * f->elem_bytes;
-}
-
-/* Scores and results that a thread holds. */
-static int64_t sums_of_thread(const flash *f)
-{
-    return (int64_t)f->m * (f->n + f->columns) / f->threads * (f->type == FSIM_C_DOUBLE ? 2 : 1);
-}
-
-static void set_threads(flash *f)
-{
-    f->threads = f->tensor ? f->m / 16 * WARP : f->m >= 128 ? 256 : f->m >= 32 ? 128 : 64;
-}
-
-/* The tile that the prediction assumes, as far as registers and shared memory go. */
+/* The tile that the price assumes, as far as registers and shared memory go. */
 static bool choose_tile(flash *f)
 {
     const fsim_emitter *e = f->e;
-    const bool whole = !f->online && f->levels > 0;
-    const double most = fsim_hw_get(e->hw, FSIM_HW_SHARED_PER_BLOCK);
-    const int unit = f->tensor ? 16 : 4;
-    f->depth = rounded(f->first->reduced, unit);
-    f->depth_step = f->tensor ? f->depth : f->depth < CHUNK ? f->depth : CHUNK;
-    if (f->depth > KEPT_DEPTH)
-        f->depth_step = CHUNK;
-    f->columns = rounded(f->maps.columns, 16);
-    f->chunks = (f->columns + MOST_RESULTS - 1) / MOST_RESULTS;
-    f->columns = rounded((f->columns + f->chunks - 1) / f->chunks, 16);
-    f->m = power_of_two(e->kernel->tile_m > MOST_ROWS ? MOST_ROWS : e->kernel->tile_m < 16 ? 16 : e->kernel->tile_m);
-    while (f->m > 16 && f->m / 2 >= f->batch_rows)
-        f->m /= 2;
-    f->n = power_of_two(e->kernel->tile_n > MOST_COLUMNS ? MOST_COLUMNS
-                        : e->kernel->tile_n < 16         ? 16
-                                                         : e->kernel->tile_n);
-    if (whole)
-        f->n = (int)rounded(e->group->width, 16);
-    for (;;) {
-        set_threads(f);
-        lay_out(f);
-        const bool registers = sums_of_thread(f) <= (f->tensor ? TENSOR_SUMS : SUMS_OF_THREAD),
-                   fits = (double)f->shared_bytes <= most;
-        if (registers && fits)
-            return true;
-        if (!whole && f->n > 32)
-            f->n /= 2;
-        else if (f->m > (registers || f->tensor ? 16 : 64) && !fits)
-            f->m /= 2;
-        else if (f->columns > 32) {
-            f->chunks = (f->maps.columns + f->columns / 2 - 1) / (f->columns / 2);
-            f->columns = rounded((f->maps.columns + f->chunks - 1) / f->chunks, 16);
-        } else if (!whole && f->n > 16)
-            f->n /= 2;
-        else if (f->m > 16)
-            f->m /= 2;
-        else
-            return false;
-    }
+    const fsim_chain_request request = {.batch_rows = f->batch_rows,
+                                        .width = e->group->width,
+                                        .depth = f->first->reduced,
+                                        .columns = f->maps.columns,
+                                        .tensor = f->tensor,
+                                        .elem_bytes = f->elem_bytes,
+                                        .whole = !f->online && f->levels > 0,
+                                        .first_along_k = f->one.along,
+                                        .second_along_width = f->two.along,
+                                        .shared_most = (int64_t)fsim_hw_get(e->hw, FSIM_HW_SHARED_PER_BLOCK),
+                                        .m = e->kernel->tile_m,
+                                        .n = e->kernel->tile_n};
+    return fsim_chain_layout_of(&request, &f->l);
 }
 
 /* As the prediction has it: few rows, whose width several blocks share. */
 static void choose_pieces(flash *f)
 {
     const fsim_group *o = f->e->group;
-    const int64_t steps = (o->width + f->n - 1) / f->n, split = f->e->kernel->split_k;
     bool between_written = false;
     int reductions = 0;
     f->pieces = 1;
@@ -600,17 +507,16 @@ static void choose_pieces(flash *f)
         between_written = between_written || o->member[fsim_maker_in(f->e, o->write[i].tensor)].middle;
     for (int i = 0; i < o->members; i++)
         reductions += between(f, i) && class_of(f, i) == FSIM_REDUCE;
-    if (split < 2 || steps < 2 || !f->online || o->strict || f->causal || between_written)
+    if (!f->online || o->strict || f->causal || between_written)
         return;
-    f->piece = (steps + split - 1) / split * f->n;
-    const int64_t pieces = (o->width + f->piece - 1) / f->piece;
+    const int64_t pieces = fsim_chain_pieces(o->width, f->l.n, f->e->kernel->split_k, &f->piece);
     if ((double)pieces * (double)o->rows * (double)(f->maps.columns + reductions) < 1e9)
         f->pieces = pieces;
 }
 
 static void choose_copies(flash *f)
 {
-    const bool even = f->depth == f->first->reduced && f->depth % f->depth_step == 0;
+    const bool even = f->l.depth == f->first->reduced && f->l.depth % f->l.depth_step == 0;
     f->rows.copied = even && in_eights(f, &f->rows, true);
     f->one.copied = even && in_eights(f, &f->one, f->one.along) && (f->one.along || f->e->group->width % 8 == 0);
     f->two.copied =
@@ -646,18 +552,18 @@ static const char *filled(flash *f, tile *t, const char *name, const char *where
 
 static const char *fill_rows(flash *f, const char *k0, const char **head)
 {
-    const bool kept = f->depth <= KEPT_DEPTH;
+    const bool kept = f->l.depth <= FSIM_CHAIN_KEPT_DEPTH;
     return filled(f, &f->rows, "rows_tile",
                   fsim_printf(f->e->a, "p, %s, k, %s, %lld, %lld", f->row_of, kept ? "0" : k0,
-                              (long long)(kept ? f->depth : f->depth_step), (long long)f->first->reduced),
+                              (long long)(kept ? f->l.depth : f->l.depth_step), (long long)f->first->reduced),
                   head);
 }
 
 static const char *fill_one(flash *f, const char *c0, const char *k0, const char **head)
 {
-    const char *c = fsim_printf(f->e->a, "c, %s, %d, %lld", c0, f->n, (long long)f->e->group->width);
+    const char *c = fsim_printf(f->e->a, "c, %s, %d, %lld", c0, f->l.n, (long long)f->e->group->width);
     const char *k =
-        fsim_printf(f->e->a, "k, %s, %lld, %lld", k0, (long long)f->depth_step, (long long)f->first->reduced);
+        fsim_printf(f->e->a, "k, %s, %lld, %lld", k0, (long long)f->l.depth_step, (long long)f->first->reduced);
     return filled(f, &f->one, "first_tile",
                   fsim_printf(f->e->a, "%s, %s", summed_up_beside(&f->one.at.map) ? c : k,
                               summed_up_beside(&f->one.at.map) ? k : c),
@@ -666,8 +572,8 @@ static const char *fill_one(flash *f, const char *c0, const char *k0, const char
 
 static const char *fill_two(flash *f, const char **head)
 {
-    const char *c = fsim_printf(f->e->a, "c, c0, %d, %lld", f->n, (long long)f->e->group->width);
-    const char *j = fsim_printf(f->e->a, "j, %s, %lld, %lld", f->chunks > 1 ? "j0" : "0", (long long)f->columns,
+    const char *c = fsim_printf(f->e->a, "c, c0, %d, %lld", f->l.n, (long long)f->e->group->width);
+    const char *j = fsim_printf(f->e->a, "j, %s, %lld, %lld", f->l.chunks > 1 ? "j0" : "0", (long long)f->l.columns,
                                 (long long)f->maps.columns);
     return filled(f, &f->two, "second_tile",
                   fsim_printf(f->e->a, "%s, %s", summed_up_beside(&f->two.at.map) ? j : c,
@@ -763,7 +669,7 @@ static void store_elements(flash *f)
 
 static void keep_intermediate(flash *f)
 {
-    const fsim_where at = {0, f->joint.frame};
+    const fsim_where at = {0, f->joint->frame};
     const fsim_variable v = fsim_value(f->e, f->intermediate, &at);
     fsim_say(f->e, 1, "FS_FLASH_KEEP(%s)", v.name);
 }
@@ -854,13 +760,13 @@ static void emit_levels(flash *f)
         const char *clause = "";
         begin_elements(f, first);
         for (int i = 0; i < e->group->members; i++)
-            if (between(f, i) && class_of(f, i) == FSIM_REDUCE && f->level[i] == level) {
+            if (between(f, i) && class_of(f, i) == FSIM_REDUCE && level_of(f, i) == level) {
                 acc[i] = accumulated(f, i);
                 clause = with_clause(f, clause, i, acc[i]);
             }
         end_elements(f, clause);
         for (int i = 0; i < e->group->members; i++) {
-            if (!between(f, i) || class_of(f, i) != FSIM_REDUCE || f->level[i] != level)
+            if (!between(f, i) || class_of(f, i) != FSIM_REDUCE || level_of(f, i) != level)
                 continue;
             const char *name = fsim_fresh(e, "m");
             put(f, 3, "FS_FLASH_%s(%s, %s)", combines[combining(node_of(f, i))], c_suffix(f), acc[i]);
@@ -895,7 +801,7 @@ static const char *left_out(flash *f, int tensor, const fsim_where *at)
     fsim_emitter *e = f->e;
     const int i = fsim_maker_in(e, tensor);
     const char *factors = "";
-    if (!between(f, i) || f->kind[i] != FSIM_SCALED)
+    if (!between(f, i) || kind_of(f, i) != FSIM_SCALED)
         return "";
     const fsim_node *n = node_of(f, i);
     for (int k = 0; k < n->args; k++) {
@@ -940,7 +846,7 @@ static void emit_piece(flash *f)
             const char *acc = gathered(f, i);
             put(f, 2, "FS_FLASH_EACH %s = %s; /* %s */", piece_of(f, i, "piece"), acc, node_of(f, i)->name);
         }
-    put(f, 2, "FS_FLASH_RESULTS(j, %s, %lld)", f->chunks > 1 ? "j0" : "0", (long long)f->maps.columns);
+    put(f, 2, "FS_FLASH_RESULTS(j, %s, %lld)", f->l.chunks > 1 ? "j0" : "0", (long long)f->maps.columns);
     put(f, 3, "%s[(piece * %lld + p) * %lld + j] = FS_RESULT;", f->scratch, (long long)e->group->rows,
         (long long)f->maps.columns);
     put(f, 2, "FS_FLASH_RESULTS_END");
@@ -996,7 +902,7 @@ static void emit_results(flash *f)
         put(f, 2, "(void)%s;", name);
         e->held[i] = (fsim_held){name, NULL, 0};
     }
-    const fsim_where frame = {0, f->joint.frame};
+    const fsim_where frame = {0, f->joint->frame};
     const char *factors = f->online ? left_out(f, f->intermediate, &frame) : "";
     if (*factors)
         fsim_say(e, 0, "const %s factor = %s%s;", c_type(f), fsim_literal(e, 1, f->type), factors);
@@ -1044,7 +950,7 @@ static void emit_results(flash *f)
     if (f->pieces > 1)
         put(f, 2, "FS_WALK(j, %lld, 1)\nFS_LANES_OF(j, )", (long long)f->maps.columns);
     else
-        put(f, 2, "FS_FLASH_RESULTS(j, %s, %lld)", f->chunks > 1 ? "j0" : "0", (long long)f->maps.columns);
+        put(f, 2, "FS_FLASH_RESULTS(j, %s, %lld)", f->l.chunks > 1 ? "j0" : "0", (long long)f->maps.columns);
     put_lines(f, 1, text_of(&e->body));
     if (f->pieces > 1)
         put(f, 2, "FS_LANES_END\nFS_WALK_END");
@@ -1057,19 +963,20 @@ static void emit_results(flash *f)
 static void emit_first(flash *f, int depth, const char *k0)
 {
     if (f->tensor)
-        put(f, depth, "FS_FLASH_FIRST_MMA(%s, rows_tile, %s, first_tile, %d, %s, %lld)", f->dtype, k0, f->one.lead,
-            f->one.along ? "K" : "J", (long long)f->depth_step);
+        put(f, depth, "FS_FLASH_FIRST_MMA(%s, rows_tile, %s, first_tile, %d, %s, %lld)", f->dtype, k0,
+            place_of(f, &f->one)->lead, f->one.along ? "K" : "J", (long long)f->l.depth_step);
     else
-        put(f, depth, "FS_FLASH_FIRST_SIMT(%s, rows_tile, %s, first_tile, %d, %lld)", c_type(f), k0, f->one.lead,
-            (long long)f->depth_step);
+        put(f, depth, "FS_FLASH_FIRST_SIMT(%s, rows_tile, %s, first_tile, %d, %lld)", c_type(f), k0,
+            place_of(f, &f->one)->lead, (long long)f->l.depth_step);
 }
 
 static void emit_second(flash *f)
 {
     if (f->tensor)
-        put(f, 2, "FS_FLASH_SECOND_MMA(%s, second_tile, %d, %s)", f->dtype, f->two.lead, f->two.along ? "K" : "J");
+        put(f, 2, "FS_FLASH_SECOND_MMA(%s, second_tile, %d, %s)", f->dtype, place_of(f, &f->two)->lead,
+            f->two.along ? "K" : "J");
     else
-        put(f, 2, "FS_FLASH_SECOND_SIMT(%s, scores, second_tile, %d)", c_type(f), f->two.lead);
+        put(f, 2, "FS_FLASH_SECOND_SIMT(%s, scores, second_tile, %d)", c_type(f), place_of(f, &f->two)->lead);
 }
 
 static const char *from_of(const flash *f) { return f->pieces > 1 ? "from" : "0"; }
@@ -1085,16 +992,16 @@ static void emit_overlapped(flash *f, const char *stop)
     put(f, 1, "FS_FLASH_COMMIT");
     const char *two = fill_two(f, &head);
     put_lines(f, 0, head);
-    put(f, 1, "for (fs_int c0 = %s; c0 < %s; c0 += %d) {", from_of(f), stop, f->n);
+    put(f, 1, "for (fs_int c0 = %s; c0 < %s; c0 += %d) {", from_of(f), stop, f->l.n);
     put(f, 2, "FS_FLASH_WAIT(0)\nFS_ROW_BARRIER");
     put_lines(f, 1, two);
     put(f, 2, "FS_FLASH_COMMIT\nFS_FLASH_CLEAR");
     emit_first(f, 2, "0");
     put(f, 2, "FS_ROW_BARRIER");
-    put(f, 2, "if (c0 + %d < %s) {", f->n, stop);
+    put(f, 2, "if (c0 + %d < %s) {", f->l.n, stop);
     const int after = f->e->next;
     f->e->next = next; /* the same names: what they stand for is there already */
-    put_lines(f, 2, fill_one(f, fsim_printf(f->e->a, "c0 + %d", f->n), "0", &head));
+    put_lines(f, 2, fill_one(f, fsim_printf(f->e->a, "c0 + %d", f->l.n), "0", &head));
     f->e->next = after;
     put(f, 2, "}\nFS_FLASH_COMMIT");
     emit_middle(f);
@@ -1105,19 +1012,19 @@ static void emit_overlapped(flash *f, const char *stop)
 
 static void emit_steps(flash *f, const char *stop)
 {
-    const bool chunked = f->depth_step < f->depth, kept = f->depth <= KEPT_DEPTH;
+    const bool chunked = f->l.depth_step < f->l.depth, kept = f->l.depth <= FSIM_CHAIN_KEPT_DEPTH;
     const char *head, *k0 = chunked ? "k0" : "0";
     const char *rows = kept ? NULL : fill_rows(f, k0, &head);
     const char *one = fill_one(f, "c0", k0, &head);
     put_lines(f, 0, head);
     const char *two = fill_two(f, &head);
     put_lines(f, 0, head);
-    put(f, 1, "for (fs_int c0 = %s; c0 < %s; c0 += %d) {", from_of(f), stop, f->n);
+    put(f, 1, "for (fs_int c0 = %s; c0 < %s; c0 += %d) {", from_of(f), stop, f->l.n);
     put(f, 2, "FS_ROW_BARRIER");
     put_lines(f, 1, two);
     put(f, 2, "FS_FLASH_CLEAR");
     if (chunked)
-        put(f, 2, "for (fs_int k0 = 0; k0 < %lld; k0 += %lld) {", (long long)f->depth, (long long)f->depth_step);
+        put(f, 2, "for (fs_int k0 = 0; k0 < %lld; k0 += %lld) {", (long long)f->l.depth, (long long)f->l.depth_step);
     if (rows)
         put_lines(f, 1 + chunked, rows);
     put_lines(f, 1 + chunked, one);
@@ -1139,8 +1046,8 @@ static void declare_tile(flash *f, const tile *t, const char *name, const char *
                           : strcmp(f->dtype, "bf16") == 0 ? "fs_bf16"
                                                           : c_type(f);
     put(f, 1, "FS_FLASH_TILE(%s, %s, %s, %lld, %lld, %s, %lld, %lld, %s, %lld, %lld)", storage, c_type(f), name,
-        (long long)t->offset, (long long)count, x, (long long)x_step, (long long)host_x, y, (long long)y_step,
-        (long long)host_y);
+        (long long)place_of(f, t)->offset, (long long)count, x, (long long)x_step, (long long)host_x, y,
+        (long long)y_step, (long long)host_y);
 }
 
 static int neighbours(int64_t columns) { return columns % 64 == 0 ? 4 : columns % 32 == 0 ? 2 : 1; }
@@ -1159,23 +1066,11 @@ static void emit_order(flash *f)
     fsim_text_put(e->a, &e->out, "\nFS_FN fs_int %s(fs_int q) { return %s; }\n", f->row_of, fsim_number(e, &at).name);
 }
 
-static int registers_of(const flash *f)
-{
-    const double word = f->type == FSIM_C_DOUBLE ? 2 : 1, rows = 16.0 * f->m / f->threads,
-                 wider = f->columns > f->n ? (double)f->columns : f->n;
-    const fsim_held_words w = {.threads = f->threads,
-                               .tensor = f->tensor,
-                               .sums = (double)sums_of_thread(f),
-                               .fragments = f->tensor ? 8 : (rows + wider / 16) * word,
-                               .packed = f->tensor ? (double)f->m * f->n / f->threads / 2 : 0};
-    return fsim_flash_registers(&w);
-}
-
 static void emit_kernel(flash *f)
 {
     fsim_emitter *e = f->e;
     const fsim_group *o = e->group;
-    const int64_t tiles = (f->batch_rows + f->m - 1) / f->m;
+    const int64_t tiles = (f->batch_rows + f->l.m - 1) / f->l.m;
     emit_order(f);
     if (f->pieces > 1) {
         int64_t each = f->maps.columns;
@@ -1183,31 +1078,32 @@ static void emit_kernel(flash *f)
             each += between(f, i) && class_of(f, i) == FSIM_REDUCE;
         f->scratch = fsim_scratch(e, c_type(f), f->pieces * o->rows * each * (f->type == FSIM_C_DOUBLE ? 8 : 4));
     }
-    fsim_begin_held_entry(e, f->batches * tiles * f->chunks * f->pieces, f->threads, (int)f->shared_bytes,
-                          registers_of(f), true);
-    put(f, 1, "FS_FLASH(%d, %d, %lld, %lld, %lld, %s, %d)", f->m, f->n, (long long)f->batch_rows, (long long)o->width,
-        (long long)(f->chunks * f->pieces), f->row_of, f->causal);
+    fsim_begin_held_entry(e, f->batches * tiles * f->l.chunks * f->pieces, f->l.threads, (int)f->l.shared_bytes,
+                          f->l.registers, true);
+    put(f, 1, "FS_FLASH(%d, %d, %lld, %lld, %lld, %s, %d)", f->l.m, f->l.n, (long long)f->batch_rows,
+        (long long)o->width, (long long)(f->l.chunks * f->pieces), f->row_of, f->causal);
     if (f->tensor)
-        put(f, 1, "FS_FLASH_MMA(%s, %lld)", c_type(f), (long long)f->columns);
+        put(f, 1, "FS_FLASH_MMA(%s, %lld)", c_type(f), (long long)f->l.columns);
     else
-        put(f, 1, "FS_FLASH_SIMT(%s, %lld, %d, %d)", c_type(f), (long long)f->columns, neighbours(f->n),
-            neighbours(f->columns));
-    const int64_t deep = f->depth_step * f->n, wide = f->n * f->columns;
-    declare_tile(f, &f->rows, "rows_tile", "p", f->rows.lead, f->rows.lead, "k", 1, 1, f->rows.count);
-    declare_tile(f, &f->one, "first_tile", "c", f->one.along ? f->one.lead : 1, 1, "k", f->one.along ? 1 : f->one.lead,
-                 f->n, deep);
-    declare_tile(f, &f->two, "second_tile", "c", f->two.along ? 1 : f->two.lead, f->columns, "j",
-                 f->two.along ? f->two.lead : 1, 1, wide);
+        put(f, 1, "FS_FLASH_SIMT(%s, %lld, %d, %d)", c_type(f), (long long)f->l.columns, neighbours(f->l.n),
+            neighbours(f->l.columns));
+    const int64_t deep = f->l.depth_step * f->l.n, wide = f->l.n * f->l.columns;
+    declare_tile(f, &f->rows, "rows_tile", "p", place_of(f, &f->rows)->lead, place_of(f, &f->rows)->lead, "k", 1, 1,
+                 place_of(f, &f->rows)->count);
+    declare_tile(f, &f->one, "first_tile", "c", f->one.along ? place_of(f, &f->one)->lead : 1, 1, "k",
+                 f->one.along ? 1 : place_of(f, &f->one)->lead, f->l.n, deep);
+    declare_tile(f, &f->two, "second_tile", "c", f->two.along ? 1 : place_of(f, &f->two)->lead, f->l.columns, "j",
+                 f->two.along ? place_of(f, &f->two)->lead : 1, 1, wide);
     if (!f->tensor)
-        put(f, 1, "FS_FLASH_SCORES(%s, scores, %lld, %d)", c_type(f), (long long)f->scores, f->n + 4);
-    if (f->chunks > 1)
-        put(f, 1, "const fs_int j0 = fs_chunk %% %lld * %lld;", (long long)f->chunks, (long long)f->columns);
+        put(f, 1, "FS_FLASH_SCORES(%s, scores, %lld, %d)", c_type(f), (long long)f->l.scores, f->l.n + 4);
+    if (f->l.chunks > 1)
+        put(f, 1, "const fs_int j0 = fs_chunk %% %lld * %lld;", (long long)f->l.chunks, (long long)f->l.columns);
     const char *stop = whole_number(f, o->width);
     if (f->pieces > 1) {
         put(f, 1,
             "const fs_int piece = fs_chunk / %lld, from = piece * %lld, stop = from + %lld < %lld ? from + %lld : "
             "%lld;",
-            (long long)f->chunks, (long long)f->piece, (long long)f->piece, (long long)o->width, (long long)f->piece,
+            (long long)f->l.chunks, (long long)f->piece, (long long)f->piece, (long long)o->width, (long long)f->piece,
             (long long)o->width);
         stop = "stop";
     }
@@ -1216,12 +1112,12 @@ static void emit_kernel(flash *f)
         stop = "stop";
     }
     declare_states(f);
-    if (f->depth <= KEPT_DEPTH) {
+    if (f->l.depth <= FSIM_CHAIN_KEPT_DEPTH) {
         const char *head, *rows = fill_rows(f, "0", &head);
         put_lines(f, 0, head);
         put_lines(f, 0, rows);
     }
-    if (f->one.copied && f->two.copied && f->depth_step == f->depth)
+    if (f->one.copied && f->two.copied && f->l.depth_step == f->l.depth)
         emit_overlapped(f, stop);
     else
         emit_steps(f, stop);
@@ -1255,17 +1151,15 @@ static bool analyse(flash *f)
 {
     fsim_emitter *e = f->e;
     const fsim_group *o = e->group;
-    const fsim_limits limits = {e->g, INT64_MAX / 2, o->strict};
-    fsim_refusal why;
-    if (!fsim_may_chain(&limits, o->first, o->anchor, &f->joint, &why) ||
-        !fsim_chain_maps_of(f->second, &f->joint, &f->maps))
+    f->joint = o->joint;
+    if (!fsim_chain_maps_of(f->second, f->joint, &f->maps))
         return false;
-    f->intermediate = f->second->arg[f->joint.side].tensor;
+    f->intermediate = f->second->arg[f->joint->side].tensor;
     f->type = fsim_ctype_of(e->g->tensor[f->first->result[0]].dtype);
     if (f->type > FSIM_C_DOUBLE || fsim_ctype_of(e->g->tensor[f->second->result[0]].dtype) != f->type ||
         fsim_ctype_of(e->g->tensor[f->intermediate].dtype) != f->type)
         return false;
-    find_kinds(f);
+    f->levels = most_levels(f);
     if (!plain_reductions(f))
         return false;
     f->online = (!o->strict || f->levels == 0) && runs_online(f) && may_write(f, true);
@@ -1292,10 +1186,11 @@ bool fsim_emit_flash(fsim_emitter *e)
                .peak = -1,
                .power = -1,
                .kept = -1,
+               .rows.which = FSIM_CHAIN_ROWS,
+               .one.which = FSIM_CHAIN_FIRST,
+               .two.which = FSIM_CHAIN_SECOND,
                .dtype = "f32",
                .elem_bytes = 4};
-    f.kind = fsim_new(e->a, fsim_row_kind, o->members + 1);
-    f.level = fsim_new(e->a, int, o->members + 1);
     f.passes = fsim_new(e->a, int, o->members + 1);
     f.linear = fsim_new(e->a, bool, o->members + 1);
     f.scaled = fsim_new(e->a, bool, o->members + 1);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* program.c: a plan's kernels as programs. */
-#include "cost/thread_registers.h"
 #include "emit/emit.h"
 
 #include <ctype.h>

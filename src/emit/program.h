@@ -35,7 +35,7 @@ typedef struct {
     int parameters;
     fsim_launch *launch; /* one after the other, all with the same parameters */
     int launches;
-    int registers; /* a thread of the first launch, as predicted of what it holds (cost/thread_registers.h), with its
+    int registers; /* a thread of the first launch, as predicted of what it holds (kernel/registers.h), with its
                       block and shared memory as launched; 0: not of a contraction */
     int sm;        /* compute capability that the text needs at least (80 for bf16 tensor cores); 0: any */
 } fsim_program;

@@ -22,11 +22,11 @@ typedef struct {
     int *along;   /* per member: the reduction that runs along with this one, in one pass (fusion/online.h); -1 */
     bool *second; /* per member: it runs along with one */
     int row_threads, rows_per_block;
-    int64_t pieces, piece; /* blocks that share a row, and the elements of each */
-    bool band;             /* neighbouring rows are contiguous: lanes run over rows */
-    fsim_joint joint;
-    int product;         /* chained: the second contraction's member; -1 */
-    const char *scratch; /* pieces: partial results */
+    int64_t pieces, piece;   /* blocks that share a row, and the elements of each */
+    bool band;               /* neighbouring rows are contiguous: lanes run over rows */
+    const fsim_joint *joint; /* chained */
+    int product;             /* chained: the second contraction's member; -1 */
+    const char *scratch;     /* pieces: partial results */
 } rows_work;
 
 static const fsim_node *member_node(const fsim_emitter *e, int i) { return &e->g->node[e->group->member[i].node]; }
@@ -724,7 +724,7 @@ static void emit_product(rows_work *w, const fsim_chain_maps *maps)
     fsim_say(e, 1, "%s acc = 0;", fsim_ctype_names[t]);
     fsim_open(e, "for (fs_int k = 0; k < %lld; k++) {", (long long)w->width);
     const fsim_where other = {base, maps->other};
-    const int operand = n->arg[1 - w->joint.side].tensor;
+    const int operand = n->arg[1 - w->joint->side].tensor;
     const fsim_variable v = fsim_value(e, operand, &other);
     fsim_say(e, 2, "acc += (%s)made[k] * (%s)%s;", fsim_ctype_names[t], fsim_ctype_names[t], v.name);
     fsim_close(e);
@@ -750,12 +750,11 @@ static void emit_product(rows_work *w, const fsim_chain_maps *maps)
 void fsim_emit_chain(fsim_emitter *e)
 {
     const fsim_group *o = e->group;
-    const fsim_limits limits = {e->g, INT64_MAX / 2, o->strict};
-    fsim_refusal why;
     fsim_chain_maps maps;
-    rows_work w = {.e = e, .rows = o->rows, .width = o->width, .product = fsim_member_of(o, o->anchor)};
+    rows_work w = {
+        .e = e, .rows = o->rows, .width = o->width, .product = fsim_member_of(o, o->anchor), .joint = o->joint};
     const fsim_node *second = &e->g->node[o->anchor];
-    if (!fsim_may_chain(&limits, o->first, o->anchor, &w.joint, &why) || !fsim_chain_maps_of(second, &w.joint, &maps))
+    if (!fsim_chain_maps_of(second, w.joint, &maps))
         return;
     e->walk = true;
     e->vector = 1;
@@ -770,7 +769,7 @@ void fsim_emit_chain(fsim_emitter *e)
     w.row_threads = w.row_threads * w.rows_per_block; /* one row a block */
     w.rows_per_block = 1;
     begin_kernel(&w);
-    const int intermediate = second->arg[w.joint.side].tensor;
+    const int intermediate = second->arg[w.joint->side].tensor;
     const fsim_ctype made = fsim_ctype_of(e->g->tensor[intermediate].dtype),
                      row = fsim_ctype_of(e->g->tensor[e->g->node[o->first].result[0]].dtype);
     const int64_t bytes = w.width * ((made == FSIM_C_DOUBLE ? 8 : 4) + (row == FSIM_C_DOUBLE ? 8 : 4)) + 16;
@@ -789,7 +788,7 @@ void fsim_emit_chain(fsim_emitter *e)
         walk(&w, level, false);
     begin_walk(e);
     store_elements(&w, w.levels, true, false);
-    const fsim_where at = {0, w.joint.frame};
+    const fsim_where at = {0, w.joint->frame};
     const fsim_variable v = fsim_value(e, intermediate, &at);
     fsim_say(e, 1, "made[r] = %s;", v.name);
     if (e->array_wanted && !e->arrayed)

@@ -2,12 +2,11 @@
 /* tile.c: which contractions of a group share a tile, and how large it is. */
 #include "emit/tile.h"
 
-#include "cost/thread_registers.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEWEST_FILTERS = 8, MOST_TILES = 16, MOST_PARTIAL = 1 << 28, MOST_EXTENT = 1 << 30 };
+enum { MOST_TILES = 16, MOST_PARTIAL = 1 << 28, MOST_EXTENT = 1 << 30 };
+enum { UNPLANNED = 64 }; /* side of the tile where the price has none */
 enum {
     FEW = 64,
     ROOMY = 112
@@ -82,7 +81,7 @@ static bool convolution_digits(const fsim_emitter *e, const fsim_node *n, digits
     const fsim_access *x = &n->arg[0];
     const int64_t groups = n->gemm.batch, filters = n->gemm.n;
     int64_t taps = 1, pixels = 1, inputs = 1;
-    if (x->how != FSIM_READ_WINDOW || n->arg[1].how != FSIM_READ_MAP || filters < FEWEST_FILTERS)
+    if (x->how != FSIM_READ_WINDOW || n->arg[1].how != FSIM_READ_MAP || filters < FSIM_LEAST_FILTERS)
         return false;
     *padded = false;
     for (int i = 0; i < x->axes; i++) {
@@ -191,130 +190,50 @@ static const char *kind_of(const fsim_emitter *e, const fsim_node *n, bool *tens
     return !*tensor ? simple[c] : a == FSIM_F16 ? "f16" : a == FSIM_BF16 ? "bf16" : "tf32";
 }
 
-/* The largest of 128, 64, .. that is at most `planned` and not twice what there is. */
-static int snap(int64_t planned, int64_t extent, int least)
+/* Bytes of an element of the products' arithmetic, as it lies in shared memory. */
+static int staged_elem(const fsim_tile_plan *p, fsim_dtype wanted)
 {
-    int size = 128;
-    while (size > least && (size > planned || size / 2 >= extent))
-        size /= 2;
-    return size;
+    return p->tensor ? fsim_dtype_bytes(wanted) : *p->kind == 'd' || *p->kind == 'l' ? 8 : 4;
 }
 
-/* Warps, or threads, side by side, so that each has a part near square. */
-static bool spread(fsim_tile_plan *p)
+static fsim_tile_operand operand_of(const fsim_emitter *e, const fsim_tile_side *s, fsim_dtype wanted)
 {
-    int best = 0;
-    if (!p->tensor) {
-        const int each = p->tile_m * p->tile_n / p->threads, columns = each >= 64                            ? 8
-                                                                       : each == 32 && p->tile_m < p->tile_n ? 8
-                                                                                                             : 4;
-        p->across_n = p->tile_n / columns;
-        p->across_m = p->threads / p->across_n;
-        return each >= 4 && p->across_m * (each / columns) == p->tile_m;
-    }
-    const int warps = p->threads / 32;
-    for (int m = 1; m <= warps; m *= 2) {
-        const int rows = p->tile_m / m, columns = p->tile_n / (warps / m);
-        if (rows % 16 != 0 || columns % 16 != 0 || rows == 0 || columns == 0 || (best && rows + columns >= best))
-            continue;
-        best = rows + columns;
-        p->across_m = m;
-        p->across_n = warps / m;
-    }
-    return best > 0;
+    const int tensor = s->access->tensor;
+    return (fsim_tile_operand){.extent = s->extent,
+                               .vector = s->vector,
+                               .along_k = s->along_k,
+                               .verbatim =
+                                   !s->window && e->g->tensor[tensor].dtype == wanted && fsim_maker_in(e, tensor) < 0};
 }
 
-/* Bytes of an element in a stage. */
-static int staged_elem(const fsim_tile_plan *p)
+const fsim_tile_side *fsim_tile_side_of(const fsim_tile_plan *p, int operand)
 {
-    return p->tensor ? 64 / p->step : *p->kind == 'd' || *p->kind == 'l' ? 8 : 4;
-}
-
-/* Bytes of a stage. */
-static int staged_bytes(const fsim_tile_plan *p, const fsim_tile_side *s, int count, int elem)
-{
-    const bool in_k = p->tensor && s->along_k;
-    const int pad = !p->tensor ? (elem == 8 ? 2 : 4) : in_k && elem == 4 ? 4 : 8;
-    return (in_k ? count * (p->step + pad) : p->step * (count + pad)) * elem;
-}
-
-/* How many elements of an operand a thread takes at once. */
-static void settle_side(const fsim_emitter *e, fsim_tile_plan *p, fsim_tile_side *s, int count, fsim_dtype wanted)
-{
-    const fsim_tensor *t = &e->g->tensor[s->access->tensor];
-    const int elem = fsim_dtype_bytes(t->dtype), each = count * p->step / p->threads;
-    s->copied = p->tensor && !s->window && t->dtype == wanted && s->vector * elem == 16 && each % s->vector == 0 &&
-                fsim_maker_in(e, s->access->tensor) < 0;
-    while (s->vector > each)
-        s->vector /= 2;
-    p->async = p->async || s->copied;
+    return operand == 0 ? &p->product[0].side[0] : &p->product[operand - 1].side[1];
 }
 
 bool fsim_tile_size(const fsim_emitter *e, fsim_tile_plan *p, int threads)
 {
     const fsim_tile_product *a = &p->product[0];
     const fsim_kernel *k = e->kernel;
-    const int64_t planned_m = k->tile_m > 0 ? k->tile_m : 64, planned_n = k->tile_n > 0 ? k->tile_n : 64;
+    const int planned_m = k->tile_m > 0 ? k->tile_m : UNPLANNED, planned_n = k->tile_n > 0 ? k->tile_n : UNPLANNED;
     p->kind = kind_of(e, a->node, &p->tensor);
     const fsim_dtype wanted = a->node->gemm.arithmetic == FSIM_TF32 ? FSIM_F32 : a->node->gemm.arithmetic;
-    const int elem = p->tensor                            ? fsim_dtype_bytes(wanted)
-                     : *p->kind == 'd' || *p->kind == 'l' ? 8
-                                                          : 4,
-              most = (elem == 8 ? 4096 : 16384) / p->products;
-    p->tile_m = snap(a->swapped ? planned_n : planned_m, a->rows, 16);
-    p->tile_n = snap(a->swapped ? planned_m : planned_n, a->columns, 32);
-    while (p->tile_m * p->tile_n > most)
-        *(p->tile_n > p->tile_m ? &p->tile_n : &p->tile_m) /= 2;
-    int wide = 8192;                                   /* results of a block of 256 threads */
-    for (int i = 0; i < p->products && p->tensor; i++) /* elements that come one by one wait in a register each */
-        for (int side = 0; side < 2; side++) {
-            int *const count = side ? &p->tile_n : &p->tile_m;
-            if (p->product[i].side[side].vector > 1)
-                continue;
-            *count = *count > 64 ? 64 : *count;
-            wide = 4096;
-        }
-    if (p->tile_m == 16 && p->tile_n < 64)
-        p->tile_n = 64;
-    p->threads = threads ? threads : p->tile_m * p->tile_n >= wide ? 256 : 128;
-    p->step = p->tensor ? 64 / elem : 8;
-    if (!spread(p) || (p->tile_m < p->tile_n ? p->tile_m : p->tile_n) * p->step < p->threads)
+    fsim_tile_shape shape = {.products = p->products,
+                             .tensor = p->tensor,
+                             .elem_bytes = staged_elem(p, wanted),
+                             .m = a->swapped ? planned_n : planned_m,
+                             .n = a->swapped ? planned_m : planned_n,
+                             .live = e->group->live};
+    for (int i = 0; i <= p->products; i++)
+        shape.operand[i] = operand_of(e, fsim_tile_side_of(p, i), wanted);
+    if (!fsim_tile_layout_of(&shape, threads, &p->l))
         return false;
-    int bytes = 0;
-    for (int i = 0; i < p->products; i++)
-        for (int s = i ? 1 : 0; s < 2; s++) {
-            fsim_tile_side *side = &p->product[i].side[s];
-            settle_side(e, p, side, s ? p->tile_n : p->tile_m, wanted);
-            bytes += staged_bytes(p, side, s ? p->tile_n : p->tile_m, elem);
-        }
-    p->stages = p->async ? 3 : 2;
-    p->shared_bytes = bytes * p->stages;
     p->vector = p->tensor ? 2 : 4;
     while (p->vector > 1 && a->columns % p->vector != 0)
         p->vector /= 2;
     p->parts = 1;
-    p->blocks = a->batch * ((a->rows + p->tile_m - 1) / p->tile_m) * ((a->columns + p->tile_n - 1) / p->tile_n);
-    return p->shared_bytes <= 96 << 10;
-}
-
-/* Registers of a thread. */
-static int registers_of(const fsim_emitter *e, const fsim_tile_plan *p)
-{
-    const int word = *p->kind == 'd' || *p->kind == 'l' ? 2 : 1, elem = staged_elem(p);
-    fsim_held_words w = {.threads = p->threads,
-                         .tensor = p->tensor,
-                         .sums = (double)p->products * p->tile_m * p->tile_n / p->threads * word,
-                         .live = e->group->live};
-    for (int i = 0; i < p->products; i++)
-        for (int s = i ? 1 : 0; s < 2; s++) {
-            const fsim_tile_side *side = &p->product[i].side[s];
-            const double lines = s ? (double)p->tile_n / p->across_n : (double)p->tile_m / p->across_m,
-                         each = (double)(s ? p->tile_n : p->tile_m) * p->step / p->threads;
-            w.fragments += p->tensor ? lines / 4 : lines * word; /* four words a lane of 16 rows, two of 8 columns */
-            w.staged += side->copied ? 0 : each * elem / 4;
-            w.gathered += side->vector > 1 ? 0 : each;
-        }
-    return fsim_tile_registers(&w);
+    p->blocks = fsim_tile_blocks(&p->l, a->batch, a->rows, a->columns);
+    return true;
 }
 
 /* Groups. */
@@ -493,12 +412,12 @@ static bool assign(fsim_emitter *e, tiling *t)
 static void split(fsim_emitter *e, fsim_tile_plan *p)
 {
     const fsim_tile_product *a = &p->product[0];
-    const int64_t steps = (a->depth + p->step - 1) / p->step,
+    const int64_t steps = (a->depth + p->l.step - 1) / p->l.step,
                   wanted = e->kernel->split_k < steps ? e->kernel->split_k : steps;
     if (wanted < 2 || wanted * a->node->points > MOST_PARTIAL)
         return;
     const fsim_ctype t = fsim_ctype_of(e->g->tensor[a->node->result[0]].dtype);
-    p->span = (steps + wanted - 1) / wanted * p->step;
+    p->span = (steps + wanted - 1) / wanted * p->l.step;
     p->parts = (int)((a->depth + p->span - 1) / p->span);
     p->partial = fsim_scratch(e, fsim_ctype_names[t],
                               p->parts * a->node->points * (t == FSIM_C_DOUBLE || t == FSIM_C_LONG ? 8 : 4));
@@ -517,13 +436,13 @@ bool fsim_emit_tile(fsim_emitter *e)
     for (int i = 0; i < t->plans; i++) {
         if (!fsim_tile_size(e, &t->plan[i], 0))
             return false;
-        threads = t->plan[i].threads > threads ? t->plan[i].threads : threads;
+        threads = t->plan[i].l.threads > threads ? t->plan[i].l.threads : threads;
     }
     for (int i = 0; i < t->plans; i++) {
-        if (t->plan[i].threads != threads && !fsim_tile_size(e, &t->plan[i], threads))
+        if (t->plan[i].l.threads != threads && !fsim_tile_size(e, &t->plan[i], threads))
             return false;
-        shared_bytes = t->plan[i].shared_bytes > shared_bytes ? t->plan[i].shared_bytes : shared_bytes;
-        registers = registers_of(e, &t->plan[i]) > registers ? registers_of(e, &t->plan[i]) : registers;
+        shared_bytes = t->plan[i].l.shared_bytes > shared_bytes ? t->plan[i].l.shared_bytes : shared_bytes;
+        registers = t->plan[i].l.registers > registers ? t->plan[i].l.registers : registers;
         grid += t->plan[i].blocks;
     }
     for (int i = 0; i < o->writes; i++) {

@@ -13,6 +13,7 @@
 #define FUSESIM_EMIT_TILE_H
 
 #include "emit/emit.h"
+#include "kernel/tile.h"
 
 /* The rows' operand, or the columns'. */
 typedef struct {
@@ -21,9 +22,7 @@ typedef struct {
     fsim_map map;   /* (batch, row) and k to the element */
     int64_t extent; /* rows */
     bool along_k;   /* neighbours in memory are neighbours along k; else along the rows */
-    bool copied;    /* as it is, asynchronously */
-    int vector;     /* elements that a thread takes at once */
-    const char *name;
+    int vector;     /* elements beside each other that one load can take; 1: they are loaded one by one */
 } fsim_tile_side;
 
 typedef struct {
@@ -42,18 +41,18 @@ typedef struct {
     int products;
     const char *kind; /* in the dialect: f d i l f16 bf16 tf32 */
     bool tensor;
-    int tile_m, tile_n, step, stages, threads, across_m, across_n;
+    fsim_tile_layout l;
     int vector; /* neighbouring results of a thread that are stored at once */
-    bool async;
-    int parts; /* of the depth, each of `span`, summed by a second launch; 1: there is none */
+    int parts;  /* of the depth, each of `span`, summed by a second launch; 1: there is none */
     int64_t span;
     const char *partial; /* parameter that holds the parts' sums */
     int64_t blocks;
-    int shared_bytes;
 } fsim_tile_plan;
 
 /* Contraction `member` as a product, its operands' places in it. */
 bool fsim_tile_product_of(const fsim_emitter *e, int member, fsim_tile_product *out);
+/* An operand of kernel/tile.h: the rows', which all products share, or a product's columns'. */
+const fsim_tile_side *fsim_tile_side_of(const fsim_tile_plan *p, int operand);
 /* Sizes for what is in p->product, of blocks of `threads` (0: as many as suit it). False where it does not fit. */
 bool fsim_tile_size(const fsim_emitter *e, fsim_tile_plan *p, int threads);
 /* The text of p's tiles, from block `first` on; write[i]: is it one of theirs? */

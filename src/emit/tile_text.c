@@ -16,6 +16,9 @@ static void begin_lanes(fsim_emitter *e)
     e->depth = 1;
 }
 
+static const char *const operand_names[FSIM_TILE_OPERANDS] = {"left", "right", "right2"}, *const sum_names[] = {"sum",
+                                                                                                                "sum2"};
+
 static const char *text_of(const fsim_text *t) { return t->used ? t->at : ""; }
 
 /* Operands. */
@@ -76,15 +79,17 @@ static const char *window_value(fsim_emitter *e, const fsim_tile_product *p, con
     return name;
 }
 
-static void operand(fsim_emitter *e, const fsim_tile_plan *p, const fsim_tile_product *of, const fsim_tile_side *s,
-                    const char *name)
+static void load_operand(fsim_emitter *e, const fsim_tile_plan *p, int i)
 {
+    const fsim_tile_product *of = &p->product[i > 1];
+    const fsim_tile_side *s = fsim_tile_side_of(p, i);
+    const char *name = operand_names[i];
     const char *row = s->along_k ? "i" : "c", *k = s->along_k ? "r" : "k", *lanes = s->along_k ? "K" : "C";
     const fsim_ctype t = fsim_ctype_of(e->g->tensor[of->node->result[0]].dtype);
     const fsim_tensor *from = &e->g->tensor[s->access->tensor];
     begin_lanes(e);
     e->walk = s->along_k;
-    e->vector = s->vector;
+    e->vector = p->l.vector[i];
     const int base = fsim_add_base(e, (fsim_base){.outer = "b",
                                                   .inner = row,
                                                   .inner_extent = s->extent,
@@ -92,7 +97,7 @@ static void operand(fsim_emitter *e, const fsim_tile_plan *p, const fsim_tile_pr
                                                   .inner_depth = !s->along_k,
                                                   .reduced_depth = s->along_k});
     const fsim_where at = {base, s->map};
-    if (s->copied) {
+    if (p->l.copied[i]) {
         const fsim_variable number = fsim_number(e, &at);
         fsim_text_put(e->a, &e->out,
                       "    FS_TILE_COPY_%s(%s, %s, %s)\n%s        FS_TILE_FETCH(%s, %s, %s, %s, %s, %s) /* %s */\n    "
@@ -179,7 +184,7 @@ static void results(fsim_emitter *e, const fsim_tile_plan *p, const bool *write)
 
 int64_t fsim_tile_sum_blocks(const fsim_tile_plan *p)
 {
-    const int64_t each = (int64_t)p->threads * p->vector;
+    const int64_t each = (int64_t)p->l.threads * p->vector;
     return (p->product[0].node->points + each - 1) / each;
 }
 
@@ -199,46 +204,33 @@ void fsim_tile_sum_text(fsim_emitter *e, const fsim_tile_plan *p, const bool *wr
     fsim_text_put(e->a, &e->out, "    FS_POINTS_END\n");
 }
 
-static void declare(fsim_emitter *e, const fsim_tile_plan *p, const fsim_tile_side *s, const char *what,
-                    const char *name)
-{
-    fsim_text_put(e->a, &e->out, "    FS_TILE_%s(%s, %s, %d, %d)\n", what, p->kind, name, s->along_k, s->vector);
-}
-
 void fsim_tile_text(fsim_emitter *e, const fsim_tile_plan *p, int64_t first, const bool *write)
 {
-    const fsim_tile_product *a = &p->product[0], *second = p->products > 1 ? &p->product[1] : NULL;
-    fsim_text_put(e->a, &e->out, "    FS_TILE(%s, %d, %d, %d, %d, %d, %d)\n", p->kind, p->tile_m, p->tile_n, p->step,
-                  p->stages, p->across_m, p->across_n);
+    const fsim_tile_product *a = &p->product[0];
+    fsim_text_put(e->a, &e->out, "    FS_TILE(%s, %d, %d, %d, %d, %d, %d)\n", p->kind, p->l.m, p->l.n, p->l.step,
+                  p->l.stages, p->l.across_m, p->l.across_n);
     const char *place = p->parts == 1 ? fsim_printf(e->a, "(b, %lld,", (long long)first)
                                       : fsim_printf(e->a, "_PART(b, part, %d,", p->parts);
     fsim_text_put(e->a, &e->out, "    FS_TILE_PLACE%s %lld, %lld, %lld, %d)\n", place, (long long)a->batch,
                   (long long)a->rows, (long long)a->columns, BAND);
-    declare(e, p, &a->side[0], "ROWS", "left");
-    declare(e, p, &a->side[1], "COLUMNS", "right");
-    if (second)
-        declare(e, p, &second->side[1], "COLUMNS", "right2");
-    fsim_text_put(e->a, &e->out, "    FS_TILE_SUM(%s, sum)\n", p->kind);
-    if (second)
-        fsim_text_put(e->a, &e->out, "    FS_TILE_SUM(%s, sum2)\n", p->kind);
+    for (int i = 0; i <= p->products; i++)
+        fsim_text_put(e->a, &e->out, "    FS_TILE_%s(%s, %s, %d, %d)\n", i ? "COLUMNS" : "ROWS", p->kind,
+                      operand_names[i], fsim_tile_side_of(p, i)->along_k, p->l.vector[i]);
+    for (int i = 0; i < p->products; i++)
+        fsim_text_put(e->a, &e->out, "    FS_TILE_SUM(%s, %s)\n", p->kind, sum_names[i]);
     const char *part = p->parts == 1 ? "(" : fsim_printf(e->a, "_OF(part, %lld, ", (long long)p->span);
     fsim_text_put(e->a, &e->out, "    FS_TILE_STEPS%s%lld)\n    FS_TILE_READY%s\n", part, (long long)a->depth,
-                  p->async ? "_ASYNC" : "");
-    operand(e, p, a, &a->side[0], "left");
-    operand(e, p, a, &a->side[1], "right");
-    if (second)
-        operand(e, p, second, &second->side[1], "right2");
-    if (p->async)
+                  p->l.async ? "_ASYNC" : "");
+    for (int i = 0; i <= p->products; i++)
+        load_operand(e, p, i);
+    if (p->l.async)
         fsim_text_put(e->a, &e->out, "    FS_TILE_COMMIT\n");
-    fsim_text_put(e->a, &e->out, "    FS_TILE_MULTIPLY(%s, sum, left, right)\n", p->kind);
-    if (second)
-        fsim_text_put(e->a, &e->out, "    FS_TILE_MULTIPLY(%s, sum2, left, right2)\n", p->kind);
-    if (!a->side[0].copied)
-        fsim_text_put(e->a, &e->out, "    FS_TILE_STORE(left)\n");
-    if (!a->side[1].copied)
-        fsim_text_put(e->a, &e->out, "    FS_TILE_STORE(right)\n");
-    if (second && !second->side[1].copied)
-        fsim_text_put(e->a, &e->out, "    FS_TILE_STORE(right2)\n");
+    for (int i = 0; i < p->products; i++)
+        fsim_text_put(e->a, &e->out, "    FS_TILE_MULTIPLY(%s, %s, %s, %s)\n", p->kind, sum_names[i], operand_names[0],
+                      operand_names[i + 1]);
+    for (int i = 0; i <= p->products; i++)
+        if (!p->l.copied[i])
+            fsim_text_put(e->a, &e->out, "    FS_TILE_STORE(%s)\n", operand_names[i]);
     fsim_text_put(e->a, &e->out, "    FS_TILE_STEPS_END\n");
     results(e, p, write);
     fsim_text_put(e->a, &e->out, "    FS_TILE_PLACE_END\n    FS_TILE_END\n");

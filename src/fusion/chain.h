@@ -15,7 +15,7 @@
 
 typedef enum { FSIM_ALONE, FSIM_CHAINED, FSIM_SIBLINGS, FSIM_ROWS } fsim_joint_kind;
 
-typedef struct {
+typedef struct fsim_joint {
     fsim_joint_kind kind;
     int first, second;   /* chained: the contractions; else first only */
     int side;            /* chained: which of the second's operands is made from the first's result */
@@ -49,13 +49,6 @@ int fsim_chain_from(const fsim_limits *limits, int first, int *node, int room);
  * *rows_from is its operand that belongs to the row. batch: of chained ones, 0 else. */
 bool fsim_tile_rows(const fsim_graph *g, int first, const fsim_map *at, const fsim_joint *joint, int *rows_from);
 
-typedef enum {
-    FSIM_FREE,    /* does not depend on a reduction */
-    FSIM_ROW,     /* a value a row */
-    FSIM_SHIFTED, /* free less a row's value */
-    FSIM_SCALED,  /* free times a row's factor, which may come later */
-    FSIM_BOUND    /* needs the reduction's final value */
-} fsim_row_kind;
 /* What the results of node are, given those of its arguments (FSIM_FREE for what comes from elsewhere). */
 fsim_row_kind fsim_row_kind_of(const fsim_node *n, const fsim_row_kind *arg);
 

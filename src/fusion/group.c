@@ -857,6 +857,8 @@ static void list_members(work *w)
         fsim_member m = {.node = w->node[i],
                          .prologue = x->prologue,
                          .middle = x->middle,
+                         .kind = x->kind,
+                         .level = x->level,
                          .operand = x->operand,
                          .clone = x->clone,
                          .divergence = 1};
@@ -1088,6 +1090,11 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
         return refuse(&w, FSIM_RULE_PARAMETERS, node[0], count > 1 ? node[count - 1] : -1, out->reads + out->writes,
                       FSIM_MAX_PARAMETERS, "pointer parameters");
     sort_reads(out);
+    if (w.joint.kind != FSIM_ALONE) {
+        fsim_joint *joint = fsim_new(a, fsim_joint, 1);
+        *joint = w.joint;
+        out->joint = joint;
+    }
     list_members(&w);
     kept_on_chip(&w);
     out->live = live_values(&w);

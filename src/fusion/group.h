@@ -104,15 +104,27 @@ typedef enum {
                     */
 } fsim_form;
 
+/* What depends on a reduction of the row, and how. Between chained contractions it decides what may be put right when
+ * the reduction's value changes from one tile to the next. */
+typedef enum {
+    FSIM_FREE,    /* does not depend on a reduction */
+    FSIM_ROW,     /* one value a row */
+    FSIM_SHIFTED, /* a free value less a row's value */
+    FSIM_SCALED,  /* a free value times a row's factor, which may come later */
+    FSIM_BOUND    /* needs the reduction's final value */
+} fsim_row_kind;
+
 /* A primitive as the kernel computes it. */
 typedef struct {
     int node;
     int64_t evaluations; /* points x reduced at which it is computed, re-computation included */
     unsigned stages;
     bool full, prologue;
-    bool middle; /* between chained contractions */
-    int operand; /* prologue: of the contraction, 0 or 1, that it feeds */
-    bool clone;  /* another kernel makes it too and is the one that owns it */
+    bool middle;        /* between chained contractions */
+    fsim_row_kind kind; /* .. what its values are */
+    int level;          /* reductions of the row before its value exists, the member itself included */
+    int operand;        /* prologue: of the contraction, 0 or 1, that it feeds */
+    bool clone;         /* another kernel makes it too and is the one that owns it */
     fsim_form form;
     double divergence; /* warps that compute it over the warps that its evaluations fill: ranges shorter than a warp
                           leave lanes idle */
@@ -130,16 +142,18 @@ typedef struct {
                             (online.h) need none */
     int anchor;          /* the contraction, pooling or boundary primitive; -1 */
     fsim_map anchor_map; /* contraction: where its point lies in the results' space (strided epilogue) */
-    int64_t kept_row_bytes; /* what must stay on chip for a row to be read once */
-    int live;               /* values live at once at the worst place, those of 8 bytes twice */
-    bool recomputes;        /* some primitive is computed more often than it has points */
-    bool strict;            /* --numerics strict: each row is summed by one block, in order */
-    int contractions;       /* more than one: chained, or side by side (all read the same first operand) */
-    int first;              /* chained: the first contraction, the anchor being the second; else -1 */
-    int64_t rows, width;    /* chained: of the intermediate */
-    int64_t batch;          /* chained: rows of one batch share the operands that are not FSIM_CHAIN_ROWS */
-    int64_t causal;         /* chained: rows and columns of a mask that leaves the tiles above its diagonal out; 0 */
-    bool online;            /* chained: row reductions running along, put right tile by tile */
+    int64_t kept_row_bytes;         /* what must stay on chip for a row to be read once */
+    int live;                       /* values live at once at the worst place, those of 8 bytes twice */
+    bool recomputes;                /* some primitive is computed more often than it has points */
+    bool strict;                    /* --numerics strict: each row is summed by one block, in order */
+    int contractions;               /* more than one: chained, or side by side (all read the same first operand) */
+    int first;                      /* chained: the first contraction, the anchor being the second; else -1 */
+    const struct fsim_joint *joint; /* what makes one kernel of several contractions, or of one with reductions
+                                       (fusion/chain.h); NULL where there is no such thing. Lives with member */
+    int64_t rows, width;            /* chained: of the intermediate */
+    int64_t batch;                  /* chained: rows of one batch share the operands that are not FSIM_CHAIN_ROWS */
+    int64_t causal; /* chained: rows and columns of a mask that leaves the tiles above its diagonal out; 0 */
+    bool online;    /* chained: row reductions running along, put right tile by tile */
     int64_t
         whole_row; /* contraction: width of the row that its output tile must hold for the reductions behind it; 0 */
     int folded;    /* primitives folded into the contraction's weights */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/price/price.h"
 
+#include "fusion/chain.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +79,7 @@ void fsim_group_keep(fsim_arena *a, fsim_group *o)
     o->member = keep(a, o->member, o->members, sizeof *o->member);
     o->read = keep(a, o->read, o->reads, sizeof *o->read);
     o->write = keep(a, o->write, o->writes, sizeof *o->write);
+    o->joint = o->joint ? keep(a, o->joint, 1, sizeof *o->joint) : NULL;
     for (int i = 0; i < o->reads; i++) {
         fsim_read *r = &o->read[i];
         r->map = keep(a, r->map, r->maps, sizeof *r->map);

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cost/cost.h"
+#include "kernel/occupancy.h"
 
 #include <math.h>
-
-/* NVRTC 13.0 for sm_80, sm_90 and sm_100, kernels with L live float inputs of V elements: 8 + V L registers within 5 %
- * for V = 4 and within 15 % for V = 1, 2 once that exceeds 32; below, the compiler uses what costs no occupancy. */
-int fsim_registers(int live, int vector)
-{
-    const double r = 8.0 + (double)vector * live;
-    return r < 16 ? 16 : r > 4096 ? 4096 : (int)r;
-}
 
 int fsim_blocks_per_sm(const fsim_hw *hw, int threads, int registers, int shared_bytes)
 {
@@ -26,10 +18,4 @@ int fsim_blocks_per_sm(const fsim_hw *hw, int threads, int registers, int shared
     if (shared_bytes > 0)
         blocks = fmin(blocks, floor(fsim_hw_get(hw, FSIM_HW_SHARED_PER_SM) / (shared_bytes + reserved)));
     return (int)blocks;
-}
-
-double fsim_l2_effective(const fsim_hw *hw)
-{
-    const double share = fsim_hw_get(hw, FSIM_HW_L2_EFFECTIVE);
-    return fsim_hw_get(hw, FSIM_HW_L2_CAPACITY) * (isnan(share) ? 1 : share);
 }

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/chain.h"
+
+#include "kernel/registers.h"
+
+enum {
+    WARP = 32,
+    CHUNK = 64,      /* of the first product's depth, staged at once where not all of it is */
+    LEAST_SIDE = 16, /* of a tile */
+    MOST_COLUMNS = 128,
+    NARROW = 32,       /* tiles are made narrower than this last of all */
+    SUMS = 160,        /* scores and results of a thread, in words */
+    TENSOR_SUMS = 144, /* .. with tensor cores */
+    UNIT = 4,          /* the depth is filled up to a multiple */
+    TENSOR_UNIT = 16,
+    PAD = 4, /* elements between lines of a tile, so that threads find them in different banks */
+    TENSOR_PAD = 8,
+    ALIGNED = 16 /* bytes, of a tile's start */
+};
+
+static int64_t rounded(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
+
+static int power_of_two(int64_t at_most)
+{
+    int x = 1;
+    while (x * 2 <= at_most)
+        x *= 2;
+    return x;
+}
+
+static int clamp(int x, int low, int high) { return x < low ? low : x > high ? high : x; }
+
+static int word_of(const fsim_chain_request *r) { return r->elem_bytes > 4 ? 2 : 1; }
+
+static int64_t place_tile(const fsim_chain_request *r, fsim_chain_operand_tile *t, int64_t offset, int64_t lines,
+                          int64_t lead)
+{
+    *t = (fsim_chain_operand_tile){.offset = offset, .count = lines * lead, .lead = (int)lead};
+    return offset + rounded(t->count * r->elem_bytes, ALIGNED);
+}
+
+static void lay_out(const fsim_chain_request *r, fsim_chain_layout *l)
+{
+    const int pad = r->tensor ? TENSOR_PAD : PAD;
+    fsim_chain_operand_tile *t = l->tile;
+    int64_t at = place_tile(r, &t[FSIM_CHAIN_ROWS], 0, l->m,
+                            (l->depth <= FSIM_CHAIN_KEPT_DEPTH ? l->depth : l->depth_step) + pad);
+    at = r->first_along_k ? place_tile(r, &t[FSIM_CHAIN_FIRST], at, l->n, l->depth_step + pad)
+                          : place_tile(r, &t[FSIM_CHAIN_FIRST], at, l->depth_step, l->n + pad);
+    at = r->second_along_width ? place_tile(r, &t[FSIM_CHAIN_SECOND], at, l->columns, l->n + pad)
+                               : place_tile(r, &t[FSIM_CHAIN_SECOND], at, l->n, l->columns + pad);
+    l->scores = at;
+    l->shared_bytes = r->tensor ? at : at + (int64_t)l->m * (l->n + pad) * r->elem_bytes;
+}
+
+/* Scores and results that a thread holds, in words. */
+static int64_t sums_of(const fsim_chain_request *r, const fsim_chain_layout *l)
+{
+    return l->m * (l->n + l->columns) / l->threads * word_of(r);
+}
+
+static int registers_of(const fsim_chain_request *r, const fsim_chain_layout *l)
+{
+    enum { SHARING = 16, TENSOR_FRAGMENTS = 8 }; /* SHARING: threads side by side */
+    const double word = word_of(r), rows = (double)SHARING * l->m / l->threads,
+                 wider = l->columns > l->n ? (double)l->columns : l->n;
+    const fsim_thread_words w = {.threads = l->threads,
+                                 .tensor = r->tensor,
+                                 .sums = (double)sums_of(r, l),
+                                 .fragments = r->tensor ? TENSOR_FRAGMENTS : (rows + wider / SHARING) * word,
+                                 .packed = r->tensor ? (double)l->m * l->n / l->threads / 2 : 0};
+    return fsim_chain_registers(&w);
+}
+
+static int threads_of(bool tensor, int m) { return tensor ? m / 16 * WARP : m >= 128 ? 256 : m >= 32 ? 128 : 64; }
+
+/* Results of a block where `chunks` blocks share a row's. */
+static void share_columns(const fsim_chain_request *r, fsim_chain_layout *l, int64_t most)
+{
+    const int64_t columns = most == FSIM_CHAIN_RESULTS ? rounded(r->columns, 16) : r->columns;
+    l->chunks = (columns + most - 1) / most;
+    l->columns = rounded((columns + l->chunks - 1) / l->chunks, 16);
+}
+
+static void start(const fsim_chain_request *r, fsim_chain_layout *l)
+{
+    *l = (fsim_chain_layout){.depth = rounded(r->depth, r->tensor ? TENSOR_UNIT : UNIT)};
+    l->depth_step = r->tensor || l->depth < CHUNK ? l->depth : CHUNK;
+    if (l->depth > FSIM_CHAIN_KEPT_DEPTH)
+        l->depth_step = CHUNK;
+    share_columns(r, l, FSIM_CHAIN_RESULTS);
+    l->m = power_of_two(clamp(r->m, LEAST_SIDE, FSIM_CHAIN_ROWS_MOST));
+    while (l->m > LEAST_SIDE && l->m / 2 >= r->batch_rows)
+        l->m /= 2;
+    l->n = r->whole ? (int)rounded(r->width, LEAST_SIDE) : power_of_two(clamp(r->n, LEAST_SIDE, MOST_COLUMNS));
+}
+
+bool fsim_chain_layout_of(const fsim_chain_request *r, fsim_chain_layout *out)
+{
+    fsim_chain_layout *l = out;
+    start(r, l);
+    for (;;) {
+        l->threads = threads_of(r->tensor, l->m);
+        lay_out(r, l);
+        l->registers = registers_of(r, l);
+        const bool held = sums_of(r, l) <= (r->tensor ? TENSOR_SUMS : SUMS), fits = l->shared_bytes <= r->shared_most;
+        if (held && fits)
+            return true;
+        if (!r->whole && l->n > NARROW)
+            l->n /= 2;
+        else if (!fits && l->m > (held || r->tensor ? LEAST_SIDE : 64))
+            l->m /= 2;
+        else if (l->columns > NARROW)
+            share_columns(r, l, l->columns / 2);
+        else if (!r->whole && l->n > LEAST_SIDE)
+            l->n /= 2;
+        else if (l->m > LEAST_SIDE)
+            l->m /= 2;
+        else
+            return false;
+    }
+}
+
+int64_t fsim_chain_pieces(int64_t width, int n, int split, int64_t *piece)
+{
+    const int64_t steps = (width + n - 1) / n;
+    *piece = width;
+    if (split < 2 || steps < 2)
+        return 1;
+    *piece = (steps + split - 1) / split * n;
+    return (width + *piece - 1) / *piece;
+}

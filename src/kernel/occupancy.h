@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* occupancy.h: how many blocks of a kernel an SM holds at once. */
+#ifndef FUSESIM_KERNEL_OCCUPANCY_H
+#define FUSESIM_KERNEL_OCCUPANCY_H
+
+#include "hw/hw.h"
+
+/* Blocks of one SM at once, by threads, registers a thread and bytes of shared memory a block, with the units in which
+ * the hardware hands them out; 0 where a block does not fit. On a host: 1 where the block's shared memory fits, else
+ * 0. */
+int fsim_blocks_per_sm(const fsim_hw *hw, int threads, int registers, int shared_bytes);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/registers.h"
+
+#include <math.h>
+
+enum {
+    FREE = 32,       /* registers a thread at 2048 threads and 64 Ki registers an SM */
+    MOST = 255,      /* that an instruction can name */
+    TWO_BLOCKS = 128 /* of 256 threads that leave an SM two blocks */
+};
+enum { BLOCK = 256 };
+
+int fsim_registers(int live, int vector)
+{
+    const double r = 8.0 + (double)vector * live;
+    return r < 16 ? 16 : r > 4096 ? 4096 : (int)r;
+}
+
+int fsim_tile_registers(const fsim_thread_words *w)
+{
+    enum { SIMT_REST = 20, TENSOR_REST = 12, EACH_GATHERED = 5, EACH_LIVE = 2 };
+    const double alone = w->sums + w->fragments + w->staged + EACH_GATHERED * w->gathered +
+                         (w->tensor ? TENSOR_REST : SIMT_REST),
+                 ahead = alone + w->fragments;
+    const bool squeezed = w->tensor && w->threads == BLOCK && ahead > TWO_BLOCKS && alone <= TWO_BLOCKS;
+    return (int)fmin(MOST,
+                     fmax(squeezed ? TWO_BLOCKS : ahead, w->sums + SIMT_REST + EACH_LIVE * fmin(w->live, SIMT_REST)));
+}
+
+int fsim_chain_registers(const fsim_thread_words *w)
+{
+    enum { SIMT_REST = 20, TENSOR_REST = 28, AHEAD = 4 };
+    return (int)fmin(MOST, w->sums + AHEAD * w->fragments + w->packed + (w->tensor ? TENSOR_REST : SIMT_REST));
+}
+
+int fsim_direct_registers(int live) { return (int)fmin(MOST, fmax(FREE, fsim_registers(live, 1))); }

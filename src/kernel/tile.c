@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/tile.h"
+
+#include "kernel/registers.h"
+
+enum {
+    LEAST_ROWS = 16,
+    LEAST_COLUMNS = 32,
+    MOST_RESULTS = 16384,     /* of a block */
+    MOST_WIDE_RESULTS = 4096, /* .. of 8 bytes each */
+    GATHERED_SIDE = 64,       /* longest side of elements that are loaded one by one: each waits in a register */
+    THREADS = 256,            /* of a block with WIDE results or more; half of them else */
+    WIDE = 8192,
+    WIDE_GATHERED = 4096, /* WIDE, where a side is loaded one by one */
+    SIMT_STEP = 8,        /* elements of k at once, without tensor cores */
+    TENSOR_STEP_BYTES = 64,
+    WARP = 32,
+    MMA = 16,         /* rows and columns of a warp come in multiples of it */
+    ASYNC_STAGES = 3, /* one is multiplied, one is there, one is on its way */
+    STAGES = 2,
+    ASYNC_BYTES = 16, /* that one asynchronous copy takes */
+    MOST_SHARED = 96 << 10
+};
+
+/* The largest of 128, 64, .. that is at most `planned` and not twice what there is. */
+static int snap(int planned, int64_t extent, int least)
+{
+    int size = FSIM_TILE_SIDE;
+    while (size > least && (size > planned || size / 2 >= extent))
+        size /= 2;
+    return size;
+}
+
+/* Warps, or threads, side by side, so that each has a part near square. */
+static bool spread(const fsim_tile_shape *s, fsim_tile_layout *l)
+{
+    if (!s->tensor) {
+        const int each = l->m * l->n / l->threads, columns = each >= 64 ? 8 : each == 32 && l->m < l->n ? 8 : 4;
+        l->across_n = l->n / columns;
+        l->across_m = l->threads / l->across_n;
+        return each >= 4 && l->across_m * (each / columns) == l->m;
+    }
+    int best = 0;
+    const int warps = l->threads / WARP;
+    for (int m = 1; m <= warps; m *= 2) {
+        const int rows = l->m / m, columns = l->n / (warps / m);
+        if (rows % MMA != 0 || columns % MMA != 0 || rows == 0 || columns == 0 || (best && rows + columns >= best))
+            continue;
+        best = rows + columns;
+        l->across_m = m;
+        l->across_n = warps / m;
+    }
+    return best > 0;
+}
+
+/* Bytes of an operand in one stage. Rows of it lie a few elements apart, so that threads find them in different
+ * banks. */
+static int staged_bytes(const fsim_tile_shape *s, const fsim_tile_layout *l, const fsim_tile_operand *x, int count)
+{
+    const bool by_k = s->tensor && x->along_k;
+    const int elem = s->elem_bytes, pad = !s->tensor ? (elem == 8 ? 2 : 4) : by_k && elem == 4 ? 4 : 8;
+    return (by_k ? count * (l->step + pad) : l->step * (count + pad)) * elem;
+}
+
+static int count_of(const fsim_tile_layout *l, int operand) { return operand ? l->n : l->m; }
+
+/* How many elements of an operand a thread takes at once. */
+static void settle_operand(const fsim_tile_shape *s, fsim_tile_layout *l, int i)
+{
+    const fsim_tile_operand *x = &s->operand[i];
+    const int each = count_of(l, i) * l->step / l->threads;
+    l->vector[i] = x->vector;
+    l->copied[i] = s->tensor && x->verbatim && x->vector * s->elem_bytes == ASYNC_BYTES && each % x->vector == 0;
+    while (l->vector[i] > each)
+        l->vector[i] /= 2;
+    l->async = l->async || l->copied[i];
+}
+
+static int registers_of(const fsim_tile_shape *s, const fsim_tile_layout *l)
+{
+    const int word = s->elem_bytes == 8 ? 2 : 1;
+    fsim_thread_words w = {.threads = l->threads,
+                           .tensor = s->tensor,
+                           .sums = (double)s->products * l->m * l->n / l->threads * word,
+                           .live = s->live};
+    for (int i = 0; i <= s->products; i++) {
+        const double lines = (double)count_of(l, i) / (i ? l->across_n : l->across_m),
+                     each = (double)count_of(l, i) * l->step / l->threads;
+        w.fragments += s->tensor ? lines / 4 : lines * word; /* four words a lane of 16 rows, two of 8 columns */
+        w.staged += l->copied[i] ? 0 : each * s->elem_bytes / 4;
+        w.gathered += l->vector[i] > 1 ? 0 : each;
+    }
+    return fsim_tile_registers(&w);
+}
+
+/* Rows, columns and threads. */
+static void choose_sides(const fsim_tile_shape *s, int threads, fsim_tile_layout *l)
+{
+    const int most = (s->elem_bytes == 8 ? MOST_WIDE_RESULTS : MOST_RESULTS) / s->products;
+    int wide = WIDE;
+    l->m = snap(s->m, s->operand[0].extent, LEAST_ROWS);
+    l->n = snap(s->n, s->operand[1].extent, LEAST_COLUMNS);
+    while (l->m * l->n > most)
+        *(l->n > l->m ? &l->n : &l->m) /= 2;
+    for (int i = 0; i <= s->products && s->tensor; i++) {
+        int *const count = i ? &l->n : &l->m;
+        if (s->operand[i].vector > 1)
+            continue;
+        *count = *count > GATHERED_SIDE ? GATHERED_SIDE : *count;
+        wide = WIDE_GATHERED;
+    }
+    if (l->m == LEAST_ROWS && l->n < 2 * LEAST_COLUMNS)
+        l->n = 2 * LEAST_COLUMNS;
+    l->threads = threads ? threads : l->m * l->n >= wide ? THREADS : THREADS / 2;
+}
+
+bool fsim_tile_layout_of(const fsim_tile_shape *s, int threads, fsim_tile_layout *out)
+{
+    fsim_tile_layout *l = out;
+    *l = (fsim_tile_layout){.step = s->tensor ? TENSOR_STEP_BYTES / s->elem_bytes : SIMT_STEP};
+    choose_sides(s, threads, l);
+    if (!spread(s, l) || (l->m < l->n ? l->m : l->n) * l->step < l->threads)
+        return false;
+    int bytes = 0;
+    for (int i = 0; i <= s->products; i++) {
+        settle_operand(s, l, i);
+        bytes += staged_bytes(s, l, &s->operand[i], count_of(l, i));
+    }
+    l->stages = l->async ? ASYNC_STAGES : STAGES;
+    l->shared_bytes = bytes * l->stages;
+    l->registers = registers_of(s, l);
+    return l->shared_bytes <= MOST_SHARED;
+}
+
+int64_t fsim_tile_blocks(const fsim_tile_layout *l, int64_t batch, int64_t rows, int64_t columns)
+{
+    return batch * ((rows + l->m - 1) / l->m) * ((columns + l->n - 1) / l->n);
+}
