@@ -4,7 +4,9 @@
 #include "plan/price/price.h"
 #include "report/project.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,6 +32,102 @@ static bool fail(const writer *w, const char *name, int error)
     return false;
 }
 
+/* k0_name.cu, k12_name.c, launcher.cu or launcher.c, and nothing else. */
+static bool is_kernel_or_launcher(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    const size_t digits = *name == 'k' ? strspn(name + 1, "0123456789") : 0;
+    if (strcmp(name, "launcher.cu") == 0 || strcmp(name, "launcher.c") == 0)
+        return true;
+    if (digits == 0 || name[1 + digits] != '_')
+        return false;
+    const char *end = name + strspn(name, letters);
+    return strcmp(end, ".cu") == 0 || strcmp(end, ".c") == 0;
+}
+
+/* The names that the manifest of an earlier run lists; NULL where there is none. In a. */
+static const fsim_words *listed_in(fsim_arena *a, const char *folder)
+{
+    size_t bytes = 0;
+    const char *why = "", *path = fsim_printf(a, "%s/manifest.json", folder),
+               *text = fsim_read_file(a, path, &bytes, &why);
+    const fsim_yaml *y = text ? fsim_yaml_parse(a, fsim_diag_new(a), path, text, bytes) : NULL;
+    const fsim_yaml *files =
+        y && y->kind == FSIM_YAML_MAPPING && fsim_yaml_get(y, "fusesim") ? fsim_yaml_get(y, "files") : NULL;
+    if (!files || files->kind != FSIM_YAML_SEQUENCE)
+        return NULL;
+    fsim_words *listed = fsim_new(a, fsim_words, 1);
+    for (int i = 0; i < files->count; i++)
+        if (files->item[i]->kind == FSIM_YAML_SCALAR)
+            *FSIM_PUSH(a, listed->at, listed->count, listed->room) = files->item[i]->text;
+    return listed;
+}
+
+/* Did fusesim write the file? Its first lines say so; a folder is never one. */
+static bool is_marked(fsim_arena *a, const char *path)
+{
+    enum { HEAD_BYTES = 65536 };
+    static const char *const marks[] = {"ritten by fusesim ", "/* fusesim_dialect.h: ", "\"fusesim\": "};
+    char *head = fsim_new(a, char, HEAD_BYTES + 1);
+    FILE *in = fopen(path, "rb");
+    const size_t bytes = in ? fread(head, 1, HEAD_BYTES, in) : 0;
+    bool marked = false;
+    for (int i = 0; i < FSIM_COUNT_OF(marks); i++)
+        marked = marked || memmem(head, bytes, marks[i], strlen(marks[i]));
+    if (in)
+        fclose(in);
+    return marked;
+}
+
+/* An error that names the first few. */
+static void refuse(fsim_context *c, const char *folder, const fsim_words *foreign)
+{
+    enum { NAMED = 5 };
+    const char *names = "";
+    for (int i = 0; i < foreign->count && i < NAMED; i++)
+        names = fsim_printf(c->arena, "%s%s'%s'", names, i ? ", " : "", foreign->at[i]);
+    if (foreign->count > NAMED)
+        names = fsim_printf(c->arena, "%s and %d more", names, foreign->count - NAMED);
+    fsim_error(c->diag, fsim_command_line,
+               "-o: '%s' holds files that fusesim did not write: %s; name an empty folder, or one that codegen wrote",
+               folder, names);
+}
+
+static int by_name(const void *x, const void *y) { return strcmp(*(const char *const *)x, *(const char *const *)y); }
+
+/* A folder without a manifest of an earlier run must hold nothing but what fusesim wrote; hidden files don't matter. */
+static void check_contents(fsim_context *c, const char *folder)
+{
+    fsim_words foreign = {0};
+    DIR *dir = listed_in(c->arena, folder) ? NULL : opendir(folder);
+    for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir))
+        if (e->d_name[0] != '.' && !is_marked(c->arena, fsim_printf(c->arena, "%s/%s", folder, e->d_name)))
+            *FSIM_PUSH(c->arena, foreign.at, foreign.count, foreign.room) = fsim_strdup(c->arena, e->d_name);
+    if (dir)
+        closedir(dir);
+    if (foreign.count > 1)
+        qsort(foreign.at, (size_t)foreign.count, sizeof *foreign.at, by_name);
+    if (foreign.count > 0)
+        refuse(c, folder, &foreign);
+}
+
+/* Before anything is written: nobody else's file may have the name of one that is. False after an error. */
+static bool check_names(const writer *w)
+{
+    fsim_arena *a = w->c->arena;
+    const fsim_words *listed = listed_in(a, w->folder);
+    fsim_words foreign = {0};
+    for (int i = 0; i < w->p->files; i++) {
+        const char *name = w->p->file[i].name, *path = in_folder(w, w->folder, name);
+        struct stat st;
+        if (lstat(path, &st) == 0 && !(listed && fsim_among(name, listed->at, listed->count)) && !is_marked(a, path))
+            *FSIM_PUSH(a, foreign.at, foreign.count, foreign.room) = name;
+    }
+    if (foreign.count > 0)
+        refuse(w->c, w->folder, &foreign);
+    return foreign.count == 0;
+}
+
 /* Before any work: can a folder be there? */
 static bool check_folder(fsim_context *c)
 {
@@ -46,6 +144,8 @@ static bool check_folder(fsim_context *c)
             fsim_error(c->diag, fsim_command_line, "-o: '%s' is a file; codegen writes a folder", folder);
         else if (access(folder, W_OK | X_OK) != 0)
             fsim_error(c->diag, fsim_command_line, "-o: cannot write into '%s': %s", folder, fsim_reason(errno));
+        else
+            check_contents(c, folder);
         return fsim_errors(c->diag) == 0;
     }
     const int error = errno;
@@ -62,37 +162,18 @@ static bool check_folder(fsim_context *c)
     return fsim_errors(c->diag) == 0;
 }
 
-/* k0_name.cu, k12_name.c, launcher.cu or launcher.c, and nothing else. */
-static bool is_ours(const char *name)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-    const size_t digits = *name == 'k' ? strspn(name + 1, "0123456789") : 0;
-    if (strcmp(name, "launcher.cu") == 0 || strcmp(name, "launcher.c") == 0)
-        return true;
-    if (digits == 0 || name[1 + digits] != '_')
-        return false;
-    const char *end = name + strspn(name, letters);
-    return strcmp(end, ".cu") == 0 || strcmp(end, ".c") == 0;
-}
-
 /* What the manifest of an earlier run lists, and this one does not write. */
 static void find_stale(writer *w)
 {
-    fsim_arena *a = w->c->arena;
-    size_t bytes = 0;
-    const char *why = "", *path = in_folder(w, w->folder, "manifest.json"),
-               *text = fsim_read_file(a, path, &bytes, &why);
-    const fsim_yaml *y = text ? fsim_yaml_parse(a, fsim_diag_new(a), path, text, bytes) : NULL;
-    const fsim_yaml *files =
-        y && y->kind == FSIM_YAML_MAPPING && fsim_yaml_get(y, "fusesim") ? fsim_yaml_get(y, "files") : NULL;
-    const int count = files && files->kind == FSIM_YAML_SEQUENCE ? files->count : 0;
-    w->stale.at = fsim_new(a, const char *, count + 1);
+    const fsim_words *listed = listed_in(w->c->arena, w->folder);
+    const int count = listed ? listed->count : 0;
+    w->stale.at = fsim_new(w->c->arena, const char *, count + 1);
     for (int i = 0; i < count; i++) {
-        bool stale = files->item[i]->kind == FSIM_YAML_SCALAR && is_ours(files->item[i]->text);
+        bool stale = is_kernel_or_launcher(listed->at[i]);
         for (int k = 0; k < w->p->files && stale; k++)
-            stale = strcmp(files->item[i]->text, w->p->file[k].name) != 0;
+            stale = strcmp(listed->at[i], w->p->file[k].name) != 0;
         if (stale)
-            w->stale.at[w->stale.count++] = files->item[i]->text;
+            w->stale.at[w->stale.count++] = listed->at[i];
     }
 }
 
@@ -221,6 +302,8 @@ int fsim_run_codegen(fsim_context *c)
                      p.hw->architecture, p.hw->host ? ", or --target c for this machine" : "");
     writer w = {.c = c, .p = &p, .folder = c->set.output};
     const written what = {&p, &w};
+    if (!check_names(&w))
+        return fsim_give_up_outputs(c, FSIM_EXIT_USAGE);
     if (!fsim_show_in_files(c, show_codegen, &what) || !write_folder(&w) || !fsim_commit_files(c))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     show_codegen(stdout, fsim_on_stdout(&c->set), c, &what);

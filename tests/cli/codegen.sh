@@ -145,10 +145,29 @@ exits 2 'codegen takes one GPU' mlp --hw t4,l4 -o gen
 exits 66 'cannot read workload' nobody --hw t4 -o gen
 exits 65 "no symbol 'Q'" mlp --hw t4 -o gen --set Q=1
 exits 2 'cannot write' mlp --hw t4 -o gen --json nowhere/x.json
-mkdir -p taken/k0_h.cu
-generates free mlp --hw t4 --strategy eager
+generates taken mlp --hw t4 --strategy eager
+rm taken/k0_h.cu && mkdir taken/k0_h.cu && ls -A taken >before
 exits 70 "cannot write 'taken/k0_h.cu': is a directory" mlp --hw t4 --strategy eager -o taken
-[ "$(ls -A taken)" = k0_h.cu ] || complain "left behind: $(ls -A taken)"
+ls -A taken | cmp -s - before || complain "left behind: $(ls -A taken)"
+rm -r taken
+
+# Files of others are never overwritten: a folder that has any is refused, unless an earlier run wrote there; then only what would be overwritten counts.
+mkdir theirs && echo mine >theirs/Makefile && echo mine >theirs/launcher.cu && cp -r theirs theirs.before
+exits 2 "'theirs' holds files that fusesim did not write: 'Makefile', 'launcher.cu'; name an empty folder" mlp --hw t4 -o theirs
+exits 2 "'theirs/' holds files" mlp --hw t4 -o theirs/
+diff -r theirs theirs.before >/dev/null || complain "files of others were changed: $(ls theirs)"
+mkdir many && touch many/{a,b,c,d,e,f,g} many/.hidden
+exits 2 "'a', 'b', 'c', 'd', 'e' and 2 more; " mlp --hw t4 -o many
+mkdir hidden && touch hidden/.gitignore
+generates hidden mlp --hw t4
+rm hidden/manifest.json
+generates hidden mlp --hw t4 # without its manifest: each file says that fusesim wrote it
+generates ran mlp --hw t4 --target c --set M=24 --set H=32 --set dtype=f32
+touch ran/launcher ran/launcher.o ran/k0_h.o ran/notes.txt
+generates ran mlp --hw t4 --target c --set M=24 --set H=32 --set dtype=f32
+echo mine >ran/k0_a.cu && echo mine >ran/k0_m.cu && echo mine >ran/launcher.cu && cp -r ran ran.before
+exits 2 "'ran' holds files that fusesim did not write: 'k0_[am].cu', 'launcher.cu'" seeds/chain4 --hw t4 --plan plan.json -o ran --json ran.json
+diff -r ran ran.before >/dev/null && [ ! -e ran.json ] || complain "files of others were changed: $(ls ran)"
 if [ "$(id -u)" != 0 ]; then
     mkdir shut && chmod 555 shut
     exits 2 "cannot write into 'shut': permission denied" mlp --hw t4 -o shut
