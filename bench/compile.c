@@ -24,7 +24,7 @@ enum {
 
 /* The operator table's instructions and expressions. */
 typedef enum {
-#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, expr) OP_##id,
+#define FSIM_OP(id, ...) OP_##id,
 #include "graph/op.def"
 #undef FSIM_OP
 } op;
@@ -32,7 +32,7 @@ static const struct {
     double instructions;
     const char *expr;
 } ops_table[] = {
-#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, expr) {instr, expr},
+#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, batch, takes, expr) {instr, expr},
 #include "graph/op.def"
 #undef FSIM_OP
 };

@@ -4,6 +4,7 @@
 #ifndef FUSESIM_GRAPH_BUILD_H
 #define FUSESIM_GRAPH_BUILD_H
 
+#include "graph/attribute.h"
 #include "graph/graph.h"
 
 /* Elements a tensor may have, and the longest dimension: far above any device, far below overflow. */
@@ -15,26 +16,6 @@ typedef struct {
     int count;
     int64_t at[FSIM_MAX_RANK * 2];
 } fsim_list;
-
-typedef enum {
-    FSIM_LIST_DIMS,
-    FSIM_LIST_STRIDE,
-    FSIM_LIST_PADDING,
-    FSIM_LIST_DILATION,
-    FSIM_LIST_OUTPUT_PADDING,
-    FSIM_LIST_KERNEL,
-    FSIM_LIST_NORMALIZED_SHAPE,
-    FSIM_LIST_SHAPE,
-    FSIM_LIST_START,
-    FSIM_LIST_SIZE,
-    FSIM_LIST_OUTPUT_SIZE,
-    FSIM_LIST_REPEATS,
-    FSIM_LIST_ROLL,
-    FSIM_LIST_GROUPS,
-    FSIM_LIST_K,
-    FSIM_LIST_DIAGONAL,
-    FSIM_LIST_COUNT
-} fsim_list_id;
 
 typedef struct {
     fsim_arena *arena;
@@ -53,7 +34,7 @@ typedef struct fsim_call {
     int outs;
     int args, *arg; /* tensors */
     fsim_attrs attrs;
-    fsim_list list[FSIM_LIST_COUNT];
+    fsim_list list[FSIM_ATTR_COUNT]; /* whether each attribute is given; of those with lists the values */
     const char *equation;
     bool effect;
     int *result; /* tensors, outs of them */
@@ -78,12 +59,21 @@ bool fsim_wrap_dim(const fsim_call *call, int rank, int64_t dim, int *out);
 void fsim_row_major(const fsim_shape *s, int64_t *stride); /* stride[i]: elements between neighbours of dimension i */
 fsim_dtype fsim_promoted(const fsim_call *call);           /* dtype that the arguments combine to */
 
-/* One operator of an expansion: `op` on tensors arg, named OUT/step, or OUT itself where step is NULL. attrs and dims
- * may be NULL. Its result, or -1 where it or an argument failed. */
-int fsim_emit(fsim_call *call, fsim_op op, const char *step, int args, const int *arg, const fsim_attrs *attrs,
-              const fsim_list *dims);
+/* One operator of an expansion, for the caller to set attributes between start and end. Don't copy: it points into
+ * itself. */
+typedef struct {
+    fsim_call call;
+    const char *name;
+    int result, arg[3];
+} fsim_step;
+/* Operator op named OUT/name, or OUT itself where name is NULL, with the attributes that are absent set. */
+void fsim_step_start(fsim_step *step, const fsim_call *of, fsim_op op, const char *name);
+/* Runs its rule on args tensors: the result, or -1 where it or an argument (-1) failed. */
+int fsim_step_end(fsim_step *step, int args, const int *arg);
+/* Both at once. */
+int fsim_emit(fsim_call *call, fsim_op op, const char *name, int args, const int *arg);
 
-#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, expr)                                 \
+#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, batch, takes, expr)                   \
     bool fsim_rule_##rule(fsim_call *call);
 #include "graph/op.def"
 #undef FSIM_OP

@@ -125,8 +125,11 @@ bool fsim_rule_linear(fsim_call *call)
         return fsim_refuse(call, "wants x[..., K] and weight[N, K]; found %s and %s", text_of(call, x),
                            text_of(call, w));
     if (call->args == 3) {
-        const int sum[2] = {fsim_emit(call, FSIM_OP_LINEAR, "matmul", 2, call->arg, &call->attrs, NULL), call->arg[2]};
-        call->result[0] = fsim_emit(call, FSIM_OP_ADD, NULL, 2, sum, NULL, NULL);
+        fsim_step product;
+        fsim_step_start(&product, call, FSIM_OP_LINEAR, "matmul");
+        product.call.attrs.compute = call->attrs.compute;
+        const int sum[2] = {fsim_step_end(&product, 2, call->arg), call->arg[2]};
+        call->result[0] = fsim_emit(call, FSIM_OP_ADD, NULL, 2, sum);
         return call->result[0] >= 0;
     }
     for (int d = 0; d < x->rank; d++)
@@ -179,27 +182,28 @@ bool fsim_rule_einsum(fsim_call *call)
 
 /* Convolutions and pooling: axes of windows. */
 
-/* Attribute `which` for spatial axis i of n, one value standing for all. */
-static bool per_axis(const fsim_call *call, fsim_list_id which, int n, int64_t otherwise, int64_t *out)
+/* Attribute `which` for each of n spatial axes, one value standing for all. */
+static bool per_axis(const fsim_call *call, fsim_attr which, int n, int64_t *out)
 {
     const fsim_list *l = &call->list[which];
-    if (l->given && l->count != 1 && l->count != n)
-        return fsim_refuse(call, "an attribute lists %d values for %d axes", l->count, n);
+    if (l->count != 1 && l->count != n)
+        return fsim_refuse(call, "'%s' lists %d values for %d axes", fsim_attr_rows[which].name, l->count, n);
     for (int i = 0; i < n; i++)
-        out[i] = !l->given || l->count == 0 ? otherwise : l->at[l->count == 1 ? 0 : i];
+        out[i] = l->at[l->count == 1 ? 0 : i];
     return true;
 }
 
-static bool window_axes(const fsim_call *call, const int64_t *extent, const int64_t *taps,
-                        const int64_t *stride_otherwise, int n, fsim_axis *axis)
+/* The windows of n axes; where there is no 'stride' they lie side by side. */
+static bool window_axes(const fsim_call *call, const int64_t *extent, const int64_t *taps, int n, fsim_axis *axis)
 {
     int64_t stride[3], pad[3], dilation[3];
-    if (!per_axis(call, FSIM_LIST_STRIDE, n, 1, stride) || !per_axis(call, FSIM_LIST_PADDING, n, 0, pad) ||
-        !per_axis(call, FSIM_LIST_DILATION, n, 1, dilation))
+    const bool strides = call->list[FSIM_ATTR_STRIDE].given;
+    if ((strides && !per_axis(call, FSIM_ATTR_STRIDE, n, stride)) || !per_axis(call, FSIM_ATTR_PADDING, n, pad) ||
+        !per_axis(call, FSIM_ATTR_DILATION, n, dilation))
         return false;
     for (int i = 0; i < n; i++) {
-        if (stride_otherwise && !call->list[FSIM_LIST_STRIDE].given)
-            stride[i] = stride_otherwise[i];
+        if (!strides)
+            stride[i] = taps[i];
         if (stride[i] < 1 || dilation[i] < 1 || taps[i] < 1 || pad[i] < 0 || stride[i] > FSIM_MAX_DIM ||
             dilation[i] > FSIM_MAX_DIM || taps[i] > FSIM_MAX_DIM || pad[i] > FSIM_MAX_DIM ||
             (double)dilation[i] * (double)taps[i] > 1e15)
@@ -259,7 +263,7 @@ static bool with_bias(fsim_call *call, const char *step)
     const int axes = spatial_of(call->op), w = call->arg[1];
     const fsim_call whole = *call;
     fsim_build *b = call->build;
-    const int64_t groups = call->list[FSIM_LIST_GROUPS].given ? call->list[FSIM_LIST_GROUPS].at[0] : 1;
+    const int64_t groups = call->attrs.groups;
     const bool transposed = call->op >= FSIM_OP_CONV_TRANSPOSE1D;
     const fsim_tensor *weight = &b->graph->tensor[w], *bias = fsim_arg(call, 2);
     const int64_t channels =
@@ -278,7 +282,7 @@ static bool with_bias(fsim_call *call, const char *step)
         return false;
     const int view = fsim_add_view(b, call->at, fsim_printf(b->arena, "%s/bias", call->out[0]), &wide, call->arg[2], 0);
     const int sum[2] = {result, view};
-    call->result[0] = view < 0 ? -1 : fsim_emit(call, FSIM_OP_ADD, NULL, 2, sum, NULL, NULL);
+    call->result[0] = view < 0 ? -1 : fsim_emit(call, FSIM_OP_ADD, NULL, 2, sum);
     return call->result[0] >= 0;
 }
 
@@ -288,7 +292,7 @@ bool fsim_rule_conv(fsim_call *call)
         return with_bias(call, "conv");
     const fsim_tensor *x = fsim_arg(call, 0), *w = fsim_arg(call, 1);
     const int axes = spatial_of(call->op), lead = x->shape.rank - axes; /* 2: batch and channels; 1: no batch */
-    const int64_t groups = call->list[FSIM_LIST_GROUPS].given ? call->list[FSIM_LIST_GROUPS].at[0] : 1;
+    const int64_t groups = call->attrs.groups;
     fsim_axis axis[3];
     if (lead < 1 || lead > 2 || w->shape.rank != axes + 2)
         return fsim_refuse(call, "wants x[N, C, ...] and weight[O, C / groups, ...]; found %s and %s",
@@ -297,7 +301,7 @@ bool fsim_rule_conv(fsim_call *call)
     if (groups < 1 || channels % groups != 0 || filters % groups != 0 || w->shape.dim[1] != channels / groups)
         return fsim_refuse(call, "x %s and weight %s do not fit with groups %lld", text_of(call, &x->shape),
                            text_of(call, &w->shape), (long long)groups);
-    if (!window_axes(call, x->shape.dim + lead, w->shape.dim + 2, NULL, axes, axis))
+    if (!window_axes(call, x->shape.dim + lead, w->shape.dim + 2, axes, axis))
         return false;
     fsim_shape out = {.rank = x->shape.rank};
     int64_t pixels = 1, taps = 1;
@@ -339,7 +343,7 @@ bool fsim_rule_conv_transpose(fsim_call *call)
         return with_bias(call, "conv");
     const fsim_tensor *x = fsim_arg(call, 0), *w = fsim_arg(call, 1);
     const int axes = spatial_of(call->op), lead = x->shape.rank - axes;
-    const int64_t groups = call->list[FSIM_LIST_GROUPS].given ? call->list[FSIM_LIST_GROUPS].at[0] : 1;
+    const int64_t groups = call->attrs.groups;
     int64_t stride[3], pad[3], dilation[3], extra[3], pixels = 1, taps = 1;
     if (lead < 1 || lead > 2 || w->shape.rank != axes + 2)
         return fsim_refuse(call, "wants x[N, C, ...] and weight[C, O / groups, ...]; found %s and %s",
@@ -348,9 +352,8 @@ bool fsim_rule_conv_transpose(fsim_call *call)
     if (groups < 1 || channels % groups != 0 || w->shape.dim[0] != channels)
         return fsim_refuse(call, "x %s and weight %s do not fit with groups %lld", text_of(call, &x->shape),
                            text_of(call, &w->shape), (long long)groups);
-    if (!per_axis(call, FSIM_LIST_STRIDE, axes, 1, stride) || !per_axis(call, FSIM_LIST_PADDING, axes, 0, pad) ||
-        !per_axis(call, FSIM_LIST_DILATION, axes, 1, dilation) ||
-        !per_axis(call, FSIM_LIST_OUTPUT_PADDING, axes, 0, extra))
+    if (!per_axis(call, FSIM_ATTR_STRIDE, axes, stride) || !per_axis(call, FSIM_ATTR_PADDING, axes, pad) ||
+        !per_axis(call, FSIM_ATTR_DILATION, axes, dilation) || !per_axis(call, FSIM_ATTR_OUTPUT_PADDING, axes, extra))
         return false;
     fsim_shape out = {.rank = x->shape.rank};
     fsim_axis axis[3];
@@ -395,7 +398,7 @@ bool fsim_rule_conv_transpose(fsim_call *call)
 /* One window over everything is a reduction of the spatial dimensions, as frameworks run it. */
 static bool reduce_planes(fsim_call *call, fsim_op op, int axes)
 {
-    fsim_list *dims = &call->list[FSIM_LIST_DIMS];
+    fsim_list *dims = &call->list[FSIM_ATTR_DIMS];
     call->op = op;
     call->attrs.keepdim = true;
     dims->given = true;
@@ -411,11 +414,10 @@ bool fsim_rule_pool(fsim_call *call)
     const int axes = spatial_of(call->op), lead = x->shape.rank - axes;
     int64_t taps[3], window = 1, planes = 1;
     fsim_axis axis[3];
-    if (lead < 1 || !call->list[FSIM_LIST_KERNEL].given)
-        return fsim_refuse(call, lead < 1 ? "the tensor has too few dimensions" : "wants 'kernel'");
+    if (lead < 1)
+        return fsim_refuse(call, "the tensor has too few dimensions");
     fsim_shape out = x->shape;
-    if (!per_axis(call, FSIM_LIST_KERNEL, axes, 1, taps) ||
-        !window_axes(call, x->shape.dim + lead, taps, taps, axes, axis))
+    if (!per_axis(call, FSIM_ATTR_KERNEL, axes, taps) || !window_axes(call, x->shape.dim + lead, taps, axes, axis))
         return false;
     for (int i = 0; i < lead; i++)
         planes *= out.dim[i];
@@ -445,11 +447,11 @@ bool fsim_rule_adaptive_pool(fsim_call *call)
     const fsim_tensor *x = fsim_arg(call, 0);
     const int axes = spatial_of(call->op), lead = x->shape.rank - axes;
     int64_t size[3], window = 1;
-    if (lead < 1 || !call->list[FSIM_LIST_OUTPUT_SIZE].given)
-        return fsim_refuse(call, lead < 1 ? "the tensor has too few dimensions" : "wants 'output_size'");
+    if (lead < 1)
+        return fsim_refuse(call, "the tensor has too few dimensions");
     fsim_shape out = x->shape;
     fsim_axis axis[3];
-    if (!per_axis(call, FSIM_LIST_OUTPUT_SIZE, axes, 1, size))
+    if (!per_axis(call, FSIM_ATTR_OUTPUT_SIZE, axes, size))
         return false;
     bool whole = true;
     for (int i = 0; i < axes; i++) {

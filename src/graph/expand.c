@@ -6,54 +6,65 @@
 
 #include <math.h>
 
-int fsim_emit(fsim_call *call, fsim_op op, const char *step, int args, const int *arg, const fsim_attrs *attrs,
-              const fsim_list *dims)
+void fsim_step_start(fsim_step *step, const fsim_call *of, fsim_op op, const char *name)
 {
-    int given[3], result = -1;
+    fsim_arena *a = of->build->arena;
+    step->name = name ? fsim_printf(a, "%s/%s", of->out[0], name) : of->out[0];
+    step->result = -1;
+    step->call = (fsim_call){.build = of->build,
+                             .op = op,
+                             .at = of->at,
+                             .source = of->source,
+                             .out = &step->name,
+                             .outs = 1,
+                             .arg = step->arg,
+                             .result = &step->result};
+    step->call.attrs.dtype = step->call.attrs.compute = FSIM_DTYPE_NONE;
+    fsim_default_attrs(&step->call);
+}
+
+int fsim_step_end(fsim_step *step, int args, const int *arg)
+{
     for (int i = 0; i < args; i++) {
         if (arg[i] < 0)
             return -1;
-        given[i] = arg[i];
+        step->arg[i] = arg[i];
     }
-    const char *name = step ? fsim_printf(call->build->arena, "%s/%s", call->out[0], step) : call->out[0];
-    fsim_call one = {.build = call->build,
-                     .op = op,
-                     .at = call->at,
-                     .source = call->source,
-                     .out = &name,
-                     .outs = 1,
-                     .args = args,
-                     .arg = given,
-                     .result = &result};
-    one.attrs.dtype = one.attrs.compute = FSIM_DTYPE_NONE;
-    if (attrs)
-        one.attrs = *attrs;
-    if (dims)
-        one.list[FSIM_LIST_DIMS] = *dims;
-    return fsim_ops[op].rule(&one) ? result : -1;
+    step->call.args = args;
+    return fsim_ops[step->call.op].rule(&step->call) ? step->result : -1;
 }
 
-static int unary(fsim_call *c, fsim_op op, const char *step, int x)
+int fsim_emit(fsim_call *call, fsim_op op, const char *name, int args, const int *arg)
 {
-    return fsim_emit(c, op, step, 1, &x, NULL, NULL);
+    fsim_step step;
+    fsim_step_start(&step, call, op, name);
+    return fsim_step_end(&step, args, arg);
 }
+
+static int unary(fsim_call *c, fsim_op op, const char *step, int x) { return fsim_emit(c, op, step, 1, &x); }
 
 static int binary(fsim_call *c, fsim_op op, const char *step, int x, int y)
 {
-    return fsim_emit(c, op, step, 2, (int[2]){x, y}, NULL, NULL);
+    return fsim_emit(c, op, step, 2, (int[2]){x, y});
 }
 
-static int scalar(fsim_call *c, fsim_op op, const char *step, int x, double value)
+static int scalar(fsim_call *c, fsim_op op, const char *name, int x, double value)
 {
-    const fsim_attrs attrs = {
-        .has_scalar = true, .scalar = value, .dtype = FSIM_DTYPE_NONE, .compute = FSIM_DTYPE_NONE};
-    return fsim_emit(c, op, step, 1, &x, &attrs, NULL);
+    fsim_step step;
+    fsim_step_start(&step, c, op, name);
+    fsim_set_attr(&step.call, FSIM_ATTR_SCALAR, value);
+    return fsim_step_end(&step, 1, &x);
 }
 
-static int reduce(fsim_call *c, fsim_op op, const char *step, int x, const fsim_list *dims, bool keepdim)
+/* dims NULL: over all. */
+static int reduce(fsim_call *c, fsim_op op, const char *name, int x, const fsim_list *dims, bool keepdim)
 {
-    const fsim_attrs attrs = {.keepdim = keepdim, .p = 2, .dtype = FSIM_DTYPE_NONE, .compute = FSIM_DTYPE_NONE};
-    return fsim_emit(c, op, step, 1, &x, &attrs, dims);
+    fsim_step step;
+    fsim_step_start(&step, c, op, name);
+    if (dims)
+        step.call.list[FSIM_ATTR_DIMS] = *dims;
+    step.call.attrs.keepdim = keepdim;
+    return fsim_step_end(&step, 1, &x);
 }
 
 static bool finish(fsim_call *c, int result)
@@ -78,15 +89,6 @@ static fsim_list dims_of(int from, int to)
     return l;
 }
 
-/* The dimension attribute, `otherwise` where it is absent. */
-static fsim_list one_dim(const fsim_call *c, int64_t otherwise)
-{
-    fsim_list l = c->list[FSIM_LIST_DIMS];
-    if (!l.given)
-        l = (fsim_list){.given = true, .count = 1, .at = {otherwise}};
-    return l;
-}
-
 /* exp(x - max) and its sum, the numerically safe start of every softmax. */
 typedef struct {
     int max, shifted, exp, sum;
@@ -103,21 +105,21 @@ static soft soft_start(fsim_call *c, int x, const fsim_list *dims)
 
 bool fsim_rule_softmax(fsim_call *c)
 {
-    const fsim_list dims = one_dim(c, -1);
+    const fsim_list dims = c->list[FSIM_ATTR_DIMS];
     const soft s = soft_start(c, c->arg[0], &dims);
     return finish(c, binary(c, FSIM_OP_DIV, NULL, s.exp, s.sum));
 }
 
 bool fsim_rule_log_softmax(fsim_call *c)
 {
-    const fsim_list dims = one_dim(c, -1);
+    const fsim_list dims = c->list[FSIM_ATTR_DIMS];
     const soft s = soft_start(c, c->arg[0], &dims);
     return finish(c, binary(c, FSIM_OP_SUB, NULL, s.shifted, unary(c, FSIM_OP_LOG, "log", s.sum)));
 }
 
 bool fsim_rule_logsumexp(fsim_call *c)
 {
-    const fsim_list dims = one_dim(c, -1);
+    const fsim_list dims = c->list[FSIM_ATTR_DIMS];
     const int x = c->arg[0];
     const int max = reduce(c, FSIM_OP_MAX, "max", x, &dims, true);
     const int e = unary(c, FSIM_OP_EXP, "exp", binary(c, FSIM_OP_SUB, "sub", x, max));
@@ -133,7 +135,7 @@ static int normalised(fsim_call *c, int x, const fsim_list *dims, int weight, in
     const int mean = reduce(c, FSIM_OP_MEAN, "mean", x, dims, true);
     const int centred = binary(c, FSIM_OP_SUB, "centre", x, mean);
     const int var = reduce(c, FSIM_OP_MEAN, "var", binary(c, FSIM_OP_MUL, "square", centred, centred), dims, true);
-    const int rstd = unary(c, FSIM_OP_RSQRT, "rstd", scalar(c, FSIM_OP_ADD, "eps", var, 1e-5));
+    const int rstd = unary(c, FSIM_OP_RSQRT, "rstd", scalar(c, FSIM_OP_ADD, "eps", var, c->attrs.eps));
     int y = binary(c, FSIM_OP_MUL, weight < 0 && bias < 0 ? NULL : "norm", centred, rstd);
     if (weight >= 0)
         y = binary(c, FSIM_OP_MUL, bias < 0 ? NULL : "scale", y, weight);
@@ -146,7 +148,7 @@ static int normalised(fsim_call *c, int x, const fsim_list *dims, int weight, in
 static bool trailing(fsim_call *c, fsim_list *dims)
 {
     const fsim_shape *s = &fsim_arg(c, 0)->shape;
-    const fsim_list *l = &c->list[FSIM_LIST_NORMALIZED_SHAPE];
+    const fsim_list *l = &c->list[FSIM_ATTR_NORMALIZED_SHAPE];
     int n = l->given ? l->count : c->args > 1 ? fsim_arg(c, 1)->shape.rank : 1;
     if (n < 1 || n > s->rank)
         return fsim_refuse(c, "'normalized_shape' has %d dimensions, the tensor %d", n, s->rank);
@@ -172,7 +174,7 @@ bool fsim_rule_rms_norm(fsim_call *c)
         return false;
     const int x = c->arg[0];
     const int mean = reduce(c, FSIM_OP_MEAN, "mean", binary(c, FSIM_OP_MUL, "square", x, x), &dims, true);
-    const int rstd = unary(c, FSIM_OP_RSQRT, "rstd", scalar(c, FSIM_OP_ADD, "eps", mean, 1e-6));
+    const int rstd = unary(c, FSIM_OP_RSQRT, "rstd", scalar(c, FSIM_OP_ADD, "eps", mean, c->attrs.eps));
     const int y = binary(c, FSIM_OP_MUL, c->args > 1 ? "norm" : NULL, x, rstd);
     return finish(c, c->args > 1 ? binary(c, FSIM_OP_MUL, NULL, y, c->arg[1]) : y);
 }
@@ -206,7 +208,7 @@ bool fsim_rule_batch_norm(fsim_call *c)
         return finish(c, normalised(c, x, &dims, side[1], side[2]));
     }
     const int centred = binary(c, FSIM_OP_SUB, "centre", x, side[3]);
-    const int rstd = unary(c, FSIM_OP_RSQRT, "rstd", scalar(c, FSIM_OP_ADD, "eps", side[4], 1e-5));
+    const int rstd = unary(c, FSIM_OP_RSQRT, "rstd", scalar(c, FSIM_OP_ADD, "eps", side[4], c->attrs.eps));
     const int scaled = binary(c, FSIM_OP_MUL, "scale", binary(c, FSIM_OP_MUL, "norm", centred, rstd), side[1]);
     return finish(c, binary(c, FSIM_OP_ADD, NULL, scaled, side[2]));
 }
@@ -242,10 +244,7 @@ static bool grouped(fsim_call *c, int64_t groups)
     return finish(c, y);
 }
 
-bool fsim_rule_group_norm(fsim_call *c)
-{
-    return grouped(c, c->list[FSIM_LIST_GROUPS].given ? c->list[FSIM_LIST_GROUPS].at[0] : 1);
-}
+bool fsim_rule_group_norm(fsim_call *c) { return grouped(c, c->attrs.groups); }
 
 bool fsim_rule_instance_norm(fsim_call *c)
 {
@@ -256,16 +255,16 @@ bool fsim_rule_instance_norm(fsim_call *c)
 
 bool fsim_rule_normalize(fsim_call *c)
 {
-    const fsim_list dims = one_dim(c, 1);
+    const fsim_list dims = c->list[FSIM_ATTR_DIMS];
     const int norm = reduce(c, FSIM_OP_NORM, "norm", c->arg[0], &dims, true);
-    const int safe = scalar(c, FSIM_OP_MAXIMUM, "safe", norm, 1e-12);
+    const int safe = scalar(c, FSIM_OP_MAXIMUM, "safe", norm, c->attrs.eps);
     return finish(c, binary(c, FSIM_OP_DIV, NULL, c->arg[0], safe));
 }
 
 bool fsim_rule_gelu(fsim_call *c)
 {
     const int x = c->arg[0];
-    if (c->attrs.tanh_gelu) {
+    if (c->attrs.approximate == FSIM_GELU_TANH) {
         const int cube = scalar(c, FSIM_OP_POW, "cube", x, 3);
         const int sum = binary(c, FSIM_OP_ADD, "sum", x, scalar(c, FSIM_OP_MUL, "part", cube, 0.044715));
         const int t = unary(c, FSIM_OP_TANH, "tanh", scalar(c, FSIM_OP_MUL, "arg", sum, 0.7978845608028654));
@@ -297,22 +296,14 @@ bool fsim_rule_swiglu(fsim_call *c)
         if (s.rank < 1 || s.dim[s.rank - 1] % 2 != 0)
             return fsim_refuse(c, "wants gate and up, or one tensor with an even last dimension");
         for (int i = 0; i < 2; i++) {
-            const char *name = fsim_printf(c->build->arena, "%s/%s", c->out[0], i ? "up" : "gate");
-            int result = -1;
-            fsim_call one = {.build = c->build,
-                             .op = FSIM_OP_SLICE,
-                             .at = c->at,
-                             .source = c->source,
-                             .out = &name,
-                             .outs = 1,
-                             .args = 1,
-                             .arg = c->arg,
-                             .result = &result,
-                             .attrs = c->attrs};
-            one.list[FSIM_LIST_DIMS] = (fsim_list){.given = true, .count = 1, .at = {-1}};
-            one.list[FSIM_LIST_SIZE] = (fsim_list){.given = true, .count = 1, .at = {s.dim[s.rank - 1] / 2}};
-            one.list[FSIM_LIST_START] = (fsim_list){.given = true, .count = 1, .at = {i * (s.dim[s.rank - 1] / 2)}};
-            if (!fsim_rule_slice(&one))
+            const int64_t half = s.dim[s.rank - 1] / 2;
+            fsim_step part;
+            fsim_step_start(&part, c, FSIM_OP_SLICE, i ? "up" : "gate");
+            part.call.list[FSIM_ATTR_DIMS] = (fsim_list){.given = true, .count = 1, .at = {-1}};
+            part.call.list[FSIM_ATTR_SIZE] = (fsim_list){.given = true, .count = 1, .at = {half}};
+            part.call.list[FSIM_ATTR_START] = (fsim_list){.given = true, .count = 1, .at = {i * half}};
+            const int result = fsim_step_end(&part, 1, c->arg);
+            if (result < 0)
                 return false;
             *(i ? &up : &gate) = result;
         }
@@ -347,24 +338,14 @@ bool fsim_rule_attention(fsim_call *c)
     const fsim_shape grouped_q = {.rank = 4, .dim = {B, kv, group * Sq, q.dim[3]}},
                      wide = {.rank = 4, .dim = {B, q.dim[1], Sq, Sk}};
     const fsim_shape rows = {.rank = 4, .dim = {B, kv, group * Sq, Sk}}, out = {.rank = 4, .dim = {B, q.dim[1], Sq, D}};
-    const char *qk = fsim_printf(a, "%s/qk", c->out[0]), *pv = c->out[0];
-    int result = -1, args[2] = {view(c, "q", c->arg[0], &grouped_q), c->arg[1]};
-    if (args[0] < 0)
+    fsim_step product;
+    fsim_step_start(&product, c, FSIM_OP_EINSUM, "qk");
+    product.call.attrs.compute = c->attrs.compute;
+    product.call.equation = "bhsd,bhtd->bhst";
+    const int qk = fsim_step_end(&product, 2, (int[2]){view(c, "q", c->arg[0], &grouped_q), c->arg[1]});
+    if (qk < 0)
         return false;
-    fsim_call one = {.build = c->build,
-                     .op = FSIM_OP_EINSUM,
-                     .at = c->at,
-                     .source = c->source,
-                     .out = &qk,
-                     .outs = 1,
-                     .args = 2,
-                     .arg = args,
-                     .result = &result,
-                     .attrs = c->attrs,
-                     .equation = "bhsd,bhtd->bhst"};
-    if (!fsim_rule_einsum(&one))
-        return false;
-    int s = scalar(c, FSIM_OP_MUL, "scale", view(c, "scores", result, &wide), 1 / sqrt((double)q.dim[3]));
+    int s = scalar(c, FSIM_OP_MUL, "scale", view(c, "scores", qk, &wide), 1 / sqrt((double)q.dim[3]));
     if (c->attrs.causal)
         s = unary(c, FSIM_OP_CAUSAL_MASK, "mask", s);
     if (c->args == 4)
@@ -372,13 +353,10 @@ bool fsim_rule_attention(fsim_call *c)
     const fsim_list last = {.given = true, .count = 1, .at = {-1}};
     const soft e = soft_start(c, s, &last);
     const int p = binary(c, FSIM_OP_DIV, "probabilities", e.exp, e.sum);
-    args[0] = view(c, "p", p, &rows);
-    args[1] = c->arg[2];
-    if (args[0] < 0)
-        return false;
-    one.op = FSIM_OP_MATMUL;
-    one.out = &pv;
-    if (!fsim_rule_matmul(&one))
+    fsim_step_start(&product, c, FSIM_OP_MATMUL, NULL);
+    product.call.attrs.compute = c->attrs.compute;
+    const int result = fsim_step_end(&product, 2, (int[2]){view(c, "p", p, &rows), c->arg[2]});
+    if (result < 0)
         return false;
     c->build->graph->tensor[result].shape = out;
     return finish(c, result);
@@ -386,12 +364,12 @@ bool fsim_rule_attention(fsim_call *c)
 
 bool fsim_rule_cosine_similarity(fsim_call *c)
 {
-    const fsim_list dims = one_dim(c, 1);
+    const fsim_list dims = c->list[FSIM_ATTR_DIMS];
     const int x = c->arg[0], y = c->arg[1];
     const int dot = reduce(c, FSIM_OP_SUM, "dot", binary(c, FSIM_OP_MUL, "product", x, y), &dims, false);
     const int norms = binary(c, FSIM_OP_MUL, "norms", reduce(c, FSIM_OP_NORM, "norm_x", x, &dims, false),
                              reduce(c, FSIM_OP_NORM, "norm_y", y, &dims, false));
-    return finish(c, binary(c, FSIM_OP_DIV, NULL, dot, scalar(c, FSIM_OP_MAXIMUM, "safe", norms, 1e-8)));
+    return finish(c, binary(c, FSIM_OP_DIV, NULL, dot, scalar(c, FSIM_OP_MAXIMUM, "safe", norms, c->attrs.eps)));
 }
 
 static bool mean_of_all(fsim_call *c, int x) { return finish(c, reduce(c, FSIM_OP_MEAN, NULL, x, NULL, false)); }
@@ -444,8 +422,9 @@ bool fsim_rule_triplet_margin_loss(fsim_call *c)
     for (int i = 0; i < 2; i++) {
         const int d = binary(c, FSIM_OP_SUB, i ? "sub_n" : "sub_p", c->arg[0], c->arg[1 + i]);
         distance[i] = reduce(c, FSIM_OP_NORM, i ? "dist_n" : "dist_p",
-                             scalar(c, FSIM_OP_ADD, i ? "eps_n" : "eps_p", d, 1e-6), &last, false);
+                             scalar(c, FSIM_OP_ADD, i ? "eps_n" : "eps_p", d, c->attrs.eps), &last, false);
     }
-    const int margin = scalar(c, FSIM_OP_ADD, "margin", binary(c, FSIM_OP_SUB, "gap", distance[0], distance[1]), 1);
+    const int margin =
+        scalar(c, FSIM_OP_ADD, "margin", binary(c, FSIM_OP_SUB, "gap", distance[0], distance[1]), c->attrs.margin);
     return mean_of_all(c, unary(c, FSIM_OP_RELU, "hinge", margin));
 }

@@ -31,6 +31,7 @@ typedef struct {
     int *reader, readers;     /* primitives that read it (storage tensors only), ascending, each once */
     bool output, materialize; /* must reach memory (storage tensors only) */
     bool used;
+    bool mapped; /* has the workload's batch as its first dimension: a value for each example */
     fsim_loc at;
 } fsim_tensor;
 
@@ -76,11 +77,13 @@ typedef struct {
         arithmetic; /* FSIM_F32: FP32 units; FSIM_TF32, F16, BF16, F8*, I8: tensor units where the device has them */
 } fsim_gemm;
 
-/* Attributes as written; which ones count is the operator's business. */
+enum { FSIM_GELU_ERF, FSIM_GELU_TANH }; /* words of `approximate` */
+/* Attributes with one value (attribute.def says which operator takes which, op.def what each is where it is absent). */
 typedef struct {
-    bool has_scalar, has_min, has_max, keepdim, causal, training, tanh_gelu;
-    double scalar, min, max, alpha, p, value;
-    int64_t k;
+    bool has_scalar, has_min, has_max, keepdim, causal, training;
+    double scalar, min, max, alpha, p, value, eps, margin;
+    int64_t k, groups;
+    int approximate;
     int dims; /* scans, sort, topk, scatter: 1, and the dimension they work along */
     int64_t dim[FSIM_MAX_RANK];
     fsim_dtype dtype, compute;
@@ -126,6 +129,7 @@ typedef struct {
     const char *name, *description, *path;
     fsim_symbol *symbol;
     int symbols;
+    int64_t batch; /* examples that the program is mapped over; 0: it is as written */
     fsim_tensor *tensor;
     int tensors;
     fsim_node *node;

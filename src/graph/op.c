@@ -64,8 +64,8 @@ static bool is_internal(fsim_op op) /* only expansions make it */
 }
 
 const fsim_op_row fsim_ops[FSIM_OP_COUNT] = {
-#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, expr)                                 \
-    [FSIM_OP_##id] = {name, FSIM_##class, least, most, outs, flops, instr, special, fsim_rule_##rule, expr},
+#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, batch, takes, expr)                   \
+    [FSIM_OP_##id] = {name, FSIM_##class, least, most, outs, flops, instr, special, fsim_rule_##rule, takes, expr},
 #include "graph/op.def"
 #undef FSIM_OP
 };
@@ -73,7 +73,7 @@ const fsim_op_row fsim_ops[FSIM_OP_COUNT] = {
 const char *const *fsim_op_names(int *count)
 {
     static const char *const names[FSIM_OP_COUNT] = {
-#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, expr) name,
+#define FSIM_OP(id, name, ...) name,
 #include "graph/op.def"
 #undef FSIM_OP
     };

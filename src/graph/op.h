@@ -62,7 +62,7 @@ typedef struct {
 extern const fsim_class_row fsim_classes[FSIM_CLASS_COUNT];
 
 typedef enum {
-#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, expr) FSIM_OP_##id,
+#define FSIM_OP(id, ...) FSIM_OP_##id,
 #include "graph/op.def"
 #undef FSIM_OP
     FSIM_OP_COUNT
@@ -75,6 +75,7 @@ typedef struct {
     int least_args, most_args, most_outs; /* most: -1 is any number */
     double flops, instructions, specials; /* per point */
     bool (*rule)(struct fsim_call *call);
+    const char *takes; /* its attributes, see op.def; read by fsim_taken_of */
     const char *expr;
 } fsim_op_row;
 extern const fsim_op_row fsim_ops[FSIM_OP_COUNT];

@@ -231,6 +231,15 @@ fsim_dtype fsim_promoted(const fsim_call *call)
 bool fsim_rule_same(fsim_call *call) { return elementwise(call, fsim_arg(call, 0)->dtype); }
 bool fsim_rule_floating(fsim_call *call) { return elementwise(call, floating_of(fsim_arg(call, 0)->dtype)); }
 
+/* The one dimension of a tensor of this rank that the call works along. */
+static bool one_dim(const fsim_call *call, int rank, int *dim)
+{
+    const fsim_list *l = &call->list[FSIM_ATTR_DIMS];
+    if (l->count != 1)
+        return fsim_refuse(call, "'dim' names %d dimensions; wants one", l->count);
+    return fsim_wrap_dim(call, rank, l->at[0], dim);
+}
+
 static bool check_operands(const fsim_call *call)
 {
     if (call->args + call->attrs.has_scalar != 2)
@@ -277,23 +286,18 @@ bool fsim_rule_where(fsim_call *call)
 
 bool fsim_rule_masked(fsim_call *call) { return elementwise(call, fsim_arg(call, 0)->dtype); }
 
-bool fsim_rule_cast(fsim_call *call)
-{
-    if (call->attrs.dtype == FSIM_DTYPE_NONE)
-        return fsim_refuse(call, "wants 'dtype'");
-    return elementwise(call, call->attrs.dtype);
-}
+bool fsim_rule_cast(fsim_call *call) { return elementwise(call, call->attrs.dtype); }
 
 bool fsim_rule_copy(fsim_call *call)
 {
-    if (call->op == FSIM_OP_COPY && call->list[FSIM_LIST_ROLL].given && call->list[FSIM_LIST_ROLL].at[0] != 0) {
+    if (call->op == FSIM_OP_COPY && call->list[FSIM_ATTR_ROLL].given && call->list[FSIM_ATTR_ROLL].at[0] != 0) {
         call->op = FSIM_OP_ROLL;
         return fsim_rule_roll(call);
     }
     return elementwise(call, fsim_arg(call, 0)->dtype);
 }
 
-static bool shape_from(const fsim_call *call, fsim_list_id which, fsim_shape *out)
+static bool shape_from(const fsim_call *call, fsim_attr which, fsim_shape *out)
 {
     const fsim_list *l = &call->list[which];
     if (l->count > FSIM_MAX_RANK)
@@ -307,10 +311,7 @@ static bool shape_from(const fsim_call *call, fsim_list_id which, fsim_shape *ou
 bool fsim_rule_fill(fsim_call *call)
 {
     fsim_shape out;
-    if (!call->list[FSIM_LIST_SHAPE].given)
-        return fsim_refuse(call, "wants 'shape'");
-    return shape_from(call, FSIM_LIST_SHAPE, &out) &&
-           fsim_add_node(call, &out, call->attrs.dtype == FSIM_DTYPE_NONE ? FSIM_F32 : call->attrs.dtype, 1);
+    return shape_from(call, FSIM_ATTR_SHAPE, &out) && fsim_add_node(call, &out, call->attrs.dtype, 1);
 }
 
 /* Views and index maps. */
@@ -321,9 +322,7 @@ bool fsim_rule_reshape(fsim_call *call)
     fsim_shape out = {0};
     int guess = -1;
     double known = 1;
-    if (!call->list[FSIM_LIST_SHAPE].given)
-        return fsim_refuse(call, "wants 'shape'");
-    if (!shape_from(call, FSIM_LIST_SHAPE, &out))
+    if (!shape_from(call, FSIM_ATTR_SHAPE, &out))
         return false;
     for (int i = 0; i < out.rank; i++) {
         if (out.dim[i] == -1) {
@@ -377,7 +376,7 @@ static bool permuted(fsim_call *call, const int *order)
 
 bool fsim_rule_permute(fsim_call *call)
 {
-    const fsim_list *l = &call->list[FSIM_LIST_DIMS];
+    const fsim_list *l = &call->list[FSIM_ATTR_DIMS];
     const int rank = fsim_arg(call, 0)->shape.rank;
     int order[FSIM_MAX_RANK], seen = 0;
     if (l->count != rank)
@@ -394,7 +393,7 @@ bool fsim_rule_permute(fsim_call *call)
 
 bool fsim_rule_transpose(fsim_call *call)
 {
-    const fsim_list *l = &call->list[FSIM_LIST_DIMS];
+    const fsim_list *l = &call->list[FSIM_ATTR_DIMS];
     const int rank = fsim_arg(call, 0)->shape.rank;
     int order[FSIM_MAX_RANK], i, j;
     if (l->given && l->count != 2)
@@ -439,11 +438,11 @@ static bool boxed(fsim_call *call, const int64_t *start, const fsim_shape *out)
 
 bool fsim_rule_slice(fsim_call *call)
 {
-    const fsim_list *start = &call->list[FSIM_LIST_START], *size = &call->list[FSIM_LIST_SIZE],
-                    *dims = &call->list[FSIM_LIST_DIMS];
+    const fsim_list *start = &call->list[FSIM_ATTR_START], *size = &call->list[FSIM_ATTR_SIZE],
+                    *dims = &call->list[FSIM_ATTR_DIMS];
     fsim_shape out = fsim_arg(call, 0)->shape;
     int64_t from[FSIM_MAX_RANK] = {0};
-    if (!start->given || !size->given || start->count != size->count)
+    if (start->count != size->count)
         return fsim_refuse(call, "wants 'start' and 'size' of equal length");
     if (!dims->given && start->count != out.rank && !(start->count == 1 && out.rank >= 1 && start->whole))
         return fsim_refuse(call, "'start' has %d entries for %d dimensions", start->count, out.rank);
@@ -461,10 +460,10 @@ bool fsim_rule_slice(fsim_call *call)
 
 bool fsim_rule_split(fsim_call *call)
 {
-    const fsim_list *size = &call->list[FSIM_LIST_SIZE];
+    const fsim_list *size = &call->list[FSIM_ATTR_SIZE];
     const fsim_shape in = fsim_arg(call, 0)->shape;
     int dim;
-    if (!fsim_wrap_dim(call, in.rank, call->list[FSIM_LIST_DIMS].given ? call->list[FSIM_LIST_DIMS].at[0] : 0, &dim))
+    if (!one_dim(call, in.rank, &dim))
         return false;
     int64_t at = 0;
     for (int i = 0; i < call->outs; i++) {
@@ -496,14 +495,14 @@ bool fsim_rule_split(fsim_call *call)
 bool fsim_rule_expand(fsim_call *call)
 {
     const fsim_shape *in = &fsim_arg(call, 0)->shape;
-    const fsim_list *repeats = &call->list[FSIM_LIST_REPEATS];
+    const fsim_list *repeats = &call->list[FSIM_ATTR_REPEATS];
     int64_t stride[FSIM_MAX_RANK];
     fsim_shape out = {0};
     fsim_map m = {0};
     fsim_row_major(in, stride);
-    if (!repeats->given && !call->list[FSIM_LIST_SHAPE].given)
+    if (!repeats->given && !call->list[FSIM_ATTR_SHAPE].given)
         return fsim_refuse(call, "wants 'shape' or 'repeats'");
-    if (!shape_from(call, repeats->given ? FSIM_LIST_REPEATS : FSIM_LIST_SHAPE, &out))
+    if (!shape_from(call, repeats->given ? FSIM_ATTR_REPEATS : FSIM_ATTR_SHAPE, &out))
         return false;
     if (out.rank < in->rank)
         return fsim_refuse(call, "cannot expand %s to rank %d", text_of(call, in), out.rank);
@@ -533,7 +532,7 @@ bool fsim_rule_expand(fsim_call *call)
 bool fsim_rule_flip(fsim_call *call)
 {
     const fsim_shape in = fsim_arg(call, 0)->shape;
-    const fsim_list *dims = &call->list[FSIM_LIST_DIMS];
+    const fsim_list *dims = &call->list[FSIM_ATTR_DIMS];
     int64_t stride[FSIM_MAX_RANK];
     int flipped = 0;
     fsim_map m = {0};
@@ -596,7 +595,7 @@ bool fsim_rule_concat(fsim_call *call)
     fsim_dtype dtype = fsim_arg(call, 0)->dtype;
     int64_t stride[FSIM_MAX_RANK], at = 0;
     int dim;
-    if (!fsim_wrap_dim(call, out.rank, call->list[FSIM_LIST_DIMS].given ? call->list[FSIM_LIST_DIMS].at[0] : 0, &dim))
+    if (!one_dim(call, out.rank, &dim))
         return false;
     for (int i = 1; i < call->args; i++) {
         const fsim_shape *s = &fsim_arg(call, i)->shape;
@@ -631,8 +630,8 @@ bool fsim_rule_pad(fsim_call *call)
     fsim_cut cut[FSIM_MAX_RANK];
     int64_t inner = 1, kept = 1;
     int cuts = 0;
-    const fsim_list *pads = &call->list[FSIM_LIST_PADDING];
-    if (!pads->given || pads->count % 2 != 0 || pads->count > 2 * out.rank)
+    const fsim_list *pads = &call->list[FSIM_ATTR_PADDING];
+    if (pads->count % 2 != 0 || pads->count > 2 * out.rank)
         return fsim_refuse(call, "wants 'padding' as pairs of before and after, last dimension first");
     for (int i = 0; i < out.rank; i++) { /* innermost first: a cut's `inner` counts the source's elements */
         const int64_t have = t->shape.dim[out.rank - 1 - i];
@@ -659,7 +658,7 @@ bool fsim_rule_pad(fsim_call *call)
 /* The shift of each dimension that moves, as the two cuts that meet at the seam. */
 static bool shifts(const fsim_call *call, const fsim_shape *s, fsim_cut (*seam)[2], int *moved)
 {
-    const fsim_list *by = &call->list[FSIM_LIST_ROLL], *dims = &call->list[FSIM_LIST_DIMS];
+    const fsim_list *by = &call->list[FSIM_ATTR_ROLL], *dims = &call->list[FSIM_ATTR_DIMS];
     int64_t stride[FSIM_MAX_RANK];
     fsim_row_major(s, stride);
     *moved = 0;
@@ -686,8 +685,8 @@ bool fsim_rule_roll(fsim_call *call)
     const fsim_tensor t = *fsim_arg(call, 0);
     fsim_cut seam[FSIM_MAX_RANK][2], cut[FSIM_MAX_RANK];
     int moved;
-    if (call->list[FSIM_LIST_ROLL].count > FSIM_MAX_RANK)
-        return fsim_refuse(call, "'roll' has %d entries; at most %d", call->list[FSIM_LIST_ROLL].count, FSIM_MAX_RANK);
+    if (call->list[FSIM_ATTR_ROLL].count > FSIM_MAX_RANK)
+        return fsim_refuse(call, "'roll' has %d entries; at most %d", call->list[FSIM_ATTR_ROLL].count, FSIM_MAX_RANK);
     if (!shifts(call, &t.shape, seam, &moved))
         return false;
     fsim_node *n = fsim_add_node(call, &t.shape, t.dtype, 1);
@@ -771,10 +770,9 @@ bool fsim_rule_pick(fsim_call *call)
 }
 
 /* The dimension that an assembly works along, kept for who computes it: node->attrs.dim[0]. */
-static bool keep_dim(fsim_call *call, int64_t otherwise, int *dim)
+static bool keep_dim(fsim_call *call, int *dim)
 {
-    const fsim_list *l = &call->list[FSIM_LIST_DIMS];
-    if (!fsim_wrap_dim(call, fsim_arg(call, 0)->shape.rank, l->given && l->count > 0 ? l->at[0] : otherwise, dim))
+    if (!one_dim(call, fsim_arg(call, 0)->shape.rank, dim))
         return false;
     call->attrs.dims = 1;
     call->attrs.dim[0] = *dim;
@@ -785,7 +783,7 @@ bool fsim_rule_scatter(fsim_call *call)
 {
     const fsim_shape out = fsim_arg(call, 0)->shape;
     int dim;
-    return keep_dim(call, 0, &dim) && assemble(call, &out, fsim_arg(call, 0)->dtype);
+    return keep_dim(call, &dim) && assemble(call, &out, fsim_arg(call, 0)->dtype);
 }
 
 /* Reductions. */
@@ -794,7 +792,7 @@ bool fsim_rule_reduce(fsim_call *call)
 {
     const fsim_tensor *t = fsim_arg(call, 0);
     const fsim_shape in = t->shape;
-    const fsim_list *dims = &call->list[FSIM_LIST_DIMS];
+    const fsim_list *dims = &call->list[FSIM_ATTR_DIMS];
     int64_t stride[FSIM_MAX_RANK], reduced = 1;
     unsigned gone = 0;
     fsim_shape out = {0};
@@ -840,7 +838,7 @@ bool fsim_rule_scan(fsim_call *call)
 {
     const fsim_shape out = fsim_arg(call, 0)->shape;
     int dim;
-    return keep_dim(call, 0, &dim) && assemble(call, &out, fsim_arg(call, 0)->dtype);
+    return keep_dim(call, &dim) && assemble(call, &out, fsim_arg(call, 0)->dtype);
 }
 
 /* Boundaries. */
@@ -849,7 +847,7 @@ bool fsim_rule_sort(fsim_call *call)
 {
     const fsim_shape out = fsim_arg(call, 0)->shape;
     int dim;
-    return keep_dim(call, -1, &dim) && assemble(call, &out, fsim_arg(call, 0)->dtype) &&
+    return keep_dim(call, &dim) && assemble(call, &out, fsim_arg(call, 0)->dtype) &&
            add_result(call, &call->build->graph->node[call->build->graph->nodes - 1], &out, FSIM_I64);
 }
 
@@ -857,9 +855,7 @@ bool fsim_rule_topk(fsim_call *call)
 {
     fsim_shape out = fsim_arg(call, 0)->shape;
     int dim;
-    if (!call->list[FSIM_LIST_K].given)
-        return fsim_refuse(call, "wants 'k'");
-    if (!keep_dim(call, -1, &dim))
+    if (!keep_dim(call, &dim))
         return false;
     if (call->attrs.k < 1 || (out.rank && call->attrs.k > out.dim[dim]))
         return fsim_refuse(call, "k is %lld; dimension %d has %lld", (long long)call->attrs.k, dim,
@@ -875,10 +871,10 @@ bool fsim_rule_communicate(fsim_call *call)
     fsim_shape out = {0};
     if (call->args)
         out = fsim_arg(call, 0)->shape;
-    if (call->list[FSIM_LIST_SHAPE].given && !shape_from(call, FSIM_LIST_SHAPE, &out))
+    if (call->list[FSIM_ATTR_SHAPE].given && !shape_from(call, FSIM_ATTR_SHAPE, &out))
         return false;
-    const int64_t ranks = call->list[FSIM_LIST_SIZE].given ? call->list[FSIM_LIST_SIZE].at[0] : 1;
-    if (out.rank && !call->list[FSIM_LIST_SHAPE].given && ranks > 1) {
+    const int64_t ranks = call->list[FSIM_ATTR_SIZE].given ? call->list[FSIM_ATTR_SIZE].at[0] : 1;
+    if (out.rank && !call->list[FSIM_ATTR_SHAPE].given && ranks > 1) {
         if (call->op == FSIM_OP_ALL_GATHER)
             out.dim[0] *= ranks <= FSIM_MAX_DIM / out.dim[0] ? ranks : FSIM_MAX_DIM;
         if (call->op == FSIM_OP_REDUCE_SCATTER) {
@@ -888,7 +884,7 @@ bool fsim_rule_communicate(fsim_call *call)
             out.dim[0] /= ranks;
         }
     }
-    if (!call->args && !call->list[FSIM_LIST_SHAPE].given)
+    if (!call->args && !call->list[FSIM_ATTR_SHAPE].given)
         return fsim_refuse(call, "wants 'shape' where it has no input");
     const fsim_dtype dtype = call->attrs.dtype != FSIM_DTYPE_NONE ? call->attrs.dtype
                              : call->args                         ? fsim_arg(call, 0)->dtype
@@ -902,9 +898,9 @@ bool fsim_rule_custom(fsim_call *call)
     fsim_shape out = {0};
     if (call->args)
         out = fsim_arg(call, 0)->shape;
-    if (call->list[FSIM_LIST_SHAPE].given && !shape_from(call, FSIM_LIST_SHAPE, &out))
+    if (call->list[FSIM_ATTR_SHAPE].given && !shape_from(call, FSIM_ATTR_SHAPE, &out))
         return false;
-    if (!call->args && !call->list[FSIM_LIST_SHAPE].given)
+    if (!call->args && !call->list[FSIM_ATTR_SHAPE].given)
         return fsim_refuse(call, "wants 'shape' where it has no input");
     return assemble(call, &out,
                     call->attrs.dtype != FSIM_DTYPE_NONE ? call->attrs.dtype

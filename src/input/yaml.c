@@ -271,13 +271,16 @@ void fsim_yaml_check_keys(fsim_arena *a, fsim_diag *d, const fsim_yaml *map, con
     if (map->kind != FSIM_YAML_MAPPING)
         return;
     for (int i = 0; i < map->count; i++) {
-        const char *key = map->key[i]->text;
+        const char *key = map->key[i]->text, *legal = "";
         bool known = false;
         for (int n = 0; n < count; n++)
             known = known || strcmp(names[n], key) == 0;
+        for (int n = 0; n < count && !known; n++)
+            legal = fsim_printf(a, "%s%s%s", legal, n ? ", " : "", names[n]);
+        const char *mean = known ? "" : fsim_did_you_mean(a, key, names, count);
         if (!known)
-            fsim_error(d, map->key[i]->at, "unknown key '%s' in %s%s", key, what,
-                       fsim_did_you_mean(a, key, names, count));
+            fsim_error(d, map->key[i]->at, "unknown key '%s' in %s%s%s its keys are %s", key, what, mean,
+                       *mean ? "" : ";", legal);
     }
 }
 

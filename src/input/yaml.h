@@ -24,8 +24,8 @@ const fsim_yaml *fsim_yaml_parse(fsim_arena *a, fsim_diag *d, const char *file, 
 
 /* The value of key, or NULL. */
 const fsim_yaml *fsim_yaml_get(const fsim_yaml *map, const char *key);
-/* An error for every key of map that is not among names ("unknown key 'shap'; did you mean 'shape'?"); what names the
- * map: "a tensor". */
+/* An error for every key of map that is not among names ("unknown key 'shap' in a tensor; did you mean 'shape'? its
+ * keys are ..."); what names the map: "a tensor". */
 void fsim_yaml_check_keys(fsim_arena *a, fsim_diag *d, const fsim_yaml *map, const char *what, const char *const *names,
                           int count);
 const char *fsim_yaml_kind_name(const fsim_yaml *node); /* "a list", "a mapping", "a value" */

@@ -144,7 +144,7 @@ static void put_access(writing *w, const fsim_graph *g, const fsim_access *x)
 static void put_attrs(writing *w, const fsim_attrs *t)
 {
     const int64_t flags = t->has_scalar | t->has_min << 1 | t->has_max << 2 | t->keepdim << 3 | t->causal << 4 |
-                          t->training << 5 | t->tanh_gelu << 6;
+                          t->training << 5 | t->approximate << 6;
     const double reals[] = {t->scalar, t->min, t->max, t->alpha, t->p, t->value};
     put(w, flags);
     for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* argument.c: the attributes of an operator, as the workload has them, by attribute.def. */
+#include "graph/reader.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Is v in the attribute's range? */
+static bool in_range(fsim_reader *r, fsim_loc at, const fsim_attr_row *row, double v)
+{
+    if (v >= row->least && v <= row->most)
+        return true;
+    if (isinf(row->most))
+        fsim_error(r->diag, at, "'%s' is %g; wants at least %g", row->name, v, row->least);
+    else
+        fsim_error(r->diag, at, "'%s' is %.17g; wants %.17g to %.17g", row->name, v, row->least, row->most);
+    return false;
+}
+
+/* `roll: true` is 1, `roll: false` as if it were absent. */
+static bool is_roll_word(fsim_attr attr, const fsim_yaml *y, fsim_list *l)
+{
+    if (attr != FSIM_ATTR_ROLL || y->kind != FSIM_YAML_SCALAR)
+        return false;
+    const bool yes = strcmp(y->text, "true") == 0;
+    if (yes)
+        l->at[l->count++] = 1;
+    l->given = yes || strcmp(y->text, "false") != 0;
+    return yes || !l->given;
+}
+
+/* One integer, or a list of them. A list of lengths may have as many as a tensor has dimensions; the rule asks that. */
+static bool read_list(fsim_reader *r, const fsim_yaml *y, fsim_attr attr, fsim_list *l)
+{
+    const fsim_attr_row *row = &fsim_attr_rows[attr];
+    enum { ROOM = sizeof l->at / sizeof l->at[0] };
+    l->whole = y->kind == FSIM_YAML_SCALAR;
+    if (is_roll_word(attr, y, l))
+        return true;
+    if (y->kind == FSIM_YAML_MAPPING || (!l->whole && y->count > ROOM)) {
+        fsim_error(r->diag, y->at, "'%s' wants an integer or a list of at most %d", row->name, ROOM);
+        return false;
+    }
+    bool ok = true;
+    for (int i = 0; i < (l->whole ? 1 : y->count); i++) {
+        const fsim_yaml *one = l->whole ? y : y->item[i];
+        ok = fsim_read_int(r, one, row->name, &l->at[i]) && in_range(r, one->at, row, (double)l->at[i]) && ok;
+        l->count++;
+    }
+    return ok;
+}
+
+static bool read_word(fsim_reader *r, const fsim_yaml *y, const fsim_attr_row *row, double *value)
+{
+    if (!fsim_want_scalar(r, y, row->name))
+        return false;
+    const int i = fsim_word_index(row->words, y->text);
+    *value = i;
+    if (i >= 0)
+        return true;
+    fsim_error(r->diag, y->at, "'%s' is '%s'; wants %s", row->name, y->text, row->words);
+    return false;
+}
+
+static bool read_type(fsim_reader *r, const fsim_yaml *y, const fsim_attr_row *row, double *value)
+{
+    fsim_dtype t = FSIM_TF32;
+    const bool beside = row->words && y->kind == FSIM_YAML_SCALAR && fsim_word_index(row->words, y->text) >= 0;
+    const bool ok = beside || fsim_read_dtype(r, y, &t);
+    *value = t;
+    return ok;
+}
+
+static bool read_attr(fsim_reader *r, fsim_call *c, fsim_attr attr, const fsim_yaml *y)
+{
+    const fsim_attr_row *row = &fsim_attr_rows[attr];
+    double value = 0;
+    int64_t whole = 0;
+    bool flag = false, ok = false;
+    switch (row->type) {
+    case FSIM_TYPE_DIMS:
+    case FSIM_TYPE_SIZES:
+    case FSIM_TYPE_INTS:
+        return read_list(r, y, attr, &c->list[attr]);
+    case FSIM_TYPE_INT:
+        ok = fsim_read_int(r, y, row->name, &whole) && in_range(r, y->at, row, (double)whole);
+        value = (double)whole;
+        break;
+    case FSIM_TYPE_NUMBER:
+        ok = fsim_read_number(r, y, row->name, &value) && in_range(r, y->at, row, value);
+        break;
+    case FSIM_TYPE_FLAG:
+        ok = fsim_read_flag(r, y, row->name, &flag);
+        value = flag;
+        break;
+    case FSIM_TYPE_WORD:
+        ok = read_word(r, y, row, &value);
+        break;
+    case FSIM_TYPE_DTYPE:
+        ok = read_type(r, y, row, &value);
+        break;
+    case FSIM_TYPE_TEXT:
+    case FSIM_TYPE_COUNT:
+        ok = fsim_want_scalar(r, y, row->name);
+        break;
+    }
+    if (ok)
+        fsim_set_attr(c, attr, value);
+    if (attr == FSIM_ATTR_EQUATION)
+        c->equation = y->text;
+    if (attr == FSIM_ATTR_EFFECTFUL)
+        c->effect = flag;
+    return ok;
+}
+
+/* The names that may stand beside `op`, for "did you mean". */
+static const char *nearest(fsim_reader *r, fsim_op op, const char *key)
+{
+    const char *names[FSIM_MAX_TAKEN * 2 + 3] = {"op", "in", "out"};
+    fsim_taken taken[FSIM_MAX_TAKEN];
+    const int takes = fsim_taken_of(op, taken);
+    int count = 3;
+    for (int i = 0; i < takes; i++) {
+        const fsim_attr_row *row = &fsim_attr_rows[taken[i].attr];
+        names[count++] = row->name;
+        if (row->also)
+            names[count++] = row->also;
+    }
+    return fsim_did_you_mean(r->arena, key, names, count);
+}
+
+static bool has_required(const fsim_call *c)
+{
+    fsim_taken taken[FSIM_MAX_TAKEN];
+    const int count = fsim_taken_of(c->op, taken);
+    bool ok = true;
+    for (int i = 0; i < count; i++)
+        if (taken[i].required && !c->list[taken[i].attr].given)
+            ok = fsim_refuse(c, "wants '%s': %s", fsim_attr_rows[taken[i].attr].name,
+                             fsim_attr_rows[taken[i].attr].meaning);
+    return ok;
+}
+
+bool fsim_read_attrs(fsim_reader *r, fsim_call *c, const fsim_yaml *y)
+{
+    bool ok = true;
+    for (int i = 0; i < y->count; i++) {
+        const char *key = y->key[i]->text, *name = fsim_ops[c->op].name;
+        if (strcmp(key, "op") == 0 || strcmp(key, "in") == 0 || strcmp(key, "out") == 0)
+            continue;
+        const fsim_attr attr = fsim_taken_named(c->op, key);
+        if (attr == FSIM_ATTR_COUNT) {
+            const char *mean = nearest(r, c->op, key);
+            fsim_error(r->diag, y->key[i]->at, "unknown attribute '%s'%s%s '%s' takes %s", key, mean, *mean ? "" : ";",
+                       name, fsim_taken_text(r->arena, c->op));
+            ok = false;
+        } else if (c->list[attr].given) {
+            fsim_error(r->diag, y->key[i]->at, "'%s' is given twice: '%s' and '%s' are the same attribute", key,
+                       fsim_attr_rows[attr].name, fsim_attr_rows[attr].also);
+            ok = false;
+        } else {
+            c->list[attr].given = true;
+            ok = read_attr(r, c, attr, y->item[i]) && ok;
+        }
+    }
+    ok = ok && has_required(c);
+    fsim_default_attrs(c);
+    return ok;
+}

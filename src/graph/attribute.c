@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/attribute.h"
+
+#include "graph/build.h"
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const fsim_attr_type_names[FSIM_TYPE_COUNT] = {[FSIM_TYPE_DIMS] = "dimension or list",
+                                                           [FSIM_TYPE_SIZES] = "list of lengths",
+                                                           [FSIM_TYPE_INTS] = "integer or list",
+                                                           [FSIM_TYPE_INT] = "integer",
+                                                           [FSIM_TYPE_NUMBER] = "number",
+                                                           [FSIM_TYPE_FLAG] = "true or false",
+                                                           [FSIM_TYPE_WORD] = "word",
+                                                           [FSIM_TYPE_TEXT] = "text",
+                                                           [FSIM_TYPE_DTYPE] = "dtype"};
+
+#define AT_NONE        (-1)
+#define AT(field)      (int)offsetof(fsim_attrs, field)
+#define AT_alpha       AT(alpha)
+#define AT_approximate AT(approximate)
+#define AT_causal      AT(causal)
+#define AT_compute     AT(compute)
+#define AT_dtype       AT(dtype)
+#define AT_eps         AT(eps)
+#define AT_groups      AT(groups)
+#define AT_k           AT(k)
+#define AT_keepdim     AT(keepdim)
+#define AT_margin      AT(margin)
+#define AT_max         AT(max)
+#define AT_min         AT(min)
+#define AT_p           AT(p)
+#define AT_scalar      AT(scalar)
+#define AT_training    AT(training)
+#define AT_value       AT(value)
+
+const fsim_attr_row fsim_attr_rows[FSIM_ATTR_COUNT] = {
+#define FSIM_ATTR(id, name, also, type, field, least, most, words, meaning)                                            \
+    [FSIM_ATTR_##id] = {name, also, FSIM_TYPE_##type, AT_##field, (double)(least), (double)(most), words, meaning},
+#include "graph/attribute.def"
+#undef FSIM_ATTR
+};
+
+int fsim_word_index(const char *words, const char *text)
+{
+    const size_t length = strlen(text);
+    for (int i = 0;; i++) {
+        const char *end = strchr(words, '|');
+        const size_t own = end ? (size_t)(end - words) : strlen(words);
+        if (own == length && strncmp(words, text, length) == 0)
+            return i;
+        if (!end)
+            return -1;
+        words = end + 1;
+    }
+}
+
+static bool is_named(const fsim_attr_row *row, const char *name, size_t length)
+{
+    return (strlen(row->name) == length && strncmp(row->name, name, length) == 0) ||
+           (row->also && strlen(row->also) == length && strncmp(row->also, name, length) == 0);
+}
+
+static fsim_attr attr_named(const char *name, size_t length)
+{
+    int i = 0;
+    while (i < FSIM_ATTR_COUNT &&
+           (strlen(fsim_attr_rows[i].name) != length || strncmp(fsim_attr_rows[i].name, name, length) != 0))
+        i++;
+    assert(i < FSIM_ATTR_COUNT); /* else op.def names one that attribute.def does not have */
+    return (fsim_attr)i;
+}
+
+/* Copies what stands between from and to, which the table keeps short. */
+static void copy_text(char *out, size_t room, const char *from, const char *to)
+{
+    const size_t length = (size_t)(to - from);
+    assert(length < room);
+    (void)room;
+    memcpy(out, from, length);
+    out[length] = '\0';
+}
+
+int fsim_taken_of(fsim_op op, fsim_taken taken[FSIM_MAX_TAKEN])
+{
+    int count = 0;
+    for (const char *p = fsim_ops[op].takes; *p; p += *p == ' ') {
+        const size_t name = strcspn(p, "!= ");
+        fsim_taken *t = &taken[count++];
+        assert(count <= FSIM_MAX_TAKEN);
+        *t = (fsim_taken){.attr = attr_named(p, name)};
+        p += name;
+        if (*p == '!') {
+            t->required = true;
+            p++;
+        } else if (*p == '=' && p[1] == '(') {
+            const char *end = strchr(p, ')');
+            copy_text(t->described, sizeof t->described, p + 2, end);
+            p = end + 1;
+        } else if (*p == '=') {
+            const char *end = p + strcspn(p, " ");
+            copy_text(t->otherwise, sizeof t->otherwise, p + 1, end);
+            p = end;
+        }
+    }
+    return count;
+}
+
+fsim_attr fsim_taken_named(fsim_op op, const char *name)
+{
+    fsim_taken taken[FSIM_MAX_TAKEN];
+    const int count = fsim_taken_of(op, taken);
+    for (int i = 0; i < count; i++)
+        if (is_named(&fsim_attr_rows[taken[i].attr], name, strlen(name)))
+            return taken[i].attr;
+    return FSIM_ATTR_COUNT;
+}
+
+const char *fsim_taken_text(fsim_arena *a, fsim_op op)
+{
+    fsim_taken taken[FSIM_MAX_TAKEN];
+    const int count = fsim_taken_of(op, taken);
+    const char *text = count ? "" : "none";
+    for (int i = 0; i < count; i++)
+        text = fsim_printf(a, "%s%s%s", text, i ? ", " : "", fsim_attr_rows[taken[i].attr].name);
+    return text;
+}
+
+void fsim_set_attr(fsim_call *call, fsim_attr attr, double value)
+{
+    const fsim_attr_row *row = &fsim_attr_rows[attr];
+    if (row->field < 0)
+        return;
+    void *at = (char *)&call->attrs + row->field;
+    switch (row->type) {
+    case FSIM_TYPE_NUMBER:
+        *(double *)at = value;
+        break;
+    case FSIM_TYPE_INT:
+        *(int64_t *)at = (int64_t)value;
+        break;
+    case FSIM_TYPE_FLAG:
+        *(bool *)at = value != 0;
+        break;
+    case FSIM_TYPE_WORD:
+        *(int *)at = (int)value;
+        break;
+    case FSIM_TYPE_DTYPE:
+        *(fsim_dtype *)at = (fsim_dtype)value;
+        break;
+    default:
+        assert(false);
+    }
+    call->attrs.has_scalar = call->attrs.has_scalar || attr == FSIM_ATTR_SCALAR;
+    call->attrs.has_min = call->attrs.has_min || attr == FSIM_ATTR_MIN;
+    call->attrs.has_max = call->attrs.has_max || attr == FSIM_ATTR_MAX;
+}
+
+/* The value of a literal of op.def. */
+static double literal(const fsim_attr_row *row, const char *text)
+{
+    fsim_dtype t = FSIM_DTYPE_NONE;
+    if (row->type == FSIM_TYPE_WORD)
+        return fsim_word_index(row->words, text);
+    if (row->type == FSIM_TYPE_FLAG)
+        return strcmp(text, "true") == 0;
+    if (row->type == FSIM_TYPE_DTYPE)
+        return fsim_dtype_parse(text, &t) ? t : FSIM_DTYPE_NONE;
+    return strtod(text, NULL);
+}
+
+void fsim_default_attrs(fsim_call *call)
+{
+    fsim_taken taken[FSIM_MAX_TAKEN];
+    const int count = fsim_taken_of(call->op, taken);
+    for (int i = 0; i < count; i++) {
+        const fsim_attr_row *row = &fsim_attr_rows[taken[i].attr];
+        fsim_list *list = &call->list[taken[i].attr];
+        if (list->given || !*taken[i].otherwise)
+            continue;
+        list->given = true;
+        const double value = literal(row, taken[i].otherwise);
+        if (row->type == FSIM_TYPE_DIMS || row->type == FSIM_TYPE_INTS) {
+            list->whole = true;
+            list->count = 1;
+            list->at[0] = (int64_t)value;
+        } else {
+            fsim_set_attr(call, taken[i].attr, value);
+        }
+    }
+}

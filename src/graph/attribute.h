@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* attribute.h: the attribute table (attribute.def): names, types, ranges; and which attributes an operator takes, with
+ * what each has where a workload does not give it (the column `takes` of op.def). */
+#ifndef FUSESIM_GRAPH_ATTRIBUTE_H
+#define FUSESIM_GRAPH_ATTRIBUTE_H
+
+#include "base/arena.h"
+#include "graph/op.h"
+
+typedef enum {
+    FSIM_TYPE_DIMS,   /* one dimension or a list of them */
+    FSIM_TYPE_SIZES,  /* lengths of dimensions */
+    FSIM_TYPE_INTS,   /* an integer, or a list of them */
+    FSIM_TYPE_INT,    /* an integer */
+    FSIM_TYPE_NUMBER, /* a number */
+    FSIM_TYPE_FLAG,   /* true or false */
+    FSIM_TYPE_WORD,   /* one of a few words */
+    FSIM_TYPE_TEXT,
+    FSIM_TYPE_DTYPE,
+    FSIM_TYPE_COUNT
+} fsim_attr_type;
+extern const char *const fsim_attr_type_names[FSIM_TYPE_COUNT]; /* "integer or list", for people */
+
+typedef enum {
+#define FSIM_ATTR(id, ...) FSIM_ATTR_##id,
+#include "graph/attribute.def"
+#undef FSIM_ATTR
+    FSIM_ATTR_COUNT
+} fsim_attr;
+
+typedef struct {
+    const char *name, *also; /* also: another name of the same attribute, or NULL */
+    fsim_attr_type type;
+    int field;          /* offset in fsim_attrs; -1: the value is in fsim_call, or only checked */
+    double least, most; /* of every value */
+    const char *words;  /* "none|tanh": of WORD all, of DTYPE those beside the dtypes; else NULL */
+    const char *meaning;
+} fsim_attr_row;
+extern const fsim_attr_row fsim_attr_rows[FSIM_ATTR_COUNT];
+
+/* An attribute that an operator takes. */
+typedef struct {
+    fsim_attr attr;
+    bool required;
+    char otherwise[16]; /* the value where it is absent, as a workload would write it; "": none */
+    char described[48]; /* what it is where it is absent, in words; "" */
+} fsim_taken;
+
+enum { FSIM_MAX_TAKEN = 8 };
+/* The attributes of op, in the order of its row, in taken[0, result). */
+int fsim_taken_of(fsim_op op, fsim_taken taken[FSIM_MAX_TAKEN]);
+/* The attribute of op that a workload calls name, or FSIM_ATTR_COUNT. */
+fsim_attr fsim_taken_named(fsim_op op, const char *name);
+/* "none", or "dim, keepdim", for messages. In a. */
+const char *fsim_taken_text(fsim_arena *a, fsim_op op);
+
+struct fsim_call;
+/* Gives every attribute of call->op that is not given yet the value that it has where it is absent. */
+void fsim_default_attrs(struct fsim_call *call);
+/* Sets an attribute that stands in fsim_attrs. */
+void fsim_set_attr(struct fsim_call *call, fsim_attr attr, double value);
+/* The index of text among "none|tanh", or -1. */
+int fsim_word_index(const char *words, const char *text);
+
+#endif

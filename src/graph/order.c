@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* order.c: operators in topological order, each through its rule. */
+#include "graph/reader.h"
+
+#include <string.h>
+
+static void unknown_tensor(fsim_reader *r, const fsim_pending *p, int i)
+{
+    const fsim_yaml *in = fsim_yaml_get(p->yaml, "in");
+    const fsim_loc at = in->kind == FSIM_YAML_SEQUENCE ? in->item[i]->at : in->at;
+    int count = 0;
+    const char **names = fsim_new(r->arena, const char *, r->tensor.slots + r->maker.slots + 1);
+    for (int s = 0; s < r->tensor.slots; s++)
+        if (r->tensor.name[s])
+            names[count++] = r->tensor.name[s];
+    for (int s = 0; s < r->maker.slots; s++)
+        if (r->maker.name[s])
+            names[count++] = r->maker.name[s];
+    fsim_error(r->diag, at, "no tensor '%s'%s", p->in[i], fsim_did_you_mean(r->arena, p->in[i], names, count));
+}
+
+static bool build(fsim_reader *r, fsim_pending *p)
+{
+    const fsim_yaml *op = fsim_yaml_get(p->yaml, "op");
+    fsim_call c = {
+        .build = &r->build, .at = p->at, .out = p->out, .outs = p->outs, .args = p->ins, .source = r->graph->sources};
+    c.attrs = (fsim_attrs){.dtype = FSIM_DTYPE_NONE, .compute = FSIM_DTYPE_NONE};
+    if (!fsim_want_scalar(r, op, "'op'"))
+        return false;
+    if (!fsim_op_parse(op->text, &c.op)) {
+        int count;
+        const char *const *names = fsim_op_names(&count);
+        fsim_error(r->diag, op->at, "unknown operator '%s'%s", op->text,
+                   fsim_did_you_mean(r->arena, op->text, names, count));
+        return false;
+    }
+    const fsim_op_row *row = &fsim_ops[c.op];
+    if (!fsim_read_attrs(r, &c, p->yaml))
+        return false;
+    if (p->ins < row->least_args || (row->most_args >= 0 && p->ins > row->most_args))
+        return fsim_refuse(&c, "has %d input%s; wants %s%d", p->ins, p->ins == 1 ? "" : "s",
+                           row->most_args < 0                  ? "at least "
+                           : row->least_args == row->most_args ? ""
+                           : p->ins < row->least_args          ? "at least "
+                                                               : "at most ",
+                           p->ins < row->least_args || row->most_args < 0 ? row->least_args : row->most_args);
+    if (row->most_outs >= 0 && p->outs > row->most_outs)
+        return fsim_refuse(&c, "has %d outputs; makes at most %d", p->outs, row->most_outs);
+    c.arg = fsim_new(r->arena, int, p->ins + 1);
+    c.result = fsim_new(r->arena, int, p->outs + 1);
+    for (int i = 0; i < p->ins; i++)
+        if ((c.arg[i] = fsim_names_get(&r->tensor, p->in[i])) < 0)
+            return false; /* its maker failed, or it is unknown: said already */
+    const int first = r->graph->nodes;
+    for (int i = 0; i < p->ins; i++)
+        r->graph->tensor[c.arg[i]].used = true;
+    if (!row->rule(&c))
+        return false;
+    for (int i = 0; i < p->outs; i++) {
+        fsim_names_set(r->arena, &r->tensor, p->out[i], c.result[i]);
+        if (p->alias && p->alias[i])
+            fsim_names_set(r->arena, &r->tensor, p->alias[i], c.result[i]);
+    }
+    *FSIM_PUSH(r->arena, r->graph->source, r->graph->sources, r->build.source_room) =
+        (fsim_source){.op = c.op, .name = p->out[0], .first = first, .nodes = r->graph->nodes - first, .at = p->at};
+    return true;
+}
+
+/* Depth first with a stack of its own: a chain may be long. */
+void fsim_build_all(fsim_reader *r)
+{
+    int *stack = fsim_new(r->arena, int, r->ops + 1);
+    for (int start = 0; start < r->ops; start++) {
+        int depth = 0;
+        if (r->op[start].state == 0)
+            stack[depth++] = start;
+        while (depth > 0) {
+            fsim_pending *p = &r->op[stack[depth - 1]];
+            int next = -1;
+            p->state = 1;
+            for (int i = 0; i < p->ins && next < 0 && depth > 0; i++) {
+                const int maker = fsim_names_get(&r->maker, p->in[i]);
+                if (maker < 0) {
+                    if (fsim_names_get(&r->tensor, p->in[i]) < 0 && fsim_names_get(&r->broken, p->in[i]) < 0)
+                        unknown_tensor(r, p, i);
+                } else if (r->op[maker].state == 0) {
+                    next = maker;
+                } else if (r->op[maker].state == 1) {
+                    const char *path = p->out[0];
+                    int k = depth - 1;
+                    for (; k >= 0 && stack[k] != maker && depth - k < 8; k--)
+                        if (k < depth - 1)
+                            path = fsim_printf(r->arena, "%s needs %s", r->op[stack[k]].out[0], path);
+                    fsim_error(r->diag, p->at, "the operators form a cycle: %s needs %s needs %s", r->op[maker].out[0],
+                               path, p->in[i]);
+                    for (k = 0; k < depth; k++) /* said once: go on with the others */
+                        r->op[stack[k]].state = 2;
+                    depth = 0;
+                }
+            }
+            if (depth == 0)
+                break;
+            if (next >= 0) {
+                stack[depth++] = next;
+                continue;
+            }
+            if (!build(r, p) && fsim_errors(r->diag) > 20)
+                return;
+            p->state = 2;
+            depth--;
+        }
+    }
+}

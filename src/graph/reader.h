@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reader.h: a YAML workload on its way to a graph; between the files that read it:
+ *   workload.c  the whole document, tensors          symbol.c    symbols and single values
+ *   unroll.c    operators, repeat blocks unrolled    argument.c  an operator's attributes
+ *   order.c     operators in topological order, each through its rule
+ *   link.c      readers, outputs, fuse and separate
+ * Errors go to the diagnostics; reading goes on to find more. */
+#ifndef FUSESIM_GRAPH_READER_H
+#define FUSESIM_GRAPH_READER_H
+
+#include "base/names.h"
+#include "graph/build.h"
+#include "input/yaml.h"
+
+/* An operator with its names resolved through the repeat blocks around it. */
+typedef struct {
+    const fsim_yaml *yaml;
+    const char **in, **out;
+    int ins, outs;
+    const char **alias; /* alias[i]: another name of out[i], or NULL: what a repeat block carries out */
+    int state;          /* of the topological walk: 0 new, 1 under way, 2 done */
+    fsim_loc at;
+} fsim_pending;
+
+typedef struct {
+    fsim_build build;
+    fsim_diag *diag;
+    fsim_arena *arena;
+    fsim_graph *graph;
+    fsim_names tensor; /* name -> tensor */
+    fsim_names broken; /* names of tensors whose declaration was refused: said once, not again by every reader */
+    fsim_names maker;  /* name -> operator that makes it */
+    fsim_names symbol;
+    const char **symbol_names;
+    bool *symbol_used;
+    fsim_pending *op;
+    int ops, op_room;
+    const fsim_yaml *symbols;
+    bool marked; /* some input says `batch: true`: the others are shared */
+} fsim_reader;
+
+/* Is y a mapping, a single value? Else an error that calls it `what`. */
+bool fsim_want_mapping(fsim_reader *r, const fsim_yaml *y, const char *what);
+bool fsim_want_scalar(fsim_reader *r, const fsim_yaml *y, const char *what);
+/* An integer expression of symbols; a number, which may be one; true, false or an integer; a dtype or a symbol that is
+ * one. False after an error that calls it `what`. */
+bool fsim_read_int(fsim_reader *r, const fsim_yaml *y, const char *what, int64_t *value);
+bool fsim_read_number(fsim_reader *r, const fsim_yaml *y, const char *what, double *value);
+bool fsim_read_flag(fsim_reader *r, const fsim_yaml *y, const char *what, bool *value);
+bool fsim_read_dtype(fsim_reader *r, const fsim_yaml *y, fsim_dtype *t);
+/* y: the mapping of symbols, or NULL. The values of set win. */
+void fsim_read_symbols(fsim_reader *r, const fsim_yaml *y, const fsim_binding *set, int sets);
+
+/* Is the name free? Else an error that says who has it; `what` is who wants it. */
+bool fsim_claim_name(fsim_reader *r, const char *name, fsim_loc at, const char *what);
+/* The tensors of y (NULL: none), their names with the suffix of the turn around them. */
+void fsim_read_tensors(fsim_reader *r, const fsim_yaml *y, const char *suffix);
+/* All operators of the list into r->op, repeat blocks unrolled. */
+void fsim_read_operators(fsim_reader *r, const fsim_yaml *list);
+/* The attributes that stand in y into c, whose operator is known, and what those that are absent have. */
+bool fsim_read_attrs(fsim_reader *r, fsim_call *c, const fsim_yaml *y);
+
+/* Operators in an order in which each finds its inputs, as written wherever that works. */
+void fsim_build_all(fsim_reader *r);
+
+/* Fills every tensor's readers. */
+void fsim_link_readers(fsim_reader *r);
+typedef enum { FSIM_MARK_OUTPUT, FSIM_MARK_MATERIALIZE } fsim_mark_kind;
+/* Marks the tensors that the list y (NULL: none) names. */
+void fsim_read_marks(fsim_reader *r, const fsim_yaml *y, fsim_mark_kind kind);
+/* The sets of primitives under `what`, their number in *count. */
+fsim_node_set *fsim_read_sets(fsim_reader *r, const fsim_yaml *y, const char *what, int *count);
+/* Warns of inputs, weights and symbols that nothing uses. */
+void fsim_check_unused(fsim_reader *r);
+/* Makes outputs of what nobody reads; a warning where the workload declares its outputs. */
+void fsim_mark_results(fsim_reader *r, bool declared);
+/* Parameters and FLOPs of the whole. */
+void fsim_count_totals(fsim_graph *g);
+
+#endif

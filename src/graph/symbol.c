@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* symbol.c: symbols, and single values of a workload: integers as expressions, numbers, flags, dtypes. */
+#include "graph/reader.h"
+
+#include "input/expr.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool fsim_want_mapping(fsim_reader *r, const fsim_yaml *y, const char *what)
+{
+    if (y->kind == FSIM_YAML_MAPPING)
+        return true;
+    fsim_error(r->diag, y->at, "%s is %s; wants a mapping", what, fsim_yaml_kind_name(y));
+    return false;
+}
+
+bool fsim_want_scalar(fsim_reader *r, const fsim_yaml *y, const char *what)
+{
+    if (y->kind == FSIM_YAML_SCALAR)
+        return true;
+    fsim_error(r->diag, y->at, "%s is %s; wants a single value", what, fsim_yaml_kind_name(y));
+    return false;
+}
+
+static bool symbol_value(const void *scope, const char *name, int64_t *value)
+{
+    const fsim_reader *r = scope;
+    const int i = fsim_names_get(&r->symbol, name);
+    if (i < 0 || i >= r->graph->symbols || r->graph->symbol[i].dtype != FSIM_DTYPE_NONE)
+        return false;
+    r->symbol_used[i] = true;
+    *value = r->graph->symbol[i].value;
+    return true;
+}
+
+bool fsim_read_int(fsim_reader *r, const fsim_yaml *y, const char *what, int64_t *value)
+{
+    const fsim_scope scope = {symbol_value, r, r->symbol_names, r->graph->symbols};
+    return fsim_want_scalar(r, y, what) && fsim_eval(r->arena, r->diag, y->at, y->text, &scope, value);
+}
+
+static void read_symbol(fsim_reader *r, const fsim_yaml *key, const char *text, fsim_loc at)
+{
+    fsim_graph *g = r->graph;
+    fsim_symbol s = {.name = key->text, .dtype = FSIM_DTYPE_NONE};
+    if (!fsim_dtype_parse(text, &s.dtype)) {
+        const fsim_scope scope = {symbol_value, r, r->symbol_names, g->symbols};
+        s.dtype = FSIM_DTYPE_NONE;
+        if (!fsim_eval(r->arena, r->diag, at, text, &scope, &s.value))
+            s.value = 1;
+    }
+    r->symbol_names[g->symbols] = s.name;
+    fsim_names_set(r->arena, &r->symbol, s.name, g->symbols);
+    g->symbol[g->symbols++] = s;
+}
+
+void fsim_read_symbols(fsim_reader *r, const fsim_yaml *y, const fsim_binding *set, int sets)
+{
+    fsim_graph *g = r->graph;
+    const int count = y && y->kind == FSIM_YAML_MAPPING ? y->count : 0;
+    g->symbol = fsim_new(r->arena, fsim_symbol, count + 1);
+    r->symbol_names = fsim_new(r->arena, const char *, count + 1);
+    r->symbol_used = fsim_new(r->arena, bool, count + 1);
+    if (y && !fsim_want_mapping(r, y, "'symbols'"))
+        return;
+    for (int i = 0; i < count; i++) {
+        const char *text = y->item[i]->text;
+        fsim_loc at = y->item[i]->at;
+        if (!fsim_want_scalar(r, y->item[i], "a symbol"))
+            continue;
+        for (int s = 0; s < sets; s++)
+            if (strcmp(set[s].name, y->key[i]->text) == 0) {
+                text = set[s].value;
+                at = (fsim_loc){.file = NULL};
+            }
+        read_symbol(r, y->key[i], text, at);
+    }
+    for (int s = 0; s < sets; s++)
+        if (fsim_names_get(&r->symbol, set[s].name) < 0)
+            fsim_error(r->diag, (fsim_loc){0}, "--set %s=%s: the workload has no symbol '%s'%s", set[s].name,
+                       set[s].value, set[s].name,
+                       fsim_did_you_mean(r->arena, set[s].name, r->symbol_names, g->symbols));
+}
+
+bool fsim_read_dtype(fsim_reader *r, const fsim_yaml *y, fsim_dtype *t)
+{
+    if (!fsim_want_scalar(r, y, "a dtype"))
+        return false;
+    const int s = fsim_names_get(&r->symbol, y->text);
+    if (s >= 0 && r->graph->symbol[s].dtype != FSIM_DTYPE_NONE) {
+        r->symbol_used[s] = true;
+        *t = r->graph->symbol[s].dtype;
+        return true;
+    }
+    if (fsim_dtype_parse(y->text, t))
+        return true;
+    fsim_error(r->diag, y->at, "unknown dtype '%s'%s", y->text,
+               fsim_did_you_mean(r->arena, y->text, fsim_dtype_names, FSIM_DTYPE_COUNT));
+    return false;
+}
+
+bool fsim_read_number(fsim_reader *r, const fsim_yaml *y, const char *what, double *value)
+{
+    char *end;
+    if (!fsim_want_scalar(r, y, what))
+        return false;
+    const double v = strtod(y->text, &end);
+    if (end != y->text && *end == '\0') {
+        *value = v;
+        if (isfinite(v) || (isinf(v) && strpbrk(y->text, "iI")))
+            return true;
+        fsim_error(r->diag, y->at, "%s is %s; wants a finite number", what, y->text);
+        return false;
+    }
+    int64_t whole;
+    if (!fsim_read_int(r, y, what, &whole))
+        return false;
+    *value = (double)whole;
+    return true;
+}
+
+bool fsim_read_flag(fsim_reader *r, const fsim_yaml *y, const char *what, bool *value)
+{
+    int64_t n;
+    if (!fsim_want_scalar(r, y, what))
+        return false;
+    if (strcmp(y->text, "true") == 0 || strcmp(y->text, "false") == 0) {
+        *value = y->text[0] == 't';
+        return true;
+    }
+    if (!fsim_read_int(r, y, what, &n))
+        return false;
+    *value = n != 0;
+    return true;
+}

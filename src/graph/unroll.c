@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unroll.c: operators with repeat blocks unrolled and names resolved. */
+#include "graph/reader.h"
+
+#include <string.h>
+
+enum {
+    MAX_OPERATORS = 1 << 18,
+    MAX_DEPTH = 8,
+    MAX_ENTRIES = 1 << 22 /* turns, tensors, operators and their names that all repeat blocks together unroll into */
+};
+
+/* Names inside a repeat block: a name made there gets the turn's suffix; a carried one is last turn's. */
+typedef struct frame {
+    const struct frame *outer;
+    const fsim_names *local; /* names that the block makes */
+    const char *suffix, *before;
+    const fsim_yaml *carry;
+    int depth;
+} frame;
+
+static const char *resolve(fsim_reader *r, const frame *f, const char *name)
+{
+    for (; f; f = f->outer) {
+        const fsim_yaml *carried = f->carry ? fsim_yaml_get(f->carry, name) : NULL;
+        if (carried && f->before)
+            return fsim_printf(r->arena, "%s%s", carried->text, f->before);
+        if (!carried && fsim_names_get(f->local, name) >= 0)
+            return fsim_printf(r->arena, "%s%s", name, f->suffix);
+    }
+    return name;
+}
+
+/* One name or a list of them. */
+static int read_names(fsim_reader *r, const fsim_yaml *y, const char *what, const char ***names)
+{
+    if (y->kind == FSIM_YAML_MAPPING) {
+        fsim_error(r->diag, y->at, "%s is a mapping; wants a name or a list of names", what);
+        return -1;
+    }
+    const int count = y->kind == FSIM_YAML_SEQUENCE ? y->count : 1;
+    *names = fsim_new(r->arena, const char *, count + 1);
+    for (int i = 0; i < count; i++) {
+        const fsim_yaml *one = y->kind == FSIM_YAML_SEQUENCE ? y->item[i] : y;
+        if (!fsim_want_scalar(r, one, what))
+            return -1;
+        (*names)[i] = one->text;
+    }
+    return count;
+}
+
+static void collect_local(fsim_reader *r, const fsim_yaml *block, fsim_names *local)
+{
+    const fsim_yaml *tensors = fsim_yaml_get(block, "tensors"), *ops = fsim_yaml_get(block, "operators");
+    for (int i = 0; tensors && tensors->kind == FSIM_YAML_MAPPING && i < tensors->count; i++)
+        fsim_names_set(r->arena, local, tensors->key[i]->text, 1);
+    for (int i = 0; ops && ops->kind == FSIM_YAML_SEQUENCE && i < ops->count; i++) {
+        const fsim_yaml *out = ops->item[i]->kind == FSIM_YAML_MAPPING ? fsim_yaml_get(ops->item[i], "out") : NULL;
+        if (out && out->kind == FSIM_YAML_SCALAR)
+            fsim_names_set(r->arena, local, out->text, 1);
+        for (int o = 0; out && out->kind == FSIM_YAML_SEQUENCE && o < out->count; o++)
+            if (out->item[o]->kind == FSIM_YAML_SCALAR)
+                fsim_names_set(r->arena, local, out->item[o]->text, 1);
+        if (ops->item[i]->kind == FSIM_YAML_MAPPING && fsim_yaml_get(ops->item[i], "repeat")) {
+            const fsim_yaml *carry = fsim_yaml_get(ops->item[i], "carry");
+            for (int c = 0; carry && carry->kind == FSIM_YAML_MAPPING && c < carry->count; c++)
+                if (carry->item[c]->kind == FSIM_YAML_SCALAR)
+                    fsim_names_set(r->arena, local, carry->item[c]->text, 1);
+        }
+    }
+}
+
+/* After the block a carried name means its last turn's: an alias. */
+static void add_alias(fsim_reader *r, const char *name, const char *of, fsim_loc at)
+{
+    const int op = fsim_names_get(&r->maker, of);
+    if (op < 0 || !fsim_claim_name(r, name, at, "another"))
+        return;
+    fsim_names_set(r->arena, &r->maker, name, op);
+    fsim_pending *p = &r->op[op];
+    if (!p->alias)
+        p->alias = fsim_new(r->arena, const char *, p->outs);
+    for (int i = 0; i < p->outs; i++)
+        if (strcmp(p->out[i], of) == 0)
+            p->alias[i] = name;
+}
+
+/* What unrolling makes of a list of operators: doubles, so that no product overflows. */
+typedef struct {
+    double operators, entries; /* entries: turns, tensors, operators and the names that each operator lists */
+} expansion;
+
+static int names_in(const fsim_yaml *y) { return !y ? 0 : y->kind == FSIM_YAML_SEQUENCE ? y->count : 1; }
+
+static expansion expansion_of(fsim_reader *r, const fsim_yaml *list, int depth)
+{
+    expansion sum = {0};
+    for (int i = 0; list && list->kind == FSIM_YAML_SEQUENCE && i < list->count; i++) {
+        const fsim_yaml *y = list->item[i], *repeat = fsim_yaml_get(y, "repeat"), *tensors;
+        if (!repeat) {
+            sum.operators++;
+            sum.entries += 1 + names_in(fsim_yaml_get(y, "in")) + names_in(fsim_yaml_get(y, "out"));
+            continue;
+        }
+        int64_t turns = 0;
+        if (depth == MAX_DEPTH || !fsim_read_int(r, repeat, "'repeat'", &turns) || turns < 1)
+            continue; /* said when it is read */
+        tensors = fsim_yaml_get(y, "tensors");
+        const expansion inner = expansion_of(r, fsim_yaml_get(y, "operators"), depth + 1);
+        const int own = 1 + (tensors && tensors->kind == FSIM_YAML_MAPPING ? tensors->count : 0);
+        sum.operators += (double)turns * inner.operators;
+        sum.entries += (double)turns * (own + inner.entries);
+    }
+    return sum;
+}
+
+/* Errors of the block's keys and values; its turns, or 0. */
+static int64_t check_repeat(fsim_reader *r, const fsim_yaml *y, int depth)
+{
+    static const char *const keys[] = {"repeat", "carry", "tensors", "operators"};
+    const fsim_yaml *ops = fsim_yaml_get(y, "operators"), *repeat = fsim_yaml_get(y, "repeat");
+    int64_t turns;
+    fsim_yaml_check_keys(r->arena, r->diag, y, "a repeat block", keys, sizeof keys / sizeof *keys);
+    if (!fsim_read_int(r, repeat, "'repeat'", &turns))
+        return 0;
+    if (turns < 1)
+        fsim_error(r->diag, repeat->at, "'repeat' is %lld; wants at least 1", (long long)turns);
+    else if (depth == MAX_DEPTH)
+        fsim_error(r->diag, y->at, "repeat blocks nest more than %d deep", MAX_DEPTH);
+    else if (!ops || ops->kind != FSIM_YAML_SEQUENCE)
+        fsim_error(r->diag, y->at, "a repeat block wants 'operators', a list");
+    else
+        return turns;
+    return 0;
+}
+
+/* Does some operator below read the name? */
+static bool is_read(const fsim_yaml *ops, const char *name)
+{
+    for (int i = 0; ops && ops->kind == FSIM_YAML_SEQUENCE && i < ops->count; i++) {
+        const fsim_yaml *in = fsim_yaml_get(ops->item[i], "in");
+        if (in && in->kind == FSIM_YAML_SCALAR && strcmp(in->text, name) == 0)
+            return true;
+        for (int k = 0; in && in->kind == FSIM_YAML_SEQUENCE && k < in->count; k++)
+            if (in->item[k]->kind == FSIM_YAML_SCALAR && strcmp(in->item[k]->text, name) == 0)
+                return true;
+        if (is_read(fsim_yaml_get(ops->item[i], "operators"), name))
+            return true;
+    }
+    return false;
+}
+
+static bool check_carry(fsim_reader *r, const fsim_yaml *y, const fsim_names *local)
+{
+    const fsim_yaml *carry = fsim_yaml_get(y, "carry");
+    if (carry && !fsim_want_mapping(r, carry, "'carry'"))
+        return false;
+    for (int c = 0; carry && c < carry->count; c++) {
+        if (!fsim_want_scalar(r, carry->item[c], "a carried name"))
+            return false;
+        if (fsim_names_get(local, carry->item[c]->text) < 0) {
+            fsim_error(r->diag, carry->item[c]->at, "'%s' is carried, but no operator of the block makes it",
+                       carry->item[c]->text);
+            return false;
+        }
+        if (!is_read(fsim_yaml_get(y, "operators"), carry->key[c]->text)) {
+            fsim_error(r->diag, carry->key[c]->at,
+                       "'%s' is carried from turn to turn, but no operator of the block reads it", carry->key[c]->text);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void read_list(fsim_reader *r, const fsim_yaml *list, const frame *f);
+
+static void read_repeat(fsim_reader *r, const fsim_yaml *y, const frame *outer)
+{
+    const int depth = outer ? outer->depth + 1 : 0;
+    const char *suffix = outer ? outer->suffix : "", *before = NULL;
+    const fsim_yaml *carry = fsim_yaml_get(y, "carry"), *ops = fsim_yaml_get(y, "operators");
+    const int64_t turns = check_repeat(r, y, depth);
+    fsim_names local = {0};
+    if (turns < 1)
+        return;
+    collect_local(r, y, &local);
+    if (!check_carry(r, y, &local))
+        return;
+    for (int64_t turn = 0; turn < turns; turn++) {
+        const char *now = fsim_printf(r->arena, "%s.%lld", suffix, (long long)turn);
+        const frame f = {outer, &local, now, before, carry, depth};
+        const int errors = fsim_errors(r->diag);
+        fsim_read_tensors(r, fsim_yaml_get(y, "tensors"), now);
+        read_list(r, ops, &f);
+        if (fsim_errors(r->diag) > errors)
+            return; /* the other turns would say the same */
+        before = now;
+    }
+    for (int c = 0; carry && c < carry->count; c++)
+        add_alias(r, fsim_printf(r->arena, "%s%s", carry->item[c]->text, suffix),
+                  fsim_printf(r->arena, "%s%s", carry->item[c]->text, before), carry->item[c]->at);
+}
+
+static void read_operator(fsim_reader *r, const fsim_yaml *y, const frame *f)
+{
+    const fsim_yaml *in = fsim_yaml_get(y, "in"), *out = fsim_yaml_get(y, "out");
+    fsim_pending p = {.yaml = y, .at = y->at};
+    if (!fsim_yaml_get(y, "op") || !out) {
+        fsim_error(r->diag, y->at, "an operator has no '%s'", out ? "op" : "out");
+        return;
+    }
+    p.ins = in ? read_names(r, in, "'in'", &p.in) : 0;
+    p.outs = read_names(r, out, "'out'", &p.out);
+    if (p.ins < 0 || p.outs < 1) {
+        if (p.outs == 0)
+            fsim_error(r->diag, out->at, "'out' names nothing");
+        return;
+    }
+    for (int i = 0; i < p.ins; i++)
+        p.in[i] = resolve(r, f, p.in[i]);
+    for (int i = 0; i < p.outs; i++) {
+        if (f)
+            p.out[i] = fsim_printf(r->arena, "%s%s", p.out[i], f->suffix);
+        if (!fsim_claim_name(r, p.out[i], out->kind == FSIM_YAML_SEQUENCE ? out->item[i]->at : out->at, "another"))
+            return;
+        fsim_names_set(r->arena, &r->maker, p.out[i], r->ops);
+    }
+    *FSIM_PUSH(r->arena, r->op, r->ops, r->op_room) = p;
+}
+
+static void read_list(fsim_reader *r, const fsim_yaml *list, const frame *f)
+{
+    for (int i = 0; i < list->count; i++) {
+        const fsim_yaml *y = list->item[i];
+        if (!fsim_want_mapping(r, y, "an operator"))
+            continue;
+        if (fsim_yaml_get(y, "repeat"))
+            read_repeat(r, y, f);
+        else
+            read_operator(r, y, f);
+        if (fsim_errors(r->diag) > 20)
+            return;
+    }
+}
+
+void fsim_read_operators(fsim_reader *r, const fsim_yaml *list)
+{
+    const int errors = fsim_errors(r->diag);
+    const expansion all = expansion_of(r, list, 0);
+    if (all.operators > MAX_OPERATORS)
+        fsim_error(r->diag, list->at, "%.15g operators with repeat blocks unrolled; at most %d", all.operators,
+                   MAX_OPERATORS);
+    else if (all.entries > MAX_ENTRIES)
+        fsim_error(r->diag, list->at, "repeat blocks unroll into %.3g turns, tensors and names; at most %d",
+                   all.entries, MAX_ENTRIES);
+    if (fsim_errors(r->diag) == errors)
+        read_list(r, list, NULL);
+}
