@@ -3,6 +3,7 @@
 #include "graph/reader.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Is v in the attribute's range? */
@@ -74,6 +75,8 @@ static bool read_type(fsim_reader *r, const fsim_yaml *y, const fsim_attr_row *r
 static bool read_attr(fsim_reader *r, fsim_call *c, fsim_attr attr, const fsim_yaml *y)
 {
     const fsim_attr_row *row = &fsim_attr_rows[attr];
+    char what[32];
+    snprintf(what, sizeof what, "'%s'", row->name);
     double value = 0;
     int64_t whole = 0;
     bool flag = false, ok = false;
@@ -83,14 +86,14 @@ static bool read_attr(fsim_reader *r, fsim_call *c, fsim_attr attr, const fsim_y
     case FSIM_TYPE_INTS:
         return read_list(r, y, attr, &c->list[attr]);
     case FSIM_TYPE_INT:
-        ok = fsim_read_int(r, y, row->name, &whole) && in_range(r, y->at, row, (double)whole);
+        ok = fsim_read_int(r, y, what, &whole) && in_range(r, y->at, row, (double)whole);
         value = (double)whole;
         break;
     case FSIM_TYPE_NUMBER:
-        ok = fsim_read_number(r, y, row->name, &value) && in_range(r, y->at, row, value);
+        ok = fsim_read_number(r, y, what, &value) && in_range(r, y->at, row, value);
         break;
     case FSIM_TYPE_FLAG:
-        ok = fsim_read_flag(r, y, row->name, &flag);
+        ok = fsim_read_flag(r, y, what, &flag);
         value = flag;
         break;
     case FSIM_TYPE_WORD:
@@ -101,7 +104,7 @@ static bool read_attr(fsim_reader *r, fsim_call *c, fsim_attr attr, const fsim_y
         break;
     case FSIM_TYPE_TEXT:
     case FSIM_TYPE_COUNT:
-        ok = fsim_want_scalar(r, y, row->name);
+        ok = fsim_want_scalar(r, y, what);
         break;
     }
     if (ok)

@@ -37,7 +37,11 @@ typedef struct fsim_call {
     fsim_list list[FSIM_ATTR_COUNT]; /* whether each attribute is given; of those with lists the values */
     const char *equation;
     bool effect;
-    int *result; /* tensors, outs of them */
+    unsigned
+        scalars; /* bit i: argument i has no dimensions, or none but the batch: it does not widen the others' dtype */
+    int64_t examples; /* above 0: the first dimension of all arguments numbers as many examples (of losses: is a
+                         multiple), which means, collectives and statistics over a batch keep apart */
+    int *result;      /* tensors, outs of them */
 } fsim_call;
 
 /* Adds a tensor that owns its memory. -1 after an error (too large). */

@@ -179,32 +179,33 @@ bool fsim_rule_rms_norm(fsim_call *c)
     return finish(c, c->args > 1 ? binary(c, FSIM_OP_MUL, NULL, y, c->arg[1]) : y);
 }
 
-/* A vector of channels as [C, 1, ..., 1], to broadcast over x[N, C, ...]. */
-static int channelwise(fsim_call *c, const char *step, int vector, int rank, int64_t channels)
+/* A vector of channels as [C, 1, ..., 1], to broadcast over x[N, C, ...] with `behind` dimensions behind the channels.
+ */
+static int channelwise(fsim_call *c, const char *step, int vector, int behind, int64_t channels)
 {
-    fsim_shape s = {.rank = rank - 1, .dim = {channels, 1, 1, 1, 1, 1, 1, 1}};
+    fsim_shape s = {.rank = 1 + behind, .dim = {channels, 1, 1, 1, 1, 1, 1, 1}};
     const fsim_tensor *t = &c->build->graph->tensor[vector];
     if (t->elems != channels) {
         fsim_refuse(c, "'%s' has %lld elements for %lld channels", t->name, (long long)t->elems, (long long)channels);
         return -1;
     }
-    return rank < 2 ? vector : view(c, step, vector, &s);
+    return behind == 0 ? vector : view(c, step, vector, &s);
 }
 
 bool fsim_rule_batch_norm(fsim_call *c)
 {
     const fsim_shape s = fsim_arg(c, 0)->shape;
-    const int x = c->arg[0];
+    const int x = c->arg[0], first = c->examples > 0, channel = first + 1; /* x[N, C, ...], or x[examples, N, C, ...] */
     int side[5] = {x, -1, -1, -1, -1};
     static const char *const step[5] = {"", "weight", "bias", "mean_of", "var_of"};
-    if (s.rank < 2)
+    if (s.rank <= channel)
         return fsim_refuse(c, "wants x[N, C, ...]; found %s", fsim_shape_text(c->build->arena, &s));
     for (int i = 1; i < c->args; i++)
-        if ((side[i] = channelwise(c, step[i], c->arg[i], s.rank, s.dim[1])) < 0)
+        if ((side[i] = channelwise(c, step[i], c->arg[i], s.rank - channel - 1, s.dim[channel])) < 0)
             return false;
     if (c->attrs.training || c->args < 5) {
-        fsim_list dims = dims_of(2, s.rank);
-        dims.at[dims.count++] = 0;
+        fsim_list dims = dims_of(channel + 1, s.rank);
+        dims.at[dims.count++] = first;
         return finish(c, normalised(c, x, &dims, side[1], side[2]));
     }
     const int centred = binary(c, FSIM_OP_SUB, "centre", x, side[3]);
@@ -372,7 +373,15 @@ bool fsim_rule_cosine_similarity(fsim_call *c)
     return finish(c, binary(c, FSIM_OP_DIV, NULL, dot, scalar(c, FSIM_OP_MAXIMUM, "safe", norms, c->attrs.eps)));
 }
 
-static bool mean_of_all(fsim_call *c, int x) { return finish(c, reduce(c, FSIM_OP_MEAN, NULL, x, NULL, false)); }
+/* The mean of all elements, of each example's where there are several. */
+static bool mean_of_all(fsim_call *c, int x)
+{
+    if (x < 0 || c->examples == 0)
+        return finish(c, reduce(c, FSIM_OP_MEAN, NULL, x, NULL, false));
+    const fsim_list rest = dims_of(1, 2);
+    const fsim_shape s = {.rank = 2, .dim = {c->examples, c->build->graph->tensor[x].elems / c->examples}};
+    return finish(c, reduce(c, FSIM_OP_MEAN, NULL, view(c, "examples", x, &s), &rest, false));
+}
 
 /* mean of log(sum exp x) - x[target] over all rows: the probabilities are never made. Classes are dimension 1, or the
  * only one. */

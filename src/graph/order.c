@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* order.c: operators in topological order, each through its rule. */
+#include "graph/batch.h"
 #include "graph/reader.h"
 
 #include <string.h>
@@ -54,7 +55,7 @@ static bool build(fsim_reader *r, fsim_pending *p)
     const int first = r->graph->nodes;
     for (int i = 0; i < p->ins; i++)
         r->graph->tensor[c.arg[i]].used = true;
-    if (!row->rule(&c))
+    if (!fsim_map_over_batch(&c))
         return false;
     for (int i = 0; i < p->outs; i++) {
         fsim_names_set(r->arena, &r->tensor, p->out[i], c.result[i]);

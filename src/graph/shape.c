@@ -221,7 +221,8 @@ fsim_dtype fsim_promoted(const fsim_call *call)
     fsim_dtype t = fsim_arg(call, 0)->dtype;
     for (int i = 1; i < call->args; i++) {
         const fsim_tensor *x = fsim_arg(call, i);
-        const bool scalar_like = x->shape.rank == 0 && fsim_dtype_floating(x->dtype) == fsim_dtype_floating(t);
+        const bool none = x->shape.rank == 0 || (i < 32 && (call->scalars >> i & 1));
+        const bool scalar_like = none && fsim_dtype_floating(x->dtype) == fsim_dtype_floating(t);
         if (!scalar_like) /* a tensor without dimensions does not widen its kind */
             t = fsim_dtype_promote(t, x->dtype);
     }
@@ -873,15 +874,17 @@ bool fsim_rule_communicate(fsim_call *call)
         out = fsim_arg(call, 0)->shape;
     if (call->list[FSIM_ATTR_SHAPE].given && !shape_from(call, FSIM_ATTR_SHAPE, &out))
         return false;
-    const int64_t ranks = call->list[FSIM_ATTR_SIZE].given ? call->list[FSIM_ATTR_SIZE].at[0] : 1;
-    if (out.rank && !call->list[FSIM_ATTR_SHAPE].given && ranks > 1) {
+    const int64_t devices = call->list[FSIM_ATTR_SIZE].count ? call->list[FSIM_ATTR_SIZE].at[0] : 1;
+    const int first = call->examples > 0; /* the dimension that is gathered or scattered */
+    if (out.rank > first && !call->list[FSIM_ATTR_SHAPE].given && devices > 1) {
+        int64_t *rows = &out.dim[first];
         if (call->op == FSIM_OP_ALL_GATHER)
-            out.dim[0] *= ranks <= FSIM_MAX_DIM / out.dim[0] ? ranks : FSIM_MAX_DIM;
+            *rows *= devices <= FSIM_MAX_DIM / *rows ? devices : FSIM_MAX_DIM;
         if (call->op == FSIM_OP_REDUCE_SCATTER) {
-            if (out.dim[0] % ranks != 0)
-                return fsim_refuse(call, "%lld rows do not divide over %lld ranks", (long long)out.dim[0],
-                                   (long long)ranks);
-            out.dim[0] /= ranks;
+            if (*rows % devices != 0)
+                return fsim_refuse(call, "%lld rows do not divide over %lld devices", (long long)*rows,
+                                   (long long)devices);
+            *rows /= devices;
         }
     }
     if (!call->args && !call->list[FSIM_ATTR_SHAPE].given)

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* batch.c: a program written for one example, mapped over the workload's `batch` of them (vmap, as in JAX and PyTorch).
+ *
+ * A mapped tensor has the batch as its first dimension, a shared one (a weight, or an input that is not marked) has
+ * not. An operator with a mapped argument is rewritten before its rule runs, by the function that its row names in the
+ * column `batch`: dimensions counted from the front move by one, arguments of lower rank get dimensions of length 1
+ * behind the batch so that they broadcast as the example's would, and where the operator has a batch of its own the two
+ * become one. "Rank", "dimension" and "shape of an example" below are those that the program as written speaks of.
+ * Rewriting adds views, which cost nothing, and an `expand` of a shared argument where each example needs a copy. */
+#include "graph/batch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static fsim_tensor *tensor_of(const fsim_call *c, int i) { return &c->build->graph->tensor[c->arg[i]]; }
+static bool is_mapped(const fsim_call *c, int i) { return tensor_of(c, i)->mapped; }
+static int rank_of(const fsim_call *c, int i) { return tensor_of(c, i)->shape.rank - is_mapped(c, i); }
+static int64_t examples_of(const fsim_call *c) { return c->build->graph->batch; }
+static bool run_rule(fsim_call *c) { return fsim_ops[c->op].rule(c); }
+
+/* The shape of one example. */
+static fsim_shape example_of(const fsim_call *c, int i)
+{
+    fsim_shape s = tensor_of(c, i)->shape;
+    if (is_mapped(c, i))
+        memmove(s.dim, s.dim + 1, (size_t)--s.rank * sizeof *s.dim);
+    return s;
+}
+
+/* count examples of shape s. False after an error where that is too many dimensions. */
+static bool batch_of(const fsim_call *c, int64_t count, const fsim_shape *s, fsim_shape *out)
+{
+    if (s->rank == FSIM_MAX_RANK)
+        return fsim_refuse(c, "has %d dimensions; with that of the batch %d, at most %d", s->rank, s->rank + 1,
+                           FSIM_MAX_RANK);
+    *out = (fsim_shape){.rank = s->rank + 1, .dim = {count}};
+    memcpy(out->dim + 1, s->dim, (size_t)s->rank * sizeof *s->dim);
+    return true;
+}
+
+/* s with dimensions of length 1 in front, to this rank. */
+static fsim_shape widened(const fsim_shape *s, int rank)
+{
+    fsim_shape out = {.rank = rank};
+    for (int d = 0; d < rank; d++)
+        out.dim[d] = d < rank - s->rank ? 1 : s->dim[d - (rank - s->rank)];
+    return out;
+}
+
+/* Argument i seen with another shape; mapped: its first dimension is the batch. */
+static bool view_argument(fsim_call *c, int i, const fsim_shape *shape, bool mapped)
+{
+    const fsim_tensor *t = tensor_of(c, i);
+    if (t->mapped == mapped && t->shape.rank == shape->rank &&
+        memcmp(t->shape.dim, shape->dim, (size_t)shape->rank * sizeof *shape->dim) == 0)
+        return true;
+    const char *name = fsim_printf(c->build->arena, "%s/%s", c->out[0], t->name);
+    const int view = fsim_add_view(c->build, c->at, name, shape, c->arg[i], 0);
+    if (view < 0)
+        return false;
+    c->build->graph->tensor[view].mapped = mapped;
+    c->arg[i] = view;
+    return true;
+}
+
+/* Argument i with the batch in front and its example's shape widened to this rank; a shared one has a batch of 1. */
+static bool align(fsim_call *c, int i, int rank)
+{
+    const fsim_shape example = example_of(c, i), wide = widened(&example, rank);
+    fsim_shape s;
+    return batch_of(c, is_mapped(c, i) ? examples_of(c) : 1, &wide, &s) && view_argument(c, i, &s, is_mapped(c, i));
+}
+
+/* Argument i, a copy for each example where it is shared. */
+static bool spread(fsim_call *c, int i)
+{
+    const fsim_shape example = example_of(c, i);
+    fsim_shape s;
+    fsim_step step;
+    if (is_mapped(c, i))
+        return true;
+    if (!batch_of(c, examples_of(c), &example, &s))
+        return false;
+    fsim_step_start(&step, c, FSIM_OP_EXPAND, tensor_of(c, i)->name);
+    step.call.list[FSIM_ATTR_SHAPE] = (fsim_list){.given = true, .count = s.rank};
+    memcpy(step.call.list[FSIM_ATTR_SHAPE].at, s.dim, (size_t)s.rank * sizeof *s.dim);
+    const int made = fsim_step_end(&step, 1, &c->arg[i]);
+    if (made < 0)
+        return false;
+    c->build->graph->tensor[made].mapped = true;
+    c->arg[i] = made;
+    return true;
+}
+
+static int highest_rank(const fsim_call *c)
+{
+    int most = 0;
+    for (int i = 0; i < c->args; i++)
+        most = rank_of(c, i) > most ? rank_of(c, i) : most;
+    return most;
+}
+
+/* Gives result i the shape of examples of shape s. */
+static bool shape_result(fsim_call *c, int i, const fsim_shape *s)
+{
+    return batch_of(c, examples_of(c), s, &c->build->graph->tensor[c->result[i]].shape);
+}
+
+/* Shared arguments broadcast as they are; mapped ones of a lower rank are aligned. */
+bool fsim_batch_broadcast(fsim_call *c)
+{
+    const int rank = highest_rank(c);
+    for (int i = 0; i < c->args; i++) {
+        if (rank_of(c, i) == 0)
+            c->scalars |= 1u << i;
+        if (is_mapped(c, i) && !align(c, i, rank))
+            return false;
+    }
+    return run_rule(c);
+}
+
+bool fsim_batch_none(fsim_call *c)
+{
+    return fsim_refuse(c, "can't be mapped over the batch: what it does with one more dimension is not known");
+}
+
+/* Operators along the last dimension of the example. */
+bool fsim_batch_last(fsim_call *c)
+{
+    if (highest_rank(c) == 0)
+        return fsim_refuse(c, "wants at least one dimension beside that of the batch");
+    return fsim_batch_broadcast(c);
+}
+
+/* Triangles lie in the last two dimensions. */
+bool fsim_batch_matrix(fsim_call *c)
+{
+    fsim_step step;
+    if (rank_of(c, 0) >= 2)
+        return run_rule(c);
+    const fsim_shape s = tensor_of(c, 0)->shape;
+    if (!align(c, 0, 2))
+        return false;
+    fsim_step_start(&step, c, c->op, "matrix");
+    step.call.attrs = c->attrs;
+    const int made = fsim_step_end(&step, 1, c->arg);
+    c->result[0] = made < 0 ? -1 : fsim_add_view(c->build, c->at, c->out[0], &s, made, 0);
+    return c->result[0] >= 0;
+}
+
+/* The dimensions that the call names, from the front, behind the batch. */
+static bool shift_dims(fsim_call *c, int rank)
+{
+    fsim_list *l = &c->list[FSIM_ATTR_DIMS];
+    for (int i = 0; i < l->count; i++) {
+        int d;
+        if (!fsim_wrap_dim(c, rank, l->at[i], &d))
+            return false;
+        l->at[i] = d + 1;
+    }
+    return true;
+}
+
+/* Runs the rule on lists of one number for each example, OUT/list, and sees its results as the numbers. */
+static bool run_for_numbers(fsim_call *c)
+{
+    const fsim_shape numbers = {.rank = 1, .dim = {examples_of(c)}};
+    const char **names = c->out;
+    c->out = fsim_new(c->build->arena, const char *, c->outs);
+    for (int i = 0; i < c->outs; i++)
+        c->out[i] = fsim_printf(c->build->arena, "%s/list", names[i]);
+    bool ok = run_rule(c);
+    c->out = names;
+    for (int i = 0; i < c->outs && ok; i++) {
+        c->result[i] = fsim_add_view(c->build, c->at, names[i], &numbers, c->result[i], 0);
+        ok = c->result[i] >= 0;
+    }
+    return ok;
+}
+
+/* Operators along dimensions: reductions, scans, sorts, softmax. A number for each example becomes a list of one. */
+bool fsim_batch_dims(fsim_call *c)
+{
+    fsim_list *l = &c->list[FSIM_ATTR_DIMS];
+    const int rank = highest_rank(c), wide = rank > 0 ? rank : 1;
+    if (!l->given || l->count == 0) { /* all */
+        *l = (fsim_list){.given = true, .count = rank};
+        for (int d = 0; d < rank; d++)
+            l->at[d] = d;
+    }
+    if (!shift_dims(c, rank))
+        return false;
+    if (rank == 0) {
+        l->count = 1;
+        l->at[0] = 1;
+    }
+    for (int i = 0; i < c->args; i++)
+        if (!align(c, i, wide))
+            return false;
+    return rank > 0 ? run_rule(c) : run_for_numbers(c);
+}
+
+/* Arguments side by side, or written into one another: all of them have a batch. */
+bool fsim_batch_concat(fsim_call *c)
+{
+    for (int i = 0; i < c->args; i++)
+        if (!spread(c, i))
+            return false;
+    return shift_dims(c, rank_of(c, 0)) && run_rule(c);
+}
+
+bool fsim_batch_slice(fsim_call *c)
+{
+    fsim_list *dims = &c->list[FSIM_ATTR_DIMS];
+    const fsim_list *start = &c->list[FSIM_ATTR_START];
+    const int rank = rank_of(c, 0);
+    if (!dims->given) {
+        if (start->count != rank && !(start->count == 1 && rank >= 1 && start->whole))
+            return fsim_refuse(c, "'start' has %d entries for %d dimensions", start->count, rank);
+        *dims = (fsim_list){.given = true, .count = start->count};
+        for (int i = 0; i < start->count; i++)
+            dims->at[i] = i;
+    }
+    return shift_dims(c, rank) && run_rule(c);
+}
+
+/* Padding counts dimensions from the last. */
+bool fsim_batch_pad(fsim_call *c)
+{
+    if (c->list[FSIM_ATTR_PADDING].count > 2 * rank_of(c, 0))
+        return fsim_refuse(c, "'padding' has %d values for %d dimensions", c->list[FSIM_ATTR_PADDING].count,
+                           rank_of(c, 0));
+    return run_rule(c);
+}
+
+/* Without dimensions an example rolls over all its elements in order. */
+bool fsim_batch_roll(fsim_call *c)
+{
+    const fsim_shape s = example_of(c, 0);
+    fsim_list *dims = &c->list[FSIM_ATTR_DIMS];
+    if (!c->list[FSIM_ATTR_ROLL].given)
+        return fsim_batch_broadcast(c);
+    if (dims->given)
+        return shift_dims(c, s.rank) && run_rule(c);
+    *dims = (fsim_list){.given = true, .count = 1, .at = {1}};
+    c->list[FSIM_ATTR_ROLL].count = c->list[FSIM_ATTR_ROLL].count > 1 ? 1 : c->list[FSIM_ATTR_ROLL].count;
+    const fsim_shape line = {.rank = 2, .dim = {examples_of(c), fsim_elems(&s)}};
+    return view_argument(c, 0, &line, true) && run_rule(c) && shape_result(c, 0, &s);
+}
+
+bool fsim_batch_permute(fsim_call *c)
+{
+    fsim_list *l = &c->list[FSIM_ATTR_DIMS];
+    const int rank = rank_of(c, 0);
+    if (l->count != rank)
+        return fsim_refuse(c, "'dim' lists %d of the tensor's %d dimensions", l->count, rank);
+    if (!shift_dims(c, rank))
+        return false;
+    memmove(l->at + 1, l->at, (size_t)l->count++ * sizeof *l->at);
+    l->at[0] = 0;
+    return run_rule(c);
+}
+
+bool fsim_batch_transpose(fsim_call *c)
+{
+    if (rank_of(c, 0) < 2)
+        return fsim_refuse(c, "wants two dimensions beside that of the batch");
+    return shift_dims(c, rank_of(c, 0)) && run_rule(c);
+}
+
+/* Puts the batch in front of a list of lengths. */
+static bool batch_lengths(fsim_call *c, fsim_attr attr, int64_t first)
+{
+    fsim_list *l = &c->list[attr];
+    if (l->count >= FSIM_MAX_RANK)
+        return fsim_refuse(c, "'%s' has %d dimensions; with that of the batch at most %d", fsim_attr_rows[attr].name,
+                           l->count, FSIM_MAX_RANK);
+    memmove(l->at + 1, l->at, (size_t)l->count++ * sizeof *l->at);
+    l->at[0] = first;
+    return true;
+}
+
+bool fsim_batch_reshape(fsim_call *c) { return batch_lengths(c, FSIM_ATTR_SHAPE, examples_of(c)) && run_rule(c); }
+
+bool fsim_batch_expand(fsim_call *c)
+{
+    const bool repeats = c->list[FSIM_ATTR_REPEATS].given;
+    const fsim_attr attr = repeats ? FSIM_ATTR_REPEATS : FSIM_ATTR_SHAPE;
+    const int rank = c->list[attr].count;
+    if (rank < rank_of(c, 0))
+        return fsim_refuse(c, "cannot expand rank %d to rank %d", rank_of(c, 0), rank);
+    return batch_lengths(c, attr, repeats ? 1 : examples_of(c)) && align(c, 0, rank) && run_rule(c);
+}
+
+/* Rows of one table at places that differ. */
+bool fsim_batch_gather(fsim_call *c)
+{
+    const int table = c->op == FSIM_OP_GATHER ? 0 : 1;
+    if (is_mapped(c, table))
+        return fsim_refuse(c,
+                           "can't be mapped over the batch: each example has a table '%s' of its own, and rows are "
+                           "taken of one",
+                           tensor_of(c, table)->name);
+    return run_rule(c);
+}
+
+/* The shape of a matrix product of examples. False where a vector is missing; the rule says the rest. */
+static fsim_shape product_of(const fsim_shape *x, const fsim_shape *y)
+{
+    const fsim_shape *wide = x->rank >= y->rank ? x : y, *other = wide == x ? y : x;
+    fsim_shape out = {0};
+    for (int d = 0; d < wide->rank - 2; d++) {
+        const int own = d - (wide->rank - other->rank);
+        out.dim[out.rank++] = wide->dim[d] == 1 && own >= 0 && own < other->rank - 2 ? other->dim[own] : wide->dim[d];
+    }
+    if (x->rank > 1)
+        out.dim[out.rank++] = x->dim[x->rank - 2];
+    if (y->rank > 1)
+        out.dim[out.rank++] = y->dim[y->rank - 1];
+    return out;
+}
+
+/* A product with a batch of vectors becomes a product of matrices: x[B, K] y[K, N]; and x[M, K] y[B, K] is the linear
+ * layer y x^T. Everything else is a batched product, vectors as matrices of one row or column. */
+bool fsim_batch_matmul(fsim_call *c)
+{
+    const fsim_shape x = example_of(c, 0), y = example_of(c, 1);
+    const bool mapped[2] = {is_mapped(c, 0), is_mapped(c, 1)};
+    if (c->op == FSIM_OP_BMM && (x.rank != 3 || y.rank != 3 || x.dim[0] != y.dim[0]))
+        return fsim_refuse(c, "wants two batches of matrices of equal length for each example");
+    c->op = FSIM_OP_MATMUL;
+    if (x.rank < 1 || y.rank < 1 || x.dim[x.rank - 1] != y.dim[y.rank > 1 ? y.rank - 2 : 0])
+        return fsim_refuse(c, "inner dimensions of an example's %s and %s differ", fsim_shape_text(c->build->arena, &x),
+                           fsim_shape_text(c->build->arena, &y));
+    if (mapped[0] && !mapped[1] && y.rank <= 2)
+        return run_rule(c);
+    if (!mapped[0] && y.rank == 1 && x.rank <= 2) { /* y x^T */
+        const int swap = c->arg[0];
+        c->arg[0] = c->arg[1];
+        c->arg[1] = swap;
+        c->op = x.rank == 2 ? FSIM_OP_LINEAR : FSIM_OP_MATMUL;
+        return run_rule(c);
+    }
+    const fsim_shape row = widened(&x, 2), column = {.rank = 2, .dim = {y.dim[0], 1}};
+    const fsim_shape whole[2] = {x.rank == 1 ? row : x, y.rank == 1 ? column : y};
+    const int rank = whole[0].rank > whole[1].rank ? whole[0].rank : whole[1].rank;
+    for (int i = 0; i < 2; i++) {
+        const fsim_shape wide = widened(&whole[i], mapped[i] ? rank : whole[i].rank);
+        fsim_shape s = wide;
+        if ((mapped[i] && !batch_of(c, examples_of(c), &wide, &s)) || !view_argument(c, i, &s, mapped[i]))
+            return false;
+    }
+    const fsim_shape out = product_of(&x, &y);
+    return run_rule(c) && shape_result(c, 0, &out);
+}
+
+/* The product alone, as an einsum where each example has a weight of its own. */
+static bool linear_product(fsim_call *c)
+{
+    char text[64], *p = text;
+    const int rank = rank_of(c, 0);
+    if (!is_mapped(c, 1))
+        return run_rule(c);
+    if (rank < 1 || rank_of(c, 1) != 2)
+        return fsim_refuse(c, "wants x[..., K] and weight[N, K] for each example");
+    p += snprintf(p, 4, "%s", is_mapped(c, 0) ? "B" : "");
+    for (int d = 0; d < rank - 1; d++)
+        *p++ = (char)('a' + d);
+    snprintf(p, 32, "k,Bnk->B%.*sn", rank - 1, "abcdefgh");
+    c->op = FSIM_OP_EINSUM;
+    c->equation = fsim_strdup(c->build->arena, text);
+    return run_rule(c);
+}
+
+bool fsim_batch_linear(fsim_call *c)
+{
+    const int rank = rank_of(c, 0);
+    if (c->args == 2 || (!is_mapped(c, 1) && !is_mapped(c, 2)))
+        return linear_product(c);
+    if (is_mapped(c, 2) && !align(c, 2, rank))
+        return false;
+    int result = -1;
+    const char *name = fsim_printf(c->build->arena, "%s/matmul", c->out[0]);
+    fsim_call product = *c;
+    product.out = &name;
+    product.args = 2;
+    product.result = &result;
+    if (!linear_product(&product))
+        return false;
+    c->result[0] = fsim_emit(c, FSIM_OP_ADD, NULL, 2, (int[2]){result, c->arg[2]});
+    return c->result[0] >= 0;
+}
+
+/* One letter more, that the equation does not have. */
+bool fsim_batch_einsum(fsim_call *c)
+{
+    const char *comma = strchr(c->equation, ','), *arrow = strstr(c->equation, "->");
+    char letter = 'Z';
+    if (!comma || !arrow || arrow < comma)
+        return run_rule(c); /* says what is wrong */
+    while (letter > 'A' && strchr(c->equation, letter))
+        letter--;
+    const char more[2] = {letter, 0};
+    c->equation =
+        fsim_printf(c->build->arena, "%s%.*s,%s%.*s->%s%s", is_mapped(c, 0) ? more : "", (int)(comma - c->equation),
+                    c->equation, is_mapped(c, 1) ? more : "", (int)(arrow - comma - 1), comma + 1, more, arrow + 2);
+    return run_rule(c);
+}
+
+/* Makes one dimension of the batch and the first one of the example. */
+static bool merge(fsim_call *c, int i)
+{
+    fsim_shape s = example_of(c, i);
+    s.dim[0] *= examples_of(c);
+    return s.dim[0] <= FSIM_MAX_DIM ? view_argument(c, i, &s, false)
+                                    : fsim_refuse(c, "the batch makes dimensions beyond %lld", (long long)FSIM_MAX_DIM);
+}
+
+/* Parts the first dimension of result 0 in two again. */
+static bool part(fsim_call *c)
+{
+    fsim_shape s = c->build->graph->tensor[c->result[0]].shape;
+    s.dim[0] /= examples_of(c);
+    return shape_result(c, 0, &s);
+}
+
+static bool refuse_own(const fsim_call *c, int from)
+{
+    for (int i = from; i < c->args; i++)
+        if (is_mapped(c, i))
+            return !fsim_refuse(c,
+                                "can't be mapped over the batch: each example has a '%s' of its own; all must share it",
+                                tensor_of(c, i)->name);
+    return false;
+}
+
+static int axes_of(const fsim_call *c) { return fsim_arg(c, 1)->shape.rank - 2; }
+
+/* Images: those of one example, or one image alone, become a batch of them. */
+bool fsim_batch_conv(fsim_call *c)
+{
+    if (refuse_own(c, 1))
+        return false;
+    if (rank_of(c, 0) != axes_of(c) + 2)
+        return rank_of(c, 0) == axes_of(c) + 1 ? run_rule(c)
+                                               : fsim_refuse(c, "wants an image [C, ...] or several for each example");
+    return merge(c, 0) && run_rule(c) && part(c);
+}
+
+/* Pools: every dimension in front of the spatial ones numbers planes. */
+bool fsim_batch_planes(fsim_call *c) { return run_rule(c); }
+
+/* Norms over trailing dimensions, whose scale and shift broadcast. */
+bool fsim_batch_trailing(fsim_call *c)
+{
+    fsim_list *l = &c->list[FSIM_ATTR_NORMALIZED_SHAPE];
+    const int rank = rank_of(c, 0);
+    if (!l->given) {
+        const fsim_shape x = example_of(c, 0), s = c->args > 1 ? example_of(c, 1) : (fsim_shape){.rank = 1};
+        *l = (fsim_list){.given = true, .count = s.rank};
+        for (int d = 0; d < s.rank && s.rank <= x.rank; d++)
+            l->at[d] = x.dim[x.rank - s.rank + d];
+    }
+    if (l->count > rank)
+        return fsim_refuse(c, "'normalized_shape' has %d dimensions, the example's tensor %d", l->count, rank);
+    for (int i = 0; i < c->args; i++)
+        if (is_mapped(c, i) && !align(c, i, rank))
+            return false;
+    return run_rule(c);
+}
+
+/* Norms of x[N, C, ...] with statistics of each image. Those over N (batch_norm while it trains) are of each example:
+ * its rule skips the batch. */
+bool fsim_batch_images(fsim_call *c)
+{
+    if (refuse_own(c, 1))
+        return false;
+    const fsim_shape x = example_of(c, 0);
+    if (x.rank < 2)
+        return fsim_refuse(c, "wants x[N, C, ...] for each example; found %s", fsim_shape_text(c->build->arena, &x));
+    if (c->op == FSIM_OP_BATCH_NORM && (c->attrs.training || c->args < 5)) {
+        c->examples = examples_of(c);
+        return run_rule(c);
+    }
+    return merge(c, 0) && run_rule(c) && part(c);
+}
+
+/* q, k, v[B, heads, S, D] and a mask that broadcasts to [B, heads, Sq, Sk]. */
+bool fsim_batch_attention(fsim_call *c)
+{
+    const fsim_shape q = example_of(c, 0);
+    if (c->args == 4 && rank_of(c, 3) > 4)
+        return fsim_refuse(c, "wants a mask that broadcasts to [B, heads, Sq, Sk]");
+    for (int i = 0; i < 3; i++)
+        if (rank_of(c, i) != 4)
+            return fsim_refuse(c, "wants q[B, heads, Sq, D] and k, v[B, kv_heads, Sk, D] for each example");
+    for (int i = 0; i < 3; i++)
+        if (!spread(c, i) || !merge(c, i))
+            return false;
+    if (c->args == 4) {
+        const fsim_shape mask = example_of(c, 3);
+        const bool for_all = mask.rank < 4 || mask.dim[0] == 1;
+        if (is_mapped(c, 3) && for_all && q.dim[0] != 1)
+            return fsim_refuse(c, "can't be mapped over the batch: an example's mask %s is for all of its %lld",
+                               fsim_shape_text(c->build->arena, &mask), (long long)q.dim[0]);
+        if (is_mapped(c, 3) ? !align(c, 3, 4) || !merge(c, 3) : !for_all && (!spread(c, 3) || !merge(c, 3)))
+            return false;
+    }
+    return run_rule(c) && part(c);
+}
+
+/* Losses: the mean is of each example. */
+bool fsim_batch_loss(fsim_call *c)
+{
+    c->examples = examples_of(c);
+    return fsim_batch_broadcast(c);
+}
+
+bool fsim_batch_margin(fsim_call *c)
+{
+    c->examples = examples_of(c);
+    return fsim_batch_last(c);
+}
+
+/* Logits [N, C, ...] or [C]. */
+bool fsim_batch_cross_entropy(fsim_call *c)
+{
+    const bool rows = rank_of(c, 0) > 1;
+    c->examples = examples_of(c);
+    for (int i = 0; i < 2; i++)
+        if (!spread(c, i) || (rows && rank_of(c, i) > 0 && !merge(c, i)))
+            return false;
+    if (rank_of(c, 0) < 1)
+        return fsim_refuse(c, "wants logits [N, C, ...] or [C] for each example");
+    return run_rule(c);
+}
+
+/* Collectives along the first dimension of the example: the rule skips the batch. */
+bool fsim_batch_communicate(fsim_call *c)
+{
+    c->examples = examples_of(c);
+    if (c->list[FSIM_ATTR_SHAPE].given && !batch_lengths(c, FSIM_ATTR_SHAPE, examples_of(c)))
+        return false;
+    return run_rule(c);
+}
+
+bool fsim_map_over_batch(fsim_call *c)
+{
+    static bool (*const rules[FSIM_OP_COUNT])(fsim_call *) = {
+#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, batch, takes, expr)                   \
+    [FSIM_OP_##id] = fsim_batch_##batch,
+#include "graph/op.def"
+#undef FSIM_OP
+    };
+    bool any = false;
+    for (int i = 0; i < c->args; i++)
+        any = any || is_mapped(c, i);
+    if (!any)
+        return run_rule(c);
+    c->arg = memcpy(fsim_new(c->build->arena, int, c->args), c->arg, (size_t)c->args * sizeof *c->arg);
+    if (!rules[c->op](c))
+        return false;
+    for (int i = 0; i < c->outs; i++)
+        c->build->graph->tensor[c->result[i]].mapped = true;
+    return true;
+}

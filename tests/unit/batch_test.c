@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program mapped over a batch: each operator against the same program written out, example by example. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "graph/batch.h"
+#include "validate/reference/reference.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXAMPLES = 3, MOST_ARGS = 5 };
+
+/* An argument: its shape in one example; mapped: each example has its own. */
+typedef struct {
+    const char *shape;
+    bool mapped;
+    const char *dtype; /* NULL: f64 */
+} argument;
+
+typedef struct {
+    const char *op, *attributes;
+    argument arg[MOST_ARGS];
+    int outs; /* 0: one */
+} program;
+
+#define M(shape)                                                                                                       \
+    {                                                                                                                  \
+        shape, true, NULL                                                                                              \
+    }
+#define S(shape)                                                                                                       \
+    {                                                                                                                  \
+        shape, false, NULL                                                                                             \
+    }
+#define INDEX "i64"
+
+static const program programs[] = {
+    {"add", "", {M("[4]"), M("[2, 4]")}, 0},
+    {"add", "", {S("[2, 4]"), M("[4]")}, 0},
+    {"add", ", scalar: 2", {M("[]")}, 0},
+    {"sub", "", {M("[]"), M("[2, 3]")}, 0},
+    {"mul", "", {M("[2, 1]"), S("[3]")}, 0},
+    {"div", "", {M("[2]"), M("[2]")}, 0},
+    {"pow", ", scalar: 2", {M("[2]")}, 0},
+    {"maximum", "", {M("[2]"), M("[]")}, 0},
+    {"minimum", "", {M("[2]"), S("[]")}, 0},
+    {"neg", "", {M("[]")}, 0},
+    {"abs", "", {M("[2]")}, 0},
+    {"exp", "", {M("[2]")}, 0},
+    {"log", "", {M("[2]")}, 0},
+    {"sqrt", "", {M("[2]")}, 0},
+    {"rsqrt", "", {M("[2]")}, 0},
+    {"reciprocal", "", {M("[2]")}, 0},
+    {"sin", "", {M("[2]")}, 0},
+    {"cos", "", {M("[2]")}, 0},
+    {"erf", "", {M("[2]")}, 0},
+    {"tanh", "", {M("[2]")}, 0},
+    {"sigmoid", "", {M("[2]")}, 0},
+    {"relu", "", {M("[2]")}, 0},
+    {"relu6", "", {M("[2]")}, 0},
+    {"leaky_relu", "", {M("[2]")}, 0},
+    {"elu", "", {M("[2]")}, 0},
+    {"selu", "", {M("[2]")}, 0},
+    {"softplus", "", {M("[2]")}, 0},
+    {"hardtanh", "", {M("[2]")}, 0},
+    {"hardsigmoid", "", {M("[2]")}, 0},
+    {"hardswish", "", {M("[2]")}, 0},
+    {"clamp", ", min: 0, max: 1", {M("[2]")}, 0},
+    {"eq", ", scalar: 0", {M("[2]")}, 0},
+    {"ne", ", scalar: 0", {M("[2]")}, 0},
+    {"lt", "", {M("[2]"), M("[3, 2]")}, 0},
+    {"le", ", scalar: 0", {M("[2]")}, 0},
+    {"gt", ", scalar: 0", {M("[2]")}, 0},
+    {"ge", ", scalar: 0", {M("[2]")}, 0},
+    {"where", "", {{"[2]", true, "bool"}, M("[3, 2]"), S("[]")}, 0},
+    {"masked_fill", ", value: 7", {M("[3, 2]"), {"[2]", true, "bool"}}, 0},
+    {"cast", ", dtype: f16", {M("[2]")}, 0},
+    {"copy", "", {M("[2]")}, 0},
+    {"copy", ", roll: true", {M("[2, 3]")}, 0},
+    {"tril", "", {M("[4, 4]")}, 0},
+    {"tril", "", {M("[4]")}, 0},
+    {"triu", ", diagonal: 1", {M("[2, 4, 4]")}, 0},
+    {"dropout", "", {M("[4]")}, 0},
+    {"sum", ", dim: 0", {M("[2, 4]")}, 0},
+    {"sum", "", {M("[2, 4]")}, 0},
+    {"sum", "", {M("[]")}, 0},
+    {"mean", ", dim: -1, keepdim: true", {M("[2, 4]")}, 0},
+    {"max", ", dim: 1", {M("[2, 4]")}, 2},
+    {"min", ", dim: [0, 1]", {M("[2, 4]")}, 0},
+    {"argmax", "", {M("[2, 4]")}, 0},
+    {"argmin", ", dim: 0", {M("[2, 4]")}, 0},
+    {"prod", ", dim: 0", {M("[4]")}, 0},
+    {"norm", ", dim: [0]", {M("[2, 4]")}, 0},
+    {"matmul", "", {M("[5]"), S("[5, 4]")}, 0},
+    {"matmul", "", {M("[5]"), S("[5]")}, 0},
+    {"matmul", "", {M("[2, 5]"), S("[5]")}, 0},
+    {"matmul", "", {M("[2, 5]"), S("[5, 4]")}, 0},
+    {"matmul", "", {M("[2, 3, 5]"), S("[5, 4]")}, 0},
+    {"matmul", "", {M("[3, 5]"), S("[2, 5, 4]")}, 0},
+    {"matmul", "", {M("[5]"), S("[2, 5, 4]")}, 0},
+    {"matmul", "", {S("[2, 5]"), M("[5]")}, 0},
+    {"matmul", "", {S("[5]"), M("[5]")}, 0},
+    {"matmul", "", {S("[2, 5]"), M("[5, 4]")}, 0},
+    {"matmul", "", {S("[5]"), M("[5, 4]")}, 0},
+    {"matmul", "", {S("[2, 3, 5]"), M("[5]")}, 0},
+    {"matmul", "", {S("[2, 3, 5]"), M("[5, 4]")}, 0},
+    {"matmul", "", {M("[5]"), M("[5]")}, 0},
+    {"matmul", "", {M("[5]"), M("[5, 4]")}, 0},
+    {"matmul", "", {M("[2, 5]"), M("[5]")}, 0},
+    {"matmul", "", {M("[2, 5]"), M("[5, 4]")}, 0},
+    {"matmul", "", {M("[2, 3, 5]"), M("[5, 4]")}, 0},
+    {"matmul", "", {M("[2, 1, 3, 5]"), M("[4, 5, 4]")}, 0},
+    {"bmm", "", {M("[2, 3, 5]"), M("[2, 5, 4]")}, 0},
+    {"bmm", "", {S("[2, 3, 5]"), M("[2, 5, 4]")}, 0},
+    {"linear", "", {M("[5]"), S("[4, 5]")}, 0},
+    {"linear", "", {M("[2, 5]"), S("[4, 5]"), S("[4]")}, 0},
+    {"linear", "", {M("[2, 5]"), S("[4, 5]"), M("[4]")}, 0},
+    {"linear", "", {M("[2, 5]"), M("[4, 5]"), M("[4]")}, 0},
+    {"linear", "", {S("[2, 5]"), M("[4, 5]"), S("[4]")}, 0},
+    {"einsum", ", equation: \"ij,jk->ki\"", {M("[2, 5]"), S("[5, 4]")}, 0},
+    {"einsum", ", equation: \"Zj,jk->kZ\"", {M("[2, 5]"), M("[5, 4]")}, 0},
+    {"conv1d", ", padding: 1", {M("[2, 6]"), S("[4, 2, 3]"), S("[4]")}, 0},
+    {"conv2d", ", stride: 2", {M("[2, 2, 5, 5]"), S("[4, 2, 3, 3]")}, 0},
+    {"conv2d", ", groups: 2", {M("[2, 2, 5, 5]"), S("[4, 1, 3, 3]"), S("[4]")}, 0},
+    {"conv3d", "", {M("[2, 3, 3, 3]"), S("[4, 2, 3, 3, 3]")}, 0},
+    {"conv_transpose1d", ", stride: 2", {M("[2, 6]"), S("[2, 4, 3]")}, 0},
+    {"conv_transpose2d", "", {M("[2, 2, 4, 4]"), S("[2, 4, 3, 3]"), S("[4]")}, 0},
+    {"conv_transpose3d", "", {M("[2, 2, 2, 2]"), S("[2, 4, 3, 3, 3]")}, 0},
+    {"max_pool1d", ", kernel: 2", {M("[2, 6]")}, 0},
+    {"max_pool2d", ", kernel: 2", {M("[2, 2, 4, 4]")}, 0},
+    {"max_pool3d", ", kernel: 2", {M("[2, 4, 4, 4]")}, 0},
+    {"avg_pool1d", ", kernel: 6", {M("[2, 6]")}, 0},
+    {"avg_pool2d", ", kernel: 2, stride: 1", {M("[2, 4, 4]")}, 0},
+    {"avg_pool3d", ", kernel: 2", {M("[2, 4, 4, 4]")}, 0},
+    {"adaptive_avg_pool1d", ", output_size: 4", {M("[2, 6]")}, 0},
+    {"adaptive_avg_pool2d", ", output_size: [1, 1]", {M("[2, 2, 4, 4]")}, 0},
+    {"adaptive_avg_pool3d", ", output_size: 2", {M("[2, 4, 4, 4]")}, 0},
+    {"reshape", ", shape: [-1, 2]", {M("[2, 3, 2]")}, 0},
+    {"reshape", ", shape: [1]", {M("[]")}, 0},
+    {"permute", ", dims: [-1, 0, 1]", {M("[2, 3, 4]")}, 0},
+    {"transpose", ", dims: [0, -1]", {M("[2, 3, 4]")}, 0},
+    {"transpose", "", {M("[2, 3]")}, 0},
+    {"slice", ", dim: 0, start: 1, size: 2", {M("[4, 2]")}, 0},
+    {"slice", ", start: [1, 0], size: [2, 1]", {M("[4, 2]")}, 0},
+    {"slice", ", start: -2, size: 2", {M("[4, 2]")}, 0},
+    {"split", ", dim: 1", {M("[2, 4]")}, 2},
+    {"expand", ", shape: [2, -1, 4]", {M("[3, 1]")}, 0},
+    {"expand", ", repeats: [2, 1, 2]", {M("[3, 2]")}, 0},
+    {"flip", ", dim: 0", {M("[4, 2]")}, 0},
+    {"concat", ", dim: 0", {M("[2, 3]"), S("[1, 3]"), M("[2, 3]")}, 0},
+    {"concat", ", dim: -1", {S("[2, 1]"), M("[2, 3]")}, 0},
+    {"pad", ", padding: [1, 2], value: 3", {M("[2, 3]")}, 0},
+    {"pad", ", padding: [1, 2, -1, 0]", {M("[2, 3]")}, 0},
+    {"roll", ", dim: 0, roll: 1", {M("[4, 2]")}, 0},
+    {"roll", ", roll: 3", {M("[4, 2]")}, 0},
+    {"gather", "", {S("[6, 2]"), {"[4]", true, INDEX}}, 0},
+    {"embedding", "", {{"[2, 2]", true, INDEX}, S("[6, 2]")}, 0},
+    {"scatter", ", dim: 1", {M("[2, 6]"), {"[2, 4]", true, INDEX}, M("[2, 4]")}, 0},
+    {"cumsum", ", dim: 1", {M("[2, 4]")}, 0},
+    {"cumsum", "", {M("[]")}, 0},
+    {"cumprod", "", {M("[4, 2]")}, 0},
+    {"sort", ", dim: 0", {M("[4, 2]")}, 2},
+    {"topk", ", k: 2", {M("[2, 4]")}, 2},
+    {"all_reduce", "", {M("[4]")}, 0},
+    {"all_to_all", "", {M("[4]")}, 0},
+    {"all_gather", ", size: 2", {M("[4, 2]")}, 0},
+    {"reduce_scatter", ", size: 2", {M("[4, 2]")}, 0},
+    {"send", "", {M("[4]")}, 0},
+    {"recv", ", shape: [4, 2]", {M("[4, 2]")}, 0},
+    {"transfer", "", {M("[4]")}, 0},
+    {"softmax", ", dim: 0", {M("[4, 2]")}, 0},
+    {"softmax", "", {M("[]")}, 0},
+    {"log_softmax", "", {M("[4]")}, 0},
+    {"logsumexp", ", dim: 0", {M("[4, 2]")}, 0},
+    {"logsumexp", ", keepdim: true", {M("[4]")}, 0},
+    {"layer_norm", "", {M("[4]"), S("[4]"), S("[4]")}, 0},
+    {"layer_norm", ", normalized_shape: [2, 4]", {M("[3, 2, 4]")}, 0},
+    {"layer_norm", "", {M("[3, 4]"), M("[4]"), M("[4]")}, 0},
+    {"layer_norm", "", {S("[3, 4]"), M("[4]")}, 0},
+    {"rms_norm", "", {M("[3, 4]"), S("[4]")}, 0},
+    {"batch_norm", "", {M("[2, 3, 4]"), S("[3]"), S("[3]"), S("[3]"), S("[3]")}, 0},
+    {"batch_norm", ", training: true", {M("[2, 3, 4]"), S("[3]"), S("[3]")}, 0},
+    {"batch_norm", "", {M("[4, 3]")}, 0},
+    {"group_norm", ", groups: 2", {M("[2, 4, 4]"), S("[4]"), S("[4]")}, 0},
+    {"instance_norm", "", {M("[2, 4, 4]")}, 0},
+    {"normalize", "", {M("[2, 4]")}, 0},
+    {"gelu", "", {M("[4]")}, 0},
+    {"silu", "", {M("[4]")}, 0},
+    {"mish", "", {M("[4]")}, 0},
+    {"swiglu", "", {M("[4]")}, 0},
+    {"swiglu", "", {M("[4]"), M("[2, 4]")}, 0},
+    {"rotary_embedding", "", {M("[3, 4]"), S("[4]"), M("[4]")}, 0},
+    {"attention", ", causal: true", {M("[2, 4, 3, 2]"), M("[2, 2, 3, 2]"), M("[2, 2, 3, 2]")}, 0},
+    {"attention", "", {M("[1, 2, 3, 2]"), S("[1, 2, 4, 2]"), S("[1, 2, 4, 2]"), M("[3, 4]")}, 0},
+    {"attention", "", {S("[2, 2, 3, 2]"), M("[2, 2, 4, 2]"), S("[2, 2, 4, 2]"), S("[2, 1, 3, 4]")}, 0},
+    {"attention", "", {M("[2, 2, 3, 2]"), M("[2, 2, 4, 2]"), M("[2, 2, 4, 2]"), M("[2, 2, 3, 4]")}, 0},
+    {"cosine_similarity", ", dim: 0", {M("[4, 2]"), S("[4, 2]")}, 0},
+    {"cross_entropy", "", {M("[4, 5]"), {"[4]", true, INDEX}}, 0},
+    {"cross_entropy", "", {M("[5]"), {"[]", true, INDEX}}, 0},
+    {"cross_entropy", "", {M("[2, 5, 3]"), {"[2, 3]", false, INDEX}}, 0},
+    {"kl_div", "", {M("[2, 4]"), M("[2, 4]")}, 0},
+    {"smooth_l1_loss", "", {M("[4]"), S("[4]")}, 0},
+    {"mse_loss", "", {M("[]"), M("[]")}, 0},
+    {"mse_loss", "", {M("[2, 4]"), M("[2, 4]")}, 0},
+    {"triplet_margin_loss", "", {M("[2, 4]"), M("[2, 4]"), S("[2, 4]")}, 0},
+};
+enum { PROGRAMS = sizeof programs / sizeof programs[0] };
+
+static int arguments(const program *p)
+{
+    int n = 0;
+    while (n < MOST_ARGS && p->arg[n].shape)
+        n++;
+    return n;
+}
+
+static const char *type_of(const argument *x) { return x->dtype ? x->dtype : "f64"; }
+
+/* "[2, 4]" as "[3, 2, 4]". */
+static const char *with_examples(fsim_arena *a, const char *shape)
+{
+    return fsim_printf(a, strcmp(shape, "[]") == 0 ? "[%d%s" : "[%d, %s", EXAMPLES, shape + 1);
+}
+
+static const char *result_names(const program *p, fsim_arena *a, const char *suffix)
+{
+    return p->outs > 1 ? fsim_printf(a, "[o%s, p%s]", suffix, suffix) : fsim_printf(a, "o%s", suffix);
+}
+
+/* The program with `batch`. */
+static const char *mapped_text(const program *p, fsim_arena *a)
+{
+    const char *text = fsim_printf(a, "batch: %d\ntensors:\n", EXAMPLES), *in = "";
+    bool all = true;
+    for (int i = 0; i < arguments(p); i++)
+        all = all && p->arg[i].mapped;
+    for (int i = 0; i < arguments(p); i++) {
+        text = fsim_printf(a, "%s  x%d: {shape: %s, dtype: %s%s}\n", text, i, p->arg[i].shape, type_of(&p->arg[i]),
+                           all || !p->arg[i].mapped ? "" : ", batch: true");
+        in = fsim_printf(a, "%s%sx%d", in, i ? ", " : "", i);
+    }
+    return fsim_printf(a, "%soperators:\n  - {op: %s, in: [%s], out: %s%s}\n", text, p->op, in, result_names(p, a, ""),
+                       p->attributes);
+}
+
+/* The program for one example after the other, their results side by side. */
+static const char *looped_text(const program *p, fsim_arena *a)
+{
+    const char *text = "tensors:\n", *results[2] = {"", ""};
+    for (int i = 0; i < arguments(p); i++)
+        text = fsim_printf(a, "%s  x%d: {shape: %s, dtype: %s}\n", text, i,
+                           p->arg[i].mapped ? with_examples(a, p->arg[i].shape) : p->arg[i].shape, type_of(&p->arg[i]));
+    text = fsim_printf(a, "%soperators:\n", text);
+    for (int b = 0; b < EXAMPLES; b++) {
+        const char *in = "";
+        for (int i = 0; i < arguments(p); i++) {
+            in = fsim_printf(a, "%s%sx%d%s", in, i ? ", " : "", i, p->arg[i].mapped ? fsim_printf(a, "_%d", b) : "");
+            if (p->arg[i].mapped)
+                text = fsim_printf(a,
+                                   "%s  - {op: slice, in: x%d, out: s%d_%d, dim: 0, start: %d, size: 1}\n"
+                                   "  - {op: reshape, in: s%d_%d, out: x%d_%d, shape: %s}\n",
+                                   text, i, i, b, b, i, b, i, b, p->arg[i].shape);
+        }
+        text = fsim_printf(a, "%s  - {op: %s, in: [%s], out: %s%s}\n", text, p->op, in,
+                           result_names(p, a, fsim_printf(a, "_%d", b)), p->attributes);
+        for (int o = 0; o < (p->outs ? p->outs : 1); o++) {
+            text = fsim_printf(a, "%s  - {op: reshape, in: %c_%d, out: %cr_%d, shape: [1, -1]}\n", text, "op"[o], b,
+                               "op"[o], b);
+            results[o] = fsim_printf(a, "%s%s%cr_%d", results[o], b ? ", " : "", "op"[o], b);
+        }
+    }
+    for (int o = 0; o < (p->outs ? p->outs : 1); o++)
+        text = fsim_printf(a, "%s  - {op: concat, in: [%s], out: %c, dim: 0}\n", text, results[o], "op"[o]);
+    return text;
+}
+
+static fsim_graph *parse(fsim_arena *a, const char *text)
+{
+    fsim_diag *d = fsim_diag_new(a);
+    fsim_graph *g = fsim_graph_parse(a, d, "test.yaml", text, strlen(text), NULL, 0);
+    if (!g) {
+        print_message("%s\n", text);
+        fsim_diag_print(d, stderr, true);
+    }
+    assert_non_null(g);
+    return g;
+}
+
+static int tensor_named(const fsim_graph *g, const char *name)
+{
+    for (int t = 0; t < g->tensors; t++)
+        if (strcmp(g->tensor[t].name, name) == 0)
+            return t;
+    fail_msg("no tensor %s", name);
+    return -1;
+}
+
+/* A collective of several devices, whose result no device computes alone; a mask that depends on the element's place.
+ */
+static bool has_no_numbers(const fsim_graph *g)
+{
+    return fsim_ops[g->source[0].op].class == FSIM_COMMUNICATION || g->source[0].op == FSIM_OP_DROPOUT;
+}
+
+static void compare(const program *p, const fsim_graph *mapped, const fsim_graph *looped, const char *name)
+{
+    const int m = tensor_named(mapped, name), l = tensor_named(looped, name);
+    const fsim_tensor *x = &mapped->tensor[m], *y = &looped->tensor[l],
+                      *one = &looped->tensor[tensor_named(looped, strcmp(name, "o") == 0 ? "o_0" : "p_0")];
+    bool same = x->shape.rank == one->shape.rank + 1 && x->shape.dim[0] == EXAMPLES && x->mapped;
+    for (int d = 0; d < one->shape.rank; d++)
+        same = same && x->shape.dim[d + 1] == one->shape.dim[d];
+    if (!same || x->dtype != one->dtype)
+        fail_msg("%s%s: shape or dtype of %s", p->op, p->attributes, name);
+    if (has_no_numbers(mapped))
+        return;
+    fsim_reference *rx = fsim_reference_of(mapped, 1), *ry = fsim_reference_of(looped, 1);
+    for (int64_t i = 0; i < x->elems; i++) {
+        const double v = rx->of[x->storage].value[x->offset + i], w = ry->of[y->storage].value[y->offset + i];
+        if (!(v == w || fabs(v - w) <= 1e-12 * (1 + fabs(w)) || (isnan(v) && isnan(w))))
+            fail_msg("%s%s (number %d, %s%s): element %lld of %s is %.17g mapped and %.17g in the loop", p->op,
+                     p->attributes, (int)(p - programs), p->arg[0].shape, p->arg[1].shape ? p->arg[1].shape : "",
+                     (long long)i, name, v, w);
+    }
+    fsim_reference_free(rx);
+    fsim_reference_free(ry);
+}
+
+static void mapped_is_the_loop(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < PROGRAMS; i++) {
+        fsim_arena *a = fsim_arena_new();
+        const fsim_graph *mapped = parse(a, mapped_text(&programs[i], a)),
+                         *looped = parse(a, looped_text(&programs[i], a));
+        compare(&programs[i], mapped, looped, "o");
+        if (programs[i].outs > 1)
+            compare(&programs[i], mapped, looped, "p");
+        fsim_arena_free(a);
+    }
+}
+
+/* Every operator that can be mapped stands in the list. */
+static void no_operator_is_left_out(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *name, *how;
+    } rows[] = {
+#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, batch, takes, expr) {name, #batch},
+#include "graph/op.def"
+#undef FSIM_OP
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        bool found = strcmp(rows[r].how, "none") == 0;
+        for (int i = 0; i < PROGRAMS; i++)
+            found = found || strcmp(programs[i].op, rows[r].name) == 0;
+        if (!found)
+            fail_msg("%s is in no program", rows[r].name);
+    }
+}
+
+static const struct {
+    const char *text, *message;
+} refused[] = {
+    {"batch: 3\ntensors: {x: {shape: [4], dtype: f32}}\noperators: [{op: custom, in: x, out: y}]", "can't be mapped"},
+    {"batch: 3\ntensors: {i: {shape: [4], dtype: i64}, t: {shape: [6, 2], dtype: f32}}\n"
+     "operators: [{op: embedding, in: [i, t], out: y}]",
+     "a table 't' of its own"},
+    {"batch: 3\ntensors: {x: {shape: [2, 4], dtype: f32}, w: {shape: [4, 2, 3], dtype: f32}}\n"
+     "operators: [{op: conv1d, in: [x, w], out: y}]",
+     "a 'w' of its own"},
+    {"batch: 3\ntensors: {x: {shape: [4], dtype: f32}}\noperators: [{op: transpose, in: x, out: y}]",
+     "two dimensions beside that of the batch"},
+    {"batch: 3\ntensors: {x: {shape: [], dtype: f32}}\noperators: [{op: swiglu, in: x, out: y}]", "one dimension"},
+    {"batch: 3\ntensors: {x: {shape: [4], dtype: f32}}\noperators: [{op: sum, in: x, out: y, dim: 1}]",
+     "out of range for a tensor of rank 1"},
+    {"batch: 3\ntensors: {x: {shape: [4], dtype: f32}}\noperators: [{op: pad, in: x, out: y, padding: [0, 0, 1, 1]}]",
+     "4 values for 1 dimensions"},
+    {"batch: 0\ntensors: {x: {shape: [4], dtype: f32}}\noperators: [{op: relu, in: x, out: y}]", "'batch' is 0"},
+    {"batch: [3]\ntensors: {x: {shape: [4], dtype: f32}}\noperators: [{op: relu, in: x, out: y}]", "a list"},
+    {"tensors: {x: {shape: [4], dtype: f32, batch: true}}\noperators: [{op: relu, in: x, out: y}]",
+     "the workload has none"},
+    {"batch: 3\ntensors: {x: {shape: [4], dtype: f32, role: weight, batch: true}}\noperators: [{op: relu, in: x, out: "
+     "y}]",
+     "is a weight"},
+    {"batch: 3\ntensors: {x: {shape: [1, 1, 1, 1, 1, 1, 1, 1], dtype: f32}}\noperators: [{op: relu, in: x, out: y}]",
+     "with that of the batch 9"},
+};
+
+static void what_cannot_be_mapped_is_said(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(a);
+        char *said = NULL;
+        size_t length = 0;
+        assert_null(fsim_graph_parse(a, d, "test.yaml", refused[i].text, strlen(refused[i].text), NULL, 0));
+        FILE *out = open_memstream(&said, &length);
+        fsim_diag_print(d, out, true);
+        fclose(out);
+        if (!strstr(said, refused[i].message))
+            fail_msg("wanted '%s', found %s", refused[i].message, said);
+        free(said);
+        fsim_arena_free(a);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(mapped_is_the_loop), cmocka_unit_test(no_operator_is_left_out),
+                                       cmocka_unit_test(what_cannot_be_mapped_is_said)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
