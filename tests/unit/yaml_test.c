@@ -156,8 +156,10 @@ static void unknown_keys_offer_the_nearest(void **state)
     FILE *stream = open_memstream(&out, &length);
     fsim_diag_print(d, stream, false);
     fclose(stream);
-    assert_string_equal(out, "t.yaml:1:2: error: unknown key 'shap' in a tensor; did you mean 'shape'?\n"
-                             "t.yaml:1:23: error: unknown key 'colour' in a tensor\n");
+    assert_string_equal(
+        out,
+        "t.yaml:1:2: error: unknown key 'shap' in a tensor; did you mean 'shape'? its keys are shape, dtype, role\n"
+        "t.yaml:1:23: error: unknown key 'colour' in a tensor; its keys are shape, dtype, role\n");
     free(out);
     fsim_arena_free(a);
 }
