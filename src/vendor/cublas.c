@@ -94,13 +94,13 @@ fsim_kernel fsim_cublas_kernel(const fsim_costing *c, fsim_arena *a)
 {
     const fsim_gemm g = fsim_product_of(c);
     const fsim_gemm_device d = fsim_gemm_device_of(c->hw, g.arithmetic);
-    return fsim_library_can(c) ? library(c, &g, &d, false, a) : (fsim_kernel){0};
+    return fsim_library_can(c->g, c->hw, c->group) ? library(c, &g, &d, false, a) : (fsim_kernel){0};
 }
 
 fsim_kernel fsim_framework_product(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     const fsim_gemm g = fsim_product_of(c);
-    if (!fsim_library_can(c))
+    if (!fsim_library_can(c->g, c->hw, c->group))
         return *own;
     const fsim_gemm_device d = fsim_gemm_device_of(c->hw, g.arithmetic);
     const fsim_kernel k = library(c, &g, &d, true, a);

@@ -100,7 +100,8 @@ static double filled(double x, double multiple) { return ceil(x / multiple) * mu
 /* As fusesim's plans call it: in a layout that is the plan's own. */
 fsim_kernel fsim_cudnn_kernel(const fsim_costing *c, fsim_arena *a)
 {
-    return fsim_library_can(c) ? fsim_convolution(c, FSIM_LIBRARY_CONTRACTION, a) : (fsim_kernel){0};
+    return fsim_library_can(c->g, c->hw, c->group) ? fsim_convolution(c, FSIM_LIBRARY_CONTRACTION, a)
+                                                   : (fsim_kernel){0};
 }
 
 /* As frameworks call it. */

@@ -1,24 +1,269 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "vendor/library.h"
 
-bool fsim_library_can(const fsim_costing *c)
+#include "fusion/chain.h"
+#include <string.h>
+
+const char *const fsim_library_names[FSIM_LIBRARIES] = {"cuBLASLt", "hipBLASLt", "cuDNN", "MIOpen", "oneDNN"};
+
+typedef enum { PRODUCT = 1, CONVOLUTION = 2, EITHER = 3 } contraction_kinds;
+
+#define BIT(type) (1u << FSIM_##type)
+enum {
+    HALVES = BIT(F16) | BIT(BF16) | BIT(F8E4M3) | BIT(F8E5M2),
+    UNITS = HALVES | BIT(TF32) | BIT(I8) | BIT(U8),
+    FLOATS = HALVES | BIT(TF32) | BIT(F32) | BIT(F64),
+    ALL = -1
+};
+
+static const struct {
+    fsim_vendor_library library;
+    contraction_kinds of;
+    fsim_epilogue_kind kind;
+    unsigned arithmetic;
+    int sm;
+} rows[] = {
+#define FSIM_EPILOGUE(library, contraction, epilogue, arithmetic, sm, source)                                          \
+    {FSIM_LIBRARY_##library, contraction, FSIM_EPILOGUE_##epilogue, (unsigned)arithmetic, sm},
+#include "vendor/library.def"
+#undef FSIM_EPILOGUE
+};
+
+fsim_vendor_library fsim_library_of(const fsim_hw *hw, bool convolution)
 {
-    const fsim_group *o = c->group;
-    const fsim_gemm *m = &c->g->node[o->anchor].gemm;
-    int vectors = 0;
+    const bool amd = hw->architecture && strncmp(hw->architecture, "gfx", 3) == 0;
+    return hw->host ? FSIM_LIBRARY_ONEDNN
+           : amd    ? (convolution ? FSIM_LIBRARY_MIOPEN : FSIM_LIBRARY_HIPBLASLT)
+                    : (convolution ? FSIM_LIBRARY_CUDNN : FSIM_LIBRARY_CUBLASLT);
+}
+
+bool fsim_library_has(const fsim_hw *hw, const fsim_gemm *contraction, fsim_epilogue_kind kind)
+{
+    const fsim_vendor_library library = fsim_library_of(hw, contraction->convolution);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && kind != FSIM_EPILOGUE_RESIDUAL; i++)
+        if (rows[i].library == library && rows[i].kind == kind && hw->sm >= rows[i].sm &&
+            (rows[i].of & (contraction->convolution ? CONVOLUTION : PRODUCT)) &&
+            (rows[i].arithmetic >> contraction->arithmetic & 1))
+            return true;
+    return false;
+}
+
+fsim_epilogue_kind fsim_activation_of(fsim_op op)
+{
+    static const struct {
+        fsim_op op;
+        fsim_epilogue_kind kind;
+    } known[] = {{FSIM_OP_RELU, FSIM_EPILOGUE_RELU},         {FSIM_OP_LEAKY_RELU, FSIM_EPILOGUE_LEAKY_RELU},
+                 {FSIM_OP_RELU6, FSIM_EPILOGUE_CLAMP},       {FSIM_OP_HARDTANH, FSIM_EPILOGUE_CLAMP},
+                 {FSIM_OP_CLAMP, FSIM_EPILOGUE_CLAMP},       {FSIM_OP_ELU, FSIM_EPILOGUE_ELU},
+                 {FSIM_OP_SIGMOID, FSIM_EPILOGUE_SIGMOID},   {FSIM_OP_TANH, FSIM_EPILOGUE_TANH},
+                 {FSIM_OP_SOFTPLUS, FSIM_EPILOGUE_SOFTPLUS}, {FSIM_OP_SILU, FSIM_EPILOGUE_SILU}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].op == op)
+            return known[i].kind;
+    return FSIM_EPILOGUE_COUNT;
+}
+
+/* Recognition: a walk from the product along what reads it, step by step. */
+
+typedef struct {
+    const fsim_graph *g;
+    const fsim_hw *hw;
+    const fsim_group *o;
+    const fsim_gemm *gemm;
+    fsim_epilogue *out;
+} walk;
+
+static bool has(const walk *w, fsim_epilogue_kind kind) { return fsim_library_has(w->hw, w->gemm, kind); }
+
+static const fsim_member *member_of(const fsim_group *o, int node)
+{
+    for (int i = 0; i < o->members; i++)
+        if (o->member[i].node == node)
+            return &o->member[i];
+    return NULL;
+}
+
+/* Element by element, as it lies. */
+static bool reads(const fsim_access *x, int tensor)
+{
+    return x->tensor == tensor && x->how == FSIM_READ_MAP && fsim_map_is_identity(&x->map);
+}
+
+/* The first member that reads the call's result so far as it lies; NULL. */
+static const fsim_node *next_of(const walk *w)
+{
+    for (int i = 0; i < w->o->members; i++) {
+        const fsim_node *n = &w->g->node[w->o->member[i].node];
+        for (int k = 0; k < n->args && fsim_ops[n->op].class == FSIM_ELEMENTWISE; k++)
+            if (n->results == 1 && reads(&n->arg[k], w->out->result))
+                return n;
+    }
+    return NULL;
+}
+
+static bool same_type(const walk *w, const fsim_node *n)
+{
+    return w->g->tensor[n->result[0]].dtype == w->g->tensor[w->out->result].dtype;
+}
+
+static void take(walk *w, int result, int members)
+{
+    w->out->result = result;
+    w->out->members += members;
+}
+
+/* Scales and shifts by columns that are folded into the weights; what is left of them is at most a bias. */
+static bool take_folded(walk *w)
+{
+    bool shifts = false;
+    const fsim_node *n = NULL;
+    while (w->o->folded > 0 && (n = next_of(w)) && member_of(w->o, (int)(n - w->g->node))->form == FSIM_FOLDED) {
+        shifts = shifts || n->op == FSIM_OP_ADD || n->op == FSIM_OP_SUB;
+        take(w, n->result[0], 0);
+    }
+    w->out->members += w->o->folded;
+    return shifts;
+}
+
+static void take_scale(walk *w)
+{
+    const fsim_node *n = next_of(w);
+    if (!n || (n->op != FSIM_OP_MUL && n->op != FSIM_OP_DIV) || n->args != 1 || !n->attrs.has_scalar ||
+        !same_type(w, n) || !has(w, FSIM_EPILOGUE_SCALE))
+        return;
+    w->out->scale = n->op == FSIM_OP_MUL ? n->attrs.scalar : 1 / n->attrs.scalar;
+    take(w, n->result[0], 1);
+}
+
+/* The map of a vector along the columns of a product's [batch, m, n], or along the channels of a convolution's result
+ * [images, channels, pixels]. */
+static fsim_map bias_map(const walk *w, const fsim_map *given, int64_t *stride)
+{
+    const fsim_shape *s = &w->g->tensor[w->out->result].shape;
+    fsim_map m = {.offset = given->offset};
+    int64_t pixels = 1;
+    *stride = 0;
+    if (w->gemm->convolution) {
+        for (int i = 2; i < s->rank; i++)
+            pixels *= s->dim[i];
+        fsim_map_push(&m, s->dim[0], 0);
+        fsim_map_push(&m, s->dim[1], 1);
+        fsim_map_push(&m, pixels, 0);
+    } else {
+        const int64_t each = w->gemm->m * w->gemm->n;
+        *stride = w->gemm->batch > 1 ? fsim_map_at(given, each, 0) - given->offset : 0;
+        fsim_map_push(&m, w->gemm->batch, *stride);
+        fsim_map_push(&m, w->gemm->m, 0);
+        fsim_map_push(&m, w->gemm->n, 1);
+    }
+    m.split = m.modes;
+    return m;
+}
+
+static void take_bias(walk *w)
+{
+    const fsim_node *n = next_of(w), *product = &w->g->node[w->o->anchor];
+    if (!n || n->op != FSIM_OP_ADD || n->args != 2 || !same_type(w, n) || !has(w, FSIM_EPILOGUE_BIAS))
+        return;
+    const fsim_access *x = &n->arg[reads(&n->arg[0], w->out->result) ? 1 : 0];
+    const fsim_tensor *t = &w->g->tensor[x->tensor];
+    if (x->how != FSIM_READ_MAP || (t->producer >= 0 && member_of(w->o, t->producer)) ||
+        t->dtype != w->g->tensor[product->result[0]].dtype || fsim_map_points(&x->map) != product->points)
+        return;
+    int64_t stride;
+    const fsim_map wanted = bias_map(w, &x->map, &stride);
+    if (!fsim_map_equal(&x->map, &wanted) || stride < 0 || (stride > 0 && stride < w->gemm->n))
+        return;
+    w->out->bias = x->tensor;
+    w->out->bias_offset = x->map.offset;
+    w->out->bias_stride = stride;
+    take(w, n->result[0], 1);
+}
+
+/* Of a composite that begins at n: is all of it in the group, made of nothing but the call's result so far? */
+static bool is_whole(const walk *w, const fsim_source *s)
+{
+    for (int i = s->first; i < s->first + s->nodes; i++) {
+        const fsim_node *n = &w->g->node[i];
+        if (!member_of(w->o, i))
+            return false;
+        for (int k = 0; k < n->args; k++) {
+            const int from = w->g->tensor[n->arg[k].tensor].producer;
+            if (!reads(&n->arg[k], w->out->result) &&
+                !(from >= s->first && from < i && reads(&n->arg[k], n->arg[k].tensor)))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The activation that node n begins, and how many primitives it is. */
+static fsim_epilogue_kind activation_at(const fsim_graph *g, const fsim_node *n, int *nodes)
+{
+    enum { TANH_GELU = 8 }; /* primitives of the tanh form; the other has fewer */
+    const fsim_source *s = &g->source[n->source];
+    *nodes = 1;
+    if (fsim_ops[s->op].class != FSIM_COMPOSITE)
+        return fsim_activation_of(n->op);
+    *nodes = s->nodes;
+    if (s->op == FSIM_OP_GELU)
+        return s->nodes == TANH_GELU ? FSIM_EPILOGUE_GELU_TANH : FSIM_EPILOGUE_GELU_ERF;
+    return fsim_activation_of(s->op);
+}
+
+static void take_activation(walk *w)
+{
+    const fsim_node *n = next_of(w);
+    int nodes = 0;
+    const fsim_epilogue_kind kind = n ? activation_at(w->g, n, &nodes) : FSIM_EPILOGUE_COUNT;
+    if (kind == FSIM_EPILOGUE_COUNT || !has(w, kind) || !same_type(w, n))
+        return;
+    const fsim_source *s = &w->g->source[n->source];
+    if (nodes > 1 && !is_whole(w, s))
+        return;
+    w->out->activation = kind;
+    take(w, nodes > 1 ? w->g->node[s->first + s->nodes - 1].result[0] : n->result[0], nodes);
+}
+
+static void take_f32(walk *w)
+{
+    const fsim_node *n = next_of(w);
+    if (!n || n->op != FSIM_OP_CAST || w->g->tensor[n->result[0]].dtype != FSIM_F32 || !has(w, FSIM_EPILOGUE_TO_F32))
+        return;
+    w->out->to_f32 = true;
+    take(w, n->result[0], 1);
+}
+
+fsim_epilogue fsim_epilogue_of(const fsim_graph *g, const fsim_hw *hw, const fsim_group *o)
+{
+    fsim_epilogue out = {.scale = 1,
+                         .bias = -1,
+                         .activation = FSIM_EPILOGUE_COUNT,
+                         .result = g->node[o->anchor].result[0],
+                         .members = 1};
+    walk w = {g, hw, o, &g->node[o->anchor].gemm, &out};
+    const bool biased = take_folded(&w);
+    if (o->folded == 0)
+        take_scale(&w);
+    if (!biased)
+        take_bias(&w);
+    take_activation(&w);
+    take_f32(&w);
+    return out;
+}
+
+bool fsim_library_can(const fsim_graph *g, const fsim_hw *hw, const fsim_group *o)
+{
+    int operands = 0;
     if (!fsim_map_is_identity(&o->anchor_map) || o->writes > 1 || o->contractions > 1 || o->whole_row > 0)
         return false;
-    for (int i = 0; i < o->members; i++) { /* a transposed or strided operand is an argument of the call */
-        const fsim_class class = fsim_ops[c->g->node[o->member[i].node].op].class;
-        if (o->member[i].node != o->anchor && class != (o->member[i].prologue ? FSIM_PERMUTE : FSIM_ELEMENTWISE))
-            return false;
-    }
-    for (int i = 0; i < o->reads; i++) {
-        if (o->read[i].operand >= 0)
-            continue;
-        if (c->g->tensor[o->read[i].tensor].elems > m->n * m->batch)
-            return false;
-        vectors++;
-    }
-    return vectors <= 1;
+    for (int i = 0; i < o->members; i++)
+        if (o->member[i].prologue) { /* a transposed or strided operand is an argument of the call */
+            operands++;
+            if (fsim_ops[g->node[o->member[i].node].op].class != FSIM_PERMUTE)
+                return false;
+        }
+    const fsim_epilogue e = fsim_epilogue_of(g, hw, o);
+    return e.members + operands == o->members && (o->writes == 0 || o->write[0].tensor == e.result);
 }

@@ -1,11 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library.h: what the vendors' libraries can do in one call. */
+/* library.h: what the vendors' libraries compute in one call: a contraction and its epilogue,
+ *
+ *     D = to_f32(activation(scale (A B) + bias))
+ * every part of which is optional. The rows of library.def say which parts a library has. */
 #ifndef FUSESIM_VENDOR_LIBRARY_H
 #define FUSESIM_VENDOR_LIBRARY_H
 
-#include "cost/costing.h"
+#include "cost/cost.h"
 
-/* Is the group one call of the library: a contraction, a bias vector, a unary activation, nothing else? */
-bool fsim_library_can(const fsim_costing *c);
+typedef enum {
+    FSIM_EPILOGUE_SCALE,
+    FSIM_EPILOGUE_BIAS,
+    FSIM_EPILOGUE_RESIDUAL,
+    FSIM_EPILOGUE_TO_F32,
+    FSIM_EPILOGUE_RELU, /* from here on: activations */
+    FSIM_EPILOGUE_LEAKY_RELU,
+    FSIM_EPILOGUE_CLAMP, /* relu6 and hardtanh, too */
+    FSIM_EPILOGUE_ELU,
+    FSIM_EPILOGUE_SIGMOID,
+    FSIM_EPILOGUE_TANH,
+    FSIM_EPILOGUE_SOFTPLUS,
+    FSIM_EPILOGUE_SILU,
+    FSIM_EPILOGUE_GELU_TANH,
+    FSIM_EPILOGUE_GELU_ERF,
+    FSIM_EPILOGUE_COUNT /* none */
+} fsim_epilogue_kind;
+
+typedef enum {
+    FSIM_LIBRARY_CUBLASLT,
+    FSIM_LIBRARY_HIPBLASLT,
+    FSIM_LIBRARY_CUDNN,
+    FSIM_LIBRARY_MIOPEN,
+    FSIM_LIBRARY_ONEDNN,
+    FSIM_LIBRARIES
+} fsim_vendor_library;
+extern const char *const fsim_library_names[FSIM_LIBRARIES]; /* cuBLASLt hipBLASLt cuDNN MIOpen oneDNN */
+
+/* The library that a device brings for products, or for convolutions. */
+fsim_vendor_library fsim_library_of(const fsim_hw *hw, bool convolution);
+/* Has the device's library this part of an epilogue, in this arithmetic? False for FSIM_EPILOGUE_RESIDUAL: see
+ * library.def. */
+bool fsim_library_has(const fsim_hw *hw, const fsim_gemm *contraction, fsim_epilogue_kind kind);
+/* The activation that an elementwise operator is; FSIM_EPILOGUE_COUNT where it is none. */
+fsim_epilogue_kind fsim_activation_of(fsim_op op);
+
+/* What a group does behind its contraction, as one call's epilogue. */
+typedef struct {
+    double scale;                  /* 1: none */
+    int bias;                      /* tensor; -1: none */
+    int64_t bias_offset;           /* elements into it */
+    int64_t bias_stride;           /* elements from one matrix's vector to the next's; 0: one for all */
+    fsim_epilogue_kind activation; /* FSIM_EPILOGUE_COUNT: none */
+    bool to_f32;
+    int result;  /* tensor that the call writes */
+    int members; /* of the group, the contraction and what is folded into its weights included */
+} fsim_epilogue;
+
+/* The epilogue of group o as far as the device's library has it: members that no call computes are not counted in
+ * out->members. o must have an anchor that is a contraction. */
+fsim_epilogue fsim_epilogue_of(const fsim_graph *g, const fsim_hw *hw, const fsim_group *o);
+
+/* Is the whole group one call of the device's library? Operands may be transposed by primitives of the group. */
+bool fsim_library_can(const fsim_graph *g, const fsim_hw *hw, const fsim_group *o);
 
 #endif

@@ -2,6 +2,7 @@
 #include "validate/cuda/library_call.h"
 
 #include "fusion/chain.h"
+#include "vendor/library.h"
 
 /* Digits [from, to) of a map as one, extent and stride; false where they are none. */
 static bool one_digit(const fsim_map *m, int from, int to, fsim_mode *out)
@@ -104,93 +105,11 @@ static bool product_of(const fsim_graph *g, const fsim_group *o, fsim_vendor_cal
     return known && out->call.m * out->call.n * out->call.batch == n->points;
 }
 
-/* Element by element, as it lies. */
-static bool reads(const fsim_access *x, int tensor)
-{
-    return x->tensor == tensor && x->how == FSIM_READ_MAP && fsim_map_is_identity(&x->map);
-}
-
-/* The member that reads the tensor as it lies and makes another of its type; -1. Of several, the first. */
-static int next_of(const fsim_graph *g, const fsim_group *o, int tensor)
-{
-    for (int i = 0; i < o->members; i++) {
-        const fsim_node *n = &g->node[o->member[i].node];
-        for (int k = 0; k < n->args && fsim_ops[n->op].class == FSIM_ELEMENTWISE; k++)
-            if (n->results == 1 && reads(&n->arg[k], tensor) &&
-                g->tensor[n->result[0]].dtype == g->tensor[tensor].dtype)
-                return o->member[i].node;
-    }
-    return -1;
-}
-
-/* Is x a vector along the columns of the call's result? One along its rows, or a number, is none. */
-static bool is_bias(const fsim_graph *g, const fsim_group *o, const fsim_access *x, fsim_vendor_call *out)
-{
-    const fsim_gpu_gemm_call *c = &out->call;
-    const fsim_tensor *t = &g->tensor[x->tensor];
-    if (x->how != FSIM_READ_MAP || (t->producer >= 0 && is_member(o, t->producer)) || t->dtype != c->type ||
-        fsim_map_points(&x->map) != c->batch * c->m * c->n)
-        return false;
-    const int64_t stride = c->batch > 1 ? fsim_map_at(&x->map, c->m * c->n, 0) - x->map.offset : 0;
-    fsim_map wanted = {.offset = x->map.offset};
-    fsim_map_push(&wanted, c->batch, stride);
-    fsim_map_push(&wanted, c->m, 0);
-    fsim_map_push(&wanted, c->n, 1);
-    wanted.split = wanted.modes;
-    if (!fsim_map_equal(&x->map, &wanted) || stride < 0 || (stride > 0 && stride < c->n))
-        return false;
-    out->bias = x->tensor;
-    out->bias_offset = x->map.offset;
-    out->call.bias_stride = stride;
-    return true;
-}
-
-/* The whole of a tanh GELU of the tensor, as the graph writes it out; its result, or -1. */
-static int gelu_of(const fsim_graph *g, const fsim_group *o, int node, int tensor)
-{
-    enum { PRIMITIVES = 8 }; /* of the tanh form; the other has fewer */
-    const fsim_source *s = &g->source[g->node[node].source];
-    bool whole = s->op == FSIM_OP_GELU && s->nodes == PRIMITIVES;
-    for (int i = s->first; i < s->first + s->nodes && whole; i++) {
-        const fsim_node *n = &g->node[i];
-        whole = is_member(o, i);
-        for (int k = 0; k < n->args && whole; k++) {
-            const int from = g->tensor[n->arg[k].tensor].producer;
-            whole = reads(&n->arg[k], tensor) || (from >= s->first && from < i && reads(&n->arg[k], n->arg[k].tensor));
-        }
-    }
-    return whole ? g->node[s->first + s->nodes - 1].result[0] : -1;
-}
-
-/* What follows the product: a bias, an activation. *taken counts the members that it is. */
-static int epilogue_of(const fsim_graph *g, const fsim_group *o, fsim_vendor_call *out, int *taken)
-{
-    int tensor = g->node[o->anchor].result[0], next = next_of(g, o, tensor);
-    const fsim_node *n = next >= 0 ? &g->node[next] : NULL;
-    if (n && n->op == FSIM_OP_ADD && n->args == 2 && (is_bias(g, o, &n->arg[reads(&n->arg[0], tensor) ? 1 : 0], out))) {
-        tensor = n->result[0];
-        ++*taken;
-        next = next_of(g, o, tensor);
-        n = next >= 0 ? &g->node[next] : NULL;
-    }
-    if (n && n->op == FSIM_OP_RELU) {
-        out->call.activation = FSIM_WITH_RELU;
-        ++*taken;
-        return n->result[0];
-    }
-    const int made = n ? gelu_of(g, o, next, tensor) : -1;
-    if (made < 0)
-        return tensor;
-    out->call.activation = FSIM_WITH_TANH_GELU;
-    *taken += g->source[n->source].nodes;
-    return made;
-}
-
-bool fsim_vendor_call_of(const fsim_graph *g, const fsim_kernel *k, const char *name, fsim_vendor_call *out,
-                         const char **why)
+bool fsim_vendor_call_of(const fsim_graph *g, const fsim_hw *hw, const fsim_kernel *k, const char *name,
+                         fsim_vendor_call *out, const char **why)
 {
     const fsim_group *o = k->group;
-    int taken = 1;
+    int transposes = 0;
     *out = (fsim_vendor_call){.bias = -1};
     if (o->anchor < 0 || o->contractions > 1 || o->folded > 0 || o->writes != 1) {
         *why = "it is more than one product, or has other weights than the graph";
@@ -200,13 +119,23 @@ bool fsim_vendor_call_of(const fsim_graph *g, const fsim_kernel *k, const char *
         *why = "convolutions are not run by the library here";
         return false;
     }
-    if (!product_of(g, o, out, &taken)) {
+    if (!product_of(g, o, out, &transposes)) {
         *why = "its operands are not two dense matrices of one type";
         return false;
     }
+    const fsim_epilogue e = fsim_epilogue_of(g, hw, o);
     out->call.name = name;
-    out->c = epilogue_of(g, o, out, &taken);
-    if (taken != o->members || o->write[0].tensor != out->c || g->tensor[out->c].storage != out->c) {
+    out->c = e.result;
+    out->bias = e.bias;
+    out->bias_offset = e.bias_offset;
+    out->call.bias_stride = e.bias_stride;
+    out->call.activation = e.activation == FSIM_EPILOGUE_RELU        ? FSIM_WITH_RELU
+                           : e.activation == FSIM_EPILOGUE_GELU_TANH ? FSIM_WITH_TANH_GELU
+                                                                     : FSIM_NO_ACTIVATION;
+    const bool called = e.scale == 1 && !e.to_f32 &&
+                        (e.activation == FSIM_EPILOGUE_COUNT || out->call.activation != FSIM_NO_ACTIVATION);
+    if (!called || e.members + transposes != o->members || o->write[0].tensor != e.result ||
+        g->tensor[e.result].storage != e.result) {
         *why = "it does more than add a bias along the columns, ReLU or tanh GELU";
         return false;
     }

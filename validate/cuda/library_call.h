@@ -15,7 +15,7 @@ typedef struct {
 /* A kernel that the plan leaves to the library. False with *why where one call can't do what it does: then our own
  * kernel stands in. Operands may be transposed, also by primitives of the group; both are dense. The bias is a vector
  * along the columns, one for all matrices or one each; the activation ReLU, or GELU by tanh. */
-bool fsim_vendor_call_of(const fsim_graph *g, const fsim_kernel *k, const char *name, fsim_vendor_call *out,
-                         const char **why);
+bool fsim_vendor_call_of(const fsim_graph *g, const fsim_hw *hw, const fsim_kernel *k, const char *name,
+                         fsim_vendor_call *out, const char **why);
 
 #endif

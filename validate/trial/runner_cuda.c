@@ -70,6 +70,7 @@ typedef struct {
     int programs;
     int *first, *like; /* per plan: its first program; the first plan of the same kernels */
     const fsim_graph *g;
+    const fsim_hw *hw;
 } loaded;
 
 static void unload(device *d, loaded *x)
@@ -173,7 +174,8 @@ static bool lay_out(fsim_runner *r, fsim_trial *t, loaded *x, fsim_fault *fault)
                   .same = fsim_new(r->a, int, most),
                   .first = fsim_new(r->a, int, t->plans + 1),
                   .like = fsim_new(r->a, int, t->plans + 1),
-                  .g = t->graph};
+                  .g = t->graph,
+                  .hw = t->hw};
     list_programs(t, x, most, r->a);
     for (int i = 0; i < t->graph->tensors && good; i++)
         if (touched.used[i])
@@ -205,7 +207,7 @@ static fsim_gpu_kernel *by_library(fsim_runner *r, const loaded *x, int at)
     fsim_fault fault = {0};
     *ran = (fsim_trial_ran){0};
     if (k->template != FSIM_LIBRARY_CONTRACTION ||
-        !fsim_vendor_call_of(x->g, k, x->program[at].name, &v, &ran->stand_in))
+        !fsim_vendor_call_of(x->g, x->hw, k, x->program[at].name, &v, &ran->stand_in))
         return NULL;
     if (v.bias >= 0) {
         const int64_t from = v.bias_offset * fsim_dtype_bytes(v.call.type);

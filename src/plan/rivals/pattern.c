@@ -10,12 +10,14 @@
  * gemm pointwise activation reduce shuffle a name with a capital  what that rule made each with a condition (:vector
  * the other operand is a parameter that is broadcast, or a number; :scalar a number; :tensor as large as the result;
  * :square both operands are the same; :same the words before make or read its operands; :matrix the result has two
- * dimensions; :swap it swaps the last two; :shared others may read it too); < in front asks for a producer, ? behind
- * makes the word optional. Nothing but one word's value may be read outside the match.
+ * dimensions; :swap it swaps the last two; :library the vendor's library has it behind the contraction
+ * that is the first word (vendor/library.def); :shared others may read it too); < in front asks for a producer, ?
+ * behind makes the word optional. Nothing but one word's value may be read outside the match.
  *
  * Not modelled: rules that change numbers or layouts (constant folding, quantisation, NCHWc), that need another kernel
  * than ours, and Myelin. */
 #include "plan/search/merge.h"
+#include "vendor/library.h"
 
 #include <string.h>
 
@@ -63,7 +65,7 @@ static const struct {
     {"ONNX Runtime", "DivMul", NULL, "reciprocal mul"},
     /* extended */
     {"ONNX Runtime", "ConvAddActivation", NULL, "conv add:tensor relu"},
-    {"ONNX Runtime", "ConvActivation", NULL, "conv activation"},
+    {"ONNX Runtime", "ConvActivation", NULL, "conv activation:library"},
     {"ONNX Runtime", "EmbedLayerNorm", NULL, "embedding|gather add embedding|gather? add? embedding|gather? LayerNorm"},
     {"ONNX Runtime", "SkipLayerNorm", NULL, "add:tensor:shared LayerNorm"},
     {"ONNX Runtime", "SkipSimplifiedLayerNorm", NULL, "add:tensor:shared SimplifiedLayerNorm"},
@@ -76,7 +78,7 @@ static const struct {
     {"ONNX Runtime", "MaskedSoftmax", NULL, "causal_mask|masked_fill|where Softmax"},
     /* TensorRT's layers */
     {"TensorRT", "FullyConnectedBias", "gemm", "gemm add:vector"},
-    {"ONNX Runtime", "GemmActivation", NULL, "gemm activation"},
+    {"ONNX Runtime", "GemmActivation", NULL, "gemm activation:library"},
     {"TensorRT", "ScaleOffsetPower", "Scale", "mul:vector add:vector pow:scalar?"},
     {"TensorRT", "ScaleActivation", NULL, "Scale activation"},
     {"TensorRT", "SumOfSquares", NULL, "mul:square sum"},
@@ -97,12 +99,23 @@ enum {
     MOST_TRIES = 500
 };
 
-enum { VECTOR = 1, SCALAR = 2, TENSOR = 4, SQUARE = 8, MATRIX = 16, SHARED = 32, SWAP = 64, SAME = 128, FITS = 256 };
+enum {
+    VECTOR = 1,
+    SCALAR = 2,
+    TENSOR = 4,
+    SQUARE = 8,
+    MATRIX = 16,
+    SHARED = 32,
+    SWAP = 64,
+    SAME = 128,
+    FITS = 256,
+    LIBRARY = 512
+};
 static const struct {
     const char *name;
     int bit;
-} conditions[] = {{"vector", VECTOR}, {"scalar", SCALAR}, {"tensor", TENSOR}, {"square", SQUARE},
-                  {"matrix", MATRIX}, {"shared", SHARED}, {"swap", SWAP},     {"same", SAME}};
+} conditions[] = {{"vector", VECTOR}, {"scalar", SCALAR}, {"tensor", TENSOR}, {"square", SQUARE},  {"matrix", MATRIX},
+                  {"shared", SHARED}, {"swap", SWAP},     {"same", SAME},     {"library", LIBRARY}};
 
 typedef struct {
     bool optional, before;
@@ -209,6 +222,20 @@ static bool read_by_match(const matcher *m, const fsim_tensor *t)
     return false;
 }
 
+/* Has the device's library activation x behind the contraction that was matched first? */
+static bool library_has(const matcher *m, int x)
+{
+    const fsim_graph *g = m->c->p->graph;
+    const fsim_node *n = &g->node[m->c->part[x].node[0]];
+    for (int i = 0; i < m->c->part[m->match[0]].count; i++) {
+        const fsim_gemm *gemm = &g->node[m->c->part[m->match[0]].node[i]].gemm;
+        if (gemm->k > 0)
+            return fsim_library_has(m->c->p->hw, gemm,
+                                    m->label[x] >= FSIM_OP_COUNT ? FSIM_EPILOGUE_CLAMP : fsim_activation_of(n->op));
+    }
+    return false;
+}
+
 /* Do a primitive's operands meet the conditions? */
 static bool meets(const matcher *m, int x, int bits)
 {
@@ -218,6 +245,8 @@ static bool meets(const matcher *m, int x, int bits)
     bool vector = n->args == 1, tensor = false, same = true;
     if (bits == FITS || bits == (FITS | SHARED))
         return true;
+    if (bits & LIBRARY)
+        return library_has(m, x);
     if (m->label[x] >= FSIM_OP_COUNT)
         return !(bits & ~(FITS | SHARED | MATRIX)) && (!(bits & MATRIX) || result->shape.rank == 2);
     for (int k = 0; k < n->args; k++) {

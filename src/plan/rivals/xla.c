@@ -11,6 +11,7 @@
  * coalescing, code size limits, Triton matrix products, horizontal fusion of unrelated loops, in-place updates, command
  * buffers. */
 #include "plan/search/merge.h"
+#include "vendor/library.h"
 
 #include <math.h>
 
@@ -121,7 +122,13 @@ static void fold_transposes(fsim_clusters *c)
     }
 }
 
-/* cuBLASLt and cuDNN take a bias and an activation behind the product. The tanh GELU is eight primitives. */
+static bool has(const fsim_clusters *c, int contraction, fsim_epilogue_kind kind)
+{
+    return fsim_library_has(c->p->hw, &c->p->graph->node[contraction].gemm, kind);
+}
+
+/* XLA hands a bias, then ReLU or the tanh GELU behind a contraction to the library that has them. The tanh GELU is
+ * eight primitives. */
 static void add_epilogues(fsim_clusters *c)
 {
     const fsim_graph *g = c->p->graph;
@@ -138,14 +145,16 @@ static void add_epilogues(fsim_clusters *c)
             for (int k = 0; k < next->args; k++)
                 bias = bias || (g->tensor[next->arg[k].tensor].producer < 0 &&
                                 g->tensor[next->arg[k].tensor].elems < result->elems);
-            const bool takes = (step == 0 && next->op == FSIM_OP_ADD && bias) || next->op == FSIM_OP_RELU;
+            const bool takes = (step == 0 && next->op == FSIM_OP_ADD && bias && has(c, n, FSIM_EPILOGUE_BIAS)) ||
+                               (next->op == FSIM_OP_RELU && has(c, n, FSIM_EPILOGUE_RELU));
             const int pair[2] = {x, user[0]};
             if (!takes || !fsim_joined(c, pair, 2, -1))
                 break;
             fsim_join(c, pair, 2);
         }
         const fsim_source *s = fsim_users(c, x, &user) ? &g->source[g->node[c->part[user[0]].node[0]].source] : NULL;
-        if (!s || s->op != FSIM_OP_GELU || s->nodes != 8 || g->node[n].gemm.convolution || fsim_must_store(c, x))
+        if (!s || s->op != FSIM_OP_GELU || s->nodes != 8 || g->node[n].gemm.convolution || fsim_must_store(c, x) ||
+            !has(c, n, FSIM_EPILOGUE_GELU_TANH))
             continue;
         int all[9] = {x}, count = 1;
         for (int i = s->first; i < s->first + s->nodes; i++)

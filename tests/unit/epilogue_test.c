@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the vendor's library is taken to compute in one call, and how everything else is priced. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "plan/price/spread.h"
+#include "vendor/library.h"
+#include "vendor/vendor.h"
+#include <string.h>
+
+#define PRODUCT "  - {op: matmul, in: [x, w], out: p}\n"
+#define BIASED  PRODUCT "  - {op: add, in: [p, b], out: h}\n"
+#define CONV    "  - {op: conv2d, in: [i, f], out: p, padding: [1, 1], compute: tf32}\n"
+
+typedef struct {
+    const char *hw, *operators;
+    bool can;
+} library_case;
+
+/* Each is one group. */
+static const library_case cases[] = {
+    {"h100-sxm5-80gb", PRODUCT, true},
+    {"h100-sxm5-80gb", BIASED, true},
+    {"h100-sxm5-80gb", BIASED "  - {op: relu, in: h, out: y}\n", true},
+    {"h100-sxm5-80gb", BIASED "  - {op: gelu, in: h, out: y, approximate: tanh}\n", true},
+    {"h100-sxm5-80gb", BIASED "  - {op: gelu, in: h, out: y}\n", false},
+    {"h100-sxm5-80gb", BIASED "  - {op: silu, in: h, out: y}\n", false},
+    {"mi300x", BIASED "  - {op: silu, in: h, out: y}\n", true},
+    {"h100-sxm5-80gb", PRODUCT "  - {op: mul, in: p, out: y, scalar: 0.125}\n", true},
+    {"h100-sxm5-80gb", BIASED "  - {op: mul, in: h, out: y, scalar: 0.125}\n", false},
+    {"h100-sxm5-80gb", PRODUCT "  - {op: cast, in: p, out: y, dtype: f32}\n", true},
+    {"h100-sxm5-80gb", PRODUCT "  - {op: add, in: [p, r], out: y}\n", false},
+    {"h100-sxm5-80gb", PRODUCT "  - {op: add, in: [p, column], out: y}\n", false},
+    {"h100-sxm5-80gb", PRODUCT "  - {op: sub, in: [p, b], out: y}\n", false},
+    {"h100-sxm5-80gb", PRODUCT "  - {op: relu, in: p, out: q}\n  - {op: add, in: [q, b], out: y}\n", false},
+    {"h100-sxm5-80gb", BIASED "  - {op: relu, in: h, out: q}\n  - {op: relu, in: q, out: y}\n", false},
+    {"h100-sxm5-80gb", PRODUCT "  - {op: tanh, in: p, out: y}\n", false},
+    {"host", PRODUCT "  - {op: tanh, in: p, out: y}\n", true},
+    {"h100-sxm5-80gb",
+     PRODUCT "  - {op: sin, in: p, out: s}\n  - {op: erf, in: s, out: e}\n  - {op: cos, in: e, out: y}\n", false},
+    {"h100-sxm5-80gb", CONV "  - {op: add, in: [p, fb], out: h}\n  - {op: relu, in: h, out: y}\n", true},
+    {"h100-sxm5-80gb", CONV "  - {op: add, in: [p, fb], out: h}\n  - {op: silu, in: h, out: y}\n", true},
+    {"v100-sxm2-32gb", CONV "  - {op: add, in: [p, fb], out: h}\n  - {op: silu, in: h, out: y}\n", false},
+    {"v100-sxm2-32gb", CONV "  - {op: relu, in: p, out: y}\n", true},
+    {"h100-sxm5-80gb", CONV "  - {op: add, in: [p, pixel], out: y}\n", false},
+    {"h100-sxm5-80gb", CONV "  - {op: sin, in: p, out: y}\n", false},
+};
+
+static const char tensors[] =
+    "name: epilogue\ntensors:\n  x: {shape: [512, 2048], dtype: f16, role: input}\n"
+    "  w: {shape: [2048, 1024], dtype: f16, role: weight}\n  b: {shape: [1024], dtype: f16, role: weight}\n"
+    "  column: {shape: [512, 1], dtype: f16, role: weight}\n  r: {shape: [512, 1024], dtype: f16, role: input}\n"
+    "  i: {shape: [4, 64, 32, 32], dtype: f32, role: input}\n  f: {shape: [128, 64, 3, 3], dtype: f32, role: weight}\n"
+    "  fb: {shape: [128, 1, 1], dtype: f32, role: weight}\n"
+    "  pixel: {shape: [1, 1, 32, 32], dtype: f32, role: weight}\noperators:\n";
+
+typedef struct {
+    fsim_arena *a;
+    const fsim_graph *g;
+    const fsim_hw *hw;
+    fsim_group group;
+} one_group;
+
+static one_group set_up(const library_case *c)
+{
+    one_group s = {.a = fsim_arena_new()};
+    fsim_diag *d = fsim_diag_new(s.a);
+    const char *text = fsim_printf(s.a, "%s%s", tensors, c->operators);
+    s.g = fsim_graph_parse(s.a, d, "epilogue.yaml", text, strlen(text), NULL, 0);
+    s.hw = fsim_hw_read(s.a, d, fsim_printf(s.a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, c->hw));
+    if (!s.g || !s.hw)
+        fsim_diag_print(d, stderr, false);
+    assert_true(s.g && s.hw);
+    int node[32];
+    for (int n = 0; n < s.g->nodes; n++)
+        node[n] = n;
+    fsim_refusal why;
+    assert_true(fsim_legal(&(fsim_limits){s.g, INT64_C(163) << 10, false}, node, s.g->nodes, s.a, &s.group, &why));
+    return s;
+}
+
+static void one_call(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const one_group s = set_up(&cases[i]);
+        const fsim_kernel k = fsim_kernel_of(s.g, s.hw, FSIM_REGIME_STREAM, &s.group, NULL, s.a);
+        const bool can = fsim_library_can(s.g, s.hw, &s.group);
+        if (can != cases[i].can)
+            print_message("%s:\n%s", cases[i].hw, cases[i].operators);
+        assert_int_equal(can, cases[i].can);
+        assert_true(k.time_s > 0);
+        if (!can)
+            assert_int_equal(k.template, FSIM_TILED_CONTRACTION);
+        else if (!s.g->node[s.group.anchor].gemm.convolution)
+            assert_int_equal(k.template, FSIM_LIBRARY_CONTRACTION);
+        fsim_arena_free(s.a);
+    }
+}
+
+/* A library's call has been measured; what has to be generated is assumed to be as fast, and wider off. */
+static void other_evidence(void **unused)
+{
+    (void)unused;
+    const library_case odd = {"h100-sxm5-80gb",
+                              PRODUCT "  - {op: sin, in: p, out: s}\n  - {op: erf, in: s, out: e}\n"
+                                      "  - {op: cos, in: e, out: y}\n",
+                              false},
+                       plain = {"h100-sxm5-80gb", PRODUCT, true};
+    const one_group o = set_up(&odd), p = set_up(&plain);
+    const fsim_kernel generated = fsim_kernel_of(o.g, o.hw, FSIM_REGIME_STREAM, &o.group, NULL, o.a),
+                      called = fsim_kernel_of(p.g, p.hw, FSIM_REGIME_STREAM, &p.group, NULL, p.a);
+    assert_int_equal(fsim_kernel_origin(p.g, p.hw, FSIM_BY_FUSESIM, &called), FSIM_FROM_FITTED);
+    assert_int_equal(fsim_kernel_origin(o.g, o.hw, FSIM_BY_FUSESIM, &generated), FSIM_FROM_ASSUMED);
+    assert_true(fsim_kernel_spread(o.g, o.hw, FSIM_BY_FUSESIM, &generated) >
+                fsim_kernel_spread(p.g, p.hw, FSIM_BY_FUSESIM, &called));
+    fsim_arena_free(o.a);
+    fsim_arena_free(p.a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_call), cmocka_unit_test(other_evidence)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
