@@ -14,6 +14,7 @@
 typedef struct {
     const char *name, *args, *help;
     unsigned bit;
+    unsigned kinds;    /* of results, 1 << each: which formats can show them */
     bool needs_inputs; /* a workload and hardware */
     int most_words;    /* behind the command */
     int most_gpus;
@@ -33,20 +34,25 @@ enum {
     ANY = 511
 };
 
+#define OF(kind) (1u << FSIM_RESULT_##kind)
 static const command commands[] = {
-    {"plan", "WORKLOAD --hw HW[,HW...]", "the best plan (the default command)", PLAN, true, 1, INT_MAX, fsim_run_plan},
-    {"enumerate", "WORKLOAD --hw HW [--limit N]", "every legal partition, a line each", ENUMERATE, true, 1, 1,
-     fsim_run_enumerate},
-    {"explain", "WORKLOAD --hw HW OP OP", "may two share a kernel; the cost", EXPLAIN, true, 3, 1, fsim_run_explain},
-    {"validate", "--device D | --measurements F", "predicted beside measured", VALIDATE, false, INT_MAX, INT_MAX,
-     fsim_run_validate},
-    {"import", "--measurements FILE [WORKLOAD]", "others' profiles: ncu, PyTorch", IMPORT, false, 1, 1,
+    {"plan", "WORKLOAD --hw HW[,HW...]", "the best plan (the default command)", PLAN, OF(PLANS), true, 1, INT_MAX,
+     fsim_run_plan},
+    {"enumerate", "WORKLOAD --hw HW [--limit N]", "every legal partition, a line each", ENUMERATE, OF(PARTITIONS), true,
+     1, 1, fsim_run_enumerate},
+    {"explain", "WORKLOAD --hw HW OP OP", "may two share a kernel; the cost", EXPLAIN, OF(EXPLANATION), true, 3, 1,
+     fsim_run_explain},
+    {"validate", "--device D | --measurements F", "predicted beside measured", VALIDATE,
+     OF(ACCURACY) | OF(TRIALS) | OF(REGISTERS), false, INT_MAX, INT_MAX, fsim_run_validate},
+    {"import", "--measurements FILE [WORKLOAD]", "others' profiles: ncu, PyTorch", IMPORT, OF(IMPORT), false, 1, 1,
      fsim_run_import},
-    {"calibrate", "--hw HW --measurements FILE.csv", "fit a GPU; measure this CPU", CALIBRATE, false, INT_MAX, INT_MAX,
-     fsim_run_calibrate},
-    {"codegen", "WORKLOAD --hw HW -o DIR", "the plan's kernels as source", CODEGEN, true, 1, 1, fsim_run_codegen},
-    {"hw", "list | show NAME | check FILE...", "the GPUs", HW, false, INT_MAX, INT_MAX, fsim_run_hw},
-    {"ops", "", "operators and flops per point", OPS, false, 0, INT_MAX, fsim_run_ops},
+    {"calibrate", "--hw HW --measurements FILE.csv", "fit a GPU; measure this CPU", CALIBRATE,
+     OF(CALIBRATION) | OF(HOST_PROBES) | OF(GPU_PROBES), false, INT_MAX, INT_MAX, fsim_run_calibrate},
+    {"codegen", "WORKLOAD --hw HW -o DIR", "the plan's kernels as source", CODEGEN, OF(PROJECT), true, 1, 1,
+     fsim_run_codegen},
+    {"hw", "list | show NAME | check FILE...", "the GPUs", HW, OF(HW_LIST) | OF(HW) | OF(HW_CHECK), false, INT_MAX,
+     INT_MAX, fsim_run_hw},
+    {"ops", "", "operators and flops per point", OPS, OF(OPS), false, 0, INT_MAX, fsim_run_ops},
 };
 enum { COMMANDS = FSIM_COUNT_OF(commands) };
 
@@ -118,12 +124,9 @@ static const fsim_arg options[] = {
      "the file to write; codegen: the folder"},
     {"--jobs", "N", FSIM_ARG_COUNT, AT(jobs), NULL, ANY, "threads; results do not depend on it"},
     {"--dump", "STAGE[,...]", FSIM_ARG_ITEMS, AT(dump), NULL, PLAN, "graph, legal, parts, kernels, traffic, time"},
-    {"--json", "FILE", FSIM_ARG_TEXT, AT(json), NULL, ANY, "results for programs; - is stdout"},
-    {"--markdown", "FILE", FSIM_ARG_TEXT, AT(markdown), NULL, PLAN | VALIDATE, "tables for a CI summary; - is stdout"},
-    {"--trace", "FILE", FSIM_ARG_TEXT, AT(trace), NULL, PLAN, "timeline for Perfetto; - is stdout"},
-    {"--dot", "FILE", FSIM_ARG_TEXT, AT(dot), NULL, PLAN, "graph for Graphviz; - is stdout"},
-    {"--junit", "FILE", FSIM_ARG_TEXT, AT(junit), NULL, PLAN | VALIDATE, "gates as test cases; - is stdout"},
-    {"--chart", "FILE", FSIM_ARG_TEXT, AT(chart), NULL, PLAN | VALIDATE, "speedups, errors, ...: .svg, .png or .pdf"},
+#define FSIM_FORMAT(id, name, help) {"--" #name, "FILE", FSIM_ARG_TEXT, AT(format[FSIM_AS_##id]), NULL, ANY, help},
+#include "command/formats.def"
+#undef FSIM_FORMAT
     {"--quiet", "", FSIM_ARG_FLAG, AT(quiet), NULL, ANY, "no warnings"},
     {"--verbose", "", FSIM_ARG_FLAG, AT(verbose), NULL, ANY, "everything that is known"},
     {"--color", NULL, FSIM_ARG_CHOICE, AT(color), &colors, ANY, "NO_COLOR is honoured"},
@@ -218,11 +221,12 @@ static void check_outputs(fsim_context *c)
     if (s->dump.count && fsim_on_stdout(s) != FSIM_AS_TEXT)
         fsim_error(c->diag, fsim_command_line, "--dump and %s - both write to stdout",
                    fsim_format_option(fsim_on_stdout(s)));
-    if (s->dot && s->hw.count > 1)
+    const char *chart = fsim_file_asked(s, FSIM_AS_CHART);
+    if (fsim_file_asked(s, FSIM_AS_DOT) && s->hw.count > 1)
         fsim_error(c->diag, fsim_command_line, "--dot draws the plan of one GPU, --hw names %d", s->hw.count);
-    const char *dot = s->chart ? strrchr(s->chart, '.') : NULL;
-    if (s->chart && !(dot && fsim_among(dot, stems, FSIM_COUNT_OF(stems))))
-        fsim_error(c->diag, fsim_command_line, "--chart: '%s' wants a name that ends in .svg, .png or .pdf", s->chart);
+    const char *dot = chart ? strrchr(chart, '.') : NULL;
+    if (chart && !(dot && fsim_among(dot, stems, FSIM_COUNT_OF(stems))))
+        fsim_error(c->diag, fsim_command_line, "--chart: '%s' wants a name that ends in .svg, .png or .pdf", chart);
     check_dump(c);
 }
 
@@ -251,6 +255,10 @@ static void check_command_line(fsim_context *c, const command *to)
     for (int i = 0; i < FSIM_COUNT_OF(options); i++)
         if (!(options[i].commands & to->bit) && fsim_arg_given(&options[i], &c->set))
             fsim_error(c->diag, fsim_command_line, "%s means nothing to '%s'", options[i].name, to->name);
+    for (fsim_format f = 0; f < FSIM_FILE_FORMATS; f++)
+        if (fsim_file_asked(&c->set, f) && !fsim_format_shows(f, to->kinds))
+            fsim_error(c->diag, fsim_command_line, "%s means nothing to '%s': it shows %s", fsim_format_option(f),
+                       to->name, fsim_format_kinds(f, c->arena));
     for (int i = 0; i < c->set.set.count; i++) {
         const char *text = c->set.set.at[i], *equals = strchr(text, '=');
         if (!equals || equals == text || !equals[1])
@@ -325,7 +333,11 @@ static int run(fsim_context *c, int argc, char **argv)
         check_command_line(c, to);
     if (fsim_errors(c->diag) == 0)
         check_surplus(c, to);
-    return fsim_errors(c->diag) ? fsim_usage_status(c) : to->run(c);
+    if (fsim_errors(c->diag))
+        return fsim_usage_status(c);
+    while (!(to->kinds & 1u << c->kind)) /* the first; a command with several says which it is */
+        c->kind++;
+    return to->run(c);
 }
 
 static void end_without_memory(void)

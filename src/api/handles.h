@@ -72,7 +72,7 @@ const char *fsim_data_folder(fsim_arena *a);
 bool fsim_session_attempt(const fsim_session *session, void (*work)(void *what), void *what);
 
 /* Copies what fits of `from` behind the caller's `size`: bytes of it are known to this version. */
-void fsim_fill(void *to, const void *from, size_t bytes);
+void fsim_fill_struct(void *to, const void *from, size_t bytes);
 /* The caller's struct with the fields that it does not know as zero; NULL gives all zero. bytes: of *to. */
 void fsim_take(void *to, const void *from, size_t bytes);
 

@@ -137,7 +137,7 @@ fsim_status fsim_plans_strategy(const fsim_plans *plans, int index, fsim_plan_su
                                     .gap = verdict.gap,
                                     .proven = verdict.proven,
                                     .interrupted = as.interrupted};
-    fsim_fill(summary, &full, sizeof full);
+    fsim_fill_struct(summary, &full, sizeof full);
     return FSIM_OK;
 }
 
@@ -174,7 +174,7 @@ fsim_status fsim_plans_kernel(fsim_plans *plans, int index, int kernel, fsim_ker
                                       .dram_read_bytes = k->dram_read_bytes,
                                       .dram_write_bytes = k->dram_write_bytes,
                                       .members = k->group->members};
-    fsim_fill(summary, &full, sizeof full);
+    fsim_fill_struct(summary, &full, sizeof full);
     return FSIM_OK;
 }
 
@@ -217,7 +217,7 @@ fsim_status fsim_plans_refusal(fsim_plans *plans, int index, fsim_refusal_summar
                                        .text = w.text,
                                        .saving_s = r->saving_s,
                                        .saving_bytes = r->saving_bytes};
-    fsim_fill(summary, &full, sizeof full);
+    fsim_fill_struct(summary, &full, sizeof full);
     return FSIM_OK;
 }
 

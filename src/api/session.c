@@ -24,7 +24,7 @@ const char *fsim_status_text(fsim_status status)
 
 /* Structs that cross the border: `size` comes first. */
 
-void fsim_fill(void *to, const void *from, size_t bytes)
+void fsim_fill_struct(void *to, const void *from, size_t bytes)
 {
     size_t known;
     memcpy(&known, to, sizeof known);
@@ -197,6 +197,6 @@ fsim_status fsim_diagnostic_get(const fsim_session *session, int index, fsim_dia
 {
     if (!session || !diagnostic || index < 0 || index >= session->diagnostics)
         return FSIM_BAD_ARGUMENT;
-    fsim_fill(diagnostic, &session->diagnostic[index], sizeof *diagnostic);
+    fsim_fill_struct(diagnostic, &session->diagnostic[index], sizeof *diagnostic);
     return FSIM_OK;
 }

@@ -6,13 +6,6 @@
 
 #include <string.h>
 
-static bool show_calibration(FILE *out, fsim_format as, const fsim_context *c, const void *what)
-{
-    const fsim_page page = fsim_table_page(out, c);
-    as == FSIM_AS_JSON ? fsim_json_calibration(out, what) : fsim_report_calibration(&page, what);
-    return true;
-}
-
 static void check_calibration(fsim_context *c)
 {
     const char **names = fsim_new(c->arena, const char *, fsim_fit_group_count);
@@ -66,7 +59,7 @@ static const char *calibrated_text(fsim_context *c, const fsim_hw *hw, const fsi
 static int deliver_calibration(fsim_context *c, const fsim_calibration *x)
 {
     const char *text = c->set.output ? calibrated_text(c, x->hw, x->fit, x->fits) : "";
-    return text ? fsim_deliver_hw(c, text, show_calibration, x) : fsim_give_up_outputs(c, FSIM_EXIT_OK);
+    return text ? fsim_deliver_hw(c, text, x) : fsim_give_up_outputs(c, FSIM_EXIT_OK);
 }
 
 /* The GPU to fit, what is known of it where nothing has been measured, and the rows, read. */

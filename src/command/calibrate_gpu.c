@@ -64,8 +64,9 @@ static void print_device(const fsim_page *page, const fsim_gpu_probed *p)
             f->nvrtc_version / 1000, f->nvrtc_version % 1000 / 10, f->timing, p->took_s);
 }
 
-static void print_probes(const fsim_page *page, const gpu_calibration *x)
+void fsim_report_gpu_probes(const fsim_page *page, const void *what)
 {
+    const gpu_calibration *x = what;
     static const fsim_column column[] = {{.title = "probe", .left = true},
                                          {.title = "median"},
                                          {.title = "quartiles"},
@@ -127,8 +128,9 @@ static void json_sensors(FILE *out, const char *before, const char *name, const 
     putc('}', out);
 }
 
-static void json_probes(FILE *out, const gpu_calibration *x)
+void fsim_json_gpu_probes(FILE *out, const void *what)
 {
+    const gpu_calibration *x = what;
     const fsim_gpu_probed *p = x->probed;
     const fsim_gpu_facts *f = p->facts;
     const char *before = "{";
@@ -168,13 +170,6 @@ static void json_probes(FILE *out, const gpu_calibration *x)
         putc('}', out);
     }
     fputs("]}\n", out);
-}
-
-static bool show_probes(FILE *out, fsim_format as, const fsim_context *c, const void *what)
-{
-    const fsim_page page = fsim_table_page(out, c);
-    as == FSIM_AS_JSON ? json_probes(out, what) : print_probes(&page, what);
-    return true;
 }
 
 static void check(fsim_context *c)
@@ -263,14 +258,15 @@ static int deliver(fsim_context *c, const fsim_hw *hw, const fsim_gpu_probed *p,
     const gpu_calibration x = {p, &made, hw ? hw->name : NULL,
                                noise->exit_status || fsim_is_stdout(c->set.output) ? NULL : c->set.output};
     if (noise->exit_status == 0)
-        return fsim_deliver_hw(c, made.text, show_probes, &x);
-    status = fsim_deliver(c, show_probes, &x);
+        return fsim_deliver_hw(c, made.text, &x);
+    status = fsim_deliver(c, &x);
     fsim_error(c->diag, fsim_command_line, "calibrate --device cuda: %s", noise->message);
     return fsim_conclude(c, status ? status : noise->exit_status, noise->exit_status);
 }
 
 int fsim_run_calibrate_gpu(fsim_context *c)
 {
+    c->kind = FSIM_RESULT_GPU_PROBES;
     const fsim_gpu_options options = {.no_counters = true, .least = 15, .most = 60, .budget_s = 0.05};
     const fsim_hw *hw = NULL;
     fsim_gpu_probed p;

@@ -31,8 +31,9 @@ static void add_row(fsim_table *t, const char *name, fsim_spread_of x, const cha
     cell[3] = shown(t->arena, x.high, unit);
 }
 
-static void print_probes(const fsim_page *page, const host_calibration *x)
+void fsim_report_host_probes(const fsim_page *page, const void *what)
 {
+    const host_calibration *x = what;
     static const fsim_column column[] = {
         {.title = "probe", .left = true}, {.title = "median"}, {.title = "quartiles"}, {.title = ""}};
     const fsim_host_probes *h = x->probes;
@@ -64,8 +65,9 @@ static void put_spread(FILE *out, fsim_spread_of x)
     putc('}', out);
 }
 
-static void json_probes(FILE *out, const host_calibration *x)
+void fsim_json_host_probes(FILE *out, const void *what)
 {
+    const host_calibration *x = what;
     const fsim_host_probes *h = x->probes;
     const char *before = "{";
     fsim_json_text(out, "{\"schema\": 1, ", "cpu", h->cpu);
@@ -84,13 +86,6 @@ static void json_probes(FILE *out, const host_calibration *x)
         put_spread(out, h->size[i].bytes_per_s);
     }
     fputs("]}\n", out);
-}
-
-static bool show_probes(FILE *out, fsim_format as, const fsim_context *c, const void *what)
-{
-    const fsim_page page = fsim_table_page(out, c);
-    as == FSIM_AS_JSON ? json_probes(out, what) : print_probes(&page, what);
-    return true;
 }
 
 static void check(fsim_context *c)
@@ -135,6 +130,7 @@ static const char *name_of(fsim_context *c)
 
 int fsim_run_calibrate_host(fsim_context *c)
 {
+    c->kind = FSIM_RESULT_HOST_PROBES;
     int status = FSIM_EXIT_OK;
     check(c);
     if (fsim_errors(c->diag))
@@ -153,5 +149,5 @@ int fsim_run_calibrate_host(fsim_context *c)
     const char *date = fsim_today(c->arena);
     const host_calibration x = {h, fsim_is_stdout(c->set.output) ? NULL : c->set.output};
     return fsim_deliver_hw(c, fsim_host_text(c->arena, text, name_of(c), h, date, "fusesim calibrate --device cpu"),
-                           show_probes, &x);
+                           &x);
 }

@@ -267,23 +267,6 @@ static fsim_project project_of(const fsim_context *c, const fsim_inputs *in)
     return p;
 }
 
-typedef struct {
-    const fsim_project *project;
-    const writer *w;
-} written;
-
-static bool show_codegen(FILE *out, fsim_format as, const fsim_context *c, const void *what)
-{
-    const written *x = what;
-    fsim_page page = fsim_table_page(out, c);
-    page.width = page.width > 0 ? page.width : 80;
-    if (as == FSIM_AS_JSON)
-        fsim_json_manifest(out, x->project);
-    else
-        fsim_report_project(&page, x->project, x->w->folder, &x->w->stale);
-    return true;
-}
-
 int fsim_run_codegen(fsim_context *c)
 {
     fsim_inputs in;
@@ -301,11 +284,11 @@ int fsim_run_codegen(fsim_context *c)
                      "%s is %s, which does not run CUDA: for another GPU say 'make ARCH=sm_NN'%s", p.hw->name,
                      p.hw->architecture, p.hw->host ? ", or --target c for this machine" : "");
     writer w = {.c = c, .p = &p, .folder = c->set.output};
-    const written what = {&p, &w};
+    const fsim_shown_project what = {&p, w.folder, &w.stale};
     if (!check_names(&w))
         return fsim_give_up_outputs(c, FSIM_EXIT_USAGE);
-    if (!fsim_show_in_files(c, show_codegen, &what) || !write_folder(&w) || !fsim_commit_files(c))
+    if (!fsim_show_in_files(c, &what) || !write_folder(&w) || !fsim_commit_files(c))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
-    show_codegen(stdout, fsim_on_stdout(&c->set), c, &what);
+    (void)fsim_show_on(c, stdout, fsim_on_stdout(&c->set), &what);
     return fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_INTERNAL);
 }

@@ -7,6 +7,7 @@
 #define FUSESIM_COMMAND_COMMAND_H
 
 #include "base/file.h"
+#include "command/format.h"
 #include "evidence/evaluate.h"
 #include "input/args.h"
 #include "predict.h"
@@ -18,7 +19,8 @@
 /* What the options say; main.c's table says which field is which option's. */
 typedef struct {
     fsim_words hw, hw_set, set, dump, roots, match, measurements, by, gates, fit, classes, strategies, archs;
-    const char *json, *markdown, *trace, *dot, *junit, *chart, *plan, *output, *above, *measured;
+    const char *format[FSIM_FILE_FORMATS]; /* --json FILE and so on; NULL: not given */
+    const char *plan, *output, *above, *measured;
     int strategy, objective, launch, l2, numerics, recompute, target, color,
         device; /* index into the option's choices; device: FSIM_DEVICE_NONE where it is not given */
     double time_limit_s, budget_s;
@@ -30,20 +32,10 @@ typedef struct {
 enum { FSIM_DEVICE_NONE = -1, FSIM_DEVICE_CPU, FSIM_DEVICE_CUDA };
 enum { FSIM_COLOR_AUTO, FSIM_COLOR_ALWAYS, FSIM_COLOR_NEVER };
 
-/* What results are written as: files besides the text report, or in its place where the name is -. */
-typedef enum {
-    FSIM_AS_JSON,
-    FSIM_AS_MARKDOWN,
-    FSIM_AS_TRACE,
-    FSIM_AS_DOT,
-    FSIM_AS_JUNIT,
-    FSIM_FILE_FORMATS,
-    FSIM_AS_TEXT = FSIM_FILE_FORMATS
-} fsim_format;
-
-typedef struct {
+typedef struct fsim_context {
     fsim_arena *arena;
     fsim_diag *diag;
+    fsim_result_kind kind; /* of what the command finds; each sets it before it opens outputs */
     fsim_settings set;
     fsim_words args;                         /* the command line without options and command */
     const char *hw_folder, *workload_folder; /* shipped GPUs and workloads */
@@ -118,8 +110,7 @@ extern const fsim_loc fsim_command_line;
 
 /* Is path "-"? */
 bool fsim_is_stdout(const char *path);
-/* "--json", and what it was given; NULL where it was not. */
-const char *fsim_format_option(fsim_format f);
+/* The file that f was given; NULL where it was not. */
 const char *fsim_file_asked(const fsim_settings *s, fsim_format f);
 /* What stdout gets. */
 fsim_format fsim_on_stdout(const fsim_settings *s);
@@ -135,28 +126,26 @@ void fsim_say_failed_gates(fsim_context *c, const char *where, const fsim_gate *
 /* The same for the command line: where it is wrong, says where help is. */
 int fsim_usage_status(fsim_context *c);
 
-/* Shows what a command found. False: it could not, for another reason than the stream. */
-typedef bool fsim_shower(FILE *out, fsim_format as, const fsim_context *c, const void *what);
-
 /* NULL where path is NULL or stdout, or after an error. option: the one that names it. */
 fsim_output *fsim_open_file(fsim_context *c, const char *option, const char *path);
-/* Before any work, so that a file that cannot be written costs no waiting. */
+/* Before any work, so that a file that cannot be written, or a format that can't show c->kind, costs no waiting. */
 int fsim_open_outputs(fsim_context *c);
+/* Shows what is of c->kind on a stream. False: it could not, for another reason than the stream. */
+bool fsim_show_on(const fsim_context *c, FILE *out, fsim_format f, const void *what);
 /* Both false after an error. */
-bool fsim_show_in_files(fsim_context *c, fsim_shower *show, const void *what);
+bool fsim_show_in_files(fsim_context *c, const void *what);
 bool fsim_commit_files(fsim_context *c);
 /* Discards the files that are open. */
 int fsim_give_up_outputs(fsim_context *c, int status);
-/* --chart could not be drawn. */
-int fsim_give_up_chart(fsim_context *c, const char *why);
-/* All files, all of them whole, then stdout. */
-int fsim_deliver(fsim_context *c, fsim_shower *show, const void *what);
+/* Shows what the command found, which is of c->kind, in every format that was asked for: drawings, then files, all of
+ * them whole, then stdout. */
+int fsim_deliver(fsim_context *c, const void *what);
 /* A hardware file's text into -o, where that is given, then the answer: on stderr where the file goes to stdout. */
-int fsim_deliver_hw(fsim_context *c, const char *text, fsim_shower *show, const void *what);
+int fsim_deliver_hw(fsim_context *c, const char *text, const void *what);
 /* Does path lie in the folder of shipped hardware files? */
 bool fsim_is_shipped_hw(const fsim_context *c, const char *path);
 /* For a command that has nothing but an answer: opens the outputs, then delivers. */
-int fsim_answer(fsim_context *c, fsim_shower *show, const void *what);
+int fsim_answer(fsim_context *c, const void *what);
 /* Whatever is in stdout's buffer reaches it, or the exit status says so. */
 int fsim_finish_stdout(fsim_context *c, int status);
 

@@ -3,22 +3,6 @@
 #include "command/command.h"
 #include "graph/find.h"
 
-typedef struct {
-    const fsim_graph *graph;
-    const fsim_hw *hw;
-    fsim_explanation e;
-} explained;
-
-static bool show_explanation(FILE *out, fsim_format as, const fsim_context *c, const void *what)
-{
-    enum { DEFAULT_COLUMNS = 80 };
-    const explained *x = what;
-    const fsim_page page = {out, c->width ? c->width : DEFAULT_COLUMNS, fsim_use_color(c), fsim_utf8_locale()};
-    as == FSIM_AS_JSON ? fsim_json_explanation(out, x->graph, x->hw, &x->e)
-                       : fsim_report_explanation(&page, x->graph, x->hw, &x->e);
-    return true;
-}
-
 int fsim_run_explain(fsim_context *c)
 {
     fsim_inputs in;
@@ -32,6 +16,6 @@ int fsim_run_explain(fsim_context *c)
     if ((status = fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_USAGE)) || (status = fsim_open_outputs(c)))
         return status;
     fsim_catch_interrupt();
-    const explained x = {in.graph, in.hw[0], fsim_explain(in.graph, in.hw[0], &in.how, a, b, c->arena)};
-    return fsim_deliver(c, show_explanation, &x);
+    const fsim_shown_explanation x = {in.graph, in.hw[0], fsim_explain(in.graph, in.hw[0], &in.how, a, b, c->arena)};
+    return fsim_deliver(c, &x);
 }

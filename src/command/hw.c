@@ -5,22 +5,9 @@
 #include <limits.h>
 #include <string.h>
 
-typedef struct {
-    fsim_named_hw *at;
-    int count;
-} hw_list;
-
-static bool show_hw_list(FILE *out, fsim_format as, const fsim_context *c, const void *what)
-{
-    const hw_list *all = what;
-    const fsim_page page = fsim_table_page(out, c);
-    as == FSIM_AS_JSON ? fsim_json_hw_list(out, all->at, all->count) : fsim_report_hw_list(&page, all->at, all->count);
-    return true;
-}
-
 static int run_hw_list(fsim_context *c)
 {
-    hw_list all = {0};
+    fsim_shown_hw all = {0};
     int ignored = FSIM_EXIT_OK;
     const char **names = fsim_hw_list(c->arena, c->hw_folder, &all.count);
     fsim_diag *aside = fsim_diag_new(c->arena),
@@ -30,14 +17,7 @@ static int run_hw_list(fsim_context *c)
     for (int i = 0; i < all.count; i++)
         all.at[i] = (fsim_named_hw){names[i], fsim_read_hw(c, names[i], &ignored), 0};
     c->diag = kept;
-    return fsim_answer(c, show_hw_list, &all);
-}
-
-static bool show_hw(FILE *out, fsim_format as, const fsim_context *c, const void *what)
-{
-    const fsim_page page = fsim_table_page(out, c);
-    as == FSIM_AS_JSON ? fsim_json_hw(out, what) : fsim_report_hw(&page, what);
-    return true;
+    return fsim_answer(c, &all);
 }
 
 static int run_hw_show(fsim_context *c)
@@ -47,20 +27,12 @@ static int run_hw_show(fsim_context *c)
     if (hw) /* what predictions use: kin tell what the file does not */
         fsim_complete_hw(c, hw);
     status = fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
-    return status ? status : fsim_answer(c, show_hw, hw);
-}
-
-static bool show_hw_check(FILE *out, fsim_format as, const fsim_context *c, const void *what)
-{
-    const hw_list *all = what;
-    (void)c;
-    as == FSIM_AS_JSON ? fsim_json_hw_check(out, all->at, all->count) : fsim_report_hw_check(out, all->at, all->count);
-    return true;
+    return status ? status : fsim_answer(c, hw);
 }
 
 static int run_hw_check(fsim_context *c)
 {
-    const hw_list all = {fsim_new(c->arena, fsim_named_hw, c->args.count), c->args.count - 1};
+    const fsim_shown_hw all = {fsim_new(c->arena, fsim_named_hw, c->args.count), c->args.count - 1};
     int status = FSIM_EXIT_OK;
     for (int i = 0; i < all.count; i++) {
         const char *name = c->args.at[1 + i];
@@ -69,7 +41,7 @@ static int run_hw_check(fsim_context *c)
         all.at[i] = (fsim_named_hw){name, hw, fsim_errors(c->diag) - before};
     }
     status = fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
-    const int delivered = fsim_answer(c, show_hw_check, &all);
+    const int delivered = fsim_answer(c, &all);
     return status ? status : delivered;
 }
 
@@ -77,10 +49,11 @@ static const struct {
     const char *name;
     int least, most; /* words behind it */
     const char *args;
+    fsim_result_kind kind;
     int (*run)(fsim_context *c);
-} hw_commands[] = {{"list", 0, 0, "nothing more", run_hw_list},
-                   {"show", 1, 1, "one name or file", run_hw_show},
-                   {"check", 1, INT_MAX, "names or files", run_hw_check}};
+} hw_commands[] = {{"list", 0, 0, "nothing more", FSIM_RESULT_HW_LIST, run_hw_list},
+                   {"show", 1, 1, "one name or file", FSIM_RESULT_HW, run_hw_show},
+                   {"check", 1, INT_MAX, "names or files", FSIM_RESULT_HW_CHECK, run_hw_check}};
 
 int fsim_run_hw(fsim_context *c)
 {
@@ -100,5 +73,8 @@ int fsim_run_hw(fsim_context *c)
     else if (words < hw_commands[which].least || words > hw_commands[which].most)
         fsim_error(c->diag, fsim_command_line, "hw %s wants %s", word, hw_commands[which].args);
     const int status = fsim_usage_status(c);
-    return status ? status : hw_commands[which].run(c);
+    if (status)
+        return status;
+    c->kind = hw_commands[which].kind;
+    return hw_commands[which].run(c);
 }

@@ -3,7 +3,6 @@
 #include "command/command.h"
 #include "evidence/profile_rows.h"
 #include "plan/price/price.h"
-#include "report/profile.h"
 
 #include <string.h>
 
@@ -13,14 +12,6 @@ typedef struct {
     fsim_import_as as;
     fsim_import found;
 } imported;
-
-static bool show_import(FILE *out, fsim_format as, const fsim_context *c, const void *what)
-{
-    const imported *x = what;
-    const fsim_page page = fsim_table_page(out, c);
-    as == FSIM_AS_JSON ? fsim_json_import(out, &x->found) : fsim_report_import(&page, &x->found, c->set.verbose);
-    return true;
-}
 
 /* The workload as rows name it: without .yaml; one from standard input by its name. */
 static const char *row_workload(const fsim_context *c, const fsim_graph *g)
@@ -93,13 +84,13 @@ static int deliver_import(fsim_context *c, const imported *x, fsim_output *rows)
 {
     const char *why = "";
     if (fsim_is_stdout(c->set.output)) {
-        const int status = fsim_show_in_files(c, show_import, x) && fsim_commit_files(c)
+        const int status = fsim_show_in_files(c, &x->found) && fsim_commit_files(c)
                                ? FSIM_EXIT_OK
                                : fsim_give_up_outputs(c, FSIM_EXIT_OK);
         if (status)
             return status;
         fsim_rows_write(stdout, x->found.row, x->found.rows);
-        show_import(stderr, FSIM_AS_TEXT, c, x);
+        (void)fsim_show_on(c, stderr, FSIM_AS_TEXT, &x->found);
         return fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_INTERNAL);
     }
     if (rows)
@@ -108,7 +99,7 @@ static int deliver_import(fsim_context *c, const imported *x, fsim_output *rows)
         fsim_error(c->diag, fsim_command_line, "cannot write '%s': %s", c->set.output, why);
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     }
-    return fsim_deliver(c, show_import, x);
+    return fsim_deliver(c, &x->found);
 }
 
 static int run_profile(fsim_context *c, imported *x, const fsim_mapped *file)

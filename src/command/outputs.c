@@ -14,21 +14,7 @@ const fsim_loc fsim_command_line = {NULL, 0, 0};
 
 bool fsim_is_stdout(const char *path) { return path && strcmp(path, "-") == 0; }
 
-static const struct {
-    const char *option;
-    size_t offset;
-} files[FSIM_FILE_FORMATS] = {[FSIM_AS_JSON] = {"--json", offsetof(fsim_settings, json)},
-                              [FSIM_AS_MARKDOWN] = {"--markdown", offsetof(fsim_settings, markdown)},
-                              [FSIM_AS_TRACE] = {"--trace", offsetof(fsim_settings, trace)},
-                              [FSIM_AS_DOT] = {"--dot", offsetof(fsim_settings, dot)},
-                              [FSIM_AS_JUNIT] = {"--junit", offsetof(fsim_settings, junit)}};
-
-const char *fsim_format_option(fsim_format f) { return files[f].option; }
-
-const char *fsim_file_asked(const fsim_settings *s, fsim_format f)
-{
-    return *(const char *const *)(const void *)((const char *)s + files[f].offset);
-}
+const char *fsim_file_asked(const fsim_settings *s, fsim_format f) { return s->format[f]; }
 
 fsim_format fsim_on_stdout(const fsim_settings *s)
 {
@@ -90,23 +76,53 @@ static void discard_outputs(fsim_context *c)
 
 int fsim_open_outputs(fsim_context *c)
 {
-    for (fsim_format f = 0; f < FSIM_FILE_FORMATS; f++)
-        c->file[f] = fsim_open_file(c, fsim_format_option(f), fsim_file_asked(&c->set, f));
-    fsim_discard(
-        fsim_open_file(c, "--chart", c->set.chart)); /* report.h opens it again when there is something to draw */
+    for (fsim_format f = 0; f < FSIM_FILE_FORMATS; f++) {
+        const char *path = fsim_file_asked(&c->set, f);
+        const fsim_renderer *r = path ? fsim_renderer_of(f, c->kind) : NULL;
+        if (path && !r)
+            fsim_error(c->diag, fsim_command_line, "%s does not show %s: it shows %s", fsim_format_option(f),
+                       fsim_result_names[c->kind], fsim_format_kinds(f, c->arena));
+        if (!r)
+            continue;
+        fsim_output *o = fsim_open_file(c, fsim_format_option(f), path);
+        if (r->show)
+            c->file[f] = o;
+        else
+            fsim_discard(o); /* who draws opens it again */
+    }
     const int status = fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_USAGE);
     if (status)
         discard_outputs(c);
     return status;
 }
 
-bool fsim_show_in_files(fsim_context *c, fsim_shower *show, const void *what)
+bool fsim_show_in_files(fsim_context *c, const void *what)
 {
     for (fsim_format f = 0; f < FSIM_FILE_FORMATS; f++)
-        if (c->file[f] && (!show(fsim_stream(c->file[f]), f, c, what) || ferror(fsim_stream(c->file[f])))) {
+        if (c->file[f] && (!fsim_renderer_of(f, c->kind)->show(fsim_stream(c->file[f]), c, what) ||
+                           ferror(fsim_stream(c->file[f])))) {
             fsim_error(c->diag, fsim_command_line, "cannot write all of '%s'", fsim_file_asked(&c->set, f));
             return false;
         }
+    return true;
+}
+
+bool fsim_show_on(const fsim_context *c, FILE *out, fsim_format f, const void *what)
+{
+    return fsim_renderer_of(f, c->kind)->show(out, c, what);
+}
+
+/* False after an error. */
+static bool draw(fsim_context *c, const void *what)
+{
+    for (fsim_format f = 0; f < FSIM_FILE_FORMATS; f++) {
+        const char *path = fsim_file_asked(&c->set, f), *why = "";
+        const fsim_renderer *r = path ? fsim_renderer_of(f, c->kind) : NULL;
+        if (r && r->draw && !r->draw(c, path, what, &why)) {
+            fsim_error(c->diag, fsim_command_line, "%s: cannot draw '%s': %s", fsim_format_option(f), path, why);
+            return false;
+        }
+    }
     return true;
 }
 
@@ -130,23 +146,19 @@ int fsim_give_up_outputs(fsim_context *c, int status)
     return fsim_conclude(c, status, FSIM_EXIT_INTERNAL);
 }
 
-int fsim_give_up_chart(fsim_context *c, const char *why)
+int fsim_deliver(fsim_context *c, const void *what)
 {
-    fsim_error(c->diag, fsim_command_line, "--chart: cannot draw '%s': %s", c->set.chart, why);
-    return fsim_give_up_outputs(c, FSIM_EXIT_UNAVAILABLE);
-}
-
-int fsim_deliver(fsim_context *c, fsim_shower *show, const void *what)
-{
-    if (!fsim_show_in_files(c, show, what) || !fsim_commit_files(c))
+    if (!draw(c, what))
+        return fsim_give_up_outputs(c, FSIM_EXIT_UNAVAILABLE);
+    if (!fsim_show_in_files(c, what) || !fsim_commit_files(c))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
-    if (!show(stdout, fsim_on_stdout(&c->set), c, what) &&
+    if (!fsim_show_on(c, stdout, fsim_on_stdout(&c->set), what) &&
         !ferror(stdout)) /* a stream that failed is fsim_finish_stdout's */
         fsim_error(c->diag, fsim_command_line, "the results could not be written");
     return fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_INTERNAL);
 }
 
-int fsim_deliver_hw(fsim_context *c, const char *text, fsim_shower *show, const void *what)
+int fsim_deliver_hw(fsim_context *c, const char *text, const void *what)
 {
     const char *why = "";
     const bool to_stdout = fsim_is_stdout(c->set.output);
@@ -158,11 +170,11 @@ int fsim_deliver_hw(fsim_context *c, const char *text, fsim_shower *show, const 
     if (fsim_errors(c->diag))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     if (!to_stdout)
-        return fsim_deliver(c, show, what);
-    if (!fsim_show_in_files(c, show, what) || !fsim_commit_files(c))
+        return fsim_deliver(c, what);
+    if (!fsim_show_in_files(c, what) || !fsim_commit_files(c))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     fputs(text, stdout);
-    show(stderr, FSIM_AS_TEXT, c, what);
+    (void)fsim_show_on(c, stderr, FSIM_AS_TEXT, what);
     return fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_INTERNAL);
 }
 
@@ -179,10 +191,10 @@ bool fsim_is_shipped_hw(const fsim_context *c, const char *path)
     return same;
 }
 
-int fsim_answer(fsim_context *c, fsim_shower *show, const void *what)
+int fsim_answer(fsim_context *c, const void *what)
 {
     const int status = fsim_open_outputs(c);
-    return status ? status : fsim_deliver(c, show, what);
+    return status ? status : fsim_deliver(c, what);
 }
 
 int fsim_finish_stdout(fsim_context *c, int status)

@@ -10,26 +10,6 @@
 #include <string.h>
 #include <time.h>
 
-static bool show_accuracy(FILE *out, fsim_format as, const fsim_context *c, const void *what)
-{
-    const fsim_page page = fsim_table_page(out, c);
-    switch (as) {
-    case FSIM_AS_JSON:
-        fsim_json_accuracy(out, what);
-        break;
-    case FSIM_AS_MARKDOWN:
-        fsim_markdown_accuracy(out, what);
-        break;
-    case FSIM_AS_JUNIT:
-        fsim_junit_accuracy(out, what);
-        break;
-    default:
-        fsim_report_accuracy(&page, what);
-        break;
-    }
-    return true;
-}
-
 /* What can be said of validate's options without the rows. */
 typedef struct {
     fsim_grouping *by;
@@ -203,10 +183,7 @@ static int conclude_validate(fsim_context *c, const accuracy_options *o, const f
     const fsim_evaluated_rows all = {x->at, x->count, x->pair, x->pairs};
     for (int i = 0; i < x->gates; i++)
         fsim_row_gate_try(&all, &o->group[i], c->arena, &o->gate[i]);
-    const char *why = "";
-    if (c->set.chart && !fsim_chart_accuracy(c->arena, x, c->set.chart, &why))
-        return fsim_give_up_chart(c, why);
-    const int status = fsim_deliver(c, show_accuracy, x);
+    const int status = fsim_deliver(c, x);
     if (c->set.verbose)
         fprintf(stderr, "%d rows predicted in %.4f s of processor time: %.0f rows a second and core\n", predicted,
                 took_s, predicted / took_s);

@@ -12,26 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static bool show_trials(FILE *out, fsim_format as, const fsim_context *c, const void *what)
-{
-    const fsim_page page = fsim_table_page(out, c);
-    switch (as) {
-    case FSIM_AS_JSON:
-        fsim_json_trials(out, what);
-        break;
-    case FSIM_AS_MARKDOWN:
-        fsim_markdown_trials(out, what);
-        break;
-    case FSIM_AS_JUNIT:
-        fsim_junit_trials(out, what);
-        break;
-    default:
-        fsim_report_trials(&page, what);
-        break;
-    }
-    return true;
-}
-
 /* What can be said of the options without any file. */
 typedef struct {
     fsim_strategy strategy[FSIM_STRATEGY_COUNT];
@@ -376,6 +356,7 @@ static int finish(fsim_context *c, fsim_runner *r, int status)
 int fsim_run_trials(fsim_context *c)
 {
     const double start_s = fsim_now_s();
+    c->kind = FSIM_RESULT_TRIALS;
     trial_options o = {.strategies = 0};
     if (!check_trial(c, &o))
         return fsim_usage_status(c);
@@ -433,6 +414,6 @@ int fsim_run_trials(fsim_context *c)
         if (!fsim_commit(rows, &why))
             fsim_error(c->diag, fsim_command_line, "cannot write '%s': %s", c->set.measured, why);
     }
-    status = fsim_deliver(c, show_trials, &x);
+    status = fsim_deliver(c, &x);
     return finish(c, r, status ? status : verdict(c, &x, gates, &fault, &noise));
 }

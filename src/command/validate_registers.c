@@ -7,26 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool show_registers(FILE *out, fsim_format as, const fsim_context *c, const void *what)
-{
-    const fsim_page page = fsim_table_page(out, c);
-    switch (as) {
-    case FSIM_AS_JSON:
-        fsim_json_registers(out, what);
-        break;
-    case FSIM_AS_MARKDOWN:
-        fsim_markdown_registers(out, what);
-        break;
-    case FSIM_AS_JUNIT:
-        fsim_junit_registers(out, what);
-        break;
-    default:
-        fsim_report_registers(&page, what);
-        break;
-    }
-    return true;
-}
-
 /* What can be said of the options without any file. */
 typedef struct {
     fsim_strategy strategy[FSIM_STRATEGY_COUNT];
@@ -151,6 +131,7 @@ static int give_up(fsim_context *c, const fsim_fault *fault, int status)
 int fsim_run_registers(fsim_context *c)
 {
     register_options o = {.strategies = 0};
+    c->kind = FSIM_RESULT_REGISTERS;
     if (!check_registers(c, &o))
         return fsim_usage_status(c);
     const fsim_words all = c->args;
@@ -191,7 +172,7 @@ int fsim_run_registers(fsim_context *c)
     for (int i = 0; i < x.gates; i++)
         fsim_register_gate_try(&o.gate[i], rows, c->arena);
     x.gate = o.gate;
-    status = fsim_deliver(c, show_registers, &x);
+    status = fsim_deliver(c, &x);
     if (status || !fsim_gates_failed(x.gate, x.gates))
         return status;
     fsim_say_failed_gates(c, "", x.gate, x.gates);

@@ -87,7 +87,7 @@ typedef struct {
     double start_us, end_us;
 } step;
 typedef struct {
-    fsim_launch launch;
+    fsim_profiled_launch launch;
     double start_us, launched_us;
     int64_t correlation, external; /* -1: none */
     int order;
@@ -628,7 +628,7 @@ static void finish(reader *r)
         link_launch(r, &r->launch[i], base_us);
     if (r->launches > 0)
         qsort(r->launch, (size_t)r->launches, sizeof *r->launch, by_launch);
-    r->out->launch = fsim_new(r->a, fsim_launch, r->launches + 1);
+    r->out->launch = fsim_new(r->a, fsim_profiled_launch, r->launches + 1);
     r->out->launches = r->launches;
     r->out->timeline = true;
     for (int i = 0; i < r->launches; i++)

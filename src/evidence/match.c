@@ -22,7 +22,7 @@ typedef struct {
 } wanted;
 
 typedef struct {
-    const fsim_launch *launch;
+    const fsim_profiled_launch *launch;
     fsim_says says;
     const fsim_call_seen *call; /* NULL: not known */
 } shown;
@@ -203,7 +203,7 @@ typedef struct {
  * several. */
 static double again(const matcher *m, int i, int k)
 {
-    const fsim_launch *l = m->show[i].launch, *before = i > 0 ? m->show[i - 1].launch : NULL;
+    const fsim_profiled_launch *l = m->show[i].launch, *before = i > 0 ? m->show[i - 1].launch : NULL;
     if (!before || m->show[i].says.helps || l->ran != FSIM_RAN_KERNEL || m->show[i].says.fused > 0)
         return no_match;
     if (m->show[i].call) /* a compiled region is one call, too, of all its kernels */
@@ -353,7 +353,7 @@ fsim_matching fsim_match(const fsim_graph *g, const fsim_plan *plan, const fsim_
     for (int k = 0; k < plan->kernels; k++)
         want[k] = describe(g, &plan->partition.part[k]);
     for (int i = 0; i < s->launches; i++) {
-        const fsim_launch *l = &p->launch[s->order[s->first + i]];
+        const fsim_profiled_launch *l = &p->launch[s->order[s->first + i]];
         const fsim_call_seen *call = l->call >= 0 ? &p->call[l->call] : NULL;
         show[i] = (shown){l, fsim_kernel_says(p->name[l->name], call ? call->name : NULL), call};
         m.out.kernel[i] = -1;

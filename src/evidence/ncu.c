@@ -243,28 +243,28 @@ static double unit_factor(reader *r, int which, const char *unit, int field)
     return factor;
 }
 
-static fsim_launch *new_launch(reader *r)
+static fsim_profiled_launch *new_launch(reader *r)
 {
-    fsim_launch l = {.name = fsim_profile_name(r->a, r->out, &r->names, &r->name_room, text_of(r, KERNEL)),
-                     .device = atoi(text_of(r, DEVICE)),
-                     .stream = atoi(text_of(r, STREAM)),
-                     .start_s = NAN,
-                     .time_s = NAN,
-                     .dram_read_bytes = NAN,
-                     .dram_write_bytes = NAN,
-                     .l2_bytes = NAN,
-                     .call = -1,
-                     .step = -1};
+    fsim_profiled_launch l = {.name = fsim_profile_name(r->a, r->out, &r->names, &r->name_room, text_of(r, KERNEL)),
+                              .device = atoi(text_of(r, DEVICE)),
+                              .stream = atoi(text_of(r, STREAM)),
+                              .start_s = NAN,
+                              .time_s = NAN,
+                              .dram_read_bytes = NAN,
+                              .dram_write_bytes = NAN,
+                              .l2_bytes = NAN,
+                              .call = -1,
+                              .step = -1};
     read_size(text_of(r, GRID), l.grid);
     read_size(text_of(r, BLOCK), l.block);
     snprintf(r->id, sizeof r->id, "%s", text_of(r, ID));
     snprintf(r->process, sizeof r->process, "%s", text_of(r, PROCESS));
-    fsim_launch *at = FSIM_PUSH(r->a, r->out->launch, r->out->launches, r->room);
+    fsim_profiled_launch *at = FSIM_PUSH(r->a, r->out->launch, r->out->launches, r->room);
     *at = l;
     return at;
 }
 
-static void set_metric(reader *r, fsim_launch *l, int which, double factor, int field)
+static void set_metric(reader *r, fsim_profiled_launch *l, int which, double factor, int field)
 {
     double *const at[METRICS] = {&l->time_s, &l->dram_read_bytes, &l->dram_write_bytes, &l->l2_bytes, NULL}, value = 0;
     bool measured;
@@ -296,7 +296,7 @@ static void read_metric(reader *r)
 /* A line of a table with a line a kernel; the one without a kernel holds the units. */
 static void read_kernel(reader *r, bool units)
 {
-    fsim_launch *l = units ? NULL : new_launch(r);
+    fsim_profiled_launch *l = units ? NULL : new_launch(r);
     for (int i = 0; i < r->fields; i++) {
         const int which = r->metric_of[i];
         if (which >= 0 && units)

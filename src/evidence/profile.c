@@ -79,7 +79,7 @@ static int busiest(const fsim_profile *p, fsim_arena *a)
     load *all = NULL;
     int count = 0, room = 0, best = 0;
     for (int i = 0; i < p->launches; i++) {
-        const fsim_launch *l = &p->launch[i];
+        const fsim_profiled_launch *l = &p->launch[i];
         int k = 0;
         while (k < count && all[k].device != l->device)
             k++;
@@ -94,7 +94,7 @@ static int busiest(const fsim_profile *p, fsim_arena *a)
 }
 
 /* The same kernel, started alike? */
-static bool alike(const fsim_launch *x, const fsim_launch *y)
+static bool alike(const fsim_profiled_launch *x, const fsim_profiled_launch *y)
 {
     return x->name == y->name && memcmp(x->grid, y->grid, sizeof x->grid) == 0 &&
            memcmp(x->block, y->block, sizeof x->block) == 0;
@@ -104,7 +104,7 @@ static bool alike(const fsim_launch *x, const fsim_launch *y)
 static bool same_run(const fsim_profile *p, const int *order, int first, int second, int count, bool by_name)
 {
     for (int i = 0; i < count; i++) {
-        const fsim_launch *x = &p->launch[order[first + i]], *y = &p->launch[order[second + i]];
+        const fsim_profiled_launch *x = &p->launch[order[first + i]], *y = &p->launch[order[second + i]];
         if (by_name ? x->name != y->name : !alike(x, y))
             return false;
     }

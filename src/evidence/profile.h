@@ -30,12 +30,12 @@ typedef struct {
     int call;                                           /* the operator's call that launched it; -1: not known */
     int step;   /* the profiler's step that it was launched in; -1: outside of them, or there are none */
     bool graph; /* launched by a CUDA graph */
-} fsim_launch;
+} fsim_profiled_launch;
 
 typedef struct {
     const char *path, *device_name; /* device_name: as the driver calls it; NULL: not said */
     bool timeline;                  /* launches have starts */
-    fsim_launch *launch;            /* as the host launched them, else as the file lists them */
+    fsim_profiled_launch *launch;   /* as the host launched them, else as the file lists them */
     int launches;
     const char **name;
     int names;

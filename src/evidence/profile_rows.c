@@ -41,7 +41,7 @@ static double median(double *x, int count)
     return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
-static const fsim_launch *launch_of(const importer *m, int repeat, int i)
+static const fsim_profiled_launch *launch_of(const importer *m, int repeat, int i)
 {
     const fsim_steps *s = &m->out.steps;
     return &m->p->launch[s->order[s->first + repeat * s->launches + i]];
@@ -49,7 +49,7 @@ static const fsim_launch *launch_of(const importer *m, int repeat, int i)
 
 typedef enum { TIME, READ, WRITTEN } quantity;
 
-static double quantity_of(const fsim_launch *l, quantity what)
+static double quantity_of(const fsim_profiled_launch *l, quantity what)
 {
     return what == TIME ? l->time_s : what == READ ? l->dram_read_bytes : l->dram_write_bytes;
 }
@@ -105,12 +105,12 @@ static const char *primitives_of(const importer *m, const fsim_part *part)
     return text;
 }
 
-static const char *operator_of(const importer *m, const fsim_launch *l)
+static const char *operator_of(const importer *m, const fsim_profiled_launch *l)
 {
     return l->call >= 0 ? m->p->call[l->call].name : NULL;
 }
 
-static void leave(importer *m, const fsim_launch *l, const char *why, int calls, double time_s)
+static void leave(importer *m, const fsim_profiled_launch *l, const char *why, int calls, double time_s)
 {
     char key[512];
     const char *operator= operator_of(m, l);
@@ -136,7 +136,7 @@ static void leave_outside(importer *m)
     for (int i = 0; i < s->launches * s->repeats; i++)
         inside[s->order[s->first + i]] = true;
     for (int i = 0; i < m->p->launches; i++) {
-        const fsim_launch *l = &m->p->launch[i];
+        const fsim_profiled_launch *l = &m->p->launch[i];
         if (!inside[i])
             leave(m, l,
                   l->ran != FSIM_RAN_KERNEL ? "moved by the driver, no kernel"
@@ -283,13 +283,13 @@ static void add_rows(importer *m)
 /* Without a plan. */
 
 typedef struct {
-    const fsim_launch *like;
+    const fsim_profiled_launch *like;
     int calls;
     double *time_s, *read, *written;
     int time_room, read_room, written_room, reads, writes;
 } listed;
 
-static bool alike(const fsim_launch *x, const fsim_launch *y)
+static bool alike(const fsim_profiled_launch *x, const fsim_profiled_launch *y)
 {
     return x->name == y->name && memcmp(x->grid, y->grid, sizeof x->grid) == 0 &&
            memcmp(x->block, y->block, sizeof x->block) == 0;
@@ -303,7 +303,7 @@ static int dearer_matched(const void *left, const void *right)
 }
 
 /* The kernel that l is a call of, among those of its name: first[name], then next[] of each. -1: none yet. */
-static int like_number(const listed *all, const fsim_launch *l, const int *first, const int *next)
+static int like_number(const listed *all, const fsim_profiled_launch *l, const int *first, const int *next)
 {
     int i = first[l->name];
     while (i >= 0 && !alike(all[i].like, l))
@@ -319,7 +319,7 @@ static void list_all(importer *m)
     for (int i = 0; i < m->p->names; i++)
         first[i] = -1;
     for (int i = 0; i < m->p->launches; i++) {
-        const fsim_launch *l = &m->p->launch[i];
+        const fsim_profiled_launch *l = &m->p->launch[i];
         if (l->ran != FSIM_RAN_KERNEL || l->device != m->out.steps.device)
             continue;
         int k = like_number(all, l, first, next);

@@ -121,7 +121,7 @@ static void ncu_with_a_line_a_metric(void **unused)
     assert_int_equal(r.p.launches, 2);
     assert_int_equal(r.p.names, 1);
     assert_string_equal(r.p.name[0], "k<int, 4>(int)");
-    const fsim_launch *l = r.p.launch;
+    const fsim_profiled_launch *l = r.p.launch;
     assert_near(l[0].time_s, 1205.5e-6);
     assert_near(l[0].dram_read_bytes, 12.5e6);
     assert_near(l[0].dram_write_bytes, 2.048);
@@ -242,31 +242,30 @@ static void mistakes_have_a_place(void **unused)
 static void a_trace_links_kernels_to_operators(void **unused)
 {
     (void)unused;
-    const reading
-        r = read_profile("{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0, \"name\": \"NVIDIA T4\"}], "
-                         "\"traceEvents\": [\n"
-                         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::addmm\",\"ts\":1,\"dur\":9,\"args\":{"
-                         "\"External id\":5,\"Input Dims\":[[8],[4,16],[16,8],[],[[1],[2]]]}},\n"
-                         "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"ts\":2,\"dur\":1,"
-                         "\"args\":{\"External id\":5,\"correlation\":77}},\n"
-                         "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaGraphLaunch\",\"ts\":40,\"dur\":1,"
-                         "\"args\":{\"correlation\":78}},\n"
-                         "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#3\",\"ts\":30,\"dur\":20,"
-                         "\"args\":{}},\n" KERNEL("late", "50", "2.5",
-                                                  "\"correlation\":78,\"grid\":[3,1,1],\"block\":[32,2,1]")
-                             KERNEL("early", "20.5", "1",
-                                    "\"correlation\":77,\"registers per thread\":\"24\",\"est. achieved occupancy %\": "
-                                    "NaN") "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD (Pageable -> "
-                                           "Device)\",\"ts\":10,\"dur\":3,\"args\":{\"device\":0}},\n"
-                                           "{\"ph\":\"s\",\"id\":1,\"ts\":3,\"cat\":\"ac2g\",\"name\":\"ac2g\"},\n"
-                                           "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"f.py(1): "
-                                           "\\u00e9\",\"ts\":3,\"dur\":1}\n], \"traceName\": \"t.json\"}\n");
+    const reading r = read_profile(
+        "{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0, \"name\": \"NVIDIA T4\"}], "
+        "\"traceEvents\": [\n"
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::addmm\",\"ts\":1,\"dur\":9,\"args\":{"
+        "\"External id\":5,\"Input Dims\":[[8],[4,16],[16,8],[],[[1],[2]]]}},\n"
+        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"ts\":2,\"dur\":1,"
+        "\"args\":{\"External id\":5,\"correlation\":77}},\n"
+        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaGraphLaunch\",\"ts\":40,\"dur\":1,"
+        "\"args\":{\"correlation\":78}},\n"
+        "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#3\",\"ts\":30,\"dur\":20,"
+        "\"args\":{}},\n" KERNEL("late", "50", "2.5", "\"correlation\":78,\"grid\":[3,1,1],\"block\":[32,2,1]")
+            KERNEL("early", "20.5", "1",
+                   "\"correlation\":77,\"registers per thread\":\"24\",\"est. achieved occupancy %\": "
+                   "NaN") "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD (Pageable -> "
+                          "Device)\",\"ts\":10,\"dur\":3,\"args\":{\"device\":0}},\n"
+                          "{\"ph\":\"s\",\"id\":1,\"ts\":3,\"cat\":\"ac2g\",\"name\":\"ac2g\"},\n"
+                          "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"f.py(1): "
+                          "\\u00e9\",\"ts\":3,\"dur\":1}\n], \"traceName\": \"t.json\"}\n");
     assert_true(r.good);
     assert_string_equal(r.p.device_name, "NVIDIA T4");
     assert_int_equal(r.p.launches, 3);
     assert_true(r.p.timeline);
     assert_int_equal(r.p.launch[1].ran, FSIM_RAN_COPY); /* in the order of the host's calls */
-    const fsim_launch *early = &r.p.launch[0], *late = &r.p.launch[2];
+    const fsim_profiled_launch *early = &r.p.launch[0], *late = &r.p.launch[2];
     assert_string_equal(r.p.name[early->name], "early");
     assert_near(early->start_s, 10.5e-6);
     assert_near(early->time_s, 1e-6);
@@ -383,12 +382,12 @@ static void inductor_lists_what_it_fused(void **unused)
 static fsim_profile profile_of(const char *order, const char *step, fsim_arena *a)
 {
     fsim_profile p = {.path = "p", .names = 26, .launches = (int)strlen(order)};
-    p.launch = fsim_new(a, fsim_launch, p.launches + 1);
+    p.launch = fsim_new(a, fsim_profiled_launch, p.launches + 1);
     p.name = fsim_new(a, const char *, 26);
     for (int i = 0; i < 26; i++)
         p.name[i] = fsim_printf(a, "%c", 'a' + i);
     for (int i = 0; i < p.launches; i++)
-        p.launch[i] = (fsim_launch){
+        p.launch[i] = (fsim_profiled_launch){
             .name = order[i] - 'a', .time_s = 1e-6, .call = -1, .step = step && step[i] != '-' ? step[i] - '0' : -1};
     return p;
 }

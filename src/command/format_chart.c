@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --chart: drawn by gnuplot into a file of its own. */
+#include "command/command.h"
+#include "report/accuracy.h"
+
+static bool draw_plans(const fsim_context *c, const char *path, const void *what, const char **why)
+{
+    const fsim_shown_plans *p = what;
+    return fsim_report_chart(c->arena, p->at, p->count, path, why);
+}
+
+static bool draw_accuracy(const fsim_context *c, const char *path, const void *what, const char **why)
+{
+    return fsim_chart_accuracy(c->arena, what, path, why);
+}
+
+const fsim_renderer fsim_as_chart[FSIM_RESULT_KINDS] = {
+    [FSIM_RESULT_PLANS] = {.draw = draw_plans},
+    [FSIM_RESULT_ACCURACY] = {.draw = draw_accuracy},
+};

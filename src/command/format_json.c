@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --json: reports/schema describes what it writes. */
+#include "command/command.h"
+#include "evidence/profile_rows.h"
+#include "report/accuracy.h"
+#include "report/calibration.h"
+#include "report/compiled.h"
+#include "report/profile.h"
+#include "report/trial.h"
+
+static bool show_plans(FILE *out, const fsim_context *c, const void *what)
+{
+    const fsim_shown_plans *p = what;
+    (void)c;
+    return fsim_report_json(out, p->at, p->judged, p->count);
+}
+
+static bool show_nothing(FILE *out, const fsim_context *c, const void *what)
+{
+    (void)out, (void)c, (void)what;
+    return true;
+}
+
+/* A renderer that a function of report/ does alone. x: the result, of the type that format.h names. */
+#define SHOWS(name, type, call)                                                                                        \
+    static bool name(FILE *out, const fsim_context *c, const void *what)                                               \
+    {                                                                                                                  \
+        const type *x = what;                                                                                          \
+        (void)c;                                                                                                       \
+        call;                                                                                                          \
+        return true;                                                                                                   \
+    }
+SHOWS(show_explanation, fsim_shown_explanation, fsim_json_explanation(out, x->graph, x->hw, &x->e))
+SHOWS(show_accuracy, fsim_accuracy, fsim_json_accuracy(out, x))
+SHOWS(show_trials, fsim_trials, fsim_json_trials(out, x))
+SHOWS(show_registers, fsim_register_report, fsim_json_registers(out, x))
+SHOWS(show_import, fsim_import, fsim_json_import(out, x))
+SHOWS(show_calibration, fsim_calibration, fsim_json_calibration(out, x))
+SHOWS(show_host_probes, void, fsim_json_host_probes(out, x))
+SHOWS(show_gpu_probes, void, fsim_json_gpu_probes(out, x))
+SHOWS(show_project, fsim_shown_project, fsim_json_manifest(out, x->project))
+SHOWS(show_hw_list, fsim_shown_hw, fsim_json_hw_list(out, x->at, x->count))
+SHOWS(show_hw, fsim_hw, fsim_json_hw(out, x))
+SHOWS(show_hw_check, fsim_shown_hw, fsim_json_hw_check(out, x->at, x->count))
+
+static bool show_ops(FILE *out, const fsim_context *c, const void *what)
+{
+    (void)c, (void)what;
+    fsim_json_ops(out);
+    return true;
+}
+
+const fsim_renderer fsim_as_json[FSIM_RESULT_KINDS] = {
+    [FSIM_RESULT_PLANS] = {.show = show_plans},
+    [FSIM_RESULT_PARTITIONS] = {.show = show_nothing},
+    [FSIM_RESULT_EXPLANATION] = {.show = show_explanation},
+    [FSIM_RESULT_ACCURACY] = {.show = show_accuracy},
+    [FSIM_RESULT_TRIALS] = {.show = show_trials},
+    [FSIM_RESULT_REGISTERS] = {.show = show_registers},
+    [FSIM_RESULT_IMPORT] = {.show = show_import},
+    [FSIM_RESULT_CALIBRATION] = {.show = show_calibration},
+    [FSIM_RESULT_HOST_PROBES] = {.show = show_host_probes},
+    [FSIM_RESULT_GPU_PROBES] = {.show = show_gpu_probes},
+    [FSIM_RESULT_PROJECT] = {.show = show_project},
+    [FSIM_RESULT_HW_LIST] = {.show = show_hw_list},
+    [FSIM_RESULT_HW] = {.show = show_hw},
+    [FSIM_RESULT_HW_CHECK] = {.show = show_hw_check},
+    [FSIM_RESULT_OPS] = {.show = show_ops},
+};

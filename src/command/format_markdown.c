@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --markdown: tables for a CI summary. */
+#include "command/command.h"
+#include "report/accuracy.h"
+#include "report/compiled.h"
+#include "report/trial.h"
+
+static bool show_plans(FILE *out, const fsim_context *c, const void *what)
+{
+    const fsim_shown_plans *p = what;
+    fsim_report_markdown(out, p->at, p->count);
+    for (int i = 0; i < p->count; i++)
+        fsim_markdown_gates(out, fsim_shown_gpu(c, p, i), p->judged[i].at, p->judged[i].count);
+    return true;
+}
+
+static bool show_accuracy(FILE *out, const fsim_context *c, const void *what)
+{
+    (void)c;
+    fsim_markdown_accuracy(out, what);
+    return true;
+}
+
+static bool show_trials(FILE *out, const fsim_context *c, const void *what)
+{
+    (void)c;
+    fsim_markdown_trials(out, what);
+    return true;
+}
+
+static bool show_registers(FILE *out, const fsim_context *c, const void *what)
+{
+    (void)c;
+    fsim_markdown_registers(out, what);
+    return true;
+}
+
+const fsim_renderer fsim_as_markdown[FSIM_RESULT_KINDS] = {
+    [FSIM_RESULT_PLANS] = {.show = show_plans},
+    [FSIM_RESULT_ACCURACY] = {.show = show_accuracy},
+    [FSIM_RESULT_TRIALS] = {.show = show_trials},
+    [FSIM_RESULT_REGISTERS] = {.show = show_registers},
+};

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text report, for people at a terminal. */
+#include "command/command.h"
+#include "evidence/profile_rows.h"
+#include "report/accuracy.h"
+#include "report/calibration.h"
+#include "report/compiled.h"
+#include "report/profile.h"
+#include "report/terminal.h"
+#include "report/trial.h"
+
+enum { DEFAULT_COLUMNS = 80 };
+
+/* A page that is no wider than the terminal, or 80 columns. */
+static fsim_page narrow_page(FILE *out, const fsim_context *c)
+{
+    return (fsim_page){out, c->width > 0 ? c->width : DEFAULT_COLUMNS, fsim_use_color(c), fsim_utf8_locale()};
+}
+
+/* What was asked for with --dump, then a table of the GPUs or the one GPU's plan, then the gates. */
+static bool show_plans(FILE *out, const fsim_context *c, const void *what)
+{
+    const fsim_shown_plans *p = what;
+    const fsim_text_style style = {.color = fsim_use_color(c), .verbose = c->set.verbose, .width = c->width};
+    for (int i = 0; i < p->count; i++)
+        fsim_report_dump(out, &p->at[i], c->set.dump.at, c->set.dump.count);
+    if (p->count > 1)
+        fsim_report_compare(out, p->at, p->count, &style);
+    for (int i = 0; i < p->count && p->count > 1 && !style.verbose; i++)
+        fsim_report_compile(out, &p->at[i], &style);
+    for (int i = 0; i < p->count && (p->count == 1 || style.verbose); i++) {
+        if (p->count > 1)
+            putc('\n', out);
+        fsim_report_text(out, &p->at[i], &style);
+    }
+    const fsim_page page = narrow_page(out, c);
+    if (c->set.gates.count)
+        putc('\n', out);
+    for (int i = 0; i < p->count; i++)
+        fsim_report_gates(&page, fsim_shown_gpu(c, p, i), p->judged[i].at, p->judged[i].count);
+    return true;
+}
+
+static bool show_explanation(FILE *out, const fsim_context *c, const void *what)
+{
+    const fsim_shown_explanation *x = what;
+    const fsim_page page = narrow_page(out, c);
+    fsim_report_explanation(&page, x->graph, x->hw, &x->e);
+    return true;
+}
+
+static bool show_project(FILE *out, const fsim_context *c, const void *what)
+{
+    const fsim_shown_project *x = what;
+    fsim_page page = fsim_table_page(out, c);
+    page.width = page.width > 0 ? page.width : DEFAULT_COLUMNS;
+    fsim_report_project(&page, x->project, x->folder, x->removed);
+    return true;
+}
+
+static bool show_import(FILE *out, const fsim_context *c, const void *what)
+{
+    const fsim_page page = fsim_table_page(out, c);
+    fsim_report_import(&page, what, c->set.verbose);
+    return true;
+}
+
+/* A report as tables, of the terminal's width or as wide as they are. */
+#define SHOWS(name, type, call)                                                                                        \
+    static bool name(FILE *out, const fsim_context *c, const void *what)                                               \
+    {                                                                                                                  \
+        const fsim_page page = fsim_table_page(out, c);                                                                \
+        const type *x = what;                                                                                          \
+        call;                                                                                                          \
+        return true;                                                                                                   \
+    }
+SHOWS(show_accuracy, fsim_accuracy, fsim_report_accuracy(&page, x))
+SHOWS(show_trials, fsim_trials, fsim_report_trials(&page, x))
+SHOWS(show_registers, fsim_register_report, fsim_report_registers(&page, x))
+SHOWS(show_calibration, fsim_calibration, fsim_report_calibration(&page, x))
+SHOWS(show_host_probes, void, fsim_report_host_probes(&page, x))
+SHOWS(show_gpu_probes, void, fsim_report_gpu_probes(&page, x))
+SHOWS(show_hw_list, fsim_shown_hw, fsim_report_hw_list(&page, x->at, x->count))
+SHOWS(show_hw, fsim_hw, fsim_report_hw(&page, x))
+SHOWS(show_hw_check, fsim_shown_hw, fsim_report_hw_check(page.out, x->at, x->count))
+SHOWS(show_ops, void, ((void)x, fsim_report_ops(&page)))
+
+const fsim_renderer fsim_as_text[FSIM_RESULT_KINDS] = {
+    [FSIM_RESULT_PLANS] = {.show = show_plans},
+    [FSIM_RESULT_EXPLANATION] = {.show = show_explanation},
+    [FSIM_RESULT_ACCURACY] = {.show = show_accuracy},
+    [FSIM_RESULT_TRIALS] = {.show = show_trials},
+    [FSIM_RESULT_REGISTERS] = {.show = show_registers},
+    [FSIM_RESULT_IMPORT] = {.show = show_import},
+    [FSIM_RESULT_CALIBRATION] = {.show = show_calibration},
+    [FSIM_RESULT_HOST_PROBES] = {.show = show_host_probes},
+    [FSIM_RESULT_GPU_PROBES] = {.show = show_gpu_probes},
+    [FSIM_RESULT_PROJECT] = {.show = show_project},
+    [FSIM_RESULT_HW_LIST] = {.show = show_hw_list},
+    [FSIM_RESULT_HW] = {.show = show_hw},
+    [FSIM_RESULT_HW_CHECK] = {.show = show_hw_check},
+    [FSIM_RESULT_OPS] = {.show = show_ops},
+};
