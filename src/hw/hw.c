@@ -217,23 +217,16 @@ static void read_text(const reader *r, const fsim_yaml *key, const fsim_yaml *no
         *text = node->text;
 }
 
-/* sm_NN (a letter may follow), gfxNNN or host. */
 static void check_architecture(const reader *r, const fsim_yaml *node)
 {
-    const char *name = node->text;
-    if (strncmp(name, "sm_", 3) == 0 && isdigit((unsigned char)name[3])) {
-        char *rest;
-        const long sm = strtol(name + 3, &rest, 10);
-        if (sm >= 20 && sm <= 999 && (!*rest || (islower((unsigned char)*rest) && !rest[1]))) {
-            r->hw->sm = (int)sm;
-            return;
-        }
-    }
-    if (strncmp(name, "gfx", 3) == 0 && strlen(name) >= 6 && strspn(name + 3, "0123456789abcdef") == strlen(name + 3))
+    fsim_hw *hw = r->hw;
+    hw->arch = fsim_architecture_like(node->text);
+    if (!hw->arch) {
+        fsim_error(r->diag, node->at, "unknown architecture '%s', wanted sm_NN, gfxNNN or host", node->text);
         return;
-    r->hw->host = strcmp(name, "host") == 0;
-    if (!r->hw->host)
-        fsim_error(r->diag, node->at, "unknown architecture '%s', wanted sm_NN, gfxNNN or host", name);
+    }
+    hw->sm = fsim_sm_of_name(node->text);
+    hw->host = hw->arch->design == FSIM_CPU;
 }
 
 /* FSIM_HW_COUNT for a key that no row has. */

@@ -4,6 +4,7 @@
 #define FUSESIM_HW_HW_H
 
 #include "base/unit.h"
+#include "hw/architecture.h"
 #include "input/yaml.h"
 
 typedef enum {
@@ -40,9 +41,10 @@ typedef struct {
 typedef struct {
     const char *name, *description, *architecture; /* sm_80, gfx942, host */
     const char *path;
-    char hash[65]; /* SHA-256 of the file's bytes and of every --hw-set */
-    int sm;        /* 80 for sm_80; 0 elsewhere */
-    bool host;     /* a CPU: an "SM" is a thread's core, a block runs on one core alone, L2 is the last-level cache */
+    char hash[65];                 /* SHA-256 of the file's bytes and of every --hw-set */
+    int sm;                        /* 80 for sm_80; 0 elsewhere */
+    const fsim_architecture *arch; /* what the architecture decides; never NULL */
+    bool host; /* a CPU: an "SM" is a thread's core, a block runs on one core alone, L2 is the last-level cache */
     fsim_quantity q[FSIM_HW_COUNT];
 } fsim_hw;
 

@@ -73,50 +73,17 @@ static void check_bus(linter *l)
                            shown(l, expected, FSIM_HW_DRAM_BANDWIDTH)));
 }
 
-/* What one SM of an architecture can do per clock, from the vendors' white papers.
- * dense_f16: FLOP per clock and SM of the matrix units on f16 operands, fp32 accumulate, without sparsity; 0: no such
- * units. half_parts: GeForce products of this architecture run them at half that rate. least, most: DRAM bytes per
- * clock and SM over the products made. GDDR parts stay below about 12, HBM parts above 7, so a figure that belongs to
- * another product stands out even where dram_bus is not given. */
-typedef struct {
-    const char *name;
-    double dense_f16;
-    bool half_parts;
-    const char *memory;
-    double least, most;
-} architecture;
-static const architecture architectures[] = {
-    {"sm_60", 0, false, "HBM2", 4, 16},       {"sm_61", 0, false, "GDDR", 1, 16},
-    {"sm_70", 1024, false, "HBM2", 4, 16},    {"sm_75", 1024, false, "GDDR", 1, 13},
-    {"sm_80", 2048, false, "HBM2", 4, 20},    {"sm_86", 1024, true, "GDDR", 1, 14},
-    {"sm_89", 1024, true, "GDDR", 1, 12},     {"sm_90", 4096, false, "HBM", 4, 40},
-    {"sm_100", 8192, false, "HBM3e", 10, 50}, {"sm_103", 8192, false, "HBM3e", 10, 50},
-    {"sm_120", 1024, true, "GDDR7", 1, 12},   {"gfx90a", 1024, false, "HBM2e", 4, 16},
-    {"gfx942", 2048, false, "HBM3", 3, 30},   {"gfx950", 4096, false, "HBM3e", 4, 40},
-};
-
-static const architecture *architecture_of(const fsim_hw *hw)
-{
-    size_t length = strlen(hw->architecture);
-    if (hw->sm && length && !strchr("0123456789", hw->architecture[length - 1]))
-        length--; /* sm_90a */
-    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++)
-        if (strlen(architectures[i].name) == length && strncmp(architectures[i].name, hw->architecture, length) == 0)
-            return &architectures[i];
-    return NULL;
-}
-
-static void check_bandwidth_per_sm(linter *l, const architecture *arch)
+static void check_bandwidth_per_sm(linter *l, const fsim_architecture *arch)
 {
     const double peak = given(l, FSIM_HW_DRAM_BANDWIDTH), sms = given(l, FSIM_HW_SMS);
     const double per_clock = peak / sms / given(l, FSIM_HW_SM_CLOCK);
-    if (per_clock < arch->least || per_clock > arch->most)
+    if (per_clock < arch->memory_least || per_clock > arch->memory_most)
         report(l, l->hw->q[FSIM_HW_DRAM_BANDWIDTH].value_at,
                fsim_printf(l->arena,
                            "dram_bandwidth is %s for %g SMs, %.3g B per clock and SM; %s parts (%s memory) have %g to "
                            "%g: is it another product's figure?",
                            shown(l, peak, FSIM_HW_DRAM_BANDWIDTH), sms, per_clock, arch->name, arch->memory,
-                           arch->least, arch->most));
+                           arch->memory_least, arch->memory_most));
 }
 
 /* The matrix units' keys, with their dense rate relative to f16. */
@@ -132,7 +99,7 @@ enum { TENSOR_KEYS = sizeof tensor_keys / sizeof *tensor_keys };
 /* Data sheets rate the matrix units at 0.86 to 1.05 of SMs x rate x boost clock (the H100's at 1830 of 1980 MHz). Twice
  * that is the figure with 2:1 sparsity. Less is possible: GeForce parts, parts cut down for export; a thousandth is a
  * wrong unit. */
-static bool check_tensor_rate(linter *l, const architecture *arch, int i)
+static bool check_tensor_rate(linter *l, const fsim_architecture *arch, int i)
 {
     static const double least = 0.2, dense_most = 1.08, sparse_least = 1.65;
     const fsim_hw_key key = tensor_keys[i].key;
@@ -152,7 +119,7 @@ static bool check_tensor_rate(linter *l, const architecture *arch, int i)
     return false;
 }
 
-static void check_tensor(linter *l, const architecture *arch)
+static void check_tensor(linter *l, const fsim_architecture *arch)
 {
     static const double tolerance = 0.1;
     const double f16 = given(l, FSIM_HW_TENSOR_F16);
@@ -219,7 +186,9 @@ static void check_orders(linter *l)
 int fsim_hw_lint(fsim_arena *a, fsim_diag *d, const fsim_hw *hw)
 {
     linter l = {a, d, hw, 0};
-    const architecture *arch = architecture_of(hw);
+    const fsim_architecture *arch = fsim_architecture_named(hw->architecture);
+    if (arch && isnan(arch->dense_f16)) /* a row that says nothing of products */
+        arch = NULL;
     check_achieved(&l);
     check_vector_peaks(&l);
     check_bus(&l);

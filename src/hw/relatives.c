@@ -40,21 +40,6 @@ void fsim_hw_forget(fsim_hw *hw)
     }
 }
 
-/* Steps between designs of streaming multiprocessors, NVIDIA's data center and consumer lines apart; other vendors' are
- * far. */
-static double generation_of(const fsim_hw *hw)
-{
-    static const struct {
-        int sm;
-        double at;
-    } known[] = {{60, 0}, {61, 0.5}, {70, 2}, {75, 3}, {80, 5}, {86, 6}, {89, 7}, {90, 8}, {100, 10}, {120, 11}};
-    double at = 100; /* no NVIDIA GPU */
-    for (size_t i = 0; i < sizeof known / sizeof *known && hw->sm > 0; i++)
-        if (hw->sm >= known[i].sm)
-            at = known[i].at;
-    return at;
-}
-
 /* HBM has buses of thousands of bits; GDDR of hundreds. */
 static bool stacked_memory(const fsim_hw *hw) { return hw->q[FSIM_HW_DRAM_BUS].value >= 2048; }
 
@@ -63,7 +48,8 @@ static double distance(const fsim_hw *x, const fsim_hw *y)
     const double power_x = fsim_hw_get(x, FSIM_HW_POWER_LIMIT) / fsim_hw_peak(x, FSIM_HW_FP32_PEAK),
                  power_y = fsim_hw_get(y, FSIM_HW_POWER_LIMIT) / fsim_hw_peak(y, FSIM_HW_FP32_PEAK);
     const double power = power_x > 0 && power_y > 0 ? fabs(log(power_x / power_y)) : 1;
-    return fabs(generation_of(x) - generation_of(y)) + (stacked_memory(x) != stacked_memory(y) ? 4 : 0) + power;
+    return fabs(x->arch->distance_step - y->arch->distance_step) + (stacked_memory(x) != stacked_memory(y) ? 4 : 0) +
+           power;
 }
 
 /* What kin says of the key, so that it means something on another GPU: a share of the peak, or the figure itself. NaN:

@@ -10,7 +10,7 @@ int fsim_blocks_per_sm(const fsim_hw *hw, int threads, int registers, int shared
         return shared_bytes <= fsim_hw_get(hw, FSIM_HW_SHARED_PER_SM);
     const double warp = fsim_hw_get(hw, FSIM_HW_WARP_SIZE), unit = fsim_hw_get(hw, FSIM_HW_REGISTER_UNIT);
     const double warps = ceil(threads / warp);
-    const double reserved = hw->sm >= 80 ? 1024 : 0; /* shared memory that the driver keeps for itself in every block */
+    const double reserved = hw->arch->shared_reserved_bytes;
     const double per_warp = ceil(registers * warp / unit) * unit;
     double blocks = fsim_hw_get(hw, FSIM_HW_BLOCKS_PER_SM);
     blocks = fmin(blocks, floor(fsim_hw_get(hw, FSIM_HW_THREADS_PER_SM) / (warps * warp)));

@@ -104,6 +104,64 @@ static void every_shipped_file_is_clean(void **state)
     fsim_arena_free(a);
 }
 
+/* What the table of architectures says of an SM, and what the files of their products say. */
+static void products_have_the_limits_of_their_architecture(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    int count = 0, compared = 0;
+    const char **names = fsim_hw_list(a, shipped, &count);
+    for (int i = 0; i < count; i++) {
+        const fsim_hw *hw = load(a, names[i]);
+        const fsim_architecture *arch = fsim_architecture_named(hw->architecture);
+        assert_non_null(arch);
+        assert_ptr_equal(hw->arch, arch);
+        const struct {
+            fsim_hw_key key;
+            double value;
+        } same[] = {{FSIM_HW_THREADS_PER_SM, arch->threads_per_sm},
+                    {FSIM_HW_BLOCKS_PER_SM, arch->blocks_per_sm},
+                    {FSIM_HW_SHARED_PER_SM, arch->shared_kib_per_sm * 1024},
+                    {FSIM_HW_SHARED_PER_BLOCK, arch->shared_kib_per_block * 1024},
+                    {FSIM_HW_FP32_RATE, arch->fp32_rate},
+                    {FSIM_HW_SPECIAL_RATE, arch->special_rate}};
+        for (size_t k = 0; k < sizeof same / sizeof *same; k++) {
+            if (isnan(same[k].value))
+                continue;
+            if (fsim_hw_peak(hw, same[k].key) != same[k].value)
+                fail_msg("%s: %s is %g, the row of %s says %g", names[i], fsim_hw_rows[same[k].key].key,
+                         fsim_hw_peak(hw, same[k].key), arch->name, same[k].value);
+            compared++;
+        }
+    }
+    assert_true(compared > 100);
+    fsim_arena_free(a);
+}
+
+static void architectures_without_a_row_are_like_the_nearest_older_one(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *like;
+    } of[] = {{"sm_80", "sm_80"},   {"sm_90a", "sm_90"},   {"sm_88", "sm_87"},
+              {"sm_121", "sm_120"}, {"sm_101", "sm_100"},  {"sm_52", "sm_60"},
+              {"gfx942", "gfx942"}, {"gfx1100", "gfx90a"}, {"host", "host"}};
+    static const char *const none[] = {"sm_", "sm_9ab", "sm_5", "sm_80 ", "gfx", "gfxyz1", "HOST", "ampere", ""};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        assert_string_equal(fsim_architecture_like(of[i].name)->name, of[i].like);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_null(fsim_architecture_like(none[i]));
+    assert_null(fsim_architecture_named("sm_88"));
+    int last = 0;
+    for (int i = 0; fsim_architecture_at(i); i++) { /* looking up relies on the order of the rows */
+        const fsim_architecture *row = fsim_architecture_at(i);
+        assert_ptr_equal(fsim_architecture_named(row->name), row);
+        assert_int_equal(fsim_sm_of_name(row->name), row->sm);
+        assert_true(row->sm == 0 || row->sm > last);
+        last = row->sm ? row->sm : last;
+    }
+}
+
 static void values_are_in_si_units(void **state)
 {
     (void)state;
@@ -406,6 +464,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_shipped_file_is_clean),
+        cmocka_unit_test(products_have_the_limits_of_their_architecture),
+        cmocka_unit_test(architectures_without_a_row_are_like_the_nearest_older_one),
         cmocka_unit_test(values_are_in_si_units),
         cmocka_unit_test(every_slip_is_found_at_its_line),
         cmocka_unit_test(an_h100_with_every_sparse_figure_names_each),

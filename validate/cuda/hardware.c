@@ -189,26 +189,6 @@ static void apply_launches(writer *w)
 
 /* A new file. */
 
-/* Results a clock and SM, by compute capability: CUDA C++ programming guide, arithmetic instructions. */
-static void guide_rates(int sm, double *fp32, double *special)
-{
-    *fp32 = sm == 60 || sm == 70 || sm == 75 || sm == 80 ? 64 : 128;
-    *special = sm < 70 ? sm == 61 ? 32 : 16 : 16;
-}
-
-/* Dense FLOP a clock and SM of the tensor cores on f16, products that run them at half rate apart; 0: not told. */
-static double dense_f16(int sm)
-{
-    static const struct {
-        int sm;
-        double flop;
-    } dense[] = {{80, 2048}, {86, 512}, {89, 1024}, {90, 4096}, {100, 8192}, {103, 8192}, {120, 512}};
-    for (size_t i = 0; i < sizeof dense / sizeof *dense; i++)
-        if (dense[i].sm == sm)
-            return dense[i].flop;
-    return 0;
-}
-
 static void say(writer *w, fsim_hw_key key, double value, const char *source)
 {
     const change c = {.key = key, .entry = {key, value, NAN, NAN, source}};
@@ -222,8 +202,7 @@ static void begin(writer *w, const char *name)
     static const char driver[] = "what the driver reports", guide[] = "CUDA C++ programming guide, compute capability",
                       usual[] = "assumed: as GPUs of this kind have it";
     const fsim_gpu_facts *f = w->p->facts;
-    double fp32, special;
-    guide_rates(f->sm, &fp32, &special);
+    const fsim_architecture *arch = fsim_architecture_of_sm(f->sm);
     w->out.text = fsim_printf(w->a, "name: %s\ndescription: \"%s\"\narchitecture: sm_%d\n", name, f->name, f->sm);
     say(w, FSIM_HW_SMS, f->sms, driver);
     say(w, FSIM_HW_SM_CLOCK, f->clock_hz > 0 ? f->clock_hz : w->p->of[FSIM_GPU_CLOCK_FMA].median, driver);
@@ -243,14 +222,14 @@ static void begin(writer *w, const char *name)
     say(w, FSIM_HW_THREADS_PER_BLOCK, f->threads_per_block, driver);
     say(w, FSIM_HW_BLOCKS_PER_SM, f->blocks_per_sm, driver);
     say(w, FSIM_HW_WARP_SIZE, f->warp_size, driver);
-    say(w, FSIM_HW_FP32_RATE, fp32, guide);
-    say(w, FSIM_HW_SPECIAL_RATE, special, guide);
-    say(w, FSIM_HW_FP32_PEAK, f->sms * fp32 * 2 * f->clock_hz, "SMs x fp32_rate x 2 x clock");
-    if (dense_f16(f->sm) > 0) {
+    say(w, FSIM_HW_FP32_RATE, arch->fp32_rate, guide);
+    say(w, FSIM_HW_SPECIAL_RATE, arch->special_rate, guide);
+    say(w, FSIM_HW_FP32_PEAK, f->sms * arch->fp32_rate * 2 * f->clock_hz, "SMs x fp32_rate x 2 x clock");
+    if (arch->new_f16 > 0) {
         static const char dense[] = "assumed: SMs x dense FLOP a clock of the architecture x clock";
-        say(w, FSIM_HW_TENSOR_F16, f->sms * dense_f16(f->sm) * f->clock_hz, dense);
-        say(w, FSIM_HW_TENSOR_BF16, f->sms * dense_f16(f->sm) * f->clock_hz, dense);
-        say(w, FSIM_HW_TENSOR_TF32, f->sms * dense_f16(f->sm) / 2 * f->clock_hz, dense);
+        say(w, FSIM_HW_TENSOR_F16, f->sms * arch->new_f16 * f->clock_hz, dense);
+        say(w, FSIM_HW_TENSOR_BF16, f->sms * arch->new_f16 * f->clock_hz, dense);
+        say(w, FSIM_HW_TENSOR_TF32, f->sms * arch->new_f16 / 2 * f->clock_hz, dense);
     }
     say(w, FSIM_HW_LAUNCH_EAGER, 9e-6, usual);
     say(w, FSIM_HW_LAUNCH_STREAM, 2.5e-6, usual);

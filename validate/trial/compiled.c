@@ -30,35 +30,25 @@ static int text_of(fsim_register_rows *x, const fsim_program *p, const char *wor
     return text;
 }
 
-/* Limits that differ between architectures: CUDA C++ programming guide, technical specifications per compute
- * capability. */
-static const struct {
-    int sm;
-    double threads, blocks, shared_kib;
-} limits[] = {{75, 1024, 16, 64},   {80, 2048, 32, 164}, {86, 1536, 16, 100},  {87, 1536, 16, 164},
-              {89, 1536, 24, 100},  {90, 2048, 32, 228}, {100, 2048, 32, 228}, {103, 2048, 32, 228},
-              {110, 1536, 24, 228}, {120, 1536, 24, 100}};
-
 const fsim_hw *fsim_hw_as_architecture(const fsim_hw *hw, int sm, fsim_arena *a)
 {
-    enum { LIMITS = sizeof limits / sizeof *limits, KIB = 1024, OPT_IN_LESS_KIB = 1 };
+    enum { KIB = 1024 };
     if (hw->sm == sm)
         return hw;
-    int i = 0; /* one that is not listed is like the one before it */
-    while (i + 1 < LIMITS && limits[i + 1].sm <= sm)
-        i++;
     fsim_hw *as = fsim_new(a, fsim_hw, 1);
     *as = *hw;
+    const fsim_architecture *arch = fsim_architecture_of_sm(sm);
+    as->arch = arch;
     as->sm = sm;
     as->host = false;
     as->architecture = fsim_printf(a, "sm_%d", sm);
     const struct {
         fsim_hw_key key;
         double value;
-    } set[] = {{FSIM_HW_THREADS_PER_SM, limits[i].threads},
-               {FSIM_HW_BLOCKS_PER_SM, limits[i].blocks},
-               {FSIM_HW_SHARED_PER_SM, limits[i].shared_kib * KIB},
-               {FSIM_HW_SHARED_PER_BLOCK, (limits[i].shared_kib - (sm >= 80 ? OPT_IN_LESS_KIB : 0)) * KIB},
+    } set[] = {{FSIM_HW_THREADS_PER_SM, arch->threads_per_sm},
+               {FSIM_HW_BLOCKS_PER_SM, arch->blocks_per_sm},
+               {FSIM_HW_SHARED_PER_SM, arch->shared_kib_per_sm * KIB},
+               {FSIM_HW_SHARED_PER_BLOCK, arch->shared_kib_per_block * KIB},
                {FSIM_HW_REGISTERS_PER_SM, 65536},
                {FSIM_HW_REGISTER_UNIT, 256},
                {FSIM_HW_WARP_SIZE, 32}};

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hw/architecture.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const fsim_architecture rows[] = {
+#define FSIM_ARCHITECTURE(name, sm, design, step, dense, new_dense, memory, least, most, threads, blocks, shared,      \
+                          block_shared, reserved, fp32, special, mma, joules)                                          \
+    {name,    sm,     FSIM_##design, step,         dense,    new_dense, memory,  least, most,                          \
+     threads, blocks, shared,        block_shared, reserved, fp32,      special, mma,   joules},
+#include "hw/architecture.def"
+#undef FSIM_ARCHITECTURE
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+const fsim_architecture *fsim_architecture_at(int i) { return i >= 0 && i < ROWS ? &rows[i] : NULL; }
+
+int fsim_sm_of_name(const char *name)
+{
+    char *rest;
+    if (strncmp(name, "sm_", 3) != 0 || !isdigit((unsigned char)name[3]))
+        return 0;
+    const long sm = strtol(name + 3, &rest, 10);
+    const bool whole = !*rest || (islower((unsigned char)*rest) && !rest[1]);
+    return whole && sm >= 20 && sm <= 999 ? (int)sm : 0;
+}
+
+static bool is_gfx(const char *name)
+{
+    return strncmp(name, "gfx", 3) == 0 && strlen(name) >= 6 &&
+           strspn(name + 3, "0123456789abcdef") == strlen(name + 3);
+}
+
+const fsim_architecture *fsim_architecture_of_sm(int sm)
+{
+    const fsim_architecture *like = NULL;
+    for (int i = 0; i < ROWS; i++)
+        if (rows[i].sm > 0 && (!like || rows[i].sm <= sm))
+            like = &rows[i];
+    return like;
+}
+
+const fsim_architecture *fsim_architecture_named(const char *name)
+{
+    const int sm = fsim_sm_of_name(name);
+    for (int i = 0; i < ROWS; i++)
+        if (sm ? rows[i].sm == sm : strcmp(rows[i].name, name) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+const fsim_architecture *fsim_architecture_like(const char *name)
+{
+    const int sm = fsim_sm_of_name(name);
+    const fsim_architecture *own = sm ? fsim_architecture_of_sm(sm) : fsim_architecture_named(name);
+    return own || !is_gfx(name) ? own : fsim_architecture_named("gfx90a");
+}
