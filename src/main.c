@@ -359,7 +359,7 @@ int main(int argc, char **argv)
         .arena = arena,
         .diag = fsim_diag_new(arena),
         .set = {.strategy = NOT_GIVEN, .device = FSIM_DEVICE_NONE, .launch = FSIM_REGIME_STREAM, .time_limit_s = 1},
-        .hw_folder = fsim_printf(arena, "%s/hwmodels", data),
+        .hw_folders = {.own = getenv("FUSESIM_HWMODELS"), .shipped = fsim_printf(arena, "%s/hwmodels", data)},
         .workload_folder = fsim_printf(arena, "%s/workloads", data),
         .width = fsim_terminal_columns()};
     const int status = fsim_finish_stdout(&c, run(&c, argc, argv));

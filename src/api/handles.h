@@ -7,13 +7,15 @@
 #define FUSESIM_API_HANDLES_H
 
 #include "fusesim.h"
+#include "hw/load.h"
 #include "predict.h"
 #include <locale.h>
 
 struct fsim_session {
     fsim_arena *arena; /* parent of all others */
     locale_t numbers;  /* "C": files and results have a point, whatever the caller's locale */
-    const char *hw_folder, *workload_folder, *own_hw_folder;
+    fsim_hw_folders hw_folders;
+    const char *workload_folder;
     fsim_arena *said; /* of the diagnostics; NULL: none */
     fsim_diagnostic *diagnostic;
     int diagnostics;

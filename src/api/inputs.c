@@ -3,7 +3,6 @@
 #include "api/handles.h"
 #include "base/file.h"
 #include "graph/find.h"
-#include "hw/relatives.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,8 +29,8 @@ static bool sound(const fsim_session *session, const request *r, bool named)
     return true;
 }
 
-/* The text of r, in the call's arena. NULL after an error. */
-static const char *text_of(fsim_call *c, const request *r, const char *kind, const char *path, size_t *bytes)
+/* The text of the workload r, in the call's arena. NULL after an error. */
+static const char *text_of(fsim_call *c, const request *r, const char *path, size_t *bytes)
 {
     const char *why = "", *text;
     if (r->text) {
@@ -39,9 +38,8 @@ static const char *text_of(fsim_call *c, const request *r, const char *kind, con
         return fsim_strndup(c->arena, r->text->text, r->text->bytes);
     }
     if (!(text = fsim_read_file(c->arena, path, bytes, &why)))
-        fsim_failure(
-            c->diag, FSIM_NO_INPUT, argument, "cannot read %s '%s': %s%s", kind, r->name, why,
-            strcmp(kind, "workload") == 0 ? fsim_workload_nearest(c->arena, r->name, c->session->workload_folder) : "");
+        fsim_failure(c->diag, FSIM_NO_INPUT, argument, "cannot read workload '%s': %s%s", r->name, why,
+                     fsim_workload_nearest(c->arena, r->name, c->session->workload_folder));
     return text;
 }
 
@@ -52,7 +50,7 @@ static void *load_workload(fsim_call *c, const void *arguments)
                            ? fsim_strdup(c->arena, r->name)
                            : fsim_workload_find(c->arena, fsim_strdup(c->arena, r->name), c->session->workload_folder);
     size_t bytes = 0;
-    const char *text = text_of(c, r, "workload", path, &bytes);
+    const char *text = text_of(c, r, path, &bytes);
     fsim_binding *set = fsim_new(c->arena, fsim_binding, r->count + 1);
     for (int i = 0; i < r->count; i++)
         set[i] = (fsim_binding){fsim_strdup(c->arena, r->setting[i].name), fsim_strdup(c->arena, r->setting[i].value)};
@@ -105,18 +103,13 @@ int fsim_workload_primitives(const fsim_workload *workload) { return workload->g
 static void *load_hardware(fsim_call *c, const void *arguments)
 {
     const request *r = arguments;
-    const char *name = fsim_strdup(c->arena, r->name),
-               *path = r->text ? name : fsim_hw_find(c->arena, c->diag, name, c->session->hw_folder);
-    size_t bytes = 0;
-    const char *text = path ? text_of(c, r, "hardware file", path, &bytes) : NULL;
-    fsim_hw *hw = text ? fsim_hw_parse(c->arena, c->diag, path, text, bytes) : NULL;
-    for (int i = 0; hw && i < r->count; i++)
-        if (!fsim_hw_set(c->arena, c->diag, hw, r->change[i]))
-            return NULL;
-    if (!hw)
+    const char *name = fsim_strdup(c->arena, r->name);
+    const fsim_hw_wanted how = {.folders = c->session->hw_folders, .change = r->change, .changes = r->count};
+    fsim_hw *hw = r->text ? fsim_hw_parse(c->arena, c->diag, name,
+                                          fsim_strndup(c->arena, r->text->text, r->text->bytes), r->text->bytes)
+                          : fsim_hw_open(c->arena, c->diag, name, &how.folders);
+    if (!hw || !fsim_hw_complete(c->arena, c->diag, hw, &how))
         return NULL;
-    if (fsim_hw_lacks(hw))
-        fsim_hw_adopt_shipped(c->arena, hw, c->session->hw_folder);
     fsim_hardware *h = fsim_new(c->arena, fsim_hardware, 1);
     *h = (fsim_hardware){c->arena, c->session, hw};
     return h;

@@ -93,9 +93,10 @@ static void open_session(void *what)
     if (!data)
         data = fsim_data_folder(a);
     s->arena = a;
-    s->hw_folder = fsim_printf(a, "%s/hwmodels", data);
+    s->hw_folders =
+        (fsim_hw_folders){.own = o->options->hardware_folder ? fsim_strdup(a, o->options->hardware_folder) : NULL,
+                          .shipped = fsim_printf(a, "%s/hwmodels", data)};
     s->workload_folder = fsim_printf(a, "%s/workloads", data);
-    s->own_hw_folder = o->options->hardware_folder ? fsim_strdup(a, o->options->hardware_folder) : NULL;
     o->session = s;
 }
 

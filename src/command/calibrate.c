@@ -70,13 +70,19 @@ static int prepare_calibrate(fsim_context *c, fsim_hw **hw, fsim_hw *unmeasured,
     check_calibration(c);
     if (fsim_errors(c->diag))
         return fsim_usage_status(c);
-    *hw = fsim_read_hw(c, c->set.hw.at[0], &status);
+    const fsim_hw_wanted how = fsim_wanted_hw(c);
+    fsim_hw_wanted without = how;
+    without.unseen = true;
+    *hw = fsim_hw_open(c->arena, c->diag, c->set.hw.at[0], &how.folders);
+    if (*hw) {
+        *unmeasured = **hw;
+        if (fsim_hw_complete(c->arena, c->diag, unmeasured, &without)) /* else the other would say the same again */
+            fsim_hw_complete(c->arena, c->diag, *hw, &how);
+    }
+    if (fsim_errors(c->diag))
+        fsim_note_failure(c, &status);
     if ((status = fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT)))
         return status;
-    *unmeasured = **hw;
-    fsim_hw_forget(unmeasured);
-    fsim_hw_adopt_shipped(c->arena, unmeasured, c->hw_folder);
-    fsim_complete_hw(c, *hw);
     const fsim_gpus only = {hw, 1};
     status = fsim_read_measurements(c, &only, rows);
     return status ? status : fsim_read_bench(c, &only, rows, bench);

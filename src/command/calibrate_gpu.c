@@ -189,9 +189,9 @@ static void check(fsim_context *c)
 /* The shipped file of this device, or NULL. */
 static const fsim_hw *shipped_like(fsim_context *c, const fsim_gpu_facts *f)
 {
-    const char *const folder[] = {getenv("FUSESIM_HWMODELS"), c->hw_folder};
+    const char *const folder[] = {c->hw_folders.own, c->hw_folders.shipped};
     int count = 0, read = 0;
-    const char **name = fsim_hw_list(c->arena, c->hw_folder, &count);
+    const char **name = fsim_hw_list(c->arena, &c->hw_folders, &count);
     fsim_hw **hw = fsim_new(c->arena, fsim_hw *, FSIM_COUNT_OF(folder) * count + 1);
     for (int i = 0; i < FSIM_COUNT_OF(folder) * count; i++) {
         const char *in = folder[i / count],

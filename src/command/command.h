@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "command/format.h"
 #include "evidence/evaluate.h"
+#include "hw/load.h"
 #include "input/args.h"
 #include "predict.h"
 #include "report/gate.h"
@@ -37,10 +38,11 @@ typedef struct fsim_context {
     fsim_diag *diag;
     fsim_result_kind kind; /* of what the command finds; each sets it before it opens outputs */
     fsim_settings set;
-    fsim_words args;                         /* the command line without options and command */
-    const char *hw_folder, *workload_folder; /* shipped GPUs and workloads */
-    fsim_output *file[FSIM_FILE_FORMATS];    /* being written; NULL: not asked for, or stdout */
-    int width;                               /* of the terminal, in columns; 0: not known */
+    fsim_words args;                      /* the command line without options and command */
+    fsim_hw_folders hw_folders;           /* where GPUs are found by name */
+    const char *workload_folder;          /* shipped workloads */
+    fsim_output *file[FSIM_FILE_FORMATS]; /* being written; NULL: not asked for, or stdout */
+    int width;                            /* of the terminal, in columns; 0: not known */
 } fsim_context;
 
 /* The commands, a file each. */
@@ -78,11 +80,13 @@ const char *fsim_set_text(const fsim_context *c);
 /* --strategies, each once, to at[FSIM_STRATEGY_COUNT]; eager, unfused, greedy, maximal and optimal where it is not
  * given. */
 void fsim_read_strategies(fsim_context *c, fsim_strategy *at, int *count);
-/* One hardware file with --hw-set applied. NULL after an error, with *status set: a missing input outweighs a bad one.
- */
+/* What the command line says of all GPUs, for hw/load.h. */
+fsim_hw_wanted fsim_wanted_hw(const fsim_context *c);
+/* *status after an error in c->diag: a missing input outweighs what it says already, anything else does not. */
+void fsim_note_failure(const fsim_context *c, int *status);
+/* One GPU, ready for predictions: hw/load.h. NULL after an error, with *status set: a missing input outweighs a bad
+ * one. */
 fsim_hw *fsim_read_hw(fsim_context *c, const char *name, int *status);
-/* The scalars that hw's file lacks are those of the shipped GPUs like it. */
-void fsim_complete_hw(const fsim_context *c, fsim_hw *hw);
 /* The workload and all hardware, so that their errors come at once. What is in `in` is good when it returns 0. */
 int fsim_read_inputs(fsim_context *c, fsim_inputs *in);
 /* The same for a command that writes files: those are open too, and from here on Ctrl-C ends the search at its best so

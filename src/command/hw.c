@@ -9,7 +9,7 @@ static int run_hw_list(fsim_context *c)
 {
     fsim_shown_hw all = {0};
     int ignored = FSIM_EXIT_OK;
-    const char **names = fsim_hw_list(c->arena, c->hw_folder, &all.count);
+    const char **names = fsim_hw_list(c->arena, &c->hw_folders, &all.count);
     fsim_diag *aside = fsim_diag_new(c->arena),
               *kept = c->diag; /* a file that is not valid is a row, 'hw check' says why */
     all.at = fsim_new(c->arena, fsim_named_hw, all.count + 1);
@@ -24,8 +24,6 @@ static int run_hw_show(fsim_context *c)
 {
     int status = FSIM_EXIT_OK;
     fsim_hw *hw = fsim_read_hw(c, c->args.at[1], &status);
-    if (hw) /* what predictions use: kin tell what the file does not */
-        fsim_complete_hw(c, hw);
     status = fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
     return status ? status : fsim_answer(c, hw);
 }

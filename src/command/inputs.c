@@ -2,7 +2,6 @@
 #include "command/command.h"
 #include "graph/find.h"
 #include "graph/scale.h"
-#include "hw/relatives.h"
 #include "plan/partition_file.h"
 
 #include <signal.h>
@@ -87,40 +86,28 @@ static fsim_graph *read_workload(fsim_context *c, int *status)
     return g;
 }
 
-/* hw with --hw-set applied. NULL after an error, with *status set. */
-static fsim_hw *changed(fsim_context *c, fsim_hw *hw, int *status)
+fsim_hw_wanted fsim_wanted_hw(const fsim_context *c)
 {
-    for (int i = 0; i < c->set.hw_set.count; i++)
-        if (!fsim_hw_set(c->arena, c->diag, hw, c->set.hw_set.at[i])) {
-            *status = *status ? *status : FSIM_EXIT_USAGE;
-            return NULL;
-        }
-    return hw;
+    return (fsim_hw_wanted){
+        .folders = c->hw_folders, .change = c->set.hw_set.at, .changes = c->set.hw_set.count, .unseen = c->set.unseen};
+}
+
+void fsim_note_failure(const fsim_context *c, int *status)
+{
+    const fsim_status worst = fsim_diag_status(c->diag);
+    if (worst == FSIM_NO_INPUT)
+        *status = FSIM_EXIT_NO_INPUT;
+    else if (!*status)
+        *status = worst == FSIM_BAD_ARGUMENT ? FSIM_EXIT_USAGE : FSIM_EXIT_BAD_INPUT;
 }
 
 fsim_hw *fsim_read_hw(fsim_context *c, const char *name, int *status)
 {
-    const char *path = fsim_hw_find(c->arena, c->diag, name, c->hw_folder);
-    size_t bytes = 0;
-    if (!path) {
-        *status = FSIM_EXIT_NO_INPUT;
-        return NULL;
-    }
-    const char *text = fsim_read_text(c, "hardware file", path, &bytes, status);
-    if (!text)
-        return NULL;
-    fsim_hw *hw = fsim_hw_parse(c->arena, c->diag, path, text, bytes);
-    if (!hw) {
-        *status = *status ? *status : FSIM_EXIT_BAD_INPUT;
-        return NULL;
-    }
-    return changed(c, hw, status);
-}
-
-void fsim_complete_hw(const fsim_context *c, fsim_hw *hw)
-{
-    if (fsim_hw_lacks(hw))
-        fsim_hw_adopt_shipped(c->arena, hw, c->hw_folder);
+    const fsim_hw_wanted how = fsim_wanted_hw(c);
+    fsim_hw *hw = fsim_hw_load(c->arena, c->diag, name, &how);
+    if (!hw)
+        fsim_note_failure(c, status);
+    return hw;
 }
 
 /* The plan that the user gives, as a partition of in's graph that is one on every GPU. Sets *status. */
@@ -170,8 +157,7 @@ int fsim_read_inputs(fsim_context *c, fsim_inputs *in)
     *in =
         (fsim_inputs){read_workload(c, &status), fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1), model_options(c)};
     for (int i = 0; i < c->set.hw.count; i++)
-        if ((in->hw[i] = fsim_read_hw(c, c->set.hw.at[i], &status)))
-            fsim_complete_hw(c, in->hw[i]);
+        in->hw[i] = fsim_read_hw(c, c->set.hw.at[i], &status);
     for (int i = 0; in->graph && i < c->set.hw.count; i++)
         if (in->hw[i] && !fsim_plannable(in->graph, in->hw[i], &in->how, c->diag, c->arena) && !status)
             status = FSIM_EXIT_BAD_INPUT;

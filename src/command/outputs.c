@@ -184,7 +184,7 @@ bool fsim_is_shipped_hw(const fsim_context *c, const char *path)
                                                       : slash == path
                                                           ? "/"
                                                           : fsim_strndup(c->arena, path, (size_t)(slash - path));
-    char *one = realpath(folder, NULL), *other = realpath(c->hw_folder, NULL);
+    char *one = realpath(folder, NULL), *other = realpath(c->hw_folders.shipped, NULL);
     const bool same = one && other && strcmp(one, other) == 0;
     free(one);
     free(other);

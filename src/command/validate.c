@@ -111,7 +111,7 @@ static bool check_validate(fsim_context *c, accuracy_options *o)
 static void resolve_gates(fsim_context *c, const fsim_measurements *rows, accuracy_options *o)
 {
     int hws = 0;
-    const char **hw = c->set.gates.count ? fsim_hw_list(c->arena, c->hw_folder, &hws) : NULL;
+    const char **hw = c->set.gates.count ? fsim_hw_list(c->arena, &c->hw_folders, &hws) : NULL;
     o->group = fsim_new(c->arena, fsim_row_group, c->set.gates.count + 1);
     for (int i = 0; i < c->set.gates.count; i++)
         (void)fsim_row_group_of(c->arena, c->diag, rows, hw, hws, &o->gate[i], &o->group[i]);
@@ -143,12 +143,8 @@ static int read_gpus(fsim_context *c, fsim_gpus *only)
     *only = (fsim_gpus){fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1), 0};
     for (int i = 0; i < c->set.hw.count; i++) {
         fsim_hw *hw = fsim_read_hw(c, c->set.hw.at[i], &status);
-        if (!hw)
-            continue;
-        if (c->set.unseen)
-            fsim_hw_forget(hw);
-        fsim_complete_hw(c, hw);
-        only->at[only->count++] = hw;
+        if (hw)
+            only->at[only->count++] = hw;
     }
     return fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
 }

@@ -51,12 +51,9 @@ int fsim_read_bench(fsim_context *c, const fsim_gpus *only, const fsim_measureme
     const fsim_folders where = {.root = c->set.roots.at,
                                 .roots = c->set.roots.count,
                                 .workloads = c->workload_folder,
-                                .hwmodels = c->hw_folder,
                                 .hw = only->at,
                                 .hws = only->count,
-                                .hw_set = c->set.hw_set.at,
-                                .hw_sets = c->set.hw_set.count,
-                                .unseen = c->set.unseen};
+                                .others = fsim_wanted_hw(c)};
     *bench = fsim_bench_of(c->arena, c->diag, &where, rows, &status);
     status = fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
     return status ? status : fsim_open_outputs(c);

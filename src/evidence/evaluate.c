@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/names.h"
 #include "graph/find.h"
-#include "hw/relatives.h"
 #include "input/yaml.h"
 #include "plan/price/interval.h"
 #include "plan/price/price.h"
@@ -125,22 +124,14 @@ static fsim_hw *read_hw(fsim_arena *a, fsim_diag *d, const fsim_folders *where, 
     for (int i = 0; i < where->hws; i++)
         if (strcmp(where->hw[i]->name, row->hw) == 0)
             return where->hw[i];
-    const char *path = fsim_hw_find(a, d, row->hw, where->hwmodels);
-    fsim_hw *hw = path ? fsim_hw_read(a, d, path) : NULL;
-    if (hw && where->unseen)
-        fsim_hw_forget(hw);
-    if (hw && fsim_hw_lacks(hw))
-        fsim_hw_adopt_shipped(a, hw, where->hwmodels);
-    if (!path) {
-        *status = FSIM_EXIT_NO_INPUT;
+    fsim_hw *hw = fsim_hw_load(a, d, row->hw, &where->others);
+    if (!hw) {
         fsim_note(d, "in row '%s', %s:%d", row->id, row->at.file, row->at.line);
-    } else if (!hw && !*status)
-        *status = FSIM_EXIT_BAD_INPUT;
-    for (int i = 0; hw && i < where->hw_sets; i++)
-        if (!fsim_hw_set(a, d, hw, where->hw_set[i])) {
-            *status = *status ? *status : FSIM_EXIT_USAGE;
-            break;
-        }
+        *status = fsim_diag_status(d) == FSIM_NO_INPUT       ? FSIM_EXIT_NO_INPUT
+                  : *status                                  ? *status
+                  : fsim_diag_status(d) == FSIM_BAD_ARGUMENT ? FSIM_EXIT_USAGE
+                                                             : FSIM_EXIT_BAD_INPUT;
+    }
     return hw;
 }
 

@@ -5,6 +5,7 @@
 #define FUSESIM_EVIDENCE_EVALUATE_H
 
 #include "evidence/rows.h"
+#include "hw/load.h"
 #include "predict.h"
 
 /* What kind of work a workload is: of its one operator, or a chain or a network of several. */
@@ -30,12 +31,10 @@ fsim_work_class fsim_work_class_of(const fsim_graph *g);
 typedef struct {
     const char *const *root; /* folders of --workload-root, tried in order */
     int roots;
-    const char *workloads, *hwmodels; /* shipped folders */
-    fsim_hw *const *hw;               /* GPUs that are read already: rows that name one get it */
+    const char *workloads; /* shipped folder */
+    fsim_hw *const *hw;    /* GPUs that are read already: rows that name one get it */
     int hws;
-    const char *const *hw_set; /* assignments of --hw-set, for those that are not */
-    int hw_sets;
-    bool unseen; /* predict each GPU as if nothing had been measured on it: hw/relatives.h */
+    fsim_hw_wanted others; /* how to read the others */
 } fsim_folders;
 
 typedef struct {

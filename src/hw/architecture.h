@@ -13,7 +13,7 @@
 /* Designs of streaming multiprocessors, NVIDIA's data center and graphics lines apart, as vendors' libraries choose
  * kernels by them. */
 typedef enum {
-    FSIM_PASCAL,             /* sm_60, sm_61; what is older counts as this */
+    FSIM_PASCAL,             /* sm_60, sm_61, and older */
     FSIM_VOLTA,              /* sm_70 */
     FSIM_TURING,             /* sm_75 */
     FSIM_AMPERE,             /* sm_80 */

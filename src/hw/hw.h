@@ -52,11 +52,6 @@ typedef struct {
 fsim_hw *fsim_hw_read(fsim_arena *a, fsim_diag *d, const char *path);
 /* As fsim_hw_read on text that is already here. */
 fsim_hw *fsim_hw_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes);
-/* NAME or PATH to a path: the current folder, $FUSESIM_HWMODELS, the shipped folder (shipped_dir). NULL after an error
- * that names the nearest known names. */
-const char *fsim_hw_find(fsim_arena *a, fsim_diag *d, const char *name, const char *shipped_dir);
-/* Names of the files in the folders searched, sorted, without .yaml. */
-const char **fsim_hw_list(fsim_arena *a, const char *shipped_dir, int *count);
 /* "dram_bandwidth=2x", "dram_bandwidth=2 TB/s", "sms=64". A factor scales peak and achieved. Changes hw and its hash.
  * False after an error. */
 bool fsim_hw_set(fsim_arena *a, fsim_diag *d, fsim_hw *hw, const char *assignment);

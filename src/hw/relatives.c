@@ -2,14 +2,13 @@
 #include "hw/relatives.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { NAMED = 2 }; /* kin that a source names */
+enum { NAMED = 2 /* relatives that a source names */, WIDE_BUS_BITS = 2048 /* HBM has thousands, GDDR hundreds */ };
 
 static bool is_fitted(int key) { return !isnan(fsim_hw_rows[key].otherwise); }
 
-/* Is there a peak, but nothing that says how much of it is reached? */
+/* Is there a peak, but nothing that says how much of it is reached; or only a typical value of a fitted scalar? */
 static bool lacks(const fsim_hw *hw, int key)
 {
     const fsim_quantity *q = &hw->q[key];
@@ -18,7 +17,7 @@ static bool lacks(const fsim_hw *hw, int key)
                : fsim_hw_rows[key].form == FSIM_HW_PEAK && !q->exact && isnan(q->achieved) && !isnan(q->value);
 }
 
-bool fsim_hw_lacks(const fsim_hw *hw)
+bool fsim_hw_lacks_measurements(const fsim_hw *hw)
 {
     for (int k = 0; k < FSIM_HW_COUNT; k++)
         if (is_fitted(k) && hw->q[k].typical)
@@ -26,7 +25,7 @@ bool fsim_hw_lacks(const fsim_hw *hw)
     return false;
 }
 
-void fsim_hw_forget(fsim_hw *hw)
+void fsim_hw_drop_measurements(fsim_hw *hw)
 {
     for (int k = 0; k < FSIM_HW_COUNT; k++) {
         fsim_quantity *q = &hw->q[k];
@@ -40,82 +39,98 @@ void fsim_hw_forget(fsim_hw *hw)
     }
 }
 
-/* HBM has buses of thousands of bits; GDDR of hundreds. */
-static bool stacked_memory(const fsim_hw *hw) { return hw->q[FSIM_HW_DRAM_BUS].value >= 2048; }
-
-static double distance(const fsim_hw *x, const fsim_hw *y)
+static double figure_of(const fsim_hw *hw, int key)
 {
-    const double power_x = fsim_hw_get(x, FSIM_HW_POWER_LIMIT) / fsim_hw_peak(x, FSIM_HW_FP32_PEAK),
-                 power_y = fsim_hw_get(y, FSIM_HW_POWER_LIMIT) / fsim_hw_peak(y, FSIM_HW_FP32_PEAK);
-    const double power = power_x > 0 && power_y > 0 ? fabs(log(power_x / power_y)) : 1;
-    return fabs(x->arch->distance_step - y->arch->distance_step) + (stacked_memory(x) != stacked_memory(y) ? 4 : 0) +
+    const fsim_origin from = fsim_hw_origin(hw, (fsim_hw_key)key);
+    if (from != FSIM_FROM_FITTED && from != FSIM_FROM_MEASURED)
+        return NAN;
+    return is_fitted(key) ? hw->q[key].value : hw->q[key].achieved / hw->q[key].value;
+}
+
+fsim_relative fsim_relative_of(const fsim_hw *hw)
+{
+    fsim_relative r = {.name = hw->name,
+                       .cpu = hw->host,
+                       .stacked_memory = hw->q[FSIM_HW_DRAM_BUS].value >= WIDE_BUS_BITS,
+                       .distance_step = hw->arch->distance_step,
+                       .watts_per_flop = fsim_hw_get(hw, FSIM_HW_POWER_LIMIT) / fsim_hw_peak(hw, FSIM_HW_FP32_PEAK)};
+    for (int k = 0; k < FSIM_HW_COUNT; k++)
+        r.figure[k] = figure_of(hw, k);
+    return r;
+}
+
+/* How unlike two GPUs are. */
+static double distance(const fsim_relative *x, const fsim_relative *y)
+{
+    enum { OTHER_MEMORY = 4, UNKNOWN_POWER = 1 }; /* in steps between architectures */
+    const double power = x->watts_per_flop > 0 && y->watts_per_flop > 0
+                             ? fabs(log(x->watts_per_flop / y->watts_per_flop))
+                             : UNKNOWN_POWER;
+    return fabs(x->distance_step - y->distance_step) + (x->stacked_memory != y->stacked_memory ? OTHER_MEMORY : 0) +
            power;
 }
 
-/* What kin says of the key, so that it means something on another GPU: a share of the peak, or the figure itself. NaN:
- * nothing measured. */
-static double told_by(const fsim_hw *kin, int key)
+/* The relatives that weigh most. */
+typedef struct {
+    const char *name[NAMED];
+    double weight[NAMED];
+} nearest;
+
+static void note(nearest *n, const char *name, double weight)
 {
-    const fsim_origin from = fsim_hw_origin(kin, (fsim_hw_key)key);
-    if (from != FSIM_FROM_FITTED && from != FSIM_FROM_MEASURED)
-        return NAN;
-    return is_fitted(key) ? kin->q[key].value : kin->q[key].achieved / kin->q[key].value;
+    const int at = weight > n->weight[0] ? 0 : weight > n->weight[1] ? 1 : NAMED;
+    if (at == 0) {
+        n->weight[1] = n->weight[0];
+        n->name[1] = n->name[0];
+    }
+    if (at < NAMED) {
+        n->weight[at] = weight;
+        n->name[at] = name;
+    }
 }
 
-static void adopt(fsim_arena *a, fsim_hw *hw, int key, const fsim_hw *const *kin, int count)
+static void fill(fsim_arena *a, fsim_hw *hw, int key, double figure, const nearest *from)
 {
-    double sum = 0, weights = 0, most[NAMED] = {0};
-    const char *name[NAMED] = {NULL};
     fsim_quantity *q = &hw->q[key];
-    for (int i = 0; i < count; i++) {
-        const double told = told_by(kin[i], key), d = distance(hw, kin[i]), weight = 1 / (0.1 + d * d);
-        if (!(told > 0) || kin[i]->host || hw->host || strcmp(kin[i]->name, hw->name) == 0)
-            continue;
-        sum += weight * log(told);
-        weights += weight;
-        const int at = weight > most[0] ? 0 : weight > most[1] ? 1 : NAMED;
-        if (at == 0) {
-            most[1] = most[0];
-            name[1] = name[0];
-        }
-        if (at < NAMED) {
-            most[at] = weight;
-            name[at] = kin[i]->name;
-        }
-    }
-    if (weights <= 0)
-        return;
-    const double value = exp(sum / weights);
-    const char *like = name[1] ? fsim_printf(a, "assumed: as on %s and %s", name[0], name[1])
-                               : fsim_printf(a, "assumed: as on %s", name[0]);
+    const char *like = from->name[1] ? fsim_printf(a, "assumed: as on %s and %s", from->name[0], from->name[1])
+                                     : fsim_printf(a, "assumed: as on %s", from->name[0]);
     if (is_fitted(key)) {
-        q->value = value;
+        q->value = figure;
         q->source = like;
     } else {
-        q->achieved = value * q->value;
+        q->achieved = figure * q->value;
         q->source = fsim_printf(a, "%s; achieved %s",
                                 q->source ? fsim_strndup(a, q->source, strcspn(q->source, ";")) : "data sheet", like);
     }
     q->present = true;
 }
 
-void fsim_hw_adopt(fsim_arena *a, fsim_hw *hw, const fsim_hw *const *kin, int count)
+/* What weight has each relative's figures for hw? 0: none. */
+static double *weights_for(fsim_arena *a, const fsim_hw *hw, const fsim_relative *relative, int count)
 {
-    for (int k = 0; k < FSIM_HW_COUNT; k++)
-        if (lacks(hw, k))
-            adopt(a, hw, k, kin, count);
+    const fsim_relative self = fsim_relative_of(hw);
+    double *weight = fsim_new(a, double, count + 1);
+    for (int i = 0; i < count; i++) {
+        const double d = distance(&self, &relative[i]);
+        if (!relative[i].cpu && !hw->host && strcmp(relative[i].name, hw->name) != 0)
+            weight[i] = 1 / (0.1 + d * d);
+    }
+    return weight;
 }
 
-void fsim_hw_adopt_shipped(fsim_arena *a, fsim_hw *hw, const char *shipped_dir)
+void fsim_hw_fill_from(fsim_arena *a, fsim_hw *hw, const fsim_relative *relative, int count)
 {
-    int count, kept = 0;
-    const char **names = fsim_hw_list(a, shipped_dir, &count);
-    const fsim_hw **kin = fsim_new(a, const fsim_hw *, count + 1);
-    for (int i = 0; i < count; i++) {
-        fsim_diag *aside = fsim_diag_new(a);
-        const char *path = fsim_hw_find(a, aside, names[i], shipped_dir);
-        if (path && (kin[kept] = fsim_hw_read(a, aside, path)))
-            kept++;
+    const double *weight = weights_for(a, hw, relative, count);
+    for (int k = 0; k < FSIM_HW_COUNT; k++) {
+        double sum = 0, all = 0;
+        nearest from = {0};
+        for (int i = 0; i < count && lacks(hw, k); i++)
+            if (weight[i] > 0 && relative[i].figure[k] > 0) {
+                sum += weight[i] * log(relative[i].figure[k]);
+                all += weight[i];
+                note(&from, relative[i].name, weight[i]);
+            }
+        if (all > 0)
+            fill(a, hw, k, exp(sum / all), &from);
     }
-    fsim_hw_adopt(a, hw, kin, kept);
 }

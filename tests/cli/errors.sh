@@ -153,8 +153,8 @@ expect 66 'is a directory' folder --hw "$toy"
 expect 66 'no such (file|folder)' "$workload_yaml/x" --hw "$toy"
 expect 66 "unknown hardware 'a100-sxm4-40bg'.*a100-sxm4-40gb" "$workload_yaml" --hw a100-sxm4-40bg
 expect 66 'is a directory' "$workload_yaml" --hw ./folder
-expect 66 'no such file' "$workload_yaml" --hw ./nowhere.yaml
-expect 66 'no such file' hw check ./nowhere.yaml
+expect 66 "no hardware file './nowhere.yaml'; nearest: " "$workload_yaml" --hw ./nowhere.yaml
+expect 66 "no hardware file './nowhere.yaml'; nearest: " hw check ./nowhere.yaml
 cp "$workload_yaml" secret.yaml
 chmod 000 secret.yaml
 if ! cat secret.yaml >/dev/null 2>&1; then # root can read everything

@@ -33,7 +33,8 @@ static fsim_bench *bench_of(fsim_arena *a, fsim_hw *hw, const fsim_measurements 
     int status = 0;
     one[0] = hw;
     fsim_folders *where = fsim_new(a, fsim_folders, 1);
-    *where = (fsim_folders){.workloads = FUSESIM_SOURCE_DIR "/workloads", .hwmodels = HWMODELS, .hw = one, .hws = 1};
+    *where = (fsim_folders){
+        .workloads = FUSESIM_SOURCE_DIR "/workloads", .others.folders.shipped = HWMODELS, .hw = one, .hws = 1};
     fsim_bench *b = fsim_bench_of(a, fsim_diag_new(a), where, rows, &status);
     assert_non_null(b);
     return b;
@@ -190,20 +191,20 @@ static void fitted_files_keep_the_rest(void **state)
     fsim_arena_free(a);
 }
 
-static void kin_tell_what_a_data_sheet_does_not(void **state)
+static void relatives_tell_what_a_data_sheet_does_not(void **state)
 {
     (void)state;
     fsim_arena *a = fsim_arena_new();
     fsim_hw *hw = gpu(a, "a100-pcie-40gb"), *twin = gpu(a, "a100-pcie-80gb");
     const double peak = hw->q[FSIM_HW_DRAM_BANDWIDTH].value, was = fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
-    fsim_hw_forget(hw);
-    assert_true(fsim_hw_lacks(hw));
+    fsim_relative relative[] = {fsim_relative_of(hw), fsim_relative_of(twin)};
+    fsim_hw_drop_measurements(hw);
+    assert_true(fsim_hw_lacks_measurements(hw));
     assert_true(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) == peak);
     assert_int_equal(fsim_hw_origin(hw, FSIM_HW_GEMM_FP32), FSIM_FROM_ASSUMED);
-    fsim_hw_adopt(a, hw, (const fsim_hw *[]){gpu(a, "a100-pcie-40gb")},
-                  1); /* nobody is its own kin, whatever its file knows */
+    fsim_hw_fill_from(a, hw, relative, 1); /* nobody is its own relative, whatever its file says */
     assert_true(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) == peak);
-    fsim_hw_adopt(a, hw, (const fsim_hw *[]){gpu(a, "a100-pcie-40gb"), twin}, 2);
+    fsim_hw_fill_from(a, hw, relative, 2);
     const double share = fsim_hw_get(twin, FSIM_HW_DRAM_BANDWIDTH) / twin->q[FSIM_HW_DRAM_BANDWIDTH].value;
     assert_true(fabs(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) / (peak * share) - 1) < 1e-12);
     assert_true(fabs(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) / was - 1) < 0.05);
@@ -357,7 +358,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(scalars_that_made_the_rows_are_found),
                                        cmocka_unit_test(fits_that_help_nobody_are_refused),
                                        cmocka_unit_test(fitted_files_keep_the_rest),
-                                       cmocka_unit_test(kin_tell_what_a_data_sheet_does_not),
+                                       cmocka_unit_test(relatives_tell_what_a_data_sheet_does_not),
                                        cmocka_unit_test(intervals_hold_what_they_are_around),
                                        cmocka_unit_test(common_errors_cancel_in_speedups),
                                        cmocka_unit_test(rested_devices_are_faster_at_first),

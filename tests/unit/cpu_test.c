@@ -417,14 +417,15 @@ static void this_machine_takes_the_place_of_the_shipped_one(void **state)
 }
 
 /* What a CPU reaches of its peaks says nothing of a GPU, and the other way round. */
-static void cpus_and_gpus_are_no_kin(void **state)
+static void cpus_and_gpus_say_nothing_of_each_other(void **state)
 {
     (void)state;
     fsim_arena *a = fsim_arena_new();
     fsim_hw *gpu = shipped(a, "b200"), *host = shipped(a, "host");
-    const fsim_hw *hosts[] = {host}, *gpus[] = {gpu}, before = *gpu, own = *host;
-    fsim_hw_adopt(a, gpu, hosts, 1);
-    fsim_hw_adopt(a, host, gpus, 1);
+    const fsim_relative cpu = fsim_relative_of(host), b200 = fsim_relative_of(gpu);
+    const fsim_hw before = *gpu, own = *host;
+    fsim_hw_fill_from(a, gpu, &cpu, 1);
+    fsim_hw_fill_from(a, host, &b200, 1);
     for (int k = 0; k < FSIM_HW_COUNT; k++) {
         assert_memory_equal(&gpu->q[k].value, &before.q[k].value, 2 * sizeof(double));
         assert_memory_equal(&host->q[k].value, &own.q[k].value, 2 * sizeof(double));
@@ -470,7 +471,7 @@ int main(void)
         cmocka_unit_test(several_texts_share_a_compiler),
         cmocka_unit_test(measuring_interleaves),
         cmocka_unit_test(this_machine_takes_the_place_of_the_shipped_one),
-        cmocka_unit_test(cpus_and_gpus_are_no_kin),
+        cmocka_unit_test(cpus_and_gpus_say_nothing_of_each_other),
         cmocka_unit_test(nothing_is_left_behind),
     };
     fsim_arena *a = fsim_arena_new();

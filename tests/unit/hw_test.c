@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
+#include "hw/find.h"
 #include "hw/hw.h"
+#include "hw/load.h"
+#include "hw/relatives.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdint.h>
@@ -14,6 +17,7 @@
 #define FUSESIM_SOURCE_DIR "."
 #endif
 static const char shipped[] = FUSESIM_SOURCE_DIR "/hwmodels";
+static const fsim_hw_folders folders = {NULL, FUSESIM_SOURCE_DIR "/hwmodels"};
 
 static const char *printed(fsim_arena *a, fsim_diag *d)
 {
@@ -92,7 +96,7 @@ static void every_shipped_file_is_clean(void **state)
             assert_true(!hw->q[k].present || hw->q[k].source);
     }
     int count = 0;
-    const char **names = fsim_hw_list(a, shipped, &count);
+    const char **names = fsim_hw_list(a, &folders, &count);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         bool listed = false;
         for (int n = 0; n < count; n++)
@@ -110,7 +114,7 @@ static void products_have_the_limits_of_their_architecture(void **state)
     (void)state;
     fsim_arena *a = fsim_arena_new();
     int count = 0, compared = 0;
-    const char **names = fsim_hw_list(a, shipped, &count);
+    const char **names = fsim_hw_list(a, &folders, &count);
     for (int i = 0; i < count; i++) {
         const fsim_hw *hw = load(a, names[i]);
         const fsim_architecture *arch = fsim_architecture_named(hw->architecture);
@@ -144,7 +148,7 @@ static void architectures_without_a_row_are_like_the_nearest_older_one(void **st
     static const struct {
         const char *name, *like;
     } of[] = {{"sm_80", "sm_80"},   {"sm_90a", "sm_90"},   {"sm_88", "sm_87"},
-              {"sm_121", "sm_120"}, {"sm_101", "sm_100"},  {"sm_52", "sm_60"},
+              {"sm_121", "sm_120"}, {"sm_101", "sm_100"},  {"sm_52", "sm_50"},
               {"gfx942", "gfx942"}, {"gfx1100", "gfx90a"}, {"host", "host"}};
     static const char *const none[] = {"sm_", "sm_9ab", "sm_5", "sm_80 ", "gfx", "gfxyz1", "HOST", "ampere", ""};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
@@ -425,31 +429,95 @@ static void what_if_assignments(void **state)
     fsim_arena_free(a);
 }
 
+/* The compiled-in table is what the rule makes of the shipped files. */
+static void the_table_of_relatives_is_that_of_the_shipped_files(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    int count = 0;
+    const char **names = fsim_hw_list(a, &folders, &count);
+    assert_int_equal(fsim_shipped_relatives_count, count);
+    for (int i = 0; i < count; i++) {
+        const fsim_relative now = fsim_relative_of(load(a, names[i])), *built = &fsim_shipped_relatives[i];
+        assert_string_equal(built->name, now.name);
+        assert_true(built->cpu == now.cpu && built->stacked_memory == now.stacked_memory);
+        assert_true(built->distance_step == now.distance_step);
+        assert_true(built->watts_per_flop == now.watts_per_flop ||
+                    (isnan(built->watts_per_flop) && isnan(now.watts_per_flop)));
+        for (int k = 0; k < FSIM_HW_COUNT; k++)
+            assert_true(built->figure[k] == now.figure[k] || (isnan(built->figure[k]) && isnan(now.figure[k])));
+    }
+    fsim_arena_free(a);
+}
+
+static fsim_hw *ready(fsim_arena *a, const char *name, const char *change)
+{
+    fsim_diag *d = fsim_diag_new(a);
+    const fsim_hw_wanted how = {.folders = folders, .change = &change, .changes = change ? 1 : 0};
+    fsim_hw *hw = fsim_hw_load(a, d, name, &how);
+    if (!hw)
+        fail_msg("%s %s: %s", name, change, printed(a, d));
+    return hw;
+}
+
+/* power_limit and fp32_peak have a say in which GPUs are alike; a change of them on the command line has none. */
+static void a_what_if_changes_the_key_it_names_alone(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *change;
+        fsim_hw_key key;
+    } what_if[] = {{"power_limit=2x", FSIM_HW_POWER_LIMIT},       {"fp32_peak=0.5x", FSIM_HW_FP32_PEAK},
+                   {"dram_bandwidth=2x", FSIM_HW_DRAM_BANDWIDTH}, {"tensor_f16=unknown", FSIM_HW_TENSOR_F16},
+                   {"gemm_floor=7 us", FSIM_HW_GEMM_FLOOR},       {"residual_other=unknown", FSIM_HW_RESIDUAL_OTHER}};
+    static const char *const gpu[] = {"rtx-4090", "t4", "b200", "mi300x", "a100-pcie-40gb"};
+    fsim_arena *a = fsim_arena_new();
+    for (size_t g = 0; g < sizeof gpu / sizeof *gpu; g++) {
+        const fsim_hw *plain = ready(a, gpu[g], NULL);
+        for (size_t i = 0; i < sizeof what_if / sizeof *what_if; i++) {
+            const fsim_hw *changed = ready(a, gpu[g], what_if[i].change);
+            for (int k = 0; k < FSIM_HW_COUNT; k++)
+                if (k != (int)what_if[i].key &&
+                    (memcmp(&plain->q[k].value, &changed->q[k].value, sizeof(double)) != 0 ||
+                     memcmp(&plain->q[k].achieved, &changed->q[k].achieved, sizeof(double)) != 0))
+                    fail_msg("%s: %s changes %s", gpu[g], what_if[i].change, fsim_hw_rows[k].key);
+        }
+        assert_true(fsim_hw_get(ready(a, gpu[g], "gemm_floor=7 us"), FSIM_HW_GEMM_FLOOR) == 7e-6);
+        assert_true(fsim_hw_get(ready(a, gpu[g], "residual_other=unknown"), FSIM_HW_RESIDUAL_OTHER) ==
+                    fsim_hw_rows[FSIM_HW_RESIDUAL_OTHER].otherwise);
+    }
+    fsim_arena_free(a);
+}
+
 static void names_are_found_or_the_nearest_offered(void **state)
 {
     (void)state;
     fsim_arena *a = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(a);
-    assert_string_equal(fsim_hw_find(a, d, "a100-sxm4-40gb", shipped),
+    assert_string_equal(fsim_hw_find(a, d, "a100-sxm4-40gb", &folders),
                         fsim_printf(a, "%s/a100-sxm4-40gb.yaml", shipped));
     const char *path = fsim_printf(a, "%s/t4.yaml", shipped);
-    assert_string_equal(fsim_hw_find(a, d, path, shipped), path);
+    assert_string_equal(fsim_hw_find(a, d, path, &folders), path);
     assert_int_equal(fsim_errors(d), 0);
     static const struct {
         const char *name, *message;
     } wrong[] = {
-        {"a100", "unknown hardware 'a100'; nearest: a100-pcie-40gb, a100-pcie-80gb, a100-sxm4-40gb ('fusesim hw list' "
-                 "shows all)"},
+        {"a100", "unknown hardware 'a100'; nearest: a100-pcie-40gb, a100-pcie-80gb, a100-sxm4-40gb, a100-sxm4-80gb "
+                 "('fusesim hw list' shows all)"},
+        {"A100", "nearest: a100-pcie-40gb, a100-pcie-80gb, a100-sxm4-40gb, a100-sxm4-80gb ("},
+        {"a100.yaml", "no hardware file 'a100.yaml'; nearest: a100-pcie-40gb, a100-pcie-80gb, a100-sxm4-40gb, "
+                      "a100-sxm4-80gb ('fusesim hw list' shows all)"},
+        {"gpus/h100.yml", "no hardware file 'gpus/h100.yml'; nearest: h100-pcie-80gb, h100-sxm5-80gb, "},
         {"h100sxm", "nearest: h100-sxm5-80gb"},
         {"rtx4090", "nearest: rtx-4090"},
         {"H200", "nearest: h200-sxm-141gb"},
         {"t5", "nearest: "},
         {"", "unknown hardware ''"},
-        {"no/such.yaml", "cannot read hardware file 'no/such.yaml': no such file"},
+        {"no/such.yaml", "no hardware file 'no/such.yaml'; nearest: "},
         {FUSESIM_SOURCE_DIR "/hwmodels", "is a directory"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        assert_null(fsim_hw_find(a, d, wrong[i].name, shipped));
+        assert_null(fsim_hw_find(a, d, wrong[i].name, &folders));
         assert_int_equal(fsim_errors(d), 1);
         const char *out = printed(a, d);
         if (!strstr(out, wrong[i].message))
@@ -472,6 +540,8 @@ int main(void)
         cmocka_unit_test(missing_and_duplicate_keys),
         cmocka_unit_test(unknown_is_sayable),
         cmocka_unit_test(what_if_assignments),
+        cmocka_unit_test(the_table_of_relatives_is_that_of_the_shipped_files),
+        cmocka_unit_test(a_what_if_changes_the_key_it_names_alone),
         cmocka_unit_test(names_are_found_or_the_nearest_offered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

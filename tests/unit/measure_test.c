@@ -460,7 +460,7 @@ static fsim_evaluated *predicted(fsim_arena *a, const fsim_measurements *rows, i
     const fsim_folders where = {.root = root,
                                 .roots = 1,
                                 .workloads = FUSESIM_SOURCE_DIR "/workloads",
-                                .hwmodels = FUSESIM_SOURCE_DIR "/hwmodels"};
+                                .others.folders.shipped = FUSESIM_SOURCE_DIR "/hwmodels"};
     fsim_diag *d = fsim_diag_new(a);
     int status = 0;
     const fsim_bench *b = fsim_bench_of(a, d, &where, rows, &status);

@@ -346,7 +346,7 @@ static subject subject_of(const tile_case *c, fsim_arena *a)
     if (!s.g)
         fsim_diag_print(d, stdout, false);
     assert_non_null(s.g);
-    const char *path = fsim_hw_find(a, d, "a100-sxm4-80gb", FUSESIM_SOURCE_DIR "/hwmodels");
+    const char *path = FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-80gb.yaml";
     fsim_hw *hw = fsim_hw_read(a, d, path);
     const fsim_options options = {.strategy = FSIM_STRATEGY_MAXIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 1};
     fsim_prediction p = fsim_predict(s.g, hw, &options, a);

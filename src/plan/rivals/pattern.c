@@ -135,29 +135,51 @@ typedef struct {
 
 /* Rules as words. */
 
-static bool in_class(const char *name, fsim_op op)
+static bool is_product(fsim_op op)
+{
+    return op == FSIM_OP_MATMUL || op == FSIM_OP_BMM || op == FSIM_OP_LINEAR || op == FSIM_OP_EINSUM;
+}
+
+static bool is_convolution(fsim_op op) { return fsim_ops[op].class == FSIM_CONTRACTION && !is_product(op); }
+
+static bool is_pointwise(fsim_op op)
+{
+    return fsim_ops[op].class == FSIM_ELEMENTWISE || fsim_ops[op].class == FSIM_RANDOM;
+}
+
+static bool is_activation(fsim_op op)
 {
     static const fsim_op activations[] = {FSIM_OP_RELU,    FSIM_OP_RELU6,    FSIM_OP_CLAMP,       FSIM_OP_HARDTANH,
                                           FSIM_OP_SIGMOID, FSIM_OP_TANH,     FSIM_OP_LEAKY_RELU,  FSIM_OP_ELU,
                                           FSIM_OP_SELU,    FSIM_OP_SOFTPLUS, FSIM_OP_HARDSIGMOID, FSIM_OP_HARDSWISH};
-    const fsim_class class = fsim_ops[op].class;
-    const bool gemm = op == FSIM_OP_MATMUL || op == FSIM_OP_BMM || op == FSIM_OP_LINEAR || op == FSIM_OP_EINSUM;
-    bool active = false;
     for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
-        active = active || op == activations[i];
-    const struct {
+        if (op == activations[i])
+            return true;
+    return false;
+}
+
+static bool is_reduction(fsim_op op) { return fsim_ops[op].class == FSIM_REDUCE; }
+
+static bool is_shuffle(fsim_op op) { return fsim_ops[op].class == FSIM_PERMUTE; }
+
+/* The operators that a word's name stands for, a class or one, fit with these bits. */
+static void add_operators(word *w, const char *name, unsigned short bits)
+{
+    static const struct {
         const char *name;
-        bool in;
-    } row[] = {{"conv", class == FSIM_CONTRACTION && !gemm},
-               {"gemm", gemm},
-               {"pointwise", class == FSIM_ELEMENTWISE || class == FSIM_RANDOM},
-               {"activation", active},
-               {"reduce", class == FSIM_REDUCE},
-               {"shuffle", class == FSIM_PERMUTE}};
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
-        if (strcmp(name, row[i].name) == 0)
-            return row[i].in;
-    return strcmp(name, fsim_ops[op].name) == 0;
+        bool (*holds)(fsim_op op);
+    } class[] = {{"conv", is_convolution},      {"gemm", is_product},     {"pointwise", is_pointwise},
+                 {"activation", is_activation}, {"reduce", is_reduction}, {"shuffle", is_shuffle}};
+    fsim_op one;
+    for (size_t i = 0; i < sizeof class / sizeof *class; i++)
+        if (strcmp(name, class[i].name) == 0) {
+            for (int op = 0; op < FSIM_OP_COUNT; op++)
+                if (class[i].holds((fsim_op)op))
+                    w->fits[op] = bits;
+            return;
+        }
+    if (fsim_op_parse(name, &one))
+        w->fits[one] = bits;
 }
 
 static int label_of(matcher *m, const char *made)
@@ -176,9 +198,7 @@ static void add_alternative(matcher *m, word *w, char *text)
     for (char *condition; (condition = strtok_r(NULL, ":", &rest));)
         for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++)
             bits |= strcmp(condition, conditions[i].name) == 0 ? (unsigned short)conditions[i].bit : 0;
-    for (int op = 0; op < FSIM_OP_COUNT; op++)
-        if (in_class(name, (fsim_op)op))
-            w->fits[op] = bits;
+    add_operators(w, name, bits);
     for (int r = 0; r < RULES; r++) {
         const char *made = rules[r].becomes ? rules[r].becomes : rules[r].name;
         const bool is_class =

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hw/load.h"
+
+#include "base/file.h"
+#include "hw/relatives.h"
+
+fsim_hw *fsim_hw_open(fsim_arena *a, fsim_diag *d, const char *name, const fsim_hw_folders *where)
+{
+    const char *path = fsim_hw_find(a, d, name, where), *why = "";
+    size_t bytes = 0;
+    if (!path)
+        return NULL;
+    const char *text = fsim_read_file(a, path, &bytes, &why);
+    if (!text)
+        fsim_failure(d, FSIM_NO_INPUT, (fsim_loc){NULL, 0, 0}, "cannot read hardware file '%s': %s", path, why);
+    return text ? fsim_hw_parse(a, d, path, text, bytes) : NULL;
+}
+
+bool fsim_hw_complete(fsim_arena *a, fsim_diag *d, fsim_hw *hw, const fsim_hw_wanted *how)
+{
+    if (how->unseen)
+        fsim_hw_drop_measurements(hw);
+    if (fsim_hw_lacks_measurements(hw))
+        fsim_hw_fill_from(a, hw, fsim_shipped_relatives, fsim_shipped_relatives_count);
+    for (int i = 0; i < how->changes; i++)
+        if (!fsim_hw_set(a, d, hw, how->change[i]))
+            return false;
+    return true;
+}
+
+fsim_hw *fsim_hw_load(fsim_arena *a, fsim_diag *d, const char *name, const fsim_hw_wanted *how)
+{
+    fsim_hw *hw = fsim_hw_open(a, d, name, &how->folders);
+    return hw && fsim_hw_complete(a, d, hw, how) ? hw : NULL;
+}

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Every command prices with the same figures of a GPU, whatever --hw-set changes and whatever lies in the working directory.
+set -u
+: "${FUSESIM:?}" "${SOURCE_DIR:?}"
+python=$(command -v python3) || exit 77
+cd "$(mktemp -d)" || exit 70
+trap 'rm -rf "$PWD"' EXIT
+unset COLUMNS FUSESIM_HWMODELS
+bad=0
+complain() { echo "FAIL: $*"; bad=1; }
+
+# planned WORKLOAD HW [options]: the time of eager in a CUDA graph, warm, as plan has it.
+planned() {
+    local workload=$1 hw=$2
+    shift 2
+    "$FUSESIM" "$workload" --hw "$hw" --strategy eager --launch graph --l2 warm --json - "$@" 2>err | "$python" -c '
+import json, sys
+j = json.load(sys.stdin)
+j = j["plans"] if "plans" in j else j
+print("%.9g" % (j[0] if isinstance(j, list) else j)["strategies"][0]["time_s"])'
+}
+
+# validated WORKLOAD HW [options]: the same as validate predicts it for a row of a measurements file.
+validated() {
+    local workload=$1 hw=$2
+    shift 2
+    printf 'id,hw,workload,strategy,l2,launch,time_s\none,%s,%s,eager,warm,graph,1\n' "$hw" "$workload" >row.csv
+    "$FUSESIM" validate --measurements row.csv --json - "$@" 2>err | "$python" -c '
+import json, sys
+print("%.9g" % json.load(sys.stdin)["rows"][0]["predicted_s"])'
+}
+
+# agree WORKLOAD HW [options]
+agree() {
+    local plan validate
+    plan=$(planned "$@")
+    validate=$(validated "$@")
+    [ -n "$plan" ] && [ "$plan" = "$validate" ] || complain "$*: plan says $plan s, validate $validate s: $(cat err)"
+}
+agree bert_layer rtx-4090
+agree bert_layer rtx-4090 --hw-set power_limit=2x
+agree bert_layer rtx-4090 --hw-set fp32_peak=0.5x --hw-set gemm_tensor_efficiency=0.6
+agree mlp t4 --hw-set power_limit=0.5x
+agree mlp b200 --hw-set tensor_bf16=2x
+[ "$(planned bert_layer rtx-4090 --hw-set gemm_tensor_efficiency=0.3)" != "$(planned bert_layer rtx-4090 --hw-set gemm_tensor_efficiency=0.9)" ] ||
+    complain '--hw-set of a key that the file lacks has no effect'
+# The GPUs of --hw and those that rows name alone are loaded alike.
+[ "$(validated bert_layer rtx-4090 --hw-set power_limit=2x)" = "$(validated bert_layer rtx-4090 --hw-set power_limit=2x --hw rtx-4090)" ] ||
+    complain 'validate: --hw changes the prediction of its rows'
+
+# Other hardware files, in the working directory or in the user's folder, have no say in what a shipped GPU's file lacks.
+before=$(planned mlp t4)
+key=gemm_tensor_efficiency
+grep -q "^$key:" "$SOURCE_DIR/hwmodels/t4.yaml" && complain "t4 has $key by now: the test needs a key that it lacks"
+sed "/^name:/d; /^$key:/d; \$a$key: {value: 0.1, source: \"fitted: here\"}" "$SOURCE_DIR/hwmodels/t4.yaml" >mine.yaml
+"$FUSESIM" hw check mine.yaml >out 2>&1 || complain "the file that should have no say is not valid: $(cat out)"
+[ "$(planned mlp t4)" = "$before" ] || complain 'a hardware file in the working directory changes predictions for the t4'
+mkdir own && mv mine.yaml own
+[ "$(FUSESIM_HWMODELS=own planned mlp t4)" = "$before" ] || complain 'a file in $FUSESIM_HWMODELS changes predictions for the t4'
+rm -r own
+
+# With few descriptors left, the prediction is the same or an error: nothing is left out.
+"$FUSESIM" mlp --hw rtx-4090 --json want.json >out 2>err || complain "plan: $(cat err)"
+for limit in 4 5 6 8 12; do
+    (ulimit -n $limit && exec "$FUSESIM" mlp --hw rtx-4090 --json now.json) >out 2>err
+    status=$?
+    if [ $status -ne 0 ]; then
+        grep -Eiq 'too many open files|Error 24' err || complain "ulimit -n $limit: exit $status: $(cat err)"
+        continue
+    fi
+    for file in want now; do
+        sed 's/"search_s": *[-+.e0-9]*//' $file.json >$file.txt
+    done
+    cmp -s want.txt now.txt || complain "ulimit -n $limit: another prediction"
+done
+
+# The first name that anybody types is not a file's, and the message says which are.
+for name in a100.yaml a100 A100; do
+    "$FUSESIM" mlp --hw $name >out 2>err
+    [ $? -eq 66 ] || complain "--hw $name: wanted exit 66"
+    grep -q "'$name'; nearest: a100-pcie-40gb, a100-pcie-80gb, a100-sxm4-40gb, a100-sxm4-80gb " err || complain "--hw $name: $(cat err)"
+done
+exit $bad
