@@ -359,6 +359,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     adopt(&p, out.front, out.fronts, best);
     out.least_memory_bytes = least_memory(&p, best, a);
     find_refusals(&p, &out.plan[out.chosen], a, &out);
+    out.basis = fsim_basis_of(&p, fsim_made_in(&out, out.chosen), &out.plan[out.chosen], a);
     out.losses = out.chosen == FSIM_STRATEGY_OPTIMAL ? 0 : fsim_compare(g, &out.plan[out.chosen], best, a, &out.loss);
     out.interrupted = options->interrupted && *options->interrupted;
     return out;

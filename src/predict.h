@@ -3,6 +3,7 @@
 #ifndef FUSESIM_PREDICT_H
 #define FUSESIM_PREDICT_H
 
+#include "plan/price/basis.h"
 #include "plan/price/cause.h"
 #include "plan/price/compare.h"
 #include "plan/search/search.h"
@@ -41,6 +42,7 @@ typedef struct {
     fsim_plan plan[FSIM_PLAN_COUNT]; /* every strategy, but xla only where it is chosen: see fsim_planned; and the given
                                         one */
     fsim_strategy chosen;            /* the plan to show */
+    fsim_basis basis;                /* the keys of hw that its times rest on */
     fsim_proof proof;
     bool interrupted;             /* the user ended the search */
     fsim_priced_refusal *refusal; /* of the chosen plan, the largest saving first */

@@ -107,7 +107,7 @@ fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic)
     d.tensor = key != FSIM_HW_COUNT;
     d.rate = peak / d.sms;
     if (d.tensor)
-        tensor_scalars(hw, peak, fsim_hw_origin(hw, key) == FSIM_FROM_MEASURED ? hw->q[key].achieved : NAN, &d);
+        tensor_scalars(hw, peak, fsim_hw_origin(hw, key) == FSIM_FROM_MEASURED ? fsim_hw_achieved(hw, key) : NAN, &d);
     else
         vector_scalars(hw, peak, &d);
     return d;

@@ -5,39 +5,50 @@
 #include <string.h>
 
 const fsim_hw_row fsim_hw_rows[FSIM_HW_COUNT] = {
-#define FSIM_HW(id, key, dim, form, required, low, high) {key, dim, form, required, low, high, NAN},
-#define FSIM_FIT(id, key, dim, low, high, otherwise)     {key, dim, FSIM_HW_VALUE, false, low, high, otherwise},
+#define FSIM_HW(id, key, feeds, dim, form, required, low, high)                                                        \
+    {key, dim, form, required, low, high, NAN, FSIM_FEEDS_##feeds},
+#define FSIM_FIT(id, key, feeds, dim, low, high, otherwise)                                                            \
+    {key, dim, FSIM_HW_VALUE, false, low, high, otherwise, FSIM_FEEDS_##feeds},
 #include "hw/hw.def"
 #undef FSIM_HW
 };
 
-double fsim_hw_get(const fsim_hw *hw, fsim_hw_key key)
-{
-    const fsim_quantity *q = &hw->q[key];
-    return isnan(q->achieved) ? q->value : q->achieved;
-}
-
-double fsim_hw_peak(const fsim_hw *hw, fsim_hw_key key)
-{
-    const fsim_quantity *q = &hw->q[key];
-    return isnan(q->value) ? q->achieved : q->value;
-}
-
-bool fsim_hw_has(const fsim_hw *hw, fsim_hw_key key) { return !isnan(fsim_hw_get(hw, key)); }
-
 const char *const fsim_origin_names[FSIM_ORIGINS] = {"measured", "fitted", "datasheet", "assumed"};
+
+/* What the beginning of a source says. */
+static fsim_origin origin_said(const char *source)
+{
+    for (int i = 0; i < FSIM_ORIGINS; i++)
+        if (strncmp(source, fsim_origin_names[i], strlen(fsim_origin_names[i])) == 0)
+            return (fsim_origin)i;
+    return FSIM_FROM_DATASHEET;
+}
+
+fsim_origin fsim_hw_peak_origin(const fsim_hw *hw, fsim_hw_key key)
+{
+    const fsim_quantity *q = &hw->q[key];
+    if (q->typical && (!q->source || isnan(q->value)))
+        return FSIM_FROM_ASSUMED;
+    if (!q->source)
+        return q->present ? FSIM_FROM_DATASHEET : FSIM_FROM_ASSUMED;
+    return origin_said(q->source);
+}
 
 fsim_origin fsim_hw_origin(const fsim_hw *hw, fsim_hw_key key)
 {
+    static const char mark[] = "; achieved ";
     const fsim_quantity *q = &hw->q[key];
-    const char *said = q->source, *achieved = said ? strstr(said, "; achieved ") : NULL;
-    if (q->typical && (!said || isnan(q->value)))
-        return FSIM_FROM_ASSUMED;
-    if (!said)
-        return q->present ? FSIM_FROM_DATASHEET : FSIM_FROM_ASSUMED;
-    said = achieved && !isnan(q->achieved) ? achieved + strlen("; achieved ") : said;
-    for (int i = 0; i < FSIM_ORIGINS; i++)
-        if (strncmp(said, fsim_origin_names[i], strlen(fsim_origin_names[i])) == 0)
-            return (fsim_origin)i;
-    return FSIM_FROM_DATASHEET;
+    const char *achieved = q->source && !isnan(q->achieved) ? strstr(q->source, mark) : NULL;
+    return achieved ? origin_said(achieved + strlen(mark)) : fsim_hw_peak_origin(hw, key);
+}
+
+bool fsim_hw_was_read(const fsim_hw *hw, const fsim_hw_keys *read, fsim_hw_key key, fsim_origin *from)
+{
+    if (!read->how[key] || !fsim_hw_has(hw, key))
+        return false;
+    const fsim_origin rate = fsim_hw_origin(hw, key), peak = fsim_hw_peak_origin(hw, key);
+    *from = read->how[key] == FSIM_HW_READ_RATE                  ? rate
+            : read->how[key] == FSIM_HW_READ_PEAK || peak > rate ? peak
+                                                                 : rate;
+    return true;
 }

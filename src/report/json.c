@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/compile_cost.h"
 #include "plan/price/interval.h"
-#include "plan/price/spread.h"
 #include "plan/price/timeline.h"
 #include "report/describe.h"
 #include "report/json_stream.h"
@@ -187,6 +186,25 @@ static void put_tensors(writer *w, cJSON *to, const fsim_graph *g, const fsim_ke
     }
 }
 
+/* Names of those keys of `read` whose figures are from `from`. */
+static void put_keys(writer *w, cJSON *to, const char *name, const fsim_hw *hw, const fsim_hw_keys *read,
+                     fsim_origin from)
+{
+    cJSON *list = put_new(w, to, name, cJSON_CreateArray());
+    fsim_origin actual;
+    for (int i = 0; i < FSIM_HW_COUNT; i++)
+        if (fsim_hw_was_read(hw, read, (fsim_hw_key)i, &actual) && actual == from)
+            put_text(w, list, NULL, fsim_hw_rows[i].key);
+}
+
+/* The keys that the plan's times rest on, by where their figures are from. */
+static void put_basis(writer *w, cJSON *to, const fsim_prediction *p)
+{
+    cJSON *o = put_new(w, to, "rests_on", cJSON_CreateObject());
+    for (int from = 0; from < FSIM_ORIGINS; from++)
+        put_keys(w, o, fsim_origin_names[from], p->hw, &p->basis.all, (fsim_origin)from);
+}
+
 static void put_kernel(writer *w, cJSON *list, const fsim_prediction *p, const fsim_kernel *k, const char *rule,
                        const fsim_span *when, int id)
 {
@@ -226,7 +244,9 @@ static void put_kernel(writer *w, cJSON *list, const fsim_prediction *p, const f
     put_rounded(w, o, "flops", k->flops);
     put_number(w, o, "time_s", k->time_s);
     put_interval(w, o, "time", fsim_kernel_interval(g, p->hw, maker, k));
-    put_text(w, o, "origin", fsim_origin_names[fsim_kernel_origin(g, p->hw, maker, k)]);
+    const fsim_hw_keys *read = &p->basis.kernel[id - 1];
+    put_text(w, o, "origin", fsim_origin_names[fsim_kernel_origin(p->hw, maker, k, read)]);
+    put_keys(w, o, "assumed", p->hw, read, FSIM_FROM_ASSUMED);
     put_number(w, o, "start_s", when->start_s);
     put_number(w, o, "end_s", when->end_s);
     put_text(w, o, "stream", fsim_lane_names[when->lane]);
@@ -312,6 +332,7 @@ static void put_plan(writer *w, cJSON *to, const fsim_prediction *p)
     put_bool(w, o, "stopped_by_clock", p->proof.stopped_by_clock);
     put_bool(w, o, "interrupted", p->interrupted);
     put_number(w, o, "makespan_s", when.makespan_s);
+    put_basis(w, o, p);
     cJSON *kernels = put_new(w, o, "kernels", cJSON_CreateArray());
     for (int i = 0; i < plan->kernels; i++)
         put_kernel(w, kernels, p, &plan->kernel[i], plan->rule ? plan->rule[i] : NULL, &when.span[i], i + 1);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/price/interval.h"
-#include "plan/price/spread.h"
 #include "plan/price/timeline.h"
 #include "report/describe.h"
 #include <math.h>
@@ -279,7 +278,7 @@ static fsim_table kernel_table(const fsim_prediction *p, table_kind kind, bool u
         cell[8] = bound_text(a, k);
         cell[9] = fsim_printf(a, "%d", k->registers);
         cell[10] = fsim_printf(a, "%.0f%%", 100 * k->occupancy);
-        cell[11] = fsim_origin_names[fsim_kernel_origin(p->graph, p->hw, maker, k)];
+        cell[11] = fsim_origin_names[fsim_kernel_origin(p->hw, maker, k, &p->basis.kernel[i])];
     }
     return t;
 }
@@ -541,33 +540,54 @@ static void left_out(const report *r)
             fsim_paragraph(&r->page, FSIM_FAINT, 0, 2, note[i].text);
 }
 
-/* Keys of the hardware file that this prediction uses and nobody measured. */
+/* Seconds of the plan's kernels that rest on this key: that read it, and are bound by the unit that it feeds where
+ * `bound`. */
+static double seconds_on(const fsim_prediction *p, int key, bool bound)
+{
+    const fsim_plan *plan = &p->plan[p->chosen];
+    double seconds = 0;
+    for (int k = 0; k < plan->kernels; k++)
+        if (p->basis.kernel[k].how[key] && (!bound || fsim_feeds_bound((fsim_hw_key)key, &plan->kernel[k])))
+            seconds += plan->kernel[k].time_s;
+    return seconds;
+}
+
+/* Is x of more weight than y? Equal ones stand in the order of the table. */
+static bool weighs_more(const fsim_prediction *p, int x, int y)
+{
+    for (int bound = 1; bound >= 0; bound--) {
+        const double of_x = seconds_on(p, x, bound), of_y = seconds_on(p, y, bound);
+        if (of_x != of_y)
+            return of_x > of_y;
+    }
+    return x < y;
+}
+
+/* Keys of the hardware file that the plan shown rests on and nobody measured: those that matter most, and how many
+ * there are. */
 static void assumed(const report *r)
 {
-    static const fsim_hw_key launch[FSIM_REGIME_COUNT] = {FSIM_HW_LAUNCH_EAGER, FSIM_HW_LAUNCH_STREAM,
-                                                          FSIM_HW_LAUNCH_GRAPH, FSIM_HW_KERNEL_FLOOR};
-    const struct {
-        fsim_hw_key key;
-        matter when;
-    } used[] = {{FSIM_HW_DRAM_BANDWIDTH, ANY},
-                {FSIM_HW_DRAM_LATENCY, ANY},
-                {FSIM_HW_L2_EFFECTIVE, ANY},
-                {FSIM_HW_L2_BANDWIDTH, ANY},
-                {launch[r->p->options.regime], ANY},
-                {FSIM_HW_CONTRACTION_TENSOR, CONTRACTIONS},
-                {FSIM_HW_CONTRACTION_FP32, CONTRACTIONS},
-                {FSIM_HW_LINK_BANDWIDTH, DEVICES},
-                {FSIM_HW_HOST_LINK_BANDWIDTH, HOST}};
-    const char *list = NULL;
-    for (size_t i = 0; i < sizeof used / sizeof *used; i++) {
-        const char *source = r->p->hw->q[used[i].key].source;
-        if (source && strncmp(source, "assumed", 7) == 0 && matters(r->g, used[i].when))
-            list = fsim_printf(r->a, "%s%s%s", list ? list : "", list ? ", " : "", fsim_hw_rows[used[i].key].key);
+    enum { SHOWN = 6 };
+    const fsim_prediction *p = r->p;
+    int key[FSIM_HW_COUNT], keys = 0;
+    for (int i = 0; i < FSIM_HW_COUNT; i++) {
+        fsim_origin from;
+        if (!fsim_hw_was_read(p->hw, &p->basis.all, (fsim_hw_key)i, &from) || from != FSIM_FROM_ASSUMED)
+            continue;
+        int at = keys++;
+        for (; at > 0 && weighs_more(p, i, key[at - 1]); at--)
+            key[at] = key[at - 1];
+        key[at] = i;
     }
-    if (list)
+    const int shown = r->verbose || keys <= SHOWN ? keys : SHOWN;
+    const char *list = "";
+    for (int i = 0; i < shown; i++)
+        list = fsim_printf(r->a, "%s%s%s", list, i ? ", " : "", fsim_hw_rows[key[i]].key);
+    const char *more = keys > shown ? fsim_printf(r->a, " and %d more (--verbose)", keys - shown) : "";
+    if (keys > 0)
         fsim_paragraph(&r->page, FSIM_FAINT, 0, 2,
-                       fsim_printf(r->a, "Assumed, not measured, in %s: %s.",
-                                   r->p->hw->name ? r->p->hw->name : "the hardware file", list));
+                       fsim_printf(r->a, "Assumed, not measured, in %s: %s%s.",
+                                   p->hw->name ? p->hw->name : "the hardware file", list, more));
 }
 
 static void units(const report *r, const fsim_kernel *k)

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "plan/price/basis.h"
 #include "plan/price/spread.h"
 #include "vendor/library.h"
 #include "vendor/vendor.h"
@@ -102,6 +103,14 @@ static void one_call(void **unused)
     }
 }
 
+/* The group's kernel, and the keys of the hardware file that its price read. */
+static fsim_kernel priced(const one_group *s, fsim_hw_keys *read)
+{
+    fsim_hw hw = *s->hw;
+    hw.read = read;
+    return fsim_kernel_of(s->g, &hw, FSIM_REGIME_STREAM, &s->group, NULL, s->a);
+}
+
 /* A library's call has been measured; what has to be generated is assumed to be as fast, and wider off. */
 static void other_evidence(void **unused)
 {
@@ -112,10 +121,10 @@ static void other_evidence(void **unused)
                               false},
                        plain = {"h100-sxm5-80gb", PRODUCT, true};
     const one_group o = set_up(&odd), p = set_up(&plain);
-    const fsim_kernel generated = fsim_kernel_of(o.g, o.hw, FSIM_REGIME_STREAM, &o.group, NULL, o.a),
-                      called = fsim_kernel_of(p.g, p.hw, FSIM_REGIME_STREAM, &p.group, NULL, p.a);
-    assert_int_equal(fsim_kernel_origin(p.g, p.hw, FSIM_BY_FUSESIM, &called), FSIM_FROM_FITTED);
-    assert_int_equal(fsim_kernel_origin(o.g, o.hw, FSIM_BY_FUSESIM, &generated), FSIM_FROM_ASSUMED);
+    fsim_hw_keys by_generated = {0}, by_called = {0};
+    const fsim_kernel generated = priced(&o, &by_generated), called = priced(&p, &by_called);
+    assert_int_equal(fsim_kernel_origin(p.hw, FSIM_BY_FUSESIM, &called, &by_called), FSIM_FROM_FITTED);
+    assert_int_equal(fsim_kernel_origin(o.hw, FSIM_BY_FUSESIM, &generated, &by_generated), FSIM_FROM_ASSUMED);
     assert_true(fsim_kernel_spread(o.g, o.hw, FSIM_BY_FUSESIM, &generated) >
                 fsim_kernel_spread(p.g, p.hw, FSIM_BY_FUSESIM, &called));
     fsim_arena_free(o.a);
