@@ -50,6 +50,7 @@ extern "C" {
 /* What became of a call. Where several things are wrong, the last one in this list counts. */
 typedef enum fsim_status {
     FSIM_OK,
+    FSIM_INCONCLUSIVE, /* what was measured is too noisy to judge by; no function of this header measures */
     FSIM_BAD_ARGUMENT, /* the caller's: a NULL, an index out of range, a word that is no strategy, a bad `changes` */
     FSIM_BAD_INPUT,    /* a file or a text says what cannot be: the diagnostics name the line */
     FSIM_NO_INPUT,     /* a file that is not there or cannot be read; a name that nothing has */

@@ -12,6 +12,7 @@ const char *fsim_version(void) { return FSIM_VERSION; }
 const char *fsim_status_text(fsim_status status)
 {
     static const char *const text[] = {[FSIM_OK] = "ok",
+                                       [FSIM_INCONCLUSIVE] = "inconclusive",
                                        [FSIM_BAD_ARGUMENT] = "bad argument",
                                        [FSIM_BAD_INPUT] = "bad input",
                                        [FSIM_NO_INPUT] = "no input",

@@ -65,7 +65,7 @@ void fsim_error(fsim_diag *d, fsim_loc at, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    keep(d, at, FSIM_BAD_INPUT, format, args);
+    keep(d, at, at.file ? FSIM_BAD_INPUT : FSIM_BAD_ARGUMENT, format, args);
     va_end(args);
 }
 

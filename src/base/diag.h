@@ -13,18 +13,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum {
-    FSIM_EXIT_OK = 0,
-    FSIM_EXIT_GATE = 1,
-    FSIM_EXIT_USAGE = 2,
-    FSIM_EXIT_BAD_INPUT = 65,
-    FSIM_EXIT_NO_INPUT = 66,
-    FSIM_EXIT_UNAVAILABLE = 69,
-    FSIM_EXIT_INTERNAL = 70,
-    FSIM_EXIT_INCONCLUSIVE = 75,
-    FSIM_EXIT_SKIPPED = 77
-};
-
 /* line and col start at 1; line 0 means the file as a whole, file NULL the command line. */
 typedef struct {
     const char *file;
@@ -37,7 +25,8 @@ typedef struct fsim_diag fsim_diag;
 fsim_diag *fsim_diag_new(fsim_arena *a);
 /* Remembers a file's text, so that messages can show the line they speak of. text must outlive d. */
 void fsim_diag_source(fsim_diag *d, const char *file, const char *text, size_t bytes);
-/* An error in what the user's files say: FSIM_BAD_INPUT. */
+/* An error in what a file of the user's says: FSIM_BAD_INPUT; or, where `at` has no file, in what the command line or
+ * the caller of the library asks for: FSIM_BAD_ARGUMENT. */
 void fsim_error(fsim_diag *d, fsim_loc at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* An error of another kind: FSIM_NO_INPUT for a file that can't be read, FSIM_UNAVAILABLE for a GPU that isn't there.
  */

@@ -52,7 +52,7 @@ static const char *calibrated_text(fsim_context *c, const fsim_hw *hw, const fsi
     size_t bytes = 0;
     const char *text = fsim_read_file(c->arena, hw->path, &bytes, &why);
     if (!text)
-        fsim_error(c->diag, fsim_command_line, "cannot read hardware file '%s': %s", hw->path, why);
+        fsim_failure(c->diag, FSIM_NO_INPUT, fsim_command_line, "cannot read hardware file '%s': %s", hw->path, why);
     return text ? fsim_calibrated_text(c->arena, text, hw, fit, fits, date, calibration_command(c, date)) : NULL;
 }
 
@@ -66,7 +66,7 @@ static int deliver_calibration(fsim_context *c, const fsim_calibration *x)
 static int prepare_calibrate(fsim_context *c, fsim_hw **hw, fsim_hw *unmeasured, fsim_measurements *rows,
                              fsim_bench **bench)
 {
-    int status = FSIM_EXIT_OK;
+    int status;
     check_calibration(c);
     if (fsim_errors(c->diag))
         return fsim_usage_status(c);
@@ -79,9 +79,7 @@ static int prepare_calibrate(fsim_context *c, fsim_hw **hw, fsim_hw *unmeasured,
         if (fsim_hw_complete(c->arena, c->diag, unmeasured, &without)) /* else the other would say the same again */
             fsim_hw_complete(c->arena, c->diag, *hw, &how);
     }
-    if (fsim_errors(c->diag))
-        fsim_note_failure(c, &status);
-    if ((status = fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT)))
+    if ((status = fsim_conclude(c, FSIM_EXIT_OK)))
         return status;
     const fsim_gpus only = {hw, 1};
     status = fsim_read_measurements(c, &only, rows);
@@ -109,8 +107,8 @@ static int calibrate_to_rows(fsim_context *c)
     if (x.fits < 0 && fsim_errors(c->diag))
         return fsim_give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
     if (x.fits < 0) {
-        fsim_error(c->diag, fsim_command_line, "calibrate: %s", why);
-        return fsim_give_up_outputs(c, FSIM_EXIT_UNAVAILABLE);
+        fsim_failure(c->diag, FSIM_UNAVAILABLE, fsim_command_line, "calibrate: %s", why);
+        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     }
     return deliver_calibration(c, &x);
 }

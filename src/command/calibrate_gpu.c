@@ -218,19 +218,17 @@ static const char *name_of(fsim_context *c, const fsim_gpu_facts *f)
 /* The file of --hw, which must be an NVIDIA GPU's, before anything is measured. *hw is NULL where it is not given. */
 static int read_given(fsim_context *c, const fsim_hw **hw)
 {
-    int status = FSIM_EXIT_OK;
-    *hw = c->set.hw.count ? fsim_read_hw(c, c->set.hw.at[0], &status) : NULL;
-    if (*hw && (*hw)->sm == 0) {
-        fsim_error(c->diag, fsim_command_line, "--hw %s is no NVIDIA GPU but %s", c->set.hw.at[0], (*hw)->architecture);
-        status = FSIM_EXIT_BAD_INPUT;
-    }
-    return fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
+    *hw = c->set.hw.count ? fsim_read_hw(c, c->set.hw.at[0]) : NULL;
+    if (*hw && (*hw)->sm == 0)
+        fsim_failure(c->diag, FSIM_BAD_INPUT, fsim_command_line, "--hw %s is no NVIDIA GPU but %s", c->set.hw.at[0],
+                     (*hw)->architecture);
+    return fsim_conclude(c, FSIM_EXIT_OK);
 }
 
 static int give_up(fsim_context *c, const fsim_fault *fault)
 {
-    fsim_error(c->diag, fsim_command_line, "calibrate --device cuda: %s", fault->message);
-    return fsim_give_up_outputs(c, fault->exit_status);
+    fsim_failure(c->diag, fault->status, fsim_command_line, "calibrate --device cuda: %s", fault->message);
+    return fsim_give_up_outputs(c, FSIM_EXIT_OK);
 }
 
 /* Does the file that is to be changed speak of another kind of device? */
@@ -244,24 +242,23 @@ static void warn_of_others(fsim_context *c, const fsim_hw *hw, const fsim_gpu_fa
 /* What was measured, as a file and a report. Where noise forbids a verdict only the report. */
 static int deliver(fsim_context *c, const fsim_hw *hw, const fsim_gpu_probed *p, const fsim_fault *noise)
 {
-    int status = FSIM_EXIT_OK;
     size_t bytes = 0;
-    const char *text = hw ? fsim_read_text(c, "hardware file", hw->path, &bytes, &status) : "";
+    const char *text = hw ? fsim_read_text(c, "hardware file", hw->path, &bytes) : "";
     if (!text)
-        return fsim_give_up_outputs(c, status);
+        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     const fsim_gpu_hardware made = fsim_gpu_hardware_of(c->arena, hw, text, name_of(c, p->facts), p,
                                                         fsim_today(c->arena), "fusesim calibrate --device cuda");
     if (!made.text) {
-        fsim_error(c->diag, fsim_command_line, "calibrate --device cuda: %s", made.why);
-        return fsim_give_up_outputs(c, FSIM_EXIT_UNAVAILABLE);
+        fsim_failure(c->diag, FSIM_UNAVAILABLE, fsim_command_line, "calibrate --device cuda: %s", made.why);
+        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     }
     const gpu_calibration x = {p, &made, hw ? hw->name : NULL,
-                               noise->exit_status || fsim_is_stdout(c->set.output) ? NULL : c->set.output};
-    if (noise->exit_status == 0)
+                               noise->status || fsim_is_stdout(c->set.output) ? NULL : c->set.output};
+    if (noise->status == FSIM_OK)
         return fsim_deliver_hw(c, made.text, &x);
-    status = fsim_deliver(c, &x);
-    fsim_error(c->diag, fsim_command_line, "calibrate --device cuda: %s", noise->message);
-    return fsim_conclude(c, status ? status : noise->exit_status, noise->exit_status);
+    const int status = fsim_deliver(c, &x);
+    fsim_failure(c->diag, noise->status, fsim_command_line, "calibrate --device cuda: %s", noise->message);
+    return fsim_conclude(c, status);
 }
 
 int fsim_run_calibrate_gpu(fsim_context *c)
@@ -284,7 +281,7 @@ int fsim_run_calibrate_gpu(fsim_context *c)
         warn_of_others(c, hw, fsim_gpu_facts_of(g));
     else
         hw = shipped_like(c, fsim_gpu_facts_of(g));
-    if (!fsim_gpu_run_probes(g, NULL, c->arena, &p, &fault) && fault.exit_status != FSIM_EXIT_INCONCLUSIVE) {
+    if (!fsim_gpu_run_probes(g, NULL, c->arena, &p, &fault) && fault.status != FSIM_INCONCLUSIVE) {
         status = give_up(c, &fault);
         if (strstr(fault.message, "hangs")) /* the driver's clean-up would wait for the kernel */
             _exit(status);

@@ -105,18 +105,18 @@ static void check(fsim_context *c)
 }
 
 /* The text to change: that of --hw, which must be a host's; "" where it is not given. NULL after an error. */
-static const char *text_to_change(fsim_context *c, int *status)
+static const char *text_to_change(fsim_context *c)
 {
     size_t bytes = 0;
     if (c->set.hw.count == 0)
         return "";
-    const fsim_hw *hw = fsim_read_hw(c, c->set.hw.at[0], status);
+    const fsim_hw *hw = fsim_read_hw(c, c->set.hw.at[0]);
     if (!hw)
         return NULL;
     if (hw->host)
-        return fsim_read_text(c, "hardware file", hw->path, &bytes, status);
-    fsim_error(c->diag, fsim_command_line, "--hw %s is no CPU but %s", c->set.hw.at[0], hw->architecture);
-    *status = FSIM_EXIT_BAD_INPUT;
+        return fsim_read_text(c, "hardware file", hw->path, &bytes);
+    fsim_failure(c->diag, FSIM_BAD_INPUT, fsim_command_line, "--hw %s is no CPU but %s", c->set.hw.at[0],
+                 hw->architecture);
     return NULL;
 }
 
@@ -131,20 +131,20 @@ static const char *name_of(fsim_context *c)
 int fsim_run_calibrate_host(fsim_context *c)
 {
     c->kind = FSIM_RESULT_HOST_PROBES;
-    int status = FSIM_EXIT_OK;
+    int status;
     check(c);
     if (fsim_errors(c->diag))
         return fsim_usage_status(c);
-    const char *text = text_to_change(c, &status), *why = "no threads";
-    if ((status = fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT)) || (status = fsim_open_outputs(c)))
+    const char *text = text_to_change(c), *why = "no threads";
+    if ((status = fsim_conclude(c, FSIM_EXIT_OK)) || (status = fsim_open_outputs(c)))
         return status;
     const fsim_cpu_compiler compiler = {.header = fsim_dialect_text};
     fsim_cpu_pool *pool = fsim_cpu_pool_new((int)c->set.threads);
     const fsim_host_probes *h = pool ? fsim_host_probe(pool, &compiler, FSIM_PROBES_ALL, 0, c->arena, &why) : NULL;
     fsim_cpu_pool_free(pool);
     if (!h) {
-        fsim_error(c->diag, fsim_command_line, "calibrate --device cpu: %s", why);
-        return fsim_give_up_outputs(c, FSIM_EXIT_UNAVAILABLE);
+        fsim_failure(c->diag, FSIM_UNAVAILABLE, fsim_command_line, "calibrate --device cpu: %s", why);
+        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     }
     const char *date = fsim_today(c->arena);
     const host_calibration x = {h, fsim_is_stdout(c->set.output) ? NULL : c->set.output};

@@ -27,8 +27,8 @@ static const char *in_folder(const writer *w, const char *folder, const char *na
 
 static bool fail(const writer *w, const char *name, int error)
 {
-    fsim_error(w->c->diag, fsim_command_line, "-o: cannot write '%s': %s", in_folder(w, w->folder, name),
-               fsim_reason(error));
+    fsim_failure(w->c->diag, FSIM_FAILED, fsim_command_line, "-o: cannot write '%s': %s", in_folder(w, w->folder, name),
+                 fsim_reason(error));
     return false;
 }
 
@@ -220,13 +220,15 @@ static bool write_folder(writer *w)
 {
     const bool made = mkdir(w->folder, 0777) == 0;
     if (!made && errno != EEXIST) {
-        fsim_error(w->c->diag, fsim_command_line, "-o: cannot make folder '%s': %s", w->folder, fsim_reason(errno));
+        fsim_failure(w->c->diag, FSIM_FAILED, fsim_command_line, "-o: cannot make folder '%s': %s", w->folder,
+                     fsim_reason(errno));
         return false;
     }
     w->aside = in_folder(w, w->folder, fsim_printf(w->c->arena, ".codegen.%ld.tmp", (long)getpid()));
     bool good = mkdir(w->aside, 0777) == 0;
     if (!good)
-        fsim_error(w->c->diag, fsim_command_line, "-o: cannot write into '%s': %s", w->folder, fsim_reason(errno));
+        fsim_failure(w->c->diag, FSIM_FAILED, fsim_command_line, "-o: cannot write into '%s': %s", w->folder,
+                     fsim_reason(errno));
     find_stale(w);
     good = good && write_aside(w) && move_all(w);
     for (int i = 0; i < w->p->files && !good; i++)
@@ -290,5 +292,5 @@ int fsim_run_codegen(fsim_context *c)
     if (!fsim_show_in_files(c, &what) || !write_folder(&w) || !fsim_commit_files(c))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     (void)fsim_show_on(c, stdout, fsim_on_stdout(&c->set), &what);
-    return fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_INTERNAL);
+    return fsim_conclude(c, FSIM_EXIT_OK);
 }

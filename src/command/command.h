@@ -7,6 +7,7 @@
 #define FUSESIM_COMMAND_COMMAND_H
 
 #include "base/file.h"
+#include "command/exit.h"
 #include "command/format.h"
 #include "evidence/evaluate.h"
 #include "hw/load.h"
@@ -71,8 +72,8 @@ typedef struct {
     fsim_options how;
 } fsim_inputs;
 
-/* A whole file as text with a NUL behind it. what: "plan", for the message. NULL after an error, with *status set. */
-const char *fsim_read_text(fsim_context *c, const char *what, const char *path, size_t *bytes, int *status);
+/* A whole file as text with a NUL behind it. what: "plan", for the message. NULL after an error. */
+const char *fsim_read_text(fsim_context *c, const char *what, const char *path, size_t *bytes);
 /* What --set says, c->set.set.count of them. */
 fsim_binding *fsim_bindings(const fsim_context *c);
 /* "B=8;dtype=f16", as in measurement files. */
@@ -82,11 +83,8 @@ const char *fsim_set_text(const fsim_context *c);
 void fsim_read_strategies(fsim_context *c, fsim_strategy *at, int *count);
 /* What the command line says of all GPUs, for hw/load.h. */
 fsim_hw_wanted fsim_wanted_hw(const fsim_context *c);
-/* *status after an error in c->diag: a missing input outweighs what it says already, anything else does not. */
-void fsim_note_failure(const fsim_context *c, int *status);
-/* One GPU, ready for predictions: hw/load.h. NULL after an error, with *status set: a missing input outweighs a bad
- * one. */
-fsim_hw *fsim_read_hw(fsim_context *c, const char *name, int *status);
+/* One GPU, ready for predictions: hw/load.h. NULL after an error. */
+fsim_hw *fsim_read_hw(fsim_context *c, const char *name);
 /* The workload and all hardware, so that their errors come at once. What is in `in` is good when it returns 0. */
 int fsim_read_inputs(fsim_context *c, fsim_inputs *in);
 /* The same for a command that writes files: those are open too, and from here on Ctrl-C ends the search at its best so
@@ -119,8 +117,8 @@ const char *fsim_file_asked(const fsim_settings *s, fsim_format f);
 /* What stdout gets. */
 fsim_format fsim_on_stdout(const fsim_settings *s);
 
-/* Prints what was collected. Returns status, or `otherwise` when that is 0 and there were errors. */
-int fsim_conclude(fsim_context *c, int status, int otherwise);
+/* Prints what was collected. Returns status, or where that is 0 the exit status of the worst error. */
+int fsim_conclude(fsim_context *c, int status);
 /* The metrics of --gate: those of each command, then NULL. */
 extern const fsim_gate_table *const fsim_gate_tables[];
 /* All of --gate by a command's table, c->set.gates.count of them. Errors are in c->diag. */

@@ -28,10 +28,10 @@ int fsim_run_enumerate(fsim_context *c)
     bool truncated = false;
     const int64_t partitions = fsim_enumerate(&p, c->set.limit, put_partition, &s, &truncated);
     if (partitions < 0) {
-        fsim_error(c->diag, fsim_command_line,
-                   "'%s' has %d primitives; enumerate goes up to 64: there are too many partitions to list",
-                   in.graph->name, in.graph->nodes);
-        return fsim_give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
+        fsim_failure(c->diag, FSIM_BAD_INPUT, fsim_command_line,
+                     "'%s' has %d primitives; enumerate goes up to 64: there are too many partitions to list",
+                     in.graph->name, in.graph->nodes);
+        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     }
     fsim_json_partitions_end(s.out, partitions, truncated || *s.interrupted);
     if (!fsim_commit_files(c))

@@ -13,7 +13,7 @@ int fsim_run_explain(fsim_context *c)
               b = fsim_node_named(c->arena, c->diag, in.graph, c->args.at[2]);
     if (a >= 0 && a == b)
         fsim_error(c->diag, fsim_command_line, "'%s' and '%s' are the same primitive", c->args.at[1], c->args.at[2]);
-    if ((status = fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_USAGE)) || (status = fsim_open_outputs(c)))
+    if ((status = fsim_conclude(c, FSIM_EXIT_OK)) || (status = fsim_open_outputs(c)))
         return status;
     fsim_catch_interrupt();
     const fsim_shown_explanation x = {in.graph, in.hw[0], fsim_explain(in.graph, in.hw[0], &in.how, a, b, c->arena)};

@@ -8,37 +8,34 @@
 static int run_hw_list(fsim_context *c)
 {
     fsim_shown_hw all = {0};
-    int ignored = FSIM_EXIT_OK;
     const char **names = fsim_hw_list(c->arena, &c->hw_folders, &all.count);
     fsim_diag *aside = fsim_diag_new(c->arena),
               *kept = c->diag; /* a file that is not valid is a row, 'hw check' says why */
     all.at = fsim_new(c->arena, fsim_named_hw, all.count + 1);
     c->diag = aside;
     for (int i = 0; i < all.count; i++)
-        all.at[i] = (fsim_named_hw){names[i], fsim_read_hw(c, names[i], &ignored), 0};
+        all.at[i] = (fsim_named_hw){names[i], fsim_read_hw(c, names[i]), 0};
     c->diag = kept;
     return fsim_answer(c, &all);
 }
 
 static int run_hw_show(fsim_context *c)
 {
-    int status = FSIM_EXIT_OK;
-    fsim_hw *hw = fsim_read_hw(c, c->args.at[1], &status);
-    status = fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
+    fsim_hw *hw = fsim_read_hw(c, c->args.at[1]);
+    const int status = fsim_conclude(c, FSIM_EXIT_OK);
     return status ? status : fsim_answer(c, hw);
 }
 
 static int run_hw_check(fsim_context *c)
 {
     const fsim_shown_hw all = {fsim_new(c->arena, fsim_named_hw, c->args.count), c->args.count - 1};
-    int status = FSIM_EXIT_OK;
     for (int i = 0; i < all.count; i++) {
         const char *name = c->args.at[1 + i];
         const int before = fsim_errors(c->diag);
-        fsim_hw *hw = fsim_read_hw(c, name, &status);
+        fsim_hw *hw = fsim_read_hw(c, name);
         all.at[i] = (fsim_named_hw){name, hw, fsim_errors(c->diag) - before};
     }
-    status = fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
+    const int status = fsim_conclude(c, FSIM_EXIT_OK);
     const int delivered = fsim_answer(c, &all);
     return status ? status : delivered;
 }

@@ -39,8 +39,8 @@ static int read_import_inputs(fsim_context *c, imported *x)
         status = fsim_read_inputs(c, &x->in);
     else if (c->set.hw.count) {
         x->in.hw = fsim_new(c->arena, fsim_hw *, 1);
-        x->in.hw[0] = fsim_read_hw(c, c->set.hw.at[0], &status);
-        status = fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
+        x->in.hw[0] = fsim_read_hw(c, c->set.hw.at[0]);
+        status = fsim_conclude(c, FSIM_EXIT_OK);
     }
     if (!status)
         x->as = (fsim_import_as){c->set.hw.count ? x->in.hw[0]->name : "", row_workload(c, x->in.graph), row_set(c),
@@ -91,12 +91,12 @@ static int deliver_import(fsim_context *c, const imported *x, fsim_output *rows)
             return status;
         fsim_rows_write(stdout, x->found.row, x->found.rows);
         (void)fsim_show_on(c, stderr, FSIM_AS_TEXT, &x->found);
-        return fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_INTERNAL);
+        return fsim_conclude(c, FSIM_EXIT_OK);
     }
     if (rows)
         fsim_rows_write(fsim_stream(rows), x->found.row, x->found.rows);
     if (rows && !fsim_commit(rows, &why)) {
-        fsim_error(c->diag, fsim_command_line, "cannot write '%s': %s", c->set.output, why);
+        fsim_failure(c->diag, FSIM_FAILED, fsim_command_line, "cannot write '%s': %s", c->set.output, why);
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     }
     return fsim_deliver(c, &x->found);
@@ -106,7 +106,7 @@ static int run_profile(fsim_context *c, imported *x, const fsim_mapped *file)
 {
     fsim_profile profile;
     if (!fsim_profile_read(c->arena, c->diag, c->set.measurements.at[0], file->text, file->bytes, &profile))
-        return fsim_conclude(c, FSIM_EXIT_BAD_INPUT, FSIM_EXIT_BAD_INPUT);
+        return fsim_conclude(c, FSIM_EXIT_BAD_INPUT);
     fsim_output *rows = fsim_open_file(c, "-o", c->set.output);
     int status = fsim_open_outputs(c);
     if (status) {
@@ -148,8 +148,8 @@ int fsim_run_import(fsim_context *c)
         return status;
     fsim_mapped *file = fsim_map_file(c->arena, path, &why);
     if (!file) {
-        fsim_error(c->diag, fsim_command_line, "cannot read measurements '%s': %s", path, why);
-        return fsim_conclude(c, FSIM_EXIT_NO_INPUT, FSIM_EXIT_NO_INPUT);
+        fsim_failure(c->diag, FSIM_NO_INPUT, fsim_command_line, "cannot read measurements '%s': %s", path, why);
+        return fsim_conclude(c, FSIM_EXIT_OK);
     }
     fsim_diag_source(c->diag, path, file->text, file->bytes);
     status = run_profile(c, &x, file);

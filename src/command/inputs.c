@@ -36,13 +36,11 @@ void fsim_catch_interrupt(void)
     sigaction(SIGINT, &action, NULL);
 }
 
-const char *fsim_read_text(fsim_context *c, const char *what, const char *path, size_t *bytes, int *status)
+const char *fsim_read_text(fsim_context *c, const char *what, const char *path, size_t *bytes)
 {
     const char *why = "", *text = fsim_read_file(c->arena, path, bytes, &why);
-    if (!text) {
-        fsim_error(c->diag, fsim_command_line, "cannot read %s '%s': %s", what, path, why);
-        *status = FSIM_EXIT_NO_INPUT;
-    }
+    if (!text)
+        fsim_failure(c->diag, FSIM_NO_INPUT, fsim_command_line, "cannot read %s '%s': %s", what, path, why);
     return text;
 }
 
@@ -57,33 +55,28 @@ fsim_binding *fsim_bindings(const fsim_context *c)
     return set;
 }
 
-/* NULL after an error, with *status set. */
-static fsim_graph *read_workload(fsim_context *c, int *status)
+/* NULL after an error. */
+static fsim_graph *read_workload(fsim_context *c)
 {
     const char *name = c->args.at[0], *path = fsim_workload_find(c->arena, name, c->workload_folder),
                *dot = strrchr(name, '.'), *why = "";
     if (dot && strcmp(dot, ".onnx") == 0) {
         fsim_error(c->diag, fsim_command_line, "'%s': ONNX models are not in this release; wanted a workload in YAML",
                    name);
-        *status = FSIM_EXIT_USAGE;
         return NULL;
     }
     size_t bytes = 0;
     const char *text = fsim_read_file(c->arena, path, &bytes, &why);
     if (!text) {
-        fsim_error(c->diag, fsim_command_line, "cannot read workload '%s': %s%s", name, why,
-                   fsim_workload_nearest(c->arena, name, c->workload_folder));
-        *status = FSIM_EXIT_NO_INPUT;
+        fsim_failure(c->diag, FSIM_NO_INPUT, fsim_command_line, "cannot read workload '%s': %s%s", name, why,
+                     fsim_workload_nearest(c->arena, name, c->workload_folder));
         return NULL;
     }
     fsim_diag_source(c->diag, path, text, bytes);
     const fsim_yaml *y = fsim_yaml_parse(c->arena, c->diag, path, text, bytes);
     if (y && c->set.scale > 1)
         y = fsim_scale_shapes(c->arena, y, c->set.scale);
-    fsim_graph *g = y ? fsim_graph_of(c->arena, c->diag, path, y, fsim_bindings(c), c->set.set.count) : NULL;
-    if (!g)
-        *status = *status ? *status : FSIM_EXIT_BAD_INPUT;
-    return g;
+    return y ? fsim_graph_of(c->arena, c->diag, path, y, fsim_bindings(c), c->set.set.count) : NULL;
 }
 
 fsim_hw_wanted fsim_wanted_hw(const fsim_context *c)
@@ -92,31 +85,19 @@ fsim_hw_wanted fsim_wanted_hw(const fsim_context *c)
         .folders = c->hw_folders, .change = c->set.hw_set.at, .changes = c->set.hw_set.count, .unseen = c->set.unseen};
 }
 
-void fsim_note_failure(const fsim_context *c, int *status)
-{
-    const fsim_status worst = fsim_diag_status(c->diag);
-    if (worst == FSIM_NO_INPUT)
-        *status = FSIM_EXIT_NO_INPUT;
-    else if (!*status)
-        *status = worst == FSIM_BAD_ARGUMENT ? FSIM_EXIT_USAGE : FSIM_EXIT_BAD_INPUT;
-}
-
-fsim_hw *fsim_read_hw(fsim_context *c, const char *name, int *status)
+fsim_hw *fsim_read_hw(fsim_context *c, const char *name)
 {
     const fsim_hw_wanted how = fsim_wanted_hw(c);
-    fsim_hw *hw = fsim_hw_load(c->arena, c->diag, name, &how);
-    if (!hw)
-        fsim_note_failure(c, status);
-    return hw;
+    return fsim_hw_load(c->arena, c->diag, name, &how);
 }
 
-/* The plan that the user gives, as a partition of in's graph that is one on every GPU. Sets *status. */
-static void read_plan(fsim_context *c, fsim_inputs *in, int *status)
+/* The plan that the user gives, as a partition of in's graph that is one on every GPU. False after an error. */
+static bool read_plan(fsim_context *c, fsim_inputs *in)
 {
     size_t bytes = 0;
-    const char *name = c->set.plan, *text = fsim_read_text(c, "plan", name, &bytes, status);
+    const char *name = c->set.plan, *text = fsim_read_text(c, "plan", name, &bytes);
     if (!text)
-        return;
+        return false;
     fsim_given *given = fsim_new(c->arena, fsim_given, 1);
     fsim_diag_source(c->diag, name, text, bytes);
     const fsim_given_file file = {name, text, bytes, c->set.hw.count == 1 ? in->hw[0]->name : NULL};
@@ -128,7 +109,7 @@ static void read_plan(fsim_context *c, fsim_inputs *in, int *status)
     }
     in->how.given = &given->partition;
     in->how.given_maker = given->maker;
-    *status = good ? FSIM_EXIT_OK : FSIM_EXIT_BAD_INPUT;
+    return good;
 }
 
 static fsim_options model_options(const fsim_context *c)
@@ -153,17 +134,15 @@ static fsim_options model_options(const fsim_context *c)
 
 int fsim_read_inputs(fsim_context *c, fsim_inputs *in)
 {
-    int status = FSIM_EXIT_OK;
-    *in =
-        (fsim_inputs){read_workload(c, &status), fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1), model_options(c)};
+    *in = (fsim_inputs){read_workload(c), fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1), model_options(c)};
     for (int i = 0; i < c->set.hw.count; i++)
-        in->hw[i] = fsim_read_hw(c, c->set.hw.at[i], &status);
+        in->hw[i] = fsim_read_hw(c, c->set.hw.at[i]);
     for (int i = 0; in->graph && i < c->set.hw.count; i++)
-        if (in->hw[i] && !fsim_plannable(in->graph, in->hw[i], &in->how, c->diag, c->arena) && !status)
-            status = FSIM_EXIT_BAD_INPUT;
-    if (c->set.plan && status == FSIM_EXIT_OK && fsim_errors(c->diag) == 0)
-        read_plan(c, in, &status);
-    return fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
+        if (in->hw[i])
+            fsim_plannable(in->graph, in->hw[i], &in->how, c->diag, c->arena);
+    if (c->set.plan && fsim_errors(c->diag) == 0)
+        read_plan(c, in);
+    return fsim_conclude(c, FSIM_EXIT_OK);
 }
 
 int fsim_begin(fsim_context *c, fsim_inputs *in)

@@ -24,11 +24,11 @@ fsim_format fsim_on_stdout(const fsim_settings *s)
     return f;
 }
 
-int fsim_conclude(fsim_context *c, int status, int otherwise)
+int fsim_conclude(fsim_context *c, int status)
 {
-    const bool errors = fsim_errors(c->diag) > 0;
+    const fsim_status worst = fsim_diag_status(c->diag);
     fsim_diag_print(c->diag, stderr, c->set.quiet);
-    return status ? status : errors ? otherwise : FSIM_EXIT_OK;
+    return status ? status : fsim_exit_status(worst);
 }
 
 const fsim_gate_table *const fsim_gate_tables[] = {&fsim_plan_gates, &fsim_row_gates, &fsim_trial_gates,
@@ -51,7 +51,7 @@ void fsim_say_failed_gates(fsim_context *c, const char *where, const fsim_gate *
 
 int fsim_usage_status(fsim_context *c)
 {
-    const int status = fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_USAGE);
+    const int status = fsim_conclude(c, FSIM_EXIT_OK);
     if (status)
         fputs("'fusesim --help' shows how it is used\n", stderr);
     return status;
@@ -90,7 +90,7 @@ int fsim_open_outputs(fsim_context *c)
         else
             fsim_discard(o); /* who draws opens it again */
     }
-    const int status = fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_USAGE);
+    const int status = fsim_conclude(c, FSIM_EXIT_OK);
     if (status)
         discard_outputs(c);
     return status;
@@ -101,7 +101,8 @@ bool fsim_show_in_files(fsim_context *c, const void *what)
     for (fsim_format f = 0; f < FSIM_FILE_FORMATS; f++)
         if (c->file[f] && (!fsim_renderer_of(f, c->kind)->show(fsim_stream(c->file[f]), c, what) ||
                            ferror(fsim_stream(c->file[f])))) {
-            fsim_error(c->diag, fsim_command_line, "cannot write all of '%s'", fsim_file_asked(&c->set, f));
+            fsim_failure(c->diag, FSIM_FAILED, fsim_command_line, "cannot write all of '%s'",
+                         fsim_file_asked(&c->set, f));
             return false;
         }
     return true;
@@ -119,7 +120,8 @@ static bool draw(fsim_context *c, const void *what)
         const char *path = fsim_file_asked(&c->set, f), *why = "";
         const fsim_renderer *r = path ? fsim_renderer_of(f, c->kind) : NULL;
         if (r && r->draw && !r->draw(c, path, what, &why)) {
-            fsim_error(c->diag, fsim_command_line, "%s: cannot draw '%s': %s", fsim_format_option(f), path, why);
+            fsim_failure(c->diag, FSIM_UNAVAILABLE, fsim_command_line, "%s: cannot draw '%s': %s",
+                         fsim_format_option(f), path, why);
             return false;
         }
     }
@@ -133,7 +135,8 @@ bool fsim_commit_files(fsim_context *c)
         fsim_output *o = c->file[f];
         c->file[f] = NULL; /* committed or gone */
         if (o && !fsim_commit(o, &why)) {
-            fsim_error(c->diag, fsim_command_line, "cannot write '%s': %s", fsim_file_asked(&c->set, f), why);
+            fsim_failure(c->diag, FSIM_FAILED, fsim_command_line, "cannot write '%s': %s", fsim_file_asked(&c->set, f),
+                         why);
             return false;
         }
     }
@@ -143,19 +146,17 @@ bool fsim_commit_files(fsim_context *c)
 int fsim_give_up_outputs(fsim_context *c, int status)
 {
     discard_outputs(c);
-    return fsim_conclude(c, status, FSIM_EXIT_INTERNAL);
+    return fsim_conclude(c, status);
 }
 
 int fsim_deliver(fsim_context *c, const void *what)
 {
-    if (!draw(c, what))
-        return fsim_give_up_outputs(c, FSIM_EXIT_UNAVAILABLE);
-    if (!fsim_show_in_files(c, what) || !fsim_commit_files(c))
+    if (!draw(c, what) || !fsim_show_in_files(c, what) || !fsim_commit_files(c))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     if (!fsim_show_on(c, stdout, fsim_on_stdout(&c->set), what) &&
         !ferror(stdout)) /* a stream that failed is fsim_finish_stdout's */
-        fsim_error(c->diag, fsim_command_line, "the results could not be written");
-    return fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_INTERNAL);
+        fsim_failure(c->diag, FSIM_FAILED, fsim_command_line, "the results could not be written");
+    return fsim_conclude(c, FSIM_EXIT_OK);
 }
 
 int fsim_deliver_hw(fsim_context *c, const char *text, const void *what)
@@ -166,7 +167,7 @@ int fsim_deliver_hw(fsim_context *c, const char *text, const void *what)
     if (o)
         fputs(text, fsim_stream(o));
     if (o && !fsim_commit(o, &why))
-        fsim_error(c->diag, fsim_command_line, "cannot write '%s': %s", c->set.output, why);
+        fsim_failure(c->diag, FSIM_FAILED, fsim_command_line, "cannot write '%s': %s", c->set.output, why);
     if (fsim_errors(c->diag))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     if (!to_stdout)
@@ -175,7 +176,7 @@ int fsim_deliver_hw(fsim_context *c, const char *text, const void *what)
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     fputs(text, stdout);
     (void)fsim_show_on(c, stderr, FSIM_AS_TEXT, what);
-    return fsim_conclude(c, FSIM_EXIT_OK, FSIM_EXIT_INTERNAL);
+    return fsim_conclude(c, FSIM_EXIT_OK);
 }
 
 bool fsim_is_shipped_hw(const fsim_context *c, const char *path)
@@ -202,9 +203,9 @@ int fsim_finish_stdout(fsim_context *c, int status)
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
-    fsim_error(c->diag, fsim_command_line, "cannot write the results: %s",
-               errno ? strerror(errno) : "the stream failed");
-    return fsim_conclude(c, status, FSIM_EXIT_INTERNAL);
+    fsim_failure(c->diag, FSIM_FAILED, fsim_command_line, "cannot write the results: %s",
+                 errno ? strerror(errno) : "the stream failed");
+    return fsim_conclude(c, status);
 }
 
 bool fsim_use_color(const fsim_context *c)

@@ -49,5 +49,5 @@ int fsim_run_plan(fsim_context *c)
         return delivered;
     for (int i = 0; i < count; i++)
         fsim_say_failed_gates(c, fsim_shown_gpu(c, &p, i), p.judged[i].at, p.judged[i].count);
-    return fsim_conclude(c, status, status);
+    return fsim_conclude(c, status);
 }

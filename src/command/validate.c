@@ -139,14 +139,13 @@ static void keep_freed_memory(void)
 /* The GPUs of --hw; with --unseen as if nothing had been measured on them. */
 static int read_gpus(fsim_context *c, fsim_gpus *only)
 {
-    int status = FSIM_EXIT_OK;
     *only = (fsim_gpus){fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1), 0};
     for (int i = 0; i < c->set.hw.count; i++) {
-        fsim_hw *hw = fsim_read_hw(c, c->set.hw.at[i], &status);
+        fsim_hw *hw = fsim_read_hw(c, c->set.hw.at[i]);
         if (hw)
             only->at[only->count++] = hw;
     }
-    return fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
+    return fsim_conclude(c, FSIM_EXIT_OK);
 }
 
 /* Everything but the predictions. */
@@ -186,7 +185,7 @@ static int conclude_validate(fsim_context *c, const accuracy_options *o, const f
     if (status || fsim_gates_failed(x->gate, x->gates) == 0)
         return status;
     fsim_say_failed_gates(c, "", x->gate, x->gates);
-    return fsim_conclude(c, FSIM_EXIT_GATE, FSIM_EXIT_GATE);
+    return fsim_conclude(c, FSIM_EXIT_GATE);
 }
 
 int fsim_run_validate(fsim_context *c)
@@ -210,8 +209,8 @@ int fsim_run_validate(fsim_context *c)
     const double took_s = processor_s() - start_s;
     const int count = keep_wanted(&o, e, rows.count);
     if (count == 0) {
-        fsim_error(c->diag, fsim_command_line, "no row is left by --class and --above");
-        return fsim_give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
+        fsim_failure(c->diag, FSIM_BAD_INPUT, fsim_command_line, "no row is left by --class and --above");
+        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     }
     if (c->set.no_exclude)
         include_all(e, count);

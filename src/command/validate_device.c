@@ -263,7 +263,7 @@ static bool is_wrong(const fsim_trials *x)
 /* What the runner can't go on after. A GPU goes on with the next workload unless it is lost. */
 static bool is_end(const fsim_runner *r, const fsim_fault *fault)
 {
-    return fault->exit_status != FSIM_EXIT_OK && fault->exit_status != FSIM_EXIT_INCONCLUSIVE &&
+    return fault->status != FSIM_OK && fault->status != FSIM_INCONCLUSIVE &&
            (!fsim_runner_gpu(r) || fsim_runner_lost(r));
 }
 
@@ -315,19 +315,19 @@ static int verdict(fsim_context *c, const fsim_trials *x, int gates, const fsim_
         failure = fsim_trial_failure(&x->at[i]);
     if (is_wrong(x)) {
         fsim_error(c->diag, fsim_command_line, "kernels do not compute what they should");
-        return fsim_conclude(c, FSIM_EXIT_GATE, FSIM_EXIT_GATE);
+        return fsim_conclude(c, FSIM_EXIT_GATE);
     }
-    if (end->exit_status || failure) {
-        fsim_error(c->diag, fsim_command_line, "%s", end->exit_status ? end->message : failure);
-        return fsim_conclude(c, end->exit_status ? end->exit_status : FSIM_EXIT_UNAVAILABLE, FSIM_EXIT_UNAVAILABLE);
+    if (end->status || failure) {
+        fsim_error(c->diag, fsim_command_line, "%s", end->status ? end->message : failure);
+        return fsim_conclude(c, end->status ? fsim_exit_status(end->status) : FSIM_EXIT_UNAVAILABLE);
     }
     if (x->measured && !any_times(x) && !gates) {
         const char *left_out = x->count ? fsim_trial_left_out(&x->at[0], c->arena) : NULL;
         if (left_out)
             fsim_error(c->diag, fsim_command_line, "nothing was measured: %s", left_out);
-        return fsim_conclude(c, left_out ? FSIM_EXIT_INCONCLUSIVE : FSIM_EXIT_OK, FSIM_EXIT_INCONCLUSIVE);
+        return fsim_conclude(c, left_out ? FSIM_EXIT_INCONCLUSIVE : FSIM_EXIT_OK);
     }
-    if (noise->exit_status && !gates)
+    if (noise->status && !gates)
         fsim_error(c->diag, fsim_command_line, "%s", noise->message);
     if (is_disturbed(x) && !c->set.quiet)
         fputs("fusesim: warning: other processes had the CPUs during most samples: times say little\n", stderr);
@@ -337,7 +337,7 @@ static int verdict(fsim_context *c, const fsim_trials *x, int gates, const fsim_
                    "verdict");
     if (gates == FSIM_EXIT_GATE)
         fsim_say_failed_gates(c, "", x->gate, x->gates);
-    return fsim_conclude(c, gates ? gates : noise->exit_status, FSIM_EXIT_OK);
+    return fsim_conclude(c, gates ? gates : fsim_exit_status(noise->status));
 }
 
 /* A lost device is left alone: the driver's clean-up at the program's end would wait for what hangs. */
@@ -385,22 +385,22 @@ int fsim_run_trials(fsim_context *c)
                      .verbose = c->set.verbose,
                      .measured = !c->set.no_measure,
                      .facts = ""};
-    while (x.count < all.count && hw && fault.exit_status == FSIM_EXIT_OK) {
+    while (x.count < all.count && hw && fault.status == FSIM_OK) {
         const double until_s =
             c->set.budget_s > 0 ? start_s + (x.count + 1) * c->set.budget_s : 0; /* what one leaves, the next has */
         try_workload(c, r, &in[x.count], hw, &o, until_s, &trial[x.count], &fault);
         x.count++;
-        if (fault.exit_status == FSIM_EXIT_INCONCLUSIVE) {
+        if (fault.status == FSIM_INCONCLUSIVE) {
             noise = fault;
             fault = (fsim_fault){0};
         }
     }
-    if (fault.exit_status &&
+    if (fault.status &&
         !(r && fsim_runner_gpu(r) && x.count > 0)) { /* of a GPU, what was measured before it was lost is shown */
         fsim_error(c->diag, fsim_command_line, "%s", fault.message);
         if (rows)
             fsim_discard(rows);
-        return finish(c, r, fsim_give_up_outputs(c, fault.exit_status));
+        return finish(c, r, fsim_give_up_outputs(c, fsim_exit_status(fault.status)));
     }
     x.device = r->name;
     x.name = r->device;

@@ -159,7 +159,7 @@ int fsim_run_registers(fsim_context *c)
     for (int i = 0; i < all.count; i++)
         add_workload(c, &in[i], &o, rows);
     if (!fsim_register_rows_compile(rows, n, jobs_of(c), &fault))
-        return give_up(c, &fault, fault.exit_status);
+        return give_up(c, &fault, fsim_exit_status(fault.status));
     int *sm;
     const int archs = architectures_of(rows, c->arena, &sm);
     fsim_register_report x = {.rows = rows,
@@ -176,5 +176,5 @@ int fsim_run_registers(fsim_context *c)
     if (status || !fsim_gates_failed(x.gate, x.gates))
         return status;
     fsim_say_failed_gates(c, "", x.gate, x.gates);
-    return fsim_conclude(c, FSIM_EXIT_GATE, FSIM_EXIT_GATE);
+    return fsim_conclude(c, FSIM_EXIT_GATE);
 }

@@ -26,10 +26,10 @@ static const char *why_none(const fsim_context *c, const fsim_gpus *only, int re
 int fsim_read_measurements(fsim_context *c, const fsim_gpus *only, fsim_measurements *rows)
 {
     fsim_measurements all = {0};
-    int status = FSIM_EXIT_OK, room = 0, read = 0;
+    int room = 0, read = 0;
     for (int f = 0; f < c->set.measurements.count; f++) {
         size_t bytes = 0;
-        const char *path = c->set.measurements.at[f], *text = fsim_read_text(c, "measurements", path, &bytes, &status);
+        const char *path = c->set.measurements.at[f], *text = fsim_read_text(c, "measurements", path, &bytes);
         if (!text)
             continue;
         fsim_diag_source(c->diag, path, text, bytes);
@@ -42,19 +42,18 @@ int fsim_read_measurements(fsim_context *c, const fsim_gpus *only, fsim_measurem
     if (all.count == 0 && fsim_errors(c->diag) == 0)
         fsim_error(c->diag, (fsim_loc){.file = c->set.measurements.at[0]}, "%s", why_none(c, only, read));
     *rows = all;
-    return fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
+    return fsim_conclude(c, FSIM_EXIT_OK);
 }
 
 int fsim_read_bench(fsim_context *c, const fsim_gpus *only, const fsim_measurements *rows, fsim_bench **bench)
 {
-    int status = FSIM_EXIT_OK;
     const fsim_folders where = {.root = c->set.roots.at,
                                 .roots = c->set.roots.count,
                                 .workloads = c->workload_folder,
                                 .hw = only->at,
                                 .hws = only->count,
                                 .others = fsim_wanted_hw(c)};
-    *bench = fsim_bench_of(c->arena, c->diag, &where, rows, &status);
-    status = fsim_conclude(c, status, FSIM_EXIT_BAD_INPUT);
+    *bench = fsim_bench_of(c->arena, c->diag, &where, rows);
+    const int status = fsim_conclude(c, FSIM_EXIT_OK);
     return status ? status : fsim_open_outputs(c);
 }

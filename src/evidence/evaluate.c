@@ -99,39 +99,30 @@ static const char *path_of(fsim_arena *a, const fsim_folders *where, const char 
     return access(here, R_OK) == 0 ? here : fsim_workload_find(a, name, where->workloads);
 }
 
-static workload *read_workload(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measured *row,
-                               int *status)
+static workload *read_workload(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measured *row)
 {
     workload *w = fsim_new(a, workload, 1);
     const char *why = "";
     w->path = path_of(a, where, row->workload);
     w->text = fsim_read_file(a, w->path, &w->bytes, &why);
     if (!w->text) {
-        fsim_error(d, row->at, "cannot read workload '%s': %s%s", row->workload, why,
-                   where->roots ? "" : "; --workload-root DIR says where workloads lie");
-        *status = FSIM_EXIT_NO_INPUT;
+        fsim_failure(d, FSIM_NO_INPUT, row->at, "cannot read workload '%s': %s%s", row->workload, why,
+                     where->roots ? "" : "; --workload-root DIR says where workloads lie");
         return w;
     }
     fsim_diag_source(d, w->path, w->text, w->bytes);
     w->document = fsim_yaml_parse(a, d, w->path, w->text, w->bytes);
-    if (!w->document && !*status)
-        *status = FSIM_EXIT_BAD_INPUT;
     return w;
 }
 
-static fsim_hw *read_hw(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measured *row, int *status)
+static fsim_hw *read_hw(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measured *row)
 {
     for (int i = 0; i < where->hws; i++)
         if (strcmp(where->hw[i]->name, row->hw) == 0)
             return where->hw[i];
     fsim_hw *hw = fsim_hw_load(a, d, row->hw, &where->others);
-    if (!hw) {
+    if (!hw)
         fsim_note(d, "in row '%s', %s:%d", row->id, row->at.file, row->at.line);
-        *status = fsim_diag_status(d) == FSIM_NO_INPUT       ? FSIM_EXIT_NO_INPUT
-                  : *status                                  ? *status
-                  : fsim_diag_status(d) == FSIM_BAD_ARGUMENT ? FSIM_EXIT_USAGE
-                                                             : FSIM_EXIT_BAD_INPUT;
-    }
     return hw;
 }
 
@@ -177,8 +168,7 @@ static void sort_by_graph(fsim_bench *b, const int *hw, fsim_arena *a)
         b->order[to[graph[i]]++] = i;
 }
 
-fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measurements *rows,
-                          int *status)
+fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measurements *rows)
 {
     fsim_bench *b = fsim_new(a, fsim_bench, 1);
     fsim_names hw_names = {0}, workload_names = {0};
@@ -193,9 +183,9 @@ fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where
         const int hws = hw_names.count, workloads = workload_names.count;
         const int h = number_of(a, &hw_names, row->hw), w = number_of(a, &workload_names, row->workload);
         if (h == hws)
-            hw[h] = read_hw(a, d, where, row, status);
+            hw[h] = read_hw(a, d, where, row);
         if (w == workloads)
-            of[w] = read_workload(a, d, where, row, status);
+            of[w] = read_workload(a, d, where, row);
         b->hw[i] = hw[h];
         b->of[i] = of[w];
         hw_of[i] = h;

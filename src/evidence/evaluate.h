@@ -63,10 +63,8 @@ extern const char *const fsim_exclusions[FSIM_EXCLUSIONS];
 
 /* What rows refer to, read once. */
 typedef struct fsim_bench fsim_bench;
-/* Reads every workload and GPU that the rows name, each once. NULL after errors in d, with *status set: 65 or 66. In a.
- */
-fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measurements *rows,
-                          int *status);
+/* Reads every workload and GPU that the rows name, each once. NULL after errors in d. In a. */
+fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measurements *rows);
 
 /* Whose kernels ran: those of the row's strategy, or of the serving stack that its source names. */
 fsim_maker fsim_row_maker(const fsim_measured *row);

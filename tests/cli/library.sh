@@ -18,7 +18,7 @@ stray=$(nm -g --defined-only "$build/libfusesim.a" 2>/dev/null | awk 'NF == 3 &&
 # It ends no process and reads no environment.
 case $(nm -D "$build/libfusesim.so") in *__asan_*|*__ubsan_*|*__tsan_*) sanitized=yes ;; *) sanitized= ;; esac
 unwanted=$(nm -D --undefined-only "$build/libfusesim.so" | awk '{print $2}' | sed 's/@.*//' |
-    grep -xE '_?exit|_Exit|quick_exit|abort|environ|setenv|putenv|signal|sigaction|setlocale|system|fork|printf|puts|perror|stderr')
+    grep -xE '_?exit|_Exit|quick_exit|abort|(secure_)?getenv|environ|setenv|putenv|signal|sigaction|setlocale|system|fork|printf|puts|perror|stderr')
 [ -z "$unwanted" ] || fail "libfusesim calls $unwanted"
 
 echo '#include <fusesim.h>' >header.c

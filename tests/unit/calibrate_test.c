@@ -30,12 +30,11 @@ static fsim_hw *gpu(fsim_arena *a, const char *name)
 static fsim_bench *bench_of(fsim_arena *a, fsim_hw *hw, const fsim_measurements *rows)
 {
     fsim_hw **one = fsim_new(a, fsim_hw *, 1);
-    int status = 0;
     one[0] = hw;
     fsim_folders *where = fsim_new(a, fsim_folders, 1);
     *where = (fsim_folders){
         .workloads = FUSESIM_SOURCE_DIR "/workloads", .others.folders.shipped = HWMODELS, .hw = one, .hws = 1};
-    fsim_bench *b = fsim_bench_of(a, fsim_diag_new(a), where, rows, &status);
+    fsim_bench *b = fsim_bench_of(a, fsim_diag_new(a), where, rows);
     assert_non_null(b);
     return b;
 }

@@ -123,7 +123,7 @@ static void show(const fsim_fault *fault)
 {
     if (fault->message)
         print_message("%s\n", fault->message);
-    assert_true(fault->exit_status == FSIM_EXIT_OK || fault->exit_status == FSIM_EXIT_INCONCLUSIVE);
+    assert_true(fault->status == FSIM_OK || fault->status == FSIM_INCONCLUSIVE);
 }
 
 static void kernels_are_measured(void **state)
@@ -228,7 +228,7 @@ static void faults_are_named(void **state)
     fsim_gpu_buffer huge;
     fsim_fault fault = {0};
     assert_false(fsim_gpu_allocate(b->g, "tensor 'logits'", (int64_t)1 << 50, &huge, &fault));
-    assert_int_equal(fault.exit_status, FSIM_EXIT_UNAVAILABLE);
+    assert_int_equal(fault.status, FSIM_UNAVAILABLE);
     assert_non_null(strstr(fault.message, "tensor 'logits' needs "));
     fsim_gpu_free(b->g, &huge);
     fsim_program greedy = program[0];
@@ -243,7 +243,7 @@ static void faults_are_named(void **state)
     assert_null(fsim_gpu_load(b->g, &greedy, &cubin, argument, &fault));
     assert_non_null(strstr(fault.message, "no_such_kernel"));
     assert_false(fsim_gpu_download(b->g, b->out, b->x, N * 4 + 1, &fault));
-    assert_int_equal(fault.exit_status, FSIM_EXIT_INTERNAL);
+    assert_int_equal(fault.status, FSIM_FAILED);
     fsim_program future = program[0];
     future.sm = 999;
     assert_false(fsim_gpu_compile(b->g, &future, 1, "", 1, &cubin, &fault));
@@ -454,7 +454,7 @@ static void library_contractions_are_captured(void **state)
                                            .type = FSIM_F32,
                                            .bias = {b->x.at, COLUMNS * 4 - 1}};
     assert_null(fsim_gpu_gemm(b->g, &short_bias, b->x, b->x, b->y, &fault));
-    assert_int_equal(fault.exit_status, FSIM_EXIT_INTERNAL);
+    assert_int_equal(fault.status, FSIM_FAILED);
 }
 
 int main(void)

@@ -166,7 +166,7 @@ static void opening_without_a_driver_says_so(void **unused)
     fsim_fault fault = {0};
     setenv("FUSESIM_CUDA_LIB", "/no/such/libcuda.so.1", 1);
     assert_null(fsim_gpu_open(a, NULL, &fault));
-    assert_int_equal(fault.exit_status, FSIM_EXIT_UNAVAILABLE);
+    assert_int_equal(fault.status, FSIM_UNAVAILABLE);
     assert_non_null(strstr(fault.message, "/no/such/libcuda.so.1"));
     unsetenv("FUSESIM_CUDA_LIB");
     fsim_arena_free(a);
@@ -184,7 +184,7 @@ static void opening_without_a_gpu_is_polite(void **unused)
         skip();
     }
     print_message("%s\n", fault.message);
-    assert_int_equal(fault.exit_status, FSIM_EXIT_UNAVAILABLE);
+    assert_int_equal(fault.status, FSIM_UNAVAILABLE);
     fsim_gpu_close(NULL);
     fsim_arena_free(a);
 }
@@ -205,7 +205,7 @@ static void the_stub_is_told_from_the_driver(void **unused)
     setenv("FUSESIM_CUDA_LIB", stub, 1);
     assert_null(fsim_gpu_open(a, NULL, &fault));
     unsetenv("FUSESIM_CUDA_LIB");
-    assert_int_equal(fault.exit_status, FSIM_EXIT_UNAVAILABLE);
+    assert_int_equal(fault.status, FSIM_UNAVAILABLE);
     assert_non_null(strstr(fault.message, "stub"));
     fsim_arena_free(a);
 }

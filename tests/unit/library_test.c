@@ -215,8 +215,10 @@ static void errors_are_data(void **state)
     assert_non_null(strstr(d.message, "relu"));
     assert_int_equal(fsim_diagnostic_get(s, fsim_diagnostic_count(s), &d), FSIM_BAD_ARGUMENT);
     assert_int_equal(fsim_workload_load(s, "no-such-workload", NULL, 0, &w), FSIM_NO_INPUT);
-    assert_int_not_equal(fsim_hardware_load(s, "no-such-gpu", NULL, 0, &h), FSIM_OK);
+    assert_int_equal(fsim_hardware_load(s, "no-such-gpu", NULL, 0, &h), FSIM_NO_INPUT);
     assert_null(h);
+    const char *const change = "smx=3";
+    assert_int_equal(fsim_hardware_load(s, "t4", &change, 1, &h), FSIM_BAD_ARGUMENT);
     assert_int_equal(fsim_workload_load(s, NULL, NULL, 0, &w), FSIM_BAD_ARGUMENT);
     assert_int_equal(fsim_workload_parse(s, NULL, NULL, 0, &w), FSIM_BAD_ARGUMENT);
     assert_int_equal(fsim_workload_parse(NULL, &document, NULL, 0, &w), FSIM_BAD_ARGUMENT);

@@ -462,8 +462,7 @@ static fsim_evaluated *predicted(fsim_arena *a, const fsim_measurements *rows, i
                                 .workloads = FUSESIM_SOURCE_DIR "/workloads",
                                 .others.folders.shipped = FUSESIM_SOURCE_DIR "/hwmodels"};
     fsim_diag *d = fsim_diag_new(a);
-    int status = 0;
-    const fsim_bench *b = fsim_bench_of(a, d, &where, rows, &status);
+    const fsim_bench *b = fsim_bench_of(a, d, &where, rows);
     fsim_evaluated *e = fsim_new(a, fsim_evaluated, rows->count);
     assert_non_null(b);
     assert_true(fsim_evaluate(b, jobs, a, d, e));

@@ -259,7 +259,7 @@ static void broken_sources_say_their_error(void **unused)
         {"scale.cu", scale, 80}};
     assert_false(fsim_nvrtc_compile_all(b.n, source, 2, header, 2, b.a, c));
     assert_null(c[0].cubin);
-    assert_int_equal(c[0].fault.exit_status, FSIM_EXIT_INTERNAL);
+    assert_int_equal(c[0].fault.status, FSIM_FAILED);
     assert_non_null(strstr(c[0].fault.message, "no_such_name"));
     assert_non_null(c[1].cubin);
     const fsim_nvrtc_source tile = {"tile.cu",
@@ -277,7 +277,7 @@ static void unknown_architectures_are_named(void **unused)
     bench b = open_nvrtc(80);
     fsim_cubin c;
     assert_false(fsim_nvrtc_compile(b.n, &(fsim_nvrtc_source){"scale.cu", scale, 20}, header, b.a, &c));
-    assert_int_equal(c.fault.exit_status, FSIM_EXIT_UNAVAILABLE);
+    assert_int_equal(c.fault.status, FSIM_UNAVAILABLE);
     assert_non_null(strstr(c.fault.message, "sm_20"));
     fsim_arena_free(b.a);
 }
@@ -289,7 +289,7 @@ static void missing_libraries_are_named(void **unused)
     fsim_fault fault = {0};
     setenv("FUSESIM_NVRTC_LIB", "/no/such/libnvrtc.so", 1);
     assert_null(fsim_nvrtc_open(a, 0, &fault));
-    assert_int_equal(fault.exit_status, FSIM_EXIT_UNAVAILABLE);
+    assert_int_equal(fault.status, FSIM_UNAVAILABLE);
     assert_non_null(strstr(fault.message, "/no/such/libnvrtc.so"));
     setenv("FUSESIM_NVRTC_LIB", "libm.so.6", 1); /* there, but no NVRTC */
     assert_null(fsim_nvrtc_open(a, 0, &fault));

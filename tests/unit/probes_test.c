@@ -164,7 +164,7 @@ static void is_noisy(void)
     CHECK(!fsim_gpu_run_probes(g, &(fsim_gpu_probe_options){.most_bytes = 2 << 20, .gemm = -1, .load_s = 1e-3}, a, &p,
                                &fault));
     CHECK(p.noisy > 10 && p.of[FSIM_GPU_COPY].noisy);
-    CHECK(fault.exit_status == FSIM_EXIT_INCONCLUSIVE && strstr(fault.message, "scatter by more than 10 %"));
+    CHECK(fault.status == FSIM_INCONCLUSIVE && strstr(fault.message, "scatter by more than 10 %"));
     fsim_gpu_close(g);
     fsim_arena_free(a);
 }

@@ -142,7 +142,7 @@ static int count_records(fsim_activity *s)
 static bool flush_records(fsim_gpu *g, uint32_t how, fsim_fault *fault)
 {
     const int result = g->cupti.cuptiActivityFlushAll(how);
-    return result == 0 || fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "CUPTI does not hand out its records: %s (%d)",
+    return result == 0 || fsim_fail(fault, g->a, FSIM_UNAVAILABLE, "CUPTI does not hand out its records: %s (%d)",
                                     result_text(g, result), result);
 }
 

@@ -12,7 +12,7 @@ enum { WORKSPACE_BYTES = 32 << 20 };
 static bool ok(fsim_gpu *g, int status, const char *doing, fsim_fault *fault)
 {
     const char *text = status != 0 && g->blas.cublasGetStatusString ? g->blas.cublasGetStatusString(status) : NULL;
-    return status == 0 || fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "%s failed: %s (%d)", doing,
+    return status == 0 || fsim_fail(fault, g->a, FSIM_UNAVAILABLE, "%s failed: %s (%d)", doing,
                                     text ? text : "cuBLAS gives no reason", status);
 }
 
@@ -23,7 +23,7 @@ static bool open_blas(fsim_gpu *g, fsim_fault *fault)
 {
     fsim_library library;
     fsim_fault *why = &g->blas_fault;
-    if (!g->blas_handle && !why->exit_status &&
+    if (!g->blas_handle && !why->status &&
         !(fsim_open_cublas(g->a, g->facts.driver_version / 1000, &library, &g->blas, why) &&
           ok(g, g->blas.cublasCreate_v2(&g->blas_handle), "starting cuBLAS", why) &&
           ok(g, g->blas.cublasSetStream_v2(g->blas_handle, g->stream), "giving cuBLAS a stream", why) &&
@@ -31,9 +31,9 @@ static bool open_blas(fsim_gpu *g, fsim_fault *fault)
           ok(g, g->blas.cublasSetWorkspace_v2(g->blas_handle, as_pointer(g->blas_workspace.at), WORKSPACE_BYTES),
              "giving cuBLAS a workspace", why)))
         fsim_blas_close(g);
-    if (why->exit_status && fault)
+    if (why->status && fault)
         *fault = *why;
-    return !why->exit_status;
+    return !why->status;
 }
 
 void fsim_blas_close(fsim_gpu *g)
@@ -80,18 +80,18 @@ static bool check(fsim_gpu *g, const fsim_gpu_gemm_call *c, fsim_gpu_buffer at, 
                   fsim_fault *fault)
 {
     if (fsim_blas_type(c->type) < 0)
-        return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE,
+        return fsim_fail(fault, g->a, FSIM_UNAVAILABLE,
                          "'%s': cuBLAS is not called for this type here, only for f32, f16, bf16 and f64", c->name);
     const int64_t extent[] = {c->m, c->n, c->k, c->batch};
     for (int i = 0; i < 4; i++)
         if (extent[i] < 1 || extent[i] > INT_MAX)
-            return fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "'%s': cuBLAS takes extents of 1 to 2^31 - 1, not %lld",
-                             c->name, (long long)extent[i]);
+            return fsim_fail(fault, g->a, FSIM_FAILED, "'%s': cuBLAS takes extents of 1 to 2^31 - 1, not %lld", c->name,
+                             (long long)extent[i]);
     if (span_bytes(c, c->m, c->k, c->a_stride) > at.bytes || span_bytes(c, c->k, c->n, c->b_stride) > bt.bytes ||
         span_bytes(c, c->m, c->n, c->c_stride) > ct.bytes)
-        return fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "'%s': a matrix is larger than its buffer", c->name);
+        return fsim_fail(fault, g->a, FSIM_FAILED, "'%s': a matrix is larger than its buffer", c->name);
     if (c->bias.at && (c->n + c->bias_stride * (c->batch - 1)) * element_bytes(c->type) > c->bias.bytes)
-        return fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "'%s': the bias is larger than its buffer", c->name);
+        return fsim_fail(fault, g->a, FSIM_FAILED, "'%s': the bias is larger than its buffer", c->name);
     return true;
 }
 

@@ -18,7 +18,7 @@ struct fsim_lt_call {
 static bool ok(fsim_gpu *g, int status, const char *doing, fsim_fault *fault)
 {
     const char *text = status != 0 && g->lt.cublasLtGetStatusString ? g->lt.cublasLtGetStatusString(status) : NULL;
-    return status == 0 || fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "%s failed: %s (%d)", doing,
+    return status == 0 || fsim_fail(fault, g->a, FSIM_UNAVAILABLE, "%s failed: %s (%d)", doing,
                                     text ? text : "cuBLASLt gives no reason", status);
 }
 
@@ -28,14 +28,14 @@ static void *as_pointer(fsim_cu_pointer p) { return (void *)(uintptr_t)p; }
 static bool open_lt(fsim_gpu *g, fsim_fault *fault)
 {
     fsim_library library;
-    if (!g->lt_handle && !g->lt_fault.exit_status)
+    if (!g->lt_handle && !g->lt_fault.status)
         if (!(fsim_open_cublaslt(g->a, g->facts.driver_version / 1000, &library, &g->lt, &g->lt_fault) &&
               ok(g, g->lt.cublasLtCreate(&g->lt_handle), "starting cuBLASLt", &g->lt_fault) &&
               fsim_gpu_allocate(g, "cuBLASLt's workspace", WORKSPACE_BYTES, &g->lt_workspace, &g->lt_fault)))
             fsim_blaslt_close(g);
-    if (g->lt_fault.exit_status && fault)
+    if (g->lt_fault.status && fault)
         *fault = g->lt_fault;
-    return !g->lt_fault.exit_status;
+    return !g->lt_fault.status;
 }
 
 void fsim_blaslt_close(fsim_gpu *g)
@@ -160,7 +160,7 @@ static bool choose(fsim_gpu *g, fsim_gpu_kernel *k, fsim_fault *fault)
                    doing, fault);
     (void)!g->lt.cublasLtMatmulPreferenceDestroy(p);
     if (good && count < 1)
-        good = fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "cuBLASLt has no algorithm for it");
+        good = fsim_fail(fault, g->a, FSIM_UNAVAILABLE, "cuBLASLt has no algorithm for it");
     good = good && ok(g, best.status, doing, fault);
     x->algorithm = best.algorithm;
     return good;

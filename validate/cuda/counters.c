@@ -451,7 +451,7 @@ void fsim_counters_measure(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int coun
     close_profiler(&s);
     for (int i = 0; i < count; i++)
         take_counts(value[i], &out[i]);
-    if (own.exit_status != 0 && !g->lost && !g->facts.no_counters)
+    if (own.status != 0 && !g->lost && !g->facts.no_counters)
         g->facts.no_counters = own.message;
     if (g->lost && fault)
         *fault = own;

@@ -10,9 +10,9 @@
  *     fsim_gpu_close
  *
  * Functions that return bool or a pointer say false or NULL on a fault, and set *fault (which may be NULL):
- *     FSIM_EXIT_UNAVAILABLE    no driver, device, compiler; out of memory; a launch that failed, a kernel that hung
- *     FSIM_EXIT_INCONCLUSIVE   measured, but too noisy to judge by: what was asked for is filled in
- *     FSIM_EXIT_INTERNAL       our own source does not compile
+ *     FSIM_UNAVAILABLE    no driver, device, compiler; out of memory; a launch that failed, a kernel that hung
+ *     FSIM_INCONCLUSIVE   measured, but too noisy to judge by: what was asked for is filled in
+ *     FSIM_FAILED       our own source does not compile
  * Counters that the machine refuses are no fault: their values are NaN, and fsim_gpu_facts.no_counters says what to do.
  * After a kernel hung or crashed the context is gone: every later call fails with the same message, fsim_gpu_close
  * leaves the driver alone, and where one hung the program should end by _exit, as the driver's own clean-up would wait

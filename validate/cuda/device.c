@@ -81,7 +81,7 @@ static bool fatal(int result)
 
 bool fsim_gpu_usable(fsim_gpu *g, fsim_fault *fault)
 {
-    return !g->lost || fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "%s", g->lost);
+    return !g->lost || fsim_fail(fault, g->a, FSIM_UNAVAILABLE, "%s", g->lost);
 }
 
 bool fsim_gpu_ok(fsim_gpu *g, int result, const char *doing, fsim_fault *fault)
@@ -95,7 +95,7 @@ bool fsim_gpu_ok(fsim_gpu *g, int result, const char *doing, fsim_fault *fault)
                                       name ? name : "unknown error", result);
     if (fatal(result) && !g->lost)
         g->lost = fsim_printf(g->a, "%s; nothing more can be run on the device", message);
-    return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "%s", fatal(result) ? g->lost : message);
+    return fsim_fail(fault, g->a, FSIM_UNAVAILABLE, "%s", fatal(result) ? g->lost : message);
 }
 
 /* cuInit and what follows it, in words that say what to do. */
@@ -104,21 +104,21 @@ static bool start_failed(fsim_gpu *g, int result, fsim_fault *fault)
     fsim_arena *a = g->a;
     switch (result) {
     case FSIM_CU_STUB_LIBRARY:
-        return fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE,
+        return fsim_fail(fault, a, FSIM_UNAVAILABLE,
                          "%s is the stub that programs are linked with, not the driver: take the toolkit's lib64/stubs "
                          "out of LD_LIBRARY_PATH, or install the driver",
                          g->facts.driver_path);
     case FSIM_CU_NO_DEVICE:
-        return fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE,
+        return fsim_fail(fault, a, FSIM_UNAVAILABLE,
                          "the NVIDIA driver finds no GPU: see that nvidia-smi lists one and that CUDA_VISIBLE_DEVICES "
                          "does not hide it (in a container: docker run --gpus all)");
     case FSIM_CU_DEVICE_UNAVAILABLE:
         return fsim_fail(
-            fault, a, FSIM_EXIT_UNAVAILABLE,
+            fault, a, FSIM_UNAVAILABLE,
             "the GPU is taken by another process in exclusive mode: wait for that, or set nvidia-smi -c DEFAULT");
     case FSIM_CU_SYSTEM_DRIVER_MISMATCH:
         return fsim_fail(
-            fault, a, FSIM_EXIT_UNAVAILABLE,
+            fault, a, FSIM_UNAVAILABLE,
             "%s and the kernel's NVIDIA driver are of different versions: reboot, or reload the driver's module",
             g->facts.driver_path);
     default:
@@ -199,11 +199,11 @@ static bool open_driver(fsim_gpu *g, fsim_fault *fault)
     if (result != 0)
         return start_failed(g, result, fault);
     if (g->facts.driver_version < OLDEST_DRIVER)
-        return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE,
+        return fsim_fail(fault, g->a, FSIM_UNAVAILABLE,
                          "the NVIDIA driver is too old: it supports CUDA %d.%d, and 11.0 is needed. Update it",
                          g->facts.driver_version / 1000, g->facts.driver_version % 1000 / 10);
     if (g->option.device < 0 || g->option.device >= count)
-        return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "there is no GPU %d: the driver finds %d, counted from 0",
+        return fsim_fail(fault, g->a, FSIM_UNAVAILABLE, "there is no GPU %d: the driver finds %d, counted from 0",
                          g->option.device, count);
     return fsim_gpu_ok(g, g->cu.cuDeviceGet(&g->device, g->option.device), "choosing the GPU", fault);
 }
@@ -231,8 +231,7 @@ static bool read_facts(fsim_gpu *g, fsim_fault *fault)
     f->warp_size = attribute(g, FSIM_CU_WARP_SIZE);
     if (f->sm > 0 && f->sms > 0)
         return true;
-    return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "the NVIDIA driver does not say what kind of GPU '%s' is",
-                     name);
+    return fsim_fail(fault, g->a, FSIM_UNAVAILABLE, "the NVIDIA driver does not say what kind of GPU '%s' is", name);
 }
 
 static bool open_compiler(fsim_gpu *g, fsim_fault *fault)
@@ -265,7 +264,7 @@ static bool load_module(fsim_gpu *g, const fsim_cubin *c, const char *name, fsim
 {
     const int result = g->cu.cuModuleLoadDataEx(module, c->cubin, 0, NULL, NULL);
     if (result == FSIM_CU_INVALID_IMAGE || result == FSIM_CU_NO_BINARY_FOR_GPU)
-        return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE,
+        return fsim_fail(fault, g->a, FSIM_UNAVAILABLE,
                          "the driver, of CUDA %d.%d, does not take what NVRTC %d.%d made of '%s': update the driver, "
                          "or set $FUSESIM_NVRTC_LIB to a libnvrtc of its version",
                          g->facts.driver_version / 1000, g->facts.driver_version % 1000 / 10, g->nvrtc->major,
@@ -374,7 +373,7 @@ bool fsim_gpu_allocate(fsim_gpu *g, const char *name, int64_t bytes, fsim_gpu_bu
         return fsim_gpu_ok(g, result, fsim_printf(g->a, "allocating memory for %s", name), fault);
     (void)!g->cu.cuMemGetInfo_v2(&free_bytes, &total_bytes);
     return fsim_fail(
-        fault, g->a, FSIM_EXIT_UNAVAILABLE,
+        fault, g->a, FSIM_UNAVAILABLE,
         "out of device memory: %s needs %s, and %s are free; free the GPU, or choose smaller shapes (--dim)", name,
         fsim_show_bytes(need, sizeof need, (double)bytes), fsim_show_bytes(left, sizeof left, (double)free_bytes));
 }
@@ -389,8 +388,8 @@ void fsim_gpu_free(fsim_gpu *g, fsim_gpu_buffer *buffer)
 static bool fits(fsim_gpu *g, fsim_gpu_buffer b, int64_t bytes, fsim_fault *fault)
 {
     return (bytes >= 0 && bytes <= b.bytes) ||
-           fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "a copy of %lld bytes to or from a buffer of %lld",
-                     (long long)bytes, (long long)b.bytes);
+           fsim_fail(fault, g->a, FSIM_FAILED, "a copy of %lld bytes to or from a buffer of %lld", (long long)bytes,
+                     (long long)b.bytes);
 }
 
 bool fsim_gpu_upload(fsim_gpu *g, fsim_gpu_buffer to, const void *from, int64_t bytes, fsim_fault *fault)
@@ -413,7 +412,7 @@ bool fsim_gpu_download(fsim_gpu *g, void *to, fsim_gpu_buffer from, int64_t byte
 static bool is_for(fsim_gpu *g, const fsim_program *p, fsim_fault *fault)
 {
     return p->source &&
-           (p->sm <= g->facts.sm || fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE, "'%s' needs sm_%d, and %s is sm_%d",
+           (p->sm <= g->facts.sm || fsim_fail(fault, g->a, FSIM_UNAVAILABLE, "'%s' needs sm_%d, and %s is sm_%d",
                                               p->name, p->sm, g->facts.name, g->facts.sm));
 }
 
@@ -452,8 +451,7 @@ bool fsim_gpu_compile(fsim_gpu *g, const fsim_program *program, int count, const
             .name = fsim_printf(g->a, "%s.cu", p->name), .source = p->source, .sm = g->facts.sm};
         if (m && m->cubin)
             cubin[i] = cubin_of(g, p, m);
-        else if (m &&
-                 m->fault.exit_status == FSIM_EXIT_INTERNAL) /* the message should speak of the kernel's own names */
+        else if (m && m->fault.status == FSIM_FAILED) /* the message should speak of the kernel's own names */
             (void)!fsim_nvrtc_compile(g->nvrtc, &own, header, g->a, &cubin[i]);
         else if (m)
             cubin[i] = *m;
@@ -508,12 +506,12 @@ static bool load_launch(fsim_gpu *g, fsim_gpu_kernel *k, int launch, const fsim_
     const fsim_resources *r = fsim_resources_find(c->entry, c->entries, l->entry);
     const int64_t shared = l->shared_bytes + (r ? r->static_shared_bytes : 0);
     if (l->grid < 1 || l->grid > INT32_MAX || l->block < 1)
-        return fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "'%s' is launched with %lld blocks of %d threads", k->name,
+        return fsim_fail(fault, g->a, FSIM_FAILED, "'%s' is launched with %lld blocks of %d threads", k->name,
                          (long long)l->grid, l->block);
     if (!get_function(g, k->module, k->launch[launch].entry, l->entry, &k->function[launch], fault))
         return false;
     if (shared > g->facts.shared_bytes_per_block && g->facts.shared_bytes_per_block > 0)
-        return fsim_fail(fault, g->a, FSIM_EXIT_UNAVAILABLE,
+        return fsim_fail(fault, g->a, FSIM_UNAVAILABLE,
                          "'%s' needs %lld bytes of shared memory a block, and %s has %lld", k->name, (long long)shared,
                          g->facts.name, (long long)g->facts.shared_bytes_per_block);
     if (shared > STATIC_SHARED_BYTES &&
@@ -547,7 +545,7 @@ fsim_gpu_kernel *fsim_gpu_load(fsim_gpu *g, const fsim_program *program, const f
     k->argument = fsim_new(g->a, void *, program->parameters + 1);
     for (int i = 0; i < program->parameters; i++) {
         if (argument[i].bytes < program->parameter[i].bytes) {
-            fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "'%s': parameter '%s' has %lld bytes, its buffer %lld", k->name,
+            fsim_fail(fault, g->a, FSIM_FAILED, "'%s': parameter '%s' has %lld bytes, its buffer %lld", k->name,
                       program->parameter[i].name, (long long)program->parameter[i].bytes, (long long)argument[i].bytes);
             return NULL;
         }
@@ -555,8 +553,8 @@ fsim_gpu_kernel *fsim_gpu_load(fsim_gpu *g, const fsim_program *program, const f
         k->argument[i] = &k->pointer[i];
     }
     if (!cubin->cubin) {
-        fsim_fail(fault, g->a, FSIM_EXIT_INTERNAL, "'%s' was not compiled%s%s", k->name,
-                  cubin->fault.message ? ": " : "", cubin->fault.message ? cubin->fault.message : "");
+        fsim_fail(fault, g->a, FSIM_FAILED, "'%s' was not compiled%s%s", k->name, cubin->fault.message ? ": " : "",
+                  cubin->fault.message ? cubin->fault.message : "");
         return NULL;
     }
     if (!load_module(g, cubin, k->name, &k->module, fault))

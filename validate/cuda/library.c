@@ -183,11 +183,11 @@ static bool find(fsim_arena *a, const names *n, int major, fsim_library *library
     *library = (fsim_library){0};
     if (named && named[0])
         return try_file(&s, named) ||
-               fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE, "%s could not be loaded from '%s', as $%s says: %s", n->what,
+               fsim_fail(fault, a, FSIM_UNAVAILABLE, "%s could not be loaded from '%s', as $%s says: %s", n->what,
                          named, n->environment, s.why ? s.why : "the loader says nothing");
     if (try_sonames(&s, major, true) || try_sonames(&s, major, false))
         return true;
-    return fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE, "%s (%s) could not be loaded: %s. %s", n->what, n->soname[0],
+    return fsim_fail(fault, a, FSIM_UNAVAILABLE, "%s (%s) could not be loaded: %s. %s", n->what, n->soname[0],
                      s.why ? s.why : "not found", n->remedy);
 }
 
@@ -228,7 +228,7 @@ static bool look_up(fsim_arena *a, const names *n, const fsim_library *library, 
     }
     if (!missing)
         return true;
-    return fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE,
+    return fsim_fail(fault, a, FSIM_UNAVAILABLE,
                      "%s, %s, lacks %s: it is too old, or no such library. Set $%s to a newer one", n->what,
                      library->path, missing, n->environment);
 }

@@ -8,8 +8,8 @@
 #ifndef FUSESIM_VALIDATE_CUDA_LIBRARY_H
 #define FUSESIM_VALIDATE_CUDA_LIBRARY_H
 
+#include "base/fault.h"
 #include "validate/cuda/abi.h"
-#include "validate/cuda/fault.h"
 
 typedef struct {
     void *handle;

@@ -248,8 +248,8 @@ static void report_jobs(fsim_gpu *g, const job *j, int count, fsim_measured_kern
         noise = noise ? noise : i < count ? why : NULL;
     }
     g->facts.floor = floor.cold;
-    if (noise && (!fault || fault->exit_status == 0))
-        fsim_fail(fault, g->a, FSIM_EXIT_INCONCLUSIVE, "%s", noise);
+    if (noise && (!fault || fault->status == 0))
+        fsim_fail(fault, g->a, FSIM_INCONCLUSIVE, "%s", noise);
 }
 
 static bool measure_times(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count, double until_s,
@@ -282,7 +282,7 @@ bool fsim_gpu_measure(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count, fs
     for (int i = 0; i < count && g->lost; i++)
         if (out[i].cold.samples == 0 && !out[i].failed)
             out[i].failed = g->lost;
-    if (fault && local.exit_status != 0)
+    if (fault && local.status != 0)
         *fault = local;
-    return local.exit_status == 0;
+    return local.status == 0;
 }

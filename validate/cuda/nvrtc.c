@@ -16,12 +16,11 @@ static bool read_version(fsim_nvrtc *n, fsim_arena *a, fsim_fault *fault)
     const fsim_nvrtc_entries *call = &n->call;
     if (call->nvrtcVersion(&n->major, &n->minor) != 0 || call->nvrtcGetNumSupportedArchs(&n->archs) != 0 ||
         n->archs < 1 || n->archs > 1000)
-        return fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE, "NVRTC %s does not say its version or what it compiles for",
+        return fsim_fail(fault, a, FSIM_UNAVAILABLE, "NVRTC %s does not say its version or what it compiles for",
                          n->library.path);
     n->sm = fsim_new(a, int, n->archs);
     if (call->nvrtcGetSupportedArchs(n->sm) != 0)
-        return fsim_fail(fault, a, FSIM_EXIT_UNAVAILABLE, "NVRTC %s does not say what it compiles for",
-                         n->library.path);
+        return fsim_fail(fault, a, FSIM_UNAVAILABLE, "NVRTC %s does not say what it compiles for", n->library.path);
     qsort(n->sm, (size_t)n->archs, sizeof *n->sm, ascending);
     return true;
 }
@@ -78,7 +77,7 @@ static bool supported(const fsim_nvrtc *n, int sm)
 
 static bool refuse_architecture(const fsim_nvrtc *n, const fsim_nvrtc_source *s, fsim_arena *a, fsim_cubin *out)
 {
-    return fsim_fail(&out->fault, a, FSIM_EXIT_UNAVAILABLE,
+    return fsim_fail(&out->fault, a, FSIM_UNAVAILABLE,
                      "NVRTC %d.%d (%s) does not compile for sm_%d, only for sm_%d to sm_%d: set $FUSESIM_NVRTC_LIB to "
                      "the libnvrtc of %s CUDA toolkit",
                      n->major, n->minor, n->library.path, s->sm, n->sm[0], n->sm[n->archs - 1],
@@ -104,15 +103,15 @@ static bool report_failure(const fsim_nvrtc *n, const fsim_nvrtc_source *s, int 
     if (result == FSIM_NVRTC_INVALID_OPTION)
         return refuse_architecture(n, s, a, out);
     if (result == FSIM_NVRTC_BUILTIN_FAILURE)
-        return fsim_fail(&out->fault, a, FSIM_EXIT_UNAVAILABLE,
+        return fsim_fail(&out->fault, a, FSIM_UNAVAILABLE,
                          "NVRTC %s does not find libnvrtc-builtins: its folder should have it, or LD_LIBRARY_PATH",
                          n->library.path);
     const char *text = n->call.nvrtcGetErrorString(result);
     if (result == FSIM_NVRTC_COMPILATION && out->log[0])
-        return fsim_fail(&out->fault, a, FSIM_EXIT_INTERNAL, "%s does not compile for sm_%d: %s", s->name, s->sm,
+        return fsim_fail(&out->fault, a, FSIM_FAILED, "%s does not compile for sm_%d: %s", s->name, s->sm,
                          error_of(a, out->log));
-    return fsim_fail(&out->fault, a, FSIM_EXIT_UNAVAILABLE, "NVRTC could not compile %s for sm_%d: %s (%d)", s->name,
-                     s->sm, text ? text : "no reason given", result);
+    return fsim_fail(&out->fault, a, FSIM_UNAVAILABLE, "NVRTC could not compile %s for sm_%d: %s (%d)", s->name, s->sm,
+                     text ? text : "no reason given", result);
 }
 
 static const char *log_of(const fsim_nvrtc *n, fsim_nvrtc_program program, fsim_arena *a)
@@ -135,7 +134,7 @@ static bool take_cubin(const fsim_nvrtc *n, const fsim_nvrtc_source *s, fsim_nvr
     if (result != 0)
         return report_failure(n, s, result, a, out);
     if (bytes == 0)
-        return fsim_fail(&out->fault, a, FSIM_EXIT_INTERNAL, "NVRTC gave no code for %s", s->name);
+        return fsim_fail(&out->fault, a, FSIM_FAILED, "NVRTC gave no code for %s", s->name);
     out->cubin = cubin;
     out->bytes = bytes;
     return true;

@@ -200,18 +200,18 @@ bool fsim_gpu_measure_plans(fsim_gpu *g, const fsim_gpu_plan *plan, int count, f
     done = done && measure_jobs(g, j, count, mark, until_s, &local);
     for (int i = 0; i < count; i++)
         close_job(g, &j[i], &out[i], wall ? &wall[i] : NULL);
-    for (int i = 0; i < count && local.exit_status == 0; i++) {
+    for (int i = 0; i < count && local.status == 0; i++) {
         const char *stream = fsim_gpu_noise(g, plan[i].name, &out[i].stream),
                    *graph = fsim_gpu_noise(g, plan[i].name, &out[i].graph);
         if (stream || graph)
-            fsim_fail(&local, g->a, FSIM_EXIT_INCONCLUSIVE, "%s", stream ? stream : graph);
+            fsim_fail(&local, g->a, FSIM_INCONCLUSIVE, "%s", stream ? stream : graph);
     }
     for (int i = 0; i < 2 && !g->lost; i++)
         if (mark[i])
             (void)!g->cu.cuEventDestroy_v2(mark[i]);
     if (!g->lost)
         fsim_activity_resume(g);
-    if (local.exit_status != 0 && fault)
+    if (local.status != 0 && fault)
         *fault = local;
-    return local.exit_status == 0;
+    return local.status == 0;
 }

@@ -172,9 +172,9 @@ static fsim_gpu_kernel *load(bench *b, const shape *s, fsim_fault *fault)
 static bool survives(bench *b, const fsim_fault *fault, const char **why)
 {
     *why = fault->message;
-    if (b->g->lost && b->fault.exit_status == 0)
+    if (b->g->lost && b->fault.status == 0)
         b->fault = *fault;
-    return b->fault.exit_status == 0;
+    return b->fault.status == 0;
 }
 
 /* Cold and warm; 0 samples, and *why, where this kernel alone fails. False where nothing more can be measured. */
@@ -186,7 +186,7 @@ static bool measure(bench *b, const shape *s, fsim_measured_kernel *out, const c
     fsim_gpu_kernel *k = load(b, s, &fault);
     const bool done = k && fsim_gpu_measure(b->g, &k, 1, out, &fault);
     fsim_gpu_unload(b->g, k);
-    if (!done && fault.exit_status != FSIM_EXIT_INCONCLUSIVE) /* noise shows in the quartiles */
+    if (!done && fault.status != FSIM_INCONCLUSIVE) /* noise shows in the quartiles */
         return survives(b, &fault, why);
     *why = out->failed;
     return true;
@@ -287,7 +287,7 @@ static bool measure_streams(bench *b)
             (void)!measure_streams_of(b, bytes, x, y);
         fsim_gpu_free(b->g, &x);
         fsim_gpu_free(b->g, &y);
-        if (b->fault.exit_status != 0)
+        if (b->fault.status != 0)
             return false;
         if (!there)
             break;
@@ -368,7 +368,7 @@ static bool measure_l2(bench *b)
         judge_l2(b, b->out->by_size + first, b->out->sizes - first);
     leave_out(b, FSIM_GPU_L2, why ? why : "no figure for what fits");
     leave_out(b, FSIM_GPU_L2_EFFECTIVE, "bandwidth falls nowhere");
-    return b->fault.exit_status == 0;
+    return b->fault.status == 0;
 }
 
 /* A chain over `count` lines in random order, through all of the buffer; back to the start from the last. */
@@ -420,7 +420,7 @@ static bool measure_latencies(bench *b)
     const int64_t l2_bytes = b->out->facts->l2_bytes > 0 ? b->out->facts->l2_bytes : 4 << 20, large = 8 * l2_bytes;
     measure_latency(b, FSIM_GPU_L2_LATENCY, l2_bytes / 4, CHASED_L2);
     measure_latency(b, FSIM_GPU_DRAM_LATENCY, large < b->option.most_bytes ? large : b->option.most_bytes, CHASED_DRAM);
-    return b->fault.exit_status == 0;
+    return b->fault.status == 0;
 }
 
 /* Launches. */
@@ -444,7 +444,7 @@ static bool measure_launches(bench *b)
     const char *why = NULL;
     for (int i = 0; i <= LAUNCHES; i++)
         kernel[i] = i == 0 ? fsim_gpu_empty_kernel(b->g) : kernel[0];
-    if (!fsim_gpu_measure_plans(b->g, plan, 2, m, wall, &fault) && fault.exit_status != FSIM_EXIT_INCONCLUSIVE &&
+    if (!fsim_gpu_measure_plans(b->g, plan, 2, m, wall, &fault) && fault.status != FSIM_INCONCLUSIVE &&
         !survives(b, &fault, &why))
         return false;
     set(b, FSIM_GPU_LAUNCH_STREAM, slope(m[0].stream, m[1].stream), 0, 0);
@@ -531,7 +531,7 @@ static bool measure_pipe(bench *b, int i)
     leave_out(b, pipes[i].per_clock, why);
     if (pipes[i].rate != FSIM_GPU_PROBES)
         leave_out(b, pipes[i].rate, why);
-    return b->fault.exit_status == 0;
+    return b->fault.status == 0;
 }
 
 static bool measure_shared_latency(bench *b)
@@ -582,7 +582,7 @@ static bool measure_queue(bench *b)
         fault = (fsim_fault){0};
     fsim_gpu_unload(b->g, longer);
     fsim_gpu_unload(b->g, shorter);
-    if (fault.exit_status != 0 && fault.exit_status != FSIM_EXIT_INCONCLUSIVE && !survives(b, &fault, &why))
+    if (fault.status != 0 && fault.status != FSIM_INCONCLUSIVE && !survives(b, &fault, &why))
         return false;
     fsim_times t = slope(m[0].stream, m[1].stream);
     const double work_s = one.warm.median_s - floor_s(b);
@@ -650,7 +650,7 @@ static void measure_product(bench *b, int i)
     for (int k = 0; k < 3 && ready; k++)
         ready = allocate(b, "a matrix product", bytes, &at[k], &why) && fill_halves(b, at[k], products[i].type, &why);
     fsim_gpu_kernel *kernel = ready ? fsim_gpu_gemm(b->g, &call, at[0], at[1], at[2], &fault) : NULL;
-    if (kernel && (fsim_gpu_measure(b->g, &kernel, 1, &m, &fault) || fault.exit_status == FSIM_EXIT_INCONCLUSIVE))
+    if (kernel && (fsim_gpu_measure(b->g, &kernel, 1, &m, &fault) || fault.status == FSIM_INCONCLUSIVE))
         m.failed ? (void)(why = m.failed)
                  : set(b, products[i].probe, m.warm, 0, 2.0 * (double)n * (double)n * (double)n);
     else if (ready)
@@ -664,14 +664,14 @@ static void measure_product(bench *b, int i)
 
 static bool measure_products(bench *b)
 {
-    for (int i = 0; i < PRODUCTS && b->fault.exit_status == 0; i++)
+    for (int i = 0; i < PRODUCTS && b->fault.status == 0; i++)
         if (b->option.gemm < 0)
             leave_out(b, products[i].probe, "not asked for");
         else if ((products[i].tf32 || products[i].type == FSIM_BF16) && b->out->facts->sm < 80)
             leave_out(b, products[i].probe, "sm_80 and newer have it");
         else
             measure_product(b, i);
-    return b->fault.exit_status == 0;
+    return b->fault.status == 0;
 }
 
 /* Loads. */
@@ -710,7 +710,7 @@ static bool run_load(bench *b, const char *name, fsim_gpu_kernel *k, fsim_gpu_pr
     if (!good)
         survives(b, &fault, &why);
     leave_out(b, clock, why ? why : "no clock was read");
-    return b->fault.exit_status == 0;
+    return b->fault.status == 0;
 }
 
 static bool measure_loads(bench *b, const fsim_nvml *nvml)
@@ -736,7 +736,7 @@ static bool measure_loads(bench *b, const fsim_nvml *nvml)
          {"probe_copy", MEMORY, bytes / ELEM_BYTES / BLOCK, BLOCK, x, y, (uint64_t)bytes / ELEM_BYTES, 1},
          there,
          why}};
-    for (int i = 0; i < FSIM_GPU_LOADS && b->fault.exit_status == 0; i++) {
+    for (int i = 0; i < FSIM_GPU_LOADS && b->fault.status == 0; i++) {
         fsim_fault fault = {0};
         b->out->load[i].name = load_of[i].name;
         fsim_gpu_kernel *k = load_of[i].there ? load(b, &load_of[i].of, &fault) : NULL;
@@ -750,7 +750,7 @@ static bool measure_loads(bench *b, const fsim_nvml *nvml)
     }
     fsim_gpu_free(b->g, &x);
     fsim_gpu_free(b->g, &y);
-    return b->fault.exit_status == 0;
+    return b->fault.status == 0;
 }
 
 /* Before anything else has run: a flush lasts long enough. */
@@ -764,7 +764,7 @@ static bool read_first_clock(bench *b)
     if (!isnan(hz))
         set(b, FSIM_GPU_CLOCK_START, (fsim_times){1, hz, hz, hz, hz}, 0, 0);
     leave_out(b, FSIM_GPU_CLOCK_START, "too short a time");
-    return b->fault.exit_status == 0;
+    return b->fault.status == 0;
 }
 
 /* All. */
@@ -784,8 +784,7 @@ static bool open_bench(bench *b)
     while (b->option.gemm == 0 || (int64_t)3 * 4 * b->option.gemm * b->option.gemm > b->out->facts->free_bytes / 2)
         b->option.gemm = b->option.gemm == 0 ? USUAL_GEMM : b->option.gemm / 2;
     if (!fsim_gpu_compile(g, program, TEXTS, NULL, TEXTS, b->cubin, &b->fault)) {
-        if (!b->cubin[MEMORY].cubin || !b->cubin[RATES].cubin ||
-            b->cubin[TENSOR].fault.exit_status != FSIM_EXIT_UNAVAILABLE)
+        if (!b->cubin[MEMORY].cubin || !b->cubin[RATES].cubin || b->cubin[TENSOR].fault.status != FSIM_UNAVAILABLE)
             return false; /* else: an older device */
         b->fault = (fsim_fault){0};
     }
@@ -842,11 +841,11 @@ bool fsim_gpu_run_probes(fsim_gpu *g, const fsim_gpu_probe_options *options, fsi
     fsim_nvml_close(&nvml);
     count(out);
     out->took_s = fsim_now_s() - start_s;
-    if (b.fault.exit_status == 0 && 2 * out->noisy > out->measured)
-        fsim_fail(&b.fault, a, FSIM_EXIT_INCONCLUSIVE,
+    if (b.fault.status == 0 && 2 * out->noisy > out->measured)
+        fsim_fail(&b.fault, a, FSIM_INCONCLUSIVE,
                   "%d of %d figures scatter by more than %.0f %%: is something else running on the GPU?", out->noisy,
                   out->measured, 100 * most_spread);
-    if (b.fault.exit_status != 0 && fault)
+    if (b.fault.status != 0 && fault)
         *fault = b.fault;
-    return b.fault.exit_status == 0;
+    return b.fault.status == 0;
 }

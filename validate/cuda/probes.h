@@ -102,7 +102,7 @@ typedef struct {
 /* Texts of the probe kernels. */
 extern const char fsim_probe_memory_text[], fsim_probe_rates_text[], fsim_probe_tensor_text[];
 
-/* False with *fault where the device is lost or there is no memory, or FSIM_EXIT_INCONCLUSIVE where more than half of
+/* False with *fault where the device is lost or there is no memory, or FSIM_INCONCLUSIVE where more than half of
  * the figures are noisy: *out then is filled in. What can't be measured alone is left out of the figures, which say
  * why. In a. g: opened for it; options of measuring are those of g. */
 bool fsim_gpu_run_probes(fsim_gpu *g, const fsim_gpu_probe_options *options, fsim_arena *a, fsim_gpu_probed *out,

@@ -155,10 +155,10 @@ static bool report_failure(const fsim_nvrtc *n, const fsim_nameless *t, const ch
     fsim_cubin own;
     const fsim_nvrtc_source source = {
         .name = fsim_printf(a, "%s.cu", t->program->name), .source = t->program->source, .sm = t->sm};
-    const bool again = nameless->fault.exit_status == FSIM_EXIT_INTERNAL &&
-                       !fsim_nvrtc_compile(n, &source, fsim_dialect_text, a, &own);
+    const bool again =
+        nameless->fault.status == FSIM_FAILED && !fsim_nvrtc_compile(n, &source, fsim_dialect_text, a, &own);
     const fsim_fault *why = again ? &own.fault : &nameless->fault;
-    return fsim_fail(fault, a, why->exit_status, "%s: %s", workload, why->message);
+    return fsim_fail(fault, a, why->status, "%s: %s", workload, why->message);
 }
 
 bool fsim_register_rows_compile(fsim_register_rows *x, const fsim_nvrtc *n, int jobs, fsim_fault *fault)
@@ -183,8 +183,8 @@ bool fsim_register_rows_compile(fsim_register_rows *x, const fsim_nvrtc *n, int 
         const fsim_cubin *c = &cubin[r->text];
         r->unread = !c->checked;
         if (!fsim_register_row_compare(r, fsim_named_resources(r->program, c->entry, c->entries, x->a), c->entries))
-            return fsim_fail(fault, x->a, FSIM_EXIT_INTERNAL, "%s: NVRTC does not say what %s takes on sm_%d",
-                             r->graph->name, r->name, r->sm);
+            return fsim_fail(fault, x->a, FSIM_FAILED, "%s: NVRTC does not say what %s takes on sm_%d", r->graph->name,
+                             r->name, r->sm);
     }
     return true;
 }

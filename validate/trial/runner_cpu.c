@@ -26,7 +26,7 @@ static bool compile(fsim_runner *r, const fsim_program *p, int count, const char
         fsim_cpu_unload(h->module);
     h->module = fsim_cpu_compile(p, count, &h->compiler, r->a, &why);
     if (!h->module)
-        return no(r, fault, FSIM_EXIT_UNAVAILABLE, "cannot run kernels here: ", why);
+        return no(r, fault, FSIM_UNAVAILABLE, "cannot run kernels here: ", why);
     for (int i = 0; i < count; i++)
         wrong[i] = p[i].skipped ? NULL : h->module->kernel[i].failed;
     return true;
@@ -192,16 +192,15 @@ static bool measure(fsim_runner *r, fsim_trial *t, const fsim_trial_how *how, fs
     const char *why = "", **wrong;
     const double most_s = how->budget_s > 0 ? how->budget_s : 4;
     fsim_cpu_measurement x;
-    bool good = lay_out(r, t, &m)
-                    ? true
-                    : no(r, fault, FSIM_EXIT_UNAVAILABLE, "not enough memory for the workload's tensors", "");
+    bool good =
+        lay_out(r, t, &m) ? true : no(r, fault, FSIM_UNAVAILABLE, "not enough memory for the workload's tensors", "");
     wrong = fsim_new(r->a, const char *, m.programs + 1);
     good = good && compile(r, m.program, m.programs, wrong, fault);
     for (int i = 0; i < m.programs && good; i++)
         if (wrong[i])
-            good = no(r, fault, FSIM_EXIT_INTERNAL, m.program[i].name, fsim_printf(r->a, ": %s", wrong[i]));
+            good = no(r, fault, FSIM_FAILED, m.program[i].name, fsim_printf(r->a, ": %s", wrong[i]));
     if (good && !compare_plans(r, t, &m))
-        good = no(r, fault, FSIM_EXIT_UNAVAILABLE, "not enough memory to compare the plans' outputs", "");
+        good = no(r, fault, FSIM_UNAVAILABLE, "not enough memory to compare the plans' outputs", "");
     if (good) {
         fsim_cpu_work *work = fsim_new(r->a, fsim_cpu_work, m.programs + t->plans + 1);
         fsim_cpu_call *call = fsim_new(r->a, fsim_cpu_call, 2 * m.programs + 1);
@@ -209,7 +208,7 @@ static bool measure(fsim_runner *r, fsim_trial *t, const fsim_trial_how *how, fs
         const fsim_cpu_how rounds = {.rounds = how->samples, .most_s = most_s};
         good = fsim_cpu_measure(h->pool, work, works, &rounds, &h->compiler, r->a, &x, &why)
                    ? true
-                   : no(r, fault, FSIM_EXIT_UNAVAILABLE, why, "");
+                   : no(r, fault, FSIM_UNAVAILABLE, why, "");
     }
     if (good) {
         take_over(t, &m, &x, how->kernels);
@@ -243,8 +242,7 @@ fsim_runner *fsim_runner_on_host(int threads, int jobs, fsim_arena *a, fsim_faul
                        .close = close_host,
                        .a = a};
     if (!fsim_cpu_has_compiler(&h->compiler, a, &tried)) {
-        no(r, fault, FSIM_EXIT_UNAVAILABLE, "no C compiler: tried ",
-           fsim_printf(a, "'%s'; set CC, or install gcc", tried));
+        no(r, fault, FSIM_UNAVAILABLE, "no C compiler: tried ", fsim_printf(a, "'%s'; set CC, or install gcc", tried));
         return NULL;
     }
     h->pool = fsim_cpu_pool_new(threads);
@@ -260,6 +258,6 @@ const fsim_hw *fsim_runner_hw(fsim_runner *r, const fsim_hw *hw, fsim_fault *fau
         return hw;
     const fsim_hw *now = fsim_host_recalibrated(hw, h->pool, &h->compiler, r->a, &why);
     if (!now)
-        no(r, fault, FSIM_EXIT_UNAVAILABLE, "cannot measure this machine: ", why);
+        no(r, fault, FSIM_UNAVAILABLE, "cannot measure this machine: ", why);
     return now;
 }

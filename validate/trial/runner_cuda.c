@@ -23,7 +23,7 @@ static bool compile(fsim_runner *r, const fsim_program *p, int count, const char
     d->count = count;
     d->cubin = fsim_new(r->a, fsim_cubin, count + 1);
     if (!fsim_gpu_compile(d->gpu, p, count, fsim_dialect_text, r->jobs, d->cubin, &first) &&
-        first.exit_status == FSIM_EXIT_UNAVAILABLE) {
+        first.status == FSIM_UNAVAILABLE) {
         *fault = first;
         return false;
     }
@@ -98,7 +98,7 @@ static bool upload_inputs(fsim_runner *r, const fsim_graph *g, const loaded *x, 
         if (x->tensor[t].bytes == 0 || g->tensor[t].producer >= 0)
             continue;
         if (!(bytes[t] = malloc((size_t)g->tensor[t].bytes)))
-            return fsim_fail(fault, r->a, FSIM_EXIT_UNAVAILABLE, "not enough memory on the host for '%s': %lld bytes",
+            return fsim_fail(fault, r->a, FSIM_UNAVAILABLE, "not enough memory on the host for '%s': %lld bytes",
                              g->tensor[t].name, (long long)g->tensor[t].bytes);
         fsim_inputs_store(g, 1, bytes);
         good = fsim_gpu_upload(d->gpu, x->tensor[t], bytes[t], g->tensor[t].bytes, fault);
@@ -160,7 +160,7 @@ static bool lay_out(fsim_runner *r, fsim_trial *t, loaded *x, fsim_fault *fault)
     const fsim_touched touched = fsim_trial_touches(t, r->a);
     const int64_t room = fsim_gpu_facts_of(d->gpu)->free_bytes;
     const int most = touched.programs + 1;
-    bool good = touched.bytes <= room || fsim_fail(fault, r->a, FSIM_EXIT_UNAVAILABLE,
+    bool good = touched.bytes <= room || fsim_fail(fault, r->a, FSIM_UNAVAILABLE,
                                                    "out of memory: the plans' tensors take %.2f GiB, the GPU has %.2f "
                                                    "GiB free; measure fewer strategies, or shorter shapes (--set)",
                                                    (double)touched.bytes / 0x1p30, (double)room / 0x1p30);
@@ -251,7 +251,7 @@ static bool load_all(fsim_runner *r, const loaded *x, fsim_fault *fault)
             *x->ran[at] = *x->ran[same];
         }
     }
-    return good || fsim_fail(fault, r->a, FSIM_EXIT_UNAVAILABLE, "%s", fsim_gpu_lost(d->gpu));
+    return good || fsim_fail(fault, r->a, FSIM_UNAVAILABLE, "%s", fsim_gpu_lost(d->gpu));
 }
 
 /* What the library makes and what our own kernel makes of the same, which was compared with the reference: *differs, or
@@ -271,7 +271,7 @@ static bool compare_with_ours(fsim_runner *r, const loaded *x, int at, const cha
     const fsim_tensor *y = &x->g->tensor[result];
     void *bytes[2] = {malloc((size_t)y->bytes), malloc((size_t)y->bytes)};
     bool good = (bytes[0] && bytes[1]) ||
-                fsim_fail(fault, r->a, FSIM_EXIT_UNAVAILABLE, "not enough memory on the host for '%s'", y->name);
+                fsim_fail(fault, r->a, FSIM_UNAVAILABLE, "not enough memory on the host for '%s'", y->name);
     for (int i = 0; i < 2 && good; i++)
         good = fsim_gpu_run(d->gpu, i ? x->kernel[at] : ours, fault) &&
                fsim_gpu_download(d->gpu, bytes[i], x->tensor[result], y->bytes, fault);
@@ -318,7 +318,7 @@ static bool compare_outputs(fsim_runner *r, const fsim_trial *t, fsim_trial_plan
             continue;
         void *bytes = malloc((size_t)y->bytes);
         good = bytes ? fsim_gpu_download(d->gpu, bytes, x->tensor[n], y->bytes, fault)
-                     : fsim_fail(fault, r->a, FSIM_EXIT_UNAVAILABLE, "not enough memory on the host for '%s'", y->name);
+                     : fsim_fail(fault, r->a, FSIM_UNAVAILABLE, "not enough memory on the host for '%s'", y->name);
         if (!first[n]) {
             first[n] = bytes;
             continue;
@@ -371,7 +371,7 @@ static bool compare_plans(fsim_runner *r, fsim_trial *t, const loaded *x, fsim_f
     for (int n = 0; n < t->graph->tensors; n++)
         free(first[n]);
     return good || !fsim_gpu_lost(d->gpu) ? good
-                                          : fsim_fail(fault, r->a, FSIM_EXIT_UNAVAILABLE, "%s", fsim_gpu_lost(d->gpu));
+                                          : fsim_fail(fault, r->a, FSIM_UNAVAILABLE, "%s", fsim_gpu_lost(d->gpu));
 }
 
 typedef struct {
@@ -448,7 +448,7 @@ static bool measure_plans(device *d, fsim_trial *t, const loaded *x, const fsim_
 /* Noise is no reason to stop: it is told. */
 static bool went_on(bool good, fsim_fault *fault, fsim_fault *noise)
 {
-    if (!good && fault->exit_status == FSIM_EXIT_INCONCLUSIVE) {
+    if (!good && fault->status == FSIM_INCONCLUSIVE) {
         *noise = *fault;
         return true;
     }
@@ -486,9 +486,9 @@ static bool measure(fsim_runner *r, fsim_trial *t, const fsim_trial_how *how, fs
         t->failed = own.message;
     if (!good && fsim_gpu_lost(d->gpu))
         *fault = own;
-    else if (noise.exit_status)
+    else if (noise.status)
         *fault = noise;
-    return fault->exit_status == 0;
+    return fault->status == 0;
 }
 
 static void close_gpu(fsim_runner *r) { fsim_gpu_close(((device *)r->self)->gpu); }
