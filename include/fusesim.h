@@ -116,7 +116,8 @@ typedef struct fsim_setting {
     const char *name, *value;
 } fsim_setting;
 
-/* Reads a workload: a path, or the name of a shipped one. settings: setting_count of them, NULL where there are none.
+/* Reads a workload: a path, "-" for standard input, or the name of a shipped one. settings: setting_count of them, NULL
+ * where there are none.
  */
 FSIM_API fsim_status fsim_workload_load(fsim_session *session, const char *name, const fsim_setting *settings,
                                         int setting_count, fsim_workload **workload);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inputs.c: workloads and hardware, from files and from text. */
 #include "api/handles.h"
-#include "base/file.h"
-#include "graph/find.h"
+#include "graph/load.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,8 +15,6 @@ typedef struct {
     int count;
 } request;
 
-static const fsim_loc argument = {NULL, 0, 0};
-
 static bool sound(const fsim_session *session, const request *r, bool named)
 {
     if (!session || !r->name || (r->text && !r->text->text) || r->count < 0 ||
@@ -29,32 +26,18 @@ static bool sound(const fsim_session *session, const request *r, bool named)
     return true;
 }
 
-/* The text of the workload r, in the call's arena. NULL after an error. */
-static const char *text_of(fsim_call *c, const request *r, const char *path, size_t *bytes)
-{
-    const char *why = "", *text;
-    if (r->text) {
-        *bytes = r->text->bytes;
-        return fsim_strndup(c->arena, r->text->text, r->text->bytes);
-    }
-    if (!(text = fsim_read_file(c->arena, path, bytes, &why)))
-        fsim_failure(c->diag, FSIM_NO_INPUT, argument, "cannot read workload '%s': %s%s", r->name, why,
-                     fsim_workload_nearest(c->arena, r->name, c->session->workload_folder));
-    return text;
-}
-
 static void *load_workload(fsim_call *c, const void *arguments)
 {
     const request *r = arguments;
-    const char *path = r->text
-                           ? fsim_strdup(c->arena, r->name)
-                           : fsim_workload_find(c->arena, fsim_strdup(c->arena, r->name), c->session->workload_folder);
-    size_t bytes = 0;
-    const char *text = text_of(c, r, path, &bytes);
+    const char *name = fsim_strdup(c->arena, r->name);
     fsim_binding *set = fsim_new(c->arena, fsim_binding, r->count + 1);
     for (int i = 0; i < r->count; i++)
         set[i] = (fsim_binding){fsim_strdup(c->arena, r->setting[i].name), fsim_strdup(c->arena, r->setting[i].value)};
-    fsim_graph *g = text ? fsim_graph_parse(c->arena, c->diag, path, text, bytes, set, r->count) : NULL;
+    const fsim_workload_wanted how = {.shipped = c->session->workload_folder, .set = set, .sets = r->count};
+    const fsim_document *t = r->text;
+    fsim_graph *g =
+        t ? fsim_graph_load_text(c->arena, c->diag, name, fsim_strndup(c->arena, t->text, t->bytes), t->bytes, &how)
+          : fsim_graph_load(c->arena, c->diag, name, &how);
     if (!g)
         return NULL;
     fsim_workload *w = fsim_new(c->arena, fsim_workload, 1);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/command.h"
-#include "graph/find.h"
-#include "graph/scale.h"
+#include "graph/load.h"
 #include "plan/partition_file.h"
 
 #include <signal.h>
@@ -58,25 +57,8 @@ fsim_binding *fsim_bindings(const fsim_context *c)
 /* NULL after an error. */
 static fsim_graph *read_workload(fsim_context *c)
 {
-    const char *name = c->args.at[0], *path = fsim_workload_find(c->arena, name, c->workload_folder),
-               *dot = strrchr(name, '.'), *why = "";
-    if (dot && strcmp(dot, ".onnx") == 0) {
-        fsim_error(c->diag, fsim_command_line, "'%s': ONNX models are not in this release; wanted a workload in YAML",
-                   name);
-        return NULL;
-    }
-    size_t bytes = 0;
-    const char *text = fsim_read_file(c->arena, path, &bytes, &why);
-    if (!text) {
-        fsim_failure(c->diag, FSIM_NO_INPUT, fsim_command_line, "cannot read workload '%s': %s%s", name, why,
-                     fsim_workload_nearest(c->arena, name, c->workload_folder));
-        return NULL;
-    }
-    fsim_diag_source(c->diag, path, text, bytes);
-    const fsim_yaml *y = fsim_yaml_parse(c->arena, c->diag, path, text, bytes);
-    if (y && c->set.scale > 1)
-        y = fsim_scale_shapes(c->arena, y, c->set.scale);
-    return y ? fsim_graph_of(c->arena, c->diag, path, y, fsim_bindings(c), c->set.set.count) : NULL;
+    const fsim_workload_wanted how = {c->workload_folder, fsim_bindings(c), c->set.set.count, c->set.scale};
+    return fsim_graph_load(c->arena, c->diag, c->args.at[0], &how);
 }
 
 fsim_hw_wanted fsim_wanted_hw(const fsim_context *c)

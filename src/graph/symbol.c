@@ -78,9 +78,9 @@ void fsim_read_symbols(fsim_reader *r, const fsim_yaml *y, const fsim_binding *s
     }
     for (int s = 0; s < sets; s++)
         if (fsim_names_get(&r->symbol, set[s].name) < 0)
-            fsim_error(r->diag, (fsim_loc){0}, "--set %s=%s: the workload has no symbol '%s'%s", set[s].name,
-                       set[s].value, set[s].name,
-                       fsim_did_you_mean(r->arena, set[s].name, r->symbol_names, g->symbols));
+            fsim_failure(r->diag, FSIM_BAD_INPUT, (fsim_loc){0}, "--set %s=%s: the workload has no symbol '%s'%s",
+                         set[s].name, set[s].value, set[s].name,
+                         fsim_did_you_mean(r->arena, set[s].name, r->symbol_names, g->symbols));
 }
 
 bool fsim_read_dtype(fsim_reader *r, const fsim_yaml *y, fsim_dtype *t)
