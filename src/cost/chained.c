@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/chain.h"
+#include "cost/constants.h"
 #include "cost/costing.h"
 #include "fusion/chain.h"
 
@@ -9,18 +10,17 @@ static const fsim_chain_tile chain_tiles[] = {{256, 64, 1}, {128, 128, 1}, {128,
                                               {64, 64, 1},  {64, 32, 1},   {32, 64, 1},  {32, 32, 1},
                                               {32, 16, 1},  {16, 64, 1},   {16, 32, 1},  {16, 16, 1}};
 
-/* A generated chain on tensor units does what the best published kernels do. Share of the data sheet's rate that
- * products with 128 rows a block reach, and how the special functions between them add: ((products) ^ p +
- * (special_turns x specials) ^ p) ^ (1 / p). From Hopper on a warp group multiplies while another exponentiates
- * (FlashAttention-3). Scalars as fitted to the libraries below, without their launches and start-ups; 3-norm and shared
- * memory's share taken off. */
+/* A generated chain on tensor units does what the best published kernels do: rows of cost/chain.def. From Hopper on a
+ * warp group multiplies while another exponentiates (FlashAttention-3). */
 static const struct {
     int sm; /* at least */
     double tensor_share, special_turns, overlap;
-} generations[] = {{120, 0.9, 1.3, 1},
-                   {100, 0.97, 0.3, 3},
-                   {90, 0.93, 1.5, 3},
-                   {80, 0.9, 1.3, 1}}; /* 12.0 has no warp groups; 10.0: as assumed below */
+} generations[] = {
+#define FSIM_CHAIN_GENERATION(sm, tensor_share, special_turns, overlap, source)                                        \
+    {sm, tensor_share, special_turns, overlap},
+#include "cost/chain.def"
+#undef FSIM_CHAIN_GENERATION
+};
 enum { GENERATIONS = sizeof generations / sizeof *generations };
 
 /* The GPU's row; GENERATIONS for older ones and other vendors', on which nothing like it was measured. */
@@ -32,13 +32,21 @@ static int generation_of(const fsim_hw *hw)
     return i;
 }
 
-double fsim_chain_rate(const fsim_hw *hw, fsim_dtype t)
+/* Whether a chain has a rate of its own on this device: 16-bit products on tensor units of a known generation. */
+static bool has_own_rate(const fsim_hw *hw, fsim_dtype t)
 {
     const fsim_hw_key key = t == FSIM_F16 ? FSIM_HW_TENSOR_F16 : FSIM_HW_TENSOR_BF16;
-    const int i = generation_of(hw);
-    return (t == FSIM_F16 || t == FSIM_BF16) && i < GENERATIONS && fsim_hw_has(hw, key)
-               ? fsim_hw_peak(hw, key) * generations[i].tensor_share
-               : 0;
+    return (t == FSIM_F16 || t == FSIM_BF16) && generation_of(hw) < GENERATIONS && fsim_hw_has(hw, key);
+}
+
+double fsim_chain_rate(const fsim_costing *c, fsim_dtype t)
+{
+    bool tensor;
+    double efficiency;
+    const double rate = fsim_contraction_rate(c, t, &efficiency, &tensor);
+    return has_own_rate(c->hw, t) ? fsim_hw_peak(c->hw, t == FSIM_F16 ? FSIM_HW_TENSOR_F16 : FSIM_HW_TENSOR_BF16) *
+                                        generations[generation_of(c->hw)].tensor_share
+                                  : rate * fmin(1, efficiency);
 }
 
 typedef struct {
@@ -55,10 +63,9 @@ static chain_rates chain_rates_of(const fsim_costing *c, int m)
     for (int i = 0; i < 2; i++) {
         bool tensor;
         double e0;
-        const double rate = fsim_contraction_rate(c, c->g->node[node[i]].gemm.arithmetic, &e0, &tensor),
-                     less = (tensor ? 0.33 : 0.1) * fmax(0, 128.0 / m - 1);
-        const double most = fsim_chain_rate(c->hw, c->g->node[node[i]].gemm.arithmetic);
-        r.rate[i] = (most > 0 ? most : rate * fmin(1, e0)) / (1 + less) / c->sms;
+        fsim_contraction_rate(c, c->g->node[node[i]].gemm.arithmetic, &e0, &tensor);
+        const double less = (tensor ? chain_tensor_narrow : chain_vector_narrow) * fmax(0, efficiency_tile / m - 1);
+        r.rate[i] = fsim_chain_rate(c, c->g->node[node[i]].gemm.arithmetic) / (1 + less) / c->sms;
         r.tensor = i ? r.tensor : tensor;
     }
     if (r.tensor && generation < GENERATIONS) {
@@ -121,8 +128,9 @@ static fsim_kernel chained_with(const fsim_costing *c, const fsim_chain_shape *s
     k.vector = 4;
     k.unit[FSIM_ISSUE] +=
         2 * (accesses / k.vector + b.l2_bytes / 16) / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
-    k.unit[FSIM_LATENCY] +=
-        250e-9 + b.steps * (rates.tensor ? 500 : 250) / c->clock;    /* a block's steps when it has an SM to itself */
+    k.unit[FSIM_LATENCY] += chain_start_s + b.steps *
+                                                (rates.tensor ? CHAIN_TENSOR_STEP_CYCLES : CHAIN_VECTOR_STEP_CYCLES) /
+                                                c->clock;            /* a block's steps when it has an SM to itself */
     const double special = k.unit[FSIM_SPECIAL] * c->sms / b.blocks; /* of one block */
     if (rates.turns > 0 && !o->strict) {                             /* lanes work beside the tensor units */
         k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], k.unit[FSIM_COMPUTE]);

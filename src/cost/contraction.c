@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/contraction.h"
 
+#include "cost/constants.h"
 #include "cost/convolution.h"
 
 #include <math.h>
@@ -21,7 +22,7 @@ double fsim_contraction_rate(const fsim_costing *c, fsim_dtype t, double *effici
 }
 
 /* Steps of k that a block's start and end take as long as. */
-double fsim_startup_of(bool tensor) { return tensor ? 240 : 10; }
+double fsim_startup_of(bool tensor) { return tensor ? chain_tensor_startup : chain_vector_startup; }
 
 fsim_gemm fsim_product_of(const fsim_costing *c)
 {
@@ -102,7 +103,6 @@ void fsim_add_seconds(fsim_kernel *k, fsim_unit u, double seconds)
 bool fsim_settle_product(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_device *d, const fsim_gemm_shape *s,
                          const fsim_gemm_time *t)
 {
-    static const double exponent = 2.5; /* fits GEMMs better than 3; see gemm.h */
     set_tile(c, k, t, d->tensor, s->elem_bytes);
     fetch_again(c, k, t->again_bytes);
     if (!fsim_settle(c, k, 1))
@@ -114,7 +114,7 @@ bool fsim_settle_product(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_
     k->unit[FSIM_L2] = vendor ? t->l2_s : fmax(k->unit[FSIM_L2], t->l2_s);
     k->unit[FSIM_COMPUTE] += t->compute_s;
     k->unit[FSIM_LATENCY] = vendor ? 0 : k->unit[FSIM_LATENCY];
-    fsim_sum_up_by(c, k, exponent);
+    fsim_sum_up_by(c, k, product_exponent);
     fsim_add_seconds(k, FSIM_LATENCY, t->extra_s);
     return true;
 }
@@ -168,20 +168,15 @@ fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a)
     return generated(c, &g, &d, a);
 }
 
-/* In any template: chained contractions take fsim_contraction_rate for their best. */
+/* In any template. A tile of a product takes at least gemm.h's time, a chain at least what its rate allows; these are
+ * the rates that the prices divide by, so that no price is below the bound. */
 double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node)
 {
     const fsim_gemm *m = &g->node[node].gemm;
     const fsim_costing c = {.g = g, .hw = hw};
     const double flops = 2.0 * (double)m->batch * (double)m->m * (double)m->n * (double)m->k;
-    double e0;
-    bool tensor;
     if (m->convolution)
         return fsim_least_convolution_s(g, hw, node);
-    const double rate = fsim_contraction_rate(&c, m->arithmetic, &e0, &tensor);
-    const double other_s = flops / (rate * fmin(1, e0 / (tensor ? 0.8 : 0.9))),
-                 chain_rate = fsim_chain_rate(hw, m->arithmetic);
     const fsim_gemm_device d = fsim_gemm_device_of(hw, m->arithmetic);
-    const double least = fmin(other_s, fsim_gemm_least_s(&d, flops));
-    return chain_rate > 0 ? fmin(least, flops / chain_rate) : least;
+    return fmin(fsim_gemm_least_s(&d, flops), flops / fsim_chain_rate(&c, m->arithmetic));
 }

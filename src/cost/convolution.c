@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/convolution.h"
+
+#include "cost/constants.h"
 #include "kernel/tile.h"
 
 #include <math.h>
 
 static const fsim_hw_key efficiency_key[FSIM_CONVOLUTION_KINDS] = {
     FSIM_HW_CONVOLUTION, FSIM_HW_CONVOLUTION_TRANSPOSED, FSIM_HW_CONVOLUTION_3D, FSIM_HW_CONVOLUTION_TRANSPOSED_3D};
-/* Of the FP32 units, where nothing else computes a convolution; fitted: KernelBench v0 on T4. Above 1: Winograd's
- * kernels multiply less. */
-static const double efficiency_fp32[FSIM_CONVOLUTION_KINDS] = {1.1, 0.13, 0.22, 0.16};
-
-/* Taps of the convolutions that the efficiencies were fitted on. */
-enum { TYPICAL_TAPS = 27 };
 /* The efficiency of transposed convolutions of three axes grows with the taps to this power; the last row that fits. */
-static const struct {
-    int sm; /* from this architecture on */
-    double power;
-} long_sums[] = {{86, 0.3}, {90, 0.1}, {120, 0.3}};
+static double long_sums_of(const fsim_hw *hw, const fsim_convolution_shape *s)
+{
+    if (!s->tensor || s->kind != FSIM_TRANSPOSED_VOLUMES || hw->sm < 86)
+        return 0;
+    return hw->sm >= 90 && hw->sm < 120 ? long_sums_hopper : long_sums_ada;
+}
 
 /* A convolution gathers its input by windows; */
 static void add_windows(fsim_convolution_shape *s, const fsim_node *n)
@@ -57,22 +55,26 @@ fsim_convolution_shape fsim_convolution_shape_of(const fsim_hw *hw, const fsim_n
     return s;
 }
 
-static double long_sums_of(const fsim_hw *hw, const fsim_convolution_shape *s)
+/* Of the FP32 units, where nothing else computes a convolution. */
+static double fp32_efficiency(fsim_convolution_kind kind)
 {
-    double power = 0;
-    for (size_t i = 0; s->tensor && s->kind == FSIM_TRANSPOSED_VOLUMES && i < sizeof long_sums / sizeof *long_sums; i++)
-        power = hw->sm >= long_sums[i].sm ? long_sums[i].power : power;
-    return power;
+    switch (kind) {
+    case FSIM_PLANES:
+        return conv_fp32_planes;
+    case FSIM_TRANSPOSED_PLANES:
+        return conv_fp32_transposed_planes;
+    case FSIM_VOLUMES:
+        return conv_fp32_volumes;
+    default:
+        return conv_fp32_transposed_volumes;
+    }
 }
 
 double fsim_convolution_efficiency(const fsim_hw *hw, const fsim_convolution_shape *s)
 {
-    const double typical = s->tensor ? fsim_hw_get(hw, efficiency_key[s->kind]) : efficiency_fp32[s->kind];
+    const double typical = s->tensor ? fsim_hw_get(hw, efficiency_key[s->kind]) : fp32_efficiency(s->kind);
     return typical * pow(s->taps / TYPICAL_TAPS, long_sums_of(hw, s));
 }
-
-static const double own_gain =
-    1.3; /* efficiency of kernels whose layout is theirs: the largest last_gain in vendor/cudnn.c */
 
 /* How often a convolution's windows load each element of their input. */
 static double window_loads(const fsim_node *n)
@@ -88,7 +90,8 @@ static double window_loads(const fsim_node *n)
 static double own_share(const fsim_hw *hw, const fsim_convolution_shape *s)
 {
     const fsim_convolution_shape planes = {.kind = FSIM_PLANES, .taps = TYPICAL_TAPS, .tensor = s->tensor};
-    return fmin(1, fmax(fsim_convolution_efficiency(hw, s), fsim_convolution_efficiency(hw, &planes)) * own_gain);
+    return fmin(1,
+                fmax(fsim_convolution_efficiency(hw, s), fsim_convolution_efficiency(hw, &planes)) * own_layout_gain);
 }
 
 typedef struct {
@@ -98,10 +101,11 @@ typedef struct {
 static const int tile_sizes[][2] = {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128},
                                     {64, 64},   {32, 128},  {128, 32},  {32, 32},  {16, 64}};
 
-static const double best_tile_share = 1.2; /* of tiles of 256 x 128 */
-
 /* What a tile of this size reaches of own_share, relative. */
-static double tile_share(int m, int n) { return fmin(best_tile_share, 1 / (1 + 0.33 * (128.0 / m + 128.0 / n - 2))); }
+static double tile_share(int m, int n)
+{
+    return fmin(best_tile_share, 1 / (1 + narrow_tile_loss * (efficiency_tile / m + efficiency_tile / n - 2)));
+}
 
 /* The generator's rows are filters, whose weights lie along k; its columns are pixels. Transposed convolutions and few
  * filters are summed up a result a thread: emit/tile.h. */
@@ -156,8 +160,9 @@ static fsim_kernel tiled(const fsim_costing *c, const fsim_convolution_shape *s,
     fsim_add_memory(
         c, &k, NULL,
         NULL); /* start-up, and what tiles move through L2 and shared memory, are in the efficiency as measured */
-    k.unit[FSIM_LATENCY] +=
-        250e-9 + depth / 64 * (s->tensor ? 250 : 120) / c->clock; /* a block's k loop when it has an SM to itself */
+    k.unit[FSIM_LATENCY] += conv_start_s + depth / 64 *
+                                               (s->tensor ? CONV_TENSOR_STEP_CYCLES : CONV_VECTOR_STEP_CYCLES) /
+                                               c->clock; /* a block's k loop when it has an SM to itself */
     if (!fsim_settle(c, &k, 1))
         return k;
     k.unit[FSIM_COMPUTE] += ceil(blocks / c->sms) * one_s;
@@ -186,7 +191,7 @@ static fsim_kernel direct(const fsim_costing *c, const fsim_convolution_shape *s
     return k;
 }
 
-static bool is_direct(const fsim_gemm *m) { return m->batch > 1 && m->n < 16; }
+static bool is_direct(const fsim_gemm *m) { return m->batch > 1 && m->n < DIRECT_FILTERS; }
 
 fsim_kernel fsim_convolution(const fsim_costing *c, fsim_template template, fsim_arena *a)
 {

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/costing.h"
 
+#include "cost/constants.h"
+
 #include <math.h>
 
 const char *const fsim_unit_names[FSIM_UNIT_COUNT] = {"launch",  "dram",    "l2",    "shared",
                                                       "compute", "special", "issue", "latency"};
 const char *const fsim_regime_names[FSIM_REGIME_COUNT] = {"eager", "stream", "graph", "kernel"};
-
-enum {
-    LOADS_AHEAD = 64, /* loads of straight-line code that the compiler issues before the first use: all of 8, 16, 32 and
-                       * 64 inputs, 63 to 77 of 128 (SASS of nvcc 13.0 for sm_80 and sm_90, 1, 2 and 4 elements a load;
-                       * registers permitting) */
-    SM_PORT_BYTES = 64 /* a clock from L2 to one SM: NVIDIA A100 and H100 white papers, "64 B/clk/SM" */
-};
-static const double barrier_s = 30e-9;          /* block-wide reduction: two barriers of about 30 cycles each */
-static const double default_latency_s = 500e-9; /* DRAM latency where the hardware file has none */
 
 double fsim_rate_of(const fsim_costing *c, fsim_hw_key key, fsim_hw_key otherwise)
 {
@@ -256,6 +249,7 @@ static void share_out(const fsim_costing *c, fsim_kernel *k, double overlapped, 
 
 void fsim_sum_up(const fsim_costing *c, fsim_kernel *k)
 {
+    _Static_assert(KERNEL_EXPONENT == 3, "cubes, and their root");
     double cube[FSIM_UNIT_COUNT] = {0}, cubes = 0;
     for (int u = FSIM_DRAM; u < FSIM_UNIT_COUNT; u++)
         cubes += cube[u] = k->unit[u] * k->unit[u] * k->unit[u];

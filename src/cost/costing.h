@@ -91,9 +91,9 @@ double fsim_contraction_rate(const fsim_costing *c, fsim_dtype t, double *effici
 /* Steps of k that a block's start and end take as long as. */
 double fsim_startup_of(bool tensor);
 fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a);
-/* chained.c: FLOP/s that a chained kernel's products reach at most on tensor units; 0 where it has no rate of its own.
+/* chained.c: FLOP/s that a chained kernel's products in this arithmetic reach at most. c: its g and hw are looked at.
  */
-double fsim_chain_rate(const fsim_hw *hw, fsim_dtype t);
+double fsim_chain_rate(const fsim_costing *c, fsim_dtype t);
 fsim_kernel fsim_chained(const fsim_costing *c, fsim_arena *a);
 
 /* The group as a generated kernel: tile, split and vector width that take least time. time_s is 0 where nothing fits an

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/gemm.h"
+#include "cost/constants.h"
 #include "cost/costing.h"
 
 #include <math.h>
@@ -20,39 +21,25 @@ static const fsim_gemm_tile hopper_tiles[] = {{256, 128, 0}, {128, 256, 0}, {128
                                               {64, 64, 0},   {128, 32, 0},  {32, 128, 0},  {64, 32, 0},   {32, 64, 0},
                                               {32, 32, 0},   {16, 64, 0},   {16, 32, 0}};
 
-/* Common to all GPUs fitted. */
-static const double vector_step_cycles = 165, tensor_least_s = 120e-9,
-                    vector_least_s = 250e-9; /* per 64 elements of k; of any block */
-static const double vector_split_s = 2.5e-6;
-static const double again_share[2] = {
-    1.6, 2.6}; /* of what a square of resident blocks would fetch again, what DRAM serves (FP32, tensor) */
-static const double again_from = 0.22,
-                    again_over = 0.3;    /* of L2: smaller operands stay there; share of L2 over which that fades */
-static const double result_weight = 1.5; /* a stored byte costs L2 as much as so many loaded ones */
-static const double drift_s = 30e-3;     /* half of the drift has set in */
-enum { LEAST_K = 64 };                   /* of a split block */
-static const int most_split[2] = {128, 32};
-static const double blocks_before_split[2] = {3, 1.5}; /* per SM: grids of more are not split */
+static const int most_split[2] = {VECTOR_MOST_SPLIT, TENSOR_MOST_SPLIT};
 
 /* How much of its FP32 rate a GPU that nobody has measured keeps within its power limit: 0.65 of the limit feeds the
  * units, which take 10 pJ a FLOP at 16 and 12 nm, 6 at 8 and 7 nm, 4 at 5 and 4 nm. Fitted over the GPUs that NeuSight
  * measured. */
 static double within_power(const fsim_hw *hw, double peak)
 {
-    const double joules = hw->sm >= 89   ? 4e-12
-                          : hw->sm >= 80 ? 6e-12
-                                         : 10e-12,
+    const double joules = hw->sm >= 89   ? joules_5nm
+                          : hw->sm >= 80 ? joules_8nm
+                                         : joules_16nm,
                  watts = fsim_hw_get(hw, FSIM_HW_POWER_LIMIT);
-    return isnan(watts) ? 1 : fmin(1, 0.65 * watts / (joules * peak));
+    return isnan(watts) ? 1 : fmin(1, power_of_units * watts / (joules * peak));
 }
-
-static const double typical_efficiency = 0.95; /* of FP32 products where power is no limit */
 
 static void vector_scalars(const fsim_hw *hw, double peak, fsim_gemm_device *d)
 {
     d->efficiency = fsim_hw_get(hw, FSIM_HW_GEMM_FP32);
     if (fsim_hw_origin(hw, FSIM_HW_GEMM_FP32) == FSIM_FROM_ASSUMED)
-        d->efficiency = fmin(d->efficiency, typical_efficiency * within_power(hw, peak));
+        d->efficiency = fmin(d->efficiency, typical_fp32_efficiency * within_power(hw, peak));
     d->transposed = fsim_hw_get(hw, FSIM_HW_GEMM_FP32_TRANSPOSED);
     d->narrow = fsim_hw_get(hw, FSIM_HW_GEMM_FP32_NARROW);
     d->startup_bytes = 4 * fsim_hw_get(hw, FSIM_HW_GEMM_FP32_STARTUP);
@@ -130,7 +117,7 @@ static double paging(const fsim_gemm_device *d, const fsim_gemm_shape *s)
 {
     if (!(d->page_slope > 0))
         return 1;
-    const double under_way = 2 * d->sms, tiles_m = up(s->m, 128), tiles_n = up(s->n, 128),
+    const double under_way = page_blocks_per_sm * d->sms, tiles_m = up(s->m, 128), tiles_n = up(s->n, 128),
                  down = fmin(tiles_m, under_way), across = fmin(tiles_n, fmax(1, under_way / tiles_m));
     const double rows = (down < tiles_m ? down * 128 : s->m) + (!s->transposed_b   ? 0
                                                                 : across < tiles_n ? across * 128
@@ -144,7 +131,9 @@ static double resident_of(double m, double n) { return m * n > 128 * 128 ? 1 : m
 
 static double efficiency_of(const fsim_gemm_device *d, const fsim_gemm_shape *s, double m, double n)
 {
-    const double narrow = 128 / m + 128 / n - (d->tensor ? 1.5 : 2); /* 0 for the widest tile that gains anything */
+    const double narrow =
+        efficiency_tile / m + efficiency_tile / n -
+        (d->tensor ? tensor_narrow_from : vector_narrow_from); /* 0 for the widest tile that gains anything */
     return fmin(1, d->efficiency * (s->transposed_b ? d->transposed : 1) / (1 + d->narrow * fmax(0, narrow)));
 }
 
@@ -156,8 +145,8 @@ typedef struct {
 static common common_of(const fsim_gemm_device *d, const fsim_gemm_shape *s)
 {
     const double smaller = fmin(s->operand_bytes[0], s->operand_bytes[1]) / s->batch;
-    return (common){paging(d, s),
-                    again_share[d->tensor] * clamp((smaller / d->l2_bytes - again_from) / again_over, 0, 1)};
+    return (common){paging(d, s), (d->tensor ? tensor_again_share : vector_again_share) *
+                                      clamp((smaller / d->l2_bytes - again_from) / again_ramp, 0, 1)};
 }
 
 /* less_s: what a choice that counts must be below; busy_s is infinite where one unit alone takes longer. */
@@ -187,7 +176,7 @@ static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape
                fmin(d->dram_rate, fmin(t.blocks, at_once) * d->block_dram_rate);
     if (fmax(t.compute_s, t.dram_s) + d->floor_s >= less_s)
         return t;
-    t.busy_s = pow(norm_power(t.compute_s) + norm_power(t.dram_s) + norm_power(t.l2_s), 0.4);
+    t.busy_s = pow(norm_power(t.compute_s) + norm_power(t.dram_s) + norm_power(t.l2_s), 1 / product_exponent);
     const double split_s = tile.split > 1 ? d->split_share * t.busy_s + d->split_s : 0;
     t.extra_s = split_s + d->floor_s + d->drift * t.busy_s * t.busy_s / (t.busy_s + drift_s);
     return t;
@@ -197,19 +186,19 @@ bool fsim_gemm_may_split(const fsim_gemm_device *d, const fsim_gemm_shape *s, fs
 {
     const double half = s->batch * up(s->m, tile.m) * up(s->n, tile.n) * tile.split / 2;
     return tile.split == 1 || (tile.split <= most_split[d->tensor] && !s->whole && s->batch == 1 &&
-                               half < blocks_before_split[d->tensor] * d->sms && s->k / tile.split >= LEAST_K);
+                               half < (d->tensor ? tensor_blocks_unsplit : vector_blocks_unsplit) * d->sms &&
+                               s->k / tile.split >= SPLIT_LEAST_K);
 }
 
 /* A matrix times a vector has a kernel without tiles: every element of the matrix is used once, as it arrives. */
 static fsim_gemm_time vector_time(const fsim_gemm_device *d, const fsim_gemm_shape *s)
 {
-    enum { THREADS = 128 };
-    fsim_gemm_time t = {.tile = {1, 1, 1}, .blocks = s->batch * up(s->m * s->n, THREADS), .resident = 4};
+    fsim_gemm_time t = {.tile = {1, 1, 1}, .blocks = s->batch * up(s->m * s->n, VECTOR_PRODUCT_THREADS), .resident = 4};
     t.tile_bytes = s->operand_bytes[0] + s->operand_bytes[1];
     t.compute_s = fsim_gemm_least_s(d, 2 * s->batch * s->m * s->n * s->k) + 2 * d->least_s;
     t.l2_s = t.tile_bytes / d->l2_rate;
     t.dram_s = s->dram_bytes / d->dram_rate;
-    t.busy_s = pow(norm_power(t.compute_s) + norm_power(t.dram_s) + norm_power(t.l2_s), 0.4);
+    t.busy_s = pow(norm_power(t.compute_s) + norm_power(t.dram_s) + norm_power(t.l2_s), 1 / product_exponent);
     t.extra_s = d->floor_s;
     return t;
 }

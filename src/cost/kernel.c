@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cost/constants.h"
 #include "cost/costing.h"
 
 #include <math.h>
 #include <string.h>
-
-enum {
-    ROW_UNROLL = 4,     /* independent loads of a row's loop in flight */
-    KEPT_REGISTERS = 64 /* registers that a row may take before it moves to shared memory */
-};
 
 /* A scatter copies its first argument, then, when all of it is there, puts each element of the last where the data say.
  * Assumed: L2 takes these as atomics, one read and one write a sector, and no two meet on the same element. */
@@ -94,12 +90,11 @@ static fsim_traffic by_the_row(fsim_traffic t)
  * of 1.3 says (bench/host.sh). */
 static void sum_up_rows(const fsim_costing *c, fsim_kernel *k)
 {
-    enum { PAGE_BYTES = 4096, VALUE_BYTES = 4 };
-    static const double host_exponent = 1.5;
-    const bool apart = c->hw->host && c->group->stages > 1 && c->group->reduced * VALUE_BYTES >= PAGE_BYTES;
+    enum { VALUE_BYTES = 4 };
+    const bool apart = c->hw->host && c->group->stages > 1 && c->group->reduced * VALUE_BYTES >= HOST_PAGE_BYTES;
     k->penalised = k->penalised || apart;
     if (apart)
-        fsim_sum_up_by(c, k, host_exponent);
+        fsim_sum_up_by(c, k, host_rows_exponent);
     else
         fsim_sum_up(c, k);
 }

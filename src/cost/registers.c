@@ -6,28 +6,22 @@
  * ahead, and goes beyond only for values that must stay. So the figures up to 32 say what it fills, and change no time;
  * those above are of values that stay: live ones (fsim_registers), and rows kept from one walk to the next. */
 #include "kernel/registers.h"
+#include "cost/constants.h"
 #include "cost/costing.h"
 #include "kernel/tile.h"
 
 #include <math.h>
 
-enum {
-    FREE = 32,        /* registers a thread at 2048 threads and 64 Ki registers an SM */
-    WALK_UNROLLED = 4 /* steps of a walk whose loads are issued together */
-};
-
 /* Temporaries of the widest operator, after its instructions: a power series holds about as many constants and terms.
  */
 static double temporaries(const fsim_costing *c)
 {
-    enum { WIDEST = 24 };
-    static const double each = 0.4;
     double most = 0;
     for (int i = 0; i < c->group->members; i++) {
         const fsim_node *n = &c->g->node[c->group->member[i].node];
         most = fmax(most, n->gemm.k ? 0 : fsim_ops[n->op].instructions);
     }
-    return each * fmin(most, WIDEST);
+    return temporaries_each * fmin(most, WIDEST_OPERATOR);
 }
 
 static double words(const fsim_costing *c, int tensor) { return fsim_dtype_bytes(c->g->tensor[tensor].dtype) / 4.0; }
@@ -36,23 +30,20 @@ static double words(const fsim_costing *c, int tensor) { return fsim_dtype_bytes
  * which stay in pairs; windows and scattered elements go one by one. */
 static double elements(const fsim_costing *c, int vector)
 {
-    enum { WIDE = 8, BLOCKS_AN_SM = 16 };
-    static const double halves = 0.8;
     const fsim_group *o = c->group;
     double largest = 0;
     for (int i = 0; i < o->reads + o->writes; i++)
         largest = fmax(largest, words(c, i < o->reads ? o->read[i].tensor : o->write[i - o->reads].tensor));
     if (o->template == FSIM_POOLING || o->template == FSIM_OPAQUE_KERNEL)
         return 1;
-    return vector == 4 && largest < 1 && o->points % WIDE == 0 &&
-                   (double)o->points / (FSIM_BLOCK * WIDE) >= BLOCKS_AN_SM * c->sms
-               ? WIDE * halves
+    return vector == 4 && largest < 1 && o->points % WIDE_HALVES == 0 &&
+                   (double)o->points / (FSIM_BLOCK * WIDE_HALVES) >= WIDE_BLOCKS_AN_SM * c->sms
+               ? WIDE_HALVES * paired_halves
                : vector;
 }
 
 int fsim_streaming_registers(const fsim_costing *c, int vector)
 {
-    enum { TILED = 28 }; /* four rows of a tile that turns a strided side around, and where they are */
     const fsim_group *o = c->group;
     const int staying = fsim_registers(o->live, vector);
     bool tiled = false;
@@ -60,9 +51,10 @@ int fsim_streaming_registers(const fsim_costing *c, int vector)
         tiled = tiled || c->read[i].staged_bytes > 0;
     for (int i = 0; i < o->writes; i++)
         tiled = tiled || c->write[i].staged_bytes > 0;
-    return staying > FREE ? staying
-           : tiled        ? TILED
-                          : (int)fmin(FREE, 9 + 0.75 * elements(c, vector) * o->live + temporaries(c));
+    return staying > FREE_REGISTERS ? staying
+           : tiled                  ? TURNED_TILE_REGISTERS
+                                    : (int)fmin(FREE_REGISTERS,
+                                                streaming_base + streaming_each * elements(c, vector) * o->live + temporaries(c));
 }
 
 int fsim_walk_registers(const fsim_costing *c, int vector)
@@ -77,7 +69,9 @@ int fsim_walk_registers(const fsim_costing *c, int vector)
         special = special || (o->member[i].full && c->g->node[o->member[i].node].specials > 0);
     const double own =
         o->template == FSIM_COLUMN_REDUCTION ? 18 : 13; /* which row and element; of bands also each step's */
-    return staying > FREE ? staying : (int)fmin(FREE, own + WALK_UNROLLED * vector * loaded + (special ? vector : 0));
+    return staying > FREE_REGISTERS
+               ? staying
+               : (int)fmin(FREE_REGISTERS, own + WALK_UNROLLED * vector * loaded + (special ? vector : 0));
 }
 
 static bool several(unsigned stages) { return (stages & (stages - 1)) != 0; }
@@ -138,7 +132,7 @@ int fsim_keeping_registers(const fsim_costing *c, int vector, double elems)
         if (o->read[i].full && !several(o->read[i].stages) && contiguous(&o->read[i]) &&
             words(c, o->read[i].tensor) >= 1)
             registers += vector * words(c, o->read[i].tensor);
-    return (int)fmin(255, fmax(registers, fmax(FREE, fsim_registers(o->live, vector))));
+    return (int)fmin(255, fmax(registers, fmax(FREE_REGISTERS, fsim_registers(o->live, vector))));
 }
 
 void fsim_generated_tile(const fsim_costing *c, fsim_kernel *k, fsim_tile_edge rows, fsim_tile_edge columns,

@@ -9,25 +9,20 @@
 
 typedef enum { POINTWISE, ROW, FULL, FP32_CONTRACTION, TENSOR_CONTRACTION, CHAINED, CLASSES, NONE = CLASSES } class;
 
-/* Fitted by bench/compile.sh to NVRTC 13.0 on one x86 core, for sm_80 and sm_90 together (sm_90 takes 3 to 30% longer):
- * the least processor time of 5 sources that differ in their constants. Pointwise kernels of 1 to 200 operators,
- * reductions of 0 to 100, contractions with tiles of 64 and 128 and 0 to 12 operators behind them, attention with heads
- * of 64 and 128 on tensor units. Errors are those of the kernels against their line; a second run, on the same machine
- * with other work on it, gave lines that lie 1 to 13% off in the median of a class and 28% at the most. Not measured,
- * so taken for the nearest: column reductions, scans, pooling, chained contractions on FP32 units, other compilers than
- * NVRTC. */
 static const struct {
     double frame_s, instruction_s;
 } measured[CLASSES] = {
-    [POINTWISE] = {30.2e-3, 94.7e-6},           /* error 14% rms, 46% at most, 54 kernels */
-    [ROW] = {79.5e-3, 107.4e-6},                /* 15% rms, 35% at most, 28 kernels */
-    [FULL] = {96.9e-3, 47.2e-6},                /* 15% rms, 30% at most, 24 kernels of two launches */
-    [FP32_CONTRACTION] = {90.7e-3, 168.8e-6},   /* 23% rms, 41% at most, 24 kernels */
-    [TENSOR_CONTRACTION] = {75.8e-3, 131.7e-6}, /* 14% rms, 26% at most, 24 kernels */
-    [CHAINED] = {77.1e-3, 173.2e-6},            /* 18% rms, 37% at most, 24 kernels */
+#define FSIM_CONSTANT(name, value, unit, source)
+#define FSIM_COMPILE_CLASS(class, frame_s, instruction_s, source) [class] = {frame_s, instruction_s},
+#include "plan/compile_cost.def"
+#undef FSIM_COMPILE_CLASS
+#undef FSIM_CONSTANT
 };
-static const double start_s =
-    20e-3; /* of each process: loading NVRTC, and what its first kernel takes longer; 13 to 46 ms */
+#define FSIM_COMPILE_CLASS(class, frame_s, instruction_s, source)
+#define FSIM_CONSTANT(name, value, unit, source) static const double name = value;
+#include "plan/compile_cost.def"
+#undef FSIM_COMPILE_CLASS
+#undef FSIM_CONSTANT
 
 static class class_of(const fsim_graph *g, const fsim_kernel *k)
 {
@@ -58,7 +53,7 @@ static int stages_of(unsigned stages)
 }
 
 /* A contraction's step along k is unrolled. */
-static double instructions_of(const fsim_node *n) { return n->gemm.k > 0 ? 8 : n->instructions; }
+static double instructions_of(const fsim_node *n) { return n->gemm.k > 0 ? unrolled_products : n->instructions; }
 
 /* How often member m stands in the unrolled source of one thread. */
 static double copies(const fsim_graph *g, const fsim_kernel *k, class c, const fsim_member *m)
@@ -70,7 +65,8 @@ static double copies(const fsim_graph *g, const fsim_kernel *k, class c, const f
     if (k->tile_m == 0)
         return stages_of(m->stages) * (o->reduced > 1 && !m->full ? 1.0 : k->vector);
     if (m->prologue) /* where a step along k loads its operand */
-        return fmax(1, (double)(m->operand == 1 ? k->tile_n : k->tile_m) * (c == FP32_CONTRACTION ? 8 : 32) / k->block);
+        return fmax(1, (double)(m->operand == 1 ? k->tile_n : k->tile_m) *
+                           (c == FP32_CONTRACTION ? fp32_step_elements : tensor_step_elements) / k->block);
     if (o->first < 0 || m->middle || m->node == o->first)
         return tile;
     return fmax(1, (double)k->tile_m * (double)g->node[o->anchor].points / (double)o->rows / k->block);
@@ -247,7 +243,7 @@ static double makespan(const double *second, int count, int jobs, fsim_arena *a)
         int next = 0;
         for (int j = 1; j < jobs; j++)
             next = end[j] < end[next] ? j : next;
-        end[next] += second[i] + (end[next] > 0 ? 0 : start_s);
+        end[next] += second[i] + (end[next] > 0 ? 0 : nvrtc_start_s);
         last = fmax(last, end[next]);
     }
     return last;

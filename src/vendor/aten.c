@@ -7,43 +7,8 @@
  * how often it reads a row, what else it writes, and the SM cycles that its loops take. Counts in SM cycles are of
  * kernels that run on a full GPU, measured where a comment says so; shapes are PyTorch's sources
  * (aten/src/ATen/native/cuda), 2.1 to 2.5. */
+#include "vendor/constants.h"
 #include "vendor/kernels.h"
-
-static const double exponent = 4;
-
-enum {
-    VECTOR_BYTES = 16,        /* of one access */
-    WARP_SOFTMAX_MOST = 1024, /* elements of a row that one warp keeps in registers: PersistentSoftmax.cuh */
-    SOFTMAX_THREADS = 512,    /* SoftMax.cu: half of 1,024 where it vectorises */
-    LAYER_NORM_THREADS = 128,
-    LAYER_NORM_STEP = 512, /* elements of one step of a layer norm's block: four a thread */
-    MOMENTS_THREADS = 512, /* RowwiseMoments of group norm: one element a thread and step */
-    NLL_THREADS = 32,      /* one block picks all targets: Loss.cu up to PyTorch 2.4 */
-    INDEX_BYTES = 8
-};
-
-/* Of KernelBench level 1 on H100 SXM, H100 PCIe, L4 and L40S, in SM cycles. */
-static const double gather_cycles = 1.95;          /* an element of an embedding's rows: Liger's pairs on A100 */
-static const double narrow_broadcast_cycles = 1.0; /* as below, of two bytes: Liger's RMS norms on A100, H100 */
-static const double broadcast_cycles =
-    0.7; /* an element whose index is computed: operands that broadcast are not vectorised, nor are concatenations */
-static const double scan_latency =
-    8; /* an element of a row, the rows beside each other: rows of 4,000 on H100, L40S, A100 (v0) */
-static const struct {
-    double output, tap;
-} max_pool_cycles = {1.5, 0.24}, mean_pool_cycles = {4.2, 0.175}; /* windows of 4 to 121 taps (v0 and v01) */
-static const double scalar_pow_instructions = 45; /* an element: NeuSight pow_scalar on A100, V100, P100 (32 to 62;
-                                                     between tensors 36 to 47, less what overlaps) */
-static const double scan_cycles = 1.1;            /* an element */
-static const double layer_norm_latency =
-    1900; /* a step of a block that has an SM to itself: rows of 4 million elements on four GPUs, 1,892 to 1,972 */
-static const double moments_latency =
-    950;                             /* a step of a group norm's block: 128 blocks on A100, H100, L40S: 890 to 1,060 */
-static const double nll_trips = 2.4; /* DRAM latencies a turn of nll_loss: a target, then its logit */
-/* Shares of the streaming bandwidth. */
-static const double inner_share = 1.02, outer_share = 0.95, scan_share = 0.89,
-                    apart_share = 0.95;     /* apart: windows that do not overlap, each by one thread */
-static const double layer_norm_width = 1.3; /* of the L2 ramp, see missing() */
 
 /* SM cycles of an element in each of a norm's two kernels. A training batch norm: 1.05 with 128 FP32 lanes, 1.4 with 64
  * (A100, T4); group and instance norm: 0.69 and 0.92. */
@@ -52,8 +17,8 @@ static double moments_cycles(const fsim_costing *c, fsim_op op)
     const fsim_node *n = &c->g->node[c->group->member[0].node];
     const bool image = n->args > 0 && c->g->tensor[n->arg[0].tensor].shape.rank >
                                           2; /* over a batch of vectors: Liger's pairs on H100 */
-    const double of_128_lanes = op == FSIM_OP_BATCH_NORM && image ? 1.05 : 0.69;
-    return of_128_lanes * (2 + 128 / fsim_hw_get(c->hw, FSIM_HW_FP32_RATE)) / 3;
+    const double of_128_lanes = op == FSIM_OP_BATCH_NORM && image ? aten_batch_moments_cycles : aten_moments_cycles;
+    return of_128_lanes * (2 + aten_moments_lanes / fsim_hw_get(c->hw, FSIM_HW_FP32_RATE)) / 3;
 }
 
 static double seconds_of_cycles(const fsim_costing *c, double cycles) { return cycles / (c->sms * c->clock); }
@@ -160,7 +125,7 @@ static void add_host(const fsim_costing *c, fsim_kernel *k, double calls)
 /* Adds up, with the host's share. */
 static fsim_kernel summed(const fsim_costing *c, fsim_kernel *k, double calls)
 {
-    fsim_sum_up_by(c, k, exponent);
+    fsim_sum_up_by(c, k, aten_exponent);
     add_host(c, k, calls);
     return *k;
 }
@@ -194,9 +159,9 @@ static double missing(const fsim_costing *c, row_shape s, double under_way, doub
 
 static int softmax_threads(row_shape s)
 {
-    const double wanted = floor(s.width / (VECTOR_BYTES / s.elem_bytes)) / 2;
+    const double wanted = floor(s.width / (ATEN_VECTOR_BYTES / s.elem_bytes)) / 2;
     int threads = 32;
-    while (threads < wanted && threads < SOFTMAX_THREADS)
+    while (threads < wanted && threads < ATEN_SOFTMAX_THREADS)
         threads *= 2;
     return threads;
 }
@@ -211,7 +176,7 @@ static fsim_kernel softmax(const fsim_costing *c, const fsim_kernel *own, double
     k.unit[FSIM_LATENCY] = 0;
     k.block = FSIM_BLOCK / 2;
     k.grid = (int64_t)ceil(s.rows / 4);
-    if (s.width > WARP_SOFTMAX_MOST) {
+    if (s.width > ATEN_WARP_SOFTMAX_MOST) {
         k.block = softmax_threads(s);
         k.grid = (int64_t)s.rows;
         const double under_way = c->sms * resident_blocks(c, k.block);
@@ -220,7 +185,7 @@ static fsim_kernel softmax(const fsim_costing *c, const fsim_kernel *own, double
         k.unit[FSIM_LATENCY] = fmax(1, s.rows / under_way) * fsim_hw_get(c->hw, FSIM_HW_SOFTMAX_BLOCK) / c->clock;
     }
     const bool aligned = fmod(s.width * s.elem_bytes, FSIM_SECTOR_BYTES) == 0;
-    move(c, &k, s.width > WARP_SOFTMAX_MOST ? 3 : 1, 1 + miss, more,
+    move(c, &k, s.width > ATEN_WARP_SOFTMAX_MOST ? 3 : 1, 1 + miss, more,
          aligned ? 1 : 1 / fsim_hw_get(c->hw, FSIM_HW_ROW_UNALIGNED), a);
     k.launches = 1;
     return summed(c, &k, fsim_hw_get(c->hw, FSIM_HW_SOFTMAX_CALLS));
@@ -231,7 +196,7 @@ static fsim_kernel spatial_softmax(const fsim_costing *c, const fsim_kernel *own
 {
     fsim_kernel k = *own;
     const bool kept = (double)c->total_bytes <= c->l2_bytes;
-    move(c, &k, 3, kept ? 1 : 3, more, outer_share, a);
+    move(c, &k, 3, kept ? 1 : 3, more, aten_outer_share, a);
     k.launches = 1;
     return summed(c, &k, 1);
 }
@@ -247,14 +212,14 @@ static fsim_kernel layer_norm(const fsim_costing *c, const fsim_kernel *own, fsi
 {
     const row_shape s = rows_of(c);
     fsim_kernel k = *own;
-    const double most = resident_blocks(c, LAYER_NORM_THREADS), blocks = fmin(most, ceil(s.rows / c->sms));
-    const double step = fmax(layer_norm_latency, blocks * fsim_hw_get(c->hw, FSIM_HW_LAYER_NORM_STEP));
-    k.block = LAYER_NORM_THREADS;
+    const double most = resident_blocks(c, ATEN_LAYER_NORM_THREADS), blocks = fmin(most, ceil(s.rows / c->sms));
+    const double step = fmax(aten_layer_norm_latency, blocks * fsim_hw_get(c->hw, FSIM_HW_LAYER_NORM_STEP));
+    k.block = ATEN_LAYER_NORM_THREADS;
     k.grid = (int64_t)s.rows;
     k.launches = 1;
-    move(c, &k, 2, 1 + missing(c, s, c->sms * most, fsim_hw_get(c->hw, FSIM_HW_LAYER_NORM_L2), layer_norm_width), 0, 1,
-         a);
-    k.unit[FSIM_LATENCY] = fmax(1, s.rows / (c->sms * blocks)) * ceil(s.width / LAYER_NORM_STEP) * step / c->clock;
+    move(c, &k, 2, 1 + missing(c, s, c->sms * most, fsim_hw_get(c->hw, FSIM_HW_LAYER_NORM_L2), aten_layer_norm_l2_ramp),
+         0, 1, a);
+    k.unit[FSIM_LATENCY] = fmax(1, s.rows / (c->sms * blocks)) * ceil(s.width / ATEN_LAYER_NORM_STEP) * step / c->clock;
     return summed(c, &k, fsim_hw_get(c->hw, FSIM_HW_LAYER_NORM_CALLS));
 }
 
@@ -270,8 +235,9 @@ static fsim_kernel moments_norm(const fsim_costing *c, const fsim_kernel *own, f
     k.unit[FSIM_ISSUE] = seconds_of_cycles(c, elements * moments_cycles(c, op));
     k.unit[FSIM_LATENCY] = 0;
     if (statistics && op == FSIM_OP_GROUP_NORM) {
-        const double waves = fmax(1, (double)c->group->points / (c->sms * resident_blocks(c, MOMENTS_THREADS)));
-        k.unit[FSIM_LATENCY] = waves * ceil((double)c->group->reduced / MOMENTS_THREADS) * moments_latency / c->clock;
+        const double waves = fmax(1, (double)c->group->points / (c->sms * resident_blocks(c, ATEN_MOMENTS_THREADS)));
+        k.unit[FSIM_LATENCY] =
+            waves * ceil((double)c->group->reduced / ATEN_MOMENTS_THREADS) * aten_moments_latency / c->clock;
     }
     return summed(c, &k, 1);
 }
@@ -288,9 +254,9 @@ static fsim_kernel cross_entropy(const fsim_costing *c, const fsim_kernel *own, 
     fsim_kernel k = *own;
     k.launches = 1;
     k.grid = 1;
-    k.block = NLL_THREADS;
+    k.block = ATEN_NLL_THREADS;
     k.unit[FSIM_LATENCY] =
-        ceil((double)(c->group->points * c->group->reduced) / NLL_THREADS) * nll_trips * c->latency_s;
+        ceil((double)(c->group->points * c->group->reduced) / ATEN_NLL_THREADS) * aten_nll_trips * c->latency_s;
     return summed(c, &k, 1);
 }
 
@@ -298,7 +264,7 @@ static fsim_kernel reduction(const fsim_costing *c, const fsim_kernel *own, fsim
 {
     fsim_kernel k = *own;
     k.launches = 1; /* blocks that share a row meet at a semaphore */
-    move(c, &k, 1, 1, 0, c->group->template == FSIM_COLUMN_REDUCTION ? outer_share : inner_share, a);
+    move(c, &k, 1, 1, 0, c->group->template == FSIM_COLUMN_REDUCTION ? aten_outer_share : aten_inner_share, a);
     return summed(c, &k, 1);
 }
 
@@ -312,11 +278,11 @@ static fsim_kernel pooling(const fsim_costing *c, const fsim_kernel *own, fsim_a
     for (int i = 0; i < n->arg[0].axes; i++)
         apart = apart && n->arg[0].axis[i].stride >= n->arg[0].axis[i].taps;
     fsim_kernel k = *own;
-    move(c, &k, 1, 1, largest ? (double)n->points * INDEX_BYTES : 0, apart ? apart_share : 1, a);
+    move(c, &k, 1, 1, largest ? (double)n->points * ATEN_INDEX_BYTES : 0, apart ? aten_apart_share : 1, a);
     if (!adaptive) /* to one output a plane it is a mean */
         k.unit[FSIM_ISSUE] = seconds_of_cycles(
-            c, (double)n->points * (largest ? max_pool_cycles.output + max_pool_cycles.tap * (double)n->reduced
-                                            : mean_pool_cycles.output + mean_pool_cycles.tap * (double)n->reduced));
+            c, (double)n->points * (largest ? aten_max_pool_output + aten_max_pool_tap * (double)n->reduced
+                                            : aten_mean_pool_output + aten_mean_pool_tap * (double)n->reduced));
     k.unit[FSIM_COMPUTE] = 0; /* its arithmetic is in those cycles */
     return summed(c, &k, 1);
 }
@@ -333,23 +299,23 @@ static double row_of_scan(const fsim_costing *c)
 static fsim_kernel scan(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     fsim_kernel k = *own;
-    move(c, &k, 1, 1, 0, scan_share, a);
-    k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], seconds_of_cycles(c, (double)c->group->points * scan_cycles));
-    k.unit[FSIM_LATENCY] = fmax(k.unit[FSIM_LATENCY], row_of_scan(c) * scan_latency / c->clock);
+    move(c, &k, 1, 1, 0, aten_scan_share, a);
+    k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], seconds_of_cycles(c, (double)c->group->points * aten_scan_cycles));
+    k.unit[FSIM_LATENCY] = fmax(k.unit[FSIM_LATENCY], row_of_scan(c) * aten_scan_latency / c->clock);
     return summed(c, &k, 1);
 }
 
 /* ATen multiplies for squares and cubes (and divides by them), and takes roots. */
 static bool is_plain_power(double e) { return fabs(e) == 2 || e == 3 || fabs(e) == 1 || e == 0 || fabs(e) == 0.5; }
 
-/* Instructions of powers with a constant exponent beyond those that a power takes. */
+/* Instructions of powers with a constant aten_exponent beyond those that a power takes. */
 static double scalar_powers(const fsim_costing *c)
 {
     double more = 0;
     for (int i = 0; i < c->group->members; i++) {
         const fsim_node *n = &c->g->node[c->group->member[i].node];
         if (n->op == FSIM_OP_POW && n->attrs.has_scalar && !is_plain_power(n->attrs.scalar))
-            more += (double)c->group->member[i].evaluations * fmax(0, scalar_pow_instructions - n->instructions) /
+            more += (double)c->group->member[i].evaluations * fmax(0, aten_scalar_pow - n->instructions) /
                     fsim_pipe_rate(c, n->dtype);
     }
     return more;
@@ -367,10 +333,10 @@ static fsim_kernel elementwise(const fsim_costing *c, const fsim_kernel *own, fs
     const bool mask = holds_op(c, FSIM_OP_DROPOUT);
     move(c, &k, 1, 1, mask ? (double)c->group->points : 0, 1, a);
     k.unit[FSIM_COMPUTE] += scalar_powers(c);
-    const double cycles = holds_class(c, FSIM_GATHER)                    ? gather_cycles
+    const double cycles = holds_class(c, FSIM_GATHER)                    ? aten_gather_cycles
                           : !broadcast && !holds_class(c, FSIM_ASSEMBLE) ? 0
-                          : narrow                                       ? narrow_broadcast_cycles
-                                                                         : broadcast_cycles;
+                          : narrow                                       ? aten_narrow_broadcast
+                                                                         : aten_broadcast;
     k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], seconds_of_cycles(c, (double)c->group->points * cycles));
     return summed(c, &k, 1);
 }

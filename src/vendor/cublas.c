@@ -2,6 +2,7 @@
 /* cublas.c: matrix products as cuBLAS and cuBLASLt run them: gemm.h's time with the tile and split that the library is
  * taken to choose. */
 #include "cost/contraction.h"
+#include "vendor/constants.h"
 #include "vendor/kernels.h"
 #include "vendor/library.h"
 
@@ -11,21 +12,20 @@
  * they fill it. */
 static void rotate(const fsim_costing *c, fsim_kernel *k)
 {
-    enum { MOST_COPIES = 5 };
-    static const double weight_over = 0.18, rest_over = 0.35; /* shares of L2 over which the misses set in */
     const double l2 = fsim_hw_get(c->hw, FSIM_HW_L2_CAPACITY), from = fsim_hw_get(c->hw, FSIM_HW_GEMM_RESIDENT);
     double rest = 0;
     for (int i = 0; i < k->inputs; i++)
         rest += c->g->tensor[k->input[i].tensor].role == FSIM_WEIGHT ? 0 : (double)k->input[i].bytes;
     for (int i = 0; i < k->outputs; i++)
         rest += (double)k->output[i].bytes;
-    const double missed = fmin(1, fmax(0, (rest / l2 - from) / rest_over));
+    const double missed = fmin(1, fmax(0, (rest / l2 - from) / rotated_rest_ramp));
     k->dram_read_bytes = k->dram_write_bytes = 0;
     for (int i = 0; i < k->inputs; i++) {
         const double bytes = fmax(1, (double)k->input[i].bytes),
-                     held = fmin(MOST_COPIES, ceil(l2 / bytes)) * bytes / l2;
+                     held = fmin(ROTATED_COPIES, ceil(l2 / bytes)) * bytes / l2;
         const bool weight = c->g->tensor[k->input[i].tensor].role == FSIM_WEIGHT;
-        k->input[i].read_bytes = (int64_t)(bytes * (weight ? fmin(1, fmax(0, (held - from) / weight_over)) : missed));
+        k->input[i].read_bytes =
+            (int64_t)(bytes * (weight ? fmin(1, fmax(0, (held - from) / rotated_weight_ramp)) : missed));
         k->dram_read_bytes += k->input[i].read_bytes;
     }
     for (int i = 0; i < k->outputs; i++) {

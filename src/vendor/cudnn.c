@@ -7,7 +7,7 @@
  * its bytes + moves of the output x its bytes) / bandwidth
  *            + ((bytes / bandwidth)^4 + (2 m n' k' strides^s / (efficiency x peak))^4)^(1/4)
  * with n' filters and k' = channels' x taps filled up, and s: what of a transposed convolution's strides is computed in
- * vain. Which kernels cuDNN has is a property of the architecture: `families` below, chosen by search and by hand on
+ * vain. Which kernels cuDNN has is a property of the architecture: cudnn.def, chosen by search and by hand on
  * KernelBench v01 and v0, eager, above 0.3 ms and beyond L2 (H100 118 rows, L4, L40S and A10 179, A100 54, T4 31). Left
  * out: the H100 SXM's runs of a slower cuDNN, two chains that a softmax or layer norm dominates. The table was chosen
  * on the rows that it is judged by; choosing it anew without a fifth of the shapes, and predicting those, gives these
@@ -21,76 +21,52 @@
  * comes last, of its result. Not modelled: cuDNN's choice between engines at single shapes (5 x 9 taps on Ada take four
  * times as long as 3 x 15), tensors beyond 4 GiB (2 to 5 times as long). */
 #include "cost/convolution.h"
+#include "vendor/constants.h"
 #include "vendor/kernels.h"
 #include "vendor/library.h"
 
 #include <math.h>
 
-/* SM cycles of ATen's depthwise kernel, per output and per tap of each; fitted: KernelBench v01 level 1, H100 (9
- * taps, 3.35 and 2.54 ms), and v0, H100 and A100 (3, 9, 15 taps). */
-static const double depthwise_cycles = 1.4, depthwise_tap_cycles = 0.13;
+/* A row of cudnn.def; docs there. */
 typedef struct {
-    int moves_in, moves_out;  /* layout changes, each a read and a write of the tensor */
-    int last_in;              /* with channels last: as many times its bytes the input is read again */
-    double channels, filters; /* of a group, filled up to multiples */
-    double strided;   /* a transposed convolution computes the product of its strides to this power times the result */
-    double last_gain; /* with channels last: the efficiency over that behind layout changes; KernelBench v01 and v0,
-                         torch.compile */
+    int sm;
+    fsim_convolution_kind kind;
+    int moves_in, moves_out, last_in;
+    double channels, filters, strided, last_gain;
 } implicit_gemm;
-
-typedef struct {
-    int sm; /* from this architecture on; the last that fits counts */
-    implicit_gemm of[FSIM_CONVOLUTION_KINDS];
-} family;
-static const family families[] = {
-    {0,
-     {{0, 0, 1, 16, 64, 0, 1},
-      {0, 0, 0, 16, 1, 0.25, 1},
-      {0, 0, 0, 1, 1, 0, 1},
-      {0, 1, 0, 32, 1, 0, 1}}}, /* FP32 units */
-    {70,
-     {{1, 0, 1, 16, 128, 0, 1.3},
-      {0, 1, 0, 16, 32, 0.75, 1},
-      {1, 1, 0, 8, 64, 0, 1},
-      {1, 1, 0, 32, 64, 0.75, 1}}}, /* A100; assumed: Volta, Turing in FP16 */
-    {86,
-     {{1, 0, 1, 8, 64, 0, 1},
-      {0, 1, 0, 32, 32, 0.5, 1},
-      {0, 1, 0, 32, 1, 0, 1},
-      {1, 1, 0, 32, 128, 0.25, 1}}}, /* A10, Ada */
-    {90,
-     {{0, 1, 0, 16, 128, 0, 1.3},
-      {1, 1, 0, 64, 64, 0.75, 1.2},
-      {1, 0, 0, 16, 128, 0, 1},
-      {0, 1, 0, 32, 64, 0.25, 1}}}, /* Hopper; assumed: B200 */
-    {120,
-     {{1, 0, 1, 8, 64, 0, 1},
-      {0, 1, 0, 32, 32, 0.5, 1},
-      {0, 1, 0, 32, 1, 0, 1},
-      {1, 1, 0, 32, 128, 0.25, 1}}}, /* RTX 5090: assumed as Ada */
+static const implicit_gemm families[] = {
+#define FSIM_CUDNN_FAMILY(sm, kind, moves_in, moves_out, last_in, channels, filters, strided, last_gain, source)       \
+    {sm, FSIM_##kind, moves_in, moves_out, last_in, channels, filters, strided, last_gain},
+#define FSIM_CUDNN_LAST(sm, gain, start_up, exponent, source)
+#include "vendor/cudnn.def"
+#undef FSIM_CUDNN_FAMILY
+#undef FSIM_CUDNN_LAST
 };
-/* Channels last, two axes, one group: no vector is gathered across channels, so that a product of few of them is short
- * and its start and end show: as many more terms of the sum as `start_up`; and memory and arithmetic overlap less, by
- * the norm `exponent`. gain: of the efficiency. Fitted: KernelBench v01 and v0, torch.compile, beside the other
- * kernels' times: H100 SXM and PCIe 22 rows 7 %, L4 and L40S 20 rows 6 % (without start_up, by the 4-norm: 12, 13 %).
- * Other architectures: as `families` say. */
 typedef struct {
     int sm;
     double gain, start_up, exponent;
 } last_kernel;
-static const last_kernel last_kernels[] = {{89, 1.12, 256, 2}, {90, 1.78, 128, 2}, {120, 1.12, 256, 2}};
-static const implicit_gemm grouped = {.channels = 16, .filters = 64}; /* at least: a group fills tiles by itself */
+static const last_kernel last_kernels[] = {
+#define FSIM_CUDNN_FAMILY(sm, kind, moves_in, moves_out, last_in, channels, filters, strided, last_gain, source)
+#define FSIM_CUDNN_LAST(sm, gain, start_up, exponent, source) {sm, gain, start_up, exponent},
+#include "vendor/cudnn.def"
+#undef FSIM_CUDNN_FAMILY
+#undef FSIM_CUDNN_LAST
+};
 
+/* The last row that fits. On tensor units those of 7.0 stand for older architectures and other vendors', too. */
 static implicit_gemm gemm_for(const fsim_hw *hw, const fsim_convolution_shape *s)
 {
-    const family *f = &families[s->tensor ? 1 : 0];
-    for (size_t i = 1; s->tensor && i < sizeof families / sizeof families[0]; i++)
-        if (hw->sm >= families[i].sm)
-            f = &families[i];
-    implicit_gemm g = f->of[s->kind];
+    enum { FP32_UNITS = 0, FIRST_TENSOR = 70 };
+    const int sm = hw->sm > FIRST_TENSOR ? hw->sm : FIRST_TENSOR;
+    implicit_gemm g = {0};
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (families[i].kind == s->kind &&
+            (s->tensor ? families[i].sm != FP32_UNITS && sm >= families[i].sm : families[i].sm == FP32_UNITS))
+            g = families[i];
     if (s->tensor && s->groups > 1) {
-        g.channels = fmax(g.channels, grouped.channels);
-        g.filters = fmax(g.filters, grouped.filters);
+        g.channels = fmax(g.channels, cudnn_grouped_channels);
+        g.filters = fmax(g.filters, cudnn_grouped_filters);
     }
     return g;
 }
@@ -111,16 +87,18 @@ static double product_s(const fsim_costing *c, const fsim_convolution_shape *s, 
 {
     const double flops = 2 * s->groups * s->pixels * s->taps * filled(s->channels, g->channels) *
                          filled(s->filters, g->filters) * pow(s->strides, g->strided);
-    const double blocks =
-        s->groups * ceil(s->pixels / 64) * ceil(s->filters / 64); /* of the smallest tile: fewer leave SMs idle */
-    return flops / (s->peak_flops * fmin(1.2, fsim_convolution_efficiency(c->hw, s) * gain)) * fmax(1, c->sms / blocks);
+    const double blocks = s->groups * ceil(s->pixels / cudnn_smallest_tile) *
+                          ceil(s->filters / cudnn_smallest_tile); /* of the smallest tile: fewer leave SMs idle */
+    return flops / (s->peak_flops * fmin(cudnn_most_efficiency, fsim_convolution_efficiency(c->hw, s) * gain)) *
+           fmax(1, c->sms / blocks);
 }
 
 /* Bytes that move between DRAM and the SMs, or L2 and the SMs where that holds them, in seconds. */
 static double streamed_s(const fsim_costing *c, double dram_bytes, double l2_bytes)
 {
     const double dram = fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
-    return dram_bytes / dram + l2_bytes / fmax(dram, fsim_or_else(fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH), 3 * dram));
+    return dram_bytes / dram +
+           l2_bytes / fmax(dram, fsim_or_else(fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH), cudnn_l2_over_dram * dram));
 }
 
 /* `times` reads or writes of a tensor that the kernel before, or after, holds in L2 as far as it fits. */
@@ -221,14 +199,15 @@ fsim_kernel fsim_framework_convolution(const fsim_costing *c, fsim_maker maker, 
         return *own;
     if (depthwise)
         return in_steps(c, k, x.count, x.seconds, FSIM_ISSUE,
-                        (double)n->points * (s.taps * depthwise_tap_cycles + (last ? 0 : depthwise_cycles)) /
+                        (double)n->points * (s.taps * depthwise_tap_cycles + (last ? 0 : depthwise_output_cycles)) /
                             (c->sms * c->clock),
-                        4);
+                        cudnn_exponent);
     const last_kernel *own_way = last ? last_kernel_for(c->hw, &s) : NULL;
     if (own_way) {
         const double terms = s.taps * filled(s.channels, g.channels);
         return in_steps(c, k, x.count, x.seconds, FSIM_COMPUTE,
                         product_s(c, &s, &g, own_way->gain) * (1 + own_way->start_up / terms), own_way->exponent);
     }
-    return in_steps(c, k, x.count, x.seconds, FSIM_COMPUTE, product_s(c, &s, &g, last ? g.last_gain : 1), 4);
+    return in_steps(c, k, x.count, x.seconds, FSIM_COMPUTE, product_s(c, &s, &g, last ? g.last_gain : 1),
+                    cudnn_exponent);
 }

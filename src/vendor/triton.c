@@ -10,32 +10,13 @@
 #include "vendor/triton.h"
 
 #include "fusion/online.h"
+#include "vendor/constants.h"
 #include "vendor/kernels.h"
 #include <math.h>
 
-enum {
-    MOST_UNROLLED = 25, /* pooling windows beyond fall back */
-    PERSISTENT = 1024,  /* triton.persistent_reductions: longest row kept in registers */
-    PERSISTENT_COLUMN = 64,
-    BLOCKS_PER_SM = 4, /* of 512 threads: rows that an SM walks at once */
-    VECTOR_BYTES = 16
-};
-static const double exponent = 4; /* as of every streaming kernel measured */
-static const double innermost_share =
-    1.06; /* bandwidth of reductions over that of copies: KernelBench v01 level 1 on H100 and L4, 3 % */
-static const double other_share = 0.90; /* the same, 5 % */
-static const double pool_cycles =
-    0.13; /* SM cycles per output and window element: max_pool2d of KernelBench on H100 and L4 */
-static const double unaligned_cycles = 0.52; /* SM cycles per load or store of rows that begin anywhere: KernelBench v01
-                                                l1/039 on H100 PCIe and SXM, 4 %; L4 is bound by DRAM */
-static const double scan_cycles =
-    0.7; /* SM cycles per element of a cumulative sum or product: KernelBench v01 on H100 PCIe; L4 is bound by DRAM */
-static const double statistics_cycles =
-    0.5; /* SM cycles per element of group and instance norm statistics: KernelBench on H100, A100 */
-
 bool fsim_falls_back(const fsim_node *n)
 {
-    return fsim_ops[n->op].class == FSIM_WINDOW && (n->op == FSIM_OP_MAX_POOL3D || n->reduced > MOST_UNROLLED);
+    return fsim_ops[n->op].class == FSIM_WINDOW && (n->op == FSIM_OP_MAX_POOL3D || n->reduced > TRITON_MOST_UNROLLED);
 }
 
 bool fsim_channels_last(const fsim_graph *g)
@@ -50,10 +31,10 @@ bool fsim_channels_last(const fsim_graph *g)
                      flops = groups * (double)n->gemm.m * (double)n->gemm.n * (double)n->gemm.k;
         const double from = (double)in->dim[1], to = (double)out->dim[1];
         all += flops;
-        weighted += flops * (groups > 1 && from > groups ? 1.358
-                             : from <= 64 && to <= 64    ? 0.783
-                             : 2 * to <= from            ? 0.725
-                                                         : 0.823);
+        weighted += flops * (groups > 1 && from > groups ? inductor_grouped_weight
+                             : from <= INDUCTOR_SMALL_CHANNELS && to <= INDUCTOR_SMALL_CHANNELS ? inductor_small_weight
+                             : 2 * to <= from                                                   ? inductor_in_weight
+                                              : inductor_default_weight);
     }
     return all > 0 && weighted <= all;
 }
@@ -106,7 +87,8 @@ static double misses(const fsim_costing *c, bool innermost)
     double row = 0;
     for (int i = 0; i < c->group->reads; i++)
         row += c->group->read[i].full ? (double)c->read[i].sector_bytes / (double)c->group->points : 0;
-    const double rows = fmin((double)c->group->points, c->sms * BLOCKS_PER_SM * (innermost ? 1 : PERSISTENT_COLUMN));
+    const double rows =
+        fmin((double)c->group->points, c->sms * TRITON_BLOCKS_PER_SM * (innermost ? 1 : TRITON_PERSISTENT_COLUMN));
     return fmin(1, fmax(0, rows * row / c->l2_bytes - 0.5));
 }
 
@@ -118,7 +100,7 @@ static double statistics_s(const fsim_costing *c)
         const fsim_node *n = &c->g->node[c->group->member[i].node];
         const fsim_op op = c->g->source[n->source].op;
         if (fsim_ops[n->op].class == FSIM_REDUCE && (op == FSIM_OP_GROUP_NORM || op == FSIM_OP_INSTANCE_NORM))
-            return statistics_cycles * (double)n->points * (double)n->reduced / (c->sms * c->clock);
+            return triton_statistics_cycles * (double)n->points * (double)n->reduced / (c->sms * c->clock);
     }
     return 0;
 }
@@ -128,7 +110,7 @@ static bool is_unaligned(const fsim_costing *c)
 {
     const fsim_read *row = row_of(c->group);
     return row && c->group->template == FSIM_ROW_REDUCTION &&
-           c->group->reduced * fsim_dtype_bytes(c->g->tensor[row->tensor].dtype) % VECTOR_BYTES != 0;
+           c->group->reduced * fsim_dtype_bytes(c->g->tensor[row->tensor].dtype) % TRITON_VECTOR_BYTES != 0;
 }
 
 static double fourth_norm(double x, double y) { return sqrt(sqrt(x * x * x * x + y * y * y * y)); }
@@ -138,7 +120,7 @@ static void reduction_seconds(const fsim_costing *c, fsim_kernel *k)
 {
     const fsim_group *o = c->group;
     const bool innermost = fsim_reduces_innermost(o, c->g, fsim_channels_last(c->g));
-    const bool loops = o->reduced > (innermost ? PERSISTENT : PERSISTENT_COLUMN);
+    const bool loops = o->reduced > (innermost ? TRITON_PERSISTENT : TRITON_PERSISTENT_COLUMN);
     const double missed = misses(c, innermost), l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH);
     const double elements = (double)o->points * (double)o->reduced;
     const int more = more_loops(c);
@@ -165,12 +147,12 @@ static void reduction_seconds(const fsim_costing *c, fsim_kernel *k)
     k->l2_bytes = requested;
     k->unit[FSIM_L2] = isnan(l2) ? 0 : requested / l2;
     k->unit[FSIM_DRAM] = fourth_norm(fsim_dram_seconds(c->hw, first, 0) / (full        ? 1
-                                                                           : innermost ? innermost_share
-                                                                                       : other_share),
+                                                                           : innermost ? triton_innermost_share
+                                                                                       : triton_other_share),
                                      statistics_s(c)) +
                          fsim_dram_seconds(c->hw, (double)k->dram_read_bytes - first, (double)k->dram_write_bytes);
     if (loops && is_unaligned(c))
-        k->unit[FSIM_ISSUE] = fmax(k->unit[FSIM_ISSUE], unaligned_cycles * accesses / (c->sms * c->clock));
+        k->unit[FSIM_ISSUE] = fmax(k->unit[FSIM_ISSUE], triton_unaligned_cycles * accesses / (c->sms * c->clock));
 }
 
 /* Of fallback pooling in a row, the first finds its input copied: one more read and write of it. From two graphs only
@@ -206,10 +188,11 @@ fsim_kernel fsim_triton_kernel(const fsim_costing *c, const fsim_kernel *own, fs
     if (reduces(o))
         reduction_seconds(c, &k);
     if (o->template == FSIM_POOLING && anchor)
-        k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE],
-                                  pool_cycles * (double)anchor->points * (double)anchor->reduced / (c->sms * c->clock));
+        k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], triton_pool_cycles * (double)anchor->points *
+                                                          (double)anchor->reduced / (c->sms * c->clock));
     if (o->template == FSIM_SCAN_KERNEL && anchor)
-        k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], scan_cycles * (double)anchor->points / (c->sms * c->clock));
-    fsim_sum_up_by(c, &k, exponent);
+        k.unit[FSIM_ISSUE] =
+            fmax(k.unit[FSIM_ISSUE], triton_scan_cycles * (double)anchor->points / (c->sms * c->clock));
+    fsim_sum_up_by(c, &k, triton_exponent);
     return k;
 }

@@ -125,7 +125,8 @@ static const struct {
     {"ConvBn", "op: conv2d, in: [image, filter], out: a, padding: 1; op: batch_norm, in: [a, c1, c2, c3, c4], out: o"},
     {"ConvMul", "op: conv2d, in: [image, filter], out: a, padding: 1; op: mul, in: [a, plane], out: o"},
     {"ConvAdd", "op: conv2d, in: [image, filter, c1], out: a, padding: 1; op: sub, in: [a, plane], out: o"},
-    {"ConvActivation", "op: conv2d, in: [image, filter, c1], out: a, padding: 1; op: leaky_relu, in: a, out: o"},
+    {"ConvActivation",
+     "op: conv2d, in: [image, filter, c1], out: a, padding: 1, compute: tf32; op: leaky_relu, in: a, out: o"},
     {"ConvAddActivation", "op: conv2d, in: [image, filter, c1], out: a, padding: 1; op: add, in: [a, skip], out: b; "
                           "op: relu, in: b, out: o"},
     {"MatMulBn", "op: matmul, in: [x, w], out: a; op: batch_norm, in: [a, one, two, three, four], out: o"},
@@ -198,6 +199,8 @@ static void rules_ask_for_their_conditions(void **unused)
     } row[] = {
         {"BiasGelu", "op: add, in: [x, y], out: a; op: gelu, in: a, out: o"},
         {"GemmActivation", "op: matmul, in: [x, w], out: a; op: relu, in: a, out: o; op: neg, in: a, out: p"},
+        {"GemmActivation", "op: matmul, in: [x, w], out: a; op: tanh, in: a, out: o"},
+        {"ConvActivation", "op: conv2d, in: [image, filter], out: a, padding: 1; op: leaky_relu, in: a, out: o"},
         {"SumOfSquares", "op: mul, in: [x, y], out: a; op: sum, in: a, out: o, dims: [1]"},
         {"Swish", "op: sigmoid, in: x, out: a; op: mul, in: [a, y], out: o"},
         {"Softmax",

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/price/spread.h"
 
+#include "cost/constants.h"
 #include "cost/costing.h"
 #include <math.h>
-
-static const double strided =
-    0.75; /* coalescing below which an access is not a stream that merely begins between sectors */
 
 static bool contracts(const fsim_kernel *k)
 {
@@ -23,7 +21,7 @@ fsim_hw_key fsim_residual_key(const fsim_graph *g, const fsim_kernel *k)
                                                           : FSIM_HW_RESIDUAL_FP32;
     if (k->template == FSIM_ROW_REDUCTION || k->template == FSIM_COLUMN_REDUCTION || k->template == FSIM_FULL_REDUCTION)
         return FSIM_HW_RESIDUAL_ROWS;
-    return m || k->coalescing < strided
+    return m || k->coalescing < strided_coalescing
                ? FSIM_HW_RESIDUAL_OTHER
                : FSIM_HW_RESIDUAL_STREAMING; /* an anchor that is no contraction: pooling, scatter, what is opaque */
 }

@@ -15,27 +15,13 @@
  * reductions; what a scan's loop takes in (it does, the loops before it); copies that stores into a concat's result
  * save; layout changes of weights. Why kernels take what they take: vendor/triton.c; a convolution's layout changes:
  * vendor/cudnn.c. */
+#include "plan/rivals/constants.h"
 #include "plan/search/merge.h"
 
 #include "plan/search/space.h"
 #include "vendor/triton.h"
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    REUSED_READS = 4,        /* realize_reads_threshold */
-    MOST_OPERATORS = 30,     /* realize_opcount_threshold */
-    MOST_READS = 8,          /* realize_acc_reads_threshold */
-    MOST_CONCAT = 8,         /* max_pointwise_cat_inputs */
-    MOST_BUFFERS = 64,       /* max_fusion_size */
-    MOST_PAIRS = 64,         /* max_fusion_buffer_group_pairwise_attempts */
-    LEAST_SHARED_BYTES = 10, /* score_fusion_memory_threshold, of horizontal fusion */
-    FARTHEST = 64,           /* order distance of horizontal fusion */
-    MEMORY_OVER_SAVED = 32,
-    WHOLE_ROW = 8192, /* shorter rows are not split, however few */
-    DECISIVE = 16,    /* a score so many times another decides alone */
-    ROUNDS = 10
-};
 
 /* Lowering. */
 

@@ -10,33 +10,28 @@
  * where its time model agrees, and of siblings without asking it. Not modelled: layout transposes around convolutions,
  * coalescing, code size limits, Triton matrix products, horizontal fusion of unrelated loops, in-place updates, command
  * buffers. */
+#include "plan/rivals/constants.h"
 #include "plan/search/merge.h"
 #include "vendor/library.h"
 
 #include <math.h>
 
-enum { MOST_OPERANDS = 96, MOST_REDUCTIONS = 8, REAL_REDUCTION = 16 };
-static const double launch_s = 1e-6, overlap = 0.95, l2_speedup = 2.5, l1_speedup = 20, l1_bytes_per_sm = 2048,
-                    bytes_per_clock = 32, tile_registers = 0.4;
-
-/* Clock cycles of an operator on sm_90, f32; what the profile lacks counts 3. Composites of its instructions by their
- * sum. */
+/* Clock cycles of an operator. */
 static const struct {
     fsim_op op;
     double cycles;
-} profile[] = {{FSIM_OP_ADD, 7},         {FSIM_OP_SUB, 7},       {FSIM_OP_MUL, 7},   {FSIM_OP_DIV, 43},
-               {FSIM_OP_RECIPROCAL, 43}, {FSIM_OP_SUM, 7},       {FSIM_OP_MEAN, 7},  {FSIM_OP_NORM, 14},
-               {FSIM_OP_SQRT, 75},       {FSIM_OP_RSQRT, 75},    {FSIM_OP_EXP, 79},  {FSIM_OP_LOG, 166},
-               {FSIM_OP_POW, 245},       {FSIM_OP_TANH, 467},    {FSIM_OP_SIN, 958}, {FSIM_OP_COS, 978},
-               {FSIM_OP_SIGMOID, 129},   {FSIM_OP_ELU, 89},      {FSIM_OP_SELU, 96}, {FSIM_OP_SOFTPLUS, 245},
-               {FSIM_OP_XLOGX, 173},     {FSIM_OP_HARDSWISH, 56}};
+} profile[] = {
+#define FSIM_XLA_CYCLES(op, cycles, source) {FSIM_OP_##op, cycles},
+#include "plan/rivals/xla.def"
+#undef FSIM_XLA_CYCLES
+};
 
 static double cycles_of(fsim_op op)
 {
     for (size_t i = 0; i < sizeof profile / sizeof *profile; i++)
         if (profile[i].op == op)
             return profile[i].cycles;
-    return fsim_ops[op].flops > 0 ? 3 : 0;
+    return fsim_ops[op].flops > 0 ? xla_unknown_cycles : 0;
 }
 
 static double read_s(const fsim_problem *p, const fsim_group *o, const fsim_read *r, double bytes_per_s)
@@ -46,8 +41,8 @@ static double read_s(const fsim_problem *p, const fsim_group *o, const fsim_read
     const double all = r->maps ? times * points * fsim_dtype_bytes(t->dtype)
                                : (double)r->access->distinct * fsim_dtype_bytes(t->dtype);
     const double first = fmin((double)t->bytes, all), sms = fsim_hw_get(p->hw, FSIM_HW_SMS);
-    const double faster = first < l1_bytes_per_sm * sms                     ? l1_speedup
-                          : first < fsim_hw_get(p->hw, FSIM_HW_L2_CAPACITY) ? l2_speedup
+    const double faster = first < xla_l1_bytes_per_sm * sms                 ? xla_l1_speedup
+                          : first < fsim_hw_get(p->hw, FSIM_HW_L2_CAPACITY) ? xla_l2_speedup
                                                                             : 1;
     return first / bytes_per_s + (all - first) / (faster * bytes_per_s);
 }
@@ -59,7 +54,7 @@ static double time_of(const fsim_belief *b, const fsim_kernel *k)
     const double clock = fsim_hw_peak(p->hw, FSIM_HW_SM_CLOCK), sms = fsim_hw_get(p->hw, FSIM_HW_SMS),
                  blocks = (double)k->grid;
     const double dram = fsim_hw_peak(p->hw, FSIM_HW_DRAM_BANDWIDTH),
-                 reachable = fmin(dram, blocks * clock * bytes_per_clock);
+                 reachable = fmin(dram, blocks * clock * xla_bytes_per_clock);
     double cycles = 0, memory_s = 0;
     for (int i = 0; i < o->members; i++)
         cycles += (double)o->member[i].evaluations * cycles_of(p->graph->node[o->member[i].node].op);
@@ -69,7 +64,7 @@ static double time_of(const fsim_belief *b, const fsim_kernel *k)
         memory_s += (double)p->graph->tensor[o->write[i].tensor].bytes / dram;
     const double compute_s =
         cycles / (2 * clock * fmin(k->block, fsim_hw_get(p->hw, FSIM_HW_FP32_RATE)) * fmin(blocks, sms));
-    return launch_s + compute_s + memory_s - overlap * fmin(compute_s, memory_s);
+    return xla_launch_s + compute_s + memory_s - xla_overlap * fmin(compute_s, memory_s);
 }
 
 static int reductions_of(const fsim_clusters *c, int x, int64_t at_least)
@@ -89,21 +84,21 @@ static bool row_is_a_tile(const fsim_problem *p, const fsim_kernel *k)
     while (padded < k->group->reduced)
         padded *= 2;
     return k->template == FSIM_ROW_REDUCTION &&
-           (double)padded <= tile_registers * fsim_hw_get(p->hw, FSIM_HW_REGISTERS_PER_SM);
+           (double)padded <= xla_tile_registers * fsim_hw_get(p->hw, FSIM_HW_REGISTERS_PER_SM);
 }
 
 static bool may_fuse(const fsim_belief *b, fsim_clusters *c, int x, int y, const fsim_kernel *both)
 {
     const fsim_group *o = both->group;
     if (both->template == FSIM_TILED_CONTRACTION || both->template == FSIM_LIBRARY_CONTRACTION ||
-        o->reads + o->writes > MOST_OPERANDS)
+        o->reads + o->writes > XLA_MOST_OPERANDS)
         return false;
-    if (reductions_of(c, x, 1) + reductions_of(c, y, 1) > MOST_REDUCTIONS)
+    if (reductions_of(c, x, 1) + reductions_of(c, y, 1) > XLA_MOST_REDUCTIONS)
         return false;
     const fsim_kernel *first = fsim_joined(c, &x, 1, -1), *second = fsim_joined(c, &y, 1, -1);
     if (both->launches == 1 && first->launches + second->launches > 2)
         return false; /* reductions are split over blocks before fusion: what waits for one is another kernel */
-    return reductions_of(c, x, REAL_REDUCTION) == 0 || reductions_of(c, y, REAL_REDUCTION) == 0 ||
+    return reductions_of(c, x, XLA_REAL_REDUCTION) == 0 || reductions_of(c, y, XLA_REAL_REDUCTION) == 0 ||
            row_is_a_tile(b->p, both);
 }
 
