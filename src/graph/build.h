@@ -60,6 +60,8 @@ fsim_node *fsim_add_node(fsim_call *call, const fsim_shape *shape, fsim_dtype dt
 /* dim counted from the end where negative. False after an error. */
 bool fsim_wrap_dim(const fsim_call *call, int rank, int64_t dim, int *out);
 
+/* Elements of one axis that some window reads, exactly. */
+int64_t fsim_axis_touched(const fsim_axis *x);
 void fsim_row_major(const fsim_shape *s, int64_t *stride); /* stride[i]: elements between neighbours of dimension i */
 fsim_dtype fsim_promoted(const fsim_call *call);           /* dtype that the arguments combine to */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/describe.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static bool identifier_char(char c)
@@ -34,16 +35,28 @@ static int whole_source(const fsim_graph *g, const fsim_group *group, int at)
     return source->nodes;
 }
 
-const char *fsim_kernel_label(const fsim_graph *g, const fsim_kernel *k, fsim_arena *a)
+/* Writes the label to `to`, of which `room` bytes are left (0: none, to count); its length. In one pass: a kernel may
+ * have as many members as a workload has primitives. */
+static size_t put_label(const fsim_graph *g, const fsim_kernel *k, char *to, size_t room)
 {
-    const char *label = "";
+    size_t length = 0;
     for (int i = 0; i < k->group->members;) {
         const fsim_member *member = &k->group->member[i];
         const int whole = whole_source(g, k->group, i);
         const char *name = whole ? g->source[g->node[member->node].source].name : g->node[member->node].name;
-        label = fsim_printf(a, "%s%s%s%s", label, i ? " + " : "", name, member->clone ? " (recomputed)" : "");
+        const int wrote = snprintf(room ? to + length : NULL, room ? room - length : 0, "%s%s%s", i ? " + " : "", name,
+                                   member->clone ? " (recomputed)" : "");
+        length += (size_t)wrote;
         i += whole ? whole : 1;
     }
+    return length;
+}
+
+const char *fsim_kernel_label(const fsim_graph *g, const fsim_kernel *k, fsim_arena *a)
+{
+    const size_t length = put_label(g, k, NULL, 0);
+    char *label = fsim_new(a, char, length + 1);
+    put_label(g, k, label, length + 1);
     return label;
 }
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "graph/graph.h"
+#include "graph/build.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,6 +124,72 @@ static void shape_rules(void **unused)
     }
 }
 
+/* Elements that windows touch, by walking every tap of every window. */
+static int64_t touched_by_walking(const fsim_axis *x)
+{
+    char seen[512] = {0};
+    int64_t count = 0;
+    for (int64_t o = 0; o < x->out; o++)
+        for (int64_t k = 0; k < x->taps; k++) {
+            const int64_t at = o * x->stride + k * x->dilation - x->pad;
+            if (at >= 0 && at < x->extent && !seen[at]) {
+                seen[at] = 1;
+                count++;
+            }
+        }
+    return count;
+}
+
+static void windows_are_counted(void **unused)
+{
+    (void)unused;
+    int tried = 0;
+    srand(5);
+    while (tried < 200000) {
+        fsim_axis x = {.extent = 1 + rand() % 300, .taps = 1 + rand() % 20, .stride = 1 + rand() % 30};
+        x.dilation = 1 + rand() % 20;
+        x.pad = rand() % 12;
+        const int64_t room = x.extent + 2 * x.pad - x.dilation * (x.taps - 1) - 1;
+        if (room < 0)
+            continue;
+        x.out = room / x.stride + 1;
+        tried++;
+        if (fsim_axis_touched(&x) != touched_by_walking(&x))
+            fail_msg("extent %lld out %lld taps %lld stride %lld dilation %lld pad %lld: %lld, walked %lld",
+                     (long long)x.extent, (long long)x.out, (long long)x.taps, (long long)x.stride,
+                     (long long)x.dilation, (long long)x.pad, (long long)fsim_axis_touched(&x),
+                     (long long)touched_by_walking(&x));
+    }
+    const fsim_axis large = {(int64_t)1 << 32, ((int64_t)1 << 31) / 65536, 65536, 65536, 32767, 0};
+    assert_true(fsim_axis_touched(&large) > 0);
+}
+
+/* A workload whose repeat blocks nest into billions of turns is refused before any of them. */
+static void growth_is_limited(void **unused)
+{
+    (void)unused;
+    static const char *const text[] = {
+        "tensors: {x: {shape: [4], dtype: f32}}\noperators:\n  - {op: exp, in: x, out: y}\n"
+        "  - repeat: 262144\n    operators:\n      - repeat: 262144\n        operators:\n"
+        "          - repeat: 262144\n            operators: []\n",
+        "tensors: {x: {shape: [4], dtype: f32}}\noperators:\n"
+        "  - {repeat: 300000, operators: [{op: exp, in: x, out: y}]}\n",
+        "tensors: {x: {shape: [4], dtype: f32}}\noperators:\n  - repeat: 262144\n    operators: []\n"
+        "    tensors: {a: {shape: [1], dtype: f32}, b: {shape: [1], dtype: f32}, c: {shape: [1], dtype: f32},"
+        " d: {shape: [1], dtype: f32}, e: {shape: [1], dtype: f32}, f: {shape: [1], dtype: f32},"
+        " g: {shape: [1], dtype: f32}, h: {shape: [1], dtype: f32}, i: {shape: [1], dtype: f32},"
+        " j: {shape: [1], dtype: f32}, k: {shape: [1], dtype: f32}, l: {shape: [1], dtype: f32},"
+        " m: {shape: [1], dtype: f32}, n: {shape: [1], dtype: f32}, o: {shape: [1], dtype: f32},"
+        " p: {shape: [1], dtype: f32}}\n"};
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(a);
+        assert_null(fsim_graph_parse(a, d, "test.yaml", text[i], strlen(text[i]), NULL, 0));
+        assert_int_equal(fsim_errors(d), 1);
+        fsim_arena_free(a);
+    }
+}
+
 /* Every operator that a workload may name has been through a rule above or in the real graphs: no row without a rule.
  */
 static void table_is_whole(void **unused)
@@ -232,6 +298,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shape_rules),
         cmocka_unit_test(table_is_whole),
+        cmocka_unit_test(windows_are_counted),
+        cmocka_unit_test(growth_is_limited),
         cmocka_unit_test(repeat_carries),
         cmocka_unit_test(operators_may_come_in_any_order),
         cmocka_unit_test(real_graphs_have_pytorch_shapes),

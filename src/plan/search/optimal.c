@@ -216,9 +216,13 @@ static void solve_pieces(solver *s)
         last[root] = n;
     }
     for (int n = 0; n < g->nodes; n++) {
-        int count = 0, *node = fsim_new(s->a, int, g->nodes + 1);
+        int count = 0;
         if (first[piece[n]] != n + 1)
             continue;
+        for (int i = n; i >= 0; i = next[i])
+            count++;
+        int *node = fsim_new(s->a, int, count);
+        count = 0;
         for (int i = n; i >= 0; i = next[i])
             node[count++] = i;
         if (!one_kernel(s, node, count))
