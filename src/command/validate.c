@@ -7,6 +7,7 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -167,7 +168,7 @@ static int prepare_validate(fsim_context *c, accuracy_options *o, fsim_measureme
 static void include_all(fsim_evaluated *e, int rows)
 {
     for (int i = 0; i < rows; i++)
-        if (e[i].excluded != fsim_exclusions[FSIM_EXCLUDED_KERNEL])
+        if (!isnan(e[i].predicted_s))
             e[i].excluded = NULL;
 }
 

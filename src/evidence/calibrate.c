@@ -462,7 +462,7 @@ int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_op
     int fits = 0, room = 0, jobs = how->jobs > 0 ? how->jobs : processors > 0 ? (int)processors : 1, count = 0;
     jobs = jobs > 64 ? 64 : jobs;
     for (int i = 0; i < rows; i++)
-        if (strcmp(fsim_bench_row(b, i)->hw, hw->name) == 0) {
+        if (!fsim_bench_missing(b, i) && strcmp(fsim_bench_row(b, i)->hw, hw->name) == 0) {
             all[count] = fsim_prepare(b, i, a);
             if (!all[count].graph) {
                 fsim_bench_refuse(b, i, a, d);

@@ -16,9 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const fsim_work_class_names[FSIM_WORK_COUNT] = {"elementwise", "reduction", "softmax",  "norm",
-                                                            "loss",        "pooling",   "movement", "matmul",
-                                                            "convolution", "attention", "chain",    "network"};
+const char *const fsim_work_class_names[FSIM_WORK_COUNT] = {
+    "elementwise", "reduction",   "softmax",   "norm",  "loss",    "pooling", "movement",
+    "matmul",      "convolution", "attention", "chain", "network", "unknown"};
 
 /* Composites whose class their primitives do not tell. */
 static const struct {
@@ -81,9 +81,10 @@ typedef struct {
 /* Rows are predicted graph by graph: order[first[j], first[j + 1]) have the workload and the bindings of graph j. */
 struct fsim_bench {
     const fsim_measurements *rows;
-    fsim_hw **hw;  /* per row */
-    workload **of; /* per row */
-    int *same;     /* per row: the first row whose prediction is the same, for the same reasons */
+    fsim_hw **hw;         /* per row */
+    workload **of;        /* per row */
+    const char **missing; /* per row: why it cannot be predicted; NULL */
+    int *same;            /* per row: the first row whose prediction is the same, for the same reasons */
     int *order, *first, graphs;
 };
 
@@ -99,31 +100,60 @@ static const char *path_of(fsim_arena *a, const fsim_folders *where, const char 
     return access(here, R_OK) == 0 ? here : fsim_workload_find(a, name, where->workloads);
 }
 
-static workload *read_workload(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measured *row)
+/* A GPU or a workload that rows name. */
+typedef struct {
+    const char *kind, *name, *absent; /* absent: why it is not here; NULL: it is */
+    fsim_loc at;                      /* of the first row */
+    int rows;
+} named;
+
+/* The workload of `row`. Where there is no such file, w->text is NULL and *absent says so. */
+static workload *read_workload(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measured *row,
+                               const char **absent)
 {
     workload *w = fsim_new(a, workload, 1);
     const char *why = "";
     w->path = path_of(a, where, row->workload);
     w->text = fsim_read_file(a, w->path, &w->bytes, &why);
-    if (!w->text) {
-        fsim_failure(d, FSIM_NO_INPUT, row->at, "cannot read workload '%s': %s%s", row->workload, why,
-                     where->roots ? "" : "; --workload-root DIR says where workloads lie");
-        return w;
+    if (w->text) {
+        fsim_diag_source(d, w->path, w->text, w->bytes);
+        w->document = fsim_yaml_parse(a, d, w->path, w->text, w->bytes);
+    } else if (access(w->path, F_OK) != 0) {
+        *absent =
+            fsim_printf(a, "no such file%s", where->roots ? "" : "; --workload-root DIR says where workloads lie");
+    } else {
+        fsim_failure(d, FSIM_NO_INPUT, row->at, "cannot read workload '%s': %s", row->workload, why);
     }
-    fsim_diag_source(d, w->path, w->text, w->bytes);
-    w->document = fsim_yaml_parse(a, d, w->path, w->text, w->bytes);
     return w;
 }
 
-static fsim_hw *read_hw(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measured *row)
+/* The GPU of `row`. NULL where there is no such file, and *absent says so, and after errors in d. */
+static fsim_hw *read_hw(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measured *row,
+                        const char **absent)
 {
     for (int i = 0; i < where->hws; i++)
         if (strcmp(where->hw[i]->name, row->hw) == 0)
             return where->hw[i];
-    fsim_hw *hw = fsim_hw_load(a, d, row->hw, &where->others);
+    fsim_diag *aside = fsim_diag_new(a);
+    fsim_diagnostic *said;
+    const char *path = fsim_hw_find(a, aside, row->hw, &where->others.folders);
+    if (!path) {
+        fsim_diag_list(aside, a, &said);
+        *absent = said[0].message;
+        return NULL;
+    }
+    fsim_hw *hw = fsim_hw_load(a, d, path, &where->others);
     if (!hw)
         fsim_note(d, "in row '%s', %s:%d", row->id, row->at.file, row->at.line);
     return hw;
+}
+
+static void warn_of_absent(fsim_diag *d, const named *all, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (all[i].absent)
+            fsim_warning(d, all[i].at, "%d row%s of %s '%s' left out: %s", all[i].rows, all[i].rows == 1 ? "" : "s",
+                         all[i].kind, all[i].name, all[i].absent);
 }
 
 /* The number of `text` in names, a new one where it is new. */
@@ -168,33 +198,67 @@ static void sort_by_graph(fsim_bench *b, const int *hw, fsim_arena *a)
         b->order[to[graph[i]]++] = i;
 }
 
+/* What rows name, each name once. */
+typedef struct {
+    named *gpu, *workload;
+    int gpus, workloads;
+    int *gpu_of; /* per row */
+} row_names;
+
+static row_names read_names(fsim_bench *b, fsim_arena *a, fsim_diag *d, const fsim_folders *where)
+{
+    const int count = b->rows->count;
+    row_names n = {.gpu = fsim_new(a, named, count + 1),
+                   .workload = fsim_new(a, named, count + 1),
+                   .gpu_of = fsim_new(a, int, count + 1)};
+    fsim_names gpu_names = {0}, workload_names = {0};
+    fsim_hw **hw = fsim_new(a, fsim_hw *, count + 1);
+    workload **of = fsim_new(a, workload *, count + 1);
+    for (int i = 0; i < count; i++) {
+        const fsim_measured *row = &b->rows->at[i];
+        const int h = number_of(a, &gpu_names, row->hw), w = number_of(a, &workload_names, row->workload);
+        if (h == n.gpus) {
+            n.gpu[n.gpus++] = (named){.kind = "GPU", .name = row->hw, .at = row->at};
+            hw[h] = read_hw(a, d, where, row, &n.gpu[h].absent);
+        }
+        if (w == n.workloads) {
+            n.workload[n.workloads++] = (named){.kind = "workload", .name = row->workload, .at = row->at};
+            of[w] = read_workload(a, d, where, row, &n.workload[w].absent);
+        }
+        n.gpu[h].rows++;
+        n.workload[w].rows++;
+        n.gpu_of[i] = h;
+        b->hw[i] = hw[h];
+        b->of[i] = of[w];
+        b->missing[i] = n.gpu[h].absent        ? fsim_exclusions[FSIM_EXCLUDED_GPU]
+                        : n.workload[w].absent ? fsim_exclusions[FSIM_EXCLUDED_WORKLOAD]
+                                               : NULL;
+    }
+    return n;
+}
+
 fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measurements *rows)
 {
     fsim_bench *b = fsim_new(a, fsim_bench, 1);
-    fsim_names hw_names = {0}, workload_names = {0};
-    fsim_hw **hw = fsim_new(a, fsim_hw *, rows->count + 1);
-    workload **of = fsim_new(a, workload *, rows->count + 1);
-    int *hw_of = fsim_new(a, int, rows->count + 1);
     b->rows = rows;
     b->hw = fsim_new(a, fsim_hw *, rows->count + 1);
     b->of = fsim_new(a, workload *, rows->count + 1);
-    for (int i = 0; i < rows->count; i++) {
-        const fsim_measured *row = &rows->at[i];
-        const int hws = hw_names.count, workloads = workload_names.count;
-        const int h = number_of(a, &hw_names, row->hw), w = number_of(a, &workload_names, row->workload);
-        if (h == hws)
-            hw[h] = read_hw(a, d, where, row);
-        if (w == workloads)
-            of[w] = read_workload(a, d, where, row);
-        b->hw[i] = hw[h];
-        b->of[i] = of[w];
-        hw_of[i] = h;
-    }
+    b->missing = fsim_new(a, const char *, rows->count + 1);
+    const row_names names = read_names(b, a, d, where);
+    int left = 0;
+    for (int i = 0; i < rows->count; i++)
+        left += b->missing[i] == NULL;
+    warn_of_absent(d, names.gpu, names.gpus);
+    warn_of_absent(d, names.workload, names.workloads);
+    if (left == 0 && rows->count > 0 && fsim_errors(d) == 0)
+        fsim_failure(d, FSIM_NO_INPUT, rows->at[0].at, "no row is left: none is of a GPU and a workload that are here");
     if (fsim_errors(d))
         return NULL;
-    sort_by_graph(b, hw_of, a);
+    sort_by_graph(b, names.gpu_of, a);
     return b;
 }
+
+const char *fsim_bench_missing(const fsim_bench *b, int i) { return b->missing[i]; }
 
 /* "M=1024;N=64" as bindings. */
 static int bindings(fsim_arena *a, const char *set, fsim_binding **out)
@@ -356,7 +420,8 @@ static void compulsory(const fsim_graph *g, double *read, double *written)
 }
 
 const char *const fsim_exclusions[FSIM_EXCLUSIONS] = {"faster than the memory bus allows", "host-bound",
-                                                      "no kernel of the plan computes its primitive"};
+                                                      "no kernel of the plan computes its primitive",
+                                                      "its GPU is not known", "its workload is not here"};
 
 /* Of the predicted time, with at least so many kernels: before a few, the host costs a constant, which the model has;
  * between many it is the framework's own code. */
@@ -399,33 +464,52 @@ static void note_bad(work *w, int row)
         ;
 }
 
+/* A row of which there is no prediction. */
+static fsim_evaluated not_predicted(const fsim_measured *row, const char *why)
+{
+    return (fsim_evaluated){.row = row,
+                            .predicted_s = NAN,
+                            .low_s = NAN,
+                            .high_s = NAN,
+                            .dram_read_bytes = NAN,
+                            .dram_write_bytes = NAN,
+                            .compulsory_bytes = NAN,
+                            .bus_s = NAN,
+                            .class = FSIM_WORK_UNKNOWN,
+                            .excluded = why};
+}
+
 /* The rows of graph j. */
 static void evaluate_graph(work *w, int j)
 {
     const fsim_bench *b = w->b;
     const int *row = &b->order[b->first[j]], rows = b->first[j + 1] - b->first[j];
     fsim_arena *a = fsim_arena_new();
-    const fsim_graph *g = fsim_bench_graph(b, row[0], a);
+    const bool here = b->missing[row[0]] != fsim_exclusions[FSIM_EXCLUDED_WORKLOAD] && b->of[row[0]]->text;
+    const fsim_graph *g = here ? fsim_bench_graph(b, row[0], a) : NULL;
     double read = 0, written = 0;
     if (g)
         compulsory(g, &read, &written);
-    else
+    else if (here)
         note_bad(w, row[0]);
     for (int k = 0; k < rows; k++) {
         const int i = row[k];
         fsim_evaluated *out = &w->out[i];
-        *out = (fsim_evaluated){.predicted_s = NAN};
-        if (g && b->same[i] == i) {
+        if (!g || b->missing[i]) {
+            *out = not_predicted(&b->rows->at[i], b->missing[i]);
+            continue;
+        }
+        if (b->same[i] == i) {
             fsim_arena *scratch = fsim_arena_new();
+            *out = (fsim_evaluated){.predicted_s = NAN};
             predict_row(b, i, g, scratch, out);
             fsim_arena_free(scratch);
-        } else if (g) {
+        } else {
             *out = w->out[b->same[i]];
             out->excluded = NULL;
         }
         out->row = &b->rows->at[i];
-        if (g)
-            judge(b->hw[i], out->row, read, written, out);
+        judge(b->hw[i], out->row, read, written, out);
     }
     fsim_arena_free(a);
 }

@@ -22,6 +22,7 @@ typedef enum {
     FSIM_WORK_ATTENTION,
     FSIM_WORK_CHAIN,
     FSIM_WORK_NETWORK,
+    FSIM_WORK_UNKNOWN, /* of a row whose workload or GPU is not here */
     FSIM_WORK_COUNT
 } fsim_work_class;
 extern const char *const fsim_work_class_names[FSIM_WORK_COUNT];
@@ -53,22 +54,35 @@ typedef struct {
 } fsim_evaluated;
 
 /* Reasons, each told from the row, the data sheet and the prediction's inputs, never from the error:
- *   bus    the measured time is more than FSIM_BUS_SLACK shorter than bus_s
- *   host   launch `eager`, at least 16 kernels, and the GPU is predicted to wait for the host for more than half of the
- * time: what the row measures is the host kernel the row names a kernel, and the plan has none that computes its
- * primitive */
-enum { FSIM_EXCLUDED_BUS, FSIM_EXCLUDED_HOST, FSIM_EXCLUDED_KERNEL, FSIM_EXCLUSIONS };
+ *   bus       the measured time is more than FSIM_BUS_SLACK shorter than bus_s
+ *   host      launch `eager`, at least 16 kernels, and the GPU is predicted to wait for the host for more than half of
+ *             the time: what the row measures is the host
+ *   kernel    the row names a kernel, and the plan has none that computes its primitive
+ *   GPU       no hardware file has the row's `hw` for a name
+ *   workload  the row's workload is in none of the folders */
+enum {
+    FSIM_EXCLUDED_BUS,
+    FSIM_EXCLUDED_HOST,
+    FSIM_EXCLUDED_KERNEL,
+    FSIM_EXCLUDED_GPU,
+    FSIM_EXCLUDED_WORKLOAD,
+    FSIM_EXCLUSIONS
+};
 extern const char *const fsim_exclusions[FSIM_EXCLUSIONS];
 #define FSIM_BUS_SLACK 0.02
 
 /* What rows refer to, read once. */
 typedef struct fsim_bench fsim_bench;
-/* Reads every workload and GPU that the rows name, each once. NULL after errors in d. In a. */
+/* Reads every workload and GPU that the rows name, each once. Rows whose GPU or workload is not here are left out, with
+ * a warning for each such name. NULL after errors in d: a file that is not valid or cannot be read, or no row that
+ * is left. In a. */
 fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measurements *rows);
 
 /* Whose kernels ran: those of the row's strategy, or of the serving stack that its source names. */
 fsim_maker fsim_row_maker(const fsim_measured *row);
 const fsim_measured *fsim_bench_row(const fsim_bench *b, int i);
+/* Why row i cannot be predicted: fsim_exclusions[FSIM_EXCLUDED_GPU or _WORKLOAD]. NULL: it can. */
+const char *fsim_bench_missing(const fsim_bench *b, int i);
 /* Row i's graph, or NULL where the workload is none or computes nothing. In a. */
 const fsim_graph *fsim_bench_graph(const fsim_bench *b, int i, fsim_arena *a);
 /* Where that is NULL: says in d why. */

@@ -297,7 +297,9 @@ static void put_excluded(const sink *s)
                                          {.title = "%"},
                                          {.title = "by the bus"},
                                          {.title = "host-bound"},
-                                         {.title = "no kernel"}};
+                                         {.title = "no kernel"},
+                                         {.title = "no GPU", .drop = 2},
+                                         {.title = "no workload", .drop = 1}};
     const fsim_accuracy *x = s->x;
     fsim_table t = fsim_table_new(s->a, column, (int)(sizeof column / sizeof *column));
     int excluded = 0;

@@ -31,7 +31,7 @@ has out '^toy +seeds +inductor +1 '
 has out '^Furthest off'
 has out '^relu/3, too fast +12 ms .*faster than the memory bus allows$'
 has out '^many/host .*host-bound$'
-has out '^toy\.csv +15 +2 +13\.3 +1 +1 +0$'
+has out '^toy\.csv +15 +2 +13\.3 +1 +1 +0 +0 +0$'
 has out '^helps +[0-9]+ +[0-9]+ +[0-9]+$'
 hasnt out '^Gates'
 exits 0 --no-exclude
@@ -75,7 +75,7 @@ cmp -s out before || complain "--hw-set without --hw: $(diff before out)"
 head -n 3 "$measured/toy.csv" | sed 's/relu/again/; s/\r*$/\r/' >crlf.csv
 exits 0 --measurements crlf.csv --json all.json --markdown all.md --junit all.xml --by hw --gate softmax:rows=2 --gate inductor:rank=0
 has out '^2 files: 15 rows \(and 2 excluded\)'
-has out '^crlf\.csv +2 +0 +0\.0 +0 +0 +0$'
+has out '^crlf\.csv +2 +0 +0\.0 +0 +0 +0 +0 +0$'
 has all.md '^\| hw +\| rows \| mean % \| median \| p90 \| bias \| in 80 % \| excluded \|'
 has all.md '^### Speedups over eager'
 has all.md 'relu/3, too fast .*faster than the memory bus allows'
@@ -174,6 +174,32 @@ for jobs in 1 2 5; do
     cp out jobs$jobs.out; cp err jobs$jobs.err
 done
 for kind in json md xml out err; do cmp -s jobs1.$kind jobs2.$kind && cmp -s jobs1.$kind jobs5.$kind || complain "--jobs changes the $kind"; done
+
+# Rows of a GPU or a workload that is not here are left out: said, listed with the reason, counted; the others are what they were without them.
+sed 's|^relu/1,toy,|absent/gpu,nope9000,|; s|^relu/2,toy,ops/relu,|absent/workload,toy,ops/rellu,|; 3q' "$measured/toy.csv" | cat "$measured/toy.csv" - | awk '!seen[$0]++' >more.csv
+some() { "$FUSESIM" validate --measurements more.csv --workload-root "$measured/workloads" "$@" >out 2>err; }
+some --json more.json || complain "exit status $? with rows of what is not here: $(cat err)"
+has out 'more\.csv: 13 rows \(and 4 excluded\), mean'
+has out '^absent/gpu .*its GPU is not known$'
+has out '^absent/workload .*its workload is not here$'
+has out '^more\.csv +17 +4 .* 1 +1$'
+has err "^more.csv:18:1: warning: 1 row of GPU 'nope9000' left out: unknown hardware 'nope9000'; nearest: "
+has err "^more.csv:19:1: warning: 1 row of workload 'ops/rellu' left out: no such file"
+validate --json all.json >out 2>err
+"$python" - <<'EOF' || complain 'rows that are left out change others'
+import json
+more, all = (json.load(open(n))["rows"] for n in ("more.json", "all.json"))
+def told(rows): return {r["id"]: (r["predicted_s"], r.get("excluded")) for r in rows}
+left_out = {"absent/gpu": (None, "its GPU is not known"), "absent/workload": (None, "its workload is not here")}
+assert told(more) == {**told(all), **left_out}, told(more)
+EOF
+some --gate rows=80% 2>err && complain 'the rows that are left out count as predicted'
+some --gate rows=70% || complain "13 of 17 rows are not 70 %: $(cat err)"
+some --match absent/
+[ $? = 66 ] || complain 'no row is left, and the exit status is not 66'
+has err 'no row is left: none is of a GPU and a workload that are here'
+some --no-exclude
+has out 'more\.csv: 15 rows \(and 2 excluded\)'
 
 # Charts.
 exits 2 --chart plot.gif
