@@ -54,12 +54,16 @@ void *fsim_alloc(fsim_arena *a, size_t count, size_t size);
 
 /* A place in an arena. Everything allocated after a save is released by its rewind. Marks nest. */
 fsim_mark fsim_save(const fsim_arena *a);
+/* Back to that place. Arenas made as children stay. */
 void fsim_rewind(fsim_arena *a, fsim_mark mark);
 
-/* Copies of text and formatted text, in a. */
+/* A copy of text, with its NUL. In a. */
 char *fsim_strdup(fsim_arena *a, const char *text);
+/* A copy of bytes bytes, with a NUL behind them; what lies in them does not matter. In a. */
 char *fsim_strndup(fsim_arena *a, const char *text, size_t bytes);
+/* Formatted text, as long as it is. In a. */
 char *fsim_printf(fsim_arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same of a list of arguments. */
 char *fsim_vprintf(fsim_arena *a, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 
 /* Grows an array in the arena: returns items with room for at least count + 1, copying when *room is too small. */

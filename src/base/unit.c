@@ -216,51 +216,53 @@ static void show_scaled(char *buffer, size_t size, double x, const char *prefix,
     snprintf(buffer, size, "%.*f%s%s%s", decimals, x, *prefix || *unit ? " " : "", prefix, unit);
 }
 
-static char *show(char *buffer, size_t size, double x, double step, const char *const *prefix, int prefixes,
-                  const char *unit)
+/* A prefix for each power of step. */
+typedef struct {
+    double step;
+    int count;
+    const char *name[7];
+} prefixes;
+
+static char *show(char *buffer, size_t size, double x, const prefixes *p, const char *unit)
 {
     if (!isfinite(x)) {
         snprintf(buffer, size, "unknown");
         return buffer;
     }
     int i = 0;
-    while (i + 1 < prefixes && fabs(x) >= step - 0.5) {
-        x /= step;
+    while (i + 1 < p->count && fabs(x) >= p->step - 0.5) {
+        x /= p->step;
         i++;
     }
     if (fabs(x) >= 1e15) /* beyond the last prefix by far: %f would print hundreds of digits */
-        snprintf(buffer, size, "%.3g %s%s", x, prefix[i], unit);
+        snprintf(buffer, size, "%.3g %s%s", x, p->name[i], unit);
     else
-        show_scaled(buffer, size, x, prefix[i], unit);
+        show_scaled(buffer, size, x, p->name[i], unit);
     return buffer;
 }
 
 char *fsim_show_bytes(char *buffer, size_t size, double bytes)
 {
-    static const char *const prefix[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
-    return show(buffer, size, bytes, 1024, prefix, 6, "B");
+    static const prefixes binary = {1024, 6, {"", "Ki", "Mi", "Gi", "Ti", "Pi"}};
+    return show(buffer, size, bytes, &binary, "B");
 }
 
 char *fsim_show_seconds(char *buffer, size_t size, double seconds)
 {
-    static const char *const prefix[] = {"n", "u", "m", ""};
+    static const prefixes small = {1000, 4, {"n", "u", "m", ""}}, none = {1000, 1, {""}};
     if (isfinite(seconds) && fabs(seconds) < 1e9)
-        return show(buffer, size, seconds * 1e9, 1000, prefix, 4, "s");
-    static const char *const none[] = {""};
-    return show(buffer, size, seconds, 1000, none, 1, "s");
+        return show(buffer, size, seconds * 1e9, &small, "s");
+    return show(buffer, size, seconds, &none, "s");
 }
 
-static const char *const decimal[] = {"", "k", "M", "G", "T", "P", "E"};
+static const prefixes decimal = {1000, 7, {"", "k", "M", "G", "T", "P", "E"}};
 
 char *fsim_show_rate(char *buffer, size_t size, double per_s, const char *unit)
 {
-    return show(buffer, size, per_s, 1000, decimal, 7, unit);
+    return show(buffer, size, per_s, &decimal, unit);
 }
 
-char *fsim_show_count(char *buffer, size_t size, double count)
-{
-    return show(buffer, size, count, 1000, decimal, 7, "");
-}
+char *fsim_show_count(char *buffer, size_t size, double count) { return show(buffer, size, count, &decimal, ""); }
 
 char *fsim_show(char *buffer, size_t size, double value, fsim_dim dim)
 {

@@ -31,10 +31,13 @@ bool fsim_profiler_unit(const char *unit, fsim_dim want, double *factor);
 const char *fsim_dim_name(fsim_dim dim);    /* "bytes per second" */
 const char *fsim_dim_example(fsim_dim dim); /* "1555 GB/s" */
 
-/* Human forms into buffer, which is returned: "12.6 MiB", "1.55 TB/s", "34.2 us", "19.5 TFLOP/s", "12.3 G". */
+/* For people, into buffer, which is returned: "12.6 MiB". NaN and infinities are "unknown". */
 char *fsim_show_bytes(char *buffer, size_t size, double bytes);
+/* "34.2 us" */
 char *fsim_show_seconds(char *buffer, size_t size, double seconds);
+/* "1.55 TB/s", "19.5 TFLOP/s", with the unit given */
 char *fsim_show_rate(char *buffer, size_t size, double per_s, const char *unit);
+/* "12.3 G" */
 char *fsim_show_count(char *buffer, size_t size, double count);
 /* The same by dimension, in the unit that a hardware file would use. */
 char *fsim_show(char *buffer, size_t size, double value, fsim_dim dim);

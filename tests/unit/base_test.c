@@ -328,11 +328,104 @@ static void human_forms(void **state)
     fsim_show_bytes(b, sizeof b, -1e300);
 }
 
+/* What an attempt allocates and holds, before its memory runs out. */
+typedef struct {
+    fsim_arena *older, *made; /* made: in the inner attempt, which is left well */
+    int released[3], releases;
+    bool inner_done;
+} attempted;
+
+static void release_first(void *what) { ((attempted *)what)->released[((attempted *)what)->releases++] = 1; }
+
+static void release_second(void *what) { ((attempted *)what)->released[((attempted *)what)->releases++] = 2; }
+
+static void make_an_arena(void *what)
+{
+    attempted *t = what;
+    t->made = fsim_arena_new();
+    fsim_resource passing;
+    fsim_hold(&passing, release_first, t);
+    fsim_release(&passing);
+}
+
+static void run_out(void *what)
+{
+    attempted *t = what;
+    fsim_resource first, second;
+    t->inner_done = fsim_attempt(make_an_arena, t);
+    fsim_hold(&first, release_first, t);
+    fsim_hold(&second, release_second, t);
+    fsim_strdup(fsim_arena_child(fsim_arena_new()), "lost with the attempt");
+    fsim_strdup(t->older, "stays");
+    fsim_alloc(t->older, SIZE_MAX / 2, 4);
+}
+
+static void an_attempt_ends_where_memory_runs_out(void **state)
+{
+    (void)state;
+    attempted t = {.older = fsim_arena_new()};
+    assert_false(fsim_attempt(run_out, &t));
+    assert_true(t.inner_done);
+    assert_int_equal(t.releases, 3); /* once by itself, then the newest first */
+    assert_int_equal(t.released[0], 1);
+    assert_int_equal(t.released[1], 2);
+    assert_int_equal(t.released[2], 1);
+    assert_string_equal(fsim_strdup(t.older, "still good"), "still good");
+    assert_true(fsim_attempt(make_an_arena, &t));
+    fsim_arena_free(t.made); /* outlives the attempt that made it */
+    fsim_arena_free(t.older);
+}
+
+static void children_end_with_their_parent_or_before(void **state)
+{
+    (void)state;
+    fsim_arena *parent = fsim_arena_new(), *child[3];
+    for (int i = 0; i < 3; i++) {
+        child[i] = fsim_arena_child(parent);
+        fsim_strdup(child[i], "text");
+    }
+    fsim_arena_free(child[1]);
+    fsim_arena_free(child[2]);
+    fsim_arena_free(parent);
+}
+
+static void a_diagnostic_says_what_kind_it_is(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    fsim_diag *d = fsim_diag_new(a);
+    fsim_diagnostic *list;
+    fsim_warning(d, (fsim_loc){"w.yaml", 3, 4}, "odd");
+    assert_int_equal(fsim_diag_status(d), FSIM_OK);
+    fsim_error(d, (fsim_loc){NULL, 0, 0}, "no such option");
+    assert_int_equal(fsim_diag_status(d), FSIM_BAD_ARGUMENT);
+    fsim_failure(d, FSIM_NO_INPUT, (fsim_loc){NULL, 0, 0}, "no such file");
+    fsim_error(d, (fsim_loc){"w.yaml", 2, 1}, "no such key");
+    fsim_note(d, "there are a, b");
+    fsim_note(d, "and c");
+    fsim_error(d, (fsim_loc){"w.yaml", 2, 1}, "no such key");
+    fsim_note(d, "there are a, b");
+    fsim_note(d, "and c");
+    assert_int_equal(fsim_diag_status(d), FSIM_NO_INPUT);
+    assert_int_equal(fsim_diag_list(d, a, &list), 4); /* the same message twice is one */
+    assert_null(list[0].file);
+    assert_int_equal(list[2].status, FSIM_BAD_INPUT);
+    assert_int_equal(list[2].line, 2);
+    assert_int_equal(list[2].note_count, 2);
+    assert_string_equal(list[2].notes[1], "and c");
+    assert_int_equal(list[3].severity, FSIM_WARNING);
+    assert_int_equal(list[3].column, 4);
+    fsim_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_is_zeroed_aligned_and_rewinds),
         cmocka_unit_test(arrays_grow),
+        cmocka_unit_test(an_attempt_ends_where_memory_runs_out),
+        cmocka_unit_test(children_end_with_their_parent_or_before),
+        cmocka_unit_test(a_diagnostic_says_what_kind_it_is),
         cmocka_unit_test(diagnostics_are_sorted_and_show_the_line),
         cmocka_unit_test(at_most_twenty_are_printed),
         cmocka_unit_test(a_long_line_is_cut_around_the_caret),

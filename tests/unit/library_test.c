@@ -5,6 +5,7 @@
 
 #include <locale.h>
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -23,7 +24,7 @@ void *__wrap_calloc(size_t count, size_t bytes);
 void *__wrap_realloc(void *old, size_t bytes);
 void __wrap_free(void *what);
 
-static long allocations, failing; /* since the last reset; which of them fails, 0: none */
+static _Thread_local long allocations, failing; /* since the last reset; which of them fails, 0: none */
 
 static int refused(void) { return ++allocations == failing; }
 
@@ -302,6 +303,28 @@ static void a_session_survives(void **state)
     show(s);
 }
 
+static void *run_in_a_thread(void *status)
+{
+    *(fsim_status *)status = FSIM_OK;
+    for (int i = 0; i < 4 && *(fsim_status *)status == FSIM_OK; i++)
+        *(fsim_status *)status = whole_run();
+    return NULL;
+}
+
+/* Each thread has a session of its own; ThreadSanitizer looks for what they share. */
+static void two_threads(void **state)
+{
+    (void)state;
+    pthread_t thread[2];
+    fsim_status status[2] = {FSIM_FAILED, FSIM_FAILED};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, run_in_a_thread, &status[i]), 0);
+    for (int i = 0; i < 2; i++)
+        pthread_join(thread[i], NULL);
+    assert_int_equal(status[0], FSIM_OK);
+    assert_int_equal(status[1], FSIM_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +334,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(older_callers, open_one, close_one),
         cmocka_unit_test_setup_teardown(errors_are_data, open_one, close_one),
         cmocka_unit_test_setup_teardown(locale, open_one, close_one),
+        cmocka_unit_test(two_threads),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test_setup_teardown(a_session_survives, open_one, close_one),
     };
