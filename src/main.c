@@ -355,13 +355,19 @@ int main(int argc, char **argv)
 #else
     const char *data = fsim_data_folder(arena);
 #endif
+    const fsim_environment environment = {.gnuplot = getenv("FUSESIM_GNUPLOT"),
+                                          .source_date_epoch = getenv("SOURCE_DATE_EPOCH"),
+                                          .columns = getenv("COLUMNS"),
+                                          .no_color = getenv("NO_COLOR"),
+                                          .term = getenv("TERM")};
     fsim_context c = {
         .arena = arena,
         .diag = fsim_diag_new(arena),
         .set = {.strategy = NOT_GIVEN, .device = FSIM_DEVICE_NONE, .launch = FSIM_REGIME_STREAM, .time_limit_s = 1},
         .hw_folders = {.own = getenv("FUSESIM_HWMODELS"), .shipped = fsim_printf(arena, "%s/hwmodels", data)},
         .workload_folder = fsim_printf(arena, "%s/workloads", data),
-        .width = fsim_terminal_columns()};
+        .environment = environment,
+        .width = fsim_terminal_columns(environment.columns)};
     const int status = fsim_finish_stdout(&c, run(&c, argc, argv));
     fsim_arena_free(arena);
     return status;

@@ -48,7 +48,7 @@ static const char *calibration_command(const fsim_context *c, const char *date)
 /* NULL after an error. */
 static const char *calibrated_text(fsim_context *c, const fsim_hw *hw, const fsim_fit *fit, int fits)
 {
-    const char *why = "", *date = fsim_today(c->arena);
+    const char *why = "", *date = fsim_today(c);
     size_t bytes = 0;
     const char *text = fsim_read_file(c->arena, hw->path, &bytes, &why);
     if (!text)

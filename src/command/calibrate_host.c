@@ -146,7 +146,7 @@ int fsim_run_calibrate_host(fsim_context *c)
         fsim_failure(c->diag, FSIM_UNAVAILABLE, fsim_command_line, "calibrate --device cpu: %s", why);
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     }
-    const char *date = fsim_today(c->arena);
+    const char *date = fsim_today(c);
     const host_calibration x = {h, fsim_is_stdout(c->set.output) ? NULL : c->set.output};
     return fsim_deliver_hw(c, fsim_host_text(c->arena, text, name_of(c), h, date, "fusesim calibrate --device cpu"),
                            &x);

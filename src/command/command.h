@@ -34,6 +34,14 @@ typedef struct {
 enum { FSIM_DEVICE_NONE = -1, FSIM_DEVICE_CPU, FSIM_DEVICE_CUDA };
 enum { FSIM_COLOR_AUTO, FSIM_COLOR_ALWAYS, FSIM_COLOR_NEVER };
 
+/* What the program reads of the environment, in main.c; NULL where a variable is not set. The folder of the user's own
+ * hardware files is in fsim_context.hw_folders; validate/ looks for compilers, libraries and caches itself. */
+typedef struct {
+    const char *gnuplot;           /* $FUSESIM_GNUPLOT */
+    const char *source_date_epoch; /* seconds since 1970 that stand for today, so that a build can be repeated */
+    const char *columns, *no_color, *term;
+} fsim_environment;
+
 typedef struct fsim_context {
     fsim_arena *arena;
     fsim_diag *diag;
@@ -43,7 +51,8 @@ typedef struct fsim_context {
     fsim_hw_folders hw_folders;           /* where GPUs are found by name */
     const char *workload_folder;          /* shipped workloads */
     fsim_output *file[FSIM_FILE_FORMATS]; /* being written; NULL: not asked for, or stdout */
-    int width;                            /* of the terminal, in columns; 0: not known */
+    fsim_environment environment;
+    int width; /* of the terminal, in columns; 0: not known */
 } fsim_context;
 
 /* The commands, a file each. */
@@ -63,8 +72,8 @@ int fsim_run_ops(fsim_context *c);
 
 /* inputs.c: what the command line names, read. */
 
-/* Today, or the day that SOURCE_DATE_EPOCH names, so that a build can be repeated. */
-const char *fsim_today(fsim_arena *a);
+/* "2025-12-31": today, or the day that $SOURCE_DATE_EPOCH names. In c->arena. */
+const char *fsim_today(const fsim_context *c);
 
 typedef struct {
     fsim_graph *graph;

@@ -6,12 +6,14 @@
 static bool draw_plans(const fsim_context *c, const char *path, const void *what, const char **why)
 {
     const fsim_shown_plans *p = what;
-    return fsim_report_chart(c->arena, p->at, p->count, path, why);
+    const fsim_chart_file to = {path, c->environment.gnuplot};
+    return fsim_report_chart(c->arena, p->at, p->count, &to, why);
 }
 
 static bool draw_accuracy(const fsim_context *c, const char *path, const void *what, const char **why)
 {
-    return fsim_chart_accuracy(c->arena, what, path, why);
+    const fsim_chart_file to = {path, c->environment.gnuplot};
+    return fsim_chart_accuracy(c->arena, what, &to, why);
 }
 
 const fsim_renderer fsim_as_chart[FSIM_RESULT_KINDS] = {

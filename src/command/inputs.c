@@ -17,15 +17,15 @@ static void on_interrupt(int number)
     interrupted = 1;
 }
 
-const char *fsim_today(fsim_arena *a)
+const char *fsim_today(const fsim_context *c)
 {
-    const char *given = getenv("SOURCE_DATE_EPOCH");
+    const char *given = c->environment.source_date_epoch;
     const time_t now = given ? (time_t)strtoll(given, NULL, 10) : time(NULL);
     struct tm day;
     char text[16] = "";
     if (gmtime_r(&now, &day))
         strftime(text, sizeof text, "%Y-%m-%d", &day);
-    return fsim_strdup(a, text);
+    return fsim_strdup(c->arena, text);
 }
 
 void fsim_catch_interrupt(void)

@@ -210,7 +210,8 @@ int fsim_finish_stdout(fsim_context *c, int status)
 
 bool fsim_use_color(const fsim_context *c)
 {
-    return c->set.color == FSIM_COLOR_AUTO ? fsim_terminal_color() : c->set.color == FSIM_COLOR_ALWAYS;
+    return c->set.color == FSIM_COLOR_AUTO ? fsim_terminal_color(c->environment.no_color, c->environment.term)
+                                           : c->set.color == FSIM_COLOR_ALWAYS;
 }
 
 fsim_page fsim_table_page(FILE *out, const fsim_context *c)

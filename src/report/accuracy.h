@@ -5,6 +5,7 @@
 
 #include "evidence/gates.h"
 #include "report/gate.h"
+#include "report/gnuplot.h"
 #include "report/table.h"
 
 typedef struct {
@@ -31,6 +32,6 @@ void fsim_json_accuracy(FILE *out, const fsim_accuracy *x);
 void fsim_junit_accuracy(FILE *out, const fsim_accuracy *x);
 /* accuracy_chart.c: predicted against measured with the 10 % band, and error against size, through gnuplot. As
  * fsim_report_chart. */
-bool fsim_chart_accuracy(fsim_arena *a, const fsim_accuracy *x, const char *path, const char **why);
+bool fsim_chart_accuracy(fsim_arena *a, const fsim_accuracy *x, const fsim_chart_file *to, const char **why);
 
 #endif

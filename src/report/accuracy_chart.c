@@ -249,11 +249,11 @@ static const char *script_of(fsim_arena *a, const fsim_accuracy *x, const char *
     return script;
 }
 
-bool fsim_chart_accuracy(fsim_arena *a, const fsim_accuracy *x, const char *path, const char **why)
+bool fsim_chart_accuracy(fsim_arena *a, const fsim_accuracy *x, const fsim_chart_file *to, const char **why)
 {
     double points = 1;
     bool any = false;
-    const char *terminal = fsim_gnuplot_terminal(path, &points);
+    const char *terminal = fsim_gnuplot_terminal(to->path, &points);
     for (int i = 0; i < x->count && !any; i++)
         any = is_drawn(&x->at[i]);
     *why = !terminal ? "a chart's name ends in .svg, .png or .pdf" : "every row is excluded: nothing to draw";
@@ -261,5 +261,5 @@ bool fsim_chart_accuracy(fsim_arena *a, const fsim_accuracy *x, const char *path
         return false;
     const char *script = script_of(a, x, terminal, points);
     *why = "not enough memory";
-    return script && fsim_gnuplot_draw(a, script, path, why);
+    return script && fsim_gnuplot_draw(a, script, to, why);
 }

@@ -562,10 +562,10 @@ static const char *script_of(fsim_arena *a, const fsim_prediction *p, int count,
     return script;
 }
 
-bool fsim_report_chart(fsim_arena *a, const fsim_prediction *p, int count, const char *path, const char **why)
+bool fsim_report_chart(fsim_arena *a, const fsim_prediction *p, int count, const fsim_chart_file *to, const char **why)
 {
     double points;
-    const char *terminal = fsim_gnuplot_terminal(path, &points);
+    const char *terminal = fsim_gnuplot_terminal(to->path, &points);
     if (!terminal) {
         *why = "a chart's name ends in .svg, .png or .pdf";
         return false;
@@ -579,5 +579,5 @@ bool fsim_report_chart(fsim_arena *a, const fsim_prediction *p, int count, const
         *why = "not enough memory";
         return false;
     }
-    return fsim_gnuplot_draw(a, text, path, why);
+    return fsim_gnuplot_draw(a, text, to, why);
 }

@@ -57,11 +57,8 @@ static const char *complaint(fsim_arena *a, FILE *said)
 
 /* Runs gnuplot from one file to another. Files, not a pipe: nothing can block, and a gnuplot that ends early sends no
  * SIGPIPE. */
-static bool run(fsim_arena *a, FILE *script, FILE *to, FILE *said, const char **why)
+static bool run(fsim_arena *a, const char *program, FILE *script, FILE *to, FILE *said, const char **why)
 {
-    const char *program = getenv("FUSESIM_GNUPLOT");
-    if (!program || !*program)
-        program = "gnuplot";
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_adddup2(&files, fileno(script), STDIN_FILENO);
@@ -92,9 +89,10 @@ static bool run(fsim_arena *a, FILE *script, FILE *to, FILE *said, const char **
     return false;
 }
 
-bool fsim_gnuplot_draw(fsim_arena *a, const char *text, const char *path, const char **why)
+bool fsim_gnuplot_draw(fsim_arena *a, const char *text, const fsim_chart_file *to, const char **why)
 {
-    fsim_output *out = fsim_open_output(a, path, why);
+    const char *program = to->program && *to->program ? to->program : "gnuplot";
+    fsim_output *out = fsim_open_output(a, to->path, why);
     if (!out)
         return false;
     FILE *script = tmpfile(), *said = tmpfile();
@@ -103,7 +101,7 @@ bool fsim_gnuplot_draw(fsim_arena *a, const char *text, const char *path, const 
         rewind(script);
     else
         *why = "no room for a temporary file";
-    ok = ok && run(a, script, fsim_stream(out), said, why);
+    ok = ok && run(a, program, script, fsim_stream(out), said, why);
     if (script)
         fclose(script);
     if (said)

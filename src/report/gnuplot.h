@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gnuplot.h: charts through gnuplot, or the program that $FUSESIM_GNUPLOT names. */
+/* gnuplot.h: charts through gnuplot, or a program that takes its place. */
 #ifndef FUSESIM_REPORT_GNUPLOT_H
 #define FUSESIM_REPORT_GNUPLOT_H
 
@@ -15,7 +15,13 @@ const char *fsim_gnuplot_terminal(const char *path, double *points);
 /* text between single quotes, where gnuplot expands nothing; control characters, which would end the line, as blanks.
  */
 void fsim_gnuplot_text(FILE *out, const char *text);
-/* Runs the script into path, which appears whole or not at all. False with *why set (in a, or constant). */
-bool fsim_gnuplot_draw(fsim_arena *a, const char *script, const char *path, const char **why);
+/* Where a chart goes and who draws it. */
+typedef struct {
+    const char *path;    /* ends in .svg, .png or .pdf */
+    const char *program; /* NULL or "": gnuplot */
+} fsim_chart_file;
+
+/* Runs the script into to->path, which appears whole or not at all. False with *why set (in a, or constant). */
+bool fsim_gnuplot_draw(fsim_arena *a, const char *script, const fsim_chart_file *to, const char **why);
 
 #endif

@@ -6,6 +6,7 @@
 #define FUSESIM_REPORT_REPORT_H
 
 #include "predict.h"
+#include "report/gnuplot.h"
 #include "report/plan_gates.h"
 #include "report/table.h"
 #include <stdio.h>
@@ -83,12 +84,12 @@ void fsim_json_hw_check(FILE *out, const fsim_named_hw *list, int count);
 void fsim_report_ops(const fsim_page *page);
 void fsim_json_ops(FILE *out);
 
-/* chart.c: through gnuplot, or the program that $FUSESIM_GNUPLOT names. */
+/* chart.c: through gnuplot. */
 
-/* Speedups and a roofline (or the front of time against memory, where it was asked for) into path, which ends in .svg,
- * .png or .pdf; other predictions than the first are the same workload on other GPUs. The file appears whole or not at
- * all. False with *why set (in a, or constant). */
-bool fsim_report_chart(fsim_arena *a, const fsim_prediction *p, int count, const char *path, const char **why);
+/* Speedups and a roofline (or the front of time against memory, where it was asked for) into a file; other predictions
+ * than the first are the same workload on other GPUs. The file appears whole or not at all. False with *why set (in a,
+ * or constant). */
+bool fsim_report_chart(fsim_arena *a, const fsim_prediction *p, int count, const fsim_chart_file *to, const char **why);
 
 /* describe.c: what the reports say in common. */
 

@@ -5,19 +5,17 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-int fsim_terminal_columns(void)
+int fsim_terminal_columns(const char *columns)
 {
     enum { FEWEST = 40, MOST = 10000 };
-    const char *text = getenv("COLUMNS");
     struct winsize size;
-    long width = text ? strtol(text, NULL, 10) : 0;
+    long width = columns ? strtol(columns, NULL, 10) : 0;
     if (width <= 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
         width = size.ws_col;
     return width <= 0 ? 0 : width < FEWEST ? FEWEST : width > MOST ? MOST : (int)width;
 }
 
-bool fsim_terminal_color(void)
+bool fsim_terminal_color(const char *no_color, const char *term)
 {
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     return isatty(STDOUT_FILENO) && !(no_color && *no_color) && !(term && strcmp(term, "dumb") == 0);
 }

@@ -5,9 +5,10 @@
 
 #include <stdbool.h>
 
-/* $COLUMNS, else the terminal's, within reason; 0 where there is neither. */
-int fsim_terminal_columns(void);
-/* Whether stdout is a terminal that shows colours; NO_COLOR and TERM=dumb are honoured. */
-bool fsim_terminal_color(void);
+/* What $COLUMNS says (NULL: nothing), else the terminal's width, within reason; 0 where there is neither. */
+int fsim_terminal_columns(const char *columns);
+/* Whether stdout is a terminal that shows colours. $NO_COLOR and $TERM: NULL where they are not set; the first, and
+ * TERM=dumb, forbid it. */
+bool fsim_terminal_color(const char *no_color, const char *term);
 
 #endif

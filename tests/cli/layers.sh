@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Layers. A folder includes only itself and the folders before it, in the order of `names` below: those of src/, their parts where a folder has some, and
 # validate/'s. src/predict.h and src/regions.h stand beside the folders, above plan/: validate, evidence, report and command may include them. main.c includes all.
-# One file each knows libyaml and cJSON.
+# One file each knows libyaml and cJSON. Only main.c reads the environment (and validate/, which looks for compilers and libraries); only it and
+# the commands end the process and know exit codes.
 set -u
 cd "${SOURCE_DIR:?}" || exit 70
 
@@ -29,6 +30,9 @@ FNR == 1 {
     here = layer_of(FILENAME)
     if (!here) complain("its folder has no place in the order of layers")
 }
+/[^a-z_.](secure_)?getenv\(/ && FILENAME != "src/main.c" && FILENAME !~ /^validate\// { complain("only main.c and validate/ read the environment") }
+/(^|[^a-z_.>])_?(exit|abort)\(/ && FILENAME != "src/main.c" && FILENAME !~ /^src\/command\// { complain("only commands end the process") }
+/FSIM_EXIT_[A-Z]/ && FILENAME != "src/main.c" && FILENAME !~ /^src\/command\// { complain("only commands know exit codes") }
 /^[ \t]*#[ \t]*include[ \t]/ {
     match($0, /[<"][^>"]*[>"]/)
     system_header = substr($0, RSTART, 1) == "<"

@@ -255,7 +255,7 @@ static fsim_status whole_run(void)
     fsim_kernel_summary k = {.size = sizeof k};
     const fsim_plan_options brief = {.size = sizeof brief, .time_limit_s = 0.01};
     fsim_status status = fsim_session_open(&here, &s);
-    status = status ? status : fsim_workload_load(s, FUSESIM_SOURCE_DIR "/workloads/ops/softmax.yaml", NULL, 0, &w);
+    status = status ? status : fsim_workload_load(s, "mlp", NULL, 0, &w);
     status = status ? status : fsim_hardware_load(s, "t4", NULL, 0, &h);
     status = status ? status : fsim_plan_workload(s, w, h, &brief, &p);
     status = status ? status : fsim_plans_kernel(p, 0, 0, &k);

@@ -25,7 +25,7 @@ void *fsim_memory(int64_t count, size_t size)
     void *p = calloc(count > 0 ? (size_t)count : 1, size);
     if (!p) {
         fprintf(stderr, "fusesim: no memory for a reference of %lld elements\n", (long long)count);
-        abort();
+        fsim_out_of_memory();
     }
     return p;
 }
