@@ -1,30 +1,64 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every command of README.md works: the lines of its ```sh blocks that start with `./run ` or `fusesim ` (a `$ ` in front is allowed),
-# run one after the other from a copy of the shipped data.
+# depends: once cost: 30
+# What the documents tell people to type works. Every command of the ```sh blocks of README.md and docs/GUIDE.md is run, one after the other, from a copy of the shipped data; a command that
+# no rule below knows is an error. Of the other documents, the commands that start with `./run ` or `fusesim ` are run. What the documents show of the program's output is up to date.
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
-readme=$SOURCE_DIR/README.md
-[ -e "$readme" ] || { echo 'no README.md'; exit 77; }
 for folder in workloads hwmodels tests validate; do ln -s "$SOURCE_DIR/$folder" .; done
-unset FUSESIM_HWMODELS
+unset FUSESIM_HWMODELS MAKEFLAGS MAKELEVEL CFLAGS
 fusesim() { "$FUSESIM" "$@"; }
 failures=0 commands=0
+failed() { echo "FAILED: $1" >&2; [ ! -s err ] || head -n 12 err >&2; failures=$((failures + 1)); }
 
-while IFS= read -r line <&3; do
-    commands=$((commands + 1))
-    if ! (set -o pipefail; eval "$line") </dev/null >out 2>err; then
-        echo "FAILED: $line" >&2
-        head -n 12 err >&2
-        failures=$((failures + 1))
-    fi
-done 3< <(awk '
-    /^[ \t]*```/ { inside = !inside && $0 ~ /^[ \t]*```(sh|console|bash)[ \t]*$/; next }
-    inside && more { command = command " " $0 }
-    inside && !more { sub(/^[ \t]*(\$ )?/, ""); command = $0 }
-    inside { more = sub(/\\$/, "", command); if (!more && command ~ /^(\.\/run|fusesim) /) { sub(/^\.\/run /, "fusesim ", command); print command } }
-' "$readme")
+# The commands of a document: lines of ```sh blocks, those that end in a backslash joined, a `$ ` in front left out.
+commands_of() {
+    awk '
+        /^[ \t]*```/ { inside = !inside && $0 ~ /^[ \t]*```(sh|console|bash)[ \t]*$/; next }
+        inside && more { command = command " " $0 }
+        inside && !more { sub(/^[ \t]*(\$ )?/, ""); command = $0 }
+        inside { more = sub(/\\$/, "", command); if (!more && command !~ /^(#.*)?$/) { sub(/^\.\/run /, "fusesim ", command); print command } }' "$1"
+}
 
-[ $commands -gt 0 ] || { echo 'README.md shows no command' >&2; exit 1; }
-[ $failures = 0 ] || { echo "$failures of $commands commands failed" >&2; exit 1; }
+# type_it COMMAND: 2 where no rule knows it.
+type_it() {
+    local folder
+    case $1 in
+    'fusesim '* | *' | fusesim '*) (set -o pipefail; eval "$1") ;;
+    'make -C '*)
+        folder=${1#make -C }
+        folder=${folder%% *}
+        if [ -e "$folder/launcher.c" ]; then
+            ${1/make/make -s} CFLAGS='-O1 -fopenmp-simd'
+        else
+            make -n -C "$folder" NVCC=nvcc | grep -q '^nvcc .* -o launcher ' # cli.codegen_cuda builds it, where there is nvcc
+        fi
+        ;;
+    'cmake --install build/release') ;; # cli.install
+    *) return 2 ;;
+    esac
+}
+
+for document in "$SOURCE_DIR/README.md" "$SOURCE_DIR"/docs/*.md "$SOURCE_DIR/CONTRIBUTING.md"; do
+    [ -e "$document" ] || continue
+    case $document in */README.md | */GUIDE.md) strict=1 ;; *) strict= ;; esac
+    while IFS= read -r line <&3; do
+        type_it "$line" </dev/null >out 2>err
+        case $? in
+        0) commands=$((commands + 1)) ;;
+        2) [ -z "$strict" ] && case $line in fusesim\ *) false ;; esac || failed "${document##*/}: $line" ;;
+        *) failed "${document##*/}: $line" ;;
+        esac
+    done 3< <(commands_of "$document")
+    # Links to files of the repository.
+    while IFS= read -r link; do
+        case $link in http*) continue ;; *CONTRIBUTING.md | *ARCHITECTURE.md | *FORMATS.md | *MODEL.md) continue ;; esac
+        [ -e "$(dirname "$document")/$link" ] || { : >err; failed "${document##*/}: a link to $link, which is not there"; }
+    done < <(grep -oE '\]\([^)#]+' "$document" | sed 's/^](//' | sort -u)
+done
+QUICK=1 "$SOURCE_DIR/bench/readme.sh" --check >out 2>err || { cat out; failed 'bench/readme.sh refreshes what the documents show'; }
+[ "$(wc -l <"$SOURCE_DIR/README.md")" -lt 200 ] || failed 'README.md has 200 lines or more'
+
+[ $commands -gt 40 ] || { echo "only $commands commands were found" >&2; exit 1; }
+[ $failures = 0 ] || { echo "$failures failures" >&2; exit 1; }
 echo "$commands commands"
