@@ -14,6 +14,9 @@
 #include "fusion/group.h"
 #include "kernel/occupancy.h"
 #include "kernel/registers.h"
+#include "kernel/rows.h"
+#include "kernel/schedule.h"
+#include "kernel/stream.h"
 
 enum { FSIM_SECTOR_BYTES = 32 };
 /* Kernel times are whole femtoseconds: sums do not depend on their order, and the search compares them exactly. */
@@ -71,15 +74,13 @@ typedef struct {
 
 typedef struct {
     const fsim_group *group;
-    fsim_template template;
-    int launches;
-    int64_t grid;
-    int block, registers, shared_bytes;
-    int64_t spilled_bytes;               /* local memory traffic of all threads */
-    double occupancy, waves;             /* resident warps over the most; blocks over those resident at once */
-    int tile_m, tile_n, split_k, vector; /* contraction tile; elements per thread and access */
-    int passes;                          /* times that a row is read: 1 where it stays on chip */
-    double coalescing;                   /* useful bytes over requested bytes of the worst access */
+    union { /* how it is laid out: members of the kernel, and all of them together */
+        FSIM_SCHEDULE_MEMBERS;
+        fsim_schedule schedule;
+    };
+    int64_t spilled_bytes;   /* local memory traffic of all threads */
+    double occupancy, waves; /* resident warps over the most; blocks over those resident at once */
+    double coalescing;       /* useful bytes over requested bytes of the worst access */
     int64_t dram_read_bytes, dram_write_bytes;
     double l2_bytes, shared_bytes_moved;
     double flops;

@@ -112,7 +112,7 @@ void fsim_add_memory(const fsim_costing *c, fsim_kernel *k, const double *extra,
         k->coalescing = fmin(k->coalescing, t->coalescing);
         k->penalised = k->penalised || t->reread * times > 1 ||
                        t->sector_bytes > c->g->tensor[o->read[i].tensor].bytes + 2 * FSIM_SECTOR_BYTES;
-        const int own = t->staged_bytes > 0 ? FSIM_COLUMN_TILE * (FSIM_COLUMN_TILE + 1) *
+        const int own = t->staged_bytes > 0 ? FSIM_TRANSPOSE_TILE * (FSIM_TRANSPOSE_TILE + 1) *
                                                   fsim_dtype_bytes(c->g->tensor[o->read[i].tensor].dtype)
                                             : 0;
         tile = own > tile ? own : tile;
@@ -273,7 +273,8 @@ fsim_kernel fsim_blank_kernel(const fsim_costing *c, fsim_arena *a)
                      .block = FSIM_BLOCK,
                      .vector = 1,
                      .passes = 1,
-                     .split_k = 1};
+                     .split_k = 1,
+                     .pieces = 1};
     k.inputs = o->reads;
     k.outputs = o->writes;
     k.input = fsim_new(a, fsim_input, o->reads + 1);

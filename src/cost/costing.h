@@ -9,9 +9,7 @@
 #include <math.h>
 
 enum {
-    FSIM_BLOCK = 256,      /* threads of a streaming block */
-    FSIM_ISSUE_PER_SM = 4, /* warp instructions per clock: one a sub-partition */
-    FSIM_COLUMN_TILE = 32  /* rows and columns of a transposing tile */
+    FSIM_ISSUE_PER_SM = 4 /* warp instructions per clock: one a sub-partition */
 };
 
 /* One group on one GPU. */

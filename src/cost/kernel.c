@@ -102,7 +102,7 @@ static void sum_up_rows(const fsim_costing *c, fsim_kernel *k)
 /* How blocks take the rows. */
 typedef struct {
     double pieces; /* blocks that share a row */
-    bool band;     /* a block has FSIM_COLUMN_TILE neighbouring rows */
+    bool band;     /* a block has FSIM_BAND_ROWS neighbouring rows */
     bool alone;    /* one block an SM (it asks for more shared memory than it uses), so that fewer rows are under way */
 } row_choice;
 
@@ -125,14 +125,15 @@ static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_aren
     double *extra = fsim_new(a, double, o->reads + 1), *extra_dram = fsim_new(a, double, o->reads + 1);
     const int64_t elems = o->reduced;
     const int vector = !column && elems % 4 == 0 && takes(o, 4) ? 4 : 1;
-    int row_threads = 32, most = 0;
-    while (row_threads < 1024 && (int64_t)row_threads * vector * 4 < elems)
-        row_threads *= 2;
+    const int row_threads = fsim_row_threads(elems, vector, FSIM_ROW_THREADS);
+    int most = 0;
     k.vector = vector;
     k.block = row_threads < FSIM_BLOCK ? FSIM_BLOCK : row_threads;
-    const int64_t tile_rows = column ? FSIM_COLUMN_TILE : k.block / row_threads;
-    k.grid = (o->points + tile_rows - 1) / tile_rows;
-    const double row_bytes = (double)o->kept_row_bytes * (column ? FSIM_COLUMN_TILE : 1);
+    const int64_t tile_rows = column ? FSIM_BAND_ROWS : k.block / row_threads;
+    k.grid = fsim_row_blocks(o->points, tile_rows);
+    k.band = column;
+    k.alone = alone;
+    const double row_bytes = (double)o->kept_row_bytes * (column ? FSIM_BAND_ROWS : 1);
     const double kept_registers = row_bytes / 4 / (column ? FSIM_BLOCK : row_threads);
     k.registers = fsim_walk_registers(c, vector);
     for (int i = 0; i < o->reads; i++)
@@ -141,12 +142,12 @@ static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_aren
         k.block = FSIM_BLOCK;
     if (o->kept_row_bytes > 0) {
         const double shared = row_bytes * (column ? 1 : (double)tile_rows);
-        const double step = (column ? (double)FSIM_BLOCK / FSIM_COLUMN_TILE : row_threads) * vector;
+        const double step = (column ? (double)FSIM_BLOCK / FSIM_BAND_ROWS : row_threads) * vector;
         const int holding = fsim_keeping_registers(c, vector, ceil((double)elems / step) * vector);
         if (kept_registers <= KEPT_REGISTERS && fsim_blocks_per_sm(c->hw, k.block, holding, 0) > 0)
-            k.registers = holding;
+            k.registers = holding, k.keep = FSIM_KEEP_IN_REGISTERS;
         else if (shared <= fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK))
-            k.shared_bytes = (int)shared;
+            k.shared_bytes = (int)shared, k.keep = FSIM_KEEP_IN_SHARED;
         else
             k.passes = most;
     }
@@ -155,11 +156,12 @@ static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_aren
             (int)fmin(fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK), fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_SM) / 2 + 1);
     const int blocks = fsim_blocks_per_sm(c->hw, k.block, k.registers, k.shared_bytes);
     double steps =
-        ceil((double)elems / ((double)(column ? k.block / FSIM_COLUMN_TILE : row_threads) * vector * ROW_UNROLL)) *
+        ceil((double)elems / ((double)(column ? k.block / FSIM_BAND_ROWS : row_threads) * vector * ROW_UNROLL)) *
         k.passes;
     const double resident = blocks * c->sms;
     if (pieces > 1) {
         k.launches = 2;
+        k.pieces = (int)pieces;
         k.grid = (int64_t)((double)k.grid * pieces);
         steps = ceil(steps / pieces);
         k.l2_bytes += 2 * pieces * (double)o->points * 4; /* partial results, written and read */

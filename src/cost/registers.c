@@ -26,20 +26,21 @@ static double temporaries(const fsim_costing *c)
 
 static double words(const fsim_costing *c, int tensor) { return fsim_dtype_bytes(c->g->tensor[tensor].dtype) / 4.0; }
 
-/* Elements that a thread takes: emit/pointwise.c loads twice as many halves where there are blocks enough, some of
- * which stay in pairs; windows and scattered elements go one by one. */
+/* Elements that a thread takes, some of which stay in pairs where it takes more of them than priced; windows and
+ * scattered elements go one by one. */
 static double elements(const fsim_costing *c, int vector)
 {
     const fsim_group *o = c->group;
-    double largest = 0;
-    for (int i = 0; i < o->reads + o->writes; i++)
-        largest = fmax(largest, words(c, i < o->reads ? o->read[i].tensor : o->write[i - o->reads].tensor));
     if (o->template == FSIM_POOLING || o->template == FSIM_OPAQUE_KERNEL)
         return 1;
-    return vector == 4 && largest < 1 && o->points % WIDE_HALVES == 0 &&
-                   (double)o->points / (FSIM_BLOCK * WIDE_HALVES) >= WIDE_BLOCKS_AN_SM * c->sms
-               ? WIDE_HALVES * paired_halves
-               : vector;
+    int largest = 1;
+    for (int i = 0; i < o->reads + o->writes; i++) {
+        const int tensor = i < o->reads ? o->read[i].tensor : o->write[i - o->reads].tensor,
+                  bytes = fsim_dtype_bytes(c->g->tensor[tensor].dtype);
+        largest = bytes > largest ? bytes : largest;
+    }
+    const int taken = fsim_stream_vector(vector, largest, o->points, o->points, FSIM_BLOCK, c->sms);
+    return taken > vector ? taken * paired_halves : taken;
 }
 
 int fsim_streaming_registers(const fsim_costing *c, int vector)

@@ -61,8 +61,6 @@ typedef struct {
     int depth;          /* block that it is declared in */
 } fsim_held;
 
-/* Where loads of a row that several walks want stay on chip; the host finds them in its caches. */
-typedef enum { FSIM_KEEP_NOTHING, FSIM_KEEP_IN_REGISTERS, FSIM_KEEP_IN_SHARED } fsim_keep;
 typedef struct {
     int tensor;
     fsim_where where;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { SHORTEST_INNER = 16, TILE = 32 };
+enum { SHORTEST_INNER = 16, TILE = FSIM_TRANSPOSE_TILE };
 
 /* Innermost points that every map numbers by digits of their own. */
 static int64_t inner_of(const fsim_emitter *e, int64_t points)
@@ -25,22 +25,18 @@ static int64_t inner_of(const fsim_emitter *e, int64_t points)
     return inner < SHORTEST_INNER || points % inner != 0 ? points : inner;
 }
 
-/* Elements that a thread takes: the prediction's; more of small ones where that leaves the device blocks enough, since
- * what is in flight is what hides latency. */
+/* Elements that a thread takes, as far as neighbouring points go. */
 static int vector_of(const fsim_emitter *e, int64_t inner)
 {
-    enum { ACCESS = 16, BLOCKS_AN_SM = 16 };
     const fsim_group *o = e->group;
-    int v = e->kernel->vector, largest = 1;
+    int largest = 1;
     for (int i = 0; i < o->reads + o->writes; i++) {
         const int bytes =
             fsim_dtype_bytes(e->g->tensor[i < o->reads ? o->read[i].tensor : o->write[i - o->reads].tensor].dtype);
         largest = bytes > largest ? bytes : largest;
     }
-    if (v == 4)
-        while (v * largest < ACCESS && inner % (v * 2) == 0 &&
-               (double)o->points / (e->kernel->block * v * 2) >= BLOCKS_AN_SM * fsim_hw_get(e->hw, FSIM_HW_SMS))
-            v *= 2;
+    int v = fsim_stream_vector(e->kernel->vector, largest, o->points, inner, e->kernel->block,
+                               fsim_hw_get(e->hw, FSIM_HW_SMS));
     while (v > 1 && inner % v != 0)
         v /= 2;
     return v < 1 ? 1 : v;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WARP = 32, WIDEST_BLOCK = 1024, ROW_WORK = 4, BAND = 32 };
+enum { WARP = 32 };
 enum { STATIC_BYTES = 2048 }; /* of shared memory, at most, that the dialect's reductions take */
 
 typedef struct {
@@ -426,15 +426,12 @@ static void walks(rows_work *w)
             walk(w, level, false);
 }
 
-/* How the block's threads share its rows. As rows_by in cost/kernel.c has it. */
+/* How the block's threads share its rows. */
 static void share_threads(rows_work *w)
 {
     fsim_emitter *e = w->e;
     const int block = e->kernel->block > 0 ? e->kernel->block : 256;
-    w->row_threads = WARP;
-    while (w->row_threads < WIDEST_BLOCK && w->row_threads < block &&
-           (int64_t)w->row_threads * e->vector * ROW_WORK < w->width)
-        w->row_threads *= 2;
+    w->row_threads = fsim_row_threads(w->width, e->vector, block);
     w->rows_per_block = block / w->row_threads > 0 ? block / w->row_threads : 1;
     w->pieces = 1;
 }
@@ -480,7 +477,7 @@ static void emit_pieces(rows_work *w)
     begin_kernel(w);
     w->row_threads = block;
     w->rows_per_block = 1;
-    fsim_begin_entry(e, (w->band ? (w->rows + BAND - 1) / BAND : w->rows) * w->pieces, block, 0);
+    fsim_begin_entry(e, (w->band ? (w->rows + FSIM_BAND_ROWS - 1) / FSIM_BAND_ROWS : w->rows) * w->pieces, block, 0);
     if (e->kernel->launches == 1)
         fsim_text_put(
             e->a, &e->out,
@@ -523,7 +520,8 @@ static void emit_pieces(rows_work *w)
 static bool splits(const rows_work *w)
 {
     const fsim_kernel *k = w->e->kernel;
-    const int64_t own = (w->rows + (w->band ? BAND : w->rows_per_block) - 1) / (w->band ? BAND : w->rows_per_block);
+    const int64_t own =
+        (w->rows + (w->band ? FSIM_BAND_ROWS : w->rows_per_block) - 1) / (w->band ? FSIM_BAND_ROWS : w->rows_per_block);
     bool splits = w->levels == 1 && w->product < 0 && w->e->array < 0 &&
                   (k->launches > 1 || (k->grid >= 2 * own && !w->e->group->strict && w->width >= 2 * WARP));
     for (int i = 0; i < w->e->group->writes && splits; i++)
@@ -542,22 +540,21 @@ static void mark_stored(rows_work *w)
 static void choose_keep(rows_work *w)
 {
     fsim_emitter *e = w->e;
-    const int64_t row_bytes = e->group->kept_row_bytes * (w->band ? BAND : w->rows_per_block);
+    const int64_t row_bytes = e->group->kept_row_bytes * (w->band ? FSIM_BAND_ROWS : w->rows_per_block);
     e->band = w->band;
     e->width = w->width;
     e->rows_per_block = w->rows_per_block;
     e->shared_most = (int64_t)fsim_hw_get(e->hw, FSIM_HW_SHARED_PER_BLOCK) - STATIC_BYTES;
     if (row_bytes > 0 && e->kernel->passes == 1 && e->array < 0)
-        e->keep = e->kernel->shared_bytes >= row_bytes ? FSIM_KEEP_IN_SHARED : FSIM_KEEP_IN_REGISTERS;
+        e->keep = e->kernel->keep == FSIM_KEEP_IN_SHARED ? FSIM_KEEP_IN_SHARED : FSIM_KEEP_IN_REGISTERS;
 }
 
 /* Where the prediction wants one block an SM at a time, so that L2 holds the rows under way, shared memory that nothing
  * uses sees to it. */
 static void ask_for_room(rows_work *w)
 {
-    enum { TILES = 16384 }; /* bytes, at least, that a prediction's transposing tiles do not take */
     fsim_emitter *e = w->e;
-    if (e->keep != FSIM_KEEP_NOTHING || e->kernel->passes < 2 || e->kernel->shared_bytes < TILES)
+    if (e->keep != FSIM_KEEP_NOTHING || e->kernel->passes < 2 || !e->kernel->alone)
         return;
     e->shared_bytes = e->kernel->shared_bytes < e->shared_most ? e->kernel->shared_bytes : e->shared_most;
     fsim_text_put(e->a, &e->keeps,
@@ -628,13 +625,9 @@ void fsim_emit_rows(fsim_emitter *e)
     share_threads(&w);
     if (splits(&w)) {
         e->vector = w.band ? 1 : e->vector;
-        const int64_t bands = w.band ? (w.rows + BAND - 1) / BAND : w.rows;
-        w.pieces = e->kernel->grid / bands > 1 ? e->kernel->grid / bands : 2;
-        w.pieces = w.pieces > w.width / WARP ? w.width / WARP : w.pieces;
-        w.pieces = w.pieces < 1 ? 1 : w.pieces;
-        w.piece = (w.width + w.pieces - 1) / w.pieces;
-        w.piece = (w.piece + e->vector - 1) / e->vector * e->vector;
-        w.pieces = (w.width + w.piece - 1) / w.piece;
+        const int64_t bands = w.band ? (w.rows + FSIM_BAND_ROWS - 1) / FSIM_BAND_ROWS : w.rows;
+        const int64_t asked = e->kernel->grid / bands;
+        w.pieces = fsim_row_pieces(w.width, e->vector, asked > 1 ? asked : 2, &w.piece);
         emit_pieces(&w);
         return;
     }
@@ -646,12 +639,13 @@ void fsim_emit_rows(fsim_emitter *e)
     const fsim_text body = all_walks(&w, online);
     e->out = before;
     ask_for_room(&w);
-    const int64_t grid = w.band ? (w.rows + BAND - 1) / BAND : (w.rows + w.rows_per_block - 1) / w.rows_per_block;
+    const int64_t grid =
+        w.band ? (w.rows + FSIM_BAND_ROWS - 1) / FSIM_BAND_ROWS : (w.rows + w.rows_per_block - 1) / w.rows_per_block;
     const int block = w.band ? 256 : w.row_threads * w.rows_per_block;
     fsim_begin_entry(e, grid, block, (int)e->shared_bytes);
     note_launch(e, grid, block);
     if (w.band) {
-        fsim_text_put(e->a, &e->out, "    FS_BAND(p, %lld, %d, 256)\n", (long long)w.rows, BAND);
+        fsim_text_put(e->a, &e->out, "    FS_BAND(p, %lld, %d, 256)\n", (long long)w.rows, FSIM_BAND_ROWS);
     } else {
         fsim_text_put(e->a, &e->out, "    FS_ROWS(p, %lld, %d, %d)\n", (long long)w.rows, w.rows_per_block,
                       w.row_threads);
