@@ -94,8 +94,9 @@ typedef struct {
     bool array_wanted, arrayed; /* some text reads it; it has been filled */
     fsim_where array_at;        /* the place that its first reader asked for */
     const char *array_name;
-    bool tiled; /* lanes run along c, and what is contiguous along the base's reduced points, y, is staged */
-    int staged; /* tiles so far */
+    bool tiled;         /* lanes run along c, and what is contiguous along the base's reduced points, y, is staged */
+    int staged;         /* tiles so far */
+    int declared_bytes; /* shared memory that they take: the text declares it */
     bool stages_writes;
     fsim_keep keep;
     bool band;                         /* lanes are rows: what is kept lies a row a lane */

@@ -1219,6 +1219,9 @@ bool fsim_emit_flash(fsim_emitter *e)
     choose_copies(&f);
     f.causal = leaves_out(&f);
     choose_pieces(&f);
+    e->program->schedule.tile_m = f.l.m;
+    e->program->schedule.tile_n = f.l.n;
+    e->program->schedule.split_k = (int)f.pieces;
     emit_kernel(&f);
     return true;
 }

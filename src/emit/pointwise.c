@@ -118,6 +118,7 @@ static int64_t range(fsim_emitter *e, int64_t points, int64_t first)
     e->staged = 0;
     e->stages_writes = false;
     e->vector = e->tiled || o->contractions > 0 || o->template == FSIM_POOLING ? 1 : vector_of(e, inner);
+    e->program->schedule.vector = e->tiled ? TILE * TILE / block : e->vector;
     fsim_add_base(
         e, e->tiled
                ? (fsim_base){.outer = "o",
@@ -201,6 +202,7 @@ void fsim_emit_scatter(fsim_emitter *e)
     const fsim_node *n = &e->g->node[e->group->anchor];
     const int result = n->result[0], last = n->args - 1;
     const int64_t elems[2] = {n->points, n->arg[last].distinct};
+    e->program->schedule.vector = 1;
     for (int half = 0; half < 2; half++) {
         begin_range(e);
         e->vector = 1;

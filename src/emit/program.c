@@ -41,7 +41,13 @@ static void begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_byt
 {
     fsim_program *p = e->program;
     const char *entry = fsim_printf(e->a, "%s%s", p->name, p->launches ? fsim_printf(e->a, "_%d", p->launches) : "");
+    if (p->launches == 0) {
+        p->schedule.grid = grid;
+        p->schedule.block = block;
+        p->schedule.shared_bytes = shared_bytes + e->declared_bytes;
+    }
     p->launch[p->launches++] = (fsim_launch){entry, grid, block, shared_bytes};
+    p->schedule.launches = p->launches;
     fsim_text_put(e->a, &e->out, "\nFS_ENTRY(%s, %d%s, (", entry, block,
                   resident ? fsim_printf(e->a, " FS_RESIDENT(%d)", resident) : "");
     for (int i = 0; i < p->parameters; i++)
@@ -62,7 +68,7 @@ void fsim_begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes
 void fsim_begin_held_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes, int registers, bool stated)
 {
     const int blocks = e->hw->host ? 0 : fsim_blocks_per_sm(e->hw, block, registers, shared_bytes);
-    e->program->registers = registers;
+    e->program->registers = e->program->schedule.registers = registers;
     begin_entry(e, grid, block, shared_bytes, stated ? blocks : 0);
 }
 
@@ -161,6 +167,7 @@ static void make_program(const fsim_graph *g, const fsim_hw *hw, const fsim_kern
         add_parameter(&e, o->write[i].tensor, true);
     if ((p->skipped = why_skipped(&e)))
         return;
+    p->schedule = k->schedule;
     emit(&e);
     if (p->launches == 0) {
         p->skipped = p->skipped ? p->skipped : "no text could be made of its index maps";

@@ -35,6 +35,9 @@ typedef struct {
     int parameters;
     fsim_launch *launch; /* one after the other, all with the same parameters */
     int launches;
+    fsim_schedule schedule; /* what the text is: the priced one, as far as the operands' places in memory let it be.
+                               Grid, block and launches are launch[0]'s; shared_bytes are those and what the text
+                               declares */
     int registers; /* a thread of the first launch, as predicted of what it holds (kernel/registers.h), with its
                       block and shared memory as launched; 0: not of a contraction */
     int sm;        /* compute capability that the text needs at least (80 for bf16 tensor cores); 0: any */

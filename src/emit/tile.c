@@ -455,6 +455,10 @@ bool fsim_emit_tile(fsim_emitter *e)
     fsim_begin_held_entry(e, grid * first->parts, threads, shared_bytes, registers,
                           registers > FEW && (first->tensor || registers <= ROOMY));
     e->program->sm = first->tensor ? 80 : 0;
+    fsim_schedule *s = &e->program->schedule;
+    s->tile_m = first->product[0].swapped ? first->l.n : first->l.m;
+    s->tile_n = first->product[0].swapped ? first->l.m : first->l.n;
+    s->split_k = first->parts;
     grid = 0;
     for (int i = 0; i < t->plans; i++) {
         for (int k = 0; k < o->writes; k++)

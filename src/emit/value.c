@@ -186,6 +186,13 @@ static bool wanted_again(const fsim_emitter *e, int tensor)
     return false;
 }
 
+/* One more tile that turns a tensor's strided side around. */
+static void add_staged(fsim_emitter *e, int tensor)
+{
+    e->staged++;
+    e->declared_bytes += FSIM_TRANSPOSE_TILE * (FSIM_TRANSPOSE_TILE + 1) * fsim_dtype_bytes(e->g->tensor[tensor].dtype);
+}
+
 /* Its place on chip: an array that this load fills where it is the first one. NULL: there is none. */
 static const char *kept_as(fsim_emitter *e, int tensor, const fsim_where *w, const char *pointer, const char *at,
                            bool group)
@@ -233,7 +240,7 @@ static fsim_variable load(fsim_emitter *e, int tensor, const fsim_where *w)
                       at.name);
         element = fsim_printf(e->a, "FS_STAGED(%s)", name);
         name = fsim_fresh(e, "x");
-        e->staged++;
+        add_staged(e, tensor);
     } else if (group) { /* loaded in front of the lanes, e->vector at once */
         fsim_text_put(e->a, &e->before, "        FS_GET(%s, %s, %s, %s)\n", fsim_storage_names[t->dtype], name, pointer,
                       at.name);
@@ -260,7 +267,7 @@ void fsim_store_value(fsim_emitter *e, int tensor, const fsim_where *w, const ch
         fsim_text_put(e->a, &e->before, "    FS_STAGE_ROOM(%s, %s)\n", fsim_storage_names[t->dtype], name);
         fsim_say(e, e->depth, "FS_STAGED(%s) = %s; /* %s */", name, value, t->name);
         fsim_text_put(e->a, &e->after, "    FS_UNSTAGE(%s, %s, %s)\n", name, pointer, at.name);
-        e->staged++;
+        add_staged(e, tensor);
         e->stages_writes = true;
         return;
     }

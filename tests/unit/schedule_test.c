@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The schedule that is priced, the one that is emitted, and the launches: of every shipped workload, every strategy,
+ * every template. Where they differ, a row of `reasons` says why; a difference without a row fails, and so does a row
+ * without a difference. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "emit/program.h"
+#include "kernel/tile.h"
+#include "predict.h"
+#include <dirent.h>
+#include <string.h>
+
+enum { LAUNCHES = 1, GRID = 2, BLOCK = 4, SHARED = 8, TILE = 16, SPLIT = 32, VECTOR = 64, REGISTERS = 128 };
+static const char *const member_names[] = {"launches", "grid",  "block",  "shared",
+                                           "tile",     "split", "vector", "registers"};
+enum { ALL = 255 };
+
+/* One kernel of a plan. */
+typedef struct {
+    const fsim_graph *g;
+    const fsim_kernel *priced;
+    const fsim_program *program;
+    fsim_maker maker;
+} emitted;
+
+static bool is(const emitted *x, fsim_template t) { return x->priced->template == t; }
+static bool tiles(const emitted *x) { return is(x, FSIM_TILED_CONTRACTION); }
+static bool chains(const emitted *x) { return is(x, FSIM_CHAINED_CONTRACTION); }
+static bool by_vendor(const emitted *x) { return is(x, FSIM_LIBRARY_CONTRACTION); }
+static bool by_framework(const emitted *x) { return x->maker != FSIM_BY_FUSESIM; }
+static bool one_by_one(const emitted *x)
+{
+    return (is(x, FSIM_OPAQUE_KERNEL) || is(x, FSIM_POOLING)) && x->program->schedule.vector == 1;
+}
+
+static bool small_elements(const emitted *x)
+{
+    const fsim_schedule *p = &x->priced->schedule, *e = &x->program->schedule;
+    const int64_t points = x->priced->group->points, each = (int64_t)e->block * e->vector;
+    return (is(x, FSIM_POINTWISE) || is(x, FSIM_COPY)) && p->vector == 4 && (e->vector == 8 || e->vector == 16) &&
+           e->grid == (points + each - 1) / each;
+}
+
+static bool turned_band(const emitted *x)
+{
+    return x->priced->band && x->priced->shared_bytes > 0 && x->program->schedule.shared_bytes == 0;
+}
+
+static bool reachable(int side) { return side <= FSIM_TILE_SIDE && (side & (side - 1)) == 0; }
+/* The launch has as many blocks as its own tile asks for. */
+static bool covers(const emitted *x)
+{
+    const fsim_schedule *e = &x->program->schedule;
+    const fsim_gemm *g = &x->g->node[x->priced->group->anchor].gemm;
+    if (!tiles(x) || g->convolution || x->priced->group->contractions > 1)
+        return true;
+    const int64_t down = (g->m + e->tile_m - 1) / e->tile_m, across = (g->n + e->tile_n - 1) / e->tile_n;
+    return e->grid == g->batch * down * across * e->split_k;
+}
+
+static bool out_of_reach(const emitted *x)
+{
+    const fsim_schedule *p = &x->priced->schedule, *e = &x->program->schedule;
+    return (tiles(x) || chains(x)) && !(reachable(p->tile_m) && reachable(p->tile_n)) && reachable(e->tile_m) &&
+           reachable(e->tile_n) && covers(x);
+}
+
+static bool narrow(const emitted *x)
+{
+    const fsim_schedule *p = &x->priced->schedule, *e = &x->program->schedule;
+    return tiles(x) && p->tile_m == 16 && p->tile_n == 32 && e->tile_n == 64 && covers(x);
+}
+
+static bool gathered_convolution(const emitted *x)
+{
+    const fsim_schedule *e = &x->program->schedule;
+    return tiles(x) && x->g->node[x->priced->group->anchor].gemm.convolution && (e->tile_m == 64 || e->tile_n == 64);
+}
+
+static bool smaller_steps(const emitted *x)
+{
+    const fsim_schedule *p = &x->priced->schedule, *e = &x->program->schedule;
+    return chains(x) && p->tile_m == e->tile_m && p->tile_n > e->tile_n && p->registers == e->registers;
+}
+
+/* Differences between priced and emitted, and who may have them. The first row that applies counts. */
+static struct {
+    bool (*applies)(const emitted *x);
+    int members;
+    const char *why;
+    int kernels;
+} reasons[] = {
+    {by_vendor, ALL, "the vendor's kernel is priced; a generated tile stands in for it", 0},
+    {by_framework, ALL, "the framework's kernel is priced; a generated one stands in for it", 0},
+    {small_elements, GRID | VECTOR, "a thread takes more elements of less than 4 bytes; the price keeps to 4", 0},
+    {turned_band, SHARED, "the price counts a transposing tile; a band's threads run along the contiguous side", 0},
+    {out_of_reach, TILE | GRID | BLOCK | SHARED | REGISTERS,
+     "the price takes the vendor's rate with the vendor's tiles, of up to 256; the generator's sides are powers of two "
+     "up "
+     "to 128",
+     0},
+    {narrow, TILE | GRID, "a tile of 16 rows has 64 columns at least, so that every thread has a part", 0},
+    {gathered_convolution, TILE | GRID | BLOCK | SHARED | REGISTERS,
+     "a side whose elements are loaded one by one has 64 of them at most", 0},
+    {tiles, SHARED | REGISTERS, "padding, and asynchronous copies, go by where the operands' elements lie in memory",
+     0},
+    {smaller_steps, TILE,
+     "a thread can't hold the sums of so wide a step; the price counts the registers of the smaller", 0},
+    {chains, SHARED, "padding goes by where the operands' elements lie in memory", 0},
+    {one_by_one, GRID | VECTOR, "windows and scattered elements go one by one, whatever vector is priced", 0},
+};
+
+static int differences(const fsim_schedule *p, const fsim_schedule *e)
+{
+    return (p->launches != e->launches ? LAUNCHES : 0) | (p->grid != e->grid ? GRID : 0) |
+           (p->block != e->block ? BLOCK : 0) | (p->shared_bytes != e->shared_bytes ? SHARED : 0) |
+           (p->tile_m != e->tile_m || p->tile_n != e->tile_n ? TILE : 0) | (p->split_k != e->split_k ? SPLIT : 0) |
+           (p->vector != e->vector ? VECTOR : 0) | (p->registers != e->registers ? REGISTERS : 0);
+}
+
+static void check(const emitted *x, const char *path, const char *strategy)
+{
+    const fsim_schedule *p = &x->priced->schedule, *e = &x->program->schedule;
+    int left = differences(p, e);
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons && left; i++)
+        if ((left & reasons[i].members) && reasons[i].applies(x)) {
+            left &= ~reasons[i].members;
+            reasons[i].kernels++;
+        }
+    for (int i = 0; left >> i; i++)
+        if (left >> i & 1)
+            fail_msg("%s, %s, %s of %s: priced and emitted %s differ, and no reason is known", path, strategy,
+                     x->program->name, fsim_template_names[p->template], member_names[i]);
+}
+
+/* What is launched is what the emitter says it has written. */
+static void check_launches(const fsim_program *p)
+{
+    int shared = p->launch[0].shared_bytes;
+    assert_int_equal(p->launches, p->schedule.launches);
+    assert_true(p->launch[0].grid == p->schedule.grid);
+    assert_int_equal(p->launch[0].block, p->schedule.block);
+    assert_true(shared <= p->schedule.shared_bytes); /* the rest is declared in the text, for transposing tiles */
+    assert_true((shared < p->schedule.shared_bytes) == (strstr(p->source, "FS_STAGE") != NULL));
+}
+
+/* Like kernels, as those of repeated layers, are looked at once. */
+typedef struct {
+    fsim_schedule schedule;
+    int64_t points, reduced;
+    double flops, l2_bytes;
+    int members, reads, writes;
+    fsim_maker maker;
+} likeness;
+typedef struct {
+    likeness *at;
+    int count, room;
+} seen;
+
+static bool is_new(fsim_arena *a, seen *s, const fsim_kernel *k, fsim_maker maker)
+{
+    const fsim_group *o = k->group;
+    likeness x;
+    memset(&x, 0, sizeof x);
+    x.points = o->points, x.reduced = o->reduced, x.flops = k->flops, x.l2_bytes = k->l2_bytes;
+    x.members = o->members, x.reads = o->reads, x.writes = o->writes, x.maker = maker;
+    for (int i = 0; i < s->count; i++) {
+        const likeness *y = &s->at[i];
+        if (differences(&y->schedule, &k->schedule) == 0 && y->schedule.template == k->template &&
+            y->points == x.points && y->reduced == x.reduced && y->flops == x.flops && y->l2_bytes == x.l2_bytes &&
+            y->members == x.members && y->reads == x.reads && y->writes == x.writes && y->maker == x.maker)
+            return false;
+    }
+    x.schedule = k->schedule;
+    *FSIM_PUSH(a, s->at, s->count, s->room) = x;
+    return true;
+}
+
+/* Templates that no shipped workload asks for. */
+static const char others[] =
+    "name: others\nsymbols: {dtype: f32}\ntensors:\n  x: {shape: [8, 64, 56, 56], dtype: dtype, role: input}\n"
+    "  y: {shape: [256, 1024], dtype: dtype, role: input}\noperators:\n"
+    "  - {op: max_pool2d, in: x, out: p, kernel: 2, stride: 2}\n  - {op: cumsum, in: y, out: c, dim: 1}\n"
+    "outputs: [p, c]\n";
+
+static int templates_seen[FSIM_TEMPLATE_COUNT];
+
+/* Two layers of a model have every kernel that all of them have. */
+static void shorten(char *text)
+{
+    static const char repeat[] = "- repeat: ";
+    for (char *at = text; (at = strstr(at, repeat));) {
+        at += sizeof repeat - 1;
+        for (char digit = '2'; *at >= '0' && *at <= '9'; digit = ' ')
+            *at++ = digit;
+    }
+}
+
+static void check_text(fsim_arena *a, const char *path, char *text, size_t bytes, const fsim_hw *hw)
+{
+    shorten(text);
+    const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), path, text, bytes, NULL, 0);
+    assert_non_null(g);
+    /* hardly any search: what counts is how kernels are laid out, not which plan is best */
+    const fsim_options options = {
+        .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 1e-6};
+    const fsim_prediction p = fsim_predict(g, hw, &options, a);
+    seen known = {0};
+    for (int s = 0; s < FSIM_PLAN_COUNT; s++) {
+        if (!fsim_planned(&p, s))
+            continue;
+        const fsim_plan *plan = &p.plan[s];
+        fsim_plan some = *plan;
+        some.kernel = fsim_new(a, fsim_kernel, plan->kernels + 1);
+        some.kernels = 0;
+        for (int k = 0; k < plan->kernels; k++)
+            if (is_new(a, &known, &plan->kernel[k], fsim_made_in(&p, s)))
+                some.kernel[some.kernels++] = plan->kernel[k];
+        const fsim_program *program = fsim_programs_of(g, hw, &some, a);
+        for (int k = 0; k < some.kernels; k++) {
+            const emitted x = {g, &some.kernel[k], &program[k], fsim_made_in(&p, s)};
+            templates_seen[x.priced->template]++;
+            if (program[k].launches == 0)
+                continue;
+            check_launches(&program[k]);
+            check(&x, path, plan->strategy);
+        }
+    }
+}
+
+static void check_file(const char *path, const fsim_hw *hw)
+{
+    fsim_arena *a = fsim_arena_new();
+    size_t bytes;
+    const char *why;
+    char *text = fsim_read_file(a, path, &bytes, &why);
+    assert_non_null(text);
+    check_text(a, path, text, bytes, hw);
+    fsim_arena_free(a);
+}
+
+static void walk(const char *folder, const fsim_hw *hw, int *workloads)
+{
+    fsim_arena *a = fsim_arena_new();
+    DIR *d = opendir(folder);
+    assert_non_null(d);
+    for (const struct dirent *e; (e = readdir(d));) {
+        const char *path = fsim_printf(a, "%s/%s", folder, e->d_name), *dot = strrchr(e->d_name, '.');
+        if (!dot)
+            walk(path, hw, workloads);
+        else if (strcmp(dot, ".yaml") == 0) {
+            check_file(path, hw);
+            (*workloads)++;
+        }
+    }
+    closedir(d);
+    fsim_arena_free(a);
+}
+
+static void priced_is_emitted_is_launched(void **unused)
+{
+    (void)unused;
+    fsim_arena *a = fsim_arena_new();
+    const fsim_hw *hw = fsim_hw_read(a, fsim_diag_new(a), FUSESIM_SOURCE_DIR "/hwmodels/h100-sxm5-80gb.yaml");
+    int workloads = 0;
+    assert_non_null(hw);
+    walk(FUSESIM_SOURCE_DIR "/workloads", hw, &workloads);
+    assert_true(workloads > 80);
+    check_text(a, "others", fsim_strdup(a, others), sizeof others - 1, hw);
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        print_message("%4d kernels: %s\n", reasons[i].kernels, reasons[i].why);
+        assert_true(reasons[i].kernels > 0);
+    }
+    for (int t = 0; t < FSIM_TEMPLATE_COUNT; t++)
+        if (templates_seen[t] == 0)
+            fail_msg("no shipped workload has a kernel of template %s", fsim_template_names[t]);
+    fsim_arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(priced_is_emitted_is_launched)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
