@@ -116,9 +116,8 @@ typedef struct fsim_setting {
     const char *name, *value;
 } fsim_setting;
 
-/* Reads a workload: a path, "-" for standard input, or the name of a shipped one. settings: setting_count of them, NULL
- * where there are none.
- */
+/* Reads a workload. name: a path, "-" for standard input, or a name, as "mlp" for workloads/mlp.yaml of the working
+ * directory or of the shipped data. settings: setting_count of them, NULL where there are none. */
 FSIM_API fsim_status fsim_workload_load(fsim_session *session, const char *name, const fsim_setting *settings,
                                         int setting_count, fsim_workload **workload);
 /* The same from text. */
@@ -126,18 +125,21 @@ FSIM_API fsim_status fsim_workload_parse(fsim_session *session, const fsim_docum
                                          int setting_count, fsim_workload **workload);
 /* Frees it before its session ends, after all plans made of it. NULL is allowed. */
 FSIM_API void fsim_workload_free(fsim_workload *workload);
+/* The workload's name, as its file has it. */
 FSIM_API const char *fsim_workload_name(const fsim_workload *workload);
-/* Operators as the file has them, and the primitives that they were expanded into. */
+/* How many operators it has, repeated blocks written out. */
 FSIM_API int fsim_workload_operators(const fsim_workload *workload);
+/* How many primitives those were expanded into: what kernels are made of. */
 FSIM_API int fsim_workload_primitives(const fsim_workload *workload);
 
 /* Hardware. */
 
 typedef struct fsim_hardware fsim_hardware;
 
-/* Reads a hardware file: a path, or the name of one in the caller's folder or the shipped one. changes: "sms=64",
- * "dram_bandwidth=2x", change_count of them, applied in this order; NULL where there are none. What the file lacks and
- * only measurements give is taken from shipped GPUs like it. */
+/* Reads a hardware file. name: a path, "-" for standard input, or a name, as "t4" for t4.yaml of the working directory,
+ * of the session's hardware_folder, or of the shipped data. changes: "sms=64", "dram_bandwidth=2x", change_count of
+ * them, applied in this order; NULL where there are none. What the file lacks and only measurements give is taken from
+ * shipped GPUs like it. */
 FSIM_API fsim_status fsim_hardware_load(fsim_session *session, const char *name, const char *const *changes,
                                         int change_count, fsim_hardware **hardware);
 /* The same from text, whose name names the GPU. */
@@ -193,8 +195,9 @@ typedef struct fsim_plan_summary {
     int interrupted;    /* 1: `stop` ended the search */
 } fsim_plan_summary;
 
-/* How many strategies have a plan, and which of them is the one that was asked for. */
+/* How many strategies have a plan. */
 FSIM_API int fsim_plans_count(const fsim_plans *plans);
+/* Which of them is the one that was asked for. */
 FSIM_API int fsim_plans_chosen(const fsim_plans *plans);
 /* Fills *summary, whose `size` is set. */
 FSIM_API fsim_status fsim_plans_strategy(const fsim_plans *plans, int index, fsim_plan_summary *summary);

@@ -326,7 +326,7 @@ static int run(fsim_context *c, int argc, char **argv)
         if (!status && c->set.help)
             print_usage(stdout, c->arena);
         else if (!status)
-            puts("fusesim " FUSESIM_VERSION);
+            printf("fusesim %s\n", fsim_version());
         return status;
     }
     if (fsim_errors(c->diag) == 0)

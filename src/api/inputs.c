@@ -47,14 +47,14 @@ static void *load_workload(fsim_call *c, const void *arguments)
 
 static fsim_status workload_of(fsim_session *session, const request *r, fsim_workload **workload)
 {
-    void *made = NULL;
+    void *result = NULL;
     if (!workload)
         return FSIM_BAD_ARGUMENT;
     *workload = NULL;
     if (!sound(session, r, true))
         return FSIM_BAD_ARGUMENT;
-    const fsim_status status = fsim_call_run(session, load_workload, r, &made);
-    *workload = made;
+    const fsim_status status = fsim_call_run(session, load_workload, r, &result);
+    *workload = result;
     return status;
 }
 
@@ -100,14 +100,14 @@ static void *load_hardware(fsim_call *c, const void *arguments)
 
 static fsim_status hardware_of(fsim_session *session, const request *r, fsim_hardware **hardware)
 {
-    void *made = NULL;
+    void *result = NULL;
     if (!hardware)
         return FSIM_BAD_ARGUMENT;
     *hardware = NULL;
     if (!sound(session, r, false))
         return FSIM_BAD_ARGUMENT;
-    const fsim_status status = fsim_call_run(session, load_hardware, r, &made);
-    *hardware = made;
+    const fsim_status status = fsim_call_run(session, load_hardware, r, &result);
+    *hardware = result;
     return status;
 }
 

@@ -79,15 +79,15 @@ fsim_status fsim_plan_workload(fsim_session *session, const fsim_workload *workl
                                const fsim_plan_options *options, fsim_plans **plans)
 {
     request r = {.workload = workload, .hardware = hardware};
-    void *made = NULL;
+    void *result = NULL;
     if (!plans)
         return FSIM_BAD_ARGUMENT;
     *plans = NULL;
     if (!session || !workload || !hardware || workload->session != session || hardware->session != session)
         return FSIM_BAD_ARGUMENT;
     fsim_take(&r.options, options, sizeof r.options);
-    const fsim_status status = fsim_call_run(session, plan, &r, &made);
-    *plans = made;
+    const fsim_status status = fsim_call_run(session, plan, &r, &result);
+    *plans = result;
     return status;
 }
 
@@ -242,11 +242,11 @@ static void *write_json(fsim_call *c, const void *arguments)
 {
     fsim_plans *p = *(fsim_plans *const *)arguments;
     memory_stream m = {.stream = open_memstream(&m.text, &m.bytes)};
-    fsim_resource held;
+    fsim_resource resource;
     (void)c;
     if (!m.stream)
         fsim_out_of_memory();
-    fsim_hold(&held, close_memory, &m);
+    fsim_hold(&resource, close_memory, &m);
     bool written = fsim_report_json(m.stream, &p->prediction, NULL, 1);
     written = fclose(m.stream) == 0 && written;
     m.stream = NULL;
@@ -254,17 +254,17 @@ static void *write_json(fsim_call *c, const void *arguments)
         fsim_out_of_memory();
     p->json = fsim_strndup(p->arena, m.text, m.bytes);
     p->json_bytes = m.bytes;
-    fsim_release(&held);
+    fsim_release(&resource);
     return p;
 }
 
 fsim_status fsim_plans_json(fsim_plans *plans, const char **text, size_t *bytes)
 {
-    void *made = NULL;
+    void *result = NULL;
     if (!plans || !text)
         return FSIM_BAD_ARGUMENT;
     *text = NULL;
-    const fsim_status status = plans->json ? FSIM_OK : fsim_call_run(plans->session, write_json, &plans, &made);
+    const fsim_status status = plans->json ? FSIM_OK : fsim_call_run(plans->session, write_json, &plans, &result);
     if (status)
         return status;
     *text = plans->json;

@@ -26,8 +26,8 @@ struct fsim_arena {
 typedef struct attempt {
     jmp_buf jump;
     struct attempt *outer;
-    fsim_arena *made; /* arenas without a parent */
-    fsim_resource *held;
+    fsim_arena *arenas; /* arenas without a parent */
+    fsim_resource *resources;
 } attempt;
 
 /* What this thread is in, innermost first. */
@@ -58,9 +58,9 @@ static void unlist(fsim_arena *a)
 /* The arenas that are still there now belong to the attempt around this one, if any. */
 static void hand_over(attempt *t)
 {
-    for (fsim_arena *a = t->made, *next; a; a = next) {
+    for (fsim_arena *a = t->arenas, *next; a; a = next) {
         next = a->next;
-        enlist(a, t->outer ? &t->outer->made : NULL);
+        enlist(a, t->outer ? &t->outer->arenas : NULL);
     }
 }
 
@@ -86,13 +86,13 @@ _Noreturn void fsim_out_of_memory(void)
         __builtin_trap(); /* our fault: outside an attempt, nothing may run out of memory */
     }
     innermost = t->outer;
-    while (t->held) {
-        fsim_resource *r = t->held;
-        t->held = r->older;
+    while (t->resources) {
+        fsim_resource *r = t->resources;
+        t->resources = r->older;
         r->release(r->what);
     }
-    while (t->made)
-        fsim_arena_free(t->made);
+    while (t->arenas)
+        fsim_arena_free(t->arenas);
     longjmp(t->jump, 1);
 }
 
@@ -100,14 +100,14 @@ void fsim_on_exhaustion(void (*end)(void)) { end_of_program = end; }
 
 void fsim_hold(fsim_resource *r, void (*release)(void *what), void *what)
 {
-    *r = (fsim_resource){release, what, innermost ? innermost->held : NULL};
+    *r = (fsim_resource){release, what, innermost ? innermost->resources : NULL};
     if (innermost)
-        innermost->held = r;
+        innermost->resources = r;
 }
 
 void fsim_release(fsim_resource *r)
 {
-    for (fsim_resource **at = innermost ? &innermost->held : NULL; at && *at; at = &(*at)->older)
+    for (fsim_resource **at = innermost ? &innermost->resources : NULL; at && *at; at = &(*at)->older)
         if (*at == r) {
             *at = r->older;
             break;
@@ -124,7 +124,7 @@ static fsim_arena *new_arena(fsim_arena **list)
     return a;
 }
 
-fsim_arena *fsim_arena_new(void) { return new_arena(innermost ? &innermost->made : NULL); }
+fsim_arena *fsim_arena_new(void) { return new_arena(innermost ? &innermost->arenas : NULL); }
 
 fsim_arena *fsim_arena_child(fsim_arena *parent) { return new_arena(&parent->child); }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PRINTED = 20, MOST_KEPT = 10000, LONGEST_NAME = 63, LINE_CHARS = 110 };
+enum { MOST_PRINTED = 20, MOST_COLLECTED = 10000, LONGEST_NAME = 63, LINE_CHARS = 110 };
 
 typedef struct {
     fsim_loc at;
@@ -22,13 +22,13 @@ typedef struct {
 
 struct fsim_diag {
     fsim_arena *arena;
-    message *kept;
-    int kepts, kept_room;
+    message *message;
+    int messages, message_room;
     source *sources;
     int source_count, source_room;
     int errors, warnings;
     fsim_status worst;
-    bool last_kept; /* a note belongs to a message that was kept */
+    bool last_is_listed; /* a note belongs to a message that is in the list */
 };
 
 fsim_diag *fsim_diag_new(fsim_arena *a)
@@ -48,16 +48,17 @@ void fsim_diag_source(fsim_diag *d, const char *file, const char *text, size_t b
     *FSIM_PUSH(d->arena, d->sources, d->source_count, d->source_room) = (source){file, text, bytes};
 }
 
-static void keep(fsim_diag *d, fsim_loc at, fsim_status status, const char *format, va_list args)
+static void collect(fsim_diag *d, fsim_loc at, fsim_status status, const char *format, va_list args)
 {
     int *count = status ? &d->errors : &d->warnings;
     if (*count < INT_MAX)
         (*count)++;
     d->worst = status > d->worst ? status : d->worst;
-    d->last_kept = d->kepts < MOST_KEPT;
-    if (d->last_kept) {
-        const message m = {.at = at, .status = status, .order = d->kepts, .text = fsim_vprintf(d->arena, format, args)};
-        *FSIM_PUSH(d->arena, d->kept, d->kepts, d->kept_room) = m;
+    d->last_is_listed = d->messages < MOST_COLLECTED;
+    if (d->last_is_listed) {
+        const message m = {
+            .at = at, .status = status, .order = d->messages, .text = fsim_vprintf(d->arena, format, args)};
+        *FSIM_PUSH(d->arena, d->message, d->messages, d->message_room) = m;
     }
 }
 
@@ -65,7 +66,7 @@ void fsim_error(fsim_diag *d, fsim_loc at, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    keep(d, at, at.file ? FSIM_BAD_INPUT : FSIM_BAD_ARGUMENT, format, args);
+    collect(d, at, at.file ? FSIM_BAD_INPUT : FSIM_BAD_ARGUMENT, format, args);
     va_end(args);
 }
 
@@ -73,7 +74,7 @@ void fsim_failure(fsim_diag *d, fsim_status status, fsim_loc at, const char *for
 {
     va_list args;
     va_start(args, format);
-    keep(d, at, status, format, args);
+    collect(d, at, status, format, args);
     va_end(args);
 }
 
@@ -81,17 +82,17 @@ void fsim_warning(fsim_diag *d, fsim_loc at, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    keep(d, at, FSIM_OK, format, args);
+    collect(d, at, FSIM_OK, format, args);
     va_end(args);
 }
 
 void fsim_note(fsim_diag *d, const char *format, ...)
 {
-    if (!d->last_kept)
+    if (!d->last_is_listed)
         return;
     va_list args;
     va_start(args, format);
-    message *m = &d->kept[d->kepts - 1];
+    message *m = &d->message[d->messages - 1];
     *FSIM_PUSH(d->arena, m->note, m->notes, m->note_room) = fsim_vprintf(d->arena, format, args);
     va_end(args);
 }
@@ -199,19 +200,19 @@ static void print_message(FILE *out, const fsim_diag *d, const message *m)
 
 static void sort_by_place(fsim_diag *d)
 {
-    if (d->kepts)
-        qsort(d->kept, (size_t)d->kepts, sizeof *d->kept, by_place);
+    if (d->messages)
+        qsort(d->message, (size_t)d->messages, sizeof *d->message, by_place);
 }
 
 int fsim_diag_list(fsim_diag *d, fsim_arena *a, fsim_diagnostic **out)
 {
     sort_by_place(d);
-    d->last_kept = false; /* a note would go to another message now */
-    fsim_diagnostic *list = fsim_new(a, fsim_diagnostic, d->kepts + 1);
+    d->last_is_listed = false; /* a note would go to another message now */
+    fsim_diagnostic *list = fsim_new(a, fsim_diagnostic, d->messages + 1);
     int count = 0;
-    for (int i = 0; i < d->kepts; i++) {
-        const message *m = &d->kept[i];
-        if (i == 0 || !same(m, &d->kept[i - 1]))
+    for (int i = 0; i < d->messages; i++) {
+        const message *m = &d->message[i];
+        if (i == 0 || !same(m, &d->message[i - 1]))
             list[count++] = (fsim_diagnostic){.size = sizeof *list,
                                               .severity = m->status ? FSIM_ERROR : FSIM_WARNING,
                                               .status = m->status,
@@ -233,11 +234,11 @@ void fsim_diag_print(fsim_diag *d, FILE *out, bool quiet)
     /* Errors are what the user must see: warnings come behind them when both do not fit. */
     const bool crowded = d->errors + d->warnings > MOST_PRINTED;
     for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < d->kepts; i++) {
-            const message *m = &d->kept[i];
+        for (int i = 0; i < d->messages; i++) {
+            const message *m = &d->message[i];
             if ((pass == 1 && !crowded) || (crowded && (m->status != FSIM_OK) != (pass == 0)) || (quiet && !m->status))
                 continue;
-            if (i && same(m, &d->kept[i - 1])) {
+            if (i && same(m, &d->message[i - 1])) {
                 repeated++;
                 continue;
             }
@@ -249,9 +250,9 @@ void fsim_diag_print(fsim_diag *d, FILE *out, bool quiet)
     const int more = d->errors + (quiet ? 0 : d->warnings) - printed - repeated;
     if (more > 0)
         fprintf(out, "fusesim: %d more message%s not shown\n", more, more == 1 ? "" : "s");
-    d->kepts = d->errors = d->warnings = 0;
+    d->messages = d->errors = d->warnings = 0;
     d->worst = FSIM_OK;
-    d->last_kept = false;
+    d->last_is_listed = false;
 }
 
 /* Optimal string alignment distance, three rows of the table at a time. */
