@@ -331,7 +331,7 @@ static void human_forms(void **state)
 /* What an attempt allocates and holds, before its memory runs out. */
 typedef struct {
     fsim_arena *older, *made; /* made: in the inner attempt, which is left well */
-    int released[3], releases;
+    int released[4], releases;
     bool inner_done;
 } attempted;
 
