@@ -15,6 +15,7 @@
 #include "predict.h"
 #include "report/gate.h"
 #include "report/report.h"
+#include "validate/device/kinds.h"
 
 #define FSIM_COUNT_OF(array) ((int)(sizeof(array) / sizeof *(array)))
 
@@ -24,14 +25,13 @@ typedef struct {
     const char *format[FSIM_FILE_FORMATS]; /* --json FILE and so on; NULL: not given */
     const char *plan, *output, *above, *measured;
     int strategy, objective, launch, l2, numerics, recompute, target, color,
-        device; /* index into the option's choices; device: FSIM_DEVICE_NONE where it is not given */
+        device; /* index into the option's choices; device: an fsim_device_kind */
     double time_limit_s, budget_s;
     int64_t limit, jobs, top, memory_limit, compile_jobs, folds, threads, samples, scale; /* 0: not given */
     bool no_check, no_measure, no_counters, compile_cost, no_exclude, unseen, fresh, registers, quiet, verbose, help,
         version;
 } fsim_settings;
 
-enum { FSIM_DEVICE_NONE = -1, FSIM_DEVICE_CPU, FSIM_DEVICE_CUDA };
 enum { FSIM_COLOR_AUTO, FSIM_COLOR_ALWAYS, FSIM_COLOR_NEVER };
 
 /* What the program reads of the environment, in main.c; NULL where a variable is not set. The folder of the user's own

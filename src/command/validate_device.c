@@ -3,8 +3,8 @@
 #include "command/command.h"
 #include "graph/scale.h"
 #include "report/trial.h"
-#include "validate/cuda/nvml.h"
-#include "validate/trial/runner.h"
+#include "validate/device/backends.h"
+#include "validate/trial/run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ void fsim_read_strategies(fsim_context *c, fsim_strategy *at, int *count)
     }
 }
 
-static bool check_trial(fsim_context *c, trial_options *o)
+static bool check_trial(fsim_context *c, const fsim_backend *device, trial_options *o)
 {
     if (c->set.measurements.count)
         fsim_error(c->diag, fsim_command_line,
@@ -57,10 +57,10 @@ static bool check_trial(fsim_context *c, trial_options *o)
         fsim_error(c->diag, fsim_command_line,
                    "validate: rows of --measured could not be predicted again: --scale-shapes is no binding of theirs; "
                    "wanted --set");
-    if (c->set.l2 == 1 && c->set.device == FSIM_DEVICE_CPU)
-        fsim_error(c->diag, fsim_command_line,
-                   "validate: --device cpu measures plans with cold caches; --l2 warm wants --device cuda");
-    if (c->set.hw.count != 1 && !(c->set.hw.count == 0 && c->set.device == FSIM_DEVICE_CPU))
+    if (c->set.l2 == 1 && !device->measures_warm)
+        fsim_error(c->diag, fsim_command_line, "validate: --device %s measures plans with cold caches, not --l2 warm",
+                   device->name);
+    if (c->set.hw.count != 1 && !(c->set.hw.count == 0 && device->own_hw))
         fsim_error(c->diag, fsim_command_line, "validate --device wants one --hw: the hardware file of that device");
     fsim_read_strategies(c, o->strategy, &o->strategies);
     o->gate = fsim_read_gates(c, &fsim_trial_gates);
@@ -75,50 +75,20 @@ const char *fsim_set_text(const fsim_context *c)
     return text;
 }
 
-static fsim_runner *open_runner(fsim_context *c, fsim_fault *fault)
+static fsim_device *open_device(fsim_context *c, fsim_fault *fault)
 {
     const fsim_settings *s = &c->set;
-    if (s->device == FSIM_DEVICE_CPU)
-        return fsim_runner_on_host((int)s->threads, (int)s->jobs, c->arena, fault);
-    const double timeout_s = s->budget_s > 0 ? fmin(30, fmax(5, s->budget_s)) : 0;
-    const fsim_gpu_options options = {
-        .timeout_s = timeout_s, .least = (int)s->samples, .most = (int)s->samples, .no_counters = s->no_counters};
-    return fsim_runner_on_gpu(&options, (int)s->jobs, c->arena, fault);
+    const fsim_device_options options = {.threads = (int)s->threads,
+                                         .jobs = (int)s->jobs,
+                                         .samples = (int)s->samples,
+                                         .timeout_s = s->budget_s > 0 ? fmin(30, fmax(5, s->budget_s)) : 0,
+                                         .no_counters = s->no_counters};
+    return fsim_device_open((fsim_device_kind)s->device, &options, c->arena, fault);
 }
 
-/* ", 312 W of 700 W, 54 C, SM clock 1755 MHz, held by: power cap", as the driver's sensors said while plans ran, the
- * worst of it, or, where none did, say now; "" where they say nothing. */
-static const char *sensors_text(fsim_context *c, const fsim_runner *r)
+static const char *no_counters(const fsim_device *d)
 {
-    fsim_nvml n = fsim_nvml_open(c->arena, fsim_runner_gpu(r)->uuid);
-    if (!n.device)
-        return "";
-    const fsim_sensors under_load = fsim_runner_sensors(r),
-                       x = under_load.reasons || !isnan(under_load.power_w) ? under_load : fsim_nvml_read(&n, c->arena);
-    const char *text = n.driver ? fsim_printf(c->arena, "; driver %s", n.driver) : "";
-    if (!isnan(x.power_w))
-        text = fsim_printf(c->arena, "%s, %.0f W of %.0f W", text, x.power_w, x.power_limit_w);
-    if (!isnan(x.temperature_c))
-        text = fsim_printf(c->arena, "%s, %.0f C", text, x.temperature_c);
-    if (!isnan(x.sm_clock_hz))
-        text = fsim_printf(c->arena, "%s, SM clock %.0f MHz", text, x.sm_clock_hz / 1e6);
-    if (x.reasons)
-        text = fsim_printf(c->arena, "%s, throttled by: %s", text, x.reasons);
-    fsim_nvml_close(&n);
-    return text;
-}
-
-static const char *facts_of(fsim_context *c, const fsim_runner *r)
-{
-    const fsim_gpu_facts *f = fsim_runner_gpu(r);
-    if (!f)
-        return "";
-    return fsim_printf(
-        c->arena, "%s, sm_%d, %d SMs, %.1f GiB, driver CUDA %d.%d, NVRTC %d.%d, clock up to %.0f MHz%s; times by %s%s",
-        f->name, f->sm, f->sms, (double)f->memory_bytes / 0x1p30, f->driver_version / 1000,
-        f->driver_version % 1000 / 10, f->nvrtc_version / 1000, f->nvrtc_version % 1000 / 10, f->clock_hz / 1e6,
-        sensors_text(c, r), f->timing,
-        f->floor.samples ? fsim_printf(c->arena, "; an empty kernel takes %.2f us", 1e6 * f->floor.median_s) : "");
+    return d->backend->no_counters ? d->backend->no_counters(d) : NULL;
 }
 
 /* The workload's document, which checks on shorter shapes read again. */
@@ -155,72 +125,99 @@ static bool is_kernel_sound(const fsim_trial *t, const fsim_trial_plan *y, int k
     return !y->differs && !y->check[k].message && (y->wrong == 0 || told) && !(y->ran[k].stand_in && t->has_library);
 }
 
+/* Rows of measurements as they are gathered. */
+typedef struct {
+    fsim_arena *a;
+    fsim_measured *row;
+    int count, room;
+    const char *source; /* which program measured, on what */
+} row_list;
+
+static void add_row(row_list *l, const fsim_measured *row) { *FSIM_PUSH(l->a, l->row, l->count, l->room) = *row; }
+
+/* A plan end to end: launched one by one, and as a graph. */
+static void add_plan_rows(row_list *l, const fsim_trial *t, const fsim_trial_plan *y, const fsim_measured *common)
+{
+    fsim_measured row = *common;
+    int stand_ins = 0;
+    for (int k = 0; k < y->plan.kernels; k++)
+        stand_ins += y->ran[k].stand_in != NULL;
+    if (stand_ins)
+        row.source = fsim_printf(l->a, "%s, %d of the library's products by our own kernels", l->source, stand_ins);
+    for (int graph = 0; graph < 2; graph++) {
+        const fsim_times *m = graph ? &y->measured.graph : &y->measured.stream;
+        if (m->samples == 0 || !is_plan_sound(y))
+            continue;
+        row.id = fsim_printf(l->a, "%s/%s%s", common->id, graph ? "graph" : "stream", t->warm ? "/warm" : "");
+        row.launch = graph ? FSIM_REGIME_GRAPH : FSIM_REGIME_STREAM;
+        row.time_s = m->median_s;
+        add_row(l, &row);
+    }
+}
+
+/* The operators of a kernel, as the column `kernel` has them: "a+b". */
+static const char *kernel_text(const fsim_graph *g, const fsim_group *o, fsim_arena *a)
+{
+    const char *names = "";
+    for (int n = 0; n < o->members; n++)
+        if (!o->member[n].clone)
+            names = fsim_printf(a, "%s%s%s", names, *names ? "+" : "", g->node[o->member[n].node].name);
+    return names;
+}
+
+/* Kernel k by itself: cold, and warm. */
+static void add_kernel_rows(row_list *l, const fsim_trial *t, const fsim_trial_plan *y, int k,
+                            const fsim_measured *common)
+{
+    const fsim_measured_kernel *m = &y->measured.kernel[k];
+    fsim_measured row = *common;
+    if (!is_kernel_sound(t, y, k))
+        return;
+    row.kernel = kernel_text(t->graph, y->plan.kernel[k].group, l->a);
+    row.launch = FSIM_REGIME_KERNEL;
+    if (y->ran[k].library)
+        row.source = fsim_printf(l->a, "%s, by %s", l->source, y->ran[k].library);
+    if (y->ran[k].stand_in)
+        row.source = fsim_printf(l->a, "%s, by our own kernel in the library's place", l->source);
+    for (int warm = 0; warm < 2; warm++) {
+        const fsim_times *s = warm ? &m->warm : &m->cold;
+        if (s->samples == 0)
+            continue;
+        row.id = fsim_printf(l->a, "%s/%s/%s", common->id, y->program[k].name, warm ? "warm" : "cold");
+        row.l2 = warm ? FSIM_L2_WARM : FSIM_L2_COLD;
+        row.time_s = s->median_s;
+        row.dram_read_bytes = warm ? NAN : m->dram_read_bytes;
+        row.dram_write_bytes = warm ? NAN : m->dram_write_bytes;
+        add_row(l, &row);
+    }
+}
+
 /* A row of measurements for each plan and regime, and for each kernel. */
 static void put_rows(FILE *out, fsim_context *c, const fsim_trials *x)
 {
-    fsim_measured *row = NULL;
-    int rows = 0, room = 0;
-    const char *source = fsim_printf(c->arena, "fusesim validate --device %s, %s", x->device, x->name);
+    row_list l = {.a = c->arena,
+                  .source = fsim_printf(c->arena, "fusesim validate --device %s, %s", x->device, x->name)};
     for (int i = 0; i < x->count; i++) {
         const fsim_trial *t = &x->at[i];
         const char *workload = workload_of(c->arena, t->graph->path);
         for (int p = 0; p < t->plans; p++) {
             const fsim_trial_plan *y = &t->plan[p];
-            const char *id = fsim_printf(c->arena, "%s%s%s/%s", workload, *t->set ? "/" : "", t->set,
-                                         fsim_strategy_names[y->strategy]);
-            fsim_measured all = {.hw = t->hw->name,
-                                 .workload = workload,
-                                 .set = t->set,
-                                 .source = source,
-                                 .strategy = y->strategy,
-                                 .l2 = t->warm ? FSIM_L2_WARM : FSIM_L2_COLD,
-                                 .dram_read_bytes = NAN,
-                                 .dram_write_bytes = NAN};
-            int stand_ins = 0;
+            const fsim_measured common = {.id = fsim_printf(c->arena, "%s%s%s/%s", workload, *t->set ? "/" : "", t->set,
+                                                            fsim_strategy_names[y->strategy]),
+                                          .hw = t->hw->name,
+                                          .workload = workload,
+                                          .set = t->set,
+                                          .source = l.source,
+                                          .strategy = y->strategy,
+                                          .l2 = t->warm ? FSIM_L2_WARM : FSIM_L2_COLD,
+                                          .dram_read_bytes = NAN,
+                                          .dram_write_bytes = NAN};
+            add_plan_rows(&l, t, y, &common);
             for (int k = 0; k < y->plan.kernels; k++)
-                stand_ins += y->ran[k].stand_in != NULL;
-            if (stand_ins)
-                all.source =
-                    fsim_printf(c->arena, "%s, %d of the library's products by our own kernels", source, stand_ins);
-            for (int graph = 0; graph < 2; graph++) {
-                const fsim_times *m = graph ? &y->measured.graph : &y->measured.stream;
-                if (m->samples == 0 || !is_plan_sound(y))
-                    continue;
-                all.id = fsim_printf(c->arena, "%s/%s%s", id, graph ? "graph" : "stream", t->warm ? "/warm" : "");
-                all.launch = graph ? FSIM_REGIME_GRAPH : FSIM_REGIME_STREAM;
-                all.time_s = m->median_s;
-                *FSIM_PUSH(c->arena, row, rows, room) = all;
-            }
-            for (int k = 0; k < y->plan.kernels; k++)
-                for (int warm = 0; warm < 2; warm++) {
-                    const fsim_measured_kernel *m = &y->measured.kernel[k];
-                    const fsim_times *s = warm ? &m->warm : &m->cold;
-                    if (s->samples == 0 || !is_kernel_sound(t, y, k))
-                        continue;
-                    const fsim_group *o = y->plan.kernel[k].group;
-                    const char *names = "";
-                    for (int n = 0; n < o->members; n++)
-                        names = o->member[n].clone ? names
-                                                   : fsim_printf(c->arena, "%s%s%s", names, *names ? "+" : "",
-                                                                 t->graph->node[o->member[n].node].name);
-                    fsim_measured one = all;
-                    one.source = source;
-                    one.id = fsim_printf(c->arena, "%s/%s/%s", id, y->program[k].name, warm ? "warm" : "cold");
-                    one.kernel = names;
-                    one.launch = FSIM_REGIME_KERNEL;
-                    one.l2 = warm ? FSIM_L2_WARM : FSIM_L2_COLD;
-                    one.time_s = s->median_s;
-                    if (y->ran[k].library)
-                        one.source = fsim_printf(c->arena, "%s, by %s", source, y->ran[k].library);
-                    if (y->ran[k].stand_in)
-                        one.source = fsim_printf(c->arena, "%s, by our own kernel in the library's place", source);
-                    one.dram_read_bytes = warm ? NAN : m->dram_read_bytes;
-                    one.dram_write_bytes = warm ? NAN : m->dram_write_bytes;
-                    *FSIM_PUSH(c->arena, row, rows, room) = one;
-                }
+                add_kernel_rows(&l, t, y, k, &common);
         }
     }
-    fsim_rows_write(out, row, rows);
+    fsim_rows_write(out, l.row, l.count);
 }
 
 /* Other processes had the CPUs nearly all the time. Samples are tried again then, and in the end counted in CPU time,
@@ -260,37 +257,44 @@ static bool is_wrong(const fsim_trials *x)
     return wrong;
 }
 
-/* What the runner can't go on after. A GPU goes on with the next workload unless it is lost. */
-static bool is_end(const fsim_runner *r, const fsim_fault *fault)
+/* Is this a fault that no other workload can be run after? */
+static bool is_end(const fsim_device *d, const fsim_fault *fault)
 {
     return fault->status != FSIM_OK && fault->status != FSIM_INCONCLUSIVE &&
-           (!fsim_runner_gpu(r) || fsim_runner_lost(r));
+           (!d->backend->goes_on || d->backend->lost(d));
 }
 
-/* One workload, from its file to its measurements: what fails is said in t. *fault: the runner can't go on, or noise.
+/* What a trial is made of. */
+typedef struct {
+    const fsim_inputs *in;
+    const fsim_hw *hw; /* that is predicted for */
+    const trial_options *o;
+    double until_s; /* by fsim_now_s: when measuring it ends; 0: no limit */
+} subject;
+
+/* One workload, from its file to its measurements: what fails is said in t. *fault: nothing more can be run, or noise.
  */
-static void try_workload(fsim_context *c, fsim_runner *r, const fsim_inputs *in, const fsim_hw *hw,
-                         const trial_options *o, double until_s, fsim_trial *t, fsim_fault *fault)
+static void try_workload(fsim_context *c, fsim_device *d, const subject *s, fsim_trial *t, fsim_fault *fault)
 {
     const double budget_s = c->set.budget_s,
                  interpret_s = budget_s > 0 ? fmin(0.6, budget_s / 16) : 0.6; /* for each plan */
     const fsim_trial_how how = {.budget_s = budget_s,
-                                .until_s = until_s,
+                                .until_s = s->until_s,
                                 .samples = (int)c->set.samples,
                                 .kernels = true,
-                                .warm = in->how.warm};
-    *t = fsim_trial_of(in->graph, hw, &in->how, o->strategy, o->strategies, c->arena);
+                                .warm = s->in->how.warm};
+    const fsim_trial_source source = {document(c, s->in->graph), fsim_bindings(c), c->set.set.count, interpret_s};
+    *t = fsim_trial_of(s->in->graph, s->hw, &s->in->how, s->o->strategy, s->o->strategies, c->arena);
     t->set = fsim_set_text(c);
-    if (!c->set.no_check &&
-        !fsim_trial_check(t, r, document(c, in->graph), fsim_bindings(c), c->set.set.count, interpret_s, fault)) {
+    if (!c->set.no_check && !fsim_trial_check(t, d, &source, fault)) {
         t->unchecked = fault->message;
-        if (is_end(r, fault))
+        if (is_end(d, fault))
             return;
         *fault = (fsim_fault){0};
     }
     if (c->set.no_measure)
         return;
-    (void)!r->measure(r, t, &how, fault);
+    (void)!fsim_trial_measure(t, d, &how, fault);
     fsim_trial_judge(t);
 }
 
@@ -341,11 +345,11 @@ static int verdict(fsim_context *c, const fsim_trials *x, int gates, const fsim_
 }
 
 /* A lost device is left alone: the driver's clean-up at the program's end would wait for what hangs. */
-static int finish(fsim_context *c, fsim_runner *r, int status)
+static int finish(fsim_context *c, fsim_device *d, int status)
 {
-    const bool lost = r && fsim_runner_lost(r);
-    if (r)
-        r->close(r);
+    const bool lost = d && d->backend->lost(d);
+    if (d)
+        d->backend->close(d);
     if (!lost)
         return status;
     status = fsim_finish_stdout(c, status);
@@ -353,67 +357,97 @@ static int finish(fsim_context *c, fsim_runner *r, int status)
     _exit(status);
 }
 
+/* A run: what was asked for, and what became of it. */
+typedef struct {
+    trial_options o;
+    fsim_words all; /* workloads */
+    fsim_inputs *in;
+    fsim_trial *trial;
+    fsim_trials x;
+    fsim_fault fault, noise;
+    double start_s;
+} session;
+
+static int read_all_inputs(fsim_context *c, session *s)
+{
+    int status = FSIM_EXIT_OK;
+    s->all = c->args;
+    s->in = fsim_new(c->arena, fsim_inputs, s->all.count);
+    for (int i = 0; i < s->all.count && !status; i++) {
+        c->args = (fsim_words){.at = s->all.at + i, .count = 1};
+        status = fsim_read_inputs(c, &s->in[i]);
+    }
+    return status;
+}
+
+/* One workload after the other; what one leaves of its budget, the next has. */
+static void try_all(fsim_context *c, fsim_device *d, session *s)
+{
+    const fsim_hw *hw = s->in[0].hw[0];
+    if (!c->set.no_measure && d->backend->recalibrated)
+        hw = d->backend->recalibrated(d, hw, &s->fault);
+    while (s->x.count < s->all.count && hw && s->fault.status == FSIM_OK) {
+        const double until_s = c->set.budget_s > 0 ? s->start_s + (s->x.count + 1) * c->set.budget_s : 0;
+        const subject one = {&s->in[s->x.count], hw, &s->o, until_s};
+        try_workload(c, d, &one, &s->trial[s->x.count], &s->fault);
+        s->x.count++;
+        if (s->fault.status == FSIM_INCONCLUSIVE) {
+            s->noise = s->fault;
+            s->fault = (fsim_fault){0};
+        }
+    }
+}
+
+/* Results to the report and to --measured, and the exit status that they mean. */
+static int deliver_trials(fsim_context *c, fsim_device *d, session *s, fsim_output *rows)
+{
+    const char *why = "";
+    s->x.device = d->backend->name;
+    s->x.name = d->name;
+    s->x.facts = d->backend->facts(d, c->arena);
+    s->x.no_counters = no_counters(d);
+    s->x.gate = s->o.gate;
+    const int gates = try_trial_gates(&s->x, s->o.gate, c->arena);
+    if (rows) {
+        put_rows(fsim_stream(rows), c, &s->x);
+        if (!fsim_commit(rows, &why))
+            fsim_error(c->diag, fsim_command_line, "cannot write '%s': %s", c->set.measured, why);
+    }
+    const int status = fsim_deliver(c, &s->x);
+    return finish(c, d, status ? status : verdict(c, &s->x, gates, &s->fault, &s->noise));
+}
+
 int fsim_run_trials(fsim_context *c)
 {
-    const double start_s = fsim_now_s();
+    const fsim_backend *device = fsim_backend_of((fsim_device_kind)c->set.device);
+    session s = {.start_s = fsim_now_s()};
     c->kind = FSIM_RESULT_TRIALS;
-    trial_options o = {.strategies = 0};
-    if (!check_trial(c, &o))
+    if (!check_trial(c, device, &s.o))
         return fsim_usage_status(c);
     if (c->set.hw.count == 0) {
         c->set.hw.at = fsim_new(c->arena, const char *, 1);
-        c->set.hw.at[c->set.hw.count++] = "host";
+        c->set.hw.at[c->set.hw.count++] = device->own_hw;
     }
-    const fsim_words all = c->args;
-    fsim_inputs *in = fsim_new(c->arena, fsim_inputs, all.count);
-    int status = FSIM_EXIT_OK;
-    for (int i = 0; i < all.count && !status; i++) {
-        c->args = (fsim_words){.at = all.at + i, .count = 1};
-        status = fsim_read_inputs(c, &in[i]);
-    }
+    int status = read_all_inputs(c, &s);
     if (status || (status = fsim_open_outputs(c)))
         return status;
     fsim_output *rows = c->set.measured ? fsim_open_file(c, "--measured", c->set.measured) : NULL;
     if (c->set.measured && !rows)
         return fsim_give_up_outputs(c, FSIM_EXIT_NO_INPUT);
-    fsim_fault fault = {0}, noise = {0};
-    fsim_runner *r = open_runner(c, &fault);
-    const fsim_hw *hw = !r ? NULL : c->set.no_measure ? in[0].hw[0] : fsim_runner_hw(r, in[0].hw[0], &fault);
-    fsim_trial *trial = fsim_new(c->arena, fsim_trial, all.count);
-    fsim_trials x = {.at = trial,
-                     .gates = c->set.gates.count,
-                     .verbose = c->set.verbose,
-                     .measured = !c->set.no_measure,
-                     .facts = ""};
-    while (x.count < all.count && hw && fault.status == FSIM_OK) {
-        const double until_s =
-            c->set.budget_s > 0 ? start_s + (x.count + 1) * c->set.budget_s : 0; /* what one leaves, the next has */
-        try_workload(c, r, &in[x.count], hw, &o, until_s, &trial[x.count], &fault);
-        x.count++;
-        if (fault.status == FSIM_INCONCLUSIVE) {
-            noise = fault;
-            fault = (fsim_fault){0};
-        }
-    }
-    if (fault.status &&
-        !(r && fsim_runner_gpu(r) && x.count > 0)) { /* of a GPU, what was measured before it was lost is shown */
-        fsim_error(c->diag, fsim_command_line, "%s", fault.message);
-        if (rows)
-            fsim_discard(rows);
-        return finish(c, r, fsim_give_up_outputs(c, fsim_exit_status(fault.status)));
-    }
-    x.device = r->name;
-    x.name = r->device;
-    x.facts = facts_of(c, r);
-    x.no_counters = fsim_runner_gpu(r) ? fsim_runner_gpu(r)->no_counters : NULL;
-    x.gate = o.gate;
-    const int gates = try_trial_gates(&x, o.gate, c->arena);
-    const char *why = "";
-    if (rows) {
-        put_rows(fsim_stream(rows), c, &x);
-        if (!fsim_commit(rows, &why))
-            fsim_error(c->diag, fsim_command_line, "cannot write '%s': %s", c->set.measured, why);
-    }
-    status = fsim_deliver(c, &x);
-    return finish(c, r, status ? status : verdict(c, &x, gates, &fault, &noise));
+    s.trial = fsim_new(c->arena, fsim_trial, s.all.count);
+    s.x = (fsim_trials){.at = s.trial,
+                        .gates = c->set.gates.count,
+                        .verbose = c->set.verbose,
+                        .measured = !c->set.no_measure,
+                        .facts = ""};
+    fsim_device *d = open_device(c, &s.fault);
+    if (d)
+        try_all(c, d, &s);
+    const bool shown = d && d->backend->goes_on && s.x.count > 0; /* what was measured before the device was lost */
+    if (!s.fault.status || shown)
+        return deliver_trials(c, d, &s, rows);
+    fsim_error(c->diag, fsim_command_line, "%s", s.fault.message);
+    if (rows)
+        fsim_discard(rows);
+    return finish(c, d, fsim_give_up_outputs(c, fsim_exit_status(s.fault.status)));
 }

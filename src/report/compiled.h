@@ -5,7 +5,7 @@
 #define FUSESIM_REPORT_COMPILED_H
 
 #include "report/gate.h"
-#include "validate/trial/compiled.h"
+#include "validate/cuda/compiled.h"
 
 typedef enum {
     FSIM_REGISTERS_CLASS,

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # calibrate --device cuda on the mock GPU: a hardware file that passes the checks; each fault has its message and status and leaves no file. gpu_session.sh: its commands, and a short run.
+# depends: memory cost: 25
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 [ -n "${MOCKGPU:-}" ] && [ -e "$MOCKGPU" ] || { echo 'no mock GPU'; exit 77; }
 python=${PYTHON:-python3}
-export LC_ALL=C SOURCE_DATE_EPOCH=86400 FUSESIM_CACHE=$PWD/cache
+export LC_ALL=C SOURCE_DATE_EPOCH=86400 FUSESIM_CACHE=${FUSESIM_CACHE:-$PWD/cache}
 export FUSESIM_CUDA_LIB=$MOCKGPU FUSESIM_NVRTC_LIB=$MOCKGPU FUSESIM_CUPTI_LIB=$MOCKGPU FUSESIM_NVML_LIB=$MOCKGPU FUSESIM_CUBLAS_LIB=/nonexistent/libcublas.so
 export MOCK_SKIP_REPEATS=1 MOCK_MEMORY=130000000
 unset COLUMNS FUSESIM_HWMODELS MOCK_FAIL

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # calibrate --device cpu writes a hardware file that passes the checks and that predictions take; what it measures is not asserted.
+# depends: once cost: 7
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 python=${PYTHON:-python3}
-export LC_ALL=C SOURCE_DATE_EPOCH=86400 FUSESIM_CACHE=$PWD/cache
+export LC_ALL=C SOURCE_DATE_EPOCH=86400 FUSESIM_CACHE=${FUSESIM_CACHE:-$PWD/cache}
 unset COLUMNS FUSESIM_HWMODELS
 command -v "${CC:-cc}" >/dev/null || { echo "no C compiler"; exit 77; }
 failures=0

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # import --measurements: profiles of other tools become rows that validate reads; what is wrong leaves nothing behind.
+# depends: memory
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 export LC_ALL=C

@@ -4,13 +4,14 @@
 # validate/'s. src/predict.h and src/regions.h stand beside the folders, above plan/: validate, evidence, report and command may include them. main.c includes all.
 # One file each knows libyaml and cJSON. Only main.c reads the environment (and validate/, which looks for compilers and libraries); only it and
 # the commands end the process and know exit codes.
+# depends: once
 set -u
 cd "${SOURCE_DIR:?}" || exit 70
 
 find src validate -name '*.[ch]' -o -name '*.def' | LC_ALL=C sort | tr '\n' '\0' | xargs -0 awk '
 BEGIN {
     names = "base input hw graph fusion kernel cost vendor plan/price plan/search plan/rivals plan emit evidence"
-    names = names " validate/device validate/cpu validate/cuda validate/reference validate/trial report api command"
+    names = names " validate/device validate/reference validate/trial validate/cpu validate/cuda report api command"
     layers = split(names, name, " ")
     for (i = 1; i <= layers; i++) level[name[i]] = i
     beside = level["plan"] + 0.5 # predict.h, regions.h

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # --plan: a plan that was written is read back to the same bits; what is illegal in one is said, all of it, with its place.
+# depends: memory cost: 4
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 python=${PYTHON:-python3}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # validate --measurements: text, JSON, Markdown, JUnit and charts of tests/measured/toy.csv, whose numbers are made up; gates; the same bytes from any number of threads.
+# depends: memory cost: 2
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 python=${PYTHON:-python3}

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cost: 5 */
 /* The plans that XLA:GPU, TorchInductor, ONNX Runtime and TensorRT are known to choose, on an H100; and what every
  * baseline promises. */
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cost: 9 */
 /* Chains tile by tile: their text, compiled for the host and thread by thread as a GPU would run it, against the
  * reference. */
 #include "emit/program.h"
@@ -6,6 +7,7 @@
 #include "validate/cpu/cpu.h"
 #include "validate/reference/check.h"
 
+#include "../mock/build.h"
 #include "../mock/emulate.h"
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -211,7 +213,7 @@ static void the_host_computes_what_the_reference_does(void **unused)
 {
     (void)unused;
     const char *why = "";
-    const fsim_cpu_compiler how = {.header = fsim_dialect_text, .compiler = compiler, .cache = ""};
+    const fsim_cpu_compiler how = {.header = fsim_dialect_text, .compiler = compiler};
     fsim_cpu_module *m = fsim_cpu_compile(program, CASES, &how, arena, &why);
     if (!m)
         skip();
@@ -247,7 +249,7 @@ static void a_scale_that_is_off_by_little_is_told(void **unused)
         fsim_reference_free(reference[usual]);
         program[usual] = kept;
         reference[usual] = kept_reference;
-        const fsim_cpu_compiler how = {.header = fsim_dialect_text, .compiler = compiler, .cache = ""};
+        const fsim_cpu_compiler how = {.header = fsim_dialect_text, .compiler = compiler};
         const char *why = "";
         fsim_cpu_module *m = fsim_cpu_compile(&p, 1, &how, arena, &why);
         if (!m)
@@ -265,29 +267,6 @@ static void a_scale_that_is_off_by_little_is_told(void **unused)
         fsim_cpu_unload(m);
     }
     fsim_reference_free(r);
-}
-
-static void put_file(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
-}
-
-/* All texts compiled as the emulator's, in a folder. */
-static void compile_emulated(const char *folder)
-{
-    char *command = fsim_printf(arena, "cd %s || exit 1\n", folder);
-    put_file(fsim_printf(arena, "%s/fusesim_dialect.h", folder), fsim_dialect_text);
-    for (int i = 0; i < CASES; i++) {
-        put_file(fsim_printf(arena, "%s/k%d.c", folder, i), program[i].source);
-        command = fsim_printf(arena,
-                              "%scc -std=gnu11 -O0 -w -fPIC -shared -Wl,-Bsymbolic -ffp-contract=off -DFS_EMULATED "
-                              "-include %s -I. -o k%d.so k%d.c -lm &\n%s",
-                              command, MOCK_EMULATED_H, i, i, i % 4 == 3 ? "wait\n" : "");
-    }
-    assert_int_equal(system(fsim_printf(arena, "%swait", command)), 0);
 }
 
 static void emulate(int i, const char *library, const char *order)
@@ -324,17 +303,21 @@ static void emulate(int i, const char *library, const char *order)
 static void a_gpu_does_whatever_order_its_threads_run_in(void **unused)
 {
     (void)unused;
-    char folder[] = "/tmp/fusesim-flash-test-XXXXXX";
-    assert_non_null(mkdtemp(folder));
-    compile_emulated(folder);
+    const char *text[CASES];
+    for (int i = 0; i < CASES; i++)
+        text[i] = program[i].source;
+    const char **library = mock_build(text, CASES, "-O0 -w", arena);
+    for (int i = 0; i < CASES; i++)
+        if (!library[i])
+            fail_msg("%s does not compile", cases[i].name);
     for (int reverse = 0; reverse < 2; reverse++) {
         if (reverse)
             setenv("MOCK_ORDER", "reverse", 1);
         for (int i = 0; i < CASES; i++)
-            emulate(i, fsim_printf(arena, "%s/k%d.so", folder, i), reverse ? "reverse" : "ascending");
+            emulate(i, library[i], reverse ? "reverse" : "ascending");
     }
     unsetenv("MOCK_ORDER");
-    assert_int_equal(system(fsim_printf(arena, "rm -r %s", folder)), 0);
+    mock_build_end(library, CASES);
 }
 
 int main(void)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cost: 11 */
 /* Generated kernels of random graphs, compiled as C and run: optimal, greedy and maximal plans must give what the
  * reference gives. FUSESIM_RANDOM_GRAPHS sets how many (bench/kernels.sh runs 200); a failing one prints its seed and
  * its workload. */
@@ -14,7 +15,8 @@
 #include <cmocka.h> /* needs those above */
 
 #include "random.h"
-#include "validate/trial/runner.h"
+#include "validate/device/backends.h"
+#include "validate/trial/run.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__clang__)
 enum { GRAPHS = 6 };
@@ -154,6 +156,11 @@ static void widen(fsim_trial *t, fsim_arena *a)
                 t->plan[p].program[k].source = fsim_printf(a, "#define FS_WIDE\n%s", t->plan[p].program[k].source);
 }
 
+static fsim_device *open_host(fsim_arena *a, fsim_fault *fault)
+{
+    return fsim_device_open(FSIM_DEVICE_CPU, &(fsim_device_options){.threads = 1}, a, fault);
+}
+
 static void random_graphs(void **state_)
 {
     (void)state_;
@@ -163,7 +170,7 @@ static void random_graphs(void **state_)
     fsim_arena *all = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(all);
     fsim_fault fault = {0};
-    fsim_runner *r = fsim_runner_on_host(1, 0, all, &fault);
+    fsim_device *r = open_host(all, &fault);
     fsim_hw *hw = fsim_hw_read(all, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-80gb.yaml");
     int kernels = 0, wrong = 0, untold = 0;
     if (!r)
@@ -175,15 +182,16 @@ static void random_graphs(void **state_)
         state = (uint64_t)seed;
         const char *text = random_workload(a, 3 + (int)draw(12));
         const fsim_graph *g = fsim_graph_parse(a, quiet, "random.yaml", text, strlen(text), NULL, 0);
-        const fsim_options options = {
-            .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 0.2};
+        const fsim_options options = {.strategy = FSIM_STRATEGY_OPTIMAL,
+                                      .regime = FSIM_REGIME_STREAM,
+                                      .time_limit_s = 0.02}; /* any plan will do */
         if (!g)
             fsim_diag_print(quiet, stderr, false);
         assert_non_null(g);
         fsim_trial t = fsim_trial_of(g, hw, &options, strategy, 3, a);
         if (seed % 3 == 0)
             widen(&t, a);
-        assert_true(fsim_trial_check(&t, r, NULL, NULL, 0, 10, &fault));
+        assert_true(fsim_trial_check(&t, r, &(fsim_trial_source){.most_s = 10}, &fault));
         assert_int_equal(t.scale, 1);
         for (int p = 0; p < t.plans; p++) {
             kernels += t.plan[p].checked;
@@ -199,7 +207,7 @@ static void random_graphs(void **state_)
         fsim_arena_free(a);
     }
     printf("%d kernels of %d random graphs, %d wrong, %d not compared\n", kernels, graphs, wrong, untold);
-    r->close(r);
+    r->backend->close(r);
     fsim_arena_free(all);
     assert_int_equal(wrong, 0);
     assert_true(untold * 10 <= kernels);
@@ -223,7 +231,7 @@ static void inputs_that_overflow_are_made_smaller(void **state_)
     static const fsim_strategy strategy[] = {FSIM_STRATEGY_MAXIMAL, FSIM_STRATEGY_EAGER};
     fsim_arena *a = fsim_arena_new();
     fsim_fault fault = {0};
-    fsim_runner *r = fsim_runner_on_host(1, 0, a, &fault);
+    fsim_device *r = open_host(a, &fault);
     const fsim_hw *hw = fsim_hw_read(a, fsim_diag_new(a), FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-80gb.yaml");
     if (!r)
         skip();
@@ -233,13 +241,13 @@ static void inputs_that_overflow_are_made_smaller(void **state_)
                                          a);
     const fsim_options options = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 0.2};
     fsim_trial t = fsim_trial_of(g, hw, &options, strategy, 2, a);
-    assert_true(fsim_trial_check(&t, r, NULL, NULL, 0, 10, &fault));
+    assert_true(fsim_trial_check(&t, r, &(fsim_trial_source){.most_s = 10}, &fault));
     assert_int_equal(t.plans, 2);
     for (int p = 0; p < t.plans; p++) {
         assert_int_equal(t.plan[p].checked, t.plan[p].plan.kernels);
         assert_int_equal(t.plan[p].wrong, 0);
     }
-    r->close(r);
+    r->backend->close(r);
     fsim_arena_free(a);
 }
 
@@ -263,21 +271,21 @@ static void few_wrong_elements_of_a_plan_are_told(void **state_)
             fsim_set_element(types[k], one, i, v);
             fsim_set_element(types[k], other, i, v * (1 + rounding[k] * ((double)draw(201) - 100) / 100));
         }
-        assert_null(fsim_apart_by(g, y, one, other, "eager", a));
+        assert_null(fsim_apart_by(g, y, &(fsim_two_results){one, other, "eager"}, a));
         const double was = fsim_element(types[k], other, 777);
         fsim_set_element(types[k], other, 777, was > 0 ? was - 1.5 : was + 1.5);
-        const char *told = fsim_apart_by(g, y, one, other, "eager", a);
+        const char *told = fsim_apart_by(g, y, &(fsim_two_results){one, other, "eager"}, a);
         assert_non_null(told);
         assert_non_null(strstr(told, "y: 1 of 262144 elements differ from what eager makes"));
         if (types[k] != FSIM_F32) /* where one element outweighs the rounding of all */
-            assert_null(fsim_apart_by(jumping, sorted, one, other, "eager", a));
+            assert_null(fsim_apart_by(jumping, sorted, &(fsim_two_results){one, other, "eager"}, a));
         fsim_set_element(types[k], other, 777, was);
         fsim_set_element(types[k], one, 3, (double)NAN);
-        told = fsim_apart_by(g, y, one, other, "eager", a);
+        told = fsim_apart_by(g, y, &(fsim_two_results){one, other, "eager"}, a);
         assert_non_null(told);
         assert_non_null(strstr(told, "y: 1 of 262144 elements are no finite number"));
         fsim_set_element(types[k], other, 3, (double)NAN);
-        assert_null(fsim_apart_by(g, y, one, other, "eager", a));
+        assert_null(fsim_apart_by(g, y, &(fsim_two_results){one, other, "eager"}, a));
         free(one);
         free(other);
     }
@@ -304,10 +312,20 @@ static void rows_of_large_inputs_differ(void **state_)
     fsim_arena_free(a);
 }
 
+/* What is compared is numbers: -O1 compiles in half the time that the runner's -O3 takes. */
+static int compile_quickly(void **unused)
+{
+    (void)unused;
+    char command[256];
+    const char *cc = getenv("CC");
+    snprintf(command, sizeof command, "%s -O1", cc && *cc ? cc : "cc");
+    return setenv("CC", command, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_graphs), cmocka_unit_test(inputs_that_overflow_are_made_smaller),
         cmocka_unit_test(few_wrong_elements_of_a_plan_are_told), cmocka_unit_test(rows_of_large_inputs_differ)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, compile_quickly, NULL);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cost: 4 */
 /* The compiler: its log, its cubins and their cache; NVRTC itself only where it is installed. */
 #include <setjmp.h>
 #include <stdarg.h>

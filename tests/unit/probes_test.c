@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cost: 8 */
 /* Probes of a GPU: their figures on the mock, whose times are known, and what becomes of them in a hardware file. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +30,7 @@ static char folder[] = "/tmp/fusesim_probes_XXXXXX";
 static int open_folder(void **unused)
 {
     (void)unused;
-    return mkdtemp(folder) ? setenv("FUSESIM_CACHE", folder, 1) : -1;
+    return mkdtemp(folder) ? setenv("FUSESIM_CACHE", folder, 0) : -1;
 }
 
 static int clear_folder(void **unused)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cost: 4 */
 /* The search against its definition: on random graphs the optimum is the least of all legal partitions, which a second
  * enumerator, written another way, lists too. */
 #include <setjmp.h>
@@ -517,21 +518,22 @@ static void costs_are_monotone(void **unused)
 {
     (void)unused;
     static const char *const text[] = {
-        "tensors: {q: {shape: [2, 4, 512, 64], dtype: f32}, k: {shape: [2, 4, 512, 64], dtype: f32}, v: {shape: [2, 4, "
-        "512, 64], dtype: f32}}\noperators:\n"
-        "  - {op: attention, in: [q, k, v], out: y}\n",
-        "tensors: {q: {shape: [1, 1, 1, 64], dtype: f32}, k: {shape: [1, 1, 4096, 64], dtype: f32}, v: {shape: [1, 1, "
-        "4096, 64], dtype: f32}}\noperators:\n"
-        "  - {op: attention, in: [q, k, v], out: y}\n",
-        "tensors: {x: {shape: [512, 64], dtype: f32}, w: {shape: [64, 512], dtype: f32}, u: {shape: [512, 64], dtype: "
-        "f32}}\noperators:\n"
-        "  - {op: matmul, in: [x, w], out: h}\n  - {op: relu, in: h, out: a}\n  - {op: matmul, in: [a, u], out: y}\n",
-        "tensors: {x: {shape: [512, 64], dtype: f32}, w: {shape: [64, 512], dtype: f32}, u: {shape: [64, 512], dtype: "
-        "f32}}\noperators:\n"
-        "  - {op: matmul, in: [x, w], out: h}\n  - {op: silu, in: h, out: a}\n  - {op: matmul, in: [x, u], out: b}\n  "
-        "- {op: mul, in: [a, b], out: y}\n",
-        "tensors: {x: {shape: [512, 64], dtype: f32}, w: {shape: [64, 128], dtype: f32}}\noperators:\n"
-        "  - {op: matmul, in: [x, w], out: h}\n  - {op: softmax, in: h, out: y, dim: 1}\n"};
+        ("tensors: {q: {shape: [2, 4, 512, 64], dtype: f32}, k: {shape: [2, 4, 512, 64], dtype: f32}, v: {shape: [2, "
+         "4, "
+         "512, 64], dtype: f32}}\noperators:\n"
+         "  - {op: attention, in: [q, k, v], out: y}\n"),
+        ("tensors: {q: {shape: [1, 1, 1, 64], dtype: f32}, k: {shape: [1, 1, 4096, 64], dtype: f32}, v: {shape: [1, 1, "
+         "4096, 64], dtype: f32}}\noperators:\n"
+         "  - {op: attention, in: [q, k, v], out: y}\n"),
+        ("tensors: {x: {shape: [512, 64], dtype: f32}, w: {shape: [64, 512], dtype: f32}, u: {shape: [512, 64], dtype: "
+         "f32}}\noperators:\n"
+         "  - {op: matmul, in: [x, w], out: h}\n  - {op: relu, in: h, out: a}\n  - {op: matmul, in: [a, u], out: y}\n"),
+        ("tensors: {x: {shape: [512, 64], dtype: f32}, w: {shape: [64, 512], dtype: f32}, u: {shape: [64, 512], dtype: "
+         "f32}}\noperators:\n"
+         "  - {op: matmul, in: [x, w], out: h}\n  - {op: silu, in: h, out: a}\n  - {op: matmul, in: [x, u], out: b}\n  "
+         "- {op: mul, in: [a, b], out: y}\n"),
+        ("tensors: {x: {shape: [512, 64], dtype: f32}, w: {shape: [64, 128], dtype: f32}}\noperators:\n"
+         "  - {op: matmul, in: [x, w], out: h}\n  - {op: softmax, in: h, out: y, dim: 1}\n")};
     for (size_t i = 0; i < sizeof text / sizeof text[0]; i++) {
         fsim_arena *scratch = fsim_arena_new();
         fixture f = load(text[i]);

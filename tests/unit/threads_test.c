@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cost: 3 */
 /* Rows, bands and points thread by thread: texts that few workloads have (rows too long to keep, walked once for two
  * reductions; blocks that are not full), as the emulator runs them in two orders, against the reference; and that
  * nothing is written behind the end of what is theirs. */
 #include "predict.h"
 #include "validate/reference/check.h"
 
+#include "../mock/build.h"
 #include "../mock/emulate.h"
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -207,29 +209,27 @@ static int generate(const fsim_hw *hw, int i)
     return lacking;
 }
 
-static void put_file(const char *path, const char *text)
+/* The libraries of all texts, one case's behind the other's: those of case i start at first[i]. */
+static const char **compile(int *first)
 {
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
-}
-
-/* All texts compiled as the emulator's, in a folder. */
-static void compile(const char *folder)
-{
-    const char *command = fsim_printf(arena, "cd %s || exit 1\n", folder);
-    put_file(fsim_printf(arena, "%s/fusesim_dialect.h", folder), fsim_dialect_text);
+    int count = 0;
+    for (int i = 0; i < CASES; i++) {
+        first[i] = count;
+        count += programs[i];
+    }
+    first[CASES] = count;
+    const char **text = fsim_new(arena, const char *, count + 1);
     for (int i = 0; i < CASES; i++)
         for (int k = 0; k < programs[i]; k++) {
+            text[first[i] + k] = program[i][k].source;
             assert_non_null(program[i][k].source);
-            put_file(fsim_printf(arena, "%s/k%d_%d.c", folder, i, k), program[i][k].source);
-            command = fsim_printf(arena,
-                                  "%scc -std=gnu11 -O0 -w -fPIC -shared -Wl,-Bsymbolic -ffp-contract=off -DFS_EMULATED "
-                                  "-include %s -I. -o k%d_%d.so k%d_%d.c -lm &\n%s",
-                                  command, MOCK_EMULATED_H, i, k, i, k, i % 4 == 3 ? "wait\n" : "");
         }
-    assert_int_equal(system(fsim_printf(arena, "%swait", command)), 0);
+    const char **library = mock_build(text, count, "-O0 -w", arena);
+    for (int i = 0; i < CASES; i++)
+        for (int k = 0; k < programs[i]; k++)
+            if (!library[first[i] + k])
+                fail_msg("%s does not compile:\n%s", cases[i].name, program[i][k].source);
+    return library;
 }
 
 static void run(int i, int k, const fsim_host_memory *h, const char *library, const char *order)
@@ -268,7 +268,7 @@ static void threads_in_any_order_compute_the_reference(void **unused)
 {
     (void)unused;
     static const char *const orders[] = {"ascending", "reverse"};
-    char folder[] = "/tmp/fusesim-threads-test-XXXXXX";
+    int first[CASES + 1];
     arena = fsim_arena_new();
     const fsim_hw *hw = fsim_hw_read(arena, fsim_diag_new(arena), FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-80gb.yaml");
     assert_non_null(hw);
@@ -276,21 +276,20 @@ static void threads_in_any_order_compute_the_reference(void **unused)
     for (int i = 0; i < CASES; i++)
         lacking += generate(hw, i);
     assert_int_equal(lacking, 0);
-    assert_non_null(mkdtemp(folder));
-    compile(folder);
+    const char **library = compile(first);
     for (int o = 0; o < 2; o++) {
         setenv("MOCK_ORDER", orders[o], 1);
         for (int i = 0; i < CASES; i++) {
             fsim_host_memory *h = fsim_host_memory_new(reference[i], program[i], programs[i]);
             for (int k = 0; k < programs[i]; k++) {
-                run(i, k, h, fsim_printf(arena, "%s/k%d_%d.so", folder, i, k), orders[o]);
+                run(i, k, h, library[first[i] + k], orders[o]);
                 fsim_host_stand_in(h, reference[i], k);
             }
             fsim_host_memory_free(h);
         }
     }
     unsetenv("MOCK_ORDER");
-    assert_int_equal(system(fsim_printf(arena, "rm -r %s", folder)), 0);
+    mock_build_end(library, first[CASES]);
     for (int i = 0; i < CASES; i++)
         fsim_reference_free(reference[i]);
     fsim_arena_free(arena);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cost: 8 */
 /* Contractions in tiles: shapes, layouts, dtypes and what is fused with them, each text run on the host and, as the
  * GPU's threads would run it, in the emulator, in two orders; both against the reference in double precision. */
 #include "predict.h"
 #include "validate/cpu/cpu.h"
 #include "validate/reference/check.h"
 
+#include "../mock/build.h"
 #include "../mock/emulate.h"
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -308,8 +310,6 @@ static const tile_case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases, TEXT = 8192 };
 
-static char scratch[] = "/tmp/fusesim-tile-test-XXXXXX";
-
 /* "x: [2, 3], w: [3]" and "op in: x, out: y; ..." as a workload. */
 static void write_workload(const tile_case *c, char *text)
 {
@@ -403,7 +403,7 @@ static void tiles_on_the_host_compute_the_reference(void **unused)
             all[programs] = s[i].program[k];
             all[programs++].name = fsim_printf(a, "case%d_%s", i, s[i].program[k].name);
         }
-    const fsim_cpu_compiler how = {.header = fsim_dialect_text, .cache = ""};
+    const fsim_cpu_compiler how = {.header = fsim_dialect_text, .compiler = "cc -O1"};
     const char *why = "";
     fsim_cpu_module *m = fsim_cpu_compile(all, programs, &how, a, &why);
     if (!m) {
@@ -426,29 +426,6 @@ static void tiles_on_the_host_compute_the_reference(void **unused)
     fsim_cpu_unload(m);
     fsim_cpu_pool_free(pool);
     fsim_arena_free(a);
-}
-
-static void write_file(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    assert_int_equal(fputs(text, f) < 0, 0);
-    assert_int_equal(fclose(f), 0);
-}
-
-/* The text as the GPU's, for the emulator. NULL where it does not compile. */
-static void *emulated(const char *source, int number, fsim_arena *a)
-{
-    const char *c = fsim_printf(a, "%s/%d.c", scratch, number), *library = fsim_printf(a, "%s/%d.so", scratch, number);
-    write_file(c, source);
-    const char *command = fsim_printf(a,
-                                      "cc -std=gnu11 -O1 -Wall -Wno-psabi -Werror -fPIC -shared -DFS_EMULATED -include "
-                                      "%s/tests/mock/emulated.h -I%s -o %s %s -lm",
-                                      FUSESIM_SOURCE_DIR, scratch, library, c);
-    void *loaded = system(command) == 0 ? dlopen(library, RTLD_NOW | RTLD_LOCAL) : NULL;
-    unlink(c);
-    unlink(library);
-    return loaded;
 }
 
 static void run_emulated(const tile_case *c, const subject *s, int k, const fsim_host_memory *h, void *library,
@@ -475,35 +452,46 @@ static void run_emulated(const tile_case *c, const subject *s, int k, const fsim
     check_results(c, s, k, h, order, a);
 }
 
+static void run_case(const tile_case *c, const subject *s, const char *const *library, fsim_arena *a)
+{
+    fsim_host_memory *h = fsim_host_memory_new(s->r, s->program, s->programs);
+    for (int k = 0; k < s->programs; k++) {
+        if (!strstr(s->program[k].source, "FS_TILE(")) {
+            fsim_host_stand_in(h, s->r, k);
+            continue;
+        }
+        void *open = library[k] ? dlopen(library[k], RTLD_NOW | RTLD_LOCAL) : NULL;
+        if (!open)
+            fail_msg("%s does not compile:\n%s", c->name, s->program[k].source);
+        *(const void **)dlsym(open, "fs_emulator") = mock_calls();
+        run_emulated(c, s, k, h, open, "ascending", a);
+        run_emulated(c, s, k, h, open, "reverse", a);
+        dlclose(open);
+    }
+    fsim_host_memory_free(h);
+}
+
 static void tiles_in_threads_compute_the_reference(void **unused)
 {
     (void)unused;
-    assert_non_null(mkdtemp(scratch));
+    fsim_arena *a = fsim_arena_new();
+    subject s[CASES];
+    int first[CASES + 1] = {0};
     for (int i = 0; i < CASES; i++) {
-        fsim_arena *a = fsim_arena_new();
-        const char *dialect = fsim_printf(a, "%s/fusesim_dialect.h", scratch);
-        write_file(dialect, fsim_dialect_text);
-        const subject s = subject_of(&cases[i], a);
-        fsim_host_memory *h = fsim_host_memory_new(s.r, s.program, s.programs);
-        for (int k = 0; k < s.programs; k++) {
-            if (!strstr(s.program[k].source, "FS_TILE(")) {
-                fsim_host_stand_in(h, s.r, k);
-                continue;
-            }
-            void *library = emulated(s.program[k].source, k, a);
-            if (!library)
-                fail_msg("%s does not compile:\n%s", cases[i].name, s.program[k].source);
-            *(const void **)dlsym(library, "fs_emulator") = mock_calls();
-            run_emulated(&cases[i], &s, k, h, library, "ascending", a);
-            run_emulated(&cases[i], &s, k, h, library, "reverse", a);
-            dlclose(library);
-        }
-        fsim_host_memory_free(h);
-        fsim_reference_free(s.r);
-        unlink(dialect);
-        fsim_arena_free(a);
+        s[i] = subject_of(&cases[i], a);
+        first[i + 1] = first[i] + s[i].programs;
     }
-    rmdir(scratch);
+    const char **text = fsim_new(a, const char *, first[CASES] + 1);
+    for (int i = 0; i < CASES; i++)
+        for (int k = 0; k < s[i].programs; k++)
+            text[first[i] + k] = strstr(s[i].program[k].source, "FS_TILE(") ? s[i].program[k].source : NULL;
+    const char **library = mock_build(text, first[CASES], "-O1 -Wall -Wno-psabi -Werror", a);
+    for (int i = 0; i < CASES; i++) {
+        run_case(&cases[i], &s[i], library + first[i], a);
+        fsim_reference_free(s[i].r);
+    }
+    mock_build_end(library, first[CASES]);
+    fsim_arena_free(a);
 }
 
 int main(void)

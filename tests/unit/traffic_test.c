@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cost: 2 */
 /* Index maps and traffic against an oracle that walks every point of small shapes and counts what it touches. */
 #include <setjmp.h>
 #include <stdarg.h>

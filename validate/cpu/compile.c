@@ -2,7 +2,7 @@
 /* compile.c: programs to libraries by the host's compiler: processes side by side in a temporary folder, results kept
  * in a cache by what went into them. */
 #include "base/file.h"
-#include "validate/cpu/cpu.h"
+#include "validate/cpu/toolchain.h"
 #include "validate/device/texts.h"
 
 #include <ctype.h>
@@ -10,90 +10,20 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
-enum { MOST_WORDS = 64, MOST_CACHED = 2048 };
-
-/* What no compiler refuses. */
-static const char *const base_flags[] = {"-std=gnu11", "-O3", "-shared", "-fPIC", "-w"};
-/* What some refuse. No -ffast-math: it folds (k + 12582912) - 12582912, with which exp rounds. */
-static const char *const speed_flags[] = {"-march=native", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd",
-                                          "-mprefer-vector-width=512"};
-enum { BASE_FLAGS = sizeof base_flags / sizeof *base_flags, SPEED_FLAGS = sizeof speed_flags / sizeof *speed_flags };
-
-/* What compiles: the command without files. */
-typedef struct {
-    const char *word[MOST_WORDS]; /* argv: compiler, flags */
-    int words;
-    const char *version, *flags; /* flags: joined by blanks */
-    char **environment;          /* diagnostics in English */
-} toolchain;
+enum { MOST_CACHED = 2048 };
 
 typedef struct {
     fsim_arena *arena;
     const fsim_cpu_compiler *how;
-    toolchain tools;
+    fsim_toolchain tools;
     const char *folder, *cache; /* temporary folder; NULL: no cache */
     char salt[65];              /* hash of all that libraries depend on but their source */
 } builder;
-
-/* Processes. */
-
-static char **english(fsim_arena *a)
-{
-    int count = 0, kept = 0;
-    while (environ[count])
-        count++;
-    char **e = fsim_new(a, char *, count + 2);
-    for (int i = 0; i < count; i++)
-        if (strncmp(environ[i], "LC_ALL=", 7) != 0)
-            e[kept++] = environ[i];
-    e[kept] = fsim_strdup(a, "LC_ALL=C");
-    return e;
-}
-
-/* argv in `folder`, its output to `log`. 0 after an error. */
-static pid_t start(const toolchain *t, const char *const *argv, const char *log)
-{
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    sigset_t none;
-    pid_t pid = 0;
-    if (posix_spawn_file_actions_init(&files) != 0)
-        return 0;
-    posix_spawnattr_init(&attributes);
-    sigemptyset(&none);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    posix_spawn_file_actions_adddup2(&files, 1, 2);
-    if (posix_spawnp(&pid, argv[0], &files, &attributes, (char *const *)(const void *)argv, t->environment) != 0)
-        pid = 0;
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
-    return pid;
-}
-
-/* Did it end with status 0? */
-static bool finished(pid_t pid)
-{
-    int status = 0;
-    while (pid > 0 && waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return false;
-    return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-static bool runs(const toolchain *t, const char *const *argv, const char *log) { return finished(start(t, argv, log)); }
 
 /* Files. */
 
@@ -143,86 +73,6 @@ static const char *cache_folder(fsim_arena *a, const char *given)
 static const char *in(fsim_arena *a, const char *folder, const char *name, const char *end)
 {
     return fsim_printf(a, "%s/%s%s", folder, name, end);
-}
-
-/* The toolchain. */
-
-static bool set_compiler(fsim_arena *a, const fsim_cpu_compiler *how, toolchain *t)
-{
-    const char *given = how->compiler ? how->compiler : getenv("CC"), *p = given && *given ? given : "cc";
-    *t = (toolchain){.environment = english(a), .flags = "", .version = ""};
-    while (*(p += strspn(p, " \t"))) {
-        const size_t length = strcspn(p, " \t");
-        if (t->words == MOST_WORDS / 2)
-            return false;
-        t->word[t->words++] = fsim_strndup(a, p, length);
-        p += length;
-    }
-    return t->words > 0;
-}
-
-/* A command of the compiler's words and these, NULL behind them. */
-static const char **command(fsim_arena *a, const toolchain *t, const char *const *more, int count)
-{
-    const char **argv = fsim_new(a, const char *, t->words + count + 1);
-    memcpy(argv, t->word, (size_t)t->words * sizeof *argv);
-    memcpy(argv + t->words, more, (size_t)count * sizeof *argv);
-    return argv;
-}
-
-static void add_flag(fsim_arena *a, toolchain *t, const char *flag)
-{
-    t->word[t->words++] = flag;
-    t->flags = fsim_printf(a, "%s%s%s", t->flags, *t->flags ? " " : "", flag);
-}
-
-/* The speed flags that the compiler takes: all at once, or those that it takes one by one. */
-static void choose_flags(builder *b)
-{
-    fsim_arena *a = b->arena;
-    const char *source = in(a, b->folder, "flags", ".c"), *log = in(a, b->folder, "flags", ".log"),
-               *tail[SPEED_FLAGS + 4] = {"-Werror", "-fsyntax-only", source};
-    write_text(source, "void f(void);\nvoid f(void) {}\n");
-    for (int i = 0; i < SPEED_FLAGS; i++)
-        tail[3 + i] = speed_flags[i];
-    const bool all = runs(&b->tools, command(a, &b->tools, tail, 3 + SPEED_FLAGS), log);
-    toolchain chosen = b->tools;
-    for (int i = 0; i < BASE_FLAGS; i++)
-        add_flag(a, &chosen, base_flags[i]);
-    for (int i = 0; i < SPEED_FLAGS; i++) {
-        tail[3] = speed_flags[i];
-        if (all || runs(&b->tools, command(a, &b->tools, tail, 4), log))
-            add_flag(a, &chosen, speed_flags[i]);
-    }
-    b->tools = chosen;
-}
-
-/* False where the compiler does not start. */
-static bool find_compiler(builder *b)
-{
-    const char *log = in(b->arena, b->folder, "version", ".log"), *ask = "--version";
-    if (!set_compiler(b->arena, b->how, &b->tools) || !runs(&b->tools, command(b->arena, &b->tools, &ask, 1), log))
-        return false;
-    b->tools.version = first_line(b->arena, text_of(b->arena, log));
-    return true;
-}
-
-/* The features of the CPU that -march=native looks at. */
-static const char *cpu_features(fsim_arena *a)
-{
-    const char *info = text_of(a, "/proc/cpuinfo"), *flags = strstr(info, "\nflags"),
-               *features = strstr(info, "\nFeatures");
-    return flags ? first_line(a, flags + 1) : features ? first_line(a, features + 1) : "";
-}
-
-static void add_salt(builder *b)
-{
-    const char *header = b->how->header ? b->how->header : "";
-    const char *all = fsim_printf(b->arena, "%s\n%s\n%s\n%s\n%s", b->tools.version, b->tools.flags,
-                                  fsim_cpu_name(b->arena), cpu_features(b->arena), header);
-    for (int i = 0; i < b->tools.words; i++)
-        all = fsim_printf(b->arena, "%s\n%s", all, b->tools.word[i]);
-    fsim_sha256(all, strlen(all), b->salt);
 }
 
 /* One text: a nameless one, or one with its kernel's own names. */
@@ -311,7 +161,8 @@ static void begin(const builder *b, process *p)
     p->log = in(a, b->folder, name, ".log");
     const char *tail[] = {"-o", p->library, p->file, "-lm"};
     if (write_text(p->file, p->of[0]->nameless ? joined(a, p->of, p->jobs) : p->of[0]->source))
-        p->pid = start(&b->tools, command(a, &b->tools, tail, sizeof tail / sizeof *tail), p->log);
+        p->pid = fsim_toolchain_start(&b->tools, fsim_toolchain_command(&b->tools, tail, sizeof tail / sizeof *tail, a),
+                                      p->log);
     if (p->pid)
         return;
     for (int i = 0; i < p->jobs; i++)
@@ -351,7 +202,7 @@ static void keep(const builder *b, const char *library, const char *cached)
 
 static void end(const builder *b, process *p, fsim_cpu_module *m)
 {
-    const bool good = finished(p->pid);
+    const bool good = fsim_toolchain_finish(p->pid);
     const char *kept = NULL;
     for (int i = 0; i < p->jobs; i++) {
         job *j = p->of[i];
@@ -566,7 +417,7 @@ static void remove_folder(const builder *b)
 bool fsim_cpu_has_compiler(const fsim_cpu_compiler *how, fsim_arena *a, const char **tried)
 {
     builder b = {.arena = a, .how = how, .folder = temporary_folder(a)};
-    const bool found = b.folder && find_compiler(&b);
+    const bool found = b.folder && fsim_toolchain_find(how, b.folder, a, &b.tools);
     *tried = b.tools.words ? b.tools.word[0] : "cc";
     if (b.folder)
         remove_folder(&b);
@@ -576,7 +427,7 @@ bool fsim_cpu_has_compiler(const fsim_cpu_compiler *how, fsim_arena *a, const ch
 fsim_cpu_module *fsim_cpu_compile(const fsim_program *program, int count, const fsim_cpu_compiler *how, fsim_arena *a,
                                   const char **why)
 {
-    const double start_s = fsim_cpu_now_s();
+    const double start_s = fsim_now_s();
     builder b = {.arena = a, .how = how, .folder = temporary_folder(a)};
     fsim_cpu_module *m = fsim_new(a, fsim_cpu_module, 1);
     *why = NULL;
@@ -584,14 +435,14 @@ fsim_cpu_module *fsim_cpu_compile(const fsim_program *program, int count, const 
         *why = fsim_printf(a, "no temporary folder: %s", strerror(errno));
         return NULL;
     }
-    if (!find_compiler(&b)) {
+    if (!fsim_toolchain_find(how, b.folder, a, &b.tools)) {
         *why = fsim_printf(a, "no C compiler: '%s' does not start; set CC", b.tools.words ? b.tools.word[0] : "cc");
         remove_folder(&b);
         return NULL;
     }
-    choose_flags(&b);
+    fsim_toolchain_choose_flags(&b.tools, b.folder, a);
     b.cache = cache_folder(a, how->cache);
-    add_salt(&b);
+    fsim_toolchain_salt(&b.tools, how->header ? how->header : "", a, b.salt);
     if (how->header)
         write_text(in(a, b.folder, "fusesim_dialect", ".h"), fsim_printf(a, "%s\n#pragma once\n", how->header));
     *m = (fsim_cpu_module){.kernel = fsim_new(a, fsim_cpu_kernel, count + 1),
@@ -607,7 +458,7 @@ fsim_cpu_module *fsim_cpu_compile(const fsim_program *program, int count, const 
         m->failures += m->kernel[i].failed != NULL && !program[i].skipped;
         m->cached += m->kernel[i].cached;
     }
-    m->compile_s = fsim_cpu_now_s() - start_s;
+    m->compile_s = fsim_now_s() - start_s;
     return m;
 }
 

@@ -7,7 +7,7 @@
 #ifndef FUSESIM_VALIDATE_CPU_CPU_H
 #define FUSESIM_VALIDATE_CPU_CPU_H
 
-#include "validate/device/device.h"
+#include "validate/device/backend.h"
 
 /* Compiling. */
 
@@ -118,8 +118,6 @@ typedef struct {
 /* Runs each work once beforehand. False with *why set: not enough memory, no compiler for the copy. In a. */
 bool fsim_cpu_measure(fsim_cpu_pool *p, const fsim_cpu_work *work, int works, const fsim_cpu_how *how,
                       const fsim_cpu_compiler *compiler, fsim_arena *a, fsim_cpu_measurement *out, const char **why);
-/* Seconds on a monotonic clock. */
-double fsim_cpu_now_s(void);
 /* Seconds that the process's threads have had CPUs. Threads of a pool never rest for long, so that over a launch less
  * than threads x seconds means that others ran in their place. */
 double fsim_cpu_busy_s(void);

@@ -88,12 +88,12 @@ static void close_bench(bench *b)
 static double begin(bench *b, bool busiest)
 {
     fsim_cpu_count_busiest(b->pool, busiest);
-    return fsim_cpu_now_s();
+    return fsim_now_s();
 }
 
 static double end(bench *b, bool busiest, double start_s)
 {
-    const double elapsed_s = fsim_cpu_now_s() - start_s, took_s = busiest ? fsim_cpu_busiest_s(b->pool) : elapsed_s;
+    const double elapsed_s = fsim_now_s() - start_s, took_s = busiest ? fsim_cpu_busiest_s(b->pool) : elapsed_s;
     fsim_cpu_count_busiest(b->pool, false);
     return took_s;
 }
@@ -120,9 +120,9 @@ static double time_work(bench *b, const fsim_cpu_work *w, bool busiest)
 static double time_empty(bench *b)
 {
     void *const args[] = {NULL};
-    const double start_s = fsim_cpu_now_s();
+    const double start_s = fsim_now_s();
     fsim_cpu_launch(b->pool, b->entry[EMPTY], fsim_cpu_threads(b->pool), args);
-    return fsim_cpu_now_s() - start_s;
+    return fsim_now_s() - start_s;
 }
 
 fsim_spread_of fsim_spread_of_samples(double *x, int n)
@@ -146,11 +146,11 @@ typedef struct {
 static trial try_work(bench *b, const fsim_cpu_work *work, const fsim_cpu_how *how, bool busiest)
 {
     trial t = {0};
-    const double start_s = fsim_cpu_now_s(), busy_s = fsim_cpu_busy_s();
+    const double start_s = fsim_now_s(), busy_s = fsim_cpu_busy_s();
     t.copy_s = copy_and_flush(b, busiest);
     t.cold_s = time_work(b, work, busiest);
     t.warm_s = how->cold_only ? 0 : time_work(b, work, busiest);
-    t.idle = 1 - (fsim_cpu_busy_s() - busy_s) / (fsim_cpu_threads(b->pool) * (fsim_cpu_now_s() - start_s));
+    t.idle = 1 - (fsim_cpu_busy_s() - busy_s) / (fsim_cpu_threads(b->pool) * (fsim_now_s() - start_s));
     return t;
 }
 
@@ -217,13 +217,13 @@ bool fsim_cpu_measure(fsim_cpu_pool *p, const fsim_cpu_work *work, int works, co
                  0};
     double *scratch = fsim_new(a, double, works *room + FLOOR_SAMPLES);
     const bool good = open_bench(&b, p, compiler, a, why);
-    const double start_s = fsim_cpu_now_s();
+    const double start_s = fsim_now_s();
     for (int i = 0; i < works && good; i++) {
         copy_and_flush(&b, false);
         time_work(&b, &work[i], false);
     }
     while (good && s.rounds < rounds &&
-           (s.rounds < LEAST_ROUNDS || how->most_s <= 0 || fsim_cpu_now_s() - start_s < how->most_s))
+           (s.rounds < LEAST_ROUNDS || how->most_s <= 0 || fsim_now_s() - start_s < how->most_s))
         one_round(&b, work, works, how, &s);
     if (good) {
         *out = (fsim_cpu_measurement){

@@ -337,8 +337,6 @@ int64_t fsim_cpu_core_cache_bytes(void) { return cache_of_level(2) > 0 ? cache_o
 
 /* Clocks. */
 
-double fsim_cpu_now_s(void) { return seconds_of(CLOCK_MONOTONIC); }
-
 double fsim_cpu_busy_s(void) { return seconds_of(CLOCK_PROCESS_CPUTIME_ID); }
 
 void fsim_cpu_count_busiest(fsim_cpu_pool *p, bool on)

@@ -290,12 +290,12 @@ static double try_launch_s(bench *b, fsim_cpu_entry *entry, int64_t grid, void *
     int done = 0;
     double took_s = 0;
     fsim_cpu_count_busiest(b->pool, busiest);
-    const double start_s = fsim_cpu_now_s(), busy_s = fsim_cpu_busy_s(),
+    const double start_s = fsim_now_s(), busy_s = fsim_cpu_busy_s(),
                  threads = grid < fsim_cpu_threads(b->pool) ? (double)grid : fsim_cpu_threads(b->pool);
     while (done == 0 || (took_s < sample_s && done < most)) {
         fsim_cpu_launch(b->pool, entry, grid, args);
         done++;
-        took_s = fsim_cpu_now_s() - start_s;
+        took_s = fsim_now_s() - start_s;
     }
     *idle = 1 - (fsim_cpu_busy_s() - busy_s) / (threads * took_s);
     took_s = busiest ? fsim_cpu_busiest_s(b->pool) : took_s;
@@ -438,7 +438,7 @@ fsim_host_probes *fsim_host_probe(fsim_cpu_pool *p, const fsim_cpu_compiler *com
 {
     bench b;
     fsim_host_probes *h = fsim_new(a, fsim_host_probes, 1);
-    const double start_s = fsim_cpu_now_s();
+    const double start_s = fsim_now_s();
     const bool good = open_bench(&b, p, compiler, probes, a, why);
     void *const chain = b.chain;
     if (good) {
@@ -456,7 +456,7 @@ fsim_host_probes *fsim_host_probe(fsim_cpu_pool *p, const fsim_cpu_compiler *com
     }
     b.chain = chain;
     close_bench(&b);
-    h->took_s = fsim_cpu_now_s() - start_s;
+    h->took_s = fsim_now_s() - start_s;
     return good ? h : NULL;
 }
 

@@ -24,7 +24,7 @@
 
 #include "validate/cuda/nvml.h"
 #include "validate/cuda/nvrtc.h"
-#include "validate/device/device.h"
+#include "validate/device/backend.h"
 
 typedef struct {
     int device;       /* ordinal, as CUDA_VISIBLE_DEVICES leaves them */
@@ -59,17 +59,13 @@ const char *fsim_gpu_lost(const fsim_gpu *g);
 /* What is measured from now on ends by then, by fsim_now_s: samples become fewer, and what is not reached is left out,
  * the last first. 0: no limit. */
 void fsim_gpu_limit(fsim_gpu *g, double until_s);
-double fsim_now_s(void);
 /* The worst that the sensors said while plans were measured: the least clocks, the most power, all that held clocks
  * down. reasons is NULL where nothing was read. */
 fsim_sensors fsim_gpu_sensors(const fsim_gpu *g);
 const fsim_gpu_facts *fsim_gpu_facts_of(const fsim_gpu *g);
 
 /* Device memory. `name` is for the message when there is not enough. */
-typedef struct {
-    fsim_cu_pointer at;
-    int64_t bytes;
-} fsim_gpu_buffer;
+typedef fsim_buffer fsim_gpu_buffer;
 bool fsim_gpu_allocate(fsim_gpu *g, const char *name, int64_t bytes, fsim_gpu_buffer *out, fsim_fault *fault);
 void fsim_gpu_free(fsim_gpu *g, fsim_gpu_buffer *buffer);
 bool fsim_gpu_upload(fsim_gpu *g, fsim_gpu_buffer to, const void *from, int64_t bytes, fsim_fault *fault);

@@ -14,13 +14,6 @@
 enum { OLDEST_DRIVER = 11000, STATIC_SHARED_BYTES = 48 << 10, SWEPT_BYTES = 64 << 20 };
 static const double usual_timeout_s = 30, usual_budget_s = 0.25;
 
-double fsim_now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* The kernels that measuring takes. Not in the dialect: they use what is NVIDIA's alone. Emulated, as in tests, a sweep
  * is only seen to read its buffer. */
 const char fsim_helper_source[] =

@@ -13,6 +13,12 @@ typedef struct {
 /* Sorts s[0, n). */
 fsim_times fsim_times_of(double *s, int n);
 
+/* Memory of a device, by its address there; bytes 0: none. */
+typedef struct {
+    uint64_t at;
+    int64_t bytes;
+} fsim_buffer;
+
 /* One kernel, all its launches together. NaN and 0 samples: not measured. */
 typedef struct {
     fsim_times cold, warm; /* L2 flushed before each run; as the run before left it */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "validate/device/device.h"
+#include "validate/device/backend.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 static int by_value(const void *a, const void *b)
 {
@@ -23,4 +25,28 @@ fsim_times fsim_times_of(double *s, int n)
         return (fsim_times){0};
     qsort(s, (size_t)n, sizeof *s, by_value);
     return (fsim_times){n, quantile(s, n, 0.5), quantile(s, n, 0.25), quantile(s, n, 0.75), s[0]};
+}
+
+double fsim_now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+fsim_measured_kernel fsim_not_measured(void)
+{
+    return (fsim_measured_kernel){.dram_read_bytes = NAN,
+                                  .dram_write_bytes = NAN,
+                                  .dram_write_by_end_bytes = NAN,
+                                  .l2_bytes = NAN,
+                                  .l2_write_bytes = NAN,
+                                  .shared_bytes = NAN,
+                                  .local_bytes = NAN,
+                                  .registers = -1,
+                                  .static_shared_bytes = -1,
+                                  .local_bytes_per_thread = -1,
+                                  .occupancy = NAN,
+                                  .achieved_occupancy = NAN,
+                                  .sm_clock_hz = NAN};
 }

@@ -181,8 +181,12 @@ void fsim_recall_passed(fsim_frontier *f, state *s)
         const fsim_family *family = fsim_family_of(&f->l, root);
         for (int i = 0; i < family->sets; i++) {
             const fsim_own_set *set = &family->set[i];
+            if (root + set->last >= s->passed)
+                continue;
             const fsim_bits own = fsim_bits_shifted(set->own, root - FSIM_BACK - s->base);
-            bool was_ready = root + set->last < s->passed && !fsim_bits_meet(&own, &s->done);
+            if (fsim_bits_meet(&own, &s->done))
+                continue;
+            bool was_ready = true;
             fsim_bits more = kept;
             for (int k = 0; k < set->preds && was_ready; k++)
                 was_ready = was_at_hand(f, s, root + set->pred[k], root, base, &more);

@@ -3,8 +3,8 @@
  * driver.
  *
  * An occupancy class is the number of blocks that an SM holds at once: registers matter as far as they change it. */
-#ifndef FUSESIM_VALIDATE_TRIAL_COMPILED_H
-#define FUSESIM_VALIDATE_TRIAL_COMPILED_H
+#ifndef FUSESIM_VALIDATE_CUDA_COMPILED_H
+#define FUSESIM_VALIDATE_CUDA_COMPILED_H
 
 #include "validate/cuda/nvrtc.h"
 #include "validate/trial/trial.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "validate/trial/compiled.h"
+#include "validate/cuda/compiled.h"
 
 #include "validate/device/texts.h"
 #include <math.h>

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compare.c: do two plans compute the same? */
+#include "validate/trial/run.h"
+
+#include <math.h>
+
+/* What plans that compute the same may differ by: rounding in the storage dtype, and the order of sums. */
+static double apart_most(fsim_dtype t)
+{
+    switch (t) {
+    case FSIM_F64:
+        return 1e-10;
+    case FSIM_F32:
+        return 2e-3; /* TF32 products among them */
+    case FSIM_F16:
+        return 2e-2;
+    case FSIM_BF16:
+        return 5e-2;
+    case FSIM_F8E4M3:
+    case FSIM_F8E5M2:
+        return 0.3;
+    default:
+        return 2e-2; /* integers made of floats: few may fall on the other side */
+    }
+}
+
+/* Off by so much of the larger of an element and the root of the mean square of all is wrong altogether: ten times what
+ * all of them together may be. */
+static double element_most(fsim_dtype t) { return fmin(10 * apart_most(t), 1); }
+
+/* Primitives whose result jumps where rounding moves their arguments: an element of it may be anything. */
+static bool jumps(const fsim_graph *g)
+{
+    bool any = false;
+    for (int n = 0; n < g->nodes; n++)
+        switch (g->node[n].op) {
+        case FSIM_OP_EQ:
+        case FSIM_OP_NE:
+        case FSIM_OP_LT:
+        case FSIM_OP_LE:
+        case FSIM_OP_GT:
+        case FSIM_OP_GE:
+        case FSIM_OP_ARGMAX:
+        case FSIM_OP_ARGMIN:
+        case FSIM_OP_SORT:
+        case FSIM_OP_TOPK:
+        case FSIM_OP_SCATTER:
+            any = true;
+            break;
+        case FSIM_OP_CAST:
+            any = any || !fsim_dtype_floating(g->node[n].attrs.dtype);
+            break;
+        default:
+            any = any || g->node[n].results > 1;
+            break;
+        }
+    return any;
+}
+
+typedef struct {
+    double by;            /* root of the sum of squares of the differences over that of the first */
+    int64_t off, nowhere; /* elements that are wrong altogether; that are no number, or infinite, in one only */
+} distance;
+
+static distance distance_of(fsim_dtype t, const void *x, const void *y, int64_t elems)
+{
+    distance d = {0};
+    double difference = 0, all = 0;
+    int64_t finite = 0;
+    for (int64_t i = 0; i < elems; i++) {
+        const double u = fsim_element(t, x, i), v = fsim_element(t, y, i);
+        if (!isfinite(u) || !isfinite(v)) {
+            d.nowhere += u != v && !(isnan(u) && isnan(v));
+            continue;
+        }
+        difference += (u - v) * (u - v);
+        all += u * u;
+        finite++;
+    }
+    d.by = difference == 0 ? 0 : sqrt(difference / all);
+    const double most = element_most(t), size = finite ? sqrt(all / (double)finite) : 0;
+    for (int64_t i = 0; i < elems && difference > 0; i++) {
+        const double u = fsim_element(t, x, i), v = fsim_element(t, y, i);
+        d.off += isfinite(u) && isfinite(v) && fabs(u - v) > most * fmax(size, fabs(u));
+    }
+    return d;
+}
+
+const char *fsim_apart_by(const fsim_graph *g, int tensor, const fsim_two_results *r, fsim_arena *a)
+{
+    const fsim_tensor *t = &g->tensor[tensor];
+    const distance d = distance_of(t->dtype, r->x, r->y, t->elems);
+    const int64_t bears = jumps(g) ? t->elems / 1000 : 0;
+    if (d.nowhere > bears)
+        return fsim_printf(a,
+                           "%s: %lld of %lld elements are no finite number here or in what %s makes, and not in both",
+                           t->name, (long long)d.nowhere, (long long)t->elems, r->from);
+    if (d.off > bears)
+        return fsim_printf(a,
+                           "%s: %lld of %lld elements differ from what %s makes by more than %.2g of the tensor's size",
+                           t->name, (long long)d.off, (long long)t->elems, r->from, element_most(t->dtype));
+    if (d.by > apart_most(t->dtype))
+        return fsim_printf(a, "%s differs from what %s makes by %.2g of its size", t->name, r->from, d.by);
+    return NULL;
+}
