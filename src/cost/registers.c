@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* registers.c: registers a thread of a generated kernel, as NVRTC 13.0 compiles it for sm_80, sm_90 and sm_100.
- * `fusesim validate --registers` compares; README.md has its summary.
+ * `fusesim validate --registers` compares; docs/GUIDE.md has its summary.
  *
  * Up to 32 registers are free: an SM then holds as many threads as it may. The compiler fills them, with loads issued
  * ahead, and goes beyond only for values that must stay. So the figures up to 32 say what it fills, and change no time;

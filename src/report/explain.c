@@ -35,27 +35,27 @@ static const char *both_text(fsim_arena *a, const char *time, int64_t bytes)
     return bytes == 0 ? time : fsim_printf(a, "%s and %s of DRAM traffic", time, fsim_bytes_text(a, (double)bytes));
 }
 
-/* Which unit takes longer the other way, and why. */
+/* Which unit takes longer under the opposite choice, and why. */
 static const char *grown(fsim_arena *a, const fsim_graph *g, const fsim_explanation *e)
 {
     return e->cause.growth == FSIM_GROWN_NOTHING ? "" : fsim_printf(a, ": %s", fsim_cause_text(g, &e->cause, a));
 }
 
-/* What it would cost to have it the other way. */
+/* What the opposite choice costs: the two kept apart where the best plan fuses them, or fused where it does not. */
 static const char *otherwise(fsim_arena *a, const fsim_graph *g, const fsim_explanation *e)
 {
     const char *first = g->node[e->a].name, *second = g->node[e->b].name;
     if (e->together && isnan(e->apart_s))
-        return "No plan was found that keeps them apart.";
+        return "No plan was found that has them in different kernels.";
     if (e->together)
         return fsim_printf(a, "Keeping them apart (separate: [[%s, %s]]) takes %s%s.", first, second,
                            difference(a, e->apart_s - e->best_s, (double)(e->apart_bytes - e->best_bytes)),
                            grown(a, g, e));
     if (!e->legal && e->exchange)
-        return fsim_printf(a, "A kernel for both would save at most %s: what they exchange, and a launch.",
+        return fsim_printf(a, "One kernel for both would save at most %s: the traffic between them, and one launch.",
                            both_text(a, fsim_seconds_text(a, e->saving_s), e->saving_bytes));
     if (!e->forced_found)
-        return "No plan was found that has them together.";
+        return "No plan was found that has them in one kernel.";
     return fsim_printf(a, "Forcing them together (fuse: [[%s, %s]]) takes %s%s.", first, second,
                        difference(a, e->forced_s - e->best_s, (double)(e->forced_bytes - e->best_bytes)),
                        grown(a, g, e));

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was fused, folded and recomputed; what was not, and why; where a plan differs from the optimum. */
+#include "report/text_parts.h"
+
+#include <math.h>
+
+enum { REFUSALS_SHOWN = 5, LOSSES_SHOWN = 5 };
+
+/* "t1 in 3 and 5": names are cut off in the table, so that its marks may be too. */
+void fsim_text_recomputed(const fsim_text_page *r)
+{
+    const char *list = NULL;
+    for (int i = 0; i < r->plan->kernels; i++) {
+        const fsim_group *group = r->plan->kernel[i].group;
+        for (int m = 0; m < group->members; m++)
+            if (group->member[m].clone)
+                list = fsim_printf(r->a, "%s%s%s in kernel %d", list ? list : "", list ? ", " : "",
+                                   r->g->node[group->member[m].node].name, i + 1);
+    }
+    if (list)
+        fsim_paragraph(&r->page, FSIM_PLAIN, 0, 2, fsim_printf(r->a, "Recomputed: %s.", list));
+}
+
+/* Operators that cost nothing at run time. */
+void fsim_text_folded(const fsim_text_page *r)
+{
+    const char *list = NULL;
+    for (int i = 0; i < r->plan->kernels; i++) {
+        const fsim_group *group = r->plan->kernel[i].group;
+        int last = -1;
+        for (int m = 0; m < group->members; m++) {
+            const int source = r->g->node[group->member[m].node].source;
+            if (group->member[m].form == FSIM_FOLDED && source != last)
+                list = fsim_printf(r->a, "%s%s%s in kernel %d", list ? list : "", list ? ", " : "",
+                                   r->g->source[last = source].name, i + 1);
+        }
+    }
+    if (list)
+        fsim_paragraph(&r->page, FSIM_PLAIN, 0, 2, fsim_printf(r->a, "Folded into the weights: %s.", list));
+}
+
+static const char *saving(const fsim_text_page *r, const fsim_priced_refusal *refusal)
+{
+    if (refusal->why.rule == FSIM_RULE_COST && refusal->saving_s > 0)
+        return fsim_printf(r->a, "legal: would save %s%s", fsim_seconds_text(r->a, refusal->saving_s),
+                           r->p->chosen == FSIM_STRATEGY_OPTIMAL ? " alone, but not in this plan" : "");
+    if (refusal->why.rule == FSIM_RULE_COST)
+        return fsim_printf(r->a, "legal but dearer by %s: %s", fsim_seconds_text(r->a, -refusal->saving_s),
+                           fsim_cause_text(r->g, &refusal->cause, r->a));
+    if (!(refusal->saving_s > 0) && refusal->saving_bytes <= 0)
+        return "would save nothing";
+    const char *seconds = refusal->saving_s > 0 ? fsim_seconds_text(r->a, refusal->saving_s) : NULL;
+    const char *bytes = refusal->saving_bytes > 0 ? fsim_printf(r->a, "%s of DRAM traffic",
+                                                                fsim_bytes_text(r->a, (double)refusal->saving_bytes))
+                                                  : NULL;
+    return fsim_printf(r->a, "would save at most %s%s%s", seconds ? seconds : "", seconds && bytes ? " and " : "",
+                       bytes ? bytes : "");
+}
+
+/* Of refusals that are alike, as those of equal layers are, one is shown. */
+static bool alike(const fsim_graph *g, const fsim_priced_refusal *x, const fsim_priced_refusal *y)
+{
+    return x->why.rule == y->why.rule && x->saving_s == y->saving_s && x->saving_bytes == y->saving_bytes &&
+           (x->why.b < 0) == (y->why.b < 0) && g->node[x->why.a].op == g->node[y->why.a].op &&
+           (x->why.b < 0 || g->node[x->why.b].op == g->node[y->why.b].op);
+}
+
+static void put_refusal(const fsim_text_page *r, const fsim_priced_refusal *refusal, int alikes)
+{
+    const char *a = r->g->node[refusal->why.a].name;
+    const char *pair = refusal->why.b >= 0 ? fsim_printf(r->a, "%s + %s", a, r->g->node[refusal->why.b].name) : a;
+    const char *more = alikes > 0 ? fsim_printf(r->a, " (and %d like it)", alikes) : "";
+    const bool legal = refusal->why.rule == FSIM_RULE_COST;
+    const char *why = legal ? "" : fsim_printf(r->a, ": %s", fsim_refusal_text(r->g, &refusal->why, r->a));
+    const char *line = fsim_printf(r->a, "%s%s%s%s%s", pair, why, more, legal ? ": " : "   ", saving(r, refusal));
+    if (fsim_text_width(line) + 2 <= r->page.width) {
+        fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4, line);
+        return;
+    }
+    fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4, fsim_printf(r->a, "%s%s%s", pair, why, more));
+    fsim_paragraph(&r->page, FSIM_PLAIN, 4, 4, saving(r, refusal));
+}
+
+void fsim_text_refusals(const fsim_text_page *r)
+{
+    const int count = r->p->refusals;
+    bool *done = fsim_new(r->a, bool, count + 1);
+    int shown = 0, told = 0; /* told: those that a line shown speaks for */
+    if (count == 0)
+        return;
+    fsim_text_title(r, "not fused, and why");
+    for (int i = 0; i < count && (r->verbose || shown < REFUSALS_SHOWN); i++) {
+        int alikes = 0;
+        if (done[i])
+            continue;
+        for (int k = i + 1; k < count && !r->verbose; k++)
+            if (!done[k] && alike(r->g, &r->p->refusal[i], &r->p->refusal[k])) {
+                done[k] = true;
+                alikes++;
+            }
+        put_refusal(r, &r->p->refusal[i], alikes);
+        shown++;
+        told += 1 + alikes;
+    }
+    if (told < count)
+        fsim_paragraph(&r->page, FSIM_FAINT, 2, 4, fsim_printf(r->a, "... and %d more: --verbose", count - told));
+}
+
+/* Some kernels of a plan as "a + b | c"; long ones are cut off. */
+static const char *groups_text(const fsim_text_page *r, const fsim_plan *plan, const int *kernel, int count)
+{
+    enum { MOST = 60 };
+    const char *text = "";
+    for (int i = 0; i < count && fsim_text_width(text) <= MOST; i++)
+        text =
+            fsim_printf(r->a, "%s%s%s", text, i ? " | " : "", fsim_kernel_label(r->g, &plan->kernel[kernel[i]], r->a));
+    if (fsim_text_width(text) <= MOST)
+        return text;
+    int end = MOST - 3;
+    while (end > 0 && text[end] != ' ')
+        end--;
+    return fsim_printf(r->a, "%s...", fsim_strndup(r->a, text, (size_t)(end > 0 ? end : MOST - 3)));
+}
+
+/* "2.6 us and 8 MiB of DRAM traffic"; what is less than nothing is said to be saved. */
+static const char *price_text(const fsim_text_page *r, double seconds, int64_t bytes)
+{
+    const char *time =
+        fsim_printf(r->a, "%s%s", seconds < 0 ? "saves " : "costs ", fsim_seconds_text(r->a, fabs(seconds)));
+    return bytes == 0 ? time
+                      : fsim_printf(r->a, "%s and %s%s of DRAM traffic", time,
+                                    (bytes < 0) == (seconds < 0) ? ""
+                                    : bytes < 0                  ? "saves "
+                                                                 : "costs ",
+                                    fsim_bytes_text(r->a, fabs((double)bytes)));
+}
+
+/* What plan `mine` has where the optimum, or the best of --top, has something else. */
+const char *fsim_text_difference(const fsim_text_page *r, const fsim_difference *d, const fsim_plan *mine,
+                                 const fsim_plan *best)
+{
+    const char *own = groups_text(r, mine, d->mine, d->mines), *other = groups_text(r, best, d->other, d->others);
+    if (d->mines == 1 && d->others == 1)
+        return fsim_printf(r->a, "%s: finds other tensors in L2", own);
+    if (d->others == 1)
+        return fsim_printf(r->a, "cuts %s", own);
+    if (d->mines == 1)
+        return fsim_printf(r->a, "fuses %s", other);
+    return fsim_printf(r->a, "%s instead of %s", own, other);
+}
+
+/* Where the plan shown differs from the optimum, the dearest first. */
+void fsim_text_losses(const fsim_text_page *r)
+{
+    const fsim_plan *best = &r->p->plan[FSIM_STRATEGY_OPTIMAL];
+    const int shown = r->verbose || r->p->losses <= LOSSES_SHOWN ? r->p->losses : LOSSES_SHOWN;
+    if (shown == 0)
+        return;
+    fsim_text_title(r, fsim_printf(r->a, "%s against optimal", fsim_strategy_names[r->p->chosen]));
+    for (int i = 0; i < shown; i++) {
+        const fsim_difference *d = &r->p->loss[i];
+        fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4,
+                       fsim_printf(r->a, "%s: %s", fsim_text_difference(r, d, r->plan, best),
+                                   price_text(r, d->time_s, d->dram_bytes)));
+    }
+    if (shown < r->p->losses)
+        fsim_paragraph(&r->page, FSIM_FAINT, 2, 4,
+                       fsim_printf(r->a, "... and %d more: --verbose", r->p->losses - shown));
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* text_parts.h: the parts of the text report, which text.c puts together. Each prints itself, or returns a sentence or
+ * a table that Markdown shows too; strings and tables live in r->a, or in the a that is given. */
+#ifndef FUSESIM_REPORT_TEXT_PARTS_H
+#define FUSESIM_REPORT_TEXT_PARTS_H
+
+#include "plan/price/interval.h"
+#include "report/describe.h"
+
+/* One report under way. */
+typedef struct {
+    fsim_page page;
+    fsim_arena *a;
+    const fsim_prediction *p;
+    const fsim_graph *g;
+    const fsim_plan *plan; /* the one to show */
+    bool verbose;
+} fsim_text_page;
+
+/* text.c */
+
+const char *fsim_text_count(fsim_arena *a, int count, const char *what); /* "3 kernels" */
+const char *fsim_text_hardware(const fsim_hw *hw);                       /* its description, or its name */
+/* A heading behind an empty line. */
+void fsim_text_title(const fsim_text_page *r, const char *text);
+
+/* text_verdict.c */
+
+/* Workload, GPU, and what was asked for. */
+void fsim_text_header(const fsim_text_page *r);
+/* ", memory limit 3.0 GiB", or "". */
+const char *fsim_text_limit(fsim_arena *a, const fsim_options *o);
+/* Is fusion worth it, what does the plan take, is it optimal, does fusing everything hurt? */
+void fsim_text_verdict(const fsim_text_page *r);
+/* A sentence: the plan shown (for eager: the optimum) against eager. */
+const char *fsim_text_against_eager(const fsim_text_page *r, fsim_emphasis *emphasis);
+/* "proven optimal", "not proven: ..." */
+const char *fsim_text_how_sure(const fsim_text_page *r);
+
+/* text_tables.c */
+
+typedef enum { FSIM_NARROW_TABLE, FSIM_WIDE_TABLE, FSIM_MARKDOWN_TABLE } fsim_kernel_table;
+
+fsim_table fsim_text_strategies(const fsim_prediction *p, fsim_arena *a);
+/* Kernels of the plan shown. */
+fsim_table fsim_text_kernels(const fsim_prediction *p, fsim_kernel_table kind, bool utf8, fsim_arena *a);
+/* --top: each plan against the best. */
+fsim_table fsim_text_alternatives(const fsim_text_page *r);
+/* --objective pareto: time against peak memory. */
+fsim_table fsim_text_front(const fsim_text_page *r);
+/* The same workload on several GPUs. */
+fsim_table fsim_text_comparison(const fsim_prediction *p, int count, fsim_arena *a);
+/* "12%": half the width of an interval of a time, as a share of it; eight of ten measured times would lie within. */
+const char *fsim_text_spread(fsim_arena *a, fsim_interval x, double time_s);
+const char *fsim_text_dram(fsim_arena *a, const fsim_plan *plan); /* read and written: "96 MiB" */
+
+/* text_fusion.c: nothing is printed where there is nothing to say. */
+
+void fsim_text_recomputed(const fsim_text_page *r);
+void fsim_text_folded(const fsim_text_page *r);
+/* Pairs that are not fused, the largest saving first. */
+void fsim_text_refusals(const fsim_text_page *r);
+/* Where the plan shown differs from the optimum, the dearest first. */
+void fsim_text_losses(const fsim_text_page *r);
+/* What plan `mine` does where `best` does something else: "cuts a + b". */
+const char *fsim_text_difference(const fsim_text_page *r, const fsim_difference *d, const fsim_plan *mine,
+                                 const fsim_plan *best);
+
+/* text_evidence.c */
+
+/* Figures that the hardware file lacks, and what the model does without them. */
+void fsim_text_left_out(const fsim_text_page *r);
+/* Figures that the plan rests on and nobody measured. */
+void fsim_text_assumed(const fsim_text_page *r);
+
+/* text_details.c */
+
+/* Every kernel of the plan: how it is launched, its units and its tensors. */
+void fsim_text_details(const fsim_text_page *r);
+
+#endif

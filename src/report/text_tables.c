@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of strategies, kernels, plans and GPUs, for the text report and for Markdown. */
+#include "report/text_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BAR = 8 };
+
+/* "12%": half the width of an interval of a time, as a share of it. Eight of ten measured times would lie within. */
+const char *fsim_text_spread(fsim_arena *a, fsim_interval x, double time_s)
+{
+    return time_s > 0 ? fsim_printf(a, "%.0f%%", 50 * (x.high - x.low) / time_s) : "";
+}
+
+const char *fsim_text_dram(fsim_arena *a, const fsim_plan *plan)
+{
+    return fsim_bytes_text(a, (double)(plan->dram_read_bytes + plan->dram_write_bytes));
+}
+
+fsim_table fsim_text_strategies(const fsim_prediction *p, fsim_arena *a)
+{
+    static const fsim_column column[] = {{.title = "strategy", .left = true},
+                                         {.title = "kernels"},
+                                         {.title = "DRAM read", .drop = 1},
+                                         {.title = "DRAM write", .drop = 2},
+                                         {.title = "memory"},
+                                         {.title = "time"},
+                                         {.title = "speedup"},
+                                         {.title = "over optimum"}};
+    const fsim_options *o = &p->options;
+    const bool memory = o->objective == FSIM_MINIMISE_MEMORY || o->memory_limit > 0 || o->pareto;
+    fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
+    for (int s = 0; s < FSIM_PLAN_COUNT; s++) {
+        const fsim_plan *plan = &p->plan[s];
+        if (!fsim_planned(p, s))
+            continue;
+        const double over = fsim_over_optimum(p, s);
+        if (plan->kernels == 0)
+            continue;
+        const char **cell = fsim_table_row(&t, s == (int)p->chosen ? FSIM_STRONG : FSIM_PLAIN);
+        cell[0] = fsim_strategy_names[s];
+        cell[1] = fsim_printf(a, "%d", plan->kernels);
+        cell[2] = fsim_bytes_text(a, (double)plan->dram_read_bytes);
+        cell[3] = fsim_bytes_text(a, (double)plan->dram_write_bytes);
+        cell[4] = memory ? fsim_bytes_text(a, (double)plan->peak_memory_bytes) : NULL;
+        cell[5] = fsim_seconds_text(a, plan->time_s);
+        cell[6] = fsim_times_text(a, fsim_speedup(p, s));
+        cell[7] = fabs(over) < 1e-12 ? "-" : fabs(over) < 5e-4 ? "<0.1%" : fsim_percent_text(a, over);
+    }
+    return t;
+}
+
+static const char *bound_text(fsim_arena *a, const fsim_kernel *k)
+{
+    const double busy = k->time_s > 0 ? k->unit[k->bound] / k->time_s : 0;
+    return fsim_printf(a, "%s %.0f%%", fsim_unit_names[k->bound], 100 * busy);
+}
+
+/* A share of the largest as a bar of BAR columns. */
+static const char *bar_text(fsim_arena *a, double share, bool utf8)
+{
+    const char *full = utf8 ? "\u2588" : "#", *rest = utf8 ? "\u2591" : ".";
+    const int filled = (int)lround(fmin(1, fmax(0, share)) * BAR);
+    char text[4 * BAR] = "";
+    for (int i = 0; i < BAR; i++)
+        strcat(text, i < filled ? full : rest);
+    return fsim_strdup(a, text);
+}
+
+static const fsim_kernel *dominant(const fsim_plan *plan)
+{
+    const fsim_kernel *most = NULL;
+    for (int i = 0; i < plan->kernels; i++)
+        if (!most || plan->kernel[i].time_s > most->time_s)
+            most = &plan->kernel[i];
+    return most;
+}
+
+fsim_table fsim_text_kernels(const fsim_prediction *p, fsim_kernel_table kind, bool utf8, fsim_arena *a)
+{
+    /* What a narrow table calls the templates. */
+    static const char *const brief[FSIM_TEMPLATE_COUNT] = {
+        "pointwise", "copy",    "row red.", "col red.", "full red.", "pooling", "contract.",
+        "library",   "chained", "scan",     "opaque",   "comm.",     "transfer"};
+    static const fsim_column column[] = {{.title = "#"},
+                                         {.title = "kernel", .left = true, .shrinks = true},
+                                         {.title = "template", .left = true},
+                                         {.title = "time"},
+                                         {.title = "+-", .drop = 4},
+                                         {.title = "share"},
+                                         {.title = "", .left = true, .drop = 3},
+                                         {.title = "DRAM"},
+                                         {.title = "bound by", .left = true},
+                                         {.title = "regs", .drop = 1},
+                                         {.title = "occ.", .drop = 2},
+                                         {.title = "from", .left = true, .drop = 5}};
+    const fsim_plan *plan = &p->plan[p->chosen];
+    const fsim_maker maker = fsim_made_in(p, p->chosen);
+    fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
+    const fsim_kernel *most = dominant(plan);
+    for (int i = 0; i < plan->kernels; i++) {
+        const fsim_kernel *k = &plan->kernel[i];
+        const double share = plan->time_s > 0 ? k->time_s / plan->time_s : 0;
+        const char **cell = fsim_table_row(&t, FSIM_PLAIN);
+        cell[0] = fsim_printf(a, "%d", i + 1);
+        cell[1] = fsim_kernel_label(p->graph, k, a);
+        cell[2] = kind == FSIM_NARROW_TABLE ? brief[k->template] : fsim_template_names[k->template];
+        cell[3] = fsim_seconds_text(a, k->time_s);
+        cell[4] = fsim_text_spread(a, fsim_kernel_interval(p->graph, p->hw, maker, k), k->time_s);
+        cell[5] = fsim_percent_text(a, share);
+        cell[6] = kind == FSIM_WIDE_TABLE ? bar_text(a, k->time_s / most->time_s, utf8) : NULL;
+        cell[7] = fsim_bytes_text(a, (double)(k->dram_read_bytes + k->dram_write_bytes));
+        cell[8] = bound_text(a, k);
+        cell[9] = fsim_printf(a, "%d", k->registers);
+        cell[10] = fsim_printf(a, "%.0f%%", 100 * k->occupancy);
+        cell[11] = fsim_origin_names[fsim_kernel_origin(p->hw, maker, k, &p->basis.kernel[i])];
+    }
+    return t;
+}
+
+/* --top: each plan against the best. */
+fsim_table fsim_text_alternatives(const fsim_text_page *r)
+{
+    static const fsim_column column[] = {{.title = "#"},
+                                         {.title = "kernels"},
+                                         {.title = "DRAM"},
+                                         {.title = "memory", .drop = 1},
+                                         {.title = "time"},
+                                         {.title = "over best"},
+                                         {.title = "what differs", .left = true, .shrinks = true}};
+    fsim_table t = fsim_table_new(r->a, column, sizeof column / sizeof *column);
+    for (int i = 0; i < r->p->tops; i++) {
+        const fsim_plan *plan = &r->p->top[i], *best = &r->p->top[0];
+        fsim_difference *d;
+        const int differences = i ? fsim_compare(r->g, plan, best, r->a, &d) : 0;
+        const char **cell = fsim_table_row(&t, i ? FSIM_PLAIN : FSIM_STRONG);
+        cell[0] = fsim_printf(r->a, "%d", i + 1);
+        cell[1] = fsim_printf(r->a, "%d", plan->kernels);
+        cell[2] = fsim_text_dram(r->a, plan);
+        cell[3] = fsim_bytes_text(r->a, (double)plan->peak_memory_bytes);
+        cell[4] = fsim_seconds_text(r->a, plan->time_s);
+        cell[5] = i ? fsim_printf(r->a, "%.2f%%", 100 * (plan->time_s / best->time_s - 1)) : "-";
+        cell[6] = differences > 1 ? fsim_printf(r->a, "%s (and %d more)", fsim_text_difference(r, &d[0], plan, best),
+                                                differences - 1)
+                  : differences   ? fsim_text_difference(r, &d[0], plan, best)
+                                  : NULL;
+    }
+    return t;
+}
+
+/* --objective pareto: time against peak memory. */
+fsim_table fsim_text_front(const fsim_text_page *r)
+{
+    static const fsim_column column[] = {{.title = "#"},      {.title = "kernels"},
+                                         {.title = "time"},   {.title = "over fastest"},
+                                         {.title = "memory"}, {.title = "less memory"}};
+    fsim_table t = fsim_table_new(r->a, column, sizeof column / sizeof *column);
+    for (int i = 0; i < r->p->fronts; i++) {
+        const fsim_plan *plan = &r->p->front[i], *fastest = &r->p->front[0];
+        const char **cell = fsim_table_row(&t, FSIM_PLAIN);
+        cell[0] = fsim_printf(r->a, "%d", i + 1);
+        cell[1] = fsim_printf(r->a, "%d", plan->kernels);
+        cell[2] = fsim_seconds_text(r->a, plan->time_s);
+        cell[3] = i ? fsim_percent_text(r->a, plan->time_s / fastest->time_s - 1) : "-";
+        cell[4] = fsim_bytes_text(r->a, (double)plan->peak_memory_bytes);
+        cell[5] =
+            i ? fsim_percent_text(r->a, 1 - (double)plan->peak_memory_bytes / (double)fastest->peak_memory_bytes) : "-";
+    }
+    return t;
+}
+
+fsim_table fsim_text_comparison(const fsim_prediction *p, int count, fsim_arena *a)
+{
+    static const fsim_column column[] = {{.title = "GPU", .left = true, .shrinks = true},
+                                         {.title = "kernels", .drop = 1},
+                                         {.title = "DRAM"},
+                                         {.title = "eager"},
+                                         {.title = "time"},
+                                         {.title = "speedup"},
+                                         {.title = "vs best"},
+                                         {.title = "bound by", .left = true, .drop = 3},
+                                         {.title = "gap", .drop = 2}};
+    double fastest = INFINITY;
+    for (int i = 0; i < count; i++)
+        fastest = fmin(fastest, p[i].plan[p[i].chosen].time_s);
+    fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
+    for (int i = 0; i < count; i++) {
+        const fsim_plan *plan = &p[i].plan[p[i].chosen];
+        const fsim_kernel *most = dominant(plan);
+        const fsim_verdict v = fsim_verdict_of(&p[i]);
+        const char **cell = fsim_table_row(&t, plan->time_s <= fastest ? FSIM_STRONG : FSIM_PLAIN);
+        cell[0] = p[i].hw->name;
+        cell[1] = fsim_printf(a, "%d", plan->kernels);
+        cell[2] = fsim_text_dram(a, plan);
+        cell[3] = fsim_seconds_text(a, p[i].plan[FSIM_STRATEGY_EAGER].time_s);
+        cell[4] = fsim_seconds_text(a, plan->time_s);
+        cell[5] = fsim_times_text(a, fsim_speedup(&p[i], p[i].chosen));
+        cell[6] = fsim_times_text(a, plan->time_s / fastest);
+        cell[7] = most ? fsim_unit_names[most->bound] : NULL;
+        cell[8] = v.proven ? "proven" : fsim_percent_text(a, v.gap);
+    }
+    return t;
+}

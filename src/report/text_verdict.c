@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the report says first: what was asked, and the verdict. */
+#include "report/text_parts.h"
+
+#include "plan/price/timeline.h"
+#include <math.h>
+#include <string.h>
+
+static const double same = 0.005; /* relative difference that a reader would call none */
+
+const char *fsim_text_limit(fsim_arena *a, const fsim_options *o)
+{
+    return o->memory_limit > 0 ? fsim_printf(a, ", memory limit %s", fsim_bytes_text(a, (double)o->memory_limit)) : "";
+}
+
+static const char *objective_text(const fsim_text_page *r, double value)
+{
+    return fsim_objective_in_bytes(&r->p->options) ? fsim_bytes_text(r->a, value) : fsim_seconds_text(r->a, value);
+}
+
+void fsim_text_header(const fsim_text_page *r)
+{
+    const fsim_options *o = &r->p->options;
+    fsim_paragraph(&r->page, FSIM_STRONG, 0, 2,
+                   fsim_printf(r->a, "%s: %s, %s on %s", r->g->name, fsim_text_count(r->a, r->g->sources, "operator"),
+                               fsim_text_count(r->a, r->g->nodes, "primitive"), fsim_text_hardware(r->p->hw)));
+    fsim_paragraph(&r->page, FSIM_FAINT, 0, 2,
+                   fsim_printf(r->a, "launch %s, L2 %s, objective %s%s%s%s", fsim_regime_names[o->regime],
+                               o->warm ? "warm" : "cold", fsim_objective_name(o), fsim_text_limit(r->a, o),
+                               o->strict ? ", strict numerics" : "", o->no_recompute ? ", no recomputation" : ""));
+}
+
+static fsim_interval speedup_interval(const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
+{
+    return fsim_speedup_interval(p->graph, p->hw, FSIM_BY_ATEN, &p->plan[FSIM_STRATEGY_EAGER], fsim_made_in(p, s),
+                                 &p->plan[s], a);
+}
+
+/* "246 us +- 12%". */
+static const char *time_text(const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
+{
+    const double time_s = p->plan[s].time_s;
+    const char *spread =
+        fsim_text_spread(a, fsim_plan_interval(p->graph, p->hw, fsim_made_in(p, s), &p->plan[s]), time_s);
+    return fsim_printf(a, "%s%s%s", fsim_seconds_text(a, time_s), *spread ? " +- " : "", spread);
+}
+
+/* A sentence: the plan shown (for eager: the optimum) against eager. */
+const char *fsim_text_against_eager(const fsim_text_page *r, fsim_emphasis *emphasis)
+{
+    const fsim_strategy s = r->p->chosen == FSIM_STRATEGY_EAGER ? FSIM_STRATEGY_OPTIMAL : r->p->chosen;
+    const fsim_plan *eager = &r->p->plan[FSIM_STRATEGY_EAGER];
+    const double ratio = r->p->plan[s].time_s / eager->time_s;
+    const char *name = fsim_strategy_names[s];
+    const char *base = fsim_printf(r->a, "eager (%s in %s)", fsim_seconds_text(r->a, eager->time_s),
+                                   fsim_text_count(r->a, eager->kernels, "kernel"));
+    const fsim_interval sure = speedup_interval(r->p, s, r->a);
+    *emphasis = FSIM_PLAIN;
+    if (sure.low < 1 && sure.high > 1 && !(sure.high - sure.low < same))
+        return fsim_printf(r->a, "Too close to call: %s is predicted %s as fast as %s, %s to %s in eight of ten cases.",
+                           name, fsim_times_text(r->a, 1 / ratio), base, fsim_times_text(r->a, sure.low),
+                           fsim_times_text(r->a, sure.high));
+    if (fabs(ratio - 1) < same)
+        return fsim_printf(r->a, "Fusion makes next to no difference: %s is about as fast as %s.", name, base);
+    *emphasis = ratio < 1 ? FSIM_GOOD : FSIM_BAD;
+    if (ratio < 1)
+        return fsim_printf(r->a, "Fusion helps: %s is %s (%s to %s) as fast as %s.", name,
+                           fsim_times_text(r->a, 1 / ratio), fsim_times_text(r->a, sure.low),
+                           fsim_times_text(r->a, sure.high), base);
+    return fsim_printf(r->a, "Fusion hurts: %s is %s slower than %s.", name, fsim_percent_text(r->a, ratio - 1), base);
+}
+
+const char *fsim_text_how_sure(const fsim_text_page *r)
+{
+    const fsim_verdict v = fsim_verdict_of(r->p);
+    const char *clock = r->p->interrupted              ? " (interrupted)"
+                        : r->p->proof.stopped_by_clock ? " (stopped by the clock)"
+                                                       : "";
+    const char *of = r->p->options.objective == FSIM_MINIMISE_MEMORY ? " of peak memory" : "";
+    const double over = fsim_over_optimum(r->p, r->p->chosen);
+    if (fsim_over_limit(r->p))
+        return fsim_printf(r->a, "over the limit of %s", fsim_bytes_text(r->a, (double)r->p->options.memory_limit));
+    if (v.proven)
+        return "proven optimal";
+    if (r->p->chosen != FSIM_STRATEGY_OPTIMAL && r->p->proof.proven)
+        return fsim_printf(r->a, "%s over the proven optimum, %s%s", fsim_percent_text(r->a, over),
+                           objective_text(r, fsim_plan_objective(r->p, FSIM_STRATEGY_OPTIMAL)), of);
+    return fsim_printf(r->a, "not proven: the gap to the lower bound, %s%s, is %s%s", objective_text(r, v.lower_bound),
+                       of, fsim_percent_text(r->a, v.gap), clock);
+}
+
+/* "and needs 3.2 MiB of memory": where memory was asked for. */
+static const char *memory_text(const fsim_text_page *r)
+{
+    const fsim_options *o = &r->p->options;
+    return o->objective == FSIM_MINIMISE_MEMORY || o->memory_limit > 0 || o->pareto
+               ? fsim_printf(r->a, " and needs %s of memory at its peak",
+                             fsim_bytes_text(r->a, (double)r->plan->peak_memory_bytes))
+               : "";
+}
+
+/* Kernels that run beside others, and what that saves. */
+static void overlap(const fsim_text_page *r)
+{
+    const fsim_timeline when = fsim_timeline_of(r->g, r->plan, r->a);
+    const double hidden = r->plan->time_s - when.makespan_s;
+    const char *what = when.busy_s[FSIM_LANE_TRANSFER] == 0        ? "communication"
+                       : when.busy_s[FSIM_LANE_COMMUNICATION] == 0 ? "transfers"
+                                                                   : "communication and transfers";
+    if (hidden > 0)
+        fsim_paragraph(&r->page, FSIM_PLAIN, 0, 0,
+                       fsim_printf(r->a,
+                                   "It overlaps %s of %s with computation and ends after %s; %s is the sum of its "
+                                   "kernels, which the search minimises.",
+                                   fsim_seconds_text(r->a, hidden), what, fsim_seconds_text(r->a, when.makespan_s),
+                                   fsim_seconds_text(r->a, r->plan->time_s)));
+}
+
+void fsim_text_verdict(const fsim_text_page *r)
+{
+    fsim_emphasis emphasis;
+    const char *eager = fsim_text_against_eager(r, &emphasis);
+    fputc('\n', r->page.out);
+    fsim_paragraph(&r->page, emphasis, 0, 0, eager);
+    fsim_paragraph(&r->page, FSIM_PLAIN, 0, 0,
+                   fsim_printf(r->a, "%s takes %s in %s with %s of DRAM traffic (eager: %s)%s: %s.",
+                               fsim_strategy_names[r->p->chosen], time_text(r->p, r->p->chosen, r->a),
+                               fsim_text_count(r->a, r->plan->kernels, "kernel"), fsim_text_dram(r->a, r->plan),
+                               fsim_text_dram(r->a, &r->p->plan[FSIM_STRATEGY_EAGER]), memory_text(r),
+                               fsim_text_how_sure(r)));
+    if (r->p->least_memory_bytes > 0)
+        fsim_paragraph(&r->page, FSIM_BAD, 0, 0,
+                       fsim_printf(r->a, "No plan was found that needs at most %s: the least found is %s.",
+                                   fsim_bytes_text(r->a, (double)r->p->options.memory_limit),
+                                   fsim_bytes_text(r->a, (double)r->p->least_memory_bytes)));
+    overlap(r);
+    const double maximal = r->p->plan[FSIM_STRATEGY_MAXIMAL].time_s, eager_s = r->p->plan[FSIM_STRATEGY_EAGER].time_s,
+                 unfused = r->p->plan[FSIM_STRATEGY_UNFUSED].time_s;
+    const char *slower = maximal > eager_s * (1 + same) ? "eager" : maximal > unfused * (1 + same) ? "unfused" : NULL;
+    if (slower && r->p->chosen != FSIM_STRATEGY_MAXIMAL)
+        fsim_paragraph(
+            &r->page, FSIM_BAD, 0, 0,
+            fsim_printf(r->a, "Fusing whatever is legal hurts: maximal is %s slower than %s.",
+                        fsim_percent_text(r->a, maximal / (strcmp(slower, "eager") == 0 ? eager_s : unfused) - 1),
+                        slower));
+}
