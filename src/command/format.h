@@ -84,8 +84,11 @@ const char *fsim_shown_gpu(const struct fsim_context *c, const fsim_shown_plans 
 
 /* calibrate_host.c and calibrate_gpu.c: what the probes measured. */
 void fsim_report_host_probes(const fsim_page *page, const void *x);
+/* The same for programs. */
 void fsim_json_host_probes(FILE *out, const void *x);
+/* Of a GPU: rates, latencies, sensors. */
 void fsim_report_gpu_probes(const fsim_page *page, const void *x);
+/* The same for programs. */
 void fsim_json_gpu_probes(FILE *out, const void *x);
 
 #endif

@@ -25,6 +25,7 @@ typedef struct {
 
 /* accuracy.c */
 void fsim_report_accuracy(const fsim_page *page, const fsim_accuracy *x);
+/* The same for a CI summary. */
 void fsim_markdown_accuracy(FILE *out, const fsim_accuracy *x);
 /* accuracy_json.c: reports/schema/accuracy.schema.json describes it. */
 void fsim_json_accuracy(FILE *out, const fsim_accuracy *x);

@@ -90,12 +90,19 @@ static void find_ranges(chart *c)
     c->high_bytes *= 1.5;
 }
 
-static void put_label(const chart *c, double x, double y, const char *side, const char *color, const char *more,
-                      const char *text)
+/* Where a label stands on the page, in pixels, and how it looks; more: gnuplot's words for the rest, "font ',7'". */
+typedef struct {
+    double x, y;
+    const char *side;
+    const char *color, *more;
+} label;
+
+static void put_label(const chart *c, const label *l, const char *text)
 {
     fputs("set label ", c->out);
     fsim_gnuplot_text(c->out, text);
-    fprintf(c->out, " at screen %.5f,%.5f %s tc rgb '%s' %s front\n", x / WIDTH, y / HEIGHT, side, color, more);
+    fprintf(c->out, " at screen %.5f,%.5f %s tc rgb '%s' %s front\n", l->x / WIDTH, l->y / HEIGHT, l->side, l->color,
+            l->more);
 }
 
 static const char *legend_of(const chart *c, const series *s)
@@ -117,7 +124,7 @@ static void put_legend(const chart *c)
     for (int i = 0; i < c->count; i++) {
         const int line = i / first;
         x = i % first ? x : WIDTH / 2.0 - width[line] * scale / 2;
-        put_label(c, x, HEIGHT - 48 - 20 * line, "left", c->all[i].color, scale < 0.85 ? "font ',7'" : "",
+        put_label(c, &(label){x, HEIGHT - 48 - 20 * line, "left", c->all[i].color, scale < 0.85 ? "font ',7'" : ""},
                   legend_of(c, &c->all[i]));
         x += (fsim_text_width(legend_of(c, &c->all[i])) * char_px + 24) * scale;
     }
@@ -183,7 +190,7 @@ static void put_times(chart *c)
     const fsim_stats all = fsim_stats_of(c->x->at, c->x->count, c->a);
     put_panel(c, &time_panel);
     const int excluded = c->x->count - all.rows;
-    put_label(c, WIDTH / 2.0, HEIGHT - 22, "center", "#000000", "font ',14'",
+    put_label(c, &(label){WIDTH / 2.0, HEIGHT - 22, "center", "#000000", "font ',14'"},
               fsim_printf(c->a, "%d rows: mean error %.1f %%, median %.1f %%%s", all.rows, all.mape * 100,
                           all.median * 100, excluded ? fsim_printf(c->a, " (%d more excluded)", excluded) : ""));
     put_legend(c);

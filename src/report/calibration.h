@@ -13,7 +13,9 @@ typedef struct {
     const char *file; /* written; NULL */
 } fsim_calibration;
 
+/* Errors before and after, by group, and each figure that was fitted. */
 void fsim_report_calibration(const fsim_page *page, const fsim_calibration *x);
+/* The same, and every figure of the cross-validation. */
 void fsim_json_calibration(FILE *out, const fsim_calibration *x);
 
 #endif

@@ -47,13 +47,20 @@ typedef struct {
 typedef enum { LEFT, CENTER, RIGHT } justify;
 
 /* A label at a pixel; y is the middle of the line. */
-static void put_label(const chart *c, double x, double y, justify side, const char *color, const char *more,
-                      const char *text)
+/* Where a label stands on the page, in pixels, and how it looks; more: gnuplot's words for the rest, "font ',7'". */
+typedef struct {
+    double x, y;
+    justify side;
+    const char *color, *more;
+} label;
+
+static void put_label(const chart *c, const label *l, const char *text)
 {
     static const char *const word[] = {"left", "center", "right"};
     fputs("set label ", c->out);
     fsim_gnuplot_text(c->out, text);
-    fprintf(c->out, " at screen %.5f,%.5f %s tc rgb '%s' %s front\n", x / WIDTH, y / HEIGHT, word[side], color, more);
+    fprintf(c->out, " at screen %.5f,%.5f %s tc rgb '%s' %s front\n", l->x / WIDTH, l->y / HEIGHT, word[l->side],
+            l->color, l->more);
 }
 
 static void put_panel(const chart *c, const box *b)
@@ -79,7 +86,7 @@ static void put_title(const chart *c)
     const char *where = c->count > 1         ? fsim_printf(c->a, "%d GPUs", c->count)
                         : p->hw->description ? p->hw->description
                                              : gpu_name(p);
-    put_label(c, WIDTH / 2.0, HEIGHT - 22, CENTER, "#000000", "font ',14'",
+    put_label(c, &(label){WIDTH / 2.0, HEIGHT - 22, CENTER, "#000000", "font ',14'"},
               fsim_printf(c->a, "%s on %s (launch %s, L2 %s)", p->graph->name, where, fsim_regime_names[o->regime],
                           o->warm ? "warm" : "cold"));
     if (c->count == 1)
@@ -90,7 +97,7 @@ static void put_title(const chart *c)
     const double scale = fmin(1, (WIDTH - 40) / total);
     double x = WIDTH / 2.0 - total * scale / 2;
     for (int i = 0; i < c->count; i++) {
-        put_label(c, x, HEIGHT - 48, LEFT, color_of(i), scale < 0.8 ? "font ',7'" : "",
+        put_label(c, &(label){x, HEIGHT - 48, LEFT, color_of(i), scale < 0.8 ? "font ',7'" : ""},
                   fsim_printf(c->a, "\u25A0 %s", gpu_name(&c->p[i])));
         x += legend_px(&c->p[i]) * scale;
     }
@@ -295,7 +302,7 @@ static void put_roof_labels(chart *c, int g)
                 done = is_free(c, &b);
                 if (done) {
                     take(c, b);
-                    put_label(c, x, y + side * 10, CENTER, color, "", text);
+                    put_label(c, &(label){x, y + side * 10, CENTER, color, ""}, text);
                 }
             }
     }
@@ -316,7 +323,7 @@ static void put_roof_labels(chart *c, int g)
         for (double along = 0; along <= length; along += 6)
             take(c, (box){px + along * cos(angle) - 7, px + along * cos(angle) + 7, py + along * sin(angle) - 7,
                           py + along * sin(angle) + 7});
-        put_label(c, px, py, LEFT, color, fsim_printf(c->a, "rotate by %.1f", angle * 180 / acos(-1)), text);
+        put_label(c, &(label){px, py, LEFT, color, fsim_printf(c->a, "rotate by %.1f", angle * 180 / acos(-1))}, text);
         break;
     }
 }
@@ -331,7 +338,7 @@ static void put_note(chart *c)
     const double half = fsim_text_width(text) * char_px / 2 + 4, x = roof_panel.right - half,
                  y = roof_panel.bottom + 22;
     take(c, text_box(x, y, text));
-    put_label(c, x, y, CENTER, "#777777", "", text);
+    put_label(c, &(label){x, y, CENTER, "#777777", ""}, text);
 }
 
 /* Ids of the kernels whose points lie on that of chosen[first]: one label for all of them, which marks them as done. */
@@ -386,7 +393,7 @@ static bool put_id_at(chart *c, const point *p, const char *text, int ring, int 
     if (!is_free(c, &b) || !is_clear(c, x, y, end_x, end_y))
         return false;
     take(c, b);
-    put_label(c, lx, ly, CENTER, c->count > 1 ? color_of(p->gpu) : "#000000", "", text);
+    put_label(c, &(label){lx, ly, CENTER, c->count > 1 ? color_of(p->gpu) : "#000000", ""}, text);
     if (ring > 0)
         fprintf(c->out, "set arrow from screen %.5f,%.5f to screen %.5f,%.5f nohead lw 0.7 lc rgb '#999999'\n",
                 x / WIDTH, y / HEIGHT, end_x / WIDTH, end_y / HEIGHT);

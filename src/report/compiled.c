@@ -138,9 +138,13 @@ static bool any_stands_in(const fsim_register_rows *x)
     return false;
 }
 
-static void summary_row(fsim_table *table, const char *name, int template, int sm, const fsim_register_rows *rows,
-                        bool total, fsim_arena *a)
+/* Of a template, or of FSIM_NO_CONTRACTION or FSIM_EVERY_TEMPLATE, which are totals. sm 0: of all architectures. */
+static void summary_row(fsim_table *table, int template, int sm, const fsim_register_rows *rows, fsim_arena *a)
 {
+    const bool total = template <0;
+    const char *name = template == FSIM_EVERY_TEMPLATE   ? "all"
+                       : template == FSIM_NO_CONTRACTION ? fsim_no_contraction
+                                                         : fsim_template_names[template];
     const fsim_register_sum s = fsim_register_rows_sum(rows, template, sm);
     if (s.kernels == 0)
         return;
@@ -162,8 +166,8 @@ static void totals(fsim_table *table, int sm, const fsim_register_rows *rows, fs
 {
     const int others = fsim_register_rows_sum(rows, FSIM_NO_CONTRACTION, sm).kernels;
     if (others != fsim_register_rows_sum(rows, FSIM_EVERY_TEMPLATE, sm).kernels)
-        summary_row(table, fsim_no_contraction, FSIM_NO_CONTRACTION, sm, rows, true, a);
-    summary_row(table, "all", FSIM_EVERY_TEMPLATE, sm, rows, true, a);
+        summary_row(table, FSIM_NO_CONTRACTION, sm, rows, a);
+    summary_row(table, FSIM_EVERY_TEMPLATE, sm, rows, a);
 }
 
 static fsim_table summary_table(const fsim_register_report *x, fsim_arena *a)
@@ -181,11 +185,11 @@ static fsim_table summary_table(const fsim_register_report *x, fsim_arena *a)
     fsim_table table = fsim_table_new(a, column, sizeof column / sizeof *column);
     for (int i = 0; i < x->archs; i++) {
         for (int t = 0; t < FSIM_TEMPLATE_COUNT; t++)
-            summary_row(&table, fsim_template_names[t], t, x->sm[i], x->rows, false, a);
+            summary_row(&table, t, x->sm[i], x->rows, a);
         totals(&table, x->sm[i], x->rows, a);
     }
     for (int t = 0; t < FSIM_TEMPLATE_COUNT && x->archs > 1; t++)
-        summary_row(&table, fsim_template_names[t], t, 0, x->rows, false, a);
+        summary_row(&table, t, 0, x->rows, a);
     if (x->archs > 1)
         totals(&table, 0, x->rows, a);
     return table;

@@ -14,6 +14,7 @@ const char *fsim_times_text(fsim_arena *a, double factor);    /* "1.42x" */
 
 /* Tables and sentences of --compile-cost, under a title of the caller's. */
 void fsim_put_compile(const fsim_page *page, const fsim_prediction *p, fsim_arena *a);
+/* The same for a CI summary. */
 void fsim_markdown_compile(FILE *out, const fsim_prediction *p, fsim_arena *a);
 
 #endif

@@ -8,6 +8,7 @@
 
 /* A line for each; nothing where there is none. where: what stands in front ("t4: ", or ""). */
 void fsim_report_gates(const fsim_page *page, const char *where, const fsim_gate *gate, int gates);
+/* The same as a list of Markdown. */
 void fsim_markdown_gates(FILE *out, const char *where, const fsim_gate *gate, int gates);
 /* The member "gates" of an object: [{gate, group, metric, value, limit, passed, message}]. */
 void fsim_json_gates(FILE *out, const fsim_gate *gate, int gates);

@@ -15,7 +15,9 @@ const char *fsim_json_digits(char buffer[40], double x);
 
 /* "key": value behind `before`, which is what stands between it and the last ("{", ", "). NULL and NaN give null. */
 void fsim_json_text(FILE *out, const char *before, const char *key, const char *text);
+/* The shortest digits that read back as the number. */
 void fsim_json_number(FILE *out, const char *before, const char *key, double number);
+/* true or false. */
 void fsim_json_bool(FILE *out, const char *before, const char *key, bool value);
 
 #endif

@@ -52,7 +52,9 @@ void fsim_json_partitions_end(FILE *out, int64_t partitions, bool truncated);
 
 /* explain.c: may two primitives share a kernel. */
 
+/* May they share a kernel, what does the best plan do, what would the opposite cost? */
 void fsim_report_explanation(const fsim_page *page, const fsim_graph *g, const fsim_hw *hw, const fsim_explanation *e);
+/* The same for programs. */
 void fsim_json_explanation(FILE *out, const fsim_graph *g, const fsim_hw *hw, const fsim_explanation *e);
 
 /* trace.c, dot.c: plans for other programs. */
@@ -70,18 +72,24 @@ typedef struct {
     const fsim_hw *hw; /* NULL: not valid */
     int errors;
 } fsim_named_hw;
+/* A row for each GPU: its main figures. */
 void fsim_report_hw_list(const fsim_page *page, const fsim_named_hw *list, int count);
+/* The same for programs; figures in base units, null where the file has none. */
 void fsim_json_hw_list(FILE *out, const fsim_named_hw *list, int count);
 /* Every key of one GPU with its source. */
 void fsim_report_hw(const fsim_page *page, const fsim_hw *hw);
+/* Every key: value in base units, source, origin. */
 void fsim_json_hw(FILE *out, const fsim_hw *hw);
 /* What passed; diagnostics say why others did not. */
 void fsim_report_hw_check(FILE *out, const fsim_named_hw *list, int count);
+/* The same for programs: name, ok, errors. */
 void fsim_json_hw_check(FILE *out, const fsim_named_hw *list, int count);
 
 /* operators.c: the op table. */
 
+/* A row for each operator: arguments, class, arithmetic for a point. */
 void fsim_report_ops(const fsim_page *page);
+/* The same for programs. */
 void fsim_json_ops(FILE *out);
 
 /* chart.c: through gnuplot. */
@@ -106,10 +114,13 @@ typedef struct {
     double gap;                    /* (objective - lower_bound) / objective, 0 when proven */
     bool proven;                   /* the plan shown is optimal: the bound equals it within 1e-12 */
 } fsim_verdict;
+/* Of the plan shown. */
 fsim_verdict fsim_verdict_of(const fsim_prediction *p);
 /* "time", "bytes", "memory", "pareto": what was asked for. */
 extern const char *const fsim_objective_names[FSIM_OBJECTIVES];
+/* Of what was asked for: "pareto" where the front was. */
 const char *fsim_objective_name(const fsim_options *o);
+/* Is the objective a number of bytes, rather than of seconds? */
 bool fsim_objective_in_bytes(const fsim_options *o);
 /* Seconds or bytes, as p->options.objective says. */
 double fsim_plan_objective(const fsim_prediction *p, fsim_strategy s);
@@ -122,7 +133,9 @@ double fsim_speedup(const fsim_prediction *p, fsim_strategy s);
 
 /* junit.c: JUnit XML, a case at a time. failure: its type, text then is the message; NULL: it passed. */
 void fsim_junit_begin(FILE *out, int cases, int failures, int skipped);
+/* One test case. */
 void fsim_junit_case(FILE *out, const char *class, const char *name, const char *failure, const char *text);
+/* Closes what fsim_junit_begin opened. */
 void fsim_junit_end(FILE *out);
 
 #endif

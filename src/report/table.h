@@ -32,13 +32,16 @@ typedef struct {
     } * row;
 } fsim_table;
 
+/* A table without rows. In a; the columns stay referenced. */
 fsim_table fsim_table_new(fsim_arena *a, const fsim_column *column, int columns);
 /* A new row's cells, one a column, for the caller to set; NULL cells are blank. The pointer lives as long as the arena.
  */
 const char **fsim_table_row(fsim_table *t, fsim_emphasis emphasis);
+/* As text that fits the page: columns that drop go first, then those that shrink are cut. */
 void fsim_table_print(const fsim_page *page, const fsim_table *t, int indent);
 /* Columns that it takes where nothing limits it. */
 int fsim_table_width(const fsim_table *t);
+/* As Markdown, every column in full. */
 void fsim_table_markdown(FILE *out, const fsim_table *t);
 /* Text with the characters that mean something to Markdown escaped. */
 void fsim_markdown_text(FILE *out, const char *text);

@@ -41,6 +41,7 @@ const char *fsim_text_how_sure(const fsim_text_page *r);
 
 typedef enum { FSIM_NARROW_TABLE, FSIM_WIDE_TABLE, FSIM_MARKDOWN_TABLE } fsim_kernel_table;
 
+/* A row for each strategy that was planned. */
 fsim_table fsim_text_strategies(const fsim_prediction *p, fsim_arena *a);
 /* Kernels of the plan shown. */
 fsim_table fsim_text_kernels(const fsim_prediction *p, fsim_kernel_table kind, bool utf8, fsim_arena *a);
@@ -56,7 +57,9 @@ const char *fsim_text_dram(fsim_arena *a, const fsim_plan *plan); /* read and wr
 
 /* text_fusion.c: nothing is printed where there is nothing to say. */
 
+/* Primitives that run in several kernels: "Recomputed: t1 in kernel 3." */
 void fsim_text_recomputed(const fsim_text_page *r);
+/* Operators that are folded into weights, and so cost nothing at run time. */
 void fsim_text_folded(const fsim_text_page *r);
 /* Pairs that are not fused, the largest saving first. */
 void fsim_text_refusals(const fsim_text_page *r);

@@ -12,16 +12,17 @@ static void put_name(FILE *out, const char *between, const char *what, int proce
     fputs("}}", out);
 }
 
-static void put_kernel(FILE *out, const fsim_graph *g, const fsim_kernel *k, const fsim_span *when, int process, int id,
-                       fsim_arena *a)
+/* Kernel i of the plan shown. */
+static void put_kernel(FILE *out, const fsim_prediction *p, const fsim_span *when, int process, int i, fsim_arena *a)
 {
+    const fsim_kernel *k = &p->plan[p->chosen].kernel[i];
     static const double us = 1e-6;
     fprintf(out, ",\n{\"ph\": \"X\", \"pid\": %d, \"tid\": %d", process, (int)when->lane + 1);
     fsim_json_number(out, ", ", "ts", when->start_s / us);
     fsim_json_number(out, ", ", "dur", (when->end_s - when->start_s) / us);
-    fsim_json_text(out, ", ", "name", fsim_kernel_label(g, k, a));
+    fsim_json_text(out, ", ", "name", fsim_kernel_label(p->graph, k, a));
     fsim_json_text(out, ", ", "cat", fsim_template_names[k->template]);
-    fprintf(out, ", \"args\": {\"kernel\": %d", id);
+    fprintf(out, ", \"args\": {\"kernel\": %d", i + 1);
     fsim_json_text(out, ", ", "bound", fsim_unit_names[k->bound]);
     fsim_json_number(out, ", ", "dram_read_bytes", (double)k->dram_read_bytes);
     fsim_json_number(out, ", ", "dram_write_bytes", (double)k->dram_write_bytes);
@@ -44,7 +45,7 @@ void fsim_report_trace(FILE *out, const fsim_prediction *p, int count)
             if (when.busy_s[lane] > 0)
                 put_name(out, ",", "thread_name", i + 1, lane + 1, fsim_lane_names[lane]);
         for (int k = 0; k < plan->kernels; k++)
-            put_kernel(out, p[i].graph, &plan->kernel[k], &when.span[k], i + 1, k + 1, a);
+            put_kernel(out, &p[i], &when.span[k], i + 1, k, a);
     }
     fputs("\n]}\n", out);
     fsim_arena_free(a);
