@@ -230,7 +230,7 @@ bool fsim_may_chain(const fsim_limits *limits, int first, int second, fsim_joint
     }
     if (out->side < 0)
         return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, 2, 1,
-                      "neither reads what the other makes, and they share no operand", !f.more);
+                      "neither reads the result of the other, and they share no operand", !f.more);
     if (reads[0] && reads[1])
         return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, 2, 1,
                       "both operands of the second come from the first", true);
@@ -418,7 +418,7 @@ bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_j
         contraction[contractions++] = node[i];
         if (contractions > MOST_SIBLINGS)
             return refuse(why, FSIM_RULE_CONTRACTIONS, contraction[0], node[i], contractions, MOST_SIBLINGS,
-                          "there are more than a kernel takes", true);
+                          "there are more of them than a kernel fuses", true);
     }
     const int c = contraction[0];
     *out = (fsim_joint){.kind = FSIM_ROWS, .first = c};
@@ -449,7 +449,7 @@ bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_j
                                  "elements of a row in tiles of several contractions", true);
     if (contractions > 2)
         return refuse(why, FSIM_RULE_CONTRACTIONS, c, contraction[contractions - 1], contractions, 2,
-                      "with those between them they are more than the two of a chain", true);
+                      "a chain fuses two contractions, and here are more", true);
     if (!fsim_may_chain(limits, c, contraction[1], out, why))
         return false;
     if (low >= 0 && (low < c || high > contraction[1]))

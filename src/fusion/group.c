@@ -311,7 +311,7 @@ static bool want_operands(work *w, int i, int rows_from)
         if (second && k == w->joint.side) {
             if (from < 0 || !(w->want[from].after & 1))
                 return refuse(w, FSIM_RULE_CONTRACTIONS, w->joint.first, w->joint.second, 2, 1,
-                              "what joins them is not all in it");
+                              "what lies on the path between them is not all in the kernel");
             w->want[from].middle = true;
             if (!demand(w, from, &w->joint.frame, 1u << w->want[from].level, w->node[i]))
                 return false;
@@ -1244,32 +1244,34 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
                            limit);
     case FSIM_RULE_INDEX_MAP:
         if (r->unit && strcmp(r->unit, "points") == 0)
-            return fsim_printf(a,
-                               "%s '%s' has %s points, and %s are wanted of it in this kernel: each is computed once",
-                               op, x, limit, needed);
+            return fsim_printf(
+                a, "%s '%s' has %s points, but this kernel would have to compute %s of them: it computes each once", op,
+                x, limit, needed);
         if (r->unit)
-            return fsim_printf(a, "'%s' is wanted through %s %s; one kernel serves %s", x, needed, r->unit, limit);
-        return fsim_printf(a, "'%s' reads '%s' across rows that its index map can't follow", y, x);
+            return fsim_printf(a, "the readers of '%s' in this kernel need it through %s %s, and a kernel can serve %s",
+                               x, needed, r->unit, limit);
+        return fsim_printf(a, "'%s' reads '%s' across rows, in an order that no index map expresses", y, x);
     case FSIM_RULE_GRID_BARRIER:
         return fsim_printf(a, "needs a barrier across the grid: %s %s (one block holds %s)", needed, r->unit, limit);
     case FSIM_RULE_CONTRACTIONS:
         return fsim_printf(a, "two contractions ('%s' and '%s') in one kernel: %s", x, y, r->unit);
     case FSIM_RULE_REDUCED_EPILOGUE:
         return fsim_printf(
-            a, "a reduction beside a contraction: it needs %s %s, and there %s%s", needed, r->unit,
-            r->limit > 1 ? fsim_printf(a, "are at most %s", limit) : "are none",
-            r->limit > 1 && !r->final ? "; with the contraction at the other end they could be one kernel" : "");
+            a, "a reduction fused with a contraction needs %s %s, and there can be %s%s", needed, r->unit,
+            r->limit > 1 ? fsim_printf(a, "at most %s", limit) : "none",
+            r->limit > 1 && !r->final ? "; with the contraction at their other end the three could be one kernel" : "");
     case FSIM_RULE_PROLOGUE:
-        return fsim_printf(a, "'%s' feeds the contraction's operand loads, and %s", x,
+        return fsim_printf(a, "'%s' would have to be computed while the contraction loads its operand, but %s", x,
                            r->needed == 0 && r->unit == NULL && r->b >= 0 &&
                                    fsim_classes[fsim_ops[g->node[r->a].op].class].clones
                                ? "its value is needed in memory too"
-                               : "it can't be computed there");
+                               : "a kernel can't compute it there");
     case FSIM_RULE_WINDOW:
         return fsim_printf(a, "'%s' reads overlapping windows, so '%s' would be computed up to %s times an element", y,
                            x, needed);
     case FSIM_RULE_ASSEMBLY:
-        return fsim_printf(a, "'%s' picks its elements by ranges or by data: its producer '%s' is stored first", y, x);
+        return fsim_printf(a, "'%s' picks its elements by ranges or by data, so its producer '%s' must be stored first",
+                           y, x);
     case FSIM_RULE_SHARED:
         return r->needed > 0 ? fsim_printf(a, "needs %s KiB of shared memory per block, the GPU allows %s KiB",
                                            number(a, r->needed / 1024), number(a, r->limit / 1024))
@@ -1286,7 +1288,7 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
     case FSIM_RULE_USER:
         return fsim_printf(a, "the workload's fuse:, separate: or materialize: keeps '%s' and '%s' apart", x, y);
     case FSIM_RULE_COST:
-        return fsim_printf(a, "legal, and dearer in one kernel");
+        return fsim_printf(a, "legal, but one kernel takes longer");
     case FSIM_RULE_NONE:
     case FSIM_RULE_COUNT:
         break;
