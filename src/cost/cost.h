@@ -44,20 +44,11 @@ typedef enum {
 } fsim_regime;
 extern const char *const fsim_regime_names[FSIM_REGIME_COUNT];
 
-/* How a benchmark ran what it measured, where that shows in the times. */
-typedef enum {
-    FSIM_HARNESS_NONE,
-    FSIM_HARNESS_ROTATES, /* over copies of the weights in turn, activations in place: L2 holds the latter, and weights
-                             so small that five copies fit */
-    FSIM_HARNESS_CALLS,   /* events around one call of the framework: the device waits for what the host does in it */
-    FSIM_HARNESS_RESTS    /* eager calls far apart: a device that is held to little power runs faster at first */
-} fsim_harness;
-
-/* What a kernel finds and leaves in L2: bit-like flags per read and write of its group. */
+/* What a kernel finds and leaves in L2, per read and write of its group. NULL: nothing. */
 typedef struct {
-    const bool *hit;      /* per read: its tensor is resident when the kernel starts; NULL: none is */
-    const bool *absorbed; /* per write: every reader finds it in L2, so it need not reach DRAM; NULL: none is */
-    fsim_harness harness; /* of a measured run: frameworks' matrix products go by it */
+    const bool *hit;                        /* its tensor is resident when the kernel starts */
+    const bool *absorbed;                   /* every reader finds it in L2, so it need not reach DRAM */
+    const double *read_share, *write_share; /* in their place, where given: what of its compulsory bytes DRAM moves */
 } fsim_residency;
 
 typedef struct {

@@ -90,6 +90,12 @@ void fsim_add_access_issue(const fsim_costing *c, fsim_kernel *k)
     k->unit[FSIM_ISSUE] += 2 * accesses / k->vector / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
 }
 
+/* Bytes that DRAM moves of stream i: its share where one is given. */
+static int64_t from_dram(const double *share, int i, const fsim_traffic *t, int64_t otherwise)
+{
+    return share ? (int64_t)(fmax(1, (double)t->compulsory_bytes) * share[i]) : otherwise;
+}
+
 /* DRAM and L2 traffic of all reads and writes; extra[i] multiplies what read i fetches (tiles, passes), from DRAM where
  * extra_dram says so. */
 void fsim_add_memory(const fsim_costing *c, fsim_kernel *k, const double *extra, const double *extra_dram)
@@ -102,10 +108,11 @@ void fsim_add_memory(const fsim_costing *c, fsim_kernel *k, const double *extra,
         const double times = extra_dram ? extra_dram[i] : 1;
         const bool hit = c->l2 && c->l2->hit && c->l2->hit[i];
         const double fetched = (double)t->sector_bytes * t->reread * times;
-        k->input[i] = (fsim_input){.tensor = o->read[i].tensor,
-                                   .bytes = t->compulsory_bytes,
-                                   .read_bytes = hit ? 0 : (int64_t)fetched,
-                                   .l2_bytes = t->request_bytes * (extra ? extra[i] : 1)};
+        k->input[i] =
+            (fsim_input){.tensor = o->read[i].tensor,
+                         .bytes = t->compulsory_bytes,
+                         .read_bytes = from_dram(c->l2 ? c->l2->read_share : NULL, i, t, hit ? 0 : (int64_t)fetched),
+                         .l2_bytes = t->request_bytes * (extra ? extra[i] : 1)};
         k->dram_read_bytes += k->input[i].read_bytes;
         k->l2_bytes += k->input[i].l2_bytes;
         k->shared_bytes_moved += 2 * t->staged_bytes;
@@ -125,7 +132,9 @@ void fsim_add_memory(const fsim_costing *c, fsim_kernel *k, const double *extra,
         const fsim_traffic *t = &c->write[i];
         const bool absorbed = c->l2 && c->l2->absorbed && c->l2->absorbed[i];
         k->output[i] = (fsim_result){
-            .tensor = o->write[i].tensor, .bytes = t->compulsory_bytes, .write_bytes = absorbed ? 0 : t->sector_bytes};
+            .tensor = o->write[i].tensor,
+            .bytes = t->compulsory_bytes,
+            .write_bytes = from_dram(c->l2 ? c->l2->write_share : NULL, i, t, absorbed ? 0 : t->sector_bytes)};
         k->dram_write_bytes += k->output[i].write_bytes;
         k->l2_bytes += t->request_bytes;
         k->shared_bytes_moved += 2 * t->staged_bytes;

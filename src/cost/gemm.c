@@ -86,9 +86,7 @@ fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic)
 {
     fsim_gemm_device d = {.sms = fsim_hw_get(hw, FSIM_HW_SMS),
                           .l2_bytes = fsim_hw_get(hw, FSIM_HW_L2_CAPACITY),
-                          .floor_s = fsim_hw_get(hw, FSIM_HW_GEMM_FLOOR),
-                          .call_s = fmax(0, fsim_hw_get(hw, FSIM_HW_GEMM_CALL) - fsim_hw_get(hw, FSIM_HW_CALL_STREAM)),
-                          .bias_call_s = fsim_hw_get(hw, FSIM_HW_GEMM_BIAS_CALL)};
+                          .floor_s = fsim_hw_get(hw, FSIM_HW_GEMM_FLOOR)};
     const fsim_hw_key key = fsim_tensor_key(hw, arithmetic);
     const double peak = fsim_dense_peak(hw, arithmetic);
     d.tensor = key != FSIM_HW_COUNT;

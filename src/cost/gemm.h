@@ -44,9 +44,8 @@ typedef struct {
     double l2_bytes;                            /* capacity */
     double page_span, page_slope, page_most;    /* see paging */
     double split_share, split_s;
-    double drift;                        /* long calls run at lower clocks: by this share at most */
-    double floor_s, call_s, bias_call_s; /* of a kernel; of the library's host code in front of it, beyond that of any
-                                            operator, where the device waits for the host; with a bias */
+    double drift;   /* long calls run at lower clocks: by this share at most */
+    double floor_s; /* of a kernel */
     int tiles;
     const fsim_gemm_tile *tile;
 } fsim_gemm_device;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "evidence/evaluate.h"
 
+#include "evidence/harness.h"
+
 #include "base/file.h"
 #include "base/names.h"
 #include "graph/find.h"
@@ -306,19 +308,6 @@ void fsim_bench_refuse(const fsim_bench *b, int i, fsim_arena *a, fsim_diag *d)
         fsim_error(d, row->at, "row '%s' computes nothing: its operators are views", row->id);
 }
 
-/* Public GEMM benchmarks that say nothing of L2: in CUDA graphs they keep their weights out of it; else they put events
- * around one call. */
-static fsim_harness harness_of(const fsim_measured *row)
-{
-    if (row->launch == FSIM_REGIME_EAGER)
-        return FSIM_HARNESS_RESTS;
-    if (row->l2 != FSIM_L2_UNKNOWN)
-        return FSIM_HARNESS_NONE;
-    return row->launch == FSIM_REGIME_GRAPH    ? FSIM_HARNESS_ROTATES
-           : row->launch == FSIM_REGIME_STREAM ? FSIM_HARNESS_CALLS
-                                               : FSIM_HARNESS_NONE;
-}
-
 void fsim_bench_plan(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_problem *p, fsim_plan *out)
 {
     const fsim_measured *row = &b->rows->at[i];
@@ -326,7 +315,6 @@ void fsim_bench_plan(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena
         .strategy = row->strategy, .regime = row->launch, .warm = is_warm(row), .time_limit_s = 1};
     fsim_proof proof;
     *p = fsim_problem_of(g, b->hw[i], &options, a);
-    p->harness = harness_of(row);
     if (row->strategy == FSIM_STRATEGY_OPTIMAL)
         fsim_optimal(p, NULL, 0, a, out, &proof);
     else
@@ -366,6 +354,15 @@ static fsim_plan part_of_plan(const fsim_plan *plan, int from, int to)
     return part;
 }
 
+/* The plan's kernels as the row's benchmark saw them. */
+static void as_measured(const fsim_problem *p, const fsim_measured *row, fsim_plan *plan, fsim_arena *a)
+{
+    const fsim_software software = {p->graph, p->hw, p->regime, fsim_row_maker(row)};
+    for (int k = 0; k < plan->kernels; k++)
+        plan->kernel[k] =
+            fsim_kernel_measured(fsim_harness_of(row), &software, plan->kernel[k].group, &plan->l2[k], NULL, a);
+}
+
 static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_evaluated *out)
 {
     const fsim_measured *row = &b->rows->at[i];
@@ -374,6 +371,8 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_ar
     fsim_plan own, plan;
     fsim_bench_plan(b, i, g, a, &p, &own);
     plan = fsim_plan_made_by(&p, fsim_row_maker(row), &own, a);
+    if (fsim_harness_of(row) != FSIM_HARNESS_NONE)
+        as_measured(&p, row, &plan, a);
     int from = 0, to = plan.kernels;
     out->class = fsim_work_class_of(g);
     if (!fsim_bench_kernels(b, i, g, &plan, &from, &to)) {

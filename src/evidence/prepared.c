@@ -2,6 +2,7 @@
 #include "evidence/prepared.h"
 
 #include "cost/costing.h"
+#include "evidence/harness.h"
 #include "plan/price/price.h"
 #include "plan/price/timeline.h"
 #include <string.h>
@@ -47,7 +48,6 @@ fsim_prepared fsim_prepare(const fsim_bench *b, int i, fsim_arena *a)
         p.group[k] = *plan.kernel[from + k].group;
         fsim_group_keep(a, &p.group[k]);
         p.l2[k] = plan.l2[from + k];
-        p.l2[k].harness = problem.harness;
         p.l2[k].hit = kept_flags(a, plan.l2[from + k].hit, p.group[k].reads);
         p.l2[k].absorbed = kept_flags(a, plan.l2[from + k].absorbed, p.group[k].writes);
     }
@@ -61,7 +61,7 @@ double fsim_price_again(const fsim_prepared *p, const fsim_hw *hw, fsim_arena *s
     fsim_kernel *kernel = fsim_new(scratch, fsim_kernel, p->kernels + 1);
     const fsim_software software = {p->graph, hw, p->row->launch, p->maker};
     for (int k = 0; k < p->kernels; k++)
-        kernel[k] = fsim_framework_kernel(&software, &p->group[k], &p->l2[k], NULL, scratch);
+        kernel[k] = fsim_kernel_measured(fsim_harness_of(p->row), &software, &p->group[k], &p->l2[k], NULL, scratch);
     const double seconds = fsim_call_seconds(kernel, p->kernels, p->maker, p->row->launch, hw);
     fsim_rewind(scratch, mark);
     return seconds;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "evidence/residual.h"
 
+#include "evidence/harness.h"
 #include "plan/price/spread.h"
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@ fsim_residual fsim_residual_of(const fsim_prepared *p, const fsim_hw *hw, double
     const fsim_software software = {p->graph, hw, p->row->launch, p->maker};
     double most = 0;
     for (int k = 0; k < p->kernels; k++) {
-        const fsim_kernel made = fsim_framework_kernel(&software, &p->group[k], &p->l2[k], NULL, scratch);
+        const fsim_kernel made =
+            fsim_kernel_measured(fsim_harness_of(p->row), &software, &p->group[k], &p->l2[k], NULL, scratch);
         if (made.time_s <= most)
             continue;
         most = made.time_s;

@@ -58,17 +58,20 @@ static fsim_kernel launched(const fsim_costing *c, fsim_maker maker, const fsim_
     return torch == FSIM_BY_ATEN ? fsim_aten_kernel(c, own, a) : fsim_triton_kernel(c, own, a);
 }
 
+fsim_kernel fsim_framework_launch(const fsim_software *s, const fsim_group *group, const fsim_residency *l2,
+                                  const fsim_kernel *own, fsim_arena *a)
+{
+    if (s->maker == FSIM_BY_FUSESIM || own->time_s <= 0 ||
+        s->hw->host) /* on a host there are generated kernels only, whoever chose the groups */
+        return *own;
+    const fsim_costing c = fsim_costing_of(s->graph, s->hw, s->regime, group, l2, a);
+    return launched(&c, s->maker, own, a);
+}
+
 fsim_kernel fsim_framework_kernel(const fsim_software *s, const fsim_group *group, const fsim_residency *l2,
                                   const fsim_kernel *own, fsim_arena *a)
 {
-    const fsim_kernel best = own ? *own : fsim_kernel_of(s->graph, s->hw, s->regime, group, l2, a);
-    if (s->maker == FSIM_BY_FUSESIM || best.time_s <= 0 ||
-        s->hw->host) /* on a host there are generated kernels only, whoever chose the groups */
-        return best;
-    const fsim_costing c = fsim_costing_of(s->graph, s->hw, s->regime, group, l2, a);
-    const fsim_kernel framework = launched(&c, s->maker, &best, a);
-    const fsim_harness harness =
-        l2 ? l2->harness : FSIM_HARNESS_NONE; /* `best` was priced with another L2, and without rest */
-    const bool comparable = harness != FSIM_HARNESS_ROTATES && !(harness == FSIM_HARNESS_RESTS && contracts(c.group));
-    return framework.time_s >= best.time_s || !comparable ? framework : best;
+    const fsim_kernel best = own ? *own : fsim_kernel_of(s->graph, s->hw, s->regime, group, l2, a),
+                      framework = fsim_framework_launch(s, group, l2, &best, a);
+    return framework.time_s >= best.time_s ? framework : best;
 }

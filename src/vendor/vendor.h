@@ -35,8 +35,12 @@ fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime r
                            const fsim_residency *l2, fsim_arena *a);
 
 /* The kernel, or the few kernels, that a framework launches for this group: more passes, other layouts, other rates.
- * Never faster than fsim_kernel_of's for the same group, so that no framework's plan beats the optimum. own:
- * fsim_kernel_of's answer where it is known already, or NULL. Result in a. */
+ * own: fsim_kernel_of's answer, which is returned where nothing better is known. Result in a. */
+fsim_kernel fsim_framework_launch(const fsim_software *s, const fsim_group *group, const fsim_residency *l2,
+                                  const fsim_kernel *own, fsim_arena *a);
+
+/* The same as plans have it. Never faster than fsim_kernel_of's for the same group, so that no framework's plan beats
+ * the optimum. own: fsim_kernel_of's answer where it is known already, or NULL. Result in a. */
 fsim_kernel fsim_framework_kernel(const fsim_software *s, const fsim_group *group, const fsim_residency *l2,
                                   const fsim_kernel *own, fsim_arena *a);
 

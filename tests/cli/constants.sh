@@ -5,7 +5,7 @@
 set -u
 cd "${SOURCE_DIR:?}" || exit 70
 tables="src/cost/constants.def src/cost/chain.def src/vendor/constants.def src/vendor/cudnn.def src/vendor/flash_attention.def src/vendor/library.def
- src/plan/rivals/constants.def src/plan/rivals/xla.def src/plan/compile_cost.def"
+ src/evidence/constants.def src/plan/rivals/constants.def src/plan/rivals/xla.def src/plan/compile_cost.def"
 bad=0
 
 # A row's last string is its source; of FSIM_ATTENTION, which ends with scalars, its only one. A source names something.
@@ -38,7 +38,7 @@ done
 
 # Literals that are no figure of the model: halves and doubles, a tick, and those named here with the reason.
 allowed='^(0\.0|0\.5|0\.25|1\.0|2\.0|4\.0|1e-15)$'
-find src/cost src/vendor src/kernel src/plan/rivals src/plan/compile_cost.c src/plan/price/spread.c src/hw/relatives.c -name '*.[ch]' |
+find src/cost src/vendor src/evidence/harness.c src/kernel src/plan/rivals src/plan/compile_cost.c src/plan/price/spread.c src/hw/relatives.c -name '*.[ch]' |
     LC_ALL=C sort | xargs awk -v allowed="$allowed" '
 FNR == 1 { comment = 0 }
 {

@@ -9,7 +9,7 @@ static void price_again(const fsim_problem *p, const fsim_hw *hw, fsim_maker mak
                         fsim_arena *a)
 {
     const fsim_group *group = plan->kernel[k].group;
-    const fsim_residency l2 = {plan->l2[k].hit, plan->l2[k].absorbed, p->harness};
+    const fsim_residency l2 = plan->l2[k];
     /* A framework's kernel is compared with the best that fusesim knows; only the one that is taken counts. */
     const fsim_kernel own = fsim_kernel_of(p->graph, p->hw, p->regime, group, &l2, a);
     bool is_own = maker == FSIM_BY_FUSESIM;

@@ -15,7 +15,6 @@ typedef struct {
     fsim_regime regime;
     fsim_objective objective;
     bool warm, recompute;
-    fsim_harness harness; /* of frameworks' plans */
     int64_t memory_limit; /* bytes; 0: none */
     bool lean;            /* kernels are launched in the order that needs the least memory at its peak */
     double time_limit_s;

@@ -776,10 +776,9 @@ fsim_plan fsim_plan_made_by(const fsim_problem *p, fsim_maker maker, const fsim_
     fsim_plan out = *plan;
     out.kernel = fsim_new(a, fsim_kernel, plan->kernels + 1);
     for (int k = 0; k < plan->kernels; k++) {
-        const fsim_residency l2 = {plan->l2[k].hit, plan->l2[k].absorbed, p->harness};
         const bool as_priced = !computes_again(&plan->partition.part[k]);
-        out.kernel[k] =
-            fsim_framework_kernel(&software, plan->kernel[k].group, &l2, as_priced ? &plan->kernel[k] : NULL, a);
+        out.kernel[k] = fsim_framework_kernel(&software, plan->kernel[k].group, &plan->l2[k],
+                                              as_priced ? &plan->kernel[k] : NULL, a);
     }
     out.objective = out.dram_read_bytes = out.dram_write_bytes = out.eliminated_bytes = 0;
     out.l2_bytes = out.flops = 0;

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "evidence/harness.h"
+
+#include "cost/contraction.h"
+#include "vendor/library.h"
+
+#define FSIM_CONSTANT(name, value, unit, source) static const double name = value;
+#define FSIM_COUNT(name, value, unit, source)    enum { name = value };
+#include "evidence/constants.def"
+#undef FSIM_CONSTANT
+#undef FSIM_COUNT
+
+/* Public GEMM benchmarks that say nothing of L2: in CUDA graphs they keep their weights out of it; else they put events
+ * around one call. */
+fsim_harness fsim_harness_of(const fsim_measured *row)
+{
+    if (row->launch == FSIM_REGIME_EAGER)
+        return FSIM_HARNESS_RESTS;
+    if (row->l2 != FSIM_L2_UNKNOWN)
+        return FSIM_HARNESS_NONE;
+    return row->launch == FSIM_REGIME_GRAPH    ? FSIM_HARNESS_ROTATES
+           : row->launch == FSIM_REGIME_STREAM ? FSIM_HARNESS_CALLS
+                                               : FSIM_HARNESS_NONE;
+}
+
+static bool contracts(const fsim_group *o)
+{
+    return o->template == FSIM_TILED_CONTRACTION || o->template == FSIM_LIBRARY_CONTRACTION;
+}
+
+/* A matrix product that the framework leaves to the library. */
+static bool is_library_product(const fsim_software *s, const fsim_group *o)
+{
+    return contracts(o) && !s->graph->node[o->anchor].gemm.convolution && fsim_library_can(s->graph, s->hw, o);
+}
+
+/* What L2 holds for a benchmark that rotates copies of its weights, so many that L2 can't hold them: its activations,
+ * unless they fill it. k: the kernel, for its bytes. */
+static fsim_residency rotated(const fsim_software *s, const fsim_residency *l2, const fsim_kernel *k, fsim_arena *a)
+{
+    const double capacity = fsim_hw_get(s->hw, FSIM_HW_L2_CAPACITY), from = fsim_hw_get(s->hw, FSIM_HW_GEMM_RESIDENT);
+    double *read = fsim_new(a, double, k->inputs + 1), *write = fsim_new(a, double, k->outputs + 1), rest = 0;
+    for (int i = 0; i < k->inputs; i++)
+        rest += s->graph->tensor[k->input[i].tensor].role == FSIM_WEIGHT ? 0 : (double)k->input[i].bytes;
+    for (int i = 0; i < k->outputs; i++)
+        rest += (double)k->output[i].bytes;
+    const double missed = fmin(1, fmax(0, (rest / capacity - from) / rotated_rest_ramp));
+    for (int i = 0; i < k->inputs; i++) {
+        const double bytes = fmax(1, (double)k->input[i].bytes),
+                     held = fmin(ROTATED_COPIES, ceil(capacity / bytes)) * bytes / capacity;
+        const bool weight = s->graph->tensor[k->input[i].tensor].role == FSIM_WEIGHT;
+        read[i] = weight ? fmin(1, fmax(0, (held - from) / rotated_weight_ramp)) : missed;
+    }
+    for (int i = 0; i < k->outputs; i++)
+        write[i] = missed;
+    fsim_residency out = l2 ? *l2 : (fsim_residency){0};
+    out.read_share = read;
+    out.write_share = write;
+    return out;
+}
+
+/* What the host does in one call of the library, beyond any operator's. */
+static double call_s(const fsim_software *s, const fsim_group *o)
+{
+    return fmax(0, fsim_hw_get(s->hw, FSIM_HW_GEMM_CALL) - fsim_hw_get(s->hw, FSIM_HW_CALL_STREAM)) +
+           (o->members > 1 ? fsim_hw_get(s->hw, FSIM_HW_GEMM_BIAS_CALL) : 0);
+}
+
+/* The clock of a device that is held to little power falls within milliseconds of hard work: what starts on one that
+ * rested is through sooner. Only where the product is the one contraction of its workload: after another the device has
+ * not rested. Not taken from related GPUs: whether a file's efficiency is that of rested devices depends on the runs
+ * that it was fitted to. */
+static double saved_by_rest(const fsim_software *s, double seconds)
+{
+    const double span = fsim_hw_get(s->hw, FSIM_HW_GEMM_BURST_SPAN);
+    int contractions = 0;
+    for (int n = 0; n < s->graph->nodes; n++)
+        contractions += s->graph->node[n].gemm.k > 0;
+    const bool applies = contractions == 1 && fsim_hw_origin(s->hw, FSIM_HW_GEMM_BURST) == FSIM_FROM_FITTED;
+    return applies ? seconds * fsim_hw_get(s->hw, FSIM_HW_GEMM_BURST) * span / (seconds + span) : 0;
+}
+
+static void adjust(fsim_harness harness, const fsim_software *s, fsim_kernel *k)
+{
+    const bool tensor = fsim_tensor_key(s->hw, s->graph->node[k->group->anchor].gemm.arithmetic) != FSIM_HW_COUNT;
+    if (harness == FSIM_HARNESS_CALLS)
+        fsim_add_seconds(k, FSIM_LATENCY, call_s(s, k->group));
+    if (harness == FSIM_HARNESS_RESTS && !tensor)
+        fsim_add_seconds(k, FSIM_COMPUTE,
+                         -fmin(k->time[FSIM_COMPUTE], saved_by_rest(s, k->time_s - k->time[FSIM_LAUNCH])));
+}
+
+fsim_kernel fsim_kernel_measured(fsim_harness harness, const fsim_software *s, const fsim_group *group,
+                                 const fsim_residency *l2, const fsim_kernel *own, fsim_arena *a)
+{
+    if (harness == FSIM_HARNESS_NONE || s->maker == FSIM_BY_FUSESIM || s->hw->host)
+        return fsim_framework_kernel(s, group, l2, own, a);
+    const fsim_kernel best = own ? *own : fsim_kernel_of(s->graph, s->hw, s->regime, group, l2, a);
+    const bool product = is_library_product(s, group);
+    const fsim_residency held =
+        product && harness == FSIM_HARNESS_ROTATES ? rotated(s, l2, &best, a) : (l2 ? *l2 : (fsim_residency){0});
+    fsim_kernel k = fsim_framework_launch(s, group, &held, &best, a);
+    if (product && k.time_s > 0 && best.time_s > 0)
+        adjust(harness, s, &k);
+    /* Where L2 or the clock is another than `best` was priced with, the two say nothing of each other. */
+    const bool comparable = harness == FSIM_HARNESS_CALLS || !contracts(group);
+    return k.time_s >= best.time_s || !comparable ? k : best;
+}
