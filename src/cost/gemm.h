@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gemm.h: the time of a vendor library's matrix product (cuBLAS, cuBLASLt), from its shape and a GPU's scalars alone.
+/* gemm.h: the time of a tiled matrix product, from its shape and a GPU's scalars alone.
  *
- *     busy_s = (compute_s^2.5 + dram_s^2.5 + l2_s^2.5)^0.4
- * A grid of blocks, each a tile of the result and a share of k, runs in rounds over the SMs:
- *     one    = 2 tile_m tile_n (k / split + startup) / (rate e),  e = efficiency / (1 + narrow (128 / tile_m + 128 /
- * tile_n - 2)) alone  = k / split x step_s + least_s: a block that has its SM to itself waits for its loads compute_s =
- * full rounds x max(resident one, alone) + max(blocks per SM of the last round x one, alone) and no faster than the
- * power limit lets the units run. The library's choice among its tiles and splits is taken to be the one that takes
- * least time. Fitted to NeuSight's FP32 linear and bmm (events around one eager call) and aiconfigurator's bf16 GEMM
- * (CUDA graph). */
+ *     busy_s    = (compute_s^2.5 + dram_s^2.5 + l2_s^2.5)^0.4
+ *     compute_s = full rounds x max(resident x one, alone) + max(blocks per SM of the last round x one, alone)
+ *     one       = 2 tile_m tile_n (k / split + startup) / (rate x e)
+ *     e         = efficiency / (1 + narrow x (128 / tile_m + 128 / tile_n - 2))
+ *     alone     = k / split x step_s + least_s
+ *
+ * A grid of blocks, each a tile of the result and a share of k, runs in rounds over the SMs. `alone`: a block that has
+ * its SM to itself waits for its loads. compute_s is no less than the power limit lets the units do. The vendor's
+ * library is taken to choose the tile and split of least time; a generated kernel is taken to reach the same rates.
+ * Fitted to NeuSight's FP32 linear and bmm (events around one eager call) and aiconfigurator's bf16 GEMM (CUDA graph).
+ */
 #ifndef FUSESIM_COST_GEMM_H
 #define FUSESIM_COST_GEMM_H
 

@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cudnn.c: convolutions as cuDNN runs them, and the layout changes that frameworks make for it.
  *
- * cuDNN computes most convolutions as a matrix product that gathers its first operand (implicit GEMM), by kernels that
- * want channels last. On tensors with channels first it launches a layout change before, after, or both, and those
- * kernels take whole vectors of input channels and whole tiles of filters: time = launches + 2 (moves of the input x
- * its bytes + moves of the output x its bytes) / bandwidth
- *            + ((bytes / bandwidth)^4 + (2 m n' k' strides^s / (efficiency x peak))^4)^(1/4)
- * with n' filters and k' = channels' x taps filled up, and s: what of a transposed convolution's strides is computed in
- * vain. Which kernels cuDNN has is a property of the architecture: cudnn.def, chosen by search and by hand on
- * KernelBench v01 and v0, eager, above 0.3 ms and beyond L2 (H100 118 rows, L4, L40S and A10 179, A100 54, T4 31). Left
- * out: the H100 SXM's runs of a slower cuDNN, two chains that a softmax or layer norm dominates. The table was chosen
- * on the rows that it is judged by; choosing it anew without a fifth of the shapes, and predicting those, gives these
- * errors of the whole row, mean / median in %, beside those of the table: two axes             transposed three axes
- * transposed Hopper      8 /  5, 12 /  7      9 /  7, 13 / 10       16 / 10, 51 / 28      10 /  3, 12 /  4 A10, Ada 12
- * /  3, 18 /  5     10 /  3, 11 /  5        9 /  9, 17 / 11      13 /  6, 16 / 10 A100       one shape             6 /
- * 5, 13 / 10        9 /  5, 43 /  9      26 / 11, 38 / 39 T4          7 /  5, 34 / 33      7 /  3, 22 / 16       two
- * shapes             8 /  4, 57 / 18 So three axes on Hopper, A100 and everything on FP32 units are interpolations of
- * few shapes. How well the kernels run is the hardware file's convolution_*efficiency. torch.compile stores
- * two-dimensional convolutions channels last: a layout change of each input of the workload and, where the convolution
- * comes last, of its result. Not modelled: cuDNN's choice between engines at single shapes (5 x 9 taps on Ada take four
- * times as long as 3 x 15), tensors beyond 4 GiB (2 to 5 times as long). */
+ * cuDNN computes most convolutions as a matrix product that gathers its first operand (implicit GEMM). Its kernels want
+ * channels last. On tensors with channels first it launches a layout change before, after, or both. The kernels take
+ * whole vectors of input channels and whole tiles of filters:
+ *
+ *     time    = launches + 2 (moves_in x input + moves_out x result) / bandwidth + norm_4(memory, product)
+ *     memory  = bytes / bandwidth
+ *     product = 2 m n' k' strides^s / (efficiency x peak)
+ *
+ * n' and k': filters and channels x taps, filled up. s: what of a transposed convolution's strides is computed in vain.
+ * Which kernels cuDNN has is a property of the architecture: cudnn.def. How well they run is the hardware file's
+ * convolution_*efficiency. docs/MODEL.md has the errors on rows that were left out of the choice.
+ *
+ * torch.compile stores two-dimensional convolutions channels last: it changes the layout of each input of the workload
+ * and, where the convolution comes last, of its result.
+ *
+ * Not modelled: cuDNN's choice between engines at single shapes (5 x 9 taps on Ada take four times as long as 3 x 15);
+ * tensors beyond 4 GiB (2 to 5 times as long). */
 #include "cost/convolution.h"
 #include "vendor/constants.h"
 #include "vendor/kernels.h"

@@ -8,10 +8,10 @@
 
 /* Fused attention as libraries run it. A block keeps the sums of `rows` queries and walks keys and values `step` at a
  * time. An element of the scores takes the SM
- *     ((4 D flops / (peak x tensor_share)) ^ p + (special_turns / special_rate) ^ p) ^ (1 / p)
- * and a block start-up besides. Rows of aiconfigurator's measurements (bf16, not causal, 64 to 80 features a head, 1 to
- * 65536 queries) fitted the scalars: one set a library, for every GPU. Mean error of rows not fitted: 4.8 % vLLM, 6.3 %
- * SGLang, 3.6 % TensorRT-LLM on Hopper, 5.8 % on Ada, 6.5 % FlashAttention-2. */
+ *
+ *     ((4 D flops / (peak x tensor_share))^p + (special_turns / special_rate)^p)^(1 / p)
+ *
+ * and each block a start-up besides. The scalars are rows of flash_attention.def, one set a library. */
 typedef enum { FLASH_3_TILES, FLASH_2_TILES, TRT_90_TILES, TRT_80_TILES, FLASH_4_TILES } tile_set;
 typedef struct {
     tile_set set;

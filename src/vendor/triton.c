@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* triton.c: the kernels that torch.compile generates. They stream as ours do; what differs:
- *   - rows of more than 1024 elements (64 where neighbouring rows are contiguous) are not kept on chip: each loop over
- * the row loads it again, from L2 where that still holds the rows under way. A softmax has three loops, statistics by
- * Welford's method one;
- *   - reductions reach 1.06 of the bandwidth of copies over contiguous rows, 0.90 over others;
- *   - unrolled pooling windows, Welford's updates, scans, and rows that do not begin at whole vectors keep the SMs
- * busy;
- *   - pooling that has no lowering is ATen's. */
+/* triton.c: the kernels that torch.compile generates. They stream as ours do. What differs:
+ *   - Rows of more than 1,024 elements (64 where neighbouring rows are contiguous) are not kept on chip. Each loop over
+ *     the row loads it again, from L2 where that still holds the rows under way. A softmax has three loops; statistics
+ *     by Welford's method have one.
+ *   - Reductions reach 1.06 of the bandwidth of copies over contiguous rows, 0.90 over others.
+ *   - Unrolled pooling windows, Welford's updates, scans, and rows that do not begin at whole vectors keep the SMs
+ * busy.
+ *   - Pooling that has no lowering is ATen's. */
 #include "vendor/triton.h"
 
 #include "fusion/online.h"

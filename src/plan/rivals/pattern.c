@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pattern.c: engines that fuse what their rules name and nothing else: ONNX Runtime's graph transformers and TensorRT's
- * layer fusions, the rows of `rules`, each tried everywhere before the next, until nothing matches. What a rule makes
- * can be part of what a later one matches. Composites that are one operator of ONNX are one kernel. A match whose whole
+ * layer fusions, the rows of `rules`. Each rule is tried everywhere before the next, until nothing matches. What a rule
+ * makes can be part of what a later one matches. A composite that is one operator of ONNX is one kernel. A match that
  * is no legal kernel is left alone.
  *
- * A pattern lists what a match consists of; each word is joined by a tensor to some word before it: as its reader, its
- * producer, or over an input that both read. A word is alternatives of an operator            a primitive of it; a
- * composite stands alone and is all its primitives (-: or all but the last, which stays) a class                conv
- * gemm pointwise activation reduce shuffle a name with a capital  what that rule made each with a condition (:vector
- * the other operand is a parameter that is broadcast, or a number; :scalar a number; :tensor as large as the result;
- * :square both operands are the same; :same the words before make or read its operands; :matrix the result has two
- * dimensions; :swap it swaps the last two; :library the vendor's library has it behind the contraction
- * that is the first word (vendor/library.def); :shared others may read it too); < in front asks for a producer, ?
- * behind makes the word optional. Nothing but one word's value may be read outside the match.
+ * A pattern is a list of words. Each word is joined to some word before it by a tensor: it reads it, makes it (< in
+ * front), or reads the same input. A word is a list of alternatives, any of
+ *     an operator            a primitive; a composite stands alone and means all its primitives (-: but the last)
+ *     a class                conv gemm pointwise activation reduce shuffle
+ *     a name with a capital  what that rule made
+ * An alternative may have conditions:
+ *     :vector   the other operand is a parameter that is broadcast, or a number
+ *     :scalar   the other operand is a number
+ *     :tensor   the other operand is as large as the result
+ *     :square   both operands are the same
+ *     :same     words before make its operands or read them
+ *     :matrix   the result has two dimensions
+ *     :swap     it swaps the last two dimensions
+ *     :library  the vendor's library has it behind the contraction that is the first word (vendor/library.def)
+ *     :shared   others may read it, too
+ * ? behind a word makes it optional. Of all words, one value at most may be read outside the match.
  *
- * Not modelled: rules that change numbers or layouts (constant folding, quantisation, NCHWc), that need another kernel
- * than ours, and Myelin. */
+ * Not modelled: rules that change numbers or layouts (constant folding, quantisation, NCHWc), rules that need another
+ * kernel than ours, and Myelin. */
 #include "plan/search/merge.h"
 #include "vendor/library.h"
 
