@@ -65,6 +65,15 @@ if [ -z "$sanitized" ]; then
     ${CC:-cc} "$src/examples/plan.c" $(pkg-config --cflags --libs fusesim) -o installed || fail "the example by pkg-config"
     (cd / && LD_LIBRARY_PATH=$lib "$OLDPWD/installed" mlp a100-sxm4-40gb) >installed.out || fail "the installed example ends with $?"
     cmp tree.out installed.out || fail "the installed library predicts something else"
+    # What the guide shows, as it stands there.
+    {
+        printf '#include <fusesim.h>\n#include <stdio.h>\nint main(void)\n{\n'
+        awk '/^```/ {inside = 0} /^fsim_session \*session;/ {inside = 1} inside' "$src/docs/GUIDE.md"
+        printf 'return 0;\n}\n'
+    } >guide.c
+    # shellcheck disable=SC2046
+    ${CC:-cc} -Wall -Wextra -Werror guide.c $(pkg-config --cflags --libs fusesim) -o guide && LD_LIBRARY_PATH=$lib ./guide | grep -q '^[1-9][0-9]* kernels, ' ||
+        fail "the program of docs/GUIDE.md"
     mkdir package
     cat >package/CMakeLists.txt <<EOF
 cmake_minimum_required(VERSION 3.18)

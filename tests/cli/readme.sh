@@ -34,7 +34,7 @@ type_it() {
             make -n -C "$folder" NVCC=nvcc | grep -q '^nvcc .* -o launcher ' # cli.codegen_cuda builds it, where there is nvcc
         fi
         ;;
-    'cmake --install build/release') ;; # cli.install
+    'cmake --install build/release') ;; # cli.library
     *) return 2 ;;
     esac
 }
