@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command.h: the subcommands, and what they share. A command reads its inputs, opens the files it is to write, asks
- * predict.h or measure/, and hands the answer to report/. Files are written first and stdout last, so that a run that
- * fails leaves nothing. Functions that return an int return an exit status: 0, or what the program ends with, its
- * diagnostics printed. */
+ * predict.h, evidence/ or validate/, and delivers what it found in every format that was asked for (format.h). Files
+ * are written first and stdout last, so that a run that fails leaves nothing. Functions that return an int return an
+ * exit status: 0, or what the program ends with, its diagnostics printed. */
 #ifndef FUSESIM_COMMAND_COMMAND_H
 #define FUSESIM_COMMAND_COMMAND_H
 
@@ -101,7 +101,7 @@ int fsim_read_inputs(fsim_context *c, fsim_inputs *in);
 int fsim_begin(fsim_context *c, fsim_inputs *in);
 void fsim_catch_interrupt(void);
 
-/* measured.c: rows of --measurements and what they refer to. */
+/* validate_rows.c: rows of --measurements and what they refer to. */
 
 /* The GPUs of --hw, read; the others are read as rows name them. */
 typedef struct {
