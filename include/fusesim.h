@@ -187,7 +187,7 @@ typedef struct fsim_plan_summary {
     int kernels;
     double time_s;
     double time_low_s, time_high_s; /* the measured time lies between them in eight of ten cases */
-    int64_t dram_read_bytes, dram_write_bytes, peak_memory_bytes;
+    int64_t dram_read_bytes, dram_write_bytes, peak_memory_bytes; /* INT64_MAX: as many or more */
     double objective;   /* what was minimised, of this plan: seconds or bytes */
     double lower_bound; /* no legal plan is below it; the same for all strategies */
     double gap;         /* (objective - lower_bound) / objective; 0 where proven */

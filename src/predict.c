@@ -2,7 +2,7 @@
 #include "predict.h"
 
 #include "plan/price/price.h"
-#include "plan/search/space.h"
+#include "plan/price/user_rules.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ fsim_problem fsim_problem_of(const fsim_graph *g, const fsim_hw *hw, const fsim_
 /* Refusals: for every tensor that goes from one kernel of the plan to another, why the two are apart. */
 
 typedef struct {
-    const fsim_problem *p;
+    fsim_problem *p;
     const fsim_plan *plan;
     fsim_arena *a;
     fsim_priced_refusal *list;
@@ -50,7 +50,7 @@ static void unite(const fsim_part *x, const fsim_part *y, int *node, int *count)
     }
 }
 
-static int64_t dram_bytes(const fsim_kernel *k) { return k->dram_read_bytes + k->dram_write_bytes; }
+static fsim_sum dram_bytes(const fsim_kernel *k) { return (fsim_sum)k->dram_read_bytes + k->dram_write_bytes; }
 
 /* Does k find the tensor in L2, or leave it there? */
 static bool spares(const fsim_kernel *k, int tensor)
@@ -173,7 +173,7 @@ static void refuse_orders(refusals *w)
     }
 }
 
-static void find_refusals(const fsim_problem *p, const fsim_plan *plan, fsim_arena *a, fsim_prediction *out)
+static void find_refusals(fsim_problem *p, const fsim_plan *plan, fsim_arena *a, fsim_prediction *out)
 {
     const fsim_graph *g = p->graph;
     refusals w = {.p = p, .plan = plan, .a = a};
@@ -205,7 +205,7 @@ static void find_refusals(const fsim_problem *p, const fsim_plan *plan, fsim_are
     out->refusals = w.count;
 }
 
-static void optimum(const fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out,
+static void optimum(fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out,
                     fsim_proof *proof)
 {
     if (p->objective == FSIM_MINIMISE_MEMORY || p->memory_limit > 0)
@@ -215,7 +215,7 @@ static void optimum(const fsim_problem *p, const fsim_plan *known, int count, fs
 }
 
 /* The least peak memory of any plan found, where the optimum does not keep to the limit. */
-static int64_t least_memory(const fsim_problem *p, const fsim_plan *best, fsim_arena *a)
+static fsim_sum least_memory(fsim_problem *p, const fsim_plan *best, fsim_arena *a)
 {
     if (p->memory_limit == 0 || (best->kernels > 0 && best->peak_memory_bytes <= p->memory_limit))
         return 0;
@@ -262,7 +262,7 @@ static bool same_plan(const fsim_graph *g, const fsim_plan *x, const fsim_plan *
 }
 
 /* Sorts the plans, keeps each once, and the `most` best. Returns how many there are. */
-static int best_of(const fsim_problem *p, fsim_plan *list, int count, int most)
+static int best_of(fsim_problem *p, fsim_plan *list, int count, int most)
 {
     fsim_arena *a = fsim_arena_new();
     int kept = 0;
@@ -286,7 +286,7 @@ static int best_of(const fsim_problem *p, fsim_plan *list, int count, int most)
 }
 
 /* A search that its budget ended may be beaten by a plan of the lists. */
-static void adopt(const fsim_problem *p, const fsim_plan *list, int count, fsim_plan *best)
+static void adopt(fsim_problem *p, const fsim_plan *list, int count, fsim_plan *best)
 {
     for (int i = 0; i < count; i++)
         if (compare_by(&list[i], best, p->memory_limit, p->objective == FSIM_MINIMISE_MEMORY) < 0)
@@ -327,7 +327,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
 {
     enum { MOST_OF_FRONT = 64 };
     fsim_prediction out = {.graph = g, .hw = hw, .options = *options, .chosen = options->strategy};
-    const fsim_problem p = fsim_problem_of(g, hw, options, a);
+    fsim_problem p = fsim_problem_of(g, hw, options, a);
     fsim_plan known[FSIM_PLAN_COUNT], *best = &out.plan[FSIM_STRATEGY_OPTIMAL];
     int count = 0;
     for (int s = 0; s < FSIM_STRATEGY_COUNT; s++)
@@ -381,7 +381,7 @@ static bool together(const fsim_plan *plan, int x, int y)
 bool fsim_plannable(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_diag *d, fsim_arena *a)
 {
     const int errors = fsim_errors(d);
-    const fsim_problem p = fsim_problem_of(g, hw, options, a);
+    fsim_problem p = fsim_problem_of(g, hw, options, a);
     int *node = fsim_new(a, int, g->nodes + 1);
     if (g->nodes == 0)
         fsim_error(d, (fsim_loc){.file = g->path}, "the workload computes nothing: its operators are views");
@@ -424,7 +424,7 @@ static fsim_plan best_with(const fsim_graph *g, const fsim_hw *hw, const fsim_op
     *list = longer;
     fsim_graph *kept = fsim_new(a, fsim_graph, 1);
     *kept = changed;
-    const fsim_problem p = fsim_problem_of(kept, hw, options, a);
+    fsim_problem p = fsim_problem_of(kept, hw, options, a);
     fsim_plan plan;
     fsim_proof proof;
     optimum(&p, NULL, 0, a, &plan, &proof);
@@ -480,7 +480,7 @@ static void at_most(const fsim_graph *g, const fsim_hw *hw, const fsim_plan *bes
 fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, int a, int b,
                               fsim_arena *arena)
 {
-    const fsim_problem p = fsim_problem_of(g, hw, options, arena);
+    fsim_problem p = fsim_problem_of(g, hw, options, arena);
     fsim_explanation e = {.a = a, .b = b};
     int *node = fsim_new(arena, int, g->nodes), *pair = fsim_new(arena, int, 2);
     fsim_group made;

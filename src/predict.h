@@ -30,7 +30,7 @@ extern const char *const fsim_l2_words[2], *const fsim_numerics_words[2], *const
 typedef struct {
     fsim_refusal why;
     double saving_s; /* what fusing would save, at most where it is illegal; negative where it costs */
-    int64_t saving_bytes;
+    fsim_sum saving_bytes;
     fsim_cause cause; /* legal: what makes one kernel dearer */
 } fsim_priced_refusal;
 
@@ -51,7 +51,7 @@ typedef struct {
     int losses;
     fsim_plan *top, *front; /* the best plans, best first; the front, fastest first */
     int tops, fronts;
-    int64_t least_memory_bytes; /* that any plan was found to need, where none meets the limit; else 0 */
+    fsim_sum least_memory_bytes; /* that any plan was found to need, where none meets the limit; else 0 */
 } fsim_prediction;
 
 /* Has p a plan of s? */
@@ -76,12 +76,12 @@ typedef struct {
     fsim_refusal why;     /* when not legal */
     int between;          /* primitives that had to join so that the set is connected and convex */
     bool forced_found;    /* a plan with the two together exists */
-    double best_s, forced_s;                       /* the optimal plan; the best plan found with the two together */
-    int64_t best_bytes, forced_bytes, apart_bytes; /* DRAM bytes of each */
-    double apart_s;                                /* the best plan found with the two apart; NaN where none */
-    bool exchange;                                 /* one reads what the other makes */
+    double best_s, forced_s;                        /* the optimal plan; the best plan found with the two together */
+    fsim_sum best_bytes, forced_bytes, apart_bytes; /* DRAM bytes of each */
+    double apart_s;                                 /* the best plan found with the two apart; NaN where none */
+    bool exchange;                                  /* one reads what the other makes */
     double saving_s; /* not legal: what a kernel for both could save at most, by what they exchange */
-    int64_t saving_bytes;
+    fsim_sum saving_bytes;
     fsim_cause cause; /* what grows in the plan that has it the other way, where the two are */
 } fsim_explanation;
 

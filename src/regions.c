@@ -62,7 +62,7 @@ static void keep_plan(search *s, const fsim_graph *g, const fsim_plan *plan)
 }
 
 /* The named groups as a plan of p's graph. False where they are none. In a. */
-static bool price(const fsim_problem *p, const fsim_named_plan *named, fsim_arena *a, fsim_plan *out)
+static bool price(fsim_problem *p, const fsim_named_plan *named, fsim_arena *a, fsim_plan *out)
 {
     fsim_partition groups = {named->groups, fsim_new(a, fsim_part, named->groups + 1)};
     fsim_names nodes = {0};
@@ -90,7 +90,7 @@ static bool price(const fsim_problem *p, const fsim_named_plan *named, fsim_aren
 /* Evaluation. */
 
 /* The first plan known that costs as much as `best`, which becomes known where there is none. */
-static int plan_number(search *s, const fsim_problem *p, const fsim_plan *best, fsim_arena *a)
+static int plan_number(search *s, fsim_problem *p, const fsim_plan *best, fsim_arena *a)
 {
     for (int i = 0; i < s->out.plans; i++) {
         fsim_plan plan;
@@ -109,7 +109,7 @@ static point search_at(search *s, int64_t place)
     s->out.evaluations++;
     if (g && g->nodes > 0 && fsim_plannable(g, s->hw, s->options, fsim_diag_new(a), a)) {
         const fsim_prediction now = fsim_predict(g, s->hw, s->options, a);
-        const fsim_problem p = fsim_problem_of(g, s->hw, s->options, a);
+        fsim_problem p = fsim_problem_of(g, s->hw, s->options, a);
         const fsim_plan *best = &now.plan[FSIM_STRATEGY_OPTIMAL];
         out.plan = best->kernels > 0 ? plan_number(s, &p, best, a) : -1;
         out.proven = now.proof.proven;
@@ -198,7 +198,7 @@ static bool price_side(search *s, int64_t value, int own, const int pair[2], dou
     double best = INFINITY, mine = INFINITY;
     seconds[0] = seconds[1] = NAN;
     if (g && g->nodes > 0) {
-        const fsim_problem p = fsim_problem_of(g, s->hw, s->options, a);
+        fsim_problem p = fsim_problem_of(g, s->hw, s->options, a);
         for (int i = 0; i < s->out.plans; i++) {
             fsim_plan plan;
             if (!price(&p, &s->out.plan[i], a, &plan))

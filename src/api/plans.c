@@ -129,9 +129,9 @@ fsim_status fsim_plans_strategy(const fsim_plans *plans, int index, fsim_plan_su
                                     .time_s = one->time_s,
                                     .time_low_s = likely.low,
                                     .time_high_s = likely.high,
-                                    .dram_read_bytes = one->dram_read_bytes,
-                                    .dram_write_bytes = one->dram_write_bytes,
-                                    .peak_memory_bytes = one->peak_memory_bytes,
+                                    .dram_read_bytes = fsim_sum_int64(one->dram_read_bytes),
+                                    .dram_write_bytes = fsim_sum_int64(one->dram_write_bytes),
+                                    .peak_memory_bytes = fsim_sum_int64(one->peak_memory_bytes),
                                     .objective = verdict.objective,
                                     .lower_bound = verdict.lower_bound,
                                     .gap = verdict.gap,
@@ -216,7 +216,7 @@ fsim_status fsim_plans_refusal(fsim_plans *plans, int index, fsim_refusal_summar
                                        .rule = fsim_rule_names[r->why.rule],
                                        .text = w.text,
                                        .saving_s = r->saving_s,
-                                       .saving_bytes = r->saving_bytes};
+                                       .saving_bytes = fsim_sum_int64(r->saving_bytes)};
     fsim_fill_struct(summary, &full, sizeof full);
     return FSIM_OK;
 }

@@ -260,11 +260,11 @@ static fsim_project project_of(const fsim_context *c, const fsim_inputs *in)
                       .regime = how.regime,
                       .plan = *chosen,
                       .time_s = chosen->time_s};
-    const fsim_problem as_asked = fsim_problem_of(in->graph, in->hw[0], &how, c->arena);
+    fsim_problem as_asked = fsim_problem_of(in->graph, in->hw[0], &how, c->arena);
     if (fsim_price(&as_asked, &chosen->partition, c->arena, &whole, &why))
         p.time_s = whole.time_s;
     how.regime = FSIM_REGIME_KERNEL;
-    const fsim_problem alone = fsim_problem_of(in->graph, in->hw[0], &how, c->arena);
+    fsim_problem alone = fsim_problem_of(in->graph, in->hw[0], &how, c->arena);
     fsim_price(&alone, &chosen->partition, c->arena, &p.plan, &why);
     return p;
 }

@@ -13,6 +13,7 @@ static bool put_partition(void *to, const fsim_plan *plan)
     const partition_stream *s = to;
     fsim_json_partition(s->out, s->graph, &plan->partition, plan->time_s, plan->dram_read_bytes,
                         plan->dram_write_bytes);
+    fflush(s->out); /* whoever reads a pipe gets each as it is found */
     return !ferror(s->out) && !*s->interrupted;
 }
 
@@ -22,7 +23,7 @@ int fsim_run_enumerate(fsim_context *c)
     const int status = fsim_begin(c, &in);
     if (status)
         return status;
-    const fsim_problem p = fsim_problem_of(in.graph, in.hw[0], &in.how, c->arena);
+    fsim_problem p = fsim_problem_of(in.graph, in.hw[0], &in.how, c->arena);
     partition_stream s = {c->file[FSIM_AS_JSON] ? fsim_stream(c->file[FSIM_AS_JSON]) : stdout, in.graph,
                           in.how.interrupted};
     bool truncated = false;

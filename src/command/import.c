@@ -55,7 +55,7 @@ static fsim_plan *plan_to_match(fsim_context *c, imported *x, bool warm)
         return NULL;
     x->in.how.regime = FSIM_REGIME_KERNEL;
     x->in.how.warm = warm;
-    const fsim_problem p = fsim_problem_of(x->in.graph, x->in.hw[0], &x->in.how, c->arena);
+    fsim_problem p = fsim_problem_of(x->in.graph, x->in.hw[0], &x->in.how, c->arena);
     fsim_plan *plan = fsim_new(c->arena, fsim_plan, 1), own;
     fsim_proof proof;
     if (x->as.strategy == FSIM_STRATEGY_OPTIMAL)

@@ -85,7 +85,7 @@ static bool read_plan(fsim_context *c, fsim_inputs *in)
     const fsim_given_file file = {name, text, bytes, c->set.hw.count == 1 ? in->hw[0]->name : NULL};
     bool good = fsim_given_read(in->graph, c->arena, c->diag, &file, given);
     for (int i = 0; i < c->set.hw.count && good; i++) {
-        const fsim_problem p = fsim_problem_of(in->graph, in->hw[i], &in->how, c->arena);
+        fsim_problem p = fsim_problem_of(in->graph, in->hw[i], &in->how, c->arena);
         fsim_plan plan;
         good = fsim_given_price(&p, given, c->diag, c->arena, &plan);
     }

@@ -108,11 +108,11 @@ void fsim_add_memory(const fsim_costing *c, fsim_kernel *k, const double *extra,
         const double times = extra_dram ? extra_dram[i] : 1;
         const bool hit = c->l2 && c->l2->hit && c->l2->hit[i];
         const double fetched = (double)t->sector_bytes * t->reread * times;
-        k->input[i] =
-            (fsim_input){.tensor = o->read[i].tensor,
-                         .bytes = t->compulsory_bytes,
-                         .read_bytes = from_dram(c->l2 ? c->l2->read_share : NULL, i, t, hit ? 0 : (int64_t)fetched),
-                         .l2_bytes = t->request_bytes * (extra ? extra[i] : 1)};
+        k->input[i] = (fsim_input){
+            .tensor = o->read[i].tensor,
+            .bytes = t->compulsory_bytes,
+            .read_bytes = from_dram(c->l2 ? c->l2->read_share : NULL, i, t, hit ? 0 : (int64_t)fmin(fetched, 0x1p60)),
+            .l2_bytes = t->request_bytes * (extra ? extra[i] : 1)};
         k->dram_read_bytes += k->input[i].read_bytes;
         k->l2_bytes += k->input[i].l2_bytes;
         k->shared_bytes_moved += 2 * t->staged_bytes;

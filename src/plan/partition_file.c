@@ -4,8 +4,9 @@
 
 #include "base/names.h"
 #include "input/yaml.h"
+#include "plan/price/price.h"
+#include "plan/price/user_rules.h"
 #include "plan/search/search.h"
-#include "plan/search/space.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -230,7 +231,7 @@ bool fsim_given_read(const fsim_graph *g, fsim_arena *a, fsim_diag *d, const fsi
 /* Legality. */
 
 typedef struct {
-    const fsim_problem *p;
+    fsim_problem *p;
     const fsim_graph *g;
     const fsim_given *given;
     fsim_diag *d;
@@ -404,7 +405,7 @@ static void check_cycles(checker *c)
                    fsim_rule_names[FSIM_RULE_CYCLE]);
 }
 
-bool fsim_given_price(const fsim_problem *p, const fsim_given *given, fsim_diag *d, fsim_arena *a, fsim_plan *out)
+bool fsim_given_price(fsim_problem *p, const fsim_given *given, fsim_diag *d, fsim_arena *a, fsim_plan *out)
 {
     const fsim_graph *g = p->graph;
     const int errors = fsim_errors(d);

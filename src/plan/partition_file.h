@@ -28,6 +28,6 @@ bool fsim_given_read(const fsim_graph *g, fsim_arena *a, fsim_diag *d, const fsi
 
 /* Says all that keeps it from being a plan: primitives in no group or in two, groups that are no kernel, groups that
  * wait for each other. True, priced in *out, when there is nothing to say. In a. */
-bool fsim_given_price(const fsim_problem *p, const fsim_given *given, fsim_diag *d, fsim_arena *a, fsim_plan *out);
+bool fsim_given_price(fsim_problem *p, const fsim_given *given, fsim_diag *d, fsim_arena *a, fsim_plan *out);
 
 #endif

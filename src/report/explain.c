@@ -30,7 +30,7 @@ static void may_they(const fsim_page *page, fsim_arena *a, const fsim_graph *g, 
                                    fsim_refusal_text(g, &e->why, a), fsim_rule_names[e->why.rule]));
 }
 
-static const char *both_text(fsim_arena *a, const char *time, int64_t bytes)
+static const char *both_text(fsim_arena *a, const char *time, fsim_sum bytes)
 {
     return bytes == 0 ? time : fsim_printf(a, "%s and %s of DRAM traffic", time, fsim_bytes_text(a, (double)bytes));
 }

@@ -38,11 +38,10 @@ static void put_number(writer *w, cJSON *object, const char *key, double x)
     put(w, object, key, cJSON_CreateRaw(fsim_json_digits(buffer, x)));
 }
 
-static void put_count(writer *w, cJSON *object, const char *key, int64_t count)
+static void put_count(writer *w, cJSON *object, const char *key, fsim_sum count)
 {
-    char buffer[40];
-    snprintf(buffer, sizeof buffer, "%" PRId64, count);
-    put(w, object, key, cJSON_CreateRaw(buffer));
+    char buffer[FSIM_SUM_DIGITS];
+    put(w, object, key, cJSON_CreateRaw(fsim_sum_digits(buffer, count)));
 }
 
 /* A count that the model keeps as a double: a whole number all the same. */
@@ -489,15 +488,16 @@ static void put_groups(FILE *out, const fsim_graph *g, const fsim_partition *par
 }
 
 void fsim_json_partition(FILE *out, const fsim_graph *g, const fsim_partition *partition, double time_s,
-                         int64_t dram_read_bytes, int64_t dram_write_bytes)
+                         fsim_sum dram_read_bytes, fsim_sum dram_write_bytes)
 {
-    char buffer[40];
+    char buffer[40], read[FSIM_SUM_DIGITS], written[FSIM_SUM_DIGITS];
     fputs("{\"groups\": ", out);
     put_groups(out, g, partition, ALL);
     fputs(", \"recomputed\": ", out);
     put_groups(out, g, partition, CLONES);
-    fprintf(out, ", \"time_s\": %s, \"dram_read_bytes\": %" PRId64 ", \"dram_write_bytes\": %" PRId64 "}\n",
-            fsim_json_digits(buffer, time_s), dram_read_bytes, dram_write_bytes);
+    fprintf(out, ", \"time_s\": %s, \"dram_read_bytes\": %s, \"dram_write_bytes\": %s}\n",
+            fsim_json_digits(buffer, time_s), fsim_sum_digits(read, dram_read_bytes),
+            fsim_sum_digits(written, dram_write_bytes));
 }
 
 void fsim_json_partitions_end(FILE *out, int64_t partitions, bool truncated)

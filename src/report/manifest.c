@@ -3,9 +3,10 @@
 
 #include "report/json_stream.h"
 
-static void put_count(FILE *out, const char *before, const char *key, int64_t count)
+static void put_count(FILE *out, const char *before, const char *key, fsim_sum count)
 {
-    fprintf(out, "%s\"%s\": %lld", before, key, (long long)count);
+    char digits[FSIM_SUM_DIGITS];
+    fprintf(out, "%s\"%s\": %s", before, key, fsim_sum_digits(digits, count));
 }
 
 static void put_bindings(FILE *out, const fsim_graph *g)

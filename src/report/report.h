@@ -46,7 +46,7 @@ enum { FSIM_PLAN_SCHEMA = 2 };
 bool fsim_report_json(FILE *out, const fsim_prediction *p, const fsim_judged *judged, int count);
 /* One line of `enumerate`. time_s and the bytes are the partition's. */
 void fsim_json_partition(FILE *out, const fsim_graph *g, const fsim_partition *partition, double time_s,
-                         int64_t dram_read_bytes, int64_t dram_write_bytes);
+                         fsim_sum dram_read_bytes, fsim_sum dram_write_bytes);
 /* Its last line. */
 void fsim_json_partitions_end(FILE *out, int64_t partitions, bool truncated);
 

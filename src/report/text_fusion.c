@@ -123,7 +123,7 @@ static const char *groups_text(const fsim_text_page *r, const fsim_plan *plan, c
 }
 
 /* "2.6 us and 8 MiB of DRAM traffic"; what is less than nothing is said to be saved. */
-static const char *price_text(const fsim_text_page *r, double seconds, int64_t bytes)
+static const char *price_text(const fsim_text_page *r, double seconds, fsim_sum bytes)
 {
     const char *time =
         fsim_printf(r->a, "%s%s", seconds < 0 ? "saves " : "costs ", fsim_seconds_text(r->a, fabs(seconds)));

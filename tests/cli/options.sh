@@ -305,6 +305,11 @@ for arguments in "$mlp --hw a100-sxm4-80gb" "$mlp --hw $toy,l4 --json -" "enumer
     cmp -s first second && cmp -s first third || complain "two runs differ: $arguments"
 done
 
+# What has found what it was asked for ends, however many partitions there are.
+timeout 100 "$FUSESIM" enumerate llama_block --hw "$toy" --limit 3 >partitions || complain "enumerate --limit 3 of a large graph: exit status $?"
+[ "$(wc -l <partitions)" = 4 ] || complain "enumerate --limit 3 prints $(wc -l <partitions) lines"
+tail -n 1 partitions | grep -q '"partitions": 3, "truncated": true' || complain "enumerate --limit 3 ends with $(tail -n 1 partitions)"
+
 # Ctrl-C ends an enumeration of 2^23 partitions with whole lines and the last one.
 {
     echo 'tensors: {t0: {shape: [4], dtype: f32}}'

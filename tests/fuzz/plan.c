@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     const int errors = fsim_errors(d);
     const bool read = fsim_given_read(g, a, d, &(fsim_given_file){"fuzz.json", text, size, "t4"}, &given);
-    const fsim_problem p = fsim_problem_of(g, hw, &how, a);
+    fsim_problem p = fsim_problem_of(g, hw, &how, a);
     if (read != (fsim_errors(d) == errors) ||
         (read && fsim_given_price(&p, &given, d, a, &plan) != (fsim_errors(d) == errors)))
         abort();

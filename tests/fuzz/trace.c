@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (fsim_profile_read(a, d, "fuzz", text, size, &profile) != (fsim_errors(d) == errors))
         abort();
     if (fsim_errors(d) == errors) {
-        const fsim_problem p = fsim_problem_of(g, hw, &how, a);
+        fsim_problem p = fsim_problem_of(g, hw, &how, a);
         fsim_plan plan;
         fsim_baseline(&p, FSIM_STRATEGY_EAGER, a, &plan);
         const fsim_import all = fsim_import_of(&profile, NULL, NULL, &as, a),

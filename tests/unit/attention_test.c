@@ -44,7 +44,7 @@ static double seconds(const char *hw_name, fsim_maker maker, shape s)
     assert_true(g && hw);
     const fsim_options options = {
         .strategy = FSIM_STRATEGY_EAGER, .regime = FSIM_REGIME_GRAPH, .warm = true, .time_limit_s = 1};
-    const fsim_problem p = fsim_problem_of(g, hw, &options, a);
+    fsim_problem p = fsim_problem_of(g, hw, &options, a);
     fsim_plan plan;
     fsim_baseline(&p, FSIM_STRATEGY_EAGER, a, &plan);
     assert_int_equal(plan.kernels, 1);

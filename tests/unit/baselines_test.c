@@ -223,7 +223,7 @@ static void attention_is_one_kernel_where_that_is_legal(void **unused)
     (void)unused;
     const fixture f = plan("op: attention, in: [q, k, v], out: o");
     fsim_options o = usual;
-    const fsim_problem p = fsim_problem_of(f.g, f.hw, &o, f.a);
+    fsim_problem p = fsim_problem_of(f.g, f.hw, &o, f.a);
     int *node = fsim_new(f.a, int, f.g->nodes);
     for (int n = 0; n < f.g->nodes; n++)
         node[n] = n;
@@ -609,7 +609,7 @@ static bool same_plan(const fsim_plan *x, const fsim_plan *y)
 /* Legal as they stand, and the same twice. */
 static void check_promises(const fixture *f, const fsim_options *o, int s, const fsim_plan *plan)
 {
-    const fsim_problem p = fsim_problem_of(f->g, f->hw, o, f->a), other = fsim_problem_of(f->g, f->hw, o, f->a);
+    fsim_problem p = fsim_problem_of(f->g, f->hw, o, f->a), other = fsim_problem_of(f->g, f->hw, o, f->a);
     fsim_plan priced, again;
     fsim_refusal why;
     assert_true(plan->kernels > 0 && fsim_price(&p, &plan->partition, f->a, &priced, &why));
@@ -641,7 +641,7 @@ static void baselines_are_legal(void **unused)
         fsim_arena *scratch = fsim_arena_new();
         const fsim_options o = drawn_options(turn);
         const fixture f = load(random_workload(scratch, 3 + (int)draw(60)));
-        const fsim_problem p = fsim_problem_of(f.g, f.hw, &o, f.a);
+        fsim_problem p = fsim_problem_of(f.g, f.hw, &o, f.a);
         for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
             fsim_plan plan;
             if (s == FSIM_STRATEGY_OPTIMAL)
@@ -682,7 +682,7 @@ static void large_graphs_cost_little(void **unused)
     const fixture f = load(random_workload(scratch, 1000));
     assert_true(f.g->nodes > 1500);
     for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
-        const fsim_problem p = fsim_problem_of(f.g, f.hw, &usual, f.a);
+        fsim_problem p = fsim_problem_of(f.g, f.hw, &usual, f.a);
         fsim_plan plan;
         if (s == FSIM_STRATEGY_OPTIMAL)
             continue;
@@ -703,7 +703,7 @@ static void maximal_is_maximal(void **unused)
     for (int turn = 0; turn < 20; turn++) {
         fsim_arena *scratch = fsim_arena_new();
         const fixture f = load(random_workload(scratch, 20));
-        const fsim_problem p = fsim_problem_of(f.g, f.hw, &usual, f.a);
+        fsim_problem p = fsim_problem_of(f.g, f.hw, &usual, f.a);
         fsim_plan plan;
         fsim_baseline(&p, FSIM_STRATEGY_MAXIMAL, f.a, &plan);
         fsim_clusters *c = fsim_clusters_of(&p, &plan.partition, f.a);

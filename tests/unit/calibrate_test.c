@@ -224,7 +224,7 @@ static void intervals_hold_what_they_are_around(void **state)
     const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), path, text, bytes, NULL, 0);
     fsim_hw *hw = gpu(a, "h100-sxm5-80gb");
     const fsim_options options = {.time_limit_s = 0.1};
-    const fsim_problem p = fsim_problem_of(g, hw, &options, a);
+    fsim_problem p = fsim_problem_of(g, hw, &options, a);
     fsim_plan own, eager, inductor;
     fsim_baseline(&p, FSIM_STRATEGY_EAGER, a, &own);
     eager = fsim_plan_made_by(&p, FSIM_BY_ATEN, &own, a);
@@ -259,7 +259,7 @@ static void common_errors_cancel_in_speedups(void **state)
     assert_non_null(g);
     fsim_hw *hw = gpu(a, "h100-sxm5-80gb");
     const fsim_options options = {.time_limit_s = 1};
-    const fsim_problem p = fsim_problem_of(g, hw, &options, a);
+    fsim_problem p = fsim_problem_of(g, hw, &options, a);
     fsim_plan own, three, two = {0};
     fsim_baseline(&p, FSIM_STRATEGY_EAGER, a, &own);
     three = fsim_plan_made_by(&p, FSIM_BY_ATEN, &own, a);

@@ -82,7 +82,7 @@ static int64_t compulsory(const fsim_plan *plan)
 
 /* The primitives from one to another as a kernel after L2 was flushed: nothing is resident, and what it stores reaches
  * DRAM. */
-static double flushed_s(const golden *s, const char *from, const char *to)
+static double flushed_s(golden *s, const char *from, const char *to)
 {
     const int first = fsim_find_node(s->g, from), last = fsim_find_node(s->g, to);
     int node[16];

@@ -99,7 +99,8 @@ static const char *random_workload(fsim_arena *a, int n, int rows, int columns, 
 }
 
 typedef struct {
-    int64_t least, partitions;
+    fsim_sum least;
+    int64_t partitions;
 } minimum;
 
 static bool take(void *to, const fsim_plan *plan)
@@ -113,11 +114,11 @@ static bool take(void *to, const fsim_plan *plan)
 
 /* The search that large graphs get, on a small one: what it leaves out may not hide the least plan, and with L2
  * followed its bound should be that plan's cost. */
-static bool as_if_large(const fsim_problem *p, int64_t least, fsim_arena *a)
+static bool as_if_large(fsim_problem *p, fsim_sum least, fsim_arena *a)
 {
     bool by_clock = false;
     int node[32];
-    int64_t bound;
+    fsim_sum bound;
     fsim_plan plan;
     fsim_refusal why;
     fsim_problem fresh = *p;
@@ -167,7 +168,7 @@ static void optimum_is_the_least_of_all(void **unused)
                           .warm = turn % 5 == 1,
                           .strict = turn % 11 == 3,
                           .objective = turn % 5 == 2 ? FSIM_MINIMISE_BYTES : FSIM_MINIMISE_TIME};
-        const fsim_problem p = fsim_problem_of(g, hw, &o, a);
+        fsim_problem p = fsim_problem_of(g, hw, &o, a);
         minimum m = {.least = -1};
         bool truncated;
         fsim_enumerate(&p, 0, take, &m, &truncated);

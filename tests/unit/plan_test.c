@@ -42,7 +42,7 @@ static bench open_bench(const char *workload, const char *hw)
 
 static int64_t ticks(double seconds) { return llrint(seconds / FSIM_TICK_S); }
 
-static int64_t dram(const fsim_plan *plan) { return plan->dram_read_bytes + plan->dram_write_bytes; }
+static fsim_sum dram(const fsim_plan *plan) { return plan->dram_read_bytes + plan->dram_write_bytes; }
 
 static int64_t unfused_reads(const char *hw, const char *operators, double share)
 {
@@ -53,7 +53,7 @@ static int64_t unfused_reads(const char *hw, const char *operators, double share
     b.g = fsim_graph_parse(b.a, fsim_diag_new(b.a), "t.yaml", text, strlen(text), NULL, 0);
     assert_non_null(b.g);
     const fsim_prediction p = fsim_predict(b.g, b.hw, &b.how, b.a);
-    const int64_t times = p.plan[FSIM_STRATEGY_UNFUSED].dram_read_bytes / (rows * 4096);
+    const int64_t times = (int64_t)p.plan[FSIM_STRATEGY_UNFUSED].dram_read_bytes / (rows * 4096);
     fsim_arena_free(b.a);
     return times;
 }
@@ -87,7 +87,8 @@ static void differences_sum_to_what_plans_differ_by(void **unused)
                     continue;
                 fsim_difference *d;
                 const int count = fsim_compare(b.g, &p.plan[x], &p.plan[y], b.a, &d);
-                int64_t time = 0, bytes = 0;
+                int64_t time = 0;
+                fsim_sum bytes = 0;
                 for (int k = 0; k < count; k++) {
                     time += ticks(d[k].time_s);
                     bytes += d[k].dram_bytes;
@@ -103,7 +104,8 @@ static void differences_sum_to_what_plans_differ_by(void **unused)
 }
 
 typedef struct {
-    int64_t time[4096], memory[4096];
+    int64_t time[4096];
+    fsim_sum memory[4096];
     int count;
 } everything;
 
@@ -126,7 +128,7 @@ static void the_best_plans_are_the_best_of_all(void **unused)
     static const char *const names[] = {"seeds/chain4", "seeds/two_consumers", "seeds/two_consumers_costly",
                                         "seeds/external_dependency"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const bench b = open_bench(names[i], "t4");
+        bench b = open_bench(names[i], "t4");
         everything *all = fsim_new(b.a, everything, 1);
         bool truncated;
         fsim_enumerate(&b.p, 0, keep_all, all, &truncated);
@@ -160,7 +162,7 @@ static void a_memory_limit_is_met_or_said_not_to_be(void **unused)
     fsim_options how = b.how;
     how.objective = FSIM_MINIMISE_MEMORY;
     const fsim_prediction least = fsim_predict(b.g, b.hw, &how, b.a);
-    const int64_t bytes = least.plan[FSIM_STRATEGY_OPTIMAL].peak_memory_bytes;
+    const int64_t bytes = (int64_t)least.plan[FSIM_STRATEGY_OPTIMAL].peak_memory_bytes;
     assert_true(least.proof.proven && least.proof.lower_bound == (double)bytes);
     for (int s = 0; s < FSIM_STRATEGY_COUNT; s++)
         assert_true(!fsim_planned(&least, s) || least.plan[s].peak_memory_bytes >= bytes);
@@ -248,9 +250,102 @@ static void no_cause_where_nothing_grows(void **unused)
     fsim_arena_free(b.a);
 }
 
+static bool count_one(void *to, const fsim_plan *plan)
+{
+    assert_true(plan->kernels > 0);
+    ++*(int *)to;
+    return true;
+}
+
+/* The first partitions of a large graph are found long before all sets that might be kernels have been looked at. */
+static void an_enumeration_ends_when_it_has_enough(void **unused)
+{
+    (void)unused;
+    enum { WANTED = 300, MOST_STEPS = 1000000 }; /* steps: a third of a second */
+    static const char *const names[] = {"llama_block", "gpt2_layer", "seeds/attn_out_residual_ln"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        bench b = open_bench(names[i], "t4");
+        bool truncated;
+        int found = 0;
+        assert_int_equal(fsim_enumerate(&b.p, WANTED, count_one, &found, &truncated), WANTED);
+        assert_true(found == WANTED && truncated && fsim_work(&b.p) < MOST_STEPS);
+        fsim_arena_free(b.a);
+    }
+}
+
+/* `count` products of size x size matrices, each with the result of the one before. */
+static bench open_products(int count, int64_t size, const char *dtype, const char *hw)
+{
+    bench b = open_bench("seeds/chain4", hw);
+    const char *shape = fsim_printf(b.a, "shape: [%lld, %lld], dtype: %s", (long long)size, (long long)size, dtype);
+    const char *text = fsim_printf(
+        b.a, "name: t\ntensors:\n  x: {%s, role: input}\n  w: {%s, role: weight}\noperators:\n", shape, shape);
+    for (int i = 0; i < count; i++)
+        text = fsim_printf(b.a, "%s  - {op: matmul, in: [%s, w], out: y%d}\n", text,
+                           i ? fsim_printf(b.a, "y%d", i - 1) : "x", i);
+    b.g = fsim_graph_parse(b.a, fsim_diag_new(b.a), "t.yaml", text, strlen(text), NULL, 0);
+    assert_non_null(b.g);
+    return b;
+}
+
+/* The sums that the plan states are those of its kernels, added up as floating-point numbers. */
+static void assert_sums(const fsim_plan *plan)
+{
+    double seconds = 0, read = 0, written = 0;
+    for (int k = 0; k < plan->kernels; k++) {
+        assert_true(plan->kernel[k].time_s > 0 && plan->kernel[k].dram_read_bytes > 0);
+        seconds += plan->kernel[k].time_s;
+        read += (double)plan->kernel[k].dram_read_bytes;
+        written += (double)plan->kernel[k].dram_write_bytes;
+    }
+    assert_true(fabs(plan->time_s / seconds - 1) < 1e-12);
+    assert_true(fabs((double)plan->dram_read_bytes / read - 1) < 1e-12);
+    assert_true(fabs((double)plan->dram_write_bytes / written - 1) < 1e-12);
+}
+
+/* One kernel of more than 2^63 femtoseconds, a plan whose sum comes back to something plausible after it has wrapped
+ * in 64 bits, and one of more than 2^63 bytes. */
+static void sums_do_not_wrap(void **unused)
+{
+    (void)unused;
+    static const struct {
+        int count;
+        int64_t size;
+        const char *dtype;
+        fsim_objective objective;
+        double least_s, least_bytes;
+    } row[] = {{1, 1000000, "bf16", FSIM_MINIMISE_TIME, 1e5, 1e12},
+               {127, 65536, "f32", FSIM_MINIMISE_TIME, 9300, 1e12},
+               {127, 65536, "f32", FSIM_MINIMISE_MEMORY, 9300, 1e12},
+               {400, 1048576, "f64", FSIM_MINIMISE_BYTES, 1e9, 0x1p63}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        bench b = open_products(row[i].count, row[i].size, row[i].dtype, "t4");
+        b.how.objective = row[i].objective;
+        const fsim_prediction p = fsim_predict(b.g, b.hw, &b.how, b.a);
+        for (int s = 0; s < FSIM_STRATEGY_COUNT; s++)
+            if (fsim_planned(&p, s))
+                assert_sums(&p.plan[s]);
+        const fsim_plan *best = &p.plan[FSIM_STRATEGY_OPTIMAL];
+        const fsim_timeline when = fsim_timeline_of(b.g, best, b.a);
+        assert_true(best->time_s > row[i].least_s && (double)dram(best) > row[i].least_bytes);
+        assert_true(best->peak_memory_bytes >= 3 * row[i].size * row[i].size * fsim_dtype_bytes(b.g->tensor[0].dtype));
+        assert_true(fabs(when.makespan_s / best->time_s - 1) < 1e-12);
+        assert_true(p.proof.lower_bound > 0);
+        assert_true(row[i].objective == FSIM_MINIMISE_MEMORY || p.proof.proven);
+        fsim_arena_free(b.a);
+    }
+    char digits[FSIM_SUM_DIGITS];
+    assert_string_equal(fsim_sum_digits(digits, (fsim_sum)1 << 64), "18446744073709551616");
+    assert_string_equal(fsim_sum_digits(digits, -((fsim_sum)1 << 64)), "-18446744073709551616");
+    assert_string_equal(fsim_sum_digits(digits, 0), "0");
+    assert_true(fsim_sum_term(1e300) == FSIM_TERM_MOST && fsim_sum_term(0.6) == 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_do_not_wrap),
+        cmocka_unit_test(an_enumeration_ends_when_it_has_enough),
         cmocka_unit_test(a_hosts_cache_loses_what_passes_together),
         cmocka_unit_test(differences_sum_to_what_plans_differ_by),
         cmocka_unit_test(the_best_plans_are_the_best_of_all),

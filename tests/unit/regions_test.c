@@ -108,7 +108,7 @@ static void every_value_agrees_with_its_region(void **unused)
             for (int i = 0; i < part->count; i++)
                 part->node[i] = fsim_find_node(g, plan->group[k].at[i]);
         }
-        const fsim_problem problem = fsim_problem_of(g, b.hw, &b.how, a);
+        fsim_problem problem = fsim_problem_of(g, b.hw, &b.how, a);
         fsim_plan priced;
         fsim_refusal why;
         assert_true(fsim_price(&problem, &groups, a, &priced, &why));

@@ -106,7 +106,7 @@ static fixture load(const char *text)
 typedef struct {
     fsim_arena *a;
     const fsim_graph *g;
-    int64_t least;
+    fsim_sum least;
     int count, room;
     const char **key; /* groups as text, in a canonical order */
 } listing;
@@ -137,7 +137,7 @@ static listing list_all(const fixture *f, const fsim_options *o)
 {
     listing l = {.a = f->a, .g = f->g, .least = -1};
     bool truncated;
-    const fsim_problem p = fsim_problem_of(f->g, f->hw, o, f->a);
+    fsim_problem p = fsim_problem_of(f->g, f->hw, o, f->a);
     const int64_t n = fsim_enumerate(&p, 0, take, &l, &truncated);
     assert_false(truncated);
     assert_int_equal(n, l.count);
@@ -403,7 +403,7 @@ static void limit_truncates(void **unused)
     o.no_recompute = true;
     listing l = {.a = f.a, .g = f.g, .least = -1};
     bool truncated;
-    const fsim_problem p = fsim_problem_of(f.g, f.hw, &o, f.a);
+    fsim_problem p = fsim_problem_of(f.g, f.hw, &o, f.a);
     assert_int_equal(fsim_enumerate(&p, 5, take, &l, &truncated), 5);
     assert_true(truncated);
     fsim_arena_free(f.a);

@@ -56,7 +56,7 @@ static seed run(const char *name, const char *hw_path, const fsim_options *o, co
 
 static seed on_a100(const char *name) { return run(name, "hwmodels/a100-sxm4-40gb", &usual, NULL, 0); }
 
-static int64_t dram(const fsim_plan *plan) { return plan->dram_read_bytes + plan->dram_write_bytes; }
+static fsim_sum dram(const fsim_plan *plan) { return plan->dram_read_bytes + plan->dram_write_bytes; }
 
 /* The kernel that holds primitive `name` at home, or -1. */
 static int kernel_with(const seed *s, const fsim_plan *plan, const char *name)
@@ -321,7 +321,7 @@ static void attention_keeps_its_scores_on_chip(void **unused) /* rows 20, 21 */
     static const char *const hw[] = {"hwmodels/a100-sxm4-40gb", "hwmodels/h100-sxm5-80gb"}, *const dtypes[] = {"f32",
                                                                                                                "f16"};
     for (int i = 0; i < 4; i++) {
-        int64_t before = 0, before_unfused = 0, memory = 0;
+        fsim_sum before = 0, before_unfused = 0, memory = 0;
         for (int S = 512; S <= 4096; S *= 2) {
             char text[16];
             snprintf(text, sizeof text, "%d", S);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double time_in(const fsim_problem *all, const fsim_partition *partition, fsim_regime regime, fsim_arena *a)
+static double time_in(fsim_problem *all, const fsim_partition *partition, fsim_regime regime, fsim_arena *a)
 {
     fsim_problem p = *all;
     fsim_plan plan;
@@ -34,8 +34,7 @@ static fsim_trial_kernel predicted_of(const fsim_graph *g, const fsim_hw *hw, co
     return (fsim_trial_kernel){cold.time_s, warm.time_s, (double)cold.dram_read_bytes, (double)cold.dram_write_bytes};
 }
 
-static bool plan_of(const fsim_problem *p, const fsim_prediction *predicted, fsim_strategy s, fsim_arena *a,
-                    fsim_plan *out)
+static bool plan_of(fsim_problem *p, const fsim_prediction *predicted, fsim_strategy s, fsim_arena *a, fsim_plan *out)
 {
     if (s == FSIM_STRATEGY_OPTIMAL)
         *out = predicted->plan[s];
@@ -44,7 +43,7 @@ static bool plan_of(const fsim_problem *p, const fsim_prediction *predicted, fsi
     return out->kernels > 0;
 }
 
-static void price(const fsim_problem *p, fsim_trial_plan *x, fsim_arena *a)
+static void price(fsim_problem *p, fsim_trial_plan *x, fsim_arena *a)
 {
     x->stream_s = time_in(p, &x->plan.partition, FSIM_REGIME_STREAM, a);
     x->graph_s = time_in(p, &x->plan.partition, FSIM_REGIME_GRAPH, a);
@@ -54,7 +53,7 @@ static void price(const fsim_problem *p, fsim_trial_plan *x, fsim_arena *a)
 
 void fsim_trial_reprice(fsim_trial *t, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
 {
-    const fsim_problem p = fsim_problem_of(t->graph, hw, options, a);
+    fsim_problem p = fsim_problem_of(t->graph, hw, options, a);
     t->hw = hw;
     for (int i = 0; i < t->plans; i++)
         price(&p, &t->plan[i], a);
@@ -63,7 +62,7 @@ void fsim_trial_reprice(fsim_trial *t, const fsim_hw *hw, const fsim_options *op
 fsim_trial fsim_trial_of(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options,
                          const fsim_strategy *strategy, int strategies, fsim_arena *a)
 {
-    const fsim_problem p = fsim_problem_of(g, hw, options, a);
+    fsim_problem p = fsim_problem_of(g, hw, options, a);
     const fsim_prediction predicted = fsim_predict(g, hw, options, a);
     fsim_trial t = {.graph = g,
                     .hw = hw,

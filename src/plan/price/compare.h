@@ -10,7 +10,7 @@ typedef struct {
     int *mine, mines;   /* kernels of the first plan, ascending */
     int *other, others; /* of the second */
     double time_s;      /* the first less the second: above 0 the first loses here */
-    int64_t dram_bytes;
+    fsim_sum dram_bytes;
 } fsim_difference;
 
 /* All places where `mine` and `other` differ, by groups or by what L2 holds; the dearest for `mine` first. They sum to

@@ -3,9 +3,13 @@
 #ifndef FUSESIM_PLAN_PRICE_PLAN_H
 #define FUSESIM_PLAN_PRICE_PLAN_H
 
+#include "base/sum.h"
 #include "vendor/vendor.h"
 
 typedef enum { FSIM_MINIMISE_TIME, FSIM_MINIMISE_BYTES, FSIM_MINIMISE_MEMORY } fsim_objective;
+
+/* A kernel's time as whole ticks of FSIM_TICK_S. */
+static inline fsim_sum fsim_ticks(double seconds) { return fsim_sum_term(seconds / FSIM_TICK_S); }
 
 /* What every plan of one prediction shares. */
 typedef struct {
@@ -41,8 +45,8 @@ typedef struct {
     fsim_residency *l2;  /* per kernel: what it finds in L2 and leaves there */
     const char **rule;   /* per kernel, the pattern rule that made it; or NULL */
     double time_s;       /* sum of the kernels */
-    int64_t objective;   /* what the search minimises: femtoseconds or bytes */
-    int64_t dram_read_bytes, dram_write_bytes, peak_memory_bytes, eliminated_bytes;
+    fsim_sum objective;  /* what the search minimises: femtoseconds or bytes */
+    fsim_sum dram_read_bytes, dram_write_bytes, peak_memory_bytes, eliminated_bytes;
     double l2_bytes, flops;
     fsim_partition partition;
 } fsim_plan;

@@ -26,21 +26,36 @@ typedef struct fsim_store {
     entry **slot;
     int slots, count;
     int64_t work;
+    fsim_mark empty; /* of a, before the first slot */
 } fsim_store;
+
+enum { FEWEST_SLOTS = 64 };
 
 enum { WORK_OF_GROUP = 2, WORK_OF_KERNEL = 4, WORK_OF_CONTRACTION = 100 }; /* steps, measured */
 
 int64_t fsim_work(const fsim_problem *p) { return p->store->work; }
-void fsim_add_work(const fsim_problem *p, int64_t steps) { p->store->work += steps; }
+void fsim_add_work(fsim_problem *p, int64_t steps) { p->store->work += steps; }
 
 struct fsim_store *fsim_store_new(fsim_arena *a)
 {
     fsim_store *s = fsim_new(a, fsim_store, 1);
     s->a = fsim_arena_child(a);
     s->scratch = fsim_arena_child(a);
-    s->slots = 64;
+    s->empty = fsim_save(s->a);
+    s->slots = FEWEST_SLOTS;
     s->slot = fsim_new(s->a, entry *, s->slots);
     return s;
+}
+
+void fsim_store_trim(fsim_problem *p, int most)
+{
+    fsim_store *s = p->store;
+    if (s->count <= most)
+        return;
+    fsim_rewind(s->a, s->empty);
+    s->slots = FEWEST_SLOTS;
+    s->slot = fsim_new(s->a, entry *, s->slots);
+    s->count = 0;
 }
 
 static uint64_t hash_of(const int *node, int count, const bool *stored)
@@ -88,7 +103,7 @@ void fsim_group_keep(fsim_arena *a, fsim_group *o)
     }
 }
 
-fsim_candidate *fsim_candidate_of(const fsim_problem *p, const int *node, int count, const bool *stored)
+fsim_candidate *fsim_candidate_of(fsim_problem *p, const int *node, int count, const bool *stored)
 {
     fsim_store *s = p->store;
     const uint64_t h = hash_of(node, count, stored);
@@ -126,7 +141,7 @@ static bool same_flags(const bool *x, const bool *y, int count) { return memcmp(
 
 static bool *copy_flags(fsim_arena *a, const bool *x, int count) { return keep(a, x, count, sizeof *x); }
 
-const fsim_kernel *fsim_kernel_for(const fsim_problem *p, fsim_candidate *c, const bool *hit, const bool *absorbed)
+const fsim_kernel *fsim_kernel_for(fsim_problem *p, fsim_candidate *c, const bool *hit, const bool *absorbed)
 {
     fsim_store *s = p->store;
     for (priced *k = c->kernel; k; k = k->next)
@@ -150,7 +165,7 @@ const fsim_kernel *fsim_kernel_for(const fsim_problem *p, fsim_candidate *c, con
     return k->fits ? &k->kernel : NULL;
 }
 
-const fsim_kernel *fsim_kernel_alone(const fsim_problem *p, const int *node, int count, fsim_arena *a)
+const fsim_kernel *fsim_kernel_alone(fsim_problem *p, const int *node, int count, fsim_arena *a)
 {
     const fsim_graph *g = p->graph;
     bool *stored = fsim_new(a, bool, count);
@@ -169,10 +184,10 @@ const fsim_kernel *fsim_kernel_alone(const fsim_problem *p, const int *node, int
                : NULL;
 }
 
-int64_t fsim_objective_of(const fsim_problem *p, const fsim_kernel *k)
+fsim_sum fsim_objective_of(const fsim_problem *p, const fsim_kernel *k)
 {
-    return p->objective == FSIM_MINIMISE_BYTES ? k->dram_read_bytes + k->dram_write_bytes
-                                               : llrint(k->time_s / FSIM_TICK_S);
+    return p->objective == FSIM_MINIMISE_BYTES ? (fsim_sum)k->dram_read_bytes + k->dram_write_bytes
+                                               : fsim_ticks(k->time_s);
 }
 
 bool fsim_may_clone(const fsim_problem *p, int node)
@@ -196,7 +211,7 @@ bool fsim_may_reside(const fsim_problem *p, int tensor)
 /* Launch order. */
 
 typedef struct {
-    const fsim_problem *p;
+    fsim_problem *p;
     const fsim_graph *g;
     int *home;    /* per primitive: the part that runs it first; -1 */
     bool *needed; /* per primitive: a part that does not hold it reads it */
@@ -439,13 +454,13 @@ typedef struct {
     int kernels;
     int *waits_first, *waits; /* kernels that must run before kernel k: waits[waits_first[k], waits_first[k + 1]) */
     int *reading;             /* per tensor: kernels that read it */
-    int64_t least;            /* no order needs less: the largest kernel by itself */
+    fsim_sum least;           /* no order needs less: the largest kernel by itself */
 } ordering;
 
 /* What has been launched, with what it holds and has held at most. */
 typedef struct {
     uint64_t *launched;
-    int64_t live, peak;
+    fsim_sum live, peak;
     int parent, kernel, count;
 } lean_state;
 
@@ -479,7 +494,7 @@ static void launch_one(const ordering *w, lean_state *s, int k, int *left)
 }
 
 /* An order by a rule: as it stands, or whatever leaves the least live. Returns its peak. */
-static int64_t order_by_rule(const ordering *w, bool greedily, int *order, fsim_arena *a)
+static fsim_sum order_by_rule(const ordering *w, bool greedily, int *order, fsim_arena *a)
 {
     const int words = (w->kernels + 63) / 64, tensors = w->p->graph->tensors;
     lean_state s = {.launched = fsim_new(a, uint64_t, words + 1)};
@@ -487,10 +502,10 @@ static int64_t order_by_rule(const ordering *w, bool greedily, int *order, fsim_
     memcpy(left, w->reading, (size_t)tensors * sizeof *left);
     for (int n = 0; n < w->kernels; n++) {
         int best = n;
-        int64_t least = INT64_MAX;
+        fsim_sum least = FSIM_SUM_MOST;
         for (int k = 0; k < w->kernels && greedily; k++) {
             const fsim_group *o = &w->kernel[k]->group;
-            int64_t live = 0;
+            fsim_sum live = 0;
             if (!may_launch(w, &s, k))
                 continue;
             for (int i = 0; i < o->writes; i++)
@@ -512,7 +527,7 @@ static int64_t order_by_rule(const ordering *w, bool greedily, int *order, fsim_
 
 /* All orders, the one that has needed least so far first, as far as MOST_ORDERED goes. Returns the least peak, or
  * `known` where none below it was found. */
-static int64_t order_by_search(const ordering *w, int64_t known, int *order, fsim_arena *a)
+static fsim_sum order_by_search(const ordering *w, fsim_sum known, int *order, fsim_arena *a)
 {
     enum { MOST_ORDERED = 4000 };
     const int words = (w->kernels + 63) / 64, tensors = w->p->graph->tensors;
@@ -575,7 +590,7 @@ static void lean_order(const fsim_problem *p, const fsim_part **part, fsim_candi
                 home[part[k]->node[i]] = k;
     for (int k = 0; k < kernels; k++) {
         const fsim_group *o = &kernel[k]->group;
-        int64_t alone = 0;
+        fsim_sum alone = 0;
         w.waits_first[k] = count;
         for (int i = 0; i < o->reads; i++) {
             const int from = g->tensor[o->read[i].tensor].producer;
@@ -592,9 +607,9 @@ static void lean_order(const fsim_problem *p, const fsim_part **part, fsim_candi
         w.least = alone > w.least ? alone : w.least;
     }
     w.waits_first[kernels] = count;
-    int64_t peak = order_by_rule(&w, false, order, a);
+    fsim_sum peak = order_by_rule(&w, false, order, a);
     if (peak > w.least) {
-        const int64_t greedy = order_by_rule(&w, true, other, a);
+        const fsim_sum greedy = order_by_rule(&w, true, other, a);
         if (greedy < peak) {
             memcpy(order, other, (size_t)kernels * sizeof *order);
             peak = greedy;
@@ -610,7 +625,7 @@ static void peak_memory(const fsim_problem *p, fsim_plan *plan, fsim_arena *a)
 {
     const fsim_graph *g = p->graph;
     int *last = fsim_new(a, int, g->tensors + 1);
-    int64_t live = 0, peak = 0;
+    fsim_sum live = 0, peak = 0;
     for (int t = 0; t < g->tensors; t++)
         if (g->tensor[t].storage == t && g->tensor[t].producer < 0 && (g->tensor[t].readers > 0 || g->tensor[t].output))
             live += g->tensor[t].bytes;
@@ -648,16 +663,16 @@ static void eliminated(const fsim_problem *p, fsim_plan *plan, fsim_arena *a)
         for (int r = 0; r < g->node[n].results; r++) {
             const int t = g->node[n].result[r];
             if (!stored[t] && (g->tensor[t].readers > 0 || r == 0))
-                plan->eliminated_bytes += 2 * g->tensor[t].bytes;
+                plan->eliminated_bytes += 2 * (fsim_sum)g->tensor[t].bytes;
         }
 }
 
 static void total(const fsim_problem *p, fsim_plan *plan, fsim_arena *a)
 {
-    int64_t ticks = 0;
+    fsim_sum ticks = 0;
     for (int k = 0; k < plan->kernels; k++) {
         const fsim_kernel *x = &plan->kernel[k];
-        ticks += llrint(x->time_s / FSIM_TICK_S);
+        ticks += fsim_ticks(x->time_s);
         plan->objective += fsim_objective_of(p, x);
         plan->dram_read_bytes += x->dram_read_bytes;
         plan->dram_write_bytes += x->dram_write_bytes;
@@ -691,8 +706,7 @@ static const fsim_group *marked(const fsim_group *o, const fsim_part *part, fsim
     return own;
 }
 
-bool fsim_price(const fsim_problem *p, const fsim_partition *partition, fsim_arena *a, fsim_plan *out,
-                fsim_refusal *why)
+bool fsim_price(fsim_problem *p, const fsim_partition *partition, fsim_arena *a, fsim_plan *out, fsim_refusal *why)
 {
     const fsim_graph *g = p->graph;
     const int parts = partition->parts;
@@ -770,7 +784,7 @@ bool fsim_price(const fsim_problem *p, const fsim_partition *partition, fsim_are
     return true;
 }
 
-fsim_plan fsim_plan_made_by(const fsim_problem *p, fsim_maker maker, const fsim_plan *plan, fsim_arena *a)
+fsim_plan fsim_plan_made_by(fsim_problem *p, fsim_maker maker, const fsim_plan *plan, fsim_arena *a)
 {
     const fsim_software software = {p->graph, p->hw, p->regime, maker};
     fsim_plan out = *plan;

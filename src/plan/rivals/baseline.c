@@ -23,7 +23,7 @@ static bool is_strided_view(const fsim_graph *g, int n)
 }
 
 typedef struct {
-    const fsim_problem *p;
+    fsim_problem *p;
     fsim_arena *a;
     fsim_partition out;
     int room;
@@ -211,7 +211,7 @@ static void copy_far_views(eager *e)
         }
 }
 
-static fsim_partition eager_partition(const fsim_problem *p, fsim_arena *a)
+static fsim_partition eager_partition(fsim_problem *p, fsim_arena *a)
 {
     const fsim_graph *g = p->graph;
     eager e = {.p = p, .a = a, .copied = fsim_new(a, bool, g->nodes + 1)};
@@ -237,7 +237,7 @@ fsim_maker fsim_maker_of(fsim_strategy strategy)
                                                                                 : FSIM_BY_FUSESIM;
 }
 
-void fsim_baseline(const fsim_problem *p, fsim_strategy strategy, fsim_arena *a, fsim_plan *out)
+void fsim_baseline(fsim_problem *p, fsim_strategy strategy, fsim_arena *a, fsim_plan *out)
 {
     fsim_arena *scratch = fsim_arena_new();
     const fsim_partition singles = fsim_singles(p, scratch);

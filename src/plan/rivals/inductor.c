@@ -18,7 +18,8 @@
 #include "plan/rivals/constants.h"
 #include "plan/search/merge.h"
 
-#include "plan/search/space.h"
+#include "plan/price/price.h"
+#include "plan/price/user_rules.h"
 #include "vendor/triton.h"
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ typedef struct {
 } expression;
 
 typedef struct {
-    const fsim_problem *p;
+    fsim_problem *p;
     fsim_arena *a;
     bool *buffer, *forced;
     int *unit;  /* per primitive: the source operator that is one library kernel, or -1 */
@@ -492,7 +493,7 @@ static bool fuse_once(scheduler *s)
     return any;
 }
 
-fsim_clusters *fsim_inductor(const fsim_problem *p, fsim_arena *a)
+fsim_clusters *fsim_inductor(fsim_problem *p, fsim_arena *a)
 {
     const fsim_graph *g = p->graph;
     lowering w = {.p = p, .a = a, .buffer = fsim_new(a, bool, g->nodes + 1), .forced = fsim_new(a, bool, g->nodes + 1)};

@@ -34,7 +34,7 @@ static double cycles_of(fsim_op op)
     return fsim_ops[op].flops > 0 ? xla_unknown_cycles : 0;
 }
 
-static double read_s(const fsim_problem *p, const fsim_group *o, const fsim_read *r, double bytes_per_s)
+static double read_s(fsim_problem *p, const fsim_group *o, const fsim_read *r, double bytes_per_s)
 {
     const fsim_tensor *t = &p->graph->tensor[r->tensor];
     const double times = r->maps > 1 ? r->maps : 1, points = (double)o->points * (r->full ? (double)o->reduced : 1);
@@ -49,7 +49,7 @@ static double read_s(const fsim_problem *p, const fsim_group *o, const fsim_read
 
 static double time_of(const fsim_belief *b, const fsim_kernel *k)
 {
-    const fsim_problem *p = b->p;
+    fsim_problem *p = b->p;
     const fsim_group *o = k->group;
     const double clock = fsim_hw_peak(p->hw, FSIM_HW_SM_CLOCK), sms = fsim_hw_get(p->hw, FSIM_HW_SMS),
                  blocks = (double)k->grid;
@@ -78,7 +78,7 @@ static int reductions_of(const fsim_clusters *c, int x, int64_t at_least)
 }
 
 /* A row in one tile: its size is padded to a power of two. */
-static bool row_is_a_tile(const fsim_problem *p, const fsim_kernel *k)
+static bool row_is_a_tile(fsim_problem *p, const fsim_kernel *k)
 {
     int64_t padded = 1;
     while (padded < k->group->reduced)

@@ -11,7 +11,7 @@ enum {
     KEPT_FRONT = 48        /* partial plans that the front keeps for each state */
 };
 
-static int64_t objective_of(const fsim_problem *p, const fsim_plan *plan)
+static fsim_sum objective_of(const fsim_problem *p, const fsim_plan *plan)
 {
     return p->objective == FSIM_MINIMISE_MEMORY ? plan->peak_memory_bytes : plan->objective;
 }
@@ -21,7 +21,7 @@ static bool fits(const fsim_problem *p, const fsim_plan *plan)
     return p->memory_limit == 0 || plan->peak_memory_bytes <= p->memory_limit;
 }
 
-static int64_t ticks_of(const fsim_plan *plan) { return llrint(plan->time_s / FSIM_TICK_S); }
+static fsim_sum ticks_of(const fsim_plan *plan) { return fsim_ticks(plan->time_s); }
 
 /* Plans that keep to the limit first, then by objective, then by time. */
 static bool better(const fsim_problem *p, const fsim_plan *x, const fsim_plan *y)
@@ -46,16 +46,16 @@ static bool same_groups(const fsim_partition *x, const fsim_partition *y)
 
 /* A list of plans under way. front: none of them is dominated by another; else the `most` best. */
 typedef struct {
-    const fsim_problem *p;
+    fsim_problem *p;
     fsim_arena *a;
     fsim_plan *plan;
     int count, most;
     bool front;
-    int64_t limit; /* of the visits: plans no better than this need not be looked at */
-    int64_t fixed; /* bytes that every plan holds */
-    int64_t least,
-        fastest;   /* of all partitions visited: peak bytes, and cost of the first that keeps to the limit; -1 */
-    int64_t bound; /* of the cost of every partition, whatever it holds */
+    fsim_sum limit; /* of the visits: plans no better than this need not be looked at */
+    fsim_sum fixed; /* bytes that every plan holds */
+    fsim_sum least,
+        fastest;    /* of all partitions visited: peak bytes, and cost of the first that keeps to the limit; -1 */
+    fsim_sum bound; /* of the cost of every partition, whatever it holds */
 } list;
 
 static bool dominates(const fsim_plan *x, const fsim_plan *y)
@@ -106,7 +106,7 @@ static bool visit(void *to, const fsim_partition *part)
     return true;
 }
 
-static bool visit_front(void *to, const fsim_partition *part, int64_t spent, int64_t peak)
+static bool visit_front(void *to, const fsim_partition *part, fsim_sum spent, fsim_sum peak)
 {
     list *w = to;
     w->least = w->least < 0 || peak < w->least ? peak : w->least;
@@ -117,9 +117,9 @@ static bool visit_front(void *to, const fsim_partition *part, int64_t spent, int
 }
 
 /* Inputs, weights and outputs are there whatever the plan. */
-static int64_t fixed_bytes(const fsim_graph *g)
+static fsim_sum fixed_bytes(const fsim_graph *g)
 {
-    int64_t bytes = 0;
+    fsim_sum bytes = 0;
     for (int t = 0; t < g->tensors; t++)
         if (g->tensor[t].storage == t &&
             (g->tensor[t].output || (g->tensor[t].producer < 0 && g->tensor[t].readers > 0)))
@@ -127,8 +127,7 @@ static int64_t fixed_bytes(const fsim_graph *g)
     return bytes;
 }
 
-static fsim_frontier *whole_graph(const fsim_problem *p, fsim_thoroughness how, const fsim_budget *budget,
-                                  fsim_arena *a)
+static fsim_frontier *whole_graph(fsim_problem *p, fsim_thoroughness how, const fsim_budget *budget, fsim_arena *a)
 {
     int *node = fsim_new(a, int, p->graph->nodes + 1);
     for (int n = 0; n < p->graph->nodes; n++)
@@ -136,10 +135,10 @@ static fsim_frontier *whole_graph(const fsim_problem *p, fsim_thoroughness how, 
     return fsim_frontier_of(p, node, p->graph->nodes, how, budget, a);
 }
 
-int fsim_top(const fsim_problem *p, int count, fsim_arena *a, fsim_plan *out)
+int fsim_top(fsim_problem *p, int count, fsim_arena *a, fsim_plan *out)
 {
     fsim_arena *scratch = fsim_arena_new();
-    list w = {.p = p, .a = a, .plan = fsim_new(scratch, fsim_plan, count + 2), .most = count, .limit = INT64_MAX};
+    list w = {.p = p, .a = a, .plan = fsim_new(scratch, fsim_plan, count + 2), .most = count, .limit = FSIM_SUM_MOST};
     bool by_clock = false;
     const fsim_budget budget = fsim_budget_of(p, &by_clock);
     fsim_plan best;
@@ -170,7 +169,7 @@ static bool offer_front(list *w, fsim_arena *scratch)
     return fsim_frontier_front(f, KEPT_FRONT, &budget, visit_front, w) && !fsim_frontier_recomputes(f);
 }
 
-int fsim_pareto(const fsim_problem *p, int most, fsim_arena *a, fsim_plan *out)
+int fsim_pareto(fsim_problem *p, int most, fsim_arena *a, fsim_plan *out)
 {
     fsim_arena *scratch = fsim_arena_new();
     fsim_problem lean = *p;
@@ -188,7 +187,7 @@ int fsim_pareto(const fsim_problem *p, int most, fsim_arena *a, fsim_plan *out)
     return w.count;
 }
 
-void fsim_best_in_memory(const fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out,
+void fsim_best_in_memory(fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out,
                          fsim_proof *proof)
 {
     fsim_arena *scratch = fsim_arena_new();

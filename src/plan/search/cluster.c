@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/search/cluster.h"
 
-#include "plan/search/space.h"
+#include "plan/price/price.h"
+#include "plan/price/user_rules.h"
 #include <string.h>
 
 struct fsim_holders {
@@ -45,7 +46,7 @@ static void add_holder(fsim_clusters *c, int node, int x, bool home)
     }
 }
 
-fsim_partition fsim_singles(const fsim_problem *p, fsim_arena *a)
+fsim_partition fsim_singles(fsim_problem *p, fsim_arena *a)
 {
     const int nodes = p->graph->nodes;
     fsim_partition out = {nodes, fsim_new(a, fsim_part, nodes + 1)};
@@ -58,7 +59,7 @@ fsim_partition fsim_singles(const fsim_problem *p, fsim_arena *a)
     return out;
 }
 
-fsim_clusters *fsim_clusters_of(const fsim_problem *p, const fsim_partition *start, fsim_arena *a)
+fsim_clusters *fsim_clusters_of(fsim_problem *p, const fsim_partition *start, fsim_arena *a)
 {
     fsim_clusters *c = fsim_new(a, fsim_clusters, 1);
     *c = (fsim_clusters){.p = p, .a = a, .parts = start->parts};

@@ -9,7 +9,7 @@
 enum { FSIM_MOST_READERS = 64 }; /* what more read joins nothing and is copied nowhere */
 
 typedef struct {
-    const fsim_problem *p;
+    fsim_problem *p;
     fsim_arena *a;
     int parts;
     fsim_part *part;              /* count 0: gone */
@@ -20,9 +20,9 @@ typedef struct {
 } fsim_clusters;
 
 /* start is in launch order, each primitive's home the first part that lists it. In a. */
-fsim_clusters *fsim_clusters_of(const fsim_problem *p, const fsim_partition *start, fsim_arena *a);
+fsim_clusters *fsim_clusters_of(fsim_problem *p, const fsim_partition *start, fsim_arena *a);
 /* One primitive each. */
-fsim_partition fsim_singles(const fsim_problem *p, fsim_arena *a);
+fsim_partition fsim_singles(fsim_problem *p, fsim_arena *a);
 
 /* The parts that read what x makes, that x reads from, and that share a tensor with x, each once. Returns how many; the
  * list lives in c's arena. */

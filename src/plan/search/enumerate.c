@@ -1,78 +1,108 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* enumerate.c: every legal partition once, as a stream. Groups are chosen in launch order. That order is a function of
- * the partition (plan/price/price.h), so a sequence that is in it belongs to one partition, and every partition has
- * one. */
+/* enumerate.c: every legal partition once, as they are found. Groups are chosen in launch order. That order is a
+ * function of the partition (plan/price/price.h), so a sequence that is in it belongs to one partition, and every
+ * partition has one. Memory does not grow with the number of partitions. */
 #include "plan/search/search.h"
 #include "plan/search/space.h"
 
-enum { MOST_SETS = 1 << 22 };
-
 typedef struct {
-    fsim_walk at;
+    fsim_space space;
     fsim_arena *a;
     fsim_mask all;
-    fsim_mask used[FSIM_SPACE_NODES + 1]; /* of what has run, what something in its group or a later group has read */
-    fsim_mask after[FSIM_SPACE_NODES];    /* what depends on each primitive */
+    fsim_mask group[FSIM_SPACE_NODES];    /* chosen so far, in launch order */
+    fsim_mask done[FSIM_SPACE_NODES + 1]; /* what ran before group i */
+    fsim_mask used[FSIM_SPACE_NODES + 1]; /* of that, what something in its group or a later group has read */
+    int depth;
     int64_t emitted, limit;
     bool (*emit)(void *to, const fsim_plan *plan);
     void *to;
-    bool stop, truncated;
+    bool truncated;
 } listing;
 
-/* A primitive that nothing has read, and that nothing still to run depends on, ran in vain. */
+/* Has a primitive run that nothing has read and nothing can read any more? Who reads it later has still to run, or runs
+ * again for somebody who has. */
 static bool in_vain(const listing *x)
 {
-    const fsim_mask done = x->at.done[x->at.depth];
-    for (fsim_mask idle = done & ~x->used[x->at.depth] & ~x->at.w->must; idle; idle &= idle - 1)
-        if (!(x->after[__builtin_ctzll(idle)] & ~done))
+    const fsim_space *w = &x->space;
+    const fsim_mask done = x->done[x->depth];
+    fsim_mask to_come = ~done & x->all;
+    for (int i = w->n; i-- > 0;)
+        if ((w->clonable >> i & 1) && (w->succ[i] & to_come))
+            to_come |= (fsim_mask)1 << i;
+    for (fsim_mask idle = done & ~x->used[x->depth] & ~w->must; idle; idle &= idle - 1)
+        if (!(w->succ[__builtin_ctzll(idle)] & to_come))
             return true;
     return false;
 }
 
-static void leaf(listing *x)
+/* Would the canonical order launch s only now? It was ready from the first step at which its producers had run; all
+ * launched since come before it. */
+static bool in_order(const listing *x, fsim_mask s)
+{
+    const fsim_mask producers = fsim_producers_of(&x->space, s);
+    for (int i = x->depth; i-- > 0;) {
+        if (producers & ~x->done[i])
+            return true;
+        if (__builtin_clzll(s) > __builtin_clzll(x->group[i])) /* its last primitive is lower */
+            return false;
+    }
+    return true;
+}
+
+/* The groups as a plan. False when it is no legal partition. */
+static bool price_groups(listing *x, fsim_plan *out)
+{
+    fsim_partition parts = {x->depth, fsim_new(x->a, fsim_part, x->depth)};
+    fsim_refusal why;
+    for (int i = 0; i < x->depth; i++) {
+        fsim_part *part = &parts.part[i];
+        *part = (fsim_part){0, fsim_new(x->a, int, FSIM_SPACE_NODES), fsim_new(x->a, bool, FSIM_SPACE_NODES)};
+        for (fsim_mask left = x->group[i]; left; left &= left - 1)
+            part->node[part->count++] = __builtin_ctzll(left);
+    }
+    return fsim_price(x->space.p, &parts, x->a, out, &why);
+}
+
+/* All groups are chosen. False: no more are wanted. */
+static bool finish(listing *x)
 {
     const fsim_mark mark = fsim_save(x->a);
     fsim_plan plan;
-    if (fsim_price_walk(&x->at, x->a, &plan)) {
-        if (x->limit > 0 && x->emitted == x->limit) {
-            x->truncated = x->stop = true;
-        } else {
-            x->emitted++;
-            x->stop = !x->emit(x->to, &plan);
-        }
+    bool more = true;
+    if (price_groups(x, &plan)) {
+        x->truncated = x->limit > 0 && x->emitted == x->limit;
+        more = !x->truncated && x->emit(x->to, &plan);
+        x->emitted += !x->truncated;
     }
     fsim_rewind(x->a, mark);
+    return more;
 }
 
-static void visit(listing *x)
+/* Launches s next, and whatever can follow. False: no more are wanted. */
+static bool choose(void *to, fsim_mask s)
 {
-    const fsim_space *w = x->at.w;
-    const int depth = x->at.depth;
-    const fsim_mask done = x->at.done[depth];
-    if (done == x->all) {
-        leaf(x);
-        return;
-    }
-    for (int i = fsim_next_set(w, 0, done); i < w->sets && !x->stop; i = fsim_next_set(w, i + 1, done)) {
-        const fsim_mask s = w->set[i], again = s & done, preds = w->preds[i];
-        if (w->p->interrupted && *w->p->interrupted)
-            x->stop = x->truncated = true;
-        if (s == again || (again & ~w->clonable) || (preds & ~done) || !fsim_in_order(&x->at, i))
-            continue;
-        fsim_mask used = x->used[depth] | preds;
-        for (fsim_mask left = s & ~done; left; left &= left - 1)
-            used |= w->succ[__builtin_ctzll(left)] & s ? left & -left : 0;
-        x->at.chosen[depth] = s;
-        x->at.done[depth + 1] = done | s;
-        x->used[depth + 1] = used;
-        x->at.depth = depth + 1;
-        if (!in_vain(x))
-            visit(x);
-        x->at.depth = depth;
-    }
+    listing *x = to;
+    const fsim_space *w = &x->space;
+    const int depth = x->depth;
+    const fsim_mask done = x->done[depth];
+    if (!in_order(x, s))
+        return true;
+    x->group[depth] = s;
+    x->done[depth + 1] = done | s;
+    x->used[depth + 1] = x->used[depth] | fsim_producers_of(w, s);
+    for (fsim_mask left = s & ~done; left; left &= left - 1)
+        x->used[depth + 1] |= w->succ[__builtin_ctzll(left)] & s ? left & -left : 0;
+    x->depth = depth + 1;
+    bool more = true;
+    if (x->done[x->depth] == x->all)
+        more = in_vain(x) || finish(x);
+    else if (!in_vain(x))
+        more = fsim_each_ready_set(&x->space, x->done[x->depth], choose, x);
+    x->depth = depth;
+    return more;
 }
 
-int64_t fsim_enumerate(const fsim_problem *p, int64_t limit, bool (*emit)(void *to, const fsim_plan *plan), void *to,
+int64_t fsim_enumerate(fsim_problem *p, int64_t limit, bool (*emit)(void *to, const fsim_plan *plan), void *to,
                        bool *truncated)
 {
     const int n = p->graph->nodes;
@@ -80,22 +110,13 @@ int64_t fsim_enumerate(const fsim_problem *p, int64_t limit, bool (*emit)(void *
     if (n > FSIM_SPACE_NODES)
         return -1;
     fsim_arena *a = fsim_arena_new();
-    fsim_space w;
-    int node[FSIM_SPACE_NODES];
-    for (int i = 0; i < n; i++)
-        node[i] = i;
-    fsim_space_of(p, node, n, MOST_SETS, a, &w);
-    listing x = {.at = {.w = &w},
-                 .a = a,
-                 .all = n == 64 ? ~(fsim_mask)0 : ((fsim_mask)1 << n) - 1,
-                 .limit = limit,
-                 .emit = emit,
-                 .to = to};
-    for (int i = n; i-- > 0;)
-        for (fsim_mask left = w.succ[i]; left; left &= left - 1)
-            x.after[i] |= (left & -left) | x.after[__builtin_ctzll(left)];
-    visit(&x);
+    listing *x = fsim_new(a, listing, 1);
+    *x = (listing){
+        .a = a, .all = n == 64 ? ~(fsim_mask)0 : ((fsim_mask)1 << n) - 1, .limit = limit, .emit = emit, .to = to};
+    fsim_space_of(p, a, &x->space);
+    fsim_each_ready_set(&x->space, 0, choose, x);
+    *truncated = x->truncated || (p->interrupted && *p->interrupted);
+    const int64_t emitted = x->emitted;
     fsim_arena_free(a);
-    *truncated = x.truncated || !w.complete;
-    return x.emitted;
+    return emitted;
 }

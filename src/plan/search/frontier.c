@@ -176,14 +176,14 @@ static void thin_out(fsim_frontier *f, int size)
     }
 }
 
-static int64_t cost_to_go(fsim_frontier *f, int at);
+static fsim_sum cost_to_go(fsim_frontier *f, int at);
 
 /* No rest of a plan from this state costs less, by relaxed costs. For a state that was not followed, what one that
  * stores more has to go. */
-int64_t fsim_least_to_go(fsim_frontier *f, int at)
+fsim_sum fsim_least_to_go(fsim_frontier *f, int at)
 {
     const state *s = &f->state[at];
-    int64_t most = -1;
+    fsim_sum most = -1;
     if (s->expanded)
         return cost_to_go(f, at);
     for (int i = f->front[s->front].first; i; i = f->state[i - 1].peer)
@@ -193,7 +193,7 @@ int64_t fsim_least_to_go(fsim_frontier *f, int at)
     if (most >= 0)
         return most;
     if (f->haste)
-        return (int64_t)(s->left * (1 - 1e-9));
+        return (fsim_sum)(s->left * (1 - 1e-9));
     state all = *s; /* as if everything were stored */
     all.dropped = all.behind = (fsim_bits){{0}};
     all.passed = all.behind_base = 0;
@@ -201,15 +201,15 @@ int64_t fsim_least_to_go(fsim_frontier *f, int at)
     return cost_to_go(f, fsim_state_of(f, &all));
 }
 
-static int64_t cost_to_go(fsim_frontier *f, int at)
+static fsim_sum cost_to_go(fsim_frontier *f, int at)
 {
     if (f->state[at].to_go >= 0 || at == f->last)
         return f->state[at].to_go = at == f->last ? 0 : f->state[at].to_go;
     if (!f->state[at].expanded)
         fsim_expand(f, at);
-    int64_t least = f->state[at].cut ? (int64_t)(f->state[at].left * (1 - 1e-9)) : FSIM_NEVER;
+    fsim_sum least = f->state[at].cut ? (fsim_sum)(f->state[at].left * (1 - 1e-9)) : FSIM_NEVER;
     for (int k = f->state[at].first, end = k + f->state[at].steps; k < end; k++) {
-        const int64_t rest = fsim_least_to_go(f, f->step[k].to);
+        const fsim_sum rest = fsim_least_to_go(f, f->step[k].to);
         least = f->step[k].cost + rest < least ? f->step[k].cost + rest : least;
     }
     return f->state[at].to_go = least;
@@ -226,7 +226,7 @@ bool fsim_reads_in_place(const fsim_frontier *f, int place)
     return n->reduced == 1;
 }
 
-fsim_frontier *fsim_frontier_of(const fsim_problem *p, const int *node, int count, fsim_thoroughness how,
+fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsim_thoroughness how,
                                 const fsim_budget *budget, fsim_arena *a)
 {
     const bool every_clone = how == FSIM_EVERY_CLONE, lean = how == FSIM_EVERY_ORDER;
@@ -271,9 +271,9 @@ fsim_frontier *fsim_frontier_of(const fsim_problem *p, const int *node, int coun
     return f;
 }
 
-int64_t fsim_frontier_bound(const fsim_frontier *f)
+fsim_sum fsim_frontier_bound(const fsim_frontier *f)
 {
-    const int64_t found = f->last >= 0 ? f->state[f->last].spent : FSIM_NEVER;
+    const fsim_sum found = f->last >= 0 ? f->state[f->last].spent : FSIM_NEVER;
     return found < f->lost ? found : f->lost == FSIM_NEVER ? 0 : f->lost;
 }
 bool fsim_frontier_complete(const fsim_frontier *f) { return f->lost == FSIM_NEVER; }

@@ -33,11 +33,11 @@ typedef enum {
 } fsim_thoroughness;
 
 /* node[0, count): ascending. In a. */
-fsim_frontier *fsim_frontier_of(const fsim_problem *p, const int *node, int count, fsim_thoroughness how,
+fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsim_thoroughness how,
                                 const fsim_budget *budget, fsim_arena *a);
 
 /* No plan of the list costs less (objective's unit). */
-int64_t fsim_frontier_bound(const fsim_frontier *f);
+fsim_sum fsim_frontier_bound(const fsim_frontier *f);
 /* Nothing was cut off: the bound is the least relaxed cost. */
 bool fsim_frontier_complete(const fsim_frontier *f);
 /* May some primitive be computed more than once? */
@@ -49,18 +49,18 @@ bool fsim_frontier_plan(fsim_frontier *f, fsim_partition *out, fsim_arena *a);
 
 /* Follows L2 exactly: the best partition that costs less than `known`, into *out. False when there is none or it was
  * not found. *bound: no plan costs less, as far as plans cost less than known. */
-bool fsim_frontier_follow(fsim_frontier *f, int64_t known, const fsim_budget *budget, fsim_partition *out,
-                          int64_t *bound, fsim_arena *a);
+bool fsim_frontier_follow(fsim_frontier *f, fsim_sum known, const fsim_budget *budget, fsim_partition *out,
+                          fsim_sum *bound, fsim_arena *a);
 
 /* Calls visit with the partitions in the order of their relaxed cost (with FSIM_EVERY_CLONE: all of them), until it
  * returns false or the relaxed cost reaches `limit`. True when all below the limit were visited. */
-bool fsim_frontier_each(fsim_frontier *f, int64_t *limit, const fsim_budget *budget,
+bool fsim_frontier_each(fsim_frontier *f, fsim_sum *limit, const fsim_budget *budget,
                         bool (*visit)(void *to, const fsim_partition *part), void *to);
 
 /* Only with FSIM_EVERY_ORDER: calls visit with partitions that no other beats in both relaxed cost and bytes live at
  * the peak (outputs, inputs and weights aside), by rising cost, until it returns false. most: kept for each state.
  * False when some may have been left out. */
 bool fsim_frontier_front(fsim_frontier *f, int most, const fsim_budget *budget,
-                         bool (*visit)(void *to, const fsim_partition *part, int64_t spent, int64_t peak), void *to);
+                         bool (*visit)(void *to, const fsim_partition *part, fsim_sum spent, fsim_sum peak), void *to);
 
 #endif

@@ -2,8 +2,11 @@
 #include "plan/search/merge.h"
 
 #include "fusion/chain.h"
-#include "plan/search/space.h"
+#include "plan/price/price.h"
+#include "plan/price/user_rules.h"
 #include <math.h>
+
+enum { MOST_IN_CHAIN = 64 }; /* primitives */
 
 typedef struct {
     double rank; /* log of the score in ten-thousandths */
@@ -59,10 +62,10 @@ typedef struct {
     fsim_merge_score *score;
     offers heap;
     int *version;
-    int64_t *cost; /* per part, alone */
+    fsim_sum *cost; /* per part, alone */
 } merger;
 
-static int64_t cost_of(fsim_clusters *c, int x)
+static fsim_sum cost_of(fsim_clusters *c, int x)
 {
     const fsim_kernel *k = fsim_joined(c, &x, 1, -1);
     return k ? fsim_objective_of(c->p, k) : -1;
@@ -110,7 +113,7 @@ void fsim_merge_all(fsim_clusters *c, fsim_merge_score *score)
 {
     merger m = {.c = c, .score = score, .heap.a = fsim_arena_new()};
     m.version = fsim_new(c->a, int, c->parts + 1);
-    m.cost = fsim_new(c->a, int64_t, c->parts + 1);
+    m.cost = fsim_new(c->a, fsim_sum, c->parts + 1);
     for (int i = 0; i < c->parts; i++)
         m.cost[i] = c->part[i].count ? cost_of(c, i) : -1;
     for (int i = 0; i < c->parts; i++)
@@ -132,12 +135,12 @@ void fsim_merge_all(fsim_clusters *c, fsim_merge_score *score)
 
 void fsim_join_chains(fsim_clusters *c)
 {
-    const fsim_problem *p = c->p;
+    fsim_problem *p = c->p;
     const fsim_graph *g = p->graph;
     for (int n = 0; n < g->nodes; n++) {
-        int node[FSIM_SPACE_NODES] = {n}, part[FSIM_SPACE_NODES];
-        const int count = g->node[n].gemm.k ? fsim_chain_from(&p->limits, n, node, FSIM_SPACE_NODES) : 0;
-        int64_t apart = 0;
+        int node[MOST_IN_CHAIN] = {n}, part[MOST_IN_CHAIN];
+        const int count = g->node[n].gemm.k ? fsim_chain_from(&p->limits, n, node, MOST_IN_CHAIN) : 0;
+        fsim_sum apart = 0;
         bool reduces = false, alone = true;
         for (int i = 0; i < count; i++) {
             part[i] = fsim_home(c, node[i]);
@@ -145,7 +148,7 @@ void fsim_join_chains(fsim_clusters *c)
             reduces = reduces || fsim_ops[g->node[node[i]].op].class == FSIM_REDUCE;
         }
         for (int i = 0; i < count && alone && reduces; i++) {
-            const int64_t cost = cost_of(c, part[i]);
+            const fsim_sum cost = cost_of(c, part[i]);
             alone = cost >= 0;
             apart += cost;
         }
@@ -157,7 +160,7 @@ void fsim_join_chains(fsim_clusters *c)
 
 double fsim_gain(const fsim_merge *m) { return (double)(m->apart - m->together); }
 
-bool fsim_merge_greedily(const fsim_problem *p, const fsim_partition *start, fsim_arena *a, fsim_plan *out)
+bool fsim_merge_greedily(fsim_problem *p, const fsim_partition *start, fsim_arena *a, fsim_plan *out)
 {
     fsim_refusal why;
     fsim_clusters *c = fsim_clusters_of(p, start, a);

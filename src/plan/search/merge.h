@@ -7,8 +7,8 @@
 
 /* Two kernels that share a tensor. */
 typedef struct {
-    int64_t apart, together; /* objective, nothing resident */
-    bool flows;              /* one reads what the other makes; else they only share an input */
+    fsim_sum apart, together; /* objective, nothing resident */
+    bool flows;               /* one reads what the other makes; else they only share an input */
 } fsim_merge;
 /* Its worth: the largest goes first, none goes at 0 or below. */
 typedef double fsim_merge_score(const fsim_merge *m);
@@ -21,11 +21,11 @@ void fsim_join_chains(fsim_clusters *c);
 /* Gain in the objective, by kernels alone. */
 fsim_merge_score fsim_gain;
 /* Chains, then pairs by fsim_gain, priced. start is in launch order. False when it can't be. */
-bool fsim_merge_greedily(const fsim_problem *p, const fsim_partition *start, fsim_arena *a, fsim_plan *out);
+bool fsim_merge_greedily(fsim_problem *p, const fsim_partition *start, fsim_arena *a, fsim_plan *out);
 
 /* What a compiler believes. */
 typedef struct fsim_belief {
-    const fsim_problem *p;
+    fsim_problem *p;
     double (*time_s)(const struct fsim_belief *b, const fsim_kernel *k);
     /* May producer go into user, as kernel both? */
     bool (*allows)(const struct fsim_belief *b, fsim_clusters *c, int producer, int user, const fsim_kernel *both);
@@ -40,7 +40,7 @@ void fsim_fuse_by_priority(fsim_clusters *c, const fsim_belief *b);
 /* The strategies of other systems, each in a file of its own that says what it models. */
 void fsim_greedy(fsim_clusters *c);
 void fsim_xla(fsim_clusters *c);
-fsim_clusters *fsim_inductor(const fsim_problem *p, fsim_arena *a);
+fsim_clusters *fsim_inductor(fsim_problem *p, fsim_arena *a);
 void fsim_pattern(fsim_clusters *c);
 /* Name of the i-th rule, in the order in which they are tried, and the engine that has it; NULL behind the last. Rows
  * may share a name. */

@@ -11,10 +11,11 @@
  * 4. Where the plan found costs more than the bound because residency was granted in vain, the whole list is followed
  * with L2 as it is, and where that leaves a gap still, partitions are visited in the order of their relaxed cost as far
  * as the budget goes. */
+#include "plan/price/price.h"
+#include "plan/price/user_rules.h"
 #include "plan/search/frontier.h"
 #include "plan/search/merge.h"
 #include "plan/search/search.h"
-#include "plan/search/space.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ static bool reads_all(const fsim_graph *g, const fsim_node *n)
 /* What every plan of these primitives takes at least: graph inputs and outputs to and from DRAM once, arithmetic once
  * at full rate, one launch. A sum of norms is at least the norm of the sum. 0 where some primitive reads a part of its
  * argument only, so that not all need be computed. */
-static int64_t compulsory_of(const fsim_problem *p, const int *node, int count)
+static fsim_sum compulsory_of(const fsim_problem *p, const int *node, int count)
 {
     const fsim_graph *g = p->graph;
     const double sms = fsim_hw_get(p->hw, FSIM_HW_SMS) * fsim_hw_get(p->hw, FSIM_HW_SM_CLOCK);
@@ -79,27 +80,28 @@ static int64_t compulsory_of(const fsim_problem *p, const int *node, int count)
         }
     }
     if (p->objective == FSIM_MINIMISE_BYTES)
-        return (int64_t)(read + written);
+        return (fsim_sum)(read + written);
     const double widest = fmax(fsim_hw_get(p->hw, FSIM_HW_FP32_RATE), fmax(0, fsim_hw_get(p->hw, FSIM_HW_INT32_RATE)));
     const double dram = fsim_least_dram_seconds(p->hw, read, written, products), compute = lanes / (sms * widest),
                  special = specials / (sms * fsim_hw_get(p->hw, FSIM_HW_SPECIAL_RATE));
     const double seconds =
         launch_of(p) + cbrt(dram * dram * dram + compute * compute * compute + special * special * special);
-    return (int64_t)(seconds * (1 - 1e-9) / FSIM_TICK_S);
+    return (fsim_sum)(seconds * (1 - 1e-9) / FSIM_TICK_S);
 }
 
 typedef struct {
-    const fsim_problem *p;
+    fsim_problem *p;
     fsim_arena *a;
     fsim_partition found;
     fsim_budget budget;
-    int64_t bound, considered, states;
+    fsim_sum bound;
+    int64_t considered, states;
     fsim_frontier *only; /* of the one piece that is the whole graph */
 } solver;
 
 static bool one_kernel(solver *s, const int *node, int count)
 {
-    const fsim_problem *p = s->p;
+    fsim_problem *p = s->p;
     fsim_group made;
     fsim_refusal why;
     bool *stored = fsim_new(s->a, bool, count);
@@ -122,7 +124,8 @@ static bool one_kernel(solver *s, const int *node, int count)
             return false;
     const fsim_kernel *k = fsim_kernel_for(p, c, hit, absorbed);
     /* A split pays a second launch: with a penalty smaller than that the one kernel is still the best. */
-    const int64_t second = p->objective == FSIM_MINIMISE_TIME ? (int64_t)(launch_of(p) * (1 - 1e-9) / FSIM_TICK_S) : 0;
+    const fsim_sum second =
+        p->objective == FSIM_MINIMISE_TIME ? (fsim_sum)(launch_of(p) * (1 - 1e-9) / FSIM_TICK_S) : 0;
     /* strided accesses may be better combined in a split */
     if (!k || ((k->penalised || k->coalescing < 1 || k->shared_bytes_moved > 0) &&
                fsim_objective_of(p, k) > compulsory_of(p, node, count) + second))
@@ -231,10 +234,10 @@ static void solve_pieces(solver *s)
 }
 
 /* What there is to beat. */
-static int64_t cost_of(const fsim_plan *best) { return best->kernels > 0 ? best->objective : INT64_MAX / 4; }
+static fsim_sum cost_of(const fsim_plan *best) { return best->kernels > 0 ? best->objective : FSIM_SUM_MOST; }
 
 /* Keeps the partition if it is legal and better. */
-static bool improve(const fsim_problem *p, const fsim_partition *part, fsim_arena *a, fsim_plan *best)
+static bool improve(fsim_problem *p, const fsim_partition *part, fsim_arena *a, fsim_plan *best)
 {
     const fsim_mark mark = fsim_save(a);
     fsim_plan plan;
@@ -248,10 +251,10 @@ static bool improve(const fsim_problem *p, const fsim_partition *part, fsim_aren
 }
 
 typedef struct {
-    const fsim_problem *p;
+    fsim_problem *p;
     fsim_arena *keep;
     fsim_plan *best;
-    int64_t limit;
+    fsim_sum limit;
 } visitor;
 
 static bool visit(void *to, const fsim_partition *part)
@@ -265,14 +268,14 @@ static bool visit(void *to, const fsim_partition *part)
 /* Step 4: raises the bound, and may find better plans. */
 static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
 {
-    const fsim_problem *p = s->p;
+    fsim_problem *p = s->p;
     const int nodes = p->graph->nodes;
     int *node = fsim_new(s->a, int, nodes + 1);
     for (int n = 0; n < nodes; n++)
         node[n] = n;
     fsim_frontier *f = s->only ? s->only : fsim_frontier_of(p, node, nodes, how_for(nodes), &s->budget, s->a);
     fsim_partition part = {0, fsim_new(s->a, fsim_part, nodes + 1)};
-    int64_t bound = fsim_frontier_bound(f);
+    fsim_sum bound = fsim_frontier_bound(f);
     s->bound = bound > s->bound ? bound : s->bound;
     if (!s->only && fsim_frontier_plan(f, &part, s->a))
         improve(p, &part, keep, best);
@@ -292,7 +295,7 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
 }
 
 /* What fuse: asks for, and each other primitive alone: a plan to begin with where every other breaks fuse:. */
-static fsim_partition as_asked(const fsim_problem *p, fsim_arena *a)
+static fsim_partition as_asked(fsim_problem *p, fsim_arena *a)
 {
     const fsim_graph *g = p->graph;
     fsim_partition out = {0, fsim_new(a, fsim_part, g->nodes + g->fuses + 1)};
@@ -323,8 +326,7 @@ static fsim_partition as_asked(const fsim_problem *p, fsim_arena *a)
     return out;
 }
 
-void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out,
-                  fsim_proof *proof)
+void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out, fsim_proof *proof)
 {
     const int64_t began = fsim_work(p);
     fsim_arena *scratch = fsim_arena_new();

@@ -15,7 +15,7 @@ typedef struct {
 } held;
 
 typedef struct {
-    int64_t spent;
+    fsim_sum spent;
     int parent, next; /* next: where the same has run */
     int state;
     const step *by;
@@ -34,7 +34,7 @@ typedef struct {
     int helds, held_room;
     int *of_front, *many; /* 1 + first label; how many */
     int rooms;
-    int64_t limit, lost;
+    fsim_sum limit, lost;
     int most; /* labels of one state */
     double capacity;
     held *now; /* being made */
@@ -42,20 +42,20 @@ typedef struct {
 } following;
 
 /* What it costs more to have a result written back after all. */
-static int64_t write_back(following *w, const held *h)
+static fsim_sum write_back(following *w, const held *h)
 {
-    const int64_t more = fsim_cost_of(&w->f->l, h->by, h->hit, h->absorbed & ~h->bit),
-                  before = fsim_cost_of(&w->f->l, h->by, h->hit, h->absorbed);
+    const fsim_sum more = fsim_cost_of(&w->f->l, h->by, h->hit, h->absorbed & ~h->bit),
+                   before = fsim_cost_of(&w->f->l, h->by, h->hit, h->absorbed);
     return more < 0 || before < 0 ? 0 : more - before;
 }
 
 /* Is x as good as y in all that may follow? Everything that y holds, x holds as long; what x may have to pay for later,
  * y must too, or has paid more already. */
-static bool dominates(following *w, const held *x, int xs, int64_t spent_x, const held *y, int ys, int64_t spent_y)
+static bool dominates(following *w, const held *x, int xs, fsim_sum spent_x, const held *y, int ys, fsim_sum spent_y)
 {
     if (spent_x > spent_y)
         return false;
-    int64_t slack = spent_y - spent_x;
+    fsim_sum slack = spent_y - spent_x;
     for (int i = 0, k = 0; i < ys; i++) {
         while (k < xs && x[k].tensor < y[i].tensor)
             k++;
@@ -77,12 +77,12 @@ static bool dominates(following *w, const held *x, int xs, int64_t spent_x, cons
     return true;
 }
 
-static int64_t promise_of(const following *w, const label *x) { return x->spent + fsim_least_to_go(w->f, x->state); }
+static fsim_sum promise_of(const following *w, const label *x) { return x->spent + fsim_least_to_go(w->f, x->state); }
 
-static void offer(following *w, int to, int parent, const step *by, fsim_bits copies, int64_t spent)
+static void offer(following *w, int to, int parent, const step *by, fsim_bits copies, fsim_sum spent)
 {
     fsim_frontier *f = w->f;
-    const int64_t promise = spent + fsim_least_to_go(f, to);
+    const fsim_sum promise = spent + fsim_least_to_go(f, to);
     const int where = f->state[to].front;
     label *worst = NULL;
     int met = 0;
@@ -116,7 +116,7 @@ static void offer(following *w, int to, int parent, const step *by, fsim_bits co
     }
     if (w->many[where] >= w->most) {
         const bool newer = worst && promise_of(w, worst) > promise;
-        const int64_t least = newer ? promise_of(w, worst) : promise;
+        const fsim_sum least = newer ? promise_of(w, worst) : promise;
         w->lost = least < w->lost ? least : w->lost;
         if (!newer)
             return;
@@ -140,10 +140,10 @@ static int find_held(const held *list, int count, int tensor)
 }
 
 /* Charges for the write of w->now[k]; what the same kernel may have to write later is reckoned from there. */
-static int64_t charge(following *w, int k)
+static fsim_sum charge(following *w, int k)
 {
     const held h = w->now[k];
-    const int64_t more = write_back(w, &h);
+    const fsim_sum more = write_back(w, &h);
     w->now[k].by = NULL;
     for (int i = 0; i < w->count; i++)
         if (w->now[i].by == h.by && w->now[i].root == h.root)
@@ -191,7 +191,7 @@ static void run_kernel(following *w, int from, const step *by, fsim_variant *v)
 {
     fsim_frontier *f = w->f;
     const label at = w->label[from];
-    const int64_t rest = fsim_least_to_go(f, by->to);
+    const fsim_sum rest = fsim_least_to_go(f, by->to);
     const state *to = &f->state[by->to];
     uint64_t hit = 0, absorbed = 0;
     double entered = 0, behind = 0, all = 0;
@@ -205,7 +205,7 @@ static void run_kernel(following *w, int from, const step *by, fsim_variant *v)
         if (i < 64 && v->write[i].intermediate && (double)v->write[i].bytes <= w->capacity)
             absorbed |= (uint64_t)1 << i;
     }
-    int64_t spent = at.spent;
+    fsim_sum spent = at.spent;
     for (int i = 0; i < v->reads; i++) {
         const int t = fsim_touched(&f->l, by->root, &v->read[i], false), k = find_held(w->now, w->count, t);
         const bool known = k < w->count && w->now[k].tensor == t,
@@ -216,7 +216,7 @@ static void run_kernel(following *w, int from, const step *by, fsim_variant *v)
             hit |= (uint64_t)1 << i;
         entered += found ? 0 : (double)v->read[i].bytes;
     }
-    const int64_t cost = fsim_cost_of(&f->l, v, hit, absorbed);
+    const fsim_sum cost = fsim_cost_of(&f->l, v, hit, absorbed);
     spent += cost;
     if (cost < 0 || spent + rest >= w->limit)
         return;
@@ -294,7 +294,7 @@ static void run_with_more_copies(following *w, int from, int state_at, const ste
         if (!known)
             run_kernel(w, from, by, v);
     }
-    const int64_t promise = w->label[from].spent + by->cost + fsim_least_to_go(f, by->to);
+    const fsim_sum promise = w->label[from].spent + by->cost + fsim_least_to_go(f, by->to);
     if (x.cut && promise < w->lost)
         w->lost = promise;
 }
@@ -327,7 +327,7 @@ static int follow(following *w, bool *in_time)
                 if (!f->state[from].expanded)
                     fsim_expand(f, from);
                 if (f->state[from].cut) {
-                    const int64_t least = w->label[at - 1].spent + (int64_t)(f->state[from].left * (1 - 1e-9));
+                    const fsim_sum least = w->label[at - 1].spent + (fsim_sum)(f->state[from].left * (1 - 1e-9));
                     w->lost = least < w->lost ? least : w->lost;
                 }
                 for (int k = f->state[from].first, end = k + f->state[from].steps;
@@ -350,8 +350,8 @@ static int follow(following *w, bool *in_time)
     return best;
 }
 
-bool fsim_frontier_follow(fsim_frontier *f, int64_t known, const fsim_budget *budget, fsim_partition *out,
-                          int64_t *bound, fsim_arena *a)
+bool fsim_frontier_follow(fsim_frontier *f, fsim_sum known, const fsim_budget *budget, fsim_partition *out,
+                          fsim_sum *bound, fsim_arena *a)
 {
     static const int most[] = {
         8, 64, 512}; /* labels of one state: few find a good plan soon, which cuts what many must look at */
@@ -375,7 +375,7 @@ bool fsim_frontier_follow(fsim_frontier *f, int64_t known, const fsim_budget *bu
                 out->part[out->parts++] =
                     fsim_part_at(f, w.label[at].by->root, w.label[at].by->set->own, w.label[at].copies, a);
         }
-        const int64_t least = w.lost < known ? w.lost : known;
+        const fsim_sum least = w.lost < known ? w.lost : known;
         if (in_time && least > *bound)
             *bound = least;
         fsim_arena_free(scratch);

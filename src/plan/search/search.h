@@ -25,27 +25,26 @@ fsim_maker fsim_maker_of(fsim_strategy strategy);
 
 /* Every strategy but optimal: baseline.c says what each merges. Kernels cost what fusesim's would; fsim_plan_made_by
  * says what the maker's cost. In a. */
-void fsim_baseline(const fsim_problem *p, fsim_strategy strategy, fsim_arena *a, fsim_plan *out);
+void fsim_baseline(fsim_problem *p, fsim_strategy strategy, fsim_arena *a, fsim_plan *out);
 
 /* The plan with the least objective; known[0, count) are plans that it must not be worse than. The proof says how sure
  * that is. In a. */
-void fsim_optimal(const fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out,
-                  fsim_proof *proof);
+void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out, fsim_proof *proof);
 
 /* The `count` best distinct plans, best first. Returns how many there are. In a. */
-int fsim_top(const fsim_problem *p, int count, fsim_arena *a, fsim_plan *out);
+int fsim_top(fsim_problem *p, int count, fsim_arena *a, fsim_plan *out);
 /* Plans that no plan found beats in both time and peak memory, fastest first; at most `most`. Returns how many there
  * are. In a. */
-int fsim_pareto(const fsim_problem *p, int most, fsim_arena *a, fsim_plan *out);
+int fsim_pareto(fsim_problem *p, int most, fsim_arena *a, fsim_plan *out);
 /* As fsim_optimal, for problems with a memory limit or the objective memory. Where no plan found meets the limit, the
  * one with the least peak memory. */
-void fsim_best_in_memory(const fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out,
+void fsim_best_in_memory(fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out,
                          fsim_proof *proof);
 
 /* Calls emit for every legal partition once, until it returns false or `limit` were emitted (0: no limit). The plan is
  * the callee's until it returns. Returns how many were emitted; *truncated when there are more. At most 64 primitives:
  * -1 beyond. */
-int64_t fsim_enumerate(const fsim_problem *p, int64_t limit, bool (*emit)(void *to, const fsim_plan *plan), void *to,
+int64_t fsim_enumerate(fsim_problem *p, int64_t limit, bool (*emit)(void *to, const fsim_plan *plan), void *to,
                        bool *truncated);
 
 #endif

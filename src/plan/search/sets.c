@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/search/sets.h"
 
-#include "plan/search/space.h"
+#include "plan/price/price.h"
+#include "plan/price/user_rules.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -305,7 +306,7 @@ static uint64_t class_of_place(const fsim_places *l, int i)
     return user_names(g, l->node[i]) ? mixed(h, (uint64_t)i + 1) : h;
 }
 
-void fsim_places_of(const fsim_problem *p, const int *node, int count, int64_t most, fsim_arena *a, fsim_places *out)
+void fsim_places_of(fsim_problem *p, const int *node, int count, int64_t most, fsim_arena *a, fsim_places *out)
 {
     *out =
         (fsim_places){.p = p, .a = a, .count = count, .node = node, .complete = true, .most = most, .steps = INT64_MAX};
@@ -663,7 +664,7 @@ fsim_variant *fsim_variant_of(fsim_places *l, const fsim_family *f, fsim_own_set
     return v;
 }
 
-int64_t fsim_cost_of(fsim_places *l, fsim_variant *v, uint64_t hit, uint64_t absorbed)
+fsim_sum fsim_cost_of(fsim_places *l, fsim_variant *v, uint64_t hit, uint64_t absorbed)
 {
     for (const fsim_cost *c = v->costs; c; c = c->next)
         if (c->hit == hit && c->absorbed == absorbed)

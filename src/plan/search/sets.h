@@ -23,7 +23,7 @@ typedef struct {
 typedef struct fsim_cost {
     struct fsim_cost *next;
     uint64_t hit, absorbed;
-    int64_t cost; /* of the objective; -1: fits no SM */
+    fsim_sum cost; /* of the objective; -1: fits no SM */
 } fsim_cost;
 
 /* A set with clones and a choice of stored results: one kernel. */
@@ -56,7 +56,7 @@ typedef struct fsim_family {
 } fsim_family;
 
 typedef struct {
-    const fsim_problem *p;
+    fsim_problem *p;
     fsim_arena *a;
     int count;
     const int *node;        /* primitives, ascending */
@@ -77,14 +77,14 @@ typedef struct {
     bool complete;                 /* no set that could be a kernel reaches beyond the bits */
 } fsim_places;
 
-void fsim_places_of(const fsim_problem *p, const int *node, int count, int64_t most, fsim_arena *a, fsim_places *out);
+void fsim_places_of(fsim_problem *p, const int *node, int count, int64_t most, fsim_arena *a, fsim_places *out);
 /* The sets of this root. */
 const fsim_family *fsim_family_of(fsim_places *l, int root);
 /* The kernel of a set of root's family; clones and stored in the family's bits. NULL when illegal. Remembered. */
 fsim_variant *fsim_variant_of(fsim_places *l, const fsim_family *f, fsim_own_set *s, const fsim_bits *clones,
                               const fsim_bits *stored);
 /* Its cost, bit i of hit: read i is resident. -1 when it fits no SM. Remembered. */
-int64_t fsim_cost_of(fsim_places *l, fsim_variant *v, uint64_t hit, uint64_t absorbed);
+fsim_sum fsim_cost_of(fsim_places *l, fsim_variant *v, uint64_t hit, uint64_t absorbed);
 /* The tensor that read or write x of a kernel with this root touches. */
 int fsim_touched(const fsim_places *l, int root, const fsim_touch *x, bool write);
 

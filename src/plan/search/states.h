@@ -6,8 +6,8 @@
 
 #include "plan/search/frontier.h"
 
-enum { FSIM_RECALLED = 128 };      /* places below the base that passed kernels may have waited for */
-#define FSIM_NEVER (INT64_MAX / 4) /* a cost that no plan has */
+enum { FSIM_RECALLED = 128 };    /* places below the base that passed kernels may have waited for */
+#define FSIM_NEVER FSIM_SUM_MOST /* a cost that no plan has */
 
 /* A set as the state sees it. */
 typedef struct prospect {
@@ -20,14 +20,14 @@ typedef struct {
         behind; /* behind: what had run when a kernel was last launched before primitives below its last one */
     int base, behind_base, passed; /* passed: that last one; 0: none */
     int ran;
-    int64_t live;         /* lean: bytes of results that something to come reads, outputs aside */
-    int64_t spent, to_go; /* least relaxed cost from the start, and to the end; -1: none */
-    double left;          /* work that no rest of a plan can avoid, in the objective's unit */
-    int first, steps;     /* its steps are step[first, first + steps) */
-    int parent, via;      /* the state and the step that it is reached by at least relaxed cost */
-    int front, peer;      /* what has run; 1 + next state where the same has */
-    int chain, sibling;   /* hash chain; states of equal size */
-    bool expanded, cut;   /* cut: some steps are missing */
+    fsim_sum live;         /* lean: bytes of results that something to come reads, outputs aside */
+    fsim_sum spent, to_go; /* least relaxed cost from the start, and to the end; -1: none */
+    double left;           /* work that no rest of a plan can avoid, in the objective's unit */
+    int first, steps;      /* its steps are step[first, first + steps) */
+    int parent, via;       /* the state and the step that it is reached by at least relaxed cost */
+    int front, peer;       /* what has run; 1 + next state where the same has */
+    int chain, sibling;    /* hash chain; states of equal size */
+    bool expanded, cut;    /* cut: some steps are missing */
 } state;
 
 /* What has run, whatever was stored of it. */
@@ -42,12 +42,12 @@ typedef struct {
     int to, root;
     fsim_own_set *set;
     fsim_variant *kernel;
-    int64_t cost;
-    int64_t peak; /* lean: bytes live while it runs */
+    fsim_sum cost;
+    fsim_sum peak; /* lean: bytes live while it runs */
 } step;
 
 struct fsim_frontier {
-    const fsim_problem *p;
+    fsim_problem *p;
     fsim_places l;
     fsim_arena *a;
     fsim_budget budget;
@@ -62,10 +62,10 @@ struct fsim_frontier {
     int *front_by_size;
     struct prospect *prospect; /* of the state being expanded */
     int prospects, prospect_room;
-    bool forward; /* the first pass is under way */
-    int *by_size; /* 1 + first state with so many primitives run; chained by sibling */
-    int last;     /* the state where everything has run; -1 */
-    int64_t lost; /* no plan that was cut off costs less; INT64_MAX: nothing was cut off */
+    bool forward;  /* the first pass is under way */
+    int *by_size;  /* 1 + first state with so many primitives run; chained by sibling */
+    int last;      /* the state where everything has run; -1 */
+    fsim_sum lost; /* no plan that was cut off costs less; FSIM_NEVER: nothing was cut off */
     int64_t ticks;
     double *floor_own; /* per place: work that it cannot avoid */
     bool *in_place; /* per place: it, and what would be computed beside it, read every argument where its own points lie
@@ -110,7 +110,7 @@ static inline int fsim_bit_of(const expansion *x, int place) { return place - x-
 bool fsim_proceed(fsim_frontier *f, const fsim_budget *b, int small);
 /* No rest of a plan from this state costs less, by relaxed costs. For a state that was not followed, what one that
  * stores more has to go. */
-int64_t fsim_least_to_go(fsim_frontier *f, int at);
+fsim_sum fsim_least_to_go(fsim_frontier *f, int at);
 /* Does the primitive read every argument as large as its result just where its own point lies? Then what reads the
  * result could read that as well. */
 bool fsim_reads_in_place(const fsim_frontier *f, int place);

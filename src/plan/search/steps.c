@@ -153,7 +153,7 @@ bool fsim_out_of_order(const expansion *x, const fsim_bits *copies)
 }
 
 /* The relaxed cost: what may lie in L2 does. A graph input only when something has read it before. */
-static int64_t relaxed_cost(const expansion *x, fsim_variant *v)
+static fsim_sum relaxed_cost(const expansion *x, fsim_variant *v)
 {
     const fsim_frontier *f = x->f;
     const fsim_graph *g = f->p->graph;
@@ -172,11 +172,11 @@ static int64_t relaxed_cost(const expansion *x, fsim_variant *v)
 
 /* Bytes of what was stored and nothing to come reads any more, once `to` has run: among what the kernel's members read,
  * and what copies needed until now. */
-static int64_t freed(const expansion *x, const state *to)
+static fsim_sum freed(const expansion *x, const state *to)
 {
     const fsim_places *l = &x->f->l;
     const fsim_graph *g = x->f->p->graph;
-    int64_t bytes = 0;
+    fsim_sum bytes = 0;
     int seen[2 * FSIM_BITS], count = 0;
     for (int place = x->at.base < x->root - FSIM_BACK ? x->root - FSIM_BACK : x->at.base;
          place < l->count && place - x->at.base < FSIM_BITS; place++) {
@@ -245,19 +245,19 @@ static state after(expansion *x, fsim_bits dropped)
 
 void fsim_cut_off(fsim_frontier *f, const state *s)
 {
-    const int64_t least = s->spent + (int64_t)(s->left * (1 - 1e-9));
+    const fsim_sum least = s->spent + (fsim_sum)(s->left * (1 - 1e-9));
     f->lost = least < f->lost ? least : f->lost;
 }
 
 static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
 {
     fsim_frontier *f = x->f;
-    const int64_t cost = relaxed_cost(x, v);
+    const fsim_sum cost = relaxed_cost(x, v);
     if (cost < 0)
         return;
     fsim_proceed(f, &f->budget, 4);
     state next = after(x, dropped);
-    int64_t peak = x->at.live;
+    fsim_sum peak = x->at.live;
     if (f->lean) {
         FSIM_EACH_BIT(i, v->stored)
         for (int r = 0; r < fsim_node_of(f, x->root - FSIM_BACK + i)->results; r++) {
@@ -267,7 +267,7 @@ static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
         next.live = peak - freed(x, &next);
     }
     const int to = fsim_state_of(f, &next);
-    const int64_t spent = x->at.spent + cost;
+    const fsim_sum spent = x->at.spent + cost;
     if (f->forward && (f->state[to].spent < 0 || spent < f->state[to].spent)) {
         f->state[to].spent = spent;
         f->state[to].parent = x->from;

@@ -5,7 +5,7 @@
 /* Partitions in the order of their relaxed cost. */
 
 typedef struct {
-    int64_t promise, spent;
+    fsim_sum promise, spent;
     int state, parent;
     const step *by;
 } path;
@@ -15,7 +15,7 @@ static bool better_path(const path *x, const path *y)
     return x->promise != y->promise ? x->promise < y->promise : x->state > y->state;
 }
 
-bool fsim_frontier_each(fsim_frontier *f, int64_t *limit, const fsim_budget *budget,
+bool fsim_frontier_each(fsim_frontier *f, fsim_sum *limit, const fsim_budget *budget,
                         bool (*visit)(void *to, const fsim_partition *part), void *to)
 {
     fsim_arena *a = fsim_arena_new();
@@ -56,7 +56,7 @@ bool fsim_frontier_each(fsim_frontier *f, int64_t *limit, const fsim_budget *bud
         if (!f->state[at.state].expanded)
             fsim_expand(f, at.state);
         for (int k = f->state[at.state].first, end = k + f->state[at.state].steps; k < end; k++) {
-            const int64_t rest = fsim_least_to_go(f, f->step[k].to), spent = at.spent + f->step[k].cost;
+            const fsim_sum rest = fsim_least_to_go(f, f->step[k].to), spent = at.spent + f->step[k].cost;
             const step *by = &f->step[k];
             if (spent + rest >= *limit)
                 continue;
@@ -75,13 +75,13 @@ bool fsim_frontier_each(fsim_frontier *f, int64_t *limit, const fsim_budget *bud
 /* Time against peak memory. */
 
 typedef struct {
-    int64_t spent, peak;
+    fsim_sum spent, peak;
     int parent, next, state;
     const step *by;
 } offer_of_memory;
 
 bool fsim_frontier_front(fsim_frontier *f, int most, const fsim_budget *budget,
-                         bool (*visit)(void *to, const fsim_partition *part, int64_t spent, int64_t peak), void *to)
+                         bool (*visit)(void *to, const fsim_partition *part, fsim_sum spent, fsim_sum peak), void *to)
 {
     fsim_arena *a = fsim_arena_new();
     offer_of_memory *all = NULL;
@@ -94,8 +94,8 @@ bool fsim_frontier_front(fsim_frontier *f, int most, const fsim_budget *budget,
             for (int at = first[i - 1]; at && in_time; at = all[at - 1].next)
                 for (int k = f->state[i - 1].first, end = k + f->state[i - 1].steps; k < end; k++) {
                     const step *by = &f->step[k];
-                    const int64_t spent = all[at - 1].spent + by->cost,
-                                  peak = by->peak > all[at - 1].peak ? by->peak : all[at - 1].peak;
+                    const fsim_sum spent = all[at - 1].spent + by->cost,
+                                   peak = by->peak > all[at - 1].peak ? by->peak : all[at - 1].peak;
                     in_time = fsim_proceed(f, budget, 1 + many[by->to] / 4);
                     bool worse = false;
                     for (int *link = &first[by->to]; *link && !worse;) {

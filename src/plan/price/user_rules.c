@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/price/user_rules.h"
+
+static bool holds(const int *node, int count, int n)
+{
+    int low = 0, high = count - 1;
+    while (low <= high) {
+        const int mid = (low + high) / 2;
+        if (node[mid] == n)
+            return true;
+        if (node[mid] < n)
+            low = mid + 1;
+        else
+            high = mid - 1;
+    }
+    return false;
+}
+
+bool fsim_user_allows(const fsim_problem *p, const int *node, int count, fsim_refusal *why)
+{
+    const fsim_graph *g = p->graph;
+    for (int s = 0; s < g->separates; s++) {
+        int first = -1;
+        for (int i = 0; i < g->separate[s].count; i++) {
+            const int n = g->separate[s].node[i];
+            if (!holds(node, count, n) || n == first)
+                continue;
+            if (first >= 0) {
+                *why = (fsim_refusal){.rule = FSIM_RULE_USER, .a = first, .b = n, .through = -1};
+                return false;
+            }
+            first = n;
+        }
+    }
+    for (int s = 0; s < g->fuses; s++) {
+        int in = -1, out = -1;
+        for (int i = 0; i < g->fuse[s].count; i++)
+            *(holds(node, count, g->fuse[s].node[i]) ? &in : &out) = g->fuse[s].node[i];
+        if (in >= 0 && out >= 0) {
+            *why = (fsim_refusal){.rule = FSIM_RULE_USER, .a = in, .b = out, .through = -1};
+            return false;
+        }
+    }
+    for (int i = 0; i < count; i++) /* what must reach memory is a boundary: nothing in its kernel reads it */
+        for (int r = 0; r < g->node[node[i]].results; r++) {
+            const fsim_tensor *t = &g->tensor[g->node[node[i]].result[r]];
+            for (int k = 0; t->materialize && k < t->readers; k++)
+                if (holds(node, count, t->reader[k])) {
+                    *why = (fsim_refusal){.rule = FSIM_RULE_USER, .a = node[i], .b = t->reader[k], .through = -1};
+                    return false;
+                }
+        }
+    return true;
+}
