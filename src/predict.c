@@ -314,15 +314,6 @@ static int front_of(fsim_plan *list, int count)
     return kept;
 }
 
-static bool recomputes(const fsim_plan *plan)
-{
-    for (int k = 0; k < plan->kernels; k++)
-        for (int i = 0; i < plan->partition.part[k].count; i++)
-            if (plan->partition.part[k].clone[i])
-                return true;
-    return false;
-}
-
 fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
 {
     enum { MOST_OF_FRONT = 64 };
@@ -334,8 +325,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
         if (s != FSIM_STRATEGY_OPTIMAL && (s != FSIM_STRATEGY_XLA || s == (int)options->strategy)) {
             fsim_baseline(&p, (fsim_strategy)s, a, &known[count]);
             out.plan[s] = fsim_plan_made_by(&p, fsim_maker_of((fsim_strategy)s), &known[count], a);
-            count += !(options->no_recompute &&
-                       recomputes(&known[count])); /* eager reads through views, again for each reader */
+            count++;
         }
     fsim_refusal why;
     if (options->given && fsim_price(&p, options->given, a, &known[count], &why)) {

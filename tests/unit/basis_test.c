@@ -41,7 +41,7 @@ static fsim_hw *gpu_of(fsim_arena *a, const char *name)
 /* The plan's time and interval, priced anew on hw. */
 static fsim_interval priced_on(const fsim_prediction *p, const fsim_hw *hw, double *time_s, fsim_arena *a)
 {
-    const fsim_problem problem = fsim_problem_of(p->graph, hw, &p->options, a);
+    fsim_problem problem = fsim_problem_of(p->graph, hw, &p->options, a);
     const fsim_maker maker = fsim_made_in(p, p->chosen);
     fsim_plan plan;
     fsim_refusal why;

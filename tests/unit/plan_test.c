@@ -12,7 +12,9 @@
 #include "plan/price/price.h"
 #include "plan/price/timeline.h"
 #include "predict.h"
+#include <glob.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -273,6 +275,47 @@ static void an_enumeration_ends_when_it_has_enough(void **unused)
     }
 }
 
+static void assert_computes_once(const fsim_prediction *p, fsim_strategy s, const char *workload)
+{
+    const fsim_partition *partition = &p->plan[s].partition;
+    for (int k = 0; k < partition->parts; k++)
+        for (int i = 0; i < partition->part[k].count; i++)
+            if (partition->part[k].clone[i])
+                print_error("%s: %s computes '%s' again\n", workload, fsim_strategy_names[s],
+                            p->graph->node[partition->part[k].node[i]].name);
+}
+
+/* --recompute off holds for the plans of all systems, so that none is better than the best without. */
+static void without_recomputation_no_strategy_beats_the_optimum(void **unused)
+{
+    (void)unused;
+    glob_t found;
+    int proven = 0;
+    assert_int_equal(glob(FUSESIM_SOURCE_DIR "/workloads/*/*.yaml", 0, NULL, &found), 0);
+    assert_int_equal(glob(FUSESIM_SOURCE_DIR "/workloads/*.yaml", GLOB_APPEND, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *path = found.gl_pathv[i] + strlen(FUSESIM_SOURCE_DIR "/workloads/");
+        if (strncmp(path, "models/", 7) == 0)
+            continue; /* layers of the kinds that are here, very often */
+        char name[256];
+        snprintf(name, sizeof name, "%.*s", (int)strlen(path) - 5, path);
+        bench b = open_bench(name, i % 2 ? "t4" : "h100-sxm5-80gb");
+        b.how.no_recompute = true;
+        b.how.strategy = FSIM_STRATEGY_XLA;
+        const fsim_prediction p = fsim_predict(b.g, b.hw, &b.how, b.a);
+        proven += p.proof.proven;
+        for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
+            assert_true(fsim_planned(&p, s));
+            assert_computes_once(&p, s, path);
+            if (p.plan[s].time_s < p.plan[FSIM_STRATEGY_OPTIMAL].time_s)
+                print_error("%s: %s beats the optimum\n", path, fsim_strategy_names[s]);
+        }
+        fsim_arena_free(b.a);
+    }
+    assert_true(proven > 50);
+    globfree(&found);
+}
+
 /* `count` products of size x size matrices, each with the result of the one before. */
 static bench open_products(int count, int64_t size, const char *dtype, const char *hw)
 {
@@ -345,6 +388,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_do_not_wrap),
+        cmocka_unit_test(without_recomputation_no_strategy_beats_the_optimum),
         cmocka_unit_test(an_enumeration_ends_when_it_has_enough),
         cmocka_unit_test(a_hosts_cache_loses_what_passes_together),
         cmocka_unit_test(differences_sum_to_what_plans_differ_by),

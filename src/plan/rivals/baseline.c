@@ -124,7 +124,7 @@ static int with_copies(const eager *e, const fsim_source *s, int *node, int coun
         for (int k = 0; k < g->node[node[i]].args; k++) {
             const int from = g->tensor[g->node[node[i]].arg[k].tensor].producer;
             bool take =
-                from >= s->first && from < node[0] && g->node[from].points == largest && fsim_may_clone(e->p, from);
+                e->p->recompute && from >= s->first && from < node[0] && g->node[from].points == largest && fsim_may_clone(e->p, from);
             for (int j = own; j < count; j++)
                 take = take && node[j] != from;
             if (take)
@@ -198,14 +198,14 @@ static void add_source(eager *e, const fsim_source *s)
     }
 }
 
-/* What the search may not compute again for readers far away, it may not read through here either. */
+/* What the search may not compute again, at all or for readers far away, eager may not read through either. */
 static void copy_far_views(eager *e)
 {
     bool *held = fsim_new(e->a, bool, e->p->graph->nodes + 1);
     for (int i = 0; i < e->out.parts; i++)
         for (int k = 0; k < e->out.part[i].count; k++) {
             const int n = e->out.part[i].node[k];
-            if (held[n] && !fsim_may_clone(e->p, n))
+            if (held[n] && !(e->p->recompute && fsim_may_clone(e->p, n)))
                 e->copied[n] = e->again = true;
             held[n] = true;
         }

@@ -125,8 +125,10 @@ static bool is_buffer(const lowering *w, int n)
     if (w->forced[n] || w->addmm[n] >= 0 || must_be_buffer(w, n, &readers) || e->operators > MOST_OPERATORS ||
         e->reads > MOST_READS)
         return true;
+    if (!w->p->recompute)
+        return readers > 1;
     return readers > 1 && !inside_norm(g, n) &&
-           (!w->p->recompute || e->once || class_of(g, n) == FSIM_RANDOM || e->reads > REUSED_READS);
+           (e->once || class_of(g, n) == FSIM_RANDOM || e->reads > REUSED_READS);
 }
 
 /* Attention in one kernel, and biases of matrix products. */
