@@ -123,8 +123,8 @@ static int with_copies(const eager *e, const fsim_source *s, int *node, int coun
     for (int i = 0; i < own; i++)
         for (int k = 0; k < g->node[node[i]].args; k++) {
             const int from = g->tensor[g->node[node[i]].arg[k].tensor].producer;
-            bool take =
-                e->p->recompute && from >= s->first && from < node[0] && g->node[from].points == largest && fsim_may_clone(e->p, from);
+            bool take = e->p->recompute && from >= s->first && from < node[0] && g->node[from].points == largest &&
+                        fsim_may_clone(e->p, from);
             for (int j = own; j < count; j++)
                 take = take && node[j] != from;
             if (take)

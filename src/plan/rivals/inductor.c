@@ -127,8 +127,7 @@ static bool is_buffer(const lowering *w, int n)
         return true;
     if (!w->p->recompute)
         return readers > 1;
-    return readers > 1 && !inside_norm(g, n) &&
-           (e->once || class_of(g, n) == FSIM_RANDOM || e->reads > REUSED_READS);
+    return readers > 1 && !inside_norm(g, n) && (e->once || class_of(g, n) == FSIM_RANDOM || e->reads > REUSED_READS);
 }
 
 /* Attention in one kernel, and biases of matrix products. */
