@@ -303,6 +303,10 @@ static void print_usage(FILE *out, fsim_arena *a)
           "for all; without, a list of the profile's kernels, which validate leaves out\n\n",
           out);
     fsim_args_usage(out, &known, a);
+    fputs("\nstrategies\n", out);
+    for (int i = 0; i < FSIM_STRATEGY_COUNT; i++)
+        fprintf(out, "  %-10s%s%s\n", fsim_strategy_names[i], fsim_strategies[i].help,
+                fsim_strategies[i].asked ? "; where it is asked for" : "");
     fputs("\n--gate [GROUP:]METRIC=LIMIT: what must hold, by command\n", out);
     for (int i = 0; fsim_gate_tables[i]; i++)
         fsim_gate_usage(out, fsim_gate_tables[i]);

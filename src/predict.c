@@ -3,6 +3,7 @@
 
 #include "plan/price/price.h"
 #include "plan/price/user_rules.h"
+#include "plan/rivals/rivals.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -322,7 +323,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     fsim_plan known[FSIM_PLAN_COUNT], *best = &out.plan[FSIM_STRATEGY_OPTIMAL];
     int count = 0;
     for (int s = 0; s < FSIM_STRATEGY_COUNT; s++)
-        if (s != FSIM_STRATEGY_OPTIMAL && (s != FSIM_STRATEGY_XLA || s == (int)options->strategy)) {
+        if (s != FSIM_STRATEGY_OPTIMAL && (!fsim_strategies[s].asked || s == (int)options->strategy)) {
             fsim_baseline(&p, (fsim_strategy)s, a, &known[count]);
             out.plan[s] = fsim_plan_made_by(&p, fsim_maker_of((fsim_strategy)s), &known[count], a);
             count++;

@@ -39,8 +39,7 @@ typedef struct {
     const fsim_graph *graph;
     const fsim_hw *hw;
     fsim_options options;
-    fsim_plan plan[FSIM_PLAN_COUNT]; /* every strategy, but xla only where it is chosen: see fsim_planned; and the given
-                                        one */
+    fsim_plan plan[FSIM_PLAN_COUNT]; /* by strategy; see fsim_planned for which of them there are */
     fsim_strategy chosen;            /* the plan to show */
     fsim_basis basis;                /* the keys of hw that its times rest on */
     fsim_proof proof;

@@ -3,6 +3,7 @@
 #include "command/command.h"
 #include "evidence/profile_rows.h"
 #include "plan/price/price.h"
+#include "plan/rivals/rivals.h"
 
 #include <string.h>
 

@@ -21,11 +21,12 @@ typedef struct {
 
 void fsim_read_strategies(fsim_context *c, fsim_strategy *at, int *count)
 {
-    static const fsim_strategy usual[] = {FSIM_STRATEGY_EAGER, FSIM_STRATEGY_UNFUSED, FSIM_STRATEGY_GREEDY,
-                                          FSIM_STRATEGY_MAXIMAL, FSIM_STRATEGY_OPTIMAL};
     const fsim_words *names = &c->set.strategies;
-    for (int i = 0; i < FSIM_COUNT_OF(usual) && names->count == 0; i++)
-        at[(*count)++] = usual[i];
+    for (int s = 0; s < FSIM_STRATEGY_COUNT && names->count == 0; s++)
+        if (fsim_strategies[s].measured && s != FSIM_STRATEGY_OPTIMAL)
+            at[(*count)++] = (fsim_strategy)s;
+    if (names->count == 0)
+        at[(*count)++] = FSIM_STRATEGY_OPTIMAL; /* last: it is compared with the others */
     for (int i = 0; i < names->count; i++) {
         int s = 0;
         bool twice = false;

@@ -10,6 +10,7 @@
 #include "plan/price/interval.h"
 #include "plan/price/price.h"
 #include "plan/price/timeline.h"
+#include "plan/rivals/rivals.h"
 
 #include <math.h>
 #include <pthread.h>

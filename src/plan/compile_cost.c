@@ -295,19 +295,25 @@ void fsim_compile_of(const fsim_graph *g, const fsim_plan *plan, int jobs, fsim_
 
 const double fsim_some_runs[FSIM_SOME_RUNS] = {1, 100, 1e4, 1e6};
 
-/* Of equals the first is the best. */
-static const fsim_strategy order[] = {FSIM_STRATEGY_EAGER,   FSIM_STRATEGY_OPTIMAL,  FSIM_STRATEGY_UNFUSED,
-                                      FSIM_STRATEGY_GREEDY,  FSIM_STRATEGY_INDUCTOR, FSIM_STRATEGY_PATTERN,
-                                      FSIM_STRATEGY_MAXIMAL, FSIM_STRATEGY_XLA,      FSIM_STRATEGY_FILE};
-_Static_assert(sizeof order / sizeof *order == FSIM_PLAN_COUNT, "every strategy has a place");
+/* The strategies in an order in which, of equals, the first is the best: eager, optimal, the others as reports list
+ * them. */
+static fsim_strategy preferred(int i)
+{
+    fsim_strategy at = FSIM_STRATEGY_EAGER;
+    if (i < 2)
+        return i == 0 ? FSIM_STRATEGY_EAGER : FSIM_STRATEGY_OPTIMAL;
+    for (int left = i - 1; left > 0; at++)
+        left -= at != FSIM_STRATEGY_EAGER && at != FSIM_STRATEGY_OPTIMAL;
+    return (fsim_strategy)(at - 1);
+}
 
 fsim_strategy fsim_best_for(const fsim_plan *plan, const fsim_compile *c, double runs)
 {
-    fsim_strategy best = order[0];
+    fsim_strategy best = preferred(0);
     for (int i = 1; i < FSIM_PLAN_COUNT; i++)
-        if (plan[order[i]].kernels > 0 &&
-            fsim_total_s(&plan[order[i]], &c[order[i]], runs) < fsim_total_s(&plan[best], &c[best], runs))
-            best = order[i];
+        if (plan[preferred(i)].kernels > 0 &&
+            fsim_total_s(&plan[preferred(i)], &c[preferred(i)], runs) < fsim_total_s(&plan[best], &c[best], runs))
+            best = preferred(i);
     return best;
 }
 
@@ -327,7 +333,7 @@ int fsim_stages_of(const fsim_plan *plan, const fsim_compile *c, fsim_stage out[
         count -= count > 0 && out[count - 1].from_runs == runs; /* best between two whole numbers only */
         out[count++] = (fsim_stage){now, runs};
         for (int i = 0; i < FSIM_PLAN_COUNT; i++) {
-            const fsim_strategy s = order[i];
+            const fsim_strategy s = preferred(i);
             if (plan[s].kernels == 0 || !(plan[s].time_s < plan[now].time_s))
                 continue;
             const double at = catches_up(plan, c, s, now),

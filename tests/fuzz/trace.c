@@ -2,6 +2,7 @@
 /* Any bytes as another tool's profile: read, and where it is one, matched to the plan of a small workload. */
 #include "evidence/profile_rows.h"
 #include "plan/price/price.h"
+#include "plan/rivals/rivals.h"
 #include "predict.h"
 #include <math.h>
 #include <stdlib.h>

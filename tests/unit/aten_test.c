@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "plan/price/price.h"
+#include "plan/rivals/rivals.h"
 #include "predict.h"
 #include <math.h>
 #include <stdio.h>

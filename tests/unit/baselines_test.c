@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "plan/price/timeline.h"
-#include "plan/search/merge.h"
+#include "plan/rivals/rivals.h"
 #include "predict.h"
 #include "random.h"
 #include "vendor/triton.h"

@@ -14,6 +14,7 @@
 #include "evidence/profile_rows.h"
 #include "input/csv.h"
 #include "plan/price/price.h"
+#include "plan/rivals/rivals.h"
 #include "predict.h"
 #include <math.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #include "validate/trial/trial.h"
 
 #include "plan/price/price.h"
+#include "plan/rivals/rivals.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -16,7 +16,7 @@
  * save; layout changes of weights. Why kernels take what they take: vendor/triton.c; a convolution's layout changes:
  * vendor/cudnn.c. */
 #include "plan/rivals/constants.h"
-#include "plan/search/merge.h"
+#include "plan/rivals/rivals.h"
 
 #include "plan/price/price.h"
 #include "plan/price/user_rules.h"
@@ -494,7 +494,7 @@ static bool fuse_once(scheduler *s)
     return any;
 }
 
-fsim_clusters *fsim_inductor(fsim_problem *p, fsim_arena *a)
+fsim_partition fsim_inductor_partition(fsim_problem *p, fsim_arena *a, const char ***rule)
 {
     const fsim_graph *g = p->graph;
     lowering w = {.p = p, .a = a, .buffer = fsim_new(a, bool, g->nodes + 1), .forced = fsim_new(a, bool, g->nodes + 1)};
@@ -530,5 +530,5 @@ fsim_clusters *fsim_inductor(fsim_problem *p, fsim_arena *a)
     }
     for (int round = 0; round < ROUNDS && fuse_once(&s); round++)
         ;
-    return c;
+    return fsim_partition_of(c, a, rule);
 }

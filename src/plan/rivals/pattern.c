@@ -23,7 +23,7 @@
  *
  * Not modelled: rules that change numbers or layouts (constant folding, quantisation, NCHWc), rules that need another
  * kernel than ours, and Myelin. */
-#include "plan/search/merge.h"
+#include "plan/rivals/rivals.h"
 #include "vendor/library.h"
 
 #include <string.h>
@@ -413,8 +413,10 @@ const char *fsim_pattern_rule(int i, const char **engine)
     return i < RULES ? rules[i].name : NULL;
 }
 
-void fsim_pattern(fsim_clusters *c)
+fsim_partition fsim_pattern_partition(fsim_problem *p, fsim_arena *a, const char ***rule)
 {
+    const fsim_partition singles = fsim_singles(p, a);
+    fsim_clusters *c = fsim_clusters_of(p, &singles, a);
     matcher *m = fsim_new(c->a, matcher, 1);
     m->c = c;
     m->label = fsim_new(c->a, int, c->parts + 1);
@@ -432,4 +434,5 @@ void fsim_pattern(fsim_clusters *c)
         while (apply(m, r))
             ;
     }
+    return fsim_partition_of(c, a, rule);
 }

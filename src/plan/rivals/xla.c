@@ -11,6 +11,7 @@
  * coalescing, code size limits, Triton matrix products, horizontal fusion of unrelated loops, in-place updates, command
  * buffers. */
 #include "plan/rivals/constants.h"
+#include "plan/rivals/rivals.h"
 #include "plan/search/merge.h"
 #include "vendor/library.h"
 
@@ -172,10 +173,12 @@ static void fuse_several_outputs(fsim_clusters *c, const fsim_belief *b, int x, 
         fsim_join(c, pair, 2);
 }
 
-void fsim_xla(fsim_clusters *c)
+fsim_partition fsim_xla_partition(fsim_problem *p, fsim_arena *a, const char ***rule)
 {
-    const fsim_belief b = {c->p, time_of, may_fuse};
-    const fsim_graph *g = c->p->graph;
+    const fsim_partition singles = fsim_singles(p, a);
+    fsim_clusters *c = fsim_clusters_of(p, &singles, a);
+    const fsim_belief b = {p, time_of, may_fuse};
+    const fsim_graph *g = p->graph;
     fold_transposes(c);
     add_epilogues(c);
     fsim_fuse_by_priority(c, &b);
@@ -189,4 +192,5 @@ void fsim_xla(fsim_clusters *c)
         for (int i = 0; i < from->readers && from->producer >= 0; i++)
             fuse_several_outputs(c, &b, fsim_home(c, from->producer), fsim_home(c, from->reader[i]), true);
     }
+    return fsim_partition_of(c, a, rule);
 }

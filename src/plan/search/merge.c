@@ -253,15 +253,3 @@ void fsim_fuse_by_priority(fsim_clusters *c, const fsim_belief *b)
     }
     fsim_arena_free(q.heap.a);
 }
-
-/* Greedy: priority fusion by our own costs, then whatever pair still gains, results of its own included. It sees one
- * step ahead and no further. */
-
-static double objective_of(const fsim_belief *b, const fsim_kernel *k) { return (double)fsim_objective_of(b->p, k); }
-
-void fsim_greedy(fsim_clusters *c)
-{
-    const fsim_belief own = {.p = c->p, .time_s = objective_of};
-    fsim_fuse_by_priority(c, &own);
-    fsim_merge_all(c, fsim_gain);
-}

@@ -37,13 +37,4 @@ typedef struct fsim_belief {
  * primitive. */
 void fsim_fuse_by_priority(fsim_clusters *c, const fsim_belief *b);
 
-/* The strategies of other systems, each in a file of its own that says what it models. */
-void fsim_greedy(fsim_clusters *c);
-void fsim_xla(fsim_clusters *c);
-fsim_clusters *fsim_inductor(fsim_problem *p, fsim_arena *a);
-void fsim_pattern(fsim_clusters *c);
-/* Name of the i-th rule, in the order in which they are tried, and the engine that has it; NULL behind the last. Rows
- * may share a name. */
-const char *fsim_pattern_rule(int i, const char **engine);
-
 #endif

@@ -1,31 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search.h: partitions: the best one with a proof, all of them, and the ones that other systems would pick. */
+/* search.h: partitions: the best one with a proof, the best few, and all of them. What other systems would pick is in
+ * plan/rivals/. */
 #ifndef FUSESIM_PLAN_SEARCH_SEARCH_H
 #define FUSESIM_PLAN_SEARCH_SEARCH_H
 
 #include "plan/price/plan.h"
-
-typedef enum {
-    FSIM_STRATEGY_EAGER,
-    FSIM_STRATEGY_UNFUSED,
-    FSIM_STRATEGY_OPTIMAL,
-    FSIM_STRATEGY_GREEDY,
-    FSIM_STRATEGY_INDUCTOR,
-    FSIM_STRATEGY_PATTERN,
-    FSIM_STRATEGY_MAXIMAL,
-    FSIM_STRATEGY_XLA, /* made where it is asked for; the others always are */
-    FSIM_STRATEGY_COUNT,
-    FSIM_STRATEGY_FILE = FSIM_STRATEGY_COUNT, /* a plan that the user gives: plan/partition_file.h */
-    FSIM_PLAN_COUNT
-} fsim_strategy;
-extern const char *const fsim_strategy_names[FSIM_PLAN_COUNT];
-
-/* Whose kernels a strategy launches. */
-fsim_maker fsim_maker_of(fsim_strategy strategy);
-
-/* Every strategy but optimal: baseline.c says what each merges. Kernels cost what fusesim's would; fsim_plan_made_by
- * says what the maker's cost. In a. */
-void fsim_baseline(fsim_problem *p, fsim_strategy strategy, fsim_arena *a, fsim_plan *out);
+#include "plan/search/strategy.h"
 
 /* The plan with the least objective; known[0, count) are plans that it must not be worse than. The proof says how sure
  * that is. In a. */

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* baseline.c: the partitions that users know, over the same legality and priced by the same costs as the optimum.
- *   eager    each source operator alone, as PyTorch launches it: permutes, expands and slices are free, their readers
- * pay the strides unfused  one kernel a primitive greedy   priority fusion by our costs, then pairs: merge.c inductor
- * torch.compile: inductor.c pattern  the rules of ONNX Runtime and TensorRT: pattern.c maximal  joins whatever may be
- * joined, until no pair may xla      XLA:GPU by its own time model: xla.c */
-#include "plan/search/merge.h"
-#include "plan/search/search.h"
+/* eager.c: each source operator alone, as PyTorch launches it: permutes, expands and slices are free, their readers pay
+ * the strides. */
+#include "plan/rivals/rivals.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-const char *const fsim_strategy_names[FSIM_PLAN_COUNT] = {"eager",   "unfused", "optimal", "greedy", "inductor",
-                                                          "pattern", "maximal", "xla",     "file"};
-
-/* Eager. */
 
 static bool is_strided_view(const fsim_graph *g, int n)
 {
@@ -211,8 +202,9 @@ static void copy_far_views(eager *e)
         }
 }
 
-static fsim_partition eager_partition(fsim_problem *p, fsim_arena *a)
+fsim_partition fsim_eager_partition(fsim_problem *p, fsim_arena *a, const char ***rule)
 {
+    (void)rule;
     const fsim_graph *g = p->graph;
     eager e = {.p = p, .a = a, .copied = fsim_new(a, bool, g->nodes + 1)};
     do {
@@ -226,50 +218,4 @@ static fsim_partition eager_partition(fsim_problem *p, fsim_arena *a)
         copy_far_views(&e);
     } while (e.again);
     return e.out;
-}
-
-static double any_merge(const fsim_merge *m) { return m->flows ? 2 : 1; /* along the data first, siblings after */ }
-
-fsim_maker fsim_maker_of(fsim_strategy strategy)
-{
-    return strategy == FSIM_STRATEGY_EAGER || strategy == FSIM_STRATEGY_UNFUSED ? FSIM_BY_ATEN
-           : strategy == FSIM_STRATEGY_INDUCTOR                                 ? FSIM_BY_INDUCTOR
-                                                                                : FSIM_BY_FUSESIM;
-}
-
-void fsim_baseline(fsim_problem *p, fsim_strategy strategy, fsim_arena *a, fsim_plan *out)
-{
-    fsim_arena *scratch = fsim_arena_new();
-    const fsim_partition singles = fsim_singles(p, scratch);
-    fsim_partition made = singles;
-    fsim_clusters *c = strategy == FSIM_STRATEGY_EAGER      ? NULL
-                       : strategy == FSIM_STRATEGY_INDUCTOR ? fsim_inductor(p, scratch)
-                                                            : fsim_clusters_of(p, &singles, scratch);
-    const char **rule = NULL;
-    fsim_refusal why;
-    if (strategy == FSIM_STRATEGY_GREEDY) {
-        fsim_greedy(c);
-    } else if (strategy == FSIM_STRATEGY_PATTERN) {
-        fsim_pattern(c);
-    } else if (strategy == FSIM_STRATEGY_XLA) {
-        fsim_xla(c);
-    } else if (strategy == FSIM_STRATEGY_MAXIMAL) {
-        fsim_join_chains(c);
-        fsim_merge_all(c, any_merge);
-    }
-    made = strategy == FSIM_STRATEGY_EAGER ? eager_partition(p, scratch) : fsim_partition_of(c, scratch, &rule);
-    if (!fsim_price(p, &made, a, out, &why)) { /* only the whole could refuse it */
-        rule = NULL;
-        fsim_price(p, &singles, a, out, &why);
-    }
-    int *with =
-        fsim_new(scratch, int, p->graph->nodes + 1); /* rules copy nothing: a part is known by its first primitive */
-    for (int i = 0; rule && i < made.parts; i++)
-        with[made.part[i].node[0]] = i;
-    for (int k = 0; rule && k < out->kernels; k++) {
-        const char *name = rule[with[out->partition.part[k].node[0]]];
-        out->rule[k] = name ? fsim_strdup(a, name) : NULL;
-    }
-    out->strategy = fsim_strategy_names[strategy];
-    fsim_arena_free(scratch);
 }
