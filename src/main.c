@@ -31,7 +31,8 @@ enum {
     CALIBRATE = 64,
     IMPORT = 128,
     CODEGEN = 256,
-    ANY = 511
+    REGIONS = 512,
+    ANY = 1023
 };
 
 #define OF(kind) (1u << FSIM_RESULT_##kind)
@@ -42,6 +43,8 @@ static const command commands[] = {
      1, 1, fsim_run_enumerate},
     {"explain", "WORKLOAD --hw HW OP OP", "may two share a kernel; the cost", EXPLAIN, OF(EXPLANATION), true, 3, 1,
      fsim_run_explain},
+    {"regions", "WORKLOAD --hw HW --over S=1:4096", "where the best plan changes", REGIONS, OF(REGIONS), true, 1, 1,
+     fsim_run_regions},
     {"validate", "--device D | --measurements F", "predicted beside measured", VALIDATE,
      OF(ACCURACY) | OF(TRIALS) | OF(REGISTERS), false, INT_MAX, INT_MAX, fsim_run_validate},
     {"import", "--measurements FILE [WORKLOAD]", "others' profiles: ncu, PyTorch", IMPORT, OF(IMPORT), false, 1, 1,
@@ -88,9 +91,10 @@ static const fsim_arg options[] = {
     {"--l2", NULL, FSIM_ARG_CHOICE, AT(l2), &l2_states, ANY, "what L2 holds at the start (cold)"},
     {"--numerics", NULL, FSIM_ARG_CHOICE, AT(numerics), &numerics, ANY, "strict: sums keep their order (fast)"},
     {"--recompute", NULL, FSIM_ARG_CHOICE, AT(recompute), &recomputation, ANY,
-     "may kernels, of any strategy, compute a value twice (on)"},
+     "may any plan compute a value twice (on)"},
     {"--time-limit", "SECONDS", FSIM_ARG_SECONDS, AT(time_limit_s), NULL, ANY, "for the search (1)"},
     {"--scale-shapes", "N", FSIM_ARG_COUNT, AT(scale), NULL, ANY, "divide lengths by powers of 2 up to N"},
+    {"--over", "NAME=FIRST:LAST[:STEP]", FSIM_ARG_TEXT, AT(over), NULL, REGIONS, "of regions: a symbol's values"},
     {"--limit", "N", FSIM_ARG_COUNT, AT(limit), NULL, ENUMERATE, "of enumerate: stop after N partitions"},
     {"--measurements", "FILE", FSIM_ARG_ITEM, AT(measurements), NULL, VALIDATE | CALIBRATE | IMPORT,
      "measured runs; import: ncu --csv, PyTorch"},
@@ -306,7 +310,7 @@ static void print_usage(FILE *out, fsim_arena *a)
     fputs("\nstrategies\n", out);
     for (int i = 0; i < FSIM_STRATEGY_COUNT; i++)
         fprintf(out, "  %-10s%s%s\n", fsim_strategy_names[i], fsim_strategies[i].help,
-                fsim_strategies[i].asked ? "; where it is asked for" : "");
+                fsim_strategies[i].asked ? "; only when asked for" : "");
     fputs("\n--gate [GROUP:]METRIC=LIMIT: what must hold, by command\n", out);
     for (int i = 0; fsim_gate_tables[i]; i++)
         fsim_gate_usage(out, fsim_gate_tables[i]);

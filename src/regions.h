@@ -4,6 +4,7 @@
 #ifndef FUSESIM_REGIONS_H
 #define FUSESIM_REGIONS_H
 
+#include "graph/load.h"
 #include "input/args.h"
 #include "predict.h"
 
@@ -16,7 +17,8 @@ typedef struct {
     size_t bytes;
     const fsim_binding *set; /* of the other symbols */
     int sets;
-    const char *symbol;
+    int64_t scale;      /* as of fsim_workload_wanted (graph/load.h) */
+    const char *symbol; /* the one that varies */
 } fsim_parametric;
 /* context: an fsim_parametric. Values that the workload refuses (a head count that does not divide) have no graph. */
 fsim_workload_at fsim_parsed_at;

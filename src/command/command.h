@@ -23,7 +23,7 @@
 typedef struct {
     fsim_words hw, hw_set, set, dump, roots, match, measurements, by, gates, fit, classes, strategies, archs;
     const char *format[FSIM_FILE_FORMATS]; /* --json FILE and so on; NULL: not given */
-    const char *plan, *output, *above, *measured;
+    const char *plan, *output, *above, *measured, *over;
     int strategy, objective, launch, l2, numerics, recompute, target, color,
         device; /* index into the option's choices; device: an fsim_device_kind */
     double time_limit_s, budget_s;
@@ -60,6 +60,7 @@ int fsim_run_plan(fsim_context *c);
 int fsim_run_enumerate(fsim_context *c);
 int fsim_run_codegen(fsim_context *c);
 int fsim_run_explain(fsim_context *c);
+int fsim_run_regions(fsim_context *c);
 int fsim_run_validate(fsim_context *c);
 int fsim_run_trials(fsim_context *c);    /* validate --device */
 int fsim_run_registers(fsim_context *c); /* validate --registers */

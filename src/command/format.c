@@ -7,6 +7,7 @@ const char *const fsim_result_names[FSIM_RESULT_KINDS] = {
     [FSIM_RESULT_PLANS] = "plans",
     [FSIM_RESULT_PARTITIONS] = "lists of partitions",
     [FSIM_RESULT_EXPLANATION] = "explanations",
+    [FSIM_RESULT_REGIONS] = "regions of a symbol",
     [FSIM_RESULT_ACCURACY] = "errors of predictions",
     [FSIM_RESULT_TRIALS] = "runs of kernels",
     [FSIM_RESULT_REGISTERS] = "registers",

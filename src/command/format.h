@@ -22,6 +22,7 @@ typedef enum {
     FSIM_RESULT_PLANS,       /* fsim_shown_plans */
     FSIM_RESULT_PARTITIONS,  /* enumerate writes its lines itself, as it finds them */
     FSIM_RESULT_EXPLANATION, /* fsim_shown_explanation */
+    FSIM_RESULT_REGIONS,     /* fsim_shown_regions */
     FSIM_RESULT_ACCURACY,    /* fsim_accuracy */
     FSIM_RESULT_TRIALS,      /* fsim_trials */
     FSIM_RESULT_REGISTERS,   /* fsim_register_report */

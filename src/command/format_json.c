@@ -6,6 +6,7 @@
 #include "report/calibration.h"
 #include "report/compiled.h"
 #include "report/profile.h"
+#include "report/region_table.h"
 #include "report/trial.h"
 
 static bool show_plans(FILE *out, const fsim_context *c, const void *what)
@@ -31,6 +32,7 @@ static bool show_nothing(FILE *out, const fsim_context *c, const void *what)
         return true;                                                                                                   \
     }
 SHOWS(show_explanation, fsim_shown_explanation, fsim_json_explanation(out, x->graph, x->hw, &x->e))
+SHOWS(show_regions, fsim_shown_regions, fsim_json_regions(out, x))
 SHOWS(show_accuracy, fsim_accuracy, fsim_json_accuracy(out, x))
 SHOWS(show_trials, fsim_trials, fsim_json_trials(out, x))
 SHOWS(show_registers, fsim_register_report, fsim_json_registers(out, x))
@@ -54,6 +56,7 @@ const fsim_renderer fsim_as_json[FSIM_RESULT_KINDS] = {
     [FSIM_RESULT_PLANS] = {.show = show_plans},
     [FSIM_RESULT_PARTITIONS] = {.show = show_nothing},
     [FSIM_RESULT_EXPLANATION] = {.show = show_explanation},
+    [FSIM_RESULT_REGIONS] = {.show = show_regions},
     [FSIM_RESULT_ACCURACY] = {.show = show_accuracy},
     [FSIM_RESULT_TRIALS] = {.show = show_trials},
     [FSIM_RESULT_REGISTERS] = {.show = show_registers},

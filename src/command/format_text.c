@@ -6,6 +6,7 @@
 #include "report/calibration.h"
 #include "report/compiled.h"
 #include "report/profile.h"
+#include "report/region_table.h"
 #include "report/terminal.h"
 #include "report/trial.h"
 
@@ -49,6 +50,13 @@ static bool show_explanation(FILE *out, const fsim_context *c, const void *what)
     return true;
 }
 
+static bool show_regions(FILE *out, const fsim_context *c, const void *what)
+{
+    const fsim_page page = narrow_page(out, c);
+    fsim_report_regions(&page, what);
+    return true;
+}
+
 static bool show_project(FILE *out, const fsim_context *c, const void *what)
 {
     const fsim_shown_project *x = what;
@@ -88,6 +96,7 @@ SHOWS(show_ops, void, ((void)x, fsim_report_ops(&page)))
 const fsim_renderer fsim_as_text[FSIM_RESULT_KINDS] = {
     [FSIM_RESULT_PLANS] = {.show = show_plans},
     [FSIM_RESULT_EXPLANATION] = {.show = show_explanation},
+    [FSIM_RESULT_REGIONS] = {.show = show_regions},
     [FSIM_RESULT_ACCURACY] = {.show = show_accuracy},
     [FSIM_RESULT_TRIALS] = {.show = show_trials},
     [FSIM_RESULT_REGISTERS] = {.show = show_registers},
