@@ -8,12 +8,15 @@
 
 static const fsim_hw_key efficiency_key[FSIM_CONVOLUTION_KINDS] = {
     FSIM_HW_CONVOLUTION, FSIM_HW_CONVOLUTION_TRANSPOSED, FSIM_HW_CONVOLUTION_3D, FSIM_HW_CONVOLUTION_TRANSPOSED_3D};
-/* The efficiency of transposed convolutions of three axes grows with the taps to this power; the last row that fits. */
+/* The efficiency of transposed convolutions of three axes grows with the taps to this power; 0: not fitted. */
 static double long_sums_of(const fsim_hw *hw, const fsim_convolution_shape *s)
 {
-    if (!s->tensor || s->kind != FSIM_TRANSPOSED_VOLUMES || hw->sm < 86)
-        return 0;
-    return hw->sm >= 90 && hw->sm < 120 ? long_sums_hopper : long_sums_ada;
+    const double power[FSIM_DESIGNS] = {[FSIM_AMPERE_GRAPHICS] = long_sums_ada,
+                                        [FSIM_ADA] = long_sums_ada,
+                                        [FSIM_HOPPER] = long_sums_hopper,
+                                        [FSIM_BLACKWELL] = long_sums_hopper,
+                                        [FSIM_BLACKWELL_GRAPHICS] = long_sums_ada};
+    return s->tensor && s->kind == FSIM_TRANSPOSED_VOLUMES ? power[hw->arch->design] : 0;
 }
 
 /* A convolution gathers its input by windows; */

@@ -28,9 +28,9 @@ static const int most_split[2] = {VECTOR_MOST_SPLIT, TENSOR_MOST_SPLIT};
  * measured. */
 static double within_power(const fsim_hw *hw, double peak)
 {
-    const double joules = hw->sm >= 89   ? joules_5nm
-                          : hw->sm >= 80 ? joules_8nm
-                                         : joules_16nm,
+    const double joules = hw->arch->process_nm <= 5   ? joules_5nm
+                          : hw->arch->process_nm <= 8 ? joules_8nm
+                                                      : joules_16nm,
                  watts = fsim_hw_get(hw, FSIM_HW_POWER_LIMIT);
     return isnan(watts) ? 1 : fmin(1, power_of_units * watts / (joules * peak));
 }
@@ -55,7 +55,7 @@ static void vector_scalars(const fsim_hw *hw, double peak, fsim_gemm_device *d)
     d->page_most = fsim_hw_get(hw, FSIM_HW_GEMM_PAGE_MOST);
     d->drift = fsim_hw_get(hw, FSIM_HW_GEMM_DRIFT);
     d->dram_rate = fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
-    d->tile = hw->sm && hw->sm < 70 ? maxwell_tiles : vector_tiles;
+    d->tile = hw->arch->design == FSIM_PASCAL ? maxwell_tiles : vector_tiles;
     d->tiles = d->tile == maxwell_tiles ? sizeof maxwell_tiles / sizeof *maxwell_tiles
                                         : sizeof vector_tiles / sizeof *vector_tiles;
 }
@@ -77,7 +77,8 @@ static void tensor_scalars(const fsim_hw *hw, double peak, double achieved, fsim
     d->block_dram_rate = fsim_hw_get(hw, FSIM_HW_GEMM_BLOCK_DRAM);
     d->split_s = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_SPLIT);
     d->dram_rate = fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) * fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_DRAM);
-    d->tile = hw->sm >= 90 && hw->sm < 120 ? hopper_tiles : tensor_tiles;
+    const bool warp_groups = hw->arch->design == FSIM_HOPPER || hw->arch->design == FSIM_BLACKWELL;
+    d->tile = warp_groups ? hopper_tiles : tensor_tiles;
     d->tiles = d->tile == hopper_tiles ? sizeof hopper_tiles / sizeof *hopper_tiles
                                        : sizeof tensor_tiles / sizeof *tensor_tiles;
 }

@@ -1140,7 +1140,7 @@ static bool on_tensor_cores(const flash *f)
 {
     const fsim_emitter *e = f->e;
     const fsim_dtype t = f->first->gemm.arithmetic;
-    bool same = e->hw->sm >= 80 && (t == FSIM_F16 || t == FSIM_BF16) && f->second->gemm.arithmetic == t &&
+    bool same = e->hw->arch->mma && (t == FSIM_F16 || t == FSIM_BF16) && f->second->gemm.arithmetic == t &&
                 f->type == FSIM_C_FLOAT;
     for (int k = 0; k < 2 && same; k++)
         same = e->g->tensor[f->first->arg[k].tensor].dtype == t && e->g->tensor[f->second->arg[k].tensor].dtype == t;

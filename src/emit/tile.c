@@ -186,7 +186,7 @@ static const char *kind_of(const fsim_emitter *e, const fsim_node *n, bool *tens
     static const char *const simple[FSIM_C_COUNT] = {"f", "d", "i", "l"};
     const fsim_ctype c = fsim_ctype_of(e->g->tensor[n->result[0]].dtype);
     const fsim_dtype a = n->gemm.arithmetic;
-    *tensor = e->hw->sm >= 80 && c == FSIM_C_FLOAT && (a == FSIM_F16 || a == FSIM_BF16 || a == FSIM_TF32);
+    *tensor = e->hw->arch->mma && c == FSIM_C_FLOAT && (a == FSIM_F16 || a == FSIM_BF16 || a == FSIM_TF32);
     return !*tensor ? simple[c] : a == FSIM_F16 ? "f16" : a == FSIM_BF16 ? "bf16" : "tf32";
 }
 

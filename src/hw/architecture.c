@@ -9,9 +9,9 @@
 
 static const fsim_architecture rows[] = {
 #define FSIM_ARCHITECTURE(name, sm, design, step, dense, new_dense, memory, least, most, threads, blocks, shared,      \
-                          block_shared, reserved, fp32, special, mma, joules)                                          \
+                          block_shared, reserved, fp32, special, mma, process_nm)                                      \
     {name,    sm,     FSIM_##design, step,         dense,    new_dense, memory,  least, most,                          \
-     threads, blocks, shared,        block_shared, reserved, fp32,      special, mma,   joules},
+     threads, blocks, shared,        block_shared, reserved, fp32,      special, mma,   process_nm},
 #include "hw/architecture.def"
 #undef FSIM_ARCHITECTURE
 };

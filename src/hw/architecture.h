@@ -39,7 +39,7 @@ typedef struct {
     double shared_reserved_bytes;   /* that the driver keeps for itself in every block */
     double fp32_rate, special_rate; /* results a clock and SM */
     bool mma; /* generated kernels may use tensor cores (mma.sync m16n8k16) and asynchronous copies (cp.async) */
-    double joules_per_fp32_flop;
+    double process_nm; /* NAN: not known */
 } fsim_architecture;
 
 /* The row of exactly this name; a letter behind sm_90 (sm_90a) changes nothing. NULL: there is none. */

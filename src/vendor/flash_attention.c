@@ -44,33 +44,18 @@ typedef struct {
 #undef FSIM_ATTENTION
 #undef FSIM_ATTENTION_TILE
 
-/* Which kernels a software stack brings for an architecture: those whose measurements name them. PyTorch itself has
- * FlashAttention-2 everywhere; on Hopper its rows here stand for what serving stacks put in its place. The first row
- * that fits. */
-static const struct {
-    fsim_maker maker;
-    int sm; /* at least */
-    const attention_library *library;
-} libraries[] = {{FSIM_BY_TENSORRT_LLM, 120, &tensorrt_ampere},
-                 {FSIM_BY_TENSORRT_LLM, 100, &tensorrt_blackwell},
-                 {FSIM_BY_TENSORRT_LLM, 90, &tensorrt_hopper},
-                 {FSIM_BY_TENSORRT_LLM, 80, &tensorrt_ampere},
-                 {FSIM_BY_SGLANG, 120, &flash_2},
-                 {FSIM_BY_SGLANG, 100, &flash_4},
-                 {FSIM_BY_SGLANG, 90, &flash_3_sglang},
-                 {FSIM_BY_SGLANG, 80, &flash_2},
-                 {FSIM_BY_VLLM, 120, &flash_2},
-                 {FSIM_BY_VLLM, 100, &flash_4},
-                 {FSIM_BY_VLLM, 90, &flash_3_vllm},
-                 {FSIM_BY_VLLM, 80, &flash_2},
-                 {FSIM_BY_ATEN, 120, &flash_2},
-                 {FSIM_BY_ATEN, 100, &flash_4},
-                 {FSIM_BY_ATEN, 90, &flash_3_vllm},
-                 {FSIM_BY_ATEN, 80, &flash_2},
-                 {FSIM_BY_INDUCTOR, 120, &flash_2},
-                 {FSIM_BY_INDUCTOR, 100, &flash_4},
-                 {FSIM_BY_INDUCTOR, 90, &flash_3_vllm},
-                 {FSIM_BY_INDUCTOR, 80, &flash_2}};
+/* Which kernels the software stacks bring for a design: those whose measurements name them. PyTorch itself has
+ * FlashAttention-2 everywhere; on Hopper its column here stands for what serving stacks put in its place. NULL: none in
+ * these measurements. */
+enum { VLLM, SGLANG, TENSORRT_LLM, STACKS }; /* VLLM: PyTorch and torch.compile as well */
+static const attention_library *const libraries[FSIM_DESIGNS][STACKS] = {
+    [FSIM_AMPERE] = {&flash_2, &flash_2, &tensorrt_ampere},
+    [FSIM_AMPERE_GRAPHICS] = {&flash_2, &flash_2, &tensorrt_ampere},
+    [FSIM_ADA] = {&flash_2, &flash_2, &tensorrt_ampere},
+    [FSIM_HOPPER] = {&flash_3_vllm, &flash_3_sglang, &tensorrt_hopper},
+    [FSIM_BLACKWELL] = {&flash_4, &flash_4, &tensorrt_blackwell},
+    [FSIM_BLACKWELL_GRAPHICS] = {&flash_2, &flash_2, &tensorrt_ampere},
+};
 
 /* Softmax attention in 16 bits is what these libraries have; NULL else. */
 static const attention_library *library_of(const fsim_costing *c, fsim_maker maker)
@@ -84,10 +69,8 @@ static const attention_library *library_of(const fsim_costing *c, fsim_maker mak
         if (!reduces || (t != FSIM_F16 && t != FSIM_BF16))
             return NULL;
     }
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
-        if (libraries[i].maker == maker && c->hw->sm >= libraries[i].sm)
-            return libraries[i].library;
-    return NULL;
+    const int stack = maker == FSIM_BY_TENSORRT_LLM ? TENSORRT_LLM : maker == FSIM_BY_SGLANG ? SGLANG : VLLM;
+    return libraries[c->hw->arch->design][stack];
 }
 
 /* FlashAttention's own rule (hopper/heuristics.h, num_splits_heuristic): none where blocks fill four fifths of the SMs;

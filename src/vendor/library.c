@@ -31,7 +31,7 @@ static const struct {
 
 fsim_vendor_library fsim_library_of(const fsim_hw *hw, bool convolution)
 {
-    const bool amd = hw->architecture && strncmp(hw->architecture, "gfx", 3) == 0;
+    const bool amd = hw->arch->design == FSIM_CDNA;
     return hw->host ? FSIM_LIBRARY_ONEDNN
            : amd    ? (convolution ? FSIM_LIBRARY_MIOPEN : FSIM_LIBRARY_HIPBLASLT)
                     : (convolution ? FSIM_LIBRARY_CUDNN : FSIM_LIBRARY_CUBLASLT);

@@ -667,7 +667,8 @@ static bool measure_products(bench *b)
     for (int i = 0; i < PRODUCTS && b->fault.status == 0; i++)
         if (b->option.gemm < 0)
             leave_out(b, products[i].probe, "not asked for");
-        else if ((products[i].tf32 || products[i].type == FSIM_BF16) && b->out->facts->sm < 80)
+        else if ((products[i].tf32 || products[i].type == FSIM_BF16) &&
+                 !fsim_architecture_of_sm(b->out->facts->sm)->mma)
             leave_out(b, products[i].probe, "sm_80 and newer have it");
         else
             measure_product(b, i);
