@@ -95,22 +95,15 @@ static int calibrate_to_rows(fsim_context *c)
     const int status = prepare_calibrate(c, &hw, &unmeasured, &rows, &bench);
     if (status)
         return status;
-    const char *why = "";
     fsim_fit *fit = NULL;
     fsim_calibration x = {.hw = hw,
                           .folds = c->set.folds ? (int)c->set.folds : FOLDS,
                           .file = fsim_is_stdout(c->set.output) ? NULL : c->set.output};
     const fsim_fit_options how = {x.folds, (int)c->set.jobs, c->set.fit.at, c->set.fit.count,
                                   c->set.fresh ? &unmeasured : NULL};
-    x.fits = fsim_calibrate(bench, rows.count, hw, &how, c->arena, c->diag, &fit, &why);
+    x.fits = fsim_calibrate(bench, hw, &how, c->arena, c->diag, &fit);
     x.fit = fit;
-    if (x.fits < 0 && fsim_errors(c->diag))
-        return fsim_give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
-    if (x.fits < 0) {
-        fsim_failure(c->diag, FSIM_UNAVAILABLE, fsim_command_line, "calibrate: %s", why);
-        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
-    }
-    return deliver_calibration(c, &x);
+    return x.fits < 0 ? fsim_give_up_outputs(c, FSIM_EXIT_OK) : deliver_calibration(c, &x);
 }
 
 int fsim_run_calibrate(fsim_context *c)

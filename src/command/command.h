@@ -100,6 +100,7 @@ int fsim_read_inputs(fsim_context *c, fsim_inputs *in);
 /* The same for a command that writes files: those are open too, and from here on Ctrl-C ends the search at its best so
  * far (*in->how.interrupted); a second one ends the program. */
 int fsim_begin(fsim_context *c, fsim_inputs *in);
+/* From here on Ctrl-C ends the search at its best so far. */
 void fsim_catch_interrupt(void);
 
 /* validate_rows.c: rows of --measurements and what they refer to. */

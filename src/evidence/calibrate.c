@@ -224,8 +224,8 @@ static bool fit_from(fitting *f, double *x, double *least, const char **why)
             const double length = round % 2 ? 0.3 : 0.1;
             step[k] = x[k] + length < high[k] ? length : -length;
         }
-        if (!fsim_minimise(f->group->keys, low, high, step, EVALUATIONS_A_KEY * f->group->keys, mean_error, f, x, least,
-                           why))
+        const fsim_minimum of = {mean_error, f, f->group->keys, low, high, step, EVALUATIONS_A_KEY * f->group->keys};
+        if (!fsim_minimise(&of, x, least, why))
             return false;
         if (*least > before * (1 - helps))
             break;
@@ -333,14 +333,22 @@ static const char *files_of(const fsim_prepared *const *row, int count, fsim_are
     return files;
 }
 
-/* Each fold predicted with scalars that were fitted to the others, into e in the folds' order and into held_out; then
- * all rows fitted, into x. */
-static bool cross_validate(calibration *c, const fsim_prepared *const *row, const double *start,
-                           double x[FSIM_MOST_FIT_KEYS], double fold_x[FSIM_MOST_FOLDS][FSIM_MOST_FIT_KEYS],
-                           fsim_evaluated *e, double *held_out, fsim_fit *r, const char **why)
+/* One group's fit. Scalars are logarithms, in the group's order. */
+typedef struct {
+    const fsim_prepared **row;                               /* those that tell about it */
+    double start[FSIM_MOST_FIT_KEYS], x[FSIM_MOST_FIT_KEYS]; /* before; fitted to all rows */
+    double fold_x[FSIM_MOST_FOLDS][FSIM_MOST_FIT_KEYS];      /* fitted without that fold */
+    fsim_evaluated *error;                                   /* per row, in the folds' order */
+    double *held_out; /* per row of calibration.all: predicted by scalars that were not fitted to it */
+} group_fit;
+
+/* Each fold predicted with scalars that were fitted to the others, into w->error and w->held_out; then all rows fitted,
+ * into w->x. */
+static bool cross_validate(calibration *c, group_fit *w, fsim_fit *r, const char **why)
 {
+    const fsim_prepared *const *row = w->row;
     const fsim_prepared **part = fsim_new(c->a, const fsim_prepared *, r->rows + 1);
-    const size_t keys = sizeof *x * (size_t)r->group->keys;
+    const size_t keys = sizeof *w->x * (size_t)r->group->keys;
     int tested = 0;
     for (int fold = 0; fold < c->folds; fold++) {
         int in = 0, out = 0;
@@ -352,31 +360,30 @@ static bool cross_validate(calibration *c, const fsim_prepared *const *row, cons
                 part[in + out++] = row[i];
         c->f.b.row = part;
         c->f.b.rows = in;
-        memcpy(fold_x[fold], start, keys);
-        if (in > 0 && !fit(&c->f, fold_x[fold], why))
+        memcpy(w->fold_x[fold], w->start, keys);
+        if (in > 0 && !fit(&c->f, w->fold_x[fold], why))
             return false;
-        put_keys(&c->f, fold_x[fold]);
-        errors_into(&c->f, part + in, out, e + tested);
+        put_keys(&c->f, w->fold_x[fold]);
+        errors_into(&c->f, part + in, out, w->error + tested);
         for (int i = 0; i < out; i++)
-            held_out[part[in + i] - c->all] = e[tested + i].predicted_s;
+            w->held_out[part[in + i] - c->all] = w->error[tested + i].predicted_s;
         tested += out;
     }
-    r->after = fsim_stats_of(e, tested, c->a);
+    r->after = fsim_stats_of(w->error, tested, c->a);
     c->f.b.row = row;
     c->f.b.rows = r->rows;
-    memcpy(x, start, keys);
-    return fit(&c->f, x, why);
+    memcpy(w->x, w->start, keys);
+    return fit(&c->f, w->x, why);
 }
 
 /* What the folds found, beside what all rows did. */
-static void judge_keys(const calibration *c, const double *x, double fold_x[FSIM_MOST_FOLDS][FSIM_MOST_FIT_KEYS],
-                       fsim_fit *r)
+static void judge_keys(const calibration *c, const group_fit *w, fsim_fit *r)
 {
     for (int k = 0; k < r->group->keys; k++) {
         double squares = 0;
         for (int fold = 0; fold < c->folds; fold++)
-            squares += pow(exp(fold_x[fold][k] - x[k]) - 1, 2);
-        r->key[k].after = exp(x[k]);
+            squares += pow(exp(w->fold_x[fold][k] - w->x[k]) - 1, 2);
+        r->key[k].after = exp(w->x[k]);
         r->key[k].spread = sqrt(squares / c->folds);
     }
 }
@@ -384,8 +391,7 @@ static void judge_keys(const calibration *c, const double *x, double fold_x[FSIM
 static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, const char **why)
 {
     const fsim_prepared **row = fsim_new(c->a, const fsim_prepared *, c->rows + 1);
-    double start[FSIM_MOST_FIT_KEYS], x[FSIM_MOST_FIT_KEYS], fold_x[FSIM_MOST_FOLDS][FSIM_MOST_FIT_KEYS],
-        *held_out = fsim_new(c->a, double, c->rows + 1);
+    group_fit w = {.row = row, .held_out = fsim_new(c->a, double, c->rows + 1)};
     const fsim_hw was = *c->hw;
     *r = (fsim_fit){.group = group, .fitted_keys = group->keys};
     for (int i = 0; i < c->rows; i++)
@@ -411,20 +417,21 @@ static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, 
     for (int k = 0; k < group->keys; k++) {
         r->key[k] =
             (fsim_fitted_key){.key = group->key[k], .before = fsim_hw_get(c->hw, group->key[k]), .rows = r->rows};
-        start[k] = log(fmax(r->key[k].before, least_of(&fsim_hw_rows[group->key[k]])));
+        w.start[k] = log(fmax(r->key[k].before, least_of(&fsim_hw_rows[group->key[k]])));
     }
     errors_into(&c->f, row, r->rows, e);
     r->before = fsim_stats_of(e, r->rows, c->a);
-    if (!cross_validate(c, row, start, x, fold_x, e, held_out, r, why))
+    w.error = e;
+    if (!cross_validate(c, &w, r, why))
         return false;
-    judge_keys(c, x, fold_x, r);
-    put_keys(&c->f, x);
+    judge_keys(c, &w, r);
+    put_keys(&c->f, w.x);
     errors_into(&c->f, row, r->rows, e);
     r->fitted = fsim_stats_of(e, r->rows, c->a);
     if ((r->refused = verdict(r, &was, c->a)))
         *c->hw = was;
     for (int i = 0; i < r->rows && !r->refused; i++)
-        c->held_out[row[i] - c->all] = held_out[row[i] - c->all];
+        c->held_out[row[i] - c->all] = w.held_out[row[i] - c->all];
     return true;
 }
 
@@ -454,9 +461,11 @@ static bool wanted(const fsim_fit_options *how, const char *name)
     return how->groups == 0;
 }
 
-int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_options *how, fsim_arena *a, fsim_diag *d,
-                   fsim_fit **out, const char **why)
+int fsim_calibrate(const fsim_bench *b, fsim_hw *hw, const fsim_fit_options *how, fsim_arena *a, fsim_diag *d,
+                   fsim_fit **out)
 {
+    const char *why = "";
+    const int rows = fsim_bench_rows(b);
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     fsim_prepared *all = fsim_new(a, fsim_prepared, rows + 1);
     int fits = 0, room = 0, jobs = how->jobs > 0 ? how->jobs : processors > 0 ? (int)processors : 1, count = 0;
@@ -484,8 +493,10 @@ int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_op
             continue;
         if (!fsim_fit_groups[g].takes)
             r = fit_residuals(&c, &fsim_fit_groups[g]);
-        else if (!fit_group(&c, &fsim_fit_groups[g], &r, why))
+        else if (!fit_group(&c, &fsim_fit_groups[g], &r, &why)) {
+            fsim_failure(d, FSIM_UNAVAILABLE, (fsim_loc){NULL, 0, 0}, "calibrate: %s", why);
             return -1;
+        }
         if (r.rows > 0 || how->groups > 0)
             *FSIM_PUSH(a, *out, fits, room) = r;
     }

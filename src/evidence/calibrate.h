@@ -51,9 +51,10 @@ typedef struct {
 } fsim_fit_options;
 
 /* Fits hw in place to the rows of b; last, the widths of intervals (residual.h) to how far rows are off that were not
- * fitted. Returns the fits in *out, or -1 with *why set, or errors in d where a row's workload can't be built. In a. */
-int fsim_calibrate(const fsim_bench *b, int rows, fsim_hw *hw, const fsim_fit_options *how, fsim_arena *a, fsim_diag *d,
-                   fsim_fit **out, const char **why);
+ * fitted. Returns the fits in *out, or -1 after errors in d: a row's workload can't be built, or FSIM_UNAVAILABLE where
+ * there is no optimiser. In a. */
+int fsim_calibrate(const fsim_bench *b, fsim_hw *hw, const fsim_fit_options *how, fsim_arena *a, fsim_diag *d,
+                   fsim_fit **out);
 
 /* The text of a hardware file with the fitted keys put in: lines of keys that it has are replaced, others follow at its
  * end; all else stays. command: what fitted them, for the file's head. In a. */

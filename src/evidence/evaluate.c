@@ -282,6 +282,8 @@ fsim_maker fsim_row_maker(const fsim_measured *row)
     return fsim_maker_named(row->source, fsim_maker_of(row->strategy));
 }
 
+int fsim_bench_rows(const fsim_bench *b) { return b->rows->count; }
+
 const fsim_measured *fsim_bench_row(const fsim_bench *b, int i) { return &b->rows->at[i]; }
 
 static const fsim_graph *parse_row(const fsim_bench *b, int i, fsim_diag *d, fsim_arena *a)

@@ -26,6 +26,7 @@ typedef enum {
     FSIM_WORK_COUNT
 } fsim_work_class;
 extern const char *const fsim_work_class_names[FSIM_WORK_COUNT];
+/* Of g: from its operators. */
 fsim_work_class fsim_work_class_of(const fsim_graph *g);
 
 /* Where workloads and GPUs are found. */
@@ -80,6 +81,9 @@ fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where
 
 /* Whose kernels ran: those of the row's strategy, or of the serving stack that its source names. */
 fsim_maker fsim_row_maker(const fsim_measured *row);
+/* How many rows there are, those that cannot be predicted among them. */
+int fsim_bench_rows(const fsim_bench *b);
+/* Row i, from 0. */
 const fsim_measured *fsim_bench_row(const fsim_bench *b, int i);
 /* Why row i cannot be predicted: fsim_exclusions[FSIM_EXCLUDED_GPU or _WORKLOAD]. NULL: it can. */
 const char *fsim_bench_missing(const fsim_bench *b, int i);

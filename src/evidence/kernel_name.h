@@ -15,6 +15,7 @@ typedef struct {
 } fsim_op_set;
 static inline void fsim_op_add(fsim_op_set *s, fsim_op op) { s->word[op / 64] |= UINT64_C(1) << op % 64; }
 static inline bool fsim_op_in(const fsim_op_set *s, fsim_op op) { return s->word[op / 64] >> op % 64 & 1; }
+/* How many operators are in both sets. */
 int fsim_op_common(const fsim_op_set *x, const fsim_op_set *y);
 static inline bool fsim_op_none(const fsim_op_set *s) { return fsim_op_common(s, s) == 0; }
 

@@ -56,38 +56,32 @@ static bool load(library *l)
     return so != NULL;
 }
 
-typedef struct {
-    fsim_target *f;
-    void *with;
-} adapter;
-
 static double call(unsigned n, const double *x, double *gradient, void *with)
 {
-    const adapter *a = with;
+    const fsim_minimum *of = with;
     (void)n;
     (void)gradient;
-    return a->f(x, a->with);
+    return of->f(x, of->with);
 }
 
-bool fsim_minimise(int n, const double *low, const double *high, const double *step, int evaluations, fsim_target *f,
-                   void *with, double *x, double *least, const char **why)
+bool fsim_minimise(const fsim_minimum *of, double *x, double *least, const char **why)
 {
     library l;
-    adapter a = {f, with};
+    fsim_minimum own = *of;
     if (!load(&l)) {
         *why = "NLopt is not installed (Debian: libnlopt0)";
         return false;
     }
-    nlopt_opt o = l.create(LN_SBPLX, (unsigned)n);
+    nlopt_opt o = l.create(LN_SBPLX, (unsigned)of->n);
     if (!o) {
         *why = "NLopt could not start";
         return false;
     }
-    l.set_min_objective(o, call, &a);
-    l.set_lower_bounds(o, low);
-    l.set_upper_bounds(o, high);
-    l.set_initial_step(o, step);
-    l.set_maxeval(o, evaluations);
+    l.set_min_objective(o, call, &own);
+    l.set_lower_bounds(o, of->low);
+    l.set_upper_bounds(o, of->high);
+    l.set_initial_step(o, of->step);
+    l.set_maxeval(o, of->evaluations);
     l.set_ftol_rel(o, 1e-5);
     l.set_xtol_rel(o, 1e-4);
     const int result = l.optimize(o, x, least);

@@ -9,10 +9,18 @@
 
 typedef double fsim_target(const double *x, void *with);
 
-/* Moves x[0, n) within low[i] <= x[i] <= high[i] to where f is small; step[i]: the first steps. Ends after
- * `evaluations` calls or when steps no longer change f by 1e-5 of itself. The same calls give the same result. False
- * with *why set when NLopt (Debian: libnlopt0) can't be loaded. */
-bool fsim_minimise(int n, const double *low, const double *high, const double *step, int evaluations, fsim_target *f,
-                   void *with, double *x, double *least, const char **why);
+/* What to minimise: f(x, with) over low[i] <= x[i] <= high[i], i < n. */
+typedef struct {
+    fsim_target *f;
+    void *with;
+    int n;
+    const double *low, *high;
+    const double *step; /* the first steps */
+    int evaluations;    /* calls of f at most */
+} fsim_minimum;
+
+/* Moves x[0, n) to where f is small, *least. Ends after `evaluations` calls or when steps no longer change f by 1e-5 of
+ * itself. The same calls give the same result. False with *why set when NLopt (Debian: libnlopt0) can't be loaded. */
+bool fsim_minimise(const fsim_minimum *of, double *x, double *least, const char **why);
 
 #endif

@@ -9,6 +9,7 @@
 typedef enum { FSIM_HELPS, FSIM_NEITHER, FSIM_HURTS, FSIM_VERDICTS } fsim_pair_verdict;
 extern const char *const fsim_verdict_names[FSIM_VERDICTS]; /* helps neither hurts */
 #define FSIM_VERDICT_MARGIN 0.05
+/* Helps or hurts by more than FSIM_VERDICT_MARGIN, or neither. */
 fsim_pair_verdict fsim_verdict_on(double speedup);
 
 /* Eager and another strategy with the same GPU, workload, bindings, L2 state and launch regime, and sources that differ

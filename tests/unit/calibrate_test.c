@@ -96,7 +96,8 @@ static bool no_optimiser(void)
 {
     double x = 1, low = -1, high = 2, step = 0.1, least = 1;
     const char *why = "";
-    const bool found = fsim_minimise(1, &low, &high, &step, 200, square_of, NULL, &x, &least, &why);
+    const fsim_minimum of = {square_of, NULL, 1, &low, &high, &step, 200};
+    const bool found = fsim_minimise(&of, &x, &least, &why);
     assert_true(found ? fabs(x) < 1e-2 && least < 1e-4 : strstr(why, "not installed") != NULL);
     return !found;
 }
@@ -105,8 +106,7 @@ static fsim_fit fitted(fsim_arena *a, fsim_hw *hw, const fsim_measurements *rows
 {
     const fsim_fit_options how = {5, jobs, &group, 1, NULL};
     fsim_fit *fit = NULL;
-    const char *why = "";
-    assert_int_equal(fsim_calibrate(bench_of(a, hw, rows), rows->count, hw, &how, a, fsim_diag_new(a), &fit, &why), 1);
+    assert_int_equal(fsim_calibrate(bench_of(a, hw, rows), hw, &how, a, fsim_diag_new(a), &fit), 1);
     return fit[0];
 }
 
