@@ -75,6 +75,11 @@ for limit in 4 5 6 8 12; do
     cmp -s want.txt now.txt || complain "ulimit -n $limit: another prediction"
 done
 
+# A start reads one hardware file.
+if command -v strace >/dev/null && strace -o trace -e trace=openat "$FUSESIM" mlp --hw rtx-4090 >out 2>err; then
+    [ "$(grep -c 'hwmodels/.*\.yaml' trace)" = 1 ] || complain "a start reads more than one hardware file: $(grep hwmodels/ trace)"
+fi
+
 # The first name that anybody types is not a file's, and the message says which are.
 for name in a100.yaml a100 A100; do
     "$FUSESIM" mlp --hw $name >out 2>err
