@@ -37,9 +37,9 @@ for key in "sms sm_clock dram_bandwidth dram_capacity l2_capacity fp32_peak laun
 END
 done
 
-# What nobody measured there comes from kin, and says so.
+# What nobody measured there comes from its relatives, and says so.
 "$FUSESIM" hw show b200 >out 2>err
-grep -Eq '^gemm_tensor_efficiency .*assumed: as on h[12]00' out || complain 'hw show: what kin tell'
+grep -Eq '^gemm_tensor_efficiency .*assumed: as on h[12]00' out || complain 'hw show: what relatives tell'
 
 # All at once, and a bad one among good ones.
 "$FUSESIM" hw check "$SOURCE_DIR"/hwmodels/*.yaml >out 2>err || complain 'hw check of all'

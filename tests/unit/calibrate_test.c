@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cost: 9 */
-/* Fits that find what made the rows, fits that are refused, the files that they write; what GPUs take from their kin;
- * intervals. */
+/* Fits that find what made the rows, fits that are refused, the files that they write; what GPUs take from their
+ * relatives; intervals. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
