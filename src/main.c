@@ -53,9 +53,9 @@ static const command commands[] = {
      OF(CALIBRATION) | OF(HOST_PROBES) | OF(GPU_PROBES), false, INT_MAX, INT_MAX, fsim_run_calibrate},
     {"codegen", "WORKLOAD --hw HW -o DIR", "the plan's kernels as source", CODEGEN, OF(PROJECT), true, 1, 1,
      fsim_run_codegen},
-    {"hw", "list | show NAME | check FILE...", "the GPUs", HW, OF(HW_LIST) | OF(HW) | OF(HW_CHECK), false, INT_MAX,
-     INT_MAX, fsim_run_hw},
-    {"ops", "", "operators and flops per point", OPS, OF(OPS), false, 0, INT_MAX, fsim_run_ops},
+    {"hw", "list | show NAME | check FILE... | keys", "the GPUs", HW, OF(HW_LIST) | OF(HW) | OF(HW_CHECK) | OF(HW_KEYS),
+     false, INT_MAX, INT_MAX, fsim_run_hw},
+    {"ops", "[OP]", "operators and their attributes", OPS, OF(OPS), false, 1, INT_MAX, fsim_run_ops},
 };
 enum { COMMANDS = FSIM_COUNT_OF(commands) };
 

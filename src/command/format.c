@@ -19,6 +19,7 @@ const char *const fsim_result_names[FSIM_RESULT_KINDS] = {
     [FSIM_RESULT_HW_LIST] = "lists of GPUs",
     [FSIM_RESULT_HW] = "GPUs",
     [FSIM_RESULT_HW_CHECK] = "checks of hardware files",
+    [FSIM_RESULT_HW_KEYS] = "keys of hardware files",
     [FSIM_RESULT_OPS] = "lists of operators",
 };
 

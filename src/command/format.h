@@ -34,7 +34,8 @@ typedef enum {
     FSIM_RESULT_HW_LIST,     /* fsim_shown_hw */
     FSIM_RESULT_HW,          /* fsim_hw */
     FSIM_RESULT_HW_CHECK,    /* fsim_shown_hw */
-    FSIM_RESULT_OPS,         /* NULL */
+    FSIM_RESULT_HW_KEYS,     /* NULL: the table that hardware files follow */
+    FSIM_RESULT_OPS,         /* fsim_op: one, or FSIM_OP_COUNT for all */
     FSIM_RESULT_KINDS
 } fsim_result_kind;
 extern const char *const fsim_result_names[FSIM_RESULT_KINDS]; /* "plans" */

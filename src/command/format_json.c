@@ -45,12 +45,7 @@ SHOWS(show_hw_list, fsim_shown_hw, fsim_json_hw_list(out, x->at, x->count))
 SHOWS(show_hw, fsim_hw, fsim_json_hw(out, x))
 SHOWS(show_hw_check, fsim_shown_hw, fsim_json_hw_check(out, x->at, x->count))
 
-static bool show_ops(FILE *out, const fsim_context *c, const void *what)
-{
-    (void)c, (void)what;
-    fsim_json_ops(out);
-    return true;
-}
+SHOWS(show_ops, fsim_op, fsim_json_ops(out, *x))
 
 const fsim_renderer fsim_as_json[FSIM_RESULT_KINDS] = {
     [FSIM_RESULT_PLANS] = {.show = show_plans},

@@ -91,7 +91,8 @@ SHOWS(show_gpu_probes, void, fsim_report_gpu_probes(&page, x))
 SHOWS(show_hw_list, fsim_shown_hw, fsim_report_hw_list(&page, x->at, x->count))
 SHOWS(show_hw, fsim_hw, fsim_report_hw(&page, x))
 SHOWS(show_hw_check, fsim_shown_hw, fsim_report_hw_check(page.out, x->at, x->count))
-SHOWS(show_ops, void, ((void)x, fsim_report_ops(&page)))
+SHOWS(show_ops, fsim_op, fsim_report_ops(&page, *x))
+SHOWS(show_hw_keys, void, ((void)x, fsim_report_hw_keys(&page)))
 
 const fsim_renderer fsim_as_text[FSIM_RESULT_KINDS] = {
     [FSIM_RESULT_PLANS] = {.show = show_plans},
@@ -109,4 +110,5 @@ const fsim_renderer fsim_as_text[FSIM_RESULT_KINDS] = {
     [FSIM_RESULT_HW] = {.show = show_hw},
     [FSIM_RESULT_HW_CHECK] = {.show = show_hw_check},
     [FSIM_RESULT_OPS] = {.show = show_ops},
+    [FSIM_RESULT_HW_KEYS] = {.show = show_hw_keys},
 };

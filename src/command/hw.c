@@ -40,6 +40,8 @@ static int run_hw_check(fsim_context *c)
     return status ? status : delivered;
 }
 
+static int run_hw_keys(fsim_context *c) { return fsim_answer(c, NULL); }
+
 static const struct {
     const char *name;
     int least, most; /* words behind it */
@@ -48,7 +50,8 @@ static const struct {
     int (*run)(fsim_context *c);
 } hw_commands[] = {{"list", 0, 0, "nothing more", FSIM_RESULT_HW_LIST, run_hw_list},
                    {"show", 1, 1, "one name or file", FSIM_RESULT_HW, run_hw_show},
-                   {"check", 1, INT_MAX, "names or files", FSIM_RESULT_HW_CHECK, run_hw_check}};
+                   {"check", 1, INT_MAX, "names or files", FSIM_RESULT_HW_CHECK, run_hw_check},
+                   {"keys", 0, 0, "nothing more", FSIM_RESULT_HW_KEYS, run_hw_keys}};
 
 int fsim_run_hw(fsim_context *c)
 {
@@ -61,10 +64,10 @@ int fsim_run_hw(fsim_context *c)
     }
     const int words = c->args.count - 1;
     if (!word)
-        fsim_error(c->diag, fsim_command_line, "hw wants list, show NAME or check FILE...");
+        fsim_error(c->diag, fsim_command_line, "hw wants list, show NAME, check FILE... or keys");
     else if (which == FSIM_COUNT_OF(hw_commands))
-        fsim_error(c->diag, fsim_command_line, "hw does not know '%s'%s; wanted list, show NAME or check FILE...", word,
-                   fsim_did_you_mean(c->arena, word, names, FSIM_COUNT_OF(names)));
+        fsim_error(c->diag, fsim_command_line, "hw does not know '%s'%s; wanted list, show NAME, check FILE... or keys",
+                   word, fsim_did_you_mean(c->arena, word, names, FSIM_COUNT_OF(names)));
     else if (words < hw_commands[which].least || words > hw_commands[which].most)
         fsim_error(c->diag, fsim_command_line, "hw %s wants %s", word, hw_commands[which].args);
     const int status = fsim_usage_status(c);

@@ -158,3 +158,57 @@ void fsim_json_hw_check(FILE *out, const fsim_named_hw *list, int count)
     }
     fputs("]\n", out);
 }
+
+static const char *form_text(const fsim_hw_row *row)
+{
+    static const char *const forms[] = {
+        [FSIM_HW_VALUE] = "value", [FSIM_HW_PEAK] = "peak, achieved", [FSIM_HW_BUS] = "width, rate"};
+    return forms[row->form];
+}
+
+/* What a file without the key has. */
+static const char *absent_text(fsim_arena *a, const fsim_hw_row *row)
+{
+    return row->required ? "required" : isnan(row->otherwise) ? "unknown" : shown(a, row->otherwise, row->dim);
+}
+
+static const char *unit_text(const fsim_hw_row *row)
+{
+    return row->dim == FSIM_DIM_NONE ? "a number" : fsim_dim_name(row->dim);
+}
+
+void fsim_report_hw_keys(const fsim_page *page)
+{
+    static const fsim_column column[] = {{.title = "key", .left = true},
+                                         {.title = "is", .left = true},
+                                         {.title = "written as", .left = true},
+                                         {.title = "least"},
+                                         {.title = "most"},
+                                         {.title = "where absent", .left = true}};
+    fsim_arena *a = fsim_arena_new();
+    fsim_table t = fsim_table_new(a, column, COUNT_OF(column));
+    for (int i = 0; i < FSIM_HW_COUNT; i++) {
+        const fsim_hw_row *row = &fsim_hw_rows[i];
+        const char **cell = fsim_table_row(&t, FSIM_PLAIN);
+        cell[0] = row->key;
+        cell[1] = unit_text(row);
+        cell[2] = form_text(row);
+        cell[3] = shown(a, row->low, row->dim);
+        cell[4] = shown(a, row->high, row->dim);
+        cell[5] = absent_text(a, row);
+    }
+    fsim_table_print(page, &t, 0);
+    fsim_arena_free(a);
+}
+
+void fsim_markdown_hw_keys(FILE *out)
+{
+    fsim_arena *a = fsim_arena_new();
+    fputs("| key | is | written as | from | to | where absent |\n|---|---|---|---|---|---|\n", out);
+    for (int i = 0; i < FSIM_HW_COUNT; i++) {
+        const fsim_hw_row *row = &fsim_hw_rows[i];
+        fprintf(out, "| `%s` | %s | %s | %s | %s | %s |\n", row->key, unit_text(row), form_text(row),
+                shown(a, row->low, row->dim), shown(a, row->high, row->dim), absent_text(a, row));
+    }
+    fsim_arena_free(a);
+}

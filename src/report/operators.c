@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/op.h"
+#include "graph/attribute.h"
 #include "report/describe.h"
 #include "report/json_stream.h"
 #include <math.h>
+#include <string.h>
 
-static const char *arity(fsim_arena *a, int least, int most)
+/* "2", "2 to 3", "1 or more". */
+static const char *count_text(fsim_arena *a, int least, int most)
 {
     return most < 0        ? fsim_printf(a, "%d+", least)
            : least == most ? fsim_printf(a, "%d", least)
@@ -18,14 +20,46 @@ static bool is_public(int op)
     return fsim_op_parse(fsim_ops[op].name, &parsed);
 }
 
-void fsim_report_ops(const fsim_page *page)
+/* Is op among those that are shown: `only`, or all where that is FSIM_OP_COUNT? */
+static bool is_shown(int op, fsim_op only) { return is_public(op) && (only == FSIM_OP_COUNT || op == (int)only); }
+
+/* What the attribute is where it is absent. */
+static const char *otherwise(const fsim_taken *t)
+{
+    return t->required ? "required" : *t->otherwise ? t->otherwise : *t->described ? t->described : "none";
+}
+
+/* "integer or list", or the words that it may be. */
+static const char *type_text(const fsim_attr_row *row)
+{
+    return row->type == FSIM_TYPE_WORD ? row->words : fsim_attr_type_names[row->type];
+}
+
+/* "stride=1, kernel!, groups=(...)": all attributes of an operator in a line. */
+static const char *attributes_text(fsim_arena *a, fsim_op op)
+{
+    fsim_taken taken[FSIM_MAX_TAKEN];
+    const int count = fsim_taken_of(op, taken);
+    const char *text = "";
+    for (int i = 0; i < count; i++) {
+        const fsim_taken *t = &taken[i];
+        text =
+            fsim_printf(a, "%s%s%s%s%s%s%s", text, i ? ", " : "", fsim_attr_rows[t->attr].name, t->required ? "!" : "",
+                        *t->otherwise   ? "="
+                        : *t->described ? "=("
+                                        : "",
+                        *t->otherwise ? t->otherwise : t->described, *t->described ? ")" : "");
+    }
+    return text;
+}
+
+static void report_all(const fsim_page *page, fsim_arena *a)
 {
     static const fsim_column column[] = {{.title = "operator", .left = true},
                                          {.title = "class", .left = true},
-                                         {.title = "arguments"},
+                                         {.title = "inputs"},
                                          {.title = "flops/point"},
-                                         {.title = "expression", .left = true, .shrinks = true}};
-    fsim_arena *a = fsim_arena_new();
+                                         {.title = "attributes", .left = true, .shrinks = true}};
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
     for (int i = 0; i < FSIM_OP_COUNT; i++) {
         const fsim_op_row *op = &fsim_ops[i];
@@ -34,32 +68,136 @@ void fsim_report_ops(const fsim_page *page)
         const char **cell = fsim_table_row(&t, FSIM_PLAIN);
         cell[0] = op->name;
         cell[1] = fsim_classes[op->class].name;
-        cell[2] = arity(a, op->least_args, op->most_args);
+        cell[2] = count_text(a, op->least_args, op->most_args);
         cell[3] = op->class == FSIM_COMPOSITE ? "" : fsim_printf(a, "%g", op->flops);
-        cell[4] = op->expr;
+        cell[4] = attributes_text(a, (fsim_op)i);
     }
     fsim_table_print(page, &t, 0);
+    fprintf(page->out, "\nname! must be given, name=value has that value where it is absent. \"fusesim ops OP\" says "
+                       "what they mean.\n");
+}
+
+static void report_one(const fsim_page *page, fsim_op which, fsim_arena *a)
+{
+    static const fsim_column column[] = {{.title = "attribute", .left = true},
+                                         {.title = "type", .left = true},
+                                         {.title = "default", .left = true},
+                                         {.title = "meaning", .left = true, .shrinks = true}};
+    const fsim_op_row *op = &fsim_ops[which];
+    fsim_taken taken[FSIM_MAX_TAKEN];
+    const int count = fsim_taken_of(which, taken);
+    fprintf(page->out, "%s: %s, %s inputs, %s outputs\n", op->name, fsim_classes[op->class].name,
+            count_text(a, op->least_args, op->most_args), count_text(a, 1, op->most_outs));
+    if (op->class == FSIM_COMPOSITE)
+        fprintf(page->out, "It expands into primitives when it is loaded; --dump graph shows them.\n");
+    else
+        fprintf(page->out, "%g flops, %g instructions, %g of them on the special-function unit, for each point%s%s\n",
+                op->flops, op->instructions, op->specials, op->expr ? ": " : "", op->expr ? op->expr : "");
+    if (fsim_classes[op->class].boundary)
+        fprintf(page->out, "Always a kernel of its own: %s.\n", fsim_classes[op->class].why);
+    if (count == 0) {
+        fprintf(page->out, "It takes no attributes.\n");
+        return;
+    }
+    putc('\n', page->out);
+    fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
+    for (int i = 0; i < count; i++) {
+        const fsim_attr_row *row = &fsim_attr_rows[taken[i].attr];
+        const char **cell = fsim_table_row(&t, FSIM_PLAIN);
+        cell[0] = row->also ? fsim_printf(a, "%s, %s", row->name, row->also) : row->name;
+        cell[1] = type_text(row);
+        cell[2] = otherwise(&taken[i]);
+        cell[3] = row->meaning;
+    }
+    fsim_table_print(page, &t, 0);
+}
+
+void fsim_report_ops(const fsim_page *page, fsim_op only)
+{
+    fsim_arena *a = fsim_arena_new();
+    only == FSIM_OP_COUNT ? report_all(page, a) : report_one(page, only, a);
     fsim_arena_free(a);
 }
 
-void fsim_json_ops(FILE *out)
+static void json_attributes(FILE *out, fsim_op op)
 {
-    const char *comma = "[{";
+    fsim_taken taken[FSIM_MAX_TAKEN];
+    const int count = fsim_taken_of(op, taken);
+    fputs(", \"attributes\": [", out);
+    for (int i = 0; i < count; i++) {
+        const fsim_taken *t = &taken[i];
+        const fsim_attr_row *row = &fsim_attr_rows[t->attr];
+        fsim_json_text(out, i ? ", {" : "{", "name", row->name);
+        fsim_json_text(out, ", ", "also", row->also);
+        fsim_json_text(out, ", ", "type", fsim_attr_type_names[row->type]);
+        fsim_json_text(out, ", ", "words", row->words);
+        fsim_json_bool(out, ", ", "required", t->required);
+        fsim_json_text(out, ", ", "default", *t->otherwise ? t->otherwise : NULL);
+        fsim_json_text(out, ", ", "default_is", *t->described ? t->described : NULL);
+        fsim_json_text(out, ", ", "meaning", row->meaning);
+        putc('}', out);
+    }
+    putc(']', out);
+}
+
+void fsim_json_ops(FILE *out, fsim_op only)
+{
+    const char *before = "[{";
     for (int i = 0; i < FSIM_OP_COUNT; i++) {
         const fsim_op_row *op = &fsim_ops[i];
-        if (!is_public(i))
+        if (!is_shown(i, only))
             continue;
         const bool composite = op->class == FSIM_COMPOSITE;
-        fsim_json_text(out, comma, "name", op->name);
+        fsim_json_text(out, before, "name", op->name);
         fsim_json_text(out, ", ", "class", fsim_classes[op->class].name);
         fsim_json_number(out, ", ", "least_arguments", op->least_args);
         fsim_json_number(out, ", ", "most_arguments", op->most_args < 0 ? (double)NAN : op->most_args);
+        fsim_json_number(out, ", ", "most_results", op->most_outs < 0 ? (double)NAN : op->most_outs);
         fsim_json_number(out, ", ", "flops", composite ? (double)NAN : op->flops);
         fsim_json_number(out, ", ", "instructions", composite ? (double)NAN : op->instructions);
         fsim_json_number(out, ", ", "specials", composite ? (double)NAN : op->specials);
         fsim_json_text(out, ", ", "expression", op->expr);
+        json_attributes(out, (fsim_op)i);
         putc('}', out);
-        comma = ",\n {";
+        before = ",\n {";
     }
     fputs("]\n", out);
+}
+
+/* text in a cell of a table: bars would end it. */
+static void put_cell(FILE *out, const char *text)
+{
+    fputs(" ", out);
+    for (; *text; text++)
+        *text == '|' ? fputs("\\|", out) : putc(*text, out);
+    fputs(" |", out);
+}
+
+void fsim_markdown_ops(FILE *out)
+{
+    fsim_arena *a = fsim_arena_new();
+    fputs("| operator | class | inputs | outputs | attributes |\n|---|---|---|---|---|\n", out);
+    for (int i = 0; i < FSIM_OP_COUNT; i++) {
+        const fsim_op_row *op = &fsim_ops[i];
+        if (!is_public(i))
+            continue;
+        const char *takes = attributes_text(a, (fsim_op)i);
+        fprintf(out, "| `%s` | %s | %s | %s |", op->name, fsim_classes[op->class].name,
+                count_text(a, op->least_args, op->most_args), count_text(a, 1, op->most_outs));
+        put_cell(out, *takes ? fsim_printf(a, "`%s`", takes) : "");
+        putc('\n', out);
+    }
+    fputs("\n| attribute | type | meaning |\n|---|---|---|\n", out);
+    for (int i = 0; i < FSIM_ATTR_COUNT; i++) {
+        const fsim_attr_row *row = &fsim_attr_rows[i];
+        fprintf(out, row->also ? "| `%s`, `%s` |" : "| `%s` |", row->name, row->also);
+        put_cell(out, type_text(row));
+        put_cell(out, row->meaning);
+        putc('\n', out);
+    }
+    fputs("\ndtypes:", out);
+    for (int t = 0; t < FSIM_DTYPE_COUNT; t++)
+        fprintf(out, "%s `%s`", t ? "," : "", fsim_dtype_names[t]);
+    fputs(".\n", out);
+    fsim_arena_free(a);
 }

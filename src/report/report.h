@@ -87,10 +87,15 @@ void fsim_json_hw_check(FILE *out, const fsim_named_hw *list, int count);
 
 /* operators.c: the op table. */
 
-/* A row for each operator: arguments, class, arithmetic for a point. */
-void fsim_report_ops(const fsim_page *page);
+/* The operators and their attributes; in full the one that is `only`, where that is not FSIM_OP_COUNT. */
+void fsim_report_ops(const fsim_page *page, fsim_op only);
 /* The same for programs. */
-void fsim_json_ops(FILE *out);
+void fsim_json_ops(FILE *out, fsim_op only);
+/* Tables of docs/FORMATS.md: operators, attributes, dtypes. */
+void fsim_markdown_ops(FILE *out);
+/* The keys of hardware files, as a table and for docs/FORMATS.md. */
+void fsim_report_hw_keys(const fsim_page *page);
+void fsim_markdown_hw_keys(FILE *out);
 
 /* chart.c: through gnuplot. */
 

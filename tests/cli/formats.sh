@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# docs/FORMATS.md holds the tables that the program prints. FORMATS_WRITE=1 writes them into it.
+set -u
+: "${FUSESIM:?}" "${SOURCE_DIR:?}"
+export LC_ALL=C
+unset COLUMNS FUSESIM_HWMODELS
+page=$SOURCE_DIR/docs/FORMATS.md
+failures=0
+
+complain() {
+    echo "FAILED: $1" >&2
+    failures=$((failures + 1))
+}
+
+# The page with what each mark's command prints between the mark and its end.
+: >wanted.md
+inside=
+while IFS= read -r line; do
+    if [ "$line" = '<!-- end -->' ]; then inside=; fi
+    [ "$inside" ] || printf '%s\n' "$line" >>wanted.md
+    case $line in
+    '<!-- generated: fusesim '*' -->')
+        words=${line#'<!-- generated: fusesim '}
+        # shellcheck disable=SC2086
+        "$FUSESIM" ${words%' -->'} >>wanted.md || complain "fusesim ${words%' -->'}"
+        inside=yes
+        ;;
+    esac
+done <"$page"
+[ "$(grep -c '^<!-- generated' wanted.md)" -ge 2 ] || complain 'the page has no generated tables'
+grep -q '^| `softmax` |' wanted.md || complain 'the table of operators is empty'
+if [ "${FORMATS_WRITE:-}" ]; then
+    cp wanted.md "$page"
+elif ! diff "$page" wanted.md >difference; then
+    complain "docs/FORMATS.md is out of date (FORMATS_WRITE=1 ctest -R cli.formats mends it): $(head -20 difference)"
+fi
+
+# Every row of the attribute table is taken by some operator.
+"$FUSESIM" ops --markdown - >ops.md
+sed -n '/^| attribute/,$ s/^| `\([a-z_]*\)`.*/\1/p' ops.md >attributes
+[ "$(wc -l <attributes)" -gt 20 ] || complain 'few attributes'
+while read -r name; do
+    sed '/^| attribute/,$d' ops.md | grep -Eq "[\` ]$name[!=,\`]" || complain "no operator takes '$name'"
+done <attributes
+
+# One operator in full, and as JSON; a name that is none.
+"$FUSESIM" ops conv2d >out || complain 'ops conv2d'
+grep -Eq '^groups +integer +1 ' out || complain 'the attributes of conv2d'
+"$FUSESIM" ops conv2d --json - >out || complain 'ops conv2d --json'
+grep -q '"name": "stride", "also": null, "type": "integer or list", "words": null, "required": false, "default": "1"' out || complain 'JSON of attributes'
+"$FUSESIM" ops softmx >out 2>err
+[ $? = 2 ] || complain 'an unknown operator: exit status'
+grep -q "unknown operator 'softmx'; did you mean 'softmax'" err || complain 'an unknown operator: the message'
+"$FUSESIM" hw keys >out || complain 'hw keys'
+grep -Eq '^dram_bandwidth +bytes per second +peak, achieved' out || complain 'the keys of hardware files'
+
+[ $failures -eq 0 ]
