@@ -5,10 +5,10 @@
 #include <string.h>
 
 const fsim_hw_row fsim_hw_rows[FSIM_HW_COUNT] = {
-#define FSIM_HW(id, key, feeds, dim, form, required, low, high)                                                        \
-    {key, dim, form, required, low, high, NAN, FSIM_FEEDS_##feeds},
-#define FSIM_FIT(id, key, feeds, dim, low, high, otherwise)                                                            \
-    {key, dim, FSIM_HW_VALUE, false, low, high, otherwise, FSIM_FEEDS_##feeds},
+#define FSIM_HW(id, key, feeds, dim, form, required, low, high, meaning)                                               \
+    {key, dim, form, required, low, high, NAN, FSIM_FEEDS_##feeds, meaning},
+#define FSIM_FIT(id, key, feeds, dim, low, high, otherwise, meaning)                                                   \
+    {key, dim, FSIM_HW_VALUE, false, low, high, otherwise, FSIM_FEEDS_##feeds, meaning},
 #include "hw/hw.def"
 #undef FSIM_HW
 };

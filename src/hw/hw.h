@@ -9,7 +9,7 @@
 #include <math.h>
 
 typedef enum {
-#define FSIM_HW(id, key, feeds, dim, form, required, low, high) FSIM_HW_##id,
+#define FSIM_HW(id, ...) FSIM_HW_##id,
 #include "hw/hw.def"
 #undef FSIM_HW
     FSIM_HW_COUNT
@@ -37,6 +37,7 @@ typedef struct {
     double low, high; /* sanity range in SI units */
     double otherwise; /* of a fitted scalar, where a file has none; else NaN */
     fsim_hw_feeds feeds;
+    const char *meaning; /* in a few words, for people */
 } fsim_hw_row;
 extern const fsim_hw_row fsim_hw_rows[FSIM_HW_COUNT];
 

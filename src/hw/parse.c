@@ -14,7 +14,7 @@ static const char *const all_keys[ALL_KEYS] = {
     "name",
     "description",
     "architecture",
-#define FSIM_HW(id, key, feeds, dim, form, required, low, high) key,
+#define FSIM_HW(id, key, ...) key,
 #include "hw/hw.def"
 #undef FSIM_HW
 };

@@ -184,7 +184,8 @@ void fsim_report_hw_keys(const fsim_page *page)
                                          {.title = "written as", .left = true},
                                          {.title = "least"},
                                          {.title = "most"},
-                                         {.title = "where absent", .left = true}};
+                                         {.title = "where absent", .left = true},
+                                         {.title = "meaning", .left = true, .shrinks = true}};
     fsim_arena *a = fsim_arena_new();
     fsim_table t = fsim_table_new(a, column, COUNT_OF(column));
     for (int i = 0; i < FSIM_HW_COUNT; i++) {
@@ -196,6 +197,7 @@ void fsim_report_hw_keys(const fsim_page *page)
         cell[3] = shown(a, row->low, row->dim);
         cell[4] = shown(a, row->high, row->dim);
         cell[5] = absent_text(a, row);
+        cell[6] = row->meaning;
     }
     fsim_table_print(page, &t, 0);
     fsim_arena_free(a);
@@ -204,10 +206,10 @@ void fsim_report_hw_keys(const fsim_page *page)
 void fsim_markdown_hw_keys(FILE *out)
 {
     fsim_arena *a = fsim_arena_new();
-    fputs("| key | is | written as | from | to | where absent |\n|---|---|---|---|---|---|\n", out);
+    fputs("| key | meaning | is | written as | from | to | where absent |\n|---|---|---|---|---|---|---|\n", out);
     for (int i = 0; i < FSIM_HW_COUNT; i++) {
         const fsim_hw_row *row = &fsim_hw_rows[i];
-        fprintf(out, "| `%s` | %s | %s | %s | %s | %s |\n", row->key, unit_text(row), form_text(row),
+        fprintf(out, "| `%s` | %s | %s | %s | %s | %s | %s |\n", row->key, row->meaning, unit_text(row), form_text(row),
                 shown(a, row->low, row->dim), shown(a, row->high, row->dim), absent_text(a, row));
     }
     fsim_arena_free(a);

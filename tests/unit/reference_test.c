@@ -825,9 +825,39 @@ static void workloads_are_finite(void **state)
     assert_true(workloads > 50);
 }
 
+/* Every operator that may become a primitive is interpreted, or its values are made up and it is said why. */
+static void every_operator_has_a_reference(void **unused)
+{
+    (void)unused;
+    static const fsim_op none[] = {FSIM_OP_RESHAPE}; /* a view is never computed */
+    for (int i = 0; i < FSIM_OP_COUNT; i++) {
+        bool wanted = fsim_ops[i].class != FSIM_COMPOSITE;
+        for (size_t k = 0; k < sizeof none / sizeof *none; k++)
+            wanted = wanted && i != (int)none[k];
+        if (fsim_reference_knows((fsim_op)i) != wanted)
+            fail_msg("the reference and '%s'", fsim_ops[i].name);
+    }
+}
+
+/* One that it does not know is named, and is not taken for the identity. */
+static void an_operator_without_a_reference_is_named(void **unused)
+{
+    (void)unused;
+    fsim_arena *a = fsim_arena_new();
+    static const char text[] = "tensors: {x: {shape: [4], dtype: f32}}\noperators: [{op: exp, in: x, out: y}]\n";
+    fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "test.yaml", text, sizeof text - 1, NULL, 0);
+    assert_non_null(g);
+    assert_null(fsim_reference_lacks(g));
+    g->node[0].op = FSIM_OP_SOFTMAX;
+    assert_string_equal(fsim_reference_lacks(g), "softmax");
+    fsim_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_operator_has_a_reference),
+        cmocka_unit_test(an_operator_without_a_reference_is_named),
         cmocka_unit_test(operators_compute_what_pytorch_does),
         cmocka_unit_test(dtypes_are_exact),
         cmocka_unit_test(dtypes_have_their_limits),

@@ -84,7 +84,12 @@ void fsim_interpret_contraction(const fsim_interpreter *in, const fsim_node *n);
 /* Reductions and windows. */
 void fsim_interpret_reduction(const fsim_interpreter *in, const fsim_node *n);
 void fsim_interpret_window(const fsim_interpreter *in, const fsim_node *n);
-/* Assemblies, gathers, scatters, scans, sorts. */
-void fsim_interpret_moved(const fsim_interpreter *in, const fsim_node *n);
+/* Assemblies, gathers, scatters, scans, sorts; collectives. */
+void fsim_interpret_assembly(const fsim_interpreter *in, const fsim_node *n);
+void fsim_interpret_gather(const fsim_interpreter *in, const fsim_node *n);
+void fsim_interpret_scatter(const fsim_interpreter *in, const fsim_node *n);
+void fsim_interpret_scan(const fsim_interpreter *in, const fsim_node *n);
+void fsim_interpret_sort(const fsim_interpreter *in, const fsim_node *n);
+void fsim_interpret_collective(const fsim_interpreter *in, const fsim_node *n);
 
 #endif

@@ -2,6 +2,7 @@
 /* reduce.c: reductions, windows and contractions. */
 #include "validate/reference/interpret.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +22,28 @@ static running start(void)
         .product = 1, .best = -INFINITY, .rival = -INFINITY, .high = -INFINITY, .low = -INFINITY, .at = -1};
 }
 
-static bool is_max(fsim_op op)
-{
-    return op == FSIM_OP_MAX || op == FSIM_OP_ARGMAX || op == FSIM_OP_MAX_POOL1D || op == FSIM_OP_MAX_POOL2D ||
-           op == FSIM_OP_MAX_POOL3D;
-}
-static bool is_min(fsim_op op) { return op == FSIM_OP_MIN || op == FSIM_OP_ARGMIN; }
+typedef enum { OTHER, SUM, PROD, NORM, MAX, MIN, MAX_AT, MIN_AT } reduction; /* _AT: the index of it */
+static const reduction kinds[FSIM_OP_COUNT] = {
+    [FSIM_OP_SUM] = SUM,
+    [FSIM_OP_MEAN] = SUM,
+    [FSIM_OP_PROD] = PROD,
+    [FSIM_OP_NORM] = NORM,
+    [FSIM_OP_MAX] = MAX,
+    [FSIM_OP_MIN] = MIN,
+    [FSIM_OP_ARGMAX] = MAX_AT,
+    [FSIM_OP_ARGMIN] = MIN_AT,
+    [FSIM_OP_MAX_POOL1D] = MAX,
+    [FSIM_OP_MAX_POOL2D] = MAX,
+    [FSIM_OP_MAX_POOL3D] = MAX,
+    [FSIM_OP_AVG_POOL1D] = SUM,
+    [FSIM_OP_AVG_POOL2D] = SUM,
+    [FSIM_OP_AVG_POOL3D] = SUM,
+    [FSIM_OP_ADAPTIVE_AVG_POOL1D] = SUM,
+    [FSIM_OP_ADAPTIVE_AVG_POOL2D] = SUM,
+    [FSIM_OP_ADAPTIVE_AVG_POOL3D] = SUM,
+};
+
+static bool is_min(reduction kind) { return kind == MIN || kind == MIN_AT; }
 
 static void add_extreme(running *r, double v, double b)
 {
@@ -57,29 +74,44 @@ static void add_power(running *r, double p, double v, double own, double shared)
     }
 }
 
+static void multiply_by(running *r, const fsim_operand *x, double v, double b)
+{
+    const double unit = fsim_arithmetic_unit(x->dtype),
+                 least =
+                     unit < 0x1p-50 ? 0x1p-1074 : 0x1p-149; /* a product that is subnormal rounds to multiples of it */
+    r->off = fabs(r->product) * b + (fabs(v) + b) * r->off +
+             (fsim_dtype_floating(x->dtype) ? 2 * unit * fabs(r->product * v) + (r->terms > 0 ? least : 0) : 0);
+    r->product *= v;
+}
+
 static void add_term(running *r, const fsim_node *n, const fsim_operand *x, int64_t i)
 {
     const double v = x->value[i], b = x->dtype == FSIM_BOOL && isinf(x->bound[i]) ? 1 : x->bound[i],
                  shared = fmin(x->shared[i], b);
     const double own = isinf(b) ? b : b - shared;
-    if (is_max(n->op)) {
+    switch (kinds[n->op]) {
+    case MAX:
+    case MAX_AT:
         add_extreme(r, v, b);
-    } else if (is_min(n->op)) {
+        break;
+    case MIN:
+    case MIN_AT:
         add_extreme(r, -v, b);
-    } else if (n->op == FSIM_OP_PROD) {
-        const double unit = fsim_arithmetic_unit(x->dtype),
-                     least = unit < 0x1p-50 ? 0x1p-1074
-                                            : 0x1p-149; /* a product that is subnormal rounds to multiples of it */
-        r->off = fabs(r->product) * b + (fabs(v) + b) * r->off +
-                 (fsim_dtype_floating(x->dtype) ? 2 * unit * fabs(r->product * v) + (r->terms > 0 ? least : 0) : 0);
-        r->product *= v;
-    } else if (n->op == FSIM_OP_NORM) {
+        break;
+    case PROD:
+        multiply_by(r, x, v, b);
+        break;
+    case NORM:
         if (isinf(n->attrs.p))
             add_extreme(r, fabs(v), b);
         else
             add_power(r, n->attrs.p, v, own, shared);
-    } else {
+        break;
+    case SUM:
         fsim_sum_add(&r->sum, v, own, shared);
+        break;
+    case OTHER:
+        assert(false); /* reference.c sends none here */
     }
     r->terms++;
 }
@@ -87,9 +119,10 @@ static void add_term(running *r, const fsim_node *n, const fsim_operand *x, int6
 static void put_extreme(const fsim_interpreter *in, const fsim_node *n, const fsim_operand *x, const running *r,
                         int64_t p)
 {
-    const double v = is_min(n->op) ? -r->best : r->best,
+    const reduction kind = kinds[n->op];
+    const double v = is_min(kind) ? -r->best : r->best,
                  b = fmax(fsim_apart(r->high, r->best), fsim_apart(r->low, r->best));
-    const bool index = n->op == FSIM_OP_ARGMAX || n->op == FSIM_OP_ARGMIN;
+    const bool index = kind == MAX_AT || kind == MIN_AT;
     const double loose = r->terms > 1 && !(r->rival < r->best - r->bound)
                              ? INFINITY
                              : 0; /* equals too: no order is promised among them */
@@ -132,14 +165,25 @@ static void put_norm(const fsim_interpreter *in, const fsim_node *n, const fsim_
 static void put_result(const fsim_interpreter *in, const fsim_node *n, const fsim_operand *x, const running *r,
                        int64_t p, double divisor)
 {
-    if (is_max(n->op) || is_min(n->op) || (n->op == FSIM_OP_NORM && isinf(n->attrs.p)))
+    switch (kinds[n->op]) {
+    case MAX:
+    case MAX_AT:
+    case MIN:
+    case MIN_AT:
         put_extreme(in, n, x, r, p);
-    else if (n->op == FSIM_OP_PROD)
+        break;
+    case PROD:
         fsim_put(in, n->result[0], p, r->product, r->off, 0, fsim_arithmetic_unit(x->dtype));
-    else if (n->op == FSIM_OP_NORM)
-        put_norm(in, n, x, r, p);
-    else
+        break;
+    case NORM:
+        isinf(n->attrs.p) ? put_extreme(in, n, x, r, p) : put_norm(in, n, x, r, p);
+        break;
+    case SUM:
         put_sum(in, n, x, r, p, divisor);
+        break;
+    case OTHER:
+        assert(false);
+    }
 }
 
 /* Offsets of a map's reduced points, in order. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reference.c: the interpreter's frame: memory, order, rounding, comparison. */
 #include "validate/reference/interpret.h"
+#include "validate/reference/point.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -158,43 +160,81 @@ static bool is_telling(const fsim_expected *e, int64_t i)
     return e->bound[i] > 0 && isfinite(e->bound[i]) && isfinite(e->value[i]);
 }
 
+/* How each operator that is not computed point by point (point.c) is interpreted. made_up: nobody knows its values; why
+ * is said of its result. An operator with neither is one that the reference does not know. */
+typedef struct {
+    void (*interpret)(const fsim_interpreter *in, const fsim_node *n);
+    const char *made_up;
+} row;
+static const row rows[FSIM_OP_COUNT] = {
+    [FSIM_OP_SUM] = {fsim_interpret_reduction, NULL},
+    [FSIM_OP_MEAN] = {fsim_interpret_reduction, NULL},
+    [FSIM_OP_MAX] = {fsim_interpret_reduction, NULL},
+    [FSIM_OP_MIN] = {fsim_interpret_reduction, NULL},
+    [FSIM_OP_ARGMAX] = {fsim_interpret_reduction, NULL},
+    [FSIM_OP_ARGMIN] = {fsim_interpret_reduction, NULL},
+    [FSIM_OP_PROD] = {fsim_interpret_reduction, NULL},
+    [FSIM_OP_NORM] = {fsim_interpret_reduction, NULL},
+    [FSIM_OP_MATMUL] = {fsim_interpret_contraction, NULL},
+    [FSIM_OP_BMM] = {fsim_interpret_contraction, NULL},
+    [FSIM_OP_LINEAR] = {fsim_interpret_contraction, NULL},
+    [FSIM_OP_EINSUM] = {fsim_interpret_contraction, NULL},
+    [FSIM_OP_CONV1D] = {fsim_interpret_contraction, NULL},
+    [FSIM_OP_CONV2D] = {fsim_interpret_contraction, NULL},
+    [FSIM_OP_CONV3D] = {fsim_interpret_contraction, NULL},
+    [FSIM_OP_CONV_TRANSPOSE1D] = {fsim_interpret_contraction, NULL},
+    [FSIM_OP_CONV_TRANSPOSE2D] = {fsim_interpret_contraction, NULL},
+    [FSIM_OP_CONV_TRANSPOSE3D] = {fsim_interpret_contraction, NULL},
+    [FSIM_OP_MAX_POOL1D] = {fsim_interpret_window, NULL},
+    [FSIM_OP_MAX_POOL2D] = {fsim_interpret_window, NULL},
+    [FSIM_OP_MAX_POOL3D] = {fsim_interpret_window, NULL},
+    [FSIM_OP_AVG_POOL1D] = {fsim_interpret_window, NULL},
+    [FSIM_OP_AVG_POOL2D] = {fsim_interpret_window, NULL},
+    [FSIM_OP_AVG_POOL3D] = {fsim_interpret_window, NULL},
+    [FSIM_OP_ADAPTIVE_AVG_POOL1D] = {fsim_interpret_window, NULL},
+    [FSIM_OP_ADAPTIVE_AVG_POOL2D] = {fsim_interpret_window, NULL},
+    [FSIM_OP_ADAPTIVE_AVG_POOL3D] = {fsim_interpret_window, NULL},
+    [FSIM_OP_CONCAT] = {fsim_interpret_assembly, NULL},
+    [FSIM_OP_PAD] = {fsim_interpret_assembly, NULL},
+    [FSIM_OP_ROLL] = {fsim_interpret_assembly, NULL},
+    [FSIM_OP_GATHER] = {fsim_interpret_gather, NULL},
+    [FSIM_OP_EMBEDDING] = {fsim_interpret_gather, NULL},
+    [FSIM_OP_PICK] = {fsim_interpret_gather, NULL},
+    [FSIM_OP_SCATTER] = {fsim_interpret_scatter, NULL},
+    [FSIM_OP_CUMSUM] = {fsim_interpret_scan, NULL},
+    [FSIM_OP_CUMPROD] = {fsim_interpret_scan, NULL},
+    [FSIM_OP_SORT] = {fsim_interpret_sort, NULL},
+    [FSIM_OP_TOPK] = {fsim_interpret_sort, NULL},
+    [FSIM_OP_ALL_REDUCE] = {fsim_interpret_collective, NULL},
+    [FSIM_OP_ALL_GATHER] = {fsim_interpret_collective, NULL},
+    [FSIM_OP_REDUCE_SCATTER] = {fsim_interpret_collective, NULL},
+    [FSIM_OP_ALL_TO_ALL] = {fsim_interpret_collective, NULL},
+    [FSIM_OP_SEND] = {fsim_interpret_collective, NULL},
+    [FSIM_OP_RECV] = {NULL, "it comes from another device"},
+    [FSIM_OP_CUSTOM] = {NULL, "a custom operator makes it"},
+};
+
+bool fsim_reference_knows(fsim_op op) { return fsim_point_rows[op].value || rows[op].interpret || rows[op].made_up; }
+
+const char *fsim_reference_lacks(const fsim_graph *g)
+{
+    for (int n = 0; n < g->nodes; n++)
+        if (!fsim_reference_knows(g->node[n].op))
+            return fsim_ops[g->node[n].op].name;
+    return NULL;
+}
+
 static void interpret(const fsim_interpreter *in, const fsim_node *n, uint64_t seed)
 {
-    switch (fsim_ops[n->op].class) {
-    case FSIM_ELEMENTWISE:
-    case FSIM_RANDOM:
-    case FSIM_PERMUTE:
-    case FSIM_TRANSFER:
+    const row *how = &rows[n->op];
+    if (fsim_point_rows[n->op].value) {
         fsim_interpret_points(in, n);
-        break;
-    case FSIM_CONTRACTION:
-        fsim_interpret_contraction(in, n);
-        break;
-    case FSIM_REDUCE:
-        fsim_interpret_reduction(in, n);
-        break;
-    case FSIM_WINDOW:
-        fsim_interpret_window(in, n);
-        break;
-    case FSIM_COMMUNICATION:
-        if (n->op == FSIM_OP_RECV || n->args == 0) {
-            fsim_make_up(in, n->result[0], seed);
-            in->r->unknown[n->result[0]] = "it comes from another device";
-            break;
-        }
-        fsim_interpret_moved(in, n);
-        break;
-    case FSIM_OPAQUE:
-        if (n->op == FSIM_OP_CUSTOM) {
-            fsim_make_up(in, n->result[0], seed);
-            in->r->unknown[n->result[0]] = "a custom operator makes it";
-            break;
-        }
-        fsim_interpret_moved(in, n);
-        break;
-    default:
-        fsim_interpret_moved(in, n);
-        break;
+    } else if (how->interpret) {
+        how->interpret(in, n);
+    } else {
+        assert(how->made_up); /* else fsim_reference_lacks would have said so */
+        fsim_make_up(in, n->result[0], seed);
+        in->r->unknown[n->result[0]] = how->made_up;
     }
     for (int i = 0; i < n->args; i++) /* made up in, made up out */
         for (int k = 0; k < n->results; k++)

@@ -28,6 +28,11 @@ typedef struct {
 /* Bytes of the largest graph that the interpreter takes: values and bounds of all storage tensors. */
 double fsim_reference_bytes(const fsim_graph *g);
 
+/* Can it interpret the operator, or say why nobody knows its values? */
+bool fsim_reference_knows(fsim_op op);
+/* The first operator of g that it does not know, or NULL: the functions below need a graph without any. */
+const char *fsim_reference_lacks(const fsim_graph *g);
+
 /* Interprets g on inputs that depend on nothing but the tensors' names, shapes and `seed`; indices lie in the tables
  * that they index, and what is divided by, or put under a root or a logarithm, is positive. Bounds grow with depth,
  * about 4 times a layer of a transformer: in f16 nothing is known after some 3 of them, in f32 after 7. Free with

@@ -27,7 +27,7 @@ static int64_t through_cuts(const fsim_access *x, int64_t p)
     return p + x->map.offset;
 }
 
-static void assemble(const fsim_interpreter *in, const fsim_node *n)
+void fsim_interpret_assembly(const fsim_interpreter *in, const fsim_node *n)
 {
     for (int64_t p = 0; p < n->points; p++) {
         int64_t at = -1;
@@ -43,7 +43,7 @@ static void assemble(const fsim_interpreter *in, const fsim_node *n)
     }
 }
 
-static void gather(const fsim_interpreter *in, const fsim_node *n)
+void fsim_interpret_gather(const fsim_interpreter *in, const fsim_node *n)
 {
     const int table = n->op == FSIM_OP_EMBEDDING ? 1 : 0;
     const fsim_operand x = fsim_operand_of(in, n, &n->arg[table]), index = fsim_operand_of(in, n, &n->arg[1 - table]);
@@ -61,7 +61,7 @@ static void gather(const fsim_interpreter *in, const fsim_node *n)
 /* x, with src over it at index along dim. As many indices as elements of src: PyTorch's scatter, out[.., index[i], ..]
  * = src[i] (index as large as x in the other dimensions). Fewer: index_copy, whole slices. Places that two indices
  * name, and everything where an index is not known, are free. */
-static void scatter(const fsim_interpreter *in, const fsim_node *n)
+void fsim_interpret_scatter(const fsim_interpreter *in, const fsim_node *n)
 {
     const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]), index = fsim_operand_of(in, n, &n->arg[1]),
                        src = fsim_operand_of(in, n, &n->arg[2]);
@@ -105,7 +105,7 @@ static lanes lanes_of(const fsim_shape *s, const fsim_node *n)
     return l;
 }
 
-static void scan(const fsim_interpreter *in, const fsim_node *n)
+void fsim_interpret_scan(const fsim_interpreter *in, const fsim_node *n)
 {
     const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]);
     const lanes l = lanes_of(&in->g->tensor[n->result[0]].shape, n);
@@ -158,7 +158,7 @@ static int descending(const void *a, const void *b)
 static bool separate(const ranked *x, const ranked *y) { return fsim_apart(x->value, y->value) > x->bound + y->bound; }
 
 /* sort ascends, topk descends, as PyTorch's defaults. No order is promised among equals: their indices are free. */
-static void sort(const fsim_interpreter *in, const fsim_node *n)
+void fsim_interpret_sort(const fsim_interpreter *in, const fsim_node *n)
 {
     const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]);
     const fsim_shape *s = &in->g->tensor[n->result[0]].shape;
@@ -187,28 +187,10 @@ static void sort(const fsim_interpreter *in, const fsim_node *n)
     free(row);
 }
 
-void fsim_interpret_moved(const fsim_interpreter *in, const fsim_node *n)
+/* Of one device with itself: all_gather repeats, reduce_scatter keeps the first shard. */
+void fsim_interpret_collective(const fsim_interpreter *in, const fsim_node *n)
 {
-    switch (fsim_ops[n->op].class) {
-    case FSIM_ASSEMBLE:
-        assemble(in, n);
-        return;
-    case FSIM_GATHER:
-        gather(in, n);
-        return;
-    case FSIM_SCATTER:
-        scatter(in, n);
-        return;
-    case FSIM_SCAN:
-        scan(in, n);
-        return;
-    case FSIM_OPAQUE:
-        sort(in, n);
-        return;
-    default: { /* communication of one device with itself: all_gather repeats, reduce_scatter keeps the first shard */
-        const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]);
-        for (int64_t p = 0; p < n->points; p++)
-            copy(in, n, p, &x, n->arg[0].map.offset + p % n->arg[0].distinct, false);
-    }
-    }
+    const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]);
+    for (int64_t p = 0; p < n->points; p++)
+        copy(in, n, p, &x, n->arg[0].map.offset + p % n->arg[0].distinct, false);
 }

@@ -185,6 +185,10 @@ static bool check_plan(fsim_trial_plan *x, const fsim_reference *ref, fsim_devic
 
 bool fsim_trial_check(fsim_trial *t, fsim_device *d, const fsim_trial_source *source, fsim_fault *fault)
 {
+    const char *unknown = fsim_reference_lacks(t->graph);
+    if (unknown)
+        return fsim_fail(fault, d->a, FSIM_FAILED, "the reference does not know '%s': its kernels can't be checked",
+                         unknown);
     const fsim_graph *g = small_enough(t->graph, source, &t->scale, d->a);
     compiled c;
     if (!g)

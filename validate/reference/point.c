@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "validate/reference/point.h"
+
+#include "validate/reference/interpret.h"
+#include <math.h>
+
+/* The value of a point: function `name` of arguments x, the node's attributes a and the place at. */
+#define VALUE(name, expression)                                                                                        \
+    static double name(const fsim_node *n, const double *x, const fsim_place *at)                                      \
+    {                                                                                                                  \
+        const fsim_attrs *a = &n->attrs;                                                                               \
+        (void)a, (void)x, (void)at;                                                                                    \
+        return expression;                                                                                             \
+    }
+
+VALUE(same, x[0])
+VALUE(add, x[0] + x[1])
+VALUE(sub, x[0] - x[1])
+VALUE(mul, x[0] * x[1])
+VALUE(divide, x[0] / x[1])
+VALUE(power, pow(x[0], x[1]))
+VALUE(maximum, x[0] > x[1] || isnan(x[0]) ? x[0] : x[1])
+VALUE(minimum, x[0] < x[1] || isnan(x[0]) ? x[0] : x[1])
+VALUE(negative, -x[0])
+VALUE(absolute, fabs(x[0]))
+VALUE(exponential, exp(x[0]))
+VALUE(logarithm, log(x[0]))
+VALUE(root, sqrt(x[0]))
+VALUE(inverse_root, 1 / sqrt(x[0]))
+VALUE(inverse, 1 / x[0])
+VALUE(sine, sin(x[0]))
+VALUE(cosine, cos(x[0]))
+VALUE(error_function, erf(x[0]))
+VALUE(hyperbolic, tanh(x[0]))
+VALUE(sigmoid, 1 / (1 + exp(-x[0])))
+VALUE(relu, x[0] > 0 || isnan(x[0]) ? x[0] : 0)
+VALUE(relu6, x[0] > 6 ? 6 : x[0] > 0 || isnan(x[0]) ? x[0] : 0)
+VALUE(leaky_relu, x[0] > 0 ? x[0] : a->alpha * x[0])
+VALUE(elu, x[0] > 0 ? x[0] : a->alpha * expm1(x[0]))
+VALUE(selu, 1.05070098735548 * (x[0] > 0 ? x[0] : 1.67326324235437 * expm1(x[0])))
+VALUE(softplus, x[0] > 20 ? x[0] : log1p(exp(x[0])))
+VALUE(clamp, isnan(x[0]) ? x[0] : fmin(fmax(x[0], a->has_min ? a->min : -INFINITY), a->has_max ? a->max : INFINITY))
+VALUE(hardsigmoid, fmin(fmax(x[0] / 6 + 0.5, 0), 1))
+VALUE(hardswish, x[0] * fmin(fmax(x[0] + 3, 0), 6) / 6)
+VALUE(equal, x[0] == x[1])
+VALUE(unequal, x[0] != x[1])
+VALUE(less, x[0] < x[1])
+VALUE(at_most, x[0] <= x[1])
+VALUE(greater, x[0] > x[1])
+VALUE(at_least, x[0] >= x[1])
+VALUE(where, x[0] != 0 ? x[1] : x[2])
+VALUE(masked_fill, x[1] != 0 ? a->value : x[0])
+VALUE(cast, fsim_dtype_floating(a->dtype) ? x[0] : fsim_stored(a->dtype, x[0]))
+VALUE(lower_triangle, at->col <= at->row + a->k ? x[0] : 0)
+VALUE(upper_triangle, at->col >= at->row + a->k ? x[0] : 0)
+VALUE(causal, at->col <= at->row + a->k ? x[0] : -INFINITY)
+VALUE(fill, a->value)
+VALUE(smooth_l1, fabs(x[0]) < 1 ? 0.5 * x[0] * x[0] : fabs(x[0]) - 0.5)
+VALUE(x_log_x, x[0] > 0 ? x[0] * log(x[0]) : 0)
+VALUE(dropout, fsim_dropout_keeps(at->index, a->p) ? x[0] / (1 - a->p) : 0)
+VALUE(rotate_half, at->col < at->cols / 2 ? -x[0] : x[0])
+
+static bool near_zero_divisor(const fsim_node *n, const double *x, const double *b)
+{
+    (void)n;
+    return b[1] > 0 && fabs(x[1]) <= b[1];
+}
+
+static bool near_zero(const fsim_node *n, const double *x, const double *b)
+{
+    (void)n;
+    return b[0] > 0 && fabs(x[0]) <= b[0];
+}
+
+static bool near_zero_base(const fsim_node *n, const double *x, const double *b)
+{
+    (void)n;
+    return b[0] > 0 && x[1] - b[1] < 0 && fabs(x[0]) <= b[0];
+}
+
+static bool near_each_other(const fsim_node *n, const double *x, const double *b)
+{
+    (void)n;
+    return b[0] + b[1] > 0 && !(fsim_apart(x[0], x[1]) > b[0] + b[1]);
+}
+
+static bool near_an_integers_end(const fsim_node *n, const double *x, const double *b)
+{
+    static const int bits[FSIM_DTYPE_COUNT] = {
+        [FSIM_I64] = 63, [FSIM_I32] = 31, [FSIM_I16] = 15, [FSIM_I8] = 7, [FSIM_U8] = 8};
+    const fsim_dtype t = n->attrs.dtype;
+    if (fsim_dtype_floating(t))
+        return false;
+    if (t == FSIM_BOOL)
+        return b[0] > 0 && fabs(x[0]) <= b[0];
+    return !(fabs(x[0]) + b[0] < ldexp(1, bits[t])) ||
+           (t == FSIM_U8 && x[0] - b[0] <= -1); /* beyond its range a device saturates, or not */
+}
+
+const fsim_point_row fsim_point_rows[FSIM_OP_COUNT] = {
+    [FSIM_OP_ADD] = {add, {1, 0, 0}, NULL},
+    [FSIM_OP_SUB] = {sub, {1, 0, 0}, NULL},
+    [FSIM_OP_MUL] = {mul, {1, 0, 0}, NULL},
+    [FSIM_OP_DIV] = {divide, {3, 0, 0}, near_zero_divisor},
+    [FSIM_OP_POW] = {power, {8, 0, 0}, near_zero_base}, /* and of the logarithm, see rounding_of */
+    [FSIM_OP_MAXIMUM] = {maximum, {0}, NULL},
+    [FSIM_OP_MINIMUM] = {minimum, {0}, NULL},
+    [FSIM_OP_NEG] = {negative, {0}, NULL},
+    [FSIM_OP_ABS] = {absolute, {0}, NULL},
+    [FSIM_OP_EXP] = {exponential, {4, 2, 0}, NULL},
+    [FSIM_OP_LOG] = {logarithm, {4, 0, 0}, NULL},
+    [FSIM_OP_SQRT] = {root, {3, 0, 0}, NULL},
+    [FSIM_OP_RSQRT] = {inverse_root, {4, 0, 0}, NULL},
+    [FSIM_OP_RECIPROCAL] = {inverse, {3, 0, 0}, near_zero},
+    [FSIM_OP_SIN] = {sine, {4, 0, 4}, NULL},
+    [FSIM_OP_COS] = {cosine, {4, 0, 4}, NULL},
+    [FSIM_OP_ERF] = {error_function, {6, 0, 0}, NULL},
+    [FSIM_OP_TANH] = {hyperbolic, {8, 0, 0}, NULL},
+    [FSIM_OP_SIGMOID] = {sigmoid, {8, 2, 0}, NULL},
+    [FSIM_OP_RELU] = {relu, {0}, NULL},
+    [FSIM_OP_RELU6] = {relu6, {0}, NULL},
+    [FSIM_OP_LEAKY_RELU] = {leaky_relu, {3, 0, 0}, NULL},
+    [FSIM_OP_ELU] = {elu, {4, 0, 0}, NULL}, /* and of alpha, see fsim_point_error */
+    [FSIM_OP_SELU] = {selu, {4, 0, 8}, NULL},
+    [FSIM_OP_SOFTPLUS] = {softplus, {8, 2, 0}, NULL},
+    [FSIM_OP_HARDTANH] = {clamp, {0}, NULL},
+    [FSIM_OP_HARDSIGMOID] = {hardsigmoid, {3, 0, 2}, NULL},
+    [FSIM_OP_HARDSWISH] = {hardswish, {6, 0, 0}, NULL},
+    [FSIM_OP_CLAMP] = {clamp, {0}, NULL},
+    [FSIM_OP_EQ] = {equal, {0}, near_each_other},
+    [FSIM_OP_NE] = {unequal, {0}, near_each_other},
+    [FSIM_OP_LT] = {less, {0}, near_each_other},
+    [FSIM_OP_LE] = {at_most, {0}, near_each_other},
+    [FSIM_OP_GT] = {greater, {0}, near_each_other},
+    [FSIM_OP_GE] = {at_least, {0}, near_each_other},
+    [FSIM_OP_WHERE] = {where, {0}, NULL},
+    [FSIM_OP_MASKED_FILL] = {masked_fill, {0}, NULL},
+    [FSIM_OP_CAST] = {cast, {0}, near_an_integers_end},
+    [FSIM_OP_COPY] = {same, {0}, NULL},
+    [FSIM_OP_TRIL] = {lower_triangle, {0}, NULL},
+    [FSIM_OP_TRIU] = {upper_triangle, {0}, NULL},
+    [FSIM_OP_FILL] = {fill, {0}, NULL},
+    [FSIM_OP_CAUSAL_MASK] = {causal, {0}, NULL},
+    [FSIM_OP_SMOOTH_L1] = {smooth_l1, {3, 0, 0}, NULL},
+    [FSIM_OP_XLOGX] = {x_log_x, {6, 0, 0}, NULL},
+    [FSIM_OP_DROPOUT] = {dropout, {3, 0, 0}, NULL}, /* and of p, see fsim_point_error */
+    [FSIM_OP_PERMUTE] = {same, {0}, NULL},
+    [FSIM_OP_TRANSPOSE] = {same, {0}, NULL},
+    [FSIM_OP_SLICE] = {same, {0}, NULL},
+    [FSIM_OP_EXPAND] = {same, {0}, NULL},
+    [FSIM_OP_FLIP] = {same, {0}, NULL},
+    [FSIM_OP_SPLIT] = {same, {0}, NULL},
+    [FSIM_OP_ROTATE_HALF] = {rotate_half, {0}, NULL},
+    [FSIM_OP_TRANSFER] = {same, {0}, NULL},
+};
+
+fsim_error_units fsim_point_error(const fsim_node *n)
+{
+    fsim_error_units e = fsim_point_rows[n->op].error;
+    if (n->op == FSIM_OP_DROPOUT) /* 1 - p loses digits of p */
+        e.ulps += n->attrs.p < 1 ? 2 * fabs(n->attrs.p) / (1 - n->attrs.p) : 0;
+    if (n->op == FSIM_OP_ELU)
+        e.flat = 4 * fabs(n->attrs.alpha);
+    return e;
+}
