@@ -73,8 +73,11 @@ static void report_all(const fsim_page *page, fsim_arena *a)
         cell[4] = attributes_text(a, (fsim_op)i);
     }
     fsim_table_print(page, &t, 0);
-    fprintf(page->out, "\nname! must be given, name=value has that value where it is absent. \"fusesim ops OP\" says "
-                       "what they mean.\n");
+    putc('\n', page->out);
+    fsim_paragraph(
+        page, FSIM_PLAIN, 0, 0,
+        "name! must be given, name=value has that value where it is absent. \"fusesim ops OP\" says what they "
+        "mean.");
 }
 
 static void report_one(const fsim_page *page, fsim_op which, fsim_arena *a)
@@ -86,17 +89,22 @@ static void report_one(const fsim_page *page, fsim_op which, fsim_arena *a)
     const fsim_op_row *op = &fsim_ops[which];
     fsim_taken taken[FSIM_MAX_TAKEN];
     const int count = fsim_taken_of(which, taken);
-    fprintf(page->out, "%s: %s, %s inputs, %s outputs\n", op->name, fsim_classes[op->class].name,
-            count_text(a, op->least_args, op->most_args), count_text(a, 1, op->most_outs));
+    fsim_paragraph(page, FSIM_PLAIN, 0, 0,
+                   fsim_printf(a, "%s: %s, %s inputs, %s outputs", op->name, fsim_classes[op->class].name,
+                               count_text(a, op->least_args, op->most_args), count_text(a, 1, op->most_outs)));
     if (op->class == FSIM_COMPOSITE)
-        fprintf(page->out, "It expands into primitives when it is loaded; --dump graph shows them.\n");
+        fsim_paragraph(page, FSIM_PLAIN, 0, 0,
+                       "It expands into primitives when it is loaded; --dump graph shows them.");
     else
-        fprintf(page->out, "%g flops, %g instructions, %g of them on the special-function unit, for each point%s%s\n",
-                op->flops, op->instructions, op->specials, op->expr ? ": " : "", op->expr ? op->expr : "");
+        fsim_paragraph(
+            page, FSIM_PLAIN, 0, 0,
+            fsim_printf(a, "%g flops, %g instructions, %g of them on the special-function unit, for each point%s%s",
+                        op->flops, op->instructions, op->specials, op->expr ? ": " : "", op->expr ? op->expr : ""));
     if (fsim_classes[op->class].boundary)
-        fprintf(page->out, "Always a kernel of its own: %s.\n", fsim_classes[op->class].why);
+        fsim_paragraph(page, FSIM_PLAIN, 0, 0,
+                       fsim_printf(a, "Always a kernel of its own: %s.", fsim_classes[op->class].why));
     if (count == 0) {
-        fprintf(page->out, "It takes no attributes.\n");
+        fsim_paragraph(page, FSIM_PLAIN, 0, 0, "It takes no attributes.");
         return;
     }
     putc('\n', page->out);
