@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* build.h: a graph under construction. workload.c reads operators into calls; a call's rule (shape.c, expand.c) checks
- * its arguments and adds tensors and primitives. */
+/* build.h: a graph under construction. workload.c reads operators into calls; a call's rule (shape.c, permute.c,
+ * expand.c, ...) checks its arguments and adds tensors and primitives. */
 #ifndef FUSESIM_GRAPH_BUILD_H
 #define FUSESIM_GRAPH_BUILD_H
 
@@ -60,6 +60,19 @@ fsim_node *fsim_add_node(fsim_call *call, const fsim_shape *shape, fsim_dtype dt
 /* dim counted from the end where negative. False after an error. */
 bool fsim_wrap_dim(const fsim_call *call, int rank, int64_t dim, int *out);
 
+/* A second result of the node made last, where the call names one: indices of max, sort and topk. */
+bool fsim_add_result(fsim_call *call, fsim_node *n, const fsim_shape *shape, fsim_dtype dtype);
+/* Adds the primitive call->op that reads every argument once, in order. False after an error. */
+bool fsim_add_whole(fsim_call *call, const fsim_shape *out, fsim_dtype dtype);
+/* Makes argument i of n read as broadcast to shape out. */
+void fsim_read_broadcast(const fsim_call *call, fsim_node *n, int i, const fsim_shape *out);
+/* The one dimension of a tensor of this rank that the call works along. False after an error. */
+bool fsim_one_dim(const fsim_call *call, int rank, int *dim);
+/* The same of argument 0, kept in attrs.dim[0] for whoever computes the node. */
+bool fsim_keep_dim(fsim_call *call, int *dim);
+/* A list attribute as a shape. False after an error. */
+bool fsim_shape_from(const fsim_call *call, fsim_attr which, fsim_shape *out);
+fsim_dtype fsim_floating_of(fsim_dtype t); /* t, or f32 for integers */
 /* Elements of one axis that some window reads, exactly. */
 int64_t fsim_axis_touched(const fsim_axis *x);
 void fsim_row_major(const fsim_shape *s, int64_t *stride); /* stride[i]: elements between neighbours of dimension i */

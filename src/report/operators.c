@@ -23,12 +23,6 @@ static bool is_public(int op)
 /* Is op among those that are shown: `only`, or all where that is FSIM_OP_COUNT? */
 static bool is_shown(int op, fsim_op only) { return is_public(op) && (only == FSIM_OP_COUNT || op == (int)only); }
 
-/* What the attribute is where it is absent. */
-static const char *otherwise(const fsim_taken *t)
-{
-    return t->required ? "required" : *t->otherwise ? t->otherwise : *t->described ? t->described : "none";
-}
-
 /* "integer or list", or the words that it may be. */
 static const char *type_text(const fsim_attr_row *row)
 {
@@ -80,12 +74,21 @@ static void report_all(const fsim_page *page, fsim_arena *a)
         "mean.");
 }
 
+/* "stride (integer or list, default kernel): step of ..." */
+static void report_attribute(const fsim_page *page, const fsim_taken *t, fsim_arena *a)
+{
+    const fsim_attr_row *row = &fsim_attr_rows[t->attr];
+    const char *absent = t->required     ? "required"
+                         : *t->otherwise ? fsim_printf(a, "default %s", t->otherwise)
+                         : *t->described ? fsim_printf(a, "default: %s", t->described)
+                                         : "may be absent";
+    fsim_paragraph(page, FSIM_PLAIN, 2, 4,
+                   fsim_printf(a, "%s%s%s (%s; %s): %s", row->name, row->also ? " or " : "", row->also ? row->also : "",
+                               type_text(row), absent, row->meaning));
+}
+
 static void report_one(const fsim_page *page, fsim_op which, fsim_arena *a)
 {
-    static const fsim_column column[] = {{.title = "attribute", .left = true},
-                                         {.title = "type", .left = true},
-                                         {.title = "default", .left = true},
-                                         {.title = "meaning", .left = true, .shrinks = true}};
     const fsim_op_row *op = &fsim_ops[which];
     fsim_taken taken[FSIM_MAX_TAKEN];
     const int count = fsim_taken_of(which, taken);
@@ -107,17 +110,9 @@ static void report_one(const fsim_page *page, fsim_op which, fsim_arena *a)
         fsim_paragraph(page, FSIM_PLAIN, 0, 0, "It takes no attributes.");
         return;
     }
-    putc('\n', page->out);
-    fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
-    for (int i = 0; i < count; i++) {
-        const fsim_attr_row *row = &fsim_attr_rows[taken[i].attr];
-        const char **cell = fsim_table_row(&t, FSIM_PLAIN);
-        cell[0] = row->also ? fsim_printf(a, "%s, %s", row->name, row->also) : row->name;
-        cell[1] = type_text(row);
-        cell[2] = otherwise(&taken[i]);
-        cell[3] = row->meaning;
-    }
-    fsim_table_print(page, &t, 0);
+    fsim_paragraph(page, FSIM_PLAIN, 0, 0, "Attributes:");
+    for (int i = 0; i < count; i++)
+        report_attribute(page, &taken[i], a);
 }
 
 void fsim_report_ops(const fsim_page *page, fsim_op only)

@@ -46,7 +46,7 @@ done <attributes
 
 # One operator in full, and as JSON; a name that is none.
 "$FUSESIM" ops conv2d >out || complain 'ops conv2d'
-grep -Eq '^groups +integer +1 ' out || complain 'the attributes of conv2d'
+grep -q '^  groups (integer; default 1): groups of channels' out || complain 'the attributes of conv2d'
 "$FUSESIM" ops conv2d --json - >out || complain 'ops conv2d --json'
 grep -q '"name": "stride", "also": null, "type": "integer or list", "words": null, "required": false, "default": "1"' out || complain 'JSON of attributes'
 "$FUSESIM" ops softmx >out 2>err

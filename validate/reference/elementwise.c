@@ -167,6 +167,6 @@ void fsim_interpret_points(const fsim_interpreter *in, const fsim_node *n)
             if (!integer && !(exact_once && !moved && fsim_rounding(unit > 0x1p-30 ? FSIM_F32 : FSIM_F64, v) == 0))
                 rounding = rounding_of(n, &e, unit, x, v);
         }
-        fsim_put(in, n->result[0], p, v, off.own + rounding, off.shared, stored);
+        fsim_put(in, n->result[0], p, v, (fsim_doubt){off.own + rounding, off.shared, stored});
     }
 }

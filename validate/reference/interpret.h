@@ -56,9 +56,14 @@ double fsim_rounding(fsim_dtype t, double v); /* how far storing v as t may move
 double fsim_stored(fsim_dtype t, double v);   /* v as t has it */
 double fsim_apart(double a, double b);        /* |a - b|: 0 for equal infinities and two NaNs, infinite for one */
 
+/* How far a result may be off: its own part of the bound and the shared one, and the relative error of the arithmetic
+ * that made it. */
+typedef struct {
+    double own, shared, unit;
+} fsim_doubt;
 /* Result i of a tensor: v with own and shared bounds in arithmetic of relative error unit. Adds the rounding to the
  * tensor's dtype where that is coarser, wraps integers, frees what overflows. */
-void fsim_put(const fsim_interpreter *in, int tensor, int64_t i, double v, double own, double shared, double unit);
+void fsim_put(const fsim_interpreter *in, int tensor, int64_t i, double v, fsim_doubt off);
 
 /* A sum under way. */
 typedef struct {

@@ -127,11 +127,11 @@ static void put_extreme(const fsim_interpreter *in, const fsim_node *n, const fs
                              ? INFINITY
                              : 0; /* equals too: no order is promised among them */
     if (index)
-        fsim_put(in, n->result[0], p, (double)r->at, loose, 0, 0);
+        fsim_put(in, n->result[0], p, (double)r->at, (fsim_doubt){loose, 0, 0});
     else
-        fsim_put(in, n->result[0], p, v, b, 0, fsim_unit(x->dtype));
+        fsim_put(in, n->result[0], p, v, (fsim_doubt){b, 0, fsim_unit(x->dtype)});
     if (n->results > 1)
-        fsim_put(in, n->result[1], p, (double)r->at, loose, 0, 0);
+        fsim_put(in, n->result[1], p, (double)r->at, (fsim_doubt){loose, 0, 0});
 }
 
 static void put_sum(const fsim_interpreter *in, const fsim_node *n, const fsim_operand *x, const running *r, int64_t p,
@@ -143,8 +143,8 @@ static void put_sum(const fsim_interpreter *in, const fsim_node *n, const fsim_o
     const double rounding =
         !floating ? 0 : fsim_sum_rounding(&r->sum, unit) / divisor + (divides ? 2 * unit * fabs(v) : 0);
     const bool alone = r->sum.terms == 1 && !divides; /* copied */
-    fsim_put(in, n->result[0], p, v, (own + shared) / divisor + rounding, 0,
-             alone ? fmax(unit, fsim_unit(x->dtype)) : unit);
+    fsim_put(in, n->result[0], p, v,
+             (fsim_doubt){(own + shared) / divisor + rounding, 0, alone ? fmax(unit, fsim_unit(x->dtype)) : unit});
 }
 
 static void put_norm(const fsim_interpreter *in, const fsim_node *n, const fsim_operand *x, const running *r, int64_t p)
@@ -159,7 +159,12 @@ static void put_norm(const fsim_interpreter *in, const fsim_node *n, const fsim_
     const double off = power == 2   ? fmax(sqrt(high) - root, root - sqrt(low))
                        : power == 1 ? b
                                     : fmax(pow(high, 1 / power) - root, root - pow(low, 1 / power));
-    fsim_put(in, n->result[0], p, root, off + (power == 2 ? 3 : power == 1 ? 0 : 16) * unit * root, 0, unit);
+    fsim_put(in, n->result[0], p, root,
+             (fsim_doubt){off + (power == 2   ? 3
+                                 : power == 1 ? 0
+                                              : 16) *
+                                    unit * root,
+                          0, unit});
 }
 
 static void put_result(const fsim_interpreter *in, const fsim_node *n, const fsim_operand *x, const running *r,
@@ -173,7 +178,7 @@ static void put_result(const fsim_interpreter *in, const fsim_node *n, const fsi
         put_extreme(in, n, x, r, p);
         break;
     case PROD:
-        fsim_put(in, n->result[0], p, r->product, r->off, 0, fsim_arithmetic_unit(x->dtype));
+        fsim_put(in, n->result[0], p, r->product, (fsim_doubt){r->off, 0, fsim_arithmetic_unit(x->dtype)});
         break;
     case NORM:
         isinf(n->attrs.p) ? put_extreme(in, n, x, r, p) : put_norm(in, n, x, r, p);
@@ -405,7 +410,7 @@ static void put_dot(const fsim_interpreter *in, const fsim_node *n, const dot *d
                        (d->value != 0 || d->squares != 0
                             ? 4 * sqrt((double)(terms > 1 ? terms : 1)) * unit * partial + bias * fabs(d->value)
                             : 0);
-    fsim_put(in, n->result[0], p, d->value, own, 0, unit);
+    fsim_put(in, n->result[0], p, d->value, (fsim_doubt){own, 0, unit});
 }
 
 static void contract_maps(const fsim_interpreter *in, const fsim_node *n, const factor *a, const factor *b)

@@ -85,10 +85,10 @@ fsim_cursor fsim_cursor_of(const fsim_map *m)
     return (fsim_cursor){.modes = m->split, .mode = m->mode, .at = m->offset};
 }
 
-void fsim_put(const fsim_interpreter *in, int tensor, int64_t i, double v, double own, double shared, double unit)
+void fsim_put(const fsim_interpreter *in, int tensor, int64_t i, double v, fsim_doubt off)
 {
     const fsim_dtype t = in->g->tensor[tensor].dtype;
-    double bound = own + shared;
+    double bound = off.own + off.shared, shared = off.shared;
     if (in->exact) {
         const double part = isfinite(bound) ? (double)(fsim_hash("", (uint64_t)tensor, i) >> 11) * 0x1p-53 - 0.5 : 0;
         in->r->of[tensor].value[i] = fsim_stored(t, part == 0 ? v : v + part * bound);
@@ -100,7 +100,7 @@ void fsim_put(const fsim_interpreter *in, int tensor, int64_t i, double v, doubl
         shared = 0;
     } else if (bound == 0) {
         bound = fsim_rounding(t, v);
-    } else if (floats[t].unit > unit) {
+    } else if (floats[t].unit > off.unit) {
         bound += floats[t].unit * (fabs(v) + bound) + floats[t].quantum;
     }
     if (isnan(v))

@@ -9,8 +9,8 @@ static void copy(const fsim_interpreter *in, const fsim_node *n, int64_t p, cons
                  bool loose)
 {
     const double b = x->bound[i], shared = fmin(x->shared[i], b);
-    fsim_put(in, n->result[0], p, x->value[i], loose || isinf(b) ? INFINITY : b - shared, shared,
-             fmax(fsim_unit(x->dtype), 0x1p-60));
+    fsim_put(in, n->result[0], p, x->value[i],
+             (fsim_doubt){loose || isinf(b) ? INFINITY : b - shared, shared, fmax(fsim_unit(x->dtype), 0x1p-60)});
 }
 
 /* The element of the source that point p takes, or -1: cuts in order, each restoring the source's extent along its
@@ -39,7 +39,7 @@ void fsim_interpret_assembly(const fsim_interpreter *in, const fsim_node *n)
             }
         }
         if (at < 0)
-            fsim_put(in, n->result[0], p, n->attrs.value, 0, 0, 1);
+            fsim_put(in, n->result[0], p, n->attrs.value, (fsim_doubt){0, 0, 1});
     }
 }
 
@@ -122,13 +122,14 @@ void fsim_interpret_scan(const fsim_interpreter *in, const fsim_node *n)
             if (n->op == FSIM_OP_CUMSUM) {
                 fsim_sum_add(&sum, v, isinf(b) ? b : b - shared, shared);
                 fsim_put(in, n->result[0], p, sum.value,
-                         fsim_sum_own(&sum) + (floating ? fsim_sum_rounding(&sum, unit) : 0), sum.shared,
-                         i == 0 ? fmax(unit, fsim_unit(x.dtype)) : unit);
+                         (fsim_doubt){fsim_sum_own(&sum) + (floating ? fsim_sum_rounding(&sum, unit) : 0), sum.shared,
+                                      i == 0 ? fmax(unit, fsim_unit(x.dtype)) : unit});
             } else {
                 off = fabs(product) * b + (fabs(v) + b) * off +
                       (floating && i > 0 ? 2 * unit * fabs(product * v) + least : 0);
                 product *= v;
-                fsim_put(in, n->result[0], p, product, off, 0, i == 0 ? fmax(unit, fsim_unit(x.dtype)) : unit);
+                fsim_put(in, n->result[0], p, product,
+                         (fsim_doubt){off, 0, i == 0 ? fmax(unit, fsim_unit(x.dtype)) : unit});
             }
         }
     }
@@ -178,10 +179,12 @@ void fsim_interpret_sort(const fsim_interpreter *in, const fsim_node *n)
             const bool clear = (i == 0 || separate(&row[i], &row[i - 1])) &&
                                (i == length - 1 || separate(&row[i], &row[i + 1])) &&
                                (most == row[i].bound || isfinite(most));
-            fsim_put(in, n->result[0], p, row[i].value, most, 0,
-                     fmax(fsim_unit(x.dtype), 0x1p-60)); /* order statistics move no further than the elements do */
+            fsim_put(in, n->result[0], p, row[i].value,
+                     (fsim_doubt){most, 0,
+                                  fmax(fsim_unit(x.dtype),
+                                       0x1p-60)}); /* order statistics move no further than the elements do */
             if (n->results > 1)
-                fsim_put(in, n->result[1], p, (double)row[i].at, clear ? 0 : INFINITY, 0, 0);
+                fsim_put(in, n->result[1], p, (double)row[i].at, (fsim_doubt){clear ? 0 : INFINITY, 0, 0});
         }
     }
     free(row);

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gather.c: the rules of assemblies (concat, pad, roll) and of gathers: which element is chosen by range, or by data.
+ */
+#include "graph/build.h"
+
+#include <string.h>
+
+static const char *text_of(const fsim_call *call, const fsim_shape *s)
+{
+    return fsim_shape_text(call->build->arena, s);
+}
+
+static void read_piece(const fsim_call *call, fsim_access *x, const fsim_tensor *t, const fsim_cut *cut, int cuts)
+{
+    fsim_cut *own = fsim_new(call->build->arena, fsim_cut, cuts);
+    memcpy(own, cut, (size_t)cuts * sizeof *cut);
+    x->how = FSIM_READ_PIECE;
+    x->cut = own;
+    x->cuts = cuts;
+    x->map = (fsim_map){.offset = t->offset};
+}
+
+bool fsim_rule_concat(fsim_call *call)
+{
+    fsim_shape out = fsim_arg(call, 0)->shape;
+    fsim_dtype dtype = fsim_arg(call, 0)->dtype;
+    int64_t stride[FSIM_MAX_RANK], at = 0;
+    int dim;
+    if (!fsim_one_dim(call, out.rank, &dim))
+        return false;
+    for (int i = 1; i < call->args; i++) {
+        const fsim_shape *s = &fsim_arg(call, i)->shape;
+        dtype = fsim_dtype_promote(dtype, fsim_arg(call, i)->dtype);
+        if (s->rank != out.rank)
+            return fsim_refuse(call, "ranks %d and %d differ", out.rank, s->rank);
+        for (int d = 0; d < out.rank; d++)
+            if (d != dim && s->dim[d] != out.dim[d])
+                return fsim_refuse(call, "shapes %s and %s differ outside dimension %d", text_of(call, &out),
+                                   text_of(call, s), dim);
+        out.dim[dim] += s->dim[dim];
+        if (out.dim[dim] > FSIM_MAX_DIM)
+            return fsim_refuse(call, "dimension %d grows beyond %lld", dim, (long long)FSIM_MAX_DIM);
+    }
+    fsim_node *n = out.rank ? fsim_add_node(call, &out, dtype, 1) : NULL;
+    if (!n)
+        return out.rank ? false : fsim_refuse(call, "wants tensors of at least one dimension");
+    fsim_row_major(&out, stride);
+    for (int i = 0; i < call->args; i++) {
+        const fsim_tensor *t = fsim_arg(call, i);
+        const int64_t size = t->shape.dim[dim];
+        read_piece(call, &n->arg[i], t, &(fsim_cut){stride[dim], out.dim[dim], at, size, size, 0}, 1);
+        at += size;
+    }
+    return true;
+}
+
+bool fsim_rule_pad(fsim_call *call)
+{
+    const fsim_tensor *t = fsim_arg(call, 0);
+    fsim_shape out = t->shape;
+    fsim_cut cut[FSIM_MAX_RANK];
+    int64_t inner = 1, kept = 1;
+    int cuts = 0;
+    const fsim_list *pads = &call->list[FSIM_ATTR_PADDING];
+    if (pads->count % 2 != 0 || pads->count > 2 * out.rank)
+        return fsim_refuse(call, "wants 'padding' as pairs of before and after, last dimension first");
+    for (int i = 0; i < out.rank; i++) { /* innermost first: a cut's `inner` counts the source's elements */
+        const int64_t have = t->shape.dim[out.rank - 1 - i];
+        const bool given = i < pads->count / 2;
+        const int64_t before = given ? pads->at[2 * i] : 0, after = given ? pads->at[2 * i + 1] : 0;
+        if (before > FSIM_MAX_DIM || before < -FSIM_MAX_DIM || after > FSIM_MAX_DIM || after < -FSIM_MAX_DIM)
+            return fsim_refuse(call, "padding of %lld and %lld elements", (long long)before, (long long)after);
+        const int64_t first = before > 0 ? before : 0, skipped = before < 0 ? -before : 0;
+        const int64_t size = have - skipped + (after < 0 ? after : 0);
+        out.dim[out.rank - 1 - i] = have + before + after;
+        if (before != 0 || after != 0)
+            cut[cuts++] = (fsim_cut){inner, have + before + after, first, size > 0 ? size : 0, have, skipped};
+        inner *= have;
+        kept *= size > 0 ? size : 0;
+    }
+    fsim_node *n = fsim_add_node(call, &out, t->dtype, 1);
+    if (!n)
+        return false;
+    read_piece(call, &n->arg[0], fsim_arg(call, 0), cut, cuts);
+    n->arg[0].distinct = kept;
+    return true;
+}
+
+/* The shift of each dimension that moves, as the two cuts that meet at the seam. */
+static bool shifts(const fsim_call *call, const fsim_shape *s, fsim_cut (*seam)[2], int *moved)
+{
+    const fsim_list *by = &call->list[FSIM_ATTR_ROLL], *dims = &call->list[FSIM_ATTR_DIMS];
+    int64_t stride[FSIM_MAX_RANK];
+    fsim_row_major(s, stride);
+    *moved = 0;
+    for (int i = 0; i < by->count; i++) {
+        int d = s->rank ? s->rank - 1 : 0;
+        if (dims->given && (i >= dims->count || !fsim_wrap_dim(call, s->rank, dims->at[i], &d)))
+            return i < dims->count
+                       ? false
+                       : fsim_refuse(call, "'roll' has %d entries for %d dimensions", by->count, dims->count);
+        if (s->rank == 0 || (!dims->given && i > 0))
+            break; /* without dims: once over all elements in order */
+        const int64_t inner = dims->given ? stride[d] : 1, extent = dims->given ? s->dim[d] : fsim_elems(s);
+        const int64_t shift = (by->at[i] % extent + extent) % extent;
+        if (shift == 0)
+            continue;
+        seam[*moved][0] = (fsim_cut){inner, extent, shift, extent - shift, extent, 0};
+        seam[(*moved)++][1] = (fsim_cut){inner, extent, 0, shift, extent, extent - shift};
+    }
+    return true;
+}
+
+bool fsim_rule_roll(fsim_call *call)
+{
+    const fsim_tensor t = *fsim_arg(call, 0);
+    fsim_cut seam[FSIM_MAX_RANK][2], cut[FSIM_MAX_RANK];
+    int moved;
+    if (call->list[FSIM_ATTR_ROLL].count > FSIM_MAX_RANK)
+        return fsim_refuse(call, "'roll' has %d entries; at most %d", call->list[FSIM_ATTR_ROLL].count, FSIM_MAX_RANK);
+    if (!shifts(call, &t.shape, seam, &moved))
+        return false;
+    fsim_node *n = fsim_add_node(call, &t.shape, t.dtype, 1);
+    if (!n)
+        return false;
+    const fsim_access whole = n->arg[0];
+    n->args = 1 << moved;
+    n->arg = fsim_new(call->build->arena, fsim_access, n->args);
+    for (int i = 0; i < n->args; i++) { /* one box for each choice of a side of every seam */
+        for (int k = 0; k < moved; k++)
+            cut[k] = seam[k][i >> k & 1];
+        n->arg[i] = whole;
+        read_piece(call, &n->arg[i], &t, cut, moved);
+    }
+    return true;
+}
+
+/* Gathers: rows of a table at places that are data. */
+
+static bool gathered(fsim_call *call, int table, int index)
+{
+    const fsim_tensor *t = fsim_arg(call, table), *at = fsim_arg(call, index);
+    fsim_shape out = at->shape;
+    if (t->shape.rank < 1 || at->shape.rank + t->shape.rank - 1 > FSIM_MAX_RANK)
+        return fsim_refuse(call, "cannot take rows of %s at %s", text_of(call, &t->shape), text_of(call, &at->shape));
+    if (fsim_dtype_floating(at->dtype) && at->dtype != FSIM_F32)
+        return fsim_refuse(call, "the index '%s' is %s; wants integers", at->name, fsim_dtype_names[at->dtype]);
+    int64_t run = 1;
+    for (int d = 1; d < t->shape.rank; d++) {
+        out.dim[out.rank++] = t->shape.dim[d];
+        run *= t->shape.dim[d];
+    }
+    const int64_t rows = at->elems, offset = at->offset, have = t->elems;
+    fsim_node *n = fsim_add_node(call, &out, t->dtype, 1);
+    if (!n)
+        return false;
+    n->arg[table].how = FSIM_READ_INDIRECT;
+    n->arg[table].rows = rows;
+    n->arg[table].run = run;
+    n->arg[table].distinct = rows * run < have ? rows * run : have;
+    n->arg[table].map.offset = fsim_arg(call, table)->offset;
+    fsim_map_push(&n->arg[table].map, rows, 0);
+    fsim_map_push(&n->arg[table].map, run, 1);
+    n->arg[table].map.split = n->arg[table].map.modes;
+    n->arg[table].any = (fsim_mode){have / run, run};
+    fsim_map m = {.offset = offset};
+    fsim_map_push(&m, rows, 1);
+    fsim_map_push(&m, run, 0);
+    m.split = m.modes;
+    n->arg[index].map = fsim_map_simplify(m);
+    return true;
+}
+
+bool fsim_rule_gather(fsim_call *call) { return gathered(call, 0, 1); }
+bool fsim_rule_embedding(fsim_call *call) { return gathered(call, 1, 0); }
+
+/* One class of x[N, C, ...] for each target[N, ...]. */
+bool fsim_rule_pick(fsim_call *call)
+{
+    const fsim_tensor *x = fsim_arg(call, 0), *target = fsim_arg(call, 1);
+    const fsim_shape out = target->shape;
+    const int64_t rows = target->elems;
+    if (x->elems % rows != 0)
+        return fsim_refuse(call, "target %s does not match %s", text_of(call, &out), text_of(call, &x->shape));
+    const int64_t classes = x->elems / rows,
+                  inner = x->shape.rank && rows % x->shape.dim[0] == 0 ? rows / x->shape.dim[0] : 1; /* x[N, C, ...] */
+    fsim_node *n = fsim_add_node(call, &out, x->dtype, 1);
+    if (!n)
+        return false;
+    n->arg[0].how = FSIM_READ_INDIRECT;
+    n->arg[0].rows = rows;
+    n->arg[0].run = 1;
+    n->arg[0].distinct = rows;
+    n->arg[0].any = (fsim_mode){classes, inner};
+    n->arg[0].map.offset = fsim_arg(call, 0)->offset;
+    fsim_map_push(&n->arg[0].map, rows / inner, classes * inner);
+    fsim_map_push(&n->arg[0].map, inner, 1);
+    n->arg[0].map.split = n->arg[0].map.modes;
+    fsim_read_broadcast(call, n, 1, &out);
+    return true;
+}
+
+bool fsim_rule_scatter(fsim_call *call)
+{
+    const fsim_shape out = fsim_arg(call, 0)->shape;
+    int dim;
+    return fsim_keep_dim(call, &dim) && fsim_add_whole(call, &out, fsim_arg(call, 0)->dtype);
+}

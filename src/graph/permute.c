@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* permute.c: the rules of views and of index maps: an element of the result is one of the argument. */
+#include "graph/build.h"
+
+static const char *text_of(const fsim_call *call, const fsim_shape *s)
+{
+    return fsim_shape_text(call->build->arena, s);
+}
+
+bool fsim_rule_reshape(fsim_call *call)
+{
+    const fsim_tensor *t = fsim_arg(call, 0);
+    fsim_shape out = {0};
+    int guess = -1;
+    double known = 1;
+    if (!fsim_shape_from(call, FSIM_ATTR_SHAPE, &out))
+        return false;
+    for (int i = 0; i < out.rank; i++) {
+        if (out.dim[i] == -1) {
+            if (guess >= 0)
+                return fsim_refuse(call, "only one dimension may be -1");
+            guess = i;
+        } else {
+            known *= (double)out.dim[i];
+        }
+    }
+    if (guess >= 0)
+        out.dim[guess] =
+            known > 0 && known <= (double)t->elems && t->elems % (int64_t)known == 0 ? t->elems / (int64_t)known : 0;
+    double elems = 1;
+    for (int i = 0; i < out.rank; i++)
+        elems *= (double)out.dim[i];
+    if (elems != (double)t->elems)
+        return fsim_refuse(call, "cannot view %s (%lld elements) as %s", text_of(call, &t->shape), (long long)t->elems,
+                           text_of(call, &out));
+    call->result[0] = fsim_add_view(call->build, call->at, call->out[0], &out, call->arg[0], 0);
+    return call->result[0] >= 0;
+}
+
+/* One primitive whose only argument is read through m. */
+static bool through(fsim_call *call, const fsim_shape *out, fsim_map m)
+{
+    fsim_node *n = fsim_add_node(call, out, fsim_arg(call, 0)->dtype, 1);
+    if (!n)
+        return false;
+    m.offset += fsim_arg(call, 0)->offset;
+    m.split = m.modes;
+    n->arg[0].map = fsim_map_simplify(m);
+    bool exact;
+    n->arg[0].distinct = fsim_map_distinct(&n->arg[0].map, &exact);
+    return true;
+}
+
+static bool permuted(fsim_call *call, const int *order)
+{
+    const fsim_shape *in = &fsim_arg(call, 0)->shape;
+    int64_t stride[FSIM_MAX_RANK];
+    fsim_shape out = {.rank = in->rank};
+    fsim_map m = {0};
+    fsim_row_major(in, stride);
+    for (int i = 0; i < in->rank; i++) {
+        out.dim[i] = in->dim[order[i]];
+        fsim_map_push(&m, out.dim[i], stride[order[i]]);
+    }
+    return through(call, &out, m);
+}
+
+bool fsim_rule_permute(fsim_call *call)
+{
+    const fsim_list *l = &call->list[FSIM_ATTR_DIMS];
+    const int rank = fsim_arg(call, 0)->shape.rank;
+    int order[FSIM_MAX_RANK], seen = 0;
+    if (l->count != rank)
+        return fsim_refuse(call, "'dims' lists %d of the tensor's %d dimensions", l->count, rank);
+    for (int i = 0; i < rank; i++) {
+        if (!fsim_wrap_dim(call, rank, l->at[i], &order[i]))
+            return false;
+        if (seen & 1 << order[i])
+            return fsim_refuse(call, "'dims' names dimension %d twice", order[i]);
+        seen |= 1 << order[i];
+    }
+    return permuted(call, order);
+}
+
+bool fsim_rule_transpose(fsim_call *call)
+{
+    const fsim_list *l = &call->list[FSIM_ATTR_DIMS];
+    const int rank = fsim_arg(call, 0)->shape.rank;
+    int order[FSIM_MAX_RANK], i, j;
+    if (l->given && l->count != 2)
+        return fsim_refuse(call, "'dims' names the two dimensions to swap; found %d", l->count);
+    if (!l->given && rank < 2)
+        return fsim_refuse(call, "wants 'dims: [i, j]'");
+    if (!fsim_wrap_dim(call, rank, l->given ? l->at[0] : -2, &i) ||
+        !fsim_wrap_dim(call, rank, l->given ? l->at[1] : -1, &j))
+        return false;
+    for (int d = 0; d < rank; d++)
+        order[d] = d;
+    order[i] = j;
+    order[j] = i;
+    return permuted(call, order);
+}
+
+/* A box of the argument: a view when its elements are contiguous. */
+static bool boxed(fsim_call *call, const int64_t *start, const fsim_shape *out)
+{
+    const fsim_tensor *t = fsim_arg(call, 0);
+    int64_t stride[FSIM_MAX_RANK], offset = 0;
+    bool contiguous = true, cut = false;
+    fsim_map m = {0};
+    fsim_row_major(&t->shape, stride);
+    for (int d = out->rank; d-- > 0;) {
+        if (start[d] < 0 || out->dim[d] < 1 || start[d] + out->dim[d] > t->shape.dim[d])
+            return fsim_refuse(call, "elements %lld to %lld of dimension %d, which has %lld", (long long)start[d],
+                               (long long)(start[d] + out->dim[d] - 1), d, (long long)t->shape.dim[d]);
+        offset += start[d] * stride[d];
+        contiguous = contiguous && (!cut || out->dim[d] == 1);
+        cut = cut || out->dim[d] != t->shape.dim[d];
+    }
+    if (contiguous) {
+        call->result[0] = fsim_add_view(call->build, call->at, call->out[0], out, call->arg[0], offset);
+        return call->result[0] >= 0;
+    }
+    for (int d = 0; d < out->rank; d++)
+        fsim_map_push(&m, out->dim[d], stride[d]);
+    m.offset = offset;
+    return through(call, out, m);
+}
+
+bool fsim_rule_slice(fsim_call *call)
+{
+    const fsim_list *start = &call->list[FSIM_ATTR_START], *size = &call->list[FSIM_ATTR_SIZE],
+                    *dims = &call->list[FSIM_ATTR_DIMS];
+    fsim_shape out = fsim_arg(call, 0)->shape;
+    int64_t from[FSIM_MAX_RANK] = {0};
+    if (start->count != size->count)
+        return fsim_refuse(call, "wants 'start' and 'size' of equal length");
+    if (!dims->given && start->count != out.rank && !(start->count == 1 && out.rank >= 1 && start->whole))
+        return fsim_refuse(call, "'start' has %d entries for %d dimensions", start->count, out.rank);
+    if (dims->given && dims->count != start->count)
+        return fsim_refuse(call, "'dim' and 'start' differ in length");
+    for (int i = 0; i < start->count; i++) {
+        int d = i;
+        if (dims->given && !fsim_wrap_dim(call, out.rank, dims->at[i], &d))
+            return false;
+        from[d] = start->at[i] < 0 ? start->at[i] + out.dim[d] : start->at[i];
+        out.dim[d] = size->at[i];
+    }
+    return boxed(call, from, &out);
+}
+
+bool fsim_rule_split(fsim_call *call)
+{
+    const fsim_list *size = &call->list[FSIM_ATTR_SIZE];
+    const fsim_shape in = fsim_arg(call, 0)->shape;
+    int dim;
+    if (!fsim_one_dim(call, in.rank, &dim))
+        return false;
+    int64_t at = 0;
+    for (int i = 0; i < call->outs; i++) {
+        int64_t from[FSIM_MAX_RANK] = {0};
+        fsim_shape out = in;
+        if (size->given && size->count > 1 && size->count != call->outs)
+            return fsim_refuse(call, "%d sizes for %d outputs", size->count, call->outs);
+        out.dim[dim] = !size->given      ? (in.dim[dim] + call->outs - 1) / call->outs
+                       : size->count > 1 ? size->at[i]
+                                         : size->at[0];
+        if (at + out.dim[dim] > in.dim[dim] && size->count <= 1)
+            out.dim[dim] = in.dim[dim] - at;
+        from[dim] = at;
+        at += out.dim[dim];
+        fsim_call one = *call;
+        one.op = FSIM_OP_SLICE;
+        one.out = &call->out[i];
+        one.outs = 1;
+        one.result = &call->result[i];
+        if (!boxed(&one, from, &out))
+            return false;
+    }
+    if (at != in.dim[dim])
+        return fsim_refuse(call, "the pieces hold %lld of dimension %d's %lld", (long long)at, dim,
+                           (long long)in.dim[dim]);
+    return true;
+}
+
+bool fsim_rule_expand(fsim_call *call)
+{
+    const fsim_shape *in = &fsim_arg(call, 0)->shape;
+    const fsim_list *repeats = &call->list[FSIM_ATTR_REPEATS];
+    int64_t stride[FSIM_MAX_RANK];
+    fsim_shape out = {0};
+    fsim_map m = {0};
+    fsim_row_major(in, stride);
+    if (!repeats->given && !call->list[FSIM_ATTR_SHAPE].given)
+        return fsim_refuse(call, "wants 'shape' or 'repeats'");
+    if (!fsim_shape_from(call, repeats->given ? FSIM_ATTR_REPEATS : FSIM_ATTR_SHAPE, &out))
+        return false;
+    if (out.rank < in->rank)
+        return fsim_refuse(call, "cannot expand %s to rank %d", text_of(call, in), out.rank);
+    for (int d = 0; d < out.rank; d++) {
+        const int own = d - (out.rank - in->rank);
+        const int64_t have = own < 0 ? 1 : in->dim[own], step = own < 0 ? 0 : stride[own];
+        if (repeats->given) {
+            const int64_t times = out.dim[d];
+            if (times < 1 || times > FSIM_MAX_DIM / have)
+                return fsim_refuse(call, "repeats %lld is out of range", (long long)times);
+            fsim_map_push(&m, times, 0);
+            fsim_map_push(&m, have, step);
+            out.dim[d] = times * have;
+            continue;
+        }
+        if (out.dim[d] == -1)
+            out.dim[d] = have;
+        if (have != 1 && have != out.dim[d])
+            return fsim_refuse(call, "cannot expand %s to %s", text_of(call, in), text_of(call, &out));
+        fsim_map_push(&m, out.dim[d], have == 1 ? 0 : step);
+    }
+    if (m.modes > FSIM_MAX_MODES)
+        return fsim_refuse(call, "too many dimensions");
+    return through(call, &out, m);
+}
+
+bool fsim_rule_flip(fsim_call *call)
+{
+    const fsim_shape in = fsim_arg(call, 0)->shape;
+    const fsim_list *dims = &call->list[FSIM_ATTR_DIMS];
+    int64_t stride[FSIM_MAX_RANK];
+    int flipped = 0;
+    fsim_map m = {0};
+    fsim_row_major(&in, stride);
+    for (int i = 0; i < dims->count; i++) {
+        int d;
+        if (!fsim_wrap_dim(call, in.rank, dims->at[i], &d))
+            return false;
+        flipped |= 1 << d;
+    }
+    for (int d = 0; d < in.rank; d++) {
+        const bool back = flipped & 1 << d;
+        fsim_map_push(&m, in.dim[d], back ? -stride[d] : stride[d]);
+        m.offset += back ? stride[d] * (in.dim[d] - 1) : 0;
+    }
+    return through(call, &in, m);
+}
+
+/* Halves of the last dimension swapped (the first negated): rotary embedding's partner of each element. */
+bool fsim_rule_rotate_half(fsim_call *call)
+{
+    const fsim_shape in = fsim_arg(call, 0)->shape;
+    const int64_t last = in.rank ? in.dim[in.rank - 1] : 1;
+    if (last % 2 != 0)
+        return fsim_refuse(call, "wants an even last dimension; found %lld", (long long)last);
+    fsim_map m = {.offset = last / 2};
+    fsim_map_push(&m, fsim_elems(&in) / last, last);
+    fsim_map_push(&m, 2, -(last / 2));
+    fsim_map_push(&m, last / 2, 1);
+    return through(call, &in, m);
+}
