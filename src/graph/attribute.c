@@ -17,28 +17,12 @@ const char *const fsim_attr_type_names[FSIM_TYPE_COUNT] = {[FSIM_TYPE_DIMS] = "d
                                                            [FSIM_TYPE_TEXT] = "text",
                                                            [FSIM_TYPE_DTYPE] = "dtype"};
 
-#define AT_NONE        (-1)
-#define AT(field)      (int)offsetof(fsim_attrs, field)
-#define AT_alpha       AT(alpha)
-#define AT_approximate AT(approximate)
-#define AT_causal      AT(causal)
-#define AT_compute     AT(compute)
-#define AT_dtype       AT(dtype)
-#define AT_eps         AT(eps)
-#define AT_groups      AT(groups)
-#define AT_k           AT(k)
-#define AT_keepdim     AT(keepdim)
-#define AT_margin      AT(margin)
-#define AT_max         AT(max)
-#define AT_min         AT(min)
-#define AT_p           AT(p)
-#define AT_scalar      AT(scalar)
-#define AT_training    AT(training)
-#define AT_value       AT(value)
-
 const fsim_attr_row fsim_attr_rows[FSIM_ATTR_COUNT] = {
 #define FSIM_ATTR(id, name, also, type, field, least, most, words, meaning)                                            \
-    [FSIM_ATTR_##id] = {name, also, FSIM_TYPE_##type, AT_##field, (double)(least), (double)(most), words, meaning},
+    [FSIM_ATTR_##id] = {name,           also,  FSIM_TYPE_##type, (int)offsetof(fsim_attrs, field), (double)(least),    \
+                        (double)(most), words, meaning},
+#define FSIM_CALL(id, name, also, type, least, most, words, meaning)                                                   \
+    [FSIM_ATTR_##id] = {name, also, FSIM_TYPE_##type, -1, (double)(least), (double)(most), words, meaning},
 #include "graph/attribute.def"
 #undef FSIM_ATTR
 };

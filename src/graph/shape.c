@@ -229,6 +229,14 @@ fsim_dtype fsim_promoted(const fsim_call *call)
 }
 
 bool fsim_rule_same(fsim_call *call) { return elementwise(call, fsim_arg(call, 0)->dtype); }
+
+bool fsim_rule_dropout(fsim_call *call)
+{
+    if (call->attrs.p > 1)
+        return fsim_refuse(call, "'p' is %g; wants 0 to 1", call->attrs.p);
+    return fsim_rule_same(call);
+}
+
 bool fsim_rule_floating(fsim_call *call) { return elementwise(call, fsim_floating_of(fsim_arg(call, 0)->dtype)); }
 
 /* The one dimension of a tensor of this rank that the call works along. */
