@@ -113,7 +113,7 @@ static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int fro
                                .b = to,
                                .through = -1,
                                .limit = (double)w->p->limits.shared_per_block,
-                               .unit = "bytes of shared memory per block"};
+                               .unit = FSIM_IN_SHARED_BYTES};
     if (!legal && (r.why.a < 0 || r.why.b < 0 || r.why.rule == FSIM_RULE_GRID_BARRIER)) {
         r.why.a = from;
         r.why.b = to;
@@ -167,7 +167,7 @@ static void refuse_orders(refusals *w)
                                               .through = -1,
                                               .needed = (double)g->node[reduction].reduced,
                                               .limit = 1,
-                                              .unit = "orders of summation"},
+                                              .unit = FSIM_IN_ORDERS},
                                       .saving_s = now.time_s - free.time_s,
                                       .saving_bytes = now.dram_read_bytes + now.dram_write_bytes -
                                                       free.dram_read_bytes - free.dram_write_bytes};

@@ -109,6 +109,8 @@ typedef struct {
 } fsim_emitter;
 
 void fsim_text_put(fsim_arena *a, fsim_text *t, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The same, of a va_list. */
+void fsim_text_put_v(fsim_arena *a, fsim_text *t, const char *format, va_list args);
 void fsim_text_clear(fsim_text *t);
 /* A line in the block of `depth`: 0 is the head. Indented. */
 void fsim_say(fsim_emitter *e, int depth, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -82,10 +82,10 @@ static void put(flash *f, int depth, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    char line[2048];
-    vsnprintf(line, sizeof line, format, args);
+    fsim_text line = {0};
+    fsim_text_put_v(f->e->a, &line, format, args);
     va_end(args);
-    put_lines(f, depth, line);
+    put_lines(f, depth, text_of(&line));
 }
 
 /* A stretch of text that sees nothing of what came before. */

@@ -5,9 +5,11 @@
 #include <ctype.h>
 #include <string.h>
 
+/* Of a long name its beginning: numbers tell kernels apart, and parameters that begin alike. */
 static const char *identifier(fsim_arena *a, const char *prefix, const char *name)
 {
-    char *out = fsim_printf(a, "%s%s", prefix, name);
+    enum { MOST = 160 };
+    char *out = fsim_printf(a, "%s%.*s", prefix, MOST, name);
     for (char *p = out; *p; p++)
         *p = isalnum((unsigned char)*p) ? *p : '_';
     return out;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void put_v(fsim_arena *a, fsim_text *t, const char *format, va_list args)
+void fsim_text_put_v(fsim_arena *a, fsim_text *t, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
@@ -26,7 +26,7 @@ void fsim_text_put(fsim_arena *a, fsim_text *t, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    put_v(a, t, format, args);
+    fsim_text_put_v(a, t, format, args);
     va_end(args);
 }
 
@@ -49,7 +49,7 @@ void fsim_say(fsim_emitter *e, int depth, const char *format, ...)
     va_list args;
     indent(e, t, depth);
     va_start(args, format);
-    put_v(e->a, t, format, args);
+    fsim_text_put_v(e->a, t, format, args);
     va_end(args);
     fsim_text_put(e->a, t, "\n");
 }
@@ -60,7 +60,7 @@ void fsim_open(fsim_emitter *e, const char *format, ...)
     va_list args;
     indent(e, t, e->depth);
     va_start(args, format);
-    put_v(e->a, t, format, args);
+    fsim_text_put_v(e->a, t, format, args);
     va_end(args);
     fsim_text_put(e->a, t, "\n");
     e->depth++;

@@ -6,11 +6,9 @@
 
 enum { MOST_WALKED = 96, MOST_SIBLINGS = 8, STEP_BYTES = 64 };
 
-static const char online_sum[] = "elements of a row summed online, tile by tile";
-
 static fsim_class class_of(const fsim_graph *g, int n) { return fsim_ops[g->node[n].op].class; }
 
-static bool refuse(fsim_refusal *why, fsim_rule rule, int a, int b, double needed, double limit, const char *unit,
+static bool refuse(fsim_refusal *why, fsim_rule rule, int a, int b, double needed, double limit, fsim_refusal_unit unit,
                    bool final)
 {
     *why = (fsim_refusal){
@@ -215,8 +213,7 @@ bool fsim_may_chain(const fsim_limits *limits, int first, int second, fsim_joint
     flow f;
     *out = (fsim_joint){.kind = FSIM_CHAINED, .first = first, .second = second, .side = -1};
     if (a->gemm.convolution || b->gemm.convolution)
-        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, 2, 1,
-                      "a convolution is not chained with another contraction", true);
+        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, 2, 1, FSIM_IN_CONVOLUTION, true);
     flow_from(g, first, second, &f);
     bool reads[2] = {false, false}, reductions = false;
     fsim_row_kind kind = FSIM_BOUND;
@@ -229,30 +226,27 @@ bool fsim_may_chain(const fsim_limits *limits, int first, int second, fsim_joint
         }
     }
     if (out->side < 0)
-        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, 2, 1,
-                      "neither reads the result of the other, and they share no operand", !f.more);
+        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, 2, 1, FSIM_IN_UNRELATED, !f.more);
     if (reads[0] && reads[1])
-        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, 2, 1,
-                      "both operands of the second come from the first", true);
+        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, 2, 1, FSIM_IN_BOTH_OPERANDS, true);
     if (!frame_of(g, second, out) || out->rows * out->width != a->points || a->reduced != a->gemm.k)
         return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, (double)(out->rows * out->width), (double)a->points,
-                      "the second does not read each element of the first's result for one row of its own", true);
+                      FSIM_IN_CROSS_ROWS, true);
     for (int i = 0; i < f.count; i++)
         reductions = reductions || (class_of(g, f.node[i]) == FSIM_REDUCE && f.node[i] < second);
     out->online = reductions && out->width > FSIM_TILE_ROW;
     out->batch = a->gemm.batch > b->gemm.batch ? a->gemm.batch : b->gemm.batch;
     if (out->online && kind != FSIM_FREE && kind != FSIM_SCALED)
         return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, second, (double)out->width, FSIM_TILE_ROW,
-                      "elements of a row in one tile", true);
+                      FSIM_IN_TILE_ROW, true);
     if (out->online && kind == FSIM_SCALED && limits->strict)
-        return refuse(why, FSIM_RULE_NUMERICS, first, second, (double)out->width, FSIM_TILE_ROW, online_sum, true);
+        return refuse(why, FSIM_RULE_NUMERICS, first, second, (double)out->width, FSIM_TILE_ROW, FSIM_IN_ONLINE, true);
     out->online = out->online && kind == FSIM_SCALED;
     const int64_t results = b->points / out->rows;
     const int elem = fsim_dtype_bytes(g->tensor[a->arg[0].tensor].dtype);
     const int64_t least = fsim_chain_bytes(FSIM_CHAIN_LEAST, FSIM_CHAIN_LEAST, a->gemm.k, results, elem);
-    return least <= limits->shared_per_block ||
-           refuse(why, FSIM_RULE_SHARED, first, second, (double)least, (double)limits->shared_per_block,
-                  "bytes of shared memory per block", true);
+    return least <= limits->shared_per_block || refuse(why, FSIM_RULE_SHARED, first, second, (double)least,
+                                                       (double)limits->shared_per_block, FSIM_IN_SHARED_BYTES, true);
 }
 
 /* Every primitive on a path from first to second, both included. */
@@ -418,7 +412,7 @@ bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_j
         contraction[contractions++] = node[i];
         if (contractions > MOST_SIBLINGS)
             return refuse(why, FSIM_RULE_CONTRACTIONS, contraction[0], node[i], contractions, MOST_SIBLINGS,
-                          "there are more of them than a kernel fuses", true);
+                          FSIM_IN_SIBLINGS, true);
     }
     const int c = contraction[0];
     *out = (fsim_joint){.kind = FSIM_ROWS, .first = c};
@@ -432,12 +426,12 @@ bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_j
         loose.strict = false;
         if (chained_apart(limits, c, low, high))
             return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, other, (double)g->node[low].reduced, FSIM_TILE_ROW,
-                          "elements of a row in one tile", false);
+                          FSIM_IN_TILE_ROW, false);
         if (limits->strict && chained_apart(&loose, c, low, high))
             return refuse(why, FSIM_RULE_NUMERICS, first, other, (double)g->node[low].reduced, FSIM_TILE_ROW,
-                          online_sum, true);
+                          FSIM_IN_ONLINE, true);
         return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, other, (double)g->node[low].reduced, FSIM_TILE_ROW,
-                      "elements of a row in one tile", true);
+                      FSIM_IN_TILE_ROW, true);
     }
     bool siblings = true;
     for (int i = 0; i < contractions; i++)
@@ -446,15 +440,14 @@ bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_j
     out->kind = FSIM_SIBLINGS;
     if (siblings)
         return low < 0 || refuse(why, FSIM_RULE_REDUCED_EPILOGUE, c, low, (double)g->node[low].reduced, 1,
-                                 "elements of a row in tiles of several contractions", true);
+                                 FSIM_IN_SEVERAL_TILES, true);
     if (contractions > 2)
         return refuse(why, FSIM_RULE_CONTRACTIONS, c, contraction[contractions - 1], contractions, 2,
-                      "a chain fuses two contractions, and here are more", true);
+                      FSIM_IN_MORE_BETWEEN, true);
     if (!fsim_may_chain(limits, c, contraction[1], out, why))
         return false;
     if (low >= 0 && (low < c || high > contraction[1]))
         return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, low < c ? low : contraction[1], low < c ? c : high,
-                      (double)g->node[low < c ? low : high].reduced, 1,
-                      "elements of a row outside the chain of two contractions", true);
+                      (double)g->node[low < c ? low : high].reduced, 1, FSIM_IN_OUTSIDE_CHAIN, true);
     return true;
 }

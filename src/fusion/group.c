@@ -5,19 +5,12 @@
 #include "fusion/assembly.h"
 #include "fusion/online.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *const fsim_template_names[FSIM_TEMPLATE_COUNT] = {
     "pointwise", "copy",          "row_reduction", "column_reduction",    "full_reduction",
     "pooling",   "contraction",   "library",       "chained_contraction", "scan",
     "opaque",    "communication", "transfer"};
-
-const char *const fsim_rule_names[FSIM_RULE_COUNT] = {
-    "none",     "boundary",  "convexity",    "cycle",         "connected",
-    "space",    "index_map", "grid_barrier", "contractions",  "reduced_epilogue",
-    "prologue", "window",    "assembly",     "shared_memory", "parameters",
-    "numerics", "user",      "cost"};
 
 enum { WARP = 32 };      /* threads that take a branch together */
 enum { FEW_ROWS = 256 }; /* fewer than this and longer than FSIM_LONGEST_ROW: split over blocks */
@@ -54,7 +47,7 @@ typedef struct {
     fsim_scope scope; /* of what is being wanted */
 } work;
 
-static bool refuse(work *w, fsim_rule rule, int a, int b, double needed, double limit, const char *unit)
+static bool refuse(work *w, fsim_rule rule, int a, int b, double needed, double limit, fsim_refusal_unit unit)
 {
     *w->why =
         (fsim_refusal){.rule = rule, .a = a, .b = b, .through = -1, .needed = needed, .limit = limit, .unit = unit};
@@ -62,26 +55,11 @@ static bool refuse(work *w, fsim_rule rule, int a, int b, double needed, double 
 }
 
 /* The same for every larger set. */
-static bool refuse_for_good(work *w, fsim_rule rule, int a, int b, double needed, double limit, const char *unit)
+static bool refuse_for_good(work *w, fsim_rule rule, int a, int b, double needed, double limit, fsim_refusal_unit unit)
 {
     refuse(w, rule, a, b, needed, limit, unit);
     w->why->final = true;
     return false;
-}
-
-static int position(const int *node, int count, int n)
-{
-    int low = 0, high = count - 1;
-    while (low <= high) {
-        const int mid = low + (high - low) / 2;
-        if (node[mid] == n)
-            return mid;
-        if (node[mid] < n)
-            low = mid + 1;
-        else
-            high = mid - 1;
-    }
-    return -1;
 }
 
 static const fsim_node *node_at(const work *w, int i) { return &w->g->node[w->node[i]]; }
@@ -90,7 +68,7 @@ static fsim_class class_of(const work *w, int i) { return fsim_ops[node_at(w, i)
 static int maker(const work *w, int t)
 {
     const int n = w->g->tensor[t].producer;
-    return n < 0 ? -1 : position(w->node, w->count, n);
+    return n < 0 ? -1 : fsim_position(w->node, w->count, n);
 }
 
 static bool must_store(const work *w, int i)
@@ -101,7 +79,7 @@ static bool must_store(const work *w, int i)
         if (t->output || t->materialize)
             return true;
         for (int r = 0; r < t->readers; r++)
-            if (position(w->node, w->count, t->reader[r]) < 0)
+            if (fsim_position(w->node, w->count, t->reader[r]) < 0)
                 return true;
     }
     return false;
@@ -113,7 +91,7 @@ static bool read_inside(const work *w, int i)
     for (int k = 0; k < n->results; k++) {
         const fsim_tensor *t = &w->g->tensor[n->result[k]];
         for (int r = 0; r < t->readers; r++)
-            if (position(w->node, w->count, t->reader[r]) >= 0)
+            if (fsim_position(w->node, w->count, t->reader[r]) >= 0)
                 return true;
     }
     return false;
@@ -133,7 +111,7 @@ static bool demand(work *w, int i, const fsim_map *m, unsigned stages, int by)
             return true;
         }
     if (x->maps == FSIM_MAX_VIEWS)
-        return refuse(w, FSIM_RULE_INDEX_MAP, w->node[i], by, FSIM_MAX_VIEWS + 1, FSIM_MAX_VIEWS, "index maps");
+        return refuse(w, FSIM_RULE_INDEX_MAP, w->node[i], by, FSIM_MAX_VIEWS + 1, FSIM_MAX_VIEWS, FSIM_IN_INDEX_MAPS);
     if (!x->map) { /* nearly always the only one */
         x->map = fsim_new(w->a, fsim_map, 1);
         x->room = 1;
@@ -208,7 +186,7 @@ static bool external(work *w, const fsim_access *x, const fsim_map *m, unsigned 
         if (same_view(w, r, i, &s))
             return true;
     if (r->maps >= FSIM_MAX_VIEWS && !w->scope.place) /* pieces exclude each other: a thread has one of them */
-        return refuse(w, FSIM_RULE_INDEX_MAP, by, -1, FSIM_MAX_VIEWS + 1, FSIM_MAX_VIEWS, "index maps");
+        return refuse(w, FSIM_RULE_INDEX_MAP, by, -1, FSIM_MAX_VIEWS + 1, FSIM_MAX_VIEWS, FSIM_IN_INDEX_MAPS);
     const int view = r->maps, room = r->room;
     *FSIM_PUSH(w->a, r->map, r->maps, r->room) = s;
     place_view(w, r, view, room);
@@ -260,7 +238,7 @@ static bool want_argument(work *w, int i, const fsim_access *x, const fsim_map *
     else if (answer == FSIM_PIECE_UNKNOWN)
         made =
             refuse(w, x->how == FSIM_READ_MAP || x->how == FSIM_READ_PIECE ? FSIM_RULE_INDEX_MAP : FSIM_RULE_ASSEMBLY,
-                   from >= 0 ? w->node[from] : w->node[i], from >= 0 ? w->node[i] : -1, 0, 0, NULL);
+                   from >= 0 ? w->node[from] : w->node[i], from >= 0 ? w->node[i] : -1, 0, 0, FSIM_IN_NONE);
     w->scope = (fsim_scope){0};
     return made;
 }
@@ -274,8 +252,7 @@ static bool check_reduction(work *w, int i)
         const bool own =
             s->place ? fsim_piece_in_row(&x->map[k], s->place, w->out->reduced) : fsim_map_equal(&x->map[k], &w->row);
         if (!own || s->any)
-            return refuse(w, FSIM_RULE_GRID_BARRIER, w->node[i], -1, (double)node_at(w, i)->points, 1,
-                          "blocks that must finish first");
+            return refuse(w, FSIM_RULE_GRID_BARRIER, w->node[i], -1, (double)node_at(w, i)->points, 1, FSIM_IN_BLOCKS);
     }
     return true;
 }
@@ -291,7 +268,8 @@ static bool check_anchor(work *w, int i)
     fsim_map m = plain ? x->map[0] : fsim_identity(1);
     if (!plain || fsim_map_points(&m) != node_at(w, i)->points || !fsim_map_injective(&m))
         return refuse(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, x->maps == 1 ? (double)w->out->points : x->maps,
-                      x->maps == 1 ? (double)node_at(w, i)->points : 1, x->maps == 1 ? "points" : "index maps");
+                      x->maps == 1 ? (double)node_at(w, i)->points : 1,
+                      x->maps == 1 ? FSIM_IN_POINTS : FSIM_IN_INDEX_MAPS);
     w->out->anchor_map = m;
     return true;
 }
@@ -310,8 +288,7 @@ static bool want_operands(work *w, int i, int rows_from)
                                              : FSIM_CHAIN_FIRST;
         if (second && k == w->joint.side) {
             if (from < 0 || !(w->want[from].after & 1))
-                return refuse(w, FSIM_RULE_CONTRACTIONS, w->joint.first, w->joint.second, 2, 1,
-                              "what lies on the path between them is not all in the kernel");
+                return refuse(w, FSIM_RULE_CONTRACTIONS, w->joint.first, w->joint.second, 2, 1, FSIM_IN_GAP);
             w->want[from].middle = true;
             if (!demand(w, from, &w->joint.frame, 1u << w->want[from].level, w->node[i]))
                 return false;
@@ -334,15 +311,14 @@ static bool want_operands(work *w, int i, int rows_from)
         }
         if (w->joint.kind != FSIM_ALONE &&
             (w->want[from].after || class_of(w, from) == FSIM_REDUCE || class_of(w, from) == FSIM_CONTRACTION))
-            return refuse(w, FSIM_RULE_PROLOGUE, w->node[from], w->node[i], 0, 0, "on operand loads");
+            return refuse(w, FSIM_RULE_PROLOGUE, w->node[from], w->node[i], 0, 0, FSIM_IN_OPERAND_LOADS);
         const bool window =
             x->how == FSIM_READ_WINDOW &&
             class_of(w, i) == FSIM_CONTRACTION; /* computed again for every tap that loads it: the cost decides */
         if (class_of(w, i) == FSIM_WINDOW || (x->how != FSIM_READ_MAP && !window))
-            return refuse(w, FSIM_RULE_WINDOW, w->node[from], w->node[i], (double)n->reduced, 1,
-                          "evaluations of each element");
+            return refuse(w, FSIM_RULE_WINDOW, w->node[from], w->node[i], (double)n->reduced, 1, FSIM_IN_EVALUATIONS);
         if (class_of(w, from) == FSIM_ASSEMBLE || class_of(w, from) == FSIM_GATHER)
-            return refuse(w, FSIM_RULE_PROLOGUE, w->node[from], w->node[i], 0, 0, NULL);
+            return refuse(w, FSIM_RULE_PROLOGUE, w->node[from], w->node[i], 0, 0, FSIM_IN_NONE);
         w->want[from].prologue = true;
         w->want[from].operand = operand;
         const fsim_map loaded = window                           ? fsim_identity(w->g->tensor[x->tensor].elems)
@@ -361,11 +337,10 @@ static bool check_tile(work *w, int i, int *rows_from)
     const bool tile = x->maps == 1 && everywhere(&x->scope[0]) && !x->prologue &&
                       fsim_tile_rows(w->g, w->node[i], &x->map[0], &w->joint, rows_from);
     if (w->joint.kind == FSIM_ROWS && (!tile || *rows_from != 0))
-        return refuse(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[i], -1, (double)w->out->whole_row, 1,
-                      "elements of different rows of the product, which other blocks make");
+        return refuse(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[i], -1, (double)w->out->whole_row, 1, FSIM_IN_OTHER_TILES);
     if (tile)
         return true;
-    return refuse(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, x->maps, 1, "index maps, or not row by row");
+    return refuse(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, x->maps, 1, FSIM_IN_TILE_MAPS);
 }
 
 static bool want_contraction(work *w, int i)
@@ -382,10 +357,10 @@ static bool enter_region(work *w, int i)
     const fsim_node *n = node_at(w, i);
     wanted *x = &w->want[i];
     if (x->middle + x->outer + x->prologue > 1)
-        return refuse(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, 2, 1, "stages of the chain");
+        return refuse(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, 2, 1, FSIM_IN_CHAIN_STAGES);
     if (class_of(w, i) == FSIM_REDUCE && !x->middle)
         return refuse(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[i], w->joint.second, (double)n->reduced, 1,
-                      "elements of a row outside the chain of two contractions");
+                      FSIM_IN_OUTSIDE_CHAIN);
     for (int k = 0; k < n->args && class_of(w, i) != FSIM_CONTRACTION; k++) {
         const int from = maker(w, n->arg[k].tensor);
         if (from >= 0) {
@@ -403,7 +378,7 @@ static bool recomputes_cheaply(work *w, int i)
     for (int k = 0; k < w->want[i].maps; k++)
         if (w->want[i].scope[k].repeats > 1 && !fsim_classes[class].clones && class != FSIM_ASSEMBLE)
             return refuse(w, FSIM_RULE_WINDOW, w->node[i], w->out->anchor, w->want[i].scope[k].repeats, 1,
-                          "evaluations of each element");
+                          FSIM_IN_EVALUATIONS);
     return true;
 }
 
@@ -468,7 +443,7 @@ static bool same_frame(const work *w, const fsim_node *n)
 /* Does reduction i run along with one that its elements depend on? */
 static bool along(const work *w, int i)
 {
-    return !w->limits->strict && position(w->node, w->count, fsim_online_with(w->g, w->node[i])) >= 0;
+    return !w->limits->strict && fsim_position(w->node, w->count, fsim_online_with(w->g, w->node[i])) >= 0;
 }
 
 /* Values that only reductions which run along with another want: gone when the first walk of the row ends. */
@@ -480,7 +455,7 @@ static bool *only_along(const work *w)
         for (int k = 0; k < node_at(w, i)->results && passing[i]; k++) {
             const fsim_tensor *t = &w->g->tensor[node_at(w, i)->result[k]];
             for (int r = 0; r < t->readers && passing[i]; r++) {
-                const int at = position(w->node, w->count, t->reader[r]);
+                const int at = fsim_position(w->node, w->count, t->reader[r]);
                 passing[i] = at < 0 || passing[at] || (class_of(w, at) == FSIM_REDUCE && along(w, at));
             }
         }
@@ -507,7 +482,7 @@ static bool reduction_space(work *w, int first)
         const bool reduces = class_of(w, i) == FSIM_REDUCE;
         if (reduces && !same_frame(w, m)) /* no kernel has reductions over different rows, whatever else it holds */
             return refuse_for_good(w, FSIM_RULE_SPACE, w->node[first], w->node[i], (double)m->points, (double)n->points,
-                                   "rows");
+                                   FSIM_IN_ROWS);
         for (int k = 0; k < m->args; k++) {
             const int from = maker(w, m->arg[k].tensor);
             if (from >= 0 && w->want[from].level > w->want[i].level)
@@ -516,7 +491,7 @@ static bool reduction_space(work *w, int first)
         w->want[i].level += reduces && (w->want[i].level == 0 || !along(w, i));
         if (w->want[i].level >= FSIM_MAX_STAGES)
             return refuse(w, FSIM_RULE_SPACE, w->node[first], w->node[i], FSIM_MAX_STAGES + 1, FSIM_MAX_STAGES,
-                          "dependent reductions");
+                          FSIM_IN_REDUCTIONS);
         if (w->want[i].level + 1 > o->stages)
             o->stages = w->want[i].level + 1;
         full_after = full_after || (w->want[i].level > (reduces && !along(w, i)) && !passing[i] &&
@@ -530,7 +505,7 @@ static bool reduction_space(work *w, int first)
             if (w->want[i].level > 0 && i != first)
                 after = i;
         return refuse(w, FSIM_RULE_GRID_BARRIER, w->node[first], w->node[after], (double)n->reduced, FSIM_LONGEST_ROW,
-                      "elements reduced by one block");
+                      FSIM_IN_BLOCK_ELEMENTS);
     }
     const bool innermost = w->frame.modes > w->frame.split && w->frame.mode[w->frame.modes - 1].stride == 1;
     o->template = few && !full_after                                    ? FSIM_FULL_REDUCTION
@@ -571,7 +546,7 @@ static bool chain_space(work *w)
         const bool reduces = class_of(w, i) == FSIM_REDUCE;
         fsim_row_kind *arg = fsim_new(w->a, fsim_row_kind, n->args + 1);
         if (reduces && !same_frame(w, n))
-            return refuse(w, FSIM_RULE_SPACE, j->second, w->node[i], (double)j->rows, (double)n->points, "rows");
+            return refuse(w, FSIM_RULE_SPACE, j->second, w->node[i], (double)j->rows, (double)n->points, FSIM_IN_ROWS);
         for (int k = 0; k < n->args; k++) {
             const int from = maker(w, n->arg[k].tensor);
             if (from < 0)
@@ -586,7 +561,7 @@ static bool chain_space(work *w)
         x->level = class_of(w, i) == FSIM_CONTRACTION ? 0 : x->level + reduces;
         if (x->level >= FSIM_MAX_STAGES)
             return refuse(w, FSIM_RULE_SPACE, j->second, w->node[i], FSIM_MAX_STAGES + 1, FSIM_MAX_STAGES,
-                          "dependent reductions");
+                          FSIM_IN_REDUCTIONS);
         o->stages = x->level + 1 > o->stages && !j->online ? x->level + 1 : o->stages;
         if (n->op == FSIM_OP_CAUSAL_MASK && j->online && masks_first(w, i))
             o->causal = n->attrs.k == 0 ? last_square(&w->g->tensor[n->result[0]].shape) : 0;
@@ -603,8 +578,9 @@ static bool rows_in_tile(work *w, int reduction)
     const fsim_node *n = &w->g->node[w->joint.first], *r = node_at(w, reduction);
     o->template = FSIM_TILED_CONTRACTION;
     o->whole_row = r->reduced;
-    return o->points * o->reduced == n->points || refuse(w, FSIM_RULE_SPACE, w->joint.first, w->node[reduction],
-                                                         (double)(o->points * o->reduced), (double)n->points, "points");
+    return o->points * o->reduced == n->points ||
+           refuse(w, FSIM_RULE_SPACE, w->joint.first, w->node[reduction], (double)(o->points * o->reduced),
+                  (double)n->points, FSIM_IN_POINTS);
 }
 
 /* after: which of the contractions side by side a member depends on. */
@@ -622,8 +598,7 @@ static bool sibling_space(work *w)
         if (class_of(w, i) != FSIM_CONTRACTION)
             continue;
         if (x->after)
-            return refuse(w, FSIM_RULE_CONTRACTIONS, w->joint.first, w->node[i], 2, 1,
-                          "one of them needs the other's result");
+            return refuse(w, FSIM_RULE_CONTRACTIONS, w->joint.first, w->node[i], 2, 1, FSIM_IN_NEEDS_OTHER);
         x->after = 1 << branch++;
         w->out->points += n->points;
     }
@@ -642,7 +617,7 @@ static bool side_by_side(work *w)
             for (int k = 0; k < w->count && !meet; k++)
                 meet = (w->want[k].after & x->after) && (w->want[k].after & y->after);
             if (meet && !fsim_map_equal(&x->map[0], &y->map[0]))
-                return refuse(w, FSIM_RULE_INDEX_MAP, w->node[j], w->node[i], 2, 1, "index maps");
+                return refuse(w, FSIM_RULE_INDEX_MAP, w->node[j], w->node[i], 2, 1, FSIM_IN_INDEX_MAPS);
         }
     return true;
 }
@@ -656,17 +631,17 @@ static bool chain_root(work *w, int i, fsim_map *m)
     x->outer = !x->middle;
     if (x->outer)
         return n->points == w->out->points || refuse(w, FSIM_RULE_SPACE, w->node[i], w->out->anchor, (double)n->points,
-                                                     (double)w->out->points, "points");
+                                                     (double)w->out->points, FSIM_IN_POINTS);
     const bool row = n->points == w->joint.rows && (x->kind == FSIM_ROW || w->joint.width > 1);
     *m = row ? w->row : w->frame;
     if (!row)
         w->out->causal = 0; /* all of it is stored */
     if (!row && n->points != w->joint.rows * w->joint.width)
         return refuse(w, FSIM_RULE_SPACE, w->node[i], w->out->anchor, (double)n->points,
-                      (double)(w->joint.rows * w->joint.width), "points");
+                      (double)(w->joint.rows * w->joint.width), FSIM_IN_POINTS);
     if (!row && w->joint.online && x->kind != FSIM_FREE)
         return refuse(w, FSIM_RULE_REDUCED_EPILOGUE, w->joint.first, w->node[i], (double)w->joint.width, FSIM_TILE_ROW,
-                      "elements of a row in one tile");
+                      FSIM_IN_TILE_ROW);
     return true;
 }
 
@@ -675,7 +650,7 @@ static bool read_in_part(const work *w, int i)
 {
     const fsim_tensor *t = &w->g->tensor[node_at(w, i)->result[0]];
     for (int r = 0; r < t->readers; r++) {
-        const int at = position(w->node, w->count, t->reader[r]);
+        const int at = fsim_position(w->node, w->count, t->reader[r]);
         if (at >= 0 && class_of(w, at) == FSIM_ASSEMBLE)
             return true;
     }
@@ -698,7 +673,7 @@ static bool want_root(work *w, int i, bool inside, int *first)
     } else if (w->joint.kind == FSIM_SIBLINGS) {
         if (!x->after)
             return refuse(w, FSIM_RULE_SPACE, w->node[i], o->anchor, (double)n->points,
-                          (double)w->g->node[o->anchor].points, "points");
+                          (double)w->g->node[o->anchor].points, FSIM_IN_POINTS);
     } else if (reduces) {
         const bool row =
             n->points == o->points && (class_of(w, i) == FSIM_REDUCE || n->points != o->points * o->reduced);
@@ -714,7 +689,7 @@ static bool want_root(work *w, int i, bool inside, int *first)
         return true;
     if (!fits)
         return refuse(w, FSIM_RULE_SPACE, w->node[i], *first >= 0 ? *first : o->anchor, (double)n->points,
-                      (double)(o->points * o->reduced), "points");
+                      (double)(o->points * o->reduced), FSIM_IN_POINTS);
     if (*first < 0)
         *first = w->node[i];
     return demand(w, i, &m, 1u << x->level, -1);
@@ -743,7 +718,7 @@ static bool store_late(work *w, int i)
             return true;
         }
     return refuse(w, FSIM_RULE_SPACE, w->node[i], w->out->anchor, (double)node_at(w, i)->points,
-                  (double)(w->out->points * w->out->reduced), "points");
+                  (double)(w->out->points * w->out->reduced), FSIM_IN_POINTS);
 }
 
 static void list_writes(work *w)
@@ -793,7 +768,7 @@ static void add_lives(const work *w, int branch, int *change)
         for (int k = 0; k < n->results; k++) {
             const fsim_tensor *t = &w->g->tensor[n->result[k]];
             for (int r = 0; r < t->readers; r++) {
-                const int at = position(w->node, w->count, t->reader[r]);
+                const int at = fsim_position(w->node, w->count, t->reader[r]);
                 last = at > last ? at : last;
             }
         }
@@ -807,7 +782,7 @@ static void add_lives(const work *w, int branch, int *change)
         if (!in_branch(o->read[i].branches, branch))
             continue;
         for (int r = 0; r < t->readers; r++) {
-            const int at = position(w->node, w->count, t->reader[r]);
+            const int at = fsim_position(w->node, w->count, t->reader[r]);
             if (at < 0)
                 continue;
             first = at < first ? at : first;
@@ -912,7 +887,8 @@ static void fold_members(work *w)
     bool *folded = fsim_new(w->a, bool, w->count), *stored = fsim_new(w->a, bool, w->count), shifts;
     for (int i = 0; i < w->count; i++)
         stored[i] = w->want[i].stored;
-    o->folded = fsim_fold(w->g, w->node, w->count, position(w->node, w->count, o->anchor), stored, folded, &shifts);
+    o->folded =
+        fsim_fold(w->g, w->node, w->count, fsim_position(w->node, w->count, o->anchor), stored, folded, &shifts);
     if (o->folded == 0)
         return;
     int kept = 0, vector = -1;
@@ -920,7 +896,7 @@ static void fold_members(work *w)
         const fsim_tensor *t = &w->g->tensor[o->read[i].tensor];
         bool gone = true;
         for (int k = 0; k < t->readers && gone; k++) {
-            const int reader = position(w->node, w->count, t->reader[k]);
+            const int reader = fsim_position(w->node, w->count, t->reader[k]);
             gone = reader < 0 || folded[reader];
         }
         if (gone && shifts && (vector < 0 || t->elems > w->g->tensor[o->read[vector].tensor].elems)) {
@@ -941,7 +917,7 @@ static int reader_inside(const work *w, int i)
     const fsim_tensor *t = &w->g->tensor[node_at(w, i)->result[0]];
     int at = -1;
     for (int r = 0; r < t->readers && at < 0; r++)
-        at = position(w->node, w->count, t->reader[r]);
+        at = fsim_position(w->node, w->count, t->reader[r]);
     return at;
 }
 
@@ -959,7 +935,7 @@ static bool choose_template(work *w, int *first_reduction)
         const fsim_class class = class_of(w, i);
         if (fsim_classes[class].boundary) {
             if (w->count > 1)
-                return refuse_for_good(w, FSIM_RULE_BOUNDARY, w->node[i], w->node[i ? 0 : 1], 0, 0, NULL);
+                return refuse_for_good(w, FSIM_RULE_BOUNDARY, w->node[i], w->node[i ? 0 : 1], 0, 0, FSIM_IN_NONE);
             o->template = of_class[class];
             anchor = i;
         }
@@ -969,29 +945,29 @@ static bool choose_template(work *w, int *first_reduction)
             const int reader = w->count > 1 ? reader_inside(w, i) : -1;
             if (reader >= 0 || anchor >= 0)
                 return refuse_for_good(w, FSIM_RULE_BOUNDARY, w->node[i], w->node[reader >= 0 ? reader : anchor], 0, 0,
-                                       NULL);
+                                       FSIM_IN_NONE);
             o->template = of_class[class];
             anchor = i;
         }
         if (class != FSIM_CONTRACTION && class != FSIM_WINDOW)
             continue;
         if (anchor >= 0 && class_of(w, anchor) == FSIM_SCATTER)
-            return refuse_for_good(w, FSIM_RULE_BOUNDARY, w->node[anchor], w->node[i], 0, 0, NULL);
+            return refuse_for_good(w, FSIM_RULE_BOUNDARY, w->node[anchor], w->node[i], 0, 0, FSIM_IN_NONE);
         o->contractions += class == FSIM_CONTRACTION;
         if (anchor >= 0 && class == FSIM_CONTRACTION && class_of(w, anchor) == FSIM_CONTRACTION)
             continue;
         if (anchor >= 0)
-            return refuse_for_good(w, FSIM_RULE_WINDOW, w->node[anchor], w->node[i], 2, 1, "windows or contractions");
+            return refuse_for_good(w, FSIM_RULE_WINDOW, w->node[anchor], w->node[i], 2, 1, FSIM_IN_WINDOWS);
         anchor = i;
         o->template = class == FSIM_CONTRACTION ? FSIM_TILED_CONTRACTION : FSIM_POOLING;
     }
     if (anchor >= 0 && reduction >= 0 && class_of(w, anchor) == FSIM_SCATTER)
-        return refuse_for_good(w, FSIM_RULE_BOUNDARY, w->node[anchor], w->node[reduction], 0, 0, NULL);
+        return refuse_for_good(w, FSIM_RULE_BOUNDARY, w->node[anchor], w->node[reduction], 0, 0, FSIM_IN_NONE);
     const bool contraction = o->template == FSIM_TILED_CONTRACTION;
     if (anchor >= 0 && reduction >= 0 && !contraction)
         return refuse_for_good(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[anchor < reduction ? anchor : reduction],
                                w->node[anchor < reduction ? reduction : anchor], (double)node_at(w, reduction)->reduced,
-                               1, "elements of a row in one tile");
+                               1, FSIM_IN_TILE_ROW);
     if (contraction && (o->contractions > 1 || reduction >= 0) &&
         !fsim_joint_of(w->limits, w->node, w->count, &w->joint, w->why))
         return false;
@@ -1002,7 +978,7 @@ static bool choose_template(work *w, int *first_reduction)
         o->width = w->joint.width;
         o->batch = w->joint.batch;
         o->online = w->joint.online;
-        anchor = position(w->node, w->count, w->joint.second);
+        anchor = fsim_position(w->node, w->count, w->joint.second);
     }
     o->anchor = anchor < 0 ? -1 : w->node[anchor];
     if (anchor >= 0)
@@ -1075,7 +1051,7 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
         return false;
     for (int i = count; i-- > 0;) {
         if (w.want[i].prologue && w.want[i].stored)
-            return refuse(&w, FSIM_RULE_PROLOGUE, node[i], out->anchor, 0, 0, NULL);
+            return refuse(&w, FSIM_RULE_PROLOGUE, node[i], out->anchor, 0, 0, FSIM_IN_NONE);
         if ((w.want[i].late && !store_late(&w, i)) || !want_arguments(&w, i))
             return false;
     }
@@ -1088,7 +1064,7 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
         measure_read(w.g, &out->read[i]);
     if (count > 1 && out->reads + out->writes > FSIM_MAX_PARAMETERS) /* one operator alone passes a table of pointers */
         return refuse(&w, FSIM_RULE_PARAMETERS, node[0], count > 1 ? node[count - 1] : -1, out->reads + out->writes,
-                      FSIM_MAX_PARAMETERS, "pointer parameters");
+                      FSIM_MAX_PARAMETERS, FSIM_IN_PARAMETERS);
     sort_reads(out);
     if (w.joint.kind != FSIM_ALONE) {
         fsim_joint *joint = fsim_new(a, fsim_joint, 1);
@@ -1101,197 +1077,4 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
     if (out->template == FSIM_POINTWISE && no_arithmetic(&w))
         out->template = FSIM_COPY;
     return true;
-}
-
-/* Sets. */
-
-typedef struct {
-    int tensor, member;
-} touch;
-
-static int by_touch(const void *a, const void *b)
-{
-    const touch *x = a, *y = b;
-    return x->tensor != y->tensor ? (x->tensor < y->tensor ? -1 : 1) : x->member - y->member;
-}
-
-static int root_of(int *parent, int i)
-{
-    while (parent[i] != i)
-        i = parent[i] = parent[parent[i]];
-    return i;
-}
-
-bool fsim_connected(const fsim_graph *g, const int *node, int count, fsim_arena *a, fsim_refusal *why)
-{
-    int touches = 0, *parent = fsim_new(a, int, count);
-    for (int i = 0; i < count; i++) {
-        parent[i] = i;
-        touches += g->node[node[i]].args + g->node[node[i]].results;
-    }
-    touch *t = fsim_new(a, touch, touches + 1);
-    touches = 0;
-    for (int i = 0; i < count; i++) {
-        const fsim_node *n = &g->node[node[i]];
-        for (int k = 0; k < n->args; k++)
-            t[touches++] = (touch){n->arg[k].tensor, i};
-        for (int k = 0; k < n->results; k++)
-            t[touches++] = (touch){n->result[k], i};
-    }
-    qsort(t, (size_t)touches, sizeof *t, by_touch);
-    for (int i = 1; i < touches; i++)
-        if (t[i].tensor == t[i - 1].tensor)
-            parent[root_of(parent, t[i].member)] = root_of(parent, t[i - 1].member);
-    for (int i = 1; i < count; i++)
-        if (root_of(parent, i) != root_of(parent, 0)) {
-            *why = (fsim_refusal){.rule = FSIM_RULE_CONNECTED, .a = node[0], .b = node[i], .through = -1};
-            return false;
-        }
-    return true;
-}
-
-bool fsim_convex(const fsim_graph *g, const int *node, int count, fsim_arena *a, fsim_refusal *why)
-{
-    const int low = node[0], high = node[count - 1], span = high - low + 1;
-    int *from = fsim_new(a, int, span); /* 1 + the member that reaches this outside primitive */
-    int member = 0;
-    for (int n = low; n <= high; n++) {
-        const bool inside = member < count && node[member] == n;
-        member += inside;
-        const int carried = inside ? n + 1 : from[n - low];
-        if (inside && from[n - low]) {
-            /* from says which member's value came here through outside primitives: find the last of those */
-            for (int k = 0; k < g->node[n].args; k++) {
-                const int p = g->tensor[g->node[n].arg[k].tensor].producer;
-                if (p > low && p <= high && from[p - low] && position(node, count, p) < 0) {
-                    *why = (fsim_refusal){.rule = FSIM_RULE_CONVEXITY, .a = from[p - low] - 1, .b = n, .through = p};
-                    return false;
-                }
-            }
-        }
-        if (!carried)
-            continue;
-        for (int r = 0; r < g->node[n].results; r++) {
-            const fsim_tensor *t = &g->tensor[g->node[n].result[r]];
-            for (int k = 0; k < t->readers; k++) {
-                const int reader = t->reader[k];
-                if (reader > high || (inside && position(node, count, reader) >= 0))
-                    continue;
-                from[reader - low] = carried;
-            }
-        }
-    }
-    return true;
-}
-
-int fsim_hull(const fsim_graph *g, const fsim_node_set *set, int *node, fsim_arena *a)
-{
-    bool *after = fsim_new(a, bool, g->nodes), *before = fsim_new(a, bool, g->nodes);
-    int low = set->node[0], high = low, count = 0;
-    for (int i = 0; i < set->count; i++) {
-        low = set->node[i] < low ? set->node[i] : low;
-        high = set->node[i] > high ? set->node[i] : high;
-        after[set->node[i]] = before[set->node[i]] = true;
-    }
-    for (int n = low; n <= high; n++)
-        for (int k = 0; k < g->node[n].args; k++) {
-            const int from = g->tensor[g->node[n].arg[k].tensor].producer;
-            after[n] = after[n] || (from >= low && after[from]);
-        }
-    for (int n = high; n >= low; n--)
-        for (int k = 0; before[n] && k < g->node[n].args; k++) {
-            const int from = g->tensor[g->node[n].arg[k].tensor].producer;
-            if (from >= low)
-                before[from] = true;
-        }
-    for (int n = low; n <= high; n++)
-        if (after[n] && before[n])
-            node[count++] = n;
-    return count;
-}
-
-bool fsim_legal(const fsim_limits *limits, const int *node, int count, fsim_arena *a, fsim_group *out,
-                fsim_refusal *why)
-{
-    return fsim_group_of(limits, node, count, NULL, NULL, a, out, why) &&
-           fsim_connected(limits->graph, node, count, a, why) && fsim_convex(limits->graph, node, count, a, why);
-}
-
-static const char *number(fsim_arena *a, double x)
-{
-    return x == (double)(int64_t)x ? fsim_printf(a, "%lld", (long long)x) : fsim_printf(a, "%.3g", x);
-}
-
-const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_arena *a)
-{
-    const char *x = g->node[r->a].name, *y = r->b >= 0 ? g->node[r->b].name : "its readers",
-               *needed = number(a, r->needed), *limit = number(a, r->limit);
-    const char *op = fsim_ops[g->node[r->a].op].name;
-    switch (r->rule) {
-    case FSIM_RULE_BOUNDARY:
-        return fsim_printf(a, "%s '%s' %s: %s", op, x,
-                           fsim_classes[fsim_ops[g->node[r->a].op].class].boundary ? "is a kernel of its own"
-                                                                                   : "ends its kernel",
-                           fsim_classes[fsim_ops[g->node[r->a].op].class].why);
-    case FSIM_RULE_CONVEXITY:
-    case FSIM_RULE_CYCLE:
-        return fsim_printf(a, "would create a cycle through %s",
-                           r->through >= 0 ? g->node[r->through].name : "another kernel");
-    case FSIM_RULE_CONNECTED:
-        return fsim_printf(a, "'%s' and '%s' share no tensor", x, y);
-    case FSIM_RULE_SPACE:
-        return fsim_printf(a, "different iteration spaces: %s %s against %s", needed, r->unit ? r->unit : "points",
-                           limit);
-    case FSIM_RULE_INDEX_MAP:
-        if (r->unit && strcmp(r->unit, "points") == 0)
-            return fsim_printf(
-                a, "%s '%s' has %s points, but this kernel would have to compute %s of them: it computes each once", op,
-                x, limit, needed);
-        if (r->unit)
-            return fsim_printf(a, "the readers of '%s' in this kernel need it through %s %s, and a kernel can serve %s",
-                               x, needed, r->unit, limit);
-        return fsim_printf(a, "'%s' reads '%s' across rows, in an order that no index map expresses", y, x);
-    case FSIM_RULE_GRID_BARRIER:
-        return fsim_printf(a, "needs a barrier across the grid: %s %s (one block holds %s)", needed, r->unit, limit);
-    case FSIM_RULE_CONTRACTIONS:
-        return fsim_printf(a, "two contractions ('%s' and '%s') in one kernel: %s", x, y, r->unit);
-    case FSIM_RULE_REDUCED_EPILOGUE:
-        return fsim_printf(
-            a, "a reduction fused with a contraction needs %s %s, and there can be %s%s", needed, r->unit,
-            r->limit > 1 ? fsim_printf(a, "at most %s", limit) : "none",
-            r->limit > 1 && !r->final ? "; with the contraction at their other end the three could be one kernel" : "");
-    case FSIM_RULE_PROLOGUE:
-        return fsim_printf(a, "'%s' would have to be computed while the contraction loads its operand, but %s", x,
-                           r->needed == 0 && r->unit == NULL && r->b >= 0 &&
-                                   fsim_classes[fsim_ops[g->node[r->a].op].class].clones
-                               ? "its value is needed in memory too"
-                               : "a kernel can't compute it there");
-    case FSIM_RULE_WINDOW:
-        return fsim_printf(a, "'%s' reads overlapping windows, so '%s' would be computed up to %s times an element", y,
-                           x, needed);
-    case FSIM_RULE_ASSEMBLY:
-        return fsim_printf(a, "'%s' picks its elements by ranges or by data, so its producer '%s' must be stored first",
-                           y, x);
-    case FSIM_RULE_SHARED:
-        return r->needed > 0 ? fsim_printf(a, "needs %s KiB of shared memory per block, the GPU allows %s KiB",
-                                           number(a, r->needed / 1024), number(a, r->limit / 1024))
-                             : fsim_printf(a, "no configuration of '%s' and what is fused with it fits the GPU", x);
-    case FSIM_RULE_PARAMETERS:
-        return fsim_printf(a, "needs %s %s, the limit is %s", needed, r->unit, limit);
-    case FSIM_RULE_NUMERICS:
-        if (r->b < 0)
-            return fsim_printf(a,
-                               "strict numerics: one block sums all %s elements in order; splitting them, or a running "
-                               "maximum or mean, is refused",
-                               needed);
-        return fsim_printf(a, "strict numerics: %s %s, one block keeps the order of %s", needed, r->unit, limit);
-    case FSIM_RULE_USER:
-        return fsim_printf(a, "the workload's fuse:, separate: or materialize: keeps '%s' and '%s' apart", x, y);
-    case FSIM_RULE_COST:
-        return fsim_printf(a, "legal, but one kernel takes longer");
-    case FSIM_RULE_NONE:
-    case FSIM_RULE_COUNT:
-        break;
-    }
-    return "";
 }

@@ -56,12 +56,21 @@ typedef enum {
 } fsim_rule;
 extern const char *const fsim_rule_names[FSIM_RULE_COUNT]; /* as in JSON: "boundary", "convexity", ... */
 
+/* What a refusal's numbers count; of two contractions, why they are not one kernel. */
+typedef enum {
+#define FSIM_REFUSAL_UNIT(id, text) FSIM_IN_##id,
+#include "fusion/refusal.def"
+#undef FSIM_REFUSAL_UNIT
+    FSIM_REFUSAL_UNITS
+} fsim_refusal_unit;
+extern const char *const fsim_refusal_units[FSIM_REFUSAL_UNITS]; /* in words; NULL: there is none */
+
 typedef struct {
     fsim_rule rule;
     int a, b;             /* primitives; b is -1 where one alone breaks the rule */
     int through;          /* convexity: the primitive outside; -1 */
     double needed, limit; /* the number and what is allowed, in `unit` */
-    const char *unit;     /* "bytes of shared memory per block", ... */
+    fsim_refusal_unit unit;
     bool final; /* no larger set of primitives that holds this one can be one kernel either, whatever it stores */
 } fsim_refusal;
 
@@ -172,6 +181,8 @@ typedef struct {
 bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const bool *stored, const bool *clone,
                    fsim_arena *a, fsim_group *out, fsim_refusal *why);
 
+/* Where n stands in node[0, count), which ascends; -1. */
+int fsim_position(const int *node, int count, int n);
 /* Are they connected over tensors that one makes and another reads, or that two read? why names two that are not. */
 bool fsim_connected(const fsim_graph *g, const int *node, int count, fsim_arena *a, fsim_refusal *why);
 /* No path leaves the set and comes back. why names the ends and the primitive outside. */

@@ -334,7 +334,7 @@ static bool is_kernel(const checker *c, const fsim_part *part, fsim_refusal *why
                           .b = -1,
                           .through = -1,
                           .limit = (double)c->p->limits.shared_per_block,
-                          .unit = "bytes of shared memory per block"};
+                          .unit = FSIM_IN_SHARED_BYTES};
     return fsim_kernel_for(c->p, made, fsim_new(c->a, bool, made->group.reads + 1),
                            fsim_new(c->a, bool, made->group.writes + 1)) != NULL;
 }

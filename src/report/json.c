@@ -359,7 +359,7 @@ static void put_refusals(writer *w, cJSON *to, const fsim_prediction *p)
         put_text(w, o, "message", fsim_refusal_text(p->graph, why, w->a));
         put_number(w, o, "needed", why->needed);
         put_number(w, o, "limit", why->limit);
-        put_text(w, o, "unit", why->unit);
+        put_text(w, o, "unit", fsim_refusal_units[why->unit]);
         put_number(w, o, "saving_s", p->refusal[i].saving_s);
         put_count(w, o, "saving_bytes", p->refusal[i].saving_bytes);
         if (why->rule == FSIM_RULE_COST)

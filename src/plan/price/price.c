@@ -769,7 +769,7 @@ bool fsim_price(fsim_problem *p, const fsim_partition *partition, fsim_arena *a,
                                   .b = -1,
                                   .through = -1,
                                   .limit = (double)p->limits.shared_per_block,
-                                  .unit = "bytes of shared memory per block"};
+                                  .unit = FSIM_IN_SHARED_BYTES};
             return false;
         }
         out->kernel[k] = *made;

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* refusal.c: why a set of primitives can't be one kernel, in words. */
+#include "fusion/group.h"
+
+const char *const fsim_rule_names[FSIM_RULE_COUNT] = {
+    "none",     "boundary",  "convexity",    "cycle",         "connected",
+    "space",    "index_map", "grid_barrier", "contractions",  "reduced_epilogue",
+    "prologue", "window",    "assembly",     "shared_memory", "parameters",
+    "numerics", "user",      "cost"};
+
+const char *const fsim_refusal_units[FSIM_REFUSAL_UNITS] = {
+#define FSIM_REFUSAL_UNIT(id, text) [FSIM_IN_##id] = text,
+#include "fusion/refusal.def"
+#undef FSIM_REFUSAL_UNIT
+};
+
+static const char *number(fsim_arena *a, double x)
+{
+    return x == (double)(int64_t)x ? fsim_printf(a, "%lld", (long long)x) : fsim_printf(a, "%.3g", x);
+}
+
+static const char *index_map_text(const fsim_graph *g, const fsim_refusal *r, fsim_arena *a)
+{
+    const char *op = fsim_ops[g->node[r->a].op].name, *x = g->node[r->a].name,
+               *y = r->b >= 0 ? g->node[r->b].name : "its readers", *needed = number(a, r->needed),
+               *limit = number(a, r->limit);
+    switch (r->unit) {
+    case FSIM_IN_POINTS:
+        return fsim_printf(
+            a, "%s '%s' has %s points, but this kernel would have to compute %s of them: it computes each once", op, x,
+            limit, needed);
+    case FSIM_IN_CHAIN_STAGES:
+        return fsim_printf(
+            a,
+            "'%s' is needed in %s places of the chain (in front of, between or behind its contractions), "
+            "and a kernel computes it in %s",
+            x, needed, limit);
+    case FSIM_IN_TILE_MAPS:
+        return fsim_printf(a, "what follows does not read '%s' tile by tile, each of its rows once", x);
+    case FSIM_IN_NONE:
+        return fsim_printf(a, "'%s' reads '%s' across rows, in an order that no index map expresses", y, x);
+    default:
+        return fsim_printf(
+            a, "the readers of '%s' in this kernel need it through %s index maps, and a kernel can serve %s", x, needed,
+            limit);
+    }
+}
+
+const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_arena *a)
+{
+    const char *x = g->node[r->a].name, *y = r->b >= 0 ? g->node[r->b].name : "its readers",
+               *needed = number(a, r->needed), *limit = number(a, r->limit);
+    const char *unit = fsim_refusal_units[r->unit], *op = fsim_ops[g->node[r->a].op].name;
+    switch (r->rule) {
+    case FSIM_RULE_BOUNDARY:
+        return fsim_printf(a, "%s '%s' %s: %s", op, x,
+                           fsim_classes[fsim_ops[g->node[r->a].op].class].boundary ? "is a kernel of its own"
+                                                                                   : "ends its kernel",
+                           fsim_classes[fsim_ops[g->node[r->a].op].class].why);
+    case FSIM_RULE_CONVEXITY:
+    case FSIM_RULE_CYCLE:
+        return fsim_printf(a, "would create a cycle through %s",
+                           r->through >= 0 ? g->node[r->through].name : "another kernel");
+    case FSIM_RULE_CONNECTED:
+        return fsim_printf(a, "'%s' and '%s' share no tensor", x, y);
+    case FSIM_RULE_SPACE:
+        return fsim_printf(a, "different iteration spaces: %s %s against %s", needed, r->unit ? unit : "points", limit);
+    case FSIM_RULE_INDEX_MAP:
+        return index_map_text(g, r, a);
+    case FSIM_RULE_GRID_BARRIER:
+        return fsim_printf(a, "needs a barrier across the grid: %s %s (one block holds %s)", needed, unit, limit);
+    case FSIM_RULE_CONTRACTIONS:
+        return fsim_printf(a, "two contractions ('%s' and '%s') in one kernel: %s", x, y, unit);
+    case FSIM_RULE_REDUCED_EPILOGUE:
+        return fsim_printf(
+            a, "a reduction fused with a contraction needs %s %s, and there can be %s%s", needed, unit,
+            r->limit > 1 ? fsim_printf(a, "at most %s", limit) : "none",
+            r->limit > 1 && !r->final ? "; with the contraction at their other end the three could be one kernel" : "");
+    case FSIM_RULE_PROLOGUE:
+        return fsim_printf(a, "'%s' would have to be computed while the contraction loads its operand, but %s", x,
+                           r->needed == 0 && r->unit == FSIM_IN_NONE && r->b >= 0 &&
+                                   fsim_classes[fsim_ops[g->node[r->a].op].class].clones
+                               ? "its value is needed in memory too"
+                               : "a kernel can't compute it there");
+    case FSIM_RULE_WINDOW:
+        return fsim_printf(a, "'%s' reads overlapping windows, so '%s' would be computed up to %s times an element", y,
+                           x, needed);
+    case FSIM_RULE_ASSEMBLY:
+        return fsim_printf(a, "'%s' picks its elements by ranges or by data, so its producer '%s' must be stored first",
+                           y, x);
+    case FSIM_RULE_SHARED:
+        return r->needed > 0 ? fsim_printf(a, "needs %s KiB of shared memory per block, the GPU allows %s KiB",
+                                           number(a, r->needed / 1024), number(a, r->limit / 1024))
+                             : fsim_printf(a, "no configuration of '%s' and what is fused with it fits the GPU", x);
+    case FSIM_RULE_PARAMETERS:
+        return fsim_printf(a, "needs %s %s, the limit is %s", needed, unit, limit);
+    case FSIM_RULE_NUMERICS:
+        if (r->b < 0)
+            return fsim_printf(a,
+                               "strict numerics: one block sums all %s elements in order; splitting them, or a running "
+                               "maximum or mean, is refused",
+                               needed);
+        return fsim_printf(a, "strict numerics: %s %s, one block keeps the order of %s", needed, unit, limit);
+    case FSIM_RULE_USER:
+        return fsim_printf(a, "the workload's fuse:, separate: or materialize: keeps '%s' and '%s' apart", x, y);
+    case FSIM_RULE_COST:
+        return fsim_printf(a, "legal, but one kernel takes longer");
+    case FSIM_RULE_NONE:
+    case FSIM_RULE_COUNT:
+        break;
+    }
+    return "";
+}
