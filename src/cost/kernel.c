@@ -50,7 +50,7 @@ static bool takes(const fsim_group *o, int vector)
     return true;
 }
 
-static fsim_kernel best_streaming(const fsim_costing *c, fsim_arena *a)
+static fsim_kernel streaming(const fsim_costing *c, fsim_arena *a)
 {
     fsim_kernel best = fsim_streaming(c, 1, a);
     for (int vector = 2; vector <= 4 && c->group->points % vector == 0 && takes(c->group, vector); vector *= 2) {
@@ -241,23 +241,22 @@ static fsim_kernel over_link(const fsim_costing *c, fsim_hw_key link, double tim
     return k;
 }
 
+static fsim_kernel communication(const fsim_costing *c, fsim_arena *a)
+{
+    return over_link(c, FSIM_HW_LINK_BANDWIDTH, 2, a); /* there and back */
+}
+
+static fsim_kernel transfer(const fsim_costing *c, fsim_arena *a)
+{
+    return over_link(c, FSIM_HW_HOST_LINK_BANDWIDTH, 1, a);
+}
+
 fsim_kernel fsim_generated_kernel(const fsim_costing *c, fsim_arena *a)
 {
-    switch (c->group->template) {
-    case FSIM_ROW_REDUCTION:
-    case FSIM_COLUMN_REDUCTION:
-    case FSIM_FULL_REDUCTION:
-        return row_reduction(c, a);
-    case FSIM_TILED_CONTRACTION:
-    case FSIM_LIBRARY_CONTRACTION:
-        return fsim_contraction(c, a);
-    case FSIM_CHAINED_CONTRACTION:
-        return fsim_chained(c, a);
-    case FSIM_COMMUNICATION_KERNEL:
-        return over_link(c, FSIM_HW_LINK_BANDWIDTH, 2, a);
-    case FSIM_TRANSFER_KERNEL:
-        return over_link(c, FSIM_HW_HOST_LINK_BANDWIDTH, 1, a);
-    default:
-        return best_streaming(c, a);
-    }
+    static fsim_kernel (*const price_of[FSIM_TEMPLATE_COUNT])(const fsim_costing *, fsim_arena *) = {
+#define FSIM_TEMPLATE(id, name, price, emit, residual, compile, line) [FSIM_##id] = price,
+#include "fusion/template.def"
+#undef FSIM_TEMPLATE
+    };
+    return price_of[c->group->template](c, a);
 }

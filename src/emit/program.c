@@ -103,38 +103,30 @@ static const char *why_skipped(const fsim_emitter *e)
     return NULL;
 }
 
-static void emit(fsim_emitter *e)
+static void emit_chained(fsim_emitter *e)
 {
-    switch (e->group->template) {
-    case FSIM_ROW_REDUCTION:
-    case FSIM_COLUMN_REDUCTION:
-    case FSIM_FULL_REDUCTION:
+    if (!fsim_emit_flash(e))
+        fsim_emit_chain(e);
+}
+
+static void emit_contraction(fsim_emitter *e)
+{
+    if (e->group->whole_row > 0)
         fsim_emit_rows(e);
-        break;
-    case FSIM_CHAINED_CONTRACTION:
-        if (!fsim_emit_flash(e))
-            fsim_emit_chain(e);
-        break;
-    case FSIM_SCAN_KERNEL:
-        fsim_emit_scan(e);
-        break;
-    case FSIM_OPAQUE_KERNEL:
-        fsim_emit_scatter(e);
-        break;
-    case FSIM_TILED_CONTRACTION:
-    case FSIM_LIBRARY_CONTRACTION:
-        if (e->group->whole_row > 0)
-            fsim_emit_rows(e);
-        else if (!fsim_emit_tile(e)) {
-            fsim_emit_pointwise(e);
-            e->program->registers = fsim_direct_registers(e->group->live);
-        }
-        break;
-    default:
+    else if (!fsim_emit_tile(e)) {
         fsim_emit_pointwise(e);
-        break;
+        e->program->registers = fsim_direct_registers(e->group->live);
     }
 }
+
+/* why_skipped says why. */
+static void emit_nothing(fsim_emitter *e) { (void)e; }
+
+static void (*const emit_of[FSIM_TEMPLATE_COUNT])(fsim_emitter *) = {
+#define FSIM_TEMPLATE(id, name, price, emit, residual, compile, line) [FSIM_##id] = emit,
+#include "fusion/template.def"
+#undef FSIM_TEMPLATE
+};
 
 static void describe(fsim_emitter *e, fsim_text *t)
 {
@@ -170,7 +162,7 @@ static void make_program(const fsim_graph *g, const fsim_hw *hw, const fsim_kern
     if ((p->skipped = why_skipped(&e)))
         return;
     p->schedule = k->schedule;
-    emit(&e);
+    emit_of[e.group->template](&e);
     if (p->launches == 0) {
         p->skipped = p->skipped ? p->skipped : "no text could be made of its index maps";
         return;

@@ -7,10 +7,16 @@
 #include <math.h>
 #include <string.h>
 
+#define FSIM_TEMPLATE(id, name, price, emit, residual, compile, line) [FSIM_##id] = name,
 const char *const fsim_template_names[FSIM_TEMPLATE_COUNT] = {
-    "pointwise", "copy",          "row_reduction", "column_reduction",    "full_reduction",
-    "pooling",   "contraction",   "library",       "chained_contraction", "scan",
-    "opaque",    "communication", "transfer"};
+#include "fusion/template.def"
+};
+#undef FSIM_TEMPLATE
+#define FSIM_TEMPLATE(id, name, price, emit, residual, compile, line) [FSIM_##id] = line,
+const char *const fsim_template_lines[FSIM_TEMPLATE_COUNT] = {
+#include "fusion/template.def"
+};
+#undef FSIM_TEMPLATE
 
 enum { WARP = 32 };      /* threads that take a branch together */
 enum { FEW_ROWS = 256 }; /* fewer than this and longer than FSIM_LONGEST_ROW: split over blocks */

@@ -11,22 +11,13 @@
 #include "graph/graph.h"
 
 typedef enum {
-    FSIM_POINTWISE,
-    FSIM_COPY,             /* pointwise without arithmetic: permute, concat, pad, gather */
-    FSIM_ROW_REDUCTION,    /* dependent reductions over the same rows, the row on chip where it fits */
-    FSIM_COLUMN_REDUCTION, /* the same where neighbouring rows, not neighbouring elements of a row, are contiguous */
-    FSIM_FULL_REDUCTION,   /* few rows, each too long for one block: two launches */
-    FSIM_POOLING,
-    FSIM_TILED_CONTRACTION,
-    FSIM_LIBRARY_CONTRACTION,
-    FSIM_CHAINED_CONTRACTION, /* two contractions, the intermediate on chip: fusion/chain.h */
-    FSIM_SCAN_KERNEL,
-    FSIM_OPAQUE_KERNEL,
-    FSIM_COMMUNICATION_KERNEL,
-    FSIM_TRANSFER_KERNEL,
+#define FSIM_TEMPLATE(id, name, price, emit, residual, compile, line) FSIM_##id,
+#include "fusion/template.def"
+#undef FSIM_TEMPLATE
     FSIM_TEMPLATE_COUNT
 } fsim_template;
-extern const char *const fsim_template_names[FSIM_TEMPLATE_COUNT];
+extern const char *const fsim_template_names[FSIM_TEMPLATE_COUNT]; /* as in JSON: "pointwise", ... */
+extern const char *const fsim_template_lines[FSIM_TEMPLATE_COUNT]; /* one line for people */
 
 /* Longest row that one block reduces by itself; a longer one with fewer rows than a GPU has SMs is a full reduction
  * (two launches). */

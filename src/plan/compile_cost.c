@@ -26,19 +26,11 @@ static const struct {
 
 static class class_of(const fsim_graph *g, const fsim_kernel *k)
 {
-    static const class classes[FSIM_TEMPLATE_COUNT] = {[FSIM_POINTWISE] = POINTWISE,
-                                                       [FSIM_COPY] = POINTWISE,
-                                                       [FSIM_ROW_REDUCTION] = ROW,
-                                                       [FSIM_COLUMN_REDUCTION] = ROW,
-                                                       [FSIM_FULL_REDUCTION] = FULL,
-                                                       [FSIM_POOLING] = POINTWISE,
-                                                       [FSIM_TILED_CONTRACTION] = TENSOR_CONTRACTION,
-                                                       [FSIM_LIBRARY_CONTRACTION] = NONE,
-                                                       [FSIM_CHAINED_CONTRACTION] = CHAINED,
-                                                       [FSIM_SCAN_KERNEL] = ROW,
-                                                       [FSIM_OPAQUE_KERNEL] = NONE,
-                                                       [FSIM_COMMUNICATION_KERNEL] = NONE,
-                                                       [FSIM_TRANSFER_KERNEL] = NONE};
+    static const class classes[FSIM_TEMPLATE_COUNT] = {
+#define FSIM_TEMPLATE(id, name, price, emit, residual, compile, line) [FSIM_##id] = compile,
+#include "fusion/template.def"
+#undef FSIM_TEMPLATE
+    };
     const class c = classes[k->template];
     const fsim_dtype t = c == TENSOR_CONTRACTION ? g->node[k->group->anchor].gemm.arithmetic : FSIM_DTYPE_NONE;
     return t == FSIM_F32 || t == FSIM_F64 ? FP32_CONTRACTION : c;

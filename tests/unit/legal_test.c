@@ -509,10 +509,25 @@ static void final_refusals_are_final(void **unused)
     assert_true(partial > 1000);
 }
 
+/* Every unit of a refusal, and every template, has words of its own. */
+static void tables_have_texts(void **unused)
+{
+    (void)unused;
+    assert_null(fsim_refusal_units[FSIM_IN_NONE]);
+    for (int i = FSIM_IN_NONE + 1; i < FSIM_REFUSAL_UNITS; i++)
+        for (int k = FSIM_IN_NONE + 1; k <= i; k++)
+            assert_true((strcmp(fsim_refusal_units[i], fsim_refusal_units[k]) == 0) == (i == k));
+    for (int i = 0; i < FSIM_TEMPLATE_COUNT; i++)
+        for (int k = 0; k <= i; k++) {
+            assert_true((strcmp(fsim_template_names[i], fsim_template_names[k]) == 0) == (i == k));
+            assert_true((strcmp(fsim_template_lines[i], fsim_template_lines[k]) == 0) == (i == k));
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rules_and_templates), cmocka_unit_test(lives_and_walks),
                                        cmocka_unit_test(weights_take_scales_in),
-                                       cmocka_unit_test(final_refusals_are_final)};
+                                       cmocka_unit_test(final_refusals_are_final), cmocka_unit_test(tables_have_texts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

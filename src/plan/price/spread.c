@@ -5,25 +5,44 @@
 #include "cost/costing.h"
 #include <math.h>
 
-static bool contracts(const fsim_kernel *k)
+/* The residual's key for kernels of a template: a function for each entry of its column in template.def. */
+
+static fsim_hw_key attention(const fsim_graph *g, const fsim_kernel *k)
 {
-    return k->template == FSIM_TILED_CONTRACTION || k->template == FSIM_LIBRARY_CONTRACTION;
+    (void)g, (void)k;
+    return FSIM_HW_RESIDUAL_ATTENTION;
+}
+
+static fsim_hw_key rows(const fsim_graph *g, const fsim_kernel *k)
+{
+    (void)g, (void)k;
+    return FSIM_HW_RESIDUAL_ROWS;
+}
+
+static fsim_hw_key contraction(const fsim_graph *g, const fsim_kernel *k)
+{
+    const fsim_gemm *m = &g->node[k->group->anchor].gemm;
+    return m->convolution                             ? FSIM_HW_RESIDUAL_CONVOLUTION
+           : fsim_is_tensor_arithmetic(m->arithmetic) ? FSIM_HW_RESIDUAL_TENSOR
+                                                      : FSIM_HW_RESIDUAL_FP32;
+}
+
+static fsim_hw_key streaming(const fsim_graph *g, const fsim_kernel *k)
+{
+    (void)g;
+    return k->group->anchor >= 0 || k->coalescing < strided_coalescing
+               ? FSIM_HW_RESIDUAL_OTHER
+               : FSIM_HW_RESIDUAL_STREAMING; /* an anchor that is no contraction: pooling, scatter, what is opaque */
 }
 
 fsim_hw_key fsim_residual_key(const fsim_graph *g, const fsim_kernel *k)
 {
-    const fsim_gemm *m = k->group->anchor >= 0 ? &g->node[k->group->anchor].gemm : NULL;
-    if (k->template == FSIM_CHAINED_CONTRACTION)
-        return FSIM_HW_RESIDUAL_ATTENTION;
-    if (contracts(k))
-        return m->convolution                             ? FSIM_HW_RESIDUAL_CONVOLUTION
-               : fsim_is_tensor_arithmetic(m->arithmetic) ? FSIM_HW_RESIDUAL_TENSOR
-                                                          : FSIM_HW_RESIDUAL_FP32;
-    if (k->template == FSIM_ROW_REDUCTION || k->template == FSIM_COLUMN_REDUCTION || k->template == FSIM_FULL_REDUCTION)
-        return FSIM_HW_RESIDUAL_ROWS;
-    return m || k->coalescing < strided_coalescing
-               ? FSIM_HW_RESIDUAL_OTHER
-               : FSIM_HW_RESIDUAL_STREAMING; /* an anchor that is no contraction: pooling, scatter, what is opaque */
+    static fsim_hw_key (*const key_of_template[FSIM_TEMPLATE_COUNT])(const fsim_graph *, const fsim_kernel *) = {
+#define FSIM_TEMPLATE(id, name, price, emit, residual, compile, line) [FSIM_##id] = residual,
+#include "fusion/template.def"
+#undef FSIM_TEMPLATE
+    };
+    return key_of_template[k->template](g, k);
 }
 
 /* What relatives tell, and besides, that this GPU may be unlike them. */
