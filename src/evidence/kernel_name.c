@@ -235,12 +235,16 @@ static const struct {
                                                                                                                      "s"
                                                                                                                      "e",
                                                                                                                      GATHER)
-                                                                                                        IS("vectorized_"
-                                                                                                           "gather",
-                                                                                                           GATHER)
-                                                                                                            IS("vectori"
+                                                                                                        IS(
+                                                                                                            "vectorized"
+                                                                                                            "_"
+                                                                                                            "gather",
+                                                                                                            GATHER)
+                                                                                                            IS("vector"
+                                                                                                               "i"
                                                                                                                "zed_"
-                                                                                                               "gather",
+                                                                                                               "gathe"
+                                                                                                               "r",
                                                                                                                EMBEDDING)
                                                                                                                 IS("fli"
                                                                                                                    "p_"
@@ -399,21 +403,20 @@ static const struct {
                                                                                                                     "r",
                                                                                                                     FILL) IS("lt",
                                                                                                                              CROSS_ENTROPY)
-                                                                                                                    IS("prelu",
-                                                                                                                       LEAKY_RELU)
-                                                                                                                        IS("narrow", SLICE) IS(
-                                                                                                                            "split_with_sizes",
-                                                                                                                            SPLIT) IS("chunk",
-                                                                                                                                      SPLIT)
-                                                                                                                            IS("stack", CONCAT) IS(
-                                                                                                                                "repeat",
-                                                                                                                                EXPAND)
-                                                                                                                                IS("native_layer_norm",
-                                                                                                                                   LAYER_NORM)
-                                                                                                                                    IS("native_group_norm",
-                                                                                                                                       GROUP_NORM)
-                                                                                                                                        IS("native_batch_norm",
-                                                                                                                                           BATCH_NORM)
+                                                                                                                    IS("prelu", LEAKY_RELU) IS(
+                                                                                                                        "narrow",
+                                                                                                                        SLICE) IS("split_with_sizes",
+                                                                                                                                  SPLIT)
+                                                                                                                        IS("chunk",
+                                                                                                                           SPLIT) IS("stack",
+                                                                                                                                     CONCAT)
+                                                                                                                            IS("repeat",
+                                                                                                                               EXPAND) IS("native_layer_norm",
+                                                                                                                                          LAYER_NORM)
+                                                                                                                                IS("native_group_norm",
+                                                                                                                                   GROUP_NORM)
+                                                                                                                                    IS("native_batch_norm",
+                                                                                                                                       BATCH_NORM)
 #undef IS
 };
 /* In front of a name of ATen's, they say how it is computed and no more; and what Inductor lists although it moves

@@ -25,7 +25,7 @@ typedef struct {
  * were tried in any case. False: it does not start. */
 bool fsim_toolchain_find(const fsim_cpu_compiler *how, const char *folder, fsim_arena *a, fsim_toolchain *t);
 /* Puts our flags between the compiler and the user's options, without those that the compiler refuses. Files that it
- * needs are written to `folder` and stay there: flags.c, flags.log. */
+ * needs, a source and a log called flags, are written to `folder` and stay there. */
 void fsim_toolchain_choose_flags(fsim_toolchain *t, const char *folder, fsim_arena *a);
 /* argv of the compiler's words and `more`, NULL at its end. In a. */
 const char **fsim_toolchain_command(const fsim_toolchain *t, const char *const *more, int count, fsim_arena *a);

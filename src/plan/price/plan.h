@@ -22,7 +22,7 @@ typedef struct {
     int64_t memory_limit; /* bytes; 0: none */
     bool lean;            /* kernels are launched in the order that needs the least memory at its peak */
     double time_limit_s;
-    struct fsim_store *store;        /* cost cache, search/plan.c */
+    struct fsim_store *store;        /* cost cache, price.c */
     volatile const int *interrupted; /* set by a signal: end the search with the best so far */
 } fsim_problem;
 

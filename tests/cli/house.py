@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+# What house.sh asks of the sources: paths in comments and documents exist, functions are short and take few parameters, headers say
+# what they declare, files of one folder do not include each other in a circle.
+import os, re, subprocess, sys
+
+# Recorded numbers: a change may lower them and must not raise them. Lower them here when it does.
+MOST_LINES = 80
+LONG = {"rows_by", "evaluate"}  # longer ones that are to be split
+MOST_PARAMETERS = 6
+FUNCTIONS_OVER_PARAMETERS = 49
+DECLARATIONS_WITHOUT_COMMENT = 150
+CIRCLES = {
+    ("src/command/command", "src/command/format"),
+    ("src/emit/emit", "src/emit/program"),
+    ("src/evidence/calibrate", "src/evidence/residual"),
+    ("src/fusion/chain", "src/fusion/group"),
+    ("src/fusion/fold", "src/fusion/group"),
+    ("src/graph/attribute", "src/graph/build"),
+    ("src/plan/search/frontier", "src/plan/search/states"),
+    ("validate/cuda/activity", "validate/cuda/device"),
+    ("validate/cuda/blas", "validate/cuda/blaslt"),
+    ("validate/cuda/blas", "validate/cuda/device"),
+    ("validate/cuda/blaslt", "validate/cuda/device"),
+    ("validate/reference/interpret", "validate/reference/reference"),
+}
+STALE_PATHS = {("CONTRIBUTING.md", "docs/ARCHITECTURE.md"), ("README.md", "docs/ARCHITECTURE.md"), ("README.md", "docs/FORMATS.md")}
+# These name files of other programs by themselves, as sources of numbers.
+FOREIGN = {"docs/MODEL.md", "src/vendor/triton.h"}
+
+os.chdir(sys.argv[1])
+failures = 0
+
+
+def complain(what):
+    global failures
+    failures += 1
+    print("FAILED:", what)
+
+
+def tracked():
+    try:
+        out = subprocess.run(["git", "ls-files", "-c", "-o", "--exclude-standard"], capture_output=True, text=True, check=True).stdout.split("\n")
+    except (OSError, subprocess.CalledProcessError):  # an archive without git
+        out = [os.path.join(d, f)[2:] for d, _, names in os.walk(".") if not d.startswith(("./build", "./.git")) for f in names]
+    return sorted(f for f in out if f and os.path.isfile(f) and not f.startswith("build/"))
+
+
+files = tracked()
+names = {os.path.basename(f) for f in files}
+# Files that are written when the program runs or is built, or that others have.
+elsewhere = {"fusesim_dialect.h", "fsim_shipped_relatives.c", "launcher.c", "launcher.cu", "cuda.h", "yaml.h", "time.h", "math.h", "cublasLt.h", "cupti_range_profiler.h", "nvrtc.h", "kernel.c", "omp.h",
+             "torch.h", "sysexits.h", "nlopt.h", "cupti_profiler_host.h", "cmocka.h", "cJSON.h", "stdio.h", "main.cu", "mma.h"}
+
+
+def comments(path):
+    text = open(path, encoding="utf-8", errors="replace").read()
+    if path.endswith((".md", ".txt")):
+        return text
+    if path.endswith((".sh", ".py", ".yaml", ".csv")) or "." not in os.path.basename(path):
+        return "\n".join(l for l in text.split("\n") if l.lstrip().startswith("#"))
+    return "\n".join(re.findall(r"/\*.*?\*/", text, re.S))
+
+
+def check_paths():
+    folder = re.compile(r"(?<![\w./$-])((?:src|validate|bench|tests|include|examples|docs)/[\w./-]*[\w/])")
+    header = re.compile(r"(?<![\w./<\"-])((?:[\w-]+/)*[\w-]+\.(?:h|c|def|cu|sh|py))\b(?![\w(])")
+    for path in files:
+        if not path.endswith((".c", ".h", ".def", ".cu", ".sh", ".py", ".md", ".txt")) or path.startswith(("reports/", "tests/fuzz/corpus", "tests/traces")):
+            continue
+        text = comments(path)
+        said = set(folder.findall(text)) | set(header.findall(text))
+        for name in sorted(said):
+            base = os.path.basename(name.rstrip("/"))
+            where = [name, os.path.join(os.path.dirname(path), name), os.path.join(os.path.dirname(os.path.dirname(path)), name), "src/" + name, "tests/" + name, "validate/" + name]
+            if name.startswith(("torch/", "csrc/", "hopper/")) or (path in FOREIGN and "/" not in name):
+                continue
+            if any(os.path.exists(w) for w in where) or base in elsewhere or re.match(r"k\d", base) or "NAME" in name or "CASE" in name:
+                continue
+            if "/" not in name and base in names:
+                continue
+            if any(os.path.isfile(n) or os.path.isfile(n + ".c") for n in [name + ".h", name + ".c", "src/" + name + ".c"]):
+                continue
+            if (path, name) not in STALE_PATHS:
+                complain(f"{path} speaks of {name}, which is not there")
+
+
+def check_metrics():
+    many, bare = [], []
+    for path in files:
+        if not path.startswith(("src/", "validate/", "include/")) or not path.endswith((".c", ".h")):
+            continue
+        lines = open(path, encoding="utf-8").read().split("\n")
+        start = None
+        for i, line in enumerate(lines):
+            if line == "{":
+                start = i
+            if line == "}" and start is not None:
+                k = start
+                while k > 0 and lines[k - 1] and not lines[k - 1].startswith((" *", "/*", "#", "}")) and not lines[k - 1].endswith((";", "*/")):
+                    k -= 1
+                said = " ".join(lines[k:start])
+                name = re.search(r"\b(\w+)\(", said)
+                if i - k + 1 > MOST_LINES and not (name and name.group(1) in LONG):
+                    complain(f"{path}:{k + 1}: {name.group(1) if name else said} has {i - k + 1} lines; at most {MOST_LINES}")
+                depth, count = 0, 1
+                for c in said[name.end():] if name else "":
+                    if c == ")" and depth == 0:
+                        break
+                    depth += (c == "(") - (c == ")")
+                    count += c == "," and depth == 0
+                if count > MOST_PARAMETERS:
+                    many.append(f"{path}:{k + 1}: {name.group(1)} has {count} parameters")
+                start = None
+        for i, line in enumerate(lines if path.endswith(".h") else []):
+            m = re.match(r"^[a-z].*\b(fsim_\w+)\(", line)
+            if m and not line.startswith(("typedef", "static inline", "#")) and not line.rstrip().endswith("*/") and not (i and lines[i - 1].rstrip().endswith("*/")):
+                bare.append(f"{path}:{i + 1}: {m.group(1)} has no comment")
+    for found, most, what in ((many, FUNCTIONS_OVER_PARAMETERS, f"functions with more than {MOST_PARAMETERS} parameters"),
+                              (bare, DECLARATIONS_WITHOUT_COMMENT, "declarations without a comment of their own")):
+        print(f"{len(found)} {what}; recorded: {most}")
+        if len(found) > most:
+            complain(f"{len(found)} {what}; recorded are {most}:\n  " + "\n  ".join(found))
+
+
+def check_circles():
+    includes = {}
+    for path in files:
+        if path.startswith(("src/", "validate/")) and path.endswith((".c", ".h")):
+            for name in re.findall(r'^#include "([^"]+)"', open(path, encoding="utf-8").read(), re.M):
+                for to in ("src/" + name, name):
+                    if os.path.exists(to):
+                        # a file and its header are one
+                        includes.setdefault(path[:-2], set()).add(to[:-2])
+    for start in sorted(includes):
+        for to in sorted(includes[start]):
+            if to > start and start in includes.get(to, ()) and (start, to) not in CIRCLES:
+                complain(f"{start} and {to} include each other")
+
+
+check_paths()
+check_metrics()
+check_circles()
+sys.exit(failures > 0)
