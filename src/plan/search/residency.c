@@ -49,6 +49,9 @@ static fsim_sum write_back(following *w, const held *h)
     return more < 0 || before < 0 ? 0 : more - before;
 }
 
+/* What the state of a label holds; of none, NULL: there is nothing yet to point into. */
+static const held *held_of(const following *w, const label *x) { return x->count ? &w->held[x->first] : NULL; }
+
 /* Is x as good as y in all that may follow? Everything that y holds, x holds as long; what x may have to pay for later,
  * y must too, or has paid more already. */
 static bool dominates(following *w, const held *x, int xs, fsim_sum spent_x, const held *y, int ys, fsim_sum spent_y)
@@ -104,10 +107,10 @@ static void offer(following *w, int to, int parent, const step *by, fsim_bits co
         if (x->dominated)
             continue;
         if (fsim_stores_more(&f->state[x->state], &f->state[to]) &&
-            dominates(w, &w->held[x->first], x->count, x->spent, w->now, w->count, spent))
+            dominates(w, held_of(w, x), x->count, x->spent, w->now, w->count, spent))
             return;
         if (fsim_stores_more(&f->state[to], &f->state[x->state]) &&
-            dominates(w, w->now, w->count, spent, &w->held[x->first], x->count, x->spent)) {
+            dominates(w, w->now, w->count, spent, held_of(w, x), x->count, x->spent)) {
             x->dominated = true;
             w->many[where]--;
         } else if (!worst || promise_of(w, x) > promise_of(w, worst)) {
