@@ -106,6 +106,24 @@ typedef struct {
     bool alone;    /* one block an SM (it asks for more shared memory than it uses), so that fewer rows are under way */
 } row_choice;
 
+/* Where the row stays between two walks: in registers, else in shared memory; else it is read `again` times. */
+static void keep_row(const fsim_costing *c, fsim_kernel *k, int row_threads, double row_bytes, int again)
+{
+    const double kept_registers = row_bytes / 4 / (k->band ? FSIM_BLOCK : row_threads),
+                 shared = row_bytes * (k->band ? 1 : k->block / row_threads),
+                 step = (k->band ? (double)FSIM_BLOCK / FSIM_BAND_ROWS : row_threads) * k->vector;
+    const int holding = fsim_keeping_registers(c, k->vector, ceil((double)c->group->reduced / step) * k->vector);
+    if (kept_registers <= KEPT_REGISTERS && fsim_blocks_per_sm(c->hw, k->block, holding, 0) > 0) {
+        k->registers = holding;
+        k->keep = FSIM_KEEP_IN_REGISTERS;
+    } else if (shared <= fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK)) {
+        k->shared_bytes = (int)shared;
+        k->keep = FSIM_KEEP_IN_SHARED;
+    } else {
+        k->passes = again;
+    }
+}
+
 /* Reductions over rows: a warp, or a block, for each row, or `pieces` blocks whose results a second launch puts
  * together. The row stays in registers or shared memory where something wants it again after a reduction; where it does
  * not fit it is read once a stage, from L2 if the rows under way fit there. */
@@ -134,23 +152,13 @@ static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_aren
     k.band = column;
     k.alone = alone;
     const double row_bytes = (double)o->kept_row_bytes * (column ? FSIM_BAND_ROWS : 1);
-    const double kept_registers = row_bytes / 4 / (column ? FSIM_BLOCK : row_threads);
     k.registers = fsim_walk_registers(c, vector);
     for (int i = 0; i < o->reads; i++)
         most = fsim_bits(o->read[i].stages) > most ? fsim_bits(o->read[i].stages) : most;
     if (column)
         k.block = FSIM_BLOCK;
-    if (o->kept_row_bytes > 0) {
-        const double shared = row_bytes * (column ? 1 : (double)tile_rows);
-        const double step = (column ? (double)FSIM_BLOCK / FSIM_BAND_ROWS : row_threads) * vector;
-        const int holding = fsim_keeping_registers(c, vector, ceil((double)elems / step) * vector);
-        if (kept_registers <= KEPT_REGISTERS && fsim_blocks_per_sm(c->hw, k.block, holding, 0) > 0)
-            k.registers = holding, k.keep = FSIM_KEEP_IN_REGISTERS;
-        else if (shared <= fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK))
-            k.shared_bytes = (int)shared, k.keep = FSIM_KEEP_IN_SHARED;
-        else
-            k.passes = most;
-    }
+    if (o->kept_row_bytes > 0)
+        keep_row(c, &k, row_threads, row_bytes, most);
     if (alone)
         k.shared_bytes =
             (int)fmin(fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK), fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_SM) / 2 + 1);
