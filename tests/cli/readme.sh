@@ -52,7 +52,7 @@ for document in "$SOURCE_DIR/README.md" "$SOURCE_DIR"/docs/*.md "$SOURCE_DIR/CON
     done 3< <(commands_of "$document")
     # Links to files of the repository.
     while IFS= read -r link; do
-        case $link in http*) continue ;; *ARCHITECTURE.md | *FORMATS.md) continue ;; esac
+        case $link in http*) continue ;; esac
         [ -e "$(dirname "$document")/$link" ] || { : >err; failed "${document##*/}: a link to $link, which is not there"; }
     done < <(grep -oE '\]\([^)#]+' "$document" | sed 's/^](//' | sort -u)
 done

@@ -281,8 +281,8 @@ static void assert_computes_once(const fsim_prediction *p, fsim_strategy s, cons
     for (int k = 0; k < partition->parts; k++)
         for (int i = 0; i < partition->part[k].count; i++)
             if (partition->part[k].clone[i])
-                print_error("%s: %s computes '%s' again\n", workload, fsim_strategy_names[s],
-                            p->graph->node[partition->part[k].node[i]].name);
+                fail_msg("%s: %s computes '%s' again", workload, fsim_strategy_names[s],
+                         p->graph->node[partition->part[k].node[i]].name);
 }
 
 /* --recompute off holds for the plans of all systems, so that none is better than the best without. */
@@ -308,7 +308,7 @@ static void without_recomputation_no_strategy_beats_the_optimum(void **unused)
             assert_true(fsim_planned(&p, s));
             assert_computes_once(&p, s, path);
             if (p.plan[s].time_s < p.plan[FSIM_STRATEGY_OPTIMAL].time_s)
-                print_error("%s: %s beats the optimum\n", path, fsim_strategy_names[s]);
+                fail_msg("%s: %s beats the optimum", path, fsim_strategy_names[s]);
         }
         fsim_arena_free(b.a);
     }
