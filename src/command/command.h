@@ -57,19 +57,19 @@ typedef struct fsim_context {
 
 /* The commands, a file each. */
 int fsim_run_plan(fsim_context *c);
-int fsim_run_enumerate(fsim_context *c);
-int fsim_run_codegen(fsim_context *c);
-int fsim_run_explain(fsim_context *c);
-int fsim_run_regions(fsim_context *c);
-int fsim_run_validate(fsim_context *c);
-int fsim_run_trials(fsim_context *c);    /* validate --device */
-int fsim_run_registers(fsim_context *c); /* validate --registers */
-int fsim_run_import(fsim_context *c);
-int fsim_run_calibrate(fsim_context *c);
+int fsim_run_enumerate(fsim_context *c);      /* every legal partition of a small workload */
+int fsim_run_codegen(fsim_context *c);        /* the kernels of a plan as CUDA or host code */
+int fsim_run_explain(fsim_context *c);        /* may two primitives share a kernel, and what does it cost */
+int fsim_run_regions(fsim_context *c);        /* which plan is best where, along one symbol */
+int fsim_run_validate(fsim_context *c);       /* predictions against measurements */
+int fsim_run_trials(fsim_context *c);         /* validate --device */
+int fsim_run_registers(fsim_context *c);      /* validate --registers */
+int fsim_run_import(fsim_context *c);         /* measurements of other tools as rows */
+int fsim_run_calibrate(fsim_context *c);      /* a hardware file fitted to measurements */
 int fsim_run_calibrate_host(fsim_context *c); /* --device cpu */
 int fsim_run_calibrate_gpu(fsim_context *c);  /* --device cuda */
 int fsim_run_hw(fsim_context *c);
-int fsim_run_ops(fsim_context *c);
+int fsim_run_ops(fsim_context *c); /* the operators that workloads may have */
 
 /* inputs.c: what the command line names, read. */
 
@@ -145,8 +145,9 @@ fsim_output *fsim_open_file(fsim_context *c, const char *option, const char *pat
 int fsim_open_outputs(fsim_context *c);
 /* Shows what is of c->kind on a stream. False: it could not, for another reason than the stream. */
 bool fsim_show_on(const fsim_context *c, FILE *out, fsim_format f, const void *what);
-/* Both false after an error. */
+/* Shows it in the files that are open. False after an error. */
 bool fsim_show_in_files(fsim_context *c, const void *what);
+/* Gives the open files their names. False after an error, which is in c->diag. */
 bool fsim_commit_files(fsim_context *c);
 /* Discards the files that are open. */
 int fsim_give_up_outputs(fsim_context *c, int status);
@@ -162,6 +163,7 @@ int fsim_answer(fsim_context *c, const void *what);
 /* Whatever is in stdout's buffer reaches it, or the exit status says so. */
 int fsim_finish_stdout(fsim_context *c, int status);
 
+/* Does text for people have colours, as --color, $NO_COLOR and $TERM say? */
 bool fsim_use_color(const fsim_context *c);
 /* For tables whose long cells matter to whoever reads them from a pipe: as wide as they are, but on a terminal. */
 fsim_page fsim_table_page(FILE *out, const fsim_context *c);

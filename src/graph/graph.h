@@ -152,6 +152,7 @@ fsim_graph *fsim_graph_parse(fsim_arena *a, fsim_diag *d, const char *path, cons
 /* As fsim_graph_parse on a document that is read already, whose text stays referenced: many bindings of one workload.
  * Reads y only. */
 struct fsim_yaml;
+/* path: for messages. NULL after errors (in d). In a. */
 fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const struct fsim_yaml *y,
                           const fsim_binding *set, int sets);
 /* The primitive named name (or an operator's, or any of its outputs'), or -1. */

@@ -36,19 +36,23 @@ double fsim_compile_s(const fsim_graph *g, const fsim_kernel *k);
 enum { FSIM_SOME_RUNS = 4 };
 extern const double fsim_some_runs[FSIM_SOME_RUNS];
 
-/* Compilation and `runs` runs, and the strategy for which that is least: of equals eager, then optimal. */
+/* Seconds of compilation and `runs` runs of one plan. */
 static inline double fsim_total_s(const fsim_plan *plan, const fsim_compile *c, double runs)
 {
     return c->compile_s + runs * plan->time_s;
 }
+/* The strategy for which fsim_total_s is least; of equals eager, then optimal. plan and c: by strategy, FSIM_PLAN_COUNT
+ * of each. Needs a plan of eager; other strategies without kernels are passed over. */
 fsim_strategy fsim_best_for(const fsim_plan *plan, const fsim_compile *c, double runs);
 
-/* The strategies that are best for some number of runs, fewest first; from_runs of the first is 1. Returns how many
- * there are. */
+/* A strategy that is best from this number of runs on, until the next stage. */
 typedef struct {
     fsim_strategy strategy;
     double from_runs;
 } fsim_stage;
+
+/* The strategies that are best for some number of runs, fewest runs first; from_runs of the first is 1. plan and c as
+ * for fsim_best_for. Returns how many there are. */
 int fsim_stages_of(const fsim_plan *plan, const fsim_compile *c, fsim_stage out[FSIM_PLAN_COUNT]);
 
 #endif

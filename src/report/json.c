@@ -117,9 +117,9 @@ static void put_summary(writer *w, cJSON *o, const fsim_prediction *p, fsim_stra
     put_count(w, o, "peak_memory_bytes", plan->peak_memory_bytes);
     put_count(w, o, "intermediate_bytes_eliminated", plan->eliminated_bytes);
     put_number(w, o, "speedup", p->plan[FSIM_STRATEGY_EAGER].time_s / plan->time_s);
-    put_interval(
-        w, o, "speedup",
-        fsim_speedup_interval(p->graph, p->hw, FSIM_BY_ATEN, &p->plan[FSIM_STRATEGY_EAGER], maker, plan, w->a));
+    put_interval(w, o, "speedup",
+                 fsim_speedup_interval(p->graph, p->hw, (fsim_plan_by){&p->plan[FSIM_STRATEGY_EAGER], FSIM_BY_ATEN},
+                                       (fsim_plan_by){plan, maker}, w->a));
 }
 
 static void put_strategies(writer *w, cJSON *to, const fsim_prediction *p)
@@ -204,18 +204,19 @@ static void put_basis(writer *w, cJSON *to, const fsim_prediction *p)
         put_keys(w, o, fsim_origin_names[from], p->hw, &p->basis.all, (fsim_origin)from);
 }
 
-static void put_kernel(writer *w, cJSON *list, const fsim_prediction *p, const fsim_kernel *k, const char *rule,
-                       const fsim_span *when, int id)
+static void put_kernel(writer *w, cJSON *list, const fsim_prediction *p, int index, const fsim_span *when)
 {
     const fsim_graph *g = p->graph;
+    const fsim_plan *plan = &p->plan[p->chosen];
+    const fsim_kernel *k = &plan->kernel[index];
     const fsim_maker maker = fsim_made_in(p, p->chosen);
     cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
-    put_count(w, o, "id", id);
+    put_count(w, o, "id", index + 1);
     put_text(w, o, "name", fsim_kernel_name(g, k, w->a));
     put_text(w, o, "template", fsim_template_names[k->template]);
     put_count(w, o, "launches", k->launches);
-    if (rule)
-        put_text(w, o, "rule", rule);
+    if (plan->rule && plan->rule[index])
+        put_text(w, o, "rule", plan->rule[index]);
     put_members(w, o, "operators", g, k->group, ALL);
     put_sources(w, o, g, k->group);
     put_members(w, o, "recomputed", g, k->group, CLONES);
@@ -243,7 +244,7 @@ static void put_kernel(writer *w, cJSON *list, const fsim_prediction *p, const f
     put_rounded(w, o, "flops", k->flops);
     put_number(w, o, "time_s", k->time_s);
     put_interval(w, o, "time", fsim_kernel_interval(g, p->hw, maker, k));
-    const fsim_hw_keys *read = &p->basis.kernel[id - 1];
+    const fsim_hw_keys *read = &p->basis.kernel[index];
     put_text(w, o, "origin", fsim_origin_names[fsim_kernel_origin(p->hw, maker, k, read)]);
     put_keys(w, o, "assumed", p->hw, read, FSIM_FROM_ASSUMED);
     put_number(w, o, "start_s", when->start_s);
@@ -262,12 +263,18 @@ static void put_ids(writer *w, cJSON *to, const char *key, const int *kernel, in
         put_count(w, list, NULL, kernel[i] + 1);
 }
 
-static void put_groups_of(writer *w, cJSON *to, const char *key, const fsim_graph *g, const fsim_plan *plan,
-                          const int *kernel, int count)
+/* Some kernels of a plan. */
+typedef struct {
+    const fsim_plan *plan;
+    const int *index; /* NULL: the first `count` */
+    int count;
+} plan_kernels;
+
+static void put_groups_of(writer *w, cJSON *to, const char *key, const fsim_graph *g, const plan_kernels *of)
 {
     cJSON *list = put_new(w, to, key, cJSON_CreateArray());
-    for (int i = 0; i < count; i++)
-        put_members(w, list, NULL, g, plan->kernel[kernel ? kernel[i] : i].group, ALL);
+    for (int i = 0; i < of->count; i++)
+        put_members(w, list, NULL, g, of->plan->kernel[of->index ? of->index[i] : i].group, ALL);
 }
 
 /* Where the plan shown differs from the optimum. */
@@ -278,7 +285,7 @@ static void put_losses(writer *w, cJSON *to, const fsim_prediction *p)
         const fsim_difference *d = &p->loss[i];
         cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
         put_ids(w, o, "kernels", d->mine, d->mines);
-        put_groups_of(w, o, "optimal", p->graph, &p->plan[FSIM_STRATEGY_OPTIMAL], d->other, d->others);
+        put_groups_of(w, o, "optimal", p->graph, &(plan_kernels){&p->plan[FSIM_STRATEGY_OPTIMAL], d->other, d->others});
         put_number(w, o, "time_s", d->time_s);
         put_count(w, o, "dram_bytes", d->dram_bytes);
     }
@@ -296,7 +303,7 @@ static void put_alternatives(writer *w, cJSON *to, const fsim_prediction *p)
         put_number(w, o, "over_best_s", plan->time_s - best->time_s);
         put_count(w, o, "over_best_bytes",
                   plan->dram_read_bytes + plan->dram_write_bytes - best->dram_read_bytes - best->dram_write_bytes);
-        put_groups_of(w, o, "kernels", p->graph, plan, NULL, plan->kernels);
+        put_groups_of(w, o, "kernels", p->graph, &(plan_kernels){plan, NULL, plan->kernels});
     }
 }
 
@@ -308,7 +315,7 @@ static void put_front(writer *w, cJSON *to, const fsim_prediction *p)
         cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
         put_number(w, o, "time_s", p->front[i].time_s);
         put_count(w, o, "peak_memory_bytes", p->front[i].peak_memory_bytes);
-        put_groups_of(w, o, "kernels", p->graph, &p->front[i], NULL, p->front[i].kernels);
+        put_groups_of(w, o, "kernels", p->graph, &(plan_kernels){&p->front[i], NULL, p->front[i].kernels});
     }
 }
 
@@ -334,7 +341,7 @@ static void put_plan(writer *w, cJSON *to, const fsim_prediction *p)
     put_basis(w, o, p);
     cJSON *kernels = put_new(w, o, "kernels", cJSON_CreateArray());
     for (int i = 0; i < plan->kernels; i++)
-        put_kernel(w, kernels, p, &plan->kernel[i], plan->rule ? plan->rule[i] : NULL, &when.span[i], i + 1);
+        put_kernel(w, kernels, p, i, &when.span[i]);
     put_losses(w, o, p);
 }
 

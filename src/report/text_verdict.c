@@ -32,8 +32,8 @@ void fsim_text_header(const fsim_text_page *r)
 
 static fsim_interval speedup_interval(const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
 {
-    return fsim_speedup_interval(p->graph, p->hw, FSIM_BY_ATEN, &p->plan[FSIM_STRATEGY_EAGER], fsim_made_in(p, s),
-                                 &p->plan[s], a);
+    return fsim_speedup_interval(p->graph, p->hw, (fsim_plan_by){&p->plan[FSIM_STRATEGY_EAGER], FSIM_BY_ATEN},
+                                 (fsim_plan_by){&p->plan[s], fsim_made_in(p, s)}, a);
 }
 
 /* "246 us +- 12%". */

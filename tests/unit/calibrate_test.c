@@ -232,8 +232,10 @@ static void intervals_hold_what_they_are_around(void **state)
     fsim_baseline(&p, FSIM_STRATEGY_INDUCTOR, a, &own);
     inductor = fsim_plan_made_by(&p, FSIM_BY_INDUCTOR, &own, a);
     const fsim_interval t = fsim_plan_interval(g, hw, FSIM_BY_ATEN, &eager),
-                        same = fsim_speedup_interval(g, hw, FSIM_BY_ATEN, &eager, FSIM_BY_ATEN, &eager, a),
-                        other = fsim_speedup_interval(g, hw, FSIM_BY_ATEN, &eager, FSIM_BY_INDUCTOR, &inductor, a);
+                        same = fsim_speedup_interval(g, hw, (fsim_plan_by){&eager, FSIM_BY_ATEN},
+                                                     (fsim_plan_by){&eager, FSIM_BY_ATEN}, a),
+                        other = fsim_speedup_interval(g, hw, (fsim_plan_by){&eager, FSIM_BY_ATEN},
+                                                      (fsim_plan_by){&inductor, FSIM_BY_INDUCTOR}, a);
     double parts = 0;
     for (int k = 0; k < eager.kernels; k++)
         parts += fsim_kernel_interval(g, hw, FSIM_BY_ATEN, &eager.kernel[k]).high;
@@ -274,7 +276,8 @@ static void common_errors_cancel_in_speedups(void **state)
     double alone = pow(three.kernel[2].time_s / three.time_s, 2);
     for (int k = 0; k < 2; k++)
         alone += pow(three.kernel[k].time_s / two.time_s - three.kernel[k].time_s / three.time_s, 2);
-    const fsim_interval x = fsim_speedup_interval(g, hw, FSIM_BY_ATEN, &three, FSIM_BY_ATEN, &two, a);
+    const fsim_interval x =
+        fsim_speedup_interval(g, hw, (fsim_plan_by){&three, FSIM_BY_ATEN}, (fsim_plan_by){&two, FSIM_BY_ATEN}, a);
     assert_true(fabs(log(x.high * two.time_s / three.time_s) / (spread * sqrt(alone / 2)) - 1) <
                 1e-9); /* half of a kernel's variance is its own */
     fsim_arena_free(a);

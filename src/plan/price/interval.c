@@ -46,9 +46,10 @@ static bool same_members(const fsim_part *x, const fsim_part *y)
     return x->count == y->count && memcmp(x->node, y->node, (size_t)x->count * sizeof *x->node) == 0;
 }
 
-fsim_interval fsim_speedup_interval(const fsim_graph *g, const fsim_hw *hw, fsim_maker base_maker,
-                                    const fsim_plan *base, fsim_maker maker, const fsim_plan *plan, fsim_arena *a)
+fsim_interval fsim_speedup_interval(const fsim_graph *g, const fsim_hw *hw, fsim_plan_by base_by, fsim_plan_by other_by,
+                                    fsim_arena *a)
 {
+    const fsim_plan *base = base_by.plan, *plan = other_by.plan;
     spreads only_base = {0}, only_plan = {0}, both = {0};
     int *at = fsim_new(a, int, g->nodes + 1); /* 1 + the base's kernel that begins with a primitive */
     bool *shared = fsim_new(a, bool, base->kernels + 1);
@@ -56,17 +57,17 @@ fsim_interval fsim_speedup_interval(const fsim_graph *g, const fsim_hw *hw, fsim
         at[base->partition.part[k].node[0]] = k + 1;
     for (int k = 0; k < plan->kernels; k++) {
         const int twin = at[plan->partition.part[k].node[0]] - 1;
-        const double s = seconds_of_spread(g, hw, maker, &plan->kernel[k]);
+        const double s = seconds_of_spread(g, hw, other_by.maker, &plan->kernel[k]);
         if (twin >= 0 && same_members(&base->partition.part[twin], &plan->partition.part[k])) {
             shared[twin] = true;
-            add(&both, s / plan->time_s - seconds_of_spread(g, hw, base_maker, &base->kernel[twin]) / base->time_s);
+            add(&both, s / plan->time_s - seconds_of_spread(g, hw, base_by.maker, &base->kernel[twin]) / base->time_s);
         } else {
             add(&only_plan, s / plan->time_s);
         }
     }
     for (int k = 0; k < base->kernels; k++)
         if (!shared[k])
-            add(&only_base, seconds_of_spread(g, hw, base_maker, &base->kernel[k]) / base->time_s);
+            add(&only_base, seconds_of_spread(g, hw, base_by.maker, &base->kernel[k]) / base->time_s);
     /* What all kernels of a plan have in common cancels between the plans, too. */
     const double together = only_base.together - only_plan.together - both.together;
     const double spread =

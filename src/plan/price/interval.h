@@ -15,8 +15,14 @@ fsim_interval fsim_kernel_interval(const fsim_graph *g, const fsim_hw *hw, fsim_
 /* A plan's seconds: kernels err together in part (the same bandwidth, the same library) and each for itself in part. */
 fsim_interval fsim_plan_interval(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_plan *plan);
 
-/* seconds of `base` over those of `plan`. Kernels that both have err alike and cancel. Scratch memory from a. */
-fsim_interval fsim_speedup_interval(const fsim_graph *g, const fsim_hw *hw, fsim_maker base_maker,
-                                    const fsim_plan *base, fsim_maker maker, const fsim_plan *plan, fsim_arena *a);
+/* A plan and whose kernels it launches. */
+typedef struct {
+    const fsim_plan *plan;
+    fsim_maker maker;
+} fsim_plan_by;
+
+/* Seconds of `base` over those of `other`. Kernels that both have err alike and cancel. a is for scratch. */
+fsim_interval fsim_speedup_interval(const fsim_graph *g, const fsim_hw *hw, fsim_plan_by base, fsim_plan_by other,
+                                    fsim_arena *a);
 
 #endif

@@ -208,6 +208,14 @@ bool fsim_may_reside(const fsim_problem *p, int tensor)
     return (double)p->graph->tensor[tensor].bytes <= fsim_l2_effective(p->hw);
 }
 
+/* The kernels of a plan being priced, in launch order. */
+typedef struct {
+    int kernels;
+    const fsim_part **part;
+    fsim_candidate **kernel;
+    bool **hit, **absorbed; /* per kernel: of its reads and writes, as of fsim_residency */
+} fsim_launches;
+
 /* Launch order. */
 
 typedef struct {
@@ -217,6 +225,7 @@ typedef struct {
     bool *needed; /* per primitive: a part that does not hold it reads it */
     int *held;    /* per primitive: the part being looked at, to ask membership */
     fsim_refusal *why;
+    fsim_arena *a;
 } pricing;
 
 static void hold(pricing *w, const fsim_part *part, int id)
@@ -414,34 +423,35 @@ static void run_through(const fsim_problem *p, l2_clock *c, const fsim_group *o,
 
 /* Which reads hit and which writes never reach DRAM, for kernels in launch order. A result that its readers find in L2,
  * or would if they did not compute it again, is dead before it is written back. */
-static void find_residency(const fsim_problem *p, const fsim_part **part, fsim_candidate **kernel, int kernels,
-                           bool **hit, bool **absorbed, fsim_arena *a)
+static void find_residency(const fsim_problem *p, const fsim_launches *launches, fsim_arena *a)
 {
+    bool **hit = launches->hit;
     const fsim_graph *g = p->graph;
     l2_clock c = {fsim_l2_effective(p->hw), 0, fsim_new(a, double, g->tensors + 1), fsim_new(a, int, g->tensors + 1)};
     bool *missed = fsim_new(a, bool, g->tensors + 1);
     for (int t = 0; t < g->tensors; t++)
         c.last[t] = -1e30;
     for (int turn = p->warm ? 0 : 1; turn < 2; turn++)
-        for (int k = 0; k < kernels; k++) {
-            const fsim_group *o = &kernel[k]->group;
+        for (int k = 0; k < launches->kernels; k++) {
+            const fsim_group *o = &launches->kernel[k]->group;
             const bool room = together(p, o) <= c.capacity;
             for (int i = 0; i < o->reads; i++) {
                 hit[k][i] = room && resident(&c, o->read[i].tensor);
                 missed[o->read[i].tensor] = missed[o->read[i].tensor] || (turn == 1 && !hit[k][i]);
             }
-            for (int i = 0; i < part[k]->count && turn == 1; i++)
-                for (int r = 0; part[k]->clone[i] && r < g->node[part[k]->node[i]].results; r++) {
-                    const int t = g->node[part[k]->node[i]].result[r];
+            const fsim_part *part = launches->part[k];
+            for (int i = 0; i < part->count && turn == 1; i++)
+                for (int r = 0; part->clone[i] && r < g->node[part->node[i]].results; r++) {
+                    const int t = g->node[part->node[i]].result[r];
                     missed[t] = missed[t] || !resident(&c, t);
                 }
             run_through(p, &c, o, hit[k]);
         }
-    for (int k = 0; k < kernels; k++) {
-        const fsim_group *o = &kernel[k]->group;
+    for (int k = 0; k < launches->kernels; k++) {
+        const fsim_group *o = &launches->kernel[k]->group;
         for (int i = 0; i < o->writes; i++) {
             const fsim_tensor *t = &g->tensor[o->write[i].tensor];
-            absorbed[k][i] = !t->output && !t->materialize && t->readers > 0 && !missed[o->write[i].tensor];
+            launches->absorbed[k][i] = !t->output && !t->materialize && t->readers > 0 && !missed[o->write[i].tensor];
         }
     }
 }
@@ -578,18 +588,20 @@ static fsim_sum order_by_search(const ordering *w, fsim_sum known, int *order, f
 
 /* Kernels in launch order, put into that of least peak memory that keeps each primitive's home. order[i]: the kernel to
  * run i-th. */
-static void lean_order(const fsim_problem *p, const fsim_part **part, fsim_candidate **kernel, int kernels, int *order,
-                       fsim_arena *a)
+static void lean_order(const fsim_problem *p, const fsim_launches *launches, int *order, fsim_arena *a)
 {
     const fsim_graph *g = p->graph;
-    ordering w = {p, kernel, kernels, fsim_new(a, int, kernels + 1), NULL, fsim_new(a, int, g->tensors + 1), 0};
+    const int kernels = launches->kernels;
+    const fsim_part **part = launches->part;
+    ordering w = {p, launches->kernel, kernels, fsim_new(a, int, kernels + 1), NULL, fsim_new(a, int, g->tensors + 1),
+                  0};
     int *home = fsim_new(a, int, g->nodes + 1), count = 0, room = 0, *other = fsim_new(a, int, kernels + 1);
     for (int k = 0; k < kernels; k++)
         for (int i = 0; i < part[k]->count; i++)
             if (!part[k]->clone[i])
                 home[part[k]->node[i]] = k;
     for (int k = 0; k < kernels; k++) {
-        const fsim_group *o = &kernel[k]->group;
+        const fsim_group *o = &launches->kernel[k]->group;
         fsim_sum alone = 0;
         w.waits_first[k] = count;
         for (int i = 0; i < o->reads; i++) {
@@ -706,63 +718,79 @@ static const fsim_group *marked(const fsim_group *o, const fsim_part *part, fsim
     return own;
 }
 
+/* The kernel for a part that is launched k-th, which stores what others read. False with *why when it is none. */
+static bool launch_part(pricing *w, const fsim_part *part, int id, fsim_launches *all, int k)
+{
+    const fsim_graph *g = w->g;
+    bool *stored = fsim_new(w->a, bool, part->count);
+    for (int i = 0; i < part->count; i++) {
+        const fsim_node *n = &g->node[part->node[i]];
+        bool must = n->effect || w->needed[part->node[i]];
+        for (int r = 0; r < n->results; r++)
+            must = must || g->tensor[n->result[r]].output || g->tensor[n->result[r]].materialize;
+        stored[i] = must && !part->clone[i];
+    }
+    if (!purposeful(w, part, id, stored))
+        return false;
+    fsim_candidate *kernel = fsim_candidate_of(w->p, part->node, part->count, stored);
+    if (!kernel->legal)
+        *w->why = kernel->why;
+    all->part[k] = part;
+    all->kernel[k] = kernel;
+    return kernel->legal;
+}
+
+/* Puts the kernels into the order that needs the least memory at its peak. */
+static void reorder_for_memory(const fsim_problem *p, fsim_launches *all, fsim_arena *a)
+{
+    const fsim_part **part = fsim_new(a, const fsim_part *, all->kernels + 1);
+    fsim_candidate **kernel = fsim_new(a, fsim_candidate *, all->kernels + 1);
+    int *order = fsim_new(a, int, all->kernels + 1);
+    lean_order(p, all, order, a);
+    memcpy(part, all->part, (size_t)all->kernels * sizeof *part);
+    memcpy(kernel, all->kernel, (size_t)all->kernels * sizeof *kernel);
+    for (int k = 0; k < all->kernels; k++) {
+        all->part[k] = part[order[k]];
+        all->kernel[k] = kernel[order[k]];
+    }
+}
+
 bool fsim_price(fsim_problem *p, const fsim_partition *partition, fsim_arena *a, fsim_plan *out, fsim_refusal *why)
 {
     const fsim_graph *g = p->graph;
     const int parts = partition->parts;
-    pricing w = {p,  g, fsim_new(a, int, g->nodes + 1), fsim_new(a, bool, g->nodes + 1), fsim_new(a, int, g->nodes + 1),
-                 why};
+    pricing w = {.p = p,
+                 .g = g,
+                 .home = fsim_new(a, int, g->nodes + 1),
+                 .needed = fsim_new(a, bool, g->nodes + 1),
+                 .held = fsim_new(a, int, g->nodes + 1),
+                 .why = why,
+                 .a = a};
     int *order = fsim_new(a, int, parts + 1);
     *out = (fsim_plan){0};
     fsim_add_work(p, 2 + 2 * (int64_t)parts + g->nodes / 8);
     if (!launch_order(&w, partition, order, a))
         return false;
-    fsim_candidate **kernel = fsim_new(a, fsim_candidate *, parts + 1);
-    bool **hit = fsim_new(a, bool *, parts + 1), **absorbed = fsim_new(a, bool *, parts + 1);
-    const fsim_part **ordered = fsim_new(a, const fsim_part *, parts + 1);
+    fsim_launches all = {parts, fsim_new(a, const fsim_part *, parts + 1), fsim_new(a, fsim_candidate *, parts + 1),
+                         fsim_new(a, bool *, parts + 1), fsim_new(a, bool *, parts + 1)};
+    for (int k = 0; k < parts; k++)
+        if (!launch_part(&w, &partition->part[order[k]], order[k], &all, k))
+            return false;
+    if (p->lean)
+        reorder_for_memory(p, &all, a);
     for (int k = 0; k < parts; k++) {
-        const fsim_part *part = ordered[k] = &partition->part[order[k]];
-        bool *stored = fsim_new(a, bool, part->count);
-        for (int i = 0; i < part->count; i++) {
-            const fsim_node *n = &g->node[part->node[i]];
-            bool must = n->effect || w.needed[part->node[i]];
-            for (int r = 0; r < n->results; r++)
-                must = must || g->tensor[n->result[r]].output || g->tensor[n->result[r]].materialize;
-            stored[i] = must && !part->clone[i];
-        }
-        if (!purposeful(&w, part, order[k], stored))
-            return false;
-        kernel[k] = fsim_candidate_of(p, part->node, part->count, stored);
-        if (!kernel[k]->legal) {
-            *why = kernel[k]->why;
-            return false;
-        }
-        hit[k] = fsim_new(a, bool, kernel[k]->group.reads + 1);
-        absorbed[k] = fsim_new(a, bool, kernel[k]->group.writes + 1);
+        all.hit[k] = fsim_new(a, bool, all.kernel[k]->group.reads + 1);
+        all.absorbed[k] = fsim_new(a, bool, all.kernel[k]->group.writes + 1);
     }
-    if (p->lean) {
-        const fsim_part **was = fsim_new(a, const fsim_part *, parts + 1);
-        fsim_candidate **had = fsim_new(a, fsim_candidate *, parts + 1);
-        int *lean = fsim_new(a, int, parts + 1);
-        lean_order(p, ordered, kernel, parts, lean, a);
-        memcpy(was, ordered, (size_t)parts * sizeof *was);
-        memcpy(had, kernel, (size_t)parts * sizeof *had);
-        for (int k = 0; k < parts; k++) {
-            ordered[k] = was[lean[k]];
-            kernel[k] = had[lean[k]];
-            hit[k] = fsim_new(a, bool, kernel[k]->group.reads + 1);
-            absorbed[k] = fsim_new(a, bool, kernel[k]->group.writes + 1);
-        }
-    }
-    find_residency(p, ordered, kernel, parts, hit, absorbed, a);
+    find_residency(p, &all, a);
     out->kernels = parts;
     out->kernel = fsim_new(a, fsim_kernel, parts + 1);
     out->rule = fsim_new(a, const char *, parts + 1);
     out->l2 = fsim_new(a, fsim_residency, parts + 1);
     out->partition = (fsim_partition){parts, fsim_new(a, fsim_part, parts + 1)};
     for (int k = 0; k < parts; k++) {
-        const fsim_part *part = ordered[k];
-        const fsim_kernel *made = fsim_kernel_for(p, kernel[k], hit[k], absorbed[k]);
+        const fsim_part *part = all.part[k];
+        const fsim_kernel *made = fsim_kernel_for(p, all.kernel[k], all.hit[k], all.absorbed[k]);
         if (!made) {
             *why = (fsim_refusal){.rule = FSIM_RULE_SHARED,
                                   .a = part->node[0],
@@ -773,7 +801,7 @@ bool fsim_price(fsim_problem *p, const fsim_partition *partition, fsim_arena *a,
             return false;
         }
         out->kernel[k] = *made;
-        out->l2[k] = (fsim_residency){.hit = hit[k], .absorbed = absorbed[k]};
+        out->l2[k] = (fsim_residency){.hit = all.hit[k], .absorbed = all.absorbed[k]};
         out->kernel[k].group = marked(made->group, part, a);
         out->partition.part[k] = *part;
         out->partition.part[k].clone = copy_flags(a, part->clone, part->count);

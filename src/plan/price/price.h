@@ -14,6 +14,7 @@ void fsim_store_trim(fsim_problem *p, int most);
 /* Work done so far in steps of about half a microsecond: what a time limit counts, so that it does not depend on the
  * machine. */
 int64_t fsim_work(const fsim_problem *p);
+/* Adds so many steps to fsim_work. */
 void fsim_add_work(fsim_problem *p, int64_t steps);
 
 /* A set of primitives as one kernel: stored results and what L2 holds decide which. */
@@ -47,12 +48,14 @@ bool fsim_price(fsim_problem *p, const fsim_partition *partition, fsim_arena *a,
 /* The plan with its kernels as `maker` would launch them. In a. */
 fsim_plan fsim_plan_made_by(fsim_problem *p, fsim_maker maker, const fsim_plan *plan, fsim_arena *a);
 
-int fsim_by_int(const void *x, const void *y); /* for qsort and bsearch over node lists */
+/* The order of ints, for qsort and bsearch over lists of primitives. */
+int fsim_by_int(const void *x, const void *y);
 
 /* May kernels other than its home compute this primitive again? Cheap ones may whose readers are near: within
  * FSIM_CLONE_REACH primitives. A kernel's clones lie no further than that below the first primitive that is at home
  * there. */
 enum { FSIM_CLONE_REACH = 64 };
+/* The same of one primitive, whatever p->recompute says. */
 bool fsim_may_clone(const fsim_problem *p, int node);
 
 /* Of two inputs of a kernel, does it count x as used later than y? Of what enters L2 at once the small stays. */

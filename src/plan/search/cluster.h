@@ -24,12 +24,15 @@ fsim_clusters *fsim_clusters_of(fsim_problem *p, const fsim_partition *start, fs
 /* One primitive each. */
 fsim_partition fsim_singles(fsim_problem *p, fsim_arena *a);
 
-/* The parts that read what x makes, that x reads from, and that share a tensor with x, each once. Returns how many; the
- * list lives in c's arena. */
+/* The parts that read what part x makes, each once. Returns how many; *list lives in c->a. */
 int fsim_users(fsim_clusters *c, int x, int **list);
+/* The same of the parts whose results x reads. */
 int fsim_makers(fsim_clusters *c, int x, int **list);
+/* The same of the parts that share a tensor with x. */
 int fsim_sharers(fsim_clusters *c, int x, int **list);
+/* The part that the primitive is at home in; -1: none. */
 int fsim_home(const fsim_clusters *c, int node);
+/* Is the primitive in part x, at home or as a copy? */
 bool fsim_holds(const fsim_clusters *c, int x, int node);
 /* Something of x must reach memory whoever reads it. */
 bool fsim_must_store(const fsim_clusters *c, int x);

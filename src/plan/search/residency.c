@@ -52,13 +52,27 @@ static fsim_sum write_back(following *w, const held *h)
 /* What the state of a label holds; of none, NULL: there is nothing yet to point into. */
 static const held *held_of(const following *w, const label *x) { return x->count ? &w->held[x->first] : NULL; }
 
+/* What one way to a state leaves in L2, and the objective that it has spent. */
+typedef struct {
+    const held *tensor; /* ascending */
+    int count;
+    fsim_sum spent;
+} l2_content;
+
+static l2_content content_of(const following *w, const label *x)
+{
+    return (l2_content){held_of(w, x), x->count, x->spent};
+}
+
 /* Is x as good as y in all that may follow? Everything that y holds, x holds as long; what x may have to pay for later,
  * y must too, or has paid more already. */
-static bool dominates(following *w, const held *x, int xs, fsim_sum spent_x, const held *y, int ys, fsim_sum spent_y)
+static bool dominates(following *w, l2_content better, l2_content worse)
 {
-    if (spent_x > spent_y)
+    const held *x = better.tensor, *y = worse.tensor;
+    const int xs = better.count, ys = worse.count;
+    fsim_sum slack = worse.spent - better.spent;
+    if (slack < 0)
         return false;
-    fsim_sum slack = spent_y - spent_x;
     for (int i = 0, k = 0; i < ys; i++) {
         while (k < xs && x[k].tensor < y[i].tensor)
             k++;
@@ -107,10 +121,10 @@ static void offer(following *w, int to, int parent, const step *by, fsim_bits co
         if (x->dominated)
             continue;
         if (fsim_stores_more(&f->state[x->state], &f->state[to]) &&
-            dominates(w, held_of(w, x), x->count, x->spent, w->now, w->count, spent))
+            dominates(w, content_of(w, x), (l2_content){w->now, w->count, spent}))
             return;
         if (fsim_stores_more(&f->state[to], &f->state[x->state]) &&
-            dominates(w, w->now, w->count, spent, held_of(w, x), x->count, x->spent)) {
+            dominates(w, (l2_content){w->now, w->count, spent}, content_of(w, x))) {
             x->dominated = true;
             w->many[where]--;
         } else if (!worst || promise_of(w, x) > promise_of(w, worst)) {

@@ -466,10 +466,16 @@ static bool holds_apart(builder *b, fsim_bits set, fsim_bits fresh)
     return false;
 }
 
-/* Convex sets that grow from the root through shared tensors, each once: what was passed over stays out. fresh: the
- * members that are new. above, below: what leads to a member, what a member leads to. */
-static void grow(builder *b, fsim_bits set, fsim_bits fresh, fsim_bits above, fsim_bits below, fsim_bits fringe,
-                 fsim_bits barred)
+/* A set as it grows, in the bits of its family. */
+typedef struct {
+    fsim_bits set, fresh;   /* the members; those that are new */
+    fsim_bits above, below; /* what leads to a member; what a member leads to */
+    fsim_bits fringe;       /* what shares a tensor with a member */
+    fsim_bits barred;       /* passed over: stays out */
+} growth;
+
+/* Convex sets that grow from the root through shared tensors, each once. */
+static void grow(builder *b, growth x)
 {
     fsim_places *l = b->l;
     bool final, path;
@@ -478,35 +484,38 @@ static void grow(builder *b, fsim_bits set, fsim_bits fresh, fsim_bits above, fs
         b->f->complete = false;
         return;
     }
-    try_set(b, set, &final);
+    try_set(b, x.set, &final);
     if (final)
         return;
-    FSIM_EACH_BIT(v, fresh)
+    FSIM_EACH_BIT(v, x.fresh)
     {
         const int at = b->base + v;
-        above = fsim_bits_or(above, window(&l->before[at], at - FSIM_BITS, b->base));
-        below = fsim_bits_or(below, window(&l->after[at], at + 1, b->base));
+        x.above = fsim_bits_or(x.above, window(&l->before[at], at - FSIM_BITS, b->base));
+        x.below = fsim_bits_or(x.below, window(&l->after[at], at + 1, b->base));
         for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++) {
             const int bit = l->near[k] - b->base;
             if (bit >= FSIM_BITS)
                 b->f->complete = b->f->complete && separated(l, at, l->near[k], &path);
             else if (bit > FSIM_BACK)
-                fsim_bit_set(&fringe, bit);
+                fsim_bit_set(&x.fringe, bit);
         }
     }
-    fringe = fsim_bits_without(fsim_bits_without(fringe, barred), set);
-    FSIM_EACH_BIT(u, fringe)
+    x.fringe = fsim_bits_without(fsim_bits_without(x.fringe, x.barred), x.set);
+    FSIM_EACH_BIT(u, x.fringe)
     {
         const int place = b->base + u;
         const fsim_bits up = window(&l->before[place], place - FSIM_BITS, b->base),
                         down = window(&l->after[place], place + 1, b->base);
-        fsim_bits more = fsim_bits_or(fsim_bits_and(below, up), fsim_bits_and(above, down));
+        fsim_bits more = fsim_bits_or(fsim_bits_and(x.below, up), fsim_bits_and(x.above, down));
         fsim_bit_set(&more, u);
-        more = fsim_bits_without(more, set);
+        more = fsim_bits_without(more, x.set);
         reach(b, place);
-        if (!fsim_bits_meet(&more, &barred) && !holds_apart(b, fsim_bits_or(set, more), more))
-            grow(b, fsim_bits_or(set, more), more, above, below, fringe, barred);
-        fsim_bit_set(&barred, u);
+        growth larger = x;
+        larger.set = fsim_bits_or(x.set, more);
+        larger.fresh = more;
+        if (!fsim_bits_meet(&more, &x.barred) && !holds_apart(b, larger.set, more))
+            grow(b, larger);
+        fsim_bit_set(&x.barred, u);
         if (!b->f->complete && (b->tried > l->most || fsim_work(l->p) > l->steps))
             return;
     }
@@ -516,10 +525,11 @@ static fsim_family *build(fsim_places *l, int root)
 {
     fsim_family *f = fsim_new(l->a, fsim_family, 1);
     builder b = {l, f, root - FSIM_BACK, 0};
-    fsim_bits set = {{0}}, none = {{0}};
+    growth seed = {{{0}}, {{0}}, {{0}}, {{0}}, {{0}}, {{0}}};
     *f = (fsim_family){.root = root, .complete = true};
-    fsim_bit_set(&set, FSIM_BACK);
-    grow(&b, set, set, none, none, none, none);
+    fsim_bit_set(&seed.set, FSIM_BACK);
+    seed.fresh = seed.set;
+    grow(&b, seed);
     l->looked_at += b.tried;
     int low = root;
     for (int i = root; i <= root + f->reach; i++)

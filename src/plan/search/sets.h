@@ -77,6 +77,8 @@ typedef struct {
     bool complete;                 /* no set that could be a kernel reaches beyond the bits */
 } fsim_places;
 
+/* The list node[0, count) of p's graph, ascending, which stays referenced; at most `most` sets are tried for one root.
+ * What it finds lives in a. */
 void fsim_places_of(fsim_problem *p, const int *node, int count, int64_t most, fsim_arena *a, fsim_places *out);
 /* The sets of this root. */
 const fsim_family *fsim_family_of(fsim_places *l, int root);
