@@ -163,11 +163,10 @@ static bool check_carry(fsim_reader *r, const fsim_yaml *y, const fsim_names *lo
                        carry->item[c]->text);
             return false;
         }
-        if (!is_read(fsim_yaml_get(y, "operators"), carry->key[c]->text)) {
-            fsim_error(r->diag, carry->key[c]->at,
-                       "'%s' is carried from turn to turn, but no operator of the block reads it", carry->key[c]->text);
-            return false;
-        }
+        if (!is_read(fsim_yaml_get(y, "operators"), carry->key[c]->text))
+            fsim_warning(r->diag, carry->key[c]->at,
+                         "'%s' is carried from turn to turn, but no operator of the block reads it",
+                         carry->key[c]->text);
     }
     return true;
 }
