@@ -35,7 +35,10 @@ typedef struct {
     bool streams; /* the rows are wider than a block keeps: they are loaded again in each step */
 } fsim_chain_block;
 
+/* The sizes of a chained group: first and anchor are its contractions. results: columns of the second product;
+ * elem_bytes: of the first operand of the first. */
 fsim_chain_shape fsim_chain_shape_of(const fsim_graph *g, const fsim_group *o, bool tensor);
+/* What a block of this tile computes, loads and holds, counted from the tile's own loops. */
 fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile t);
 
 #endif

@@ -24,6 +24,8 @@ typedef struct {
     double total_bytes;                           /* that all streams move, once */
 } fsim_costing;
 
+/* Reads the device's keys and counts the traffic of each stream once for all kernels that are tried. l2: what earlier
+ * kernels left in L2, or NULL. read and write live in a; the rest is referenced and must outlive it. */
 fsim_costing fsim_costing_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group,
                              const fsim_residency *l2, fsim_arena *a);
 
@@ -65,19 +67,20 @@ void fsim_sum_up(const fsim_costing *c, fsim_kernel *k);
 /* As fsim_sum_up with another exponent. An own kernel's is at most 3. */
 void fsim_sum_up_by(const fsim_costing *c, fsim_kernel *k, double exponent);
 
-/* registers.c: registers a thread of a generated kernel that computes `vector` points; that walks rows `vector`
- * elements at a time; that keeps `elems` elements of its row in registers. */
+/* registers.c: registers a thread of a generated kernel that computes `vector` points. */
 int fsim_streaming_registers(const fsim_costing *c, int vector);
+/* Of a kernel that walks its rows from memory, `vector` elements at a time. */
 int fsim_walk_registers(const fsim_costing *c, int vector);
+/* Of a kernel whose thread keeps `elems` elements of its row; at most 255. */
 int fsim_keeping_registers(const fsim_costing *c, int vector, double elems);
 
-/* Block, shared memory and registers of the generated kernel with k's tile, where the operands' elements lie beside
- * each other along k (kernel/tile.h). rows, columns: of one batch; alone: elements of this side
- * come one by one. */
+/* One side of a product, of one batch. */
 typedef struct {
     double extent;
-    bool alone;
+    bool alone; /* elements of this side are loaded one by one */
 } fsim_tile_edge;
+/* Sets block, shared_bytes and registers of the generated kernel with k's tile, where the operands' elements lie beside
+ * each other along k (kernel/tile.h). */
 void fsim_generated_tile(const fsim_costing *c, fsim_kernel *k, fsim_tile_edge rows, fsim_tile_edge columns,
                          bool tensor, int elem_bytes);
 
@@ -88,10 +91,14 @@ fsim_kernel fsim_streaming(const fsim_costing *c, int vector, fsim_arena *a);
 double fsim_contraction_rate(const fsim_costing *c, fsim_dtype t, double *efficiency, bool *tensor);
 /* Steps of k that a block's start and end take as long as. */
 double fsim_startup_of(bool tensor);
+/* A generated kernel for a group with one product or convolution, with the tile and split that take least time. In a.
+ */
 fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a);
 /* chained.c: FLOP/s that a chained kernel's products in this arithmetic reach at most. c: its g and hw are looked at.
  */
 double fsim_chain_rate(const fsim_costing *c, fsim_dtype t);
+/* A generated kernel for a chained group, with the tile and split that take least time; time_s is 0 where none fits an
+ * SM. In a. */
 fsim_kernel fsim_chained(const fsim_costing *c, fsim_arena *a);
 
 /* The group as a generated kernel: tile, split and vector width that take least time. time_s is 0 where nothing fits an

@@ -63,6 +63,7 @@ typedef struct {
     double extra_s;     /* on top: a split's second kernel, lower clocks of long calls, floor_s */
 } fsim_gemm_time;
 
+/* The rates of hw for products in this arithmetic: of tensor units where it has them for it, else of vector units. */
 fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic);
 /* With one tile and split; tile.m is 1 for the kernel without tiles that multiplies a matrix and a vector. */
 fsim_gemm_time fsim_gemm_with(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsim_gemm_tile tile);

@@ -23,6 +23,7 @@ typedef struct {
  * effective L2. */
 fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int warp, double total_bytes,
                                double l2_bytes);
+/* Of one pass over what the kernel writes. warp: threads. reread is 1. */
 fsim_traffic fsim_write_traffic(const fsim_graph *g, const fsim_write *write, int warp);
 
 #endif

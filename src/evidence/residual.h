@@ -15,9 +15,9 @@ typedef struct {
 /* Row p, predicted to take predicted_s on hw. */
 fsim_residual fsim_residual_of(const fsim_prepared *p, const fsim_hw *hw, double predicted_s, fsim_arena *scratch);
 
+enum { FSIM_RESIDUAL_LEAST_ROWS = 15, FSIM_RESIDUAL_KEYS = 8 };
 /* Sets the residual_* keys of hw that r[0, count) have enough rows for, to the widths that hold 80 % of their rows.
  * Returns how many, listed in out. */
-enum { FSIM_RESIDUAL_LEAST_ROWS = 15, FSIM_RESIDUAL_KEYS = 8 };
 int fsim_fit_residuals(const fsim_residual *r, int count, fsim_hw *hw, fsim_arena *a,
                        fsim_fitted_key out[FSIM_RESIDUAL_KEYS]);
 

@@ -17,6 +17,7 @@ typedef struct {
     int branch;                /* of the ranges that exclude each other, which; 0: none */
 } fsim_scope;
 
+/* Do both say the same of place, any, once_a_row and repeats? Windows and branches are not compared. */
 bool fsim_scope_equal(const fsim_scope *x, const fsim_scope *y);
 /* Argument x of a reader whose value is wanted at (m, scope), in a kernel of `reduced` points a row. NONE: no element
  * of it; UNKNOWN: its index maps do not line up. In a. */

@@ -35,6 +35,8 @@ enum { FSIM_TILE_ROW = 256, FSIM_CHAIN_LEAST = 16, FSIM_KEPT_WIDTH = 256, FSIM_R
 bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_joint *out, fsim_refusal *why);
 /* May first and second be chained, whatever joins them? false with *why. */
 bool fsim_may_chain(const fsim_limits *limits, int first, int second, fsim_joint *out, fsim_refusal *why);
+/* Are both contractions of one first operand, read alike, with the same batch, m, k and arithmetic, so that one kernel
+ * can load it once for both? Convolutions never are. */
 bool fsim_are_siblings(const fsim_graph *g, int a, int b);
 /* The points' digits of x and y, two maps over the same points, cut so that both have the same extents. False where the
  * cuts do not fall into line. */

@@ -53,6 +53,7 @@ int fsim_add_view(fsim_build *b, fsim_loc at, const char *name, const fsim_shape
 bool fsim_apply(fsim_call *call);
 /* An error at the call that names the operator. Always false. */
 bool fsim_refuse(const fsim_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The tensor that is argument i of the call; it must have one. Lives in the graph, valid until a tensor is added. */
 const fsim_tensor *fsim_arg(const fsim_call *call, int i);
 
 /* Adds the primitive call->op with one result of this shape; accesses are the caller's to fill. NULL after an error. */

@@ -149,10 +149,9 @@ typedef struct {
 /* Reads a workload. NULL after errors (in d). In a. path "-" is standard input's name; text stays referenced. */
 fsim_graph *fsim_graph_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes,
                              const fsim_binding *set, int sets);
-/* As fsim_graph_parse on a document that is read already, whose text stays referenced: many bindings of one workload.
- * Reads y only. */
 struct fsim_yaml;
-/* path: for messages. NULL after errors (in d). In a. */
+/* As fsim_graph_parse on a document that is read already, whose text stays referenced: many bindings of one workload.
+ * Reads y only. path: for messages. NULL after errors (in d). In a. */
 fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const struct fsim_yaml *y,
                           const fsim_binding *set, int sets);
 /* The primitive named name (or an operator's, or any of its outputs'), or -1. */

@@ -32,6 +32,7 @@ void fsim_map_push(fsim_map *m, int64_t extent, int64_t stride);
 /* Merges neighbouring digits that one digit can express, on either side of the split: the canonical form, so that equal
  * maps compare equal. */
 fsim_map fsim_map_simplify(fsim_map m);
+/* Do both map every point to the same element? Compares canonical forms. */
 bool fsim_map_equal(const fsim_map *a, const fsim_map *b);
 int64_t fsim_map_points(const fsim_map *m);  /* product of the first split extents */
 int64_t fsim_map_reduced(const fsim_map *m); /* product of the others */
@@ -48,6 +49,7 @@ bool fsim_map_is_identity(const fsim_map *m); /* element = point, no reduced par
  * memory are counted by walking when they have at most 2^20 points; larger ones give an upper bound and set *exact to
  * false. */
 int64_t fsim_map_distinct(const fsim_map *m, bool *exact);
+/* Sectors, where the tensor starts at the beginning of one. */
 int64_t fsim_map_sectors(const fsim_map *m, int elem_bytes, int sector_bytes, bool *exact);
 /* Sectors requested when consecutive groups of `warp` points (of the innermost index order) each fetch their distinct
  * sectors once. Exact for maps of up to 2^13 points or whose pattern repeats; else the first 2^13 points are walked and

@@ -24,8 +24,11 @@ typedef enum {
     FSIM_DTYPE_NONE
 } fsim_dtype;
 extern const char *const fsim_dtype_names[FSIM_DTYPE_COUNT + 1];
+/* Bytes of a stored element. */
 int fsim_dtype_bytes(fsim_dtype t);
+/* Is it a float that can be stored? False for tf32. */
 bool fsim_dtype_floating(fsim_dtype t);
+/* The dtype that workloads call so. False where none is; *t is left alone then. */
 bool fsim_dtype_parse(const char *name, fsim_dtype *t);
 /* PyTorch's promotion of two tensors' dtypes: the wider float; f16 with bf16 is f32; any float wins over any integer.
  */
@@ -80,6 +83,7 @@ typedef struct {
 } fsim_op_row;
 extern const fsim_op_row fsim_ops[FSIM_OP_COUNT];
 
+/* The operator that workloads call so. False where none is, or only fusesim itself makes it. */
 bool fsim_op_parse(const char *name, fsim_op *op);
 /* The names a workload may use, sorted as in the table; count in *count. */
 const char *const *fsim_op_names(int *count);

@@ -39,14 +39,17 @@ typedef struct {
     bool marked; /* some input says `batch: true`: the others are shared */
 } fsim_reader;
 
-/* Is y a mapping, a single value? Else an error that calls it `what`. */
+/* Is y a mapping? Else an error that calls it `what`. */
 bool fsim_want_mapping(fsim_reader *r, const fsim_yaml *y, const char *what);
+/* Is y a single value? Else an error that calls it `what`. */
 bool fsim_want_scalar(fsim_reader *r, const fsim_yaml *y, const char *what);
-/* An integer expression of symbols; a number, which may be one; true, false or an integer; a dtype or a symbol that is
- * one. False after an error that calls it `what`. */
+/* An integer expression of symbols. False after an error that calls it `what`. */
 bool fsim_read_int(fsim_reader *r, const fsim_yaml *y, const char *what, int64_t *value);
+/* A finite number, infinity spelt out, or an integer expression. False after an error. */
 bool fsim_read_number(fsim_reader *r, const fsim_yaml *y, const char *what, double *value);
+/* true, false, or an integer expression, of which 0 is false. False after an error. */
 bool fsim_read_flag(fsim_reader *r, const fsim_yaml *y, const char *what, bool *value);
+/* A dtype's name, or a symbol that stands for one, which then counts as used. False after an error. */
 bool fsim_read_dtype(fsim_reader *r, const fsim_yaml *y, fsim_dtype *t);
 /* y: the mapping of symbols, or NULL. The values of set win. */
 void fsim_read_symbols(fsim_reader *r, const fsim_yaml *y, const fsim_binding *set, int sets);

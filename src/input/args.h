@@ -52,6 +52,7 @@ bool fsim_arg_given(const fsim_arg *o, const void *settings);
 /* The options, a line or two each. */
 void fsim_args_usage(FILE *out, const fsim_args *known, fsim_arena *a);
 
+/* Is word one of names[0, count)? */
 bool fsim_among(const char *word, const char *const *names, int count);
 
 #endif

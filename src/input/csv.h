@@ -32,6 +32,7 @@ fsim_csv fsim_csv_open(fsim_arena *a, fsim_diag *d, const char *path, const char
 bool fsim_csv_next(fsim_csv *c);
 /* Moves over a line, whatever it holds. False at the end. */
 bool fsim_csv_skip_line(fsim_csv *c);
+/* Where a field of the record read last starts; the line where the record starts for a field that it does not have. */
 fsim_loc fsim_csv_place(const fsim_csv *c, int field);
 
 #endif

@@ -55,6 +55,7 @@ bool fsim_gate_read(fsim_arena *a, fsim_diag *d, const char *text, const fsim_ga
 /* Does the value keep the limit? of: what it is a value of (" of 40 rows", or ""); why: what is said instead where the
  * value is NaN ("nothing was measured"). */
 void fsim_gate_judge(fsim_gate *g, double value, const char *of, const char *why, fsim_arena *a);
+/* What the gate judges. Lives in its table. */
 const fsim_gate_metric *fsim_gate_metric_of(const fsim_gate *g);
 
 /* How many failed. */

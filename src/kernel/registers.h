@@ -35,8 +35,9 @@ typedef struct {
  * sm_100, kernels with L live float inputs of V elements: 8 + V L registers within 5 % for V = 4 and within 15 % for V
  * = 1, 2 once that exceeds 32; below, the compiler uses what costs no occupancy. 16 to 4096. */
 int fsim_registers(int live, int vector);
-/* Of a tile's thread, and of a chain's; at most 255. */
+/* Of a tile's thread; at most 255. */
 int fsim_tile_registers(const fsim_thread_words *w);
+/* Of a chained kernel's thread; at most as many as a thread can have. */
 int fsim_chain_registers(const fsim_thread_words *w);
 /* Of a thread that sums up one result by itself, `live` values at once: at least the 32 that cost no occupancy. */
 int fsim_direct_registers(int live);

@@ -12,7 +12,9 @@ typedef struct {
     const char *symbol;
     fsim_regions found;
 } fsim_shown_regions;
+/* The regions as a table, then what changes between them and the plans' groups. */
 void fsim_report_regions(const fsim_page *page, const fsim_shown_regions *x);
+/* The same for programs. Seconds. */
 void fsim_json_regions(FILE *out, const fsim_shown_regions *x);
 
 #endif

@@ -95,6 +95,7 @@ void fsim_json_ops(FILE *out, fsim_op only);
 void fsim_markdown_ops(FILE *out);
 /* The keys of hardware files, as a table and for docs/FORMATS.md. */
 void fsim_report_hw_keys(const fsim_page *page);
+/* A row of Markdown for each key: meaning, unit, limits, what stands in where it is absent. */
 void fsim_markdown_hw_keys(FILE *out);
 
 /* chart.c: through gnuplot. */

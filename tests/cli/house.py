@@ -5,10 +5,10 @@ import os, re, subprocess, sys
 
 # Recorded numbers: a change may lower them and must not raise them. Lower them here when it does.
 MOST_LINES = 80
-LONG = {"rows_by", "evaluate"}  # longer ones that are to be split
+LONG = set()  # longer ones that are to be split
 MOST_PARAMETERS = 6
-FUNCTIONS_OVER_PARAMETERS = 49
-DECLARATIONS_WITHOUT_COMMENT = 150
+FUNCTIONS_OVER_PARAMETERS = 33
+DECLARATIONS_WITHOUT_COMMENT = 14
 CIRCLES = {
     ("src/command/command", "src/command/format"),
     ("src/emit/emit", "src/emit/program"),
@@ -23,7 +23,7 @@ CIRCLES = {
     ("validate/cuda/blaslt", "validate/cuda/device"),
     ("validate/reference/interpret", "validate/reference/reference"),
 }
-STALE_PATHS = {("CONTRIBUTING.md", "docs/ARCHITECTURE.md"), ("README.md", "docs/ARCHITECTURE.md"), ("README.md", "docs/FORMATS.md")}
+STALE_PATHS = set()
 # These name files of other programs by themselves, as sources of numbers.
 FOREIGN = {"docs/MODEL.md", "src/vendor/triton.h"}
 

@@ -45,6 +45,7 @@ bool fsim_cpu_has_compiler(const fsim_cpu_compiler *how, fsim_arena *a, const ch
  * folder. */
 fsim_cpu_module *fsim_cpu_compile(const fsim_program *program, int count, const fsim_cpu_compiler *how, fsim_arena *a,
                                   const char **why);
+/* Closes the libraries: entries are NULL from here on. m may be NULL. */
 void fsim_cpu_unload(fsim_cpu_module *m);
 
 /* "AMD EPYC 9R14" as the system names it, in a; "unknown CPU" where it does not. */
@@ -63,7 +64,9 @@ typedef struct fsim_cpu_pool fsim_cpu_pool;
 /* threads 0: as many as CPUs. Fewer where the system gives no more. Pinned, one to each CPU, where there are no more
  * threads than CPUs. */
 fsim_cpu_pool *fsim_cpu_pool_new(int threads);
+/* Ends the threads and gives the calling thread its CPUs back. p may be NULL. */
 void fsim_cpu_pool_free(fsim_cpu_pool *p);
+/* Threads of the pool, the calling one among them. */
 int fsim_cpu_threads(const fsim_cpu_pool *p);
 /* All launches, one after the other, each thread a contiguous part of the grid. args[i]: parameter i. */
 void fsim_cpu_run(fsim_cpu_pool *p, const fsim_cpu_kernel *k, void *const *args);
@@ -72,6 +75,7 @@ void fsim_cpu_launch(fsim_cpu_pool *p, fsim_cpu_entry *entry, int64_t grid, void
 /* Zeroed, in large pages where there are any, first touched by the threads that will work on it. NULL: not enough
  * memory. fsim_cpu_memory_free takes the same number of bytes. */
 void *fsim_cpu_memory(fsim_cpu_pool *p, int64_t bytes);
+/* Takes the bytes that fsim_cpu_memory was asked for. at may be NULL. */
 void fsim_cpu_memory_free(void *at, int64_t bytes);
 
 /* Measuring. */
@@ -124,7 +128,9 @@ double fsim_cpu_busy_s(void);
 /* From here on each launch adds the CPU time of the thread that took most of it: how long launches would have taken had
  * nobody else run on these CPUs, all but the barrier. Costs two system calls a thread and launch. */
 void fsim_cpu_count_busiest(fsim_cpu_pool *p, bool on);
+/* Seconds summed up since fsim_cpu_count_busiest was called last. */
 double fsim_cpu_busiest_s(const fsim_cpu_pool *p);
+/* Median and quartiles of x[0, n), which is sorted. All zeros where n is 0. */
 fsim_spread_of fsim_spread_of_samples(double *x, int n);
 
 #endif

@@ -8,9 +8,11 @@
 /* Opens CUPTI and asks for kernel records; sets facts.timing. There may be one such session in a process: CUPTI's
  * callbacks are given no pointer of ours, so a static one says where records go. */
 void fsim_activity_open(fsim_gpu *g);
+/* Ends the session. Does nothing where there is none. */
 void fsim_activity_close(fsim_gpu *g);
 /* Records slow launches down, and a range profiler may not run beside them. */
 void fsim_activity_pause(fsim_gpu *g);
+/* Records again. Where CUPTI refuses, times come from CUDA events from here on, and facts.timing says so. */
 void fsim_activity_resume(fsim_gpu *g);
 
 typedef struct {

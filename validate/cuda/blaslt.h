@@ -10,8 +10,11 @@
 /* Fills k->lt, from k->gemm and k->pointer. False with *fault set where there is no such library, or it has no
  * algorithm for this. */
 bool fsim_blaslt_prepare(fsim_gpu *g, fsim_gpu_kernel *k, fsim_fault *fault);
+/* Puts the product on the stream. Needs fsim_blaslt_prepare. False with *fault set where cuBLASLt refuses. */
 bool fsim_blaslt_launch(fsim_gpu *g, const fsim_gpu_kernel *k, fsim_fault *fault);
+/* Lets go of what fsim_blaslt_prepare made for k; k->lt is NULL from here on. */
 void fsim_blaslt_release(fsim_gpu *g, fsim_gpu_kernel *k);
+/* Lets go of the handle and its workspace; both may be absent. */
 void fsim_blaslt_close(fsim_gpu *g);
 
 #endif

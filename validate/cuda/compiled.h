@@ -46,6 +46,7 @@ typedef struct {
     fsim_arena *a;
 } fsim_register_rows;
 
+/* No rows yet. It and all its rows live in a. */
 fsim_register_rows *fsim_register_rows_new(fsim_arena *a);
 /* The kernels of t's plans, to be compiled for sm. */
 void fsim_register_rows_add(fsim_register_rows *x, const fsim_trial *t, int sm);
@@ -54,8 +55,6 @@ bool fsim_register_rows_compile(fsim_register_rows *x, const fsim_nvrtc *n, int 
 /* Sets a row's compiled figures from the resources of its program's entries. False: some entry is not among them. */
 bool fsim_register_row_compare(fsim_register_row *r, const fsim_resources *entry, int entries);
 
-/* Of the rows of one template (or FSIM_EVERY_TEMPLATE, FSIM_NO_CONTRACTION) and architecture (0: all), without those
- * left out. Shares and errors are NaN where there are none. */
 enum { FSIM_EVERY_TEMPLATE = -1, FSIM_NO_CONTRACTION = -2 };
 typedef struct {
     int kernels, uses;
@@ -65,6 +64,8 @@ typedef struct {
     double registers_bias;  /* mean of predicted / compiled - 1 */
     int spilling, stacked, disagreeing;
 } fsim_register_sum;
+/* Of the rows of one template (or FSIM_EVERY_TEMPLATE, FSIM_NO_CONTRACTION) and architecture (0: all), without those
+ * left out. Shares and errors are NaN where there are none. */
 fsim_register_sum fsim_register_rows_sum(const fsim_register_rows *x, int template, int sm);
 
 /* What an SM of this architecture holds, everything else as hw has it; hw itself where it is of that architecture. */

@@ -40,6 +40,7 @@ typedef struct {
  * metrics is no failure. */
 int fsim_count_set_open(const fsim_cupti_entries *cupti, fsim_arena *a, const char *chip, const uint8_t *availability,
                         int set, fsim_count_set *out);
+/* Lets go of CUPTI's host object; the set's memory stays in its arena. */
 void fsim_count_set_close(const fsim_cupti_entries *cupti, fsim_count_set *s);
 
 /* Fills the counters of out[count], one kernel after another; out[i].uncounted where there was no time. What can't be

@@ -52,7 +52,9 @@ typedef struct {
 } fsim_gpu_facts;
 
 typedef struct fsim_gpu fsim_gpu;
+/* Opens driver, NVRTC, CUPTI where it is, and a context on the device. options: NULL is all 0. NULL with *fault set. */
 fsim_gpu *fsim_gpu_open(fsim_arena *a, const fsim_gpu_options *options, fsim_fault *fault);
+/* Lets go of everything on the device. The structure stays in its arena, and later calls fail. g may be NULL. */
 void fsim_gpu_close(fsim_gpu *g);
 /* Why nothing more can be run on it, or NULL. */
 const char *fsim_gpu_lost(const fsim_gpu *g);
@@ -62,13 +64,18 @@ void fsim_gpu_limit(fsim_gpu *g, double until_s);
 /* The worst that the sensors said while plans were measured: the least clocks, the most power, all that held clocks
  * down. reasons is NULL where nothing was read. */
 fsim_sensors fsim_gpu_sensors(const fsim_gpu *g);
+/* What is known of the device and the libraries. Lives in g; measuring changes it. */
 const fsim_gpu_facts *fsim_gpu_facts_of(const fsim_gpu *g);
 
 /* Device memory. `name` is for the message when there is not enough. */
 typedef fsim_buffer fsim_gpu_buffer;
+/* At least 16 bytes of device memory, whose contents are undefined. */
 bool fsim_gpu_allocate(fsim_gpu *g, const char *name, int64_t bytes, fsim_gpu_buffer *out, fsim_fault *fault);
+/* Frees the buffer and sets it to zeros. Does nothing to an empty one. */
 void fsim_gpu_free(fsim_gpu *g, fsim_gpu_buffer *buffer);
+/* Copies from the host and waits. A fault where the buffer is smaller than bytes. */
 bool fsim_gpu_upload(fsim_gpu *g, fsim_gpu_buffer to, const void *from, int64_t bytes, fsim_fault *fault);
+/* Copies to the host and waits. A fault where the buffer is smaller than bytes. */
 bool fsim_gpu_download(fsim_gpu *g, void *to, fsim_gpu_buffer from, int64_t bytes, fsim_fault *fault);
 
 /* Compiles the programs that have a source, `jobs` at a time, for this device: cubin[count]. The fault is that of the
@@ -79,8 +86,11 @@ bool fsim_gpu_compile(fsim_gpu *g, const fsim_program *program, int count, const
 /* Something that can be launched. argument[i]: the buffer of parameter i; scratch parameters too are the caller's to
  * allocate. program, its launches and names must outlive it. */
 typedef struct fsim_gpu_kernel fsim_gpu_kernel;
+/* Loads a compiled program. Lives in g's arena. NULL with *fault set where it was not compiled, a buffer is smaller
+ * than its parameter, or the driver refuses it. */
 fsim_gpu_kernel *fsim_gpu_load(fsim_gpu *g, const fsim_program *program, const fsim_cubin *cubin,
                                const fsim_gpu_buffer *argument, fsim_fault *fault);
+/* Unloads its code, and what a library made for it. k may be NULL. */
 void fsim_gpu_unload(fsim_gpu *g, fsim_gpu_kernel *k);
 
 /* C[m, n] = A[m, k] B[k, n] by cuBLAS, `batch` times, all row-major; with a bias or an activation, C = activation(A B +
@@ -123,6 +133,7 @@ typedef struct {
     int kernels;
     bool warm; /* as the run before left L2 */
 } fsim_gpu_plan;
+/* False with *fault set where the device is lost or some plan's times are too noisy; all of out is filled in. */
 bool fsim_gpu_measure_plans(fsim_gpu *g, const fsim_gpu_plan *plan, int count, fsim_measured_plan *out,
                             fsim_times *wall, fsim_fault *fault);
 

@@ -68,6 +68,7 @@ bool fsim_gpu_launch(fsim_gpu *g, const fsim_gpu_kernel *k, fsim_fault *fault);
 bool fsim_gpu_flush(fsim_gpu *g, fsim_fault *fault);
 /* Its second half: reads more than L2 holds and writes nothing, so that what is dirty in L2 goes to memory. */
 bool fsim_gpu_sweep(fsim_gpu *g, fsim_fault *fault);
+/* Each SM writes down its clock counter and the time, as stamp `which`, 0 or 1. */
 bool fsim_gpu_stamp_clocks(fsim_gpu *g, int which, fsim_fault *fault);
 /* SM clock between stamps 0 and 1, once the stream was waited for: the median of all SMs; NaN where too short a time
  * lies between them. */

@@ -20,11 +20,16 @@ typedef struct {
  * library, or it lacks what is needed (named in the message). `major` is CUDA's major version, which is preferred where
  * several are installed; 0: the newest. */
 bool fsim_open_cuda(fsim_arena *a, fsim_library *library, fsim_cuda_entries *entries, fsim_fault *fault);
+/* NVRTC, the compiler. */
 bool fsim_open_nvrtc(fsim_arena *a, int major, fsim_library *library, fsim_nvrtc_entries *entries, fsim_fault *fault);
+/* CUPTI: kernel records and counters. */
 bool fsim_open_cupti(fsim_arena *a, int major, fsim_library *library, fsim_cupti_entries *entries, fsim_fault *fault);
+/* cuBLAS: plain products. */
 bool fsim_open_cublas(fsim_arena *a, int major, fsim_library *library, fsim_cublas_entries *entries, fsim_fault *fault);
+/* cuBLASLt: products with a bias or an activation. */
 bool fsim_open_cublaslt(fsim_arena *a, int major, fsim_library *library, fsim_cublaslt_entries *entries,
                         fsim_fault *fault);
+/* NVML, which comes with the driver: no major version. */
 bool fsim_open_nvml(fsim_arena *a, fsim_library *library, fsim_nvml_entries *entries, fsim_fault *fault);
 
 #endif

@@ -22,8 +22,11 @@ typedef struct {
 
 /* uuid as fsim_gpu_facts has it, or NULL: the first device. */
 fsim_nvml fsim_nvml_open(fsim_arena *a, const char *uuid);
+/* Shuts NVML down where it was opened; nothing is known from here on. */
 void fsim_nvml_close(fsim_nvml *n);
+/* The sensors now: W, Hz, degrees Celsius. What the driver does not say stays unknown. Texts in a. */
 fsim_sensors fsim_nvml_read(const fsim_nvml *n, fsim_arena *a);
+/* A reading of which nothing is known. */
 fsim_sensors fsim_no_sensors(void);
 /* Of two readings under load: the lower clocks, the higher power and temperature, all that held clocks down (that some
  * reading saw the device idle says nothing). */

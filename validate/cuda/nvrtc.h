@@ -47,6 +47,7 @@ fsim_nvrtc *fsim_nvrtc_open(fsim_arena *a, int major, fsim_fault *fault);
  * compiled; each one's fault says why it did not. */
 bool fsim_nvrtc_compile_all(const fsim_nvrtc *n, const fsim_nvrtc_source *source, int count, const char *header,
                             int jobs, fsim_arena *a, fsim_cubin *out);
+/* Compiles one, or takes it from the cache. header may be NULL. False: out->fault says why. In a. */
 bool fsim_nvrtc_compile(const fsim_nvrtc *n, const fsim_nvrtc_source *source, const char *header, fsim_arena *a,
                         fsim_cubin *out);
 

@@ -16,8 +16,10 @@ typedef struct {
     const char *untold;      /* why one of its results says nothing of what made it, though it is not wrong; NULL */
 } fsim_check;
 
-/* Compares all that program p has written; fetch(from, tensor) gives a tensor's bytes as the kernel left them. In a. */
+/* The bytes of a program's parameter, as the kernel left them. */
 typedef const void *fsim_fetch(void *from, int parameter);
+/* Compares all that program p has written, parameter by parameter, up to the first that is wrong. from is handed to
+ * fetch. Messages live in a. */
 fsim_check fsim_check_program(const fsim_reference *r, const fsim_program *p, fsim_fetch *fetch, void *from,
                               fsim_arena *a);
 
@@ -34,6 +36,7 @@ typedef struct {
 
 /* NULL where there is not enough memory. */
 fsim_host_memory *fsim_host_memory_new(const fsim_reference *r, const fsim_program *p, int programs);
+/* Frees it with all its tensors. m may be NULL. */
 void fsim_host_memory_free(fsim_host_memory *m);
 /* Puts the reference's values into what program p would have written. */
 void fsim_host_stand_in(const fsim_host_memory *m, const fsim_reference *r, int program);

@@ -30,6 +30,8 @@ typedef struct {
     const double *value, *bound, *shared;
     fsim_dtype dtype;
 } fsim_operand;
+/* Values and bounds of n's argument x. What n loads from memory has the rounding of the store as its only bound. Lives
+ * in the interpreter. */
 fsim_operand fsim_operand_of(const fsim_interpreter *in, const fsim_node *n, const fsim_access *x);
 
 /* Walks a map's elements in order: at is the present one. */
@@ -71,6 +73,7 @@ typedef struct {
     double last, alike; /* the term before; magnitude of those that equal it */
     int64_t terms, repeats;
 } fsim_sum;
+/* Adds the term v with its own and its shared bound. */
 void fsim_sum_add(fsim_sum *s, double v, double own, double shared);
 double fsim_sum_own(const fsim_sum *s);                   /* propagated */
 double fsim_sum_rounding(const fsim_sum *s, double unit); /* of the additions, in any order */
@@ -86,15 +89,22 @@ void fsim_make_up(const fsim_interpreter *in, int t, uint64_t seed);
 void fsim_interpret_points(const fsim_interpreter *in, const fsim_node *n);
 /* Contractions. */
 void fsim_interpret_contraction(const fsim_interpreter *in, const fsim_node *n);
-/* Reductions and windows. */
+/* Reductions. */
 void fsim_interpret_reduction(const fsim_interpreter *in, const fsim_node *n);
+/* Pooling, adaptive pooling too. */
 void fsim_interpret_window(const fsim_interpreter *in, const fsim_node *n);
-/* Assemblies, gathers, scatters, scans, sorts; collectives. */
+/* Assemblies: concat, pad, roll. */
 void fsim_interpret_assembly(const fsim_interpreter *in, const fsim_node *n);
+/* Gathers and embeddings. Indices outside of the table read row 0, and the result may be anything. */
 void fsim_interpret_gather(const fsim_interpreter *in, const fsim_node *n);
+/* PyTorch's scatter, and index_copy where there are fewer indices than elements. Places that two indices name may be
+ * anything. */
 void fsim_interpret_scatter(const fsim_interpreter *in, const fsim_node *n);
+/* Running sums and products. */
 void fsim_interpret_scan(const fsim_interpreter *in, const fsim_node *n);
+/* sort ascends, topk descends. Indices of elements that may be equal may be anything. */
 void fsim_interpret_sort(const fsim_interpreter *in, const fsim_node *n);
+/* Of one device with itself: all_gather repeats, reduce_scatter keeps the first shard. */
 void fsim_interpret_collective(const fsim_interpreter *in, const fsim_node *n);
 
 #endif

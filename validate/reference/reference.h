@@ -38,16 +38,18 @@ const char *fsim_reference_lacks(const fsim_graph *g);
  * about 4 times a layer of a transformer: in f16 nothing is known after some 3 of them, in f32 after 7. Free with
  * fsim_reference_free. */
 fsim_reference *fsim_reference_of(const fsim_graph *g, uint64_t seed);
-/* The same values with the bounds of kernels that are checked one at a time, each started from what
- * fsim_reference_store gives of the tensors that it loads: bounds that do not grow with depth. loads: does `node` read
- * this storage tensor from memory, in every kernel that computes it? It then carries no more than the rounding of the
- * store. */
+/* Does `node` read this storage tensor from memory, in every kernel that computes it? It then carries no more than the
+ * rounding of the store. */
 typedef bool fsim_loads(const void *with, int node, int tensor);
+/* The values of fsim_reference_of with the bounds of kernels that are checked one at a time, each started from what
+ * fsim_reference_store gives of the tensors that it loads: bounds that do not grow with depth. with: handed to loads.
+ */
 fsim_reference *fsim_reference_within(const fsim_graph *g, uint64_t seed, fsim_loads *loads, const void *with);
 /* Where those values overflow, so that a tenth of some tensor or all of it cannot be compared: the same of floating
  * inputs and weights that are 8, 64 or 512 times smaller, whichever does not first. Where all do (exponentials of
  * exponentials of anything), as they are. */
 fsim_reference *fsim_reference_finite(const fsim_graph *g, uint64_t seed, fsim_loads *loads, const void *with);
+/* Frees values, bounds and r itself; the graph stays. r may be NULL. */
 void fsim_reference_free(fsim_reference *r);
 
 /* What the elements of a tensor may be, so that every primitive stays inside its domain. inputs.c says what they are.
@@ -102,6 +104,7 @@ bool fsim_comparison_drifts(const fsim_comparison *c);
  * infinity, f8e4m3 (OCP's FN, at most 448) NaN: nothing saturates. Integers: towards zero, modulo 2^bits; what is no
  * number is 0. bool is 0 or 1. */
 double fsim_element(fsim_dtype t, const void *bytes, int64_t i);
+/* Puts value at index i of bytes, rounded as above. */
 void fsim_set_element(fsim_dtype t, void *bytes, int64_t i, double value);
 
 /* The counter-based generator of dropout: is element i kept with probability 1 - p? The same rule stands in the kernel
