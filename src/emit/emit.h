@@ -112,6 +112,8 @@ void fsim_text_put(fsim_arena *a, fsim_text *t, const char *format, ...) __attri
 /* The same, of a va_list. */
 void fsim_text_put_v(fsim_arena *a, fsim_text *t, const char *format, va_list args);
 void fsim_text_clear(fsim_text *t);
+/* The text as a string. */
+const char *fsim_text_of(const fsim_text *t);
 /* A line in the block of `depth`: 0 is the head. Indented. */
 void fsim_say(fsim_emitter *e, int depth, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Opens a block after a line that ends with {; closes it, forgetting what was declared in it. */
@@ -134,6 +136,15 @@ bool fsim_invert(const fsim_map *m, fsim_map *out);
 
 /* Position of primitive n among the group's members, or -1. */
 int fsim_member_of(const fsim_group *o, int n);
+/* The primitive of member i, and its class. */
+static inline const fsim_node *fsim_member_node(const fsim_emitter *e, int i)
+{
+    return &e->g->node[e->group->member[i].node];
+}
+static inline fsim_class fsim_member_class(const fsim_emitter *e, int i)
+{
+    return fsim_ops[fsim_member_node(e, i)->op].class;
+}
 /* The member that makes the tensor, or -1. */
 int fsim_maker_in(const fsim_emitter *e, int tensor);
 /* The parameter of the tensor. */

@@ -94,8 +94,6 @@ static bool find_tiles(const fsim_emitter *e, int64_t points, tiling *t)
     return found;
 }
 
-static const char *text_of(const fsim_text *t) { return t->used ? t->at : ""; }
-
 static void begin_range(fsim_emitter *e)
 {
     fsim_text_clear(&e->head);
@@ -149,8 +147,8 @@ static int64_t range(fsim_emitter *e, int64_t points, int64_t first)
                       "    FS_TILES(%lld, o, y, c, %lld, %lld, %lld)%s\n%s%s%s    FS_TILE_LANES(y, c)\n%s    "
                       "FS_TILE_LANES_END\n%s%s    FS_TILES_END\n",
                       (long long)first, (long long)t.others, (long long)t.rows, (long long)t.columns, tile_note,
-                      text_of(&e->head), text_of(&e->before), e->staged > 0 ? "    FS_TILE_BARRIER\n" : "",
-                      text_of(&e->body), e->stages_writes ? "    FS_TILE_BARRIER\n" : "", text_of(&e->after));
+                      fsim_text_of(&e->head), fsim_text_of(&e->before), e->staged > 0 ? "    FS_TILE_BARRIER\n" : "",
+                      fsim_text_of(&e->body), e->stages_writes ? "    FS_TILE_BARRIER\n" : "", fsim_text_of(&e->after));
         return t.others * ((t.rows + TILE - 1) / TILE) * ((t.columns + TILE - 1) / TILE);
     }
     const char *predicted =
@@ -269,9 +267,9 @@ static void scan_rows(fsim_emitter *e, const fsim_node *n, const fsim_where *in,
     fsim_text_put(e->a, &e->out,
                   "    FS_ROWS(p, %lld, %d, %d)\n%s    FS_SCAN(%s, acc, r, %lld, %d, %s)\n%s    FS_SCAN_SO_FAR(%s, "
                   "acc, r, %lld, %s, %s)\n%s    FS_SCAN_END\n    FS_ROWS_END\n",
-                  (long long)rows, together, threads, text_of(&e->head), s, (long long)width, EACH, start,
-                  text_of(&take), s, (long long)width, start, n->op == FSIM_OP_CUMPROD ? "prod_" : "sum_",
-                  text_of(&e->body));
+                  (long long)rows, together, threads, fsim_text_of(&e->head), s, (long long)width, EACH, start,
+                  fsim_text_of(&take), s, (long long)width, start, n->op == FSIM_OP_CUMPROD ? "prod_" : "sum_",
+                  fsim_text_of(&e->body));
     fsim_end_entry(e);
 }
 

@@ -37,6 +37,8 @@ void fsim_text_clear(fsim_text *t)
         t->at[0] = 0;
 }
 
+const char *fsim_text_of(const fsim_text *t) { return t->used ? t->at : ""; }
+
 static void indent(fsim_emitter *e, fsim_text *t, int depth)
 {
     for (int i = 0; i <= depth; i++)

@@ -19,8 +19,6 @@ static void begin_lanes(fsim_emitter *e)
 static const char *const operand_names[FSIM_TILE_OPERANDS] = {"left", "right", "right2"}, *const sum_names[] = {"sum",
                                                                                                                 "sum2"};
 
-static const char *text_of(const fsim_text *t) { return t->used ? t->at : ""; }
-
 /* Operands. */
 
 /* The digit of var with `below` beneath it; extent 0: the outermost. */
@@ -102,8 +100,8 @@ static void load_operand(fsim_emitter *e, const fsim_tile_plan *p, int i)
         fsim_text_put(e->a, &e->out,
                       "    FS_TILE_COPY_%s(%s, %s, %s)\n%s        FS_TILE_FETCH(%s, %s, %s, %s, %s, %s) /* %s */\n    "
                       "FS_TILE_COPY_END(%s)\n",
-                      lanes, name, row, k, text_of(&e->head), p->kind, name, row, k, fsim_pointer(e, s->access->tensor),
-                      number.name, from->name, name);
+                      lanes, name, row, k, fsim_text_of(&e->head), p->kind, name, row, k,
+                      fsim_pointer(e, s->access->tensor), number.name, from->name, name);
         return;
     }
     const char *x =
@@ -113,8 +111,8 @@ static void load_operand(fsim_emitter *e, const fsim_tile_plan *p, int i)
     fsim_text_put(e->a, &e->out,
                   "    FS_TILE_LOAD_%s(%s, %s, %s)\n%s%s    FS_LANES(%s)\n%s        FS_TILE_SET(%s, %s, %s, %s, %s)\n  "
                   "  FS_LANES_END\n%s    FS_TILE_LOAD_END\n",
-                  lanes, name, row, k, text_of(&e->head), text_of(&e->before), s->along_k ? k : row, text_of(&e->body),
-                  p->kind, name, row, k, x, text_of(&e->after));
+                  lanes, name, row, k, fsim_text_of(&e->head), fsim_text_of(&e->before), s->along_k ? k : row,
+                  fsim_text_of(&e->body), p->kind, name, row, k, x, fsim_text_of(&e->after));
 }
 
 /* Results. */
@@ -148,8 +146,8 @@ static void epilogue(fsim_emitter *e, const fsim_tile_plan *p, int base, const c
 
 static void put_lanes(fsim_emitter *e)
 {
-    fsim_text_put(e->a, &e->out, "%s%s    FS_LANES(c)\n%s    FS_LANES_END\n%s", text_of(&e->head), text_of(&e->before),
-                  text_of(&e->body), text_of(&e->after));
+    fsim_text_put(e->a, &e->out, "%s%s    FS_LANES(c)\n%s    FS_LANES_END\n%s", fsim_text_of(&e->head),
+                  fsim_text_of(&e->before), fsim_text_of(&e->body), fsim_text_of(&e->after));
 }
 
 static const char *type_of(const fsim_emitter *e, const fsim_tile_product *p)

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* flash_kernel.c: the kernel of a chain in tiles: how tiles are filled, the steps along the intermediate, entries. */
+#include "emit/flash.h"
+
+#include <string.h>
+
+enum { JOINING_THREADS = 128 }; /* of a block of the launch that puts pieces together */
+
+static const fsim_chain_operand_tile *place_of(const fsim_flash *f, const fsim_flash_tile *t)
+{
+    return &f->l.tile[t->which];
+}
+
+static const char *whole_number(fsim_flash *f, int64_t x) { return fsim_printf(f->e->a, "%lld", (long long)x); }
+
+/* How a tile is filled: the lines, and before them in *head what holds for all tiles. */
+static const char *filled(fsim_flash *f, fsim_flash_tile *t, const char *name, const char *where, const char **head)
+{
+    fsim_emitter *e = f->e;
+    fsim_text out = {0};
+    fsim_flash_begin_scope(e);
+    e->passes = NULL;
+    if (t->copied) {
+        const fsim_variable at = fsim_number(e, &t->at);
+        fsim_text_put(e->a, &out, "    FS_FLASH_COPY%s(%s, %s, %s, %s, %s) /* %s */\n", t == &f->rows ? "_ROWS" : "",
+                      f->dtype, name, where, fsim_pointer(e, t->tensor), at.name, e->g->tensor[t->tensor].name);
+    } else {
+        const fsim_variable v = fsim_value(e, t->tensor, &t->at);
+        fsim_say(e, 1, "FS_FLASH_PUT(%s, %s, %s%s)", f->dtype, name,
+                 fsim_ctype_of(e->g->tensor[t->tensor].dtype) == f->type
+                     ? ""
+                     : fsim_printf(e->a, "(%s)", fsim_flash_c_type(f)),
+                 v.name);
+        fsim_text_put(e->a, &out, "    FS_FLASH_FILL%s(%s, %s) /* %s */\n%s    FS_FLASH_FILL_END\n",
+                      t == &f->rows ? "_ROWS" : "", name, where, e->g->tensor[t->tensor].name, fsim_text_of(&e->body));
+    }
+    *head = fsim_printf(e->a, "%s", fsim_text_of(&e->head));
+    return out.at;
+}
+
+static const char *fill_rows(fsim_flash *f, const char *k0, const char **head)
+{
+    const bool kept = f->l.depth <= FSIM_CHAIN_KEPT_DEPTH;
+    return filled(f, &f->rows, "rows_tile",
+                  fsim_printf(f->e->a, "p, %s, k, %s, %lld, %lld", f->row_of, kept ? "0" : k0,
+                              (long long)(kept ? f->l.depth : f->l.depth_step), (long long)f->first->reduced),
+                  head);
+}
+
+static const char *fill_one(fsim_flash *f, const char *c0, const char *k0, const char **head)
+{
+    const char *c = fsim_printf(f->e->a, "c, %s, %d, %lld", c0, f->l.n, (long long)f->e->group->width);
+    const char *k =
+        fsim_printf(f->e->a, "k, %s, %lld, %lld", k0, (long long)f->l.depth_step, (long long)f->first->reduced);
+    return filled(f, &f->one, "first_tile",
+                  fsim_printf(f->e->a, "%s, %s", fsim_flash_reduced_contiguous(&f->one.at.map) ? c : k,
+                              fsim_flash_reduced_contiguous(&f->one.at.map) ? k : c),
+                  head);
+}
+
+static const char *fill_two(fsim_flash *f, const char **head)
+{
+    const char *c = fsim_printf(f->e->a, "c, c0, %d, %lld", f->l.n, (long long)f->e->group->width);
+    const char *j = fsim_printf(f->e->a, "j, %s, %lld, %lld", f->l.chunks > 1 ? "j0" : "0", (long long)f->l.columns,
+                                (long long)f->maps.columns);
+    return filled(f, &f->two, "second_tile",
+                  fsim_printf(f->e->a, "%s, %s", fsim_flash_reduced_contiguous(&f->two.at.map) ? j : c,
+                              fsim_flash_reduced_contiguous(&f->two.at.map) ? c : j),
+                  head);
+}
+
+static void emit_first(fsim_flash *f, int depth, const char *k0)
+{
+    if (f->tensor)
+        fsim_flash_put(f, depth, "FS_FLASH_FIRST_MMA(%s, rows_tile, %s, first_tile, %d, %s, %lld)", f->dtype, k0,
+                       place_of(f, &f->one)->lead, f->one.along ? "K" : "J", (long long)f->l.depth_step);
+    else
+        fsim_flash_put(f, depth, "FS_FLASH_FIRST_SIMT(%s, rows_tile, %s, first_tile, %d, %lld)", fsim_flash_c_type(f),
+                       k0, place_of(f, &f->one)->lead, (long long)f->l.depth_step);
+}
+
+static void emit_second(fsim_flash *f)
+{
+    if (f->tensor)
+        fsim_flash_put(f, 2, "FS_FLASH_SECOND_MMA(%s, second_tile, %d, %s)", f->dtype, place_of(f, &f->two)->lead,
+                       f->two.along ? "K" : "J");
+    else
+        fsim_flash_put(f, 2, "FS_FLASH_SECOND_SIMT(%s, scores, second_tile, %d)", fsim_flash_c_type(f),
+                       place_of(f, &f->two)->lead);
+}
+
+static const char *from_of(const fsim_flash *f) { return f->pieces > 1 ? "from" : "0"; }
+
+static void emit_overlapped(fsim_flash *f, const char *stop)
+{
+    const char *head;
+    const int next = f->e->next;
+    const char *one = fill_one(f, from_of(f), "0", &head);
+    fsim_flash_put_lines(f, 0, head);
+    fsim_flash_put_lines(f, 0, one);
+    fsim_flash_put(f, 1, "FS_FLASH_COMMIT");
+    const char *two = fill_two(f, &head);
+    fsim_flash_put_lines(f, 0, head);
+    fsim_flash_put(f, 1, "for (fs_int c0 = %s; c0 < %s; c0 += %d) {", from_of(f), stop, f->l.n);
+    fsim_flash_put(f, 2, "FS_FLASH_WAIT(0)\nFS_ROW_BARRIER");
+    fsim_flash_put_lines(f, 1, two);
+    fsim_flash_put(f, 2, "FS_FLASH_COMMIT\nFS_FLASH_CLEAR");
+    emit_first(f, 2, "0");
+    fsim_flash_put(f, 2, "FS_ROW_BARRIER");
+    fsim_flash_put(f, 2, "if (c0 + %d < %s) {", f->l.n, stop);
+    const int after = f->e->next;
+    f->e->next = next; /* the same names: what they stand for is there already */
+    fsim_flash_put_lines(f, 2, fill_one(f, fsim_printf(f->e->a, "c0 + %d", f->l.n), "0", &head));
+    f->e->next = after;
+    fsim_flash_put(f, 2, "}\nFS_FLASH_COMMIT");
+    fsim_flash_emit_middle(f);
+    fsim_flash_put(f, 2, "FS_FLASH_WAIT(1)\nFS_ROW_BARRIER");
+    emit_second(f);
+    fsim_flash_put(f, 1, "}");
+}
+
+static void emit_steps(fsim_flash *f, const char *stop)
+{
+    const bool chunked = f->l.depth_step < f->l.depth, kept = f->l.depth <= FSIM_CHAIN_KEPT_DEPTH;
+    const char *head, *k0 = chunked ? "k0" : "0";
+    const char *rows = kept ? NULL : fill_rows(f, k0, &head);
+    const char *one = fill_one(f, "c0", k0, &head);
+    fsim_flash_put_lines(f, 0, head);
+    const char *two = fill_two(f, &head);
+    fsim_flash_put_lines(f, 0, head);
+    fsim_flash_put(f, 1, "for (fs_int c0 = %s; c0 < %s; c0 += %d) {", from_of(f), stop, f->l.n);
+    fsim_flash_put(f, 2, "FS_ROW_BARRIER");
+    fsim_flash_put_lines(f, 1, two);
+    fsim_flash_put(f, 2, "FS_FLASH_CLEAR");
+    if (chunked)
+        fsim_flash_put(f, 2, "for (fs_int k0 = 0; k0 < %lld; k0 += %lld) {", (long long)f->l.depth,
+                       (long long)f->l.depth_step);
+    if (rows)
+        fsim_flash_put_lines(f, 1 + chunked, rows);
+    fsim_flash_put_lines(f, 1 + chunked, one);
+    if (f->rows.copied || f->one.copied || f->two.copied)
+        fsim_flash_put(f, 2 + chunked, "FS_FLASH_COMMIT\nFS_FLASH_WAIT(0)");
+    fsim_flash_put(f, 2 + chunked, "FS_ROW_BARRIER");
+    emit_first(f, 2 + chunked, kept ? k0 : "0");
+    if (chunked)
+        fsim_flash_put(f, 2, "    FS_ROW_BARRIER\n}");
+    fsim_flash_emit_middle(f);
+    emit_second(f);
+    fsim_flash_put(f, 1, "}");
+}
+
+static void declare_tile(fsim_flash *f, const fsim_flash_tile *t, const char *name, const char *x, int64_t x_step,
+                         int64_t host_x, const char *y, int64_t y_step, int64_t host_y, int64_t count)
+{
+    const char *storage = strcmp(f->dtype, "f16") == 0    ? "fs_f16"
+                          : strcmp(f->dtype, "bf16") == 0 ? "fs_bf16"
+                                                          : fsim_flash_c_type(f);
+    fsim_flash_put(f, 1, "FS_FLASH_TILE(%s, %s, %s, %lld, %lld, %s, %lld, %lld, %s, %lld, %lld)", storage,
+                   fsim_flash_c_type(f), name, (long long)place_of(f, t)->offset, (long long)count, x,
+                   (long long)x_step, (long long)host_x, y, (long long)y_step, (long long)host_y);
+}
+
+static int neighbours(int64_t columns) { return columns % 64 == 0 ? 4 : columns % 32 == 0 ? 2 : 1; }
+
+/* Rows of one batch follow each other; where they do not in the intermediate, a function says which is which. */
+static void emit_order(fsim_flash *f)
+{
+    fsim_emitter *e = f->e;
+    f->row_of = "FS_SAME_ROW";
+    if (fsim_map_is_identity(&f->order))
+        return;
+    fsim_flash_begin_scope(e);
+    const fsim_where q = fsim_where_var(e, "q", e->group->rows);
+    const fsim_where at = {q.base, f->order};
+    f->row_of = fsim_printf(e->a, "%s_row", e->program->name);
+    fsim_text_put(e->a, &e->out, "\nFS_FN fs_int %s(fs_int q) { return %s; }\n", f->row_of, fsim_number(e, &at).name);
+}
+
+/* Where pieces leave what they have. */
+static void declare_scratch(fsim_flash *f)
+{
+    fsim_emitter *e = f->e;
+    const fsim_group *o = e->group;
+    if (f->pieces == 1)
+        return;
+    int64_t each = f->maps.columns;
+    for (int i = 0; i < o->members; i++)
+        each += fsim_flash_between(f, i) && fsim_flash_class(f, i) == FSIM_REDUCE;
+    f->scratch = fsim_scratch(e, fsim_flash_c_type(f), f->pieces * o->rows * each * (f->type == FSIM_C_DOUBLE ? 8 : 4));
+}
+
+static void declare_tiles(fsim_flash *f)
+{
+    const int64_t deep = f->l.depth_step * f->l.n, wide = f->l.n * f->l.columns;
+    declare_tile(f, &f->rows, "rows_tile", "p", place_of(f, &f->rows)->lead, place_of(f, &f->rows)->lead, "k", 1, 1,
+                 place_of(f, &f->rows)->count);
+    declare_tile(f, &f->one, "first_tile", "c", f->one.along ? place_of(f, &f->one)->lead : 1, 1, "k",
+                 f->one.along ? 1 : place_of(f, &f->one)->lead, f->l.n, deep);
+    declare_tile(f, &f->two, "second_tile", "c", f->two.along ? 1 : place_of(f, &f->two)->lead, f->l.columns, "j",
+                 f->two.along ? place_of(f, &f->two)->lead : 1, 1, wide);
+    if (!f->tensor)
+        fsim_flash_put(f, 1, "FS_FLASH_SCORES(%s, scores, %lld, %d)", fsim_flash_c_type(f), (long long)f->l.scores,
+                       f->l.n + 4);
+    if (f->l.chunks > 1)
+        fsim_flash_put(f, 1, "const fs_int j0 = fs_chunk %% %lld * %lld;", (long long)f->l.chunks,
+                       (long long)f->l.columns);
+}
+
+/* Where a block's walk along the intermediate stops, as an expression. */
+static const char *declare_stop(fsim_flash *f)
+{
+    const fsim_group *o = f->e->group;
+    const char *stop = whole_number(f, o->width);
+    if (f->pieces > 1) {
+        fsim_flash_put(
+            f, 1,
+            "const fs_int piece = fs_chunk / %lld, from = piece * %lld, stop = from + %lld < %lld ? from + %lld : "
+            "%lld;",
+            (long long)f->l.chunks, (long long)f->piece, (long long)f->piece, (long long)o->width, (long long)f->piece,
+            (long long)o->width);
+        stop = "stop";
+    }
+    if (f->causal) {
+        fsim_flash_put(f, 1, "const fs_int stop = fs_flash_stop(fs_top, fs_last, %lld);", (long long)o->causal);
+        stop = "stop";
+    }
+    return stop;
+}
+
+void fsim_flash_emit_kernel(fsim_flash *f)
+{
+    fsim_emitter *e = f->e;
+    const fsim_group *o = e->group;
+    const int64_t tiles = (f->batch_rows + f->l.m - 1) / f->l.m;
+    emit_order(f);
+    declare_scratch(f);
+    fsim_begin_held_entry(e, f->batches * tiles * f->l.chunks * f->pieces, f->l.threads, (int)f->l.shared_bytes,
+                          f->l.registers, true);
+    fsim_flash_put(f, 1, "FS_FLASH(%d, %d, %lld, %lld, %lld, %s, %d)", f->l.m, f->l.n, (long long)f->batch_rows,
+                   (long long)o->width, (long long)(f->l.chunks * f->pieces), f->row_of, f->causal);
+    if (f->tensor)
+        fsim_flash_put(f, 1, "FS_FLASH_MMA(%s, %lld)", fsim_flash_c_type(f), (long long)f->l.columns);
+    else
+        fsim_flash_put(f, 1, "FS_FLASH_SIMT(%s, %lld, %d, %d)", fsim_flash_c_type(f), (long long)f->l.columns,
+                       neighbours(f->l.n), neighbours(f->l.columns));
+    declare_tiles(f);
+    const char *stop = declare_stop(f);
+    fsim_flash_declare_states(f);
+    if (f->l.depth <= FSIM_CHAIN_KEPT_DEPTH) {
+        const char *head, *rows = fill_rows(f, "0", &head);
+        fsim_flash_put_lines(f, 0, head);
+        fsim_flash_put_lines(f, 0, rows);
+    }
+    if (f->one.copied && f->two.copied && f->l.depth_step == f->l.depth)
+        emit_overlapped(f, stop);
+    else
+        emit_steps(f, stop);
+    if (f->pieces == 1)
+        fsim_flash_emit_results(f);
+    else
+        fsim_flash_emit_piece(f);
+    fsim_flash_put(f, 1, "FS_FLASH_END");
+    fsim_end_entry(e);
+    if (f->pieces == 1)
+        return;
+    fsim_begin_entry(e, o->rows, JOINING_THREADS, 0);
+    fsim_flash_put(f, 1, "FS_ROWS(p, %lld, 1, %d)", (long long)o->rows, JOINING_THREADS);
+    fsim_flash_emit_results(f);
+    fsim_flash_put(f, 1, "FS_ROWS_END");
+    fsim_end_entry(e);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* flash_results.c: what a chain in tiles leaves: final values of its reductions and its results, or a piece's of them,
+ * which a second launch puts together. */
+#include "emit/flash.h"
+
+/* Factors of the row that the walk left out, from the intermediate upwards: " / l" of a softmax. */
+static const char *left_out(fsim_flash *f, int tensor, const fsim_where *at)
+{
+    fsim_emitter *e = f->e;
+    const int i = fsim_maker_in(e, tensor);
+    const char *factors = "";
+    if (!fsim_flash_between(f, i) || fsim_flash_kind(f, i) != FSIM_SCALED)
+        return "";
+    const fsim_node *n = fsim_flash_node(f, i);
+    for (int k = 0; k < n->args; k++) {
+        const fsim_where there = fsim_through(e, at, &n->arg[k].map);
+        if (f->passes[i] >= 0 && f->passes[i] != k)
+            factors = fsim_printf(e->a, "%s %s (%s)%s", factors, n->op == FSIM_OP_DIV ? "/" : "*", fsim_flash_c_type(f),
+                                  fsim_value(e, n->arg[k].tensor, &there).name);
+        else
+            factors = fsim_printf(e->a, "%s%s", factors, left_out(f, n->arg[k].tensor, &there));
+    }
+    return factors;
+}
+
+/* A running value of row p, all of its threads' together, in a variable. */
+static const char *gathered(fsim_flash *f, int i)
+{
+    const char *acc = fsim_fresh(f->e, "a");
+    fsim_flash_put(f, 2, "%s %s = %s;", fsim_flash_c_type(f), acc, fsim_flash_state(f, i));
+    if (f->online && i != f->peak)
+        fsim_flash_put(f, 2, "FS_FLASH_%s(%s, %s)", fsim_flash_combine_name(f, i), fsim_flash_c_suffix(f), acc);
+    return acc;
+}
+
+/* Where in scratch memory the i-th piece has its value of reduction `member`. */
+static const char *piece_of(fsim_flash *f, int member, const char *i)
+{
+    const fsim_group *o = f->e->group;
+    int64_t slot = 0;
+    for (int k = 0; k < member; k++)
+        slot += f->state[k] != NULL;
+    return fsim_printf(f->e->a, "%s[%lld + %s * %lld + p]", f->scratch,
+                       (long long)(f->pieces * o->rows * (f->maps.columns + slot)), i, (long long)o->rows);
+}
+
+void fsim_flash_emit_piece(fsim_flash *f)
+{
+    fsim_emitter *e = f->e;
+    fsim_flash_put(f, 1, "FS_FLASH_ROWS(p, %s)", f->row_of);
+    for (int i = 0; i < e->group->members; i++)
+        if (f->state[i]) {
+            const char *acc = gathered(f, i);
+            fsim_flash_put(f, 2, "FS_FLASH_EACH %s = %s; /* %s */", piece_of(f, i, "piece"), acc,
+                           fsim_flash_node(f, i)->name);
+        }
+    fsim_flash_put(f, 2, "FS_FLASH_RESULTS(j, %s, %lld)", f->l.chunks > 1 ? "j0" : "0", (long long)f->maps.columns);
+    fsim_flash_put(f, 3, "%s[(piece * %lld + p) * %lld + j] = FS_RESULT;", f->scratch, (long long)e->group->rows,
+                   (long long)f->maps.columns);
+    fsim_flash_put(f, 2, "FS_FLASH_RESULTS_END");
+    fsim_flash_put(f, 1, "FS_FLASH_ROWS_END");
+}
+
+/* The factor that puts right what the i-th piece summed up beside its own maximum; "" where there is none. */
+static const char *righting(fsim_flash *f)
+{
+    if (f->peak < 0)
+        return "";
+    return f->power >= 0
+               ? fsim_printf(f->e->a, " * fs_flash_exp2(fs_flash_base2(%s) - base)", piece_of(f, f->peak, "i"))
+               : fsim_printf(f->e->a, " * fs_exp%s(%s - shift)", fsim_flash_c_suffix(f), piece_of(f, f->peak, "i"));
+}
+
+/* A reduction's value over all pieces, in a variable; the maximum's comes first. */
+static const char *rejoined(fsim_flash *f, int i)
+{
+    fsim_emitter *e = f->e;
+    const fsim_node *n = fsim_flash_node(f, i);
+    const char *acc = fsim_fresh(e, "a");
+    const bool linear = fsim_flash_is_late(f, i) && f->linear[fsim_maker_in(e, n->arg[0].tensor)];
+    fsim_flash_put(f, 2, "%s %s = %s;", fsim_flash_c_type(f), acc, fsim_accumulator_start(e, n, f->type));
+    fsim_flash_put(f, 2, "for (int i = 0; i < %lld; i++)", (long long)f->pieces);
+    fsim_flash_put(
+        f, 3, "%s = %s;", acc,
+        fsim_flash_joined(f, n, acc, fsim_printf(e->a, "%s%s", piece_of(f, i, "i"), linear ? righting(f) : "")));
+    if (i == f->peak)
+        fsim_flash_put(f, 2, "const %s shift = fs_flash_peak%s(%s);", fsim_flash_c_type(f), fsim_flash_c_suffix(f),
+                       acc);
+    if (i == f->peak && f->power >= 0)
+        fsim_flash_put(f, 2, "const float base = fs_flash_base2(shift);");
+    return acc;
+}
+
+/* Final values of the reductions of row p, in variables. */
+static void declare_row_values(fsim_flash *f)
+{
+    fsim_emitter *e = f->e;
+    const fsim_group *o = e->group;
+    const char *most = f->pieces > 1 && f->peak >= 0 ? rejoined(f, f->peak) : NULL;
+    for (int i = 0; i < o->members; i++) {
+        if (!f->state[i])
+            continue;
+        const fsim_node *n = fsim_flash_node(f, i);
+        const char *acc = f->pieces == 1 ? gathered(f, i)
+                          : i == f->peak ? most
+                                         : rejoined(f, i),
+                   *name = fsim_fresh(e, "m");
+        fsim_flash_put(f, 2, "const %s %s = %s; /* %s */", fsim_flash_c_type(f), name,
+                       fsim_accumulator_end(e, n, acc, f->type), n->name);
+        fsim_flash_put(f, 2, "(void)%s;", name);
+        e->held[i] = (fsim_held){name, NULL, 0};
+    }
+}
+
+/* Values of rows that are stored, by the row's first thread. */
+static void store_row_values(fsim_flash *f)
+{
+    fsim_emitter *e = f->e;
+    const fsim_group *o = e->group;
+    for (int i = 0; i < o->writes; i++) {
+        const fsim_write *x = &o->write[i];
+        const int member = fsim_maker_in(e, x->tensor);
+        if (!o->member[member].middle || !fsim_flash_is_row(f, member))
+            continue;
+        const fsim_where at = {0, x->map};
+        const fsim_variable v = fsim_value(e, x->tensor, &at);
+        fsim_store_value(e, x->tensor, &at, v.name, true);
+    }
+    fsim_flash_put_lines(f, 1, fsim_text_of(&e->head));
+    if (e->body.used) {
+        fsim_flash_put(f, 2, "FS_FLASH_ONCE {");
+        fsim_flash_put_lines(f, 1, fsim_text_of(&e->body));
+        fsim_flash_put(f, 2, "}");
+    }
+}
+
+/* Results of row p, column by column, and what follows them. factor: the head declares one of the row. */
+static void store_columns(fsim_flash *f, bool factor)
+{
+    fsim_emitter *e = f->e;
+    const fsim_group *o = e->group;
+    fsim_flash_begin_pass(e);
+    const int base = fsim_add_base(
+        e,
+        (fsim_base){.outer = "p", .inner = "j", .inner_extent = f->maps.columns, .outer_depth = 0, .inner_depth = 1});
+    if (f->pieces > 1) {
+        fsim_say(e, 1, "%s sum = 0;", fsim_flash_c_type(f));
+        fsim_say(e, 1, "for (int i = 0; i < %lld; i++)", (long long)f->pieces);
+        fsim_say(e, 2, "sum += %s[(i * %lld + p) * %lld + j]%s;", f->scratch, (long long)o->rows,
+                 (long long)f->maps.columns, f->linear[fsim_maker_in(e, f->intermediate)] ? righting(f) : "");
+    }
+    fsim_say(e, 1, "const %s result = %s%s;", fsim_flash_c_type(f), f->pieces > 1 ? "sum" : "FS_RESULT",
+             factor ? " * factor" : "");
+    e->held[fsim_member_of(o, o->anchor)] = (fsim_held){"result", NULL, 1};
+    fsim_map back;
+    fsim_where at = {base, f->maps.result};
+    if (!fsim_map_is_identity(&o->anchor_map) && fsim_invert(&o->anchor_map, &back))
+        at = fsim_through(e, &at, &back);
+    for (int i = 0; i < o->writes; i++) {
+        const fsim_write *x = &o->write[i];
+        if (o->member[fsim_maker_in(e, x->tensor)].middle)
+            continue;
+        const fsim_where there = fsim_through(e, &at, &x->map);
+        const fsim_variable y = fsim_value(e, x->tensor, &there);
+        fsim_store_value(e, x->tensor, &there, y.name, true);
+    }
+    fsim_flash_put_lines(f, 1, fsim_text_of(&e->head));
+    if (f->pieces > 1)
+        fsim_flash_put(f, 2, "FS_WALK(j, %lld, 1)\nFS_LANES_OF(j, )", (long long)f->maps.columns);
+    else
+        fsim_flash_put(f, 2, "FS_FLASH_RESULTS(j, %s, %lld)", f->l.chunks > 1 ? "j0" : "0", (long long)f->maps.columns);
+    fsim_flash_put_lines(f, 1, fsim_text_of(&e->body));
+    if (f->pieces > 1)
+        fsim_flash_put(f, 2, "FS_LANES_END\nFS_WALK_END");
+    else {
+        fsim_flash_put(f, 2, "FS_FLASH_RESULTS_END");
+        fsim_flash_put(f, 1, "FS_FLASH_ROWS_END");
+    }
+}
+
+void fsim_flash_emit_results(fsim_flash *f)
+{
+    fsim_emitter *e = f->e;
+    if (f->pieces == 1)
+        fsim_flash_put(f, 1, "FS_FLASH_ROWS(p, %s)", f->row_of);
+    fsim_flash_begin_scope(e);
+    declare_row_values(f);
+    const fsim_where frame = {0, f->joint->frame};
+    const char *factors = f->online ? left_out(f, f->intermediate, &frame) : "";
+    if (*factors)
+        fsim_say(e, 0, "const %s factor = %s%s;", fsim_flash_c_type(f), fsim_literal(e, 1, f->type), factors);
+    store_row_values(f);
+    store_columns(f, *factors != 0);
+}
