@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* families.c: the sets that may be kernels, grown from each root once and shared by roots whose surroundings look the
+ * same. */
+#include "plan/search/places.h"
+
+enum { TRIED_IN_HASTE = 60 }; /* sets of one root once the budget has gone */
+
+typedef struct {
+    fsim_places *l;
+    fsim_family *f;
+    int base; /* the place of bit 0 */
+    int64_t tried;
+} builder;
+
+static void reach(builder *b, int place)
+{
+    if (place - b->f->root > b->f->reach)
+        b->f->reach = place - b->f->root;
+}
+
+int fsim_set_primitives(const fsim_places *l, int base, fsim_bits set, int *node)
+{
+    int count = 0;
+    FSIM_EACH_BIT(i, set)
+    node[count++] = l->node[base + i];
+    return count;
+}
+
+bool fsim_set_connected(const fsim_places *l, int base, fsim_bits set)
+{
+    int node[FSIM_BITS];
+    fsim_refusal why;
+    const int count = fsim_set_primitives(l, base, set, node);
+    const fsim_mark mark = fsim_save(l->a);
+    const bool yes = count == 1 || fsim_connected(l->p->graph, node, count, l->a, &why);
+    fsim_rewind(l->a, mark);
+    return yes;
+}
+
+static void sort_out_stores(const fsim_places *l, int base, fsim_own_set *s)
+{
+    FSIM_EACH_BIT(i, s->own)
+    {
+        const int place = base + i;
+        bool inside = false, later = false;
+        for (int k = l->succ_first[place]; k < l->succ_first[place + 1]; k++) {
+            const int bit = l->succ[k] - base;
+            const bool in = bit < FSIM_BITS && fsim_bit(&s->own, bit);
+            inside = inside || in;
+            later = later || !in;
+        }
+        if (l->must[place] || !inside || (later && !l->clonable[place]))
+            fsim_bit_set(&s->must, i);
+        else if (later)
+            fsim_bit_set(&s->may, i);
+    }
+}
+
+static void keep_set(builder *b, fsim_bits own, const fsim_own_set *stores, bool connected)
+{
+    fsim_own_set *s = FSIM_PUSH(b->l->a, b->f->set, b->f->sets, b->f->room);
+    place_list preds = {.a = b->l->a};
+    *s = (fsim_own_set){.own = own,
+                        .must = stores->must,
+                        .may = stores->may,
+                        .last = fsim_bits_last(&own) - FSIM_BACK,
+                        .connected = connected};
+    FSIM_EACH_BIT(i, own)
+    for (int k = b->l->pred_first[b->base + i]; k < b->l->pred_first[b->base + i + 1]; k++) {
+        const int offset = b->l->pred[k] - b->f->root;
+        bool known = offset >= 0 && fsim_bit(&own, offset + FSIM_BACK);
+        for (int j = 0; j < preds.count && !known; j++)
+            known = preds.item[j] == offset;
+        if (!known)
+            fsim_list_place(&preds, offset);
+    }
+    s->preds = preds.count;
+    s->pred = preds.item;
+}
+
+/* Is the set a kernel when it stores as little as it can? *final when no larger one is either. */
+static bool try_set(builder *b, fsim_bits own, bool *final)
+{
+    int node[FSIM_BITS];
+    bool stored[FSIM_BITS];
+    const int count = fsim_set_primitives(b->l, b->base, own, node);
+    fsim_own_set s = {.own = own};
+    int k = 0;
+    sort_out_stores(b->l, b->base, &s);
+    FSIM_EACH_BIT(i, own)
+    stored[k++] = fsim_bit(&s.must, i);
+    const fsim_candidate *c = fsim_candidate_of(b->l->p, node, count, stored);
+    *final = !c->legal && c->why.final;
+    if (!c->legal)
+        return false;
+    const bool connected = fsim_set_connected(b->l, b->base, own);
+    if (!connected && !b->l->p->recompute)
+        return false;
+    keep_set(b, own, &s, connected);
+    b->l->kept++;
+    return true;
+}
+
+static fsim_bits window(const fsim_bits *x, int from, int base) { return fsim_bits_shifted(*x, from - base); }
+
+/* Is there no kernel that holds both places, whatever else it holds? Asked for what does not inline: all else may join.
+ */
+static bool apart(fsim_places *l, int x, int y)
+{
+    const int low = x < y ? x : y, high = x < y ? y : x;
+    if (fsim_classes[fsim_ops[fsim_place_node(l, low)->op].class].inlines ||
+        fsim_classes[fsim_ops[fsim_place_node(l, high)->op].class].inlines)
+        return false;
+    const int pair[2] = {l->node[low], l->node[high]};
+    const fsim_candidate *c = fsim_candidate_of(l->p, pair, 2, (const bool[2]){true, true});
+    return !c->legal && c->why.final;
+}
+
+static bool holds_apart(builder *b, fsim_bits set, fsim_bits fresh)
+{
+    FSIM_EACH_BIT(i, fresh)
+    {
+        if (fsim_classes[fsim_ops[fsim_place_node(b->l, b->base + i)->op].class].inlines)
+            continue;
+        FSIM_EACH_BIT(k, set)
+        if (k != i && apart(b->l, b->base + i, b->base + k))
+            return true;
+    }
+    return false;
+}
+
+/* A set as it grows, in the bits of its family. */
+typedef struct {
+    fsim_bits set, fresh;   /* the members; those that are new */
+    fsim_bits above, below; /* what leads to a member; what a member leads to */
+    fsim_bits fringe;       /* what shares a tensor with a member */
+    fsim_bits barred;       /* passed over: stays out */
+} growth;
+
+/* Convex sets that grow from the root through shared tensors, each once. */
+static void grow(builder *b, growth x)
+{
+    fsim_places *l = b->l;
+    bool final, path;
+    if (++b->tried > l->most || (b->tried > TRIED_IN_HASTE && fsim_work(l->p) > l->steps) ||
+        (l->p->interrupted && *l->p->interrupted)) {
+        b->f->complete = false;
+        return;
+    }
+    try_set(b, x.set, &final);
+    if (final)
+        return;
+    FSIM_EACH_BIT(v, x.fresh)
+    {
+        const int at = b->base + v;
+        x.above = fsim_bits_or(x.above, window(&l->before[at], at - FSIM_BITS, b->base));
+        x.below = fsim_bits_or(x.below, window(&l->after[at], at + 1, b->base));
+        for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++) {
+            const int bit = l->near[k] - b->base;
+            if (bit >= FSIM_BITS)
+                b->f->complete = b->f->complete && fsim_separated(l, at, l->near[k], &path);
+            else if (bit > FSIM_BACK)
+                fsim_bit_set(&x.fringe, bit);
+        }
+    }
+    x.fringe = fsim_bits_without(fsim_bits_without(x.fringe, x.barred), x.set);
+    FSIM_EACH_BIT(u, x.fringe)
+    {
+        const int place = b->base + u;
+        const fsim_bits up = window(&l->before[place], place - FSIM_BITS, b->base),
+                        down = window(&l->after[place], place + 1, b->base);
+        fsim_bits more = fsim_bits_or(fsim_bits_and(x.below, up), fsim_bits_and(x.above, down));
+        fsim_bit_set(&more, u);
+        more = fsim_bits_without(more, x.set);
+        reach(b, place);
+        growth larger = x;
+        larger.set = fsim_bits_or(x.set, more);
+        larger.fresh = more;
+        if (!fsim_bits_meet(&more, &x.barred) && !holds_apart(b, larger.set, more))
+            grow(b, larger);
+        fsim_bit_set(&x.barred, u);
+        if (!b->f->complete && (b->tried > l->most || fsim_work(l->p) > l->steps))
+            return;
+    }
+}
+
+static fsim_family *build(fsim_places *l, int root)
+{
+    fsim_family *f = fsim_new(l->a, fsim_family, 1);
+    builder b = {l, f, root - FSIM_BACK, 0};
+    growth seed = {{{0}}, {{0}}, {{0}}, {{0}}, {{0}}, {{0}}};
+    *f = (fsim_family){.root = root, .complete = true};
+    fsim_bit_set(&seed.set, FSIM_BACK);
+    seed.fresh = seed.set;
+    grow(&b, seed);
+    l->looked_at += b.tried;
+    int low = root;
+    for (int i = root; i <= root + f->reach; i++)
+        low = l->cone[i] < low ? l->cone[i] : low;
+    f->back = root - low < FSIM_BACK ? root - low : FSIM_BACK;
+    return f;
+}
+
+/* The reader of tensor t before `place` and not below `low`, with the argument that it is; 0 when there is none. */
+static uint64_t reader_before(const fsim_places *l, int t, int place, int low)
+{
+    const fsim_tensor *x = &l->p->graph->tensor[t];
+    int at = 0, high = x->readers; /* first reader at or behind this primitive */
+    while (at < high) {
+        const int mid = (at + high) / 2;
+        if (x->reader[mid] < l->node[place])
+            at = mid + 1;
+        else
+            high = mid;
+    }
+    while (at-- > 0) {
+        const int other = l->place[x->reader[at]];
+        if (other < 0)
+            continue;
+        if (other < low)
+            return 0;
+        const fsim_node *n = fsim_place_node(l, other);
+        for (int k = 0; k < n->args; k++)
+            if (n->arg[k].tensor == t)
+                return (uint64_t)(place - other) << 16 | (uint64_t)(k + 1);
+    }
+    return 0;
+}
+
+static bool read_beyond(const fsim_places *l, int t, int place)
+{
+    const fsim_tensor *x = &l->p->graph->tensor[t];
+    return x->readers > 0 && x->reader[x->readers - 1] > l->node[place];
+}
+
+/* Do the surroundings of root look as those that made the family? */
+static bool looks_like(const fsim_places *l, const fsim_family *f, int root)
+{
+    const int by = root - f->root, low = root - f->back, high = root + f->reach;
+    if (low < 0 || high >= l->count)
+        return false;
+    for (int i = low; i <= high; i++)
+        if (l->class[i] != l->class[i - by])
+            return false;
+    for (int i = low; i <= high; i++) {
+        const fsim_node *x = fsim_place_node(l, i), *y = fsim_place_node(l, i - by);
+        for (int k = 0; k < x->args; k++) {
+            const int t = x->arg[k].tensor, s = y->arg[k].tensor;
+            if (fsim_place_of_maker(l, t) < low &&
+                (reader_before(l, t, i, low) != reader_before(l, s, i - by, low - by) ||
+                 read_beyond(l, t, high) != read_beyond(l, s, high - by)))
+                return false;
+        }
+        for (int r = 0; r < x->results; r++)
+            if (read_beyond(l, x->result[r], high) != read_beyond(l, y->result[r], high - by))
+                return false;
+    }
+    return true;
+}
+
+const fsim_family *fsim_family_of(fsim_places *l, int root)
+{
+    if (l->family[root])
+        return l->family[root];
+    uint64_t h = 1;
+    for (int i = root; i < root + 4 && i < l->count; i++)
+        h = fsim_mix(h, l->class[i]);
+    fsim_family **slot = &l->slot[h & (uint64_t)(l->slots - 1)];
+    for (fsim_family *f = *slot; f; f = f->next)
+        if (looks_like(l, f, root))
+            return l->family[root] = f;
+    fsim_family *f = build(l, root);
+    f->next = *slot;
+    *slot = f;
+    return l->family[root] = f;
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* places.c: a list of primitives as a graph of its own, and what each of its places looks like to legality and cost. */
+#include "plan/search/places.h"
+
+#include <string.h>
+
+static void link_producers(fsim_places *l)
+{
+    const fsim_graph *g = l->p->graph;
+    place_list pred = {.a = l->a}, succ = {.a = l->a};
+    int *seen = fsim_new(l->a, int, l->count + 1); /* 1 + the place that listed it last */
+    for (int i = 0; i < l->count; i++) {
+        const fsim_node *n = fsim_place_node(l, i);
+        l->pred_first[i] = pred.count;
+        for (int k = 0; k < n->args; k++) {
+            const int from = fsim_place_of_maker(l, n->arg[k].tensor);
+            if (from >= 0 && seen[from] != i + 1) {
+                seen[from] = i + 1;
+                fsim_list_place(&pred, from);
+            }
+        }
+    }
+    l->pred_first[l->count] = pred.count;
+    memset(seen, 0, (size_t)l->count * sizeof *seen);
+    for (int i = 0; i < l->count; i++) {
+        const fsim_node *n = fsim_place_node(l, i);
+        l->succ_first[i] = succ.count;
+        l->must[i] = n->effect;
+        for (int r = 0; r < n->results; r++) {
+            const fsim_tensor *t = &g->tensor[n->result[r]];
+            l->must[i] = l->must[i] || t->output || t->materialize;
+            for (int k = 0; k < t->readers; k++) {
+                const int to = l->place[t->reader[k]];
+                l->outside[i] = l->outside[i] || to < 0;
+                if (to >= 0 && seen[to] != i + 1) {
+                    seen[to] = i + 1;
+                    fsim_list_place(&succ, to);
+                }
+            }
+        }
+        l->must[i] = l->must[i] || l->outside[i];
+    }
+    l->succ_first[l->count] = succ.count;
+    l->pred = pred.item;
+    l->succ = succ.item;
+}
+
+/* A copy has a reader beside it. With one reader r, a second copy of i serves only a second copy of r: where that makes
+ * no sense, neither does this. */
+static void find_clonable(fsim_places *l)
+{
+    for (int i = l->count; i-- > 0;) {
+        const int readers = l->succ_first[i + 1] - l->succ_first[i];
+        l->clonable[i] = l->p->recompute && readers > 0 && fsim_may_clone(l->p, l->node[i]) &&
+                         (l->must[i] || readers > 1 || l->clonable[l->succ[l->succ_first[i]]]);
+    }
+    for (int i = 0; i < l->count; i++) {
+        l->cone[i] = i;
+        for (int k = l->pred_first[i]; k < l->pred_first[i + 1]; k++)
+            if (l->clonable[l->pred[k]] && l->cone[l->pred[k]] < l->cone[i])
+                l->cone[i] = l->cone[l->pred[k]];
+    }
+    for (int t = 0; t < l->p->graph->tensors; t++)
+        l->last_use[t] = -1;
+    for (int i = l->count; i-- > 0;) {
+        const fsim_node *n = fsim_place_node(l, i);
+        int last = i;
+        for (int r = 0; l->clonable[i] && r < n->results; r++)
+            last = l->last_use[n->result[r]] > last ? l->last_use[n->result[r]] : last;
+        for (int k = 0; k < n->args; k++)
+            if (last > l->last_use[n->arg[k].tensor])
+                l->last_use[n->arg[k].tensor] = last;
+    }
+}
+
+static void find_paths(fsim_places *l)
+{
+    for (int i = 0; i < l->count; i++)
+        for (int k = l->pred_first[i]; k < l->pred_first[i + 1]; k++) {
+            const int by = i - l->pred[k];
+            if (by > FSIM_BITS)
+                continue;
+            l->before[i] = fsim_bits_or(l->before[i], fsim_bits_shifted(l->before[l->pred[k]], -by));
+            fsim_bit_set(&l->before[i], FSIM_BITS - by);
+        }
+    for (int i = l->count; i-- > 0;)
+        for (int k = l->succ_first[i]; k < l->succ_first[i + 1]; k++) {
+            const int by = l->succ[k] - i;
+            if (by > FSIM_BITS)
+                continue;
+            l->after[i] = fsim_bits_or(l->after[i], fsim_bits_shifted(l->after[l->succ[k]], by));
+            fsim_bit_set(&l->after[i], by - 1);
+        }
+}
+
+bool fsim_separated(fsim_places *l, int low, int high, bool *path)
+{
+    const fsim_mark mark = fsim_save(l->a);
+    const int span = high - low + 1;
+    bool *from = fsim_new(l->a, bool, span), *to = fsim_new(l->a, bool, span);
+    int *node = fsim_new(l->a, int, span), count = 0;
+    from[0] = to[span - 1] = true;
+    for (int i = low; i <= high; i++)
+        for (int k = l->pred_first[i]; k < l->pred_first[i + 1] && !from[i - low]; k++)
+            from[i - low] = l->pred[k] >= low && from[l->pred[k] - low];
+    *path = from[span - 1];
+    for (int i = high; *path && i >= low; i--)
+        for (int k = l->pred_first[i]; to[i - low] && k < l->pred_first[i + 1]; k++)
+            if (l->pred[k] >= low)
+                to[l->pred[k] - low] = true;
+    for (int i = 0; i < span; i++)
+        if (*path && from[i] && to[i])
+            node[count++] = l->node[low + i];
+    fsim_group made;
+    fsim_refusal why = {0};
+    const bool apart = *path && !fsim_group_of(&l->p->limits, node, count, NULL, NULL, l->a, &made, &why) && why.final;
+    fsim_rewind(l->a, mark);
+    return apart;
+}
+
+/* Tensors that place i touches, by itself and through producers computed beside it, down to place `low`. */
+static void touches(const fsim_places *l, int i, int low, place_list *out, int *stamp, int by)
+{
+    const fsim_node *n = fsim_place_node(l, i);
+    for (int k = 0; k < n->args; k++) {
+        const int t = n->arg[k].tensor, from = fsim_place_of_maker(l, t);
+        if (stamp[t] == by)
+            continue;
+        stamp[t] = by;
+        fsim_list_place(out, t);
+        if (from >= low && l->clonable[from])
+            touches(l, from, low, out, stamp, by);
+    }
+}
+
+/* Are places of the list, which share a tensor, in different kernels when they are further apart than the bits go? */
+static bool apart_when_far(fsim_places *l, const int *list, int count)
+{
+    if (count < 2 || list[count - 1] - list[0] < FSIM_BITS)
+        return true;
+    const fsim_mark mark = fsim_save(l->a);
+    bool *apart = fsim_new(l->a, bool, count), all = true, path;
+    for (int k = 1, far = 0; k < count && all; k++) {
+        while (list[k] - list[far] >= FSIM_BITS)
+            far++; /* list[0, far) are too far from list[k] */
+        for (int i = far; i-- > 0 && all;) {
+            apart[i] = false;
+            for (int m = i + 1; m < far && !apart[i] && list[m] - list[i] <= FSIM_BITS;
+                 m++) /* what lies between m and k lies between i and k too */
+                apart[i] = apart[m] && fsim_bit(&l->after[list[i]], list[m] - list[i] - 1);
+            all = apart[i] = apart[i] || fsim_separated(l, list[i], list[k], &path);
+        }
+    }
+    fsim_rewind(l->a, mark);
+    return all;
+}
+
+static void find_near(fsim_places *l)
+{
+    const fsim_graph *g = l->p->graph;
+    place_list all = {.a = l->a}, near = {.a = l->a};
+    int *first = fsim_new(l->a, int, l->count + 1), *stamp = fsim_new(l->a, int, g->tensors + 1),
+        *many = fsim_new(l->a, int, g->tensors + 2);
+    for (int i = 0; i < l->count; i++) {
+        const fsim_node *n = fsim_place_node(l, i);
+        first[i] = all.count;
+        touches(l, i, i < FSIM_BACK ? 0 : i - FSIM_BACK, &all, stamp, i + 1);
+        for (int r = 0; r < n->results; r++)
+            fsim_list_place(&all, n->result[r]);
+    }
+    first[l->count] = all.count;
+    for (int k = 0; k < all.count; k++)
+        many[all.item[k] + 1]++;
+    for (int t = 0; t < g->tensors; t++)
+        many[t + 1] += many[t];
+    int *who = fsim_new(l->a, int, all.count + 1), *fill = fsim_new(l->a, int, g->tensors + 1),
+        *start = fsim_new(l->a, int, g->tensors + 1);
+    for (int i = 0; i < l->count; i++)
+        for (int k = first[i]; k < first[i + 1]; k++)
+            who[many[all.item[k]] + fill[all.item[k]]++] = i;
+    for (int t = 0; t < g->tensors && l->complete; t++)
+        l->complete = apart_when_far(l, who + many[t], fill[t]);
+    int *seen = fsim_new(l->a, int, l->count + 1);
+    for (int i = 0; i < l->count; i++) {
+        l->near_first[i] = near.count;
+        for (int k = first[i]; k < first[i + 1]; k++) {
+            const int t = all.item[k], *list = who + many[t];
+            while (list[start[t]] <= i - FSIM_BITS)
+                start[t]++;
+            for (int j = start[t]; j < fill[t] && list[j] < i + FSIM_BITS; j++)
+                if (list[j] != i && seen[list[j]] != i + 1) {
+                    seen[list[j]] = i + 1;
+                    fsim_list_place(&near, list[j]);
+                }
+        }
+    }
+    l->near_first[l->count] = near.count;
+    l->near = near.item;
+}
+
+/* What a place looks like to legality and cost, its neighbours' distances included. */
+
+static uint64_t mixed_real(uint64_t h, double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return fsim_mix(h, bits);
+}
+
+static uint64_t class_of_access(const fsim_places *l, const fsim_access *x, int at, uint64_t h)
+{
+    const fsim_tensor *t = &l->p->graph->tensor[x->tensor];
+    const int from = fsim_place_of_maker(l, x->tensor);
+    h = fsim_mix(h, (uint64_t)x->how << 8 | (uint64_t)t->dtype << 4 | (uint64_t)t->role);
+    h = fsim_mix(h, (uint64_t)t->elems << 2 | (uint64_t)t->output << 1 | (uint64_t)t->materialize);
+    h = fsim_mix(h, from >= 0 ? (uint64_t)(at - from) : t->producer >= 0 ? UINT64_MAX : UINT64_MAX - 1);
+    for (int r = 0; from >= 0 && r < fsim_place_node(l, from)->results; r++)
+        h = fsim_mix(h, fsim_place_node(l, from)->result[r] == x->tensor ? (uint64_t)r + 1 : 0);
+    h = fsim_mix(h, (uint64_t)x->map.modes << 32 | (uint64_t)x->map.split << 16);
+    h = fsim_mix(h, (uint64_t)x->map.offset);
+    for (int i = 0; i < x->map.modes && i < FSIM_MAX_MODES; i++)
+        h = fsim_mix(fsim_mix(h, (uint64_t)x->map.mode[i].extent), (uint64_t)x->map.mode[i].stride);
+    for (int i = 0; i < x->axes; i++) {
+        const fsim_axis *s = &x->axis[i];
+        h = fsim_mix(fsim_mix(fsim_mix(h, (uint64_t)s->extent), (uint64_t)s->out), (uint64_t)s->taps);
+        h = fsim_mix(fsim_mix(fsim_mix(h, (uint64_t)s->stride), (uint64_t)s->dilation), (uint64_t)s->pad);
+    }
+    for (int i = 0; i < x->cuts; i++) {
+        const fsim_cut *c = &x->cut[i];
+        h = fsim_mix(fsim_mix(fsim_mix(h, (uint64_t)c->inner), (uint64_t)c->extent), (uint64_t)c->from);
+        h = fsim_mix(fsim_mix(fsim_mix(h, (uint64_t)c->size), (uint64_t)c->source_extent), (uint64_t)c->source_from);
+    }
+    h = fsim_mix(fsim_mix(h, (uint64_t)x->any.extent), (uint64_t)x->any.stride);
+    return fsim_mix(fsim_mix(fsim_mix(fsim_mix(h, (uint64_t)x->planes), (uint64_t)x->rows), (uint64_t)x->run),
+                    (uint64_t)x->distinct);
+}
+
+static bool user_names(const fsim_graph *g, int node)
+{
+    for (int s = 0; s < g->fuses + g->separates; s++) {
+        const fsim_node_set *set = s < g->fuses ? &g->fuse[s] : &g->separate[s - g->fuses];
+        for (int i = 0; i < set->count; i++)
+            if (set->node[i] == node)
+                return true;
+    }
+    return false;
+}
+
+static uint64_t class_of_place(const fsim_places *l, int i)
+{
+    const fsim_graph *g = l->p->graph;
+    const fsim_node *n = fsim_place_node(l, i);
+    const fsim_attrs *at = &n->attrs;
+    uint64_t h =
+        fsim_mix(17, (uint64_t)n->op << 32 | (uint64_t)n->args << 16 | (uint64_t)n->results << 8 | (uint64_t)n->dtype);
+    h = fsim_mix(fsim_mix(h, (uint64_t)n->points), (uint64_t)n->reduced);
+    h = fsim_mix(fsim_mix(fsim_mix(fsim_mix(h, (uint64_t)n->gemm.batch), (uint64_t)n->gemm.m), (uint64_t)n->gemm.n),
+                 (uint64_t)n->gemm.k);
+    h = fsim_mix(h, (uint64_t)n->gemm.arithmetic << 8 | (uint64_t)n->gemm.convolution << 1 |
+                        (uint64_t)n->gemm.transposed_b);
+    h = mixed_real(mixed_real(mixed_real(h, n->flops), n->instructions), n->specials);
+    h = mixed_real(
+        mixed_real(mixed_real(mixed_real(mixed_real(mixed_real(h, at->scalar), at->min), at->max), at->alpha), at->p),
+        at->value);
+    h = fsim_mix(h, (uint64_t)at->has_scalar | (uint64_t)at->causal << 1 | (uint64_t)at->training << 2 |
+                        (uint64_t)l->must[i] << 3 | (uint64_t)l->clonable[i] << 4 | (uint64_t)l->outside[i] << 5 |
+                        (uint64_t)n->effect << 6);
+    h = fsim_mix(h, (uint64_t)at->k);
+    for (int k = 0; k < n->args; k++)
+        h = class_of_access(l, &n->arg[k], i, h);
+    for (int r = 0; r < n->results; r++) {
+        const fsim_tensor *t = &g->tensor[n->result[r]];
+        h = fsim_mix(h, (uint64_t)t->elems << 8 | (uint64_t)t->dtype << 3 | (uint64_t)t->output << 2 |
+                            (uint64_t)t->materialize << 1 | (t->readers > 0));
+        for (int d = 0; d < t->shape.rank; d++)
+            h = fsim_mix(h, (uint64_t)t->shape.dim[d]);
+    }
+    return user_names(g, l->node[i]) ? fsim_mix(h, (uint64_t)i + 1) : h;
+}
+
+void fsim_places_of(fsim_problem *p, const int *node, int count, int64_t most, fsim_arena *a, fsim_places *out)
+{
+    *out =
+        (fsim_places){.p = p, .a = a, .count = count, .node = node, .complete = true, .most = most, .steps = INT64_MAX};
+    out->place = fsim_new(a, int, p->graph->nodes + 1);
+    for (int n = 0; n < p->graph->nodes; n++)
+        out->place[n] = -1;
+    for (int i = 0; i < count; i++)
+        out->place[node[i]] = i;
+    out->pred_first = fsim_new(a, int, count + 1);
+    out->succ_first = fsim_new(a, int, count + 1);
+    out->near_first = fsim_new(a, int, count + 1);
+    out->must = fsim_new(a, bool, count + 1);
+    out->outside = fsim_new(a, bool, count + 1);
+    out->clonable = fsim_new(a, bool, count + 1);
+    out->cone = fsim_new(a, int, count + 1);
+    out->before = fsim_new(a, fsim_bits, count + 1);
+    out->after = fsim_new(a, fsim_bits, count + 1);
+    out->class = fsim_new(a, uint64_t, count + 1);
+    out->last_use = fsim_new(a, int, p->graph->tensors + 1);
+    out->family = fsim_new(a, fsim_family *, count + 1);
+    out->slots = 64;
+    while (out->slots < count)
+        out->slots *= 2;
+    out->slot = fsim_new(a, fsim_family *, out->slots);
+    link_producers(out);
+    find_clonable(out);
+    find_paths(out);
+    find_near(out);
+    for (int i = 0; i < count; i++)
+        out->class[i] = class_of_place(out, i);
+}

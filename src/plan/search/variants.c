@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* variants.c: sets with copies and a choice of stored results, as kernels with their costs. */
+#include "plan/search/places.h"
+
+#include "plan/price/user_rules.h"
+
+static void find_touches(const fsim_places *l, const fsim_family *f, fsim_bits all, fsim_variant *v)
+{
+    const fsim_graph *g = l->p->graph;
+    const fsim_group *o = &v->kernel->group;
+    const int base = f->root - FSIM_BACK;
+    v->read = fsim_new(l->a, fsim_touch, o->reads + 1);
+    v->read_at = fsim_new(l->a, int, o->reads + 1);
+    v->write = fsim_new(l->a, fsim_touch, o->writes + 1);
+    v->write_at = fsim_new(l->a, int, o->writes + 1);
+    FSIM_EACH_BIT(i, all)
+    {
+        const fsim_node *n = fsim_place_node(l, base + i);
+        for (int k = 0; k < n->args; k++)
+            for (int r = 0; r < o->reads; r++) {
+                bool known = o->read[r].tensor != n->arg[k].tensor;
+                for (int j = 0; j < v->reads && !known; j++)
+                    known = v->read_at[j] == r;
+                if (known)
+                    continue;
+                v->read_at[v->reads] = r;
+                v->read[v->reads++] = (fsim_touch){i - FSIM_BACK, k, o->read[r].bytes, o->read[r].whole, false};
+            }
+        for (int k = 0; k < n->results; k++)
+            for (int w = 0; w < o->writes; w++)
+                if (o->write[w].tensor == n->result[k]) {
+                    const fsim_tensor *t = &g->tensor[n->result[k]];
+                    v->write_at[v->writes] = w;
+                    v->write[v->writes++] =
+                        (fsim_touch){i - FSIM_BACK, k, t->bytes, true, !t->output && !t->materialize && t->readers > 0};
+                }
+    }
+}
+
+fsim_variant *fsim_variant_of(fsim_places *l, const fsim_family *f, fsim_own_set *s, const fsim_bits *clones,
+                              const fsim_bits *stored)
+{
+    for (fsim_variant *v = s->variant; v; v = v->next)
+        if (fsim_bits_equal(&v->clones, clones) && fsim_bits_equal(&v->stored, stored))
+            return v->kernel ? v : NULL;
+    fsim_variant *v = fsim_new(l->a, fsim_variant, 1);
+    int node[FSIM_BITS];
+    bool flag[FSIM_BITS];
+    fsim_refusal why;
+    const int base = f->root - FSIM_BACK;
+    const fsim_bits all = fsim_bits_or(s->own, *clones);
+    const int count = fsim_set_primitives(l, base, all, node);
+    int k = 0;
+    *v = (fsim_variant){.next = s->variant, .clones = *clones, .stored = *stored};
+    s->variant = v;
+    FSIM_EACH_BIT(i, all)
+    flag[k++] = fsim_bit(stored, i);
+    if ((!s->connected && !fsim_set_connected(l, base, all)) || !fsim_user_allows(l->p, node, count, &why))
+        return NULL;
+    fsim_candidate *c = fsim_candidate_of(l->p, node, count, flag);
+    if (!c->legal)
+        return NULL;
+    v->kernel = c;
+    find_touches(l, f, all, v);
+    return v;
+}
+
+fsim_sum fsim_cost_of(fsim_places *l, fsim_variant *v, uint64_t hit, uint64_t absorbed)
+{
+    for (const fsim_cost *c = v->costs; c; c = c->next)
+        if (c->hit == hit && c->absorbed == absorbed)
+            return c->cost;
+    fsim_cost *c = fsim_new(l->a, fsim_cost, 1);
+    const fsim_mark mark = fsim_save(l->a);
+    bool *hits = fsim_new(l->a, bool, v->reads + 1), *absorbs = fsim_new(l->a, bool, v->writes + 1);
+    for (int i = 0; i < v->reads; i++) /* beyond 64: granted */
+        hits[v->read_at[i]] =
+            i < 64 ? hit >> i & 1 : fsim_may_reside(l->p, v->kernel->group.read[v->read_at[i]].tensor);
+    for (int i = 0; i < v->writes; i++)
+        absorbs[v->write_at[i]] =
+            i < 64 ? absorbed >> i & 1
+                   : v->write[i].intermediate && (double)v->write[i].bytes <= fsim_l2_effective(l->p->hw);
+    const fsim_kernel *k = fsim_kernel_for(l->p, v->kernel, hits, absorbs);
+    *c = (fsim_cost){v->costs, hit, absorbed, k ? fsim_objective_of(l->p, k) : -1};
+    fsim_rewind(l->a, mark);
+    v->costs = c;
+    return c->cost;
+}
+
+int fsim_touched(const fsim_places *l, int root, const fsim_touch *x, bool write)
+{
+    const fsim_node *n = fsim_place_node(l, root + x->offset);
+    return write ? n->result[x->index] : n->arg[x->index].tensor;
+}
