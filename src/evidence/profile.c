@@ -111,35 +111,40 @@ static bool same_run(const fsim_profile *p, const int *order, int first, int sec
     return true;
 }
 
-/* The steps that the profiler marks, as runs of order. Returns how many. */
-static int runs_of(const fsim_profile *p, const int *order, int count, int *first, int *length)
+/* Steps as runs of order. */
+typedef struct {
+    int *first, *length; /* per step: place in order; launches */
+    int steps;
+} runs;
+
+/* The steps that the profiler marks. In a. */
+static runs runs_of(const fsim_profile *p, const int *order, int count, fsim_arena *a)
 {
-    int steps = 0;
+    runs r = {fsim_new(a, int, count + 1), fsim_new(a, int, count + 1), 0};
     for (int i = 0; i < count; i++) {
         const int step = p->launch[order[i]].step;
-        const bool more = steps > 0 && i > 0 && p->launch[order[i - 1]].step == step;
+        const bool more = r.steps > 0 && i > 0 && p->launch[order[i - 1]].step == step;
         if (step >= 0 && !more) {
-            first[steps] = i;
-            length[steps++] = 0;
+            r.first[r.steps] = i;
+            r.length[r.steps++] = 0;
         }
         if (step >= 0)
-            length[steps - 1]++;
+            r.length[r.steps - 1]++;
     }
-    return steps;
+    return r;
 }
 
 /* The step that most others are like, the longest of those; *same: how many are. */
-static int commonest(const fsim_profile *p, const int *order, const int *first, const int *length, int steps,
-                     bool by_name, int *same)
+static int commonest(const fsim_profile *p, const int *order, const runs *r, bool by_name, int *same)
 {
     enum { MOST_TRIED = 64 }; /* a step that repeats is among the first ones */
     int best = 0;
     *same = 0;
-    for (int s = 0; s < steps && s < MOST_TRIED; s++) {
+    for (int s = 0; s < r->steps && s < MOST_TRIED; s++) {
         int n = 0;
-        for (int t = 0; t < steps; t++)
-            n += length[t] == length[s] && same_run(p, order, first[s], first[t], length[s], by_name);
-        if (n > *same || (n == *same && length[s] > length[best])) {
+        for (int t = 0; t < r->steps; t++)
+            n += r->length[t] == r->length[s] && same_run(p, order, r->first[s], r->first[t], r->length[s], by_name);
+        if (n > *same || (n == *same && r->length[s] > r->length[best])) {
             *same = n;
             best = s;
         }
@@ -151,24 +156,23 @@ static int commonest(const fsim_profile *p, const int *order, const int *first, 
  * sizes depend on data, names have to do. */
 static bool marked_steps(const fsim_profile *p, int *order, int count, fsim_arena *a, fsim_steps *out)
 {
-    int *first = fsim_new(a, int, count + 1), *length = fsim_new(a, int, count + 1),
-        *kept = fsim_new(a, int, count + 1);
-    const int steps = runs_of(p, order, count, first, length);
-    if (steps == 0)
+    int *kept = fsim_new(a, int, count + 1);
+    const runs r = runs_of(p, order, count, a);
+    if (r.steps == 0)
         return false;
-    int same = 0, total = 0, best = commonest(p, order, first, length, steps, false, &same);
-    const bool by_name = same == 1 && steps > 1;
+    int same = 0, total = 0, best = commonest(p, order, &r, false, &same);
+    const bool by_name = same == 1 && r.steps > 1;
     if (by_name)
-        best = commonest(p, order, first, length, steps, true, &same);
-    for (int t = 0; t < steps; t++)
-        if (length[t] == length[best] && same_run(p, order, first[best], first[t], length[best], by_name)) {
-            out->before = total == 0 ? first[t] : out->before;
-            for (int i = 0; i < length[best]; i++)
-                kept[total++] = order[first[t] + i];
+        best = commonest(p, order, &r, true, &same);
+    for (int t = 0; t < r.steps; t++)
+        if (r.length[t] == r.length[best] && same_run(p, order, r.first[best], r.first[t], r.length[best], by_name)) {
+            out->before = total == 0 ? r.first[t] : out->before;
+            for (int i = 0; i < r.length[best]; i++)
+                kept[total++] = order[r.first[t] + i];
         }
     memcpy(order, kept, (size_t)total * sizeof *order);
     out->repeats = same;
-    out->launches = length[best];
+    out->launches = r.length[best];
     out->behind = count - total - out->before; /* or between */
     out->marked = true;
     return true;

@@ -218,10 +218,14 @@ static const char *source_of(const importer *m)
     return fsim_printf(m->a, "%s; %s; median of %d", m->p->path, tool, s->repeats);
 }
 
-static void add_row(importer *m, const char *id, const char *kernel, fsim_regime launch, double time_s, double read,
-                    double written)
+/* What the profiler counted; NaN: it did not. */
+typedef struct {
+    double time_s, read_bytes, written_bytes; /* bytes: of DRAM */
+} figures;
+
+static void add_row(importer *m, const char *id, const char *kernel, fsim_regime launch, figures x)
 {
-    if (!(time_s > 0))
+    if (!(x.time_s > 0))
         return;
     *FSIM_PUSH(m->a, m->out.row, m->out.rows, m->row_room) =
         (fsim_measured){.id = fsim_printf(m->a, "%s/%s", m->stem, id),
@@ -233,9 +237,9 @@ static void add_row(importer *m, const char *id, const char *kernel, fsim_regime
                         .strategy = m->as->strategy,
                         .l2 = m->p->timeline ? FSIM_L2_UNKNOWN : FSIM_L2_COLD,
                         .launch = launch,
-                        .time_s = time_s,
-                        .dram_read_bytes = read,
-                        .dram_write_bytes = written};
+                        .time_s = x.time_s,
+                        .dram_read_bytes = x.read_bytes,
+                        .dram_write_bytes = x.written_bytes};
 }
 
 /* Why a row for the whole would mislead: what was measured is not what would be predicted. */
@@ -267,7 +271,7 @@ static void add_rows(importer *m)
         const fsim_matched *x = &m->out.matched[i];
         if (!m->out.not_whole || x->sized)
             add_row(m, fsim_printf(m->a, "%d/%s[%s]", x->kernel + 1, x->launched, x->primitives), x->primitives,
-                    FSIM_REGIME_KERNEL, x->time_s, x->dram_read_bytes, x->dram_write_bytes);
+                    FSIM_REGIME_KERNEL, (figures){x->time_s, x->dram_read_bytes, x->dram_write_bytes});
         else
             m->out.withheld++;
     }
@@ -275,9 +279,9 @@ static void add_rows(importer *m)
         return;
     for (int i = 0; i < m->out.steps.launches; i++)
         graph = graph || launch_of(m, 0, i)->graph;
-    add_row(m, "kernels", "", FSIM_REGIME_KERNEL, m->out.step_s, median_sum(m, NULL, READ),
-            median_sum(m, NULL, WRITTEN));
-    add_row(m, "step", "", graph ? FSIM_REGIME_GRAPH : FSIM_REGIME_STREAM, m->out.span_s, NAN, NAN);
+    add_row(m, "kernels", "", FSIM_REGIME_KERNEL,
+            (figures){m->out.step_s, median_sum(m, NULL, READ), median_sum(m, NULL, WRITTEN)});
+    add_row(m, "step", "", graph ? FSIM_REGIME_GRAPH : FSIM_REGIME_STREAM, (figures){m->out.span_s, NAN, NAN});
 }
 
 /* Without a plan. */
@@ -350,8 +354,8 @@ static void list_all(importer *m)
         qsort(m->out.matched, (size_t)count, sizeof *m->out.matched, dearer_matched);
     for (int k = 0; k < count; k++) {
         const fsim_matched *x = &m->out.matched[k];
-        add_row(m, fsim_printf(m->a, "%d/%s", k + 1, x->launched), x->launched, FSIM_REGIME_KERNEL, x->time_s,
-                x->dram_read_bytes, x->dram_write_bytes);
+        add_row(m, fsim_printf(m->a, "%d/%s", k + 1, x->launched), x->launched, FSIM_REGIME_KERNEL,
+                (figures){x->time_s, x->dram_read_bytes, x->dram_write_bytes});
     }
 }
 

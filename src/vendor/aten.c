@@ -73,23 +73,28 @@ static bool fits(const fsim_costing *c, const fsim_traffic *t)
     return 2 * (double)t->compulsory_bytes <= c->l2_bytes;
 }
 
-/* Bytes: what is as large as the iteration space is read from L2 `passes` times and from DRAM `fetches` times, unless
- * it lies in L2 already; the rest once. `more` bytes are written besides the results. share: of the streaming
- * bandwidth. */
-static void move(const fsim_costing *c, fsim_kernel *k, double passes, double fetches, double more, double share,
-                 fsim_arena *a)
+/* How a kernel walks what is as large as its iteration space; the rest is read once. */
+typedef struct {
+    double passes;  /* times that it is read from L2 */
+    double fetches; /* times that it is read from DRAM, unless it lies in L2 already */
+    double more;    /* bytes that are written besides the results */
+    double share;   /* of the streaming bandwidth */
+} walk;
+
+/* Sets the bytes that k moves, and what they cost of DRAM and L2. */
+static void move(const fsim_costing *c, fsim_kernel *k, walk w, fsim_arena *a)
 {
     const double l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH);
     fsim_input *input = fsim_new(a, fsim_input, k->inputs + 1);
     fsim_result *output = fsim_new(a, fsim_result, k->outputs + 1);
     k->dram_read_bytes = k->dram_write_bytes = 0;
-    k->l2_bytes = more;
+    k->l2_bytes = w.more;
     for (int i = 0; i < k->inputs; i++) {
         const fsim_traffic *t = &c->read[i];
         const bool whole = whole_row(c, i), hit = c->l2 && c->l2->hit && c->l2->hit[i] && fits(c, t);
         input[i] = k->input[i];
-        input[i].read_bytes = hit ? 0 : (int64_t)((double)t->sector_bytes * t->reread * (whole ? fetches : 1));
-        input[i].l2_bytes = requested(c, t) * (whole ? passes : 1);
+        input[i].read_bytes = hit ? 0 : (int64_t)((double)t->sector_bytes * t->reread * (whole ? w.fetches : 1));
+        input[i].l2_bytes = requested(c, t) * (whole ? w.passes : 1);
         k->dram_read_bytes += input[i].read_bytes;
         k->l2_bytes += input[i].l2_bytes;
     }
@@ -102,10 +107,10 @@ static void move(const fsim_costing *c, fsim_kernel *k, double passes, double fe
     }
     k->input = input;
     k->output = output;
-    k->dram_write_bytes += (int64_t)more;
+    k->dram_write_bytes += (int64_t)w.more;
     k->shared_bytes_moved = 0;
-    k->passes = (int)passes;
-    k->unit[FSIM_DRAM] = fsim_dram_seconds(c->hw, (double)k->dram_read_bytes, (double)k->dram_write_bytes) / share;
+    k->passes = (int)w.passes;
+    k->unit[FSIM_DRAM] = fsim_dram_seconds(c->hw, (double)k->dram_read_bytes, (double)k->dram_write_bytes) / w.share;
     k->unit[FSIM_L2] = isnan(l2) ? 0 : k->l2_bytes / l2;
     k->unit[FSIM_SHARED] = 0;
 }
@@ -185,8 +190,10 @@ static fsim_kernel softmax(const fsim_costing *c, const fsim_kernel *own, double
         k.unit[FSIM_LATENCY] = fmax(1, s.rows / under_way) * fsim_hw_get(c->hw, FSIM_HW_SOFTMAX_BLOCK) / c->clock;
     }
     const bool aligned = fmod(s.width * s.elem_bytes, FSIM_SECTOR_BYTES) == 0;
-    move(c, &k, s.width > ATEN_WARP_SOFTMAX_MOST ? 3 : 1, 1 + miss, more,
-         aligned ? 1 : 1 / fsim_hw_get(c->hw, FSIM_HW_ROW_UNALIGNED), a);
+    move(c, &k,
+         (walk){s.width > ATEN_WARP_SOFTMAX_MOST ? 3 : 1, 1 + miss, more,
+                aligned ? 1 : 1 / fsim_hw_get(c->hw, FSIM_HW_ROW_UNALIGNED)},
+         a);
     k.launches = 1;
     return summed(c, &k, fsim_hw_get(c->hw, FSIM_HW_SOFTMAX_CALLS));
 }
@@ -196,7 +203,7 @@ static fsim_kernel spatial_softmax(const fsim_costing *c, const fsim_kernel *own
 {
     fsim_kernel k = *own;
     const bool kept = (double)c->total_bytes <= c->l2_bytes;
-    move(c, &k, 3, kept ? 1 : 3, more, aten_outer_share, a);
+    move(c, &k, (walk){3, kept ? 1 : 3, more, aten_outer_share}, a);
     k.launches = 1;
     return summed(c, &k, 1);
 }
@@ -217,8 +224,10 @@ static fsim_kernel layer_norm(const fsim_costing *c, const fsim_kernel *own, fsi
     k.block = ATEN_LAYER_NORM_THREADS;
     k.grid = (int64_t)s.rows;
     k.launches = 1;
-    move(c, &k, 2, 1 + missing(c, s, c->sms * most, fsim_hw_get(c->hw, FSIM_HW_LAYER_NORM_L2), aten_layer_norm_l2_ramp),
-         0, 1, a);
+    move(c, &k,
+         (walk){2, 1 + missing(c, s, c->sms * most, fsim_hw_get(c->hw, FSIM_HW_LAYER_NORM_L2), aten_layer_norm_l2_ramp),
+                0, 1},
+         a);
     k.unit[FSIM_LATENCY] = fmax(1, s.rows / (c->sms * blocks)) * ceil(s.width / ATEN_LAYER_NORM_STEP) * step / c->clock;
     return summed(c, &k, fsim_hw_get(c->hw, FSIM_HW_LAYER_NORM_CALLS));
 }
@@ -231,7 +240,7 @@ static fsim_kernel moments_norm(const fsim_costing *c, const fsim_kernel *own, f
     const double elements = (double)c->group->points * (double)(statistics ? c->group->reduced : 1);
     fsim_kernel k = *own;
     k.launches = 1;
-    move(c, &k, 1, 1, 0, 1, a);
+    move(c, &k, (walk){1, 1, 0, 1}, a);
     k.unit[FSIM_ISSUE] = seconds_of_cycles(c, elements * moments_cycles(c, op));
     k.unit[FSIM_LATENCY] = 0;
     if (statistics && op == FSIM_OP_GROUP_NORM) {
@@ -264,7 +273,7 @@ static fsim_kernel reduction(const fsim_costing *c, const fsim_kernel *own, fsim
 {
     fsim_kernel k = *own;
     k.launches = 1; /* blocks that share a row meet at a semaphore */
-    move(c, &k, 1, 1, 0, c->group->template == FSIM_COLUMN_REDUCTION ? aten_outer_share : aten_inner_share, a);
+    move(c, &k, (walk){1, 1, 0, c->group->template == FSIM_COLUMN_REDUCTION ? aten_outer_share : aten_inner_share}, a);
     return summed(c, &k, 1);
 }
 
@@ -278,7 +287,7 @@ static fsim_kernel pooling(const fsim_costing *c, const fsim_kernel *own, fsim_a
     for (int i = 0; i < n->arg[0].axes; i++)
         apart = apart && n->arg[0].axis[i].stride >= n->arg[0].axis[i].taps;
     fsim_kernel k = *own;
-    move(c, &k, 1, 1, largest ? (double)n->points * ATEN_INDEX_BYTES : 0, apart ? aten_apart_share : 1, a);
+    move(c, &k, (walk){1, 1, largest ? (double)n->points * ATEN_INDEX_BYTES : 0, apart ? aten_apart_share : 1}, a);
     if (!adaptive) /* to one output a plane it is a mean */
         k.unit[FSIM_ISSUE] = seconds_of_cycles(
             c, (double)n->points * (largest ? aten_max_pool_output + aten_max_pool_tap * (double)n->reduced
@@ -299,7 +308,7 @@ static double row_of_scan(const fsim_costing *c)
 static fsim_kernel scan(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     fsim_kernel k = *own;
-    move(c, &k, 1, 1, 0, aten_scan_share, a);
+    move(c, &k, (walk){1, 1, 0, aten_scan_share}, a);
     k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], seconds_of_cycles(c, (double)c->group->points * aten_scan_cycles));
     k.unit[FSIM_LATENCY] = fmax(k.unit[FSIM_LATENCY], row_of_scan(c) * aten_scan_latency / c->clock);
     return summed(c, &k, 1);
@@ -331,7 +340,7 @@ static fsim_kernel elementwise(const fsim_costing *c, const fsim_kernel *own, fs
         broadcast = broadcast ||
                     (c->group->read[i].maps > 0 && c->g->tensor[c->group->read[i].tensor].elems < c->group->points);
     const bool mask = holds_op(c, FSIM_OP_DROPOUT);
-    move(c, &k, 1, 1, mask ? (double)c->group->points : 0, 1, a);
+    move(c, &k, (walk){1, 1, mask ? (double)c->group->points : 0, 1}, a);
     k.unit[FSIM_COMPUTE] += scalar_powers(c);
     const double cycles = holds_class(c, FSIM_GATHER)                    ? aten_gather_cycles
                           : !broadcast && !holds_class(c, FSIM_ASSEMBLE) ? 0

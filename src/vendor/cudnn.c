@@ -118,18 +118,24 @@ static double compulsory_s(const fsim_costing *c, const fsim_kernel *k)
     return streamed_s(c, dram, fmax(0, bytes - dram));
 }
 
+/* Kernels that change a layout. */
+typedef struct {
+    int count;
+    double seconds;
+} changes;
+
 /* The steps of a convolution, one after the other: layout changes, and a kernel whose memory and arithmetic overlap by
  * the norm `exponent`. */
-static fsim_kernel in_steps(const fsim_costing *c, fsim_kernel k, int changes, double changing_s, fsim_unit busy,
-                            double busy_s, double exponent)
+static fsim_kernel in_steps(const fsim_costing *c, fsim_kernel k, changes x, fsim_unit busy, double busy_s,
+                            double exponent)
 {
     const double memory = pow(compulsory_s(c, &k), exponent), both = memory + pow(busy_s, exponent),
                  overlapped = pow(both, 1 / exponent);
     const double share = both > 0 ? memory / both : 0;
-    k.launches = 1 + changes;
+    k.launches = 1 + x.count;
     for (int u = 0; u < FSIM_UNIT_COUNT; u++)
         k.unit[u] = k.time[u] = 0;
-    k.unit[FSIM_DRAM] = changing_s + overlapped * share;
+    k.unit[FSIM_DRAM] = x.seconds + overlapped * share;
     k.unit[busy] = overlapped * (1 - share);
     fsim_sum_up_by(c, &k, 1);
     return k;
@@ -153,11 +159,6 @@ static const last_kernel *last_kernel_for(const fsim_hw *hw, const fsim_convolut
             found = &last_kernels[i];
     return found;
 }
-
-typedef struct {
-    int count;
-    double seconds;
-} changes;
 
 static changes changes_of(const fsim_costing *c, const fsim_convolution_shape *s, const implicit_gemm *g, bool last)
 {
@@ -196,16 +197,15 @@ fsim_kernel fsim_framework_convolution(const fsim_costing *c, fsim_maker maker, 
     if (!fsim_settle(c, &k, 1))
         return *own;
     if (depthwise)
-        return in_steps(c, k, x.count, x.seconds, FSIM_ISSUE,
+        return in_steps(c, k, x, FSIM_ISSUE,
                         (double)n->points * (s.taps * depthwise_tap_cycles + (last ? 0 : depthwise_output_cycles)) /
                             (c->sms * c->clock),
                         cudnn_exponent);
     const last_kernel *own_way = last ? last_kernel_for(c->hw, &s) : NULL;
     if (own_way) {
         const double terms = s.taps * filled(s.channels, g.channels);
-        return in_steps(c, k, x.count, x.seconds, FSIM_COMPUTE,
-                        product_s(c, &s, &g, own_way->gain) * (1 + own_way->start_up / terms), own_way->exponent);
+        return in_steps(c, k, x, FSIM_COMPUTE, product_s(c, &s, &g, own_way->gain) * (1 + own_way->start_up / terms),
+                        own_way->exponent);
     }
-    return in_steps(c, k, x.count, x.seconds, FSIM_COMPUTE, product_s(c, &s, &g, last ? g.last_gain : 1),
-                    cudnn_exponent);
+    return in_steps(c, k, x, FSIM_COMPUTE, product_s(c, &s, &g, last ? g.last_gain : 1), cudnn_exponent);
 }

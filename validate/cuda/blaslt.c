@@ -58,18 +58,24 @@ void fsim_blaslt_release(fsim_gpu *g, fsim_gpu_kernel *k)
     k->lt = NULL;
 }
 
-/* The first of batch matrices, its columns `leading` elements apart. */
-static bool lay_out(fsim_gpu *g, fsim_lt_layout *out, int type, int64_t rows, int64_t columns, int64_t leading,
-                    int32_t batch, int64_t stride, fsim_fault *fault)
+/* Matrices of equal size, in the library's column-major order; all in elements. */
+typedef struct {
+    int type;                       /* cudaDataType */
+    int64_t rows, columns, leading; /* leading: from one column to the next */
+    int32_t batch;
+    int64_t stride; /* from one matrix to the next */
+} matrices;
+
+static bool lay_out(fsim_gpu *g, fsim_lt_layout *out, matrices m, fsim_fault *fault)
 {
     static const char doing[] = "describing a matrix to cuBLASLt";
-    return ok(g, g->lt.cublasLtMatrixLayoutCreate(out, type, (uint64_t)rows, (uint64_t)columns, leading), doing,
+    return ok(g, g->lt.cublasLtMatrixLayoutCreate(out, m.type, (uint64_t)m.rows, (uint64_t)m.columns, m.leading), doing,
               fault) &&
-           (batch == 1 ||
-            (ok(g, g->lt.cublasLtMatrixLayoutSetAttribute(*out, FSIM_LT_LAYOUT_BATCH, &batch, sizeof batch), doing,
+           (m.batch == 1 ||
+            (ok(g, g->lt.cublasLtMatrixLayoutSetAttribute(*out, FSIM_LT_LAYOUT_BATCH, &m.batch, sizeof m.batch), doing,
                 fault) &&
-             ok(g, g->lt.cublasLtMatrixLayoutSetAttribute(*out, FSIM_LT_LAYOUT_STRIDE, &stride, sizeof stride), doing,
-                fault)));
+             ok(g, g->lt.cublasLtMatrixLayoutSetAttribute(*out, FSIM_LT_LAYOUT_STRIDE, &m.stride, sizeof m.stride),
+                doing, fault)));
 }
 
 /* What is row-major to us is the transpose to the library: C' = B' A', of n rows and m columns. Its first operand is
@@ -78,11 +84,13 @@ static bool lay_out_all(fsim_gpu *g, struct fsim_lt_call *x, const fsim_gpu_gemm
 {
     const int type = fsim_blas_type(c->type);
     const int32_t batch = (int32_t)c->batch;
-    return (c->b_transposed ? lay_out(g, &x->layout[A], type, c->k, c->n, c->k, batch, c->b_stride, fault)
-                            : lay_out(g, &x->layout[A], type, c->n, c->k, c->n, batch, c->b_stride, fault)) &&
-           (c->a_transposed ? lay_out(g, &x->layout[B], type, c->m, c->k, c->m, batch, c->a_stride, fault)
-                            : lay_out(g, &x->layout[B], type, c->k, c->m, c->k, batch, c->a_stride, fault)) &&
-           lay_out(g, &x->layout[C], type, c->n, c->m, c->n, batch, c->c_stride, fault);
+    return (c->b_transposed
+                ? lay_out(g, &x->layout[A], (matrices){type, c->k, c->n, c->k, batch, c->b_stride}, fault)
+                : lay_out(g, &x->layout[A], (matrices){type, c->n, c->k, c->n, batch, c->b_stride}, fault)) &&
+           (c->a_transposed
+                ? lay_out(g, &x->layout[B], (matrices){type, c->m, c->k, c->m, batch, c->a_stride}, fault)
+                : lay_out(g, &x->layout[B], (matrices){type, c->k, c->m, c->k, batch, c->a_stride}, fault)) &&
+           lay_out(g, &x->layout[C], (matrices){type, c->n, c->m, c->n, batch, c->c_stride}, fault);
 }
 
 static bool set(fsim_gpu *g, const struct fsim_lt_call *x, int attribute, const void *value, size_t bytes,

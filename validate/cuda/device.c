@@ -596,19 +596,26 @@ bool fsim_gpu_run(fsim_gpu *g, fsim_gpu_kernel *k, fsim_fault *fault)
 
 /* Helpers on the stream. */
 
-static bool launch_helper(fsim_gpu *g, fsim_cu_function f, int grid, int block, void **argument, const char *doing,
-                          fsim_fault *fault)
+typedef struct {
+    fsim_cu_function function;
+    int grid, block; /* blocks; threads of one */
+    void **argument;
+    const char *doing; /* for a fault's message */
+} helper;
+
+static bool launch_helper(fsim_gpu *g, helper h, fsim_fault *fault)
 {
-    return fsim_gpu_ok(
-        g, g->cu.cuLaunchKernel(f, (unsigned)grid, 1, 1, (unsigned)block, 1, 1, 0, g->stream, argument, NULL), doing,
-        fault);
+    return fsim_gpu_ok(g,
+                       g->cu.cuLaunchKernel(h.function, (unsigned)h.grid, 1, 1, (unsigned)h.block, 1, 1, 0, g->stream,
+                                            h.argument, NULL),
+                       h.doing, fault);
 }
 
 bool fsim_gpu_sweep(fsim_gpu *g, fsim_fault *fault)
 {
     unsigned long long count = (unsigned long long)g->swept.bytes / 16;
     void *argument[] = {&g->swept.at, &count, &g->clocks[0].at}; /* the sink is never written */
-    return launch_helper(g, g->flush, 2 * g->facts.sms, 256, argument, "flushing L2", fault);
+    return launch_helper(g, (helper){g->flush, 2 * g->facts.sms, 256, argument, "flushing L2"}, fault);
 }
 
 bool fsim_gpu_flush(fsim_gpu *g, fsim_fault *fault)
@@ -622,7 +629,7 @@ bool fsim_gpu_flush(fsim_gpu *g, fsim_fault *fault)
 bool fsim_gpu_stamp_clocks(fsim_gpu *g, int which, fsim_fault *fault)
 {
     void *argument[] = {&g->clocks[which].at};
-    return launch_helper(g, g->clock, 4 * g->facts.sms, 1, argument, "reading the SM clock", fault);
+    return launch_helper(g, (helper){g->clock, 4 * g->facts.sms, 1, argument, "reading the SM clock"}, fault);
 }
 
 static int ascending(const void *x, const void *y)

@@ -216,15 +216,21 @@ static const entry cublaslt_entries[] = {FSIM_CUBLASLT_ENTRIES(CUBLASLT_NEEDED, 
 static const entry nvml_entries[] = {FSIM_NVML_ENTRIES(NVML_NEEDED, NVML_OPTIONAL)};
 
 /* ISO C has no conversion from object to function pointers; POSIX says that they are alike. */
-static bool look_up(fsim_arena *a, const names *n, const fsim_library *library, const entry *e, int entries,
-                    void *table, fsim_fault *fault)
+/* A library's entry points, and the table that gets them. */
+typedef struct {
+    const entry *at;
+    int count;
+    void *into;
+} entry_points;
+
+static bool look_up(fsim_arena *a, const names *n, const fsim_library *library, entry_points e, fsim_fault *fault)
 {
     const char *missing = NULL;
-    for (int i = 0; i < entries; i++) {
-        void *const symbol = dlsym(library->handle, e[i].name);
-        memcpy((char *)table + e[i].offset, &symbol, sizeof symbol);
-        if (!symbol && e[i].needed)
-            missing = missing ? fsim_printf(a, "%s, %s", missing, e[i].name) : e[i].name;
+    for (int i = 0; i < e.count; i++) {
+        void *const symbol = dlsym(library->handle, e.at[i].name);
+        memcpy((char *)e.into + e.at[i].offset, &symbol, sizeof symbol);
+        if (!symbol && e.at[i].needed)
+            missing = missing ? fsim_printf(a, "%s, %s", missing, e.at[i].name) : e.at[i].name;
     }
     if (!missing)
         return true;
@@ -236,36 +242,37 @@ static bool look_up(fsim_arena *a, const names *n, const fsim_library *library, 
 bool fsim_open_cuda(fsim_arena *a, fsim_library *library, fsim_cuda_entries *entries, fsim_fault *fault)
 {
     return find(a, &cuda_names, 0, library, fault) &&
-           look_up(a, &cuda_names, library, cuda_entries, COUNT_OF(cuda_entries), entries, fault);
+           look_up(a, &cuda_names, library, (entry_points){cuda_entries, COUNT_OF(cuda_entries), entries}, fault);
 }
 
 bool fsim_open_nvrtc(fsim_arena *a, int major, fsim_library *library, fsim_nvrtc_entries *entries, fsim_fault *fault)
 {
     return find(a, &nvrtc_names, major, library, fault) &&
-           look_up(a, &nvrtc_names, library, nvrtc_entries, COUNT_OF(nvrtc_entries), entries, fault);
+           look_up(a, &nvrtc_names, library, (entry_points){nvrtc_entries, COUNT_OF(nvrtc_entries), entries}, fault);
 }
 
 bool fsim_open_cupti(fsim_arena *a, int major, fsim_library *library, fsim_cupti_entries *entries, fsim_fault *fault)
 {
     return find(a, &cupti_names, major, library, fault) &&
-           look_up(a, &cupti_names, library, cupti_entries, COUNT_OF(cupti_entries), entries, fault);
+           look_up(a, &cupti_names, library, (entry_points){cupti_entries, COUNT_OF(cupti_entries), entries}, fault);
 }
 
 bool fsim_open_cublas(fsim_arena *a, int major, fsim_library *library, fsim_cublas_entries *entries, fsim_fault *fault)
 {
     return find(a, &cublas_names, major, library, fault) &&
-           look_up(a, &cublas_names, library, cublas_entries, COUNT_OF(cublas_entries), entries, fault);
+           look_up(a, &cublas_names, library, (entry_points){cublas_entries, COUNT_OF(cublas_entries), entries}, fault);
 }
 
 bool fsim_open_cublaslt(fsim_arena *a, int major, fsim_library *library, fsim_cublaslt_entries *entries,
                         fsim_fault *fault)
 {
     return find(a, &cublaslt_names, major, library, fault) &&
-           look_up(a, &cublaslt_names, library, cublaslt_entries, COUNT_OF(cublaslt_entries), entries, fault);
+           look_up(a, &cublaslt_names, library, (entry_points){cublaslt_entries, COUNT_OF(cublaslt_entries), entries},
+                   fault);
 }
 
 bool fsim_open_nvml(fsim_arena *a, fsim_library *library, fsim_nvml_entries *entries, fsim_fault *fault)
 {
     return find(a, &nvml_names, 0, library, fault) &&
-           look_up(a, &nvml_names, library, nvml_entries, COUNT_OF(nvml_entries), entries, fault);
+           look_up(a, &nvml_names, library, (entry_points){nvml_entries, COUNT_OF(nvml_entries), entries}, fault);
 }

@@ -246,10 +246,15 @@ static bool run_kernel(fsim_device *d, fsim_trial_plan *plan, int k, const loade
     return good;
 }
 
-/* What the plan made of the workload's outputs, beside what the first that ran, `by` name, made of them: first[tensor],
- * NULL until then. */
-static bool compare_outputs(fsim_device *d, const fsim_trial *t, fsim_trial_plan *plan, const loaded *x, void **first,
-                            const char *by, fsim_fault *fault)
+/* What the first plan that ran made of the workload's outputs. */
+typedef struct {
+    void **bytes;   /* per tensor; NULL until then */
+    const char *by; /* its strategy's name */
+} first_outputs;
+
+/* What the plan made of the outputs, beside that. */
+static bool compare_outputs(fsim_device *d, const fsim_trial *t, fsim_trial_plan *plan, const loaded *x,
+                            const first_outputs *first, fsim_fault *fault)
 {
     bool good = true;
     for (int n = 0; n < t->graph->tensors && good; n++) {
@@ -259,12 +264,12 @@ static bool compare_outputs(fsim_device *d, const fsim_trial *t, fsim_trial_plan
         void *bytes = malloc((size_t)y->bytes);
         good = bytes ? d->backend->download(d, bytes, x->tensor[n], y->bytes, fault)
                      : fsim_fail(fault, d->a, FSIM_UNAVAILABLE, "not enough memory on the host for '%s'", y->name);
-        if (!first[n]) {
-            first[n] = bytes;
+        if (!first->bytes[n]) {
+            first->bytes[n] = bytes;
             continue;
         }
         if (good && !plan->differs)
-            plan->differs = fsim_apart_by(t->graph, n, &(fsim_two_results){first[n], bytes, by}, d->a);
+            plan->differs = fsim_apart_by(t->graph, n, &(fsim_two_results){first->bytes[n], bytes, first->by}, d->a);
         free(bytes);
     }
     return good;
@@ -282,9 +287,8 @@ static const char *failed_of(const fsim_trial_plan *plan, const loaded *x, int f
 /* Runs every plan once; what the workload's outputs are must not depend on which. Plans of the same kernels are one. */
 static bool compare_plans(fsim_device *d, fsim_trial *t, const loaded *x, fsim_fault *fault)
 {
-    void **first = fsim_new(d->a, void *, t->graph->tensors + 1);
+    first_outputs first = {fsim_new(d->a, void *, t->graph->tensors + 1), NULL};
     const char **differs = fsim_new(d->a, const char *, x->programs + 1);
-    const char *by = NULL;
     int distinct = 0;
     bool good = true;
     for (int i = 0; i < t->plans; i++)
@@ -303,12 +307,12 @@ static bool compare_plans(fsim_device *d, fsim_trial *t, const loaded *x, fsim_f
             }
         }
         if (good && distinct > 1 && !failed_of(plan, x, x->first[i])) {
-            by = by ? by : fsim_strategy_names[plan->strategy];
-            good = compare_outputs(d, t, plan, x, first, by, fault);
+            first.by = first.by ? first.by : fsim_strategy_names[plan->strategy];
+            good = compare_outputs(d, t, plan, x, &first, fault);
         }
     }
     for (int n = 0; n < t->graph->tensors; n++)
-        free(first[n]);
+        free(first.bytes[n]);
     return good || !d->backend->lost(d) ? good : fsim_fail(fault, d->a, FSIM_UNAVAILABLE, "%s", d->backend->lost(d));
 }
 
