@@ -282,18 +282,24 @@ static void close_bench(bench *b)
     fsim_cpu_unload(b->module);
 }
 
+/* What is launched: `grid` points of a function. */
+typedef struct {
+    fsim_cpu_entry *entry;
+    int64_t grid;
+    void *const *args;
+} probe_launch;
+
 /* Seconds of one launch, of as many as take sample_s together, at most `most`. *idle: share of that in which the
  * threads had no CPU. busiest: by CPU time. */
-static double try_launch_s(bench *b, fsim_cpu_entry *entry, int64_t grid, void *const *args, int most, bool busiest,
-                           double *idle)
+static double try_launch_s(bench *b, probe_launch x, int most, bool busiest, double *idle)
 {
     int done = 0;
     double took_s = 0;
     fsim_cpu_count_busiest(b->pool, busiest);
     const double start_s = fsim_now_s(), busy_s = fsim_cpu_busy_s(),
-                 threads = grid < fsim_cpu_threads(b->pool) ? (double)grid : fsim_cpu_threads(b->pool);
+                 threads = x.grid < fsim_cpu_threads(b->pool) ? (double)x.grid : fsim_cpu_threads(b->pool);
     while (done == 0 || (took_s < sample_s && done < most)) {
-        fsim_cpu_launch(b->pool, entry, grid, args);
+        fsim_cpu_launch(b->pool, x.entry, x.grid, x.args);
         done++;
         took_s = fsim_now_s() - start_s;
     }
@@ -309,7 +315,8 @@ static double launch_s(bench *b, fsim_cpu_entry *entry, int64_t grid, void *cons
 {
     double idle = 1, took_s = 0;
     for (int i = 0; i < TRIES && idle > most_idle; i++)
-        took_s = try_launch_s(b, entry, grid, args, most, i == TRIES - 1 && entry != b->of[FSIM_PROBE_DISPATCH], &idle);
+        took_s = try_launch_s(b, (probe_launch){entry, grid, args}, most,
+                              i == TRIES - 1 && entry != b->of[FSIM_PROBE_DISPATCH], &idle);
     return took_s;
 }
 
@@ -339,7 +346,7 @@ static double wake_s(bench *b)
     void *const args[] = {NULL};
     double ignored;
     usleep(WAKE_AFTER_US);
-    return try_launch_s(b, b->of[FSIM_PROBE_WAKE], fsim_cpu_threads(b->pool), args, 1, false, &ignored);
+    return try_launch_s(b, (probe_launch){b->of[FSIM_PROBE_WAKE], fsim_cpu_threads(b->pool), args}, 1, false, &ignored);
 }
 
 static double latency_s(bench *b)

@@ -147,22 +147,26 @@ static bool compile_plans(const fsim_trial *t, const fsim_graph *g, fsim_device 
     return d->backend->compile(d, c->program, c->programs, c->wrong, fault);
 }
 
-/* The plan whose kernels are those from `first` on. */
-static bool check_plan(fsim_trial_plan *x, const fsim_reference *ref, fsim_device *d, const compiled *c, int first,
-                       int kernels, fsim_fault *fault)
+/* A plan's kernels among all programs that were compiled. */
+typedef struct {
+    int first, kernels;
+} plan_programs;
+
+static bool check_plan(fsim_trial_plan *x, const fsim_reference *ref, fsim_device *d, const compiled *c,
+                       plan_programs of, fsim_fault *fault)
 {
-    const fsim_program *program = c->program + first;
-    fsim_host_memory *memory = fsim_host_memory_new(ref, program, kernels);
+    const fsim_program *program = c->program + of.first;
+    fsim_host_memory *memory = fsim_host_memory_new(ref, program, of.kernels);
     bool good = true;
     if (!memory)
         x->first_wrong = "not enough memory to check it";
-    for (int k = 0; k < kernels && memory; k++) {
-        fsim_check found = {.tensor = -1, .message = c->wrong[first + k]};
+    for (int k = 0; k < of.kernels && memory; k++) {
+        fsim_check found = {.tensor = -1, .message = c->wrong[of.first + k]};
         if (program[k].skipped) {
             fsim_host_stand_in(memory, ref, k);
             continue;
         }
-        if (!found.message && (good = d->backend->run_on_host_memory(d, first + k, memory->argument[k], fault)))
+        if (!found.message && (good = d->backend->run_on_host_memory(d, of.first + k, memory->argument[k], fault)))
             found = fsim_check_program(ref, &program[k], fsim_host_fetch, memory->argument[k], d->a);
         if (!good)
             break;
@@ -176,7 +180,7 @@ static bool check_plan(fsim_trial_plan *x, const fsim_reference *ref, fsim_devic
             x->first_untold = named(&program[k], &found, d->a);
         if (found.message && x->wrong++ == 0)
             x->first_wrong = named(&program[k], &found, d->a);
-        if (kernels == x->plan.kernels)
+        if (of.kernels == x->plan.kernels)
             x->check[k] = found;
     }
     fsim_host_memory_free(memory);
@@ -199,7 +203,7 @@ bool fsim_trial_check(fsim_trial *t, fsim_device *d, const fsim_trial_source *so
             continue;
         const fsim_plan *plan = &c.trial[i].plan->plan;
         fsim_reference *ref = fsim_reference_finite(g, 1, loads, plan);
-        good = check_plan(&t->plan[i], ref, d, &c, first, plan->kernels, fault);
+        good = check_plan(&t->plan[i], ref, d, &c, (plan_programs){first, plan->kernels}, fault);
         fsim_reference_free(ref);
         first += plan->kernels;
     }
