@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wanted.c: from where a value is wanted to where its arguments are: members get maps, the rest are reads of the
+ * kernel. */
+#include "fusion/grouping.h"
+
+#include <math.h>
+#include <string.h>
+
+static uint64_t branch_bit(const grouping *w) { return (uint64_t)1 << (w->scope.branch < 63 ? w->scope.branch : 63); }
+
+bool fsim_want_value(grouping *w, int i, const fsim_map *m, unsigned stages, int by)
+{
+    wanted *x = &w->want[i];
+    const fsim_map s = fsim_map_simplify(*m);
+    x->branches |= branch_bit(w);
+    for (int k = 0; k < x->maps; k++)
+        if (fsim_map_equal(&x->map[k], &s) && fsim_scope_equal(&x->scope[k], &w->scope)) {
+            x->stages[k] |= stages;
+            return true;
+        }
+    if (x->maps == FSIM_MAX_VIEWS)
+        return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[i], by, FSIM_MAX_VIEWS + 1, FSIM_MAX_VIEWS,
+                               FSIM_IN_INDEX_MAPS);
+    if (!x->map) { /* nearly always the only one */
+        x->map = fsim_new(w->a, fsim_map, 1);
+        x->room = 1;
+    }
+    x->stages[x->maps] = stages;
+    x->scope[x->maps] = w->scope;
+    *FSIM_PUSH(w->a, x->map, x->maps, x->room) = s;
+    return true;
+}
+
+bool fsim_wanted_in_full(const fsim_map *m, const fsim_scope *scope, const fsim_group *o)
+{
+    if ((scope->place ? o->reduced : fsim_map_reduced(m)) == 1)
+        return true;
+    for (int i = m->split; i < m->modes; i++)
+        if (m->mode[i].stride != 0)
+            return true;
+    return false;
+}
+
+/* The view's place beside its map: an array that is there once some view has one. */
+static void place_view(grouping *w, fsim_read *r, int view, int room)
+{
+    if (w->scope.place && !r->place) {
+        r->place = fsim_new(w->a, fsim_map, r->room);
+        for (int i = 0; i < view; i++)
+            r->place[i].offset = -1;
+    } else if (r->place && room != r->room) {
+        fsim_map *grown = fsim_new(w->a, fsim_map, r->room);
+        memcpy(grown, r->place, (size_t)view * sizeof *grown);
+        r->place = grown;
+    }
+    if (r->place)
+        r->place[view] = w->scope.place ? fsim_map_simplify(*w->scope.place) : (fsim_map){.offset = -1};
+}
+
+static bool same_view(const grouping *w, const fsim_read *r, int view, const fsim_map *m)
+{
+    const bool placed = r->place && r->place[view].offset >= 0;
+    return fsim_map_equal(&r->map[view], m) && placed == (w->scope.place != NULL) &&
+           (!placed || fsim_map_equal(&r->place[view], w->scope.place));
+}
+
+static bool external(grouping *w, const fsim_access *x, const fsim_map *m, unsigned stages, int by, int operand)
+{
+    fsim_group *o = w->out;
+    fsim_read *r = NULL;
+    for (int i = 0; i < o->reads && !r; i++)
+        if (o->read[i].tensor == x->tensor)
+            r = &o->read[i];
+    if (!r) {
+        r = FSIM_PUSH(w->a, o->read, o->reads, w->read_room);
+        *r =
+            (fsim_read){.tensor = x->tensor, .access = x, .operand = -1, .map = fsim_new(w->a, fsim_map, 1), .room = 1};
+    }
+    r->branches |= branch_bit(w);
+    r->repeats = fmax(r->repeats, w->scope.repeats);
+    r->window = w->scope.window ? w->scope.window : r->window;
+    if (operand >= 0) { /* x x^T loads one tensor for both: its bytes count once */
+        r->beside = r->operand < 0 ? r->maps : r->beside;
+        r->operand = operand;
+    }
+    r->stages |= stages;
+    if (!m) {
+        r->full = true;
+        return true;
+    }
+    r->full = r->full || w->scope.repeats > 0 || fsim_wanted_in_full(m, &w->scope, o);
+    const fsim_map s = fsim_map_simplify(*m);
+    for (int i = 0; i < r->maps; i++)
+        if (same_view(w, r, i, &s))
+            return true;
+    if (r->maps >= FSIM_MAX_VIEWS && !w->scope.place) /* pieces exclude each other: a thread has one of them */
+        return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, by, -1, FSIM_MAX_VIEWS + 1, FSIM_MAX_VIEWS, FSIM_IN_INDEX_MAPS);
+    const int view = r->maps, room = r->room;
+    *FSIM_PUSH(w->a, r->map, r->maps, r->room) = s;
+    place_view(w, r, view, room);
+    return true;
+}
+
+/* Rows at places that are data, of an argument of something that a gather takes in. */
+static bool external_rows(grouping *w, const fsim_access *x, const fsim_map *m, unsigned stages, int by)
+{
+    fsim_access *own = fsim_new(w->a, fsim_access, 1);
+    *own = fsim_indirect_access(w->g, x->tensor, m, &w->scope);
+    const int reads = w->out->reads;
+    if (!external(w, own, NULL, stages, by, -1))
+        return false;
+    if (w->out->reads > reads) {
+        w->out->read[reads].derived = true;
+        w->out->read[reads].full = !w->scope.once_a_row;
+    }
+    return true;
+}
+
+/* Wants what x reads, at map `through` over the kernel's space. */
+static bool want_through(grouping *w, int i, const fsim_access *x, const fsim_map *through, unsigned stages)
+{
+    const int from = fsim_member_making(w, x->tensor);
+    if (from >= 0)
+        return fsim_want_value(w, from, through, stages, w->node[i]);
+    if (w->scope.any)
+        return external_rows(w, x, through, stages, w->node[i]);
+    return external(w, x, through, stages, w->node[i], w->want[i].prologue ? w->want[i].operand : -1);
+}
+
+/* Wants argument x of member i where its own value is wanted at (m, scope). */
+static bool want_argument(grouping *w, int i, const fsim_access *x, const fsim_map *m, const fsim_scope *scope,
+                          unsigned stages)
+{
+    const int from = fsim_member_making(w, x->tensor);
+    fsim_map through;
+    if (from < 0 && x->how != FSIM_READ_MAP && x->how != FSIM_READ_PIECE)
+        return external(w, x, NULL, stages, w->node[i], -1);
+    const fsim_piece_answer answer = fsim_scope_through(x, m, scope, w->out->reduced, w->a, &through, &w->scope);
+    if (x->how == FSIM_READ_PIECE && w->scope.branch == 0)
+        w->scope.branch = ++w->branches;
+    bool made = true;
+    if (answer == FSIM_PIECE_SOME)
+        made = want_through(w, i, x, &through, stages);
+    else if (answer == FSIM_PIECE_UNKNOWN && from < 0 && x->how == FSIM_READ_PIECE)
+        made = external(w, x, NULL, stages, w->node[i], -1); /* all of it, in an order that is not known */
+    else if (answer == FSIM_PIECE_UNKNOWN)
+        made = fsim_refuse_set(
+            w, x->how == FSIM_READ_MAP || x->how == FSIM_READ_PIECE ? FSIM_RULE_INDEX_MAP : FSIM_RULE_ASSEMBLY,
+            from >= 0 ? w->node[from] : w->node[i], from >= 0 ? w->node[i] : -1, 0, 0, FSIM_IN_NONE);
+    w->scope = (fsim_scope){0};
+    return made;
+}
+
+/* A reduction's value is there for its own row only. */
+static bool check_reduction(grouping *w, int i)
+{
+    const wanted *x = &w->want[i];
+    for (int k = 0; k < x->maps; k++) {
+        const fsim_scope *s = &x->scope[k];
+        const bool own =
+            s->place ? fsim_piece_in_row(&x->map[k], s->place, w->out->reduced) : fsim_map_equal(&x->map[k], &w->row);
+        if (!own || s->any)
+            return fsim_refuse_set(w, FSIM_RULE_GRID_BARRIER, w->node[i], -1, (double)fsim_grouping_node(w, i)->points,
+                                   1, FSIM_IN_BLOCKS);
+    }
+    return true;
+}
+
+/* The map is over all of the kernel's points. */
+static bool everywhere(const fsim_scope *s) { return !s->place && !s->any && s->repeats == 0; }
+
+/* Contractions and pooling compute each point once: their value is wanted at one map, one to one. */
+static bool check_anchor(grouping *w, int i)
+{
+    const wanted *x = &w->want[i];
+    const bool plain = x->maps == 1 && everywhere(&x->scope[0]);
+    fsim_map m = plain ? x->map[0] : fsim_identity(1);
+    if (!plain || fsim_map_points(&m) != fsim_grouping_node(w, i)->points || !fsim_map_injective(&m))
+        return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, x->maps == 1 ? (double)w->out->points : x->maps,
+                               x->maps == 1 ? (double)fsim_grouping_node(w, i)->points : 1,
+                               x->maps == 1 ? FSIM_IN_POINTS : FSIM_IN_INDEX_MAPS);
+    w->out->anchor_map = m;
+    return true;
+}
+
+/* rows_from: chained, of the first contraction: its operand that belongs to a block's rows. */
+static bool want_operands(grouping *w, int i, int rows_from)
+{
+    const fsim_node *n = fsim_grouping_node(w, i);
+    const bool chained = w->joint.kind == FSIM_CHAINED, second = chained && w->node[i] == w->joint.second;
+    for (int k = 0; k < n->args; k++) {
+        const fsim_access *x = &n->arg[k];
+        const int from = fsim_member_making(w, x->tensor);
+        const int operand = !chained         ? k
+                            : second         ? FSIM_CHAIN_SECOND
+                            : k == rows_from ? FSIM_CHAIN_ROWS
+                                             : FSIM_CHAIN_FIRST;
+        if (second && k == w->joint.side) {
+            if (from < 0 || !(w->want[from].after & 1))
+                return fsim_refuse_set(w, FSIM_RULE_CONTRACTIONS, w->joint.first, w->joint.second, 2, 1, FSIM_IN_GAP);
+            w->want[from].middle = true;
+            if (!fsim_want_value(w, from, &w->joint.frame, 1u << w->want[from].level, w->node[i]))
+                return false;
+            continue;
+        }
+        if (from < 0) {
+            if (!external(w, x, x->how == FSIM_READ_MAP ? &x->map : NULL, 1, w->node[i],
+                          fsim_grouping_class(w, i) == FSIM_CONTRACTION ? operand : -1))
+                return false;
+            continue;
+        }
+        if (fsim_grouping_class(w, i) == FSIM_WINDOW && x->how == FSIM_READ_WINDOW) {
+            fsim_map m;
+            fsim_scope_of_window(x, &m, &w->scope);
+            const bool made = fsim_want_value(w, from, &m, 1, w->node[i]);
+            w->scope = (fsim_scope){0};
+            if (!made)
+                return false;
+            continue;
+        }
+        if (w->joint.kind != FSIM_ALONE && (w->want[from].after || fsim_grouping_class(w, from) == FSIM_REDUCE ||
+                                            fsim_grouping_class(w, from) == FSIM_CONTRACTION))
+            return fsim_refuse_set(w, FSIM_RULE_PROLOGUE, w->node[from], w->node[i], 0, 0, FSIM_IN_OPERAND_LOADS);
+        const bool window = x->how == FSIM_READ_WINDOW &&
+                            fsim_grouping_class(w, i) ==
+                                FSIM_CONTRACTION; /* computed again for every tap that loads it: the cost decides */
+        if (fsim_grouping_class(w, i) == FSIM_WINDOW || (x->how != FSIM_READ_MAP && !window))
+            return fsim_refuse_set(w, FSIM_RULE_WINDOW, w->node[from], w->node[i], (double)n->reduced, 1,
+                                   FSIM_IN_EVALUATIONS);
+        if (fsim_grouping_class(w, from) == FSIM_ASSEMBLE || fsim_grouping_class(w, from) == FSIM_GATHER)
+            return fsim_refuse_set(w, FSIM_RULE_PROLOGUE, w->node[from], w->node[i], 0, 0, FSIM_IN_NONE);
+        w->want[from].prologue = true;
+        w->want[from].operand = operand;
+        const fsim_map loaded = window                           ? fsim_identity(w->g->tensor[x->tensor].elems)
+                                : w->joint.kind == FSIM_SIBLINGS ? fsim_map_moving(&x->map)
+                                                                 : x->map; /* the same for all that read it alike */
+        if (!fsim_want_value(w, from, &loaded, 1, w->node[i]))
+            return false;
+    }
+    return true;
+}
+
+/* A contraction that is not what the kernel's points are counted by: it must be wanted tile by tile. */
+static bool check_tile(grouping *w, int i, int *rows_from)
+{
+    const wanted *x = &w->want[i];
+    const bool tile = x->maps == 1 && everywhere(&x->scope[0]) && !x->prologue &&
+                      fsim_tile_rows(w->g, w->node[i], &x->map[0], &w->joint, rows_from);
+    if (w->joint.kind == FSIM_ROWS && (!tile || *rows_from != 0))
+        return fsim_refuse_set(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[i], -1, (double)w->out->whole_row, 1,
+                               FSIM_IN_OTHER_TILES);
+    if (tile)
+        return true;
+    return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, x->maps, 1, FSIM_IN_TILE_MAPS);
+}
+
+static bool want_contraction(grouping *w, int i)
+{
+    int rows_from = 0;
+    const bool tile = w->joint.kind == FSIM_ROWS || (w->joint.kind == FSIM_CHAINED && w->node[i] == w->joint.first);
+    return (tile ? check_tile(w, i, &rows_from) : check_anchor(w, i)) && want_operands(w, i, rows_from);
+}
+
+/* Chained: a member computes in one place, in front of, between or behind the contractions, and so do those that feed
+ * it. */
+static bool enter_region(grouping *w, int i)
+{
+    const fsim_node *n = fsim_grouping_node(w, i);
+    wanted *x = &w->want[i];
+    if (x->middle + x->outer + x->prologue > 1)
+        return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, 2, 1, FSIM_IN_CHAIN_STAGES);
+    if (fsim_grouping_class(w, i) == FSIM_REDUCE && !x->middle)
+        return fsim_refuse_set(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[i], w->joint.second, (double)n->reduced, 1,
+                               FSIM_IN_OUTSIDE_CHAIN);
+    for (int k = 0; k < n->args && fsim_grouping_class(w, i) != FSIM_CONTRACTION; k++) {
+        const int from = fsim_member_making(w, n->arg[k].tensor);
+        if (from >= 0) {
+            w->want[from].middle = w->want[from].middle || x->middle;
+            w->want[from].outer = w->want[from].outer || x->outer;
+        }
+    }
+    return true;
+}
+
+/* What overlapping windows compute again must be cheap, and is. */
+static bool recomputes_cheaply(grouping *w, int i)
+{
+    const fsim_class class = fsim_grouping_class(w, i);
+    for (int k = 0; k < w->want[i].maps; k++)
+        if (w->want[i].scope[k].repeats > 1 && !fsim_classes[class].clones && class != FSIM_ASSEMBLE)
+            return fsim_refuse_set(w, FSIM_RULE_WINDOW, w->node[i], w->out->anchor, w->want[i].scope[k].repeats, 1,
+                                   FSIM_IN_EVALUATIONS);
+    return true;
+}
+
+/* Scatter walks each argument in its own order: producers are computed there, once an element. */
+static bool want_once(grouping *w, int i)
+{
+    const fsim_node *n = fsim_grouping_node(w, i);
+    for (int k = 0; k < n->args; k++) {
+        const fsim_access *x = &n->arg[k];
+        const int from = fsim_member_making(w, x->tensor);
+        fsim_map m = fsim_identity(x->distinct);
+        m.offset = x->map.offset;
+        w->scope = (fsim_scope){.repeats = from >= 0};
+        const bool made =
+            from >= 0 ? fsim_want_value(w, from, &m, 1, w->node[i]) : external(w, x, NULL, 1, w->node[i], -1);
+        w->scope = (fsim_scope){0};
+        if (!made)
+            return false;
+    }
+    return true;
+}
+
+bool fsim_want_arguments(grouping *w, int i)
+{
+    const fsim_node *n = fsim_grouping_node(w, i);
+    const wanted *x = &w->want[i];
+    if (w->joint.kind == FSIM_CHAINED && !enter_region(w, i))
+        return false;
+    switch (fsim_ops[n->op].class) {
+    case FSIM_REDUCE:
+        return check_reduction(w, i) && want_through(w, i, &n->arg[0], &n->arg[0].map, 1u << (x->level - 1));
+    case FSIM_CONTRACTION:
+        return want_contraction(w, i);
+    case FSIM_WINDOW:
+        return check_anchor(w, i) && want_operands(w, i, 0);
+    case FSIM_SCATTER:
+        return want_once(w, i);
+    default:
+        for (int k = 0; k < x->maps; k++)
+            for (int arg = 0; arg < n->args; arg++) {
+                if (x->prologue) {
+                    const int from = fsim_member_making(w, n->arg[arg].tensor);
+                    if (from >= 0) {
+                        w->want[from].prologue = true;
+                        w->want[from].operand = x->operand;
+                    }
+                }
+                if (!want_argument(w, i, &n->arg[arg], &x->map[k], &x->scope[k], x->stages[k]))
+                    return false;
+            }
+        return recomputes_cheaply(w, i);
+    }
+}
