@@ -159,8 +159,9 @@ fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int w
         all.direct_bytes += one.direct_bytes;
         all.across = all.across || one.across;
         all.reread = fmax(all.reread, one.reread);
-        useful += fmax((double)one.compulsory_bytes,
-                       fmin((double)(fsim_map_points(&m) * fsim_map_reduced(&m) * elem_bytes), one.request_bytes));
+        useful +=
+            fmax((double)one.compulsory_bytes,
+                 fmin((double)fsim_map_points(&m) * (double)fsim_map_reduced(&m) * elem_bytes, one.request_bytes));
     }
     all.coalescing = all.request_bytes > 0 ? fmin(1, useful / all.request_bytes) : 1;
     all.direct_bytes *= read->window ? fsim_window_halo(read->window, STREAM_BLOCK) : 1;

@@ -354,7 +354,7 @@ FS_FN float fs_turned(float x, int quarter) /* sine of x + quarter pi / 2: 1.5 u
                     : rest < -0.8f ? -0.8f
                                    : rest,
                 s = r * r;
-    const int q = (int)(n - 4.0 * fours) + quarter;
+    const int q = (int)(rest == rest ? n - 4.0 * fours : 0.0) + quarter; /* a NaN has no quarter */
     const float sine =
         r + r * s * (-0.166666672f + s * (0.00833332911f + s * (-0.000198393085f + s * 2.71808221e-06f)));
     const float cosine = 1.0f - s * (0.5f - s * (0.0416666456f + s * (-0.0013887313f + s * 2.44327748e-05f)));
@@ -386,7 +386,7 @@ FS_FN float fs_powf(float x, float y) /* 1 ulp */
                              f * (1.0 / 24 +
                                   f * (1.0 / 120 +
                                        f * (1.0 / 720 + f * (1.0 / 5040 + f * (1.0 / 40320 + f * (1.0 / 362880)))))))));
-    const int i = (int)n;
+    const int i = (int)(n == n ? n : 0.0);
     const float size = (float)(e * (double)fs_power_of_two(i >> 1) * (double)fs_power_of_two(i - (i >> 1)));
     const float w = fs_float(fs_bits(y) & 0x7fffffffu), half = w * 0.5f; /* beyond 2^24 every float is even */
     const float whole = w < 8388608.0f ? (w + 8388608.0f) - 8388608.0f : w,
