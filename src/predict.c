@@ -104,7 +104,8 @@ static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int fro
     r.saving_s = reader->time[FSIM_LAUNCH] + (double)r.saving_bytes / fsim_hw_get(w->p->hw, FSIM_HW_DRAM_BANDWIDTH);
     const bool legal =
         fsim_user_allows(w->p, node, count, &r.why) &&
-        (fsim_group_of(&w->p->limits, pair, 2, NULL, NULL, w->a, &made, &r.why) || r.why.rule == FSIM_RULE_SPACE) &&
+        (fsim_group_of(&w->p->limits, &(fsim_selection){.node = pair, .count = 2}, w->a, &made, &r.why) ||
+         r.why.rule == FSIM_RULE_SPACE) &&
         fsim_legal(&w->p->limits, node, count, w->a, &made, &r.why);
     const fsim_kernel *k = legal ? merged(w, &made, maker, reader, node, count) : NULL;
     if (legal && !k)
@@ -155,7 +156,9 @@ static void refuse_orders(refusals *w)
                 for (int x = 0; x < o->writes; x++)
                     stored[i] = stored[i] || o->write[x].tensor == n->result[r];
         }
-        if (reduction < 0 || !fsim_group_of(&loose, part->node, part->count, stored, NULL, w->a, &made, &why))
+        if (reduction < 0 ||
+            !fsim_group_of(&loose, &(fsim_selection){.node = part->node, .count = part->count, .stored = stored}, w->a,
+                           &made, &why))
             continue;
         const fsim_kernel now = fsim_kernel_of(g, w->p->hw, w->p->regime, o, NULL, w->a),
                           free = fsim_kernel_of(g, w->p->hw, w->p->regime, &made, NULL, w->a);

@@ -53,7 +53,10 @@ static const char *calibrated_text(fsim_context *c, const fsim_hw *hw, const fsi
     const char *text = fsim_read_file(c->arena, hw->path, &bytes, &why);
     if (!text)
         fsim_failure(c->diag, FSIM_NO_INPUT, fsim_command_line, "cannot read hardware file '%s': %s", hw->path, why);
-    return text ? fsim_calibrated_text(c->arena, text, hw, fit, fits, date, calibration_command(c, date)) : NULL;
+    if (!text)
+        return NULL;
+    const fsim_calibration_note note = {.date = date, .command = calibration_command(c, date)};
+    return fsim_calibrated_text(c->arena, text, hw, fit, fits, &note);
 }
 
 static int deliver_calibration(fsim_context *c, const fsim_calibration *x)

@@ -85,7 +85,7 @@ typedef struct {
 /* A whole file as text with a NUL behind it. what: "plan", for the message. NULL after an error. */
 const char *fsim_read_text(fsim_context *c, const char *what, const char *path, size_t *bytes);
 /* What --set says, c->set.set.count of them. */
-fsim_binding *fsim_bindings(const fsim_context *c);
+fsim_binding *fsim_command_bindings(const fsim_context *c);
 /* "B=8;dtype=f16", as in measurement files. */
 const char *fsim_set_text(const fsim_context *c);
 /* --strategies, each once, to at[FSIM_STRATEGY_COUNT]; eager, unfused, greedy, maximal and optimal where it is not

@@ -43,7 +43,7 @@ const char *fsim_read_text(fsim_context *c, const char *what, const char *path, 
     return text;
 }
 
-fsim_binding *fsim_bindings(const fsim_context *c)
+fsim_binding *fsim_command_bindings(const fsim_context *c)
 {
     const fsim_words *words = &c->set.set;
     fsim_binding *set = fsim_new(c->arena, fsim_binding, words->count + 1);
@@ -57,7 +57,7 @@ fsim_binding *fsim_bindings(const fsim_context *c)
 /* NULL after an error. */
 static fsim_graph *read_workload(fsim_context *c)
 {
-    const fsim_workload_wanted how = {c->workload_folder, fsim_bindings(c), c->set.set.count, c->set.scale};
+    const fsim_workload_wanted how = {c->workload_folder, fsim_command_bindings(c), c->set.set.count, c->set.scale};
     return fsim_graph_load(c->arena, c->diag, c->args.at[0], &how);
 }
 

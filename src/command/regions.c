@@ -71,7 +71,7 @@ int fsim_run_regions(fsim_context *c)
         return status;
     fsim_catch_interrupt();
     fsim_parametric workload = {.path = in.graph->path,
-                                .set = fsim_bindings(c),
+                                .set = fsim_command_bindings(c),
                                 .sets = c->set.set.count,
                                 .scale = c->set.scale,
                                 .symbol = x.symbol};

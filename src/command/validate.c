@@ -111,11 +111,12 @@ static bool check_validate(fsim_context *c, accuracy_options *o)
 /* The groups that gates name are found among the rows and the shipped GPUs. */
 static void resolve_gates(fsim_context *c, const fsim_measurements *rows, accuracy_options *o)
 {
-    int hws = 0;
-    const char **hw = c->set.gates.count ? fsim_hw_list(c->arena, &c->hw_folders, &hws) : NULL;
+    fsim_words gpus = {0};
+    if (c->set.gates.count)
+        gpus.at = fsim_hw_list(c->arena, &c->hw_folders, &gpus.count);
     o->group = fsim_new(c->arena, fsim_row_group, c->set.gates.count + 1);
     for (int i = 0; i < c->set.gates.count; i++)
-        (void)fsim_row_group_of(c->arena, c->diag, rows, hw, hws, &o->gate[i], &o->group[i]);
+        (void)fsim_row_group_of(c->arena, c->diag, rows, &gpus, &o->gate[i], &o->group[i]);
 }
 
 /* Of all threads: what a rate a core is counted by, however busy the machine. */

@@ -56,9 +56,15 @@ typedef struct {
 int fsim_calibrate(const fsim_bench *b, fsim_hw *hw, const fsim_fit_options *how, fsim_arena *a, fsim_diag *d,
                    fsim_fit **out);
 
+/* What a hardware file says about where its fitted keys are from. */
+typedef struct {
+    const char *date;
+    const char *command; /* the command line that fitted them: it goes to the file's head */
+} fsim_calibration_note;
+
 /* The text of a hardware file with the fitted keys put in: lines of keys that it has are replaced, others follow at its
- * end; all else stays. command: what fitted them, for the file's head. In a. */
+ * end; all else stays. In a. */
 const char *fsim_calibrated_text(fsim_arena *a, const char *text, const fsim_hw *hw, const fsim_fit *fit, int fits,
-                                 const char *date, const char *command);
+                                 const fsim_calibration_note *note);
 
 #endif

@@ -291,7 +291,7 @@ static const fsim_graph *parse_row(const fsim_bench *b, int i, fsim_diag *d, fsi
     const workload *w = b->of[i];
     fsim_binding *set = NULL;
     const int sets = bindings(a, b->rows->at[i].set, &set);
-    const fsim_graph *g = fsim_graph_of(a, d, w->path, w->document, set, sets);
+    const fsim_graph *g = fsim_graph_of(a, d, w->path, w->document, &(fsim_bindings){set, sets});
     return g && g->nodes > 0 ? g : NULL;
 }
 

@@ -41,15 +41,15 @@ static void learn(vocabulary *v, const char *name, fsim_grouping by)
     *FSIM_PUSH(v->a, v->all, v->count, v->room) = name;
 }
 
-static vocabulary vocabulary_of(fsim_arena *a, const fsim_measurements *rows, const char *const *hw, int hws)
+static vocabulary vocabulary_of(fsim_arena *a, const fsim_measurements *rows, const fsim_words *gpus)
 {
     vocabulary v = {.a = a};
     for (int i = 0; i < FSIM_WORK_COUNT; i++)
         learn(&v, fsim_work_class_names[i], FSIM_BY_CLASS);
     for (int i = 0; i < FSIM_STRATEGY_COUNT; i++)
         learn(&v, fsim_strategy_names[i], FSIM_BY_STRATEGY);
-    for (int i = 0; i < hws; i++)
-        learn(&v, hw[i], FSIM_BY_HW);
+    for (int i = 0; i < gpus->count; i++)
+        learn(&v, gpus->at[i], FSIM_BY_HW);
     for (int i = 0; i < rows->count; i++)
         learn(&v, rows->at[i].hw, FSIM_BY_HW);
     for (int i = 0; i < rows->count; i++)
@@ -77,11 +77,11 @@ static size_t longest_name(const vocabulary *v, const char *text, fsim_grouping 
     return 0;
 }
 
-bool fsim_row_group_of(fsim_arena *a, fsim_diag *d, const fsim_measurements *rows, const char *const *hw, int hws,
+bool fsim_row_group_of(fsim_arena *a, fsim_diag *d, const fsim_measurements *rows, const fsim_words *gpus,
                        const fsim_gate *gate, fsim_row_group *out)
 {
     *out = (fsim_row_group){0};
-    const vocabulary v = vocabulary_of(a, rows, hw, hws);
+    const vocabulary v = vocabulary_of(a, rows, gpus);
     for (const char *p = gate->group; *p;) {
         fsim_grouping by = FSIM_BY_ALL;
         const size_t length = longest_name(&v, p, &by), bad = strcspn(p, "/");

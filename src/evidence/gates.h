@@ -7,6 +7,7 @@
 #define FUSESIM_EVIDENCE_GATES_H
 
 #include "evidence/pairs.h"
+#include "input/args.h"
 #include "input/gate.h"
 
 /* Of rows; of speedups, over pairs of rows whose other strategy's row counts. */
@@ -36,9 +37,9 @@ typedef struct {
     } key[FSIM_MOST_GATE_KEYS];
 } fsim_row_group;
 
-/* Finds what the names of gate's group are among the rows, the kinds of work, the strategies and hw[0, hws). False
- * after an error in d. Names are in a. */
-bool fsim_row_group_of(fsim_arena *a, fsim_diag *d, const fsim_measurements *rows, const char *const *hw, int hws,
+/* Looks up the names of the gate's group: GPUs (those of the rows and those of gpus), workloads, folders of workloads,
+ * kinds of work, strategies. False after an error in d. Names are in a. */
+bool fsim_row_group_of(fsim_arena *a, fsim_diag *d, const fsim_measurements *rows, const fsim_words *gpus,
                        const fsim_gate *gate, fsim_row_group *out);
 
 /* What gates are tried on: all rows as predicted, and their pairs. */

@@ -115,14 +115,14 @@ const char *fsim_hw_text_line(fsim_arena *a, const char *text, const char *key, 
 }
 
 const char *fsim_calibrated_text(fsim_arena *a, const char *text, const fsim_hw *hw, const fsim_fit *fit, int fits,
-                                 const char *date, const char *command)
+                                 const fsim_calibration_note *note)
 {
-    text = fsim_hw_text_head(a, text, "Fitted by: ", command);
+    text = fsim_hw_text_head(a, text, "Fitted by: ", note->command);
     for (int f = 0; f < fits; f++)
         for (int k = 0; k < fit[f].fitted_keys && !fit[f].refused; k++) {
             const fsim_fitted_key *key = &fit[f].key[k];
-            const char *fitted =
-                fsim_printf(a, "fitted: %s, %d rows of %s, %s", fit[f].files, key->rows, fit[f].group->name, date);
+            const char *fitted = fsim_printf(a, "fitted: %s, %d rows of %s, %s", fit[f].files, key->rows,
+                                             fit[f].group->name, note->date);
             text = fsim_hw_text_line(a, text, fsim_hw_rows[key->key].key, line_of(a, hw, key, fitted));
         }
     return text;

@@ -197,22 +197,31 @@ static int periodic_run(const fsim_profile *p, const int *order, int end, int *f
     return run;
 }
 
-/* How many turns of a period, a divisor of `turns`, come nearest to `wanted` counted launches. */
-static int turns_together(int turns, int counted, int wanted)
+/* A step may be several periods. How many: the divisor of `periods` with which a step has about `wanted` of the
+ * launches that count, of which a period has `counted`. */
+static int periods_per_step(int periods, int counted, int wanted)
 {
     int best = 1;
-    for (int n = 2; n <= turns && wanted > 0 && counted > 0; n++)
-        if (turns % n == 0 && abs(n * counted - wanted) < abs(best * counted - wanted))
+    for (int n = 2; n <= periods && wanted > 0 && counted > 0; n++)
+        if (periods % n == 0 && abs(n * counted - wanted) < abs(best * counted - wanted))
             best = n;
     return best;
 }
 
-/* Without marks: the longest run that repeats, with what else there is in front of it and, at most TAILS launches,
- * behind it. */
-static void found_steps(const fsim_profile *p, const int *order, int count, int wanted, const bool *counted,
-                        fsim_arena *a, fsim_steps *out)
+/* Launches of a profile in the order in which they ran. */
+typedef struct {
+    const fsim_profile *profile;
+    const int *order;
+    int count;
+} launch_sequence;
+
+/* Steps of a profile without marks: the longest run of launches that repeats. Any number of other launches may come
+ * before it, and up to TAILS after it. */
+static void found_steps(const launch_sequence *q, int wanted, const bool *counted, fsim_arena *a, fsim_steps *out)
 {
     enum { TAILS = 64 };
+    const fsim_profile *p = q->profile;
+    const int *order = q->order, count = q->count;
     int *fail = fsim_new(a, int, count + 1), run = 0, period = count, tail = 0, in_period = 0;
     for (int t = 0; t <= TAILS && t < count && run < count - t; t++) {
         int found = 0;
@@ -223,20 +232,18 @@ static void found_steps(const fsim_profile *p, const int *order, int count, int 
             tail = t;
         }
     }
-    if (run < 2 * period || run * 2 < count) { /* a few equal layers in the midst of others are no steps */
+    if (run < 2 * period || run * 2 < count) { /* a few equal layers among other launches are not steps */
         run = count;
         period = count;
         tail = 0;
     }
     for (int i = 0; i < period; i++)
         in_period += counted && counted[p->launch[order[count - tail - 1 - i]].name];
-    out->launches = period * turns_together(run / period, in_period, wanted);
+    out->launches = period * periods_per_step(run / period, in_period, wanted);
     out->repeats = run / out->launches;
     const int used = out->launches * out->repeats;
-    out->first =
-        run == count - tail
-            ? 0
-            : count - tail - used; /* what repeats from the beginning starts with a step, else it ends with one */
+    /* The run may hold part of a step too: at its end where it starts with the profile, else at its beginning. */
+    out->first = run == count - tail ? 0 : count - tail - used;
     out->before = out->first;
     out->behind = count - out->first - used;
 }
@@ -255,10 +262,10 @@ fsim_steps fsim_steps_of(const fsim_profile *p, int wanted, const bool *counted,
     if (count == 0)
         return s;
     if (!marked_steps(p, order, count, a, &s)) {
-        found_steps(p, order, count, wanted, counted, a, &s);
-    } else if (s.repeats == 1 && wanted > 0) { /* one mark around several runs */
+        found_steps(&(launch_sequence){p, order, count}, wanted, counted, a, &s);
+    } else if (s.repeats == 1 && wanted > 0) { /* one mark around several steps */
         fsim_steps within = {.order = order, .device = s.device, .away = s.away, .marked = false};
-        found_steps(p, order, s.launches, wanted, counted, a, &within);
+        found_steps(&(launch_sequence){p, order, s.launches}, wanted, counted, a, &within);
         within.before += s.before;
         within.behind += s.behind;
         s = within.repeats > 1 ? within : s;

@@ -81,21 +81,23 @@ static bool once_a_row(const fsim_map *m, int64_t reduced)
     return reduced > 1;
 }
 
-fsim_piece_answer fsim_scope_through(const fsim_access *x, const fsim_map *m, const fsim_scope *scope, int64_t reduced,
-                                     fsim_arena *a, fsim_map *out, fsim_scope *out_scope)
+fsim_piece_answer fsim_demand_through(const fsim_access *x, const fsim_demand *result, int64_t reduced, fsim_arena *a,
+                                      fsim_demand *out)
 {
-    *out_scope = *scope;
+    const fsim_map *m = &result->map;
+    const fsim_scope *scope = &result->scope;
+    out->scope = *scope;
     switch (x->how) {
     case FSIM_READ_MAP:
-        return composed(m, &x->map, out_scope, a, out);
+        return composed(m, &x->map, &out->scope, a, &out->map);
     case FSIM_READ_PIECE: {
         fsim_map place = scope->place ? *scope->place : fsim_place_of(m);
-        *out = *m;
+        out->map = *m;
         if (scope->any)
             return FSIM_PIECE_UNKNOWN;
-        const fsim_piece_answer answer = fsim_piece_cut(out, &place, x->cut, x->cuts);
-        out->offset += x->map.offset;
-        out_scope->place = keep(a, &place);
+        const fsim_piece_answer answer = fsim_piece_cut(&out->map, &place, x->cut, x->cuts);
+        out->map.offset += x->map.offset;
+        out->scope.place = keep(a, &place);
         return answer;
     }
     case FSIM_READ_INDIRECT: {
@@ -105,10 +107,10 @@ fsim_piece_answer fsim_scope_through(const fsim_access *x, const fsim_map *m, co
         fsim_map_push(&any, x->any.extent, x->any.stride);
         any.split = any.modes;
         if (any.modes > 0) {
-            out_scope->any = keep(a, &any);
-            out_scope->once_a_row = once_a_row(m, reduced);
+            out->scope.any = keep(a, &any);
+            out->scope.once_a_row = once_a_row(m, reduced);
         }
-        return fsim_map_compose(m, &x->map, out) ? FSIM_PIECE_SOME : FSIM_PIECE_UNKNOWN;
+        return fsim_map_compose(m, &x->map, &out->map) ? FSIM_PIECE_SOME : FSIM_PIECE_UNKNOWN;
     }
     case FSIM_READ_ONCE:
     case FSIM_READ_WINDOW:

@@ -19,10 +19,16 @@ typedef struct {
 
 /* Do both say the same of place, any, once_a_row and repeats? Windows and branches are not compared. */
 bool fsim_scope_equal(const fsim_scope *x, const fsim_scope *y);
-/* Argument x of a reader whose value is wanted at (m, scope), in a kernel of `reduced` points a row. NONE: no element
- * of it; UNKNOWN: its index maps do not line up. In a. */
-fsim_piece_answer fsim_scope_through(const fsim_access *x, const fsim_map *m, const fsim_scope *scope, int64_t reduced,
-                                     fsim_arena *a, fsim_map *out, fsim_scope *out_scope);
+/* Where a kernel needs a value: for each point of the kernel's space (or of scope's part of it), the element. */
+typedef struct {
+    fsim_map map;
+    fsim_scope scope;
+} fsim_demand;
+
+/* A primitive's result is needed at `result`: *out is where its argument x is needed for that. reduced: points of a row
+ * of the kernel. NONE: no element of x is; UNKNOWN: the index maps do not line up. In a. */
+fsim_piece_answer fsim_demand_through(const fsim_access *x, const fsim_demand *result, int64_t reduced, fsim_arena *a,
+                                      fsim_demand *out);
 /* The argument that windows read: each of its elements that some window holds, and how often they do on average. */
 void fsim_scope_of_window(const fsim_access *x, fsim_map *out, fsim_scope *scope);
 /* Rows that (m, scope) reads at places that are data, as an access. Needs: scope->any. */

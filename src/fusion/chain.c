@@ -8,11 +8,10 @@ enum { MOST_WALKED = 96, MOST_SIBLINGS = 8, STEP_BYTES = 64 };
 
 static fsim_class class_of(const fsim_graph *g, int n) { return fsim_ops[g->node[n].op].class; }
 
-static bool refuse(fsim_refusal *why, fsim_rule rule, int a, int b, double needed, double limit, fsim_refusal_unit unit,
-                   bool final)
+static bool refuse(fsim_refusal *why, fsim_rule rule, int a, int b, fsim_excess excess, bool final)
 {
-    *why = (fsim_refusal){
-        .rule = rule, .a = a, .b = b, .through = -1, .needed = needed, .limit = limit, .unit = unit, .final = final};
+    fsim_refuse_pair(why, rule, a, b, excess);
+    why->final = final;
     return false;
 }
 
@@ -213,7 +212,7 @@ bool fsim_may_chain(const fsim_limits *limits, int first, int second, fsim_joint
     flow f;
     *out = (fsim_joint){.kind = FSIM_CHAINED, .first = first, .second = second, .side = -1};
     if (a->gemm.convolution || b->gemm.convolution)
-        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, 2, 1, FSIM_IN_CONVOLUTION, true);
+        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, (fsim_excess){2, 1, FSIM_IN_CONVOLUTION}, true);
     flow_from(g, first, second, &f);
     bool reads[2] = {false, false}, reductions = false;
     fsim_row_kind kind = FSIM_BOUND;
@@ -226,27 +225,29 @@ bool fsim_may_chain(const fsim_limits *limits, int first, int second, fsim_joint
         }
     }
     if (out->side < 0)
-        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, 2, 1, FSIM_IN_UNRELATED, !f.more);
+        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, (fsim_excess){2, 1, FSIM_IN_UNRELATED}, !f.more);
     if (reads[0] && reads[1])
-        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, 2, 1, FSIM_IN_BOTH_OPERANDS, true);
+        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, (fsim_excess){2, 1, FSIM_IN_BOTH_OPERANDS}, true);
     if (!frame_of(g, second, out) || out->rows * out->width != a->points || a->reduced != a->gemm.k)
-        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, (double)(out->rows * out->width), (double)a->points,
-                      FSIM_IN_CROSS_ROWS, true);
+        return refuse(why, FSIM_RULE_CONTRACTIONS, first, second,
+                      (fsim_excess){(double)(out->rows * out->width), (double)a->points, FSIM_IN_CROSS_ROWS}, true);
     for (int i = 0; i < f.count; i++)
         reductions = reductions || (class_of(g, f.node[i]) == FSIM_REDUCE && f.node[i] < second);
     out->online = reductions && out->width > FSIM_TILE_ROW;
     out->batch = a->gemm.batch > b->gemm.batch ? a->gemm.batch : b->gemm.batch;
     if (out->online && kind != FSIM_FREE && kind != FSIM_SCALED)
-        return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, second, (double)out->width, FSIM_TILE_ROW,
-                      FSIM_IN_TILE_ROW, true);
+        return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, second,
+                      (fsim_excess){(double)out->width, FSIM_TILE_ROW, FSIM_IN_TILE_ROW}, true);
     if (out->online && kind == FSIM_SCALED && limits->strict)
-        return refuse(why, FSIM_RULE_NUMERICS, first, second, (double)out->width, FSIM_TILE_ROW, FSIM_IN_ONLINE, true);
+        return refuse(why, FSIM_RULE_NUMERICS, first, second,
+                      (fsim_excess){(double)out->width, FSIM_TILE_ROW, FSIM_IN_ONLINE}, true);
     out->online = out->online && kind == FSIM_SCALED;
     const int64_t results = b->points / out->rows;
     const int elem = fsim_dtype_bytes(g->tensor[a->arg[0].tensor].dtype);
     const int64_t least = fsim_chain_bytes(FSIM_CHAIN_LEAST, FSIM_CHAIN_LEAST, a->gemm.k, results, elem);
-    return least <= limits->shared_per_block || refuse(why, FSIM_RULE_SHARED, first, second, (double)least,
-                                                       (double)limits->shared_per_block, FSIM_IN_SHARED_BYTES, true);
+    return least <= limits->shared_per_block ||
+           refuse(why, FSIM_RULE_SHARED, first, second,
+                  (fsim_excess){(double)least, (double)limits->shared_per_block, FSIM_IN_SHARED_BYTES}, true);
 }
 
 /* Every primitive on a path from first to second, both included. */
@@ -411,8 +412,8 @@ bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_j
             continue;
         contraction[contractions++] = node[i];
         if (contractions > MOST_SIBLINGS)
-            return refuse(why, FSIM_RULE_CONTRACTIONS, contraction[0], node[i], contractions, MOST_SIBLINGS,
-                          FSIM_IN_SIBLINGS, true);
+            return refuse(why, FSIM_RULE_CONTRACTIONS, contraction[0], node[i],
+                          (fsim_excess){contractions, MOST_SIBLINGS, FSIM_IN_SIBLINGS}, true);
     }
     const int c = contraction[0];
     *out = (fsim_joint){.kind = FSIM_ROWS, .first = c};
@@ -425,13 +426,13 @@ bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_j
         fsim_limits loose = *limits;
         loose.strict = false;
         if (chained_apart(limits, c, low, high))
-            return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, other, (double)g->node[low].reduced, FSIM_TILE_ROW,
-                          FSIM_IN_TILE_ROW, false);
+            return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, other,
+                          (fsim_excess){(double)g->node[low].reduced, FSIM_TILE_ROW, FSIM_IN_TILE_ROW}, false);
         if (limits->strict && chained_apart(&loose, c, low, high))
-            return refuse(why, FSIM_RULE_NUMERICS, first, other, (double)g->node[low].reduced, FSIM_TILE_ROW,
-                          FSIM_IN_ONLINE, true);
-        return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, other, (double)g->node[low].reduced, FSIM_TILE_ROW,
-                      FSIM_IN_TILE_ROW, true);
+            return refuse(why, FSIM_RULE_NUMERICS, first, other,
+                          (fsim_excess){(double)g->node[low].reduced, FSIM_TILE_ROW, FSIM_IN_ONLINE}, true);
+        return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, other,
+                      (fsim_excess){(double)g->node[low].reduced, FSIM_TILE_ROW, FSIM_IN_TILE_ROW}, true);
     }
     bool siblings = true;
     for (int i = 0; i < contractions; i++)
@@ -439,15 +440,15 @@ bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_j
             siblings = fsim_are_siblings(g, contraction[j], contraction[i]);
     out->kind = FSIM_SIBLINGS;
     if (siblings)
-        return low < 0 || refuse(why, FSIM_RULE_REDUCED_EPILOGUE, c, low, (double)g->node[low].reduced, 1,
-                                 FSIM_IN_SEVERAL_TILES, true);
+        return low < 0 || refuse(why, FSIM_RULE_REDUCED_EPILOGUE, c, low,
+                                 (fsim_excess){(double)g->node[low].reduced, 1, FSIM_IN_SEVERAL_TILES}, true);
     if (contractions > 2)
-        return refuse(why, FSIM_RULE_CONTRACTIONS, c, contraction[contractions - 1], contractions, 2,
-                      FSIM_IN_MORE_BETWEEN, true);
+        return refuse(why, FSIM_RULE_CONTRACTIONS, c, contraction[contractions - 1],
+                      (fsim_excess){contractions, 2, FSIM_IN_MORE_BETWEEN}, true);
     if (!fsim_may_chain(limits, c, contraction[1], out, why))
         return false;
     if (low >= 0 && (low < c || high > contraction[1]))
         return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, low < c ? low : contraction[1], low < c ? c : high,
-                      (double)g->node[low < c ? low : high].reduced, 1, FSIM_IN_OUTSIDE_CHAIN, true);
+                      (fsim_excess){(double)g->node[low < c ? low : high].reduced, 1, FSIM_IN_OUTSIDE_CHAIN}, true);
     return true;
 }

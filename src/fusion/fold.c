@@ -2,7 +2,6 @@
 #include "fusion/fold.h"
 
 #include "fusion/chain.h"
-#include <string.h>
 
 enum { DEEPEST = 12 }; /* primitives between a vector and the weights that it is made of */
 
@@ -68,34 +67,32 @@ static bool affine(const fsim_graph *g, const fsim_node *n, int from, const fsim
     return true;
 }
 
-int fsim_fold(const fsim_graph *g, const int *node, int count, int anchor, const bool *stored, bool *folded,
-              bool *shifts)
+fsim_folded fsim_fold(const fsim_graph *g, const fsim_selection *set, int anchor, fsim_arena *a)
 {
+    const int *node = set->node, count = set->count;
     const fsim_node *contraction = &g->node[node[anchor]];
+    fsim_folded f = {.member = fsim_new(a, bool, count)};
     bool scales = false;
-    int total = 0;
-    *shifts = false;
-    memset(folded, 0, (size_t)count * sizeof *folded);
     if (!constant(g, contraction->arg[1].tensor, 0))
-        return 0;
-    for (int at = anchor; !stored[at];) {
+        return f;
+    for (int at = anchor; !set->stored[at];) {
         const int next = only_reader(g, node, count, at);
-        if (next < 0 || !affine(g, &g->node[node[next]], g->node[node[at]].result[0], contraction, &scales, shifts))
+        if (next < 0 || !affine(g, &g->node[node[next]], g->node[node[at]].result[0], contraction, &scales, &f.shifts))
             break;
-        folded[next] = true;
+        f.member[next] = true;
         at = next;
     }
-    for (int i = count; i-- > 0;) { /* what only the folded ones read */
+    for (int i = count; i-- > 0;) { /* computes scales and shifts, and nothing else reads it */
         const fsim_tensor *t = &g->tensor[g->node[node[i]].result[0]];
-        bool all = i != anchor && !folded[i] && !stored[i] && constant(g, g->node[node[i]].result[0], 0);
+        bool all = i != anchor && !f.member[i] && !set->stored[i] && constant(g, g->node[node[i]].result[0], 0);
         for (int k = 0; k < t->readers && all; k++) {
             const int reader = position(node, count, t->reader[k]);
-            all = reader < 0 || folded[reader];
+            all = reader < 0 || f.member[reader];
         }
-        folded[i] = folded[i] || all;
-        total += folded[i];
+        f.member[i] = f.member[i] || all;
+        f.members += f.member[i];
     }
     if (!scales)
-        memset(folded, 0, (size_t)count * sizeof *folded);
-    return scales ? total : 0;
+        return (fsim_folded){.member = fsim_new(a, bool, count)};
+    return f;
 }

@@ -9,10 +9,14 @@
 
 #include "fusion/group.h"
 
-/* Flags members of node[0, count) that vanish into the weights of the contraction node[anchor], the only one; stored:
- * those that must reach memory. Returns how many there are: 0 where nothing scales (a bias alone is an epilogue).
- * *shifts: a vector of shifts is left to add. */
-int fsim_fold(const fsim_graph *g, const int *node, int count, int anchor, const bool *stored, bool *folded,
-              bool *shifts);
+typedef struct {
+    bool *member; /* per primitive of the set: it is part of the folded weights, the kernel does not compute it */
+    int members;
+    bool shifts; /* the kernel still adds one vector of shifts */
+} fsim_folded;
+
+/* Which primitives of the set can be folded into the weights of the contraction set->node[anchor], its only one. None
+ * where nothing scales: a bias alone is an epilogue. Needs set->stored. In a. */
+fsim_folded fsim_fold(const fsim_graph *g, const fsim_selection *set, int anchor, fsim_arena *a);
 
 #endif

@@ -18,17 +18,14 @@ const char *const fsim_template_lines[FSIM_TEMPLATE_COUNT] = {
 
 enum { WARP = 32 }; /* threads that take a branch together */
 
-bool fsim_refuse_set(grouping *w, fsim_rule rule, int a, int b, double needed, double limit, fsim_refusal_unit unit)
+bool fsim_refuse_set(grouping *w, fsim_rule rule, int a, int b, fsim_excess excess)
 {
-    *w->why =
-        (fsim_refusal){.rule = rule, .a = a, .b = b, .through = -1, .needed = needed, .limit = limit, .unit = unit};
-    return false;
+    return fsim_refuse_pair(w->why, rule, a, b, excess);
 }
 
-bool fsim_refuse_set_for_good(grouping *w, fsim_rule rule, int a, int b, double needed, double limit,
-                              fsim_refusal_unit unit)
+bool fsim_refuse_set_for_good(grouping *w, fsim_rule rule, int a, int b, fsim_excess excess)
 {
-    fsim_refuse_set(w, rule, a, b, needed, limit, unit);
+    fsim_refuse_pair(w->why, rule, a, b, excess);
     w->why->final = true;
     return false;
 }
@@ -156,32 +153,33 @@ static void sort_reads(fsim_group *o)
 static void fold_members(grouping *w)
 {
     fsim_group *o = w->out;
-    bool *folded = fsim_new(w->a, bool, w->count), *stored = fsim_new(w->a, bool, w->count), shifts;
+    bool *stored = fsim_new(w->a, bool, w->count);
     for (int i = 0; i < w->count; i++)
         stored[i] = w->want[i].stored;
-    o->folded =
-        fsim_fold(w->g, w->node, w->count, fsim_position(w->node, w->count, o->anchor), stored, folded, &shifts);
+    const fsim_selection set = {.node = w->node, .count = w->count, .stored = stored};
+    const fsim_folded f = fsim_fold(w->g, &set, fsim_position(w->node, w->count, o->anchor), w->a);
+    o->folded = f.members;
     if (o->folded == 0)
         return;
     int kept = 0, vector = -1;
     for (int i = 0; i < o->reads; i++) {
         const fsim_tensor *t = &w->g->tensor[o->read[i].tensor];
-        bool gone = true;
-        for (int k = 0; k < t->readers && gone; k++) {
+        bool unread = true;
+        for (int k = 0; k < t->readers && unread; k++) {
             const int reader = fsim_position(w->node, w->count, t->reader[k]);
-            gone = reader < 0 || folded[reader];
+            unread = reader < 0 || f.member[reader];
         }
-        if (gone && shifts && (vector < 0 || t->elems > w->g->tensor[o->read[vector].tensor].elems)) {
+        if (unread && f.shifts && (vector < 0 || t->elems > w->g->tensor[o->read[vector].tensor].elems)) {
             if (vector < 0)
                 vector = kept++;
             o->read[vector] = o->read[i];
-        } else if (!gone) {
+        } else if (!unread) {
             o->read[kept++] = o->read[i];
         }
     }
     o->reads = kept;
     for (int i = 0; i < w->count; i++)
-        w->want[i].form = folded[i] ? FSIM_FOLDED : w->want[i].form;
+        w->want[i].form = f.member[i] ? FSIM_FOLDED : w->want[i].form;
 }
 
 static int reader_inside(const grouping *w, int i)
@@ -207,8 +205,8 @@ static bool choose_template(grouping *w, int *first_reduction)
         const fsim_class class = fsim_grouping_class(w, i);
         if (fsim_classes[class].boundary) {
             if (w->count > 1)
-                return fsim_refuse_set_for_good(w, FSIM_RULE_BOUNDARY, w->node[i], w->node[i ? 0 : 1], 0, 0,
-                                                FSIM_IN_NONE);
+                return fsim_refuse_set_for_good(w, FSIM_RULE_BOUNDARY, w->node[i], w->node[i ? 0 : 1],
+                                                (fsim_excess){0});
             o->template = of_class[class];
             anchor = i;
         }
@@ -218,29 +216,31 @@ static bool choose_template(grouping *w, int *first_reduction)
             const int reader = w->count > 1 ? reader_inside(w, i) : -1;
             if (reader >= 0 || anchor >= 0)
                 return fsim_refuse_set_for_good(w, FSIM_RULE_BOUNDARY, w->node[i],
-                                                w->node[reader >= 0 ? reader : anchor], 0, 0, FSIM_IN_NONE);
+                                                w->node[reader >= 0 ? reader : anchor], (fsim_excess){0});
             o->template = of_class[class];
             anchor = i;
         }
         if (class != FSIM_CONTRACTION && class != FSIM_WINDOW)
             continue;
         if (anchor >= 0 && fsim_grouping_class(w, anchor) == FSIM_SCATTER)
-            return fsim_refuse_set_for_good(w, FSIM_RULE_BOUNDARY, w->node[anchor], w->node[i], 0, 0, FSIM_IN_NONE);
+            return fsim_refuse_set_for_good(w, FSIM_RULE_BOUNDARY, w->node[anchor], w->node[i], (fsim_excess){0});
         o->contractions += class == FSIM_CONTRACTION;
         if (anchor >= 0 && class == FSIM_CONTRACTION && fsim_grouping_class(w, anchor) == FSIM_CONTRACTION)
             continue;
         if (anchor >= 0)
-            return fsim_refuse_set_for_good(w, FSIM_RULE_WINDOW, w->node[anchor], w->node[i], 2, 1, FSIM_IN_WINDOWS);
+            return fsim_refuse_set_for_good(w, FSIM_RULE_WINDOW, w->node[anchor], w->node[i],
+                                            (fsim_excess){2, 1, FSIM_IN_WINDOWS});
         anchor = i;
         o->template = class == FSIM_CONTRACTION ? FSIM_TILED_CONTRACTION : FSIM_POOLING;
     }
     if (anchor >= 0 && reduction >= 0 && fsim_grouping_class(w, anchor) == FSIM_SCATTER)
-        return fsim_refuse_set_for_good(w, FSIM_RULE_BOUNDARY, w->node[anchor], w->node[reduction], 0, 0, FSIM_IN_NONE);
+        return fsim_refuse_set_for_good(w, FSIM_RULE_BOUNDARY, w->node[anchor], w->node[reduction], (fsim_excess){0});
     const bool contraction = o->template == FSIM_TILED_CONTRACTION;
     if (anchor >= 0 && reduction >= 0 && !contraction)
-        return fsim_refuse_set_for_good(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[anchor < reduction ? anchor : reduction],
-                                        w->node[anchor < reduction ? reduction : anchor],
-                                        (double)fsim_grouping_node(w, reduction)->reduced, 1, FSIM_IN_TILE_ROW);
+        return fsim_refuse_set_for_good(
+            w, FSIM_RULE_REDUCED_EPILOGUE, w->node[anchor < reduction ? anchor : reduction],
+            w->node[anchor < reduction ? reduction : anchor],
+            (fsim_excess){(double)fsim_grouping_node(w, reduction)->reduced, 1, FSIM_IN_TILE_ROW});
     if (contraction && (o->contractions > 1 || reduction >= 0) &&
         !fsim_joint_of(w->limits, w->node, w->count, &w->joint, w->why))
         return false;
@@ -291,9 +291,10 @@ static void kept_on_chip(grouping *w)
     }
 }
 
-bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const bool *stored, const bool *clone,
-                   fsim_arena *a, fsim_group *out, fsim_refusal *why)
+bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_arena *a, fsim_group *out,
+                   fsim_refusal *why)
 {
+    const int *node = set->node, count = set->count;
     int first_reduction = -1;
     *out = (fsim_group){.reduced = 1, .stages = 1, .anchor = -1, .first = -1, .strict = limits->strict};
     grouping w = {.limits = limits,
@@ -308,8 +309,8 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
         return false;
     int results = 0;
     for (int i = 0; i < count; i++) {
-        w.want[i].clone = clone && clone[i];
-        w.want[i].stored = stored ? stored[i] : must_store(&w, i);
+        w.want[i].clone = set->clone && set->clone[i];
+        w.want[i].stored = set->stored ? set->stored[i] : must_store(&w, i);
         results += w.want[i].stored ? fsim_grouping_node(&w, i)->results : 0;
     }
     if (w.joint.kind == FSIM_CHAINED ? !fsim_chain_space(&w)
@@ -325,7 +326,7 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
         return false;
     for (int i = count; i-- > 0;) {
         if (w.want[i].prologue && w.want[i].stored)
-            return fsim_refuse_set(&w, FSIM_RULE_PROLOGUE, node[i], out->anchor, 0, 0, FSIM_IN_NONE);
+            return fsim_refuse_set(&w, FSIM_RULE_PROLOGUE, node[i], out->anchor, (fsim_excess){0});
         if ((w.want[i].late && !fsim_store_late(&w, i)) || !fsim_want_arguments(&w, i))
             return false;
     }
@@ -338,7 +339,7 @@ bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const 
         measure_read(w.g, &out->read[i]);
     if (count > 1 && out->reads + out->writes > FSIM_MAX_PARAMETERS) /* one operator alone passes a table of pointers */
         return fsim_refuse_set(&w, FSIM_RULE_PARAMETERS, node[0], count > 1 ? node[count - 1] : -1,
-                               out->reads + out->writes, FSIM_MAX_PARAMETERS, FSIM_IN_PARAMETERS);
+                               (fsim_excess){out->reads + out->writes, FSIM_MAX_PARAMETERS, FSIM_IN_PARAMETERS});
     sort_reads(out);
     if (w.joint.kind != FSIM_ALONE) {
         fsim_joint *joint = fsim_new(a, fsim_joint, 1);

@@ -65,6 +65,15 @@ typedef struct {
     bool final; /* no larger set of primitives that holds this one can be one kernel either, whatever it stores */
 } fsim_refusal;
 
+/* How much of something a kernel would need and how much it may have, both in `unit`. */
+typedef struct {
+    double needed, limit;
+    fsim_refusal_unit unit;
+} fsim_excess;
+
+/* Sets *why: primitives a and b (-1: a alone) break the rule. Always false. */
+bool fsim_refuse_pair(fsim_refusal *why, fsim_rule rule, int a, int b, fsim_excess excess);
+
 /* One tensor read from memory. */
 typedef struct {
     int tensor;
@@ -165,12 +174,20 @@ typedef struct {
     bool strict;              /* --numerics strict */
 } fsim_limits;
 
-/* The primitives node[0, count) (ascending, distinct) as one kernel that writes the results flagged in stored[0, count)
- * (NULL: those that must reach memory because a reader is outside, or the workload asks). clone[i] marks recomputed
- * ones (NULL: none). False with *why set when it can't be one. Convexity and connection are asked separately; joint
- * acyclicity is a property of partitions (plan/price/plan.h). Result in a. */
-bool fsim_group_of(const fsim_limits *limits, const int *node, int count, const bool *stored, const bool *clone,
-                   fsim_arena *a, fsim_group *out, fsim_refusal *why);
+/* Primitives that are to be one kernel. */
+typedef struct {
+    const int *node; /* ascending, each once */
+    int count;
+    const bool *stored; /* per node: the kernel writes its results to memory. NULL: those that a primitive outside reads
+                           and those that the workload asks for */
+    const bool *clone;  /* per node: another kernel computes it too, and owns it. NULL: none */
+} fsim_selection;
+
+/* The set as one kernel, or false with *why set. Whether it is connected and convex is not asked here (fsim_connected,
+ * fsim_convex); whether the kernels of a plan wait for each other in a circle is a property of the whole partition
+ * (plan/price/plan.h). Result in a. */
+bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_arena *a, fsim_group *out,
+                   fsim_refusal *why);
 
 /* Where n stands in node[0, count), which ascends; -1. */
 int fsim_position(const int *node, int count, int n);

@@ -42,12 +42,10 @@ typedef struct {
 
 /* group.c */
 
-/* Refuses the set by a rule: why a, and b unless it is -1, are no kernel. needed, limit: numbers in `unit`. Always
- * false. */
-bool fsim_refuse_set(grouping *w, fsim_rule rule, int a, int b, double needed, double limit, fsim_refusal_unit unit);
+/* Refuses the set by a rule that primitives a and b (-1: a alone) break. Always false. */
+bool fsim_refuse_set(grouping *w, fsim_rule rule, int a, int b, fsim_excess excess);
 /* The same where every larger set is refused too. */
-bool fsim_refuse_set_for_good(grouping *w, fsim_rule rule, int a, int b, double needed, double limit,
-                              fsim_refusal_unit unit);
+bool fsim_refuse_set_for_good(grouping *w, fsim_rule rule, int a, int b, fsim_excess excess);
 
 /* Member i as a primitive of the graph. */
 const fsim_node *fsim_grouping_node(const grouping *w, int i);

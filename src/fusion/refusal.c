@@ -14,6 +14,18 @@ const char *const fsim_refusal_units[FSIM_REFUSAL_UNITS] = {
 #undef FSIM_REFUSAL_UNIT
 };
 
+bool fsim_refuse_pair(fsim_refusal *why, fsim_rule rule, int a, int b, fsim_excess excess)
+{
+    *why = (fsim_refusal){.rule = rule,
+                          .a = a,
+                          .b = b,
+                          .through = -1,
+                          .needed = excess.needed,
+                          .limit = excess.limit,
+                          .unit = excess.unit};
+    return false;
+}
+
 static const char *number(fsim_arena *a, double x)
 {
     return x == (double)(int64_t)x ? fsim_printf(a, "%lld", (long long)x) : fsim_printf(a, "%.3g", x);

@@ -127,6 +127,6 @@ int fsim_hull(const fsim_graph *g, const fsim_node_set *set, int *node, fsim_are
 bool fsim_legal(const fsim_limits *limits, const int *node, int count, fsim_arena *a, fsim_group *out,
                 fsim_refusal *why)
 {
-    return fsim_group_of(limits, node, count, NULL, NULL, a, out, why) &&
+    return fsim_group_of(limits, &(fsim_selection){.node = node, .count = count}, a, out, why) &&
            fsim_connected(limits->graph, node, count, a, why) && fsim_convex(limits->graph, node, count, a, why);
 }

@@ -55,8 +55,8 @@ bool fsim_reduction_space(grouping *w, int first)
         const fsim_node *m = fsim_grouping_node(w, i);
         const bool reduces = fsim_grouping_class(w, i) == FSIM_REDUCE;
         if (reduces && !same_frame(w, m)) /* no kernel has reductions over different rows, whatever else it holds */
-            return fsim_refuse_set_for_good(w, FSIM_RULE_SPACE, w->node[first], w->node[i], (double)m->points,
-                                            (double)n->points, FSIM_IN_ROWS);
+            return fsim_refuse_set_for_good(w, FSIM_RULE_SPACE, w->node[first], w->node[i],
+                                            (fsim_excess){(double)m->points, (double)n->points, FSIM_IN_ROWS});
         for (int k = 0; k < m->args; k++) {
             const int from = fsim_member_making(w, m->arg[k].tensor);
             if (from >= 0 && w->want[from].level > w->want[i].level)
@@ -64,8 +64,8 @@ bool fsim_reduction_space(grouping *w, int first)
         }
         w->want[i].level += reduces && (w->want[i].level == 0 || !along(w, i));
         if (w->want[i].level >= FSIM_MAX_STAGES)
-            return fsim_refuse_set(w, FSIM_RULE_SPACE, w->node[first], w->node[i], FSIM_MAX_STAGES + 1, FSIM_MAX_STAGES,
-                                   FSIM_IN_REDUCTIONS);
+            return fsim_refuse_set(w, FSIM_RULE_SPACE, w->node[first], w->node[i],
+                                   (fsim_excess){FSIM_MAX_STAGES + 1, FSIM_MAX_STAGES, FSIM_IN_REDUCTIONS});
         if (w->want[i].level + 1 > o->stages)
             o->stages = w->want[i].level + 1;
         full_after = full_after || (w->want[i].level > (reduces && !along(w, i)) && !passing[i] &&
@@ -78,8 +78,8 @@ bool fsim_reduction_space(grouping *w, int first)
         for (int i = first + 1; i < w->count && after == first; i++)
             if (w->want[i].level > 0 && i != first)
                 after = i;
-        return fsim_refuse_set(w, FSIM_RULE_GRID_BARRIER, w->node[first], w->node[after], (double)n->reduced,
-                               FSIM_LONGEST_ROW, FSIM_IN_BLOCK_ELEMENTS);
+        return fsim_refuse_set(w, FSIM_RULE_GRID_BARRIER, w->node[first], w->node[after],
+                               (fsim_excess){(double)n->reduced, FSIM_LONGEST_ROW, FSIM_IN_BLOCK_ELEMENTS});
     }
     const bool innermost = w->frame.modes > w->frame.split && w->frame.mode[w->frame.modes - 1].stride == 1;
     o->template = few && !full_after                                    ? FSIM_FULL_REDUCTION
@@ -118,8 +118,8 @@ bool fsim_chain_space(grouping *w)
         const bool reduces = fsim_grouping_class(w, i) == FSIM_REDUCE;
         fsim_row_kind *arg = fsim_new(w->a, fsim_row_kind, n->args + 1);
         if (reduces && !same_frame(w, n))
-            return fsim_refuse_set(w, FSIM_RULE_SPACE, j->second, w->node[i], (double)j->rows, (double)n->points,
-                                   FSIM_IN_ROWS);
+            return fsim_refuse_set(w, FSIM_RULE_SPACE, j->second, w->node[i],
+                                   (fsim_excess){(double)j->rows, (double)n->points, FSIM_IN_ROWS});
         for (int k = 0; k < n->args; k++) {
             const int from = fsim_member_making(w, n->arg[k].tensor);
             if (from < 0)
@@ -133,8 +133,8 @@ bool fsim_chain_space(grouping *w)
             x->form = arg[k] == FSIM_ROW ? FSIM_DEFERRED : arg[k] == FSIM_SHIFTED ? FSIM_BASE_TWO : x->form;
         x->level = fsim_grouping_class(w, i) == FSIM_CONTRACTION ? 0 : x->level + reduces;
         if (x->level >= FSIM_MAX_STAGES)
-            return fsim_refuse_set(w, FSIM_RULE_SPACE, j->second, w->node[i], FSIM_MAX_STAGES + 1, FSIM_MAX_STAGES,
-                                   FSIM_IN_REDUCTIONS);
+            return fsim_refuse_set(w, FSIM_RULE_SPACE, j->second, w->node[i],
+                                   (fsim_excess){FSIM_MAX_STAGES + 1, FSIM_MAX_STAGES, FSIM_IN_REDUCTIONS});
         o->stages = x->level + 1 > o->stages && !j->online ? x->level + 1 : o->stages;
         if (n->op == FSIM_OP_CAUSAL_MASK && j->online && masks_first(w, i))
             o->causal = n->attrs.k == 0 ? last_square(&w->g->tensor[n->result[0]].shape) : 0;
@@ -151,8 +151,8 @@ bool fsim_rows_in_tile(grouping *w, int reduction)
     o->template = FSIM_TILED_CONTRACTION;
     o->whole_row = r->reduced;
     return o->points * o->reduced == n->points ||
-           fsim_refuse_set(w, FSIM_RULE_SPACE, w->joint.first, w->node[reduction], (double)(o->points * o->reduced),
-                           (double)n->points, FSIM_IN_POINTS);
+           fsim_refuse_set(w, FSIM_RULE_SPACE, w->joint.first, w->node[reduction],
+                           (fsim_excess){(double)(o->points * o->reduced), (double)n->points, FSIM_IN_POINTS});
 }
 
 bool fsim_sibling_space(grouping *w)
@@ -169,7 +169,8 @@ bool fsim_sibling_space(grouping *w)
         if (fsim_grouping_class(w, i) != FSIM_CONTRACTION)
             continue;
         if (x->after)
-            return fsim_refuse_set(w, FSIM_RULE_CONTRACTIONS, w->joint.first, w->node[i], 2, 1, FSIM_IN_NEEDS_OTHER);
+            return fsim_refuse_set(w, FSIM_RULE_CONTRACTIONS, w->joint.first, w->node[i],
+                                   (fsim_excess){2, 1, FSIM_IN_NEEDS_OTHER});
         x->after = 1 << branch++;
         w->out->points += n->points;
     }
@@ -187,7 +188,8 @@ bool fsim_side_by_side(grouping *w)
             for (int k = 0; k < w->count && !meet; k++)
                 meet = (w->want[k].after & x->after) && (w->want[k].after & y->after);
             if (meet && !fsim_map_equal(&x->map[0], &y->map[0]))
-                return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[j], w->node[i], 2, 1, FSIM_IN_INDEX_MAPS);
+                return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[j], w->node[i],
+                                       (fsim_excess){2, 1, FSIM_IN_INDEX_MAPS});
         }
     return true;
 }
@@ -201,18 +203,19 @@ static bool chain_root(grouping *w, int i, fsim_map *m)
     x->outer = !x->middle;
     if (x->outer)
         return n->points == w->out->points ||
-               fsim_refuse_set(w, FSIM_RULE_SPACE, w->node[i], w->out->anchor, (double)n->points,
-                               (double)w->out->points, FSIM_IN_POINTS);
+               fsim_refuse_set(w, FSIM_RULE_SPACE, w->node[i], w->out->anchor,
+                               (fsim_excess){(double)n->points, (double)w->out->points, FSIM_IN_POINTS});
     const bool row = n->points == w->joint.rows && (x->kind == FSIM_ROW || w->joint.width > 1);
     *m = row ? w->row : w->frame;
     if (!row)
         w->out->causal = 0; /* all of it is stored */
     if (!row && n->points != w->joint.rows * w->joint.width)
-        return fsim_refuse_set(w, FSIM_RULE_SPACE, w->node[i], w->out->anchor, (double)n->points,
-                               (double)(w->joint.rows * w->joint.width), FSIM_IN_POINTS);
+        return fsim_refuse_set(
+            w, FSIM_RULE_SPACE, w->node[i], w->out->anchor,
+            (fsim_excess){(double)n->points, (double)(w->joint.rows * w->joint.width), FSIM_IN_POINTS});
     if (!row && w->joint.online && x->kind != FSIM_FREE)
-        return fsim_refuse_set(w, FSIM_RULE_REDUCED_EPILOGUE, w->joint.first, w->node[i], (double)w->joint.width,
-                               FSIM_TILE_ROW, FSIM_IN_TILE_ROW);
+        return fsim_refuse_set(w, FSIM_RULE_REDUCED_EPILOGUE, w->joint.first, w->node[i],
+                               (fsim_excess){(double)w->joint.width, FSIM_TILE_ROW, FSIM_IN_TILE_ROW});
     return true;
 }
 
@@ -243,8 +246,9 @@ static bool want_root(grouping *w, int i, bool inside, int *first)
             return false;
     } else if (w->joint.kind == FSIM_SIBLINGS) {
         if (!x->after)
-            return fsim_refuse_set(w, FSIM_RULE_SPACE, w->node[i], o->anchor, (double)n->points,
-                                   (double)w->g->node[o->anchor].points, FSIM_IN_POINTS);
+            return fsim_refuse_set(
+                w, FSIM_RULE_SPACE, w->node[i], o->anchor,
+                (fsim_excess){(double)n->points, (double)w->g->node[o->anchor].points, FSIM_IN_POINTS});
     } else if (reduces) {
         const bool row =
             n->points == o->points && (fsim_grouping_class(w, i) == FSIM_REDUCE || n->points != o->points * o->reduced);
@@ -259,8 +263,8 @@ static bool want_root(grouping *w, int i, bool inside, int *first)
     if (x->late)
         return true;
     if (!fits)
-        return fsim_refuse_set(w, FSIM_RULE_SPACE, w->node[i], *first >= 0 ? *first : o->anchor, (double)n->points,
-                               (double)(o->points * o->reduced), FSIM_IN_POINTS);
+        return fsim_refuse_set(w, FSIM_RULE_SPACE, w->node[i], *first >= 0 ? *first : o->anchor,
+                               (fsim_excess){(double)n->points, (double)(o->points * o->reduced), FSIM_IN_POINTS});
     if (*first < 0)
         *first = w->node[i];
     return fsim_want_value(w, i, &m, 1u << x->level, -1);
@@ -287,6 +291,7 @@ bool fsim_store_late(grouping *w, int i)
             x->root = k;
             return true;
         }
-    return fsim_refuse_set(w, FSIM_RULE_SPACE, w->node[i], w->out->anchor, (double)fsim_grouping_node(w, i)->points,
-                           (double)(w->out->points * w->out->reduced), FSIM_IN_POINTS);
+    return fsim_refuse_set(w, FSIM_RULE_SPACE, w->node[i], w->out->anchor,
+                           (fsim_excess){(double)fsim_grouping_node(w, i)->points,
+                                         (double)(w->out->points * w->out->reduced), FSIM_IN_POINTS});
 }

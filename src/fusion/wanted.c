@@ -19,8 +19,8 @@ bool fsim_want_value(grouping *w, int i, const fsim_map *m, unsigned stages, int
             return true;
         }
     if (x->maps == FSIM_MAX_VIEWS)
-        return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[i], by, FSIM_MAX_VIEWS + 1, FSIM_MAX_VIEWS,
-                               FSIM_IN_INDEX_MAPS);
+        return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[i], by,
+                               (fsim_excess){FSIM_MAX_VIEWS + 1, FSIM_MAX_VIEWS, FSIM_IN_INDEX_MAPS});
     if (!x->map) { /* nearly always the only one */
         x->map = fsim_new(w->a, fsim_map, 1);
         x->room = 1;
@@ -94,7 +94,8 @@ static bool external(grouping *w, const fsim_access *x, const fsim_map *m, unsig
         if (same_view(w, r, i, &s))
             return true;
     if (r->maps >= FSIM_MAX_VIEWS && !w->scope.place) /* pieces exclude each other: a thread has one of them */
-        return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, by, -1, FSIM_MAX_VIEWS + 1, FSIM_MAX_VIEWS, FSIM_IN_INDEX_MAPS);
+        return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, by, -1,
+                               (fsim_excess){FSIM_MAX_VIEWS + 1, FSIM_MAX_VIEWS, FSIM_IN_INDEX_MAPS});
     const int view = r->maps, room = r->room;
     *FSIM_PUSH(w->a, r->map, r->maps, r->room) = s;
     place_view(w, r, view, room);
@@ -132,21 +133,23 @@ static bool want_argument(grouping *w, int i, const fsim_access *x, const fsim_m
                           unsigned stages)
 {
     const int from = fsim_member_making(w, x->tensor);
-    fsim_map through;
+    const fsim_demand result = {*m, *scope};
+    fsim_demand through;
     if (from < 0 && x->how != FSIM_READ_MAP && x->how != FSIM_READ_PIECE)
         return external(w, x, NULL, stages, w->node[i], -1);
-    const fsim_piece_answer answer = fsim_scope_through(x, m, scope, w->out->reduced, w->a, &through, &w->scope);
+    const fsim_piece_answer answer = fsim_demand_through(x, &result, w->out->reduced, w->a, &through);
+    w->scope = through.scope;
     if (x->how == FSIM_READ_PIECE && w->scope.branch == 0)
         w->scope.branch = ++w->branches;
     bool made = true;
     if (answer == FSIM_PIECE_SOME)
-        made = want_through(w, i, x, &through, stages);
+        made = want_through(w, i, x, &through.map, stages);
     else if (answer == FSIM_PIECE_UNKNOWN && from < 0 && x->how == FSIM_READ_PIECE)
         made = external(w, x, NULL, stages, w->node[i], -1); /* all of it, in an order that is not known */
     else if (answer == FSIM_PIECE_UNKNOWN)
         made = fsim_refuse_set(
             w, x->how == FSIM_READ_MAP || x->how == FSIM_READ_PIECE ? FSIM_RULE_INDEX_MAP : FSIM_RULE_ASSEMBLY,
-            from >= 0 ? w->node[from] : w->node[i], from >= 0 ? w->node[i] : -1, 0, 0, FSIM_IN_NONE);
+            from >= 0 ? w->node[from] : w->node[i], from >= 0 ? w->node[i] : -1, (fsim_excess){0});
     w->scope = (fsim_scope){0};
     return made;
 }
@@ -160,8 +163,8 @@ static bool check_reduction(grouping *w, int i)
         const bool own =
             s->place ? fsim_piece_in_row(&x->map[k], s->place, w->out->reduced) : fsim_map_equal(&x->map[k], &w->row);
         if (!own || s->any)
-            return fsim_refuse_set(w, FSIM_RULE_GRID_BARRIER, w->node[i], -1, (double)fsim_grouping_node(w, i)->points,
-                                   1, FSIM_IN_BLOCKS);
+            return fsim_refuse_set(w, FSIM_RULE_GRID_BARRIER, w->node[i], -1,
+                                   (fsim_excess){(double)fsim_grouping_node(w, i)->points, 1, FSIM_IN_BLOCKS});
     }
     return true;
 }
@@ -176,9 +179,10 @@ static bool check_anchor(grouping *w, int i)
     const bool plain = x->maps == 1 && everywhere(&x->scope[0]);
     fsim_map m = plain ? x->map[0] : fsim_identity(1);
     if (!plain || fsim_map_points(&m) != fsim_grouping_node(w, i)->points || !fsim_map_injective(&m))
-        return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, x->maps == 1 ? (double)w->out->points : x->maps,
-                               x->maps == 1 ? (double)fsim_grouping_node(w, i)->points : 1,
-                               x->maps == 1 ? FSIM_IN_POINTS : FSIM_IN_INDEX_MAPS);
+        return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[i], -1,
+                               (fsim_excess){x->maps == 1 ? (double)w->out->points : x->maps,
+                                             x->maps == 1 ? (double)fsim_grouping_node(w, i)->points : 1,
+                                             x->maps == 1 ? FSIM_IN_POINTS : FSIM_IN_INDEX_MAPS});
     w->out->anchor_map = m;
     return true;
 }
@@ -197,7 +201,8 @@ static bool want_operands(grouping *w, int i, int rows_from)
                                              : FSIM_CHAIN_FIRST;
         if (second && k == w->joint.side) {
             if (from < 0 || !(w->want[from].after & 1))
-                return fsim_refuse_set(w, FSIM_RULE_CONTRACTIONS, w->joint.first, w->joint.second, 2, 1, FSIM_IN_GAP);
+                return fsim_refuse_set(w, FSIM_RULE_CONTRACTIONS, w->joint.first, w->joint.second,
+                                       (fsim_excess){2, 1, FSIM_IN_GAP});
             w->want[from].middle = true;
             if (!fsim_want_value(w, from, &w->joint.frame, 1u << w->want[from].level, w->node[i]))
                 return false;
@@ -220,15 +225,16 @@ static bool want_operands(grouping *w, int i, int rows_from)
         }
         if (w->joint.kind != FSIM_ALONE && (w->want[from].after || fsim_grouping_class(w, from) == FSIM_REDUCE ||
                                             fsim_grouping_class(w, from) == FSIM_CONTRACTION))
-            return fsim_refuse_set(w, FSIM_RULE_PROLOGUE, w->node[from], w->node[i], 0, 0, FSIM_IN_OPERAND_LOADS);
+            return fsim_refuse_set(w, FSIM_RULE_PROLOGUE, w->node[from], w->node[i],
+                                   (fsim_excess){0, 0, FSIM_IN_OPERAND_LOADS});
         const bool window = x->how == FSIM_READ_WINDOW &&
                             fsim_grouping_class(w, i) ==
                                 FSIM_CONTRACTION; /* computed again for every tap that loads it: the cost decides */
         if (fsim_grouping_class(w, i) == FSIM_WINDOW || (x->how != FSIM_READ_MAP && !window))
-            return fsim_refuse_set(w, FSIM_RULE_WINDOW, w->node[from], w->node[i], (double)n->reduced, 1,
-                                   FSIM_IN_EVALUATIONS);
+            return fsim_refuse_set(w, FSIM_RULE_WINDOW, w->node[from], w->node[i],
+                                   (fsim_excess){(double)n->reduced, 1, FSIM_IN_EVALUATIONS});
         if (fsim_grouping_class(w, from) == FSIM_ASSEMBLE || fsim_grouping_class(w, from) == FSIM_GATHER)
-            return fsim_refuse_set(w, FSIM_RULE_PROLOGUE, w->node[from], w->node[i], 0, 0, FSIM_IN_NONE);
+            return fsim_refuse_set(w, FSIM_RULE_PROLOGUE, w->node[from], w->node[i], (fsim_excess){0});
         w->want[from].prologue = true;
         w->want[from].operand = operand;
         const fsim_map loaded = window                           ? fsim_identity(w->g->tensor[x->tensor].elems)
@@ -247,11 +253,11 @@ static bool check_tile(grouping *w, int i, int *rows_from)
     const bool tile = x->maps == 1 && everywhere(&x->scope[0]) && !x->prologue &&
                       fsim_tile_rows(w->g, w->node[i], &x->map[0], &w->joint, rows_from);
     if (w->joint.kind == FSIM_ROWS && (!tile || *rows_from != 0))
-        return fsim_refuse_set(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[i], -1, (double)w->out->whole_row, 1,
-                               FSIM_IN_OTHER_TILES);
+        return fsim_refuse_set(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[i], -1,
+                               (fsim_excess){(double)w->out->whole_row, 1, FSIM_IN_OTHER_TILES});
     if (tile)
         return true;
-    return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, x->maps, 1, FSIM_IN_TILE_MAPS);
+    return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, (fsim_excess){x->maps, 1, FSIM_IN_TILE_MAPS});
 }
 
 static bool want_contraction(grouping *w, int i)
@@ -268,10 +274,10 @@ static bool enter_region(grouping *w, int i)
     const fsim_node *n = fsim_grouping_node(w, i);
     wanted *x = &w->want[i];
     if (x->middle + x->outer + x->prologue > 1)
-        return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, 2, 1, FSIM_IN_CHAIN_STAGES);
+        return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, (fsim_excess){2, 1, FSIM_IN_CHAIN_STAGES});
     if (fsim_grouping_class(w, i) == FSIM_REDUCE && !x->middle)
-        return fsim_refuse_set(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[i], w->joint.second, (double)n->reduced, 1,
-                               FSIM_IN_OUTSIDE_CHAIN);
+        return fsim_refuse_set(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[i], w->joint.second,
+                               (fsim_excess){(double)n->reduced, 1, FSIM_IN_OUTSIDE_CHAIN});
     for (int k = 0; k < n->args && fsim_grouping_class(w, i) != FSIM_CONTRACTION; k++) {
         const int from = fsim_member_making(w, n->arg[k].tensor);
         if (from >= 0) {
@@ -288,8 +294,8 @@ static bool recomputes_cheaply(grouping *w, int i)
     const fsim_class class = fsim_grouping_class(w, i);
     for (int k = 0; k < w->want[i].maps; k++)
         if (w->want[i].scope[k].repeats > 1 && !fsim_classes[class].clones && class != FSIM_ASSEMBLE)
-            return fsim_refuse_set(w, FSIM_RULE_WINDOW, w->node[i], w->out->anchor, w->want[i].scope[k].repeats, 1,
-                                   FSIM_IN_EVALUATIONS);
+            return fsim_refuse_set(w, FSIM_RULE_WINDOW, w->node[i], w->out->anchor,
+                                   (fsim_excess){w->want[i].scope[k].repeats, 1, FSIM_IN_EVALUATIONS});
     return true;
 }
 

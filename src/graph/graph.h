@@ -146,14 +146,21 @@ typedef struct {
     const char *name, *value; /* --set NAME=VALUE */
 } fsim_binding;
 
-/* Reads a workload. NULL after errors (in d). In a. path "-" is standard input's name; text stays referenced. */
+/* Values for a workload's symbols, instead of those that the file has. */
+typedef struct {
+    const fsim_binding *at;
+    int count;
+} fsim_bindings;
+
+/* Reads a workload; set NULL: no values for its symbols. NULL after errors (in d). In a. path "-" is standard input's
+ * name; text stays referenced. */
 fsim_graph *fsim_graph_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes,
-                             const fsim_binding *set, int sets);
+                             const fsim_bindings *set);
 struct fsim_yaml;
-/* As fsim_graph_parse on a document that is read already, whose text stays referenced: many bindings of one workload.
- * Reads y only. path: for messages. NULL after errors (in d). In a. */
+/* The same from a document that was parsed before, so that a workload can be read with many values of its symbols. y is
+ * not changed and its text stays referenced; path is for messages. NULL after errors (in d). In a. */
 fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const struct fsim_yaml *y,
-                          const fsim_binding *set, int sets);
+                          const fsim_bindings *set);
 /* The primitive named name (or an operator's, or any of its outputs'), or -1. */
 int fsim_find_node(const fsim_graph *g, const char *name);
 

@@ -17,7 +17,7 @@ fsim_graph *fsim_graph_load_text(fsim_arena *a, fsim_diag *d, const char *path, 
     const fsim_yaml *y = fsim_yaml_parse(a, d, path, text, bytes);
     if (y && how->scale > 1)
         y = fsim_scale_shapes(a, y, how->scale);
-    return y ? fsim_graph_of(a, d, path, y, how->set, how->sets) : NULL;
+    return y ? fsim_graph_of(a, d, path, y, &(fsim_bindings){how->set, how->sets}) : NULL;
 }
 
 fsim_graph *fsim_graph_load(fsim_arena *a, fsim_diag *d, const char *name, const fsim_workload_wanted *how)

@@ -26,18 +26,17 @@ fsim_map fsim_place_of(const fsim_map *m)
     return place;
 }
 
-/* Digits [from, to) of both, cut where either has a boundary, innermost first. False when the boundaries do not divide
- * each other, or there are too many. */
-static bool align(const fsim_map *map, int map_from, int map_to, const fsim_map *place, int place_from, int place_to,
-                  digit *out, int *digits)
+/* Splits the digits map[0, maps) and place[0, places), which number the same points, until both have the same extents,
+ * and appends them to out[0, *digits), innermost first. False where an extent of one does not divide the other's, or
+ * where there are more digits than an fsim_map can have. */
+static bool align(const fsim_mode *map, int maps, const fsim_mode *place, int places, digit *out, int *digits)
 {
-    int i = map_to, j = place_to;
     fsim_mode a = {1, 0}, b = {1, 0};
-    while (i > map_from || j > place_from || a.extent > 1 || b.extent > 1) {
-        if (a.extent == 1 && i > map_from)
-            a = map->mode[--i];
-        if (b.extent == 1 && j > place_from)
-            b = place->mode[--j];
+    while (maps > 0 || places > 0 || a.extent > 1 || b.extent > 1) {
+        if (a.extent == 1 && maps > 0)
+            a = map[--maps];
+        if (b.extent == 1 && places > 0)
+            b = place[--places];
         if (a.extent == 1 && b.extent == 1)
             continue;
         const int64_t common = a.extent < b.extent ? a.extent : b.extent;
@@ -55,10 +54,11 @@ static bool piece_of(const fsim_map *map, const fsim_map *place, piece *out)
     digit inner[FSIM_MAX_MODES];
     int digits = 0, reduced;
     *out = (piece){.offset = map->offset, .start = place->offset};
-    if (!align(map, map->split, map->modes, place, place->split, place->modes, inner, &digits))
+    if (!align(map->mode + map->split, map->modes - map->split, place->mode + place->split, place->modes - place->split,
+               inner, &digits))
         return false;
     reduced = digits;
-    if (!align(map, 0, map->split, place, 0, place->split, inner, &digits))
+    if (!align(map->mode, map->split, place->mode, place->split, inner, &digits))
         return false;
     out->digits = digits;
     out->split = digits - reduced;

@@ -51,8 +51,8 @@ bool fsim_read_number(fsim_reader *r, const fsim_yaml *y, const char *what, doub
 bool fsim_read_flag(fsim_reader *r, const fsim_yaml *y, const char *what, bool *value);
 /* A dtype's name, or a symbol that stands for one, which then counts as used. False after an error. */
 bool fsim_read_dtype(fsim_reader *r, const fsim_yaml *y, fsim_dtype *t);
-/* y: the mapping of symbols, or NULL. The values of set win. */
-void fsim_read_symbols(fsim_reader *r, const fsim_yaml *y, const fsim_binding *set, int sets);
+/* The symbols of y (NULL: none); the values of set (NULL: none) replace those of the file. */
+void fsim_read_symbols(fsim_reader *r, const fsim_yaml *y, const fsim_bindings *set);
 
 /* Is the name free? Else an error that says who has it; `what` is who wants it. */
 bool fsim_claim_name(fsim_reader *r, const char *name, fsim_loc at, const char *what);

@@ -55,10 +55,10 @@ static void read_symbol(fsim_reader *r, const fsim_yaml *key, const char *text, 
     g->symbol[g->symbols++] = s;
 }
 
-void fsim_read_symbols(fsim_reader *r, const fsim_yaml *y, const fsim_binding *set, int sets)
+void fsim_read_symbols(fsim_reader *r, const fsim_yaml *y, const fsim_bindings *set)
 {
     fsim_graph *g = r->graph;
-    const int count = y && y->kind == FSIM_YAML_MAPPING ? y->count : 0;
+    const int count = y && y->kind == FSIM_YAML_MAPPING ? y->count : 0, sets = set ? set->count : 0;
     g->symbol = fsim_new(r->arena, fsim_symbol, count + 1);
     r->symbol_names = fsim_new(r->arena, const char *, count + 1);
     r->symbol_used = fsim_new(r->arena, bool, count + 1);
@@ -70,17 +70,17 @@ void fsim_read_symbols(fsim_reader *r, const fsim_yaml *y, const fsim_binding *s
         if (!fsim_want_scalar(r, y->item[i], "a symbol"))
             continue;
         for (int s = 0; s < sets; s++)
-            if (strcmp(set[s].name, y->key[i]->text) == 0) {
-                text = set[s].value;
+            if (strcmp(set->at[s].name, y->key[i]->text) == 0) {
+                text = set->at[s].value;
                 at = (fsim_loc){.file = NULL};
             }
         read_symbol(r, y->key[i], text, at);
     }
     for (int s = 0; s < sets; s++)
-        if (fsim_names_get(&r->symbol, set[s].name) < 0)
+        if (fsim_names_get(&r->symbol, set->at[s].name) < 0)
             fsim_failure(r->diag, FSIM_BAD_INPUT, (fsim_loc){0}, "--set %s=%s: the workload has no symbol '%s'%s",
-                         set[s].name, set[s].value, set[s].name,
-                         fsim_did_you_mean(r->arena, set[s].name, r->symbol_names, g->symbols));
+                         set->at[s].name, set->at[s].value, set->at[s].name,
+                         fsim_did_you_mean(r->arena, set->at[s].name, r->symbol_names, g->symbols));
 }
 
 bool fsim_read_dtype(fsim_reader *r, const fsim_yaml *y, fsim_dtype *t)

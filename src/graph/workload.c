@@ -150,7 +150,7 @@ static void read_batch(fsim_reader *r, const fsim_yaml *y)
     r->marked = has_marks(y);
 }
 
-static void read_workload(fsim_reader *r, const fsim_yaml *y, const fsim_binding *set, int sets)
+static void read_workload(fsim_reader *r, const fsim_yaml *y, const fsim_bindings *set)
 {
     static const char *const keys[] = {"name",      "description", "symbols",     "batch", "tensors",
                                        "operators", "outputs",     "materialize", "fuse",  "separate"};
@@ -166,7 +166,7 @@ static void read_workload(fsim_reader *r, const fsim_yaml *y, const fsim_binding
     if (description && fsim_want_scalar(r, description, "'description'"))
         r->graph->description = description->text;
     r->symbols = fsim_yaml_get(y, "symbols");
-    fsim_read_symbols(r, r->symbols, set, sets);
+    fsim_read_symbols(r, r->symbols, set);
     read_batch(r, y);
     fsim_read_tensors(r, fsim_yaml_get(y, "tensors"), "");
     if (!ops || ops->kind != FSIM_YAML_SEQUENCE || ops->count == 0) {
@@ -191,14 +191,13 @@ static void read_workload(fsim_reader *r, const fsim_yaml *y, const fsim_binding
 }
 
 fsim_graph *fsim_graph_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes,
-                             const fsim_binding *set, int sets)
+                             const fsim_bindings *set)
 {
     const fsim_yaml *y = fsim_yaml_parse(a, d, path, text, bytes);
-    return y ? fsim_graph_of(a, d, path, y, set, sets) : NULL;
+    return y ? fsim_graph_of(a, d, path, y, set) : NULL;
 }
 
-fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const fsim_yaml *y, const fsim_binding *set,
-                          int sets)
+fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const fsim_yaml *y, const fsim_bindings *set)
 {
     const int errors = fsim_errors(d);
     fsim_graph *g = fsim_new(a, fsim_graph, 1);
@@ -206,7 +205,7 @@ fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const f
     g->path = path;
     g->name = "workload";
     g->description = "";
-    read_workload(&r, y, set, sets);
+    read_workload(&r, y, set);
     return fsim_errors(d) > errors ? NULL : g;
 }
 

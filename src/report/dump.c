@@ -134,7 +134,8 @@ static void dump_legal(const dump *d)
                 const int pair[] = {from, made->reader[i]};
                 fsim_group group = {0};
                 fsim_refusal why = {0};
-                const bool legal = fsim_group_of(&limits, pair, 2, NULL, NULL, d->a, &group, &why);
+                const bool legal =
+                    fsim_group_of(&limits, &(fsim_selection){.node = pair, .count = 2}, d->a, &group, &why);
                 const char **cell = fsim_table_row(&t, FSIM_PLAIN);
                 cell[0] = d->g->node[from].name;
                 cell[1] = d->g->node[pair[1]].name;

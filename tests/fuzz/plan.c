@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fsim_arena *a = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(a);
     char *text = fsim_strndup(a, (const char *)data, size);
-    const fsim_graph *g = fsim_graph_parse(a, d, "fuzz.yaml", workload, strlen(workload), NULL, 0);
+    const fsim_graph *g = fsim_graph_parse(a, d, "fuzz.yaml", workload, strlen(workload), NULL);
     const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/t4.yaml");
     fsim_given given;
     fsim_plan plan;

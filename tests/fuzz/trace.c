@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = malloc(size ? size : 1); /* of this size: a file in memory has no NUL behind it */
     if (size)
         memcpy(text, data, size);
-    const fsim_graph *g = fsim_graph_parse(a, d, "fuzz.yaml", workload, strlen(workload), NULL, 0);
+    const fsim_graph *g = fsim_graph_parse(a, d, "fuzz.yaml", workload, strlen(workload), NULL);
     const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/t4.yaml");
     fsim_profile profile;
     if (!g || !hw)

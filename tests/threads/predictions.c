@@ -24,7 +24,7 @@ static fsim_graph *read_graph(fsim_arena *a, const char *path)
 {
     size_t bytes;
     const char *why, *text = fsim_read_file(a, path, &bytes, &why);
-    return text ? fsim_graph_parse(a, fsim_diag_new(a), path, text, bytes, NULL, 0) : NULL;
+    return text ? fsim_graph_parse(a, fsim_diag_new(a), path, text, bytes, NULL) : NULL;
 }
 
 static const char workload_path[] = FUSESIM_SOURCE_DIR "/workloads/bert_layer.yaml";

@@ -30,7 +30,7 @@ static fixture plan_with(const char *hw, const char *tensors, const char *operat
     fsim_diag *d = fsim_diag_new(f.a);
     const char *text = fsim_printf(f.a, "tensors:\n%s\noperators:\n%s\n", tensors, operators);
     f.hw = fsim_hw_read(f.a, d, fsim_printf(f.a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, hw));
-    f.g = fsim_graph_parse(f.a, d, "test.yaml", text, strlen(text), NULL, 0);
+    f.g = fsim_graph_parse(f.a, d, "test.yaml", text, strlen(text), NULL);
     if (!f.hw || !f.g)
         fsim_diag_print(d, stderr, true);
     assert_true(f.hw && f.g);

@@ -32,7 +32,7 @@ static fixture load(const char *text)
     fixture f = {.a = fsim_arena_new()};
     fsim_diag *d = fsim_diag_new(f.a);
     f.hw = fsim_hw_read(f.a, d, fsim_printf(f.a, "%s/hwmodels/h100-sxm5-80gb.yaml", FUSESIM_SOURCE_DIR));
-    f.g = fsim_graph_parse(f.a, d, "test.yaml", text, strlen(text), NULL, 0);
+    f.g = fsim_graph_parse(f.a, d, "test.yaml", text, strlen(text), NULL);
     if (!f.hw || !f.g)
         fsim_diag_print(d, stderr, true);
     assert_true(f.hw && f.g);

@@ -23,7 +23,7 @@ static const fsim_graph *graph_of(fsim_arena *a, const char *workload)
     size_t bytes = 0;
     const char *why = "", *path = fsim_printf(a, "%s/workloads/%s.yaml", FUSESIM_SOURCE_DIR, workload);
     const char *text = fsim_read_file(a, path, &bytes, &why);
-    const fsim_graph *g = text ? fsim_graph_parse(a, fsim_diag_new(a), path, text, bytes, NULL, 0) : NULL;
+    const fsim_graph *g = text ? fsim_graph_parse(a, fsim_diag_new(a), path, text, bytes, NULL) : NULL;
     if (!g)
         fail_msg("%s: %s", workload, why);
     return g;

@@ -282,7 +282,7 @@ static const char *looped_text(const program *p, fsim_arena *a)
 static fsim_graph *parse(fsim_arena *a, const char *text)
 {
     fsim_diag *d = fsim_diag_new(a);
-    fsim_graph *g = fsim_graph_parse(a, d, "test.yaml", text, strlen(text), NULL, 0);
+    fsim_graph *g = fsim_graph_parse(a, d, "test.yaml", text, strlen(text), NULL);
     if (!g) {
         print_message("%s\n", text);
         fsim_diag_print(d, stderr, true);
@@ -401,7 +401,7 @@ static void what_cannot_be_mapped_is_said(void **unused)
         fsim_diag *d = fsim_diag_new(a);
         char *said = NULL;
         size_t length = 0;
-        assert_null(fsim_graph_parse(a, d, "test.yaml", refused[i].text, strlen(refused[i].text), NULL, 0));
+        assert_null(fsim_graph_parse(a, d, "test.yaml", refused[i].text, strlen(refused[i].text), NULL));
         FILE *out = open_memstream(&said, &length);
         fsim_diag_print(d, out, true);
         fclose(out);

@@ -172,23 +172,27 @@ static void fitted_files_keep_the_rest(void **state)
     fsim_fit f = {.group = &fsim_fit_groups[0], .rows = 9, .fitted_keys = 2, .files = "runs.csv"};
     f.key[0] = (fsim_fitted_key){.key = FSIM_HW_DRAM_BANDWIDTH, .after = 200.04e9, .spread = 0.012, .rows = 9};
     f.key[1] = (fsim_fitted_key){.key = FSIM_HW_CALL_STREAM, .after = 12.34e-6, .spread = 0.5, .rows = 9};
-    const char *once = fsim_calibrated_text(a, text, hw, &f, 1, "2026-01-02", "fusesim calibrate --hw x (2026-01-02)");
+    const char *once = fsim_calibrated_text(
+        a, text, hw, &f, 1, &(fsim_calibration_note){"2026-01-02", "fusesim calibrate --hw x (2026-01-02)"});
     assert_non_null(strstr(once, "# A comment.\n# Fitted by: fusesim calibrate --hw x (2026-01-02)\nname: x\nsms: "
                                  "{value: 4, source: counted}\ndram_bandwidth:"));
     assert_non_null(strstr(once, "achieved: 200 GB/s, spread: 0.012, source: \""));
     assert_non_null(strstr(once, "achieved fitted: runs.csv, 9 rows of streaming, 2026-01-02\"}\n# another "
                                  "comment\npower_limit: {value: 70 W, source: data sheet}\ncall_overhead_stream:"));
     assert_null(strstr(once, "somebody"));
-    const char *twice = fsim_calibrated_text(a, once, hw, &f, 1, "2026-03-04", "fusesim calibrate --hw x (2026-03-04)");
+    const char *twice = fsim_calibrated_text(
+        a, once, hw, &f, 1, &(fsim_calibration_note){"2026-03-04", "fusesim calibrate --hw x (2026-03-04)"});
     assert_int_equal(lines_with(twice, "# Fitted by"), 1); /* the same command, another day */
     assert_int_equal(lines_with(twice, "dram_bandwidth:"), 1);
     assert_int_equal(lines_with(twice, "call_overhead_stream:"), 1);
-    assert_int_equal(
-        lines_with(fsim_calibrated_text(a, twice, hw, &f, 1, "2026-03-04", "fusesim calibrate --hw y (2026-03-04)"),
-                   "# Fitted by"),
-        2);
+    assert_int_equal(lines_with(fsim_calibrated_text(
+                                    a, twice, hw, &f, 1,
+                                    &(fsim_calibration_note){"2026-03-04", "fusesim calibrate --hw y (2026-03-04)"}),
+                                "# Fitted by"),
+                     2);
     f.refused = "it is";
-    assert_null(strstr(fsim_calibrated_text(a, text, hw, &f, 1, "2026-01-02", "z"), "200 GB/s"));
+    assert_null(
+        strstr(fsim_calibrated_text(a, text, hw, &f, 1, &(fsim_calibration_note){"2026-01-02", "z"}), "200 GB/s"));
     fsim_arena_free(a);
 }
 
@@ -222,7 +226,7 @@ static void intervals_hold_what_they_are_around(void **state)
     size_t bytes;
     const char *why, *path = FUSESIM_SOURCE_DIR "/workloads/bert_layer.yaml",
                      *text = fsim_read_file(a, path, &bytes, &why);
-    const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), path, text, bytes, NULL, 0);
+    const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), path, text, bytes, NULL);
     fsim_hw *hw = gpu(a, "h100-sxm5-80gb");
     const fsim_options options = {.time_limit_s = 0.1};
     fsim_problem p = fsim_problem_of(g, hw, &options, a);
@@ -258,7 +262,7 @@ static void common_errors_cancel_in_speedups(void **state)
         "  - {op: relu, in: x, out: a}\n  - {op: relu, in: a, out: b}\n  - {op: neg, in: b, out: c}\noutputs: [a, c]\n";
     (void)state;
     fsim_arena *a = fsim_arena_new();
-    const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "three.yaml", text, strlen(text), NULL, 0);
+    const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "three.yaml", text, strlen(text), NULL);
     assert_non_null(g);
     fsim_hw *hw = gpu(a, "h100-sxm5-80gb");
     const fsim_options options = {.time_limit_s = 1};

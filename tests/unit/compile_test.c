@@ -26,7 +26,7 @@ static bench plan(const char *text, int jobs)
 {
     bench b = {.a = fsim_arena_new()};
     fsim_diag *d = fsim_diag_new(b.a);
-    b.g = fsim_graph_parse(b.a, d, "test.yaml", text, strlen(text), NULL, 0);
+    b.g = fsim_graph_parse(b.a, d, "test.yaml", text, strlen(text), NULL);
     const fsim_hw *hw = fsim_hw_read(b.a, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml");
     if (!b.g || !hw)
         fsim_diag_print(d, stderr, false);

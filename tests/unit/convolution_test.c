@@ -58,7 +58,7 @@ static bench set_up(const char *hw, const layer *l, const char *before, const ch
         before ? "p" : "x", list(b.a, NULL, axes, l->stride), list(b.a, NULL, axes, l->dilation), (long long)l->groups,
         l->compute ? fsim_printf(b.a, ", compute: %s", l->compute) : "",
         behind ? fsim_printf(b.a, "  - {op: %s, in: y, out: z}\n", behind) : "", behind ? "z" : "y");
-    b.g = fsim_graph_parse(b.a, d, "layer.yaml", text, strlen(text), NULL, 0);
+    b.g = fsim_graph_parse(b.a, d, "layer.yaml", text, strlen(text), NULL);
     b.hw = fsim_hw_read(b.a, d, fsim_printf(b.a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, hw));
     if (!b.g || !b.hw)
         fsim_diag_print(d, stderr, false);
@@ -67,7 +67,7 @@ static bench set_up(const char *hw, const layer *l, const char *before, const ch
     const fsim_limits limits = {.graph = b.g, .shared_per_block = INT64_C(200) << 10};
     fsim_refusal why;
     assert_true(b.g->node[b.node].gemm.convolution);
-    assert_true(fsim_group_of(&limits, &b.node, 1, NULL, NULL, b.a, &b.group, &why));
+    assert_true(fsim_group_of(&limits, &(fsim_selection){.node = &b.node, .count = 1}, b.a, &b.group, &why));
     return b;
 }
 

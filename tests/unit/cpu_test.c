@@ -360,21 +360,21 @@ static void measuring_interleaves(void **state)
     const fsim_cpu_call fused = {&m->kernel[FUSED], args},
                         steps[] = {{&m->kernel[0], args}, {&m->kernel[1], args}, {&m->kernel[2], args}};
     const fsim_cpu_work work[] = {{&fused, 1}, {steps, STEPS}};
-    const fsim_cpu_how quick = {.rounds = 5};
-    fsim_cpu_measurement got;
+    const fsim_cpu_how quick = {.compiler = &how, .rounds = 5};
     const char *why = "";
-    assert_true(fsim_cpu_measure(p, work, 2, &quick, &how, a, &got, &why));
-    assert_int_equal(got.rounds, 5);
-    assert_int_equal(got.copy.samples, 10);
+    const fsim_cpu_measurement *got = fsim_cpu_measure(p, work, 2, &quick, a, &why);
+    assert_non_null(got);
+    assert_int_equal(got->rounds, 5);
+    assert_int_equal(got->copy.samples, 10);
     for (int w = 0; w < 2; w++) {
-        assert_int_equal(got.work[w].cold.samples, 5);
-        assert_true(got.work[w].cold.least_s > 0 && got.work[w].warm.low_s <= got.work[w].warm.high_s &&
-                    got.work[w].cold_copies.median > 0);
+        assert_int_equal(got->work[w].cold.samples, 5);
+        assert_true(got->work[w].cold.least_s > 0 && got->work[w].warm.low_s <= got->work[w].warm.high_s &&
+                    got->work[w].cold_copies.median > 0);
     }
     print_message("unfused / fused: cold %.2f, warm %.2f; copy %.1f GB/s; empty launch %.2f us\n",
-                  got.work[1].cold.median_s / got.work[0].cold.median_s,
-                  got.work[1].warm.median_s / got.work[0].warm.median_s, 2e-9 * got.copy_bytes / got.copy.median_s,
-                  1e6 * got.dispatch.median_s);
+                  got->work[1].cold.median_s / got->work[0].cold.median_s,
+                  got->work[1].warm.median_s / got->work[0].warm.median_s, 2e-9 * got->copy_bytes / got->copy.median_s,
+                  1e6 * got->dispatch.median_s);
     fsim_cpu_memory_free(x, N * 4);
     fsim_cpu_memory_free(y, N * 4);
     fsim_cpu_pool_free(p);

@@ -71,7 +71,7 @@ static one_group set_up(const library_case *c)
     one_group s = {.a = fsim_arena_new()};
     fsim_diag *d = fsim_diag_new(s.a);
     const char *text = fsim_printf(s.a, "%s%s", tensors, c->operators);
-    s.g = fsim_graph_parse(s.a, d, "epilogue.yaml", text, strlen(text), NULL, 0);
+    s.g = fsim_graph_parse(s.a, d, "epilogue.yaml", text, strlen(text), NULL);
     s.hw = fsim_hw_read(s.a, d, fsim_printf(s.a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, c->hw));
     if (!s.g || !s.hw)
         fsim_diag_print(d, stderr, false);

@@ -16,7 +16,7 @@
 static fsim_graph *parse(fsim_arena *a, const char *text, const fsim_binding *set, int sets)
 {
     fsim_diag *d = fsim_diag_new(a);
-    fsim_graph *g = fsim_graph_parse(a, d, "test.yaml", text, strlen(text), set, sets);
+    fsim_graph *g = fsim_graph_parse(a, d, "test.yaml", text, strlen(text), &(fsim_bindings){set, sets});
     if (!g)
         fsim_diag_print(d, stderr, true);
     return g;
@@ -184,7 +184,7 @@ static void growth_is_limited(void **unused)
     for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
         fsim_arena *a = fsim_arena_new();
         fsim_diag *d = fsim_diag_new(a);
-        assert_null(fsim_graph_parse(a, d, "test.yaml", text[i], strlen(text[i]), NULL, 0));
+        assert_null(fsim_graph_parse(a, d, "test.yaml", text[i], strlen(text[i]), NULL));
         assert_int_equal(fsim_errors(d), 1);
         fsim_arena_free(a);
     }

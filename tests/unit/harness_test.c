@@ -26,7 +26,7 @@ static one_group set_up(const char *hw, const char *dtype, const char *operators
                                    "  w: {shape: [2048, 2048], dtype: %s, role: weight}\n"
                                    "  b: {shape: [2048], dtype: %s, role: weight}\noperators:\n%soutputs: [y]\n",
                                    dtype, dtype, dtype, operators);
-    s.software.graph = fsim_graph_parse(s.a, d, "product.yaml", text, strlen(text), NULL, 0);
+    s.software.graph = fsim_graph_parse(s.a, d, "product.yaml", text, strlen(text), NULL);
     s.software.hw = fsim_hw_read(s.a, d, fsim_printf(s.a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, hw));
     if (!s.software.graph || !s.software.hw)
         fsim_diag_print(d, stderr, false);

@@ -445,7 +445,7 @@ static imported import_file(const char *trace, const char *workload, fsim_strate
     assert_true(fsim_profile_read(m.a, d, path, file->text, file->bytes, &m.p));
     fsim_unmap(file);
     const char *text = fsim_read_file(m.a, yaml, &bytes, &why);
-    const fsim_graph *g = fsim_graph_parse(m.a, d, yaml, text, bytes, NULL, 0);
+    const fsim_graph *g = fsim_graph_parse(m.a, d, yaml, text, bytes, NULL);
     const fsim_hw *hw = fsim_hw_read(m.a, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml");
     assert_true(g && hw);
     const fsim_options how = {.strategy = strategy, .regime = FSIM_REGIME_KERNEL, .time_limit_s = 0.1};

@@ -181,7 +181,7 @@ static void random_graphs(void **state_)
         fsim_diag *quiet = fsim_diag_new(a);
         state = (uint64_t)seed;
         const char *text = random_workload(a, 3 + (int)draw(12));
-        const fsim_graph *g = fsim_graph_parse(a, quiet, "random.yaml", text, strlen(text), NULL, 0);
+        const fsim_graph *g = fsim_graph_parse(a, quiet, "random.yaml", text, strlen(text), NULL);
         const fsim_options options = {.strategy = FSIM_STRATEGY_OPTIMAL,
                                       .regime = FSIM_REGIME_STREAM,
                                       .time_limit_s = 0.02}; /* any plan will do */
@@ -219,7 +219,7 @@ static const fsim_graph *two_dimensions(const char *dtype, int rows, int columns
         a,
         "name: plans\ntensors:\n  x: {shape: [%d, %d], dtype: %s, role: input}\noperators:\n  - {%s}\noutputs: [y]\n",
         rows, columns, dtype, op);
-    const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "plans.yaml", text, strlen(text), NULL, 0);
+    const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "plans.yaml", text, strlen(text), NULL);
     assert_non_null(g);
     return g;
 }

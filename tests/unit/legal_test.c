@@ -351,7 +351,7 @@ static void lives_and_walks(void **unused)
         fsim_arena *a = fsim_arena_new();
         const char *text = fsim_printf(a, "%s%s", tensors, row[i].operators);
         fsim_diag *d = fsim_diag_new(a);
-        const fsim_graph *g = fsim_graph_parse(a, d, "case.yaml", text, strlen(text), NULL, 0);
+        const fsim_graph *g = fsim_graph_parse(a, d, "case.yaml", text, strlen(text), NULL);
         if (!g)
             fsim_diag_print(d, stderr, true);
         assert_non_null(g);
@@ -378,7 +378,7 @@ static void rules_and_templates(void **unused)
         fsim_arena *a = fsim_arena_new();
         fsim_diag *d = fsim_diag_new(a);
         const char *text = fsim_printf(a, "%s%s", tensors, c->operators);
-        const fsim_graph *g = fsim_graph_parse(a, d, "case.yaml", text, strlen(text), NULL, 0);
+        const fsim_graph *g = fsim_graph_parse(a, d, "case.yaml", text, strlen(text), NULL);
         if (!g)
             fsim_diag_print(d, stderr, true);
         assert_non_null(g);
@@ -450,7 +450,7 @@ static void weights_take_scales_in(void **unused)
             "  beta: {shape: [64], dtype: f32, role: weight}\n  mu: {shape: [64], dtype: f32, role: weight}\n"
             "  var: {shape: [64], dtype: f32, role: weight}\n  rows: {shape: [64, 1], dtype: f32, role: weight}\n";
         const char *text = fsim_printf(a, "%s%s%s", vectors, tensors + strlen("tensors:\n"), folds[i].operators);
-        const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "case.yaml", text, strlen(text), NULL, 0);
+        const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "case.yaml", text, strlen(text), NULL);
         assert_non_null(g);
         for (int strict = 0; strict < 2; strict++) {
             int node[16];
@@ -481,7 +481,7 @@ static void final_refusals_are_final(void **unused)
             continue;
         fsim_arena *a = fsim_arena_new();
         const char *text = fsim_printf(a, "%s%s", tensors, c->operators);
-        const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "case.yaml", text, strlen(text), NULL, 0);
+        const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "case.yaml", text, strlen(text), NULL);
         const fsim_limits limits = {g, 163 << 10, c->strict};
         int node[16], some[16], count = 0;
         char *names = fsim_strdup(a, c->set);
@@ -496,7 +496,7 @@ static void final_refusals_are_final(void **unused)
                 if (subset >> k & 1)
                     some[n++] = node[k];
             const fsim_mark mark = fsim_save(a);
-            if (!fsim_group_of(&limits, some, n, NULL, NULL, a, &made, &why)) {
+            if (!fsim_group_of(&limits, &(fsim_selection){.node = some, .count = n}, a, &made, &why)) {
                 partial++;
                 if (why.final)
                     print_message("%s: %s\n", c->idea, fsim_refusal_text(g, &why, a));

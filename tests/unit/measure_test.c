@@ -369,7 +369,7 @@ static void gates_hold_or_fail(void **state)
                  {"norm:mape=100%", false, 0, NAN},
                  {"v100:mape=100%", false, 0, NAN},
                  {"rank=0.1", false, 0, NAN}};
-    static const char *const hw[] = {"t4", "v100"};
+    static const char *hw[] = {"t4", "v100"};
     (void)state;
     fsim_arena *a = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(a);
@@ -379,7 +379,7 @@ static void gates_hold_or_fail(void **state)
         fsim_gate g;
         fsim_row_group group;
         assert_true(fsim_gate_read(a, d, cases[i].text, &fsim_row_gates, &g));
-        assert_true(fsim_row_group_of(a, d, &rows, hw, 2, &g, &group));
+        assert_true(fsim_row_group_of(a, d, &rows, &(fsim_words){hw, 2, 2}, &g, &group));
         fsim_row_gate_try(&(fsim_evaluated_rows){e, 4, NULL, 0}, &group, a, &g);
         if (g.passed != cases[i].passes || g.count != cases[i].rows)
             fail_msg("%s: %s", cases[i].text, g.says);
@@ -410,7 +410,7 @@ static void gates_of_speedups(void **state)
         fsim_gate g;
         fsim_row_group group;
         assert_true(fsim_gate_read(a, d, cases[i].text, &fsim_row_gates, &g) &&
-                    fsim_row_group_of(a, d, &rows, NULL, 0, &g, &group));
+                    fsim_row_group_of(a, d, &rows, &(fsim_words){0}, &g, &group));
         fsim_row_gate_try(&(fsim_evaluated_rows){e, PAIRED, p, pairs}, &group, a, &g);
         if (g.passed != cases[i].passes)
             fail_msg("%s: %s", cases[i].text, g.says);
@@ -443,7 +443,7 @@ static void gates_that_are_none(void **state)
         fsim_gate g;
         fsim_row_group group;
         assert_false(fsim_gate_read(a, d, bad[i][0], &fsim_row_gates, &g) &&
-                     fsim_row_group_of(a, d, &rows, NULL, 0, &g, &group));
+                     fsim_row_group_of(a, d, &rows, &(fsim_words){0}, &g, &group));
         char *said = diagnostics(d);
         if (!strstr(said, bad[i][1]))
             fail_msg("%s: no '%s' in: %s", bad[i][0], bad[i][1], said);
@@ -473,7 +473,7 @@ static fsim_evaluated *predicted(fsim_arena *a, const fsim_measurements *rows, i
 static void predictions_do_not_depend_on_company(void **state)
 {
     static const char *const workloads[] = {"ops/relu", "ops/softmax", "ops/layer_norm", "ops/add", "mlp"};
-    static const char *const hw[] = {"t4", "a100-sxm4-40gb"};
+    static const char *hw[] = {"t4", "a100-sxm4-40gb"};
     static const fsim_strategy strategies[] = {FSIM_STRATEGY_EAGER, FSIM_STRATEGY_INDUCTOR};
     enum { COUNT = 5 * 2 * 2 * 3 };
     (void)state;

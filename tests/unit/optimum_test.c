@@ -156,7 +156,7 @@ static void optimum_is_the_least_of_all(void **unused)
         const char *text = random_workload(a, turns_of_block > 1 ? n / turns_of_block - 1 + (n < 6) : n, shape[s].rows,
                                            shape[s].columns, turns_of_block);
         const fsim_hw *hw = fsim_hw_read(a, d, gpus[turn % 3]);
-        const fsim_graph *g = fsim_graph_parse(a, d, "random.yaml", text, strlen(text), NULL, 0);
+        const fsim_graph *g = fsim_graph_parse(a, d, "random.yaml", text, strlen(text), NULL);
         if (!hw || !g)
             fsim_diag_print(d, stderr, false);
         assert_non_null(hw);
@@ -317,7 +317,7 @@ static void once_missed(void **unused)
             fsim_diag *d = fsim_diag_new(a);
             const fsim_hw *hw =
                 fsim_hw_read(a, d, fsim_printf(a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, gpus[turn % 6]));
-            const fsim_graph *g = fsim_graph_parse(a, d, "missed.yaml", text[i], strlen(text[i]), NULL, 0);
+            const fsim_graph *g = fsim_graph_parse(a, d, "missed.yaml", text[i], strlen(text[i]), NULL);
             assert_true(hw && g);
             const fsim_options o = {.regime = (fsim_regime)(turn / 6 % FSIM_REGIME_COUNT),
                                     .time_limit_s = 20,
@@ -365,7 +365,7 @@ static void products_keep_to_the_bounds(void **unused)
             fsim_arena *a = fsim_arena_new();
             fsim_diag *d = fsim_diag_new(a);
             const fsim_hw *hw = fsim_hw_read(a, d, fsim_printf(a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, gpus[h]));
-            const fsim_graph *g = fsim_graph_parse(a, d, "product.yaml", text[i], strlen(text[i]), NULL, 0);
+            const fsim_graph *g = fsim_graph_parse(a, d, "product.yaml", text[i], strlen(text[i]), NULL);
             assert_true(hw && g && g->nodes <= 2);
             const fsim_limits limits = fsim_problem_of(g, hw, &(fsim_options){0}, a).limits;
             const int node[] = {0, 1};
@@ -407,7 +407,7 @@ static void order_lowers_the_peak(void **unused)
     fsim_arena *a = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(a);
     const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/t4.yaml");
-    const fsim_graph *g = fsim_graph_parse(a, d, "branches.yaml", text, strlen(text), NULL, 0);
+    const fsim_graph *g = fsim_graph_parse(a, d, "branches.yaml", text, strlen(text), NULL);
     const fsim_options o = {
         .regime = FSIM_REGIME_STREAM, .time_limit_s = 20, .no_recompute = true, .objective = FSIM_MINIMISE_MEMORY};
     const fsim_prediction p = fsim_predict(g, hw, &o, a);

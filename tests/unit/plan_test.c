@@ -35,7 +35,7 @@ static bench open_bench(const char *workload, const char *hw)
     const char *why, *path = fsim_printf(b.a, "%s/workloads/%s.yaml", FUSESIM_SOURCE_DIR, workload);
     char *text = fsim_read_file(b.a, path, &bytes, &why);
     assert_non_null(text);
-    b.g = fsim_graph_parse(b.a, d, path, text, bytes, NULL, 0);
+    b.g = fsim_graph_parse(b.a, d, path, text, bytes, NULL);
     b.hw = fsim_hw_read(b.a, d, fsim_printf(b.a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, hw));
     assert_true(b.g && b.hw);
     b.p = fsim_problem_of(b.g, b.hw, &b.how, b.a);
@@ -52,7 +52,7 @@ static int64_t unfused_reads(const char *hw, const char *operators, double share
     const long long rows = (long long)(share * fsim_l2_effective(b.hw)) / 4096;
     const char *text = fsim_printf(
         b.a, "name: t\ntensors:\n  x: {shape: [%lld, 1024], dtype: f32, role: input}\noperators:\n%s", rows, operators);
-    b.g = fsim_graph_parse(b.a, fsim_diag_new(b.a), "t.yaml", text, strlen(text), NULL, 0);
+    b.g = fsim_graph_parse(b.a, fsim_diag_new(b.a), "t.yaml", text, strlen(text), NULL);
     assert_non_null(b.g);
     const fsim_prediction p = fsim_predict(b.g, b.hw, &b.how, b.a);
     const int64_t times = (int64_t)p.plan[FSIM_STRATEGY_UNFUSED].dram_read_bytes / (rows * 4096);
@@ -326,7 +326,7 @@ static bench open_products(int count, int64_t size, const char *dtype, const cha
     for (int i = 0; i < count; i++)
         text = fsim_printf(b.a, "%s  - {op: matmul, in: [%s, w], out: y%d}\n", text,
                            i ? fsim_printf(b.a, "y%d", i - 1) : "x", i);
-    b.g = fsim_graph_parse(b.a, fsim_diag_new(b.a), "t.yaml", text, strlen(text), NULL, 0);
+    b.g = fsim_graph_parse(b.a, fsim_diag_new(b.a), "t.yaml", text, strlen(text), NULL);
     assert_non_null(b.g);
     return b;
 }

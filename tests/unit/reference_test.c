@@ -26,7 +26,7 @@ static subject interpret_with(const char *path, const char *text, size_t bytes, 
 {
     subject s = {.a = fsim_arena_new()};
     fsim_diag *d = fsim_diag_new(s.a);
-    s.g = fsim_graph_parse(s.a, d, path, text, bytes, set, sets);
+    s.g = fsim_graph_parse(s.a, d, path, text, bytes, &(fsim_bindings){set, sets});
     if (!s.g)
         fsim_diag_print(d, stderr, true);
     assert_non_null(s.g);
@@ -735,7 +735,7 @@ static void real_graphs_are_finite(void **state)
         *strchr(name, '"') = '\0';
         char *text = fsim_read_file(scratch, fsim_printf(scratch, "%s%s.yaml", root, name), &bytes, &why);
         assert_non_null(text);
-        const fsim_graph *g = fsim_graph_parse(scratch, d, name, text, bytes, NULL, 0);
+        const fsim_graph *g = fsim_graph_parse(scratch, d, name, text, bytes, NULL);
         assert_non_null(g);
         if (fsim_reference_bytes(g) < 3e7 && g->contraction_flops < 3e7) {
             fsim_reference *r = fsim_reference_of(g, 1);
@@ -845,7 +845,7 @@ static void an_operator_without_a_reference_is_named(void **unused)
     (void)unused;
     fsim_arena *a = fsim_arena_new();
     static const char text[] = "tensors: {x: {shape: [4], dtype: f32}}\noperators: [{op: exp, in: x, out: y}]\n";
-    fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "test.yaml", text, sizeof text - 1, NULL, 0);
+    fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "test.yaml", text, sizeof text - 1, NULL);
     assert_non_null(g);
     assert_null(fsim_reference_lacks(g));
     g->node[0].op = FSIM_OP_SOFTMAX;

@@ -205,7 +205,7 @@ static void shorten(char *text)
 static void check_text(fsim_arena *a, const char *path, char *text, size_t bytes, const fsim_hw *hw)
 {
     shorten(text);
-    const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), path, text, bytes, NULL, 0);
+    const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), path, text, bytes, NULL);
     assert_non_null(g);
     /* hardly any search: what counts is how kernels are laid out, not which plan is best */
     const fsim_options options = {

@@ -94,7 +94,7 @@ static fixture load(const char *text)
     fixture f = {.a = fsim_arena_new()};
     fsim_diag *d = fsim_diag_new(f.a);
     f.hw = fsim_hw_parse(f.a, d, "tiny.yaml", hw_text, strlen(hw_text));
-    f.g = fsim_graph_parse(f.a, d, "random.yaml", text, strlen(text), NULL, 0);
+    f.g = fsim_graph_parse(f.a, d, "random.yaml", text, strlen(text), NULL);
     if (!f.hw || !f.g)
         fsim_diag_print(d, stderr, false);
     assert_non_null(f.hw);
@@ -548,7 +548,8 @@ static void costs_are_monotone(void **unused)
             fsim_refusal why;
             for (int n = 0; n < f.g->nodes; n++)
                 stored[n] = n == f.g->nodes - 1 || (extra >> n & 1);
-            if (!fsim_group_of(&limits, node, f.g->nodes, stored, NULL, f.a, &group, &why)) {
+            if (!fsim_group_of(&limits, &(fsim_selection){.node = node, .count = f.g->nodes, .stored = stored}, f.a,
+                               &group, &why)) {
                 assert_int_not_equal(extra, 0);
                 continue;
             }

@@ -182,7 +182,7 @@ static int generate(const fsim_hw *hw, int i)
 {
     fsim_diag *d = fsim_diag_new(arena);
     const char *text = fsim_printf(arena, "name: threads\n%soutputs: [%s]\n", cases[i].text, cases[i].outputs);
-    const fsim_graph *g = fsim_graph_parse(arena, d, cases[i].name, text, strlen(text), NULL, 0);
+    const fsim_graph *g = fsim_graph_parse(arena, d, cases[i].name, text, strlen(text), NULL);
     if (!g)
         fsim_diag_print(d, stderr, false);
     assert_non_null(g);

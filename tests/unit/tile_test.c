@@ -342,7 +342,7 @@ static subject subject_of(const tile_case *c, fsim_arena *a)
     fsim_diag *d = fsim_diag_new(a);
     char *text = fsim_new(a, char, TEXT);
     write_workload(c, text);
-    subject s = {.g = fsim_graph_parse(a, d, c->name, text, strlen(text), NULL, 0)};
+    subject s = {.g = fsim_graph_parse(a, d, c->name, text, strlen(text), NULL)};
     if (!s.g)
         fsim_diag_print(d, stdout, false);
     assert_non_null(s.g);

@@ -207,7 +207,7 @@ static void kernels_read_what_they_touch(void **unused)
         fsim_diag *d = fsim_diag_new(a);
         char text[2048];
         snprintf(text, sizeof text, "%s%s", tensors, cases[k].text);
-        fsim_graph *g = fsim_graph_parse(a, d, "case.yaml", text, strlen(text), NULL, 0);
+        fsim_graph *g = fsim_graph_parse(a, d, "case.yaml", text, strlen(text), NULL);
         assert_non_null(g);
         int node[8];
         fsim_group group;
@@ -262,14 +262,14 @@ static void windows_compute_their_taps(void **unused)
                 }
         fsim_arena *a = fsim_arena_new();
         fsim_diag *d = fsim_diag_new(a);
-        const fsim_graph *g = fsim_graph_parse(a, d, "pool.yaml", text, strlen(text), NULL, 0);
+        const fsim_graph *g = fsim_graph_parse(a, d, "pool.yaml", text, strlen(text), NULL);
         assert_non_null(g);
         const fsim_limits limits = {g, 99 << 10, false};
         const int node[2] = {0, 1};
         fsim_group made;
         fsim_refusal why;
         if (g->node[1].arg[0].how == FSIM_READ_WINDOW) { /* one window over everything is a reduction */
-            assert_true(fsim_group_of(&limits, node, 2, NULL, NULL, a, &made, &why));
+            assert_true(fsim_group_of(&limits, &(fsim_selection){.node = node, .count = 2}, a, &made, &why));
             assert_int_equal(made.member[0].evaluations, computed);
             if (pad == 0 || stride <= taps) /* windows that leave gaps and need padding count the gaps */
                 assert_int_equal(fsim_read_traffic(g, &made.read[0], 32, 0, 1e9).compulsory_bytes, 4 * elements);
@@ -311,7 +311,7 @@ static void gathers_compute_what_they_take(void **unused)
                                        "  bias: {shape: [12], dtype: f32, role: input}\n  index: {shape: [5], dtype: "
                                        "i64, role: input}\noperators:\n%s",
                                        row[i].operators);
-        const fsim_graph *g = fsim_graph_parse(a, d, "gather.yaml", text, strlen(text), NULL, 0);
+        const fsim_graph *g = fsim_graph_parse(a, d, "gather.yaml", text, strlen(text), NULL);
         assert_non_null(g);
         int node[8];
         for (int n = 0; n < g->nodes; n++)
@@ -319,7 +319,7 @@ static void gathers_compute_what_they_take(void **unused)
         const fsim_limits limits = {g, 99 << 10, false};
         fsim_group made;
         fsim_refusal why;
-        assert_true(fsim_group_of(&limits, node, g->nodes, NULL, NULL, a, &made, &why));
+        assert_true(fsim_group_of(&limits, &(fsim_selection){.node = node, .count = g->nodes}, a, &made, &why));
         assert_int_equal(made.member[0].evaluations, row[i].evaluations);
         for (int r = 0; r < made.reads; r++) {
             const char *name = g->tensor[made.read[r].tensor].name;
@@ -487,7 +487,7 @@ static void pieces_equal_the_walk(void **unused)
                 text = fsim_printf(a, "%s  t%d: {shape: [%d, %d], dtype: f32, role: input}\n", text, i, t.node[i].rows,
                                    t.node[i].columns);
         text = fsim_printf(a, "%soperators:\n%s", text, t.text);
-        const fsim_graph *g = fsim_graph_parse(a, d, "tree.yaml", text, strlen(text), NULL, 0);
+        const fsim_graph *g = fsim_graph_parse(a, d, "tree.yaml", text, strlen(text), NULL);
         if (!g)
             fsim_diag_print(d, stderr, false);
         assert_non_null(g);
@@ -497,7 +497,8 @@ static void pieces_equal_the_walk(void **unused)
         fsim_group made;
         fsim_refusal why;
         const fsim_limits limits = {g, 99 << 10, false};
-        const bool ok = g->nodes > 0 && fsim_group_of(&limits, node, g->nodes, NULL, NULL, a, &made, &why);
+        const bool ok =
+            g->nodes > 0 && fsim_group_of(&limits, &(fsim_selection){.node = node, .count = g->nodes}, a, &made, &why);
         legal += ok;
         refused += !ok;
         for (int i = 0; ok && i < made.members; i++) {

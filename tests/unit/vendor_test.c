@@ -111,7 +111,7 @@ static void calls(void **unused)
         fsim_arena *a = fsim_arena_new();
         const char *text = fsim_printf(a, "%s%s", tensors, c->operators), *why = NULL;
         fsim_diag *d = fsim_diag_new(a);
-        const fsim_graph *g = fsim_graph_parse(a, d, "case.yaml", text, strlen(text), NULL, 0);
+        const fsim_graph *g = fsim_graph_parse(a, d, "case.yaml", text, strlen(text), NULL);
         if (!g)
             fsim_diag_print(d, stderr, true);
         assert_non_null(g);

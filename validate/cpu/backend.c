@@ -112,25 +112,26 @@ static bool measure(fsim_device *d, fsim_device_work *w, fsim_fault *fault)
 {
     static const double usual_budget_s = 4;
     const host *h = d->self;
-    const fsim_cpu_how how = {.rounds = w->samples, .most_s = w->budget_s > 0 ? w->budget_s : usual_budget_s};
+    const fsim_cpu_how how = {
+        .compiler = &h->compiler, .rounds = w->samples, .most_s = w->budget_s > 0 ? w->budget_s : usual_budget_s};
     fsim_cpu_work *work = fsim_new(d->a, fsim_cpu_work, w->plans + w->kernels + 1);
-    fsim_cpu_measurement x;
     const char *why = "";
     for (int i = 0; i < w->plans; i++)
         work[i] = work_of(w->plan[i].kernel, w->plan[i].kernels, d->a);
     for (int i = 0; i < w->kernels; i++)
         work[w->plans + i] = work_of(&w->kernel[i], 1, d->a);
-    if (!fsim_cpu_measure(h->pool, work, w->plans + w->kernels, &how, &h->compiler, d->a, &x, &why))
+    const fsim_cpu_measurement *x = fsim_cpu_measure(h->pool, work, w->plans + w->kernels, &how, d->a, &why);
+    if (!x)
         return fsim_fail(fault, d->a, FSIM_UNAVAILABLE, "%s", why);
     for (int i = 0; i < w->plans; i++)
-        w->of_plan[i] = (fsim_measured_plan){.stream = x.work[i].cold};
+        w->of_plan[i] = (fsim_measured_plan){.stream = x->work[i].cold};
     for (int i = 0; i < w->kernels; i++) {
         w->of_kernel[i] = fsim_not_measured();
-        w->of_kernel[i].cold = x.work[w->plans + i].cold;
-        w->of_kernel[i].warm = x.work[w->plans + i].warm;
+        w->of_kernel[i].cold = x->work[w->plans + i].cold;
+        w->of_kernel[i].warm = x->work[w->plans + i].warm;
     }
-    w->dram_bytes_per_s = 2 * x.copy_bytes / x.copy.median_s;
-    w->disturbed = x.disturbed;
+    w->dram_bytes_per_s = 2 * x->copy_bytes / x->copy.median_s;
+    w->disturbed = x->disturbed;
     return true;
 }
 

@@ -92,8 +92,9 @@ typedef struct {
 } fsim_cpu_work;
 
 typedef struct {
-    int rounds;    /* 0: 15; each runs every work once cold, once warm, in an order that turns */
-    double most_s; /* no further round is begun after so many seconds, but 3 are; 0: no limit */
+    const fsim_cpu_compiler *compiler; /* for the copy that measured times are compared with */
+    int rounds;    /* 0: 15; each runs every work once cold and once warm, and starts with another work */
+    double most_s; /* no round begins after so many seconds, but at least 3 do; 0: no limit */
     bool warm_only, cold_only;
 } fsim_cpu_how;
 
@@ -119,9 +120,10 @@ typedef struct {
                          memory were shared too, and times say little */
 } fsim_cpu_measurement;
 
-/* Runs each work once beforehand. False with *why set: not enough memory, no compiler for the copy. In a. */
-bool fsim_cpu_measure(fsim_cpu_pool *p, const fsim_cpu_work *work, int works, const fsim_cpu_how *how,
-                      const fsim_cpu_compiler *compiler, fsim_arena *a, fsim_cpu_measurement *out, const char **why);
+/* Times work[0, works), each of which runs once before that. NULL with *why set: not enough memory, or no compiler for
+ * the copy. In a. */
+const fsim_cpu_measurement *fsim_cpu_measure(fsim_cpu_pool *p, const fsim_cpu_work *work, int works,
+                                             const fsim_cpu_how *how, fsim_arena *a, const char **why);
 /* Seconds that the process's threads have had CPUs. Threads of a pool never rest for long, so that over a launch less
  * than threads x seconds means that others ran in their place. */
 double fsim_cpu_busy_s(void);

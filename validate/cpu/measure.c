@@ -204,9 +204,10 @@ static fsim_times copies(const samples *s, int works, double *scratch)
     return fsim_times_of(scratch, n);
 }
 
-bool fsim_cpu_measure(fsim_cpu_pool *p, const fsim_cpu_work *work, int works, const fsim_cpu_how *how,
-                      const fsim_cpu_compiler *compiler, fsim_arena *a, fsim_cpu_measurement *out, const char **why)
+const fsim_cpu_measurement *fsim_cpu_measure(fsim_cpu_pool *p, const fsim_cpu_work *work, int works,
+                                             const fsim_cpu_how *how, fsim_arena *a, const char **why)
 {
+    fsim_cpu_measurement *out = fsim_new(a, fsim_cpu_measurement, 1);
     bench b;
     const int rounds = how->rounds > 0 ? how->rounds : ROUNDS, room = rounds < LEAST_ROUNDS ? LEAST_ROUNDS : rounds;
     samples s = {fsim_new(a, double, works *room + 1),
@@ -216,7 +217,7 @@ bool fsim_cpu_measure(fsim_cpu_pool *p, const fsim_cpu_work *work, int works, co
                  room,
                  0};
     double *scratch = fsim_new(a, double, works *room + FLOOR_SAMPLES);
-    const bool good = open_bench(&b, p, compiler, a, why);
+    const bool good = open_bench(&b, p, how->compiler, a, why);
     const double start_s = fsim_now_s();
     for (int i = 0; i < works && good; i++) {
         copy_and_flush(&b, false);
@@ -237,5 +238,5 @@ bool fsim_cpu_measure(fsim_cpu_pool *p, const fsim_cpu_work *work, int works, co
         out->disturbed = works && s.rounds ? (double)s.disturbed / (works * s.rounds) : 0;
     }
     close_bench(&b);
-    return good;
+    return good ? out : NULL;
 }

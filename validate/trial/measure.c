@@ -16,6 +16,7 @@ typedef struct {
     fsim_device_kernel **kernel; /* per program; NULL: not generated, or failed */
     const char **wrong;          /* per program: why it does not compile */
     const char **failed;         /* per program: why it can't be run */
+    const char **differs; /* per program: how the library's result differs from our own kernel's; NULL: it does not */
     fsim_program *program;
     const fsim_kernel **planned; /* per program */
     fsim_trial_ran **ran;
@@ -121,6 +122,7 @@ static bool lay_out(fsim_device *d, fsim_trial *t, loaded *x, fsim_fault *fault)
                   .kernel = fsim_new(d->a, fsim_device_kernel *, most),
                   .wrong = fsim_new(d->a, const char *, most),
                   .failed = fsim_new(d->a, const char *, most),
+                  .differs = fsim_new(d->a, const char *, most),
                   .program = fsim_new(d->a, fsim_program, most),
                   .planned = fsim_new(d->a, const fsim_kernel *, most),
                   .ran = fsim_new(d->a, fsim_trial_ran *, most),
@@ -225,24 +227,23 @@ static bool compare_with_ours(fsim_device *d, const loaded *x, int at, const cha
     return good;
 }
 
-/* A program, once. What the library made of it is compared the first time. */
-static bool run_kernel(fsim_device *d, fsim_trial_plan *plan, int k, const loaded *x, int at, const char **differs,
-                       fsim_fault *fault)
+/* Runs kernel k of a plan, which is program `at`. Where a library runs it, its result is compared the first time. */
+static bool run_kernel(fsim_device *d, fsim_trial_plan *plan, int k, const loaded *x, int at, fsim_fault *fault)
 {
     const int same = x->same[at];
-    const char *apart = NULL;
+    const char *difference = NULL;
     bool good = true;
     if (!x->kernel[at] || x->failed[same])
         return true;
     if (same == at && plan->ran[k].library) {
-        good = compare_with_ours(d, x, at, &apart, fault);
-        if (apart)
-            differs[at] = fsim_printf(d->a, "%s by %s: %s", x->program[at].name, plan->ran[k].library, apart);
+        good = compare_with_ours(d, x, at, &difference, fault);
+        if (difference)
+            x->differs[at] = fsim_printf(d->a, "%s by %s: %s", x->program[at].name, plan->ran[k].library, difference);
     } else {
         good = d->backend->run(d, x->kernel[at], fault);
     }
-    if (differs[same] && !plan->differs)
-        plan->differs = differs[same];
+    if (x->differs[same] && !plan->differs)
+        plan->differs = x->differs[same];
     return good;
 }
 
@@ -288,7 +289,6 @@ static const char *failed_of(const fsim_trial_plan *plan, const loaded *x, int f
 static bool compare_plans(fsim_device *d, fsim_trial *t, const loaded *x, fsim_fault *fault)
 {
     first_outputs first = {fsim_new(d->a, void *, t->graph->tensors + 1), NULL};
-    const char **differs = fsim_new(d->a, const char *, x->programs + 1);
     int distinct = 0;
     bool good = true;
     for (int i = 0; i < t->plans; i++)
@@ -301,7 +301,7 @@ static bool compare_plans(fsim_device *d, fsim_trial *t, const loaded *x, fsim_f
         }
         for (int k = 0; k < plan->plan.kernels && good; k++) {
             fsim_fault why = {0};
-            if (!run_kernel(d, plan, k, x, x->first[i] + k, differs, &why)) {
+            if (!run_kernel(d, plan, k, x, x->first[i] + k, &why)) {
                 x->failed[x->same[x->first[i] + k]] = why.message;
                 good = !d->backend->lost(d);
             }

@@ -128,7 +128,8 @@ fsim_candidate *fsim_candidate_of(fsim_problem *p, const int *node, int count, c
     s->slot[h & (uint64_t)(s->slots - 1)] = e;
     s->work += WORK_OF_GROUP + count + count * count / 64;
     const fsim_mark mark = fsim_save(s->scratch);
-    e->value.legal = fsim_group_of(&p->limits, node, count, stored, NULL, s->scratch, &e->value.group, &e->value.why);
+    e->value.legal = fsim_group_of(&p->limits, &(fsim_selection){.node = node, .count = count, .stored = stored},
+                                   s->scratch, &e->value.group, &e->value.why);
     if (e->value.legal)
         fsim_group_keep(s->a, &e->value.group);
     fsim_rewind(s->scratch, mark);

@@ -139,7 +139,9 @@ static bool one_kernel_after(const eager *e, const int *node, int count, int fro
         for (int k = 0; k < t->readers && !copy[i]; k++)
             stored[i] = stored[i] || !holds(node, count, t->reader[k]);
     }
-    return fsim_group_of(&e->p->limits, node, count, stored, copy, e->a, &made, &why);
+    return fsim_group_of(&e->p->limits,
+                         &(fsim_selection){.node = node, .count = count, .stored = stored, .clone = copy}, e->a, &made,
+                         &why);
 }
 
 /* As ATen cuts it. False where it does not, or where one of the two would be no kernel. */

@@ -113,7 +113,9 @@ bool fsim_separated(fsim_places *l, int low, int high, bool *path)
             node[count++] = l->node[low + i];
     fsim_group made;
     fsim_refusal why = {0};
-    const bool apart = *path && !fsim_group_of(&l->p->limits, node, count, NULL, NULL, l->a, &made, &why) && why.final;
+    const bool apart =
+        *path && !fsim_group_of(&l->p->limits, &(fsim_selection){.node = node, .count = count}, l->a, &made, &why) &&
+        why.final;
     fsim_rewind(l->a, mark);
     return apart;
 }
