@@ -216,7 +216,7 @@ void fsim_emit_scatter(fsim_emitter *e)
         } else {
             const fsim_shape *s = &e->g->tensor[result].shape;
             int64_t below = 1;
-            for (int d = s->rank; d-- > n->attrs.dim[0] + 1;)
+            for (int d = s->rank; d-- > n->attrs.dim + 1;)
                 below *= s->dim[d];
             const int64_t rows = e->g->tensor[n->arg[1].tensor].elems, run = elems[1] / (rows > 0 ? rows : 1);
             fsim_where which = at, from = at;
@@ -227,7 +227,7 @@ void fsim_emit_scatter(fsim_emitter *e)
             from.map.offset += n->arg[last].map.offset;
             const fsim_variable index = fsim_value(e, n->arg[1].tensor, &which),
                                 v = fsim_value(e, n->arg[last].tensor, &from);
-            const int64_t extent = s->rank ? s->dim[n->attrs.dim[0]] : 1;
+            const int64_t extent = s->rank ? s->dim[n->attrs.dim] : 1;
             const int64_t src_along = elems[1] / (n->points / extent) > 0 ? elems[1] / (n->points / extent) : 1;
             const char *name = fsim_fresh(e, "e");
             fsim_say(e, 1, "const fs_int %s = c / %lld * %lld + (fs_int)%s * %lld + c %% %lld;", name,
@@ -278,10 +278,10 @@ void fsim_emit_scan(fsim_emitter *e)
 {
     const fsim_node *n = &e->g->node[e->group->anchor];
     const fsim_shape *s = &e->g->tensor[n->result[0]].shape;
-    const int64_t extent = s->rank ? s->dim[n->attrs.dim[0]] : 1, rows = n->points / extent;
+    const int64_t extent = s->rank ? s->dim[n->attrs.dim] : 1, rows = n->points / extent;
     const fsim_ctype t = fsim_ctype_of(n->dtype);
     int64_t below = 1;
-    for (int d = s->rank; d-- > n->attrs.dim[0] + 1;)
+    for (int d = s->rank; d-- > n->attrs.dim + 1;)
         below *= s->dim[d];
     begin_range(e);
     e->vector = 1;

@@ -2,6 +2,8 @@
 /* value.c: a tensor's element as statements and a variable. */
 #include "emit/emit.h"
 
+#include "graph/attribute.h"
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -60,27 +62,6 @@ const char *fsim_literal(fsim_emitter *e, double x, fsim_ctype t)
     return fsim_printf(e->a, "%s%s%s", digits, strpbrk(digits, ".en") ? "" : ".0", t == FSIM_C_FLOAT ? "f" : "");
 }
 
-/* Parameters a and b of an operator's expression. */
-static double parameter_of(const fsim_node *n, char which)
-{
-    const fsim_attrs *at = &n->attrs;
-    if (which == 'b')
-        return at->has_max ? at->max : n->op == FSIM_OP_HARDTANH ? 1 : INFINITY;
-    switch (n->op) {
-    case FSIM_OP_CLAMP:
-        return at->has_min ? at->min : -INFINITY;
-    case FSIM_OP_HARDTANH:
-        return at->has_min ? at->min : -1;
-    case FSIM_OP_LEAKY_RELU:
-    case FSIM_OP_ELU:
-        return at->alpha;
-    case FSIM_OP_DROPOUT:
-        return 1 / (1 - at->p);
-    default:
-        return at->value;
-    }
-}
-
 /* Number of the element along the last dimension but `back`, of an expression `element`. */
 static const char *along(fsim_emitter *e, const fsim_node *n, const char *element, int back)
 {
@@ -94,39 +75,53 @@ static const char *along(fsim_emitter *e, const fsim_node *n, const char *elemen
     return fsim_printf(e->a, "(%s %% %lld)", at, (long long)s->dim[s->rank - 1 - back]);
 }
 
-const char *fsim_expression(fsim_emitter *e, const fsim_node *n, const char *const *arg, const char *element)
+/* A field of the attributes, as a literal. */
+static const char *attribute(fsim_emitter *e, const fsim_node *n, const char *name, fsim_ctype t)
 {
-    const char *p = fsim_ops[n->op].expr;
+    for (int f = 0; f < FSIM_FIELD_COUNT; f++)
+        if (strcmp(fsim_attr_fields[f].name, name) == 0)
+            return fsim_literal(e, fsim_attr_value(&n->attrs, f),
+                                fsim_attr_fields[f].type == FSIM_TYPE_INT ? FSIM_C_LONG : t);
+    assert(false); /* op.def names what attribute.def does not have */
+    return "";
+}
+
+/* What stands for $name in an expression of op.def. */
+static const char *parameter(fsim_emitter *e, const fsim_node *n, const char *name, const char *element, bool as_float)
+{
     const fsim_ctype t = fsim_ctype_of(n->dtype);
     const fsim_shape *s = &e->g->tensor[n->result[0]].shape;
+    if (strcmp(name, "element") == 0)
+        return element;
+    if (strcmp(name, "cols") == 0)
+        return fsim_printf(e->a, "%lld", (long long)(s->rank ? s->dim[s->rank - 1] : 1));
+    if (strcmp(name, "col") == 0)
+        return along(e, n, element, 0);
+    if (strcmp(name, "row") == 0)
+        return along(e, n, element, 1);
+    if (strcmp(name, "t") == 0)
+        return fsim_ctype_suffix[t];
+    if (strcmp(name, "f") == 0)
+        return t == FSIM_C_FLOAT ? "f" : "";
+    return attribute(e, n, name, as_float ? FSIM_C_FLOAT : t);
+}
+
+const char *fsim_expression(fsim_emitter *e, const fsim_node *n, const char *const *arg, const char *element)
+{
     fsim_text out = {0};
-    while (*p) {
-        if (*p != '$') {
-            fsim_text_put(e->a, &out, "%c", *p++);
-            continue;
+    for (const char *p = fsim_ops[n->op].expr, *end; *p; p = end) {
+        end = p + 1;
+        if (*p == '$' && *end >= '0' && *end <= '9') {
+            fsim_text_put(e->a, &out, "%s", arg[*end++ - '0']);
+        } else if (*p == '$') {
+            end += strspn(end, "abcdefghijklmnopqrstuvwxyz_");
+            const char *name = fsim_strndup(e->a, p + 1, (size_t)(end - p - 1));
+            const bool as_float = strncmp(end, ".f", 2) == 0;
+            end += as_float ? 2 : 0;
+            fsim_text_put(e->a, &out, "%s", parameter(e, n, name, element, as_float));
+        } else {
+            fsim_text_put(e->a, &out, "%c", *p);
         }
-        p++;
-        if (*p >= '0' && *p <= '9')
-            fsim_text_put(e->a, &out, "%s", arg[*p - '0']);
-        else if (strncmp(p, "element", 7) == 0)
-            fsim_text_put(e->a, &out, "%s", element), p += 6;
-        else if (strncmp(p, "cols", 4) == 0)
-            fsim_text_put(e->a, &out, "%lld", (long long)(s->rank ? s->dim[s->rank - 1] : 1)), p += 3;
-        else if (strncmp(p, "col", 3) == 0)
-            fsim_text_put(e->a, &out, "%s", along(e, n, element, 0)), p += 2;
-        else if (strncmp(p, "row", 3) == 0)
-            fsim_text_put(e->a, &out, "%s", along(e, n, element, 1)), p += 2;
-        else if (*p == 't')
-            fsim_text_put(e->a, &out, "%s", fsim_ctype_suffix[t]);
-        else if (*p == 'f')
-            fsim_text_put(e->a, &out, "%s", t == FSIM_C_FLOAT ? "f" : "");
-        else if (*p == 'i')
-            fsim_text_put(e->a, &out, "%lld", (long long)n->attrs.k);
-        else if (*p == 'p')
-            fsim_text_put(e->a, &out, "%s", fsim_literal(e, n->attrs.p, FSIM_C_FLOAT));
-        else
-            fsim_text_put(e->a, &out, "%s", fsim_literal(e, parameter_of(n, *p), t));
-        p++;
     }
     return out.at ? out.at : "";
 }

@@ -17,10 +17,20 @@ const char *const fsim_attr_type_names[FSIM_TYPE_COUNT] = {[FSIM_TYPE_DIMS] = "d
                                                            [FSIM_TYPE_TEXT] = "text",
                                                            [FSIM_TYPE_DTYPE] = "dtype"};
 
+const fsim_attr_field fsim_attr_fields[FSIM_FIELD_COUNT] = {
+#define FSIM_ATTR(id, name, also, type, field, least, most, words, meaning)                                            \
+    [FSIM_FIELD_##field] = {#field, FSIM_TYPE_##type, offsetof(fsim_attrs, field)},
+#define FSIM_FIELD(type, field, meaning) [FSIM_FIELD_##field] = {#field, FSIM_TYPE_##type, offsetof(fsim_attrs, field)},
+#define FSIM_SHARED(...)
+#define FSIM_CALL(...)
+#include "graph/attribute.def"
+#undef FSIM_ATTR
+};
+
 const fsim_attr_row fsim_attr_rows[FSIM_ATTR_COUNT] = {
 #define FSIM_ATTR(id, name, also, type, field, least, most, words, meaning)                                            \
-    [FSIM_ATTR_##id] = {name,           also,  FSIM_TYPE_##type, (int)offsetof(fsim_attrs, field), (double)(least),    \
-                        (double)(most), words, meaning},
+    [FSIM_ATTR_##                                                                                                      \
+        id] = {name, also, FSIM_TYPE_##type, FSIM_FIELD_##field, (double)(least), (double)(most), words, meaning},
 #define FSIM_CALL(id, name, also, type, least, most, words, meaning)                                                   \
     [FSIM_ATTR_##id] = {name, also, FSIM_TYPE_##type, -1, (double)(least), (double)(most), words, meaning},
 #include "graph/attribute.def"
@@ -112,13 +122,10 @@ const char *fsim_taken_text(fsim_arena *a, fsim_op op)
     return text;
 }
 
-void fsim_set_attr(fsim_call *call, fsim_attr attr, double value)
+static void put_field(fsim_attrs *attrs, int field, double value)
 {
-    const fsim_attr_row *row = &fsim_attr_rows[attr];
-    if (row->field < 0)
-        return;
-    void *at = (char *)&call->attrs + row->field;
-    switch (row->type) {
+    void *at = (char *)attrs + fsim_attr_fields[field].offset;
+    switch (fsim_attr_fields[field].type) {
     case FSIM_TYPE_NUMBER:
         *(double *)at = value;
         break;
@@ -137,9 +144,34 @@ void fsim_set_attr(fsim_call *call, fsim_attr attr, double value)
     default:
         assert(false);
     }
+}
+
+double fsim_attr_value(const fsim_attrs *attrs, int field)
+{
+    const void *at = (const char *)attrs + fsim_attr_fields[field].offset;
+    switch (fsim_attr_fields[field].type) {
+    case FSIM_TYPE_NUMBER:
+        return *(const double *)at;
+    case FSIM_TYPE_INT:
+        return (double)*(const int64_t *)at;
+    case FSIM_TYPE_FLAG:
+        return *(const bool *)at;
+    case FSIM_TYPE_WORD:
+        return *(const int *)at;
+    case FSIM_TYPE_DTYPE:
+        return *(const fsim_dtype *)at;
+    default:
+        assert(false);
+        return NAN;
+    }
+}
+
+void fsim_set_attr(fsim_call *call, fsim_attr attr, double value)
+{
+    if (fsim_attr_rows[attr].field < 0)
+        return;
+    put_field(&call->attrs, fsim_attr_rows[attr].field, value);
     call->attrs.has_scalar = call->attrs.has_scalar || attr == FSIM_ATTR_SCALAR;
-    call->attrs.has_min = call->attrs.has_min || attr == FSIM_ATTR_MIN;
-    call->attrs.has_max = call->attrs.has_max || attr == FSIM_ATTR_MAX;
 }
 
 /* The value of a literal of op.def. */

@@ -4,8 +4,7 @@
 #ifndef FUSESIM_GRAPH_ATTRIBUTE_H
 #define FUSESIM_GRAPH_ATTRIBUTE_H
 
-#include "base/arena.h"
-#include "graph/op.h"
+#include "graph/graph.h"
 
 typedef enum {
     FSIM_TYPE_DIMS,   /* one dimension or a list of them */
@@ -28,10 +27,29 @@ typedef enum {
     FSIM_ATTR_COUNT
 } fsim_attr;
 
+/* The fields of fsim_attrs, all of them. */
+enum {
+#define FSIM_ATTR(id, name, also, type, field, least, most, words, meaning) FSIM_FIELD_##field,
+#define FSIM_FIELD(type, field, meaning)                                    FSIM_FIELD_##field,
+#define FSIM_SHARED(...)
+#define FSIM_CALL(...)
+#include "graph/attribute.def"
+#undef FSIM_ATTR
+    FSIM_FIELD_COUNT
+};
+typedef struct {
+    const char *name; /* "alpha"; in the expressions of op.def "$alpha" */
+    fsim_attr_type type;
+    size_t offset; /* in fsim_attrs */
+} fsim_attr_field;
+extern const fsim_attr_field fsim_attr_fields[FSIM_FIELD_COUNT];
+/* A field's value; flags, words and dtypes as their number. Exact: integers are at most FSIM_MAX_DIM. */
+double fsim_attr_value(const fsim_attrs *at, int field);
+
 typedef struct {
     const char *name, *also; /* also: another name of the same attribute, or NULL */
     fsim_attr_type type;
-    int field;          /* offset in fsim_attrs; -1: the value is in fsim_call, or only checked */
+    int field;          /* index into fsim_attr_fields; -1: the value is in fsim_call, or only checked */
     double least, most; /* of every value */
     const char *words;  /* "none|tanh": of WORD all, of DTYPE those beside the dtypes; else NULL */
     const char *meaning;
@@ -57,7 +75,7 @@ const char *fsim_taken_text(fsim_arena *a, fsim_op op);
 struct fsim_call;
 /* Gives every attribute of call->op that is not given yet the value that it has where it is absent. */
 void fsim_default_attrs(struct fsim_call *call);
-/* Sets an attribute that stands in fsim_attrs. */
+/* Sets an attribute, where it is a field of fsim_attrs. */
 void fsim_set_attr(struct fsim_call *call, fsim_attr attr, double value);
 /* The index of text among "none|tanh", or -1. */
 int fsim_word_index(const char *words, const char *text);

@@ -69,7 +69,7 @@ bool fsim_add_whole(fsim_call *call, const fsim_shape *out, fsim_dtype dtype);
 void fsim_read_broadcast(const fsim_call *call, fsim_node *n, int i, const fsim_shape *out);
 /* The one dimension of a tensor of this rank that the call works along. False after an error. */
 bool fsim_one_dim(const fsim_call *call, int rank, int *dim);
-/* The same of argument 0, kept in attrs.dim[0] for whoever computes the node. */
+/* The same of argument 0, kept in attrs.dim for whoever computes the node. */
 bool fsim_keep_dim(fsim_call *call, int *dim);
 /* A list attribute as a shape. False after an error. */
 bool fsim_shape_from(const fsim_call *call, fsim_attr which, fsim_shape *out);

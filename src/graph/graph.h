@@ -78,15 +78,25 @@ typedef struct {
 } fsim_gemm;
 
 enum { FSIM_GELU_ERF, FSIM_GELU_TANH }; /* words of `approximate` */
-/* Attributes with one value (attribute.def says which operator takes which, op.def what each is where it is absent). */
+/* Attributes with one value: the fields that attribute.def lists. Which operator takes which, and what each is where it
+ * is absent, says op.def. */
 typedef struct {
-    bool has_scalar, has_min, has_max, keepdim, causal, training;
-    double scalar, min, max, alpha, p, value, eps, margin;
-    int64_t k, groups;
-    int approximate;
-    int dims; /* scans, sort, topk, scatter: 1, and the dimension they work along */
-    int64_t dim[FSIM_MAX_RANK];
-    fsim_dtype dtype, compute;
+#define FSIM_CTYPE_FLAG                                                     bool
+#define FSIM_CTYPE_NUMBER                                                   double
+#define FSIM_CTYPE_INT                                                      int64_t
+#define FSIM_CTYPE_WORD                                                     int
+#define FSIM_CTYPE_DTYPE                                                    fsim_dtype
+#define FSIM_ATTR(id, name, also, type, field, least, most, words, meaning) FSIM_CTYPE_##type field;
+#define FSIM_FIELD(type, field, meaning)                                    FSIM_CTYPE_##type field;
+#define FSIM_SHARED(...)
+#define FSIM_CALL(...)
+#include "graph/attribute.def"
+#undef FSIM_ATTR
+#undef FSIM_CTYPE_FLAG
+#undef FSIM_CTYPE_NUMBER
+#undef FSIM_CTYPE_INT
+#undef FSIM_CTYPE_WORD
+#undef FSIM_CTYPE_DTYPE
 } fsim_attrs;
 
 typedef struct {

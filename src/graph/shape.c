@@ -234,6 +234,7 @@ bool fsim_rule_dropout(fsim_call *call)
 {
     if (call->attrs.p > 1)
         return fsim_refuse(call, "'p' is %g; wants 0 to 1", call->attrs.p);
+    call->attrs.scale = 1 / (1 - call->attrs.p);
     return fsim_rule_same(call);
 }
 
@@ -335,12 +336,12 @@ bool fsim_add_whole(fsim_call *call, const fsim_shape *out, fsim_dtype dtype)
     return true;
 }
 
-/* The dimension that an assembly works along, kept for who computes it: node->attrs.dim[0]. */
+/* The dimension that an assembly works along, kept for who computes it: node->attrs.dim. */
 bool fsim_keep_dim(fsim_call *call, int *dim)
 {
     if (!fsim_one_dim(call, fsim_arg(call, 0)->shape.rank, dim))
         return false;
-    call->attrs.dims = 1;
-    call->attrs.dim[0] = *dim;
+    call->attrs.has_dim = true;
+    call->attrs.dim = *dim;
     return true;
 }

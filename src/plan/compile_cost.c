@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/compile_cost.h"
 
+#include "graph/attribute.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,14 @@ static void put_access(writing *w, const fsim_graph *g, const fsim_access *x)
         for (size_t k = 0; k < sizeof all / sizeof *all; k++)
             put(w, all[k]);
     }
+    for (int i = 0; i < x->cuts; i++) {
+        const fsim_cut *cut = &x->cut[i];
+        const int64_t all[] = {cut->inner, cut->extent, cut->from, cut->size, cut->source_extent, cut->source_from};
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+            put(w, all[k]);
+    }
+    put(w, x->any.extent);
+    put(w, x->any.stride);
     put(w, x->planes);
     put(w, x->rows);
     put(w, x->run);
@@ -131,18 +140,8 @@ static void put_access(writing *w, const fsim_graph *g, const fsim_access *x)
 
 static void put_attrs(writing *w, const fsim_attrs *t)
 {
-    const int64_t flags = t->has_scalar | t->has_min << 1 | t->has_max << 2 | t->keepdim << 3 | t->causal << 4 |
-                          t->training << 5 | t->approximate << 6;
-    const double reals[] = {t->scalar, t->min, t->max, t->alpha, t->p, t->value};
-    put(w, flags);
-    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
-        put_real(w, reals[i]);
-    put(w, t->k);
-    put(w, t->dtype);
-    put(w, t->compute);
-    put(w, t->dims);
-    for (int i = 0; i < t->dims; i++)
-        put(w, t->dim[i]);
+    for (int f = 0; f < FSIM_FIELD_COUNT; f++)
+        put_real(w, fsim_attr_value(t, f));
 }
 
 static void put_member(writing *w, const fsim_graph *g, const fsim_member *m)

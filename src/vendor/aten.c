@@ -301,7 +301,7 @@ static double row_of_scan(const fsim_costing *c)
 {
     const fsim_node *n = &c->g->node[c->group->member[0].node];
     const fsim_shape *s = &c->g->tensor[n->result[0]].shape;
-    const int64_t dim = n->attrs.dims > 0 ? n->attrs.dim[0] : s->rank - 1;
+    const int64_t dim = n->attrs.has_dim ? n->attrs.dim : s->rank - 1;
     return s->rank > 0 ? (double)s->dim[dim < 0 ? dim + s->rank : dim] : 1;
 }
 

@@ -8,7 +8,9 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "graph/attribute.h"
 #include "plan/compile_cost.h"
+#include "plan/search/sets.h"
 #include "predict.h"
 #include <math.h>
 #include <string.h>
@@ -118,6 +120,82 @@ static void kernels_are_the_same_by_what_they_compute(void **unused)
     assert_int_equal(distinct(add, add, "[8192, 4096]", "f16"), 2);
 }
 
+/* Are rolls by one and by `by` elements the same kernel? */
+static bool rolls_alike(int by)
+{
+    fsim_arena *a = fsim_arena_new();
+    const bench b = plan(fsim_printf(a,
+                                     "name: rolls\ntensors:\n  x: {shape: [64, 4096], dtype: f32, role: input}\n"
+                                     "operators:\n  - {op: roll, in: x, out: y, dims: [1], roll: [1]}\n"
+                                     "  - {op: roll, in: y, out: z, dims: [1], roll: [%d]}\noutputs: [z]\n",
+                                     by),
+                         1);
+    const fsim_plan *unfused = &b.p->plan[FSIM_STRATEGY_UNFUSED];
+    assert_int_equal(unfused->kernels, 2);
+    const bool same = fsim_same_source(b.g, &unfused->kernel[0], &unfused->kernel[1], b.a);
+    fsim_arena_free(b.a);
+    fsim_arena_free(a);
+    return same;
+}
+
+static void pieces_are_told_apart_by_their_cuts(void **unused)
+{
+    (void)unused;
+    assert_true(rolls_alike(1));
+    assert_false(rolls_alike(2));
+}
+
+/* Another value of any field, whatever its type. */
+static void change(fsim_attrs *at, int field) { ((unsigned char *)at)[fsim_attr_fields[field].offset] ^= 1; }
+
+/* Two kernels, or two places of the search, that differ in one attribute are two, whichever it is. */
+static void every_attribute_tells_kernels_apart(void **unused)
+{
+    (void)unused;
+    const bench b =
+        plan("name: two\ntensors: {x: {shape: [8192, 4096], dtype: f32, role: input}}\noperators:\n"
+             "  - {op: cumsum, in: x, out: y, dim: 1}\n  - {op: cumsum, in: y, out: z, dim: 1}\noutputs: [z]\n",
+             1);
+    const fsim_kernel *k = b.p->plan[FSIM_STRATEGY_OPTIMAL].kernel;
+    const fsim_hw *hw = fsim_hw_read(b.a, fsim_diag_new(b.a), FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml");
+    fsim_problem problem = fsim_problem_of(b.g, hw, &usual, b.a);
+    const int nodes[] = {0, 1};
+    assert_int_equal(b.p->plan[FSIM_STRATEGY_OPTIMAL].kernels, 2);
+    assert_true(fsim_same_source(b.g, &k[0], &k[1], b.a));
+    for (int f = 0; f < FSIM_FIELD_COUNT; f++) {
+        fsim_places before, after;
+        fsim_places_of(&problem, nodes, 2, 1, b.a, &before);
+        change(&b.g->node[1].attrs, f);
+        fsim_places_of(&problem, nodes, 2, 1, b.a, &after);
+        if (fsim_same_source(b.g, &k[0], &k[1], b.a))
+            fail_msg("kernels that differ in '%s' count as one", fsim_attr_fields[f].name);
+        if (before.class[1] == after.class[1] || before.class[0] != after.class[0])
+            fail_msg("places that differ in '%s' count as equal", fsim_attr_fields[f].name);
+        change(&b.g->node[1].attrs, f);
+    }
+    assert_true(fsim_same_source(b.g, &k[0], &k[1], b.a));
+    fsim_arena_free(b.a);
+}
+
+/* No member of fsim_attrs stands beside the table: its fields fill the struct. */
+static void attributes_are_the_fields_of_the_table(void **unused)
+{
+    (void)unused;
+    static const size_t size[FSIM_TYPE_COUNT] = {[FSIM_TYPE_INT] = sizeof(int64_t),
+                                                 [FSIM_TYPE_NUMBER] = sizeof(double),
+                                                 [FSIM_TYPE_FLAG] = sizeof(bool),
+                                                 [FSIM_TYPE_WORD] = sizeof(int),
+                                                 [FSIM_TYPE_DTYPE] = sizeof(fsim_dtype)};
+    size_t end = 0;
+    for (int f = 0; f < FSIM_FIELD_COUNT; f++) {
+        const size_t own = size[fsim_attr_fields[f].type];
+        assert_true(own > 0);
+        assert_int_equal(fsim_attr_fields[f].offset, (end + own - 1) / own * own);
+        end = fsim_attr_fields[f].offset + own;
+    }
+    assert_int_equal(sizeof(fsim_attrs), (end + sizeof(double) - 1) / sizeof(double) * sizeof(double));
+}
+
 /* Plans by hand: only times and kernels count. */
 static void breaking_even_is_seconds_over_saving(void **unused)
 {
@@ -198,6 +276,9 @@ int main(void)
         cmocka_unit_test(equal_layers_share_their_kernels),
         cmocka_unit_test(what_is_shipped_is_not_compiled),
         cmocka_unit_test(kernels_are_the_same_by_what_they_compute),
+        cmocka_unit_test(pieces_are_told_apart_by_their_cuts),
+        cmocka_unit_test(every_attribute_tells_kernels_apart),
+        cmocka_unit_test(attributes_are_the_fields_of_the_table),
         cmocka_unit_test(breaking_even_is_seconds_over_saving),
         cmocka_unit_test(costs_keep_their_laws),
     };

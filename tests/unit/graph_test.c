@@ -190,6 +190,19 @@ static void growth_is_limited(void **unused)
     }
 }
 
+/* Does "$name" mean something in an expression: an attribute's field, or what value.c puts in itself? */
+static bool means_something(const char *name, size_t length)
+{
+    static const char *const others[] = {"element", "row", "col", "cols", "t", "f"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strlen(others[i]) == length && strncmp(others[i], name, length) == 0)
+            return true;
+    for (int f = 0; f < FSIM_FIELD_COUNT; f++)
+        if (strlen(fsim_attr_fields[f].name) == length && strncmp(fsim_attr_fields[f].name, name, length) == 0)
+            return true;
+    return false;
+}
+
 /* Every operator that a workload may name has been through a rule above or in the real graphs: no row without a rule.
  */
 static void table_is_whole(void **unused)
@@ -204,8 +217,12 @@ static void table_is_whole(void **unused)
         if (!row->expr)
             continue;
         int used = 0; /* "$1" needs two arguments */
-        for (const char *p = row->expr; (p = strchr(p, '$')); p++)
-            used = p[1] >= '0' && p[1] <= '9' && p[1] - '0' + 1 > used ? p[1] - '0' + 1 : used;
+        for (const char *p = row->expr; (p = strchr(p, '$')); p++) {
+            const bool number = p[1] >= '0' && p[1] <= '9';
+            used = number && p[1] - '0' + 1 > used ? p[1] - '0' + 1 : used;
+            if (!number && !means_something(p + 1, strspn(p + 1, "abcdefghijklmnopqrstuvwxyz_")))
+                fail_msg("the expression of '%s' names '%s'", row->name, p);
+        }
         assert_true(row->most_args < 0 || used <= row->most_args);
     }
 }

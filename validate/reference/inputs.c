@@ -182,9 +182,9 @@ static void find_uses(const fsim_graph *g, use *u, int *stack)
         case FSIM_OP_SCATTER: {
             const fsim_shape *x = &g->tensor[n->result[0]].shape;
             int64_t inner = 1;
-            for (int d = (int)n->attrs.dim[0] + 1; d < x->rank; d++)
+            for (int d = (int)n->attrs.dim + 1; d < x->rank; d++)
                 inner *= x->dim[d];
-            make_index(g, n->arg[1].tensor, x->rank ? x->dim[n->attrs.dim[0]] : 1,
+            make_index(g, n->arg[1].tensor, x->rank ? x->dim[n->attrs.dim] : 1,
                        n->arg[1].distinct == n->arg[2].distinct ? inner : 1, u);
             break;
         }

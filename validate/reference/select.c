@@ -67,9 +67,9 @@ void fsim_interpret_scatter(const fsim_interpreter *in, const fsim_node *n)
                        src = fsim_operand_of(in, n, &n->arg[2]);
     const int64_t indices = n->arg[1].distinct, sources = n->arg[2].distinct;
     const fsim_shape *s = &in->g->tensor[n->result[0]].shape;
-    const int64_t extent = s->rank ? s->dim[n->attrs.dim[0]] : 1;
+    const int64_t extent = s->rank ? s->dim[n->attrs.dim] : 1;
     int64_t inner = 1;
-    for (int d = (int)n->attrs.dim[0] + 1; d < s->rank; d++)
+    for (int d = (int)n->attrs.dim + 1; d < s->rank; d++)
         inner *= s->dim[d];
     const int64_t outer = n->points / (extent * inner), rows = sources / (outer * inner);
     bool known = sources == rows * outer * inner && (indices == sources || indices == rows),
@@ -98,8 +98,8 @@ static lanes lanes_of(const fsim_shape *s, const fsim_node *n)
 {
     lanes l = {1, 1, 0};
     if (s->rank > 0)
-        l.length = s->dim[n->attrs.dim[0]];
-    for (int d = (int)n->attrs.dim[0] + 1; d < s->rank; d++)
+        l.length = s->dim[n->attrs.dim];
+    for (int d = (int)n->attrs.dim + 1; d < s->rank; d++)
         l.inner *= s->dim[d];
     l.rows = fsim_elems(s) / l.length;
     return l;

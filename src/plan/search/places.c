@@ -2,6 +2,7 @@
 /* places.c: a list of primitives as a graph of its own, and what each of its places looks like to legality and cost. */
 #include "plan/search/places.h"
 
+#include "graph/attribute.h"
 #include <string.h>
 
 static void link_producers(fsim_places *l)
@@ -252,7 +253,6 @@ static uint64_t class_of_place(const fsim_places *l, int i)
 {
     const fsim_graph *g = l->p->graph;
     const fsim_node *n = fsim_place_node(l, i);
-    const fsim_attrs *at = &n->attrs;
     uint64_t h =
         fsim_mix(17, (uint64_t)n->op << 32 | (uint64_t)n->args << 16 | (uint64_t)n->results << 8 | (uint64_t)n->dtype);
     h = fsim_mix(fsim_mix(h, (uint64_t)n->points), (uint64_t)n->reduced);
@@ -261,13 +261,10 @@ static uint64_t class_of_place(const fsim_places *l, int i)
     h = fsim_mix(h, (uint64_t)n->gemm.arithmetic << 8 | (uint64_t)n->gemm.convolution << 1 |
                         (uint64_t)n->gemm.transposed_b);
     h = mixed_real(mixed_real(mixed_real(h, n->flops), n->instructions), n->specials);
-    h = mixed_real(
-        mixed_real(mixed_real(mixed_real(mixed_real(mixed_real(h, at->scalar), at->min), at->max), at->alpha), at->p),
-        at->value);
-    h = fsim_mix(h, (uint64_t)at->has_scalar | (uint64_t)at->causal << 1 | (uint64_t)at->training << 2 |
-                        (uint64_t)l->must[i] << 3 | (uint64_t)l->clonable[i] << 4 | (uint64_t)l->outside[i] << 5 |
-                        (uint64_t)n->effect << 6);
-    h = fsim_mix(h, (uint64_t)at->k);
+    for (int f = 0; f < FSIM_FIELD_COUNT; f++)
+        h = mixed_real(h, fsim_attr_value(&n->attrs, f));
+    h = fsim_mix(h, (uint64_t)l->must[i] | (uint64_t)l->clonable[i] << 1 | (uint64_t)l->outside[i] << 2 |
+                        (uint64_t)n->effect << 3);
     for (int k = 0; k < n->args; k++)
         h = class_of_access(l, &n->arg[k], i, h);
     for (int r = 0; r < n->results; r++) {
