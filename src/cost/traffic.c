@@ -123,10 +123,10 @@ fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int w
     const int elem_bytes = fsim_dtype_bytes(tensor->dtype);
     const fsim_access *x = read->access;
     fsim_traffic all = {.coalescing = 1, .reread = 1};
-    const int beside = read->operand >= 0
-                           ? read->beside
-                           : read->maps; /* an operand comes in tiles: cost/kernel.c counts what L2 serves */
-    if (beside == 0)
+    const int shared_maps = read->operand >= 0
+                                ? read->other_maps
+                                : read->maps; /* an operand comes in tiles: cost/kernel.c counts what L2 serves */
+    if (shared_maps == 0)
         warp = 0;
     if (read->maps == 0) {
         all.compulsory_bytes = x->distinct * elem_bytes;
@@ -151,7 +151,7 @@ fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int w
         const fsim_map *place = read->place && read->place[i].offset >= 0 ? &read->place[i] : NULL;
         const fsim_map laid = place ? of_rows(*place, read->full) : m;
         const fsim_traffic one =
-            of_map(&m, place ? &laid : NULL, elem_bytes, i < beside ? warp : 0, total_bytes, l2_bytes);
+            of_map(&m, place ? &laid : NULL, elem_bytes, i < shared_maps ? warp : 0, total_bytes, l2_bytes);
         all.compulsory_bytes += one.compulsory_bytes;
         all.sector_bytes += one.sector_bytes;
         all.request_bytes += one.request_bytes;

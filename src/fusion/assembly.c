@@ -19,7 +19,8 @@ static const fsim_map *keep(fsim_arena *a, const fsim_map *m)
     return own;
 }
 
-/* The digits of both, any's as points and m's as reduced ones, so that a composition keeps them apart. */
+/* One map with the digits of both: those of `any` as points, those of m as reduced points. Composing with another
+ * map then keeps the two apart. */
 static bool join(const fsim_map *any, const fsim_map *m, fsim_map *out)
 {
     *out = (fsim_map){.offset = m->offset};
@@ -31,7 +32,8 @@ static bool join(const fsim_map *any, const fsim_map *m, fsim_map *out)
     return out->modes <= FSIM_MAX_MODES;
 }
 
-/* The inverse: the reduced digits of `both` are a map whose innermost `reduced` points are a row. */
+/* The inverse of join: the reduced digits of `both` become a map again, of which the innermost `reduced` points
+ * are a row. */
 static bool part(const fsim_map *both, int64_t reduced, fsim_map *any, fsim_map *m)
 {
     int64_t inside = 1;
@@ -47,7 +49,7 @@ static bool part(const fsim_map *both, int64_t reduced, fsim_map *any, fsim_map 
     for (int k = both->split; k < i; k++) {
         const fsim_mode d = both->mode[k];
         const int64_t below =
-            k == i - 1 && inside < reduced ? reduced / inside : 1; /* the digit that the row's end cuts */
+            k == i - 1 && inside < reduced ? reduced / inside : 1; /* the end of the row falls inside this digit */
         if (reduced % inside != 0 || d.extent % below != 0)
             return false;
         fsim_map_push(m, d.extent / below, d.stride * below);
@@ -119,12 +121,12 @@ fsim_piece_answer fsim_demand_through(const fsim_access *x, const fsim_demand *r
     return FSIM_PIECE_UNKNOWN;
 }
 
-/* (output, tap) pairs of an axis that fall on an element, not on padding. */
+/* Pairs of an output and a tap whose element lies inside the axis and not in its padding. */
 static double taps_inside(const fsim_axis *x)
 {
     double pairs = 0;
     for (int64_t k = 0; k < x->taps; k++) {
-        const int64_t at = k * x->dilation - x->pad; /* of output 0 */
+        const int64_t at = k * x->dilation - x->pad; /* element of output 0 */
         const int64_t first = at >= 0 ? 0 : (-at + x->stride - 1) / x->stride;
         const int64_t last = x->extent - 1 - at < 0 ? -1 : (x->extent - 1 - at) / x->stride;
         const int64_t end = last < x->out - 1 ? last : x->out - 1;
@@ -144,7 +146,7 @@ void fsim_scope_of_window(const fsim_access *x, fsim_map *out, fsim_scope *scope
     for (int i = 0; i < x->axes; i++) {
         const fsim_axis *a = &x->axis[i];
         const int64_t span = (a->taps - 1) * a->dilation + 1, reach = (a->out - 1) * a->stride + span - a->pad;
-        if (a->pad == 0 && a->stride > span) { /* windows with gaps between them */
+        if (a->pad == 0 && a->stride > span) { /* gaps between the windows */
             fsim_map_push(out, a->out, a->stride * inner[i]);
             fsim_map_push(out, a->taps, a->dilation * inner[i]);
         } else {
@@ -176,12 +178,12 @@ fsim_access fsim_indirect_access(const fsim_graph *g, int tensor, const fsim_map
 
 double fsim_window_halo(const fsim_access *x, int block)
 {
-    double halo = 1, inside = 1; /* outputs of the axes within */
+    double halo = 1, inside = 1; /* outputs of a block along the inner axes */
     for (int i = x->axes; i-- > 0;) {
         const fsim_axis *a = &x->axis[i];
         const double span = (double)((a->taps - 1) * a->dilation + 1), step = (double)a->stride;
         const double together =
-            fmin((double)a->out, fmax(1, floor(block / inside))); /* outputs of one block along this axis */
+            fmin((double)a->out, fmax(1, floor(block / inside))); /* outputs of a block along this axis */
         halo *= span > step ? ((together - 1) * step + span) / (together * step) : 1;
         inside *= (double)a->out;
     }

@@ -94,12 +94,13 @@ fsim_row_kind fsim_row_kind_of(const fsim_node *n, const fsim_row_kind *arg)
 
 /* Walks. */
 
-/* Primitives that a contraction's result flows through, ascending, as far as they could be inside one kernel. */
+/* The primitives between a contraction and those that no kernel could hold together with it: what its result flows
+ * through, ascending. */
 typedef struct {
     int node[MOST_WALKED], count;
     fsim_row_kind kind[MOST_WALKED];
-    int contraction[MOST_WALKED], contractions; /* that read one of them */
-    bool more;                                  /* it goes on */
+    int contraction[MOST_WALKED], contractions; /* contractions that read one of them */
+    bool more;                                  /* there are more than MOST_WALKED */
 } flow;
 
 static int place_of(const flow *f, int n)
@@ -145,7 +146,7 @@ static void flow_from(const fsim_graph *g, int first, int last, flow *f)
     f->count = f->contractions = 0;
     f->more = false;
     follow_readers(g, f, first, last);
-    for (int i = 0; i < f->count; i++) { /* what a primitive adds comes after it */
+    for (int i = 0; i < f->count; i++) { /* readers are added behind the primitive that they read */
         const fsim_node *n = &g->node[f->node[i]];
         fsim_row_kind arg[FSIM_MAX_RANK] = {FSIM_FREE};
         fsim_node known = *n;
@@ -170,7 +171,7 @@ int64_t fsim_chain_bytes(int64_t m, int64_t n, int64_t kept, int64_t results, in
            2 * n * (first + last) * elem_bytes + sums;
 }
 
-/* Frame, rows and the other operand's start of each row, from the second contraction's maps. */
+/* Fills out->frame, rows, width and other from the maps of the second contraction. */
 static bool frame_of(const fsim_graph *g, int second, fsim_joint *out)
 {
     const fsim_node *n = &g->node[second];
@@ -179,7 +180,7 @@ static bool frame_of(const fsim_graph *g, int second, fsim_joint *out)
     if (made->how != FSIM_READ_MAP || other->how != FSIM_READ_MAP || !fsim_map_align(&x, &y, &mine, &theirs))
         return false;
     out->frame = out->other = (fsim_map){0};
-    for (bool more = true; more;) { /* rows in the order in which they lie in memory */
+    for (bool more = true; more;) { /* rows in memory order */
         int largest = -1;
         for (int i = 0; i < mine.modes; i++)
             if (mine.mode[i].stride != 0 &&
@@ -312,8 +313,8 @@ bool fsim_tile_rows(const fsim_graph *g, int first, const fsim_map *at, const fs
         return false;
     if (joint->kind != FSIM_CHAINED)
         return true;
-    /* a block's rows share the first's other operand and the second's: digits of the row that move either are the batch
-     */
+    /* The rows of a block must share the other operands of both contractions. A digit of the row over which one of
+     * those changes numbers blocks: it is part of the batch. */
     const fsim_map columns = points_of(operand[1 - *rows_from]);
     int64_t batch = 1;
     if (!fsim_map_align(&columns, &joint->other, &row[0], &row[1]))
@@ -325,7 +326,7 @@ bool fsim_tile_rows(const fsim_graph *g, int first, const fsim_map *at, const fs
 
 /* Siblings. */
 
-fsim_map fsim_map_moving(const fsim_map *m)
+fsim_map fsim_map_without_broadcasts(const fsim_map *m)
 {
     fsim_map out = {.offset = m->offset};
     for (int i = 0; i < m->modes; i++) {
@@ -347,11 +348,11 @@ bool fsim_are_siblings(const fsim_graph *g, int a, int b)
         x->gemm.batch != y->gemm.batch || x->gemm.m != y->gemm.m || x->gemm.k != y->gemm.k ||
         x->gemm.arithmetic != y->gemm.arithmetic || x->gemm.convolution || y->gemm.convolution)
         return false;
-    const fsim_map mx = fsim_map_moving(&x->arg[0].map), my = fsim_map_moving(&y->arg[0].map);
+    const fsim_map mx = fsim_map_without_broadcasts(&x->arg[0].map), my = fsim_map_without_broadcasts(&y->arg[0].map);
     return fsim_map_equal(&mx, &my);
 }
 
-/* Is some contraction that feeds n, through what a kernel may hold, chained with it? */
+/* Does a contraction that feeds n through inlined primitives form a chain with it? */
 static bool chained_above(const fsim_limits *limits, int n, int low)
 {
     const fsim_graph *g = limits->graph;
@@ -373,7 +374,7 @@ static bool chained_above(const fsim_limits *limits, int n, int low)
                     return true;
             } else if (fsim_classes[class].inlines || class == FSIM_REDUCE) {
                 if (count == MOST_WALKED)
-                    return true; /* too far to tell */
+                    return true; /* more than is looked at: assume that it may */
                 seen[count++] = from;
             }
         }
@@ -392,7 +393,7 @@ static bool chained_below(const fsim_limits *limits, int n, int high)
     return f.more;
 }
 
-/* Could the reductions from low to high lie between contraction n and another? */
+/* Could the reductions from low to high be in the middle of a chain between contraction n and another one? */
 static bool chained_apart(const fsim_limits *limits, int n, int low, int high)
 {
     return chained_below(limits, n, high) || (high < n && chained_above(limits, n, low));
@@ -401,7 +402,8 @@ static bool chained_apart(const fsim_limits *limits, int n, int low, int high)
 bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_joint *out, fsim_refusal *why)
 {
     const fsim_graph *g = limits->graph;
-    int contraction[MOST_SIBLINGS + 1] = {0}, contractions = 0, low = -1, high = -1; /* low, high: the reductions' */
+    int contraction[MOST_SIBLINGS + 1] = {0}, contractions = 0, low = -1,
+                                    high = -1; /* low, high: the first and the last reduction */
     for (int i = 0; i < count; i++) {
         const fsim_class class = class_of(g, node[i]);
         if (class == FSIM_REDUCE) {

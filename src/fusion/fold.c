@@ -3,9 +3,9 @@
 
 #include "fusion/chain.h"
 
-enum { DEEPEST = 12 }; /* primitives between a vector and the weights that it is made of */
+enum { DEEPEST = 12 }; /* primitives between weights and a vector computed from them */
 
-/* Known before the run: a weight, or computed from weights alone. */
+/* Is the value known before the run, because it is a weight or computed from weights alone? */
 static bool constant(const fsim_graph *g, int tensor, int depth)
 {
     const fsim_tensor *t = &g->tensor[tensor];
@@ -36,7 +36,7 @@ static int only_reader(const fsim_graph *g, const int *node, int count, int i)
                                                                                : -1;
 }
 
-/* Does x, over n's points, move only with what the contraction's weights move with? */
+/* Over n's points, does the element that x reads change only with the column of the contraction's weights? */
 static bool by_column(const fsim_access *x, const fsim_node *contraction)
 {
     fsim_map vector, weight;
@@ -49,7 +49,7 @@ static bool by_column(const fsim_access *x, const fsim_node *contraction)
     return true;
 }
 
-/* Primitive n as a scale or shift of `from`'s result by columns. */
+/* Does primitive n scale or shift the columns of tensor `from`, which is the contraction's result so far? */
 static bool affine(const fsim_graph *g, const fsim_node *n, int from, const fsim_node *contraction, bool *scales,
                    bool *shifts)
 {

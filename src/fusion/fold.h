@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fold.h: scales and shifts of a contraction's columns, computed into its weights before anything runs.
  *
- * y = (x w) a + b with a and b one value a column (a convolution's channel), made of weights alone, is x (w a) + b:
- * inference-time batch norm behind a convolution or linear layer. The kernel reads the folded weights instead of w, and
- * one vector of shifts. Not with --numerics strict. */
+ * y = (x w) a + b, where a and b have one value for each column (a convolution's channel) and are computed from
+ * weights alone, equals x (w a) + b. An example is batch norm behind a convolution or linear layer at inference
+ * time. The kernel reads the folded weights instead of w, and one vector of shifts. Not with --numerics strict. */
 #ifndef FUSESIM_FUSION_FOLD_H
 #define FUSESIM_FUSION_FOLD_H
 

@@ -16,7 +16,7 @@ const char *const fsim_template_lines[FSIM_TEMPLATE_COUNT] = {
 };
 #undef FSIM_TEMPLATE
 
-enum { WARP = 32 }; /* threads that take a branch together */
+enum { WARP = 32 }; /* threads that must take the same branch */
 
 bool fsim_refuse_set(grouping *w, fsim_rule rule, int a, int b, fsim_excess excess)
 {
@@ -32,7 +32,7 @@ bool fsim_refuse_set_for_good(grouping *w, fsim_rule rule, int a, int b, fsim_ex
 
 const fsim_node *fsim_grouping_node(const grouping *w, int i) { return &w->g->node[w->node[i]]; }
 fsim_class fsim_grouping_class(const grouping *w, int i) { return fsim_ops[fsim_grouping_node(w, i)->op].class; }
-int fsim_member_making(const grouping *w, int t)
+int fsim_member_producing(const grouping *w, int t)
 {
     const int n = w->g->tensor[t].producer;
     return n < 0 ? -1 : fsim_position(w->node, w->count, n);
@@ -69,14 +69,14 @@ static void list_writes(grouping *w)
     fsim_group *o = w->out;
     for (int i = 0; i < w->count; i++) {
         const fsim_node *n = fsim_grouping_node(w, i);
-        const wanted *x = &w->want[i];
+        const member_demand *x = &w->demand[i];
         for (int k = 0; k < n->results && x->stored; k++) {
             const fsim_tensor *t = &w->g->tensor[n->result[k]];
             if (t->readers > 0 || t->output || t->materialize || k == 0 || n->effect)
                 o->write[o->writes++] =
                     (fsim_write){.tensor = n->result[k],
                                  .map = x->map[x->root],
-                                 .full = fsim_wanted_in_full(&x->map[x->root], &x->scope[x->root], o)};
+                                 .full = fsim_demanded_in_full(&x->map[x->root], &x->scope[x->root], o)};
         }
     }
 }
@@ -96,7 +96,7 @@ static void list_members(grouping *w)
     fsim_group *o = w->out;
     for (int i = 0; i < w->count; i++) {
         const fsim_node *n = fsim_grouping_node(w, i);
-        const wanted *x = &w->want[i];
+        const member_demand *x = &w->demand[i];
         fsim_member m = {.node = w->node[i],
                          .prologue = x->prologue,
                          .middle = x->middle,
@@ -117,7 +117,7 @@ static void list_members(grouping *w)
         } else {
             for (int k = 0; k < x->maps && x->form != FSIM_FOLDED; k++) {
                 const fsim_scope *s = &x->scope[k];
-                const bool full = s->any ? !s->once_a_row : fsim_wanted_in_full(&x->map[k], s, o);
+                const bool full = s->any ? !s->once_a_row : fsim_demanded_in_full(&x->map[k], s, o);
                 const int64_t rows = fsim_map_points(&x->map[k]), each = full ? fsim_map_reduced(&x->map[k]) : 1;
                 bool exact;
                 m.evaluations += x->prologue      ? fsim_map_distinct(&x->map[k], &exact)
@@ -140,7 +140,7 @@ static int by_tensor(const void *a, const void *b)
 
 static void sort_reads(fsim_group *o)
 {
-    for (int i = 1; i < o->reads; i++) /* few and nearly sorted */
+    for (int i = 1; i < o->reads; i++) /* insertion sort: few, and nearly sorted */
         for (int k = i; k > 0 && by_tensor(&o->read[k - 1], &o->read[k]) > 0; k--) {
             const fsim_read swap = o->read[k];
             o->read[k] = o->read[k - 1];
@@ -148,14 +148,14 @@ static void sort_reads(fsim_group *o)
         }
 }
 
-/* Scales and shifts by column vanish into the weights, and with them what only they read, but for one vector of shifts.
- */
+/* Members that can be folded into the weights are not computed, and what only they read is not loaded, except for
+ * one vector of shifts. */
 static void fold_members(grouping *w)
 {
     fsim_group *o = w->out;
     bool *stored = fsim_new(w->a, bool, w->count);
     for (int i = 0; i < w->count; i++)
-        stored[i] = w->want[i].stored;
+        stored[i] = w->demand[i].stored;
     const fsim_selection set = {.node = w->node, .count = w->count, .stored = stored};
     const fsim_folded f = fsim_fold(w->g, &set, fsim_position(w->node, w->count, o->anchor), w->a);
     o->folded = f.members;
@@ -179,7 +179,7 @@ static void fold_members(grouping *w)
     }
     o->reads = kept;
     for (int i = 0; i < w->count; i++)
-        w->want[i].form = f.member[i] ? FSIM_FOLDED : w->want[i].form;
+        w->demand[i].form = f.member[i] ? FSIM_FOLDED : w->demand[i].form;
 }
 
 static int reader_inside(const grouping *w, int i)
@@ -191,7 +191,8 @@ static int reader_inside(const grouping *w, int i)
     return at;
 }
 
-/* What sort of kernel the members ask for, and its anchor. */
+/* Chooses the template by the classes of the members, and the anchor: the one member that decides the kernel's
+ * shape. */
 static bool choose_template(grouping *w, int *first_reduction)
 {
     static const fsim_template of_class[FSIM_CLASS_COUNT] = {[FSIM_SCAN] = FSIM_SCAN_KERNEL,
@@ -260,7 +261,7 @@ static bool choose_template(grouping *w, int *first_reduction)
     return true;
 }
 
-/* Does one walk of the kernel over the tensor touch all of it? Then it is in L2 afterwards, if it fits. */
+/* Does the kernel touch every element of the tensor? Then the tensor is in L2 afterwards, if it fits. */
 static void measure_read(const fsim_graph *g, fsim_read *r)
 {
     const fsim_tensor *t = &g->tensor[r->tensor];
@@ -273,7 +274,7 @@ static void measure_read(const fsim_graph *g, fsim_read *r)
         touched += distinct;
     }
     r->whole = r->whole || (r->access->how == FSIM_READ_PIECE && r->access->distinct == t->elems &&
-                            touched == t->elems); /* pieces do not meet */
+                            touched == t->elems); /* pieces do not overlap */
     r->bytes = touched < t->elems ? touched * fsim_dtype_bytes(t->dtype) : t->bytes;
 }
 
@@ -301,7 +302,7 @@ bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_ar
                   .g = limits->graph,
                   .node = node,
                   .count = count,
-                  .want = fsim_new(a, wanted, count),
+                  .demand = fsim_new(a, member_demand, count),
                   .out = out,
                   .why = why,
                   .a = a};
@@ -309,9 +310,9 @@ bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_ar
         return false;
     int results = 0;
     for (int i = 0; i < count; i++) {
-        w.want[i].clone = set->clone && set->clone[i];
-        w.want[i].stored = set->stored ? set->stored[i] : must_store(&w, i);
-        results += w.want[i].stored ? fsim_grouping_node(&w, i)->results : 0;
+        w.demand[i].clone = set->clone && set->clone[i];
+        w.demand[i].stored = set->stored ? set->stored[i] : must_store(&w, i);
+        results += w.demand[i].stored ? fsim_grouping_node(&w, i)->results : 0;
     }
     if (w.joint.kind == FSIM_CHAINED ? !fsim_chain_space(&w)
                                      : first_reduction >= 0 && !fsim_reduction_space(&w, first_reduction))
@@ -322,12 +323,12 @@ bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_ar
         return false;
     out->write = fsim_new(a, fsim_write, results + 1);
     out->member = fsim_new(a, fsim_member, count);
-    if (!fsim_want_roots(&w))
+    if (!fsim_demand_roots(&w))
         return false;
     for (int i = count; i-- > 0;) {
-        if (w.want[i].prologue && w.want[i].stored)
+        if (w.demand[i].prologue && w.demand[i].stored)
             return fsim_refuse_set(&w, FSIM_RULE_PROLOGUE, node[i], out->anchor, (fsim_excess){0});
-        if ((w.want[i].late && !fsim_store_late(&w, i)) || !fsim_want_arguments(&w, i))
+        if ((w.demand[i].late && !fsim_store_late(&w, i)) || !fsim_demand_arguments(&w, i))
             return false;
     }
     if (w.joint.kind == FSIM_SIBLINGS && !fsim_side_by_side(&w))
@@ -337,7 +338,8 @@ bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_ar
     list_writes(&w);
     for (int i = 0; i < out->reads; i++)
         measure_read(w.g, &out->read[i]);
-    if (count > 1 && out->reads + out->writes > FSIM_MAX_PARAMETERS) /* one operator alone passes a table of pointers */
+    if (count > 1 &&
+        out->reads + out->writes > FSIM_MAX_PARAMETERS) /* a single operator gets a table of pointers instead */
         return fsim_refuse_set(&w, FSIM_RULE_PARAMETERS, node[0], count > 1 ? node[count - 1] : -1,
                                (fsim_excess){out->reads + out->writes, FSIM_MAX_PARAMETERS, FSIM_IN_PARAMETERS});
     sort_reads(out);

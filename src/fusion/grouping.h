@@ -1,43 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grouping.h: a set of primitives while it becomes a kernel: what group.c, space.c, wanted.c and live.c share.
- * Functions that return a bool return false after a refusal, which is in *w->why. Members are counted as they stand in
- * w->node. */
+/* grouping.h: a set of primitives while it becomes a kernel: shared by group.c, space.c, demand.c and live.c. A
+ * function that returns a bool returns false after a refusal, which is in *w->why. Members are numbered by their
+ * index in w->node. */
 #ifndef FUSESIM_FUSION_GROUPING_H
 #define FUSESIM_FUSION_GROUPING_H
 
 #include "fusion/assembly.h"
 #include "fusion/chain.h"
 
-/* A member under construction: the maps at which its value is wanted, over the kernel's space. */
+/* A member of the set: where in the kernel's space its value is needed. */
 typedef struct {
-    int maps, room, level; /* level: dependent reductions before its value exists */
+    int maps, room, level; /* level: reductions of the row that its value depends on */
     fsim_map *map;
     unsigned stages[FSIM_MAX_VIEWS];
     fsim_scope scope[FSIM_MAX_VIEWS];
     bool prologue, stored, clone;
-    bool late;          /* stored from the piece of the kernel that computes it, known once that is */
+    bool late; /* it has a size of its own: its place in memory is known only when the piece of the kernel that computes
+                  it is */
     uint64_t branches;  /* as in fsim_read */
-    int root;           /* the map at which it is stored */
-    int operand;        /* of the contraction that a prologue member feeds */
-    bool middle, outer; /* chained: between the contractions; behind them */
-    int after;          /* chained: 1: depends on the first, 2: on the second */
+    int root;           /* number of the map at which it is stored */
+    int operand;        /* prologue: the operand of the contraction that it feeds */
+    bool middle, outer; /* chain: between the contractions; behind them */
+    int after; /* chain: 1: depends on the first contraction, 2: on the second. Siblings: bit of the contraction that it
+                  depends on */
     fsim_row_kind kind;
     fsim_form form;
-} wanted;
+} member_demand;
 
 typedef struct {
     const fsim_limits *limits;
     const fsim_graph *g;
     const int *node;
     int count;
-    wanted *want;
+    member_demand *demand;
     fsim_group *out;
     fsim_refusal *why;
     fsim_arena *a;
-    fsim_map frame, row; /* (p, r) to a full-size tensor's element; (p, r) to row p */
+    fsim_map frame, row; /* (p, r) to an element of a tensor as large as the kernel's space; (p, r) to row p */
     int read_room, branches;
     fsim_joint joint;
-    fsim_scope scope; /* of what is being wanted */
+    fsim_scope scope; /* of the demand that is being handed on */
 } grouping;
 
 /* group.c */
@@ -51,42 +53,47 @@ bool fsim_refuse_set_for_good(grouping *w, fsim_rule rule, int a, int b, fsim_ex
 const fsim_node *fsim_grouping_node(const grouping *w, int i);
 /* The class of its operator. */
 fsim_class fsim_grouping_class(const grouping *w, int i);
-/* The member that makes tensor t, or -1. */
-int fsim_member_making(const grouping *w, int t);
-/* Does another member read what member i makes? */
+/* The member that computes tensor t, or -1. */
+int fsim_member_producing(const grouping *w, int t);
+/* Does another member read member i? */
 bool fsim_grouping_reads(const grouping *w, int i);
 
-/* wanted.c */
+/* demand.c */
 
-/* Adds a place where member i's value is wanted, for the primitive `by` (-1: none). stages: bit s: by stage s. */
-bool fsim_want_value(grouping *w, int i, const fsim_map *m, unsigned stages, int by);
-/* Wants the arguments of member i wherever its own value is wanted: everything that reads it must have been asked. */
-bool fsim_want_arguments(grouping *w, int i);
-/* Is it wanted at every point of points x reduced, not once a row? Pieces may have one point a row. */
-bool fsim_wanted_in_full(const fsim_map *m, const fsim_scope *scope, const fsim_group *o);
+/* Member i is needed at m over the kernel's space, for primitive `by` (-1: for memory). stages, bit s: between
+ * reductions s - 1 and s of the row. */
+bool fsim_demand_value(grouping *w, int i, const fsim_map *m, unsigned stages, int by);
+/* Hands the demands for member i on to its arguments. Call it for readers before the members that they read. */
+bool fsim_demand_arguments(grouping *w, int i);
+/* Is a value needed at map m for every point of points x reduced, and not once for each row? A piece may have one
+ * point in a row. */
+bool fsim_demanded_in_full(const fsim_map *m, const fsim_scope *scope, const fsim_group *o);
 
 /* space.c */
 
-/* Points and levels of a set with reductions, of which member `first` is the first. */
+/* The points of a set with reductions, the first of which is member `first`, and the level of each member. */
 bool fsim_reduction_space(grouping *w, int first);
-/* Levels and row kinds of a chain's members, and its spaces: (row, place) between the contractions, the second's points
- * behind them. */
+/* Levels and row kinds of a chain's members, and its two spaces: (row, column) of the intermediate, and the points
+ * of the second contraction. */
 bool fsim_chain_space(grouping *w);
-/* Contractions side by side: sets `after`, which of them a member depends on, and the points of all. */
+/* Siblings: which of them a member depends on (`after`), and the points of all. */
 bool fsim_sibling_space(grouping *w);
-/* A contraction whose output tile holds the rows that reductions behind it walk; `reduction` is the first of those. */
+/* A contraction whose output tile holds whole rows, for the reductions that follow; `reduction` is the first of
+ * those. */
 bool fsim_rows_in_tile(grouping *w, int reduction);
-/* Wants every root: what nothing inside reads gives the kernel its points; what is stored besides follows. */
-bool fsim_want_roots(grouping *w);
-/* A stored value of another size than the kernel's results: from the piece that computes each of its elements once. */
+/* Demands for what no member reads, which gives the kernel its points; then for all else that is stored. */
+bool fsim_demand_roots(grouping *w);
+/* A stored result of another size than the kernel's results: it is written by the piece of the kernel that
+ * computes each of its elements once. */
 bool fsim_store_late(grouping *w, int i);
-/* Contractions whose results meet must be wanted column by column alike: they are in the same place of their tiles. */
+/* Where the results of siblings meet, both must be needed at the same columns: they are then in the same place of
+ * their tiles. */
 bool fsim_side_by_side(grouping *w);
 
 /* live.c */
 
-/* Values live at once, in registers of 4 bytes, walking the members in order. Of branches that exclude each other a
- * thread is in one: the widest counts, all along. */
+/* Registers of 4 bytes that hold values at the point where most are in use, members in order. Of branches that
+ * exclude each other the widest counts, at every point. */
 int fsim_live_registers(grouping *w);
 
 #endif

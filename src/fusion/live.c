@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* live.c: registers that the values of a kernel take at once. */
+/* live.c: how many registers the values of a kernel need at once. */
 #include "fusion/grouping.h"
 
 /* Registers that a value of this type takes: two for 8 bytes; halves are computed on as floats. */
 static int width(const fsim_tensor *t) { return fsim_dtype_bytes(t->dtype) > 4 ? 2 : 1; }
 
-/* What is wanted outside of all branches is there all along; the rest only in its branches. */
+/* A value that is needed outside of all branches exists everywhere; others exist only in their branches. */
 static bool in_branch(uint64_t branches, int branch)
 {
     return branch == 0 ? branches & 1 : !(branches & 1) && (branches >> branch & 1);
 }
 
-/* One for each map, but of pieces only one. */
-static int values_at_once(const wanted *x)
+/* One value for each map; pieces exclude each other, so one for all of them. */
+static int values_at_once(const member_demand *x)
 {
     int values = 0, pieces = 0;
     for (int k = 0; k < x->maps; k++)
@@ -20,15 +20,15 @@ static int values_at_once(const wanted *x)
     return values + (pieces > 0) > 0 ? values + (pieces > 0) : 1;
 }
 
-/* Adds to change[] the registers of the values of one branch (0: those of none): a loaded value lives from its first
- * reader to its last, a computed one to its last reader. */
+/* Adds to change[] where the values of one branch (0: of no branch) begin and end to take registers. A loaded
+ * value exists from its first reader to its last, a computed one from its computation to its last reader. */
 static void add_lives(const grouping *w, int branch, int *change)
 {
     const fsim_group *o = w->out;
     for (int i = 0; i < w->count; i++) {
         const fsim_node *n = fsim_grouping_node(w, i);
         int last = i;
-        if (!in_branch(w->want[i].branches, branch))
+        if (!in_branch(w->demand[i].branches, branch))
             continue;
         for (int k = 0; k < n->results; k++) {
             const fsim_tensor *t = &w->g->tensor[n->result[k]];
@@ -37,7 +37,7 @@ static void add_lives(const grouping *w, int branch, int *change)
                 last = at > last ? at : last;
             }
         }
-        const int weight = width(&w->g->tensor[n->result[0]]) * values_at_once(&w->want[i]);
+        const int weight = width(&w->g->tensor[n->result[0]]) * values_at_once(&w->demand[i]);
         change[i] += weight;
         change[last + 1] -= weight;
     }
@@ -63,7 +63,7 @@ static void add_lives(const grouping *w, int branch, int *change)
 
 int fsim_live_registers(grouping *w)
 {
-    int most[2] = {0, 0}; /* without branches; the widest of them */
+    int most[2] = {0, 0}; /* outside of branches; in the widest branch */
     for (int branch = 0; branch <= w->branches && branch < 64; branch++) {
         const fsim_mark mark = fsim_save(w->a);
         int *change = fsim_new(w->a, int, w->count + 2), live = 0, *peak = &most[branch > 0];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fusion/online.h"
 
-/* The operator `op` that makes argument k of n, or NULL. */
+/* The primitive that computes argument k of n, if its operator is `op`; or NULL. */
 static const fsim_node *made_by(const fsim_graph *g, const fsim_node *n, int k, fsim_op op)
 {
     const int from = k < n->args ? g->tensor[n->arg[k].tensor].producer : -1;
     return from >= 0 && g->node[from].op == op ? &g->node[from] : NULL;
 }
 
-/* d = x - r, where r is `op` over the row of x that n reduces. Its index, or -1. */
+/* If d = x - r, where r is `op` over the row of x that n reduces: the primitive of r. Otherwise -1. */
 static int deviation_from(const fsim_graph *g, const fsim_node *n, const fsim_node *d, fsim_op op)
 {
     const fsim_node *r = d->args == 2 ? made_by(g, d, 1, op) : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sets.c: is a set of primitives connected and convex, whatever kernel it makes? */
+/* sets.c: is a set of primitives connected and convex? Independent of the kernel's template. */
 #include "fusion/group.h"
 
 #include <stdlib.h>
@@ -67,14 +67,15 @@ bool fsim_connected(const fsim_graph *g, const int *node, int count, fsim_arena 
 bool fsim_convex(const fsim_graph *g, const int *node, int count, fsim_arena *a, fsim_refusal *why)
 {
     const int low = node[0], high = node[count - 1], span = high - low + 1;
-    int *from = fsim_new(a, int, span); /* 1 + the member that reaches this outside primitive */
+    int *from = fsim_new(a, int, span); /* per outside primitive: 1 + a member from which a path leads to it */
     int member = 0;
     for (int n = low; n <= high; n++) {
         const bool inside = member < count && node[member] == n;
         member += inside;
         const int carried = inside ? n + 1 : from[n - low];
         if (inside && from[n - low]) {
-            /* from says which member's value came here through outside primitives: find the last of those */
+            /* from[] names a member whose value arrives here through outside primitives: find the last outside
+             * primitive on that path */
             for (int k = 0; k < g->node[n].args; k++) {
                 const int p = g->tensor[g->node[n].arg[k].tensor].producer;
                 if (p > low && p <= high && from[p - low] && fsim_position(node, count, p) < 0) {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* space.c: the points that a kernel computes, and where what nothing inside reads is wanted among them. */
+/* space.c: the points that a kernel computes, and where among them its results are needed. */
 #include "fusion/grouping.h"
 
 #include "fusion/online.h"
 
-enum { FEW_ROWS = 256 }; /* fewer than this and longer than FSIM_LONGEST_ROW: split over blocks */
+enum {
+    FEW_ROWS = 256
+}; /* rows longer than FSIM_LONGEST_ROW are split over blocks where there are fewer of them than this */
 
-/* The reduction's argument is a full-size tensor; `frame` numbers its elements as (row, place in the row). */
+/* Is the reduction's argument as large as the kernel's space, its elements numbered by (row, place in the row) as
+ * `frame` has them? */
 static bool same_frame(const grouping *w, const fsim_node *n)
 {
     fsim_map m = n->arg[0].map;
@@ -14,18 +17,19 @@ static bool same_frame(const grouping *w, const fsim_node *n)
     return fsim_map_equal(&m, &w->frame);
 }
 
-/* Does reduction i run along with one that its elements depend on? */
+/* Does reduction i run along with one that its elements depend on (online.h)? */
 static bool along(const grouping *w, int i)
 {
     return !w->limits->strict && fsim_position(w->node, w->count, fsim_online_with(w->g, w->node[i])) >= 0;
 }
 
-/* Values that only reductions which run along with another want: gone when the first walk of the row ends. */
+/* Members that only reductions which run along with another read: they are not needed after the first walk of the
+ * row. */
 static bool *only_along(const grouping *w)
 {
     bool *passing = fsim_new(w->a, bool, w->count);
     for (int i = w->count; i-- > 0;) {
-        passing[i] = fsim_grouping_class(w, i) != FSIM_REDUCE && !w->want[i].stored && fsim_grouping_reads(w, i);
+        passing[i] = fsim_grouping_class(w, i) != FSIM_REDUCE && !w->demand[i].stored && fsim_grouping_reads(w, i);
         for (int k = 0; k < fsim_grouping_node(w, i)->results && passing[i]; k++) {
             const fsim_tensor *t = &w->g->tensor[fsim_grouping_node(w, i)->result[k]];
             for (int r = 0; r < t->readers && passing[i]; r++) {
@@ -54,21 +58,21 @@ bool fsim_reduction_space(grouping *w, int first)
     for (int i = 0; i < w->count; i++) {
         const fsim_node *m = fsim_grouping_node(w, i);
         const bool reduces = fsim_grouping_class(w, i) == FSIM_REDUCE;
-        if (reduces && !same_frame(w, m)) /* no kernel has reductions over different rows, whatever else it holds */
+        if (reduces && !same_frame(w, m)) /* no kernel reduces different rows, whatever else it holds */
             return fsim_refuse_set_for_good(w, FSIM_RULE_SPACE, w->node[first], w->node[i],
                                             (fsim_excess){(double)m->points, (double)n->points, FSIM_IN_ROWS});
         for (int k = 0; k < m->args; k++) {
-            const int from = fsim_member_making(w, m->arg[k].tensor);
-            if (from >= 0 && w->want[from].level > w->want[i].level)
-                w->want[i].level = w->want[from].level;
+            const int from = fsim_member_producing(w, m->arg[k].tensor);
+            if (from >= 0 && w->demand[from].level > w->demand[i].level)
+                w->demand[i].level = w->demand[from].level;
         }
-        w->want[i].level += reduces && (w->want[i].level == 0 || !along(w, i));
-        if (w->want[i].level >= FSIM_MAX_STAGES)
+        w->demand[i].level += reduces && (w->demand[i].level == 0 || !along(w, i));
+        if (w->demand[i].level >= FSIM_MAX_STAGES)
             return fsim_refuse_set(w, FSIM_RULE_SPACE, w->node[first], w->node[i],
                                    (fsim_excess){FSIM_MAX_STAGES + 1, FSIM_MAX_STAGES, FSIM_IN_REDUCTIONS});
-        if (w->want[i].level + 1 > o->stages)
-            o->stages = w->want[i].level + 1;
-        full_after = full_after || (w->want[i].level > (reduces && !along(w, i)) && !passing[i] &&
+        if (w->demand[i].level + 1 > o->stages)
+            o->stages = w->demand[i].level + 1;
+        full_after = full_after || (w->demand[i].level > (reduces && !along(w, i)) && !passing[i] &&
                                     (reduces ? !along(w, i) : m->points == n->points * n->reduced) &&
                                     m->reduced * m->points > n->points);
     }
@@ -76,7 +80,7 @@ bool fsim_reduction_space(grouping *w, int first)
     if (n->points == 1 && few && full_after) {
         int after = first;
         for (int i = first + 1; i < w->count && after == first; i++)
-            if (w->want[i].level > 0 && i != first)
+            if (w->demand[i].level > 0 && i != first)
                 after = i;
         return fsim_refuse_set(w, FSIM_RULE_GRID_BARRIER, w->node[first], w->node[after],
                                (fsim_excess){(double)n->reduced, FSIM_LONGEST_ROW, FSIM_IN_BLOCK_ELEMENTS});
@@ -94,7 +98,7 @@ static int64_t last_square(const fsim_shape *s)
     return s->rank > 1 && s->dim[s->rank - 1] == s->dim[s->rank - 2] ? s->dim[s->rank - 1] : 0;
 }
 
-/* No reduction sees the intermediate before member i: what it masks is never needed. */
+/* Does no reduction read the intermediate before member i masks it? Then masked elements need not be computed. */
 static bool masks_first(const grouping *w, int i)
 {
     for (int k = 0; k < i; k++)
@@ -114,19 +118,19 @@ bool fsim_chain_space(grouping *w)
     fsim_map_push(&w->row, j->width, 0);
     for (int i = 0; i < w->count; i++) {
         const fsim_node *n = fsim_grouping_node(w, i);
-        wanted *x = &w->want[i];
+        member_demand *x = &w->demand[i];
         const bool reduces = fsim_grouping_class(w, i) == FSIM_REDUCE;
         fsim_row_kind *arg = fsim_new(w->a, fsim_row_kind, n->args + 1);
         if (reduces && !same_frame(w, n))
             return fsim_refuse_set(w, FSIM_RULE_SPACE, j->second, w->node[i],
                                    (fsim_excess){(double)j->rows, (double)n->points, FSIM_IN_ROWS});
         for (int k = 0; k < n->args; k++) {
-            const int from = fsim_member_making(w, n->arg[k].tensor);
+            const int from = fsim_member_producing(w, n->arg[k].tensor);
             if (from < 0)
                 continue;
-            x->after |= w->want[from].after | (w->node[from] == j->first ? 1 : w->node[from] == j->second ? 2 : 0);
-            arg[k] = w->want[from].kind;
-            x->level = w->want[from].level > x->level ? w->want[from].level : x->level;
+            x->after |= w->demand[from].after | (w->node[from] == j->first ? 1 : w->node[from] == j->second ? 2 : 0);
+            arg[k] = w->demand[from].kind;
+            x->level = w->demand[from].level > x->level ? w->demand[from].level : x->level;
         }
         x->kind = fsim_grouping_class(w, i) == FSIM_CONTRACTION ? FSIM_FREE : fsim_row_kind_of(n, arg);
         for (int k = 0; k < n->args && x->kind == FSIM_SCALED; k++)
@@ -161,10 +165,10 @@ bool fsim_sibling_space(grouping *w)
     w->out->points = 0;
     for (int i = 0; i < w->count; i++) {
         const fsim_node *n = fsim_grouping_node(w, i);
-        wanted *x = &w->want[i];
+        member_demand *x = &w->demand[i];
         for (int k = 0; k < n->args; k++) {
-            const int from = fsim_member_making(w, n->arg[k].tensor);
-            x->after |= from >= 0 ? w->want[from].after : 0;
+            const int from = fsim_member_producing(w, n->arg[k].tensor);
+            x->after |= from >= 0 ? w->demand[from].after : 0;
         }
         if (fsim_grouping_class(w, i) != FSIM_CONTRACTION)
             continue;
@@ -181,12 +185,12 @@ bool fsim_side_by_side(grouping *w)
 {
     for (int i = 0; i < w->count; i++)
         for (int j = 0; j < i; j++) {
-            const wanted *x = &w->want[i], *y = &w->want[j];
+            const member_demand *x = &w->demand[i], *y = &w->demand[j];
             bool meet = false;
             if (fsim_grouping_class(w, i) != FSIM_CONTRACTION || fsim_grouping_class(w, j) != FSIM_CONTRACTION)
                 continue;
             for (int k = 0; k < w->count && !meet; k++)
-                meet = (w->want[k].after & x->after) && (w->want[k].after & y->after);
+                meet = (w->demand[k].after & x->after) && (w->demand[k].after & y->after);
             if (meet && !fsim_map_equal(&x->map[0], &y->map[0]))
                 return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[j], w->node[i],
                                        (fsim_excess){2, 1, FSIM_IN_INDEX_MAPS});
@@ -194,11 +198,11 @@ bool fsim_side_by_side(grouping *w)
     return true;
 }
 
-/* Where root i of a chain is wanted. */
+/* Sets *m to where root i of a chain is needed. */
 static bool chain_root(grouping *w, int i, fsim_map *m)
 {
     const fsim_node *n = fsim_grouping_node(w, i);
-    wanted *x = &w->want[i];
+    member_demand *x = &w->demand[i];
     x->middle = (x->after & 3) == 1;
     x->outer = !x->middle;
     if (x->outer)
@@ -208,7 +212,7 @@ static bool chain_root(grouping *w, int i, fsim_map *m)
     const bool row = n->points == w->joint.rows && (x->kind == FSIM_ROW || w->joint.width > 1);
     *m = row ? w->row : w->frame;
     if (!row)
-        w->out->causal = 0; /* all of it is stored */
+        w->out->causal = 0; /* all of it is stored: no tile can be skipped */
     if (!row && n->points != w->joint.rows * w->joint.width)
         return fsim_refuse_set(
             w, FSIM_RULE_SPACE, w->node[i], w->out->anchor,
@@ -219,7 +223,7 @@ static bool chain_root(grouping *w, int i, fsim_map *m)
     return true;
 }
 
-/* Does a concat or another range of this kernel read it? */
+/* Does a concat, or another operator that reads ranges, read member i inside this kernel? */
 static bool read_in_part(const grouping *w, int i)
 {
     const fsim_tensor *t = &w->g->tensor[fsim_grouping_node(w, i)->result[0]];
@@ -231,11 +235,11 @@ static bool read_in_part(const grouping *w, int i)
     return false;
 }
 
-/* Wants root i at the kernel's points. *first: the root that gave the kernel its points. */
-static bool want_root(grouping *w, int i, bool inside, int *first)
+/* Demand for root i at the kernel's points. *first: the root that gave the kernel its points; -1: none yet. */
+static bool demand_root(grouping *w, int i, bool inside, int *first)
 {
     fsim_group *o = w->out;
-    wanted *x = &w->want[i];
+    member_demand *x = &w->demand[i];
     const bool reduces = o->template == FSIM_ROW_REDUCTION || o->template == FSIM_COLUMN_REDUCTION ||
                          o->template == FSIM_FULL_REDUCTION || w->joint.kind == FSIM_ROWS;
     const fsim_node *n = fsim_grouping_node(w, i);
@@ -267,23 +271,23 @@ static bool want_root(grouping *w, int i, bool inside, int *first)
                                (fsim_excess){(double)n->points, (double)(o->points * o->reduced), FSIM_IN_POINTS});
     if (*first < 0)
         *first = w->node[i];
-    return fsim_want_value(w, i, &m, 1u << x->level, -1);
+    return fsim_demand_value(w, i, &m, 1u << x->level, -1);
 }
 
-bool fsim_want_roots(grouping *w)
+bool fsim_demand_roots(grouping *w)
 {
     int first = -1;
     for (int inside = 0; inside < 2; inside++)
         for (int i = 0; i < w->count; i++)
-            if (fsim_grouping_reads(w, i) == inside && (w->want[i].stored || !inside) &&
-                !want_root(w, i, inside, &first))
+            if (fsim_grouping_reads(w, i) == inside && (w->demand[i].stored || !inside) &&
+                !demand_root(w, i, inside, &first))
                 return false;
     return true;
 }
 
 bool fsim_store_late(grouping *w, int i)
 {
-    wanted *x = &w->want[i];
+    member_demand *x = &w->demand[i];
     for (int k = 0; k < x->maps; k++)
         if (x->scope[k].place && !x->scope[k].any &&
             fsim_map_points(&x->map[k]) * fsim_map_reduced(&x->map[k]) == fsim_grouping_node(w, i)->points &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wanted.c: from where a value is wanted to where its arguments are: members get maps, the rest are reads of the
- * kernel. */
+/* demand.c: pushes demands up the graph. A member of the set that is needed at some map gets that map, and hands
+ * demands to its arguments; an argument that no member computes becomes a read of the kernel. */
 #include "fusion/grouping.h"
 
 #include <math.h>
@@ -8,9 +8,9 @@
 
 static uint64_t branch_bit(const grouping *w) { return (uint64_t)1 << (w->scope.branch < 63 ? w->scope.branch : 63); }
 
-bool fsim_want_value(grouping *w, int i, const fsim_map *m, unsigned stages, int by)
+bool fsim_demand_value(grouping *w, int i, const fsim_map *m, unsigned stages, int by)
 {
-    wanted *x = &w->want[i];
+    member_demand *x = &w->demand[i];
     const fsim_map s = fsim_map_simplify(*m);
     x->branches |= branch_bit(w);
     for (int k = 0; k < x->maps; k++)
@@ -21,7 +21,7 @@ bool fsim_want_value(grouping *w, int i, const fsim_map *m, unsigned stages, int
     if (x->maps == FSIM_MAX_VIEWS)
         return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[i], by,
                                (fsim_excess){FSIM_MAX_VIEWS + 1, FSIM_MAX_VIEWS, FSIM_IN_INDEX_MAPS});
-    if (!x->map) { /* nearly always the only one */
+    if (!x->map) { /* most members have one map */
         x->map = fsim_new(w->a, fsim_map, 1);
         x->room = 1;
     }
@@ -31,7 +31,7 @@ bool fsim_want_value(grouping *w, int i, const fsim_map *m, unsigned stages, int
     return true;
 }
 
-bool fsim_wanted_in_full(const fsim_map *m, const fsim_scope *scope, const fsim_group *o)
+bool fsim_demanded_in_full(const fsim_map *m, const fsim_scope *scope, const fsim_group *o)
 {
     if ((scope->place ? o->reduced : fsim_map_reduced(m)) == 1)
         return true;
@@ -41,7 +41,8 @@ bool fsim_wanted_in_full(const fsim_map *m, const fsim_scope *scope, const fsim_
     return false;
 }
 
-/* The view's place beside its map: an array that is there once some view has one. */
+/* Records where in the kernel's space the view lies. r->place is allocated with the first view that does not cover
+ * it all. */
 static void place_view(grouping *w, fsim_read *r, int view, int room)
 {
     if (w->scope.place && !r->place) {
@@ -79,8 +80,8 @@ static bool external(grouping *w, const fsim_access *x, const fsim_map *m, unsig
     r->branches |= branch_bit(w);
     r->repeats = fmax(r->repeats, w->scope.repeats);
     r->window = w->scope.window ? w->scope.window : r->window;
-    if (operand >= 0) { /* x x^T loads one tensor for both: its bytes count once */
-        r->beside = r->operand < 0 ? r->maps : r->beside;
+    if (operand >= 0) { /* x x^T loads one tensor for both operands: its bytes count once */
+        r->other_maps = r->operand < 0 ? r->maps : r->other_maps;
         r->operand = operand;
     }
     r->stages |= stages;
@@ -88,12 +89,13 @@ static bool external(grouping *w, const fsim_access *x, const fsim_map *m, unsig
         r->full = true;
         return true;
     }
-    r->full = r->full || w->scope.repeats > 0 || fsim_wanted_in_full(m, &w->scope, o);
+    r->full = r->full || w->scope.repeats > 0 || fsim_demanded_in_full(m, &w->scope, o);
     const fsim_map s = fsim_map_simplify(*m);
     for (int i = 0; i < r->maps; i++)
         if (same_view(w, r, i, &s))
             return true;
-    if (r->maps >= FSIM_MAX_VIEWS && !w->scope.place) /* pieces exclude each other: a thread has one of them */
+    if (r->maps >= FSIM_MAX_VIEWS &&
+        !w->scope.place) /* pieces exclude each other, so a thread needs one of their views */
         return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, by, -1,
                                (fsim_excess){FSIM_MAX_VIEWS + 1, FSIM_MAX_VIEWS, FSIM_IN_INDEX_MAPS});
     const int view = r->maps, room = r->room;
@@ -102,7 +104,8 @@ static bool external(grouping *w, const fsim_access *x, const fsim_map *m, unsig
     return true;
 }
 
-/* Rows at places that are data, of an argument of something that a gather takes in. */
+/* The argument of an inlined primitive under a gather: its rows are read at places that are known at run time
+ * only. */
 static bool external_rows(grouping *w, const fsim_access *x, const fsim_map *m, unsigned stages, int by)
 {
     fsim_access *own = fsim_new(w->a, fsim_access, 1);
@@ -117,22 +120,23 @@ static bool external_rows(grouping *w, const fsim_access *x, const fsim_map *m, 
     return true;
 }
 
-/* Wants what x reads, at map `through` over the kernel's space. */
-static bool want_through(grouping *w, int i, const fsim_access *x, const fsim_map *through, unsigned stages)
+/* Hands the demand for what x reads, at map `through` over the kernel's space, to the member that computes it; or
+ * else records it as a read. */
+static bool demand_through(grouping *w, int i, const fsim_access *x, const fsim_map *through, unsigned stages)
 {
-    const int from = fsim_member_making(w, x->tensor);
+    const int from = fsim_member_producing(w, x->tensor);
     if (from >= 0)
-        return fsim_want_value(w, from, through, stages, w->node[i]);
+        return fsim_demand_value(w, from, through, stages, w->node[i]);
     if (w->scope.any)
         return external_rows(w, x, through, stages, w->node[i]);
-    return external(w, x, through, stages, w->node[i], w->want[i].prologue ? w->want[i].operand : -1);
+    return external(w, x, through, stages, w->node[i], w->demand[i].prologue ? w->demand[i].operand : -1);
 }
 
-/* Wants argument x of member i where its own value is wanted at (m, scope). */
-static bool want_argument(grouping *w, int i, const fsim_access *x, const fsim_map *m, const fsim_scope *scope,
-                          unsigned stages)
+/* Member i is needed at (m, scope): hands the demand for its argument x on. */
+static bool demand_argument(grouping *w, int i, const fsim_access *x, const fsim_map *m, const fsim_scope *scope,
+                            unsigned stages)
 {
-    const int from = fsim_member_making(w, x->tensor);
+    const int from = fsim_member_producing(w, x->tensor);
     const fsim_demand result = {*m, *scope};
     fsim_demand through;
     if (from < 0 && x->how != FSIM_READ_MAP && x->how != FSIM_READ_PIECE)
@@ -143,9 +147,9 @@ static bool want_argument(grouping *w, int i, const fsim_access *x, const fsim_m
         w->scope.branch = ++w->branches;
     bool made = true;
     if (answer == FSIM_PIECE_SOME)
-        made = want_through(w, i, x, &through.map, stages);
+        made = demand_through(w, i, x, &through.map, stages);
     else if (answer == FSIM_PIECE_UNKNOWN && from < 0 && x->how == FSIM_READ_PIECE)
-        made = external(w, x, NULL, stages, w->node[i], -1); /* all of it, in an order that is not known */
+        made = external(w, x, NULL, stages, w->node[i], -1); /* all of it, in an unknown order */
     else if (answer == FSIM_PIECE_UNKNOWN)
         made = fsim_refuse_set(
             w, x->how == FSIM_READ_MAP || x->how == FSIM_READ_PIECE ? FSIM_RULE_INDEX_MAP : FSIM_RULE_ASSEMBLY,
@@ -154,10 +158,10 @@ static bool want_argument(grouping *w, int i, const fsim_access *x, const fsim_m
     return made;
 }
 
-/* A reduction's value is there for its own row only. */
+/* A block knows the reduction's value for its own row only. */
 static bool check_reduction(grouping *w, int i)
 {
-    const wanted *x = &w->want[i];
+    const member_demand *x = &w->demand[i];
     for (int k = 0; k < x->maps; k++) {
         const fsim_scope *s = &x->scope[k];
         const bool own =
@@ -169,13 +173,13 @@ static bool check_reduction(grouping *w, int i)
     return true;
 }
 
-/* The map is over all of the kernel's points. */
+/* Does the demand cover all of the kernel's points? */
 static bool everywhere(const fsim_scope *s) { return !s->place && !s->any && s->repeats == 0; }
 
-/* Contractions and pooling compute each point once: their value is wanted at one map, one to one. */
+/* Contractions and pooling compute each point once, so their result must be needed at one map that is one to one. */
 static bool check_anchor(grouping *w, int i)
 {
-    const wanted *x = &w->want[i];
+    const member_demand *x = &w->demand[i];
     const bool plain = x->maps == 1 && everywhere(&x->scope[0]);
     fsim_map m = plain ? x->map[0] : fsim_identity(1);
     if (!plain || fsim_map_points(&m) != fsim_grouping_node(w, i)->points || !fsim_map_injective(&m))
@@ -187,24 +191,24 @@ static bool check_anchor(grouping *w, int i)
     return true;
 }
 
-/* rows_from: chained, of the first contraction: its operand that belongs to a block's rows. */
-static bool want_operands(grouping *w, int i, int rows_from)
+/* rows_from: for the first contraction of a chain, the operand that belongs to the rows of a block. */
+static bool demand_operands(grouping *w, int i, int rows_from)
 {
     const fsim_node *n = fsim_grouping_node(w, i);
     const bool chained = w->joint.kind == FSIM_CHAINED, second = chained && w->node[i] == w->joint.second;
     for (int k = 0; k < n->args; k++) {
         const fsim_access *x = &n->arg[k];
-        const int from = fsim_member_making(w, x->tensor);
+        const int from = fsim_member_producing(w, x->tensor);
         const int operand = !chained         ? k
                             : second         ? FSIM_CHAIN_SECOND
                             : k == rows_from ? FSIM_CHAIN_ROWS
                                              : FSIM_CHAIN_FIRST;
         if (second && k == w->joint.side) {
-            if (from < 0 || !(w->want[from].after & 1))
+            if (from < 0 || !(w->demand[from].after & 1))
                 return fsim_refuse_set(w, FSIM_RULE_CONTRACTIONS, w->joint.first, w->joint.second,
                                        (fsim_excess){2, 1, FSIM_IN_GAP});
-            w->want[from].middle = true;
-            if (!fsim_want_value(w, from, &w->joint.frame, 1u << w->want[from].level, w->node[i]))
+            w->demand[from].middle = true;
+            if (!fsim_demand_value(w, from, &w->joint.frame, 1u << w->demand[from].level, w->node[i]))
                 return false;
             continue;
         }
@@ -217,39 +221,42 @@ static bool want_operands(grouping *w, int i, int rows_from)
         if (fsim_grouping_class(w, i) == FSIM_WINDOW && x->how == FSIM_READ_WINDOW) {
             fsim_map m;
             fsim_scope_of_window(x, &m, &w->scope);
-            const bool made = fsim_want_value(w, from, &m, 1, w->node[i]);
+            const bool made = fsim_demand_value(w, from, &m, 1, w->node[i]);
             w->scope = (fsim_scope){0};
             if (!made)
                 return false;
             continue;
         }
-        if (w->joint.kind != FSIM_ALONE && (w->want[from].after || fsim_grouping_class(w, from) == FSIM_REDUCE ||
+        if (w->joint.kind != FSIM_ALONE && (w->demand[from].after || fsim_grouping_class(w, from) == FSIM_REDUCE ||
                                             fsim_grouping_class(w, from) == FSIM_CONTRACTION))
             return fsim_refuse_set(w, FSIM_RULE_PROLOGUE, w->node[from], w->node[i],
                                    (fsim_excess){0, 0, FSIM_IN_OPERAND_LOADS});
-        const bool window = x->how == FSIM_READ_WINDOW &&
-                            fsim_grouping_class(w, i) ==
-                                FSIM_CONTRACTION; /* computed again for every tap that loads it: the cost decides */
+        const bool window =
+            x->how == FSIM_READ_WINDOW &&
+            fsim_grouping_class(w, i) ==
+                FSIM_CONTRACTION; /* computed again for every tap that loads it: legal, and the price decides */
         if (fsim_grouping_class(w, i) == FSIM_WINDOW || (x->how != FSIM_READ_MAP && !window))
             return fsim_refuse_set(w, FSIM_RULE_WINDOW, w->node[from], w->node[i],
                                    (fsim_excess){(double)n->reduced, 1, FSIM_IN_EVALUATIONS});
         if (fsim_grouping_class(w, from) == FSIM_ASSEMBLE || fsim_grouping_class(w, from) == FSIM_GATHER)
             return fsim_refuse_set(w, FSIM_RULE_PROLOGUE, w->node[from], w->node[i], (fsim_excess){0});
-        w->want[from].prologue = true;
-        w->want[from].operand = operand;
-        const fsim_map loaded = window                           ? fsim_identity(w->g->tensor[x->tensor].elems)
-                                : w->joint.kind == FSIM_SIBLINGS ? fsim_map_moving(&x->map)
-                                                                 : x->map; /* the same for all that read it alike */
-        if (!fsim_want_value(w, from, &loaded, 1, w->node[i]))
+        w->demand[from].prologue = true;
+        w->demand[from].operand = operand;
+        const fsim_map loaded = window ? fsim_identity(w->g->tensor[x->tensor].elems)
+                                : w->joint.kind == FSIM_SIBLINGS
+                                    ? fsim_map_without_broadcasts(&x->map)
+                                    : x->map; /* one map for all siblings: they read it alike */
+        if (!fsim_demand_value(w, from, &loaded, 1, w->node[i]))
             return false;
     }
     return true;
 }
 
-/* A contraction that is not what the kernel's points are counted by: it must be wanted tile by tile. */
+/* A contraction whose result is not at the kernel's points (first of a chain; followed by reductions of its rows):
+ * its result must be needed tile by tile. */
 static bool check_tile(grouping *w, int i, int *rows_from)
 {
-    const wanted *x = &w->want[i];
+    const member_demand *x = &w->demand[i];
     const bool tile = x->maps == 1 && everywhere(&x->scope[0]) && !x->prologue &&
                       fsim_tile_rows(w->g, w->node[i], &x->map[0], &w->joint, rows_from);
     if (w->joint.kind == FSIM_ROWS && (!tile || *rows_from != 0))
@@ -260,57 +267,57 @@ static bool check_tile(grouping *w, int i, int *rows_from)
     return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, (fsim_excess){x->maps, 1, FSIM_IN_TILE_MAPS});
 }
 
-static bool want_contraction(grouping *w, int i)
+static bool demand_contraction(grouping *w, int i)
 {
     int rows_from = 0;
     const bool tile = w->joint.kind == FSIM_ROWS || (w->joint.kind == FSIM_CHAINED && w->node[i] == w->joint.first);
-    return (tile ? check_tile(w, i, &rows_from) : check_anchor(w, i)) && want_operands(w, i, rows_from);
+    return (tile ? check_tile(w, i, &rows_from) : check_anchor(w, i)) && demand_operands(w, i, rows_from);
 }
 
-/* Chained: a member computes in one place, in front of, between or behind the contractions, and so do those that feed
- * it. */
+/* In a chain a member is computed before, between or behind the contractions, in one of these places only; and so
+ * is what feeds it. */
 static bool enter_region(grouping *w, int i)
 {
     const fsim_node *n = fsim_grouping_node(w, i);
-    wanted *x = &w->want[i];
+    member_demand *x = &w->demand[i];
     if (x->middle + x->outer + x->prologue > 1)
         return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, (fsim_excess){2, 1, FSIM_IN_CHAIN_STAGES});
     if (fsim_grouping_class(w, i) == FSIM_REDUCE && !x->middle)
         return fsim_refuse_set(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[i], w->joint.second,
                                (fsim_excess){(double)n->reduced, 1, FSIM_IN_OUTSIDE_CHAIN});
     for (int k = 0; k < n->args && fsim_grouping_class(w, i) != FSIM_CONTRACTION; k++) {
-        const int from = fsim_member_making(w, n->arg[k].tensor);
+        const int from = fsim_member_producing(w, n->arg[k].tensor);
         if (from >= 0) {
-            w->want[from].middle = w->want[from].middle || x->middle;
-            w->want[from].outer = w->want[from].outer || x->outer;
+            w->demand[from].middle = w->demand[from].middle || x->middle;
+            w->demand[from].outer = w->demand[from].outer || x->outer;
         }
     }
     return true;
 }
 
-/* What overlapping windows compute again must be cheap, and is. */
+/* Overlapping windows compute a producer again for every window, so it must be cheap. */
 static bool recomputes_cheaply(grouping *w, int i)
 {
     const fsim_class class = fsim_grouping_class(w, i);
-    for (int k = 0; k < w->want[i].maps; k++)
-        if (w->want[i].scope[k].repeats > 1 && !fsim_classes[class].clones && class != FSIM_ASSEMBLE)
+    for (int k = 0; k < w->demand[i].maps; k++)
+        if (w->demand[i].scope[k].repeats > 1 && !fsim_classes[class].clones && class != FSIM_ASSEMBLE)
             return fsim_refuse_set(w, FSIM_RULE_WINDOW, w->node[i], w->out->anchor,
-                                   (fsim_excess){w->want[i].scope[k].repeats, 1, FSIM_IN_EVALUATIONS});
+                                   (fsim_excess){w->demand[i].scope[k].repeats, 1, FSIM_IN_EVALUATIONS});
     return true;
 }
 
-/* Scatter walks each argument in its own order: producers are computed there, once an element. */
-static bool want_once(grouping *w, int i)
+/* A scatter walks each argument in its own order: producers are computed there, once for each element. */
+static bool demand_once(grouping *w, int i)
 {
     const fsim_node *n = fsim_grouping_node(w, i);
     for (int k = 0; k < n->args; k++) {
         const fsim_access *x = &n->arg[k];
-        const int from = fsim_member_making(w, x->tensor);
+        const int from = fsim_member_producing(w, x->tensor);
         fsim_map m = fsim_identity(x->distinct);
         m.offset = x->map.offset;
         w->scope = (fsim_scope){.repeats = from >= 0};
         const bool made =
-            from >= 0 ? fsim_want_value(w, from, &m, 1, w->node[i]) : external(w, x, NULL, 1, w->node[i], -1);
+            from >= 0 ? fsim_demand_value(w, from, &m, 1, w->node[i]) : external(w, x, NULL, 1, w->node[i], -1);
         w->scope = (fsim_scope){0};
         if (!made)
             return false;
@@ -318,32 +325,32 @@ static bool want_once(grouping *w, int i)
     return true;
 }
 
-bool fsim_want_arguments(grouping *w, int i)
+bool fsim_demand_arguments(grouping *w, int i)
 {
     const fsim_node *n = fsim_grouping_node(w, i);
-    const wanted *x = &w->want[i];
+    const member_demand *x = &w->demand[i];
     if (w->joint.kind == FSIM_CHAINED && !enter_region(w, i))
         return false;
     switch (fsim_ops[n->op].class) {
     case FSIM_REDUCE:
-        return check_reduction(w, i) && want_through(w, i, &n->arg[0], &n->arg[0].map, 1u << (x->level - 1));
+        return check_reduction(w, i) && demand_through(w, i, &n->arg[0], &n->arg[0].map, 1u << (x->level - 1));
     case FSIM_CONTRACTION:
-        return want_contraction(w, i);
+        return demand_contraction(w, i);
     case FSIM_WINDOW:
-        return check_anchor(w, i) && want_operands(w, i, 0);
+        return check_anchor(w, i) && demand_operands(w, i, 0);
     case FSIM_SCATTER:
-        return want_once(w, i);
+        return demand_once(w, i);
     default:
         for (int k = 0; k < x->maps; k++)
             for (int arg = 0; arg < n->args; arg++) {
                 if (x->prologue) {
-                    const int from = fsim_member_making(w, n->arg[arg].tensor);
+                    const int from = fsim_member_producing(w, n->arg[arg].tensor);
                     if (from >= 0) {
-                        w->want[from].prologue = true;
-                        w->want[from].operand = x->operand;
+                        w->demand[from].prologue = true;
+                        w->demand[from].operand = x->operand;
                     }
                 }
-                if (!want_argument(w, i, &n->arg[arg], &x->map[k], &x->scope[k], x->stages[k]))
+                if (!demand_argument(w, i, &n->arg[arg], &x->map[k], &x->scope[k], x->stages[k]))
                     return false;
             }
         return recomputes_cheaply(w, i);
