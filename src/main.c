@@ -47,8 +47,13 @@ static const command commands[] = {
      fsim_run_regions},
     {"validate", "--device D | --measurements F", "predicted beside measured", VALIDATE,
      OF(ACCURACY) | OF(TRIALS) | OF(REGISTERS), false, INT_MAX, INT_MAX, fsim_run_validate},
-    {"import", "--measurements FILE [WORKLOAD]", "others' profiles: ncu, PyTorch", IMPORT, OF(IMPORT), false, 1, 1,
-     fsim_run_import},
+    {"import", "--measurements FILE [WORKLOAD]",
+     "profiles of "
+#define FSIM_PROFILE(tool, ...) tool ", "
+#include "evidence/profile.def"
+#undef FSIM_PROFILE
+     "as rows",
+     IMPORT, OF(IMPORT), false, 1, 1, fsim_run_import},
     {"calibrate", "--hw HW --measurements FILE.csv", "fit a GPU; measure this CPU", CALIBRATE,
      OF(CALIBRATION) | OF(HOST_PROBES) | OF(GPU_PROBES), false, INT_MAX, INT_MAX, fsim_run_calibrate},
     {"codegen", "WORKLOAD --hw HW -o DIR", "the plan's kernels as source", CODEGEN, OF(PROJECT), true, 1, 1,
@@ -97,7 +102,7 @@ static const fsim_arg options[] = {
     {"--over", "NAME=FIRST:LAST[:STEP]", FSIM_ARG_TEXT, AT(over), NULL, REGIONS, "of regions: a symbol's values"},
     {"--limit", "N", FSIM_ARG_COUNT, AT(limit), NULL, ENUMERATE, "of enumerate: stop after N partitions"},
     {"--measurements", "FILE", FSIM_ARG_ITEM, AT(measurements), NULL, VALIDATE | CALIBRATE | IMPORT,
-     "measured runs; import: ncu --csv, PyTorch"},
+     "measured runs; import: a profile"},
     {"--workload-root", "DIR", FSIM_ARG_ITEM, AT(roots), NULL, VALIDATE | CALIBRATE, "a folder of the rows' workloads"},
     {"--match", "TEXT", FSIM_ARG_ITEM, AT(match), NULL, VALIDATE | CALIBRATE, "only rows whose id holds TEXT"},
     {"--class", "NAME[,...]", FSIM_ARG_ITEMS, AT(classes), NULL, VALIDATE, "only rows of these kinds of work: softmax"},

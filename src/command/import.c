@@ -49,7 +49,6 @@ static int read_import_inputs(fsim_context *c, imported *x)
     return status;
 }
 
-/* Nsight Compute empties the caches before each kernel; a profiler of the whole program does not. */
 static fsim_plan *plan_to_match(fsim_context *c, imported *x, bool warm)
 {
     if (!x->in.graph)
@@ -115,7 +114,7 @@ static int run_profile(fsim_context *c, imported *x, const fsim_mapped *file)
         return status;
     }
     check_device(c, x, profile.device_name);
-    const fsim_plan *plan = plan_to_match(c, x, profile.timeline);
+    const fsim_plan *plan = plan_to_match(c, x, !profile.format->empties_caches);
     x->found = fsim_import_of(&profile, plan ? x->in.graph : NULL, plan, &x->as, c->arena);
     if (plan && x->found.rows == 0)
         fsim_warning(c->diag, fsim_command_line, "no kernel of '%s' was matched to one of '%s': no rows",
@@ -132,8 +131,8 @@ int fsim_run_import(fsim_context *c)
     const char *why = "", *path = c->set.measurements.count ? c->set.measurements.at[0] : NULL;
     if (c->set.measurements.count == 0)
         fsim_error(c->diag, fsim_command_line,
-                   "import: models (MODEL.onnx) are not in this release; wanted --measurements FILE, of `ncu --csv` or "
-                   "PyTorch's profiler");
+                   "import: models (MODEL.onnx) are not in this release; wanted --measurements FILE, %s",
+                   fsim_profile_kinds(c->arena));
     else if (c->set.measurements.count > 1)
         fsim_error(c->diag, fsim_command_line, "import reads one profile at a time, --measurements names %d",
                    c->set.measurements.count);

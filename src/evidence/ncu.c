@@ -195,8 +195,8 @@ static bool find_header(reader *r)
     }
     if (!found) {
         fsim_error(r->d, (fsim_loc){c->path, 1, 1},
-                   "neither a trace of PyTorch's profiler (JSON) nor the output of `ncu --csv`: no line with the "
-                   "columns \"ID\" and \"Kernel Name\"");
+                   "this is no profile: wanted %s, which has a line with the columns \"ID\" and \"Kernel Name\"",
+                   fsim_profile_kinds(r->a));
         return false;
     }
     r->quoted = c->field[0].quoted;

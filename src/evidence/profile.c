@@ -30,19 +30,27 @@ static const struct {
     {"NVR", 3, "this is a report of Nsight Compute: export it first (ncu --import FILE --csv --page raw)"},
 };
 
-static bool is_json(const char *text) { return *text == '{' || *text == '['; }
-static bool is_text(const char *text) { return *text != '\0'; }
-
 typedef bool reader(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes, fsim_profile *out);
-static const struct {
-    const char *name;
-    bool (*starts)(const char *text);
-    reader *read;
-} formats[] = {
-#define FSIM_PROFILE(name, starts, read) {name, starts, fsim_##read##_read},
+static reader *const readers[] = {
+#define FSIM_PROFILE(tool, id, what, begins, caches, source, read) fsim_##read##_read,
 #include "evidence/profile.def"
 #undef FSIM_PROFILE
 };
+
+enum { KEPT, EMPTY, FORMATS = sizeof readers / sizeof *readers };
+static const fsim_profile_format formats[FORMATS] = {
+#define FSIM_PROFILE(tool, id, what, begins, caches, source, read) {tool, id, what, source, begins, caches == EMPTY},
+#include "evidence/profile.def"
+#undef FSIM_PROFILE
+};
+
+const char *fsim_profile_kinds(fsim_arena *a)
+{
+    const char *text = "";
+    for (int k = 0; k < FORMATS; k++)
+        text = fsim_printf(a, "%s%sa %s", text, k == 0 ? "" : k + 1 < FORMATS ? ", " : " or ", formats[k].what);
+    return text;
+}
 
 bool fsim_profile_read(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes, fsim_profile *out)
 {
@@ -60,10 +68,13 @@ bool fsim_profile_read(fsim_arena *a, fsim_diag *d, const char *path, const char
         fsim_error(d, start, "the file is empty");
         return false;
     }
-    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
-        if (formats[k].starts(text + i))
-            return formats[k].read(a, d, path, text, bytes, out);
-    fsim_error(d, start, "this is no profile: wanted %s or %s", formats[0].name, formats[1].name);
+    for (int k = 0; k < FORMATS; k++)
+        if (!formats[k].begins || (text[i] && strchr(formats[k].begins, text[i]))) {
+            const bool ok = readers[k](a, d, path, text, bytes, out);
+            out->format = &formats[k];
+            return ok;
+        }
+    fsim_error(d, start, "this is no profile: wanted %s", fsim_profile_kinds(a));
     return false;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile.h: what a GPU ran, as a profiler saw it: `ncu --csv`, or a trace of PyTorch's profiler (Kineto). */
+/* profile.h: what a GPU ran, as a profiler saw it. The formats that are read: profile.def. */
 #ifndef FUSESIM_EVIDENCE_PROFILE_H
 #define FUSESIM_EVIDENCE_PROFILE_H
 
@@ -32,7 +32,15 @@ typedef struct {
     bool graph; /* launched by a CUDA graph */
 } fsim_profiled_launch;
 
+/* A row of profile.def. */
 typedef struct {
+    const char *tool, *id, *what, *source;
+    const char *begins;  /* NULL: any text */
+    bool empties_caches; /* before each kernel */
+} fsim_profile_format;
+
+typedef struct {
+    const fsim_profile_format *format;
     const char *path, *device_name; /* device_name: as the driver calls it; NULL: not said */
     bool timeline;                  /* launches have starts */
     fsim_profiled_launch *launch;   /* as the host launched them, else as the file lists them */
@@ -48,11 +56,14 @@ typedef struct {
 bool fsim_profile_read(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes,
                        fsim_profile *out);
 /* The readers, one for each row of profile.def (ncu.c, kineto.c), with the parameters of fsim_profile_read. */
-#define FSIM_PROFILE(name, starts, read)                                                                               \
+#define FSIM_PROFILE(tool, id, what, begins, caches, source, read)                                                     \
     bool fsim_##read##_read(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes,             \
                             fsim_profile *out);
 #include "evidence/profile.def"
 #undef FSIM_PROFILE
+
+/* "a trace of PyTorch's profiler or a table of `ncu --csv`": what fsim_profile_read reads, for messages. In a. */
+const char *fsim_profile_kinds(fsim_arena *a);
 
 /* The index of name among the profile's, added where it is new; seen starts zeroed. Room for names is *room. */
 int fsim_profile_name(fsim_arena *a, fsim_profile *p, fsim_names *seen, int *room, const char *name);

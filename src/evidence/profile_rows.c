@@ -213,9 +213,7 @@ static void add_matched(importer *m, const fsim_matching *x)
 static const char *source_of(const importer *m)
 {
     const fsim_steps *s = &m->out.steps;
-    const char *tool =
-        m->p->timeline ? "PyTorch profiler" : "ncu, caches flushed and clock at base unless told otherwise";
-    return fsim_printf(m->a, "%s; %s; median of %d", m->p->path, tool, s->repeats);
+    return fsim_printf(m->a, "%s; %s; median of %d", m->p->path, m->p->format->source, s->repeats);
 }
 
 /* What the profiler counted; NaN: it did not. */
@@ -235,7 +233,7 @@ static void add_row(importer *m, const char *id, const char *kernel, fsim_regime
                         .kernel = kernel,
                         .source = source_of(m),
                         .strategy = m->as->strategy,
-                        .l2 = m->p->timeline ? FSIM_L2_UNKNOWN : FSIM_L2_COLD,
+                        .l2 = m->p->format->empties_caches ? FSIM_L2_COLD : FSIM_L2_UNKNOWN,
                         .launch = launch,
                         .time_s = x.time_s,
                         .dram_read_bytes = x.read_bytes,

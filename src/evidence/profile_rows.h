@@ -8,8 +8,7 @@
  * a plan, a row for each kernel that is not another's repetition, with an empty workload and the GPU kernel's name in
  * `kernel`: these are a list to look at, and whoever reads the file leaves them out.
  *
- * l2 is `cold` for Nsight Compute, which flushes caches before each kernel (and holds the clock at its base, unless
- * told otherwise: the source says so), else `unknown`. */
+ * l2 is `cold` where the profiler flushes caches before each kernel (profile.def), else `unknown`. */
 #ifndef FUSESIM_EVIDENCE_PROFILE_ROWS_H
 #define FUSESIM_EVIDENCE_PROFILE_ROWS_H
 

@@ -24,8 +24,7 @@ static void print_head(const fsim_page *page, const fsim_import *x)
 {
     const fsim_profile *p = x->profile;
     const fsim_steps *s = &x->steps;
-    fprintf(page->out, "%s: %s%s%s, %d launch%s", p->path,
-            p->timeline ? "trace of PyTorch's profiler" : "Nsight Compute", p->device_name ? " on " : "",
+    fprintf(page->out, "%s: %s%s%s, %d launch%s", p->path, p->format->what, p->device_name ? " on " : "",
             p->device_name ? p->device_name : "", p->launches, p->launches == 1 ? "" : "es");
     if (s->repeats > 1)
         fprintf(page->out, "; %d steps of %d kernel%s (%s), medians of them", s->repeats, s->launches,
@@ -155,7 +154,7 @@ void fsim_json_import(FILE *out, const fsim_import *x)
     const fsim_steps *s = &x->steps;
     fputs("{\"schema\": 1,\n ", out);
     fsim_json_text(out, "", "file", x->profile->path);
-    fsim_json_text(out, ", ", "tool", x->profile->timeline ? "pytorch" : "ncu");
+    fsim_json_text(out, ", ", "tool", x->profile->format->id);
     fsim_json_text(out, ", ", "device", x->profile->device_name);
     fprintf(out, ", \"launches\": %d,\n \"steps\": {\"repeats\": %d, \"launches\": %d, \"before\": %d, \"behind\": %d",
             x->profile->launches, s->repeats, s->launches, s->before, s->behind);
