@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predict.h"
 
+#include "fusion/fuse.h"
+#include "fusion/sets.h"
 #include "plan/price/price.h"
 #include "plan/price/user_rules.h"
 #include "plan/rivals/rivals.h"

@@ -134,6 +134,8 @@ int fsim_conclude(fsim_context *c, int status);
 extern const fsim_gate_table *const fsim_gate_tables[];
 /* All of --gate by a command's table, c->set.gates.count of them. Errors are in c->diag. */
 fsim_gate *fsim_read_gates(fsim_context *c, const fsim_gate_table *table);
+/* What stands in front of a gate of plan i where there are several GPUs: "t4: ", or "". In c->arena. */
+const char *fsim_shown_gpu(const fsim_context *c, const fsim_shown_plans *p, int i);
 /* A line in the diagnostics for each that failed. where: in front of it ("on t4: ", or ""). */
 void fsim_say_failed_gates(fsim_context *c, const char *where, const fsim_gate *gate, int gates);
 /* The same for the command line: where it is wrong, says where help is. */

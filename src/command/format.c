@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/format.h"
 
-#include "command/command.h"
-
 const char *const fsim_result_names[FSIM_RESULT_KINDS] = {
     [FSIM_RESULT_PLANS] = "plans",
     [FSIM_RESULT_PARTITIONS] = "lists of partitions",
@@ -58,9 +56,4 @@ const char *fsim_format_kinds(fsim_format f, fsim_arena *a)
         if (fsim_renderer_of(f, kind))
             text = fsim_printf(a, "%s%s%s", text, !*text ? "" : --left == 1 ? " and " : ", ", fsim_result_names[kind]);
     return text;
-}
-
-const char *fsim_shown_gpu(const fsim_context *c, const fsim_shown_plans *p, int i)
-{
-    return p->count > 1 ? fsim_printf(c->arena, "%s: ", p->at[i].hw->name) : "";
 }

@@ -81,8 +81,6 @@ const fsim_renderer *fsim_renderer_of(fsim_format f, fsim_result_kind kind);
 bool fsim_format_shows(fsim_format f, unsigned kinds);
 /* The kinds that f can show: "plans and errors of predictions". In a. */
 const char *fsim_format_kinds(fsim_format f, fsim_arena *a);
-/* What stands in front of a gate of plan i where there are several GPUs: "t4: ", or "". In c->arena. */
-const char *fsim_shown_gpu(const struct fsim_context *c, const fsim_shown_plans *p, int i);
 
 /* calibrate_host.c and calibrate_gpu.c: what the probes measured. */
 void fsim_report_host_probes(const fsim_page *page, const void *x);

@@ -42,6 +42,11 @@ fsim_gate *fsim_read_gates(fsim_context *c, const fsim_gate_table *table)
     return gate;
 }
 
+const char *fsim_shown_gpu(const fsim_context *c, const fsim_shown_plans *p, int i)
+{
+    return p->count > 1 ? fsim_printf(c->arena, "%s: ", p->at[i].hw->name) : "";
+}
+
 void fsim_say_failed_gates(fsim_context *c, const char *where, const fsim_gate *gate, int gates)
 {
     for (int i = 0; i < gates; i++)

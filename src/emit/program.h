@@ -46,7 +46,4 @@ typedef struct {
 /* Text of fusesim_dialect.h, which every source includes. */
 extern const char fsim_dialect_text[];
 
-/* The plan's kernels, plan->kernels of them, in launch order. In a. */
-fsim_program *fsim_programs_of(const fsim_graph *g, const fsim_hw *hw, const fsim_plan *plan, fsim_arena *a);
-
 #endif

@@ -10,6 +10,7 @@
 #ifndef FUSESIM_EVIDENCE_CALIBRATE_H
 #define FUSESIM_EVIDENCE_CALIBRATE_H
 
+#include "evidence/fitted.h"
 #include "evidence/prepared.h"
 #include "evidence/stats.h"
 
@@ -23,14 +24,6 @@ typedef struct {
 } fsim_fit_group;
 extern const fsim_fit_group fsim_fit_groups[];
 extern const int fsim_fit_group_count;
-
-typedef struct {
-    fsim_hw_key key;
-    double before, after; /* SI units */
-    double spread; /* of the folds' values: the standard deviation over the value; near 1 or beyond, the rows do not
-                      tell it apart from others of its group */
-    int rows;      /* that tell about it */
-} fsim_fitted_key;
 
 typedef struct {
     const fsim_fit_group *group;

@@ -3,7 +3,8 @@
 #ifndef FUSESIM_EVIDENCE_RESIDUAL_H
 #define FUSESIM_EVIDENCE_RESIDUAL_H
 
-#include "evidence/calibrate.h"
+#include "evidence/fitted.h"
+#include "evidence/prepared.h"
 
 /* A row, its prediction, and what decides its time. */
 typedef struct {

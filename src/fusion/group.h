@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* group.h: a set of primitives as one kernel, or the reason why it can't be one.
- *
- * Everything follows from demands that are pushed up the graph. The kernel's results are needed at every point of
- * its iteration space. Where a primitive's result is needed at some map, its arguments are needed at the
- * composition of that map with its own. A primitive that inlines is computed wherever it is needed, and twice
- * where it is needed at two different maps. A reduction or contraction is computed once, in the block that owns
- * the row or tile; a set in which another block needs its result is refused. */
+/* group.h: a kernel as a set of primitives: its template, what it reads and writes and where, what each member is
+ * computed for; and the reasons why a set can't be one. fuse.h makes it. */
 #ifndef FUSESIM_FUSION_GROUP_H
 #define FUSESIM_FUSION_GROUP_H
 
@@ -185,25 +180,6 @@ typedef struct {
                            and those that the workload asks for */
     const bool *clone;  /* per node: another kernel computes it too, and owns it. NULL: none */
 } fsim_selection;
-
-/* The set as one kernel, or false with *why set. Whether it is connected and convex is not asked here (fsim_connected,
- * fsim_convex); whether the kernels of a plan wait for each other in a circle is a property of the whole partition
- * (plan/price/plan.h). Result in a. */
-bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_arena *a, fsim_group *out,
-                   fsim_refusal *why);
-
-/* The index of n in node[0, count), which ascends; -1 where it is not there. */
-int fsim_position(const int *node, int count, int n);
-/* Is the set connected, by tensors that one member computes and another reads, or that two read? why names two
- * members that are not. */
-bool fsim_connected(const fsim_graph *g, const int *node, int count, fsim_arena *a, fsim_refusal *why);
-/* Does no path leave the set and return to it? why names the ends of such a path and a primitive outside. */
-bool fsim_convex(const fsim_graph *g, const int *node, int count, fsim_arena *a, fsim_refusal *why);
-/* The members of set and all primitives on paths between two of them, ascending, into node. Returns how many. */
-int fsim_hull(const fsim_graph *g, const fsim_node_set *set, int *node, fsim_arena *a);
-/* Connected, convex, and one kernel. */
-bool fsim_legal(const fsim_limits *limits, const int *node, int count, fsim_arena *a, fsim_group *out,
-                fsim_refusal *why);
 
 /* A refusal in the user's words. In a. */
 const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_arena *a);

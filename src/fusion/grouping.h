@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grouping.h: a set of primitives while it becomes a kernel: shared by group.c, space.c, demand.c and live.c. A
+/* grouping.h: a set of primitives while it becomes a kernel: shared by fuse.c, space.c, demand.c and live.c. A
  * function that returns a bool returns false after a refusal, which is in *w->why. Members are numbered by their
  * index in w->node. */
 #ifndef FUSESIM_FUSION_GROUPING_H
@@ -42,7 +42,7 @@ typedef struct {
     fsim_scope scope; /* of the demand that is being handed on */
 } grouping;
 
-/* group.c */
+/* grouping.c */
 
 /* Refuses the set by a rule that primitives a and b (-1: a alone) break. Always false. */
 bool fsim_refuse_set(grouping *w, fsim_rule rule, int a, int b, fsim_excess excess);

@@ -2,6 +2,8 @@
 /* live.c: how many registers the values of a kernel need at once. */
 #include "fusion/grouping.h"
 
+#include "fusion/sets.h"
+
 /* Registers that a value of this type takes: two for 8 bytes; halves are computed on as floats. */
 static int width(const fsim_tensor *t) { return fsim_dtype_bytes(t->dtype) > 4 ? 2 : 1; }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sets.c: is a set of primitives connected and convex? Independent of the kernel's template. */
-#include "fusion/group.h"
+#include "fusion/sets.h"
 
 #include <stdlib.h>
 
@@ -123,11 +122,4 @@ int fsim_hull(const fsim_graph *g, const fsim_node_set *set, int *node, fsim_are
         if (after[n] && before[n])
             node[count++] = n;
     return count;
-}
-
-bool fsim_legal(const fsim_limits *limits, const int *node, int count, fsim_arena *a, fsim_group *out,
-                fsim_refusal *why)
-{
-    return fsim_group_of(limits, &(fsim_selection){.node = node, .count = count}, a, out, why) &&
-           fsim_connected(limits->graph, node, count, a, why) && fsim_convex(limits->graph, node, count, a, why);
 }

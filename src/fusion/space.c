@@ -3,6 +3,7 @@
 #include "fusion/grouping.h"
 
 #include "fusion/online.h"
+#include "fusion/sets.h"
 
 enum {
     FEW_ROWS = 256

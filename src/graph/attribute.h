@@ -72,11 +72,6 @@ fsim_attr fsim_taken_named(fsim_op op, const char *name);
 /* "none", or "dim, keepdim", for messages. In a. */
 const char *fsim_taken_text(fsim_arena *a, fsim_op op);
 
-struct fsim_call;
-/* Gives every attribute of call->op that is not given yet the value that it has where it is absent. */
-void fsim_default_attrs(struct fsim_call *call);
-/* Sets an attribute, where it is a field of fsim_attrs. */
-void fsim_set_attr(struct fsim_call *call, fsim_attr attr, double value);
 /* The index of text among "none|tanh", or -1. */
 int fsim_word_index(const char *words, const char *text);
 

@@ -6,10 +6,7 @@
 
 #include "graph/attribute.h"
 #include "graph/graph.h"
-
-/* Elements a tensor may have, and the longest dimension: far above any device, far below overflow. */
-#define FSIM_MAX_ELEMS ((int64_t)1 << 40)
-#define FSIM_MAX_DIM   ((int64_t)1 << 32)
+#include "graph/rule.h"
 
 typedef struct {
     bool given, whole; /* whole: was written as one value, not as a list */
@@ -49,8 +46,10 @@ int fsim_add_tensor(fsim_build *b, fsim_loc at, const char *name, const fsim_sha
                     fsim_role role);
 /* Adds a tensor that is `elems from offset` of another's memory. */
 int fsim_add_view(fsim_build *b, fsim_loc at, const char *name, const fsim_shape *shape, int of, int64_t offset);
-/* Runs the rule of call->op: false after an error. */
-bool fsim_apply(fsim_call *call);
+/* Gives every attribute of call->op that is not given yet the value that it has where it is absent. */
+void fsim_default_attrs(fsim_call *call);
+/* Sets an attribute, where it is a field of fsim_attrs. */
+void fsim_set_attr(fsim_call *call, fsim_attr attr, double value);
 /* An error at the call that names the operator. Always false. */
 bool fsim_refuse(const fsim_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The tensor that is argument i of the call; it must have one. Lives in the graph, valid until a tensor is added. */
@@ -92,10 +91,5 @@ void fsim_step_start(fsim_step *step, const fsim_call *of, fsim_op op, const cha
 int fsim_step_end(fsim_step *step, int args, const int *arg);
 /* Both at once. */
 int fsim_emit(fsim_call *call, fsim_op op, const char *name, int args, const int *arg);
-
-#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, batch, takes, expr)                   \
-    bool fsim_rule_##rule(fsim_call *call);
-#include "graph/op.def"
-#undef FSIM_OP
 
 #endif

@@ -9,6 +9,9 @@
 #include "graph/piece.h"
 
 enum { FSIM_MAX_RANK = 8, FSIM_MAX_PRIMITIVES = 1 << 20 };
+/* Elements a tensor may have, and the longest dimension: far above any device, far below overflow. */
+#define FSIM_MAX_ELEMS ((int64_t)1 << 40)
+#define FSIM_MAX_DIM   ((int64_t)1 << 32)
 
 typedef struct {
     int rank;

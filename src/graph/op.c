@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/op.h"
 
-#include "graph/build.h"
+#include "graph/rule.h"
 #include <string.h>
 
 const char *const fsim_dtype_names[FSIM_DTYPE_COUNT + 1] = {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64",

@@ -3,6 +3,7 @@
 #include "plan/partition_file.h"
 
 #include "base/names.h"
+#include "fusion/sets.h"
 #include "input/yaml.h"
 #include "plan/price/price.h"
 #include "plan/price/user_rules.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/describe.h"
 #include "report/gnuplot.h"
+#include "report/report.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "report/compile.h"
 #include "plan/compile_cost.h"
-#include "report/describe.h"
+#include "report/report.h"
 #include <math.h>
 #include <string.h>
 

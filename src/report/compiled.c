@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/compiled.h"
 
-#include "report/describe.h"
 #include "report/json_stream.h"
+#include "report/junit.h"
 #include "report/report.h"
 #include <math.h>
 #include <string.h>

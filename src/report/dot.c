@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/describe.h"
+#include "report/report.h"
 
 /* "text", with what Graphviz would take for its own escaped. */
 static void put_quoted(FILE *out, const char *text)

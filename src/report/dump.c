@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fusion/fuse.h"
 #include "graph/build.h"
-#include "report/describe.h"
+#include "report/report.h"
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/describe.h"
 #include "report/json_stream.h"
+#include "report/report.h"
 #include <math.h>
 
 /* "1.5 us more and 12.6 MiB less of DRAM traffic"; bytes NaN: not known. */

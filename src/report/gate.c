@@ -2,7 +2,7 @@
 #include "report/gate.h"
 
 #include "report/json_stream.h"
-#include "report/report.h"
+#include "report/junit.h"
 
 void fsim_report_gates(const fsim_page *page, const char *where, const fsim_gate *gate, int gates)
 {

@@ -2,8 +2,8 @@
 #include "plan/compile_cost.h"
 #include "plan/price/interval.h"
 #include "plan/price/timeline.h"
-#include "report/describe.h"
 #include "report/json_stream.h"
+#include "report/report.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>

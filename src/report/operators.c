@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/attribute.h"
-#include "report/describe.h"
 #include "report/json_stream.h"
+#include "report/report.h"
 #include <math.h>
 #include <string.h>
 

@@ -3,6 +3,7 @@
 
 #include "report/describe.h"
 #include "report/gate.h"
+#include "report/junit.h"
 #include <math.h>
 #include <string.h>
 

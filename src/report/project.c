@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/project.h"
 
+#include "emit/generate.h"
 #include "report/describe.h"
 #include <stdlib.h>
 #include <string.h>

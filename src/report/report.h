@@ -5,13 +5,11 @@
 #ifndef FUSESIM_REPORT_REPORT_H
 #define FUSESIM_REPORT_REPORT_H
 
-#include "predict.h"
+#include "report/describe.h"
 #include "report/gnuplot.h"
 #include "report/plan_gates.h"
 #include "report/table.h"
 #include <stdio.h>
-
-enum { FSIM_OBJECTIVES = FSIM_MINIMISE_MEMORY + 2 }; /* the last: pareto */
 
 typedef struct {
     bool color, verbose;
@@ -104,44 +102,5 @@ void fsim_markdown_hw_keys(FILE *out);
  * than the first are the same workload on other GPUs. The file appears whole or not at all. False with *why set (in a,
  * or constant). */
 bool fsim_report_chart(fsim_arena *a, const fsim_prediction *p, int count, const fsim_chart_file *to, const char **why);
-
-/* describe.c: what the reports say in common. */
-
-/* Template, first and last primitive as a C identifier: "pointwise_t1_t4". The last primitive is at home in one kernel
- * only, so names differ within a plan unless tensors differ only in characters that C does not allow. In a. */
-const char *fsim_kernel_name(const fsim_graph *g, const fsim_kernel *k, fsim_arena *a);
-/* What a kernel computes, in the workload's words: "scores + probabilities"; operators that it has only in part appear
- * as primitives, clones as "t1 (recomputed)". In a. */
-const char *fsim_kernel_label(const fsim_graph *g, const fsim_kernel *k, fsim_arena *a);
-
-/* How good the plan shown is. */
-typedef struct {
-    double objective, lower_bound; /* seconds or bytes */
-    double gap;                    /* (objective - lower_bound) / objective, 0 when proven */
-    bool proven;                   /* the plan shown is optimal: the bound equals it within 1e-12 */
-} fsim_verdict;
-/* Of the plan shown. */
-fsim_verdict fsim_verdict_of(const fsim_prediction *p);
-/* "time", "bytes", "memory", "pareto": what was asked for. */
-extern const char *const fsim_objective_names[FSIM_OBJECTIVES];
-/* Of what was asked for: "pareto" where the front was. */
-const char *fsim_objective_name(const fsim_options *o);
-/* Is the objective a number of bytes, rather than of seconds? */
-bool fsim_objective_in_bytes(const fsim_options *o);
-/* Seconds or bytes, as p->options.objective says. */
-double fsim_plan_objective(const fsim_prediction *p, fsim_strategy s);
-/* Does the plan shown need more memory than --memory-limit allows? */
-bool fsim_over_limit(const fsim_prediction *p);
-/* What a strategy leaves on the table: objective / the optimum's - 1. NaN without an optimum. */
-double fsim_over_optimum(const fsim_prediction *p, fsim_strategy s);
-/* Time of `eager` over that of s. */
-double fsim_speedup(const fsim_prediction *p, fsim_strategy s);
-
-/* junit.c: JUnit XML, a case at a time. failure: its type, text then is the message; NULL: it passed. */
-void fsim_junit_begin(FILE *out, int cases, int failures, int skipped);
-/* One test case. */
-void fsim_junit_case(FILE *out, const char *class, const char *name, const char *failure, const char *text);
-/* Closes what fsim_junit_begin opened. */
-void fsim_junit_end(FILE *out);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/text_parts.h"
 
+#include "report/compile.h"
+#include "report/report.h"
 #include <math.h>
 
 enum { DEFAULT_WIDTH = 80, WIDE = 100 };

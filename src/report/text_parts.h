@@ -6,6 +6,7 @@
 
 #include "plan/price/interval.h"
 #include "report/describe.h"
+#include "report/table.h"
 
 /* One report under way. */
 typedef struct {

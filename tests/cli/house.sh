@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Sources: all C is formatted as .clang-format says (where clang-format 14 is found); paths that comments and documents name exist; functions are
-# short and take few parameters; what headers declare has a comment; no two modules include each other. The recorded numbers are in house.py.
+# short and take few parameters; what headers declare has a comment; no files include each other in a circle. The recorded numbers are in house.py.
 # depends: once cost: 6
 set -u
 cd "${SOURCE_DIR:?}" || exit 70

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "fusion/sets.h"
 #include "plan/price/timeline.h"
 #include "plan/rivals/rivals.h"
 #include "predict.h"

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "fusion/fuse.h"
 #include "vendor/vendor.h"
 #include <math.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "fusion/fuse.h"
 #include "plan/price/basis.h"
 #include "plan/price/spread.h"
 #include "vendor/library.h"

@@ -2,8 +2,10 @@
 /* cost: 9 */
 /* Chains tile by tile: their text, compiled for the host and thread by thread as a GPU would run it, against the
  * reference. */
+#include "emit/generate.h"
 #include "emit/program.h"
 #include "fusion/chain.h"
+#include "fusion/fuse.h"
 #include "validate/cpu/cpu.h"
 #include "validate/reference/check.h"
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "evidence/harness.h"
+#include "fusion/fuse.h"
 #include <math.h>
 #include <string.h>
 

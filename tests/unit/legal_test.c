@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "fusion/fuse.h"
 #include "fusion/group.h"
 #include <stdlib.h>
 #include <string.h>

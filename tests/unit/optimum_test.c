@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "fusion/fuse.h"
 #include "plan/search/frontier.h"
 #include "predict.h"
 #include "random.h"

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "emit/generate.h"
 #include "emit/program.h"
 #include "kernel/tile.h"
 #include "predict.h"

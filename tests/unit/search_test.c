@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "fusion/fuse.h"
 #include "predict.h"
 #include "random.h"
 #include <math.h>

@@ -3,6 +3,7 @@
 /* Rows, bands and points thread by thread: texts that few workloads have (rows too long to keep, walked once for two
  * reductions; blocks that are not full), as the emulator runs them in two orders, against the reference; and that
  * nothing is written behind the end of what is theirs. */
+#include "emit/generate.h"
 #include "predict.h"
 #include "validate/reference/check.h"
 

@@ -2,6 +2,7 @@
 /* cost: 8 */
 /* Contractions in tiles: shapes, layouts, dtypes and what is fused with them, each text run on the host and, as the
  * GPU's threads would run it, in the emulator, in two orders; both against the reference in double precision. */
+#include "emit/generate.h"
 #include "predict.h"
 #include "validate/cpu/cpu.h"
 #include "validate/reference/check.h"

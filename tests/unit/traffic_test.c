@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "cost/traffic.h"
+#include "fusion/fuse.h"
 #include "predict.h"
 #include <stdlib.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "fusion/fuse.h"
 #include "validate/cuda/library_call.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* element.c: dtypes as bits, without help from a compiler's or a GPU's own types; and dropout's generator. */
-#include "validate/reference/reference.h"
+#include "validate/reference/element.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inputs.c: what a workload's inputs and weights hold: numbers that keep every primitive inside its domain. */
-#include "validate/reference/interpret.h"
+#include "validate/reference/inputs.h"
 
+#include "validate/reference/interpret.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,8 @@
 #ifndef FUSESIM_VALIDATE_REFERENCE_INTERPRET_H
 #define FUSESIM_VALIDATE_REFERENCE_INTERPRET_H
 
-#include "validate/reference/reference.h"
+#include "validate/reference/element.h"
+#include "validate/reference/values.h"
 
 typedef struct {
     const fsim_graph *g;

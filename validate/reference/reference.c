@@ -1,148 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reference.c: the interpreter's frame: memory, order, rounding, comparison. */
+#include "validate/reference/reference.h"
+
 #include "validate/reference/interpret.h"
 #include "validate/reference/point.h"
-
 #include <assert.h>
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Of floats: the unit roundoff, half the distance of the smallest numbers (where hardware flushes: the least normal
- * number), the largest number. */
-static const struct {
-    double unit, quantum, most;
-} floats[] = {
-    [FSIM_F64] = {0x1p-53, DBL_MIN, DBL_MAX}, [FSIM_F32] = {0x1p-24, FLT_MIN, FLT_MAX},
-    [FSIM_F16] = {0x1p-11, 0x1p-25, 65504},   [FSIM_BF16] = {0x1p-8, FLT_MIN, 0x1.fep127},
-    [FSIM_F8E4M3] = {0x1p-4, 0x1p-10, 448},   [FSIM_F8E5M2] = {0x1p-3, 0x1p-17, 57344},
-};
-
 enum { LEAST_TELLING = 64 }; /* elements that a mean square is taken of */
-
-void *fsim_memory(int64_t count, size_t size)
-{
-    void *p = calloc(count > 0 ? (size_t)count : 1, size);
-    if (!p) {
-        fprintf(stderr, "fusesim: no memory for a reference of %lld elements\n", (long long)count);
-        fsim_out_of_memory();
-    }
-    return p;
-}
-
-double fsim_unit(fsim_dtype t) { return t == FSIM_TF32 ? 0x1p-11 : fsim_dtype_floating(t) ? floats[t].unit : 0; }
-double fsim_arithmetic_unit(fsim_dtype t) { return t == FSIM_F64 ? 0x1p-53 : 0x1p-24; }
-
-double fsim_stored(fsim_dtype t, double v)
-{
-    uint64_t bits;
-    if (t == FSIM_F32)
-        return (float)v;
-    if (t == FSIM_F64)
-        return v;
-    fsim_set_element(t, &bits, 0, v);
-    return fsim_element(t, &bits, 0);
-}
-
-double fsim_rounding(fsim_dtype t, double v)
-{
-    if (!fsim_dtype_floating(t) || !isfinite(v) || fsim_stored(t, v) == v)
-        return 0;
-    return floats[t].unit * fabs(v) + (fabs(v) < floats[t].quantum / floats[t].unit ? floats[t].quantum : 0);
-}
-
-double fsim_apart(double a, double b)
-{
-    if (a == b || (isnan(a) && isnan(b)))
-        return 0;
-    return isnan(a) || isnan(b) ? INFINITY : fabs(a - b);
-}
-
-fsim_operand fsim_operand_of(const fsim_interpreter *in, const fsim_node *n, const fsim_access *x)
-{
-    const int t = x->tensor;
-    const fsim_expected *e = &in->r->of[t];
-    const fsim_tensor *tensor = &in->g->tensor[t];
-    if (!in->loads || !in->loads(in->with, (int)(n - in->g->node), t))
-        return (fsim_operand){e->value, in->exact ? in->none : e->bound, in->exact ? in->none : in->shared[t],
-                              tensor->dtype};
-    if (!in->rounded[t]) {
-        const double *value = in->exact ? in->exact->of[t].value : e->value;
-        in->rounded[t] = fsim_memory(tensor->elems, sizeof(double));
-        for (int64_t i = 0; i < tensor->elems; i++) {
-            const double stored = fsim_stored(tensor->dtype, value[i]);
-            in->rounded[t][i] = in->exact ? stored : fsim_apart(stored, value[i]);
-        }
-    }
-    return (fsim_operand){in->exact ? in->rounded[t] : e->value, in->exact ? in->none : in->rounded[t], in->none,
-                          tensor->dtype};
-}
-
-fsim_cursor fsim_cursor_of(const fsim_map *m)
-{
-    return (fsim_cursor){.modes = m->split, .mode = m->mode, .at = m->offset};
-}
-
-void fsim_put(const fsim_interpreter *in, int tensor, int64_t i, double v, fsim_doubt off)
-{
-    const fsim_dtype t = in->g->tensor[tensor].dtype;
-    double bound = off.own + off.shared, shared = off.shared;
-    if (in->exact) {
-        const double part = isfinite(bound) ? (double)(fsim_hash("", (uint64_t)tensor, i) >> 11) * 0x1p-53 - 0.5 : 0;
-        in->r->of[tensor].value[i] = fsim_stored(t, part == 0 ? v : v + part * bound);
-        return;
-    }
-    if (!fsim_dtype_floating(t)) {
-        v = fsim_stored(t, v);
-        bound = bound == 0 ? 0 : INFINITY;
-        shared = 0;
-    } else if (bound == 0) {
-        bound = fsim_rounding(t, v);
-    } else if (floats[t].unit > off.unit) {
-        bound += floats[t].unit * (fabs(v) + bound) + floats[t].quantum;
-    }
-    if (isnan(v))
-        bound = isinf(bound) ? INFINITY : 0;
-    else if (isnan(bound) || (isinf(v) && bound != 0))
-        bound = INFINITY;
-    else if (fsim_dtype_floating(t) && isfinite(v) && fabs(v) + bound > floats[t].most)
-        bound = INFINITY; /* an infinity where it is stored, none where it stays in a register */
-    in->r->of[tensor].value[i] = v;
-    in->r->of[tensor].bound[i] = bound;
-    in->shared[tensor][i] = isfinite(bound) && isfinite(shared) ? shared : 0;
-}
-
-void fsim_sum_add(fsim_sum *s, double v, double own, double shared)
-{
-    const double q = 5 * own;
-    s->value += v;
-    s->magnitude += fabs(v);
-    if (s->terms > 0 && v == s->last) {
-        s->alike += fabs(v);
-        s->repeats++;
-    }
-    s->last = v;
-    s->squares += v * v;
-    s->linear += own;
-    s->quadratic += q * q;
-    s->shared += shared;
-    s->terms++;
-}
-
-double fsim_sum_own(const fsim_sum *s) { return fmin(s->linear, sqrt(s->quadratic)); }
-
-/* Partial sums are as large as the whole, or of random signs as the root of the squares: n roundings of these, 4
- * sqrt(n) of them to be safe; see Higham and Mary. Equal terms, one behind the other, are rounded the same way as long
- * as the sum has the same exponent: their errors add up, each at most the term itself. */
-double fsim_sum_rounding(const fsim_sum *s, double unit)
-{
-    const double partial = fmin(s->magnitude, fmax(fabs(s->value), 4 * sqrt(s->squares)));
-    return s->terms > 1
-               ? 4 * sqrt((double)s->terms) * unit * partial + fmin((double)s->repeats * unit * partial, s->alike)
-               : 0;
-}
 
 double fsim_reference_bytes(const fsim_graph *g)
 {

@@ -9,21 +9,9 @@
 #ifndef FUSESIM_VALIDATE_REFERENCE_REFERENCE_H
 #define FUSESIM_VALIDATE_REFERENCE_REFERENCE_H
 
-#include "graph/graph.h"
-
-/* Of one storage tensor, elems of each. value: not rounded to the tensor's dtype where that is a float (inputs aside);
- * bound covers that rounding. bound: infinite where anything may come out. */
-typedef struct {
-    double *value, *bound;
-    double spread; /* how far one right computation lies from value: root of the mean square of its share of the bound,
-                      over elements with a finite bound and value */
-} fsim_expected;
-
-typedef struct {
-    const fsim_graph *graph;
-    fsim_expected *of;    /* per tensor of the graph; views have NULL pointers: ask their storage */
-    const char **unknown; /* per tensor: why its values are made up (a custom operator, communication), or NULL */
-} fsim_reference;
+#include "validate/reference/element.h"
+#include "validate/reference/inputs.h"
+#include "validate/reference/values.h"
 
 /* Bytes of the largest graph that the interpreter takes: values and bounds of all storage tensors. */
 double fsim_reference_bytes(const fsim_graph *g);
@@ -38,9 +26,6 @@ const char *fsim_reference_lacks(const fsim_graph *g);
  * about 4 times a layer of a transformer: in f16 nothing is known after some 3 of them, in f32 after 7. Free with
  * fsim_reference_free. */
 fsim_reference *fsim_reference_of(const fsim_graph *g, uint64_t seed);
-/* Does `node` read this storage tensor from memory, in every kernel that computes it? It then carries no more than the
- * rounding of the store. */
-typedef bool fsim_loads(const void *with, int node, int tensor);
 /* The values of fsim_reference_of with the bounds of kernels that are checked one at a time, each started from what
  * fsim_reference_store gives of the tensors that it loads: bounds that do not grow with depth. with: handed to loads.
  */
@@ -51,24 +36,6 @@ fsim_reference *fsim_reference_within(const fsim_graph *g, uint64_t seed, fsim_l
 fsim_reference *fsim_reference_finite(const fsim_graph *g, uint64_t seed, fsim_loads *loads, const void *with);
 /* Frees values, bounds and r itself; the graph stays. r may be NULL. */
 void fsim_reference_free(fsim_reference *r);
-
-/* What the elements of a tensor may be, so that every primitive stays inside its domain. inputs.c says what they are.
- */
-typedef struct {
-    bool positive;
-    double scale;         /* of weights; 0: 1 */
-    int64_t below, inner; /* indices: in [0, below); with inner, different ones along a dimension whose neighbours are
-                             `inner` apart */
-} fsim_fill;
-/* fill[0, g->tensors): of inputs, of weights, and of what stands in for a result that nobody computes. */
-void fsim_fills_of(const fsim_graph *g, fsim_fill *fill);
-
-enum {
-    FSIM_FILL_PERIOD = 1048573
-}; /* prime: no product of extents is a multiple of it, so that rows and batches differ */
-/* Puts the same inputs and weights straight into memory, bytes[tensor] where it is not NULL: of tensors of more
- * elements than the period its elements over and over. For timing workloads that are too large to interpret. */
-void fsim_inputs_store(const fsim_graph *g, uint64_t seed, void *const *bytes);
 
 /* The tensor's expected values, rounded to its dtype, as they lie in memory: inputs for kernels. bytes: as many as the
  * tensor has. */
@@ -99,19 +66,5 @@ bool fsim_comparison_tells(const fsim_comparison *c);
  * workloads' kernels the worst has 1.3, and 1.0 in 16 bits. Less than 2^-8 of the tensor's size, the unit of bf16,
  * never is here: narrow bounds see it. */
 bool fsim_comparison_drifts(const fsim_comparison *c);
-
-/* A value of dtype at index i of bytes, and how one is put there: rounded to nearest even; beyond the largest number
- * infinity, f8e4m3 (OCP's FN, at most 448) NaN: nothing saturates. Integers: towards zero, modulo 2^bits; what is no
- * number is 0. bool is 0 or 1. */
-double fsim_element(fsim_dtype t, const void *bytes, int64_t i);
-/* Puts value at index i of bytes, rounded as above. */
-void fsim_set_element(fsim_dtype t, void *bytes, int64_t i, double value);
-
-/* The counter-based generator of dropout: is element i kept with probability 1 - p? The same rule stands in the kernel
- * dialect. Philox would cost registers that no prediction counts; this is a 64-bit mix of the index (Steele, Lea,
- * Flood, OOPSLA 2014: SplitMix64). With unsigned 64-bit arithmetic, modulo 2^64: z = (i + 1) * 0x9e3779b97f4a7c15 z =
- * (z ^ z >> 30) * 0xbf58476d1ce4e5b9 z = (z ^ z >> 27) * 0x94d049bb133111eb z = z ^ z >> 31 kept: (float)(z >> 40) *
- * 0x1p-24f >= (float)p i is the linear index in the result. What is kept is divided by (1 - p). */
-bool fsim_dropout_keeps(int64_t i, double p);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "validate/trial/trial.h"
 
+#include "emit/generate.h"
 #include "plan/price/price.h"
 #include "plan/rivals/rivals.h"
 #include <math.h>

@@ -3,6 +3,7 @@
 #include "plan/price/price.h"
 
 #include "fusion/chain.h"
+#include "fusion/fuse.h"
 
 #include <stdlib.h>
 #include <string.h>

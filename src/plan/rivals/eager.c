@@ -3,6 +3,7 @@
  * the strides. */
 #include "plan/rivals/rivals.h"
 
+#include "fusion/fuse.h"
 #include <stdlib.h>
 #include <string.h>
 

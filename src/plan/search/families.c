@@ -3,6 +3,8 @@
  * same. */
 #include "plan/search/places.h"
 
+#include "fusion/sets.h"
+
 enum { TRIED_IN_HASTE = 60 }; /* sets of one root once the budget has gone */
 
 typedef struct {

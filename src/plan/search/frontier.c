@@ -1,33 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/search/states.h"
+#include "plan/search/frontier.h"
 
+#include "plan/search/states.h"
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
     MOST_TRIED = 30000, /* sets of one root */
     KEPT_IN_HASTE = 3   /* states of one size once the budget has gone */
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static const double steps_per_second = 3e6; /* of fsim_work, on a 2020 server core */
-static const double least_clock_s =
-    30; /* a busy machine, or a build for a debugger, must not end a short search: only its steps may */
-
-fsim_budget fsim_budget_of(const fsim_problem *p, bool *by_clock)
-{
-    return (fsim_budget){fsim_work(p) + (int64_t)fmin(p->time_limit_s * steps_per_second, 1e15),
-                         now() + fmax(least_clock_s, 10 * p->time_limit_s), by_clock};
-}
-
-double fsim_seconds_of(int64_t steps) { return (double)steps / steps_per_second; }
 
 /* Time for so many more small steps? */
 bool fsim_proceed(fsim_frontier *f, const fsim_budget *b, int small)
@@ -35,7 +16,7 @@ bool fsim_proceed(fsim_frontier *f, const fsim_budget *b, int small)
     const int64_t before = f->ticks >> 13;
     f->ticks += small;
     fsim_add_work(f->p, (f->ticks >> 3) - ((f->ticks - small) >> 3));
-    if (f->ticks >> 13 != before && now() > b->deadline_s)
+    if (f->ticks >> 13 != before && fsim_is_past_deadline(b))
         *b->by_clock = true;
     return fsim_work(f->p) <= b->steps && !*b->by_clock && !(f->p->interrupted && *f->p->interrupted);
 }

@@ -10,19 +10,8 @@
 #ifndef FUSESIM_PLAN_SEARCH_FRONTIER_H
 #define FUSESIM_PLAN_SEARCH_FRONTIER_H
 
+#include "plan/search/budget.h"
 #include "plan/search/sets.h"
-
-typedef struct {
-    int64_t steps;     /* fsim_work may go so far */
-    double deadline_s; /* monotonic clock; the one thing that may differ between runs */
-    bool *by_clock;
-} fsim_budget;
-
-/* What p->time_limit_s allows from now on: so many steps, and ten times as long by the clock, half a minute at least.
- */
-fsim_budget fsim_budget_of(const fsim_problem *p, bool *by_clock);
-/* How long so many steps usually take. */
-double fsim_seconds_of(int64_t steps);
 
 typedef struct fsim_frontier fsim_frontier;
 

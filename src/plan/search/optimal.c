@@ -11,6 +11,8 @@
  * 4. Where the plan found costs more than the bound because residency was granted in vain, the whole list is followed
  * with L2 as it is, and where that leaves a gap still, partitions are visited in the order of their relaxed cost as far
  * as the budget goes. */
+#include "fusion/fuse.h"
+#include "fusion/sets.h"
 #include "plan/price/price.h"
 #include "plan/price/user_rules.h"
 #include "plan/search/frontier.h"

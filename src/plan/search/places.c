@@ -2,6 +2,7 @@
 /* places.c: a list of primitives as a graph of its own, and what each of its places looks like to legality and cost. */
 #include "plan/search/places.h"
 
+#include "fusion/fuse.h"
 #include "graph/attribute.h"
 #include <string.h>
 

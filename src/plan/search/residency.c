@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* residency.c: the search again, with L2 as it is. */
+#include "plan/search/frontier.h"
 #include "plan/search/states.h"
 
 #include <math.h>

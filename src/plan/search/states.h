@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* states.h: what the files of the frontier share: states, the steps between them, and how a state is expanded. Nothing
- * outside src/plan/search/{frontier,states, steps,residency,visit}.c includes it. */
+ * outside src/plan/search/{frontier,states,steps,residency,visit}.c includes it. */
 #ifndef FUSESIM_PLAN_SEARCH_STATES_H
 #define FUSESIM_PLAN_SEARCH_STATES_H
 
-#include "plan/search/frontier.h"
+#include "plan/search/budget.h"
+#include "plan/search/sets.h"
 
 enum { FSIM_RECALLED = 128 };    /* places below the base that passed kernels may have waited for */
 #define FSIM_NEVER FSIM_SUM_MOST /* a cost that no plan has */
+
+typedef struct fsim_frontier fsim_frontier; /* frontier.h */
 
 /* A set as the state sees it. */
 typedef struct prospect {
@@ -136,7 +139,7 @@ void fsim_forget_dropped(const fsim_frontier *f, state *s);
 /* Has a reader of the tensor run, or may one that is not in the list? */
 bool fsim_read_before(const fsim_frontier *f, const state *s, int tensor);
 
-/* expand.c */
+/* steps.c */
 
 /* Finds the steps of a state. */
 void fsim_expand(fsim_frontier *f, int from);

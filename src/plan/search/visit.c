@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* visit.c: partitions one by one: by rising cost, and as a front of cost against memory. */
+#include "plan/search/frontier.h"
 #include "plan/search/states.h"
 
 /* Partitions in the order of their relaxed cost. */

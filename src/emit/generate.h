@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* generate.h: a plan's kernels as programs. */
+#ifndef FUSESIM_EMIT_GENERATE_H
+#define FUSESIM_EMIT_GENERATE_H
+
+#include "emit/program.h"
+
+/* The plan's kernels, plan->kernels of them, in launch order. In a. */
+fsim_program *fsim_programs_of(const fsim_graph *g, const fsim_hw *hw, const fsim_plan *plan, fsim_arena *a);
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fusion/fuse.h"
+
+#include "fusion/fold.h"
+#include "fusion/grouping.h"
+#include "fusion/sets.h"
+#include <math.h>
+#include <string.h>
+
+enum { WARP = 32 }; /* threads that must take the same branch */
+
+static bool must_store(const grouping *w, int i)
+{
+    const fsim_node *n = fsim_grouping_node(w, i);
+    for (int k = 0; k < n->results; k++) {
+        const fsim_tensor *t = &w->g->tensor[n->result[k]];
+        if (t->output || t->materialize)
+            return true;
+        for (int r = 0; r < t->readers; r++)
+            if (fsim_position(w->node, w->count, t->reader[r]) < 0)
+                return true;
+    }
+    return false;
+}
+
+static void list_writes(grouping *w)
+{
+    fsim_group *o = w->out;
+    for (int i = 0; i < w->count; i++) {
+        const fsim_node *n = fsim_grouping_node(w, i);
+        const member_demand *x = &w->demand[i];
+        for (int k = 0; k < n->results && x->stored; k++) {
+            const fsim_tensor *t = &w->g->tensor[n->result[k]];
+            if (t->readers > 0 || t->output || t->materialize || k == 0 || n->effect)
+                o->write[o->writes++] =
+                    (fsim_write){.tensor = n->result[k],
+                                 .map = x->map[x->root],
+                                 .full = fsim_demanded_in_full(&x->map[x->root], &x->scope[x->root], o)};
+        }
+    }
+}
+
+static bool no_arithmetic(const grouping *w)
+{
+    for (int i = 0; i < w->count; i++)
+        if (fsim_grouping_node(w, i)->flops > 0 ||
+            (fsim_grouping_class(w, i) != FSIM_PERMUTE && fsim_grouping_class(w, i) != FSIM_ASSEMBLE &&
+             fsim_grouping_class(w, i) != FSIM_GATHER && fsim_grouping_node(w, i)->instructions > 0))
+            return false;
+    return true;
+}
+
+static void list_members(grouping *w)
+{
+    fsim_group *o = w->out;
+    for (int i = 0; i < w->count; i++) {
+        const fsim_node *n = fsim_grouping_node(w, i);
+        const member_demand *x = &w->demand[i];
+        fsim_member m = {.node = w->node[i],
+                         .prologue = x->prologue,
+                         .middle = x->middle,
+                         .kind = x->kind,
+                         .level = x->level,
+                         .operand = x->operand,
+                         .clone = x->clone,
+                         .divergence = 1};
+        if (x->middle)
+            m.operand = FSIM_CHAIN_OPERANDS;
+        if (x->form == FSIM_FOLDED || (w->joint.online && x->middle && x->kind == FSIM_SCALED))
+            m.form = x->form;
+        if (w->node[i] == o->anchor || fsim_grouping_class(w, i) == FSIM_REDUCE ||
+            fsim_grouping_class(w, i) == FSIM_CONTRACTION) {
+            m.evaluations = n->points * n->reduced;
+            m.full = true;
+            m.stages = 1;
+        } else {
+            for (int k = 0; k < x->maps && x->form != FSIM_FOLDED; k++) {
+                const fsim_scope *s = &x->scope[k];
+                const bool full = s->any ? !s->once_a_row : fsim_demanded_in_full(&x->map[k], s, o);
+                const int64_t rows = fsim_map_points(&x->map[k]), each = full ? fsim_map_reduced(&x->map[k]) : 1;
+                bool exact;
+                m.evaluations += x->prologue      ? fsim_map_distinct(&x->map[k], &exact)
+                                 : s->repeats > 0 ? llrint((double)rows * s->repeats)
+                                                  : rows * each;
+                m.divergence = fmax(m.divergence, s->place ? fsim_piece_divergence(s->place, WARP) : 1);
+                m.full = m.full || full;
+                m.stages |= x->stages[k];
+            }
+            o->recomputes = o->recomputes || m.evaluations > n->points;
+        }
+        o->member[o->members++] = m;
+    }
+}
+
+static int by_tensor(const void *a, const void *b)
+{
+    return ((const fsim_read *)a)->tensor - ((const fsim_read *)b)->tensor;
+}
+
+static void sort_reads(fsim_group *o)
+{
+    for (int i = 1; i < o->reads; i++) /* insertion sort: few, and nearly sorted */
+        for (int k = i; k > 0 && by_tensor(&o->read[k - 1], &o->read[k]) > 0; k--) {
+            const fsim_read swap = o->read[k];
+            o->read[k] = o->read[k - 1];
+            o->read[k - 1] = swap;
+        }
+}
+
+/* Members that can be folded into the weights are not computed, and what only they read is not loaded, except for
+ * one vector of shifts. */
+static void fold_members(grouping *w)
+{
+    fsim_group *o = w->out;
+    bool *stored = fsim_new(w->a, bool, w->count);
+    for (int i = 0; i < w->count; i++)
+        stored[i] = w->demand[i].stored;
+    const fsim_selection set = {.node = w->node, .count = w->count, .stored = stored};
+    const fsim_folded f = fsim_fold(w->g, &set, fsim_position(w->node, w->count, o->anchor), w->a);
+    o->folded = f.members;
+    if (o->folded == 0)
+        return;
+    int kept = 0, vector = -1;
+    for (int i = 0; i < o->reads; i++) {
+        const fsim_tensor *t = &w->g->tensor[o->read[i].tensor];
+        bool unread = true;
+        for (int k = 0; k < t->readers && unread; k++) {
+            const int reader = fsim_position(w->node, w->count, t->reader[k]);
+            unread = reader < 0 || f.member[reader];
+        }
+        if (unread && f.shifts && (vector < 0 || t->elems > w->g->tensor[o->read[vector].tensor].elems)) {
+            if (vector < 0)
+                vector = kept++;
+            o->read[vector] = o->read[i];
+        } else if (!unread) {
+            o->read[kept++] = o->read[i];
+        }
+    }
+    o->reads = kept;
+    for (int i = 0; i < w->count; i++)
+        w->demand[i].form = f.member[i] ? FSIM_FOLDED : w->demand[i].form;
+}
+
+static int reader_inside(const grouping *w, int i)
+{
+    const fsim_tensor *t = &w->g->tensor[fsim_grouping_node(w, i)->result[0]];
+    int at = -1;
+    for (int r = 0; r < t->readers && at < 0; r++)
+        at = fsim_position(w->node, w->count, t->reader[r]);
+    return at;
+}
+
+/* Chooses the template by the classes of the members, and the anchor: the one member that decides the kernel's
+ * shape. */
+static bool choose_template(grouping *w, int *first_reduction)
+{
+    static const fsim_template of_class[FSIM_CLASS_COUNT] = {[FSIM_SCAN] = FSIM_SCAN_KERNEL,
+                                                             [FSIM_SCATTER] = FSIM_OPAQUE_KERNEL,
+                                                             [FSIM_COMMUNICATION] = FSIM_COMMUNICATION_KERNEL,
+                                                             [FSIM_TRANSFER] = FSIM_TRANSFER_KERNEL,
+                                                             [FSIM_OPAQUE] = FSIM_OPAQUE_KERNEL};
+    fsim_group *o = w->out;
+    int reduction = -1, anchor = -1;
+    for (int i = 0; i < w->count; i++) {
+        const fsim_class class = fsim_grouping_class(w, i);
+        if (fsim_classes[class].boundary) {
+            if (w->count > 1)
+                return fsim_refuse_set_for_good(w, FSIM_RULE_BOUNDARY, w->node[i], w->node[i ? 0 : 1],
+                                                (fsim_excess){0});
+            o->template = of_class[class];
+            anchor = i;
+        }
+        if (class == FSIM_REDUCE && reduction < 0)
+            reduction = i;
+        if (class == FSIM_SCATTER) {
+            const int reader = w->count > 1 ? reader_inside(w, i) : -1;
+            if (reader >= 0 || anchor >= 0)
+                return fsim_refuse_set_for_good(w, FSIM_RULE_BOUNDARY, w->node[i],
+                                                w->node[reader >= 0 ? reader : anchor], (fsim_excess){0});
+            o->template = of_class[class];
+            anchor = i;
+        }
+        if (class != FSIM_CONTRACTION && class != FSIM_WINDOW)
+            continue;
+        if (anchor >= 0 && fsim_grouping_class(w, anchor) == FSIM_SCATTER)
+            return fsim_refuse_set_for_good(w, FSIM_RULE_BOUNDARY, w->node[anchor], w->node[i], (fsim_excess){0});
+        o->contractions += class == FSIM_CONTRACTION;
+        if (anchor >= 0 && class == FSIM_CONTRACTION && fsim_grouping_class(w, anchor) == FSIM_CONTRACTION)
+            continue;
+        if (anchor >= 0)
+            return fsim_refuse_set_for_good(w, FSIM_RULE_WINDOW, w->node[anchor], w->node[i],
+                                            (fsim_excess){2, 1, FSIM_IN_WINDOWS});
+        anchor = i;
+        o->template = class == FSIM_CONTRACTION ? FSIM_TILED_CONTRACTION : FSIM_POOLING;
+    }
+    if (anchor >= 0 && reduction >= 0 && fsim_grouping_class(w, anchor) == FSIM_SCATTER)
+        return fsim_refuse_set_for_good(w, FSIM_RULE_BOUNDARY, w->node[anchor], w->node[reduction], (fsim_excess){0});
+    const bool contraction = o->template == FSIM_TILED_CONTRACTION;
+    if (anchor >= 0 && reduction >= 0 && !contraction)
+        return fsim_refuse_set_for_good(
+            w, FSIM_RULE_REDUCED_EPILOGUE, w->node[anchor < reduction ? anchor : reduction],
+            w->node[anchor < reduction ? reduction : anchor],
+            (fsim_excess){(double)fsim_grouping_node(w, reduction)->reduced, 1, FSIM_IN_TILE_ROW});
+    if (contraction && (o->contractions > 1 || reduction >= 0) &&
+        !fsim_joint_of(w->limits, w->node, w->count, &w->joint, w->why))
+        return false;
+    if (w->joint.kind == FSIM_CHAINED) {
+        o->template = FSIM_CHAINED_CONTRACTION;
+        o->first = w->joint.first;
+        o->rows = w->joint.rows;
+        o->width = w->joint.width;
+        o->batch = w->joint.batch;
+        o->online = w->joint.online;
+        anchor = fsim_position(w->node, w->count, w->joint.second);
+    }
+    o->anchor = anchor < 0 ? -1 : w->node[anchor];
+    if (anchor >= 0)
+        o->points = fsim_grouping_node(w, anchor)->points;
+    *first_reduction = reduction;
+    return true;
+}
+
+/* Does the kernel touch every element of the tensor? Then the tensor is in L2 afterwards, if it fits. */
+static void measure_read(const fsim_graph *g, fsim_read *r)
+{
+    const fsim_tensor *t = &g->tensor[r->tensor];
+    int64_t touched = r->maps == 0 ? r->access->distinct : 0;
+    bool exact;
+    r->whole = r->maps == 0 && r->access->how != FSIM_READ_INDIRECT && r->access->distinct == t->elems;
+    for (int i = 0; i < r->maps; i++) {
+        const int64_t distinct = fsim_map_distinct(&r->map[i], &exact);
+        r->whole = r->whole || distinct == t->elems;
+        touched += distinct;
+    }
+    r->whole = r->whole || (r->access->how == FSIM_READ_PIECE && r->access->distinct == t->elems &&
+                            touched == t->elems); /* pieces do not overlap */
+    r->bytes = touched < t->elems ? touched * fsim_dtype_bytes(t->dtype) : t->bytes;
+}
+
+static void kept_on_chip(grouping *w)
+{
+    fsim_group *o = w->out;
+    for (int i = 0; i < o->reads; i++) {
+        const fsim_read *r = &o->read[i];
+        int64_t elems = r->place ? 0 : o->reduced;
+        for (int k = 0; k < r->maps && r->place; k++)
+            elems += fsim_map_reduced(&r->map[k]);
+        if (r->full && (r->stages & (r->stages - 1)))
+            o->kept_row_bytes +=
+                (elems < o->reduced ? elems : o->reduced) * fsim_dtype_bytes(w->g->tensor[r->tensor].dtype);
+    }
+}
+
+bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_arena *a, fsim_group *out,
+                   fsim_refusal *why)
+{
+    const int *node = set->node, count = set->count;
+    int first_reduction = -1;
+    *out = (fsim_group){.reduced = 1, .stages = 1, .anchor = -1, .first = -1, .strict = limits->strict};
+    grouping w = {.limits = limits,
+                  .g = limits->graph,
+                  .node = node,
+                  .count = count,
+                  .demand = fsim_new(a, member_demand, count),
+                  .out = out,
+                  .why = why,
+                  .a = a};
+    if (!choose_template(&w, &first_reduction))
+        return false;
+    int results = 0;
+    for (int i = 0; i < count; i++) {
+        w.demand[i].clone = set->clone && set->clone[i];
+        w.demand[i].stored = set->stored ? set->stored[i] : must_store(&w, i);
+        results += w.demand[i].stored ? fsim_grouping_node(&w, i)->results : 0;
+    }
+    if (w.joint.kind == FSIM_CHAINED ? !fsim_chain_space(&w)
+                                     : first_reduction >= 0 && !fsim_reduction_space(&w, first_reduction))
+        return false;
+    if (w.joint.kind == FSIM_SIBLINGS && !fsim_sibling_space(&w))
+        return false;
+    if (w.joint.kind == FSIM_ROWS && !fsim_rows_in_tile(&w, first_reduction))
+        return false;
+    out->write = fsim_new(a, fsim_write, results + 1);
+    out->member = fsim_new(a, fsim_member, count);
+    if (!fsim_demand_roots(&w))
+        return false;
+    for (int i = count; i-- > 0;) {
+        if (w.demand[i].prologue && w.demand[i].stored)
+            return fsim_refuse_set(&w, FSIM_RULE_PROLOGUE, node[i], out->anchor, (fsim_excess){0});
+        if ((w.demand[i].late && !fsim_store_late(&w, i)) || !fsim_demand_arguments(&w, i))
+            return false;
+    }
+    if (w.joint.kind == FSIM_SIBLINGS && !fsim_side_by_side(&w))
+        return false;
+    if (out->template == FSIM_TILED_CONTRACTION && w.joint.kind == FSIM_ALONE && !limits->strict)
+        fold_members(&w);
+    list_writes(&w);
+    for (int i = 0; i < out->reads; i++)
+        measure_read(w.g, &out->read[i]);
+    if (count > 1 &&
+        out->reads + out->writes > FSIM_MAX_PARAMETERS) /* a single operator gets a table of pointers instead */
+        return fsim_refuse_set(&w, FSIM_RULE_PARAMETERS, node[0], count > 1 ? node[count - 1] : -1,
+                               (fsim_excess){out->reads + out->writes, FSIM_MAX_PARAMETERS, FSIM_IN_PARAMETERS});
+    sort_reads(out);
+    if (w.joint.kind != FSIM_ALONE) {
+        fsim_joint *joint = fsim_new(a, fsim_joint, 1);
+        *joint = w.joint;
+        out->joint = joint;
+    }
+    list_members(&w);
+    kept_on_chip(&w);
+    out->live = fsim_live_registers(&w);
+    if (out->template == FSIM_POINTWISE && no_arithmetic(&w))
+        out->template = FSIM_COPY;
+    return true;
+}
+
+bool fsim_legal(const fsim_limits *limits, const int *node, int count, fsim_arena *a, fsim_group *out,
+                fsim_refusal *why)
+{
+    return fsim_group_of(limits, &(fsim_selection){.node = node, .count = count}, a, out, why) &&
+           fsim_connected(limits->graph, node, count, a, why) && fsim_convex(limits->graph, node, count, a, why);
+}

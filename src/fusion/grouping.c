@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fusion/grouping.h"
+
+#include "fusion/sets.h"
+
+bool fsim_refuse_set(grouping *w, fsim_rule rule, int a, int b, fsim_excess excess)
+{
+    return fsim_refuse_pair(w->why, rule, a, b, excess);
+}
+
+bool fsim_refuse_set_for_good(grouping *w, fsim_rule rule, int a, int b, fsim_excess excess)
+{
+    fsim_refuse_pair(w->why, rule, a, b, excess);
+    w->why->final = true;
+    return false;
+}
+
+const fsim_node *fsim_grouping_node(const grouping *w, int i) { return &w->g->node[w->node[i]]; }
+fsim_class fsim_grouping_class(const grouping *w, int i) { return fsim_ops[fsim_grouping_node(w, i)->op].class; }
+int fsim_member_producing(const grouping *w, int t)
+{
+    const int n = w->g->tensor[t].producer;
+    return n < 0 ? -1 : fsim_position(w->node, w->count, n);
+}
+
+bool fsim_grouping_reads(const grouping *w, int i)
+{
+    const fsim_node *n = fsim_grouping_node(w, i);
+    for (int k = 0; k < n->results; k++) {
+        const fsim_tensor *t = &w->g->tensor[n->result[k]];
+        for (int r = 0; r < t->readers; r++)
+            if (fsim_position(w->node, w->count, t->reader[r]) >= 0)
+                return true;
+    }
+    return false;
+}

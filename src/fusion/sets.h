@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sets.h: is a set of primitives connected and convex? Independent of the kernel's template. */
+#ifndef FUSESIM_FUSION_SETS_H
+#define FUSESIM_FUSION_SETS_H
+
+#include "fusion/group.h"
+
+/* The index of n in node[0, count), which ascends; -1 where it is not there. */
+int fsim_position(const int *node, int count, int n);
+/* Is the set connected, by tensors that one member computes and another reads, or that two read? why names two
+ * members that are not. */
+bool fsim_connected(const fsim_graph *g, const int *node, int count, fsim_arena *a, fsim_refusal *why);
+/* Does no path leave the set and return to it? why names the ends of such a path and a primitive outside. */
+bool fsim_convex(const fsim_graph *g, const int *node, int count, fsim_arena *a, fsim_refusal *why);
+/* The members of set and all primitives on paths between two of them, ascending, into node. Returns how many. */
+int fsim_hull(const fsim_graph *g, const fsim_node_set *set, int *node, fsim_arena *a);
+
+#endif
