@@ -261,7 +261,7 @@ static void check_plan_options(fsim_context *c)
 static void check_command_line(fsim_context *c, const command *to)
 {
     for (int i = 0; i < FSIM_COUNT_OF(options); i++)
-        if (!(options[i].commands & to->bit) && fsim_arg_given(&options[i], &c->set))
+        if (!(options[i].commands & to->bit) && fsim_arg_present(&options[i], &c->set))
             fsim_error(c->diag, fsim_command_line, "%s means nothing to '%s'", options[i].name, to->name);
     for (fsim_format f = 0; f < FSIM_FILE_FORMATS; f++)
         if (fsim_file_asked(&c->set, f) && !fsim_format_shows(f, to->kinds))

@@ -68,14 +68,14 @@ static bool spares(const fsim_kernel *k, int tensor)
 }
 
 /* Kernels x and y as one, with what each of them has of L2 in the plan. NULL where it does not fit. */
-static const fsim_kernel *merged(refusals *w, const fsim_group *made, const fsim_kernel *x, const fsim_kernel *y,
+static const fsim_kernel *merged(refusals *w, const fsim_group *group, const fsim_kernel *x, const fsim_kernel *y,
                                  const int *node, int count)
 {
     const fsim_graph *g = w->p->graph;
     bool *stored = fsim_new(w->a, bool, count);
     for (int i = 0; i < count; i++)
-        for (int k = 0; k < made->writes; k++)
-            stored[i] = stored[i] || g->tensor[made->write[k].tensor].producer == node[i];
+        for (int k = 0; k < group->writes; k++)
+            stored[i] = stored[i] || g->tensor[group->write[k].tensor].producer == node[i];
     fsim_candidate *c = fsim_candidate_of(w->p, node, count, stored);
     if (!c->legal)
         return NULL;
@@ -94,7 +94,7 @@ static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int fro
     int *node = fsim_new(w->a, int, a->count + b->count), count;
     const int pair[2] = {from, to};
     fsim_priced_refusal r = {0};
-    fsim_group made;
+    fsim_group group;
     unite(a, b, node, &count);
     /* what the two exchange through DRAM, and a launch; the store stays where others read it too */
     const int tensor = (int)(t - w->p->graph->tensor);
@@ -106,10 +106,10 @@ static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int fro
     r.saving_s = reader->time[FSIM_LAUNCH] + (double)r.saving_bytes / fsim_hw_get(w->p->hw, FSIM_HW_DRAM_BANDWIDTH);
     const bool legal =
         fsim_user_allows(w->p, node, count, &r.why) &&
-        (fsim_group_of(&w->p->limits, &(fsim_selection){.node = pair, .count = 2}, w->a, &made, &r.why) ||
+        (fsim_group_of(&w->p->limits, &(fsim_selection){.node = pair, .count = 2}, w->a, &group, &r.why) ||
          r.why.rule == FSIM_RULE_SPACE) &&
-        fsim_legal(&w->p->limits, node, count, w->a, &made, &r.why);
-    const fsim_kernel *k = legal ? merged(w, &made, maker, reader, node, count) : NULL;
+        fsim_legal(&w->p->limits, node, count, w->a, &group, &r.why);
+    const fsim_kernel *k = legal ? merged(w, &group, maker, reader, node, count) : NULL;
     if (legal && !k)
         r.why = (fsim_refusal){.rule = FSIM_RULE_SHARED,
                                .a = from,
@@ -149,7 +149,7 @@ static void refuse_orders(refusals *w)
         const fsim_group *o = w->plan->kernel[k].group;
         bool *stored = fsim_new(w->a, bool, part->count);
         int reduction = -1;
-        fsim_group made;
+        fsim_group group;
         fsim_refusal why;
         for (int i = 0; i < part->count; i++) {
             const fsim_node *n = &g->node[part->node[i]];
@@ -160,10 +160,10 @@ static void refuse_orders(refusals *w)
         }
         if (reduction < 0 ||
             !fsim_group_of(&loose, &(fsim_selection){.node = part->node, .count = part->count, .stored = stored}, w->a,
-                           &made, &why))
+                           &group, &why))
             continue;
         const fsim_kernel now = fsim_kernel_of(g, w->p->hw, w->p->regime, o, NULL, w->a),
-                          free = fsim_kernel_of(g, w->p->hw, w->p->regime, &made, NULL, w->a);
+                          free = fsim_kernel_of(g, w->p->hw, w->p->regime, &group, NULL, w->a);
         if (free.time_s > 0 && free.time_s < now.time_s)
             *FSIM_PUSH(w->a, w->list, w->count, w->room) =
                 (fsim_priced_refusal){.why = {.rule = FSIM_RULE_NUMERICS,
@@ -330,13 +330,13 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     for (int s = 0; s < FSIM_STRATEGY_COUNT; s++)
         if (s != FSIM_STRATEGY_OPTIMAL && (!fsim_strategies[s].asked || s == (int)options->strategy)) {
             fsim_baseline(&p, (fsim_strategy)s, a, &known[count]);
-            out.plan[s] = fsim_plan_made_by(&p, fsim_maker_of((fsim_strategy)s), &known[count], a);
+            out.plan[s] = fsim_plan_launched_by(&p, fsim_maker_of((fsim_strategy)s), &known[count], a);
             count++;
         }
     fsim_refusal why;
-    if (options->given && fsim_price(&p, options->given, a, &known[count], &why)) {
+    if (options->user_plan && fsim_price(&p, options->user_plan, a, &known[count], &why)) {
         out.chosen = FSIM_STRATEGY_FILE;
-        out.plan[FSIM_STRATEGY_FILE] = fsim_plan_made_by(&p, options->given_maker, &known[count], a);
+        out.plan[FSIM_STRATEGY_FILE] = fsim_plan_launched_by(&p, options->user_plan_maker, &known[count], a);
         count++;
     }
     count = g->fuses + g->separates ? 0 : count; /* the strategies know nothing of fuse: and separate: */
@@ -355,7 +355,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     adopt(&p, out.front, out.fronts, best);
     out.least_memory_bytes = least_memory(&p, best, a);
     find_refusals(&p, &out.plan[out.chosen], a, &out);
-    out.basis = fsim_basis_of(&p, fsim_made_in(&out, out.chosen), &out.plan[out.chosen], a);
+    out.basis = fsim_basis_of(&p, fsim_maker_in(&out, out.chosen), &out.plan[out.chosen], a);
     out.losses = out.chosen == FSIM_STRATEGY_OPTIMAL ? 0 : fsim_compare(g, &out.plan[out.chosen], best, a, &out.loss);
     out.interrupted = options->interrupted && *options->interrupted;
     return out;
@@ -399,9 +399,9 @@ bool fsim_plannable(const fsim_graph *g, const fsim_hw *hw, const fsim_options *
     for (int s = 0; s < g->fuses; s++) {
         const fsim_node_set *set = &g->fuse[s];
         const int count = fsim_hull(g, set, node, a);
-        fsim_group made;
+        fsim_group group;
         fsim_refusal why;
-        if (!fsim_user_allows(&p, node, count, &why) || !fsim_legal(&p.limits, node, count, a, &made, &why))
+        if (!fsim_user_allows(&p, node, count, &why) || !fsim_legal(&p.limits, node, count, a, &group, &why))
             fsim_error(d, set->at, "fuse: '%s' and '%s' can't share a kernel: %s", g->node[set->node[0]].name,
                        g->node[set->node[1]].name, fsim_refusal_text(g, &why, a));
     }
@@ -479,14 +479,14 @@ fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim
     fsim_problem p = fsim_problem_of(g, hw, options, arena);
     fsim_explanation e = {.a = a, .b = b};
     int *node = fsim_new(arena, int, g->nodes), *pair = fsim_new(arena, int, 2);
-    fsim_group made;
+    fsim_group group;
     pair[0] = a < b ? a : b;
     pair[1] = a < b ? b : a;
     const fsim_node_set set = {.count = 2, .node = pair};
     const int count = fsim_hull(g, &set, node, arena);
     e.between = count - 2;
     fsim_refusal path;
-    e.legal = fsim_user_allows(&p, node, count, &e.why) && fsim_legal(&p.limits, node, count, arena, &made, &e.why);
+    e.legal = fsim_user_allows(&p, node, count, &e.why) && fsim_legal(&p.limits, node, count, arena, &group, &e.why);
     if (!e.legal && e.why.rule != FSIM_RULE_USER && count > 2 && fsim_connected(g, pair, 2, arena, &path) &&
         !fsim_convex(g, pair, 2, arena, &path))
         e.why = path; /* what lies between them can't join, so the two alone would wait for it, and it for them */

@@ -16,8 +16,8 @@ typedef struct {
     int64_t memory_limit; /* bytes that a plan may need at its peak; 0: any */
     double time_limit_s;
     volatile const int *interrupted; /* not 0: end the search with the best so far; NULL */
-    const fsim_partition *given;     /* the plan to show; NULL: that of `strategy` */
-    fsim_maker given_maker;          /* whose kernels it has */
+    const fsim_partition *user_plan; /* the plan to show; NULL: that of `strategy` */
+    fsim_maker user_plan_maker;      /* whose kernels it has */
     int top;                         /* how many of the best plans are listed */
     bool pareto;                     /* list the front of time against peak memory */
     int compile_jobs;                /* processes that compile at once: report what compilation costs; 0: don't */
@@ -57,9 +57,9 @@ typedef struct {
 static inline bool fsim_planned(const fsim_prediction *p, fsim_strategy s) { return p->plan[s].kernels > 0; }
 
 /* Whose kernels p's plan of s has. */
-static inline fsim_maker fsim_made_in(const fsim_prediction *p, fsim_strategy s)
+static inline fsim_maker fsim_maker_in(const fsim_prediction *p, fsim_strategy s)
 {
-    return s == FSIM_STRATEGY_FILE ? p->options.given_maker : fsim_maker_of(s);
+    return s == FSIM_STRATEGY_FILE ? p->options.user_plan_maker : fsim_maker_of(s);
 }
 
 /* What the searches need, from options. Lives in a. */

@@ -127,10 +127,10 @@ static const point *evaluate(search *s, int64_t place)
         at--;
     if (at < s->points && s->point[at].place == place)
         return &s->point[at];
-    const point made = search_at(s, place);
+    const point found = search_at(s, place);
     FSIM_PUSH(s->a, s->point, s->points, s->point_room);
     memmove(&s->point[at + 1], &s->point[at], (size_t)(s->points - 1 - at) * sizeof *s->point);
-    s->point[at] = made;
+    s->point[at] = found;
     return &s->point[at];
 }
 

@@ -16,7 +16,7 @@ struct fsim_session {
     locale_t numbers;  /* "C": files and results have a point, whatever the caller's locale */
     fsim_hw_folders hw_folders;
     const char *workload_folder;
-    fsim_arena *said; /* of the diagnostics; NULL: none */
+    fsim_arena *messages; /* of the diagnostics; NULL: none */
     fsim_diagnostic *diagnostic;
     int diagnostics;
 };

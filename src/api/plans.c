@@ -123,7 +123,7 @@ fsim_status fsim_plans_strategy(const fsim_plans *plans, int index, fsim_plan_su
     fsim_prediction as = plans->prediction;
     as.chosen = plans->strategy[index];
     const fsim_verdict verdict = fsim_verdict_of(&as);
-    const fsim_interval likely = fsim_plan_interval(as.graph, as.hw, fsim_made_in(&as, as.chosen), one);
+    const fsim_interval likely = fsim_plan_interval(as.graph, as.hw, fsim_maker_in(&as, as.chosen), one);
     const fsim_plan_summary full = {.strategy = fsim_strategy_names[as.chosen],
                                     .kernels = one->kernels,
                                     .time_s = one->time_s,

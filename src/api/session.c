@@ -143,7 +143,7 @@ bool fsim_session_attempt(const fsim_session *session, void (*work)(void *what),
 static void keep_diagnostics(fsim_session *s, fsim_diag *d)
 {
     fsim_arena *a = fsim_arena_child(s->arena);
-    s->said = a;
+    s->messages = a;
     fsim_diagnostic *list;
     const int count = fsim_diag_list(d, a, &list);
     for (int i = 0; i < count; i++) {
@@ -160,8 +160,8 @@ static void keep_diagnostics(fsim_session *s, fsim_diag *d)
 
 static void forget_diagnostics(fsim_session *s)
 {
-    fsim_arena_free(s->said);
-    s->said = NULL;
+    fsim_arena_free(s->messages);
+    s->messages = NULL;
     s->diagnostic = NULL;
     s->diagnostics = 0;
 }

@@ -12,7 +12,7 @@
 
 typedef struct {
     const fsim_gpu_probed *probed;
-    const fsim_gpu_hardware *made;
+    const fsim_gpu_hardware *hardware;
     const char *from, *file; /* the hardware file that was changed, or NULL; the one written, or NULL */
 } gpu_calibration;
 
@@ -92,10 +92,10 @@ void fsim_report_gpu_probes(const fsim_page *page, const void *what)
     for (int i = 0; i < FSIM_GPU_LOADS && !p->no_sensors; i++)
         if (p->load[i].name)
             print_sensors(page, a, p->load[i].name, &p->load[i].sensors);
-    for (int i = 0; i < x->made->notes; i++)
-        fprintf(page->out, "not written: %s: %s\n", x->made->note[i].key, x->made->note[i].text);
+    for (int i = 0; i < x->hardware->notes; i++)
+        fprintf(page->out, "not written: %s: %s\n", x->hardware->note[i].key, x->hardware->note[i].text);
     if (x->file)
-        fprintf(page->out, "\n%d keys measured; %s%s, written to %s\n", x->made->written,
+        fprintf(page->out, "\n%d keys measured; %s%s, written to %s\n", x->hardware->written,
                 x->from ? "the others as in " : "a new file", x->from ? x->from : "", x->file);
     fsim_arena_free(a);
 }
@@ -164,9 +164,9 @@ void fsim_json_gpu_probes(FILE *out, const void *what)
         if (p->load[i].name)
             json_sensors(out, ",\n  {", p->load[i].name, &p->load[i].sensors);
     fputs("],\n \"not_written\": [", out);
-    for (int i = 0; i < x->made->notes; i++) {
-        fsim_json_text(out, i ? ",\n  {" : "{", "key", x->made->note[i].key);
-        fsim_json_text(out, ", ", "why", x->made->note[i].text);
+    for (int i = 0; i < x->hardware->notes; i++) {
+        fsim_json_text(out, i ? ",\n  {" : "{", "key", x->hardware->note[i].key);
+        fsim_json_text(out, ", ", "why", x->hardware->note[i].text);
         putc('}', out);
     }
     fputs("]}\n", out);
@@ -246,16 +246,16 @@ static int deliver(fsim_context *c, const fsim_hw *hw, const fsim_gpu_probed *p,
     const char *text = hw ? fsim_read_text(c, "hardware file", hw->path, &bytes) : "";
     if (!text)
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
-    const fsim_gpu_hardware made = fsim_gpu_hardware_of(c->arena, hw, text, name_of(c, p->facts), p, fsim_today(c),
-                                                        "fusesim calibrate --device cuda");
-    if (!made.text) {
-        fsim_failure(c->diag, FSIM_UNAVAILABLE, fsim_command_line, "calibrate --device cuda: %s", made.why);
+    const fsim_gpu_hardware hardware = fsim_gpu_hardware_of(c->arena, hw, text, name_of(c, p->facts), p, fsim_today(c),
+                                                            "fusesim calibrate --device cuda");
+    if (!hardware.text) {
+        fsim_failure(c->diag, FSIM_UNAVAILABLE, fsim_command_line, "calibrate --device cuda: %s", hardware.why);
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     }
-    const gpu_calibration x = {p, &made, hw ? hw->name : NULL,
+    const gpu_calibration x = {p, &hardware, hw ? hw->name : NULL,
                                noise->status || fsim_is_stdout(c->set.output) ? NULL : c->set.output};
     if (noise->status == FSIM_OK)
-        return fsim_deliver_hw(c, made.text, &x);
+        return fsim_deliver_hw(c, hardware.text, &x);
     const int status = fsim_deliver(c, &x);
     fsim_failure(c->diag, noise->status, fsim_command_line, "calibrate --device cuda: %s", noise->message);
     return fsim_conclude(c, status);

@@ -218,8 +218,8 @@ static bool move_all(writer *w)
 
 static bool write_folder(writer *w)
 {
-    const bool made = mkdir(w->folder, 0777) == 0;
-    if (!made && errno != EEXIST) {
+    const bool created = mkdir(w->folder, 0777) == 0;
+    if (!created && errno != EEXIST) {
         fsim_failure(w->c->diag, FSIM_FAILED, fsim_command_line, "-o: cannot make folder '%s': %s", w->folder,
                      fsim_reason(errno));
         return false;
@@ -234,7 +234,7 @@ static bool write_folder(writer *w)
     for (int i = 0; i < w->p->files && !good; i++)
         unlink(in_folder(w, w->aside, w->p->file[i].name));
     rmdir(w->aside);
-    if (made && !good)
+    if (created && !good)
         rmdir(w->folder);
     return good;
 }
@@ -252,7 +252,7 @@ static fsim_project project_of(const fsim_context *c, const fsim_inputs *in)
     fsim_project p = {.graph = in->graph,
                       .hw = in->hw[0],
                       .strategy = fsim_strategy_names[found.chosen],
-                      .borrowed = fsim_made_in(&found, found.chosen) != FSIM_BY_FUSESIM,
+                      .borrowed = fsim_maker_in(&found, found.chosen) != FSIM_BY_FUSESIM,
                       .host = c->set.target == 1,
                       .warm = how.warm,
                       .strict = how.strict,

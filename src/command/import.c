@@ -62,7 +62,7 @@ static fsim_plan *plan_to_match(fsim_context *c, imported *x, bool warm)
         fsim_optimal(&p, NULL, 0, c->arena, &own, &proof);
     else
         fsim_baseline(&p, x->as.strategy, c->arena, &own);
-    *plan = fsim_plan_made_by(&p, fsim_maker_of(x->as.strategy), &own, c->arena);
+    *plan = fsim_plan_launched_by(&p, fsim_maker_of(x->as.strategy), &own, c->arena);
     return plan;
 }
 

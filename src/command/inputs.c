@@ -19,8 +19,8 @@ static void on_interrupt(int number)
 
 const char *fsim_today(const fsim_context *c)
 {
-    const char *given = c->environment.source_date_epoch;
-    const time_t now = given ? (time_t)strtoll(given, NULL, 10) : time(NULL);
+    const char *epoch = c->environment.source_date_epoch;
+    const time_t now = epoch ? (time_t)strtoll(epoch, NULL, 10) : time(NULL);
     struct tm day;
     char text[16] = "";
     if (gmtime_r(&now, &day))
@@ -80,17 +80,17 @@ static bool read_plan(fsim_context *c, fsim_inputs *in)
     const char *name = c->set.plan, *text = fsim_read_text(c, "plan", name, &bytes);
     if (!text)
         return false;
-    fsim_given *given = fsim_new(c->arena, fsim_given, 1);
+    fsim_user_plan *own = fsim_new(c->arena, fsim_user_plan, 1);
     fsim_diag_source(c->diag, name, text, bytes);
-    const fsim_given_file file = {name, text, bytes, c->set.hw.count == 1 ? in->hw[0]->name : NULL};
-    bool good = fsim_given_read(in->graph, c->arena, c->diag, &file, given);
+    const fsim_user_plan_file file = {name, text, bytes, c->set.hw.count == 1 ? in->hw[0]->name : NULL};
+    bool good = fsim_user_plan_read(in->graph, c->arena, c->diag, &file, own);
     for (int i = 0; i < c->set.hw.count && good; i++) {
         fsim_problem p = fsim_problem_of(in->graph, in->hw[i], &in->how, c->arena);
         fsim_plan plan;
-        good = fsim_given_price(&p, given, c->diag, c->arena, &plan);
+        good = fsim_user_plan_price(&p, own, c->diag, c->arena, &plan);
     }
-    in->how.given = &given->partition;
-    in->how.given_maker = given->maker;
+    in->how.user_plan = &own->partition;
+    in->how.user_plan_maker = own->maker;
     return good;
 }
 

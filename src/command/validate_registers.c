@@ -67,7 +67,7 @@ static bool check_registers(fsim_context *c, register_options *o)
     return fsim_errors(c->diag) == 0;
 }
 
-static bool holds(const int *at, int count, int x)
+static bool contains(const int *at, int count, int x)
 {
     for (int i = 0; i < count; i++)
         if (at[i] == x)
@@ -96,7 +96,7 @@ static int architectures_of(const fsim_register_rows *x, fsim_arena *a, int **ou
 {
     int count = 0, *sm = fsim_new(a, int, x->rows + 1);
     for (int i = 0; i < x->rows; i++)
-        if (!holds(sm, count, x->row[i].sm))
+        if (!contains(sm, count, x->row[i].sm))
             sm[count++] = x->row[i].sm;
     qsort(sm, (size_t)count, sizeof *sm, ascending);
     *out = sm;

@@ -138,11 +138,11 @@ static fsim_hw *read_hw(fsim_arena *a, fsim_diag *d, const fsim_folders *where, 
         if (strcmp(where->hw[i]->name, row->hw) == 0)
             return where->hw[i];
     fsim_diag *aside = fsim_diag_new(a);
-    fsim_diagnostic *said;
+    fsim_diagnostic *message;
     const char *path = fsim_hw_find(a, aside, row->hw, &where->others.folders);
     if (!path) {
-        fsim_diag_list(aside, a, &said);
-        *absent = said[0].message;
+        fsim_diag_list(aside, a, &message);
+        *absent = message[0].message;
         return NULL;
     }
     fsim_hw *hw = fsim_hw_load(a, d, path, &where->others);
@@ -373,7 +373,7 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_ar
     fsim_problem p;
     fsim_plan own, plan;
     fsim_bench_plan(b, i, g, a, &p, &own);
-    plan = fsim_plan_made_by(&p, fsim_row_maker(row), &own, a);
+    plan = fsim_plan_launched_by(&p, fsim_row_maker(row), &own, a);
     if (fsim_harness_of(row) != FSIM_HARNESS_NONE)
         as_measured(&p, row, &plan, a);
     int from = 0, to = plan.kernels;

@@ -47,9 +47,9 @@ static fsim_residency rotated(const fsim_software *s, const fsim_residency *l2, 
     const double missed = fmin(1, fmax(0, (rest / capacity - from) / rotated_rest_ramp));
     for (int i = 0; i < k->inputs; i++) {
         const double bytes = fmax(1, (double)k->input[i].bytes),
-                     held = fmin(ROTATED_COPIES, ceil(capacity / bytes)) * bytes / capacity;
+                     resident = fmin(ROTATED_COPIES, ceil(capacity / bytes)) * bytes / capacity;
         const bool weight = s->graph->tensor[k->input[i].tensor].role == FSIM_WEIGHT;
-        read[i] = weight ? fmin(1, fmax(0, (held - from) / rotated_weight_ramp)) : missed;
+        read[i] = weight ? fmin(1, fmax(0, (resident - from) / rotated_weight_ramp)) : missed;
     }
     for (int i = 0; i < k->outputs; i++)
         write[i] = missed;
@@ -97,9 +97,9 @@ fsim_kernel fsim_kernel_measured(fsim_harness harness, const fsim_software *s, c
         return fsim_framework_kernel(s, group, l2, own, a);
     const fsim_kernel best = own ? *own : fsim_kernel_of(s->graph, s->hw, s->regime, group, l2, a);
     const bool product = is_library_product(s, group);
-    const fsim_residency held =
+    const fsim_residency resident =
         product && harness == FSIM_HARNESS_ROTATES ? rotated(s, l2, &best, a) : (l2 ? *l2 : (fsim_residency){0});
-    fsim_kernel k = fsim_framework_launch(s, group, &held, &best, a);
+    fsim_kernel k = fsim_framework_launch(s, group, &resident, &best, a);
     if (product && k.time_s > 0 && best.time_s > 0)
         adjust(harness, s, &k);
     /* Where L2 or the clock is another than `best` was priced with, the two say nothing of each other. */

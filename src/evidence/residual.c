@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double main_share = 0.6; /* of a row's time, that one kernel takes */
-static const double held = 0.8;       /* of the rows, by an interval */
+static const double main_share = 0.6;    /* of a row's time, that one kernel takes */
+static const double covered_share = 0.8; /* of the rows, by an interval */
 
 static const fsim_hw_key keys[FSIM_RESIDUAL_KEYS - 1] = {
     FSIM_HW_RESIDUAL_STREAMING,   FSIM_HW_RESIDUAL_ROWS,      FSIM_HW_RESIDUAL_FP32, FSIM_HW_RESIDUAL_TENSOR,
@@ -20,13 +20,13 @@ fsim_residual fsim_residual_of(const fsim_prepared *p, const fsim_hw *hw, double
     const fsim_software software = {p->graph, hw, p->row->launch, p->maker};
     double most = 0;
     for (int k = 0; k < p->kernels; k++) {
-        const fsim_kernel made =
+        const fsim_kernel kernel =
             fsim_kernel_measured(fsim_harness_of(p->row), &software, &p->group[k], &p->l2[k], NULL, scratch);
-        if (made.time_s <= most)
+        if (kernel.time_s <= most)
             continue;
-        most = made.time_s;
-        r.key = fsim_residual_key(p->graph, &made);
-        r.generated = !fsim_is_eager(p->maker) && made.template != FSIM_LIBRARY_CONTRACTION;
+        most = kernel.time_s;
+        r.key = fsim_residual_key(p->graph, &kernel);
+        r.generated = !fsim_is_eager(p->maker) && kernel.template != FSIM_LIBRARY_CONTRACTION;
     }
     r.main = most > main_share * predicted_s;
     fsim_rewind(scratch, mark);
@@ -44,7 +44,7 @@ static int by_size(const void *x, const void *y)
 static double width_of(double *sorted, int count)
 {
     qsort(sorted, (size_t)count, sizeof *sorted, by_size);
-    const int at = (int)ceil(held * (count + 1)) - 1;
+    const int at = (int)ceil(covered_share * (count + 1)) - 1;
     return sorted[at < count ? at : count - 1];
 }
 

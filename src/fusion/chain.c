@@ -175,9 +175,9 @@ int64_t fsim_chain_bytes(int64_t m, int64_t n, int64_t kept, int64_t results, in
 static bool frame_of(const fsim_graph *g, int second, fsim_joint *out)
 {
     const fsim_node *n = &g->node[second];
-    const fsim_access *made = &n->arg[out->side], *other = &n->arg[1 - out->side];
-    fsim_map x = points_of(made->map), y = points_of(other->map), mine, theirs;
-    if (made->how != FSIM_READ_MAP || other->how != FSIM_READ_MAP || !fsim_map_align(&x, &y, &mine, &theirs))
+    const fsim_access *chained = &n->arg[out->side], *other = &n->arg[1 - out->side];
+    fsim_map x = points_of(chained->map), y = points_of(other->map), mine, theirs;
+    if (chained->how != FSIM_READ_MAP || other->how != FSIM_READ_MAP || !fsim_map_align(&x, &y, &mine, &theirs))
         return false;
     out->frame = out->other = (fsim_map){0};
     for (bool more = true; more;) { /* rows in memory order */
@@ -193,11 +193,11 @@ static bool frame_of(const fsim_graph *g, int second, fsim_joint *out)
         fsim_map_push(&out->other, theirs.mode[largest].extent, theirs.mode[largest].stride);
         mine.mode[largest].stride = 0;
     }
-    out->frame.offset = made->map.offset;
+    out->frame.offset = chained->map.offset;
     out->frame.split = out->frame.modes;
     out->other.split = out->other.modes;
-    for (int i = made->map.split; i < made->map.modes; i++)
-        fsim_map_push(&out->frame, made->map.mode[i].extent, made->map.mode[i].stride);
+    for (int i = chained->map.split; i < chained->map.modes; i++)
+        fsim_map_push(&out->frame, chained->map.mode[i].extent, chained->map.mode[i].stride);
     if (out->frame.modes > FSIM_MAX_MODES)
         return false;
     out->frame = fsim_map_simplify(out->frame);

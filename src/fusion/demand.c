@@ -145,17 +145,17 @@ static bool demand_argument(grouping *w, int i, const fsim_access *x, const fsim
     w->scope = through.scope;
     if (x->how == FSIM_READ_PIECE && w->scope.branch == 0)
         w->scope.branch = ++w->branches;
-    bool made = true;
+    bool good = true;
     if (answer == FSIM_PIECE_SOME)
-        made = demand_through(w, i, x, &through.map, stages);
+        good = demand_through(w, i, x, &through.map, stages);
     else if (answer == FSIM_PIECE_UNKNOWN && from < 0 && x->how == FSIM_READ_PIECE)
-        made = external(w, x, NULL, stages, w->node[i], -1); /* all of it, in an unknown order */
+        good = external(w, x, NULL, stages, w->node[i], -1); /* all of it, in an unknown order */
     else if (answer == FSIM_PIECE_UNKNOWN)
-        made = fsim_refuse_set(
+        good = fsim_refuse_set(
             w, x->how == FSIM_READ_MAP || x->how == FSIM_READ_PIECE ? FSIM_RULE_INDEX_MAP : FSIM_RULE_ASSEMBLY,
             from >= 0 ? w->node[from] : w->node[i], from >= 0 ? w->node[i] : -1, (fsim_excess){0});
     w->scope = (fsim_scope){0};
-    return made;
+    return good;
 }
 
 /* A block knows the reduction's value for its own row only. */
@@ -221,9 +221,9 @@ static bool demand_operands(grouping *w, int i, int rows_from)
         if (fsim_grouping_class(w, i) == FSIM_WINDOW && x->how == FSIM_READ_WINDOW) {
             fsim_map m;
             fsim_scope_of_window(x, &m, &w->scope);
-            const bool made = fsim_demand_value(w, from, &m, 1, w->node[i]);
+            const bool good = fsim_demand_value(w, from, &m, 1, w->node[i]);
             w->scope = (fsim_scope){0};
-            if (!made)
+            if (!good)
                 return false;
             continue;
         }
@@ -316,10 +316,10 @@ static bool demand_once(grouping *w, int i)
         fsim_map m = fsim_identity(x->distinct);
         m.offset = x->map.offset;
         w->scope = (fsim_scope){.repeats = from >= 0};
-        const bool made =
+        const bool good =
             from >= 0 ? fsim_demand_value(w, from, &m, 1, w->node[i]) : external(w, x, NULL, 1, w->node[i], -1);
         w->scope = (fsim_scope){0};
-        if (!made)
+        if (!good)
             return false;
     }
     return true;

@@ -26,8 +26,8 @@ static bool is_roll_word(fsim_attr attr, const fsim_yaml *y, fsim_list *l)
     const bool yes = strcmp(y->text, "true") == 0;
     if (yes)
         l->at[l->count++] = 1;
-    l->given = yes || strcmp(y->text, "false") != 0;
-    return yes || !l->given;
+    l->present = yes || strcmp(y->text, "false") != 0;
+    return yes || !l->present;
 }
 
 /* One integer, or a list of them. A list of lengths may have as many as a tensor has dimensions; the rule asks that. */
@@ -66,8 +66,8 @@ static bool read_word(fsim_reader *r, const fsim_yaml *y, const fsim_attr_row *r
 static bool read_type(fsim_reader *r, const fsim_yaml *y, const fsim_attr_row *row, double *value)
 {
     fsim_dtype t = FSIM_TF32;
-    const bool beside = row->words && y->kind == FSIM_YAML_SCALAR && fsim_word_index(row->words, y->text) >= 0;
-    const bool ok = beside || fsim_read_dtype(r, y, &t);
+    const bool is_word = row->words && y->kind == FSIM_YAML_SCALAR && fsim_word_index(row->words, y->text) >= 0;
+    const bool ok = is_word || fsim_read_dtype(r, y, &t);
     *value = t;
     return ok;
 }
@@ -138,7 +138,7 @@ static bool has_required(const fsim_call *c)
     const int count = fsim_taken_of(c->op, taken);
     bool ok = true;
     for (int i = 0; i < count; i++)
-        if (taken[i].required && !c->list[taken[i].attr].given)
+        if (taken[i].required && !c->list[taken[i].attr].present)
             ok = fsim_refuse(c, "wants '%s': %s", fsim_attr_rows[taken[i].attr].name,
                              fsim_attr_rows[taken[i].attr].meaning);
     return ok;
@@ -157,12 +157,12 @@ bool fsim_read_attrs(fsim_reader *r, fsim_call *c, const fsim_yaml *y)
             fsim_error(r->diag, y->key[i]->at, "unknown attribute '%s'%s%s '%s' takes %s", key, mean, *mean ? "" : ";",
                        name, fsim_taken_text(r->arena, c->op));
             ok = false;
-        } else if (c->list[attr].given) {
+        } else if (c->list[attr].present) {
             fsim_error(r->diag, y->key[i]->at, "'%s' is given twice: '%s' and '%s' are the same attribute", key,
                        fsim_attr_rows[attr].name, fsim_attr_rows[attr].also);
             ok = false;
         } else {
-            c->list[attr].given = true;
+            c->list[attr].present = true;
             ok = read_attr(r, c, attr, y->item[i]) && ok;
         }
     }

@@ -82,13 +82,13 @@ static bool spread(fsim_call *c, int i)
     if (!batch_of(c, examples_of(c), &example, &s))
         return false;
     fsim_step_start(&step, c, FSIM_OP_EXPAND, tensor_of(c, i)->name);
-    step.call.list[FSIM_ATTR_SHAPE] = (fsim_list){.given = true, .count = s.rank};
+    step.call.list[FSIM_ATTR_SHAPE] = (fsim_list){.present = true, .count = s.rank};
     memcpy(step.call.list[FSIM_ATTR_SHAPE].at, s.dim, (size_t)s.rank * sizeof *s.dim);
-    const int made = fsim_step_end(&step, 1, &c->arg[i]);
-    if (made < 0)
+    const int result = fsim_step_end(&step, 1, &c->arg[i]);
+    if (result < 0)
         return false;
-    c->build->graph->tensor[made].mapped = true;
-    c->arg[i] = made;
+    c->build->graph->tensor[result].mapped = true;
+    c->arg[i] = result;
     return true;
 }
 
@@ -143,8 +143,8 @@ bool fsim_batch_matrix(fsim_call *c)
         return false;
     fsim_step_start(&step, c, c->op, "matrix");
     step.call.attrs = c->attrs;
-    const int made = fsim_step_end(&step, 1, c->arg);
-    c->result[0] = made < 0 ? -1 : fsim_add_view(c->build, c->at, c->out[0], &s, made, 0);
+    const int result = fsim_step_end(&step, 1, c->arg);
+    c->result[0] = result < 0 ? -1 : fsim_add_view(c->build, c->at, c->out[0], &s, result, 0);
     return c->result[0] >= 0;
 }
 
@@ -183,8 +183,8 @@ bool fsim_batch_dims(fsim_call *c)
 {
     fsim_list *l = &c->list[FSIM_ATTR_DIMS];
     const int rank = highest_rank(c), wide = rank > 0 ? rank : 1;
-    if (!l->given || l->count == 0) { /* all */
-        *l = (fsim_list){.given = true, .count = rank};
+    if (!l->present || l->count == 0) { /* all */
+        *l = (fsim_list){.present = true, .count = rank};
         for (int d = 0; d < rank; d++)
             l->at[d] = d;
     }
@@ -214,10 +214,10 @@ bool fsim_batch_slice(fsim_call *c)
     fsim_list *dims = &c->list[FSIM_ATTR_DIMS];
     const fsim_list *start = &c->list[FSIM_ATTR_START];
     const int rank = rank_of(c, 0);
-    if (!dims->given) {
+    if (!dims->present) {
         if (start->count != rank && !(start->count == 1 && rank >= 1 && start->whole))
             return fsim_refuse(c, "'start' has %d entries for %d dimensions", start->count, rank);
-        *dims = (fsim_list){.given = true, .count = start->count};
+        *dims = (fsim_list){.present = true, .count = start->count};
         for (int i = 0; i < start->count; i++)
             dims->at[i] = i;
     }
@@ -238,11 +238,11 @@ bool fsim_batch_roll(fsim_call *c)
 {
     const fsim_shape s = example_of(c, 0);
     fsim_list *dims = &c->list[FSIM_ATTR_DIMS];
-    if (!c->list[FSIM_ATTR_ROLL].given)
+    if (!c->list[FSIM_ATTR_ROLL].present)
         return fsim_batch_broadcast(c);
-    if (dims->given)
+    if (dims->present)
         return shift_dims(c, s.rank) && run_rule(c);
-    *dims = (fsim_list){.given = true, .count = 1, .at = {1}};
+    *dims = (fsim_list){.present = true, .count = 1, .at = {1}};
     c->list[FSIM_ATTR_ROLL].count = c->list[FSIM_ATTR_ROLL].count > 1 ? 1 : c->list[FSIM_ATTR_ROLL].count;
     const fsim_shape line = {.rank = 2, .dim = {examples_of(c), fsim_elems(&s)}};
     return view_argument(c, 0, &line, true) && run_rule(c) && shape_result(c, 0, &s);
@@ -284,7 +284,7 @@ bool fsim_batch_reshape(fsim_call *c) { return batch_lengths(c, FSIM_ATTR_SHAPE,
 
 bool fsim_batch_expand(fsim_call *c)
 {
-    const bool repeats = c->list[FSIM_ATTR_REPEATS].given;
+    const bool repeats = c->list[FSIM_ATTR_REPEATS].present;
     const fsim_attr attr = repeats ? FSIM_ATTR_REPEATS : FSIM_ATTR_SHAPE;
     const int rank = c->list[attr].count;
     if (rank < rank_of(c, 0))
@@ -455,9 +455,9 @@ bool fsim_batch_trailing(fsim_call *c)
 {
     fsim_list *l = &c->list[FSIM_ATTR_NORMALIZED_SHAPE];
     const int rank = rank_of(c, 0);
-    if (!l->given) {
+    if (!l->present) {
         const fsim_shape x = example_of(c, 0), s = c->args > 1 ? example_of(c, 1) : (fsim_shape){.rank = 1};
-        *l = (fsim_list){.given = true, .count = s.rank};
+        *l = (fsim_list){.present = true, .count = s.rank};
         for (int d = 0; d < s.rank && s.rank <= x.rank; d++)
             l->at[d] = x.dim[x.rank - s.rank + d];
     }
@@ -539,7 +539,7 @@ bool fsim_batch_cross_entropy(fsim_call *c)
 bool fsim_batch_communicate(fsim_call *c)
 {
     c->examples = examples_of(c);
-    if (c->list[FSIM_ATTR_SHAPE].given && !batch_lengths(c, FSIM_ATTR_SHAPE, examples_of(c)))
+    if (c->list[FSIM_ATTR_SHAPE].present && !batch_lengths(c, FSIM_ATTR_SHAPE, examples_of(c)))
         return false;
     return run_rule(c);
 }

@@ -9,7 +9,7 @@
 #include "graph/rule.h"
 
 typedef struct {
-    bool given, whole; /* whole: was written as one value, not as a list */
+    bool present, whole; /* whole: was written as one value, not as a list */
     int count;
     int64_t at[FSIM_MAX_RANK * 2];
 } fsim_list;

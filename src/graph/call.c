@@ -58,9 +58,9 @@ void fsim_default_attrs(fsim_call *call)
     for (int i = 0; i < count; i++) {
         const fsim_attr_row *row = &fsim_attr_rows[taken[i].attr];
         fsim_list *list = &call->list[taken[i].attr];
-        if (list->given || !*taken[i].otherwise)
+        if (list->present || !*taken[i].otherwise)
             continue;
-        list->given = true;
+        list->present = true;
         const double value = literal(row, taken[i].otherwise);
         if (row->type == FSIM_TYPE_DIMS || row->type == FSIM_TYPE_INTS) {
             list->whole = true;

@@ -83,7 +83,7 @@ static int view(fsim_call *c, const char *step, int x, const fsim_shape *shape)
 
 static fsim_list dims_of(int from, int to)
 {
-    fsim_list l = {.given = true};
+    fsim_list l = {.present = true};
     for (int d = from; d < to; d++)
         l.at[l.count++] = d;
     return l;
@@ -149,10 +149,10 @@ static bool trailing(fsim_call *c, fsim_list *dims)
 {
     const fsim_shape *s = &fsim_arg(c, 0)->shape;
     const fsim_list *l = &c->list[FSIM_ATTR_NORMALIZED_SHAPE];
-    int n = l->given ? l->count : c->args > 1 ? fsim_arg(c, 1)->shape.rank : 1;
+    int n = l->present ? l->count : c->args > 1 ? fsim_arg(c, 1)->shape.rank : 1;
     if (n < 1 || n > s->rank)
         return fsim_refuse(c, "'normalized_shape' has %d dimensions, the tensor %d", n, s->rank);
-    for (int i = 0; l->given && i < n; i++)
+    for (int i = 0; l->present && i < n; i++)
         if (l->at[i] != s->dim[s->rank - n + i])
             return fsim_refuse(c, "'normalized_shape' %lld is not the tensor's %lld", (long long)l->at[i],
                                (long long)s->dim[s->rank - n + i]);
@@ -300,9 +300,9 @@ bool fsim_rule_swiglu(fsim_call *c)
             const int64_t half = s.dim[s.rank - 1] / 2;
             fsim_step part;
             fsim_step_start(&part, c, FSIM_OP_SLICE, i ? "up" : "gate");
-            part.call.list[FSIM_ATTR_DIMS] = (fsim_list){.given = true, .count = 1, .at = {-1}};
-            part.call.list[FSIM_ATTR_SIZE] = (fsim_list){.given = true, .count = 1, .at = {half}};
-            part.call.list[FSIM_ATTR_START] = (fsim_list){.given = true, .count = 1, .at = {i * half}};
+            part.call.list[FSIM_ATTR_DIMS] = (fsim_list){.present = true, .count = 1, .at = {-1}};
+            part.call.list[FSIM_ATTR_SIZE] = (fsim_list){.present = true, .count = 1, .at = {half}};
+            part.call.list[FSIM_ATTR_START] = (fsim_list){.present = true, .count = 1, .at = {i * half}};
             const int result = fsim_step_end(&part, 1, c->arg);
             if (result < 0)
                 return false;
@@ -351,7 +351,7 @@ bool fsim_rule_attention(fsim_call *c)
         s = unary(c, FSIM_OP_CAUSAL_MASK, "mask", s);
     if (c->args == 4)
         s = binary(c, FSIM_OP_ADD, "bias", s, c->arg[3]);
-    const fsim_list last = {.given = true, .count = 1, .at = {-1}};
+    const fsim_list last = {.present = true, .count = 1, .at = {-1}};
     const soft e = soft_start(c, s, &last);
     const int p = binary(c, FSIM_OP_DIV, "probabilities", e.exp, e.sum);
     fsim_step_start(&product, c, FSIM_OP_MATMUL, NULL);
@@ -426,7 +426,7 @@ bool fsim_rule_mse_loss(fsim_call *c)
 
 bool fsim_rule_triplet_margin_loss(fsim_call *c)
 {
-    const fsim_list last = {.given = true, .count = 1, .at = {-1}};
+    const fsim_list last = {.present = true, .count = 1, .at = {-1}};
     int distance[2];
     for (int i = 0; i < 2; i++) {
         const int d = binary(c, FSIM_OP_SUB, i ? "sub_n" : "sub_p", c->arg[0], c->arg[1 + i]);

@@ -66,8 +66,8 @@ bool fsim_rule_pad(fsim_call *call)
         return fsim_refuse(call, "wants 'padding' as pairs of before and after, last dimension first");
     for (int i = 0; i < out.rank; i++) { /* innermost first: a cut's `inner` counts the source's elements */
         const int64_t have = t->shape.dim[out.rank - 1 - i];
-        const bool given = i < pads->count / 2;
-        const int64_t before = given ? pads->at[2 * i] : 0, after = given ? pads->at[2 * i + 1] : 0;
+        const bool present = i < pads->count / 2;
+        const int64_t before = present ? pads->at[2 * i] : 0, after = present ? pads->at[2 * i + 1] : 0;
         if (before > FSIM_MAX_DIM || before < -FSIM_MAX_DIM || after > FSIM_MAX_DIM || after < -FSIM_MAX_DIM)
             return fsim_refuse(call, "padding of %lld and %lld elements", (long long)before, (long long)after);
         const int64_t first = before > 0 ? before : 0, skipped = before < 0 ? -before : 0;
@@ -87,26 +87,26 @@ bool fsim_rule_pad(fsim_call *call)
 }
 
 /* The shift of each dimension that moves, as the two cuts that meet at the seam. */
-static bool shifts(const fsim_call *call, const fsim_shape *s, fsim_cut (*seam)[2], int *moved)
+static bool shifts(const fsim_call *call, const fsim_shape *s, fsim_cut (*seam)[2], int *rolled)
 {
     const fsim_list *by = &call->list[FSIM_ATTR_ROLL], *dims = &call->list[FSIM_ATTR_DIMS];
     int64_t stride[FSIM_MAX_RANK];
     fsim_row_major(s, stride);
-    *moved = 0;
+    *rolled = 0;
     for (int i = 0; i < by->count; i++) {
         int d = s->rank ? s->rank - 1 : 0;
-        if (dims->given && (i >= dims->count || !fsim_wrap_dim(call, s->rank, dims->at[i], &d)))
+        if (dims->present && (i >= dims->count || !fsim_wrap_dim(call, s->rank, dims->at[i], &d)))
             return i < dims->count
                        ? false
                        : fsim_refuse(call, "'roll' has %d entries for %d dimensions", by->count, dims->count);
-        if (s->rank == 0 || (!dims->given && i > 0))
+        if (s->rank == 0 || (!dims->present && i > 0))
             break; /* without dims: once over all elements in order */
-        const int64_t inner = dims->given ? stride[d] : 1, extent = dims->given ? s->dim[d] : fsim_elems(s);
+        const int64_t inner = dims->present ? stride[d] : 1, extent = dims->present ? s->dim[d] : fsim_elems(s);
         const int64_t shift = (by->at[i] % extent + extent) % extent;
         if (shift == 0)
             continue;
-        seam[*moved][0] = (fsim_cut){inner, extent, shift, extent - shift, extent, 0};
-        seam[(*moved)++][1] = (fsim_cut){inner, extent, 0, shift, extent, extent - shift};
+        seam[*rolled][0] = (fsim_cut){inner, extent, shift, extent - shift, extent, 0};
+        seam[(*rolled)++][1] = (fsim_cut){inner, extent, 0, shift, extent, extent - shift};
     }
     return true;
 }
@@ -115,22 +115,22 @@ bool fsim_rule_roll(fsim_call *call)
 {
     const fsim_tensor t = *fsim_arg(call, 0);
     fsim_cut seam[FSIM_MAX_RANK][2], cut[FSIM_MAX_RANK];
-    int moved;
+    int rolled;
     if (call->list[FSIM_ATTR_ROLL].count > FSIM_MAX_RANK)
         return fsim_refuse(call, "'roll' has %d entries; at most %d", call->list[FSIM_ATTR_ROLL].count, FSIM_MAX_RANK);
-    if (!shifts(call, &t.shape, seam, &moved))
+    if (!shifts(call, &t.shape, seam, &rolled))
         return false;
     fsim_node *n = fsim_add_node(call, &t.shape, t.dtype, 1);
     if (!n)
         return false;
     const fsim_access whole = n->arg[0];
-    n->args = 1 << moved;
+    n->args = 1 << rolled;
     n->arg = fsim_new(call->build->arena, fsim_access, n->args);
     for (int i = 0; i < n->args; i++) { /* one box for each choice of a side of every seam */
-        for (int k = 0; k < moved; k++)
+        for (int k = 0; k < rolled; k++)
             cut[k] = seam[k][i >> k & 1];
         n->arg[i] = whole;
-        read_piece(call, &n->arg[i], &t, cut, moved);
+        read_piece(call, &n->arg[i], &t, cut, rolled);
     }
     return true;
 }

@@ -127,22 +127,22 @@ bool fsim_map_compose(const fsim_map *f, const fsim_map *g, fsim_map *out)
         place[j] = weight;
     if (g->split != g->modes || lowest < 0 || lowest >= weight)
         return false;
-    fsim_map made = {.offset = g->offset};
+    fsim_map composed = {.offset = g->offset};
     for (int j = 0; j < g->modes; j++) {
         top[j] = lowest / place[j] % g->mode[j].extent;
-        made.offset += top[j] * g->mode[j].stride;
+        composed.offset += top[j] * g->mode[j].stride;
     }
     for (int i = 0; i < f->modes; i++) {
         if (i == f->split)
-            made.split = made.modes;
-        if (!compose_mode(f->mode[i], g, place, top, &made))
+            composed.split = composed.modes;
+        if (!compose_mode(f->mode[i], g, place, top, &composed))
             return false;
     }
     if (f->split == f->modes)
-        made.split = made.modes;
-    if (made.modes > FSIM_MAX_MODES)
+        composed.split = composed.modes;
+    if (composed.modes > FSIM_MAX_MODES)
         return false;
-    *out = fsim_map_simplify(made);
+    *out = fsim_map_simplify(composed);
     return true;
 }
 
@@ -153,7 +153,7 @@ static int by_stride(const void *a, const void *b)
 }
 
 /* The digits that move, outermost (longest stride) first, strides made positive; *base is the lowest element. */
-static int moving(const fsim_map *m, fsim_mode *out, int64_t *base)
+static int strided_digits(const fsim_map *m, fsim_mode *out, int64_t *base)
 {
     int n = 0;
     *base = m->offset;
@@ -223,7 +223,7 @@ int64_t fsim_map_distinct(const fsim_map *m, bool *exact)
 {
     fsim_mode d[FSIM_MAX_MODES];
     int64_t base, product_of = 1, span = 1;
-    const int n = moving(m, d, &base);
+    const int n = strided_digits(m, d, &base);
     *exact = true;
     for (int i = 0; i < n; i++) {
         product_of *= d[i].extent;
@@ -304,7 +304,7 @@ int64_t fsim_map_sectors(const fsim_map *m, int elem_bytes, int sector_bytes, bo
     int64_t base;
     c.elem_bytes = elem_bytes;
     c.sector_bytes = sector_bytes;
-    c.n = moving(m, d, &base);
+    c.n = strided_digits(m, d, &base);
     c.d = d;
     *exact = true;
     if (nested(d, c.n)) {
@@ -398,7 +398,7 @@ bool fsim_map_injective(const fsim_map *m)
     for (int i = 0; i < m->modes; i++)
         if (m->mode[i].stride == 0 && m->mode[i].extent > 1)
             return false;
-    return nested(d, moving(m, d, &base));
+    return nested(d, strided_digits(m, d, &base));
 }
 
 bool fsim_map_is_identity(const fsim_map *m)

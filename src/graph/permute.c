@@ -87,12 +87,12 @@ bool fsim_rule_transpose(fsim_call *call)
     const fsim_list *l = &call->list[FSIM_ATTR_DIMS];
     const int rank = fsim_arg(call, 0)->shape.rank;
     int order[FSIM_MAX_RANK], i, j;
-    if (l->given && l->count != 2)
+    if (l->present && l->count != 2)
         return fsim_refuse(call, "'dims' names the two dimensions to swap; found %d", l->count);
-    if (!l->given && rank < 2)
+    if (!l->present && rank < 2)
         return fsim_refuse(call, "wants 'dims: [i, j]'");
-    if (!fsim_wrap_dim(call, rank, l->given ? l->at[0] : -2, &i) ||
-        !fsim_wrap_dim(call, rank, l->given ? l->at[1] : -1, &j))
+    if (!fsim_wrap_dim(call, rank, l->present ? l->at[0] : -2, &i) ||
+        !fsim_wrap_dim(call, rank, l->present ? l->at[1] : -1, &j))
         return false;
     for (int d = 0; d < rank; d++)
         order[d] = d;
@@ -135,13 +135,13 @@ bool fsim_rule_slice(fsim_call *call)
     int64_t from[FSIM_MAX_RANK] = {0};
     if (start->count != size->count)
         return fsim_refuse(call, "wants 'start' and 'size' of equal length");
-    if (!dims->given && start->count != out.rank && !(start->count == 1 && out.rank >= 1 && start->whole))
+    if (!dims->present && start->count != out.rank && !(start->count == 1 && out.rank >= 1 && start->whole))
         return fsim_refuse(call, "'start' has %d entries for %d dimensions", start->count, out.rank);
-    if (dims->given && dims->count != start->count)
+    if (dims->present && dims->count != start->count)
         return fsim_refuse(call, "'dim' and 'start' differ in length");
     for (int i = 0; i < start->count; i++) {
         int d = i;
-        if (dims->given && !fsim_wrap_dim(call, out.rank, dims->at[i], &d))
+        if (dims->present && !fsim_wrap_dim(call, out.rank, dims->at[i], &d))
             return false;
         from[d] = start->at[i] < 0 ? start->at[i] + out.dim[d] : start->at[i];
         out.dim[d] = size->at[i];
@@ -160,9 +160,9 @@ bool fsim_rule_split(fsim_call *call)
     for (int i = 0; i < call->outs; i++) {
         int64_t from[FSIM_MAX_RANK] = {0};
         fsim_shape out = in;
-        if (size->given && size->count > 1 && size->count != call->outs)
+        if (size->present && size->count > 1 && size->count != call->outs)
             return fsim_refuse(call, "%d sizes for %d outputs", size->count, call->outs);
-        out.dim[dim] = !size->given      ? (in.dim[dim] + call->outs - 1) / call->outs
+        out.dim[dim] = !size->present    ? (in.dim[dim] + call->outs - 1) / call->outs
                        : size->count > 1 ? size->at[i]
                                          : size->at[0];
         if (at + out.dim[dim] > in.dim[dim] && size->count <= 1)
@@ -191,16 +191,16 @@ bool fsim_rule_expand(fsim_call *call)
     fsim_shape out = {0};
     fsim_map m = {0};
     fsim_row_major(in, stride);
-    if (!repeats->given && !call->list[FSIM_ATTR_SHAPE].given)
+    if (!repeats->present && !call->list[FSIM_ATTR_SHAPE].present)
         return fsim_refuse(call, "wants 'shape' or 'repeats'");
-    if (!fsim_shape_from(call, repeats->given ? FSIM_ATTR_REPEATS : FSIM_ATTR_SHAPE, &out))
+    if (!fsim_shape_from(call, repeats->present ? FSIM_ATTR_REPEATS : FSIM_ATTR_SHAPE, &out))
         return false;
     if (out.rank < in->rank)
         return fsim_refuse(call, "cannot expand %s to rank %d", text_of(call, in), out.rank);
     for (int d = 0; d < out.rank; d++) {
         const int own = d - (out.rank - in->rank);
         const int64_t have = own < 0 ? 1 : in->dim[own], step = own < 0 ? 0 : stride[own];
-        if (repeats->given) {
+        if (repeats->present) {
             const int64_t times = out.dim[d];
             if (times < 1 || times > FSIM_MAX_DIM / have)
                 return fsim_refuse(call, "repeats %lld is out of range", (long long)times);

@@ -148,8 +148,8 @@ static fsim_piece_answer clip(piece *p, const fsim_cut *c, int64_t base)
 
 static fsim_piece_answer cut_one(piece *p, const fsim_cut *c)
 {
-    const int64_t turn = c->inner * c->extent;
-    if (!refine(p, c->inner) || !refine(p, turn))
+    const int64_t span = c->inner * c->extent;
+    if (!refine(p, c->inner) || !refine(p, span))
         return FSIM_PIECE_UNKNOWN;
     int64_t lowest = p->offset, low = 0, middle = 0;
     for (int i = 0; i < p->digits; i++) {
@@ -157,11 +157,11 @@ static fsim_piece_answer cut_one(piece *p, const fsim_cut *c)
         lowest -= p->at[i].stride < 0 ? reach : 0;
         if (stride < c->inner)
             low += reach;
-        else if (stride < turn && stride % c->inner == 0)
+        else if (stride < span && stride % c->inner == 0)
             middle += reach / c->inner;
-        else if (stride >= turn && stride % turn != 0)
+        else if (stride >= span && stride % span != 0)
             return FSIM_PIECE_UNKNOWN;
-        else if (stride < turn)
+        else if (stride < span)
             return FSIM_PIECE_UNKNOWN;
     }
     const int64_t base = lowest / c->inner % c->extent;
@@ -171,9 +171,9 @@ static fsim_piece_answer cut_one(piece *p, const fsim_cut *c)
     if (answer != FSIM_PIECE_SOME)
         return answer;
     for (int i = 0; i < p->digits; i++)
-        if (llabs(p->at[i].stride) >= turn)
+        if (llabs(p->at[i].stride) >= span)
             p->at[i].stride = p->at[i].stride / c->extent * c->source_extent;
-    const int64_t outer = p->offset / turn, at = p->offset / c->inner % c->extent, rest = p->offset % c->inner;
+    const int64_t outer = p->offset / span, at = p->offset / c->inner % c->extent, rest = p->offset % c->inner;
     p->offset = (outer * c->source_extent + at - c->from + c->source_from) * c->inner + rest;
     return FSIM_PIECE_SOME;
 }

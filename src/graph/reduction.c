@@ -8,7 +8,7 @@ bool fsim_rule_reduce(fsim_call *call)
     const fsim_shape in = t->shape;
     const fsim_list *dims = &call->list[FSIM_ATTR_DIMS];
     int64_t stride[FSIM_MAX_RANK], reduced = 1;
-    unsigned gone = 0;
+    unsigned along = 0;
     fsim_shape out = {0};
     fsim_map m = {.offset = t->offset};
     fsim_row_major(&in, stride);
@@ -16,23 +16,23 @@ bool fsim_rule_reduce(fsim_call *call)
         int d;
         if (!fsim_wrap_dim(call, in.rank, dims->at[i], &d))
             return false;
-        if (gone & 1u << d)
+        if (along & 1u << d)
             return fsim_refuse(call, "dimension %d is reduced twice", d);
-        gone |= 1u << d;
+        along |= 1u << d;
     }
-    if (!dims->given || dims->count == 0)
-        gone = (1u << in.rank) - 1;
+    if (!dims->present || dims->count == 0)
+        along = (1u << in.rank) - 1;
     for (int d = 0; d < in.rank; d++) {
-        if (gone & 1u << d)
+        if (along & 1u << d)
             reduced *= in.dim[d];
         else
             fsim_map_push(&m, in.dim[d], stride[d]);
-        if (!(gone & 1u << d) || call->attrs.keepdim)
-            out.dim[out.rank++] = gone & 1u << d ? 1 : in.dim[d];
+        if (!(along & 1u << d) || call->attrs.keepdim)
+            out.dim[out.rank++] = along & 1u << d ? 1 : in.dim[d];
     }
     m.split = m.modes;
     for (int d = 0; d < in.rank; d++)
-        if (gone & 1u << d)
+        if (along & 1u << d)
             fsim_map_push(&m, in.dim[d], stride[d]);
     const bool indices = call->op == FSIM_OP_ARGMAX || call->op == FSIM_OP_ARGMIN;
     const fsim_dtype dtype = indices ? FSIM_I64
@@ -85,11 +85,11 @@ bool fsim_rule_communicate(fsim_call *call)
     fsim_shape out = {0};
     if (call->args)
         out = fsim_arg(call, 0)->shape;
-    if (call->list[FSIM_ATTR_SHAPE].given && !fsim_shape_from(call, FSIM_ATTR_SHAPE, &out))
+    if (call->list[FSIM_ATTR_SHAPE].present && !fsim_shape_from(call, FSIM_ATTR_SHAPE, &out))
         return false;
     const int64_t devices = call->list[FSIM_ATTR_SIZE].count ? call->list[FSIM_ATTR_SIZE].at[0] : 1;
     const int first = call->examples > 0; /* the dimension that is gathered or scattered */
-    if (out.rank > first && !call->list[FSIM_ATTR_SHAPE].given && devices > 1) {
+    if (out.rank > first && !call->list[FSIM_ATTR_SHAPE].present && devices > 1) {
         int64_t *rows = &out.dim[first];
         if (call->op == FSIM_OP_ALL_GATHER)
             *rows *= devices <= FSIM_MAX_DIM / *rows ? devices : FSIM_MAX_DIM;
@@ -100,7 +100,7 @@ bool fsim_rule_communicate(fsim_call *call)
             *rows /= devices;
         }
     }
-    if (!call->args && !call->list[FSIM_ATTR_SHAPE].given)
+    if (!call->args && !call->list[FSIM_ATTR_SHAPE].present)
         return fsim_refuse(call, "wants 'shape' where it has no input");
     const fsim_dtype dtype = call->attrs.dtype != FSIM_DTYPE_NONE ? call->attrs.dtype
                              : call->args                         ? fsim_arg(call, 0)->dtype
@@ -114,9 +114,9 @@ bool fsim_rule_custom(fsim_call *call)
     fsim_shape out = {0};
     if (call->args)
         out = fsim_arg(call, 0)->shape;
-    if (call->list[FSIM_ATTR_SHAPE].given && !fsim_shape_from(call, FSIM_ATTR_SHAPE, &out))
+    if (call->list[FSIM_ATTR_SHAPE].present && !fsim_shape_from(call, FSIM_ATTR_SHAPE, &out))
         return false;
-    if (!call->args && !call->list[FSIM_ATTR_SHAPE].given)
+    if (!call->args && !call->list[FSIM_ATTR_SHAPE].present)
         return fsim_refuse(call, "wants 'shape' where it has no input");
     return fsim_add_whole(call, &out,
                           call->attrs.dtype != FSIM_DTYPE_NONE ? call->attrs.dtype

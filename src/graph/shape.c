@@ -299,7 +299,7 @@ bool fsim_rule_cast(fsim_call *call) { return elementwise(call, call->attrs.dtyp
 
 bool fsim_rule_copy(fsim_call *call)
 {
-    if (call->op == FSIM_OP_COPY && call->list[FSIM_ATTR_ROLL].given && call->list[FSIM_ATTR_ROLL].at[0] != 0) {
+    if (call->op == FSIM_OP_COPY && call->list[FSIM_ATTR_ROLL].present && call->list[FSIM_ATTR_ROLL].at[0] != 0) {
         call->op = FSIM_OP_ROLL;
         return fsim_rule_roll(call);
     }

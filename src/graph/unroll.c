@@ -102,14 +102,14 @@ static expansion expansion_of(fsim_reader *r, const fsim_yaml *list, int depth)
             sum.entries += 1 + names_in(fsim_yaml_get(y, "in")) + names_in(fsim_yaml_get(y, "out"));
             continue;
         }
-        int64_t turns = 0;
-        if (depth == MAX_DEPTH || !fsim_read_int(r, repeat, "'repeat'", &turns) || turns < 1)
+        int64_t iterations = 0;
+        if (depth == MAX_DEPTH || !fsim_read_int(r, repeat, "'repeat'", &iterations) || iterations < 1)
             continue; /* said when it is read */
         tensors = fsim_yaml_get(y, "tensors");
         const expansion inner = expansion_of(r, fsim_yaml_get(y, "operators"), depth + 1);
         const int own = 1 + (tensors && tensors->kind == FSIM_YAML_MAPPING ? tensors->count : 0);
-        sum.operators += (double)turns * inner.operators;
-        sum.entries += (double)turns * (own + inner.entries);
+        sum.operators += (double)iterations * inner.operators;
+        sum.entries += (double)iterations * (own + inner.entries);
     }
     return sum;
 }
@@ -119,18 +119,18 @@ static int64_t check_repeat(fsim_reader *r, const fsim_yaml *y, int depth)
 {
     static const char *const keys[] = {"repeat", "carry", "tensors", "operators"};
     const fsim_yaml *ops = fsim_yaml_get(y, "operators"), *repeat = fsim_yaml_get(y, "repeat");
-    int64_t turns;
+    int64_t iterations;
     fsim_yaml_check_keys(r->arena, r->diag, y, "a repeat block", keys, sizeof keys / sizeof *keys);
-    if (!fsim_read_int(r, repeat, "'repeat'", &turns))
+    if (!fsim_read_int(r, repeat, "'repeat'", &iterations))
         return 0;
-    if (turns < 1)
-        fsim_error(r->diag, repeat->at, "'repeat' is %lld; wants at least 1", (long long)turns);
+    if (iterations < 1)
+        fsim_error(r->diag, repeat->at, "'repeat' is %lld; wants at least 1", (long long)iterations);
     else if (depth == MAX_DEPTH)
         fsim_error(r->diag, y->at, "repeat blocks nest more than %d deep", MAX_DEPTH);
     else if (!ops || ops->kind != FSIM_YAML_SEQUENCE)
         fsim_error(r->diag, y->at, "a repeat block wants 'operators', a list");
     else
-        return turns;
+        return iterations;
     return 0;
 }
 
@@ -178,15 +178,15 @@ static void read_repeat(fsim_reader *r, const fsim_yaml *y, const frame *outer)
     const int depth = outer ? outer->depth + 1 : 0;
     const char *suffix = outer ? outer->suffix : "", *before = NULL;
     const fsim_yaml *carry = fsim_yaml_get(y, "carry"), *ops = fsim_yaml_get(y, "operators");
-    const int64_t turns = check_repeat(r, y, depth);
+    const int64_t iterations = check_repeat(r, y, depth);
     fsim_names local = {0};
-    if (turns < 1)
+    if (iterations < 1)
         return;
     collect_local(r, y, &local);
     if (!check_carry(r, y, &local))
         return;
-    for (int64_t turn = 0; turn < turns; turn++) {
-        const char *now = fsim_printf(r->arena, "%s.%lld", suffix, (long long)turn);
+    for (int64_t iteration = 0; iteration < iterations; iteration++) {
+        const char *now = fsim_printf(r->arena, "%s.%lld", suffix, (long long)iteration);
         const frame f = {outer, &local, now, before, carry, depth};
         const int errors = fsim_errors(r->diag);
         fsim_read_tensors(r, fsim_yaml_get(y, "tensors"), now);

@@ -24,7 +24,7 @@ static bool per_axis(const fsim_call *call, fsim_attr which, int n, int64_t *out
 static bool window_axes(const fsim_call *call, const int64_t *extent, const int64_t *taps, int n, fsim_axis *axis)
 {
     int64_t stride[3], pad[3], dilation[3];
-    const bool strides = call->list[FSIM_ATTR_STRIDE].given;
+    const bool strides = call->list[FSIM_ATTR_STRIDE].present;
     if ((strides && !per_axis(call, FSIM_ATTR_STRIDE, n, stride)) || !per_axis(call, FSIM_ATTR_PADDING, n, pad) ||
         !per_axis(call, FSIM_ATTR_DILATION, n, dilation))
         return false;
@@ -257,7 +257,7 @@ static bool reduce_planes(fsim_call *call, fsim_op op, int axes)
     fsim_list *dims = &call->list[FSIM_ATTR_DIMS];
     call->op = op;
     call->attrs.keepdim = true;
-    dims->given = true;
+    dims->present = true;
     dims->count = axes;
     for (int i = 0; i < axes; i++)
         dims->at[i] = i - axes;

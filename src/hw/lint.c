@@ -12,7 +12,7 @@ typedef struct {
     int found;
 } linter;
 
-static double given(const linter *l, fsim_hw_key key) { return l->hw->q[key].value; }
+static double figure(const linter *l, fsim_hw_key key) { return l->hw->q[key].value; }
 
 /* A figure as a hardware file writes it; lives in the arena. */
 static const char *shown(const linter *l, double value, fsim_hw_key key)
@@ -47,9 +47,10 @@ static void check_vector_peaks(linter *l)
     } pairs[] = {{FSIM_HW_FP32_PEAK, FSIM_HW_FP32_RATE},
                  {FSIM_HW_FP64_PEAK, FSIM_HW_FP64_RATE},
                  {FSIM_HW_FP16_PEAK, FSIM_HW_FP16_RATE}};
-    const double sms = given(l, FSIM_HW_SMS), clock = given(l, FSIM_HW_SM_CLOCK);
+    const double sms = figure(l, FSIM_HW_SMS), clock = figure(l, FSIM_HW_SM_CLOCK);
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        const double peak = given(l, pairs[i].peak), rate = given(l, pairs[i].rate), expected = sms * rate * 2 * clock;
+        const double peak = figure(l, pairs[i].peak), rate = figure(l, pairs[i].rate),
+                     expected = sms * rate * 2 * clock;
         if (fabs(peak / expected - 1) > tolerance)
             report(l, l->hw->q[pairs[i].peak].value_at,
                    fsim_printf(l->arena, "%s is %s, but %g SMs x %s %g /clk x 2 x %s make %s",
@@ -63,7 +64,7 @@ static void check_bus(linter *l)
 {
     static const double tolerance = 0.03;
     const fsim_quantity *bus = &l->hw->q[FSIM_HW_DRAM_BUS];
-    const double peak = given(l, FSIM_HW_DRAM_BANDWIDTH), expected = bus->value * bus->bus_rate_bits_per_s / 8;
+    const double peak = figure(l, FSIM_HW_DRAM_BANDWIDTH), expected = bus->value * bus->bus_rate_bits_per_s / 8;
     char rate[48];
     if (fabs(peak / expected - 1) > tolerance)
         report(l, l->hw->q[FSIM_HW_DRAM_BANDWIDTH].value_at,
@@ -75,8 +76,8 @@ static void check_bus(linter *l)
 
 static void check_bandwidth_per_sm(linter *l, const fsim_architecture *arch)
 {
-    const double peak = given(l, FSIM_HW_DRAM_BANDWIDTH), sms = given(l, FSIM_HW_SMS);
-    const double per_clock = peak / sms / given(l, FSIM_HW_SM_CLOCK);
+    const double peak = figure(l, FSIM_HW_DRAM_BANDWIDTH), sms = figure(l, FSIM_HW_SMS);
+    const double per_clock = peak / sms / figure(l, FSIM_HW_SM_CLOCK);
     if (per_clock < arch->memory_least || per_clock > arch->memory_most)
         report(l, l->hw->q[FSIM_HW_DRAM_BANDWIDTH].value_at,
                fsim_printf(l->arena,
@@ -103,7 +104,7 @@ static bool check_tensor_rate(linter *l, const fsim_architecture *arch, int i)
 {
     static const double least = 0.2, dense_most = 1.08, sparse_least = 1.65;
     const fsim_hw_key key = tensor_keys[i].key;
-    const double peak = given(l, key), sms = given(l, FSIM_HW_SMS), clock = given(l, FSIM_HW_SM_CLOCK);
+    const double peak = figure(l, key), sms = figure(l, FSIM_HW_SMS), clock = figure(l, FSIM_HW_SM_CLOCK);
     const double per_clock = arch->dense_f16 * tensor_keys[i].factor, expected = sms * per_clock * clock,
                  ratio = peak / expected;
     if (!(ratio < least || ratio > dense_most))
@@ -122,10 +123,10 @@ static bool check_tensor_rate(linter *l, const fsim_architecture *arch, int i)
 static void check_tensor(linter *l, const fsim_architecture *arch)
 {
     static const double tolerance = 0.1;
-    const double f16 = given(l, FSIM_HW_TENSOR_F16);
+    const double f16 = figure(l, FSIM_HW_TENSOR_F16);
     bool good[TENSOR_KEYS];
     for (int i = 0; i < TENSOR_KEYS; i++) {
-        const bool present = !isnan(given(l, tensor_keys[i].key));
+        const bool present = !isnan(figure(l, tensor_keys[i].key));
         if (present && arch && arch->dense_f16 == 0)
             report(l, l->hw->q[tensor_keys[i].key].at,
                    fsim_printf(l->arena, "%s: %s has no tensor cores; leave the key out",
@@ -135,12 +136,12 @@ static void check_tensor(linter *l, const fsim_architecture *arch)
     /* Against each other, where each alone passed. i8 has its own ratio on many parts. */
     for (int i = 1; i < TENSOR_KEYS && good[0]; i++) {
         const fsim_hw_key key = tensor_keys[i].key;
-        if (good[i] && key != FSIM_HW_TENSOR_I8 && fabs(given(l, key) / (f16 * tensor_keys[i].factor) - 1) > tolerance)
+        if (good[i] && key != FSIM_HW_TENSOR_I8 && fabs(figure(l, key) / (f16 * tensor_keys[i].factor) - 1) > tolerance)
             report(
                 l, l->hw->q[key].value_at,
                 fsim_printf(l->arena,
                             "%s is %s, but dense it is %g x tensor_f16, which is %s: is one of them a sparse figure?",
-                            fsim_hw_rows[key].key, shown(l, given(l, key), key), tensor_keys[i].factor,
+                            fsim_hw_rows[key].key, shown(l, figure(l, key), key), tensor_keys[i].factor,
                             shown(l, f16, FSIM_HW_TENSOR_F16)));
     }
 }
@@ -177,7 +178,7 @@ static void check_orders(linter *l)
                                shown(l, less, orders[i].less), fsim_hw_rows[orders[i].more].key,
                                shown(l, more, orders[i].more)));
     }
-    const double threads = given(l, FSIM_HW_THREADS_PER_SM), warp = given(l, FSIM_HW_WARP_SIZE);
+    const double threads = figure(l, FSIM_HW_THREADS_PER_SM), warp = figure(l, FSIM_HW_WARP_SIZE);
     if (fmod(threads, warp) > 0)
         report(l, l->hw->q[FSIM_HW_THREADS_PER_SM].value_at,
                fsim_printf(l->arena, "threads_per_sm, %g, is no multiple of warp_size, %g", threads, warp));

@@ -181,7 +181,7 @@ fsim_words fsim_args_read(const fsim_args *known, fsim_arena *a, fsim_diag *d, i
     return words;
 }
 
-bool fsim_arg_given(const fsim_arg *o, const void *settings)
+bool fsim_arg_present(const fsim_arg *o, const void *settings)
 {
     const void *at = (const char *)settings + o->offset;
     switch (o->kind) {

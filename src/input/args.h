@@ -48,7 +48,7 @@ typedef struct {
  * anywhere; behind "--" nothing is one. Errors are in d. */
 fsim_words fsim_args_read(const fsim_args *known, fsim_arena *a, fsim_diag *d, int argc, char **argv, void *settings);
 /* Whether the settings show that an option was given; false for kinds that don't show it. */
-bool fsim_arg_given(const fsim_arg *o, const void *settings);
+bool fsim_arg_present(const fsim_arg *o, const void *settings);
 /* The options, a line or two each. */
 void fsim_args_usage(FILE *out, const fsim_args *known, fsim_arena *a);
 

@@ -199,7 +199,8 @@ static fsim_part read_group(reader *r, const fsim_yaml *names, int number)
     return part;
 }
 
-bool fsim_given_read(const fsim_graph *g, fsim_arena *a, fsim_diag *d, const fsim_given_file *file, fsim_given *out)
+bool fsim_user_plan_read(const fsim_graph *g, fsim_arena *a, fsim_diag *d, const fsim_user_plan_file *file,
+                         fsim_user_plan *out)
 {
     const int errors = fsim_errors(d);
     reader r = {
@@ -211,10 +212,10 @@ bool fsim_given_read(const fsim_graph *g, fsim_arena *a, fsim_diag *d, const fsi
         return false;
     index_names(&r);
     const fsim_yaml **names = fsim_new(a, const fsim_yaml *, list->count + 1);
-    *out = (fsim_given){{0, fsim_new(a, fsim_part, list->count + 1)},
-                        maker,
-                        {.file = file->path},
-                        fsim_new(a, fsim_loc, list->count + 1)};
+    *out = (fsim_user_plan){{0, fsim_new(a, fsim_part, list->count + 1)},
+                            maker,
+                            {.file = file->path},
+                            fsim_new(a, fsim_loc, list->count + 1)};
     for (int i = 0; i < list->count; i++)
         if ((names[i] = names_of(&r, list->item[i], i + 1)))
             note_parts(&r, names[i]);
@@ -234,14 +235,14 @@ bool fsim_given_read(const fsim_graph *g, fsim_arena *a, fsim_diag *d, const fsi
 typedef struct {
     fsim_problem *p;
     const fsim_graph *g;
-    const fsim_given *given;
+    const fsim_user_plan *plan;
     fsim_diag *d;
     fsim_arena *a;
     int *holders, *first; /* per primitive: groups that hold it; the first of them, or -1 */
     bool *waits;          /* per group: part of a fault that keeps others from starting too */
 } checker;
 
-static bool holds(const fsim_part *part, int n)
+static bool contains(const fsim_part *part, int n)
 {
     return bsearch(&n, part->node, (size_t)part->count, sizeof n, fsim_by_int) != NULL;
 }
@@ -250,7 +251,7 @@ static bool holds(const fsim_part *part, int n)
 static const char *group_text(const checker *c, int i)
 {
     enum { SHOWN = 3 };
-    const fsim_part *part = &c->given->partition.part[i];
+    const fsim_part *part = &c->plan->partition.part[i];
     const char *list = "";
     for (int k = 0; k < part->count && k < SHOWN; k++)
         list = fsim_printf(c->a, "%s%s%s", list, k ? " + " : "", c->g->node[part->node[k]].name);
@@ -268,7 +269,7 @@ static bool may_be_missing(const checker *c, int n)
 
 static void check_cover(checker *c)
 {
-    const fsim_partition *all = &c->given->partition;
+    const fsim_partition *all = &c->plan->partition;
     for (int n = 0; n < c->g->nodes; n++)
         c->first[n] = -1;
     for (int i = 0; i < all->parts; i++)
@@ -283,10 +284,10 @@ static void check_cover(checker *c)
             if (c->first[n] == i)
                 continue;
             if (!fsim_classes[op->class].clones)
-                fsim_error(c->d, c->given->at[i], "'%s' is in groups %d and %d: %s is not computed twice",
+                fsim_error(c->d, c->plan->at[i], "'%s' is in groups %d and %d: %s is not computed twice",
                            c->g->node[n].name, c->first[n] + 1, i + 1, op->name);
             else if (!c->p->recompute)
-                fsim_error(c->d, c->given->at[i], "'%s' is in groups %d and %d, and --recompute is off",
+                fsim_error(c->d, c->plan->at[i], "'%s' is in groups %d and %d, and --recompute is off",
                            c->g->node[n].name, c->first[n] + 1, i + 1);
         }
     enum { NAMED = 8 };
@@ -298,7 +299,7 @@ static void check_cover(checker *c)
     if (count > NAMED)
         missing = fsim_printf(c->a, "%s and %d more", missing, count - NAMED);
     if (count > 0)
-        fsim_error(c->d, c->given->file, "%s %s in no group", missing, count > 1 ? "are" : "is");
+        fsim_error(c->d, c->plan->file, "%s %s in no group", missing, count > 1 ? "are" : "is");
 }
 
 /* Must its group store it? Of a primitive in several groups one does; which, the launch order says. */
@@ -310,7 +311,7 @@ static bool is_stored(const checker *c, const fsim_part *part, int n)
         const fsim_tensor *t = &c->g->tensor[node->result[r]];
         stored = stored || t->output || t->materialize;
         for (int k = 0; k < t->readers && !stored; k++)
-            stored = !holds(part, t->reader[k]);
+            stored = !contains(part, t->reader[k]);
     }
     return stored && c->holders[n] == 1;
 }
@@ -326,9 +327,9 @@ static bool is_kernel(const checker *c, const fsim_part *part, fsim_refusal *why
         !fsim_connected(c->g, part->node, part->count, c->a, why) ||
         (!again && !fsim_convex(c->g, part->node, part->count, c->a, why)))
         return false;
-    fsim_candidate *made = fsim_candidate_of(c->p, part->node, part->count, stored);
-    *why = made->why;
-    if (!made->legal)
+    fsim_candidate *candidate = fsim_candidate_of(c->p, part->node, part->count, stored);
+    *why = candidate->why;
+    if (!candidate->legal)
         return false;
     *why = (fsim_refusal){.rule = FSIM_RULE_SHARED,
                           .a = part->node[0],
@@ -336,22 +337,22 @@ static bool is_kernel(const checker *c, const fsim_part *part, fsim_refusal *why
                           .through = -1,
                           .limit = (double)c->p->limits.shared_per_block,
                           .unit = FSIM_IN_SHARED_BYTES};
-    return fsim_kernel_for(c->p, made, fsim_new(c->a, bool, made->group.reads + 1),
-                           fsim_new(c->a, bool, made->group.writes + 1)) != NULL;
+    return fsim_kernel_for(c->p, candidate, fsim_new(c->a, bool, candidate->group.reads + 1),
+                           fsim_new(c->a, bool, candidate->group.writes + 1)) != NULL;
 }
 
 static void check_groups(checker *c)
 {
-    for (int i = 0; i < c->given->partition.parts; i++) {
+    for (int i = 0; i < c->plan->partition.parts; i++) {
         fsim_refusal why = {0};
-        const fsim_part *part = &c->given->partition.part[i];
+        const fsim_part *part = &c->plan->partition.part[i];
         if (is_kernel(c, part, &why))
             continue;
         c->waits[i] = why.rule == FSIM_RULE_CONVEXITY;
         const char *text = fsim_refusal_text(c->g, &why, c->a), *name = c->g->node[why.a].name;
         const bool named = why.b < 0 || strstr(text, fsim_printf(c->a, "'%s'", name));
         const char *pair = named ? "" : fsim_printf(c->a, "'%s' with '%s' ", name, c->g->node[why.b].name);
-        fsim_error(c->d, c->given->at[i], "%s is no kernel: %s%s (rule %s)", group_text(c, i), pair, text,
+        fsim_error(c->d, c->plan->at[i], "%s is no kernel: %s%s (rule %s)", group_text(c, i), pair, text,
                    fsim_rule_names[why.rule]);
     }
 }
@@ -359,11 +360,11 @@ static void check_groups(checker *c)
 /* A primitive outside group i that it reads and that has not run, or -1. */
 static int waits_for(const checker *c, int i, const bool *ran)
 {
-    const fsim_part *part = &c->given->partition.part[i];
+    const fsim_part *part = &c->plan->partition.part[i];
     for (int k = 0; k < part->count; k++)
         for (int arg = 0; arg < c->g->node[part->node[k]].args; arg++) {
             const int from = c->g->tensor[c->g->node[part->node[k]].arg[arg].tensor].producer;
-            if (from >= 0 && !ran[from] && c->holders[from] > 0 && !holds(part, from))
+            if (from >= 0 && !ran[from] && c->holders[from] > 0 && !contains(part, from))
                 return from;
         }
     return -1;
@@ -372,7 +373,7 @@ static int waits_for(const checker *c, int i, const bool *ran)
 /* Runs what can run; of what is left, names one round of groups that wait for each other. */
 static void check_cycles(checker *c)
 {
-    const fsim_partition *all = &c->given->partition;
+    const fsim_partition *all = &c->plan->partition;
     bool *ran = fsim_new(c->a, bool, c->g->nodes + 1), *done = fsim_new(c->a, bool, all->parts + 1), more = true,
          blamed = false;
     while (more) {
@@ -402,30 +403,30 @@ static void check_cycles(checker *c)
         blamed = blamed || c->waits[round[start]];
     }
     if (!blamed)
-        fsim_error(c->d, c->given->at[at], "groups wait for each other: %s (rule %s)", text,
+        fsim_error(c->d, c->plan->at[at], "groups wait for each other: %s (rule %s)", text,
                    fsim_rule_names[FSIM_RULE_CYCLE]);
 }
 
-bool fsim_given_price(fsim_problem *p, const fsim_given *given, fsim_diag *d, fsim_arena *a, fsim_plan *out)
+bool fsim_user_plan_price(fsim_problem *p, const fsim_user_plan *plan, fsim_diag *d, fsim_arena *a, fsim_plan *out)
 {
     const fsim_graph *g = p->graph;
     const int errors = fsim_errors(d);
     checker c = {p,
                  g,
-                 given,
+                 plan,
                  d,
                  a,
                  fsim_new(a, int, g->nodes + 1),
                  fsim_new(a, int, g->nodes + 1),
-                 fsim_new(a, bool, given->partition.parts + 1)};
+                 fsim_new(a, bool, plan->partition.parts + 1)};
     fsim_refusal why = {0};
     check_cover(&c);
     check_groups(&c);
     check_cycles(&c);
     if (fsim_errors(d) > errors)
         return false;
-    if (!fsim_price(p, &given->partition, a, out, &why)) {
-        fsim_error(d, given->file, "this is no plan of '%s': '%s'%s: %s", g->name, g->node[why.a].name,
+    if (!fsim_price(p, &plan->partition, a, out, &why)) {
+        fsim_error(d, plan->file, "this is no plan of '%s': '%s'%s: %s", g->name, g->node[why.a].name,
                    why.b >= 0 ? fsim_printf(a, " with '%s'", g->node[why.b].name) : "", fsim_refusal_text(g, &why, a));
         return false;
     }

@@ -106,7 +106,7 @@ static void put_interval(writer *w, cJSON *o, const char *what, fsim_interval x)
 /* s: whose plan it is. */
 static void put_summary(writer *w, cJSON *o, const fsim_prediction *p, fsim_strategy s, const fsim_plan *plan)
 {
-    const fsim_maker maker = fsim_made_in(p, s);
+    const fsim_maker maker = fsim_maker_in(p, s);
     put_number(w, o, "time_s", plan->time_s);
     put_interval(w, o, "time", fsim_plan_interval(p->graph, p->hw, maker, plan));
     put_number(w, o, "makespan_s", fsim_timeline_of(p->graph, plan, w->a).makespan_s);
@@ -209,7 +209,7 @@ static void put_kernel(writer *w, cJSON *list, const fsim_prediction *p, int ind
     const fsim_graph *g = p->graph;
     const fsim_plan *plan = &p->plan[p->chosen];
     const fsim_kernel *k = &plan->kernel[index];
-    const fsim_maker maker = fsim_made_in(p, p->chosen);
+    const fsim_maker maker = fsim_maker_in(p, p->chosen);
     cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
     put_count(w, o, "id", index + 1);
     put_text(w, o, "name", fsim_kernel_name(g, k, w->a));

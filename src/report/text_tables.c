@@ -96,7 +96,7 @@ fsim_table fsim_text_kernels(const fsim_prediction *p, fsim_kernel_table kind, b
                                          {.title = "occ.", .drop = 2},
                                          {.title = "from", .left = true, .drop = 5}};
     const fsim_plan *plan = &p->plan[p->chosen];
-    const fsim_maker maker = fsim_made_in(p, p->chosen);
+    const fsim_maker maker = fsim_maker_in(p, p->chosen);
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
     const fsim_kernel *most = dominant(plan);
     for (int i = 0; i < plan->kernels; i++) {

@@ -33,7 +33,7 @@ void fsim_text_header(const fsim_text_page *r)
 static fsim_interval speedup_interval(const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
 {
     return fsim_speedup_interval(p->graph, p->hw, (fsim_plan_by){&p->plan[FSIM_STRATEGY_EAGER], FSIM_BY_ATEN},
-                                 (fsim_plan_by){&p->plan[s], fsim_made_in(p, s)}, a);
+                                 (fsim_plan_by){&p->plan[s], fsim_maker_in(p, s)}, a);
 }
 
 /* "246 us +- 12%". */
@@ -41,7 +41,7 @@ static const char *time_text(const fsim_prediction *p, fsim_strategy s, fsim_are
 {
     const double time_s = p->plan[s].time_s;
     const char *spread =
-        fsim_text_spread(a, fsim_plan_interval(p->graph, p->hw, fsim_made_in(p, s), &p->plan[s]), time_s);
+        fsim_text_spread(a, fsim_plan_interval(p->graph, p->hw, fsim_maker_in(p, s), &p->plan[s]), time_s);
     return fsim_printf(a, "%s%s%s", fsim_seconds_text(a, time_s), *spread ? " +- " : "", spread);
 }
 

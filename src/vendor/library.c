@@ -138,10 +138,10 @@ static void take_scale(walk *w)
 
 /* The map of a vector along the columns of a product's [batch, m, n], or along the channels of a convolution's result
  * [images, channels, pixels]. */
-static fsim_map bias_map(const walk *w, const fsim_map *given, int64_t *stride)
+static fsim_map bias_map(const walk *w, const fsim_map *read, int64_t *stride)
 {
     const fsim_shape *s = &w->g->tensor[w->out->result].shape;
-    fsim_map m = {.offset = given->offset};
+    fsim_map m = {.offset = read->offset};
     int64_t pixels = 1;
     *stride = 0;
     if (w->gemm->convolution) {
@@ -152,7 +152,7 @@ static fsim_map bias_map(const walk *w, const fsim_map *given, int64_t *stride)
         fsim_map_push(&m, pixels, 0);
     } else {
         const int64_t each = w->gemm->m * w->gemm->n;
-        *stride = w->gemm->batch > 1 ? fsim_map_at(given, each, 0) - given->offset : 0;
+        *stride = w->gemm->batch > 1 ? fsim_map_at(read, each, 0) - read->offset : 0;
         fsim_map_push(&m, w->gemm->batch, *stride);
         fsim_map_push(&m, w->gemm->m, 0);
         fsim_map_push(&m, w->gemm->n, 1);

@@ -21,15 +21,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = fsim_strndup(a, (const char *)data, size);
     const fsim_graph *g = fsim_graph_parse(a, d, "fuzz.yaml", workload, strlen(workload), NULL);
     const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/t4.yaml");
-    fsim_given given;
+    fsim_user_plan given;
     fsim_plan plan;
     if (!g || !hw)
         abort();
     const int errors = fsim_errors(d);
-    const bool read = fsim_given_read(g, a, d, &(fsim_given_file){"fuzz.json", text, size, "t4"}, &given);
+    const bool read = fsim_user_plan_read(g, a, d, &(fsim_user_plan_file){"fuzz.json", text, size, "t4"}, &given);
     fsim_problem p = fsim_problem_of(g, hw, &how, a);
     if (read != (fsim_errors(d) == errors) ||
-        (read && fsim_given_price(&p, &given, d, a, &plan) != (fsim_errors(d) == errors)))
+        (read && fsim_user_plan_price(&p, &given, d, a, &plan) != (fsim_errors(d) == errors)))
         abort();
     fsim_arena_free(a);
     return 0;

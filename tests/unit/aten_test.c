@@ -36,7 +36,7 @@ static fixture plan_with(const char *hw, const char *tensors, const char *operat
     assert_true(f.hw && f.g);
     fsim_problem p = fsim_problem_of(f.g, f.hw, options, f.a);
     fsim_baseline(&p, FSIM_STRATEGY_EAGER, f.a, &f.own);
-    f.plan = fsim_plan_made_by(&p, FSIM_BY_ATEN, &f.own, f.a);
+    f.plan = fsim_plan_launched_by(&p, FSIM_BY_ATEN, &f.own, f.a);
     return f;
 }
 

@@ -712,7 +712,7 @@ static void maximal_is_maximal(void **unused)
             int *other, others = fsim_sharers(c, x, &other);
             for (int i = 0; i < others; i++) {
                 const int pair[2] = {x, other[i]};
-                assert_true(!fsim_joined(c, pair, 2, -1) || fsim_interlocked(c, pair, 2));
+                assert_true(!fsim_joined_kernel(c, pair, 2, -1) || fsim_interlocked(c, pair, 2));
             }
         }
         fsim_arena_free(f.a);

@@ -42,13 +42,13 @@ static fsim_hw *gpu_of(fsim_arena *a, const char *name)
 static fsim_interval priced_on(const fsim_prediction *p, const fsim_hw *hw, double *time_s, fsim_arena *a)
 {
     fsim_problem problem = fsim_problem_of(p->graph, hw, &p->options, a);
-    const fsim_maker maker = fsim_made_in(p, p->chosen);
+    const fsim_maker maker = fsim_maker_in(p, p->chosen);
     fsim_plan plan;
     fsim_refusal why;
     *time_s = NAN;
     if (!fsim_price(&problem, &p->plan[p->chosen].partition, a, &plan, &why))
         return (fsim_interval){NAN, NAN};
-    plan = fsim_plan_made_by(&problem, maker, &plan, a);
+    plan = fsim_plan_launched_by(&problem, maker, &plan, a);
     *time_s = plan.time_s;
     return fsim_plan_interval(p->graph, hw, maker, &plan);
 }
@@ -108,8 +108,8 @@ static void the_marks_depend_on_the_plan_alone(void **state)
     const fsim_hw *hw = gpu_of(a, "b200");
     const fsim_prediction p = fsim_predict(g, hw, &usual, a);
     fsim_options given = usual;
-    given.given = &p.plan[p.chosen].partition;
-    given.given_maker = fsim_made_in(&p, p.chosen);
+    given.user_plan = &p.plan[p.chosen].partition;
+    given.user_plan_maker = fsim_maker_in(&p, p.chosen);
     given.strategy = FSIM_STRATEGY_EAGER;
     const fsim_prediction again = fsim_predict(g, hw, &given, a);
     assert_int_equal(again.chosen, FSIM_STRATEGY_FILE);

@@ -232,9 +232,9 @@ static void intervals_hold_what_they_are_around(void **state)
     fsim_problem p = fsim_problem_of(g, hw, &options, a);
     fsim_plan own, eager, inductor;
     fsim_baseline(&p, FSIM_STRATEGY_EAGER, a, &own);
-    eager = fsim_plan_made_by(&p, FSIM_BY_ATEN, &own, a);
+    eager = fsim_plan_launched_by(&p, FSIM_BY_ATEN, &own, a);
     fsim_baseline(&p, FSIM_STRATEGY_INDUCTOR, a, &own);
-    inductor = fsim_plan_made_by(&p, FSIM_BY_INDUCTOR, &own, a);
+    inductor = fsim_plan_launched_by(&p, FSIM_BY_INDUCTOR, &own, a);
     const fsim_interval t = fsim_plan_interval(g, hw, FSIM_BY_ATEN, &eager),
                         same = fsim_speedup_interval(g, hw, (fsim_plan_by){&eager, FSIM_BY_ATEN},
                                                      (fsim_plan_by){&eager, FSIM_BY_ATEN}, a),
@@ -269,7 +269,7 @@ static void common_errors_cancel_in_speedups(void **state)
     fsim_problem p = fsim_problem_of(g, hw, &options, a);
     fsim_plan own, three, two = {0};
     fsim_baseline(&p, FSIM_STRATEGY_EAGER, a, &own);
-    three = fsim_plan_made_by(&p, FSIM_BY_ATEN, &own, a);
+    three = fsim_plan_launched_by(&p, FSIM_BY_ATEN, &own, a);
     assert_int_equal(three.kernels, 3);
     /* The same plan without its last kernel; what is left is what it was, a larger part of a shorter time. */
     two = three;

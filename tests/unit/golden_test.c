@@ -50,11 +50,11 @@ static golden load(const char *name, const char *hw, const fsim_options *o, cons
 /* The plan with these groups: a list of lists of names. */
 static fsim_plan priced(golden *s, const char *groups)
 {
-    fsim_given given;
+    fsim_user_plan given;
     fsim_plan plan = {0};
     const bool ok =
-        fsim_given_read(s->g, s->a, s->d, &(fsim_given_file){"groups", groups, strlen(groups), NULL}, &given) &&
-        fsim_given_price(&s->p, &given, s->d, s->a, &plan);
+        fsim_user_plan_read(s->g, s->a, s->d, &(fsim_user_plan_file){"groups", groups, strlen(groups), NULL}, &given) &&
+        fsim_user_plan_price(&s->p, &given, s->d, s->a, &plan);
     if (!ok)
         fsim_diag_print(s->d, stderr, false);
     assert_true(ok);

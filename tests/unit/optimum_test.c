@@ -131,7 +131,7 @@ static bool as_if_large(fsim_problem *p, fsim_sum least, fsim_arena *a)
     fsim_partition part = {0, fsim_new(a, fsim_part, p->graph->nodes + 1)};
     assert_true(fsim_frontier_complete(f));
     assert_true(fsim_frontier_bound(f) <= least);
-    const bool found = fsim_frontier_follow(f, least + 1, &budget, &part, &bound, a);
+    const bool found = fsim_frontier_with_l2(f, least + 1, &budget, &part, &bound, a);
     assert_true(bound <= least);
     return found && bound == least && fsim_price(&fresh, &part, a, &plan, &why) && plan.objective == least;
 }

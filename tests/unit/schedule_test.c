@@ -221,11 +221,11 @@ static void check_text(fsim_arena *a, const char *path, char *text, size_t bytes
         some.kernel = fsim_new(a, fsim_kernel, plan->kernels + 1);
         some.kernels = 0;
         for (int k = 0; k < plan->kernels; k++)
-            if (is_new(a, &known, &plan->kernel[k], fsim_made_in(&p, s)))
+            if (is_new(a, &known, &plan->kernel[k], fsim_maker_in(&p, s)))
                 some.kernel[some.kernels++] = plan->kernel[k];
         const fsim_program *program = fsim_programs_of(g, hw, &some, a);
         for (int k = 0; k < some.kernels; k++) {
-            const emitted x = {g, &some.kernel[k], &program[k], fsim_made_in(&p, s)};
+            const emitted x = {g, &some.kernel[k], &program[k], fsim_maker_in(&p, s)};
             templates_seen[x.priced->template]++;
             if (program[k].launches == 0)
                 continue;

@@ -15,8 +15,8 @@ static void price_again(const fsim_problem *p, const fsim_hw *hw, fsim_maker mak
     bool is_own = maker == FSIM_BY_FUSESIM;
     if (!is_own) {
         const fsim_software software = {p->graph, hw, p->regime, maker};
-        const fsim_kernel made = fsim_framework_kernel(&software, group, &l2, &own, a);
-        is_own = made.time_s == own.time_s;
+        const fsim_kernel launched = fsim_framework_kernel(&software, group, &l2, &own, a);
+        is_own = launched.time_s == own.time_s;
     }
     if (is_own)
         fsim_kernel_of(p->graph, hw, p->regime, group, &l2, a);

@@ -110,7 +110,7 @@ fsim_cause fsim_cause_of(const fsim_graph *g, const fsim_kernel *const *before, 
     find_stored(&stored, g, before, befores, after, afters);
     const int loaded = prologue_of(before, befores) < 0 ? prologue_of(after, afters) : -1;
     const struct {
-        bool holds;
+        bool applies;
         fsim_growth growth;
         double from, to;
         int node;
@@ -128,7 +128,7 @@ fsim_cause fsim_cause_of(const fsim_graph *g, const fsim_kernel *const *before, 
                   {c.unit == FSIM_DRAM && n.dram_read > b.dram_read, FSIM_GROWN_FETCHING, b.dram_read, n.dram_read, -1},
                   {true, FSIM_GROWN_UNEXPLAINED, 0, 0, -1}};
     int i = 0;
-    while (!reason[i].holds)
+    while (!reason[i].applies)
         i++;
     c.growth = reason[i].growth;
     c.from = reason[i].from;

@@ -10,16 +10,16 @@
 static const double common = 0.5;
 
 typedef struct {
-    double together, alone; /* sum of the seconds of spread; sum of their squares */
+    double common_s, own_s2; /* sum of the seconds of spread; sum of their squares */
 } spreads;
 
 static void add(spreads *s, double seconds)
 {
-    s->together += seconds;
-    s->alone += seconds * seconds;
+    s->common_s += seconds;
+    s->own_s2 += seconds * seconds;
 }
 
-static double variance(const spreads *s) { return common * s->together * s->together + (1 - common) * s->alone; }
+static double variance(const spreads *s) { return common * s->common_s * s->common_s + (1 - common) * s->own_s2; }
 
 static double seconds_of_spread(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_kernel *k)
 {
@@ -69,8 +69,8 @@ fsim_interval fsim_speedup_interval(const fsim_graph *g, const fsim_hw *hw, fsim
         if (!shared[k])
             add(&only_base, seconds_of_spread(g, hw, base_by.maker, &base->kernel[k]) / base->time_s);
     /* What all kernels of a plan have in common cancels between the plans, too. */
-    const double together = only_base.together - only_plan.together - both.together;
+    const double common_s = only_base.common_s - only_plan.common_s - both.common_s;
     const double spread =
-        sqrt(common * together * together + (1 - common) * (only_base.alone + only_plan.alone + both.alone));
+        sqrt(common * common_s * common_s + (1 - common) * (only_base.own_s2 + only_plan.own_s2 + both.own_s2));
     return around(base->time_s / plan->time_s, spread);
 }

@@ -26,7 +26,7 @@ static bool resident(const l2_clock *c, int tensor) { return c->entered - c->las
  * side, from beginning to end, and so does what reads them next: when it comes to the first element, all bytes of the
  * kernel before have passed, when it comes to the last, all of its own. So neither may be more than there is room for.
  */
-static double together(const fsim_problem *p, const fsim_group *o)
+static double bytes_in_flight(const fsim_problem *p, const fsim_group *o)
 {
     double all = 0;
     if (!p->hw->host)
@@ -40,7 +40,7 @@ static double together(const fsim_problem *p, const fsim_group *o)
 
 static void run_through(const fsim_problem *p, l2_clock *c, const fsim_group *o, const bool *hit)
 {
-    const double all = together(p, o);
+    const double all = bytes_in_flight(p, o);
     double behind = 0;
     for (int i = 0; i < o->writes; i++)
         c->entered += (double)p->graph->tensor[o->write[i].tensor].bytes;
@@ -74,16 +74,16 @@ void fsim_find_residency(const fsim_problem *p, const fsim_launches *launches, f
     bool *missed = fsim_new(a, bool, g->tensors + 1);
     for (int t = 0; t < g->tensors; t++)
         c.last[t] = -1e30;
-    for (int turn = p->warm ? 0 : 1; turn < 2; turn++)
+    for (int run = p->warm ? 0 : 1; run < 2; run++)
         for (int k = 0; k < launches->kernels; k++) {
             const fsim_group *o = &launches->kernel[k]->group;
-            const bool room = together(p, o) <= c.capacity;
+            const bool room = bytes_in_flight(p, o) <= c.capacity;
             for (int i = 0; i < o->reads; i++) {
                 hit[k][i] = room && resident(&c, o->read[i].tensor);
-                missed[o->read[i].tensor] = missed[o->read[i].tensor] || (turn == 1 && !hit[k][i]);
+                missed[o->read[i].tensor] = missed[o->read[i].tensor] || (run == 1 && !hit[k][i]);
             }
             const fsim_part *part = launches->part[k];
-            for (int i = 0; i < part->count && turn == 1; i++)
+            for (int i = 0; i < part->count && run == 1; i++)
                 for (int r = 0; part->clone[i] && r < g->node[part->node[i]].results; r++) {
                     const int t = g->node[part->node[i]].result[r];
                     missed[t] = missed[t] || !resident(&c, t);

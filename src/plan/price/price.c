@@ -12,15 +12,15 @@ typedef struct {
     const fsim_graph *g;
     int *home;    /* per primitive: the part that runs it first; -1 */
     bool *needed; /* per primitive: a part that does not hold it reads it */
-    int *held;    /* per primitive: the part being looked at, to ask membership */
+    int *in_part; /* per primitive: the part being looked at, to ask membership */
     fsim_refusal *why;
     fsim_arena *a;
 } pricing;
 
-static void hold(pricing *w, const fsim_part *part, int id)
+static void look_at_part(pricing *w, const fsim_part *part, int id)
 {
     for (int i = 0; i < part->count; i++)
-        w->held[part->node[i]] = id;
+        w->in_part[part->node[i]] = id;
 }
 
 static bool refuse(pricing *w, fsim_rule rule, int a, int b)
@@ -76,16 +76,16 @@ static bool launch_order(pricing *w, const fsim_partition *partition, int *order
     edge *list = NULL;
     int room = 0;
     for (int n = 0; n < g->nodes; n++) {
-        first[n] = seen[n] = w->held[n] = -1;
+        first[n] = seen[n] = w->in_part[n] = -1;
         w->home[n] = -1;
     }
     for (int i = 0; i < parts; i++) {
         const fsim_part *part = &partition->part[i];
-        hold(w, part, i);
+        look_at_part(w, part, i);
         for (int k = 0; k < part->count; k++)
             for (int arg = 0; arg < g->node[part->node[k]].args; arg++) {
                 const int from = g->tensor[g->node[part->node[k]].arg[arg].tensor].producer;
-                if (from < 0 || w->held[from] == i || seen[from] == i)
+                if (from < 0 || w->in_part[from] == i || seen[from] == i)
                     continue;
                 seen[from] = i;
                 w->needed[from] = true;
@@ -129,7 +129,7 @@ static bool purposeful(pricing *w, const fsim_part *part, int id, const bool *st
     const fsim_graph *g = w->g;
     bool home = false;
     int first = 0;
-    hold(w, part, id);
+    look_at_part(w, part, id);
     while (first + 1 < part->count && part->clone[first])
         first++;
     for (int k = 0; k < part->count; k++) {
@@ -138,7 +138,7 @@ static bool purposeful(pricing *w, const fsim_part *part, int id, const bool *st
         for (int r = 0; !read && r < g->node[part->node[k]].results; r++) {
             const fsim_tensor *t = &g->tensor[g->node[part->node[k]].result[r]];
             for (int i = 0; !read && i < t->readers; i++)
-                read = w->held[t->reader[i]] == id;
+                read = w->in_part[t->reader[i]] == id;
         }
         if (!read)
             return refuse(w, FSIM_RULE_CONNECTED, part->node[k], part->node[k ? 0 : part->count - 1]);
@@ -266,7 +266,7 @@ bool fsim_price(fsim_problem *p, const fsim_partition *partition, fsim_arena *a,
                  .g = g,
                  .home = fsim_new(a, int, g->nodes + 1),
                  .needed = fsim_new(a, bool, g->nodes + 1),
-                 .held = fsim_new(a, int, g->nodes + 1),
+                 .in_part = fsim_new(a, int, g->nodes + 1),
                  .why = why,
                  .a = a};
     int *order = fsim_new(a, int, parts + 1);
@@ -293,8 +293,8 @@ bool fsim_price(fsim_problem *p, const fsim_partition *partition, fsim_arena *a,
     out->partition = (fsim_partition){parts, fsim_new(a, fsim_part, parts + 1)};
     for (int k = 0; k < parts; k++) {
         const fsim_part *part = all.part[k];
-        const fsim_kernel *made = fsim_kernel_for(p, all.kernel[k], all.hit[k], all.absorbed[k]);
-        if (!made) {
+        const fsim_kernel *priced_kernel = fsim_kernel_for(p, all.kernel[k], all.hit[k], all.absorbed[k]);
+        if (!priced_kernel) {
             *why = (fsim_refusal){.rule = FSIM_RULE_SHARED,
                                   .a = part->node[0],
                                   .b = -1,
@@ -303,9 +303,9 @@ bool fsim_price(fsim_problem *p, const fsim_partition *partition, fsim_arena *a,
                                   .unit = FSIM_IN_SHARED_BYTES};
             return false;
         }
-        out->kernel[k] = *made;
+        out->kernel[k] = *priced_kernel;
         out->l2[k] = (fsim_residency){.hit = all.hit[k], .absorbed = all.absorbed[k]};
-        out->kernel[k].group = marked(made->group, part, a);
+        out->kernel[k].group = marked(priced_kernel->group, part, a);
         out->partition.part[k] = *part;
         out->partition.part[k].clone = fsim_new(a, bool, part->count);
         out->partition.part[k].node = fsim_new(a, int, part->count);
@@ -316,7 +316,7 @@ bool fsim_price(fsim_problem *p, const fsim_partition *partition, fsim_arena *a,
     return true;
 }
 
-fsim_plan fsim_plan_made_by(fsim_problem *p, fsim_maker maker, const fsim_plan *plan, fsim_arena *a)
+fsim_plan fsim_plan_launched_by(fsim_problem *p, fsim_maker maker, const fsim_plan *plan, fsim_arena *a)
 {
     const fsim_software software = {p->graph, p->hw, p->regime, maker};
     fsim_plan out = *plan;

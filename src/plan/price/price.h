@@ -46,7 +46,7 @@ fsim_sum fsim_objective_of(const fsim_problem *p, const fsim_kernel *k);
 bool fsim_price(fsim_problem *p, const fsim_partition *partition, fsim_arena *a, fsim_plan *out, fsim_refusal *why);
 
 /* The plan with its kernels as `maker` would launch them. In a. */
-fsim_plan fsim_plan_made_by(fsim_problem *p, fsim_maker maker, const fsim_plan *plan, fsim_arena *a);
+fsim_plan fsim_plan_launched_by(fsim_problem *p, fsim_maker maker, const fsim_plan *plan, fsim_arena *a);
 
 /* The order of ints, for qsort and bsearch over lists of primitives. */
 int fsim_by_int(const void *x, const void *y);

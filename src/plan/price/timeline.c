@@ -15,7 +15,7 @@ static fsim_lane lane_of(const fsim_kernel *k)
 fsim_timeline fsim_timeline_of(const fsim_graph *g, const fsim_plan *plan, fsim_arena *a)
 {
     fsim_timeline out = {.span = fsim_new(a, fsim_span, plan->kernels + 1)};
-    fsim_sum *made = fsim_new(a, fsim_sum, g->tensors + 1), idle[FSIM_LANE_COUNT] = {0}, busy[FSIM_LANE_COUNT] = {0},
+    fsim_sum *ready = fsim_new(a, fsim_sum, g->tensors + 1), idle[FSIM_LANE_COUNT] = {0}, busy[FSIM_LANE_COUNT] = {0},
              last = 0; /* ticks */
     for (int k = 0; k < plan->kernels; k++) {
         const fsim_kernel *x = &plan->kernel[k];
@@ -23,10 +23,10 @@ fsim_timeline fsim_timeline_of(const fsim_graph *g, const fsim_plan *plan, fsim_
         const fsim_sum ticks = fsim_ticks(x->time_s);
         fsim_sum start = idle[lane];
         for (int i = 0; i < x->inputs; i++)
-            start = made[x->input[i].tensor] > start ? made[x->input[i].tensor] : start;
+            start = ready[x->input[i].tensor] > start ? ready[x->input[i].tensor] : start;
         const fsim_sum end = start + ticks;
         for (int i = 0; i < x->outputs; i++)
-            made[x->output[i].tensor] = end;
+            ready[x->output[i].tensor] = end;
         idle[lane] = end;
         busy[lane] += ticks;
         last = end > last ? end : last;

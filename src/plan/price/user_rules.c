@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/price/user_rules.h"
 
-static bool holds(const int *node, int count, int n)
+static bool contains(const int *node, int count, int n)
 {
     int low = 0, high = count - 1;
     while (low <= high) {
@@ -23,7 +23,7 @@ bool fsim_user_allows(const fsim_problem *p, const int *node, int count, fsim_re
         int first = -1;
         for (int i = 0; i < g->separate[s].count; i++) {
             const int n = g->separate[s].node[i];
-            if (!holds(node, count, n) || n == first)
+            if (!contains(node, count, n) || n == first)
                 continue;
             if (first >= 0) {
                 *why = (fsim_refusal){.rule = FSIM_RULE_USER, .a = first, .b = n, .through = -1};
@@ -35,7 +35,7 @@ bool fsim_user_allows(const fsim_problem *p, const int *node, int count, fsim_re
     for (int s = 0; s < g->fuses; s++) {
         int in = -1, out = -1;
         for (int i = 0; i < g->fuse[s].count; i++)
-            *(holds(node, count, g->fuse[s].node[i]) ? &in : &out) = g->fuse[s].node[i];
+            *(contains(node, count, g->fuse[s].node[i]) ? &in : &out) = g->fuse[s].node[i];
         if (in >= 0 && out >= 0) {
             *why = (fsim_refusal){.rule = FSIM_RULE_USER, .a = in, .b = out, .through = -1};
             return false;
@@ -45,7 +45,7 @@ bool fsim_user_allows(const fsim_problem *p, const int *node, int count, fsim_re
         for (int r = 0; r < g->node[node[i]].results; r++) {
             const fsim_tensor *t = &g->tensor[g->node[node[i]].result[r]];
             for (int k = 0; t->materialize && k < t->readers; k++)
-                if (holds(node, count, t->reader[k])) {
+                if (contains(node, count, t->reader[k])) {
                     *why = (fsim_refusal){.rule = FSIM_RULE_USER, .a = node[i], .b = t->reader[k], .through = -1};
                     return false;
                 }

@@ -40,7 +40,7 @@ static int with_views(const eager *e, int *node, int count, int room)
     return count;
 }
 
-static bool holds(const int *node, int count, int n)
+static bool contains(const int *node, int count, int n)
 {
     return bsearch(&n, node, (size_t)count, sizeof n, fsim_by_int) != NULL;
 }
@@ -54,15 +54,15 @@ static void add_eager(eager *e, const int *node, int count)
     int with = with_views(e, all, count, count + MOST_VIEWS);
     bool *stored = fsim_new(e->a, bool, with);
     for (int i = 0; i < with; i++) /* of its own, what others read */
-        for (int r = 0; holds(node, count, all[i]) && r < g->node[all[i]].results; r++) {
+        for (int r = 0; contains(node, count, all[i]) && r < g->node[all[i]].results; r++) {
             const fsim_tensor *t = &g->tensor[g->node[all[i]].result[r]];
             stored[i] = stored[i] || t->output || t->materialize || all[i] == node[count - 1];
             for (int k = 0; k < t->readers; k++)
-                stored[i] = stored[i] || !holds(node, count, t->reader[k]);
+                stored[i] = stored[i] || !contains(node, count, t->reader[k]);
         }
     if (with > count && !fsim_candidate_of(e->p, all, with, stored)->legal) {
         for (int i = 0; i < with; i++)
-            e->copied[all[i]] = e->copied[all[i]] || !holds(node, count, all[i]);
+            e->copied[all[i]] = e->copied[all[i]] || !contains(node, count, all[i]);
         e->again = true;
         memcpy(all, node, (size_t)count * sizeof *node);
         with = count;
@@ -97,10 +97,10 @@ static const struct {
 
 static bool one_kernel(const eager *e, const int *node, int count)
 {
-    fsim_group made;
+    fsim_group group;
     fsim_refusal why;
     return count == 1 ||
-           (fsim_legal(&e->p->limits, node, count, e->a, &made, &why) && fsim_kernel_alone(e->p, node, count, e->a));
+           (fsim_legal(&e->p->limits, node, count, e->a, &group, &why) && fsim_kernel_alone(e->p, node, count, e->a));
 }
 
 /* Adds to node[0, count), primitives of s, those before them that they read and that are as large as anything in s: it
@@ -131,17 +131,17 @@ static bool one_kernel_after(const eager *e, const int *node, int count, int fro
 {
     const fsim_graph *g = e->p->graph;
     bool *stored = fsim_new(e->a, bool, count), *copy = fsim_new(e->a, bool, count);
-    fsim_group made;
+    fsim_group group;
     fsim_refusal why;
     for (int i = 0; i < count; i++) {
         const fsim_tensor *t = &g->tensor[g->node[node[i]].result[0]];
         copy[i] = node[i] < from;
         stored[i] = !copy[i] && (t->output || t->materialize || i == count - 1);
         for (int k = 0; k < t->readers && !copy[i]; k++)
-            stored[i] = stored[i] || !holds(node, count, t->reader[k]);
+            stored[i] = stored[i] || !contains(node, count, t->reader[k]);
     }
     return fsim_group_of(&e->p->limits,
-                         &(fsim_selection){.node = node, .count = count, .stored = stored, .clone = copy}, e->a, &made,
+                         &(fsim_selection){.node = node, .count = count, .stored = stored, .clone = copy}, e->a, &group,
                          &why);
 }
 
@@ -195,13 +195,13 @@ static void add_source(eager *e, const fsim_source *s)
 /* What the search may not compute again, at all or for readers far away, eager may not read through either. */
 static void copy_far_views(eager *e)
 {
-    bool *held = fsim_new(e->a, bool, e->p->graph->nodes + 1);
+    bool *in_part = fsim_new(e->a, bool, e->p->graph->nodes + 1);
     for (int i = 0; i < e->out.parts; i++)
         for (int k = 0; k < e->out.part[i].count; k++) {
             const int n = e->out.part[i].node[k];
-            if (held[n] && !(e->p->recompute && fsim_may_clone(e->p, n)))
+            if (in_part[n] && !(e->p->recompute && fsim_may_clone(e->p, n)))
                 e->copied[n] = e->again = true;
-            held[n] = true;
+            in_part[n] = true;
         }
 }
 

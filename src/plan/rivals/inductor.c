@@ -379,7 +379,7 @@ static bool can_fuse(scheduler *s, int x, int y, double bytes)
         if (bytes < LEAST_SHARED_BYTES || distance(s, x, y) > FARTHEST || kept > MEMORY_OVER_SAVED * bytes)
             return false;
     }
-    const fsim_kernel *both = fsim_joined(s->c, id, 2, -1);
+    const fsim_kernel *both = fsim_joined_kernel(s->c, id, 2, -1);
     if (!both || !loops_agree(s, s->kernel[x], s->kernel[y], both))
         return false;
     return !computes_again(s, both) && !fsim_interlocked(s->c, id, 2);
@@ -464,7 +464,7 @@ static pair *find_pairs(scheduler *s, fsim_arena *a, int *count)
 static void fuse_pair(scheduler *s, int x, int y)
 {
     fsim_join(s->c, (const int[2]){x, y}, 2);
-    s->kernel[x] = fsim_joined(s->c, &x, 1, -1);
+    s->kernel[x] = fsim_joined_kernel(s->c, &x, 1, -1);
     s->buffers[x] += s->buffers[y];
     s->first[x] = s->first[x] < s->first[y] ? s->first[x] : s->first[y];
     s->last[x] = s->last[x] > s->last[y] ? s->last[x] : s->last[y];
@@ -518,7 +518,7 @@ fsim_partition fsim_inductor_partition(fsim_problem *p, fsim_arena *a, const cha
     for (int x = 0; x < c->parts; x++) {
         s.buffers[x] = 1;
         s.first[x] = s.last[x] = x;
-        s.kernel[x] = c->part[x].count ? fsim_joined(c, &x, 1, -1) : NULL;
+        s.kernel[x] = c->part[x].count ? fsim_joined_kernel(c, &x, 1, -1) : NULL;
         s.library[x] = !s.kernel[x];
         for (int i = 0; i < c->part[x].count; i++) {
             const fsim_node *n = &g->node[c->part[x].node[i]];

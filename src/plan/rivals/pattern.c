@@ -100,8 +100,8 @@ static const struct {
 enum {
     RULES = sizeof rules / sizeof *rules,
     WORDS = 12,
-    MADE = 2 * RULES,
-    LABELS = FSIM_OP_COUNT + MADE,
+    MOST_LABELS = 2 * RULES,
+    LABELS = FSIM_OP_COUNT + MOST_LABELS,
     MOST_PARTS = 96,
     MOST_TRIES = 500
 };
@@ -132,8 +132,8 @@ typedef struct {
 typedef struct {
     fsim_clusters *c;
     int *label; /* per part: its operator, or FSIM_OP_COUNT + what a rule made */
-    const char *made[MADE];
-    int mades;
+    const char *label_name[MOST_LABELS];
+    int label_names;
     word word[WORDS];
     int words, tries;
     int match[MOST_PARTS], as[MOST_PARTS], matches; /* parts, and the conditions that they met */
@@ -174,14 +174,14 @@ static void add_operators(word *w, const char *name, unsigned short bits)
 {
     static const struct {
         const char *name;
-        bool (*holds)(fsim_op op);
+        bool (*contains)(fsim_op op);
     } class[] = {{"conv", is_convolution},      {"gemm", is_product},     {"pointwise", is_pointwise},
                  {"activation", is_activation}, {"reduce", is_reduction}, {"shuffle", is_shuffle}};
     fsim_op one;
     for (size_t i = 0; i < sizeof class / sizeof *class; i++)
         if (strcmp(name, class[i].name) == 0) {
             for (int op = 0; op < FSIM_OP_COUNT; op++)
-                if (class[i].holds((fsim_op)op))
+                if (class[i].contains((fsim_op)op))
                     w->fits[op] = bits;
             return;
         }
@@ -189,13 +189,13 @@ static void add_operators(word *w, const char *name, unsigned short bits)
         w->fits[one] = bits;
 }
 
-static int label_of(matcher *m, const char *made)
+static int label_of(matcher *m, const char *label_name)
 {
-    for (int i = 0; i < m->mades; i++)
-        if (strcmp(m->made[i], made) == 0)
+    for (int i = 0; i < m->label_names; i++)
+        if (strcmp(m->label_name[i], label_name) == 0)
             return FSIM_OP_COUNT + i;
-    m->made[m->mades++] = made;
-    return FSIM_OP_COUNT + m->mades - 1;
+    m->label_name[m->label_names++] = label_name;
+    return FSIM_OP_COUNT + m->label_names - 1;
 }
 
 static void add_alternative(matcher *m, word *w, char *text)
@@ -207,11 +207,12 @@ static void add_alternative(matcher *m, word *w, char *text)
             bits |= strcmp(condition, conditions[i].name) == 0 ? (unsigned short)conditions[i].bit : 0;
     add_operators(w, name, bits);
     for (int r = 0; r < RULES; r++) {
-        const char *made = rules[r].becomes ? rules[r].becomes : rules[r].name;
+        const char *label_name = rules[r].becomes ? rules[r].becomes : rules[r].name;
         const bool is_class =
-            strcmp(made, "Clip") == 0 && (strcmp(name, "activation") == 0 || strcmp(name, "pointwise") == 0);
-        if (strcmp(made, name) == 0 || is_class || (strcmp(made, "Scale") == 0 && strcmp(name, "pointwise") == 0))
-            w->fits[label_of(m, made)] = bits;
+            strcmp(label_name, "Clip") == 0 && (strcmp(name, "activation") == 0 || strcmp(name, "pointwise") == 0);
+        if (strcmp(label_name, name) == 0 || is_class ||
+            (strcmp(label_name, "Scale") == 0 && strcmp(name, "pointwise") == 0))
+            w->fits[label_of(m, label_name)] = bits;
     }
 }
 
@@ -305,7 +306,8 @@ static bool one_kernel(matcher *m)
     for (int i = 0; i < m->matches; i++)
         if (!(m->as[i] & SHARED) && read_elsewhere(m, m->match[i]))
             results++;
-    return results <= 1 && fsim_joined(m->c, m->match, m->matches, -1) && !fsim_interlocked(m->c, m->match, m->matches);
+    return results <= 1 && fsim_joined_kernel(m->c, m->match, m->matches, -1) &&
+           !fsim_interlocked(m->c, m->match, m->matches);
 }
 
 /* Finds parts for word at and those behind it. */
@@ -345,7 +347,7 @@ static const char *history(matcher *m, const char *rule)
 
 static void fuse(matcher *m, int r)
 {
-    const char *made = rules[r].becomes ? rules[r].becomes : rules[r].name, *rule = history(m, rules[r].name);
+    const char *label_name = rules[r].becomes ? rules[r].becomes : rules[r].name, *rule = history(m, rules[r].name);
     for (int i = 1; i < m->matches; i++) /* the lowest stays */
         if (m->match[i] < m->match[0]) {
             const int swap = m->match[0];
@@ -354,7 +356,7 @@ static void fuse(matcher *m, int r)
         }
     fsim_join(m->c, m->match, m->matches);
     m->c->rule[m->match[0]] = rule;
-    m->label[m->match[0]] = label_of(m, made);
+    m->label[m->match[0]] = label_of(m, label_name);
     m->touched[m->match[0]] = true;
 }
 

@@ -9,12 +9,12 @@ static fsim_partitioner *const partitioner[FSIM_STRATEGY_COUNT] = {
 
 /* The rules that made the plan's kernels, which are parts of `made` in another order: rules copy nothing, so that a
  * part is known by its first primitive. */
-static void name_rules(const fsim_problem *p, const fsim_partition *made, const char *const *rule, fsim_arena *a,
+static void name_rules(const fsim_problem *p, const fsim_partition *partition, const char *const *rule, fsim_arena *a,
                        fsim_plan *out)
 {
     int *with = fsim_new(a, int, p->graph->nodes + 1);
-    for (int i = 0; i < made->parts; i++)
-        with[made->part[i].node[0]] = i;
+    for (int i = 0; i < partition->parts; i++)
+        with[partition->part[i].node[0]] = i;
     for (int k = 0; k < out->kernels; k++)
         out->rule[k] = rule[with[out->partition.part[k].node[0]]];
 }
@@ -24,14 +24,14 @@ void fsim_baseline(fsim_problem *p, fsim_strategy strategy, fsim_arena *a, fsim_
     fsim_arena *scratch = fsim_arena_new();
     const char **rule = NULL;
     fsim_refusal why;
-    const fsim_partition made = partitioner[strategy](p, scratch, &rule);
-    if (!fsim_price(p, &made, a, out, &why)) { /* only the whole could refuse it */
+    const fsim_partition partition = partitioner[strategy](p, scratch, &rule);
+    if (!fsim_price(p, &partition, a, out, &why)) { /* only the whole could refuse it */
         const fsim_partition singles = fsim_singles(p, scratch);
         rule = NULL;
         fsim_price(p, &singles, a, out, &why);
     }
     if (rule)
-        name_rules(p, &made, rule, scratch, out);
+        name_rules(p, &partition, rule, scratch, out);
     for (int k = 0; k < out->kernels && rule; k++)
         out->rule[k] = out->rule[k] ? fsim_strdup(a, out->rule[k]) : NULL;
     out->strategy = fsim_strategy_names[strategy];

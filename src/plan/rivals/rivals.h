@@ -14,7 +14,7 @@ typedef fsim_partition fsim_partitioner(fsim_problem *p, fsim_arena *a, const ch
 fsim_partitioner fsim_eager_partition, fsim_unfused_partition, fsim_greedy_partition, fsim_inductor_partition,
     fsim_pattern_partition, fsim_maximal_partition, fsim_xla_partition;
 
-/* The plan of any strategy but optimal. Kernels cost what fusesim's would; fsim_plan_made_by says what the maker's
+/* The plan of any strategy but optimal. Kernels cost what fusesim's would; fsim_plan_launched_by says what the maker's
  * cost. In a. */
 void fsim_baseline(fsim_problem *p, fsim_strategy strategy, fsim_arena *a, fsim_plan *out);
 

@@ -218,26 +218,26 @@ static bool read_outside(const fsim_clusters *c, const int *id, int count, int n
     return false;
 }
 
-const fsim_kernel *fsim_joined(fsim_clusters *c, const int *id, int count, int gone)
+const fsim_kernel *fsim_joined_kernel(fsim_clusters *c, const int *id, int count, int dropped)
 {
     fsim_refusal why;
-    const fsim_kernel *made = NULL;
+    const fsim_kernel *kernel = NULL;
     const fsim_mark mark = fsim_save(c->a);
     const fsim_part all = united_all(c, id, count);
     bool *stored = fsim_new(c->a, bool, all.count + 1);
     for (int i = 0; i < all.count; i++) {
         const int n = all.node[i], home = fsim_home(c, n);
-        stored[i] =
-            home != gone && among(id, count, home) && (reaches_memory(c->p->graph, n) || read_outside(c, id, count, n));
+        stored[i] = home != dropped && among(id, count, home) &&
+                    (reaches_memory(c->p->graph, n) || read_outside(c, id, count, n));
     }
     if (count == 1 || fsim_user_allows(c->p, all.node, all.count, &why)) {
         fsim_candidate *k = fsim_candidate_of(c->p, all.node, all.count, stored);
         if (k->legal)
-            made = fsim_kernel_for(c->p, k, fsim_new(c->a, bool, k->group.reads + 1),
-                                   fsim_new(c->a, bool, k->group.writes + 1));
+            kernel = fsim_kernel_for(c->p, k, fsim_new(c->a, bool, k->group.reads + 1),
+                                     fsim_new(c->a, bool, k->group.writes + 1));
     }
     fsim_rewind(c->a, mark);
-    return made;
+    return kernel;
 }
 
 /* Marks the parts besides id[] that wait for some of them, up to the last one's place. True when one of those makes

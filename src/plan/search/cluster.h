@@ -39,7 +39,7 @@ bool fsim_must_store(const fsim_clusters *c, int x);
 
 /* The kernel that part[id] for all ids would be, nothing resident; what `gone` makes is stored by nobody (-1: none).
  * NULL when it can't be one. */
-const fsim_kernel *fsim_joined(fsim_clusters *c, const int *id, int count, int gone);
+const fsim_kernel *fsim_joined_kernel(fsim_clusters *c, const int *id, int count, int dropped);
 /* Does another part wait for some of them and some of them for it? */
 bool fsim_interlocked(fsim_clusters *c, const int *id, int count);
 /* Makes them one, id[0]. Needs: not interlocked. */

@@ -107,7 +107,7 @@ static fsim_bits window(const fsim_bits *x, int from, int base) { return fsim_bi
 
 /* Is there no kernel that holds both places, whatever else it holds? Asked for what does not inline: all else may join.
  */
-static bool apart(fsim_places *l, int x, int y)
+static bool never_together(fsim_places *l, int x, int y)
 {
     const int low = x < y ? x : y, high = x < y ? y : x;
     if (fsim_classes[fsim_ops[fsim_place_node(l, low)->op].class].inlines ||
@@ -125,7 +125,7 @@ static bool holds_apart(builder *b, fsim_bits set, fsim_bits fresh)
         if (fsim_classes[fsim_ops[fsim_place_node(b->l, b->base + i)->op].class].inlines)
             continue;
         FSIM_EACH_BIT(k, set)
-        if (k != i && apart(b->l, b->base + i, b->base + k))
+        if (k != i && never_together(b->l, b->base + i, b->base + k))
             return true;
     }
     return false;

@@ -38,8 +38,8 @@ bool fsim_frontier_plan(fsim_frontier *f, fsim_partition *out, fsim_arena *a);
 
 /* Follows L2 exactly: the best partition that costs less than `known`, into *out. False when there is none or it was
  * not found. *bound: no plan costs less, as far as plans cost less than known. */
-bool fsim_frontier_follow(fsim_frontier *f, fsim_sum known, const fsim_budget *budget, fsim_partition *out,
-                          fsim_sum *bound, fsim_arena *a);
+bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *budget, fsim_partition *out,
+                           fsim_sum *bound, fsim_arena *a);
 
 /* Calls visit with the partitions in the order of their relaxed cost (with FSIM_EVERY_CLONE: all of them), until it
  * returns false or the relaxed cost reaches `limit`. True when all below the limit were visited. */

@@ -67,7 +67,7 @@ typedef struct {
 
 static fsim_sum cost_of(fsim_clusters *c, int x)
 {
-    const fsim_kernel *k = fsim_joined(c, &x, 1, -1);
+    const fsim_kernel *k = fsim_joined_kernel(c, &x, 1, -1);
     return k ? fsim_objective_of(c->p, k) : -1;
 }
 
@@ -85,7 +85,7 @@ static void consider(merger *m, int x, int y)
     const int pair[2] = {x < y ? x : y, x < y ? y : x};
     if (m->cost[x] < 0 || m->cost[y] < 0)
         return;
-    const fsim_kernel *k = fsim_joined(m->c, pair, 2, -1);
+    const fsim_kernel *k = fsim_joined_kernel(m->c, pair, 2, -1);
     if (!k)
         return;
     const fsim_mark mark = fsim_save(m->c->a);
@@ -140,7 +140,7 @@ void fsim_join_chains(fsim_clusters *c)
     for (int n = 0; n < g->nodes; n++) {
         int node[MOST_IN_CHAIN] = {n}, part[MOST_IN_CHAIN];
         const int count = g->node[n].gemm.k ? fsim_chain_from(&p->limits, n, node, MOST_IN_CHAIN) : 0;
-        fsim_sum apart = 0;
+        fsim_sum separate = 0;
         bool reduces = false, alone = true;
         for (int i = 0; i < count; i++) {
             part[i] = fsim_home(c, node[i]);
@@ -150,15 +150,15 @@ void fsim_join_chains(fsim_clusters *c)
         for (int i = 0; i < count && alone && reduces; i++) {
             const fsim_sum cost = cost_of(c, part[i]);
             alone = cost >= 0;
-            apart += cost;
+            separate += cost;
         }
-        const fsim_kernel *together = reduces && alone ? fsim_joined(c, part, count, -1) : NULL;
-        if (together && fsim_objective_of(p, together) < apart && !fsim_interlocked(c, part, count))
+        const fsim_kernel *merged = reduces && alone ? fsim_joined_kernel(c, part, count, -1) : NULL;
+        if (merged && fsim_objective_of(p, merged) < separate && !fsim_interlocked(c, part, count))
             fsim_join(c, part, count);
     }
 }
 
-double fsim_gain(const fsim_merge *m) { return (double)(m->apart - m->together); }
+double fsim_gain(const fsim_merge *m) { return (double)(m->separate - m->merged); }
 
 bool fsim_merge_greedily(fsim_problem *p, const fsim_partition *start, fsim_arena *a, fsim_plan *out)
 {
@@ -191,7 +191,7 @@ static bool copies(const fsim_clusters *c, int x)
 
 static void measure(priorities *q, int x)
 {
-    const fsim_kernel *k = fsim_joined(q->c, &x, 1, -1);
+    const fsim_kernel *k = fsim_joined_kernel(q->c, &x, 1, -1);
     q->time_s[x] = k ? q->b->time_s(q->b, k) : 0;
 }
 
@@ -208,7 +208,7 @@ static void prioritise(priorities *q, int x)
         return;
     for (int u = 0; u < users; u++) {
         const int pair[2] = {user[u], x};
-        const fsim_kernel *both = fsim_joined(c, pair, 2, x);
+        const fsim_kernel *both = fsim_joined_kernel(c, pair, 2, x);
         if (!both || (q->b->allows && !q->b->allows(q->b, c, x, user[u], both)))
             return;
         gain_s += q->time_s[user[u]] - q->b->time_s(q->b, both);

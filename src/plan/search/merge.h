@@ -7,8 +7,8 @@
 
 /* Two kernels that share a tensor. */
 typedef struct {
-    fsim_sum apart, together; /* objective, nothing resident */
-    bool flows;               /* one reads what the other makes; else they only share an input */
+    fsim_sum separate, merged; /* objective, nothing resident */
+    bool flows;                /* one reads what the other makes; else they only share an input */
 } fsim_merge;
 /* Its worth: the largest goes first, none goes at 0 or below. */
 typedef double fsim_merge_score(const fsim_merge *m);

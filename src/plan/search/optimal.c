@@ -104,14 +104,14 @@ typedef struct {
 static bool one_kernel(solver *s, const int *node, int count)
 {
     fsim_problem *p = s->p;
-    fsim_group made;
+    fsim_group whole;
     fsim_refusal why;
     bool *stored = fsim_new(s->a, bool, count);
-    if (!fsim_user_allows(p, node, count, &why) || !fsim_legal(&p->limits, node, count, s->a, &made, &why))
+    if (!fsim_user_allows(p, node, count, &why) || !fsim_legal(&p->limits, node, count, s->a, &whole, &why))
         return false;
     for (int i = 0, w = 0; i < count; i++) {
         for (int r = 0; r < p->graph->node[node[i]].results; r++)
-            while (w < made.writes && made.write[w].tensor == p->graph->node[node[i]].result[r]) {
+            while (w < whole.writes && whole.write[w].tensor == p->graph->node[node[i]].result[r]) {
                 stored[i] = true;
                 w++;
             }
@@ -120,9 +120,9 @@ static bool one_kernel(solver *s, const int *node, int count)
     fsim_candidate *c = fsim_candidate_of(p, node, count, stored);
     if (!c->legal)
         return false;
-    bool *hit = fsim_new(s->a, bool, made.reads + 1), *absorbed = fsim_new(s->a, bool, made.writes + 1);
-    for (int r = 0; r < made.reads; r++) /* residency could favour a split: then this proves nothing */
-        if (p->warm && fsim_may_reside(p, made.read[r].tensor))
+    bool *hit = fsim_new(s->a, bool, whole.reads + 1), *absorbed = fsim_new(s->a, bool, whole.writes + 1);
+    for (int r = 0; r < whole.reads; r++) /* residency could favour a split: then this proves nothing */
+        if (p->warm && fsim_may_reside(p, whole.read[r].tensor))
             return false;
     const fsim_kernel *k = fsim_kernel_for(p, c, hit, absorbed);
     /* A split pays a second launch: with a penalty smaller than that the one kernel is still the best. */
@@ -132,18 +132,18 @@ static bool one_kernel(solver *s, const int *node, int count)
     if (!k || ((k->penalised || k->coalescing < 1 || k->shared_bytes_moved > 0) &&
                fsim_objective_of(p, k) > compulsory_of(p, node, count) + second))
         return false;
-    for (int r = 0; r < made.reads; r++)
-        if (p->graph->tensor[made.read[r].tensor].producer >= 0 || p->graph->tensor[made.read[r].tensor].readers > 1)
-            for (int i = 0; i < p->graph->tensor[made.read[r].tensor].readers; i++) {
-                const int reader = p->graph->tensor[made.read[r].tensor].reader[i];
+    for (int r = 0; r < whole.reads; r++)
+        if (p->graph->tensor[whole.read[r].tensor].producer >= 0 || p->graph->tensor[whole.read[r].tensor].readers > 1)
+            for (int i = 0; i < p->graph->tensor[whole.read[r].tensor].readers; i++) {
+                const int reader = p->graph->tensor[whole.read[r].tensor].reader[i];
                 const bool outside = !bsearch(&reader, node, (size_t)count, sizeof reader, fsim_by_int);
-                if ((outside || p->graph->tensor[made.read[r].tensor].producer >= 0) &&
-                    fsim_may_reside(p, made.read[r].tensor))
+                if ((outside || p->graph->tensor[whole.read[r].tensor].producer >= 0) &&
+                    fsim_may_reside(p, whole.read[r].tensor))
                     hit[r] = true; /* may be there when the piece starts: the bound grants it */
             }
-    for (int w = 0; w < made.writes; w++) {
-        const fsim_tensor *t = &p->graph->tensor[made.write[w].tensor];
-        absorbed[w] = !t->output && !t->materialize && t->readers > 0 && fsim_may_reside(p, made.write[w].tensor);
+    for (int w = 0; w < whole.writes; w++) {
+        const fsim_tensor *t = &p->graph->tensor[whole.write[w].tensor];
+        absorbed[w] = !t->output && !t->materialize && t->readers > 0 && fsim_may_reside(p, whole.write[w].tensor);
     }
     const fsim_kernel *least = fsim_kernel_for(p, c, hit, absorbed);
     fsim_part *part = &s->found.part[s->found.parts++];
@@ -283,7 +283,7 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
         improve(p, &part, keep, best);
     part.parts = 0;
     if (s->bound < cost_of(best)) {
-        if (fsim_frontier_follow(f, cost_of(best), &s->budget, &part, &bound, s->a))
+        if (fsim_frontier_with_l2(f, cost_of(best), &s->budget, &part, &bound, s->a))
             improve(p, &part, keep, best);
         s->bound = bound > s->bound ? bound : s->bound;
     }

@@ -113,13 +113,13 @@ bool fsim_separated(fsim_places *l, int low, int high, bool *path)
     for (int i = 0; i < span; i++)
         if (*path && from[i] && to[i])
             node[count++] = l->node[low + i];
-    fsim_group made;
+    fsim_group group;
     fsim_refusal why = {0};
-    const bool apart =
-        *path && !fsim_group_of(&l->p->limits, &(fsim_selection){.node = node, .count = count}, l->a, &made, &why) &&
+    const bool never_together =
+        *path && !fsim_group_of(&l->p->limits, &(fsim_selection){.node = node, .count = count}, l->a, &group, &why) &&
         why.final;
     fsim_rewind(l->a, mark);
-    return apart;
+    return never_together;
 }
 
 /* Tensors that place i touches, by itself and through producers computed beside it, down to place `low`. */
@@ -143,16 +143,16 @@ static bool apart_when_far(fsim_places *l, const int *list, int count)
     if (count < 2 || list[count - 1] - list[0] < FSIM_BITS)
         return true;
     const fsim_mark mark = fsim_save(l->a);
-    bool *apart = fsim_new(l->a, bool, count), all = true, path;
+    bool *never_together = fsim_new(l->a, bool, count), all = true, path;
     for (int k = 1, far = 0; k < count && all; k++) {
         while (list[k] - list[far] >= FSIM_BITS)
             far++; /* list[0, far) are too far from list[k] */
         for (int i = far; i-- > 0 && all;) {
-            apart[i] = false;
-            for (int m = i + 1; m < far && !apart[i] && list[m] - list[i] <= FSIM_BITS;
+            never_together[i] = false;
+            for (int m = i + 1; m < far && !never_together[i] && list[m] - list[i] <= FSIM_BITS;
                  m++) /* what lies between m and k lies between i and k too */
-                apart[i] = apart[m] && fsim_bit(&l->after[list[i]], list[m] - list[i] - 1);
-            all = apart[i] = apart[i] || fsim_separated(l, list[i], list[k], &path);
+                never_together[i] = never_together[m] && fsim_bit(&l->after[list[i]], list[m] - list[i] - 1);
+            all = never_together[i] = never_together[i] || fsim_separated(l, list[i], list[k], &path);
         }
     }
     fsim_rewind(l->a, mark);

@@ -13,7 +13,7 @@ typedef struct {
     double age;       /* bytes that have entered since its last use, itself included */
     fsim_variant *by;
     uint64_t hit, absorbed, bit; /* that kernel's reads and writes as charged, and this one among the writes */
-} held;
+} resident;
 
 typedef struct {
     fsim_sum spent;
@@ -31,19 +31,19 @@ typedef struct {
     fsim_arena *a;
     label *label;
     int labels, label_room;
-    held *held;
+    resident *resident;
     int helds, held_room;
     int *of_front, *many; /* 1 + first label; how many */
     int rooms;
     fsim_sum limit, lost;
     int most; /* labels of one state */
     double capacity;
-    held *now; /* being made */
+    resident *now; /* being made */
     int count, room;
-} following;
+} l2_search;
 
 /* What it costs more to have a result written back after all. */
-static fsim_sum write_back(following *w, const held *h)
+static fsim_sum write_back(l2_search *w, const resident *h)
 {
     const fsim_sum more = fsim_cost_of(&w->f->l, h->by, h->hit, h->absorbed & ~h->bit),
                    before = fsim_cost_of(&w->f->l, h->by, h->hit, h->absorbed);
@@ -51,25 +51,25 @@ static fsim_sum write_back(following *w, const held *h)
 }
 
 /* What the state of a label holds; of none, NULL: there is nothing yet to point into. */
-static const held *held_of(const following *w, const label *x) { return x->count ? &w->held[x->first] : NULL; }
+static const resident *held_of(const l2_search *w, const label *x) { return x->count ? &w->resident[x->first] : NULL; }
 
 /* What one way to a state leaves in L2, and the objective that it has spent. */
 typedef struct {
-    const held *tensor; /* ascending */
+    const resident *tensor; /* ascending */
     int count;
     fsim_sum spent;
 } l2_content;
 
-static l2_content content_of(const following *w, const label *x)
+static l2_content content_of(const l2_search *w, const label *x)
 {
     return (l2_content){held_of(w, x), x->count, x->spent};
 }
 
 /* Is x as good as y in all that may follow? Everything that y holds, x holds as long; what x may have to pay for later,
  * y must too, or has paid more already. */
-static bool dominates(following *w, l2_content better, l2_content worse)
+static bool dominates(l2_search *w, l2_content better, l2_content worse)
 {
-    const held *x = better.tensor, *y = worse.tensor;
+    const resident *x = better.tensor, *y = worse.tensor;
     const int xs = better.count, ys = worse.count;
     fsim_sum slack = worse.spent - better.spent;
     if (slack < 0)
@@ -95,9 +95,9 @@ static bool dominates(following *w, l2_content better, l2_content worse)
     return true;
 }
 
-static fsim_sum promise_of(const following *w, const label *x) { return x->spent + fsim_least_to_go(w->f, x->state); }
+static fsim_sum promise_of(const l2_search *w, const label *x) { return x->spent + fsim_least_to_go(w->f, x->state); }
 
-static void offer(following *w, int to, int parent, const step *by, fsim_bits copies, fsim_sum spent)
+static void offer(l2_search *w, int to, int parent, const step *by, fsim_bits copies, fsim_sum spent)
 {
     fsim_frontier *f = w->f;
     const fsim_sum promise = spent + fsim_least_to_go(f, to);
@@ -146,10 +146,10 @@ static void offer(following *w, int to, int parent, const step *by, fsim_bits co
         (label){spent, parent, w->of_front[where], to, by, copies, w->helds, w->count, false};
     w->of_front[where] = w->labels;
     for (int i = 0; i < w->count; i++)
-        *FSIM_PUSH(w->a, w->held, w->helds, w->held_room) = w->now[i];
+        *FSIM_PUSH(w->a, w->resident, w->helds, w->held_room) = w->now[i];
 }
 
-static int find_held(const held *list, int count, int tensor)
+static int find_resident(const resident *list, int count, int tensor)
 {
     int k = 0;
     while (k < count && list[k].tensor < tensor)
@@ -158,9 +158,9 @@ static int find_held(const held *list, int count, int tensor)
 }
 
 /* Charges for the write of w->now[k]; what the same kernel may have to write later is reckoned from there. */
-static fsim_sum charge(following *w, int k)
+static fsim_sum charge(l2_search *w, int k)
 {
-    const held h = w->now[k];
+    const resident h = w->now[k];
     const fsim_sum more = write_back(w, &h);
     w->now[k].by = NULL;
     for (int i = 0; i < w->count; i++)
@@ -169,7 +169,7 @@ static fsim_sum charge(following *w, int k)
     return more;
 }
 
-static bool still_wanted(const following *w, const state *s, int tensor)
+static bool still_wanted(const l2_search *w, const state *s, int tensor)
 {
     const fsim_tensor *t = &w->f->p->graph->tensor[tensor];
     for (int r = t->readers; r-- > 0;) {
@@ -182,13 +182,13 @@ static bool still_wanted(const following *w, const state *s, int tensor)
     return false;
 }
 
-static void use(following *w, int tensor, double age)
+static void use(l2_search *w, int tensor, double age)
 {
-    const int k = find_held(w->now, w->count, tensor);
+    const int k = find_resident(w->now, w->count, tensor);
     if (k == w->count || w->now[k].tensor != tensor) {
         FSIM_PUSH(w->a, w->now, w->count, w->room);
         memmove(&w->now[k + 1], &w->now[k], (size_t)(w->count - 1 - k) * sizeof *w->now);
-        w->now[k] = (held){.tensor = tensor, .age = INFINITY};
+        w->now[k] = (resident){.tensor = tensor, .age = INFINITY};
     }
     w->now[k].age = fmin(w->now[k].age, age);
 }
@@ -205,7 +205,7 @@ static double used_together(const fsim_frontier *f, const step *by, const fsim_v
 }
 
 /* One kernel run from a label. */
-static void run_kernel(following *w, int from, const step *by, fsim_variant *v)
+static void run_kernel(l2_search *w, int from, const step *by, fsim_variant *v)
 {
     fsim_frontier *f = w->f;
     const label at = w->label[from];
@@ -215,7 +215,7 @@ static void run_kernel(following *w, int from, const step *by, fsim_variant *v)
     double entered = 0, behind = 0, all = 0;
     w->count = 0;
     for (int k = 0; k < at.count; k++)
-        *FSIM_PUSH(w->a, w->now, w->count, w->room) = w->held[at.first + k];
+        *FSIM_PUSH(w->a, w->now, w->count, w->room) = w->resident[at.first + k];
     if (f->p->hw->host) /* as price.c's together() has it */
         all = used_together(f, by, v);
     for (int i = 0; i < v->writes; i++) {
@@ -225,7 +225,7 @@ static void run_kernel(following *w, int from, const step *by, fsim_variant *v)
     }
     fsim_sum spent = at.spent;
     for (int i = 0; i < v->reads; i++) {
-        const int t = fsim_touched(&f->l, by->root, &v->read[i], false), k = find_held(w->now, w->count, t);
+        const int t = fsim_touched(&f->l, by->root, &v->read[i], false), k = find_resident(w->now, w->count, t);
         const bool known = k < w->count && w->now[k].tensor == t,
                    found = known && w->now[k].age <= w->capacity && all <= w->capacity;
         if (known && !found && w->now[k].by)
@@ -245,7 +245,7 @@ static void run_kernel(following *w, int from, const step *by, fsim_variant *v)
         behind += (double)v->write[i].bytes;
         use(w, t, fmax(behind, all));
         if (i < 64 && absorbed >> i & 1) {
-            held *h = &w->now[find_held(w->now, w->count, t)];
+            resident *h = &w->now[find_resident(w->now, w->count, t)];
             h->by = v;
             h->root = by->root;
             h->hit = hit;
@@ -280,7 +280,7 @@ static void run_kernel(following *w, int from, const step *by, fsim_variant *v)
 }
 
 /* The copies that relaxed costs had no use for: with L2 as it is they may pay. */
-static void run_with_more_copies(following *w, int from, int state_at, const step *by)
+static void run_with_more_copies(l2_search *w, int from, int state_at, const step *by)
 {
     fsim_frontier *f = w->f;
     expansion x = {.f = f,
@@ -317,18 +317,18 @@ static void run_with_more_copies(following *w, int from, int state_at, const ste
         w->lost = promise;
 }
 
-static void start_label(following *w)
+static void start_label(l2_search *w)
 {
     const fsim_graph *g = w->f->p->graph;
     w->count = 0;
     for (int t = 0; t < g->tensors && w->f->p->warm; t++)
         if (g->tensor[t].producer < 0 && w->f->l.last_use[t] >= 0 && fsim_may_reside(w->f->p, t))
-            *FSIM_PUSH(w->a, w->now, w->count, w->room) = (held){.tensor = t};
+            *FSIM_PUSH(w->a, w->now, w->count, w->room) = (resident){.tensor = t};
     offer(w, 0, -1, NULL, (fsim_bits){{0}}, 0);
 }
 
 /* The best label of the last state, -1 when there is none. *in_time is false when the budget ended. */
-static int follow(following *w, bool *in_time)
+static int search_labels(l2_search *w, bool *in_time)
 {
     fsim_frontier *f = w->f;
     w->lost = FSIM_NEVER;
@@ -368,23 +368,23 @@ static int follow(following *w, bool *in_time)
     return best;
 }
 
-bool fsim_frontier_follow(fsim_frontier *f, fsim_sum known, const fsim_budget *budget, fsim_partition *out,
-                          fsim_sum *bound, fsim_arena *a)
+bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *budget, fsim_partition *out,
+                           fsim_sum *bound, fsim_arena *a)
 {
     static const int most[] = {
         8, 64, 512}; /* labels of one state: few find a good plan soon, which cuts what many must look at */
     bool in_time = true, better = false;
     *bound = fsim_frontier_bound(f);
-    for (size_t turn = 0; turn < sizeof most / sizeof *most && in_time && *bound < known && f->last >= 0 && !f->haste;
-         turn++) {
+    for (size_t pass = 0; pass < sizeof most / sizeof *most && in_time && *bound < known && f->last >= 0 && !f->haste;
+         pass++) {
         fsim_arena *scratch = fsim_arena_new();
-        following w = {.f = f,
+        l2_search w = {.f = f,
                        .budget = budget,
                        .a = scratch,
                        .limit = known,
-                       .most = most[turn],
+                       .most = most[pass],
                        .capacity = fsim_l2_effective(f->p->hw)};
-        const int best = follow(&w, &in_time);
+        const int best = search_labels(&w, &in_time);
         if (best >= 0) {
             known = w.label[best].spent;
             better = true;

@@ -95,7 +95,7 @@ static bool may_join(const walk *x, fsim_mask s, int i)
 {
     const fsim_space *w = x->w;
     const fsim_mask done = x->done;
-    return !(bit(i) & x->barred) && !(w->pred[i] & ~(done | s)) && !(w->apart[i] & s);
+    return !(bit(i) & x->barred) && !(w->pred[i] & ~(done | s)) && !(w->never_with[i] & s);
 }
 
 /* Could members above all of s make it connected? */
@@ -104,7 +104,7 @@ static bool may_connect(const walk *x, fsim_mask s)
     const fsim_space *w = x->w;
     fsim_mask all = s;
     for (int i = highest(s) + 1; i < w->n; i++)
-        if (!(bit(i) & x->barred) && !(w->pred[i] & ~(x->done | all)) && !(w->apart[i] & s))
+        if (!(bit(i) & x->barred) && !(w->pred[i] & ~(x->done | all)) && !(w->never_with[i] & s))
             all |= bit(i);
     return !(s & ~connected_with_lowest(w, all));
 }
@@ -199,8 +199,8 @@ void fsim_space_of(fsim_problem *p, fsim_arena *a, fsim_space *out)
         for (int k = 0; k < i; k++) {
             out->below[k] |= out->above[i] & bit(k) ? bit(i) : 0;
             if (never_together(out, k, i)) {
-                out->apart[i] |= bit(k);
-                out->apart[k] |= bit(i);
+                out->never_with[i] |= bit(k);
+                out->never_with[k] |= bit(i);
             }
         }
     }

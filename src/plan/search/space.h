@@ -14,7 +14,7 @@ typedef struct {
     fsim_mask pred[FSIM_SPACE_NODES], succ[FSIM_SPACE_NODES];   /* producers, readers */
     fsim_mask near[FSIM_SPACE_NODES];                           /* those that share a tensor with it */
     fsim_mask above[FSIM_SPACE_NODES], below[FSIM_SPACE_NODES]; /* all that it depends on, all that depends on it */
-    fsim_mask apart[FSIM_SPACE_NODES];                          /* those that no kernel holds together with it */
+    fsim_mask never_with[FSIM_SPACE_NODES];                     /* those that no kernel holds together with it */
     fsim_mask clonable;             /* may be computed in several groups (none with --recompute off) */
     fsim_mask must;                 /* reaches memory whatever the partition: output, materialize or effect */
     struct fsim_known_set *verdict; /* of sets that were asked about lately */

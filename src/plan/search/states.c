@@ -76,10 +76,10 @@ static int front_of(fsim_frontier *f, const state *s)
     for (int i = *slot; i; i = f->front[i - 1].chain)
         if (f->front[i - 1].open == want.open && fsim_bits_equal(&f->front[i - 1].done, &want.done))
             return i - 1;
-    front *made = FSIM_PUSH(f->a, f->front, f->fronts, f->front_room);
-    *made = want;
-    made->chain = *slot;
-    made->sibling = f->front_by_size[s->ran];
+    front *added = FSIM_PUSH(f->a, f->front, f->fronts, f->front_room);
+    *added = want;
+    added->chain = *slot;
+    added->sibling = f->front_by_size[s->ran];
     *slot = f->front_by_size[s->ran] = f->fronts;
     return f->fronts - 1;
 }
@@ -93,12 +93,12 @@ int fsim_state_of(fsim_frontier *f, const state *s)
     for (int i = *slot; i; i = f->state[i - 1].chain)
         if (same_state(&f->state[i - 1], s))
             return i - 1;
-    state *made = FSIM_PUSH(f->a, f->state, f->states, f->state_room);
-    *made = *s;
-    made->spent = made->to_go = -1;
-    made->expanded = made->cut = false;
-    made->chain = *slot;
-    made->sibling = f->by_size[s->ran];
+    state *added = FSIM_PUSH(f->a, f->state, f->states, f->state_room);
+    *added = *s;
+    added->spent = added->to_go = -1;
+    added->expanded = added->cut = false;
+    added->chain = *slot;
+    added->sibling = f->by_size[s->ran];
     *slot = f->by_size[s->ran] = f->states;
     const int at = f->states - 1, where = front_of(f, s);
     f->state[at].front = where;

@@ -187,15 +187,15 @@ static fsim_sum freed(const expansion *x, const state *to)
         for (int k = 0; k < fsim_node_of(x->f, place)->args; k++) {
             const int t = fsim_node_of(x->f, place)->arg[k].tensor,
                       from = g->tensor[t].producer < 0 ? -1 : l->place[g->tensor[t].producer];
-            bool gone =
+            bool unread =
                 from >= 0 && !g->tensor[t].output && fsim_has_run(&x->at, from) && !fsim_is_dropped(&x->at, from);
-            for (int q = 0; q < count && gone; q++)
-                gone = seen[q] != t;
-            for (int r = 0; r < g->tensor[t].readers && gone; r++) {
+            for (int q = 0; q < count && unread; q++)
+                unread = seen[q] != t;
+            for (int r = 0; r < g->tensor[t].readers && unread; r++) {
                 const int reader = l->place[g->tensor[t].reader[r]];
-                gone = reader >= 0 && fsim_has_run(to, reader) && !fsim_is_dropped(to, reader);
+                unread = reader >= 0 && fsim_has_run(to, reader) && !fsim_is_dropped(to, reader);
             }
-            if (gone && count < 2 * FSIM_BITS) {
+            if (unread && count < 2 * FSIM_BITS) {
                 seen[count++] = t;
                 bytes += g->tensor[t].bytes;
             }
