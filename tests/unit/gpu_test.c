@@ -9,6 +9,7 @@
 
 #include "validate/cuda/activity.h"
 #include "validate/cuda/counters.h"
+#include "validate/cuda/helpers.h"
 #include "validate/cuda/measure.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "validate/cuda/blas.h"
 
-#include "validate/cuda/blaslt.h"
-#include <limits.h>
-#include <math.h>
-
 /* NVIDIA recommends 32 MiB for Hopper, 4 MiB for what came before. Ours, so that a call can be captured into a graph.
  */
 enum { WORKSPACE_BYTES = 32 << 20 };
@@ -18,8 +14,7 @@ static bool ok(fsim_gpu *g, int status, const char *doing, fsim_fault *fault)
 
 static void *as_pointer(fsim_cu_pointer p) { return (void *)(uintptr_t)p; }
 
-/* Once: what failed fails again without another try, and leaves nothing half open. */
-static bool open_blas(fsim_gpu *g, fsim_fault *fault)
+bool fsim_blas_open(fsim_gpu *g, fsim_fault *fault)
 {
     fsim_library library;
     fsim_fault *why = &g->blas_fault;
@@ -67,55 +62,6 @@ void fsim_blas_scales(const fsim_gpu_gemm_call *c, const void **alpha, const voi
     *alpha = c->type == FSIM_F64 ? (const void *)&one64 : &one;
     *beta = c->type == FSIM_F64 ? (const void *)&zero64 : &zero;
 }
-
-static int64_t element_bytes(fsim_dtype t) { return t == FSIM_F64 ? 8 : t == FSIM_F32 ? 4 : 2; }
-
-/* From the first element of the first matrix to the last one's end. */
-static int64_t span_bytes(const fsim_gpu_gemm_call *c, int64_t rows, int64_t columns, int64_t stride)
-{
-    return (rows * columns + stride * (c->batch - 1)) * element_bytes(c->type);
-}
-
-static bool check(fsim_gpu *g, const fsim_gpu_gemm_call *c, fsim_gpu_buffer at, fsim_gpu_buffer bt, fsim_gpu_buffer ct,
-                  fsim_fault *fault)
-{
-    if (fsim_blas_type(c->type) < 0)
-        return fsim_fail(fault, g->a, FSIM_UNAVAILABLE,
-                         "'%s': cuBLAS is not called for this type here, only for f32, f16, bf16 and f64", c->name);
-    const int64_t extent[] = {c->m, c->n, c->k, c->batch};
-    for (int i = 0; i < 4; i++)
-        if (extent[i] < 1 || extent[i] > INT_MAX)
-            return fsim_fail(fault, g->a, FSIM_FAILED, "'%s': cuBLAS takes extents of 1 to 2^31 - 1, not %lld", c->name,
-                             (long long)extent[i]);
-    if (span_bytes(c, c->m, c->k, c->a_stride) > at.bytes || span_bytes(c, c->k, c->n, c->b_stride) > bt.bytes ||
-        span_bytes(c, c->m, c->n, c->c_stride) > ct.bytes)
-        return fsim_fail(fault, g->a, FSIM_FAILED, "'%s': a matrix is larger than its buffer", c->name);
-    if (c->bias.at && (c->n + c->bias_stride * (c->batch - 1)) * element_bytes(c->type) > c->bias.bytes)
-        return fsim_fail(fault, g->a, FSIM_FAILED, "'%s': the bias is larger than its buffer", c->name);
-    return true;
-}
-
-fsim_gpu_kernel *fsim_gpu_gemm(fsim_gpu *g, const fsim_gpu_gemm_call *call, fsim_gpu_buffer at, fsim_gpu_buffer bt,
-                               fsim_gpu_buffer ct, fsim_fault *fault)
-{
-    const bool epilogue = call->bias.at || call->activation != FSIM_NO_ACTIVATION;
-    if (!fsim_gpu_usable(g, fault) || !check(g, call, at, bt, ct, fault) || (!epilogue && !open_blas(g, fault)))
-        return NULL;
-    fsim_gpu_kernel *k = fsim_new(g->a, fsim_gpu_kernel, 1);
-    *k = (fsim_gpu_kernel){.name = call->name,
-                           .gemm = *call,
-                           .registers = -1,
-                           .static_shared_bytes = -1,
-                           .local_bytes_per_thread = -1,
-                           .occupancy = NAN};
-    k->pointer = fsim_new(g->a, fsim_cu_pointer, 3);
-    k->pointer[0] = at.at;
-    k->pointer[1] = bt.at;
-    k->pointer[2] = ct.at;
-    return !epilogue || fsim_blaslt_prepare(g, k, fault) ? k : NULL;
-}
-
-const char *fsim_gpu_library_of(const fsim_gpu_kernel *k) { return k->program ? NULL : k->lt ? "cuBLASLt" : "cuBLAS"; }
 
 /* cuBLAS is column-major: what it sees of a row-major matrix is the transpose, so C' = B' A' is asked of it, with n
  * rows and m columns. */

@@ -10,6 +10,8 @@ int fsim_blas_compute(const fsim_gpu_gemm_call *c);
 /* One and zero, in the type that products of this call are scaled in. */
 void fsim_blas_scales(const fsim_gpu_gemm_call *c, const void **alpha, const void **beta);
 
+/* Opens the library for g, once: what failed fails again without another try, and leaves nothing half open. */
+bool fsim_blas_open(fsim_gpu *g, fsim_fault *fault);
 /* Puts the product k->gemm on the stream, k->pointer being A, B and C. False with *fault set where cuBLAS refuses. */
 bool fsim_blas_launch(fsim_gpu *g, const fsim_gpu_kernel *k, fsim_fault *fault);
 /* Lets go of the handle and its workspace; both may be absent. */

@@ -5,8 +5,6 @@
 
 #include "validate/cuda/cuda.h"
 
-enum { FSIM_CLOCK_SLOTS = 1024 }; /* SMs whose clocks are read: two numbers each */
-
 struct fsim_gpu_kernel {
     const char *name;
     const fsim_program *program; /* NULL: cuBLAS's or cuBLASLt's */
@@ -50,9 +48,6 @@ struct fsim_gpu {
     fsim_sensors sensors; /* the worst while plans ran */
 };
 
-/* The text of fsim_flush, fsim_clock and fsim_empty. */
-extern const char fsim_helper_source[];
-
 /* True for result 0. Else the fault, `doing` being what failed ("launching kernel 'softmax'"); marks the device as lost
  * where the error is one that the context does not survive. */
 bool fsim_gpu_ok(fsim_gpu *g, int result, const char *doing, fsim_fault *fault);
@@ -61,27 +56,11 @@ bool fsim_gpu_usable(fsim_gpu *g, fsim_fault *fault);
 /* Waits for the stream, with a deadline. A stream that reports an error goes on doing so: the device is lost then. */
 bool fsim_gpu_wait(fsim_gpu *g, const char *name, fsim_fault *fault);
 
-/* All that follow go on the stream and do not wait. */
-bool fsim_gpu_launch(fsim_gpu *g, const fsim_gpu_kernel *k, fsim_fault *fault);
-/* Fills L2 with clean lines of a buffer of our own: a memset, so that the buffer's lines are new, and a sweep that
- * reads them all, so that those the memset left dirty are written back before and not during what is measured. */
-bool fsim_gpu_flush(fsim_gpu *g, fsim_fault *fault);
-/* Its second half: reads more than L2 holds and writes nothing, so that what is dirty in L2 goes to memory. */
-bool fsim_gpu_sweep(fsim_gpu *g, fsim_fault *fault);
-/* Each SM writes down its clock counter and the time, as stamp `which`, 0 or 1. */
-bool fsim_gpu_stamp_clocks(fsim_gpu *g, int which, fsim_fault *fault);
-/* SM clock between stamps 0 and 1, once the stream was waited for: the median of all SMs; NaN where too short a time
- * lies between them. */
-double fsim_gpu_clock_hz(fsim_gpu *g);
-
 /* Is the time up that fsim_gpu_limit gave? */
 bool fsim_gpu_is_late(const fsim_gpu *g, double until_s);
 extern const char fsim_not_reached[];
 
 /* Why times are too scattered to judge by, or NULL. */
 const char *fsim_gpu_noise(fsim_gpu *g, const char *name, const fsim_times *t);
-
-/* A kernel that does nothing. */
-fsim_gpu_kernel *fsim_gpu_empty_kernel(fsim_gpu *g);
 
 #endif

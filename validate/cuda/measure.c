@@ -3,6 +3,8 @@
 
 #include "validate/cuda/activity.h"
 #include "validate/cuda/counters.h"
+#include "validate/cuda/helpers.h"
+#include "validate/cuda/kernel.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -2,6 +2,8 @@
 #include "validate/cuda/plan.h"
 
 #include "validate/cuda/activity.h"
+#include "validate/cuda/helpers.h"
+#include "validate/cuda/kernel.h"
 #include <math.h>
 
 enum { STREAM, GRAPH, WALL, KINDS };

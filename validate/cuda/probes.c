@@ -3,6 +3,8 @@
 
 #include "base/unit.h"
 #include "validate/cuda/device.h"
+#include "validate/cuda/helpers.h"
+#include "validate/cuda/kernel.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
