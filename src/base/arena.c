@@ -16,11 +16,12 @@ typedef struct block {
 
 struct fsim_arena {
     block *newest;
-    block *spare;             /* one emptied block: a rewind in a loop would else free and allocate it each turn */
-    struct fsim_arena *child; /* the first of those that end with this one */
-    struct fsim_arena **list; /* the head of the list that it is in: its parent's children, or the arenas that
-                                 an attempt made; NULL: none */
-    struct fsim_arena *next, *previous; /* in that list */
+    block *spare; /* a block kept for the next allocation: a rewind in a loop would free and allocate it in every
+                     iteration */
+    struct fsim_arena *child; /* the first of the arenas that are freed with this one */
+    struct fsim_arena **list; /* the head of the list that it is in: its parent's children, or the arenas created in an
+                                 attempt; NULL: none */
+    struct fsim_arena *next, *previous; /* neighbours in that list */
 };
 
 typedef struct attempt {
@@ -30,7 +31,7 @@ typedef struct attempt {
     fsim_resource *resources;
 } attempt;
 
-/* What this thread is in, innermost first. */
+/* The attempts that this thread is in; the innermost is first. */
 static _Thread_local attempt *innermost;
 static void (*end_of_program)(void);
 
@@ -55,7 +56,7 @@ static void unlist(fsim_arena *a)
         *a->list = a->next;
 }
 
-/* The arenas that are still there now belong to the attempt around this one, if any. */
+/* Arenas that still exist now belong to the enclosing attempt, if there is one. */
 static void hand_over(attempt *t)
 {
     for (fsim_arena *a = t->arenas, *next; a; a = next) {
@@ -83,7 +84,7 @@ _Noreturn void fsim_out_of_memory(void)
     if (!t) {
         if (end_of_program)
             end_of_program();
-        __builtin_trap(); /* our fault: outside an attempt, nothing may run out of memory */
+        __builtin_trap(); /* a fault of ours: code outside an attempt relies on fsim_on_exhaustion */
     }
     innermost = t->outer;
     while (t->resources) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arena.h: memory with two lifetimes. What a run needs to its end lives in one arena; what one candidate needs is
+/* arena.h: memory with two lifetimes. What is needed until the run ends lives in one arena; what one candidate needs is
  * bracketed by fsim_save and fsim_rewind. Nothing else is freed.
  *
- * When memory runs out. No allocation returns NULL, so no caller checks. Instead fsim_out_of_memory ends the innermost
- * fsim_attempt of this thread: it releases the resources that are held (streams, parsers; fsim_hold), frees the arenas
- * that the attempt made, and fsim_attempt returns false. Every entry of libfusesim is such an attempt, which is how the
- * library returns FSIM_NO_MEMORY. The program has none: it names a function that ends the process
- * (fsim_on_exhaustion). Code between the two therefore owns nothing but arenas and held resources while it allocates.
- */
+ * When memory runs out. No allocation returns NULL, so no caller checks. Instead fsim_out_of_memory ends the
+ * innermost fsim_attempt of this thread: it releases the resources that are in use (streams, parsers; fsim_hold),
+ * frees the arenas created in the attempt, and fsim_attempt returns false. Every entry of libfusesim is such an
+ * attempt; that is how the library returns FSIM_NO_MEMORY. The program has none: it names a function that ends the
+ * process (fsim_on_exhaustion). Code between the two therefore owns nothing but arenas and registered resources
+ * while it allocates. */
 #ifndef FUSESIM_BASE_ARENA_H
 #define FUSESIM_BASE_ARENA_H
 
@@ -21,31 +21,32 @@ typedef struct {
     size_t used_bytes;
 } fsim_mark;
 
-/* An empty arena. To be freed by the thread that made it. */
+/* An empty arena. The thread that created it frees it. */
 fsim_arena *fsim_arena_new(void);
-/* An arena of its own that ends with its parent at the latest; a rewind of the parent leaves it alone. */
+/* An arena that is freed with its parent at the latest. A rewind of the parent does not touch it. */
 fsim_arena *fsim_arena_child(fsim_arena *parent);
 /* Frees a, its children, and all that was allocated in them. NULL is allowed. */
 void fsim_arena_free(fsim_arena *a);
 
-/* Runs work(what). False where memory ran out in it: then the arenas that it made and did not free are gone, but not
- * what it allocated in older ones. Attempts nest; the innermost one of the thread ends. */
+/* Calls work(what). False where memory ran out: arenas created in it are freed then, but not what it allocated in
+ * older ones. Attempts nest; running out ends the innermost one of the thread. */
 bool fsim_attempt(void (*work)(void *what), void *what);
-/* Ends the innermost attempt. Without one, calls the function that fsim_on_exhaustion named, which must not return. */
+/* Ends the innermost attempt. Outside of attempts it calls the function set by fsim_on_exhaustion, which must not
+ * return. */
 _Noreturn void fsim_out_of_memory(void);
-/* For a program, before it starts threads: what is called when memory runs out outside any attempt. */
+/* For a program, before it starts threads: the function to call when memory runs out outside of attempts. */
 void fsim_on_exhaustion(void (*end)(void));
 
-/* Something besides arena memory that is in use while memory may run out. Lies in the frame of the function that uses
- * it: releases run before that frame is left. */
+/* A resource other than arena memory, to be released if memory runs out while it is in use. Declared in the function
+ * that uses it; the release runs before that function's frame is left. */
 typedef struct fsim_resource {
     void (*release)(void *what);
     void *what;
     struct fsim_resource *older;
 } fsim_resource;
-/* From here to fsim_release(r), running out of memory calls release(what). */
+/* Registers r: from now until fsim_release(r), running out of memory calls release(what). */
 void fsim_hold(fsim_resource *r, void (*release)(void *what), void *what);
-/* Calls release(what) and forgets r. */
+/* Calls release(what) and unregisters r. */
 void fsim_release(fsim_resource *r);
 
 /* count x size zeroed bytes, aligned for any type; never NULL (see above). */
@@ -59,7 +60,7 @@ void fsim_rewind(fsim_arena *a, fsim_mark mark);
 
 /* A copy of text, with its NUL. In a. */
 char *fsim_strdup(fsim_arena *a, const char *text);
-/* A copy of bytes bytes, with a NUL behind them; what lies in them does not matter. In a. */
+/* A copy of `bytes` bytes, followed by a NUL; they may contain any value. In a. */
 char *fsim_strndup(fsim_arena *a, const char *text, size_t bytes);
 /* Formatted text, as long as it is. In a. */
 char *fsim_printf(fsim_arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));

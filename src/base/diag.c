@@ -28,7 +28,7 @@ struct fsim_diag {
     int source_count, source_room;
     int errors, warnings;
     fsim_status worst;
-    bool last_is_listed; /* a note belongs to a message that is in the list */
+    bool last_is_listed; /* whether a note for it is printed */
 };
 
 fsim_diag *fsim_diag_new(fsim_arena *a)
@@ -126,7 +126,7 @@ static bool same(const message *a, const message *b)
            strcmp(a->text, b->text) == 0 && strcmp(a->at.file ? a->at.file : "", b->at.file ? b->at.file : "") == 0;
 }
 
-/* Text from a file could hold terminal escapes; newlines are ours (notes). */
+/* Text from a file may hold terminal escapes, which are replaced. Newlines are ours, between notes. */
 static void print_clean(FILE *out, const char *text, size_t bytes, bool lines)
 {
     for (size_t i = 0; i < bytes; i++) {
@@ -138,7 +138,7 @@ static void print_clean(FILE *out, const char *text, size_t bytes, bool lines)
     }
 }
 
-/* Start of the character behind p: UTF-8 continuation bytes belong to the one before. */
+/* The beginning of the character after the one at p; UTF-8 continuation bytes are part of the character before them. */
 static const char *next_char(const char *p, const char *end)
 {
     p++;
@@ -147,7 +147,7 @@ static const char *next_char(const char *p, const char *end)
     return p;
 }
 
-/* The source line with a caret under the column; a window of it when it is long. */
+/* The source line with a caret under the column; a part of the line where it is long. */
 static void print_line(FILE *out, const fsim_diag *d, fsim_loc at)
 {
     const source *s = NULL;
@@ -207,7 +207,7 @@ static void sort_by_place(fsim_diag *d)
 int fsim_diag_list(fsim_diag *d, fsim_arena *a, fsim_diagnostic **out)
 {
     sort_by_place(d);
-    d->last_is_listed = false; /* a note would go to another message now */
+    d->last_is_listed = false; /* so that notes that follow are dropped */
     fsim_diagnostic *list = fsim_new(a, fsim_diagnostic, d->messages + 1);
     int count = 0;
     for (int i = 0; i < d->messages; i++) {
@@ -231,7 +231,7 @@ void fsim_diag_print(fsim_diag *d, FILE *out, bool quiet)
 {
     sort_by_place(d);
     int printed = 0, repeated = 0;
-    /* Errors are what the user must see: warnings come behind them when both do not fit. */
+    /* where not all messages fit, errors go first */
     const bool crowded = d->errors + d->warnings > MOST_PRINTED;
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < d->messages; i++) {
@@ -255,7 +255,7 @@ void fsim_diag_print(fsim_diag *d, FILE *out, bool quiet)
     d->last_is_listed = false;
 }
 
-/* Optimal string alignment distance, three rows of the table at a time. */
+/* Optimal string alignment distance; the table is kept three rows at a time. */
 int fsim_edits(const char *a, const char *b)
 {
     const size_t rows = strlen(a), cols = strlen(b);
@@ -286,9 +286,7 @@ int fsim_edits(const char *a, const char *b)
 const char *fsim_nearest(const char *word, const char *const *names, int count)
 {
     const char *nearest = NULL;
-    int fewest = strlen(word) < 2    ? 0
-                 : strlen(word) <= 4 ? 2
-                                     : 3; /* everything is near a single letter: offer nothing */
+    int fewest = strlen(word) < 2 ? 0 : strlen(word) <= 4 ? 2 : 3; /* every name is close to one letter: offer none */
     for (int i = 0; i < count; i++) {
         const int edits = fsim_edits(word, names[i]);
         if (edits < fewest) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diag.h: diagnostics, collected and printed once: sorted by position, at most 20, with the source line and a caret.
+/* diag.h: diagnostics, collected and printed together: sorted by position, at most 20, with the source line and a
+ * caret.
  *
- * The error convention of all layers (CONTRIBUTING.md has the reasons): a function that can fail on what a user gave
- * takes an fsim_diag, says there what is wrong, and returns false or NULL. What kind of failure it is (an fsim_status)
- * goes with the diagnostic, not with the return value. fsim_diag_status is the worst so far; the library returns it and
- * the program maps it to an exit status, both in one place. */
+ * The error convention of all layers (CONTRIBUTING.md has the reasons): a function that can fail on user input takes
+ * an fsim_diag, reports there what is wrong, and returns false or NULL. The kind of failure (an fsim_status) is part
+ * of the diagnostic, not of the return value. fsim_diag_status is the worst so far; the library returns it and the
+ * program maps it to an exit status, each in one place. */
 #ifndef FUSESIM_BASE_DIAG_H
 #define FUSESIM_BASE_DIAG_H
 
@@ -23,16 +24,16 @@ typedef struct fsim_diag fsim_diag;
 
 /* An empty collection. It and all its messages live in a. */
 fsim_diag *fsim_diag_new(fsim_arena *a);
-/* Remembers a file's text, so that messages can show the line they speak of. text must outlive d. */
+/* Remembers a file's text so that messages can show its lines. text must outlive d. */
 void fsim_diag_source(fsim_diag *d, const char *file, const char *text, size_t bytes);
-/* An error in what a file of the user's says: FSIM_BAD_INPUT; or, where `at` has no file, in what the command line or
- * the caller of the library asks for: FSIM_BAD_ARGUMENT. */
+/* An error in the contents of a user's file: FSIM_BAD_INPUT; or, where `at` has no file, in the command line or the
+ * call of the library: FSIM_BAD_ARGUMENT. */
 void fsim_error(fsim_diag *d, fsim_loc at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* An error of another kind: FSIM_NO_INPUT for a file that can't be read, FSIM_UNAVAILABLE for a GPU that isn't there.
  */
 void fsim_failure(fsim_diag *d, fsim_status status, fsim_loc at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Something to know that stops nothing. */
+/* A message that does not make the command fail. */
 void fsim_warning(fsim_diag *d, fsim_loc at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* An indented line under the last message. */
 void fsim_note(fsim_diag *d, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -29,7 +29,7 @@ const char *fsim_reason(int error)
     return "cannot be accessed";
 }
 
-/* All of in, in the arena; grows by doubling because pipes have no size. */
+/* Reads all of in into the arena. The buffer doubles, because pipes have no size. */
 static char *read_all(fsim_arena *a, FILE *in, size_t expected, size_t *bytes, const char **why)
 {
     fsim_arena *scratch = fsim_arena_new();
@@ -109,8 +109,8 @@ void fsim_unmap(fsim_mapped *m)
 
 struct fsim_output {
     FILE *stream;
-    char *path;      /* where the data goes in the end; NULL: stdout */
-    char *temporary; /* NULL: written in place (a device or a pipe) */
+    char *path;      /* the final path; NULL: stdout */
+    char *temporary; /* where it is written until then; NULL: written in place (a device or a pipe) */
 };
 
 static fsim_output *refuse(const char **why, const char *words)
@@ -137,7 +137,7 @@ fsim_output *fsim_open_output(fsim_arena *a, const char *path, const char **why)
         o->stream = fopen(path, "wb");
         return o->stream ? o : refuse(why, fsim_reason(errno));
     }
-    char *real = exists ? realpath(path, NULL) : NULL; /* a link stays a link: its target is replaced */
+    char *real = exists ? realpath(path, NULL) : NULL; /* a link stays: the file that it points to is replaced */
     if (real)
         o->path = fsim_strdup(a, real);
     free(real);
@@ -151,7 +151,7 @@ fsim_output *fsim_open_output(fsim_arena *a, const char *path, const char **why)
     if (file < 0)
         return refuse(why, "no free name for a temporary file beside it");
     if (exists)
-        (void)!fchmod(file, st.st_mode & 07777); /* keeps the mode where it can */
+        (void)!fchmod(file, st.st_mode & 07777); /* keep the mode where possible */
     o->stream = fdopen(file, "wb");
     if (!o->stream) {
         *why = fsim_reason(errno);

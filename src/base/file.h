@@ -7,18 +7,18 @@
 
 enum { FSIM_MAX_FILE_BYTES = 64 << 20 };
 
-/* The file's bytes with a NUL behind them, "-" being standard input. NULL with *why set ("no such file", "is a
- * directory", "permission denied", "larger than 64 MiB") when it can't be read. */
+/* The file's bytes followed by a NUL; "-" is standard input. NULL with *why set ("no such file", "is a directory",
+ * "permission denied", "larger than 64 MiB") where it can't be read. */
 char *fsim_read_file(fsim_arena *a, const char *path, size_t *bytes, const char **why);
 
-/* A file of any size, in memory as long as it is open. */
+/* The text of a file of any size, valid until fsim_unmap. */
 typedef struct {
-    const char *text; /* no NUL is behind it */
+    const char *text; /* not followed by a NUL */
     size_t bytes;
-    void *map; /* NULL: the text is the arena's */
+    void *map; /* NULL: the text is in the arena */
 } fsim_mapped;
-/* Maps path; a pipe, or standard input ("-"), is read as by fsim_read_file. NULL with *why set. The file must not
- * shrink while it is mapped. */
+/* Maps path; a pipe or standard input ("-") is read as by fsim_read_file. NULL with *why set. The file must not
+ * shrink meanwhile. */
 fsim_mapped *fsim_map_file(fsim_arena *a, const char *path, const char **why);
 /* Ends the mapping. NULL is allowed. */
 void fsim_unmap(fsim_mapped *m);
@@ -26,15 +26,16 @@ void fsim_unmap(fsim_mapped *m);
 /* errno in the user's words: "permission denied". */
 const char *fsim_reason(int error);
 
-/* A file that appears whole or not at all: written beside its place as a temporary file, which fsim_commit renames. */
+/* A file that appears complete or not at all: it is written to a temporary file beside its final path, which
+ * fsim_commit renames. */
 typedef struct fsim_output fsim_output;
 /* Opens path, "-" being stdout; a device or a pipe is written in place. NULL with *why set. In a. */
 fsim_output *fsim_open_output(fsim_arena *a, const char *path, const char **why);
-/* Where to write; its errors are found by fsim_commit. */
+/* The stream to write to. Write errors are reported by fsim_commit. */
 FILE *fsim_stream(fsim_output *o);
-/* Closes and renames. False with *why set where the data did not reach the disk; nothing is left of the file then. */
+/* Closes and renames the file. False with *why set where data did not reach the disk; the file does not exist then. */
 bool fsim_commit(fsim_output *o, const char **why);
-/* Closes and removes what was written. NULL is allowed. */
+/* Closes and deletes what was written. NULL is allowed. */
 void fsim_discard(fsim_output *o);
 
 /* Hex SHA-256 of bytes (FIPS 180-4); hex holds 65 characters. */

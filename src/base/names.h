@@ -11,9 +11,9 @@ typedef struct {
     int count, slots;
 } fsim_names;
 
-/* The value of name, or -1. */
+/* The value of name; -1 where it has none. */
 int fsim_names_get(const fsim_names *t, const char *name);
-/* Sets it; name must outlive t. Returns the value that it had, or -1. */
+/* Sets the value of name, which must outlive t. Returns its former value, or -1. */
 int fsim_names_set(fsim_arena *a, fsim_names *t, const char *name, int value);
 
 #endif

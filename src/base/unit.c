@@ -20,7 +20,8 @@
     X(FSIM_DIM_BYTES_PER_CLOCK, "bytes per clock", "128 B/clk")                                                        \
     X(FSIM_DIM_PER_CLOCK, "results per clock", "64 /clk")
 
-/* "is bytes, wanted ..." for every dimension wanted: messages are constants, so that parsing needs no memory. */
+/* "is bytes, wanted ..." for every dimension that may be wanted. Messages are constants, so that parsing allocates
+ * nothing. */
 #define CLASH(found)                                                                                                   \
     {found ", wanted a plain number, e.g. 132",                                                                        \
      found ", wanted bytes, e.g. 163 KiB",                                                                             \
@@ -101,7 +102,7 @@ static const struct {
     {"/clk", FSIM_DIM_PER_CLOCK, 1},
 };
 
-/* Nsight Compute's; a prefix is decimal there, whatever is counted. */
+/* Units of Nsight Compute. Prefixes are decimal there, for bytes too. */
 static const struct {
     const char *name;
     fsim_dim dim;
@@ -139,7 +140,8 @@ bool fsim_profiler_unit(const char *unit, fsim_dim want, double *factor)
     return false;
 }
 
-/* End of [+-]digits[.digits][e[+-]digits], or text when there is none. strtod alone would take hex, inf and nan. */
+/* The end of [+-]digits[.digits][e[+-]digits] at text, or text where there is no number. strtod alone would accept
+ * hexadecimal, inf and nan. */
 static const char *number_end(const char *text)
 {
     const char *p = text;
@@ -208,7 +210,7 @@ const char *fsim_dim_name(fsim_dim dim) { return dimensions[dim].name; }
 
 const char *fsim_dim_example(fsim_dim dim) { return dimensions[dim].example; }
 
-/* Three significant digits; an integer as it is. */
+/* Three significant digits; integers are shown in full. */
 static void show_scaled(char *buffer, size_t size, double x, const char *prefix, const char *unit)
 {
     const double v = fabs(x);

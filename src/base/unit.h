@@ -21,25 +21,24 @@ typedef enum {
     FSIM_DIM_COUNT
 } fsim_dim;
 
-/* Parses "NUMBER UNIT" ("1555 GB/s", "163 KiB", "132"). False with *why set to a message in the user's words ("is
- * bytes, wanted bytes per second", "has no unit, wanted e.g. GB/s", "is not a number"). NaN and infinities are refused.
- */
+/* Parses "NUMBER UNIT" ("1555 GB/s", "163 KiB", "132"). False with *why set in the user's words ("is bytes, wanted
+ * bytes per second", "has no unit, wanted e.g. GB/s", "is not a number"). NaN and infinities are errors. */
 bool fsim_parse_unit(const char *text, fsim_dim want, double *value, const char **why);
-/* The factor of a unit as GPU profilers spell it: "ns" "nsecond" "us" "usecond" ..., "byte" "Kbyte" "Mbyte" "Gbyte"
- * (decimal), "sector" (32 bytes), "" (1). False for others. */
+/* The factor of a unit in the spelling of GPU profilers: "ns" "nsecond" "us" "usecond" ..., "byte" "Kbyte" "Mbyte"
+ * "Gbyte" (decimal), "sector" (32 bytes), "" (1). False for any other. */
 bool fsim_profiler_unit(const char *unit, fsim_dim want, double *factor);
 const char *fsim_dim_name(fsim_dim dim);    /* "bytes per second" */
 const char *fsim_dim_example(fsim_dim dim); /* "1555 GB/s" */
 
-/* For people, into buffer, which is returned: "12.6 MiB". NaN and infinities are "unknown". */
+/* Text for people, written to buffer, which is returned: "12.6 MiB". NaN and infinities are "unknown". */
 char *fsim_show_bytes(char *buffer, size_t size, double bytes);
 /* "34.2 us" */
 char *fsim_show_seconds(char *buffer, size_t size, double seconds);
-/* "1.55 TB/s", "19.5 TFLOP/s", with the unit given */
+/* "1.55 TB/s", "19.5 TFLOP/s", with `unit` behind the prefix */
 char *fsim_show_rate(char *buffer, size_t size, double per_s, const char *unit);
 /* "12.3 G" */
 char *fsim_show_count(char *buffer, size_t size, double count);
-/* The same by dimension, in the unit that a hardware file would use. */
+/* Any value by its dimension, in the unit that a hardware file would use. */
 char *fsim_show(char *buffer, size_t size, double value, fsim_dim dim);
 
 #endif

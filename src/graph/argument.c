@@ -18,7 +18,7 @@ static bool in_range(fsim_reader *r, fsim_loc at, const fsim_attr_row *row, doub
     return false;
 }
 
-/* `roll: true` is 1, `roll: false` as if it were absent. */
+/* `roll: true` is the same as 1, `roll: false` as no roll. */
 static bool is_roll_word(fsim_attr attr, const fsim_yaml *y, fsim_list *l)
 {
     if (attr != FSIM_ATTR_ROLL || y->kind != FSIM_YAML_SCALAR)
@@ -30,7 +30,7 @@ static bool is_roll_word(fsim_attr attr, const fsim_yaml *y, fsim_list *l)
     return yes || !l->present;
 }
 
-/* One integer, or a list of them. A list of lengths may have as many as a tensor has dimensions; the rule asks that. */
+/* One integer or a list. A list of lengths may be as long as a tensor's rank; the rule checks that. */
 static bool read_list(fsim_reader *r, const fsim_yaml *y, fsim_attr attr, fsim_list *l)
 {
     const fsim_attr_row *row = &fsim_attr_rows[attr];
@@ -116,7 +116,7 @@ static bool read_attr(fsim_reader *r, fsim_call *c, fsim_attr attr, const fsim_y
     return ok;
 }
 
-/* The names that may stand beside `op`, for "did you mean". */
+/* "; did you mean ..." for a key of an operator that is none of its attributes. */
 static const char *nearest(fsim_reader *r, fsim_op op, const char *key)
 {
     const char *names[FSIM_MAX_TAKEN * 2 + 3] = {"op", "in", "out"};

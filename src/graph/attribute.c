@@ -61,11 +61,11 @@ static fsim_attr attr_named(const char *name, size_t length)
     while (i < FSIM_ATTR_COUNT &&
            (strlen(fsim_attr_rows[i].name) != length || strncmp(fsim_attr_rows[i].name, name, length) != 0))
         i++;
-    assert(i < FSIM_ATTR_COUNT); /* else op.def names one that attribute.def does not have */
+    assert(i < FSIM_ATTR_COUNT); /* otherwise op.def names an attribute that attribute.def lacks */
     return (fsim_attr)i;
 }
 
-/* Copies what stands between from and to, which the table keeps short. */
+/* Copies the text between from and to; the table keeps it short enough. */
 static void copy_text(char *out, size_t room, const char *from, const char *to)
 {
     const size_t length = (size_t)(to - from);

@@ -38,7 +38,7 @@ enum {
     FSIM_FIELD_COUNT
 };
 typedef struct {
-    const char *name; /* "alpha"; in the expressions of op.def "$alpha" */
+    const char *name; /* "alpha"; the expressions of op.def call it "$alpha" */
     fsim_attr_type type;
     size_t offset; /* in fsim_attrs */
 } fsim_attr_field;
@@ -49,8 +49,8 @@ double fsim_attr_value(const fsim_attrs *at, int field);
 typedef struct {
     const char *name, *also; /* also: another name of the same attribute, or NULL */
     fsim_attr_type type;
-    int field;          /* index into fsim_attr_fields; -1: the value is in fsim_call, or only checked */
-    double least, most; /* of every value */
+    int field;          /* index into fsim_attr_fields; -1: the value is kept in fsim_call, or only checked */
+    double least, most; /* range of each value */
     const char *words;  /* "none|tanh": of WORD all, of DTYPE those beside the dtypes; else NULL */
     const char *meaning;
 } fsim_attr_row;
@@ -60,14 +60,14 @@ extern const fsim_attr_row fsim_attr_rows[FSIM_ATTR_COUNT];
 typedef struct {
     fsim_attr attr;
     bool required;
-    char otherwise[16]; /* the value where it is absent, as a workload would write it; "": none */
-    char described[48]; /* what it is where it is absent, in words; "" */
+    char otherwise[16]; /* the default, as a workload would write it; "": none */
+    char described[48]; /* the default in words; "" */
 } fsim_taken;
 
 enum { FSIM_MAX_TAKEN = 8 };
 /* The attributes of op, in the order of its row, in taken[0, result). */
 int fsim_taken_of(fsim_op op, fsim_taken taken[FSIM_MAX_TAKEN]);
-/* The attribute of op that a workload calls name, or FSIM_ATTR_COUNT. */
+/* The attribute of op of this name, or FSIM_ATTR_COUNT. */
 fsim_attr fsim_taken_named(fsim_op op, const char *name);
 /* "none", or "dim, keepdim", for messages. In a. */
 const char *fsim_taken_text(fsim_arena *a, fsim_op op);

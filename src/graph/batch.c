@@ -27,7 +27,7 @@ static fsim_shape example_of(const fsim_call *c, int i)
     return s;
 }
 
-/* count examples of shape s. False after an error where that is too many dimensions. */
+/* Sets *out to the shape of `count` examples of shape s. False after an error: too many dimensions. */
 static bool batch_of(const fsim_call *c, int64_t count, const fsim_shape *s, fsim_shape *out)
 {
     if (s->rank == FSIM_MAX_RANK)
@@ -47,7 +47,7 @@ static fsim_shape widened(const fsim_shape *s, int rank)
     return out;
 }
 
-/* Argument i seen with another shape; mapped: its first dimension is the batch. */
+/* Replaces argument i by a view of it with this shape; mapped: its first dimension is the batch. */
 static bool view_argument(fsim_call *c, int i, const fsim_shape *shape, bool mapped)
 {
     const fsim_tensor *t = tensor_of(c, i);
@@ -63,7 +63,7 @@ static bool view_argument(fsim_call *c, int i, const fsim_shape *shape, bool map
     return true;
 }
 
-/* Argument i with the batch in front and its example's shape widened to this rank; a shared one has a batch of 1. */
+/* Puts the batch first and widens the example's shape to this rank; a shared argument gets a batch of 1. */
 static bool align(fsim_call *c, int i, int rank)
 {
     const fsim_shape example = example_of(c, i), wide = widened(&example, rank);
@@ -71,7 +71,7 @@ static bool align(fsim_call *c, int i, int rank)
     return batch_of(c, is_mapped(c, i) ? examples_of(c) : 1, &wide, &s) && view_argument(c, i, &s, is_mapped(c, i));
 }
 
-/* Argument i, a copy for each example where it is shared. */
+/* Replaces a shared argument i by a copy of it for each example. */
 static bool spread(fsim_call *c, int i)
 {
     const fsim_shape example = example_of(c, i);
@@ -106,7 +106,7 @@ static bool shape_result(fsim_call *c, int i, const fsim_shape *s)
     return batch_of(c, examples_of(c), s, &c->build->graph->tensor[c->result[i]].shape);
 }
 
-/* Shared arguments broadcast as they are; mapped ones of a lower rank are aligned. */
+/* Shared arguments broadcast as they are; mapped ones are widened to the highest rank. */
 bool fsim_batch_broadcast(fsim_call *c)
 {
     const int rank = highest_rank(c);
@@ -124,7 +124,7 @@ bool fsim_batch_none(fsim_call *c)
     return fsim_refuse(c, "can't be mapped over the batch: what it does with one more dimension is not known");
 }
 
-/* Operators along the last dimension of the example. */
+/* Operators along the last dimension. */
 bool fsim_batch_last(fsim_call *c)
 {
     if (highest_rank(c) == 0)
@@ -132,7 +132,7 @@ bool fsim_batch_last(fsim_call *c)
     return fsim_batch_broadcast(c);
 }
 
-/* Triangles lie in the last two dimensions. */
+/* Operators on matrices, which are the last two dimensions. */
 bool fsim_batch_matrix(fsim_call *c)
 {
     fsim_step step;
@@ -148,7 +148,7 @@ bool fsim_batch_matrix(fsim_call *c)
     return c->result[0] >= 0;
 }
 
-/* The dimensions that the call names, from the front, behind the batch. */
+/* Moves the dimensions that the call names by one, because the batch is in front of them. */
 static bool shift_dims(fsim_call *c, int rank)
 {
     fsim_list *l = &c->list[FSIM_ATTR_DIMS];
@@ -161,7 +161,7 @@ static bool shift_dims(fsim_call *c, int rank)
     return true;
 }
 
-/* Runs the rule on lists of one number for each example, OUT/list, and sees its results as the numbers. */
+/* Runs the rule where each example's result is one number: on lists of length 1, and views the results as numbers. */
 static bool run_for_numbers(fsim_call *c)
 {
     const fsim_shape numbers = {.rank = 1, .dim = {examples_of(c)}};
@@ -178,12 +178,12 @@ static bool run_for_numbers(fsim_call *c)
     return ok;
 }
 
-/* Operators along dimensions: reductions, scans, sorts, softmax. A number for each example becomes a list of one. */
+/* Operators along given dimensions: reductions, scans, sorts, softmax. */
 bool fsim_batch_dims(fsim_call *c)
 {
     fsim_list *l = &c->list[FSIM_ATTR_DIMS];
     const int rank = highest_rank(c), wide = rank > 0 ? rank : 1;
-    if (!l->present || l->count == 0) { /* all */
+    if (!l->present || l->count == 0) { /* all dimensions */
         *l = (fsim_list){.present = true, .count = rank};
         for (int d = 0; d < rank; d++)
             l->at[d] = d;
@@ -200,7 +200,7 @@ bool fsim_batch_dims(fsim_call *c)
     return rank > 0 ? run_rule(c) : run_for_numbers(c);
 }
 
-/* Arguments side by side, or written into one another: all of them have a batch. */
+/* Concatenation and writes into a tensor: all arguments get a batch. */
 bool fsim_batch_concat(fsim_call *c)
 {
     for (int i = 0; i < c->args; i++)
@@ -224,7 +224,7 @@ bool fsim_batch_slice(fsim_call *c)
     return shift_dims(c, rank) && run_rule(c);
 }
 
-/* Padding counts dimensions from the last. */
+/* Padding counts dimensions from the last one, so nothing changes. */
 bool fsim_batch_pad(fsim_call *c)
 {
     if (c->list[FSIM_ATTR_PADDING].count > 2 * rank_of(c, 0))
@@ -233,7 +233,7 @@ bool fsim_batch_pad(fsim_call *c)
     return run_rule(c);
 }
 
-/* Without dimensions an example rolls over all its elements in order. */
+/* Without dimensions, each example is rolled over all its elements in order. */
 bool fsim_batch_roll(fsim_call *c)
 {
     const fsim_shape s = example_of(c, 0);
@@ -292,7 +292,7 @@ bool fsim_batch_expand(fsim_call *c)
     return batch_lengths(c, attr, repeats ? 1 : examples_of(c)) && align(c, 0, rank) && run_rule(c);
 }
 
-/* Rows of one table at places that differ. */
+/* All examples share one table; each has its own indices. */
 bool fsim_batch_gather(fsim_call *c)
 {
     const int table = c->op == FSIM_OP_GATHER ? 0 : 1;
@@ -320,8 +320,8 @@ static fsim_shape product_of(const fsim_shape *x, const fsim_shape *y)
     return out;
 }
 
-/* A product with a batch of vectors becomes a product of matrices: x[B, K] y[K, N]; and x[M, K] y[B, K] is the linear
- * layer y x^T. Everything else is a batched product, vectors as matrices of one row or column. */
+/* A product with a batch of vectors is a product of matrices: x[B, K] y[K, N]; and x[M, K] y[B, K] is the linear
+ * layer y x^T. All others are batched products, in which a vector is a matrix of one row or column. */
 bool fsim_batch_matmul(fsim_call *c)
 {
     const fsim_shape x = example_of(c, 0), y = example_of(c, 1);
@@ -354,7 +354,7 @@ bool fsim_batch_matmul(fsim_call *c)
     return run_rule(c) && shape_result(c, 0, &out);
 }
 
-/* The product alone, as an einsum where each example has a weight of its own. */
+/* The product of a linear layer in which each example has its own weight, as an einsum. */
 static bool linear_product(fsim_call *c)
 {
     char text[64], *p = text;
@@ -391,13 +391,13 @@ bool fsim_batch_linear(fsim_call *c)
     return c->result[0] >= 0;
 }
 
-/* One letter more, that the equation does not have. */
+/* Adds a letter for the batch that the equation does not use. */
 bool fsim_batch_einsum(fsim_call *c)
 {
     const char *comma = strchr(c->equation, ','), *arrow = strstr(c->equation, "->");
     char letter = 'Z';
     if (!comma || !arrow || arrow < comma)
-        return run_rule(c); /* says what is wrong */
+        return run_rule(c); /* it reports what is wrong */
     while (letter > 'A' && strchr(c->equation, letter))
         letter--;
     const char more[2] = {letter, 0};
@@ -407,7 +407,7 @@ bool fsim_batch_einsum(fsim_call *c)
     return run_rule(c);
 }
 
-/* Makes one dimension of the batch and the first one of the example. */
+/* Merges the batch with the first dimension of the example. */
 static bool merge(fsim_call *c, int i)
 {
     fsim_shape s = example_of(c, i);
@@ -416,7 +416,7 @@ static bool merge(fsim_call *c, int i)
                                     : fsim_refuse(c, "the batch makes dimensions beyond %lld", (long long)FSIM_MAX_DIM);
 }
 
-/* Parts the first dimension of result 0 in two again. */
+/* Splits the first dimension of result 0 into both again. */
 static bool part(fsim_call *c)
 {
     fsim_shape s = c->build->graph->tensor[c->result[0]].shape;
@@ -436,7 +436,7 @@ static bool refuse_own(const fsim_call *c, int from)
 
 static int axes_of(const fsim_call *c) { return fsim_arg(c, 1)->shape.rank - 2; }
 
-/* Images: those of one example, or one image alone, become a batch of them. */
+/* Images: the batch and the images of an example become one batch of images. */
 bool fsim_batch_conv(fsim_call *c)
 {
     if (refuse_own(c, 1))
@@ -447,10 +447,10 @@ bool fsim_batch_conv(fsim_call *c)
     return merge(c, 0) && run_rule(c) && part(c);
 }
 
-/* Pools: every dimension in front of the spatial ones numbers planes. */
+/* Pools: all dimensions in front of the spatial ones number planes. */
 bool fsim_batch_planes(fsim_call *c) { return run_rule(c); }
 
-/* Norms over trailing dimensions, whose scale and shift broadcast. */
+/* Norms over trailing dimensions; scale and shift broadcast. */
 bool fsim_batch_trailing(fsim_call *c)
 {
     fsim_list *l = &c->list[FSIM_ATTR_NORMALIZED_SHAPE];
@@ -469,8 +469,8 @@ bool fsim_batch_trailing(fsim_call *c)
     return run_rule(c);
 }
 
-/* Norms of x[N, C, ...] with statistics of each image. Those over N (batch_norm while it trains) are of each example:
- * its rule skips the batch. */
+/* Norms of x[N, C, ...] with statistics for each image. Statistics over N (batch_norm in training) are taken for
+ * each example: the rule skips the batch. */
 bool fsim_batch_images(fsim_call *c)
 {
     if (refuse_own(c, 1))
@@ -509,7 +509,7 @@ bool fsim_batch_attention(fsim_call *c)
     return run_rule(c) && part(c);
 }
 
-/* Losses: the mean is of each example. */
+/* Losses: a mean for each example. */
 bool fsim_batch_loss(fsim_call *c)
 {
     c->examples = examples_of(c);
@@ -535,7 +535,7 @@ bool fsim_batch_cross_entropy(fsim_call *c)
     return run_rule(c);
 }
 
-/* Collectives along the first dimension of the example: the rule skips the batch. */
+/* Collectives along the example's first dimension: the rule skips the batch. */
 bool fsim_batch_communicate(fsim_call *c)
 {
     c->examples = examples_of(c);

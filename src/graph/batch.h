@@ -5,8 +5,9 @@
 
 #include "graph/build.h"
 
-/* Runs the rule of call->op; where some argument has the batch as its first dimension, after the call was rewritten so
- * that its results have it too. May change call->op. False after an error, also where the operator can't be mapped. */
+/* Runs the rule of call->op. Where an argument has the batch as its first dimension, the call is rewritten first so
+ * that its results have it too. May change call->op. False after an error: the operator may have no form with a
+ * batch. */
 bool fsim_map_over_batch(fsim_call *call);
 
 /* The column `batch` of op.def: rewrites a call of which at least one argument is mapped, and runs its rule. */

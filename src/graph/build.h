@@ -9,7 +9,7 @@
 #include "graph/rule.h"
 
 typedef struct {
-    bool present, whole; /* whole: was written as one value, not as a list */
+    bool present, whole; /* whole: the file has one value, not a list */
     int count;
     int64_t at[FSIM_MAX_RANK * 2];
 } fsim_list;
@@ -21,7 +21,7 @@ typedef struct {
     int tensor_room, node_room, source_room;
 } fsim_build;
 
-/* One operator with its arguments resolved. A rule fills result and adds what it needs to the graph. */
+/* One operator with its arguments found. Its rule sets the results and adds primitives to the graph. */
 typedef struct fsim_call {
     fsim_build *build;
     fsim_op op;
@@ -34,8 +34,8 @@ typedef struct fsim_call {
     fsim_list list[FSIM_ATTR_COUNT]; /* whether each attribute is given; of those with lists the values */
     const char *equation;
     bool effect;
-    unsigned
-        scalars; /* bit i: argument i has no dimensions, or none but the batch: it does not widen the others' dtype */
+    unsigned scalars; /* bit i: argument i is a scalar (or one for each example): it does not widen the dtype of the
+                         others */
     int64_t examples; /* above 0: the first dimension of all arguments numbers as many examples (of losses: is a
                          multiple), which means, collectives and statistics over a batch keep apart */
     int *result;      /* tensors, outs of them */
@@ -44,9 +44,9 @@ typedef struct fsim_call {
 /* Adds a tensor that owns its memory. -1 after an error (too large). */
 int fsim_add_tensor(fsim_build *b, fsim_loc at, const char *name, const fsim_shape *shape, fsim_dtype dtype,
                     fsim_role role);
-/* Adds a tensor that is `elems from offset` of another's memory. */
+/* Adds a tensor whose elements are those of tensor `of`, from element `offset` on. */
 int fsim_add_view(fsim_build *b, fsim_loc at, const char *name, const fsim_shape *shape, int of, int64_t offset);
-/* Gives every attribute of call->op that is not given yet the value that it has where it is absent. */
+/* Sets each attribute of call->op that the workload leaves out to its default. */
 void fsim_default_attrs(fsim_call *call);
 /* Sets an attribute, where it is a field of fsim_attrs. */
 void fsim_set_attr(fsim_call *call, fsim_attr attr, double value);
@@ -55,41 +55,42 @@ bool fsim_refuse(const fsim_call *call, const char *format, ...) __attribute__((
 /* The tensor that is argument i of the call; it must have one. Lives in the graph, valid until a tensor is added. */
 const fsim_tensor *fsim_arg(const fsim_call *call, int i);
 
-/* Adds the primitive call->op with one result of this shape; accesses are the caller's to fill. NULL after an error. */
+/* Adds the primitive call->op with one result of this shape. The caller fills in how it reads its arguments. NULL
+ * after an error. */
 fsim_node *fsim_add_node(fsim_call *call, const fsim_shape *shape, fsim_dtype dtype, int64_t reduced);
-/* dim counted from the end where negative. False after an error. */
+/* Sets *out to the dimension; a negative dim counts from the end. False after an error. */
 bool fsim_wrap_dim(const fsim_call *call, int rank, int64_t dim, int *out);
 
-/* A second result of the node made last, where the call names one: indices of max, sort and topk. */
+/* Adds a second result (indices of max, sort, topk) to the newest node, where the call has a name for one. */
 bool fsim_add_result(fsim_call *call, fsim_node *n, const fsim_shape *shape, fsim_dtype dtype);
 /* Adds the primitive call->op that reads every argument once, in order. False after an error. */
 bool fsim_add_whole(fsim_call *call, const fsim_shape *out, fsim_dtype dtype);
-/* Makes argument i of n read as broadcast to shape out. */
+/* Sets how n reads argument i: broadcast to shape out. */
 void fsim_read_broadcast(const fsim_call *call, fsim_node *n, int i, const fsim_shape *out);
 /* The one dimension of a tensor of this rank that the call works along. False after an error. */
 bool fsim_one_dim(const fsim_call *call, int rank, int *dim);
-/* The same of argument 0, kept in attrs.dim for whoever computes the node. */
+/* The same for argument 0; it is also kept in attrs.dim for code that computes the node. */
 bool fsim_keep_dim(fsim_call *call, int *dim);
-/* A list attribute as a shape. False after an error. */
+/* Reads a list attribute as a shape. False after an error. */
 bool fsim_shape_from(const fsim_call *call, fsim_attr which, fsim_shape *out);
 fsim_dtype fsim_floating_of(fsim_dtype t); /* t, or f32 for integers */
-/* Elements of one axis that some window reads, exactly. */
+/* Elements of one axis that lie under at least one window, exactly. */
 int64_t fsim_axis_touched(const fsim_axis *x);
 void fsim_row_major(const fsim_shape *s, int64_t *stride); /* stride[i]: elements between neighbours of dimension i */
-fsim_dtype fsim_promoted(const fsim_call *call);           /* dtype that the arguments combine to */
+fsim_dtype fsim_promoted(const fsim_call *call);           /* the dtype to which the arguments are promoted */
 
-/* One operator of an expansion, for the caller to set attributes between start and end. Don't copy: it points into
+/* One operator of an expansion. The caller sets its attributes between start and end. Do not copy it: it points into
  * itself. */
 typedef struct {
     fsim_call call;
     const char *name;
     int result, arg[3];
 } fsim_step;
-/* Operator op named OUT/name, or OUT itself where name is NULL, with the attributes that are absent set. */
+/* Begins operator op, named OUT/name, or OUT where name is NULL. Attributes have their defaults. */
 void fsim_step_start(fsim_step *step, const fsim_call *of, fsim_op op, const char *name);
-/* Runs its rule on args tensors: the result, or -1 where it or an argument (-1) failed. */
+/* Runs its rule on args tensors. Returns the result, or -1 where the rule failed or an argument is -1. */
 int fsim_step_end(fsim_step *step, int args, const int *arg);
-/* Both at once. */
+/* fsim_step_start and fsim_step_end in one call, for operators with default attributes. */
 int fsim_emit(fsim_call *call, fsim_op op, const char *name, int args, const int *arg);
 
 #endif

@@ -38,7 +38,7 @@ void fsim_set_attr(fsim_call *call, fsim_attr attr, double value)
     call->attrs.has_scalar = call->attrs.has_scalar || attr == FSIM_ATTR_SCALAR;
 }
 
-/* The value of a literal of op.def. */
+/* The number that a literal of op.def stands for. */
 static double literal(const fsim_attr_row *row, const char *text)
 {
     fsim_dtype t = FSIM_DTYPE_NONE;

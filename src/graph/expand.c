@@ -56,7 +56,7 @@ static int scalar(fsim_call *c, fsim_op op, const char *name, int x, double valu
     return fsim_step_end(&step, 1, &x);
 }
 
-/* dims NULL: over all. */
+/* dims NULL: all dimensions. */
 static int reduce(fsim_call *c, fsim_op op, const char *name, int x, const fsim_list *dims, bool keepdim)
 {
     fsim_step step;
@@ -89,7 +89,7 @@ static fsim_list dims_of(int from, int to)
     return l;
 }
 
-/* exp(x - max) and its sum, the numerically safe start of every softmax. */
+/* exp(x - max) and its sum: the part that all softmaxes share, safe against overflow. */
 typedef struct {
     int max, shifted, exp, sum;
 } soft;
@@ -129,7 +129,8 @@ bool fsim_rule_logsumexp(fsim_call *c)
     return finish(c, binary(c, FSIM_OP_ADD, NULL, log, view(c, "peak", max, &c->build->graph->tensor[log].shape)));
 }
 
-/* (x - mean) / sqrt(var + eps) over dims, then weight and bias (-1: absent), already shaped to broadcast. */
+/* (x - mean) / sqrt(var + eps) over dims, then weight and bias (-1: absent), which already have shapes that
+ * broadcast. */
 static int normalised(fsim_call *c, int x, const fsim_list *dims, int weight, int bias)
 {
     const int mean = reduce(c, FSIM_OP_MEAN, "mean", x, dims, true);
@@ -144,7 +145,7 @@ static int normalised(fsim_call *c, int x, const fsim_list *dims, int weight, in
     return y;
 }
 
-/* The trailing dimensions that normalised_shape names, checked. */
+/* The trailing dimensions that normalised_shape stands for. False after an error. */
 static bool trailing(fsim_call *c, fsim_list *dims)
 {
     const fsim_shape *s = &fsim_arg(c, 0)->shape;
@@ -179,8 +180,8 @@ bool fsim_rule_rms_norm(fsim_call *c)
     return finish(c, c->args > 1 ? binary(c, FSIM_OP_MUL, NULL, y, c->arg[1]) : y);
 }
 
-/* A vector of channels as [C, 1, ..., 1], to broadcast over x[N, C, ...] with `behind` dimensions behind the channels.
- */
+/* A vector of channels viewed as [C, 1, ..., 1], so that it broadcasts over x[N, C, ...], which has `behind`
+ * dimensions after the channels. */
 static int channelwise(fsim_call *c, const char *step, int vector, int behind, int64_t channels)
 {
     fsim_shape s = {.rank = 1 + behind, .dim = {channels, 1, 1, 1, 1, 1, 1, 1}};
@@ -240,7 +241,7 @@ static bool grouped(fsim_call *c, int64_t groups)
     const int y = x < 0 ? -1 : normalised(&whole, x, &dims, side[1], side[2]);
     if (y < 0)
         return false;
-    /* The result keeps its name with the shape that it was asked for. */
+    /* same name, and the shape that the workload has for it */
     c->build->graph->tensor[y].shape = s;
     return finish(c, y);
 }
@@ -373,7 +374,7 @@ bool fsim_rule_cosine_similarity(fsim_call *c)
     return finish(c, binary(c, FSIM_OP_DIV, NULL, dot, scalar(c, FSIM_OP_MAXIMUM, "safe", norms, c->attrs.eps)));
 }
 
-/* The mean of all elements, of each example's where there are several. */
+/* The mean over all elements; with a batch of examples, over those of each. */
 static bool mean_of_all(fsim_call *c, int x)
 {
     if (x < 0 || c->examples == 0)
@@ -383,8 +384,8 @@ static bool mean_of_all(fsim_call *c, int x)
     return finish(c, reduce(c, FSIM_OP_MEAN, NULL, view(c, "examples", x, &s), &rest, false));
 }
 
-/* mean of log(sum exp x) - x[target] over all rows: the probabilities are never made. Classes are dimension 1, or the
- * only one. */
+/* mean of log(sum exp x) - x[target] over all rows: probabilities are never stored. Classes are dimension 1, or the
+ * only dimension. */
 bool fsim_rule_cross_entropy(fsim_call *c)
 {
     const fsim_shape x = fsim_arg(c, 0)->shape, t = fsim_arg(c, 1)->shape;

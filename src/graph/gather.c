@@ -64,7 +64,7 @@ bool fsim_rule_pad(fsim_call *call)
     const fsim_list *pads = &call->list[FSIM_ATTR_PADDING];
     if (pads->count % 2 != 0 || pads->count > 2 * out.rank)
         return fsim_refuse(call, "wants 'padding' as pairs of before and after, last dimension first");
-    for (int i = 0; i < out.rank; i++) { /* innermost first: a cut's `inner` counts the source's elements */
+    for (int i = 0; i < out.rank; i++) { /* innermost first: a cut's `inner` counts elements of the source */
         const int64_t have = t->shape.dim[out.rank - 1 - i];
         const bool present = i < pads->count / 2;
         const int64_t before = present ? pads->at[2 * i] : 0, after = present ? pads->at[2 * i + 1] : 0;
@@ -86,7 +86,7 @@ bool fsim_rule_pad(fsim_call *call)
     return true;
 }
 
-/* The shift of each dimension that moves, as the two cuts that meet at the seam. */
+/* Each dimension that is rolled, as the two cuts that meet at the seam. Returns their number in *rolled. */
 static bool shifts(const fsim_call *call, const fsim_shape *s, fsim_cut (*seam)[2], int *rolled)
 {
     const fsim_list *by = &call->list[FSIM_ATTR_ROLL], *dims = &call->list[FSIM_ATTR_DIMS];
@@ -100,7 +100,7 @@ static bool shifts(const fsim_call *call, const fsim_shape *s, fsim_cut (*seam)[
                        ? false
                        : fsim_refuse(call, "'roll' has %d entries for %d dimensions", by->count, dims->count);
         if (s->rank == 0 || (!dims->present && i > 0))
-            break; /* without dims: once over all elements in order */
+            break; /* without `dims`: one roll over all elements in order */
         const int64_t inner = dims->present ? stride[d] : 1, extent = dims->present ? s->dim[d] : fsim_elems(s);
         const int64_t shift = (by->at[i] % extent + extent) % extent;
         if (shift == 0)
@@ -126,7 +126,7 @@ bool fsim_rule_roll(fsim_call *call)
     const fsim_access whole = n->arg[0];
     n->args = 1 << rolled;
     n->arg = fsim_new(call->build->arena, fsim_access, n->args);
-    for (int i = 0; i < n->args; i++) { /* one box for each choice of a side of every seam */
+    for (int i = 0; i < n->args; i++) { /* one box for each combination of sides of the seams */
         for (int k = 0; k < rolled; k++)
             cut[k] = seam[k][i >> k & 1];
         n->arg[i] = whole;
@@ -135,7 +135,7 @@ bool fsim_rule_roll(fsim_call *call)
     return true;
 }
 
-/* Gathers: rows of a table at places that are data. */
+/* Gathers: rows of a table at indices that are data. */
 
 static bool gathered(fsim_call *call, int table, int index)
 {

@@ -27,37 +27,38 @@ typedef struct {
     fsim_shape shape;
     fsim_dtype dtype;
     fsim_role role;
-    int storage;    /* the tensor whose memory it is: itself, or what it is a view of */
-    int64_t offset; /* elements into that memory */
-    int producer;   /* primitive that makes it, -1 for inputs, weights and views */
+    int storage;    /* the tensor that owns the memory: itself, or what it is a view of */
+    int64_t offset; /* of a view: elements from the start of that memory */
+    int producer;   /* primitive that computes it; -1 for inputs, weights and views */
     int64_t elems, bytes;
-    int *reader, readers;     /* primitives that read it (storage tensors only), ascending, each once */
-    bool output, materialize; /* must reach memory (storage tensors only) */
+    int *reader, readers;     /* primitives that read it, ascending, each once (tensors that own memory only) */
+    bool output, materialize; /* must be stored in memory (tensors that own memory only) */
     bool used;
-    bool mapped; /* has the workload's batch as its first dimension: a value for each example */
+    bool mapped; /* its first dimension is the workload's batch: it has a value for each example */
     fsim_loc at;
 } fsim_tensor;
 
 /* How a primitive reads an argument. */
 typedef enum {
-    FSIM_READ_MAP,   /* through map, over the primitive's points x reduced */
-    FSIM_READ_ONCE,  /* every element once, in order, from map.offset: opaque */
-    FSIM_READ_PIECE, /* at the points of the result that lie in cut[0, cuts), the element that they name, offset by map:
-                        concat, pad, roll */
-    FSIM_READ_WINDOW,  /* overlapping windows, see window */
-    FSIM_READ_INDIRECT /* rows of `run` elements at places that are data, `rows` of them: element map(point) +
-                          any.stride x a number below any.extent */
+    FSIM_READ_MAP,  /* each element through map, over the primitive's points x reduced */
+    FSIM_READ_ONCE, /* every element once, in order, from map.offset; the primitive says nothing about which point needs
+                       which */
+    FSIM_READ_PIECE,   /* the points of the result inside cut[0, cuts) read the element that the cuts and map name:
+                          concat, pad, roll */
+    FSIM_READ_WINDOW,  /* overlapping windows: see axis */
+    FSIM_READ_INDIRECT /* `rows` rows of `run` elements, chosen by data: element map(point) + any.stride x a number
+                          below any.extent that is known at run time only */
 } fsim_reading;
 
-/* One spatial axis of a window: output o, tap k reads element o * stride + k * dilation - pad of extent (a transposed
- * convolution: the inverse; adaptive pooling: output o reads elements from floor(o * extent / out) to ceil((o + 1) *
- * extent / out)). */
+/* One spatial axis of a window. Output o, tap k reads element o * stride + k * dilation - pad of `extent` elements.
+ * For a transposed convolution the inverse; for adaptive pooling, output o reads elements floor(o * extent / out) to
+ * ceil((o + 1) * extent / out). */
 typedef struct {
     int64_t extent, out, taps, stride, dilation, pad;
 } fsim_axis;
 
 typedef struct {
-    int tensor; /* a storage tensor */
+    int tensor; /* one that owns memory */
     fsim_reading how;
     fsim_map map;
     int axes;
@@ -67,7 +68,7 @@ typedef struct {
     fsim_mode any;
     const fsim_cut *cut; /* piece */
     int cuts;
-    int64_t distinct; /* elements touched at least once (an upper bound for indirect) */
+    int64_t distinct; /* elements read at least once; for indirect reads an upper bound */
 } fsim_access;
 
 /* A contraction as batched matrix product C[batch, m, n] = sum over k. Convolutions as implicit GEMM: m = batch x
@@ -104,21 +105,22 @@ typedef struct {
 
 typedef struct {
     fsim_op op;
-    const char *name; /* its first output */
-    int source;       /* operator of the workload it comes from */
+    const char *name; /* the name of its first output */
+    int source;       /* the operator of the workload that it was expanded from */
     int args;
     fsim_access *arg;
     int results, result[2];
-    int64_t points, reduced; /* output points; points of the reduced, contracted or window space for each */
+    int64_t points, reduced; /* points of its output; how many points are reduced, contracted or under the window for
+                                each of them */
     fsim_gemm gemm;          /* contractions */
-    fsim_dtype dtype;        /* arithmetic of everything else */
+    fsim_dtype dtype;        /* the arithmetic of all operators that are not contractions */
     fsim_attrs attrs;
-    double flops, instructions, specials; /* per point x reduced */
-    bool effect;                          /* must run even if nobody reads it */
+    double flops, instructions, specials; /* for each of points x reduced */
+    bool effect;                          /* has an effect outside: must run even if nobody reads its result */
     fsim_loc at;
 } fsim_node;
 
-/* An operator as the workload has it. */
+/* An operator as the workload file has it. */
 typedef struct {
     fsim_op op;
     const char *name;
@@ -135,14 +137,14 @@ typedef struct {
 typedef struct {
     const char *name;
     int64_t value;
-    fsim_dtype dtype; /* FSIM_DTYPE_NONE: an integer */
+    fsim_dtype dtype; /* dtype that the symbol stands for; FSIM_DTYPE_NONE: it is an integer */
 } fsim_symbol;
 
 typedef struct {
     const char *name, *description, *path;
     fsim_symbol *symbol;
     int symbols;
-    int64_t batch; /* examples that the program is mapped over; 0: it is as written */
+    int64_t batch; /* number of examples that the program is mapped over; 0: the program is used as written */
     fsim_tensor *tensor;
     int tensors;
     fsim_node *node;
@@ -174,7 +176,7 @@ struct fsim_yaml;
  * not changed and its text stays referenced; path is for messages. NULL after errors (in d). In a. */
 fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const struct fsim_yaml *y,
                           const fsim_bindings *set);
-/* The primitive named name (or an operator's, or any of its outputs'), or -1. */
+/* The primitive of this name, or the last one of the operator or output of this name; -1 where there is none. */
 int fsim_find_node(const fsim_graph *g, const char *name);
 
 #endif

@@ -52,7 +52,7 @@ void fsim_read_marks(fsim_reader *r, const fsim_yaml *y, fsim_mark_kind kind)
         int id = fsim_names_get(&r->tensor, name);
         const int maker = fsim_names_get(&r->maker, name);
         if (id < 0 && (maker >= 0 || fsim_names_get(&r->broken, name) >= 0))
-            continue; /* what makes it failed: said already */
+            continue; /* the operator that computes it failed: an error was reported */
         if (id < 0) {
             int count = 0;
             const char **names = fsim_new(r->arena, const char *, r->tensor.slots + 1);
@@ -128,7 +128,8 @@ void fsim_check_unused(fsim_reader *r)
         }
 }
 
-/* A tensor that nobody reads and nobody asked for is a result, or its operator would be dead code. */
+/* A tensor that nobody reads and that is not declared an output is made an output: its operator would be dead code
+ * otherwise. */
 void fsim_mark_results(fsim_reader *r, bool declared)
 {
     fsim_graph *g = r->graph;

@@ -74,9 +74,9 @@ int64_t fsim_map_at(const fsim_map *m, int64_t p, int64_t r)
     return at;
 }
 
-/* Writes one digit of f, (extent, stride) over g's points, as digits of g. top[j] is the largest value that g's digit j
- * has been given so far: while no digit can overflow there is no carry, and the sum of two composites is the composite
- * of the sum. */
+/* Appends digit f, (extent, stride) over the points of g, to *out as digits over g's elements. top[j]: the largest
+ * value that g's digit j has taken so far. While no digit of g can overflow there is no carry, and f applied to a
+ * sum of g's digits is the sum of f applied to each. */
 static bool compose_mode(fsim_mode f, const fsim_map *g, const int64_t *place, int64_t *top, fsim_map *out)
 {
     const bool reversed = f.stride < 0;
@@ -152,7 +152,8 @@ static int by_stride(const void *a, const void *b)
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* The digits that move, outermost (longest stride) first, strides made positive; *base is the lowest element. */
+/* The digits whose stride is not 0, longest stride first, strides made positive. *base is the lowest element.
+ * Returns how many there are. */
 static int strided_digits(const fsim_map *m, fsim_mode *out, int64_t *base)
 {
     int n = 0;
@@ -171,7 +172,8 @@ static int strided_digits(const fsim_map *m, fsim_mode *out, int64_t *base)
     return n;
 }
 
-/* Every digit steps over all that the inner ones span, so no element is read through two different digit strings. */
+/* Does each digit step over everything that the inner digits span? Then no element is reached by two combinations of
+ * digits. */
 static bool nested(const fsim_mode *d, int n)
 {
     int64_t span = 1;
@@ -189,7 +191,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Distinct values of element * elem_bytes / unit_bytes by walking; the map has at most WALK_POINTS points. */
+/* Counts distinct values of element * elem_bytes / unit_bytes one by one; the map has at most WALK_POINTS points. */
 static int64_t walk(const fsim_mode *d, int n, int64_t base, int elem_bytes, int unit_bytes)
 {
     int64_t points = 1, distinct = 0;
@@ -238,19 +240,21 @@ int64_t fsim_map_distinct(const fsim_map *m, bool *exact)
 }
 
 typedef struct {
-    int64_t count, first, last; /* sectors, relative to the one that holds the base */
+    int64_t count, first,
+        last; /* count of sectors; the first and the last, relative to the sector of the base element */
     bool known;
 } run;
 
 typedef struct {
     const fsim_mode *d;
     int n, elem_bytes, sector_bytes;
-    run memo[FSIM_MAX_MODES + 1][32]; /* by level and by the base's place in its sector, in elements; 32-byte sectors */
+    run memo[FSIM_MAX_MODES + 1][32]; /* per digit and per position of the base in its sector, in elements; a sector of
+                                         32 bytes has at most 32 */
 } sector_count;
 
-/* Sectors of digits [level, n) from a base `place` elements into a sector. Neighbouring runs are disjoint and
- * ascending, so they share at most the sector where one ends and the next begins; their alignment repeats with a period
- * of at most sector / elem runs. */
+/* Sectors of digits [level, n) whose base lies `place` elements into a sector. Runs of the inner digits are disjoint
+ * and ascending, so that neighbours share at most one sector, where one ends and the next begins. Their position in
+ * the sector repeats after at most sector / elem runs. */
 static run count_sectors(sector_count *c, int level, int place)
 {
     run *memo = &c->memo[level][place];
@@ -258,10 +262,10 @@ static run count_sectors(sector_count *c, int level, int place)
     if (memo->known)
         return *memo;
     run all = {1, 0, 0, true};
-    if (level + 1 == c->n && c->d[level].stride == 1) { /* contiguous: all from the base's sector to the last */
+    if (level + 1 == c->n && c->d[level].stride == 1) { /* contiguous: from the sector of the base to that of the end */
         all.last = (place + c->d[level].extent - 1) / per;
         all.count = all.last + 1;
-    } else if (level < c->n && c->d[level].stride % per == 0) { /* every turn has the pattern of the first */
+    } else if (level < c->n && c->d[level].stride % per == 0) { /* every run has the sectors of the first */
         const fsim_mode d = c->d[level];
         const run one = count_sectors(c, level + 1, place);
         const int64_t step = d.stride / per, added = one.count - (one.first + step == one.last);
@@ -271,8 +275,7 @@ static run count_sectors(sector_count *c, int level, int place)
     } else if (level < c->n) {
         const fsim_mode d = c->d[level];
         run before = all;
-        const int64_t turns =
-            d.extent < per + 1 ? d.extent : per + 1; /* the pattern of turn i is that of turn i - per */
+        const int64_t turns = d.extent < per + 1 ? d.extent : per + 1; /* run i has the sectors of run i - per */
         int64_t added[65] = {0};
         all.count = 0;
         for (int64_t i = 0; i < turns; i++) {
@@ -321,7 +324,7 @@ int64_t fsim_map_sectors(const fsim_map *m, int elem_bytes, int sector_bytes, bo
 
 static int distinct_in_warp(int64_t *at, int n)
 {
-    int distinct = 1, most = 0; /* most: where the largest is; mostly they ascend */
+    int distinct = 1, most = 0; /* most: index of the largest so far; they mostly ascend */
     for (int i = 1; i < n; i++) {
         int j = at[i] > at[most] ? distinct : at[i] == at[most] ? most : 0;
         while (j < distinct && at[j] != at[i])
@@ -340,7 +343,7 @@ static double walk_requests(const fsim_map *m, int elem_bytes, int sector_bytes,
     const int64_t per = sector_bytes / elem_bytes, points = fsim_map_points(&s) * fsim_map_reduced(&s);
     int64_t walked = points, at[MAX_WARP];
     if (s.modes == 1 && s.mode[0].stride == 1 && s.offset % per == 0 && warp % per == 0)
-        return (double)((points + per - 1) / per); /* contiguous: every sector once */
+        return (double)((points + per - 1) / per); /* contiguous: each sector once */
     if (s.modes > 0 && s.mode[s.modes - 1].extent % warp == 0) {
         bool repeats = s.mode[s.modes - 1].stride * warp % per == 0;
         for (int i = 0; i + 1 < s.modes; i++)
@@ -351,12 +354,12 @@ static double walk_requests(const fsim_map *m, int elem_bytes, int sector_bytes,
     if (walked > REQUEST_POINTS)
         walked = REQUEST_POINTS;
     int64_t sectors = 0, digit[FSIM_MAX_MODES] = {0}, elem = s.offset;
-    const int shift = __builtin_ctzll((unsigned long long)per); /* sectors and elements are powers of two */
+    const int shift = __builtin_ctzll((unsigned long long)per); /* sizes of sectors and elements are powers of two */
     for (int64_t p = 0; p < walked; p += warp) {
         const int n = (int)(walked - p < warp ? walked - p : warp);
         for (int i = 0; i < n; i++) {
             at[i] = elem >> shift;
-            for (int k = s.modes; k-- > 0;) { /* the next point */
+            for (int k = s.modes; k-- > 0;) { /* go to the next point */
                 elem += s.mode[k].stride;
                 if (++digit[k] < s.mode[k].extent)
                     break;
@@ -369,7 +372,7 @@ static double walk_requests(const fsim_map *m, int elem_bytes, int sector_bytes,
     return walked == points ? (double)sectors : (double)sectors * ((double)points / (double)walked);
 }
 
-/* Searches ask for the same few maps over and over. */
+/* A cache: searches ask for the same few maps many times. */
 typedef struct {
     fsim_map map;
     int elem_bytes, sector_bytes, warp;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map.h: index maps, exactly: where in a tensor's storage does point i of an iteration space read?
+/* map.h: index maps: the element of a tensor's storage that point i of an iteration space reads, exactly.
  *
- * An iteration space has points x reduced linear indices (p outer, r inner). A map writes that index in a mixed radix,
- * outermost digit first, and adds up digit x stride: element = offset + sum(stride[i] * digit[i]). Stride 0 is a
- * broadcast, a negative one a reversal; a reshape changes nothing. Permutes, slices, expands, matrix operands and
- * reduction inputs are all maps, and a map of a map is a map wherever the digits line up. Units: elements of the
- * storage tensor. */
+ * An iteration space has points x reduced linear indices (p is the outer one, r the inner one). A map writes such an
+ * index as digits of a mixed radix, outermost first, and adds up digit x stride: element = offset + sum(stride[i] *
+ * digit[i]). Stride 0 is a broadcast, a negative stride a reversal; a reshape changes nothing. Permutes, slices,
+ * expands, operands of matrix products and inputs of reductions are all maps, and a map of a map is again a map
+ * where the digits line up. Units: elements of the storage tensor. */
 #ifndef FUSESIM_GRAPH_MAP_H
 #define FUSESIM_GRAPH_MAP_H
 
@@ -24,36 +24,34 @@ typedef struct {
     fsim_mode mode[FSIM_MAX_MODES];
 } fsim_map;
 
-/* i -> i on points (split == modes), or -> i * reduced + r. */
+/* The identity: i to i on the points (split == modes). */
 fsim_map fsim_identity(int64_t points);
-/* Appends a digit inside the others; extent 1 is dropped. A full map sets modes to FSIM_MAX_MODES + 1, which is_valid
- * refuses. */
+/* Appends an innermost digit; extent 1 is dropped. Where there is no room, modes becomes FSIM_MAX_MODES + 1, which
+ * the validity check refuses. */
 void fsim_map_push(fsim_map *m, int64_t extent, int64_t stride);
-/* Merges neighbouring digits that one digit can express, on either side of the split: the canonical form, so that equal
- * maps compare equal. */
+/* Merges neighbouring digits where one digit can express both, on either side of the split. This is the canonical
+ * form: equal maps have equal digits. */
 fsim_map fsim_map_simplify(fsim_map m);
-/* Do both map every point to the same element? Compares canonical forms. */
+/* Do both maps read the same element at every point? Compares canonical forms. */
 bool fsim_map_equal(const fsim_map *a, const fsim_map *b);
 int64_t fsim_map_points(const fsim_map *m);  /* product of the first split extents */
 int64_t fsim_map_reduced(const fsim_map *m); /* product of the others */
 /* The element that (p, r) reads. */
 int64_t fsim_map_at(const fsim_map *m, int64_t p, int64_t r);
-/* f after g: f gives an index into the points that g numbers (g has no reduced part). False when the digits do not line
- * up. */
+/* The composition f(g): g numbers the points of f (g has no reduced part). False where the digits do not line up. */
 bool fsim_map_compose(const fsim_map *f, const fsim_map *g, fsim_map *out);
-/* Each point its own element, none twice: a bijection onto its image. */
+/* Does every point have an element of its own? */
 bool fsim_map_injective(const fsim_map *m);
 bool fsim_map_is_identity(const fsim_map *m); /* element = point, no reduced part */
 
-/* Distinct elements read, and distinct sectors of sector_bytes that hold them, exactly. Maps whose digits overlap in
- * memory are counted by walking when they have at most 2^20 points; larger ones give an upper bound and set *exact to
- * false. */
+/* Distinct elements read, exactly. Where digits overlap in memory they are counted one by one, up to 2^20 points;
+ * for larger maps the result is an upper bound and *exact becomes false. */
 int64_t fsim_map_distinct(const fsim_map *m, bool *exact);
-/* Sectors, where the tensor starts at the beginning of one. */
+/* Distinct sectors of sector_bytes that hold those elements, for a tensor that starts at the beginning of a sector. */
 int64_t fsim_map_sectors(const fsim_map *m, int elem_bytes, int sector_bytes, bool *exact);
-/* Sectors requested when consecutive groups of `warp` points (of the innermost index order) each fetch their distinct
- * sectors once. Exact for maps of up to 2^13 points or whose pattern repeats; else the first 2^13 points are walked and
- * scaled. */
+/* Sectors requested from memory when each group of `warp` consecutive points fetches its distinct sectors once.
+ * Exact for maps of up to 2^13 points and for those whose pattern repeats; otherwise the first 2^13 points are
+ * counted and scaled. */
 double fsim_map_requests(const fsim_map *m, int elem_bytes, int sector_bytes, int warp);
 
 #endif

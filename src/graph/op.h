@@ -20,7 +20,7 @@ typedef enum {
     FSIM_U8,
     FSIM_BOOL,
     FSIM_DTYPE_COUNT,
-    FSIM_TF32 = FSIM_DTYPE_COUNT, /* an arithmetic of contractions, never a storage */
+    FSIM_TF32 = FSIM_DTYPE_COUNT, /* arithmetic of contractions; no tensor is stored so */
     FSIM_DTYPE_NONE
 } fsim_dtype;
 extern const char *const fsim_dtype_names[FSIM_DTYPE_COUNT + 1];
@@ -28,39 +28,39 @@ extern const char *const fsim_dtype_names[FSIM_DTYPE_COUNT + 1];
 int fsim_dtype_bytes(fsim_dtype t);
 /* Is it a float that can be stored? False for tf32. */
 bool fsim_dtype_floating(fsim_dtype t);
-/* The dtype that workloads call so. False where none is; *t is left alone then. */
+/* The dtype of this name. False where there is none; *t is not changed then. */
 bool fsim_dtype_parse(const char *name, fsim_dtype *t);
 /* PyTorch's promotion of two tensors' dtypes: the wider float; f16 with bf16 is f32; any float wins over any integer.
  */
 fsim_dtype fsim_dtype_promote(fsim_dtype a, fsim_dtype b);
 
-/* How a point of the output depends on the inputs. */
+/* Which points of the inputs a point of the output depends on. */
 typedef enum {
     FSIM_ELEMENTWISE, /* the same point of each input, broadcast where smaller */
-    FSIM_RANDOM,      /* elementwise with a counter-based generator: the same point gives the same number wherever it is
-                         computed */
-    FSIM_PERMUTE,     /* one input point, through an index map */
-    FSIM_VIEW,        /* the same storage: never a primitive */
-    FSIM_ASSEMBLE,    /* concat, pad, roll: one point of one of several inputs, by ranges */
-    FSIM_GATHER,      /* one input point, at an index that is data */
-    FSIM_REDUCE,      /* all points of some dimensions */
-    FSIM_WINDOW,      /* overlapping windows: pooling */
-    FSIM_CONTRACTION, /* products summed over shared dimensions */
-    FSIM_SCAN,        /* a running reduction along a dimension */
-    FSIM_SCATTER,     /* output points chosen by data: a boundary to its readers */
+    FSIM_RANDOM, /* elementwise, with a counter-based generator: a point gets the same number wherever it is computed */
+    FSIM_PERMUTE,       /* one input point, through an index map */
+    FSIM_VIEW,          /* the argument's storage under another shape: no primitive */
+    FSIM_ASSEMBLE,      /* concat, pad, roll: one point of one of several inputs, by ranges */
+    FSIM_GATHER,        /* one input point, at an index that is data */
+    FSIM_REDUCE,        /* all points along some dimensions */
+    FSIM_WINDOW,        /* overlapping windows: pooling */
+    FSIM_CONTRACTION,   /* products summed over shared dimensions */
+    FSIM_SCAN,          /* a running reduction along a dimension */
+    FSIM_SCATTER,       /* output points chosen by data: a boundary to its readers */
     FSIM_COMMUNICATION, /* between devices */
     FSIM_TRANSFER,      /* host and device */
-    FSIM_OPAQUE,        /* sort, top-k, custom calls: nothing is known */
+    FSIM_OPAQUE,        /* sort, top-k, custom calls: unknown */
     FSIM_COMPOSITE,     /* expands into primitives when loaded */
     FSIM_CLASS_COUNT
 } fsim_class;
 
 typedef struct {
     const char *name;
-    bool inlines;    /* its value at any point can be computed where it is needed, from its inputs */
-    bool clones;     /* cheap enough that several kernels may each compute it */
-    bool boundary;   /* always a kernel of its own */
-    const char *why; /* boundary, or one to its readers: in the user's words */
+    bool inlines;  /* its value at any point can be computed inside a kernel that reads it */
+    bool clones;   /* cheap enough that several kernels may each compute it */
+    bool boundary; /* is always a kernel of its own */
+    const char
+        *why; /* of a boundary, or of an operator whose readers are in other kernels: the reason in the user's words */
 } fsim_class_row;
 extern const fsim_class_row fsim_classes[FSIM_CLASS_COUNT];
 
@@ -83,7 +83,7 @@ typedef struct {
 } fsim_op_row;
 extern const fsim_op_row fsim_ops[FSIM_OP_COUNT];
 
-/* The operator that workloads call so. False where none is, or only fusesim itself makes it. */
+/* The operator of this name. False where there is none, or where only fusesim itself creates it. */
 bool fsim_op_parse(const char *name, fsim_op *op);
 /* The names a workload may use, sorted as in the table; count in *count. */
 const char *const *fsim_op_names(int *count);

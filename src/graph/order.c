@@ -51,7 +51,7 @@ static bool build(fsim_reader *r, fsim_pending *p)
     c.result = fsim_new(r->arena, int, p->outs + 1);
     for (int i = 0; i < p->ins; i++)
         if ((c.arg[i] = fsim_names_get(&r->tensor, p->in[i])) < 0)
-            return false; /* its maker failed, or it is unknown: said already */
+            return false; /* unknown, or its operator failed: an error was reported */
     const int first = r->graph->nodes;
     for (int i = 0; i < p->ins; i++)
         r->graph->tensor[c.arg[i]].used = true;
@@ -67,7 +67,7 @@ static bool build(fsim_reader *r, fsim_pending *p)
     return true;
 }
 
-/* Depth first with a stack of its own: a chain may be long. */
+/* Depth first, with a stack of its own because chains may be long. */
 void fsim_build_all(fsim_reader *r)
 {
     int *stack = fsim_new(r->arena, int, r->ops + 1);
@@ -94,7 +94,7 @@ void fsim_build_all(fsim_reader *r)
                             path = fsim_printf(r->arena, "%s needs %s", r->op[stack[k]].out[0], path);
                     fsim_error(r->diag, p->at, "the operators form a cycle: %s needs %s needs %s", r->op[maker].out[0],
                                path, p->in[i]);
-                    for (k = 0; k < depth; k++) /* said once: go on with the others */
+                    for (k = 0; k < depth; k++) /* the error was reported: continue with the other operators */
                         r->op[stack[k]].state = 2;
                     depth = 0;
                 }

@@ -37,7 +37,7 @@ bool fsim_rule_reshape(fsim_call *call)
     return call->result[0] >= 0;
 }
 
-/* One primitive whose only argument is read through m. */
+/* Adds one primitive that reads its only argument through m. */
 static bool through(fsim_call *call, const fsim_shape *out, fsim_map m)
 {
     fsim_node *n = fsim_add_node(call, out, fsim_arg(call, 0)->dtype, 1);
@@ -101,7 +101,7 @@ bool fsim_rule_transpose(fsim_call *call)
     return permuted(call, order);
 }
 
-/* A box of the argument: a view when its elements are contiguous. */
+/* A box of the argument; a view where its elements are contiguous. */
 static bool boxed(fsim_call *call, const int64_t *start, const fsim_shape *out)
 {
     const fsim_tensor *t = fsim_arg(call, 0);
@@ -242,7 +242,7 @@ bool fsim_rule_flip(fsim_call *call)
     return through(call, &in, m);
 }
 
-/* Halves of the last dimension swapped (the first negated): rotary embedding's partner of each element. */
+/* Swaps the halves of the last dimension and negates the first: what rotary embedding multiplies by the sine. */
 bool fsim_rule_rotate_half(fsim_call *call)
 {
     const fsim_shape in = fsim_arg(call, 0)->shape;

@@ -6,14 +6,14 @@
 
 enum { WALKED_POINTS = 1 << 10, WIDEST_WARP = 64 };
 
-/* One digit of a piece: its extent, and its strides in both maps. */
+/* One digit of a piece: its extent, its stride in `map` and its stride (step) in `place`. */
 typedef struct {
     int64_t extent, stride, step;
 } digit;
 
 typedef struct {
     int digits, split;
-    int64_t offset, start; /* of map and place */
+    int64_t offset, start; /* offsets of map and of place */
     digit at[FSIM_MAX_MODES];
 } piece;
 
@@ -85,8 +85,8 @@ static void maps_of(const piece *p, fsim_map *map, fsim_map *place)
     }
 }
 
-/* Splits the digits whose values cross multiples of `boundary`, so that each counts either in steps of it or below it.
- */
+/* Splits every digit whose values cross multiples of `boundary`, so that each digit counts either within one
+ * multiple or in whole multiples. */
 static bool refine(piece *p, int64_t boundary)
 {
     for (int i = 0; i < p->digits; i++) {
@@ -108,8 +108,9 @@ static bool refine(piece *p, int64_t boundary)
     return true;
 }
 
-/* The digits that number the cut's dimension leave [from, from + size): the widest loses values at its ends, the others
- * must lie inside whole. base: the lowest value, in steps of inner. */
+/* Restricts the digits that number the cut's dimension to [from, from + size). The digit with the longest stride
+ * loses values at its ends; the range must contain all values of the others. base: the lowest value, in units of
+ * c->inner. */
 static fsim_piece_answer clip(piece *p, const fsim_cut *c, int64_t base)
 {
     int widest = -1;
@@ -166,7 +167,7 @@ static fsim_piece_answer cut_one(piece *p, const fsim_cut *c)
     }
     const int64_t base = lowest / c->inner % c->extent;
     if (lowest < 0 || lowest % c->inner + low >= c->inner || base + middle >= c->extent)
-        return FSIM_PIECE_UNKNOWN; /* digits that carry into the next dimension */
+        return FSIM_PIECE_UNKNOWN; /* digits carry into the next dimension */
     const fsim_piece_answer answer = clip(p, c, base);
     if (answer != FSIM_PIECE_SOME)
         return answer;
@@ -223,7 +224,7 @@ double fsim_piece_divergence(const fsim_map *place, int warp)
     }
     const double straddling =
         aligned ? ceil((double)run / warp) * warp / (double)run : (double)(run + warp - 1) / (double)run;
-    const double all = period ? (double)period / (double)run : straddling; /* every warp has some of its points */
+    const double all = period ? (double)period / (double)run : straddling; /* every warp has some of the points */
     return fmax(1, fmin(straddling, fmin(all, warp)));
 }
 

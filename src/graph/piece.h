@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* piece.h: a part of an iteration space with index maps of its own: what concat, pad and roll do to one of their
- * arguments.
+/* piece.h: a part of an iteration space with index maps of its own. Concat, pad and roll read each argument in such a
+ * part.
  *
- * A piece is two maps over the same points: `map` says what is read there, `place` where in the kernel's space (points
- * x reduced, in order) those points lie. */
+ * A piece is two maps over the same points: `map` gives the element that is read, `place` the index of the point in
+ * the kernel's space (points x reduced, in order). */
 #ifndef FUSESIM_GRAPH_PIECE_H
 #define FUSESIM_GRAPH_PIECE_H
 
 #include "graph/map.h"
 
-/* Along one dimension of `extent`, whose neighbours are `inner` elements apart, [from, from + size) comes from
- * [source_from, source_from + size) of a tensor with source_extent there. */
+/* In one dimension of `extent`, whose neighbours are `inner` elements apart, results [from, from + size) are read
+ * from [source_from, source_from + size) of a tensor whose dimension has source_extent. */
 typedef struct {
     int64_t inner, extent, from, size, source_extent, source_from;
 } fsim_cut;
 
 typedef enum { FSIM_PIECE_SOME, FSIM_PIECE_NONE, FSIM_PIECE_UNKNOWN } fsim_piece_answer;
 
-/* Where the points of m lie when it covers its space: its digits, each as far as the inner ones go. */
+/* The place of a map that covers its whole space: the same digits, numbered in order. */
 fsim_map fsim_place_of(const fsim_map *m);
-/* Restricts (map, place) to the points that fall into every cut, map then numbering the source's elements. NONE when no
- * point does; UNKNOWN when the digits do not line up with a cut. */
+/* Restricts (map, place) to the points inside every cut; map then gives elements of the source. NONE where no point
+ * is inside; UNKNOWN where the digits do not line up with a cut. */
 fsim_piece_answer fsim_piece_cut(fsim_map *map, fsim_map *place, const fsim_cut *cut, int cuts);
-/* Does every point of the piece want the value of its own row of `reduced` points? */
+/* Does every point of the piece read the value of its own row of `reduced` points? */
 bool fsim_piece_in_row(const fsim_map *map, const fsim_map *place, int64_t reduced);
-/* Warps of `warp` points of the kernel that have some of the piece's points, over the warps that would hold these
- * alone; at least 1. */
+/* Warps of `warp` points of the kernel that hold points of the piece, over the warps that its points would fill; at
+ * least 1. */
 double fsim_piece_divergence(const fsim_map *place, int warp);
 /* As fsim_map_requests, for warps of the kernel's space. */
 double fsim_piece_requests(const fsim_map *map, const fsim_map *place, int elem_bytes, int sector_bytes, int warp);

@@ -17,7 +17,7 @@ typedef struct {
     const fsim_yaml *yaml;
     const char **in, **out;
     int ins, outs;
-    const char **alias; /* alias[i]: another name of out[i], or NULL: what a repeat block carries out */
+    const char **alias; /* other names of out[i], or NULL: what a repeat block hands to the operators behind it */
     int state;          /* of the topological walk: 0 new, 1 under way, 2 done */
     fsim_loc at;
 } fsim_pending;
@@ -28,7 +28,8 @@ typedef struct {
     fsim_arena *arena;
     fsim_graph *graph;
     fsim_names tensor; /* name -> tensor */
-    fsim_names broken; /* names of tensors whose declaration was refused: said once, not again by every reader */
+    fsim_names broken; /* names of tensors whose declaration was refused: the error is reported once, not again by every
+                          reader */
     fsim_names maker;  /* name -> operator that makes it */
     fsim_names symbol;
     const char **symbol_names;
@@ -36,12 +37,12 @@ typedef struct {
     fsim_pending *op;
     int ops, op_room;
     const fsim_yaml *symbols;
-    bool marked; /* some input says `batch: true`: the others are shared */
+    bool marked; /* some input says `batch: true`, so those that do not are shared */
 } fsim_reader;
 
-/* Is y a mapping? Else an error that calls it `what`. */
+/* Is y a mapping? If not, reports an error that calls it `what`. */
 bool fsim_want_mapping(fsim_reader *r, const fsim_yaml *y, const char *what);
-/* Is y a single value? Else an error that calls it `what`. */
+/* Is y a single value? If not, reports an error that calls it `what`. */
 bool fsim_want_scalar(fsim_reader *r, const fsim_yaml *y, const char *what);
 /* An integer expression of symbols. False after an error that calls it `what`. */
 bool fsim_read_int(fsim_reader *r, const fsim_yaml *y, const char *what, int64_t *value);
@@ -49,14 +50,14 @@ bool fsim_read_int(fsim_reader *r, const fsim_yaml *y, const char *what, int64_t
 bool fsim_read_number(fsim_reader *r, const fsim_yaml *y, const char *what, double *value);
 /* true, false, or an integer expression, of which 0 is false. False after an error. */
 bool fsim_read_flag(fsim_reader *r, const fsim_yaml *y, const char *what, bool *value);
-/* A dtype's name, or a symbol that stands for one, which then counts as used. False after an error. */
+/* A dtype's name, or a symbol that stands for one (which is then used). False after an error. */
 bool fsim_read_dtype(fsim_reader *r, const fsim_yaml *y, fsim_dtype *t);
 /* The symbols of y (NULL: none); the values of set (NULL: none) replace those of the file. */
 void fsim_read_symbols(fsim_reader *r, const fsim_yaml *y, const fsim_bindings *set);
 
-/* Is the name free? Else an error that says who has it; `what` is who wants it. */
+/* Is the name free? If not, reports an error that says what has it; `what` is what it was to name. */
 bool fsim_claim_name(fsim_reader *r, const char *name, fsim_loc at, const char *what);
-/* The tensors of y (NULL: none), their names with the suffix of the turn around them. */
+/* The tensors of y (NULL: none); suffix: of the repeat block's iteration, added to their names. */
 void fsim_read_tensors(fsim_reader *r, const fsim_yaml *y, const char *suffix);
 /* All operators of the list into r->op, repeat blocks unrolled. */
 void fsim_read_operators(fsim_reader *r, const fsim_yaml *list);

@@ -88,7 +88,7 @@ bool fsim_rule_communicate(fsim_call *call)
     if (call->list[FSIM_ATTR_SHAPE].present && !fsim_shape_from(call, FSIM_ATTR_SHAPE, &out))
         return false;
     const int64_t devices = call->list[FSIM_ATTR_SIZE].count ? call->list[FSIM_ATTR_SIZE].at[0] : 1;
-    const int first = call->examples > 0; /* the dimension that is gathered or scattered */
+    const int first = call->examples > 0; /* the dimension that all-gather and reduce-scatter change */
     if (out.rank > first && !call->list[FSIM_ATTR_SHAPE].present && devices > 1) {
         int64_t *rows = &out.dim[first];
         if (call->op == FSIM_OP_ALL_GATHER)

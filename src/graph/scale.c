@@ -14,7 +14,7 @@ static bool is_lengths(const char *key)
     return among;
 }
 
-/* Lengths that stay, or that alone do not. */
+/* length: not scaled, or (`only`) the one length that is. */
 typedef struct {
     int64_t factor, length, shortest;
     bool only;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shape.c: what rules are made of, and the rules of elementwise operators: what comes out, and through which index map
- * each input is read. Shapes follow PyTorch. */
+/* shape.c: functions that rules are built from, and the rules of elementwise operators: the shape of the result and
+ * the index map of each argument. Shapes follow PyTorch. */
 #include "graph/build.h"
 
 #include <stdio.h>
@@ -222,7 +222,7 @@ fsim_dtype fsim_promoted(const fsim_call *call)
         const fsim_tensor *x = fsim_arg(call, i);
         const bool none = x->shape.rank == 0 || (i < 32 && (call->scalars >> i & 1));
         const bool scalar_like = none && fsim_dtype_floating(x->dtype) == fsim_dtype_floating(t);
-        if (!scalar_like) /* a tensor without dimensions does not widen its kind */
+        if (!scalar_like) /* a tensor without dimensions does not widen the others' dtype */
             t = fsim_dtype_promote(t, x->dtype);
     }
     return t;
@@ -323,7 +323,7 @@ bool fsim_rule_fill(fsim_call *call)
     return fsim_shape_from(call, FSIM_ATTR_SHAPE, &out) && fsim_add_node(call, &out, call->attrs.dtype, 1);
 }
 
-/* Every argument read once, in order. */
+/* Adds a primitive that reads every argument once, in order. */
 bool fsim_add_whole(fsim_call *call, const fsim_shape *out, fsim_dtype dtype)
 {
     fsim_node *n = fsim_add_node(call, out, dtype, 1);
@@ -336,7 +336,7 @@ bool fsim_add_whole(fsim_call *call, const fsim_shape *out, fsim_dtype dtype)
     return true;
 }
 
-/* The dimension that an assembly works along, kept for who computes it: node->attrs.dim. */
+/* The dimension along which an assembly joins its arguments, kept in node->attrs.dim[0] for code that computes it. */
 bool fsim_keep_dim(fsim_call *call, int *dim)
 {
     if (!fsim_one_dim(call, fsim_arg(call, 0)->shape.rank, dim))

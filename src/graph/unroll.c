@@ -10,10 +10,11 @@ enum {
     MAX_ENTRIES = 1 << 22 /* turns, tensors, operators and their names that all repeat blocks together unroll into */
 };
 
-/* Names inside a repeat block: a name made there gets the turn's suffix; a carried one is last turn's. */
+/* Names inside a repeat block. What the block computes gets the iteration's suffix; a carried name means the value
+ * of the iteration before. */
 typedef struct frame {
     const struct frame *outer;
-    const fsim_names *local; /* names that the block makes */
+    const fsim_names *local; /* names that the block computes */
     const char *suffix, *before;
     const fsim_yaml *carry;
     int depth;
@@ -70,7 +71,7 @@ static void collect_local(fsim_reader *r, const fsim_yaml *block, fsim_names *lo
     }
 }
 
-/* After the block a carried name means its last turn's: an alias. */
+/* Behind the block a carried name means its value in the last iteration: an alias. */
 static void add_alias(fsim_reader *r, const char *name, const char *of, fsim_loc at)
 {
     const int op = fsim_names_get(&r->maker, of);
@@ -85,7 +86,7 @@ static void add_alias(fsim_reader *r, const char *name, const char *of, fsim_loc
             p->alias[i] = name;
 }
 
-/* What unrolling makes of a list of operators: doubles, so that no product overflows. */
+/* Size of a list of operators after unrolling. Doubles, because products may be huge. */
 typedef struct {
     double operators, entries; /* entries: turns, tensors, operators and the names that each operator lists */
 } expansion;
@@ -104,7 +105,7 @@ static expansion expansion_of(fsim_reader *r, const fsim_yaml *list, int depth)
         }
         int64_t iterations = 0;
         if (depth == MAX_DEPTH || !fsim_read_int(r, repeat, "'repeat'", &iterations) || iterations < 1)
-            continue; /* said when it is read */
+            continue; /* the error is reported where it is read */
         tensors = fsim_yaml_get(y, "tensors");
         const expansion inner = expansion_of(r, fsim_yaml_get(y, "operators"), depth + 1);
         const int own = 1 + (tensors && tensors->kind == FSIM_YAML_MAPPING ? tensors->count : 0);
@@ -114,7 +115,7 @@ static expansion expansion_of(fsim_reader *r, const fsim_yaml *list, int depth)
     return sum;
 }
 
-/* Errors of the block's keys and values; its turns, or 0. */
+/* Reports errors of a block's keys and values. Returns its number of iterations, or 0. */
 static int64_t check_repeat(fsim_reader *r, const fsim_yaml *y, int depth)
 {
     static const char *const keys[] = {"repeat", "carry", "tensors", "operators"};
@@ -192,7 +193,7 @@ static void read_repeat(fsim_reader *r, const fsim_yaml *y, const frame *outer)
         fsim_read_tensors(r, fsim_yaml_get(y, "tensors"), now);
         read_list(r, ops, &f);
         if (fsim_errors(r->diag) > errors)
-            return; /* the other turns would say the same */
+            return; /* the other iterations would report the same errors */
         before = now;
     }
     for (int c = 0; carry && c < carry->count; c++)

@@ -9,7 +9,7 @@ static const char *text_of(const fsim_call *call, const fsim_shape *s)
     return fsim_shape_text(call->build->arena, s);
 }
 
-/* Attribute `which` for each of n spatial axes, one value standing for all. */
+/* Reads attribute `which` for each of n spatial axes; a single value applies to all. */
 static bool per_axis(const fsim_call *call, fsim_attr which, int n, int64_t *out)
 {
     const fsim_list *l = &call->list[which];
@@ -20,7 +20,7 @@ static bool per_axis(const fsim_call *call, fsim_attr which, int n, int64_t *out
     return true;
 }
 
-/* The windows of n axes; where there is no 'stride' they lie side by side. */
+/* The windows of n axes. Without 'stride' they lie side by side. */
 static bool window_axes(const fsim_call *call, const int64_t *extent, const int64_t *taps, int n, fsim_axis *axis)
 {
     int64_t stride[3], pad[3], dilation[3];
@@ -72,9 +72,9 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return a;
 }
 
-/* Elements o x stride + k x dilation lie, for one k, on the positions of its remainder modulo the stride. Taps that are
- * period = stride / gcd apart share a remainder: their ranges of `out` positions, dilation / gcd apart, are counted at
- * once. Windows and taps may change places, so that at most about sqrt(extent) remainders are walked. */
+/* For one tap k, the elements o x stride + k x dilation have one remainder modulo the stride. Taps that are period =
+ * stride / gcd apart have the same remainder; their ranges of `out` elements, dilation / gcd apart, are counted
+ * together. Windows and taps are interchangeable, so at most about sqrt(extent) remainders are visited. */
 int64_t fsim_axis_touched(const fsim_axis *x)
 {
     const int64_t divisor = common_divisor(x->stride, x->dilation);
@@ -237,8 +237,8 @@ bool fsim_rule_conv_transpose(fsim_call *call)
         n->arg[i].how = FSIM_READ_ONCE;
         n->arg[i].map.offset = fsim_arg(call, i)->offset;
     }
-    n->arg[0].planes = batch * channels; /* the axes of the convolution that goes back: its `out` are x's elements, its
-                                            `extent` the result's */
+    n->arg[0].planes = batch * channels; /* the axes of the convolution whose gradient this is: its `out` are x's
+                                            elements, its `extent` the result's */
     n->arg[0].axes = axes;
     memcpy(n->arg[0].axis, axis, (size_t)axes * sizeof *axis);
     /* as the gradient of a convolution: every input pixel meets every tap of every filter once */
@@ -251,7 +251,7 @@ bool fsim_rule_conv_transpose(fsim_call *call)
     return true;
 }
 
-/* One window over everything is a reduction of the spatial dimensions, as frameworks run it. */
+/* One window over the whole plane is a reduction of the spatial dimensions; frameworks run it as one. */
 static bool reduce_planes(fsim_call *call, fsim_op op, int axes)
 {
     fsim_list *dims = &call->list[FSIM_ATTR_DIMS];
@@ -315,7 +315,7 @@ bool fsim_rule_adaptive_pool(fsim_call *call)
             return fsim_refuse(call, "output_size is at least 1");
         whole = whole && size[i] == 1;
         const int64_t taps =
-            (out.dim[lead + i] + size[i] - 1) / size[i]; /* at most; windows start at out * extent / size */
+            (out.dim[lead + i] + size[i] - 1) / size[i]; /* an upper bound: windows start at out * extent / size */
         axis[i] = (fsim_axis){out.dim[lead + i], size[i], taps, taps, 1, 0};
         window *= taps;
         out.dim[lead + i] = size[i];

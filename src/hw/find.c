@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of hardware files to paths, and the names to offer for one that is not known. */
+/* Finds hardware files by name, and the nearest names for one that does not exist. */
 #include "hw/find.h"
 
 #include "base/file.h"
@@ -31,7 +31,7 @@ static const char *in_folder(fsim_arena *a, const char *folder, const char *file
 
 static const char not_there[] = "no such file";
 
-/* NULL when path is a file that can be read, else why not. */
+/* NULL where path is a file that can be read, else the reason why not. */
 static const char *unreadable(const char *path)
 {
     struct stat st;
@@ -42,8 +42,8 @@ static const char *unreadable(const char *path)
     return access(path, R_OK) == 0 ? NULL : "permission denied";
 }
 
-/* Whether a YAML file looks like hardware: a line near its start begins with "architecture:". One that cannot be opened
- * is taken for hardware in a folder of hardware files, so that it is listed as not valid and not passed over. */
+/* Does a YAML file look like hardware? A line near its beginning must start with "architecture:". A file that can't
+ * be opened counts as hardware in a folder of hardware files, so that it is listed as invalid and not skipped. */
 static bool is_hardware(const char *path, bool in_hardware_folder)
 {
     static const char mark[] = "\narchitecture:";
@@ -89,8 +89,8 @@ const char **fsim_hw_list(fsim_arena *a, const fsim_hw_folders *where, int *coun
     return names;
 }
 
-/* How far a known name is from what was typed: names that start with it, contain it, or hold its letters in order come
- * first, then edit distance. Lower is nearer. */
+/* How unlike a known name is to what was typed: names that start with it, contain it, or contain its letters in
+ * order come first, then edit distance. Lower is nearer. */
 static int farness(const char *typed, const char *name)
 {
     const int edits = fsim_edits(typed, name) / 2, step = INT_MAX / 8;
@@ -104,7 +104,7 @@ static int farness(const char *typed, const char *name)
     return *p ? 3 * step + edits : 2 * step + edits;
 }
 
-/* The words to compare with known names: a100 of gpus/a100.yaml. */
+/* The part of a path that is compared with known names: a100 of gpus/a100.yaml. */
 static const char *bare_name(fsim_arena *a, const char *name)
 {
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name, *dot = strrchr(base, '.');
@@ -126,14 +126,14 @@ static const char *nearest_names(fsim_arena *a, const char *name, const fsim_hw_
         const char *chosen = known[best];
         if (n >= LEAST_OFFERED && strncasecmp(typed, chosen, strlen(typed)) != 0)
             break;
-        memmove(known + n + 1, known + n, (size_t)(best - n) * sizeof *known); /* the rest stays sorted */
+        memmove(known + n + 1, known + n, (size_t)(best - n) * sizeof *known); /* keep the rest sorted */
         known[n] = chosen;
         offer = fsim_printf(a, "%s%s%s", offer, n ? ", " : "; nearest: ", chosen);
     }
     return offer;
 }
 
-/* A path, and not the name of a file in one of the folders. "-" is standard input. */
+/* Is it a path, and not the name of a file in one of the folders? "-" (standard input) counts as a path. */
 static bool is_path(const char *name)
 {
     const size_t length = strlen(name);
@@ -141,7 +141,8 @@ static bool is_path(const char *name)
            (length > 4 && strcmp(name + length - 4, ".yml") == 0);
 }
 
-/* The path of the named file in the first folder that has one. NULL: none; *why then says what stands in the way. */
+/* The path of the file of this name in the first folder that has one. NULL: there is none; *why is set where a file
+ * exists but can't be read. */
 static const char *path_of_name(fsim_arena *a, const char *name, const fsim_hw_folders *where, const char **why)
 {
     const char *folder[3], *file = fsim_printf(a, "%s.yaml", name);

@@ -15,7 +15,7 @@ const fsim_hw_row fsim_hw_rows[FSIM_HW_COUNT] = {
 
 const char *const fsim_origin_names[FSIM_ORIGINS] = {"measured", "fitted", "datasheet", "assumed"};
 
-/* What the beginning of a source says. */
+/* The origin that a source states at its beginning. */
 static fsim_origin origin_said(const char *source)
 {
     for (int i = 0; i < FSIM_ORIGINS; i++)

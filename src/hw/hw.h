@@ -17,7 +17,7 @@ typedef enum {
 
 /* How a key may be written: {value}, {peak, achieved}, or dram_bus's {width, rate}. */
 typedef enum { FSIM_HW_VALUE, FSIM_HW_PEAK, FSIM_HW_BUS } fsim_hw_form;
-/* The unit of a kernel's time that a key feeds. */
+/* Which part of a kernel's time a key contributes to. */
 typedef enum {
     FSIM_FEEDS_NO_UNIT,
     FSIM_FEEDS_LAUNCH,
@@ -33,22 +33,22 @@ typedef struct {
     const char *key;
     fsim_dim dim;
     fsim_hw_form form;
-    bool required;    /* a missing row is an error; 'unknown' is allowed for the others */
-    double low, high; /* sanity range in SI units */
-    double otherwise; /* of a fitted scalar, where a file has none; else NaN */
+    bool required;    /* its absence is an error; other keys may be missing or 'unknown' */
+    double low, high; /* values outside are errors; SI units */
+    double otherwise; /* fitted scalar: the value where a file has none; otherwise NaN */
     fsim_hw_feeds feeds;
     const char *meaning; /* in a few words, for people */
 } fsim_hw_row;
 extern const fsim_hw_row fsim_hw_rows[FSIM_HW_COUNT];
 
-/* NaN where not given. value and peak share a field: a key has one or the other. */
+/* The figures of a key; NaN where there is none. value and peak share a field: a key has one of them. */
 typedef struct {
     double value, achieved;
     double bus_rate_bits_per_s; /* FSIM_HW_BUS: value is the width in bits */
-    double spread;              /* of a fitted scalar; relative; NaN */
+    double spread;              /* relative error of a fitted scalar; NaN */
     const char *source;
     bool present, unknown;
-    bool exact;   /* written as {value}: what to plan with, not a peak that something falls short of */
+    bool exact;   /* written as {value}: plan with it as it is, not with a share of it */
     bool typical; /* a fitted scalar that the file lacks: value is fsim_hw_row.otherwise */
     fsim_loc at, value_at, achieved_at;
 } fsim_quantity;
@@ -65,22 +65,22 @@ typedef struct {
     char hash[65];                 /* SHA-256 of the file's bytes and of every --hw-set */
     int sm;                        /* 80 for sm_80; 0 elsewhere */
     const fsim_architecture *arch; /* what the architecture decides; never NULL */
-    bool host; /* a CPU: an "SM" is a thread's core, a block runs on one core alone, L2 is the last-level cache */
+    bool host; /* a CPU: an "SM" is the core of a thread, which runs one block at a time; L2 is the last-level cache */
     fsim_quantity q[FSIM_HW_COUNT];
-    fsim_hw_keys *read; /* gets every key that fsim_hw_get and its like are asked for; NULL: nobody wants to know */
+    fsim_hw_keys *read; /* records which keys are read through fsim_hw_get and its like; NULL: they are not recorded */
 } fsim_hw;
 
 /* Reads and checks one file. NULL after errors (in d). In a. */
 fsim_hw *fsim_hw_read(fsim_arena *a, fsim_diag *d, const char *path);
-/* As fsim_hw_read on text that is already here. */
+/* fsim_hw_read for text in memory. */
 fsim_hw *fsim_hw_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes);
 /* "dram_bandwidth=2x", "dram_bandwidth=2 TB/s", "sms=64". A factor scales peak and achieved. Changes hw and its hash.
  * False after an error. */
 bool fsim_hw_set(fsim_arena *a, fsim_diag *d, fsim_hw *hw, const char *assignment);
 
-/* How prices read a key. Each notes it in hw->read, so that a report can say what a price rests on: whoever prices
- * something again on a copy of hw with a set of its own there learns its keys (plan/price/basis.h). Pricing reads
- * hw->q[] in no other way. */
+/* How prices read a key: only through these functions. Each records the key in hw->read, so that a report can say
+ * what a price rests on: price again on a copy of hw that has its own set there, and the set has its keys
+ * (plan/price/basis.h). */
 static inline const fsim_quantity *fsim_hw_read_key(const fsim_hw *hw, fsim_hw_key key, fsim_hw_how how)
 {
     if (hw->read)
@@ -95,38 +95,38 @@ static inline double fsim_hw_get(const fsim_hw *hw, fsim_hw_key key)
     return isnan(q->achieved) ? q->value : q->achieved;
 }
 
-/* The data sheet's figure (peak, or value). */
+/* The figure of the data sheet (peak, or value). */
 static inline double fsim_hw_peak(const fsim_hw *hw, fsim_hw_key key)
 {
     const fsim_quantity *q = fsim_hw_read_key(hw, key, FSIM_HW_READ_PEAK);
     return isnan(q->value) ? q->achieved : q->value;
 }
 
-/* What was achieved of a peak; NaN: not known. */
+/* The measured rate of a peak; NaN: unknown. */
 static inline double fsim_hw_achieved(const fsim_hw *hw, fsim_hw_key key)
 {
     return fsim_hw_read_key(hw, key, FSIM_HW_READ_RATE)->achieved;
 }
 
-/* Is there a figure? Asking does not count as reading it. */
+/* Is there a figure? Asking is not recorded as reading. */
 static inline bool fsim_hw_has(const fsim_hw *hw, fsim_hw_key key)
 {
     return !isnan(hw->q[key].value) || !isnan(hw->q[key].achieved);
 }
 
-/* Where the figure of fsim_hw_get is from, as its source says: "measured: ...", "fitted: ...", "assumed: ..."; a data
- * sheet else. */
+/* Where the figure of fsim_hw_get comes from, as the beginning of its source says: "measured: ...", "fitted: ...",
+ * "assumed: ...", or else a data sheet. */
 typedef enum { FSIM_FROM_MEASURED, FSIM_FROM_FITTED, FSIM_FROM_DATASHEET, FSIM_FROM_ASSUMED, FSIM_ORIGINS } fsim_origin;
 extern const char *const fsim_origin_names[FSIM_ORIGINS]; /* measured fitted datasheet assumed */
 fsim_origin fsim_hw_origin(const fsim_hw *hw, fsim_hw_key key);
 /* The same for fsim_hw_peak. */
 fsim_origin fsim_hw_peak_origin(const fsim_hw *hw, fsim_hw_key key);
-/* Was the key read, and has hw a figure for it? *from then says where what was read is from: the weaker of the two, in
- * the order of fsim_origin, where both the peak and the rate to plan with were read. */
+/* Was the key read, and does hw have a figure for it? *from: where that figure comes from. If both the peak and the
+ * rate to plan with were read, the less reliable of their origins, in the order of fsim_origin. */
 bool fsim_hw_was_read(const fsim_hw *hw, const fsim_hw_keys *read, fsim_hw_key key, fsim_origin *from);
 
 /* Cross-checks between keys (dense against sparse, bus x rate, SMs x units x clock, GB against GiB, achieved above
- * peak): an error in d for each, naming both figures. Returns the number found. fsim_hw_parse runs them too. */
+ * peak). Each failure is an error in d that names both figures. Returns their number. fsim_hw_parse calls it. */
 int fsim_hw_lint(fsim_arena *a, fsim_diag *d, const fsim_hw *hw);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cross-checks between the keys of a hardware file. Each looks for a slip that real files have: a sparse figure for a
- * dense one, the other product's memory, GFLOP/s for TFLOP/s, sizes swapped. */
+/* Cross-checks between the keys of a hardware file. Each looks for a mistake that real files have had: a sparse
+ * figure for a dense one, another product's memory, GFLOP/s for TFLOP/s, swapped sizes. */
 #include "hw/hw.h"
 #include <math.h>
 #include <string.h>
@@ -97,9 +97,9 @@ static const struct {
 };
 enum { TENSOR_KEYS = sizeof tensor_keys / sizeof *tensor_keys };
 
-/* Data sheets rate the matrix units at 0.86 to 1.05 of SMs x rate x boost clock (the H100's at 1830 of 1980 MHz). Twice
- * that is the figure with 2:1 sparsity. Less is possible: GeForce parts, parts cut down for export; a thousandth is a
- * wrong unit. */
+/* Data sheets give the matrix units 0.86 to 1.05 of SMs x rate x boost clock (the H100's peak is for 1830 of its
+ * 1980 MHz). Twice that is the figure with 2:1 sparsity. Less is possible: GeForce parts, and parts limited for
+ * export. A thousandth is a wrong unit. */
 static bool check_tensor_rate(linter *l, const fsim_architecture *arch, int i)
 {
     static const double least = 0.2, dense_most = 1.08, sparse_least = 1.65;
@@ -133,7 +133,7 @@ static void check_tensor(linter *l, const fsim_architecture *arch)
                                fsim_hw_rows[tensor_keys[i].key].key, arch->name));
         good[i] = present && (!arch || (arch->dense_f16 > 0 && check_tensor_rate(l, arch, i)));
     }
-    /* Against each other, where each alone passed. i8 has its own ratio on many parts. */
+    /* figures that passed alone are compared with each other; i8 has other ratios on many parts */
     for (int i = 1; i < TENSOR_KEYS && good[0]; i++) {
         const fsim_hw_key key = tensor_keys[i].key;
         if (good[i] && key != FSIM_HW_TENSOR_I8 && fabs(figure(l, key) / (f16 * tensor_keys[i].factor) - 1) > tolerance)
@@ -146,7 +146,7 @@ static void check_tensor(linter *l, const fsim_architecture *arch)
     }
 }
 
-/* What cannot be larger than what. gpu: true of GPUs only. */
+/* Pairs of keys of which the first can't be larger than the second. gpu: holds for GPUs only. */
 static const struct {
     fsim_hw_key less, more;
     bool gpu;
@@ -188,7 +188,7 @@ int fsim_hw_lint(fsim_arena *a, fsim_diag *d, const fsim_hw *hw)
 {
     linter l = {a, d, hw, 0};
     const fsim_architecture *arch = fsim_architecture_named(hw->architecture);
-    if (arch && isnan(arch->dense_f16)) /* a row that says nothing of products */
+    if (arch && isnan(arch->dense_f16)) /* a row without matrix rates */
         arch = NULL;
     check_achieved(&l);
     check_vector_peaks(&l);

@@ -23,14 +23,14 @@ typedef struct {
     fsim_arena *arena;
     fsim_diag *diag;
     fsim_hw *hw;
-    fsim_status wrong; /* what a number that cannot be is: FSIM_BAD_INPUT in a file, FSIM_BAD_ARGUMENT in --hw-set */
+    fsim_status wrong; /* the status of an impossible number: FSIM_BAD_INPUT in a file, FSIM_BAD_ARGUMENT in --hw-set */
 } reader;
 
-/* What may stand between the braces of a quantity, by form. NaN bounds: the row's own dimension and range. */
+/* The fields that a quantity may have between its braces, by form. Where the bounds are NaN, those of the row apply. */
 typedef struct {
     const char *name;
     unsigned forms;    /* bits 1 << fsim_hw_form */
-    size_t number, at; /* where in fsim_quantity; NO_PLACE: not kept */
+    size_t number, at; /* offset in fsim_quantity; NO_PLACE: not stored */
     fsim_dim dim;
     double low, high;
 } field;
@@ -49,7 +49,7 @@ static const field fields[] = {
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-/* The form as a message shows it. */
+/* An example of the form, for messages. */
 static const char *const form_example[] = {
     [FSIM_HW_VALUE] = "{value: %s, source: ...}",
     [FSIM_HW_PEAK] = "{peak: %s, achieved: ..., source: ...}",
@@ -62,14 +62,14 @@ static const char *example(fsim_arena *a, const fsim_hw_row *row)
     return fsim_printf(a, "%.*s%s%s", (int)(hole - form), form, fsim_dim_example(row->dim), hole + 2);
 }
 
-/* kB, MB, GB or TB at the end of text; NULL else. */
+/* The decimal unit (kB, MB, GB or TB) that text ends with, or NULL. */
 static const char *decimal_size(const char *text)
 {
     const size_t length = strlen(text);
     return length > 2 && text[length - 1] == 'B' && strchr("kKMGT", text[length - 2]) ? text + length - 2 : NULL;
 }
 
-/* Text to a number that a field of this row may have; one error and false else. */
+/* Parses the number of a field of this row. False after an error. */
 static bool read_number(const reader *r, fsim_loc at, const fsim_hw_row *row, const field *f, const char *text,
                         double *value)
 {
@@ -99,7 +99,7 @@ static bool read_number(const reader *r, fsim_loc at, const fsim_hw_row *row, co
                      fsim_show(to, sizeof to, high, dim));
         return false;
     }
-    /* Ratios have a lower bound below 1; everything else without a unit is a count. */
+    /* a row without a unit is a ratio where its lower bound is below 1, otherwise a count */
     if ((dim == FSIM_DIM_NONE && own && low >= 1 && number != floor(number)) ||
         (dim == FSIM_DIM_BYTES && number != floor(number))) {
         fsim_failure(r->diag, r->wrong, at, "%s: '%s' is not a whole number", label, text);
@@ -307,7 +307,7 @@ fsim_hw *fsim_hw_read(fsim_arena *a, fsim_diag *d, const char *path)
     return fsim_hw_parse(a, d, path, text, bytes);
 }
 
-/* "2x" or "0.5x": the factor. */
+/* Parses "2x" or "0.5x". False where it is no factor. */
 static bool read_factor(const char *text, double *factor)
 {
     const char *why;
@@ -377,7 +377,7 @@ bool fsim_hw_set(fsim_arena *a, fsim_diag *d, fsim_hw *hw, const char *assignmen
                          key);
             return false;
         }
-        q->typical = !isnan(row->otherwise); /* a fitted scalar then has the value of files that lack it */
+        q->typical = !isnan(row->otherwise); /* without the fitted value, the default of the row applies */
         q->value = row->otherwise;
         q->achieved = NAN;
         q->unknown = q->present = true;
@@ -390,7 +390,7 @@ bool fsim_hw_set(fsim_arena *a, fsim_diag *d, fsim_hw *hw, const char *assignmen
         q->unknown = q->typical = false;
     }
     q->source = q->typical ? NULL : "--hw-set";
-    /* A chain: the hash so far, then the assignment. */
+    /* the new hash is that of the old hash and the assignment */
     const char *next = fsim_printf(a, "%s\n%s", hw->hash, assignment);
     fsim_sha256(next, strlen(next), hw->hash);
     return true;

@@ -4,11 +4,15 @@
 #include <math.h>
 #include <string.h>
 
-enum { NAMED = 2 /* relatives that a source names */, WIDE_BUS_BITS = 2048 /* HBM has thousands, GDDR hundreds */ };
+enum {
+    NAMED = 2 /* how many relatives a source names */,
+    WIDE_BUS_BITS = 2048 /* at least so many: HBM, which has thousands; GDDR has hundreds */
+};
 
 static bool is_fitted(int key) { return !isnan(fsim_hw_rows[key].otherwise); }
 
-/* Is there a peak, but nothing that says how much of it is reached; or only a typical value of a fitted scalar? */
+/* Does the key lack its measured part: a peak without a rate that is reached, or a fitted scalar that only has its
+ * default? */
 static bool lacks(const fsim_hw *hw, int key)
 {
     const fsim_quantity *q = &hw->q[key];
@@ -59,10 +63,10 @@ fsim_relative fsim_relative_of(const fsim_hw *hw)
     return r;
 }
 
-/* How unlike two GPUs are. */
+/* Distance between two GPUs: how unlike they are. */
 static double distance(const fsim_relative *x, const fsim_relative *y)
 {
-    enum { OTHER_MEMORY = 4, UNKNOWN_POWER = 1 }; /* in steps between architectures */
+    enum { OTHER_MEMORY = 4, UNKNOWN_POWER = 1 }; /* in units of a step between architectures */
     const double power = x->watts_per_flop > 0 && y->watts_per_flop > 0
                              ? fabs(log(x->watts_per_flop / y->watts_per_flop))
                              : UNKNOWN_POWER;
@@ -70,7 +74,7 @@ static double distance(const fsim_relative *x, const fsim_relative *y)
            power;
 }
 
-/* The relatives that weigh most. */
+/* The relatives with the largest weights. */
 typedef struct {
     const char *name[NAMED];
     double weight[NAMED];
@@ -105,7 +109,7 @@ static void fill(fsim_arena *a, fsim_hw *hw, int key, double figure, const neare
     q->present = true;
 }
 
-/* What weight has each relative's figures for hw? 0: none. */
+/* The weight of each relative's figures for hw; 0: not used. */
 static double *weights_for(fsim_arena *a, const fsim_hw *hw, const fsim_relative *relative, int count)
 {
     const fsim_relative self = fsim_relative_of(hw);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* relatives.h: figures that nobody measured on a GPU, taken from the shipped GPUs most like it.
+/* relatives.h: estimates for what nobody has measured on a GPU, from the shipped GPUs most like it.
  *
- * The shipped files' part in this is compiled in: the build writes it from hwmodels/ (relatives_table.c), so that a
- * start reads one hardware file, and so that no other file, readable or not, has a say in a prediction. */
+ * The figures of the shipped files are compiled in: the build makes a table from hwmodels/ (relatives_table.c). So
+ * the program reads one hardware file at its start, and no other file can change a prediction. */
 #ifndef FUSESIM_HW_RELATIVES_H
 #define FUSESIM_HW_RELATIVES_H
 
 #include "hw/hw.h"
 
-/* A GPU as others see it. */
+/* What the estimates use of a GPU. */
 typedef struct {
     const char *name;
-    bool cpu;              /* a CPU's figures say nothing of a GPU, and the other way round */
+    bool cpu;              /* CPUs are not used for GPUs, nor GPUs for CPUs */
     bool stacked_memory;   /* HBM, not GDDR */
     double distance_step;  /* of its architecture: hw/architecture.h */
-    double watts_per_flop; /* power limit over the FP32 peak; NAN: not known */
-    /* What was measured or fitted on it, so that it means something on another GPU: achieved rates as shares of the
-     * peak, fitted scalars as they are. NAN: nothing was. */
+    double watts_per_flop; /* power limit over the FP32 peak; NAN: unknown */
+    /* Measured and fitted figures in a form that can be carried over to another GPU: achieved rates as shares of the
+     * peak, fitted scalars as they are. NAN: not measured. */
     double figure[FSIM_HW_COUNT];
 } fsim_relative;
 
@@ -24,19 +24,19 @@ typedef struct {
 extern const fsim_relative fsim_shipped_relatives[];
 extern const int fsim_shipped_relatives_count;
 
-/* hw as others see it. The name is hw's. */
+/* What the estimates use of hw, under hw's name. */
 fsim_relative fsim_relative_of(const fsim_hw *hw);
 
 /* Does hw lack figures that only measurements give? */
 bool fsim_hw_lacks_measurements(const fsim_hw *hw);
 
-/* Drops what was measured or fitted on hw, as if there were only its data sheet: to see what a prediction without any
- * measurement is worth. */
+/* Removes what was measured or fitted on hw, as if there were only its data sheet: this shows what a prediction is
+ * worth without measurements. */
 void fsim_hw_drop_measurements(fsim_hw *hw);
 
-/* Fills in what hw lacks from relative[0, count): the mean of the logarithms, weighted by nearness in architecture,
- * kind of memory and power. The source of such a figure begins with "assumed: as on NAME". A relative of hw's own name
- * has no say, and CPUs and GPUs none in each other's. What is filled in lives in a. */
+/* Estimates what hw lacks from relative[0, count): the mean of the logarithms, weighted by nearness in architecture,
+ * kind of memory and power. The source of an estimate begins with "assumed: as on NAME". A relative of hw's own name
+ * is not used. In a. */
 void fsim_hw_fill_from(fsim_arena *a, fsim_hw *hw, const fsim_relative *relative, int count);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program of the build: relatives_table FILE... prints the C source of fsim_shipped_relatives, from hardware files.
- * Numbers are written as hexadecimal floats, to the last bit. */
+/* A program of the build: relatives_table FILE... prints the C source of fsim_shipped_relatives for these hardware
+ * files. Numbers are hexadecimal floats, exact to the last bit. */
 #include "hw/relatives.h"
 
 #include <math.h>

@@ -202,7 +202,7 @@ bool fsim_arg_present(const fsim_arg *o, const void *settings)
     return false;
 }
 
-/* What stands behind an option: "FILE", "cold|warm". */
+/* What follows an option: "FILE", "cold|warm". */
 static const char *argument_text(fsim_arena *a, const fsim_arg *o)
 {
     const char *text = o->argument;

@@ -32,7 +32,7 @@ static fsim_loc here(const fsim_csv *c, const char *p)
     return (fsim_loc){c->path, c->line, (int)(p - c->line_start) + 1};
 }
 
-/* Room for the texts of a record of so many bytes: none is longer than what it was read from, and each has a NUL. */
+/* Makes room for the texts of a record of `bytes` bytes: each is at most as long as its source and has a NUL. */
 static void make_room(fsim_csv *c, size_t bytes)
 {
     if (bytes <= c->buffer_bytes)
@@ -41,7 +41,7 @@ static void make_room(fsim_csv *c, size_t bytes)
     c->buffer = fsim_new(c->arena, char, c->buffer_bytes);
 }
 
-/* Behind the record that starts at p: the first line break outside quotes. */
+/* The end of the record that starts at p: the first line break outside of quotes. */
 static const char *record_end(const fsim_csv *c, const char *p)
 {
     for (bool inside = false; p < c->end; p++)
@@ -52,7 +52,7 @@ static const char *record_end(const fsim_csv *c, const char *p)
     return p;
 }
 
-/* A quoted field, from behind its first quote; *to is where its text goes. False after an error. */
+/* Reads a quoted field from behind its opening quote to *to. False after an error. */
 static bool read_quoted(fsim_csv *c, const char **at, const char *end, char **to)
 {
     const fsim_loc start = here(c, *at - 1);

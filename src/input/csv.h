@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* csv.h: comma-separated values, a record at a time (RFC 4180): fields may be quoted, quotes doubled inside, line
- * breaks inside quotes. */
+/* csv.h: comma-separated values, one record at a time (RFC 4180): fields may be quoted; quotes are doubled in quoted
+ * fields, which may contain line breaks. */
 #ifndef FUSESIM_INPUT_CSV_H
 #define FUSESIM_INPUT_CSV_H
 
@@ -9,8 +9,8 @@
 enum { FSIM_CSV_MAX_FIELDS = 1 << 16 };
 
 typedef struct {
-    const char *text; /* without its quotes; lives until the next record */
-    int line, col;    /* where it starts */
+    const char *text; /* without its quotes; valid until the next record */
+    int line, col;    /* where the field starts */
     bool quoted;
 } fsim_csv_field;
 
@@ -21,18 +21,18 @@ typedef struct {
     int line;              /* of the next record */
     fsim_csv_field *field; /* of the record that was read last */
     int fields, field_room;
-    char *buffer; /* their texts */
+    char *buffer; /* text of the fields */
     size_t buffer_bytes;
 } fsim_csv;
 
-/* text must outlive it; a byte-order mark is skipped. */
+/* text must outlive the reader; a byte-order mark is skipped. */
 fsim_csv fsim_csv_open(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes);
-/* Reads the next record; blank lines are none. False at the end, and after an error in d: a quote that never ends, text
- * behind one, too many fields. */
+/* Reads the next record; blank lines are skipped. False at the end, and after an error in d: a quote without its
+ * end, text behind a closing quote, too many fields. */
 bool fsim_csv_next(fsim_csv *c);
-/* Moves over a line, whatever it holds. False at the end. */
+/* Skips one line, whatever it contains. False at the end. */
 bool fsim_csv_skip_line(fsim_csv *c);
-/* Where a field of the record read last starts; the line where the record starts for a field that it does not have. */
+/* Where a field of the last record starts; for a field that it lacks, where the record starts. */
 fsim_loc fsim_csv_place(const fsim_csv *c, int field);
 
 #endif

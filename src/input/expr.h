@@ -7,7 +7,8 @@
 #include "base/diag.h"
 #include <stdint.h>
 
-/* The value of a symbol: false when there is none of that name (the message then offers the nearest of names). */
+/* Sets *value to that of a symbol. False where there is none of that name; the message then offers the nearest of
+ * names. */
 typedef struct {
     bool (*value)(const void *scope, const char *name, int64_t *value);
     const void *scope;
@@ -15,8 +16,8 @@ typedef struct {
     int count;
 } fsim_scope;
 
-/* Evaluates text. False after an error at `at` (syntax, unknown symbol, division by zero, overflow of 64 bits, nesting
- * beyond 64). */
+/* Evaluates text. False after an error at `at`: syntax, unknown symbol, division by zero, overflow of 64 bits,
+ * nesting beyond 64. */
 bool fsim_eval(fsim_arena *a, fsim_diag *d, fsim_loc at, const char *text, const fsim_scope *scope, int64_t *value);
 
 #endif

@@ -8,7 +8,7 @@
 
 static const fsim_loc command_line = {NULL, 0, 0};
 
-/* A limit of each unit, as an example. */
+/* An example of a limit for each unit. */
 static const char *const examples[] = {
     [FSIM_GATE_SHARE] = "10%",  [FSIM_GATE_COUNT] = "40",    [FSIM_GATE_ROWS] = "100%",   [FSIM_GATE_NUMBER] = "0.9",
     [FSIM_GATE_FACTOR] = "1.2", [FSIM_GATE_SECONDS] = "5ms", [FSIM_GATE_BYTES] = "80GiB", [FSIM_GATE_YES] = ""};
@@ -22,7 +22,7 @@ static const char *example_of(const fsim_gate_metric *m, fsim_arena *a)
     return m->unit == FSIM_GATE_YES ? m->name : fsim_printf(a, "%s=%s", m->name, limit);
 }
 
-/* False with *why set to what was wanted. */
+/* Parses a limit. False with *why set to what was expected. */
 static bool read_limit(const char *text, fsim_gate *g, const char **why, fsim_arena *a)
 {
     const fsim_gate_metric *m = fsim_gate_metric_of(g);
@@ -122,7 +122,7 @@ void fsim_gate_judge(fsim_gate *g, double value, const char *of, const char *why
         g->says = isnan(value) ? why : g->passed ? "yes" : fsim_printf(a, "no%s", of);
         return;
     }
-    g->passed = m->at_least ? value >= g->limit : value <= g->limit; /* false of NaN */
+    g->passed = m->at_least ? value >= g->limit : value <= g->limit; /* false for NaN */
     g->says = isnan(value) ? why
                            : fsim_printf(a, "%s%s, wanted at %s %s", shown(g, value, a), of,
                                          m->at_least ? "least" : "most", shown(g, g->limit, a));

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <yaml.h>
 
-/* A list or mapping whose end has not been seen. */
+/* An open list or mapping, whose end has not been read. */
 typedef struct {
     fsim_yaml *node;
     int item_room, key_room;
-    fsim_yaml *key; /* mapping: the key that waits for its value */
+    fsim_yaml *key; /* mapping: the key whose value comes next */
 } open_node;
 
 typedef struct {
@@ -21,7 +21,7 @@ typedef struct {
     open_node open[FSIM_YAML_MAX_DEPTH];
     int depth, nodes, documents;
     fsim_yaml *root;
-    bool stop; /* no use going on */
+    bool stop; /* an error that ends parsing */
 } parser;
 
 /* libyaml counts lines and columns from 0. */
@@ -92,7 +92,7 @@ static fsim_yaml *new_node(parser *p, fsim_yaml_kind kind, yaml_mark_t mark)
     return node;
 }
 
-/* Puts node where the document stands: the root, the next item, a key, or the value of the key before it. */
+/* Puts node where it belongs: the root, the next item of a list, a key, or the value of the key before it. */
 static void attach(parser *p, fsim_yaml *node)
 {
     if (p->depth == 0) {
@@ -141,7 +141,7 @@ static int by_name(const void *left, const void *right)
     return a->at.line != b->at.line ? (a->at.line < b->at.line ? -1 : 1) : (a->at.col < b->at.col ? -1 : 1);
 }
 
-/* Sorted, so that a mapping of a million keys costs n log n whatever the keys are. */
+/* Compares neighbours after sorting, so that a mapping of a million keys takes n log n. */
 static void check_duplicates(parser *p, const fsim_yaml *map)
 {
     if (map->count < 2)

@@ -12,20 +12,21 @@ typedef struct fsim_yaml {
     fsim_yaml_kind kind;
     fsim_loc at;
     const char *text;        /* scalar: its value */
-    bool quoted;             /* scalar: was quoted */
+    bool quoted;             /* scalar: it was in quotes */
     int count;               /* items, or pairs */
     struct fsim_yaml **item; /* sequence: items; mapping: values */
     struct fsim_yaml **key;  /* mapping: keys, always scalars */
 } fsim_yaml;
 
-/* The one document in text. NULL after errors: syntax, anchors, aliases, merge keys and tags (refused by name), a
- * second document, duplicate keys, keys that are no scalars, depth, size, an embedded NUL, an empty document. In a. */
+/* Parses the one document in text. NULL after errors: syntax, anchors, aliases, merge keys and tags (refused by
+ * name), a second document, duplicate keys, keys that are not scalars, depth, size, an embedded NUL, an empty
+ * document. In a. */
 const fsim_yaml *fsim_yaml_parse(fsim_arena *a, fsim_diag *d, const char *file, const char *text, size_t bytes);
 
 /* The value of key, or NULL. */
 const fsim_yaml *fsim_yaml_get(const fsim_yaml *map, const char *key);
-/* An error for every key of map that is not among names ("unknown key 'shap' in a tensor; did you mean 'shape'? its
- * keys are ..."); what names the map: "a tensor". */
+/* Reports each key of map that is not among names ("unknown key 'shap' in a tensor; did you mean 'shape'? its keys
+ * are ..."). what: a word for the map, "a tensor". */
 void fsim_yaml_check_keys(fsim_arena *a, fsim_diag *d, const fsim_yaml *map, const char *what, const char *const *names,
                           int count);
 const char *fsim_yaml_kind_name(const fsim_yaml *node); /* "a list", "a mapping", "a value" */
