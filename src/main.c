@@ -66,7 +66,6 @@ enum { COMMANDS = FSIM_COUNT_OF(commands) };
 
 enum { NOT_GIVEN = -1 };
 
-static const char *const target_names[] = {"cuda", "c"};
 static const char *const color_names[] = {"auto", "always", "never"};
 
 static const fsim_choices strategies = {fsim_strategy_names, FSIM_STRATEGY_COUNT, NULL};
@@ -75,7 +74,7 @@ static const fsim_choices launches = {fsim_regime_names, FSIM_REGIME_COUNT, NULL
 static const fsim_choices l2_states = {fsim_l2_words, FSIM_COUNT_OF(fsim_l2_words), NULL};
 static const fsim_choices numerics = {fsim_numerics_words, FSIM_COUNT_OF(fsim_numerics_words), NULL};
 static const fsim_choices recomputation = {fsim_recompute_words, FSIM_COUNT_OF(fsim_recompute_words), NULL};
-static const fsim_choices targets = {target_names, FSIM_COUNT_OF(target_names), NULL};
+static const fsim_choices targets = {fsim_target_words, FSIM_COUNT_OF(fsim_target_words), NULL};
 static const fsim_choices devices = {fsim_device_names, FSIM_DEVICE_COUNT, NULL};
 static const fsim_choices colors = {color_names, FSIM_COUNT_OF(color_names), NULL};
 

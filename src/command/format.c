@@ -2,23 +2,9 @@
 #include "command/format.h"
 
 const char *const fsim_result_names[FSIM_RESULT_KINDS] = {
-    [FSIM_RESULT_PLANS] = "plans",
-    [FSIM_RESULT_PARTITIONS] = "lists of partitions",
-    [FSIM_RESULT_EXPLANATION] = "explanations",
-    [FSIM_RESULT_REGIONS] = "regions of a symbol",
-    [FSIM_RESULT_ACCURACY] = "errors of predictions",
-    [FSIM_RESULT_TRIALS] = "runs of kernels",
-    [FSIM_RESULT_REGISTERS] = "registers",
-    [FSIM_RESULT_IMPORT] = "imported profiles",
-    [FSIM_RESULT_CALIBRATION] = "fits",
-    [FSIM_RESULT_HOST_PROBES] = "measurements of this CPU",
-    [FSIM_RESULT_GPU_PROBES] = "measurements of this GPU",
-    [FSIM_RESULT_PROJECT] = "generated kernels",
-    [FSIM_RESULT_HW_LIST] = "lists of GPUs",
-    [FSIM_RESULT_HW] = "GPUs",
-    [FSIM_RESULT_HW_CHECK] = "checks of hardware files",
-    [FSIM_RESULT_HW_KEYS] = "keys of hardware files",
-    [FSIM_RESULT_OPS] = "lists of operators",
+#define FSIM_RESULT(id, show, schema, words) [FSIM_RESULT_##id] = words,
+#include "command/results.def"
+#undef FSIM_RESULT
 };
 
 static const struct {

@@ -17,25 +17,11 @@ typedef enum {
     FSIM_FORMATS
 } fsim_format;
 
-/* What commands find, with the type that renderers are given. */
+/* What commands find. */
 typedef enum {
-    FSIM_RESULT_PLANS,       /* fsim_shown_plans */
-    FSIM_RESULT_PARTITIONS,  /* enumerate writes its lines itself, as it finds them */
-    FSIM_RESULT_EXPLANATION, /* fsim_shown_explanation */
-    FSIM_RESULT_REGIONS,     /* fsim_shown_regions */
-    FSIM_RESULT_ACCURACY,    /* fsim_accuracy */
-    FSIM_RESULT_TRIALS,      /* fsim_trials */
-    FSIM_RESULT_REGISTERS,   /* fsim_register_report */
-    FSIM_RESULT_IMPORT,      /* fsim_import */
-    FSIM_RESULT_CALIBRATION, /* fsim_calibration */
-    FSIM_RESULT_HOST_PROBES, /* calibrate_host.c's own */
-    FSIM_RESULT_GPU_PROBES,  /* calibrate_gpu.c's own */
-    FSIM_RESULT_PROJECT,     /* fsim_shown_project */
-    FSIM_RESULT_HW_LIST,     /* fsim_shown_hw */
-    FSIM_RESULT_HW,          /* fsim_hw */
-    FSIM_RESULT_HW_CHECK,    /* fsim_shown_hw */
-    FSIM_RESULT_HW_KEYS,     /* NULL: the table that hardware files follow */
-    FSIM_RESULT_OPS,         /* fsim_op: one, or FSIM_OP_COUNT for all */
+#define FSIM_RESULT(id, show, schema, words) FSIM_RESULT_##id,
+#include "command/results.def"
+#undef FSIM_RESULT
     FSIM_RESULT_KINDS
 } fsim_result_kind;
 extern const char *const fsim_result_names[FSIM_RESULT_KINDS]; /* "plans" */

@@ -16,7 +16,7 @@ static bool show_plans(FILE *out, const fsim_context *c, const void *what)
     return fsim_report_json(out, p->at, p->judged, p->count);
 }
 
-static bool show_nothing(FILE *out, const fsim_context *c, const void *what)
+static bool show_partitions(FILE *out, const fsim_context *c, const void *what)
 {
     (void)out, (void)c, (void)what;
     return true;
@@ -47,21 +47,9 @@ SHOWS(show_hw_check, fsim_shown_hw, fsim_json_hw_check(out, x->at, x->count))
 
 SHOWS(show_ops, fsim_op, fsim_json_ops(out, *x))
 
+#define show_hw_keys NULL
 const fsim_renderer fsim_as_json[FSIM_RESULT_KINDS] = {
-    [FSIM_RESULT_PLANS] = {.show = show_plans},
-    [FSIM_RESULT_PARTITIONS] = {.show = show_nothing},
-    [FSIM_RESULT_EXPLANATION] = {.show = show_explanation},
-    [FSIM_RESULT_REGIONS] = {.show = show_regions},
-    [FSIM_RESULT_ACCURACY] = {.show = show_accuracy},
-    [FSIM_RESULT_TRIALS] = {.show = show_trials},
-    [FSIM_RESULT_REGISTERS] = {.show = show_registers},
-    [FSIM_RESULT_IMPORT] = {.show = show_import},
-    [FSIM_RESULT_CALIBRATION] = {.show = show_calibration},
-    [FSIM_RESULT_HOST_PROBES] = {.show = show_host_probes},
-    [FSIM_RESULT_GPU_PROBES] = {.show = show_gpu_probes},
-    [FSIM_RESULT_PROJECT] = {.show = show_project},
-    [FSIM_RESULT_HW_LIST] = {.show = show_hw_list},
-    [FSIM_RESULT_HW] = {.show = show_hw},
-    [FSIM_RESULT_HW_CHECK] = {.show = show_hw_check},
-    [FSIM_RESULT_OPS] = {.show = show_ops},
+#define FSIM_RESULT(id, show_as, schema, words) [FSIM_RESULT_##id] = {.show = show_##show_as},
+#include "command/results.def"
+#undef FSIM_RESULT
 };

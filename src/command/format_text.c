@@ -94,21 +94,9 @@ SHOWS(show_hw_check, fsim_shown_hw, fsim_report_hw_check(page.out, x->at, x->cou
 SHOWS(show_ops, fsim_op, fsim_report_ops(&page, *x))
 SHOWS(show_hw_keys, void, ((void)x, fsim_report_hw_keys(&page)))
 
+#define show_partitions NULL
 const fsim_renderer fsim_as_text[FSIM_RESULT_KINDS] = {
-    [FSIM_RESULT_PLANS] = {.show = show_plans},
-    [FSIM_RESULT_EXPLANATION] = {.show = show_explanation},
-    [FSIM_RESULT_REGIONS] = {.show = show_regions},
-    [FSIM_RESULT_ACCURACY] = {.show = show_accuracy},
-    [FSIM_RESULT_TRIALS] = {.show = show_trials},
-    [FSIM_RESULT_REGISTERS] = {.show = show_registers},
-    [FSIM_RESULT_IMPORT] = {.show = show_import},
-    [FSIM_RESULT_CALIBRATION] = {.show = show_calibration},
-    [FSIM_RESULT_HOST_PROBES] = {.show = show_host_probes},
-    [FSIM_RESULT_GPU_PROBES] = {.show = show_gpu_probes},
-    [FSIM_RESULT_PROJECT] = {.show = show_project},
-    [FSIM_RESULT_HW_LIST] = {.show = show_hw_list},
-    [FSIM_RESULT_HW] = {.show = show_hw},
-    [FSIM_RESULT_HW_CHECK] = {.show = show_hw_check},
-    [FSIM_RESULT_OPS] = {.show = show_ops},
-    [FSIM_RESULT_HW_KEYS] = {.show = show_hw_keys},
+#define FSIM_RESULT(id, show_as, schema, words) [FSIM_RESULT_##id] = {.show = show_##show_as},
+#include "command/results.def"
+#undef FSIM_RESULT
 };

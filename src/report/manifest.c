@@ -104,10 +104,10 @@ void fsim_json_manifest(FILE *out, const fsim_project *p)
     fsim_json_text(out, ", ", "architecture", p->hw->architecture);
     fsim_json_text(out, "},\n ", "strategy", p->strategy);
     fsim_json_bool(out, ", ", "partition_only", p->borrowed);
-    fsim_json_text(out, ",\n ", "target", p->host ? "c" : "cuda");
+    fsim_json_text(out, ",\n ", "target", fsim_target_words[p->host]);
     fsim_json_text(out, ", ", "launch", fsim_regime_names[p->regime]);
-    fsim_json_text(out, ", ", "l2", p->warm ? "warm" : "cold");
-    fsim_json_text(out, ", ", "numerics", p->strict ? "strict" : "fast");
+    fsim_json_text(out, ", ", "l2", fsim_l2_words[p->warm]);
+    fsim_json_text(out, ", ", "numerics", fsim_numerics_words[p->strict]);
     fsim_json_number(out, ",\n ", "predicted_s", p->time_s);
     put_count(out, ", ", "dram_read_bytes", p->plan.dram_read_bytes);
     put_count(out, ", ", "dram_write_bytes", p->plan.dram_write_bytes);

@@ -33,12 +33,22 @@ const char *fsim_operators_text(const fsim_project *p, int k, fsim_arena *a)
     return kept;
 }
 
+const char *const fsim_target_words[2] = {"cuda", "c"};
+const char *const fsim_role_names[FSIM_ROLES] = {[FSIM_ROLE_INPUT] = "input",
+                                                 [FSIM_ROLE_WEIGHT] = "weight",
+                                                 [FSIM_ROLE_OUTPUT] = "output",
+                                                 [FSIM_ROLE_INTERMEDIATE] = "intermediate",
+                                                 [FSIM_ROLE_SCRATCH] = "scratch"};
+
 const char *fsim_project_role(const fsim_project *p, const fsim_parameter *x)
 {
     if (x->tensor < 0)
-        return "scratch";
+        return fsim_role_names[FSIM_ROLE_SCRATCH];
     const fsim_tensor *t = &p->graph->tensor[x->tensor];
-    return t->role == FSIM_INPUT ? "input" : t->role == FSIM_WEIGHT ? "weight" : t->output ? "output" : "intermediate";
+    return fsim_role_names[t->role == FSIM_INPUT    ? FSIM_ROLE_INPUT
+                           : t->role == FSIM_WEIGHT ? FSIM_ROLE_WEIGHT
+                           : t->output              ? FSIM_ROLE_OUTPUT
+                                                    : FSIM_ROLE_INTERMEDIATE];
 }
 
 /* Sources. */

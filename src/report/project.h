@@ -9,6 +9,20 @@
 #include "report/report.h"
 #include "validate/reference/reference.h"
 
+/* The languages of --target; fsim_project.host is an index. */
+extern const char *const fsim_target_words[2];
+
+/* What a kernel's parameter is. */
+typedef enum {
+    FSIM_ROLE_INPUT,
+    FSIM_ROLE_WEIGHT,
+    FSIM_ROLE_OUTPUT,
+    FSIM_ROLE_INTERMEDIATE,
+    FSIM_ROLE_SCRATCH,
+    FSIM_ROLES
+} fsim_project_part;
+extern const char *const fsim_role_names[FSIM_ROLES];
+
 typedef struct {
     const char *name, *text;
 } fsim_project_file;
@@ -45,7 +59,7 @@ const char *fsim_launcher_of(const fsim_project *p, fsim_arena *a);
 /* launcher.in: lines that start with @ are of both targets or of one, or say what is put there. */
 extern const char fsim_launcher_text[];
 
-/* Of a parameter: input, weight, output, intermediate, scratch. */
+/* Of a parameter, one of fsim_role_names. */
 const char *fsim_project_role(const fsim_project *p, const fsim_parameter *x);
 /* Text that a comment can hold. In a. */
 const char *fsim_comment_text(const char *text, fsim_arena *a);

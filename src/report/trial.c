@@ -481,7 +481,7 @@ void fsim_json_trials(FILE *out, const fsim_trials *x)
         fsim_json_text(out, ", ", "path", t->graph->path);
         fsim_json_text(out, ", ", "set", t->set);
         fsim_json_text(out, ", ", "hw", t->hw->name);
-        fsim_json_text(out, ", ", "l2", t->warm ? "warm" : "cold");
+        fsim_json_text(out, ", ", "l2", fsim_l2_words[t->warm]);
         fsim_json_text(out, ", ", "failed", t->failed);
         fsim_json_text(out, ", ", "unchecked", t->unchecked);
         fsim_json_text(out, ", ", "left_out", fsim_trial_left_out(t, c));

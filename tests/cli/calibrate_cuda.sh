@@ -77,9 +77,12 @@ grep -q '^name: h100-sxm5-80gb$' new.yaml || complain 'the name'
 grep -Eq '^dram_bandwidth: .*peak: 3352 GB/s, achieved: [0-9.]+ GB/s, spread: .*data sheet; achieved measured: fusesim calibrate --device cuda, copy of .*, 1970-01-02"' new.yaml || complain 'dram_bandwidth'
 [ "$(grep '^launch_eager:' new.yaml)" = "$(grep '^launch_eager:' "$SOURCE_DIR/hwmodels/h100-sxm5-80gb.yaml")" ] || complain 'a key that is not measured changed'
 grep -q 'written to new.yaml$' report && grep -q '^copy  ' report || complain 'the report'
-"$python" - <<'END' || complain 'probes.json'
-import json
+SCHEMA=$SOURCE_DIR/reports/schema/gpu_probes.schema.json "$python" - <<'END' || complain 'probes.json'
+import json, os
 p = json.load(open("probes.json"))
+try: import jsonschema
+except ImportError: jsonschema = None
+if jsonschema: jsonschema.Draft202012Validator(json.load(open(os.environ["SCHEMA"]))).validate(p)
 of = {q["name"]: q for q in p["probes"]}
 assert p["hardware"] == "h100-sxm5-80gb" and p["device"]["sms"] == 132 and "uuid" not in p["device"]
 assert abs(of["FFMA"]["median"] - 128) < 1e-6 and abs(of["empty kernel"]["median"] / 2.01e-6 - 1) < 0.01

@@ -36,8 +36,11 @@ grep -Eq '^sms: +\{value: 1,' again.yaml && [ "$(grep -c '^sms:' again.yaml)" = 
 [ "$(grep -c '^# Measured by' again.yaml)" -le 2 ] || complain 'the head grows'
 "$FUSESIM" hw check again.yaml >out 2>err || complain 'hw check of the changed file'
 "$python" -c '
-import json
+import json, os
 p = json.load(open("probes.json"))
+try: import jsonschema
+except ImportError: jsonschema = None
+if jsonschema: jsonschema.Draft202012Validator(json.load(open(os.environ["SOURCE_DIR"] + "/reports/schema/cpu_probes.schema.json"))).validate(p)
 assert p["threads"] == 1 and {"copy", "exp", "dispatch"} <= {q["name"] for q in p["probes"]} and all(q["low"] <= q["median"] <= q["high"] for q in p["probes"])' || complain '--json'
 
 # A machine that cannot compile.

@@ -64,6 +64,27 @@ make kernels.accuracy.json validate --measurements kernels.csv --json -
 make kept.accuracy.json validate --measurements kernels.csv --no-exclude --json -
 make none.accuracy.json validate --measurements "$measured/toy.csv" --match 'too fast' --json -
 
+# What else --json is of. Of the GPU and the CPU that are measured: calibrate_cuda.sh and host.sh; of kernels that run: validate_cpu.sh, validate_cuda.sh, registers.sh, codegen.sh.
+make legal.explain.json explain "$mlp" --hw t4 h g --json -
+make illegal.explain.json explain "$SOURCE_DIR/workloads/seeds/cycle.yaml" --hw t4 A B --json -
+make far.explain.json explain "$mlp" --hw t4 h y --json -
+make m.regions.json regions "$mlp" --hw t4 --over M=64:4096:512 --json -
+make breaks.regions.json regions "$mlp" --hw a100-sxm4-40gb --over M=1:4096 --json -
+make ncu.import.json import --measurements "$SOURCE_DIR/tests/traces/ncu-mlp.csv" "$mlp" --hw a100-sxm4-40gb --json -
+make whole.import.json import --measurements "$SOURCE_DIR/tests/traces/pytorch-bert-layer.json" "$bert" --hw a100-sxm4-40gb --json -
+make list.import.json import --measurements "$SOURCE_DIR/tests/traces/pytorch-bert-layer.json" --json -
+make fitted.calibrate.json calibrate --hw toy --fresh --measurements "$measured/toy.csv" --workload-root "$measured/workloads" -o toy.yaml --json -
+make list.hw.json hw list --json -
+make show.hw.json hw show h100-sxm5-80gb --json -
+make toy.hw.json hw show toy --json -
+make check.hw.json hw check "$SOURCE_DIR"/tests/hw/*.yaml --json -
+make all.ops.json ops --json -
+make one.ops.json ops conv2d --json -
+for schema in "$SOURCE_DIR"/reports/schema/*.schema.json; do
+    name=$(basename "$schema" .schema.json)
+    grep -lq "$name.schema.json\|\.$name\.json\|validator(\"$name\")" "$SOURCE_DIR"/tests/cli/*.sh || { echo "no test validates anything by $schema"; fail=1; }
+done
+
 SCHEMA=$SOURCE_DIR/reports/schema "$python" - <<'EOF' || fail=1
 import glob, json, os, sys
 import jsonschema
@@ -88,8 +109,6 @@ def validator(name):
 
 def close(a, b, relative=1e-9):
     return abs(a - b) <= relative * max(abs(a), abs(b), 1e-300)
-
-STRATEGIES = ["eager", "unfused", "optimal", "greedy", "inductor", "pattern", "maximal"]
 
 def check_prediction(where, p):
     names = [s["name"] for s in p["strategies"]]
@@ -209,6 +228,8 @@ def check_accuracy(where, d):
         complain(where, "figures of no rows, or rows without figures")
 
 plan, line, accuracy = validator("plan"), validator("enumerate"), validator("accuracy")
+# Those that are always priced stand first in the list of all.
+STRATEGIES = plan.schema["$defs"]["strategy"]["enum"][:plan.schema["$defs"]["prediction"]["properties"]["strategies"]["minItems"]]
 plans, files = sorted(glob.glob("*.plan.json")), sorted(glob.glob("*.partitions.jsonl"))
 for path in plans:
     with open(path) as file:
@@ -234,6 +255,16 @@ for path in files:
         complain(path, "not all lines are valid")
     if path.startswith("few") and lines[-1] != {"partitions": 3, "truncated": True}:
         complain(path, f"--limit 3 of 8 ends with {lines[-1]}")
+for name in ("explain", "regions", "import", "calibrate", "hw", "ops"):
+    others = sorted(glob.glob(f"*.{name}.json"))
+    schema = validator(name)
+    for path in others:
+        with open(path) as file:
+            document = check(path, schema, file.read(), lambda d: None)
+        if document is None or schema.is_valid([]) or schema.is_valid({}):
+            complain(path, "not valid, or the schema takes anything")
+    if not others:
+        complain(name, "nothing was written")
 # What the schema has to refuse.
 with open(plans[0]) as file:
     good = load(file.read())
