@@ -13,51 +13,9 @@
 #include "validate/cuda/nvml.h"
 
 typedef enum {
-    FSIM_GPU_COPY,
-    FSIM_GPU_READ,
-    FSIM_GPU_WRITE,
-    FSIM_GPU_SCALE,        /* B/s of the largest tensors, read and written bytes together; cold */
-    FSIM_GPU_L2,           /* B/s read, of a set that fits */
-    FSIM_GPU_L2_EFFECTIVE, /* B: where repeated reads are half way, in logarithms, from L2's bandwidth to memory's; one
-                              sample */
-    FSIM_GPU_L2_LATENCY,
-    FSIM_GPU_DRAM_LATENCY, /* s of a dependent load past L1 */
-    FSIM_GPU_FLOOR,        /* s: an empty kernel by its record */
-    FSIM_GPU_LAUNCH_STREAM,
-    FSIM_GPU_LAUNCH_GRAPH, /* s a launch of an empty kernel behind others: in a stream as fast as the processor launches
-                            */
-    FSIM_GPU_LAUNCH_QUEUED, /* s that a kernel of some 20 us takes beyond its work, queued behind others: its gap and an
-                               empty kernel's record */
-    FSIM_GPU_LAUNCH_ALONE,  /* s between events around one launch into an idle stream */
-    FSIM_GPU_LAUNCH_WAITED, /* s by the processor's clock: the same until its end is known */
-    FSIM_GPU_FFMA,
-    FSIM_GPU_HFMA2,
-    FSIM_GPU_DFMA,
-    FSIM_GPU_IMAD,
-    FSIM_GPU_SPECIAL, /* results a clock and SM; HFMA2: both halves */
-    FSIM_GPU_SHARED,
-    FSIM_GPU_SHARED_LATENCY, /* B a clock and SM; clocks */
-    FSIM_GPU_MMA_F16,
-    FSIM_GPU_MMA_BF16,
-    FSIM_GPU_MMA_TF32,
-    FSIM_GPU_MMA_I8, /* FLOP a clock and SM, 2 a multiply-add */
-    FSIM_GPU_FFMA_RATE,
-    FSIM_GPU_HFMA2_RATE,
-    FSIM_GPU_DFMA_RATE,
-    FSIM_GPU_IMAD_RATE,
-    FSIM_GPU_SPECIAL_RATE, /* FLOP/s of the whole device, results/s of the last two */
-    FSIM_GPU_MMA_F16_RATE,
-    FSIM_GPU_MMA_BF16_RATE,
-    FSIM_GPU_MMA_TF32_RATE,
-    FSIM_GPU_MMA_I8_RATE, /* FLOP/s */
-    FSIM_GPU_GEMM_F16,
-    FSIM_GPU_GEMM_BF16,
-    FSIM_GPU_GEMM_TF32,
-    FSIM_GPU_GEMM_F32, /* FLOP/s of a large square product */
-    FSIM_GPU_CLOCK_START,
-    FSIM_GPU_CLOCK_FMA,
-    FSIM_GPU_CLOCK_TENSOR,
-    FSIM_GPU_CLOCK_MEMORY, /* Hz of the SMs: before anything ran, and under load */
+#define FSIM_GPU_PROBE(id, name, unit, meaning) FSIM_GPU_##id,
+#include "validate/cuda/probes.def"
+#undef FSIM_GPU_PROBE
     FSIM_GPU_PROBES
 } fsim_gpu_probe;
 extern const char *const fsim_gpu_probe_names[FSIM_GPU_PROBES], *const fsim_gpu_probe_units[FSIM_GPU_PROBES];
