@@ -302,7 +302,7 @@ static void check_surplus(fsim_context *c, const command *to)
 
 static void print_usage(FILE *out, fsim_arena *a)
 {
-    enum { COMMAND_COLUMN = 32 };
+    enum { COMMAND_COLUMN = 32, USAGE_COLUMNS = 80 };
     fputs("usage: fusesim [command] [options] WORKLOAD     (no command: plan)\n\n", out);
     for (int i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-10s%-*s %s\n", commands[i].name, COMMAND_COLUMN, commands[i].args, commands[i].help);
@@ -318,9 +318,9 @@ static void print_usage(FILE *out, fsim_arena *a)
     fputs("\n--gate [GROUP:]METRIC=LIMIT: what must hold, by command\n", out);
     for (int i = 0; fsim_gate_tables[i]; i++)
         fsim_gate_usage(out, fsim_gate_tables[i]);
-    fputs("\nResults go to stdout, all else to stderr. Exit status: 0 ok, 1 limit not met,\n"
-          "2 usage, 65 bad input, 66 no input, 69 unavailable, 70 failed.\n",
-          out);
+    putc('\n', out);
+    fsim_paragraph(&(fsim_page){.out = out, .width = USAGE_COLUMNS}, FSIM_PLAIN, 0, 0,
+                   fsim_printf(a, "Results go to stdout, all else to stderr. Exit status: %s.", fsim_exit_words()));
 }
 
 static int run(fsim_context *c, int argc, char **argv)

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/exit.h"
 
+#define AS_TEXT(number)              #number
+#define FSIM_EXIT(id, number, words) ", " AS_TEXT(number) " " words
+static const char joined[] =
+#include "command/exit.def"
+    ;
+#undef FSIM_EXIT
+
+const char *fsim_exit_words(void) { return joined + 2; }
+
 int fsim_exit_status(fsim_status status)
 {
     switch (status) {

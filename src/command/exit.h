@@ -6,18 +6,13 @@
 
 #include "fusesim.h"
 
-/* 64 and above as in sysexits.h. */
 enum {
-    FSIM_EXIT_OK = 0,
-    FSIM_EXIT_GATE = 1, /* a limit that the user set is not met */
-    FSIM_EXIT_USAGE = 2,
-    FSIM_EXIT_BAD_INPUT = 65,
-    FSIM_EXIT_NO_INPUT = 66,
-    FSIM_EXIT_UNAVAILABLE = 69,
-    FSIM_EXIT_INTERNAL = 70,
-    FSIM_EXIT_INCONCLUSIVE = 75,
-    FSIM_EXIT_SKIPPED = 77 /* tests only */
+#define FSIM_EXIT(id, number, words) FSIM_EXIT_##id = number,
+#include "command/exit.def"
+#undef FSIM_EXIT
 };
+/* "0 ok, 1 a limit does not hold, ...", all of them. */
+const char *fsim_exit_words(void);
 
 /* The exit status of a failure of that kind. */
 int fsim_exit_status(fsim_status status);

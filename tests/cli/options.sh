@@ -316,6 +316,7 @@ tail -n 1 partitions | grep -q '"partitions": 3, "truncated": true' || complain 
     echo 'operators:'
     for i in $(seq 24); do echo "  - {op: relu, in: t$((i - 1)), out: t$i}"; done
 } >long.yaml
+rm -f partitions # else the one from above looks like a first line
 "$FUSESIM" enumerate long.yaml --hw "$toy" --recompute off >partitions 2>err &
 enumeration=$!
 for _ in $(seq 200); do [ -s partitions ] && break; sleep 0.1; done

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# depends: once
+# The tables of docs/GUIDE.md say what the program's tables say: which formats there are and what each shows; and the options that the documents name exist.
+# GUIDE_WRITE=1 writes the column of what formats show.
+set -u
+: "${FUSESIM:?}" "${SOURCE_DIR:?}"
+unset COLUMNS FUSESIM_HWMODELS
+guide=$SOURCE_DIR/docs/GUIDE.md
+failures=0
+complain() {
+    echo "FAILED: $1" >&2
+    failures=$((failures + 1))
+}
+
+# shown FORMAT: what it shows, as the program says when it is asked for something else.
+shown() {
+    local said
+    said=$({ "$FUSESIM" hw keys "--$1" x.svg; "$FUSESIM" regions mlp --hw t4 --over M=1:2 "--$1" x.svg; } 2>&1 >/dev/null | sed -n 's/.*: it shows //p' | head -n 1)
+    [ "$said" ] || complain "--$1 shows everything, or the program does not say what"
+    # Where it shows nearly all, the table names what is left.
+    case $said in *generated\ kernels*) said='all but keys of hardware files' ;; esac
+    echo "$said"
+}
+
+sed -n 's/^FSIM_FORMAT([A-Z]*, *\([a-z]*\),.*/\1/p' "$SOURCE_DIR/src/command/formats.def" >formats
+sed -n 's/^| `--\([a-z]*\) FILE` |.*/\1/p' "$guide" >rows
+[ "$(wc -l <formats)" -ge 5 ] || complain 'formats.def was not read'
+diff formats rows || complain 'the table of output formats has other rows than formats.def'
+cp "$guide" wanted.md
+while read -r format; do
+    words=$(shown "$format")
+    sed -i "s#^| \`--$format FILE\` | [^|]* |#| \`--$format FILE\` | $words |#" wanted.md
+done <formats
+if [ "${GUIDE_WRITE:-}" ]; then
+    cp wanted.md "$guide"
+elif ! diff "$guide" wanted.md; then
+    complain 'the table of output formats says something else than the program'
+fi
+
+# Options in code spans of the documents. --kernel is the launcher's, --page is of ncu, --fail-on and the like are not promised.
+"$FUSESIM" --help >help || complain '--help'
+sed -n 's/^ *\(--[a-z0-9-]*\|-o\) .*/\1/p' help >options
+[ "$(wc -l <options)" -gt 40 ] || complain 'few options'
+printf '%s\n' --kernel --page >>options
+grep -oh -- '`--[a-z][a-z-]*' "$SOURCE_DIR"/README.md "$SOURCE_DIR"/docs/*.md "$SOURCE_DIR"/validate/README.md | tr -d '`' | sort -u >named
+[ "$(wc -l <named)" -gt 20 ] || complain 'the documents name few options'
+while read -r option; do
+    grep -qx -- "$option" options || complain "the documents name $option, which is no option"
+done <named
+
+# Every command is in the guide or in the README, as it is typed.
+sed -n 's/^  \([a-z]*\)  *.*/\1/p' help | sed '/^eager$/,$d' >commands
+[ "$(wc -l <commands)" -ge 10 ] || complain 'few commands'
+while read -r command; do
+    [ "$command" = plan ] || grep -q "fusesim $command" "$guide" "$SOURCE_DIR/README.md" || complain "no document shows fusesim $command"
+done <commands
+
+[ $failures -eq 0 ]
