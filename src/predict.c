@@ -31,7 +31,7 @@ fsim_problem fsim_problem_of(const fsim_graph *g, const fsim_hw *hw, const fsim_
                           .interrupted = options->interrupted};
 }
 
-/* Refusals: for every tensor that goes from one kernel of the plan to another, why the two are apart. */
+/* Refusals: for every tensor that is passed from one kernel of the plan to another, why the two are not one. */
 
 typedef struct {
     fsim_problem *p;
@@ -67,7 +67,7 @@ static bool spares(const fsim_kernel *k, int tensor)
     return false;
 }
 
-/* Kernels x and y as one, with what each of them has of L2 in the plan. NULL where it does not fit. */
+/* Kernels x and y as one, with the L2 hits that each has in the plan. NULL where it does not fit. */
 static const fsim_kernel *merged(refusals *w, const fsim_group *group, const fsim_kernel *x, const fsim_kernel *y,
                                  const int *node, int count)
 {
@@ -87,7 +87,7 @@ static const fsim_kernel *merged(refusals *w, const fsim_group *group, const fsi
     return fsim_kernel_for(w->p, c, hit, absorbed);
 }
 
-/* Why kernels x and y, joined by tensor t from primitive `from` to `to`, are two. */
+/* Records why kernels x and y, which exchange tensor t from primitive `from` to `to`, are two. */
 static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int from, int to)
 {
     const fsim_part *a = &w->plan->partition.part[x], *b = &w->plan->partition.part[y];
@@ -96,7 +96,7 @@ static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int fro
     fsim_priced_refusal r = {0};
     fsim_group group;
     unite(a, b, node, &count);
-    /* what the two exchange through DRAM, and a launch; the store stays where others read it too */
+    /* what the two exchange through DRAM, and a launch; the store remains where others read the tensor too */
     const int tensor = (int)(t - w->p->graph->tensor);
     const fsim_kernel *maker = &w->plan->kernel[x], *reader = &w->plan->kernel[y];
     for (int i = 0; i < maker->outputs && t->readers == 1 && !t->output && !t->materialize; i++)
@@ -138,7 +138,7 @@ static int by_saving(const void *x, const void *y)
     return a->why.a != b->why.a ? a->why.a - b->why.a : a->why.b - b->why.b;
 }
 
-/* Kernels that would be faster if their sums might change their order. */
+/* Kernels that would be faster if --numerics did not fix the order of their sums. */
 static void refuse_orders(refusals *w)
 {
     const fsim_graph *g = w->p->graph;
@@ -220,7 +220,7 @@ static void optimum(fsim_problem *p, const fsim_plan *known, int count, fsim_are
         fsim_optimal(p, known, count, a, out, proof);
 }
 
-/* The least peak memory of any plan found, where the optimum does not keep to the limit. */
+/* The lowest peak memory of any plan found, where the optimum exceeds the limit. */
 static fsim_sum least_memory(fsim_problem *p, const fsim_plan *best, fsim_arena *a)
 {
     if (p->memory_limit == 0 || (best->kernels > 0 && best->peak_memory_bytes <= p->memory_limit))
@@ -235,7 +235,7 @@ static fsim_sum least_memory(fsim_problem *p, const fsim_plan *best, fsim_arena 
                                                                                  : plan.peak_memory_bytes;
 }
 
-/* Lists of plans: a search that was cut short may lack one that a strategy found. */
+/* Lists of plans: a search that ended early may lack one that a strategy found. */
 
 static int with(fsim_plan *list, int count, const fsim_plan *known, int knowns)
 {
@@ -267,13 +267,12 @@ static bool same_plan(const fsim_graph *g, const fsim_plan *x, const fsim_plan *
     return same;
 }
 
-/* Sorts the plans, keeps each once, and the `most` best. Returns how many there are. */
+/* Sorts the plans, removes duplicates, and keeps the best `most`. Returns how many remain. */
 static int best_of(fsim_problem *p, fsim_plan *list, int count, int most)
 {
     fsim_arena *a = fsim_arena_new();
     int kept = 0;
-    for (int i = 0; i < count;
-         i++) { /* those that go in are at most as many as were there: stable insertion in place */
+    for (int i = 0; i < count; i++) { /* an insertion in place: the sorted part never overtakes the reading position */
         const fsim_plan plan = list[i];
         int at = kept;
         bool known = false;
@@ -291,7 +290,7 @@ static int best_of(fsim_problem *p, fsim_plan *list, int count, int most)
     return kept < most ? kept : most;
 }
 
-/* A search that its budget ended may be beaten by a plan of the lists. */
+/* A plan of the lists may be better than the result of a search that its budget ended. */
 static void adopt(fsim_problem *p, const fsim_plan *list, int count, fsim_plan *best)
 {
     for (int i = 0; i < count; i++)
@@ -308,7 +307,7 @@ static int by_time_then_memory(const void *x, const void *y)
     return (a->peak_memory_bytes > b->peak_memory_bytes) - (a->peak_memory_bytes < b->peak_memory_bytes);
 }
 
-/* Keeps the plans that none other beats, fastest first. Returns how many there are. */
+/* Keeps the plans that no other beats in both time and memory, fastest first. Returns how many remain. */
 static int front_of(fsim_plan *list, int count)
 {
     int kept = 0;
@@ -339,7 +338,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
         out.plan[FSIM_STRATEGY_FILE] = fsim_plan_launched_by(&p, options->user_plan_maker, &known[count], a);
         count++;
     }
-    count = g->fuses + g->separates ? 0 : count; /* the strategies know nothing of fuse: and separate: */
+    count = g->fuses + g->separates ? 0 : count; /* the strategies ignore fuse: and separate: */
     optimum(&p, known, count, a, best, &out.proof);
     known[count++] = *best;
     if (options->top > 0) {
@@ -381,7 +380,7 @@ bool fsim_plannable(const fsim_graph *g, const fsim_hw *hw, const fsim_options *
     int *node = fsim_new(a, int, g->nodes + 1);
     if (g->nodes == 0)
         fsim_error(d, (fsim_loc){.file = g->path}, "the workload computes nothing: its operators are views");
-    int longest[FSIM_OP_COUNT]; /* 1 + the primitive with the longest rows: its blocks are the largest */
+    int longest[FSIM_OP_COUNT]; /* 1 + the primitive with the longest rows, whose blocks are the largest */
     memset(longest, 0, sizeof longest);
     for (int n = 0; n < g->nodes; n++) {
         int *best = &longest[g->node[n].op];
@@ -435,7 +434,7 @@ static const fsim_kernel **kernels_of(const fsim_plan *plan, const int *which, i
     return out;
 }
 
-/* What grows from plan `best` to `other` in the place where primitive n is. */
+/* What becomes slower from plan `best` to `other` where primitive n is computed. */
 static fsim_cause cause_at(const fsim_graph *g, const fsim_plan *best, const fsim_plan *other, int n, fsim_arena *a)
 {
     fsim_difference *place;
@@ -450,7 +449,7 @@ static fsim_cause cause_at(const fsim_graph *g, const fsim_plan *best, const fsi
     return (fsim_cause){.node = -1};
 }
 
-/* What one kernel for both could save at most: what the two exchange through DRAM, and a launch. */
+/* Upper bounds of what one kernel for both could save: what they exchange through DRAM, and a launch. */
 static void at_most(const fsim_graph *g, const fsim_hw *hw, const fsim_plan *best, fsim_explanation *e)
 {
     for (int k = 0; k < best->kernels; k++)
@@ -489,7 +488,7 @@ fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim
     e.legal = fsim_user_allows(&p, node, count, &e.why) && fsim_legal(&p.limits, node, count, arena, &group, &e.why);
     if (!e.legal && e.why.rule != FSIM_RULE_USER && count > 2 && fsim_connected(g, pair, 2, arena, &path) &&
         !fsim_convex(g, pair, 2, arena, &path))
-        e.why = path; /* what lies between them can't join, so the two alone would wait for it, and it for them */
+        e.why = path; /* primitives between them can't join the kernel, so it would depend on them and they on it */
     const fsim_prediction now = fsim_predict(g, hw, options, arena);
     const fsim_plan *best = &now.plan[FSIM_STRATEGY_OPTIMAL];
     e.together = together(best, a, b);

@@ -13,25 +13,26 @@ typedef struct {
     fsim_regime regime;
     fsim_objective objective;
     bool warm, strict, no_recompute;
-    int64_t memory_limit; /* bytes that a plan may need at its peak; 0: any */
+    int64_t memory_limit; /* most bytes that a plan may need; 0: no limit */
     double time_limit_s;
-    volatile const int *interrupted; /* not 0: end the search with the best so far; NULL */
-    const fsim_partition *user_plan; /* the plan to show; NULL: that of `strategy` */
-    fsim_maker user_plan_maker;      /* whose kernels it has */
-    int top;                         /* how many of the best plans are listed */
-    bool pareto;                     /* list the front of time against peak memory */
-    int compile_jobs;                /* processes that compile at once: report what compilation costs; 0: don't */
+    volatile const int *interrupted; /* becomes non-zero to end the search with the best plan so far; NULL: never */
+    const fsim_partition
+        *user_plan;             /* the user's own plan, which is the one to report; NULL: report that of `strategy` */
+    fsim_maker user_plan_maker; /* whose kernels it launches */
+    int top;                    /* how many of the best plans to list */
+    bool pareto;                /* list the Pareto front of time and peak memory */
+    int compile_jobs; /* processes that compile at once, to report the cost of compilation; 0: do not report it */
 } fsim_options;
 
-/* What the options warm, strict and no_recompute are called by users; the first is the default. */
+/* The words of users for the options warm, strict and no_recompute; the first is the default. */
 extern const char *const fsim_l2_words[2], *const fsim_numerics_words[2], *const fsim_recompute_words[2];
 
 /* Two primitives that exchange a tensor and are in different kernels of the plan. */
 typedef struct {
     fsim_refusal why;
-    double saving_s; /* what fusing would save, at most where it is illegal; negative where it costs */
+    double saving_s; /* time that fusing would save; an upper bound where it is illegal; negative where it costs time */
     fsim_sum saving_bytes;
-    fsim_cause cause; /* legal: what makes one kernel dearer */
+    fsim_cause cause; /* legal: why one kernel is slower */
 } fsim_priced_refusal;
 
 /* One workload on one GPU. */
@@ -39,56 +40,57 @@ typedef struct {
     const fsim_graph *graph;
     const fsim_hw *hw;
     fsim_options options;
-    fsim_plan plan[FSIM_PLAN_COUNT]; /* by strategy; see fsim_planned for which of them there are */
-    fsim_strategy chosen;            /* the plan to show */
+    fsim_plan plan[FSIM_PLAN_COUNT]; /* by strategy; fsim_planned says which exist */
+    fsim_strategy chosen;            /* the plan to report */
     fsim_basis basis;                /* the keys of hw that its times rest on */
     fsim_proof proof;
     bool interrupted;             /* the user ended the search */
-    fsim_priced_refusal *refusal; /* of the chosen plan, the largest saving first */
+    fsim_priced_refusal *refusal; /* of the chosen plan, largest saving first */
     int refusals;
-    fsim_difference *loss; /* the chosen plan against the optimum */
+    fsim_difference *loss; /* the chosen plan compared with the optimum */
     int losses;
     fsim_plan *top, *front; /* the best plans, best first; the front, fastest first */
     int tops, fronts;
-    fsim_sum least_memory_bytes; /* that any plan was found to need, where none meets the limit; else 0 */
+    fsim_sum least_memory_bytes; /* lowest peak of all plans found, where none meets the limit; otherwise 0 */
 } fsim_prediction;
 
-/* Has p a plan of s? */
+/* Does p have a plan of s? */
 static inline bool fsim_planned(const fsim_prediction *p, fsim_strategy s) { return p->plan[s].kernels > 0; }
 
-/* Whose kernels p's plan of s has. */
+/* Whose kernels p's plan of s launches. */
 static inline fsim_maker fsim_maker_in(const fsim_prediction *p, fsim_strategy s)
 {
     return s == FSIM_STRATEGY_FILE ? p->options.user_plan_maker : fsim_maker_of(s);
 }
 
-/* What the searches need, from options. Lives in a. */
+/* The problem that the searches solve, for these options. In a. */
 fsim_problem fsim_problem_of(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a);
 
-/* Can g be planned on hw at all? False after an error in d: nothing to run, a primitive whose kernel does not fit an
- * SM, a fuse: that no kernel can honour. */
+/* Can g be planned on hw? False after an error in d: nothing to run, a primitive whose kernel fits no SM, a fuse:
+ * that is no legal kernel. */
 bool fsim_plannable(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_diag *d, fsim_arena *a);
 
 typedef struct {
     int a, b;             /* primitives */
-    bool legal, together; /* may these two share a kernel (with what lies between them); does the optimal plan do so */
-    fsim_refusal why;     /* when not legal */
-    int between;          /* primitives that had to join so that the set is connected and convex */
-    bool forced_found;    /* a plan with the two together exists */
-    double best_s, forced_s;                        /* the optimal plan; the best plan found with the two together */
+    bool legal, together; /* legal: can they share a kernel, with the primitives between them; together: do they in the
+                             optimal plan */
+    fsim_refusal why;     /* where not legal */
+    int between;          /* primitives that must join the kernel so that it is connected and convex */
+    bool forced_found;    /* a plan with both in one kernel was found */
+    double best_s, forced_s;                        /* the optimal plan; the best plan found with both in one kernel */
     fsim_sum best_bytes, forced_bytes, apart_bytes; /* DRAM bytes of each */
-    double apart_s;                                 /* the best plan found with the two apart; NaN where none */
-    bool exchange;                                  /* one reads what the other makes */
-    double saving_s; /* not legal: what a kernel for both could save at most, by what they exchange */
+    double apart_s;  /* the best plan found with them in two kernels; NaN where none was found */
+    bool exchange;   /* one reads a result of the other */
+    double saving_s; /* not legal: an upper bound of what one kernel could save, from the data they exchange */
     fsim_sum saving_bytes;
-    fsim_cause cause; /* what grows in the plan that has it the other way, where the two are */
+    fsim_cause cause; /* what becomes slower in the plan where they are not as in the optimum */
 } fsim_explanation;
 
-/* May primitives a and b share a kernel, and what would it cost? */
+/* Can primitives a and b share a kernel, and at what cost? */
 fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, int a, int b,
                               fsim_arena *arena);
 
-/* In arena a. */
+/* Predicts a workload on a GPU. In a. */
 fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a);
 
 #endif

@@ -11,7 +11,7 @@
 enum { USUAL_GRID = 33, USUAL_MOST = 4096 };
 
 typedef struct {
-    int64_t place; /* the value is first + place * step */
+    int64_t place; /* the symbol's value is first + place * step */
     int plan;
     bool proven;
 } point;
@@ -62,7 +62,7 @@ static void keep_plan(search *s, const fsim_graph *g, const fsim_plan *plan)
         }
 }
 
-/* The named groups as a plan of p's graph. False where they are none. In a. */
+/* Prices a plan whose groups are given by names, for p's graph. False where they are no legal plan. In a. */
 static bool price(fsim_problem *p, const fsim_named_plan *named, fsim_arena *a, fsim_plan *out)
 {
     fsim_partition groups = {named->groups, fsim_new(a, fsim_part, named->groups + 1)};
@@ -90,7 +90,7 @@ static bool price(fsim_problem *p, const fsim_named_plan *named, fsim_arena *a, 
 
 /* Evaluation. */
 
-/* The first plan known that costs as much as `best`, which becomes known where there is none. */
+/* The first known plan that costs as much as `best`; `best` is added where there is none. */
 static int plan_number(search *s, fsim_problem *p, const fsim_plan *best, fsim_arena *a)
 {
     for (int i = 0; i < s->out.plans; i++) {
@@ -119,7 +119,7 @@ static point search_at(search *s, int64_t place)
     return out;
 }
 
-/* What is known at a place; evaluated where nothing is. */
+/* The result at a place, computed on first use. */
 static const point *evaluate(search *s, int64_t place)
 {
     int at = s->points;
@@ -149,7 +149,7 @@ static void halve(search *s, int64_t low, int low_plan, int64_t high, int high_p
     halve(s, middle, plan, high, high_plan);
 }
 
-/* Values from first to last, each about the same multiple of the one before. */
+/* Evaluates values from first to last, each about the same multiple of the one before. */
 static void walk_grid(search *s, int64_t places)
 {
     const int grid = s->range->grid > 1 ? s->range->grid : USUAL_GRID;
@@ -190,8 +190,8 @@ static void list_regions(search *s)
     }
 }
 
-/* Prices the plans of two neighbouring regions at one value of the first or second. False where another plan found is
- * better than the region's own. */
+/* Prices the plans of two neighbouring regions at the last value of the first or the first value of the second.
+ * False where another plan found is better there than the region's own. */
 static bool price_side(search *s, int64_t value, int own, const int pair[2], double seconds[2])
 {
     fsim_arena *a = fsim_arena_new();

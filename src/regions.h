@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* regions.h: along one symbol of a workload, which plan is the best where: the intervals in which the same groups stay
+/* regions.h: which plan is best for which values of a workload's symbol: the intervals in which the same groups stay
  * optimal, and the values at which they change. */
 #ifndef FUSESIM_REGIONS_H
 #define FUSESIM_REGIONS_H
@@ -8,42 +8,45 @@
 #include "input/args.h"
 #include "predict.h"
 
-/* The workload where the symbol has this value, in a; NULL where there is none. */
+/* The workload for this value of the symbol, in a; NULL where there is none. */
 typedef const fsim_graph *fsim_workload_at(void *context, int64_t value, fsim_arena *a);
 
-/* A workload as text, for fsim_parsed_at. */
+/* A workload as text, the context of fsim_parsed_at. */
 typedef struct {
     const char *path, *text;
     size_t bytes;
-    const fsim_binding *set; /* of the other symbols */
+    const fsim_binding *set; /* values of the other symbols */
     int sets;
     int64_t scale;      /* as of fsim_workload_wanted (graph/load.h) */
-    const char *symbol; /* the one that varies */
+    const char *symbol; /* the symbol that varies */
 } fsim_parametric;
-/* context: an fsim_parametric. Values that the workload refuses (a head count that does not divide) have no graph. */
+/* context: an fsim_parametric. NULL for values that the workload refuses (a number of heads that does not divide,
+ * say). */
 fsim_workload_at fsim_parsed_at;
 
 typedef struct {
     int64_t first, last, step; /* values first, first + step, ... */
-    int grid; /* values, evenly spaced on a logarithmic scale, that are evaluated whatever comes of it; 0: 33 */
-    int most; /* evaluations; 0: 4096 */
+    int grid; /* number of values, evenly spaced on a logarithmic scale, that are always evaluated; 0: 33 */
+    int most; /* most evaluations; 0: 4096 */
 } fsim_range;
 
 typedef struct {
     int groups;
-    fsim_words *group; /* names of primitives, ascending as the graph has them */
+    fsim_words *group; /* names of its primitives, in the order of the graph */
 } fsim_named_plan;
 
 typedef struct {
     int64_t first, last; /* values */
     int plan;            /* index into plans; -1: no workload, or no plan */
-    bool proven;         /* optimal at every value of it that was evaluated */
+    bool proven;         /* the plan was proven optimal at every value of the region that was evaluated */
 } fsim_region;
 
 typedef struct {
-    int64_t before, after;          /* neighbouring values, in the regions from and from + 1 */
-    double before_s[2], after_s[2]; /* the plans of the two regions, at both values; NaN where one is none there */
-    bool confirmed;                 /* of all plans found, none is better than the region's at either value */
+    int64_t before,
+        after; /* the last value of region `from` and the first value of region from + 1, which are neighbours */
+    double before_s[2],
+        after_s[2]; /* time of the plans of both regions at both values; NaN where the plan does not exist there */
+    bool confirmed; /* no other plan that was found is better at either value */
 } fsim_break;
 
 typedef struct {
@@ -51,17 +54,17 @@ typedef struct {
     int regions;
     fsim_named_plan *plan;
     int plans;
-    fsim_break *at;     /* between region i and i + 1 */
+    fsim_break *at;     /* between regions i and i + 1 */
     int evaluations;    /* searches */
-    int64_t widest_gap; /* values not evaluated between two neighbours with the same plan, at most: a plan that is the
-                           best only there is not seen */
-    double grid_ratio;  /* of neighbours in the grid, at most */
-    bool truncated;     /* the evaluations ended before every change was pinned to neighbouring values */
+    int64_t widest_gap; /* the most values that were not evaluated between two neighbours with the same plan: a plan
+                           that is best only there is missed */
+    double grid_ratio;  /* largest ratio of neighbours in the grid */
+    bool truncated;     /* evaluations ended before every change was narrowed down to neighbouring values */
 } fsim_regions;
 
-/* Evaluates the ends and the grid, then halves between neighbours whose plans differ until they are neighbouring
- * values. A plan found before that costs as much as the optimum counts as the optimum, so that ties are no change. The
- * same in every run. In a. */
+/* Evaluates the ends and the grid, then bisects between neighbours with different plans until they are neighbouring
+ * values. A known plan that costs as much as the optimum counts as the optimum, so that ties are not reported as
+ * changes. Every run gives the same result. In a. */
 fsim_regions fsim_regions_of(fsim_workload_at *at, void *context, const fsim_range *range, const fsim_hw *hw,
                              const fsim_options *options, fsim_arena *a);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON is read as YAML, of which it is a part: every value has its place in the file. */
+/* A JSON file is read as YAML, which includes JSON, so that errors have positions. */
 #include "plan/partition_file.h"
 
 #include "base/names.h"
@@ -16,8 +16,8 @@ typedef struct {
     fsim_arena *a;
     fsim_diag *d;
     fsim_names node, source; /* by name */
-    bool *in_parts;          /* per source: some primitive of it but the last is named */
-    int *last;               /* per primitive: the last group that named it */
+    bool *in_parts; /* per operator of the workload: the file names one of its primitives other than the last */
+    int *last;      /* per primitive: the last group that named it */
 } reader;
 
 /* Groups. */
@@ -40,7 +40,7 @@ static const char *gpu_of(const fsim_yaml *plan)
     return name && name->kind == FSIM_YAML_SCALAR ? name->text : "";
 }
 
-/* Of the plans in a list: the only one, or the one for the GPU that is asked for. NULL after an error. */
+/* The plan to read from a list of plans: the only one, or the one for the given GPU. NULL after an error. */
 static const fsim_yaml *plan_in(const reader *r, const fsim_yaml *plans, const char *gpu)
 {
     const fsim_yaml *found = plans->count == 1 ? plans->item[0] : NULL;
@@ -63,7 +63,7 @@ static const fsim_yaml *plan_in(const reader *r, const fsim_yaml *plans, const c
     return !found || matches > 1 ? NULL : found;
 }
 
-/* A document of --json: which of its plans is read. Other documents are returned as they are; NULL after an error. */
+/* The plan to read from a document of --json; other documents are returned unchanged. NULL after an error. */
 static const fsim_yaml *chosen_plan(const reader *r, const fsim_yaml *root, const char *gpu)
 {
     enum { NEWEST_SCHEMA = 2 };
@@ -83,7 +83,7 @@ static const fsim_yaml *chosen_plan(const reader *r, const fsim_yaml *root, cons
     return plans ? plan_in(r, plans, gpu) : list_of_plans ? plan_in(r, root, gpu) : root;
 }
 
-/* The list of groups, wherever the document has it. NULL after an error. */
+/* The list of groups, at whatever level of the document it is. NULL after an error. */
 static const fsim_yaml *groups_of(const reader *r, const fsim_yaml *at, const char *gpu, fsim_maker *maker)
 {
     at = chosen_plan(r, at, gpu);
@@ -238,8 +238,8 @@ typedef struct {
     const fsim_user_plan *plan;
     fsim_diag *d;
     fsim_arena *a;
-    int *holders, *first; /* per primitive: groups that hold it; the first of them, or -1 */
-    bool *waits;          /* per group: part of a fault that keeps others from starting too */
+    int *holders, *first; /* per primitive: how many groups contain it; the first of those, or -1 */
+    bool *waits;          /* per group: an error was reported for it that also keeps other groups from starting */
 } checker;
 
 static bool contains(const fsim_part *part, int n)
@@ -259,7 +259,8 @@ static const char *group_text(const checker *c, int i)
                                : fsim_printf(c->a, "group %d (%s)", i + 1, list);
 }
 
-/* A permutation by strides that every reader holds too, or nobody reads, need not run: eager plans have none. */
+/* May a primitive be in no group? A permutation that is only a change of strides may, where nobody reads it or every
+ * reader's group contains it: eager plans leave those out. */
 static bool may_be_missing(const checker *c, int n)
 {
     const fsim_node *node = &c->g->node[n];
@@ -302,7 +303,7 @@ static void check_cover(checker *c)
         fsim_error(c->d, c->plan->file, "%s %s in no group", missing, count > 1 ? "are" : "is");
 }
 
-/* Must its group store it? Of a primitive in several groups one does; which, the launch order says. */
+/* Must its group store primitive n? If several groups contain it, one of them does; the launch order decides which. */
 static bool is_stored(const checker *c, const fsim_part *part, int n)
 {
     const fsim_node *node = &c->g->node[n];
@@ -357,7 +358,7 @@ static void check_groups(checker *c)
     }
 }
 
-/* A primitive outside group i that it reads and that has not run, or -1. */
+/* A primitive outside group i that group i reads and that has not run yet, or -1. */
 static int waits_for(const checker *c, int i, const bool *ran)
 {
     const fsim_part *part = &c->plan->partition.part[i];
@@ -370,7 +371,7 @@ static int waits_for(const checker *c, int i, const bool *ran)
     return -1;
 }
 
-/* Runs what can run; of what is left, names one round of groups that wait for each other. */
+/* Runs groups as far as possible. If some are left, reports one circle of groups that wait for each other. */
 static void check_cycles(checker *c)
 {
     const fsim_partition *all = &c->plan->partition;
@@ -391,7 +392,7 @@ static void check_cycles(checker *c)
         at++;
     if (at == all->parts)
         return;
-    int *seen = fsim_new(c->a, int, all->parts + 1); /* 1 + place in the walk */
+    int *seen = fsim_new(c->a, int, all->parts + 1); /* per group: 1 + its position in the walk */
     for (; !seen[at]; at = c->first[waits_for(c, at, ran)]) {
         round[steps++] = at;
         seen[at] = steps;

@@ -4,13 +4,13 @@
 #include "plan/price/spread.h"
 #include "vendor/vendor.h"
 
-/* Notes in hw->read what the price of the plan's kernel k rests on. */
+/* Records in hw->read which keys the price of the plan's kernel k rests on. */
 static void price_again(const fsim_problem *p, const fsim_hw *hw, fsim_maker maker, const fsim_plan *plan, int k,
                         fsim_arena *a)
 {
     const fsim_group *group = plan->kernel[k].group;
     const fsim_residency l2 = plan->l2[k];
-    /* A framework's kernel is compared with the best that fusesim knows; only the one that is taken counts. */
+    /* the price of a framework's kernel is at least fusesim's own: only the keys of the one that was taken count */
     const fsim_kernel own = fsim_kernel_of(p->graph, p->hw, p->regime, group, &l2, a);
     bool is_own = maker == FSIM_BY_FUSESIM;
     if (!is_own) {

@@ -4,7 +4,7 @@
 #include "base/unit.h"
 #include <math.h>
 
-/* What matters of some kernels together: sums of what they do, extremes of how they run. */
+/* What a comparison of kernels uses: sums of their work, extremes of how they run. */
 typedef struct {
     double unit[FSIM_UNIT_COUNT], flops, spilled, dram_read, grid, occupancy, coalescing;
     int launches, passes, registers;
@@ -50,7 +50,7 @@ static bool writes(const fsim_kernel *const *kernel, int count, int tensor)
     return false;
 }
 
-/* The primitives that are computed most often beyond what they were. */
+/* Finds the primitives whose number of evaluations grew most. */
 static void find_recomputed(fsim_cause *c, const fsim_kernel *const *before, int befores,
                             const fsim_kernel *const *after, int afters)
 {
@@ -66,7 +66,7 @@ static void find_recomputed(fsim_cause *c, const fsim_kernel *const *before, int
         }
 }
 
-/* The last primitive that feeds a contraction's loads now and did not; -1. */
+/* The last primitive that is newly computed inside a contraction's operand loads; -1: there is none. */
 static int prologue_of(const fsim_kernel *const *kernel, int count)
 {
     int node = -1;
@@ -77,7 +77,7 @@ static int prologue_of(const fsim_kernel *const *kernel, int count)
     return node;
 }
 
-/* The largest tensor that is written now and was not. */
+/* The largest tensor that is newly written to memory. */
 static void find_stored(fsim_cause *c, const fsim_graph *g, const fsim_kernel *const *before, int befores,
                         const fsim_kernel *const *after, int afters)
 {

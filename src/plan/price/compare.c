@@ -35,12 +35,13 @@ static bool same_kernel(const fsim_plan *x, int i, const fsim_plan *y, int k)
            x->kernel[i].dram_write_bytes == y->kernel[k].dram_write_bytes;
 }
 
-/* Kernels that both plans have, at the same price: no difference. By kernel of mine, then of other. */
+/* Kernels that both plans have at the same price. Indexed by kernel of `mine`, then by kernel of `other`. */
 static bool *common_kernels(const fsim_graph *g, const fsim_plan *mine, const fsim_plan *other, fsim_arena *a)
 {
     bool *common = fsim_new(a, bool, mine->kernels + other->kernels + 1);
     int *first = fsim_new(a, int, g->nodes + 1),
-        *next = fsim_new(a, int, other->kernels + 1); /* 1 + kernel of other, by its first primitive */
+        *next = fsim_new(a, int,
+                         other->kernels + 1); /* per kernel of `other`: 1 + the next with the same first primitive */
     for (int k = other->kernels; k-- > 0;) {
         next[k] = first[other->partition.part[k].node[0]];
         first[other->partition.part[k].node[0]] = k + 1;
@@ -70,7 +71,7 @@ int fsim_compare(const fsim_graph *g, const fsim_plan *mine, const fsim_plan *ot
                 holder[part->node[i]] = k + 1;
     }
     fsim_difference *list = fsim_new(a, fsim_difference, kernels + 1);
-    int *place = fsim_new(a, int, kernels + 1); /* per root: 1 + its place in list */
+    int *place = fsim_new(a, int, kernels + 1); /* per root: 1 + its index in the list */
     for (int k = 0; k < kernels; k++) {
         int *at = &place[root_of(parent, k)];
         if (common[k])

@@ -5,16 +5,16 @@
 
 #include "plan/price/plan.h"
 
-/* Kernels of one plan and kernels of another that hold the same primitives. */
+/* Kernels of one plan and kernels of another that contain the same primitives. */
 typedef struct {
     int *mine, mines;   /* kernels of the first plan, ascending */
     int *other, others; /* of the second */
-    double time_s;      /* the first less the second: above 0 the first loses here */
+    double time_s;      /* time of the first minus that of the second: above 0 where the first is slower here */
     fsim_sum dram_bytes;
 } fsim_difference;
 
-/* All places where `mine` and `other` differ, by groups or by what L2 holds; the dearest for `mine` first. They sum to
- * what the plans differ by. In a. */
+/* All differences between `mine` and `other`, in groups or in what L2 holds, largest loss of `mine` first. They add
+ * up to the difference of the plans. In a. */
 int fsim_compare(const fsim_graph *g, const fsim_plan *mine, const fsim_plan *other, fsim_arena *a,
                  fsim_difference **out);
 

@@ -5,12 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Of the variance of kernels in one plan, the part that they have in common. It hardly matters: of KernelBench v01's
- * eager rows, 85 % of level 2 and 41 % of level 3 lie inside with 0.25, 87 and 49 % with 0.5. */
+/* The part of the kernels' variance that all kernels of a plan share. The exact value matters little: of KernelBench
+ * v01's eager rows, 85 % of level 2 and 41 % of level 3 lie inside with 0.25, 87 and 49 % with 0.5. */
 static const double common = 0.5;
 
 typedef struct {
-    double common_s, own_s2; /* sum of the seconds of spread; sum of their squares */
+    double common_s, own_s2; /* sum of the kernels' spreads in seconds; sum of their squares */
 } spreads;
 
 static void add(spreads *s, double seconds)
@@ -51,7 +51,7 @@ fsim_interval fsim_speedup_interval(const fsim_graph *g, const fsim_hw *hw, fsim
 {
     const fsim_plan *base = base_by.plan, *plan = other_by.plan;
     spreads only_base = {0}, only_plan = {0}, both = {0};
-    int *at = fsim_new(a, int, g->nodes + 1); /* 1 + the base's kernel that begins with a primitive */
+    int *at = fsim_new(a, int, g->nodes + 1); /* per primitive: 1 + the kernel of `base` that begins with it */
     bool *shared = fsim_new(a, bool, base->kernels + 1);
     for (int k = 0; k < base->kernels; k++)
         at[base->partition.part[k].node[0]] = k + 1;
@@ -68,7 +68,7 @@ fsim_interval fsim_speedup_interval(const fsim_graph *g, const fsim_hw *hw, fsim
     for (int k = 0; k < base->kernels; k++)
         if (!shared[k])
             add(&only_base, seconds_of_spread(g, hw, base_by.maker, &base->kernel[k]) / base->time_s);
-    /* What all kernels of a plan have in common cancels between the plans, too. */
+    /* the part of the error that all kernels share cancels between the plans */
     const double common_s = only_base.common_s - only_plan.common_s - both.common_s;
     const double spread =
         sqrt(common * common_s * common_s + (1 - common) * (only_base.own_s2 + only_plan.own_s2 + both.own_s2));

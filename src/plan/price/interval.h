@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* interval.h: 80 % intervals of what is predicted, from the residuals of measured kernels (plan/price/spread.h). */
+/* interval.h: 80 % intervals of predictions, from the residuals of measured kernels (plan/price/spread.h). */
 #ifndef FUSESIM_PLAN_PRICE_INTERVAL_H
 #define FUSESIM_PLAN_PRICE_INTERVAL_H
 
@@ -12,16 +12,17 @@ typedef struct {
 /* A kernel's seconds. */
 fsim_interval fsim_kernel_interval(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_kernel *k);
 
-/* A plan's seconds: kernels err together in part (the same bandwidth, the same library) and each for itself in part. */
+/* The seconds of a plan. Errors of its kernels are partly shared (the same bandwidth, the same library) and partly
+ * independent. */
 fsim_interval fsim_plan_interval(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_plan *plan);
 
-/* A plan and whose kernels it launches. */
+/* A plan, and whose kernels it launches. */
 typedef struct {
     const fsim_plan *plan;
     fsim_maker maker;
 } fsim_plan_by;
 
-/* Seconds of `base` over those of `other`. Kernels that both have err alike and cancel. a is for scratch. */
+/* Seconds of `base` over those of `other`. Errors of kernels that both contain cancel. a is for scratch. */
 fsim_interval fsim_speedup_interval(const fsim_graph *g, const fsim_hw *hw, fsim_plan_by base, fsim_plan_by other,
                                     fsim_arena *a);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* l2_residency.c: which tensors kernels find in L2, and which never leave it. */
+/* l2_residency.c: which tensors kernels find in L2, and which results never leave it. */
 #include "plan/price/launches.h"
 #include "plan/price/price.h"
 
 #include <math.h>
 
-/* L2 as a clock of the bytes that have entered it: a tensor is resident while no more than the effective capacity has
- * entered since its last use, itself included. A kernel's results were used last, before them its inputs, the largest
- * first; on a host all together. */
+/* Models L2 by a clock that counts bytes. A tensor is resident while the bytes that entered since its last use, its
+ * own included, fit the effective capacity. A kernel uses its inputs first, the largest first, then its results; on
+ * a host all at the same time. */
 typedef struct {
     double capacity, entered;
-    double *last; /* per tensor: where the clock stood at its last use; far back when never */
+    double *last; /* per tensor: the clock at its last use; far in the past for one that was never used */
     int *order;
 } l2_clock;
 
@@ -22,10 +22,10 @@ bool fsim_used_later(const fsim_problem *p, int x, int y)
 
 static bool resident(const l2_clock *c, int tensor) { return c->entered - c->last[tensor] <= c->capacity; }
 
-/* Bytes of all that the kernel uses on a host; else 0. A host's few threads go through all tensors of a kernel side by
- * side, from beginning to end, and so does what reads them next: when it comes to the first element, all bytes of the
- * kernel before have passed, when it comes to the last, all of its own. So neither may be more than there is room for.
- */
+/* Bytes of all tensors that the kernel uses, on a host; 0 on a GPU. The few threads of a host go through all tensors
+ * of a kernel side by side, from beginning to end, and so do those of the next kernel. At its first element all
+ * bytes of the kernel before have passed through the cache, at its last element all bytes of its own. So a tensor is
+ * found again only where the bytes of either kernel fit. */
 static double bytes_in_flight(const fsim_problem *p, const fsim_group *o)
 {
     double all = 0;
@@ -60,7 +60,7 @@ static void run_through(const fsim_problem *p, l2_clock *c, const fsim_group *o,
     for (int i = 0; i < o->reads; i++) {
         const fsim_read *r = &o->read[order[i]];
         if (!r->whole)
-            continue; /* a part of it: what is there later is not known to be what is wanted */
+            continue; /* the kernel reads a part of it, and a later reader may need another part */
         behind += (double)p->graph->tensor[r->tensor].bytes;
         c->last[r->tensor] = fmax(c->last[r->tensor], c->entered - fmax(behind, all));
     }

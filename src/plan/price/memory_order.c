@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory_order.c: the launch order in which a plan needs the least memory at its peak. */
+/* memory_order.c: the launch order with which a plan needs the least memory at its peak. */
 #include "plan/price/launches.h"
 #include "plan/price/price.h"
 
@@ -10,11 +10,11 @@ typedef struct {
     fsim_candidate **kernel;
     int kernels;
     int *waits_first, *waits; /* kernels that must run before kernel k: waits[waits_first[k], waits_first[k + 1]) */
-    int *reading;             /* per tensor: kernels that read it */
-    fsim_sum least;           /* no order needs less: the largest kernel by itself */
+    int *reading;             /* per tensor: number of kernels that read it */
+    fsim_sum least;           /* a lower bound for every order: the largest kernel by itself */
 } ordering;
 
-/* What has been launched, with what it holds and has held at most. */
+/* The kernels launched so far, the bytes live now and the peak so far. */
 typedef struct {
     uint64_t *launched;
     fsim_sum live, peak;
@@ -36,7 +36,7 @@ static bool may_launch(const ordering *w, const lean_state *s, int k)
     return !was_launched(s, k);
 }
 
-/* Launches kernel k: what is live during and after it. left: per tensor, readers to come. */
+/* Launches kernel k and updates the live bytes during and after it. left: per tensor, readers that have not run. */
 static void launch_one(const ordering *w, lean_state *s, int k, int *left)
 {
     const fsim_group *o = &w->kernel[k]->group;
@@ -50,7 +50,8 @@ static void launch_one(const ordering *w, lean_state *s, int k, int *left)
             s->live -= w->p->graph->tensor[o->read[i].tensor].bytes;
 }
 
-/* An order by a rule: as it stands, or whatever leaves the least live. Returns its peak. */
+/* An order by a simple rule: the given order, or (greedily) always the kernel that leaves the fewest live bytes.
+ * Returns its peak. */
 static fsim_sum order_by_rule(const ordering *w, bool greedily, int *order, fsim_arena *a)
 {
     const int words = (w->kernels + 63) / 64, tensors = w->p->graph->tensors;
@@ -82,8 +83,8 @@ static fsim_sum order_by_rule(const ordering *w, bool greedily, int *order, fsim
     return s.peak;
 }
 
-/* All orders, the one that has needed least so far first, as far as MOST_ORDERED goes. Returns the least peak, or
- * `known` where none below it was found. */
+/* Searches all orders, the one with the lowest peak so far first, for at most MOST_ORDERED steps. Returns the lowest
+ * peak, or `known` where no lower one was found. */
 static fsim_sum order_by_search(const ordering *w, fsim_sum known, int *order, fsim_arena *a)
 {
     enum { MOST_ORDERED = 4000 };
@@ -133,8 +134,7 @@ static fsim_sum order_by_search(const ordering *w, fsim_sum known, int *order, f
     return known;
 }
 
-/* Kernels in launch order, put into that of least peak memory that keeps each primitive's home. order[i]: the kernel to
- * run i-th. */
+/* Finds the order of least peak memory in which each primitive keeps its home. order[i]: the kernel to run i-th. */
 static void lean_order(const fsim_problem *p, const fsim_launches *launches, int *order, fsim_arena *a)
 {
     const fsim_graph *g = p->graph;

@@ -11,7 +11,7 @@ typedef enum { FSIM_MINIMISE_TIME, FSIM_MINIMISE_BYTES, FSIM_MINIMISE_MEMORY } f
 /* A kernel's time as whole ticks of FSIM_TICK_S. */
 static inline fsim_sum fsim_ticks(double seconds) { return fsim_sum_term(seconds / FSIM_TICK_S); }
 
-/* What every plan of one prediction shares. */
+/* What all plans of one prediction share. */
 typedef struct {
     const fsim_graph *graph;
     const fsim_hw *hw;
@@ -20,14 +20,13 @@ typedef struct {
     fsim_objective objective;
     bool warm, recompute;
     int64_t memory_limit; /* bytes; 0: none */
-    bool lean;            /* kernels are launched in the order that needs the least memory at its peak */
+    bool lean;            /* launch kernels in the order with the lowest peak memory */
     double time_limit_s;
-    struct fsim_store *store;        /* cost cache, price.c */
-    volatile const int *interrupted; /* set by a signal: end the search with the best so far */
+    struct fsim_store *store;        /* cache of priced sets, store.c */
+    volatile const int *interrupted; /* set by a signal handler: end the search with the best plan so far */
 } fsim_problem;
 
-/* A partition: groups of primitives. A primitive is home in exactly one group; in the others that list it, it is a
- * clone. */
+/* Groups of primitives. A primitive has its home in one group; it is a clone in the other groups that list it. */
 typedef struct {
     int count;
     int *node; /* ascending */
@@ -42,10 +41,10 @@ typedef struct {
     const char *strategy;
     int kernels;
     fsim_kernel *kernel; /* launch order */
-    fsim_residency *l2;  /* per kernel: what it finds in L2 and leaves there */
-    const char **rule;   /* per kernel, the pattern rule that made it; or NULL */
+    fsim_residency *l2;  /* per kernel: which reads it finds in L2, and which results stay there */
+    const char **rule;   /* per kernel: the pattern rule that created it; or NULL */
     double time_s;       /* sum of the kernels */
-    fsim_sum objective;  /* what the search minimises: femtoseconds or bytes */
+    fsim_sum objective;  /* what the search minimises, in femtoseconds or bytes */
     fsim_sum dram_read_bytes, dram_write_bytes, peak_memory_bytes, eliminated_bytes;
     double l2_bytes, flops;
     fsim_partition partition;
@@ -54,8 +53,8 @@ typedef struct {
 typedef struct {
     bool proven;
     double lower_bound;                /* of the objective: seconds or bytes */
-    int64_t groups_considered, states; /* sets tried as kernels; states of what has run */
-    double search_s; /* steps of the search at their usual rate: the same on every machine and in every run */
+    int64_t groups_considered, states; /* sets tried as kernels; states of the dynamic programming */
+    double search_s; /* the steps of the search at their usual rate: equal on all machines and in all runs */
     bool stopped_by_clock;
 } fsim_proof;
 

@@ -11,8 +11,8 @@ typedef struct {
     fsim_problem *p;
     const fsim_graph *g;
     int *home;    /* per primitive: the part that runs it first; -1 */
-    bool *needed; /* per primitive: a part that does not hold it reads it */
-    int *in_part; /* per primitive: the part being looked at, to ask membership */
+    bool *needed; /* per primitive: a part that does not contain it reads it */
+    int *in_part; /* per primitive: the last part passed to look_at_part, for tests of membership */
     fsim_refusal *why;
     fsim_arena *a;
 } pricing;
@@ -29,8 +29,8 @@ static bool refuse(pricing *w, fsim_rule rule, int a, int b)
     return false;
 }
 
-/* The order of launch: of the parts that are ready, the one whose last primitive is lowest. That is no clone, so no two
- * are equal. */
+/* Launch order: of the parts whose inputs exist, the one whose last primitive has the lowest number. That primitive
+ * is not a clone, so the order is unique. */
 typedef struct {
     const fsim_part *part;
     int *heap, count;
@@ -61,7 +61,8 @@ static int heap_pop(ready_heap *h)
     return top;
 }
 
-/* Fills order[], homes and what is needed in memory. waiting[i]: primitives outside part i that must run before it. */
+/* Fills order[], the homes, and which results are needed in memory. waiting[i]: how many primitives outside part i
+ * must run before it. */
 static bool launch_order(pricing *w, const fsim_partition *partition, int *order, fsim_arena *a)
 {
     const fsim_graph *g = w->g;
@@ -113,7 +114,7 @@ static bool launch_order(pricing *w, const fsim_partition *partition, int *order
     }
     if (done == parts)
         return true;
-    int a_node = -1, b_node = -1; /* two parts that wait */
+    int a_node = -1, b_node = -1; /* two parts that wait for each other */
     for (int i = 0; i < parts; i++)
         if (waiting[i] > 0) {
             const int n = partition->part[i].node[0];
@@ -123,7 +124,7 @@ static bool launch_order(pricing *w, const fsim_partition *partition, int *order
     return refuse(w, FSIM_RULE_CYCLE, a_node, b_node);
 }
 
-/* Every primitive in a group is there for a reason: its group stores it, or something in the group reads it. */
+/* Is every primitive of the group used: stored by the group, or read inside it? */
 static bool purposeful(pricing *w, const fsim_part *part, int id, const bool *stored)
 {
     const fsim_graph *g = w->g;
@@ -164,7 +165,7 @@ static void peak_memory(const fsim_problem *p, fsim_plan *plan, fsim_arena *a)
             last[plan->kernel[k].input[i].tensor] = k;
     for (int t = 0; t < g->tensors; t++)
         if (g->tensor[t].output && g->tensor[t].producer >= 0 && g->tensor[t].storage == t) {
-            live += g->tensor[t].bytes; /* outputs are there for the whole run */
+            live += g->tensor[t].bytes; /* outputs exist for the whole run */
             last[t] = plan->kernels;
         }
     peak = live;
@@ -222,7 +223,8 @@ static bool computes_again(const fsim_part *part)
     return any;
 }
 
-/* The group of a plan's kernel with its clones marked; the remembered one is shared and has none. */
+/* A copy of the group in which the clones of this plan are marked. The group in the store is shared by all plans and
+ * has none. */
 static const fsim_group *marked(const fsim_group *o, const fsim_part *part, fsim_arena *a)
 {
     if (!computes_again(part))
@@ -236,7 +238,7 @@ static const fsim_group *marked(const fsim_group *o, const fsim_part *part, fsim
     return own;
 }
 
-/* The kernel for a part that is launched k-th, which stores what others read. False with *why when it is none. */
+/* The kernel of a part that is launched k-th and stores what other parts read. False with *why where there is none. */
 static bool launch_part(pricing *w, const fsim_part *part, int id, fsim_launches *all, int k)
 {
     const fsim_graph *g = w->g;

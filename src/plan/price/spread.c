@@ -5,7 +5,7 @@
 #include "cost/costing.h"
 #include <math.h>
 
-/* The residual's key for kernels of a template: a function for each entry of its column in template.def. */
+/* The hardware key of residuals for kernels of a template: a function for each value of that column in template.def. */
 
 static fsim_hw_key attention(const fsim_graph *g, const fsim_kernel *k)
 {
@@ -32,7 +32,8 @@ static fsim_hw_key streaming(const fsim_graph *g, const fsim_kernel *k)
     (void)g;
     return k->group->anchor >= 0 || k->coalescing < strided_coalescing
                ? FSIM_HW_RESIDUAL_OTHER
-               : FSIM_HW_RESIDUAL_STREAMING; /* an anchor that is no contraction: pooling, scatter, what is opaque */
+               : FSIM_HW_RESIDUAL_STREAMING; /* an anchor other than a contraction: pooling, scatter, opaque operators
+                                              */
 }
 
 fsim_hw_key fsim_residual_key(const fsim_graph *g, const fsim_kernel *k)
@@ -45,7 +46,7 @@ fsim_hw_key fsim_residual_key(const fsim_graph *g, const fsim_kernel *k)
     return key_of_template[k->template](g, k);
 }
 
-/* What relatives tell, and besides, that this GPU may be unlike them. */
+/* The residual of relatives, plus an allowance for how much this GPU may differ from them. */
 static double residual(const fsim_hw *hw, fsim_hw_key key)
 {
     const double told = fsim_hw_get(hw, key);

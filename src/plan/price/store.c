@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store.c: groups and kernels that were priced before, kept in a hash table by their primitives and what they store. */
+/* store.c: groups and kernels that were priced, in a hash table by their primitives and what they store. */
 #include "plan/price/price.h"
 
 #include "fusion/chain.h"
@@ -32,7 +32,7 @@ typedef struct fsim_store {
 
 enum { FEWEST_SLOTS = 64 };
 
-enum { WORK_OF_GROUP = 2, WORK_OF_KERNEL = 4, WORK_OF_CONTRACTION = 100 }; /* steps, measured */
+enum { WORK_OF_GROUP = 2, WORK_OF_KERNEL = 4, WORK_OF_CONTRACTION = 100 }; /* steps of work, from measurements */
 
 int64_t fsim_work(const fsim_problem *p) { return p->store->work; }
 void fsim_add_work(fsim_problem *p, int64_t steps) { p->store->work += steps; }

@@ -48,7 +48,7 @@ double fsim_call_seconds(const fsim_kernel *kernel, int kernels, fsim_maker make
     for (int k = 0; k < kernels; k++) {
         seconds += kernel[k].time_s;
         const double begun =
-            fmax(host + launch, gpu); /* the first of its launches; the host makes the others meanwhile */
+            fmax(host + launch, gpu); /* end of the first launch; the host issues the other launches meanwhile */
         host += launch * kernel[k].launches;
         gpu = fmax(begun + floor * kernel[k].launches + (kernel[k].time_s - kernel[k].time[FSIM_LAUNCH]), host + floor);
     }

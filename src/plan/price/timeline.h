@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* timeline.h: when each kernel of a plan runs. Computation is one stream; communication and transfers have a stream
- * each and start when their inputs are there, so that they overlap what does not wait for them. A plan's time_s stays
- * the sum of its kernels: that is what the search minimises. */
+/* timeline.h: when each kernel of a plan runs. Computation is one stream. Communication and transfers have a stream
+ * each and start when their inputs exist, so that they overlap computation that does not depend on them. A plan's
+ * time_s is still the sum of its kernels, which is what the search minimises. */
 #ifndef FUSESIM_PLAN_PRICE_TIMELINE_H
 #define FUSESIM_PLAN_PRICE_TIMELINE_H
 
@@ -24,10 +24,11 @@ typedef struct {
 /* Each stream runs its kernels in the plan's launch order. In a. */
 fsim_timeline fsim_timeline_of(const fsim_graph *g, const fsim_plan *plan, fsim_arena *a);
 
-/* What a caller's clock (events around one run) shows. Kernels and graphs: the sum. A stream: the same and what the
- * events and the first launch cost. Eager: from the first launch on an idle GPU to the last kernel's end; the host
- * launches one kernel after the other, and runs ahead where they take longer than that. torch.compile's guards come
- * before that (compiled_call), and its launches take longer (compiled_launch). */
+/* The time that a caller measures with events around one run. Kernels and graphs: the sum of the kernels. A stream:
+ * that sum plus the cost of the events and of the first launch. Eager: from the first launch on an idle GPU to the
+ * end of the last kernel; the host issues one launch after the other, and is ahead of the GPU where kernels take
+ * longer than launches. torch.compile checks its guards first (compiled_call) and its launches take longer
+ * (compiled_launch). */
 double fsim_call_seconds(const fsim_kernel *kernel, int kernels, fsim_maker maker, fsim_regime regime,
                          const fsim_hw *hw);
 

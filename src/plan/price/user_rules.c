@@ -41,7 +41,8 @@ bool fsim_user_allows(const fsim_problem *p, const int *node, int count, fsim_re
             return false;
         }
     }
-    for (int i = 0; i < count; i++) /* what must reach memory is a boundary: nothing in its kernel reads it */
+    for (int i = 0; i < count;
+         i++) /* a tensor that must be stored ends a kernel: none of its readers can be in the same one */
         for (int r = 0; r < g->node[node[i]].results; r++) {
             const fsim_tensor *t = &g->tensor[g->node[node[i]].result[r]];
             for (int k = 0; t->materialize && k < t->readers; k++)

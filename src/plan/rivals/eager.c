@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eager.c: each source operator alone, as PyTorch launches it: permutes, expands and slices are free, their readers pay
- * the strides. */
+/* eager.c: one kernel for each operator of the workload, as PyTorch launches it. Permutes, expands and slices are
+ * free, and their readers have strided accesses. */
 #include "plan/rivals/rivals.h"
 
 #include "fusion/fuse.h"
@@ -19,11 +19,11 @@ typedef struct {
     fsim_arena *a;
     fsim_partition out;
     int room;
-    bool *copied; /* strided views that some reader can't read through: a copy is made, and read by all */
+    bool *copied; /* strided views that some reader can't read through: one copy is made, for all readers */
     bool again;
 } eager;
 
-/* node[0, count) with the strided views that it reads, and those that they read. Returns the new count. */
+/* Adds to node[0, count) the strided views that it reads, and those that these read. Returns the new count. */
 static int with_views(const eager *e, int *node, int count, int room)
 {
     const fsim_graph *g = e->p->graph;
@@ -53,7 +53,7 @@ static void add_eager(eager *e, const int *node, int count)
     memcpy(all, node, (size_t)count * sizeof *node);
     int with = with_views(e, all, count, count + MOST_VIEWS);
     bool *stored = fsim_new(e->a, bool, with);
-    for (int i = 0; i < with; i++) /* of its own, what others read */
+    for (int i = 0; i < with; i++) /* of its own primitives, those that others read */
         for (int r = 0; contains(node, count, all[i]) && r < g->node[all[i]].results; r++) {
             const fsim_tensor *t = &g->tensor[g->node[all[i]].result[r]];
             stored[i] = stored[i] || t->output || t->materialize || all[i] == node[count - 1];
@@ -70,11 +70,11 @@ static void add_eager(eager *e, const int *node, int count)
     *FSIM_PUSH(e->a, e->out.part, e->out.parts, e->room) = (fsim_part){with, all, fsim_new(e->a, bool, with)};
 }
 
-/* Composites that PyTorch composes from operators with kernels of their own, and losses that it makes in full before
- * their mean. The others are one kernel where they can be. */
+/* Composites that PyTorch runs as several operators with a kernel each, and losses whose values it stores before it
+ * takes their mean. Other composites are one kernel where that is legal. */
 static const struct {
     fsim_op op;
-    bool before_last; /* all but the last primitive together; else one by one */
+    bool before_last; /* all primitives but the last form one kernel; otherwise each is its own */
 } pieces[] = {{FSIM_OP_MSE_LOSS, true},
               {FSIM_OP_SMOOTH_L1_LOSS, true},
               {FSIM_OP_SWIGLU, true},
@@ -86,8 +86,8 @@ static const struct {
               {FSIM_OP_RMS_NORM, false},
               {FSIM_OP_ROTARY_EMBEDDING, false}};
 
-/* Two kernels: the second begins behind the first primitive of this kind, and makes again what it needs of the first's
- * full-size values. */
+/* Composites that take two kernels. The second begins behind the first primitive of this kind, and computes again
+ * what it needs of the first one's full-size values. */
 static const struct {
     fsim_op op, last;
 } cuts[] = {{FSIM_OP_BATCH_NORM, FSIM_OP_RSQRT}, /* batch statistics, then their use */
@@ -103,8 +103,8 @@ static bool one_kernel(const eager *e, const int *node, int count)
            (fsim_legal(&e->p->limits, node, count, e->a, &group, &why) && fsim_kernel_alone(e->p, node, count, e->a));
 }
 
-/* Adds to node[0, count), primitives of s, those before them that they read and that are as large as anything in s: it
- * makes them again. */
+/* Adds to node[0, count), primitives of s, the earlier primitives that they read and that are as large as anything
+ * in s: the kernel computes those again. */
 static int with_copies(const eager *e, const fsim_source *s, int *node, int count)
 {
     const fsim_graph *g = e->p->graph;
@@ -126,7 +126,7 @@ static int with_copies(const eager *e, const fsim_source *s, int *node, int coun
     return count;
 }
 
-/* The same with node[i] < from as copies. */
+/* The same, where node[i] < from are copies. */
 static bool one_kernel_after(const eager *e, const int *node, int count, int from)
 {
     const fsim_graph *g = e->p->graph;
@@ -145,7 +145,8 @@ static bool one_kernel_after(const eager *e, const int *node, int count, int fro
                          &why);
 }
 
-/* As ATen cuts it. False where it does not, or where one of the two would be no kernel. */
+/* The operator as ATen cuts it into two kernels. False where ATen does not, or where one of the two is no legal
+ * kernel. */
 static bool add_cut(eager *e, const fsim_source *s)
 {
     const fsim_graph *g = e->p->graph;
@@ -170,7 +171,7 @@ static bool add_cut(eager *e, const fsim_source *s)
     return true;
 }
 
-/* One source operator: as few kernels as it may be. A convolution's bias is a kernel of its own. */
+/* Adds one operator in as few kernels as possible. A convolution's bias is a kernel of its own. */
 static void add_source(eager *e, const fsim_source *s)
 {
     const fsim_graph *g = e->p->graph;
@@ -192,7 +193,8 @@ static void add_source(eager *e, const fsim_source *s)
     }
 }
 
-/* What the search may not compute again, at all or for readers far away, eager may not read through either. */
+/* Views that may not be recomputed, by option or because their readers are far away, are copied instead of read
+ * through. */
 static void copy_far_views(eager *e)
 {
     bool *in_part = fsim_new(e->a, bool, e->p->graph->nodes + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* greedy.c: priority fusion by our own costs, then whatever pair still gains, results of its own included. It sees one
- * step ahead and no further. */
+/* greedy.c: priority fusion by fusesim's own costs, then merges of any pair that still gains, also of results of
+ * earlier merges. It looks one step ahead and no further. */
 #include "plan/rivals/rivals.h"
 #include "plan/search/merge.h"
 

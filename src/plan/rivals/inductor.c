@@ -27,15 +27,16 @@
 /* Lowering. */
 
 typedef struct {
-    int operators, reads, read[MOST_READS + 1]; /* of an inlined value: what it loads; counts end at MOST_READS + 1 */
-    bool once;                                  /* part of it may not be computed twice */
+    int operators, reads,
+        read[MOST_READS + 1]; /* inlined value: the loads it needs; counting stops at MOST_READS + 1 */
+    bool once;                /* contains a part that must not be computed twice */
 } expression;
 
 typedef struct {
     fsim_problem *p;
     fsim_arena *a;
     bool *buffer, *forced;
-    int *unit;  /* per primitive: the source operator that is one library kernel, or -1 */
+    int *unit;  /* per primitive: the operator whose one library kernel it belongs to, or -1 */
     int *addmm; /* per primitive: the product whose bias it adds, or -1 */
     expression *value;
 } lowering;
@@ -74,7 +75,7 @@ static expression expression_of(const lowering *w, int n)
     return e;
 }
 
-/* A product takes its operand through it. */
+/* Is it a change of layout that a product applies while it loads its operand? */
 static bool is_layout(const fsim_graph *g, int n)
 {
     const fsim_tensor *t = &g->tensor[g->node[n].result[0]];
@@ -84,7 +85,7 @@ static bool is_layout(const fsim_graph *g, int n)
     return product && fsim_swaps_matrix(&g->node[n]);
 }
 
-/* Some reader needs it in memory, or so does the workload. */
+/* Must n be stored, because a reader or the workload needs it in memory? */
 static bool must_be_buffer(const lowering *w, int n, int *readers)
 {
     const fsim_graph *g = w->p->graph;
@@ -105,8 +106,8 @@ static bool must_be_buffer(const lowering *w, int n, int *readers)
     return must;
 }
 
-/* Statistics are one operator (var_mean) of what they are taken over, so a norm's inner values have no readers that it
- * shares with them. */
+/* Is n an elementwise value inside a norm? The statistics of a norm are one operator (var_mean) of its input, so they
+ * are no readers of such a value. */
 static bool inside_norm(const fsim_graph *g, int n)
 {
     const fsim_source *s = &g->source[g->node[n].source];
@@ -130,7 +131,7 @@ static bool is_buffer(const lowering *w, int n)
     return readers > 1 && !inside_norm(g, n) && (e->once || class_of(g, n) == FSIM_RANDOM || e->reads > REUSED_READS);
 }
 
-/* Attention in one kernel, and biases of matrix products. */
+/* Chooses library kernels: attention, and matrix products with their biases. */
 static void choose_libraries(lowering *w)
 {
     const fsim_graph *g = w->p->graph;
@@ -165,7 +166,7 @@ static void choose_libraries(lowering *w)
     }
 }
 
-/* The buffer n and what is computed in its kernel. */
+/* The kernel of buffer n: n and the values that are inlined into it. */
 static fsim_part closure(const lowering *w, int n)
 {
     const fsim_graph *g = w->p->graph;
@@ -203,8 +204,8 @@ static bool is_kernel(const lowering *w, const fsim_part *part, int buffer)
                            fsim_new(w->a, bool, c->group.writes + 1));
 }
 
-/* Buffers as parts. Where a kernel can't compute all that would be inlined, what the buffer reads directly becomes
- * buffers too. */
+/* Buffers as parts. Where a kernel can't compute everything that would be inlined into it, the values that the
+ * buffer reads directly become buffers too. */
 static fsim_partition lower(lowering *w)
 {
     const fsim_graph *g = w->p->graph;
@@ -238,8 +239,8 @@ static fsim_partition lower(lowering *w)
 
 typedef struct {
     fsim_clusters *c;
-    const fsim_kernel **kernel;  /* per part, alone */
-    int *buffers, *first, *last; /* per part: how many, and their range of places as lowered */
+    const fsim_kernel **kernel;  /* per part, priced alone */
+    int *buffers, *first, *last; /* per part: number of buffers, and the range of their positions after lowering */
     bool *library, *is_buffer;
     bool channels_last;
 } scheduler;
@@ -257,8 +258,8 @@ static bool reduces(const fsim_kernel *k)
            k->template == FSIM_FULL_REDUCTION;
 }
 
-/* The map without broadcast digits and the split: accesses that visit the same elements in the same order compare
- * equal. */
+/* The map without broadcast digits and without the split, so that accesses which visit the same elements in the same
+ * order are equal. */
 static fsim_map walk_of(const fsim_map *m)
 {
     fsim_map walk = {.offset = m->offset};
@@ -272,7 +273,7 @@ static fsim_map walk_of(const fsim_map *m)
 static bool same_access(const fsim_kernel *x, const fsim_map *m, const fsim_kernel *y, const fsim_map *n)
 {
     const fsim_map a = walk_of(m), b = walk_of(n);
-    return fsim_map_equal(&a, &b) || (!reduces(x) && !reduces(y)); /* pointwise loops are reordered to fit */
+    return fsim_map_equal(&a, &b) || (!reduces(x) && !reduces(y)); /* pointwise loops can be reordered to match */
 }
 
 static const fsim_map *access_of(const fsim_kernel *k, int tensor)
@@ -287,7 +288,7 @@ static const fsim_map *access_of(const fsim_kernel *k, int tensor)
     return NULL;
 }
 
-/* Bytes of the accesses that both have. */
+/* Bytes of accesses that both kernels have. */
 static double shared_bytes(const scheduler *s, int x, int y)
 {
     const fsim_kernel *a = s->kernel[x], *b = s->kernel[y];
@@ -301,7 +302,7 @@ static double shared_bytes(const scheduler *s, int x, int y)
     return bytes;
 }
 
-static bool reads_from(const scheduler *s, int x, int y) /* y reads what x makes */
+static bool reads_from(const scheduler *s, int x, int y) /* does y read a result of x? */
 {
     const fsim_group *o = s->kernel[x]->group;
     for (int i = 0; i < o->writes; i++)
@@ -310,7 +311,7 @@ static bool reads_from(const scheduler *s, int x, int y) /* y reads what x makes
     return false;
 }
 
-/* Bytes that only x reads: they could be freed after it. */
+/* Bytes of inputs that only x reads: their memory could be freed after it. */
 static double freed_bytes(const scheduler *s, int x)
 {
     const fsim_group *o = s->kernel[x]->group;
@@ -322,7 +323,7 @@ static double freed_bytes(const scheduler *s, int x)
     return bytes;
 }
 
-/* Every buffer in the kernel is still computed once an element. */
+/* Would the merged kernel compute some buffer more than once for an element? */
 static bool computes_again(const scheduler *s, const fsim_kernel *both)
 {
     for (int i = 0; i < both->group->members; i++) {
@@ -334,7 +335,8 @@ static bool computes_again(const scheduler *s, const fsim_kernel *both)
     return false;
 }
 
-/* A reduction over several blocks, and one more launch: long rows, fewer than two an SM. */
+/* Is the reduction split over several blocks, at the cost of another launch? Long rows are, where there are fewer
+ * than two for each SM. */
 static bool is_split(const scheduler *s, const fsim_kernel *k)
 {
     if (!reduces(k) || (k->template == FSIM_ROW_REDUCTION && k->group->reduced <= WHOLE_ROW))
@@ -343,7 +345,7 @@ static bool is_split(const scheduler *s, const fsim_kernel *k)
            (k->group->reduced > WHOLE_ROW && (double)k->group->points < 2 * fsim_hw_get(s->c->p->hw, FSIM_HW_SMS));
 }
 
-/* Does it write a result of the size of the rows that it reduces? */
+/* Does it store a result as large as the rows that it reduces? */
 static bool stores_rows(const fsim_kernel *k)
 {
     for (int i = 0; i < k->group->writes; i++)
@@ -352,12 +354,12 @@ static bool stores_rows(const fsim_kernel *k)
     return false;
 }
 
-/* One loop nest for a reduction and a result of its rows' size: only where the rows are contiguous, since the
- * elementwise loop runs in the order of memory, and where a block has whole rows. */
+/* Can a reduction and a result as large as its rows share one loop nest? Only where rows are contiguous, because the
+ * elementwise loop runs in memory order, and where a block has whole rows. */
 static bool loops_agree(const scheduler *s, const fsim_kernel *x, const fsim_kernel *y, const fsim_kernel *both)
 {
     if (both->launches == 1 && (x->launches > 1 || y->launches > 1) && (is_split(s, x) || is_split(s, y)))
-        return false; /* what waits for all blocks is another kernel */
+        return false; /* what depends on all blocks of a split reduction is another kernel */
     if (!reduces(both) || !stores_rows(both))
         return true;
     return !is_split(s, both) && fsim_reduces_innermost(both->group, s->c->p->graph, s->channels_last);
@@ -394,7 +396,7 @@ static bool goes_first(const pair *x, const pair *y)
     return x->bytes != y->bytes ? x->bytes > y->bytes : x->distance < y->distance;
 }
 
-/* Stable, and at peace with an order that is not transitive. */
+/* A stable merge sort, which also ends where the order is not transitive. */
 static void sort_pairs(pair *at, pair *spare, int count)
 {
     if (count < 2)
@@ -423,7 +425,7 @@ static int by_pair(const void *x, const void *y)
     return a->x != b->x ? (a->x < b->x ? -1 : 1) : a->y - b->y;
 }
 
-/* Pairs that touch the same tensor and may fuse, best first. */
+/* Pairs that access the same tensor and may be fused, best first. */
 static pair *find_pairs(scheduler *s, fsim_arena *a, int *count)
 {
     fsim_clusters *c = s->c;
@@ -473,7 +475,7 @@ static void fuse_pair(scheduler *s, int x, int y)
 static bool fuse_once(scheduler *s)
 {
     fsim_arena *a = fsim_arena_new();
-    int pairs, *now = fsim_new(a, int, s->c->parts + 1); /* now[x]: the part that x went into */
+    int pairs, *now = fsim_new(a, int, s->c->parts + 1); /* now[x]: the part that x was merged into */
     bool any = false;
     const pair *found = find_pairs(s, a, &pairs);
     for (int i = 0; i < s->c->parts; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* maximal.c: joins whatever may be joined, whatever it costs, until no pair may. */
+/* maximal.c: merges whatever may be merged, at any cost, until nothing is left. */
 #include "plan/rivals/rivals.h"
 #include "plan/search/merge.h"
 
-/* Along the data first, siblings after. */
+/* Producers with their readers first, then siblings. */
 static double any_merge(const fsim_merge *m) { return m->flows ? 2 : 1; }
 
 fsim_partition fsim_maximal_partition(fsim_problem *p, fsim_arena *a, const char ***rule)

@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pattern.c: engines that fuse what their rules name and nothing else: ONNX Runtime's graph transformers and TensorRT's
- * layer fusions, the rows of `rules`. Each rule is tried everywhere before the next, until nothing matches. What a rule
- * makes can be part of what a later one matches. A composite that is one operator of ONNX is one kernel. A match that
- * is no legal kernel is left alone.
+/* pattern.c: engines that fuse by fixed rules: ONNX Runtime's graph transformers and TensorRT's layer fusions, the rows
+ * of `rules`. Each rule is applied everywhere before the next one, until nothing matches. The result of a rule can be
+ * matched by later rules. A composite that is one operator of ONNX is one kernel. A match that is no legal kernel is
+ * skipped.
  *
- * A pattern is a list of words. Each word is joined to some word before it by a tensor: it reads it, makes it (< in
+ * A pattern is a list of words. Each word is connected to an earlier word by a tensor: it reads it, computes it (< in
  * front), or reads the same input. A word is a list of alternatives, any of
- *     an operator            a primitive; a composite stands alone and means all its primitives (-: but the last)
+ *     an operator            a primitive; a composite stands for all its primitives (with -: all but the last) and is
+ *                            the only word
  *     a class                conv gemm pointwise activation reduce shuffle
- *     a name with a capital  what that rule made
+ *     a name with a capital  the result of that rule
  * An alternative may have conditions:
  *     :vector   the other operand is a parameter that is broadcast, or a number
  *     :scalar   the other operand is a number
  *     :tensor   the other operand is as large as the result
  *     :square   both operands are the same
- *     :same     words before make its operands or read them
+ *     :same     its operands are computed or read by earlier words
  *     :matrix   the result has two dimensions
  *     :swap     it swaps the last two dimensions
  *     :library  the vendor's library has it behind the contraction that is the first word (vendor/library.def)
- *     :shared   others may read it, too
- * ? behind a word makes it optional. Of all words, one value at most may be read outside the match.
+ *     :shared   primitives outside the match may read it too
+ * ? behind a word makes it optional. At most one value of a match may be read outside of it.
  *
- * Not modelled: rules that change numbers or layouts (constant folding, quantisation, NCHWc), rules that need another
- * kernel than ours, and Myelin. */
+ * Not modelled: rules that change numbers or layouts (constant folding, quantisation, NCHWc), rules whose kernel
+ * fusesim can't generate, and Myelin. */
 #include "plan/rivals/rivals.h"
 #include "vendor/library.h"
 
 #include <string.h>
 
-/* becomes: what later rules see; NULL: the rule's name. */
+/* becomes: the name that later rules match; NULL: the rule's name. */
 static const struct {
     const char *engine, *name, *becomes, *pattern;
 } rules[] = {
@@ -46,7 +47,7 @@ static const struct {
     {"ONNX", "Mish", NULL, "mish"},
     {"ONNX Runtime", "RotaryEmbedding", NULL, "rotary_embedding"},
     {"ONNX", "SoftmaxCrossEntropy", NULL, "cross_entropy-"},
-    /* the same, written out */
+    /* the same, as separate operators */
     {"ONNX Runtime", "Softmax", NULL, "max sub:same exp sum div:same"},
     {"ONNX Runtime", "LayerNorm", NULL,
      "mean sub:same mul:square|pow:scalar mean add:scalar? rsqrt mul:same mul:vector? add:vector?"},
@@ -126,18 +127,18 @@ static const struct {
 
 typedef struct {
     bool optional, before;
-    unsigned short fits[LABELS]; /* FITS and conditions, by label */
+    unsigned short fits[LABELS]; /* per label: which conditions it needs, and whether it fits */
 } word;
 
 typedef struct {
     fsim_clusters *c;
-    int *label; /* per part: its operator, or FSIM_OP_COUNT + what a rule made */
+    int *label; /* per part: its operator, or FSIM_OP_COUNT + the rule whose result it is */
     const char *label_name[MOST_LABELS];
     int label_names;
     word word[WORDS];
     int words, tries;
-    int match[MOST_PARTS], as[MOST_PARTS], matches; /* parts, and the conditions that they met */
-    bool *touched;                                  /* made in this pass */
+    int match[MOST_PARTS], as[MOST_PARTS], matches; /* the matched parts, and the conditions that they met */
+    bool *touched;                                  /* per part: created in this pass */
 } matcher;
 
 /* Rules as words. */
@@ -169,7 +170,7 @@ static bool is_reduction(fsim_op op) { return fsim_ops[op].class == FSIM_REDUCE;
 
 static bool is_shuffle(fsim_op op) { return fsim_ops[op].class == FSIM_PERMUTE; }
 
-/* The operators that a word's name stands for, a class or one, fit with these bits. */
+/* Marks the operators that a name of a word (a class or an operator) stands for as fitting, with these conditions. */
 static void add_operators(word *w, const char *name, unsigned short bits)
 {
     static const struct {
@@ -250,7 +251,7 @@ static bool read_by_match(const matcher *m, const fsim_tensor *t)
     return false;
 }
 
-/* Has the device's library activation x behind the contraction that was matched first? */
+/* Does the device's library have activation x behind the contraction that is the first word of the match? */
 static bool library_has(const matcher *m, int x)
 {
     const fsim_graph *g = m->c->p->graph;
@@ -264,7 +265,7 @@ static bool library_has(const matcher *m, int x)
     return false;
 }
 
-/* Do a primitive's operands meet the conditions? */
+/* Do the operands of a primitive meet the conditions? */
 static bool meets(const matcher *m, int x, int bits)
 {
     const fsim_graph *g = m->c->p->graph;
@@ -310,7 +311,7 @@ static bool one_kernel(matcher *m)
            !fsim_interlocked(m->c, m->match, m->matches);
 }
 
-/* Finds parts for word at and those behind it. */
+/* Finds parts for word `at` and the words behind it. */
 static bool extend(matcher *m, int at)
 {
     if (at == m->words)
@@ -333,7 +334,7 @@ static bool extend(matcher *m, int at)
     return m->word[at].optional && extend(m, at + 1);
 }
 
-/* "ConvBn + ConvActivation": the rules that made the parts, in order, then this one. */
+/* "ConvBn + ConvActivation": the rules that created the matched parts, in order, then this one. */
 static const char *history(matcher *m, const char *rule)
 {
     const char *text = NULL;
@@ -348,7 +349,7 @@ static const char *history(matcher *m, const char *rule)
 static void fuse(matcher *m, int r)
 {
     const char *label_name = rules[r].becomes ? rules[r].becomes : rules[r].name, *rule = history(m, rules[r].name);
-    for (int i = 1; i < m->matches; i++) /* the lowest stays */
+    for (int i = 1; i < m->matches; i++) /* the part with the lowest number is kept */
         if (m->match[i] < m->match[0]) {
             const int swap = m->match[0];
             m->match[0] = m->match[i];
@@ -360,7 +361,7 @@ static void fuse(matcher *m, int r)
     m->touched[m->match[0]] = true;
 }
 
-/* One rule wherever it matches: a pass over the parts leaves alone what the pass made, so that long chains grow in
+/* Applies one rule wherever it matches. A pass does not match its own results, so that long chains are merged in
  * pairs. */
 static bool apply(matcher *m, int r)
 {
@@ -388,7 +389,7 @@ static bool apply(matcher *m, int r)
     return again;
 }
 
-/* A composite: all primitives of the operator. */
+/* Applies a rule for a composite: all primitives of the operator are one part. */
 static void apply_to_sources(matcher *m, int r, fsim_op op, bool or_less)
 {
     const fsim_graph *g = m->c->p->graph;

@@ -7,8 +7,8 @@ static fsim_partitioner *const partitioner[FSIM_STRATEGY_COUNT] = {
 #undef FSIM_STRATEGY
 };
 
-/* The rules that made the plan's kernels, which are parts of `made` in another order: rules copy nothing, so that a
- * part is known by its first primitive. */
+/* Sets the rule that created each kernel of the plan. The plan has the parts of `partition` in another order; rules
+ * copy nothing, so that its first primitive identifies a part. */
 static void name_rules(const fsim_problem *p, const fsim_partition *partition, const char *const *rule, fsim_arena *a,
                        fsim_plan *out)
 {
@@ -25,7 +25,7 @@ void fsim_baseline(fsim_problem *p, fsim_strategy strategy, fsim_arena *a, fsim_
     const char **rule = NULL;
     fsim_refusal why;
     const fsim_partition partition = partitioner[strategy](p, scratch, &rule);
-    if (!fsim_price(p, &partition, a, out, &why)) { /* only the whole could refuse it */
+    if (!fsim_price(p, &partition, a, out, &why)) { /* each part is legal, but not all of them together */
         const fsim_partition singles = fsim_singles(p, scratch);
         rule = NULL;
         fsim_price(p, &singles, a, out, &why);

@@ -17,7 +17,7 @@
 
 #include <math.h>
 
-/* Clock cycles of an operator. */
+/* Clock cycles of each operator. */
 static const struct {
     fsim_op op;
     double cycles;
@@ -78,7 +78,7 @@ static int reductions_of(const fsim_clusters *c, int x, int64_t at_least)
     return count;
 }
 
-/* A row in one tile: its size is padded to a power of two. */
+/* Does the row fit one tile? Its length is padded to a power of two. */
 static bool row_is_a_tile(fsim_problem *p, const fsim_kernel *k)
 {
     int64_t padded = 1;
@@ -98,12 +98,13 @@ static bool may_fuse(const fsim_belief *b, fsim_clusters *c, int x, int y, const
         return false;
     const fsim_kernel *first = fsim_joined_kernel(c, &x, 1, -1), *second = fsim_joined_kernel(c, &y, 1, -1);
     if (both->launches == 1 && first->launches + second->launches > 2)
-        return false; /* reductions are split over blocks before fusion: what waits for one is another kernel */
+        return false; /* reductions are split over blocks before fusion, so that what depends on one is another kernel
+                       */
     return reductions_of(c, x, XLA_REAL_REDUCTION) == 0 || reductions_of(c, y, XLA_REAL_REDUCTION) == 0 ||
            row_is_a_tile(b->p, both);
 }
 
-/* Swapped operands are a layout of the product. */
+/* Swapped operands of a product are folded into the call of the library as layouts. */
 static void fold_transposes(fsim_clusters *c)
 {
     const fsim_graph *g = c->p->graph;
@@ -123,7 +124,7 @@ static bool has(const fsim_clusters *c, int contraction, fsim_epilogue_kind kind
     return fsim_library_has(c->p->hw, &c->p->graph->node[contraction].gemm, kind);
 }
 
-/* XLA hands a bias, then ReLU or the tanh GELU behind a contraction to the library that has them. The tanh GELU is
+/* The library computes a bias, then ReLU or the tanh GELU, behind a contraction where it has them. The tanh GELU is
  * eight primitives. */
 static void add_epilogues(fsim_clusters *c)
 {
@@ -182,7 +183,7 @@ fsim_partition fsim_xla_partition(fsim_problem *p, fsim_arena *a, const char ***
     fold_transposes(c);
     add_epilogues(c);
     fsim_fuse_by_priority(c, &b);
-    for (int t = g->tensors; t-- > 0;) { /* siblings, then producers, from the results up */
+    for (int t = g->tensors; t-- > 0;) { /* siblings, then producers; from the results upwards */
         const fsim_tensor *from = &g->tensor[t];
         if (from->elems == 1 || from->readers > FSIM_MOST_READERS)
             continue;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alternatives.c: the best few plans, the front of time against peak memory, and the best plan under a memory limit. */
+/* alternatives.c: the best few plans, the Pareto front of time and peak memory, and the best plan under a memory
+ * limit. */
 #include "plan/search/search.h"
 
 #include "plan/search/frontier.h"
@@ -7,8 +8,8 @@
 #include <string.h>
 
 enum {
-    EVERY_CLONE_MOST = 32, /* primitives of a graph of which all partitions count */
-    KEPT_FRONT = 48        /* partial plans that the front keeps for each state */
+    EVERY_CLONE_MOST = 32, /* largest graph for which every partition is considered */
+    KEPT_FRONT = 48        /* partial plans kept for each state when the front is computed */
 };
 
 static fsim_sum objective_of(const fsim_problem *p, const fsim_plan *plan)
@@ -23,7 +24,7 @@ static bool fits(const fsim_problem *p, const fsim_plan *plan)
 
 static fsim_sum ticks_of(const fsim_plan *plan) { return fsim_ticks(plan->time_s); }
 
-/* Plans that keep to the limit first, then by objective, then by time. */
+/* Orders plans: those within the memory limit first, then by objective, then by time. */
 static bool better(const fsim_problem *p, const fsim_plan *x, const fsim_plan *y)
 {
     if (fits(p, x) != fits(p, y))
@@ -44,18 +45,18 @@ static bool same_groups(const fsim_partition *x, const fsim_partition *y)
     return same;
 }
 
-/* A list of plans under way. front: none of them is dominated by another; else the `most` best. */
+/* The plans found so far. front: none of them is dominated by another; otherwise the best `most` plans. */
 typedef struct {
     fsim_problem *p;
     fsim_arena *a;
     fsim_plan *plan;
     int count, most;
     bool front;
-    fsim_sum limit; /* of the visits: plans no better than this need not be looked at */
-    fsim_sum fixed; /* bytes that every plan holds */
+    fsim_sum limit; /* partitions that cost this much or more need not be visited */
+    fsim_sum fixed; /* bytes that every plan needs */
     fsim_sum least,
-        fastest;    /* of all partitions visited: peak bytes, and cost of the first that keeps to the limit; -1 */
-    fsim_sum bound; /* of the cost of every partition, whatever it holds */
+        fastest; /* of all partitions visited: lowest peak in bytes, and cost of the first one within the limit; -1 */
+    fsim_sum bound; /* a lower bound of the cost of every partition, whatever memory it needs */
 } list;
 
 static bool dominates(const fsim_plan *x, const fsim_plan *y)
@@ -63,7 +64,7 @@ static bool dominates(const fsim_plan *x, const fsim_plan *y)
     return ticks_of(x) <= ticks_of(y) && x->peak_memory_bytes <= y->peak_memory_bytes;
 }
 
-/* Where the plan belongs; -1: nowhere. */
+/* The index at which the plan belongs in the list; -1: it does not. */
 static int place_of(list *w, const fsim_plan *plan)
 {
     int at = w->count, kept = 0;
@@ -81,7 +82,7 @@ static int place_of(list *w, const fsim_plan *plan)
     return at < w->most ? at : -1;
 }
 
-/* Prices the partition and keeps the plan where it belongs to the list. */
+/* Prices the partition and adds it to the list if it belongs there. */
 static void offer(list *w, const fsim_partition *part)
 {
     const fsim_mark mark = fsim_save(w->a);
@@ -116,7 +117,7 @@ static bool visit_front(void *to, const fsim_partition *part, fsim_sum spent, fs
     return true;
 }
 
-/* Inputs, weights and outputs are there whatever the plan. */
+/* Bytes of inputs, weights and outputs, which every plan needs. */
 static fsim_sum fixed_bytes(const fsim_graph *g)
 {
     fsim_sum bytes = 0;
@@ -154,7 +155,7 @@ int fsim_top(fsim_problem *p, int count, fsim_arena *a, fsim_plan *out)
     return w.count;
 }
 
-/* Every partition that no other beats in relaxed time and memory. True: none was left out. */
+/* Offers every partition that no other beats in both relaxed time and memory. True where none was left out. */
 static bool offer_front(list *w, fsim_arena *scratch)
 {
     bool by_clock = false;
@@ -165,7 +166,7 @@ static bool offer_front(list *w, fsim_arena *scratch)
     w->least = w->fastest = -1;
     fsim_frontier *f = whole_graph(&by_time, FSIM_EVERY_ORDER, &budget, scratch);
     w->bound = fsim_frontier_bound(f);
-    /* a result may be freed and computed again by its last reader: the front does not reckon with that */
+    /* the front does not consider that a result may be freed and computed again by its last reader */
     return fsim_frontier_front(f, KEPT_FRONT, &budget, visit_front, w) && !fsim_frontier_recomputes(f);
 }
 
@@ -198,7 +199,7 @@ void fsim_best_in_memory(fsim_problem *p, const fsim_plan *known, int count, fsi
     free.objective = memory ? FSIM_MINIMISE_TIME : p->objective;
     list w = {.p = &lean, .a = a, .plan = fsim_new(scratch, fsim_plan, 3), .most = 1};
     fsim_optimal(&free, NULL, 0, scratch, out, proof);
-    if (!memory && out->kernels > 0 && fits(p, out)) { /* the limit does not bind */
+    if (!memory && out->kernels > 0 && fits(p, out)) { /* the limit excludes nothing */
         fsim_optimal(&free, known, count, a, out, proof);
         fsim_arena_free(scratch);
         return;
@@ -212,8 +213,8 @@ void fsim_best_in_memory(fsim_problem *p, const fsim_plan *known, int count, fsi
     *out = w.count > 0 ? w.plan[0] : (fsim_plan){0};
     if (memory)
         out->objective = out->peak_memory_bytes;
-    /* peak bytes of any order bound this objective; under a limit, the cost of the fastest partition that could keep to
-     * it bounds time */
+    /* For the objective memory: a bound of the peak over all orders. Under a memory limit: the cost of the fastest
+     * partition that could meet it bounds time. */
     const double floor = memory ? (double)(w.fixed + (whole && w.least > 0 ? w.least : 0))
                          : p->objective != FSIM_MINIMISE_TIME
                              ? 0

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bits.h: sets of up to 256 neighbouring primitives. */
+/* bits.h: sets of primitives, at most 256, with neighbouring numbers. */
 #ifndef FUSESIM_PLAN_SEARCH_BITS_H
 #define FUSESIM_PLAN_SEARCH_BITS_H
 
@@ -61,7 +61,7 @@ static inline int fsim_bits_count(const fsim_bits *x)
         n += __builtin_popcountll(x->w[i]);
     return n;
 }
-/* The lowest member at or above `from`; FSIM_BITS when there is none. */
+/* The lowest member that is at least `from`; FSIM_BITS where there is none. */
 static inline int fsim_bits_next(const fsim_bits *x, int from)
 {
     for (int i = from >> 6; i < FSIM_BITS_WORDS; i++) {
@@ -71,7 +71,7 @@ static inline int fsim_bits_next(const fsim_bits *x, int from)
     }
     return FSIM_BITS;
 }
-/* The highest member, -1 when empty. */
+/* The highest member; -1 for the empty set. */
 static inline int fsim_bits_last(const fsim_bits *x)
 {
     for (int i = FSIM_BITS_WORDS; i-- > 0;)
@@ -79,7 +79,7 @@ static inline int fsim_bits_last(const fsim_bits *x)
             return i * 64 + 63 - __builtin_clzll(x->w[i]);
     return -1;
 }
-/* Member i becomes i + by; what leaves [0, FSIM_BITS) is lost. */
+/* Adds `by` to every member; those that leave [0, FSIM_BITS) are dropped. */
 static inline fsim_bits fsim_bits_shifted(fsim_bits x, int by)
 {
     fsim_bits out = {{0}};

@@ -202,7 +202,7 @@ static bool among(const int *id, int count, int x)
     return false;
 }
 
-/* Does a part besides id[] read node n without computing it itself? */
+/* Does a part other than id[] read node n without computing it itself? */
 static bool read_outside(const fsim_clusters *c, const int *id, int count, int n)
 {
     const fsim_graph *g = c->p->graph;
@@ -240,8 +240,8 @@ const fsim_kernel *fsim_joined_kernel(fsim_clusters *c, const int *id, int count
     return kernel;
 }
 
-/* Marks the parts besides id[] that wait for some of them, up to the last one's place. True when one of those makes
- * what another of them waits for. */
+/* Marks the parts other than id[] that depend on some of id[], up to the last one's place. True where id[] also
+ * depends on a marked part. */
 static bool mark_waiting(fsim_clusters *c, const int *id, int count)
 {
     const fsim_graph *g = c->p->graph;
@@ -284,7 +284,7 @@ bool fsim_interlocked(fsim_clusters *c, const int *id, int count)
     return blocked;
 }
 
-/* The joined part goes behind all between its members that do not wait for it; those that do go behind it. */
+/* Moves the merged part behind all parts between its members that do not depend on it; those that do go behind it. */
 static void reorder(fsim_clusters *c, const int *id, int count)
 {
     const fsim_mark mark = fsim_save(c->a);
@@ -305,7 +305,7 @@ static void reorder(fsim_clusters *c, const int *id, int count)
         else
             c->order[to++] = x;
     }
-    for (int i = 1; i < count; i++) /* gone: anywhere */
+    for (int i = 1; i < count; i++) /* merged parts stay in the order, empty */
         c->order[to++] = id[i];
     c->order[to++] = id[0];
     memcpy(&c->order[to], late, (size_t)waiting * sizeof *late);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* enumerate.c: every legal partition once, as they are found. Groups are chosen in launch order. That order is a
- * function of the partition (plan/price/price.h), so a sequence that is in it belongs to one partition, and every
- * partition has one. Memory does not grow with the number of partitions. */
+/* enumerate.c: visits every legal partition once, as it is found. Groups are chosen in launch order. That order is a
+ * function of the partition (plan/price/price.h), so a sequence that is in launch order belongs to exactly one
+ * partition, and every partition has one. Memory does not grow with the number of partitions. */
 #include "plan/search/search.h"
 #include "plan/search/space.h"
 
@@ -10,8 +10,8 @@ typedef struct {
     fsim_arena *a;
     fsim_mask all;
     fsim_mask group[FSIM_SPACE_NODES];    /* chosen so far, in launch order */
-    fsim_mask done[FSIM_SPACE_NODES + 1]; /* what ran before group i */
-    fsim_mask used[FSIM_SPACE_NODES + 1]; /* of that, what something in its group or a later group has read */
+    fsim_mask done[FSIM_SPACE_NODES + 1]; /* what has run before group i */
+    fsim_mask used[FSIM_SPACE_NODES + 1]; /* the part of it that a group has read since, or its own group */
     int depth;
     int64_t emitted, limit;
     bool (*emit)(void *to, const fsim_plan *plan);
@@ -19,8 +19,8 @@ typedef struct {
     bool truncated;
 } listing;
 
-/* Has a primitive run that nothing has read and nothing can read any more? Who reads it later has still to run, or runs
- * again for somebody who has. */
+/* Is there a primitive that has run, has not been read, and can't be read any more? Its later readers must not have
+ * run, or must run again for another reader. */
 static bool in_vain(const listing *x)
 {
     const fsim_space *w = &x->space;
@@ -35,8 +35,8 @@ static bool in_vain(const listing *x)
     return false;
 }
 
-/* Would the canonical order launch s only now? It was ready from the first step at which its producers had run; all
- * launched since come before it. */
+/* Is set s launched in canonical order? It was ready from the first step at which its producers had run, and every
+ * group launched since must come before it in that order. */
 static bool in_order(const listing *x, fsim_mask s)
 {
     const fsim_mask producers = fsim_producers_of(&x->space, s);
@@ -49,7 +49,7 @@ static bool in_order(const listing *x, fsim_mask s)
     return true;
 }
 
-/* The groups as a plan. False when it is no legal partition. */
+/* Prices the chosen groups. False where they are no legal partition. */
 static bool price_groups(listing *x, fsim_plan *out)
 {
     fsim_partition parts = {x->depth, fsim_new(x->a, fsim_part, x->depth)};
@@ -63,7 +63,7 @@ static bool price_groups(listing *x, fsim_plan *out)
     return fsim_price(x->space.p, &parts, x->a, out, &why);
 }
 
-/* All groups are chosen. False: no more are wanted. */
+/* All groups are chosen: emits the plan. False to end the enumeration. */
 static bool finish(listing *x)
 {
     const fsim_mark mark = fsim_save(x->a);
@@ -78,7 +78,7 @@ static bool finish(listing *x)
     return more;
 }
 
-/* Launches s next, and whatever can follow. False: no more are wanted. */
+/* Launches s next, then everything that can follow it. False to end the enumeration. */
 static bool choose(void *to, fsim_mask s)
 {
     listing *x = to;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* families.c: the sets that may be kernels, grown from each root once and shared by roots whose surroundings look the
- * same. */
+/* families.c: the sets of primitives that may be kernels. They are grown once from a root, and used for every root
+ * whose surroundings look the same. */
 #include "plan/search/places.h"
 
 #include "fusion/sets.h"
 
-enum { TRIED_IN_HASTE = 60 }; /* sets of one root once the budget has gone */
+enum { TRIED_IN_HASTE = 60 }; /* sets tried for a root after the budget is used up */
 
 typedef struct {
     fsim_places *l;
     fsim_family *f;
-    int base; /* the place of bit 0 */
+    int base; /* the place that bit 0 stands for */
     int64_t tried;
 } builder;
 
@@ -80,7 +80,7 @@ static void keep_set(builder *b, fsim_bits own, const fsim_own_set *stores, bool
     s->pred = preds.item;
 }
 
-/* Is the set a kernel when it stores as little as it can? *final when no larger one is either. */
+/* Can the set be a kernel that stores as little as possible? *final where no larger set can. */
 static bool try_set(builder *b, fsim_bits own, bool *final)
 {
     int node[FSIM_BITS];
@@ -105,8 +105,8 @@ static bool try_set(builder *b, fsim_bits own, bool *final)
 
 static fsim_bits window(const fsim_bits *x, int from, int base) { return fsim_bits_shifted(*x, from - base); }
 
-/* Is there no kernel that holds both places, whatever else it holds? Asked for what does not inline: all else may join.
- */
+/* Can no kernel contain both places, whatever else it contains? Asked only for operators that do not inline; all
+ * others can be combined. */
 static bool never_together(fsim_places *l, int x, int y)
 {
     const int low = x < y ? x : y, high = x < y ? y : x;
@@ -131,15 +131,15 @@ static bool holds_apart(builder *b, fsim_bits set, fsim_bits fresh)
     return false;
 }
 
-/* A set as it grows, in the bits of its family. */
+/* A set as it grows, as bits of its family. */
 typedef struct {
-    fsim_bits set, fresh;   /* the members; those that are new */
-    fsim_bits above, below; /* what leads to a member; what a member leads to */
-    fsim_bits fringe;       /* what shares a tensor with a member */
-    fsim_bits barred;       /* passed over: stays out */
+    fsim_bits set, fresh;   /* the members; those added last */
+    fsim_bits above, below; /* all that a member depends on; all that depends on a member */
+    fsim_bits fringe;       /* all that have a tensor in common with a member */
+    fsim_bits barred;       /* excluded from this set */
 } growth;
 
-/* Convex sets that grow from the root through shared tensors, each once. */
+/* Visits each convex set that contains the root and is connected by tensors, once. */
 static void grow(builder *b, growth x)
 {
     fsim_places *l = b->l;
@@ -203,11 +203,12 @@ static fsim_family *build(fsim_places *l, int root)
     return f;
 }
 
-/* The reader of tensor t before `place` and not below `low`, with the argument that it is; 0 when there is none. */
+/* The last reader of tensor t from place `low` to below `place`, combined with the number of the argument; 0 where
+ * there is none. */
 static uint64_t reader_before(const fsim_places *l, int t, int place, int low)
 {
     const fsim_tensor *x = &l->p->graph->tensor[t];
-    int at = 0, high = x->readers; /* first reader at or behind this primitive */
+    int at = 0, high = x->readers; /* index of the first reader that is not before this primitive */
     while (at < high) {
         const int mid = (at + high) / 2;
         if (x->reader[mid] < l->node[place])
@@ -235,7 +236,7 @@ static bool read_beyond(const fsim_places *l, int t, int place)
     return x->readers > 0 && x->reader[x->readers - 1] > l->node[place];
 }
 
-/* Do the surroundings of root look as those that made the family? */
+/* Are the surroundings of root equal to those of the family's representative? */
 static bool looks_like(const fsim_places *l, const fsim_family *f, int root)
 {
     const int by = root - f->root, low = root - f->back, high = root + f->reach;

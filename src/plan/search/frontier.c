@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 enum {
-    MOST_TRIED = 30000, /* sets of one root */
-    KEPT_IN_HASTE = 3   /* states of one size once the budget has gone */
+    MOST_TRIED = 30000, /* sets tried for one root */
+    KEPT_IN_HASTE = 3   /* states of a size that are continued after the budget is used up */
 };
 
 /* Time for so many more small steps? */
@@ -21,8 +21,8 @@ bool fsim_proceed(fsim_frontier *f, const fsim_budget *b, int small)
     return fsim_work(f->p) <= b->steps && !*b->by_clock && !(f->p->interrupted && *f->p->interrupted);
 }
 
-/* Places that every plan computes at all their points: what they make must reach memory, or such a place reads all of
- * it. */
+/* Per place: is it computed at all its points in every plan? That is so where its result must be stored, or where
+ * such a place reads all of it. */
 static bool *computed_whole(const fsim_frontier *f)
 {
     const fsim_graph *g = f->p->graph;
@@ -39,7 +39,8 @@ static bool *computed_whole(const fsim_frontier *f)
     return whole;
 }
 
-/* Places whose contraction may be chained with another through a causal mask, which leaves out less than half of it. */
+/* Per place: may its contraction be chained with another one through a causal mask? The mask skips less than half of
+ * it. */
 static bool *masked_chains(const fsim_frontier *f)
 {
     const fsim_places *l = &f->l;
@@ -58,9 +59,9 @@ static bool *masked_chains(const fsim_frontier *f)
     return masked;
 }
 
-/* Work that no plan can avoid: graph inputs read once and outputs written once at full bandwidth, arithmetic at full
- * rate. Kernels overlap the units by a 3-norm, so a fixed weight for each with a dual norm of one bounds every kernel
- * by a sum over its primitives. */
+/* Computes the work that no plan can avoid: graph inputs read once and outputs written once at full bandwidth,
+ * arithmetic at full rate. Kernels combine their units' times by a 3-norm, so a fixed weight for each unit, with a
+ * dual norm of one, bounds every kernel by a sum over its primitives. */
 static void find_floor(fsim_frontier *f)
 {
     const fsim_graph *g = f->p->graph;
@@ -76,8 +77,8 @@ static void find_floor(fsim_frontier *f)
     const double lanes = fsim_hw_get(f->p->hw, FSIM_HW_SMS) * fsim_hw_get(f->p->hw, FSIM_HW_SM_CLOCK),
                  widest =
                      fmax(fsim_hw_get(f->p->hw, FSIM_HW_FP32_RATE), fmax(0, fsim_hw_get(f->p->hw, FSIM_HW_INT32_RATE)));
-    bool sure = true, products = false; /* a kernel with a contraction may fold arithmetic into its weights, and apply a
-                                           row's factor to its results only */
+    bool sure = true, products = false; /* kernels with a contraction may fold arithmetic into weights, and apply a
+                                           factor of a row to results only */
     for (int i = 0; i < l->count; i++) {
         products = products || fsim_node_of(f, i)->gemm.k;
         sure = f->p->limits.strict || !products;
@@ -124,7 +125,7 @@ static void find_floor(fsim_frontier *f)
         f->floor_input[t] *= of_read;
 }
 
-/* In haste: only the most promising states of a size go on. */
+/* After the budget is used up: the order in which states of a size are continued, most promising first. */
 static int by_promise(const void *a, const void *b)
 {
     const double *x = a, *y = b;
@@ -159,8 +160,8 @@ static void thin_out(fsim_frontier *f, int size)
 
 static fsim_sum cost_to_go(fsim_frontier *f, int at);
 
-/* No rest of a plan from this state costs less, by relaxed costs. For a state that was not followed, what one that
- * stores more has to go. */
+/* A lower bound, in relaxed costs, of the rest of every plan from this state. For a state that was not expanded: the
+ * bound of one that stores more. */
 fsim_sum fsim_least_to_go(fsim_frontier *f, int at)
 {
     const state *s = &f->state[at];
@@ -175,7 +176,7 @@ fsim_sum fsim_least_to_go(fsim_frontier *f, int at)
         return most;
     if (f->haste)
         return (fsim_sum)(s->left * (1 - 1e-9));
-    state all = *s; /* as if everything were stored */
+    state all = *s; /* the state in which everything was stored */
     all.dropped = all.behind = (fsim_bits){{0}};
     all.passed = all.behind_base = 0;
     fsim_settle_state(&all);
@@ -268,7 +269,7 @@ bool fsim_frontier_recomputes(const fsim_frontier *f)
 int64_t fsim_frontier_groups(const fsim_frontier *f) { return f->l.looked_at; }
 int64_t fsim_frontier_states(const fsim_frontier *f) { return f->states; }
 
-/* A kernel of a plan as a part. */
+/* A kernel of a plan as a part of a partition. */
 fsim_part fsim_part_at(const fsim_frontier *f, int root, fsim_bits own, fsim_bits copies, fsim_arena *a)
 {
     const fsim_bits all = fsim_bits_or(own, copies);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* frontier.h: the best partition of a list of primitives of any length, by dynamic programming over what has run.
  *
- * A state is the set of primitives that have run and those of them that were not stored and will be computed again. Its
- * lowest primitive still to run (or not stored) is its base; all that differs from "everything below has run" lies
- * within FSIM_BITS of it. A step launches one kernel, in the order of fsim_price. First with relaxed costs, every
- * residency in L2 granted that some plan could have: the least cost is a bound. Then with labels that know what lies in
- * L2, as far as their cost and the relaxed cost to go stay below a plan that is known. What the budget, or the bits,
- * cut off counts in the bound with the work that no plan can avoid. */
+ * A state is the set of primitives that have run, with those whose results were not stored and will be computed
+ * again. Its base is the lowest primitive that has still to run or was not stored; everything that distinguishes it
+ * from "everything below has run" lies within FSIM_BITS of the base. A step launches one kernel, in the launch order
+ * of fsim_price. The first pass uses relaxed costs: a read hits L2 where it does in any plan. Its least cost is a
+ * lower bound. The second pass follows what really is in L2, for partial plans whose cost plus the relaxed cost of
+ * the rest is below that of a known plan. What the budget or the bits cut off enters the bound with the work that no
+ * plan can avoid. */
 #ifndef FUSESIM_PLAN_SEARCH_FRONTIER_H
 #define FUSESIM_PLAN_SEARCH_FRONTIER_H
 
@@ -16,39 +17,40 @@
 typedef struct fsim_frontier fsim_frontier;
 
 typedef enum {
-    FSIM_BEST_ONLY,   /* states and copies that cannot be part of the best plan are left out */
-    FSIM_EVERY_CLONE, /* no copy is left out because its source can be read as cheaply */
-    FSIM_EVERY_ORDER  /* kernels in every order, not the launch order only; memory is reckoned */
+    FSIM_BEST_ONLY,   /* leave out states and copies that can't be part of the best plan */
+    FSIM_EVERY_CLONE, /* also consider copies of results that could be read as cheaply */
+    FSIM_EVERY_ORDER  /* launch kernels in every order, not only in launch order, and account for memory */
 } fsim_thoroughness;
 
 /* node[0, count): ascending. In a. */
 fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsim_thoroughness how,
                                 const fsim_budget *budget, fsim_arena *a);
 
-/* No plan of the list costs less (objective's unit). */
+/* A lower bound of the objective of every plan of the list, in the objective's unit. */
 fsim_sum fsim_frontier_bound(const fsim_frontier *f);
-/* Nothing was cut off: the bound is the least relaxed cost. */
+/* Was nothing cut off? The bound is then the least relaxed cost. */
 bool fsim_frontier_complete(const fsim_frontier *f);
 /* May some primitive be computed more than once? */
 bool fsim_frontier_recomputes(const fsim_frontier *f);
 int64_t fsim_frontier_groups(const fsim_frontier *f); /* candidate sets tried */
 int64_t fsim_frontier_states(const fsim_frontier *f);
-/* Adds the parts of the least relaxed cost to *out, which has room. False when no way leads through. */
+/* Adds the parts of the plan with the least relaxed cost to *out, which has room. False where no complete plan was
+ * found. */
 bool fsim_frontier_plan(fsim_frontier *f, fsim_partition *out, fsim_arena *a);
 
-/* Follows L2 exactly: the best partition that costs less than `known`, into *out. False when there is none or it was
- * not found. *bound: no plan costs less, as far as plans cost less than known. */
+/* Searches with the real contents of L2: sets *out to the best partition that costs less than `known`. False where
+ * there is none, or none was found. *bound: a lower bound for all plans that cost less than `known`. */
 bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *budget, fsim_partition *out,
                            fsim_sum *bound, fsim_arena *a);
 
-/* Calls visit with the partitions in the order of their relaxed cost (with FSIM_EVERY_CLONE: all of them), until it
- * returns false or the relaxed cost reaches `limit`. True when all below the limit were visited. */
+/* Calls visit with partitions by rising relaxed cost (with FSIM_EVERY_CLONE: all partitions) until it returns false
+ * or the relaxed cost reaches `limit`. True where all below the limit were visited. */
 bool fsim_frontier_each(fsim_frontier *f, fsim_sum *limit, const fsim_budget *budget,
                         bool (*visit)(void *to, const fsim_partition *part), void *to);
 
-/* Only with FSIM_EVERY_ORDER: calls visit with partitions that no other beats in both relaxed cost and bytes live at
- * the peak (outputs, inputs and weights aside), by rising cost, until it returns false. most: kept for each state.
- * False when some may have been left out. */
+/* With FSIM_EVERY_ORDER only: calls visit with the partitions that no other beats in both relaxed cost and peak of
+ * live bytes (inputs, weights and outputs not counted), by rising cost, until it returns false. most: partial plans
+ * kept for each state. False where some may have been left out. */
 bool fsim_frontier_front(fsim_frontier *f, int most, const fsim_budget *budget,
                          bool (*visit)(void *to, const fsim_partition *part, fsim_sum spent, fsim_sum peak), void *to);
 

@@ -9,7 +9,7 @@
 enum { MOST_IN_CHAIN = 64 }; /* primitives */
 
 typedef struct {
-    double rank; /* log of the score in ten-thousandths */
+    double rank; /* log of the score, in units of 1e-4 */
     int size, node, x, y, version_x, version_y;
 } offer;
 
@@ -21,7 +21,7 @@ typedef struct {
 
 static double rank_of(double score) { return floor(log(score) * 1e4); }
 
-/* Larger scores first; then the smaller set, which keeps merges of long chains balanced. */
+/* Orders offers: larger scores first, then smaller sets, so that merges of long chains stay balanced. */
 static bool before(const offer *x, const offer *y)
 {
     if (x->rank != y->rank)
@@ -180,7 +180,7 @@ typedef struct {
     double *time_s; /* per part, alone; 0 where it is no kernel */
 } priorities;
 
-/* Several parts may each compute it. */
+/* May several parts each compute it? */
 static bool copies(const fsim_clusters *c, int x)
 {
     for (int i = 0; i < c->part[x].count; i++)
@@ -238,7 +238,8 @@ void fsim_fuse_by_priority(fsim_clusters *c, const fsim_belief *b)
         fsim_spread(c, o.x);
         q.version[o.x]++;
         turn++;
-        for (int u = 0; u < users; u++) { /* they changed, and so did what their producers would gain */
+        for (int u = 0; u < users;
+             u++) { /* readers of the merged part have changed, and with them the gain of their producers */
             measure(&q, user[u]);
             const int makers = fsim_makers(c, user[u], &maker);
             for (int i = -1; i < makers; i++) {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* optimal.c: the best partition, with a proof or a lower bound.
  *
- * 1. Pieces. Primitives that could never share a kernel fall into different pieces; each piece is searched by itself.
- * 2. A piece that is legal as one kernel without penalty (every unit works at the rate, and moves and computes no more,
- * than the parts of any split would together) is optimal as one: time is launch + a norm of the units' times, and a
- * norm of a sum is at most the sum of the norms.
- * 3. Otherwise dynamic programming over what has run (plan/search/frontier.h), with every residency in L2 granted that
- * some plan could have: the sum over the pieces bounds every plan from below. Places that look alike share their
+ * 1. Pieces. Primitives that can't share a kernel, directly or through others, are in different pieces. Each piece is
+ * searched on its own.
+ * 2. A piece that is legal as one kernel without penalty is optimal as one. Without penalty means: every unit runs at
+ * the rate, and moves and computes no more, than the parts of any split would in total. Time is launch + a norm of the
+ * units' times, and a norm of a sum is at most the sum of the norms.
+ * 3. Other pieces are solved by dynamic programming over what has run (plan/search/frontier.h). A read hits L2 there if
+ * it does in any plan, so the sum over the pieces is a lower bound of every plan. Places that look alike share their
  * candidate sets.
- * 4. Where the plan found costs more than the bound because residency was granted in vain, the whole list is followed
- * with L2 as it is, and where that leaves a gap still, partitions are visited in the order of their relaxed cost as far
- * as the budget goes. */
+ * 4. Where the plan found costs more than the bound because L2 was assumed too favourable, the search is repeated
+ * with the real contents of L2. If a gap remains, partitions are visited by rising relaxed cost until the budget is
+ * used up. */
 #include "fusion/fuse.h"
 #include "fusion/sets.h"
 #include "plan/price/price.h"
@@ -24,8 +25,8 @@
 #include <string.h>
 
 enum {
-    WHOLE_MOST = 12,  /* primitives of a piece that is searched with every copy that could be made */
-    VISITED_MOST = 32 /* primitives of a graph whose partitions are visited one by one */
+    WHOLE_MOST = 12,  /* largest piece that is searched with every possible copy */
+    VISITED_MOST = 32 /* largest graph whose partitions are visited one by one */
 };
 
 static double launch_of(const fsim_problem *p)
@@ -35,8 +36,7 @@ static double launch_of(const fsim_problem *p)
     return fsim_hw_get(p->hw, key[p->regime]);
 }
 
-/* Does node read all of each argument? Then whatever kernels there are, each element is read, and computed, at least
- * once. */
+/* Does node read all elements of each argument? Every plan then reads, and computes, each of them at least once. */
 static bool reads_all(const fsim_graph *g, const fsim_node *n)
 {
     for (int k = 0; k < n->args; k++)
@@ -45,16 +45,16 @@ static bool reads_all(const fsim_graph *g, const fsim_node *n)
     return true;
 }
 
-/* What every plan of these primitives takes at least: graph inputs and outputs to and from DRAM once, arithmetic once
- * at full rate, one launch. A sum of norms is at least the norm of the sum. 0 where some primitive reads a part of its
- * argument only, so that not all need be computed. */
+/* A lower bound for every plan of these primitives: graph inputs read and outputs written once, arithmetic once at
+ * full rate, one launch. A sum of norms is at least the norm of the sum. 0 where some primitive reads only a part of
+ * its argument, because the rest need not be computed. */
 static fsim_sum compulsory_of(const fsim_problem *p, const int *node, int count)
 {
     const fsim_graph *g = p->graph;
     const double sms = fsim_hw_get(p->hw, FSIM_HW_SMS) * fsim_hw_get(p->hw, FSIM_HW_SM_CLOCK);
     double read = 0, written = 0, lanes = 0, specials = 0;
-    bool sure = true, products = false; /* a kernel with a contraction may fold arithmetic and vectors into its weights,
-                                           and apply a row's factor to its results only */
+    bool sure = true, products = false; /* kernels with a contraction may fold arithmetic and vectors into weights, and
+                                           apply a factor of a row to results only */
     for (int i = 0; i < count; i++) {
         products = products || g->node[node[i]].gemm.k;
         sure = p->limits.strict || !products;
@@ -71,7 +71,7 @@ static fsim_sum compulsory_of(const fsim_problem *p, const int *node, int count)
         for (int k = 0; k < n->args; k++) {
             const fsim_tensor *t = &g->tensor[n->arg[k].tensor];
             bool first = t->producer < 0 && t->reader[0] == node[i],
-                 again = false; /* an input counts once, where no other piece may have read it before */
+                 again = false; /* an input counts only where no other piece may have read it before */
             for (int r = 0; first && r < t->readers; r++)
                 first = bsearch(&t->reader[r], node, (size_t)count, sizeof *node, fsim_by_int) != NULL;
             for (int q = 0; q < k; q++)
@@ -98,7 +98,7 @@ typedef struct {
     fsim_budget budget;
     fsim_sum bound;
     int64_t considered, states;
-    fsim_frontier *only; /* of the one piece that is the whole graph */
+    fsim_frontier *only; /* where the graph is one piece: that piece */
 } solver;
 
 static bool one_kernel(solver *s, const int *node, int count)
@@ -116,19 +116,19 @@ static bool one_kernel(solver *s, const int *node, int count)
                 w++;
             }
     }
-    /* writes come in node order, so the walk above finds each */
+    /* writes are in the order of nodes, so the loop above finds each */
     fsim_candidate *c = fsim_candidate_of(p, node, count, stored);
     if (!c->legal)
         return false;
     bool *hit = fsim_new(s->a, bool, whole.reads + 1), *absorbed = fsim_new(s->a, bool, whole.writes + 1);
-    for (int r = 0; r < whole.reads; r++) /* residency could favour a split: then this proves nothing */
+    for (int r = 0; r < whole.reads; r++) /* L2 hits could make a split faster: nothing is proven then */
         if (p->warm && fsim_may_reside(p, whole.read[r].tensor))
             return false;
     const fsim_kernel *k = fsim_kernel_for(p, c, hit, absorbed);
-    /* A split pays a second launch: with a penalty smaller than that the one kernel is still the best. */
+    /* a split needs another launch: if the penalty is smaller than that, one kernel is still best */
     const fsim_sum second =
         p->objective == FSIM_MINIMISE_TIME ? (fsim_sum)(launch_of(p) * (1 - 1e-9) / FSIM_TICK_S) : 0;
-    /* strided accesses may be better combined in a split */
+    /* a split might coalesce strided accesses better */
     if (!k || ((k->penalised || k->coalescing < 1 || k->shared_bytes_moved > 0) &&
                fsim_objective_of(p, k) > compulsory_of(p, node, count) + second))
         return false;
@@ -139,7 +139,7 @@ static bool one_kernel(solver *s, const int *node, int count)
                 const bool outside = !bsearch(&reader, node, (size_t)count, sizeof reader, fsim_by_int);
                 if ((outside || p->graph->tensor[whole.read[r].tensor].producer >= 0) &&
                     fsim_may_reside(p, whole.read[r].tensor))
-                    hit[r] = true; /* may be there when the piece starts: the bound grants it */
+                    hit[r] = true; /* it may be in L2 when the piece starts: assume so for the bound */
             }
     for (int w = 0; w < whole.writes; w++) {
         const fsim_tensor *t = &p->graph->tensor[whole.write[w].tensor];
@@ -158,7 +158,7 @@ static bool one_kernel(solver *s, const int *node, int count)
 
 static fsim_thoroughness how_for(int count) { return count <= WHOLE_MOST ? FSIM_EVERY_CLONE : FSIM_BEST_ONLY; }
 
-/* Solves a piece by dynamic programming; what is left over when the budget ends is one kernel a primitive. */
+/* Solves a piece by dynamic programming. If the budget ends first, the remaining primitives are a kernel each. */
 static void solve(solver *s, const int *node, int count, bool alone)
 {
     fsim_frontier *f = fsim_frontier_of(s->p, node, count, how_for(count), &s->budget, s->a);
@@ -181,7 +181,7 @@ static int root_of(int *parent, int i)
     return i;
 }
 
-/* Pieces: primitives linked by a tensor that both touch, where neither is always alone. */
+/* Pieces: primitives are in one piece if both access a tensor and neither always has its own kernel. */
 static int *pieces(const fsim_graph *g, fsim_arena *a)
 {
     int *parent = fsim_new(a, int, g->nodes + 1);
@@ -235,10 +235,10 @@ static void solve_pieces(solver *s)
     }
 }
 
-/* What there is to beat. */
+/* The objective of the best plan so far. */
 static fsim_sum cost_of(const fsim_plan *best) { return best->kernels > 0 ? best->objective : FSIM_SUM_MOST; }
 
-/* Keeps the partition if it is legal and better. */
+/* Replaces the best plan by this partition if that is legal and better. */
 static bool improve(fsim_problem *p, const fsim_partition *part, fsim_arena *a, fsim_plan *best)
 {
     const fsim_mark mark = fsim_save(a);
@@ -267,7 +267,7 @@ static bool visit(void *to, const fsim_partition *part)
     return true;
 }
 
-/* Step 4: raises the bound, and may find better plans. */
+/* Step 4: raises the bound, and may find a better plan. */
 static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
 {
     fsim_problem *p = s->p;
@@ -296,15 +296,17 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
     }
 }
 
-/* What fuse: asks for, and each other primitive alone: a plan to begin with where every other breaks fuse:. */
+/* The groups of fuse:, and every other primitive alone: a first plan that is legal even where all others break
+ * fuse:. */
 static fsim_partition as_asked(fsim_problem *p, fsim_arena *a)
 {
     const fsim_graph *g = p->graph;
     fsim_partition out = {0, fsim_new(a, fsim_part, g->nodes + g->fuses + 1)};
-    int *part = fsim_new(a, int, g->nodes + 1), *node = fsim_new(a, int, g->nodes + 1); /* 1 + the part that holds it */
+    int *part = fsim_new(a, int, g->nodes + 1),
+        *node = fsim_new(a, int, g->nodes + 1); /* per primitive: 1 + the part that contains it */
     for (int s = 0; s < g->fuses; s++) {
         const int count = fsim_hull(g, &g->fuse[s], node, a);
-        for (int i = 0; i < count; i++) { /* sets that meet are one */
+        for (int i = 0; i < count; i++) { /* overlapping sets become one */
             const int old = part[node[i]];
             for (int n = 0; old && old != s + 1 && n < g->nodes; n++)
                 part[n] = part[n] == old ? s + 1 : part[n];

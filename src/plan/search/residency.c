@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* residency.c: the search again, with L2 as it is. */
+/* residency.c: the second pass of the search, with the real contents of L2. */
 #include "plan/search/frontier.h"
 #include "plan/search/states.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What L2 may hold. A result that could be written back is not charged for that until it must be: `by` is then the
- * kernel that made it. */
+/* A tensor in L2. The write of a result to DRAM is not charged while the result may be dropped unread; `by` is then
+ * the kernel that computed it. */
 typedef struct {
-    int tensor, root; /* root: of that kernel */
-    double age;       /* bytes that have entered since its last use, itself included */
+    int tensor, root; /* root: of kernel `by` */
+    double age;       /* bytes that entered L2 since its last use, itself included */
     fsim_variant *by;
-    uint64_t hit, absorbed, bit; /* that kernel's reads and writes as charged, and this one among the writes */
+    uint64_t hit, absorbed,
+        bit; /* that kernel's hits and absorbed writes as charged so far; the bit of this result among its writes */
 } resident;
 
 typedef struct {
     fsim_sum spent;
-    int parent, next; /* next: where the same has run */
+    int parent, next; /* next: of the same front */
     int state;
     const step *by;
     fsim_bits copies;
-    int first, count; /* held, ascending by tensor */
+    int first, count; /* its tensors in L2, ascending */
     bool dominated;
 } label;
 
@@ -32,17 +33,17 @@ typedef struct {
     label *label;
     int labels, label_room;
     resident *resident;
-    int helds, held_room;
-    int *of_front, *many; /* 1 + first label; how many */
+    int residents, resident_room;
+    int *of_front, *many; /* per front: 1 + first label; number of labels */
     int rooms;
     fsim_sum limit, lost;
-    int most; /* labels of one state */
+    int most; /* labels kept for a state */
     double capacity;
-    resident *now; /* being made */
+    resident *now; /* contents of L2 of the label being created */
     int count, room;
 } l2_search;
 
-/* What it costs more to have a result written back after all. */
+/* The cost that is added if the result must be written to DRAM after all. */
 static fsim_sum write_back(l2_search *w, const resident *h)
 {
     const fsim_sum more = fsim_cost_of(&w->f->l, h->by, h->hit, h->absorbed & ~h->bit),
@@ -50,23 +51,26 @@ static fsim_sum write_back(l2_search *w, const resident *h)
     return more < 0 || before < 0 ? 0 : more - before;
 }
 
-/* What the state of a label holds; of none, NULL: there is nothing yet to point into. */
-static const resident *held_of(const l2_search *w, const label *x) { return x->count ? &w->resident[x->first] : NULL; }
+/* The tensors in L2 of a label; NULL where there are none. */
+static const resident *residents_of(const l2_search *w, const label *x)
+{
+    return x->count ? &w->resident[x->first] : NULL;
+}
 
-/* What one way to a state leaves in L2, and the objective that it has spent. */
+/* A partial plan: what it leaves in L2 and what it has cost. */
 typedef struct {
-    const resident *tensor; /* ascending */
+    const resident *tensor; /* in L2, ascending by tensor */
     int count;
     fsim_sum spent;
 } l2_content;
 
 static l2_content content_of(const l2_search *w, const label *x)
 {
-    return (l2_content){held_of(w, x), x->count, x->spent};
+    return (l2_content){residents_of(w, x), x->count, x->spent};
 }
 
-/* Is x as good as y in all that may follow? Everything that y holds, x holds as long; what x may have to pay for later,
- * y must too, or has paid more already. */
+/* Is the first at least as good as the second for all that may follow? It has every tensor of the second for at
+ * least as long, and what it may still have to pay for, the second has paid or may have to pay too. */
 static bool dominates(l2_search *w, l2_content better, l2_content worse)
 {
     const resident *x = better.tensor, *y = worse.tensor;
@@ -104,7 +108,7 @@ static void offer(l2_search *w, int to, int parent, const step *by, fsim_bits co
     const int where = f->state[to].front;
     label *worst = NULL;
     int met = 0;
-    while (where >= w->rooms) { /* fronts are found as we go */
+    while (where >= w->rooms) { /* the number of fronts grows during the search */
         const int rooms = w->rooms ? w->rooms * 2 : f->fronts + 64;
         int *of_front = fsim_new(w->a, int, rooms), *many = fsim_new(w->a, int, rooms);
         for (int i = 0; i < w->rooms; i++) {
@@ -143,10 +147,10 @@ static void offer(l2_search *w, int to, int parent, const step *by, fsim_bits co
     }
     w->many[where]++;
     *FSIM_PUSH(w->a, w->label, w->labels, w->label_room) =
-        (label){spent, parent, w->of_front[where], to, by, copies, w->helds, w->count, false};
+        (label){spent, parent, w->of_front[where], to, by, copies, w->residents, w->count, false};
     w->of_front[where] = w->labels;
     for (int i = 0; i < w->count; i++)
-        *FSIM_PUSH(w->a, w->resident, w->helds, w->held_room) = w->now[i];
+        *FSIM_PUSH(w->a, w->resident, w->residents, w->resident_room) = w->now[i];
 }
 
 static int find_resident(const resident *list, int count, int tensor)
@@ -157,7 +161,7 @@ static int find_resident(const resident *list, int count, int tensor)
     return k;
 }
 
-/* Charges for the write of w->now[k]; what the same kernel may have to write later is reckoned from there. */
+/* Charges the write of w->now[k]; later charges of the same kernel are relative to that. */
 static fsim_sum charge(l2_search *w, int k)
 {
     const resident h = w->now[k];
@@ -204,7 +208,7 @@ static double used_together(const fsim_frontier *f, const step *by, const fsim_v
     return all;
 }
 
-/* One kernel run from a label. */
+/* Runs one kernel from a label. */
 static void run_kernel(l2_search *w, int from, const step *by, fsim_variant *v)
 {
     fsim_frontier *f = w->f;
@@ -216,7 +220,7 @@ static void run_kernel(l2_search *w, int from, const step *by, fsim_variant *v)
     w->count = 0;
     for (int k = 0; k < at.count; k++)
         *FSIM_PUSH(w->a, w->now, w->count, w->room) = w->resident[at.first + k];
-    if (f->p->hw->host) /* as price.c's together() has it */
+    if (f->p->hw->host) /* as bytes_in_flight in plan/price/l2_residency.c */
         all = used_together(f, by, v);
     for (int i = 0; i < v->writes; i++) {
         entered += (double)v->write[i].bytes;
@@ -268,10 +272,10 @@ static void run_kernel(l2_search *w, int from, const step *by, fsim_variant *v)
         use(w, order[i], fmax(behind, all));
     }
     int count = 0;
-    for (int k = 0; k < w->count; k++) /* pushed out before their last reader ran */
+    for (int k = 0; k < w->count; k++) /* evicted before their last reader ran */
         if (w->now[k].by && w->now[k].age > w->capacity && still_wanted(w, to, w->now[k].tensor))
             spent += charge(w, k);
-    for (int k = 0; k < w->count; k++) /* what nothing can read any more is not told apart */
+    for (int k = 0; k < w->count; k++) /* tensors that nothing reads any more do not distinguish labels */
         if (f->l.last_use[w->now[k].tensor] >= to->base && (w->now[k].age <= w->capacity || w->now[k].by))
             w->now[count++] = w->now[k];
     w->count = count;
@@ -279,7 +283,7 @@ static void run_kernel(l2_search *w, int from, const step *by, fsim_variant *v)
         offer(w, by->to, from, by, v->clones, spent);
 }
 
-/* The copies that relaxed costs had no use for: with L2 as it is they may pay. */
+/* Runs the kernel with clones that do not pay by relaxed costs, but may with the real contents of L2. */
 static void run_with_more_copies(l2_search *w, int from, int state_at, const step *by)
 {
     fsim_frontier *f = w->f;
@@ -298,7 +302,7 @@ static void run_with_more_copies(l2_search *w, int from, int state_at, const ste
     FSIM_EACH_BIT(i, x.set->own)
     fsim_add_needed(&x, base + i, &copies);
     if (!fsim_bits_equal(&copies, &by->kernel->clones))
-        return; /* asked once for each set: at the step with no more copies than it needs */
+        return; /* do this once for each set: at the step with the fewest clones */
     f->every_clone = true;
     fsim_choose_copies(&x, copies, (fsim_bits){{0}});
     f->every_clone = false;
@@ -327,7 +331,7 @@ static void start_label(l2_search *w)
     offer(w, 0, -1, NULL, (fsim_bits){{0}}, 0);
 }
 
-/* The best label of the last state, -1 when there is none. *in_time is false when the budget ended. */
+/* The best label of the last state; -1 where there is none. *in_time is false where the budget ended. */
 static int search_labels(l2_search *w, bool *in_time)
 {
     fsim_frontier *f = w->f;
@@ -372,7 +376,8 @@ bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *
                            fsim_sum *bound, fsim_arena *a)
 {
     static const int most[] = {
-        8, 64, 512}; /* labels of one state: few find a good plan soon, which cuts what many must look at */
+        8, 64,
+        512}; /* labels kept for a state: few find a good plan quickly, and its cost then prunes the passes with many */
     bool in_time = true, better = false;
     *bound = fsim_frontier_bound(f);
     for (size_t pass = 0; pass < sizeof most / sizeof *most && in_time && *bound < known && f->last >= 0 && !f->haste;

@@ -4,8 +4,8 @@
 #include "plan/price/user_rules.h"
 
 enum {
-    VERDICTS = 1 << 16,       /* remembered at a time */
-    CANDIDATES_KEPT = 1 << 15 /* in the problem's store, before it is emptied */
+    VERDICTS = 1 << 16,       /* answers kept in the cache */
+    CANDIDATES_KEPT = 1 << 15 /* candidates in the problem's store before it is emptied */
 };
 
 typedef enum { NOT_ASKED, KERNEL, NO_KERNEL, NOR_ANY_LARGER } answer;
@@ -27,8 +27,8 @@ fsim_mask fsim_producers_of(const fsim_space *w, fsim_mask s)
     return all & ~s;
 }
 
-/* What every kernel that holds s holds too: a member that is computed once must not wait, through others, for what
- * waits for it. */
+/* The smallest set that contains s and that a kernel could be: a member that is computed once must not depend,
+ * through primitives outside, on one that depends on it. */
 static fsim_mask hull(const fsim_space *w, fsim_mask s)
 {
     fsim_mask after = 0, before = 0;
@@ -40,7 +40,7 @@ static fsim_mask hull(const fsim_space *w, fsim_mask s)
     return s | (after & before);
 }
 
-/* Is s a kernel when it stores as little as it can? If not, can a larger set be one? */
+/* Can s be a kernel that stores as little as possible? If not, can a larger set? */
 static answer ask(const fsim_space *w, fsim_mask s)
 {
     int node[FSIM_SPACE_NODES], count = 0;
@@ -51,7 +51,7 @@ static answer ask(const fsim_space *w, fsim_mask s)
         const bool outside = (w->succ[n] & ~s) != 0, inside = (w->succ[n] & s) != 0;
         node[count] = n;
         stored[count++] =
-            !inside || (((w->must & bit(n)) || outside) && !(w->clonable & bit(n))); /* a copy stores nothing */
+            !inside || (((w->must & bit(n)) || outside) && !(w->clonable & bit(n))); /* a clone stores nothing */
     }
     fsim_store_trim(w->p, CANDIDATES_KEPT);
     const fsim_candidate *c = fsim_candidate_of(w->p, node, count, stored);
@@ -68,7 +68,7 @@ static answer answer_for(fsim_space *w, fsim_mask s)
     return v->answer;
 }
 
-/* The members of `all` that are connected with the lowest one, through each other. */
+/* The members of `all` that are connected with the lowest one inside `all`. */
 static fsim_mask connected_with_lowest(const fsim_space *w, fsim_mask all)
 {
     fsim_mask reached = all & -all, fresh = reached;
@@ -84,13 +84,13 @@ static fsim_mask connected_with_lowest(const fsim_space *w, fsim_mask all)
 
 typedef struct {
     fsim_space *w;
-    fsim_mask done, barred; /* barred: what no set may hold */
-    bool copies;            /* only sets with something of done; else only sets without */
+    fsim_mask done, barred; /* barred: must not be in a set */
+    bool copies;            /* visit only sets that contain something of `done`; otherwise only sets that do not */
     bool (*visit)(void *to, fsim_mask set);
     void *to;
 } walk;
 
-/* May primitive i join s, all of whose members are lower, in a kernel that is launched once `done` has run? */
+/* May primitive i join s, whose members are all lower, in a kernel that is launched after `done` has run? */
 static bool may_join(const walk *x, fsim_mask s, int i)
 {
     const fsim_space *w = x->w;
@@ -98,7 +98,7 @@ static bool may_join(const walk *x, fsim_mask s, int i)
     return !(bit(i) & x->barred) && !(w->pred[i] & ~(done | s)) && !(w->never_with[i] & s);
 }
 
-/* Could members above all of s make it connected? */
+/* Could s become connected by adding members that are higher than all of s? */
 static bool may_connect(const walk *x, fsim_mask s)
 {
     const fsim_space *w = x->w;
@@ -109,8 +109,9 @@ static bool may_connect(const walk *x, fsim_mask s)
     return !(s & ~connected_with_lowest(w, all));
 }
 
-/* Visits s and the sets that begin with its members. What a set needs beside it, producers and what lies between, has
- * lower places than what needs it: a set that lacks it can't get it by growing upwards. */
+/* Visits s and all sets that begin with its members. Whatever a set still lacks, producers and primitives between
+ * members, has lower numbers than the member that needs it. So a set that lacks something can't be completed by
+ * adding higher members. */
 static bool grow(const walk *x, fsim_mask s)
 {
     fsim_space *w = x->w;
@@ -162,8 +163,8 @@ static void link(fsim_space *w, int tensor)
         w->must |= bit(t->producer);
 }
 
-/* Is there no kernel with both, whatever else it holds? Not asked of what is computed where it is wanted: that bars
- * nothing by itself. */
+/* Can no kernel contain both, whatever else it contains? Not asked for operators that inline, which exclude nothing
+ * by themselves. */
 static bool never_together(fsim_space *w, int x, int y)
 {
     const int pair[2] = {x, y};
@@ -186,8 +187,8 @@ void fsim_space_of(fsim_problem *p, fsim_arena *a, fsim_space *out)
         if (p->recompute && fsim_may_clone(p, i))
             out->clonable |= bit(i);
     }
-    /* A copy has a reader beside it. With one reader r, a second copy of i serves only a second copy of r: where that
-     * makes no sense, neither does this. */
+    /* A clone is in the kernel of a reader. If i has one reader r only, a second copy of i is useful only for a
+     * second copy of r. */
     for (int i = g->nodes; i-- > 0;) {
         const bool one_reader = !(out->succ[i] & (out->succ[i] - 1));
         if (!out->succ[i] || (!(out->must & bit(i)) && one_reader && !(out->succ[i] & out->clonable)))

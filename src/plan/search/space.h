@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* space.h: a graph of up to 64 primitives as bits, and the sets of them that may be launched next. */
+/* space.h: graphs of up to 64 primitives as bit masks, and the sets of primitives that may be launched next. */
 #ifndef FUSESIM_PLAN_SEARCH_SPACE_H
 #define FUSESIM_PLAN_SEARCH_SPACE_H
 
@@ -12,23 +12,23 @@ typedef struct {
     fsim_problem *p;
     int n;
     fsim_mask pred[FSIM_SPACE_NODES], succ[FSIM_SPACE_NODES];   /* producers, readers */
-    fsim_mask near[FSIM_SPACE_NODES];                           /* those that share a tensor with it */
+    fsim_mask near[FSIM_SPACE_NODES];                           /* those that have a tensor in common with it */
     fsim_mask above[FSIM_SPACE_NODES], below[FSIM_SPACE_NODES]; /* all that it depends on, all that depends on it */
-    fsim_mask never_with[FSIM_SPACE_NODES];                     /* those that no kernel holds together with it */
-    fsim_mask clonable;             /* may be computed in several groups (none with --recompute off) */
-    fsim_mask must;                 /* reaches memory whatever the partition: output, materialize or effect */
-    struct fsim_known_set *verdict; /* of sets that were asked about lately */
+    fsim_mask never_with[FSIM_SPACE_NODES];                     /* those that can't be in one kernel with it */
+    fsim_mask clonable;             /* may be computed in several groups (none where --recompute is off) */
+    fsim_mask must;                 /* is stored in every partition: output, materialize or effect */
+    struct fsim_known_set *verdict; /* cache of sets that were checked */
 } fsim_space;
 
-/* The space of p's graph, of at most 64 primitives. In a: its size does not grow with what is asked of it. */
+/* The space of p's graph, which has at most 64 primitives. In a; its size does not depend on later calls. */
 void fsim_space_of(fsim_problem *p, fsim_arena *a, fsim_space *out);
 
-/* Producers outside s of what is in s. */
+/* The producers of members of s that are outside of s. */
 fsim_mask fsim_producers_of(const fsim_space *w, fsim_mask s);
-/* Calls visit with each connected set that is a kernel when it stores as little as it can, that can be launched once
- * `done` has run, and that runs something new. First those that compute nothing again, so that an enumeration soon
- * comes to an end of its choices, then those that do; each in lexicographic order of the ascending lists of their
- * members. Ends when visit returns false; then so does this. */
+/* Calls visit with each set that is connected, can be a kernel that stores as little as possible, can be launched
+ * once `done` has run, and contains a primitive that has not run. Sets without recomputation come first, so that an
+ * enumeration soon reaches complete partitions, then sets with recomputation; each in lexicographic order of their
+ * ascending members. Ends when visit returns false, and returns false then. */
 bool fsim_each_ready_set(fsim_space *w, fsim_mask done, bool (*visit)(void *to, fsim_mask set), void *to);
 
 #endif

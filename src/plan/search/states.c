@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Has a reader of the tensor run, or may one that is not in the list? */
+/* Has a reader of the tensor run, or may a reader outside of the list have? */
 bool fsim_read_before(const fsim_frontier *f, const state *s, int tensor)
 {
     const fsim_tensor *t = &f->p->graph->tensor[tensor];
@@ -84,7 +84,7 @@ static int front_of(fsim_frontier *f, const state *s)
     return f->fronts - 1;
 }
 
-/* The state equal to *s, which is added where it is new. */
+/* The number of the state equal to *s, which is added where it is new. */
 int fsim_state_of(fsim_frontier *f, const state *s)
 {
     if (f->states * 2 >= f->slots)
@@ -109,18 +109,20 @@ int fsim_state_of(fsim_frontier *f, const state *s)
     return at;
 }
 
-/* Does x store all that y does, and allow every order that y allows? Both have run the same. */
+/* Does x store everything that y stores, and allow every launch order that y allows? Both have run the same
+ * primitives. */
 bool fsim_stores_more(const state *x, const state *y)
 {
     const fsim_bits dropped = fsim_bits_shifted(x->dropped, x->base - y->base),
                     kept = fsim_bits_without(dropped, y->dropped);
     if (!fsim_bits_empty(&kept) || (x->base < y->base && !fsim_bits_empty(&x->dropped)))
-        return false; /* a base below is that of something dropped, or of a primitive that y has still to run as well */
+        return false; /* a lower base belongs to a result that was dropped, or to a primitive that y has still to run as
+                         well */
     return x->passed == 0 ||
            (x->passed == y->passed && x->behind_base == y->behind_base && fsim_bits_equal(&x->behind, &y->behind));
 }
 
-/* Does another state, which has run the same and cost no more, make this one needless? */
+/* Is there another state that has run the same primitives, costs no more, and is at least as good for the rest? */
 bool fsim_needless(const fsim_frontier *f, int at)
 {
     const state *y = &f->state[at];
@@ -133,7 +135,7 @@ bool fsim_needless(const fsim_frontier *f, int at)
     return false;
 }
 
-/* Moves the base up to the lowest place still to run or not stored. */
+/* Moves the base up to the lowest place that has still to run or is not stored. */
 void fsim_settle_state(state *s)
 {
     fsim_bits open = s->dropped;
@@ -151,8 +153,8 @@ bool fsim_was_behind(const state *s, int place)
            fsim_bit(&s->behind, place - s->behind_base);
 }
 
-/* Had place run then, or could a kernel with this root have computed it beside its reader? Adds to *kept what that
- * rests on, from place `base` on. */
+/* Had place run when the last kernel was passed over, or could a kernel with this root have cloned it for its
+ * reader? Adds the places from `base` on that the answer depends on to *kept. */
 static bool was_at_hand(const fsim_frontier *f, const state *s, int place, int root, int base, fsim_bits *kept)
 {
     const fsim_places *l = &f->l;
@@ -168,8 +170,9 @@ static bool was_at_hand(const fsim_frontier *f, const state *s, int place, int r
     return ran || copied;
 }
 
-/* Of the kernels that were passed over, keeps what tells those that were ready then: what they waited for. What lies
- * too far back is forgotten: that allows orders that are none, and leaves the least cost a bound. */
+/* Keeps of the record of passed kernels what decides whether later kernels were ready then: the places that they
+ * depend on. What is too far back is forgotten. That admits orders which are not launch orders, so the least cost
+ * remains a lower bound. */
 void fsim_recall_passed(fsim_frontier *f, state *s)
 {
     const int base = s->base - FSIM_RECALLED;
@@ -201,7 +204,7 @@ void fsim_recall_passed(fsim_frontier *f, state *s)
     s->behind_base = passed ? base : 0;
 }
 
-/* Of what was not stored, what something still to run needs, itself or through another that was not stored. */
+/* Drops from `dropped` what no primitive that has still to run needs, directly or through other dropped results. */
 void fsim_forget_dropped(const fsim_frontier *f, state *s)
 {
     for (int bit = fsim_bits_last(&s->dropped); bit >= 0; bit--) {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steps.c: the steps of one state: every kernel that may be launched next, with every choice of copies and of results
+/* steps.c: the steps of a state: every kernel that may be launched next, with every choice of clones and of results
  * to store that can pay. */
 #include "plan/search/states.h"
 
 #include <math.h>
 
 enum {
-    MOST_STORES = 64,     /* choices of the results that one kernel stores */
-    STEPS_IN_HASTE = 60,  /* of one state */
-    MOST_FIRSTS = 4,      /* ready places that are asked whether kernels may go ahead of theirs */
-    MOST_CLONE_SETS = 96, /* choices of copies for one kernel that can pay by relaxed costs */
-    MOST_OF_ALL = 2048    /* any choices */
+    MOST_STORES = 64,     /* choices of stored results for one kernel */
+    STEPS_IN_HASTE = 60,  /* steps of a state after the budget is used up */
+    MOST_FIRSTS = 4,      /* ready places for which is checked whether other kernels may be launched before theirs */
+    MOST_CLONE_SETS = 96, /* choices of clones for one kernel that can pay by relaxed costs */
+    MOST_OF_ALL = 2048    /* choices of clones when every one is considered */
 };
 
-/* Adds the producers of place that were not stored, and theirs. False when they lie too far back. */
+/* Adds the producers of place that were not stored, and the producers that those need. False where they are too far
+ * back. */
 bool fsim_add_needed(expansion *x, int place, fsim_bits *copies)
 {
     const fsim_places *l = &x->f->l;
@@ -42,8 +43,7 @@ void fsim_find_upstream(expansion *x, int place)
     }
 }
 
-/* Bytes that computing place beside its reader would read instead of its result, what L2 may hold left out where
- * `dram`. */
+/* Bytes that a clone of place would read instead of the result of place. dram: without tensors that may be in L2. */
 static double bytes_instead(const expansion *x, int place, bool dram, int depth)
 {
     const fsim_places *l = &x->f->l;
@@ -53,7 +53,8 @@ static double bytes_instead(const expansion *x, int place, bool dram, int depth)
     for (int k = 0; k < n->args; k++) {
         const int t = n->arg[k].tensor, from = g->tensor[t].producer < 0 ? -1 : l->place[g->tensor[t].producer];
         bool shared = depth == 0;
-        for (int r = 0; r < g->tensor[t].readers && !shared; r++) { /* read here anyway, or by another copy */
+        for (int r = 0; r < g->tensor[t].readers && !shared;
+             r++) { /* the kernel reads it anyway, or another clone does */
             const int other = l->place[g->tensor[t].reader[r]], bit = other < 0 ? -1 : fsim_bit_of(x, other);
             shared = other != place && bit >= 0 && bit < FSIM_BITS &&
                      (fsim_bit(&x->set->own, bit) || fsim_bit(&x->upstream, bit));
@@ -69,8 +70,8 @@ static double bytes_instead(const expansion *x, int place, bool dram, int depth)
     return sum;
 }
 
-/* Is place an operand of the set's contraction or window, and read besides? Tiles and the rest are loaded differently.
- */
+/* Does the set read place both as an operand of its contraction or window, which is loaded in tiles, and in another
+ * way? */
 static bool read_two_ways(const expansion *x, int place)
 {
     const fsim_places *l = &x->f->l;
@@ -85,7 +86,7 @@ static bool read_two_ways(const expansion *x, int place)
     return operand && besides;
 }
 
-/* Could it pay to compute place again though its result lies in memory? */
+/* Can a clone of place pay although its result is in memory? */
 static bool worth_a_copy(const expansion *x, int place)
 {
     const fsim_node *n = fsim_node_of(x->f, place);
@@ -111,7 +112,7 @@ void fsim_choose_copies(expansion *x, fsim_bits copies, fsim_bits barred)
     }
     *FSIM_PUSH(x->f->a, x->choice, x->choices, x->room) = copies;
     if (!fsim_proceed(x->f, &x->f->budget, 2 + fsim_bits_count(&all)) && x->f->forward) {
-        x->cut = true; /* no more than it needs */
+        x->cut = true; /* the budget is used up: no clones beyond those that are needed */
         return;
     }
     fsim_bits open = {{0}};
@@ -133,8 +134,8 @@ void fsim_choose_copies(expansion *x, fsim_bits copies, fsim_bits barred)
     }
 }
 
-/* Was this kernel ready when one with a higher last primitive was launched before it? Then it belongs to another order.
- */
+/* Was this kernel ready when a kernel with a higher last primitive was launched? Then launching it now is not in
+ * launch order. */
 bool fsim_out_of_order(const expansion *x, const fsim_bits *copies)
 {
     const state *s = &x->at;
@@ -152,7 +153,7 @@ bool fsim_out_of_order(const expansion *x, const fsim_bits *copies)
     return true;
 }
 
-/* The relaxed cost: what may lie in L2 does. A graph input only when something has read it before. */
+/* The relaxed cost: everything that may be in L2 is; a graph input only where something has read it before. */
 static fsim_sum relaxed_cost(const expansion *x, fsim_variant *v)
 {
     const fsim_frontier *f = x->f;
@@ -170,8 +171,8 @@ static fsim_sum relaxed_cost(const expansion *x, fsim_variant *v)
     return fsim_cost_of(&x->f->l, v, hit, absorbed);
 }
 
-/* Bytes of what was stored and nothing to come reads any more, once `to` has run: among what the kernel's members read,
- * and what copies needed until now. */
+/* Bytes of results that no later kernel reads once `to` has run, among those that this kernel's members read and
+ * those that were kept for clones. */
 static fsim_sum freed(const expansion *x, const state *to)
 {
     const fsim_places *l = &x->f->l;
@@ -204,7 +205,7 @@ static fsim_sum freed(const expansion *x, const state *to)
     return bytes;
 }
 
-/* The state after a kernel that drops `dropped` of its own results. */
+/* The state after a kernel whose own results `dropped` are not stored. */
 static state after(expansion *x, fsim_bits dropped)
 {
     fsim_frontier *f = x->f;
@@ -228,7 +229,8 @@ static state after(expansion *x, fsim_bits dropped)
         s.left -= f->floor_own[place];
         for (int k = 0; k < n->args; k++) {
             const int t = n->arg[k].tensor;
-            if (f->floor_input[t] > 0 && !fsim_read_before(f, &s, t)) /* s.done grows as we go: each counts once */
+            if (f->floor_input[t] > 0 &&
+                !fsim_read_before(f, &s, t)) /* s.done grows in this loop, so that each input counts once */
                 s.left -= f->floor_input[t];
         }
         fsim_bit_set(&s.done, place - s.base);
@@ -276,8 +278,8 @@ static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
     *FSIM_PUSH(f->a, f->step, f->steps, f->step_room) = (step){to, x->root, x->set, v, cost, peak};
 }
 
-/* Is place wanted where its own points lie by all that reads it in the set, itself or through others? Then to store it
- * costs no second evaluation. */
+/* Do all readers of place inside the set need it at its own point, directly or through other members? It can then be
+ * stored without a second evaluation. */
 static bool read_in_place(const expansion *x, int place)
 {
     const fsim_places *l = &x->f->l;
@@ -296,8 +298,9 @@ static bool read_in_place(const expansion *x, int place)
     return true;
 }
 
-/* Storing z for copies of y, its one reader that is not stored, is never better than storing y: no more is written and
- * read, and nothing is computed again. Unless L2 notices: so what else y reads must have no reader to come. */
+/* Let y be the one reader of z in the set whose result is dropped. Storing z, so that y can be computed again from
+ * it, is never better than storing y: the other choice writes and reads no more, and computes nothing twice. That
+ * holds unless the contents of L2 differ, so no later kernel may read the other arguments of y. */
 static bool better_stored_later(const expansion *x, int z, const fsim_bits *dropped)
 {
     const fsim_frontier *f = x->f;
@@ -317,7 +320,7 @@ static bool better_stored_later(const expansion *x, int z, const fsim_bits *drop
         const fsim_tensor *t = &g->tensor[fsim_node_of(f, y)->arg[k].tensor];
         const int from = t->producer < 0 ? -1 : l->place[t->producer], at = from < 0 ? -1 : fsim_bit_of(x, from);
         if (from != z && at >= 0 && at < FSIM_BITS && fsim_bit(&x->set->own, at))
-            return false; /* y may exist only in a later pass over the row */
+            return false; /* y may be computed only in a later walk of the row than z */
         for (int r = 0; r < t->readers; r++) {
             const int reader = l->place[t->reader[r]], bit = reader < 0 ? -1 : fsim_bit_of(x, reader);
             const bool own = bit >= 0 && bit < FSIM_BITS && fsim_bit(&x->set->own, bit);
@@ -329,8 +332,8 @@ static bool better_stored_later(const expansion *x, int z, const fsim_bits *drop
     return true;
 }
 
-/* Every way to store its results or to leave them to be computed again, from its last member down: what a copy will
- * need is needed too. */
+/* Generates every choice of results to store, from the last member to the first: what a dropped result needs is
+ * needed later too. */
 static void choose_stores(expansion *x, int c, int bit, fsim_bits stored, fsim_bits dropped)
 {
     const fsim_places *l = &x->f->l;
@@ -392,14 +395,15 @@ static void launch(expansion *x)
             fsim_variant *v = x->stores > MOST_STORES
                                   ? fsim_variant_of(&f->l, x->family, x->set, &x->choice[c], &x->set->must)
                                   : NULL;
-            if (v) /* too many ways: as if what may be stored were there for nothing, which none of them beats */
+            if (v) /* too many choices: one step as if all results that may be stored were stored for free, which no
+                      choice beats */
                 add_step(x, v, none);
         }
 }
 
-/* Could the kernel of `place`, which is ready, be passed over, so that one with this root or a higher one goes first?
- * Its last primitive lies behind that root, or it waits for a kernel that is passed over too. What it waits for can't
- * itself come after it. */
+/* Can the kernel of `place`, which is ready, be passed over, so that a kernel with this root or a higher one is
+ * launched first? That is so if its last primitive is behind that root, or if it depends on a kernel that is passed
+ * over. A kernel that it depends on can't itself depend on it. */
 static bool may_be_passed(fsim_frontier *f, const state *s, int place, int root)
 {
     const fsim_bits later = fsim_bits_shifted(f->l.after[place], place + 1 - s->base);
@@ -423,7 +427,7 @@ static bool may_be_passed(fsim_frontier *f, const state *s, int place, int root)
     return false;
 }
 
-/* Launches the sets of one root, those that are ready. */
+/* Generates the steps for the sets of one root that are ready. */
 static void expand_root(expansion *x, bool ready)
 {
     fsim_frontier *f = x->f;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* variants.c: sets with copies and a choice of stored results, as kernels with their costs. */
+/* variants.c: sets with clones and a choice of stored results, as kernels with costs. */
 #include "plan/search/places.h"
 
 #include "plan/price/user_rules.h"
@@ -73,7 +73,7 @@ fsim_sum fsim_cost_of(fsim_places *l, fsim_variant *v, uint64_t hit, uint64_t ab
     fsim_cost *c = fsim_new(l->a, fsim_cost, 1);
     const fsim_mark mark = fsim_save(l->a);
     bool *hits = fsim_new(l->a, bool, v->reads + 1), *absorbs = fsim_new(l->a, bool, v->writes + 1);
-    for (int i = 0; i < v->reads; i++) /* beyond 64: granted */
+    for (int i = 0; i < v->reads; i++) /* reads beyond the first 64 hit L2 */
         hits[v->read_at[i]] =
             i < 64 ? hit >> i & 1 : fsim_may_reside(l->p, v->kernel->group.read[v->read_at[i]].tensor);
     for (int i = 0; i < v->writes; i++)

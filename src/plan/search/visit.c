@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* visit.c: partitions one by one: by rising cost, and as a front of cost against memory. */
+/* visit.c: visits partitions one by one, by rising cost or as a Pareto front of cost and memory. */
 #include "plan/search/frontier.h"
 #include "plan/search/states.h"
 
@@ -111,7 +111,7 @@ bool fsim_frontier_front(fsim_frontier *f, int most, const fsim_budget *budget,
                     }
                     if (worse)
                         continue;
-                    if (many[by->to] >= most) { /* the front is thinned between its ends */
+                    if (many[by->to] >= most) { /* too many: keep both ends, and some between them */
                         whole = false;
                         continue;
                     }
