@@ -47,15 +47,16 @@ extern "C" {
 #define FSIM_API
 #endif
 
-/* What became of a call. Where several things are wrong, the last one in this list counts. */
+/* The outcome of a call. Where several things went wrong, it is the one that comes last in this list. */
 typedef enum fsim_status {
     FSIM_OK,
-    FSIM_INCONCLUSIVE, /* what was measured is too noisy to judge by; no function of this header measures */
-    FSIM_BAD_ARGUMENT, /* the caller's: a NULL, an index out of range, a word that is no strategy, a bad `changes` */
-    FSIM_BAD_INPUT,    /* a file or a text says what cannot be: the diagnostics name the line */
-    FSIM_NO_INPUT,     /* a file that is not there or cannot be read; a name that nothing has */
-    FSIM_UNAVAILABLE,  /* this machine lacks what the call needs */
-    FSIM_FAILED,       /* something else went wrong; the diagnostics say what */
+    FSIM_INCONCLUSIVE, /* measurements are too noisy for a verdict; no function of this header measures */
+    FSIM_BAD_ARGUMENT, /* the caller's fault: a NULL, an index out of range, an unknown strategy, a change that is not
+                          possible */
+    FSIM_BAD_INPUT,    /* a file or a text has an error; the diagnostics name the line */
+    FSIM_NO_INPUT,     /* a file does not exist or can't be read; nothing has the name */
+    FSIM_UNAVAILABLE,  /* this machine lacks something that the call needs */
+    FSIM_FAILED,       /* another failure, which the diagnostics explain */
     FSIM_NO_MEMORY     /* memory ran out; there are no diagnostics */
 } fsim_status;
 
@@ -70,18 +71,18 @@ typedef struct fsim_session fsim_session;
 
 typedef struct fsim_session_options {
     size_t size;
-    const char *data_folder; /* holds hwmodels/ and workloads/. NULL: share/fusesim beside the folder that the library
-                                lies in, or where it was installed */
+    const char *data_folder; /* contains hwmodels/ and workloads/. NULL: share/fusesim of the prefix that the library is
+                                installed in */
     const char *hardware_folder; /* the caller's own hardware files, searched before the shipped ones; NULL: none */
 } fsim_session_options;
 
-/* options NULL: the defaults. FSIM_BAD_ARGUMENT or FSIM_NO_MEMORY else. A data folder that does not exist is no error
- * here: the first name that is looked up there is. */
+/* options NULL: the defaults. FSIM_BAD_ARGUMENT or FSIM_NO_MEMORY on failure. A data folder that does not exist is
+ * reported later, by the first call that looks up a name in it. */
 FSIM_API fsim_status fsim_session_open(const fsim_session_options *options, fsim_session **session);
-/* Frees the session and everything made in it. NULL is allowed. */
+/* Frees the session and everything created in it. NULL is allowed. */
 FSIM_API void fsim_session_close(fsim_session *session);
 
-/* Diagnostics: those of the last call that took this session and can fail, errors and warnings, sorted by place. */
+/* The diagnostics of the last call that takes a session and can fail: errors and warnings, sorted by place. */
 
 typedef enum fsim_severity { FSIM_WARNING, FSIM_ERROR } fsim_severity;
 
@@ -92,16 +93,16 @@ typedef struct fsim_diagnostic {
     const char *file;         /* NULL: it is about an argument of the call */
     int line, column;         /* 0: the file as a whole */
     const char *message;      /* one line, without severity and place */
-    const char *const *notes; /* further lines, note_count of them */
+    const char *const *notes; /* more lines, note_count of them */
     int note_count;
 } fsim_diagnostic;
 
-/* How many there are; 0 where session is NULL. They live until the next call that takes the session. */
+/* Their number; 0 where session is NULL. They are valid until the next call that takes the session. */
 FSIM_API int fsim_diagnostic_count(const fsim_session *session);
 /* Fills *diagnostic, whose `size` is set. FSIM_BAD_ARGUMENT where the index is out of range. */
 FSIM_API fsim_status fsim_diagnostic_get(const fsim_session *session, int index, fsim_diagnostic *diagnostic);
 
-/* A file's text that is in memory already; name stands for the file in diagnostics. It is copied. */
+/* A file's text in memory; name is its file name in diagnostics. The text is copied. */
 typedef struct fsim_document {
     const char *name, *text;
     size_t bytes;
@@ -116,88 +117,89 @@ typedef struct fsim_setting {
     const char *name, *value;
 } fsim_setting;
 
-/* Reads a workload. name: a path, "-" for standard input, or a name, as "mlp" for workloads/mlp.yaml of the working
- * directory or of the shipped data. settings: setting_count of them, NULL where there are none. */
+/* Loads a workload. name: a path, "-" for standard input, or a name such as "mlp" for workloads/mlp.yaml of the
+ * working directory or of the shipped data. settings: setting_count of them; NULL: none. */
 FSIM_API fsim_status fsim_workload_load(fsim_session *session, const char *name, const fsim_setting *settings,
                                         int setting_count, fsim_workload **workload);
-/* The same from text. */
+/* Loads a workload from text in memory. */
 FSIM_API fsim_status fsim_workload_parse(fsim_session *session, const fsim_document *text, const fsim_setting *settings,
                                          int setting_count, fsim_workload **workload);
-/* Frees it before its session ends, after all plans made of it. NULL is allowed. */
+/* Frees the workload before its session is closed. All plans of it must have been freed. NULL is allowed. */
 FSIM_API void fsim_workload_free(fsim_workload *workload);
-/* The workload's name, as its file has it. */
+/* The name in the workload's file. */
 FSIM_API const char *fsim_workload_name(const fsim_workload *workload);
-/* How many operators it has, repeated blocks written out. */
+/* Number of operators, with repeat blocks written out. */
 FSIM_API int fsim_workload_operators(const fsim_workload *workload);
-/* How many primitives those were expanded into: what kernels are made of. */
+/* Number of primitives that the operators were expanded into. Kernels are sets of primitives. */
 FSIM_API int fsim_workload_primitives(const fsim_workload *workload);
 
 /* Hardware. */
 
 typedef struct fsim_hardware fsim_hardware;
 
-/* Reads a hardware file. name: a path, "-" for standard input, or a name, as "t4" for t4.yaml of the working directory,
- * of the session's hardware_folder, or of the shipped data. changes: "sms=64", "dram_bandwidth=2x", change_count of
- * them, applied in this order; NULL where there are none. What the file lacks and only measurements give is taken from
+/* Loads a hardware file. name: a path, "-" for standard input, or a name such as "t4" for t4.yaml of the working
+ * directory, of the session's hardware_folder, or of the shipped data. changes: "sms=64", "dram_bandwidth=2x",
+ * change_count of them, applied in this order; NULL: none. Measured figures that the file lacks are estimated from
  * shipped GPUs like it. */
 FSIM_API fsim_status fsim_hardware_load(fsim_session *session, const char *name, const char *const *changes,
                                         int change_count, fsim_hardware **hardware);
-/* The same from text, whose name names the GPU. */
+/* Loads a GPU from text in memory; the text's name is the GPU's name. */
 FSIM_API fsim_status fsim_hardware_parse(fsim_session *session, const fsim_document *text, const char *const *changes,
                                          int change_count, fsim_hardware **hardware);
-/* Frees it before its session ends, after all plans made on it. NULL is allowed. */
+/* Frees the GPU before its session is closed. All plans on it must have been freed. NULL is allowed. */
 FSIM_API void fsim_hardware_free(fsim_hardware *hardware);
-/* The GPU's name, that of its file without the ending. */
+/* The GPU's name: its file name without the ending. */
 FSIM_API const char *fsim_hardware_name(const fsim_hardware *hardware);
-/* The rate or count that plans are made with, in SI units (bytes/s, FLOP/s, Hz, s); NaN where it is not known or no key
- * has that name. key: one of those that hardware files have, "dram_bandwidth". */
+/* The rate or count used for planning, in SI units (bytes/s, FLOP/s, Hz, s); NaN where it is unknown or there is no
+ * such key. key: a key of hardware files, such as "dram_bandwidth". */
 FSIM_API double fsim_hardware_value(const fsim_hardware *hardware, const char *key);
 
 /* Plans. */
 
 typedef struct fsim_plans fsim_plans;
 
-/* Words are those of the program's options of the same name; NULL stands for the one in parentheses. */
+/* Values are those of the program's options of the same name; NULL stands for the default, in parentheses. */
 typedef struct fsim_plan_options {
     size_t size;
-    const char *strategy;       /* whose plan is the chosen one (optimal) */
-    const char *objective;      /* what optimal minimises: time, bytes, memory (time) */
-    const char *launch;         /* how kernels start: stream, graph, eager (stream) */
-    const char *l2;             /* what L2 holds at the start: cold, warm (cold) */
-    const char *numerics;       /* strict: sums keep their order (fast) */
-    const char *recompute;      /* off: no kernel computes a value that another one computes too (on) */
-    double time_limit_s;        /* for the search; 0: 1 s. When it ends first, the plan is the best found so far and
-                                   `gap` says how far below it the lower bound lies */
-    int64_t memory_limit_bytes; /* that a plan may need at its peak; 0: any */
-    const volatile int *stop;   /* another thread or a signal handler sets it to end the search early; NULL */
+    const char *strategy;  /* the strategy whose plan is the chosen one (optimal) */
+    const char *objective; /* what optimal minimises: time, bytes, memory (time) */
+    const char *launch;    /* how kernels start: stream, graph, eager (stream) */
+    const char *l2;        /* contents of L2 at the start: cold, warm (cold) */
+    const char *numerics;  /* strict: sums keep their order (fast) */
+    const char *recompute; /* off: no kernel computes a value that another one computes too (on) */
+    double time_limit_s; /* of the search; 0: 1 s. If it ends first, the plan is the best found so far, and `gap` is its
+                            distance from the lower bound */
+    int64_t memory_limit_bytes; /* most memory that a plan may need; 0: no limit */
+    const volatile int
+        *stop; /* set to non-zero by another thread or a signal handler, it ends the search early; NULL */
 } fsim_plan_options;
 
-/* Plans the workload on the hardware by every strategy. options NULL: the defaults. All three objects must be of this
- * session and outlive the plans. */
+/* Plans the workload on the hardware by every strategy. options NULL: the defaults. All objects must be of this
+ * session; workload and hardware must outlive the plans. */
 FSIM_API fsim_status fsim_plan_workload(fsim_session *session, const fsim_workload *workload,
                                         const fsim_hardware *hardware, const fsim_plan_options *options,
                                         fsim_plans **plans);
-/* Frees them before their session ends. NULL is allowed. */
+/* Frees the plans before their session is closed. NULL is allowed. */
 FSIM_API void fsim_plans_free(fsim_plans *plans);
 
-/* One strategy's plan. */
+/* The plan of one strategy. */
 typedef struct fsim_plan_summary {
     size_t size;
     const char *strategy;
     int kernels;
     double time_s;
-    double time_low_s, time_high_s; /* the measured time lies between them in eight of ten cases */
+    double time_low_s, time_high_s; /* in eight of ten cases the measured time is between these */
     int64_t dram_read_bytes, dram_write_bytes, peak_memory_bytes; /* INT64_MAX: as many or more */
-    double objective;   /* what was minimised, of this plan: seconds or bytes */
-    double lower_bound; /* no legal plan is below it; the same for all strategies */
+    double objective;   /* what was minimised, for this plan, in seconds or bytes */
+    double lower_bound; /* no legal plan has a lower objective; the same for all strategies */
     double gap;         /* (objective - lower_bound) / objective; 0 where proven */
     int proven;         /* 1: no legal plan is better */
     int interrupted;    /* 1: `stop` ended the search */
 } fsim_plan_summary;
 
-/* How many strategies have a plan. */
+/* Number of strategies that have a plan. */
 FSIM_API int fsim_plans_count(const fsim_plans *plans);
-/* Which of them is the one that was asked for. */
+/* Index of the strategy that was asked for. */
 FSIM_API int fsim_plans_chosen(const fsim_plans *plans);
 /* Fills *summary, whose `size` is set. */
 FSIM_API fsim_status fsim_plans_strategy(const fsim_plans *plans, int index, fsim_plan_summary *summary);
@@ -206,36 +208,37 @@ FSIM_API fsim_status fsim_plans_strategy(const fsim_plans *plans, int index, fsi
 typedef struct fsim_kernel_summary {
     size_t size;
     const char *name;          /* a C identifier, unique in the plan */
-    const char *operators;     /* what it computes, in the workload's words: "h + g" */
+    const char *operators;     /* what it computes, in the workload's names: "h + g" */
     const char *template_name; /* pointwise, row, matmul, ... */
-    const char *bound_by;      /* the unit that takes the largest share of its time */
+    const char *bound_by;      /* the unit with the largest share of its time */
     double time_s;
     int64_t dram_read_bytes, dram_write_bytes;
-    int members; /* primitives in it */
+    int members; /* number of its primitives */
 } fsim_kernel_summary;
 
 /* Fills *summary, whose `size` is set, with kernel `kernel` of strategy `index`. */
 FSIM_API fsim_status fsim_plans_kernel(fsim_plans *plans, int index, int kernel, fsim_kernel_summary *summary);
-/* The name of a primitive in that kernel; NULL where one of the indices is out of range. */
+/* The name of a primitive of that kernel; NULL where an index is out of range. */
 FSIM_API const char *fsim_plans_member(const fsim_plans *plans, int index, int kernel, int member);
 
 /* Two primitives that exchange a tensor and are in different kernels of the chosen plan. */
 typedef struct fsim_refusal_summary {
     size_t size;
-    const char *first, *second; /* names of primitives; second is NULL where the rule is about one alone */
+    const char *first, *second; /* names of primitives; second is NULL where the rule is broken by one alone */
     const char *rule;           /* the name of the rule, as in JSON */
     const char *text;           /* the rule and the numbers that broke it, in words */
-    double saving_s;            /* what one kernel would save, at most where it is illegal; negative where it costs */
+    double saving_s; /* time that one kernel would save; an upper bound where it is illegal; negative where it would
+                        cost time */
     int64_t saving_bytes;
 } fsim_refusal_summary;
 
-/* How many refusals there are; they come with the largest saving first. */
+/* Number of refusals, sorted by saving, the largest first. */
 FSIM_API int fsim_plans_refusal_count(const fsim_plans *plans);
 /* Fills *summary, whose `size` is set. */
 FSIM_API fsim_status fsim_plans_refusal(fsim_plans *plans, int index, fsim_refusal_summary *summary);
 
-/* Everything as JSON, as `fusesim --json` prints it (reports/schema). *text ends with a NUL, *bytes without it; bytes
- * may be NULL. */
+/* All results as JSON, as `fusesim --json` prints it (reports/schema). *text ends with a NUL, which *bytes does not
+ * count; bytes may be NULL. */
 FSIM_API fsim_status fsim_plans_json(fsim_plans *plans, const char **text, size_t *bytes);
 
 #ifdef __cplusplus

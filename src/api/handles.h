@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* handles.h: what lies behind the opaque types of fusesim.h, and how its functions run.
+/* handles.h: the structs behind the opaque types of fusesim.h, and how its functions run.
  *
- * Every public function that allocates is one fsim_attempt over an arena of its own, a child of the session's: when it
- * fails, that arena goes and the session is as it was. */
+ * Every public function that allocates is one fsim_attempt with its own arena, a child of the session's. If it
+ * fails, that arena is freed and the session is unchanged. */
 #ifndef FUSESIM_API_HANDLES_H
 #define FUSESIM_API_HANDLES_H
 
@@ -13,10 +13,10 @@
 
 struct fsim_session {
     fsim_arena *arena; /* parent of all others */
-    locale_t numbers;  /* "C": files and results have a point, whatever the caller's locale */
+    locale_t numbers;  /* "C": numbers in files and results have a decimal point, whatever the caller's locale */
     fsim_hw_folders hw_folders;
     const char *workload_folder;
-    fsim_arena *messages; /* of the diagnostics; NULL: none */
+    fsim_arena *messages; /* memory of the diagnostics; NULL: there are none */
     fsim_diagnostic *diagnostic;
     int diagnostics;
 };
@@ -33,7 +33,7 @@ struct fsim_hardware {
     fsim_hw *hw;
 };
 
-/* What fsim_plans_kernel gives, made when it is first asked for; name NULL before. */
+/* The texts of fsim_plans_kernel, created on first use; name is NULL before. */
 typedef struct {
     const char *name, *operators;
 } fsim_kernel_texts;
@@ -42,9 +42,9 @@ struct fsim_plans {
     fsim_arena *arena;
     fsim_session *session;
     fsim_prediction prediction;
-    fsim_strategy strategy[FSIM_PLAN_COUNT]; /* those that have a plan */
+    fsim_strategy strategy[FSIM_PLAN_COUNT]; /* the strategies that have a plan */
     int strategies;
-    fsim_kernel_texts *text[FSIM_PLAN_COUNT]; /* of each strategy in that order, one for each kernel */
+    fsim_kernel_texts *text[FSIM_PLAN_COUNT]; /* per strategy, in that order: the texts of its kernels */
     const char *json;
     size_t json_bytes;
 };
@@ -53,7 +53,7 @@ struct fsim_plans {
 typedef struct fsim_call fsim_call;
 struct fsim_call {
     fsim_session *session;
-    /* Makes the result in `arena` and returns it; NULL after an error in `diag`. */
+    /* Creates the result in `arena` and returns it; NULL after an error in `diag`. */
     void *(*work)(fsim_call *call, const void *arguments);
     const void *arguments;
     fsim_arena *arena;
@@ -62,20 +62,21 @@ struct fsim_call {
     fsim_status status;
 };
 
-/* Runs work, with a new arena, as the call that the session's diagnostics are about. *result is NULL where it fails. */
+/* Runs work with a new arena as one call of the session. *result is NULL where it fails. */
 fsim_status fsim_call_run(fsim_session *session, void *(*work)(fsim_call *call, const void *arguments),
                           const void *arguments, void **result);
 
-/* Where the shipped data are: share/fusesim of the prefix that the library (or the program with it) lies in, else where
- * they are installed. In a. */
+/* The folder of the shipped data: share/fusesim of the prefix that the library (or the program that contains it) is
+ * in, else where it was installed. In a. */
 const char *fsim_data_folder(fsim_arena *a);
 
-/* fsim_attempt in the session's locale. */
+/* fsim_attempt with the session's locale. */
 bool fsim_session_attempt(const fsim_session *session, void (*work)(void *what), void *what);
 
-/* Copies what fits of `from` behind the caller's `size`: bytes of it are known to this version. */
+/* Copies as much of `from` as the caller's struct has room for, by its `size`. bytes: size of the struct in this
+ * version. */
 void fsim_fill_struct(void *to, const void *from, size_t bytes);
-/* The caller's struct with the fields that it does not know as zero; NULL gives all zero. bytes: of *to. */
+/* Copies the caller's struct; fields that its version does not have become zero. NULL: all zero. bytes: size of *to. */
 void fsim_take(void *to, const void *from, size_t bytes);
 
 #endif

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What a load is asked for; text NULL: it is in the file that name leads to. */
+/* Arguments of a load. text NULL: read the file that name stands for. */
 typedef struct {
     const char *name;
     const fsim_document *text;

@@ -11,7 +11,7 @@ static const fsim_loc argument = {NULL, 0, 0};
 
 /* Options. */
 
-/* The index of word among names; 0 where it is NULL, -1 after an error. */
+/* Index of word in names; 0 where word is NULL, -1 after an error. */
 static int index_of(fsim_call *c, const char *option, const char *word, const char *const *names, int count)
 {
     for (int i = 0; i < count; i++)
@@ -141,7 +141,7 @@ fsim_status fsim_plans_strategy(const fsim_plans *plans, int index, fsim_plan_su
     return FSIM_OK;
 }
 
-/* Texts are made when they are first asked for, in the plans' arena. */
+/* Texts are created on first use, in the plans' arena. */
 
 typedef struct {
     fsim_plans *plans;

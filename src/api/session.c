@@ -23,7 +23,7 @@ const char *fsim_status_text(fsim_status status)
     return at < sizeof text / sizeof *text ? text[at] : "unknown status";
 }
 
-/* Structs that cross the border: `size` comes first. */
+/* Structs that the caller allocates begin with `size`. */
 
 void fsim_fill_struct(void *to, const void *from, size_t bytes)
 {
@@ -52,7 +52,7 @@ static bool is_folder(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The file that holds this function: the shared library, or the program that it was linked into. NULL: not known. */
+/* The file that contains this function: the shared library, or the program it was linked into. NULL: unknown. */
 static char *own_file(void)
 {
     Dl_info here;
@@ -139,7 +139,7 @@ bool fsim_session_attempt(const fsim_session *session, void (*work)(void *what),
 
 /* Calls. */
 
-/* Copies, as what they point to may belong to what failed. */
+/* Copies the messages: what they point to may be freed with the failed call. */
 static void keep_diagnostics(fsim_session *s, fsim_diag *d)
 {
     fsim_arena *a = fsim_arena_child(s->arena);

@@ -33,7 +33,7 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The command as anyone may repeat it: names instead of paths. */
+/* The command line in a form that others can repeat: names instead of paths. */
 static const char *calibration_command(const fsim_context *c, const char *date)
 {
     const char *line = fsim_printf(c->arena, "fusesim calibrate --hw %s", base_of(c->set.hw.at[0]));
@@ -65,7 +65,7 @@ static int deliver_calibration(fsim_context *c, const fsim_calibration *x)
     return text ? fsim_deliver_hw(c, text, x) : fsim_give_up_outputs(c, FSIM_EXIT_OK);
 }
 
-/* The GPU to fit, what is known of it where nothing has been measured, and the rows, read. */
+/* Reads the GPU to fit, the same GPU without its measurements, and the rows. */
 static int prepare_calibrate(fsim_context *c, fsim_hw **hw, fsim_hw *unmeasured, fsim_measurements *rows,
                              fsim_bench **bench)
 {
@@ -79,7 +79,7 @@ static int prepare_calibrate(fsim_context *c, fsim_hw **hw, fsim_hw *unmeasured,
     *hw = fsim_hw_open(c->arena, c->diag, c->set.hw.at[0], &how.folders);
     if (*hw) {
         *unmeasured = **hw;
-        if (fsim_hw_complete(c->arena, c->diag, unmeasured, &without)) /* else the other would say the same again */
+        if (fsim_hw_complete(c->arena, c->diag, unmeasured, &without)) /* otherwise both would report the same errors */
             fsim_hw_complete(c->arena, c->diag, *hw, &how);
     }
     if ((status = fsim_conclude(c, FSIM_EXIT_OK)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calibrate --device cuda: an NVIDIA GPU as a hardware file. */
+/* calibrate --device cuda: measures an NVIDIA GPU and writes a hardware file. */
 #include "command/command.h"
 #include "report/json_stream.h"
 #include "validate/cuda/hardware.h"
@@ -13,7 +13,7 @@
 typedef struct {
     const fsim_gpu_probed *probed;
     const fsim_gpu_hardware *hardware;
-    const char *from, *file; /* the hardware file that was changed, or NULL; the one written, or NULL */
+    const char *from, *file; /* the hardware file that was updated, or NULL; the file written, or NULL */
 } gpu_calibration;
 
 /* "36.2 GB/s" */
@@ -186,7 +186,7 @@ static void check(fsim_context *c)
                    "-o '%s' is a shipped hardware file's place; write elsewhere, and look at it first", s->output);
 }
 
-/* The shipped file of this device, or NULL. */
+/* The shipped hardware file of this device, or NULL. */
 static const fsim_hw *shipped_like(fsim_context *c, const fsim_gpu_facts *f)
 {
     const char *const folder[] = {c->hw_folders.own, c->hw_folders.shipped};
@@ -202,7 +202,7 @@ static const fsim_hw *shipped_like(fsim_context *c, const fsim_gpu_facts *f)
     return fsim_gpu_hardware_like(f, hw, read);
 }
 
-/* my.yaml: my. Without a file, of the device: "NVIDIA A10G": nvidia-a10g. */
+/* Name of the GPU: that of the file (my.yaml: my); without a file, that of the device ("NVIDIA A10G": nvidia-a10g). */
 static const char *name_of(fsim_context *c, const fsim_gpu_facts *f)
 {
     const char *path = c->set.output, *slash = path ? strrchr(path, '/') : NULL, *base = slash ? slash + 1 : path;
@@ -215,7 +215,8 @@ static const char *name_of(fsim_context *c, const fsim_gpu_facts *f)
     return name;
 }
 
-/* The file of --hw, which must be an NVIDIA GPU's, before anything is measured. *hw is NULL where it is not given. */
+/* Reads the file of --hw, which must be an NVIDIA GPU's, before anything is measured. *hw is NULL without the
+ * option. */
 static int read_given(fsim_context *c, const fsim_hw **hw)
 {
     *hw = c->set.hw.count ? fsim_read_hw(c, c->set.hw.at[0]) : NULL;
@@ -231,7 +232,7 @@ static int give_up(fsim_context *c, const fsim_fault *fault)
     return fsim_give_up_outputs(c, FSIM_EXIT_OK);
 }
 
-/* Does the file that is to be changed speak of another kind of device? */
+/* Warns if the file to be updated is of another kind of device. */
 static void warn_of_others(fsim_context *c, const fsim_hw *hw, const fsim_gpu_facts *f)
 {
     if (hw->sm != f->sm || fsim_hw_peak(hw, FSIM_HW_SMS) != f->sms)
@@ -239,7 +240,7 @@ static void warn_of_others(fsim_context *c, const fsim_hw *hw, const fsim_gpu_fa
                      c->set.hw.at[0], hw->sm, fsim_hw_peak(hw, FSIM_HW_SMS), f->name, f->sm, f->sms);
 }
 
-/* What was measured, as a file and a report. Where noise forbids a verdict only the report. */
+/* Delivers what was measured: a file and a report; only the report where measurements were too noisy. */
 static int deliver(fsim_context *c, const fsim_hw *hw, const fsim_gpu_probed *p, const fsim_fault *noise)
 {
     size_t bytes = 0;
@@ -283,7 +284,7 @@ int fsim_run_calibrate_gpu(fsim_context *c)
         hw = shipped_like(c, fsim_gpu_facts_of(g));
     if (!fsim_gpu_run_probes(g, NULL, c->arena, &p, &fault) && fault.status != FSIM_INCONCLUSIVE) {
         status = give_up(c, &fault);
-        if (strstr(fault.message, "hangs")) /* the driver's clean-up would wait for the kernel */
+        if (strstr(fault.message, "hangs")) /* otherwise the driver's clean-up would wait for the kernel */
             _exit(status);
         return status;
     }

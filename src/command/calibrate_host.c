@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calibrate --device cpu: this machine as a hardware file. */
+/* calibrate --device cpu: measures this machine and writes a hardware file. */
 #include "command/command.h"
 #include "report/json_stream.h"
 #include "validate/cpu/hardware.h"
@@ -11,7 +11,7 @@
 
 typedef struct {
     const fsim_host_probes *probes;
-    const char *file; /* written; NULL */
+    const char *file; /* the file written; NULL */
 } host_calibration;
 
 /* "36.2 GB/s" */
@@ -104,7 +104,7 @@ static void check(fsim_context *c)
                    "-o '%s' is a shipped hardware file's place; write elsewhere, and look at it first", s->output);
 }
 
-/* The text to change: that of --hw, which must be a host's; "" where it is not given. NULL after an error. */
+/* The text to update: that of --hw, which must be a host's; "" without the option. NULL after an error. */
 static const char *text_to_change(fsim_context *c)
 {
     size_t bytes = 0;

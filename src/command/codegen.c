@@ -16,7 +16,7 @@
 typedef struct {
     fsim_context *c;
     const fsim_project *p;
-    const char *folder, *aside; /* files are written aside, and moved when all are there */
+    const char *folder, *aside; /* files are written to `aside`, and moved when all are complete */
     fsim_words stale;
 } writer;
 
@@ -45,7 +45,7 @@ static bool is_kernel_or_launcher(const char *name)
     return strcmp(end, ".cu") == 0 || strcmp(end, ".c") == 0;
 }
 
-/* The names that the manifest of an earlier run lists; NULL where there is none. In a. */
+/* The file names in the manifest of an earlier run; NULL where there is none. In a. */
 static const fsim_words *listed_in(fsim_arena *a, const char *folder)
 {
     size_t bytes = 0;
@@ -63,7 +63,7 @@ static const fsim_words *listed_in(fsim_arena *a, const char *folder)
     return listed;
 }
 
-/* Did fusesim write the file? Its first lines say so; a folder is never one. */
+/* Was the file written by fusesim? Its first lines say so. False for a folder. */
 static bool is_marked(fsim_arena *a, const char *path)
 {
     enum { HEAD_BYTES = 65536 };
@@ -95,7 +95,7 @@ static void refuse(fsim_context *c, const char *folder, const fsim_words *foreig
 
 static int by_name(const void *x, const void *y) { return strcmp(*(const char *const *)x, *(const char *const *)y); }
 
-/* A folder without a manifest of an earlier run must hold nothing but what fusesim wrote; hidden files don't matter. */
+/* A folder without a manifest may contain only files that fusesim wrote, and hidden files. */
 static void check_contents(fsim_context *c, const char *folder)
 {
     fsim_words foreign = {0};
@@ -111,7 +111,8 @@ static void check_contents(fsim_context *c, const char *folder)
         refuse(c, folder, &foreign);
 }
 
-/* Before anything is written: nobody else's file may have the name of one that is. False after an error. */
+/* Checks, before anything is written, that no file of somebody else has the name of a file to be written. False
+ * after an error. */
 static bool check_names(const writer *w)
 {
     fsim_arena *a = w->c->arena;
@@ -128,7 +129,7 @@ static bool check_names(const writer *w)
     return foreign.count == 0;
 }
 
-/* Before any work: can a folder be there? */
+/* Checks, before any work, that the folder can exist. */
 static bool check_folder(fsim_context *c)
 {
     const char *folder = c->set.output;
@@ -162,7 +163,7 @@ static bool check_folder(fsim_context *c)
     return fsim_errors(c->diag) == 0;
 }
 
-/* What the manifest of an earlier run lists, and this one does not write. */
+/* Finds the files of an earlier run's manifest that this run does not write. */
 static void find_stale(writer *w)
 {
     const fsim_words *listed = listed_in(w->c->arena, w->folder);
@@ -200,7 +201,7 @@ static bool write_aside(const writer *w)
     return true;
 }
 
-/* The manifest is the last to come: what it lists is there. */
+/* The manifest is moved last: every file that it lists exists then. */
 static bool move_all(writer *w)
 {
     int removed = 0;
@@ -241,7 +242,7 @@ static bool write_folder(writer *w)
 
 /* The plan. */
 
-/* The chosen partition with kernels of fusesim's own, timed by themselves. */
+/* The chosen partition with fusesim's own kernels and their own times. */
 static fsim_project project_of(const fsim_context *c, const fsim_inputs *in)
 {
     const fsim_prediction found = fsim_predict(in->graph, in->hw[0], &in->how, c->arena);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* enumerate: every legal partition, a line of JSON each, as they are found. */
+/* enumerate: every legal partition, one line of JSON each, printed as it is found. */
 #include "command/command.h"
 
 typedef struct {
@@ -13,7 +13,7 @@ static bool put_partition(void *to, const fsim_plan *plan)
     const partition_stream *s = to;
     fsim_json_partition(s->out, s->graph, &plan->partition, plan->time_s, plan->dram_read_bytes,
                         plan->dram_write_bytes);
-    fflush(s->out); /* whoever reads a pipe gets each as it is found */
+    fflush(s->out); /* readers of a pipe get each partition at once */
     return !ferror(s->out) && !*s->interrupted;
 }
 

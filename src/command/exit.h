@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exit.h: what the program ends with. Only src/command and main.c know these numbers; everything below returns an
- * fsim_status, in a diagnostic or a fault. */
+/* exit.h: exit statuses of the program. Only src/command and main.c know these numbers; all other code returns an
+ * fsim_status in a diagnostic or a fault. */
 #ifndef FUSESIM_COMMAND_EXIT_H
 #define FUSESIM_COMMAND_EXIT_H
 
@@ -11,10 +11,10 @@ enum {
 #include "command/exit.def"
 #undef FSIM_EXIT
 };
-/* "0 ok, 1 a limit does not hold, ...", all of them. */
+/* "0 ok, 1 a limit does not hold, ...": all of them, for --help. */
 const char *fsim_exit_words(void);
 
-/* The exit status of a failure of that kind. */
+/* The exit status for a failure of this kind. */
 int fsim_exit_status(fsim_status status);
 
 #endif

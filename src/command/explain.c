@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain: may two operators share a kernel, and what would it cost? */
+/* explain: can two operators share a kernel, and at what cost? */
 #include "command/command.h"
 #include "graph/find.h"
 

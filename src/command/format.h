@@ -17,7 +17,7 @@ typedef enum {
     FSIM_FORMATS
 } fsim_format;
 
-/* What commands find. */
+/* The kinds of results. */
 typedef enum {
 #define FSIM_RESULT(id, show, schema, words) FSIM_RESULT_##id,
 #include "command/results.def"
@@ -28,7 +28,7 @@ extern const char *const fsim_result_names[FSIM_RESULT_KINDS]; /* "plans" */
 
 typedef struct {
     fsim_prediction *at;
-    fsim_judged *judged; /* gates, of each GPU */
+    fsim_judged *judged; /* the gates of each GPU */
     int count;
 } fsim_shown_plans;
 typedef struct {
@@ -46,8 +46,8 @@ typedef struct {
     int count;
 } fsim_shown_hw;
 
-/* How one format shows one kind of result: into a stream, or by drawing a file of its own. Both NULL: it can't. show is
- * false where it failed for another reason than the stream; draw is false with *why set. */
+/* How a format shows a kind of result: on a stream, or by drawing a file. Both NULL: it can't. show returns false
+ * where it failed for another reason than the stream; draw returns false with *why set. */
 typedef struct {
     bool (*show)(FILE *out, const struct fsim_context *c, const void *what);
     bool (*draw)(const struct fsim_context *c, const char *path, const void *what, const char **why);
@@ -60,8 +60,8 @@ extern const fsim_renderer fsim_as_text[FSIM_RESULT_KINDS];
 
 /* format.c */
 
-const char *fsim_format_option(fsim_format f); /* "--json"; NULL of the text report */
-/* What f shows of a kind; NULL where it can't. */
+const char *fsim_format_option(fsim_format f); /* "--json"; NULL for the text report */
+/* How f shows a kind; NULL where it can't. */
 const fsim_renderer *fsim_renderer_of(fsim_format f, fsim_result_kind kind);
 /* Can f show one of the kinds (bits 1 << kind)? */
 bool fsim_format_shows(fsim_format f, unsigned kinds);
@@ -70,11 +70,11 @@ const char *fsim_format_kinds(fsim_format f, fsim_arena *a);
 
 /* calibrate_host.c and calibrate_gpu.c: what the probes measured. */
 void fsim_report_host_probes(const fsim_page *page, const void *x);
-/* The same for programs. */
+/* The same as JSON. */
 void fsim_json_host_probes(FILE *out, const void *x);
-/* Of a GPU: rates, latencies, sensors. */
+/* Measurements of a GPU: rates, latencies, sensors. */
 void fsim_report_gpu_probes(const fsim_page *page, const void *x);
-/* The same for programs. */
+/* The same as JSON. */
 void fsim_json_gpu_probes(FILE *out, const void *x);
 
 #endif

@@ -22,7 +22,7 @@ static bool show_partitions(FILE *out, const fsim_context *c, const void *what)
     return true;
 }
 
-/* A renderer that a function of report/ does alone. x: the result, of the type that format.h names. */
+/* A renderer that calls one function of report/. x: the result, of the type that format.h names. */
 #define SHOWS(name, type, call)                                                                                        \
     static bool name(FILE *out, const fsim_context *c, const void *what)                                               \
     {                                                                                                                  \

@@ -18,7 +18,7 @@ static fsim_page narrow_page(FILE *out, const fsim_context *c)
     return (fsim_page){out, c->width > 0 ? c->width : DEFAULT_COLUMNS, fsim_use_color(c), fsim_utf8_locale()};
 }
 
-/* What was asked for with --dump, then a table of the GPUs or the one GPU's plan, then the gates. */
+/* The dumps of --dump, then a table of the GPUs or the plan of the one GPU, then the gates. */
 static bool show_plans(FILE *out, const fsim_context *c, const void *what)
 {
     const fsim_shown_plans *p = what;
@@ -73,7 +73,7 @@ static bool show_import(FILE *out, const fsim_context *c, const void *what)
     return true;
 }
 
-/* A report as tables, of the terminal's width or as wide as they are. */
+/* A report with tables as wide as the terminal, or as they need. */
 #define SHOWS(name, type, call)                                                                                        \
     static bool name(FILE *out, const fsim_context *c, const void *what)                                               \
     {                                                                                                                  \

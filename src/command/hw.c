@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hw: the GPUs. */
+/* hw: lists, shows and checks GPUs. */
 #include "command/command.h"
 
 #include <limits.h>
@@ -10,7 +10,7 @@ static int run_hw_list(fsim_context *c)
     fsim_shown_hw all = {0};
     const char **names = fsim_hw_list(c->arena, &c->hw_folders, &all.count);
     fsim_diag *aside = fsim_diag_new(c->arena),
-              *kept = c->diag; /* a file that is not valid is a row, 'hw check' says why */
+              *kept = c->diag; /* an invalid file is a row of the list; 'hw check' explains it */
     all.at = fsim_new(c->arena, fsim_named_hw, all.count + 1);
     c->diag = aside;
     for (int i = 0; i < all.count; i++)
@@ -44,7 +44,7 @@ static int run_hw_keys(fsim_context *c) { return fsim_answer(c, NULL); }
 
 static const struct {
     const char *name;
-    int least, most; /* words behind it */
+    int least, most; /* number of words after it */
     const char *args;
     fsim_result_kind kind;
     int (*run)(fsim_context *c);

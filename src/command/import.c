@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* import: what other profilers measured, as rows of measurements. */
+/* import: rows of measurements from files of other profilers. */
 #include "command/command.h"
 #include "evidence/profile_rows.h"
 #include "plan/price/price.h"
@@ -7,14 +7,14 @@
 
 #include <string.h>
 
-/* Where `import` stands with its files. */
+/* The state of an import. */
 typedef struct {
     fsim_inputs in;
     fsim_import_as as;
     fsim_import found;
 } imported;
 
-/* The workload as rows name it: without .yaml; one from standard input by its name. */
+/* The name of the workload in rows: the path without .yaml; for standard input, the workload's own name. */
 static const char *row_workload(const fsim_context *c, const fsim_graph *g)
 {
     const char *name = !c->args.count                  ? ""
@@ -32,7 +32,7 @@ static const char *row_set(const fsim_context *c)
     return text;
 }
 
-/* Workload and GPU, where they are given; a GPU alone is the name in the rows. */
+/* Loads the workload and the GPU if they are given. Without a workload, the GPU is only a name in the rows. */
 static int read_import_inputs(fsim_context *c, imported *x)
 {
     int status = FSIM_EXIT_OK;
@@ -66,7 +66,7 @@ static fsim_plan *plan_to_match(fsim_context *c, imported *x, bool warm)
     return plan;
 }
 
-/* A trace that names another GPU than --hw. */
+/* Warns where a trace is of another GPU than --hw. */
 static void check_device(fsim_context *c, const imported *x, const char *device)
 {
     const char *name = x->as.hw;
@@ -79,7 +79,7 @@ static void check_device(fsim_context *c, const imported *x, const char *device)
         fsim_warning(c->diag, fsim_command_line, "the trace is of '%s', --hw is '%s'", device, name);
 }
 
-/* Rows into -o, the report to stdout, or to stderr where the rows go to stdout. */
+/* Writes the rows to -o and the report to stdout, or to stderr where the rows go to stdout. */
 static int deliver_import(fsim_context *c, const imported *x, fsim_output *rows)
 {
     const char *why = "";

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Set by Ctrl-C; the searches end at their best so far. */
+/* Set by Ctrl-C; searches then end with their best plan so far. */
 static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int number)
@@ -73,7 +73,7 @@ fsim_hw *fsim_read_hw(fsim_context *c, const char *name)
     return fsim_hw_load(c->arena, c->diag, name, &how);
 }
 
-/* The plan that the user gives, as a partition of in's graph that is one on every GPU. False after an error. */
+/* Reads the user's plan as a partition of in's graph that must be legal on every GPU. False after an error. */
 static bool read_plan(fsim_context *c, fsim_inputs *in)
 {
     size_t bytes = 0;
@@ -97,7 +97,7 @@ static bool read_plan(fsim_context *c, fsim_inputs *in)
 static fsim_options model_options(const fsim_context *c)
 {
     const fsim_settings *s = &c->set;
-    const bool pareto = s->objective == FSIM_OBJECTIVES - 1; /* the fastest plan, and the front */
+    const bool pareto = s->objective == FSIM_OBJECTIVES - 1; /* report the fastest plan, and the front */
     return (fsim_options){.strategy = (fsim_strategy)s->strategy,
                           .regime = (fsim_regime)s->launch,
                           .objective = pareto ? FSIM_MINIMISE_TIME : (fsim_objective)s->objective,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ops: the operators with their attributes; one of them in full. */
+/* ops: the operators with their attributes; or one operator in full. */
 #include "command/command.h"
 #include "graph/op.h"
 

@@ -93,7 +93,7 @@ int fsim_open_outputs(fsim_context *c)
         if (r->show)
             c->file[f] = o;
         else
-            fsim_discard(o); /* who draws opens it again */
+            fsim_discard(o); /* the renderer opens it itself */
     }
     const int status = fsim_conclude(c, FSIM_EXIT_OK);
     if (status)
@@ -138,7 +138,7 @@ bool fsim_commit_files(fsim_context *c)
     const char *why = "";
     for (fsim_format f = 0; f < FSIM_FILE_FORMATS; f++) {
         fsim_output *o = c->file[f];
-        c->file[f] = NULL; /* committed or gone */
+        c->file[f] = NULL; /* committed or deleted */
         if (o && !fsim_commit(o, &why)) {
             fsim_failure(c->diag, FSIM_FAILED, fsim_command_line, "cannot write '%s': %s", fsim_file_asked(&c->set, f),
                          why);
@@ -159,7 +159,7 @@ int fsim_deliver(fsim_context *c, const void *what)
     if (!draw(c, what) || !fsim_show_in_files(c, what) || !fsim_commit_files(c))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     if (!fsim_show_on(c, stdout, fsim_on_stdout(&c->set), what) &&
-        !ferror(stdout)) /* a stream that failed is fsim_finish_stdout's */
+        !ferror(stdout)) /* errors of the stream are reported by fsim_finish_stdout */
         fsim_failure(c->diag, FSIM_FAILED, fsim_command_line, "the results could not be written");
     return fsim_conclude(c, FSIM_EXIT_OK);
 }

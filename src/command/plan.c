@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan: the best plan on each GPU, in every form. */
+/* plan: the best plan on each GPU, in every format. */
 #include "command/command.h"
 
 #include <string.h>
 
-/* "t4" of "my/t4.yaml": what gates call a GPU. */
+/* "t4" for "my/t4.yaml": how gates name a GPU. */
 static const char *stem(fsim_arena *a, const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *end = strstr(name, ".yaml");
     return end && !end[5] ? fsim_strndup(a, name, (size_t)(end - name)) : name;
 }
 
-/* --gate, its groups found among the strategies and GPUs. False after an error. */
+/* Reads --gate; groups are names of strategies and GPUs. False after an error. */
 static bool read_gates(fsim_context *c, fsim_gate **gate, fsim_plan_group **group)
 {
     *gate = fsim_read_gates(c, &fsim_plan_gates);

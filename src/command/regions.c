@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* regions: along one symbol of a workload, where does the best plan change? */
+/* regions: at which values of a workload's symbol does the best plan change? */
 #include "command/command.h"
 
 #include "report/region_table.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "1:4096" or "1:4096:64" as up to three whole numbers. Returns how many; 0 where the text is something else. */
+/* Parses "1:4096" or "1:4096:64": up to three whole numbers. Returns how many; 0 where the text is something else. */
 static int read_numbers(const char *text, int64_t number[3])
 {
     for (int count = 1; count <= 3; count++) {
@@ -23,7 +23,7 @@ static int read_numbers(const char *text, int64_t number[3])
     return 0;
 }
 
-/* The symbol and its values, of --over. False after an error. */
+/* Parses --over: the symbol and its values. False after an error. */
 static bool read_range(fsim_context *c, const fsim_graph *g, const char **symbol, fsim_range *range)
 {
     const char *over = c->set.over, *equals = over ? strchr(over, '=') : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* validate: predicted beside measured. */
+/* validate: predictions compared with measurements. */
 #include "command/command.h"
 #include "hw/relatives.h"
 #include "report/accuracy.h"
@@ -11,13 +11,13 @@
 #include <string.h>
 #include <time.h>
 
-/* What can be said of validate's options without the rows. */
+/* Options that can be read before the rows are. */
 typedef struct {
     fsim_grouping *by;
     int keys;
     fsim_gate *gate;
     fsim_row_group *group;       /* of each gate */
-    bool class[FSIM_WORK_COUNT]; /* that --class names; all where it is not given */
+    bool class[FSIM_WORK_COUNT]; /* the classes of --class; all without the option */
     double above_s;
 } accuracy_options;
 
@@ -31,7 +31,7 @@ static bool known_key(const char *word, fsim_grouping *key)
     return false;
 }
 
-/* --by, or what a compact table is grouped by. */
+/* Reads --by; without the option, chooses a default. */
 static void read_keys(fsim_context *c, accuracy_options *o)
 {
     static const fsim_grouping compact[] = {FSIM_BY_HW, FSIM_BY_CLASS, FSIM_BY_STRATEGY};
@@ -48,7 +48,7 @@ static void read_keys(fsim_context *c, accuracy_options *o)
                        fsim_did_you_mean(c->arena, by->at[k], fsim_grouping_names, FSIM_BY_COUNT));
 }
 
-/* --class and --above. */
+/* Reads --class and --above. */
 static void check_rows_wanted(fsim_context *c, accuracy_options *o)
 {
     for (int k = 0; k < FSIM_WORK_COUNT; k++)
@@ -70,7 +70,7 @@ static void check_rows_wanted(fsim_context *c, accuracy_options *o)
         fsim_error(c->diag, fsim_command_line, "--above: '%s' %s", c->set.above, why);
 }
 
-/* The predicted rows that --class and --above want, moved to the front. Returns how many. */
+/* Moves the predicted rows that pass --class and --above to the front. Returns how many there are. */
 static int keep_wanted(const accuracy_options *o, fsim_evaluated *e, int count)
 {
     int kept = 0;
@@ -108,7 +108,7 @@ static bool check_validate(fsim_context *c, accuracy_options *o)
     return fsim_errors(c->diag) == 0;
 }
 
-/* The groups that gates name are found among the rows and the shipped GPUs. */
+/* Looks up the groups of gates among the rows and the shipped GPUs. */
 static void resolve_gates(fsim_context *c, const fsim_measurements *rows, accuracy_options *o)
 {
     fsim_words gpus = {0};
@@ -119,7 +119,7 @@ static void resolve_gates(fsim_context *c, const fsim_measurements *rows, accura
         (void)fsim_row_group_of(c->arena, c->diag, rows, &gpus, &o->gate[i], &o->group[i]);
 }
 
-/* Of all threads: what a rate a core is counted by, however busy the machine. */
+/* CPU time of all threads: rates per core do not depend on how busy the machine is. */
 static double processor_s(void)
 {
     struct timespec t;
@@ -127,8 +127,8 @@ static double processor_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Rows by the ten thousand each allocate some blocks and free them again: keep those, rather than give them back to the
- * system and get them again zeroed. */
+/* Tens of thousands of rows each allocate and free some blocks. Keep freed memory in the process: returning it to
+ * the system means getting it back zeroed. */
 static void keep_freed_memory(void)
 {
 #ifdef __GLIBC__
@@ -138,7 +138,7 @@ static void keep_freed_memory(void)
 #endif
 }
 
-/* The GPUs of --hw; with --unseen as if nothing had been measured on them. */
+/* Loads the GPUs of --hw; with --unseen without what was measured on them. */
 static int read_gpus(fsim_context *c, fsim_gpus *only)
 {
     *only = (fsim_gpus){fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1), 0};
@@ -150,7 +150,7 @@ static int read_gpus(fsim_context *c, fsim_gpus *only)
     return fsim_conclude(c, FSIM_EXIT_OK);
 }
 
-/* Everything but the predictions. */
+/* Everything up to the predictions. */
 static int prepare_validate(fsim_context *c, accuracy_options *o, fsim_measurements *rows, fsim_bench **bench)
 {
     fsim_gpus only;
@@ -165,7 +165,7 @@ static int prepare_validate(fsim_context *c, accuracy_options *o, fsim_measureme
     return fsim_read_bench(c, &only, rows, bench);
 }
 
-/* --no-exclude: only rows of which there is no prediction stay out. */
+/* --no-exclude: excludes only rows that have no prediction. */
 static void include_all(fsim_evaluated *e, int rows)
 {
     for (int i = 0; i < rows; i++)
@@ -173,7 +173,7 @@ static void include_all(fsim_evaluated *e, int rows)
             e[i].excluded = NULL;
 }
 
-/* Draws, tries the gates and shows. */
+/* Draws charts, evaluates the gates, and delivers. */
 static int conclude_validate(fsim_context *c, const accuracy_options *o, const fsim_accuracy *x, int predicted,
                              double took_s)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* validate --device: plans generated, run and measured, predicted beside measured. */
+/* validate --device: generates, runs and measures plans, and compares with the predictions. */
 #include "command/command.h"
 #include "graph/scale.h"
 #include "report/trial.h"
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What can be said of the options without any file. */
+/* Options that can be read before any file is. */
 typedef struct {
     fsim_strategy strategy[FSIM_STRATEGY_COUNT];
     int strategies;
@@ -26,7 +26,7 @@ void fsim_read_strategies(fsim_context *c, fsim_strategy *at, int *count)
         if (fsim_strategies[s].measured && s != FSIM_STRATEGY_OPTIMAL)
             at[(*count)++] = (fsim_strategy)s;
     if (names->count == 0)
-        at[(*count)++] = FSIM_STRATEGY_OPTIMAL; /* last: it is compared with the others */
+        at[(*count)++] = FSIM_STRATEGY_OPTIMAL; /* last, because it is compared with the others */
     for (int i = 0; i < names->count; i++) {
         int s = 0;
         bool twice = false;
@@ -92,7 +92,7 @@ static const char *no_counters(const fsim_device *d)
     return d->backend->no_counters ? d->backend->no_counters(d) : NULL;
 }
 
-/* The workload's document, which checks on shorter shapes read again. */
+/* The workload's YAML document, which checks on shorter shapes read again. */
 static const fsim_yaml *document(fsim_context *c, const fsim_graph *g)
 {
     size_t bytes = 0;
@@ -101,8 +101,8 @@ static const fsim_yaml *document(fsim_context *c, const fsim_graph *g)
     return text ? fsim_yaml_parse(c->arena, quiet, g->path, text, bytes) : NULL;
 }
 
-/* What stands below the last folder of the name in the path, without .yaml: rows are read with other copies of the
- * workloads too, whatever tree this one lies in. */
+/* The path below the last folder called by the workload's name, without .yaml. Rows are read with copies of the
+ * workloads in other places too, so they must not depend on where this one is. */
 static const char *workload_of(fsim_arena *a, const char *path)
 {
     static const char folder[] = "/workloads/";
@@ -114,29 +114,29 @@ static const char *workload_of(fsim_arena *a, const char *path)
     return length > 5 && strcmp(path + length - 5, ".yaml") == 0 ? fsim_strndup(a, path, length - 5) : path;
 }
 
-/* Are a plan's times what the plan takes, and a kernel's what that kernel takes? Those of wrong results are not, nor
- * those of other kernels than the plan has. */
+/* Do the measured times belong to the plan and its kernels? They do not where results are wrong or other kernels ran
+ * than the plan has. */
 static bool is_plan_sound(const fsim_trial_plan *y) { return y->wrong == 0 && !y->differs && !y->unlike; }
 
 static bool is_kernel_sound(const fsim_trial *t, const fsim_trial_plan *y, int k)
 {
-    bool told = false; /* shorter shapes may have other kernels: then nothing says which are meant */
+    bool told = false; /* shorter shapes may have other kernels, and then the kernel of a difference is not known */
     for (int i = 0; i < y->plan.kernels; i++)
         told = told || y->check[i].message;
     return !y->differs && !y->check[k].message && (y->wrong == 0 || told) && !(y->ran[k].stand_in && t->has_library);
 }
 
-/* Rows of measurements as they are gathered. */
+/* A growing list of rows of measurements. */
 typedef struct {
     fsim_arena *a;
     fsim_measured *row;
     int count, room;
-    const char *source; /* which program measured, on what */
+    const char *source; /* the program that measured, and the machine */
 } row_list;
 
 static void add_row(row_list *l, const fsim_measured *row) { *FSIM_PUSH(l->a, l->row, l->count, l->room) = *row; }
 
-/* A plan end to end: launched one by one, and as a graph. */
+/* Adds rows for a whole plan: as single launches, and as a graph. */
 static void add_plan_rows(row_list *l, const fsim_trial *t, const fsim_trial_plan *y, const fsim_measured *common)
 {
     fsim_measured row = *common;
@@ -156,7 +156,7 @@ static void add_plan_rows(row_list *l, const fsim_trial *t, const fsim_trial_pla
     }
 }
 
-/* The operators of a kernel, as the column `kernel` has them: "a+b". */
+/* The operators of a kernel as in the column `kernel`: "a+b". */
 static const char *kernel_text(const fsim_graph *g, const fsim_group *o, fsim_arena *a)
 {
     const char *names = "";
@@ -166,7 +166,7 @@ static const char *kernel_text(const fsim_graph *g, const fsim_group *o, fsim_ar
     return names;
 }
 
-/* Kernel k by itself: cold, and warm. */
+/* Adds rows for kernel k alone: cold, and warm. */
 static void add_kernel_rows(row_list *l, const fsim_trial *t, const fsim_trial_plan *y, int k,
                             const fsim_measured *common)
 {
@@ -193,7 +193,7 @@ static void add_kernel_rows(row_list *l, const fsim_trial *t, const fsim_trial_p
     }
 }
 
-/* A row of measurements for each plan and regime, and for each kernel. */
+/* Writes a row of measurements for each plan and regime, and for each kernel. */
 static void put_rows(FILE *out, fsim_context *c, const fsim_trials *x)
 {
     row_list l = {.a = c->arena,
@@ -221,8 +221,8 @@ static void put_rows(FILE *out, fsim_context *c, const fsim_trials *x)
     fsim_rows_write(out, l.row, l.count);
 }
 
-/* Other processes had the CPUs nearly all the time. Samples are tried again then, and in the end counted in CPU time,
- * which bears much. */
+/* Did other processes use the CPUs nearly all the time? Samples are then repeated, and at last measured in CPU time,
+ * which is robust. */
 static bool is_disturbed(const fsim_trials *x)
 {
     static const double most = 0.9;
@@ -232,7 +232,7 @@ static bool is_disturbed(const fsim_trials *x)
     return disturbed;
 }
 
-/* Tries all. A gate that fails by less than repetition may move its value gives no verdict. */
+/* Evaluates all gates. A gate that fails by less than the repetition error is no verdict. */
 static int try_trial_gates(const fsim_trials *x, fsim_gate *gate, fsim_arena *a)
 {
     int status = FSIM_EXIT_OK;
@@ -258,23 +258,23 @@ static bool is_wrong(const fsim_trials *x)
     return wrong;
 }
 
-/* Is this a fault that no other workload can be run after? */
+/* Does this fault end the whole run, so that no other workload can run? */
 static bool is_end(const fsim_device *d, const fsim_fault *fault)
 {
     return fault->status != FSIM_OK && fault->status != FSIM_INCONCLUSIVE &&
            (!d->backend->goes_on || d->backend->lost(d));
 }
 
-/* What a trial is made of. */
+/* The subject of a trial. */
 typedef struct {
     const fsim_inputs *in;
-    const fsim_hw *hw; /* that is predicted for */
+    const fsim_hw *hw; /* the GPU to predict for */
     const trial_options *o;
-    double until_s; /* by fsim_now_s: when measuring it ends; 0: no limit */
+    double until_s; /* when measuring must end, by fsim_now_s; 0: no limit */
 } subject;
 
-/* One workload, from its file to its measurements: what fails is said in t. *fault: nothing more can be run, or noise.
- */
+/* Tries one workload, from its file to its measurements; failures are recorded in t. *fault: nothing more can be
+ * run, or noise. */
 static void try_workload(fsim_context *c, fsim_device *d, const subject *s, fsim_trial *t, fsim_fault *fault)
 {
     const double budget_s = c->set.budget_s,
@@ -313,7 +313,7 @@ static bool any_times(const fsim_trials *x)
     return any;
 }
 
-/* How the run ends, once all is written. */
+/* The exit status of the run, after everything was written. */
 static int verdict(fsim_context *c, const fsim_trials *x, int gates, const fsim_fault *end, const fsim_fault *noise)
 {
     const char *failure = NULL;
@@ -346,7 +346,7 @@ static int verdict(fsim_context *c, const fsim_trials *x, int gates, const fsim_
     return fsim_conclude(c, gates ? gates : fsim_exit_status(noise->status));
 }
 
-/* A lost device is left alone: the driver's clean-up at the program's end would wait for what hangs. */
+/* A lost device is not closed: the driver's clean-up at exit would wait for the kernel that hangs. */
 static int finish(fsim_context *c, fsim_device *d, int status)
 {
     const bool lost = d && d->backend->lost(d);
@@ -359,7 +359,7 @@ static int finish(fsim_context *c, fsim_device *d, int status)
     _exit(status);
 }
 
-/* A run: what was asked for, and what became of it. */
+/* A run: its options and its results. */
 typedef struct {
     trial_options o;
     fsim_words all; /* workloads */
@@ -382,7 +382,7 @@ static int read_all_inputs(fsim_context *c, session *s)
     return status;
 }
 
-/* One workload after the other; what one leaves of its budget, the next has. */
+/* Tries one workload after the other. Time that one does not use is left to the next. */
 static void try_all(fsim_context *c, fsim_device *d, session *s)
 {
     const fsim_hw *hw = s->in[0].hw[0];
@@ -400,7 +400,7 @@ static void try_all(fsim_context *c, fsim_device *d, session *s)
     }
 }
 
-/* Results to the report and to --measured, and the exit status that they mean. */
+/* Writes results to the report and to --measured, and returns the exit status. */
 static int deliver_trials(fsim_context *c, fsim_device *d, session *s, fsim_output *rows)
 {
     const char *why = "";
@@ -445,7 +445,8 @@ int fsim_run_trials(fsim_context *c)
     fsim_device *d = open_device(c, &s.fault);
     if (d)
         try_all(c, d, &s);
-    const bool shown = d && d->backend->goes_on && s.x.count > 0; /* what was measured before the device was lost */
+    const bool shown =
+        d && d->backend->goes_on && s.x.count > 0; /* report what was measured before the device was lost */
     if (!s.fault.status || shown)
         return deliver_trials(c, d, &s, rows);
     fsim_error(c->diag, fsim_command_line, "%s", s.fault.message);

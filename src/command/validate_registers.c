@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* validate --registers: what kernels take of an SM, predicted beside compiled. */
+/* validate --registers: predicted registers, shared memory and occupancy compared with compiled kernels. */
 #include "command/command.h"
 #include "report/compiled.h"
 
@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What can be said of the options without any file. */
+/* Options that can be read before any file is. */
 typedef struct {
     fsim_strategy strategy[FSIM_STRATEGY_COUNT];
     int strategies;
     fsim_gate *gate;
-    int *sm, archs; /* --arch; archs 0: those of the GPUs */
+    int *sm, archs; /* the architectures of --arch; archs 0: those of the GPUs */
     bool every;     /* --arch all */
 } register_options;
 
@@ -24,7 +24,7 @@ static void check_gate_groups(fsim_context *c, const fsim_gate *gate)
                        fsim_did_you_mean(c->arena, gate[i].group, fsim_template_names, FSIM_TEMPLATE_COUNT));
 }
 
-/* "80", "sm_80" or "all". */
+/* Parses "80", "sm_80" or "all". */
 static void read_architectures(fsim_context *c, register_options *o)
 {
     const fsim_words *names = &c->set.archs;
@@ -77,7 +77,7 @@ static bool contains(const int *at, int count, int x)
 
 static int ascending(const void *x, const void *y) { return *(const int *)x - *(const int *)y; }
 
-/* --arch all: from sm_75 to sm_120, as far as the compiler goes. */
+/* --arch all: from sm_75 to sm_120, as far as the compiler supports them. */
 static void resolve_architectures(fsim_context *c, const fsim_nvrtc *n, register_options *o)
 {
     enum { OLDEST = 75, NEWEST = 120 };
@@ -91,7 +91,7 @@ static void resolve_architectures(fsim_context *c, const fsim_nvrtc *n, register
     o->sm = all;
 }
 
-/* Those that rows are of. */
+/* The architectures that the rows are for. */
 static int architectures_of(const fsim_register_rows *x, fsim_arena *a, int **out)
 {
     int count = 0, *sm = fsim_new(a, int, x->rows + 1);
@@ -109,7 +109,7 @@ static int jobs_of(const fsim_context *c)
     return c->set.jobs > 0 ? (int)c->set.jobs : processors > 0 ? (int)processors : 1;
 }
 
-/* Plans of one workload on all GPUs, as rows to compile. */
+/* Adds the kernels of one workload's plans on all GPUs as rows to compile. */
 static void add_workload(fsim_context *c, const fsim_inputs *in, const register_options *o, fsim_register_rows *rows)
 {
     for (int h = 0; h < c->set.hw.count; h++) {

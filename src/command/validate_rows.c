@@ -13,7 +13,7 @@ static bool is_wanted(const fsim_context *c, const fsim_gpus *only, const fsim_m
     return matches && of;
 }
 
-/* Why no row is left of the `read` that there were. */
+/* The reason why none of the `read` rows is left. */
 static const char *why_none(const fsim_context *c, const fsim_gpus *only, int read)
 {
     if (!read)

@@ -27,7 +27,8 @@ static bool is_layer_norm(const fsim_prepared *p)
            p->graph->source[0].op == FSIM_OP_LAYER_NORM;
 }
 
-/* Long enough that no launch matters, and no network, whose many small ones all end in the same sum. */
+/* Is it one convolution, long enough that the launch does not matter? Networks are excluded: their many short
+ * convolutions add up to a time that says little of each. */
 static bool is_convolution(const fsim_prepared *p)
 {
     bool has = false;
@@ -36,7 +37,7 @@ static bool is_convolution(const fsim_prepared *p)
     return has && eager(p) && p->tensor && p->class != FSIM_WORK_NETWORK && p->row->time_s > 0.3e-3;
 }
 
-/* One product, by the units that it runs on. */
+/* Is it one product, by the unit that it runs on? */
 static bool is_product(const fsim_prepared *p)
 {
     return eager(p) && p->class == FSIM_WORK_MATMUL && p->row->launch != FSIM_REGIME_EAGER;
@@ -44,7 +45,7 @@ static bool is_product(const fsim_prepared *p)
 static bool is_vector_product(const fsim_prepared *p) { return is_product(p) && !p->tensor; }
 static bool is_tensor_product(const fsim_prepared *p) { return is_product(p) && p->tensor; }
 
-/* Chains around one FP32 product, each call by itself. */
+/* Is it one FP32 product, possibly with elementwise operators, in calls of its own? */
 static bool is_rested_product(const fsim_prepared *p)
 {
     int products = 0;
@@ -53,7 +54,7 @@ static bool is_rested_product(const fsim_prepared *p)
     return eager(p) && p->row->launch == FSIM_REGIME_EAGER && products == 1 && !p->tensor && p->row->time_s > 1e-3;
 }
 
-/* So short that the host takes most of it. */
+/* Is it so short that most of the time is the host's? */
 static bool is_short(const fsim_prepared *p)
 {
     return p->row->launch == FSIM_REGIME_EAGER && p->class != FSIM_WORK_NETWORK && p->row->time_s < 0.1e-3;
@@ -124,7 +125,7 @@ const fsim_fit_group fsim_fit_groups[] = {
      "intervals, from how far off rows are that were not fitted",
      NULL,
      {0},
-     0}, /* last: it judges all others */
+     0}, /* last: it uses the results of all others */
 };
 const int fsim_fit_group_count = (int)(sizeof fsim_fit_groups / sizeof *fsim_fit_groups);
 
@@ -133,8 +134,8 @@ static double *place_of(fsim_hw *hw, fsim_hw_key key)
     return fsim_hw_rows[key].form == FSIM_HW_PEAK ? &hw->q[key].achieved : &hw->q[key].value;
 }
 
-/* Prediction of many rows, in threads that each take every jobs-th row: sums are then taken in order, so that they do
- * not depend on the number of threads. */
+/* Predicts many rows in threads that each take every jobs-th row. Sums are taken in order afterwards, so they do not
+ * depend on the number of threads. */
 typedef struct {
     const fsim_prepared *const *row;
     const fsim_hw *hw;
@@ -174,7 +175,7 @@ static void price_all(const batch *b)
             pthread_join(thread[j], NULL);
 }
 
-/* One fit: the group's keys as logarithms, since they are positive and of any size. */
+/* One fit. Keys are fitted as logarithms: they are positive and of any magnitude. */
 typedef struct {
     batch b;
     fsim_hw *hw;
@@ -198,22 +199,22 @@ static double mean_error(const double *x, void *with)
     return sum / f->b.rows;
 }
 
-/* The least positive value that a logarithm is taken of: scalars may be 0. */
+/* The smallest positive value, for the logarithm of scalars that may be 0. */
 static double least_of(const fsim_hw_row *row) { return row->low > 0 ? row->low : row->high * 1e-6; }
 
-/* Fits the group to f's rows, from x on: again from where it ended, with other steps, as long as that helps. *least:
- * the mean error there. */
+/* Fits the group to f's rows, starting at x, and repeats from the result with other step sizes while that helps.
+ * *least: the mean error at the result. */
 static bool fit_from(fitting *f, double *x, double *least, const char **why)
 {
     enum { EVALUATIONS_A_KEY = 60, ROUNDS = 4 };
-    static const double reach = 30;    /* times the value at the start, up or down */
-    static const double helps = 0.005; /* relative */
+    static const double reach = 30;    /* bounds: so many times the start value, up or down */
+    static const double helps = 0.005; /* relative improvement that counts */
     double low[FSIM_MOST_FIT_KEYS], high[FSIM_MOST_FIT_KEYS], step[FSIM_MOST_FIT_KEYS];
     *least = INFINITY;
     for (int k = 0; k < f->group->keys; k++) {
         const fsim_hw_row *row = &fsim_hw_rows[f->group->key[k]];
-        const double peak = row->form == FSIM_HW_PEAK ? f->hw->q[f->group->key[k]].value
-                                                      : INFINITY; /* nothing achieves more than the peak */
+        const double peak =
+            row->form == FSIM_HW_PEAK ? f->hw->q[f->group->key[k]].value : INFINITY; /* no rate exceeds the peak */
         low[k] = log(fmax(least_of(row), exp(x[k]) / reach));
         high[k] = log(fmin(isnan(peak) ? row->high : fmin(row->high, peak), exp(x[k]) * reach));
         x[k] = fmin(fmax(x[k], low[k]), high[k]);
@@ -233,8 +234,7 @@ static bool fit_from(fitting *f, double *x, double *least, const char **why)
     return true;
 }
 
-/* The best of the fits from x and, where that is quick, from all of them a half more, a third less, and what is
- * typical. */
+/* The best of several fits: from x and, where evaluations are fast, from 1.5 x, from 2/3 x, and from typical values. */
 static bool fit(fitting *f, double *x, const char **why)
 {
     enum { FEW_KEYS = 5, FEW_ROWS = 500, STARTS = 4 };
@@ -269,7 +269,7 @@ static unsigned hash_of(const char *text)
 
 static int fold_of(const fsim_prepared *p, int folds) { return (int)(hash_of(p->row->id) % (unsigned)folds); }
 
-/* Errors of rows[0, count) priced with hw as it is, into the rows' places of `out`. */
+/* Predicts row[0, count) with hw as it is, into the rows' places of `out`. */
 static void errors_into(fitting *f, const fsim_prepared *const *row, int count, fsim_evaluated *out)
 {
     batch b = f->b;
@@ -280,11 +280,11 @@ static void errors_into(fitting *f, const fsim_prepared *const *row, int count, 
         out[i] = (fsim_evaluated){.row = row[i]->row, .predicted_s = b.seconds[i], .class = row[i]->class};
 }
 
-/* Why the fit is refused; NULL where it is not. was: the GPU before it. */
+/* Why the fit is refused; NULL where it is accepted. was: the GPU before the fit. */
 static const char *verdict(const fsim_fit *r, const fsim_hw *was, fsim_arena *a)
 {
     enum { ROWS_A_KEY = 5 };
-    static const double optimism = 2; /* a held-out error so many times the fitted rows' */
+    static const double optimism = 2; /* the error of held-out rows may be so many times that of the fitted rows */
     if (r->rows < ROWS_A_KEY * r->group->keys)
         return fsim_printf(a, "%d rows are too few for %d scalars", r->rows, r->group->keys);
     bool fitted_before = true;
@@ -311,7 +311,7 @@ typedef struct {
     fitting f;
     fsim_arena *a;
     const fsim_hw *start;
-    double *held_out; /* per row: predicted by scalars that were fitted to other rows; NaN where none were fitted */
+    double *held_out; /* per row: predicted by scalars that were fitted to other rows; NaN: never held out */
 } calibration;
 
 static const char *base_of(const char *path)
@@ -333,17 +333,17 @@ static const char *files_of(const fsim_prepared *const *row, int count, fsim_are
     return files;
 }
 
-/* One group's fit. Scalars are logarithms, in the group's order. */
+/* The fit of one group. Scalars are logarithms, in the group's order. */
 typedef struct {
-    const fsim_prepared **row;                               /* those that tell about it */
-    double start[FSIM_MOST_FIT_KEYS], x[FSIM_MOST_FIT_KEYS]; /* before; fitted to all rows */
+    const fsim_prepared **row;                               /* the rows of the group */
+    double start[FSIM_MOST_FIT_KEYS], x[FSIM_MOST_FIT_KEYS]; /* before the fit; fitted to all rows */
     double fold_x[FSIM_MOST_FOLDS][FSIM_MOST_FIT_KEYS];      /* fitted without that fold */
     fsim_evaluated *error;                                   /* per row, in the folds' order */
     double *held_out; /* per row of calibration.all: predicted by scalars that were not fitted to it */
 } group_fit;
 
-/* Each fold predicted with scalars that were fitted to the others, into w->error and w->held_out; then all rows fitted,
- * into w->x. */
+/* Cross-validation: predicts each fold with scalars fitted to the other folds, into w->error and w->held_out. Then
+ * fits all rows, into w->x. */
 static bool cross_validate(calibration *c, group_fit *w, fsim_fit *r, const char **why)
 {
     const fsim_prepared *const *row = w->row;
@@ -376,7 +376,7 @@ static bool cross_validate(calibration *c, group_fit *w, fsim_fit *r, const char
     return fit(&c->f, w->x, why);
 }
 
-/* What the folds found, beside what all rows did. */
+/* Compares the values found without each fold with the value found from all rows. */
 static void judge_keys(const calibration *c, const group_fit *w, fsim_fit *r)
 {
     for (int k = 0; k < r->group->keys; k++) {
@@ -402,7 +402,7 @@ static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, 
         return true;
     }
     for (int k = 0; k < group->keys;
-         k++) { /* models treat what is assumed with more caution: from here on it is fitted */
+         k++) { /* prices treat assumed figures more cautiously: from here on these are fitted */
         fsim_quantity *q = &c->hw->q[group->key[k]];
         *q = c->start ? c->start->q[group->key[k]] : *q;
         const char *sheet = fsim_hw_rows[group->key[k]].form == FSIM_HW_PEAK && q->source
@@ -435,7 +435,7 @@ static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, 
     return true;
 }
 
-/* Widths of intervals, from rows that the scalars were not fitted to. */
+/* Fits the widths of intervals to rows that the scalars were not fitted to. */
 static fsim_fit fit_residuals(calibration *c, const fsim_fit_group *group)
 {
     fsim_fit r = {.group = group, .rows = c->rows, .before = {.mape = NAN, .median = NAN, .p90 = NAN}};
@@ -477,7 +477,7 @@ int fsim_calibrate(const fsim_bench *b, fsim_hw *hw, const fsim_fit_options *how
                 fsim_bench_refuse(b, i, a, d);
                 return -1;
             }
-            count += all[count].kernels > 0; /* none: the row names a kernel that the plan has not */
+            count += all[count].kernels > 0; /* 0: the row names a kernel that the plan does not have */
         }
     calibration c = {all, count, how->folds, hw, {.hw = hw}, a, how->start, fsim_new(a, double, count + 1)};
     for (int i = 0; i < count; i++)

@@ -23,7 +23,7 @@ const char *const fsim_work_class_names[FSIM_WORK_COUNT] = {
     "elementwise", "reduction",   "softmax",   "norm",  "loss",    "pooling", "movement",
     "matmul",      "convolution", "attention", "chain", "network", "unknown"};
 
-/* Composites whose class their primitives do not tell. */
+/* Composites whose class can't be told from their primitives. */
 static const struct {
     fsim_op op;
     fsim_work_class class;
@@ -78,20 +78,21 @@ fsim_work_class fsim_work_class_of(const fsim_graph *g)
 typedef struct {
     const char *path, *text;
     size_t bytes;
-    const fsim_yaml *document; /* NULL: it is none */
+    const fsim_yaml *document; /* NULL: it is no valid YAML */
 } workload;
 
-/* Rows are predicted graph by graph: order[first[j], first[j + 1]) have the workload and the bindings of graph j. */
+/* Rows are predicted graph by graph: rows order[first[j], first[j + 1]) have the workload and bindings of graph j. */
 struct fsim_bench {
     const fsim_measurements *rows;
     fsim_hw **hw;         /* per row */
     workload **of;        /* per row */
     const char **missing; /* per row: why it cannot be predicted; NULL */
-    int *same;            /* per row: the first row whose prediction is the same, for the same reasons */
+    int *same; /* per row: the first row that has the same prediction, because it is the same in all that a prediction
+                  uses */
     int *order, *first, graphs;
 };
 
-/* The workload's file: under each root, else where workloads are found by name. */
+/* Path of the workload's file: under each root, else where workloads are found by name. */
 static const char *path_of(fsim_arena *a, const fsim_folders *where, const char *name)
 {
     for (int i = 0; i < where->roots; i++) {
@@ -99,18 +100,18 @@ static const char *path_of(fsim_arena *a, const fsim_folders *where, const char 
         if (access(path, R_OK) == 0)
             return path;
     }
-    const char *here = fsim_printf(a, "%s.yaml", name); /* as import was given it */
+    const char *here = fsim_printf(a, "%s.yaml", name); /* as `import` may have received it */
     return access(here, R_OK) == 0 ? here : fsim_workload_find(a, name, where->workloads);
 }
 
-/* A GPU or a workload that rows name. */
+/* A GPU or a workload that rows refer to. */
 typedef struct {
-    const char *kind, *name, *absent; /* absent: why it is not here; NULL: it is */
+    const char *kind, *name, *absent; /* absent: why it can't be found; NULL: it was found */
     fsim_loc at;                      /* of the first row */
     int rows;
 } named;
 
-/* The workload of `row`. Where there is no such file, w->text is NULL and *absent says so. */
+/* Loads the workload of `row`. Where there is no such file, w->text is NULL and *absent is set. */
 static workload *read_workload(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measured *row,
                                const char **absent)
 {
@@ -130,7 +131,7 @@ static workload *read_workload(fsim_arena *a, fsim_diag *d, const fsim_folders *
     return w;
 }
 
-/* The GPU of `row`. NULL where there is no such file, and *absent says so, and after errors in d. */
+/* Loads the GPU of `row`. NULL where there is no such file (*absent is set), and after errors in d. */
 static fsim_hw *read_hw(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measured *row,
                         const char **absent)
 {
@@ -159,7 +160,7 @@ static void warn_of_absent(fsim_diag *d, const named *all, int count)
                          all[i].kind, all[i].name, all[i].absent);
 }
 
-/* The number of `text` in names, a new one where it is new. */
+/* The number of `text` in names, which is added where it is new. */
 static int number_of(fsim_arena *a, fsim_names *names, const char *text)
 {
     const int known = fsim_names_get(names, text), fresh = names->count;
@@ -170,7 +171,7 @@ static int number_of(fsim_arena *a, fsim_names *names, const char *text)
 
 static bool is_warm(const fsim_measured *row) { return row->l2 != FSIM_L2_COLD; }
 
-/* Finds which rows share a graph, and which of those share all that a prediction depends on. */
+/* Finds which rows share a graph, and which of those share everything that a prediction uses. */
 static void sort_by_graph(fsim_bench *b, const int *hw, fsim_arena *a)
 {
     const int count = b->rows->count;
@@ -201,7 +202,7 @@ static void sort_by_graph(fsim_bench *b, const int *hw, fsim_arena *a)
         b->order[to[graph[i]]++] = i;
 }
 
-/* What rows name, each name once. */
+/* The workloads and GPUs of the rows, each once. */
 typedef struct {
     named *gpu, *workload;
     int gpus, workloads;
@@ -304,7 +305,7 @@ void fsim_bench_refuse(const fsim_bench *b, int i, fsim_arena *a, fsim_diag *d)
 {
     const fsim_measured *row = &b->rows->at[i];
     const int errors = fsim_errors(d);
-    parse_row(b, i, d, a); /* again, for what it says */
+    parse_row(b, i, d, a); /* again, for its diagnostics */
     if (fsim_errors(d) > errors)
         fsim_note(d, "in row '%s', %s:%d", row->id, row->at.file, row->at.line);
     else
@@ -345,7 +346,7 @@ bool fsim_bench_kernels(const fsim_bench *b, int i, const fsim_graph *g, const f
     return false;
 }
 
-/* Its kernels from..to, as far as predictions look at them. */
+/* Kernels from..to of a plan, with what predictions use of a plan. */
 static fsim_plan part_of_plan(const fsim_plan *plan, int from, int to)
 {
     fsim_plan part = {.kernels = to - from, .kernel = plan->kernel + from};
@@ -357,7 +358,7 @@ static fsim_plan part_of_plan(const fsim_plan *plan, int from, int to)
     return part;
 }
 
-/* The plan's kernels as the row's benchmark saw them. */
+/* Prices the plan's kernels as the row's benchmark ran them. */
 static void as_measured(const fsim_problem *p, const fsim_measured *row, fsim_plan *plan, fsim_arena *a)
 {
     const fsim_software software = {p->graph, p->hw, p->regime, fsim_row_maker(row)};
@@ -401,8 +402,8 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_ar
         out->bound = out->unit_s[u] > out->unit_s[out->bound] ? (fsim_unit)u : out->bound;
 }
 
-/* What must cross the memory bus whatever the plan: `read` of inputs and weights, `written` of outputs. What data
- * decide (the rows of an embedding) counts as nothing. */
+/* Bytes that cross the memory bus in every plan: `read` of inputs and weights, `written` of outputs. What depends on
+ * data (rows of an embedding) counts as 0. */
 static void compulsory(const fsim_graph *g, double *read, double *written)
 {
     *read = *written = 0;
@@ -425,17 +426,18 @@ const char *const fsim_exclusions[FSIM_EXCLUSIONS] = {"faster than the memory bu
                                                       "no kernel of the plan computes its primitive",
                                                       "its GPU is not known", "its workload is not here"};
 
-/* Of the predicted time, with at least so many kernels: before a few, the host costs a constant, which the model has;
- * between many it is the framework's own code. */
+/* A row with HOST_BOUND_KERNELS kernels or more measures the host where this share of its predicted time is waiting for
+ * the host. With few kernels the host costs a constant, which the model has; with many, the framework's own code
+ * counts. */
 static const double host_bound = 0.5;
 enum { HOST_BOUND_KERNELS = 16 };
 
-/* Whether the row says anything of kernels. The bus: what L2 may have kept from the run before, or keep at the end,
- * need not cross it. */
+/* Decides whether the row is excluded. For the bus limit, what L2 may have held before or may hold at the end need
+ * not cross the bus. */
 static void judge(const fsim_hw *hw, const fsim_measured *row, double read, double written, fsim_evaluated *out)
 {
     if (row->kernel && *row->kernel &&
-        out->kernels > 0) { /* what one kernel must move depends on the others: what it would move */
+        out->kernels > 0) { /* what one kernel moves depends on the others, so its own prediction is used */
         read = out->dram_read_bytes;
         written = out->dram_write_bytes;
     }
@@ -456,7 +458,7 @@ typedef struct {
     const fsim_bench *b;
     fsim_evaluated *out;
     atomic_int next;
-    atomic_int bad; /* the lowest row that is no valid workload, + 1; 0 */
+    atomic_int bad; /* 1 + the lowest row whose workload is not valid; 0: none */
 } work;
 
 static void note_bad(work *w, int row)
@@ -466,7 +468,7 @@ static void note_bad(work *w, int row)
         ;
 }
 
-/* A row of which there is no prediction. */
+/* A row without a prediction. */
 static fsim_evaluated not_predicted(const fsim_measured *row, const char *why)
 {
     return (fsim_evaluated){.row = row,
@@ -481,7 +483,7 @@ static fsim_evaluated not_predicted(const fsim_measured *row, const char *why)
                             .excluded = why};
 }
 
-/* The rows of graph j. */
+/* Predicts the rows of graph j. */
 static void evaluate_graph(work *w, int j)
 {
     const fsim_bench *b = w->b;

@@ -8,9 +8,9 @@
 typedef struct {
     fsim_hw_key key;
     double before, after; /* SI units */
-    double spread; /* of the folds' values: the standard deviation over the value; near 1 or beyond, the rows do not
-                      tell it apart from others of its group */
-    int rows;      /* that tell about it */
+    double spread;        /* standard deviation over the folds, relative to the value. Near or above 1, the rows can't
+                             distinguish the scalar from others of its group */
+    int rows;             /* rows that depend on it */
 } fsim_fitted_key;
 
 #endif

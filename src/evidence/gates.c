@@ -28,7 +28,7 @@ static bool is_paired(fsim_row_metric m) { return m >= FSIM_ROWS_SPEEDUP; }
 
 typedef struct {
     fsim_arena *a;
-    fsim_names names; /* to fsim_grouping; the first kind that has a name keeps it */
+    fsim_names names; /* to fsim_grouping; where kinds share a name, the first one has it */
     const char **all;
     int count, room;
 } vocabulary;
@@ -62,7 +62,7 @@ static vocabulary vocabulary_of(fsim_arena *a, const fsim_measurements *rows, co
     return v;
 }
 
-/* The longest name at the start of text that ends at a slash or its end. Its length; 0 when none is known. */
+/* The longest known name at the start of text, up to a slash or the end. Returns its length; 0: none. */
 static size_t longest_name(const vocabulary *v, const char *text, fsim_grouping *by)
 {
     for (size_t length = strlen(text); length > 0;) {

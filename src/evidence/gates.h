@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gates.h: limits of --gate that errors of predicted rows must keep: "mape=10%", "h100-sxm5-80gb/softmax:mape=8%".
+/* gates.h: the gates of `validate`: limits for errors of predicted rows, "mape=10%", "h100-sxm5-80gb/softmax:mape=8%".
  *
- * GROUP: names of a GPU, a kind of work, a strategy, a workload or a folder of workloads, joined by slashes; rows that
- * belong to all of them count. A gate that meets no row, or no pair, fails. */
+ * GROUP: names of a GPU, a kind of work, a strategy, a workload or a folder of workloads, joined by slashes. The
+ * gate is about rows that belong to all of them, and fails where there is no such row or pair. */
 #ifndef FUSESIM_EVIDENCE_GATES_H
 #define FUSESIM_EVIDENCE_GATES_H
 
@@ -10,7 +10,7 @@
 #include "input/args.h"
 #include "input/gate.h"
 
-/* Of rows; of speedups, over pairs of rows whose other strategy's row counts. */
+/* Metrics of rows; metrics of speedups are over pairs of rows, where the strategy is the one that is not eager. */
 typedef enum {
     FSIM_ROWS_MAPE,
     FSIM_ROWS_MEDIAN,
@@ -28,7 +28,7 @@ extern const fsim_gate_table fsim_row_gates;
 
 enum { FSIM_MOST_GATE_KEYS = 8 };
 
-/* What the names of a gate's group are. */
+/* The names of a gate's group, and what each one names. */
 typedef struct {
     int count;
     struct {
@@ -42,7 +42,7 @@ typedef struct {
 bool fsim_row_group_of(fsim_arena *a, fsim_diag *d, const fsim_measurements *rows, const fsim_words *gpus,
                        const fsim_gate *gate, fsim_row_group *out);
 
-/* What gates are tried on: all rows as predicted, and their pairs. */
+/* What gates are evaluated on: all predicted rows, and their pairs. */
 typedef struct {
     const fsim_evaluated *at;
     int count;
@@ -50,7 +50,7 @@ typedef struct {
     int pairs;
 } fsim_evaluated_rows;
 
-/* Measures the gate's metric over the rows and pairs of its group, and judges it. */
+/* Computes the gate's metric over the rows and pairs of its group, and judges it. */
 void fsim_row_gate_try(const fsim_evaluated_rows *rows, const fsim_row_group *group, fsim_arena *a, fsim_gate *gate);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* To four digits; counts are exact. */
+/* Four significant digits; counts are exact. */
 static double rounded(double x)
 {
     if (x == floor(x) && fabs(x) < 1e6)
@@ -17,7 +17,7 @@ static double rounded(double x)
     return strtod(digits, NULL);
 }
 
-/* In the largest binary unit of which it is a whole number. */
+/* Bytes in the largest binary unit in which they are a whole number. */
 static const char *shown_bytes(fsim_arena *a, double bytes)
 {
     static const char *const unit[] = {"B", "KiB", "MiB", "GiB"};
@@ -48,7 +48,7 @@ const char *fsim_hw_entry_line(fsim_arena *a, const fsim_hw_entry *e)
     return fsim_printf(a, "%ssource: \"%s\"}", line, e->source);
 }
 
-/* A fitted key's line; source: behind what is kept of the old one. */
+/* The line of a fitted key; fitted: added to what is kept of its old source. */
 static const char *line_of(fsim_arena *a, const fsim_hw *hw, const fsim_fitted_key *k, const char *fitted)
 {
     const fsim_quantity *q = &hw->q[k->key];
@@ -59,13 +59,14 @@ static const char *line_of(fsim_arena *a, const fsim_hw *hw, const fsim_fitted_k
     }
     if (!isnan(e.achieved) && !isnan(e.value)) {
         const char *sheet = q->source ? fsim_strndup(a, q->source, strcspn(q->source, ";"))
-                                      : "data sheet"; /* what it says of the peak */
+                                      : "data sheet"; /* the part of the source that is about the peak */
         e.source = fsim_printf(a, "%s; achieved %s", sheet, fitted);
     }
     return fsim_hw_entry_line(a, &e);
 }
 
-/* The lines of a top-level key: from its own to the next that does not continue it. False where the text has none. */
+/* Finds the lines of a top-level key: from the key to the next line that does not continue it. False where the text
+ * does not have it. */
 static bool lines_of(const char *text, const char *key, const char **from, const char **to)
 {
     const size_t length = strlen(key);
@@ -82,7 +83,7 @@ static bool lines_of(const char *text, const char *key, const char **from, const
     return false;
 }
 
-/* The comments that a file begins with end here. */
+/* The end of the comments at the beginning of the file. */
 static const char *end_of_head(const char *text)
 {
     while (*text == '#') {
