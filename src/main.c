@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main.c: the options, the table of subcommands, and what can be said of a command line without looking at any file; no
- * modelling. */
+/* main.c: the options, the table of subcommands, and checks of the command line that need no file. No modelling. */
 #include "api/handles.h"
 #include "command/command.h"
 #include "report/terminal.h"
@@ -14,9 +13,9 @@
 typedef struct {
     const char *name, *args, *help;
     unsigned bit;
-    unsigned kinds;    /* of results, 1 << each: which formats can show them */
-    bool needs_inputs; /* a workload and hardware */
-    int most_words;    /* behind the command */
+    unsigned kinds;    /* kinds of results, 1 << each, which decide the formats that can show them */
+    bool needs_inputs; /* needs a workload and hardware */
+    int most_words;    /* most words after the command */
     int most_gpus;
     int (*run)(fsim_context *c);
 } command;
@@ -141,7 +140,7 @@ static const fsim_arg options[] = {
     {"--version", "", FSIM_ARG_FLAG, AT(version), NULL, ANY, "the version"},
 };
 
-/* Known to the manual, but of other releases. */
+/* Options of planned releases. */
 static const char *const later_options[] = {"--dim",       "--fail-on", "--jvp",  "--output",
                                             "--precision", "--report",  "--train"};
 static const char *const later_commands[] = {"sweep", "diff"};
@@ -158,7 +157,7 @@ static const command *find_command(const char *name)
     return NULL;
 }
 
-/* The first word that is no option is the command, where it is one. */
+/* The first word that is no option is the command, if it is the name of one. */
 static const command *read_command_line(fsim_context *c, int argc, char **argv)
 {
     c->args = fsim_args_read(&known, c->arena, c->diag, argc, argv, &c->set);
@@ -194,8 +193,8 @@ static bool same_file(const char *one, const char *other)
            S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* What is read must not be what is written: a slip would cost the measurements. The hardware file that calibrate fits
- * may be its own -o. */
+/* An input must not be an output too: a mistake would cost the measurements. calibrate may write to the hardware
+ * file that it fits. */
 static void check_overwriting(fsim_context *c, const char *option, const char *path)
 {
     const fsim_settings *s = &c->set;
@@ -237,7 +236,7 @@ static void check_outputs(fsim_context *c)
     check_dump(c);
 }
 
-/* Which plan is shown, and which are listed. */
+/* Checks the options that choose the plan to show and the plans to list. */
 static void check_plan_options(fsim_context *c)
 {
     enum { MOST_TOP = 1000, MOST_COMPILE_JOBS = 1024 };
@@ -256,7 +255,7 @@ static void check_plan_options(fsim_context *c)
                    MOST_COMPILE_JOBS);
 }
 
-/* What can be said without looking at any file. */
+/* Checks of the command line that need no file. */
 static void check_command_line(fsim_context *c, const command *to)
 {
     for (int i = 0; i < FSIM_COUNT_OF(options); i++)
@@ -281,7 +280,7 @@ static void check_command_line(fsim_context *c, const command *to)
         fsim_error(c->diag, fsim_command_line, "no GPU: say --hw NAME ('fusesim hw list' shows them)");
 }
 
-/* Words and GPUs that the command does not take; the first word may be a misspelt command. */
+/* Reports words and GPUs that the command does not use; the first word may be a misspelt command. */
 static void check_surplus(fsim_context *c, const command *to)
 {
     const char *names[COMMANDS];
@@ -330,7 +329,7 @@ static int run(fsim_context *c, int argc, char **argv)
         return FSIM_EXIT_USAGE;
     }
     const command *to = read_command_line(c, argc, argv);
-    if (c->set.strategy == NOT_GIVEN) /* what others measure is eager, mostly */
+    if (c->set.strategy == NOT_GIVEN) /* measurements are mostly of eager plans */
         c->set.strategy = to->bit == IMPORT ? FSIM_STRATEGY_EAGER : FSIM_STRATEGY_OPTIMAL;
     if (c->set.help || c->set.version) {
         const int status = fsim_usage_status(c);
@@ -346,7 +345,7 @@ static int run(fsim_context *c, int argc, char **argv)
         check_surplus(c, to);
     if (fsim_errors(c->diag))
         return fsim_usage_status(c);
-    while (!(to->kinds & 1u << c->kind)) /* the first; a command with several says which it is */
+    while (!(to->kinds & 1u << c->kind)) /* the first kind; a command with several kinds sets it itself */
         c->kind++;
     return to->run(c);
 }

@@ -10,8 +10,8 @@
 #undef FSIM_CONSTANT
 #undef FSIM_COUNT
 
-/* Public GEMM benchmarks that say nothing of L2: in CUDA graphs they keep their weights out of it; else they put events
- * around one call. */
+/* Public GEMM benchmarks that do not say what L2 holds: in CUDA graphs they keep their weights out of L2; otherwise
+ * they measure one call with events around it. */
 fsim_harness fsim_harness_of(const fsim_measured *row)
 {
     if (row->launch == FSIM_REGIME_EAGER)
@@ -28,13 +28,13 @@ static bool contracts(const fsim_group *o)
     return o->template == FSIM_TILED_CONTRACTION || o->template == FSIM_LIBRARY_CONTRACTION;
 }
 
-/* A matrix product that the framework leaves to the library. */
+/* Is it a matrix product that the framework runs with the library? */
 static bool is_library_product(const fsim_software *s, const fsim_group *o)
 {
     return contracts(o) && !s->graph->node[o->anchor].gemm.convolution && fsim_library_can(s->graph, s->hw, o);
 }
 
-/* What L2 holds for a benchmark that rotates copies of its weights, so many that L2 can't hold them: its activations,
+/* What L2 holds for a benchmark that rotates so many copies of its weights that L2 can't hold them: the activations,
  * unless they fill it. k: the kernel, for its bytes. */
 static fsim_residency rotated(const fsim_software *s, const fsim_residency *l2, const fsim_kernel *k, fsim_arena *a)
 {
@@ -59,17 +59,17 @@ static fsim_residency rotated(const fsim_software *s, const fsim_residency *l2, 
     return out;
 }
 
-/* What the host does in one call of the library, beyond any operator's. */
+/* The host's time for one call of the library, beyond that of any operator. */
 static double call_s(const fsim_software *s, const fsim_group *o)
 {
     return fmax(0, fsim_hw_get(s->hw, FSIM_HW_GEMM_CALL) - fsim_hw_get(s->hw, FSIM_HW_CALL_STREAM)) +
            (o->members > 1 ? fsim_hw_get(s->hw, FSIM_HW_GEMM_BIAS_CALL) : 0);
 }
 
-/* The clock of a device that is held to little power falls within milliseconds of hard work: what starts on one that
- * rested is through sooner. Only where the product is the one contraction of its workload: after another the device has
- * not rested. Not taken from related GPUs: whether a file's efficiency is that of rested devices depends on the runs
- * that it was fitted to. */
+/* The clock of a device with a low power limit falls within milliseconds of hard work, so a kernel that starts on a
+ * rested device is faster. Only for the one contraction of a workload: after another the device has not rested. Not
+ * estimated from related GPUs, because a file's efficiency is that of rested devices only if its runs were measured
+ * so. */
 static double saved_by_rest(const fsim_software *s, double seconds)
 {
     const double span = fsim_hw_get(s->hw, FSIM_HW_GEMM_BURST_SPAN);
@@ -102,7 +102,7 @@ fsim_kernel fsim_kernel_measured(fsim_harness harness, const fsim_software *s, c
     fsim_kernel k = fsim_framework_launch(s, group, &resident, &best, a);
     if (product && k.time_s > 0 && best.time_s > 0)
         adjust(harness, s, &k);
-    /* Where L2 or the clock is another than `best` was priced with, the two say nothing of each other. */
+    /* `best` was priced with another L2 or another clock: not comparable */
     const bool comparable = harness == FSIM_HARNESS_CALLS || !contracts(group);
     return k.time_s >= best.time_s || !comparable ? k : best;
 }

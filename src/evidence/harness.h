@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* harness.h: how a benchmark ran what it measured, where that shows in the times. Prices know nothing of it: here they
- * are put in the place of what such a benchmark sees. */
+/* harness.h: how a benchmark ran its kernels, where that changes the measured times. Prices do not know it; this
+ * file adjusts them to what such a benchmark measures. */
 #ifndef FUSESIM_EVIDENCE_HARNESS_H
 #define FUSESIM_EVIDENCE_HARNESS_H
 
@@ -8,14 +8,14 @@
 #include "vendor/vendor.h"
 
 typedef enum {
-    FSIM_HARNESS_NONE,    /* nothing that prices do not say */
-    FSIM_HARNESS_ROTATES, /* over copies of the weights in turn, activations in place: L2 holds the latter, and weights
-                             so small that five copies fit */
-    FSIM_HARNESS_CALLS,   /* events around one call of the framework: the device waits for what the host does in it */
-    FSIM_HARNESS_RESTS    /* eager calls far apart: a device that is held to little power runs faster at first */
+    FSIM_HARNESS_NONE,    /* no adjustment */
+    FSIM_HARNESS_ROTATES, /* rotates copies of the weights, activations stay in place: L2 holds the activations, and
+                             weights so small that five copies fit */
+    FSIM_HARNESS_CALLS, /* events around one call of the framework: the device waits for the host's part of the call */
+    FSIM_HARNESS_RESTS  /* eager calls with pauses: a device with a low power limit runs faster at first */
 } fsim_harness;
 
-/* The harness of a measured row, from its launch regime and what it says of L2. */
+/* The harness of a measured row, from its launch regime and its L2 state. */
 fsim_harness fsim_harness_of(const fsim_measured *row);
 
 /* The group's kernel as software s runs it in this harness. own: fsim_kernel_of's answer where it is known, or NULL.

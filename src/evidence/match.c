@@ -6,25 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Scores: of a launch whose operator is among the kernel's; for each share of a fused list that agrees; for shapes that
- * agree; for the kind alone; for a further launch of the same call. Only their order matters: a name outweighs a shape,
- * and both outweigh a kind. */
+/* Scores: of a launch whose operator is in the kernel; for each share of a list of fused operators that agrees; for
+ * shapes that agree; for the kind alone; for another launch of the same call. Only their order matters: a name
+ * counts more than a shape, and both count more than a kind. */
 static const double named_score = 3, fused_score = 3, shape_score = 2, kind_score = 1, again_score = 0.5;
 static const double no_match = -1;
 
-/* A kernel of the plan as its launches may show it. */
+/* A kernel of the plan, described by what its launches may show. */
 typedef struct {
     unsigned kinds;
-    fsim_op_set ops;          /* of its primitives, and the operators that they come from */
-    int sources;              /* operators that it holds, whole or in part */
+    fsim_op_set ops;          /* the operators of its primitives, and those that they were expanded from */
+    int sources;              /* operators of the workload that it contains, whole or in part */
     const fsim_node *product; /* its first contraction; NULL */
-    int64_t points;           /* of its largest result */
+    int64_t points;           /* points of its largest result */
 } wanted;
 
 typedef struct {
     const fsim_profiled_launch *launch;
     fsim_says says;
-    const fsim_call_seen *call; /* NULL: not known */
+    const fsim_call_seen *call; /* NULL: unknown */
 } shown;
 
 static unsigned kinds_of_node(const fsim_node *n)
@@ -62,14 +62,14 @@ static wanted describe(const fsim_graph *g, const fsim_part *part)
         for (int r = 0; r < n->results; r++)
             w.points = g->tensor[n->result[r]].elems > w.points ? g->tensor[n->result[r]].elems : w.points;
     }
-    if (w.kinds & ~(unsigned)FSIM_DOES_POINTWISE) /* what is more than pointwise shows as that */
+    if (w.kinds & ~(unsigned)FSIM_DOES_POINTWISE) /* a kernel with anything else looks like that */
         w.kinds &= ~(unsigned)FSIM_DOES_POINTWISE;
     if (w.kinds & (FSIM_DOES_GEMM | FSIM_DOES_CONVOLUTION))
         w.kinds &= ~(unsigned)FSIM_DOES_REDUCTION;
     return w;
 }
 
-/* May a launch of these kinds be a kernel of those? */
+/* Can a launch of these kinds belong to a kernel of those? */
 static bool kinds_agree(const shown *l, const wanted *k)
 {
     unsigned may = l->says.kinds;
@@ -96,8 +96,8 @@ static int64_t elems_of(const fsim_shape *s)
     return s->rank ? n : 0;
 }
 
-/* A product's operands by the sizes of the call's tensors: some two of them must be its operands. 0: the trace does not
- * say. */
+/* Compares a product's operands with the sizes of the call's tensors: two of these must be its operands. 0: the
+ * trace has no sizes. */
 static double product_score(const fsim_graph *g, const fsim_node *n, const fsim_call_seen *c)
 {
     int matrices = 0;
@@ -117,8 +117,8 @@ static double product_score(const fsim_graph *g, const fsim_node *n, const fsim_
     return matrices ? no_match : 0;
 }
 
-/* Anything else by the size of a tensor: one argument has as many elements as something that the kernel reads or
- * writes; else it is of other shapes. */
+/* For other kernels: some argument must have as many elements as something that the kernel reads or writes;
+ * otherwise the shapes differ. */
 static double size_score(const fsim_graph *g, const fsim_part *part, const fsim_call_seen *c)
 {
     bool known = false;
@@ -138,8 +138,8 @@ static double size_score(const fsim_graph *g, const fsim_part *part, const fsim_
     return known ? no_match : 0;
 }
 
-/* Without shapes: what a pointwise kernel's threads can reach. Those of ATen take 1, 2, 4, 8 or 16 points each, in as
- * many blocks as that needs; generated ones up to 32. */
+/* Without shapes: how many points the threads of a pointwise kernel can compute. Threads of ATen's compute 1, 2, 4,
+ * 8 or 16 points, in as many blocks as needed; those of generated kernels up to 32. */
 static double grid_score(const shown *l, const wanted *k)
 {
     const int64_t *grid = l->launch->grid, *block = l->launch->block;
@@ -156,7 +156,7 @@ static double grid_score(const shown *l, const wanted *k)
     return each > 16 || each < 1 ? no_match : 0;
 }
 
-/* Above 0: the sizes that the profile has are the kernel's. 0: it has none. */
+/* Above 0: sizes in the profile are those of the kernel. 0: it has no sizes. */
 static double sizes_score(const fsim_graph *g, const fsim_part *part, const wanted *k, const shown *l)
 {
     double shapes = 0;
@@ -175,7 +175,7 @@ static double score(const fsim_graph *g, const fsim_part *part, const wanted *k,
         if (common == 0)
             return no_match;
         s = named_score;
-        if (l->says.fused > 0) /* a list of all: how much of each is in the other */
+        if (l->says.fused > 0) /* the name lists all operators: which share of each list is in the other */
             s += fused_score * fmin(1, (double)common / fmax(l->says.fused, k->sources)) -
                  (k->product && !(l->says.kinds & FSIM_DOES_GEMM) ? 2 * named_score : 0);
         if (s <= 0)
@@ -199,14 +199,14 @@ typedef struct {
     fsim_matching out;
 } matcher;
 
-/* A further launch of the kernel that the last one was of: by the same call, or by a name of the kind that needs
- * several. */
+/* The score of another launch of the kernel that the last launch belongs to: by the same call, or by a name of a
+ * kind that takes several launches. */
 static double again(const matcher *m, int i, int k)
 {
     const fsim_profiled_launch *l = m->show[i].launch, *before = i > 0 ? m->show[i - 1].launch : NULL;
     if (!before || m->show[i].says.helps || l->ran != FSIM_RAN_KERNEL || m->show[i].says.fused > 0)
         return no_match;
-    if (m->show[i].call) /* a compiled region is one call, too, of all its kernels */
+    if (m->show[i].call) /* the call of a compiled region launches all of its kernels */
         return l->call == before->call && strncmp(m->show[i].call->name, "aten::", 6) == 0 ? again_score : no_match;
     const unsigned kinds =
         m->show[i].says.kinds & m->show[i - 1].says.kinds & (FSIM_DOES_REDUCTION | FSIM_DOES_SCAN | FSIM_DOES_SORT);
@@ -215,8 +215,9 @@ static double again(const matcher *m, int i, int k)
 
 enum { SKIPPED = -1, AGAIN = -2 };
 
-/* best[s]: the highest score so far where the last kernel that was opened is s - 1 (0: none). from[i][s]: what launch i
- * did to get there: nothing, one more launch of it, or opened it behind state from. */
+/* Aligns launches with kernels by dynamic programming. best[s]: the highest score so far where s - 1 is the last
+ * kernel that has a launch (0: none). from[i][s]: what launch i did to reach s: nothing, one more launch of that
+ * kernel, or the first launch of it, after state `from`. */
 static void align(matcher *m)
 {
     const int states = m->plan->kernels + 1;
@@ -259,7 +260,7 @@ static void align(matcher *m)
     }
 }
 
-/* What the order kept apart: the best pairs of named launches and kernels that are both free. */
+/* Pairs that the order did not allow: the best pairs of named launches and kernels that are both unmatched. */
 static void match_out_of_order(matcher *m)
 {
     bool *taken = fsim_new(m->a, bool, m->plan->kernels + 1);
@@ -283,7 +284,7 @@ static void match_out_of_order(matcher *m)
     }
 }
 
-/* Layout changes, sums of split-K and fills go with the contraction beside them; only other such launches may lie
+/* Layout changes, sums of split-K and fills belong to the contraction beside them; only other such launches may be
  * between. */
 static void place_helpers(matcher *m)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ncu.c: the tables of `ncu --csv`. The profiler quotes every field; its own messages (==PROF== ...) and the program's
- * output may stand around the table and between its lines, which then begin with no quote. Names of metrics are Nsight
- * Compute's; the details page has titles of its own for some. Both forms are read: a row a metric, or (--page raw) a
- * row a kernel with a line of units under the header. Metrics: gpu__time_duration, dram__bytes_read and _write (or
- * sectors), lts__t_bytes, launch__registers_per_thread; "n/a" is not measured. */
+/* ncu.c: reads the tables of `ncu --csv`. Every field is quoted. The profiler's own messages (==PROF== ...) and the
+ * program's output may be around the table and between its lines; such lines do not begin with a quote. Metrics have
+ * Nsight Compute's names; the details page has other titles for some. Both forms are read: one row for each metric,
+ * or (--page raw) one row for each kernel with a line of units under the header. Metrics: gpu__time_duration,
+ * dram__bytes_read and _write (or sectors), lts__t_bytes, launch__registers_per_thread; "n/a" is not measured. */
 #include "evidence/profile.h"
 
 #include "base/unit.h"
@@ -65,8 +65,8 @@ typedef struct {
     int name_room, room;
     int place[COLUMNS];       /* field of each column; -1 */
     int fields;               /* of the header */
-    bool wide;                /* a line a kernel, else a line a metric */
-    bool quoted;              /* the header is, so that a line without a quote is no part of the table */
+    bool wide;                /* one line for each kernel; otherwise one for each metric */
+    bool quoted;              /* the header is quoted, so lines without a quote are not part of the table */
     int *metric_of;           /* wide: per field, an index into metrics; -1 */
     double *factor;           /* wide: per field, of its unit */
     bool comma_decimal;       /* in the file's numbers */
@@ -83,8 +83,8 @@ static int metric_named(const char *name)
 
 static const char *text_of(const reader *r, column c) { return r->place[c] >= 0 ? r->csv.field[r->place[c]].text : ""; }
 
-/* Where a number's text says that a comma is its decimal sign: "65,77", "1.205,50", "27.595.520". One such tells of the
- * whole file, as "117.344" alone could be either. */
+/* Does a number show that the file has decimal commas: "65,77", "1.205,50", "27.595.520"? One such number decides
+ * for the whole file, because "117.344" alone is ambiguous. */
 static bool comma_is_decimal(const char *text)
 {
     const char *comma = strrchr(text, ','), *point = strchr(text, '.');
@@ -95,11 +95,12 @@ static bool comma_is_decimal(const char *text)
     return point && strrchr(text, '.') != point;
 }
 
-/* A profiler's number: digits in groups ("1,205.00", "1 205", "1'205"), an exponent, "12 (3 instances)". False where it
- * is none; *measured says whether it is one at all ("n/a", "nan" and nothing are not). */
+/* Parses a profiler's number: digits in groups ("1,205.00", "1 205", "1'205"), an exponent, "12 (3 instances)".
+ * False where it is none. *measured: is there a number at all? Not for "n/a", "nan" or nothing. */
 static bool read_number(const char *text, bool comma_decimal, double *value, bool *measured)
 {
-    static const char *const spaces[] = {" ", "'", "\xC2\xA0", "\xE2\x80\xAF"}; /* the last two do not break */
+    static const char *const spaces[] = {" ", "'", "\xC2\xA0",
+                                         "\xE2\x80\xAF"}; /* the last two are non-breaking spaces */
     const char decimal = comma_decimal ? ',' : '.', group = comma_decimal ? '.' : ',', *p = text;
     char plain[64], *end;
     size_t n = 0;
@@ -145,7 +146,7 @@ static bool is_header(const fsim_csv *c)
     return kernel && id;
 }
 
-/* Where the columns are. Another process's table may have others. */
+/* Finds the columns. The table of another process may have others. */
 static void use_header(reader *r)
 {
     const fsim_csv *c = &r->csv;
@@ -182,7 +183,7 @@ static bool check_header(reader *r)
     return false;
 }
 
-/* Moves to the table and remembers where its columns are. */
+/* Finds the next table and its columns. */
 static bool find_header(reader *r)
 {
     fsim_csv *c = &r->csv;
@@ -204,7 +205,7 @@ static bool find_header(reader *r)
     return check_header(r);
 }
 
-/* The next line of the table. */
+/* Reads the next line of the table. */
 static bool next_row(reader *r)
 {
     fsim_csv *c = &r->csv;
@@ -273,7 +274,8 @@ static void set_metric(reader *r, fsim_profiled_launch *l, int which, double fac
         fsim_error(r->d, fsim_csv_place(&r->csv, field), "'%s' of '%s' is no number", text, metrics[which].name);
     else if (measured && metrics[which].sets == REGISTERS)
         l->registers = value < 1e6 ? (int)value : 0;
-    else if (measured && isnan(*at[metrics[which].sets])) /* the first name of several wins */
+    else if (measured &&
+             isnan(*at[metrics[which].sets])) /* of several names for the same metric the first one counts */
         *at[metrics[which].sets] = value * factor;
 }
 
@@ -282,7 +284,7 @@ static bool same_launch(const reader *r)
     return strcmp(text_of(r, ID), r->id) == 0 && strcmp(text_of(r, PROCESS), r->process) == 0;
 }
 
-/* A line of a table with a line a metric. */
+/* Reads a line of a table with one line for each metric. */
 static void read_metric(reader *r)
 {
     if (r->out->launches == 0 || !same_launch(r))
@@ -293,7 +295,7 @@ static void read_metric(reader *r)
                    unit_factor(r, which, text_of(r, METRIC_UNIT), r->place[METRIC_UNIT]), r->place[METRIC_VALUE]);
 }
 
-/* A line of a table with a line a kernel; the one without a kernel holds the units. */
+/* Reads a line of a table with one line for each kernel; the line without a kernel has the units. */
 static void read_kernel(reader *r, bool units)
 {
     fsim_profiled_launch *l = units ? NULL : new_launch(r);
@@ -306,10 +308,10 @@ static void read_kernel(reader *r, bool units)
     }
 }
 
-/* Looks through the table for a number that only one locale writes. */
+/* Is there a number in the table that is only valid with decimal commas? */
 static bool finds_comma_decimal(const reader *from, fsim_arena *scratch)
 {
-    reader r = *from; /* whose errors are said when the table is read */
+    reader r = *from; /* errors are reported when the table is read */
     r.a = r.csv.arena = scratch;
     r.d = r.csv.diag = fsim_diag_new(scratch);
     r.csv.field = NULL;

@@ -4,8 +4,8 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-/* What is used of nlopt.h 2.4 to 2.10, declared here: building needs no header, running without a fit needs no library.
- */
+/* The part of nlopt.h 2.4 to 2.10 that is used, declared here: the build needs no header, and the program needs the
+ * library only for fits. */
 typedef struct nlopt_opt_s *nlopt_opt;
 typedef double nlopt_func(unsigned n, const double *x, double *gradient, void *with);
 enum { LN_SBPLX = 29 };
@@ -86,6 +86,6 @@ bool fsim_minimise(const fsim_minimum *of, double *x, double *least, const char 
     l.set_xtol_rel(o, 1e-4);
     const int result = l.optimize(o, x, least);
     l.destroy(o);
-    *why = "NLopt could not minimise"; /* -4: roundoff, the result is good */
+    *why = "NLopt could not minimise"; /* -4 is roundoff: the result is good */
     return result > 0 || result == -4;
 }

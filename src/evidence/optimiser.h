@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* optimiser.h: minimisation without derivatives: NLopt's Subplex (T. Rowan, 1990, as reimplemented by S. G. Johnson),
- * which takes objectives with kinks and steps. The library is loaded when it is first needed, so that the program
- * starts without it. */
+/* optimiser.h: minimisation without derivatives by NLopt's Subplex (T. Rowan, 1990, as reimplemented by S. G.
+ * Johnson), which works with kinks and steps in the objective. The library is loaded on first use, so that the
+ * program starts without it. */
 #ifndef FUSESIM_EVIDENCE_OPTIMISER_H
 #define FUSESIM_EVIDENCE_OPTIMISER_H
 
@@ -15,12 +15,13 @@ typedef struct {
     void *with;
     int n;
     const double *low, *high;
-    const double *step; /* the first steps */
-    int evaluations;    /* calls of f at most */
+    const double *step; /* initial step sizes */
+    int evaluations;    /* most calls of f */
 } fsim_minimum;
 
-/* Moves x[0, n) to where f is small, *least. Ends after `evaluations` calls or when steps no longer change f by 1e-5 of
- * itself. The same calls give the same result. False with *why set when NLopt (Debian: libnlopt0) can't be loaded. */
+/* Moves x[0, n) to a minimum of f, whose value is *least. Ends after `evaluations` calls, or when steps change f by
+ * less than 1e-5 of its value. Equal calls give equal results. False with *why set where NLopt (Debian: libnlopt0)
+ * can't be loaded. */
 bool fsim_minimise(const fsim_minimum *of, double *x, double *least, const char **why);
 
 #endif

@@ -28,7 +28,7 @@ static bool names_strategy(const char *word, size_t length)
     return false;
 }
 
-/* The source with a * for each word that names a strategy. */
+/* The source with * in place of each word that names a strategy. */
 static const char *source_pattern(const char *source, fsim_arena *a)
 {
     char *out = fsim_new(a, char, strlen(source) + 1), *to = out;
@@ -47,7 +47,7 @@ static const char *source_pattern(const char *source, fsim_arena *a)
     return out;
 }
 
-/* Rows of one key: the eager ones as a list, and how many of each other strategy were met. */
+/* Rows with one key: the list of eager ones, and how many of each other strategy have been seen. */
 typedef struct {
     int *eager, eagers, room;
     int met[FSIM_STRATEGY_COUNT];

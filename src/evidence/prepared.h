@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prepared.h: measured rows whose graphs and plans are made once, to be priced again and again under other scalars of
- * the GPU. */
+/* prepared.h: measured rows with their graphs and plans, to be priced many times with different scalars of the GPU. */
 #ifndef FUSESIM_EVIDENCE_PREPARED_H
 #define FUSESIM_EVIDENCE_PREPARED_H
 
@@ -17,10 +16,10 @@ typedef struct {
     fsim_residency *l2;
 } fsim_prepared;
 
-/* Row i of b; without a graph where it has none (fsim_bench_refuse says why). In a. */
+/* Row i of b; without a graph where it has none (fsim_bench_refuse reports why). In a. */
 fsim_prepared fsim_prepare(const fsim_bench *b, int i, fsim_arena *a);
-/* Its time in seconds on hw. The plan stays as it is: hw may differ in rates and efficiencies from the one it was made
- * for, not in capacities. */
+/* The row's time on hw. The plan stays the same: hw may have other rates and efficiencies than the GPU that it was
+ * made for, but the same capacities. */
 double fsim_price_again(const fsim_prepared *p, const fsim_hw *hw, fsim_arena *scratch);
 
 #endif

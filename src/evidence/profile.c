@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile.c: which format it is, and the step that repeats. */
+/* profile.c: recognises the format of a profile, and finds the step that repeats. */
 #include "evidence/profile.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ int fsim_profile_name(fsim_arena *a, fsim_profile *p, fsim_names *seen, int *roo
     return p->names - 1;
 }
 
-/* Files that are no profile yet, by their first bytes, and what makes one of them. */
+/* Files that must be converted first, by their first bytes, and how to convert them. */
 static const struct {
     const char *begins;
     size_t bytes;
@@ -104,14 +104,14 @@ static int busiest(const fsim_profile *p, fsim_arena *a)
     return count ? all[best].device : 0;
 }
 
-/* The same kernel, started alike? */
+/* Are both the same kernel with the same launch configuration? */
 static bool alike(const fsim_profiled_launch *x, const fsim_profiled_launch *y)
 {
     return x->name == y->name && memcmp(x->grid, y->grid, sizeof x->grid) == 0 &&
            memcmp(x->block, y->block, sizeof x->block) == 0;
 }
 
-/* Between these two launches, does the same follow? first and second are places in order. */
+/* Are the same kernels launched after both? first and second are indices into order. */
 static bool same_run(const fsim_profile *p, const int *order, int first, int second, int count, bool by_name)
 {
     for (int i = 0; i < count; i++) {
@@ -122,13 +122,13 @@ static bool same_run(const fsim_profile *p, const int *order, int first, int sec
     return true;
 }
 
-/* Steps as runs of order. */
+/* Steps as ranges of order. */
 typedef struct {
-    int *first, *length; /* per step: place in order; launches */
+    int *first, *length; /* per step: index into order; number of launches */
     int steps;
 } runs;
 
-/* The steps that the profiler marks. In a. */
+/* The steps that the profiler marked. In a. */
 static runs runs_of(const fsim_profile *p, const int *order, int count, fsim_arena *a)
 {
     runs r = {fsim_new(a, int, count + 1), fsim_new(a, int, count + 1), 0};
@@ -145,7 +145,7 @@ static runs runs_of(const fsim_profile *p, const int *order, int count, fsim_are
     return r;
 }
 
-/* The step that most others are like, the longest of those; *same: how many are. */
+/* The step that most others equal, and of several such the longest; *same: how many equal it. */
 static int commonest(const fsim_profile *p, const int *order, const runs *r, bool by_name, int *same)
 {
     enum { MOST_TRIED = 64 }; /* a step that repeats is among the first ones */
@@ -163,8 +163,8 @@ static int commonest(const fsim_profile *p, const int *order, const runs *r, boo
     return best;
 }
 
-/* By the profiler's marks: the sequence that most steps share. Steps at the ends often lack some, or are warm-up. Where
- * sizes depend on data, names have to do. */
+/* Steps by the profiler's marks: the sequence of launches that most steps have. The first and last steps are often
+ * incomplete, or warm-up. Where sizes depend on data, kernels are compared by name. */
 static bool marked_steps(const fsim_profile *p, int *order, int count, fsim_arena *a, fsim_steps *out)
 {
     int *kept = fsim_new(a, int, count + 1);
@@ -184,13 +184,13 @@ static bool marked_steps(const fsim_profile *p, int *order, int count, fsim_aren
     memcpy(order, kept, (size_t)total * sizeof *order);
     out->repeats = same;
     out->launches = r.length[best];
-    out->behind = count - total - out->before; /* or between */
+    out->behind = count - total - out->before; /* includes launches between steps */
     out->marked = true;
     return true;
 }
 
-/* Longest run with a period, of the launches in front of `end`, by Knuth, Morris and Pratt's failure function from
- * behind: the run's length; *period. */
+/* The longest periodic run of launches that ends before `end`, by the failure function of Knuth, Morris and Pratt,
+ * applied backwards. Returns its length; *period. */
 static int periodic_run(const fsim_profile *p, const int *order, int end, int *fail, int *period)
 {
     int run = 0;

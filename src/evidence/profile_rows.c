@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Share of a step's time, measured and predicted, that may be without a partner in a row for the whole. */
+/* A row for the whole step is written where at most this share of its time, measured and predicted, is unmatched. */
 static const double most_unmatched = 0.05;
 
 typedef struct {
@@ -19,7 +19,7 @@ typedef struct {
     const char *stem; /* the file's name without folder and ending */
     fsim_names left;  /* "name why operator" -> index into out.left */
     int row_room, left_room;
-    const char **shorter; /* per name of the profile */
+    const char **shorter; /* per name of the profile: a shortened one */
 } importer;
 
 static int by_number(const void *left, const void *right)
@@ -28,7 +28,7 @@ static int by_number(const void *left, const void *right)
     return (x > y) - (x < y);
 }
 
-/* Of what is a number. Reorders them. NaN where none is. */
+/* The median of x[0, count) without NaN; reorders x. NaN where there is none. */
 static double median(double *x, int count)
 {
     int n = 0;
@@ -54,7 +54,7 @@ static double quantity_of(const fsim_profiled_launch *l, quantity what)
     return what == TIME ? l->time_s : what == READ ? l->dram_read_bytes : l->dram_write_bytes;
 }
 
-/* Median over the steps of the sum over the launches of the step that chosen says; NULL: all. */
+/* Sums over the launches of a step that `chosen` flags (NULL: all); the median over the steps. */
 static double median_sum(const importer *m, const bool *chosen, quantity what)
 {
     const fsim_steps *s = &m->out.steps;
@@ -88,7 +88,7 @@ static const char *short_name(importer *m, int name)
     return m->shorter[name];
 }
 
-/* "h+g": an operator that is here as a whole by its name, which is its last primitive's. */
+/* "h+g"; an operator that is complete is named by its last primitive, which has its name. */
 static const char *primitives_of(const importer *m, const fsim_part *part)
 {
     const char *text = "";
@@ -128,7 +128,7 @@ static void leave(importer *m, const fsim_profiled_launch *l, const char *why, i
 
 static double known(double x) { return isfinite(x) ? x : 0; }
 
-/* What is outside of the steps: copies, other devices, warm-up. */
+/* Lists what is outside of the steps: copies, other devices, warm-up. */
 static void leave_outside(importer *m)
 {
     const fsim_steps *s = &m->out.steps;
@@ -216,9 +216,9 @@ static const char *source_of(const importer *m)
     return fsim_printf(m->a, "%s; %s; median of %d", m->p->path, m->p->format->source, s->repeats);
 }
 
-/* What the profiler counted; NaN: it did not. */
+/* A profiler's measurements; NaN: not measured. */
 typedef struct {
-    double time_s, read_bytes, written_bytes; /* bytes: of DRAM */
+    double time_s, read_bytes, written_bytes; /* bytes of DRAM */
 } figures;
 
 static void add_row(importer *m, const char *id, const char *kernel, fsim_regime launch, figures x)
@@ -240,7 +240,8 @@ static void add_row(importer *m, const char *id, const char *kernel, fsim_regime
                         .dram_write_bytes = x.written_bytes};
 }
 
-/* Why a row for the whole would mislead: what was measured is not what would be predicted. */
+/* The reason why a row for the whole step would mislead, because what ran is not what is predicted. NULL: it would
+ * not. */
 static const char *not_whole(const importer *m, double predicted_missing_s)
 {
     const double unmatched = 1 - m->out.matched_s / m->out.step_s, missing = predicted_missing_s / m->out.predicted_s;
@@ -304,7 +305,8 @@ static int dearer_matched(const void *left, const void *right)
     return a != b ? (a > b ? -1 : 1) : strcmp(x->launched, y->launched);
 }
 
-/* The kernel that l is a call of, among those of its name: first[name], then next[] of each. -1: none yet. */
+/* The listed kernel of which l is another launch, among those of its name: first[name], then next[] of each. -1:
+ * none yet. */
 static int like_number(const listed *all, const fsim_profiled_launch *l, const int *first, const int *next)
 {
     int i = first[l->name];

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double main_share = 0.6;    /* of a row's time, that one kernel takes */
-static const double covered_share = 0.8; /* of the rows, by an interval */
+static const double main_share = 0.6; /* a kernel with at least this share of a row's time decides the row's residual */
+static const double covered_share = 0.8; /* share of rows that an interval must cover */
 
 static const fsim_hw_key keys[FSIM_RESIDUAL_KEYS - 1] = {
     FSIM_HW_RESIDUAL_STREAMING,   FSIM_HW_RESIDUAL_ROWS,      FSIM_HW_RESIDUAL_FP32, FSIM_HW_RESIDUAL_TENSOR,
@@ -39,8 +39,8 @@ static int by_size(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* The least of sorted[0, count) that `held` of them do not exceed. With so few rows, one more: the next row is none of
- * them. */
+/* The smallest of sorted[0, count) that at least covered_share of the rows do not exceed; with one row more, because
+ * the next row is a new one. */
 static double width_of(double *sorted, int count)
 {
     qsort(sorted, (size_t)count, sizeof *sorted, by_size);
@@ -48,13 +48,13 @@ static double width_of(double *sorted, int count)
     return sorted[at < count ? at : count - 1];
 }
 
-/* Contractions take the library's kernels in compiled plans, too. */
+/* Is it a key of kernels without contractions? Contractions in compiled plans run the library's kernels too. */
 static bool no_contraction(fsim_hw_key key)
 {
     return key == FSIM_HW_RESIDUAL_STREAMING || key == FSIM_HW_RESIDUAL_ROWS || key == FSIM_HW_RESIDUAL_OTHER;
 }
 
-/* Of generated kernels, what is left of each row's error beyond its kind's own width. */
+/* For rows of generated kernels: the part of each row's error beyond the width of its kind. */
 static int generated_rows(const fsim_residual *r, int count, const fsim_hw *hw, double *beyond)
 {
     int rows = 0;
@@ -76,7 +76,7 @@ static bool set(fsim_hw *hw, fsim_hw_key key, double *width, int rows, fsim_fitt
                              .before = fsim_hw_get(hw, key),
                              .after = w,
                              .spread = 1 / sqrt(2.0 * rows),
-                             .rows = rows}; /* the spread of a width that many normal errors give */
+                             .rows = rows}; /* spread of the width itself, for normally distributed errors */
     hw->q[key].value = w;
     hw->q[key].typical = false;
     return true;

@@ -32,12 +32,12 @@ typedef struct {
     const char *path, *next, *end;
     int line;
     const char *field[MOST_FIELDS];
-    int column[MOST_FIELDS], fields; /* column: of each field, where it begins */
+    int column[MOST_FIELDS], fields; /* column: where each field begins */
     int place[COLUMNS];              /* field of each column; -1 */
     int header_fields;
 } reader;
 
-/* A field with quotes around it, from behind the first; *at goes behind the last. */
+/* Reads a quoted field from behind its first quote; *at moves behind its last quote. */
 static const char *quoted(reader *r, const char **at)
 {
     const char *end = *at;
@@ -53,7 +53,7 @@ static const char *quoted(reader *r, const char **at)
     return text;
 }
 
-/* The next line's fields. False at the end of the text. */
+/* Splits the next line into fields. False at the end of the text. */
 static bool read_line(reader *r)
 {
     while (r->next < r->end && (*r->next == '\n' || *r->next == '\r')) {
@@ -138,7 +138,7 @@ static int choice(const reader *r, int column, const char *const *names, int cou
     return 0;
 }
 
-/* A number of at least `least`; NaN where the field is empty and may be. */
+/* A number of at least `least`; NaN for an empty field, where that is allowed. */
 static double number(const reader *r, int column, double least)
 {
     const char *text = text_of(r, column);

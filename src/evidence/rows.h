@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rows.h: measurements files: CSV with a header, a measured run a row.
+/* rows.h: measurements files: CSV with a header, one measured run in each row.
  *
  *     id,hw,workload,set,strategy,l2,launch,time_s,dram_read_bytes,dram_write_bytes,source
- * source names the software that ran: of a serving stack it decides whose attention it was (fsim_maker_named).
- * Columns may come in any order; more are allowed and kept aside. `kernel` may name primitives ("h+g"): the row then
- * times the kernel of the plan that holds the first of them, not the whole. A row with an empty workload is of
- * something that is not known here: it is left out. Fields may be quoted, quotes doubled inside (RFC 4180). */
+ * source names the software that ran; for a serving stack it decides whose attention kernels it had
+ * (fsim_maker_named). Columns may be in any order, and there may be others. `kernel` may name primitives ("h+g"):
+ * the row is then the time of the plan's kernel that contains the first of them, not of the whole plan. A row with
+ * an empty workload is skipped. Fields may be quoted, with quotes doubled inside (RFC 4180). */
 #ifndef FUSESIM_EVIDENCE_ROWS_H
 #define FUSESIM_EVIDENCE_ROWS_H
 
@@ -17,7 +17,7 @@ extern const char *const fsim_l2_names[]; /* cold warm unknown */
 
 typedef struct {
     const char *id, *hw, *workload, *set, *source;
-    const char *kernel; /* "": the whole; NULL is the same */
+    const char *kernel; /* "" or NULL: the whole plan */
     fsim_strategy strategy;
     fsim_l2_state l2;
     fsim_regime launch;
@@ -31,7 +31,7 @@ typedef struct {
     int count;
 } fsim_measurements;
 
-/* The rows of a file's text. Errors (a missing column, an unknown strategy, a time that is none) are in d; rows with
+/* Parses the rows. Errors (a missing column, an unknown strategy, a time that is no number) are in d; rows with
  * errors are left out. In a. */
 fsim_measurements fsim_rows_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes);
 
