@@ -62,7 +62,7 @@ static wanted describe(const fsim_graph *g, const fsim_part *part)
         for (int r = 0; r < n->results; r++)
             w.points = g->tensor[n->result[r]].elems > w.points ? g->tensor[n->result[r]].elems : w.points;
     }
-    if (w.kinds & ~(unsigned)FSIM_DOES_POINTWISE) /* a kernel with anything else looks like that */
+    if (w.kinds & ~(unsigned)FSIM_DOES_POINTWISE) /* pointwise work does not show beside other kinds */
         w.kinds &= ~(unsigned)FSIM_DOES_POINTWISE;
     if (w.kinds & (FSIM_DOES_GEMM | FSIM_DOES_CONVOLUTION))
         w.kinds &= ~(unsigned)FSIM_DOES_REDUCTION;

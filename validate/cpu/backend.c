@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backend.c: this machine's threads as a back end: programs as C. */
+/* backend.c: the back end for this machine's CPU: programs as C, run by threads. */
 #include "validate/cpu/hardware.h"
 #include "validate/device/backends.h"
 
@@ -8,10 +8,10 @@
 typedef struct {
     fsim_cpu_pool *pool;
     fsim_cpu_compiler compiler;
-    fsim_cpu_module *module; /* of the programs compiled last; NULL: none */
+    fsim_cpu_module *module; /* of the programs that were compiled last; NULL: none */
 } host;
 
-/* Vectors of a kernel may reach beyond its tensors' ends. */
+/* vector accesses of a kernel may reach beyond the ends of its tensors */
 enum { SLACK_BYTES = 64 };
 
 struct fsim_device_kernel {
@@ -107,7 +107,7 @@ static fsim_cpu_work work_of(fsim_device_kernel *const *kernel, int kernels, fsi
     return (fsim_cpu_work){call, kernels};
 }
 
-/* Whole plans, then each kernel by itself, in the same rounds: the machine's speed drifts. */
+/* Measures whole plans and single kernels in the same rounds, because the machine's speed drifts. */
 static bool measure(fsim_device *d, fsim_device_work *w, fsim_fault *fault)
 {
     static const double usual_budget_s = 4;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compile.c: programs to libraries by the host's compiler: processes side by side in a temporary folder, results kept
- * in a cache by what went into them. */
+/* compile.c: compiles programs to libraries with the host's compiler, several processes at once, in a temporary
+ * folder. Results are cached by a hash of everything that they depend on. */
 #include "base/file.h"
 #include "validate/cpu/toolchain.h"
 #include "validate/device/texts.h"
@@ -22,7 +22,7 @@ typedef struct {
     const fsim_cpu_compiler *how;
     fsim_toolchain tools;
     const char *folder, *cache; /* temporary folder; NULL: no cache */
-    char salt[65];              /* hash of all that libraries depend on but their source */
+    char salt[65];              /* hash of everything that libraries depend on except their source */
 } builder;
 
 /* Files. */
@@ -52,7 +52,7 @@ static void make_folders(fsim_arena *a, const char *path)
     mkdir(path, 0700);
 }
 
-/* A folder that nobody else can put libraries in; NULL where there is none. */
+/* A cache folder in which nobody else can put libraries; NULL where there is none. */
 static const char *cache_folder(fsim_arena *a, const char *given)
 {
     const char *own = getenv("FUSESIM_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *path = given;
@@ -75,20 +75,20 @@ static const char *in(fsim_arena *a, const char *folder, const char *name, const
     return fsim_printf(a, "%s/%s%s", folder, name, end);
 }
 
-/* One text: a nameless one, or one with its kernel's own names. */
+/* A text to compile: without names (validate/device/texts.h), or with its kernel's own names. */
 
 typedef struct {
-    const char *name, *source; /* of its files; C */
-    const char **symbol;       /* of its entries */
+    const char *name, *source; /* name of its files; its source in C */
+    const char **symbol;       /* names of its entries */
     int entries;
-    bool nameless, joins;   /* joins: other texts may stand in the same file */
+    bool nameless, joins;   /* joins: may be in one file with other texts */
     const char *cached;     /* path; NULL where there is no cache */
-    fsim_cpu_entry **entry; /* NULL: not loaded */
+    fsim_cpu_entry **entry; /* NULL: not loaded yet */
     const char *failed;
     bool from_cache;
 } job;
 
-/* A compiler under way, with several texts where they can stand in one file. */
+/* A running compiler, with one text or several in one file. */
 typedef struct {
     pid_t pid;
     job **of;
@@ -115,7 +115,7 @@ static const char *cached_path(const builder *b, const char *source)
     return b->cache ? fsim_printf(b->arena, "%s/%s.so", b->cache, hex) : NULL;
 }
 
-/* The entry points, looked up. False, with the library closed, where one is missing. */
+/* Loads a library and looks up its entries. False, with the library closed, where one is missing. */
 static bool load(fsim_arena *a, const char *path, job *j, fsim_cpu_module *m)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -126,7 +126,7 @@ static bool load(fsim_arena *a, const char *path, job *j, fsim_cpu_module *m)
     fsim_cpu_entry **entry = fsim_new(a, fsim_cpu_entry *, j->entries + 1);
     for (int i = 0; i < j->entries; i++) {
         void *symbol = dlsym(library, j->symbol[i]);
-        memcpy(&entry[i], &symbol, sizeof symbol); /* POSIX's way from an object to a function pointer */
+        memcpy(&entry[i], &symbol, sizeof symbol); /* POSIX's conversion from an object pointer to a function pointer */
         if (!symbol) {
             j->failed = fsim_printf(a, "no function '%s' in its source", j->symbol[i]);
             dlclose(library);
@@ -139,7 +139,7 @@ static bool load(fsim_arena *a, const char *path, job *j, fsim_cpu_module *m)
     return true;
 }
 
-/* Texts behind each other, each with entries of its own: what nameless texts call theirs is a macro. */
+/* Several texts as one, with distinct entries: macros rename what nameless texts call theirs. */
 static const char *joined(fsim_arena *a, job *const *of, int jobs)
 {
     const char *all = "";
@@ -171,7 +171,7 @@ static void begin(const builder *b, process *p)
     unlink(p->log);
 }
 
-/* The compiler's first error, without the path, and the line of the source that it speaks of. */
+/* The first error of the compiler, without the path, and the source line that it refers to. */
 static const char *first_error(const builder *b, const job *j, const char *log)
 {
     const char *error = strstr(log, "error:"), *line = error, *own = fsim_printf(b->arena, "%s.c:", j->name),
@@ -188,7 +188,7 @@ static const char *first_error(const builder *b, const job *j, const char *log)
                        number > 0 ? "\n    " : "", number > 0 ? first_line(b->arena, source) : "");
 }
 
-/* A copy that appears whole or not at all; a cache that can't be written is none. */
+/* Copies a library to the cache, complete or not at all. If the cache can't be written, nothing is cached. */
 static void keep(const builder *b, const char *library, const char *cached)
 {
     size_t bytes = 0;
@@ -211,7 +211,7 @@ static void end(const builder *b, process *p, fsim_cpu_module *m)
         else if (load(b->arena, p->library, j, m) && j->cached) {
             const fsim_mark inner = fsim_save(b->arena);
             if (kept)
-                unlink(j->cached); /* one that was of no use */
+                unlink(j->cached); /* a cached file that could not be loaded */
             if (!kept || link(kept, j->cached) != 0)
                 keep(b, p->library, j->cached);
             kept = j->cached;
@@ -234,7 +234,7 @@ static int by_use(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The libraries that were not used for longest go, once there are many; about 20 KB each. */
+/* Deletes the libraries that were not used for longest, where there are many; each has about 20 KB. */
 static void trim_cache(const builder *b)
 {
     cache_entry *e = NULL;
@@ -256,7 +256,7 @@ static void trim_cache(const builder *b)
         closedir(d);
 }
 
-/* `jobs` at a time, in turn. */
+/* Runs the compilers, `jobs` at a time. */
 static void run_all(const builder *b, process *p, int count, fsim_cpu_module *m)
 {
     const int most = b->how->jobs > 0 ? b->how->jobs : fsim_cpu_count();
@@ -278,8 +278,8 @@ static void run_all(const builder *b, process *p, int count, fsim_cpu_module *m)
 
 static bool is_wide(const job *j) { return strstr(j->source, "#define FS_WIDE\n") != NULL; }
 
-/* Those that are not loaded, each alone or up to `together` that can be; the header is in a file once, so that all of
- * them want it alike. */
+/* Compiles the texts that are not loaded, each alone or up to `together` in a file. A file includes the header once,
+ * so all texts in it must include it alike. */
 static void compile_rest(const builder *b, job *j, int count, int together, fsim_cpu_module *m)
 {
     process *p = fsim_new(b->arena, process, count + 1);
@@ -299,8 +299,8 @@ static void compile_rest(const builder *b, job *j, int count, int together, fsim
     run_all(b, p, processes, m);
 }
 
-/* From the cache, or compiled. Starting a compiler, and its reading the header, takes as long as compiling a short
- * text. */
+/* Loads texts from the cache, and compiles the others. Starting a compiler, and its reading of the header, takes as
+ * long as compiling a short text; so texts are joined. */
 static void compile_all(const builder *b, job *j, int count, fsim_cpu_module *m)
 {
     enum { TOGETHER = 16 };
@@ -308,8 +308,9 @@ static void compile_all(const builder *b, job *j, int count, fsim_cpu_module *m)
     int rest = 0;
     for (int i = 0; i < count; i++) {
         j[i].cached = cached_path(b, j[i].source);
-        j[i].from_cache = j[i].cached && access(j[i].cached, R_OK) == 0 &&
-                          load(b->arena, j[i].cached, &j[i], m); /* else one that is there is of no use */
+        j[i].from_cache =
+            j[i].cached && access(j[i].cached, R_OK) == 0 &&
+            load(b->arena, j[i].cached, &j[i], m); /* fails if the cached file is damaged; then it is compiled */
         if (j[i].from_cache)
             utimensat(AT_FDCWD, j[i].cached, NULL, 0);
         rest += !j[i].from_cache;
@@ -318,7 +319,7 @@ static void compile_all(const builder *b, job *j, int count, fsim_cpu_module *m)
     const int share = (rest + most - 1) / most, together = share > TOGETHER ? TOGETHER : share;
     compile_rest(b, j, count, together > 1 ? together : 1, m);
     if (together > 1)
-        compile_rest(b, j, count, 1, m); /* an error in one text is in all that were with it */
+        compile_rest(b, j, count, 1, m); /* an error in one text is reported for all in its file: compile each alone */
 }
 
 static void take(fsim_cpu_kernel *k, const job *j)
@@ -327,7 +328,7 @@ static void take(fsim_cpu_kernel *k, const job *j)
     k->cached = j->from_cache;
 }
 
-/* What the generator makes: entries and nothing else that has a name in the whole file. */
+/* Is the text as the generator writes it, with no file-level names but its entries? Only such texts can be joined. */
 static bool joins(const char *source)
 {
     const char *wide = strstr(source, "#define FS_WIDE\n"), *define = strstr(source, "#define");
@@ -335,7 +336,7 @@ static bool joins(const char *source)
            !strstr(source, "static") && !strstr(source, "typedef") && !strstr(source, "#undef");
 }
 
-/* Entries are called by the text's hash: a library may have those of several texts. */
+/* Entries are named by a hash of the text, because a library may contain several texts. */
 static job nameless_job(const builder *b, const fsim_nameless *t, int number)
 {
     fsim_arena *a = b->arena;
@@ -363,8 +364,8 @@ static job own_job(const fsim_program *p, fsim_arena *a)
     return j;
 }
 
-/* Every text once. One that fails is compiled again with each of its kernels' own names: the message should speak of
- * them. */
+/* Compiles each distinct text once. A text that fails is compiled again with each kernel's own names, so that
+ * messages use them. */
 static void compile_kernels(const builder *b, fsim_cpu_module *m)
 {
     fsim_arena *a = b->arena;
@@ -405,7 +406,7 @@ static const char *temporary_folder(fsim_arena *a)
     return mkdtemp(path);
 }
 
-/* Nothing stays: kernels' files went with their kernels. */
+/* Deletes the folder, which is empty: each kernel's files were deleted before. */
 static void remove_folder(const builder *b)
 {
     static const char *const own[] = {"fusesim_dialect.h", "flags.c", "flags.log", "version.log"};

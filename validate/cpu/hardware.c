@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum {
-    STACK_ROW_BYTES = 256 << 10, /* of a generated kernel's arrays on a thread's stack */
-    LANES = 1024                 /* of the model's largest block */
+    STACK_ROW_BYTES = 256 << 10, /* arrays of a generated kernel on a thread's stack */
+    LANES = 1024                 /* threads of the model's largest block */
 };
 static const double largest_write_cost = 1.8, least_write_cost = 0.7; /* the range of dram_write_cost */
 
@@ -22,7 +22,7 @@ typedef struct {
 
 static void add(keys *k, fsim_host_key key) { *FSIM_PUSH(k->arena, k->key, k->count, k->room) = key; }
 
-/* What the system says, or what is taken to be so. */
+/* Adds a key whose value the system reports or that is assumed. */
 static void say(keys *k, fsim_hw_key key, double value, const char *source)
 {
     add(k, (fsim_host_key){key, value, NAN, NAN, source, false});
@@ -31,7 +31,7 @@ static void say(keys *k, fsim_hw_key key, double value, const char *source)
 static bool has(const keys *k, fsim_probe p) { return k->h->of[p].samples > 0; }
 static double median(const keys *k, fsim_probe p) { return k->h->of[p].median; }
 
-/* A key whose one figure is measured. form: of the row. */
+/* Adds a key with one figure, which was measured. form: that of its row. */
 static void measured(keys *k, fsim_hw_key key, double value, fsim_probe p, const char *kernel)
 {
     const double spread = fsim_relative_spread(k->h->of[p]);
@@ -39,7 +39,7 @@ static void measured(keys *k, fsim_hw_key key, double value, fsim_probe p, const
     add(k, (fsim_host_key){key, peak ? NAN : value, peak ? value : NAN, spread, kernel, true});
 }
 
-/* Multiply-adds a clock and thread, as hardware has them: a power of two. */
+/* Multiply-adds per clock and thread; hardware has a power of two. */
 static double lanes_per_clock(const keys *k, fsim_probe p)
 {
     const double lanes = median(k, p) / (2 * k->h->threads * median(k, FSIM_PROBE_CLOCK));
@@ -54,11 +54,11 @@ static void add_vector_rate(keys *k, fsim_probe p, fsim_hw_key rate, fsim_hw_key
                            fsim_printf(k->arena, "%s multiply-adds in registers", type), true});
 }
 
-/* Cycles an element and thread. */
+/* Clock cycles per element and thread. */
 static double cycles(const keys *k, fsim_probe p) { return k->h->threads * median(k, FSIM_PROBE_CLOCK) / median(k, p); }
 
-/* Results a clock and thread with which the model, that overlaps them with the other instructions by a 3-norm, takes as
- * long as the functions did. 0: none was measured. */
+/* Results per clock and thread: the rate with which the model, which overlaps functions with other instructions by a
+ * 3-norm, predicts the measured times. 0: nothing was measured. */
 static double special_rate(const keys *k, double *spread)
 {
     static const struct {
@@ -102,7 +102,7 @@ static void add_memory(keys *k)
     const fsim_host_probes *h = k->h;
     const double copy = median(k, FSIM_PROBE_COPY), read = median(k, FSIM_PROBE_READ);
     measured(k, FSIM_HW_DRAM_BANDWIDTH, copy, FSIM_PROBE_COPY, "copy with plain stores, all threads");
-    if (has(k, FSIM_PROBE_READ)) /* copy: one byte read and one written take (1 + cost) / read */
+    if (has(k, FSIM_PROBE_READ)) /* a copy of one byte read and one written takes (1 + cost) / read */
         measured(k, FSIM_HW_DRAM_WRITE_COST, fmin(largest_write_cost, fmax(least_write_cost, 2 * read / copy - 1)),
                  FSIM_PROBE_READ, "reading beside copying, all threads");
     if (has(k, FSIM_PROBE_LATENCY))
@@ -117,7 +117,7 @@ static void add_memory(keys *k)
              FSIM_PROBE_CORE_COPY, "copy of 16 KiB, each thread its own");
 }
 
-/* What the system says of the machine, and keys that say nothing of a CPU but that files must have. */
+/* Adds what the system reports, and keys that files must have although they mean nothing for a CPU. */
 static void add_sizes(keys *k)
 {
     static const char threads[] = "lanes of the largest block of a generated kernel",
@@ -158,8 +158,8 @@ static void add_launches(keys *k)
                  "empty kernels one after the other");
 }
 
-/* Of matrix products: only the rate of a tile is measured. The scalars of GPUs' libraries and frameworks have no
- * counterpart. */
+/* Keys of matrix products: only the rate of a tile is measured. Scalars of GPUs' libraries and frameworks do not
+ * apply. */
 static void add_products(keys *k)
 {
     static const struct {
@@ -201,7 +201,7 @@ int fsim_host_keys(const fsim_host_probes *h, fsim_arena *a, fsim_host_key **out
     return k.count;
 }
 
-/* "measured: ..." behind what the peak is, where there is one. */
+/* The source of a key: that of its peak, if it has one, then "measured: ...". */
 static const char *source_of(fsim_arena *a, const fsim_host_key *k, const fsim_host_probes *h, const char *date)
 {
     if (!k->measured)

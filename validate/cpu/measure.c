@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* measure.c: works timed in rounds, each behind a copy that is timed too and that leaves the caches to other data. */
+/* measure.c: times works in rounds, each after a copy that is timed too and that leaves other data in the caches. */
 #include "validate/cpu/cpu.h"
 
 #include <math.h>
@@ -9,8 +9,8 @@
 enum { COPY_BLOCK = 256, ROUNDS = 15, LEAST_ROUNDS = 3, FLOOR_SAMPLES = 200, ELEM_BYTES = 4, TRIES = 3 };
 static const double most_idle = 0.1;
 
-/* Stores as compilers write them, not past the caches; + c, so that none makes it a memcpy, which is another copy.
- * sweep reads, so that no line that the copy left is dirty. */
+/* Plain stores, as compilers generate them, not stores that bypass the caches. "+ c" keeps compilers from using
+ * memcpy, which may do that. sweep only reads, so that no cache line is dirty after it. */
 static const char copy_text[] = "void fsim_copy(long long first, long long end, void *const *args)\n"
                                 "{\n"
                                 "    const float *restrict x = args[0], c = *(const float *)args[2];\n"
@@ -38,17 +38,17 @@ static const char copy_text[] = "void fsim_copy(long long first, long long end, 
 
 enum { COPY, SWEEP, EMPTY, OWN_KERNELS };
 
-/* What every sample needs besides the works. */
+/* What every sample needs. */
 typedef struct {
     fsim_cpu_pool *pool;
     fsim_cpu_module *module;
     fsim_cpu_entry *entry[OWN_KERNELS];
-    int64_t bytes, grid; /* of one side of the copy */
+    int64_t bytes, grid; /* of one side of the copy: its bytes, and its grid */
     void *x, *y;
     float zero;
 } bench;
 
-/* Twice the last-level cache on either side, but no more than a sixteenth of the memory. */
+/* Twice the last-level cache for each side, but at most a sixteenth of the memory. */
 static int64_t copy_bytes(void)
 {
     const int64_t least = 16 << 20, most = (int64_t)sysconf(_SC_PHYS_PAGES) / 16 * sysconf(_SC_PAGESIZE),
@@ -98,7 +98,7 @@ static double end(bench *b, bool busiest, double start_s)
     return took_s;
 }
 
-/* Seconds of a copy; the caches hold its tensors then, clean. */
+/* Times a copy, in seconds. Afterwards the caches hold its tensors, not dirty. */
 static double copy_and_flush(bench *b, bool busiest)
 {
     void *const args[] = {b->x, b->y, &b->zero};
@@ -131,18 +131,18 @@ fsim_spread_of fsim_spread_of_samples(double *x, int n)
     return (fsim_spread_of){t.median_s, t.low_s, t.high_s, t.samples};
 }
 
-/* Samples, a row a work and a column a round. */
+/* Samples: a row for each work, a column for each round. */
 typedef struct {
     double *cold_s, *warm_s, *copy_s;
     int rounds, room, disturbed;
 } samples;
 
-/* A copy, the work behind it, and the work again. idle: share of it all in which the threads had no CPU. */
+/* A copy, then the work twice. idle: share of the time in which the threads had no CPU. */
 typedef struct {
     double copy_s, cold_s, warm_s, idle;
 } trial;
 
-/* busiest: CPU times instead of elapsed ones. */
+/* busiest: measure CPU time instead of elapsed time. */
 static trial try_work(bench *b, const fsim_cpu_work *work, const fsim_cpu_how *how, bool busiest)
 {
     trial t = {0};
@@ -154,7 +154,7 @@ static trial try_work(bench *b, const fsim_cpu_work *work, const fsim_cpu_how *h
     return t;
 }
 
-/* What other processes disturb is tried again, in the end with the clock that stands still meanwhile. */
+/* Repeats a sample that other processes disturbed; the last repetition measures CPU time. */
 static trial best_trial(bench *b, const fsim_cpu_work *work, const fsim_cpu_how *how)
 {
     trial t = try_work(b, work, how, false);
@@ -166,7 +166,8 @@ static trial best_trial(bench *b, const fsim_cpu_work *work, const fsim_cpu_how 
 static void one_round(bench *b, const fsim_cpu_work *work, int works, const fsim_cpu_how *how, samples *s)
 {
     for (int i = 0; i < works; i++) {
-        const int w = (i + s->rounds) % works, at = w * s->room + s->rounds; /* no work is always behind the same one */
+        const int w = (i + s->rounds) % works,
+                  at = w * s->room + s->rounds; /* rotate the order, so that no work always follows the same one */
         const trial t = best_trial(b, &work[w], how);
         s->copy_s[at] = t.copy_s;
         s->cold_s[at] = t.cold_s;
@@ -194,7 +195,7 @@ static fsim_cpu_result summary(const samples *s, int work, const fsim_cpu_how *h
     return r;
 }
 
-/* Of all rounds; every work has had as many copies. */
+/* Over all rounds; every work has equally many copies. */
 static fsim_times copies(const samples *s, int works, double *scratch)
 {
     int n = 0;

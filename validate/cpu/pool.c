@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pool.c: threads that share a launch's blocks. The calling thread publishes a launch by counting `ticket` up, works on
- * its own part, and waits until `left` is 0. Whoever waits spins first: between the launches of a plan there is nothing
- * but the barrier, and going to sleep takes longer than most kernels. */
+/* pool.c: threads that share the blocks of a launch. The calling thread publishes a launch by incrementing `ticket`,
+ * runs its own part, and waits until `left` is 0. Threads that wait spin at first: between the launches of a plan
+ * there is only the barrier, and going to sleep takes longer than most kernels. */
 #include "base/file.h"
 #include "validate/cpu/cpu.h"
 
@@ -16,32 +16,33 @@
 #include <unistd.h>
 
 enum {
-    STACK_BYTES = 16 << 20, /* kernels keep rows of up to 256 KiB, several at once, on the stack */
-    LINE_BYTES =
-        128, /* two threads' words on one cache line, or on neighbours fetched together, cost more than the barrier */
-    SPINS = 20000, /* about 100 us */
+    STACK_BYTES = 16 << 20, /* kernels keep several rows of up to 256 KiB each on the stack */
+    LINE_BYTES = 128, /* words of two threads on one cache line, or on neighbouring lines that are fetched together,
+                         would cost more than the barrier */
+    SPINS = 20000,    /* about 100 us */
     MOST_THREADS = 1024
 };
 
 typedef struct {
     _Alignas(LINE_BYTES) fsim_cpu_pool *pool;
     int index;
-    double took_s; /* CPU time of its part of the launch */
+    double took_s; /* CPU time that its part of the launch took */
     pthread_t thread;
 } worker;
 
 struct fsim_cpu_pool {
     int threads;
-    worker *worker;   /* threads of them; the first is the caller and has no thread */
-    cpu_set_t caller; /* the CPUs that it had before */
+    worker *worker;   /* `threads` of them; the first is the caller and has no thread */
+    cpu_set_t caller; /* CPUs that the caller could use before */
     bool pinned, counts;
     double busiest_s;
-    fsim_cpu_entry *entry; /* of the launch; NULL: end */
+    fsim_cpu_entry *entry; /* of the current launch; NULL: end the threads */
     int64_t grid;
     void *const *args;
     _Alignas(LINE_BYTES) atomic_uint ticket;
     _Alignas(LINE_BYTES) atomic_int left;
-    _Alignas(LINE_BYTES) atomic_int sleepers; /* workers that wait for `go`, or the caller for `done` */
+    _Alignas(LINE_BYTES)
+        atomic_int sleepers; /* workers that sleep until `go`, or the caller that sleeps until `done` */
     pthread_mutex_t lock;
     pthread_cond_t go, done;
 };
@@ -55,7 +56,7 @@ static void pause_a_little(void)
 #endif
 }
 
-/* The part of thread t, and of those before it the remainder. */
+/* The first block of thread t; the threads before it have the remainder. */
 static int64_t first_of(int64_t grid, int threads, int t)
 {
     const int64_t rest = grid % threads;
@@ -78,7 +79,7 @@ static void work(const fsim_cpu_pool *p, worker *w)
     w->took_s = p->counts ? seconds_of(CLOCK_THREAD_CPUTIME_ID) - start_s : 0;
 }
 
-/* Until ticket is no longer `seen`. */
+/* Waits until ticket is no longer `seen`. */
 static void await_ticket(fsim_cpu_pool *p, unsigned seen)
 {
     for (int i = 0; i < SPINS; i++) {
@@ -94,7 +95,7 @@ static void await_ticket(fsim_cpu_pool *p, unsigned seen)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* The last to finish wakes the caller, which may have gone to sleep. */
+/* The last thread to finish wakes the caller, which may sleep. */
 static void finish(fsim_cpu_pool *p)
 {
     if (atomic_fetch_sub(&p->left, 1) != 1 || atomic_load(&p->sleepers) == 0)
@@ -173,7 +174,7 @@ int fsim_cpu_count(void)
     return count > 0 ? count : 1;
 }
 
-/* The index-th CPU of the set. */
+/* Pins the thread to the index-th CPU of the set. */
 static void pin(pthread_t thread, const cpu_set_t *all, int index)
 {
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
@@ -186,7 +187,8 @@ static void pin(pthread_t thread, const cpu_set_t *all, int index)
         }
 }
 
-/* Without signals, which are the caller's. How many there are, the caller among them. */
+/* Starts the workers, with signals blocked so that the caller handles them. Returns the number of threads, including
+ * the caller. */
 static int start_workers(fsim_cpu_pool *p, int threads)
 {
     pthread_attr_t attributes;
@@ -279,7 +281,7 @@ void fsim_cpu_memory_free(void *at, int64_t bytes)
         munmap(at, whole_pages(bytes));
 }
 
-/* What the machine is. */
+/* Properties of the machine. */
 
 const char *fsim_cpu_name(fsim_arena *a)
 {
@@ -293,7 +295,7 @@ const char *fsim_cpu_name(fsim_arena *a)
     return fsim_strndup(a, name, strcspn(name, "\n\""));
 }
 
-/* A number, and what follows it, from a one-line file of the kernel; 0 where there is none. */
+/* The number in a one-line file of the kernel, and the text after it; 0 where there is none. */
 static long long number_in(const char *folder, int index, const char *name, char *suffix)
 {
     char path[128];
@@ -307,8 +309,8 @@ static long long number_in(const char *folder, int index, const char *name, char
     return number;
 }
 
-/* Data cache of this level, of the first CPU. sysconf asks the processor instead, and under a hypervisor gets what is
- * not the machine's. */
+/* Size of the first CPU's data cache of this level. sysconf asks the processor instead, which under a hypervisor may
+ * not describe this machine. */
 static int64_t cache_of_level(int level)
 {
     static const char folder[] = "/sys/devices/system/cpu/cpu0/cache";

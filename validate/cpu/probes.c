@@ -23,18 +23,19 @@ const unsigned fsim_probes_quick =
 
 enum {
     ROUNDS = 9,
-    BLOCK = 256, /* elements of a block, as generated kernels have */
+    BLOCK = 256, /* elements of a block, as in generated kernels */
     ELEM_BYTES = 4,
-    CORE_ELEMS = 4096, /* of each tensor of a thread's own */
+    CORE_ELEMS = 4096, /* of each tensor that belongs to one thread */
     LINE_BYTES = 64,
-    CHASED = 20000, /* loads of one sample */
+    CHASED = 20000, /* loads in one sample */
     TRIES = 4,
-    WAKE_AFTER_US = 3000 /* pool threads sleep by then */
+    WAKE_AFTER_US = 3000 /* after so long, pool threads sleep */
 };
 static const double most_idle = 0.05;
-static const double sample_s = 1.5e-3; /* a sample repeats its launch until it takes about that long */
+static const double sample_s = 1.5e-3; /* a sample repeats its launch for about so long */
 
-/* args: two buffers, a constant, turns. NEXT keeps the compiler from seeing that turns do the same again. */
+/* args: two buffers, a constant, a number of iterations. NEXT hides from the compiler that all iterations do the
+ * same. */
 static const char streams_text[] =
     "#define KERNEL(name) void name(long long first, long long end, void *const *args)\n"
     "#define OPEN const float *restrict x = args[0], c = *(const float *)args[2]; float *restrict y = args[1]; const "
@@ -96,8 +97,8 @@ static const char rates_text[] =
     "a3[l]; }\n"
     "        } __asm__ volatile(\"\" ::: \"memory\"); } }\n";
 
-/* Stand-ins for the dialect's functions, where there is no dialect: vectors of the same length and kind of arithmetic.
- */
+/* Replacements for the dialect's functions where the dialect is missing: vectors of the same length and the same
+ * kind of arithmetic. */
 static const char stand_ins[] =
     "#include <math.h>\n"
     "static inline float fs_expf(float x) { union { int i; float f; } u; x = x < -87.0f ? -87.0f : x; x = x > 88.0f ? "
@@ -118,7 +119,7 @@ static const char stand_ins[] =
     "    return (float)e * 0.693147181f + 2.0f * s * (1.0f + z * (0.333333333f + z * (0.2f + z * 0.142857143f))); }\n"
     "#define tanhf fs_tanhf\n#define erff fs_erff\n#define logf fs_logf\n";
 
-/* The functions, by the expression that kernels hold. */
+/* The functions, by the expression that kernels contain. */
 static const struct {
     fsim_probe probe;
     fsim_op op;
@@ -135,15 +136,15 @@ typedef struct {
     fsim_cpu_pool *pool;
     fsim_arena *arena;
     fsim_cpu_module *module;
-    fsim_cpu_entry *of[FSIM_PROBES]; /* NULL: not there */
+    fsim_cpu_entry *of[FSIM_PROBES]; /* NULL: not available */
     float *x, *y;
-    void *chain;   /* of pointers; NULL: no latency asked for */
-    int64_t bytes; /* of x, y and the chain each */
+    void *chain;   /* chain of pointers; NULL: latency is not measured */
+    int64_t bytes; /* of x, of y and of the chain */
     float c;
     long long n;
 } bench;
 
-/* expr with $0 and $1 put in; $t is the type's letter. */
+/* expr with $0 and $1 replaced; $t is the letter of the type. */
 static const char *expression(fsim_arena *a, const char *expr)
 {
     const char *out = "";
@@ -163,7 +164,7 @@ static fsim_launch *launches_of(fsim_arena *a, const char *const *entry, int cou
     return l;
 }
 
-/* The dialect, with its own functions where it has some for those of libm that the operator table names. */
+/* The dialect. Where it has functions of its own, they replace those of libm in the operator table. */
 static const char *prelude_of(fsim_arena *a, const char *header)
 {
     static const char *const names[] = {"tanhf", "erff", "logf"};
@@ -176,7 +177,7 @@ static const char *prelude_of(fsim_arena *a, const char *header)
     return text;
 }
 
-/* All sources: streams, rates, and one a function, so that one that does not compile costs no other. */
+/* All sources: streams, rates, and one for each function, so that one that does not compile fails alone. */
 static const fsim_program *programs_of(fsim_arena *a, const char *header, unsigned probes)
 {
     fsim_program *p = fsim_new(a, fsim_program, PROGRAMS);
@@ -231,7 +232,7 @@ static void find_entries(bench *b)
         b->of[functions[f].probe] = entry_of(b, FIRST_FUNCTION + f, 0);
 }
 
-/* One cycle through all lines, in random order (Sattolo). */
+/* A chain of pointers through all cache lines in random order, as one cycle (Sattolo). */
 static void *chain_of(fsim_cpu_pool *p, int64_t bytes)
 {
     const int64_t lines = bytes / LINE_BYTES;
@@ -282,15 +283,15 @@ static void close_bench(bench *b)
     fsim_cpu_unload(b->module);
 }
 
-/* What is launched: `grid` points of a function. */
+/* A launch: `grid` points of a function. */
 typedef struct {
     fsim_cpu_entry *entry;
     int64_t grid;
     void *const *args;
 } probe_launch;
 
-/* Seconds of one launch, of as many as take sample_s together, at most `most`. *idle: share of that in which the
- * threads had no CPU. busiest: by CPU time. */
+/* Seconds of one launch: repeats it for sample_s, at most `most` times. *idle: share of the time in which the
+ * threads had no CPU. busiest: measure CPU time. */
 static double try_launch_s(bench *b, probe_launch x, int most, bool busiest, double *idle)
 {
     int done = 0;
@@ -309,8 +310,8 @@ static double try_launch_s(bench *b, probe_launch x, int most, bool busiest, dou
     return took_s / done;
 }
 
-/* What other processes disturb is tried again, in the end with the clock that stands still meanwhile; which leaves the
- * barrier out, that most of an empty launch is. */
+/* Repeats a measurement that other processes disturbed; the last repetition measures CPU time, which leaves out the
+ * barrier. An empty launch is mostly barrier. */
 static double launch_s(bench *b, fsim_cpu_entry *entry, int64_t grid, void *const *args, int most)
 {
     double idle = 1, took_s = 0;
@@ -320,7 +321,7 @@ static double launch_s(bench *b, fsim_cpu_entry *entry, int64_t grid, void *cons
     return took_s;
 }
 
-/* Bytes a second of tensors of `bytes` each, `tensors` of them moved. */
+/* Bytes per second, where `tensors` tensors of `bytes` each are read or written. */
 static double stream(bench *b, fsim_cpu_entry *entry, int64_t bytes, int tensors)
 {
     const int64_t grid = bytes / (BLOCK * ELEM_BYTES);
@@ -332,7 +333,7 @@ static double stream(bench *b, fsim_cpu_entry *entry, int64_t bytes, int tensors
     return (double)tensors * (double)bytes / launch_s(b, entry, grid, args, in_cache ? 1000 : 1);
 }
 
-/* `per` things a turn, n turns, on every thread. */
+/* Rate of `per` operations in each of n iterations, in every thread. */
 static double turns(bench *b, fsim_probe p, double per, long long n)
 {
     const int threads = fsim_cpu_threads(b->pool);
@@ -355,15 +356,15 @@ static double latency_s(bench *b)
     b->n = CHASED;
     void *const args[] = {b->chain, &end, &b->c, &b->n};
     const double took_s = launch_s(b, b->of[FSIM_PROBE_LATENCY], 1, args, 1);
-    b->chain = end ? end : b->chain; /* goes on where it was: no line is found again */
+    b->chain = end ? end : b->chain; /* continue in the chain: no line is visited twice */
     return took_s / CHASED;
 }
 
-/* One sample, in the probe's unit. */
+/* A sample of the probe, in its unit. */
 static double sample(bench *b, fsim_probe p)
 {
-    const int64_t quarter =
-        fsim_cpu_cache_bytes() / 8 / (BLOCK * ELEM_BYTES) * (BLOCK * ELEM_BYTES); /* of the cache, with both tensors */
+    const int64_t quarter = fsim_cpu_cache_bytes() / 8 / (BLOCK * ELEM_BYTES) *
+                            (BLOCK * ELEM_BYTES); /* an eighth of the cache for each of the two tensors */
     void *const none[] = {NULL};
     switch (p) {
     case FSIM_PROBE_COPY:
@@ -400,14 +401,14 @@ static double sample(bench *b, fsim_probe p)
     }
 }
 
-/* Footprints from 64 KiB up to both buffers, doubling. */
+/* Sets the footprints to measure: 64 KiB up to both buffers, doubling. */
 static void begin_sizes(const bench *b, fsim_host_probes *h)
 {
     for (int64_t bytes = 64 << 10; bytes <= 2 * b->bytes && h->sizes < FSIM_MOST_SIZES; bytes *= 2)
         h->size[h->sizes++].bytes = bytes;
 }
 
-/* Where copies have fallen half way from the cache's bandwidth to memory's. */
+/* The footprint at which the bandwidth of copies is half way from the cache's to memory's. */
 static int64_t effective_bytes(const fsim_host_probes *h)
 {
     const double fast = h->of[FSIM_PROBE_CACHE_COPY].median, slow = h->of[FSIM_PROBE_COPY].median,
@@ -423,7 +424,7 @@ static int64_t effective_bytes(const fsim_host_probes *h)
     return 0;
 }
 
-/* A row of samples for each probe, then for each size. */
+/* In each round, takes a sample of each probe, then of each size. */
 static void run_rounds(bench *b, unsigned probes, int rounds, fsim_host_probes *h)
 {
     double *s = fsim_new(b->arena, double, (FSIM_PROBES + FSIM_MOST_SIZES) * rounds);

@@ -15,7 +15,8 @@ extern char **environ;
 
 /* Flags that every compiler takes. */
 static const char *const base_flags[] = {"-std=gnu11", "-O3", "-shared", "-fPIC", "-w"};
-/* Flags that some refuse. No -ffast-math: it folds (k + 12582912) - 12582912, with which exp rounds. */
+/* Flags that some compilers do not accept. Not -ffast-math: it simplifies (k + 12582912) - 12582912, which exp uses
+ * to round. */
 static const char *const speed_flags[] = {"-march=native", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd",
                                           "-mprefer-vector-width=512"};
 enum { BASE_FLAGS = sizeof base_flags / sizeof *base_flags, SPEED_FLAGS = sizeof speed_flags / sizeof *speed_flags };
@@ -86,7 +87,7 @@ static const char *text_of(fsim_arena *a, const char *path)
 
 static const char *first_line(fsim_arena *a, const char *text) { return fsim_strndup(a, text, strcspn(text, "\n")); }
 
-/* The words of the command that the user wants; half of them are left for our flags. */
+/* Splits the user's command into words; at most half of the words, so that ours have room. */
 static bool split_command(const fsim_cpu_compiler *how, fsim_arena *a, fsim_toolchain *t)
 {
     const char *own = how->compiler ? how->compiler : getenv("CC"), *p = own && *own ? own : "cc";
@@ -128,7 +129,7 @@ void fsim_toolchain_choose_flags(fsim_toolchain *t, const char *folder, fsim_are
     }
     for (int i = 0; i < SPEED_FLAGS; i++)
         tail[3 + i] = speed_flags[i];
-    const bool all = runs(&own, tail, 3 + SPEED_FLAGS, log, a); /* else each is tried alone */
+    const bool all = runs(&own, tail, 3 + SPEED_FLAGS, log, a); /* all flags at once; if that fails, each alone */
     t->words = 1;
     for (int i = 0; i < BASE_FLAGS; i++)
         add_flag(t, base_flags[i], a);
@@ -141,7 +142,7 @@ void fsim_toolchain_choose_flags(fsim_toolchain *t, const char *folder, fsim_are
         add_flag(t, own.word[i], a);
 }
 
-/* The features of the CPU that -march=native looks at. */
+/* The CPU's features, which -march=native depends on. */
 static const char *cpu_features(fsim_arena *a)
 {
     const char *info = text_of(a, "/proc/cpuinfo"), *flags = strstr(info, "\nflags"),

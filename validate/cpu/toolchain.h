@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* toolchain.h: the host's C compiler: how it is found, which of our flags it takes, and how it is run.
+/* toolchain.h: the host's C compiler: finds it, chooses the flags that it accepts, and runs it.
  *
- * A command is compiler, our flags, the user's own options, files. The user's options come last, so that CC="gcc -O1"
- * compiles with -O1 though our flags say -O3. */
+ * A command consists of the compiler, our flags, the user's options, and files. The user's options come last, so
+ * that CC="gcc -O1" compiles with -O1 although our flags say -O3. */
 #ifndef FUSESIM_VALIDATE_CPU_TOOLCHAIN_H
 #define FUSESIM_VALIDATE_CPU_TOOLCHAIN_H
 
@@ -17,23 +17,23 @@ typedef struct {
     const char *word[FSIM_TOOLCHAIN_WORDS]; /* argv: compiler, then options */
     int words;
     const char *version; /* first line of what --version prints */
-    const char *flags;   /* the options, joined by blanks; "" until they are chosen */
+    const char *flags;   /* the options, joined by blanks; "" before they are chosen */
     char **environment;  /* the process's, with diagnostics in English */
 } fsim_toolchain;
 
-/* The compiler that `how` names, started once to ask its version; a log is written to `folder`. *t has the words that
- * were tried in any case. False: it does not start. */
+/* Finds the compiler that `how` names and runs it once to ask its version, with a log in `folder`. *t has the
+ * command that was tried in any case. False: it does not start. */
 bool fsim_toolchain_find(const fsim_cpu_compiler *how, const char *folder, fsim_arena *a, fsim_toolchain *t);
-/* Puts our flags between the compiler and the user's options, without those that the compiler refuses. Files that it
- * needs, a source and a log called flags, are written to `folder` and stay there. */
+/* Inserts our flags, without those that the compiler refuses. Writes a source and a log called flags to `folder`. */
 void fsim_toolchain_choose_flags(fsim_toolchain *t, const char *folder, fsim_arena *a);
-/* argv of the compiler's words and `more`, NULL at its end. In a. */
+/* argv: the compiler's words, then `more`, then NULL. In a. */
 const char **fsim_toolchain_command(const fsim_toolchain *t, const char *const *more, int count, fsim_arena *a);
-/* Starts argv, which prints to the file `log` and reads nothing. 0 after an error. */
+/* Starts argv with its output in the file `log` and no input. 0 after an error. */
 pid_t fsim_toolchain_start(const fsim_toolchain *t, const char *const *argv, const char *log);
 /* Waits for it. True: it ended with status 0. */
 bool fsim_toolchain_finish(pid_t pid);
-/* SHA-256, in hexadecimal, of all that a library depends on but its source: compiler, options, `header`, CPU. */
+/* SHA-256, in hexadecimal, of everything that a library depends on except its source: compiler, options, `header`,
+ * CPU. */
 void fsim_toolchain_salt(const fsim_toolchain *t, const char *header, fsim_arena *a, char hex[65]);
 
 #endif

@@ -11,10 +11,10 @@
 #include "validate/device/backends.def"
 #undef FSIM_BACKEND
 
-/* A device of this kind, opened. NULL with *fault set: there is none, or its back end has another version. In a. */
+/* Opens a device of this kind. NULL with *fault set: there is none, or its back end has another version. In a. */
 fsim_device *fsim_device_open(fsim_device_kind kind, const fsim_device_options *options, fsim_arena *a,
                               fsim_fault *fault);
-/* Its operations. */
+/* The operations of this kind. */
 const fsim_backend *fsim_backend_of(fsim_device_kind kind);
 
 #endif

@@ -8,7 +8,7 @@ const char *fsim_nameless_entry(int launch, fsim_arena *a) { return fsim_printf(
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* Behind a comment that starts at p; p where none does. */
+/* The end of a comment that starts at p; p where there is none. */
 static const char *behind_comment(const char *p)
 {
     if (p[0] == '/' && p[1] == '*') {
@@ -18,7 +18,7 @@ static const char *behind_comment(const char *p)
     return p[0] == '/' && p[1] == '/' ? p + strcspn(p, "\n") : p;
 }
 
-/* Behind a string that starts at p, or the line where it does not end; p where none does. */
+/* The end of a string that starts at p, or of the line where the string does not end; p where there is none. */
 static const char *behind_string(const char *p)
 {
     if (*p != '"')
@@ -68,7 +68,7 @@ const char *fsim_nameless_text(const fsim_program *p, fsim_arena *a)
         to += comment == at ? bytes : 0;
         for (const char *c = at; c < comment; c++)
             if (*c == '\n')
-                *to++ = '\n'; /* lines keep their numbers */
+                *to++ = '\n'; /* keep the line numbers */
         at += takes;
     }
     *to = 0;

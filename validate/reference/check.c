@@ -53,7 +53,7 @@ fsim_check fsim_check_program(const fsim_reference *r, const fsim_program *p, fs
     return c;
 }
 
-/* Of an allocation for so many: at least 256 more follow, which nobody may touch. */
+/* The allocation for so many bytes: at least 256 more, which no kernel may write. */
 static size_t with_margin(int64_t bytes) { return ((size_t)bytes + 255) / 256 * 256 + 256; }
 
 static void *filled(int64_t bytes)
@@ -91,7 +91,8 @@ fsim_host_memory *fsim_host_memory_new(const fsim_reference *r, const fsim_progr
         }
         enough = enough && m->argument[k];
     }
-    for (int n = 0; n < g->nodes && enough; n++) /* what a program that is not run makes, and others read */
+    for (int n = 0; n < g->nodes && enough;
+         n++) /* fill in the results of programs that are not run, for those that read them */
         for (int k = 0; k < g->node[n].results; k++)
             if (m->tensor[g->node[n].result[k]])
                 memset(m->tensor[g->node[n].result[k]], 0xff, (size_t)g->tensor[g->node[n].result[k]].bytes);

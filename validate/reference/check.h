@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.h: does a plan compute what the reference does? */
+/* check.h: compares what a plan's programs wrote with the reference. */
 #ifndef FUSESIM_VALIDATE_REFERENCE_CHECK_H
 #define FUSESIM_VALIDATE_REFERENCE_CHECK_H
 
 #include "emit/program.h"
 #include "validate/reference/reference.h"
 
-/* What one kernel wrote, against the reference. */
+/* The comparison of one program's results with the reference. */
 typedef struct {
-    bool ran;   /* else its results are the reference's */
-    int tensor; /* the one that `found` is about: the first that is wrong, else the one nearest to its bounds */
+    bool ran;   /* otherwise its results were filled in from the reference */
+    int tensor; /* the tensor of `found`: the first wrong one, else the one closest to its bounds */
     fsim_comparison found;
-    int64_t elems, compared; /* of all its results; those with a finite bound */
-    const char *message;     /* what is wrong, in the user's words: tensor, index, both values; NULL where nothing is */
-    const char *untold;      /* why one of its results says nothing of what made it, though it is not wrong; NULL */
+    int64_t elems, compared; /* elements of all its results; those with a finite bound */
+    const char *message;     /* the first error in the user's words, with tensor, index and both values; NULL: none */
+    const char *untold;      /* why a result that is not wrong says nothing about the program; NULL */
 } fsim_check;
 
-/* The bytes of a program's parameter, as the kernel left them. */
+/* Returns the bytes of a program's parameter after the kernel ran. */
 typedef const void *fsim_fetch(void *from, int parameter);
-/* Compares all that program p has written, parameter by parameter, up to the first that is wrong. from is handed to
+/* Compares everything that program p wrote, parameter by parameter, up to the first wrong one. `from` is passed to
  * fetch. Messages live in a. */
 fsim_check fsim_check_program(const fsim_reference *r, const fsim_program *p, fsim_fetch *fetch, void *from,
                               fsim_arena *a);
 
-/* Bytes of every tensor that some program reads or writes, on the host: inputs as the reference has them, the rest
- * filled with a pattern that is a NaN in every float. */
+/* Host memory for every tensor that a program reads or writes: inputs as in the reference; everything else filled
+ * with a pattern that is NaN as any float. */
 typedef struct {
-    void **tensor;    /* per storage tensor of the graph; NULL where no program has it */
+    void **tensor;    /* per storage tensor of the graph; NULL where no program uses it */
     void ***argument; /* per program and parameter */
     int64_t bytes;    /* of all */
     int programs;
@@ -34,15 +34,15 @@ typedef struct {
     int tensors;
 } fsim_host_memory;
 
-/* NULL where there is not enough memory. */
+/* Allocates them. NULL where there is not enough memory. */
 fsim_host_memory *fsim_host_memory_new(const fsim_reference *r, const fsim_program *p, int programs);
 /* Frees it with all its tensors. m may be NULL. */
 void fsim_host_memory_free(fsim_host_memory *m);
-/* Puts the reference's values into what program p would have written. */
+/* Writes the reference's values in place of program p's results. */
 void fsim_host_stand_in(const fsim_host_memory *m, const fsim_reference *r, int program);
-/* The parameter behind whose end program p has written, or NULL. */
+/* The parameter beyond whose end program p has written, or NULL. */
 const char *fsim_host_overrun(const fsim_host_memory *m, int program);
-/* A fetch of fsim_check_program: from is the program's argument list. */
+/* An fsim_fetch: from is the program's argument list. */
 const void *fsim_host_fetch(void *from, int parameter);
 
 #endif

@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* element.c: dtypes as bits, without help from a compiler's or a GPU's own types; and dropout's generator. */
+/* element.c: elements of all dtypes as bits, without a compiler's or a GPU's own types; and dropout's generator. */
 #include "validate/reference/element.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A float of sign, exponent and `man` bits; code: its bits without the sign. emin: exponent of the least normal number.
- */
+/* A float format with a sign, an exponent and `man` mantissa bits. A code is its bits without the sign. emin:
+ * exponent of the smallest normal number. */
 typedef struct {
     int man, emin;
-    uint32_t most, over, nan,
-        sign; /* codes of the largest finite number, of what is beyond it, of NaN; the sign's bit */
+    uint32_t most, over, nan, sign; /* codes of the largest finite number, of overflow, of NaN; the bit of the sign */
 } format;
 
 static const format *format_of(fsim_dtype t)
 {
     static const format f16 = {10, -14, 0x7bff, 0x7c00, 0x7e00, 0x8000},
                         bf16 = {7, -126, 0x7f7f, 0x7f80, 0x7fc0, 0x8000};
-    static const format e4m3 = {3,    -6,   0x7e,
-                                0x7f, 0x7f, 0x80}; /* OCP's FN: no infinity, so that what overflows is NaN */
+    static const format e4m3 = {3, -6, 0x7e, 0x7f, 0x7f, 0x80}; /* OCP's FN: no infinity; overflow is NaN */
     static const format e5m2 = {2, -14, 0x7b, 0x7c, 0x7e, 0x80};
     return t == FSIM_F16 ? &f16 : t == FSIM_BF16 ? &bf16 : t == FSIM_F8E4M3 ? &e4m3 : &e5m2;
 }
@@ -36,7 +34,7 @@ static uint32_t encode(const format *f, double v)
         return sign;
     frexp(a, &e);
     e = e - 1 < f->emin ? f->emin : e - 1;
-    /* nearbyint: to even; a carry into the exponent is what addition does */
+    /* nearbyint rounds to even; a carry into the exponent is correct as an addition */
     const uint32_t code = ((uint32_t)(e - f->emin) << f->man) + (uint32_t)nearbyint(ldexp(a, f->man - e));
     return (code > f->most ? f->over : code) | sign;
 }
@@ -52,7 +50,7 @@ static double decode(const format *f, uint32_t bits)
     return bits & f->sign ? -a : a;
 }
 
-/* Towards zero, modulo 2^64; what is no number is 0. */
+/* Truncates, modulo 2^64; NaN and infinities become 0. */
 static uint64_t whole(double v)
 {
     const double t = isfinite(v) ? fmod(trunc(v), 0x1p64) : 0, a = fabs(t);
@@ -66,7 +64,7 @@ double fsim_element(fsim_dtype t, const void *bytes, int64_t i)
     float f32;
     double f64;
     uint64_t u = 0;
-    memcpy(&u, p, (size_t)fsim_dtype_bytes(t)); /* little-endian, as every device that is measured */
+    memcpy(&u, p, (size_t)fsim_dtype_bytes(t)); /* little-endian, like every supported device */
     switch (t) {
     case FSIM_F64:
         memcpy(&f64, p, sizeof f64);
