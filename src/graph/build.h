@@ -58,6 +58,9 @@ const fsim_tensor *fsim_arg(const fsim_call *call, int i);
 /* Adds the primitive call->op with one result of this shape. The caller fills in how it reads its arguments. NULL
  * after an error. */
 fsim_node *fsim_add_node(fsim_call *call, const fsim_shape *shape, fsim_dtype dtype, int64_t reduced);
+/* False, with an error at the call, where a primitive takes more steps than FSIM_MAX_STEPS. A rule that multiplies
+ * lengths which no tensor bounds asks it first, so that no product overflows. */
+bool fsim_check_steps(const fsim_call *call, double steps);
 /* Sets *out to the dimension; a negative dim counts from the end. False after an error. */
 bool fsim_wrap_dim(const fsim_call *call, int rank, int64_t dim, int *out);
 
@@ -74,6 +77,8 @@ bool fsim_keep_dim(fsim_call *call, int *dim);
 /* Reads a list attribute as a shape. False after an error. */
 bool fsim_shape_from(const fsim_call *call, fsim_attr which, fsim_shape *out);
 fsim_dtype fsim_floating_of(fsim_dtype t); /* t, or f32 for integers */
+/* Spatial dimensions of a convolution or a pool: 2 of conv2d. */
+int fsim_spatial_axes(fsim_op op);
 /* Elements of one axis that lie under at least one window, exactly. */
 int64_t fsim_axis_touched(const fsim_axis *x);
 void fsim_row_major(const fsim_shape *s, int64_t *stride); /* stride[i]: elements between neighbours of dimension i */
@@ -83,6 +88,7 @@ fsim_dtype fsim_promoted(const fsim_call *call);           /* the dtype to which
  * itself. */
 typedef struct {
     fsim_call call;
+    const fsim_call *of;
     const char *name;
     int result, arg[3];
 } fsim_step;

@@ -44,6 +44,11 @@ static bool contract(fsim_call *call, labels a, labels b, labels out)
                 *e = have;
         }
     }
+    double steps = 1;
+    for (int l = 0; l < MAX_LABELS; l++)
+        steps *= extent[l] ? (double)extent[l] : 1;
+    if (!fsim_check_steps(call, steps))
+        return false;
     fsim_shape shape = {.rank = out.rank};
     fsim_map m[2] = {{.offset = x[0]->offset}, {.offset = x[1]->offset}};
     fsim_gemm gemm = {.batch = 1, .m = 1, .n = 1, .k = 1};

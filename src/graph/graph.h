@@ -12,6 +12,9 @@ enum { FSIM_MAX_RANK = 8, FSIM_MAX_PRIMITIVES = 1 << 20 };
 /* Elements a tensor may have, and the longest dimension: far above any device, far below overflow. */
 #define FSIM_MAX_ELEMS ((int64_t)1 << 40)
 #define FSIM_MAX_DIM   ((int64_t)1 << 32)
+/* Elements of a primitive's result times what is reduced for each: what a product of three 2^20 x 2^20 matrices takes.
+ */
+#define FSIM_MAX_STEPS ((int64_t)1 << 60)
 
 typedef struct {
     int rank;

@@ -24,10 +24,9 @@ const char *fsim_shape_text(fsim_arena *a, const fsim_shape *s)
 
 bool fsim_refuse(const fsim_call *call, const char *format, ...)
 {
-    char text[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    const char *text = fsim_vprintf(call->build->arena, format, args);
     va_end(args);
     fsim_error(call->build->diag, call->at, "%s '%s': %s", fsim_ops[call->op].name, call->out[0], text);
     return false;
@@ -90,12 +89,18 @@ int fsim_add_view(fsim_build *b, fsim_loc at, const char *name, const fsim_shape
                                        .offset = base->offset + offset});
 }
 
+bool fsim_check_steps(const fsim_call *call, double steps)
+{
+    return steps <= (double)FSIM_MAX_STEPS ||
+           fsim_refuse(call, "takes %.3g steps; at most %lld", steps, (long long)FSIM_MAX_STEPS);
+}
+
 fsim_node *fsim_add_node(fsim_call *call, const fsim_shape *shape, fsim_dtype dtype, int64_t reduced)
 {
     fsim_build *b = call->build;
     fsim_graph *g = b->graph;
     const int result = fsim_add_tensor(b, call->at, call->out[0], shape, dtype, FSIM_MADE);
-    if (result < 0)
+    if (result < 0 || !fsim_check_steps(call, (double)g->tensor[result].elems * (double)reduced))
         return NULL;
     if (g->nodes == FSIM_MAX_PRIMITIVES) {
         fsim_refuse(call, "the workload has more than %d primitives", FSIM_MAX_PRIMITIVES);

@@ -46,6 +46,15 @@ static bool window_axes(const fsim_call *call, const int64_t *extent, const int6
     return true;
 }
 
+/* How many windows there are: one for each element of the result along n axes. */
+static double window_count(const fsim_axis *axis, int n)
+{
+    double count = 1;
+    for (int i = 0; i < n; i++)
+        count *= (double)axis[i].out;
+    return count;
+}
+
 /* Of values up to `last`, how many lie in `blocks` ranges of `length` values, of which one starts every `step`? Ranges
  * that overlap are one. */
 static int64_t covered(int64_t last, int64_t blocks, int64_t step, int64_t length)
@@ -108,7 +117,7 @@ static void read_window(fsim_access *x, int64_t planes, const fsim_axis *axis, i
     }
 }
 
-static int spatial_of(fsim_op op)
+int fsim_spatial_axes(fsim_op op)
 {
     const char *name = fsim_ops[op].name, *d = name + strlen(name) - 2;
     return *d - '0';
@@ -116,7 +125,7 @@ static int spatial_of(fsim_op op)
 
 static bool with_bias(fsim_call *call, const char *step)
 {
-    const int axes = spatial_of(call->op), w = call->arg[1];
+    const int axes = fsim_spatial_axes(call->op), w = call->arg[1];
     const fsim_call whole = *call;
     fsim_build *b = call->build;
     const int64_t groups = call->attrs.groups;
@@ -147,7 +156,7 @@ bool fsim_rule_conv(fsim_call *call)
     if (call->args == 3)
         return with_bias(call, "conv");
     const fsim_tensor *x = fsim_arg(call, 0), *w = fsim_arg(call, 1);
-    const int axes = spatial_of(call->op), lead = x->shape.rank - axes; /* 2: batch and channels; 1: no batch */
+    const int axes = fsim_spatial_axes(call->op), lead = x->shape.rank - axes; /* 2: batch and channels; 1: no batch */
     const int64_t groups = call->attrs.groups;
     fsim_axis axis[3];
     if (lead < 1 || lead > 2 || w->shape.rank != axes + 2)
@@ -157,7 +166,8 @@ bool fsim_rule_conv(fsim_call *call)
     if (groups < 1 || channels % groups != 0 || filters % groups != 0 || w->shape.dim[1] != channels / groups)
         return fsim_refuse(call, "x %s and weight %s do not fit with groups %lld", text_of(call, &x->shape),
                            text_of(call, &w->shape), (long long)groups);
-    if (!window_axes(call, x->shape.dim + lead, w->shape.dim + 2, axes, axis))
+    if (!window_axes(call, x->shape.dim + lead, w->shape.dim + 2, axes, axis) ||
+        !fsim_check_steps(call, (double)batch * (double)w->elems * window_count(axis, axes)))
         return false;
     fsim_shape out = {.rank = x->shape.rank};
     int64_t pixels = 1, taps = 1;
@@ -198,7 +208,7 @@ bool fsim_rule_conv_transpose(fsim_call *call)
     if (call->args == 3)
         return with_bias(call, "conv");
     const fsim_tensor *x = fsim_arg(call, 0), *w = fsim_arg(call, 1);
-    const int axes = spatial_of(call->op), lead = x->shape.rank - axes;
+    const int axes = fsim_spatial_axes(call->op), lead = x->shape.rank - axes;
     const int64_t groups = call->attrs.groups;
     int64_t stride[3], pad[3], dilation[3], extra[3], pixels = 1, taps = 1;
     if (lead < 1 || lead > 2 || w->shape.rank != axes + 2)
@@ -230,6 +240,8 @@ bool fsim_rule_conv_transpose(fsim_call *call)
     }
     const int64_t filters = w->shape.dim[1];
     const fsim_dtype dtype = fsim_promoted(call);
+    if (!fsim_check_steps(call, (double)(batch * pixels) * (double)w->elems))
+        return false;
     fsim_node *n = fsim_add_node(call, &out, dtype, channels / groups * taps);
     if (!n)
         return false;
@@ -267,7 +279,7 @@ static bool reduce_planes(fsim_call *call, fsim_op op, int axes)
 bool fsim_rule_pool(fsim_call *call)
 {
     const fsim_tensor *x = fsim_arg(call, 0);
-    const int axes = spatial_of(call->op), lead = x->shape.rank - axes;
+    const int axes = fsim_spatial_axes(call->op), lead = x->shape.rank - axes;
     int64_t taps[3], window = 1, planes = 1;
     fsim_axis axis[3];
     if (lead < 1)
@@ -277,6 +289,11 @@ bool fsim_rule_pool(fsim_call *call)
         return false;
     for (int i = 0; i < lead; i++)
         planes *= out.dim[i];
+    double steps = (double)planes * window_count(axis, axes);
+    for (int i = 0; i < axes; i++)
+        steps *= (double)taps[i];
+    if (!fsim_check_steps(call, steps))
+        return false;
     bool whole = true;
     for (int i = 0; i < axes; i++) {
         out.dim[lead + i] = axis[i].out;
@@ -301,7 +318,7 @@ bool fsim_rule_pool(fsim_call *call)
 bool fsim_rule_adaptive_pool(fsim_call *call)
 {
     const fsim_tensor *x = fsim_arg(call, 0);
-    const int axes = spatial_of(call->op), lead = x->shape.rank - axes;
+    const int axes = fsim_spatial_axes(call->op), lead = x->shape.rank - axes;
     int64_t size[3], window = 1;
     if (lead < 1)
         return fsim_refuse(call, "the tensor has too few dimensions");
