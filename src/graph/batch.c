@@ -68,6 +68,8 @@ static bool align(fsim_call *c, int i, int rank)
 {
     const fsim_shape example = example_of(c, i), wide = widened(&example, rank);
     fsim_shape s;
+    if (example.rank == 0)
+        c->scalars |= 1u << i;
     return batch_of(c, is_mapped(c, i) ? examples_of(c) : 1, &wide, &s) && view_argument(c, i, &s, is_mapped(c, i));
 }
 
@@ -75,6 +77,7 @@ static bool align(fsim_call *c, int i, int rank)
 static bool spread(fsim_call *c, int i)
 {
     const fsim_shape example = example_of(c, i);
+    const int shared = c->arg[i];
     fsim_shape s;
     fsim_step step;
     if (is_mapped(c, i))
@@ -88,7 +91,8 @@ static bool spread(fsim_call *c, int i)
     if (result < 0)
         return false;
     c->build->graph->tensor[result].mapped = true;
-    c->arg[i] = result;
+    for (int k = c->args; k-- > i;) /* a tensor that stands twice is copied once */
+        c->arg[k] = c->arg[k] == shared ? result : c->arg[k];
     return true;
 }
 
@@ -110,12 +114,9 @@ static bool shape_result(fsim_call *c, int i, const fsim_shape *s)
 bool fsim_batch_broadcast(fsim_call *c)
 {
     const int rank = highest_rank(c);
-    for (int i = 0; i < c->args; i++) {
-        if (rank_of(c, i) == 0)
-            c->scalars |= 1u << i;
+    for (int i = 0; i < c->args; i++)
         if (is_mapped(c, i) && !align(c, i, rank))
             return false;
-    }
     return run_rule(c);
 }
 
@@ -263,7 +264,7 @@ bool fsim_batch_permute(fsim_call *c)
 
 bool fsim_batch_transpose(fsim_call *c)
 {
-    if (rank_of(c, 0) < 2)
+    if (rank_of(c, 0) < (c->list[FSIM_ATTR_DIMS].present ? 1 : 2))
         return fsim_refuse(c, "wants two dimensions beside that of the batch");
     return shift_dims(c, rank_of(c, 0)) && run_rule(c);
 }
@@ -448,7 +449,12 @@ bool fsim_batch_conv(fsim_call *c)
 }
 
 /* Pools: all dimensions in front of the spatial ones number planes. */
-bool fsim_batch_planes(fsim_call *c) { return run_rule(c); }
+bool fsim_batch_planes(fsim_call *c)
+{
+    if (rank_of(c, 0) <= fsim_spatial_axes(c->op))
+        return fsim_refuse(c, "the tensor of an example has too few dimensions");
+    return run_rule(c);
+}
 
 /* Norms over trailing dimensions; scale and shift broadcast. */
 bool fsim_batch_trailing(fsim_call *c)

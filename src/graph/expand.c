@@ -5,12 +5,14 @@
 #include "graph/build.h"
 
 #include <math.h>
+#include <string.h>
 
 void fsim_step_start(fsim_step *step, const fsim_call *of, fsim_op op, const char *name)
 {
     fsim_arena *a = of->build->arena;
     step->name = name ? fsim_printf(a, "%s/%s", of->out[0], name) : of->out[0];
     step->result = -1;
+    step->of = of;
     step->call = (fsim_call){.build = of->build,
                              .op = op,
                              .at = of->at,
@@ -29,6 +31,9 @@ int fsim_step_end(fsim_step *step, int args, const int *arg)
         if (arg[i] < 0)
             return -1;
         step->arg[i] = arg[i];
+        for (int k = 0; k < step->of->args; k++)
+            if (step->of->arg[k] == arg[i] && step->of->scalars >> k & 1)
+                step->call.scalars |= 1u << i;
     }
     step->call.args = args;
     return fsim_ops[step->call.op].rule(&step->call) ? step->result : -1;
@@ -364,13 +369,43 @@ bool fsim_rule_attention(fsim_call *c)
     return finish(c, result);
 }
 
+/* The norm of argument i as it broadcasts to shape `all`: over the dimensions of that, each as long as it is there. */
+static int norm_within(fsim_call *c, int i, const fsim_shape *all)
+{
+    const fsim_list *dims = &c->list[FSIM_ATTR_DIMS];
+    const fsim_shape own = fsim_arg(c, i)->shape;
+    fsim_shape wide = {.rank = all->rank}, s;
+    int x = c->arg[i];
+    for (int d = 0; d < all->rank; d++)
+        wide.dim[d] = d < all->rank - own.rank ? 1 : own.dim[d - (all->rank - own.rank)];
+    s = wide;
+    for (int k = 0, d; k < dims->count; k++) {
+        if (!fsim_wrap_dim(c, all->rank, dims->at[k], &d))
+            return -1;
+        s.dim[d] = all->dim[d];
+    }
+    if (own.rank < all->rank)
+        x = view(c, i ? "wide_y" : "wide_x", x, &wide);
+    if (fsim_elems(&s) != fsim_elems(&wide)) {
+        fsim_step step;
+        fsim_step_start(&step, c, FSIM_OP_EXPAND, i ? "whole_y" : "whole_x");
+        step.call.list[FSIM_ATTR_SHAPE] = (fsim_list){.present = true, .count = s.rank};
+        memcpy(step.call.list[FSIM_ATTR_SHAPE].at, s.dim, (size_t)s.rank * sizeof *s.dim);
+        x = fsim_step_end(&step, 1, &x);
+    }
+    return x < 0 ? -1 : reduce(c, FSIM_OP_NORM, i ? "norm_y" : "norm_x", x, dims, false);
+}
+
 bool fsim_rule_cosine_similarity(fsim_call *c)
 {
     const fsim_list dims = c->list[FSIM_ATTR_DIMS];
-    const int x = c->arg[0], y = c->arg[1];
-    const int dot = reduce(c, FSIM_OP_SUM, "dot", binary(c, FSIM_OP_MUL, "product", x, y), &dims, false);
-    const int norms = binary(c, FSIM_OP_MUL, "norms", reduce(c, FSIM_OP_NORM, "norm_x", x, &dims, false),
-                             reduce(c, FSIM_OP_NORM, "norm_y", y, &dims, false));
+    const int product = binary(c, FSIM_OP_MUL, "product", c->arg[0], c->arg[1]);
+    if (product < 0)
+        return false;
+    const fsim_shape all = c->build->graph->tensor[product].shape;
+    const int dot = reduce(c, FSIM_OP_SUM, "dot", product, &dims, false);
+    const int norm_y = norm_within(c, 1, &all), norm_x = norm_within(c, 0, &all);
+    const int norms = binary(c, FSIM_OP_MUL, "norms", norm_x, norm_y);
     return finish(c, binary(c, FSIM_OP_DIV, NULL, dot, scalar(c, FSIM_OP_MAXIMUM, "safe", norms, c->attrs.eps)));
 }
 

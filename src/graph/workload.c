@@ -119,17 +119,21 @@ void fsim_read_tensors(fsim_reader *r, const fsim_yaml *y, const char *suffix)
     }
 }
 
-/* Does some tensor of the block, or of a repeat block in it, say `batch`? */
-static bool has_marks(const fsim_yaml *block)
+/* Does some tensor of the block, or of a repeat block in it, say `batch`? A value that is no flag is said when the
+ * tensor is read. */
+static bool has_marks(const fsim_reader *r, const fsim_yaml *block)
 {
+    fsim_reader quiet = *r;
+    quiet.diag = fsim_diag_new(r->arena);
     const fsim_yaml *tensors = fsim_yaml_get(block, "tensors"), *ops = fsim_yaml_get(block, "operators");
     for (int i = 0; tensors && tensors->kind == FSIM_YAML_MAPPING && i < tensors->count; i++) {
         const fsim_yaml *mark = fsim_yaml_get(tensors->item[i], "batch");
-        if (mark && mark->kind == FSIM_YAML_SCALAR && strcmp(mark->text, "true") == 0)
+        bool marked = false;
+        if (mark && fsim_read_flag(&quiet, mark, "'batch'", &marked) && marked)
             return true;
     }
     for (int i = 0; ops && ops->kind == FSIM_YAML_SEQUENCE && i < ops->count; i++)
-        if (fsim_yaml_get(ops->item[i], "repeat") && has_marks(ops->item[i]))
+        if (fsim_yaml_get(ops->item[i], "repeat") && has_marks(r, ops->item[i]))
             return true;
     return false;
 }
@@ -147,7 +151,7 @@ static void read_batch(fsim_reader *r, const fsim_yaml *y)
         return;
     }
     r->graph->batch = examples;
-    r->marked = has_marks(y);
+    r->marked = has_marks(r, y);
 }
 
 static void read_workload(fsim_reader *r, const fsim_yaml *y, const fsim_bindings *set)

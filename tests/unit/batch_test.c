@@ -43,6 +43,7 @@ static const program programs[] = {
     {"add", "", {M("[4]"), M("[2, 4]")}, 0},
     {"add", "", {S("[2, 4]"), M("[4]")}, 0},
     {"add", ", scalar: 2", {M("[]")}, 0},
+    {"add", "", {{"[2]", true, "f32"}, M("[]")}, 0},
     {"sub", "", {M("[]"), M("[2, 3]")}, 0},
     {"mul", "", {M("[2, 1]"), S("[3]")}, 0},
     {"div", "", {M("[2]"), M("[2]")}, 0},
@@ -122,6 +123,7 @@ static const program programs[] = {
     {"linear", "", {M("[2, 5]"), S("[4, 5]"), M("[4]")}, 0},
     {"linear", "", {M("[2, 5]"), M("[4, 5]"), M("[4]")}, 0},
     {"linear", "", {S("[2, 5]"), M("[4, 5]"), S("[4]")}, 0},
+    {"linear", "", {{"[2, 5]", true, "f32"}, {"[4, 5]", false, "f32"}, M("[]")}, 0},
     {"einsum", ", equation: \"ij,jk->ki\"", {M("[2, 5]"), S("[5, 4]")}, 0},
     {"einsum", ", equation: \"Zj,jk->kZ\"", {M("[2, 5]"), M("[5, 4]")}, 0},
     {"conv1d", ", padding: 1", {M("[2, 6]"), S("[4, 2, 3]"), S("[4]")}, 0},
@@ -145,6 +147,7 @@ static const program programs[] = {
     {"permute", ", dims: [-1, 0, 1]", {M("[2, 3, 4]")}, 0},
     {"transpose", ", dims: [0, -1]", {M("[2, 3, 4]")}, 0},
     {"transpose", "", {M("[2, 3]")}, 0},
+    {"transpose", ", dims: [0, -1]", {M("[4]")}, 0},
     {"slice", ", dim: 0, start: 1, size: 2", {M("[4, 2]")}, 0},
     {"slice", ", start: [1, 0], size: [2, 1]", {M("[4, 2]")}, 0},
     {"slice", ", start: -2, size: 2", {M("[4, 2]")}, 0},
@@ -158,6 +161,7 @@ static const program programs[] = {
     {"pad", ", padding: [1, 2, -1, 0]", {M("[2, 3]")}, 0},
     {"roll", ", dim: 0, roll: 1", {M("[4, 2]")}, 0},
     {"roll", ", roll: 3", {M("[4, 2]")}, 0},
+    {"roll", ", roll: [3, 1]", {M("[4, 2]")}, 0},
     {"gather", "", {S("[6, 2]"), {"[4]", true, INDEX}}, 0},
     {"embedding", "", {{"[2, 2]", true, INDEX}, S("[6, 2]")}, 0},
     {"scatter", ", dim: 1", {M("[2, 6]"), {"[2, 4]", true, INDEX}, M("[2, 4]")}, 0},
@@ -199,13 +203,16 @@ static const program programs[] = {
     {"attention", "", {M("[1, 2, 3, 2]"), S("[1, 2, 4, 2]"), S("[1, 2, 4, 2]"), M("[3, 4]")}, 0},
     {"attention", "", {S("[2, 2, 3, 2]"), M("[2, 2, 4, 2]"), S("[2, 2, 4, 2]"), S("[2, 1, 3, 4]")}, 0},
     {"attention", "", {M("[2, 2, 3, 2]"), M("[2, 2, 4, 2]"), M("[2, 2, 4, 2]"), M("[2, 2, 3, 4]")}, 0},
+    {"attention", "", {M("[2, 2, 3, 2]"), M("[2, 2, 4, 2]"), M("[2, 2, 4, 2]"), S("[1, 1, 3, 4]")}, 0},
     {"cosine_similarity", ", dim: 0", {M("[4, 2]"), S("[4, 2]")}, 0},
+    {"cosine_similarity", ", dim: 0", {M("[3, 1, 2]"), M("[2]")}, 0},
     {"cross_entropy", "", {M("[4, 5]"), {"[4]", true, INDEX}}, 0},
     {"cross_entropy", "", {M("[5]"), {"[]", true, INDEX}}, 0},
     {"cross_entropy", "", {M("[2, 5, 3]"), {"[2, 3]", false, INDEX}}, 0},
     {"kl_div", "", {M("[2, 4]"), M("[2, 4]")}, 0},
     {"smooth_l1_loss", "", {M("[4]"), S("[4]")}, 0},
     {"mse_loss", "", {M("[]"), M("[]")}, 0},
+    {"mse_loss", "", {{"[]", true, "f32"}, M("[]")}, 0},
     {"mse_loss", "", {M("[2, 4]"), M("[2, 4]")}, 0},
     {"triplet_margin_loss", "", {M("[2, 4]"), M("[2, 4]"), S("[2, 4]")}, 0},
 };
@@ -377,6 +384,14 @@ static const struct {
      "a 'w' of its own"},
     {"batch: 3\ntensors: {x: {shape: [4], dtype: f32}}\noperators: [{op: transpose, in: x, out: y}]",
      "two dimensions beside that of the batch"},
+    {"batch: 3\ntensors: {x: {shape: [4, 4], dtype: f32}}\noperators: [{op: avg_pool2d, in: x, out: y, kernel: 2}]",
+     "too few dimensions"},
+    {"batch: 3\ntensors: {q: {shape: [2, 2, 3, 2], dtype: f32}, m: {shape: [3, 3], dtype: f32}}\n"
+     "operators: [{op: attention, in: [q, q, q, m], out: y}]",
+     "mask [3, 3] is for all of its 2"},
+    {"batch: 3\ntensors: {x: {shape: [4], dtype: f32}}\n"
+     "operators: [{op: layer_norm, in: x, out: y, normalized_shape: [3, 4]}]",
+     "'normalized_shape' has 2 dimensions, the example's tensor 1"},
     {"batch: 3\ntensors: {x: {shape: [], dtype: f32}}\noperators: [{op: swiglu, in: x, out: y}]", "one dimension"},
     {"batch: 3\ntensors: {x: {shape: [4], dtype: f32}}\noperators: [{op: sum, in: x, out: y, dim: 1}]",
      "out of range for a tensor of rank 1"},
@@ -412,9 +427,59 @@ static void what_cannot_be_mapped_is_said(void **unused)
     }
 }
 
+/* An argument that each example needs a copy of is copied once, also where it stands twice: names of primitives are
+ * those by which plans are written and read. */
+static void primitives_have_names_of_their_own(void **unused)
+{
+    (void)unused;
+    static const char *const texts[] = {
+        "batch: 3\ntensors: {x: {shape: [4], dtype: f32}, s: {shape: [4], dtype: f32, role: weight}}\n"
+        "operators: [{op: concat, in: [s, x, s], out: y}]",
+        "batch: 3\ntensors: {q: {shape: [2, 2, 3, 2], dtype: f32}, k: {shape: [2, 2, 4, 2], dtype: f32, role: "
+        "weight}}\n"
+        "operators: [{op: attention, in: [q, k, k], out: y}]"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        fsim_arena *a = fsim_arena_new();
+        const fsim_graph *g = parse(a, texts[i]);
+        for (int n = 0; n < g->nodes; n++)
+            for (int k = 0; k < n; k++)
+                assert_string_not_equal(g->node[n].name, g->node[k].name);
+        fsim_arena_free(a);
+    }
+}
+
+/* A mark is a flag as any other: true, a number, a symbol; in a repeat block too. Where there is one, the inputs
+ * without are shared. */
+static void marked_inputs_are_mapped(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *mark;
+        int rank_of_shared;
+    } of[] = {{"batch: true", 1}, {"batch: 1", 1}, {"batch: N", 1}, {"batch: false", 2}, {"batch: N - 2", 2}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        for (int repeated = 0; repeated < 2; repeated++) {
+            fsim_arena *a = fsim_arena_new();
+            const char *x = fsim_printf(a, "x: {shape: [4], dtype: f32, %s}", of[i].mark);
+            const char *text =
+                fsim_printf(a,
+                            repeated ? "batch: 3\nsymbols: {N: 2}\ntensors: {s: {shape: [4], dtype: f32}}\noperators:\n"
+                                       "  - {repeat: 1, tensors: {%s}, operators: [{op: add, in: [s, x], out: y}]}"
+                                     : "batch: 3\nsymbols: {N: 2}\ntensors: {s: {shape: [4], dtype: f32}, %s}\n"
+                                       "operators: [{op: add, in: [s, x], out: y}]",
+                            x);
+            const fsim_graph *g = parse(a, text);
+            assert_int_equal(g->tensor[tensor_named(g, "s")].shape.rank, of[i].rank_of_shared);
+            assert_int_equal(g->tensor[tensor_named(g, repeated ? "y.0" : "y")].shape.rank, 2);
+            fsim_arena_free(a);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(mapped_is_the_loop), cmocka_unit_test(no_operator_is_left_out),
-                                       cmocka_unit_test(what_cannot_be_mapped_is_said)};
+                                       cmocka_unit_test(what_cannot_be_mapped_is_said),
+                                       cmocka_unit_test(primitives_have_names_of_their_own),
+                                       cmocka_unit_test(marked_inputs_are_mapped)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
