@@ -332,9 +332,9 @@ bool fsim_bench_kernels(const fsim_bench *b, int i, const fsim_graph *g, const f
     *to = plan->kernels;
     if (!kernel || !*kernel)
         return true;
-    char name[256];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(kernel, "+"), kernel);
-    const int n = fsim_find_node(g, name);
+    fsim_arena *a = fsim_arena_new();
+    const int n = fsim_find_node(g, fsim_strndup(a, kernel, strcspn(kernel, "+")));
+    fsim_arena_free(a);
     for (int k = 0; k < plan->kernels; k++)
         for (int m = 0; m < plan->partition.part[k].count; m++)
             if (plan->partition.part[k].node[m] == n && !plan->partition.part[k].clone[m]) {

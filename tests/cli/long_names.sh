@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Names of any length: the generated C of a chain, a row kernel and a pointwise kernel compiles and computes what the reference does.
+# Names of any length: the generated C of a chain, a row kernel and a pointwise kernel compiles and computes what the reference does;
+# a measured row finds the kernel that it names.
 set -u
 long() { printf "%s%0${2}d" "$1" 0; }
 
@@ -27,6 +28,12 @@ END
     if grep -Eq 'skipped|wrong|does not compile' out err; then
         echo "names of $length characters: some kernel did not run:"
         grep -E 'skipped|wrong|does not compile' out err | cut -c1-300
+        exit 1
+    fi
+    printf 'id,hw,workload,strategy,l2,launch,time_s,kernel\none,t4,names,optimal,cold,stream,1e-5,%s\n' "$z" >row.csv
+    "$FUSESIM" validate --measurements row.csv --json row.json >out 2>err
+    if ! grep -q '"predicted_s": [0-9]' row.json; then
+        echo "names of $length characters: the row of a kernel has no prediction: $(cut -c1-300 err)"
         exit 1
     fi
 done
