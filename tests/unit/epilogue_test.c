@@ -16,7 +16,9 @@
 
 #define PRODUCT "  - {op: matmul, in: [x, w], out: p}\n"
 #define BIASED  PRODUCT "  - {op: add, in: [p, b], out: h}\n"
+#define PLAIN   "  - {op: matmul, in: [x32, w32], out: p}\n"
 #define CONV    "  - {op: conv2d, in: [i, f], out: p, padding: [1, 1], compute: tf32}\n"
+#define NORM    "  - {op: batch_norm, in: [p, scale, shift, mean, variance], out: n}\n"
 
 typedef struct {
     const char *hw, *operators;
@@ -41,6 +43,8 @@ static const library_case cases[] = {
     {"h100-sxm5-80gb", PRODUCT "  - {op: relu, in: p, out: q}\n  - {op: add, in: [q, b], out: y}\n", false},
     {"h100-sxm5-80gb", BIASED "  - {op: relu, in: h, out: q}\n  - {op: relu, in: q, out: y}\n", false},
     {"h100-sxm5-80gb", PRODUCT "  - {op: tanh, in: p, out: y}\n", false},
+    {"h100-sxm5-80gb", PLAIN "  - {op: add, in: [p, b32], out: y}\n", true},
+    {"h100-sxm5-80gb", PLAIN "  - {op: add, in: [p, b], out: y}\n", false},
     {"host", PRODUCT "  - {op: tanh, in: p, out: y}\n", true},
     {"h100-sxm5-80gb",
      PRODUCT "  - {op: sin, in: p, out: s}\n  - {op: erf, in: s, out: e}\n  - {op: cos, in: e, out: y}\n", false},
@@ -48,6 +52,11 @@ static const library_case cases[] = {
     {"h100-sxm5-80gb", CONV "  - {op: add, in: [p, fb], out: h}\n  - {op: silu, in: h, out: y}\n", true},
     {"v100-sxm2-32gb", CONV "  - {op: add, in: [p, fb], out: h}\n  - {op: silu, in: h, out: y}\n", false},
     {"v100-sxm2-32gb", CONV "  - {op: relu, in: p, out: y}\n", true},
+    {"h100-sxm5-80gb", CONV "  - {op: sigmoid, in: p, out: y}\n", true},
+    {"v100-sxm2-32gb", CONV "  - {op: sigmoid, in: p, out: y}\n", false},
+    {"h100-sxm5-80gb", "  - {op: conv2d, in: [i, f], out: p}\n  - {op: sigmoid, in: p, out: y}\n", false},
+    {"h100-sxm5-80gb", CONV NORM "  - {op: relu, in: n, out: y}\n", true},
+    {"h100-sxm5-80gb", CONV NORM "  - {op: add, in: [n, fb], out: y}\n", true},
     {"h100-sxm5-80gb", CONV "  - {op: add, in: [p, pixel], out: y}\n", false},
     {"h100-sxm5-80gb", CONV "  - {op: sin, in: p, out: y}\n", false},
 };
@@ -57,7 +66,10 @@ static const char tensors[] =
     "  w: {shape: [2048, 1024], dtype: f16, role: weight}\n  b: {shape: [1024], dtype: f16, role: weight}\n"
     "  column: {shape: [512, 1], dtype: f16, role: weight}\n  r: {shape: [512, 1024], dtype: f16, role: input}\n"
     "  i: {shape: [4, 64, 32, 32], dtype: f32, role: input}\n  f: {shape: [128, 64, 3, 3], dtype: f32, role: weight}\n"
-    "  fb: {shape: [128, 1, 1], dtype: f32, role: weight}\n"
+    "  x32: {shape: [512, 256], dtype: f32}\n  w32: {shape: [256, 1024], dtype: f32}\n"
+    "  b32: {shape: [1024], dtype: f32}\n  fb: {shape: [128, 1, 1], dtype: f32, role: weight}\n"
+    "  scale: {shape: [128], dtype: f32, role: weight}\n  shift: {shape: [128], dtype: f32, role: weight}\n"
+    "  mean: {shape: [128], dtype: f32, role: weight}\n  variance: {shape: [128], dtype: f32, role: weight}\n"
     "  pixel: {shape: [1, 1, 32, 32], dtype: f32, role: weight}\noperators:\n";
 
 typedef struct {
@@ -104,6 +116,40 @@ static void one_call(void **unused)
     }
 }
 
+/* What is called: what the kernels that are run, and their results, depend on. */
+static void the_parts_of_a_call(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *operators;
+        double scale;
+        const char *bias, *result;
+        fsim_epilogue_kind activation;
+        bool to_f32;
+    } calls[] = {
+        {PRODUCT, 1, NULL, "p", FSIM_EPILOGUE_COUNT, false},
+        {PRODUCT "  - {op: div, in: p, out: q, scalar: 8}\n  - {op: add, in: [b, q], out: h}\n"
+                 "  - {op: relu, in: h, out: r1}\n  - {op: cast, in: r1, out: y, dtype: f32}\n",
+         0.125, "b", "y", FSIM_EPILOGUE_RELU, true},
+        {PRODUCT "  - {op: mul, in: p, out: y, scalar: 8}\n", 8, NULL, "y", FSIM_EPILOGUE_COUNT, false},
+        {BIASED "  - {op: gelu, in: h, out: y, approximate: tanh}\n", 1, "b", "y", FSIM_EPILOGUE_GELU_TANH, false},
+        {CONV "  - {op: hardtanh, in: p, out: y}\n", 1, NULL, "y", FSIM_EPILOGUE_CLAMP, false},
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        const library_case c = {"h100-sxm5-80gb", calls[i].operators, true};
+        const one_group s = set_up(&c);
+        const fsim_epilogue e = fsim_epilogue_of(s.g, s.hw, &s.group);
+        assert_true(e.scale == calls[i].scale);
+        assert_string_equal(e.bias < 0 ? "" : s.g->tensor[e.bias].name, calls[i].bias ? calls[i].bias : "");
+        assert_string_equal(s.g->tensor[e.result].name, calls[i].result);
+        assert_int_equal(e.activation, calls[i].activation);
+        assert_int_equal(e.to_f32, calls[i].to_f32);
+        assert_int_equal(e.members, s.group.members);
+        assert_false(fsim_library_has(s.hw, &s.g->node[s.group.anchor].gemm, FSIM_EPILOGUE_RESIDUAL));
+        fsim_arena_free(s.a);
+    }
+}
+
 /* The group's kernel, and the keys of the hardware file that its price read. */
 static fsim_kernel priced(const one_group *s, fsim_hw_keys *read)
 {
@@ -134,6 +180,7 @@ static void other_evidence(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_call), cmocka_unit_test(other_evidence)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_call), cmocka_unit_test(the_parts_of_a_call),
+                                       cmocka_unit_test(other_evidence)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
