@@ -10,20 +10,21 @@
 #include "vendor/constants.h"
 #include "vendor/kernels.h"
 
-/* SM cycles of an element in each of a norm's two kernels. A training batch norm: 1.05 with 128 FP32 lanes, 1.4 with 64
- * (A100, T4); group and instance norm: 0.69 and 0.92. */
+/* SM cycles for an element in each of the two kernels of a norm. Batch norm in training: 1.05 with 128 FP32 lanes,
+ * 1.4 with 64 (A100, T4); group and instance norm: 0.69 and 0.92. */
 static double moments_cycles(const fsim_costing *c, fsim_op op)
 {
     const fsim_node *n = &c->g->node[c->group->member[0].node];
     const bool image = n->args > 0 && c->g->tensor[n->arg[0].tensor].shape.rank >
-                                          2; /* over a batch of vectors: Liger's pairs on H100 */
+                                          2; /* for a batch of vectors: Liger's pairs on H100 */
     const double of_128_lanes = op == FSIM_OP_BATCH_NORM && image ? aten_batch_moments_cycles : aten_moments_cycles;
     return of_128_lanes * (2 + aten_moments_lanes / fsim_hw_get(c->hw, FSIM_HW_FP32_RATE)) / 3;
 }
 
 static double seconds_of_cycles(const fsim_costing *c, double cycles) { return cycles / (c->sms * c->clock); }
 
-/* The operator of the workload that the group computes, whole or in part; views that it reads through do not count. */
+/* The operator of the workload that the group computes, whole or in part; views that the group reads through are
+ * ignored. */
 static fsim_op source_of(const fsim_costing *c)
 {
     for (int i = 0; i < c->group->members; i++) {
@@ -50,14 +51,15 @@ static bool holds_op(const fsim_costing *c, fsim_op op)
     return false;
 }
 
-/* Is read i as large as the iteration space, so that a second pass reads it again? */
+/* Is read i as large as the iteration space? A second pass then reads it again. */
 static bool whole_row(const fsim_costing *c, int i)
 {
     return c->group->read[i].full && c->read[i].compulsory_bytes > 0 &&
            c->g->tensor[c->group->read[i].tensor].elems >= c->group->points * c->group->reduced;
 }
 
-/* What warps ask of L2. No tile turns a strided side around; a reduction takes neighbouring columns together. */
+/* Bytes that warps request from L2. ATen does not transpose strided operands through tiles; its reductions read
+ * neighbouring columns together. */
 static double requested(const fsim_costing *c, const fsim_traffic *t)
 {
     if (t->staged_bytes == 0)
@@ -66,22 +68,22 @@ static double requested(const fsim_costing *c, const fsim_traffic *t)
                                                                                    : (double)t->sector_bytes;
 }
 
-/* What one kernel stores and the next reads shares L2 with what the first reads meanwhile: pairs of elementwise kernels
- * on H100 find nothing of 33 MB. */
+/* Do results of one kernel stay in L2 for the next one? They share L2 with what the first kernel reads meanwhile:
+ * pairs of elementwise kernels on H100 find nothing of 33 MB. */
 static bool fits(const fsim_costing *c, const fsim_traffic *t)
 {
     return 2 * (double)t->compulsory_bytes <= c->l2_bytes;
 }
 
-/* How a kernel walks what is as large as its iteration space; the rest is read once. */
+/* How a kernel reads operands as large as its iteration space; all others are read once. */
 typedef struct {
-    double passes;  /* times that it is read from L2 */
-    double fetches; /* times that it is read from DRAM, unless it lies in L2 already */
-    double more;    /* bytes that are written besides the results */
-    double share;   /* of the streaming bandwidth */
+    double passes;  /* how often each is read from L2 */
+    double fetches; /* how often each is read from DRAM, unless it is in L2 already */
+    double more;    /* bytes written in addition to the results */
+    double share;   /* share of the streaming bandwidth that is reached */
 } walk;
 
-/* Sets the bytes that k moves, and what they cost of DRAM and L2. */
+/* Sets the bytes that k moves, and their time in DRAM and L2. */
 static void move(const fsim_costing *c, fsim_kernel *k, walk w, fsim_arena *a)
 {
     const double l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH);
@@ -115,8 +117,8 @@ static void move(const fsim_costing *c, fsim_kernel *k, walk w, fsim_arena *a)
     k->unit[FSIM_SHARED] = 0;
 }
 
-/* A call around which two events are recorded is seen with what the host takes for it, as nothing else runs: `calls`
- * times a plain operator's. */
+/* A measurement with two events around a call includes the host's time for the call, because nothing else runs:
+ * `calls` times that of a plain operator. */
 static void add_host(const fsim_costing *c, fsim_kernel *k, double calls)
 {
     const double call =
@@ -127,7 +129,7 @@ static void add_host(const fsim_costing *c, fsim_kernel *k, double calls)
     k->time[FSIM_LAUNCH] += rint(call / FSIM_TICK_S) * FSIM_TICK_S;
 }
 
-/* Adds up, with the host's share. */
+/* Adds up the units' times and the host's. */
 static fsim_kernel summed(const fsim_costing *c, fsim_kernel *k, double calls)
 {
     fsim_sum_up_by(c, k, aten_exponent);
@@ -135,7 +137,7 @@ static fsim_kernel summed(const fsim_costing *c, fsim_kernel *k, double calls)
     return *k;
 }
 
-/* A row's elements, and their bytes. */
+/* Elements of a row, and their bytes. */
 typedef struct {
     double rows, width, elem_bytes;
 } row_shape;
@@ -154,8 +156,8 @@ static double resident_blocks(const fsim_costing *c, int threads)
     return fmin(fsim_hw_get(c->hw, FSIM_HW_BLOCKS_PER_SM), floor(fsim_hw_get(c->hw, FSIM_HW_THREADS_PER_SM) / threads));
 }
 
-/* Share of a second pass over a row that L2 does not serve, where so many rows are under way: none below `share` of L2,
- * all of it above, over a ramp. */
+/* The share of a second pass over a row that L2 does not serve while `under_way` rows are in progress: half where these
+ * take `share` of L2, and from 0 to 1 on a ramp around that, whose slope is `width`. */
 static double missing(const fsim_costing *c, row_shape s, double under_way, double share, double width)
 {
     const double bytes = fmin(s.rows, under_way) * s.width * s.elem_bytes;
@@ -171,8 +173,8 @@ static int softmax_threads(row_shape s)
     return threads;
 }
 
-/* Softmax and log-softmax of the innermost dimension: a warp for a short row; else a block, which reads the row for its
- * maximum, for its sum, and for the result. */
+/* Softmax and log-softmax along the innermost dimension: a warp for a short row; otherwise a block, which reads the
+ * row for its maximum, for its sum, and for the result. */
 static fsim_kernel softmax(const fsim_costing *c, const fsim_kernel *own, double more, fsim_arena *a)
 {
     const row_shape s = rows_of(c);
@@ -198,7 +200,7 @@ static fsim_kernel softmax(const fsim_costing *c, const fsim_kernel *own, double
     return summed(c, &k, fsim_hw_get(c->hw, FSIM_HW_SOFTMAX_CALLS));
 }
 
-/* Over another dimension: a thread for a column, three reads of it, nothing kept. */
+/* Softmax along another dimension: a thread for each column, which reads it three times and keeps nothing. */
 static fsim_kernel spatial_softmax(const fsim_costing *c, const fsim_kernel *own, double more, fsim_arena *a)
 {
     fsim_kernel k = *own;
@@ -213,8 +215,8 @@ static fsim_kernel any_softmax(const fsim_costing *c, const fsim_kernel *own, fs
     return c->group->template == FSIM_COLUMN_REDUCTION ? spatial_softmax(c, own, 0, a) : softmax(c, own, 0, a);
 }
 
-/* Layer norm of the innermost dimensions: a block a row, its moments (Welford) in one pass, the result in a second,
- * which finds the row in L2 where that holds the rows under way. */
+/* Layer norm of the innermost dimensions: a block for each row. The first pass computes its moments (Welford), the
+ * second the result; it finds the row in L2 if all rows in progress fit. */
 static fsim_kernel layer_norm(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     const row_shape s = rows_of(c);
@@ -232,7 +234,7 @@ static fsim_kernel layer_norm(const fsim_costing *c, const fsim_kernel *own, fsi
     return summed(c, &k, fsim_hw_get(c->hw, FSIM_HW_LAYER_NORM_CALLS));
 }
 
-/* Batch, group and instance norm: a kernel for the moments, one that applies them. */
+/* Batch, group and instance norm: a kernel computes the moments, a second one applies them. */
 static fsim_kernel moments_norm(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     const fsim_op op = source_of(c);
@@ -251,7 +253,7 @@ static fsim_kernel moments_norm(const fsim_costing *c, const fsim_kernel *own, f
     return summed(c, &k, 1);
 }
 
-/* A log-softmax that writes all of its result, then one block that picks the targets'. */
+/* A log-softmax that stores all of its result, then one block that gathers the targets' elements. */
 static fsim_kernel cross_entropy(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     const row_shape s = rows_of(c);
@@ -272,7 +274,7 @@ static fsim_kernel cross_entropy(const fsim_costing *c, const fsim_kernel *own, 
 static fsim_kernel reduction(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     fsim_kernel k = *own;
-    k.launches = 1; /* blocks that share a row meet at a semaphore */
+    k.launches = 1; /* blocks that share a row synchronise with a semaphore */
     move(c, &k, (walk){1, 1, 0, c->group->template == FSIM_COLUMN_REDUCTION ? aten_outer_share : aten_inner_share}, a);
     return summed(c, &k, 1);
 }
@@ -288,15 +290,15 @@ static fsim_kernel pooling(const fsim_costing *c, const fsim_kernel *own, fsim_a
         apart = apart && n->arg[0].axis[i].stride >= n->arg[0].axis[i].taps;
     fsim_kernel k = *own;
     move(c, &k, (walk){1, 1, largest ? (double)n->points * ATEN_INDEX_BYTES : 0, apart ? aten_apart_share : 1}, a);
-    if (!adaptive) /* to one output a plane it is a mean */
+    if (!adaptive) /* adaptive pooling to one output is a mean */
         k.unit[FSIM_ISSUE] = seconds_of_cycles(
             c, (double)n->points * (largest ? aten_max_pool_output + aten_max_pool_tap * (double)n->reduced
                                             : aten_mean_pool_output + aten_mean_pool_tap * (double)n->reduced));
-    k.unit[FSIM_COMPUTE] = 0; /* its arithmetic is in those cycles */
+    k.unit[FSIM_COMPUTE] = 0; /* those cycles include its arithmetic */
     return summed(c, &k, 1);
 }
 
-/* Elements along the scanned dimension. */
+/* Number of elements along the scanned dimension. */
 static double row_of_scan(const fsim_costing *c)
 {
     const fsim_node *n = &c->g->node[c->group->member[0].node];
@@ -314,10 +316,10 @@ static fsim_kernel scan(const fsim_costing *c, const fsim_kernel *own, fsim_aren
     return summed(c, &k, 1);
 }
 
-/* ATen multiplies for squares and cubes (and divides by them), and takes roots. */
+/* ATen computes squares and cubes by multiplication, their inverses by division, and square roots directly. */
 static bool is_plain_power(double e) { return fabs(e) == 2 || e == 3 || fabs(e) == 1 || e == 0 || fabs(e) == 0.5; }
 
-/* Instructions of powers with a constant aten_exponent beyond those that a power takes. */
+/* Instructions of powers with a constant exponent, beyond those that every power has. */
 static double scalar_powers(const fsim_costing *c)
 {
     double more = 0;
@@ -350,7 +352,7 @@ static fsim_kernel elementwise(const fsim_costing *c, const fsim_kernel *own, fs
     return summed(c, &k, 1);
 }
 
-/* Operators whose kernels are their own. */
+/* Operators that have kernels of their own. */
 static const struct {
     fsim_op op;
     fsim_kernel (*cost)(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cublas.c: matrix products as cuBLAS and cuBLASLt run them: gemm.h's time with the tile and split that the library is
- * taken to choose. */
+/* cublas.c: matrix products by cuBLAS and cuBLASLt: the time is that of gemm.h with the tile and split that the
+ * library presumably chooses. */
 #include "cost/contraction.h"
 #include "vendor/kernels.h"
 #include "vendor/library.h"
 
 #include <math.h>
 
-/* The library knows neither what L2 holds nor what its kernel does besides: with a tile that went by the former, the
- * latter could take longer the more is found there. */
+/* The library chooses its tile without knowing what L2 holds or what else its kernel does. If the model's choice
+ * depended on L2, a kernel that finds more there could take longer. */
 static fsim_gemm_tile tile_when_cold(const fsim_costing *c, const fsim_gemm_device *d, fsim_gemm_shape s)
 {
     s.dram_bytes = 0;
@@ -19,8 +19,8 @@ static fsim_gemm_tile tile_when_cold(const fsim_costing *c, const fsim_gemm_devi
     return fsim_gemm_best(d, &s).tile;
 }
 
-/* The vendor's kernel for a matrix product. framework: as PyTorch calls it, which may split k whatever the order of
- * additions. */
+/* The vendor's kernel for a matrix product. framework: as called by PyTorch, which may split k even where the order
+ * of sums is to be kept. */
 static fsim_kernel library(const fsim_costing *c, const fsim_gemm *g, const fsim_gemm_device *d, bool framework,
                            fsim_arena *a)
 {
@@ -28,8 +28,9 @@ static fsim_kernel library(const fsim_costing *c, const fsim_gemm *g, const fsim
     fsim_kernel k = fsim_blank_kernel(c, a);
     k.template = FSIM_LIBRARY_CONTRACTION;
     k.vector = 4;
-    k.penalised = k.penalised ||
-                  c->group->members > 1; /* its units overlap less than those of kernels that it might be split into */
+    k.penalised =
+        k.penalised ||
+        c->group->members > 1; /* its units may overlap less than those of the kernels that it could be split into */
     fsim_add_arithmetic(c, &k, NULL, true);
     fsim_add_memory(c, &k, NULL, NULL);
     s.whole = s.whole && !framework;
@@ -40,7 +41,7 @@ static fsim_kernel library(const fsim_costing *c, const fsim_gemm *g, const fsim
     return k;
 }
 
-/* As fusesim's plans call it. */
+/* As called by fusesim's plans. */
 fsim_kernel fsim_cublas_kernel(const fsim_costing *c, fsim_arena *a)
 {
     const fsim_gemm g = fsim_product_of(c);

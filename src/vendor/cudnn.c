@@ -52,7 +52,7 @@ static const last_kernel last_kernels[] = {
 #undef FSIM_CUDNN_LAST
 };
 
-/* The last row that fits. On tensor units those of 7.0 stand for older architectures and other vendors', too. */
+/* The last row that fits. On tensor units, the rows of sm_70 are used for older architectures and other vendors too. */
 static implicit_gemm gemm_for(const fsim_hw *hw, const fsim_convolution_shape *s)
 {
     enum { FP32_UNITS = 0, FIRST_TENSOR = 70 };
@@ -71,7 +71,7 @@ static implicit_gemm gemm_for(const fsim_hw *hw, const fsim_convolution_shape *s
 
 static double filled(double x, double multiple) { return ceil(x / multiple) * multiple; }
 
-/* As fusesim's plans call it: in a layout that is the plan's own. */
+/* As called by fusesim's plans: in the layout that the plan chooses. */
 fsim_kernel fsim_cudnn_kernel(const fsim_costing *c, fsim_arena *a)
 {
     return fsim_library_can(c->g, c->hw, c->group) ? fsim_convolution(c, FSIM_LIBRARY_CONTRACTION, a)
@@ -80,18 +80,20 @@ fsim_kernel fsim_cudnn_kernel(const fsim_costing *c, fsim_arena *a)
 
 /* As frameworks call it. */
 
-/* Seconds of the matrix product alone, tiles filled up. gain: of the kernel's efficiency. */
+/* Seconds of the matrix product alone, with partly filled tiles counted as full. gain: factor on the kernel's
+ * efficiency. */
 static double product_s(const fsim_costing *c, const fsim_convolution_shape *s, const implicit_gemm *g, double gain)
 {
     const double flops = 2 * s->groups * s->pixels * s->taps * filled(s->channels, g->channels) *
                          filled(s->filters, g->filters) * pow(s->strides, g->strided);
-    const double blocks = s->groups * ceil(s->pixels / cudnn_smallest_tile) *
-                          ceil(s->filters / cudnn_smallest_tile); /* of the smallest tile: fewer leave SMs idle */
+    const double blocks =
+        s->groups * ceil(s->pixels / cudnn_smallest_tile) *
+        ceil(s->filters / cudnn_smallest_tile); /* in units of the smallest tile; with fewer, SMs are idle */
     return flops / (s->peak_flops * fmin(cudnn_most_efficiency, fsim_convolution_efficiency(c->hw, s) * gain)) *
            fmax(1, c->sms / blocks);
 }
 
-/* Bytes that move between DRAM and the SMs, or L2 and the SMs where that holds them, in seconds. */
+/* Seconds of bytes that stream between DRAM and the SMs, or between L2 and the SMs where L2 holds them. */
 static double streamed_s(const fsim_costing *c, double dram_bytes, double l2_bytes)
 {
     const double dram = fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
@@ -99,11 +101,11 @@ static double streamed_s(const fsim_costing *c, double dram_bytes, double l2_byt
            l2_bytes / fmax(dram, fsim_or_else(fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH), cudnn_l2_over_dram * dram));
 }
 
-/* `times` reads or writes of a tensor that the kernel before, or after, holds in L2 as far as it fits. */
+/* Seconds of `times` reads or writes of a tensor that the kernel before or after leaves in L2 as far as it fits. */
 static double again_s(const fsim_costing *c, double bytes, double times)
 {
-    const double missed =
-        fmin(1, fmax(0, 2 * bytes / c->l2_bytes - 1)); /* assumed: all of it is found again up to half the capacity */
+    const double missed = fmin(
+        1, fmax(0, 2 * bytes / c->l2_bytes - 1)); /* assumed: a tensor of up to half the capacity is found completely */
     return streamed_s(c, times * bytes * missed, times * bytes * (1 - missed));
 }
 
@@ -124,8 +126,8 @@ typedef struct {
     double seconds;
 } changes;
 
-/* The steps of a convolution, one after the other: layout changes, and a kernel whose memory and arithmetic overlap by
- * the norm `exponent`. */
+/* The steps of a convolution one after the other: changes of layout, and a kernel whose memory and arithmetic
+ * overlap by a norm with this exponent. */
 static fsim_kernel in_steps(const fsim_costing *c, fsim_kernel k, changes x, fsim_unit busy, double busy_s,
                             double exponent)
 {
@@ -141,14 +143,14 @@ static fsim_kernel in_steps(const fsim_costing *c, fsim_kernel k, changes x, fsi
     return k;
 }
 
-/* Does torch.compile store this convolution channels last? It does where there are two axes, and no groups but those of
- * a depthwise convolution. */
+/* Does torch.compile store this convolution channels last? It does for two axes, without groups or for depthwise
+ * convolutions. */
 static bool stored_last(const fsim_convolution_shape *s)
 {
     return s->axes == 2 && (s->groups == 1 || s->channels == 1);
 }
 
-/* The kernel for that, where it is known to differ; NULL. */
+/* The kernel for channels last, where it is known to differ; otherwise NULL. */
 static const last_kernel *last_kernel_for(const fsim_hw *hw, const fsim_convolution_shape *s)
 {
     const last_kernel *found = NULL;

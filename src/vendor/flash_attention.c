@@ -6,12 +6,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Fused attention as libraries run it. A block keeps the sums of `rows` queries and walks keys and values `step` at a
- * time. An element of the scores takes the SM
+/* Fused attention by libraries. A block has the sums of `rows` queries and walks keys and values in steps of `step`. An
+ * element of the scores takes an SM
  *
  *     ((4 D flops / (peak x tensor_share))^p + (special_turns / special_rate)^p)^(1 / p)
  *
- * and each block a start-up besides. The scalars are rows of flash_attention.def, one set a library. */
+ * and each block has a start-up time. The scalars are rows of flash_attention.def, one set for each library. */
 typedef enum { FLASH_3_TILES, FLASH_2_TILES, TRT_90_TILES, TRT_80_TILES, FLASH_4_TILES } tile_set;
 typedef struct {
     tile_set set;
@@ -26,7 +26,7 @@ static const library_tile library_tiles[] = {
 #undef FSIM_ATTENTION_TILE
 };
 
-/* Fields as flash_attention.def explains them. */
+/* The fields are explained in flash_attention.def. */
 typedef struct {
     tile_set tiles;
     double tensor_share, special_turns, overlap;
@@ -44,9 +44,9 @@ typedef struct {
 #undef FSIM_ATTENTION
 #undef FSIM_ATTENTION_TILE
 
-/* Which kernels the software stacks bring for a design: those whose measurements name them. PyTorch itself has
- * FlashAttention-2 everywhere; on Hopper its column here stands for what serving stacks put in its place. NULL: none in
- * these measurements. */
+/* The kernels that a software stack has for a design, as named in its measurements. PyTorch itself has
+ * FlashAttention-2 everywhere; on Hopper its column stands for what serving stacks use instead. NULL: not in these
+ * measurements. */
 enum { VLLM, SGLANG, TENSORRT_LLM, STACKS }; /* VLLM: PyTorch and torch.compile as well */
 static const attention_library *const libraries[FSIM_DESIGNS][STACKS] = {
     [FSIM_AMPERE] = {&flash_2, &flash_2, &tensorrt_ampere},
@@ -57,7 +57,8 @@ static const attention_library *const libraries[FSIM_DESIGNS][STACKS] = {
     [FSIM_BLACKWELL_GRAPHICS] = {&flash_2, &flash_2, &tensorrt_ampere},
 };
 
-/* Softmax attention in 16 bits is what these libraries have; NULL else. */
+/* The library for a group that is softmax attention in 16 bits, which is all that these libraries have; otherwise
+ * NULL. */
 static const attention_library *library_of(const fsim_costing *c, fsim_maker maker)
 {
     const fsim_group *o = c->group;
@@ -73,8 +74,8 @@ static const attention_library *library_of(const fsim_costing *c, fsim_maker mak
     return libraries[c->hw->arch->design][stack];
 }
 
-/* FlashAttention's own rule (hopper/heuristics.h, num_splits_heuristic): none where blocks fill four fifths of the SMs;
- * else the fewest whose last round is within 15 % of the best. */
+/* The rule of FlashAttention (hopper/heuristics.h, num_splits_heuristic): no split where blocks fill four fifths of
+ * the SMs; otherwise the smallest split whose last round is within 15 % of the best. */
 static double splits_of(double blocks, double sms, double steps)
 {
     double best = 0;
@@ -89,7 +90,7 @@ static double splits_of(double blocks, double sms, double steps)
     return 1;
 }
 
-/* Seconds of all rounds of blocks: whole ones, and the last. */
+/* Seconds of all rounds of blocks: full ones, and the last. */
 static double rounds_s(const attention_library *l, double blocks, double sms, double one_s, double block_s,
                        double step_s)
 {
@@ -98,7 +99,7 @@ static double rounds_s(const attention_library *l, double blocks, double sms, do
     return whole * (outside + fmax(l->resident * one_s, least)) + (last > 0 ? outside + fmax(last * one_s, least) : 0);
 }
 
-/* The narrowest tile that holds a head; the widest of the set where none does. */
+/* The narrowest tile that fits a head; otherwise the widest tile of the set. */
 static const library_tile *tile_for(tile_set set, double features)
 {
     const library_tile *found = NULL;
@@ -109,7 +110,7 @@ static const library_tile *tile_for(tile_set set, double features)
 }
 
 typedef struct {
-    double rows, step, splits, blocks, steps; /* steps: of one block */
+    double rows, step, splits, blocks, steps; /* steps: of each block */
     double seconds, l2_bytes;
 } attention_work;
 
@@ -124,7 +125,7 @@ static attention_work attention_work_of(const fsim_costing *c, const attention_l
     const double causal = s->causal > 0 ? fmin(1, (s->causal + w.rows + w.step) / (2 * s->causal)) : 1;
     const double tiles = s->batch * ceil(s->m / w.rows), steps = ceil(s->width / w.step);
     w.splits = l->splits || s->m <= FLASH_SMALL_ROWS ? splits_of(tiles, c->sms, steps)
-                                                     : 1; /* few queries: every library shares their keys */
+                                                     : 1; /* few queries: every library lets them share their keys */
     w.blocks = tiles * w.splits;
     w.steps = fmax(1, ceil(steps / w.splits) * causal);
     const double flops = 4 * filled * c->sms /
@@ -140,7 +141,7 @@ static attention_work attention_work_of(const fsim_costing *c, const attention_l
     return w;
 }
 
-/* `seconds` that no unit overlaps. */
+/* Adds `seconds` that overlap with no other unit. */
 static void add_after(fsim_kernel *k, fsim_unit unit, double seconds)
 {
     seconds = rint(seconds / FSIM_TICK_S) * FSIM_TICK_S;
@@ -165,8 +166,8 @@ fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, co
     const double missed = fmin(1, fmax(0, (footprint / fsim_hw_get(c->hw, FSIM_HW_L2_CAPACITY) - l->fits) / l->spread));
     double read = 0;
     fsim_kernel k = *own;
-    for (int i = 0; i < k.inputs; i++) { /* what is not there although it would fit was not there before; else the
-                                            library's own window says how much is */
+    for (int i = 0; i < k.inputs; i++) { /* an input that would fit L2 and is not there was not there before; otherwise
+                                            the share that L2 holds is the library's own */
         const bool cold = !(c->l2 && c->l2->hit && c->l2->hit[i]) && footprint <= c->l2_bytes;
         read += (cold ? 1 : missed) * (double)k.input[i].bytes;
     }
@@ -185,7 +186,7 @@ fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, co
     if (l->copies)
         add_after(&k, missed > 0.5 ? FSIM_DRAM : FSIM_L2,
                   copied * (missed / dram + (1 - missed) / (l2 * l->copy_share)));
-    if (w.splits > 1) /* partial results in 32 bits, written and read */
+    if (w.splits > 1) /* partial results in 32 bits are written and read */
         add_after(&k, FSIM_L2,
                   attention_joining_s + 2 * 4 * s.batch * s.m * s.results * w.splits / (l2 * attention_joining_share));
     const double busy = k.time_s - k.time[FSIM_LAUNCH];

@@ -12,8 +12,8 @@ fsim_maker fsim_maker_named(const char *software, fsim_maker otherwise)
                  {"TensorRT-LLM", FSIM_BY_TENSORRT_LLM},
                  {"sglang", FSIM_BY_SGLANG},
                  {"vllm", FSIM_BY_VLLM}};
-    if (software &&
-        strncmp(software, "fusesim ", 8) == 0) /* validate --measured: whatever the partition, the kernels are ours */
+    if (software && strncmp(software, "fusesim ", 8) ==
+                        0) /* validate --measured: whatever the partition, the kernels are fusesim's */
         return FSIM_BY_FUSESIM;
     for (size_t i = 0; software && otherwise == FSIM_BY_ATEN && i < sizeof known / sizeof *known; i++)
         if (strstr(software, known[i].word))
@@ -50,7 +50,7 @@ fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime r
 
 static fsim_kernel launched(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a)
 {
-    const fsim_maker torch = fsim_is_eager(maker) ? FSIM_BY_ATEN : maker; /* for all but attention */
+    const fsim_maker torch = fsim_is_eager(maker) ? FSIM_BY_ATEN : maker; /* for all kernels but attention */
     if (c->group->template == FSIM_CHAINED_CONTRACTION)
         return fsim_framework_attention(c, maker, own);
     if (contracts(c->group))
@@ -61,8 +61,7 @@ static fsim_kernel launched(const fsim_costing *c, fsim_maker maker, const fsim_
 fsim_kernel fsim_framework_launch(const fsim_software *s, const fsim_group *group, const fsim_residency *l2,
                                   const fsim_kernel *own, fsim_arena *a)
 {
-    if (s->maker == FSIM_BY_FUSESIM || own->time_s <= 0 ||
-        s->hw->host) /* on a host there are generated kernels only, whoever chose the groups */
+    if (s->maker == FSIM_BY_FUSESIM || own->time_s <= 0 || s->hw->host) /* on a host all kernels are generated */
         return *own;
     const fsim_costing c = fsim_costing_of(s->graph, s->hw, s->regime, group, l2, a);
     return launched(&c, s->maker, own, a);

@@ -64,7 +64,7 @@ fsim_epilogue_kind fsim_activation_of(fsim_op op)
     return FSIM_EPILOGUE_COUNT;
 }
 
-/* Recognition: a walk from the product along what reads it, step by step. */
+/* Recognition: walks from the product along its readers, step by step. */
 
 typedef struct {
     const fsim_graph *g;
@@ -84,13 +84,13 @@ static const fsim_member *member_of(const fsim_group *o, int node)
     return NULL;
 }
 
-/* Element by element, as it lies. */
+/* Does x read the tensor element by element, in its own order? */
 static bool reads(const fsim_access *x, int tensor)
 {
     return x->tensor == tensor && x->how == FSIM_READ_MAP && fsim_map_is_identity(&x->map);
 }
 
-/* The first member that reads the call's result so far as it lies; NULL. */
+/* The first member that reads the call's result so far in its own order; NULL. */
 static const fsim_node *next_of(const walk *w)
 {
     for (int i = 0; i < w->o->members; i++) {
@@ -113,7 +113,7 @@ static void take(walk *w, int result, int members)
     w->out->members += members;
 }
 
-/* Scales and shifts by columns that are folded into the weights; what is left of them is at most a bias. */
+/* Scales and shifts of columns were folded into the weights; what remains is at most a bias. */
 static bool take_folded(walk *w)
 {
     bool shifts = false;
@@ -136,8 +136,8 @@ static void take_scale(walk *w)
     take(w, n->result[0], 1);
 }
 
-/* The map of a vector along the columns of a product's [batch, m, n], or along the channels of a convolution's result
- * [images, channels, pixels]. */
+/* The map of a vector along the columns of a product's [batch, m, n], or along the channels of a convolution's
+ * result [images, channels, pixels]. */
 static fsim_map bias_map(const walk *w, const fsim_map *read, int64_t *stride)
 {
     const fsim_shape *s = &w->g->tensor[w->out->result].shape;
@@ -181,7 +181,7 @@ static void take_bias(walk *w)
     take(w, n->result[0], 1);
 }
 
-/* Of a composite that begins at n: is all of it in the group, made of nothing but the call's result so far? */
+/* Is the composite that begins at n completely in the group, and does it read only the call's result so far? */
 static bool is_whole(const walk *w, const fsim_source *s)
 {
     for (int i = s->first; i < s->first + s->nodes; i++) {
@@ -198,10 +198,10 @@ static bool is_whole(const walk *w, const fsim_source *s)
     return true;
 }
 
-/* The activation that node n begins, and how many primitives it is. */
+/* The activation that begins at node n, and its number of primitives. */
 static fsim_epilogue_kind activation_at(const fsim_graph *g, const fsim_node *n, int *nodes)
 {
-    enum { TANH_GELU = 8 }; /* primitives of the tanh form; the other has fewer */
+    enum { TANH_GELU = 8 }; /* primitives of the tanh form; the other form has fewer */
     const fsim_source *s = &g->source[n->source];
     *nodes = 1;
     if (fsim_ops[s->op].class != FSIM_COMPOSITE)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library.h: what the vendors' libraries compute in one call: a contraction and its epilogue,
+/* library.h: what the vendors' libraries compute in one call: a contraction with its epilogue,
  *
  *     D = to_f32(activation(scale (A B) + bias))
- * every part of which is optional. The rows of library.def say which parts a library has. */
+ * Every part is optional. The rows of library.def say which parts a library has. */
 #ifndef FUSESIM_VENDOR_LIBRARY_H
 #define FUSESIM_VENDOR_LIBRARY_H
 
@@ -13,9 +13,9 @@ typedef enum {
     FSIM_EPILOGUE_BIAS,
     FSIM_EPILOGUE_RESIDUAL,
     FSIM_EPILOGUE_TO_F32,
-    FSIM_EPILOGUE_RELU, /* from here on: activations */
+    FSIM_EPILOGUE_RELU, /* this and the following are activations */
     FSIM_EPILOGUE_LEAKY_RELU,
-    FSIM_EPILOGUE_CLAMP, /* relu6 and hardtanh, too */
+    FSIM_EPILOGUE_CLAMP, /* also relu6 and hardtanh */
     FSIM_EPILOGUE_ELU,
     FSIM_EPILOGUE_SIGMOID,
     FSIM_EPILOGUE_TANH,
@@ -36,31 +36,32 @@ typedef enum {
 } fsim_vendor_library;
 extern const char *const fsim_library_names[FSIM_LIBRARIES]; /* cuBLASLt hipBLASLt cuDNN MIOpen oneDNN */
 
-/* The library that a device brings for products, or for convolutions. */
+/* The library for products, or for convolutions, on this device. */
 fsim_vendor_library fsim_library_of(const fsim_hw *hw, bool convolution);
-/* Has the device's library this part of an epilogue, in this arithmetic? False for FSIM_EPILOGUE_RESIDUAL: see
+/* Does the device's library have this part of an epilogue, in this arithmetic? False for FSIM_EPILOGUE_RESIDUAL: see
  * library.def. */
 bool fsim_library_has(const fsim_hw *hw, const fsim_gemm *contraction, fsim_epilogue_kind kind);
-/* The activation that an elementwise operator is; FSIM_EPILOGUE_COUNT where it is none. */
+/* The activation that an elementwise operator is; FSIM_EPILOGUE_COUNT: it is none. */
 fsim_epilogue_kind fsim_activation_of(fsim_op op);
 
-/* What a group does behind its contraction, as one call's epilogue. */
+/* The part of a group that is one call: a contraction with its epilogue. */
 typedef struct {
-    double scale;                  /* 1: none */
-    int bias;                      /* tensor; -1: none */
-    int64_t bias_offset;           /* elements into it */
-    int64_t bias_stride;           /* elements from one matrix's vector to the next's; 0: one for all */
+    double scale;        /* 1: none */
+    int bias;            /* tensor; -1: none */
+    int64_t bias_offset; /* elements into it */
+    int64_t bias_stride; /* elements from the vector of one matrix to that of the next; 0: all have the same */
     fsim_epilogue_kind activation; /* FSIM_EPILOGUE_COUNT: none */
     bool to_f32;
-    int result;  /* tensor that the call writes */
-    int members; /* of the group, the contraction and what is folded into its weights included */
+    int result;  /* the tensor that the call writes */
+    int members; /* members of the group that the call computes, including the contraction and what is folded into its
+                    weights */
 } fsim_epilogue;
 
-/* The epilogue of group o as far as the device's library has it: members that no call computes are not counted in
- * out->members. o must have an anchor that is a contraction. */
+/* The epilogue of group o as far as the device's library has it; out->members does not count members that the call
+ * does not compute. The anchor of o must be a contraction. */
 fsim_epilogue fsim_epilogue_of(const fsim_graph *g, const fsim_hw *hw, const fsim_group *o);
 
-/* Is the whole group one call of the device's library? Operands may be transposed by primitives of the group. */
+/* Can one call of the device's library compute the whole group? Primitives of the group may transpose operands. */
 bool fsim_library_can(const fsim_graph *g, const fsim_hw *hw, const fsim_group *o);
 
 #endif

@@ -39,7 +39,7 @@ bool fsim_channels_last(const fsim_graph *g)
     return all > 0 && weighted <= all;
 }
 
-/* The read that gives the row its elements. */
+/* The read that has the elements of the rows. */
 static const fsim_read *row_of(const fsim_group *o)
 {
     const fsim_read *row = NULL;
@@ -69,7 +69,8 @@ static bool reduces(const fsim_group *o)
            o->template == FSIM_FULL_REDUCTION;
 }
 
-/* Loops over the row that our own kernel runs as one: a maximum, then the sum of exponentials. */
+/* Is this a row kernel that we generate with one loop (a maximum and the sum of exponentials together) and Triton
+ * with more? The number of additional loops. */
 static int more_loops(const fsim_costing *c)
 {
     for (int i = 0; i < c->group->members; i++) {
@@ -81,7 +82,7 @@ static int more_loops(const fsim_costing *c)
     return 0;
 }
 
-/* Share of a row's later loads that L2 no longer holds. */
+/* The share of a row that L2 no longer holds when a later loop loads it. */
 static double misses(const fsim_costing *c, bool innermost)
 {
     double row = 0;
@@ -92,8 +93,8 @@ static double misses(const fsim_costing *c, bool innermost)
     return fmin(1, fmax(0, rows * row / c->l2_bytes - 0.5));
 }
 
-/* Seconds that Welford's updates keep the SMs busy where one block does whole rows, which its dependent steps leave
- * half idle: group and instance norm. */
+/* Seconds in which Welford's updates occupy the SMs where one block has whole rows. Their dependent steps leave an
+ * SM half idle: group and instance norm. */
 static double statistics_s(const fsim_costing *c)
 {
     for (int i = 0; i < c->group->members; i++) {
@@ -105,7 +106,7 @@ static double statistics_s(const fsim_costing *c)
     return 0;
 }
 
-/* Elements of one dtype in a row that fill no whole number of vectors: nothing is loaded by vectors then. */
+/* Is the number of elements in a row no multiple of a vector? Loads are not vectorised then. */
 static bool is_unaligned(const fsim_costing *c)
 {
     const fsim_read *row = row_of(c->group);
@@ -115,7 +116,7 @@ static bool is_unaligned(const fsim_costing *c)
 
 static double fourth_norm(double x, double y) { return sqrt(sqrt(x * x * x * x + y * y * y * y)); }
 
-/* The loops of a reduction kernel: the first takes in the row, the others load again what L2 has lost. */
+/* The loops of a reduction kernel: the first loads the row, the others load again what L2 has lost. */
 static void reduction_seconds(const fsim_costing *c, fsim_kernel *k)
 {
     const fsim_group *o = c->group;
@@ -155,9 +156,9 @@ static void reduction_seconds(const fsim_costing *c, fsim_kernel *k)
         k->unit[FSIM_ISSUE] = fmax(k->unit[FSIM_ISSUE], triton_unaligned_cycles * accesses / (c->sms * c->clock));
 }
 
-/* Of fallback pooling in a row, the first finds its input copied: one more read and write of it. From two graphs only
- * (KernelBench l2/006 and 078, where torch.compile is slower than eager by about that on several GPUs); single pools
- * are not copied. Why is not known. */
+/* Pooling without a lowering, several in a row: the input of the first is copied, one more read and write. Known
+ * from two graphs only (KernelBench l2/006 and 078, where torch.compile is slower than eager by about that on
+ * several GPUs). Single pools are not copied; the reason is unknown. */
 static fsim_kernel fallback(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     const fsim_node *pool = &c->g->node[c->group->anchor];

@@ -10,7 +10,7 @@
 
 /* Checks. */
 
-/* Does the kernel that computes `node` have `tensor` from memory? Where several compute it, all of them. */
+/* Does the kernel that computes `node` load `tensor` from memory? Where several kernels compute it: do all of them? */
 static bool loads(const void *with, int node, int tensor)
 {
     const fsim_plan *plan = with;
@@ -27,7 +27,7 @@ static bool loads(const void *with, int node, int tensor)
     return from_memory;
 }
 
-/* Multiply-adds and other points that the interpreter walks. */
+/* Points that the interpreter visits: multiply-adds and others. */
 static double work_of(const fsim_graph *g)
 {
     double points = 0;
@@ -36,23 +36,23 @@ static double work_of(const fsim_graph *g)
     return points;
 }
 
-/* What the interpreter takes for each plan, and how much of it is too much. */
+/* speed of the interpreter, and the most memory it may use */
 static const double points_per_s = 2e7, most_bytes = 4e8; /* a release build on one core */
 static bool within(const fsim_graph *g, double most, double times)
 {
     return fsim_reference_bytes(g) <= most_bytes * fmin(times, 4) && work_of(g) <= most * times;
 }
 
-/* A workload that is read again with shorter shapes. */
+/* What is needed to read a workload again with shorter shapes. */
 typedef struct {
     const char *path;
     const fsim_trial_source *source;
-    double most; /* points that are interpreted at most */
+    double most; /* most points to interpret */
     fsim_arena *a;
 } shortening;
 
-/* The least factor that is enough, all lengths by it (length 0) or around one of them; else the largest that fits. NULL
- * where none fits. */
+/* The graph with the smallest sufficient factor, for all lengths (length 0) or around one of them; otherwise with
+ * the largest factor that works. NULL where none works. */
 static const fsim_graph *shortened(const shortening *s, int64_t length, bool only, int64_t *scale)
 {
     enum { LARGEST = 1 << 14 };
@@ -71,8 +71,8 @@ static const fsim_graph *shortened(const shortening *s, int64_t length, bool onl
     return best;
 }
 
-/* The workload with dimensions so short that the interpreter takes about most_s. Where dividing all of them does not
- * fit, as with images that are halved often: all but one, or one alone. */
+/* The workload with dimensions so short that interpreting it takes about most_s. Dividing all lengths may not work,
+ * as for images that are halved many times; then all lengths but one are divided, or one alone. */
 static const fsim_graph *small_enough(const fsim_graph *g, const fsim_trial_source *source, int64_t *scale,
                                       fsim_arena *a)
 {
@@ -93,7 +93,7 @@ static const fsim_graph *small_enough(const fsim_graph *g, const fsim_trial_sour
     return best && within(best, most, patience) ? best : NULL;
 }
 
-/* Line of the source that stores the tensor, and its text: "37: t_y[o1 + c] = v5". In a. */
+/* The source line that stores the tensor: "37: t_y[o1 + c] = v5". In a. */
 static const char *source_line(const fsim_program *p, const char *parameter, fsim_arena *a)
 {
     int line = 1;
@@ -122,10 +122,10 @@ static const char *named(const fsim_program *p, const fsim_check *c, fsim_arena 
     return fsim_printf(a, "%s: %s%s%s", p->name, c->message, *line ? "; " : "", line);
 }
 
-/* What is compiled: the kernels of all plans, one plan behind the other. */
+/* The programs to compile: the kernels of all plans, plan after plan. */
 typedef struct {
-    fsim_trial *trial; /* per plan of the one that is checked: on the shapes that are interpreted; of no plan where the
-                          strategy finds none */
+    fsim_trial *trial; /* per plan of the trial that is checked: the same plan on the shapes that are interpreted; empty
+                          where the strategy finds no plan */
     fsim_program *program;
     const char **wrong; /* per program, why it does not compile; NULL */
     int programs;
@@ -148,7 +148,7 @@ static bool compile_plans(const fsim_trial *t, const fsim_graph *g, fsim_device 
     return d->backend->compile(d, c->program, c->programs, c->wrong, fault);
 }
 
-/* A plan's kernels among all programs that were compiled. */
+/* Where the kernels of a plan are among all compiled programs. */
 typedef struct {
     int first, kernels;
 } plan_programs;
@@ -175,7 +175,9 @@ static bool check_plan(fsim_trial_plan *x, const fsim_reference *ref, fsim_devic
         if (beyond && !found.message)
             found = (fsim_check){
                 .ran = true, .tensor = -1, .message = fsim_printf(d->a, "it writes behind the end of %s", beyond)};
-        fsim_host_stand_in(memory, ref, k); /* each kernel starts from right values: an error shows where it is made */
+        fsim_host_stand_in(
+            memory, ref,
+            k); /* start each kernel from correct values, so that an error is reported for the kernel that causes it */
         x->checked += !found.untold;
         if (found.untold && x->untold++ == 0)
             x->first_untold = named(&program[k], &found, d->a);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare.c: do two plans compute the same? */
+/* compare.c: do two plans compute the same results? */
 #include "validate/trial/run.h"
 
 #include <math.h>
 
-/* What plans that compute the same may differ by: rounding in the storage dtype, and the order of sums. */
+/* The difference that correct plans may have: rounding in the storage dtype, and the order of sums. */
 static double apart_most(fsim_dtype t)
 {
     switch (t) {
     case FSIM_F64:
         return 1e-10;
     case FSIM_F32:
-        return 2e-3; /* TF32 products among them */
+        return 2e-3; /* for TF32 products too */
     case FSIM_F16:
         return 2e-2;
     case FSIM_BF16:
@@ -20,15 +20,16 @@ static double apart_most(fsim_dtype t)
     case FSIM_F8E5M2:
         return 0.3;
     default:
-        return 2e-2; /* integers made of floats: few may fall on the other side */
+        return 2e-2; /* integers computed from floats: a few may round to the other side */
     }
 }
 
-/* Off by so much of the larger of an element and the root of the mean square of all is wrong altogether: ten times what
- * all of them together may be. */
+/* An element is wrong if it differs by this share of its own size, or of the root mean square of all elements if
+ * that is larger: ten times the difference that the whole tensor may have. */
 static double element_most(fsim_dtype t) { return fmin(10 * apart_most(t), 1); }
 
-/* Primitives whose result jumps where rounding moves their arguments: an element of it may be anything. */
+/* Does the graph have primitives whose result jumps when rounding changes their arguments? An element may have any
+ * value then. */
 static bool jumps(const fsim_graph *g)
 {
     bool any = false;
@@ -58,8 +59,8 @@ static bool jumps(const fsim_graph *g)
 }
 
 typedef struct {
-    double by;            /* root of the sum of squares of the differences over that of the first */
-    int64_t off, nowhere; /* elements that are wrong altogether; that are no number, or infinite, in one only */
+    double by;            /* root of the sum of squared differences, over that of the first tensor */
+    int64_t off, nowhere; /* wrong elements; elements that are NaN or infinite in one tensor only */
 } distance;
 
 static distance distance_of(fsim_dtype t, const void *x, const void *y, int64_t elems)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* measure.c: the plans of a trial on a device: laid out in its memory, run once, compared with each other, measured. */
+/* measure.c: the plans of a trial on a device: allocates their tensors, runs them once, compares their outputs,
+ * measures them. */
 #include "validate/device/backend.h"
 #include "validate/device/texts.h"
 #include "validate/trial/run.h"
@@ -8,21 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A trial on the device. What several plans have alike, kernels of one text on the same tensors, is there once: under
- * its first place. */
+/* A trial on the device. Kernels with the same text on the same tensors, in several plans, are loaded once, for the
+ * first program of them. */
 typedef struct {
     fsim_buffer *tensor;
     fsim_buffer **argument;      /* per program */
     fsim_device_kernel **kernel; /* per program; NULL: not generated, or failed */
-    const char **wrong;          /* per program: why it does not compile */
-    const char **failed;         /* per program: why it can't be run */
+    const char **wrong;          /* per program: why it does not compile; NULL */
+    const char **failed;         /* per program: why it can't run; NULL */
     const char **differs; /* per program: how the library's result differs from our own kernel's; NULL: it does not */
     fsim_program *program;
     const fsim_kernel **planned; /* per program */
     fsim_trial_ran **ran;
-    int *same; /* per program: the first that is like it; itself where none is */
+    int *same; /* per program: the first one that is equal to it, or itself */
     int programs;
-    int *first, *like; /* per plan: its first program; the first plan of the same kernels */
+    int *first, *like; /* per plan: its first program; the first plan with the same kernels */
     const fsim_graph *g;
     const fsim_hw *hw;
 } loaded;
@@ -47,7 +48,7 @@ static bool upload_inputs(fsim_device *d, const fsim_graph *g, const loaded *x, 
 {
     void **bytes = fsim_new(d->a, void *, g->tensors + 1);
     bool good = true;
-    for (int t = 0; t < g->tensors && good; t++) { /* one at a time: they may be large */
+    for (int t = 0; t < g->tensors && good; t++) { /* one at a time, because they may be large */
         if (x->tensor[t].bytes == 0 || g->tensor[t].producer >= 0)
             continue;
         if (!(bytes[t] = malloc((size_t)g->tensor[t].bytes)))
@@ -61,7 +62,7 @@ static bool upload_inputs(fsim_device *d, const fsim_graph *g, const loaded *x, 
     return good;
 }
 
-/* Of programs of the same nameless text. */
+/* Are both programs equal? They have the same nameless text. */
 static bool same_program(const fsim_program *p, const fsim_program *q)
 {
     bool same = p->parameters == q->parameters && p->launches == q->launches;
@@ -151,8 +152,9 @@ static bool lay_out(fsim_device *d, fsim_trial *t, loaded *x, fsim_fault *fault)
     return good && upload_inputs(d, t->graph, x, fault);
 }
 
-/* A product that the plan leaves to the vendor's library, by it, with what follows; NULL with ran->stand_in set where
- * that is not there, or one call is not enough: then the generated kernel runs. */
+/* Prepares the vendor's library for a product that the plan runs with it, and what follows the product. NULL with
+ * ran->stand_in set where there is no library, or where it takes more than one call: the generated kernel runs
+ * instead. */
 static fsim_device_kernel *by_library(fsim_device *d, const loaded *x, int at)
 {
     const fsim_library_job job = {
@@ -178,7 +180,7 @@ static bool load_one(fsim_device *d, const loaded *x, int at)
     return !d->backend->lost(d);
 }
 
-/* Each that does not compile is left out for itself. */
+/* Loads all programs. One that does not compile is left out alone. */
 static bool load_all(fsim_device *d, const loaded *x, fsim_fault *fault)
 {
     bool good = d->backend->compile(d, x->program, x->programs, x->wrong, fault) ||
@@ -200,8 +202,8 @@ static bool load_all(fsim_device *d, const loaded *x, fsim_fault *fault)
     return good || fsim_fail(fault, d->a, FSIM_UNAVAILABLE, "%s", d->backend->lost(d));
 }
 
-/* What the library makes and what our own kernel makes of the same, which was compared with the reference: *differs, or
- * NULL where they agree or there is none of ours. The library's stays. */
+/* Runs the product with the library and with our own kernel, which was compared with the reference. *differs: how
+ * the results differ; NULL where they agree or there is no kernel of ours. Keeps the library's result. */
 static bool compare_with_ours(fsim_device *d, const loaded *x, int at, const char **differs, fsim_fault *fault)
 {
     const fsim_program *p = &x->program[at];
@@ -247,13 +249,13 @@ static bool run_kernel(fsim_device *d, fsim_trial_plan *plan, int k, const loade
     return good;
 }
 
-/* What the first plan that ran made of the workload's outputs. */
+/* The workload's outputs as computed by the first plan that ran. */
 typedef struct {
-    void **bytes;   /* per tensor; NULL until then */
-    const char *by; /* its strategy's name */
+    void **bytes;   /* per tensor; NULL: none yet */
+    const char *by; /* name of its strategy */
 } first_outputs;
 
-/* What the plan made of the outputs, beside that. */
+/* Compares the plan's outputs with those of the first plan. */
 static bool compare_outputs(fsim_device *d, const fsim_trial *t, fsim_trial_plan *plan, const loaded *x,
                             const first_outputs *first, fsim_fault *fault)
 {
@@ -276,7 +278,7 @@ static bool compare_outputs(fsim_device *d, const fsim_trial *t, fsim_trial_plan
     return good;
 }
 
-/* A kernel that can't be run takes its plan with it. */
+/* Why a kernel of the plan can't run, and so the plan can't; NULL: all can. */
 static const char *failed_of(const fsim_trial_plan *plan, const loaded *x, int first)
 {
     const char *why = NULL;
@@ -285,7 +287,8 @@ static const char *failed_of(const fsim_trial_plan *plan, const loaded *x, int f
     return why;
 }
 
-/* Runs every plan once; what the workload's outputs are must not depend on which. Plans of the same kernels are one. */
+/* Runs every plan once and compares the outputs, which must not depend on the plan. Plans with the same kernels run
+ * once. */
 static bool compare_plans(fsim_device *d, fsim_trial *t, const loaded *x, fsim_fault *fault)
 {
     first_outputs first = {fsim_new(d->a, void *, t->graph->tensors + 1), NULL};
@@ -327,14 +330,14 @@ static int longest_first(const void *x, const void *y)
     return a->predicted_s > b->predicted_s ? -1 : a->predicted_s < b->predicted_s ? 1 : a->program - b->program;
 }
 
-/* What is to be measured, and where its results go. */
+/* What to measure, and where the results belong. */
 typedef struct {
     fsim_device_work work;
     int *program; /* per kernel of the work: its program */
-    int *place;   /* per plan: its place in the work */
+    int *place;   /* per plan: its index in the work */
 } request;
 
-/* Each kernel once, the longest first: what time is too short for are the shortest. */
+/* Lists each kernel once, longest first, so that short ones are left out where time is too short. */
 static void list_kernels(fsim_device *d, const fsim_trial *t, const loaded *x, request *q)
 {
     ranked *order = fsim_new(d->a, ranked, x->programs + 1);
@@ -356,7 +359,7 @@ static void list_kernels(fsim_device *d, const fsim_trial *t, const loaded *x, r
     q->work.kernels = count;
 }
 
-/* Plans of the same kernels once. */
+/* Lists plans with the same kernels once. */
 static void list_plans(fsim_device *d, fsim_trial *t, const loaded *x, request *q)
 {
     fsim_device_plan *plan = fsim_new(d->a, fsim_device_plan, t->plans + 1);
@@ -379,7 +382,7 @@ static void list_plans(fsim_device *d, fsim_trial *t, const loaded *x, request *
     q->work.plans = count;
 }
 
-/* Results to the plans and kernels that have them. */
+/* Copies results to the plans and kernels that they belong to. */
 static void take_results(fsim_device *d, fsim_trial *t, const loaded *x, const request *q)
 {
     const fsim_measured_kernel **of = fsim_new(d->a, const fsim_measured_kernel *, x->programs + 1);
@@ -402,7 +405,7 @@ static void take_results(fsim_device *d, fsim_trial *t, const loaded *x, const r
     }
 }
 
-/* Why kernels were not measured, where nothing else says so. */
+/* Sets the reason for kernels that were not measured and have none yet. */
 static void say_failed(fsim_trial *t, const loaded *x)
 {
     for (int i = 0; i < t->plans; i++)
@@ -414,7 +417,7 @@ static void say_failed(fsim_trial *t, const loaded *x)
         }
 }
 
-/* Predictions are for what memory gave while plans ran. */
+/* Prices the plans again for the memory bandwidth that was measured while they ran. */
 static void follow_memory(fsim_device *d, fsim_trial *t, double dram_bytes_per_s)
 {
     const fsim_options options = {.regime = FSIM_REGIME_STREAM, .time_limit_s = 1};

@@ -18,7 +18,7 @@ static double time_in(fsim_problem *all, const fsim_partition *partition, fsim_r
     return fsim_price(&p, partition, a, &plan, &why) ? plan.time_s : NAN;
 }
 
-/* Warm: what the kernel touches is in L2, as far as that holds it. */
+/* The prediction for a kernel alone. Warm: what it reads and writes is in L2, as far as it fits. */
 static fsim_trial_kernel predicted_of(const fsim_graph *g, const fsim_hw *hw, const fsim_group *o, fsim_arena *a)
 {
     bool *hit = fsim_new(a, bool, o->reads + 1), *absorbed = fsim_new(a, bool, o->writes + 1);
@@ -137,7 +137,7 @@ const char *fsim_trial_left_out(const fsim_trial *t, fsim_arena *a)
     return why ? fsim_printf(a, "%s: %s", text, why) : NULL;
 }
 
-/* Its time is of other kernels than were predicted. */
+/* Why the measured time is not that of the predicted kernels; NULL: it is. */
 static const char *unlike(const fsim_trial *t, const fsim_trial_plan *x)
 {
     const char *why = NULL;
@@ -155,7 +155,7 @@ static int by_value(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* The same kernels? Then what differs between their times is noise. */
+/* Are the kernels the same? Differences between their times are noise then. */
 static bool same_partition(const fsim_partition *x, const fsim_partition *y)
 {
     bool same = x->parts == y->parts;
