@@ -3,6 +3,7 @@
 
 #include "cost/constants.h"
 #include "cost/convolution.h"
+#include "kernel/tiling.h"
 
 #include <math.h>
 
@@ -33,15 +34,6 @@ fsim_gemm fsim_product_of(const fsim_costing *c)
     return g;
 }
 
-/* Tiles across: each holds columns of one of the contractions, or as many of each. */
-static double tiles_across(const fsim_costing *c, int tile_n)
-{
-    double across = 0;
-    for (int i = 0; i < c->group->members; i++)
-        across += ceil((double)c->g->node[c->group->member[i].node].gemm.n / tile_n);
-    return across;
-}
-
 fsim_gemm_shape fsim_product_shape(const fsim_costing *c, const fsim_gemm *g)
 {
     const fsim_node *n = &c->g->node[c->group->anchor];
@@ -58,22 +50,22 @@ fsim_gemm_shape fsim_product_shape(const fsim_costing *c, const fsim_gemm *g)
                              .whole = c->group->strict};
 }
 
+/* The vendor's block: of as many stages as it has room for. */
 static void set_tile(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_time *t, bool tensor, int elem)
 {
-    const fsim_gemm g = fsim_product_of(c);
-    const int m = t->tile.m, n = t->tile.n, stages = tensor ? 3 : 2,
-              depth = tensor ? 64 / elem : 8; /* k elements of one step */
+    const int m = t->tile.m, n = t->tile.n, depth = tensor ? 64 / elem : 8; /* k elements of one step */
+    const double room = fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK);
+    int stages = tensor ? 3 : 2;
+    while (stages > 1 && (m + n) * depth * stages * elem > room)
+        stages--;
     k->tile_m = m;
     k->tile_n = n;
     k->split_k = t->tile.split;
+    k->stages = stages;
     k->grid = (int64_t)t->blocks;
     k->block = m * n >= 8192 ? 256 : 128;
     k->shared_bytes = (m + n) * depth * stages * elem;
     k->registers = (int)fmin(255, (double)m * n / k->block + 40);
-    if (k->template == FSIM_TILED_CONTRACTION)
-        fsim_generated_tile(c, k, (fsim_tile_edge){(double)g.m, false}, (fsim_tile_edge){(double)g.n, false}, tensor,
-                            elem);
-    k->flops += 2.0 * (double)g.batch * (double)g.m * (double)g.n * (double)g.k;
 }
 
 /* Operands that DRAM serves once more than once. */
@@ -103,11 +95,14 @@ void fsim_add_seconds(fsim_kernel *k, fsim_unit u, double seconds)
 bool fsim_settle_product(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_device *d, const fsim_gemm_shape *s,
                          const fsim_gemm_time *t)
 {
-    set_tile(c, k, t, d->tensor, s->elem_bytes);
+    const fsim_gemm g = fsim_product_of(c);
+    const bool vendor = k->template == FSIM_LIBRARY_CONTRACTION;
+    if (vendor)
+        set_tile(c, k, t, d->tensor, s->elem_bytes);
+    k->flops += 2.0 * (double)g.batch * (double)g.m * (double)g.n * (double)g.k;
     fetch_again(c, k, t->again_bytes);
     if (!fsim_settle(c, k, 1))
         return false;
-    const bool vendor = k->template == FSIM_LIBRARY_CONTRACTION;
     k->l2_bytes += t->tile_bytes;
     k->shared_bytes_moved += t->tile_bytes * (d->tensor ? 2 : 4);
     k->unit[FSIM_DRAM] = vendor ? t->dram_s : fmax(k->unit[FSIM_DRAM], t->dram_s);
@@ -119,44 +114,79 @@ bool fsim_settle_product(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_
     return true;
 }
 
-/* A generated kernel with one tile: the library's rate, and the arithmetic of the other members. */
-static fsim_kernel generated_with(const fsim_costing *c, const fsim_gemm *g, const fsim_gemm_device *d,
-                                  fsim_gemm_tile tile, fsim_arena *a)
+/* A generated kernel's product: as the rates take it, and as blocks share it. */
+typedef struct {
+    const fsim_gemm *g;
+    const fsim_gemm_device *d;
+    fsim_tiling *t;
+} product;
+
+/* A generated kernel as laid out: the library's rate for such a tile, and the arithmetic of the other members. Two
+ * products whose results meet count as one tile with the columns of both. */
+static fsim_kernel generated_with(const fsim_costing *c, const product *p, const fsim_schedule *layout, fsim_arena *a)
 {
-    fsim_gemm_shape s = fsim_product_shape(c, g);
+    const fsim_gemm_device *d = p->d;
+    const fsim_tiling *t = p->t;
+    fsim_gemm_shape s = fsim_product_shape(c, p->g);
     fsim_kernel k = fsim_blank_kernel(c, a);
-    s.n = tiles_across(c, tile.n) * tile.n;
-    const double turns[2] = {
-        tiles_across(c, tile.n),
-        ceil(s.m / tile.m)}; /* every column of tiles loads the first operand, every row of them the second */
-    k.template = FSIM_TILED_CONTRACTION;
-    k.vector = 4;
+    const fsim_gemm_tile tile = {layout->tile_m, layout->tile_n * t->plan[0].products, layout->split_k};
+    double turns[2];
+    fsim_tiling_turns(t, turns);
+    k.schedule = *layout;
     k.penalised = true;
     fsim_add_arithmetic(c, &k, turns, true);
     fsim_add_memory(c, &k, NULL, NULL);
     fsim_add_access_issue(c, &k);
+    s.n = (double)layout->grid / tile.split / s.batch / ceil(s.m / tile.m) * tile.n;
     s.dram_bytes = (double)(k.dram_read_bytes + k.dram_write_bytes);
-    const fsim_gemm_time t = fsim_gemm_with(d, &s, tile);
-    fsim_settle_product(c, &k, d, &s, &t);
+    fsim_gemm_time time = fsim_gemm_with(d, &s, tile);
+    time.extra_s -= tile.split > 1 ? d->split_s : 0; /* its second kernel is one of the launches */
+    fsim_settle_product(c, &k, d, &s, &time);
     return k;
 }
 
-static fsim_kernel generated(const fsim_costing *c, const fsim_gemm *g, const fsim_gemm_device *d, fsim_arena *a)
+/* A thread sums up one result by itself, with a load from each operand and a multiply-add a step. A row of results is a
+ * block's, or a part of a block's, where reductions follow. */
+static fsim_kernel direct(const fsim_costing *c, const fsim_gemm *g, const fsim_gemm_device *d, fsim_arena *a)
 {
-    fsim_gemm_shape s = fsim_product_shape(c, g);
-    fsim_kernel best = {0};
-    s.whole = s.whole || c->group->whole_row;
-    for (int i = 0; i < d->tiles; i++) {
-        fsim_gemm_tile tile = d->tile[i];
-        while (tile.n < c->group->whole_row)
-            tile.n *= 2;
-        for (tile.split = 1; fsim_gemm_may_split(d, &s, tile); tile.split *= 2) {
-            const fsim_kernel k = generated_with(c, g, d, tile, a);
-            if (k.time_s > 0 && (best.time_s == 0 || k.time_s < best.time_s))
-                best = k;
-        }
+    enum { INSTRUCTIONS = 3 };
+    const double rows = (double)g->batch * (double)g->m, products = rows * (double)g->n * (double)g->k;
+    const fsim_node *n = &c->g->node[c->group->anchor];
+    fsim_kernel k = fsim_blank_kernel(c, a);
+    const int elem = fsim_dtype_bytes(c->g->tensor[n->arg[0].tensor].dtype),
+              result = n->dtype == FSIM_F64 || n->dtype == FSIM_I64 ? 8 : 4; /* in the kernel's variables */
+    const bool whole = c->group->whole_row > 0;
+    if (whole)
+        fsim_lay_out_product_rows(c->group, result, &k.schedule);
+    else
+        fsim_lay_out_direct(c->group, &k.schedule);
+    k.penalised = true;
+    k.flops = 2 * products;
+    fsim_add_arithmetic(c, &k, (const double[2]){(double)g->n, rows}, true);
+    fsim_add_memory(c, &k, NULL, NULL);
+    fsim_add_access_issue(c, &k);
+    /* a thread's neighbours load other columns; rows of a block meet in L1 */
+    k.l2_bytes += (whole ? products / k.rows_per_block : products) * elem;
+    k.unit[FSIM_ISSUE] += INSTRUCTIONS * products / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
+    k.unit[FSIM_COMPUTE] +=
+        fmax(products / fsim_pipe_rate(c, result == 8 ? FSIM_F64 : FSIM_F32), fsim_gemm_least_s(d, 2 * products));
+    k.unit[FSIM_LATENCY] += vector_least_s + (double)g->k * DIRECT_STEP_CYCLES / c->clock; /* alone on its SM */
+    if (fsim_settle(c, &k, 1))
+        fsim_sum_up(c, &k);
+    return k;
+}
+
+/* With every split that suits the layout. */
+static void try_splits(const fsim_costing *c, const product *p, fsim_schedule layout, fsim_kernel *best, fsim_arena *a)
+{
+    const fsim_gemm_shape s = fsim_product_shape(c, p->g);
+    const int m = layout.tile_m, n = layout.tile_n;
+    for (int split = 1; layout.split_k == split && fsim_gemm_may_split(p->d, &s, (fsim_gemm_tile){m, n, split});
+         fsim_tiling_lay_out(p->t, (fsim_tile_wish){m, n, split *= 2}, &layout)) {
+        const fsim_kernel k = generated_with(c, p, &layout, a);
+        if (k.time_s > 0 && (best->time_s == 0 || k.time_s < best->time_s))
+            *best = k;
     }
-    return best;
 }
 
 fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a)
@@ -164,8 +194,14 @@ fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a)
     const fsim_gemm g = fsim_product_of(c);
     if (g.convolution)
         return fsim_convolution(c, FSIM_TILED_CONTRACTION, a);
+    fsim_tiling *t = fsim_tiling_of(c->g, c->hw, c->group, a);
     const fsim_gemm_device d = fsim_gemm_device_of(c->hw, g.arithmetic);
-    return generated(c, &g, &d, a);
+    fsim_schedule layout = fsim_blank_kernel(c, a).schedule;
+    fsim_kernel best = {0};
+    const product p = {&g, &d, t};
+    for (int i = 0; t && fsim_tile_choice(t, &i, &layout); i++)
+        try_splits(c, &p, layout, &best, a);
+    return best.time_s > 0 ? best : direct(c, &g, &d, a);
 }
 
 /* In any template. A tile of a product takes at least gemm.h's time, a chain at least what its rate allows; these are

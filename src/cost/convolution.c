@@ -2,7 +2,7 @@
 #include "cost/convolution.h"
 
 #include "cost/constants.h"
-#include "kernel/tile.h"
+#include "kernel/tiling.h"
 
 #include <math.h>
 
@@ -97,10 +97,7 @@ static double own_share(const fsim_hw *hw, const fsim_convolution_shape *s)
                 fmax(fsim_convolution_efficiency(hw, s), fsim_convolution_efficiency(hw, &planes)) * own_layout_gain);
 }
 
-typedef struct {
-    int m, n;
-    fsim_template template; /* FSIM_TILED_CONTRACTION: the generator's block; FSIM_LIBRARY_CONTRACTION: a library's */
-} tile;
+/* Tiles that a library's kernels are taken to have. */
 static const int tile_sizes[][2] = {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128},
                                     {64, 64},   {32, 128},  {128, 32},  {32, 32},  {16, 64}};
 
@@ -110,54 +107,41 @@ static double tile_share(int m, int n)
     return fmin(best_tile_share, 1 / (1 + narrow_tile_loss * (efficiency_tile / m + efficiency_tile / n - 2)));
 }
 
-/* The generator's rows are filters, whose weights lie along k; its columns are pixels. Transposed convolutions and few
- * filters are summed up a result a thread: emit/tile.h. */
-static void generated_tile(const fsim_costing *c, fsim_kernel *k, const fsim_convolution_shape *s, int elem_bytes)
+/* A library's block. */
+static fsim_schedule library_block(const fsim_costing *c, const fsim_convolution_shape *s, int m, int n)
 {
-    const fsim_node *n = &c->g->node[c->group->anchor];
-    const fsim_access *x = &n->arg[0];
-    const int pixels = k->tile_m, filters = k->tile_n;
-    if (x->how != FSIM_READ_WINDOW || s->filters < FSIM_LEAST_FILTERS) {
-        k->block = FSIM_BLOCK;
-        k->shared_bytes = 0;
-        k->registers = fsim_direct_registers(c->group->live);
-        return;
-    }
-    const fsim_axis *inner = &x->axis[x->axes - 1];
-    bool alone = inner->out % 2 != 0 || inner->extent % 2 != 0 || inner->stride != 1;
-    for (int i = 0; i < x->axes; i++)
-        alone = alone || x->axis[i].pad > 0 || x->axis[i].taps > 1;
-    k->tile_m = filters;
-    k->tile_n = pixels;
-    fsim_generated_tile(c, k, (fsim_tile_edge){s->filters, n->gemm.k % 2 != 0}, (fsim_tile_edge){s->pixels, alone},
-                        s->tensor, elem_bytes);
-    k->tile_m = pixels;
-    k->tile_n = filters;
+    const int elem = fsim_dtype_bytes(c->g->tensor[c->g->node[c->group->anchor].arg[0].tensor].dtype),
+              step = s->tensor ? 64 / elem : 8; /* step: elements of k */
+    int stages = s->tensor ? 3 : 2;
+    while (stages > 1 && (m + n) * step * stages * elem > fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK))
+        stages--;
+    fsim_schedule l = {.template = FSIM_LIBRARY_CONTRACTION, .launches = 1, .passes = 1, .split_k = 1, .pieces = 1};
+    l.tile_m = m;
+    l.tile_n = n;
+    l.grid = (int64_t)(s->groups * ceil(s->pixels / m) * ceil(s->filters / n));
+    l.block = m * n >= 8192 ? 256 : 128;
+    l.stages = stages;
+    l.shared_bytes = (m + n) * step * stages * elem;
+    l.registers = (int)fmin(255, m * n / l.block + 40);
+    l.vector = 4;
+    return l;
 }
 
-static fsim_kernel tiled(const fsim_costing *c, const fsim_convolution_shape *s, tile t, fsim_arena *a)
+/* With the layout. Tiles are of pixels x filters. */
+static fsim_kernel tiled(const fsim_costing *c, const fsim_convolution_shape *s, const fsim_schedule *layout,
+                         fsim_arena *a)
 {
     const fsim_group *o = c->group;
     const fsim_node *n = &c->g->node[o->anchor];
     fsim_kernel k = fsim_blank_kernel(c, a);
-    const double depth = (double)n->gemm.k, tiles_m = ceil(s->pixels / t.m), tiles_n = ceil(s->filters / t.n),
+    const int m = layout->tile_m, filters = layout->tile_n;
+    const double depth = (double)n->gemm.k, tiles_m = ceil(s->pixels / m), tiles_n = ceil(s->filters / filters),
                  blocks = s->groups * tiles_m * tiles_n;
-    const int elem = fsim_dtype_bytes(c->g->tensor[n->arg[0].tensor].dtype), stages = s->tensor ? 3 : 2,
-              step = s->tensor ? 64 / elem : 8; /* step: elements of k */
     const double one_s =
-        2.0 * t.m * t.n * depth / (s->peak_flops / c->sms * fmin(1, own_share(c->hw, s) * tile_share(t.m, t.n)));
-    k.template = t.template;
-    k.tile_m = t.m;
-    k.tile_n = t.n;
-    k.grid = (int64_t)blocks;
-    k.block = t.m * t.n >= 8192 ? 256 : 128;
-    k.shared_bytes = (t.m + t.n) * step * stages * elem;
-    k.registers = (int)fmin(255, t.m * t.n / k.block + 40);
-    if (t.template == FSIM_TILED_CONTRACTION)
-        generated_tile(c, &k, s, elem);
+        2.0 * m * filters * depth / (s->peak_flops / c->sms * fmin(1, own_share(c->hw, s) * tile_share(m, filters)));
+    k.schedule = *layout;
     k.flops = 2.0 * (double)n->gemm.batch * (double)n->gemm.m * (double)n->gemm.n * depth;
-    k.penalised = k.penalised || t.template == FSIM_TILED_CONTRACTION;
-    k.vector = 4;
+    k.penalised = k.penalised || layout->template == FSIM_TILED_CONTRACTION;
     fsim_add_arithmetic(c, &k, (const double[2]){tiles_n * window_loads(n), tiles_m},
                         true); /* every column of tiles loads the input, every row the weights */
     fsim_add_memory(
@@ -173,21 +157,31 @@ static fsim_kernel tiled(const fsim_costing *c, const fsim_convolution_shape *s,
     return k;
 }
 
-/* Few filters a group: no tile to share, so a thread for each output: a load and a multiply-add each tap. */
+/* A thread for each result, with a load and a multiply-add each step: few filters a group, which share no tile; of
+ * generated kernels also what kernel/product.h has no tiles for. A transposed convolution's thread walks all taps, of
+ * which the strides leave out all but one. */
 static fsim_kernel direct(const fsim_costing *c, const fsim_convolution_shape *s, fsim_template template, fsim_arena *a)
 {
     const fsim_node *n = &c->g->node[c->group->anchor];
     fsim_kernel k = fsim_blank_kernel(c, a);
     const double products = s->groups * s->pixels * s->filters * (double)n->gemm.k;
+    const bool generated = template == FSIM_TILED_CONTRACTION;
     k.template = template;
     k.grid = (n->points + FSIM_BLOCK - 1) / FSIM_BLOCK;
     k.registers = fsim_registers(c->group->live, 1);
+    if (generated)
+        fsim_lay_out_direct(c->group, &k.schedule);
     k.flops = 2 * products;
     fsim_add_arithmetic(c, &k, (const double[2]){window_loads(n), 1}, true);
     fsim_add_memory(c, &k, NULL, NULL);
     fsim_add_access_issue(c, &k);
-    k.unit[FSIM_ISSUE] += 2 * products / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
-    k.unit[FSIM_COMPUTE] += products / fsim_pipe_rate(c, FSIM_F32);
+    k.unit[FSIM_ISSUE] +=
+        2 * products * (generated ? s->strides : 1) / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
+    k.unit[FSIM_COMPUTE] += generated ? fmax(products / fsim_pipe_rate(c, FSIM_F32),
+                                             fsim_least_convolution_s(c->g, c->hw, c->group->anchor))
+                                      : products / fsim_pipe_rate(c, FSIM_F32);
+    if (generated)
+        k.unit[FSIM_LATENCY] += conv_start_s + (double)n->gemm.k * DIRECT_STEP_CYCLES / c->clock; /* alone on its SM */
     if (fsim_settle(c, &k, 1))
         fsim_sum_up(c, &k);
     k.penalised = true;
@@ -196,6 +190,22 @@ static fsim_kernel direct(const fsim_costing *c, const fsim_convolution_shape *s
 
 static bool is_direct(const fsim_gemm *m) { return m->batch > 1 && m->n < DIRECT_FILTERS; }
 
+static void keep_faster(fsim_kernel *best, fsim_kernel k)
+{
+    if (k.time_s > 0 && (best->time_s == 0 || k.time_s < best->time_s))
+        *best = k;
+}
+
+static fsim_kernel generated(const fsim_costing *c, const fsim_convolution_shape *s, fsim_arena *a)
+{
+    fsim_tiling *t = fsim_tiling_of(c->g, c->hw, c->group, a);
+    fsim_schedule layout = fsim_blank_kernel(c, a).schedule;
+    fsim_kernel best = {0};
+    for (int i = 0; t && fsim_tile_choice(t, &i, &layout); i++)
+        keep_faster(&best, tiled(c, s, &layout, a));
+    return best.time_s > 0 ? best : direct(c, s, FSIM_TILED_CONTRACTION, a);
+}
+
 fsim_kernel fsim_convolution(const fsim_costing *c, fsim_template template, fsim_arena *a)
 {
     const fsim_node *n = &c->g->node[c->group->anchor];
@@ -203,13 +213,11 @@ fsim_kernel fsim_convolution(const fsim_costing *c, fsim_template template, fsim
     fsim_kernel best = {0};
     if (is_direct(&n->gemm))
         return direct(c, &s, template, a);
+    if (template == FSIM_TILED_CONTRACTION)
+        return generated(c, &s, a);
     for (size_t t = 0; t < sizeof tile_sizes / sizeof tile_sizes[0]; t++) {
-        tile size = {tile_sizes[t][0], tile_sizes[t][1], template};
-        while (size.n < c->group->whole_row)
-            size.n *= 2;
-        const fsim_kernel k = tiled(c, &s, size, a);
-        if (k.time_s > 0 && (best.time_s == 0 || k.time_s < best.time_s))
-            best = k;
+        const fsim_schedule block = library_block(c, &s, tile_sizes[t][0], tile_sizes[t][1]);
+        keep_faster(&best, tiled(c, &s, &block, a));
     }
     return best;
 }

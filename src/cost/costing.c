@@ -215,7 +215,7 @@ bool fsim_settle(const fsim_costing *c, fsim_kernel *k, double steps)
         k->registers = most;
         k->penalised = true;
     }
-    const int blocks = fsim_blocks_per_sm(c->hw, k->block, k->registers, k->shared_bytes);
+    const int blocks = fsim_fit_on_sm(c->hw, &k->schedule);
     if (blocks == 0 || k->block > fsim_hw_get(c->hw, FSIM_HW_THREADS_PER_BLOCK))
         return false;
     const double resident = blocks * c->sms, threads = fsim_hw_get(c->hw, FSIM_HW_THREADS_PER_SM);

@@ -74,16 +74,6 @@ int fsim_walk_registers(const fsim_costing *c, int vector);
 /* Of a kernel whose thread keeps `elems` elements of its row; at most 255. */
 int fsim_keeping_registers(const fsim_costing *c, int vector, double elems);
 
-/* One side of a product, of one batch. */
-typedef struct {
-    double extent;
-    bool alone; /* elements of this side are loaded one by one */
-} fsim_tile_edge;
-/* Sets block, shared_bytes and registers of the generated kernel with k's tile, where the operands' elements lie beside
- * each other along k (kernel/tile.h). */
-void fsim_generated_tile(const fsim_costing *c, fsim_kernel *k, fsim_tile_edge rows, fsim_tile_edge columns,
-                         bool tensor, int elem_bytes);
-
 /* Pointwise, copy, pooling, and what is opaque: a thread for `vector` points. */
 fsim_kernel fsim_streaming(const fsim_costing *c, int vector, fsim_arena *a);
 

@@ -107,11 +107,10 @@ typedef struct {
 } row_choice;
 
 /* Where the row stays between two walks: in registers, else in shared memory; else it is read `again` times. */
-static void keep_row(const fsim_costing *c, fsim_kernel *k, int row_threads, double row_bytes, int again)
+static void keep_row(const fsim_costing *c, fsim_kernel *k, double row_bytes, int again)
 {
-    const double kept_registers = row_bytes / 4 / (k->band ? FSIM_BLOCK : row_threads),
-                 shared = row_bytes * (k->band ? 1 : k->block / row_threads),
-                 step = (k->band ? (double)FSIM_BLOCK / FSIM_BAND_ROWS : row_threads) * k->vector;
+    const double kept_registers = row_bytes / 4 / (k->band ? FSIM_BLOCK : k->row_threads),
+                 shared = row_bytes * (k->band ? 1 : k->rows_per_block), step = (double)k->row_threads * k->vector;
     const int holding = fsim_keeping_registers(c, k->vector, ceil((double)c->group->reduced / step) * k->vector);
     if (kept_registers <= KEPT_REGISTERS && fsim_blocks_per_sm(c->hw, k->block, holding, 0) > 0) {
         k->registers = holding;
@@ -143,34 +142,29 @@ static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_aren
     double *extra = fsim_new(a, double, o->reads + 1), *extra_dram = fsim_new(a, double, o->reads + 1);
     const int64_t elems = o->reduced;
     const int vector = !column && elems % 4 == 0 && takes(o, 4) ? 4 : 1;
-    const int row_threads = fsim_row_threads(elems, vector, FSIM_ROW_THREADS);
     int most = 0;
     k.vector = vector;
-    k.block = row_threads < FSIM_BLOCK ? FSIM_BLOCK : row_threads;
-    const int64_t tile_rows = column ? FSIM_BAND_ROWS : k.block / row_threads;
-    k.grid = fsim_row_blocks(o->points, tile_rows);
-    k.band = column;
     k.alone = alone;
+    fsim_lay_out_rows(o->points, elems, column, &k.schedule);
+    const int64_t tile_rows = k.rows_per_block;
     const double row_bytes = (double)o->kept_row_bytes * (column ? FSIM_BAND_ROWS : 1);
     k.registers = fsim_walk_registers(c, vector);
     for (int i = 0; i < o->reads; i++)
         most = fsim_bits(o->read[i].stages) > most ? fsim_bits(o->read[i].stages) : most;
-    if (column)
-        k.block = FSIM_BLOCK;
     if (o->kept_row_bytes > 0)
-        keep_row(c, &k, row_threads, row_bytes, most);
+        keep_row(c, &k, row_bytes, most);
     if (alone)
         k.shared_bytes =
             (int)fmin(fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK), fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_SM) / 2 + 1);
     const int blocks = fsim_blocks_per_sm(c->hw, k.block, k.registers, k.shared_bytes);
-    double steps =
-        ceil((double)elems / ((double)(column ? k.block / FSIM_BAND_ROWS : row_threads) * vector * ROW_UNROLL)) *
-        k.passes;
+    double steps = ceil((double)elems / ((double)k.row_threads * vector * ROW_UNROLL)) * k.passes;
     const double resident = blocks * c->sms;
     if (pieces > 1) {
         k.launches = 2;
         k.pieces = (int)pieces;
         k.grid = (int64_t)((double)k.grid * pieces);
+        k.row_threads = column ? k.row_threads : k.block; /* a block takes a piece of one row */
+        k.rows_per_block = column ? k.rows_per_block : 1;
         steps = ceil(steps / pieces);
         k.l2_bytes += 2 * pieces * (double)o->points * 4; /* partial results, written and read */
         k.penalised = true;

@@ -8,7 +8,6 @@
 #include "kernel/registers.h"
 #include "cost/constants.h"
 #include "cost/costing.h"
-#include "kernel/tile.h"
 
 #include <math.h>
 
@@ -134,24 +133,4 @@ int fsim_keeping_registers(const fsim_costing *c, int vector, double elems)
             words(c, o->read[i].tensor) >= 1)
             registers += vector * words(c, o->read[i].tensor);
     return (int)fmin(255, fmax(registers, fmax(FREE_REGISTERS, fsim_registers(o->live, vector))));
-}
-
-void fsim_generated_tile(const fsim_costing *c, fsim_kernel *k, fsim_tile_edge rows, fsim_tile_edge columns,
-                         bool tensor, int elem_bytes)
-{
-    enum { ACCESS_BYTES = 16 };
-    const int elem = tensor || elem_bytes > 4 ? elem_bytes : 4;
-    fsim_tile_shape shape = {
-        .products = 1, .tensor = tensor, .elem_bytes = elem, .m = k->tile_m, .n = k->tile_n, .live = c->group->live};
-    const fsim_tile_edge edge[2] = {rows, columns};
-    for (int i = 0; i < 2; i++)
-        shape.operand[i] = (fsim_tile_operand){.extent = (int64_t)edge[i].extent,
-                                               .vector = edge[i].alone ? 1 : ACCESS_BYTES / elem,
-                                               .along_k = true,
-                                               .verbatim = !edge[i].alone};
-    fsim_tile_layout l;
-    fsim_tile_layout_of(&shape, 0, &l);
-    k->block = l.threads;
-    k->shared_bytes = l.shared_bytes;
-    k->registers = l.registers;
 }

@@ -69,7 +69,7 @@ static void emit_product(fsim_rows_work *w, const fsim_chain_maps *maps)
     e->held[w->product] = (fsim_held){"acc", NULL, 1};
     fsim_map back;
     fsim_where at = {base, maps->result};
-    if (!fsim_map_is_identity(&e->group->anchor_map) && fsim_invert(&e->group->anchor_map, &back))
+    if (!fsim_map_is_identity(&e->group->anchor_map) && fsim_map_invert(&e->group->anchor_map, &back))
         at = fsim_through(e, &at, &back);
     for (int i = 0; i < e->group->writes; i++) {
         const fsim_write *x = &e->group->write[i];

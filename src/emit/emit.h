@@ -131,11 +131,6 @@ fsim_variable fsim_number(fsim_emitter *e, const fsim_where *w);
 /* outer after inner: element map `f` of the value whose points are numbered by w. */
 fsim_where fsim_through(fsim_emitter *e, const fsim_where *w, const fsim_map *f);
 
-/* The map from m's elements back to its points. False where m is not one to one onto [0, points). */
-bool fsim_invert(const fsim_map *m, fsim_map *out);
-
-/* Position of primitive n among the group's members, or -1. */
-int fsim_member_of(const fsim_group *o, int n);
 /* The primitive of member i, and its class. */
 static inline const fsim_node *fsim_member_node(const fsim_emitter *e, int i)
 {

@@ -10,7 +10,8 @@ const char *fsim_scratch(fsim_emitter *e, const char *type, int64_t bytes)
     return name;
 }
 
-static void begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes, int resident)
+/* stated: the text says how many blocks an SM holds. */
+static void begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes, bool stated)
 {
     fsim_program *p = e->program;
     const char *entry = fsim_printf(e->a, "%s%s", p->name, p->launches ? fsim_printf(e->a, "_%d", p->launches) : "");
@@ -18,11 +19,14 @@ static void begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_byt
         p->schedule.grid = grid;
         p->schedule.block = block;
         p->schedule.shared_bytes = shared_bytes + e->declared_bytes;
+        fsim_fit_on_sm(e->hw, &p->schedule);
     }
     p->launch[p->launches++] = (fsim_launch){entry, grid, block, shared_bytes};
     p->schedule.launches = p->launches;
     fsim_text_put(e->a, &e->out, "\nFS_ENTRY(%s, %d%s, (", entry, block,
-                  resident ? fsim_printf(e->a, " FS_RESIDENT(%d)", resident) : "");
+                  stated && p->schedule.blocks_per_sm > 0 && !e->hw->host
+                      ? fsim_printf(e->a, " FS_RESIDENT(%d)", p->schedule.blocks_per_sm)
+                      : "");
     for (int i = 0; i < p->parameters; i++)
         fsim_text_put(e->a, &e->out, "%s%s%s *FS_RESTRICT %s", i ? ", " : "", p->parameter[i].written ? "" : "const ",
                       p->parameter[i].type, p->parameter[i].name);
@@ -35,14 +39,13 @@ static void begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_byt
 
 void fsim_begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes)
 {
-    begin_entry(e, grid, block, shared_bytes, 0);
+    begin_entry(e, grid, block, shared_bytes, false);
 }
 
 void fsim_begin_held_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes, int registers, bool stated)
 {
-    const int blocks = e->hw->host ? 0 : fsim_blocks_per_sm(e->hw, block, registers, shared_bytes);
     e->program->registers = e->program->schedule.registers = registers;
-    begin_entry(e, grid, block, shared_bytes, stated ? blocks : 0);
+    begin_entry(e, grid, block, shared_bytes, stated);
 }
 
 void fsim_end_entry(fsim_emitter *e) { fsim_text_put(e->a, &e->out, "    FS_BLOCKS_END\n}\n"); }

@@ -154,7 +154,7 @@ static void store_columns(fsim_flash *f, bool factor)
     e->held[fsim_member_of(o, o->anchor)] = (fsim_held){"result", NULL, 1};
     fsim_map back;
     fsim_where at = {base, f->maps.result};
-    if (!fsim_map_is_identity(&o->anchor_map) && fsim_invert(&o->anchor_map, &back))
+    if (!fsim_map_is_identity(&o->anchor_map) && fsim_map_invert(&o->anchor_map, &back))
         at = fsim_through(e, &at, &back);
     for (int i = 0; i < o->writes; i++) {
         const fsim_write *x = &o->write[i];

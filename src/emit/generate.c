@@ -2,6 +2,7 @@
 #include "emit/generate.h"
 
 #include "emit/emit.h"
+#include "kernel/tiling.h"
 #include <ctype.h>
 #include <string.h>
 
@@ -69,8 +70,9 @@ static void emit_contraction(fsim_emitter *e)
     if (e->group->whole_row > 0)
         fsim_emit_rows(e);
     else if (!fsim_emit_tile(e)) {
+        fsim_lay_out_direct(e->group, &e->program->schedule);
         fsim_emit_pointwise(e);
-        e->program->registers = fsim_direct_registers(e->group->live);
+        e->program->registers = e->program->schedule.registers;
     }
 }
 

@@ -170,32 +170,3 @@ fsim_where fsim_through(fsim_emitter *e, const fsim_where *w, const fsim_map *f)
     out.map = *f;
     return out;
 }
-
-bool fsim_invert(const fsim_map *m, fsim_map *out)
-{
-    const fsim_map place = fsim_place_of(m);
-    bool taken[FSIM_MAX_MODES] = {false};
-    int64_t span = fsim_map_points(m);
-    *out = (fsim_map){0};
-    int64_t lowest = m->offset;
-    for (int i = 0; i < m->modes; i++)
-        lowest += m->mode[i].stride < 0 ? m->mode[i].stride * (m->mode[i].extent - 1) : 0;
-    if (lowest != 0)
-        return false;
-    for (int n = 0; n < m->modes; n++) {
-        int largest = -1;
-        for (int i = 0; i < m->modes; i++)
-            if (!taken[i] && (largest < 0 || llabs(m->mode[i].stride) > llabs(m->mode[largest].stride)))
-                largest = i;
-        const fsim_mode d = m->mode[largest];
-        taken[largest] = true;
-        if (llabs(d.stride) * d.extent != span)
-            return false;
-        span /= d.extent;
-        const int64_t step = place.mode[largest].stride;
-        out->offset += d.stride < 0 ? step * (d.extent - 1) : 0;
-        fsim_map_push(out, d.extent, d.stride < 0 ? -step : step);
-    }
-    out->split = out->modes;
-    return span == 1;
-}

@@ -227,17 +227,23 @@ static void walks(fsim_rows_work *w)
 
 void fsim_rows_share_threads(fsim_rows_work *w)
 {
-    fsim_emitter *e = w->e;
-    const int block = e->kernel->block > 0 ? e->kernel->block : 256;
-    w->row_threads = fsim_row_threads(w->width, e->vector, block);
-    w->rows_per_block = block / w->row_threads > 0 ? block / w->row_threads : 1;
+    const fsim_kernel *k = w->e->kernel;
+    const int block = k->block > 0 ? k->block : 256;
     w->pieces = 1;
+    if (k->row_threads > 0 && !w->band && k->row_threads * k->rows_per_block == block) {
+        w->row_threads = k->row_threads;
+        w->rows_per_block = k->rows_per_block;
+        return;
+    }
+    w->row_threads = fsim_row_threads(w->width, w->e->vector, block);
+    w->rows_per_block = block / w->row_threads > 0 ? block / w->row_threads : 1;
 }
 
 /* Blocks take pieces of rows, a row's or those of a band of neighbouring rows, and a second launch puts them together.
  */
 static void emit_pieces(fsim_rows_work *w)
 {
+    fsim_schedule *s = &w->e->program->schedule;
     enum { TOGETHER = 8 }; /* rows of a block of the second launch */
     fsim_emitter *e = w->e;
     const int block = e->kernel->block;
@@ -248,6 +254,9 @@ static void emit_pieces(fsim_rows_work *w)
     fsim_rows_begin_kernel(w);
     w->row_threads = block;
     w->rows_per_block = 1;
+    s->row_threads = w->band ? block / FSIM_BAND_ROWS : block;
+    s->rows_per_block = w->band ? FSIM_BAND_ROWS : 1;
+    s->pieces = (int)w->pieces;
     fsim_begin_entry(e, (w->band ? (w->rows + FSIM_BAND_ROWS - 1) / FSIM_BAND_ROWS : w->rows) * w->pieces, block, 0);
     if (e->kernel->launches == 1)
         fsim_text_put(
@@ -375,6 +384,12 @@ static fsim_text all_walks(fsim_rows_work *w, bool online)
     return e->out;
 }
 
+static int ctype_bytes(const fsim_emitter *e, int tensor)
+{
+    const fsim_ctype t = fsim_ctype_of(e->g->tensor[tensor].dtype);
+    return t == FSIM_C_DOUBLE || t == FSIM_C_LONG ? 8 : 4;
+}
+
 void fsim_emit_rows(fsim_emitter *e)
 {
     const fsim_group *o = e->group;
@@ -410,9 +425,15 @@ void fsim_emit_rows(fsim_emitter *e)
     const fsim_text body = all_walks(&w, online);
     e->out = before;
     ask_for_room(&w);
+    if (e->array >= 0)
+        e->declared_bytes += (int)w.width * w.rows_per_block * ctype_bytes(e, fsim_member_node(e, e->array)->result[0]);
     const int64_t grid =
         w.band ? (w.rows + FSIM_BAND_ROWS - 1) / FSIM_BAND_ROWS : (w.rows + w.rows_per_block - 1) / w.rows_per_block;
     const int block = w.band ? 256 : w.row_threads * w.rows_per_block;
+    e->program->schedule.row_threads = w.band ? block / FSIM_BAND_ROWS : w.row_threads;
+    e->program->schedule.rows_per_block = w.band ? FSIM_BAND_ROWS : w.rows_per_block;
+    e->program->schedule.pieces = 1;
+    e->program->schedule.band = w.band;
     fsim_begin_entry(e, grid, block, (int)e->shared_bytes);
     note_launch(e, grid, block);
     if (w.band) {

@@ -77,13 +77,14 @@ static const char *window_value(fsim_emitter *e, const fsim_tile_product *p, con
     return name;
 }
 
-static void load_operand(fsim_emitter *e, const fsim_tile_plan *p, int i)
+static void load_operand(fsim_emitter *e, const fsim_tile_writing *t, int i)
 {
+    const fsim_tile_plan *p = t->plan;
     const fsim_tile_product *of = &p->product[i > 1];
     const fsim_tile_side *s = fsim_tile_side_of(p, i);
     const char *name = operand_names[i];
     const char *row = s->along_k ? "i" : "c", *k = s->along_k ? "r" : "k", *lanes = s->along_k ? "K" : "C";
-    const fsim_ctype t = fsim_ctype_of(e->g->tensor[of->node->result[0]].dtype);
+    const fsim_ctype c = fsim_ctype_of(e->g->tensor[of->node->result[0]].dtype);
     const fsim_tensor *from = &e->g->tensor[s->access->tensor];
     begin_lanes(e);
     e->walk = s->along_k;
@@ -100,25 +101,26 @@ static void load_operand(fsim_emitter *e, const fsim_tile_plan *p, int i)
         fsim_text_put(e->a, &e->out,
                       "    FS_TILE_COPY_%s(%s, %s, %s)\n%s        FS_TILE_FETCH(%s, %s, %s, %s, %s, %s) /* %s */\n    "
                       "FS_TILE_COPY_END(%s)\n",
-                      lanes, name, row, k, fsim_text_of(&e->head), p->kind, name, row, k,
+                      lanes, name, row, k, fsim_text_of(&e->head), t->kind, name, row, k,
                       fsim_pointer(e, s->access->tensor), number.name, from->name, name);
         return;
     }
     const char *x =
-        s->window ? window_value(e, of, s->access, fsim_ctype_names[t]) : fsim_value(e, s->access->tensor, &at).name;
-    if (!s->window && fsim_ctype_of(from->dtype) != t)
-        x = fsim_printf(e->a, "(%s)%s", fsim_ctype_names[t], x);
+        s->window ? window_value(e, of, s->access, fsim_ctype_names[c]) : fsim_value(e, s->access->tensor, &at).name;
+    if (!s->window && fsim_ctype_of(from->dtype) != c)
+        x = fsim_printf(e->a, "(%s)%s", fsim_ctype_names[c], x);
     fsim_text_put(e->a, &e->out,
                   "    FS_TILE_LOAD_%s(%s, %s, %s)\n%s%s    FS_LANES(%s)\n%s        FS_TILE_SET(%s, %s, %s, %s, %s)\n  "
                   "  FS_LANES_END\n%s    FS_TILE_LOAD_END\n",
                   lanes, name, row, k, fsim_text_of(&e->head), fsim_text_of(&e->before), s->along_k ? k : row,
-                  fsim_text_of(&e->body), p->kind, name, row, k, x, fsim_text_of(&e->after));
+                  fsim_text_of(&e->body), t->kind, name, row, k, x, fsim_text_of(&e->after));
 }
 
 /* Results. */
 
-static int result_lanes(fsim_emitter *e, const fsim_tile_plan *p)
+static int result_lanes(fsim_emitter *e, const fsim_tile_writing *t)
 {
+    const fsim_tile_plan *p = t->plan;
     begin_lanes(e);
     e->walk = false;
     e->vector = p->vector;
@@ -127,8 +129,9 @@ static int result_lanes(fsim_emitter *e, const fsim_tile_plan *p)
 }
 
 /* What the kernel makes of p's results, which are in variables: into the lanes. */
-static void epilogue(fsim_emitter *e, const fsim_tile_plan *p, int base, const char *const *name, const bool *write)
+static void epilogue(fsim_emitter *e, const fsim_tile_writing *t, int base, const char *const *name, const bool *write)
 {
+    const fsim_tile_plan *p = t->plan;
     const fsim_where element = {base, p->product[0].result};
     for (int i = 0; i < p->products; i++)
         e->held[p->product[i].member] = (fsim_held){.name = name[i], .depth = 1};
@@ -155,81 +158,85 @@ static const char *type_of(const fsim_emitter *e, const fsim_tile_product *p)
     return fsim_ctype_names[fsim_ctype_of(e->g->tensor[p->node->result[0]].dtype)];
 }
 
-static void results(fsim_emitter *e, const fsim_tile_plan *p, const bool *write)
+static void results(fsim_emitter *e, const fsim_tile_writing *t, const bool *write)
 {
+    const fsim_tile_plan *p = t->plan;
     static const char *const sum[2] = {"sum", "sum2"};
-    const int base = result_lanes(e, p);
+    const int base = result_lanes(e, t);
     const fsim_tile_product *a = &p->product[0];
     const char *name[2];
-    for (int i = 0; i < p->products && p->parts == 1; i++) {
+    for (int i = 0; i < p->products && t->of->parts == 1; i++) {
         name[i] = fsim_fresh(e, "a");
         fsim_say(e, 1, "const %s %s = FS_TILE_SUMMED(%s); /* %s */", type_of(e, a), name[i], sum[i],
                  e->g->tensor[p->product[i].node->result[0]].name);
     }
-    if (p->parts == 1) {
-        epilogue(e, p, base, name, write);
+    if (t->of->parts == 1) {
+        epilogue(e, t, base, name, write);
     } else {
         fsim_text_put(e->a, &e->before, "        FS_ROOM(%s, part_sum)\n", type_of(e, a));
         fsim_say(e, 0, "const fs_int row = (part * %lld + o) * %lld;", (long long)(a->batch * a->rows),
                  (long long)a->columns);
-        fsim_say(e, 1, "FS_PUT(part_sum, %s, row + c, FS_TILE_SUMMED(sum));", p->partial);
-        fsim_text_put(e->a, &e->after, "        FS_FLUSH(%s, part_sum, %s, row + c)\n", type_of(e, a), p->partial);
+        fsim_say(e, 1, "FS_PUT(part_sum, %s, row + c, FS_TILE_SUMMED(sum));", t->partial);
+        fsim_text_put(e->a, &e->after, "        FS_FLUSH(%s, part_sum, %s, row + c)\n", type_of(e, a), t->partial);
     }
-    fsim_text_put(e->a, &e->out, "    FS_TILE_RESULTS(%s, o, c, b, %d)\n", p->kind, p->vector);
+    fsim_text_put(e->a, &e->out, "    FS_TILE_RESULTS(%s, o, c, b, %d)\n", t->kind, p->vector);
     put_lanes(e);
     fsim_text_put(e->a, &e->out, "    FS_TILE_RESULTS_END\n");
 }
 
-int64_t fsim_tile_sum_blocks(const fsim_tile_plan *p)
+int64_t fsim_tile_sum_blocks(const fsim_tile_writing *t)
 {
-    const int64_t each = (int64_t)p->l.threads * p->vector;
+    const fsim_tile_plan *p = t->plan;
+    const int64_t each = (int64_t)t->threads * p->vector;
     return (p->product[0].node->points + each - 1) / each;
 }
 
-void fsim_tile_sum_text(fsim_emitter *e, const fsim_tile_plan *p, const bool *write)
+void fsim_tile_sum_text(fsim_emitter *e, const fsim_tile_writing *t, const bool *write)
 {
-    const int base = result_lanes(e, p);
+    const fsim_tile_plan *p = t->plan;
+    const int base = result_lanes(e, t);
     const fsim_tile_product *a = &p->product[0];
     const char *name = fsim_fresh(e, "a");
     fsim_say(e, 0, "const fs_int row = o * %lld;", (long long)a->columns);
     fsim_say(e, 1, "%s %s = 0; /* %s */", type_of(e, a), name, e->g->tensor[a->node->result[0]].name);
-    fsim_say(e, 1, "for (fs_int part = 0; part < %d; part++)", p->parts);
-    fsim_say(e, 2, "%s += %s[part * %lld + row + c];", name, p->partial, (long long)a->node->points);
-    epilogue(e, p, base, &name, write);
+    fsim_say(e, 1, "for (fs_int part = 0; part < %d; part++)", t->of->parts);
+    fsim_say(e, 2, "%s += %s[part * %lld + row + c];", name, t->partial, (long long)a->node->points);
+    epilogue(e, t, base, &name, write);
     fsim_text_put(e->a, &e->out, "    FS_POINTS(0, o, c, %lld, %lld, %d)\n", (long long)a->node->points,
                   (long long)a->columns, p->vector);
     put_lanes(e);
     fsim_text_put(e->a, &e->out, "    FS_POINTS_END\n");
 }
 
-void fsim_tile_text(fsim_emitter *e, const fsim_tile_plan *p, int64_t first, const bool *write)
+void fsim_tile_text(fsim_emitter *e, const fsim_tile_writing *t, int64_t first, const bool *write)
 {
+    const fsim_tile_plan *p = t->plan;
     const fsim_tile_product *a = &p->product[0];
-    fsim_text_put(e->a, &e->out, "    FS_TILE(%s, %d, %d, %d, %d, %d, %d)\n", p->kind, p->l.m, p->l.n, p->l.step,
+    fsim_text_put(e->a, &e->out, "    FS_TILE(%s, %d, %d, %d, %d, %d, %d)\n", t->kind, p->l.m, p->l.n, p->l.step,
                   p->l.stages, p->l.across_m, p->l.across_n);
-    const char *place = p->parts == 1 ? fsim_printf(e->a, "(b, %lld,", (long long)first)
-                                      : fsim_printf(e->a, "_PART(b, part, %d,", p->parts);
+    const char *place = t->of->parts == 1 ? fsim_printf(e->a, "(b, %lld,", (long long)first)
+                                          : fsim_printf(e->a, "_PART(b, part, %d,", t->of->parts);
     fsim_text_put(e->a, &e->out, "    FS_TILE_PLACE%s %lld, %lld, %lld, %d)\n", place, (long long)a->batch,
                   (long long)a->rows, (long long)a->columns, BAND);
     for (int i = 0; i <= p->products; i++)
-        fsim_text_put(e->a, &e->out, "    FS_TILE_%s(%s, %s, %d, %d)\n", i ? "COLUMNS" : "ROWS", p->kind,
+        fsim_text_put(e->a, &e->out, "    FS_TILE_%s(%s, %s, %d, %d)\n", i ? "COLUMNS" : "ROWS", t->kind,
                       operand_names[i], fsim_tile_side_of(p, i)->along_k, p->l.vector[i]);
     for (int i = 0; i < p->products; i++)
-        fsim_text_put(e->a, &e->out, "    FS_TILE_SUM(%s, %s)\n", p->kind, sum_names[i]);
-    const char *part = p->parts == 1 ? "(" : fsim_printf(e->a, "_OF(part, %lld, ", (long long)p->span);
+        fsim_text_put(e->a, &e->out, "    FS_TILE_SUM(%s, %s)\n", t->kind, sum_names[i]);
+    const char *part = t->of->parts == 1 ? "(" : fsim_printf(e->a, "_OF(part, %lld, ", (long long)t->of->span);
     fsim_text_put(e->a, &e->out, "    FS_TILE_STEPS%s%lld)\n    FS_TILE_READY%s\n", part, (long long)a->depth,
                   p->l.async ? "_ASYNC" : "");
     for (int i = 0; i <= p->products; i++)
-        load_operand(e, p, i);
+        load_operand(e, t, i);
     if (p->l.async)
         fsim_text_put(e->a, &e->out, "    FS_TILE_COMMIT\n");
     for (int i = 0; i < p->products; i++)
-        fsim_text_put(e->a, &e->out, "    FS_TILE_MULTIPLY(%s, %s, %s, %s)\n", p->kind, sum_names[i], operand_names[0],
+        fsim_text_put(e->a, &e->out, "    FS_TILE_MULTIPLY(%s, %s, %s, %s)\n", t->kind, sum_names[i], operand_names[0],
                       operand_names[i + 1]);
     for (int i = 0; i <= p->products; i++)
         if (!p->l.copied[i])
             fsim_text_put(e->a, &e->out, "    FS_TILE_STORE(%s)\n", operand_names[i]);
     fsim_text_put(e->a, &e->out, "    FS_TILE_STEPS_END\n");
-    results(e, p, write);
+    results(e, t, write);
     fsim_text_put(e->a, &e->out, "    FS_TILE_PLACE_END\n    FS_TILE_END\n");
 }

@@ -23,26 +23,7 @@ fsim_ctype fsim_ctype_of(fsim_dtype t)
 /* Elements that are no C number in memory go through functions named after them. */
 static bool is_packed(fsim_dtype t) { return t == FSIM_F16 || t == FSIM_BF16 || t == FSIM_F8E4M3 || t == FSIM_F8E5M2; }
 
-int fsim_member_of(const fsim_group *o, int n)
-{
-    int low = 0, high = o->members - 1;
-    while (low <= high) {
-        const int mid = low + (high - low) / 2;
-        if (o->member[mid].node == n)
-            return mid;
-        if (o->member[mid].node < n)
-            low = mid + 1;
-        else
-            high = mid - 1;
-    }
-    return -1;
-}
-
-int fsim_maker_in(const fsim_emitter *e, int tensor)
-{
-    const int n = e->g->tensor[tensor].producer;
-    return n < 0 ? -1 : fsim_member_of(e->group, n);
-}
+int fsim_maker_in(const fsim_emitter *e, int tensor) { return fsim_member_that_makes(e->g, e->group, tensor); }
 
 const char *fsim_pointer(fsim_emitter *e, int tensor)
 {

@@ -181,6 +181,11 @@ typedef struct {
     const bool *clone;  /* per node: another kernel computes it too, and owns it. NULL: none */
 } fsim_selection;
 
+/* Position of primitive n among the group's members, or -1. */
+int fsim_member_of(const fsim_group *o, int n);
+/* The member that makes the tensor, or -1. */
+int fsim_member_that_makes(const fsim_graph *g, const fsim_group *o, int tensor);
+
 /* A refusal in the user's words. In a. */
 const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_arena *a);
 

@@ -19,6 +19,8 @@ typedef enum { FSIM_PIECE_SOME, FSIM_PIECE_NONE, FSIM_PIECE_UNKNOWN } fsim_piece
 
 /* The place of a map that covers its whole space: the same digits, numbered in order. */
 fsim_map fsim_place_of(const fsim_map *m);
+/* The map from m's elements back to its points. False where m is not one to one onto [0, points). */
+bool fsim_map_invert(const fsim_map *m, fsim_map *out);
 /* Restricts (map, place) to the points inside every cut; map then gives elements of the source. NONE where no point
  * is inside; UNKNOWN where the digits do not line up with a cut. */
 fsim_piece_answer fsim_piece_cut(fsim_map *map, fsim_map *place, const fsim_cut *cut, int cuts);

@@ -19,3 +19,8 @@ int fsim_blocks_per_sm(const fsim_hw *hw, int threads, int registers, int shared
         blocks = fmin(blocks, floor(fsim_hw_get(hw, FSIM_HW_SHARED_PER_SM) / (shared_bytes + reserved)));
     return (int)blocks;
 }
+
+int fsim_fit_on_sm(const fsim_hw *hw, fsim_schedule *s)
+{
+    return s->blocks_per_sm = fsim_blocks_per_sm(hw, s->block, s->registers, s->shared_bytes);
+}

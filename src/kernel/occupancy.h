@@ -4,10 +4,14 @@
 #define FUSESIM_KERNEL_OCCUPANCY_H
 
 #include "hw/hw.h"
+#include "kernel/schedule.h"
 
 /* Blocks of one SM at once, by threads, registers a thread and bytes of shared memory a block, with the units in which
  * the hardware hands them out; 0 where a block does not fit. On a host: 1 where the block's shared memory fits, else
  * 0. */
 int fsim_blocks_per_sm(const fsim_hw *hw, int threads, int registers, int shared_bytes);
+
+/* Sets the schedule's blocks_per_sm, and returns it. */
+int fsim_fit_on_sm(const fsim_hw *hw, fsim_schedule *s);
 
 #endif

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel/rows.h"
 
+#include "kernel/registers.h"
+#include "kernel/stream.h"
+
 enum { WARP = 32, ACCESSES = 4 };
 
 int fsim_row_threads(int64_t width, int vector, int most)
@@ -9,6 +12,25 @@ int fsim_row_threads(int64_t width, int vector, int most)
     while (threads < most && threads < FSIM_ROW_THREADS && (int64_t)threads * vector * ACCESSES < width)
         threads *= 2;
     return threads;
+}
+
+void fsim_lay_out_rows(int64_t rows, int64_t width, bool band, fsim_schedule *s)
+{
+    s->band = band;
+    s->row_threads = fsim_row_threads(width, s->vector, FSIM_ROW_THREADS);
+    s->block = band || s->row_threads < FSIM_BLOCK ? FSIM_BLOCK : s->row_threads;
+    s->rows_per_block = band ? FSIM_BAND_ROWS : s->block / s->row_threads;
+    s->row_threads = band ? s->block / FSIM_BAND_ROWS : s->row_threads;
+    s->grid = fsim_row_blocks(rows, s->rows_per_block);
+}
+
+void fsim_lay_out_product_rows(const fsim_group *o, int elem_bytes, fsim_schedule *s)
+{
+    s->launches = s->split_k = s->vector = 1;
+    s->tile_m = s->tile_n = 0;
+    fsim_lay_out_rows(o->points, o->reduced, false, s);
+    s->registers = fsim_direct_registers(o->live);
+    s->shared_bytes = (int)(s->rows_per_block * o->reduced * elem_bytes);
 }
 
 int64_t fsim_row_blocks(int64_t rows, int64_t rows_per_block) { return (rows + rows_per_block - 1) / rows_per_block; }

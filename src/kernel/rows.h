@@ -3,7 +3,7 @@
 #ifndef FUSESIM_KERNEL_ROWS_H
 #define FUSESIM_KERNEL_ROWS_H
 
-#include <stdint.h>
+#include "kernel/schedule.h"
 
 enum {
     FSIM_BAND_ROWS = 32,     /* neighbouring rows of a block where those, not a row's elements, are contiguous */
@@ -14,6 +14,14 @@ enum {
 /* Threads that share a row of `width` elements, `vector` of them at once: a warp, or as many more as still have four
  * accesses each, at most `most`. */
 int fsim_row_threads(int64_t width, int vector, int most);
+
+/* Sets in *s how blocks take rows of `width` elements, s->vector of them at once: a band of them, or as many side by
+ * side as there are threads for. Sets block, grid, band, row_threads, rows_per_block. */
+void fsim_lay_out_rows(int64_t rows, int64_t width, bool band, fsim_schedule *s);
+
+/* A product whose results a block needs row by row (o->whole_row), elements of elem_bytes: its threads sum up the
+ * results of some rows into shared memory. Sets in *s what it is launched with. */
+void fsim_lay_out_product_rows(const fsim_group *o, int elem_bytes, fsim_schedule *s);
 
 /* Blocks of a kernel with `rows_per_block` rows a block. */
 int64_t fsim_row_blocks(int64_t rows, int64_t rows_per_block);

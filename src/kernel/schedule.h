@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* schedule.h: how a kernel is laid out on the GPU: what it is launched with, and how its threads share the work.
  *
- * cost/ chooses a schedule for a group, from the layouts of tile.h, chain.h, rows.h and stream.h, and prices it; it is
- * part of the fsim_kernel. emit/ writes that schedule as text, and program.h's launches are what it then is. Where the
- * places of the operands in memory, which the price does not look at, ask for another grid or other shared memory,
- * tests/unit/schedule_test.c says which and why. */
+ * cost/ chooses a schedule for a group, from the layouts of tiling.h, chain.h, rows.h and stream.h, and prices it; it
+ * is part of the fsim_kernel. emit/ writes that schedule as text, and program.h's launches are what it then is.
+ * tests/unit/schedule_test.c compares, and says where the two may differ and why. */
 #ifndef FUSESIM_KERNEL_SCHEDULE_H
 #define FUSESIM_KERNEL_SCHEDULE_H
 
@@ -20,12 +19,16 @@ typedef enum { FSIM_KEEP_NOTHING, FSIM_KEEP_IN_REGISTERS, FSIM_KEEP_IN_SHARED } 
         int launches;         /* one after the other; the figures below are the first one's */                         \
         int64_t grid;         /* blocks */                                                                             \
         int block, registers; /* threads of a block; registers a thread */                                             \
+        int blocks_per_sm;    /* that an SM holds at once (kernel/occupancy.h) */                                      \
         int shared_bytes;     /* of a block, transposing tiles, which the text declares, included */                   \
         int tile_m, tile_n;   /* contractions: rows and columns of a block's tile */                                   \
+        int stages;           /* contractions: steps of k that lie in shared memory at once */                         \
         int split_k;          /* contractions: blocks that share the sums of one result; 1: none do */                 \
         int vector;           /* elements that a thread takes at once */                                               \
         int passes;           /* times that a row is read: 1 where it stays on chip */                                 \
         fsim_keep keep;       /* rows: where it stays */                                                               \
+        int row_threads;      /* rows: threads that share one */                                                       \
+        int rows_per_block;   /* rows: that a block takes side by side */                                              \
         int pieces;           /* rows: blocks that share one */                                                        \
         bool band;            /* rows: a block has FSIM_BAND_ROWS neighbouring ones, a thread one of them */           \
         bool alone;           /* rows: a block asks for more shared memory than it uses, so that the SM has no */      \

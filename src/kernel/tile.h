@@ -12,8 +12,7 @@
 
 enum {
     FSIM_TILE_OPERANDS = 3, /* the rows'; the columns' of the first product, and of the second */
-    FSIM_TILE_SIDE = 128,   /* rows, or columns, of the largest tile */
-    FSIM_LEAST_FILTERS = 8  /* of a convolution's group: fewer share no tile, and a thread sums up one result */
+    FSIM_TILE_SIDE = 128    /* rows, or columns, of the largest tile */
 };
 
 /* One operand of a product. */

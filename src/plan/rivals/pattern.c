@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pattern.c: engines that fuse by fixed rules: ONNX Runtime's graph transformers and TensorRT's layer fusions, the rows
  * of `rules`. Each rule is applied everywhere before the next one, until nothing matches. The result of a rule can be
- * matched by later rules. A composite that is one operator of ONNX is one kernel. A match that is no legal kernel is
- * skipped.
+ * matched by later rules. A composite that is one operator of ONNX is one kernel. A match that is no legal kernel,
+ * or a product without tiles, is skipped.
  *
  * A pattern is a list of words. Each word is connected to an earlier word by a tensor: it reads it, computes it (< in
  * front), or reads the same input. A word is a list of alternatives, any of
@@ -301,14 +301,22 @@ static bool read_elsewhere(matcher *m, int x)
     return elsewhere;
 }
 
+/* A product that the generator has no tiles for, though its groups are large enough: an engine would not write a kernel
+ * in which each thread sums up one result, it calls its library. */
+static bool has_no_tiles(const matcher *m, const fsim_kernel *k)
+{
+    return k->template == FSIM_TILED_CONTRACTION && k->tile_m == 0 &&
+           m->c->p->graph->node[k->group->anchor].gemm.batch == 1;
+}
+
 static bool one_kernel(matcher *m)
 {
     int results = 0;
     for (int i = 0; i < m->matches; i++)
         if (!(m->as[i] & SHARED) && read_elsewhere(m, m->match[i]))
             results++;
-    return results <= 1 && fsim_joined_kernel(m->c, m->match, m->matches, -1) &&
-           !fsim_interlocked(m->c, m->match, m->matches);
+    const fsim_kernel *k = results <= 1 ? fsim_joined_kernel(m->c, m->match, m->matches, -1) : NULL;
+    return k && !has_no_tiles(m, k) && !fsim_interlocked(m->c, m->match, m->matches);
 }
 
 /* Finds parts for word `at` and the words behind it. */

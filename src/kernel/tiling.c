@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/tiling.h"
+
+#include "kernel/registers.h"
+#include "kernel/stream.h"
+
+enum { MOST_PARTIAL = 1 << 28 }; /* results of all parts of a depth */
+enum { UNPLANNED = 64 };         /* side of the tile where none is asked for */
+
+static int maker_in(const fsim_tiling *t, int tensor) { return fsim_member_that_makes(t->g, t->group, tensor); }
+
+/* Which contractions share a tile. */
+
+/* A contraction that a result is made of, and where its element lies that a point of the result needs. */
+typedef struct {
+    int count, member[2];
+    fsim_map at[2];
+    bool broken; /* more of them, or not one to one */
+    struct place {
+        int tensor;
+        fsim_map at;
+    } * seen;
+    int seens, seen_room;
+} origin;
+
+static bool seen_before(const origin *o, int tensor, const fsim_map *m)
+{
+    for (int i = 0; i < o->seens; i++)
+        if (o->seen[i].tensor == tensor && fsim_map_equal(&o->seen[i].at, m))
+            return true;
+    return false;
+}
+
+/* Is some contraction of the group behind the tensor? Members are in topological order. */
+static bool made_of_contraction(const fsim_tiling *t, int tensor)
+{
+    const int last = maker_in(t, tensor);
+    bool *behind = fsim_new(t->a, bool, last + 2);
+    for (int i = last; i >= 0; i--) {
+        const fsim_node *n = &t->g->node[t->group->member[i].node];
+        if (!behind[i] && i != last)
+            continue;
+        if (fsim_ops[n->op].class == FSIM_CONTRACTION)
+            return true;
+        for (int k = 0; k < n->args; k++) {
+            const int from = maker_in(t, n->arg[k].tensor);
+            if (from >= 0)
+                behind[from] = true;
+        }
+    }
+    return false;
+}
+
+/* Follows tensor, wanted at m over the kernel's points, to the contractions that it comes from. */
+static void trace(const fsim_tiling *t, int tensor, const fsim_map *m, origin *o)
+{
+    const int member = maker_in(t, tensor);
+    if (member < 0 || o->broken || seen_before(o, tensor, m))
+        return;
+    const fsim_node *n = &t->g->node[t->group->member[member].node];
+    const fsim_class class = fsim_ops[n->op].class;
+    *FSIM_PUSH(t->a, o->seen, o->seens, o->seen_room) = (struct place){tensor, *m};
+    if (class == FSIM_CONTRACTION) {
+        for (int i = 0; i < o->count; i++)
+            if (o->member[i] == member) {
+                o->broken = !fsim_map_equal(&o->at[i], m);
+                return;
+            }
+        if (o->count == 2) {
+            o->broken = true;
+            return;
+        }
+        o->member[o->count] = member;
+        o->at[o->count++] = *m;
+        return;
+    }
+    for (int i = 0; i < n->args && !o->broken; i++) {
+        fsim_map at = {0};
+        const bool plain = n->arg[i].how == FSIM_READ_MAP && class != FSIM_REDUCE && class != FSIM_WINDOW &&
+                           fsim_map_compose(m, &n->arg[i].map, &at);
+        if (plain) {
+            trace(t, n->arg[i].tensor, &at, o);
+            continue;
+        }
+        o->broken = made_of_contraction(t, n->arg[i].tensor); /* may be anything else */
+    }
+}
+
+static int plan_of(const fsim_tiling *t, int member)
+{
+    for (int i = 0; i < t->plans; i++)
+        for (int k = 0; k < t->plan[i].products; k++)
+            if (t->plan[i].product[k].member == member)
+                return i;
+    return -1;
+}
+
+/* Both results of a tile lie at the same places, from the same rows. */
+static bool meet(const fsim_tile_product *a, const fsim_tile_product *b)
+{
+    return a->batch == b->batch && a->rows == b->rows && a->columns == b->columns && a->depth == b->depth &&
+           a->swapped == b->swapped && fsim_map_equal(&a->result, &b->result) &&
+           fsim_map_equal(&a->points, &b->points) && a->side[0].access->tensor == b->side[0].access->tensor &&
+           a->side[0].window == b->side[0].window && fsim_map_equal(&a->side[0].map, &b->side[0].map);
+}
+
+static bool add_product(const fsim_tiling *t, fsim_tile_plan *p, int member, const fsim_map *at)
+{
+    fsim_tile_product *a = &p->product[p->products];
+    if (p->products == 2 || !fsim_tile_product_of(t->g, t->group, member, a) ||
+        fsim_map_points(at) != a->node->points || !fsim_map_invert(at, &a->points))
+        return false;
+    p->products++;
+    return p->products == 1 || meet(&p->product[0], a);
+}
+
+/* The plan of a result's contractions, made where there is none; -1. */
+static int plan_for(fsim_tiling *t, const origin *o)
+{
+    int found = -1;
+    for (int i = 0; i < o->count; i++) {
+        const int p = plan_of(t, o->member[i]);
+        if (p >= 0 && found >= 0 && p != found)
+            return -1;
+        found = p >= 0 ? p : found;
+    }
+    if (found < 0) {
+        found = t->plans;
+        *FSIM_PUSH(t->a, t->plan, t->plans, t->room) = (fsim_tile_plan){0};
+    }
+    for (int i = 0; i < o->count; i++) {
+        fsim_map back;
+        fsim_tile_plan *p = &t->plan[found];
+        if (plan_of(t, o->member[i]) < 0) {
+            if (!add_product(t, p, o->member[i], &o->at[i]))
+                return -1;
+            continue;
+        }
+        const int k = p->product[0].member == o->member[i] ? 0 : 1;
+        if (!fsim_map_invert(&o->at[i], &back) || !fsim_map_equal(&back, &p->product[k].points))
+            return -1;
+    }
+    return found;
+}
+
+/* Every result to a plan. */
+static bool assign(fsim_tiling *t)
+{
+    const fsim_group *o = t->group;
+    for (int i = 0; i < o->writes; i++) {
+        const fsim_write *w = &o->write[i];
+        const fsim_map at = w->map;
+        origin from = {0};
+        t->of[i] = -1;
+        trace(t, w->tensor, &at, &from);
+        if (from.broken || at.split != at.modes)
+            return false;
+        if (from.count > 0 && (t->of[i] = plan_for(t, &from)) < 0)
+            return false;
+    }
+    for (int i = 0; i < o->writes;
+         i++) { /* what comes from no contraction: an operand's producer, or beside one's results */
+        const int member = maker_in(t, o->write[i].tensor);
+        if (t->of[i] >= 0)
+            continue;
+        if (!o->member[member].prologue &&
+            (o->contractions > 1 || t->plans != 1 || fsim_map_points(&o->write[i].map) != o->points))
+            return false;
+        if (!o->member[member].prologue)
+            t->of[i] = 0;
+        else if (t->plans == 0 || t->g->node[o->anchor].arg[0].how == FSIM_READ_WINDOW)
+            return false;
+    }
+    for (int i = 0; i < o->members; i++)
+        if (fsim_ops[t->g->node[o->member[i].node].op].class == FSIM_CONTRACTION && plan_of(t, i) < 0)
+            return false;
+    return t->plans > 0;
+}
+
+/* Does the generator have these products on tensor cores? */
+static bool on_tensor_cores(const fsim_tiling *t, const fsim_node *n)
+{
+    const fsim_dtype a = n->gemm.arithmetic, result = t->g->tensor[n->result[0]].dtype;
+    return t->hw->arch->mma && fsim_dtype_floating(result) && result != FSIM_F64 &&
+           (a == FSIM_F16 || a == FSIM_BF16 || a == FSIM_TF32);
+}
+
+fsim_tiling *fsim_tiling_of(const fsim_graph *g, const fsim_hw *hw, const fsim_group *group, fsim_arena *a)
+{
+    fsim_tiling *t = fsim_new(a, fsim_tiling, 1);
+    *t = (fsim_tiling){.g = g, .hw = hw, .group = group, .a = a, .of = fsim_new(a, int, group->writes + 1)};
+    if (group->anchor < 0 || group->whole_row > 0 || !assign(t))
+        return NULL;
+    for (int i = 0; i < group->writes; i++)
+        t->in_passing = t->in_passing || t->of[i] < 0;
+    for (int i = 0; i < t->plans; i++)
+        t->plan[i].tensor = on_tensor_cores(t, t->plan[i].product[0].node);
+    return t;
+}
+
+/* How a block is laid out. */
+
+const fsim_tile_side *fsim_tile_side_of(const fsim_tile_plan *p, int operand)
+{
+    return operand == 0 ? &p->product[0].side[0] : &p->product[operand - 1].side[1];
+}
+
+/* As the products take it: tf32 is an f32 until then. */
+static fsim_dtype staged_dtype(const fsim_node *n)
+{
+    return n->gemm.arithmetic == FSIM_TF32 ? FSIM_F32 : n->gemm.arithmetic;
+}
+
+/* Bytes of an element of the products' arithmetic, as it lies in shared memory. */
+static int staged_elem(const fsim_tiling *t, const fsim_tile_plan *p)
+{
+    const fsim_dtype result = t->g->tensor[p->product[0].node->result[0]].dtype;
+    if (p->tensor)
+        return fsim_dtype_bytes(staged_dtype(p->product[0].node));
+    return result == FSIM_F64 || result == FSIM_I64 ? 8 : 4;
+}
+
+static fsim_tile_operand operand_of(const fsim_tiling *t, const fsim_tile_side *s, fsim_dtype wanted)
+{
+    const int tensor = s->access->tensor;
+    return (fsim_tile_operand){.extent = s->extent,
+                               .vector = s->vector,
+                               .along_k = s->along_k,
+                               .verbatim =
+                                   !s->window && t->g->tensor[tensor].dtype == wanted && maker_in(t, tensor) < 0};
+}
+
+/* Lays out one tile, of blocks of `threads` (0: as many as suit it). */
+static bool size(const fsim_tiling *t, fsim_tile_plan *p, fsim_tile_wish wish, int threads)
+{
+    const fsim_tile_product *a = &p->product[0];
+    const int m = wish.m > 0 ? wish.m : UNPLANNED, n = wish.n > 0 ? wish.n : UNPLANNED;
+    fsim_tile_shape shape = {.products = p->products,
+                             .tensor = p->tensor,
+                             .elem_bytes = staged_elem(t, p),
+                             .m = a->swapped ? n : m,
+                             .n = a->swapped ? m : n,
+                             .live = t->group->live};
+    for (int i = 0; i <= p->products; i++)
+        shape.operand[i] = operand_of(t, fsim_tile_side_of(p, i), staged_dtype(a->node));
+    if (!fsim_tile_layout_of(&shape, threads, &p->l))
+        return false;
+    p->vector = p->tensor ? 2 : 4;
+    while (p->vector > 1 && a->columns % p->vector != 0)
+        p->vector /= 2;
+    p->blocks = fsim_tile_blocks(&p->l, a->batch, a->rows, a->columns);
+    return true;
+}
+
+/* Parts of the depth, as wished. Only one product whose results all are the tile's can be cut. */
+static void split(fsim_tiling *t, int split_k)
+{
+    const fsim_tile_plan *p = &t->plan[0];
+    const fsim_tile_product *a = &p->product[0];
+    const int64_t steps = (a->depth + p->l.step - 1) / p->l.step, wanted = split_k < steps ? split_k : steps;
+    t->parts = 1;
+    t->span = a->depth;
+    if (t->plans > 1 || p->products > 1 || t->in_passing || wanted < 2 || wanted * a->node->points > MOST_PARTIAL)
+        return;
+    t->span = (steps + wanted - 1) / wanted * p->l.step;
+    t->parts = (int)((a->depth + t->span - 1) / t->span);
+}
+
+/* The tile that stands for all: the largest. */
+static const fsim_tile_plan *widest(const fsim_tiling *t)
+{
+    const fsim_tile_plan *w = &t->plan[0];
+    for (int i = 1; i < t->plans; i++)
+        if (t->plan[i].l.m * t->plan[i].l.n > w->l.m * w->l.n)
+            w = &t->plan[i];
+    return w;
+}
+
+bool fsim_tiling_lay_out(fsim_tiling *t, fsim_tile_wish wish, fsim_schedule *s)
+{
+    int threads = 0;
+    for (int i = 0; i < t->plans; i++) {
+        if (!size(t, &t->plan[i], wish, 0))
+            return false;
+        threads = t->plan[i].l.threads > threads ? t->plan[i].l.threads : threads;
+    }
+    s->grid = 0;
+    s->block = threads;
+    s->shared_bytes = s->registers = 0;
+    for (int i = 0; i < t->plans; i++) {
+        fsim_tile_plan *p = &t->plan[i];
+        if (p->l.threads != threads && !size(t, p, wish, threads))
+            return false;
+        s->shared_bytes = p->l.shared_bytes > s->shared_bytes ? p->l.shared_bytes : s->shared_bytes;
+        s->registers = p->l.registers > s->registers ? p->l.registers : s->registers;
+        s->grid += p->blocks;
+    }
+    split(t, wish.split_k);
+    const fsim_tile_plan *w = widest(t);
+    s->tile_m = w->product[0].swapped ? w->l.n : w->l.m;
+    s->tile_n = w->product[0].swapped ? w->l.m : w->l.n;
+    s->split_k = t->parts;
+    s->grid *= t->parts;
+    s->launches = t->parts > 1 ? 2 : 1;
+    s->vector = w->vector;
+    s->stages = w->l.stages;
+    return true;
+}
+
+bool fsim_tile_choice(fsim_tiling *t, int *i, fsim_schedule *s)
+{
+    static const int side[] = {FSIM_TILE_SIDE, FSIM_TILE_SIDE / 2, FSIM_TILE_SIDE / 4, FSIM_TILE_SIDE / 8};
+    enum { SIDES = sizeof side / sizeof *side };
+    for (; *i < SIDES * SIDES; ++*i) {
+        const fsim_tile_wish wish = {side[*i / SIDES], side[*i % SIDES], 1};
+        if (fsim_tiling_lay_out(t, wish, s) && s->tile_m == wish.m && s->tile_n == wish.n)
+            return true;
+    }
+    return false;
+}
+
+void fsim_tiling_turns(const fsim_tiling *t, double turns[2])
+{
+    turns[0] = turns[1] = 0;
+    for (int i = 0; i < t->plans; i++) {
+        const fsim_tile_plan *p = &t->plan[i];
+        const fsim_tile_product *a = &p->product[0];
+        const double rows = (double)((a->rows + p->l.m - 1) / p->l.m),
+                     columns = (double)((a->columns + p->l.n - 1) / p->l.n);
+        const double across = a->swapped ? rows : columns, down = a->swapped ? columns : rows;
+        turns[0] += across;
+        turns[1] = down > turns[1] ? down : turns[1];
+    }
+}
+
+static int64_t points_of(const fsim_write *w) { return fsim_map_points(&w->map) * fsim_map_reduced(&w->map); }
+
+void fsim_lay_out_direct(const fsim_group *o, fsim_schedule *s)
+{
+    s->launches = s->split_k = s->vector = 1;
+    s->block = FSIM_BLOCK;
+    s->shared_bytes = s->tile_m = s->tile_n = s->stages = 0;
+    s->registers = fsim_direct_registers(o->live);
+    s->grid = 0;
+    for (int i = 0; i < o->writes; i++) { /* results of one size are computed by the same threads */
+        const int64_t points = points_of(&o->write[i]);
+        bool first = points == o->points || o->contractions > 1;
+        for (int k = 0; k < i && first; k++)
+            first = points_of(&o->write[k]) != points;
+        s->grid += first ? (points + FSIM_BLOCK - 1) / FSIM_BLOCK : 0;
+    }
+}
