@@ -90,6 +90,22 @@ static void adjust(fsim_harness harness, const fsim_software *s, fsim_kernel *k)
                          -fmin(k->time[FSIM_COMPUTE], saved_by_rest(s, k->time_s - k->time[FSIM_LAUNCH])));
 }
 
+/* What the host does for a row kernel of ATen's that is the whole workload, beyond a plain operator's. */
+static void add_row_call(const fsim_software *s, fsim_kernel *k)
+{
+    static const fsim_hw_key calls[] = {
+        [FSIM_ATEN_SOFTMAX] = FSIM_HW_SOFTMAX_CALLS,
+        [FSIM_ATEN_LAYER_NORM] = FSIM_HW_LAYER_NORM_CALLS,
+    };
+    const fsim_aten_call call = fsim_aten_call_of(s->graph, k->group);
+    if (call == FSIM_ATEN_OTHER || !fsim_is_eager(s->maker) || k->group->members < s->graph->nodes)
+        return;
+    const double plain = fsim_hw_get(s->hw, FSIM_HW_LAUNCH_STREAM) + fsim_hw_get(s->hw, FSIM_HW_CALL_STREAM),
+                 ticks = rint((fsim_hw_get(s->hw, calls[call]) - 1) * plain / FSIM_TICK_S);
+    k->time_s += fmax(0, ticks) * FSIM_TICK_S;
+    k->time[FSIM_LAUNCH] += fmax(0, ticks) * FSIM_TICK_S;
+}
+
 fsim_kernel fsim_kernel_measured(fsim_harness harness, const fsim_software *s, const fsim_group *group,
                                  const fsim_residency *l2, const fsim_kernel *own, fsim_arena *a)
 {
@@ -102,6 +118,9 @@ fsim_kernel fsim_kernel_measured(fsim_harness harness, const fsim_software *s, c
     fsim_kernel k = fsim_framework_launch(s, group, &resident, &best, a);
     if (product && k.time_s > 0 && best.time_s > 0)
         adjust(harness, s, &k);
+    else if (harness == FSIM_HARNESS_CALLS && k.time_s > 0 && !contracts(group) &&
+             group->template != FSIM_CHAINED_CONTRACTION)
+        add_row_call(s, &k);
     /* `best` was priced with another L2 or another clock: not comparable */
     const bool comparable = harness == FSIM_HARNESS_CALLS || !contracts(group);
     return k.time_s >= best.time_s || !comparable ? k : best;

@@ -25,28 +25,28 @@ static double seconds_of_cycles(const fsim_costing *c, double cycles) { return c
 
 /* The operator of the workload that the group computes, whole or in part; views that the group reads through are
  * ignored. */
-static fsim_op source_of(const fsim_costing *c)
+static fsim_op source_of(const fsim_graph *g, const fsim_group *o)
 {
-    for (int i = 0; i < c->group->members; i++) {
-        const fsim_node *n = &c->g->node[c->group->member[i].node];
-        if (!c->group->member[i].clone && fsim_ops[n->op].class != FSIM_PERMUTE)
-            return c->g->source[n->source].op;
+    for (int i = 0; i < o->members; i++) {
+        const fsim_node *n = &g->node[o->member[i].node];
+        if (!o->member[i].clone && fsim_ops[n->op].class != FSIM_PERMUTE)
+            return g->source[n->source].op;
     }
-    return c->g->source[c->g->node[c->group->member[0].node].source].op;
+    return g->source[g->node[o->member[0].node].source].op;
 }
 
-static bool holds_class(const fsim_costing *c, fsim_class class)
+static bool holds_class(const fsim_graph *g, const fsim_group *o, fsim_class class)
 {
-    for (int i = 0; i < c->group->members; i++)
-        if (fsim_ops[c->g->node[c->group->member[i].node].op].class == class)
+    for (int i = 0; i < o->members; i++)
+        if (fsim_ops[g->node[o->member[i].node].op].class == class)
             return true;
     return false;
 }
 
-static bool holds_op(const fsim_costing *c, fsim_op op)
+static bool holds_op(const fsim_graph *g, const fsim_group *o, fsim_op op)
 {
-    for (int i = 0; i < c->group->members; i++)
-        if (c->g->node[c->group->member[i].node].op == op)
+    for (int i = 0; i < o->members; i++)
+        if (g->node[o->member[i].node].op == op)
             return true;
     return false;
 }
@@ -117,23 +117,9 @@ static void move(const fsim_costing *c, fsim_kernel *k, walk w, fsim_arena *a)
     k->unit[FSIM_SHARED] = 0;
 }
 
-/* A measurement with two events around a call includes the host's time for the call, because nothing else runs:
- * `calls` times that of a plain operator. */
-static void add_host(const fsim_costing *c, fsim_kernel *k, double calls)
-{
-    const double call =
-        (calls - 1) * (fsim_hw_get(c->hw, FSIM_HW_LAUNCH_STREAM) + fsim_hw_get(c->hw, FSIM_HW_CALL_STREAM));
-    if (c->regime != FSIM_REGIME_STREAM || c->group->members < c->g->nodes || call <= 0)
-        return;
-    k->time_s += rint(call / FSIM_TICK_S) * FSIM_TICK_S;
-    k->time[FSIM_LAUNCH] += rint(call / FSIM_TICK_S) * FSIM_TICK_S;
-}
-
-/* Adds up the units' times and the host's. */
-static fsim_kernel summed(const fsim_costing *c, fsim_kernel *k, double calls)
+static fsim_kernel summed(const fsim_costing *c, fsim_kernel *k)
 {
     fsim_sum_up_by(c, k, aten_exponent);
-    add_host(c, k, calls);
     return *k;
 }
 
@@ -197,7 +183,7 @@ static fsim_kernel softmax(const fsim_costing *c, const fsim_kernel *own, double
                 aligned ? 1 : 1 / fsim_hw_get(c->hw, FSIM_HW_ROW_UNALIGNED)},
          a);
     k.launches = 1;
-    return summed(c, &k, fsim_hw_get(c->hw, FSIM_HW_SOFTMAX_CALLS));
+    return summed(c, &k);
 }
 
 /* Softmax along another dimension: a thread for each column, which reads it three times and keeps nothing. */
@@ -207,7 +193,7 @@ static fsim_kernel spatial_softmax(const fsim_costing *c, const fsim_kernel *own
     const bool kept = (double)c->total_bytes <= c->l2_bytes;
     move(c, &k, (walk){3, kept ? 1 : 3, more, aten_outer_share}, a);
     k.launches = 1;
-    return summed(c, &k, 1);
+    return summed(c, &k);
 }
 
 static fsim_kernel any_softmax(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
@@ -231,14 +217,14 @@ static fsim_kernel layer_norm(const fsim_costing *c, const fsim_kernel *own, fsi
                 0, 1},
          a);
     k.unit[FSIM_LATENCY] = fmax(1, s.rows / (c->sms * blocks)) * ceil(s.width / ATEN_LAYER_NORM_STEP) * step / c->clock;
-    return summed(c, &k, fsim_hw_get(c->hw, FSIM_HW_LAYER_NORM_CALLS));
+    return summed(c, &k);
 }
 
 /* Batch, group and instance norm: a kernel computes the moments, a second one applies them. */
 static fsim_kernel moments_norm(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
-    const fsim_op op = source_of(c);
-    const bool statistics = holds_class(c, FSIM_REDUCE);
+    const fsim_op op = source_of(c->g, c->group);
+    const bool statistics = holds_class(c->g, c->group, FSIM_REDUCE);
     const double elements = (double)c->group->points * (double)(statistics ? c->group->reduced : 1);
     fsim_kernel k = *own;
     k.launches = 1;
@@ -250,14 +236,14 @@ static fsim_kernel moments_norm(const fsim_costing *c, const fsim_kernel *own, f
         k.unit[FSIM_LATENCY] =
             waves * ceil((double)c->group->reduced / ATEN_MOMENTS_THREADS) * aten_moments_latency / c->clock;
     }
-    return summed(c, &k, 1);
+    return summed(c, &k);
 }
 
 /* A log-softmax that stores all of its result, then one block that gathers the targets' elements. */
 static fsim_kernel cross_entropy(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     const row_shape s = rows_of(c);
-    if (!holds_op(c, FSIM_OP_PICK)) {
+    if (!holds_op(c->g, c->group, FSIM_OP_PICK)) {
         const double more = s.rows * s.width * s.elem_bytes;
         return c->group->template == FSIM_COLUMN_REDUCTION ? spatial_softmax(c, own, more, a)
                                                            : softmax(c, own, more, a);
@@ -268,7 +254,7 @@ static fsim_kernel cross_entropy(const fsim_costing *c, const fsim_kernel *own, 
     k.block = ATEN_NLL_THREADS;
     k.unit[FSIM_LATENCY] =
         ceil((double)(c->group->points * c->group->reduced) / ATEN_NLL_THREADS) * aten_nll_trips * c->latency_s;
-    return summed(c, &k, 1);
+    return summed(c, &k);
 }
 
 static fsim_kernel reduction(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
@@ -276,7 +262,7 @@ static fsim_kernel reduction(const fsim_costing *c, const fsim_kernel *own, fsim
     fsim_kernel k = *own;
     k.launches = 1; /* blocks that share a row synchronise with a semaphore */
     move(c, &k, (walk){1, 1, 0, c->group->template == FSIM_COLUMN_REDUCTION ? aten_outer_share : aten_inner_share}, a);
-    return summed(c, &k, 1);
+    return summed(c, &k);
 }
 
 static fsim_kernel pooling(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
@@ -295,7 +281,7 @@ static fsim_kernel pooling(const fsim_costing *c, const fsim_kernel *own, fsim_a
             c, (double)n->points * (largest ? aten_max_pool_output + aten_max_pool_tap * (double)n->reduced
                                             : aten_mean_pool_output + aten_mean_pool_tap * (double)n->reduced));
     k.unit[FSIM_COMPUTE] = 0; /* those cycles include its arithmetic */
-    return summed(c, &k, 1);
+    return summed(c, &k);
 }
 
 /* Number of elements along the scanned dimension. */
@@ -313,7 +299,7 @@ static fsim_kernel scan(const fsim_costing *c, const fsim_kernel *own, fsim_aren
     move(c, &k, (walk){1, 1, 0, aten_scan_share}, a);
     k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], seconds_of_cycles(c, (double)c->group->points * aten_scan_cycles));
     k.unit[FSIM_LATENCY] = fmax(k.unit[FSIM_LATENCY], row_of_scan(c) * aten_scan_latency / c->clock);
-    return summed(c, &k, 1);
+    return summed(c, &k);
 }
 
 /* ATen computes squares and cubes by multiplication, their inverses by division, and square roots directly. */
@@ -341,15 +327,15 @@ static fsim_kernel elementwise(const fsim_costing *c, const fsim_kernel *own, fs
     for (int i = 0; i < c->group->reads; i++)
         broadcast = broadcast ||
                     (c->group->read[i].maps > 0 && c->g->tensor[c->group->read[i].tensor].elems < c->group->points);
-    const bool mask = holds_op(c, FSIM_OP_DROPOUT);
+    const bool mask = holds_op(c->g, c->group, FSIM_OP_DROPOUT);
     move(c, &k, (walk){1, 1, mask ? (double)c->group->points : 0, 1}, a);
     k.unit[FSIM_COMPUTE] += scalar_powers(c);
-    const double cycles = holds_class(c, FSIM_GATHER)                    ? aten_gather_cycles
-                          : !broadcast && !holds_class(c, FSIM_ASSEMBLE) ? 0
-                          : narrow                                       ? aten_narrow_broadcast
-                                                                         : aten_broadcast;
+    const double cycles = holds_class(c->g, c->group, FSIM_GATHER)                    ? aten_gather_cycles
+                          : !broadcast && !holds_class(c->g, c->group, FSIM_ASSEMBLE) ? 0
+                          : narrow                                                    ? aten_narrow_broadcast
+                                                                                      : aten_broadcast;
     k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], seconds_of_cycles(c, (double)c->group->points * cycles));
-    return summed(c, &k, 1);
+    return summed(c, &k);
 }
 
 /* Operators that have kernels of their own. */
@@ -361,10 +347,22 @@ static const struct {
                {FSIM_OP_GROUP_NORM, moments_norm},    {FSIM_OP_INSTANCE_NORM, moments_norm},
                {FSIM_OP_CROSS_ENTROPY, cross_entropy}};
 
+fsim_aten_call fsim_aten_call_of(const fsim_graph *g, const fsim_group *o)
+{
+    const fsim_op op = source_of(g, o);
+    const bool softmax_like = op == FSIM_OP_SOFTMAX || op == FSIM_OP_LOG_SOFTMAX ||
+                              (op == FSIM_OP_CROSS_ENTROPY && !holds_op(g, o, FSIM_OP_PICK));
+    if (!holds_class(g, o, FSIM_REDUCE))
+        return FSIM_ATEN_OTHER;
+    return softmax_like && o->template != FSIM_COLUMN_REDUCTION ? FSIM_ATEN_SOFTMAX
+           : op == FSIM_OP_LAYER_NORM                           ? FSIM_ATEN_LAYER_NORM
+                                                                : FSIM_ATEN_OTHER;
+}
+
 fsim_kernel fsim_aten_kernel(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
-    const fsim_op op = source_of(c);
-    const bool reduces = holds_class(c, FSIM_REDUCE);
+    const fsim_op op = source_of(c->g, c->group);
+    const bool reduces = holds_class(c->g, c->group, FSIM_REDUCE);
     for (size_t i = 0; i < sizeof special / sizeof *special; i++)
         if (special[i].op == op && (reduces || (special[i].cost == moments_norm && own->template == FSIM_POINTWISE)))
             return special[i].cost(c, own, a);

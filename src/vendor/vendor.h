@@ -40,6 +40,11 @@ fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime r
 fsim_kernel fsim_framework_launch(const fsim_software *s, const fsim_group *group, const fsim_residency *l2,
                                   const fsim_kernel *own, fsim_arena *a);
 
+/* Which of ATen's functions a group without a contraction is: those whose host time was measured apart. */
+typedef enum { FSIM_ATEN_OTHER, FSIM_ATEN_SOFTMAX, FSIM_ATEN_LAYER_NORM } fsim_aten_call;
+/* Of the innermost dimension; over another one softmax is FSIM_ATEN_OTHER. */
+fsim_aten_call fsim_aten_call_of(const fsim_graph *g, const fsim_group *o);
+
 /* fsim_framework_launch for plans: never faster than fsim_kernel_of's kernel for the same group, so that no
  * framework's plan beats the optimum. own: fsim_kernel_of's answer if it is known, or NULL. Result in a. */
 fsim_kernel fsim_framework_kernel(const fsim_software *s, const fsim_group *group, const fsim_residency *l2,

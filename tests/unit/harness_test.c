@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a benchmark's harness adds to the library's products, and to nothing else. */
+/* What a benchmark's harness adds to the library's products and to row kernels, and to nothing else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,6 +69,37 @@ static void calls(void **unused)
     }
 }
 
+/* The same for a softmax or a layer norm that is all that is measured, over a plain operator's call. */
+static void row_calls(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *operators;
+        fsim_hw_key calls;
+    } rows[] = {{"  - {op: softmax, in: x, out: y, dim: -1}\n", FSIM_HW_SOFTMAX_CALLS},
+                {"  - {op: layer_norm, in: x, out: y, normalized_shape: [2048]}\n", FSIM_HW_LAYER_NORM_CALLS},
+                {"  - {op: softmax, in: x, out: y, dim: 0}\n", FSIM_HW_COUNT},
+                {"  - {op: sum, in: x, out: y, dim: 1}\n", FSIM_HW_COUNT}}; /* over rows of columns; another operator */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        one_group s = set_up("t4", "f32", rows[i].operators);
+        const fsim_hw *hw = s.software.hw;
+        const double plain = fsim_hw_get(hw, FSIM_HW_LAUNCH_STREAM) + fsim_hw_get(hw, FSIM_HW_CALL_STREAM),
+                     more = rows[i].calls == FSIM_HW_COUNT ? 0 : (fsim_hw_get(hw, rows[i].calls) - 1) * plain,
+                     seen = in(&s, FSIM_HARNESS_CALLS).time_s - in(&s, FSIM_HARNESS_NONE).time_s;
+        const fsim_kernel called = in(&s, FSIM_HARNESS_CALLS);
+        double shares = 0;
+        for (int u = 0; u < FSIM_UNIT_COUNT; u++)
+            shares += called.time[u];
+        assert_true(fabs(shares - called.time_s) < 1e-9 * called.time_s);
+        assert_true(fabs(seen - more) < 2 * FSIM_TICK_S && (more > 1e-6 || rows[i].calls == FSIM_HW_COUNT));
+        assert_true(fsim_framework_kernel(&s.software, &s.group, NULL, NULL, s.a).time_s ==
+                    in(&s, FSIM_HARNESS_NONE).time_s);
+        s.software.maker = FSIM_BY_INDUCTOR;
+        assert_true(in(&s, FSIM_HARNESS_CALLS).time_s == in(&s, FSIM_HARNESS_NONE).time_s);
+        fsim_arena_free(s.a);
+    }
+}
+
 /* A device that is held to little power runs faster at first. */
 static void rests(void **unused)
 {
@@ -109,7 +140,7 @@ static void nothing_else(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(calls), cmocka_unit_test(rests), cmocka_unit_test(rotates),
-                                       cmocka_unit_test(nothing_else)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(calls), cmocka_unit_test(row_calls), cmocka_unit_test(rests),
+                                       cmocka_unit_test(rotates), cmocka_unit_test(nothing_else)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
