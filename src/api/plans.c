@@ -246,7 +246,7 @@ static void *write_json(fsim_call *c, const void *arguments)
     (void)c;
     if (!m.stream)
         fsim_out_of_memory();
-    fsim_hold(&resource, close_memory, &m);
+    fsim_guard(&resource, close_memory, &m);
     bool written = fsim_report_json(m.stream, &p->prediction, NULL, 1);
     written = fclose(m.stream) == 0 && written;
     m.stream = NULL;

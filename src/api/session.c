@@ -65,7 +65,7 @@ const char *fsim_data_folder(fsim_arena *a)
     enum { DEEPEST = 4 }; /* PREFIX/lib/x86_64-linux-gnu/libfusesim.so */
     char *const path = own_file();
     fsim_resource resource;
-    fsim_hold(&resource, free, path);
+    fsim_guard(&resource, free, path);
     char *folder = fsim_strdup(a, path ? path : "");
     fsim_release(&resource);
     for (int up = 0; up < DEEPEST; up++) {

@@ -99,7 +99,7 @@ _Noreturn void fsim_out_of_memory(void)
 
 void fsim_on_exhaustion(void (*end)(void)) { end_of_program = end; }
 
-void fsim_hold(fsim_resource *r, void (*release)(void *what), void *what)
+void fsim_guard(fsim_resource *r, void (*release)(void *what), void *what)
 {
     *r = (fsim_resource){release, what, innermost ? innermost->resources : NULL};
     if (innermost)

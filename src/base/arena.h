@@ -3,7 +3,7 @@
  * bracketed by fsim_save and fsim_rewind. Nothing else is freed.
  *
  * When memory runs out. No allocation returns NULL, so no caller checks. Instead fsim_out_of_memory ends the
- * innermost fsim_attempt of this thread: it releases the resources that are in use (streams, parsers; fsim_hold),
+ * innermost fsim_attempt of this thread: it releases the resources that are in use (streams, parsers; fsim_guard),
  * frees the arenas created in the attempt, and fsim_attempt returns false. Every entry of libfusesim is such an
  * attempt; that is how the library returns FSIM_NO_MEMORY. The program has none: it names a function that ends the
  * process (fsim_on_exhaustion). Code between the two therefore owns nothing but arenas and registered resources
@@ -45,7 +45,7 @@ typedef struct fsim_resource {
     struct fsim_resource *older;
 } fsim_resource;
 /* Registers r: from now until fsim_release(r), running out of memory calls release(what). */
-void fsim_hold(fsim_resource *r, void (*release)(void *what), void *what);
+void fsim_guard(fsim_resource *r, void (*release)(void *what), void *what);
 /* Calls release(what) and unregisters r. */
 void fsim_release(fsim_resource *r);
 

@@ -67,7 +67,7 @@ char *fsim_read_file(fsim_arena *a, const char *path, size_t *bytes, const char 
     }
     char *text = NULL;
     fsim_resource open;
-    fsim_hold(&open, close_stream, in);
+    fsim_guard(&open, close_stream, in);
     if (S_ISDIR(st.st_mode))
         *why = "is a directory";
     else if (S_ISREG(st.st_mode) && st.st_size > FSIM_MAX_FILE_BYTES)

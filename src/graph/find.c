@@ -46,7 +46,7 @@ static void list(fsim_arena *a, const char *folder, const char *prefix, names *t
     fsim_resource open;
     if (!dir)
         return;
-    fsim_hold(&open, close_folder, dir);
+    fsim_guard(&open, close_folder, dir);
     for (const struct dirent *e = readdir(dir); e; e = readdir(dir)) {
         const char *path = fsim_printf(a, "%s/%s", folder, e->d_name);
         const char *name = fsim_printf(a, "%s%s", prefix, e->d_name);

@@ -231,7 +231,7 @@ const fsim_yaml *fsim_yaml_parse(fsim_arena *a, fsim_diag *d, const char *file, 
     fsim_resource libyaml;
     if (!yaml_parser_initialize(&p->yaml))
         fsim_out_of_memory();
-    fsim_hold(&libyaml, end_parser, &p->yaml);
+    fsim_guard(&libyaml, end_parser, &p->yaml);
     yaml_parser_set_encoding(&p->yaml, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&p->yaml, (const unsigned char *)text, bytes);
     for (bool end = false; !end && !p->stop;) {
@@ -242,7 +242,7 @@ const fsim_yaml *fsim_yaml_parse(fsim_arena *a, fsim_diag *d, const char *file, 
         }
         end = event.type == YAML_STREAM_END_EVENT;
         fsim_resource held;
-        fsim_hold(&held, end_event, &event);
+        fsim_guard(&held, end_event, &event);
         take(p, &event);
         fsim_release(&held);
     }

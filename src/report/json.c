@@ -17,7 +17,7 @@ typedef struct {
     bool failed;
 } writer;
 
-static void put(writer *w, cJSON *object, const char *key, cJSON *item)
+static void add_item(writer *w, cJSON *object, const char *key, cJSON *item)
 {
     const bool ok = item && (key ? cJSON_AddItemToObject(object, key, item) : cJSON_AddItemToArray(object, item));
     if (!ok) {
@@ -28,32 +28,32 @@ static void put(writer *w, cJSON *object, const char *key, cJSON *item)
 
 static cJSON *put_new(writer *w, cJSON *object, const char *key, cJSON *item)
 {
-    put(w, object, key, item);
+    add_item(w, object, key, item);
     return w->failed ? NULL : item; /* cJSON takes NULL for an object and does nothing */
 }
 
 static void put_number(writer *w, cJSON *object, const char *key, double x)
 {
     char buffer[40];
-    put(w, object, key, cJSON_CreateRaw(fsim_json_digits(buffer, x)));
+    add_item(w, object, key, cJSON_CreateRaw(fsim_json_digits(buffer, x)));
 }
 
 static void put_count(writer *w, cJSON *object, const char *key, fsim_sum count)
 {
     char buffer[FSIM_SUM_DIGITS];
-    put(w, object, key, cJSON_CreateRaw(fsim_sum_digits(buffer, count)));
+    add_item(w, object, key, cJSON_CreateRaw(fsim_sum_digits(buffer, count)));
 }
 
 /* A count that the model keeps as a double: a whole number all the same. */
 static void put_rounded(writer *w, cJSON *object, const char *key, double count)
 {
     char *text = isfinite(count) ? fsim_printf(w->a, "%.0f", fabs(round(count))) : NULL;
-    put(w, object, key, cJSON_CreateRaw(text ? text : "null"));
+    add_item(w, object, key, cJSON_CreateRaw(text ? text : "null"));
 }
 
 static void put_bool(writer *w, cJSON *object, const char *key, bool yes)
 {
-    put(w, object, key, cJSON_CreateBool(yes));
+    add_item(w, object, key, cJSON_CreateBool(yes));
 }
 
 /* NULL gives null. */
@@ -68,7 +68,7 @@ static void put_text(writer *w, cJSON *object, const char *key, const char *text
     } else if (text) {
         w->failed = true;
     }
-    put(w, object, key, cJSON_CreateRaw(quoted ? quoted : "null"));
+    add_item(w, object, key, cJSON_CreateRaw(quoted ? quoted : "null"));
     free(quoted);
 }
 
@@ -455,7 +455,7 @@ bool fsim_report_json(FILE *out, const fsim_prediction *p, const fsim_judged *ju
     writer w = {fsim_arena_new(), false};
     cJSON *root = cJSON_CreateObject();
     fsim_resource document;
-    fsim_hold(&document, delete_document, root);
+    fsim_guard(&document, delete_document, root);
     put_count(&w, root, "schema", FSIM_PLAN_SCHEMA);
     put_text(&w, root, "fusesim", FUSESIM_VERSION);
     cJSON *plans = put_new(&w, root, "plans", cJSON_CreateArray());

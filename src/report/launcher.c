@@ -75,7 +75,7 @@ static void put_rule(FILE *out, const fsim_project *p, int tensor)
 {
     const fsim_tensor *t = &p->graph->tensor[tensor];
     const fsim_fill *f = &p->fill[tensor];
-    if (p->made[tensor]) {
+    if (p->generated[tensor]) {
         fputs("MADE, 0, 0, 0", out);
         return;
     }

@@ -221,14 +221,14 @@ static const char *makefile_of(const fsim_project *p, fsim_arena *a)
 static void find_tensors(fsim_project *p, fsim_arena *a)
 {
     p->used = fsim_new(a, bool, p->graph->tensors + 1);
-    p->made = fsim_new(a, bool, p->graph->tensors + 1);
+    p->generated = fsim_new(a, bool, p->graph->tensors + 1);
     for (int k = 0; k < p->plan.kernels; k++)
         for (int i = 0; i < p->program[k].parameters; i++) {
             const fsim_parameter *x = &p->program[k].parameter[i];
             if (x->tensor < 0)
                 continue;
             p->used[x->tensor] = true;
-            p->made[x->tensor] = p->made[x->tensor] || (x->written && !p->program[k].skipped);
+            p->generated[x->tensor] = p->generated[x->tensor] || (x->written && !p->program[k].skipped);
         }
 }
 

@@ -36,12 +36,12 @@ typedef struct {
     bool warm, strict;
     int64_t scale; /* shapes were divided by up to this; 1: not at all */
     fsim_regime regime;
-    double time_s;         /* of the plan in that regime, launches and all */
-    fsim_plan plan;        /* kernels as fusesim's own, device time without launches */
-    fsim_program *program; /* per kernel */
-    const char **source;   /* per kernel, the name of its file; NULL: not generated */
-    fsim_fill *fill;       /* per tensor of the graph */
-    bool *used, *made;     /* per tensor: some kernel has it as parameter; a kernel that is generated writes it */
+    double time_s;          /* of the plan in that regime, launches and all */
+    fsim_plan plan;         /* kernels as fusesim's own, device time without launches */
+    fsim_program *program;  /* per kernel */
+    const char **source;    /* per kernel, the name of its file; NULL: not generated */
+    fsim_fill *fill;        /* per tensor of the graph */
+    bool *used, *generated; /* per tensor: some kernel has it as parameter; a kernel that is generated writes it */
     int skipped;
     int files;
     fsim_project_file *file; /* the manifest last */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What house.sh asks of the sources: paths in comments and documents exist, functions are short and take few parameters, files are short,
-# headers say what they declare, files do not include each other in a circle.
+# headers say what they declare, names say something, files do not include each other in a circle.
 import os, re, subprocess, sys
 
 # Recorded numbers: a change may lower them and must not raise them. Lower them here when it does.
@@ -14,6 +14,12 @@ FUNCTIONS_OVER_PARAMETERS = 10
 DECLARATIONS_WITHOUT_COMMENT = 14
 # Files that include each other in a circle of any length, a source and its header being one; and why they must. A circle that is gone goes from here.
 CIRCLES = {}
+# Words that say nothing as the whole name of a function, a type or a field: what was made, given, held? by whom?
+VAGUE_NAMES = {"apart", "beside", "follow", "follows", "given", "goes", "gone", "held", "hold", "holds", "kin", "made", "moved", "moves", "moving", "said",
+               "stuff", "thing", "things", "told", "turn", "turns"}
+# Those that are to be renamed. One that is gone goes from here.
+VAGUE_LEFT = {("src/cost/chain.h", "turns"), ("src/cost/chained.c", "turns"), ("src/emit/emit.h", "fsim_held"), ("src/emit/emit.h", "held"), ("src/emit/index.c", "moves"),
+              ("src/emit/tile.c", "beside"), ("validate/cuda/library.c", "beside"), ("validate/cuda/probe/bench.h", "turns")}
 STALE_PATHS = set()
 # These name files of other programs by themselves, as sources of numbers.
 FOREIGN = {"docs/MODEL.md", "src/vendor/triton.h"}
@@ -174,8 +180,38 @@ def check_circles():
     print(f"{len(found)} circles of files; recorded: {len(CIRCLES)}")
 
 
+def declared_names(path):
+    # functions and types at file level, fields of structs; not parameters and locals
+    text = re.sub(r"/\*.*?\*/", "", open(path, encoding="utf-8").read(), flags=re.S)
+    in_struct = False
+    for line in text.split("\n"):
+        if re.match(r"(typedef )?(struct|union)\b.*\{$", line):
+            in_struct = True
+        elif line.startswith("}"):
+            in_struct = False
+            yield from re.findall(r"(\w+);$", line)
+        elif in_struct and line.rstrip().endswith((";", ",")):
+            yield from re.findall(r"(\w+)(?:\[[^\]]*\])*\s*(?=[,;])", line)
+        elif re.match(r"[a-z]", line) and "(" in line:
+            yield from re.findall(r"(\w+)\(", line)[:1]
+
+
+def check_names():
+    left = set()
+    for path in files:
+        if path.startswith(("src/", "validate/", "include/")) and path.endswith((".c", ".h")):
+            for name in declared_names(path):
+                if name.removeprefix("fsim_") in VAGUE_NAMES:
+                    left.add((path, name))
+    for path, name in sorted(left - VAGUE_LEFT):
+        complain(f"{path}: '{name}' does not say what it is; see Names and units in CONTRIBUTING.md")
+    for path, name in sorted(VAGUE_LEFT - left):
+        complain(f"{path} has no '{name}' any more: take it from VAGUE_LEFT")
+
+
 check_paths()
 check_metrics()
+check_names()
 check_file_lengths()
 check_circles()
 sys.exit(failures > 0)

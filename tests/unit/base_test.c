@@ -344,7 +344,7 @@ static void make_an_arena(void *what)
     attempted *t = what;
     t->made = fsim_arena_new();
     fsim_resource passing;
-    fsim_hold(&passing, release_first, t);
+    fsim_guard(&passing, release_first, t);
     fsim_release(&passing);
 }
 
@@ -353,8 +353,8 @@ static void run_out(void *what)
     attempted *t = what;
     fsim_resource first, second;
     t->inner_done = fsim_attempt(make_an_arena, t);
-    fsim_hold(&first, release_first, t);
-    fsim_hold(&second, release_second, t);
+    fsim_guard(&first, release_first, t);
+    fsim_guard(&second, release_second, t);
     fsim_strdup(fsim_arena_child(fsim_arena_new()), "lost with the attempt");
     fsim_strdup(t->older, "stays");
     fsim_alloc(t->older, SIZE_MAX / 2, 4);

@@ -271,21 +271,21 @@ static void few_wrong_elements_of_a_plan_are_told(void **state_)
             fsim_set_element(types[k], one, i, v);
             fsim_set_element(types[k], other, i, v * (1 + rounding[k] * ((double)draw(201) - 100) / 100));
         }
-        assert_null(fsim_apart_by(g, y, &(fsim_two_results){one, other, "eager"}, a));
+        assert_null(fsim_difference_text(g, y, &(fsim_two_results){one, other, "eager"}, a));
         const double was = fsim_element(types[k], other, 777);
         fsim_set_element(types[k], other, 777, was > 0 ? was - 1.5 : was + 1.5);
-        const char *told = fsim_apart_by(g, y, &(fsim_two_results){one, other, "eager"}, a);
+        const char *told = fsim_difference_text(g, y, &(fsim_two_results){one, other, "eager"}, a);
         assert_non_null(told);
         assert_non_null(strstr(told, "y: 1 of 262144 elements differ from what eager makes"));
         if (types[k] != FSIM_F32) /* where one element outweighs the rounding of all */
-            assert_null(fsim_apart_by(jumping, sorted, &(fsim_two_results){one, other, "eager"}, a));
+            assert_null(fsim_difference_text(jumping, sorted, &(fsim_two_results){one, other, "eager"}, a));
         fsim_set_element(types[k], other, 777, was);
         fsim_set_element(types[k], one, 3, (double)NAN);
-        told = fsim_apart_by(g, y, &(fsim_two_results){one, other, "eager"}, a);
+        told = fsim_difference_text(g, y, &(fsim_two_results){one, other, "eager"}, a);
         assert_non_null(told);
         assert_non_null(strstr(told, "y: 1 of 262144 elements are no finite number"));
         fsim_set_element(types[k], other, 3, (double)NAN);
-        assert_null(fsim_apart_by(g, y, &(fsim_two_results){one, other, "eager"}, a));
+        assert_null(fsim_difference_text(g, y, &(fsim_two_results){one, other, "eager"}, a));
         free(one);
         free(other);
     }

@@ -334,7 +334,7 @@ static double stream(bench *b, fsim_cpu_entry *entry, int64_t bytes, int tensors
 }
 
 /* Rate of `per` operations in each of n iterations, in every thread. */
-static double turns(bench *b, fsim_probe p, double per, long long n)
+static double thread_rate(bench *b, fsim_probe p, double per, long long n)
 {
     const int threads = fsim_cpu_threads(b->pool);
     b->n = n;
@@ -379,17 +379,17 @@ static double sample(bench *b, fsim_probe p)
     case FSIM_PROBE_CACHE_READ:
         return stream(b, b->of[p], 2 * quarter, 1);
     case FSIM_PROBE_CORE_COPY:
-        return turns(b, p, 2.0 * CORE_ELEMS * ELEM_BYTES, 8000);
+        return thread_rate(b, p, 2.0 * CORE_ELEMS * ELEM_BYTES, 8000);
     case FSIM_PROBE_FP32:
-        return turns(b, p, 2.0 * 12 * 16, 200000);
+        return thread_rate(b, p, 2.0 * 12 * 16, 200000);
     case FSIM_PROBE_FP64:
-        return turns(b, p, 2.0 * 12 * 8, 200000);
+        return thread_rate(b, p, 2.0 * 12 * 8, 200000);
     case FSIM_PROBE_INT32:
-        return turns(b, p, 2.0 * 12 * 16, 200000);
+        return thread_rate(b, p, 2.0 * 12 * 16, 200000);
     case FSIM_PROBE_PRODUCT:
-        return turns(b, p, 2.0 * 64 * 64 * 256, 100);
+        return thread_rate(b, p, 2.0 * 64 * 64 * 256, 100);
     case FSIM_PROBE_CLOCK:
-        return turns(b, p, 16, 400000) / fsim_cpu_threads(b->pool);
+        return thread_rate(b, p, 16, 400000) / fsim_cpu_threads(b->pool);
     case FSIM_PROBE_DISPATCH:
         return launch_s(b, b->of[p], fsim_cpu_threads(b->pool), none, 1 << 20);
     case FSIM_PROBE_WAKE:
@@ -397,7 +397,7 @@ static double sample(bench *b, fsim_probe p)
     case FSIM_PROBE_LATENCY:
         return latency_s(b);
     default:
-        return turns(b, p, CORE_ELEMS, 400);
+        return thread_rate(b, p, CORE_ELEMS, 400);
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elementwise.c: elementwise, random and permuting primitives, a point at a time. Bounds of arguments are propagated by
- * evaluating at the corners of their box: all functions here are monotone or nearly so over so small a box; those that
- * are not are named. */
+/* elementwise.c: elementwise, random and permuting primitives, point by point. The bound of a result is found by
+ * evaluating at the corners of the box of its arguments: in so small a box all functions are nearly monotone, except
+ * those that are listed. */
 #include "validate/reference/interpret.h"
 #include "validate/reference/point.h"
 
@@ -13,7 +13,8 @@ static double rounding_of(const fsim_node *n, const fsim_error_units *e, double 
 {
     if (e->ulps == 0 || !isfinite(v))
         return 0;
-    const double tiny = v != 0 && fabs(v) < 0x1p-100 && unit > 0x1p-30 ? 0x1p-126 : 0; /* flushed to zero */
+    const double tiny =
+        v != 0 && fabs(v) < 0x1p-100 && unit > 0x1p-30 ? 0x1p-126 : 0; /* subnormal results may be flushed to zero */
     if (n->op == FSIM_OP_POW) {
         const double y = x[1];
         const bool plain = y == 2 || y == 3 || y == 0.5;
@@ -28,30 +29,30 @@ static bool jumps(const fsim_node *n, const double *x, const double *b)
     return row->jumps && row->jumps(n, x, b);
 }
 
-/* A node's arguments at one point: values, bounds, and the shared part of those. */
+/* The arguments of a node at one point: values, bounds, and the shared part of the bounds. */
 typedef struct {
     int args;
     double x[MOST_ARGS], b[MOST_ARGS], shared[MOST_ARGS];
 } point;
 
-/* The largest deviation from v when one argument moves by its bound, and when all do. */
+/* The largest deviation from v if one argument changes by its bound, and if all do. */
 static double corner_spread(const fsim_node *n, const point *p, const fsim_place *at, double v, double single)
 {
     double total = 0, corner[MOST_ARGS];
     for (int mask = 0; mask < 1 << p->args && total < single; mask++) {
         for (int k = 0; k < p->args; k++)
             corner[k] = p->x[k] + (mask >> k & 1 ? p->b[k] : -p->b[k]);
-        total = fmax(total, fsim_apart(fsim_point_rows[n->op].value(n, corner, at), v));
+        total = fmax(total, fsim_difference(fsim_point_rows[n->op].value(n, corner, at), v));
     }
     return total;
 }
 
-/* What a bound is made of: see interpret.h. */
+/* The parts of a bound: see interpret.h. */
 typedef struct {
     double own, shared;
 } spread;
 
-/* The deviation of the result v over the box of the arguments, and how much of it is shared. */
+/* The deviation of result v over the box of the arguments, and its shared part. */
 static spread spread_of(const fsim_node *n, const point *p, const fsim_place *at, double v)
 {
     double total = 0, single = 0, part = 0, corner[MOST_ARGS];
@@ -71,13 +72,13 @@ static spread spread_of(const fsim_node *n, const point *p, const fsim_place *at
         for (int side = -1; side <= 1; side += 2) {
             for (int k = 0; k < p->args; k++)
                 corner[k] = k == i ? p->x[k] + side * p->b[k] : p->x[k];
-            most = fmax(most, fsim_apart(fsim_point_rows[n->op].value(n, corner, at), v));
+            most = fmax(most, fsim_difference(fsim_point_rows[n->op].value(n, corner, at), v));
         }
         single += most;
         part += most * (p->shared[i] / p->b[i]);
         total = fmax(total, most);
     }
-    if (total < single) /* total == single: one argument moves */
+    if (total < single) /* equal: one argument varies */
         total = fmax(total, corner_spread(n, p, at, v, single));
     if (isinf(total))
         return (spread){INFINITY, 0};
@@ -85,8 +86,8 @@ static spread spread_of(const fsim_node *n, const point *p, const fsim_place *at
     return (spread){total - shared, shared};
 }
 
-/* A condition is settled before anything else: what it does not choose does not matter, and where it is free both may
- * come out. */
+/* Selects are handled first: an argument that the condition does not choose does not matter; if the condition is
+ * uncertain, either may be the result. */
 static spread choose(const fsim_node *n, const point *p, double *v)
 {
     const int condition = n->op == FSIM_OP_WHERE ? 0 : 1, yes = n->op == FSIM_OP_WHERE ? 1 : -1,
@@ -97,7 +98,7 @@ static spread choose(const fsim_node *n, const point *p, double *v)
     const int chosen = p->x[condition] != 0;
     *v = value[chosen];
     if (p->b[condition] > 0 && fabs(p->x[condition]) <= p->b[condition])
-        return (spread){fmax(bound[chosen], fsim_apart(value[0], value[1]) + bound[1 - chosen]), 0};
+        return (spread){fmax(bound[chosen], fsim_difference(value[0], value[1]) + bound[1 - chosen]), 0};
     return (spread){isinf(bound[chosen]) ? INFINITY : bound[chosen] - same[chosen], same[chosen]};
 }
 
@@ -121,7 +122,7 @@ void fsim_interpret_points(const fsim_interpreter *in, const fsim_node *n)
     const bool selects = n->op == FSIM_OP_WHERE || n->op == FSIM_OP_MASKED_FILL,
                integer = !fsim_dtype_floating(result->dtype);
     const bool exact_once =
-        n->op == FSIM_OP_ADD || n->op == FSIM_OP_SUB || n->op == FSIM_OP_MUL; /* correctly rounded everywhere */
+        n->op == FSIM_OP_ADD || n->op == FSIM_OP_SUB || n->op == FSIM_OP_MUL; /* rounded correctly on all devices */
     point at_point = {.args = args};
     double *x = at_point.x, *b = at_point.b, *shared = at_point.shared, known = n->args ? 1 : 0;
     fsim_operand from[MOST_ARGS];
@@ -134,12 +135,11 @@ void fsim_interpret_points(const fsim_interpreter *in, const fsim_node *n)
         if (fsim_unit(from[i].dtype) < known && fsim_dtype_floating(from[i].dtype))
             known = fsim_unit(from[i].dtype);
     }
-    if (scalar) { /* a literal of the arithmetic */
+    if (scalar) { /* a literal in the arithmetic's dtype */
         x[1] = n->attrs.scalar;
         b[1] = shared[1] = fsim_dtype_floating(n->dtype) && unit > 0x1p-30 ? fabs((double)(float)x[1] - x[1]) : 0;
     }
-    const double stored =
-        e.ulps > 0 ? unit : fmax(known, unit); /* what only moves has been rounded to a dtype before */
+    const double stored = e.ulps > 0 ? unit : fmax(known, unit); /* the argument was rounded to a dtype before */
     for (int64_t p = 0; p < n->points; p++) {
         const fsim_place here = {p, p / cols % rows, p % cols, cols};
         spread off = {0, 0};
@@ -155,7 +155,7 @@ void fsim_interpret_points(const fsim_interpreter *in, const fsim_node *n)
         }
         for (int i = 0; i < n->args && moved; i++)
             if (from[i].dtype == FSIM_BOOL && isinf(b[i]) && !selects)
-                b[i] = shared[i] = 1; /* it is 0 or 1 all the same */
+                b[i] = shared[i] = 1; /* the result is 0 or 1 in any case */
         if (selects) {
             off = choose(n, &at_point, &v);
         } else {
@@ -167,6 +167,6 @@ void fsim_interpret_points(const fsim_interpreter *in, const fsim_node *n)
             if (!integer && !(exact_once && !moved && fsim_rounding(unit > 0x1p-30 ? FSIM_F32 : FSIM_F64, v) == 0))
                 rounding = rounding_of(n, &e, unit, x, v);
         }
-        fsim_put(in, n->result[0], p, v, (fsim_doubt){off.own + rounding, off.shared, stored});
+        fsim_set_result(in, n->result[0], p, v, (fsim_doubt){off.own + rounding, off.shared, stored});
     }
 }

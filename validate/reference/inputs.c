@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inputs.c: what a workload's inputs and weights hold: numbers that keep every primitive inside its domain. */
+/* inputs.c: values of a workload's inputs and weights: numbers that keep every primitive inside its domain. */
 #include "validate/reference/inputs.h"
 
 #include "validate/reference/interpret.h"
@@ -18,13 +18,13 @@ static uint64_t mixed(uint64_t z)
 
 uint64_t fsim_hash(const char *name, uint64_t seed, int64_t i)
 {
-    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a of the name starts SplitMix64 */
+    uint64_t h = 0xcbf29ce484222325u; /* SplitMix64, seeded with FNV-1a of the name */
     for (; *name; name++)
         h = (h ^ (unsigned char)*name) * 0x100000001b3u;
     return mixed(mixed(h + seed * 0x9e3779b97f4a7c15u) + ((uint64_t)i + 1) * 0x9e3779b97f4a7c15u);
 }
 
-/* Does a positive argument make a positive result? */
+/* Is the result positive if the argument is? */
 static bool keeps_sign(const fsim_graph *g, const fsim_node *n)
 {
     const double s = n->attrs.scalar;
@@ -66,7 +66,8 @@ static bool keeps_sign(const fsim_graph *g, const fsim_node *n)
     }
 }
 
-/* Goes back from nodes' arguments to the inputs that they come from. A stack of its own: chains may be long. */
+/* Makes the inputs positive from which the arguments of a node are computed. An explicit stack, because chains may
+ * be long. */
 static void make_positive(const fsim_graph *g, int from, use *u, int *stack)
 {
     int depth = 0;
@@ -87,7 +88,7 @@ static void make_positive(const fsim_graph *g, int from, use *u, int *stack)
     }
 }
 
-/* Through what moves or converts elements to the tensor behind them. */
+/* The tensor behind operators that only move or convert elements. */
 static int behind(const fsim_graph *g, int t)
 {
     while (g->tensor[t].producer >= 0) {
@@ -100,7 +101,7 @@ static int behind(const fsim_graph *g, int t)
     return t;
 }
 
-/* The input behind them, or -1. */
+/* The input behind such operators, or -1. */
 static int source_of(const fsim_graph *g, int t)
 {
     t = behind(g, t);
@@ -114,8 +115,7 @@ static void make_index(const fsim_graph *g, int from, int64_t below, int64_t inn
     u[t].inner = inner > u[t].inner ? inner : u[t].inner;
 }
 
-/* Per tensor: what it is multiplied by before anything else is done to it, 1 where by nothing: attention's 1 / sqrt(D).
- */
+/* Per tensor: the factor that it is multiplied by first, as attention's scores by 1 / sqrt(D); 1 without one. */
 static double *gains_of(const fsim_graph *g)
 {
     double *gain = fsim_memory(g->tensors, sizeof *gain);
@@ -132,9 +132,9 @@ static double *gains_of(const fsim_graph *g)
     return gain;
 }
 
-/* Sums of k products of numbers of variance 1/3 keep that variance when one side's is 1/k: uniform in +-sqrt(3 / k).
- * What is made smaller next, attention's scores, is to have variance 1 then: of smaller ones every softmax is flat, and
- * says nothing of them. */
+/* Sums of k products of numbers of variance 1/3 have that variance if one side's is 1/k: uniform in +-sqrt(3 / k).
+ * Results that are scaled down next, such as attention's scores, get variance 1 after scaling. With smaller scores
+ * every softmax is flat and checks nothing. */
 static void make_weight(const fsim_graph *g, const fsim_node *n, double gain, use *u)
 {
     enum { MOST = 4 };
@@ -200,7 +200,7 @@ static void find_uses(const fsim_graph *g, use *u, int *stack)
 
 static double uniform(uint64_t h) { return (double)(h >> 11) * 0x1p-53; }
 
-/* One of each number below `below`, in a random order, while there are such. */
+/* Each number below `below` once, in random order, while there are any left. */
 static void fill_distinct(const fsim_tensor *t, const use *u, uint64_t seed, double *value)
 {
     int64_t *order = fsim_memory(u->below, sizeof *order);
@@ -214,7 +214,7 @@ static void fill_distinct(const fsim_tensor *t, const use *u, uint64_t seed, dou
     free(order);
 }
 
-/* The first `count` elements of tensor t. */
+/* Fills the first `count` elements of tensor t. */
 static void fill_values(const fsim_tensor *t, const use *u, uint64_t seed, int64_t count, double *value)
 {
     for (int64_t i = 0; i < count; i++) {

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of floats: the unit roundoff, half the distance of the smallest numbers (where hardware flushes: the least normal
- * number), the largest number. */
+/* For each float dtype: the unit roundoff, half the distance of the smallest numbers (the smallest normal number
+ * where hardware flushes), the largest number. */
 static const struct {
     double unit, quantum, most;
 } floats[] = {
@@ -47,7 +47,7 @@ double fsim_rounding(fsim_dtype t, double v)
     return floats[t].unit * fabs(v) + (fabs(v) < floats[t].quantum / floats[t].unit ? floats[t].quantum : 0);
 }
 
-double fsim_apart(double a, double b)
+double fsim_difference(double a, double b)
 {
     if (a == b || (isnan(a) && isnan(b)))
         return 0;
@@ -67,7 +67,7 @@ fsim_operand fsim_operand_of(const fsim_interpreter *in, const fsim_node *n, con
         in->rounded[t] = fsim_memory(tensor->elems, sizeof(double));
         for (int64_t i = 0; i < tensor->elems; i++) {
             const double stored = fsim_stored(tensor->dtype, value[i]);
-            in->rounded[t][i] = in->exact ? stored : fsim_apart(stored, value[i]);
+            in->rounded[t][i] = in->exact ? stored : fsim_difference(stored, value[i]);
         }
     }
     return (fsim_operand){in->exact ? in->rounded[t] : e->value, in->exact ? in->none : in->rounded[t], in->none,
@@ -79,7 +79,7 @@ fsim_cursor fsim_cursor_of(const fsim_map *m)
     return (fsim_cursor){.modes = m->split, .mode = m->mode, .at = m->offset};
 }
 
-void fsim_put(const fsim_interpreter *in, int tensor, int64_t i, double v, fsim_doubt off)
+void fsim_set_result(const fsim_interpreter *in, int tensor, int64_t i, double v, fsim_doubt off)
 {
     const fsim_dtype t = in->g->tensor[tensor].dtype;
     double bound = off.own + off.shared, shared = off.shared;
@@ -102,7 +102,7 @@ void fsim_put(const fsim_interpreter *in, int tensor, int64_t i, double v, fsim_
     else if (isnan(bound) || (isinf(v) && bound != 0))
         bound = INFINITY;
     else if (fsim_dtype_floating(t) && isfinite(v) && fabs(v) + bound > floats[t].most)
-        bound = INFINITY; /* an infinity where it is stored, none where it stays in a register */
+        bound = INFINITY; /* infinite if it is stored, but not if it stays in a register */
     in->r->of[tensor].value[i] = v;
     in->r->of[tensor].bound[i] = bound;
     in->shared[tensor][i] = isfinite(bound) && isfinite(shared) ? shared : 0;
@@ -127,9 +127,9 @@ void fsim_sum_add(fsim_sum *s, double v, double own, double shared)
 
 double fsim_sum_own(const fsim_sum *s) { return fmin(s->linear, sqrt(s->quadratic)); }
 
-/* Partial sums are as large as the whole, or of random signs as the root of the squares: n roundings of these, 4
- * sqrt(n) of them to be safe; see Higham and Mary. Equal terms, one behind the other, are rounded the same way as long
- * as the sum has the same exponent: their errors add up, each at most the term itself. */
+/* Partial sums are at most as large as the sum of magnitudes; with random signs, as the root of the sum of squares.
+ * n roundings add up to sqrt(n) of that; 4 sqrt(n) is safe (Higham and Mary). Consecutive equal terms are rounded in
+ * the same direction while the sum has the same exponent: these errors add up, each at most the term. */
 double fsim_sum_rounding(const fsim_sum *s, double unit)
 {
     const double partial = fmin(s->magnitude, fmax(fabs(s->value), 4 * sqrt(s->squares)));

@@ -81,7 +81,7 @@ static bool near_zero_base(const fsim_node *n, const double *x, const double *b)
 static bool near_each_other(const fsim_node *n, const double *x, const double *b)
 {
     (void)n;
-    return b[0] + b[1] > 0 && !(fsim_apart(x[0], x[1]) > b[0] + b[1]);
+    return b[0] + b[1] > 0 && !(fsim_difference(x[0], x[1]) > b[0] + b[1]);
 }
 
 static bool near_an_integers_end(const fsim_node *n, const double *x, const double *b)
@@ -94,7 +94,7 @@ static bool near_an_integers_end(const fsim_node *n, const double *x, const doub
     if (t == FSIM_BOOL)
         return b[0] > 0 && fabs(x[0]) <= b[0];
     return !(fabs(x[0]) + b[0] < ldexp(1, bits[t])) ||
-           (t == FSIM_U8 && x[0] - b[0] <= -1); /* beyond its range a device saturates, or not */
+           (t == FSIM_U8 && x[0] - b[0] <= -1); /* outside of its range devices differ: some saturate */
 }
 
 const fsim_point_row fsim_point_rows[FSIM_OP_COUNT] = {
@@ -102,7 +102,7 @@ const fsim_point_row fsim_point_rows[FSIM_OP_COUNT] = {
     [FSIM_OP_SUB] = {sub, {1, 0, 0}, NULL},
     [FSIM_OP_MUL] = {mul, {1, 0, 0}, NULL},
     [FSIM_OP_DIV] = {divide, {3, 0, 0}, near_zero_divisor},
-    [FSIM_OP_POW] = {power, {8, 0, 0}, near_zero_base}, /* and of the logarithm, see rounding_of */
+    [FSIM_OP_POW] = {power, {8, 0, 0}, near_zero_base}, /* plus the error of the logarithm, see rounding_of */
     [FSIM_OP_MAXIMUM] = {maximum, {0}, NULL},
     [FSIM_OP_MINIMUM] = {minimum, {0}, NULL},
     [FSIM_OP_NEG] = {negative, {0}, NULL},
@@ -120,7 +120,7 @@ const fsim_point_row fsim_point_rows[FSIM_OP_COUNT] = {
     [FSIM_OP_RELU] = {relu, {0}, NULL},
     [FSIM_OP_RELU6] = {relu6, {0}, NULL},
     [FSIM_OP_LEAKY_RELU] = {leaky_relu, {3, 0, 0}, NULL},
-    [FSIM_OP_ELU] = {elu, {4, 0, 0}, NULL}, /* and of alpha, see fsim_point_error */
+    [FSIM_OP_ELU] = {elu, {4, 0, 0}, NULL}, /* plus that of alpha, see fsim_point_error */
     [FSIM_OP_SELU] = {selu, {4, 0, 8}, NULL},
     [FSIM_OP_SOFTPLUS] = {softplus, {8, 2, 0}, NULL},
     [FSIM_OP_HARDTANH] = {clamp, {0}, NULL},
@@ -143,7 +143,7 @@ const fsim_point_row fsim_point_rows[FSIM_OP_COUNT] = {
     [FSIM_OP_CAUSAL_MASK] = {causal, {0}, NULL},
     [FSIM_OP_SMOOTH_L1] = {smooth_l1, {3, 0, 0}, NULL},
     [FSIM_OP_XLOGX] = {x_log_x, {6, 0, 0}, NULL},
-    [FSIM_OP_DROPOUT] = {dropout, {3, 0, 0}, NULL}, /* and of p, see fsim_point_error */
+    [FSIM_OP_DROPOUT] = {dropout, {3, 0, 0}, NULL}, /* plus that of p, see fsim_point_error */
     [FSIM_OP_PERMUTE] = {same, {0}, NULL},
     [FSIM_OP_TRANSPOSE] = {same, {0}, NULL},
     [FSIM_OP_SLICE] = {same, {0}, NULL},

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A reduction under way: everything that any of them needs. */
+/* A reduction being computed, of any kind. */
 typedef struct {
     fsim_sum sum;
-    double product, off; /* prod, and its bound */
-    double best, bound, rival, high,
-        low; /* max; min of negated terms. rival: the largest that another may be; high, low: of the result */
+    double product, off;                  /* of a product: its value, and its bound */
+    double best, bound, rival, high, low; /* of max (min negates terms). rival: the largest value that another term may
+                                             have; high, low: bounds of the result */
     int64_t at, terms;
 } running;
 
@@ -22,7 +22,7 @@ static running start(void)
         .product = 1, .best = -INFINITY, .rival = -INFINITY, .high = -INFINITY, .low = -INFINITY, .at = -1};
 }
 
-typedef enum { OTHER, SUM, PROD, NORM, MAX, MIN, MAX_AT, MIN_AT } reduction; /* _AT: the index of it */
+typedef enum { OTHER, SUM, PROD, NORM, MAX, MIN, MAX_AT, MIN_AT } reduction; /* _AT: its index */
 static const reduction kinds[FSIM_OP_COUNT] = {
     [FSIM_OP_SUM] = SUM,
     [FSIM_OP_MEAN] = SUM,
@@ -67,9 +67,10 @@ static void add_power(running *r, double p, double v, double own, double shared)
     } else if (p == 1) {
         fsim_sum_add(&r->sum, a, own, shared);
     } else {
-        const double t = pow(a, p), off = own + shared == 0 ? 0
-                                                            : fmax(fsim_apart(pow(a + own + shared, p), t),
-                                                                   fsim_apart(pow(fmax(a - own - shared, 0), p), t));
+        const double t = pow(a, p), off = own + shared == 0
+                                              ? 0
+                                              : fmax(fsim_difference(pow(a + own + shared, p), t),
+                                                     fsim_difference(pow(fmax(a - own - shared, 0), p), t));
         fsim_sum_add(&r->sum, t, own > 0 ? off : 0, own > 0 ? 0 : off);
     }
 }
@@ -77,8 +78,8 @@ static void add_power(running *r, double p, double v, double own, double shared)
 static void multiply_by(running *r, const fsim_operand *x, double v, double b)
 {
     const double unit = fsim_arithmetic_unit(x->dtype),
-                 least =
-                     unit < 0x1p-50 ? 0x1p-1074 : 0x1p-149; /* a product that is subnormal rounds to multiples of it */
+                 least = unit < 0x1p-50 ? 0x1p-1074
+                                        : 0x1p-149; /* a subnormal product is a multiple of the smallest number */
     r->off = fabs(r->product) * b + (fabs(v) + b) * r->off +
              (fsim_dtype_floating(x->dtype) ? 2 * unit * fabs(r->product * v) + (r->terms > 0 ? least : 0) : 0);
     r->product *= v;
@@ -111,7 +112,7 @@ static void add_term(running *r, const fsim_node *n, const fsim_operand *x, int6
         fsim_sum_add(&r->sum, v, own, shared);
         break;
     case OTHER:
-        assert(false); /* reference.c sends none here */
+        assert(false); /* reference.c never calls this for others */
     }
     r->terms++;
 }
@@ -121,17 +122,17 @@ static void put_extreme(const fsim_interpreter *in, const fsim_node *n, const fs
 {
     const reduction kind = kinds[n->op];
     const double v = is_min(kind) ? -r->best : r->best,
-                 b = fmax(fsim_apart(r->high, r->best), fsim_apart(r->low, r->best));
+                 b = fmax(fsim_difference(r->high, r->best), fsim_difference(r->low, r->best));
     const bool index = kind == MAX_AT || kind == MIN_AT;
     const double loose = r->terms > 1 && !(r->rival < r->best - r->bound)
                              ? INFINITY
-                             : 0; /* equals too: no order is promised among them */
+                             : 0; /* equal terms too: their order is not specified */
     if (index)
-        fsim_put(in, n->result[0], p, (double)r->at, (fsim_doubt){loose, 0, 0});
+        fsim_set_result(in, n->result[0], p, (double)r->at, (fsim_doubt){loose, 0, 0});
     else
-        fsim_put(in, n->result[0], p, v, (fsim_doubt){b, 0, fsim_unit(x->dtype)});
+        fsim_set_result(in, n->result[0], p, v, (fsim_doubt){b, 0, fsim_unit(x->dtype)});
     if (n->results > 1)
-        fsim_put(in, n->result[1], p, (double)r->at, (fsim_doubt){loose, 0, 0});
+        fsim_set_result(in, n->result[1], p, (double)r->at, (fsim_doubt){loose, 0, 0});
 }
 
 static void put_sum(const fsim_interpreter *in, const fsim_node *n, const fsim_operand *x, const running *r, int64_t p,
@@ -142,9 +143,10 @@ static void put_sum(const fsim_interpreter *in, const fsim_node *n, const fsim_o
     const double own = fsim_sum_own(&r->sum), shared = r->sum.shared;
     const double rounding =
         !floating ? 0 : fsim_sum_rounding(&r->sum, unit) / divisor + (divides ? 2 * unit * fabs(v) : 0);
-    const bool alone = r->sum.terms == 1 && !divides; /* copied */
-    fsim_put(in, n->result[0], p, v,
-             (fsim_doubt){(own + shared) / divisor + rounding, 0, alone ? fmax(unit, fsim_unit(x->dtype)) : unit});
+    const bool alone = r->sum.terms == 1 && !divides; /* a single term is copied */
+    fsim_set_result(
+        in, n->result[0], p, v,
+        (fsim_doubt){(own + shared) / divisor + rounding, 0, alone ? fmax(unit, fsim_unit(x->dtype)) : unit});
 }
 
 static void put_norm(const fsim_interpreter *in, const fsim_node *n, const fsim_operand *x, const running *r, int64_t p)
@@ -159,12 +161,12 @@ static void put_norm(const fsim_interpreter *in, const fsim_node *n, const fsim_
     const double off = power == 2   ? fmax(sqrt(high) - root, root - sqrt(low))
                        : power == 1 ? b
                                     : fmax(pow(high, 1 / power) - root, root - pow(low, 1 / power));
-    fsim_put(in, n->result[0], p, root,
-             (fsim_doubt){off + (power == 2   ? 3
-                                 : power == 1 ? 0
-                                              : 16) *
-                                    unit * root,
-                          0, unit});
+    fsim_set_result(in, n->result[0], p, root,
+                    (fsim_doubt){off + (power == 2   ? 3
+                                        : power == 1 ? 0
+                                                     : 16) *
+                                           unit * root,
+                                 0, unit});
 }
 
 static void put_result(const fsim_interpreter *in, const fsim_node *n, const fsim_operand *x, const running *r,
@@ -178,7 +180,7 @@ static void put_result(const fsim_interpreter *in, const fsim_node *n, const fsi
         put_extreme(in, n, x, r, p);
         break;
     case PROD:
-        fsim_put(in, n->result[0], p, r->product, (fsim_doubt){r->off, 0, fsim_arithmetic_unit(x->dtype)});
+        fsim_set_result(in, n->result[0], p, r->product, (fsim_doubt){r->off, 0, fsim_arithmetic_unit(x->dtype)});
         break;
     case NORM:
         isinf(n->attrs.p) ? put_extreme(in, n, x, r, p) : put_norm(in, n, x, r, p);
@@ -219,7 +221,7 @@ void fsim_interpret_reduction(const fsim_interpreter *in, const fsim_node *n)
     free(offset);
 }
 
-/* Windows. Three axes always, the outer ones of extent 1 where there are fewer. */
+/* Windows always have three axes; outer ones have extent 1 where there are fewer. */
 
 static void three_axes(const fsim_access *x, fsim_axis *axis)
 {
@@ -227,8 +229,8 @@ static void three_axes(const fsim_access *x, fsim_axis *axis)
         axis[i] = i < 3 - x->axes ? (fsim_axis){1, 1, 1, 1, 1, 0} : x->axis[i - (3 - x->axes)];
 }
 
-/* Output o of an axis meets tap k at this element, or at none (-1). `back`: of the transposed convolution, where
- * axis->extent numbers outputs. */
+/* The element that output o of an axis reads with tap k; -1: none. back: for a transposed convolution, where
+ * axis->extent is the number of outputs. */
 static int64_t element_at(const fsim_axis *x, int64_t o, int64_t k, bool back)
 {
     if (!back) {
@@ -243,7 +245,7 @@ typedef struct {
     int64_t element, tap;
 } meeting;
 
-/* Where a window meets elements of a plane; at most all taps. */
+/* The elements of a plane that a window reads; at most one for each tap. */
 static int64_t meet(const fsim_axis *axis, const int64_t *o, bool back, meeting *out)
 {
     int64_t count = 0, inner[3] = {0, back ? axis[1].out : axis[1].extent, back ? axis[2].out : axis[2].extent};
@@ -304,7 +306,7 @@ void fsim_interpret_window(const fsim_interpreter *in, const fsim_node *n)
             for (int64_t k = 0; k < count; k++)
                 add_term(&r, n, &x, n->arg[0].map.offset + plane * elements + at[k].element);
             put_result(in, n, &x, &r, plane * pixels + o,
-                       (double)taps); /* a mean counts padding, as PyTorch does unless told otherwise */
+                       (double)taps); /* a mean counts padding, as in PyTorch by default */
         }
     }
     free(at);
@@ -312,7 +314,7 @@ void fsim_interpret_window(const fsim_interpreter *in, const fsim_node *n)
 
 /* Contractions. */
 
-/* An element of an operand for products: its square; its bound squared; the shared part of it. */
+/* An element of a product's operand: its square; its bound squared; the shared part of the bound. */
 typedef struct {
     double size, bound, shared;
 } doubt;
@@ -320,10 +322,10 @@ typedef struct {
 typedef struct {
     const double *value;
     doubt *doubt;     /* NULL: exact */
-    double *narrowed; /* the values, where a sample has its own */
+    double *narrowed; /* the values, in a sample */
 } factor;
 
-/* As an operand goes into products of the arithmetic. */
+/* The value as rounded for products in this arithmetic. */
 static double cut(fsim_dtype arithmetic, double v)
 {
     float f = (float)v;
@@ -336,10 +338,10 @@ static double cut(fsim_dtype arithmetic, double v)
     return (double)f;
 }
 
-/* What elements have wrong together is either added to all of them or scales all of them: with signs, since the other
- * operand's may well cancel it. */
+/* An error that elements have in common either adds to all of them or scales all of them. Its sign counts, because
+ * the other operand's signs may cancel it. */
 typedef struct {
-    double value, squares, quadratic, added[2], scaled[2]; /* [of operand] */
+    double value, squares, quadratic, added[2], scaled[2]; /* added, scaled: per operand */
 } dot;
 
 static factor factor_of(const fsim_interpreter *in, const fsim_node *n, const fsim_access *x)
@@ -350,7 +352,7 @@ static factor factor_of(const fsim_interpreter *in, const fsim_node *n, const fs
     const double unit = fsim_unit(o.dtype);
     const double narrow = fsim_unit(arithmetic) > unit && fsim_dtype_floating(o.dtype)
                               ? 2 * fsim_unit(arithmetic)
-                              : 0; /* tensor units cut TF32 off rather than round it */
+                              : 0; /* tensor units truncate to TF32 */
     bool exact = narrow == 0;
     for (int64_t i = 0; i < elems && exact; i++)
         exact = o.bound[i] == 0;
@@ -400,7 +402,7 @@ static void put_dot(const fsim_interpreter *in, const fsim_node *n, const dot *d
     const double unit = integer                  ? 0
                         : arithmetic == FSIM_F64 ? 0x1p-53
                         : arithmetic == FSIM_F32 ? 0x1p-24
-                                                 : 0x1p-23; /* tensor units cut off where they add up */
+                                                 : 0x1p-23; /* tensor units truncate when they add */
     const double partial = fmax(fabs(d->value), 4 * sqrt(d->squares));
     const double bias = integer || arithmetic == FSIM_F64 || arithmetic == FSIM_F32
                             ? 0
@@ -410,7 +412,7 @@ static void put_dot(const fsim_interpreter *in, const fsim_node *n, const dot *d
                        (d->value != 0 || d->squares != 0
                             ? 4 * sqrt((double)(terms > 1 ? terms : 1)) * unit * partial + bias * fabs(d->value)
                             : 0);
-    fsim_put(in, n->result[0], p, d->value, (fsim_doubt){own, 0, unit});
+    fsim_set_result(in, n->result[0], p, d->value, (fsim_doubt){own, 0, unit});
 }
 
 static void contract_maps(const fsim_interpreter *in, const fsim_node *n, const factor *a, const factor *b)

@@ -9,26 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_TELLING = 64 }; /* elements that a mean square is taken of */
+enum { LEAST_TELLING = 64 }; /* elements in a mean square */
 
 double fsim_reference_bytes(const fsim_graph *g)
 {
     double bytes = 0;
     for (int t = 0; t < g->tensors; t++)
         if (g->tensor[t].storage == t)
-            bytes += 3.0 * sizeof(double) *
-                     (double)g->tensor[t].elems; /* while it works: values, bounds and their shared parts */
+            bytes +=
+                3.0 * sizeof(double) * (double)g->tensor[t].elems; /* while it works: values, bounds and shared parts */
     return bytes;
 }
 
-/* What shares of bounds are measured over. */
+/* Does the element count in shares of bounds? */
 static bool is_telling(const fsim_expected *e, int64_t i)
 {
     return e->bound[i] > 0 && isfinite(e->bound[i]) && isfinite(e->value[i]);
 }
 
-/* How each operator that is not computed point by point (point.c) is interpreted. made_up: nobody knows its values; why
- * is said of its result. An operator with neither is one that the reference does not know. */
+/* How operators that are not computed point by point (point.c) are interpreted. made_up: why the values of the
+ * result are arbitrary. An operator with neither is unknown to the reference. */
 typedef struct {
     void (*interpret)(const fsim_interpreter *in, const fsim_node *n);
     const char *made_up;
@@ -99,17 +99,17 @@ static void interpret(const fsim_interpreter *in, const fsim_node *n, uint64_t s
     } else if (how->interpret) {
         how->interpret(in, n);
     } else {
-        assert(how->made_up); /* else fsim_reference_lacks would have said so */
+        assert(how->made_up); /* otherwise fsim_reference_lacks reports it */
         fsim_make_up(in, n->result[0], seed);
         in->r->unknown[n->result[0]] = how->made_up;
     }
-    for (int i = 0; i < n->args; i++) /* made up in, made up out */
+    for (int i = 0; i < n->args; i++) /* results of arbitrary values are arbitrary */
         for (int k = 0; k < n->results; k++)
             if (!in->r->unknown[n->result[k]])
                 in->r->unknown[n->result[k]] = in->r->unknown[n->arg[i].tensor];
 }
 
-/* How far one right computation lies from the reference, as shares of its bounds. */
+/* How much a correct computation differs from the reference, as shares of its bounds. */
 static void sample(const fsim_graph *g, fsim_reference *exact, uint64_t seed, const fsim_interpreter *of)
 {
     fsim_reference r = {g, fsim_memory(g->tensors, sizeof *r.of), fsim_memory(g->tensors, sizeof *r.unknown)};
@@ -136,7 +136,7 @@ static void sample(const fsim_graph *g, fsim_reference *exact, uint64_t seed, co
         int64_t count = 0;
         for (int64_t i = 0; e->value && i < g->tensor[t].elems; i++)
             if (is_telling(e, i)) {
-                const double share = fsim_apart(r.of[t].value[i], e->value[i]) / e->bound[i];
+                const double share = fsim_difference(r.of[t].value[i], e->value[i]) / e->bound[i];
                 squares += fmin(share * share, 1);
                 count++;
             }
@@ -187,7 +187,7 @@ fsim_reference *fsim_reference_within(const fsim_graph *g, uint64_t seed, fsim_l
     return of_size(g, seed, 0, loads, with);
 }
 
-/* Masks are exact infinities, of some elements. */
+/* Masks contain infinities in some elements, which are exact and do not count. */
 static bool overflows(const fsim_reference *r)
 {
     const fsim_graph *g = r->graph;
@@ -253,7 +253,7 @@ fsim_comparison fsim_reference_compare(const fsim_reference *r, int tensor, cons
     double squares = 0, all = 0, shares = 0;
     int64_t telling = 0;
     for (int64_t i = 0; i < t->elems; i++) {
-        const double got = fsim_element(t->dtype, bytes, i), off = fsim_apart(got, e->value[i]),
+        const double got = fsim_element(t->dtype, bytes, i), off = fsim_difference(got, e->value[i]),
                      share = off == 0 ? 0 : off / e->bound[i];
         if (isinf(e->bound[i]))
             continue;

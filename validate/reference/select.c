@@ -9,12 +9,13 @@ static void copy(const fsim_interpreter *in, const fsim_node *n, int64_t p, cons
                  bool loose)
 {
     const double b = x->bound[i], shared = fmin(x->shared[i], b);
-    fsim_put(in, n->result[0], p, x->value[i],
-             (fsim_doubt){loose || isinf(b) ? INFINITY : b - shared, shared, fmax(fsim_unit(x->dtype), 0x1p-60)});
+    fsim_set_result(
+        in, n->result[0], p, x->value[i],
+        (fsim_doubt){loose || isinf(b) ? INFINITY : b - shared, shared, fmax(fsim_unit(x->dtype), 0x1p-60)});
 }
 
-/* The element of the source that point p takes, or -1: cuts in order, each restoring the source's extent along its
- * dimension. */
+/* The element of the source that point p reads, or -1. Cuts are applied in order; each restores the source's extent
+ * along its dimension. */
 static int64_t through_cuts(const fsim_access *x, int64_t p)
 {
     for (int i = 0; i < x->cuts; i++) {
@@ -39,7 +40,7 @@ void fsim_interpret_assembly(const fsim_interpreter *in, const fsim_node *n)
             }
         }
         if (at < 0)
-            fsim_put(in, n->result[0], p, n->attrs.value, (fsim_doubt){0, 0, 1});
+            fsim_set_result(in, n->result[0], p, n->attrs.value, (fsim_doubt){0, 0, 1});
     }
 }
 
@@ -58,9 +59,9 @@ void fsim_interpret_gather(const fsim_interpreter *in, const fsim_node *n)
     }
 }
 
-/* x, with src over it at index along dim. As many indices as elements of src: PyTorch's scatter, out[.., index[i], ..]
- * = src[i] (index as large as x in the other dimensions). Fewer: index_copy, whole slices. Places that two indices
- * name, and everything where an index is not known, are free. */
+/* x, overwritten with src at index along dim. With as many indices as elements of src it is PyTorch's scatter,
+ * out[.., index[i], ..] = src[i] (index as large as x in the other dimensions); with fewer it is index_copy of whole
+ * slices. Elements that two indices name, and all elements where an index is not known, are not compared. */
 void fsim_interpret_scatter(const fsim_interpreter *in, const fsim_node *n)
 {
     const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]), index = fsim_operand_of(in, n, &n->arg[1]),
@@ -112,7 +113,7 @@ void fsim_interpret_scan(const fsim_interpreter *in, const fsim_node *n)
     const double unit = fsim_arithmetic_unit(x.dtype);
     const bool floating = fsim_dtype_floating(in->g->tensor[n->result[0]].dtype);
     const double least =
-        unit < 0x1p-50 ? 0x1p-1074 : 0x1p-149; /* a product that is subnormal rounds to multiples of it */
+        unit < 0x1p-50 ? 0x1p-1074 : 0x1p-149; /* a subnormal product is a multiple of the smallest number */
     for (int64_t row = 0; row < l.rows; row++) {
         fsim_sum sum = {0};
         double product = 1, off = 0;
@@ -121,15 +122,15 @@ void fsim_interpret_scan(const fsim_interpreter *in, const fsim_node *n)
             const double v = x.value[k], b = x.bound[k], shared = fmin(x.shared[k], b);
             if (n->op == FSIM_OP_CUMSUM) {
                 fsim_sum_add(&sum, v, isinf(b) ? b : b - shared, shared);
-                fsim_put(in, n->result[0], p, sum.value,
-                         (fsim_doubt){fsim_sum_own(&sum) + (floating ? fsim_sum_rounding(&sum, unit) : 0), sum.shared,
-                                      i == 0 ? fmax(unit, fsim_unit(x.dtype)) : unit});
+                fsim_set_result(in, n->result[0], p, sum.value,
+                                (fsim_doubt){fsim_sum_own(&sum) + (floating ? fsim_sum_rounding(&sum, unit) : 0),
+                                             sum.shared, i == 0 ? fmax(unit, fsim_unit(x.dtype)) : unit});
             } else {
                 off = fabs(product) * b + (fabs(v) + b) * off +
                       (floating && i > 0 ? 2 * unit * fabs(product * v) + least : 0);
                 product *= v;
-                fsim_put(in, n->result[0], p, product,
-                         (fsim_doubt){off, 0, i == 0 ? fmax(unit, fsim_unit(x.dtype)) : unit});
+                fsim_set_result(in, n->result[0], p, product,
+                                (fsim_doubt){off, 0, i == 0 ? fmax(unit, fsim_unit(x.dtype)) : unit});
             }
         }
     }
@@ -156,9 +157,13 @@ static int descending(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static bool separate(const ranked *x, const ranked *y) { return fsim_apart(x->value, y->value) > x->bound + y->bound; }
+static bool separate(const ranked *x, const ranked *y)
+{
+    return fsim_difference(x->value, y->value) > x->bound + y->bound;
+}
 
-/* sort ascends, topk descends, as PyTorch's defaults. No order is promised among equals: their indices are free. */
+/* sort ascends, topk descends, as PyTorch does by default. The order of equal elements is not specified: their
+ * indices are not compared. */
 void fsim_interpret_sort(const fsim_interpreter *in, const fsim_node *n)
 {
     const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]);
@@ -179,18 +184,19 @@ void fsim_interpret_sort(const fsim_interpreter *in, const fsim_node *n)
             const bool clear = (i == 0 || separate(&row[i], &row[i - 1])) &&
                                (i == length - 1 || separate(&row[i], &row[i + 1])) &&
                                (most == row[i].bound || isfinite(most));
-            fsim_put(in, n->result[0], p, row[i].value,
-                     (fsim_doubt){most, 0,
-                                  fmax(fsim_unit(x.dtype),
-                                       0x1p-60)}); /* order statistics move no further than the elements do */
+            fsim_set_result(
+                in, n->result[0], p, row[i].value,
+                (fsim_doubt){most, 0,
+                             fmax(fsim_unit(x.dtype),
+                                  0x1p-60)}); /* an order statistic changes at most as much as the elements do */
             if (n->results > 1)
-                fsim_put(in, n->result[1], p, (double)row[i].at, (fsim_doubt){clear ? 0 : INFINITY, 0, 0});
+                fsim_set_result(in, n->result[1], p, (double)row[i].at, (fsim_doubt){clear ? 0 : INFINITY, 0, 0});
         }
     }
     free(row);
 }
 
-/* Of one device with itself: all_gather repeats, reduce_scatter keeps the first shard. */
+/* Collectives of one device: all_gather repeats its input, reduce_scatter keeps the first shard. */
 void fsim_interpret_collective(const fsim_interpreter *in, const fsim_node *n)
 {
     const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]);

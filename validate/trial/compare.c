@@ -87,7 +87,7 @@ static distance distance_of(fsim_dtype t, const void *x, const void *y, int64_t 
     return d;
 }
 
-const char *fsim_apart_by(const fsim_graph *g, int tensor, const fsim_two_results *r, fsim_arena *a)
+const char *fsim_difference_text(const fsim_graph *g, int tensor, const fsim_two_results *r, fsim_arena *a)
 {
     const fsim_tensor *t = &g->tensor[tensor];
     const distance d = distance_of(t->dtype, r->x, r->y, t->elems);

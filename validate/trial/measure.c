@@ -222,7 +222,7 @@ static bool compare_with_ours(fsim_device *d, const loaded *x, int at, const cha
         good = d->backend->run(d, i ? x->kernel[at] : ours, fault) &&
                d->backend->download(d, bytes[i], x->tensor[result], y->bytes, fault);
     if (good)
-        *differs = fsim_apart_by(x->g, result, &(fsim_two_results){bytes[0], bytes[1], "our own kernel"}, d->a);
+        *differs = fsim_difference_text(x->g, result, &(fsim_two_results){bytes[0], bytes[1], "our own kernel"}, d->a);
     d->backend->unload(d, ours);
     free(bytes[0]);
     free(bytes[1]);
@@ -272,7 +272,8 @@ static bool compare_outputs(fsim_device *d, const fsim_trial *t, fsim_trial_plan
             continue;
         }
         if (good && !plan->differs)
-            plan->differs = fsim_apart_by(t->graph, n, &(fsim_two_results){first->bytes[n], bytes, first->by}, d->a);
+            plan->differs =
+                fsim_difference_text(t->graph, n, &(fsim_two_results){first->bytes[n], bytes, first->by}, d->a);
         free(bytes);
     }
     return good;

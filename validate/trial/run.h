@@ -43,6 +43,6 @@ typedef struct {
  * exceeds what rounding in the dtype and the order of sums explain; or an element differs by ten times that,
  * relative to itself or to the tensor; or an element is finite in one result only. Where primitives of g jump
  * (comparisons, sorting, integers computed from floats), one element in a thousand may differ. In a. */
-const char *fsim_apart_by(const fsim_graph *g, int tensor, const fsim_two_results *r, fsim_arena *a);
+const char *fsim_difference_text(const fsim_graph *g, int tensor, const fsim_two_results *r, fsim_arena *a);
 
 #endif
