@@ -256,7 +256,7 @@ static fsim_kernel transfer(const fsim_costing *c, fsim_arena *a)
 fsim_kernel fsim_generated_kernel(const fsim_costing *c, fsim_arena *a)
 {
     static fsim_kernel (*const price_of[FSIM_TEMPLATE_COUNT])(const fsim_costing *, fsim_arena *) = {
-#define FSIM_TEMPLATE(id, name, price, emit, residual, compile, line) [FSIM_##id] = price,
+#define FSIM_TEMPLATE(id, name, brief, has, price, emit, residual, compile, line) [FSIM_##id] = price,
 #include "fusion/template.def"
 #undef FSIM_TEMPLATE
     };

@@ -80,7 +80,7 @@ static void emit_contraction(fsim_emitter *e)
 static void emit_nothing(fsim_emitter *e) { (void)e; }
 
 static void (*const emit_of[FSIM_TEMPLATE_COUNT])(fsim_emitter *) = {
-#define FSIM_TEMPLATE(id, name, price, emit, residual, compile, line) [FSIM_##id] = emit,
+#define FSIM_TEMPLATE(id, name, brief, has, price, emit, residual, compile, line) [FSIM_##id] = emit,
 #include "fusion/template.def"
 #undef FSIM_TEMPLATE
 };

@@ -154,11 +154,6 @@ static int reader_inside(const grouping *w, int i)
  * shape. */
 static bool choose_template(grouping *w, int *first_reduction)
 {
-    static const fsim_template of_class[FSIM_CLASS_COUNT] = {[FSIM_SCAN] = FSIM_SCAN_KERNEL,
-                                                             [FSIM_SCATTER] = FSIM_OPAQUE_KERNEL,
-                                                             [FSIM_COMMUNICATION] = FSIM_COMMUNICATION_KERNEL,
-                                                             [FSIM_TRANSFER] = FSIM_TRANSFER_KERNEL,
-                                                             [FSIM_OPAQUE] = FSIM_OPAQUE_KERNEL};
     fsim_group *o = w->out;
     int reduction = -1, anchor = -1;
     for (int i = 0; i < w->count; i++) {
@@ -167,7 +162,7 @@ static bool choose_template(grouping *w, int *first_reduction)
             if (w->count > 1)
                 return fsim_refuse_set_for_good(w, FSIM_RULE_BOUNDARY, w->node[i], w->node[i ? 0 : 1],
                                                 (fsim_excess){0});
-            o->template = of_class[class];
+            w->facts.alone = class;
             anchor = i;
         }
         if (class == FSIM_REDUCE && reduction < 0)
@@ -177,7 +172,7 @@ static bool choose_template(grouping *w, int *first_reduction)
             if (reader >= 0 || anchor >= 0)
                 return fsim_refuse_set_for_good(w, FSIM_RULE_BOUNDARY, w->node[i],
                                                 w->node[reader >= 0 ? reader : anchor], (fsim_excess){0});
-            o->template = of_class[class];
+            w->facts.alone = class;
             anchor = i;
         }
         if (class != FSIM_CONTRACTION && class != FSIM_WINDOW)
@@ -191,21 +186,22 @@ static bool choose_template(grouping *w, int *first_reduction)
             return fsim_refuse_set_for_good(w, FSIM_RULE_WINDOW, w->node[anchor], w->node[i],
                                             (fsim_excess){2, 1, FSIM_IN_WINDOWS});
         anchor = i;
-        o->template = class == FSIM_CONTRACTION ? FSIM_TILED_CONTRACTION : FSIM_POOLING;
+        w->facts.contracts = class == FSIM_CONTRACTION;
+        w->facts.pools = class == FSIM_WINDOW;
     }
     if (anchor >= 0 && reduction >= 0 && fsim_grouping_class(w, anchor) == FSIM_SCATTER)
         return fsim_refuse_set_for_good(w, FSIM_RULE_BOUNDARY, w->node[anchor], w->node[reduction], (fsim_excess){0});
-    const bool contraction = o->template == FSIM_TILED_CONTRACTION;
-    if (anchor >= 0 && reduction >= 0 && !contraction)
+    w->facts.reduces = reduction >= 0;
+    if (anchor >= 0 && reduction >= 0 && !w->facts.contracts)
         return fsim_refuse_set_for_good(
             w, FSIM_RULE_REDUCED_EPILOGUE, w->node[anchor < reduction ? anchor : reduction],
             w->node[anchor < reduction ? reduction : anchor],
             (fsim_excess){(double)fsim_grouping_node(w, reduction)->reduced, 1, FSIM_IN_TILE_ROW});
-    if (contraction && (o->contractions > 1 || reduction >= 0) &&
+    if (w->facts.contracts && (o->contractions > 1 || reduction >= 0) &&
         !fsim_joint_of(w->limits, w->node, w->count, &w->joint, w->why))
         return false;
     if (w->joint.kind == FSIM_CHAINED) {
-        o->template = FSIM_CHAINED_CONTRACTION;
+        w->facts.chains = true;
         o->first = w->joint.first;
         o->rows = w->joint.rows;
         o->width = w->joint.width;
@@ -213,6 +209,7 @@ static bool choose_template(grouping *w, int *first_reduction)
         o->online = w->joint.online;
         anchor = fsim_position(w->node, w->count, w->joint.second);
     }
+    o->template = fsim_template_for(&w->facts);
     o->anchor = anchor < 0 ? -1 : w->node[anchor];
     if (anchor >= 0)
         o->points = fsim_grouping_node(w, anchor)->points;
@@ -264,6 +261,7 @@ bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_ar
                   .demand = fsim_new(a, member_demand, count),
                   .out = out,
                   .why = why,
+                  .facts = {.alone = FSIM_CLASS_COUNT, .computes = true},
                   .a = a};
     if (!choose_template(&w, &first_reduction))
         return false;
@@ -310,8 +308,8 @@ bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_ar
     list_members(&w);
     kept_on_chip(&w);
     out->live = fsim_live_registers(&w);
-    if (out->template == FSIM_POINTWISE && no_arithmetic(&w))
-        out->template = FSIM_COPY;
+    w.facts.computes = out->template != FSIM_POINTWISE || !no_arithmetic(&w);
+    out->template = fsim_template_for(&w.facts);
     return true;
 }
 

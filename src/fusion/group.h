@@ -7,12 +7,13 @@
 #include "graph/graph.h"
 
 typedef enum {
-#define FSIM_TEMPLATE(id, name, price, emit, residual, compile, line) FSIM_##id,
+#define FSIM_TEMPLATE(id, name, brief, has, price, emit, residual, compile, line) FSIM_##id,
 #include "fusion/template.def"
 #undef FSIM_TEMPLATE
     FSIM_TEMPLATE_COUNT
 } fsim_template;
 extern const char *const fsim_template_names[FSIM_TEMPLATE_COUNT]; /* as in JSON: "pointwise", ... */
+extern const char *const fsim_template_brief[FSIM_TEMPLATE_COUNT]; /* for narrow tables */
 extern const char *const fsim_template_lines[FSIM_TEMPLATE_COUNT]; /* descriptions for users */
 
 /* The longest row that one block reduces alone. Longer rows are full reductions (two launches) where there are

@@ -7,6 +7,7 @@
 
 #include "fusion/assembly.h"
 #include "fusion/chain.h"
+#include "fusion/template.h"
 
 /* A member of the set: where in the kernel's space its value is needed. */
 typedef struct {
@@ -40,6 +41,7 @@ typedef struct {
     int read_room, branches;
     fsim_joint joint;
     fsim_scope scope; /* of the demand that is being handed on */
+    fsim_template_facts facts;
 } grouping;
 
 /* grouping.c */

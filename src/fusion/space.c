@@ -87,9 +87,9 @@ bool fsim_reduction_space(grouping *w, int first)
                                (fsim_excess){(double)n->reduced, FSIM_LONGEST_ROW, FSIM_IN_BLOCK_ELEMENTS});
     }
     const bool innermost = w->frame.modes > w->frame.split && w->frame.mode[w->frame.modes - 1].stride == 1;
-    o->template = few && !full_after                                    ? FSIM_FULL_REDUCTION
-                  : innermost || w->frame.split == 0 || n->reduced == 1 ? FSIM_ROW_REDUCTION
-                                                                        : FSIM_COLUMN_REDUCTION;
+    w->facts.splits_rows = few && !full_after;
+    w->facts.strided_rows = !innermost && w->frame.split > 0 && n->reduced > 1;
+    o->template = fsim_template_for(&w->facts);
     return true;
 }
 
@@ -153,7 +153,6 @@ bool fsim_rows_in_tile(grouping *w, int reduction)
 {
     fsim_group *o = w->out;
     const fsim_node *n = &w->g->node[w->joint.first], *r = fsim_grouping_node(w, reduction);
-    o->template = FSIM_TILED_CONTRACTION;
     o->whole_row = r->reduced;
     return o->points * o->reduced == n->points ||
            fsim_refuse_set(w, FSIM_RULE_SPACE, w->joint.first, w->node[reduction],
@@ -241,8 +240,6 @@ static bool demand_root(grouping *w, int i, bool inside, int *first)
 {
     fsim_group *o = w->out;
     member_demand *x = &w->demand[i];
-    const bool reduces = o->template == FSIM_ROW_REDUCTION || o->template == FSIM_COLUMN_REDUCTION ||
-                         o->template == FSIM_FULL_REDUCTION || w->joint.kind == FSIM_ROWS;
     const fsim_node *n = fsim_grouping_node(w, i);
     fsim_map m = fsim_identity(n->points);
     bool fits = true;
@@ -254,7 +251,7 @@ static bool demand_root(grouping *w, int i, bool inside, int *first)
             return fsim_refuse_set(
                 w, FSIM_RULE_SPACE, w->node[i], o->anchor,
                 (fsim_excess){(double)n->points, (double)w->g->node[o->anchor].points, FSIM_IN_POINTS});
-    } else if (reduces) {
+    } else if (w->facts.reduces) {
         const bool row =
             n->points == o->points && (fsim_grouping_class(w, i) == FSIM_REDUCE || n->points != o->points * o->reduced);
         fits = row || n->points == o->points * o->reduced;

@@ -79,10 +79,6 @@ static const fsim_kernel *dominant(const fsim_plan *plan)
 
 fsim_table fsim_text_kernels(const fsim_prediction *p, fsim_kernel_table kind, bool utf8, fsim_arena *a)
 {
-    /* What a narrow table calls the templates. */
-    static const char *const brief[FSIM_TEMPLATE_COUNT] = {
-        "pointwise", "copy",    "row red.", "col red.", "full red.", "pooling", "contract.",
-        "library",   "chained", "scan",     "opaque",   "comm.",     "transfer"};
     static const fsim_column column[] = {{.title = "#"},
                                          {.title = "kernel", .left = true, .shrinks = true},
                                          {.title = "template", .left = true},
@@ -105,7 +101,7 @@ fsim_table fsim_text_kernels(const fsim_prediction *p, fsim_kernel_table kind, b
         const char **cell = fsim_table_row(&t, FSIM_PLAIN);
         cell[0] = fsim_printf(a, "%d", i + 1);
         cell[1] = fsim_kernel_label(p->graph, k, a);
-        cell[2] = kind == FSIM_NARROW_TABLE ? brief[k->template] : fsim_template_names[k->template];
+        cell[2] = kind == FSIM_NARROW_TABLE ? fsim_template_brief[k->template] : fsim_template_names[k->template];
         cell[3] = fsim_seconds_text(a, k->time_s);
         cell[4] = fsim_text_spread(a, fsim_kernel_interval(p->graph, p->hw, maker, k), k->time_s);
         cell[5] = fsim_percent_text(a, share);
