@@ -6,14 +6,16 @@
 
 enum { MOST_EXTENT = 1 << 30 };
 
-/* Digits of the result that are of one class, outermost first, with what each of three maps does with them. */
+/* The digits of a product's result, outermost first: whether each numbers batches, rows or columns, and its stride in
+ * the result and in both operands. */
 typedef enum { BATCH, ROWS, COLUMNS } part;
-typedef enum { RESULT, LEFT, RIGHT, MAPS } moved;
+typedef enum { RESULT, LEFT, RIGHT, MAPS } operand_map;
 typedef struct {
     int count;
     int64_t extent[FSIM_MAX_MODES], stride[MAPS][FSIM_MAX_MODES];
     part of[FSIM_MAX_MODES];
     fsim_map k[MAPS]; /* LEFT, RIGHT: the reduced digits behind the split, and the offset */
+    bool padded;      /* LEFT is an image whose windows reach into padding */
 } digits;
 
 static void add(digits *d, int64_t extent, int64_t result, int64_t left, int64_t right, part of)
@@ -27,8 +29,8 @@ static void add(digits *d, int64_t extent, int64_t result, int64_t left, int64_t
     d->of[d->count++] = of;
 }
 
-/* The digits of `of`, as map `which` moves them. */
-static void push_part(const digits *d, part of, moved which, fsim_map *m)
+/* Appends the digits of class `of` with their strides in map `which`. */
+static void push_part(const digits *d, part of, operand_map which, fsim_map *m)
 {
     for (int i = 0; i < d->count; i++)
         if (d->of[i] == of)
@@ -43,7 +45,7 @@ static int64_t extent_of(const digits *d, part of)
     return n;
 }
 
-/* A matrix product's digits; whose operand is the columns' in *swapped: the first's. */
+/* The digits of a matrix product. *swapped: the columns are those of the first operand. */
 static bool product_digits(const fsim_node *n, digits *d, bool *swapped)
 {
     fsim_map x, y;
@@ -69,19 +71,19 @@ static bool product_digits(const fsim_node *n, digits *d, bool *swapped)
 
 /* A convolution's: result and input by image, group, filter and pixel; k by channel and taps. Rows are filters, columns
  * images and pixels. */
-static bool convolution_digits(const fsim_graph *g, const fsim_node *n, digits *d, bool *padded)
+static bool convolution_digits(const fsim_graph *g, const fsim_node *n, digits *d)
 {
     const fsim_access *x = &n->arg[0];
     const int64_t groups = n->gemm.batch, filters = n->gemm.n;
     int64_t taps = 1, pixels = 1, inputs = 1;
     if (x->how != FSIM_READ_WINDOW || n->arg[1].how != FSIM_READ_MAP || filters < FSIM_LEAST_FILTERS)
         return false;
-    *padded = false;
+    d->padded = false;
     for (int i = 0; i < x->axes; i++) {
         taps *= x->axis[i].taps;
         pixels *= x->axis[i].out;
         inputs *= x->axis[i].extent;
-        *padded = *padded || x->axis[i].pad > 0;
+        d->padded = d->padded || x->axis[i].pad > 0;
     }
     const int64_t channels = n->gemm.k / taps, images = n->points / (groups * filters * pixels);
     if (images * groups * filters * pixels != n->points ||
@@ -107,8 +109,9 @@ static bool convolution_digits(const fsim_graph *g, const fsim_node *n, digits *
     return true;
 }
 
-/* Neighbours along the digit inner, `by` at a time, lie beside each other and start at a multiple of it. */
-static bool beside(const fsim_map *m, int inner, int by)
+/* Can elements along the digit `inner` be loaded as vectors of `by`? They must be contiguous, and each vector must
+ * start at a multiple of `by`. */
+static bool is_vectorised(const fsim_map *m, int inner, int by)
 {
     if (m->offset % by != 0 || m->mode[inner].stride != 1 || m->mode[inner].extent % by != 0)
         return false;
@@ -118,9 +121,10 @@ static bool beside(const fsim_map *m, int inner, int by)
     return true;
 }
 
-static void side_of(const fsim_graph *g, const fsim_access *x, const digits *d, part rows, moved which, bool padded,
+static void side_of(const fsim_graph *g, const fsim_access *x, const digits *d, part rows, operand_map which,
                     fsim_tile_side *out)
 {
+    const bool padded = d->padded && which == LEFT;
     fsim_map m = {.offset = d->k[which].offset};
     *out = (fsim_tile_side){.access = x, .window = padded, .extent = extent_of(d, rows), .vector = 1};
     push_part(d, BATCH, which, &m);
@@ -140,23 +144,22 @@ static void side_of(const fsim_graph *g, const fsim_access *x, const digits *d, 
     const int inner = out->along_k ? m.modes - 1 : m.split - 1;
     if (k_moves || rows_move)
         for (int by = 16 / fsim_dtype_bytes(g->tensor[x->tensor].dtype); by > 1 && out->vector == 1; by /= 2)
-            out->vector = beside(&m, inner, by) && (out->along_k || out->extent % by == 0) ? by : 1;
+            out->vector = is_vectorised(&m, inner, by) && (out->along_k || out->extent % by == 0) ? by : 1;
 }
 
 bool fsim_tile_product_of(const fsim_graph *g, const fsim_group *o, int member, fsim_tile_product *out)
 {
     const fsim_node *n = &g->node[o->member[member].node];
     digits d = {0};
-    bool padded = false;
     *out = (fsim_tile_product){.member = member, .node = n, .depth = n->gemm.k};
     if (fsim_ops[n->op].class != FSIM_CONTRACTION || n->args != 2)
         return false;
-    if (n->gemm.convolution ? !convolution_digits(g, n, &d, &padded) : !product_digits(n, &d, &out->swapped))
+    if (n->gemm.convolution ? !convolution_digits(g, n, &d) : !product_digits(n, &d, &out->swapped))
         return false;
     out->swapped = out->swapped || n->gemm.convolution;
     const int first = out->swapped ? 1 : 0;
-    side_of(g, &n->arg[first], &d, ROWS, first ? RIGHT : LEFT, padded && first == 0, &out->side[0]);
-    side_of(g, &n->arg[1 - first], &d, COLUMNS, first ? LEFT : RIGHT, padded && first == 1, &out->side[1]);
+    side_of(g, &n->arg[first], &d, ROWS, first ? RIGHT : LEFT, &out->side[0]);
+    side_of(g, &n->arg[1 - first], &d, COLUMNS, first ? LEFT : RIGHT, &out->side[1]);
     push_part(&d, BATCH, RESULT, &out->result);
     push_part(&d, ROWS, RESULT, &out->result);
     push_part(&d, COLUMNS, RESULT, &out->result);
