@@ -11,6 +11,8 @@
  *         ... fsim_plans_strategy(p, fsim_plans_chosen(p), &summary) ...
  *     fsim_session_close(s);
  *
+ * Where there is nothing to read, as after a failed call (NULL), reading functions give 0, NULL, -1 or NaN.
+ *
  * Errors: every function that can fail returns an fsim_status. Where it is not FSIM_OK, the results are NULL or
  * unchanged and the session holds the diagnostics (fsim_diagnostic_count). The library never ends the process, writes
  * to no stream, reads no environment variable and changes no signal, locale or working directory.

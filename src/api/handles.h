@@ -45,6 +45,7 @@ struct fsim_plans {
     fsim_strategy strategy[FSIM_PLAN_COUNT]; /* the strategies that have a plan */
     int strategies;
     fsim_kernel_texts *text[FSIM_PLAN_COUNT]; /* per strategy, in that order: the texts of its kernels */
+    const char **refusal_text;                /* of each refusal, made when it is first asked for; NULL before */
     const char *json;
     size_t json_bytes;
 };
@@ -65,6 +66,9 @@ struct fsim_call {
 /* Runs work with a new arena as one call of the session. *result is NULL where it fails. */
 fsim_status fsim_call_run(fsim_session *session, void *(*work)(fsim_call *call, const void *arguments),
                           const void *arguments, void **result);
+
+/* The call of a session (NULL: none) whose arguments are no good, which `why` says in the session's diagnostics. */
+fsim_status fsim_call_refuse(fsim_session *session, const char *why);
 
 /* The folder of the shipped data: share/fusesim of the prefix that the library (or the program that contains it) is
  * in, else where it was installed. In a. */

@@ -48,11 +48,11 @@ static void *load_workload(fsim_call *c, const void *arguments)
 static fsim_status workload_of(fsim_session *session, const request *r, fsim_workload **workload)
 {
     void *result = NULL;
-    if (!workload)
-        return FSIM_BAD_ARGUMENT;
-    *workload = NULL;
-    if (!sound(session, r, true))
-        return FSIM_BAD_ARGUMENT;
+    if (workload)
+        *workload = NULL;
+    if (!workload || !sound(session, r, true))
+        return fsim_call_refuse(session, "a workload wants a name or a text that has one, settings that have a name "
+                                         "and a value, and a place for the result: one of them is NULL");
     const fsim_status status = fsim_call_run(session, load_workload, r, &result);
     *workload = result;
     return status;
@@ -77,11 +77,11 @@ void fsim_workload_free(fsim_workload *workload)
         fsim_arena_free(workload->arena);
 }
 
-const char *fsim_workload_name(const fsim_workload *workload) { return workload->graph->name; }
+const char *fsim_workload_name(const fsim_workload *workload) { return workload ? workload->graph->name : NULL; }
 
-int fsim_workload_operators(const fsim_workload *workload) { return workload->graph->sources; }
+int fsim_workload_operators(const fsim_workload *workload) { return workload ? workload->graph->sources : 0; }
 
-int fsim_workload_primitives(const fsim_workload *workload) { return workload->graph->nodes; }
+int fsim_workload_primitives(const fsim_workload *workload) { return workload ? workload->graph->nodes : 0; }
 
 static void *load_hardware(fsim_call *c, const void *arguments)
 {
@@ -101,11 +101,11 @@ static void *load_hardware(fsim_call *c, const void *arguments)
 static fsim_status hardware_of(fsim_session *session, const request *r, fsim_hardware **hardware)
 {
     void *result = NULL;
-    if (!hardware)
-        return FSIM_BAD_ARGUMENT;
-    *hardware = NULL;
-    if (!sound(session, r, false))
-        return FSIM_BAD_ARGUMENT;
+    if (hardware)
+        *hardware = NULL;
+    if (!hardware || !sound(session, r, false))
+        return fsim_call_refuse(session, "hardware wants a name or a text that has one, changes, and a place for the "
+                                         "result: one of them is NULL");
     const fsim_status status = fsim_call_run(session, load_hardware, r, &result);
     *hardware = result;
     return status;
@@ -130,11 +130,11 @@ void fsim_hardware_free(fsim_hardware *hardware)
         fsim_arena_free(hardware->arena);
 }
 
-const char *fsim_hardware_name(const fsim_hardware *hardware) { return hardware->hw->name; }
+const char *fsim_hardware_name(const fsim_hardware *hardware) { return hardware ? hardware->hw->name : NULL; }
 
 double fsim_hardware_value(const fsim_hardware *hardware, const char *key)
 {
-    for (int i = 0; key && i < FSIM_HW_COUNT; i++)
+    for (int i = 0; hardware && key && i < FSIM_HW_COUNT; i++)
         if (strcmp(fsim_hw_rows[i].key, key) == 0)
             return fsim_hw_get(hardware->hw, (fsim_hw_key)i);
     return NAN;

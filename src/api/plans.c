@@ -67,6 +67,7 @@ static void *plan(fsim_call *c, const void *arguments)
     p->arena = c->arena;
     p->session = c->session;
     p->prediction = fsim_predict(g, hw, &how, c->arena);
+    p->refusal_text = fsim_new(c->arena, const char *, p->prediction.refusals + 1);
     for (int s = 0; s < FSIM_PLAN_COUNT; s++)
         if (fsim_planned(&p->prediction, (fsim_strategy)s)) {
             p->text[p->strategies] = fsim_new(c->arena, fsim_kernel_texts, p->prediction.plan[s].kernels);
@@ -80,11 +81,12 @@ fsim_status fsim_plan_workload(fsim_session *session, const fsim_workload *workl
 {
     request r = {.workload = workload, .hardware = hardware};
     void *result = NULL;
-    if (!plans)
-        return FSIM_BAD_ARGUMENT;
-    *plans = NULL;
-    if (!session || !workload || !hardware || workload->session != session || hardware->session != session)
-        return FSIM_BAD_ARGUMENT;
+    if (plans)
+        *plans = NULL;
+    if (!plans || !workload || !hardware)
+        return fsim_call_refuse(session, "a plan wants a workload, hardware and a place for the result: one is NULL");
+    if (!session || workload->session != session || hardware->session != session)
+        return fsim_call_refuse(session, "the workload or the hardware belongs to another session");
     fsim_take(&r.options, options, sizeof r.options);
     const fsim_status status = fsim_call_run(session, plan, &r, &result);
     *plans = result;
@@ -99,11 +101,11 @@ void fsim_plans_free(fsim_plans *plans)
 
 /* Reading. */
 
-int fsim_plans_count(const fsim_plans *plans) { return plans->strategies; }
+int fsim_plans_count(const fsim_plans *plans) { return plans ? plans->strategies : 0; }
 
 int fsim_plans_chosen(const fsim_plans *plans)
 {
-    for (int i = 0; i < plans->strategies; i++)
+    for (int i = 0; i < fsim_plans_count(plans); i++)
         if (plans->strategy[i] == plans->prediction.chosen)
             return i;
     return -1;
@@ -188,18 +190,18 @@ const char *fsim_plans_member(const fsim_plans *plans, int index, int kernel, in
                                                   : NULL;
 }
 
-int fsim_plans_refusal_count(const fsim_plans *plans) { return plans->prediction.refusals; }
+int fsim_plans_refusal_count(const fsim_plans *plans) { return plans ? plans->prediction.refusals : 0; }
 
 typedef struct {
     const fsim_plans *plans;
     const fsim_refusal *why;
-    const char *text;
+    const char **text;
 } wording;
 
 static void word_refusal(void *what)
 {
-    wording *w = what;
-    w->text = fsim_refusal_text(w->plans->prediction.graph, w->why, w->plans->arena);
+    const wording *w = what;
+    *w->text = fsim_refusal_text(w->plans->prediction.graph, w->why, w->plans->arena);
 }
 
 fsim_status fsim_plans_refusal(fsim_plans *plans, int index, fsim_refusal_summary *summary)
@@ -208,13 +210,13 @@ fsim_status fsim_plans_refusal(fsim_plans *plans, int index, fsim_refusal_summar
         return FSIM_BAD_ARGUMENT;
     const fsim_priced_refusal *r = &plans->prediction.refusal[index];
     const fsim_node *node = plans->prediction.graph->node;
-    wording w = {plans, &r->why, NULL};
-    if (!fsim_session_attempt(plans->session, word_refusal, &w))
+    wording w = {plans, &r->why, &plans->refusal_text[index]};
+    if (!*w.text && !fsim_session_attempt(plans->session, word_refusal, &w))
         return FSIM_NO_MEMORY;
     const fsim_refusal_summary full = {.first = node[r->why.a].name,
                                        .second = r->why.b >= 0 ? node[r->why.b].name : NULL,
                                        .rule = fsim_rule_names[r->why.rule],
-                                       .text = w.text,
+                                       .text = *w.text,
                                        .saving_s = r->saving_s,
                                        .saving_bytes = fsim_sum_int64(r->saving_bytes)};
     fsim_fill_struct(summary, &full, sizeof full);
@@ -241,9 +243,10 @@ static void close_memory(void *what)
 static void *write_json(fsim_call *c, const void *arguments)
 {
     fsim_plans *p = *(fsim_plans *const *)arguments;
-    memory_stream m = {.stream = open_memstream(&m.text, &m.bytes)};
+    memory_stream m = {0};
     fsim_resource resource;
     (void)c;
+    m.stream = open_memstream(&m.text, &m.bytes);
     if (!m.stream)
         fsim_out_of_memory();
     fsim_guard(&resource, close_memory, &m);

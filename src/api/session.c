@@ -193,6 +193,18 @@ fsim_status fsim_call_run(fsim_session *session, void *(*work)(fsim_call *call, 
     return c.status;
 }
 
+static void *refuse_arguments(fsim_call *c, const void *why)
+{
+    fsim_failure(c->diag, FSIM_BAD_ARGUMENT, (fsim_loc){NULL, 0, 0}, "%s", (const char *)why);
+    return NULL;
+}
+
+fsim_status fsim_call_refuse(fsim_session *session, const char *why)
+{
+    void *result;
+    return session ? fsim_call_run(session, refuse_arguments, why, &result) : FSIM_BAD_ARGUMENT;
+}
+
 int fsim_diagnostic_count(const fsim_session *session) { return session ? session->diagnostics : 0; }
 
 fsim_status fsim_diagnostic_get(const fsim_session *session, int index, fsim_diagnostic *diagnostic)

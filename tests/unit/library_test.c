@@ -46,6 +46,7 @@ static const char chain[] = "name: chain\n"
                             "  - {op: softmax, in: b, out: y, dim: -1}\n"
                             "outputs: [y]\n";
 static const fsim_document document = {"chain.yaml", chain, sizeof chain - 1};
+#define FSIM_TOY FUSESIM_SOURCE_DIR "/tests/hw/toy.yaml"
 static const fsim_session_options here = {.size = sizeof here, .data_folder = FUSESIM_SOURCE_DIR};
 
 static fsim_session *session_of(void **state) { return *state; }
@@ -173,6 +174,87 @@ static void options_choose(void **state)
     assert_int_equal(d.status, FSIM_BAD_ARGUMENT);
 }
 
+/* The optimum's summary, and as text its JSON, with these options. */
+static fsim_plan_summary with_options(fsim_session *s, const fsim_document *text, const char *gpu,
+                                      const fsim_plan_options *options, const char **json)
+{
+    fsim_workload *w;
+    fsim_hardware *h;
+    fsim_plans *p;
+    fsim_plan_summary one = {.size = sizeof one};
+    assert_int_equal(fsim_workload_parse(s, text, NULL, 0, &w), FSIM_OK);
+    assert_int_equal(fsim_hardware_load(s, gpu, NULL, 0, &h), FSIM_OK);
+    assert_int_equal(fsim_plan_workload(s, w, h, options, &p), FSIM_OK);
+    assert_int_equal(fsim_plans_strategy(p, fsim_plans_chosen(p), &one), FSIM_OK);
+    assert_int_equal(fsim_plans_json(p, json, NULL), FSIM_OK);
+    return one;
+}
+
+/* Does a kernel of the plan compute t again? */
+static bool recomputes_t(const char *json)
+{
+    const char *list = strstr(json, "\"recomputed\":");
+    for (; list; list = strstr(list + 1, "\"recomputed\":"))
+        if (memchr(list, 't', strcspn(list, "]")) && strncmp(list + 13 + strspn(list + 13, " \t\n["), "\"t\"", 3) == 0)
+            return true;
+    return false;
+}
+
+static void each_option_counts(void **state)
+{
+    fsim_session *s = session_of(state);
+    static const char twice[] = "tensors: {x: {shape: [250, 1000], dtype: f32}}\noperators:\n"
+                                "  - {op: neg, in: x, out: t}\n"
+                                "  - {op: sum, in: t, out: s, dim: [0, 1], keepdim: true}\n"
+                                "  - {op: mul, in: [t, s], out: y}\noutputs: [y]\n";
+    const fsim_document producer = {"twice.yaml", twice, sizeof twice - 1};
+    const int now = 1;
+    const fsim_plan_options plain = {.size = sizeof plain}, warm = {.size = sizeof warm, .l2 = "warm"},
+                            once = {.size = sizeof once, .recompute = "off"},
+                            strict = {.size = sizeof strict, .numerics = "strict"},
+                            small = {.size = sizeof small, .memory_limit_bytes = 123456},
+                            stopped = {.size = sizeof stopped, .stop = &now};
+    const char *json, *other;
+    const fsim_plan_summary usual = with_options(s, &producer, "t4", &plain, &json);
+    assert_int_equal(usual.interrupted, 0);
+    assert_true(with_options(s, &producer, "t4", &warm, &other).time_s < usual.time_s);
+    with_options(s, &producer, FSIM_TOY, &plain, &json);
+    assert_true(recomputes_t(json));
+    with_options(s, &producer, FSIM_TOY, &once, &json);
+    assert_false(recomputes_t(json));
+    with_options(s, &producer, "t4", &small, &json);
+    assert_non_null(strstr(json, "123456"));
+    with_options(s, &producer, "t4", &strict, &other);
+    assert_non_null(strstr(other, "strict"));
+    assert_int_equal(with_options(s, &producer, "t4", &stopped, &json).interrupted, 1);
+}
+
+/* The bound is one for all strategies; what a plan loses against it is its own. */
+static void summaries_are_of_their_strategy(void **state)
+{
+    fsim_session *s = session_of(state);
+    fsim_workload *w;
+    fsim_hardware *h;
+    fsim_plans *p;
+    fsim_plan_summary best = {.size = sizeof best}, one = {.size = sizeof one};
+    assert_int_equal(fsim_workload_parse(s, &document, NULL, 0, &w), FSIM_OK);
+    assert_int_equal(fsim_hardware_load(s, "t4", NULL, 0, &h), FSIM_OK);
+    assert_int_equal(fsim_plan_workload(s, w, h, NULL, &p), FSIM_OK);
+    assert_int_equal(fsim_plans_strategy(p, fsim_plans_chosen(p), &best), FSIM_OK);
+    for (int i = 0; i < fsim_plans_count(p); i++) {
+        assert_int_equal(fsim_plans_strategy(p, i, &one), FSIM_OK);
+        assert_true(one.objective == one.time_s && one.lower_bound == best.lower_bound);
+        assert_true(fabs(one.gap - (one.objective - one.lower_bound) / one.objective) < 1e-12);
+        assert_int_equal(one.proven, one.gap == 0);
+    }
+    fsim_refusal_summary first = {.size = sizeof first}, again = {.size = sizeof again};
+    for (int i = 0; i < fsim_plans_refusal_count(p); i++) {
+        assert_int_equal(fsim_plans_refusal(p, i, &first), FSIM_OK);
+        assert_int_equal(fsim_plans_refusal(p, i, &again), FSIM_OK);
+        assert_ptr_equal(first.text, again.text); /* made once, however often it is read */
+    }
+}
+
 /* A caller that was compiled with a shorter struct gets no byte beyond it, and its missing options are the defaults. */
 static void older_callers(void **state)
 {
@@ -190,6 +272,15 @@ static void older_callers(void **state)
     summary.size = offsetof(fsim_plan_summary, time_s);
     assert_int_equal(fsim_plans_strategy(p, 0, &summary), FSIM_OK);
     assert_string_equal(summary.strategy, "eager");
+    struct {
+        fsim_plan_summary known;
+        unsigned char more[16];
+    } newer;
+    memset(&newer, 0x55, sizeof newer);
+    newer.known.size = sizeof newer; /* a caller of a later version */
+    assert_int_equal(fsim_plans_strategy(p, 0, &newer.known), FSIM_OK);
+    for (size_t i = 0; i < sizeof newer.more; i++)
+        assert_int_equal(newer.more[i], 0x55);
     unsigned char rest[sizeof summary.time_s];
     memcpy(rest, &summary.time_s, sizeof rest);
     for (size_t i = 0; i < sizeof rest; i++)
@@ -221,11 +312,54 @@ static void errors_are_data(void **state)
     const char *const change = "smx=3";
     assert_int_equal(fsim_hardware_load(s, "t4", &change, 1, &h), FSIM_BAD_ARGUMENT);
     assert_int_equal(fsim_workload_load(s, NULL, NULL, 0, &w), FSIM_BAD_ARGUMENT);
+    assert_int_equal(fsim_workload_parse(s, &text, NULL, 0, &w), FSIM_BAD_INPUT);
     assert_int_equal(fsim_workload_parse(s, NULL, NULL, 0, &w), FSIM_BAD_ARGUMENT);
+    assert_int_equal(fsim_diagnostic_count(s), 1); /* of this call, not of the one before */
+    assert_int_equal(fsim_diagnostic_get(s, 0, &d), FSIM_OK);
+    assert_int_equal(d.status, FSIM_BAD_ARGUMENT);
+    assert_null(d.file);
+    const fsim_document empty = {.name = "empty.yaml"};
+    assert_int_equal(fsim_workload_parse(s, &empty, NULL, 0, &w), FSIM_BAD_ARGUMENT);
+    assert_int_equal(fsim_hardware_parse(s, &empty, NULL, 0, &h), FSIM_BAD_ARGUMENT);
+    assert_int_equal(fsim_hardware_load(s, "t4", NULL, 1, &h), FSIM_BAD_ARGUMENT);
+    assert_int_equal(fsim_workload_load(s, "mlp", NULL, -1, &w), FSIM_BAD_ARGUMENT);
     assert_int_equal(fsim_workload_parse(NULL, &document, NULL, 0, &w), FSIM_BAD_ARGUMENT);
     assert_int_equal(fsim_workload_parse(s, &document, NULL, 0, NULL), FSIM_BAD_ARGUMENT);
     assert_int_equal(fsim_plan_workload(s, NULL, NULL, NULL, NULL), FSIM_BAD_ARGUMENT);
     assert_int_equal(fsim_diagnostic_count(NULL), 0);
+}
+
+/* What belongs to another session, limits that are no number, and what a failed call left. */
+static void handles_are_checked(void **state)
+{
+    fsim_session *s = session_of(state), *foreign = NULL;
+    fsim_workload *w, *their_w;
+    fsim_hardware *h, *their_h;
+    fsim_plans *p = (fsim_plans *)s;
+    assert_int_equal(fsim_session_open(&here, &foreign), FSIM_OK);
+    assert_int_equal(fsim_workload_parse(s, &document, NULL, 0, &w), FSIM_OK);
+    assert_int_equal(fsim_hardware_load(s, "t4", NULL, 0, &h), FSIM_OK);
+    assert_int_equal(fsim_workload_parse(foreign, &document, NULL, 0, &their_w), FSIM_OK);
+    assert_int_equal(fsim_hardware_load(foreign, "t4", NULL, 0, &their_h), FSIM_OK);
+    assert_int_equal(fsim_plan_workload(s, their_w, h, NULL, &p), FSIM_BAD_ARGUMENT);
+    assert_null(p);
+    assert_int_equal(fsim_plan_workload(s, w, their_h, NULL, &p), FSIM_BAD_ARGUMENT);
+    assert_int_equal(fsim_diagnostic_count(s), 1);
+    assert_int_equal(fsim_plan_workload(foreign, w, their_h, NULL, &p), FSIM_BAD_ARGUMENT);
+    fsim_session_close(foreign);
+    const fsim_plan_options no_number = {.size = sizeof no_number, .time_limit_s = NAN},
+                            negative = {.size = sizeof negative, .memory_limit_bytes = -1};
+    assert_int_equal(fsim_plan_workload(s, w, h, &no_number, &p), FSIM_BAD_ARGUMENT);
+    assert_int_equal(fsim_plan_workload(s, w, h, &negative, &p), FSIM_BAD_ARGUMENT);
+    assert_null(p);
+    assert_int_equal(fsim_plans_count(p), 0);
+    assert_int_equal(fsim_plans_chosen(p), -1);
+    assert_int_equal(fsim_plans_refusal_count(p), 0);
+    assert_null(fsim_plans_member(p, 0, 0, 0));
+    assert_null(fsim_workload_name(NULL));
+    assert_int_equal(fsim_workload_operators(NULL) + fsim_workload_primitives(NULL), 0);
+    assert_null(fsim_hardware_name(NULL));
+    assert_true(isnan(fsim_hardware_value(NULL, "sms")));
 }
 
 /* A program whose locale writes a comma reads and writes points all the same. */
@@ -331,6 +465,9 @@ int main(void)
         cmocka_unit_test(version),
         cmocka_unit_test_setup_teardown(plans_are_read, open_one, close_one),
         cmocka_unit_test_setup_teardown(options_choose, open_one, close_one),
+        cmocka_unit_test_setup_teardown(each_option_counts, open_one, close_one),
+        cmocka_unit_test_setup_teardown(summaries_are_of_their_strategy, open_one, close_one),
+        cmocka_unit_test_setup_teardown(handles_are_checked, open_one, close_one),
         cmocka_unit_test_setup_teardown(older_callers, open_one, close_one),
         cmocka_unit_test_setup_teardown(errors_are_data, open_one, close_one),
         cmocka_unit_test_setup_teardown(locale, open_one, close_one),
