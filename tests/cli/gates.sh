@@ -67,13 +67,16 @@ exits 0 mlp --hw t4 --junit -
 has out '<testcase classname="fusesim.plan" name="mlp/t4" time="0"><system-out>optimal takes 1.90 ms in 2 kernels, '
 exits 1 seeds/two_consumers --hw t4 --memory-limit 192MiB --strategy unfused --junit -
 has out '<failure type="memory"'
+has out '<testsuite [^>]*failures="1"'
 exits 0 "$SOURCE_DIR/workloads/mlp.yaml" --hw "$SOURCE_DIR/tests/hw/toy.yaml" --gate toy:proven
 exits 1 mlp --hw t4 --gate xla:time=1s
 has out '^gate xla:time=1s fails: no plan of xla was made$'
+exits 1 mlp --hw t4 --gate xla:proven
+has out '^gate xla:proven fails: no plan of xla was made$'
 
 # What is no gate, in every command by the same words.
 for gate in "spedup=2 unknown metric 'spedup'; did you mean 'speedup'. .plan has time=5ms, " "time wants a limit: time=5ms" "time= wanted .GROUP:.METRIC=LIMIT; plan has" ":time=1s wanted .GROUP:.METRIC=LIMIT" \
-    "=1 wanted .GROUP:.METRIC=LIMIT" "proven=1 proven has no limit" "time=5GB '5GB' is bytes, wanted a time" "time=5 has no unit" "memory=-3GiB '-3GiB' is negative" "gap=x 'x' is no limit, wanted e.g. 10%" \
+    "=1 wanted .GROUP:.METRIC=LIMIT" "proven=1 proven has no limit" "time=5GB '5GB' is bytes, wanted a time" "time=5 has no unit" "memory=-3GiB '-3GiB' is negative" "gap=x 'x' is no limit, wanted e.g. 10%" "kernels=40x '40x' is no limit, wanted e.g. 40" \
     "speedup=10% '10%' is no limit, wanted e.g. 1.2" "egaer:time=1s 'egaer' is no strategy and no GPU of --hw; did you mean 'eager'" "l4:time=1s 'l4' is no strategy and no GPU of --hw"; do
     exits 2 mlp --hw t4 --gate "${gate%% *}"
     has err "${gate#* }"

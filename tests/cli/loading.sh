@@ -60,6 +60,15 @@ mkdir own && mv mine.yaml own
 [ "$(FUSESIM_HWMODELS=own planned mlp t4)" = "$before" ] || complain 'a file in $FUSESIM_HWMODELS changes predictions for the t4'
 rm -r own
 
+# A file that is there and can't be read is an error that says so, also where only its name was given.
+mkdir folder.yaml && truncate -s 65M large.yaml
+for wrong in "folder: is a directory (folder.yaml)" "folder.yaml: is a directory" "large: "; do
+    "$FUSESIM" mlp --hw "${wrong%%: *}" >out 2>err
+    status=$?
+    [ $status = 66 ] && grep -Fq "cannot read hardware file" err && grep -Fq "${wrong#*: }" err || complain "--hw ${wrong%%: *}: exit $status: $(cat err)"
+done
+rm -r folder.yaml large.yaml
+
 # With few descriptors left, the prediction is the same or an error: nothing is left out.
 "$FUSESIM" mlp --hw rtx-4090 --json want.json >out 2>err || complain "plan: $(cat err)"
 for limit in 4 5 6 8 12; do

@@ -64,6 +64,7 @@ static const char inputs[] =
     "  c1: {shape: [64], dtype: dtype, role: weight}\n  c2: {shape: [64], dtype: dtype, role: weight}\n"
     "  c3: {shape: [64], dtype: dtype, role: weight}\n  c4: {shape: [64], dtype: dtype, role: weight}\n"
     "  plane: {shape: [64, 1, 1], dtype: dtype, role: weight}\n"
+    "  bytes: {shape: [1024], dtype: i8, role: weight}\n"
     "operators:\n";
 
 /* operators separated by ';', each the inside of a flow mapping */
@@ -274,6 +275,17 @@ static void plans_are_those_of_the_systems(void **unused)
          3, 1, 2, 1, 2, 1},
         /* with a bias and nothing else, cuDNN takes all three under XLA; Inductor keeps the bias for its own loop */
         {"op: conv2d, in: [image, filter, c1], out: a, padding: 1; op: relu, in: a, out: o", 3, 1, 2, 1, 1, 1},
+        /* ONNX Runtime's Clip goes behind the convolution where the library has it: cuDNN with tensor units alone */
+        {"op: conv2d, in: [image, filter], out: a, padding: 1; op: relu, in: a, out: b; op: clamp, in: b, out: o, "
+         "min: 0, max: 6",
+         3, 1, 2, 2, 2, 1},
+        {"op: conv2d, in: [image, filter], out: a, padding: 1, compute: tf32; op: relu, in: a, out: b; op: clamp, in: "
+         "b, out: o, min: 0, max: 6",
+         3, 1, 2, 1, 2, 1},
+        /* cuBLASLt adds no bias to a product of integers */
+        {"op: cast, in: x, out: i, dtype: i8; op: cast, in: w, out: j, dtype: i8; op: matmul, in: [i, j], out: a; op: "
+         "add, in: [a, bytes], out: o",
+         4, -1, -1, -1, 4, -1},
         {"op: softmax, in: x, out: o, dim: 1", 1, 1, 1, 1, 1, 1},
         {"op: layer_norm, in: [x, one, two], out: o", 1, 1, 1, 1, 1, 1},
         {"op: mul, in: [x, x], out: a; op: sum, in: a, out: o, dims: [1]", 2, 1, 1, 1, 1, 1},

@@ -450,6 +450,70 @@ static void the_table_of_relatives_is_that_of_the_shipped_files(void **state)
     fsim_arena_free(a);
 }
 
+/* Figures that were measured or fitted are another GPU's to take; a data sheet's word on a share is none. What a GPU
+ * lacks comes from those that are most like it, the nearest first, and never from its own name. */
+static void figures_come_from_the_nearest(void **state)
+{
+    (void)state;
+    const fsim_hw_key key = FSIM_HW_DRAM_BANDWIDTH;
+    fsim_arena *a = fsim_arena_new();
+    fsim_hw *hw = load(a, "l4");
+    assert_false(isnan(hw->q[key].achieved));
+    static const struct {
+        const char *source;
+        bool counts;
+    } of[] = {{"datasheet; achieved measured: here", true},
+              {"datasheet; achieved fitted: here", true},
+              {"datasheet; achieved assumed: here", false},
+              {"datasheet: here", false}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        hw->q[key].source = of[i].source;
+        assert_int_equal(!isnan(fsim_relative_of(hw).figure[key]), of[i].counts);
+    }
+    hw->q[key].source = of[0].source;
+    fsim_relative relative[4];
+    static const char *const names[] = {"l4", "far", "near", "nearest"};
+    static const double apart[] = {0, 3, 1, 0.5}, figure[] = {0.9, 0.5, 0.5, 0.5};
+    for (int i = 0; i < 4; i++) {
+        relative[i] = fsim_relative_of(hw);
+        relative[i].name = names[i];
+        relative[i].distance_step += apart[i];
+        relative[i].figure[key] = figure[i];
+    }
+    fsim_hw_drop_measurements(hw);
+    fsim_hw_fill_from(a, hw, relative, 4);
+    assert_string_equal(hw->q[key].source, "datasheet; achieved assumed: as on nearest and near");
+    assert_true(fabs(hw->q[key].achieved - 0.5 * hw->q[key].value) < 1e-6 * hw->q[key].value);
+    fsim_arena_free(a);
+}
+
+/* Of a key that is read both ways the weaker word counts. */
+static void what_is_read_both_ways_is_as_sure_as_its_weaker_part(void **state)
+{
+    (void)state;
+    const fsim_hw_key key = FSIM_HW_DRAM_BANDWIDTH;
+    static const struct {
+        const char *source;
+        int how;
+        fsim_origin from;
+    } of[] = {{"assumed: x; achieved measured: y", FSIM_HW_READ_RATE, FSIM_FROM_MEASURED},
+              {"assumed: x; achieved measured: y", FSIM_HW_READ_PEAK, FSIM_FROM_ASSUMED},
+              {"assumed: x; achieved measured: y", FSIM_HW_READ_RATE | FSIM_HW_READ_PEAK, FSIM_FROM_ASSUMED},
+              {"measured: x; achieved assumed: y", FSIM_HW_READ_RATE | FSIM_HW_READ_PEAK, FSIM_FROM_ASSUMED}};
+    fsim_arena *a = fsim_arena_new();
+    fsim_hw *hw = load(a, "l4");
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        fsim_hw_keys read = {0};
+        fsim_origin from;
+        assert_false(fsim_hw_was_read(hw, &read, key, &from));
+        hw->q[key].source = of[i].source;
+        read.how[key] = (unsigned char)of[i].how;
+        assert_true(fsim_hw_was_read(hw, &read, key, &from));
+        assert_int_equal(from, of[i].from);
+    }
+    fsim_arena_free(a);
+}
+
 static fsim_hw *ready(fsim_arena *a, const char *name, const char *change)
 {
     fsim_diag *d = fsim_diag_new(a);
@@ -512,6 +576,7 @@ static void names_are_found_or_the_nearest_offered(void **state)
         {"rtx4090", "nearest: rtx-4090"},
         {"H200", "nearest: h200-sxm-141gb"},
         {"t5", "nearest: "},
+        {"mi", "unknown hardware 'mi'; nearest: mi210, mi300x, "},
         {"", "unknown hardware ''"},
         {"no/such.yaml", "no hardware file 'no/such.yaml'; nearest: "},
         {FUSESIM_SOURCE_DIR "/hwmodels", "is a directory"},
@@ -542,6 +607,8 @@ int main(void)
         cmocka_unit_test(what_if_assignments),
         cmocka_unit_test(the_table_of_relatives_is_that_of_the_shipped_files),
         cmocka_unit_test(a_what_if_changes_the_key_it_names_alone),
+        cmocka_unit_test(figures_come_from_the_nearest),
+        cmocka_unit_test(what_is_read_both_ways_is_as_sure_as_its_weaker_part),
         cmocka_unit_test(names_are_found_or_the_nearest_offered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
