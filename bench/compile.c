@@ -32,7 +32,8 @@ static const struct {
     double instructions;
     const char *expr;
 } ops_table[] = {
-#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, batch, takes, expr) {instr, expr},
+#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, makes, batch, takes, expr)            \
+    {instr, expr},
 #include "graph/op.def"
 #undef FSIM_OP
 };

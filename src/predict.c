@@ -319,6 +319,20 @@ static int front_of(fsim_plan *list, int count)
     return kept;
 }
 
+/* With what eager takes in the dtype for which the GPU has a faster unit. */
+static fsim_arithmetic find_arithmetic(const fsim_prediction *p, fsim_arena *a)
+{
+    fsim_arithmetic out = fsim_arithmetic_of(p->graph, p->hw, a);
+    fsim_plan instead;
+    if (!out.instead)
+        return out;
+    fsim_problem other = fsim_problem_of(out.instead, p->hw, &p->options, a);
+    fsim_baseline(&other, FSIM_STRATEGY_EAGER, a, &instead);
+    out.instead_eager_s = fsim_plan_launched_by(&other, fsim_maker_of(FSIM_STRATEGY_EAGER), &instead, a).time_s;
+    out.eager_s = p->plan[FSIM_STRATEGY_EAGER].time_s;
+    return out;
+}
+
 fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
 {
     enum { MOST_OF_FRONT = 64 };
@@ -355,6 +369,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     out.least_memory_bytes = least_memory(&p, best, a);
     find_refusals(&p, &out.plan[out.chosen], a, &out);
     out.basis = fsim_basis_of(&p, fsim_maker_in(&out, out.chosen), &out.plan[out.chosen], a);
+    out.arithmetic = find_arithmetic(&out, a);
     out.losses = out.chosen == FSIM_STRATEGY_OPTIMAL ? 0 : fsim_compare(g, &out.plan[out.chosen], best, a, &out.loss);
     out.interrupted = options->interrupted && *options->interrupted;
     return out;

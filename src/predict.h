@@ -3,6 +3,7 @@
 #ifndef FUSESIM_PREDICT_H
 #define FUSESIM_PREDICT_H
 
+#include "plan/price/arithmetic.h"
 #include "plan/price/basis.h"
 #include "plan/price/cause.h"
 #include "plan/price/compare.h"
@@ -43,6 +44,7 @@ typedef struct {
     fsim_plan plan[FSIM_PLAN_COUNT]; /* by strategy; fsim_planned says which exist */
     fsim_strategy chosen;            /* the plan to report */
     fsim_basis basis;                /* the keys of hw that its times rest on */
+    fsim_arithmetic arithmetic;      /* dtypes that it computes in */
     fsim_proof proof;
     bool interrupted;             /* the user ended the search */
     fsim_priced_refusal *refusal; /* of the chosen plan, largest saving first */

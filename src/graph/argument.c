@@ -109,6 +109,8 @@ static bool read_attr(fsim_reader *r, fsim_call *c, fsim_attr attr, const fsim_y
     }
     if (ok)
         fsim_set_attr(c, attr, value);
+    if (c->number == FSIM_WHOLE_NUMBER && row->type == FSIM_TYPE_NUMBER && strpbrk(y->text, ".eE"))
+        c->number = FSIM_FRACTION; /* 2.0 is a float, as in Python */
     if (attr == FSIM_ATTR_EQUATION)
         c->equation = y->text;
     if (attr == FSIM_ATTR_EFFECTFUL)

@@ -553,7 +553,7 @@ bool fsim_batch_communicate(fsim_call *c)
 bool fsim_map_over_batch(fsim_call *c)
 {
     static bool (*const rules[FSIM_OP_COUNT])(fsim_call *) = {
-#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, batch, takes, expr)                   \
+#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, makes, batch, takes, expr)            \
     [FSIM_OP_##id] = fsim_batch_##batch,
 #include "graph/op.def"
 #undef FSIM_OP

@@ -11,7 +11,7 @@
 bool fsim_map_over_batch(fsim_call *call);
 
 /* The column `batch` of op.def: rewrites a call of which at least one argument is mapped, and runs its rule. */
-#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, batch, takes, expr)                   \
+#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, makes, batch, takes, expr)            \
     bool fsim_batch_##batch(fsim_call *call);
 #include "graph/op.def"
 #undef FSIM_OP

@@ -34,6 +34,13 @@ typedef struct fsim_call {
     fsim_list list[FSIM_ATTR_COUNT]; /* whether each attribute is given; of those with lists the values */
     const char *equation;
     bool effect;
+    enum {
+        FSIM_NO_NUMBER,
+        FSIM_WHOLE_NUMBER,
+        FSIM_FRACTION
+    } number;   /* among scalar, min and max: is there one, and was one written with a fraction? */
+    bool typed; /* a step of an expansion whose result has dtype `type`, whatever its arguments have */
+    fsim_dtype type;
     unsigned scalars; /* bit i: argument i is a scalar (or one for each example): it does not widen the dtype of the
                          others */
     int64_t examples; /* above 0: the first dimension of all arguments numbers as many examples (of losses: is a
@@ -55,9 +62,12 @@ bool fsim_refuse(const fsim_call *call, const char *format, ...) __attribute__((
 /* The tensor that is argument i of the call; it must have one. Lives in the graph, valid until a tensor is added. */
 const fsim_tensor *fsim_arg(const fsim_call *call, int i);
 
-/* Adds the primitive call->op with one result of this shape. The caller fills in how it reads its arguments. NULL
- * after an error. */
-fsim_node *fsim_add_node(fsim_call *call, const fsim_shape *shape, fsim_dtype dtype, int64_t reduced);
+/* The dtype of the call's result, by its operator's row and PyTorch's rules (dtype.c). False after an error: its
+ * arguments have dtypes that PyTorch does not combine. */
+bool fsim_result_dtype(const fsim_call *call, fsim_dtype *dtype);
+/* Adds the primitive call->op with one result of this shape, of the dtype that fsim_result_dtype says. The caller fills
+ * in how it reads its arguments. NULL after an error. */
+fsim_node *fsim_add_node(fsim_call *call, const fsim_shape *shape, int64_t reduced);
 /* False, with an error at the call, where a primitive takes more steps than FSIM_MAX_STEPS. A rule that multiplies
  * lengths which no tensor bounds asks it first, so that no product overflows. */
 bool fsim_check_steps(const fsim_call *call, double steps);
@@ -67,7 +77,7 @@ bool fsim_wrap_dim(const fsim_call *call, int rank, int64_t dim, int *out);
 /* Adds a second result (indices of max, sort, topk) to the newest node, where the call has a name for one. */
 bool fsim_add_result(fsim_call *call, fsim_node *n, const fsim_shape *shape, fsim_dtype dtype);
 /* Adds the primitive call->op that reads every argument once, in order. False after an error. */
-bool fsim_add_whole(fsim_call *call, const fsim_shape *out, fsim_dtype dtype);
+bool fsim_add_whole(fsim_call *call, const fsim_shape *out);
 /* Sets how n reads argument i: broadcast to shape out. */
 void fsim_read_broadcast(const fsim_call *call, fsim_node *n, int i, const fsim_shape *out);
 /* The one dimension of a tensor of this rank that the call works along. False after an error. */
@@ -76,13 +86,11 @@ bool fsim_one_dim(const fsim_call *call, int rank, int *dim);
 bool fsim_keep_dim(fsim_call *call, int *dim);
 /* Reads a list attribute as a shape. False after an error. */
 bool fsim_shape_from(const fsim_call *call, fsim_attr which, fsim_shape *out);
-fsim_dtype fsim_floating_of(fsim_dtype t); /* t, or f32 for integers */
 /* Spatial dimensions of a convolution or a pool: 2 of conv2d. */
 int fsim_spatial_axes(fsim_op op);
 /* Elements of one axis that lie under at least one window, exactly. */
 int64_t fsim_axis_touched(const fsim_axis *x);
 void fsim_row_major(const fsim_shape *s, int64_t *stride); /* stride[i]: elements between neighbours of dimension i */
-fsim_dtype fsim_promoted(const fsim_call *call);           /* the dtype to which the arguments are promoted */
 
 /* One operator of an expansion. The caller sets its attributes between start and end. Do not copy it: it points into
  * itself. */

@@ -72,11 +72,10 @@ static bool contract(fsim_call *call, labels a, labels b, labels out)
             for (int i = 0; i < 2; i++)
                 fsim_map_push(&m[i], extent[l], label_stride(&x[i]->shape, side[i], stride[i], l));
         }
-    const fsim_dtype dtype = fsim_promoted(call);
-    fsim_node *n = fsim_add_node(call, &shape, dtype, gemm.k);
+    fsim_node *n = fsim_add_node(call, &shape, gemm.k);
     if (!n)
         return false;
-    gemm.arithmetic = call->attrs.compute != FSIM_DTYPE_NONE ? call->attrs.compute : dtype;
+    gemm.arithmetic = call->attrs.compute != FSIM_DTYPE_NONE ? call->attrs.compute : n->dtype;
     gemm.transposed_b = m[1].modes > m[1].split && m[1].mode[m[1].modes - 1].stride == 1;
     n->gemm = gemm;
     for (int i = 0; i < 2; i++)

@@ -53,6 +53,19 @@ static int binary(fsim_call *c, fsim_op op, const char *step, int x, int y)
     return fsim_emit(c, op, step, 2, (int[2]){x, y});
 }
 
+/* The same with a result of x's dtype: a norm's parameters, tables of sines and masks do not change what they work on.
+ */
+static int like_x(fsim_call *c, fsim_op op, const char *name, int x, int y)
+{
+    fsim_step step;
+    if (x < 0)
+        return -1;
+    fsim_step_start(&step, c, op, name);
+    step.call.typed = true;
+    step.call.type = c->build->graph->tensor[x].dtype;
+    return fsim_step_end(&step, 2, (int[2]){x, y});
+}
+
 static int scalar(fsim_call *c, fsim_op op, const char *name, int x, double value)
 {
     fsim_step step;
@@ -144,9 +157,9 @@ static int normalised(fsim_call *c, int x, const fsim_list *dims, int weight, in
     const int rstd = unary(c, FSIM_OP_RSQRT, "rstd", scalar(c, FSIM_OP_ADD, "eps", var, c->attrs.eps));
     int y = binary(c, FSIM_OP_MUL, weight < 0 && bias < 0 ? NULL : "norm", centred, rstd);
     if (weight >= 0)
-        y = binary(c, FSIM_OP_MUL, bias < 0 ? NULL : "scale", y, weight);
+        y = like_x(c, FSIM_OP_MUL, bias < 0 ? NULL : "scale", y, weight);
     if (bias >= 0)
-        y = binary(c, FSIM_OP_ADD, NULL, y, bias);
+        y = like_x(c, FSIM_OP_ADD, NULL, y, bias);
     return y;
 }
 
@@ -182,7 +195,7 @@ bool fsim_rule_rms_norm(fsim_call *c)
     const int mean = reduce(c, FSIM_OP_MEAN, "mean", binary(c, FSIM_OP_MUL, "square", x, x), &dims, true);
     const int rstd = unary(c, FSIM_OP_RSQRT, "rstd", scalar(c, FSIM_OP_ADD, "eps", mean, c->attrs.eps));
     const int y = binary(c, FSIM_OP_MUL, c->args > 1 ? "norm" : NULL, x, rstd);
-    return finish(c, c->args > 1 ? binary(c, FSIM_OP_MUL, NULL, y, c->arg[1]) : y);
+    return finish(c, c->args > 1 ? like_x(c, FSIM_OP_MUL, NULL, y, c->arg[1]) : y);
 }
 
 /* A vector of channels viewed as [C, 1, ..., 1], so that it broadcasts over x[N, C, ...], which has `behind`
@@ -214,10 +227,10 @@ bool fsim_rule_batch_norm(fsim_call *c)
         dims.at[dims.count++] = first;
         return finish(c, normalised(c, x, &dims, side[1], side[2]));
     }
-    const int centred = binary(c, FSIM_OP_SUB, "centre", x, side[3]);
+    const int centred = like_x(c, FSIM_OP_SUB, "centre", x, side[3]);
     const int rstd = unary(c, FSIM_OP_RSQRT, "rstd", scalar(c, FSIM_OP_ADD, "eps", side[4], c->attrs.eps));
-    const int scaled = binary(c, FSIM_OP_MUL, "scale", binary(c, FSIM_OP_MUL, "norm", centred, rstd), side[1]);
-    return finish(c, binary(c, FSIM_OP_ADD, NULL, scaled, side[2]));
+    const int scaled = like_x(c, FSIM_OP_MUL, "scale", like_x(c, FSIM_OP_MUL, "norm", centred, rstd), side[1]);
+    return finish(c, like_x(c, FSIM_OP_ADD, NULL, scaled, side[2]));
 }
 
 /* Group norm: x[N, C, ...] viewed as [N, groups, C / groups, rest]; statistics over the last two. */
@@ -324,12 +337,12 @@ bool fsim_rule_rotary_embedding(fsim_call *c)
 {
     const int x = c->arg[0];
     const int turned = unary(c, FSIM_OP_ROTATE_HALF, "rotate", x);
-    const int sin = binary(c, FSIM_OP_MUL, "sin", turned, c->arg[2]);
-    return finish(c, binary(c, FSIM_OP_ADD, NULL, binary(c, FSIM_OP_MUL, "cos", x, c->arg[1]), sin));
+    const int sin = like_x(c, FSIM_OP_MUL, "sin", turned, c->arg[2]);
+    return finish(c, binary(c, FSIM_OP_ADD, NULL, like_x(c, FSIM_OP_MUL, "cos", x, c->arg[1]), sin));
 }
 
-/* softmax(q k^T / sqrt(D) [+ mask]) v with q[B, heads, Sq, D], k and v[B, kv_heads, Sk, D]; query heads share key heads
- * in groups. */
+/* softmax(q k^T / sqrt(D) [+ bias]) v, where a bias of bool says which scores count, with q[B, heads, Sq, D], k and
+ * v[B, kv_heads, Sk, D]; query heads share key heads in groups. */
 bool fsim_rule_attention(fsim_call *c)
 {
     const fsim_shape q = fsim_arg(c, 0)->shape, k = fsim_arg(c, 1)->shape, v = fsim_arg(c, 2)->shape;
@@ -356,7 +369,8 @@ bool fsim_rule_attention(fsim_call *c)
     if (c->attrs.causal)
         s = unary(c, FSIM_OP_CAUSAL_MASK, "mask", s);
     if (c->args == 4)
-        s = binary(c, FSIM_OP_ADD, "bias", s, c->arg[3]);
+        s = fsim_arg(c, 3)->dtype == FSIM_BOOL ? binary(c, FSIM_OP_MASK_OUT, "masked", s, c->arg[3])
+                                               : like_x(c, FSIM_OP_ADD, "bias", s, c->arg[3]);
     const fsim_list last = {.present = true, .count = 1, .at = {-1}};
     const soft e = soft_start(c, s, &last);
     const int p = binary(c, FSIM_OP_DIV, "probabilities", e.exp, e.sum);

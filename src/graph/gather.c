@@ -23,14 +23,12 @@ static void read_piece(const fsim_call *call, fsim_access *x, const fsim_tensor 
 bool fsim_rule_concat(fsim_call *call)
 {
     fsim_shape out = fsim_arg(call, 0)->shape;
-    fsim_dtype dtype = fsim_arg(call, 0)->dtype;
     int64_t stride[FSIM_MAX_RANK], at = 0;
     int dim;
     if (!fsim_one_dim(call, out.rank, &dim))
         return false;
     for (int i = 1; i < call->args; i++) {
         const fsim_shape *s = &fsim_arg(call, i)->shape;
-        dtype = fsim_dtype_promote(dtype, fsim_arg(call, i)->dtype);
         if (s->rank != out.rank)
             return fsim_refuse(call, "ranks %d and %d differ", out.rank, s->rank);
         for (int d = 0; d < out.rank; d++)
@@ -41,7 +39,7 @@ bool fsim_rule_concat(fsim_call *call)
         if (out.dim[dim] > FSIM_MAX_DIM)
             return fsim_refuse(call, "dimension %d grows beyond %lld", dim, (long long)FSIM_MAX_DIM);
     }
-    fsim_node *n = out.rank ? fsim_add_node(call, &out, dtype, 1) : NULL;
+    fsim_node *n = out.rank ? fsim_add_node(call, &out, 1) : NULL;
     if (!n)
         return out.rank ? false : fsim_refuse(call, "wants tensors of at least one dimension");
     fsim_row_major(&out, stride);
@@ -78,7 +76,7 @@ bool fsim_rule_pad(fsim_call *call)
         inner *= have;
         kept *= size > 0 ? size : 0;
     }
-    fsim_node *n = fsim_add_node(call, &out, t->dtype, 1);
+    fsim_node *n = fsim_add_node(call, &out, 1);
     if (!n)
         return false;
     read_piece(call, &n->arg[0], fsim_arg(call, 0), cut, cuts);
@@ -120,7 +118,7 @@ bool fsim_rule_roll(fsim_call *call)
         return fsim_refuse(call, "'roll' has %d entries; at most %d", call->list[FSIM_ATTR_ROLL].count, FSIM_MAX_RANK);
     if (!shifts(call, &t.shape, seam, &rolled))
         return false;
-    fsim_node *n = fsim_add_node(call, &t.shape, t.dtype, 1);
+    fsim_node *n = fsim_add_node(call, &t.shape, 1);
     if (!n)
         return false;
     const fsim_access whole = n->arg[0];
@@ -143,7 +141,7 @@ static bool gathered(fsim_call *call, int table, int index)
     fsim_shape out = at->shape;
     if (t->shape.rank < 1 || at->shape.rank + t->shape.rank - 1 > FSIM_MAX_RANK)
         return fsim_refuse(call, "cannot take rows of %s at %s", text_of(call, &t->shape), text_of(call, &at->shape));
-    if (fsim_dtype_floating(at->dtype) && at->dtype != FSIM_F32)
+    if (at->dtype == FSIM_BOOL || (fsim_dtype_floating(at->dtype) && at->dtype != FSIM_F32))
         return fsim_refuse(call, "the index '%s' is %s; wants integers", at->name, fsim_dtype_names[at->dtype]);
     int64_t run = 1;
     for (int d = 1; d < t->shape.rank; d++) {
@@ -151,7 +149,7 @@ static bool gathered(fsim_call *call, int table, int index)
         run *= t->shape.dim[d];
     }
     const int64_t rows = at->elems, offset = at->offset, have = t->elems;
-    fsim_node *n = fsim_add_node(call, &out, t->dtype, 1);
+    fsim_node *n = fsim_add_node(call, &out, 1);
     if (!n)
         return false;
     n->arg[table].how = FSIM_READ_INDIRECT;
@@ -184,7 +182,7 @@ bool fsim_rule_pick(fsim_call *call)
         return fsim_refuse(call, "target %s does not match %s", text_of(call, &out), text_of(call, &x->shape));
     const int64_t classes = x->elems / rows,
                   inner = x->shape.rank && rows % x->shape.dim[0] == 0 ? rows / x->shape.dim[0] : 1; /* x[N, C, ...] */
-    fsim_node *n = fsim_add_node(call, &out, x->dtype, 1);
+    fsim_node *n = fsim_add_node(call, &out, 1);
     if (!n)
         return false;
     n->arg[0].how = FSIM_READ_INDIRECT;
@@ -204,5 +202,5 @@ bool fsim_rule_scatter(fsim_call *call)
 {
     const fsim_shape out = fsim_arg(call, 0)->shape;
     int dim;
-    return fsim_keep_dim(call, &dim) && fsim_add_whole(call, &out, fsim_arg(call, 0)->dtype);
+    return fsim_keep_dim(call, &dim) && fsim_add_whole(call, &out);
 }

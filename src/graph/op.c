@@ -21,22 +21,6 @@ bool fsim_dtype_parse(const char *name, fsim_dtype *t)
     return false;
 }
 
-fsim_dtype fsim_dtype_promote(fsim_dtype a, fsim_dtype b)
-{
-    if (a == b)
-        return a;
-    if (fsim_dtype_floating(a) != fsim_dtype_floating(b))
-        return fsim_dtype_floating(a) ? a : b;
-    const int x = dtype_bytes[a], y = dtype_bytes[b];
-    if (x != y)
-        return x > y ? a : b;
-    if (a == FSIM_BOOL || b == FSIM_BOOL)
-        return a == FSIM_BOOL ? b : a;
-    if (fsim_dtype_floating(a))
-        return x == 2 ? FSIM_F32 : FSIM_F16;
-    return FSIM_I16; /* i8 with u8 */
-}
-
 const fsim_class_row fsim_classes[FSIM_CLASS_COUNT] = {
     [FSIM_ELEMENTWISE] = {"elementwise", true, true, false, NULL},
     [FSIM_RANDOM] = {"random", true, true, false, NULL},
@@ -59,13 +43,15 @@ const fsim_class_row fsim_classes[FSIM_CLASS_COUNT] = {
 
 static bool is_internal(fsim_op op) /* only expansions make it */
 {
-    return op == FSIM_OP_CAUSAL_MASK || op == FSIM_OP_SMOOTH_L1 || op == FSIM_OP_XLOGX || op == FSIM_OP_ROTATE_HALF ||
-           op == FSIM_OP_PICK;
+    return op == FSIM_OP_CAUSAL_MASK || op == FSIM_OP_MASK_OUT || op == FSIM_OP_SMOOTH_L1 || op == FSIM_OP_XLOGX ||
+           op == FSIM_OP_ROTATE_HALF || op == FSIM_OP_PICK;
 }
 
 const fsim_op_row fsim_ops[FSIM_OP_COUNT] = {
-#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, batch, takes, expr)                   \
-    [FSIM_OP_##id] = {name, FSIM_##class, least, most, outs, flops, instr, special, fsim_rule_##rule, takes, expr},
+#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, makes, batch, takes, expr)            \
+    [FSIM_OP_##                                                                                                        \
+        id] = {name,  FSIM_##class, least, most, outs, flops, instr, special, fsim_rule_##rule, FSIM_MAKES_##makes,    \
+               takes, expr},
 #include "graph/op.def"
 #undef FSIM_OP
 };

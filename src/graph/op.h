@@ -30,8 +30,8 @@ int fsim_dtype_bytes(fsim_dtype t);
 bool fsim_dtype_floating(fsim_dtype t);
 /* The dtype of this name. False where there is none; *t is not changed then. */
 bool fsim_dtype_parse(const char *name, fsim_dtype *t);
-/* PyTorch's promotion of two tensors' dtypes: the wider float; f16 with bf16 is f32; any float wins over any integer.
- */
+/* The wider of two: of floats; of integers; a float beats an integer, f16 with bf16 is f32. Where both are floats of 8
+ * bits, f16. What workloads may combine says fsim_result_dtype. */
 fsim_dtype fsim_dtype_promote(fsim_dtype a, fsim_dtype b);
 
 /* Which points of the inputs a point of the output depends on. */
@@ -71,6 +71,29 @@ typedef enum {
     FSIM_OP_COUNT
 } fsim_op;
 
+/* What decides the dtype of an operator's result: the rules of PyTorch, which tests/types/torch_types.csv holds. */
+#define FSIM_MAKES_ROWS                                                                                                \
+    FSIM_MAKES(FIRST, "that of the first input")                                                                       \
+    FSIM_MAKES(SECOND, "that of the second input")                                                                     \
+    FSIM_MAKES(PROMOTED, "what the inputs promote to")                                                                 \
+    FSIM_MAKES(FLOATING, "what the inputs promote to, f32 for integers")                                               \
+    FSIM_MAKES(FLOATS, "that of the first input, a float")                                                             \
+    FSIM_MAKES(BOOL, "bool")                                                                                           \
+    FSIM_MAKES(BRANCHES, "what the second and third input promote to; the first is bool")                              \
+    FSIM_MAKES(MASKED, "that of the first input; the second is bool")                                                  \
+    FSIM_MAKES(NAMED, "`dtype`, else that of the input")                                                               \
+    FSIM_MAKES(SUMMED, "that of the input, i64 for integers")                                                          \
+    FSIM_MAKES(INDICES, "i64")                                                                                         \
+    FSIM_MAKES(EQUAL, "that of all inputs")                                                                            \
+    FSIM_MAKES(SCATTERED, "that of the first and third input")                                                         \
+    FSIM_MAKES(STEPS, "what its steps make")
+typedef enum {
+#define FSIM_MAKES(id, text) FSIM_MAKES_##id,
+    FSIM_MAKES_ROWS
+#undef FSIM_MAKES
+} fsim_makes;
+extern const char *const fsim_makes_texts[]; /* for people, by fsim_makes */
+
 struct fsim_call; /* graph/build.h */
 typedef struct {
     const char *name;
@@ -78,6 +101,7 @@ typedef struct {
     int least_args, most_args, most_outs; /* most: -1 is any number */
     double flops, instructions, specials; /* per point */
     bool (*rule)(struct fsim_call *call);
+    fsim_makes makes;
     const char *takes; /* its attributes, see op.def; read by fsim_taken_of */
     const char *expr;
 } fsim_op_row;

@@ -53,8 +53,11 @@ static bool build(fsim_reader *r, fsim_pending *p)
         if ((c.arg[i] = fsim_names_get(&r->tensor, p->in[i])) < 0)
             return false; /* unknown, or its operator failed: an error was reported */
     const int first = r->graph->nodes;
+    fsim_dtype dtype;
     for (int i = 0; i < p->ins; i++)
         r->graph->tensor[c.arg[i]].used = true;
+    if (!fsim_result_dtype(&c, &dtype))
+        return false;
     if (!fsim_map_over_batch(&c))
         return false;
     for (int i = 0; i < p->outs; i++) {

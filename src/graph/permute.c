@@ -40,7 +40,7 @@ bool fsim_rule_reshape(fsim_call *call)
 /* Adds one primitive that reads its only argument through m. */
 static bool through(fsim_call *call, const fsim_shape *out, fsim_map m)
 {
-    fsim_node *n = fsim_add_node(call, out, fsim_arg(call, 0)->dtype, 1);
+    fsim_node *n = fsim_add_node(call, out, 1);
     if (!n)
         return false;
     m.offset += fsim_arg(call, 0)->offset;

@@ -34,13 +34,7 @@ bool fsim_rule_reduce(fsim_call *call)
     for (int d = 0; d < in.rank; d++)
         if (along & 1u << d)
             fsim_map_push(&m, in.dim[d], stride[d]);
-    const bool indices = call->op == FSIM_OP_ARGMAX || call->op == FSIM_OP_ARGMIN;
-    const fsim_dtype dtype = indices ? FSIM_I64
-                             : (call->op == FSIM_OP_SUM || call->op == FSIM_OP_PROD) && !fsim_dtype_floating(t->dtype)
-                                 ? FSIM_I64
-                             : call->op == FSIM_OP_MEAN || call->op == FSIM_OP_NORM ? fsim_floating_of(t->dtype)
-                                                                                    : t->dtype;
-    fsim_node *n = fsim_add_node(call, &out, dtype, reduced);
+    fsim_node *n = fsim_add_node(call, &out, reduced);
     if (!n)
         return false;
     n->arg[0].map = fsim_map_simplify(m);
@@ -52,7 +46,7 @@ bool fsim_rule_scan(fsim_call *call)
 {
     const fsim_shape out = fsim_arg(call, 0)->shape;
     int dim;
-    return fsim_keep_dim(call, &dim) && fsim_add_whole(call, &out, fsim_arg(call, 0)->dtype);
+    return fsim_keep_dim(call, &dim) && fsim_add_whole(call, &out);
 }
 
 /* Boundaries. */
@@ -61,7 +55,7 @@ bool fsim_rule_sort(fsim_call *call)
 {
     const fsim_shape out = fsim_arg(call, 0)->shape;
     int dim;
-    return fsim_keep_dim(call, &dim) && fsim_add_whole(call, &out, fsim_arg(call, 0)->dtype) &&
+    return fsim_keep_dim(call, &dim) && fsim_add_whole(call, &out) &&
            fsim_add_result(call, &call->build->graph->node[call->build->graph->nodes - 1], &out, FSIM_I64);
 }
 
@@ -76,7 +70,7 @@ bool fsim_rule_topk(fsim_call *call)
                            (long long)(out.rank ? out.dim[dim] : 1));
     if (out.rank)
         out.dim[dim] = call->attrs.k;
-    return fsim_add_whole(call, &out, fsim_arg(call, 0)->dtype) &&
+    return fsim_add_whole(call, &out) &&
            fsim_add_result(call, &call->build->graph->node[call->build->graph->nodes - 1], &out, FSIM_I64);
 }
 
@@ -102,11 +96,8 @@ bool fsim_rule_communicate(fsim_call *call)
     }
     if (!call->args && !call->list[FSIM_ATTR_SHAPE].present)
         return fsim_refuse(call, "wants 'shape' where it has no input");
-    const fsim_dtype dtype = call->attrs.dtype != FSIM_DTYPE_NONE ? call->attrs.dtype
-                             : call->args                         ? fsim_arg(call, 0)->dtype
-                                                                  : FSIM_F32;
     call->effect = true;
-    return fsim_add_whole(call, &out, dtype);
+    return fsim_add_whole(call, &out);
 }
 
 bool fsim_rule_custom(fsim_call *call)
@@ -118,8 +109,5 @@ bool fsim_rule_custom(fsim_call *call)
         return false;
     if (!call->args && !call->list[FSIM_ATTR_SHAPE].present)
         return fsim_refuse(call, "wants 'shape' where it has no input");
-    return fsim_add_whole(call, &out,
-                          call->attrs.dtype != FSIM_DTYPE_NONE ? call->attrs.dtype
-                          : call->args                         ? fsim_arg(call, 0)->dtype
-                                                               : FSIM_F32);
+    return fsim_add_whole(call, &out);
 }

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 struct fsim_call; /* graph/build.h */
-#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, batch, takes, expr)                   \
+#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, makes, batch, takes, expr)            \
     bool fsim_rule_##rule(struct fsim_call *call);
 #include "graph/op.def"
 #undef FSIM_OP

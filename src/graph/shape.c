@@ -95,10 +95,13 @@ bool fsim_check_steps(const fsim_call *call, double steps)
            fsim_refuse(call, "takes %.3g steps; at most %lld", steps, (long long)FSIM_MAX_STEPS);
 }
 
-fsim_node *fsim_add_node(fsim_call *call, const fsim_shape *shape, fsim_dtype dtype, int64_t reduced)
+fsim_node *fsim_add_node(fsim_call *call, const fsim_shape *shape, int64_t reduced)
 {
     fsim_build *b = call->build;
     fsim_graph *g = b->graph;
+    fsim_dtype dtype;
+    if (!fsim_result_dtype(call, &dtype))
+        return NULL;
     const int result = fsim_add_tensor(b, call->at, call->out[0], shape, dtype, FSIM_MADE);
     if (result < 0 || !fsim_check_steps(call, (double)g->tensor[result].elems * (double)reduced))
         return NULL;
@@ -207,43 +210,24 @@ static bool broadcast(const fsim_call *call, fsim_shape *out)
     return true;
 }
 
-static bool elementwise(fsim_call *call, fsim_dtype dtype)
+bool fsim_rule_elementwise(fsim_call *call)
 {
     fsim_shape out;
     fsim_node *n = NULL;
-    if (!broadcast(call, &out) || !(n = fsim_add_node(call, &out, dtype, 1)))
+    if (!broadcast(call, &out) || !(n = fsim_add_node(call, &out, 1)))
         return false;
     for (int i = 0; i < call->args; i++)
         fsim_read_broadcast(call, n, i, &out);
     return true;
 }
 
-fsim_dtype fsim_floating_of(fsim_dtype t) { return fsim_dtype_floating(t) ? t : FSIM_F32; }
-
-fsim_dtype fsim_promoted(const fsim_call *call)
-{
-    fsim_dtype t = fsim_arg(call, 0)->dtype;
-    for (int i = 1; i < call->args; i++) {
-        const fsim_tensor *x = fsim_arg(call, i);
-        const bool none = x->shape.rank == 0 || (i < 32 && (call->scalars >> i & 1));
-        const bool scalar_like = none && fsim_dtype_floating(x->dtype) == fsim_dtype_floating(t);
-        if (!scalar_like) /* a tensor without dimensions does not widen the others' dtype */
-            t = fsim_dtype_promote(t, x->dtype);
-    }
-    return t;
-}
-
-bool fsim_rule_same(fsim_call *call) { return elementwise(call, fsim_arg(call, 0)->dtype); }
-
 bool fsim_rule_dropout(fsim_call *call)
 {
     if (call->attrs.p > 1)
         return fsim_refuse(call, "'p' is %g; wants 0 to 1", call->attrs.p);
     call->attrs.scale = 1 / (1 - call->attrs.p);
-    return fsim_rule_same(call);
+    return fsim_rule_elementwise(call);
 }
-
-bool fsim_rule_floating(fsim_call *call) { return elementwise(call, fsim_floating_of(fsim_arg(call, 0)->dtype)); }
 
 /* The one dimension of a tensor of this rank that the call works along. */
 bool fsim_one_dim(const fsim_call *call, int rank, int *dim)
@@ -264,13 +248,7 @@ static bool check_operands(const fsim_call *call)
 
 bool fsim_rule_binary(fsim_call *call)
 {
-    if (!check_operands(call))
-        return false;
-    fsim_dtype t = fsim_promoted(call);
-    const bool fraction = call->attrs.has_scalar && call->attrs.scalar != (double)(int64_t)call->attrs.scalar;
-    if (call->op == FSIM_OP_DIV || fraction)
-        t = fsim_floating_of(t);
-    if (!elementwise(call, t))
+    if (!check_operands(call) || !fsim_rule_elementwise(call))
         return false;
     if (call->op == FSIM_OP_POW && call->attrs.has_scalar) { /* small whole powers and the square root are not powf */
         fsim_node *n = &call->build->graph->node[call->build->graph->nodes - 1];
@@ -291,24 +269,13 @@ bool fsim_rule_binary(fsim_call *call)
     return true;
 }
 
-bool fsim_rule_compare(fsim_call *call) { return check_operands(call) && elementwise(call, FSIM_BOOL); }
-
-bool fsim_rule_where(fsim_call *call)
-{
-    return elementwise(call, fsim_dtype_promote(fsim_arg(call, 1)->dtype, fsim_arg(call, 2)->dtype));
-}
-
-bool fsim_rule_masked(fsim_call *call) { return elementwise(call, fsim_arg(call, 0)->dtype); }
-
-bool fsim_rule_cast(fsim_call *call) { return elementwise(call, call->attrs.dtype); }
-
 bool fsim_rule_copy(fsim_call *call)
 {
     if (call->op == FSIM_OP_COPY && call->list[FSIM_ATTR_ROLL].present && call->list[FSIM_ATTR_ROLL].at[0] != 0) {
         call->op = FSIM_OP_ROLL;
         return fsim_rule_roll(call);
     }
-    return elementwise(call, fsim_arg(call, 0)->dtype);
+    return fsim_rule_elementwise(call);
 }
 
 bool fsim_shape_from(const fsim_call *call, fsim_attr which, fsim_shape *out)
@@ -325,13 +292,13 @@ bool fsim_shape_from(const fsim_call *call, fsim_attr which, fsim_shape *out)
 bool fsim_rule_fill(fsim_call *call)
 {
     fsim_shape out;
-    return fsim_shape_from(call, FSIM_ATTR_SHAPE, &out) && fsim_add_node(call, &out, call->attrs.dtype, 1);
+    return fsim_shape_from(call, FSIM_ATTR_SHAPE, &out) && fsim_add_node(call, &out, 1);
 }
 
 /* Adds a primitive that reads every argument once, in order. */
-bool fsim_add_whole(fsim_call *call, const fsim_shape *out, fsim_dtype dtype)
+bool fsim_add_whole(fsim_call *call, const fsim_shape *out)
 {
-    fsim_node *n = fsim_add_node(call, out, dtype, 1);
+    fsim_node *n = fsim_add_node(call, out, 1);
     if (!n)
         return false;
     for (int i = 0; i < call->args; i++) {

@@ -186,8 +186,7 @@ bool fsim_rule_conv(fsim_call *call)
     fsim_map_push(&m, pixels, 0);
     m.split = m.modes;
     fsim_map_push(&m, k, 1);
-    const fsim_dtype dtype = fsim_promoted(call);
-    fsim_node *n = fsim_add_node(call, &out, dtype, k);
+    fsim_node *n = fsim_add_node(call, &out, k);
     if (!n)
         return false;
     read_window(&n->arg[0], batch * channels, axis, axes);
@@ -199,7 +198,7 @@ bool fsim_rule_conv(fsim_call *call)
                           .k = k,
                           .convolution = true,
                           .transposed_b = true,
-                          .arithmetic = call->attrs.compute != FSIM_DTYPE_NONE ? call->attrs.compute : dtype};
+                          .arithmetic = call->attrs.compute != FSIM_DTYPE_NONE ? call->attrs.compute : n->dtype};
     return true;
 }
 
@@ -239,10 +238,9 @@ bool fsim_rule_conv_transpose(fsim_call *call)
             (fsim_axis){out.dim[lead + i], x->shape.dim[lead + i], w->shape.dim[2 + i], stride[i], dilation[i], pad[i]};
     }
     const int64_t filters = w->shape.dim[1];
-    const fsim_dtype dtype = fsim_promoted(call);
     if (!fsim_check_steps(call, (double)(batch * pixels) * (double)w->elems))
         return false;
-    fsim_node *n = fsim_add_node(call, &out, dtype, channels / groups * taps);
+    fsim_node *n = fsim_add_node(call, &out, channels / groups * taps);
     if (!n)
         return false;
     for (int i = 0; i < 2; i++) {
@@ -259,7 +257,7 @@ bool fsim_rule_conv_transpose(fsim_call *call)
                           .n = filters,
                           .k = channels / groups * taps,
                           .convolution = true,
-                          .arithmetic = call->attrs.compute != FSIM_DTYPE_NONE ? call->attrs.compute : dtype};
+                          .arithmetic = call->attrs.compute != FSIM_DTYPE_NONE ? call->attrs.compute : n->dtype};
     return true;
 }
 
@@ -267,6 +265,8 @@ bool fsim_rule_conv_transpose(fsim_call *call)
 static bool reduce_planes(fsim_call *call, fsim_op op, int axes)
 {
     fsim_list *dims = &call->list[FSIM_ATTR_DIMS];
+    call->typed = true; /* pools take integers, means do not */
+    call->type = fsim_arg(call, 0)->dtype;
     call->op = op;
     call->attrs.keepdim = true;
     dims->present = true;
@@ -307,7 +307,7 @@ bool fsim_rule_pool(fsim_call *call)
                                  ? FSIM_OP_MAX
                                  : FSIM_OP_MEAN,
                              axes);
-    fsim_node *n = fsim_add_node(call, &out, x->dtype, window);
+    fsim_node *n = fsim_add_node(call, &out, window);
     if (!n)
         return false;
     read_window(&n->arg[0], planes, axis, axes);
@@ -339,7 +339,7 @@ bool fsim_rule_adaptive_pool(fsim_call *call)
     }
     if (whole)
         return reduce_planes(call, FSIM_OP_MEAN, axes);
-    fsim_node *n = fsim_add_node(call, &out, x->dtype, window);
+    fsim_node *n = fsim_add_node(call, &out, window);
     if (!n)
         return false;
     n->arg[0].how = FSIM_READ_ONCE;

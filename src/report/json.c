@@ -204,6 +204,25 @@ static void put_basis(writer *w, cJSON *to, const fsim_prediction *p)
         put_keys(w, o, fsim_origin_names[from], p->hw, &p->basis.all, (fsim_origin)from);
 }
 
+/* The dtypes that primitives compute in, and the one without a fast unit. */
+static void put_arithmetic(writer *w, cJSON *to, const fsim_arithmetic *x)
+{
+    cJSON *o = put_new(w, to, "arithmetic", cJSON_CreateObject());
+    cJSON *count = put_new(w, o, "primitives", cJSON_CreateObject());
+    for (int t = 0; t <= FSIM_TF32; t++)
+        if (x->primitives[t] > 0)
+            put_count(w, count, fsim_dtype_names[t], x->primitives[t]);
+    if (x->slow == FSIM_DTYPE_NONE)
+        return;
+    cJSON *slow = put_new(w, o, "slow", cJSON_CreateObject());
+    put_text(w, slow, "dtype", fsim_dtype_names[x->slow]);
+    put_number(w, slow, "flops_per_s", x->slow_flops);
+    put_number(w, slow, "eager_s", x->eager_s);
+    put_text(w, slow, "instead", fsim_dtype_names[x->faster]);
+    put_number(w, slow, "instead_flops_per_s", x->faster_flops);
+    put_number(w, slow, "instead_eager_s", x->instead_eager_s);
+}
+
 static void put_kernel(writer *w, cJSON *list, const fsim_prediction *p, int index, const fsim_span *when)
 {
     const fsim_graph *g = p->graph;
@@ -339,6 +358,7 @@ static void put_plan(writer *w, cJSON *to, const fsim_prediction *p)
     put_bool(w, o, "interrupted", p->interrupted);
     put_number(w, o, "makespan_s", when.makespan_s);
     put_basis(w, o, p);
+    put_arithmetic(w, o, &p->arithmetic);
     cJSON *kernels = put_new(w, o, "kernels", cJSON_CreateArray());
     for (int i = 0; i < plan->kernels; i++)
         put_kernel(w, kernels, p, i, &when.span[i]);

@@ -103,6 +103,7 @@ static void report_one(const fsim_page *page, fsim_op which, fsim_arena *a)
             page, FSIM_PLAIN, 0, 0,
             fsim_printf(a, "%g flops, %g instructions, %g of them on the special-function unit, for each point%s%s",
                         op->flops, op->instructions, op->specials, op->expr ? ": " : "", op->expr ? op->expr : ""));
+    fsim_paragraph(page, FSIM_PLAIN, 0, 0, fsim_printf(a, "dtype of its result: %s", fsim_makes_texts[op->makes]));
     if (fsim_classes[op->class].boundary)
         fsim_paragraph(page, FSIM_PLAIN, 0, 0,
                        fsim_printf(a, "Always a kernel of its own: %s.", fsim_classes[op->class].why));
@@ -159,6 +160,7 @@ void fsim_json_ops(FILE *out, fsim_op only)
         fsim_json_number(out, ", ", "flops", composite ? (double)NAN : op->flops);
         fsim_json_number(out, ", ", "instructions", composite ? (double)NAN : op->instructions);
         fsim_json_number(out, ", ", "specials", composite ? (double)NAN : op->specials);
+        fsim_json_text(out, ", ", "result_dtype", fsim_makes_texts[op->makes]);
         fsim_json_text(out, ", ", "expression", op->expr);
         json_attributes(out, (fsim_op)i);
         putc('}', out);
@@ -179,14 +181,16 @@ static void put_cell(FILE *out, const char *text)
 void fsim_markdown_ops(FILE *out)
 {
     fsim_arena *a = fsim_arena_new();
-    fputs("| operator | class | inputs | outputs | attributes |\n|---|---|---|---|---|\n", out);
+    fputs("| operator | class | inputs | outputs | dtype of the result | attributes |\n|---|---|---|---|---|---|\n",
+          out);
     for (int i = 0; i < FSIM_OP_COUNT; i++) {
         const fsim_op_row *op = &fsim_ops[i];
         if (!is_public(i))
             continue;
         const char *takes = attributes_text(a, (fsim_op)i);
-        fprintf(out, "| `%s` | %s | %s | %s |", op->name, fsim_classes[op->class].name,
-                count_text(a, op->least_args, op->most_args), count_text(a, 1, op->most_outs));
+        fprintf(out, "| `%s` | %s | %s | %s | %s |", op->name, fsim_classes[op->class].name,
+                count_text(a, op->least_args, op->most_args), count_text(a, 1, op->most_outs),
+                fsim_makes_texts[op->makes]);
         put_cell(out, *takes ? fsim_printf(a, "`%s`", takes) : "");
         putc('\n', out);
     }

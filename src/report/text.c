@@ -103,6 +103,9 @@ void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count)
         fputs("### ", out);
         fsim_markdown_text(out, fsim_printf(a, "%s on %s", r.g->name, fsim_text_hardware(p[i].hw)));
         fputs("\n\n", out);
+        const char *slow = fsim_text_slow_dtype(&p[i], a);
+        fsim_markdown_text(out, slow);
+        fputs(*slow ? "\n\n" : "", out);
         fsim_markdown_text(out, fsim_text_against_eager(&r, &emphasis));
         fputc(' ', out);
         fsim_markdown_text(out, fsim_printf(a, "%s takes %s, %s.", fsim_strategy_names[p[i].chosen],

@@ -4,6 +4,7 @@
 #include "report/json_stream.h"
 #include "report/junit.h"
 #include "report/report.h"
+#include "report/text_parts.h"
 #include <math.h>
 #include <string.h>
 
@@ -264,8 +265,9 @@ static void report_failed_kernels(const fsim_page *page, const fsim_trial *t, fs
 static void report_trial(const fsim_page *page, const fsim_trials *x, const fsim_trial *t, fsim_arena *a)
 {
     fsim_paragraph(page, FSIM_STRONG, 0, 2,
-                   fsim_printf(a, "%s%s%s: %d operators, %d primitives on %s", t->graph->name, *t->set ? " " : "",
-                               t->set, t->graph->sources, t->graph->nodes, x->name));
+                   fsim_printf(a, "%s%s%s: %s, %s on %s", t->graph->name, *t->set ? " " : "", t->set,
+                               fsim_text_count(a, t->graph->sources, "operator"),
+                               fsim_text_count(a, t->graph->nodes, "primitive"), x->name));
     fsim_paragraph(page, FSIM_PLAIN, 0, 2, checked_text(t, a));
     for (int p = 0; p < t->plans; p++) {
         if (t->plan[p].first_wrong)

@@ -359,7 +359,8 @@ static void no_operator_is_left_out(void **unused)
     static const struct {
         const char *name, *how;
     } rows[] = {
-#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, batch, takes, expr) {name, #batch},
+#define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, makes, batch, takes, expr)            \
+    {name, #batch},
 #include "graph/op.def"
 #undef FSIM_OP
     };

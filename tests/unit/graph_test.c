@@ -62,8 +62,8 @@ static const struct {
     {"{op: cumsum, in: x, out: o, dim: 1}", "[4, 6, 8]", FSIM_F32, 1},
     {"{op: tril, in: x, out: o}", "[4, 6, 8]", FSIM_F32, 1},
     {"{op: dropout, in: x, out: o, p: 0.5}", "[4, 6, 8]", FSIM_F32, 1},
-    {"{op: masked_fill, in: [x, z], out: o, value: 0}", "[4, 6, 8]", FSIM_F32, 1},
-    {"{op: where, in: [z, x, x], out: o}", "[4, 6, 8]", FSIM_F32, 1},
+    {"{op: masked_fill, in: [x, m], out: o, value: 0}", "[4, 6, 8]", FSIM_F32, 1},
+    {"{op: where, in: [m, x, x], out: o}", "[4, 6, 8]", FSIM_F32, 1},
     {"{op: softmax, in: x, out: o, dim: 1}", "[4, 6, 8]", FSIM_F32, 5},
     {"{op: log_softmax, in: x, out: o, dim: -1}", "[4, 6, 8]", FSIM_F32, 6},
     {"{op: logsumexp, in: x, out: o, dims: [2]}", "[4, 6]", FSIM_F32, 6},
@@ -104,6 +104,7 @@ static void shape_rules(void **unused)
                         "tensors:\n  x: {shape: [4, 6, 8], dtype: f32, role: input}\n  y: {shape: [8, 5], dtype: f32, "
                         "role: weight}\n"
                         "  z: {shape: [6, 1], dtype: f32, role: input}\n  t: {shape: [4, 6], dtype: i64, role: input}\n"
+                        "  m: {shape: [6, 1], dtype: bool, role: input}\n"
                         "operators:\n  - %s\n",
                         rules[i].op);
         fsim_graph *g = parse(a, text, NULL, 0);

@@ -39,8 +39,8 @@ static const char *random_workload(fsim_arena *a, int n, int rows, int columns, 
                     "name: random\ntensors:\n  x0: {shape: [%d, %d], dtype: f32, role: input}\n  x1: {shape: [%d, %d], "
                     "dtype: f32, role: input}\n"
                     "  x2: {shape: [%d], dtype: f32, role: weight}\n  x3: {shape: [%d, 1], dtype: f32, role: "
-                    "input}\noperators:\n%s",
-                    rows, columns, rows, columns, columns, rows,
+                    "input}\n  mask: {shape: [%d, %d], dtype: bool, role: input}\noperators:\n%s",
+                    rows, columns, rows, columns, columns, rows, rows, columns,
                     turns > 1 ? fsim_printf(a, "- repeat: %d\n  carry: {x0: next}\n  operators:\n", turns) : "");
     const char *name[32] = {"x0", "x1", "x2", "x3"};
     int kind[32] = {FULL, FULL, FULL, ROW}, count = 4; /* x2 broadcasts to a full one */
@@ -76,7 +76,7 @@ static const char *random_workload(fsim_arena *a, int n, int rows, int columns, 
         } else if (what == 9 && whole && rows == columns) {
             line = fsim_printf(a, "  - {op: transpose, in: %s, out: %s, dims: [0, 1]}\n", name[x], out);
         } else if (what == 10 && whole && kind[y] == FULL && y != 2 && columns % 2 == 0) {
-            line = fsim_printf(a, "  - {op: where, in: [%s, %s, %s], out: %s}\n", name[x], name[y], name[x], out);
+            line = fsim_printf(a, "  - {op: where, in: [mask, %s, %s], out: %s}\n", name[y], name[x], out);
         } else if (what == 11 && whole) {
             line = fsim_printf(a, "  - {op: dropout, in: %s, out: %s, p: 0.5}\n", name[x], out);
         }

@@ -86,18 +86,35 @@ static spread spread_of(const fsim_node *n, const point *p, const fsim_place *at
     return (spread){total - shared, shared};
 }
 
+/* Operators that choose: which argument is the condition, and which is taken where it holds and where not; -1: a
+ * constant. */
+typedef struct {
+    int condition, yes, no;
+    double constant;
+} choice;
+
+static choice choice_of(const fsim_node *n)
+{
+    return n->op == FSIM_OP_WHERE         ? (choice){0, 1, 2, 0}
+           : n->op == FSIM_OP_MASKED_FILL ? (choice){1, -1, 0, n->attrs.value}
+           : n->op == FSIM_OP_MASK_OUT    ? (choice){1, 0, -1, -INFINITY}
+                                          : (choice){-1, -1, -1, 0};
+}
+
 /* Selects are handled first: an argument that the condition does not choose does not matter; if the condition is
  * uncertain, either may be the result. */
-static spread choose(const fsim_node *n, const point *p, double *v)
+static spread choose(const choice *c, const point *p, double *v)
 {
-    const int condition = n->op == FSIM_OP_WHERE ? 0 : 1, yes = n->op == FSIM_OP_WHERE ? 1 : -1,
-              no = n->op == FSIM_OP_WHERE ? 2 : 0;
-    const double value[2] = {p->x[no], yes < 0 ? n->attrs.value : p->x[yes]},
-                 bound[2] = {p->b[no], yes < 0 ? 0 : p->b[yes]},
-                 same[2] = {p->shared[no], yes < 0 ? 0 : p->shared[yes]};
-    const int chosen = p->x[condition] != 0;
+    const int from[2] = {c->no, c->yes};
+    double value[2], bound[2], same[2];
+    for (int i = 0; i < 2; i++) {
+        value[i] = from[i] < 0 ? c->constant : p->x[from[i]];
+        bound[i] = from[i] < 0 ? 0 : p->b[from[i]];
+        same[i] = from[i] < 0 ? 0 : p->shared[from[i]];
+    }
+    const int chosen = p->x[c->condition] != 0;
     *v = value[chosen];
-    if (p->b[condition] > 0 && fabs(p->x[condition]) <= p->b[condition])
+    if (p->b[c->condition] > 0 && fabs(p->x[c->condition]) <= p->b[c->condition])
         return (spread){fmax(bound[chosen], fsim_difference(value[0], value[1]) + bound[1 - chosen]), 0};
     return (spread){isinf(bound[chosen]) ? INFINITY : bound[chosen] - same[chosen], same[chosen]};
 }
@@ -119,8 +136,8 @@ void fsim_interpret_points(const fsim_interpreter *in, const fsim_node *n)
     const int64_t cols = s->rank > 0 ? s->dim[s->rank - 1] : 1, rows = s->rank > 1 ? s->dim[s->rank - 2] : 1;
     const bool scalar = n->args == 1 && n->attrs.has_scalar;
     const int args = n->args + scalar;
-    const bool selects = n->op == FSIM_OP_WHERE || n->op == FSIM_OP_MASKED_FILL,
-               integer = !fsim_dtype_floating(result->dtype);
+    const choice selects = choice_of(n);
+    const bool integer = !fsim_dtype_floating(result->dtype);
     const bool exact_once =
         n->op == FSIM_OP_ADD || n->op == FSIM_OP_SUB || n->op == FSIM_OP_MUL; /* rounded correctly on all devices */
     point at_point = {.args = args};
@@ -154,10 +171,10 @@ void fsim_interpret_points(const fsim_interpreter *in, const fsim_node *n)
             fsim_step(&at[i]);
         }
         for (int i = 0; i < n->args && moved; i++)
-            if (from[i].dtype == FSIM_BOOL && isinf(b[i]) && !selects)
+            if (from[i].dtype == FSIM_BOOL && isinf(b[i]) && selects.condition < 0)
                 b[i] = shared[i] = 1; /* the result is 0 or 1 in any case */
-        if (selects) {
-            off = choose(n, &at_point, &v);
+        if (selects.condition >= 0) {
+            off = choose(&selects, &at_point, &v);
         } else {
             v = fsim_point_rows[n->op].value(n, x, &here);
             if (moved)

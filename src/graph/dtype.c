@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dtype.c: the dtype of each operator's result, and which dtypes may meet in one operator: as PyTorch has it, by whose
+ * own answers (tests/types/torch_types.csv) unit.types checks this file. */
+#include "graph/build.h"
+
+fsim_dtype fsim_dtype_promote(fsim_dtype a, fsim_dtype b)
+{
+    if (a == b)
+        return a;
+    if (fsim_dtype_floating(a) != fsim_dtype_floating(b))
+        return fsim_dtype_floating(a) ? a : b;
+    const int x = fsim_dtype_bytes(a), y = fsim_dtype_bytes(b);
+    if (x != y)
+        return x > y ? a : b;
+    if (a == FSIM_BOOL || b == FSIM_BOOL)
+        return a == FSIM_BOOL ? b : a;
+    if (fsim_dtype_floating(a))
+        return x == 2 ? FSIM_F32 : FSIM_F16;
+    return FSIM_I16; /* i8 with u8 */
+}
+
+/* Three sorts of operands, of which an earlier one decides where both are floats or both are integers. FSIM_DTYPE_NONE:
+ * there is none. */
+typedef struct {
+    fsim_dtype tensors, zero_dim, number; /* tensors with dimensions; those without; numbers that are attributes */
+} operands;
+
+const char *const fsim_makes_texts[] = {
+#define FSIM_MAKES(id, text) [FSIM_MAKES_##id] = text,
+    FSIM_MAKES_ROWS
+#undef FSIM_MAKES
+};
+
+static bool is_float8(fsim_dtype t) { return t == FSIM_F8E4M3 || t == FSIM_F8E5M2; }
+
+/* *to becomes what it and `with` promote to. */
+static bool promote(const fsim_call *call, fsim_dtype *to, fsim_dtype with)
+{
+    if (*to == FSIM_DTYPE_NONE)
+        *to = with;
+    if (with == FSIM_DTYPE_NONE || with == *to)
+        return true;
+    if (is_float8(*to) || is_float8(with))
+        return fsim_refuse(call, "%s and %s have no common dtype: PyTorch promotes no floats of 8 bits; cast one",
+                           fsim_dtype_names[*to], fsim_dtype_names[with]);
+    *to = fsim_dtype_promote(*to, with);
+    return true;
+}
+
+/* *to becomes the dtype of operands of which those of dtype *to come first: a float without dimensions makes an integer
+ * tensor a float, but does not widen a float. */
+static bool combine(const fsim_call *call, fsim_dtype *to, fsim_dtype lower)
+{
+    if (*to != FSIM_DTYPE_NONE && lower != FSIM_DTYPE_NONE &&
+        (fsim_dtype_floating(*to) || (*to != FSIM_BOOL && !fsim_dtype_floating(lower))))
+        return true;
+    return promote(call, to, lower);
+}
+
+/* What the arguments from `first` on and the numbers among the attributes promote to. */
+static bool promoted(const fsim_call *call, int first, fsim_dtype *to)
+{
+    operands of = {FSIM_DTYPE_NONE, FSIM_DTYPE_NONE, FSIM_DTYPE_NONE};
+    for (int i = first; i < call->args; i++) {
+        const fsim_tensor *t = fsim_arg(call, i);
+        const bool zero_dim = t->shape.rank == 0 || (i < 32 && (call->scalars >> i & 1));
+        if (!promote(call, zero_dim ? &of.zero_dim : &of.tensors, t->dtype))
+            return false;
+    }
+    if (call->number != FSIM_NO_NUMBER)
+        of.number = call->number == FSIM_FRACTION ? FSIM_F32 : FSIM_I64;
+    *to = of.tensors;
+    return combine(call, &of.zero_dim, of.number) && combine(call, to, of.zero_dim);
+}
+
+/* All arguments but the one numbered `but` have the dtype of the first. */
+static bool equal(const fsim_call *call, int but, fsim_dtype *t)
+{
+    *t = fsim_arg(call, 0)->dtype;
+    for (int i = 1; i < call->args; i++) {
+        const fsim_tensor *first = fsim_arg(call, 0), *other = fsim_arg(call, i);
+        if (i != but && other->dtype != *t)
+            return fsim_refuse(call, "wants inputs of one dtype; '%s' is %s and '%s' is %s: cast one", first->name,
+                               fsim_dtype_names[*t], other->name, fsim_dtype_names[other->dtype]);
+    }
+    return true;
+}
+
+static bool only_float(const fsim_call *call, fsim_dtype *t)
+{
+    *t = fsim_arg(call, 0)->dtype;
+    return fsim_dtype_floating(*t) || fsim_refuse(call, "wants a float; found %s: cast it", fsim_dtype_names[*t]);
+}
+
+static bool is_condition(const fsim_call *call, int i)
+{
+    const fsim_dtype t = fsim_arg(call, i)->dtype;
+    return t == FSIM_BOOL ||
+           fsim_refuse(call, "'%s' is %s; a condition is bool", fsim_arg(call, i)->name, fsim_dtype_names[t]);
+}
+
+static bool result_dtype(const fsim_call *call, fsim_dtype *t)
+{
+    *t = call->args ? fsim_arg(call, 0)->dtype : FSIM_F32;
+    if (call->typed) {
+        *t = call->type;
+        return true;
+    }
+    switch (fsim_ops[call->op].makes) {
+    case FSIM_MAKES_FIRST:
+    case FSIM_MAKES_STEPS:
+        break;
+    case FSIM_MAKES_SECOND:
+        *t = fsim_arg(call, 1)->dtype;
+        break;
+    case FSIM_MAKES_PROMOTED:
+        return promoted(call, 0, t);
+    case FSIM_MAKES_FLOATING:
+        if (!promoted(call, 0, t))
+            return false;
+        *t = fsim_dtype_floating(*t) ? *t : FSIM_F32;
+        break;
+    case FSIM_MAKES_FLOATS:
+        return only_float(call, t);
+    case FSIM_MAKES_BOOL:
+        if (!promoted(call, 0, t))
+            return false;
+        *t = FSIM_BOOL;
+        break;
+    case FSIM_MAKES_BRANCHES:
+        return is_condition(call, 0) && promoted(call, 1, t);
+    case FSIM_MAKES_MASKED:
+        return is_condition(call, 1);
+    case FSIM_MAKES_NAMED:
+        *t = call->attrs.dtype != FSIM_DTYPE_NONE ? call->attrs.dtype : *t;
+        break;
+    case FSIM_MAKES_SUMMED:
+        *t = fsim_dtype_floating(*t) ? *t : FSIM_I64;
+        break;
+    case FSIM_MAKES_INDICES:
+        *t = FSIM_I64;
+        break;
+    case FSIM_MAKES_EQUAL:
+        return equal(call, call->args, t);
+    case FSIM_MAKES_SCATTERED:
+        return equal(call, 1, t);
+    }
+    return true;
+}
+
+bool fsim_result_dtype(const fsim_call *call, fsim_dtype *t)
+{
+    for (int i = 0; i < call->args && (call->op == FSIM_OP_SUB || call->op == FSIM_OP_NEG); i++)
+        if (fsim_arg(call, i)->dtype == FSIM_BOOL)
+            return fsim_refuse(call, "'%s' is bool; PyTorch subtracts no bool: cast it, or use ne",
+                               fsim_arg(call, i)->name);
+    return result_dtype(call, t);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/price/arithmetic.h"
+
+#include "cost/costing.h"
+#include <math.h>
+#include <string.h>
+
+enum { WORTH_SAYING = 2 }; /* a unit this many times as fast is named */
+
+static bool is_contraction(const fsim_node *n) { return fsim_ops[n->op].class == FSIM_CONTRACTION; }
+
+static fsim_dtype dtype_of(const fsim_node *n) { return is_contraction(n) ? n->gemm.arithmetic : n->dtype; }
+
+/* Floats that users choose for their speed: who computes in f32 or f64 wants its digits. */
+static bool is_narrow(fsim_dtype t) { return t < FSIM_TF32 && fsim_dtype_floating(t) && fsim_dtype_bytes(t) <= 2; }
+
+/* The dtype that people would use instead of t: one of as many bytes, else a wider one. */
+static fsim_dtype instead_of(const fsim_hw *hw, fsim_dtype t)
+{
+    static const fsim_dtype wide[] = {FSIM_F16, FSIM_BF16};
+    if (fsim_dtype_bytes(t) == 1)
+        return fsim_dense_peak(hw, FSIM_BF16) >= fsim_dense_peak(hw, FSIM_F16) ? FSIM_BF16 : FSIM_F16;
+    return wide[t == FSIM_F16];
+}
+
+static fsim_dtype replaced(fsim_dtype t, fsim_dtype from, fsim_dtype to) { return t == from ? to : t; }
+
+/* g with dtype `to` wherever it has `from`. */
+static const fsim_graph *with_dtype(const fsim_graph *g, fsim_dtype from, fsim_dtype to, fsim_arena *a)
+{
+    fsim_graph *copy = fsim_new(a, fsim_graph, 1);
+    *copy = *g;
+    copy->tensor = fsim_new(a, fsim_tensor, g->tensors + 1);
+    copy->node = fsim_new(a, fsim_node, g->nodes + 1);
+    memcpy(copy->tensor, g->tensor, (size_t)g->tensors * sizeof *g->tensor);
+    memcpy(copy->node, g->node, (size_t)g->nodes * sizeof *g->node);
+    for (int i = 0; i < g->tensors; i++) {
+        fsim_tensor *t = &copy->tensor[i];
+        t->dtype = replaced(t->dtype, from, to);
+        t->bytes = t->elems * fsim_dtype_bytes(t->dtype);
+    }
+    for (int i = 0; i < g->nodes; i++) {
+        fsim_node *n = &copy->node[i];
+        n->dtype = replaced(n->dtype, from, to);
+        n->gemm.arithmetic = replaced(n->gemm.arithmetic, from, to);
+        n->attrs.dtype = replaced(n->attrs.dtype, from, to);
+    }
+    return copy;
+}
+
+fsim_arithmetic fsim_arithmetic_of(const fsim_graph *g, const fsim_hw *hw, fsim_arena *a)
+{
+    fsim_arithmetic out = {.slow = FSIM_DTYPE_NONE, .faster = FSIM_DTYPE_NONE, .eager_s = NAN, .instead_eager_s = NAN};
+    double flops[FSIM_TF32 + 1] = {0};
+    for (int i = 0; i < g->nodes; i++) {
+        const fsim_node *n = &g->node[i];
+        const fsim_dtype t = dtype_of(n);
+        if (t != FSIM_TF32 && !fsim_dtype_floating(t))
+            continue;
+        out.primitives[t]++;
+        if (is_contraction(n))
+            flops[t] += n->flops * (double)n->points * (double)n->reduced;
+    }
+    double most = 0;
+    for (fsim_dtype t = 0; t < FSIM_TF32; t++) {
+        if (!is_narrow(t) || flops[t] <= most || fsim_tensor_key(hw, t) != FSIM_HW_COUNT)
+            continue;
+        const fsim_dtype other = instead_of(hw, t);
+        if (fsim_dense_peak(hw, other) < WORTH_SAYING * fsim_dense_peak(hw, t))
+            continue;
+        most = flops[t];
+        out.slow = t;
+        out.faster = other;
+    }
+    if (out.slow == FSIM_DTYPE_NONE)
+        return out;
+    out.slow_flops = fsim_dense_peak(hw, out.slow);
+    out.faster_flops = fsim_dense_peak(hw, out.faster);
+    out.instead = with_dtype(g, out.slow, out.faster, a);
+    return out;
+}
