@@ -247,8 +247,9 @@ static int deliver(fsim_context *c, const fsim_hw *hw, const fsim_gpu_probed *p,
     const char *text = hw ? fsim_read_text(c, "hardware file", hw->path, &bytes) : "";
     if (!text)
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
-    const fsim_gpu_hardware hardware = fsim_gpu_hardware_of(c->arena, hw, text, name_of(c, p->facts), p, fsim_today(c),
-                                                            "fusesim calibrate --device cuda");
+    const fsim_gpu_hardware hardware =
+        fsim_gpu_hardware_of(c->arena, hw, text, name_of(c, p->facts), p,
+                             &(fsim_calibration_note){fsim_today(c), "fusesim calibrate --device cuda"});
     if (!hardware.text) {
         fsim_failure(c->diag, FSIM_UNAVAILABLE, fsim_command_line, "calibrate --device cuda: %s", hardware.why);
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);

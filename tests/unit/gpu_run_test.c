@@ -58,7 +58,8 @@ static bool open_kernels(bench *b, fsim_fault *fault)
 {
     fsim_cubin cubin[3];
     if (!fsim_gpu_allocate(b->g, "x", N * 4, &b->x, fault) || !fsim_gpu_allocate(b->g, "y", N * 4, &b->y, fault) ||
-        !fsim_gpu_upload(b->g, b->x, b->in, N * 4, fault) || !fsim_gpu_compile(b->g, program, 3, "", 2, cubin, fault))
+        !fsim_gpu_upload(b->g, b->x, b->in, N * 4, fault) ||
+        !fsim_gpu_compile(b->g, program, 3, &(fsim_nvrtc_how){"", 2}, cubin, fault))
         return false;
     for (int i = 0; i < 2; i++) {
         b->kernel[i] = fsim_gpu_load(b->g, &program[i], &cubin[i], (fsim_gpu_buffer[]){b->x, b->y}, fault);
@@ -210,7 +211,7 @@ static void names_do_not_make_another_cubin(void **state)
         program[1],
         {.name = "other", .source = text, .parameter = parameter, .parameters = 2, .launch = launch, .launches = 2}};
     fsim_cubin cubin[2];
-    assert_true(fsim_gpu_compile(b->g, p, 2, "", 2, cubin, NULL));
+    assert_true(fsim_gpu_compile(b->g, p, 2, &(fsim_nvrtc_how){"", 2}, cubin, NULL));
     assert_ptr_equal(cubin[0].cubin, cubin[1].cubin);
     assert_non_null(fsim_resources_find(cubin[0].entry, cubin[0].entries, "twice"));
     assert_non_null(fsim_resources_find(cubin[1].entry, cubin[1].entries, "other"));
@@ -235,7 +236,7 @@ static void faults_are_named(void **state)
     fsim_launch launch = {"twice", N / BLOCK, BLOCK, 1 << 20};
     fsim_cubin cubin;
     greedy.launch = &launch;
-    assert_true(fsim_gpu_compile(b->g, &greedy, 1, "", 1, &cubin, NULL));
+    assert_true(fsim_gpu_compile(b->g, &greedy, 1, &(fsim_nvrtc_how){"", 1}, &cubin, NULL));
     const fsim_gpu_buffer argument[] = {b->x, b->y};
     assert_null(fsim_gpu_load(b->g, &greedy, &cubin, argument, &fault));
     assert_non_null(strstr(fault.message, "shared memory"));
@@ -246,7 +247,7 @@ static void faults_are_named(void **state)
     assert_int_equal(fault.status, FSIM_FAILED);
     fsim_program future = program[0];
     future.sm = 999;
-    assert_false(fsim_gpu_compile(b->g, &future, 1, "", 1, &cubin, &fault));
+    assert_false(fsim_gpu_compile(b->g, &future, 1, &(fsim_nvrtc_how){"", 1}, &cubin, &fault));
     assert_non_null(strstr(fault.message, "sm_999"));
 }
 

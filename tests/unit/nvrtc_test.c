@@ -197,7 +197,7 @@ static void kernels_compile_for_each_architecture(void **unused)
         const fsim_nvrtc_source source[] = {
             {"scale.cu", scale, sm[i]}, {"spill.cu", spill, sm[i]}, {"scale.cu", scale, sm[i]}};
         fsim_cubin c[3];
-        assert_true(fsim_nvrtc_compile_all(b.n, source, 3, header, 2, b.a, c));
+        assert_true(fsim_nvrtc_compile_all(b.n, source, 3, &(fsim_nvrtc_how){header, 2}, b.a, c));
         for (int k = 0; k < 2; k++) {
             assert_int_equal(c[k].entries, 1);
             assert_true(c[k].checked);
@@ -258,7 +258,7 @@ static void broken_sources_say_their_error(void **unused)
     const fsim_nvrtc_source source[] = {
         {"broken.cu", "extern \"C\" __global__ void k(float *x) { x[0] = no_such_name; }", 80},
         {"scale.cu", scale, 80}};
-    assert_false(fsim_nvrtc_compile_all(b.n, source, 2, header, 2, b.a, c));
+    assert_false(fsim_nvrtc_compile_all(b.n, source, 2, &(fsim_nvrtc_how){header, 2}, b.a, c));
     assert_null(c[0].cubin);
     assert_int_equal(c[0].fault.status, FSIM_FAILED);
     assert_non_null(strstr(c[0].fault.message, "no_such_name"));

@@ -125,8 +125,8 @@ static void measures(void)
     const fsim_hw *h100 = hardware(a, "h100-sxm5-80gb", &text);
     CHECK(h100);
     CHECK(fsim_gpu_hardware_like(p.facts, (fsim_hw *const *)&h100, 1) == h100);
-    const fsim_gpu_hardware made =
-        fsim_gpu_hardware_of(a, h100, text, "unused", &p, "2026-01-02", "fusesim calibrate --device cuda");
+    const fsim_gpu_hardware made = fsim_gpu_hardware_of(
+        a, h100, text, "unused", &p, &(fsim_calibration_note){"2026-01-02", "fusesim calibrate --device cuda"});
     CHECK(made.text && made.written >= 8);
     const fsim_hw *hw = fsim_hw_parse(a, fsim_diag_new(a), "made", made.text, strlen(made.text));
     CHECK(hw && strcmp(hw->name, "h100-sxm5-80gb") == 0);
@@ -143,8 +143,8 @@ static void measures(void)
         strstr(made.text, "# Measured by: fusesim calibrate --device cuda, Mock H100, driver 580.00.mock, CUDA 13.0"));
     CHECK(!strstr(made.text, p.facts->uuid));
 
-    const fsim_gpu_hardware fresh =
-        fsim_gpu_hardware_of(a, NULL, "", "mine", &p, "2026-01-02", "fusesim calibrate --device cuda");
+    const fsim_gpu_hardware fresh = fsim_gpu_hardware_of(
+        a, NULL, "", "mine", &p, &(fsim_calibration_note){"2026-01-02", "fusesim calibrate --device cuda"});
     CHECK(fresh.text);
     hw = fsim_hw_parse(a, fsim_diag_new(a), "made", fresh.text, strlen(fresh.text));
     CHECK(hw && strcmp(hw->name, "mine") == 0 && hw->sm == 90 && fabs(fsim_hw_peak(hw, FSIM_HW_SMS) - 132) < 1e-9 &&
@@ -212,8 +212,8 @@ static void doubtful_figures_are_left_out(void **unused)
     const char *text;
     const fsim_hw *h100 = hardware(a, "h100-sxm5-80gb", &text);
     assert_non_null(h100);
-    const fsim_gpu_hardware made =
-        fsim_gpu_hardware_of(a, h100, text, "", &p, "2026-01-02", "fusesim calibrate --device cuda");
+    const fsim_gpu_hardware made = fsim_gpu_hardware_of(
+        a, h100, text, "", &p, &(fsim_calibration_note){"2026-01-02", "fusesim calibrate --device cuda"});
     assert_non_null(made.text);
     const fsim_hw *hw = fsim_hw_parse(a, fsim_diag_new(a), "made", made.text, strlen(made.text));
     assert_non_null(hw);
@@ -232,8 +232,8 @@ static void doubtful_figures_are_left_out(void **unused)
     }
     assert_true(above && scatters);
     /* Once more, another day: one head. */
-    const fsim_gpu_hardware again =
-        fsim_gpu_hardware_of(a, hw, made.text, "", &p, "2026-02-03", "fusesim calibrate --device cuda");
+    const fsim_gpu_hardware again = fsim_gpu_hardware_of(
+        a, hw, made.text, "", &p, &(fsim_calibration_note){"2026-02-03", "fusesim calibrate --device cuda"});
     const char *first = strstr(again.text, "# Measured by:");
     assert_non_null(first);
     assert_null(strstr(first + 1, "# Measured by:"));

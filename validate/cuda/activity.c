@@ -220,15 +220,16 @@ const char *fsim_runs_of(fsim_record *record, int records, int runs, const fsim_
     return NULL;
 }
 
-bool fsim_activity_runs(fsim_gpu *g, int runs, const fsim_launch *launch, int launches, int helpers, double *seconds,
-                        const char **why, fsim_fault *fault)
+bool fsim_activity_runs(fsim_gpu *g, const fsim_expected_runs *expected, double *seconds, const char **why,
+                        fsim_fault *fault)
 {
     fsim_activity *s = g->activity;
-    if (!fetch(g, runs * launches + helpers, fault))
+    if (!fetch(g, expected->runs * expected->launches + expected->helpers, fault))
         return false;
     pthread_mutex_lock(&s->lock);
-    *why = s->dropped > 0 ? "records dropped by CUPTI"
-                          : fsim_runs_of(s->record, s->records, runs, launch, launches, seconds);
+    *why = s->dropped > 0
+               ? "records dropped by CUPTI"
+               : fsim_runs_of(s->record, s->records, expected->runs, expected->launch, expected->launches, seconds);
     pthread_mutex_unlock(&s->lock);
     return !*why || *why == timeless ||
            fetch(g, MOST_RECORDS, fault); /* what is late should not be taken for the next run's */

@@ -29,9 +29,16 @@ const char *fsim_runs_of(fsim_record *record, int records, int runs, const fsim_
 
 /* Forgets the records up to now. */
 void fsim_activity_forget(fsim_gpu *g);
-/* Fetches the records of what ran since, `helpers` of our own kernels among them, and sums them as fsim_runs_of does.
- * *why: they are no good; NULL: they are. */
-bool fsim_activity_runs(fsim_gpu *g, int runs, const fsim_launch *launch, int launches, int helpers, double *seconds,
-                        const char **why, fsim_fault *fault);
+/* What should have run since fsim_activity_forget. */
+typedef struct {
+    int runs;
+    const fsim_launch *launch; /* the launches of each run; NULL: any, but the same in each */
+    int launches;
+    int helpers; /* launches of fusesim's own kernels between them */
+} fsim_expected_runs;
+
+/* Fetches the records of these runs and adds them up as fsim_runs_of does. *why: they can't be used; NULL: they can. */
+bool fsim_activity_runs(fsim_gpu *g, const fsim_expected_runs *expected, double *seconds, const char **why,
+                        fsim_fault *fault);
 
 #endif

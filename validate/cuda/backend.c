@@ -21,7 +21,8 @@ static bool compile(fsim_device *d, const fsim_program *p, int count, const char
     fsim_fault first = {0};
     c->program = p;
     c->cubin = fsim_new(d->a, fsim_cubin, count + 1);
-    const bool good = fsim_gpu_compile(c->gpu, p, count, fsim_dialect_text, c->jobs, c->cubin, &first);
+    const bool good =
+        fsim_gpu_compile(c->gpu, p, count, &(fsim_nvrtc_how){fsim_dialect_text, c->jobs}, c->cubin, &first);
     for (int i = 0; i < count; i++)
         wrong[i] = p[i].source && !c->cubin[i].cubin ? c->cubin[i].fault.message : NULL;
     if (!good && first.status == FSIM_UNAVAILABLE) {

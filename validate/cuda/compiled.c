@@ -169,7 +169,8 @@ bool fsim_register_rows_compile(fsim_register_rows *x, const fsim_nvrtc *n, int 
     for (int i = 0; i < t->count; i++)
         source[i] = (fsim_nvrtc_source){
             .name = fsim_printf(x->a, "%s.cu", t->at[i].program->name), .source = t->at[i].source, .sm = t->at[i].sm};
-    const bool all = fsim_nvrtc_compile_all(n, source, t->count, fsim_dialect_text, jobs, x->a, cubin);
+    const bool all =
+        fsim_nvrtc_compile_all(n, source, t->count, &(fsim_nvrtc_how){fsim_dialect_text, jobs}, x->a, cubin);
     for (int i = 0; i < t->count && !all; i++)
         if (!cubin[i].cubin)
             return report_failure(n, &t->at[i], x->of->workload[i], &cubin[i], x->a, fault);

@@ -417,16 +417,23 @@ static bool can_count(fsim_gpu *g)
     return !g->facts.no_counters;
 }
 
-static bool count_set(session *s, int set, fsim_gpu_kernel *const *kernel, int count, double until_s,
-                      fsim_measured_kernel *out, double (*value)[FSIM_COUNTS], fsim_fault *fault)
+/* The kernels to count, and their counts. */
+typedef struct {
+    fsim_gpu_kernel *const *kernel;
+    int count;
+    double (*value)[FSIM_COUNTS];
+    fsim_measured_kernel *out;
+} counted_kernels;
+
+static bool count_set(session *s, int set, const counted_kernels *k, double until_s, fsim_fault *fault)
 {
     bool done = open_set(s, set);
     s->swept = set == SWEPT_SET;
-    for (int i = 0; i < count && done && s->set.metrics > 0; i++)
+    for (int i = 0; i < k->count && done && s->set.metrics > 0; i++)
         if (fsim_gpu_is_late(s->g, until_s))
-            out[i].uncounted = fsim_not_reached;
-        else if (!out[i].failed && !out[i].left_out)
-            done = count_kernel(s, kernel[i], value[i], fault);
+            k->out[i].uncounted = fsim_not_reached;
+        else if (!k->out[i].failed && !k->out[i].left_out)
+            done = count_kernel(s, k->kernel[i], k->value[i], fault);
     close_set(s);
     return done;
 }
@@ -442,13 +449,13 @@ void fsim_counters_measure(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int coun
     for (int i = 0; i < count; i++)
         for (int c = 0; c < FSIM_COUNTS; c++)
             value[i][c] = NAN;
+    const counted_kernels k = {kernel, count, value, out};
     fsim_activity_pause(g);
     bool done = open_profiler(&s);
-    for (int set = 0; set < FSIM_COUNT_SETS && done;
-         set++) { /* each has its share of the time, so that a kernel's counts are of all sets */
+    for (int set = 0; set < FSIM_COUNT_SETS && done; set++) {
+        /* each set has its share of the time, so that kernels that are counted have all sets */
         const double now_s = fsim_now_s();
-        done =
-            count_set(&s, set, kernel, count, now_s + (g->until_s - now_s) / (FSIM_COUNT_SETS - set), out, value, &own);
+        done = count_set(&s, set, &k, now_s + (g->until_s - now_s) / (FSIM_COUNT_SETS - set), &own);
     }
     close_profiler(&s);
     for (int i = 0; i < count; i++)

@@ -78,10 +78,10 @@ bool fsim_gpu_upload(fsim_gpu *g, fsim_gpu_buffer to, const void *from, int64_t 
 /* Copies to the host and waits. A fault where the buffer is smaller than bytes. */
 bool fsim_gpu_download(fsim_gpu *g, void *to, fsim_gpu_buffer from, int64_t bytes, fsim_fault *fault);
 
-/* Compiles the programs that have a source, `jobs` at a time, for this device: cubin[count]. The fault is that of the
- * first that failed; the others are compiled all the same. */
-bool fsim_gpu_compile(fsim_gpu *g, const fsim_program *program, int count, const char *header, int jobs,
-                      fsim_cubin *cubin, fsim_fault *fault);
+/* Compiles the programs that have a source for this device, to cubin[count]. *fault is that of the first program that
+ * failed; the others are compiled in any case. */
+bool fsim_gpu_compile(fsim_gpu *g, const fsim_program *program, int count, const fsim_nvrtc_how *how, fsim_cubin *cubin,
+                      fsim_fault *fault);
 
 /* Something that can be launched. argument[i]: the buffer of parameter i; scratch parameters too are the caller's to
  * allocate. program, its launches and names must outlive it. */

@@ -258,9 +258,9 @@ static const char *head_of(const writer *w, const char *command)
 }
 
 fsim_gpu_hardware fsim_gpu_hardware_of(fsim_arena *a, const fsim_hw *hw, const char *text, const char *name,
-                                       const fsim_gpu_probed *p, const char *date, const char *command)
+                                       const fsim_gpu_probed *p, const fsim_calibration_note *note)
 {
-    writer w = {.a = a, .hw = hw, .p = p, .date = date, .out = {.text = text}};
+    writer w = {.a = a, .hw = hw, .p = p, .date = note->date, .out = {.text = text}};
     fsim_diag *d = fsim_diag_new(a);
     if (!hw) {
         begin(&w, name);
@@ -272,7 +272,7 @@ fsim_gpu_hardware fsim_gpu_hardware_of(fsim_arena *a, const fsim_hw *hw, const c
     apply_memory(&w);
     apply_rates(&w);
     apply_launches(&w);
-    w.out.text = fsim_hw_text_head(a, w.out.text, "Measured by: ", head_of(&w, command));
+    w.out.text = fsim_hw_text_head(a, w.out.text, "Measured by: ", head_of(&w, note->command));
     return w.out;
 }
 

@@ -9,6 +9,7 @@
 #ifndef FUSESIM_VALIDATE_CUDA_HARDWARE_H
 #define FUSESIM_VALIDATE_CUDA_HARDWARE_H
 
+#include "evidence/calibrate.h"
 #include "hw/hw.h"
 #include "validate/cuda/probes.h"
 
@@ -23,10 +24,10 @@ typedef struct {
     const char *why; /* there is none */
 } fsim_gpu_hardware;
 
-/* hw and its text: what is changed; NULL and "": a new file of this name, of what is known. command: for the file's
- * head. In a. */
+/* The hardware file of the GPU that was measured: an update of hw and its text, or (NULL and "") a new file of this
+ * name. In a. */
 fsim_gpu_hardware fsim_gpu_hardware_of(fsim_arena *a, const fsim_hw *hw, const char *text, const char *name,
-                                       const fsim_gpu_probed *p, const char *date, const char *command);
+                                       const fsim_gpu_probed *p, const fsim_calibration_note *note);
 
 /* Which of hw[0, count) is this device: the same architecture and number of SMs, about the same memory. NULL: none. */
 const fsim_hw *fsim_gpu_hardware_like(const fsim_gpu_facts *f, fsim_hw *const *hw, int count);

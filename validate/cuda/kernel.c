@@ -47,8 +47,8 @@ static fsim_cubin cubin_of(fsim_gpu *g, const fsim_program *p, const fsim_cubin 
     return c;
 }
 
-bool fsim_gpu_compile(fsim_gpu *g, const fsim_program *program, int count, const char *header, int jobs,
-                      fsim_cubin *cubin, fsim_fault *fault)
+bool fsim_gpu_compile(fsim_gpu *g, const fsim_program *program, int count, const fsim_nvrtc_how *how, fsim_cubin *cubin,
+                      fsim_fault *fault)
 {
     fsim_texts texts = {.a = g->a};
     int *text = fsim_new(g->a, int, count + 1);
@@ -63,7 +63,7 @@ bool fsim_gpu_compile(fsim_gpu *g, const fsim_program *program, int count, const
         source[t] = (fsim_nvrtc_source){.name = fsim_printf(g->a, "%s.cu", texts.at[t].program->name),
                                         .source = texts.at[t].source,
                                         .sm = g->facts.sm};
-    (void)!fsim_nvrtc_compile_all(g->nvrtc, source, texts.count, header, jobs, g->a, made);
+    (void)!fsim_nvrtc_compile_all(g->nvrtc, source, texts.count, how, g->a, made);
     for (int i = 0; i < count; i++) {
         const fsim_program *p = &program[i];
         const fsim_cubin *m = text[i] >= 0 ? &made[text[i]] : NULL;
@@ -72,7 +72,7 @@ bool fsim_gpu_compile(fsim_gpu *g, const fsim_program *program, int count, const
         if (m && m->cubin)
             cubin[i] = cubin_of(g, p, m);
         else if (m && m->fault.status == FSIM_FAILED) /* the message should speak of the kernel's own names */
-            (void)!fsim_nvrtc_compile(g->nvrtc, &own, header, g->a, &cubin[i]);
+            (void)!fsim_nvrtc_compile(g->nvrtc, &own, how->header, g->a, &cubin[i]);
         else if (m)
             cubin[i] = *m;
         if (p->source && !cubin[i].cubin && !first)

@@ -34,11 +34,11 @@ static bool is_member(const fsim_group *o, int node)
     return found;
 }
 
-/* The operand as it lies in memory: through permutes that the kernel takes in. *taken counts them. */
-static bool operand_of(const fsim_graph *g, const fsim_group *o, const fsim_node *n, int operand, fsim_map *map,
-                       int *tensor, int *taken)
+/* The tensor in memory that an operand of the group's contraction is read from, and its map, through permutes that are
+ * part of the group. Adds their number to *taken. */
+static bool operand_of(const fsim_graph *g, const fsim_group *o, int operand, fsim_map *map, int *tensor, int *taken)
 {
-    const fsim_access *x = &n->arg[operand];
+    const fsim_access *x = &g->node[o->anchor].arg[operand];
     *map = x->map;
     for (*tensor = x->tensor;
          x->how == FSIM_READ_MAP && g->tensor[*tensor].producer >= 0 && is_member(o, g->tensor[*tensor].producer);
@@ -67,8 +67,8 @@ static bool product_of(const fsim_graph *g, const fsim_group *o, fsim_vendor_cal
     const fsim_node *n = &g->node[o->anchor];
     fsim_map first, second, x, y, a, b;
     fsim_mode k[2], rows, columns, batch[2];
-    if (n->gemm.convolution || !operand_of(g, o, n, 0, &first, &out->a, taken) ||
-        !operand_of(g, o, n, 1, &second, &out->b, taken))
+    if (n->gemm.convolution || !operand_of(g, o, 0, &first, &out->a, taken) ||
+        !operand_of(g, o, 1, &second, &out->b, taken))
         return false;
     x = first;
     y = second;

@@ -74,8 +74,9 @@ static bool take_sample(fsim_gpu *g, const fsim_gpu_kernel *k, marks *m, sample 
     s->clock_hz = fsim_gpu_clock_hz(g);
     if (!g->activity)
         return read_events(g, m, s, fault);
-    return fsim_activity_runs(g, RUNS, k->launch, k->program ? k->program->launches : 1, HELPERS, s->seconds, why,
-                              fault);
+    const fsim_expected_runs expected = {
+        .runs = RUNS, .launch = k->launch, .launches = k->program ? k->program->launches : 1, .helpers = HELPERS};
+    return fsim_activity_runs(g, &expected, s->seconds, why, fault);
 }
 
 /* One more sample of a job; the first few are for nothing. */

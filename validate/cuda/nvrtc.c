@@ -215,16 +215,16 @@ static void *compile_some(void *argument)
     return NULL;
 }
 
-bool fsim_nvrtc_compile_all(const fsim_nvrtc *n, const fsim_nvrtc_source *source, int count, const char *header,
-                            int jobs, fsim_arena *a, fsim_cubin *out)
+bool fsim_nvrtc_compile_all(const fsim_nvrtc *n, const fsim_nvrtc_source *source, int count, const fsim_nvrtc_how *how,
+                            fsim_arena *a, fsim_cubin *out)
 {
     work w = {.n = n,
               .source = source,
-              .header = header,
+              .header = how->header,
               .arena = fsim_new(a, fsim_arena *, count),
               .out = out,
               .count = count};
-    const int threads = jobs < 1 || count < 1 ? 1 : jobs < count ? jobs : count;
+    const int threads = how->jobs < 1 || count < 1 ? 1 : how->jobs < count ? how->jobs : count;
     pthread_t *thread = fsim_new(a, pthread_t, threads);
     int started = 0;
     bool all = true;

@@ -43,10 +43,15 @@ typedef struct {
  * NVRTC. */
 fsim_nvrtc *fsim_nvrtc_open(fsim_arena *a, int major, fsim_fault *fault);
 
-/* Compiles sources, `jobs` at a time (at least 1), to out[count], in a. header: text of fusesim_dialect.h. True if all
- * compiled; each one's fault says why it did not. */
-bool fsim_nvrtc_compile_all(const fsim_nvrtc *n, const fsim_nvrtc_source *source, int count, const char *header,
-                            int jobs, fsim_arena *a, fsim_cubin *out);
+/* How several sources are compiled. */
+typedef struct {
+    const char *header; /* text of fusesim_dialect.h; NULL: sources do not include it */
+    int jobs;           /* compilers at once, at least 1 */
+} fsim_nvrtc_how;
+
+/* Compiles sources to out[count], in a. True if all compiled; the fault of each says why it did not. */
+bool fsim_nvrtc_compile_all(const fsim_nvrtc *n, const fsim_nvrtc_source *source, int count, const fsim_nvrtc_how *how,
+                            fsim_arena *a, fsim_cubin *out);
 /* Compiles one, or takes it from the cache. header may be NULL. False: out->fault says why. In a. */
 bool fsim_nvrtc_compile(const fsim_nvrtc *n, const fsim_nvrtc_source *source, const char *header, fsim_arena *a,
                         fsim_cubin *out);

@@ -49,9 +49,13 @@ static bool start(fsim_gpu *g, const job *j, int kind, fsim_fault *fault)
                          : launch_all(g, j->plan, fault);
 }
 
-/* From an idle device and, unless the plan is to run warm, a flushed L2: what the events say, and the processor's
- * clock. */
-static bool run_once(fsim_gpu *g, const job *j, int kind, const fsim_cu_event mark[2], double *event_s, double *wall_s,
+/* The time of one run: by events on the device, and by the processor's clock. */
+typedef struct {
+    double event_s, wall_s;
+} run_times;
+
+/* Runs the plan on an idle device and, unless it is to run warm, with a flushed L2. */
+static bool run_once(fsim_gpu *g, const job *j, int kind, const fsim_cu_event mark[2], run_times *out,
                      fsim_fault *fault)
 {
     float ms = 0;
@@ -63,10 +67,10 @@ static bool run_once(fsim_gpu *g, const job *j, int kind, const fsim_cu_event ma
         !fsim_gpu_ok(g, g->cu.cuEventRecord(mark[1], g->stream), "recording an event", fault) ||
         !fsim_gpu_wait(g, j->plan->name, fault))
         return false;
-    *wall_s = fsim_now_s() - start_s;
+    out->wall_s = fsim_now_s() - start_s;
     if (!fsim_gpu_ok(g, g->cu.cuEventElapsedTime(&ms, mark[0], mark[1]), "reading an event", fault))
         return false;
-    *event_s = 1e-3 * (double)ms;
+    out->event_s = 1e-3 * (double)ms;
     return true;
 }
 
@@ -107,12 +111,16 @@ static bool advance(fsim_gpu *g, job *j, const fsim_cu_event mark[2], fsim_fault
 {
     const fsim_gpu_options *o = &g->option;
     const double start_s = fsim_now_s();
-    double s[KINDS] = {NAN, NAN, NAN}, unused;
+    double s[KINDS] = {NAN, NAN, NAN};
+    run_times stream = {NAN, NAN}, graph = {NAN, NAN};
     fsim_fault why = {0};
-    if (!run_once(g, j, STREAM, mark, &s[STREAM], &s[WALL], fault))
+    if (!run_once(g, j, STREAM, mark, &stream, fault))
         return false;
-    if (j->graph && !run_once(g, j, GRAPH, mark, &s[GRAPH], &unused, &why) && !lose_graph(g, j, &why, fault))
+    if (j->graph && !run_once(g, j, GRAPH, mark, &graph, &why) && !lose_graph(g, j, &why, fault))
         return false;
+    s[STREAM] = stream.event_s;
+    s[WALL] = stream.wall_s;
+    s[GRAPH] = graph.event_s;
     if (++j->attempts <= WARM_UPS &&
         (j->attempts == 1 || fsim_now_s() - start_s < j->budget_s / WARM_UPS)) /* what takes long is warm at once */
         return true;

@@ -24,7 +24,8 @@ static bool open_bench(fsim_probe_bench *b)
     b->option.load_s = b->option.load_s > 0 ? b->option.load_s : usual_load_s;
     while (b->option.gemm == 0 || (int64_t)3 * 4 * b->option.gemm * b->option.gemm > b->out->facts->free_bytes / 2)
         b->option.gemm = b->option.gemm == 0 ? USUAL_GEMM : b->option.gemm / 2;
-    if (!fsim_gpu_compile(g, program, FSIM_PROBE_TEXTS, NULL, FSIM_PROBE_TEXTS, b->cubin, &b->fault)) {
+    if (!fsim_gpu_compile(g, program, FSIM_PROBE_TEXTS, &(fsim_nvrtc_how){NULL, FSIM_PROBE_TEXTS}, b->cubin,
+                          &b->fault)) {
         if (!b->cubin[FSIM_PROBE_MEMORY].cubin || !b->cubin[FSIM_PROBE_RATES].cubin ||
             b->cubin[FSIM_PROBE_TENSOR].fault.status != FSIM_UNAVAILABLE)
             return false; /* else: an older device */
