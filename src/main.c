@@ -54,7 +54,7 @@ static const command commands[] = {
      "as rows",
      IMPORT, OF(IMPORT), false, 1, 1, fsim_run_import},
     {"calibrate", "--hw HW --measurements FILE.csv", "fit a GPU; measure this CPU", CALIBRATE,
-     OF(CALIBRATION) | OF(HOST_PROBES) | OF(GPU_PROBES), false, INT_MAX, INT_MAX, fsim_run_calibrate},
+     OF(CALIBRATION) | OF(PROBES), false, INT_MAX, INT_MAX, fsim_run_calibrate},
     {"codegen", "WORKLOAD --hw HW -o DIR", "the plan's kernels as source", CODEGEN, OF(PROJECT), true, 1, 1,
      fsim_run_codegen},
     {"hw", "list | show NAME | check FILE... | keys", "the GPUs", HW, OF(HW_LIST) | OF(HW) | OF(HW_CHECK) | OF(HW_KEYS),

@@ -8,15 +8,14 @@
 
 static void check_calibration(fsim_context *c)
 {
-    const char **names = fsim_new(c->arena, const char *, fsim_fit_group_count);
+    const char **names = fsim_new(c->arena, const char *, fsim_fit_group_count), *device = fsim_device_kinds(c->arena);
     for (int i = 0; i < fsim_fit_group_count; i++)
         names[i] = fsim_fit_groups[i].name;
     if (c->args.count)
         fsim_error(c->diag, fsim_command_line,
-                   "calibrate takes no workload; wanted --measurements FILE.csv, --device cpu or --device cuda");
+                   "calibrate takes no workload; wanted --measurements FILE.csv or --device %s", device);
     if (c->set.measurements.count == 0)
-        fsim_error(c->diag, fsim_command_line,
-                   "calibrate wants --measurements FILE.csv, --device cpu or --device cuda");
+        fsim_error(c->diag, fsim_command_line, "calibrate wants --measurements FILE.csv or --device %s", device);
     if (c->set.hw.count != 1)
         fsim_error(c->diag, fsim_command_line, "calibrate wants the one GPU to fit: --hw NAME");
     if (c->set.folds == 1 || c->set.folds > FSIM_MOST_FOLDS)
@@ -111,9 +110,5 @@ static int calibrate_to_rows(fsim_context *c)
 
 int fsim_run_calibrate(fsim_context *c)
 {
-    if (c->set.device == FSIM_DEVICE_CPU)
-        return fsim_run_calibrate_host(c);
-    if (c->set.device == FSIM_DEVICE_CUDA)
-        return fsim_run_calibrate_gpu(c);
-    return calibrate_to_rows(c);
+    return c->set.device == FSIM_DEVICE_NONE ? calibrate_to_rows(c) : fsim_run_calibrate_device(c);
 }

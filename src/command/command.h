@@ -15,6 +15,7 @@
 #include "predict.h"
 #include "report/gate.h"
 #include "report/report.h"
+#include "validate/device/backend.h"
 #include "validate/device/kinds.h"
 
 #define FSIM_COUNT_OF(array) ((int)(sizeof(array) / sizeof *(array)))
@@ -51,23 +52,23 @@ typedef struct fsim_context {
     fsim_hw_folders hw_folders;           /* folders of hardware files */
     const char *workload_folder;          /* shipped workloads */
     fsim_output *file[FSIM_FILE_FORMATS]; /* open files; NULL: format not requested, or on stdout */
+    fsim_output *own;                     /* an open file that only this command writes: -o, --measured; or NULL */
     fsim_environment environment;
     int width; /* of the terminal, in columns; 0: unknown */
 } fsim_context;
 
 /* The commands, a file each. */
 int fsim_run_plan(fsim_context *c);
-int fsim_run_enumerate(fsim_context *c);      /* every legal partition of a small workload */
-int fsim_run_codegen(fsim_context *c);        /* the kernels of a plan as CUDA or host code */
-int fsim_run_explain(fsim_context *c);        /* can two primitives share a kernel, and at what cost */
-int fsim_run_regions(fsim_context *c);        /* which plan is best for which values of one symbol */
-int fsim_run_validate(fsim_context *c);       /* predictions against measurements */
-int fsim_run_trials(fsim_context *c);         /* validate --device */
-int fsim_run_registers(fsim_context *c);      /* validate --registers */
-int fsim_run_import(fsim_context *c);         /* measurements of other tools as rows */
-int fsim_run_calibrate(fsim_context *c);      /* a hardware file fitted to measurements */
-int fsim_run_calibrate_host(fsim_context *c); /* --device cpu */
-int fsim_run_calibrate_gpu(fsim_context *c);  /* --device cuda */
+int fsim_run_enumerate(fsim_context *c);        /* every legal partition of a small workload */
+int fsim_run_codegen(fsim_context *c);          /* the kernels of a plan as CUDA or host code */
+int fsim_run_explain(fsim_context *c);          /* can two primitives share a kernel, and at what cost */
+int fsim_run_regions(fsim_context *c);          /* which plan is best for which values of one symbol */
+int fsim_run_validate(fsim_context *c);         /* predictions against measurements */
+int fsim_run_trials(fsim_context *c);           /* validate --device */
+int fsim_run_registers(fsim_context *c);        /* validate --registers */
+int fsim_run_import(fsim_context *c);           /* measurements of other tools as rows */
+int fsim_run_calibrate(fsim_context *c);        /* a hardware file fitted to measurements */
+int fsim_run_calibrate_device(fsim_context *c); /* calibrate --device */
 int fsim_run_hw(fsim_context *c);
 int fsim_run_ops(fsim_context *c); /* the operators that workloads may have */
 
@@ -116,6 +117,10 @@ int fsim_read_measurements(fsim_context *c, const fsim_gpus *only, fsim_measurem
 /* Loads the workloads and GPUs of the rows, then opens the outputs. */
 int fsim_read_bench(fsim_context *c, const fsim_gpus *only, const fsim_measurements *rows, fsim_bench **bench);
 
+/* validate_device.c: closes the device of a command and returns status. A lost one is left alone: the driver's clean-up
+ * at the program's end would wait for what hangs, so the program ends here. d may be NULL. */
+int fsim_finish_device(fsim_context *c, fsim_device *d, int status);
+
 /* outputs.c: diagnostics, files and stdout. */
 
 /* The place of messages about the command line. */
@@ -146,6 +151,10 @@ fsim_output *fsim_open_file(fsim_context *c, const char *option, const char *pat
 /* Opens the outputs before any work, so that a file that can't be written, or a format that can't show c->kind, is
  * reported at once. */
 int fsim_open_outputs(fsim_context *c);
+/* The same, with the command's own file: c->own. option: the one that names it; path: NULL where it is not given. */
+int fsim_open_outputs_and(fsim_context *c, const char *option, const char *path);
+/* Gives c->own, if there is one, its name. False after an error, which is in c->diag. */
+bool fsim_commit_own(fsim_context *c, const char *path);
 /* Writes a result of c->kind to a stream. False where that failed for another reason than the stream. */
 bool fsim_show_on(const fsim_context *c, FILE *out, fsim_format f, const void *what);
 /* Writes the result to the open files. False after an error. */

@@ -68,13 +68,4 @@ bool fsim_format_shows(fsim_format f, unsigned kinds);
 /* The kinds that f can show: "plans and errors of predictions". In a. */
 const char *fsim_format_kinds(fsim_format f, fsim_arena *a);
 
-/* calibrate_host.c and calibrate_gpu.c: what the probes measured. */
-void fsim_report_host_probes(const fsim_page *page, const void *x);
-/* The same as JSON. */
-void fsim_json_host_probes(FILE *out, const void *x);
-/* Measurements of a GPU: rates, latencies, sensors. */
-void fsim_report_gpu_probes(const fsim_page *page, const void *x);
-/* The same as JSON. */
-void fsim_json_gpu_probes(FILE *out, const void *x);
-
 #endif

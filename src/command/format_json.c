@@ -5,6 +5,7 @@
 #include "report/accuracy.h"
 #include "report/calibration.h"
 #include "report/compiled.h"
+#include "report/probes.h"
 #include "report/profile.h"
 #include "report/region_table.h"
 #include "report/trial.h"
@@ -38,8 +39,7 @@ SHOWS(show_trials, fsim_trials, fsim_json_trials(out, x))
 SHOWS(show_registers, fsim_register_report, fsim_json_registers(out, x))
 SHOWS(show_import, fsim_import, fsim_json_import(out, x))
 SHOWS(show_calibration, fsim_calibration, fsim_json_calibration(out, x))
-SHOWS(show_host_probes, void, fsim_json_host_probes(out, x))
-SHOWS(show_gpu_probes, void, fsim_json_gpu_probes(out, x))
+SHOWS(show_probes, fsim_probe_report, fsim_json_probes(out, x))
 SHOWS(show_project, fsim_shown_project, fsim_json_manifest(out, x->project))
 SHOWS(show_hw_list, fsim_shown_hw, fsim_json_hw_list(out, x->at, x->count))
 SHOWS(show_hw, fsim_hw, fsim_json_hw(out, x))

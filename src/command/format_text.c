@@ -5,6 +5,7 @@
 #include "report/accuracy.h"
 #include "report/calibration.h"
 #include "report/compiled.h"
+#include "report/probes.h"
 #include "report/profile.h"
 #include "report/region_table.h"
 #include "report/terminal.h"
@@ -86,8 +87,7 @@ SHOWS(show_accuracy, fsim_accuracy, fsim_report_accuracy(&page, x))
 SHOWS(show_trials, fsim_trials, fsim_report_trials(&page, x))
 SHOWS(show_registers, fsim_register_report, fsim_report_registers(&page, x))
 SHOWS(show_calibration, fsim_calibration, fsim_report_calibration(&page, x))
-SHOWS(show_host_probes, void, fsim_report_host_probes(&page, x))
-SHOWS(show_gpu_probes, void, fsim_report_gpu_probes(&page, x))
+SHOWS(show_probes, fsim_probe_report, fsim_report_probes(&page, x))
 SHOWS(show_hw_list, fsim_shown_hw, fsim_report_hw_list(&page, x->at, x->count))
 SHOWS(show_hw, fsim_hw, fsim_report_hw(&page, x))
 SHOWS(show_hw_check, fsim_shown_hw, fsim_report_hw_check(page.out, x->at, x->count))

@@ -80,9 +80,8 @@ static void check_device(fsim_context *c, const imported *x, const char *device)
 }
 
 /* Writes the rows to -o and the report to stdout, or to stderr where the rows go to stdout. */
-static int deliver_import(fsim_context *c, const imported *x, fsim_output *rows)
+static int deliver_import(fsim_context *c, const imported *x)
 {
-    const char *why = "";
     if (fsim_is_stdout(c->set.output)) {
         const int status = fsim_show_in_files(c, &x->found) && fsim_commit_files(c)
                                ? FSIM_EXIT_OK
@@ -93,13 +92,9 @@ static int deliver_import(fsim_context *c, const imported *x, fsim_output *rows)
         (void)fsim_show_on(c, stderr, FSIM_AS_TEXT, &x->found);
         return fsim_conclude(c, FSIM_EXIT_OK);
     }
-    if (rows)
-        fsim_rows_write(fsim_stream(rows), x->found.row, x->found.rows);
-    if (rows && !fsim_commit(rows, &why)) {
-        fsim_failure(c->diag, FSIM_FAILED, fsim_command_line, "cannot write '%s': %s", c->set.output, why);
-        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
-    }
-    return fsim_deliver(c, &x->found);
+    if (c->own)
+        fsim_rows_write(fsim_stream(c->own), x->found.row, x->found.rows);
+    return fsim_commit_own(c, c->set.output) ? fsim_deliver(c, &x->found) : fsim_give_up_outputs(c, FSIM_EXIT_OK);
 }
 
 static int run_profile(fsim_context *c, imported *x, const fsim_mapped *file)
@@ -107,22 +102,16 @@ static int run_profile(fsim_context *c, imported *x, const fsim_mapped *file)
     fsim_profile profile;
     if (!fsim_profile_read(c->arena, c->diag, c->set.measurements.at[0], file->text, file->bytes, &profile))
         return fsim_conclude(c, FSIM_EXIT_BAD_INPUT);
-    fsim_output *rows = fsim_open_file(c, "-o", c->set.output);
-    int status = fsim_open_outputs(c);
-    if (status) {
-        fsim_discard(rows);
+    const int status = fsim_open_outputs_and(c, "-o", c->set.output);
+    if (status)
         return status;
-    }
     check_device(c, x, profile.device_name);
     const fsim_plan *plan = plan_to_match(c, x, !profile.format->empties_caches);
     x->found = fsim_import_of(&profile, plan ? x->in.graph : NULL, plan, &x->as, c->arena);
     if (plan && x->found.rows == 0)
         fsim_warning(c->diag, fsim_command_line, "no kernel of '%s' was matched to one of '%s': no rows",
                      c->set.measurements.at[0], x->as.workload);
-    status = deliver_import(c, x, rows);
-    if (status)
-        fsim_discard(rows);
-    return status;
+    return deliver_import(c, x);
 }
 
 int fsim_run_import(fsim_context *c)

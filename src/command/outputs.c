@@ -77,19 +77,24 @@ static void discard_outputs(fsim_context *c)
 {
     for (int i = 0; i < FSIM_FILE_FORMATS; i++)
         fsim_discard(c->file[i]);
+    fsim_discard(c->own);
+    c->own = NULL;
 }
 
-int fsim_open_outputs(fsim_context *c)
+int fsim_open_outputs(fsim_context *c) { return fsim_open_outputs_and(c, NULL, NULL); }
+
+int fsim_open_outputs_and(fsim_context *c, const char *option, const char *path)
 {
+    c->own = fsim_open_file(c, option, path);
     for (fsim_format f = 0; f < FSIM_FILE_FORMATS; f++) {
-        const char *path = fsim_file_asked(&c->set, f);
-        const fsim_renderer *r = path ? fsim_renderer_of(f, c->kind) : NULL;
-        if (path && !r)
+        const char *asked = fsim_file_asked(&c->set, f);
+        const fsim_renderer *r = asked ? fsim_renderer_of(f, c->kind) : NULL;
+        if (asked && !r)
             fsim_error(c->diag, fsim_command_line, "%s does not show %s: it shows %s", fsim_format_option(f),
                        fsim_result_names[c->kind], fsim_format_kinds(f, c->arena));
         if (!r)
             continue;
-        fsim_output *o = fsim_open_file(c, fsim_format_option(f), path);
+        fsim_output *o = fsim_open_file(c, fsim_format_option(f), asked);
         if (r->show)
             c->file[f] = o;
         else
@@ -148,6 +153,17 @@ bool fsim_commit_files(fsim_context *c)
     return true;
 }
 
+bool fsim_commit_own(fsim_context *c, const char *path)
+{
+    const char *why = "";
+    fsim_output *o = c->own;
+    c->own = NULL; /* committed or gone */
+    if (!o || fsim_commit(o, &why))
+        return true;
+    fsim_failure(c->diag, FSIM_FAILED, fsim_command_line, "cannot write '%s': %s", path, why);
+    return false;
+}
+
 int fsim_give_up_outputs(fsim_context *c, int status)
 {
     discard_outputs(c);
@@ -166,16 +182,11 @@ int fsim_deliver(fsim_context *c, const void *what)
 
 int fsim_deliver_hw(fsim_context *c, const char *text, const void *what)
 {
-    const char *why = "";
-    const bool to_stdout = fsim_is_stdout(c->set.output);
-    fsim_output *o = fsim_open_file(c, "-o", c->set.output);
-    if (o)
-        fputs(text, fsim_stream(o));
-    if (o && !fsim_commit(o, &why))
-        fsim_failure(c->diag, FSIM_FAILED, fsim_command_line, "cannot write '%s': %s", c->set.output, why);
-    if (fsim_errors(c->diag))
+    if (c->own)
+        fputs(text, fsim_stream(c->own));
+    if (!fsim_commit_own(c, c->set.output))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
-    if (!to_stdout)
+    if (!fsim_is_stdout(c->set.output))
         return fsim_deliver(c, what);
     if (!fsim_show_in_files(c, what) || !fsim_commit_files(c))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);

@@ -95,8 +95,9 @@ static bool check_validate(fsim_context *c, accuracy_options *o)
     const fsim_settings *s = &c->set;
     if (c->args.count)
         fsim_error(c->diag, fsim_command_line,
-                   "validate: wanted --device cpu or cuda to run a workload's kernels, --registers to compile them, or "
-                   "--measurements FILE.csv and no workload");
+                   "validate: wanted --device %s to run a workload's kernels, --registers to compile them, or "
+                   "--measurements FILE.csv and no workload",
+                   fsim_device_kinds(c->arena));
     else if (s->measurements.count == 0)
         fsim_error(c->diag, fsim_command_line, "validate wants --measurements FILE.csv");
     read_keys(c, o);

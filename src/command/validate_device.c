@@ -346,8 +346,7 @@ static int verdict(fsim_context *c, const fsim_trials *x, int gates, const fsim_
     return fsim_conclude(c, gates ? gates : fsim_exit_status(noise->status));
 }
 
-/* A lost device is not closed: the driver's clean-up at exit would wait for the kernel that hangs. */
-static int finish(fsim_context *c, fsim_device *d, int status)
+int fsim_finish_device(fsim_context *c, fsim_device *d, int status)
 {
     const bool lost = d && d->backend->lost(d);
     if (d)
@@ -401,22 +400,20 @@ static void try_all(fsim_context *c, fsim_device *d, session *s)
 }
 
 /* Writes results to the report and to --measured, and returns the exit status. */
-static int deliver_trials(fsim_context *c, fsim_device *d, session *s, fsim_output *rows)
+static int deliver_trials(fsim_context *c, fsim_device *d, session *s)
 {
-    const char *why = "";
     s->x.device = d->backend->name;
     s->x.name = d->name;
     s->x.facts = d->backend->facts(d, c->arena);
+    s->x.counts = d->backend->no_counters != NULL;
     s->x.no_counters = no_counters(d);
     s->x.gate = s->o.gate;
     const int gates = try_trial_gates(&s->x, s->o.gate, c->arena);
-    if (rows) {
-        put_rows(fsim_stream(rows), c, &s->x);
-        if (!fsim_commit(rows, &why))
-            fsim_error(c->diag, fsim_command_line, "cannot write '%s': %s", c->set.measured, why);
-    }
+    if (c->own)
+        put_rows(fsim_stream(c->own), c, &s->x);
+    (void)fsim_commit_own(c, c->set.measured);
     const int status = fsim_deliver(c, &s->x);
-    return finish(c, d, status ? status : verdict(c, &s->x, gates, &s->fault, &s->noise));
+    return fsim_finish_device(c, d, status ? status : verdict(c, &s->x, gates, &s->fault, &s->noise));
 }
 
 int fsim_run_trials(fsim_context *c)
@@ -431,11 +428,8 @@ int fsim_run_trials(fsim_context *c)
         c->set.hw.at[c->set.hw.count++] = device->own_hw;
     }
     int status = read_all_inputs(c, &s);
-    if (status || (status = fsim_open_outputs(c)))
+    if (status || (status = fsim_open_outputs_and(c, "--measured", c->set.measured)))
         return status;
-    fsim_output *rows = c->set.measured ? fsim_open_file(c, "--measured", c->set.measured) : NULL;
-    if (c->set.measured && !rows)
-        return fsim_give_up_outputs(c, FSIM_EXIT_NO_INPUT);
     s.trial = fsim_new(c->arena, fsim_trial, s.all.count);
     s.x = (fsim_trials){.at = s.trial,
                         .gates = c->set.gates.count,
@@ -448,9 +442,7 @@ int fsim_run_trials(fsim_context *c)
     const bool shown =
         d && d->backend->goes_on && s.x.count > 0; /* report what was measured before the device was lost */
     if (!s.fault.status || shown)
-        return deliver_trials(c, d, &s, rows);
+        return deliver_trials(c, d, &s);
     fsim_error(c->diag, fsim_command_line, "%s", s.fault.message);
-    if (rows)
-        fsim_discard(rows);
-    return finish(c, d, fsim_give_up_outputs(c, fsim_exit_status(s.fault.status)));
+    return fsim_finish_device(c, d, fsim_give_up_outputs(c, fsim_exit_status(s.fault.status)));
 }

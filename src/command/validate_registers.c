@@ -77,17 +77,18 @@ static bool contains(const int *at, int count, int x)
 
 static int ascending(const void *x, const void *y) { return *(const int *)x - *(const int *)y; }
 
-/* --arch all: from sm_75 to sm_120, as far as the compiler supports them. */
-static void resolve_architectures(fsim_context *c, const fsim_nvrtc *n, register_options *o)
+/* --arch all: all rows of the table that kernels are generated for, as far as the compiler supports them. */
+static void resolve_architectures(fsim_context *c, const fsim_kernel_compiler *compiler, register_options *o)
 {
-    enum { OLDEST = 75, NEWEST = 120 };
     if (!o->every)
         return;
-    int *all = fsim_new(c->arena, int, n->archs + 1);
+    int *all = fsim_new(c->arena, int, compiler->archs + 1);
     o->archs = 0;
-    for (int i = 0; i < n->archs; i++)
-        if (n->sm[i] >= OLDEST && n->sm[i] <= NEWEST)
-            all[o->archs++] = n->sm[i];
+    for (int i = 0; i < compiler->archs; i++) {
+        const fsim_architecture *known = fsim_architecture_of_sm(compiler->sm[i]);
+        if (known->sm == compiler->sm[i] && known->generated)
+            all[o->archs++] = compiler->sm[i];
+    }
     o->sm = all;
 }
 
@@ -151,19 +152,19 @@ int fsim_run_registers(fsim_context *c)
     if (status || (status = fsim_open_outputs(c)))
         return status;
     fsim_fault fault = {0};
-    const fsim_nvrtc *n = fsim_nvrtc_open(c->arena, 0, &fault);
-    if (!n)
+    fsim_kernel_compiler compiler;
+    if (!fsim_kernel_compiler_open(c->arena, &compiler, &fault))
         return give_up(c, &fault, FSIM_EXIT_SKIPPED);
-    resolve_architectures(c, n, &o);
+    resolve_architectures(c, &compiler, &o);
     fsim_register_rows *rows = fsim_register_rows_new(c->arena);
     for (int i = 0; i < all.count; i++)
         add_workload(c, &in[i], &o, rows);
-    if (!fsim_register_rows_compile(rows, n, jobs_of(c), &fault))
+    if (!fsim_register_rows_compile(rows, &compiler, jobs_of(c), &fault))
         return give_up(c, &fault, fsim_exit_status(fault.status));
     int *sm;
     const int archs = architectures_of(rows, c->arena, &sm);
     fsim_register_report x = {.rows = rows,
-                              .compiler = fsim_printf(c->arena, "NVRTC %d.%d", n->major, n->minor),
+                              .compiler = compiler.name,
                               .sm = sm,
                               .archs = archs,
                               .workloads = all.count,

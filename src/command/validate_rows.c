@@ -55,5 +55,5 @@ int fsim_read_bench(fsim_context *c, const fsim_gpus *only, const fsim_measureme
                                 .others = fsim_wanted_hw(c)};
     *bench = fsim_bench_of(c->arena, c->diag, &where, rows);
     const int status = fsim_conclude(c, FSIM_EXIT_OK);
-    return status ? status : fsim_open_outputs(c);
+    return status ? status : fsim_open_outputs_and(c, "-o", c->set.output);
 }

@@ -9,15 +9,23 @@
 
 static const fsim_architecture rows[] = {
 #define FSIM_ARCHITECTURE(name, sm, design, step, dense, new_dense, memory, least, most, threads, blocks, shared,      \
-                          block_shared, reserved, fp32, special, mma, process_nm)                                      \
-    {name,    sm,     FSIM_##design, step,         dense,    new_dense, memory,  least, most,                          \
-     threads, blocks, shared,        block_shared, reserved, fp32,      special, mma,   process_nm},
+                          block_shared, reserved, fp32, special, mma, generated, process_nm)                           \
+    {name,   sm,     FSIM_##design, step,     dense, new_dense, memory, least,     most,      threads,                 \
+     blocks, shared, block_shared,  reserved, fp32,  special,   mma,    generated, process_nm},
 #include "hw/architecture.def"
 #undef FSIM_ARCHITECTURE
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
 const fsim_architecture *fsim_architecture_at(int i) { return i >= 0 && i < ROWS ? &rows[i] : NULL; }
+
+int fsim_least_mma_sm(void)
+{
+    int i = 0;
+    while (!rows[i].mma)
+        i++;
+    return rows[i].sm;
+}
 
 int fsim_sm_of_name(const char *name)
 {

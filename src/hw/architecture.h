@@ -38,7 +38,8 @@ typedef struct {
     double threads_per_sm, blocks_per_sm, shared_kib_per_sm, shared_kib_per_block;
     double shared_reserved_bytes;   /* reserved by the driver in every block */
     double fp32_rate, special_rate; /* results a clock and SM */
-    bool mma; /* generated kernels may use tensor cores (mma.sync m16n8k16) and asynchronous copies (cp.async) */
+    bool mma;       /* generated kernels may use tensor cores (mma.sync m16n8k16) and asynchronous copies (cp.async) */
+    bool generated; /* generated kernels are compiled for it */
     double process_nm; /* NAN: unknown */
 } fsim_architecture;
 
@@ -54,6 +55,9 @@ const fsim_architecture *fsim_architecture_of_sm(int sm);
 
 /* Row i in the order of the table. NULL beyond the last. */
 const fsim_architecture *fsim_architecture_at(int i);
+
+/* The compute capability from which on architectures have mma (80). */
+int fsim_least_mma_sm(void);
 
 /* The number in sm_NN (a letter may follow); 0 for any other text. */
 int fsim_sm_of_name(const char *name);

@@ -339,7 +339,7 @@ void fsim_report_trials(const fsim_page *page, const fsim_trials *x)
             putc('\n', page->out);
         report_trial(page, x, &x->at[i], a);
     }
-    if (!x->no_counters && strcmp(x->device, "cuda") == 0 && x->measured) {
+    if (x->counts && !x->no_counters && x->measured) {
         putc('\n', page->out);
         fsim_paragraph(page, FSIM_FAINT, 0, 2,
                        "Counted DRAM bytes take in what L2 still held of a kernel's results at its end.");

@@ -14,7 +14,8 @@ extern const fsim_gate_table fsim_trial_gates; /* of --gate */
 typedef struct {
     const char *device, *name; /* cpu; "AMD EPYC, 2 threads" */
     const char *facts;         /* driver, clocks; "" */
-    const char *no_counters;   /* why there are no bytes; NULL */
+    bool counts;               /* the device can count bytes */
+    const char *no_counters;   /* why it counted none; NULL */
     const fsim_trial *at;
     int count;
     const fsim_gate *gate; /* judged */

@@ -77,7 +77,7 @@ grep -q '^name: h100-sxm5-80gb$' new.yaml || complain 'the name'
 grep -Eq '^dram_bandwidth: .*peak: 3352 GB/s, achieved: [0-9.]+ GB/s, spread: .*data sheet; achieved measured: fusesim calibrate --device cuda, copy of .*, 1970-01-02"' new.yaml || complain 'dram_bandwidth'
 [ "$(grep '^launch_eager:' new.yaml)" = "$(grep '^launch_eager:' "$SOURCE_DIR/hwmodels/h100-sxm5-80gb.yaml")" ] || complain 'a key that is not measured changed'
 grep -q 'written to new.yaml$' report && grep -q '^copy  ' report || complain 'the report'
-SCHEMA=$SOURCE_DIR/reports/schema/gpu_probes.schema.json "$python" - <<'END' || complain 'probes.json'
+SCHEMA=$SOURCE_DIR/reports/schema/probes.schema.json "$python" - <<'END' || complain 'probes.json'
 import json, os
 p = json.load(open("probes.json"))
 try: import jsonschema

@@ -278,6 +278,13 @@ expect 2 '-o and --json - both write to stdout' calibrate --hw "$toy" --measurem
 expect 65 'holds what --match says' validate --measurements rows.csv --match nothing
 expect 2 'calibrate wants --measurements' calibrate --hw "$toy"
 expect 2 'it takes no workload, --measurements' calibrate --device cpu --measurements rows.csv
+# A file that can't be opened is the command line's fault, said before any work: without a compiler, --device would end with 69.
+expect 2 "^fusesim: error: -o: cannot write 'nowhere/x.yaml': no such folder" calibrate --hw h100-sxm5-80gb --measurements rows.csv -o nowhere/x.yaml
+expect 2 "^fusesim: error: -o: cannot write 'nowhere/x.csv': no such folder" import --measurements "$SOURCE_DIR/tests/traces/ncu-mlp.csv" "$SOURCE_DIR/workloads/mlp.yaml" --hw h100-sxm5-80gb -o nowhere/x.csv
+expect 2 "^fusesim: error: -o: cannot make folder 'nowhere/x': no such folder" codegen "$workload_yaml" --hw "$toy" -o nowhere/x
+CC=no-such-compiler expect 2 "^fusesim: error: -o: cannot write 'nowhere/x.yaml': no such folder" calibrate --device cpu -o nowhere/x.yaml
+CC=no-such-compiler expect 2 "^fusesim: error: --measured: cannot write 'nowhere/x.csv': no such folder" validate "$workload_yaml" --device cpu --measured nowhere/x.csv
+expect 2 "^fusesim: error: --json: cannot write 'nowhere/x.json': no such folder" "$workload_yaml" --hw "$toy" --json nowhere/x.json
 expect 2 "shipped hardware file's place" calibrate --device cpu -o "$SOURCE_DIR/hwmodels/own.yaml"
 expect 65 'is no CPU but sm_75' calibrate --device cpu --hw t4
 expect 2 'wants the one GPU' calibrate --measurements rows.csv

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What house.sh asks of the sources: paths in comments and documents exist, functions are short and take few parameters, files are short,
-# headers say what they declare, names say something, files do not include each other in a circle.
+# headers say what they declare, names say something, files do not include each other in a circle, only validate/cuda knows NVIDIA's driver.
 import os, re, subprocess, sys
 
 # Recorded numbers: a change may lower them and must not raise them. Lower them here when it does.
@@ -132,6 +132,28 @@ def check_file_lengths():
     print(f"{len(long)} files of more than {MOST_FILE_LINES} lines; recorded: {len(LONG_FILES)}")
 
 
+# Who includes what of validate/cuda from elsewhere: `validate --registers` compiles kernels without a device. All else goes by backends.def.
+USERS_OF_CUDA = {("src/report/compiled.h", "validate/cuda/compiled.h")}
+
+
+def check_drivers():
+    """Only validate/cuda calls NVIDIA's driver and libraries; the rest knows devices by the operations of fsim_backend."""
+    driver = re.compile(r"\b(?:cu[A-Z]\w*|CU[a-z_]\w+|(?:nvrtc|cupti|cublas|cublasLt|cudnn|nvml|cuda)[A-Z]\w*|(?:NVRTC|CUPTI|CUBLAS|CUBLASLT|CUDNN|NVML)_\w+|CUpti\w*|CUPTI[a-z]\w*"
+                        r"|fsim_(?:cu|cuda|cupti|nvrtc|nvml|gpu)_(?!backend\b)\w+|FSIM_(?:CU|CUDA|CUPTI|NVRTC|NVML|GPU|LT)_\w+)\b")
+    for path in files:
+        if not path.startswith(("src/", "validate/", "include/")) or path.startswith("validate/cuda/") or not path.endswith((".c", ".h", ".def")):
+            continue
+        text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group(0).count("\n"), open(path, encoding="utf-8").read(), flags=re.S)
+        for i, line in enumerate(text.split("\n")):
+            to = re.match(r'[ \t]*#[ \t]*include "(validate/cuda/[^"]*)"', line)
+            if to and (path, to.group(1)) not in USERS_OF_CUDA:
+                complain(f"{path}:{i + 1} includes {to.group(1)}: only validate/cuda knows the driver")
+            if re.search(r'strn?cmp\([^;]*"(?:cuda|cpu)"', line):
+                complain(f"{path}:{i + 1} asks for a device by its name: ask its back end")
+            for name in driver.findall(re.sub(r'"(?:[^"\\]|\\.)*"', '""', line)):
+                complain(f"{path}:{i + 1} names {name}: only validate/cuda knows the driver")
+
+
 def inclusions():
     """What each file includes of the program's own, a file and its header being one: unit -> units."""
     includes = {}
@@ -215,5 +237,6 @@ check_paths()
 check_metrics()
 check_names()
 check_file_lengths()
+check_drivers()
 check_circles()
 sys.exit(failures > 0)

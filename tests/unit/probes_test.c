@@ -67,7 +67,7 @@ static const fsim_gpu_probe_options small = {.most_bytes = 2 << 20, .gemm = 64, 
 
 static bool near(const fsim_gpu_probed *p, fsim_gpu_probe probe, double wanted, double tolerance)
 {
-    const fsim_gpu_figure *f = &p->of[probe];
+    const fsim_figure *f = &p->of[probe];
     const bool good =
         f->samples > 0 && fabs(f->median / wanted - 1) <= tolerance && f->low <= f->median && f->median <= f->high;
     if (!good)
@@ -197,18 +197,17 @@ static void doubtful_figures_are_left_out(void **unused)
     fsim_gpu_probed p = {.facts = &f};
     for (int i = 0; i < FSIM_GPU_LOADS; i++)
         p.load[i].sensors.power_limit_w = NAN;
-    p.of[FSIM_GPU_COPY] = (fsim_gpu_figure){"copy", "B/s", 0,     3360e9, 3350e9,
-                                            3370e9, 9,     false, NULL}; /* a little above the peak: the peak */
+    p.of[FSIM_GPU_COPY] =
+        (fsim_figure){"copy", "B/s", 0, 3360e9, 3350e9, 3370e9, 9, false, NULL}; /* a little above the peak: the peak */
     p.of[FSIM_GPU_GEMM_F16] =
-        (fsim_gpu_figure){"f16", "FLOP/s", 0, 1100e12, 1090e12, 1110e12, 9, false, NULL}; /* more than there can be */
-    p.of[FSIM_GPU_GEMM_BF16] =
-        (fsim_gpu_figure){"bf16", "FLOP/s", 0, 700e12, 500e12, 900e12, 9, true, NULL}; /* noise */
-    p.of[FSIM_GPU_GEMM_TF32] = (fsim_gpu_figure){"tf32", "FLOP/s", 0, 400e12, 399e12, 401e12, 9, false, NULL};
-    p.of[FSIM_GPU_LAUNCH_STREAM] = (fsim_gpu_figure){
-        "stream", "s", 0, 1e-6, 1e-6, 1e-6, 9, false, NULL}; /* below what a graph took: good together */
-    p.of[FSIM_GPU_LAUNCH_GRAPH] = (fsim_gpu_figure){"graph", "s", 0, 0.9e-6, 0.9e-6, 0.9e-6, 9, false, NULL};
-    p.of[FSIM_GPU_SPECIAL] = (fsim_gpu_figure){"ex2", "/clk", 0, 15.8, 15.8, 15.8, 9, false, NULL}; /* as told */
-    p.of[FSIM_GPU_SHARED] = (fsim_gpu_figure){"shared", "B/clk", 0, 100, 100, 100, 9, false, NULL}; /* not as told */
+        (fsim_figure){"f16", "FLOP/s", 0, 1100e12, 1090e12, 1110e12, 9, false, NULL}; /* more than there can be */
+    p.of[FSIM_GPU_GEMM_BF16] = (fsim_figure){"bf16", "FLOP/s", 0, 700e12, 500e12, 900e12, 9, true, NULL}; /* noise */
+    p.of[FSIM_GPU_GEMM_TF32] = (fsim_figure){"tf32", "FLOP/s", 0, 400e12, 399e12, 401e12, 9, false, NULL};
+    p.of[FSIM_GPU_LAUNCH_STREAM] =
+        (fsim_figure){"stream", "s", 0, 1e-6, 1e-6, 1e-6, 9, false, NULL}; /* below what a graph took: good together */
+    p.of[FSIM_GPU_LAUNCH_GRAPH] = (fsim_figure){"graph", "s", 0, 0.9e-6, 0.9e-6, 0.9e-6, 9, false, NULL};
+    p.of[FSIM_GPU_SPECIAL] = (fsim_figure){"ex2", "/clk", 0, 15.8, 15.8, 15.8, 9, false, NULL}; /* as told */
+    p.of[FSIM_GPU_SHARED] = (fsim_figure){"shared", "B/clk", 0, 100, 100, 100, 9, false, NULL}; /* not as told */
     const char *text;
     const fsim_hw *h100 = hardware(a, "h100-sxm5-80gb", &text);
     assert_non_null(h100);

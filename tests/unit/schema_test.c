@@ -71,6 +71,15 @@ static void add_gates(const char *name, const fsim_gate_table *gates)
         add(t, gates->metric[i].name);
 }
 
+/* Of all back ends. */
+static void add_probes(words *t, const char *const *cpu, const char *const *cuda)
+{
+    for (int i = 0; i < FSIM_PROBES; i++)
+        add(t, cpu[i]);
+    for (int i = 0; i < FSIM_GPU_PROBES; i++)
+        add(t, cuda[i]);
+}
+
 static void collect_named_tables(void)
 {
     static const char *const profilers[] = {
@@ -101,9 +110,8 @@ static void collect_named_tables(void)
     add_table("exclusions", fsim_exclusions, FSIM_EXCLUSIONS);
     add_table("devices", fsim_device_names, FSIM_DEVICE_COUNT);
     add_table("profilers", profilers, sizeof profilers / sizeof *profilers);
-    add_table("cpu probes", fsim_probe_names, FSIM_PROBES);
-    add_table("cpu probe units", fsim_probe_units, FSIM_PROBES);
-    add_table("gpu probes", fsim_gpu_probe_names, FSIM_GPU_PROBES);
+    add_probes(new_table("probes"), fsim_probe_names, fsim_gpu_probe_names);
+    add_probes(new_table("probe units"), fsim_probe_units, fsim_gpu_probe_units);
     add_table("attribute types", fsim_attr_type_names, FSIM_TYPE_COUNT);
     add_table("operators", operator, operators);
 }

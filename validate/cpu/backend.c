@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* backend.c: the back end for this machine's CPU: programs as C, run by threads. */
-#include "validate/cpu/hardware.h"
+#include "validate/cpu/calibration.h"
 #include "validate/device/backends.h"
 
 #include <string.h>
@@ -181,10 +181,23 @@ static fsim_device *open_device(const fsim_device_options *o, fsim_arena *a, fsi
     return d;
 }
 
+static bool is_host(const fsim_hw *hw) { return hw->host; }
+
+static bool probe(fsim_device *d, const fsim_probe_order *order, fsim_arena *a, fsim_device_probed *out,
+                  fsim_fault *fault)
+{
+    host *h = d->self;
+    return fsim_host_calibrate(h->pool, &h->compiler, order, a, out, fault);
+}
+
+static const fsim_calibrator calibrator = {
+    .describes = "CPU", .takes_threads = true, .is_own = is_host, .probe = probe};
+
 const fsim_backend fsim_cpu_backend = {.name = "cpu",
                                        .version = FSIM_BACKEND_VERSION,
                                        .own_hw = "host",
                                        .no_library = "there is no such library on a CPU",
+                                       .calibrator = &calibrator,
                                        .open = open_device,
                                        .close = close_device,
                                        .lost = lost,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* backend.c: NVIDIA GPUs as a back end: programs as CUDA, products by cuBLAS and cuBLASLt. */
 #include "validate/cpu/cpu.h"
+#include "validate/cuda/calibration.h"
 #include "validate/cuda/library_call.h"
 #include "validate/device/backends.h"
 
@@ -179,22 +180,44 @@ static void close_device(fsim_device *d) { fsim_gpu_close(gpu_of(d)); }
 
 static fsim_device *open_device(const fsim_device_options *o, fsim_arena *a, fsim_fault *fault)
 {
-    const fsim_gpu_options options = {
+    const fsim_gpu_options usual = {
         .timeout_s = o->timeout_s, .least = o->samples, .most = o->samples, .no_counters = o->no_counters};
     fsim_device *d = fsim_new(a, fsim_device, 1);
     cuda *c = fsim_new(a, cuda, 1);
     c->jobs = o->jobs > 0 ? o->jobs : fsim_cpu_count();
-    c->gpu = fsim_gpu_open(a, &options, fault);
+    c->gpu = fsim_gpu_open(a, o->for_probes ? &fsim_gpu_probe_settings : &usual, fault);
     if (!c->gpu)
         return NULL;
     *d = (fsim_device){&fsim_cuda_backend, fsim_gpu_facts_of(c->gpu)->name, c, a};
     return d;
 }
 
+static bool is_own(const fsim_hw *hw) { return hw->sm != 0; }
+
+static const fsim_hw *like(const fsim_device *d, fsim_hw *const *hw, int count)
+{
+    return fsim_gpu_hardware_like(fsim_gpu_facts_of(gpu_of(d)), hw, count);
+}
+
+static const char *differs(const fsim_device *d, const fsim_hw *hw, fsim_arena *a)
+{
+    return fsim_gpu_differs(fsim_gpu_facts_of(gpu_of(d)), hw, a);
+}
+
+static bool probe(fsim_device *d, const fsim_probe_order *order, fsim_arena *a, fsim_device_probed *out,
+                  fsim_fault *fault)
+{
+    return fsim_gpu_calibrate(gpu_of(d), order, a, out, fault);
+}
+
+static const fsim_calibrator calibrator = {
+    .describes = "NVIDIA GPU", .is_own = is_own, .like = like, .differs = differs, .probe = probe};
+
 const fsim_backend fsim_cuda_backend = {.name = "cuda",
                                         .version = FSIM_BACKEND_VERSION,
                                         .measures_warm = true,
                                         .goes_on = true,
+                                        .calibrator = &calibrator,
                                         .open = open_device,
                                         .close = close_device,
                                         .lost = lost,

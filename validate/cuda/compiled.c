@@ -161,8 +161,18 @@ static bool report_failure(const fsim_nvrtc *n, const fsim_nameless *t, const ch
     return fsim_fail(fault, a, why->status, "%s: %s", workload, why->message);
 }
 
-bool fsim_register_rows_compile(fsim_register_rows *x, const fsim_nvrtc *n, int jobs, fsim_fault *fault)
+bool fsim_kernel_compiler_open(fsim_arena *a, fsim_kernel_compiler *out, fsim_fault *fault)
 {
+    const fsim_nvrtc *n = fsim_nvrtc_open(a, 0, fault);
+    if (n)
+        *out = (fsim_kernel_compiler){fsim_printf(a, "NVRTC %d.%d", n->major, n->minor), n->sm, n->archs, n};
+    return n != NULL;
+}
+
+bool fsim_register_rows_compile(fsim_register_rows *x, const fsim_kernel_compiler *compiler, int jobs,
+                                fsim_fault *fault)
+{
+    const fsim_nvrtc *n = compiler->self;
     const fsim_texts *t = &x->of->all;
     fsim_nvrtc_source *source = fsim_new(x->a, fsim_nvrtc_source, t->count + 1);
     fsim_cubin *cubin = fsim_new(x->a, fsim_cubin, t->count + 1);

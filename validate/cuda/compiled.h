@@ -50,8 +50,18 @@ typedef struct {
 fsim_register_rows *fsim_register_rows_new(fsim_arena *a);
 /* The kernels of t's plans, to be compiled for sm. */
 void fsim_register_rows_add(fsim_register_rows *x, const fsim_trial *t, int sm);
-/* Compiles all of them, `jobs` at a time. False with *fault set: no compiler, or a text that does not compile. */
-bool fsim_register_rows_compile(fsim_register_rows *x, const fsim_nvrtc *n, int jobs, fsim_fault *fault);
+/* What compiles kernels. */
+typedef struct {
+    const char *name; /* "NVRTC 13.0" */
+    const int *sm;    /* architectures that it compiles for */
+    int archs;
+    const fsim_nvrtc *self;
+} fsim_kernel_compiler;
+/* False with *fault set where there is none. In a. */
+bool fsim_kernel_compiler_open(fsim_arena *a, fsim_kernel_compiler *out, fsim_fault *fault);
+/* Compiles all of them, `jobs` at a time. False with *fault set: a text that does not compile. */
+bool fsim_register_rows_compile(fsim_register_rows *x, const fsim_kernel_compiler *compiler, int jobs,
+                                fsim_fault *fault);
 /* Sets a row's compiled figures from the resources of its program's entries. False: some entry is not among them. */
 bool fsim_register_row_compare(fsim_register_row *r, const fsim_resources *entry, int entries);
 

@@ -22,7 +22,7 @@ typedef struct {
 
 static void note(writer *w, fsim_hw_key key, const char *text)
 {
-    *FSIM_PUSH(w->a, w->out.note, w->out.notes, w->room) = (fsim_gpu_note){fsim_hw_rows[key].key, text};
+    *FSIM_PUSH(w->a, w->out.note, w->out.notes, w->room) = (fsim_unwritten_key){fsim_hw_rows[key].key, text};
 }
 
 /* The text of the first message. */
@@ -76,14 +76,14 @@ static change changed(const writer *w, fsim_hw_key key, double value, double spr
     return c;
 }
 
-static const char *unusable(const fsim_gpu_figure *f)
+static const char *unusable(const fsim_figure *f)
 {
     return f->samples == 0 ? f->why ? f->why : "not measured" : f->noisy ? "it scatters too much to say" : NULL;
 }
 
 static change change_of(const writer *w, fsim_hw_key key, fsim_gpu_probe p, double scale, const char *kernel)
 {
-    const fsim_gpu_figure *f = &w->p->of[p];
+    const fsim_figure *f = &w->p->of[p];
     const char *why = unusable(f);
     return why ? none(key, why)
                : changed(w, key, f->median * scale, f->samples > 1 ? fsim_gpu_spread(f) / 2 : NAN, kernel);
@@ -124,7 +124,7 @@ static void apply_one(writer *w, change c) { apply(w, &c, 1); }
 static void apply_per_clock(writer *w, fsim_hw_key key, fsim_gpu_probe p, const char *kernel)
 {
     const double told = fsim_hw_peak(w->hw, key);
-    const fsim_gpu_figure *f = &w->p->of[p];
+    const fsim_figure *f = &w->p->of[p];
     if (f->samples > 0 && fabs(f->median / told - 1) <= as_told)
         note(w, key, fsim_printf(w->a, "%.4g as told; measured: %.4g", told, f->median));
     else
@@ -133,7 +133,7 @@ static void apply_per_clock(writer *w, fsim_hw_key key, fsim_gpu_probe p, const 
 
 static void apply_memory(writer *w)
 {
-    const fsim_gpu_figure *copy = &w->p->of[FSIM_GPU_COPY], *read = &w->p->of[FSIM_GPU_READ];
+    const fsim_figure *copy = &w->p->of[FSIM_GPU_COPY], *read = &w->p->of[FSIM_GPU_READ];
     const double l2_bytes = (double)w->p->facts->l2_bytes;
     change c[2] = {change_of(w, FSIM_HW_DRAM_BANDWIDTH, FSIM_GPU_COPY, 1, "copy of the largest tensors, cold"),
                    change_of(w, FSIM_HW_L2_BANDWIDTH, FSIM_GPU_L2, 1, "repeated reads of a set within L2")};
@@ -237,7 +237,7 @@ static void begin(writer *w, const char *name)
     say(w, FSIM_HW_KERNEL_FLOOR, 1.3e-6, usual);
 }
 
-static const char *megahertz(fsim_arena *a, const fsim_gpu_figure *f)
+static const char *megahertz(fsim_arena *a, const fsim_figure *f)
 {
     return f->samples > 0 ? fsim_printf(a, "%.0f MHz", 1e-6 * f->median) : "?";
 }

@@ -14,12 +14,8 @@
 #include "validate/cuda/probes.h"
 
 typedef struct {
-    const char *key, *text;
-} fsim_gpu_note;
-
-typedef struct {
-    const char *text;    /* of the new file; NULL: none could be made */
-    fsim_gpu_note *note; /* keys that were not written, and why */
+    const char *text;         /* of the new file; NULL: none could be made */
+    fsim_unwritten_key *note; /* keys that were not written, and why */
     int notes, written;
     const char *why; /* there is none */
 } fsim_gpu_hardware;

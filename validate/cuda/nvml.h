@@ -5,6 +5,7 @@
 #define FUSESIM_VALIDATE_CUDA_NVML_H
 
 #include "validate/cuda/library.h"
+#include "validate/device/probed.h"
 
 typedef struct {
     fsim_nvml_entries call;
@@ -12,13 +13,6 @@ typedef struct {
     const char *driver;      /* "580.65.06", or NULL */
     const char *missing;     /* why nothing is known, or NULL */
 } fsim_nvml;
-
-/* NaN and NULL: not known. */
-typedef struct {
-    double power_w, power_limit_w, sm_clock_hz, memory_clock_hz, temperature_c;
-    const char *reasons;        /* "power cap, thermal (software)", "none"; in the arena */
-    unsigned long long held_by; /* the same as NVML's bits */
-} fsim_sensors;
 
 /* uuid as fsim_gpu_facts has it, or NULL: the first device. */
 fsim_nvml fsim_nvml_open(fsim_arena *a, const char *uuid);

@@ -12,4 +12,4 @@ const char *const fsim_gpu_probe_units[FSIM_GPU_PROBES] = {
 };
 #undef FSIM_GPU_PROBE
 
-double fsim_gpu_spread(const fsim_gpu_figure *f) { return (f->high - f->low) / f->median; }
+double fsim_gpu_spread(const fsim_figure *f) { return (f->high - f->low) / f->median; }

@@ -20,22 +20,9 @@ typedef enum {
 } fsim_gpu_probe;
 extern const char *const fsim_gpu_probe_names[FSIM_GPU_PROBES], *const fsim_gpu_probe_units[FSIM_GPU_PROBES];
 
-/* A figure: the median of samples and their quartiles, low <= median <= high. */
-typedef struct {
-    const char *name, *unit;
-    int64_t bytes;            /* of the tensor; 0: no figure by size */
-    double median, low, high; /* NaN where not measured */
-    int samples;
-    bool noisy;      /* quartiles are more than a tenth of the median apart */
-    const char *why; /* it was not measured, or NULL */
-} fsim_gpu_figure;
 /* (high - low) / median */
-double fsim_gpu_spread(const fsim_gpu_figure *f);
+double fsim_gpu_spread(const fsim_figure *f);
 
-typedef struct {
-    const char *name;     /* "multiply-adds", "tensor cores", "copy" */
-    fsim_sensors sensors; /* while it ran */
-} fsim_gpu_under_load;
 enum { FSIM_GPU_LOADS = 3 };
 
 typedef struct {
@@ -48,11 +35,11 @@ typedef struct {
     const fsim_gpu_facts *facts;
     const char *driver;     /* by NVML, or NULL */
     const char *no_sensors; /* why power and temperature are not known, or NULL */
-    fsim_gpu_figure of[FSIM_GPU_PROBES];
-    fsim_gpu_figure *by_size; /* streams by size, cold and warm, then repeated reads by size */
+    fsim_figure of[FSIM_GPU_PROBES];
+    fsim_figure *by_size; /* streams by size, cold and warm, then repeated reads by size */
     int sizes;
     fsim_sensors at_start;
-    fsim_gpu_under_load load[FSIM_GPU_LOADS];
+    fsim_under_load load[FSIM_GPU_LOADS];
     int measured, noisy; /* figures, of[] and by size */
     double took_s;
 } fsim_gpu_probed;

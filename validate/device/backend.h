@@ -10,9 +10,10 @@
 #include "base/fault.h"
 #include "cost/cost.h"
 #include "validate/device/device.h"
+#include "validate/device/probed.h"
 
 /* Version of fsim_backend: a back end for another version is refused. */
-enum { FSIM_BACKEND_VERSION = 1 };
+enum { FSIM_BACKEND_VERSION = 2 };
 
 typedef struct fsim_device_kernel
     fsim_device_kernel; /* a kernel that can be launched; each back end has its own struct */
@@ -24,6 +25,7 @@ typedef struct {
     int samples;      /* of each kernel and plan; 0: as many as the budget allows */
     double timeout_s; /* limit for a kernel, or a plan, to finish; 0: the back end's default */
     bool no_counters; /* times only */
+    bool for_probes;  /* it is opened to be probed: many figures, a short time for each */
 } fsim_device_options;
 
 typedef struct fsim_backend fsim_backend;
@@ -70,13 +72,39 @@ typedef struct {
     double disturbed;        /* share of samples during which other processes used the CPUs */
 } fsim_device_work;
 
+/* The hardware file that probes of a device are to make. */
+typedef struct {
+    const fsim_hw *hw; /* the file that is changed, and its text; NULL and "": a new one */
+    const char *text;
+    const char *name;           /* of a new file; NULL: the back end's own */
+    const char *date, *command; /* for the file's head */
+} fsim_probe_order;
+
+/* How `calibrate --device` measures a device. */
+typedef struct {
+    const char *describes; /* what its hardware files are of: "CPU", "NVIDIA GPU" */
+    bool takes_threads;    /* --threads means something */
+    /* Is this the hardware file of such a device? */
+    bool (*is_own)(const fsim_hw *hw);
+    /* Which of hw[0, count) is this device's. NULL: none. The operation is NULL where no shipped file is any machine's.
+     */
+    const fsim_hw *(*like)(const fsim_device *d, fsim_hw *const *hw, int count);
+    /* Why hw is a file of another device than this one, for a warning; NULL: it is not. The operation may be NULL. In
+     * a. */
+    const char *(*differs)(const fsim_device *d, const fsim_hw *hw, fsim_arena *a);
+    /* Measures all. False with *fault set; with FSIM_INCONCLUSIVE for noise *out is filled in. In a. */
+    bool (*probe)(fsim_device *d, const fsim_probe_order *order, fsim_arena *a, fsim_device_probed *out,
+                  fsim_fault *fault);
+} fsim_calibrator;
+
 struct fsim_backend {
-    const char *name;       /* name for --device and in reports */
-    int version;            /* FSIM_BACKEND_VERSION */
-    const char *own_hw;     /* hardware file to use without --hw; NULL: --hw is required */
-    bool measures_warm;     /* also measures plans with what the run before left in L2 */
-    bool goes_on;           /* a fault ends one workload and not the whole run, unless the device is lost */
-    const char *no_library; /* why no vendor's library can run; NULL where `library` is set */
+    const char *name;                  /* name for --device and in reports */
+    int version;                       /* FSIM_BACKEND_VERSION */
+    const char *own_hw;                /* hardware file to use without --hw; NULL: --hw is required */
+    bool measures_warm;                /* also measures plans with what the run before left in L2 */
+    bool goes_on;                      /* a fault ends one workload and not the whole run, unless the device is lost */
+    const char *no_library;            /* why no vendor's library can run; NULL where `library` is set */
+    const fsim_calibrator *calibrator; /* NULL: no hardware file can be made of the device */
 
     /* NULL with *fault set: no device, driver or compiler. In a. */
     fsim_device *(*open)(const fsim_device_options *options, fsim_arena *a, fsim_fault *fault);

@@ -13,15 +13,28 @@ const char *const fsim_device_names[FSIM_DEVICE_COUNT] = {
 #undef FSIM_BACKEND
 };
 
+const char *fsim_device_kinds(fsim_arena *a)
+{
+    const char *text = fsim_device_names[0];
+    for (int i = 1; i < FSIM_DEVICE_COUNT; i++)
+        text = fsim_printf(a, "%s%s%s", text, i + 1 < FSIM_DEVICE_COUNT ? ", " : " or ", fsim_device_names[i]);
+    return text;
+}
+
 const fsim_backend *fsim_backend_of(fsim_device_kind kind) { return backends[kind]; }
 
-fsim_device *fsim_device_open(fsim_device_kind kind, const fsim_device_options *options, fsim_arena *a,
-                              fsim_fault *fault)
+fsim_device *fsim_backend_open(const fsim_backend *b, const fsim_device_options *options, fsim_arena *a,
+                               fsim_fault *fault)
 {
-    const fsim_backend *b = backends[kind];
     if (b->version == FSIM_BACKEND_VERSION)
         return b->open(options, a, fault);
     fsim_fail(fault, a, FSIM_FAILED, "the back end '%s' is of version %d; this program calls version %d", b->name,
               b->version, FSIM_BACKEND_VERSION);
     return NULL;
+}
+
+fsim_device *fsim_device_open(fsim_device_kind kind, const fsim_device_options *options, fsim_arena *a,
+                              fsim_fault *fault)
+{
+    return fsim_backend_open(backends[kind], options, a, fault);
 }

@@ -11,7 +11,10 @@
 #include "validate/device/backends.def"
 #undef FSIM_BACKEND
 
-/* Opens a device of this kind. NULL with *fault set: there is none, or its back end has another version. In a. */
+/* A device of back end b, opened. NULL with *fault set: there is none, or b was written for another version. In a. */
+fsim_device *fsim_backend_open(const fsim_backend *b, const fsim_device_options *options, fsim_arena *a,
+                               fsim_fault *fault);
+/* The same of this kind. */
 fsim_device *fsim_device_open(fsim_device_kind kind, const fsim_device_options *options, fsim_arena *a,
                               fsim_fault *fault);
 /* The operations of this kind. */

@@ -9,23 +9,23 @@ const fsim_probe_bits fsim_probe_floats = {0x007fffffu, 0x3f000000u};
 const double fsim_probe_most_spread = 0.1;
 static const double resolution_s = 3e-7;
 
-fsim_gpu_figure fsim_probe_missing(const char *name, const char *unit, const char *why)
+fsim_figure fsim_probe_missing(const char *name, const char *unit, const char *why)
 {
-    return (fsim_gpu_figure){.name = name, .unit = unit, .median = NAN, .low = NAN, .high = NAN, .why = why};
+    return (fsim_figure){.name = name, .unit = unit, .median = NAN, .low = NAN, .high = NAN, .why = why};
 }
 
 /* Of seconds: work / s where work > 0. The resolution is no noise. */
-fsim_gpu_figure fsim_probe_figure(const char *name, const char *unit, fsim_times t, double less_s, double work)
+fsim_figure fsim_probe_figure(const char *name, const char *unit, fsim_times t, double less_s, double work)
 {
     const double median = t.median_s - less_s, low = t.low_s - less_s, high = t.high_s - less_s;
     if (t.samples == 0)
         return fsim_probe_missing(name, unit, "no samples");
     if (!(low > 0) || (less_s > 0 && median < 0.1 * less_s))
         return fsim_probe_missing(name, unit, "it took no longer than an empty kernel");
-    fsim_gpu_figure f = {.name = name, .unit = unit, .median = median, .low = low, .high = high, .samples = t.samples};
+    fsim_figure f = {.name = name, .unit = unit, .median = median, .low = low, .high = high, .samples = t.samples};
     f.noisy = high - low > resolution_s && fsim_gpu_spread(&f) > fsim_probe_most_spread;
     if (work > 0)
-        f = (fsim_gpu_figure){name, unit, 0, work / median, work / high, work / low, t.samples, f.noisy, NULL};
+        f = (fsim_figure){name, unit, 0, work / median, work / high, work / low, t.samples, f.noisy, NULL};
     return f;
 }
 
@@ -41,7 +41,7 @@ void fsim_probe_leave_out(fsim_probe_bench *b, fsim_gpu_probe p, const char *why
         b->out->of[p] = fsim_probe_missing(fsim_gpu_probe_names[p], fsim_gpu_probe_units[p], why);
 }
 
-void fsim_probe_add_by_size(fsim_probe_bench *b, fsim_gpu_figure f, int64_t bytes)
+void fsim_probe_add_by_size(fsim_probe_bench *b, fsim_figure f, int64_t bytes)
 {
     f.bytes = bytes;
     *FSIM_PUSH(b->a, b->out->by_size, b->out->sizes, b->room) = f;

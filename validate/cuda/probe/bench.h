@@ -30,15 +30,15 @@ typedef struct {
 } fsim_probe_bench;
 
 /* A figure that was not measured. */
-fsim_gpu_figure fsim_probe_missing(const char *name, const char *unit, const char *why);
+fsim_figure fsim_probe_missing(const char *name, const char *unit, const char *why);
 /* Of seconds, less_s taken off: work / s where work > 0. Differences below the resolution are no noise. */
-fsim_gpu_figure fsim_probe_figure(const char *name, const char *unit, fsim_times t, double less_s, double work);
+fsim_figure fsim_probe_figure(const char *name, const char *unit, fsim_times t, double less_s, double work);
 /* The same as b's figure p. */
 void fsim_probe_set(fsim_probe_bench *b, fsim_gpu_probe p, fsim_times t, double less_s, double work);
 /* Figure p is missing, where it is not there and does not say why itself. */
 void fsim_probe_leave_out(fsim_probe_bench *b, fsim_gpu_probe p, const char *why);
 /* Adds a figure of a size. */
-void fsim_probe_add_by_size(fsim_probe_bench *b, fsim_gpu_figure f, int64_t bytes);
+void fsim_probe_add_by_size(fsim_probe_bench *b, fsim_figure f, int64_t bytes);
 
 /* A kernel of the texts, and what it is launched with. */
 typedef struct {

@@ -82,10 +82,10 @@ bool fsim_probe_streams(fsim_probe_bench *b)
 
 /* Of repeated reads of growing sets: L2's bandwidth is the best of those that surely fit, memory's that of the largest.
  */
-static void judge_l2(fsim_probe_bench *b, const fsim_gpu_figure *f, int count)
+static void judge_l2(fsim_probe_bench *b, const fsim_figure *f, int count)
 {
     const double l2_bytes = (double)b->out->facts->l2_bytes;
-    const fsim_gpu_figure *best = NULL, *last = NULL;
+    const fsim_figure *best = NULL, *last = NULL;
     for (int i = 0; i < count; i++) {
         if (f[i].samples > 0 && (double)f[i].bytes <= 0.5 * l2_bytes && (!best || f[i].median > best->median))
             best = &f[i];
@@ -99,21 +99,21 @@ static void judge_l2(fsim_probe_bench *b, const fsim_gpu_figure *f, int count)
     if (!last || (double)last->bytes < 1.5 * l2_bytes || last->median > 0.8 * best->median)
         return;
     const double half = log(sqrt(best->median * last->median));
-    for (const fsim_gpu_figure *at = best; at < last; at++) {
+    for (const fsim_figure *at = best; at < last; at++) {
         const double high = log(at[0].median), low = log(at[1].median);
         if (!(high >= half && low < half))
             continue;
         const double share = (high - half) / (high - low),
                      bytes = exp((1 - share) * log((double)at[0].bytes) + share * log((double)at[1].bytes));
-        b->out->of[FSIM_GPU_L2_EFFECTIVE] = (fsim_gpu_figure){fsim_gpu_probe_names[FSIM_GPU_L2_EFFECTIVE],
-                                                              "B",
-                                                              0,
-                                                              bytes,
-                                                              (double)at[0].bytes,
-                                                              (double)at[1].bytes,
-                                                              1,
-                                                              false,
-                                                              NULL};
+        b->out->of[FSIM_GPU_L2_EFFECTIVE] = (fsim_figure){fsim_gpu_probe_names[FSIM_GPU_L2_EFFECTIVE],
+                                                          "B",
+                                                          0,
+                                                          bytes,
+                                                          (double)at[0].bytes,
+                                                          (double)at[1].bytes,
+                                                          1,
+                                                          false,
+                                                          NULL};
         return;
     }
 }
@@ -187,7 +187,7 @@ static void measure_latency(fsim_probe_bench *b, fsim_gpu_probe p, int64_t bytes
         const fsim_probe_kernel s = {"probe_chase", FSIM_PROBE_MEMORY, 1, 1, x, b->tiny, 0, (uint64_t)count};
         if (fsim_probe_measure(b, &s, &m, &why)) {
             fsim_probe_set(b, p, p == FSIM_GPU_L2_LATENCY ? m.warm : m.cold, fsim_probe_floor_s(b), 0);
-            fsim_gpu_figure *f = &b->out->of[p];
+            fsim_figure *f = &b->out->of[p];
             f->median /= count;
             f->low /= count;
             f->high /= count;

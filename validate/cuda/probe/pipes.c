@@ -52,7 +52,7 @@ static void set_by_cycles(fsim_probe_bench *b, fsim_gpu_probe p, double work, do
         if (cycles[i] > 0)
             x[n++] = work > 0 ? work / (double)cycles[i] : (double)cycles[i] / divisor;
     const fsim_times t = fsim_times_of(x, n);
-    fsim_gpu_figure f = {
+    fsim_figure f = {
         fsim_gpu_probe_names[p], fsim_gpu_probe_units[p], 0, t.median_s, t.low_s, t.high_s, n, false, NULL};
     f.noisy = n > 0 && fsim_gpu_spread(&f) > fsim_probe_most_spread;
     b->out->of[p] = n > 0 ? f : fsim_probe_missing(f.name, f.unit, "no cycles were counted");

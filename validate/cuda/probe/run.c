@@ -15,7 +15,7 @@ static bool open_bench(fsim_probe_bench *b)
     const fsim_program program[FSIM_PROBE_TEXTS] = {
         {.name = "probe_memory", .source = fsim_probe_memory_text},
         {.name = "probe_rates", .source = fsim_probe_rates_text},
-        {.name = "probe_tensor", .source = fsim_probe_tensor_text, .sm = 80}};
+        {.name = "probe_tensor", .source = fsim_probe_tensor_text, .sm = fsim_least_mma_sm()}};
     fsim_gpu *g = b->g;
     const int64_t eighth = b->out->facts->free_bytes / 8, limit = eighth < usual_most_bytes ? eighth : usual_most_bytes;
     if (b->option.most_bytes == 0)
@@ -49,7 +49,7 @@ static void close_bench(fsim_probe_bench *b)
 static void count(fsim_gpu_probed *out)
 {
     for (int i = 0; i < FSIM_GPU_PROBES + out->sizes; i++) {
-        const fsim_gpu_figure *f = i < FSIM_GPU_PROBES ? &out->of[i] : &out->by_size[i - FSIM_GPU_PROBES];
+        const fsim_figure *f = i < FSIM_GPU_PROBES ? &out->of[i] : &out->by_size[i - FSIM_GPU_PROBES];
         out->measured += f->samples > 0;
         out->noisy += f->noisy;
     }
