@@ -320,7 +320,7 @@ static int verdict(fsim_context *c, const fsim_trials *x, int gates, const fsim_
     for (int i = 0; i < x->count && !failure; i++)
         failure = fsim_trial_failure(&x->at[i]);
     if (is_wrong(x)) {
-        fsim_error(c->diag, fsim_command_line, "kernels do not compute what they should");
+        fsim_error(c->diag, fsim_command_line, "kernels compute wrong results");
         return fsim_conclude(c, FSIM_EXIT_GATE);
     }
     if (end->status || failure) {
@@ -336,7 +336,7 @@ static int verdict(fsim_context *c, const fsim_trials *x, int gates, const fsim_
     if (noise->status && !gates)
         fsim_error(c->diag, fsim_command_line, "%s", noise->message);
     if (is_disturbed(x) && !c->set.quiet)
-        fputs("fusesim: warning: other processes had the CPUs during most samples: times say little\n", stderr);
+        fputs("fusesim: warning: other processes had the CPUs during most samples: times are not reliable\n", stderr);
     if (gates == FSIM_EXIT_INCONCLUSIVE)
         fsim_error(c->diag, fsim_command_line,
                    "a gate fails by less than repetitions scatter, or on a machine that is busy with other things: no "

@@ -123,8 +123,7 @@ static workload *read_workload(fsim_arena *a, fsim_diag *d, const fsim_folders *
         fsim_diag_source(d, w->path, w->text, w->bytes);
         w->document = fsim_yaml_parse(a, d, w->path, w->text, w->bytes);
     } else if (access(w->path, F_OK) != 0) {
-        *absent =
-            fsim_printf(a, "no such file%s", where->roots ? "" : "; --workload-root DIR says where workloads lie");
+        *absent = fsim_printf(a, "no such file%s", where->roots ? "" : "; --workload-root DIR names their folder");
     } else {
         fsim_failure(d, FSIM_NO_INPUT, row->at, "cannot read workload '%s': %s", row->workload, why);
     }
@@ -255,7 +254,8 @@ fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where
     warn_of_absent(d, names.gpu, names.gpus);
     warn_of_absent(d, names.workload, names.workloads);
     if (left == 0 && rows->count > 0 && fsim_errors(d) == 0)
-        fsim_failure(d, FSIM_NO_INPUT, rows->at[0].at, "no row is left: none is of a GPU and a workload that are here");
+        fsim_failure(d, FSIM_NO_INPUT, rows->at[0].at,
+                     "no row is left: none has both a GPU and a workload that were found");
     if (fsim_errors(d))
         return NULL;
     sort_by_graph(b, names.gpu_of, a);

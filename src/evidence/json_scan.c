@@ -65,12 +65,12 @@ bool fsim_scan_value(fsim_scan *s)
             s->at++;
         } else if (c == '}' || c == ']') {
             if (depth == 0 || open[depth - 1] != c)
-                return fsim_scan_fail(s, s->at,
-                                      depth ? "this bracket closes another than was opened" : "a value is wanted here");
+                return fsim_scan_fail(
+                    s, s->at, depth ? "this bracket closes another than was opened" : "a value was expected here");
             depth--;
             s->at++;
         } else if (depth == 0 && (c == ',' || c == ':')) {
-            return fsim_scan_fail(s, s->at, "a value is wanted here");
+            return fsim_scan_fail(s, s->at, "a value was expected here");
         } else {
             s->at++;
             while (depth == 0 && s->at < s->end && !strchr(",]} \n\t\r", *s->at))

@@ -311,9 +311,9 @@ static const char *reason(const matcher *m, int i)
         op = op || (fsim_op_common(&l->says.ops, &m->want[k].ops) > 0 && kinds_agree(l, &m->want[k]));
     }
     if (l->says.helps)
-        return "beside no contraction that was matched";
+        return "not next to a matched contraction";
     if (l->says.kinds == 0 && fsim_op_none(&l->says.ops))
-        return "its name says nothing";
+        return "its name is of no known operator";
     if (!fsim_op_none(&l->says.ops))
         return op ? "the plan's kernels of this operator are matched, or of other shapes"
                   : "no kernel of the plan does this";

@@ -48,7 +48,7 @@ static const char *index_map_text(const fsim_graph *g, const fsim_refusal *r, fs
             "and a kernel computes it in %s",
             x, needed, limit);
     case FSIM_IN_TILE_MAPS:
-        return fsim_printf(a, "what follows does not read '%s' tile by tile, each of its rows once", x);
+        return fsim_printf(a, "its readers do not read '%s' tile by tile, each of its rows once", x);
     case FSIM_IN_NONE:
         return fsim_printf(a, "'%s' reads '%s' across rows, in an order that no index map expresses", y, x);
     default:

@@ -33,7 +33,7 @@ const fsim_class_row fsim_classes[FSIM_CLASS_COUNT] = {
     [FSIM_CONTRACTION] = {"contraction", false, false, false, NULL},
     [FSIM_SCAN] = {"scan", false, false, true, "a running sum needs every earlier element of its row before the next"},
     [FSIM_SCATTER] = {"scatter", false, false, false,
-                      "where it writes is data, so no reader may start before all of it is done"},
+                      "data decides where it writes, so its readers wait until it has finished"},
     [FSIM_COMMUNICATION] = {"communication", false, false, true,
                             "it exchanges data with other devices; it overlaps, it does not merge"},
     [FSIM_TRANSFER] = {"transfer", false, false, true, "it crosses between host and device memory"},

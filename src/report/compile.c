@@ -95,7 +95,7 @@ static const char *crossover(const fsim_prediction *p, const fsim_compile *c, fs
 static const char *how_text(const fsim_options *o, fsim_arena *a)
 {
     return fsim_printf(a,
-                       "Compiled, %s, is each distinct kernel that neither the vendor's library nor a framework ships. "
+                       "Each distinct kernel that neither the vendor's library nor a framework ships is compiled, %s. "
                        "Its seconds are an estimate: lines "
                        "fitted to NVRTC on one core. The search leaves them out: optimal has the fastest run.",
                        o->compile_jobs == 1 ? "one at a time" : fsim_printf(a, "%d at a time", o->compile_jobs));

@@ -128,7 +128,7 @@ static const char *const summary_note = "class: as many blocks on an SM as predi
                                         "error: mean |predicted / compiled - 1| of the registers.";
 
 static const char *const library_note =
-    "library: predicted, as compiled, is the generated kernel that stands in for the vendor's.";
+    "library: both columns are for the generated kernel that replaces the vendor's.";
 
 static bool any_stands_in(const fsim_register_rows *x)
 {

@@ -45,7 +45,7 @@ static const char *saving(const fsim_text_page *r, const fsim_priced_refusal *re
         return fsim_printf(r->a, "legal: would save %s%s", fsim_seconds_text(r->a, refusal->saving_s),
                            r->p->chosen == FSIM_STRATEGY_OPTIMAL ? " alone, but not in this plan" : "");
     if (refusal->why.rule == FSIM_RULE_COST)
-        return fsim_printf(r->a, "legal but dearer by %s: %s", fsim_seconds_text(r->a, -refusal->saving_s),
+        return fsim_printf(r->a, "legal but slower by %s: %s", fsim_seconds_text(r->a, -refusal->saving_s),
                            fsim_cause_text(r->g, &refusal->cause, r->a));
     if (!(refusal->saving_s > 0) && refusal->saving_bytes <= 0)
         return "would save nothing";

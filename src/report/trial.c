@@ -151,7 +151,7 @@ static fsim_table kernels_table(const fsim_trial *t, const fsim_trial_plan *x, f
     return table;
 }
 
-/* "24 kernels of 5 plans compute what the reference does (shapes divided by up to 8)" */
+/* "24 kernels of 5 plans agree with the reference (shapes divided by up to 8)" */
 static const char *checked_text(const fsim_trial *t, fsim_arena *a)
 {
     int checked = 0, wrong = 0, skipped = 0, untold = 0;
@@ -172,10 +172,9 @@ static const char *checked_text(const fsim_trial *t, fsim_arena *a)
     if (checked == 0 && untold)
         return fsim_printf(a, "None of %d kernels of %d plans is compared%s: of their results too little can be.",
                            untold, t->plans, scale);
-    return wrong ? fsim_printf(a, "%d of %d kernels do not compute what the reference does%s.%s", wrong, checked, scale,
-                               left)
-                 : fsim_printf(a, "All %d kernels of %d plans compute what the reference does%s.%s", checked, t->plans,
-                               scale, left);
+    return wrong ? fsim_printf(a, "%d of %d kernels differ from the reference%s.%s", wrong, checked, scale, left)
+                 : fsim_printf(a, "All %d kernels of %d plans agree with the reference%s.%s", checked, t->plans, scale,
+                               left);
 }
 
 /* What one kernel was run by: a library's name, or, of a stand-in, why. NULL: it is no library's. */
@@ -222,7 +221,7 @@ static const char *regret_text(const fsim_trial *t, fsim_arena *a)
         bool any = false;
         for (int p = 0; p < t->plans; p++)
             any = any || t->plan[p].measured.stream.samples > 0;
-        return any ? "No plan that was measured is what was predicted." : "Nothing was measured.";
+        return any ? "Every plan that was measured differs from what was predicted." : "Nothing was measured.";
     }
     const char *chosen = fsim_strategy_names[t->plan[t->chosen].strategy],
                *best = fsim_strategy_names[t->plan[t->best].strategy];
@@ -342,7 +341,7 @@ void fsim_report_trials(const fsim_page *page, const fsim_trials *x)
     if (x->counts && !x->no_counters && x->measured) {
         putc('\n', page->out);
         fsim_paragraph(page, FSIM_FAINT, 0, 2,
-                       "Counted DRAM bytes take in what L2 still held of a kernel's results at its end.");
+                       "Counted DRAM bytes include results that were still in L2 when the kernel ended.");
     }
     if (x->no_counters) {
         putc('\n', page->out);

@@ -198,7 +198,7 @@ some --gate rows=80% 2>err && complain 'the rows that are left out count as pred
 some --gate rows=70% || complain "13 of 17 rows are not 70 %: $(cat err)"
 some --match absent/
 [ $? = 66 ] || complain 'no row is left, and the exit status is not 66'
-has err 'no row is left: none is of a GPU and a workload that are here'
+has err 'no row is left: none has both a GPU and a workload that were found'
 some --no-exclude
 has out 'more\.csv: 15 rows \(and 2 excluded\)'
 

@@ -78,7 +78,7 @@ static change changed(const writer *w, fsim_hw_key key, double value, double spr
 
 static const char *unusable(const fsim_figure *f)
 {
-    return f->samples == 0 ? f->why ? f->why : "not measured" : f->noisy ? "it scatters too much to say" : NULL;
+    return f->samples == 0 ? f->why ? f->why : "not measured" : f->noisy ? "its measurements scatter too much" : NULL;
 }
 
 static change change_of(const writer *w, fsim_hw_key key, fsim_gpu_probe p, double scale, const char *kernel)
@@ -267,7 +267,8 @@ fsim_gpu_hardware fsim_gpu_hardware_of(fsim_arena *a, const fsim_hw *hw, const c
         w.hw = fsim_hw_parse(a, d, "new", w.out.text, strlen(w.out.text));
         if (!w.hw)
             return (fsim_gpu_hardware){
-                .why = fsim_printf(a, "what the driver reports makes no hardware file: %s", first_message(a, d))};
+                .why =
+                    fsim_printf(a, "the driver's figures do not make a valid hardware file: %s", first_message(a, d))};
     }
     apply_memory(&w);
     apply_rates(&w);

@@ -13,11 +13,12 @@ bool fsim_gpu_load_module(fsim_gpu *g, const fsim_cubin *c, const char *name, fs
 {
     const int result = g->cu.cuModuleLoadDataEx(module, c->cubin, 0, NULL, NULL);
     if (result == FSIM_CU_INVALID_IMAGE || result == FSIM_CU_NO_BINARY_FOR_GPU)
-        return fsim_fail(fault, g->a, FSIM_UNAVAILABLE,
-                         "the driver, of CUDA %d.%d, does not take what NVRTC %d.%d made of '%s': update the driver, "
-                         "or set $FUSESIM_NVRTC_LIB to a libnvrtc of its version",
-                         g->facts.driver_version / 1000, g->facts.driver_version % 1000 / 10, g->nvrtc->major,
-                         g->nvrtc->minor, name);
+        return fsim_fail(
+            fault, g->a, FSIM_UNAVAILABLE,
+            "the driver, of CUDA %d.%d, does not accept what NVRTC %d.%d compiled from '%s': update the driver, "
+            "or set $FUSESIM_NVRTC_LIB to a libnvrtc of its version",
+            g->facts.driver_version / 1000, g->facts.driver_version % 1000 / 10, g->nvrtc->major, g->nvrtc->minor,
+            name);
     return fsim_gpu_ok(g, result, fsim_printf(g->a, "loading '%s'", name), fault);
 }
 

@@ -93,14 +93,13 @@ const char *fsim_difference_text(const fsim_graph *g, int tensor, const fsim_two
     const distance d = distance_of(t->dtype, r->x, r->y, t->elems);
     const int64_t bears = jumps(g) ? t->elems / 1000 : 0;
     if (d.nowhere > bears)
-        return fsim_printf(a,
-                           "%s: %lld of %lld elements are no finite number here or in what %s makes, and not in both",
-                           t->name, (long long)d.nowhere, (long long)t->elems, r->from);
+        return fsim_printf(a, "%s: %lld of %lld elements are finite in only one of this result and that of %s", t->name,
+                           (long long)d.nowhere, (long long)t->elems, r->from);
     if (d.off > bears)
-        return fsim_printf(a,
-                           "%s: %lld of %lld elements differ from what %s makes by more than %.2g of the tensor's size",
-                           t->name, (long long)d.off, (long long)t->elems, r->from, element_most(t->dtype));
+        return fsim_printf(
+            a, "%s: %lld of %lld elements differ from the result of %s by more than %.2g of the tensor's size", t->name,
+            (long long)d.off, (long long)t->elems, r->from, element_most(t->dtype));
     if (d.by > apart_most(t->dtype))
-        return fsim_printf(a, "%s differs from what %s makes by %.2g of its size", t->name, r->from, d.by);
+        return fsim_printf(a, "%s differs from the result of %s by %.2g of its size", t->name, r->from, d.by);
     return NULL;
 }

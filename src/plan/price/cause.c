@@ -167,7 +167,7 @@ static const char *reason_text(const fsim_graph *g, const fsim_cause *c, fsim_ar
         return fsim_printf(a, ": occupancy is %.0f%% instead of %.0f%% (%d registers a thread, %d before)", 100 * c->to,
                            100 * c->from, c->registers_to, c->registers_from);
     case FSIM_GROWN_COALESCING:
-        return fsim_printf(a, ": accesses are strided, %.0f%% of what is requested is wanted instead of %.0f%%",
+        return fsim_printf(a, ": accesses are strided, %.0f%% of the requested bytes are used instead of %.0f%%",
                            100 * c->to, 100 * c->from);
     case FSIM_GROWN_FETCHING:
         return fsim_printf(a, ": DRAM serves %s instead of %s", fsim_show_bytes(to, sizeof to, c->to),
