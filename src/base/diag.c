@@ -99,8 +99,6 @@ void fsim_note(fsim_diag *d, const char *format, ...)
 
 int fsim_errors(const fsim_diag *d) { return d->errors; }
 
-int fsim_warnings(const fsim_diag *d) { return d->warnings; }
-
 fsim_status fsim_diag_status(const fsim_diag *d) { return d->worst; }
 
 /* The command line first, then by file, position and arrival. */

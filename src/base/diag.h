@@ -39,8 +39,6 @@ void fsim_warning(fsim_diag *d, fsim_loc at, const char *format, ...) __attribut
 void fsim_note(fsim_diag *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* How many errors came since the start or the last fsim_diag_print. */
 int fsim_errors(const fsim_diag *d);
-/* And how many warnings. */
-int fsim_warnings(const fsim_diag *d);
 /* The worst of those errors, in the order of fsim_status; FSIM_OK where there are none. */
 fsim_status fsim_diag_status(const fsim_diag *d);
 /* The messages as data, sorted by place. *out lives as long as d or until the next message. Returns their number. */

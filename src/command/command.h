@@ -146,8 +146,6 @@ void fsim_say_failed_gates(fsim_context *c, const char *where, const fsim_gate *
 /* fsim_conclude for errors of the command line: also says how to get help. */
 int fsim_usage_status(fsim_context *c);
 
-/* Opens an output. NULL where path is NULL or stdout, or after an error. option: the one that named it. */
-fsim_output *fsim_open_file(fsim_context *c, const char *option, const char *path);
 /* Opens the outputs before any work, so that a file that can't be written, or a format that can't show c->kind, is
  * reported at once. */
 int fsim_open_outputs(fsim_context *c);

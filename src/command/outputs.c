@@ -62,7 +62,8 @@ int fsim_usage_status(fsim_context *c)
     return status;
 }
 
-fsim_output *fsim_open_file(fsim_context *c, const char *option, const char *path)
+/* Opens an output. NULL where path is NULL or stdout, or after an error. option: the one that named it. */
+static fsim_output *open_file(fsim_context *c, const char *option, const char *path)
 {
     const char *why = "";
     if (!path || fsim_is_stdout(path))
@@ -85,7 +86,7 @@ int fsim_open_outputs(fsim_context *c) { return fsim_open_outputs_and(c, NULL, N
 
 int fsim_open_outputs_and(fsim_context *c, const char *option, const char *path)
 {
-    c->own = fsim_open_file(c, option, path);
+    c->own = open_file(c, option, path);
     for (fsim_format f = 0; f < FSIM_FILE_FORMATS; f++) {
         const char *asked = fsim_file_asked(&c->set, f);
         const fsim_renderer *r = asked ? fsim_renderer_of(f, c->kind) : NULL;
@@ -94,7 +95,7 @@ int fsim_open_outputs_and(fsim_context *c, const char *option, const char *path)
                        fsim_result_names[c->kind], fsim_format_kinds(f, c->arena));
         if (!r)
             continue;
-        fsim_output *o = fsim_open_file(c, fsim_format_option(f), asked);
+        fsim_output *o = open_file(c, fsim_format_option(f), asked);
         if (r->show)
             c->file[f] = o;
         else

@@ -9,7 +9,8 @@ const char *const fsim_unit_names[FSIM_UNIT_COUNT] = {"launch",  "dram",    "l2"
                                                       "compute", "special", "issue", "latency"};
 const char *const fsim_regime_names[FSIM_REGIME_COUNT] = {"eager", "stream", "graph", "kernel"};
 
-double fsim_rate_of(const fsim_costing *c, fsim_hw_key key, fsim_hw_key otherwise)
+/* Results per second of all SMs, from a rate per clock and SM; of `otherwise` where the file has no `key`. */
+static double rate_of(const fsim_costing *c, fsim_hw_key key, fsim_hw_key otherwise)
 {
     return c->sms * c->clock * fsim_or_else(fsim_hw_get(c->hw, key), fsim_hw_get(c->hw, otherwise));
 }
@@ -18,9 +19,9 @@ double fsim_rate_of(const fsim_costing *c, fsim_hw_key key, fsim_hw_key otherwis
 double fsim_pipe_rate(const fsim_costing *c, fsim_dtype t)
 {
     if (t == FSIM_F64)
-        return fsim_rate_of(c, FSIM_HW_FP64_RATE, FSIM_HW_FP32_RATE);
-    return fsim_dtype_floating(t) ? fsim_rate_of(c, FSIM_HW_FP32_RATE, FSIM_HW_FP32_RATE)
-                                  : fsim_rate_of(c, FSIM_HW_INT32_RATE, FSIM_HW_FP32_RATE);
+        return rate_of(c, FSIM_HW_FP64_RATE, FSIM_HW_FP32_RATE);
+    return fsim_dtype_floating(t) ? rate_of(c, FSIM_HW_FP32_RATE, FSIM_HW_FP32_RATE)
+                                  : rate_of(c, FSIM_HW_INT32_RATE, FSIM_HW_FP32_RATE);
 }
 
 /* What of a member's `count` instructions a point its form leaves to do at each of its points. */
@@ -57,7 +58,7 @@ void fsim_add_arithmetic(const fsim_costing *c, fsim_kernel *k, const double *tu
         special += evaluations * left(c, m, n->specials);
         issued += evaluations * left(c, m, n->instructions);
     }
-    k->unit[FSIM_SPECIAL] += special / fsim_rate_of(c, FSIM_HW_SPECIAL_RATE, FSIM_HW_SPECIAL_RATE);
+    k->unit[FSIM_SPECIAL] += special / rate_of(c, FSIM_HW_SPECIAL_RATE, FSIM_HW_SPECIAL_RATE);
     k->unit[FSIM_ISSUE] += issued / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
 }
 

@@ -32,8 +32,6 @@ fsim_costing fsim_costing_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime
 static inline double fsim_or_else(double x, double otherwise) { return isnan(x) ? otherwise : x; }
 static inline int fsim_bits(unsigned x) { return __builtin_popcount(x); }
 
-/* Results per second of all SMs, from a rate per clock and SM; of `otherwise` where the file has no `key`. */
-double fsim_rate_of(const fsim_costing *c, fsim_hw_key key, fsim_hw_key otherwise);
 /* Lanes per second of the pipe that computes in this dtype. */
 double fsim_pipe_rate(const fsim_costing *c, fsim_dtype t);
 
@@ -73,9 +71,6 @@ int fsim_streaming_registers(const fsim_costing *c, int vector);
 int fsim_walk_registers(const fsim_costing *c, int vector);
 /* Of a kernel whose thread keeps `elems` elements of its row; at most 255. */
 int fsim_keeping_registers(const fsim_costing *c, int vector, double elems);
-
-/* Pointwise, copy, pooling, and what is opaque: a thread for `vector` points. */
-fsim_kernel fsim_streaming(const fsim_costing *c, int vector, fsim_arena *a);
 
 /* contraction.c: the device's dense rate for this arithmetic, FLOP/s, and how much of it a long contraction keeps. */
 double fsim_contraction_rate(const fsim_costing *c, fsim_dtype t, double *efficiency, bool *tensor);

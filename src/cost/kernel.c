@@ -19,7 +19,7 @@ static void add_scatter(const fsim_costing *c, fsim_kernel *k)
 }
 
 /* Pointwise, copy, pooling, and what is opaque: a thread for `vector` points. */
-fsim_kernel fsim_streaming(const fsim_costing *c, int vector, fsim_arena *a)
+static fsim_kernel streamed(const fsim_costing *c, int vector, fsim_arena *a)
 {
     const fsim_group *o = c->group;
     fsim_kernel k = fsim_blank_kernel(c, a);
@@ -52,9 +52,9 @@ static bool takes(const fsim_group *o, int vector)
 
 static fsim_kernel streaming(const fsim_costing *c, fsim_arena *a)
 {
-    fsim_kernel best = fsim_streaming(c, 1, a);
+    fsim_kernel best = streamed(c, 1, a);
     for (int vector = 2; vector <= 4 && c->group->points % vector == 0 && takes(c->group, vector); vector *= 2) {
-        const fsim_kernel k = fsim_streaming(c, vector, a);
+        const fsim_kernel k = streamed(c, vector, a);
         if (k.time_s > 0 && k.time_s < best.time_s)
             best = k;
     }
@@ -230,7 +230,7 @@ static fsim_kernel row_reduction(const fsim_costing *c, fsim_arena *a)
 /* Between devices, or host and device: bytes over the link, in latency_s since no unit of this GPU is busy. */
 static fsim_kernel over_link(const fsim_costing *c, fsim_hw_key link, double times, fsim_arena *a)
 {
-    fsim_kernel k = fsim_streaming(c, 1, a);
+    fsim_kernel k = streamed(c, 1, a);
     const double rate = fsim_hw_get(c->hw, link);
     double bytes = 0;
     for (int i = 0; i < k.outputs; i++)

@@ -112,6 +112,8 @@ void fsim_text_put(fsim_arena *a, fsim_text *t, const char *format, ...) __attri
 /* The same, of a va_list. */
 void fsim_text_put_v(fsim_arena *a, fsim_text *t, const char *format, va_list args);
 void fsim_text_clear(fsim_text *t);
+/* Starts the text of a loop: nothing stands in it, in front of it or behind it, and no value is known. */
+void fsim_begin_loop(fsim_emitter *e);
 /* The text as a string. */
 const char *fsim_text_of(const fsim_text *t);
 /* A line in the block of `depth`: 0 is the head. Indented. */
@@ -151,10 +153,6 @@ fsim_variable fsim_value(fsim_emitter *e, int tensor, const fsim_where *w);
 void fsim_store_value(fsim_emitter *e, int tensor, const fsim_where *w, const char *x, bool grouped);
 /* A literal of the C type. */
 const char *fsim_literal(fsim_emitter *e, double x, fsim_ctype t);
-
-/* The operator's expression with its arguments put in. element: number of the result's element, where the expression
- * asks for rows, columns or indices. */
-const char *fsim_expression(fsim_emitter *e, const fsim_node *n, const char *const *arg, const char *element);
 
 /* Accumulating: a reduction's, a contraction's, a window's. */
 const char *fsim_accumulator_start(fsim_emitter *e, const fsim_node *n, fsim_ctype t);

@@ -94,23 +94,13 @@ static bool find_tiles(const fsim_emitter *e, int64_t points, tiling *t)
     return found;
 }
 
-static void begin_range(fsim_emitter *e)
-{
-    fsim_text_clear(&e->head);
-    fsim_text_clear(&e->before);
-    fsim_text_clear(&e->body);
-    fsim_text_clear(&e->after);
-    e->knowns = e->hoists = e->bases = 0;
-    e->depth = 1;
-}
-
 /* The points of the writes that have as many as `points`, from block `first` on. Returns the blocks. */
 static int64_t range(fsim_emitter *e, int64_t points, int64_t first)
 {
     const fsim_group *o = e->group;
     const int block = e->kernel->block;
     const int64_t inner = inner_of(e, points);
-    begin_range(e);
+    fsim_begin_loop(e);
     tiling t;
     e->tiled = find_tiles(e, points, &t);
     e->staged = 0;
@@ -202,7 +192,7 @@ void fsim_emit_scatter(fsim_emitter *e)
     const int64_t elems[2] = {n->points, n->arg[last].distinct};
     e->program->schedule.vector = 1;
     for (int half = 0; half < 2; half++) {
-        begin_range(e);
+        fsim_begin_loop(e);
         e->vector = 1;
         fsim_add_base(
             e,
@@ -283,7 +273,7 @@ void fsim_emit_scan(fsim_emitter *e)
     int64_t below = 1;
     for (int d = s->rank; d-- > n->attrs.dim + 1;)
         below *= s->dim[d];
-    begin_range(e);
+    fsim_begin_loop(e);
     e->vector = 1;
     fsim_add_base(
         e, below == 1

@@ -37,6 +37,16 @@ void fsim_text_clear(fsim_text *t)
         t->at[0] = 0;
 }
 
+void fsim_begin_loop(fsim_emitter *e)
+{
+    fsim_text_clear(&e->head);
+    fsim_text_clear(&e->before);
+    fsim_text_clear(&e->body);
+    fsim_text_clear(&e->after);
+    e->knowns = e->hoists = e->bases = 0;
+    e->depth = 1;
+}
+
 const char *fsim_text_of(const fsim_text *t) { return t->used ? t->at : ""; }
 
 static void indent(fsim_emitter *e, fsim_text *t, int depth)

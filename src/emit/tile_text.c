@@ -6,16 +6,6 @@
 
 enum { BAND = 8 }; /* tiles along m that blocks walk down before they go on along n */
 
-static void begin_lanes(fsim_emitter *e)
-{
-    fsim_text_clear(&e->head);
-    fsim_text_clear(&e->before);
-    fsim_text_clear(&e->body);
-    fsim_text_clear(&e->after);
-    e->knowns = e->hoists = e->bases = 0;
-    e->depth = 1;
-}
-
 static const char *const operand_names[FSIM_TILE_OPERANDS] = {"left", "right", "right2"}, *const sum_names[] = {"sum",
                                                                                                                 "sum2"};
 
@@ -86,7 +76,7 @@ static void load_operand(fsim_emitter *e, const fsim_tile_writing *t, int i)
     const char *row = s->along_k ? "i" : "c", *k = s->along_k ? "r" : "k", *lanes = s->along_k ? "K" : "C";
     const fsim_ctype c = fsim_ctype_of(e->g->tensor[of->node->result[0]].dtype);
     const fsim_tensor *from = &e->g->tensor[s->access->tensor];
-    begin_lanes(e);
+    fsim_begin_loop(e);
     e->walk = s->along_k;
     e->vector = p->l.vector[i];
     const int base = fsim_add_base(e, (fsim_base){.outer = "b",
@@ -121,7 +111,7 @@ static void load_operand(fsim_emitter *e, const fsim_tile_writing *t, int i)
 static int result_lanes(fsim_emitter *e, const fsim_tile_writing *t)
 {
     const fsim_tile_plan *p = t->plan;
-    begin_lanes(e);
+    fsim_begin_loop(e);
     e->walk = false;
     e->vector = p->vector;
     return fsim_add_base(

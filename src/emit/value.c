@@ -87,7 +87,9 @@ static const char *parameter(fsim_emitter *e, const fsim_node *n, const char *na
     return attribute(e, n, name, as_float ? FSIM_C_FLOAT : t);
 }
 
-const char *fsim_expression(fsim_emitter *e, const fsim_node *n, const char *const *arg, const char *element)
+/* The operator's expression with its arguments put in. element: number of the result's element, where the expression
+ * asks for rows, columns or indices. */
+static const char *expression_text(fsim_emitter *e, const fsim_node *n, const char *const *arg, const char *element)
 {
     fsim_text out = {0};
     for (const char *p = fsim_ops[n->op].expr, *end; *p; p = end) {
@@ -303,7 +305,7 @@ static fsim_variable elementwise(fsim_emitter *e, const fsim_node *n, int tensor
         at = fsim_number(e, w);
     if (!text && (strstr(fsim_ops[n->op].expr, "$col") || strstr(fsim_ops[n->op].expr, "$row")))
         at = fsim_number(e, w);
-    text = text ? text : fsim_expression(e, n, arg, at.name);
+    text = text ? text : expression_text(e, n, arg, at.name);
     depth = at.depth > depth ? at.depth : depth;
     depth = depth > 0 ? e->depth : 0;
     const char *name = fsim_fresh(e, "v");

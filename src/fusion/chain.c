@@ -162,7 +162,10 @@ static void flow_from(const fsim_graph *g, int first, int last, flow *f)
 
 /* Chains. */
 
-int64_t fsim_chain_bytes(int64_t m, int64_t n, int64_t kept, int64_t results, int elem_bytes)
+/* Bytes of shared memory of a chained kernel's block: tiles of m rows and n columns, `kept` columns of the first
+ * operand and `results` results for each row, elements of elem_bytes. The results are in registers where there are
+ * at most FSIM_REGISTER_RESULTS. */
+static int64_t chain_bytes(int64_t m, int64_t n, int64_t kept, int64_t results, int elem_bytes)
 {
     const int64_t step = STEP_BYTES / elem_bytes, first = kept <= FSIM_KEPT_WIDTH ? kept : step,
                   last = results < FSIM_KEPT_WIDTH ? results : FSIM_KEPT_WIDTH;
@@ -206,7 +209,8 @@ static bool frame_of(const fsim_graph *g, int second, fsim_joint *out)
     return true;
 }
 
-bool fsim_may_chain(const fsim_limits *limits, int first, int second, fsim_joint *out, fsim_refusal *why)
+/* Can a kernel chain first and second, whatever else it holds? False with *why. */
+static bool may_chain(const fsim_limits *limits, int first, int second, fsim_joint *out, fsim_refusal *why)
 {
     const fsim_graph *g = limits->graph;
     const fsim_node *a = &g->node[first], *b = &g->node[second];
@@ -245,7 +249,7 @@ bool fsim_may_chain(const fsim_limits *limits, int first, int second, fsim_joint
     out->online = out->online && kind == FSIM_SCALED;
     const int64_t results = b->points / out->rows;
     const int elem = fsim_dtype_bytes(g->tensor[a->arg[0].tensor].dtype);
-    const int64_t least = fsim_chain_bytes(FSIM_CHAIN_LEAST, FSIM_CHAIN_LEAST, a->gemm.k, results, elem);
+    const int64_t least = chain_bytes(FSIM_CHAIN_LEAST, FSIM_CHAIN_LEAST, a->gemm.k, results, elem);
     return least <= limits->shared_per_block ||
            refuse(why, FSIM_RULE_SHARED, first, second,
                   (fsim_excess){(double)least, (double)limits->shared_per_block, FSIM_IN_SHARED_BYTES}, true);
@@ -260,7 +264,7 @@ static int core_of(const fsim_limits *limits, int first, int second, int *node, 
     flow f;
     int count = 0;
     bool leads[MOST_WALKED] = {false};
-    if (!fsim_may_chain(limits, first, second, &joint, &why))
+    if (!may_chain(limits, first, second, &joint, &why))
         return 0;
     flow_from(g, first, second, &f);
     for (int i = f.count; i-- > 0;)
@@ -340,7 +344,9 @@ fsim_map fsim_map_without_broadcasts(const fsim_map *m)
     return fsim_map_simplify(out);
 }
 
-bool fsim_are_siblings(const fsim_graph *g, int a, int b)
+/* Do both contractions read the same first operand in the same way, with the same batch, m, k and arithmetic? One
+ * kernel then loads it once for both. Convolutions never do. */
+static bool are_siblings(const fsim_graph *g, int a, int b)
 {
     const fsim_node *x = &g->node[a], *y = &g->node[b];
     if (class_of(g, a) != FSIM_CONTRACTION || class_of(g, b) != FSIM_CONTRACTION ||
@@ -370,7 +376,7 @@ static bool chained_above(const fsim_limits *limits, int n, int low)
                 continue;
             const fsim_class class = class_of(g, from);
             if (class == FSIM_CONTRACTION) {
-                if (from < low && fsim_may_chain(limits, from, n, &joint, &why))
+                if (from < low && may_chain(limits, from, n, &joint, &why))
                     return true;
             } else if (fsim_classes[class].inlines || class == FSIM_REDUCE) {
                 if (count == MOST_WALKED)
@@ -388,7 +394,7 @@ static bool chained_below(const fsim_limits *limits, int n, int high)
     fsim_refusal why;
     flow_from(limits->graph, n, limits->graph->nodes, &f);
     for (int i = 0; i < f.contractions; i++)
-        if (f.contraction[i] > high && fsim_may_chain(limits, n, f.contraction[i], &joint, &why))
+        if (f.contraction[i] > high && may_chain(limits, n, f.contraction[i], &joint, &why))
             return true;
     return f.more;
 }
@@ -439,7 +445,7 @@ bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_j
     bool siblings = true;
     for (int i = 0; i < contractions; i++)
         for (int j = 0; j < i && siblings; j++)
-            siblings = fsim_are_siblings(g, contraction[j], contraction[i]);
+            siblings = are_siblings(g, contraction[j], contraction[i]);
     out->kind = FSIM_SIBLINGS;
     if (siblings)
         return low < 0 || refuse(why, FSIM_RULE_REDUCED_EPILOGUE, c, low,
@@ -447,7 +453,7 @@ bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_j
     if (contractions > 2)
         return refuse(why, FSIM_RULE_CONTRACTIONS, c, contraction[contractions - 1],
                       (fsim_excess){contractions, 2, FSIM_IN_MORE_BETWEEN}, true);
-    if (!fsim_may_chain(limits, c, contraction[1], out, why))
+    if (!may_chain(limits, c, contraction[1], out, why))
         return false;
     if (low >= 0 && (low < c || high > contraction[1]))
         return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, low < c ? low : contraction[1], low < c ? c : high,

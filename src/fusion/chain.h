@@ -37,11 +37,6 @@ enum { FSIM_TILE_ROW = 256, FSIM_CHAIN_LEAST = 16, FSIM_KEPT_WIDTH = 256, FSIM_R
 /* How the contractions and reductions of node[0, count) can be one kernel. Needs a contraction, and a second one
  * or a reduction. False with *why; why->final where that holds for every larger set too. */
 bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_joint *out, fsim_refusal *why);
-/* Can a kernel chain first and second, whatever else it holds? False with *why. */
-bool fsim_may_chain(const fsim_limits *limits, int first, int second, fsim_joint *out, fsim_refusal *why);
-/* Do both contractions read the same first operand in the same way, with the same batch, m, k and arithmetic? One
- * kernel then loads it once for both. Convolutions never do. */
-bool fsim_are_siblings(const fsim_graph *g, int a, int b);
 /* Splits the point digits of x and y, two maps over the same points, until both have the same extents. False where
  * an extent of one does not divide the other's. */
 bool fsim_map_align(const fsim_map *x, const fsim_map *y, fsim_map *out_x, fsim_map *out_y);
@@ -57,10 +52,5 @@ bool fsim_tile_rows(const fsim_graph *g, int first, const fsim_map *at, const fs
 
 /* The kind of n's result from the kinds of its arguments; FSIM_FREE for those that come from elsewhere. */
 fsim_row_kind fsim_row_kind_of(const fsim_node *n, const fsim_row_kind *arg);
-
-/* Bytes of shared memory of a chained kernel's block: tiles of m rows and n columns, `kept` columns of the first
- * operand and `results` results for each row, elements of elem_bytes. The results are in registers where there are
- * at most FSIM_REGISTER_RESULTS. */
-int64_t fsim_chain_bytes(int64_t m, int64_t n, int64_t kept, int64_t results, int elem_bytes);
 
 #endif

@@ -24,7 +24,8 @@ static fsim_origin origin_said(const char *source)
     return FSIM_FROM_DATASHEET;
 }
 
-fsim_origin fsim_hw_peak_origin(const fsim_hw *hw, fsim_hw_key key)
+/* Where a peak (fsim_hw_peak) comes from. */
+static fsim_origin peak_origin(const fsim_hw *hw, fsim_hw_key key)
 {
     const fsim_quantity *q = &hw->q[key];
     if (q->typical && (!q->source || isnan(q->value)))
@@ -39,14 +40,14 @@ fsim_origin fsim_hw_origin(const fsim_hw *hw, fsim_hw_key key)
     static const char mark[] = "; achieved ";
     const fsim_quantity *q = &hw->q[key];
     const char *achieved = q->source && !isnan(q->achieved) ? strstr(q->source, mark) : NULL;
-    return achieved ? origin_said(achieved + strlen(mark)) : fsim_hw_peak_origin(hw, key);
+    return achieved ? origin_said(achieved + strlen(mark)) : peak_origin(hw, key);
 }
 
 bool fsim_hw_was_read(const fsim_hw *hw, const fsim_hw_keys *read, fsim_hw_key key, fsim_origin *from)
 {
     if (!read->how[key] || !fsim_hw_has(hw, key))
         return false;
-    const fsim_origin rate = fsim_hw_origin(hw, key), peak = fsim_hw_peak_origin(hw, key);
+    const fsim_origin rate = fsim_hw_origin(hw, key), peak = peak_origin(hw, key);
     *from = read->how[key] == FSIM_HW_READ_RATE                  ? rate
             : read->how[key] == FSIM_HW_READ_PEAK || peak > rate ? peak
                                                                  : rate;

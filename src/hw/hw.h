@@ -119,8 +119,6 @@ static inline bool fsim_hw_has(const fsim_hw *hw, fsim_hw_key key)
 typedef enum { FSIM_FROM_MEASURED, FSIM_FROM_FITTED, FSIM_FROM_DATASHEET, FSIM_FROM_ASSUMED, FSIM_ORIGINS } fsim_origin;
 extern const char *const fsim_origin_names[FSIM_ORIGINS]; /* measured fitted datasheet assumed */
 fsim_origin fsim_hw_origin(const fsim_hw *hw, fsim_hw_key key);
-/* The same for fsim_hw_peak. */
-fsim_origin fsim_hw_peak_origin(const fsim_hw *hw, fsim_hw_key key);
 /* Was the key read, and does hw have a figure for it? *from: where that figure comes from. If both the peak and the
  * rate to plan with were read, the less reliable of their origins, in the order of fsim_origin. */
 bool fsim_hw_was_read(const fsim_hw *hw, const fsim_hw_keys *read, fsim_hw_key key, fsim_origin *from);

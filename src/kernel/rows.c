@@ -14,6 +14,9 @@ int fsim_row_threads(int64_t width, int vector, int most)
     return threads;
 }
 
+/* Blocks of a kernel with `rows_per_block` rows a block. */
+static int64_t row_blocks(int64_t rows, int64_t rows_per_block) { return (rows + rows_per_block - 1) / rows_per_block; }
+
 void fsim_lay_out_rows(int64_t rows, int64_t width, bool band, fsim_schedule *s)
 {
     s->band = band;
@@ -21,7 +24,7 @@ void fsim_lay_out_rows(int64_t rows, int64_t width, bool band, fsim_schedule *s)
     s->block = band || s->row_threads < FSIM_BLOCK ? FSIM_BLOCK : s->row_threads;
     s->rows_per_block = band ? FSIM_BAND_ROWS : s->block / s->row_threads;
     s->row_threads = band ? s->block / FSIM_BAND_ROWS : s->row_threads;
-    s->grid = fsim_row_blocks(rows, s->rows_per_block);
+    s->grid = row_blocks(rows, s->rows_per_block);
 }
 
 void fsim_lay_out_product_rows(const fsim_group *o, int elem_bytes, fsim_schedule *s)
@@ -32,8 +35,6 @@ void fsim_lay_out_product_rows(const fsim_group *o, int elem_bytes, fsim_schedul
     s->registers = fsim_direct_registers(o->live);
     s->shared_bytes = (int)(s->rows_per_block * o->reduced * elem_bytes);
 }
-
-int64_t fsim_row_blocks(int64_t rows, int64_t rows_per_block) { return (rows + rows_per_block - 1) / rows_per_block; }
 
 int64_t fsim_row_pieces(int64_t width, int vector, int64_t wanted, int64_t *piece)
 {

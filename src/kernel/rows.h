@@ -23,9 +23,6 @@ void fsim_lay_out_rows(int64_t rows, int64_t width, bool band, fsim_schedule *s)
  * results of some rows into shared memory. Sets in *s what it is launched with. */
 void fsim_lay_out_product_rows(const fsim_group *o, int elem_bytes, fsim_schedule *s);
 
-/* Blocks of a kernel with `rows_per_block` rows a block. */
-int64_t fsim_row_blocks(int64_t rows, int64_t rows_per_block);
-
 /* `wanted` blocks share a row: how many do, and in *piece the elements of each, whole vectors. At least 1. */
 int64_t fsim_row_pieces(int64_t width, int vector, int64_t wanted, int64_t *piece);
 

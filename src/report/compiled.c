@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-const char *const fsim_no_contraction = "no_contraction";
+static const char *const no_contraction = "no_contraction";
 static const fsim_gate_metric metrics[FSIM_REGISTERS_METRICS] = {
     [FSIM_REGISTERS_CLASS] = {"class", FSIM_GATE_SHARE, true, "kernels with as many blocks on an SM"},
     [FSIM_REGISTERS_NEAR] = {"near", FSIM_GATE_SHARE, true, "kernels with one block more or less"},
@@ -38,7 +38,7 @@ static double metric_of(const fsim_register_sum *s, fsim_register_metric m)
 int fsim_register_gate_template(const char *group)
 {
     int t = 0;
-    if (!*group || strcmp(group, fsim_no_contraction) == 0)
+    if (!*group || strcmp(group, no_contraction) == 0)
         return *group ? FSIM_NO_CONTRACTION : FSIM_EVERY_TEMPLATE;
     while (t < FSIM_TEMPLATE_COUNT && strcmp(group, fsim_template_names[t]) != 0)
         t++;
@@ -143,7 +143,7 @@ static void summary_row(fsim_table *table, int template, int sm, const fsim_regi
 {
     const bool total = template <0;
     const char *name = template == FSIM_EVERY_TEMPLATE   ? "all"
-                       : template == FSIM_NO_CONTRACTION ? fsim_no_contraction
+                       : template == FSIM_NO_CONTRACTION ? no_contraction
                                                          : fsim_template_names[template];
     const fsim_register_sum s = fsim_register_rows_sum(rows, template, sm);
     if (s.kernels == 0)
@@ -307,7 +307,7 @@ static void put_sum(FILE *out, const char *before, const fsim_register_rows *row
     const fsim_register_sum s = fsim_register_rows_sum(rows, template, sm);
     fsim_json_text(out, before, "template",
                    template == FSIM_EVERY_TEMPLATE   ? NULL
-                   : template == FSIM_NO_CONTRACTION ? fsim_no_contraction
+                   : template == FSIM_NO_CONTRACTION ? no_contraction
                                                      : fsim_template_names[template]);
     fsim_json_number(out, ", ", "sm", sm ? (double)sm : (double)NAN);
     fsim_json_number(out, ", ", "kernels", s.kernels);

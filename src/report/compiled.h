@@ -15,10 +15,8 @@ typedef enum {
     FSIM_REGISTERS_DISAGREE,
     FSIM_REGISTERS_METRICS
 } fsim_register_metric;
-/* Of --gate; GROUP is a template or fsim_no_contraction. */
+/* Of --gate; GROUP is a template or no_contraction: all but contractions, libraries' and chains. */
 extern const fsim_gate_table fsim_register_gates;
-
-extern const char *const fsim_no_contraction; /* in place of a template: all but contractions, libraries' and chains */
 
 typedef struct {
     const fsim_register_rows *rows;

@@ -16,7 +16,8 @@ const fsim_gate_table fsim_trial_gates = {"validate --device", metrics, FSIM_TRI
 
 static double kernel_bytes(const fsim_measured_kernel *k) { return k->dram_read_bytes + k->dram_write_bytes; }
 
-double fsim_trials_metric(const fsim_trials *x, fsim_trial_metric m, double *noise)
+/* Mean of |predicted / measured - 1|, and so on, over all trials; NaN where nothing was measured. noise may be NULL. */
+static double trials_metric(const fsim_trials *x, fsim_trial_metric m, double *noise)
 {
     double sum = 0, all = 0, scatter = 0, most = NAN;
     int count = 0;
@@ -324,7 +325,7 @@ static void report_trial(const fsim_page *page, const fsim_trials *x, const fsim
 double fsim_trial_gate_try(fsim_gate *g, const fsim_trials *x, fsim_arena *a)
 {
     double noise = 0;
-    fsim_gate_judge(g, fsim_trials_metric(x, (fsim_trial_metric)g->metric, &noise), "", "nothing was measured", a);
+    fsim_gate_judge(g, trials_metric(x, (fsim_trial_metric)g->metric, &noise), "", "nothing was measured", a);
     return noise;
 }
 

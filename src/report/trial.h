@@ -23,8 +23,6 @@ typedef struct {
     bool verbose, measured; /* measured: else kernels were compared only */
 } fsim_trials;
 
-/* Mean of |predicted / measured - 1|, and so on, over all trials; NaN where nothing was measured. noise may be NULL. */
-double fsim_trials_metric(const fsim_trials *x, fsim_trial_metric m, double *noise);
 /* Measures the gate's metric, and judges it. Returns what repetition alone may move the value by. */
 double fsim_trial_gate_try(fsim_gate *g, const fsim_trials *x, fsim_arena *a);
 

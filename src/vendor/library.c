@@ -4,8 +4,6 @@
 #include "fusion/chain.h"
 #include <string.h>
 
-const char *const fsim_library_names[FSIM_LIBRARIES] = {"cuBLASLt", "hipBLASLt", "cuDNN", "MIOpen", "oneDNN"};
-
 typedef enum { PRODUCT = 1, CONVOLUTION = 2, EITHER = 3 } contraction_kinds;
 
 #define BIT(type) (1u << FSIM_##type)
@@ -29,7 +27,8 @@ static const struct {
 #undef FSIM_EPILOGUE
 };
 
-fsim_vendor_library fsim_library_of(const fsim_hw *hw, bool convolution)
+/* The library for products, or for convolutions, on this device. */
+static fsim_vendor_library library_of(const fsim_hw *hw, bool convolution)
 {
     const bool amd = hw->arch->design == FSIM_CDNA;
     return hw->host ? FSIM_LIBRARY_ONEDNN
@@ -39,7 +38,7 @@ fsim_vendor_library fsim_library_of(const fsim_hw *hw, bool convolution)
 
 bool fsim_library_has(const fsim_hw *hw, const fsim_gemm *contraction, fsim_epilogue_kind kind)
 {
-    const fsim_vendor_library library = fsim_library_of(hw, contraction->convolution);
+    const fsim_vendor_library library = library_of(hw, contraction->convolution);
     for (size_t i = 0; i < sizeof rows / sizeof *rows && kind != FSIM_EPILOGUE_RESIDUAL; i++)
         if (rows[i].library == library && rows[i].kind == kind && hw->sm >= rows[i].sm &&
             (rows[i].of & (contraction->convolution ? CONVOLUTION : PRODUCT)) &&

@@ -34,10 +34,7 @@ typedef enum {
     FSIM_LIBRARY_ONEDNN,
     FSIM_LIBRARIES
 } fsim_vendor_library;
-extern const char *const fsim_library_names[FSIM_LIBRARIES]; /* cuBLASLt hipBLASLt cuDNN MIOpen oneDNN */
 
-/* The library for products, or for convolutions, on this device. */
-fsim_vendor_library fsim_library_of(const fsim_hw *hw, bool convolution);
 /* Does the device's library have this part of an epilogue, in this arithmetic? False for FSIM_EPILOGUE_RESIDUAL: see
  * library.def. */
 bool fsim_library_has(const fsim_hw *hw, const fsim_gemm *contraction, fsim_epilogue_kind kind);

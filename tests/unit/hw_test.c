@@ -13,24 +13,13 @@
 
 #include <cmocka.h> /* needs those above */
 
+#include "printed.h"
+
 #ifndef FUSESIM_SOURCE_DIR
 #define FUSESIM_SOURCE_DIR "."
 #endif
 static const char shipped[] = FUSESIM_SOURCE_DIR "/hwmodels";
 static const fsim_hw_folders folders = {NULL, FUSESIM_SOURCE_DIR "/hwmodels"};
-
-static const char *printed(fsim_arena *a, fsim_diag *d)
-{
-    char *out = NULL;
-    size_t length = 0;
-    FILE *stream = open_memstream(&out, &length);
-    assert_non_null(stream);
-    fsim_diag_print(d, stream, false);
-    fclose(stream);
-    const char *copy = fsim_strdup(a, out);
-    free(out);
-    return copy;
-}
 
 static const char *text_of(fsim_arena *a, const char *name)
 {

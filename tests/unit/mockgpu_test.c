@@ -14,19 +14,13 @@
 
 #include <cmocka.h> /* needs those above */
 
+#include "scenario.h"
+
 static void *mock;
 
 /* Calls a function of the mock. */
 #define CALL(name, types, ...) ((int(*) types)(uintptr_t)dlsym(mock, #name))(__VA_ARGS__)
 
-/* In a scenario: what does not hold ends its process. */
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                            \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
 #define GIVES(result, ...) CHECK((__VA_ARGS__) == (result))
 
 /* Runs the scenario with variables set, "NAME=VALUE", up to NULL. */

@@ -9,21 +9,13 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "scenario.h"
 #include "validate/cuda/hardware.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* In a scenario, which has a process of its own: what does not hold ends it. */
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                            \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
 
 static char folder[] = "/tmp/fusesim_probes_XXXXXX";
 

@@ -8,20 +8,14 @@
 
 #include <cmocka.h> /* needs those above */
 
+#include "printed.h"
+
 /* Parses and returns what was printed; *root is the tree or NULL. */
 static const char *parse(fsim_arena *a, const char *text, size_t bytes, const fsim_yaml **root)
 {
     fsim_diag *d = fsim_diag_new(a);
     *root = fsim_yaml_parse(a, d, "t.yaml", text, bytes);
-    char *out = NULL;
-    size_t length = 0;
-    FILE *stream = open_memstream(&out, &length);
-    assert_non_null(stream);
-    fsim_diag_print(d, stream, false);
-    fclose(stream);
-    const char *copy = fsim_strdup(a, out);
-    free(out);
-    return copy;
+    return printed(a, d);
 }
 
 static void the_tree_has_values_and_places(void **state)

@@ -214,19 +214,12 @@ static void drop_marks(fsim_gpu *g, marks *m)
 
 static fsim_measured_kernel unmeasured(const fsim_gpu_kernel *k)
 {
-    return (fsim_measured_kernel){.dram_read_bytes = NAN,
-                                  .dram_write_bytes = NAN,
-                                  .dram_write_by_end_bytes = NAN,
-                                  .l2_bytes = NAN,
-                                  .l2_write_bytes = NAN,
-                                  .shared_bytes = NAN,
-                                  .local_bytes = NAN,
-                                  .registers = k->registers,
-                                  .static_shared_bytes = k->static_shared_bytes,
-                                  .local_bytes_per_thread = k->local_bytes_per_thread,
-                                  .occupancy = k->occupancy,
-                                  .achieved_occupancy = NAN,
-                                  .sm_clock_hz = NAN};
+    fsim_measured_kernel m = fsim_not_measured();
+    m.registers = k->registers;
+    m.static_shared_bytes = k->static_shared_bytes;
+    m.local_bytes_per_thread = k->local_bytes_per_thread;
+    m.occupancy = k->occupancy;
+    return m;
 }
 
 /* The last job is the empty kernel: the noise floor. */

@@ -27,7 +27,8 @@ static bool launch_all(fsim_gpu *g, const fsim_gpu_plan *p, fsim_fault *fault)
     return true;
 }
 
-bool fsim_graph_capture(fsim_gpu *g, const fsim_gpu_plan *plan, fsim_cu_graph_exec *out, fsim_fault *fault)
+/* Captures the launches; the stream runs nothing. */
+static bool capture_graph(fsim_gpu *g, const fsim_gpu_plan *plan, fsim_cu_graph_exec *out, fsim_fault *fault)
 {
     static const char doing[] = "capturing a plan into a CUDA graph";
     fsim_cu_graph graph = NULL;
@@ -165,7 +166,7 @@ static void open_job(fsim_gpu *g, job *j, const fsim_gpu_plan *plan)
     *j = (job){.plan = plan, .done = plan->kernels == 0};
     for (int kind = 0; kind < KINDS; kind++)
         j->seconds[kind] = fsim_new(g->a, double, g->option.most);
-    if (plan->kernels > 0 && !fsim_graph_capture(g, plan, &j->graph, &why))
+    if (plan->kernels > 0 && !capture_graph(g, plan, &j->graph, &why))
         j->no_graph = why.message; /* the stream is measured all the same */
 }
 

@@ -5,7 +5,4 @@
 
 #include "validate/cuda/device.h"
 
-/* Captures the launches; the stream runs nothing. */
-bool fsim_graph_capture(fsim_gpu *g, const fsim_gpu_plan *plan, fsim_cu_graph_exec *out, fsim_fault *fault);
-
 #endif

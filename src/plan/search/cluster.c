@@ -16,7 +16,8 @@ static const fsim_tensor *result_of(const fsim_graph *g, int node, int r)
 
 int fsim_home(const fsim_clusters *c, int node) { return c->holders[node].count ? c->holders[node].part[0] : -1; }
 
-bool fsim_part_contains(const fsim_clusters *c, int x, int node)
+/* Is the primitive in part x, at home or as a clone? */
+static bool part_contains(const fsim_clusters *c, int x, int node)
 {
     for (int i = 0; i < c->holders[node].count; i++)
         if (c->holders[node].part[i] == x)
@@ -37,7 +38,7 @@ static void drop_holder(fsim_clusters *c, int node, int x)
 static void add_holder(fsim_clusters *c, int node, int x, bool home)
 {
     struct fsim_holders *h = &c->holders[node];
-    if (fsim_part_contains(c, x, node))
+    if (part_contains(c, x, node))
         return;
     *FSIM_PUSH(c->a, h->part, h->count, h->room) = x;
     if (home) {
@@ -104,7 +105,7 @@ static void list_readers(listing *l, const fsim_tensor *t, int made_by)
     for (int k = 0; k < t->readers; k++)
         for (int h = 0; h < l->c->holders[t->reader[k]].count; h++) {
             const int y = l->c->holders[t->reader[k]].part[h];
-            if (made_by < 0 || !fsim_part_contains(l->c, y, made_by))
+            if (made_by < 0 || !part_contains(l->c, y, made_by))
                 list(l, y);
         }
 }
@@ -129,7 +130,7 @@ int fsim_makers(fsim_clusters *c, int x, int **out)
     for (int i = 0; i < part->count; i++)
         for (int k = 0; k < g->node[part->node[i]].args; k++) {
             const int from = g->tensor[g->node[part->node[i]].arg[k].tensor].producer;
-            if (from >= 0 && !fsim_part_contains(c, x, from))
+            if (from >= 0 && !part_contains(c, x, from))
                 list(&l, fsim_home(c, from));
         }
     *out = l.at;
@@ -211,7 +212,7 @@ static bool read_outside(const fsim_clusters *c, const int *id, int count, int n
         for (int k = 0; k < t->readers; k++)
             for (int h = 0; h < c->holders[t->reader[k]].count; h++) {
                 const int y = c->holders[t->reader[k]].part[h];
-                if (!among(id, count, y) && !fsim_part_contains(c, y, n))
+                if (!among(id, count, y) && !part_contains(c, y, n))
                     return true;
             }
     }
@@ -261,7 +262,7 @@ static bool mark_waiting(fsim_clusters *c, const int *id, int count)
                 for (int k = 0; k < t->readers; k++)
                     for (int h = 0; h < c->holders[t->reader[k]].count; h++) {
                         const int y = c->holders[t->reader[k]].part[h];
-                        if (c->place[y] > last || c->mark[y] == stamp || fsim_part_contains(c, y, n))
+                        if (c->place[y] > last || c->mark[y] == stamp || part_contains(c, y, n))
                             continue;
                         if (!among(id, count, y)) {
                             c->mark[y] = stamp;

@@ -33,8 +33,6 @@ int fsim_makers(fsim_clusters *c, int x, int **list);
 int fsim_sharers(fsim_clusters *c, int x, int **list);
 /* The part where the primitive has its home; -1: none. */
 int fsim_home(const fsim_clusters *c, int node);
-/* Is the primitive in part x, at home or as a clone? */
-bool fsim_part_contains(const fsim_clusters *c, int x, int node);
 /* Must some result of x be stored, whoever reads it? */
 bool fsim_must_store(const fsim_clusters *c, int x);
 
