@@ -385,6 +385,9 @@ static const struct {
      "a 'w' of its own"},
     {"batch: 3\ntensors: {x: {shape: [4], dtype: f32}}\noperators: [{op: transpose, in: x, out: y}]",
      "two dimensions beside that of the batch"},
+    {"batch: 3\ntensors: {x: {shape: [2, 4, 4], dtype: f32}, w: {shape: [4], dtype: f32}}\n"
+     "operators: [{op: group_norm, in: [x, w], out: y}]",
+     "a 'w' of its own"},
     {"batch: 3\ntensors: {x: {shape: [4, 4], dtype: f32}}\noperators: [{op: avg_pool2d, in: x, out: y, kernel: 2}]",
      "too few dimensions"},
     {"batch: 3\ntensors: {q: {shape: [2, 2, 3, 2], dtype: f32}, m: {shape: [3, 3], dtype: f32}}\n"
@@ -466,11 +469,14 @@ static void marked_inputs_are_mapped(void **unused)
                 fsim_printf(a,
                             repeated ? "batch: 3\nsymbols: {N: 2}\ntensors: {s: {shape: [4], dtype: f32}}\noperators:\n"
                                        "  - {repeat: 1, tensors: {%s}, operators: [{op: add, in: [s, x], out: y}]}"
-                                     : "batch: 3\nsymbols: {N: 2}\ntensors: {s: {shape: [4], dtype: f32}, %s}\n"
-                                       "operators: [{op: add, in: [s, x], out: y}]",
+                                     : "batch: 3\nsymbols: {N: 2}\ntensors: {s: {shape: [4], dtype: f32}, %s, "
+                                       "w: {shape: [4], dtype: f32, role: weight}}\n"
+                                       "operators: [{op: add, in: [s, x], out: z}, {op: add, in: [z, w], out: y}]",
                             x);
             const fsim_graph *g = parse(a, text);
             assert_int_equal(g->tensor[tensor_named(g, "s")].shape.rank, of[i].rank_of_shared);
+            if (!repeated)
+                assert_int_equal(g->tensor[tensor_named(g, "w")].shape.rank, 1);
             assert_int_equal(g->tensor[tensor_named(g, repeated ? "y.0" : "y")].shape.rank, 2);
             fsim_arena_free(a);
         }

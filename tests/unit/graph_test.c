@@ -311,10 +311,48 @@ static void real_graphs_have_pytorch_shapes(void **unused)
     fsim_arena_free(a);
 }
 
+/* eps is the attribute's, or the default of the operator's row. */
+static void eps_is_what_the_workload_says(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *call;
+        double usual;
+    } of[] = {{"op: layer_norm, in: x", 1e-5},
+              {"op: rms_norm, in: x", 1e-6},
+              {"op: batch_norm, in: [x, v, v, v, v]", 1e-5},
+              {"op: batch_norm, in: x", 1e-5},
+              {"op: group_norm, in: x", 1e-5},
+              {"op: instance_norm, in: x", 1e-5},
+              {"op: normalize, in: x", 1e-12},
+              {"op: cosine_similarity, in: [x, y]", 1e-8},
+              {"op: triplet_margin_loss, in: [x, y, z]", 1e-6}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        for (int said = 0; said < 2; said++) {
+            fsim_arena *a = fsim_arena_new();
+            const fsim_graph *g =
+                parse(a,
+                      fsim_printf(a,
+                                  "tensors: {x: {shape: [4, 8], dtype: f32}, y: {shape: [4, 8], dtype: f32}, "
+                                  "z: {shape: [4, 8], dtype: f32}, v: {shape: [8], dtype: f32}}\n"
+                                  "operators:\n  - {%s, out: o%s}\noutputs: [o]\n",
+                                  of[i].call, said ? ", eps: 0.25" : ""),
+                      NULL, 0);
+            int found = 0;
+            assert_non_null(g);
+            for (int n = 0; n < g->nodes; n++)
+                found += g->node[n].attrs.has_scalar && g->node[n].attrs.scalar == (said ? 0.25 : of[i].usual);
+            if (found == 0)
+                fail_msg("%s: eps is not %g", of[i].call, said ? 0.25 : of[i].usual);
+            fsim_arena_free(a);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shape_rules),
+        cmocka_unit_test(eps_is_what_the_workload_says),
         cmocka_unit_test(table_is_whole),
         cmocka_unit_test(windows_are_counted),
         cmocka_unit_test(growth_is_limited),

@@ -131,6 +131,7 @@ static void plans_are_read(void **state)
     assert_int_equal(fsim_plans_json(p, &json, &bytes), FSIM_OK);
     assert_int_equal(strlen(json), bytes);
     assert_non_null(strstr(json, "\"plans\""));
+    assert_non_null(strstr(json, "\"operators\":\t3,"));
     fsim_hardware *faster;
     fsim_plans *sooner;
     assert_int_equal(fsim_hardware_load(s, "a100-sxm4-40gb", &change, 1, &faster), FSIM_OK);
@@ -226,6 +227,17 @@ static void each_option_counts(void **state)
     assert_non_null(strstr(json, "123456"));
     with_options(s, &producer, "t4", &strict, &other);
     assert_non_null(strstr(other, "strict"));
+    fsim_workload *w;
+    fsim_hardware *h;
+    fsim_plans *p;
+    fsim_refusal_summary r = {.size = sizeof r};
+    assert_int_equal(fsim_workload_parse(s, &producer, NULL, 0, &w), FSIM_OK);
+    assert_int_equal(fsim_hardware_load(s, "t4", NULL, 0, &h), FSIM_OK);
+    assert_int_equal(fsim_plan_workload(s, w, h, &strict, &p), FSIM_OK);
+    assert_int_equal(fsim_plans_refusal(p, 0, &r), FSIM_OK);
+    assert_string_equal(r.rule, "numerics"); /* about one primitive alone */
+    assert_string_equal(r.first, "s");
+    assert_null(r.second);
     assert_int_equal(with_options(s, &producer, "t4", &stopped, &json).interrupted, 1);
 }
 
@@ -239,8 +251,10 @@ static void summaries_are_of_their_strategy(void **state)
     fsim_plan_summary best = {.size = sizeof best}, one = {.size = sizeof one};
     assert_int_equal(fsim_workload_parse(s, &document, NULL, 0, &w), FSIM_OK);
     assert_int_equal(fsim_hardware_load(s, "t4", NULL, 0, &h), FSIM_OK);
-    assert_int_equal(fsim_plan_workload(s, w, h, NULL, &p), FSIM_OK);
+    const fsim_plan_options eager = {.size = sizeof eager, .strategy = "eager"};
+    assert_int_equal(fsim_plan_workload(s, w, h, &eager, &p), FSIM_OK);
     assert_int_equal(fsim_plans_strategy(p, fsim_plans_chosen(p), &best), FSIM_OK);
+    assert_string_equal(best.strategy, "eager");
     for (int i = 0; i < fsim_plans_count(p); i++) {
         assert_int_equal(fsim_plans_strategy(p, i, &one), FSIM_OK);
         assert_true(one.objective == one.time_s && one.lower_bound == best.lower_bound);
@@ -248,6 +262,7 @@ static void summaries_are_of_their_strategy(void **state)
         assert_int_equal(one.proven, one.gap == 0);
     }
     fsim_refusal_summary first = {.size = sizeof first}, again = {.size = sizeof again};
+    assert_true(fsim_plans_refusal_count(p) > 0);
     for (int i = 0; i < fsim_plans_refusal_count(p); i++) {
         assert_int_equal(fsim_plans_refusal(p, i, &first), FSIM_OK);
         assert_int_equal(fsim_plans_refusal(p, i, &again), FSIM_OK);
@@ -373,7 +388,10 @@ static void locale(void **state)
     if (!set)
         print_message("no locale with a comma here\n");
     fsim_hardware *h;
+    const locale_t own = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = uselocale(own);
     assert_int_equal(fsim_hardware_load(s, "a100-sxm4-40gb", NULL, 0, &h), FSIM_OK);
+    assert_true(uselocale(before) == own); /* the caller's thread has its own locale again */
+    freelocale(own);
     assert_true(fsim_hardware_value(h, "sms") == 108);
     setlocale(LC_NUMERIC, "C");
 }

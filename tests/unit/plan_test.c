@@ -381,6 +381,7 @@ static void sums_do_not_wrap(void **unused)
     assert_string_equal(fsim_sum_digits(digits, (fsim_sum)1 << 64), "18446744073709551616");
     assert_string_equal(fsim_sum_digits(digits, -((fsim_sum)1 << 64)), "-18446744073709551616");
     assert_string_equal(fsim_sum_digits(digits, 0), "0");
+    assert_true(fsim_sum_int64((fsim_sum)1 << 64) == INT64_MAX && fsim_sum_int64(-5) == -5);
     assert_true(fsim_sum_term(1e300) == FSIM_TERM_MOST && fsim_sum_term(0.6) == 1);
 }
 

@@ -88,10 +88,10 @@ static void plans_change_where_they_cost_the_same(void **unused)
     fsim_arena_free(b.a);
 }
 
-static void every_value_agrees_with_its_region(void **unused)
+static void check_every_value(fsim_objective objective)
 {
-    (void)unused;
     bench b = open_bench(column, "N", "hwmodels/t4");
+    b.how.objective = objective;
     const fsim_range range = {.first = 1, .last = 160, .step = 1, .grid = 17};
     const fsim_regions r = over(&b, range);
     regions_cover_the_range(&r, range);
@@ -112,9 +112,56 @@ static void every_value_agrees_with_its_region(void **unused)
         fsim_plan priced;
         fsim_refusal why;
         assert_true(fsim_price(&problem, &groups, a, &priced, &why));
-        assert_true(priced.time_s == p.plan[FSIM_STRATEGY_OPTIMAL].time_s);
+        const fsim_plan *best = &p.plan[FSIM_STRATEGY_OPTIMAL];
+        assert_true(objective == FSIM_MINIMISE_TIME ? priced.time_s == best->time_s
+                                                    : priced.peak_memory_bytes == best->peak_memory_bytes);
         fsim_arena_free(a);
     }
+    fsim_arena_free(b.a);
+}
+
+static void every_value_agrees_with_its_region(void **unused)
+{
+    (void)unused;
+    check_every_value(FSIM_MINIMISE_TIME);
+    check_every_value(FSIM_MINIMISE_MEMORY);
+}
+
+/* Values that are `step` apart, the first and the last of them included. */
+static void steps_are_kept(void **unused)
+{
+    (void)unused;
+    bench b = open_bench(column, "N", "hwmodels/a100-sxm4-40gb");
+    const fsim_range range = {.first = 3, .last = 3 + 64 * 64, .step = 64};
+    const fsim_regions r = over(&b, range);
+    regions_cover_the_range(&r, range);
+    assert_int_equal(r.region[r.regions - 1].last, range.last);
+    fsim_arena_free(b.a);
+}
+
+/* A context that has no workload above a value. */
+typedef struct {
+    fsim_parametric *workload;
+    int64_t most;
+} limited;
+
+static const fsim_graph *limited_at(void *context, int64_t value, fsim_arena *a)
+{
+    const limited *l = context;
+    return value <= l->most ? fsim_parsed_at(l->workload, value, a) : NULL;
+}
+
+/* The widest gap is the widest of all, not the last one. */
+static void the_widest_gap_is_told(void **unused)
+{
+    (void)unused;
+    bench b = open_bench(column, "N", "hwmodels/a100-sxm4-40gb");
+    limited l = {.workload = &b.workload, .most = 60};
+    const fsim_range range = {.first = 1, .last = 64, .step = 1, .grid = 2};
+    const fsim_regions r = fsim_regions_of(limited_at, &l, &range, b.hw, &b.how, b.a);
+    assert_int_equal(r.region[r.regions - 1].plan, -1);
+    assert_int_equal(r.region[r.regions - 1].first, 61);
+    assert_int_equal(r.widest_gap, 30); /* 2 to 31, as 1 and 32 have one plan */
     fsim_arena_free(b.a);
 }
 
@@ -172,6 +219,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_change_where_they_cost_the_same),
         cmocka_unit_test(every_value_agrees_with_its_region),
+        cmocka_unit_test(steps_are_kept),
+        cmocka_unit_test(the_widest_gap_is_told),
         cmocka_unit_test(one_region_where_nothing_changes),
         cmocka_unit_test(values_without_a_workload_are_a_region_of_their_own),
         cmocka_unit_test(evaluations_end_where_they_are_told_to),

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "fusion/fuse.h"
+#include "plan/price/price.h"
 #include "predict.h"
 #include "random.h"
 #include <math.h>
@@ -146,6 +147,50 @@ static listing list_all(const fixture *f, const fsim_options *o)
     for (int i = 1; i < l.count; i++)
         assert_string_not_equal(l.key[i - 1], l.key[i]);
     return l;
+}
+
+/* With recomputation: every family of sets of primitives that fsim_price accepts. What copies may serve, and what is
+ * read in vain, is decided by the price alone. */
+static void every_family_with_a_price_is_listed(void **unused)
+{
+    (void)unused;
+    enum { NODES = 4, SETS = (1 << NODES) - 1 };
+    static const char *const graphs[] = {
+        "  - {op: neg, in: x, out: a}\n  - {op: exp, in: a, out: b}\n  - {op: add, in: [a, b], out: c}\n"
+        "  - {op: sum, in: b, out: d, dim: [0, 1]}\n",
+        "  - {op: neg, in: x, out: a}\n  - {op: exp, in: a, out: b}\n  - {op: tanh, in: b, out: c}\n"
+        "  - {op: relu, in: b, out: d}\n"};
+    const fsim_options o = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 1};
+    for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
+        fsim_arena *a = fsim_arena_new();
+        const fixture f =
+            load(fsim_printf(a, "tensors: {x: {shape: [64, 64], dtype: f32}}\noperators:\n%s", graphs[i]));
+        const listing l = list_all(&f, &o);
+        fsim_problem p = fsim_problem_of(f.g, f.hw, &o, f.a);
+        int priced = 0;
+        assert_int_equal(f.g->nodes, NODES);
+        for (unsigned family = 1; family < 1u << SETS; family++) {
+            const fsim_mark mark = fsim_save(a);
+            fsim_partition parts = {0, fsim_new(a, fsim_part, SETS)};
+            fsim_plan plan;
+            fsim_refusal why;
+            int covered = 0;
+            for (int set = 1; set <= SETS && __builtin_popcount(family) <= NODES; set++)
+                if (family >> (set - 1) & 1) {
+                    fsim_part *part = &parts.part[parts.parts++];
+                    *part = (fsim_part){0, fsim_new(a, int, NODES), fsim_new(a, bool, NODES)};
+                    for (int n = 0; n < NODES; n++)
+                        if (set >> n & 1)
+                            part->node[part->count++] = n;
+                    covered |= set;
+                }
+            priced += covered == SETS && fsim_price(&p, &parts, a, &plan, &why);
+            fsim_rewind(a, mark);
+        }
+        assert_int_equal(priced, l.count);
+        fsim_arena_free(f.a);
+        fsim_arena_free(a);
+    }
 }
 
 /* The second enumerator: every set partition, by restricted growth strings, each group checked by itself and the groups
@@ -621,6 +666,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(optimum_is_the_least_of_all),
+        cmocka_unit_test(every_family_with_a_price_is_listed),
         cmocka_unit_test(bound_holds_when_time_ends),
         cmocka_unit_test(chain_has_two_to_the_n_less_one),
         cmocka_unit_test(limit_truncates),
