@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* abi.h: what we call of the CUDA driver, NVRTC, CUPTI, cuBLAS, cuBLASLt and NVML, declared by ourselves, so that
- * neither their headers nor their libraries are needed to build. tests/abi_check.c compares every size, offset and
- * enumerator with the real headers (CUDA 13.0) where there are some.
+/* abi.h: what we call of the CUDA driver, NVRTC, CUPTI, cuBLAS, cuBLASLt and NVML. Declared here, so that the build
+ * needs neither their headers nor their libraries. tests/abi_check.c compares every size, offset and enumerator with
+ * the real headers (CUDA 13.0) where they are installed.
  *
- * The libraries are opened at run time (library.h). The entry points, all of them, stand at the end. */
+ * The libraries are opened at run time (library.h). All entry points are listed at the end. */
 #ifndef FUSESIM_VALIDATE_CUDA_ABI_H
 #define FUSESIM_VALIDATE_CUDA_ABI_H
 
@@ -69,7 +69,7 @@ enum { FSIM_NVRTC_INVALID_OPTION = 5, FSIM_NVRTC_COMPILATION = 6, FSIM_NVRTC_BUI
 /* CUPTI. */
 
 enum {                                    /* CUptiResult */
-       FSIM_CUPTI_MAX_LIMIT_REACHED = 12, /* also: no record left in the buffer */
+       FSIM_CUPTI_MAX_LIMIT_REACHED = 12, /* also: the buffer has no more records */
        FSIM_CUPTI_INVALID_METRIC_NAME = 17,
        FSIM_CUPTI_HARDWARE_BUSY = 26,
        FSIM_CUPTI_NOT_SUPPORTED = 27,
@@ -80,13 +80,13 @@ enum {                                    /* CUptiResult */
 };
 enum { FSIM_ACTIVITY_KERNEL = 3, FSIM_ACTIVITY_CONCURRENT_KERNEL = 10, FSIM_ACTIVITY_FLUSH_FORCED = 1 };
 
-/* What CUpti_ActivityKernel4 to 10 (CUPTI 9 to 13) have in common; records are longer. */
+/* The beginning that CUpti_ActivityKernel4 to 10 (CUPTI 9 to 13) share; records are longer. */
 typedef struct {
     int32_t kind; /* FSIM_ACTIVITY_* */
     uint8_t cache_config, shared_config;
     uint16_t registers; /* per thread */
     int32_t cache_requested, cache_executed;
-    uint64_t start_ns, end_ns, completed_ns; /* 0: not known */
+    uint64_t start_ns, end_ns, completed_ns; /* 0: unknown */
     uint32_t device, context, stream;
     int32_t grid_x, grid_y, grid_z, block_x, block_y, block_z;
     int32_t static_shared_bytes, dynamic_shared_bytes;
@@ -99,8 +99,8 @@ typedef void (*fsim_activity_request)(uint8_t **buffer, size_t *bytes, size_t *m
 typedef void (*fsim_activity_complete)(fsim_cu_context context, uint32_t stream, uint8_t *buffer, size_t bytes,
                                        size_t valid_bytes);
 
-/* Parameter structs begin with their own size: not sizeof, but up to the end of the last member that we know, padding
- * left out. */
+/* Parameter structs begin with their own size: not sizeof, but up to the end of the last member that we know,
+ * without padding. */
 #define FSIM_CUPTI_SIZE(type, last) (offsetof(type, last) + sizeof(((type *)NULL)->last))
 #define FSIM_CUPTI_PARAMS(type, last)                                                                                  \
     (type) { .size = FSIM_CUPTI_SIZE(type, last) }
@@ -296,9 +296,9 @@ enum { FSIM_CUBLAS_32F = 68, FSIM_CUBLAS_64F = 70, FSIM_CUBLAS_32F_FAST_TF32 = 7
 /* cuBLASLt. */
 
 typedef struct cublasLtContext *fsim_lt_handle;
-typedef struct fsim_lt_layout_of *fsim_lt_layout;   /* cublasLtMatrixLayout_t; these three are made and destroyed by the
-                                                       library, and looked into by nobody else */
-typedef struct fsim_lt_product_of *fsim_lt_product; /* cublasLtMatmulDesc_t */
+typedef struct fsim_lt_layout_of
+    *fsim_lt_layout; /* cublasLtMatrixLayout_t; only the library creates, destroys and reads these three */
+typedef struct fsim_lt_product_of *fsim_lt_product;       /* cublasLtMatmulDesc_t */
 typedef struct fsim_lt_preference_of *fsim_lt_preference; /* cublasLtMatmulPreference_t */
 typedef struct {
     uint64_t data[8];
@@ -306,7 +306,7 @@ typedef struct {
 typedef struct {
     fsim_lt_algorithm algorithm;
     size_t workspace_bytes; /* that it needs */
-    int status;             /* 0: the others are set */
+    int status;             /* 0: the other fields are set */
     float waves;
     int reserved[4];
 } fsim_lt_heuristic;
@@ -324,7 +324,7 @@ enum {
     FSIM_LT_EPILOGUE_RELU = 2,
     FSIM_LT_EPILOGUE_BIAS = 4,
     FSIM_LT_EPILOGUE_GELU = 32
-}; /* a set of bits, but for NONE */
+}; /* bits, except for NONE */
 enum {
     FSIM_LT_WORKSPACE_MOST = 1 /* uint64, bytes */,
     FSIM_LT_ALIGNMENT_A = 5 /* uint32, bytes; B, C, D follow */,
@@ -347,7 +347,8 @@ enum { /* why clocks are what they are: a set of bits */
        FSIM_NVML_DISPLAY_CLOCKS = 0x100
 };
 
-/* The entry points. X(result, name, parameters): needed; O(result, name, parameters): used where the library has it. */
+/* The entry points. X(result, name, parameters): required; O(result, name, parameters): used where the library has
+ * it. */
 
 #define FSIM_CUDA_ENTRIES(X, O)                                                                                        \
     X(int, cuInit, (unsigned flags))                                                                                   \
@@ -411,7 +412,7 @@ enum { /* why clocks are what they are: a set of bits */
     X(int, nvrtcGetCUBINSize, (fsim_nvrtc_program program, size_t * bytes))                                            \
     X(int, nvrtcGetCUBIN, (fsim_nvrtc_program program, char *cubin))
 
-/* What comes with CUPTI 12.6 is optional: without it there are times, but no counters. */
+/* What came with CUPTI 12.6 is optional: without it there are times but no counters. */
 #define FSIM_CUPTI_ENTRIES(X, O)                                                                                       \
     X(int, cuptiGetVersion, (uint32_t * version))                                                                      \
     X(int, cuptiGetResultString, (int result, const char **text))                                                      \

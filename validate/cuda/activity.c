@@ -12,14 +12,14 @@ enum { BUFFER_BYTES = 256 << 10, ALIGNMENT = 8, MOST_RECORDS = 16384 };
 
 typedef struct fsim_activity {
     const fsim_cupti_entries *call;
-    pthread_mutex_t lock; /* of what follows: CUPTI calls from a thread of its own */
+    pthread_mutex_t lock; /* protects the fields below: CUPTI calls from its own thread */
     fsim_record *record;  /* MOST_RECORDS of them */
     int records;
     size_t dropped;
-    int forced; /* fetches in a row that needed force; of the thread that measures */
+    int forced; /* consecutive fetches that had to be forced; used by the measuring thread */
 } fsim_activity;
 
-/* Of the one session, for the callbacks; NULL: records go nowhere. */
+/* The one session, for the callbacks; NULL: records are discarded. */
 static _Atomic(fsim_activity *) session;
 
 static void give_buffer(uint8_t **buffer, size_t *bytes, size_t *max_records)
@@ -68,7 +68,7 @@ static const char *result_text(const fsim_gpu *g, int result)
     return text ? text : "unknown CUPTI error";
 }
 
-/* Why events it is. */
+/* Why times come from events. */
 static void fall_back(fsim_gpu *g, const char *why)
 {
     g->facts.timing = fsim_printf(g->a, "CUDA events, which overstate short kernels: %s", why);
@@ -123,7 +123,7 @@ void fsim_activity_close(fsim_gpu *g)
 {
     if (!g->activity)
         return;
-    if (!g->lost) { /* else CUPTI would wait for what hangs */
+    if (!g->lost) { /* if it is lost, CUPTI would wait for the kernel that hangs */
         fsim_activity_pause(g);
         (void)!g->cupti.cuptiActivityFlushAll(FSIM_ACTIVITY_FLUSH_FORCED);
     }
@@ -146,9 +146,9 @@ static bool flush_records(fsim_gpu *g, uint32_t how, fsim_fault *fault)
                                     result_text(g, result), result);
 }
 
-/* Fetches the records of what the stream has run and was waited for, `expected` of them if all is well; they may come
- * late. By CUPTI's header records are complete once a stream was synchronized (to ask it is not enough), and what is
- * forced out may be incomplete: so it is only forced when nothing else helps. */
+/* Fetches the records of finished work on the stream, `expected` of them if all goes well; they may arrive late.
+ * According to CUPTI's header, records are complete once a stream was synchronised (a query is not enough), and
+ * records that are forced out may be incomplete. So a flush is forced only as a last resort. */
 static bool fetch(fsim_gpu *g, int expected, fsim_fault *fault)
 {
     enum { OFTEN = 3 };
@@ -232,5 +232,5 @@ bool fsim_activity_runs(fsim_gpu *g, const fsim_expected_runs *expected, double 
                : fsim_runs_of(s->record, s->records, expected->runs, expected->launch, expected->launches, seconds);
     pthread_mutex_unlock(&s->lock);
     return !*why || *why == timeless ||
-           fetch(g, MOST_RECORDS, fault); /* what is late should not be taken for the next run's */
+           fetch(g, MOST_RECORDS, fault); /* late records must not be taken for those of the next run */
 }

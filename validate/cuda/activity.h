@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* activity.h: when each kernel started and ended, by CUPTI's Activity API, which needs no privilege. */
+/* activity.h: the start and end of each kernel, by CUPTI's Activity API, which needs no privileges. */
 #ifndef FUSESIM_VALIDATE_CUDA_ACTIVITY_H
 #define FUSESIM_VALIDATE_CUDA_ACTIVITY_H
 
 #include "validate/cuda/device.h"
 
-/* Opens CUPTI and asks for kernel records; sets facts.timing. There may be one such session in a process: CUPTI's
- * callbacks are given no pointer of ours, so a static one says where records go. */
+/* Opens CUPTI and requests kernel records; sets facts.timing. A process can have one session: CUPTI's callbacks get
+ * no pointer of ours, so a static one says where records go. */
 void fsim_activity_open(fsim_gpu *g);
 /* Ends the session. Does nothing where there is none. */
 void fsim_activity_close(fsim_gpu *g);
-/* Records slow launches down, and a range profiler may not run beside them. */
+/* Stops recording: records make launches slower, and a range profiler may not run at the same time. */
 void fsim_activity_pause(fsim_gpu *g);
-/* Records again. Where CUPTI refuses, times come from CUDA events from here on, and facts.timing says so. */
+/* Resumes recording. If CUPTI refuses, times come from CUDA events from now on, and facts.timing says so. */
 void fsim_activity_resume(fsim_gpu *g);
 
 typedef struct {
     uint64_t start_ns, end_ns; /* 0: CUPTI lost it */
-    uint32_t correlation;      /* ascends with the launches */
-    char name[120];            /* cut off where it is longer */
+    uint32_t correlation;      /* increases with the launches */
+    char name[120];            /* truncated where it is longer */
 } fsim_record;
 
-/* The runs of one kernel, in order, out of all records since the last sample: those of our own helpers are left out,
- * the others fall into `runs` equal parts, one a run. seconds[runs]: the sum over each part. launch: names that each
- * part must have, in order; NULL: any, but the same in each part. NULL, or why the records are no good. Sorts them. */
+/* Adds up the records since the last sample by run: those of fusesim's own helper kernels are skipped, the others
+ * are divided into `runs` equal parts. seconds[runs]: the sum of each part. launch: the names that each part must
+ * have, in order; NULL: any names, but the same in each part. Returns NULL, or why the records can't be used. Sorts
+ * them. */
 const char *fsim_runs_of(fsim_record *record, int records, int runs, const fsim_launch *launch, int launches,
                          double *seconds);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backend.c: NVIDIA GPUs as a back end: programs as CUDA, products by cuBLAS and cuBLASLt. */
+/* backend.c: the back end for NVIDIA GPUs: programs as CUDA, products by cuBLAS and cuBLASLt. */
 #include "validate/cpu/cpu.h"
 #include "validate/cuda/calibration.h"
 #include "validate/cuda/library_call.h"
@@ -10,7 +10,7 @@
 typedef struct {
     fsim_gpu *gpu;
     int jobs;
-    const fsim_program *program; /* those compiled last, with their cubins */
+    const fsim_program *program; /* programs of the last compilation, with their cubins */
     fsim_cubin *cubin;
 } cuda;
 
@@ -111,7 +111,7 @@ static bool run(fsim_device *d, fsim_device_kernel *k, fsim_fault *fault)
     return fsim_gpu_run(gpu_of(d), own(k), fault);
 }
 
-/* Noise is no reason to stop: it is told in the end. */
+/* Noise does not stop the run: it is reported at the end. */
 static bool went_on(bool good, fsim_fault *fault, fsim_fault *noise)
 {
     if (!good && fault->status == FSIM_INCONCLUSIVE) {
@@ -121,10 +121,10 @@ static bool went_on(bool good, fsim_fault *fault, fsim_fault *noise)
     return good;
 }
 
-/* Plans before kernels, and those before counters. */
+/* Measures plans first, then kernels, then counters. */
 static bool measure(fsim_device *d, fsim_device_work *w, fsim_fault *fault)
 {
-    static const double least_share = 0.25; /* of the budget is for times, however long the rest took */
+    static const double least_share = 0.25; /* share of the budget that is kept for times */
     fsim_gpu *g = gpu_of(d);
     fsim_gpu_plan *plan = fsim_new(d->a, fsim_gpu_plan, w->plans + 1);
     fsim_gpu_kernel *const *kernel = (fsim_gpu_kernel *const *)(const void *)w->kernel;
@@ -141,8 +141,8 @@ static bool measure(fsim_device *d, fsim_device_work *w, fsim_fault *fault)
     return good && !noise.status;
 }
 
-/* ", 312 W of 700 W, 54 C, SM clock 1755 MHz, throttled by: power cap", as the driver's sensors said while plans ran,
- * the worst of it, or, where none did, say now; "" where they say nothing. */
+/* ", 312 W of 700 W, 54 C, SM clock 1755 MHz, throttled by: power cap": the worst that the driver's sensors showed
+ * while plans ran, or else what they show now; "" without sensors. */
 static const char *sensors_text(const fsim_gpu *g, fsim_arena *a)
 {
     fsim_nvml n = fsim_nvml_open(a, fsim_gpu_facts_of(g)->uuid);

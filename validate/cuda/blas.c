@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "validate/cuda/blas.h"
 
-/* NVIDIA recommends 32 MiB for Hopper, 4 MiB for what came before. Ours, so that a call can be captured into a graph.
- */
+/* NVIDIA recommends 32 MiB for Hopper, 4 MiB for older GPUs. Allocated by us, so that a call can be captured into a
+ * graph. */
 enum { WORKSPACE_BYTES = 32 << 20 };
 
 static bool ok(fsim_gpu *g, int status, const char *doing, fsim_fault *fault)
@@ -63,8 +63,8 @@ void fsim_blas_scales(const fsim_gpu_gemm_call *c, const void **alpha, const voi
     *beta = c->type == FSIM_F64 ? (const void *)&zero64 : &zero;
 }
 
-/* cuBLAS is column-major: what it sees of a row-major matrix is the transpose, so C' = B' A' is asked of it, with n
- * rows and m columns. */
+/* cuBLAS is column-major and sees the transpose of a row-major matrix, so we request C' = B' A', with n rows and m
+ * columns. */
 bool fsim_blas_launch(fsim_gpu *g, const fsim_gpu_kernel *kernel, fsim_fault *fault)
 {
     const fsim_gpu_gemm_call *c = &kernel->gemm;

@@ -24,7 +24,7 @@ static bool ok(fsim_gpu *g, int status, const char *doing, fsim_fault *fault)
 
 static void *as_pointer(fsim_cu_pointer p) { return (void *)(uintptr_t)p; }
 
-/* Once: what failed fails again without another search. */
+/* Opens it once: after a failure it fails again without another search. */
 static bool open_lt(fsim_gpu *g, fsim_fault *fault)
 {
     fsim_library library;
@@ -58,10 +58,10 @@ void fsim_blaslt_release(fsim_gpu *g, fsim_gpu_kernel *k)
     k->lt = NULL;
 }
 
-/* Matrices of equal size, in the library's column-major order; all in elements. */
+/* Matrices of equal size in the library's column-major order; all numbers in elements. */
 typedef struct {
     int type;                       /* cudaDataType */
-    int64_t rows, columns, leading; /* leading: from one column to the next */
+    int64_t rows, columns, leading; /* leading: from the start of a column to that of the next */
     int32_t batch;
     int64_t stride; /* from one matrix to the next */
 } matrices;
@@ -78,7 +78,7 @@ static bool lay_out(fsim_gpu *g, fsim_lt_layout *out, matrices m, fsim_fault *fa
                 doing, fault)));
 }
 
-/* What is row-major to us is the transpose to the library: C' = B' A', of n rows and m columns. Its first operand is
+/* The library sees the transpose of a row-major matrix: C' = B' A', with n rows and m columns. Its first operand is
  * our B. */
 static bool lay_out_all(fsim_gpu *g, struct fsim_lt_call *x, const fsim_gpu_gemm_call *c, fsim_fault *fault)
 {
@@ -100,7 +100,7 @@ static bool set(fsim_gpu *g, const struct fsim_lt_call *x, int attribute, const 
               "describing a product to cuBLASLt", fault);
 }
 
-/* The library's bias has an element for each of its rows: our columns. */
+/* The library's bias has an element for each of its rows, which are our columns. */
 static bool describe(fsim_gpu *g, struct fsim_lt_call *x, const fsim_gpu_gemm_call *c, fsim_fault *fault)
 {
     const int32_t op_a = c->b_transposed ? FSIM_CUBLAS_OP_T : FSIM_CUBLAS_OP_N,
@@ -124,7 +124,7 @@ static bool describe(fsim_gpu *g, struct fsim_lt_call *x, const fsim_gpu_gemm_ca
              (c->batch == 1 || set(g, x, FSIM_LT_BIAS_STRIDE, &c->bias_stride, sizeof c->bias_stride, fault))));
 }
 
-/* The largest power of two that divides it, 256 at most: what the library takes for granted if not told. */
+/* The largest power of two that divides the address, at most 256, which the library assumes by default. */
 static uint32_t alignment_of(fsim_cu_pointer p)
 {
     uint32_t bytes = 256;
@@ -150,7 +150,7 @@ static bool prefer(fsim_gpu *g, fsim_lt_preference p, const fsim_gpu_kernel *k, 
     return good;
 }
 
-/* What its heuristic puts first, as frameworks do that do not tune. */
+/* The first algorithm of its heuristic, as in frameworks that do not tune. */
 static bool choose(fsim_gpu *g, fsim_gpu_kernel *k, fsim_fault *fault)
 {
     struct fsim_lt_call *x = k->lt;
@@ -158,7 +158,7 @@ static bool choose(fsim_gpu *g, fsim_gpu_kernel *k, fsim_fault *fault)
     fsim_lt_heuristic best = {.status = -1};
     int count = 0;
     static const char doing[] =
-        "asking cuBLASLt for an algorithm"; /* of no name: reports count kernels by what stood in their way */
+        "asking cuBLASLt for an algorithm"; /* without the kernel's name, because reports count kernels by reason */
     if (!ok(g, g->lt.cublasLtMatmulPreferenceCreate(&p), "telling cuBLASLt what there is", fault))
         return false;
     bool good = prefer(g, p, k, fault) &&

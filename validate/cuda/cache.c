@@ -12,7 +12,7 @@ static bool make_folders(fsim_arena *a, const char *path, const char **why)
     char *part = fsim_strdup(a, path);
     for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = 0;
-        (void)!mkdir(part, 0777); /* what stays missing, the last one says */
+        (void)!mkdir(part, 0777); /* the last call reports what is missing */
         *slash = '/';
     }
     if (mkdir(path, 0777) != 0 && errno != EEXIST) {

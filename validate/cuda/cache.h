@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache.h: compiled kernels on disk, in $FUSESIM_CACHE, $XDG_CACHE_HOME/fusesim or ~/.cache/fusesim: one file a kernel,
- * called by the SHA-256 of all that it was made from. A file holds log and cubin with their own hash, so that one that
- * is damaged is as good as none. */
+/* cache.h: compiled kernels on disk, in $FUSESIM_CACHE, $XDG_CACHE_HOME/fusesim or ~/.cache/fusesim. Each is a file
+ * named by the SHA-256 of everything that it was compiled from. The file has a log and a cubin with a hash of their
+ * own, so that a damaged file is ignored. */
 #ifndef FUSESIM_VALIDATE_CUDA_CACHE_H
 #define FUSESIM_VALIDATE_CUDA_CACHE_H
 
 #include "base/arena.h"
 #include <stdbool.h>
 
-/* The folder's path, whether it is there or not; NULL with *why set where no variable says it. */
+/* The folder's path, whether or not it exists; NULL with *why set where no variable names it. */
 const char *fsim_cache_folder(fsim_arena *a, const char **why);
 
 typedef struct {
@@ -19,7 +19,7 @@ typedef struct {
 
 /* key: 64 hexadecimal digits. False: not there, or damaged. The result lives in a. */
 bool fsim_cache_get(fsim_arena *a, const char *folder, const char *key, fsim_cached *out);
-/* Makes the folder where it is missing. False with *why set: nothing was written. */
+/* Creates the folder if necessary. False with *why set: nothing was written. */
 bool fsim_cache_put(fsim_arena *a, const char *folder, const char *key, const fsim_cached *item, const char **why);
 
 #endif

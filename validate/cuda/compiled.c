@@ -7,7 +7,7 @@
 
 typedef struct fsim_register_texts {
     fsim_texts all;
-    const char **workload; /* where each is from, for messages */
+    const char **workload; /* per text: the workload that it is from, for messages */
     int workloads, room;
 } texts;
 
@@ -102,7 +102,7 @@ void fsim_register_rows_add(fsim_register_rows *x, const fsim_trial *t, int sm)
                                    .shared_bytes = kernel->shared_bytes,
                                    .text = -1};
             if (r.template == FSIM_LIBRARY_CONTRACTION &&
-                program->registers > 0) { /* the plan predicts the vendor's kernel; what is compiled is ours */
+                program->registers > 0) { /* the plan predicts the vendor's kernel, but ours is compiled */
                 r.stands_in = true;
                 r.registers = program->registers;
                 r.block = program->launch[0].block;
@@ -148,7 +148,7 @@ bool fsim_register_row_compare(fsim_register_row *r, const fsim_resources *entry
     return true;
 }
 
-/* What is wrong with a text, in its own names. */
+/* The compiler's error, with the text's own names. */
 static bool report_failure(const fsim_nvrtc *n, const fsim_nameless *t, const char *workload,
                            const fsim_cubin *nameless, fsim_arena *a, fsim_fault *fault)
 {

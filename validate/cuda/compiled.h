@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compiled.h: what kernels take of an SM as predicted, beside what NVRTC compiles them to. Needs neither a GPU nor a
- * driver.
+/* compiled.h: registers, shared memory and occupancy of kernels as predicted, compared with what NVRTC compiles. Needs
+ * neither a GPU nor a driver.
  *
- * An occupancy class is the number of blocks that an SM holds at once: registers matter as far as they change it. */
+ * An occupancy class is the number of blocks that an SM holds at once: registers matter only as far as they change
+ * it. */
 #ifndef FUSESIM_VALIDATE_CUDA_COMPILED_H
 #define FUSESIM_VALIDATE_CUDA_COMPILED_H
 
 #include "validate/cuda/nvrtc.h"
 #include "validate/trial/trial.h"
 
-/* One kernel on one architecture: plans that share a text and its prediction share the line. Of several launches the
- * figures are those of the first, which is predicted; spills, stack and disagreement those of all of them. */
+/* One kernel on one architecture; plans whose kernel has the same text and prediction share the row. Registers and
+ * shared memory are those of the first launch, which is predicted; spills, stack and disagreement are those of all
+ * launches. */
 typedef struct {
     const fsim_graph *graph;
     const fsim_hw *hw; /* that the plan is for */
     const char *set;   /* bindings of the workload, "B=8;dtype=f16" */
-    const char *name;  /* in the first plan that has it */
+    const char *name;  /* name in the first plan that has it */
     fsim_template template;
-    unsigned strategies; /* bits: plans that have it */
+    unsigned strategies; /* bits: the plans that have it */
     int uses;            /* kernels of all plans */
     int sm;
     const fsim_program *program;
     int block;
-    int registers,
-        shared_bytes; /* predicted; of the vendor's kernels the figures are those of ours, which stand in for them */
+    int registers, shared_bytes; /* predicted; for the vendor's kernels those of our own, which replace them */
     bool stands_in;
     int blocks;
     double occupancy;
     const char *left_out;                          /* why it is not compiled for sm; NULL */
-    int text;                                      /* number of its distinct text; -1 where left out */
+    int text;                                      /* number of its distinct text; -1 where it is not compiled */
     int compiled_registers, compiled_shared_bytes; /* static and dynamic */
     int compiled_block, compiled_blocks;
     double compiled_occupancy;
@@ -40,35 +41,35 @@ typedef struct {
 typedef struct {
     fsim_register_row *row;
     int rows, room;
-    int texts, cached; /* distinct ones, each with its architecture; that came from disk */
-    int skipped;       /* kernels of all plans that are not generated */
+    int texts, cached; /* distinct texts, counted for each architecture; those from disk */
+    int skipped;       /* kernels of all plans that can't be generated */
     struct fsim_register_texts *of;
     fsim_arena *a;
 } fsim_register_rows;
 
-/* No rows yet. It and all its rows live in a. */
+/* An empty list. It and all its rows live in a. */
 fsim_register_rows *fsim_register_rows_new(fsim_arena *a);
-/* The kernels of t's plans, to be compiled for sm. */
+/* Adds the kernels of t's plans, to be compiled for sm. */
 void fsim_register_rows_add(fsim_register_rows *x, const fsim_trial *t, int sm);
-/* What compiles kernels. */
+/* The compiler. */
 typedef struct {
     const char *name; /* "NVRTC 13.0" */
     const int *sm;    /* architectures that it compiles for */
     int archs;
     const fsim_nvrtc *self;
 } fsim_kernel_compiler;
-/* False with *fault set where there is none. In a. */
+/* Opens the compiler. False with *fault set where there is none. In a. */
 bool fsim_kernel_compiler_open(fsim_arena *a, fsim_kernel_compiler *out, fsim_fault *fault);
-/* Compiles all of them, `jobs` at a time. False with *fault set: a text that does not compile. */
+/* Compiles all rows, `jobs` at a time. False with *fault set: a text does not compile. */
 bool fsim_register_rows_compile(fsim_register_rows *x, const fsim_kernel_compiler *compiler, int jobs,
                                 fsim_fault *fault);
-/* Sets a row's compiled figures from the resources of its program's entries. False: some entry is not among them. */
+/* Sets a row's compiled figures from the resources of its program's entries. False where an entry has none. */
 bool fsim_register_row_compare(fsim_register_row *r, const fsim_resources *entry, int entries);
 
 enum { FSIM_EVERY_TEMPLATE = -1, FSIM_NO_CONTRACTION = -2 };
 typedef struct {
     int kernels, uses;
-    int same, near; /* as many blocks on an SM as predicted; one more or less at most */
+    int same, near; /* rows with as many blocks on an SM as predicted; with at most one more or less */
     double class_share, near_share;
     double registers_error; /* mean of |predicted / compiled - 1| */
     double registers_bias;  /* mean of predicted / compiled - 1 */

@@ -99,7 +99,7 @@ void fsim_count_set_close(const fsim_cupti_entries *cupti, fsim_count_set *s)
     s->host = NULL;
 }
 
-/* Refusals. */
+/* Why CUPTI refuses. */
 
 /* "1", "0" or "unknown". */
 static const char *admin_only(fsim_arena *a)
@@ -154,7 +154,7 @@ static const char *refusal(fsim_gpu *g, int result, const char *call)
 
 /* Range profiling. */
 
-/* One set at a time, from its list of metrics to its values: that is the order of NVIDIA's samples. */
+/* One set at a time, from its list of metrics to its values, in the order of NVIDIA's samples. */
 typedef struct {
     fsim_gpu *g;
     const char *chip;
@@ -164,7 +164,7 @@ typedef struct {
     bool initialized, swept;
 } session;
 
-/* True for 0; else says why there are no counters. */
+/* True for 0; otherwise sets why there are no counters. */
 static bool did(session *s, int result, const char *call)
 {
     if (result != 0 && !s->g->facts.no_counters)
@@ -299,8 +299,8 @@ static bool configure(session *s, const fsim_count_set *set, const image *im)
            did(s, s->g->cupti.cuptiRangeProfilerSetConfig(&config), "cuptiRangeProfilerSetConfig");
 }
 
-/* One pass over the kernel, L2 flushed before. A range that was begun is ended whatever happens within, unless the
- * device is lost. */
+/* One pass over the kernel, with L2 flushed before. A range that was begun is always ended, unless the device is
+ * lost. */
 static bool run_pass(session *s, const fsim_gpu_kernel *k, bool *last, fsim_fault *fault)
 {
     fsim_gpu *g = s->g;
@@ -370,7 +370,7 @@ static int ascending(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* The median of REPEATS runs of each count of the open set. */
+/* The median of REPEATS runs for each count of the open set. */
 static bool count_kernel(session *s, const fsim_gpu_kernel *k, double value[FSIM_COUNTS], fsim_fault *fault)
 {
     double run[REPEATS][FSIM_COUNTS], column[REPEATS];

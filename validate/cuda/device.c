@@ -6,7 +6,7 @@
 
 /* Errors. */
 
-/* Those that leave the context unusable: NVIDIA says so of each of them. */
+/* Errors that leave the context unusable, according to NVIDIA's documentation. */
 static bool fatal(int result)
 {
     static const int known[] = {214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999};
@@ -37,7 +37,8 @@ bool fsim_gpu_ok(fsim_gpu *g, int result, const char *doing, fsim_fault *fault)
 
 bool fsim_gpu_wait(fsim_gpu *g, const char *name, fsim_fault *fault)
 {
-    static const double spin_s = 0.02; /* as long as a nap would show in what is measured by the processor's clock */
+    static const double spin_s =
+        0.02; /* spin for so long before sleeping: a sleep would show in times by the processor's clock */
     const double start_s = fsim_now_s();
     const struct timespec nap = {.tv_nsec = 50000};
     int result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gemm.c: a library's contraction as a kernel: cuBLAS's, or cuBLASLt's where it has a bias or an activation. */
+/* gemm.c: a library's contraction as a kernel: by cuBLAS, or by cuBLASLt with a bias or an activation. */
 #include "validate/cuda/blas.h"
 #include "validate/cuda/blaslt.h"
 

@@ -8,12 +8,12 @@
 #include <string.h>
 
 static const double least_write_cost = 0.7, most_write_cost = 1.8; /* the range of dram_write_cost */
-static const double above_peak = 1.02; /* by which a figure may exceed the data sheet: its clock is a nominal one */
-static const double as_told = 0.1;     /* a rate a clock that is so near stays the vendor's */
+static const double above_peak = 1.02; /* a figure may exceed the data sheet's by this: that is for a nominal clock */
+static const double as_told = 0.1;     /* a rate per clock this close to the vendor's keeps the vendor's value */
 
 typedef struct {
     fsim_arena *a;
-    const fsim_hw *hw; /* what is changed */
+    const fsim_hw *hw; /* the file to update */
     const fsim_gpu_probed *p;
     const char *date;
     fsim_gpu_hardware out;
@@ -41,7 +41,7 @@ static const char *first_message(fsim_arena *a, fsim_diag *d)
     return said;
 }
 
-/* Is the text a good hardware file? NULL, or why not. */
+/* Why the text is no valid hardware file, or NULL. */
 static const char *fault_of(fsim_arena *a, const char *text)
 {
     fsim_diag *d = fsim_diag_new(a);
@@ -51,14 +51,14 @@ static const char *fault_of(fsim_arena *a, const char *text)
 /* Entries. */
 
 typedef struct {
-    fsim_hw_entry entry; /* source NULL: there is none, why says so */
+    fsim_hw_entry entry; /* source NULL: no entry; why gives the reason */
     const char *why;
     fsim_hw_key key;
 } change;
 
 static change none(fsim_hw_key key, const char *why) { return (change){.key = key, .why = why}; }
 
-/* The key as `value`, spread as told, measured by `kernel`. */
+/* An entry for the key: `value` with the spread of the figure, measured by `kernel`. */
 static change changed(const writer *w, fsim_hw_key key, double value, double spread, const char *kernel)
 {
     const fsim_quantity *q = &w->hw->q[key];
@@ -94,7 +94,7 @@ static const char *with(const writer *w, const char *text, const change *c)
     return fsim_hw_text_line(w->a, text, fsim_hw_rows[c->key].key, fsim_hw_entry_line(w->a, &c->entry));
 }
 
-/* All of them if the checks, some of which compare keys, let them pass together; else each by itself. */
+/* Writes all entries if the checks, some of which compare keys, accept them together; otherwise each by itself. */
 static void apply(writer *w, const change *c, int count)
 {
     const char *all = w->out.text;
@@ -120,7 +120,7 @@ static void apply(writer *w, const change *c, int count)
 
 static void apply_one(writer *w, change c) { apply(w, &c, 1); }
 
-/* What the vendor tells of a clock stays where the probe agrees. */
+/* The vendor's rates per clock stay where the probe agrees. */
 static void apply_per_clock(writer *w, fsim_hw_key key, fsim_gpu_probe p, const char *kernel)
 {
     const double told = fsim_hw_peak(w->hw, key);
@@ -138,7 +138,7 @@ static void apply_memory(writer *w)
     change c[2] = {change_of(w, FSIM_HW_DRAM_BANDWIDTH, FSIM_GPU_COPY, 1, "copy of the largest tensors, cold"),
                    change_of(w, FSIM_HW_L2_BANDWIDTH, FSIM_GPU_L2, 1, "repeated reads of a set within L2")};
     apply(w, c, 2);
-    if (!unusable(copy) && !unusable(read)) /* copy: one byte read and one written take (1 + cost) / read */
+    if (!unusable(copy) && !unusable(read)) /* a copy of one byte read and one written takes (1 + cost) / read */
         apply_one(w, changed(w, FSIM_HW_DRAM_WRITE_COST,
                              fmin(most_write_cost, fmax(least_write_cost, 2 * read->median / copy->median - 1)),
                              fsim_gpu_spread(read) / 2, "reading beside copying"));
@@ -174,8 +174,8 @@ static void apply_rates(writer *w)
 
 static void apply_launches(writer *w)
 {
-    const bool queued =
-        w->p->of[FSIM_GPU_LAUNCH_QUEUED].samples > 0; /* empty kernels end before the processor has launched the next */
+    const bool queued = w->p->of[FSIM_GPU_LAUNCH_QUEUED].samples >
+                        0; /* empty kernels end before the processor has launched the next one */
     const change c[] = {
         queued ? change_of(w, FSIM_HW_LAUNCH_STREAM, FSIM_GPU_LAUNCH_QUEUED, 1,
                            "gap between queued kernels of 20 us, and the record of an empty kernel")
@@ -195,8 +195,8 @@ static void say(writer *w, fsim_hw_key key, double value, const char *source)
     w->out.text = with(w, w->out.text, &c);
 }
 
-/* What every file must have: from the driver, the programming guide and, of launches, the usual; probes then replace
- * what they tell. */
+/* What every file must have: from the driver, the programming guide and, for launches, usual values. Probes then
+ * replace what they measure. */
 static void begin(writer *w, const char *name)
 {
     static const char driver[] = "what the driver reports", guide[] = "CUDA C++ programming guide, compute capability",
@@ -242,7 +242,7 @@ static const char *megahertz(fsim_arena *a, const fsim_figure *f)
     return f->samples > 0 ? fsim_printf(a, "%.0f MHz", 1e-6 * f->median) : "?";
 }
 
-/* Device, driver, clocks: no serial numbers. */
+/* Device, driver, clocks; no serial numbers. */
 static const char *head_of(const writer *w, const char *command)
 {
     const fsim_gpu_probed *p = w->p;
@@ -279,7 +279,7 @@ fsim_gpu_hardware fsim_gpu_hardware_of(fsim_arena *a, const fsim_hw *hw, const c
 
 /* Which shipped file. */
 
-/* How many parts of "a100-sxm4-40gb" stand in "NVIDIA A100-SXM4-40GB". */
+/* How many parts of "a100-sxm4-40gb" are in "NVIDIA A100-SXM4-40GB". */
 static int parts_in(const char *name, const char *device)
 {
     char part[64], low[256];

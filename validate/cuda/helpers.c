@@ -5,10 +5,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SWEPT_BYTES = 64 << 20, CLOCK_SLOTS = 1024 }; /* CLOCK_SLOTS: SMs whose clocks are read, two numbers each */
+enum {
+    SWEPT_BYTES = 64 << 20,
+    CLOCK_SLOTS = 1024
+}; /* CLOCK_SLOTS: how many SMs' clocks can be read, two numbers each */
 
-/* Not in the dialect: they use what is NVIDIA's alone. Emulated, as in tests, a sweep
- * is only seen to read its buffer. */
+/* These are not in the dialect because they use NVIDIA's instructions. When emulated, as in tests, a sweep only
+ * reads its buffer. */
 const char fsim_helper_source[] =
     "#ifdef FS_EMULATED\n"
     "void fsim_empty(void **params) { (void)params; }\n"
@@ -76,7 +79,7 @@ bool fsim_gpu_open_helpers(fsim_gpu *g, fsim_fault *fault)
                          "clearing memory", fault))
             return false;
     if (g->cu.cuCtxResetPersistingL2Cache)
-        (void)!g->cu.cuCtxResetPersistingL2Cache(); /* what another program left there; not on all devices */
+        (void)!g->cu.cuCtxResetPersistingL2Cache(); /* what another program left there; not available on all devices */
     return fsim_gpu_wait(g, "clearing memory", fault);
 }
 
@@ -133,7 +136,7 @@ static int ascending(const void *x, const void *y)
 
 double fsim_gpu_clock_hz(fsim_gpu *g)
 {
-    static const double least_ns = 10e3; /* the nanosecond timer moves in steps of up to 1 us */
+    static const double least_ns = 10e3; /* the nanosecond timer has steps of up to 1 us */
     uint64_t stamp[2][2 * CLOCK_SLOTS];
     double rate[CLOCK_SLOTS];
     int rates = 0;

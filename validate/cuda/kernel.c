@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { STATIC_SHARED_BYTES = 48 << 10 }; /* that a block may have without being asked for */
+enum { STATIC_SHARED_BYTES = 48 << 10 }; /* shared memory of a block that needs no attribute to be set */
 
 bool fsim_gpu_load_module(fsim_gpu *g, const fsim_cubin *c, const char *name, fsim_cu_module *module, fsim_fault *fault)
 {
@@ -29,7 +29,7 @@ bool fsim_gpu_function(fsim_gpu *g, fsim_cu_module module, const char *symbol, c
                        fsim_printf(g->a, "looking for kernel '%s'", name), fault);
 }
 
-/* Has the program its text compiled? */
+/* Can the program's text be compiled for this device? */
 static bool is_for(fsim_gpu *g, const fsim_program *p, fsim_fault *fault)
 {
     return p->source &&
@@ -37,7 +37,7 @@ static bool is_for(fsim_gpu *g, const fsim_program *p, fsim_fault *fault)
                                               p->name, p->sm, g->facts.name, g->facts.sm));
 }
 
-/* What was made of p's text without names. */
+/* The cubin of p's nameless text, for p. */
 static fsim_cubin cubin_of(fsim_gpu *g, const fsim_program *p, const fsim_cubin *nameless)
 {
     fsim_cubin c = *nameless;
@@ -72,7 +72,7 @@ bool fsim_gpu_compile(fsim_gpu *g, const fsim_program *program, int count, const
             .name = fsim_printf(g->a, "%s.cu", p->name), .source = p->source, .sm = g->facts.sm};
         if (m && m->cubin)
             cubin[i] = cubin_of(g, p, m);
-        else if (m && m->fault.status == FSIM_FAILED) /* the message should speak of the kernel's own names */
+        else if (m && m->fault.status == FSIM_FAILED) /* compile again so that the message has the kernel's own names */
             (void)!fsim_nvrtc_compile(g->nvrtc, &own, how->header, g->a, &cubin[i]);
         else if (m)
             cubin[i] = *m;
@@ -92,8 +92,8 @@ static const char *symbol_of(const fsim_cubin *c, const char *entry)
     return entry;
 }
 
-/* What a launch takes of an SM. The compiler's word goes before the driver's, which is only asked for what the log
- * lacks. */
+/* Registers, shared memory and occupancy of a launch, from the compiler's log, or from the driver where the log
+ * lacks them. */
 static void take_resources(fsim_gpu *g, fsim_gpu_kernel *k, int launch, const fsim_cubin *c)
 {
     const fsim_launch *l = &k->program->launch[launch];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel.h: kernels of the device: loaded, and put on its stream. cuda.h has what the rest of the program calls. */
+/* kernel.h: loads kernels and puts them on the device's stream. cuda.h has what the rest of the program calls. */
 #ifndef FUSESIM_VALIDATE_CUDA_KERNEL_H
 #define FUSESIM_VALIDATE_CUDA_KERNEL_H
 

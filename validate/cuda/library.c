@@ -13,8 +13,9 @@ enum { SONAMES = 3 };
 typedef struct {
     const char *what, *environment, *remedy;
     const char *soname[SONAMES]; /* newest first */
-    const char *beside;          /* what it opens itself by bare name, as a pattern: opened first, from its folder */
-    bool toolkit;                /* comes with the toolkit, else with the driver */
+    const char *needs_open; /* pattern of libraries that it opens itself by bare name: these are opened first, from its
+                               folder */
+    bool toolkit;           /* is part of the toolkit, otherwise of the driver */
 } names;
 
 static const names cuda_names = {
@@ -30,7 +31,7 @@ static const names nvrtc_names = {
     .remedy = "Install a CUDA toolkit (Debian: nvidia-cuda-toolkit; Python: pip install nvidia-cuda-nvrtc), or set "
               "FUSESIM_NVRTC_LIB to libnvrtc.so",
     .soname = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"},
-    .beside = "libnvrtc-builtins.so.[0-9]*",
+    .needs_open = "libnvrtc-builtins.so.[0-9]*",
     .toolkit = true,
 };
 static const names cupti_names = {
@@ -38,7 +39,7 @@ static const names cupti_names = {
     .environment = "FUSESIM_CUPTI_LIB",
     .remedy = "Install a CUDA toolkit (Python: pip install nvidia-cuda-cupti), or set FUSESIM_CUPTI_LIB to libcupti.so",
     .soname = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8"},
-    .beside = "libnvperf_host.so*",
+    .needs_open = "libnvperf_host.so*",
     .toolkit = true,
 };
 static const names cublas_names = {
@@ -47,7 +48,7 @@ static const names cublas_names = {
     .remedy = "Library contractions are not measured without it: install a CUDA toolkit, or set FUSESIM_CUBLAS_LIB to "
               "libcublas.so",
     .soname = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"},
-    .beside = "libcublasLt.so.[0-9]*",
+    .needs_open = "libcublasLt.so.[0-9]*",
     .toolkit = true,
 };
 static const names cublaslt_names = {
@@ -69,21 +70,22 @@ typedef struct {
     fsim_arena *a;
     const names *n;
     fsim_library *library;
-    const char *why; /* the loader's words about a file that is there, else about the first that is not */
+    const char *why; /* the loader's error for a file that exists, else for the first one that does not */
     bool there;
 } search;
 
-/* The folder's files that match are opened for all to see. */
+/* Opens the matching files of the folder, visible to all libraries. */
 static void open_beside(const search *s, const char *path)
 {
     const char *slash = strrchr(path, '/');
     glob_t found;
-    if (!slash || !s->n->beside)
+    if (!slash || !s->n->needs_open)
         return;
-    if (glob(fsim_printf(s->a, "%.*s/%s", (int)(slash - path), path, s->n->beside), 0, NULL, &found) == 0)
+    if (glob(fsim_printf(s->a, "%.*s/%s", (int)(slash - path), path, s->n->needs_open), 0, NULL, &found) == 0)
         for (size_t i = 0; i < found.gl_pathc; i++)
             (void)!dlopen(found.gl_pathv[i],
-                          RTLD_NOW | RTLD_GLOBAL); /* where it can't be opened, the library says so when it needs it */
+                          RTLD_NOW |
+                              RTLD_GLOBAL); /* if it can't be opened, the library reports that when it needs it */
     globfree(&found);
 }
 
@@ -105,7 +107,7 @@ static bool try_file(search *s, const char *path)
     return true;
 }
 
-/* The newest of the files that match comes last. */
+/* The matching files, newest last. */
 static bool try_pattern(search *s, const char *pattern)
 {
     glob_t found;
@@ -159,7 +161,7 @@ static bool try_driver_folders(search *s, const char *soname)
     return false;
 }
 
-/* Of CUDA `major`, or of any other. */
+/* Of CUDA version `major`, or of any other. */
 static bool try_sonames(search *s, int major, bool of_major)
 {
     char part[16];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library.h: NVIDIA's libraries, found and opened at run time.
+/* library.h: finds and opens NVIDIA's libraries at run time.
  *
  * Searched in this order: the environment variable ($FUSESIM_CUDA_LIB, ..._NVRTC_LIB, ..._CUPTI_LIB, ..._CUBLAS_LIB,
- * ..._CUBLASLT_LIB, ..._NVML_LIB), which is final; the loader's own path; $CUDA_HOME, $CUDA_PATH, $CONDA_PREFIX,
- * /usr/local/cuda*, /opt/cuda; NVIDIA's Python packages under $VIRTUAL_ENV, $CONDA_PREFIX, ~/.local, /usr/local, /usr.
- * Libraries stay open until the program ends: neither the driver nor CUPTI can be unloaded. */
+ * ..._CUBLASLT_LIB, ..._NVML_LIB), after which nothing else is tried; the loader's own path; $CUDA_HOME, $CUDA_PATH,
+ * $CONDA_PREFIX, /usr/local/cuda*, /opt/cuda; NVIDIA's Python packages under $VIRTUAL_ENV, $CONDA_PREFIX, ~/.local,
+ * /usr/local, /usr. Libraries stay open until the program ends: neither the driver nor CUPTI can be unloaded. */
 #ifndef FUSESIM_VALIDATE_CUDA_LIBRARY_H
 #define FUSESIM_VALIDATE_CUDA_LIBRARY_H
 
@@ -16,9 +16,9 @@ typedef struct {
     const char *path; /* where it was found */
 } fsim_library;
 
-/* Each fills its table; optional entry points that the library lacks are NULL. False with *fault set when there is no
- * library, or it lacks what is needed (named in the message). `major` is CUDA's major version, which is preferred where
- * several are installed; 0: the newest. */
+/* Each of these fills a table; optional entry points that the library lacks are NULL. False with *fault set where
+ * there is no library, or it lacks a required entry point, which the message names. `major`: preferred major version
+ * of CUDA where several are installed; 0: the newest. */
 bool fsim_open_cuda(fsim_arena *a, fsim_library *library, fsim_cuda_entries *entries, fsim_fault *fault);
 /* NVRTC, the compiler. */
 bool fsim_open_nvrtc(fsim_arena *a, int major, fsim_library *library, fsim_nvrtc_entries *entries, fsim_fault *fault);

@@ -4,7 +4,7 @@
 #include "fusion/chain.h"
 #include "vendor/library.h"
 
-/* Digits [from, to) of a map as one, extent and stride; false where they are none. */
+/* Combines digits [from, to) of a map into one extent and stride; false where that is not possible. */
 static bool one_digit(const fsim_map *m, int from, int to, fsim_mode *out)
 {
     *out = (fsim_mode){1, 0};
@@ -19,7 +19,7 @@ static bool one_digit(const fsim_map *m, int from, int to, fsim_mode *out)
     return true;
 }
 
-/* A matrix [rows, k] or [k, rows] without gaps. */
+/* Is it a matrix [rows, k] or [k, rows] without gaps? */
 static bool dense(fsim_mode rows, fsim_mode k, bool *transposed)
 {
     *transposed = rows.stride == 1 && k.stride == rows.extent && k.extent > 1;
@@ -61,7 +61,7 @@ static bool operand_of(const fsim_graph *g, const fsim_group *o, int operand, fs
     return x->how == FSIM_READ_MAP;
 }
 
-/* Contraction n as the library takes it: C[batch, m, n], both operands dense. */
+/* Contraction n as a call of the library: C[batch, m, n], both operands dense. */
 static bool product_of(const fsim_graph *g, const fsim_group *o, fsim_vendor_call *out, int *taken)
 {
     const fsim_node *n = &g->node[o->anchor];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library_call.h: a plan's kernel as one call of the vendor's library: C = activation(A B + bias). */
+/* library_call.h: a kernel of a plan as one call of the vendor's library: C = activation(A B + bias). */
 #ifndef FUSESIM_VALIDATE_CUDA_LIBRARY_CALL_H
 #define FUSESIM_VALIDATE_CUDA_LIBRARY_CALL_H
 
@@ -7,14 +7,15 @@
 #include "validate/cuda/cuda.h"
 
 typedef struct {
-    fsim_gpu_gemm_call call; /* all but the bias's memory */
+    fsim_gpu_gemm_call call; /* everything but the bias's memory */
     int a, b, c, bias;       /* tensors; bias -1: none */
     int64_t bias_offset;     /* elements into its tensor */
 } fsim_vendor_call;
 
-/* A kernel that the plan leaves to the library. False with *why where one call can't do what it does: then our own
- * kernel stands in. Operands may be transposed, also by primitives of the group; both are dense. The bias is a vector
- * along the columns, one for all matrices or one each; the activation ReLU, or GELU by tanh. */
+/* Describes the call for a kernel that the plan runs with the library. False with *why where one call can't compute
+ * it: our own kernel runs instead. Operands may be transposed, also by primitives of the group, and must be dense.
+ * The bias is a vector along the columns, one for all matrices or one for each; the activation is ReLU, or GELU by
+ * tanh. */
 bool fsim_vendor_call_of(const fsim_graph *g, const fsim_hw *hw, const fsim_kernel *k, const char *name,
                          fsim_vendor_call *out, const char **why);
 

@@ -23,14 +23,14 @@ typedef struct {
     const char *failed; /* why it could not be run */
 } job;
 
-enum { WARM_UPS = 5, RUNS = 2 }; /* WARM_UPS samples of RUNS launches each */
+enum { WARM_UPS = 5, RUNS = 2 }; /* WARM_UPS samples of RUNS launches each are discarded */
 enum {
     TURN = 16,
     HURRIED = 9,
     FEWEST = 3
-}; /* kernels that take turns; samples of each where time is short, and where it is up */
+}; /* kernels that rotate; samples of each where time is short, and where it is up */
 
-/* Where there are no records. */
+/* For devices without records. */
 typedef struct {
     fsim_cu_event at[RUNS + 1];
 } marks;
@@ -40,7 +40,7 @@ static bool record_mark(fsim_gpu *g, marks *m, int i, fsim_fault *fault)
     return g->activity || fsim_gpu_ok(g, g->cu.cuEventRecord(m->at[i], g->stream), "recording an event", fault);
 }
 
-/* Cold, and at once again, warm; nothing else in between. */
+/* Runs the kernel cold, and again at once, warm, with nothing in between. */
 static bool run_twice(fsim_gpu *g, const fsim_gpu_kernel *k, marks *m, fsim_fault *fault)
 {
     if (!fsim_gpu_stamp_clocks(g, 0, fault) || !fsim_gpu_flush(g, fault) || !record_mark(g, m, 0, fault))
@@ -62,7 +62,7 @@ static bool read_events(fsim_gpu *g, const marks *m, sample *s, fsim_fault *faul
     return true;
 }
 
-/* *why: the sample is no good; NULL: it is. */
+/* Takes one sample. *why: it can't be used; NULL: it can. */
 static bool take_sample(fsim_gpu *g, const fsim_gpu_kernel *k, marks *m, sample *s, const char **why, fsim_fault *fault)
 {
     enum { HELPERS = 3 }; /* two clock stamps and a flush */
@@ -79,7 +79,7 @@ static bool take_sample(fsim_gpu *g, const fsim_gpu_kernel *k, marks *m, sample 
     return fsim_activity_runs(g, &expected, s->seconds, why, fault);
 }
 
-/* One more sample of a job; the first few are for nothing. */
+/* Takes one more sample of a job; the first few are discarded. */
 static bool advance(fsim_gpu *g, job *j, marks *m, fsim_fault *fault)
 {
     const double start_s = fsim_now_s();
@@ -88,7 +88,7 @@ static bool advance(fsim_gpu *g, job *j, marks *m, fsim_fault *fault)
     if (!take_sample(g, j->kernel, m, &s, &why, fault))
         return false;
     if (++j->attempts <= WARM_UPS &&
-        (j->attempts == 1 || fsim_now_s() - start_s < j->budget_s / WARM_UPS)) /* what takes long is warm at once */
+        (j->attempts == 1 || fsim_now_s() - start_s < j->budget_s / WARM_UPS)) /* a long kernel is warm at once */
         return true;
     j->attempts = j->attempts > WARM_UPS ? j->attempts : WARM_UPS + 1;
     j->spent_s += fsim_now_s() - start_s;
@@ -129,7 +129,7 @@ int fsim_usual_clock(const double *clock_hz, int n, double *scratch, bool *usual
     return kept;
 }
 
-/* Times of the samples at the usual clock. NULL, or why they are too noisy. */
+/* Times of the samples at the usual clock. Returns NULL, or why they are too noisy. */
 static const char *summarise(fsim_gpu *g, const job *j, fsim_measured_kernel *out)
 {
     double *clock_hz = fsim_new(g->a, double, j->samples),
@@ -156,7 +156,7 @@ static const char *summarise(fsim_gpu *g, const job *j, fsim_measured_kernel *ou
     return noise ? noise : fsim_gpu_noise(g, j->kernel->name, &out->warm);
 }
 
-/* In turns, until all are done or time is up. False where the device is lost. */
+/* Rotates until all are done or time is up. False where the device is lost. */
 static bool measure_jobs(fsim_gpu *g, job *const *j, int jobs, marks *m, double until_s, fsim_fault *fault)
 {
     for (bool more = true; more && !fsim_gpu_is_late(g, until_s);) {
@@ -177,8 +177,8 @@ static bool measure_jobs(fsim_gpu *g, job *const *j, int jobs, marks *m, double 
     return true;
 }
 
-/* The first few kernels, and the empty one beside them, then the next few; each has its share of the time that is left.
- */
+/* Measures the first few kernels together with the empty one, then the next few; each batch has its share of the
+ * remaining time. */
 static bool measure_in_turns(fsim_gpu *g, job *all, int count, marks *m, double until_s, fsim_fault *fault)
 {
     bool good = true;
@@ -222,7 +222,7 @@ static fsim_measured_kernel unmeasured(const fsim_gpu_kernel *k)
     return m;
 }
 
-/* The last job is the empty kernel: the noise floor. */
+/* The last job is the empty kernel, for the smallest measurable time. */
 static void report_jobs(fsim_gpu *g, const job *j, int count, fsim_measured_kernel *out, fsim_fault *fault)
 {
     const char *noise = NULL;
@@ -260,14 +260,14 @@ static bool measure_times(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count
     }
     const bool done = make_marks(g, &m, fault) && measure_in_turns(g, j, count, &m, until_s, fault);
     drop_marks(g, &m);
-    report_jobs(g, j, count, out, done ? fault : NULL); /* of a lost device, what was measured before */
+    report_jobs(g, j, count, out, done ? fault : NULL); /* for a lost device: what was measured before */
     return done;
 }
 
 bool fsim_gpu_measure(fsim_gpu *g, fsim_gpu_kernel *const *kernel, int count, fsim_measured_kernel *out,
                       fsim_fault *fault)
 {
-    static const double times_share = 0.6; /* of the time that is left; counters have the rest */
+    static const double times_share = 0.6; /* share of the remaining time; counters have the rest */
     fsim_fault local = {0};
     for (int i = 0; i < count; i++)
         out[i] = unmeasured(kernel[i]);

@@ -25,7 +25,7 @@ fsim_nvml fsim_nvml_open(fsim_arena *a, const char *uuid)
     if (!named && !uuid &&
         (!n.call.nvmlDeviceGetHandleByIndex_v2 || n.call.nvmlDeviceGetHandleByIndex_v2(0, &n.device) != 0))
         n.device = NULL;
-    n.device = uuid && !named ? NULL : n.device; /* another one's sensors would mislead */
+    n.device = uuid && !named ? NULL : n.device; /* the sensors of another device would mislead */
     n.missing = n.device ? NULL : "NVML does not know the device";
     return n;
 }
@@ -92,7 +92,7 @@ fsim_sensors fsim_sensors_worse(const fsim_sensors *x, const fsim_sensors *y, fs
 {
     const unsigned long long idle = FSIM_NVML_IDLE, held_by = (x->held_by | y->held_by) & ~idle;
     return (fsim_sensors){.power_w =
-                              fmax(x->power_w, y->power_w), /* of a number and NaN, fmax and fmin give the number */
+                              fmax(x->power_w, y->power_w), /* of a number and NaN, fmax and fmin return the number */
                           .power_limit_w = fmin(x->power_limit_w, y->power_limit_w),
                           .sm_clock_hz = fmin(x->sm_clock_hz, y->sm_clock_hz),
                           .memory_clock_hz = fmin(x->memory_clock_hz, y->memory_clock_hz),

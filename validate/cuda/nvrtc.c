@@ -34,17 +34,17 @@ fsim_nvrtc *fsim_nvrtc_open(fsim_arena *a, int major, fsim_fault *fault)
     return n;
 }
 
-/* What a kernel is compiled with; besides the architecture, whose text is the first. */
+/* The compiler's options after the architecture, whose text is the first. */
 enum { OPTIONS = 4 };
 static void options_of(fsim_arena *a, int sm, const char *option[OPTIONS])
 {
     option[0] = fsim_printf(a, "--gpu-architecture=sm_%d", sm);
     option[1] = "--std=c++17";
-    option[2] = "--ptxas-options=-v"; /* the log says what a kernel takes */
+    option[2] = "--ptxas-options=-v"; /* the log has the resources of each kernel */
     option[3] = "-w";                 /* and nothing else */
 }
 
-/* Hash of all that the cubin is made from; each text with its length. */
+/* Hash of everything that the cubin depends on; each text with its length. */
 static void key_of(const fsim_nvrtc *n, const fsim_nvrtc_source *s, const char *header, const char *const *option,
                    fsim_arena *a, char key[65])
 {
@@ -84,7 +84,7 @@ static bool refuse_architecture(const fsim_nvrtc *n, const fsim_nvrtc_source *s,
                      s->sm < n->sm[0] ? "an older" : "a newer");
 }
 
-/* ptxas for sm_80 refuses more than 48 KiB of static shared memory without a word. */
+/* ptxas for sm_80 fails without a message for more than 48 KiB of static shared memory. */
 static const char *error_of(fsim_arena *a, const char *log)
 {
     enum { STATIC_SHARED_BYTES = 48 << 10 };
@@ -97,7 +97,7 @@ static const char *error_of(fsim_arena *a, const char *log)
     return fsim_first_error(a, log);
 }
 
-/* A source that does not compile is our generator's mistake; a compiler that does not run is the machine's. */
+/* A source that does not compile is the generator's fault; a compiler that does not run is the machine's. */
 static bool report_failure(const fsim_nvrtc *n, const fsim_nvrtc_source *s, int result, fsim_arena *a, fsim_cubin *out)
 {
     if (result == FSIM_NVRTC_INVALID_OPTION)
@@ -191,7 +191,7 @@ bool fsim_nvrtc_compile(const fsim_nvrtc *n, const fsim_nvrtc_source *s, const c
         return false;
     } else if (n->cache) {
         item = (fsim_cached){.log = out->log, .cubin = out->cubin, .cubin_bytes = out->bytes};
-        (void)!fsim_cache_put(a, n->cache, key, &item, &why); /* a full disk costs a compilation, no more */
+        (void)!fsim_cache_put(a, n->cache, key, &item, &why); /* a full disk only costs another compilation */
     }
     read_resources(out, a);
     return true;
@@ -201,7 +201,7 @@ typedef struct {
     const fsim_nvrtc *n;
     const fsim_nvrtc_source *source;
     const char *header;
-    fsim_arena **arena; /* of each source: arenas are not shared between threads */
+    fsim_arena **arena; /* for each source: arenas can't be shared between threads */
     fsim_cubin *out;
     int count;
     atomic_int next;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nvrtc.h: CUDA sources to cubins, by NVRTC. Needs neither a GPU nor a driver. */
+/* nvrtc.h: compiles CUDA sources to cubins with NVRTC. Needs neither a GPU nor a driver. */
 #ifndef FUSESIM_VALIDATE_CUDA_NVRTC_H
 #define FUSESIM_VALIDATE_CUDA_NVRTC_H
 
@@ -10,7 +10,7 @@ typedef struct {
     fsim_library library;
     fsim_nvrtc_entries call;
     int major, minor;             /* of its version: 13, 0 */
-    int *sm, archs;               /* that it compiles for: 75, 80, ..., ascending */
+    int *sm, archs;               /* architectures that it compiles for: 75, 80, ..., ascending */
     const char *cache, *no_cache; /* folder of compiled kernels; or NULL, and why there is none */
 } fsim_nvrtc;
 
@@ -20,27 +20,26 @@ typedef struct {
     int sm;             /* 80: sm_80 */
 } fsim_nvrtc_source;
 
-/* An entry whose name was taken out of the text before it was compiled. */
+/* An entry that had another name when the text was compiled. */
 typedef struct {
-    const char *entry, *symbol; /* as its program calls it, and the cubin */
+    const char *entry, *symbol; /* its name in the program; its name in the cubin */
 } fsim_cubin_symbol;
 
 typedef struct {
-    const void *cubin; /* NULL: not compiled, fault says why */
+    const void *cubin; /* NULL: not compiled; fault says why */
     size_t bytes;
     const char *log; /* of the compiler */
     fsim_resources *entry;
     int entries;
-    fsim_cubin_symbol *symbol; /* of entries that are called otherwise in the cubin */
+    fsim_cubin_symbol *symbol; /* entries that have another name in the cubin */
     int symbols;
-    bool checked;     /* the cubin could be read: entry[].disagrees means something */
+    bool checked;     /* the cubin could be read: entry[].disagrees is valid */
     bool cached;      /* came from disk */
     double compile_s; /* 0 where cached */
     fsim_fault fault;
 } fsim_cubin;
 
-/* major: CUDA's major version that is preferred, 0: the newest. Lives in a; NULL with *fault set where there is no
- * NVRTC. */
+/* major: preferred major version of CUDA, 0: the newest. Lives in a; NULL with *fault set where there is no NVRTC. */
 fsim_nvrtc *fsim_nvrtc_open(fsim_arena *a, int major, fsim_fault *fault);
 
 /* How several sources are compiled. */
@@ -52,11 +51,11 @@ typedef struct {
 /* Compiles sources to out[count], in a. True if all compiled; the fault of each says why it did not. */
 bool fsim_nvrtc_compile_all(const fsim_nvrtc *n, const fsim_nvrtc_source *source, int count, const fsim_nvrtc_how *how,
                             fsim_arena *a, fsim_cubin *out);
-/* Compiles one, or takes it from the cache. header may be NULL. False: out->fault says why. In a. */
+/* Compiles one source, or takes it from the cache. header may be NULL. False: out->fault says why. In a. */
 bool fsim_nvrtc_compile(const fsim_nvrtc *n, const fsim_nvrtc_source *source, const char *header, fsim_arena *a,
                         fsim_cubin *out);
 
-/* The first line of a compiler's log that speaks of an error, else the first line; in a. */
+/* The first line of a compiler's log with an error, else its first line; in a. */
 const char *fsim_first_error(fsim_arena *a, const char *log);
 
 #endif

@@ -8,7 +8,7 @@
 enum { OLDEST_DRIVER = 11000 };
 static const double usual_timeout_s = 30, usual_budget_s = 0.25;
 
-/* cuInit and what follows it, in words that say what to do. */
+/* cuInit and what follows, with messages that say what to do. */
 static bool start_failed(fsim_gpu *g, int result, fsim_fault *fault)
 {
     fsim_arena *a = g->a;
@@ -116,7 +116,7 @@ static bool open_compiler(fsim_gpu *g, fsim_fault *fault)
     return true;
 }
 
-/* The primary context: there is one way to get it in all versions of CUDA, and cuBLAS uses it too. */
+/* The primary context: all versions of CUDA have the same call for it, and cuBLAS uses it too. */
 static bool open_context(fsim_gpu *g, fsim_fault *fault)
 {
     size_t free_bytes = 0, total_bytes = 0;
@@ -157,7 +157,7 @@ void fsim_gpu_close(fsim_gpu *g)
         return;
     fsim_activity_close(g);
     fsim_nvml_close(&g->nvml);
-    if (g->lost) /* the driver would wait for a kernel that hangs */
+    if (g->lost) /* the driver would wait for the kernel that hangs */
         return;
     fsim_blas_close(g);
     fsim_blaslt_close(g);

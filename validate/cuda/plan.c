@@ -36,7 +36,8 @@ static bool capture_graph(fsim_gpu *g, const fsim_gpu_plan *plan, fsim_cu_graph_
     if (!fsim_gpu_ok(g, g->cu.cuStreamBeginCapture_v2(g->stream, FSIM_CU_CAPTURE_THREAD_LOCAL), doing, fault))
         return false;
     const bool launched = launch_all(g, plan, fault);
-    const int ended = g->cu.cuStreamEndCapture(g->stream, &graph); /* in any case: else the stream stays in capture */
+    const int ended =
+        g->cu.cuStreamEndCapture(g->stream, &graph); /* in any case: otherwise the stream stays in capture mode */
     const bool done = launched && fsim_gpu_ok(g, ended, doing, fault) &&
                       fsim_gpu_ok(g, g->cu.cuGraphInstantiateWithFlags(out, graph, 0), doing, fault);
     if (graph)
@@ -75,7 +76,7 @@ static bool run_once(fsim_gpu *g, const job *j, int kind, const fsim_cu_event ma
     return true;
 }
 
-/* Without the graph, the plan is still launched one by one. False where the device is lost with it. */
+/* After a failure of the graph, the plan is still run as single launches. False where the device is lost. */
 static bool lose_graph(fsim_gpu *g, job *j, const fsim_fault *why, fsim_fault *fault)
 {
     if (g->lost || !fsim_gpu_wait(g, j->plan->name, NULL)) {
@@ -88,7 +89,7 @@ static bool lose_graph(fsim_gpu *g, job *j, const fsim_fault *why, fsim_fault *f
     return true;
 }
 
-/* Reads the sensors while the plan runs over and over. What fails here says nothing of the plan. */
+/* Reads the sensors while the plan runs repeatedly. Failures are ignored. */
 static void sense(fsim_gpu *g, const job *j)
 {
     enum { MOST_RUNS = 100 };
@@ -123,7 +124,7 @@ static bool advance(fsim_gpu *g, job *j, const fsim_cu_event mark[2], fsim_fault
     s[WALL] = stream.wall_s;
     s[GRAPH] = graph.event_s;
     if (++j->attempts <= WARM_UPS &&
-        (j->attempts == 1 || fsim_now_s() - start_s < j->budget_s / WARM_UPS)) /* what takes long is warm at once */
+        (j->attempts == 1 || fsim_now_s() - start_s < j->budget_s / WARM_UPS)) /* a long plan is warm at once */
         return true;
     j->attempts = j->attempts > WARM_UPS ? j->attempts : WARM_UPS;
     for (int kind = 0; kind < KINDS; kind++)
@@ -136,8 +137,8 @@ static bool advance(fsim_gpu *g, job *j, const fsim_cu_event mark[2], fsim_fault
     return true;
 }
 
-/* False where the device is lost. A plan that fails for itself alone is left out of the rest. Where time is limited,
- * half of it: kernels have the rest. */
+/* Measures all jobs. False where the device is lost. A plan that fails alone is skipped from then on. With a time
+ * limit, plans have half of the time, kernels the rest. */
 static bool measure_jobs(fsim_gpu *g, job *j, int jobs, const fsim_cu_event mark[2], double until_s, fsim_fault *fault)
 {
     for (bool more = true; more && !fsim_gpu_is_late(g, until_s);) {
@@ -167,7 +168,7 @@ static void open_job(fsim_gpu *g, job *j, const fsim_gpu_plan *plan)
     for (int kind = 0; kind < KINDS; kind++)
         j->seconds[kind] = fsim_new(g->a, double, g->option.most);
     if (plan->kernels > 0 && !capture_graph(g, plan, &j->graph, &why))
-        j->no_graph = why.message; /* the stream is measured all the same */
+        j->no_graph = why.message; /* the stream is measured anyway */
 }
 
 static void close_job(fsim_gpu *g, job *j, fsim_measured_plan *out, fsim_times *wall)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probes.h: what an NVIDIA GPU reaches, by small kernels (probe/, compiled by NVRTC): bandwidths, latencies, rates of
+/* probes.h: measures an NVIDIA GPU with small kernels (probe/, compiled by NVRTC): bandwidths, latencies, rates of
  * pipes, costs of launches, clocks under load.
  *
- * Times are those of validate/cuda: records of kernels, where there are any, L2 flushed or as the run before left it;
- * of what lasts some microseconds an empty kernel's are taken off. Rates of pipes are by the SMs' own cycle counters.
- * Matrix products are cuBLAS's; by mma.sync, in registers, is what generated kernels can reach at most: on sm_90 and
- * newer less than the device. */
+ * Times are those of validate/cuda: records of kernels, if available, with L2 flushed or as the run before left it.
+ * From times of a few microseconds that of an empty kernel is subtracted. Rates of pipes come from the SMs' cycle
+ * counters. Matrix products are cuBLAS's. The rate of mma.sync on registers is the limit for generated kernels; on
+ * sm_90 and newer it is below the device's. */
 #ifndef FUSESIM_VALIDATE_CUDA_PROBES_H
 #define FUSESIM_VALIDATE_CUDA_PROBES_H
 
@@ -26,15 +26,15 @@ double fsim_gpu_spread(const fsim_figure *f);
 enum { FSIM_GPU_LOADS = 3 };
 
 typedef struct {
-    int64_t most_bytes; /* of the largest tensor; 0: 4 GiB, or an eighth of what is free */
+    int64_t most_bytes; /* of the largest tensor; 0: 4 GiB, or an eighth of the free memory */
     int gemm;           /* rows of the matrix products; 0: 8192; -1: none */
-    double load_s;      /* under each load; 0: 0.5 */
+    double load_s;      /* duration of each load; 0: 0.5 */
 } fsim_gpu_probe_options;
 
 typedef struct {
     const fsim_gpu_facts *facts;
     const char *driver;     /* by NVML, or NULL */
-    const char *no_sensors; /* why power and temperature are not known, or NULL */
+    const char *no_sensors; /* why power and temperature are unknown, or NULL */
     fsim_figure of[FSIM_GPU_PROBES];
     fsim_figure *by_size; /* streams by size, cold and warm, then repeated reads by size */
     int sizes;
@@ -47,9 +47,9 @@ typedef struct {
 /* Texts of the probe kernels. */
 extern const char fsim_probe_memory_text[], fsim_probe_rates_text[], fsim_probe_tensor_text[];
 
-/* False with *fault where the device is lost or there is no memory, or FSIM_INCONCLUSIVE where more than half of
- * the figures are noisy: *out then is filled in. What can't be measured alone is left out of the figures, which say
- * why. In a. g: opened for it; options of measuring are those of g. */
+/* Runs all probes. False with *fault where the device is lost or there is no memory, or FSIM_INCONCLUSIVE where more
+ * than half of the figures are noisy (*out is filled in then). What can't be measured is marked as missing, with a
+ * reason. In a. g: opened for probing; its options apply. */
 bool fsim_gpu_run_probes(fsim_gpu *g, const fsim_gpu_probe_options *options, fsim_arena *a, fsim_gpu_probed *out,
                          fsim_fault *fault);
 

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The log: lines with these words, whatever stands before them (NVRTC's prefixes are not nvcc's).
+/* Lines of the log with these words, with any prefix (NVRTC's differ from nvcc's).
  *     ptxas info    : Compiling entry function 'spill' for 'sm_90'
  *     ptxas         .     416 bytes stack frame, 708 bytes spill stores, 856 bytes spill loads
  *     ptxas info    : Used 32 registers, used 0 barriers, 416 bytes cumulative stack size, 16 bytes smem */
 
 static bool digit(char c) { return c >= '0' && c <= '9'; }
 
-/* The number that stands right before `what` in [line, end), or 0. */
+/* The number right before `what` in [line, end), or 0. */
 static int number_before(const char *line, const char *end, const char *what)
 {
     const char *p = strstr(line, what);
@@ -69,8 +69,8 @@ const fsim_resources *fsim_resources_find(const fsim_resources *entry, int entri
     return NULL;
 }
 
-/* The cubin: an ELF file whose section .nv.info holds records {u8 format, u8 attribute, u16 value}; format 4 has
- * `value` bytes behind it. The two attributes that we read hold {u32 symbol, u32 number}. */
+/* The cubin is an ELF file whose section .nv.info has records {u8 format, u8 attribute, u16 value}; format 4 is
+ * followed by `value` bytes. The two attributes that we read have {u32 symbol, u32 number}. */
 
 enum { MACHINE_CUDA = 190, FORMAT_BYTES = 4, FRAME_SIZE = 0x11, REGISTER_COUNT = 0x2f };
 

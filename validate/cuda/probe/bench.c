@@ -14,7 +14,7 @@ fsim_figure fsim_probe_missing(const char *name, const char *unit, const char *w
     return (fsim_figure){.name = name, .unit = unit, .median = NAN, .low = NAN, .high = NAN, .why = why};
 }
 
-/* Of seconds: work / s where work > 0. The resolution is no noise. */
+/* A figure from times: work / s where work > 0. The clock's resolution does not count as noise. */
 fsim_figure fsim_probe_figure(const char *name, const char *unit, fsim_times t, double less_s, double work)
 {
     const double median = t.median_s - less_s, low = t.low_s - less_s, high = t.high_s - less_s;
@@ -34,7 +34,7 @@ void fsim_probe_set(fsim_probe_bench *b, fsim_gpu_probe p, fsim_times t, double 
     b->out->of[p] = fsim_probe_figure(fsim_gpu_probe_names[p], fsim_gpu_probe_units[p], t, less_s, work);
 }
 
-/* A figure that is not there, and does not say why itself. */
+/* Marks a figure that is missing and has no reason yet. */
 void fsim_probe_leave_out(fsim_probe_bench *b, fsim_gpu_probe p, const char *why)
 {
     if (b->out->of[p].samples == 0 && !b->out->of[p].why)
@@ -66,8 +66,8 @@ static fsim_program *program_of(fsim_probe_bench *b, const fsim_probe_kernel *s)
 /* NULL after a fault. */
 fsim_gpu_kernel *fsim_probe_load(fsim_probe_bench *b, const fsim_probe_kernel *s, fsim_fault *fault)
 {
-    const uint64_t n[2] = {s->elems, s->turns};
-    const int slot = b->args_used++ % FSIM_PROBE_ARGS; /* of those that are in use at a time */
+    const uint64_t n[2] = {s->elems, s->iterations};
+    const int slot = b->args_used++ % FSIM_PROBE_ARGS; /* slots are reused; so many are never in use at a time */
     const fsim_gpu_buffer arg = {b->args.at + (fsim_cu_pointer)slot * sizeof n, sizeof n};
     const fsim_gpu_buffer argument[] = {s->x, s->y, arg};
     if (!fsim_gpu_upload(b->g, arg, n, sizeof n, fault))
@@ -75,7 +75,7 @@ fsim_gpu_kernel *fsim_probe_load(fsim_probe_bench *b, const fsim_probe_kernel *s
     return fsim_gpu_load(b->g, program_of(b, s), &b->cubin[s->of], argument, fault);
 }
 
-/* A fault that ends it all, or one that only concerns what was about to be measured: *why. */
+/* Sorts faults: those that end everything, and those of one measurement, which go to *why. */
 bool fsim_probe_survives(fsim_probe_bench *b, const fsim_fault *fault, const char **why)
 {
     *why = fault->message;
@@ -84,7 +84,8 @@ bool fsim_probe_survives(fsim_probe_bench *b, const fsim_fault *fault, const cha
     return b->fault.status == 0;
 }
 
-/* Cold and warm; 0 samples, and *why, where this kernel alone fails. False where nothing more can be measured. */
+/* Times cold and warm runs; 0 samples, and *why, where this kernel alone fails. False where nothing more can be
+ * measured. */
 bool fsim_probe_measure(fsim_probe_bench *b, const fsim_probe_kernel *s, fsim_measured_kernel *out, const char **why)
 {
     fsim_fault fault = {0};
@@ -93,13 +94,13 @@ bool fsim_probe_measure(fsim_probe_bench *b, const fsim_probe_kernel *s, fsim_me
     fsim_gpu_kernel *k = fsim_probe_load(b, s, &fault);
     const bool done = k && fsim_gpu_measure(b->g, &k, 1, out, &fault);
     fsim_gpu_unload(b->g, k);
-    if (!done && fault.status != FSIM_INCONCLUSIVE) /* noise shows in the quartiles */
+    if (!done && fault.status != FSIM_INCONCLUSIVE) /* noise is visible in the quartiles */
         return fsim_probe_survives(b, &fault, why);
     *why = out->failed;
     return true;
 }
 
-/* Runs once, to leave results behind. */
+/* Runs the kernel once, for its results. */
 bool fsim_probe_run_once(fsim_probe_bench *b, const fsim_probe_kernel *s, const char **why)
 {
     fsim_fault fault = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench.h: what all probes of an NVIDIA GPU share: the device with the probes' kernels, and how a figure is taken. */
+/* bench.h: shared by the probes of an NVIDIA GPU: the device with the probes' kernels, and how figures are computed. */
 #ifndef FUSESIM_VALIDATE_CUDA_PROBE_BENCH_H
 #define FUSESIM_VALIDATE_CUDA_PROBE_BENCH_H
 
@@ -10,9 +10,9 @@ enum {
     FSIM_PROBE_BLOCK = 256,
     FSIM_PROBE_WIDE_BLOCK = 1024,
     FSIM_PROBE_LEAST_BYTES = 1 << 20,
-    FSIM_PROBE_ARGS = 256 /* pairs of numbers that kernels are given */
+    FSIM_PROBE_ARGS = 256 /* pairs of numbers that kernels get as arguments */
 };
-extern const double fsim_probe_most_spread; /* of a figure that is not noisy */
+extern const double fsim_probe_most_spread; /* spread up to which a figure is not noisy */
 
 /* The texts of the kernels: memory.cu, rates.cu and tensor.cu. */
 typedef enum { FSIM_PROBE_MEMORY, FSIM_PROBE_RATES, FSIM_PROBE_TENSOR, FSIM_PROBE_TEXTS } fsim_probe_text;
@@ -23,40 +23,42 @@ typedef struct {
     fsim_gpu_probe_options option;
     fsim_gpu_probed *out;
     fsim_cubin cubin[FSIM_PROBE_TEXTS];
-    fsim_gpu_buffer args, operands, cycles, tiny; /* args: FSIM_PROBE_ARGS pairs; cycles: a number a block; tiny: for a
-                                                     parameter that is not used */
+    fsim_gpu_buffer args, operands, cycles,
+        tiny; /* args: FSIM_PROBE_ARGS pairs; cycles: a number for each block; tiny: for parameters that are not used */
     int args_used, room;
     fsim_fault fault; /* set: nothing more can be measured */
 } fsim_probe_bench;
 
 /* A figure that was not measured. */
 fsim_figure fsim_probe_missing(const char *name, const char *unit, const char *why);
-/* Of seconds, less_s taken off: work / s where work > 0. Differences below the resolution are no noise. */
+/* A figure from times, minus less_s: work / s where work > 0. Differences below the clock's resolution are no noise. */
 fsim_figure fsim_probe_figure(const char *name, const char *unit, fsim_times t, double less_s, double work);
 /* The same as b's figure p. */
 void fsim_probe_set(fsim_probe_bench *b, fsim_gpu_probe p, fsim_times t, double less_s, double work);
-/* Figure p is missing, where it is not there and does not say why itself. */
+/* Marks figure p as missing, unless it exists or has a reason already. */
 void fsim_probe_leave_out(fsim_probe_bench *b, fsim_gpu_probe p, const char *why);
-/* Adds a figure of a size. */
+/* Adds a figure for a size. */
 void fsim_probe_add_by_size(fsim_probe_bench *b, fsim_figure f, int64_t bytes);
 
-/* A kernel of the texts, and what it is launched with. */
+/* A kernel of the texts, and its launch configuration. */
 typedef struct {
     const char *entry;
     fsim_probe_text of;
     int64_t grid;
     int block;
     fsim_gpu_buffer x, y;
-    uint64_t elems, turns;
+    uint64_t elems, iterations;
 } fsim_probe_kernel;
 
 /* NULL after a fault. */
 fsim_gpu_kernel *fsim_probe_load(fsim_probe_bench *b, const fsim_probe_kernel *s, fsim_fault *fault);
-/* *why: the fault. True where it only concerns what was about to be measured; false where it ends all. */
+/* *why: the message of the fault. True where it concerns one measurement only; false where nothing more can be
+ * measured. */
 bool fsim_probe_survives(fsim_probe_bench *b, const fsim_fault *fault, const char **why);
-/* Cold and warm; 0 samples, and *why, where this kernel alone fails. False where nothing more can be measured. */
+/* Times cold and warm runs; 0 samples, and *why, where this kernel alone fails. False where nothing more can be
+ * measured. */
 bool fsim_probe_measure(fsim_probe_bench *b, const fsim_probe_kernel *s, fsim_measured_kernel *out, const char **why);
-/* Runs once, to leave results behind. */
+/* Runs the kernel once, for its results. */
 bool fsim_probe_run_once(fsim_probe_bench *b, const fsim_probe_kernel *s, const char **why);
 /* Seconds of an empty kernel. */
 double fsim_probe_floor_s(const fsim_probe_bench *b);
@@ -67,7 +69,7 @@ typedef struct {
     uint32_t random, fixed;
 } fsim_probe_bits;
 extern const fsim_probe_bits fsim_probe_floats; /* of 0.5 to 1 */
-/* Random contents: zeros would take less power. False with *why set. */
+/* Fills with random contents: zeros would take less power. False with *why set. */
 bool fsim_probe_fill(fsim_probe_bench *b, fsim_gpu_buffer to, fsim_probe_bits bits, const char **why);
 
 #endif

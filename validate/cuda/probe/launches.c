@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* launches.c: what a launch costs: by itself, behind others, and in a queue. */
+/* launches.c: the cost of a launch: alone, after others, and in a queue. */
 #include "validate/cuda/probe/stages.h"
 
 #include "validate/cuda/helpers.h"
@@ -36,10 +36,10 @@ bool fsim_probe_launches(fsim_probe_bench *b)
     return true;
 }
 
-/* Kernels that take longer than their launch, behind one that lasts until they are queued: between them are the
- * device's gaps alone, where between empty kernels there is the processor's time for a launch. What one takes there
- * beyond its record is the gap; an empty kernel's record is added, as a launch costs that much of device time by the
- * other figures too. */
+/* Launches kernels that take longer than a launch, behind one that runs until all are queued. Between them are only
+ * the gaps of the device; between empty kernels there would be the processor's time for a launch. The gap is the
+ * time of a kernel minus its record; the record of an empty kernel is added, because other figures count it as part
+ * of a launch. */
 bool fsim_probe_queue(fsim_probe_bench *b)
 {
     enum { SHORT_TURNS = 140, LONG_TURNS = 30 * SHORT_TURNS }; /* about 20 us and 0.6 ms */
@@ -51,8 +51,8 @@ bool fsim_probe_queue(fsim_probe_bench *b)
     fsim_measured_kernel one;
     fsim_fault fault = {0};
     const char *why = NULL;
-    s.turns = SHORT_TURNS;
-    l.turns = LONG_TURNS;
+    s.iterations = SHORT_TURNS;
+    l.iterations = LONG_TURNS;
     if (!fsim_probe_measure(b, &s, &one, &why))
         return false;
     fsim_gpu_kernel *longer = fsim_probe_load(b, &l, &fault), *shorter = longer ? fsim_probe_load(b, &s, &fault) : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loads.c: the SMs' clock before anything runs and under load, and what the sensors say then. */
+/* loads.c: the SMs' clock before anything runs and under load, with the sensors' readings. */
 #include "validate/cuda/probe/stages.h"
 
 #include "validate/cuda/helpers.h"
@@ -8,7 +8,7 @@
 
 enum { LOAD_PARTS = 5 };
 
-/* Before anything else has run: a flush lasts long enough. */
+/* The clock before anything else has run: a flush takes long enough to measure it. */
 bool fsim_probe_first_clock(fsim_probe_bench *b)
 {
     fsim_gpu *g = b->g;
@@ -22,7 +22,8 @@ bool fsim_probe_first_clock(fsim_probe_bench *b)
     return b->fault.status == 0;
 }
 
-/* Clock readings around `parts` runs of the kernel, each of about load_s / parts; sensors in the middle of the last. */
+/* Clock readings around `parts` runs of the kernel, each of about load_s / parts; sensors are read in the middle of
+ * the last. */
 static bool run_load(fsim_probe_bench *b, const char *name, fsim_gpu_kernel *k, fsim_gpu_probe clock,
                      fsim_sensors *sensors, const fsim_nvml *nvml)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory.c: bandwidths of memory and of L2, and latencies of both. */
+/* memory.c: bandwidth and latency of memory and of L2. */
 #include "validate/cuda/probe/stages.h"
 
 #include "base/unit.h"
@@ -23,7 +23,7 @@ static const struct {
                {"probe_scale", FSIM_GPU_SCALE, 1, 1}};
 enum { STREAMS = sizeof streams / sizeof *streams };
 
-/* One kernel after the other: those that write, write to the same tensor. */
+/* Kernels one after the other; those that write use the same tensor. */
 static bool measure_streams_of(fsim_probe_bench *b, int64_t bytes, fsim_gpu_buffer x, fsim_gpu_buffer y)
 {
     char size[48];
@@ -51,7 +51,7 @@ static bool measure_streams_of(fsim_probe_bench *b, int64_t bytes, fsim_gpu_buff
             b,
             fsim_probe_figure(fsim_printf(b->a, "%s %s, warm", fsim_gpu_probe_names[p], size), "B/s", m.warm, 0, work),
             bytes);
-        fsim_probe_set(b, p, m.cold, 0, work); /* the largest is the last */
+        fsim_probe_set(b, p, m.cold, 0, work); /* the largest size comes last */
     }
     return true;
 }
@@ -80,8 +80,8 @@ bool fsim_probe_streams(fsim_probe_bench *b)
 
 /* L2. */
 
-/* Of repeated reads of growing sets: L2's bandwidth is the best of those that surely fit, memory's that of the largest.
- */
+/* Bandwidths from repeated reads of growing sets: L2's is the best among those that certainly fit, memory's that of
+ * the largest. */
 static void judge_l2(fsim_probe_bench *b, const fsim_figure *f, int count)
 {
     const double l2_bytes = (double)b->out->facts->l2_bytes;
@@ -153,7 +153,7 @@ bool fsim_probe_l2(fsim_probe_bench *b)
     return b->fault.status == 0;
 }
 
-/* A chain over `count` lines in random order, through all of the buffer; back to the start from the last. */
+/* A chain over `count` lines in random order through the whole buffer; the last points to the first. */
 static bool make_chain(fsim_probe_bench *b, fsim_gpu_buffer x, int count, const char **why)
 {
     fsim_fault fault = {0};
@@ -163,7 +163,7 @@ static bool make_chain(fsim_probe_bench *b, fsim_gpu_buffer x, int count, const 
     bool done = true;
     for (int i = 0; i < count; i++)
         order[i] = i * stride;
-    for (int i = count - 1; i > 1; i--) { /* the first stays, where the walk begins */
+    for (int i = count - 1; i > 1; i--) { /* the first stays: the walk begins there */
         state ^= state << 13, state ^= state >> 7, state ^= state << 17;
         const int k = 1 + (int)(state % (uint64_t)i);
         const int64_t other = order[k];

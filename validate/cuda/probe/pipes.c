@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipes.c: rates of the arithmetic units and of shared memory, by the SMs' own cycle counters. */
+/* pipes.c: rates of arithmetic units and of shared memory, by the SMs' cycle counters. */
 #include "validate/cuda/probe/stages.h"
 
 static const struct {
     const char *entry;
     fsim_probe_text of;
     fsim_gpu_probe per_clock, rate; /* rate FSIM_GPU_PROBES: none */
-    double a_turn;                  /* results, bytes or FLOP of a block */
-    double flop;                    /* of a result, in the rate */
-    int turns;
+    double a_turn;                  /* results, bytes or FLOP of a block in one iteration */
+    double flop;                    /* FLOP of a result, for the rate */
+    int iterations;
 } pipes[] = {
     {"probe_ffma", FSIM_PROBE_RATES, FSIM_GPU_FFMA, FSIM_GPU_FFMA_RATE, 32.0 * FSIM_PROBE_WIDE_BLOCK, 2, 2000},
     {"probe_hfma2", FSIM_PROBE_RATES, FSIM_GPU_HFMA2, FSIM_GPU_HFMA2_RATE, 64.0 * FSIM_PROBE_WIDE_BLOCK, 2, 2000},
@@ -31,10 +31,10 @@ fsim_probe_kernel fsim_pipe_kernel(const fsim_probe_bench *b, int i, int times)
                                b->operands,
                                b->cycles,
                                0,
-                               (uint64_t)pipes[i].turns * (uint64_t)times};
+                               (uint64_t)pipes[i].iterations * (uint64_t)times};
 }
 
-/* The blocks' cycles of the last run: work / cycles, or, where work is 0, cycles / divisor. */
+/* From the cycles of the last run's blocks: work / cycles, or, where work is 0, cycles / divisor. */
 static void set_by_cycles(fsim_probe_bench *b, fsim_gpu_probe p, double work, double divisor)
 {
     const int sms = b->out->facts->sms;
@@ -61,7 +61,7 @@ static void set_by_cycles(fsim_probe_bench *b, fsim_gpu_probe p, double work, do
 static bool measure_pipe(fsim_probe_bench *b, int i)
 {
     const fsim_probe_kernel s = fsim_pipe_kernel(b, i, 1);
-    const double work = pipes[i].a_turn * pipes[i].turns;
+    const double work = pipes[i].a_turn * pipes[i].iterations;
     const char *why;
     fsim_measured_kernel m;
     if (!b->cubin[pipes[i].of].cubin) {

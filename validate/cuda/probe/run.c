@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c: all probes, one after the other. */
+/* run.c: runs all probes, one after the other. */
 #include "validate/cuda/probe/stages.h"
 
 #include "validate/cuda/device.h"
@@ -28,7 +28,7 @@ static bool open_bench(fsim_probe_bench *b)
                           &b->fault)) {
         if (!b->cubin[FSIM_PROBE_MEMORY].cubin || !b->cubin[FSIM_PROBE_RATES].cubin ||
             b->cubin[FSIM_PROBE_TENSOR].fault.status != FSIM_UNAVAILABLE)
-            return false; /* else: an older device */
+            return false; /* otherwise it is an older device */
         b->fault = (fsim_fault){0};
     }
     return fsim_gpu_allocate(g, "probes", FSIM_PROBE_ARGS * 2 * (int64_t)sizeof(uint64_t), &b->args, &b->fault) &&
@@ -55,7 +55,7 @@ static void count(fsim_gpu_probed *out)
     }
 }
 
-/* An empty kernel is measured beside all others. */
+/* An empty kernel is measured together with every kernel. */
 static void take_floor(fsim_probe_bench *b)
 {
     if (strstr(b->out->facts->timing, "records"))

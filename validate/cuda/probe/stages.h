@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stages.h: the probes, a file for each subject. What can't be measured alone is left out of b's figures, which say
- * why. Each is false where nothing more can be measured. */
+/* stages.h: the probes, one file for each subject. A figure that can't be measured is marked as missing, with a
+ * reason. Each function returns false where nothing more can be measured. */
 #ifndef FUSESIM_VALIDATE_CUDA_PROBE_STAGES_H
 #define FUSESIM_VALIDATE_CUDA_PROBE_STAGES_H
 
