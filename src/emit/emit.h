@@ -108,9 +108,11 @@ typedef struct {
     fsim_program *program;
 } fsim_emitter;
 
+/* Appends formatted text. */
 void fsim_text_put(fsim_arena *a, fsim_text *t, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* The same, of a va_list. */
+/* The same with a list of arguments. */
 void fsim_text_put_v(fsim_arena *a, fsim_text *t, const char *format, va_list args);
+/* Empties the text; its memory is used again. */
 void fsim_text_clear(fsim_text *t);
 /* Starts the text of a loop: nothing stands in it, in front of it or behind it, and no value is known. */
 void fsim_begin_loop(fsim_emitter *e);
@@ -118,12 +120,14 @@ void fsim_begin_loop(fsim_emitter *e);
 const char *fsim_text_of(const fsim_text *t);
 /* A line in the block of `depth`: 0 is the head. Indented. */
 void fsim_say(fsim_emitter *e, int depth, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Opens a block after a line that ends with {; closes it, forgetting what was declared in it. */
+/* Writes a line that ends with {, and opens a block. */
 void fsim_open(fsim_emitter *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Closes the block, and forgets the values whose variables were declared in it. */
 void fsim_close(fsim_emitter *e);
 /* A name for a variable: letter and number. */
 const char *fsim_fresh(fsim_emitter *e, const char *letter);
 
+/* Adds variables that number points; returns the number of the base, for fsim_where. */
 int fsim_add_base(fsim_emitter *e, fsim_base b);
 /* The whole of a tensor whose element is in variable `name`, declared at the present depth. */
 fsim_where fsim_where_var(fsim_emitter *e, const char *name, int64_t elems);
@@ -154,9 +158,11 @@ void fsim_store_value(fsim_emitter *e, int tensor, const fsim_where *w, const ch
 /* A literal of the C type. */
 const char *fsim_literal(fsim_emitter *e, double x, fsim_ctype t);
 
-/* Accumulating: a reduction's, a contraction's, a window's. */
+/* Sums and other reductions in a loop: the start value of the accumulator, as an expression. */
 const char *fsim_accumulator_start(fsim_emitter *e, const fsim_node *n, fsim_ctype t);
+/* The accumulator with x added, as an expression. */
 const char *fsim_accumulate(fsim_emitter *e, const fsim_node *n, const char *acc, const char *x, fsim_ctype t);
+/* The result, as an expression: divides a mean, takes the root of a norm. */
 const char *fsim_accumulator_end(fsim_emitter *e, const fsim_node *n, const char *acc, fsim_ctype t);
 
 /* The value of a contraction or window at w by a loop over all that it sums up. */
@@ -164,9 +170,13 @@ fsim_variable fsim_direct_sum(fsim_emitter *e, const fsim_node *n, const fsim_wh
 
 /* A file each: the text of one template into e->out, its launches into e->program. */
 void fsim_emit_pointwise(fsim_emitter *e);
+/* Reductions of rows and columns. */
 void fsim_emit_rows(fsim_emitter *e);
+/* Running sums and products. */
 void fsim_emit_scan(fsim_emitter *e);
+/* Scatters. */
 void fsim_emit_scatter(fsim_emitter *e);
+/* Two chained contractions, row by row; fsim_emit_flash is the faster form, where it applies. */
 void fsim_emit_chain(fsim_emitter *e);
 /* Contractions in tiles. False, and nothing is emitted, where fsim_emit_pointwise is the better one or the only one
  * that can: tile.h says when. */
@@ -188,6 +198,7 @@ void fsim_begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes
 /* The same of a kernel that is predicted to take so many registers. stated: the text says how many blocks an SM then
  * holds, so that the compiler does not spill to make room for another. */
 void fsim_begin_held_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes, int registers, bool stated);
+/* The end of the entry point. */
 void fsim_end_entry(fsim_emitter *e);
 /* Scratch memory of so many bytes, of elements `type`: the parameter's name. */
 const char *fsim_scratch(fsim_emitter *e, const char *type, int64_t bytes);

@@ -19,6 +19,7 @@ typedef struct {
 void fsim_tile_text(fsim_emitter *e, const fsim_tile_writing *t, int64_t first, const bool *write);
 /* The second launch's, which adds up the parts of the depth; returns its blocks. */
 int64_t fsim_tile_sum_blocks(const fsim_tile_writing *t);
+/* The text of that launch; write[i] as in fsim_tile_text. */
 void fsim_tile_sum_text(fsim_emitter *e, const fsim_tile_writing *t, const bool *write);
 
 #endif

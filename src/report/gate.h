@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate.h: limits of --gate that have been tried, in every form of a report. */
+/* gate.h: judged gates (--gate) in every format. */
 #ifndef FUSESIM_REPORT_GATE_H
 #define FUSESIM_REPORT_GATE_H
 
 #include "input/gate.h"
 #include "report/table.h"
 
-/* A line for each; nothing where there is none. where: what stands in front ("t4: ", or ""). */
+/* One line for each gate. where: its prefix ("t4: ", or ""). */
 void fsim_report_gates(const fsim_page *page, const char *where, const fsim_gate *gate, int gates);
 /* The same as a list of Markdown. */
 void fsim_markdown_gates(FILE *out, const char *where, const fsim_gate *gate, int gates);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile.h: what was found in another tool's profile: what was matched to the plan, and what was not and why. */
+/* profile.h: the result of an import: what was matched with the plan, and what was not and why. */
 #ifndef FUSESIM_REPORT_PROFILE_H
 #define FUSESIM_REPORT_PROFILE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal.h: what stdout leads to. */
+/* terminal.h: properties of stdout. */
 #ifndef FUSESIM_REPORT_TERMINAL_H
 #define FUSESIM_REPORT_TERMINAL_H
 
