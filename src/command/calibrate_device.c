@@ -87,6 +87,8 @@ static int measure(fsim_context *c, fsim_device *d, const fsim_hw *hw)
                                  fault.status || fsim_is_stdout(c->set.output) ? NULL : c->set.output};
     if (fault.status == FSIM_OK)
         return fsim_deliver_hw(c, p.hardware, &x);
+    fsim_discard(c->own);
+    c->own = NULL;
     const int status = fsim_deliver(c, &x); /* noise forbids a verdict: only the report */
     fsim_failure(c->diag, fault.status, fsim_command_line, "calibrate --device %s: %s", own, fault.message);
     return fsim_conclude(c, status);

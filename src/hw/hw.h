@@ -17,6 +17,8 @@ typedef enum {
 
 /* How a key may be written: {value}, {peak, achieved}, or dram_bus's {width, rate}. */
 typedef enum { FSIM_HW_VALUE, FSIM_HW_PEAK, FSIM_HW_BUS } fsim_hw_form;
+/* The largest `spread` that a hardware file may state. */
+enum { FSIM_HW_MOST_SPREAD = 10 };
 /* Which part of a kernel's time a key contributes to. */
 typedef enum {
     FSIM_FEEDS_NO_UNIT,

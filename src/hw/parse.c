@@ -44,7 +44,7 @@ static const field fields[] = {
     {"achieved", IN_PEAK, FIELD(achieved), FIELD(achieved_at), FSIM_DIM_COUNT, NAN, NAN},
     {"width", IN_BUS, FIELD(value), FIELD(value_at), FSIM_DIM_COUNT, NAN, NAN},
     {"rate", IN_BUS, FIELD(bus_rate_bits_per_s), FIELD(achieved_at), FSIM_DIM_BITS_PER_S, 1e7, 1e12},
-    {"spread", IN_VALUE | IN_PEAK, FIELD(spread), NO_PLACE, FSIM_DIM_NONE, 0, 10},
+    {"spread", IN_VALUE | IN_PEAK, FIELD(spread), NO_PLACE, FSIM_DIM_NONE, 0, FSIM_HW_MOST_SPREAD},
     {"source", IN_VALUE | IN_PEAK | IN_BUS, NO_PLACE, NO_PLACE, FSIM_DIM_COUNT, NAN, NAN},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };

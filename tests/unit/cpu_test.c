@@ -417,6 +417,28 @@ static void this_machine_takes_the_place_of_the_shipped_one(void **state)
     fsim_arena_free(a);
 }
 
+/* However much figures scatter on a busy machine, the keys are such as a hardware file may have. */
+static void wild_figures_make_a_file(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    fsim_host_probes h = {.threads = 2,
+                          .rounds = 9,
+                          .cpu = "busy",
+                          .compiler = "cc",
+                          .cache_bytes = 1 << 24,
+                          .core_cache_bytes = 1 << 20,
+                          .memory_bytes = INT64_C(1) << 34};
+    for (int p = 0; p < FSIM_PROBES; p++)
+        h.of[p] = (fsim_spread_of){.samples = 9, .median = 1e9, .low = 1, .high = 1e15};
+    fsim_host_key *key;
+    const int keys = fsim_host_keys(&h, a, &key);
+    assert_true(keys > 10);
+    for (int i = 0; i < keys; i++)
+        assert_true(isnan(key[i].spread) || key[i].spread <= FSIM_HW_MOST_SPREAD);
+    fsim_arena_free(a);
+}
+
 /* What a CPU reaches of its peaks says nothing of a GPU, and the other way round. */
 static void cpus_and_gpus_say_nothing_of_each_other(void **state)
 {
@@ -473,6 +495,7 @@ int main(void)
         cmocka_unit_test(measuring_interleaves),
         cmocka_unit_test(this_machine_takes_the_place_of_the_shipped_one),
         cmocka_unit_test(cpus_and_gpus_say_nothing_of_each_other),
+        cmocka_unit_test(wild_figures_make_a_file),
         cmocka_unit_test(nothing_is_left_behind),
     };
     fsim_arena *a = fsim_arena_new();

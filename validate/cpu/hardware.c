@@ -20,7 +20,12 @@ typedef struct {
     int count, room;
 } keys;
 
-static void add(keys *k, fsim_host_key key) { *FSIM_PUSH(k->arena, k->key, k->count, k->room) = key; }
+/* On a busy machine a figure may scatter by more than a file may state. */
+static void add(keys *k, fsim_host_key key)
+{
+    key.spread = key.spread > FSIM_HW_MOST_SPREAD ? FSIM_HW_MOST_SPREAD : key.spread;
+    *FSIM_PUSH(k->arena, k->key, k->count, k->room) = key;
+}
 
 /* Adds a key whose value the system reports or that is assumed. */
 static void say(keys *k, fsim_hw_key key, double value, const char *source)
