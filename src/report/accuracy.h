@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accuracy.h: predictions beside measurements: as text, Markdown, JSON, JUnit XML and a chart. */
+/* accuracy.h: predictions compared with measurements, as text, Markdown, JSON, JUnit XML and a chart. */
 #ifndef FUSESIM_REPORT_ACCURACY_H
 #define FUSESIM_REPORT_ACCURACY_H
 
@@ -19,20 +19,20 @@ typedef struct {
     int gates;
     const fsim_grouping *by; /* of the first table */
     int keys;
-    int worst;    /* rows listed as furthest off */
-    bool verbose; /* every excluded row is listed, every verdict counted */
+    int worst;    /* number of rows to list with the largest errors */
+    bool verbose; /* list every excluded row, count every verdict */
 } fsim_accuracy;
 
 /* accuracy.c */
 void fsim_report_accuracy(const fsim_page *page, const fsim_accuracy *x);
-/* The same for a CI summary. */
+/* The same as Markdown, for a CI summary. */
 void fsim_markdown_accuracy(FILE *out, const fsim_accuracy *x);
 /* accuracy_json.c: reports/schema/accuracy.schema.json describes it. */
 void fsim_json_accuracy(FILE *out, const fsim_accuracy *x);
-/* junit.c: a test case for each gate, and one for each group of the first table, whose figures it holds. */
+/* accuracy_junit.c: a test case for each gate, and one for each group of the first table with its figures. */
 void fsim_junit_accuracy(FILE *out, const fsim_accuracy *x);
-/* accuracy_chart.c: predicted against measured with the 10 % band, and error against size, through gnuplot. As
- * fsim_report_chart. */
+/* accuracy_chart.c: predicted against measured times with a band of 10 %, and errors against sizes, drawn by gnuplot
+ * like fsim_report_chart. */
 bool fsim_chart_accuracy(fsim_arena *a, const fsim_accuracy *x, const fsim_chart_file *to, const char **why);
 
 #endif

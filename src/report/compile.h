@@ -8,7 +8,7 @@
 
 /* Tables and sentences of --compile-cost, under a title of the caller's. */
 void fsim_put_compile(const fsim_page *page, const fsim_prediction *p, fsim_arena *a);
-/* The same for a CI summary. */
+/* The same as Markdown, for a CI summary. */
 void fsim_markdown_compile(FILE *out, const fsim_prediction *p, fsim_arena *a);
 
 #endif

@@ -37,7 +37,7 @@ void fsim_register_gate_try(fsim_gate *g, const fsim_register_rows *x, fsim_aren
 
 /* Kernels that are off, and sums by template and architecture; gates. */
 void fsim_report_registers(const fsim_page *page, const fsim_register_report *x);
-/* The same for a CI summary. */
+/* The same as Markdown, for a CI summary. */
 void fsim_markdown_registers(FILE *out, const fsim_register_report *x);
 /* reports/schema/registers.schema.json describes it. */
 void fsim_json_registers(FILE *out, const fsim_register_report *x);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* describe.h: what the reports say in common: numbers as text in an arena, names of kernels, how good a plan is. */
+/* describe.h: shared by the reports: numbers as text, names of kernels, and how good a plan is. Texts are in the
+ * arena. */
 #ifndef FUSESIM_REPORT_DESCRIBE_H
 #define FUSESIM_REPORT_DESCRIBE_H
 
@@ -13,34 +14,35 @@ const char *fsim_count_text(fsim_arena *a, double count);     /* "12.3 G" */
 const char *fsim_percent_text(fsim_arena *a, double share);   /* "12.3%" */
 const char *fsim_times_text(fsim_arena *a, double factor);    /* "1.42x" */
 
-/* Template, first and last primitive as a C identifier: "pointwise_t1_t4". The last primitive is at home in one kernel
- * only, so names differ within a plan unless tensors differ only in characters that C does not allow. In a. */
+/* Name of a kernel: its template, first and last primitive as a C identifier, "pointwise_t1_t4". The last primitive
+ * has its home in one kernel only, so names are distinct unless tensors differ only in characters that C does not
+ * allow. In a. */
 const char *fsim_kernel_name(const fsim_graph *g, const fsim_kernel *k, fsim_arena *a);
-/* What a kernel computes, in the workload's words: "scores + probabilities"; operators that it has only in part appear
- * as primitives, clones as "t1 (recomputed)". In a. */
+/* What a kernel computes, in the workload's words: "scores + probabilities". An operator that the kernel has only in
+ * part is named by its primitives; clones are "t1 (recomputed)". In a. */
 const char *fsim_kernel_label(const fsim_graph *g, const fsim_kernel *k, fsim_arena *a);
 
-/* How good the plan shown is. */
+/* How good the reported plan is. */
 typedef struct {
     double objective, lower_bound; /* seconds or bytes */
     double gap;                    /* (objective - lower_bound) / objective, 0 when proven */
-    bool proven;                   /* the plan shown is optimal: the bound equals it within 1e-12 */
+    bool proven;                   /* the plan is optimal: the bound equals its objective within 1e-12 */
 } fsim_verdict;
-/* Of the plan shown. */
+/* For the reported plan. */
 fsim_verdict fsim_verdict_of(const fsim_prediction *p);
-/* "time", "bytes", "memory", "pareto": what was asked for. */
+/* The requested objective: "time", "bytes", "memory", "pareto". */
 extern const char *const fsim_objective_names[FSIM_OBJECTIVES];
-/* Of what was asked for: "pareto" where the front was. */
+/* The requested objective; "pareto" where the front was requested. */
 const char *fsim_objective_name(const fsim_options *o);
 /* Is the objective a number of bytes, rather than of seconds? */
 bool fsim_objective_in_bytes(const fsim_options *o);
 /* Seconds or bytes, as p->options.objective says. */
 double fsim_plan_objective(const fsim_prediction *p, fsim_strategy s);
-/* Does the plan shown need more memory than --memory-limit allows? */
+/* Does the reported plan need more memory than --memory-limit? */
 bool fsim_over_limit(const fsim_prediction *p);
-/* What a strategy leaves on the table: objective / the optimum's - 1. NaN without an optimum. */
+/* The loss of a strategy: its objective / the optimum's - 1. NaN without an optimum. */
 double fsim_over_optimum(const fsim_prediction *p, fsim_strategy s);
-/* Time of `eager` over that of s. */
+/* Speedup: time of `eager` over that of s. */
 double fsim_speedup(const fsim_prediction *p, fsim_strategy s);
 
 #endif

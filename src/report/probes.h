@@ -14,7 +14,7 @@ typedef struct {
 
 /* A table of the figures, what the sensors said, and what the file did not get. */
 void fsim_report_probes(const fsim_page *page, const fsim_probe_report *x);
-/* The same for programs. */
+/* The same as JSON. */
 void fsim_json_probes(FILE *out, const fsim_probe_report *x);
 
 #endif

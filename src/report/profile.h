@@ -8,7 +8,7 @@
 
 /* all: every line; else the dearest 20 of what is left. */
 void fsim_report_import(const fsim_page *page, const fsim_import *x, bool all);
-/* The same for programs: rows, matches, and what was left with the reason. */
+/* The same as JSON: rows, matches, and what was left with the reason. */
 void fsim_json_import(FILE *out, const fsim_import *x);
 
 #endif

@@ -14,7 +14,7 @@ typedef struct {
 } fsim_shown_regions;
 /* The regions as a table, then what changes between them and the plans' groups. */
 void fsim_report_regions(const fsim_page *page, const fsim_shown_regions *x);
-/* The same for programs. Seconds. */
+/* The same as JSON; times in seconds. */
 void fsim_json_regions(FILE *out, const fsim_shown_regions *x);
 
 #endif

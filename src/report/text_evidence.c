@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the prediction rests on: figures that the hardware file lacks, and those that nobody measured. */
+/* The basis of a prediction: figures that the hardware file lacks, and figures that nobody has measured. */
 #include "report/text_parts.h"
 
-/* What a workload has, for the keys that matter only then. */
+/* Features of a workload, for keys that matter only with them. */
 typedef enum { ANY, DOUBLES, CONTRACTIONS, DEVICES, HOST } matter;
 
 static bool matters(const fsim_graph *g, matter what)
@@ -21,7 +21,7 @@ static bool matters(const fsim_graph *g, matter what)
     return false;
 }
 
-/* Keys that the model can do without, and what it does then. */
+/* Keys that the model can do without, and what it assumes then. */
 void fsim_text_left_out(const fsim_text_page *r)
 {
     static const struct {
@@ -43,8 +43,8 @@ void fsim_text_left_out(const fsim_text_page *r)
             fsim_paragraph(&r->page, FSIM_FAINT, 0, 2, note[i].text);
 }
 
-/* Seconds of the plan's kernels that rest on this key: that read it, and are bound by the unit that it feeds where
- * `bound`. */
+/* Seconds of the plan's kernels that depend on this key: kernels that read it and, if `bound`, are limited by the
+ * unit that it describes. */
 static double seconds_on(const fsim_prediction *p, int key, bool bound)
 {
     const fsim_plan *plan = &p->plan[p->chosen];
@@ -55,7 +55,7 @@ static double seconds_on(const fsim_prediction *p, int key, bool bound)
     return seconds;
 }
 
-/* Is x of more weight than y? Equal ones stand in the order of the table. */
+/* Does x matter more than y? Equal ones are in the order of the table. */
 static bool weighs_more(const fsim_prediction *p, int x, int y)
 {
     for (int bound = 1; bound >= 0; bound--) {
@@ -66,8 +66,7 @@ static bool weighs_more(const fsim_prediction *p, int x, int y)
     return x < y;
 }
 
-/* Keys of the hardware file that the plan shown rests on and nobody measured: those that matter most, and how many
- * there are. */
+/* Keys that the reported plan depends on and nobody has measured: the most important ones, and their number. */
 void fsim_text_assumed(const fsim_text_page *r)
 {
     enum { SHOWN = 6 };

@@ -6,7 +6,7 @@
 
 enum { REFUSALS_SHOWN = 5, LOSSES_SHOWN = 5 };
 
-/* "t1 in 3 and 5": names are cut off in the table, so that its marks may be too. */
+/* "t1 in 3 and 5": kernels are listed by number, because the table may truncate names and their marks. */
 void fsim_text_recomputed(const fsim_text_page *r)
 {
     const char *list = NULL;
@@ -57,7 +57,7 @@ static const char *saving(const fsim_text_page *r, const fsim_priced_refusal *re
                        bytes ? bytes : "");
 }
 
-/* Of refusals that are alike, as those of equal layers are, one is shown. */
+/* Similar refusals, as in equal layers, are shown once. */
 static bool alike(const fsim_graph *g, const fsim_priced_refusal *x, const fsim_priced_refusal *y)
 {
     return x->why.rule == y->why.rule && x->saving_s == y->saving_s && x->saving_bytes == y->saving_bytes &&
@@ -85,7 +85,7 @@ void fsim_text_refusals(const fsim_text_page *r)
 {
     const int count = r->p->refusals;
     bool *done = fsim_new(r->a, bool, count + 1);
-    int shown = 0, told = 0; /* told: those that a line shown speaks for */
+    int shown = 0, told = 0; /* told: those that a shown line includes */
     if (count == 0)
         return;
     fsim_text_title(r, "not fused, and why");
@@ -106,7 +106,7 @@ void fsim_text_refusals(const fsim_text_page *r)
         fsim_paragraph(&r->page, FSIM_FAINT, 2, 4, fsim_printf(r->a, "... and %d more: --verbose", count - told));
 }
 
-/* Some kernels of a plan as "a + b | c"; long ones are cut off. */
+/* Some kernels of a plan as "a + b | c"; truncated where it is long. */
 static const char *groups_text(const fsim_text_page *r, const fsim_plan *plan, const int *kernel, int count)
 {
     enum { MOST = 60 };
@@ -122,7 +122,7 @@ static const char *groups_text(const fsim_text_page *r, const fsim_plan *plan, c
     return fsim_printf(r->a, "%s...", fsim_strndup(r->a, text, (size_t)(end > 0 ? end : MOST - 3)));
 }
 
-/* "2.6 us and 8 MiB of DRAM traffic"; what is less than nothing is said to be saved. */
+/* "2.6 us and 8 MiB of DRAM traffic"; negative numbers are called savings. */
 static const char *price_text(const fsim_text_page *r, double seconds, fsim_sum bytes)
 {
     const char *time =
@@ -135,7 +135,7 @@ static const char *price_text(const fsim_text_page *r, double seconds, fsim_sum 
                                     fsim_bytes_text(r->a, fabs((double)bytes)));
 }
 
-/* What plan `mine` has where the optimum, or the best of --top, has something else. */
+/* What plan `mine` does where the optimum, or the best of --top, does something else. */
 const char *fsim_text_difference(const fsim_text_page *r, const fsim_difference *d, const fsim_plan *mine,
                                  const fsim_plan *best)
 {
@@ -149,7 +149,7 @@ const char *fsim_text_difference(const fsim_text_page *r, const fsim_difference 
     return fsim_printf(r->a, "%s instead of %s", own, other);
 }
 
-/* Where the plan shown differs from the optimum, the dearest first. */
+/* Where the reported plan differs from the optimum, largest loss first. */
 void fsim_text_losses(const fsim_text_page *r)
 {
     const fsim_plan *best = &r->p->plan[FSIM_STRATEGY_OPTIMAL];

@@ -8,13 +8,13 @@
 #include "report/describe.h"
 #include "report/table.h"
 
-/* One report under way. */
+/* The report being written. */
 typedef struct {
     fsim_page page;
     fsim_arena *a;
     const fsim_prediction *p;
     const fsim_graph *g;
-    const fsim_plan *plan; /* the one to show */
+    const fsim_plan *plan; /* the reported plan */
     bool verbose;
 } fsim_text_page;
 
@@ -33,9 +33,9 @@ void fsim_text_header(const fsim_text_page *r);
 const char *fsim_text_limit(fsim_arena *a, const fsim_options *o);
 /* Is fusion worth it, what does the plan take, is it optimal, does fusing everything hurt? */
 void fsim_text_verdict(const fsim_text_page *r);
-/* What a dtype costs for which this GPU has no fast unit; "" where there is none. */
+/* What a dtype costs that the GPU has no fast unit for; "" where there is none. */
 const char *fsim_text_slow_dtype(const fsim_prediction *p, fsim_arena *a);
-/* A sentence: the plan shown (for eager: the optimum) against eager. */
+/* A sentence: the reported plan (for eager: the optimum) compared with eager. */
 const char *fsim_text_against_eager(const fsim_text_page *r, fsim_emphasis *emphasis);
 /* "proven optimal", "not proven: ..." */
 const char *fsim_text_how_sure(const fsim_text_page *r);
@@ -48,7 +48,7 @@ typedef enum { FSIM_NARROW_TABLE, FSIM_WIDE_TABLE, FSIM_MARKDOWN_TABLE } fsim_ke
 fsim_table fsim_text_strategies(const fsim_prediction *p, fsim_arena *a);
 /* Kernels of the plan shown. */
 fsim_table fsim_text_kernels(const fsim_prediction *p, fsim_kernel_table kind, bool utf8, fsim_arena *a);
-/* --top: each plan against the best. */
+/* --top: each plan compared with the best. */
 fsim_table fsim_text_alternatives(const fsim_text_page *r);
 /* --objective pareto: time against peak memory. */
 fsim_table fsim_text_front(const fsim_text_page *r);
@@ -68,7 +68,7 @@ void fsim_text_folded(const fsim_text_page *r);
 void fsim_text_refusals(const fsim_text_page *r);
 /* Where the plan shown differs from the optimum, the dearest first. */
 void fsim_text_losses(const fsim_text_page *r);
-/* What plan `mine` does where `best` does something else: "cuts a + b". */
+/* What plan `mine` does where `best` does something else: "cuts a + b" */
 const char *fsim_text_difference(const fsim_text_page *r, const fsim_difference *d, const fsim_plan *mine,
                                  const fsim_plan *best);
 
@@ -76,7 +76,7 @@ const char *fsim_text_difference(const fsim_text_page *r, const fsim_difference 
 
 /* Figures that the hardware file lacks, and what the model does without them. */
 void fsim_text_left_out(const fsim_text_page *r);
-/* Figures that the plan rests on and nobody measured. */
+/* Figures that the plan depends on and nobody has measured. */
 void fsim_text_assumed(const fsim_text_page *r);
 
 /* text_details.c */

@@ -28,7 +28,7 @@ double fsim_trial_gate_try(fsim_gate *g, const fsim_trials *x, fsim_arena *a);
 
 /* Each workload: what was compared, its plans, its kernels; gates. */
 void fsim_report_trials(const fsim_page *page, const fsim_trials *x);
-/* The same for a CI summary. */
+/* The same as Markdown, for a CI summary. */
 void fsim_markdown_trials(FILE *out, const fsim_trials *x);
 /* reports/schema/trials.schema.json describes it. */
 void fsim_json_trials(FILE *out, const fsim_trials *x);
