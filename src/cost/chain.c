@@ -20,31 +20,9 @@ fsim_chain_shape fsim_chain_shape_of(const fsim_graph *g, const fsim_group *o, b
                               .causal = (double)o->causal};
 }
 
-/* The block's threads, registers and shared memory. Where the operands' elements lie in memory is not asked yet: those
- * of the first's other operand are taken to follow k, those of the second's the results. Whoever asks checks the shared
- * memory. */
-static void settle_block(const fsim_chain_shape *s, fsim_chain_tile t, fsim_chain_block *b)
-{
-    const fsim_chain_request request = {.batch_rows = (int64_t)s->m,
-                                        .width = (int64_t)s->width,
-                                        .depth = (int64_t)s->k,
-                                        .columns = (int64_t)s->results,
-                                        .tensor = s->tensor,
-                                        .elem_bytes = s->elem_bytes,
-                                        .first_along_k = true,
-                                        .shared_most = INT64_MAX,
-                                        .m = t.m,
-                                        .n = t.n};
-    fsim_chain_layout l;
-    fsim_chain_layout_of(&request, &l);
-    b->threads = l.threads;
-    b->shared_bytes = l.shared_bytes;
-    b->registers = l.registers;
-}
-
 fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile t)
 {
-    const double unit = s->tensor ? TENSOR_STEP : 1, chunks = ceil(s->results / FSIM_CHAIN_RESULTS);
+    const double unit = s->tensor ? TENSOR_STEP : 1, chunks = t.chunks;
     const double k = ceil(s->k / unit) * unit, results = ceil(s->results / chunks / unit) * unit; /* of one block */
     const double tiles_m = ceil(s->m / t.m), rows = s->batch * s->m, e = s->elem_bytes;
     fsim_chain_block b = {
@@ -70,6 +48,5 @@ fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile 
     /* operands into shared memory and out of it to the units; tensor units find the intermediate in their registers */
     const double step = (t.m + t.n) * k + t.n * results + (s->tensor ? 0 : (double)t.m * t.n);
     b.shared_bytes_moved = b.blocks * b.steps * step * e * (s->tensor ? 2 : 4);
-    settle_block(s, t, &b);
     return b;
 }

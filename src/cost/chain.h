@@ -19,6 +19,7 @@ typedef struct {
 
 typedef struct {
     int m, n, split;
+    double chunks; /* blocks that share a row's results */
 } fsim_chain_tile;
 
 typedef struct {
@@ -30,15 +31,13 @@ typedef struct {
     double
         fixing_flops; /* of the whole kernel: online softmax rescales its sums at each step; splits are put together */
     double l2_bytes, shared_bytes_moved;
-    int threads, registers;
-    int64_t shared_bytes;
     bool streams; /* the rows are wider than a block keeps: they are loaded again in each step */
 } fsim_chain_block;
 
 /* The sizes of a chained group: first and anchor are its contractions. results: columns of the second product;
  * elem_bytes: of the first operand of the first. */
 fsim_chain_shape fsim_chain_shape_of(const fsim_graph *g, const fsim_group *o, bool tensor);
-/* What a block of this tile computes, loads and holds, counted from the tile's own loops. */
+/* What a block of this tile computes and loads, counted from the tile's own loops. */
 fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile t);
 
 #endif

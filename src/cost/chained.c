@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/chained.h"
 #include "cost/chain.h"
 #include "cost/constants.h"
 #include "cost/costing.h"
-#include "fusion/chain.h"
 
 #include <math.h>
 
-static const fsim_chain_tile chain_tiles[] = {{256, 64, 1}, {128, 128, 1}, {128, 64, 1}, {64, 128, 1},
-                                              {64, 64, 1},  {64, 32, 1},   {32, 64, 1},  {32, 32, 1},
-                                              {32, 16, 1},  {16, 64, 1},   {16, 32, 1},  {16, 16, 1}};
+enum { MOST_PIECES = 64 }; /* of a row's width */
 
 /* A generated chain on tensor units does what the best published kernels do: rows of cost/chain.def. From Hopper on a
  * warp group multiplies while another exponentiates (FlashAttention-3). */
@@ -75,25 +73,24 @@ static chain_rates chain_rates_of(const fsim_costing *c, int m)
     return r;
 }
 
-/* Chained contractions with one tile. */
-static fsim_kernel chained_with(const fsim_costing *c, const fsim_chain_shape *shape, fsim_chain_tile tile,
-                                fsim_arena *a)
+/* A chain in tiles: as its products count, and as blocks share it. */
+typedef struct {
+    fsim_chain_shape shape;
+    const fsim_chained *c;
+    fsim_chained_layout layout;
+} chain;
+
+/* Chained contractions as laid out. */
+static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsim_schedule *layout, fsim_arena *a)
 {
     const fsim_group *o = c->group;
+    const fsim_chain_shape *shape = &x->shape;
+    const fsim_chain_tile tile = {layout->tile_m, layout->tile_n, layout->split_k, (double)x->layout.l.chunks};
     const chain_rates rates = chain_rates_of(c, tile.m);
     const fsim_chain_block b = fsim_chain_block_of(shape, tile);
     fsim_kernel k = fsim_blank_kernel(c, a);
-    k.tile_m = tile.m;
-    k.tile_n = tile.n;
-    k.split_k = tile.split;
-    k.launches = tile.split > 1 ? 2 : 1;
-    k.grid = (int64_t)b.blocks;
-    k.block = b.threads;
-    k.registers = b.registers;
+    k.schedule = *layout;
     k.penalised = true;
-    if ((double)b.shared_bytes > fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK))
-        return k;
-    k.shared_bytes = (int)b.shared_bytes;
     k.flops = 2.0 * shape->batch * shape->m * shape->width * b.turns[FSIM_CHAIN_OPERANDS] *
                   (shape->k + shape->results / b.chunks) +
               b.fixing_flops;
@@ -125,7 +122,6 @@ static fsim_kernel chained_with(const fsim_costing *c, const fsim_chain_shape *s
     fsim_add_memory(c, &k, NULL, extra_dram);
     k.l2_bytes += b.l2_bytes;
     k.shared_bytes_moved += b.shared_bytes_moved;
-    k.vector = 4;
     k.unit[FSIM_ISSUE] +=
         2 * (accesses / k.vector + b.l2_bytes / 16) / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
     k.unit[FSIM_LATENCY] += chain_start_s + b.steps *
@@ -148,32 +144,93 @@ static fsim_kernel chained_with(const fsim_costing *c, const fsim_chain_shape *s
     return k;
 }
 
-/* Tiles of which half would hold all rows or columns, and tiles of fewer rows once larger ones give every SM several
- * blocks, are not worth a look. */
-fsim_kernel fsim_chained(const fsim_costing *c, fsim_arena *a)
+/* A chain that has no tiles: a block makes a row of the intermediate, a thread an element of it by itself, then of the
+ * results. Two loads and a multiply-add a step. */
+static fsim_kernel by_rows(const fsim_costing *c, fsim_arena *a)
+{
+    enum { INSTRUCTIONS = 3 };
+    const fsim_group *o = c->group;
+    const fsim_node *first = &c->g->node[o->first], *second = &c->g->node[o->anchor];
+    const double width = (double)o->width, depth = (double)first->gemm.k,
+                 columns = (double)second->points / (double)o->rows,
+                 products = (double)o->rows * width * (depth + columns);
+    fsim_kernel k = fsim_blank_kernel(c, a);
+    fsim_lay_out_chain_rows(c->g, o, &k.schedule);
+    k.penalised = true;
+    if (k.shared_bytes > fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK))
+        return k;
+    const double loads[FSIM_CHAIN_OPERANDS + 1] = {width, (double)o->rows, (double)o->rows, 1};
+    k.flops = 2 * products;
+    fsim_add_arithmetic(c, &k, loads, true);
+    fsim_add_memory(c, &k, NULL, NULL);
+    fsim_add_access_issue(c, &k);
+    k.l2_bytes += products * fsim_dtype_bytes(c->g->tensor[first->arg[0].tensor].dtype);
+    k.unit[FSIM_ISSUE] += INSTRUCTIONS * products / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
+    k.unit[FSIM_COMPUTE] +=
+        fmax(products / fsim_pipe_rate(c, FSIM_F32),
+             fsim_least_contraction_s(c->g, c->hw, o->first) + fsim_least_contraction_s(c->g, c->hw, o->anchor));
+    k.unit[FSIM_LATENCY] += chain_start_s + (depth * ceil(width / k.block) + width * ceil(columns / k.block)) *
+                                                DIRECT_STEP_CYCLES / c->clock;
+    if (fsim_settle(c, &k, 1))
+        fsim_sum_up(c, &k);
+    return k;
+}
+
+/* With every split that suits the layout. */
+static void try_splits(const fsim_costing *c, chain *x, fsim_schedule layout, fsim_kernel *best, fsim_arena *a)
+{
+    const fsim_group *o = c->group;
+    const int m = layout.tile_m, n = layout.tile_n;
+    const double blocks = ceil(x->shape.m / m) * x->shape.batch;
+    for (int split = 1; layout.split_k == split;) {
+        const fsim_kernel k = chained_with(c, x, &layout, a);
+        if (k.time_s > 0 && (best->time_s == 0 || k.time_s < best->time_s))
+            *best = k;
+        split *= 2;
+        if (split > MOST_PIECES || o->strict || blocks * split > 2 * c->sms || x->shape.width / split < n ||
+            o->writes > 1 || !fsim_chained_lay_out(x->c, c->hw, (fsim_tile_wish){m, n, split}, &x->layout, &layout))
+            break;
+    }
+}
+
+/* On Blackwell a chain is taken to do what FlashAttention-4 does: two tiles of 128 rows a block share the columns that
+ * it loads. The text has a block for each tile: tests/unit/schedule_test.c. */
+static void try_paired_tiles(const fsim_costing *c, chain *x, fsim_schedule layout, fsim_kernel *best, fsim_arena *a)
+{
+    const fsim_tile_wish one = {FSIM_CHAIN_ROWS_MOST, FSIM_CHAIN_ROWS_MOST / 2, 1};
+    if (c->hw->arch->design != FSIM_BLACKWELL || !x->c->tensor || x->shape.m <= one.m ||
+        !fsim_chained_lay_out(x->c, c->hw, one, &x->layout, &layout))
+        return;
+    layout.tile_m = 2 * one.m;
+    layout.tile_n = one.n;
+    layout.grid = (int64_t)(x->shape.batch * ceil(x->shape.m / layout.tile_m) * (double)x->layout.l.chunks);
+    *best = chained_with(c, x, &layout, a);
+}
+
+/* Tiles of which half would hold all columns, and tiles of fewer rows once larger ones give every SM several blocks,
+ * are not worth a look. */
+fsim_kernel fsim_chained_kernel(const fsim_costing *c, fsim_arena *a)
 {
     enum { LEAST = FSIM_CHAIN_LEAST, ENOUGH_ROUNDS = 4 };
     const fsim_group *o = c->group;
-    bool tensor;
-    double e0;
-    fsim_contraction_rate(c, c->g->node[o->first].gemm.arithmetic, &e0, &tensor);
-    const fsim_chain_shape shape = fsim_chain_shape_of(c->g, o, tensor);
+    const fsim_chained *f = fsim_chained_of(c->g, c->hw, o, a);
     fsim_kernel best = {0};
+    if (!f)
+        return by_rows(c, a);
+    chain x = {.c = f, .shape = fsim_chain_shape_of(c->g, o, f->tensor)};
+    x.shape.batch = (double)f->batches;
+    x.shape.m = (double)f->batch_rows;
+    x.shape.causal = f->causal ? (double)o->causal : 0;
+    fsim_schedule layout = fsim_blank_kernel(c, a).schedule;
     int least = 0;
-    for (size_t t = 0; t < sizeof chain_tiles / sizeof chain_tiles[0]; t++) {
-        const int m = chain_tiles[t].m, n = chain_tiles[t].n;
-        if (m < least || (m > LEAST && m / 2 >= shape.m) || (n > LEAST && n / 2 >= shape.width))
+    try_paired_tiles(c, &x, layout, &best, a);
+    for (int i = 0; fsim_chained_choice(f, c->hw, &i, &x.layout, &layout); i++) {
+        const int m = layout.tile_m, n = layout.tile_n;
+        if (m < least || (n > LEAST && n / 2 >= x.shape.width))
             continue;
-        const double blocks = ceil(shape.m / m) * shape.batch;
-        for (int split = 1; split <= 64; split *= 2) {
-            if (split > 1 && (o->strict || blocks * split > 2 * c->sms || shape.width / split < n || o->writes > 1))
-                break;
-            const fsim_kernel k = chained_with(c, &shape, (fsim_chain_tile){m, n, split}, a);
-            if (k.time_s > 0 && (best.time_s == 0 || k.time_s < best.time_s))
-                best = k;
-        }
-        if (best.time_s > 0 && blocks >= ENOUGH_ROUNDS * c->sms)
+        try_splits(c, &x, layout, &best, a);
+        if (best.time_s > 0 && ceil(x.shape.m / m) * x.shape.batch >= ENOUGH_ROUNDS * c->sms)
             least = m / 2;
     }
-    return best;
+    return best.time_s > 0 ? best : by_rows(c, a);
 }

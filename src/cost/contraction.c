@@ -130,11 +130,11 @@ static fsim_kernel generated_with(const fsim_costing *c, const product *p, const
     fsim_gemm_shape s = fsim_product_shape(c, p->g);
     fsim_kernel k = fsim_blank_kernel(c, a);
     const fsim_gemm_tile tile = {layout->tile_m, layout->tile_n * t->plan[0].products, layout->split_k};
-    double turns[2];
-    fsim_tiling_turns(t, turns);
+    double loads[2];
+    fsim_tiling_loads(t, loads);
     k.schedule = *layout;
     k.penalised = true;
-    fsim_add_arithmetic(c, &k, turns, true);
+    fsim_add_arithmetic(c, &k, loads, true);
     fsim_add_memory(c, &k, NULL, NULL);
     fsim_add_access_issue(c, &k);
     s.n = (double)layout->grid / tile.split / s.batch / ceil(s.m / tile.m) * tile.n;

@@ -84,7 +84,7 @@ fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a);
 double fsim_chain_rate(const fsim_costing *c, fsim_dtype t);
 /* A generated kernel for a chained group, with the tile and split that take least time; time_s is 0 where none fits an
  * SM. In a. */
-fsim_kernel fsim_chained(const fsim_costing *c, fsim_arena *a);
+fsim_kernel fsim_chained_kernel(const fsim_costing *c, fsim_arena *a);
 
 /* The group as a generated kernel: tile, split and vector width that take least time. time_s is 0 where nothing fits an
  * SM. Result in a. */

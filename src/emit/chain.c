@@ -3,45 +3,6 @@
  * the second product reads it. */
 #include "emit/rows.h"
 
-#include <stdlib.h>
-
-bool fsim_chain_maps_of(const fsim_node *second, const fsim_joint *j, fsim_chain_maps *out)
-{
-    const fsim_access *made = &second->arg[j->side], *other = &second->arg[1 - j->side];
-    fsim_map x = made->map, y = other->map, mine, theirs, place;
-    x.modes = x.split;
-    y.modes = y.split;
-    if (!fsim_map_align(&x, &y, &mine, &theirs))
-        return false;
-    place = fsim_place_of(&mine);
-    *out = (fsim_chain_maps){.result = {0}, .other = {.offset = other->map.offset}, .columns = 1};
-    bool taken[FSIM_MAX_MODES] = {false};
-    for (bool more = true; more;) {
-        int largest = -1;
-        for (int i = 0; i < mine.modes; i++)
-            if (!taken[i] && mine.mode[i].stride != 0 &&
-                (largest < 0 || llabs(mine.mode[i].stride) > llabs(mine.mode[largest].stride)))
-                largest = i;
-        more = largest >= 0;
-        if (!more)
-            break;
-        taken[largest] = true;
-        fsim_map_push(&out->result, mine.mode[largest].extent, place.mode[largest].stride);
-        fsim_map_push(&out->other, mine.mode[largest].extent, theirs.mode[largest].stride);
-    }
-    for (int i = 0; i < mine.modes; i++)
-        if (!taken[i]) {
-            fsim_map_push(&out->result, mine.mode[i].extent, place.mode[i].stride);
-            fsim_map_push(&out->other, mine.mode[i].extent, theirs.mode[i].stride);
-            out->columns *= mine.mode[i].extent;
-        }
-    out->result.split = out->result.modes;
-    out->other.split = out->other.modes;
-    for (int i = other->map.split; i < other->map.modes; i++)
-        fsim_map_push(&out->other, other->map.mode[i].extent, other->map.mode[i].stride);
-    return out->other.modes <= FSIM_MAX_MODES && out->result.modes <= FSIM_MAX_MODES;
-}
-
 /* The product of the intermediate row with the other operand, and what follows it: lanes run over the result's columns.
  */
 static void emit_product(fsim_rows_work *w, const fsim_chain_maps *maps)

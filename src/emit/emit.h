@@ -10,6 +10,8 @@
 
 #include "emit/program.h"
 #include "fusion/chain.h"
+#include "kernel/chained.h"
+#include "kernel/ctype.h"
 
 /* Growing text. */
 typedef struct {
@@ -17,10 +19,6 @@ typedef struct {
     size_t used, room;
 } fsim_text;
 
-/* Arithmetic in the text: a C type for each. f16, bf16 and f8 are computed on as floats, small integers and bool as
- * int. */
-typedef enum { FSIM_C_FLOAT, FSIM_C_DOUBLE, FSIM_C_INT, FSIM_C_LONG, FSIM_C_COUNT } fsim_ctype;
-fsim_ctype fsim_ctype_of(fsim_dtype t);
 extern const char *const fsim_ctype_names[FSIM_C_COUNT];  /* float double int fs_i64 */
 extern const char *const fsim_ctype_suffix[FSIM_C_COUNT]; /* f d i l: ends the names of the dialect's functions */
 extern const char
@@ -182,13 +180,6 @@ void fsim_emit_chain(fsim_emitter *e);
  * that can: tile.h says when. */
 bool fsim_emit_tile(fsim_emitter *e);
 
-/* The second contraction's result and other operand by row of the intermediate, column of the result, and place in the
- * row. */
-typedef struct {
-    fsim_map result, other; /* (row, column) to the second's result; (row, column), place to the other operand */
-    int64_t columns;
-} fsim_chain_maps;
-bool fsim_chain_maps_of(const fsim_node *second, const fsim_joint *j, fsim_chain_maps *out);
 /* A chain tile by tile: products without reductions between them, online softmax, rows that one tile holds. False, with
  * nothing emitted, where it is none of these. */
 bool fsim_emit_flash(fsim_emitter *e);

@@ -8,7 +8,7 @@ enum { JOINING_THREADS = 128 }; /* of a block of the launch that puts pieces tog
 
 static const fsim_chain_operand_tile *place_of(const fsim_flash *f, const fsim_flash_tile *t)
 {
-    return &f->l.tile[t->which];
+    return &f->layout.l.tile[t->which];
 }
 
 static const char *whole_number(fsim_flash *f, int64_t x) { return fsim_printf(f->e->a, "%lld", (long long)x); }
@@ -27,7 +27,7 @@ static const char *filled(fsim_flash *f, fsim_flash_tile *t, const char *name, c
     } else {
         const fsim_variable v = fsim_value(e, t->tensor, &t->at);
         fsim_say(e, 1, "FS_FLASH_PUT(%s, %s, %s%s)", f->dtype, name,
-                 fsim_ctype_of(e->g->tensor[t->tensor].dtype) == f->type
+                 fsim_ctype_of(e->g->tensor[t->tensor].dtype) == f->c->type
                      ? ""
                      : fsim_printf(e->a, "(%s)", fsim_flash_c_type(f)),
                  v.name);
@@ -40,48 +40,49 @@ static const char *filled(fsim_flash *f, fsim_flash_tile *t, const char *name, c
 
 static const char *fill_rows(fsim_flash *f, const char *k0, const char **head)
 {
-    const bool kept = f->l.depth <= FSIM_CHAIN_KEPT_DEPTH;
+    const bool kept = f->layout.l.depth <= FSIM_CHAIN_KEPT_DEPTH;
     return filled(f, &f->rows, "rows_tile",
                   fsim_printf(f->e->a, "p, %s, k, %s, %lld, %lld", f->row_of, kept ? "0" : k0,
-                              (long long)(kept ? f->l.depth : f->l.depth_step), (long long)f->first->reduced),
+                              (long long)(kept ? f->layout.l.depth : f->layout.l.depth_step),
+                              (long long)f->c->first->reduced),
                   head);
 }
 
 static const char *fill_one(fsim_flash *f, const char *c0, const char *k0, const char **head)
 {
-    const char *c = fsim_printf(f->e->a, "c, %s, %d, %lld", c0, f->l.n, (long long)f->e->group->width);
-    const char *k =
-        fsim_printf(f->e->a, "k, %s, %lld, %lld", k0, (long long)f->l.depth_step, (long long)f->first->reduced);
+    const char *c = fsim_printf(f->e->a, "c, %s, %d, %lld", c0, f->layout.l.n, (long long)f->e->group->width);
+    const char *k = fsim_printf(f->e->a, "k, %s, %lld, %lld", k0, (long long)f->layout.l.depth_step,
+                                (long long)f->c->first->reduced);
     return filled(f, &f->one, "first_tile",
-                  fsim_printf(f->e->a, "%s, %s", fsim_flash_reduced_contiguous(&f->one.at.map) ? c : k,
-                              fsim_flash_reduced_contiguous(&f->one.at.map) ? k : c),
+                  fsim_printf(f->e->a, "%s, %s", fsim_chained_reduced_contiguous(&f->one.at.map) ? c : k,
+                              fsim_chained_reduced_contiguous(&f->one.at.map) ? k : c),
                   head);
 }
 
 static const char *fill_two(fsim_flash *f, const char **head)
 {
-    const char *c = fsim_printf(f->e->a, "c, c0, %d, %lld", f->l.n, (long long)f->e->group->width);
-    const char *j = fsim_printf(f->e->a, "j, %s, %lld, %lld", f->l.chunks > 1 ? "j0" : "0", (long long)f->l.columns,
-                                (long long)f->maps.columns);
+    const char *c = fsim_printf(f->e->a, "c, c0, %d, %lld", f->layout.l.n, (long long)f->e->group->width);
+    const char *j = fsim_printf(f->e->a, "j, %s, %lld, %lld", f->layout.l.chunks > 1 ? "j0" : "0",
+                                (long long)f->layout.l.columns, (long long)f->c->maps.columns);
     return filled(f, &f->two, "second_tile",
-                  fsim_printf(f->e->a, "%s, %s", fsim_flash_reduced_contiguous(&f->two.at.map) ? j : c,
-                              fsim_flash_reduced_contiguous(&f->two.at.map) ? c : j),
+                  fsim_printf(f->e->a, "%s, %s", fsim_chained_reduced_contiguous(&f->two.at.map) ? j : c,
+                              fsim_chained_reduced_contiguous(&f->two.at.map) ? c : j),
                   head);
 }
 
 static void emit_first(fsim_flash *f, int depth, const char *k0)
 {
-    if (f->tensor)
+    if (f->c->tensor)
         fsim_flash_put(f, depth, "FS_FLASH_FIRST_MMA(%s, rows_tile, %s, first_tile, %d, %s, %lld)", f->dtype, k0,
-                       place_of(f, &f->one)->lead, f->one.along ? "K" : "J", (long long)f->l.depth_step);
+                       place_of(f, &f->one)->lead, f->one.along ? "K" : "J", (long long)f->layout.l.depth_step);
     else
         fsim_flash_put(f, depth, "FS_FLASH_FIRST_SIMT(%s, rows_tile, %s, first_tile, %d, %lld)", fsim_flash_c_type(f),
-                       k0, place_of(f, &f->one)->lead, (long long)f->l.depth_step);
+                       k0, place_of(f, &f->one)->lead, (long long)f->layout.l.depth_step);
 }
 
 static void emit_second(fsim_flash *f)
 {
-    if (f->tensor)
+    if (f->c->tensor)
         fsim_flash_put(f, 2, "FS_FLASH_SECOND_MMA(%s, second_tile, %d, %s)", f->dtype, place_of(f, &f->two)->lead,
                        f->two.along ? "K" : "J");
     else
@@ -89,7 +90,7 @@ static void emit_second(fsim_flash *f)
                        place_of(f, &f->two)->lead);
 }
 
-static const char *from_of(const fsim_flash *f) { return f->pieces > 1 ? "from" : "0"; }
+static const char *from_of(const fsim_flash *f) { return f->layout.pieces > 1 ? "from" : "0"; }
 
 static void emit_overlapped(fsim_flash *f, const char *stop)
 {
@@ -101,16 +102,16 @@ static void emit_overlapped(fsim_flash *f, const char *stop)
     fsim_flash_put(f, 1, "FS_FLASH_COMMIT");
     const char *two = fill_two(f, &head);
     fsim_flash_put_lines(f, 0, head);
-    fsim_flash_put(f, 1, "for (fs_int c0 = %s; c0 < %s; c0 += %d) {", from_of(f), stop, f->l.n);
+    fsim_flash_put(f, 1, "for (fs_int c0 = %s; c0 < %s; c0 += %d) {", from_of(f), stop, f->layout.l.n);
     fsim_flash_put(f, 2, "FS_FLASH_WAIT(0)\nFS_ROW_BARRIER");
     fsim_flash_put_lines(f, 1, two);
     fsim_flash_put(f, 2, "FS_FLASH_COMMIT\nFS_FLASH_CLEAR");
     emit_first(f, 2, "0");
     fsim_flash_put(f, 2, "FS_ROW_BARRIER");
-    fsim_flash_put(f, 2, "if (c0 + %d < %s) {", f->l.n, stop);
+    fsim_flash_put(f, 2, "if (c0 + %d < %s) {", f->layout.l.n, stop);
     const int after = f->e->next;
     f->e->next = next; /* the same names: what they stand for is there already */
-    fsim_flash_put_lines(f, 2, fill_one(f, fsim_printf(f->e->a, "c0 + %d", f->l.n), "0", &head));
+    fsim_flash_put_lines(f, 2, fill_one(f, fsim_printf(f->e->a, "c0 + %d", f->layout.l.n), "0", &head));
     f->e->next = after;
     fsim_flash_put(f, 2, "}\nFS_FLASH_COMMIT");
     fsim_flash_emit_middle(f);
@@ -121,20 +122,20 @@ static void emit_overlapped(fsim_flash *f, const char *stop)
 
 static void emit_steps(fsim_flash *f, const char *stop)
 {
-    const bool chunked = f->l.depth_step < f->l.depth, kept = f->l.depth <= FSIM_CHAIN_KEPT_DEPTH;
+    const bool chunked = f->layout.l.depth_step < f->layout.l.depth, kept = f->layout.l.depth <= FSIM_CHAIN_KEPT_DEPTH;
     const char *head, *k0 = chunked ? "k0" : "0";
     const char *rows = kept ? NULL : fill_rows(f, k0, &head);
     const char *one = fill_one(f, "c0", k0, &head);
     fsim_flash_put_lines(f, 0, head);
     const char *two = fill_two(f, &head);
     fsim_flash_put_lines(f, 0, head);
-    fsim_flash_put(f, 1, "for (fs_int c0 = %s; c0 < %s; c0 += %d) {", from_of(f), stop, f->l.n);
+    fsim_flash_put(f, 1, "for (fs_int c0 = %s; c0 < %s; c0 += %d) {", from_of(f), stop, f->layout.l.n);
     fsim_flash_put(f, 2, "FS_ROW_BARRIER");
     fsim_flash_put_lines(f, 1, two);
     fsim_flash_put(f, 2, "FS_FLASH_CLEAR");
     if (chunked)
-        fsim_flash_put(f, 2, "for (fs_int k0 = 0; k0 < %lld; k0 += %lld) {", (long long)f->l.depth,
-                       (long long)f->l.depth_step);
+        fsim_flash_put(f, 2, "for (fs_int k0 = 0; k0 < %lld; k0 += %lld) {", (long long)f->layout.l.depth,
+                       (long long)f->layout.l.depth_step);
     if (rows)
         fsim_flash_put_lines(f, 1 + chunked, rows);
     fsim_flash_put_lines(f, 1 + chunked, one);
@@ -167,11 +168,11 @@ static void emit_order(fsim_flash *f)
 {
     fsim_emitter *e = f->e;
     f->row_of = "FS_SAME_ROW";
-    if (fsim_map_is_identity(&f->order))
+    if (fsim_map_is_identity(&f->c->order))
         return;
     fsim_flash_begin_scope(e);
     const fsim_where q = fsim_where_var(e, "q", e->group->rows);
-    const fsim_where at = {q.base, f->order};
+    const fsim_where at = {q.base, f->c->order};
     f->row_of = fsim_printf(e->a, "%s_row", e->program->name);
     fsim_text_put(e->a, &e->out, "\nFS_FN fs_int %s(fs_int q) { return %s; }\n", f->row_of, fsim_number(e, &at).name);
 }
@@ -181,29 +182,30 @@ static void declare_scratch(fsim_flash *f)
 {
     fsim_emitter *e = f->e;
     const fsim_group *o = e->group;
-    if (f->pieces == 1)
+    if (f->layout.pieces == 1)
         return;
-    int64_t each = f->maps.columns;
+    int64_t each = f->c->maps.columns;
     for (int i = 0; i < o->members; i++)
-        each += fsim_flash_between(f, i) && fsim_flash_class(f, i) == FSIM_REDUCE;
-    f->scratch = fsim_scratch(e, fsim_flash_c_type(f), f->pieces * o->rows * each * (f->type == FSIM_C_DOUBLE ? 8 : 4));
+        each += fsim_chained_between(f->c, i) && fsim_chained_class(f->c, i) == FSIM_REDUCE;
+    f->scratch = fsim_scratch(e, fsim_flash_c_type(f),
+                              f->layout.pieces * o->rows * each * (f->c->type == FSIM_C_DOUBLE ? 8 : 4));
 }
 
 static void declare_tiles(fsim_flash *f)
 {
-    const int64_t deep = f->l.depth_step * f->l.n, wide = f->l.n * f->l.columns;
+    const int64_t deep = f->layout.l.depth_step * f->layout.l.n, wide = f->layout.l.n * f->layout.l.columns;
     declare_tile(f, &f->rows, "rows_tile", "p", place_of(f, &f->rows)->lead, place_of(f, &f->rows)->lead, "k", 1, 1,
                  place_of(f, &f->rows)->count);
     declare_tile(f, &f->one, "first_tile", "c", f->one.along ? place_of(f, &f->one)->lead : 1, 1, "k",
-                 f->one.along ? 1 : place_of(f, &f->one)->lead, f->l.n, deep);
-    declare_tile(f, &f->two, "second_tile", "c", f->two.along ? 1 : place_of(f, &f->two)->lead, f->l.columns, "j",
-                 f->two.along ? place_of(f, &f->two)->lead : 1, 1, wide);
-    if (!f->tensor)
-        fsim_flash_put(f, 1, "FS_FLASH_SCORES(%s, scores, %lld, %d)", fsim_flash_c_type(f), (long long)f->l.scores,
-                       f->l.n + 4);
-    if (f->l.chunks > 1)
-        fsim_flash_put(f, 1, "const fs_int j0 = fs_chunk %% %lld * %lld;", (long long)f->l.chunks,
-                       (long long)f->l.columns);
+                 f->one.along ? 1 : place_of(f, &f->one)->lead, f->layout.l.n, deep);
+    declare_tile(f, &f->two, "second_tile", "c", f->two.along ? 1 : place_of(f, &f->two)->lead, f->layout.l.columns,
+                 "j", f->two.along ? place_of(f, &f->two)->lead : 1, 1, wide);
+    if (!f->c->tensor)
+        fsim_flash_put(f, 1, "FS_FLASH_SCORES(%s, scores, %lld, %d)", fsim_flash_c_type(f),
+                       (long long)f->layout.l.scores, f->layout.l.n + 4);
+    if (f->layout.l.chunks > 1)
+        fsim_flash_put(f, 1, "const fs_int j0 = fs_chunk %% %lld * %lld;", (long long)f->layout.l.chunks,
+                       (long long)f->layout.l.columns);
 }
 
 /* Where a block's walk along the intermediate stops, as an expression. */
@@ -211,16 +213,16 @@ static const char *declare_stop(fsim_flash *f)
 {
     const fsim_group *o = f->e->group;
     const char *stop = whole_number(f, o->width);
-    if (f->pieces > 1) {
+    if (f->layout.pieces > 1) {
         fsim_flash_put(
             f, 1,
             "const fs_int piece = fs_chunk / %lld, from = piece * %lld, stop = from + %lld < %lld ? from + %lld : "
             "%lld;",
-            (long long)f->l.chunks, (long long)f->piece, (long long)f->piece, (long long)o->width, (long long)f->piece,
-            (long long)o->width);
+            (long long)f->layout.l.chunks, (long long)f->layout.piece, (long long)f->layout.piece, (long long)o->width,
+            (long long)f->layout.piece, (long long)o->width);
         stop = "stop";
     }
-    if (f->causal) {
+    if (f->c->causal) {
         fsim_flash_put(f, 1, "const fs_int stop = fs_flash_stop(fs_top, fs_last, %lld);", (long long)o->causal);
         stop = "stop";
     }
@@ -231,37 +233,38 @@ void fsim_flash_emit_kernel(fsim_flash *f)
 {
     fsim_emitter *e = f->e;
     const fsim_group *o = e->group;
-    const int64_t tiles = (f->batch_rows + f->l.m - 1) / f->l.m;
+    const int64_t tiles = (f->c->batch_rows + f->layout.l.m - 1) / f->layout.l.m;
     emit_order(f);
     declare_scratch(f);
-    fsim_begin_held_entry(e, f->batches * tiles * f->l.chunks * f->pieces, f->l.threads, (int)f->l.shared_bytes,
-                          f->l.registers, true);
-    fsim_flash_put(f, 1, "FS_FLASH(%d, %d, %lld, %lld, %lld, %s, %d)", f->l.m, f->l.n, (long long)f->batch_rows,
-                   (long long)o->width, (long long)(f->l.chunks * f->pieces), f->row_of, f->causal);
-    if (f->tensor)
-        fsim_flash_put(f, 1, "FS_FLASH_MMA(%s, %lld)", fsim_flash_c_type(f), (long long)f->l.columns);
+    fsim_begin_held_entry(e, f->c->batches * tiles * f->layout.l.chunks * f->layout.pieces, f->layout.l.threads,
+                          (int)f->layout.l.shared_bytes, f->layout.l.registers, true);
+    fsim_flash_put(f, 1, "FS_FLASH(%d, %d, %lld, %lld, %lld, %s, %d)", f->layout.l.m, f->layout.l.n,
+                   (long long)f->c->batch_rows, (long long)o->width, (long long)(f->layout.l.chunks * f->layout.pieces),
+                   f->row_of, f->c->causal);
+    if (f->c->tensor)
+        fsim_flash_put(f, 1, "FS_FLASH_MMA(%s, %lld)", fsim_flash_c_type(f), (long long)f->layout.l.columns);
     else
-        fsim_flash_put(f, 1, "FS_FLASH_SIMT(%s, %lld, %d, %d)", fsim_flash_c_type(f), (long long)f->l.columns,
-                       neighbours(f->l.n), neighbours(f->l.columns));
+        fsim_flash_put(f, 1, "FS_FLASH_SIMT(%s, %lld, %d, %d)", fsim_flash_c_type(f), (long long)f->layout.l.columns,
+                       neighbours(f->layout.l.n), neighbours(f->layout.l.columns));
     declare_tiles(f);
     const char *stop = declare_stop(f);
     fsim_flash_declare_states(f);
-    if (f->l.depth <= FSIM_CHAIN_KEPT_DEPTH) {
+    if (f->layout.l.depth <= FSIM_CHAIN_KEPT_DEPTH) {
         const char *head, *rows = fill_rows(f, "0", &head);
         fsim_flash_put_lines(f, 0, head);
         fsim_flash_put_lines(f, 0, rows);
     }
-    if (f->one.copied && f->two.copied && f->l.depth_step == f->l.depth)
+    if (f->one.copied && f->two.copied && f->layout.l.depth_step == f->layout.l.depth)
         emit_overlapped(f, stop);
     else
         emit_steps(f, stop);
-    if (f->pieces == 1)
+    if (f->layout.pieces == 1)
         fsim_flash_emit_results(f);
     else
         fsim_flash_emit_piece(f);
     fsim_flash_put(f, 1, "FS_FLASH_END");
     fsim_end_entry(e);
-    if (f->pieces == 1)
+    if (f->layout.pieces == 1)
         return;
     fsim_begin_entry(e, o->rows, JOINING_THREADS, 0);
     fsim_flash_put(f, 1, "FS_ROWS(p, %lld, 1, %d)", (long long)o->rows, JOINING_THREADS);

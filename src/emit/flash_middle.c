@@ -14,7 +14,7 @@ static int combining(const fsim_node *n)
 
 const char *fsim_flash_combine_name(const fsim_flash *f, int member)
 {
-    return combines[combining(fsim_flash_node(f, member))];
+    return combines[combining(fsim_chained_node(f->c, member))];
 }
 
 const char *fsim_flash_joined(fsim_flash *f, const fsim_node *n, const char *x, const char *y)
@@ -29,12 +29,12 @@ const char *fsim_flash_state(fsim_flash *f, int i) { return fsim_printf(f->e->a,
 void fsim_flash_declare_states(fsim_flash *f)
 {
     for (int i = 0; i < f->e->group->members; i++) {
-        const fsim_node *n = fsim_flash_node(f, i);
-        if (!fsim_flash_between(f, i) || fsim_flash_class(f, i) != FSIM_REDUCE)
+        const fsim_node *n = fsim_chained_node(f->c, i);
+        if (!fsim_chained_between(f->c, i) || fsim_chained_class(f->c, i) != FSIM_REDUCE)
             continue;
         f->state[i] = fsim_fresh(f->e, "s");
         fsim_flash_put(f, 1, "FS_FLASH_STATE(%s, %s, %s) /* %s */", fsim_flash_c_type(f), f->state[i],
-                       fsim_accumulator_start(f->e, n, f->type), n->name);
+                       fsim_accumulator_start(f->e, n, f->c->type), n->name);
     }
 }
 
@@ -42,22 +42,23 @@ void fsim_flash_declare_states(fsim_flash *f)
 static const char *accumulated(fsim_flash *f, int i)
 {
     fsim_emitter *e = f->e;
-    const fsim_node *n = fsim_flash_node(f, i);
+    const fsim_node *n = fsim_chained_node(f->c, i);
     const char *acc = fsim_fresh(e, "a");
-    fsim_say(e, 0, "%s %s = %s; /* %s */", fsim_flash_c_type(f), acc, fsim_accumulator_start(e, n, f->type), n->name);
+    fsim_say(e, 0, "%s %s = %s; /* %s */", fsim_flash_c_type(f), acc, fsim_accumulator_start(e, n, f->c->type),
+             n->name);
     const fsim_where at = {0, n->arg[0].map};
     const fsim_variable v = fsim_value(e, n->arg[0].tensor, &at);
-    const char *x = fsim_ctype_of(e->g->tensor[n->arg[0].tensor].dtype) == f->type
+    const char *x = fsim_ctype_of(e->g->tensor[n->arg[0].tensor].dtype) == f->c->type
                         ? v.name
                         : fsim_printf(e->a, "(%s)%s", fsim_flash_c_type(f), v.name);
-    fsim_say(e, 1, "FS_FLASH_IN(%s)", fsim_accumulate(e, n, acc, x, f->type));
+    fsim_say(e, 1, "FS_FLASH_IN(%s)", fsim_accumulate(e, n, acc, x, f->c->type));
     return acc;
 }
 
 static const char *with_clause(fsim_flash *f, const char *clause, int i, const char *acc)
 {
     return fsim_printf(f->e->a, "%s%sreduction(%s : %s)", clause, *clause ? " " : "",
-                       clauses[combining(fsim_flash_node(f, i))], acc);
+                       clauses[combining(fsim_chained_node(f->c, i))], acc);
 }
 
 /* Scores at hand: the first product's, or what the pass before left. */
@@ -86,7 +87,7 @@ static void store_elements(fsim_flash *f)
     for (int i = 0; i < e->group->writes; i++) {
         const fsim_write *x = &e->group->write[i];
         const int member = fsim_maker_in(e, x->tensor);
-        if (!e->group->member[member].middle || fsim_flash_is_row(f, member))
+        if (!e->group->member[member].middle || fsim_chained_is_row(f->c, member))
             continue;
         const fsim_where at = {0, x->map};
         const fsim_variable v = fsim_value(e, x->tensor, &at);
@@ -98,8 +99,8 @@ static void store_elements(fsim_flash *f)
 
 static void keep_intermediate(fsim_flash *f)
 {
-    const fsim_where at = {0, f->joint->frame};
-    const fsim_variable v = fsim_value(f->e, f->intermediate, &at);
+    const fsim_where at = {0, f->c->joint->frame};
+    const fsim_variable v = fsim_value(f->e, f->c->intermediate, &at);
     fsim_say(f->e, 1, "FS_FLASH_KEEP(%s)", v.name);
 }
 
@@ -108,18 +109,19 @@ static void emit_early(fsim_flash *f, int first)
 {
     fsim_emitter *e = f->e;
     const char **acc = fsim_new(e->a, const char *, e->group->members + 1), *clause = "";
-    bool any = fsim_flash_writes_elements(f);
+    bool any = fsim_chained_writes_elements(f->c);
     begin_elements(f, first);
     for (int i = 0; i < e->group->members; i++)
-        if (fsim_flash_between(f, i) && fsim_flash_class(f, i) == FSIM_REDUCE && !fsim_flash_is_late(f, i)) {
+        if (fsim_chained_between(f->c, i) && fsim_chained_class(f->c, i) == FSIM_REDUCE &&
+            !fsim_chained_is_late(f->c, i)) {
             acc[i] = accumulated(f, i);
             clause = with_clause(f, clause, i, acc[i]);
             any = true;
         }
     store_elements(f);
-    if (f->kept >= 0) {
-        const fsim_where at = {0, fsim_flash_node(f, f->peak)->arg[0].map};
-        fsim_say(e, 1, "FS_SCORE = %s;", fsim_value(e, fsim_flash_node(f, f->peak)->arg[0].tensor, &at).name);
+    if (f->c->kept >= 0) {
+        const fsim_where at = {0, fsim_chained_node(f->c, f->c->peak)->arg[0].map};
+        fsim_say(e, 1, "FS_SCORE = %s;", fsim_value(e, fsim_chained_node(f->c, f->c->peak)->arg[0].tensor, &at).name);
     }
     if (!any) {
         fsim_flash_begin_scope(e);
@@ -129,23 +131,24 @@ static void emit_early(fsim_flash *f, int first)
     for (int i = 0; i < e->group->members; i++) {
         if (!acc[i])
             continue;
-        if (i == f->peak)
+        if (i == f->c->peak)
             fsim_flash_put(f, 3, "FS_FLASH_MAX(%s, %s)", fsim_flash_c_suffix(f), acc[i]);
-        if (i == f->peak && f->power >= 0)
+        if (i == f->c->peak && f->c->power >= 0)
             fsim_flash_put(f, 3,
                            "const %s peak = %s, shift = fs_flash_peakf(peak), base = fs_flash_base2(shift), again = "
                            "fs_flash_exp2(fs_flash_base2(%s) - base);\n(void)shift;",
                            fsim_flash_c_type(f),
-                           fsim_flash_joined(f, fsim_flash_node(f, i), fsim_flash_state(f, i), acc[i]),
+                           fsim_flash_joined(f, fsim_chained_node(f->c, i), fsim_flash_state(f, i), acc[i]),
                            fsim_flash_state(f, i));
-        else if (i == f->peak)
+        else if (i == f->c->peak)
             fsim_flash_put(f, 3, "const %s peak = %s, shift = fs_flash_peak%s(peak), again = fs_exp%s(%s - shift);",
                            fsim_flash_c_type(f),
-                           fsim_flash_joined(f, fsim_flash_node(f, i), fsim_flash_state(f, i), acc[i]),
+                           fsim_flash_joined(f, fsim_chained_node(f->c, i), fsim_flash_state(f, i), acc[i]),
                            fsim_flash_c_suffix(f), fsim_flash_c_suffix(f), fsim_flash_state(f, i));
         fsim_flash_put(f, 3, "%s = %s;", fsim_flash_state(f, i),
-                       i == f->peak ? "peak"
-                                    : fsim_flash_joined(f, fsim_flash_node(f, i), fsim_flash_state(f, i), acc[i]));
+                       i == f->c->peak
+                           ? "peak"
+                           : fsim_flash_joined(f, fsim_chained_node(f->c, i), fsim_flash_state(f, i), acc[i]));
     }
 }
 
@@ -153,23 +156,24 @@ static void emit_early(fsim_flash *f, int first)
 static void emit_online(fsim_flash *f)
 {
     fsim_emitter *e = f->e;
-    const int first = fsim_member_of(e->group, e->group->first), maker = fsim_maker_in(e, f->intermediate);
+    const int first = fsim_member_of(e->group, e->group->first), maker = fsim_maker_in(e, f->c->intermediate);
     const char **acc = fsim_new(e->a, const char *, e->group->members + 1), *clause = "";
-    bool rescales = f->linear[maker];
+    bool rescales = f->c->linear[maker];
     fsim_flash_begin_scope(e);
     emit_early(f, first);
     e->held[first].name = NULL;
-    if (f->peak >= 0)
-        e->held[f->peak] = (fsim_held){"shift", NULL, 0};
-    begin_elements(f, f->kept >= 0 ? f->kept : first);
-    if (f->power >= 0) {
+    if (f->c->peak >= 0)
+        e->held[f->c->peak] = (fsim_held){"shift", NULL, 0};
+    begin_elements(f, f->c->kept >= 0 ? f->c->kept : first);
+    if (f->c->power >= 0) {
         const char *name = fsim_fresh(e, "v");
         fsim_say(e, 1, "const float %s = fs_flash_exp2(score * FS_LOG2E - base); /* %s */", name,
-                 fsim_flash_node(f, f->power)->name);
-        e->held[f->power] = (fsim_held){name, NULL, 1};
+                 fsim_chained_node(f->c, f->c->power)->name);
+        e->held[f->c->power] = (fsim_held){name, NULL, 1};
     }
     for (int i = 0; i < e->group->members; i++)
-        if (fsim_flash_between(f, i) && fsim_flash_class(f, i) == FSIM_REDUCE && fsim_flash_is_late(f, i)) {
+        if (fsim_chained_between(f->c, i) && fsim_chained_class(f->c, i) == FSIM_REDUCE &&
+            fsim_chained_is_late(f->c, i)) {
             acc[i] = accumulated(f, i);
             clause = with_clause(f, clause, i, acc[i]);
         }
@@ -178,8 +182,9 @@ static void emit_online(fsim_flash *f)
     for (int i = 0; i < e->group->members; i++)
         if (acc[i])
             fsim_flash_put(f, 3,
-                           f->linear[fsim_maker_in(e, fsim_flash_node(f, i)->arg[0].tensor)] ? "%s = %s * again + %s;"
-                                                                                             : "%s = %s + %s;",
+                           f->c->linear[fsim_maker_in(e, fsim_chained_node(f->c, i)->arg[0].tensor)]
+                               ? "%s = %s * again + %s;"
+                               : "%s = %s + %s;",
                            fsim_flash_state(f, i), fsim_flash_state(f, i), acc[i]);
     if (rescales)
         fsim_flash_put(f, 3, "FS_FLASH_RESCALE(again)");
@@ -192,22 +197,24 @@ static void emit_levels(fsim_flash *f)
     const int first = fsim_member_of(e->group, e->group->first);
     const char **acc = fsim_new(e->a, const char *, e->group->members + 1);
     fsim_flash_begin_scope(e);
-    for (int level = 1; level <= f->levels; level++) {
+    for (int level = 1; level <= f->c->levels; level++) {
         const char *clause = "";
         begin_elements(f, first);
         for (int i = 0; i < e->group->members; i++)
-            if (fsim_flash_between(f, i) && fsim_flash_class(f, i) == FSIM_REDUCE && fsim_flash_level(f, i) == level) {
+            if (fsim_chained_between(f->c, i) && fsim_chained_class(f->c, i) == FSIM_REDUCE &&
+                fsim_chained_level(f->c, i) == level) {
                 acc[i] = accumulated(f, i);
                 clause = with_clause(f, clause, i, acc[i]);
             }
         end_elements(f, clause);
         for (int i = 0; i < e->group->members; i++) {
-            if (!fsim_flash_between(f, i) || fsim_flash_class(f, i) != FSIM_REDUCE || fsim_flash_level(f, i) != level)
+            if (!fsim_chained_between(f->c, i) || fsim_chained_class(f->c, i) != FSIM_REDUCE ||
+                fsim_chained_level(f->c, i) != level)
                 continue;
             const char *name = fsim_fresh(e, "m");
             fsim_flash_put(f, 3, "FS_FLASH_%s(%s, %s)", fsim_flash_combine_name(f, i), fsim_flash_c_suffix(f), acc[i]);
             fsim_flash_put(f, 3, "const %s %s = %s;", fsim_flash_c_type(f), name,
-                           fsim_accumulator_end(e, fsim_flash_node(f, i), acc[i], f->type));
+                           fsim_accumulator_end(e, fsim_chained_node(f->c, i), acc[i], f->c->type));
             fsim_flash_put(f, 3, "%s = %s;", fsim_flash_state(f, i), acc[i]);
             e->held[i] = (fsim_held){name, NULL, 0};
         }
@@ -222,8 +229,8 @@ void fsim_flash_emit_middle(fsim_flash *f)
 {
     fsim_emitter *e = f->e;
     fsim_flash_put(f, 2, "FS_FLASH_ROWS(p, %s)", f->row_of);
-    e->passes = f->online ? f->passes : NULL;
-    if (f->online)
+    e->passes = f->c->online ? f->c->passes : NULL;
+    if (f->c->online)
         emit_online(f);
     else
         emit_levels(f);

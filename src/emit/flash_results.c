@@ -9,12 +9,12 @@ static const char *left_out(fsim_flash *f, int tensor, const fsim_where *at)
     fsim_emitter *e = f->e;
     const int i = fsim_maker_in(e, tensor);
     const char *factors = "";
-    if (!fsim_flash_between(f, i) || fsim_flash_kind(f, i) != FSIM_SCALED)
+    if (!fsim_chained_between(f->c, i) || fsim_chained_kind(f->c, i) != FSIM_SCALED)
         return "";
-    const fsim_node *n = fsim_flash_node(f, i);
+    const fsim_node *n = fsim_chained_node(f->c, i);
     for (int k = 0; k < n->args; k++) {
         const fsim_where there = fsim_through(e, at, &n->arg[k].map);
-        if (f->passes[i] >= 0 && f->passes[i] != k)
+        if (f->c->passes[i] >= 0 && f->c->passes[i] != k)
             factors = fsim_printf(e->a, "%s %s (%s)%s", factors, n->op == FSIM_OP_DIV ? "/" : "*", fsim_flash_c_type(f),
                                   fsim_value(e, n->arg[k].tensor, &there).name);
         else
@@ -28,7 +28,7 @@ static const char *gathered(fsim_flash *f, int i)
 {
     const char *acc = fsim_fresh(f->e, "a");
     fsim_flash_put(f, 2, "%s %s = %s;", fsim_flash_c_type(f), acc, fsim_flash_state(f, i));
-    if (f->online && i != f->peak)
+    if (f->c->online && i != f->c->peak)
         fsim_flash_put(f, 2, "FS_FLASH_%s(%s, %s)", fsim_flash_combine_name(f, i), fsim_flash_c_suffix(f), acc);
     return acc;
 }
@@ -41,7 +41,7 @@ static const char *piece_of(fsim_flash *f, int member, const char *i)
     for (int k = 0; k < member; k++)
         slot += f->state[k] != NULL;
     return fsim_printf(f->e->a, "%s[%lld + %s * %lld + p]", f->scratch,
-                       (long long)(f->pieces * o->rows * (f->maps.columns + slot)), i, (long long)o->rows);
+                       (long long)(f->layout.pieces * o->rows * (f->c->maps.columns + slot)), i, (long long)o->rows);
 }
 
 void fsim_flash_emit_piece(fsim_flash *f)
@@ -52,11 +52,12 @@ void fsim_flash_emit_piece(fsim_flash *f)
         if (f->state[i]) {
             const char *acc = gathered(f, i);
             fsim_flash_put(f, 2, "FS_FLASH_EACH %s = %s; /* %s */", piece_of(f, i, "piece"), acc,
-                           fsim_flash_node(f, i)->name);
+                           fsim_chained_node(f->c, i)->name);
         }
-    fsim_flash_put(f, 2, "FS_FLASH_RESULTS(j, %s, %lld)", f->l.chunks > 1 ? "j0" : "0", (long long)f->maps.columns);
+    fsim_flash_put(f, 2, "FS_FLASH_RESULTS(j, %s, %lld)", f->layout.l.chunks > 1 ? "j0" : "0",
+                   (long long)f->c->maps.columns);
     fsim_flash_put(f, 3, "%s[(piece * %lld + p) * %lld + j] = FS_RESULT;", f->scratch, (long long)e->group->rows,
-                   (long long)f->maps.columns);
+                   (long long)f->c->maps.columns);
     fsim_flash_put(f, 2, "FS_FLASH_RESULTS_END");
     fsim_flash_put(f, 1, "FS_FLASH_ROWS_END");
 }
@@ -64,29 +65,29 @@ void fsim_flash_emit_piece(fsim_flash *f)
 /* The factor that puts right what the i-th piece summed up beside its own maximum; "" where there is none. */
 static const char *righting(fsim_flash *f)
 {
-    if (f->peak < 0)
+    if (f->c->peak < 0)
         return "";
-    return f->power >= 0
-               ? fsim_printf(f->e->a, " * fs_flash_exp2(fs_flash_base2(%s) - base)", piece_of(f, f->peak, "i"))
-               : fsim_printf(f->e->a, " * fs_exp%s(%s - shift)", fsim_flash_c_suffix(f), piece_of(f, f->peak, "i"));
+    return f->c->power >= 0
+               ? fsim_printf(f->e->a, " * fs_flash_exp2(fs_flash_base2(%s) - base)", piece_of(f, f->c->peak, "i"))
+               : fsim_printf(f->e->a, " * fs_exp%s(%s - shift)", fsim_flash_c_suffix(f), piece_of(f, f->c->peak, "i"));
 }
 
 /* A reduction's value over all pieces, in a variable; the maximum's comes first. */
 static const char *rejoined(fsim_flash *f, int i)
 {
     fsim_emitter *e = f->e;
-    const fsim_node *n = fsim_flash_node(f, i);
+    const fsim_node *n = fsim_chained_node(f->c, i);
     const char *acc = fsim_fresh(e, "a");
-    const bool linear = fsim_flash_is_late(f, i) && f->linear[fsim_maker_in(e, n->arg[0].tensor)];
-    fsim_flash_put(f, 2, "%s %s = %s;", fsim_flash_c_type(f), acc, fsim_accumulator_start(e, n, f->type));
-    fsim_flash_put(f, 2, "for (int i = 0; i < %lld; i++)", (long long)f->pieces);
+    const bool linear = fsim_chained_is_late(f->c, i) && f->c->linear[fsim_maker_in(e, n->arg[0].tensor)];
+    fsim_flash_put(f, 2, "%s %s = %s;", fsim_flash_c_type(f), acc, fsim_accumulator_start(e, n, f->c->type));
+    fsim_flash_put(f, 2, "for (int i = 0; i < %lld; i++)", (long long)f->layout.pieces);
     fsim_flash_put(
         f, 3, "%s = %s;", acc,
         fsim_flash_joined(f, n, acc, fsim_printf(e->a, "%s%s", piece_of(f, i, "i"), linear ? righting(f) : "")));
-    if (i == f->peak)
+    if (i == f->c->peak)
         fsim_flash_put(f, 2, "const %s shift = fs_flash_peak%s(%s);", fsim_flash_c_type(f), fsim_flash_c_suffix(f),
                        acc);
-    if (i == f->peak && f->power >= 0)
+    if (i == f->c->peak && f->c->power >= 0)
         fsim_flash_put(f, 2, "const float base = fs_flash_base2(shift);");
     return acc;
 }
@@ -96,17 +97,17 @@ static void declare_row_values(fsim_flash *f)
 {
     fsim_emitter *e = f->e;
     const fsim_group *o = e->group;
-    const char *most = f->pieces > 1 && f->peak >= 0 ? rejoined(f, f->peak) : NULL;
+    const char *most = f->layout.pieces > 1 && f->c->peak >= 0 ? rejoined(f, f->c->peak) : NULL;
     for (int i = 0; i < o->members; i++) {
         if (!f->state[i])
             continue;
-        const fsim_node *n = fsim_flash_node(f, i);
-        const char *acc = f->pieces == 1 ? gathered(f, i)
-                          : i == f->peak ? most
-                                         : rejoined(f, i),
+        const fsim_node *n = fsim_chained_node(f->c, i);
+        const char *acc = f->layout.pieces == 1 ? gathered(f, i)
+                          : i == f->c->peak     ? most
+                                                : rejoined(f, i),
                    *name = fsim_fresh(e, "m");
         fsim_flash_put(f, 2, "const %s %s = %s; /* %s */", fsim_flash_c_type(f), name,
-                       fsim_accumulator_end(e, n, acc, f->type), n->name);
+                       fsim_accumulator_end(e, n, acc, f->c->type), n->name);
         fsim_flash_put(f, 2, "(void)%s;", name);
         e->held[i] = (fsim_held){name, NULL, 0};
     }
@@ -120,7 +121,7 @@ static void store_row_values(fsim_flash *f)
     for (int i = 0; i < o->writes; i++) {
         const fsim_write *x = &o->write[i];
         const int member = fsim_maker_in(e, x->tensor);
-        if (!o->member[member].middle || !fsim_flash_is_row(f, member))
+        if (!o->member[member].middle || !fsim_chained_is_row(f->c, member))
             continue;
         const fsim_where at = {0, x->map};
         const fsim_variable v = fsim_value(e, x->tensor, &at);
@@ -141,19 +142,19 @@ static void store_columns(fsim_flash *f, bool factor)
     const fsim_group *o = e->group;
     fsim_flash_begin_pass(e);
     const int base = fsim_add_base(
-        e,
-        (fsim_base){.outer = "p", .inner = "j", .inner_extent = f->maps.columns, .outer_depth = 0, .inner_depth = 1});
-    if (f->pieces > 1) {
+        e, (fsim_base){
+               .outer = "p", .inner = "j", .inner_extent = f->c->maps.columns, .outer_depth = 0, .inner_depth = 1});
+    if (f->layout.pieces > 1) {
         fsim_say(e, 1, "%s sum = 0;", fsim_flash_c_type(f));
-        fsim_say(e, 1, "for (int i = 0; i < %lld; i++)", (long long)f->pieces);
+        fsim_say(e, 1, "for (int i = 0; i < %lld; i++)", (long long)f->layout.pieces);
         fsim_say(e, 2, "sum += %s[(i * %lld + p) * %lld + j]%s;", f->scratch, (long long)o->rows,
-                 (long long)f->maps.columns, f->linear[fsim_maker_in(e, f->intermediate)] ? righting(f) : "");
+                 (long long)f->c->maps.columns, f->c->linear[fsim_maker_in(e, f->c->intermediate)] ? righting(f) : "");
     }
-    fsim_say(e, 1, "const %s result = %s%s;", fsim_flash_c_type(f), f->pieces > 1 ? "sum" : "FS_RESULT",
+    fsim_say(e, 1, "const %s result = %s%s;", fsim_flash_c_type(f), f->layout.pieces > 1 ? "sum" : "FS_RESULT",
              factor ? " * factor" : "");
     e->held[fsim_member_of(o, o->anchor)] = (fsim_held){"result", NULL, 1};
     fsim_map back;
-    fsim_where at = {base, f->maps.result};
+    fsim_where at = {base, f->c->maps.result};
     if (!fsim_map_is_identity(&o->anchor_map) && fsim_map_invert(&o->anchor_map, &back))
         at = fsim_through(e, &at, &back);
     for (int i = 0; i < o->writes; i++) {
@@ -165,12 +166,13 @@ static void store_columns(fsim_flash *f, bool factor)
         fsim_store_value(e, x->tensor, &there, y.name, true);
     }
     fsim_flash_put_lines(f, 1, fsim_text_of(&e->head));
-    if (f->pieces > 1)
-        fsim_flash_put(f, 2, "FS_WALK(j, %lld, 1)\nFS_LANES_OF(j, )", (long long)f->maps.columns);
+    if (f->layout.pieces > 1)
+        fsim_flash_put(f, 2, "FS_WALK(j, %lld, 1)\nFS_LANES_OF(j, )", (long long)f->c->maps.columns);
     else
-        fsim_flash_put(f, 2, "FS_FLASH_RESULTS(j, %s, %lld)", f->l.chunks > 1 ? "j0" : "0", (long long)f->maps.columns);
+        fsim_flash_put(f, 2, "FS_FLASH_RESULTS(j, %s, %lld)", f->layout.l.chunks > 1 ? "j0" : "0",
+                       (long long)f->c->maps.columns);
     fsim_flash_put_lines(f, 1, fsim_text_of(&e->body));
-    if (f->pieces > 1)
+    if (f->layout.pieces > 1)
         fsim_flash_put(f, 2, "FS_LANES_END\nFS_WALK_END");
     else {
         fsim_flash_put(f, 2, "FS_FLASH_RESULTS_END");
@@ -181,14 +183,14 @@ static void store_columns(fsim_flash *f, bool factor)
 void fsim_flash_emit_results(fsim_flash *f)
 {
     fsim_emitter *e = f->e;
-    if (f->pieces == 1)
+    if (f->layout.pieces == 1)
         fsim_flash_put(f, 1, "FS_FLASH_ROWS(p, %s)", f->row_of);
     fsim_flash_begin_scope(e);
     declare_row_values(f);
-    const fsim_where frame = {0, f->joint->frame};
-    const char *factors = f->online ? left_out(f, f->intermediate, &frame) : "";
+    const fsim_where frame = {0, f->c->joint->frame};
+    const char *factors = f->c->online ? left_out(f, f->c->intermediate, &frame) : "";
     if (*factors)
-        fsim_say(e, 0, "const %s factor = %s%s;", fsim_flash_c_type(f), fsim_literal(e, 1, f->type), factors);
+        fsim_say(e, 0, "const %s factor = %s%s;", fsim_flash_c_type(f), fsim_literal(e, 1, f->c->type), factors);
     store_row_values(f);
     store_columns(f, *factors != 0);
 }

@@ -13,13 +13,6 @@ const char *const fsim_storage_names[FSIM_DTYPE_COUNT] = {"double",    "float", 
                                                           "fs_f8e4m3", "fs_f8e5m2", "fs_i64", "fs_i32",
                                                           "fs_i16",    "fs_i8",     "fs_u8",  "fs_bool"};
 
-fsim_ctype fsim_ctype_of(fsim_dtype t)
-{
-    if (t == FSIM_F64)
-        return FSIM_C_DOUBLE;
-    return fsim_dtype_floating(t) ? FSIM_C_FLOAT : t == FSIM_I64 ? FSIM_C_LONG : FSIM_C_INT;
-}
-
 /* Elements that are no C number in memory go through functions named after them. */
 static bool is_packed(fsim_dtype t) { return t == FSIM_F16 || t == FSIM_BF16 || t == FSIM_F8E4M3 || t == FSIM_F8E5M2; }
 

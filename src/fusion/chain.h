@@ -27,6 +27,8 @@ typedef struct fsim_joint {
     bool online;         /* chained: reductions run along with the tiles, and results are corrected after each */
     fsim_map frame;      /* chained: (row, column) of the intermediate to the element of the second's operand */
     fsim_map other;      /* chained: row to the first element of the second's other operand that belongs to it */
+    fsim_map at;         /* chained: (row, place in it) to the first's element, once the group is made */
+    int rows_from;       /* chained: .. and the operand of the first that belongs to the row */
 } fsim_joint;
 
 /* FSIM_TILE_ROW: the longest row that one output tile holds. FSIM_CHAIN_LEAST: rows, and columns, of the smallest

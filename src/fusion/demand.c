@@ -262,8 +262,11 @@ static bool check_tile(grouping *w, int i, int *rows_from)
     if (w->joint.kind == FSIM_ROWS && (!tile || *rows_from != 0))
         return fsim_refuse_set(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[i], -1,
                                (fsim_excess){(double)w->out->whole_row, 1, FSIM_IN_OTHER_TILES});
-    if (tile)
+    if (tile) {
+        w->joint.at = x->map[0];
+        w->joint.rows_from = *rows_from;
         return true;
+    }
     return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[i], -1, (fsim_excess){x->maps, 1, FSIM_IN_TILE_MAPS});
 }
 

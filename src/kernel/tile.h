@@ -15,6 +15,11 @@ enum {
     FSIM_TILE_SIDE = 128    /* rows, or columns, of the largest tile */
 };
 
+/* A tile and a number of parts that a price asks for, in the contraction's own m and n. */
+typedef struct {
+    int m, n, split_k;
+} fsim_tile_wish;
+
 /* One operand of a product. */
 typedef struct {
     int64_t extent; /* rows, or columns, of one batch */

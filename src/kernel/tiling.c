@@ -319,17 +319,17 @@ bool fsim_tile_choice(fsim_tiling *t, int *i, fsim_schedule *s)
     return false;
 }
 
-void fsim_tiling_turns(const fsim_tiling *t, double turns[2])
+void fsim_tiling_loads(const fsim_tiling *t, double loads[2])
 {
-    turns[0] = turns[1] = 0;
+    loads[0] = loads[1] = 0;
     for (int i = 0; i < t->plans; i++) {
         const fsim_tile_plan *p = &t->plan[i];
         const fsim_tile_product *a = &p->product[0];
         const double rows = (double)((a->rows + p->l.m - 1) / p->l.m),
                      columns = (double)((a->columns + p->l.n - 1) / p->l.n);
         const double across = a->swapped ? rows : columns, down = a->swapped ? columns : rows;
-        turns[0] += across;
-        turns[1] = down > turns[1] ? down : turns[1];
+        loads[0] += across;
+        loads[1] = down > loads[1] ? down : loads[1];
     }
 }
 

@@ -36,11 +36,6 @@ typedef struct {
     fsim_arena *a;
 } fsim_tiling;
 
-/* A tile and a number of parts that a price asks for, in the contraction's own m and n. */
-typedef struct {
-    int m, n, split_k;
-} fsim_tile_wish;
-
 /* How the group's contractions share tiles; NULL where they don't fit any. In a. */
 fsim_tiling *fsim_tiling_of(const fsim_graph *g, const fsim_hw *hw, const fsim_group *group, fsim_arena *a);
 
@@ -56,7 +51,7 @@ bool fsim_tile_choice(fsim_tiling *t, int *i, fsim_schedule *s);
 const fsim_tile_side *fsim_tile_side_of(const fsim_tile_plan *p, int operand);
 
 /* Tiles side by side that load each element of the contraction's operand 0, and of operand 1, as laid out. */
-void fsim_tiling_turns(const fsim_tiling *t, double turns[2]);
+void fsim_tiling_loads(const fsim_tiling *t, double loads[2]);
 
 /* A group whose contractions share no tile: a thread sums up one result. Sets in *s what it is launched with. */
 void fsim_lay_out_direct(const fsim_group *o, fsim_schedule *s);
