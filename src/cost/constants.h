@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* constants.h: the rows of cost/constants.def as constants. A number that the model rests on and that is no key of a
- * hardware file is a row of a constants.def, with its unit and its source; tests/cli/constants.sh holds that. */
+/* constants.h: the rows of cost/constants.def as constants. Every number of the model that is not a key of a
+ * hardware file is a row of a constants.def, with its unit and source; tests/cli/constants.sh checks that. */
 #ifndef FUSESIM_COST_CONSTANTS_H
 #define FUSESIM_COST_CONSTANTS_H
 

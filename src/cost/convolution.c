@@ -58,7 +58,7 @@ fsim_convolution_shape fsim_convolution_shape_of(const fsim_hw *hw, const fsim_n
     return s;
 }
 
-/* Of the FP32 units, where nothing else computes a convolution. */
+/* The efficiency on FP32 units, where no other unit computes convolutions. */
 static double fp32_efficiency(fsim_convolution_kind kind)
 {
     switch (kind) {
@@ -79,7 +79,7 @@ double fsim_convolution_efficiency(const fsim_hw *hw, const fsim_convolution_sha
     return typical * pow(s->taps / TYPICAL_TAPS, long_sums_of(hw, s));
 }
 
-/* How often a convolution's windows load each element of their input. */
+/* How many windows of a convolution load each element of its input. */
 static double window_loads(const fsim_node *n)
 {
     double loads = 1;
@@ -88,8 +88,8 @@ static double window_loads(const fsim_node *n)
     return fmax(1, loads);
 }
 
-/* Share of the data sheet's rate that an own kernel of this convolution reaches: what the library's best kind does once
- * the layout is its own. */
+/* The share of the data sheet's rate that a generated kernel of this convolution reaches: that of the library's best
+ * kernels, without changes of layout. */
 static double own_share(const fsim_hw *hw, const fsim_convolution_shape *s)
 {
     const fsim_convolution_shape planes = {.kind = FSIM_PLANES, .taps = TYPICAL_TAPS, .tensor = s->tensor};
@@ -97,17 +97,17 @@ static double own_share(const fsim_hw *hw, const fsim_convolution_shape *s)
                 fmax(fsim_convolution_efficiency(hw, s), fsim_convolution_efficiency(hw, &planes)) * own_layout_gain);
 }
 
-/* Tiles that a library's kernels are taken to have. */
+/* Tiles that a library's kernels are assumed to have. */
 static const int tile_sizes[][2] = {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128},
                                     {64, 64},   {32, 128},  {128, 32},  {32, 32},  {16, 64}};
 
-/* What a tile of this size reaches of own_share, relative. */
+/* The share of own_share that a tile of this size reaches. */
 static double tile_share(int m, int n)
 {
     return fmin(best_tile_share, 1 / (1 + narrow_tile_loss * (efficiency_tile / m + efficiency_tile / n - 2)));
 }
 
-/* A library's block. */
+/* A block of a library's kernel. */
 static fsim_schedule library_block(const fsim_costing *c, const fsim_convolution_shape *s, int m, int n)
 {
     const int elem = fsim_dtype_bytes(c->g->tensor[c->g->node[c->group->anchor].arg[0].tensor].dtype),
@@ -146,7 +146,7 @@ static fsim_kernel tiled(const fsim_costing *c, const fsim_convolution_shape *s,
                         true); /* every column of tiles loads the input, every row the weights */
     fsim_add_memory(
         c, &k, NULL,
-        NULL); /* start-up, and what tiles move through L2 and shared memory, are in the efficiency as measured */
+        NULL); /* start-up, and the tiles' traffic in L2 and shared memory, are part of the measured efficiency */
     k.unit[FSIM_LATENCY] += conv_start_s + depth / 64 *
                                                (s->tensor ? CONV_TENSOR_STEP_CYCLES : CONV_VECTOR_STEP_CYCLES) /
                                                c->clock; /* a block's k loop when it has an SM to itself */
@@ -157,9 +157,9 @@ static fsim_kernel tiled(const fsim_costing *c, const fsim_convolution_shape *s,
     return k;
 }
 
-/* A thread for each result, with a load and a multiply-add each step: few filters a group, which share no tile; of
- * generated kernels also what kernel/product.h has no tiles for. A transposed convolution's thread walks all taps, of
- * which the strides leave out all but one. */
+/* A thread for each result, with a load and a multiply-add in each step: groups with few filters, which have no
+ * tiles; for generated kernels also everything else for which kernel/product.h has no tiles. A thread of a
+ * transposed convolution visits all taps, of which the strides exclude all but one. */
 static fsim_kernel direct(const fsim_costing *c, const fsim_convolution_shape *s, fsim_template template, fsim_arena *a)
 {
     const fsim_node *n = &c->g->node[c->group->anchor];

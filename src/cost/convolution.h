@@ -10,7 +10,7 @@
 
 #include "cost/costing.h"
 
-/* Kinds that libraries have different kernels for. Convolutions of one axis count as those of two. */
+/* Kinds of convolutions for which libraries have different kernels. One axis counts as two. */
 typedef enum {
     FSIM_PLANES,
     FSIM_TRANSPOSED_PLANES,
@@ -25,7 +25,7 @@ typedef struct {
     double groups, pixels, taps; /* pixels: gathered ones, batch included */
     double channels, filters;    /* of one group */
     double strides;              /* of a transposed convolution: their product; else 1 */
-    bool alone;                  /* one tap that meets every element once: a plain matrix product */
+    bool alone;                  /* one tap, and every element is read once: a plain matrix product */
     bool tensor;                 /* on tensor units */
     double peak_flops;           /* FLOP/s of its units, data sheet */
 } fsim_convolution_shape;
@@ -33,15 +33,15 @@ typedef struct {
 /* n: a node whose gemm.convolution is set. */
 fsim_convolution_shape fsim_convolution_shape_of(const fsim_hw *hw, const fsim_node *n);
 
-/* Share of the peak rate that the library reaches once its layout changes are done: convolution_*efficiency. May exceed
- * 1 on FP32 units (Winograd). */
+/* The share of the peak rate that the library reaches, without its changes of layout: convolution_*efficiency. May
+ * exceed 1 on FP32 units (Winograd). */
 double fsim_convolution_efficiency(const fsim_hw *hw, const fsim_convolution_shape *s);
 
 /* The kernel with the tile that takes least time. template: FSIM_TILED_CONTRACTION for a generated block,
  * FSIM_LIBRARY_CONTRACTION for a library's. time_s is 0 where none fits an SM. Result in a. */
 fsim_kernel fsim_convolution(const fsim_costing *c, fsim_template template, fsim_arena *a);
 
-/* Seconds below which no kernel's units can be done with convolution `node`. */
+/* A lower bound of the seconds in which a kernel can compute convolution `node`. */
 double fsim_least_convolution_s(const fsim_graph *g, const fsim_hw *hw, int node);
 
 #endif

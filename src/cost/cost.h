@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost.h: a group as a kernel on a GPU: tile, grid, registers, bytes per memory level, seconds.
+/* cost.h: a group as a kernel on a GPU: tile, grid, registers, bytes in each memory level, seconds.
  *
  *     time_s = launch_s + (sum over units of unit_s ^ 3) ^ (1 / 3)
- * The exponent says that units overlap, imperfectly: it lies between the 4 that fits measured streaming kernels and
- * the 2.5 that fits GEMMs. One norm for every template keeps the triangle inequality across templates, which
- * plan/search/optimal.c's proofs rest on. Matrix products alone take 2.5 (gemm.h): a kernel that holds one and anything
- * else is `penalised`. The shares in `time` sum to time_s: each unit's share of the overlapped part is in proportion to
- * unit_s ^ 3. A generated contraction is taken to reach the rate of the vendor's: nothing has measured the difference
- * yet. cost/ prices kernels as fusesim would generate them; vendor/vendor.h those of libraries and frameworks. */
+ * The exponent says that units overlap, but not perfectly: it is between the 4 that fits measured streaming kernels
+ * and the 2.5 that fits GEMMs. One norm for every template keeps the triangle inequality across templates, which the
+ * proofs of plan/search/optimal.c need. Only matrix products use 2.5 (gemm.h): a kernel with a product and anything
+ * else is `penalised`. The shares in `time` add up to time_s: each unit's share of the overlapped part is
+ * proportional to unit_s ^ 3. A generated contraction is assumed to reach the vendor's rate: nobody has measured the
+ * difference yet. cost/ prices kernels that fusesim generates; vendor/vendor.h those of libraries and frameworks. */
 #ifndef FUSESIM_COST_COST_H
 #define FUSESIM_COST_COST_H
 
@@ -44,17 +44,18 @@ typedef enum {
 } fsim_regime;
 extern const char *const fsim_regime_names[FSIM_REGIME_COUNT];
 
-/* What a kernel finds and leaves in L2, per read and write of its group. NULL: nothing. */
+/* The L2 hits of a kernel, per read and write of its group. NULL: none. */
 typedef struct {
-    const bool *hit;                        /* its tensor is resident when the kernel starts */
-    const bool *absorbed;                   /* every reader finds it in L2, so it need not reach DRAM */
-    const double *read_share, *write_share; /* in their place, where given: what of its compulsory bytes DRAM moves */
+    const bool *hit;      /* its tensor is in L2 when the kernel starts */
+    const bool *absorbed; /* every reader finds it in L2, so it need not reach DRAM */
+    const double *read_share,
+        *write_share; /* if set, they replace hit and absorbed: the share of the compulsory bytes that DRAM moves */
 } fsim_residency;
 
 typedef struct {
     int tensor;
     int64_t bytes;      /* compulsory: each element once */
-    int64_t read_bytes; /* what DRAM serves, whole sectors, re-reads included */
+    int64_t read_bytes; /* from DRAM, in whole sectors, including repeated reads */
     double l2_bytes;    /* sectors that the SMs request */
 } fsim_input;
 
@@ -83,13 +84,14 @@ typedef struct {
     bool penalised; /* some unit may take longer than in the best split of this group: see plan/search/optimal.c */
 } fsim_kernel;
 
-/* Seconds that contraction `node` keeps its units busy in any kernel that holds it, whatever else that does. */
+/* A lower bound of the seconds that contraction `node` occupies its units in any kernel. */
 double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node);
 /* Seconds that DRAM takes for so many bytes read and written. */
 double fsim_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes);
-/* No kernel moves them faster. The vendor's matrix products, `products`, take writes for as long as reads. */
+/* A lower bound of that in any kernel. products: for the vendor's matrix products, whose writes take as long as
+ * reads. */
 double fsim_least_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes, bool products);
-/* Effective L2 capacity in bytes: what a kernel can expect to find again. */
+/* Effective L2 capacity in bytes: how much a kernel can expect to find there. */
 double fsim_l2_effective(const fsim_hw *hw);
 
 #endif

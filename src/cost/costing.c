@@ -9,13 +9,13 @@ const char *const fsim_unit_names[FSIM_UNIT_COUNT] = {"launch",  "dram",    "l2"
                                                       "compute", "special", "issue", "latency"};
 const char *const fsim_regime_names[FSIM_REGIME_COUNT] = {"eager", "stream", "graph", "kernel"};
 
-/* Results per second of all SMs, from a rate per clock and SM; of `otherwise` where the file has no `key`. */
+/* Results per second of all SMs, from a rate per clock and SM; `otherwise` where the file lacks `key`. */
 static double rate_of(const fsim_costing *c, fsim_hw_key key, fsim_hw_key otherwise)
 {
     return c->sms * c->clock * fsim_or_else(fsim_hw_get(c->hw, key), fsim_hw_get(c->hw, otherwise));
 }
 
-/* Lanes per second of the pipe that computes in this dtype. */
+/* Results per second of the pipe that computes in this dtype. */
 double fsim_pipe_rate(const fsim_costing *c, fsim_dtype t)
 {
     if (t == FSIM_F64)
@@ -24,11 +24,11 @@ double fsim_pipe_rate(const fsim_costing *c, fsim_dtype t)
                                   : rate_of(c, FSIM_HW_INT32_RATE, FSIM_HW_FP32_RATE);
 }
 
-/* What of a member's `count` instructions a point its form leaves to do at each of its points. */
+/* How many of a member's `count` instructions are executed at each of its points, given its form. */
 static double left(const fsim_costing *c, const fsim_member *m, double count)
 {
     switch (m->form) {
-    case FSIM_DEFERRED: /* once a result instead of once an element of the intermediate */
+    case FSIM_DEFERRED: /* once for each result instead of each element of the intermediate */
         return count * (double)c->group->points / ((double)c->group->rows * (double)c->group->width);
     case FSIM_BASE_TWO:
         return fmin(count, 2);
@@ -62,7 +62,7 @@ void fsim_add_arithmetic(const fsim_costing *c, fsim_kernel *k, const double *tu
     k->unit[FSIM_ISSUE] += issued / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
 }
 
-/* Elements that the threads load of read r, one by one. */
+/* Elements of read r that threads load one by one. */
 static double loads_of(const fsim_costing *c, const fsim_read *r)
 {
     const double points = (double)c->group->points * (r->full ? (double)c->group->reduced : 1);
@@ -76,7 +76,7 @@ static double loads_of(const fsim_costing *c, const fsim_read *r)
     return pieces * fmax(1, r->repeats);
 }
 
-/* Loads and stores as instructions: one each `vector` elements, and one for its address. */
+/* Loads and stores as instructions: for each `vector` elements one, and one for the address. */
 void fsim_add_access_issue(const fsim_costing *c, fsim_kernel *k)
 {
     double accesses = 0;
@@ -91,7 +91,7 @@ void fsim_add_access_issue(const fsim_costing *c, fsim_kernel *k)
     k->unit[FSIM_ISSUE] += 2 * accesses / k->vector / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
 }
 
-/* Bytes that DRAM moves of stream i: its share where one is given. */
+/* Bytes of stream i that DRAM moves: the share of it, if one is set. */
 static int64_t from_dram(const double *share, int i, const fsim_traffic *t, int64_t otherwise)
 {
     return share ? (int64_t)(fmax(1, (double)t->compulsory_bytes) * share[i]) : otherwise;
@@ -126,9 +126,10 @@ void fsim_add_memory(const fsim_costing *c, fsim_kernel *k, const double *extra,
         tile = own > tile ? own : tile;
     }
     if (o->anchor < 0)
-        k->shared_bytes += tile; /* beside what a row keeps there */
+        k->shared_bytes += tile; /* in addition to a row that is kept there */
     else
-        k->shared_bytes = tile > k->shared_bytes ? tile : k->shared_bytes; /* operand tiles are done with by then */
+        k->shared_bytes =
+            tile > k->shared_bytes ? tile : k->shared_bytes; /* operand tiles are not used any more by then */
     for (int i = 0; i < o->writes; i++) {
         const fsim_traffic *t = &c->write[i];
         const bool absorbed = c->l2 && c->l2->absorbed && c->l2->absorbed[i];
@@ -143,10 +144,10 @@ void fsim_add_memory(const fsim_costing *c, fsim_kernel *k, const double *extra,
     }
 }
 
-/* Little's law: what threads have asked for and not yet got moves at most at bytes in flight / latency. `waits` trips
- * to memory, one after the other, for each of `waves` sets of resident threads take waits x waves x latency however
- * wide the memory is; a thread asks for as much in one trip as the compiler can issue ahead, so it is not low occupancy
- * by itself that costs bandwidth (Volkov, GTC 2010), but few bytes a thread at low occupancy. */
+/* Little's law: bandwidth is at most bytes in flight / latency. `waits` dependent trips to memory, for each of
+ * `waves` sets of resident threads, take waits x waves x latency however wide the memory is. A thread requests in
+ * one trip as much as the compiler can issue ahead. So low occupancy alone does not cost bandwidth (Volkov, GTC
+ * 2010), but few bytes per thread at low occupancy do. */
 static double in_flight_seconds(const fsim_costing *c, double waves, double waits)
 {
     return ceil(waves) * waits * c->latency_s;
@@ -161,7 +162,7 @@ double fsim_trips(const fsim_costing *c)
     return fmax(1, ceil(loads / LOADS_AHEAD));
 }
 
-/* Where a write costs more than a read (dram_write_cost), as many of both reach the achieved bandwidth. */
+/* Where a write costs more than a read (dram_write_cost), an equal number of both reaches the achieved bandwidth. */
 double fsim_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes)
 {
     const double write_cost = fsim_hw_get(hw, FSIM_HW_DRAM_WRITE_COST);
@@ -171,12 +172,12 @@ double fsim_dram_seconds(const fsim_hw *hw, double read_bytes, double write_byte
 double fsim_least_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes, bool products)
 {
     const double write_cost = fsim_hw_get(hw, FSIM_HW_DRAM_WRITE_COST),
-                 most = products ? (1 + write_cost) / 2 : INFINITY; /* most: for which a byte costs one */
+                 most = products ? (1 + write_cost) / 2 : INFINITY; /* the most that a byte counts for */
     return fsim_dram_seconds(hw, read_bytes * fmin(1, most), write_bytes * fmin(1, most / write_cost));
 }
 
-/* Of a host, whose cores share l2_bandwidth evenly, and whose DRAM bandwidth was measured from a core, through its
- * caches: bytes that DRAM moves cost nothing more on their way. */
+/* On a host, cores share l2_bandwidth evenly, and DRAM bandwidth was measured from a core, through its caches: bytes
+ * from DRAM cost no additional time on the way. */
 static double host_cache_seconds(const fsim_costing *c, const fsim_kernel *k)
 {
     const double passing = (double)(k->dram_read_bytes + k->dram_write_bytes),
@@ -198,7 +199,7 @@ static void memory_seconds(const fsim_costing *c, fsim_kernel *k, double residen
     const double spilled = (double)k->spilled_bytes / fmax(1, (double)k->grid) / 2 *
                            fmin((double)k->grid, resident); /* of all threads at once */
     k->unit[FSIM_DRAM] = fsim_dram_seconds(c->hw, (double)k->dram_read_bytes, (double)k->dram_write_bytes);
-    if (spilled > c->l2_bytes) /* what L2 can't hold goes to DRAM and comes back */
+    if (spilled > c->l2_bytes) /* what does not fit L2 goes to DRAM and returns */
         k->unit[FSIM_DRAM] +=
             (double)k->spilled_bytes * (1 - c->l2_bytes / spilled) / fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
     k->unit[FSIM_L2] = cache_seconds(c, k);
@@ -225,9 +226,10 @@ bool fsim_settle(const fsim_costing *c, fsim_kernel *k, double steps)
     k->waves = (double)k->grid / resident;
     memory_seconds(c, k, resident);
     const double grid = (double)k->grid,
-                 busy = grid / (c->sms * ceil(grid / c->sms)); /* the last round of blocks leaves SMs idle */
+                 busy = grid / (c->sms * ceil(grid / c->sms)); /* SMs are idle in the last round of blocks */
     const double share = grid < resident ? busy : 1;
-    k->penalised = k->penalised || share < 1; /* what a split moves to a kernel of more blocks runs faster there */
+    k->penalised =
+        k->penalised || share < 1; /* in a kernel with more blocks, as after a split, the same work is faster */
     static const fsim_unit on_sm[] = {FSIM_SHARED, FSIM_COMPUTE, FSIM_SPECIAL, FSIM_ISSUE};
     for (size_t i = 0; i < sizeof on_sm / sizeof on_sm[0]; i++)
         k->unit[on_sm[i]] /= share;
@@ -236,14 +238,14 @@ bool fsim_settle(const fsim_costing *c, fsim_kernel *k, double steps)
     return true;
 }
 
-/* time_s and its shares, from what the units take together and each one's weight in it. */
+/* Computes time_s and its shares, from the units' total and the weight of each unit. */
 static void share_out(const fsim_costing *c, fsim_kernel *k, double overlapped, const double *weight, double weights)
 {
     static const fsim_hw_key launch_key[FSIM_REGIME_COUNT] = {FSIM_HW_LAUNCH_EAGER, FSIM_HW_LAUNCH_STREAM,
                                                               FSIM_HW_LAUNCH_GRAPH, FSIM_HW_KERNEL_FLOOR};
     double launch = fsim_hw_get(c->hw, launch_key[c->regime]) * k->launches, shares = 0;
     int largest = FSIM_DRAM;
-    if (c->regime == FSIM_REGIME_EAGER) /* the host launches ahead: what the kernel takes hides the next launch */
+    if (c->regime == FSIM_REGIME_EAGER) /* the host launches ahead: the kernel's own time hides the next launch */
         launch = fmax(launch - overlapped, fsim_hw_get(c->hw, FSIM_HW_KERNEL_FLOOR) * k->launches);
     k->unit[FSIM_LAUNCH] = k->time[FSIM_LAUNCH] = launch;
     for (int u = FSIM_DRAM; u < FSIM_UNIT_COUNT; u++) {
@@ -335,7 +337,7 @@ fsim_costing fsim_costing_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime
     c.l2_bytes = fsim_l2_effective(hw);
     c.latency_s = hw->host ? 0
                            : fsim_or_else(fsim_hw_get(hw, FSIM_HW_DRAM_LATENCY),
-                                          default_latency_s); /* a core's prefetchers run ahead of its streams */
+                                          default_latency_s); /* a core's prefetchers load ahead */
     c.read = fsim_new(a, fsim_traffic, group->reads + 1);
     c.write = fsim_new(a, fsim_traffic, group->writes + 1);
     for (int i = 0; i < group->writes; i++) {

@@ -5,8 +5,7 @@
 
 #include <math.h>
 
-/* Tiles of cuBLAS's FP32 kernels. Pascal's come from Maxwell: 128 wide in n (cuBLAS's m), or that with half the rows.
- */
+/* Tiles of cuBLAS's FP32 kernels. Pascal has Maxwell's: 128 wide in n (cuBLAS's m), with all or half of the rows. */
 static const fsim_gemm_tile maxwell_tiles[] = {{128, 128, 0}, {64, 128, 0}};
 static const fsim_gemm_tile vector_tiles[] = {{128, 128, 0}, {256, 128, 0}, {128, 256, 0}, {64, 64, 0},  {128, 64, 0},
                                               {64, 128, 0},  {64, 256, 0},  {256, 64, 0},  {32, 128, 0}, {128, 32, 0},
@@ -14,7 +13,7 @@ static const fsim_gemm_tile vector_tiles[] = {{128, 128, 0}, {256, 128, 0}, {128
 static const fsim_gemm_tile tensor_tiles[] = {{256, 128, 0}, {128, 256, 0}, {128, 128, 0}, {256, 64, 0}, {64, 256, 0},
                                               {128, 64, 0},  {64, 128, 0},  {64, 64, 0},   {128, 32, 0}, {32, 128, 0},
                                               {64, 32, 0},   {32, 64, 0},   {32, 32, 0},   {16, 64, 0},  {16, 32, 0}};
-/* Hopper's come in more widths. */
+/* Hopper's have more widths. */
 static const fsim_gemm_tile hopper_tiles[] = {{256, 128, 0}, {128, 256, 0}, {128, 192, 0}, {192, 128, 0}, {128, 160, 0},
                                               {160, 128, 0}, {128, 224, 0}, {224, 128, 0}, {128, 96, 0},  {96, 128, 0},
                                               {128, 128, 0}, {256, 64, 0},  {64, 256, 0},  {128, 64, 0},  {64, 128, 0},
@@ -23,9 +22,9 @@ static const fsim_gemm_tile hopper_tiles[] = {{256, 128, 0}, {128, 256, 0}, {128
 
 static const int most_split[2] = {VECTOR_MOST_SPLIT, TENSOR_MOST_SPLIT};
 
-/* How much of its FP32 rate a GPU that nobody has measured keeps within its power limit: 0.65 of the limit feeds the
- * units, which take 10 pJ a FLOP at 16 and 12 nm, 6 at 8 and 7 nm, 4 at 5 and 4 nm. Fitted over the GPUs that NeuSight
- * measured. */
+/* The share of its FP32 rate that a GPU without measurements keeps within its power limit: 0.65 of the limit is for
+ * the units, which take 10 pJ per FLOP at 16 and 12 nm, 6 at 8 and 7 nm, 4 at 5 and 4 nm. Fitted over the GPUs that
+ * NeuSight measured. */
 static double within_power(const fsim_hw *hw, double peak)
 {
     const double joules = hw->arch->process_nm <= 5   ? joules_5nm
@@ -60,7 +59,7 @@ static void vector_scalars(const fsim_hw *hw, double peak, fsim_gemm_device *d)
                                         : sizeof vector_tiles / sizeof *vector_tiles;
 }
 
-/* achieved: the rate that some long product reaches; NaN. */
+/* achieved: the rate of the longest products; NaN. */
 static void tensor_scalars(const fsim_hw *hw, double peak, double achieved, fsim_gemm_device *d)
 {
     d->efficiency = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR);
@@ -72,7 +71,7 @@ static void tensor_scalars(const fsim_hw *hw, double peak, double achieved, fsim
     d->l2_rate = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_L2) * d->sms * fsim_hw_get(hw, FSIM_HW_SM_CLOCK);
     d->power_rate = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_POWER) * peak;
     if (fsim_hw_origin(hw, FSIM_HW_GEMM_TENSOR) == FSIM_FROM_ASSUMED &&
-        achieved > 0) /* others' scalars, but the largest product was measured */
+        achieved > 0) /* scalars of related GPUs, but the largest product was measured */
         d->power_rate = fmin(d->power_rate, achieved);
     d->block_dram_rate = fsim_hw_get(hw, FSIM_HW_GEMM_BLOCK_DRAM);
     d->split_s = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_SPLIT);
@@ -101,7 +100,7 @@ fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic)
 
 static double clamp(double x, double low, double high) { return fmin(high, fmax(low, x)); }
 static double up(double x, int by) { return ceil(x / by); }
-/* The larger, and a little more where both are near: an 8-norm. */
+/* The larger of both, and slightly more where they are close: an 8-norm. */
 static double larger(double x, double y)
 {
     const double a = x * x * x * x, b = y * y * y * y;
@@ -109,9 +108,9 @@ static double larger(double x, double y)
 }
 static double norm_power(double x) { return x * x * sqrt(x); } /* 2.5 */
 
-/* Rows of an operand lie k apart: a step along k touches as many pages as the rows of all blocks under way span, and
- * the TLB holds so many. The loss grows with the logarithm of the geometric mean of that span and of one row
- * (`page_span`: where it sets in). Blocks are launched down m first. */
+/* Time lost to TLB misses. Rows of an operand are k apart, so a step along k touches as many pages as the rows of
+ * all resident blocks span, and the TLB has a limited number of entries. The loss grows with the logarithm of the
+ * geometric mean of that span and that of one row (`page_span`: where it begins). Blocks are launched along m first. */
 static double paging(const fsim_gemm_device *d, const fsim_gemm_shape *s)
 {
     if (!(d->page_slope > 0))
@@ -125,7 +124,7 @@ static double paging(const fsim_gemm_device *d, const fsim_gemm_shape *s)
     return 1 + clamp(d->page_slope * log2(sqrt(rows) * row_bytes / d->page_span), 0, d->page_most);
 }
 
-/* Blocks that an SM holds at once, by the registers of their accumulators. */
+/* Blocks on an SM, limited by the registers of their accumulators. */
 static double resident_of(double m, double n) { return m * n > 128 * 128 ? 1 : m * n >= 8192 ? 2 : 4; }
 
 static double efficiency_of(const fsim_gemm_device *d, const fsim_gemm_shape *s, double m, double n)
@@ -136,7 +135,7 @@ static double efficiency_of(const fsim_gemm_device *d, const fsim_gemm_shape *s,
     return fmin(1, d->efficiency * (s->transposed_b ? d->transposed : 1) / (1 + d->narrow * fmax(0, narrow)));
 }
 
-/* paged: of paging; stays: how much of a re-read DRAM must serve. The same for every tile. */
+/* paged: time lost to TLB misses; stays: the share of a repeated read that DRAM serves. Equal for all tiles. */
 typedef struct {
     double paged, again;
 } common;
@@ -148,7 +147,7 @@ static common common_of(const fsim_gemm_device *d, const fsim_gemm_shape *s)
                                       clamp((smaller / d->l2_bytes - again_from) / again_ramp, 0, 1)};
 }
 
-/* less_s: what a choice that counts must be below; busy_s is infinite where one unit alone takes longer. */
+/* less_s: the best time so far; busy_s is infinite where one unit alone takes longer. */
 static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape *s, const common *both,
                                 fsim_gemm_tile tile, double less_s)
 {
@@ -168,8 +167,8 @@ static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape
         return t;
     if (isfinite(d->power_rate))
         t.compute_s = larger(t.compute_s, 2 * s->batch * s->m * s->n * s->k / d->power_rate);
-    if (both->again > 0) /* blocks under way form a square of the result and share its rows and columns; the next square
-                            fetches them again */
+    if (both->again > 0) /* resident blocks form a square of the result and share its rows and columns; the next square
+                            loads them again */
         t.again_bytes = both->again * fmax(0, t.tile_bytes / sqrt(at_once) - s->operand_bytes[0] - s->operand_bytes[1]);
     t.dram_s = (s->dram_bytes + t.again_bytes + (tile.split > 1 && !d->tensor ? s->result_bytes : 0)) /
                fmin(d->dram_rate, fmin(t.blocks, at_once) * d->block_dram_rate);
@@ -189,7 +188,7 @@ bool fsim_gemm_may_split(const fsim_gemm_device *d, const fsim_gemm_shape *s, fs
                                s->k / tile.split >= SPLIT_LEAST_K);
 }
 
-/* A matrix times a vector has a kernel without tiles: every element of the matrix is used once, as it arrives. */
+/* A matrix times a vector has a kernel without tiles: every element of the matrix is used once. */
 static fsim_gemm_time vector_time(const fsim_gemm_device *d, const fsim_gemm_shape *s)
 {
     fsim_gemm_time t = {.tile = {1, 1, 1}, .blocks = s->batch * up(s->m * s->n, VECTOR_PRODUCT_THREADS), .resident = 4};
@@ -215,7 +214,7 @@ fsim_gemm_time fsim_gemm_best(const fsim_gemm_device *d, const fsim_gemm_shape *
     const common both = common_of(d, s);
     fsim_gemm_time best = {.busy_s = INFINITY};
     if (!d->tensor &&
-        fmin(s->m, s->n) == 1) /* on tensor units such products were measured as slow as tiles of 16 rows */
+        fmin(s->m, s->n) == 1) /* on tensor units, such products were measured to be as slow as tiles of 16 rows */
         best = vector_time(d, s);
     for (int i = 0; i < d->tiles; i++) {
         fsim_gemm_tile tile = d->tile[i];

@@ -21,33 +21,33 @@
 /* C[batch, m, n] = A[batch, m, k] B[batch, k, n]. */
 typedef struct {
     double batch, m, n, k;
-    double operand_bytes[2], result_bytes; /* all of each, once */
-    double dram_bytes; /* what of these DRAM moves when nothing is fetched twice, and what else the kernel moves */
+    double operand_bytes[2], result_bytes; /* all of each, counted once */
+    double dram_bytes; /* bytes that DRAM moves if nothing is loaded twice, including what else the kernel moves */
     int elem_bytes;    /* of the operands */
     bool transposed_b; /* k is contiguous in both operands */
-    bool whole;        /* k is not split: the order of additions is kept */
+    bool whole;        /* k must not be split, to keep the order of sums */
 } fsim_gemm_shape;
 
 typedef struct {
     int m, n, split;
 } fsim_gemm_tile;
 
-/* One GPU and arithmetic, constants worked out once. */
+/* A GPU and an arithmetic, with constants computed in advance. */
 typedef struct {
     bool tensor;
     double sms;
     double rate;       /* FLOP/s of one SM at the data sheet's clock */
-    double efficiency; /* of that, in the loop of a tile that is not narrow; at most 1 */
-    double transposed; /* of that, with k contiguous in both operands */
+    double efficiency; /* share of the rate in the loop of a tile that is not narrow; at most 1 */
+    double transposed; /* the same with k contiguous in both operands */
     double narrow;
-    double startup_bytes;                       /* of an operand's k: a block's start and end take as long */
-    double step_s, least_s;                     /* step_s: per byte of k */
-    double power_rate;                          /* FLOP/s of the GPU within its power limit */
-    double l2_rate, dram_rate, block_dram_rate; /* B/s; block_dram_rate: what one block asks for at most */
+    double startup_bytes;   /* start and end of a block take as long as so many bytes of an operand along k */
+    double step_s, least_s; /* step_s: per byte of k */
+    double power_rate;      /* FLOP/s of the GPU within its power limit */
+    double l2_rate, dram_rate, block_dram_rate; /* B/s; block_dram_rate: the most that one block draws */
     double l2_bytes;                            /* capacity */
-    double page_span, page_slope, page_most;    /* see paging */
+    double page_span, page_slope, page_most;    /* see paging in gemm.c */
     double split_share, split_s;
-    double drift;   /* long calls run at lower clocks: by this share at most */
+    double drift;   /* long calls run at lower clocks: at most by this share */
     double floor_s; /* of a kernel */
     int tiles;
     const fsim_gemm_tile *tile;
@@ -55,24 +55,24 @@ typedef struct {
 
 typedef struct {
     fsim_gemm_tile tile;
-    double blocks, resident; /* resident: blocks of one SM at once */
+    double blocks, resident; /* resident: blocks on an SM at once */
     double compute_s, dram_s, l2_s;
-    double tile_bytes;  /* what all blocks load from L2 */
-    double again_bytes; /* of operands that DRAM serves once more */
-    double busy_s;      /* of all units together */
-    double extra_s;     /* on top: a split's second kernel, lower clocks of long calls, floor_s */
+    double tile_bytes;  /* loaded from L2 by all blocks */
+    double again_bytes; /* of operands, loaded from DRAM more than once */
+    double busy_s;      /* all units together */
+    double extra_s;     /* added to that: the second kernel of a split, lower clocks of long calls, floor_s */
 } fsim_gemm_time;
 
-/* The rates of hw for products in this arithmetic: of tensor units where it has them for it, else of vector units. */
+/* The rates of hw for products in this arithmetic: of tensor units where they have it, otherwise of vector units. */
 fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic);
-/* With one tile and split; tile.m is 1 for the kernel without tiles that multiplies a matrix and a vector. */
+/* The time with one tile and split; tile.m is 1 for the kernel without tiles, a matrix times a vector. */
 fsim_gemm_time fsim_gemm_with(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsim_gemm_tile tile);
-/* May this tile's k be split as it says? Only grids that leave SMs idle are, and no block gets less than 64 steps of k.
- */
+/* May k be split like this with this tile? Only where the grid leaves SMs idle, and every block must have at least
+ * 64 steps of k. */
 bool fsim_gemm_may_split(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsim_gemm_tile tile);
-/* With the tile and split that the library is taken to choose. */
+/* The time with the tile and split that the library presumably chooses. */
 fsim_gemm_time fsim_gemm_best(const fsim_gemm_device *d, const fsim_gemm_shape *s);
-/* No tile does it faster: all SMs at their best rate. */
+/* A lower bound over all tiles: all SMs at their best rate. */
 double fsim_gemm_least_s(const fsim_gemm_device *d, double flops);
 
 #endif

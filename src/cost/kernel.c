@@ -5,8 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-/* A scatter copies its first argument, then, when all of it is there, puts each element of the last where the data say.
- * Assumed: L2 takes these as atomics, one read and one write a sector, and no two meet on the same element. */
+/* A scatter copies its first argument; after that it stores each element of the last one where the data say.
+ * Assumed: L2 executes these as atomics, one read and one write for each sector, and no two meet at the same
+ * element. */
 static void add_scatter(const fsim_costing *c, fsim_kernel *k)
 {
     const fsim_node *n = c->group->anchor >= 0 ? &c->g->node[c->group->anchor] : NULL;
@@ -18,7 +19,7 @@ static void add_scatter(const fsim_costing *c, fsim_kernel *k)
     k->penalised = true;
 }
 
-/* Pointwise, copy, pooling, and what is opaque: a thread for `vector` points. */
+/* Pointwise kernels, copies, pooling, and opaque operators: a thread computes `vector` points. */
 static fsim_kernel streamed(const fsim_costing *c, int vector, fsim_arena *a)
 {
     const fsim_group *o = c->group;
@@ -36,7 +37,7 @@ static fsim_kernel streamed(const fsim_costing *c, int vector, fsim_arena *a)
     return k;
 }
 
-/* May a thread take `vector` neighbouring points at once? Ranges must begin and end between two such groups. */
+/* Can a thread compute `vector` neighbouring points? Ranges must begin and end between groups of so many. */
 static bool takes(const fsim_group *o, int vector)
 {
     for (int i = 0; i < o->reads; i++)
@@ -61,8 +62,8 @@ static fsim_kernel streaming(const fsim_costing *c, fsim_arena *a)
     return best;
 }
 
-/* May several blocks share a row? Only when nothing as large as a row needs the reduced value, and sums may change
- * their order. */
+/* Can several blocks share a row? Only where nothing as large as a row needs the reduced value, and the order of
+ * sums is free. */
 static bool splits(const fsim_group *o)
 {
     bool after = o->strict || o->stages != 2;
@@ -71,8 +72,8 @@ static bool splits(const fsim_group *o)
     return !after;
 }
 
-/* A tile that turns a strided side around needs a block of neighbouring rows; a block that has one row asks for a
- * sector an element instead. */
+/* Reading a strided side through a tile needs neighbouring rows in a block; a block with one row requests a sector
+ * for each element instead. */
 static fsim_traffic by_the_row(fsim_traffic t)
 {
     if (t.across) {
@@ -83,11 +84,11 @@ static fsim_traffic by_the_row(fsim_traffic t)
     return t;
 }
 
-/* A core has no other block to turn to while a pass over a row waits for memory, or while the next one computes: on a
- * host the units of a row with several passes overlap little. Within a page the prefetchers are in the next row by
- * then; they end with it. Of softmax written as kernels are generated, on an AMD EPYC with two threads: rows of 1 KiB
- * take what the 3-norm says, rows of 16 and 128 KiB what norms of 1.5 to 1.9 say; of layer norm, rows of 4 KiB what one
- * of 1.3 says (bench/host.sh). */
+/* On a host, the units of a row with several passes overlap little: a core has no other block to run while a pass
+ * waits for memory or while the next one computes. Within a page the prefetchers already load the next row; they
+ * stop at its end. Measured with softmax as in generated kernels, on an AMD EPYC with two threads: rows of 1 KiB fit
+ * the 3-norm, rows of 16 and 128 KiB norms of 1.5 to 1.9; layer norm with rows of 4 KiB fits a norm of 1.3
+ * (bench/host.sh). */
 static void sum_up_rows(const fsim_costing *c, fsim_kernel *k)
 {
     enum { VALUE_BYTES = 4 };
@@ -99,14 +100,15 @@ static void sum_up_rows(const fsim_costing *c, fsim_kernel *k)
         fsim_sum_up(c, k);
 }
 
-/* How blocks take the rows. */
+/* How rows are assigned to blocks. */
 typedef struct {
     double pieces; /* blocks that share a row */
     bool band;     /* a block has FSIM_BAND_ROWS neighbouring rows */
-    bool alone;    /* one block an SM (it asks for more shared memory than it uses), so that fewer rows are under way */
+    bool alone;    /* one block on each SM (it requests more shared memory than it uses), so that fewer rows are in
+                      progress */
 } row_choice;
 
-/* Where the row stays between two walks: in registers, else in shared memory; else it is read `again` times. */
+/* Where the row stays between two walks: in registers, or in shared memory; otherwise it is read `again` times. */
 static void keep_row(const fsim_costing *c, fsim_kernel *k, double row_bytes, int again)
 {
     const double kept_registers = row_bytes / 4 / (k->band ? FSIM_BLOCK : k->row_threads),
@@ -123,9 +125,9 @@ static void keep_row(const fsim_costing *c, fsim_kernel *k, double row_bytes, in
     }
 }
 
-/* Reductions over rows: a warp, or a block, for each row, or `pieces` blocks whose results a second launch puts
- * together. The row stays in registers or shared memory where something wants it again after a reduction; where it does
- * not fit it is read once a stage, from L2 if the rows under way fit there. */
+/* Reductions over rows: a warp or a block for each row, or `pieces` blocks whose results a second launch combines.
+ * The row stays in registers or shared memory if it is needed again after a reduction. Where it does not fit, it is
+ * read once for each stage, from L2 if the rows in progress fit there. */
 static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_arena *a)
 {
     const fsim_group *o = all->group;
@@ -166,20 +168,20 @@ static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_aren
         k.row_threads = column ? k.row_threads : k.block; /* a block takes a piece of one row */
         k.rows_per_block = column ? k.rows_per_block : 1;
         steps = ceil(steps / pieces);
-        k.l2_bytes += 2 * pieces * (double)o->points * 4; /* partial results, written and read */
+        k.l2_bytes += 2 * pieces * (double)o->points * 4; /* partial results are written and read */
         k.penalised = true;
     }
     const double under_way = fmin((double)k.grid, resident) * row_bytes * (column ? 1 : (double)tile_rows);
     const double missed =
         fmin(1, fmax(0, under_way / c->l2_bytes -
-                            1)); /* assumed: nothing is found again once twice the capacity is under way */
+                            1)); /* assumed: nothing stays in L2 when twice its capacity is in progress */
     for (int i = 0; i < o->reads; i++) {
         const int times = k.passes > 1 ? fsim_bits(o->read[i].stages) : 1;
         extra[i] = times;
         extra_dram[i] = 1 + (times - 1) * missed;
         if (!column &&
             all->read[i]
-                .across) { /* the sector's other elements are for rows that run beside this one, and wait in L2 */
+                .across) { /* the other elements of a sector belong to neighbouring rows in progress, and wait in L2 */
             const double beside = fmin((double)k.grid, resident) * (double)(tile_rows * elems) *
                                   fsim_dtype_bytes(c->g->tensor[o->read[i].tensor].dtype);
             extra_dram[i] *= 1 + (all->read[i].direct_bytes / all->read[i].request_bytes - 1) *
@@ -189,7 +191,7 @@ static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_aren
     fsim_add_arithmetic(c, &k, NULL, k.passes == 1);
     fsim_add_memory(c, &k, extra, extra_dram);
     fsim_add_access_issue(c, &k);
-    if (o->kept_row_bytes > 0 && k.shared_bytes > 0 && !alone) /* put there once, taken out once a later stage */
+    if (o->kept_row_bytes > 0 && k.shared_bytes > 0 && !alone) /* stored there once, loaded once for each later stage */
         k.shared_bytes_moved += (double)o->kept_row_bytes * (double)o->points * most;
     if (fsim_settle(c, &k, steps))
         sum_up_rows(c, &k);
@@ -203,7 +205,7 @@ static void keep_faster(fsim_kernel *best, fsim_kernel k)
         *best = k;
 }
 
-/* One block a row, or a band of rows, or several blocks a row: whatever takes least time. */
+/* One block for a row, or a band of rows for a block, or several blocks for a row: the fastest. */
 static fsim_kernel row_reduction(const fsim_costing *c, fsim_arena *a)
 {
     const fsim_group *o = c->group;
@@ -227,7 +229,8 @@ static fsim_kernel row_reduction(const fsim_costing *c, fsim_arena *a)
     return best;
 }
 
-/* Between devices, or host and device: bytes over the link, in latency_s since no unit of this GPU is busy. */
+/* Between devices, or host and device: bytes over the link. Counted as latency_s, because no unit of this GPU is
+ * busy. */
 static fsim_kernel over_link(const fsim_costing *c, fsim_hw_key link, double times, fsim_arena *a)
 {
     fsim_kernel k = streamed(c, 1, a);
@@ -245,7 +248,7 @@ static fsim_kernel over_link(const fsim_costing *c, fsim_hw_key link, double tim
 
 static fsim_kernel communication(const fsim_costing *c, fsim_arena *a)
 {
-    return over_link(c, FSIM_HW_LINK_BANDWIDTH, 2, a); /* there and back */
+    return over_link(c, FSIM_HW_LINK_BANDWIDTH, 2, a); /* to the host and back */
 }
 
 static fsim_kernel transfer(const fsim_costing *c, fsim_arena *a)

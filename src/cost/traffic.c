@@ -5,11 +5,11 @@
 #include <math.h>
 
 enum { STREAM_BLOCK = 256 }; /* threads of a pooling block */
-enum { TILE = 32 };          /* rows and columns of the shared-memory tile that turns a strided side around */
+enum { TILE = 32 };          /* of the shared-memory tile that makes accesses to a strided side contiguous */
 
 static int64_t sectors_of_run(int64_t bytes) { return (bytes + FSIM_SECTOR_BYTES - 1) / FSIM_SECTOR_BYTES; }
 
-/* Requests of one map: directly, or through a tile whose rows run along the map's contiguous digit, whichever asks for
+/* Requests of one map: directly, or through a tile whose rows run along the map's contiguous digit; whichever is
  * less. */
 static double requests(const fsim_map *m, const fsim_map *place, int elem_bytes, int warp, fsim_traffic *t)
 {
@@ -37,9 +37,8 @@ static double requests(const fsim_map *m, const fsim_map *place, int elem_bytes,
     return tiled;
 }
 
-/* A digit with stride 0 outside others uses the same elements again after everything that the kernel moves in between:
- * these elements, of which total_bytes has a share only, and total / (digits from it outwards). Beyond l2_bytes they
- * are fetched again. */
+/* A digit with stride 0 outside of others uses the same elements again after everything that the kernel moves in
+ * between: its share of total_bytes. If that exceeds l2_bytes, the elements are loaded again. */
 static double rereads(const fsim_map *m, int elem_bytes, double total_bytes, double l2_bytes)
 {
     double outside = 1, times = 1;
@@ -58,7 +57,7 @@ static double rereads(const fsim_map *m, int elem_bytes, double total_bytes, dou
     return times;
 }
 
-/* warp 0: what L2 is asked for is the tile's business, not the map's. */
+/* warp 0: requests to L2 are counted for the tile, not for the map. */
 static fsim_traffic of_map(const fsim_map *m, const fsim_map *place, int elem_bytes, int warp, double total_bytes,
                            double l2_bytes)
 {
@@ -72,7 +71,7 @@ static fsim_traffic of_map(const fsim_map *m, const fsim_map *place, int elem_by
     return t;
 }
 
-/* The part of m that a row-level value needs: the reduced digits, all of stride 0, are not walked. */
+/* The part of m that a value of a whole row needs: reduced digits, all with stride 0, are dropped. */
 static fsim_map of_rows(fsim_map m, bool full)
 {
     if (!full)
@@ -80,8 +79,8 @@ static fsim_map of_rows(fsim_map m, bool full)
     return m;
 }
 
-/* Sectors that hold what windows touch. Axes whose windows leave gaps and need no padding are digits of their own
- * (output, tap); others count as dense. */
+/* Sectors that windows touch. An axis whose windows have gaps and need no padding counts as two digits (output,
+ * tap); others count as dense. */
 static int64_t window_sectors(const fsim_access *x, int elem_bytes)
 {
     fsim_map m = {0};
@@ -103,7 +102,7 @@ static int64_t window_sectors(const fsim_access *x, int elem_bytes)
     return fsim_map_sectors(&m, elem_bytes, FSIM_SECTOR_BYTES, &exact);
 }
 
-/* Maps that walk the tensor the same way, a little apart, find each other's sectors in L2. */
+/* Maps that read the tensor in the same order at a small distance find each other's sectors in L2. */
 static bool walk_together(const fsim_read *read, int elem_bytes, double l2_bytes)
 {
     for (int i = 1; i < read->maps; i++) {
@@ -166,7 +165,7 @@ fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int w
     all.coalescing = all.request_bytes > 0 ? fmin(1, useful / all.request_bytes) : 1;
     all.direct_bytes *= read->window ? fsim_window_halo(read->window, STREAM_BLOCK) : 1;
     all.request_bytes *= read->window ? fsim_window_halo(read->window, STREAM_BLOCK) : 1;
-    if (read->maps > 1) { /* the maps may meet: together they touch no more than the tensor */
+    if (read->maps > 1) { /* several maps together touch at most the tensor */
         const int64_t whole = sectors_of_run(tensor->bytes) * FSIM_SECTOR_BYTES;
         all.compulsory_bytes = all.compulsory_bytes < tensor->bytes ? all.compulsory_bytes : tensor->bytes;
         if (all.sector_bytes > whole &&

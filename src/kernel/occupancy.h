@@ -6,9 +6,9 @@
 #include "hw/hw.h"
 #include "kernel/schedule.h"
 
-/* Blocks of one SM at once, by threads, registers a thread and bytes of shared memory a block, with the units in which
- * the hardware hands them out; 0 where a block does not fit. On a host: 1 where the block's shared memory fits, else
- * 0. */
+/* Blocks that an SM runs at once, limited by threads, registers and shared memory, in the units in which the
+ * hardware allocates them; 0 where a block does not fit. On a host: 1 where the block's shared memory fits,
+ * otherwise 0. */
 int fsim_blocks_per_sm(const fsim_hw *hw, int threads, int registers, int shared_bytes);
 
 /* Sets the schedule's blocks_per_sm, and returns it. */

@@ -2,39 +2,40 @@
 /* product.h: a contraction as a matrix product in tiles: C[batch, row, column] = sum over k of left[batch, row, k]
  * right[batch, column, k].
  *
- * A digit of the result that moves both operands is batch; of the others those of the operand that the innermost digit
- * moves are columns, so that neighbouring columns are neighbours in the result; the rest are rows. Any layout,
- * transposed or broadcast operands, orders of an einsum are then the same product with other maps. A convolution is a
+ * Digits of the result that appear in both operands are batch. Of the others, those of the operand that has the
+ * innermost digit are columns, so that neighbouring columns are neighbours in the result; the rest are rows.
+ * Layouts, transposed or broadcast operands, and orders of an einsum only change the maps. A convolution is a
  * product whose columns are an image's pixels, whose rows are filters, and whose k are channels and taps. */
 #ifndef FUSESIM_KERNEL_PRODUCT_H
 #define FUSESIM_KERNEL_PRODUCT_H
 
 #include "fusion/group.h"
 
-enum { FSIM_LEAST_FILTERS = 8 }; /* of a convolution's group: fewer share no tile, and a thread sums up one result */
+enum {
+    FSIM_LEAST_FILTERS = 8
+}; /* of a convolution's group: with fewer, a thread computes a whole result, without tiles */
 
-/* The rows' operand, or the columns'. */
+/* One side of the product: the operand that has the rows, or the one that has the columns. */
 typedef struct {
     const fsim_access *access;
-    bool window;    /* a padded convolution's input: no map, see access->axis */
+    bool window;    /* the input of a padded convolution: it has no map, see access->axis */
     fsim_map map;   /* (batch, row) and k to the element */
-    int64_t extent; /* rows */
-    bool along_k;   /* neighbours in memory are neighbours along k; else along the rows */
-    int vector;     /* elements beside each other that one load can take; 1: they are loaded one by one */
+    int64_t extent; /* number of rows (or columns) */
+    bool along_k;   /* elements along k are contiguous; otherwise rows are */
+    int vector;     /* contiguous elements that one load can read; 1: elements are loaded one by one */
 } fsim_tile_side;
 
 typedef struct {
     int member;
     const fsim_node *node;
     int64_t batch, rows, columns, depth;
-    bool swapped;           /* the rows are the second operand's */
-    fsim_map result;        /* (batch, row, column) to the result's element */
-    fsim_map points;        /* the result's elements to the kernel's points that they belong to; set by who knows the
-                               kernel */
+    bool swapped;           /* the rows are those of the second operand */
+    fsim_map result;        /* (batch, row, column) to the element of the result */
+    fsim_map points;        /* elements of the result to points of the kernel; set by code that knows the kernel */
     fsim_tile_side side[2]; /* rows, columns */
 } fsim_tile_product;
 
-/* Member `member` of the group as a product, its operands' places in it. False where it is none: transposed
+/* Member `member` of the group as a product, with the positions of its operands. False where it is none: transposed
  * convolutions, few filters, operands whose digits do not line up. */
 bool fsim_tile_product_of(const fsim_graph *g, const fsim_group *o, int member, fsim_tile_product *out);
 

@@ -4,9 +4,9 @@
 #include <math.h>
 
 enum {
-    FREE = 32,       /* registers a thread at 2048 threads and 64 Ki registers an SM */
-    MOST = 255,      /* that an instruction can name */
-    TWO_BLOCKS = 128 /* of 256 threads that leave an SM two blocks */
+    FREE = 32,       /* registers for each thread if 2048 threads share 64 Ki registers */
+    MOST = 255,      /* the most that an instruction can address */
+    TWO_BLOCKS = 128 /* with 256 threads, so many still allow two blocks on an SM */
 };
 enum { BLOCK = 256 };
 

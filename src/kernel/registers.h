@@ -1,45 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* registers.h: registers a thread of a generated kernel, from what the thread holds, in words of 32 bits.
+/* registers.h: registers of a thread in generated kernels, from the values that it keeps, in words of 32 bits.
  *
  *     streaming and row kernels    8 + elements a thread x live values, at least 16
  *     tiles without tensor cores   sums + 2 fragments + staged + 5 gathered + 20
  *     .. with tensor cores         sums + 2 fragments + staged + 5 gathered + 12
  *     chains without tensor cores  sums + 4 fragments + 20
  *     .. with tensor cores         sums + packed + 4 fragments + 28
- * Fragments are what one step of the inner loop multiplies. A tile loads those of the next step meanwhile; a chain,
- * whose loop is unrolled four times, those of the next three. An element that is loaded alone has an address (two
- * words), its guard, and what both are made of. The last term is the rest of the addresses, the place of the tile, and
- * counters. A tile on tensor cores whose second set of fragments would cost the SM its second block goes without it.
- * Afterwards the results are live with what the kernel makes of them, and the operands no more. Constants: NVRTC 13.0
- * for sm_80, sm_90 and sm_100, compared by `fusesim validate --registers`. The kernels state how many blocks an SM
- * shall hold (FS_RESIDENT), so that the compiler neither takes more registers than leave room for them, nor spills to
- * make room for another. */
+ * Fragments are the operands of one step of the inner loop. A tile loads those of the next step meanwhile; a chain,
+ * whose loop is unrolled four times, those of the next three. An element that is loaded alone needs an address (two
+ * words), a guard, and the values that both are computed from. The last term is for other addresses, the position of
+ * the tile, and counters. A tile on tensor cores does without its second set of fragments where that would cost the
+ * SM its second block. After the loop, results and the values computed from them are live, and operands are not.
+ * Constants: NVRTC 13.0 for sm_80, sm_90 and sm_100, compared by `fusesim validate --registers`. Kernels state how
+ * many blocks an SM should run (FS_RESIDENT), so that the compiler neither uses more registers than that allows nor
+ * spills to make room for another block. */
 #ifndef FUSESIM_KERNEL_REGISTERS_H
 #define FUSESIM_KERNEL_REGISTERS_H
 
 #include <stdbool.h>
 
-/* What a thread of a contraction holds. */
+/* What a thread of a contraction keeps in registers. */
 typedef struct {
     int threads; /* of a block */
     bool tensor;
-    double sums;      /* words: of all products; of a chain, scores and results */
+    double sums;      /* words: of all products; in a chain, scores and results */
     double fragments; /* words: of both operands */
-    double staged;    /* words: on the way from memory to shared memory */
+    double staged;    /* words: loaded from memory, and not yet in shared memory */
     double gathered;  /* elements that are loaded one by one */
-    double packed;    /* words: of a chain, scores as the second product takes them */
-    int live;         /* values of a result's element that are live at once */
+    double packed;    /* words: in a chain, scores in the format of the second product */
+    int live;         /* values of an element of the result that are live at once */
 } fsim_thread_words;
 
-/* Registers a thread of a kernel with `live` values, each `vector` elements wide. NVRTC 13.0 for sm_80, sm_90 and
- * sm_100, kernels with L live float inputs of V elements: 8 + V L registers within 5 % for V = 4 and within 15 % for V
- * = 1, 2 once that exceeds 32; below, the compiler uses what costs no occupancy. 16 to 4096. */
+/* Registers of a thread with `live` values, each `vector` elements wide. Measured with NVRTC 13.0 for sm_80, sm_90
+ * and sm_100 on kernels with L live float inputs of V elements: 8 + V L registers within 5 % for V = 4, and within
+ * 15 % for V = 1, 2 where that exceeds 32; below, the compiler uses as many as do not lower occupancy. 16 to 4096. */
 int fsim_registers(int live, int vector);
-/* Of a tile's thread; at most 255. */
+/* For a thread of a tile; at most 255. */
 int fsim_tile_registers(const fsim_thread_words *w);
-/* Of a chained kernel's thread; at most as many as a thread can have. */
+/* For a thread of a chained kernel; at most as many as a thread can have. */
 int fsim_chain_registers(const fsim_thread_words *w);
-/* Of a thread that sums up one result by itself, `live` values at once: at least the 32 that cost no occupancy. */
+/* For a thread that computes one result of a contraction, with `live` values at once: at least the 32 that do not
+ * lower occupancy. */
 int fsim_direct_registers(int live);
 
 #endif

@@ -6,9 +6,10 @@
 #include "kernel/schedule.h"
 
 enum {
-    FSIM_BAND_ROWS = 32,     /* neighbouring rows of a block where those, not a row's elements, are contiguous */
-    FSIM_ROW_THREADS = 1024, /* that share a row at most */
-    FSIM_LEAST_PIECE = 32    /* elements of a row that a block takes where several share one */
+    FSIM_BAND_ROWS = 32,     /* neighbouring rows in a block, where elements of neighbouring rows are contiguous and not
+                                those of a row */
+    FSIM_ROW_THREADS = 1024, /* most threads for a row */
+    FSIM_LEAST_PIECE = 32    /* least elements of a row for a block, where several blocks share it */
 };
 
 /* Threads that share a row of `width` elements, `vector` of them at once: a warp, or as many more as still have four

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schedule.h: how a kernel is laid out on the GPU: what it is launched with, and how its threads share the work.
+/* schedule.h: how a kernel is laid out on the GPU: its launch, and how its threads share the work.
  *
- * cost/ chooses a schedule for a group, from the layouts of tiling.h, chain.h, rows.h and stream.h, and prices it; it
- * is part of the fsim_kernel. emit/ writes that schedule as text, and program.h's launches are what it then is.
- * tests/unit/schedule_test.c compares, and says where the two may differ and why. */
+ * cost/ chooses a schedule for a group, from the layouts of tiling.h, chain.h, rows.h and stream.h, and prices it;
+ * it is part of the fsim_kernel. emit/ writes that schedule as text, and the launches in program.h follow from it.
+ * tests/unit/schedule_test.c compares them, and says where they may differ and why. */
 #ifndef FUSESIM_KERNEL_SCHEDULE_H
 #define FUSESIM_KERNEL_SCHEDULE_H
 
 #include "fusion/group.h"
 
-/* Where the elements of a row that several walks need stay between them. A host finds them in its caches. */
+/* Where a row stays between several walks over it. On a host it stays in the caches. */
 typedef enum { FSIM_KEEP_NOTHING, FSIM_KEEP_IN_REGISTERS, FSIM_KEEP_IN_SHARED } fsim_keep;
 
-/* Members of a schedule; fsim_kernel has them as its own, too. */
+/* The fields of a schedule; fsim_kernel has them too. */
 #define FSIM_SCHEDULE_MEMBERS                                                                                          \
     struct {                                                                                                           \
         fsim_template template;                                                                                        \

@@ -6,13 +6,15 @@
 #include <stdint.h>
 
 enum {
-    FSIM_BLOCK = 256,        /* threads of a streaming block */
-    FSIM_TRANSPOSE_TILE = 32 /* rows and columns of the tile, in shared memory, that turns a strided side around */
+    FSIM_BLOCK = 256, /* threads of a streaming block */
+    FSIM_TRANSPOSE_TILE =
+        32 /* rows and columns of the tile in shared memory that makes accesses to a strided side contiguous */
 };
 
-/* Elements that a thread of a block of `block` takes, where the price has four and the widest tensor's elements take
- * elem_bytes: more of small ones, up to 16 bytes, as long as every SM gets 16 blocks. What is in flight hides latency.
- * `vector` where that is not 4, or where `inner`, the neighbouring points, don't divide by more. */
+/* Elements for each thread of a block of `block`, where the price assumes four and the widest tensor has elements of
+ * elem_bytes: more if elements are small, up to 16 bytes, while every SM still gets 16 blocks. Bytes in flight hide
+ * latency. Returns `vector` where that is not 4, or where `inner`, the number of neighbouring points, is not
+ * divisible by more. */
 int fsim_stream_vector(int vector, int elem_bytes, int64_t points, int64_t inner, int block, double sms);
 
 #endif

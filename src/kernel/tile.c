@@ -8,21 +8,21 @@ enum {
     LEAST_COLUMNS = 32,
     MOST_RESULTS = 16384,     /* of a block */
     MOST_WIDE_RESULTS = 4096, /* .. of 8 bytes each */
-    GATHERED_SIDE = 64,       /* longest side of elements that are loaded one by one: each waits in a register */
-    THREADS = 256,            /* of a block with WIDE results or more; half of them else */
+    GATHERED_SIDE = 64,       /* longest side where elements are loaded one by one: each of them waits in a register */
+    THREADS = 256,            /* of a block with WIDE results or more; otherwise half as many */
     WIDE = 8192,
-    WIDE_GATHERED = 4096, /* WIDE, where a side is loaded one by one */
+    WIDE_GATHERED = 4096, /* the same where a side is loaded one by one */
     SIMT_STEP = 8,        /* elements of k at once, without tensor cores */
     TENSOR_STEP_BYTES = 64,
     WARP = 32,
-    MMA = 16,         /* rows and columns of a warp come in multiples of it */
-    ASYNC_STAGES = 3, /* one is multiplied, one is there, one is on its way */
+    MMA = 16,         /* a warp has multiples of so many rows and columns */
+    ASYNC_STAGES = 3, /* one being multiplied, one complete, one being loaded */
     STAGES = 2,
     ASYNC_BYTES = 16, /* that one asynchronous copy takes */
     MOST_SHARED = 96 << 10
 };
 
-/* The largest of 128, 64, .. that is at most `planned` and not twice what there is. */
+/* The largest of 128, 64, ... that is at most `planned` and less than twice the extent. */
 static int snap(int planned, int64_t extent, int least)
 {
     int size = FSIM_TILE_SIDE;
@@ -31,7 +31,7 @@ static int snap(int planned, int64_t extent, int least)
     return size;
 }
 
-/* Warps, or threads, side by side, so that each has a part near square. */
+/* How many warps, or threads, are side by side, so that the part of each is nearly square. */
 static bool spread(const fsim_tile_shape *s, fsim_tile_layout *l)
 {
     if (!s->tensor) {
@@ -53,8 +53,7 @@ static bool spread(const fsim_tile_shape *s, fsim_tile_layout *l)
     return best > 0;
 }
 
-/* Bytes of an operand in one stage. Rows of it lie a few elements apart, so that threads find them in different
- * banks. */
+/* Bytes of an operand in one stage. Rows are padded so that threads use different banks. */
 static int staged_bytes(const fsim_tile_shape *s, const fsim_tile_layout *l, const fsim_tile_operand *x, int count)
 {
     const bool by_k = s->tensor && x->along_k;

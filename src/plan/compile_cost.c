@@ -48,7 +48,7 @@ static int stages_of(unsigned stages)
 /* A contraction's step along k is unrolled. */
 static double instructions_of(const fsim_node *n) { return n->gemm.k > 0 ? unrolled_products : n->instructions; }
 
-/* How often member m stands in the unrolled source of one thread. */
+/* How many copies of member m the unrolled source of one thread has. */
 static double copies(const fsim_graph *g, const fsim_kernel *k, class c, const fsim_member *m)
 {
     const fsim_group *o = k->group;
@@ -57,7 +57,7 @@ static double copies(const fsim_graph *g, const fsim_kernel *k, class c, const f
         return 0;
     if (k->tile_m == 0)
         return stages_of(m->stages) * (o->reduced > 1 && !m->full ? 1.0 : k->vector);
-    if (m->prologue) /* where a step along k loads its operand */
+    if (m->prologue) /* once for each load of a step along k */
         return fmax(1, (double)(m->operand == 1 ? k->tile_n : k->tile_m) *
                            (c == FP32_CONTRACTION ? fp32_step_elements : tensor_step_elements) / k->block);
     if (o->first < 0 || m->middle || m->node == o->first)
@@ -74,7 +74,7 @@ double fsim_compile_s(const fsim_graph *g, const fsim_kernel *k)
     return c == NONE ? 0 : measured[c].frame_s + measured[c].instruction_s * instructions;
 }
 
-/* What a kernel's source depends on, as numbers: tensors are called by the order in which they first appear. */
+/* What a kernel's source depends on, as numbers. Tensors are numbered in the order in which they first appear. */
 
 typedef struct {
     fsim_arena *a;
@@ -226,7 +226,7 @@ static int by_seconds_falling(const void *x, const void *y)
     return (*(const double *)x < *(const double *)y) - (*(const double *)x > *(const double *)y);
 }
 
-/* When the last of `jobs` processes is done; second[] is sorted. */
+/* When the last of `jobs` processes has finished; second[] is sorted. */
 static double makespan(const double *second, int count, int jobs, fsim_arena *a)
 {
     double *end = fsim_new(a, double, jobs), last = 0;
@@ -272,7 +272,7 @@ void fsim_compile_of(const fsim_graph *g, const fsim_plan *plan, int jobs, fsim_
                 own[count++] = x;
         }
         qsort(own, (size_t)count, sizeof *own, by_text);
-        for (int i = 0; i < count; i++) { /* of the same kernel's configurations the dearest */
+        for (int i = 0; i < count; i++) { /* the slowest of a kernel's configurations */
             distinct += i == 0 || by_text(&own[i - 1], &own[i]) != 0;
             second[distinct - 1] = fmax(second[distinct - 1], fsim_compile_s(g, own[i].kernel));
         }
@@ -286,8 +286,7 @@ void fsim_compile_of(const fsim_graph *g, const fsim_plan *plan, int jobs, fsim_
 
 const double fsim_some_runs[FSIM_SOME_RUNS] = {1, 100, 1e4, 1e6};
 
-/* The strategies in an order in which, of equals, the first is the best: eager, optimal, the others as reports list
- * them. */
+/* The strategies in order of preference among equal ones: eager, optimal, then as in reports. */
 static fsim_strategy preferred(int i)
 {
     fsim_strategy at = FSIM_STRATEGY_EAGER;
@@ -308,7 +307,7 @@ fsim_strategy fsim_best_for(const fsim_plan *plan, const fsim_compile *c, double
     return best;
 }
 
-/* Runs after which plan s, the faster one, has caught up with plan t. */
+/* The number of runs after which plan s, the faster one, has caught up with plan t. */
 static double catches_up(const fsim_plan *plan, const fsim_compile *c, fsim_strategy s, fsim_strategy t)
 {
     return (c[s].compile_s - c[t].compile_s) / (plan[t].time_s - plan[s].time_s);
@@ -321,7 +320,7 @@ int fsim_stages_of(const fsim_plan *plan, const fsim_compile *c, fsim_stage out[
     double runs = 1;
     do {
         now = next;
-        count -= count > 0 && out[count - 1].from_runs == runs; /* best between two whole numbers only */
+        count -= count > 0 && out[count - 1].from_runs == runs; /* it was best only between two whole numbers */
         out[count++] = (fsim_stage){now, runs};
         for (int i = 0; i < FSIM_PLAN_COUNT; i++) {
             const fsim_strategy s = preferred(i);

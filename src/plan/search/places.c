@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* places.c: a list of primitives as a graph of its own, and what each of its places looks like to legality and cost. */
+/* places.c: a list of primitives as a graph of its own, and a hash of each place's surroundings as legality and
+ * prices see them. */
 #include "plan/search/places.h"
 
 #include "fusion/fuse.h"
@@ -10,7 +11,7 @@ static void link_producers(fsim_places *l)
 {
     const fsim_graph *g = l->p->graph;
     place_list pred = {.a = l->a}, succ = {.a = l->a};
-    int *seen = fsim_new(l->a, int, l->count + 1); /* 1 + the place that listed it last */
+    int *seen = fsim_new(l->a, int, l->count + 1); /* per place: 1 + the place that listed it last */
     for (int i = 0; i < l->count; i++) {
         const fsim_node *n = fsim_place_node(l, i);
         l->pred_first[i] = pred.count;
@@ -47,8 +48,8 @@ static void link_producers(fsim_places *l)
     l->succ = succ.item;
 }
 
-/* A copy has a reader beside it. With one reader r, a second copy of i serves only a second copy of r: where that makes
- * no sense, neither does this. */
+/* A clone is in the kernel of a reader. If i has one reader r only, a second copy of i is useful only for a second
+ * copy of r. */
 static void find_clonable(fsim_places *l)
 {
     for (int i = l->count; i-- > 0;) {
@@ -122,7 +123,7 @@ bool fsim_separated(fsim_places *l, int low, int high, bool *path)
     return never_together;
 }
 
-/* Tensors that place i touches, by itself and through producers computed beside it, down to place `low`. */
+/* Tensors that place i accesses, itself and through producers cloned into its kernel, down to place `low`. */
 static void touches(const fsim_places *l, int i, int low, place_list *out, int *stamp, int by)
 {
     const fsim_node *n = fsim_place_node(l, i);
@@ -137,7 +138,8 @@ static void touches(const fsim_places *l, int i, int low, place_list *out, int *
     }
 }
 
-/* Are places of the list, which share a tensor, in different kernels when they are further apart than the bits go? */
+/* Are any two places of the list, which have a tensor in common, always in different kernels if they are too far
+ * apart for the bits of a set? */
 static bool apart_when_far(fsim_places *l, const int *list, int count)
 {
     if (count < 2 || list[count - 1] - list[0] < FSIM_BITS)
@@ -150,7 +152,7 @@ static bool apart_when_far(fsim_places *l, const int *list, int count)
         for (int i = far; i-- > 0 && all;) {
             never_together[i] = false;
             for (int m = i + 1; m < far && !never_together[i] && list[m] - list[i] <= FSIM_BITS;
-                 m++) /* what lies between m and k lies between i and k too */
+                 m++) /* places between m and k are between i and k too */
                 never_together[i] = never_together[m] && fsim_bit(&l->after[list[i]], list[m] - list[i] - 1);
             all = never_together[i] = never_together[i] || fsim_separated(l, list[i], list[k], &path);
         }
@@ -202,7 +204,7 @@ static void find_near(fsim_places *l)
     l->near = near.item;
 }
 
-/* What a place looks like to legality and cost, its neighbours' distances included. */
+/* The surroundings of a place as legality and prices see them, including the distances of its neighbours. */
 
 static uint64_t mixed_real(uint64_t h, double x)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* places.h: what places.c, families.c and variants.c share; the rest of the search includes sets.h alone. */
+/* places.h: shared by places.c, families.c and variants.c; the rest of the search includes only sets.h. */
 #ifndef FUSESIM_PLAN_SEARCH_PLACES_H
 #define FUSESIM_PLAN_SEARCH_PLACES_H
 
 #include "plan/search/sets.h"
 
-/* Places, or other numbers, in a list that grows in a. */
+/* A growing list of places, or of other numbers, in a. */
 typedef struct {
     int *item, count, room;
     fsim_arena *a;
@@ -17,14 +17,14 @@ static inline void fsim_list_place(place_list *x, int i) { *FSIM_PUSH(x->a, x->i
 /* The primitive at place i. */
 static inline const fsim_node *fsim_place_node(const fsim_places *l, int i) { return &l->p->graph->node[l->node[i]]; }
 
-/* The place of the primitive that makes the tensor; -1 where none of the list does. */
+/* The place of the primitive that computes the tensor; -1 where it is not in the list. */
 static inline int fsim_place_of_maker(const fsim_places *l, int tensor)
 {
     const int n = l->p->graph->tensor[tensor].producer;
     return n < 0 ? -1 : l->place[n];
 }
 
-/* The hash h of what came before, with x behind it. */
+/* Extends hash h by x. */
 static inline uint64_t fsim_mix(uint64_t h, uint64_t x)
 {
     h = (h ^ x) * 0x9e3779b97f4a7c15u;
@@ -33,16 +33,16 @@ static inline uint64_t fsim_mix(uint64_t h, uint64_t x)
 
 /* places.c */
 
-/* Must a kernel that holds both places hold what no kernel can? What lies on the paths between them says so. *path: is
- * there one? */
+/* Would a kernel with both places also have to contain a primitive that it can't, on a path between them? *path: is
+ * there a path? */
 bool fsim_separated(fsim_places *l, int low, int high, bool *path);
 
 /* families.c */
 
-/* The members of a set, whose bit 0 is place base, as primitives of the graph, ascending, to node[FSIM_BITS]. Returns
- * how many. */
+/* The members of a set, whose bit 0 is place base, as primitives of the graph, ascending, in node[FSIM_BITS].
+ * Returns how many. */
 int fsim_set_primitives(const fsim_places *l, int base, fsim_bits set, int *node);
-/* Is the set connected, through shared tensors too? */
+/* Is the set connected, by tensors that one computes and another reads or that two read? */
 bool fsim_set_connected(const fsim_places *l, int base, fsim_bits set);
 
 #endif
