@@ -44,7 +44,7 @@ bool fsim_emit_tile(fsim_emitter *e)
     fsim_tile_writing w = {.of = t, .partial = partial_of(e, t), .threads = s->block};
     fsim_begin_held_entry(e, s->grid, s->block, s->shared_bytes, s->registers,
                           s->registers > FEW && (tensor || s->registers <= ROOMY));
-    e->program->sm = tensor ? 80 : 0;
+    e->program->sm = tensor ? fsim_least_mma_sm() : 0;
     int64_t first = 0;
     for (int i = 0; i < t->plans; i++) {
         for (int k = 0; k < o->writes; k++)

@@ -175,7 +175,7 @@ static void put_list(FILE *out, const fsim_project *p, const char *name)
 
 static const char *makefile_of(const fsim_project *p, fsim_arena *a)
 {
-    enum { LEAST_SM = 75 };
+    enum { LEAST_SM = 75 }; /* the oldest that nvcc 13 compiles for: a property of the tool, not of the GPU */
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
