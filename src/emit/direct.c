@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* direct.c: contractions, convolutions and pooling as a loop over what one element of the result sums up. */
+/* direct.c: contractions, convolutions and pooling where a thread computes a result in a loop over everything that
+ * it sums. */
 #include "emit/emit.h"
 
 #include <math.h>
@@ -54,7 +55,7 @@ const char *fsim_accumulator_end(fsim_emitter *e, const fsim_node *n, const char
     return acc;
 }
 
-/* The element number of the result, in a variable. */
+/* The index of the result's element, in a variable. */
 static const char *numbered(fsim_emitter *e, const fsim_where *w)
 {
     const fsim_variable at = fsim_number(e, w);
@@ -63,7 +64,7 @@ static const char *numbered(fsim_emitter *e, const fsim_where *w)
     return name;
 }
 
-/* Results and reduced points side by side: the result's element at w, and loop variable k. */
+/* A place with points for the result's element at w and reduced points for loop variable k. */
 static int reducing_base(fsim_emitter *e, const fsim_where *w, int64_t elems, const char *k)
 {
     fsim_base b = e->base[w->base];
@@ -94,7 +95,7 @@ static void sum_of_products(fsim_emitter *e, const fsim_node *n, const fsim_wher
     fsim_close(e);
 }
 
-/* The result's coordinates along its axes, outermost first, as variables; returns what lies outside of them. */
+/* The coordinates of the result along its axes, outermost first, as variables. Returns the index of the rest. */
 static const char *coordinates(fsim_emitter *e, const char *element, const int64_t *extent, int axes, const char **at)
 {
     int64_t below = 1;
@@ -108,8 +109,8 @@ static const char *coordinates(fsim_emitter *e, const char *element, const int64
     return plane;
 }
 
-/* Opens a loop over the taps of each axis that fall inside; `inside` are the elements along the axes. Returns how many
- * blocks are open. */
+/* Opens a loop over the taps of each axis that are inside; `inside` gets the element along each axis. Returns the
+ * number of open blocks. */
 static int tap_loops(fsim_emitter *e, const fsim_access *x, const char *const *at, bool transposed, const char **inside,
                      const char **tap)
 {
@@ -135,7 +136,7 @@ static int tap_loops(fsim_emitter *e, const fsim_access *x, const char *const *a
     return opened;
 }
 
-/* Number of the windows' tensor's element at these coordinates. */
+/* The index of the element with these coordinates in the tensor under the windows. */
 static fsim_where windowed(fsim_emitter *e, const fsim_access *x, const char *plane, const char *const *inside,
                            const int64_t *extent)
 {
@@ -186,7 +187,7 @@ static void convolution(fsim_emitter *e, const fsim_node *n, const fsim_where *w
         fsim_close(e);
 }
 
-/* A window's element taken in. */
+/* Adds a window's element to the accumulator. */
 static void take(fsim_emitter *e, const fsim_node *n, const fsim_where *there, const char *acc, fsim_ctype t)
 {
     const char *x = factor(e, &n->arg[0], there, t);

@@ -10,7 +10,7 @@ const char *fsim_scratch(fsim_emitter *e, const char *type, int64_t bytes)
     return name;
 }
 
-/* stated: the text says how many blocks an SM holds. */
+/* stated: the text says how many blocks an SM runs. */
 static void begin_entry(fsim_emitter *e, int64_t grid, int block, int shared_bytes, bool stated)
 {
     fsim_program *p = e->program;

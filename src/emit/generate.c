@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Of a long name its beginning: numbers tell kernels apart, and parameters that begin alike. */
+/* The beginning of a long name; a number keeps kernels and parameters distinct. */
 static const char *identifier(fsim_arena *a, const char *prefix, const char *name)
 {
     enum { MOST = 160 };
@@ -32,7 +32,7 @@ static void add_parameter(fsim_emitter *e, int tensor, bool written)
     p->parameter[p->parameters++] = (fsim_parameter){tensor, t->bytes, written, name, fsim_storage_names[t->dtype]};
 }
 
-/* Numbers of points and elements that need more than 31 bits. */
+/* Does it need indices of more than 31 bits? */
 static bool is_wide(const fsim_emitter *e)
 {
     const int64_t most = ((int64_t)1 << 31) - (1 << 20);
@@ -108,7 +108,7 @@ static void make_program(const fsim_graph *g, const fsim_hw *hw, const fsim_kern
         arguments += g->node[o->member[i].node].args;
     p->parameter = fsim_new(a, fsim_parameter, arguments);
     p->launch = fsim_new(a, fsim_launch, 4);
-    for (int i = 0; i < o->members; i++) /* not o->read: what folding takes out of the kernel's traffic is read here */
+    for (int i = 0; i < o->members; i++) /* not o->read: what folding saves the kernel is read here */
         for (int m = 0; m < g->node[o->member[i].node].args; m++) {
             const int tensor = g->node[o->member[i].node].arg[m].tensor;
             if (fsim_maker_in(&e, tensor) < 0)

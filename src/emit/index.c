@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* index.c: index maps as expressions of the text's variables. */
+/* index.c: index maps as expressions of variables in the text. */
 #include "emit/emit.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static const char *plus(fsim_emitter *e, const char *x, const char *y)
     return *x == 0 ? y : *y == 0 ? x : fsim_printf(e->a, "%s + %s", x, y);
 }
 
-/* The sum of digit x stride, the digits being those of variable var; "" where nothing moves. */
+/* The sum of digit x stride, for the digits of variable var; "" where all strides are 0. */
 static const char *terms(fsim_emitter *e, const digits *d, const char *var)
 {
     const char *sum = "";
@@ -46,7 +46,7 @@ static const char *terms(fsim_emitter *e, const digits *d, const char *var)
         if (m.stride == 0)
             continue;
         const char *digit = place > 1 ? fsim_printf(e->a, "%s / %lldu", var, (long long)place)
-                                      : var; /* numbers are not negative: unsigned division is cheaper */
+                                      : var; /* numbers are not negative, and unsigned division is cheaper */
         if (!first)
             digit = fsim_printf(e->a, "%s %% %lldu", digit, (long long)m.extent);
         const bool bare = place == 1 && first;
@@ -63,8 +63,8 @@ static const char *terms(fsim_emitter *e, const digits *d, const char *var)
     return sum;
 }
 
-/* Cuts the points' digits: the innermost ones that number `inner` points, and those outside. False where no boundary
- * lies there. */
+/* Splits the points' digits into the innermost ones, which number `inner` points, and the others. False where no
+ * digit ends there. */
 static bool cut(const fsim_map *m, int64_t inner, digits *outside, digits *within)
 {
     int i = m->split;
@@ -94,7 +94,7 @@ static digits digits_of(const fsim_map *m, int from, int to)
     return d;
 }
 
-static bool moves(const digits *d)
+static bool is_strided(const digits *d)
 {
     bool any = false;
     for (int i = 0; i < d->count; i++)
@@ -102,7 +102,7 @@ static bool moves(const digits *d)
     return any;
 }
 
-/* A variable of the head for an expression that no lane changes. */
+/* A variable in the head for an expression that is the same for all lanes. */
 static const char *hoist(fsim_emitter *e, const char *text)
 {
     for (int i = 0; i < e->hoists; i += 2)
@@ -124,31 +124,31 @@ fsim_variable fsim_number(fsim_emitter *e, const fsim_where *w)
     digits outside, within = {0}, reduced = digits_of(m, m->split, m->modes);
     fsim_variable out = {"", 0};
     const char *lanes = "";
-    if (b.inner &&
-        !cut(m, b.inner_extent, &outside, &within)) { /* the digits lie across the two variables: over both as one */
+    if (b.inner && !cut(m, b.inner_extent, &outside,
+                        &within)) { /* a digit spans both variables: use the index that combines them */
         const digits all = digits_of(m, 0, m->split);
         lanes = terms(e, &all, fsim_printf(e->a, "(%s * %lld + %s)", b.outer, (long long)b.inner_extent, b.inner));
-        out.depth = moves(&all) ? deeper(b.inner_depth, b.outer_depth) : 0;
+        out.depth = is_strided(&all) ? deeper(b.inner_depth, b.outer_depth) : 0;
         outside.count = within.count = 0;
     }
     if (!b.inner)
         outside = digits_of(m, 0, m->split);
-    if (moves(&outside))
+    if (is_strided(&outside))
         out.depth = deeper(out.depth, b.outer_depth);
-    if (moves(&within)) {
+    if (is_strided(&within)) {
         lanes = terms(e, &within, b.inner);
         out.depth = deeper(out.depth, b.inner_depth);
     }
-    if (moves(&reduced)) {
+    if (is_strided(&reduced)) {
         lanes = plus(e, lanes, terms(e, &reduced, b.reduced));
         out.depth = deeper(out.depth, b.reduced_depth);
     }
-    const char *fixed = moves(&outside) ? terms(e, &outside, b.outer) : "";
+    const char *fixed = is_strided(&outside) ? terms(e, &outside, b.outer) : "";
     if (m->offset > 0)
         fixed = plus(e, fixed, fsim_printf(e->a, "%lld", (long long)m->offset));
     if (m->offset < 0)
         fixed = fsim_printf(e->a, "%s - %lld", *fixed ? fixed : "0", -(long long)m->offset);
-    if (moves(&outside) && b.outer_depth == 0 && strchr(fixed, ' '))
+    if (is_strided(&outside) && b.outer_depth == 0 && strchr(fixed, ' '))
         fixed = hoist(e, fixed);
     out.name = plus(e, fixed, lanes);
     out.name = *out.name ? out.name : "0";
@@ -160,7 +160,7 @@ fsim_where fsim_through(fsim_emitter *e, const fsim_where *w, const fsim_map *f)
     fsim_where out = {.base = w->base};
     if (f->split == f->modes && fsim_map_compose(&w->map, f, &out.map))
         return out;
-    const fsim_variable at = fsim_number(e, w); /* digits that don't line up: from the number itself */
+    const fsim_variable at = fsim_number(e, w); /* the digits do not line up: compute them from the index */
     const char *name = fsim_fresh(e, "e");
     fsim_say(e, at.depth == 0 ? 0 : e->depth, "const fs_int %s = %s;", name, at.name);
     const int depth = e->depth;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pointwise.c: kernels whose threads each compute some points of the result: pointwise, copies, pooling, contractions
- * point by point. */
+/* pointwise.c: kernels in which each thread computes some points of the result: pointwise, copies, pooling,
+ * contractions without tiles. */
 #include "cost/traffic.h"
 #include "emit/emit.h"
 
@@ -8,7 +8,7 @@
 
 enum { SHORTEST_INNER = 16, TILE = FSIM_TRANSPOSE_TILE };
 
-/* Innermost points that every map numbers by digits of their own. */
+/* The number of innermost points that have their own digits in every map. */
 static int64_t inner_of(const fsim_emitter *e, int64_t points)
 {
     const fsim_group *o = e->group;
@@ -25,7 +25,7 @@ static int64_t inner_of(const fsim_emitter *e, int64_t points)
     return inner < SHORTEST_INNER || points % inner != 0 ? points : inner;
 }
 
-/* Elements that a thread takes, as far as neighbouring points go. */
+/* How many neighbouring elements a thread can compute. */
 static int vector_of(const fsim_emitter *e, int64_t inner)
 {
     const fsim_group *o = e->group;
@@ -42,13 +42,13 @@ static int vector_of(const fsim_emitter *e, int64_t inner)
     return v < 1 ? 1 : v;
 }
 
-/* Points by tiles: y is the digit along which some tensor is contiguous, c the innermost one. */
+/* Points in tiles: y is the digit along which some tensor is contiguous, c the innermost digit. */
 typedef struct {
     int64_t others, rows, columns; /* of the points: others x rows (y) x columns (c) */
     fsim_map map;                  /* (other, c), y to the point */
 } tiling;
 
-/* Does the map ask for tiles, and for which? As the traffic model stages it. */
+/* Does the map need tiles, and for which digit? The same rule as in the traffic model. */
 static bool tiles_of(const fsim_map *map, int64_t points, tiling *t)
 {
     const fsim_map m = fsim_map_simplify(*map);
@@ -94,7 +94,7 @@ static bool find_tiles(const fsim_emitter *e, int64_t points, tiling *t)
     return found;
 }
 
-/* The points of the writes that have as many as `points`, from block `first` on. Returns the blocks. */
+/* Writes with `points` points, from block `first` on. Returns the number of blocks. */
 static int64_t range(fsim_emitter *e, int64_t points, int64_t first)
 {
     const fsim_group *o = e->group;
@@ -184,7 +184,8 @@ void fsim_emit_pointwise(fsim_emitter *e)
     fsim_end_entry(e);
 }
 
-/* out = x; then the elements of the last argument go where the data say: along dimension d, as index's shape has it. */
+/* Copies x to the result, then stores the elements of the last argument where the data say: along dimension d, with
+ * the index in the shape that it has. */
 void fsim_emit_scatter(fsim_emitter *e)
 {
     const fsim_node *n = &e->g->node[e->group->anchor];
@@ -236,7 +237,7 @@ void fsim_emit_scatter(fsim_emitter *e)
     }
 }
 
-/* Rows of contiguous elements: a row's threads walk it together. */
+/* Rows of contiguous elements: the threads of a row walk it together. */
 static void scan_rows(fsim_emitter *e, const fsim_node *n, const fsim_where *in, const fsim_where *out, int64_t rows,
                       int64_t width)
 {
@@ -263,7 +264,7 @@ static void scan_rows(fsim_emitter *e, const fsim_node *n, const fsim_where *in,
     fsim_end_entry(e);
 }
 
-/* A running sum or product along a dimension: the elements of a row that neighbours keep apart are a thread's own. */
+/* A running sum or product along a dimension whose elements are not contiguous: a thread has a row of its own. */
 void fsim_emit_scan(fsim_emitter *e)
 {
     const fsim_node *n = &e->g->node[e->group->anchor];

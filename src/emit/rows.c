@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rows.c: kernels whose threads share rows: reductions over a row, and what depends on them.
+/* rows.c: kernels in which threads share rows: reductions over a row, and what depends on them.
  *
- * A row is walked once for each level of dependent reductions, and once more for what is stored of it after the last.
- * Values of a whole row live outside of the walks. */
+ * A row is walked once for each level of dependent reductions, and once more for what is stored after the last.
+ * Values of a whole row are kept outside of the walks. */
 #include "emit/rows.h"
 
 #include "fusion/online.h"
@@ -10,9 +10,9 @@
 #include <string.h>
 
 enum { WARP = 32 };
-enum { STATIC_BYTES = 2048 }; /* of shared memory, at most, that the dialect's reductions take */
+enum { STATIC_BYTES = 2048 }; /* shared memory of the dialect's reductions, at most */
 
-/* The reduction among the members that i can run along with, both of one C type of floats; -1. */
+/* The reduction among the members that i can run along with, if both have the same floating C type; -1. */
 static int leader_of(const fsim_rows_work *w, int i)
 {
     const fsim_emitter *e = w->e;
@@ -239,8 +239,7 @@ void fsim_rows_share_threads(fsim_rows_work *w)
     w->rows_per_block = block / w->row_threads > 0 ? block / w->row_threads : 1;
 }
 
-/* Blocks take pieces of rows, a row's or those of a band of neighbouring rows, and a second launch puts them together.
- */
+/* Blocks have pieces of a row, or of a band of neighbouring rows, and a second launch combines them. */
 static void emit_pieces(fsim_rows_work *w)
 {
     fsim_schedule *s = &w->e->program->schedule;
@@ -295,8 +294,8 @@ static void emit_pieces(fsim_rows_work *w)
     fsim_end_entry(e);
 }
 
-/* Do several blocks share a row? Where the prediction has two launches, or far more blocks than rows would give it (a
- * framework's kernel that puts them together in one). */
+/* Do several blocks share a row? Yes if the prediction has two launches, or many more blocks than rows would give (a
+ * framework's kernel that combines the pieces in one launch). */
 static bool splits(const fsim_rows_work *w)
 {
     const fsim_kernel *k = w->e->kernel;
@@ -316,7 +315,7 @@ void fsim_rows_mark_stored(fsim_rows_work *w)
             w->e->stored[fsim_maker_in(w->e, w->e->group->write[i].tensor)] = false;
 }
 
-/* Rows stay where the prediction has them: in shared memory where it takes enough of that, else in registers. */
+/* Keeps rows where the prediction has them: in shared memory if it needs enough of that, otherwise in registers. */
 static void choose_keep(fsim_rows_work *w)
 {
     fsim_emitter *e = w->e;
@@ -329,8 +328,8 @@ static void choose_keep(fsim_rows_work *w)
         e->keep = e->kernel->keep == FSIM_KEEP_IN_SHARED ? FSIM_KEEP_IN_SHARED : FSIM_KEEP_IN_REGISTERS;
 }
 
-/* Where the prediction wants one block an SM at a time, so that L2 holds the rows under way, shared memory that nothing
- * uses sees to it. */
+/* If the prediction has one block on an SM at a time, so that L2 holds the rows in progress, the launch requests
+ * shared memory that nothing uses. */
 static void ask_for_room(fsim_rows_work *w)
 {
     fsim_emitter *e = w->e;
@@ -343,7 +342,7 @@ static void ask_for_room(fsim_rows_work *w)
                   (long long)e->shared_bytes);
 }
 
-/* How the launch differs from the prediction's. */
+/* Says in the text how the launch differs from the prediction. */
 static void note_launch(fsim_emitter *e, int64_t grid, int block)
 {
     if (e->kernel->launches == 1 && (grid != e->kernel->grid || block != e->kernel->block))
@@ -351,7 +350,7 @@ static void note_launch(fsim_emitter *e, int64_t grid, int block)
                       (long long)e->kernel->grid, e->kernel->block, (long long)grid, block);
 }
 
-/* Everything between a kernel's head and its end. online: some reductions can run along with others. */
+/* Everything between a kernel's head and its end. online: some reductions may run along with others. */
 static fsim_text all_walks(fsim_rows_work *w, bool online)
 {
     fsim_emitter *e = w->e;
