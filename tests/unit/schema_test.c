@@ -82,13 +82,6 @@ static void add_probes(words *t, const char *const *cpu, const char *const *cuda
 
 static void collect_named_tables(void)
 {
-    static const char *const profilers[] = {
-#define FSIM_PROFILE(tool, id, ...) id,
-#include "evidence/profile.def"
-#undef FSIM_PROFILE
-    };
-    int operators = 0;
-    const char *const *operator= fsim_op_names(&operators);
     add_table("strategies", fsim_strategy_names, FSIM_STRATEGY_COUNT);
     add_table("plans", fsim_strategy_names, FSIM_PLAN_COUNT);
     add_table("templates", fsim_template_names, FSIM_TEMPLATE_COUNT);
@@ -109,11 +102,9 @@ static void collect_named_tables(void)
     add_table("verdicts", fsim_verdict_names, FSIM_VERDICTS);
     add_table("exclusions", fsim_exclusions, FSIM_EXCLUSIONS);
     add_table("devices", fsim_device_names, FSIM_DEVICE_COUNT);
-    add_table("profilers", profilers, sizeof profilers / sizeof *profilers);
     add_probes(new_table("probes"), fsim_probe_names, fsim_gpu_probe_names);
     add_probes(new_table("probe units"), fsim_probe_units, fsim_gpu_probe_units);
     add_table("attribute types", fsim_attr_type_names, FSIM_TYPE_COUNT);
-    add_table("operators", operator, operators);
 }
 
 static void collect_tables(void)
@@ -123,10 +114,7 @@ static void collect_tables(void)
     add_gates("row gates", &fsim_row_gates);
     add_gates("trial gates", &fsim_trial_gates);
     add_gates("register gates", &fsim_register_gates);
-    words *keys = new_table("hardware keys"), *classes = new_table("operator classes"),
-          *always = new_table("strategies always priced");
-    for (int i = 0; i < FSIM_HW_COUNT; i++)
-        add(keys, fsim_hw_rows[i].key);
+    words *classes = new_table("operator classes"), *always = new_table("strategies always priced");
     for (int i = 0; i < FSIM_CLASS_COUNT; i++)
         add(classes, fsim_classes[i].name);
     for (int i = 0; i < FSIM_STRATEGY_COUNT; i++)

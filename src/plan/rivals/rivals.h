@@ -11,8 +11,10 @@
  * that has named rules sets *rule to the rule of each part; NULL: no rule. */
 typedef fsim_partition fsim_partitioner(fsim_problem *p, fsim_arena *a, const char ***rule);
 
-fsim_partitioner fsim_eager_partition, fsim_unfused_partition, fsim_greedy_partition, fsim_inductor_partition,
-    fsim_pattern_partition, fsim_maximal_partition, fsim_xla_partition;
+#define FSIM_STRATEGY(id, name, kernels, planned, measured, partition, help) fsim_partitioner partition;
+#define FSIM_SEARCHED(...)
+#include "plan/search/strategy.def"
+#undef FSIM_STRATEGY
 
 /* The plan of any strategy except optimal, with kernels as fusesim would launch them; fsim_plan_launched_by gives
  * the prices of the framework's own kernels. In a. */
