@@ -209,8 +209,7 @@ static void mistakes_have_a_place(void **unused)
     assert_says("", "p:1:1: error: the file is empty");
     assert_says("\x1F\x8B\x08zip", "gunzip");
     assert_says("PK\3\4", "zip archive");
-    assert_says("hello\nworld\n",
-                "p:1:1: error: this is no profile: wanted a trace of PyTorch's profiler or a table of `ncu --csv`");
+    assert_says("hello\nworld\n", "p:1:1: error: this is no profile: wanted ");
     assert_says(LONG_HEADER, "p:1:1: error: a header and no kernels");
     assert_says("x\n" LONG_HEADER LONG_ROW("0", "k", "other", "%", "1"), "p:2:1: error: no kernel has a duration");
     assert_says(LONG_HEADER LONG_ROW("0", "k", "gpu__time_duration.sum", "fortnight", "1"),
