@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/describe.h"
+
+#include "plan/price/memory.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,4 +137,19 @@ const char *fsim_percent_text(fsim_arena *a, double share)
 const char *fsim_times_text(fsim_arena *a, double factor)
 {
     return isfinite(factor) ? fsim_printf(a, factor < 99.995 ? "%.2fx" : "%.0fx", factor) : "unknown";
+}
+
+bool fsim_plan_fits(const fsim_prediction *p, fsim_strategy s)
+{
+    fsim_arena *a = fsim_arena_new();
+    const fsim_memory_use use = fsim_memory_of(p->graph, &p->plan[s], a);
+    fsim_arena_free(a);
+    return fsim_fits(p->hw, &use);
+}
+
+const char *fsim_memory_text(const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
+{
+    const fsim_memory_use use = fsim_memory_of(p->graph, &p->plan[s], a);
+    return fsim_printf(a, "%s of %s", fsim_bytes_text(a, (double)fsim_needed_bytes(&use)),
+                       fsim_bytes_text(a, fsim_hw_get(p->hw, FSIM_HW_DRAM_CAPACITY)));
 }

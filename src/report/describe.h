@@ -38,6 +38,10 @@ const char *fsim_objective_name(const fsim_options *o);
 bool fsim_objective_in_bytes(const fsim_options *o);
 /* Seconds or bytes, as p->options.objective says. */
 double fsim_plan_objective(const fsim_prediction *p, fsim_strategy s);
+/* Has the GPU the memory that the plan of s needs? */
+bool fsim_plan_fits(const fsim_prediction *p, fsim_strategy s);
+/* "130 GiB of 80 GiB". */
+const char *fsim_memory_text(const fsim_prediction *p, fsim_strategy s, fsim_arena *a);
 /* Does the reported plan need more memory than --memory-limit? */
 bool fsim_over_limit(const fsim_prediction *p);
 /* The loss of a strategy: its objective / the optimum's - 1. NaN without an optimum. */

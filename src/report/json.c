@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/compile_cost.h"
 #include "plan/price/interval.h"
+#include "plan/price/memory.h"
 #include "plan/price/timeline.h"
+#include "report/describe.h"
 #include "report/json_stream.h"
 #include "report/report.h"
 #include <cjson/cJSON.h>
@@ -103,6 +105,22 @@ static void put_interval(writer *w, cJSON *o, const char *what, fsim_interval x)
     put_number(w, o, fsim_printf(w->a, "%s_high%s", what, strcmp(what, "time") == 0 ? "_s" : ""), x.high);
 }
 
+/* What the plan shown needs of the GPU's memory. */
+static void put_memory(writer *w, cJSON *to, const fsim_prediction *p)
+{
+    const fsim_plan *plan = &p->plan[p->chosen];
+    const fsim_memory_use use = fsim_memory_of(p->graph, plan, w->a);
+    cJSON *o = put_new(w, to, "memory", cJSON_CreateObject());
+    put_count(w, o, "weight_bytes", use.weight_bytes);
+    put_count(w, o, "activation_bytes", use.activation_bytes);
+    put_count(w, o, "workspace_bytes", use.workspace_bytes);
+    put_number(w, o, "capacity_bytes", fsim_hw_get(p->hw, FSIM_HW_DRAM_CAPACITY));
+    if (use.kernel >= 0)
+        put_count(w, o, "kernel", use.kernel + 1);
+    if (use.tensor >= 0)
+        put_text(w, o, "tensor", p->graph->tensor[use.tensor].name);
+}
+
 /* s: whose plan it is. */
 static void put_summary(writer *w, cJSON *o, const fsim_prediction *p, fsim_strategy s, const fsim_plan *plan)
 {
@@ -133,6 +151,7 @@ static void put_strategies(writer *w, cJSON *to, const fsim_prediction *p)
         put_text(w, o, "name", fsim_strategy_names[s]);
         put_count(w, o, "kernels", plan->kernels);
         put_summary(w, o, p, (fsim_strategy)s, plan);
+        put_bool(w, o, "fits", fsim_plan_fits(p, (fsim_strategy)s));
         put_number(w, o, "over_optimum", fsim_over_optimum(p, s));
     }
 }
@@ -359,6 +378,7 @@ static void put_plan(writer *w, cJSON *to, const fsim_prediction *p)
     put_number(w, o, "makespan_s", when.makespan_s);
     put_basis(w, o, p);
     put_arithmetic(w, o, &p->arithmetic);
+    put_memory(w, o, p);
     cJSON *kernels = put_new(w, o, "kernels", cJSON_CreateArray());
     for (int i = 0; i < plan->kernels; i++)
         put_kernel(w, kernels, p, i, &when.span[i]);

@@ -7,12 +7,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { TIME, SPEEDUP, MEMORY, BYTES, KERNELS, OVER_OPTIMUM, GAP, PROVEN, METRICS };
+enum { TIME, SPEEDUP, MEMORY, FITS, BYTES, KERNELS, OVER_OPTIMUM, GAP, PROVEN, METRICS };
 
 static const fsim_gate_metric metrics[METRICS] = {
     [TIME] = {"time", FSIM_GATE_SECONDS, false, "time of the plan"},
     [SPEEDUP] = {"speedup", FSIM_GATE_FACTOR, true, "time of eager over that of the plan"},
     [MEMORY] = {"memory", FSIM_GATE_BYTES, false, "memory at its peak"},
+    [FITS] = {"fits", FSIM_GATE_YES, true, "the GPU has the memory that it needs"},
     [BYTES] = {"bytes", FSIM_GATE_BYTES, false, "DRAM bytes read and written"},
     [KERNELS] = {"kernels", FSIM_GATE_COUNT, false, "kernels of the plan"},
     [OVER_OPTIMUM] = {"over_optimum", FSIM_GATE_SHARE, false, "what it loses against optimal"},
@@ -70,6 +71,8 @@ static double value_of(int metric, const fsim_prediction *p, fsim_strategy s)
         return fsim_speedup(p, s);
     case MEMORY:
         return (double)plan->peak_memory_bytes;
+    case FITS:
+        return fsim_plan_fits(p, s);
     case BYTES:
         return (double)plan->dram_read_bytes + (double)plan->dram_write_bytes;
     case KERNELS:
@@ -99,7 +102,8 @@ fsim_judged fsim_plan_gates_try(const fsim_gate *gate, const fsim_plan_group *gr
             g, planned ? value_of(g->metric, p, s) : (double)NAN,
             g->metric == PROVEN && planned
                 ? fsim_printf(a, ", the gap is %s", fsim_percent_text(a, value_of(GAP, p, s)))
-                : "",
+            : g->metric == FITS && planned ? fsim_printf(a, ", %s", fsim_memory_text(p, s, a))
+                                           : "",
             planned ? "there is no figure" : fsim_printf(a, "no plan of %s was made", fsim_strategy_names[s]), a);
     }
     return out;

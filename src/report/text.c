@@ -85,6 +85,11 @@ void fsim_report_compare(FILE *out, const fsim_prediction *p, int count, const f
     fputc('\n', out);
     const fsim_table t = fsim_text_comparison(p, count, a);
     fsim_table_print(&r.page, &t, 0);
+    for (int i = 0; i < count; i++)
+        if (!fsim_plan_fits(&p[i], p[i].chosen))
+            fsim_paragraph(&r.page, FSIM_BAD, 0, 2,
+                           fsim_printf(a, "%s: does not fit: it needs %s.", p[i].hw->name,
+                                       fsim_memory_text(&p[i], p[i].chosen, a)));
     fsim_arena_free(a);
 }
 
@@ -104,6 +109,9 @@ void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count)
         fsim_markdown_text(out, fsim_printf(a, "%s on %s", r.g->name, fsim_text_hardware(p[i].hw)));
         fputs("\n\n", out);
         const char *slow = fsim_text_slow_dtype(&p[i], a);
+        if (!fsim_plan_fits(&p[i], p[i].chosen))
+            fsim_markdown_text(out, fsim_printf(a, "Does not fit: %s needs %s.\n\n", fsim_strategy_names[p[i].chosen],
+                                                fsim_memory_text(&p[i], p[i].chosen, a)));
         fsim_markdown_text(out, slow);
         fputs(*slow ? "\n\n" : "", out);
         fsim_markdown_text(out, fsim_text_against_eager(&r, &emphasis));

@@ -2,6 +2,7 @@
 /* What the report says first: what was asked, and the verdict. */
 #include "report/text_parts.h"
 
+#include "plan/price/memory.h"
 #include "plan/price/timeline.h"
 #include <math.h>
 #include <string.h>
@@ -82,6 +83,17 @@ static const char *time_text(const fsim_prediction *p, fsim_strategy s, fsim_are
     return fsim_printf(a, "%s%s%s", fsim_seconds_text(a, time_s), *spread ? " +- " : "", spread);
 }
 
+/* Has the plan of s the same kernels as eager, each of the same primitives? */
+static bool runs_as_eager(const fsim_prediction *p, fsim_strategy s)
+{
+    const fsim_partition *x = &p->plan[s].partition, *y = &p->plan[FSIM_STRATEGY_EAGER].partition;
+    bool equal = x->parts == y->parts;
+    for (int k = 0; equal && k < x->parts; k++)
+        equal = x->part[k].count == y->part[k].count &&
+                memcmp(x->part[k].node, y->part[k].node, (size_t)x->part[k].count * sizeof *x->part[k].node) == 0;
+    return equal;
+}
+
 /* A sentence: the plan shown (for eager: the optimum) against eager. */
 const char *fsim_text_against_eager(const fsim_text_page *r, fsim_emphasis *emphasis)
 {
@@ -93,6 +105,8 @@ const char *fsim_text_against_eager(const fsim_text_page *r, fsim_emphasis *emph
                                    fsim_text_count(r->a, eager->kernels, "kernel"));
     const fsim_interval sure = speedup_interval(r->p, s, r->a);
     *emphasis = FSIM_PLAIN;
+    if (((sure.low < 1 && sure.high > 1) || fabs(ratio - 1) < same) && runs_as_eager(r->p, s))
+        return fsim_printf(r->a, "Fusion makes no difference: %s has the kernels of %s.", name, base);
     if (sure.low < 1 && sure.high > 1 && !(sure.high - sure.low < same))
         return fsim_printf(r->a, "Too close to call: %s is predicted %s as fast as %s, %s to %s in eight of ten cases.",
                            name, fsim_times_text(r->a, 1 / ratio), base, fsim_times_text(r->a, sure.low),
@@ -153,11 +167,64 @@ static void overlap(const fsim_text_page *r)
                                    fsim_seconds_text(r->a, r->plan->time_s)));
 }
 
+/* Where fusing whatever is legal is slower than eager, or else than unfused: by how much, and whether that is certain.
+ */
+static void fuse_everything(const fsim_text_page *r)
+{
+    static const fsim_strategy bases[] = {FSIM_STRATEGY_EAGER, FSIM_STRATEGY_UNFUSED};
+    const fsim_prediction *p = r->p;
+    const double maximal_s = p->plan[FSIM_STRATEGY_MAXIMAL].time_s;
+    for (int i = 0; i < 2 && p->chosen != FSIM_STRATEGY_MAXIMAL; i++) {
+        const double base_s = p->plan[bases[i]].time_s;
+        if (!(maximal_s > base_s * (1 + same)))
+            continue;
+        const fsim_interval sure = fsim_speedup_interval(
+            p->graph, p->hw, (fsim_plan_by){&p->plan[bases[i]], fsim_maker_in(p, bases[i])},
+            (fsim_plan_by){&p->plan[FSIM_STRATEGY_MAXIMAL], fsim_maker_in(p, FSIM_STRATEGY_MAXIMAL)}, r->a);
+        const char *slower = fsim_percent_text(r->a, maximal_s / base_s - 1), *name = fsim_strategy_names[bases[i]];
+        if (sure.low < 1 && sure.high > 1)
+            fsim_paragraph(&r->page, FSIM_PLAIN, 0, 0,
+                           fsim_printf(r->a,
+                                       "Whether fusing whatever is legal hurts is too close to call: maximal is "
+                                       "predicted %s slower than %s.",
+                                       slower, name));
+        else
+            fsim_paragraph(
+                &r->page, FSIM_BAD, 0, 0,
+                fsim_printf(r->a, "Fusing whatever is legal hurts: maximal is %s slower than %s.", slower, name));
+        return;
+    }
+}
+
+/* Where the GPU lacks the memory: what the plan needs of it, and when it needs most. */
+static void does_not_fit(const fsim_text_page *r)
+{
+    const fsim_memory_use use = fsim_memory_of(r->g, r->plan, r->a);
+    if (fsim_fits(r->p->hw, &use))
+        return;
+    fsim_paragraph(
+        &r->page, FSIM_BAD, 0, 0,
+        fsim_printf(r->a, "Does not fit: %s needs %s. %s of it are weights, %s activations%s.",
+                    fsim_strategy_names[r->p->chosen], fsim_memory_text(r->p, r->p->chosen, r->a),
+                    fsim_bytes_text(r->a, (double)use.weight_bytes),
+                    fsim_bytes_text(r->a, (double)use.activation_bytes),
+                    use.workspace_bytes == 0
+                        ? ""
+                        : fsim_printf(r->a, ", %s partial sums", fsim_bytes_text(r->a, (double)use.workspace_bytes))));
+    if (use.tensor >= 0)
+        fsim_paragraph(&r->page, FSIM_PLAIN, 0, 0,
+                       fsim_printf(r->a,
+                                   "Most is in use while kernel %d runs; the largest intermediate then is '%s', %s.",
+                                   use.kernel + 1, r->g->tensor[use.tensor].name,
+                                   fsim_bytes_text(r->a, (double)r->g->tensor[use.tensor].bytes)));
+}
+
 void fsim_text_verdict(const fsim_text_page *r)
 {
     fsim_emphasis emphasis;
     const char *eager = fsim_text_against_eager(r, &emphasis);
     fputc('\n', r->page.out);
+    does_not_fit(r);
     fsim_paragraph(&r->page, emphasis, 0, 0, eager);
     fsim_paragraph(&r->page, FSIM_PLAIN, 0, 0,
                    fsim_printf(r->a, "%s takes %s in %s with %s of DRAM traffic (eager: %s)%s: %s.",
@@ -171,13 +238,5 @@ void fsim_text_verdict(const fsim_text_page *r)
                                    fsim_bytes_text(r->a, (double)r->p->options.memory_limit),
                                    fsim_bytes_text(r->a, (double)r->p->least_memory_bytes)));
     overlap(r);
-    const double maximal = r->p->plan[FSIM_STRATEGY_MAXIMAL].time_s, eager_s = r->p->plan[FSIM_STRATEGY_EAGER].time_s,
-                 unfused = r->p->plan[FSIM_STRATEGY_UNFUSED].time_s;
-    const char *slower = maximal > eager_s * (1 + same) ? "eager" : maximal > unfused * (1 + same) ? "unfused" : NULL;
-    if (slower && r->p->chosen != FSIM_STRATEGY_MAXIMAL)
-        fsim_paragraph(
-            &r->page, FSIM_BAD, 0, 0,
-            fsim_printf(r->a, "Fusing whatever is legal hurts: maximal is %s slower than %s.",
-                        fsim_percent_text(r->a, maximal / (strcmp(slower, "eager") == 0 ? eager_s : unfused) - 1),
-                        slower));
+    fuse_everything(r);
 }

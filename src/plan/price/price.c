@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/price/price.h"
 
+#include "plan/price/memory.h"
+
 #include "plan/price/launches.h"
 
 #include <string.h>
@@ -152,37 +154,6 @@ static bool purposeful(pricing *w, const fsim_part *part, int id, const bool *st
 
 /* Totals. */
 
-static void peak_memory(const fsim_problem *p, fsim_plan *plan, fsim_arena *a)
-{
-    const fsim_graph *g = p->graph;
-    int *last = fsim_new(a, int, g->tensors + 1);
-    fsim_sum live = 0, peak = 0;
-    for (int t = 0; t < g->tensors; t++)
-        if (g->tensor[t].storage == t && g->tensor[t].producer < 0 && (g->tensor[t].readers > 0 || g->tensor[t].output))
-            live += g->tensor[t].bytes;
-    for (int k = 0; k < plan->kernels; k++)
-        for (int i = 0; i < plan->kernel[k].inputs; i++)
-            last[plan->kernel[k].input[i].tensor] = k;
-    for (int t = 0; t < g->tensors; t++)
-        if (g->tensor[t].output && g->tensor[t].producer >= 0 && g->tensor[t].storage == t) {
-            live += g->tensor[t].bytes; /* outputs exist for the whole run */
-            last[t] = plan->kernels;
-        }
-    peak = live;
-    for (int k = 0; k < plan->kernels; k++) {
-        for (int i = 0; i < plan->kernel[k].outputs; i++)
-            if (!g->tensor[plan->kernel[k].output[i].tensor].output)
-                live += g->tensor[plan->kernel[k].output[i].tensor].bytes;
-        peak = live > peak ? live : peak;
-        for (int i = 0; i < plan->kernel[k].inputs; i++) {
-            const fsim_tensor *t = &g->tensor[plan->kernel[k].input[i].tensor];
-            if (t->producer >= 0 && last[plan->kernel[k].input[i].tensor] == k)
-                live -= t->bytes;
-        }
-    }
-    plan->peak_memory_bytes = peak;
-}
-
 static void eliminated(const fsim_problem *p, fsim_plan *plan, fsim_arena *a)
 {
     const fsim_graph *g = p->graph;
@@ -211,7 +182,8 @@ static void total(const fsim_problem *p, fsim_plan *plan, fsim_arena *a)
         plan->flops += x->flops;
     }
     plan->time_s = (double)ticks * FSIM_TICK_S;
-    peak_memory(p, plan, a);
+    const fsim_memory_use memory = fsim_memory_of(p->graph, plan, a);
+    plan->peak_memory_bytes = fsim_tensor_bytes(&memory);
     eliminated(p, plan, a);
 }
 
