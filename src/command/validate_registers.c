@@ -31,22 +31,21 @@ static void read_architectures(fsim_context *c, register_options *o)
     o->sm = fsim_new(c->arena, int, names->count + 1);
     for (int i = 0; i < names->count; i++) {
         const char *text = strncmp(names->at[i], "sm_", 3) == 0 ? names->at[i] + 3 : names->at[i];
-        char *end = NULL;
-        const long sm = strtol(text, &end, 10);
+        const int sm = fsim_sm_of_name(fsim_printf(c->arena, "sm_%s", text));
         bool twice = false;
         if (strcmp(text, "all") == 0) {
             o->every = true;
             continue;
         }
-        if (end == text || *end || sm < 10 || sm > 999) {
+        if (sm == 0) {
             fsim_error(c->diag, fsim_command_line,
                        "--arch: no architecture '%s'; wanted numbers such as 80,90,100, or all", names->at[i]);
             continue;
         }
         for (int k = 0; k < o->archs; k++)
-            twice = twice || o->sm[k] == (int)sm;
+            twice = twice || o->sm[k] == sm;
         if (!twice)
-            o->sm[o->archs++] = (int)sm;
+            o->sm[o->archs++] = sm;
     }
 }
 

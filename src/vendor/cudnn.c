@@ -52,16 +52,19 @@ static const last_kernel last_kernels[] = {
 #undef FSIM_CUDNN_LAST
 };
 
-/* The last row that fits. On tensor units, the rows of sm_70 are used for older architectures and other vendors too. */
+/* The last row that fits. On tensor units, the first rows are used for older architectures and other vendors too. */
 static implicit_gemm gemm_for(const fsim_hw *hw, const fsim_convolution_shape *s)
 {
-    enum { FP32_UNITS = 0, FIRST_TENSOR = 70 };
-    const int sm = hw->sm > FIRST_TENSOR ? hw->sm : FIRST_TENSOR;
+    enum { FP32_UNITS = 0 };
     implicit_gemm g = {0};
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (families[i].kind == s->kind &&
-            (s->tensor ? families[i].sm != FP32_UNITS && sm >= families[i].sm : families[i].sm == FP32_UNITS))
+    bool found = false;
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        const bool tensor = families[i].sm != FP32_UNITS;
+        if (families[i].kind == s->kind && tensor == s->tensor && (!found || hw->sm >= families[i].sm)) {
             g = families[i];
+            found = true;
+        }
+    }
     if (s->tensor && s->groups > 1) {
         g.channels = fmax(g.channels, cudnn_grouped_channels);
         g.filters = fmax(g.filters, cudnn_grouped_filters);

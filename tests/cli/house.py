@@ -153,6 +153,18 @@ def check_drivers():
                 complain(f"{path}:{i + 1} names {name}: only validate/cuda knows the driver")
 
 
+def check_architectures():
+    """What depends on the architecture is a column of src/hw/architecture.def: no other code compares a compute capability with a number."""
+    number = re.compile(r"\bsm *(?:[<>]=?|[!=]=) *[1-9]\d|\b[1-9]\d+ *(?:[<>]=?|[!=]=) *(?:\w+(?:->|\.))*sm\b")
+    for path in files:
+        if not path.startswith(("src/", "validate/")) or not path.endswith((".c", ".h")) or path == "src/hw/architecture.c":
+            continue
+        text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group(0).count("\n"), open(path, encoding="utf-8").read(), flags=re.S)
+        for i, line in enumerate(text.split("\n")):
+            if number.search(re.sub(r'"(?:[^"\\]|\\.)*"', '""', line)):
+                complain(f"{path}:{i + 1} compares sm with a number: ask hw->arch, by a column of src/hw/architecture.def")
+
+
 def inclusions():
     """What each file includes of the program's own, a file and its header being one: unit -> units."""
     includes = {}
@@ -237,5 +249,6 @@ check_metrics()
 check_names()
 check_file_lengths()
 check_drivers()
+check_architectures()
 check_circles()
 sys.exit(failures > 0)
