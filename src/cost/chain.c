@@ -30,7 +30,7 @@ fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile 
     const double made = s->causal > 0 ? fmin(1, (s->causal + t.m + t.n) / (2 * s->causal))
                                       : 1; /* tiles that reach below the diagonal */
     b.steps *= made;
-    b.turns[FSIM_CHAIN_OPERANDS] = made * chunks;
+    b.loads[FSIM_CHAIN_OPERANDS] = made * chunks;
     b.blocks = s->batch * tiles_m * t.split * chunks;
     b.first_flops = 2.0 * t.m * b.steps * t.n * k;
     b.second_flops = 2.0 * t.m * b.steps * t.n * results;
@@ -38,10 +38,10 @@ fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile 
         b.fixing_flops += rows * b.steps * t.split * (s->results + 4 * chunks);
     if (t.split > 1)
         b.fixing_flops += rows * t.split * (2 * s->results + 4);
-    b.turns[FSIM_CHAIN_ROWS] = t.split * chunks * (b.streams ? b.steps : 1);
-    b.turns[FSIM_CHAIN_FIRST] = tiles_m * chunks;
-    b.turns[FSIM_CHAIN_SECOND] = tiles_m;
-    b.l2_bytes = e * (rows * s->k * b.turns[FSIM_CHAIN_ROWS] +
+    b.loads[FSIM_CHAIN_ROWS] = t.split * chunks * (b.streams ? b.steps : 1);
+    b.loads[FSIM_CHAIN_FIRST] = tiles_m * chunks;
+    b.loads[FSIM_CHAIN_SECOND] = tiles_m;
+    b.l2_bytes = e * (rows * s->k * b.loads[FSIM_CHAIN_ROWS] +
                       s->batch * tiles_m * s->width * made * (s->k * chunks + s->results));
     if (t.split > 1) /* partial results, written and read in 32 bits */
         b.l2_bytes += 2.0 * t.split * rows * (s->results + 2) * 4;

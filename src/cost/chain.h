@@ -25,7 +25,7 @@ typedef struct {
 typedef struct {
     double blocks, steps;                  /* steps: of one block, on average where a mask leaves some out */
     double chunks;                         /* blocks that share a row's results */
-    double turns[FSIM_CHAIN_OPERANDS + 1]; /* how often each element of an operand is loaded from L2; at last, the
+    double loads[FSIM_CHAIN_OPERANDS + 1]; /* how often each element of an operand is loaded from L2; at last, the
                                               intermediate's: less than 1 where a mask leaves some out */
     double first_flops, second_flops;      /* of one block, partial tiles filled up */
     double

@@ -49,14 +49,14 @@ double fsim_chain_rate(const fsim_costing *c, fsim_dtype t)
 
 typedef struct {
     double rate[2]; /* FLOP/s of an SM */
-    double turns, overlap;
+    double special_turns, overlap;
     bool tensor;
 } chain_rates;
 
 static chain_rates chain_rates_of(const fsim_costing *c, int m)
 {
     const int node[2] = {c->group->first, c->group->anchor};
-    chain_rates r = {.turns = 0, .overlap = 1};
+    chain_rates r = {.special_turns = 0, .overlap = 1};
     const int generation = generation_of(c->hw);
     for (int i = 0; i < 2; i++) {
         bool tensor;
@@ -67,7 +67,7 @@ static chain_rates chain_rates_of(const fsim_costing *c, int m)
         r.tensor = i ? r.tensor : tensor;
     }
     if (r.tensor && generation < GENERATIONS) {
-        r.turns = generations[generation].special_turns;
+        r.special_turns = generations[generation].special_turns;
         r.overlap = generations[generation].overlap;
     }
     return r;
@@ -91,11 +91,11 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
     fsim_kernel k = fsim_blank_kernel(c, a);
     k.schedule = *layout;
     k.penalised = true;
-    k.flops = 2.0 * shape->batch * shape->m * shape->width * b.turns[FSIM_CHAIN_OPERANDS] *
+    k.flops = 2.0 * shape->batch * shape->m * shape->width * b.loads[FSIM_CHAIN_OPERANDS] *
                   (shape->k + shape->results / b.chunks) +
               b.fixing_flops;
     k.unit[FSIM_COMPUTE] += b.fixing_flops / fsim_pipe_rate(c, FSIM_F32);
-    fsim_add_arithmetic(c, &k, b.turns, true);
+    fsim_add_arithmetic(c, &k, b.loads, true);
     double *extra_dram = fsim_new(a, double, o->reads + 1), accesses = 0, other_bytes = 0;
     const double tiles_m = ceil(shape->m / tile.m),
                  resident = c->sms * fmax(1, fsim_blocks_per_sm(c->hw, k.block, k.registers, k.shared_bytes));
@@ -128,7 +128,7 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
                                                 (rates.tensor ? CHAIN_TENSOR_STEP_CYCLES : CHAIN_VECTOR_STEP_CYCLES) /
                                                 c->clock;            /* a block's steps when it has an SM to itself */
     const double special = k.unit[FSIM_SPECIAL] * c->sms / b.blocks; /* of one block */
-    if (rates.turns > 0 && !o->strict) {                             /* lanes work beside the tensor units */
+    if (rates.special_turns > 0 && !o->strict) {                     /* lanes work beside the tensor units */
         k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], k.unit[FSIM_COMPUTE]);
         k.unit[FSIM_COMPUTE] = 0;
     }
@@ -136,9 +136,10 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
         return k;
     const double products = b.first_flops / rates.rate[0] + b.second_flops / rates.rate[1],
                  start = 2.0 * tile.m * tile.n * fsim_startup_of(rates.tensor) / rates.rate[0];
-    const double one = rates.turns > 0 ? pow(pow(products, rates.overlap) + pow(special * rates.turns, rates.overlap),
-                                             1 / rates.overlap)
-                                       : products;
+    const double one =
+        rates.special_turns > 0
+            ? pow(pow(products, rates.overlap) + pow(special * rates.special_turns, rates.overlap), 1 / rates.overlap)
+            : products;
     k.unit[FSIM_COMPUTE] += ceil(b.blocks / c->sms) * (one + start);
     fsim_sum_up(c, &k);
     return k;

@@ -37,10 +37,10 @@ static double left(const fsim_costing *c, const fsim_member *m, double count)
     }
 }
 
-/* Arithmetic of every member but the contraction itself. turns[i]: how often each element of a contraction's operand i
+/* Arithmetic of every member but the contraction itself. loads[i]: how often each element of a contraction's operand i
  * is loaded, and its prologue computed; NULL where there is none. kept: rows stay on chip; else they are walked once a
  * stage. */
-void fsim_add_arithmetic(const fsim_costing *c, fsim_kernel *k, const double *turns, bool kept)
+void fsim_add_arithmetic(const fsim_costing *c, fsim_kernel *k, const double *loads, bool kept)
 {
     double special = 0, issued = 0;
     for (int i = 0; i < c->group->members; i++) {
@@ -48,7 +48,7 @@ void fsim_add_arithmetic(const fsim_costing *c, fsim_kernel *k, const double *tu
         const fsim_node *n = &c->g->node[m->node];
         if (n->gemm.k)
             continue;
-        double evaluations = (double)m->evaluations * ((m->prologue || m->middle) && turns ? turns[m->operand] : 1);
+        double evaluations = (double)m->evaluations * ((m->prologue || m->middle) && loads ? loads[m->operand] : 1);
         if (!kept && m->full && fsim_bits(m->stages) > 1)
             evaluations *= fsim_bits(m->stages);
         k->flops += evaluations * n->flops;

@@ -46,10 +46,10 @@ double fsim_dense_peak(const fsim_hw *hw, fsim_dtype arithmetic);
 
 /* A kernel of the group with nothing counted yet. */
 fsim_kernel fsim_blank_kernel(const fsim_costing *c, fsim_arena *a);
-/* Arithmetic of every member but the contraction itself. turns[i]: how often each element of a contraction's operand i
+/* Arithmetic of every member but the contraction itself. loads[i]: how often each element of a contraction's operand i
  * is loaded, and its prologue computed; NULL where there is none. kept: rows stay on chip; else they are walked once a
  * stage. */
-void fsim_add_arithmetic(const fsim_costing *c, fsim_kernel *k, const double *turns, bool kept);
+void fsim_add_arithmetic(const fsim_costing *c, fsim_kernel *k, const double *loads, bool kept);
 /* Loads and stores as instructions. */
 void fsim_add_access_issue(const fsim_costing *c, fsim_kernel *k);
 /* DRAM and L2 traffic of all reads and writes; extra[i] multiplies what read i fetches (tiles, passes), from DRAM where

@@ -27,7 +27,7 @@ static void emit_product(fsim_rows_work *w, const fsim_chain_maps *maps)
     const fsim_variable v = fsim_value(e, operand, &other);
     fsim_say(e, 2, "acc += (%s)made[k] * (%s)%s;", fsim_ctype_names[t], fsim_ctype_names[t], v.name);
     fsim_close(e);
-    e->held[w->product] = (fsim_held){"acc", NULL, 1};
+    e->computed[w->product] = (fsim_computed){"acc", NULL, 1};
     fsim_map back;
     fsim_where at = {base, maps->result};
     if (!fsim_map_is_identity(&e->group->anchor_map) && fsim_map_invert(&e->group->anchor_map, &back))

@@ -57,7 +57,7 @@ typedef struct {
     const char *name;   /* NULL: none */
     const char *second; /* a reduction's index */
     int depth;          /* block that it is declared in */
-} fsim_held;
+} fsim_computed;
 
 typedef struct {
     int tensor;
@@ -80,8 +80,8 @@ typedef struct {
     int knowns, known_room;
     const char **hoisted; /* pairs of an expression and its variable in the head */
     int hoists, hoist_room;
-    fsim_held *held;   /* per member */
-    bool *stored;      /* per member: by a loop of the kernel, if at all; else where its value is computed */
+    fsim_computed *computed; /* per member */
+    bool *stored;            /* per member: by a loop of the kernel, if at all; else where its value is computed */
     const int *passes; /* per member: argument whose value stands for its own, a row's factor being applied later; -1:
                           none. NULL: of no member */
     int depth;         /* block that statements go to: 1 in the lanes */

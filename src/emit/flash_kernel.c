@@ -150,15 +150,21 @@ static void emit_steps(fsim_flash *f, const char *stop)
     fsim_flash_put(f, 1, "}");
 }
 
-static void declare_tile(fsim_flash *f, const fsim_flash_tile *t, const char *name, const char *x, int64_t x_step,
-                         int64_t host_x, const char *y, int64_t y_step, int64_t host_y, int64_t count)
+/* A dimension of a tile: its variable, and how many elements apart its neighbours are on the GPU and on the host. */
+typedef struct {
+    const char *variable;
+    int64_t step, host_step;
+} tile_dimension;
+
+static void declare_tile(fsim_flash *f, const fsim_flash_tile *t, const char *name, tile_dimension x, tile_dimension y,
+                         int64_t count)
 {
     const char *storage = strcmp(f->dtype, "f16") == 0    ? "fs_f16"
                           : strcmp(f->dtype, "bf16") == 0 ? "fs_bf16"
                                                           : fsim_flash_c_type(f);
     fsim_flash_put(f, 1, "FS_FLASH_TILE(%s, %s, %s, %lld, %lld, %s, %lld, %lld, %s, %lld, %lld)", storage,
-                   fsim_flash_c_type(f), name, (long long)place_of(f, t)->offset, (long long)count, x,
-                   (long long)x_step, (long long)host_x, y, (long long)y_step, (long long)host_y);
+                   fsim_flash_c_type(f), name, (long long)place_of(f, t)->offset, (long long)count, x.variable,
+                   (long long)x.step, (long long)x.host_step, y.variable, (long long)y.step, (long long)y.host_step);
 }
 
 static int neighbours(int64_t columns) { return columns % 64 == 0 ? 4 : columns % 32 == 0 ? 2 : 1; }
@@ -194,12 +200,14 @@ static void declare_scratch(fsim_flash *f)
 static void declare_tiles(fsim_flash *f)
 {
     const int64_t deep = f->layout.l.depth_step * f->layout.l.n, wide = f->layout.l.n * f->layout.l.columns;
-    declare_tile(f, &f->rows, "rows_tile", "p", place_of(f, &f->rows)->lead, place_of(f, &f->rows)->lead, "k", 1, 1,
+    const int64_t rows = place_of(f, &f->rows)->lead, one = place_of(f, &f->one)->lead,
+                  two = place_of(f, &f->two)->lead;
+    declare_tile(f, &f->rows, "rows_tile", (tile_dimension){"p", rows, rows}, (tile_dimension){"k", 1, 1},
                  place_of(f, &f->rows)->count);
-    declare_tile(f, &f->one, "first_tile", "c", f->one.along ? place_of(f, &f->one)->lead : 1, 1, "k",
-                 f->one.along ? 1 : place_of(f, &f->one)->lead, f->layout.l.n, deep);
-    declare_tile(f, &f->two, "second_tile", "c", f->two.along ? 1 : place_of(f, &f->two)->lead, f->layout.l.columns,
-                 "j", f->two.along ? place_of(f, &f->two)->lead : 1, 1, wide);
+    declare_tile(f, &f->one, "first_tile", (tile_dimension){"c", f->one.along ? one : 1, 1},
+                 (tile_dimension){"k", f->one.along ? 1 : one, f->layout.l.n}, deep);
+    declare_tile(f, &f->two, "second_tile", (tile_dimension){"c", f->two.along ? 1 : two, f->layout.l.columns},
+                 (tile_dimension){"j", f->two.along ? two : 1, 1}, wide);
     if (!f->c->tensor)
         fsim_flash_put(f, 1, "FS_FLASH_SCORES(%s, scores, %lld, %d)", fsim_flash_c_type(f),
                        (long long)f->layout.l.scores, f->layout.l.n + 4);

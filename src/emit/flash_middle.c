@@ -67,7 +67,7 @@ static void begin_elements(fsim_flash *f, int of)
     fsim_emitter *e = f->e;
     fsim_flash_begin_pass(e);
     fsim_say(e, 1, "const %s score = FS_SCORE;", fsim_flash_c_type(f));
-    e->held[of] = (fsim_held){"score", NULL, 1};
+    e->computed[of] = (fsim_computed){"score", NULL, 1};
 }
 
 static void end_elements(fsim_flash *f, const char *clause)
@@ -161,15 +161,15 @@ static void emit_online(fsim_flash *f)
     bool rescales = f->c->linear[maker];
     fsim_flash_begin_scope(e);
     emit_early(f, first);
-    e->held[first].name = NULL;
+    e->computed[first].name = NULL;
     if (f->c->peak >= 0)
-        e->held[f->c->peak] = (fsim_held){"shift", NULL, 0};
+        e->computed[f->c->peak] = (fsim_computed){"shift", NULL, 0};
     begin_elements(f, f->c->kept >= 0 ? f->c->kept : first);
     if (f->c->power >= 0) {
         const char *name = fsim_fresh(e, "v");
         fsim_say(e, 1, "const float %s = fs_flash_exp2(score * FS_LOG2E - base); /* %s */", name,
                  fsim_chained_node(f->c, f->c->power)->name);
-        e->held[f->c->power] = (fsim_held){name, NULL, 1};
+        e->computed[f->c->power] = (fsim_computed){name, NULL, 1};
     }
     for (int i = 0; i < e->group->members; i++)
         if (fsim_chained_between(f->c, i) && fsim_chained_class(f->c, i) == FSIM_REDUCE &&
@@ -216,7 +216,7 @@ static void emit_levels(fsim_flash *f)
             fsim_flash_put(f, 3, "const %s %s = %s;", fsim_flash_c_type(f), name,
                            fsim_accumulator_end(e, fsim_chained_node(f->c, i), acc[i], f->c->type));
             fsim_flash_put(f, 3, "%s = %s;", fsim_flash_state(f, i), acc[i]);
-            e->held[i] = (fsim_held){name, NULL, 0};
+            e->computed[i] = (fsim_computed){name, NULL, 0};
         }
     }
     begin_elements(f, first);
@@ -235,6 +235,6 @@ void fsim_flash_emit_middle(fsim_flash *f)
     else
         emit_levels(f);
     e->passes = NULL;
-    memset(e->held, 0, (size_t)e->group->members * sizeof *e->held);
+    memset(e->computed, 0, (size_t)e->group->members * sizeof *e->computed);
     fsim_flash_put(f, 2, "FS_FLASH_ROWS_END");
 }

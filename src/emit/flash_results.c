@@ -109,7 +109,7 @@ static void declare_row_values(fsim_flash *f)
         fsim_flash_put(f, 2, "const %s %s = %s; /* %s */", fsim_flash_c_type(f), name,
                        fsim_accumulator_end(e, n, acc, f->c->type), n->name);
         fsim_flash_put(f, 2, "(void)%s;", name);
-        e->held[i] = (fsim_held){name, NULL, 0};
+        e->computed[i] = (fsim_computed){name, NULL, 0};
     }
 }
 
@@ -152,7 +152,7 @@ static void store_columns(fsim_flash *f, bool factor)
     }
     fsim_say(e, 1, "const %s result = %s%s;", fsim_flash_c_type(f), f->layout.pieces > 1 ? "sum" : "FS_RESULT",
              factor ? " * factor" : "");
-    e->held[fsim_member_of(o, o->anchor)] = (fsim_held){"result", NULL, 1};
+    e->computed[fsim_member_of(o, o->anchor)] = (fsim_computed){"result", NULL, 1};
     fsim_map back;
     fsim_where at = {base, f->c->maps.result};
     if (!fsim_map_is_identity(&o->anchor_map) && fsim_map_invert(&o->anchor_map, &back))

@@ -100,7 +100,7 @@ static void make_program(const fsim_graph *g, const fsim_hw *hw, const fsim_kern
     fsim_emitter e = {.g = g, .hw = hw, .kernel = k, .group = o, .a = a, .program = p, .array = -1};
     const char *last = g->node[o->member[o->members - 1].node].name;
     p->name = identifier(a, fsim_printf(a, "k%d_", id), last);
-    e.held = fsim_new(a, fsim_held, o->members + 1);
+    e.computed = fsim_new(a, fsim_computed, o->members + 1);
     e.stored = fsim_new(a, bool, o->members + 1);
     memset(e.stored, true, (size_t)o->members);
     int arguments = 4 + o->writes;

@@ -5,9 +5,8 @@
  *   CUDA      NVRTC or nvcc: extern "C" __global__ void ENTRY(T0 *, T1 *, ...), only pointers, in the order of
  *             `parameter`
  *   host      cc: void ENTRY(long long first, long long end, void *const *args) runs the blocks [first, end) of the
- *   grid
- *             in the calling thread; args[i] is parameter i. Blocks of a launch may run in several threads at once.
- *   emulated  cc -DFS_EMULATED, for tests: the CUDA text with the intrinsics of tests/mock/emulated.h; void
+ *             grid in the calling thread; args[i] is parameter i. Blocks of a launch may run in several threads at
+ * once. emulated  cc -DFS_EMULATED, for tests: the CUDA text with the intrinsics of tests/mock/emulated.h; void
  *             ENTRY(void **params) runs one thread of the grid; params[i] points at the value of parameter i, as for
  *             cuLaunchKernel */
 #ifndef FUSESIM_EMIT_PROGRAM_H

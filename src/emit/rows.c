@@ -210,7 +210,7 @@ void fsim_rows_begin_kernel(fsim_rows_work *w)
 {
     fsim_emitter *e = w->e;
     e->knowns = e->hoists = e->bases = 0;
-    memset(e->held, 0, (size_t)e->group->members * sizeof *e->held);
+    memset(e->computed, 0, (size_t)e->group->members * sizeof *e->computed);
     fsim_text_clear(&e->head);
     fsim_add_base(
         e, w->band

@@ -88,7 +88,7 @@ static void set_value(fsim_rows_work *w, int member, const char *value, const ch
     fsim_text_put(e->a, &e->out,
                   w->band ? "    FS_BAND_SET(%s, %s, %s) /* %s */\n" : "    const %s %s = %s; /* %s */\n", type, name,
                   value, n->name);
-    e->held[member] = (fsim_held){own(w, name), second, w->band ? 1 : 0};
+    e->computed[member] = (fsim_computed){own(w, name), second, w->band ? 1 : 0};
 }
 
 void fsim_reduction_finish(fsim_rows_work *w, const fsim_row_reduction *r)

@@ -124,7 +124,7 @@ static void epilogue(fsim_emitter *e, const fsim_tile_writing *t, int base, cons
     const fsim_tile_plan *p = t->plan;
     const fsim_where element = {base, p->product[0].result};
     for (int i = 0; i < p->products; i++)
-        e->held[p->product[i].member] = (fsim_held){.name = name[i], .depth = 1};
+        e->computed[p->product[i].member] = (fsim_computed){.name = name[i], .depth = 1};
     const fsim_where point = fsim_through(e, &element, &p->product[0].points);
     for (int i = 0; i < e->group->writes; i++) {
         if (!write[i])
@@ -134,7 +134,7 @@ static void epilogue(fsim_emitter *e, const fsim_tile_writing *t, int base, cons
         fsim_store_value(e, e->group->write[i].tensor, &at, v.name, false);
     }
     for (int i = 0; i < p->products; i++)
-        e->held[p->product[i].member] = (fsim_held){0};
+        e->computed[p->product[i].member] = (fsim_computed){0};
 }
 
 static void put_lanes(fsim_emitter *e)

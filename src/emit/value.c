@@ -383,9 +383,10 @@ static fsim_variable gathered(fsim_emitter *e, const fsim_node *n, const fsim_wh
 static fsim_variable computed(fsim_emitter *e, int member, int tensor, const fsim_where *w)
 {
     const fsim_node *n = &e->g->node[e->group->member[member].node];
-    if (e->held[member].name)
-        return (fsim_variable){n->results > 1 && tensor == n->result[1] ? e->held[member].second : e->held[member].name,
-                               e->held[member].depth};
+    if (e->computed[member].name)
+        return (fsim_variable){n->results > 1 && tensor == n->result[1] ? e->computed[member].second
+                                                                        : e->computed[member].name,
+                               e->computed[member].depth};
     if (e->passes && e->passes[member] >= 0) {
         const fsim_access *x = &n->arg[e->passes[member]];
         const fsim_where at = fsim_through(e, w, &x->map);

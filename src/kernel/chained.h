@@ -17,12 +17,13 @@
 #include "kernel/schedule.h"
 #include "kernel/tile.h"
 
-/* The second contraction's result and other operand by row of the intermediate, column of the result, and place in the
- * row. */
+/* Where a chain's result and the second contraction's other operand are, by row of the intermediate, column of the
+ * result, and place in the row. */
 typedef struct {
     fsim_map result, other; /* (row, column) to the second's result; (row, column), place to the other operand */
     int64_t columns;
 } fsim_chain_maps;
+/* Sets *out from the maps of the chain's second contraction. False where they do not line up with the chain's rows. */
 bool fsim_chain_maps_of(const fsim_node *second, const fsim_joint *j, fsim_chain_maps *out);
 
 /* An operand's tile. */

@@ -283,7 +283,7 @@ static void few_wrong_elements_of_a_plan_are_told(void **state_)
         fsim_set_element(types[k], one, 3, (double)NAN);
         told = fsim_difference_text(g, y, &(fsim_two_results){one, other, "eager"}, a);
         assert_non_null(told);
-        assert_non_null(strstr(told, "y: 1 of 262144 elements are no finite number"));
+        assert_non_null(strstr(told, "y: 1 of 262144 elements are finite in only one"));
         fsim_set_element(types[k], other, 3, (double)NAN);
         assert_null(fsim_difference_text(g, y, &(fsim_two_results){one, other, "eager"}, a));
         free(one);

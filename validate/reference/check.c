@@ -41,11 +41,11 @@ fsim_check fsim_check_program(const fsim_reference *r, const fsim_program *p, fs
                                     element_name(r->graph, tensor, found.at, a), found.got, found.wanted, found.bound,
                                     (long long)found.wrong, (long long)found.compared);
         else if (drifts)
-            c.message =
-                fsim_printf(a,
-                            "every element of %s is within its bound, but together they are off by %.2g of its size, "
-                            "%.1f times what rounding explains",
-                            r->graph->tensor[tensor].name, found.off, found.spread / found.usual);
+            c.message = fsim_printf(
+                a,
+                "%s is off by %.2g of its size, %.1f times what rounding explains, although every element is "
+                "within its bound",
+                r->graph->tensor[tensor].name, found.off, found.spread / found.usual);
         if (c.message)
             break;
     }
