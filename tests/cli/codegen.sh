@@ -159,6 +159,9 @@ exits 2 "'theirs/' holds files" mlp --hw t4 -o theirs/
 diff -r theirs theirs.before >/dev/null || complain "files of others were changed: $(ls theirs)"
 mkdir many && touch many/{a,b,c,d,e,f,g} many/.hidden
 exits 2 "'a', 'b', 'c', 'd', 'e' and 2 more; " mlp --hw t4 -o many
+mkdir other && echo '{"files": ["k0_h.cu"]}' >other/manifest.json && echo mine >other/k0_h.cu # another program's manifest
+exits 2 "'other' holds files that fusesim did not write: 'k0_h.cu', 'manifest.json'" mlp --hw t4 -o other
+[ "$(cat other/k0_h.cu)" = mine ] && rm -r other || complain "files of others were changed: $(ls other)"
 mkdir hidden && touch hidden/.gitignore
 generates hidden mlp --hw t4
 rm hidden/manifest.json
@@ -169,6 +172,9 @@ generates ran mlp --hw t4 --target c --set M=24 --set H=32 --set dtype=f32
 echo mine >ran/k0_a.cu && echo mine >ran/k0_m.cu && echo mine >ran/launcher.cu && cp -r ran ran.before
 exits 2 "'ran' holds files that fusesim did not write: 'k0_[am].cu', 'launcher.cu'" seeds/chain4 --hw t4 --plan plan.json -o ran --json ran.json
 diff -r ran ran.before >/dev/null && [ ! -e ran.json ] || complain "files of others were changed: $(ls ran)"
+rm ran/k0_*.cu ran/launcher.cu && ln -s nowhere ran/launcher.cu
+exits 2 "'ran' holds files that fusesim did not write: 'launcher.cu'" seeds/chain4 --hw t4 --plan plan.json -o ran
+[ -L ran/launcher.cu ] || complain 'a link that leads nowhere was replaced'
 if [ "$(id -u)" != 0 ]; then
     mkdir shut && chmod 555 shut
     exits 2 "cannot write into 'shut': permission denied" mlp --hw t4 -o shut

@@ -194,6 +194,9 @@ def told(rows): return {r["id"]: (r["predicted_s"], r.get("excluded")) for r in 
 left_out = {"absent/gpu": (None, "its GPU is not known"), "absent/workload": (None, "its workload is not here")}
 assert told(more) == {**told(all), **left_out}, told(more)
 EOF
+mkdir unread.yaml && sed 's|ops/rellu|unread|' more.csv >unread.csv
+"$FUSESIM" validate --measurements unread.csv --workload-root "$measured/workloads" >out 2>err
+[ $? = 66 ] && grep -q "cannot read workload 'unread'" err || complain "a workload that is there and can't be read: $(cat err)"
 some --gate rows=80% 2>err && complain 'the rows that are left out count as predicted'
 some --gate rows=70% || complain "13 of 17 rows are not 70 %: $(cat err)"
 some --match absent/
