@@ -388,7 +388,7 @@ static void locale(void **state)
     if (!set)
         print_message("no locale with a comma here\n");
     fsim_hardware *h;
-    const locale_t own = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = uselocale(own);
+    const locale_t own = duplocale(LC_GLOBAL_LOCALE), before = uselocale(own);
     assert_int_equal(fsim_hardware_load(s, "a100-sxm4-40gb", NULL, 0, &h), FSIM_OK);
     assert_true(uselocale(before) == own); /* the caller's thread has its own locale again */
     freelocale(own);
