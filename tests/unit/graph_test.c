@@ -311,6 +311,22 @@ static void real_graphs_have_pytorch_shapes(void **unused)
     fsim_arena_free(a);
 }
 
+/* Only parentheses and signs nest: a sum may have any number of terms. */
+static void sums_have_any_number_of_terms(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    const char *sum = "(1)";
+    for (int i = 1; i < 200; i++)
+        sum = fsim_printf(a, "%s + -1 * -1", sum);
+    const fsim_graph *g = parse(
+        a, fsim_printf(a, "tensors: {x: {shape: [\"%s\"], dtype: f32}}\noperators: [{op: relu, in: x, out: y}]\n", sum),
+        NULL, 0);
+    assert_non_null(g);
+    assert_int_equal(tensor(g, "x")->shape.dim[0], 200);
+    fsim_arena_free(a);
+}
+
 /* eps is the attribute's, or the default of the operator's row. */
 static void eps_is_what_the_workload_says(void **state)
 {
@@ -353,6 +369,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shape_rules),
         cmocka_unit_test(eps_is_what_the_workload_says),
+        cmocka_unit_test(sums_have_any_number_of_terms),
         cmocka_unit_test(table_is_whole),
         cmocka_unit_test(windows_are_counted),
         cmocka_unit_test(growth_is_limited),
