@@ -7,7 +7,10 @@
 
 static const fsim_loc command_line = {NULL, 0, 0};
 static const char local_dir[] = "workloads", ending[] = ".yaml";
-enum { ENDING = sizeof ending - 1 };
+enum {
+    ENDING = sizeof ending - 1,
+    MOST_OFFERED = 6 /* names that contain what was typed */
+};
 
 typedef struct {
     const char **at;
@@ -67,8 +70,13 @@ const char *fsim_workload_nearest(fsim_arena *a, const char *name, const char *s
     list(a, shipped_dir, "", &all);
     if (all.count)
         qsort(all.at, (size_t)all.count, sizeof *all.at, by_text);
-    return fsim_did_you_mean(a, has_ending(name) ? fsim_strndup(a, name, strlen(name) - ENDING) : name, all.at,
-                             all.count);
+    const char *typed = has_ending(name) ? fsim_strndup(a, name, strlen(name) - ENDING) : name;
+    const char *nearest = fsim_did_you_mean(a, typed, all.at, all.count), *like = "";
+    int count = 0;
+    for (int i = 0; i < all.count && *typed; i++) /* "bert": bert_layer, models/bert_large */
+        if ((i == 0 || strcmp(all.at[i], all.at[i - 1]) != 0) && strcasestr(all.at[i], typed) && count++ < MOST_OFFERED)
+            like = fsim_printf(a, "%s%s%s", like, *like ? ", " : "; there are: ", all.at[i]);
+    return *like ? like : nearest;
 }
 
 int fsim_node_named(fsim_arena *a, fsim_diag *d, const fsim_graph *g, const char *name)

@@ -8,7 +8,8 @@
 /* The path of a workload: `name` itself where it is a path, else the file of that name in ./workloads/, else the one
  * in the shipped folder. Returns name where there is none. In a. */
 const char *fsim_workload_find(fsim_arena *a, const char *name, const char *shipped_dir);
-/* "; did you mean 'mlp'?" for the nearest name in those folders, or "". In a. */
+/* "; there are: bert_layer, models/bert_large" for the names in those folders that contain what was typed, else "; did
+ * you mean 'mlp'?" for the nearest, or "". In a. */
 const char *fsim_workload_nearest(fsim_arena *a, const char *name, const char *shipped_dir);
 /* The primitive of this name, or the last primitive of the operator of this name. -1 after an error, which says what
  * else has the name or offers the nearest one. */

@@ -2,11 +2,12 @@
 #include "hw/load.h"
 
 #include "base/file.h"
+#include "hw/choose.h"
 #include "hw/relatives.h"
 
 fsim_hw *fsim_hw_open(fsim_arena *a, fsim_diag *d, const char *name, const fsim_hw_folders *where)
 {
-    const char *path = fsim_hw_find(a, d, name, where), *why = "";
+    const char *path = fsim_hw_choose(a, d, name, where), *why = "";
     size_t bytes = 0;
     if (!path)
         return NULL;

@@ -89,10 +89,36 @@ if command -v strace >/dev/null && strace -o trace -e trace=openat "$FUSESIM" ml
     [ "$(grep -c 'hwmodels/.*\.yaml' trace)" = 1 ] || complain "a start reads more than one hardware file: $(grep hwmodels/ trace)"
 fi
 
-# The first name that anybody types is not a file's, and the message says which are.
-for name in a100.yaml a100 A100; do
+# A GPU in anybody's words: the variant that is taken, and the others, are named.
+while read -r taken others name; do
+    "$FUSESIM" mlp --hw "$name" --json plan.json >out 2>err || complain "--hw '$name': $(cat err)"
+    grep -q "\"name\":.*\"$taken\"" plan.json || complain "--hw '$name': wanted $taken"
+    case $others in
+    -) [ ! -s err ] || complain "--hw '$name': $(cat err)" ;;
+    .) grep -q "warning: '$name' is taken to be $taken\$" err || complain "--hw '$name': $(cat err)" ;;
+    *) grep -q "warning: '$name' is taken to be $taken; there are also $(echo "$others" | sed 's/,/, /g')\$" err || complain "--hw '$name': $(cat err)" ;;
+    esac
+done <<'END'
+a100-sxm4-80gb a100-pcie-40gb,a100-pcie-80gb,a100-sxm4-40gb a100.yaml
+a100-sxm4-80gb a100-pcie-40gb,a100-pcie-80gb,a100-sxm4-40gb A100
+a100-pcie-80gb a100-pcie-40gb NVIDIA A100 PCIe
+a100-sxm4-40gb a100-pcie-40gb a100 40gb
+h100-sxm5-80gb h100-pcie-80gb h100
+h200-sxm-141gb . H200
+rtx-4090 . 4090
+rtx-4090 - RTX4090
+rtx-4090 - GeForce RTX 4090
+v100-sxm2-32gb v100-pcie-32gb tesla v100
+mi300x - Mi300X
+l4 - L4.yaml
+END
+# Words of several GPUs, or of none, are no name, nor is a path that is not there.
+for name in 80gb rtx sxm mi a1000 gpus/a100.yaml; do
     "$FUSESIM" mlp --hw $name >out 2>err
     [ $? -eq 66 ] || complain "--hw $name: wanted exit 66"
-    grep -q "'$name'; nearest: a100-pcie-40gb, a100-pcie-80gb, a100-sxm4-40gb, a100-sxm4-80gb " err || complain "--hw $name: $(cat err)"
+    grep -q "'$name'; nearest: " err || complain "--hw $name: $(cat err)"
 done
+# Part of a name finds the workloads that have it.
+"$FUSESIM" bert --hw t4 >out 2>err
+grep -q "no such file; there are: bert_12_layers, bert_layer, models/bert_large$" err || complain "a workload's name in part: $(cat err)"
 exit $bad

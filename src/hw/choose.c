@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hw/choose.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_WORDS = 8, LONGEST = 32 };
+
+/* A name's words in lower case, without makers and product lines: a100, sxm4, 80gb. */
+typedef struct {
+    char word[MOST_WORDS][LONGEST];
+    int count;
+} words;
+
+static bool is_maker(const char *word)
+{
+    static const char *const makers[] = {"nvidia", "tesla", "geforce", "amd", "instinct",
+                                         "radeon", "gpu",   "yaml",    "yml"};
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+        if (strcmp(word, makers[i]) == 0)
+            return true;
+    return false;
+}
+
+static words words_of(const char *name)
+{
+    words w = {.count = 0};
+    while (*name && w.count < MOST_WORDS) {
+        size_t length = 0;
+        char *word = w.word[w.count];
+        for (; isalnum((unsigned char)*name); name++)
+            if (length < LONGEST - 1)
+                word[length++] = (char)tolower((unsigned char)*name);
+        word[length] = '\0';
+        w.count += length > 0 && !is_maker(word);
+        name += *name != '\0';
+    }
+    return w;
+}
+
+/* Is `word` one word of w, or several that follow each other written as one ("rtx4090")? */
+static bool has_word(const words *w, const char *word)
+{
+    for (int first = 0; first < w->count; first++) {
+        const char *rest = word;
+        for (int i = first; i < w->count && strncmp(rest, w->word[i], strlen(w->word[i])) == 0; i++) {
+            rest += strlen(w->word[i]);
+            if (*rest == '\0')
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Do the two differ in case and punctuation alone? */
+static bool same_words(const char *x, const char *y)
+{
+    const words pair[2] = {words_of(x), words_of(y)};
+    char joined[2][MOST_WORDS * LONGEST] = {"", ""};
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < pair[i].count; k++)
+            strcat(joined[i], pair[i].word[k]);
+    return strcmp(joined[0], joined[1]) == 0;
+}
+
+/* Does the word tell variants of one GPU apart: how it is mounted, or how much memory it has? */
+static bool is_variant(const char *word)
+{
+    const size_t length = strlen(word);
+    return strncmp(word, "sxm", 3) == 0 || strncmp(word, "pcie", 4) == 0 || strncmp(word, "nvl", 3) == 0 ||
+           (length > 2 && strcmp(word + length - 2, "gb") == 0);
+}
+
+/* Are all words typed those of the known GPU, and does one of them name more than a variant? */
+static bool is_meant(const words *typed, const char *known)
+{
+    const words w = words_of(known);
+    bool all = true, named = false;
+    for (int i = 0; i < typed->count; i++) {
+        all = all && has_word(&w, typed->word[i]);
+        named = named || !is_variant(typed->word[i]);
+    }
+    return all && named;
+}
+
+/* Are x and y variants of one GPU? */
+static bool same_family(const char *x, const char *y)
+{
+    const words a = words_of(x), b = words_of(y);
+    int i = 0;
+    while (i < a.count && i < b.count && strcmp(a.word[i], b.word[i]) == 0)
+        i++;
+    return i > 0 && (i == a.count || is_variant(a.word[i])) && (i == b.count || is_variant(b.word[i]));
+}
+
+/* The higher, the sooner a variant is chosen. */
+static long rank_of(const char *name)
+{
+    const words w = words_of(name);
+    long rank = 0;
+    for (int i = 0; i < w.count; i++)
+        if (is_variant(w.word[i]))
+            rank += strncmp(w.word[i], "sxm", 3) == 0 ? 1000000 : strtol(w.word[i], NULL, 10);
+    return rank;
+}
+
+/* The chosen one of the known GPUs that the name means, and the others as ", x, y". NULL: none, or several families. */
+static const char *variant_of(fsim_arena *a, const char *name, const fsim_hw_folders *where, const char **others)
+{
+    int count = 0;
+    const char **known = fsim_hw_list(a, where, &count), *best = NULL;
+    const char *slash = strrchr(name, '/');
+    const words typed = words_of(name);
+    for (int i = 0; i < count && !slash; i++) {
+        if (!is_meant(&typed, known[i]))
+            continue;
+        if (best && !same_family(best, known[i]))
+            return NULL;
+        best = !best || rank_of(known[i]) > rank_of(best) ? known[i] : best;
+    }
+    *others = "";
+    for (int i = 0; i < count && best; i++)
+        if (known[i] != best && is_meant(&typed, known[i]))
+            *others = fsim_printf(a, "%s, %s", *others, known[i]);
+    return best;
+}
+
+const char *fsim_hw_choose(fsim_arena *a, fsim_diag *d, const char *name, const fsim_hw_folders *where)
+{
+    const fsim_loc nowhere = {NULL, 0, 0};
+    fsim_diag *aside = fsim_diag_new(a);
+    const char *path = fsim_hw_find(a, aside, name, where), *others;
+    if (path)
+        return path;
+    const char *variant = variant_of(a, name, where, &others);
+    if (!variant)
+        return fsim_hw_find(a, d, name, where);
+    path = fsim_hw_find(a, d, variant, where);
+    if (path && *others)
+        fsim_warning(d, nowhere, "'%s' is taken to be %s; there are also %s", name, variant, others + 2);
+    else if (path && !same_words(name, variant))
+        fsim_warning(d, nowhere, "'%s' is taken to be %s", name, variant);
+    return path;
+}
