@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chain.c: any two contractions chained: a product fills a row of the intermediate, which is walked as rows.c does, and
- * the second product reads it. */
+/* chain.c: writes any two chained contractions, without tiles. A block computes a row of the first product, walks it
+ * as rows.c does, and multiplies the row of the intermediate by the second product's operand. */
 #include "emit/rows.h"
 
-/* The product of the intermediate row with the other operand, and what follows it: lanes run over the result's columns.
- */
+/* Multiplies the row of the intermediate by the second product's other operand, and writes the operators that
+ * follow. Lanes run over the result's columns. */
 static void emit_product(fsim_rows_work *w, const fsim_chain_maps *maps)
 {
     fsim_emitter *e = w->e;
@@ -45,7 +45,7 @@ static void emit_product(fsim_rows_work *w, const fsim_chain_maps *maps)
                   fsim_text_of(&e->head), (long long)maps->columns, fsim_text_of(&e->body));
 }
 
-/* Any chain: a block's threads fill a row of the first product, walk it as a row kernel does, and multiply it. */
+/* A block computes one row at a time; its threads share the row. */
 void fsim_emit_chain(fsim_emitter *e)
 {
     const fsim_group *o = e->group;

@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fusesim_dialect.h: the dialect of generated kernels: one text, compiled as CUDA (NVRTC, nvcc) or as C for the host.
- * No other header is needed for CUDA.
+/* fusesim_dialect.h: the dialect of generated kernels. A kernel is one text, compiled as CUDA (NVRTC, nvcc) or as C for
+ * the host. CUDA needs no other header.
  *
- * A kernel is phases over lanes. On a GPU a lane is a thread, or one of the few neighbouring points that a thread
- * takes; on the host it is an iteration of a loop that the compiler vectorises. So every loop over lanes stands in a
- * macro, and text between them runs once for a row or a block's points. FS_POINTS .. FS_LANES .. FS_LANES_END ..
- * FS_POINTS_END      points of a block: outer point o, inner points c FS_TILES .. FS_TILE_LANES .. FS_TILE_LANES_END ..
- * FS_TILES_END      tiles of 32 x 32 points, for what is contiguous along another digit than the lanes' FS_ROWS ..
- * FS_WALK .. FS_LANES_OF .. FS_WALK_END .. FS_ROWS_END      a row p, walked along r FS_BAND .. FS_BAND_WALK ..
- * FS_BAND_WALK_END .. FS_BAND_END  neighbouring rows side by side, walked together */
+ * A kernel is a sequence of loops over lanes. On a GPU a lane is a thread, or one of the few neighbouring points that a
+ * thread computes; on the host it is an iteration of a loop that the compiler vectorises. Each loop over lanes is
+ * therefore a pair of macros. Text between two such loops runs once for a row, or once for a thread's points.
+ *
+ *   FS_POINTS .. FS_LANES .. FS_LANES_END .. FS_POINTS_END
+ *       points of a block: outer point o, inner points c
+ *   FS_TILES .. FS_TILE_LANES .. FS_TILE_LANES_END .. FS_TILES_END
+ *       tiles of 32 x 32 points, for tensors that are strided along the lanes
+ *   FS_ROWS .. FS_WALK .. FS_LANES_OF .. FS_WALK_END .. FS_ROWS_END
+ *       a row p, and its elements r
+ *   FS_BAND .. FS_BAND_WALK .. FS_BAND_WALK_END .. FS_BAND_END
+ *       neighbouring rows side by side, an element of each at a time */
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define FS_CUDA 1
 #endif
 #if defined(FS_CUDA) || defined(FS_EMULATED)
 #define FS_GPU 1
 #endif
-/* cp.async, ldmatrix and mma with f32 sums, all of sm_80 and later. nvcc reads a source once for the host, where
- * __CUDA_ARCH__ is not defined: what the kernels call has to be declared there too, though none of it is compiled. */
+/* cp.async, ldmatrix and mma with f32 sums need sm_80. nvcc also reads the source for the host, without
+ * __CUDA_ARCH__: the functions that kernels call must be declared then, though no code is made of them. */
 #if defined(FS_CUDA) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
 #define FS_SM_80 1
 #endif
@@ -44,8 +49,7 @@ typedef int fs_int;
 #define FS_FN       static __device__ __forceinline__
 #define FS_INFf     __int_as_float(0x7f800000)
 #define FS_INFd     __longlong_as_double(0x7ff0000000000000LL)
-/* FS_ENTRY(k, 256 FS_RESIDENT(2), ..): the compiler leaves room for two blocks on an SM, and takes all that they leave
- * it. */
+/* FS_ENTRY(k, 256 FS_RESIDENT(2), ..): the compiler may use as many registers as let two blocks fit on an SM. */
 #define FS_RESIDENT(blocks)                 , blocks
 #define FS_ENTRY(name, threads, parameters) extern "C" __global__ void __launch_bounds__(threads) name parameters
 #define FS_ARGUMENT(i, type, name)
@@ -107,10 +111,12 @@ FS_FN fs_u32 fs_bits(float f)
 #endif
 #endif
 
-/* What tiles are made of. fs_copy_async: 16 bytes from global to shared memory, both aligned, there after fs_copy_wait
- * and a barrier. fs_ldmatrix4: four 8 x 8 matrices of 16-bit elements, a row's address from each lane. fs_mma_*: D += A
- * B of a warp, fragments as the PTX ISA lays them out: m16n8k16 for f16 and bf16, m16n8k8 for tf32 (operands as the
- * bits of floats). */
+/* Instructions for tiles.
+ *   fs_copy_async: copies 16 bytes from global to shared memory, both aligned; they are there after fs_copy_wait and
+ *       a barrier
+ *   fs_ldmatrix4: loads four 8 x 8 matrices of 16-bit elements; each lane passes the address of a row
+ *   fs_mma_*: D += A B by a warp, with fragments as in the PTX ISA: m16n8k16 for f16 and bf16, m16n8k8 for tf32
+ *       (operands are the bits of floats) */
 #ifdef FS_SM_80
 FS_FN fs_u32 fs_shared_address(const void *p) { return (fs_u32)__cvta_generic_to_shared(p); }
 FS_FN void fs_copy_async(void *shared, const void *global)
@@ -197,8 +203,8 @@ FS_FN fs_f16 fs_to_f16(float f)
     return (fs_f16)(sign | (a > 0x7f800000u ? 0x7e00u : a >= 0x477ff000u ? 0x7c00u : a < 0x38800000u ? small : usual));
 }
 #endif
-/* f8: e exponent and m mantissa bits, bias b; `top` is the code of the largest finite value, beyond which lies `over`.
- */
+/* f8: e exponent and m mantissa bits, bias b. `top` is the code of the largest finite value; larger values become
+ * `over`. */
 FS_FN float fs_from_f8(fs_u32 h, int m, int bias, fs_u32 nan_from, fs_u32 infinity)
 {
     const fs_u32 a = h & 0x7fu, sign = (h & 0x80u) << 24;
@@ -266,9 +272,9 @@ FS_FN float fs_expm1f(float x) { return expm1f(x); }
 FS_FN float fs_log1pf(float x) { return log1pf(x); }
 FS_FN float fs_powf(float x, float y) { return powf(x, y); }
 #else
-/* For the host, without branches and tables, so that loops over them are vectorised; subnormals, infinities and NaNs as
- * the C library has them. Polynomials: least maximum relative error, coefficients rounded to float; errors over all
- * exponents are checked against double precision by tests/unit/dialect_test.c. */
+/* For the host: without branches and tables, so that the compiler vectorises loops over them. Subnormals, infinities
+ * and NaNs give what the C library gives. The polynomials minimise the largest relative error; their coefficients
+ * are rounded to float. tests/unit/dialect_test.c checks the errors over all exponents against double precision. */
 FS_FN float fs_power_of_two(int n) { return fs_float((fs_u32)(n + 127) << 23); } /* -126 <= n <= 127 */
 FS_FN float fs_sign_of(float sign, float x)
 {
@@ -354,7 +360,7 @@ FS_FN float fs_turned(float x, int quarter) /* sine of x + quarter pi / 2: 1.5 u
                     : rest < -0.8f ? -0.8f
                                    : rest,
                 s = r * r;
-    const int q = (int)(rest == rest ? n - 4.0 * fours : 0.0) + quarter; /* a NaN has no quarter */
+    const int q = (int)(rest == rest ? n - 4.0 * fours : 0.0) + quarter; /* a NaN is in no quadrant */
     const float sine =
         r + r * s * (-0.166666672f + s * (0.00833332911f + s * (-0.000198393085f + s * 2.71808221e-06f)));
     const float cosine = 1.0f - s * (0.5f - s * (0.0416666456f + s * (-0.0013887313f + s * 2.44327748e-05f)));
@@ -418,9 +424,9 @@ FS_FN double fs_expm1d(double x) { return expm1(x); }
 FS_FN double fs_log1pd(double x) { return log1p(x); }
 FS_FN double fs_sigmoidd(double x) { return 1.0 / (1.0 + exp(-x)); }
 
-/* Two dependent reductions in one pass. exp: the largest x so far, and the sum of e^(x - largest), put right whenever
- * that grows. moments: n elements' mean, and q, their squared deviations from it. take: one more element; merge:
- * another part of the row. */
+/* Two dependent reductions in one pass. exp: the largest x so far, and the sum of e^(x - largest), which is rescaled
+ * whenever the largest grows. moments: the mean of n elements, and q, the sum of their squared deviations from it.
+ * take: adds an element; merge: adds another part of the row. */
 #define FS_ONLINE(s, type, one)                                                                                        \
     FS_FN void fs_take_exp_##s(type *largest, type *sum, type x)                                                       \
     {                                                                                                                  \

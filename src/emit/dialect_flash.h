@@ -1,22 +1,28 @@
 
-/* Chains of two products: a block keeps fs_m rows of one batch and walks the width of the intermediate fs_n columns at
- * a time. FS_FLASH .. FS_FLASH_MMA or FS_FLASH_SIMT .. FS_FLASH_END   the block's rows, and how its threads share
- * scores fs_s and results fs_o FS_FLASH_TILE, FS_FLASH_FILL .. FS_FLASH_FILL_END, FS_FLASH_COPY   an operand's tile,
- * filled element by element, or with copies of 16 bytes FS_FLASH_ROWS .. FS_FLASH_COLUMNS .. FS_FLASH_COLUMNS_END ..
- * FS_FLASH_ROWS_END   elements of a tile of the intermediate: row p, column c FS_FLASH_ROWS .. FS_FLASH_RESULTS ..
- * FS_FLASH_RESULTS_END .. FS_FLASH_ROWS_END   elements of the results: row p, column j A thread has fs_rows rows,
- * fs_step apart, and of each the columns of its place among the fs_group threads that share the row: so are the
- * fragments of tensor cores laid out. */
+/* Chains of two products: a block keeps fs_m rows of one batch and walks the width of the intermediate, fs_n columns at
+ * a time.
+ *
+ *   FS_FLASH .. FS_FLASH_MMA or FS_FLASH_SIMT .. FS_FLASH_END
+ *       the block's rows, and how its threads share the scores fs_s and the results fs_o
+ *   FS_FLASH_TILE, FS_FLASH_FILL .. FS_FLASH_FILL_END, FS_FLASH_COPY
+ *       an operand's tile, loaded element by element, or with copies of 16 bytes
+ *   FS_FLASH_ROWS .. FS_FLASH_COLUMNS .. FS_FLASH_COLUMNS_END .. FS_FLASH_ROWS_END
+ *       elements of a tile of the intermediate: row p, column c
+ *   FS_FLASH_ROWS .. FS_FLASH_RESULTS .. FS_FLASH_RESULTS_END .. FS_FLASH_ROWS_END
+ *       elements of the results: row p, column j
+ *
+ * A thread has fs_rows rows, fs_step apart. The fs_group threads that share a row divide its columns among them as
+ * the fragments of tensor cores do. */
 #define FS_SAME_ROW(q) (q)
 #define fs_to_f32(x)   (x)
 #define fs_to_f64(x)   (x)
 #define fs_from_f32(x) (x)
 #define fs_from_f64(x) (x)
-/* A running maximum as what is subtracted: nothing from a row of which all is masked so far. */
+/* What is subtracted for a running maximum: 0 where all elements of the row so far are masked (-infinity). */
 FS_FN float fs_flash_peakf(float m) { return m == -FS_INFf ? 0.0f : m; }
 FS_FN double fs_flash_peakd(double m) { return m == -FS_INFd ? 0.0 : m; }
-/* Exponentials in base two, of x - peak: what is subtracted is rounded once, so that every element of a row has the
- * same. */
+/* e^(x - peak) as a power of two. The peak times log2(e) is rounded once, so that every element of a row subtracts
+ * the same number. */
 #define FS_LOG2E 1.44269504f
 #ifdef FS_CUDA
 FS_FN float fs_flash_base2(float m) { return __fmul_rn(m, FS_LOG2E); }
@@ -46,7 +52,8 @@ FS_FN float fs_flash_exp2(float x)
     return x < -126.0f ? 0.0f : x > 127.9f ? FS_INFf : x != x ? x : y;
 }
 #endif
-/* Columns that some of the rows [first, first + last] sees under a causal mask of `side` rows, which repeats. */
+/* Columns that at least one of the rows [first, first + last] sees under a causal mask. The mask has `side` rows,
+ * and repeats. */
 FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
 {
     return first / side == (first + last) / side ? (first + last) % side + 1 : side;
@@ -74,7 +81,7 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
 
 #ifdef FS_GPU
 
-#ifdef FS_CUDA /* more of a product's steps at once would take registers that the fragments need */
+#ifdef FS_CUDA /* unrolling more steps of a product would take registers that the fragments need */
 #define FS_FLASH_PRAGMA(text) _Pragma(#text)
 #define FS_UNROLL_SOME(steps) FS_FLASH_PRAGMA(unroll steps)
 #else
@@ -86,7 +93,7 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
     (void)fs_warp;                                                                                                     \
     FS_UNROLL for (int fs_i = 0; fs_i < fs_rows; fs_i++) FS_UNROLL for (int fs_j = 0; fs_j < fs_results; fs_j++)       \
         fs_o[fs_i][fs_j] = 0;
-/* A warp has 16 rows: fragments of m16n8. */
+/* A warp has 16 rows, in fragments of m16n8. */
 #define FS_FLASH_MMA(type, results)                                                                                    \
     enum {                                                                                                             \
         fs_rows = 2,                                                                                                   \
@@ -99,7 +106,7 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
     };                                                                                                                 \
     const int fs_warp = fs_t / 32, fs_lane = fs_t % 32, fs_row0 = fs_warp * 16 + fs_lane / 4, fs_place = fs_lane % 4;  \
     FS_FLASH_LAYOUT(type, results)
-/* Sixteen threads share a row, each with `pair` neighbouring columns of every sixteen times as many. */
+/* Sixteen threads share a row: each has `pair` neighbouring columns out of every 16 x `pair`. */
 #define FS_FLASH_SIMT(type, results, pair, result_pair)                                                                \
     enum {                                                                                                             \
         fs_step = fs_threads / 16,                                                                                     \
@@ -117,8 +124,8 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
 #define FS_FLASH_TILE(type, host_type, name, offset, count, x, x_step, host_x, y, y_step, host_y)                      \
     type *const name = (type *)((unsigned char *)fs_dynamic_shared() + (offset));                                      \
     enum { name##_##x = x_step, name##_##y = y_step };
-/* Elements (u, v) of a tile that begins at (u0, v0); there are none from u_end and v_end on: 0. Neighbouring threads
- * take neighbouring v. */
+/* Loads the elements (u, v) of a tile that begins at (u0, v0). Elements from u_end or v_end on are 0. Neighbouring
+ * threads take neighbouring v. */
 #define FS_FLASH_FILL(tile, u, u0, us, u_end, v, v0, vs, v_end)                                                        \
     for (int fs_e = fs_t; fs_e < (us) * (vs); fs_e += fs_threads) {                                                    \
         const int fs_u = fs_e / (vs), fs_v = fs_e % (vs);                                                              \
@@ -138,8 +145,8 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
         (void)k;
 #define FS_FLASH_PUT(type, tile, value) tile[fs_to] = fs_in ? fs_to_##type(value) : 0;
 #define FS_FLASH_FILL_END               }
-/* The same with copies of 8 elements along v, begun now and there after FS_FLASH_WAIT and a barrier; what lies beyond
- * the ends repeats the last. */
+/* The same with asynchronous copies of 8 elements along v, complete after FS_FLASH_WAIT and a barrier. Rows and
+ * columns beyond the ends repeat the last one. */
 #define FS_FLASH_COPY(type, tile, u, u0, us, u_end, v, v0, vs, v_end, pointer, number)                                 \
     FS_UNROLL for (int fs_e = fs_t * 8; fs_e < (us) * (vs); fs_e += fs_threads * 8)                                    \
     {                                                                                                                  \
@@ -179,7 +186,8 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
         (void)c;                                                                                                       \
         (void)fs_in;
 #define FS_FLASH_COLUMNS_END }
-/* Only what is part of the row takes part, or is stored. */
+/* Runs the statement for columns within the row only. FS_FLASH_STORE: the same for a store; of the blocks that share
+ * a row's results, only the first stores. */
 #define FS_FLASH_IN(statement)                                                                                         \
     if (fs_in) {                                                                                                       \
         statement                                                                                                      \
@@ -197,7 +205,7 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
 #define FS_FLASH_RESULTS_END                                                                                           \
     }                                                                                                                  \
     }
-/* A value combined over the threads that share a row. */
+/* Combines a value over the threads that share a row. */
 #define FS_FLASH_TYPE_f float
 #define FS_FLASH_TYPE_d double
 #define FS_FLASH_COMBINE(s, a, combined)                                                                               \
@@ -211,7 +219,8 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
 #define FS_FLASH_SUM(s, a)  FS_FLASH_COMBINE(s, a, x + y)
 #define FS_FLASH_PROD(s, a) FS_FLASH_COMBINE(s, a, x *y)
 
-/* Two columns' fragments of an operand at row k and column j of it: elements along k, or along j, contiguous. */
+/* The B fragments of two groups of 8 columns, of an operand at k and column j. _K: its elements beside each other
+ * follow k; _J: they follow j. */
 #define FS_FLASH_ALONG_K(y, tile, lead, j, k)                                                                          \
     fs_ldmatrix4(y, &(tile)[((j) + fs_lane % 8 + fs_lane / 16 * 8) * (lead) + (k) + fs_lane / 8 % 2 * 8]);
 #define FS_FLASH_ALONG_J(y, tile, lead, j, k)                                                                          \
@@ -227,7 +236,8 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
         sums[1][fs_f] = fs_c[2];                                                                                       \
         sums[1][fs_f + 1] = fs_c[3];                                                                                   \
     }
-/* scores += rows x first operand, over `depth`; results += scores x second operand, the scores rounded to `type`. */
+/* FIRST: scores += rows x first operand, over `depth`. SECOND: results += scores x second operand, with scores
+ * rounded to `type`. */
 #define FS_FLASH_FIRST_MMA(type, rows, k0, first, first_lead, along, depth)                                            \
     FS_UNROLL_SOME(2) for (int fs_k = 0; fs_k < (depth); fs_k += 16)                                                   \
     {                                                                                                                  \
@@ -274,7 +284,7 @@ FS_FN fs_u32 fs_flash_pair_bf16(float low, float high)
     return (fs_u32)fs_to_bf16(low) | (fs_u32)fs_to_bf16(high) << 16;
 }
 #endif
-/* The same without tensor cores; the scores go by shared memory. */
+/* The same without tensor cores; the scores go through shared memory. */
 #define FS_FLASH_SUMS(type, sums, count, pair, x, x_lead, y, y_lead, depth)                                            \
     FS_UNROLL_SOME(1) for (int fs_k = 0; fs_k < (depth); fs_k += 4) FS_UNROLL for (int fs_h = 0; fs_h < 4; fs_h++)     \
     {                                                                                                                  \
@@ -377,7 +387,7 @@ FS_FN fs_u32 fs_flash_pair_bf16(float low, float high)
 #define FS_FLASH_MIN(s, a)
 #define FS_FLASH_SUM(s, a)
 #define FS_FLASH_PROD(s, a)
-/* Four of what is summed up at a time: as many multiply-adds for each sum loaded and stored. */
+/* Four elements of k at a time: four multiply-adds for each load and store of a sum. */
 #define FS_FLASH_SUMS(sums, count, x, x_lead, y, depth)                                                                \
     for (int fs_i = 0; fs_i <= fs_last; fs_i++) {                                                                      \
         int fs_k = 0;                                                                                                  \

@@ -11,7 +11,7 @@
     (void)fs_t;                                                                                                        \
     }
 
-/* Points: a thread has `vector` neighbouring inner points of one outer point. */
+/* Points: a thread computes `vector` neighbouring inner points of one outer point. */
 #define FS_POINTS(first, o, c, points, inner, vector)                                                                  \
     {                                                                                                                  \
         enum { fs_vector = vector };                                                                                   \
@@ -28,8 +28,9 @@
 #define FS_POINTS_END                                                                                                  \
     }                                                                                                                  \
     }
-/* Tiles: a block has 32 x 32 points, lanes along c; what is contiguous along y passes through shared memory, where its
- * own lanes run along y. Staged reads are there after FS_TILE_BARRIER. Number i is that of (y, c). */
+/* Tiles: a block computes 32 x 32 points, with lanes along c. A tensor that is contiguous along y goes through
+ * shared memory: a loop with lanes along y loads or stores it. Loaded tiles are complete after FS_TILE_BARRIER. i is
+ * the element's number at (y, c). */
 #define FS_TILES(first, o, y, c, others, rows, columns)                                                                \
     {                                                                                                                  \
         enum { fs_high = (int)(((rows) + 31) / 32), fs_broad = (int)(((columns) + 31) / 32) };                         \
@@ -64,8 +65,8 @@
 #define FS_TILES_END                                                                                                   \
     }                                                                                                                  \
     }
-/* A thread's neighbouring elements at once: FS_GET in front of the lanes, FS_AT in them; FS_ROOM, FS_PUT and FS_FLUSH
- * the same for stores. Number i is that of the first lane's. */
+/* Vector accesses. FS_GET loads a thread's neighbouring elements in front of the loop over lanes, FS_AT is a lane's
+ * element; FS_ROOM, FS_PUT and FS_FLUSH do the same for stores. i is the first lane's element. */
 #define FS_GROUP(type)                                                                                                 \
     struct FS_ALIGNED(sizeof(type) * fs_vector) {                                                                      \
         type at[fs_vector];                                                                                            \
@@ -109,8 +110,9 @@ FS_FN void fs_copy_group(void *to, const void *from, int bytes)
         *(fs_u8 *)to = *(const fs_u8 *)from;
 }
 
-/* Rows: `threads` of a block share one; those of a row that is not there stay for the barriers. A walk takes fs_steps
- * steps of fs_step elements; `loop`: FS_UNROLL where the row is kept in registers, else FS_UNROLL_FOUR. */
+/* Rows: `threads` threads of a block share a row. Threads without a row take part in the barriers only. A loop over
+ * the row takes fs_steps steps of fs_step elements; it is unrolled whole (FS_UNROLL) where the row is kept in
+ * registers, otherwise four times (FS_UNROLL_FOUR). */
 #define FS_ROWS(p, rows, per_block, threads)                                                                           \
     {                                                                                                                  \
         enum { fs_row_threads = threads, fs_most = 2147483647 };                                                       \
@@ -165,8 +167,8 @@ FS_FN void fs_copy_group(void *to, const void *from, int bytes)
     }                                                                                                                  \
     }                                                                                                                  \
     }
-/* What several walks read, loaded by the first: FS_KEEP neighbouring elements at once, FS_KEEP_EACH one by one. A
- * thread gets back its own elements, so there are no barriers. */
+/* Rows that several loops read: the first loop loads and keeps them, FS_KEEP a vector at once, FS_KEEP_EACH element
+ * by element. A thread reads back only what it kept itself, so no barrier is needed. */
 #define FS_KEPT_IN_REGISTERS(type, name, width, vector)                                                                \
     struct FS_ALIGNED(sizeof(type) * (vector)) {                                                                       \
         type at[vector];                                                                                               \
@@ -205,9 +207,9 @@ FS_FN void fs_copy_group(void *to, const void *from, int bytes)
 #define fs_shfl_d fs_shfl_xor_f64
 #define fs_shfl_i fs_shfl_xor_i32
 #define fs_shfl_l fs_shfl_xor_i64
-/* A value combined over the `threads` of a row, a power of two from 32 on: within warps, then over the warps through
- * `scratch`, of which two halves take turns: who writes one has waited for those who read it. Every thread of the block
- * takes part. */
+/* Combines a value over the `threads` threads of a row, a power of two and at least 32: within warps, then over the
+ * warps through `scratch`. Its two halves are used in turn: a thread that writes one half has passed the barrier
+ * behind the last reads of it. Every thread of the block must take part. */
 #define FS_ROW_COMBINE(name, s, type, x, y, combined)                                                                  \
     FS_FN type fs_row_##name##s(type x, int threads, double *scratch)                                                  \
     {                                                                                                                  \
@@ -250,7 +252,7 @@ FS_ROW_COMBINE(min_, l, fs_i64, x, y, fs_minl(x, y))
 #define FS_ROW_PROD(s, a) a = fs_row_prod_##s(a, fs_row_threads, FS_TURN);
 #define FS_ROW_MAX(s, a)  a = fs_row_max_##s(a, fs_row_threads, FS_TURN);
 #define FS_ROW_MIN(s, a)  a = fs_row_min_##s(a, fs_row_threads, FS_TURN);
-/* What the threads of a row have of it, each in one pass. */
+/* Combines the online reductions of a row's threads, each in one pass. */
 #define FS_COMBINE_EXP(rows, s, m, a)                                                                                  \
     {                                                                                                                  \
         const fs_type_##s mine_ = m;                                                                                   \
@@ -269,7 +271,7 @@ FS_ROW_COMBINE(min_, l, fs_i64, x, y, fs_minl(x, y))
 #define FS_ROW_MOMENTS(s, n, mean, q)  FS_COMBINE_MOMENTS(ROW, s, n, mean, q)
 #define FS_BAND_EXP(s, m, a)           FS_COMBINE_EXP(BAND, s, m, a)
 #define FS_BAND_MOMENTS(s, n, mean, q) FS_COMBINE_MOMENTS(BAND, s, n, mean, q)
-/* The extreme value, and the first of the elements that have it. */
+/* The extreme value, and the index of the first element that has it. */
 #define FS_ROW_ARGMAX(s, a, i)                                                                                         \
     {                                                                                                                  \
         const fs_type_##s mine_ = a;                                                                                   \
@@ -285,8 +287,8 @@ FS_ROW_COMBINE(min_, l, fs_i64, x, y, fs_minl(x, y))
         i = fs_row_min_l(i, fs_row_threads, FS_TURN);                                                                  \
     }
 
-/* A row's running sum or product: each of the row's threads takes `vector` neighbouring elements of a step, then gets
- * what lies before them. start: of nothing. */
+/* A row's running sum or product: in each step, each of the row's threads takes `vector` neighbouring elements, and
+ * then gets the sum or product of all elements before them. start: the value for no elements. */
 #define FS_SCAN(s, name, r, width, vector, start)                                                                      \
     {                                                                                                                  \
         enum { fs_vector = vector };                                                                                   \
@@ -347,7 +349,7 @@ FS_ROW_SCAN(prod_, d, double, x *y)
 FS_ROW_SCAN(prod_, i, int, x *y)
 FS_ROW_SCAN(prod_, l, fs_i64, x *y)
 
-/* Bands: 32 neighbouring rows, a warp's lanes; the block's warps share the walk. */
+/* Bands: 32 neighbouring rows, one for each lane of a warp; the block's warps share the elements of the rows. */
 #define FS_BAND(p, rows, band, threads) FS_BAND_PIECES(p, rows, 1, threads, 2147483647)
 #define FS_BAND_PIECES(p, rows, pieces, threads, piece)                                                                \
     {                                                                                                                  \
@@ -431,7 +433,7 @@ FS_ROW_SCAN(prod_, l, fs_i64, x *y)
 #else
 
 #define FS_PRAGMA(text) _Pragma(#text)
-#define FS_IN_ORDER     safelen(1) /* as a clause: no vectorisation */
+#define FS_IN_ORDER     safelen(1) /* an OpenMP clause: keeps the order, so the loop is not vectorised */
 #define FS_BLOCKS(threads)                                                                                             \
     for (fs_i64 fs_b = fs_first; fs_b < fs_end; fs_b++) {                                                              \
         enum { fs_threads = threads };
@@ -452,7 +454,7 @@ FS_ROW_SCAN(prod_, l, fs_i64, x *y)
     fs_i += fs_n;                                                                                                      \
     }                                                                                                                  \
     }
-/* The same tiles, staged in the caches: each line is read once, whatever the distance between rows. */
+/* The same tiles; here the caches hold them, and each cache line is read once, whatever the stride between rows. */
 #define FS_TILES(first, o, y, c, others, rows, columns)                                                                \
     {                                                                                                                  \
         enum { fs_high = (int)(((rows) + 31) / 32), fs_broad = (int)(((columns) + 31) / 32) };                         \
@@ -537,7 +539,7 @@ FS_ROW_SCAN(prod_, l, fs_i64, x *y)
 #define FS_ROW_EXP(s, m, a)
 #define FS_ROW_MOMENTS(s, n, mean, q)
 
-/* Up to 16 neighbouring bands at once: longer runs of each row's elements. */
+/* Up to 16 neighbouring bands at once, so that more neighbouring elements are read from each line. */
 enum { FS_BESIDE = 16 * 32 };
 #define FS_BAND(p, rows, band, threads) FS_BAND_PIECES(p, rows, 1, threads, FS_MOSTi)
 #define FS_BAND_PIECES(p, rows, pieces, threads, piece)                                                                \

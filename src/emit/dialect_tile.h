@@ -1,19 +1,24 @@
 
-/* Tiles: a block computes fs_tm x fs_tn results of a matrix product, sum over k of left[row, k] x right[k, column], in
- * steps along k. FS_TILE, FS_TILE_PLACE                        sizes; which tile the block has: rows from fs_m0,
- * columns from fs_n0, of batch b FS_TILE_ROWS, FS_TILE_COLUMNS, FS_TILE_SUM    an operand's part of a step, and the
- * sums FS_TILE_STEPS, FS_TILE_READY                  along k FS_TILE_LOAD_K/_C .. FS_LANES .. FS_TILE_SET ..
- * FS_LANES_END .. FS_TILE_LOAD_END    an operand's elements computed, lanes along k or along its rows (columns)
- *     FS_TILE_COPY_K/_C .. FS_TILE_FETCH .. FS_TILE_COPY_END    or copied as they are, asynchronously
- *     FS_TILE_MULTIPLY, FS_TILE_STORE
+/* Tiles: a block computes fs_tm x fs_tn results of a matrix product, the sum over k of left[row, k] x right[k, column],
+ * in steps along k.
+ *
+ *   FS_TILE, FS_TILE_PLACE      sizes; the block's tile: rows from fs_m0, columns from fs_n0, of batch b
+ *   FS_TILE_ROWS, FS_TILE_COLUMNS, FS_TILE_SUM      an operand's part of a step, and the sums
+ *   FS_TILE_STEPS, FS_TILE_READY      the loop along k
+ *       FS_TILE_LOAD_K/_C .. FS_LANES .. FS_TILE_SET .. FS_LANES_END .. FS_TILE_LOAD_END
+ *           computes an operand's elements, with lanes along k or along its rows (columns)
+ *       FS_TILE_COPY_K/_C .. FS_TILE_FETCH .. FS_TILE_COPY_END      or copies them unchanged, asynchronously
+ *       FS_TILE_MULTIPLY, FS_TILE_STORE
  *   FS_TILE_STEPS_END
- *   FS_TILE_RESULTS .. FS_LANES .. FS_TILE_SUMMED .. FS_LANES_END .. FS_TILE_RESULTS_END    rows o = b x rows + row,
- * columns c On a GPU a step's operands are loaded while an earlier step's are multiplied, fs_stages of them in shared
- * memory, one barrier a step. On the host a block is a loop nest over its tile. kind: f d i l, by threads that each
- * have rows and columns in groups of four; f16 bf16 tf32, by warps on tensor units, with f32 sums. */
+ *   FS_TILE_RESULTS .. FS_LANES .. FS_TILE_SUMMED .. FS_LANES_END .. FS_TILE_RESULTS_END
+ *       rows o = b x rows + row, columns c
+ *
+ * On a GPU the operands of one step are loaded while those of an earlier step are multiplied. Shared memory holds
+ * fs_stages steps; each step has one barrier. On the host a block is a loop nest over its tile. kind: f d i l: each
+ * thread has rows and columns in groups of four; f16 bf16 tf32: warps use tensor units, with f32 sums. */
 
-/* The tile of block fs_b, of those from block `first` on. Blocks run down m within bands of `band` tiles, then along n,
- * so that those under way share operands in L2. */
+/* The tile of block fs_b, where blocks from `first` on have tiles. Consecutive blocks go down m within bands of
+ * `band` tiles, then along n, so that blocks that run at the same time share operands in L2. */
 #define FS_TILE_PLACE(b, first, batch, rows, columns, band)                                                            \
     enum {                                                                                                             \
         fs_rows = rows,                                                                                                \
@@ -31,7 +36,7 @@
                   fs_in_band = fs_in_batch % (fs_band * fs_tiles_n);                                                   \
         const fs_int fs_m0 = (fs_low + fs_in_band % fs_high) * fs_tm, fs_n0 = fs_in_band / fs_high * fs_tn;            \
         (void)b;
-/* .. or one of the `parts` of its depth, which are summed by another launch. */
+/* The same where k is split into `parts`: each block has one part, and another launch adds the sums. */
 #define FS_TILE_PLACE_PART(b, part, parts, batch, rows, columns, band)                                                 \
     FS_TILE_PLACE(fs_any, 0, (parts) * (batch), rows, columns, band)                                                   \
     const fs_int b = fs_any % (batch), part = fs_any / (batch);                                                        \
@@ -56,9 +61,8 @@ typedef fs_i64 fs_sum_l;
 #define FS_TILE_TO_f16(x)  fs_to_f16(x)
 #define FS_TILE_TO_bf16(x) fs_to_bf16(x)
 #define FS_TILE_TO_tf32(x) x
-/* In shared memory elements of a row, or of a column, lie beside each other along k (the tensor units' where they do in
- * memory), else those of a k. Rows of shared memory are padded so that the threads of a warp find theirs in different
- * banks. */
+/* Layout in shared memory: elements beside each other follow k (tensor units: only where they do so in memory),
+ * otherwise they follow rows or columns. Lines are padded so that the threads of a warp access different banks. */
 enum {
     fs_in_k_f = 0,
     fs_in_k_d = 0,
@@ -79,7 +83,7 @@ enum {
     fs_k_pad_l = 0
 };
 
-/* tile_m x tile_n results in steps of `step` along k; across_m x across_n threads, or warps, side by side. */
+/* tile_m x tile_n results, in steps of `step` along k, by across_m x across_n threads (or warps) side by side. */
 #define FS_TILE(kind, tile_m, tile_n, step, stages, across_m, across_n)                                                \
     {                                                                                                                  \
         enum {                                                                                                         \
@@ -114,7 +118,8 @@ enum {
     fs_sum_##kind sum[fs_each];                                                                                        \
     FS_UNROLL for (int fs_e = 0; fs_e < fs_each; fs_e++) sum[fs_e] = 0;
 
-/* Step fs_s + fs_stages - 1 multiplies what step fs_s loads. _OF: part `part` of the depth, of `span` each. */
+/* Operands are loaded fs_stages - 1 steps ahead: what step fs_s loads, step fs_s + fs_stages - 1 multiplies. _OF:
+ * part `part` of k, of `span` each. */
 #define FS_TILE_STEPS(depth)                FS_TILE_STEPS_FROM(depth, 0, depth, (depth) % fs_step == 0)
 #define FS_TILE_STEPS_OF(part, span, depth) FS_TILE_STEPS_FROM(depth, (part) * (span), span, (depth) % (span) == 0)
 #define FS_TILE_STEPS_FROM(depth, from, span, exact)                                                                   \
@@ -122,7 +127,8 @@ enum {
         enum { fs_depth = depth, fs_exact = exact, fs_steps = ((span) + fs_step - 1) / fs_step };                      \
         for (int fs_s = 0; fs_s < fs_steps + fs_stages - 1; fs_s++) {                                                  \
             const fs_int fs_k0 = (from) + fs_s * fs_step;
-/* What is multiplied now has been stored, or has arrived; what is overwritten now was multiplied. */
+/* A barrier: the operands of this step are in shared memory, and the part that this step overwrites has been
+ * multiplied. */
 #define FS_TILE_READY                                                                                                  \
     if (fs_s >= fs_stages - 1)                                                                                         \
         fs_barrier();
@@ -139,7 +145,7 @@ enum {
 #define FS_TILE_INSIDE(x, row, k)                                                                                      \
     ((fs_##x##_all % fs_##x##_count == 0 || (row) < fs_##x##_all) && (fs_exact || (k) < fs_depth))
 #define FS_TILE_INDEX(x, row, k) (fs_##x##_in_k ? (row)*fs_##x##_pitch + (k) : (k)*fs_##x##_pitch + (row))
-/* A thread has `vector` neighbouring elements at a time; what lies outside is 0. */
+/* A thread loads `vector` neighbouring elements at a time; elements outside of the operand are 0. */
 #define FS_TILE_GROUPS(x)                                                                                              \
     if (fs_s < fs_steps) {                                                                                             \
         enum { fs_vector = fs_##x##_vector };                                                                          \
@@ -187,7 +193,7 @@ FS_FN void fs_zero16(void *to)
     for (int i = 0; i < 4; i++)
         ((fs_group16 *)to)->at[i] = 0;
 }
-/* What FS_TILE_LOAD computed goes to shared memory. */
+/* Stores in shared memory what FS_TILE_LOAD computed. */
 #define FS_TILE_STORE(x)                                                                                               \
     FS_TILE_GROUPS(x)                                                                                                  \
     fs_element *const fs_to = fs_##x + fs_s % fs_stages * fs_##x##_size;                                               \
@@ -208,8 +214,8 @@ FS_FN void fs_zero16(void *to)
                            fs_##y + (fs_s + 1) % fs_stages * fs_##y##_size, fs_##y##_in_k, fs_##y##_pitch, fs_tm,      \
                            fs_tn, fs_step, fs_across_m, fs_across_n);
 
-/* A thread's rows and columns: groups of four neighbours (fewer where it has fewer), as far apart as the tile is wide.
- * Sum number `at` of a thread is of row fs_row_.. and column fs_column_.. */
+/* A thread's rows and columns: groups of four neighbours (fewer where it has fewer in all), spread over the whole
+ * tile. A thread's sum `at` is at row fs_row_.. and column fs_column_.. */
 FS_FN int fs_spread(int i, int each, int across, int place)
 {
     const int group = each < 4 ? each : 4;
@@ -252,8 +258,8 @@ FS_TILE_THREADS(d, double)
 FS_TILE_THREADS(i, int)
 FS_TILE_THREADS(l, fs_i64)
 
-/* A warp's part is tm / across_m rows and tn / across_n columns, in fragments of 16 x 8 sums: lane t has columns 2 (t %
- * 4) and the next, of rows t / 4 and t / 4 + 8. */
+/* A warp computes tm / across_m rows and tn / across_n columns, in fragments of 16 x 8 sums: lane t has columns 2 (t
+ * % 4) and 2 (t % 4) + 1 of rows t / 4 and t / 4 + 8. */
 FS_FN int fs_row_mma(int at, int tm, int tn, int across_m, int across_n)
 {
     const int fragment = at / 4 / (tn / across_n / 8);
@@ -282,8 +288,8 @@ FS_FN int fs_column_mma(int at, int tm, int tn, int across_m, int across_n)
 #define fs_column_tf32 fs_column_mma
 
 #if !defined(FS_CUDA) || defined(FS_SM_80)
-enum { fs_most_rows = 4, fs_most_columns = 8 }; /* fragments of a warp */
-/* 16 rows x 16 of k: the four matrices of an A fragment. 16 columns x 16 of k: two B fragments. */
+enum { fs_most_rows = 4, fs_most_columns = 8 }; /* fragments that a warp has at most */
+/* 16 rows x 16 elements of k: the four matrices of an A fragment. 16 columns x 16 elements of k: two B fragments. */
 FS_FN void fs_left_16(fs_u32 r[4], const fs_u16 *x, int in_k, int pitch, int row, int k)
 {
     const int lane = fs_thread() % 32;
@@ -375,13 +381,13 @@ typedef fs_i64 fs_tile_l;
 #define FS_TILE_FROM_f16(x)  fs_from_f16(x)
 #define FS_TILE_FROM_bf16(x) fs_from_bf16(x)
 #define FS_TILE_FROM_tf32(x) x
-enum { fs_step = 64, fs_strip = 4 }; /* along k; rows that are summed at once */
+enum { fs_step = 64, fs_strip = 4 }; /* step along k; rows that are summed at once */
 #define FS_TILE(kind, tile_m, tile_n, step, stages, across_m, across_n)                                                \
     {                                                                                                                  \
         enum { fs_tm = tile_m, fs_tn = tile_n };                                                                       \
         typedef fs_tile_##kind fs_element;
 #define FS_TILE_END }
-/* Elements outside of the operand are zeros: whole strips of rows and whole vectors of columns are summed. */
+/* Whole strips of rows and whole vectors of columns are summed, so elements outside of the operand are zeros. */
 #define FS_TILE_ROWS(kind, x, along_k, vector)                                                                         \
     enum { fs_##x##_row = fs_step, fs_##x##_k = 1 };                                                                   \
     const fs_int fs_##x##_first = fs_m0, fs_##x##_end = fs_m0 + fs_tm < fs_rows ? fs_m0 + fs_tm : fs_rows;             \
@@ -433,7 +439,7 @@ enum { fs_step = 64, fs_strip = 4 }; /* along k; rows that are summed at once */
 #define FS_TILE_MULTIPLY(kind, sum, x, y)                                                                              \
     fs_multiply_##kind(sum, fs_tn, fs_##x, fs_step, fs_##y, fs_tn, fs_##x##_end - fs_##x##_first,                      \
                        fs_##y##_end - fs_##y##_first, fs_kn);
-/* Four rows of two vectors' columns at once stay in registers along k. */
+/* The sums of four rows and two vectors of columns stay in registers along k. */
 #define FS_TILE_STRIPS(kind, type)                                                                                     \
     typedef type fs_vector_##kind __attribute__((vector_size(64), aligned(64), may_alias));                            \
     FS_FN void fs_multiply_##kind(type *sum, int pitch, const type *x, int x_pitch, const type *y, int y_pitch,        \

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flash.c: two contractions chained, tile by tile: fused MLPs, attention with online softmax (Milakov, Gimelshein,
- * 2018; Dao, 2023: FlashAttention-2), with the layout that was priced. flash.h says which file writes what. */
+/* flash.c: writes two chained contractions tile by tile (fused MLPs; attention with online softmax: Milakov and
+ * Gimelshein, 2018; Dao, 2023, FlashAttention-2), in the layout that was priced. flash.h says what each of the files
+ * flash*.c writes. */
 #include "emit/flash.h"
 
-/* An operand's elements, numbered by what the text has at that point. */
+/* The tile of an operand. `base` has the variables that number its elements. */
 static fsim_flash_tile tile_of(fsim_emitter *e, const fsim_chained *c, fsim_chain_operand which, fsim_base base)
 {
     const fsim_chained_tile *t = &c->operand[which];
@@ -14,7 +15,8 @@ static fsim_flash_tile tile_of(fsim_emitter *e, const fsim_chained *c, fsim_chai
                              .tensor = t->tensor};
 }
 
-/* Rows by (p, k), the first's other by (p0, c; k), the second's other by (p0, j; c). */
+/* The variables that number each operand's elements: the rows' operand by row p and depth k; the first product's
+ * other operand by column c of the intermediate and k; the second product's by column j of the result and c. */
 static void place_operands(fsim_flash *f)
 {
     fsim_emitter *e = f->e;
@@ -31,7 +33,7 @@ static void place_operands(fsim_flash *f)
     column.inner_extent = f->c->maps.columns;
     column.reduced = "c";
     f->two = tile_of(e, f->c, FSIM_CHAIN_SECOND, column);
-    /* only a depth that fills whole steps is copied */
+    /* asynchronous copies have no bounds check along k, so the depth must be a multiple of the step */
     const fsim_chain_layout *l = &f->layout.l;
     const bool even = l->depth == f->c->first->reduced && l->depth % l->depth_step == 0;
     f->rows.copied = f->rows.copied && even;
@@ -42,7 +44,7 @@ bool fsim_emit_flash(fsim_emitter *e)
 {
     const fsim_kernel *k = e->kernel;
     if (k->template == FSIM_CHAINED_CONTRACTION && k->tile_m == 0)
-        return false; /* priced so */
+        return false; /* the price has no tiles for it: fsim_emit_chain writes it row by row */
     fsim_flash f = {.e = e, .c = fsim_chained_of(e->g, e->hw, e->group, e->a), .dtype = "f32"};
     if (!f.c || !fsim_chained_lay_out(f.c, e->hw, (fsim_tile_wish){k->tile_m, k->tile_n, k->split_k}, &f.layout,
                                       &e->program->schedule))

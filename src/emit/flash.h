@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flash.h: a chain of two contractions in tiles (kernel/chained.h) as text, as the files flash*.c share it.
+/* flash.h: what the files flash*.c share. They write a chain of two contractions in tiles (layout: kernel/chained.h).
  *
- * A block keeps some rows of one batch and walks the width of the intermediate. Of each tile it makes the first
- * product's scores, what lies between at (row, column), and adds the scores times the second's operand to its results.
- * What has none of the forms is left to fsim_emit_chain. */
+ * A block keeps some rows of one batch and walks the width of the intermediate, a tile of columns at a time. For
+ * each tile it computes the first product's scores, then the operators between the two products at each (row,
+ * column), then adds the scores times the second product's operand to its results. fsim_emit_chain writes the chains
+ * that have none of the forms in kernel/chained.h. */
 #ifndef FUSESIM_EMIT_FLASH_H
 #define FUSESIM_EMIT_FLASH_H
 
@@ -13,58 +14,63 @@
 /* An operand's tile. */
 typedef struct {
     fsim_chain_operand which;
-    bool along;  /* of the first product's tile: k is contiguous in it; of the second's: the place in the row is */
-    bool copied; /* 16 bytes at a time */
+    bool along;  /* elements beside each other follow k (operands of the first product) or the columns of the
+                    intermediate (operand of the second) */
+    bool copied; /* asynchronously, 16 bytes at a time */
     fsim_where at;
     int tensor;
 } fsim_flash_tile;
 
-/* A chain: what is decided of it, and what its text has declared. */
+/* A chain while its text is written: what was decided about it, and the names that the text has declared. */
 typedef struct {
     fsim_emitter *e;
     const fsim_chained *c;
     fsim_chained_layout layout;
-    const char **state;  /* per reduction: its running value, an element a row */
-    const char *dtype;   /* of the tiles' elements: f16 bf16 f32 f64 */
-    const char *scratch; /* of pieces: results piece by piece, then each reduction's */
-    const char *row_of;  /* function: number of a row, counted batch by batch, to its number in the intermediate */
-    fsim_flash_tile rows, one, two; /* operands: the rows', the first's other, the second's other */
+    const char *
+        *state; /* per member: a reduction's running value, an array with an element for each of a thread's rows */
+    const char *dtype;   /* type of the tiles' elements: f16 bf16 f32 f64 */
+    const char *scratch; /* where several blocks share a row: the memory for their partial results, then for their
+                            partial reductions */
+    const char *row_of;  /* name of the function from a row's number, counted batch by batch, to its number in the
+                            intermediate */
+    fsim_flash_tile rows, one,
+        two; /* the first product's operand with the rows; its other operand; the second product's other operand */
 } fsim_flash;
 
-/* The C type of the arithmetic, and how the dialect's functions for it end. */
+/* The C type of the arithmetic, and the suffix of the dialect's functions for it. */
 static inline const char *fsim_flash_c_type(const fsim_flash *f) { return fsim_ctype_names[f->c->type]; }
 static inline const char *fsim_flash_c_suffix(const fsim_flash *f) { return fsim_ctype_suffix[f->c->type]; }
 
 /* flash_text.c */
-/* Lines of text, moved in by `deeper` steps. */
+/* Appends lines, indented by `deeper` more steps. */
 void fsim_flash_put_lines(fsim_flash *f, int deeper, const char *lines);
-/* The same of a formatted text. */
+/* The same for formatted text. */
 void fsim_flash_put(fsim_flash *f, int depth, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* A stretch of text that sees nothing of what came before. */
+/* Starts a scope: no variable declared before is used in it. */
 void fsim_flash_begin_scope(fsim_emitter *e);
-/* Another walk along the columns of the same rows. */
+/* Starts another loop over the columns of the same rows: variables declared outside of the loop stay known. */
 void fsim_flash_begin_pass(fsim_emitter *e);
 
 /* flash_middle.c */
 /* A reduction's name in the dialect: SUM MAX MIN PROD. */
 const char *fsim_flash_combine_name(const fsim_flash *f, int member);
-/* Two values of a reduction's as one. */
+/* An expression that combines two values of the reduction. */
 const char *fsim_flash_joined(fsim_flash *f, const fsim_node *n, const char *x, const char *y);
-/* Running value of reduction i in a row. */
+/* The running value of reduction i in the row at hand, as an expression. */
 const char *fsim_flash_state(fsim_flash *f, int i);
 /* Declares the running values of all reductions, and names them in f->state. */
 void fsim_flash_declare_states(fsim_flash *f);
-/* From a tile of the first product's scores to one of the intermediate. */
+/* Writes the operators between the products: they turn a tile of scores into a tile of the intermediate, in place. */
 void fsim_flash_emit_middle(fsim_flash *f);
 
 /* flash_results.c */
-/* What a block has of its rows, for the launch that puts the pieces together. */
+/* Where several blocks share a row: stores a block's partial results, which the second launch combines. */
 void fsim_flash_emit_piece(fsim_flash *f);
-/* Final values of the reductions, row by row, then of the results. */
+/* Writes the final values of the reductions and then the results, row by row. */
 void fsim_flash_emit_results(fsim_flash *f);
 
 /* flash_kernel.c */
-/* The kernel, and the second launch where there are pieces, once all else of f is set. */
+/* Writes the kernel, and the second launch where several blocks share a row. All other fields of f must be set. */
 void fsim_flash_emit_kernel(fsim_flash *f);
 
 #endif

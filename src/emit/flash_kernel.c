@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flash_kernel.c: the kernel of a chain in tiles: how tiles are filled, the steps along the intermediate, entries. */
+/* flash_kernel.c: the kernel of a chain in tiles: loads of the tiles, the loop over the intermediate, the entry
+ * points. */
 #include "emit/flash.h"
 
 #include <string.h>
 
-enum { JOINING_THREADS = 128 }; /* of a block of the launch that puts pieces together */
+enum { JOINING_THREADS = 128 }; /* threads of a block in the launch that combines partial results */
 
 static const fsim_chain_operand_tile *place_of(const fsim_flash *f, const fsim_flash_tile *t)
 {
@@ -13,7 +14,7 @@ static const fsim_chain_operand_tile *place_of(const fsim_flash *f, const fsim_f
 
 static const char *whole_number(fsim_flash *f, int64_t x) { return fsim_printf(f->e->a, "%lld", (long long)x); }
 
-/* How a tile is filled: the lines, and before them in *head what holds for all tiles. */
+/* Text that loads a tile. *head: the declarations that stand once in front of the loop. */
 static const char *filled(fsim_flash *f, fsim_flash_tile *t, const char *name, const char *where, const char **head)
 {
     fsim_emitter *e = f->e;
@@ -110,7 +111,8 @@ static void emit_overlapped(fsim_flash *f, const char *stop)
     fsim_flash_put(f, 2, "FS_ROW_BARRIER");
     fsim_flash_put(f, 2, "if (c0 + %d < %s) {", f->layout.l.n, stop);
     const int after = f->e->next;
-    f->e->next = next; /* the same names: what they stand for is there already */
+    f->e->next =
+        next; /* reuse the names of the first load: the variables that they name were declared in front of the loop */
     fsim_flash_put_lines(f, 2, fill_one(f, fsim_printf(f->e->a, "c0 + %d", f->layout.l.n), "0", &head));
     f->e->next = after;
     fsim_flash_put(f, 2, "}\nFS_FLASH_COMMIT");
@@ -150,7 +152,7 @@ static void emit_steps(fsim_flash *f, const char *stop)
     fsim_flash_put(f, 1, "}");
 }
 
-/* A dimension of a tile: its variable, and how many elements apart its neighbours are on the GPU and on the host. */
+/* A dimension of a tile: its variable, and the stride in elements, on the GPU and on the host. */
 typedef struct {
     const char *variable;
     int64_t step, host_step;
@@ -169,7 +171,8 @@ static void declare_tile(fsim_flash *f, const fsim_flash_tile *t, const char *na
 
 static int neighbours(int64_t columns) { return columns % 64 == 0 ? 4 : columns % 32 == 0 ? 2 : 1; }
 
-/* Rows of one batch follow each other; where they do not in the intermediate, a function says which is which. */
+/* A block takes rows of one batch. Where these are not consecutive in the intermediate, the text gets a function
+ * that maps their numbers. */
 static void emit_order(fsim_flash *f)
 {
     fsim_emitter *e = f->e;
@@ -183,7 +186,7 @@ static void emit_order(fsim_flash *f)
     fsim_text_put(e->a, &e->out, "\nFS_FN fs_int %s(fs_int q) { return %s; }\n", f->row_of, fsim_number(e, &at).name);
 }
 
-/* Where pieces leave what they have. */
+/* Reserves memory for the partial results of blocks that share a row. */
 static void declare_scratch(fsim_flash *f)
 {
     fsim_emitter *e = f->e;
@@ -216,7 +219,7 @@ static void declare_tiles(fsim_flash *f)
                        (long long)f->layout.l.columns);
 }
 
-/* Where a block's walk along the intermediate stops, as an expression. */
+/* The end of a block's loop over the intermediate, as an expression. */
 static const char *declare_stop(fsim_flash *f)
 {
     const fsim_group *o = f->e->group;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flash_middle.c: what lies between the two products of a chain in tiles: its elements, and its reductions, which run
- * along with the tiles or take a tile's whole rows level by level. */
+/* flash_middle.c: the operators between the two products of a chain in tiles, elements and reductions. Reductions
+ * are either updated with each tile, or, where a tile holds whole rows, computed one level after the other. */
 #include "emit/flash.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ void fsim_flash_declare_states(fsim_flash *f)
     }
 }
 
-/* A reduction takes in the element at (p, c); returns its accumulator, which the head declares. */
+/* Text that adds the element at (p, c) to reduction i. Returns the accumulator's name; the head declares it. */
 static const char *accumulated(fsim_flash *f, int i)
 {
     fsim_emitter *e = f->e;
@@ -61,7 +61,8 @@ static const char *with_clause(fsim_flash *f, const char *clause, int i, const c
                        clauses[combining(fsim_chained_node(f->c, i))], acc);
 }
 
-/* Scores at hand: the first product's, or what the pass before left. */
+/* Starts a loop over the scores. They hold member `of`: the first product, or the member that the loop before stored
+ * there. */
 static void begin_elements(fsim_flash *f, int of)
 {
     fsim_emitter *e = f->e;
@@ -80,7 +81,7 @@ static void end_elements(fsim_flash *f, const char *clause)
     fsim_text_clear(&f->e->body);
 }
 
-/* Elements of the intermediate, and of what leads to it, that are stored. */
+/* Stores the elements of the intermediate, and of the tensors before it, that the group writes. */
 static void store_elements(fsim_flash *f)
 {
     fsim_emitter *e = f->e;
@@ -104,7 +105,7 @@ static void keep_intermediate(fsim_flash *f)
     fsim_say(f->e, 1, "FS_FLASH_KEEP(%s)", v.name);
 }
 
-/* Reductions of what does not depend on others. */
+/* The first loop: reductions whose argument needs no other reduction. */
 static void emit_early(fsim_flash *f, int first)
 {
     fsim_emitter *e = f->e;
@@ -152,7 +153,7 @@ static void emit_early(fsim_flash *f, int first)
     }
 }
 
-/* What lies between the products, reductions running along. */
+/* The operators between the products, with reductions that are updated with each tile (online softmax). */
 static void emit_online(fsim_flash *f)
 {
     fsim_emitter *e = f->e;
@@ -190,7 +191,7 @@ static void emit_online(fsim_flash *f)
         fsim_flash_put(f, 3, "FS_FLASH_RESCALE(again)");
 }
 
-/* What lies between the products where the tile holds whole rows. */
+/* The operators between the products where a tile holds whole rows: a loop for each level of reductions. */
 static void emit_levels(fsim_flash *f)
 {
     fsim_emitter *e = f->e;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flash_results.c: what a chain in tiles leaves: final values of its reductions and its results, or a piece's of them,
- * which a second launch puts together. */
+/* flash_results.c: the end of a chain in tiles: the reductions' final values and the results. Where several blocks
+ * share a row, each stores partial ones, and a second launch combines them. */
 #include "emit/flash.h"
 
-/* Factors of the row that the walk left out, from the intermediate upwards: " / l" of a softmax. */
+/* The factors, one value a row, that the loop over the columns left out, found from the intermediate upwards: " / l"
+ * of a softmax. */
 static const char *left_out(fsim_flash *f, int tensor, const fsim_where *at)
 {
     fsim_emitter *e = f->e;
@@ -23,7 +24,7 @@ static const char *left_out(fsim_flash *f, int tensor, const fsim_where *at)
     return factors;
 }
 
-/* A running value of row p, all of its threads' together, in a variable. */
+/* Combines the running value of row p over the threads that share the row, in a variable. */
 static const char *gathered(fsim_flash *f, int i)
 {
     const char *acc = fsim_fresh(f->e, "a");
@@ -33,7 +34,7 @@ static const char *gathered(fsim_flash *f, int i)
     return acc;
 }
 
-/* Where in scratch memory the i-th piece has its value of reduction `member`. */
+/* The element of scratch memory with piece i's value of reduction `member`. */
 static const char *piece_of(fsim_flash *f, int member, const char *i)
 {
     const fsim_group *o = f->e->group;
@@ -62,7 +63,8 @@ void fsim_flash_emit_piece(fsim_flash *f)
     fsim_flash_put(f, 1, "FS_FLASH_ROWS_END");
 }
 
-/* The factor that puts right what the i-th piece summed up beside its own maximum; "" where there is none. */
+/* Each piece subtracted its own maximum. This is the factor that corrects piece i for the maximum of all pieces; ""
+ * where no maximum is subtracted. */
 static const char *righting(fsim_flash *f)
 {
     if (f->c->peak < 0)
@@ -72,7 +74,8 @@ static const char *righting(fsim_flash *f)
                : fsim_printf(f->e->a, " * fs_exp%s(%s - shift)", fsim_flash_c_suffix(f), piece_of(f, f->c->peak, "i"));
 }
 
-/* A reduction's value over all pieces, in a variable; the maximum's comes first. */
+/* Combines a reduction over all pieces, in a variable. The maximum must be combined first: the others' factors need
+ * it. */
 static const char *rejoined(fsim_flash *f, int i)
 {
     fsim_emitter *e = f->e;
@@ -92,7 +95,7 @@ static const char *rejoined(fsim_flash *f, int i)
     return acc;
 }
 
-/* Final values of the reductions of row p, in variables. */
+/* Declares variables with the final values of row p's reductions. */
 static void declare_row_values(fsim_flash *f)
 {
     fsim_emitter *e = f->e;
@@ -113,7 +116,7 @@ static void declare_row_values(fsim_flash *f)
     }
 }
 
-/* Values of rows that are stored, by the row's first thread. */
+/* Stores the values of which there is one a row. The row's first thread does it. */
 static void store_row_values(fsim_flash *f)
 {
     fsim_emitter *e = f->e;
@@ -135,7 +138,8 @@ static void store_row_values(fsim_flash *f)
     }
 }
 
-/* Results of row p, column by column, and what follows them. factor: the head declares one of the row. */
+/* Stores the results of row p, column by column, through the operators that follow the second product. factor: the
+ * head declares `factor`, which multiplies each result of the row. */
 static void store_columns(fsim_flash *f, bool factor)
 {
     fsim_emitter *e = f->e;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flash_text.c: lines and scopes of the text of a chain in tiles. */
+/* flash_text.c: appends lines and opens scopes in the text of a chain in tiles. */
 #include "emit/flash.h"
 
 #include <string.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tile.c: a group's contractions in tiles: the launches, with the layout that was priced. */
+/* tile.c: the launches of a group's contractions in tiles, with the layout that was priced. */
 #include "emit/tile.h"
 
 enum {
     FEW = 64,
     ROOMY = 112
-}; /* registers of 128, without tensor units: closer to them, tiles that are loaded in an unlucky order spill; with FEW
-      the compiler spills nothing of its own accord */
+}; /* without tensor units, 128 registers a thread let two blocks fit on an SM. The text asks for that only between FEW
+      and ROOMY registers: up to FEW the compiler stays below 128 by itself, and above ROOMY it may spill, depending on
+      the order of loads */
 
 static const char *kind_of(const fsim_emitter *e, const fsim_tile_plan *p)
 {
@@ -17,7 +18,7 @@ static const char *kind_of(const fsim_emitter *e, const fsim_tile_plan *p)
     return n->gemm.arithmetic == FSIM_F16 ? "f16" : n->gemm.arithmetic == FSIM_BF16 ? "bf16" : "tf32";
 }
 
-/* Where the parts of the depth leave their sums. */
+/* The scratch memory for the partial sums of split k; NULL where k is not split. */
 static const char *partial_of(fsim_emitter *e, const fsim_tiling *t)
 {
     const fsim_node *n = t->plan[0].product[0].node;
@@ -34,7 +35,7 @@ bool fsim_emit_tile(fsim_emitter *e)
     fsim_tiling *t = fsim_tiling_of(e->g, e->hw, o, e->a);
     const fsim_tile_wish wish = {e->kernel->tile_m, e->kernel->tile_n, e->kernel->split_k};
     if (e->kernel->template == FSIM_TILED_CONTRACTION && e->kernel->tile_m == 0)
-        return false; /* priced so */
+        return false; /* the price has no tiles for it: fsim_emit_pointwise writes it */
     if (!t || !fsim_tiling_lay_out(t, wish, s))
         return false;
     bool *own = fsim_new(e->a, bool, o->writes + 1);

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tile.h: a group's contractions as matrix products in tiles (kernel/product.h, kernel/tiling.h), as text. */
+/* tile.h: writes a group's contractions as matrix products in tiles (kernel/product.h, kernel/tiling.h). */
 #ifndef FUSESIM_EMIT_TILE_H
 #define FUSESIM_EMIT_TILE_H
 
 #include "emit/emit.h"
 #include "kernel/tiling.h"
 
-/* A tile, and what its text calls things. */
+/* A tile, and the names in its text. */
 typedef struct {
     const fsim_tiling *of;
     const fsim_tile_plan *plan;
-    const char *kind;    /* in the dialect: f d i l f16 bf16 tf32 */
-    const char *partial; /* parameter that holds the parts' sums; NULL: there is one part */
-    int threads;         /* of a block */
+    const char *kind;    /* arithmetic, in the dialect's names: f d i l f16 bf16 tf32 */
+    const char *partial; /* parameter for the partial sums; NULL where k is not split */
+    int threads;         /* threads of a block */
 } fsim_tile_writing;
 
-/* The text of the tile, from block `first` on; write[i]: is it one of its results? */
+/* Writes the tile; blocks from `first` on compute it. write[i]: is the group's write i one of its results? */
 void fsim_tile_text(fsim_emitter *e, const fsim_tile_writing *t, int64_t first, const bool *write);
-/* The second launch's, which adds up the parts of the depth; returns its blocks. */
+/* Where k is split: the number of blocks in the second launch, which adds the partial sums. */
 int64_t fsim_tile_sum_blocks(const fsim_tile_writing *t);
-/* The text of that launch; write[i] as in fsim_tile_text. */
+/* Writes that launch; write[i] as in fsim_tile_text. */
 void fsim_tile_sum_text(fsim_emitter *e, const fsim_tile_writing *t, const bool *write);
 
 #endif

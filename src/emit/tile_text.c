@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tile_text.c: the text of tiles: how their operands' elements are computed, and what becomes of their sums. */
+/* tile_text.c: the text of tiles: how the elements of their operands are loaded or computed, and the operators that
+ * follow their sums. */
 #include "emit/tile.h"
 
 #include <string.h>
 
-enum { BAND = 8 }; /* tiles along m that blocks walk down before they go on along n */
+enum {
+    BAND = 8
+}; /* consecutive blocks take so many tiles along m before the next along n: they share operands in L2 */
 
 static const char *const operand_names[FSIM_TILE_OPERANDS] = {"left", "right", "right2"}, *const sum_names[] = {"sum",
                                                                                                                 "sum2"};
 
 /* Operands. */
 
-/* The digit of var with `below` beneath it; extent 0: the outermost. */
+/* A digit of the mixed-radix number in `var`: var / below % extent. extent 0: the outermost digit, without %. */
 static const char *digit(fsim_emitter *e, const char *var, int64_t below, int64_t extent)
 {
     const char *from = below > 1 ? fsim_printf(e->a, "%s / %lld", var, (long long)below) : var;
@@ -23,8 +26,8 @@ static const char *times(fsim_emitter *e, const char *x, int64_t by)
     return by == 1 ? x : fsim_printf(e->a, "%s * %lld", x, (long long)by);
 }
 
-/* The element of a padded window at (b, c, k): 0 outside of the input. Channel and taps are k's, so they stand in front
- * of the lanes. */
+/* The input's element under a padded window at (b, c, k); 0 in the padding. Channel and tap follow from k alone, so
+ * they are computed in front of the loop over lanes. */
 static const char *window_value(fsim_emitter *e, const fsim_tile_product *p, const fsim_access *x, const char *type)
 {
     int64_t taps = 1, pixels = 1;
@@ -118,7 +121,8 @@ static int result_lanes(fsim_emitter *e, const fsim_tile_writing *t)
         e, (fsim_base){.outer = "o", .inner = "c", .inner_extent = p->product[0].columns, .inner_depth = 1});
 }
 
-/* What the kernel makes of p's results, which are in variables: into the lanes. */
+/* Writes the operators that follow p's products, whose results are in the variables `name`, and stores what the
+ * group writes. */
 static void epilogue(fsim_emitter *e, const fsim_tile_writing *t, int base, const char *const *name, const bool *write)
 {
     const fsim_tile_plan *p = t->plan;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* value.c: a tensor's element as statements and a variable. */
+/* value.c: writes the statements that compute, load or store an element of a tensor, and names the variable that has
+ * it. */
 #include "emit/emit.h"
 
 #include "graph/attribute.h"
@@ -13,7 +14,7 @@ const char *const fsim_storage_names[FSIM_DTYPE_COUNT] = {"double",    "float", 
                                                           "fs_f8e4m3", "fs_f8e5m2", "fs_i64", "fs_i32",
                                                           "fs_i16",    "fs_i8",     "fs_u8",  "fs_bool"};
 
-/* Elements that are no C number in memory go through functions named after them. */
+/* Is the type in memory no C type? Functions of the dialect, named after the dtype, then convert its elements. */
 static bool is_packed(fsim_dtype t) { return t == FSIM_F16 || t == FSIM_BF16 || t == FSIM_F8E4M3 || t == FSIM_F8E5M2; }
 
 int fsim_maker_in(const fsim_emitter *e, int tensor) { return fsim_member_that_makes(e->g, e->group, tensor); }
@@ -36,7 +37,7 @@ const char *fsim_literal(fsim_emitter *e, double x, fsim_ctype t)
     return fsim_printf(e->a, "%s%s%s", digits, strpbrk(digits, ".en") ? "" : ".0", t == FSIM_C_FLOAT ? "f" : "");
 }
 
-/* Number of the element along the last dimension but `back`, of an expression `element`. */
+/* The index along a dimension, counted from the last (back 0). element: the element's number, as an expression. */
 static const char *along(fsim_emitter *e, const fsim_node *n, const char *element, int back)
 {
     const fsim_shape *s = &e->g->tensor[n->result[0]].shape;
@@ -49,18 +50,18 @@ static const char *along(fsim_emitter *e, const fsim_node *n, const char *elemen
     return fsim_printf(e->a, "(%s %% %lld)", at, (long long)s->dim[s->rank - 1 - back]);
 }
 
-/* A field of the attributes, as a literal. */
+/* An attribute's value, as a literal. */
 static const char *attribute(fsim_emitter *e, const fsim_node *n, const char *name, fsim_ctype t)
 {
     for (int f = 0; f < FSIM_FIELD_COUNT; f++)
         if (strcmp(fsim_attr_fields[f].name, name) == 0)
             return fsim_literal(e, fsim_attr_value(&n->attrs, f),
                                 fsim_attr_fields[f].type == FSIM_TYPE_INT ? FSIM_C_LONG : t);
-    assert(false); /* op.def names what attribute.def does not have */
+    assert(false); /* op.def names an attribute that attribute.def lacks */
     return "";
 }
 
-/* What stands for $name in an expression of op.def. */
+/* The text that replaces $name in an expression of op.def. */
 static const char *parameter(fsim_emitter *e, const fsim_node *n, const char *name, const char *element, bool as_float)
 {
     const fsim_ctype t = fsim_ctype_of(n->dtype);
@@ -80,8 +81,8 @@ static const char *parameter(fsim_emitter *e, const fsim_node *n, const char *na
     return attribute(e, n, name, as_float ? FSIM_C_FLOAT : t);
 }
 
-/* The operator's expression with its arguments put in. element: number of the result's element, where the expression
- * asks for rows, columns or indices. */
+/* The operator's expression in op.def with the arguments filled in. element: the number of the result's element, for
+ * expressions that use rows, columns or indices. */
 static const char *expression_text(fsim_emitter *e, const fsim_node *n, const char *const *arg, const char *element)
 {
     fsim_text out = {0};
@@ -102,7 +103,7 @@ static const char *expression_text(fsim_emitter *e, const fsim_node *n, const ch
     return out.at ? out.at : "";
 }
 
-/* Memory. */
+/* Loads and stores. */
 
 static fsim_variable remember(fsim_emitter *e, int tensor, const fsim_where *w, fsim_variable v)
 {
@@ -124,7 +125,8 @@ static const char *converted(fsim_emitter *e, fsim_dtype t, const char *x)
     return is_packed(t) ? fsim_printf(e->a, "fs_from_%s(%s)", fsim_dtype_names[t], x) : x;
 }
 
-/* Do the elements of w lie beside each other along the lanes, each group of e->vector starting on a multiple of it? */
+/* Can a thread load or store e->vector elements at once? Lanes must be neighbours in memory, and each group must
+ * start at a multiple of e->vector. */
 static bool grouped(const fsim_emitter *e, const fsim_where *w)
 {
     const fsim_map *m = &w->map;
@@ -138,17 +140,18 @@ static bool grouped(const fsim_emitter *e, const fsim_where *w)
     return true;
 }
 
-/* In tiles of (y, c): contiguous along y, and neither contiguous nor the same along c. */
+/* Must a tile of (y, c) go through shared memory? It must where memory is contiguous along y and strided along c,
+ * the lanes' direction. */
 static bool turned(const fsim_emitter *e, const fsim_where *w)
 {
-    enum { MOST_TILES = 4 }; /* of 8-byte elements, in 48 KiB */
+    enum { MOST_TILES = 4 }; /* so many tiles of 8-byte elements fit in 48 KiB */
     const fsim_map *m = &w->map;
     return e->tiled && w->base == 0 && e->staged < MOST_TILES && m->modes == m->split + 1 &&
            m->mode[m->split].stride == 1 && m->split > 0 && m->mode[m->split - 1].stride != 0 &&
            m->mode[m->split - 1].stride != 1;
 }
 
-/* Do several walks of the row read all of the tensor's row? */
+/* Is the tensor's whole row read in more than one loop over it? */
 static bool wanted_again(const fsim_emitter *e, int tensor)
 {
     for (int i = 0; i < e->group->reads; i++)
@@ -157,14 +160,15 @@ static bool wanted_again(const fsim_emitter *e, int tensor)
     return false;
 }
 
-/* One more tile that turns a tensor's strided side around. */
+/* Counts one more transposing tile in shared memory. */
 static void add_staged(fsim_emitter *e, int tensor)
 {
     e->staged++;
     e->declared_bytes += FSIM_TRANSPOSE_TILE * (FSIM_TRANSPOSE_TILE + 1) * fsim_dtype_bytes(e->g->tensor[tensor].dtype);
 }
 
-/* Its place on chip: an array that this load fills where it is the first one. NULL: there is none. */
+/* The array in registers or shared memory that keeps the tensor's row between loops, filled by this load if it is
+ * the first. NULL: the row is not kept. */
 static const char *kept_as(fsim_emitter *e, int tensor, const fsim_where *w, const char *pointer, const char *at,
                            bool group)
 {
@@ -212,7 +216,7 @@ static fsim_variable load(fsim_emitter *e, int tensor, const fsim_where *w)
         element = fsim_printf(e->a, "FS_STAGED(%s)", name);
         name = fsim_fresh(e, "x");
         add_staged(e, tensor);
-    } else if (group) { /* loaded in front of the lanes, e->vector at once */
+    } else if (group) { /* one load of e->vector elements in front of the loop over lanes */
         fsim_text_put(e->a, &e->before, "        FS_GET(%s, %s, %s, %s)\n", fsim_storage_names[t->dtype], name, pointer,
                       at.name);
         element = fsim_printf(e->a, "FS_AT(%s, %s, %s)", name, pointer, at.name);
@@ -255,7 +259,7 @@ void fsim_store_value(fsim_emitter *e, int tensor, const fsim_where *w, const ch
 
 /* Primitives. */
 
-/* What a result has after its dtype's own arithmetic: small integers wrap, truths are 0 or 1. */
+/* Converts x to the result's dtype: small integers wrap around, bools become 0 or 1. */
 static const char *wrapped(fsim_emitter *e, fsim_dtype t, fsim_ctype from, const char *x)
 {
     const bool whole = fsim_ctype_of(t) == FSIM_C_INT || fsim_ctype_of(t) == FSIM_C_LONG;
@@ -282,7 +286,8 @@ static fsim_variable elementwise(fsim_emitter *e, const fsim_node *n, int tensor
     if (n->attrs.has_scalar && n->args < 2)
         arg[n->args] = fsim_literal(e, n->attrs.scalar, c);
     const char *text = NULL;
-    if (n->op == FSIM_OP_POW && n->attrs.has_scalar && c <= FSIM_C_DOUBLE) { /* as the model counts them */
+    if (n->op == FSIM_OP_POW && n->attrs.has_scalar &&
+        c <= FSIM_C_DOUBLE) { /* the same instructions as the model counts */
         const double p = n->attrs.scalar;
         text = p == 2     ? fsim_printf(e->a, "%s * %s", arg[0], arg[0])
                : p == 3   ? fsim_printf(e->a, "%s * %s * %s", arg[0], arg[0], arg[0])
@@ -294,7 +299,7 @@ static fsim_variable elementwise(fsim_emitter *e, const fsim_node *n, int tensor
         text = fsim_printf(e->a, "fs_powi((fs_i64)%s, (fs_i64)%s)", arg[0], arg[1]);
     }
     fsim_variable at = {"", 0};
-    if (!text && strstr(fsim_ops[n->op].expr, "$element")) /* rows, columns and counters are the element's number */
+    if (!text && strstr(fsim_ops[n->op].expr, "$element")) /* the expression uses the element's number */
         at = fsim_number(e, w);
     if (!text && (strstr(fsim_ops[n->op].expr, "$col") || strstr(fsim_ops[n->op].expr, "$row")))
         at = fsim_number(e, w);
@@ -307,7 +312,7 @@ static fsim_variable elementwise(fsim_emitter *e, const fsim_node *n, int tensor
     return (fsim_variable){name, depth};
 }
 
-/* One argument's element, unchanged but for the sign that some have. */
+/* A permuted element: an element of the argument, negated where the operator says so. */
 static fsim_variable permuted(fsim_emitter *e, const fsim_node *n, int tensor, const fsim_where *w)
 {
     if (n->op == FSIM_OP_ROTATE_HALF)
@@ -316,8 +321,8 @@ static fsim_variable permuted(fsim_emitter *e, const fsim_node *n, int tensor, c
     return fsim_value(e, n->arg[0].tensor, &at);
 }
 
-/* Concat, pad, roll: the argument in whose range the element lies. A tensor's cuts number its own elements, innermost
- * first. */
+/* Concat, pad, roll: finds the argument in whose range the element lies. Each argument has cuts: dimensions with a
+ * range of the result that it fills, innermost first. */
 static fsim_variable assembled(fsim_emitter *e, const fsim_node *n, int tensor, const fsim_where *w)
 {
     const fsim_ctype c = fsim_ctype_of(e->g->tensor[tensor].dtype);
@@ -331,7 +336,7 @@ static fsim_variable assembled(fsim_emitter *e, const fsim_node *n, int tensor, 
         const char *test = "", *number = at;
         const int64_t elems = x->how == FSIM_READ_PIECE ? e->g->tensor[x->tensor].elems : 0;
         for (int i = 0; i < x->cuts;
-             i++) { /* each cut turns the number, whose dimension has `extent`, into one where it has source_extent */
+             i++) { /* each cut turns an index in a dimension of `extent` into one in a dimension of source_extent */
             const fsim_cut *t = &x->cut[i];
             const char *along = fsim_fresh(e, "d"), *rest = fsim_fresh(e, "e");
             const long long delta = (long long)(t->source_from - t->from);
@@ -366,7 +371,7 @@ static fsim_variable assembled(fsim_emitter *e, const fsim_node *n, int tensor, 
     return (fsim_variable){name, e->depth};
 }
 
-/* An element of a table, at a row that is data. */
+/* An element of a table whose row is read from memory (gather, embedding). */
 static fsim_variable gathered(fsim_emitter *e, const fsim_node *n, const fsim_where *w)
 {
     const int table = n->arg[0].how == FSIM_READ_INDIRECT ? 0 : 1;
@@ -392,7 +397,7 @@ static fsim_variable computed(fsim_emitter *e, int member, int tensor, const fsi
         const fsim_where at = fsim_through(e, w, &x->map);
         return fsim_value(e, x->tensor, &at);
     }
-    if (member == e->array) { /* filled by a loop of its own in front of this one */
+    if (member == e->array) { /* an earlier loop has filled the array */
         e->array_at = *w;
         e->array_wanted = true;
         return (fsim_variable){fsim_printf(e->a, "%s[%s]", e->array_name, e->base[0].reduced),
@@ -413,7 +418,8 @@ static fsim_variable computed(fsim_emitter *e, int member, int tensor, const fsi
     }
 }
 
-/* Stores in passing what no loop of the kernel stores: a value that only a range of its points computes. */
+/* Stores a value where it is computed, if no loop of the kernel stores it: only a part of the kernel's points
+ * compute it. */
 static void store_in_passing(fsim_emitter *e, int member, int tensor, const fsim_where *w, const char *x)
 {
     if (!e->stored[member])
