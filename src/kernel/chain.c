@@ -5,17 +5,17 @@
 
 enum {
     WARP = 32,
-    CHUNK = 64,      /* of the first product's depth, staged at once where not all of it is */
-    LEAST_SIDE = 16, /* of a tile */
+    CHUNK = 64,      /* elements of the first product's k that are staged at once, where not all of them are */
+    LEAST_SIDE = 16, /* shortest side of a tile */
     MOST_COLUMNS = 128,
-    NARROW = 32,       /* tiles are made narrower than this last of all */
-    SUMS = 160,        /* scores and results of a thread, in words */
-    TENSOR_SUMS = 144, /* .. with tensor cores */
-    UNIT = 4,          /* the depth is filled up to a multiple */
+    NARROW = 32,       /* the last way to make a tile smaller is to have fewer columns than this */
+    SUMS = 160,        /* most words of scores and results in a thread */
+    TENSOR_SUMS = 144, /* the same with tensor cores */
+    UNIT = 4,          /* k is padded to a multiple of this */
     TENSOR_UNIT = 16,
-    PAD = 4, /* elements between lines of a tile, so that threads find them in different banks */
+    PAD = 4, /* gap in elements between lines of a tile, so that threads access different banks */
     TENSOR_PAD = 8,
-    ALIGNED = 16 /* bytes, of a tile's start */
+    ALIGNED = 16 /* bytes: alignment of a tile's start */
 };
 
 static int64_t rounded(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
@@ -61,7 +61,7 @@ static int64_t sums_of(const fsim_chain_request *r, const fsim_chain_layout *l)
 
 static int registers_of(const fsim_chain_request *r, const fsim_chain_layout *l)
 {
-    enum { SHARING = 16, TENSOR_FRAGMENTS = 8 }; /* SHARING: threads side by side */
+    enum { SHARING = 16, TENSOR_FRAGMENTS = 8 }; /* SHARING: threads that share a row */
     const double word = word_of(r), rows = (double)SHARING * l->m / l->threads,
                  wider = l->columns > l->n ? (double)l->columns : l->n;
     const fsim_thread_words w = {.threads = l->threads,
@@ -74,7 +74,7 @@ static int registers_of(const fsim_chain_request *r, const fsim_chain_layout *l)
 
 static int threads_of(bool tensor, int m) { return tensor ? m / 16 * WARP : m >= 128 ? 256 : m >= 32 ? 128 : 64; }
 
-/* Results of a block where `chunks` blocks share a row's. */
+/* Divides the results of a row among `chunks` blocks. */
 static void share_columns(const fsim_chain_request *r, fsim_chain_layout *l, int64_t most)
 {
     const int64_t columns = most == FSIM_CHAIN_RESULTS ? rounded(r->columns, 16) : r->columns;

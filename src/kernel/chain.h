@@ -1,58 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chain.h: how a block of a chained contraction is laid out (the chain itself: fusion/chain.h).
  *
- * A block keeps m rows and walks the intermediate's width n columns at a time: it makes m x n scores of the first
- * product, what lies between the products, and adds the scores times n rows of the second's operand to its m x columns
- * results. Shared memory holds the rows' operand, the first product's other operand, the second's, and, without tensor
- * cores, the scores. Rows with more results than FSIM_CHAIN_RESULTS are made in `chunks` by as many blocks, each of
- * which makes the intermediate for itself. */
+ * A block keeps m rows and walks the intermediate's width n columns at a time. In each step it computes m x n scores
+ * of the first product, applies the operators between the products, and adds the scores times n rows of the second
+ * product's operand to its m x columns results. Shared memory holds the first product's operand with the rows, its
+ * other operand, the second product's other operand, and, without tensor cores, the scores. A block has at most
+ * FSIM_CHAIN_RESULTS results of a row. Where a row has more, `chunks` blocks share it, and each of them computes the
+ * whole intermediate again. */
 #ifndef FUSESIM_KERNEL_CHAIN_H
 #define FUSESIM_KERNEL_CHAIN_H
 
 #include "fusion/chain.h"
 
 enum {
-    FSIM_CHAIN_RESULTS = 256,    /* of a row, of one block */
-    FSIM_CHAIN_KEPT_DEPTH = 256, /* of the first product: deeper rows do not stay in shared memory, they are loaded
-                                    again for each tile */
+    FSIM_CHAIN_RESULTS = 256,    /* most results of a row that one block computes */
+    FSIM_CHAIN_KEPT_DEPTH = 256, /* longest k of the first product whose rows stay in shared memory; longer rows are
+                                    loaded again for each tile */
     FSIM_CHAIN_ROWS_MOST = 128   /* of a block */
 };
 
 /* What a block is to compute. */
 typedef struct {
-    int64_t batch_rows, width, depth, columns; /* rows of one batch; of the intermediate; k of the first product;
-                                                  results a row */
-    bool tensor;                               /* on tensor cores */
-    int elem_bytes;                            /* of an element in shared memory */
-    bool whole;                                /* a tile holds whole rows of the intermediate */
-    bool first_along_k; /* elements of the first's other operand that lie beside each other follow k, not the columns */
-    bool second_along_width; /* .. of the second's follow the intermediate's width, not the results */
-    int64_t shared_most;     /* bytes of a block; INT64_MAX: whoever asks checks what comes out */
+    int64_t batch_rows, width, depth,
+        columns;             /* rows of one batch; columns of the intermediate; k of the first product; results a row */
+    bool tensor;             /* computes on tensor cores */
+    int elem_bytes;          /* bytes of an element in shared memory */
+    bool whole;              /* a tile must hold whole rows of the intermediate */
+    bool first_along_k;      /* neighbouring elements of the first product's other operand follow k, not the columns */
+    bool second_along_width; /* neighbouring elements of the second product's other operand follow the intermediate's
+                                width, not the results */
+    int64_t shared_most;     /* shared memory that a block may use; INT64_MAX: the caller checks the result */
     int m, n;                /* rows and columns of the tile that the price assumes */
 } fsim_chain_request;
 
 /* One operand's tile in shared memory. */
 typedef struct {
-    int64_t offset, count; /* bytes from the start; elements, the gaps between lines included */
-    int lead;              /* elements from one line to the next */
+    int64_t offset, count; /* bytes from the start of shared memory; elements, the gaps between lines included */
+    int lead;              /* stride in elements from one line to the next */
 } fsim_chain_operand_tile;
 
 typedef struct {
     int m, n, threads;
-    int64_t depth, depth_step; /* of the first product, filled up; what is staged of it at once */
-    int64_t columns, chunks;   /* results of a block, filled up; blocks that share a row's results */
+    int64_t depth, depth_step; /* k of the first product, padded; how much of it is staged at once */
+    int64_t columns, chunks;   /* results of a row that a block computes, padded; blocks that share a row's results */
     fsim_chain_operand_tile tile[FSIM_CHAIN_OPERANDS];
-    int64_t scores;       /* offset, bytes; without tensor cores */
+    int64_t scores;       /* offset of the scores in bytes; without tensor cores only */
     int64_t shared_bytes; /* of a block */
-    int registers;        /* a thread */
+    int registers;        /* registers of a thread */
 } fsim_chain_layout;
 
-/* Layout for the request: the tile asked for, made smaller until a thread can hold its sums and a block its operands.
- * False where no tile can. */
+/* Sets *out for the request: the tile asked for, made smaller until its sums fit a thread's registers and its
+ * operands fit shared memory. False where no tile fits. */
 bool fsim_chain_layout_of(const fsim_chain_request *r, fsim_chain_layout *out);
 
-/* Few rows: blocks share the width of one row, `*piece` columns each, whole tiles of n. Returns how many pieces there
- * are of the `split` that the price assumes; 1 where one block walks the whole width. */
+/* Where rows are too few to fill the GPU, several blocks share the width of each row: `*piece` columns a block, a
+ * multiple of n. Returns the number of blocks a row; it differs from `split`, which the price wants, where the width
+ * does not divide. 1: one block walks the whole width. */
 int64_t fsim_chain_pieces(int64_t width, int n, int split, int64_t *piece);
 
 #endif

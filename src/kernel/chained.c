@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chained.c: where the operands of a chain in tiles lie, what a causal mask hides, and how blocks share the chain. */
+/* chained.c: where the operands of a chain in tiles are in memory, which columns a causal mask hides, and how blocks
+ * share the chain. */
 #include "kernel/chained.h"
 
 #include "kernel/registers.h"
 #include "kernel/rows.h"
 #include <stdlib.h>
 
-enum { MOST_PARTIAL = 1000000000 }; /* values that all pieces of all rows leave to be put together */
+enum { MOST_PARTIAL = 1000000000 }; /* most partial results, of all blocks that share rows together */
 
 bool fsim_chain_maps_of(const fsim_node *second, const fsim_joint *j, fsim_chain_maps *out)
 {
@@ -58,7 +59,7 @@ static bool push_digits(fsim_map *to, const fsim_map *from, int first, int end)
     return to->modes <= FSIM_MAX_MODES;
 }
 
-/* The tensor in memory that an operand is, where all that lies between is an order of elements. */
+/* Finds the tensor in memory that an operand is a view of: only permutations may lie between the two. */
 static void resolve(fsim_chained *f, fsim_chained_tile *t)
 {
     for (int i; (i = fsim_chained_maker(f, t->tensor)) >= 0 && fsim_chained_class(f, i) == FSIM_PERMUTE &&
@@ -100,7 +101,7 @@ static bool place_operands(fsim_chained *f)
         (fsim_chained_tile){.at = f->maps.other, .tensor = f->second->arg[1 - f->joint->side].tensor};
     for (int i = 0; i < FSIM_CHAIN_OPERANDS; i++)
         resolve(f, &t[i]);
-    /* digits of the row that move another operand number the batches; the others a batch's rows */
+    /* row digits that the other operand depends on number the batches; the others number the rows of a batch */
     const fsim_map columns = points_of(operand[1 - rows_from]);
     fsim_map x, y;
     if (!fsim_map_align(&columns, &f->joint->other, &x, &y))
@@ -141,7 +142,7 @@ static bool in_eights(const fsim_chained *f, const fsim_chained_tile *t, bool re
     return true;
 }
 
-/* Does the causal mask lie where (row, column) is the element's own number? */
+/* Is the causal mask applied in place, with (row, column) as its own indices? */
 static bool masked_in_place(const fsim_chained *f, int tensor, const fsim_map *at)
 {
     const int i = fsim_chained_maker(f, tensor);
@@ -202,7 +203,7 @@ static bool analyse(fsim_chained *f)
            place_operands(f);
 }
 
-/* Tensor cores take operands as they lie; other text has its tiles in one order. */
+/* Tensor cores can read an operand in the order of memory. The text for other units has one fixed order. */
 static void settle_operands(fsim_chained *f)
 {
     fsim_chained_tile *rows = &f->operand[FSIM_CHAIN_ROWS], *one = &f->operand[FSIM_CHAIN_FIRST],
@@ -241,7 +242,7 @@ fsim_chained *fsim_chained_of(const fsim_graph *g, const fsim_hw *hw, const fsim
     return f;
 }
 
-/* Few rows: several blocks share their width. Only where what they leave can be put together. */
+/* Where rows are few, several blocks share each row's width. Their partial results must be combinable. */
 static void choose_pieces(const fsim_chained *f, int split, fsim_chained_layout *out)
 {
     const fsim_group *o = f->group;
@@ -299,7 +300,7 @@ bool fsim_chained_choice(const fsim_chained *f, const fsim_hw *hw, int *i, fsim_
 {
     static const int side[] = {128, 64, 32, 16};
     enum { SIDES = sizeof side / sizeof *side };
-    const bool whole = !f->online && f->levels > 0; /* the width decides on the columns */
+    const bool whole = !f->online && f->levels > 0; /* the tile must be as wide as the row */
     for (; *i < SIDES * SIDES; ++*i) {
         const fsim_tile_wish wish = {side[*i / SIDES], side[*i % SIDES], 1};
         if (fsim_chained_lay_out(f, hw, wish, out, s) && s->tile_m == wish.m &&

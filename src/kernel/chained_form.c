@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chained_form.c: which form a chain in tiles takes: what its reductions and its writes allow. */
+/* chained_form.c: decides which form a chain in tiles takes, from its reductions and the tensors that it stores. */
 #include "kernel/chained.h"
 
 static bool is_index(fsim_op op) { return op == FSIM_OP_ARGMAX || op == FSIM_OP_ARGMIN; }
@@ -14,7 +14,7 @@ static int most_levels(const fsim_chained *f)
     return levels;
 }
 
-/* Reductions whose value alone is wanted, of floats. */
+/* Are all reductions of floats, and is only their value used (no index)? */
 static bool plain_reductions(const fsim_chained *f)
 {
     bool plain = true;
@@ -36,7 +36,7 @@ static fsim_row_kind kind_of_argument(const fsim_chained *f, const fsim_node *n,
     return fsim_chained_between(f, from) ? fsim_chained_kind(f, from) : FSIM_FREE;
 }
 
-/* x - maximum, and what leaves it as it is. */
+/* Is member i x - maximum, or a copy of it? Sets f->peak, the maximum's member. */
 static bool shifts(fsim_chained *f, int i)
 {
     const fsim_node *n = fsim_chained_node(f, i);
@@ -51,7 +51,8 @@ static bool shifts(fsim_chained *f, int i)
     return true;
 }
 
-/* Products of at most one exponential; factors of rows are left for the end. */
+/* Is member i a product with at most one factor proportional to exp(x - maximum)? Its other factors must be the same
+ * for the whole row; they are applied at the end. */
 static bool scales(fsim_chained *f, int i)
 {
     const fsim_node *n = fsim_chained_node(f, i);
@@ -75,7 +76,7 @@ static bool scales(fsim_chained *f, int i)
     return exponentials <= 1 && later <= 1;
 }
 
-/* Can every reduction run along with the tiles? */
+/* Can every reduction be updated with each tile? */
 static bool runs_online(fsim_chained *f)
 {
     for (int i = 0; i < f->group->members; i++) {
@@ -98,7 +99,7 @@ static bool runs_online(fsim_chained *f)
     return fsim_chained_kind(f, maker) == FSIM_FREE || fsim_chained_kind(f, maker) == FSIM_SCALED;
 }
 
-/* Does the value of `tensor` need the first product's, other than by way of member `stop` or of reductions? */
+/* Does `tensor` depend on the first product, other than through member `stop` or through reductions? */
 static bool needs_scores(const fsim_chained *f, int tensor, int stop)
 {
     const int i = fsim_chained_maker(f, tensor);
@@ -133,7 +134,7 @@ static void find_kept(fsim_chained *f)
     f->kept = enough ? x : -1;
 }
 
-/* The exponential that takes the maximum's own argument, less the maximum. */
+/* Finds the member exp(x - maximum) whose x is the argument of the maximum itself. */
 static void find_power(fsim_chained *f)
 {
     int found = 0;
@@ -157,7 +158,8 @@ bool fsim_chained_is_row(const fsim_chained *f, int i)
     return fsim_chained_kind(f, i) == FSIM_ROW || fsim_chained_class(f, i) == FSIM_REDUCE;
 }
 
-/* Is all that is stored at hand at some time: values of rows at the end, elements while their tile is? */
+/* Can the form store all that the group writes? Values of a row are known at the end; elements are known while their
+ * tile is computed. */
 static bool may_write(const fsim_chained *f, bool online)
 {
     const fsim_group *o = f->group;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ctype.h: arithmetic in a kernel's text: a C type for each. f16, bf16 and f8 are computed on as floats, small integers
+/* ctype.h: the C type in which a kernel's text computes with each dtype: f16, bf16 and f8 as float, small integers
  * and bool as int. */
 #ifndef FUSESIM_KERNEL_CTYPE_H
 #define FUSESIM_KERNEL_CTYPE_H

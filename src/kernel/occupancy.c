@@ -5,8 +5,8 @@
 
 int fsim_blocks_per_sm(const fsim_hw *hw, int threads, int registers, int shared_bytes)
 {
-    if (hw->host) /* a core runs one block at a time, its lanes in vectors; values that do not fit its registers stay in
-                     its caches */
+    if (hw->host) /* a core runs one block at a time, with lanes in vector registers; values that do not fit its
+                     registers stay in its caches */
         return shared_bytes <= fsim_hw_get(hw, FSIM_HW_SHARED_PER_SM);
     const double warp = fsim_hw_get(hw, FSIM_HW_WARP_SIZE), unit = fsim_hw_get(hw, FSIM_HW_REGISTER_UNIT);
     const double warps = ceil(threads / warp);

@@ -6,8 +6,8 @@
 #include "hw/hw.h"
 #include "kernel/schedule.h"
 
-/* Blocks that an SM runs at once, limited by threads, registers and shared memory, in the units in which the
- * hardware allocates them; 0 where a block does not fit. On a host: 1 where the block's shared memory fits,
+/* Blocks that an SM runs at once. Threads, registers and shared memory limit them, each rounded up to the unit in
+ * which the hardware allocates it; 0 where a block does not fit. On a host: 1 where the block's shared memory fits,
  * otherwise 0. */
 int fsim_blocks_per_sm(const fsim_hw *hw, int threads, int registers, int shared_bytes);
 

@@ -6,16 +6,16 @@
 
 enum { MOST_EXTENT = 1 << 30 };
 
-/* The digits of a product's result, outermost first: whether each numbers batches, rows or columns, and its stride in
- * the result and in both operands. */
+/* The digits of a product's result, outermost first. Each numbers batches, rows or columns, and has a stride in the
+ * result and in both operands. */
 typedef enum { BATCH, ROWS, COLUMNS } part;
 typedef enum { RESULT, LEFT, RIGHT, MAPS } operand_map;
 typedef struct {
     int count;
     int64_t extent[FSIM_MAX_MODES], stride[MAPS][FSIM_MAX_MODES];
     part of[FSIM_MAX_MODES];
-    fsim_map k[MAPS]; /* LEFT, RIGHT: the reduced digits behind the split, and the offset */
-    bool padded;      /* LEFT is an image whose windows reach into padding */
+    fsim_map k[MAPS]; /* LEFT, RIGHT: the reduced digits (behind the map's split) and the offset */
+    bool padded;      /* LEFT is an image, and its windows reach into padding */
 } digits;
 
 static void add(digits *d, int64_t extent, int64_t result, int64_t left, int64_t right, part of)
@@ -29,7 +29,7 @@ static void add(digits *d, int64_t extent, int64_t result, int64_t left, int64_t
     d->of[d->count++] = of;
 }
 
-/* Appends the digits of class `of` with their strides in map `which`. */
+/* Appends the digits of kind `of`, with their strides in operand map `which`. */
 static void push_part(const digits *d, part of, operand_map which, fsim_map *m)
 {
     for (int i = 0; i < d->count; i++)
@@ -45,7 +45,7 @@ static int64_t extent_of(const digits *d, part of)
     return n;
 }
 
-/* The digits of a matrix product. *swapped: the columns are those of the first operand. */
+/* The digits of a matrix product. *swapped: the columns come from the first operand. */
 static bool product_digits(const fsim_node *n, digits *d, bool *swapped)
 {
     fsim_map x, y;
@@ -69,8 +69,8 @@ static bool product_digits(const fsim_node *n, digits *d, bool *swapped)
     return true;
 }
 
-/* A convolution's: result and input by image, group, filter and pixel; k by channel and taps. Rows are filters, columns
- * images and pixels. */
+/* The digits of a convolution. The result and the input are numbered by image, group, filter and pixel, k by channel
+ * and tap. Rows are filters; columns are images and pixels. */
 static bool convolution_digits(const fsim_graph *g, const fsim_node *n, digits *d)
 {
     const fsim_access *x = &n->arg[0];

@@ -13,15 +13,15 @@
 
 enum {
     FSIM_LEAST_FILTERS = 8
-}; /* of a convolution's group: with fewer, a thread computes a whole result, without tiles */
+}; /* fewest filters in a group of a convolution; with fewer, a thread computes a whole result, without tiles */
 
 /* One side of the product: the operand that has the rows, or the one that has the columns. */
 typedef struct {
     const fsim_access *access;
-    bool window;    /* the input of a padded convolution: it has no map, see access->axis */
-    fsim_map map;   /* (batch, row) and k to the element */
+    bool window;    /* the input of a padded convolution; it has no map (access->axis describes it) */
+    fsim_map map;   /* from (batch, row) and k to the element */
     int64_t extent; /* number of rows (or columns) */
-    bool along_k;   /* elements along k are contiguous; otherwise rows are */
+    bool along_k;   /* neighbouring elements follow k; otherwise they follow rows */
     int vector;     /* contiguous elements that one load can read; 1: elements are loaded one by one */
 } fsim_tile_side;
 
@@ -29,14 +29,14 @@ typedef struct {
     int member;
     const fsim_node *node;
     int64_t batch, rows, columns, depth;
-    bool swapped;           /* the rows are those of the second operand */
-    fsim_map result;        /* (batch, row, column) to the element of the result */
-    fsim_map points;        /* elements of the result to points of the kernel; set by code that knows the kernel */
+    bool swapped;           /* the rows come from the second operand */
+    fsim_map result;        /* from (batch, row, column) to the element of the result */
+    fsim_map points;        /* from elements of the result to points of the kernel; set by code that knows the kernel */
     fsim_tile_side side[2]; /* rows, columns */
 } fsim_tile_product;
 
-/* Member `member` of the group as a product, with the positions of its operands. False where it is none: transposed
- * convolutions, few filters, operands whose digits do not line up. */
+/* Describes member `member` of the group as a product. False where it can't be one: transposed convolutions, groups
+ * with few filters, operands whose digits do not line up. */
 bool fsim_tile_product_of(const fsim_graph *g, const fsim_group *o, int member, fsim_tile_product *out);
 
 #endif

@@ -4,9 +4,9 @@
 #include <math.h>
 
 enum {
-    FREE = 32,       /* registers for each thread if 2048 threads share 64 Ki registers */
+    FREE = 32,       /* registers of each thread if 2048 threads share 64 Ki registers */
     MOST = 255,      /* the most that an instruction can address */
-    TWO_BLOCKS = 128 /* with 256 threads, so many still allow two blocks on an SM */
+    TWO_BLOCKS = 128 /* with 256 threads, this many registers still let two blocks fit on an SM */
 };
 enum { BLOCK = 256 };
 

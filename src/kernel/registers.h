@@ -19,28 +19,29 @@
 
 #include <stdbool.h>
 
-/* What a thread of a contraction keeps in registers. */
+/* What a thread of a contraction has in registers. */
 typedef struct {
-    int threads; /* of a block */
+    int threads; /* threads of a block */
     bool tensor;
-    double sums;      /* words: of all products; in a chain, scores and results */
-    double fragments; /* words: of both operands */
-    double staged;    /* words: loaded from memory, and not yet in shared memory */
+    double sums;      /* words: sums of all products; in a chain, scores and results */
+    double fragments; /* words: fragments of both operands */
+    double staged;    /* words: loaded from memory, not yet stored in shared memory */
     double gathered;  /* elements that are loaded one by one */
-    double packed;    /* words: in a chain, scores in the format of the second product */
+    double packed;    /* words: in a chain, scores converted to the second product's format */
     int live;         /* values of an element of the result that are live at once */
 } fsim_thread_words;
 
-/* Registers of a thread with `live` values, each `vector` elements wide. Measured with NVRTC 13.0 for sm_80, sm_90
- * and sm_100 on kernels with L live float inputs of V elements: 8 + V L registers within 5 % for V = 4, and within
- * 15 % for V = 1, 2 where that exceeds 32; below, the compiler uses as many as do not lower occupancy. 16 to 4096. */
+/* Registers of a thread with `live` values, each `vector` elements wide, from 16 to 4096. Measured with NVRTC 13.0
+ * for sm_80, sm_90 and sm_100 on kernels with L live float inputs of V elements: 8 + V L registers, within 5 % for V
+ * = 4, and within 15 % for V = 1, 2 where that is above 32. Below 32 the compiler uses more, since they do not lower
+ * occupancy. */
 int fsim_registers(int live, int vector);
-/* For a thread of a tile; at most 255. */
+/* Registers of a thread that computes part of a tile; at most 255. */
 int fsim_tile_registers(const fsim_thread_words *w);
-/* For a thread of a chained kernel; at most as many as a thread can have. */
+/* Registers of a thread of a chained kernel; at most what a thread can have. */
 int fsim_chain_registers(const fsim_thread_words *w);
-/* For a thread that computes one result of a contraction, with `live` values at once: at least the 32 that do not
- * lower occupancy. */
+/* Registers of a thread that computes one result of a contraction, with `live` values at once; at least 32, since
+ * fewer do not raise occupancy. */
 int fsim_direct_registers(int live);
 
 #endif

@@ -14,7 +14,7 @@ int fsim_row_threads(int64_t width, int vector, int most)
     return threads;
 }
 
-/* Number of blocks where each has `rows_per_block` rows. */
+/* Number of blocks with `rows_per_block` rows each. */
 static int64_t row_blocks(int64_t rows, int64_t rows_per_block) { return (rows + rows_per_block - 1) / rows_per_block; }
 
 void fsim_lay_out_rows(int64_t rows, int64_t width, bool band, fsim_schedule *s)

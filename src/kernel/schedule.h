@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* schedule.h: how a kernel is laid out on the GPU: its launch, and how its threads share the work.
  *
- * cost/ chooses a schedule for a group, from the layouts of tiling.h, chain.h, rows.h and stream.h, and prices it;
- * it is part of the fsim_kernel. emit/ writes that schedule as text, and the launches in program.h follow from it.
- * tests/unit/schedule_test.c compares them, and says where they may differ and why. */
+ * cost/ chooses a schedule for a group with the layouts of tiling.h, chained.h, rows.h and stream.h, and prices it;
+ * the schedule is part of fsim_kernel. emit/ writes the same schedule as text, and the launches in program.h follow
+ * from it. tests/unit/schedule_test.c compares the two, and lists where and why they may differ. */
 #ifndef FUSESIM_KERNEL_SCHEDULE_H
 #define FUSESIM_KERNEL_SCHEDULE_H
 
 #include "fusion/group.h"
 
-/* Where a row stays between several walks over it. On a host it stays in the caches. */
+/* Where a row is kept between loops over it. On a host the caches keep it. */
 typedef enum { FSIM_KEEP_NOTHING, FSIM_KEEP_IN_REGISTERS, FSIM_KEEP_IN_SHARED } fsim_keep;
 
 /* The fields of a schedule; fsim_kernel has them too. */

@@ -6,15 +6,14 @@
 #include <stdint.h>
 
 enum {
-    FSIM_BLOCK = 256, /* threads of a streaming block */
-    FSIM_TRANSPOSE_TILE =
-        32 /* rows and columns of the tile in shared memory that makes accesses to a strided side contiguous */
+    FSIM_BLOCK = 256,        /* threads of a block */
+    FSIM_TRANSPOSE_TILE = 32 /* rows and columns of the transposing tile in shared memory */
 };
 
-/* Elements for each thread of a block of `block`, where the price assumes four and the widest tensor has elements of
- * elem_bytes: more if elements are small, up to 16 bytes, while every SM still gets 16 blocks. Bytes in flight hide
- * latency. Returns `vector` where that is not 4, or where `inner`, the number of neighbouring points, is not
- * divisible by more. */
+/* Elements that each thread of a block of `block` threads takes. The price asks for `vector`. Where that is four,
+ * small elements (the widest tensor has elem_bytes) get more, up to 16 bytes, while every SM still gets 16 blocks:
+ * bytes in flight hide latency. `inner`, the number of neighbouring points, must be divisible; otherwise `vector` is
+ * returned. */
 int fsim_stream_vector(int vector, int elem_bytes, int64_t points, int64_t inner, int block, double sms);
 
 #endif

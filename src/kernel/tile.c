@@ -6,23 +6,23 @@
 enum {
     LEAST_ROWS = 16,
     LEAST_COLUMNS = 32,
-    MOST_RESULTS = 16384,     /* of a block */
-    MOST_WIDE_RESULTS = 4096, /* .. of 8 bytes each */
-    GATHERED_SIDE = 64,       /* longest side where elements are loaded one by one: each of them waits in a register */
-    THREADS = 256,            /* of a block with WIDE results or more; otherwise half as many */
+    MOST_RESULTS = 16384,     /* most results of a block */
+    MOST_WIDE_RESULTS = 4096, /* most results of 8 bytes each */
+    GATHERED_SIDE = 64,       /* longest side whose elements are loaded one by one: each waits in a register */
+    THREADS = 256,            /* threads of a block with WIDE results or more; smaller blocks have half as many */
     WIDE = 8192,
-    WIDE_GATHERED = 4096, /* the same where a side is loaded one by one */
-    SIMT_STEP = 8,        /* elements of k at once, without tensor cores */
+    WIDE_GATHERED = 4096, /* WIDE where a side's elements are loaded one by one */
+    SIMT_STEP = 8,        /* elements of k in a step, without tensor cores */
     TENSOR_STEP_BYTES = 64,
     WARP = 32,
-    MMA = 16,         /* a warp has multiples of so many rows and columns */
-    ASYNC_STAGES = 3, /* one being multiplied, one complete, one being loaded */
+    MMA = 16,         /* rows and columns of a warp are multiples of this */
+    ASYNC_STAGES = 3, /* one step being multiplied, one complete, one being loaded */
     STAGES = 2,
-    ASYNC_BYTES = 16, /* that one asynchronous copy takes */
+    ASYNC_BYTES = 16, /* bytes of one asynchronous copy */
     MOST_SHARED = 96 << 10
 };
 
-/* The largest of 128, 64, ... that is at most `planned` and less than twice the extent. */
+/* The largest of 128, 64, ... that is at most `planned` and less than twice the extent; `least` at least. */
 static int snap(int planned, int64_t extent, int least)
 {
     int size = FSIM_TILE_SIDE;
@@ -31,7 +31,7 @@ static int snap(int planned, int64_t extent, int least)
     return size;
 }
 
-/* How many warps, or threads, are side by side, so that the part of each is nearly square. */
+/* Sets how many warps (or threads) are side by side along each side, so that each one's part is nearly square. */
 static bool spread(const fsim_tile_shape *s, fsim_tile_layout *l)
 {
     if (!s->tensor) {
@@ -53,7 +53,7 @@ static bool spread(const fsim_tile_shape *s, fsim_tile_layout *l)
     return best > 0;
 }
 
-/* Bytes of an operand in one stage. Rows are padded so that threads use different banks. */
+/* Bytes of an operand in one stage, with rows padded so that threads access different banks. */
 static int staged_bytes(const fsim_tile_shape *s, const fsim_tile_layout *l, const fsim_tile_operand *x, int count)
 {
     const bool by_k = s->tensor && x->along_k;
@@ -63,7 +63,7 @@ static int staged_bytes(const fsim_tile_shape *s, const fsim_tile_layout *l, con
 
 static int count_of(const fsim_tile_layout *l, int operand) { return operand ? l->n : l->m; }
 
-/* How many elements of an operand a thread takes at once. */
+/* Sets how many elements of operand i a thread loads at once, and whether it is copied asynchronously. */
 static void settle_operand(const fsim_tile_shape *s, fsim_tile_layout *l, int i)
 {
     const fsim_tile_operand *x = &s->operand[i];
@@ -85,14 +85,14 @@ static int registers_of(const fsim_tile_shape *s, const fsim_tile_layout *l)
     for (int i = 0; i <= s->products; i++) {
         const double lines = (double)count_of(l, i) / (i ? l->across_n : l->across_m),
                      each = (double)count_of(l, i) * l->step / l->threads;
-        w.fragments += s->tensor ? lines / 4 : lines * word; /* four words a lane of 16 rows, two of 8 columns */
+        w.fragments += s->tensor ? lines / 4 : lines * word; /* each lane has four words of 16 rows, two of 8 columns */
         w.staged += l->copied[i] ? 0 : each * s->elem_bytes / 4;
         w.gathered += l->vector[i] > 1 ? 0 : each;
     }
     return fsim_tile_registers(&w);
 }
 
-/* Rows, columns and threads. */
+/* Chooses the tile's rows and columns and the number of threads. */
 static void choose_sides(const fsim_tile_shape *s, int threads, fsim_tile_layout *l)
 {
     const int most = (s->elem_bytes == 8 ? MOST_WIDE_RESULTS : MOST_RESULTS) / s->products;

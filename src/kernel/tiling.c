@@ -4,18 +4,18 @@
 #include "kernel/registers.h"
 #include "kernel/stream.h"
 
-enum { MOST_PARTIAL = 1 << 28 }; /* results of all parts of a depth */
-enum { UNPLANNED = 64 };         /* side of the tile where none is asked for */
+enum { MOST_PARTIAL = 1 << 28 }; /* most partial sums, of all parts of k together */
+enum { UNPLANNED = 64 };         /* side of the tile where the price asks for none */
 
 static int maker_in(const fsim_tiling *t, int tensor) { return fsim_member_that_makes(t->g, t->group, tensor); }
 
 /* Which contractions share a tile. */
 
-/* A contraction that a result is made of, and where its element lies that a point of the result needs. */
+/* The contractions that a result is computed from, and the element of each that a point of the result needs. */
 typedef struct {
     int count, member[2];
     fsim_map at[2];
-    bool broken; /* more of them, or not one to one */
+    bool broken; /* there are more than two, or the elements are not one to one with the points */
     struct place {
         int tensor;
         fsim_map at;
@@ -31,7 +31,7 @@ static bool seen_before(const origin *o, int tensor, const fsim_map *m)
     return false;
 }
 
-/* Is some contraction of the group behind the tensor? Members are in topological order. */
+/* Does the tensor depend on a contraction of the group? Members are in topological order. */
 static bool made_of_contraction(const fsim_tiling *t, int tensor)
 {
     const int last = maker_in(t, tensor);
@@ -51,7 +51,8 @@ static bool made_of_contraction(const fsim_tiling *t, int tensor)
     return false;
 }
 
-/* Follows tensor, wanted at m over the kernel's points, to the contractions that it comes from. */
+/* Finds the contractions that `tensor` is computed from. m: from the kernel's points to the tensor's element that
+ * they need. */
 static void trace(const fsim_tiling *t, int tensor, const fsim_map *m, origin *o)
 {
     const int member = maker_in(t, tensor);
@@ -82,7 +83,7 @@ static void trace(const fsim_tiling *t, int tensor, const fsim_map *m, origin *o
             trace(t, n->arg[i].tensor, &at, o);
             continue;
         }
-        o->broken = made_of_contraction(t, n->arg[i].tensor); /* may be anything else */
+        o->broken = made_of_contraction(t, n->arg[i].tensor); /* it may need any element */
     }
 }
 
@@ -95,7 +96,7 @@ static int plan_of(const fsim_tiling *t, int member)
     return -1;
 }
 
-/* Both results of a tile lie at the same places, from the same rows. */
+/* Have both products of a tile the same rows, and their results the same places? */
 static bool meet(const fsim_tile_product *a, const fsim_tile_product *b)
 {
     return a->batch == b->batch && a->rows == b->rows && a->columns == b->columns && a->depth == b->depth &&
@@ -114,7 +115,7 @@ static bool add_product(const fsim_tiling *t, fsim_tile_plan *p, int member, con
     return p->products == 1 || meet(&p->product[0], a);
 }
 
-/* The plan of a result's contractions, made where there is none; -1. */
+/* The plan (a tile) for a result's contractions, added if there is none yet; -1 where none is possible. */
 static int plan_for(fsim_tiling *t, const origin *o)
 {
     int found = -1;
@@ -143,7 +144,7 @@ static int plan_for(fsim_tiling *t, const origin *o)
     return found;
 }
 
-/* Every result to a plan. */
+/* Assigns every result to a plan. */
 static bool assign(fsim_tiling *t)
 {
     const fsim_group *o = t->group;
@@ -158,8 +159,8 @@ static bool assign(fsim_tiling *t)
         if (from.count > 0 && (t->of[i] = plan_for(t, &from)) < 0)
             return false;
     }
-    for (int i = 0; i < o->writes;
-         i++) { /* what comes from no contraction: an operand's producer, or beside one's results */
+    for (int i = 0; i < o->writes; i++) { /* results that depend on no contraction: producers of an operand, or
+                                             operators beside a plan's results */
         const int member = maker_in(t, o->write[i].tensor);
         if (t->of[i] >= 0)
             continue;
@@ -177,7 +178,7 @@ static bool assign(fsim_tiling *t)
     return t->plans > 0;
 }
 
-/* Does the generator have these products on tensor cores? */
+/* Can the generator write these products for tensor cores? */
 static bool on_tensor_cores(const fsim_tiling *t, const fsim_node *n)
 {
     const fsim_dtype a = n->gemm.arithmetic, result = t->g->tensor[n->result[0]].dtype;
@@ -205,13 +206,13 @@ const fsim_tile_side *fsim_tile_side_of(const fsim_tile_plan *p, int operand)
     return operand == 0 ? &p->product[0].side[0] : &p->product[operand - 1].side[1];
 }
 
-/* As the products take it: tf32 is an f32 until then. */
+/* An operand's dtype in shared memory: tf32 stays f32 until it is multiplied. */
 static fsim_dtype staged_dtype(const fsim_node *n)
 {
     return n->gemm.arithmetic == FSIM_TF32 ? FSIM_F32 : n->gemm.arithmetic;
 }
 
-/* Bytes of an element of the products' arithmetic, as it lies in shared memory. */
+/* Bytes of an operand's element in shared memory. */
 static int staged_elem(const fsim_tiling *t, const fsim_tile_plan *p)
 {
     const fsim_dtype result = t->g->tensor[p->product[0].node->result[0]].dtype;
@@ -230,7 +231,7 @@ static fsim_tile_operand operand_of(const fsim_tiling *t, const fsim_tile_side *
                                    !s->window && t->g->tensor[tensor].dtype == wanted && maker_in(t, tensor) < 0};
 }
 
-/* Lays out one tile, of blocks of `threads` (0: as many as suit it). */
+/* Lays out one tile for blocks of `threads` threads (0: as many as suit it). */
 static bool size(const fsim_tiling *t, fsim_tile_plan *p, fsim_tile_wish wish, int threads)
 {
     const fsim_tile_product *a = &p->product[0];
@@ -252,7 +253,8 @@ static bool size(const fsim_tiling *t, fsim_tile_plan *p, fsim_tile_wish wish, i
     return true;
 }
 
-/* Parts of the depth, as wished. Only one product whose results all are the tile's can be cut. */
+/* Splits k into the parts asked for. Only a single product whose tile computes all results of the group can be
+ * split. */
 static void split(fsim_tiling *t, int split_k)
 {
     const fsim_tile_plan *p = &t->plan[0];
@@ -266,7 +268,7 @@ static void split(fsim_tiling *t, int split_k)
     t->parts = (int)((a->depth + t->span - 1) / t->span);
 }
 
-/* The tile that stands for all: the largest. */
+/* The largest tile: its sizes go into the schedule. */
 static const fsim_tile_plan *widest(const fsim_tiling *t)
 {
     const fsim_tile_plan *w = &t->plan[0];
@@ -342,7 +344,7 @@ void fsim_lay_out_direct(const fsim_group *o, fsim_schedule *s)
     s->shared_bytes = s->tile_m = s->tile_n = s->stages = 0;
     s->registers = fsim_direct_registers(o->live);
     s->grid = 0;
-    for (int i = 0; i < o->writes; i++) { /* results of one size are computed by the same threads */
+    for (int i = 0; i < o->writes; i++) { /* results with the same number of points are computed by the same threads */
         const int64_t points = points_of(&o->write[i]);
         bool first = points == o->points || o->contractions > 1;
         for (int k = 0; k < i && first; k++)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tiling.h: the contractions of a group in tiles: which of them share one, and how a block, and the grid, are laid out.
+/* tiling.h: the contractions of a group in tiles: which of them share a tile, and how a block and the grid are laid
+ * out.
  *
- * This is the one owner of the tiles that the generator can write: cost/ prices a layout of fsim_tiling_lay_out, emit/
- * writes the layout that was priced. Not in tiles, and then a thread sums up one result by itself: transposed
- * convolutions, groups with few filters, results that more than two contractions meet in or that lie elsewhere than one
- * to one with the contraction's. */
+ * All tiles that the generator can write come from here: cost/ prices a layout that fsim_tiling_lay_out made, and
+ * emit/ writes the layout that was priced. Contractions without tiles are summed up by one thread a result:
+ * transposed convolutions, groups with few filters, and results that depend on more than two contractions, or whose
+ * elements are not one to one with the contraction's. */
 #ifndef FUSESIM_KERNEL_TILING_H
 #define FUSESIM_KERNEL_TILING_H
 
@@ -13,14 +14,14 @@
 #include "kernel/schedule.h"
 #include "kernel/tile.h"
 
-/* What one tile computes: a product, or two of the same rows whose results meet. */
+/* What one tile computes: one product, or two with the same rows whose results meet in an operator. */
 typedef struct {
     fsim_tile_product product[2];
     int products;
-    bool tensor;        /* on tensor cores */
-    fsim_tile_layout l; /* once laid out */
-    int vector;         /* .. neighbouring results of a thread that are stored at once */
-    int64_t blocks;     /* .. of one part of the depth */
+    bool tensor;        /* computes on tensor cores */
+    fsim_tile_layout l; /* set by fsim_tiling_lay_out */
+    int vector;         /* the same: neighbouring results that a thread stores at once */
+    int64_t blocks;     /* the same: blocks for one part of k */
 } fsim_tile_plan;
 
 typedef struct {
@@ -29,31 +30,35 @@ typedef struct {
     const fsim_group *group;
     fsim_tile_plan *plan;
     int plans, room;
-    int *of;         /* per write of the group: its plan; -1: stored in passing */
-    bool in_passing; /* some write is */
-    int parts;       /* once laid out: of the depth, each of `span`, summed by a second launch; 1: there is none */
+    int *of;         /* per write of the group: its plan; -1: it is stored where its value is computed */
+    bool in_passing; /* some write has no plan */
+    int parts; /* set by fsim_tiling_lay_out: parts of k, each of `span`, whose sums a second launch adds; 1: k is not
+                  split */
     int64_t span;
     fsim_arena *a;
 } fsim_tiling;
 
-/* How the group's contractions share tiles; NULL where they don't fit any. In a. */
+/* How the group's contractions share tiles; NULL where they fit none. In a. */
 fsim_tiling *fsim_tiling_of(const fsim_graph *g, const fsim_hw *hw, const fsim_group *group, fsim_arena *a);
 
-/* Lays the tiling out as wished, as far as extents, operands' places and registers allow, and sets in *s what a block
- * and the grid then are: template, vector, and what rows need, are left alone. False where it fits no block. */
+/* Lays the tiling out with the tile that `wish` asks for, as far as extents, operands and registers allow, and sets
+ * the fields of *s for the block and the grid. The template, the vector and the fields of rows are left alone. False
+ * where no block fits. */
 bool fsim_tiling_lay_out(fsim_tiling *t, fsim_tile_wish wish, fsim_schedule *s);
 
-/* The tiles that these contractions can have, one after the other: lays out the first of them from *i on, in one part,
- * and sets *i to it; false behind the last. Every layout that fsim_tiling_lay_out can give has one of these tiles. */
+/* Iterates over the tiles that these contractions can have: lays out the first one from number *i on, without
+ * splitting k, and sets *i to its number. False when there are no more. Every layout of fsim_tiling_lay_out has one
+ * of these tiles. */
 bool fsim_tile_choice(fsim_tiling *t, int *i, fsim_schedule *s);
 
-/* An operand of kernel/tile.h: the rows', which all products share, or a product's columns'. */
+/* An operand, numbered as in kernel/tile.h: 0 is the rows' operand, which all products share; the others are the
+ * columns' operands. */
 const fsim_tile_side *fsim_tile_side_of(const fsim_tile_plan *p, int operand);
 
-/* Tiles side by side that load each element of the contraction's operand 0, and of operand 1, as laid out. */
+/* How many tiles load each element of the contraction's operand 0 and operand 1. */
 void fsim_tiling_loads(const fsim_tiling *t, double loads[2]);
 
-/* A group whose contractions share no tile: a thread sums up one result. Sets in *s what it is launched with. */
+/* A group whose contractions have no tiles: a thread sums up one result. Sets the launch in *s. */
 void fsim_lay_out_direct(const fsim_group *o, fsim_schedule *s);
 
 #endif
