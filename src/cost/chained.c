@@ -6,12 +6,12 @@
 
 #include <math.h>
 
-enum { MOST_PIECES = 64 }; /* of a row's width */
+enum { MOST_PIECES = 64 }; /* most blocks that share a row's width */
 
-/* A generated chain on tensor units does what the best published kernels do: rows of cost/chain.def. From Hopper on a
- * warp group multiplies while another exponentiates (FlashAttention-3). */
+/* Rates of generated chains on tensor units, taken from the best published kernels: the rows of cost/chain.def. From
+ * Hopper on, one warp group multiplies while another computes exponentials (FlashAttention-3). */
 static const struct {
-    int sm; /* at least */
+    int sm; /* the row holds from this architecture on */
     double tensor_share, special_turns, overlap;
 } generations[] = {
 #define FSIM_CHAIN_GENERATION(sm, tensor_share, special_turns, overlap, source)                                        \
@@ -21,7 +21,8 @@ static const struct {
 };
 enum { GENERATIONS = sizeof generations / sizeof *generations };
 
-/* The GPU's row; GENERATIONS for older ones and other vendors', on which nothing like it was measured. */
+/* The row of this GPU; GENERATIONS where there is none: older GPUs and other vendors', for which no such kernel was
+ * measured. */
 static int generation_of(const fsim_hw *hw)
 {
     int i = 0;
@@ -30,7 +31,7 @@ static int generation_of(const fsim_hw *hw)
     return i;
 }
 
-/* Whether a chain has a rate of its own on this device: 16-bit products on tensor units of a known generation. */
+/* Does chain.def have a rate for this chain? It has for 16-bit products on tensor units of known generations. */
 static bool has_own_rate(const fsim_hw *hw, fsim_dtype t)
 {
     const fsim_hw_key key = t == FSIM_F16 ? FSIM_HW_TENSOR_F16 : FSIM_HW_TENSOR_BF16;
@@ -48,7 +49,7 @@ double fsim_chain_rate(const fsim_costing *c, fsim_dtype t)
 }
 
 typedef struct {
-    double rate[2]; /* FLOP/s of an SM */
+    double rate[2]; /* FLOP/s of an SM, for the first and the second product */
     double special_turns, overlap;
     bool tensor;
 } chain_rates;
@@ -73,14 +74,14 @@ static chain_rates chain_rates_of(const fsim_costing *c, int m)
     return r;
 }
 
-/* A chain in tiles: as its products count, and as blocks share it. */
+/* A chain in tiles: its sizes, and its layout. */
 typedef struct {
     fsim_chain_shape shape;
     const fsim_chained *c;
     fsim_chained_layout layout;
 } chain;
 
-/* Chained contractions as laid out. */
+/* The price of a chain in this layout. */
 static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsim_schedule *layout, fsim_arena *a)
 {
     const fsim_group *o = c->group;
@@ -101,8 +102,8 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
                  resident = c->sms * fmax(1, fsim_blocks_per_sm(c->hw, k.block, k.registers, k.shared_bytes));
     for (int i = 0; i < o->reads; i++)
         other_bytes += o->read[i].operand > FSIM_CHAIN_ROWS ? (double)c->read[i].sector_bytes : 0;
-    /* Blocks of one batch walk its operands together; what the batches under way hold must stay in L2 until the last of
-     * their blocks has been. */
+    /* Blocks of one batch read the same operands. DRAM serves these once only if L2 keeps the operands of all
+     * batches under way until their last block is done. */
     const double batches = fmin(shape->batch, ceil(resident / (tiles_m * tile.split))),
                  under_way = other_bytes / shape->batch * batches;
     const double rows_under_way = fmin(resident, b.blocks) * tile.m * shape->k * shape->elem_bytes;
@@ -126,9 +127,9 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
         2 * (accesses / k.vector + b.l2_bytes / 16) / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
     k.unit[FSIM_LATENCY] += chain_start_s + b.steps *
                                                 (rates.tensor ? CHAIN_TENSOR_STEP_CYCLES : CHAIN_VECTOR_STEP_CYCLES) /
-                                                c->clock;            /* a block's steps when it has an SM to itself */
-    const double special = k.unit[FSIM_SPECIAL] * c->sms / b.blocks; /* of one block */
-    if (rates.special_turns > 0 && !o->strict) {                     /* lanes work beside the tensor units */
+                                                c->clock;            /* the steps of a block that has an SM to itself */
+    const double special = k.unit[FSIM_SPECIAL] * c->sms / b.blocks; /* special functions' time for one block */
+    if (rates.special_turns > 0 && !o->strict) { /* the FP32 units work at the same time as the tensor units */
         k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], k.unit[FSIM_COMPUTE]);
         k.unit[FSIM_COMPUTE] = 0;
     }
@@ -145,8 +146,8 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
     return k;
 }
 
-/* A chain that has no tiles: a block makes a row of the intermediate, a thread an element of it by itself, then of the
- * results. Two loads and a multiply-add a step. */
+/* A chain without tiles: a block computes a row of the intermediate, one element a thread, and then a row of
+ * results. Each step of a sum takes two loads and a multiply-add. */
 static fsim_kernel by_rows(const fsim_costing *c, fsim_arena *a)
 {
     enum { INSTRUCTIONS = 3 };
@@ -177,7 +178,7 @@ static fsim_kernel by_rows(const fsim_costing *c, fsim_arena *a)
     return k;
 }
 
-/* With every split that suits the layout. */
+/* Prices the layout with every split that it allows; *best becomes the fastest. */
 static void try_splits(const fsim_costing *c, chain *x, fsim_schedule layout, fsim_kernel *best, fsim_arena *a)
 {
     const fsim_group *o = c->group;
@@ -194,8 +195,9 @@ static void try_splits(const fsim_costing *c, chain *x, fsim_schedule layout, fs
     }
 }
 
-/* On Blackwell a chain is taken to do what FlashAttention-4 does: two tiles of 128 rows a block share the columns that
- * it loads. The text has a block for each tile: tests/unit/schedule_test.c. */
+/* On Blackwell the price assumes what FlashAttention-4 does: a block computes two tiles of 128 rows, which share the
+ * columns that it loads. The generated text has a block for each tile: tests/unit/schedule_test.c lists that
+ * difference. */
 static void try_paired_tiles(const fsim_costing *c, chain *x, fsim_schedule layout, fsim_kernel *best, fsim_arena *a)
 {
     const fsim_tile_wish one = {FSIM_CHAIN_ROWS_MOST, FSIM_CHAIN_ROWS_MOST / 2, 1};
@@ -208,8 +210,8 @@ static void try_paired_tiles(const fsim_costing *c, chain *x, fsim_schedule layo
     *best = chained_with(c, x, &layout, a);
 }
 
-/* Tiles of which half would hold all columns, and tiles of fewer rows once larger ones give every SM several blocks,
- * are not worth a look. */
+/* Skips tiles that can't win: those of which half the columns would hold the whole width, and those with fewer rows
+ * when larger ones already give every SM several blocks. */
 fsim_kernel fsim_chained_kernel(const fsim_costing *c, fsim_arena *a)
 {
     enum { LEAST = FSIM_CHAIN_LEAST, ENOUGH_ROUNDS = 4 };

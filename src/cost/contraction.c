@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* The device's dense rate for this arithmetic, FLOP/s, and how much of it a long contraction keeps. */
+/* The device's dense rate for this arithmetic, FLOP/s, and the share of it that a long contraction reaches. */
 double fsim_contraction_rate(const fsim_costing *c, fsim_dtype t, double *efficiency, bool *tensor)
 {
     const fsim_hw_key key = fsim_tensor_key(c->hw, t);
@@ -22,7 +22,7 @@ double fsim_contraction_rate(const fsim_costing *c, fsim_dtype t, double *effici
     return fsim_hw_get(c->hw, FSIM_HW_FP32_PEAK);
 }
 
-/* Steps of k that a block's start and end take as long as. */
+/* The time of a block's start and end, in steps of k. */
 double fsim_startup_of(bool tensor) { return tensor ? chain_tensor_startup : chain_vector_startup; }
 
 fsim_gemm fsim_product_of(const fsim_costing *c)
@@ -50,10 +50,10 @@ fsim_gemm_shape fsim_product_shape(const fsim_costing *c, const fsim_gemm *g)
                              .whole = c->group->strict};
 }
 
-/* The vendor's block: of as many stages as it has room for. */
+/* Sets the vendor's block, with as many stages as fit in shared memory. */
 static void set_tile(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_time *t, bool tensor, int elem)
 {
-    const int m = t->tile.m, n = t->tile.n, depth = tensor ? 64 / elem : 8; /* k elements of one step */
+    const int m = t->tile.m, n = t->tile.n, depth = tensor ? 64 / elem : 8; /* depth: elements of k in a step */
     const double room = fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK);
     int stages = tensor ? 3 : 2;
     while (stages > 1 && (m + n) * depth * stages * elem > room)
@@ -68,7 +68,8 @@ static void set_tile(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_time
     k->registers = (int)fmin(255, (double)m * n / k->block + 40);
 }
 
-/* Operands that DRAM serves once more than once. */
+/* Adds again_bytes to the DRAM reads of the contraction's operands, in proportion to their size: tiles of them are
+ * read more than once. */
 static void fetch_again(const fsim_costing *c, fsim_kernel *k, double again_bytes)
 {
     double once = 0;
@@ -114,15 +115,15 @@ bool fsim_settle_product(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_
     return true;
 }
 
-/* A generated kernel's product: as the rates take it, and as blocks share it. */
+/* A generated kernel's product: its sizes, the device's rates for it, and its tiles. */
 typedef struct {
     const fsim_gemm *g;
     const fsim_gemm_device *d;
     fsim_tiling *t;
 } product;
 
-/* A generated kernel as laid out: the library's rate for such a tile, and the arithmetic of the other members. Two
- * products whose results meet count as one tile with the columns of both. */
+/* The price of a generated kernel in this layout: the library's rate for such a tile, and the arithmetic of the
+ * group's other members. Two products whose results meet count as one tile with the columns of both. */
 static fsim_kernel generated_with(const fsim_costing *c, const product *p, const fsim_schedule *layout, fsim_arena *a)
 {
     const fsim_gemm_device *d = p->d;
@@ -140,13 +141,13 @@ static fsim_kernel generated_with(const fsim_costing *c, const product *p, const
     s.n = (double)layout->grid / tile.split / s.batch / ceil(s.m / tile.m) * tile.n;
     s.dram_bytes = (double)(k.dram_read_bytes + k.dram_write_bytes);
     fsim_gemm_time time = fsim_gemm_with(d, &s, tile);
-    time.extra_s -= tile.split > 1 ? d->split_s : 0; /* its second kernel is one of the launches */
+    time.extra_s -= tile.split > 1 ? d->split_s : 0; /* the second launch is counted among the kernel's launches */
     fsim_settle_product(c, &k, d, &s, &time);
     return k;
 }
 
-/* A thread sums up one result by itself, with a load from each operand and a multiply-add a step. A row of results is a
- * block's, or a part of a block's, where reductions follow. */
+/* A thread sums up one result; each step takes a load from each operand and a multiply-add. Where reductions follow,
+ * a block computes whole rows of results, or several blocks share one. */
 static fsim_kernel direct(const fsim_costing *c, const fsim_gemm *g, const fsim_gemm_device *d, fsim_arena *a)
 {
     enum { INSTRUCTIONS = 3 };
@@ -154,7 +155,8 @@ static fsim_kernel direct(const fsim_costing *c, const fsim_gemm *g, const fsim_
     const fsim_node *n = &c->g->node[c->group->anchor];
     fsim_kernel k = fsim_blank_kernel(c, a);
     const int elem = fsim_dtype_bytes(c->g->tensor[n->arg[0].tensor].dtype),
-              result = n->dtype == FSIM_F64 || n->dtype == FSIM_I64 ? 8 : 4; /* in the kernel's variables */
+              result =
+                  n->dtype == FSIM_F64 || n->dtype == FSIM_I64 ? 8 : 4; /* in the kernel's variables (4 or 8 bytes) */
     const bool whole = c->group->whole_row > 0;
     if (whole)
         fsim_lay_out_product_rows(c->group, result, &k.schedule);
@@ -165,18 +167,19 @@ static fsim_kernel direct(const fsim_costing *c, const fsim_gemm *g, const fsim_
     fsim_add_arithmetic(c, &k, (const double[2]){(double)g->n, rows}, true);
     fsim_add_memory(c, &k, NULL, NULL);
     fsim_add_access_issue(c, &k);
-    /* a thread's neighbours load other columns; rows of a block meet in L1 */
+    /* neighbouring threads read different columns; rows of one block are found in L1 */
     k.l2_bytes += (whole ? products / k.rows_per_block : products) * elem;
     k.unit[FSIM_ISSUE] += INSTRUCTIONS * products / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
     k.unit[FSIM_COMPUTE] +=
         fmax(products / fsim_pipe_rate(c, result == 8 ? FSIM_F64 : FSIM_F32), fsim_gemm_least_s(d, 2 * products));
-    k.unit[FSIM_LATENCY] += vector_least_s + (double)g->k * DIRECT_STEP_CYCLES / c->clock; /* alone on its SM */
+    k.unit[FSIM_LATENCY] +=
+        vector_least_s + (double)g->k * DIRECT_STEP_CYCLES / c->clock; /* the time of a block that is alone on its SM */
     if (fsim_settle(c, &k, 1))
         fsim_sum_up(c, &k);
     return k;
 }
 
-/* With every split that suits the layout. */
+/* Prices the layout with every split that it allows; *best becomes the fastest. */
 static void try_splits(const fsim_costing *c, const product *p, fsim_schedule layout, fsim_kernel *best, fsim_arena *a)
 {
     const fsim_gemm_shape s = fsim_product_shape(c, p->g);
@@ -204,8 +207,8 @@ fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a)
     return best.time_s > 0 ? best : direct(c, &g, &d, a);
 }
 
-/* In any template. A tile of a product takes at least gemm.h's time, a chain at least what its rate allows; these are
- * the rates that the prices divide by, so that no price is below the bound. */
+/* A lower bound for this contraction in any template: at least gemm.h's time in tiles, and at least what the rate
+ * allows in a chain. The prices divide by the same rates, so no price is below the bound. */
 double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node)
 {
     const fsim_gemm *m = &g->node[node].gemm;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* contraction.h: steps from a group that holds a matrix product to its seconds. Generated kernels and the vendor's
- * (vendor/cublas.c) share them. */
+/* contraction.h: how a group with a matrix product gets its time. Generated kernels and the vendor's
+ * (vendor/cublas.c) share these functions. */
 #ifndef FUSESIM_COST_CONTRACTION_H
 #define FUSESIM_COST_CONTRACTION_H
 
 #include "cost/costing.h"
 #include "cost/gemm.h"
 
-/* The group's matrix product; products side by side count as one with all their columns. */
+/* The group's matrix product. Products side by side (same rows) count as one with the columns of all. */
 fsim_gemm fsim_product_of(const fsim_costing *c);
-/* The same as gemm.h takes it. dram_bytes is left 0. */
+/* The same as gemm.h's functions need it. dram_bytes stays 0. */
 fsim_gemm_shape fsim_product_shape(const fsim_costing *c, const fsim_gemm *g);
-/* Fills in tile, occupancy and time_s from t, once arithmetic and memory are counted. False when the block does not fit
- * an SM. */
+/* Sets the kernel's tile, occupancy and time_s from t. Arithmetic and memory must be counted before. False when the
+ * block does not fit on an SM. */
 bool fsim_settle_product(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_device *d, const fsim_gemm_shape *s,
                          const fsim_gemm_time *t);
-/* Adds seconds to unit u that nothing overlaps; negative ones take away. */
+/* Adds to unit u seconds that overlap with nothing; negative seconds are taken away. */
 void fsim_add_seconds(fsim_kernel *k, fsim_unit u, double seconds);
 
 #endif

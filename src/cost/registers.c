@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* registers.c: registers a thread of a generated kernel, as NVRTC 13.0 compiles it for sm_80, sm_90 and sm_100.
+/* registers.c: registers of a thread of a generated kernel, as NVRTC 13.0 compiles it for sm_80, sm_90 and sm_100.
  * `fusesim validate --registers` compares; docs/GUIDE.md has its summary.
  *
- * Up to 32 registers are free: an SM then holds as many threads as it may. The compiler fills them, with loads issued
- * ahead, and goes beyond only for values that must stay. So the figures up to 32 say what it fills, and change no time;
- * those above are of values that stay: live ones (fsim_registers), and rows kept from one walk to the next. */
+ * Up to 32 registers a thread an SM holds as many threads as it ever can, so the compiler uses them freely, to issue
+ * loads ahead. Above 32 it uses more only for values that must stay: live values (fsim_registers), and rows kept
+ * from one loop to the next. Predictions up to 32 therefore change no time. */
 #include "kernel/registers.h"
 #include "cost/constants.h"
 #include "cost/costing.h"
 
 #include <math.h>
 
-/* Temporaries of the widest operator, after its instructions: a power series holds about as many constants and terms.
- */
+/* Registers for the temporaries of the operator with the most instructions: a power series has about one constant or
+ * term for each. */
 static double temporaries(const fsim_costing *c)
 {
     double most = 0;
@@ -25,8 +25,8 @@ static double temporaries(const fsim_costing *c)
 
 static double words(const fsim_costing *c, int tensor) { return fsim_dtype_bytes(c->g->tensor[tensor].dtype) / 4.0; }
 
-/* Elements that a thread takes, some of which stay in pairs where it takes more of them than priced; windows and
- * scattered elements go one by one. */
+/* Elements of a thread, in registers. Where a thread takes more of them than the price asked for, halves stay packed
+ * in pairs. Windows and scattered elements are taken one by one. */
 static double elements(const fsim_costing *c, int vector)
 {
     const fsim_group *o = c->group;
@@ -67,8 +67,9 @@ int fsim_walk_registers(const fsim_costing *c, int vector)
         loaded += o->read[i].full ? words(c, o->read[i].tensor) : 0;
     for (int i = 0; i < o->members; i++)
         special = special || (o->member[i].full && c->g->node[o->member[i].node].specials > 0);
-    const double own =
-        o->template == FSIM_COLUMN_REDUCTION ? 18 : 13; /* which row and element; of bands also each step's */
+    const double own = o->template == FSIM_COLUMN_REDUCTION
+                           ? 18
+                           : 13; /* numbers of row and element; bands also have one for each step */
     return staying > FREE_REGISTERS
                ? staying
                : (int)fmin(FREE_REGISTERS, own + WALK_UNROLLED * vector * loaded + (special ? vector : 0));
@@ -76,8 +77,8 @@ int fsim_walk_registers(const fsim_costing *c, int vector)
 
 static bool several(unsigned stages) { return (stages & (stages - 1)) != 0; }
 
-/* Does a member that is computed in one later walk only read it? What all its readers make again in each walk need not
- * stay. */
+/* Must the tensor's row stay in registers? It must where a member that is computed only in one later loop reads it;
+ * readers that are computed again in every loop don't need it kept. */
 static bool crosses(const fsim_costing *c, int tensor, unsigned stages)
 {
     const fsim_group *o = c->group;
@@ -91,8 +92,8 @@ static bool crosses(const fsim_costing *c, int tensor, unsigned stages)
     return false;
 }
 
-/* Words of each element of the row that stay from one walk to the next: what is loaded, or what is made of it,
- * whichever is less; special functions are not computed twice. */
+/* Words that stay in registers for each element of a row, from one loop to the next: what is loaded, or what is
+ * computed from it, whichever is less. Special functions are not computed twice, so their results stay. */
 static double crossing_words(const fsim_costing *c)
 {
     const fsim_group *o = c->group;
@@ -111,13 +112,13 @@ static double crossing_words(const fsim_costing *c)
         if (!m->full || !several(m->stages) || fsim_ops[n->op].class == FSIM_REDUCE ||
             !crosses(c, n->result[0], m->stages))
             continue;
-        made += fmax(1, words(c, n->result[0])); /* halves are computed on as floats */
+        made += fmax(1, words(c, n->result[0])); /* halves become floats for arithmetic */
         special = special || n->specials > 0;
     }
     return made > 0 && (special || made < loaded) ? made : loaded;
 }
 
-/* Elements of one row, beside each other. */
+/* Are elements of one row contiguous? */
 static bool contiguous(const fsim_read *r)
 {
     return r->maps > 0 && r->map[0].modes > r->map[0].split && r->map[0].mode[r->map[0].modes - 1].stride == 1;
@@ -127,8 +128,8 @@ int fsim_keeping_registers(const fsim_costing *c, int vector, double elems)
 {
     const fsim_group *o = c->group;
     double registers = 20 + crossing_words(c) * elems;
-    for (int i = 0; i < o->reads; i++) /* what the last walk reads beside the row is loaded while the row is there;
-                                          pairs of halves fit in what is free */
+    for (int i = 0; i < o->reads; i++) /* tensors that only the last loop reads are loaded while the row is still in
+                                          registers; pairs of halves fit in free registers */
         if (o->read[i].full && !several(o->read[i].stages) && contiguous(&o->read[i]) &&
             words(c, o->read[i].tensor) >= 1)
             registers += vector * words(c, o->read[i].tensor);

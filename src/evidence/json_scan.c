@@ -13,7 +13,7 @@ static fsim_loc place(const fsim_scan *s, const char *at)
     const char *line = s->text;
     for (const char *p = line; (p = memchr(p, '\n', (size_t)(at - p))) != NULL; line = ++p)
         l.line++;
-    l.col = at - line < INT_MAX ? (int)(at - line) + 1 : INT_MAX; /* a trace may be one line */
+    l.col = at - line < INT_MAX ? (int)(at - line) + 1 : INT_MAX; /* a whole trace may be on one line */
     return l;
 }
 

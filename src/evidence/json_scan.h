@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_scan.h: a trace's JSON walked value by value, without a tree of it: that would take many times the file's size.
- * Of a value only the end is looked for. Functions that return a bool return false after an error, which is in d; take
- * only says what it found. */
+/* json_scan.h: scans a trace's JSON value by value. A tree of it would take many times the file's size. The scanner
+ * only finds where a value ends. Functions that return bool return false after an error, which is in d;
+ * fsim_scan_take's result only says whether it found the character. */
 #ifndef FUSESIM_EVIDENCE_JSON_SCAN_H
 #define FUSESIM_EVIDENCE_JSON_SCAN_H
 
@@ -9,23 +9,24 @@
 
 typedef struct {
     fsim_diag *d;
-    const char *path, *text, *at, *end; /* at: as far as it was read; *end need not be there */
+    const char *path, *text, *at,
+        *end; /* at: the next character to scan; end: behind the last one; *end need not be readable */
 } fsim_scan;
 
-/* An error at a place of the text. Always false. */
+/* Reports an error at a place of the text. Always false. */
 bool fsim_scan_fail(const fsim_scan *s, const char *at, const char *what);
-/* The same where the text ends too early. */
+/* Reports that the text ends too early. Always false. */
 bool fsim_scan_cut_short(const fsim_scan *s);
-/* Over white space. */
+/* Skips white space. */
 void fsim_scan_space(fsim_scan *s);
-/* From a quote to behind the one that ends it. */
+/* Skips a string, from its opening quote to behind the closing one. */
 bool fsim_scan_string(fsim_scan *s);
-/* Over a value of any kind. */
+/* Skips a value of any kind. */
 bool fsim_scan_value(fsim_scan *s);
-/* Over c, with space around it. False where something else stands there. */
+/* Skips the character c and white space around it. False where another character stands there. */
 bool fsim_scan_take(fsim_scan *s, char c);
-/* NaN and infinities are no JSON, but C's printf writes them and profilers use it: a copy with zeros instead, in
- * malloc's memory. NULL where there is none. */
+/* A copy of the text with 0 in place of NaN and infinities, which are no JSON but are written by profilers that use
+ * C's printf. The caller frees it. NULL where the text has none. */
 char *fsim_json_without_nan(const char *text, size_t bytes);
 
 #endif

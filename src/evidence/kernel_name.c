@@ -45,8 +45,8 @@ static const struct {
 #include "evidence/kernel_name.def"
 #undef FSIM_ATEN_NAME
 };
-/* In front of a name of ATen's, they say how it is computed and no more; and what Inductor lists although it moves
- * nothing. */
+/* makers: prefixes of ATen's operator names that only say which library computes them. nothing: operators that
+ * Inductor lists although they move no data. */
 static const char *const makers[] = {"cudnn_", "miopen_", "native_", "mkldnn_", "thnn_"};
 static const char *const nothing[] = {"view",
                                       "unsqueeze",
@@ -86,7 +86,7 @@ static bool is_name(const char *at, size_t bytes, const char *name)
     return strlen(name) == bytes && strncmp(at, name, bytes) == 0;
 }
 
-/* What ATen's operator name[0, bytes) may be. False where it is none that is known. */
+/* Adds the operators that ATen's operator name[0, bytes) may be. False where the name is not known. */
 static bool add_operator(fsim_op_set *ops, const char *name, size_t bytes)
 {
     char plain[64];
@@ -119,8 +119,8 @@ static bool add_operator(fsim_op_set *ops, const char *name, size_t bytes)
     return known;
 }
 
-/* The operators that Inductor's "add_native_layer_norm_0" lists, the longest names first: they hold underscores
- * themselves. Returns how many that do work. */
+/* Adds the operators in a name of Inductor's such as "add_native_layer_norm_0". Longer names are tried first, since
+ * names contain underscores. Returns how many of them move data. */
 static int add_fused(fsim_op_set *ops, const char *list)
 {
     int fused = 0;
@@ -166,7 +166,7 @@ static bool says_fused(const char *kernel, fsim_says *out)
     return false;
 }
 
-/* Functors of ATen are arguments of its templates, which only its own kernels have. */
+/* Adds the operators that ATen's functors name. They are template arguments of ATen's own kernels only. */
 static void add_functors(fsim_op_set *ops, const char *kernel)
 {
     for (size_t i = 0; i < sizeof functors / sizeof *functors; i++)
@@ -190,8 +190,8 @@ fsim_says fsim_kernel_says(const char *kernel, const char *operator)
     return s;
 }
 
-/* The functor of one of ATen's generic kernels, from its template's arguments; NULL where there is none. *bytes is its
- * length. */
+/* The functor among the template arguments of one of ATen's generic kernels, and its length in *bytes; NULL where
+ * there is none. */
 static const char *functor_of(const char *arguments, size_t *bytes)
 {
     static const char scope[] = "at::native::", hidden[] = "(anonymous namespace)::";
@@ -234,7 +234,7 @@ static const char *functor_of(const char *arguments, size_t *bytes)
 
 char *fsim_kernel_short(fsim_arena *a, const char *kernel)
 {
-    static const char hidden[] = "(anonymous namespace)::"; /* its bracket is no argument list */
+    static const char hidden[] = "(anonymous namespace)::"; /* its parenthesis starts no argument list */
     const char *from = strncmp(kernel, "void ", 5) == 0 ? kernel + 5 : kernel, *end = from;
     while (*end && *end != '<') {
         const bool scope = strncmp(end, "::", 2) == 0, nameless = strncmp(end, hidden, sizeof hidden - 1) == 0;
@@ -243,8 +243,8 @@ char *fsim_kernel_short(fsim_arena *a, const char *kernel)
         end += nameless ? sizeof hidden - 1 : scope ? 2 : 1;
         from = nameless || scope ? end : from;
     }
-    static const char *const launchers[] = {"Kernel", "Kernel2",
-                                            "device_kernel"}; /* CUTLASS's: what they run is their argument */
+    static const char *const launchers[] = {
+        "Kernel", "Kernel2", "device_kernel"}; /* CUTLASS's kernels: the template argument says what they compute */
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
         if (*end == '<' && is_name(from, (size_t)(end - from), launchers[i]) && end[1 + strcspn(end + 1, "<>(),")])
             return fsim_kernel_short(a, fsim_strndup(a, end + 1, strcspn(end + 1, "<>(),")));

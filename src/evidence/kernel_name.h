@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel_name.h: what the name of a GPU kernel, and of the operator that launched it, say about what it computes.
- * Patterns are those of PyTorch's own kernels (ATen), of cuBLAS, cuDNN, CUTLASS, hipBLASLt and FlashAttention, and of
- * Inductor, which writes the operators it fused into the name. */
+/* kernel_name.h: what the names of a GPU kernel, and of the operator that launched it, say about what it computes.
+ * The patterns are those of PyTorch's own kernels (ATen), of cuBLAS, cuDNN, CUTLASS, hipBLASLt and FlashAttention,
+ * and of Inductor, whose kernels list the fused operators in their name. */
 #ifndef FUSESIM_EVIDENCE_KERNEL_NAME_H
 #define FUSESIM_EVIDENCE_KERNEL_NAME_H
 
@@ -19,7 +19,7 @@ static inline bool fsim_op_in(const fsim_op_set *s, fsim_op op) { return s->word
 int fsim_op_common(const fsim_op_set *x, const fsim_op_set *y);
 static inline bool fsim_op_none(const fsim_op_set *s) { return fsim_op_common(s, s) == 0; }
 
-/* What kind of work, in bits: a kernel may be of several. */
+/* Kinds of work, as bits: a kernel may do several. */
 enum {
     FSIM_DOES_GEMM = 1,
     FSIM_DOES_CONVOLUTION = 2,
@@ -38,18 +38,20 @@ typedef enum {
     FSIM_HELPS_NOBODY,
     FSIM_HELPS_NEXT,
     FSIM_HELPS_LAST
-} fsim_helps; /* a layout changed for a contraction behind or before it; sums of split-K */
+} fsim_helps; /* which contraction a kernel only helps: it changes a layout for the next one, or adds up split-K sums of
+                 the last one */
 
 typedef struct {
     unsigned kinds;  /* FSIM_DOES_*; 0: the name says nothing */
-    fsim_op_set ops; /* that it may be one of; where it is fused: all that it holds */
-    int fused;       /* operators that a generated kernel lists, those that move no data aside; 0: not such a kernel */
+    fsim_op_set ops; /* the kernel computes one of these operators; a fused kernel computes all of them */
+    int fused; /* operators in the name of a fused kernel, without those that move no data; 0: not a fused kernel */
     fsim_helps helps;
 } fsim_says;
 
-/* operator: what launched it ("aten::addmm"), or NULL. */
+/* What the names say. operator: the operator that launched the kernel ("aten::addmm"), or NULL. */
 fsim_says fsim_kernel_says(const char *kernel, const char *operator);
-/* "void at::native::vectorized_elementwise_kernel<4, ...>(int, ...)" as "vectorized_elementwise_kernel". */
+/* The kernel's name without type, namespace and arguments: "void at::native::vectorized_elementwise_kernel<4,
+ * ...>(int, ...)" gives "vectorized_elementwise_kernel". */
 char *fsim_kernel_short(fsim_arena *a, const char *kernel);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kineto.c: traces of PyTorch's profiler, {"traceEvents": [{"ph": "X", "cat": "kernel", ...}, ...], ...}. The file is
- * cut into its events, which cJSON then reads one by one: a tree of all of them would take many times the file's size,
- * and a file of gigabytes is no matter.
+/* kineto.c: reads traces of PyTorch's profiler, {"traceEvents": [{"ph": "X", "cat": "kernel", ...}, ...], ...}. The
+ * file is cut into its events, and cJSON parses one at a time. A tree of the whole file would take many times its size,
+ * and traces can have gigabytes.
  *
- * Names of fields and categories changed over the years: "Kernel", "external id", "Runtime", "Operator" are those
- * before PyTorch 1.12. trace_links.h says what belongs to what. */
+ * Field and category names changed over time: "Kernel", "external id", "Runtime", "Operator" are those before
+ * PyTorch 1.12. trace_links.h says how events are linked. */
 #include "evidence/json_scan.h"
 #include "evidence/trace_links.h"
 
@@ -44,7 +44,7 @@ typedef struct {
     fsim_trace trace;
 } reader;
 
-/* The value between two places. NULL after an error. The caller deletes it. */
+/* Parses the value between two places of the text. NULL after an error. The caller deletes it. */
 static cJSON *parse(const reader *r, const char *from, const char *to)
 {
     const char *stop = from;
@@ -67,7 +67,7 @@ static double number_of(const cJSON *object, const char *key)
     const cJSON *x = cJSON_GetObjectItemCaseSensitive(object, key);
     if (cJSON_IsNumber(x))
         return x->valuedouble;
-    if (cJSON_IsString(x)) { /* some versions quote their numbers */
+    if (cJSON_IsString(x)) { /* some versions write numbers as strings */
         char *end;
         const double value = strtod(x->valuestring, &end);
         return end != x->valuestring && *end == '\0' ? value : NAN;
@@ -114,7 +114,7 @@ static void on_launch(reader *r, const cJSON *event, const cJSON *args, fsim_ran
 {
     const double start_us = number_of(event, "ts"), time_us = number_of(event, "dur");
     if (!isfinite(start_us) || !(time_us >= 0) || !isfinite(time_us))
-        return; /* an event that never ended */
+        return; /* the event has no end */
     const char *name = text_of(event, "name");
     fsim_trace_launch s = {
         .launch = {.name = fsim_profile_name(r->a, r->out, &r->names, &r->name_room, *name ? name : "(no name)"),
@@ -137,7 +137,7 @@ static void on_launch(reader *r, const cJSON *event, const cJSON *args, fsim_ran
     *FSIM_PUSH(r->a, r->trace.launch, r->trace.launches, r->trace.launch_room) = s;
 }
 
-/* A number for the thread of an event. */
+/* The number of the event's thread, counted from 0. */
 static int thread_of(reader *r, const cJSON *event)
 {
     char text[64];
@@ -163,7 +163,7 @@ static void read_dims(const cJSON *list, fsim_shape *shape)
         const int64_t n =
             cJSON_IsNumber(x) && x->valuedouble >= 0 && x->valuedouble < 4e9 ? (int64_t)x->valuedouble : -1;
         if (n < 0 || shape->rank == FSIM_MAX_RANK ||
-            __builtin_mul_overflow(elems, n, &elems)) { /* a list of tensors, or nonsense */
+            __builtin_mul_overflow(elems, n, &elems)) { /* an argument that is a list of tensors, or invalid */
             shape->rank = 0;
             return;
         }
@@ -196,7 +196,8 @@ static void on_operator(reader *r, const cJSON *event, const cJSON *args)
     *FSIM_PUSH(r->a, r->out->call, r->out->calls, r->call_room) = (fsim_call_seen){r->op_name[known], tensors, kept};
     const int call = r->out->calls - 1;
     if (external >= 0)
-        fsim_id_set(r->a, &r->trace.by_external, external, call); /* of several with one id, the innermost comes last */
+        fsim_id_set(r->a, &r->trace.by_external, external,
+                    call); /* of several operators with one id, the innermost comes last and stays */
     if (isfinite(start_us) && time_us >= 0)
         *FSIM_PUSH(r->a, r->trace.running, r->trace.runnings, r->trace.running_room) =
             (fsim_trace_operator){start_us, start_us + time_us, thread_of(r, event), call, -1};
@@ -232,7 +233,7 @@ static category category_of(const cJSON *event)
 
 static bool on_event(reader *r, const char *from, const char *to)
 {
-    /* Python's own calls are most of a trace with stacks, and of no use here. */
+    /* Python's own calls are not used; with stacks recorded they are most of a trace */
     if (memmem(from, (size_t)(to - from < 200 ? to - from : 200), "\"python_function\"", 17))
         return true;
     if (to - from > MOST_EVENT_BYTES)
@@ -291,7 +292,7 @@ static bool read_events(reader *r)
                                 : fsim_scan_fail(&r->s, r->s.at, "wanted a comma or ] between events"));
 }
 
-/* The first device's name. */
+/* Reads the name of the first device. */
 static bool read_devices(reader *r)
 {
     const char *from = r->s.at;
@@ -312,7 +313,7 @@ static bool is_key(const char *from, const char *to, const char *key)
     return (size_t)(to - from) == strlen(key) + 2 && memcmp(from + 1, key, strlen(key)) == 0;
 }
 
-/* What is behind the document's {. */
+/* Reads the members of the document's object, behind its {. */
 static bool read_members(reader *r)
 {
     bool events = false;
@@ -341,7 +342,7 @@ static bool read_members(reader *r)
     return events || fsim_scan_fail(&r->s, r->s.text, "no 'traceEvents': this is no trace of PyTorch's profiler");
 }
 
-/* An object with the list of events, or that list alone. */
+/* Reads the document: an object that has the list of events, or that list alone. */
 static bool read_document(reader *r)
 {
     if (!(fsim_scan_take(&r->s, '{') ? read_members(r) : read_events(r)))

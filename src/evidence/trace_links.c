@@ -34,7 +34,7 @@ void fsim_id_set(fsim_arena *a, fsim_id_map *m, int64_t key, int value)
     m->value[i] = value + 1;
 }
 
-/* The last step that starts in time, where it has not ended. */
+/* The step that runs at this time; -1 where none does. */
 static int step_at(const fsim_trace *r, double at_us)
 {
     int low = 0, high = r->steps;
@@ -48,7 +48,7 @@ static int step_at(const fsim_trace *r, double at_us)
     return low > 0 && at_us < r->step[low - 1].end_us ? low - 1 : -1;
 }
 
-/* By thread and start; the one around comes before what is within. */
+/* Sorts by thread and start; an operator comes before those that it calls. */
 static int by_thread(const void *left, const void *right)
 {
     const fsim_trace_operator *x = left, *y = right;
@@ -71,7 +71,7 @@ static void nest(fsim_trace *r)
     }
 }
 
-/* The call of the innermost operator that ran then; -1. */
+/* The call of the innermost operator that ran at this time in the thread; -1: none. */
 static int running_at(const fsim_trace *r, int thread, double at_us)
 {
     int low = 0, high = r->runnings;
@@ -100,14 +100,15 @@ static void link_launch(fsim_trace *r, fsim_trace_launch *s, double base_us)
     if (s->launch.call < 0 && by && by->external >= 0)
         s->launch.call = id_get(&r->by_external, by->external);
     s->launch.graph = by && by->graph;
-    if (s->launch.graph) /* one call launched them all */
+    if (s->launch.graph) /* a CUDA graph: one runtime call launched all its kernels */
         s->launch.call = -1;
     s->launched_us = by && isfinite(by->start_us) ? by->start_us : s->start_us;
     s->launch.start_s = (s->start_us - base_us) * 1e-6;
     s->launch.step = step_at(r, s->launched_us);
 }
 
-/* As the host launched them: streams run beside each other, and never twice alike. */
+/* Sorts by the time of the launch on the host: streams run at the same time, so the order on the device differs from
+ * run to run. */
 static int by_launch(const void *left, const void *right)
 {
     const fsim_trace_launch *x = left, *y = right;

@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_links.h: the events of a trace, and which belongs to which: a kernel's "correlation" names the runtime's call
- * that launched it; the operator is the innermost one that was running then in that call's thread. Where there is none,
- * it is the one of the kernel's "External id", which some versions number otherwise. */
+/* trace_links.h: the events of a trace, and how they are linked. A kernel's "correlation" is the id of the runtime
+ * call that launched it. Its operator is the innermost one that ran at that time in that call's thread. Where none
+ * ran, it is the operator with the kernel's "External id", an id that some versions count in another way. */
 #ifndef FUSESIM_EVIDENCE_TRACE_LINKS_H
 #define FUSESIM_EVIDENCE_TRACE_LINKS_H
 
 #include "evidence/profile.h"
 
-/* Numbers to numbers. */
+/* A hash table from ids to indices. */
 typedef struct {
     int64_t *key;
     int *value;
     int count, slots;
 } fsim_id_map;
-/* Sets the value of a key, 0 or more. In a. */
+/* Sets the value of a key. Both are 0 or more. In a. */
 void fsim_id_set(fsim_arena *a, fsim_id_map *m, int64_t key, int value);
 
-/* A call of the runtime, in a thread of the host. */
+/* A call of the CUDA runtime in a thread of the host. */
 typedef struct {
     double start_us;
     int64_t external; /* -1: none */
     int thread;
     bool graph;
 } fsim_trace_call;
-/* An operator while it runs in such a thread. */
+/* An operator that ran in a thread of the host. */
 typedef struct {
     double start_us, end_us;
     int thread, call;
-    int outer; /* the operator around it: an index into the same list; -1 */
+    int outer; /* the operator that called it: an index into the same list; -1: none */
 } fsim_trace_operator;
-/* A step as the profiler marks it. */
+/* A training step, as the profiler marks it. */
 typedef struct {
     double start_us, end_us;
 } fsim_trace_step;
-/* What the device ran. */
+/* A kernel, copy or fill that the device ran. */
 typedef struct {
     fsim_profiled_launch launch;
     double start_us, launched_us;
@@ -41,20 +41,21 @@ typedef struct {
     int order;
 } fsim_trace_launch;
 
-/* What was read of a trace, in its order. */
+/* The events read from a trace, in its order. */
 typedef struct {
     fsim_trace_launch *launch;
     int launches, launch_room;
     fsim_trace_call *runtime;
     int runtimes, runtime_room;
-    fsim_trace_operator *running; /* operators; in the end by thread and start */
+    fsim_trace_operator *running; /* operators; fsim_trace_link sorts them by thread and start */
     int runnings, running_room;
     fsim_trace_step *step;
     int steps, step_room;
-    fsim_id_map by_correlation, by_external; /* runtime calls; operators' calls */
+    fsim_id_map by_correlation, by_external; /* ids to runtime calls; ids to operators' calls */
 } fsim_trace;
 
-/* Links the launches to operators' calls and steps: out->launch, as the host launched them. Sorts t. In a. */
+/* Links launches to operators' calls and steps, and sets out->launch, in the order in which the host launched them.
+ * Sorts t. In a. */
 void fsim_trace_link(fsim_trace *t, fsim_arena *a, fsim_profile *out);
 
 #endif

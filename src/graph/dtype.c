@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtype.c: the dtype of each operator's result, and which dtypes may meet in one operator: as PyTorch has it, by whose
- * own answers (tests/types/torch_types.csv) unit.types checks this file. */
+/* dtype.c: the dtype of each operator's result, and which dtypes may meet in one operator, by PyTorch's rules.
+ * unit.types compares this file with PyTorch's own answers (tests/types/torch_types.csv). */
 #include "graph/build.h"
 
 fsim_dtype fsim_dtype_promote(fsim_dtype a, fsim_dtype b)
@@ -19,8 +19,8 @@ fsim_dtype fsim_dtype_promote(fsim_dtype a, fsim_dtype b)
     return FSIM_I16; /* i8 with u8 */
 }
 
-/* Three sorts of operands, of which an earlier one decides where both are floats or both are integers. FSIM_DTYPE_NONE:
- * there is none. */
+/* The dtypes of an operator's operands, by PyTorch's three categories. Where both are floats, or both integers, the
+ * earlier category decides. FSIM_DTYPE_NONE: there is no such operand. */
 typedef struct {
     fsim_dtype tensors, zero_dim, number; /* tensors with dimensions; those without; numbers that are attributes */
 } operands;
@@ -33,7 +33,7 @@ const char *const fsim_makes_texts[] = {
 
 static bool is_float8(fsim_dtype t) { return t == FSIM_F8E4M3 || t == FSIM_F8E5M2; }
 
-/* *to becomes what it and `with` promote to. */
+/* Sets *to to the dtype that it and `with` promote to. */
 static bool promote(const fsim_call *call, fsim_dtype *to, fsim_dtype with)
 {
     if (*to == FSIM_DTYPE_NONE)
@@ -47,8 +47,8 @@ static bool promote(const fsim_call *call, fsim_dtype *to, fsim_dtype with)
     return true;
 }
 
-/* *to becomes the dtype of operands of which those of dtype *to come first: a float without dimensions makes an integer
- * tensor a float, but does not widen a float. */
+/* Sets *to to the common dtype with operands of a later category: a float without dimensions makes an integer tensor
+ * a float, but does not widen a float tensor. */
 static bool combine(const fsim_call *call, fsim_dtype *to, fsim_dtype lower)
 {
     if (*to != FSIM_DTYPE_NONE && lower != FSIM_DTYPE_NONE &&
@@ -57,7 +57,7 @@ static bool combine(const fsim_call *call, fsim_dtype *to, fsim_dtype lower)
     return promote(call, to, lower);
 }
 
-/* What the arguments from `first` on and the numbers among the attributes promote to. */
+/* Sets *to to the dtype that the arguments from `first` on and the numbers among the attributes promote to. */
 static bool promoted(const fsim_call *call, int first, fsim_dtype *to)
 {
     operands of = {FSIM_DTYPE_NONE, FSIM_DTYPE_NONE, FSIM_DTYPE_NONE};
@@ -73,7 +73,7 @@ static bool promoted(const fsim_call *call, int first, fsim_dtype *to)
     return combine(call, &of.zero_dim, of.number) && combine(call, to, of.zero_dim);
 }
 
-/* All arguments but the one numbered `but` have the dtype of the first. */
+/* Sets *t to the first argument's dtype. All others but the one numbered `but` must have it. */
 static bool equal(const fsim_call *call, int but, fsim_dtype *t)
 {
     *t = fsim_arg(call, 0)->dtype;

@@ -7,7 +7,7 @@
 
 enum { MOST_WORDS = 8, LONGEST = 32 };
 
-/* A name's words in lower case, without makers and product lines: a100, sxm4, 80gb. */
+/* A name's words in lower case, without vendors and product lines: a100, sxm4, 80gb. */
 typedef struct {
     char word[MOST_WORDS][LONGEST];
     int count;
@@ -39,7 +39,7 @@ static words words_of(const char *name)
     return w;
 }
 
-/* Is `word` one word of w, or several that follow each other written as one ("rtx4090")? */
+/* Is `word` a word of w, or several consecutive words joined ("rtx4090")? */
 static bool has_word(const words *w, const char *word)
 {
     for (int first = 0; first < w->count; first++) {
@@ -53,7 +53,7 @@ static bool has_word(const words *w, const char *word)
     return false;
 }
 
-/* Do the two differ in case and punctuation alone? */
+/* Do the two names differ only in case and punctuation? */
 static bool same_words(const char *x, const char *y)
 {
     const words pair[2] = {words_of(x), words_of(y)};
@@ -64,7 +64,7 @@ static bool same_words(const char *x, const char *y)
     return strcmp(joined[0], joined[1]) == 0;
 }
 
-/* Does the word tell variants of one GPU apart: how it is mounted, or how much memory it has? */
+/* Does the word name a variant of a GPU: its form factor, or its memory size? */
 static bool is_variant(const char *word)
 {
     const size_t length = strlen(word);
@@ -72,7 +72,7 @@ static bool is_variant(const char *word)
            (length > 2 && strcmp(word + length - 2, "gb") == 0);
 }
 
-/* Are all words typed those of the known GPU, and does one of them name more than a variant? */
+/* Does the known GPU have all typed words, and does one of them name more than a variant? */
 static bool is_meant(const words *typed, const char *known)
 {
     const words w = words_of(known);
@@ -84,7 +84,7 @@ static bool is_meant(const words *typed, const char *known)
     return all && named;
 }
 
-/* Are x and y variants of one GPU? */
+/* Are x and y variants of the same GPU? */
 static bool same_family(const char *x, const char *y)
 {
     const words a = words_of(x), b = words_of(y);
@@ -94,7 +94,7 @@ static bool same_family(const char *x, const char *y)
     return i > 0 && (i == a.count || is_variant(a.word[i])) && (i == b.count || is_variant(b.word[i]));
 }
 
-/* The higher, the sooner a variant is chosen. */
+/* A variant's rank: the highest one is chosen. */
 static long rank_of(const char *name)
 {
     const words w = words_of(name);
@@ -105,7 +105,8 @@ static long rank_of(const char *name)
     return rank;
 }
 
-/* The chosen one of the known GPUs that the name means, and the others as ", x, y". NULL: none, or several families. */
+/* The known GPU that the name means, and the other candidates as ", x, y". NULL: there is none, or they are of
+ * several families. */
 static const char *variant_of(fsim_arena *a, const char *name, const fsim_hw_folders *where, const char **others)
 {
     int count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accuracy_chart.c: every row as a point, twice: predicted against measured time, and the error against the bytes that
- * the row must move. Excluded rows are not drawn. */
+/* accuracy_chart.c: two panels with a point for each row: predicted against measured time, and the error against the
+ * bytes that the row must move. Excluded rows are not drawn. */
 #include "report/accuracy.h"
 
 #include "report/gnuplot.h"
@@ -15,14 +15,14 @@ typedef struct {
 static const box time_panel = {85, 565, 75, 485}, size_panel = {685, 1165, 75, 485};
 static const double char_px = 7.4, farthest = 4,
                     band =
-                        0.1; /* farthest: the ratio at which the error's axis ends; points beyond stand on its edge */
+                        0.1; /* farthest: the largest error ratio on the axis; points beyond it are drawn at the edge */
 
-/* Okabe and Ito's colours and four of Tol's, told apart by most people. */
+/* Okabe and Ito's colours and four of Tol's, which people with colour blindness can tell apart. */
 static const char *const colors[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",
                                      "#6A3D9A", "#B15928", "#000000", "#999933", "#882255", "#44AA99"};
 enum { COLORS = sizeof colors / sizeof *colors };
 
-/* Points of one colour. */
+/* The points of one colour. */
 typedef struct {
     const char *name, *color;
     int rows;
@@ -47,8 +47,8 @@ static int by_rows(const void *x, const void *y)
     return a->rows != b->rows ? b->rows - a->rows : strcmp(a->name, b->name);
 }
 
-/* Colours tell kinds of work apart, or GPUs where there is one kind. The most frequent is drawn first, so that it hides
- * nothing. */
+/* Gives each kind of work a colour, or each GPU where there is only one kind. The most frequent is drawn first, so
+ * that it hides no others. */
 static void find_series(chart *c)
 {
     fsim_stat_group *group;
@@ -110,7 +110,8 @@ static const char *legend_of(const chart *c, const series *s)
     return fsim_printf(c->a, "\u25CF %s %.1f %%", s->name, s->mape * 100);
 }
 
-/* The names, each with its mean error, in one line or two of about the same width; smaller where that is too wide. */
+/* Draws the legend: each name with its mean error, in one line or in two of similar width, in a smaller font where
+ * that is too wide. */
 static void put_legend(const chart *c)
 {
     double width[LEGEND_LINES] = {0}, total = 0;
@@ -141,8 +142,8 @@ static void put_panel(const chart *c, const box *b)
         c->out);
 }
 
-/* A point for each square of CELL pixels of the panel that some row of the series falls on: a hundred thousand rows are
- * no larger than what can be seen. */
+/* Draws one point for each square of CELL pixels that has a row of the series, so that the size of the file is
+ * limited by what can be seen, not by the number of rows. */
 static void put_points(chart *c, const series *s, int number, const char *name, bool sizes)
 {
     const box *b = sizes ? &size_panel : &time_panel;

@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The script gives every place in pixels of this canvas, from below left: labels can then be kept off each other here,
- * which gnuplot can't do. */
+/* All positions in the script are pixels of this canvas, from the lower left corner. So this code can keep labels
+ * from overlapping, which gnuplot can't. */
 enum { WIDTH = FSIM_CHART_WIDTH, HEIGHT = FSIM_CHART_HEIGHT };
 typedef struct {
     double left, right, bottom, top;
 } box;
 static const box bars_panel = {75, 585, 80, 500}, roof_panel = {690, 1165, 80, 500};
-static const double char_px = 7.2, line_px = 15; /* of a label */
+static const double char_px = 7.2, line_px = 15; /* size of a label's characters */
 
-/* Okabe and Ito's colours, told apart by most people. */
+/* Okabe and Ito's colours, which people with colour blindness can tell apart. */
 static const char *const colors[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                      "#E69F00", "#56B4E9", "#6A3D9A", "#B15928"};
 enum { COLORS = sizeof colors / sizeof *colors };
@@ -38,15 +38,15 @@ typedef struct {
     int count;
     point *chosen, *eager;
     int chosens, eagers, chosen_room, eager_room, hidden;
-    double points;                       /* pointsize of this terminal for a symbol as large as in the others */
-    double x_low, x_high, y_low, y_high; /* of the roofline: FLOP/B, FLOP/s */
-    box *taken;                          /* lines, then (from `points_from` on) points, then labels */
+    double points;                       /* the terminal's pointsize for a symbol of the common size */
+    double x_low, x_high, y_low, y_high; /* axes of the roofline: FLOP/B, FLOP/s */
+    box *taken; /* places that are taken: lines, then (from `points_from` on) points, then labels */
     int takens, taken_room, points_from;
 } chart;
 
 typedef enum { LEFT, CENTER, RIGHT } justify;
 
-/* A label at a pixel; y is the middle of the line. */
+/* A label at a pixel; y is the middle of its line. */
 /* Where a label stands on the page, in pixels, and how it looks; more: gnuplot's words for the rest, "font ',7'". */
 typedef struct {
     double x, y;
@@ -234,7 +234,7 @@ static double y_px(const chart *c, double y)
 }
 
 static double point_size(double share) { return 0.7 + 1.8 * sqrt(share); }
-static double point_px(double share) { return 5.5 * point_size(share); } /* its radius */
+static double point_px(double share) { return 5.5 * point_size(share); } /* radius of the point */
 
 static bool is_free(const chart *c, const box *b)
 {
@@ -256,7 +256,7 @@ static box text_box(double x, double y, const char *text)
     return (box){x - half, x + half, y - line_px / 2, y + line_px / 2};
 }
 
-/* The DRAM roof of a GPU and its ceilings, as lines; the ground that they take. */
+/* Draws a GPU's DRAM roof and its compute ceilings as lines, and notes the area that they cover. */
 static void put_roofs(chart *c, int g)
 {
     ceiling roof[MAX_CEILINGS];
@@ -306,7 +306,7 @@ static void put_roof_labels(chart *c, int g)
                 }
             }
     }
-    /* Along the slope, above it. */
+    /* along the slope, above the line */
     const char *text = fsim_printf(c->a, "DRAM %s", fsim_show_rate(rate, sizeof rate, bandwidth, "B/s"));
     const double from = fmax(c->x_low, c->y_low / bandwidth),
                  angle = atan2(y_px(c, bandwidth * 10) - y_px(c, bandwidth), x_px(c, 10) - x_px(c, 1));
@@ -328,7 +328,7 @@ static void put_roof_labels(chart *c, int g)
     }
 }
 
-/* What has no place on logarithmic axes, in the corner that roofs leave free. */
+/* Writes a note about values that a logarithmic axis can't show, in the corner without roofs. */
 static void put_note(chart *c)
 {
     if (c->hidden == 0)
@@ -341,7 +341,7 @@ static void put_note(chart *c)
     put_label(c, &(label){x, y, CENTER, "#777777", ""}, text);
 }
 
-/* Ids of the kernels whose points lie on that of chosen[first]: one label for all of them, which marks them as done. */
+/* The ids of all kernels whose points coincide with that of chosen[first], for one common label; marks them as done. */
 static const char *cluster(chart *c, int first, bool *done)
 {
     enum { MOST = 5 };
@@ -360,8 +360,8 @@ static const char *cluster(chart *c, int first, bool *done)
     return ids > MOST ? fsim_printf(c->a, "%s +%d", text, ids - MOST) : text;
 }
 
-/* Whether a line from a point to its label touches no other point and no label; those that cover the point itself do
- * not count. */
+/* Does a line from a point to its label avoid all other points and labels? Points that cover the point itself do not
+ * count. */
 static bool is_clear(const chart *c, double x, double y, double to_x, double to_y)
 {
     const double length = hypot(to_x - x, to_y - y);
@@ -380,10 +380,10 @@ static bool is_clear(const chart *c, double x, double y, double to_x, double to_
 
 enum { DIRECTIONS = 16, RINGS = 10 };
 
-/* Puts the label at one of the places around the point, where that is free. */
+/* Puts the label at one of the places around the point, if it is free. */
 static bool put_id_at(chart *c, const point *p, const char *text, int ring, int direction)
 {
-    /* right, left, above, below, then between */
+    /* right, left, above, below, then the directions between them */
     static const int order[DIRECTIONS] = {0, 8, 4, 12, 2, 6, 10, 14, 1, 7, 9, 15, 3, 5, 11, 13};
     const double x = x_px(c, p->x), y = y_px(c, p->y), half = fsim_text_width(text) * char_px / 2 + 2;
     const double turn = 2 * acos(-1) * order[direction] / DIRECTIONS, away = point_px(p->share) + 1 + 10 * ring;
@@ -400,7 +400,8 @@ static bool put_id_at(chart *c, const point *p, const char *text, int ring, int 
     return true;
 }
 
-/* Beside the point; where that is taken, further away with a line to it; where that is taken too, nowhere. */
+/* Puts the label beside the point; where no place is free, further away, with a line to the point; where that is not
+ * free either, there is no label. */
 static void put_id(chart *c, const point *p, const char *text)
 {
     for (int ring = 0; ring < RINGS; ring++)
@@ -475,14 +476,14 @@ static void put_roofline(chart *c)
     fputc('\n', c->out);
 }
 
-/* A round step that cuts a span into about five. */
+/* A round distance between tics that divides a span into about five. */
 static double tic_of(double span)
 {
     const double raw = span / 5, unit = pow(10, floor(log10(raw))), m = raw / unit;
     return unit * (m < 1.5 ? 1 : m < 3.5 ? 2 : m < 7.5 ? 5 : 10);
 }
 
-/* An axis in the unit that suits its largest value. */
+/* An axis, in a unit that suits its largest value. */
 typedef struct {
     const char *name, *unit;
     double scale, low, high;
@@ -494,7 +495,8 @@ static void include_on(axis *x, double value)
     x->high = fmax(x->high, value);
 }
 
-/* Sets the range, with room for points and labels (a single value has room too), and round tics. letter: x or y. */
+/* Sets the range, with room for points and labels (also where there is only one value), and the tics. letter: x or
+ * y. */
 static void put_axis(const chart *c, axis *x, char letter, const char *const *unit, const double *scale, int units)
 {
     int u = 0;
@@ -507,7 +509,8 @@ static void put_axis(const chart *c, axis *x, char letter, const char *const *un
             x->name, unit[u], letter, low, high, letter, tic_of(high - low), letter);
 }
 
-/* The front of time against memory, by number as in the report; the strategies' plans hollow. */
+/* Draws the Pareto front of time against memory, numbered as in the report, with the strategies' plans as hollow
+ * points. */
 static void put_front(const chart *c)
 {
     static const char *const seconds[] = {"ns", "us", "ms", "s"}, *const bytes[] = {"B", "KiB", "MiB", "GiB", "TiB"};

@@ -113,7 +113,7 @@ static fsim_table kernels_table(const fsim_register_report *x, const fsim_regist
     return table;
 }
 
-/* The rows of one workload on one GPU, which lie together. */
+/* The number of rows from `from` on with the same workload and GPU, which are neighbours. */
 static int same_workload(const fsim_register_rows *x, int from)
 {
     int to = from;
@@ -138,7 +138,8 @@ static bool any_stands_in(const fsim_register_rows *x)
     return false;
 }
 
-/* Of a template, or of FSIM_NO_CONTRACTION or FSIM_EVERY_TEMPLATE, which are totals. sm 0: of all architectures. */
+/* Adds a row of the summary for a template, or for FSIM_NO_CONTRACTION or FSIM_EVERY_TEMPLATE (totals). sm 0: all
+ * architectures. */
 static void summary_row(fsim_table *table, int template, int sm, const fsim_register_rows *rows, fsim_arena *a)
 {
     const bool total = template <0;
@@ -161,7 +162,7 @@ static void summary_row(fsim_table *table, int template, int sm, const fsim_regi
     cell[9] = integer(a, s.disagreeing);
 }
 
-/* Of all, and of all but contractions where there are any. */
+/* Adds the totals of all kernels, and of all but contractions where there are any. */
 static void totals(fsim_table *table, int sm, const fsim_register_rows *rows, fsim_arena *a)
 {
     const int others = fsim_register_rows_sum(rows, FSIM_NO_CONTRACTION, sm).kernels;

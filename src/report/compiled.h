@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compiled.h: registers, shared memory and occupancy as predicted beside what is compiled: as text, JSON, Markdown and
- * JUnit XML. */
+/* compiled.h: predicted against compiled registers, shared memory and occupancy, as text, JSON, Markdown and JUnit
+ * XML. */
 #ifndef FUSESIM_REPORT_COMPILED_H
 #define FUSESIM_REPORT_COMPILED_H
 
@@ -15,7 +15,8 @@ typedef enum {
     FSIM_REGISTERS_DISAGREE,
     FSIM_REGISTERS_METRICS
 } fsim_register_metric;
-/* Of --gate; GROUP is a template or no_contraction: all but contractions, libraries' and chains. */
+/* The gates of --gate. GROUP is a template, or no_contraction: all kernels but contractions, whether libraries' or
+ * chains. */
 extern const fsim_gate_table fsim_register_gates;
 
 typedef struct {
@@ -24,24 +25,24 @@ typedef struct {
     const int *sm;
     int archs;
     int workloads;
-    const fsim_gate *gate; /* judged */
+    const fsim_gate *gate; /* the gates, judged */
     int gates;
     bool verbose;
 } fsim_register_report;
 
-/* Which kernels a gate's group means: a template, FSIM_NO_CONTRACTION or, of "", FSIM_EVERY_TEMPLATE;
+/* Which kernels a gate's group means: a template, FSIM_NO_CONTRACTION, or FSIM_EVERY_TEMPLATE for "";
  * FSIM_TEMPLATE_COUNT where it is no template. */
 int fsim_register_gate_template(const char *group);
 /* Measures the gate's metric over the rows of its group, and judges it. */
 void fsim_register_gate_try(fsim_gate *g, const fsim_register_rows *x, fsim_arena *a);
 
-/* Kernels that are off, and sums by template and architecture; gates. */
+/* Writes as text: the kernels whose prediction is wrong, sums by template and architecture, and the gates. */
 void fsim_report_registers(const fsim_page *page, const fsim_register_report *x);
 /* The same as Markdown, for a CI summary. */
 void fsim_markdown_registers(FILE *out, const fsim_register_report *x);
-/* reports/schema/registers.schema.json describes it. */
+/* The same as JSON; reports/schema/registers.schema.json describes it. */
 void fsim_json_registers(FILE *out, const fsim_register_report *x);
-/* A test case for each gate, and for each template and architecture. */
+/* The same as JUnit XML: a test case for each gate, and for each template and architecture. */
 void fsim_junit_registers(FILE *out, const fsim_register_report *x);
 
 #endif

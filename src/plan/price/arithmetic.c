@@ -5,16 +5,16 @@
 #include <math.h>
 #include <string.h>
 
-enum { WORTH_SAYING = 2 }; /* a unit this many times as fast is named */
+enum { WORTH_SAYING = 2 }; /* a faster dtype is named from this ratio on */
 
 static bool is_contraction(const fsim_node *n) { return fsim_ops[n->op].class == FSIM_CONTRACTION; }
 
 static fsim_dtype dtype_of(const fsim_node *n) { return is_contraction(n) ? n->gemm.arithmetic : n->dtype; }
 
-/* Floats that users choose for their speed: who computes in f32 or f64 wants its digits. */
+/* Is it a float that users choose for speed? Those who compute in f32 or f64 need its precision. */
 static bool is_narrow(fsim_dtype t) { return t < FSIM_TF32 && fsim_dtype_floating(t) && fsim_dtype_bytes(t) <= 2; }
 
-/* The dtype that people would use instead of t: one of as many bytes, else a wider one. */
+/* The dtype to use instead of t: one with as many bytes, otherwise a wider one. */
 static fsim_dtype instead_of(const fsim_hw *hw, fsim_dtype t)
 {
     static const fsim_dtype wide[] = {FSIM_F16, FSIM_BF16};
@@ -25,7 +25,7 @@ static fsim_dtype instead_of(const fsim_hw *hw, fsim_dtype t)
 
 static fsim_dtype replaced(fsim_dtype t, fsim_dtype from, fsim_dtype to) { return t == from ? to : t; }
 
-/* g with dtype `to` wherever it has `from`. */
+/* A copy of g with dtype `to` wherever g has `from`. */
 static const fsim_graph *with_dtype(const fsim_graph *g, fsim_dtype from, fsim_dtype to, fsim_arena *a)
 {
     fsim_graph *copy = fsim_new(a, fsim_graph, 1);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Tensors of the workload itself: alive from the first kernel to the last. */
+/* Adds the workload's own tensors, which are in memory from the first kernel to the last. */
 static void add_lasting(const fsim_graph *g, fsim_memory_use *use)
 {
     for (int i = 0; i < g->tensors; i++) {
@@ -24,7 +24,7 @@ static fsim_sum workspace_of(const fsim_graph *g, const fsim_kernel *k)
     return bytes;
 }
 
-/* The largest intermediate that is alive while kernel k runs. last: per tensor, the last kernel that reads it. */
+/* The largest intermediate in memory while kernel k runs. last: per tensor, the last kernel that reads it. */
 static int largest_at(const fsim_graph *g, const fsim_plan *plan, int k, const int *last)
 {
     int largest = -1;
