@@ -3,6 +3,7 @@
 
 #include "graph/rule.h"
 #include <string.h>
+#include <strings.h>
 
 const char *const fsim_dtype_names[FSIM_DTYPE_COUNT + 1] = {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64",
                                                             "i32", "i16", "i8",  "u8",   "bool",   "tf32"};
@@ -19,6 +20,47 @@ bool fsim_dtype_parse(const char *name, fsim_dtype *t)
             return true;
         }
     return false;
+}
+
+fsim_dtype fsim_dtype_elsewhere(const char *name)
+{
+    static const struct {
+        const char *name;
+        fsim_dtype dtype;
+    } other[] = {{"float16", FSIM_F16},   {"fp16", FSIM_F16},
+                 {"half", FSIM_F16},      {"bfloat16", FSIM_BF16},
+                 {"float32", FSIM_F32},   {"fp32", FSIM_F32},
+                 {"float", FSIM_F32},     {"float64", FSIM_F64},
+                 {"fp64", FSIM_F64},      {"double", FSIM_F64},
+                 {"fp8", FSIM_F8E4M3},    {"float8_e4m3fn", FSIM_F8E4M3},
+                 {"float8", FSIM_F8E4M3}, {"float8_e5m2", FSIM_F8E5M2},
+                 {"int64", FSIM_I64},     {"long", FSIM_I64},
+                 {"int32", FSIM_I32},     {"int", FSIM_I32},
+                 {"int16", FSIM_I16},     {"int8", FSIM_I8},
+                 {"uint8", FSIM_U8},      {"boolean", FSIM_BOOL}};
+    static const char prefix[] = "torch.";
+    if (strncmp(name, prefix, sizeof prefix - 1) == 0)
+        name += sizeof prefix - 1;
+    fsim_dtype same = FSIM_DTYPE_NONE;
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (strcasecmp(name, other[i].name) == 0)
+            return other[i].dtype;
+    for (int i = 0; i < FSIM_DTYPE_COUNT; i++) /* "F16", "torch.bool" */
+        if (strcasecmp(name, fsim_dtype_names[i]) == 0)
+            same = (fsim_dtype)i;
+    return same;
+}
+
+const char *fsim_unknown_dtype(fsim_arena *a, const char *name)
+{
+    const fsim_dtype t = fsim_dtype_elsewhere(name);
+    const char *nearest =
+        t != FSIM_DTYPE_NONE ? fsim_dtype_names[t] : fsim_nearest(name, fsim_dtype_names, FSIM_DTYPE_COUNT);
+    const char *all = "";
+    for (int i = 0; i < FSIM_DTYPE_COUNT && !nearest; i++)
+        all = fsim_printf(a, "%s%s%s", all, i ? ", " : "; there are ", fsim_dtype_names[i]);
+    return nearest ? fsim_printf(a, "unknown dtype '%s'; did you mean '%s'?", name, nearest)
+                   : fsim_printf(a, "unknown dtype '%s'%s", name, all);
 }
 
 const fsim_class_row fsim_classes[FSIM_CLASS_COUNT] = {

@@ -3,6 +3,7 @@
 #ifndef FUSESIM_GRAPH_OP_H
 #define FUSESIM_GRAPH_OP_H
 
+#include "base/diag.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -30,6 +31,10 @@ int fsim_dtype_bytes(fsim_dtype t);
 bool fsim_dtype_floating(fsim_dtype t);
 /* The dtype of this name. False where there is none; *t is not changed then. */
 bool fsim_dtype_parse(const char *name, fsim_dtype *t);
+/* The dtype that other programs call so: "float16", "fp16" and "half" are f16. FSIM_DTYPE_NONE where there is none. */
+fsim_dtype fsim_dtype_elsewhere(const char *name);
+/* Why `name` is no dtype: "unknown dtype 'float16'; did you mean 'f16'?", or all that there are. In a. */
+const char *fsim_unknown_dtype(fsim_arena *a, const char *name);
 /* The wider of two: of floats; of integers; a float beats an integer, f16 with bf16 is f32. Where both are floats of 8
  * bits, f16. What workloads may combine says fsim_result_dtype. */
 fsim_dtype fsim_dtype_promote(fsim_dtype a, fsim_dtype b);

@@ -40,11 +40,26 @@ bool fsim_read_int(fsim_reader *r, const fsim_yaml *y, const char *what, int64_t
     return fsim_want_scalar(r, y, what) && fsim_eval(r->arena, r->diag, y->at, y->text, &scope, value);
 }
 
-static void read_symbol(fsim_reader *r, const fsim_yaml *key, const char *text, fsim_loc at)
+/* The dtype that the symbol was to have: the file's, where --set replaces a dtype by something else, or what other
+ * programs call so. FSIM_DTYPE_NONE: it is a number. */
+static fsim_dtype dtype_meant(const fsim_reader *r, const char *in_file, const char *text)
+{
+    fsim_dtype t;
+    if (in_file != text && fsim_dtype_parse(in_file, &t))
+        return t;
+    return fsim_names_get(&r->symbol, text) < 0 ? fsim_dtype_elsewhere(text) : FSIM_DTYPE_NONE;
+}
+
+/* in_file: its text there; text: that, or what --set says. */
+static void read_symbol(fsim_reader *r, const fsim_yaml *key, const char *in_file, const char *text, fsim_loc at)
 {
     fsim_graph *g = r->graph;
     fsim_symbol s = {.name = key->text, .dtype = FSIM_DTYPE_NONE};
-    if (!fsim_dtype_parse(text, &s.dtype)) {
+    const bool is_dtype = fsim_dtype_parse(text, &s.dtype);
+    if (!is_dtype && (s.dtype = dtype_meant(r, in_file, text)) != FSIM_DTYPE_NONE) {
+        fsim_error(r->diag, at, "%s%s", in_file == text ? "" : fsim_printf(r->arena, "--set %s=%s: ", s.name, text),
+                   fsim_unknown_dtype(r->arena, text));
+    } else if (!is_dtype) {
         const fsim_scope scope = {symbol_value, r, r->symbol_names, g->symbols};
         s.dtype = FSIM_DTYPE_NONE;
         if (!fsim_eval(r->arena, r->diag, at, text, &scope, &s.value))
@@ -53,6 +68,19 @@ static void read_symbol(fsim_reader *r, const fsim_yaml *key, const char *text, 
     r->symbol_names[g->symbols] = s.name;
     fsim_names_set(r->arena, &r->symbol, s.name, g->symbols);
     g->symbol[g->symbols++] = s;
+}
+
+/* "; did you mean 'B'?", or "; it has B, S, H". */
+static const char *known_symbols(const fsim_reader *r, const char *name)
+{
+    enum { MOST_OFFERED = 8 };
+    const int count = r->graph->symbols;
+    const char *nearest = fsim_did_you_mean(r->arena, name, r->symbol_names, count), *all = "";
+    if (*nearest)
+        return nearest;
+    for (int i = 0; i < count && i < MOST_OFFERED; i++)
+        all = fsim_printf(r->arena, "%s%s%s", all, i ? ", " : "; it has ", r->symbol_names[i]);
+    return count > MOST_OFFERED ? fsim_printf(r->arena, "%s ...", all) : all;
 }
 
 void fsim_read_symbols(fsim_reader *r, const fsim_yaml *y, const fsim_bindings *set)
@@ -74,13 +102,12 @@ void fsim_read_symbols(fsim_reader *r, const fsim_yaml *y, const fsim_bindings *
                 text = set->at[s].value;
                 at = (fsim_loc){.file = NULL};
             }
-        read_symbol(r, y->key[i], text, at);
+        read_symbol(r, y->key[i], y->item[i]->text, text, at);
     }
     for (int s = 0; s < sets; s++)
         if (fsim_names_get(&r->symbol, set->at[s].name) < 0)
             fsim_failure(r->diag, FSIM_BAD_INPUT, (fsim_loc){0}, "--set %s=%s: the workload has no symbol '%s'%s",
-                         set->at[s].name, set->at[s].value, set->at[s].name,
-                         fsim_did_you_mean(r->arena, set->at[s].name, r->symbol_names, g->symbols));
+                         set->at[s].name, set->at[s].value, set->at[s].name, known_symbols(r, set->at[s].name));
 }
 
 bool fsim_read_dtype(fsim_reader *r, const fsim_yaml *y, fsim_dtype *t)
@@ -95,8 +122,7 @@ bool fsim_read_dtype(fsim_reader *r, const fsim_yaml *y, fsim_dtype *t)
     }
     if (fsim_dtype_parse(y->text, t))
         return true;
-    fsim_error(r->diag, y->at, "unknown dtype '%s'%s", y->text,
-               fsim_did_you_mean(r->arena, y->text, fsim_dtype_names, FSIM_DTYPE_COUNT));
+    fsim_error(r->diag, y->at, "%s", fsim_unknown_dtype(r->arena, y->text));
     return false;
 }
 

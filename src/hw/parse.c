@@ -357,8 +357,9 @@ bool fsim_hw_set(fsim_arena *a, fsim_diag *d, fsim_hw *hw, const char *assignmen
     const char *key = fsim_strndup(a, assignment, (size_t)(equals - assignment)), *text = equals + 1;
     const fsim_hw_key id = row_of(key);
     if (id == FSIM_HW_COUNT) {
+        const char *nearest = fsim_did_you_mean(a, key, rows, FSIM_HW_COUNT);
         fsim_failure(d, FSIM_BAD_ARGUMENT, at, "--hw-set: unknown key '%s'%s", key,
-                     fsim_did_you_mean(a, key, rows, FSIM_HW_COUNT));
+                     *nearest ? nearest : " ('fusesim hw keys' shows all)");
         return false;
     }
     const fsim_hw_row *row = &fsim_hw_rows[id];

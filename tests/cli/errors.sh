@@ -106,6 +106,21 @@ workload 65 "unknown key 'shap'.*; did you mean 'shape'" <<'END'
 tensors: {x: {shape: [4], dtype: f32, shap: [4]}}
 operators: [{op: relu, in: x, out: y}]
 END
+workload 65 "unknown dtype 'torch.bfloat16'; did you mean 'bf16'" <<'END'
+tensors: {x: {shape: [4], dtype: torch.bfloat16}}
+operators: [{op: exp, in: x, out: y}]
+END
+workload 65 "1:24: error: unknown dtype 'float16'; did you mean 'f16'" <<'END'
+symbols: {N: 4, dtype: float16}
+tensors: {x: {shape: [N], dtype: dtype}}
+operators: [{op: exp, in: x, out: y}]
+END
+workload 65 "unknown dtype 'complex64'; there are f64, f32, .*, bool$" <<'END'
+tensors: {x: {shape: [4], dtype: complex64}}
+operators: [{op: exp, in: x, out: y}]
+END
+expect 2 "^fusesim: error: --set dtype=fp16: unknown dtype 'fp16'; did you mean 'f16'" mlp --hw "$toy" --set dtype=fp16
+expect 2 "^fusesim: error: --set dtype=H: unknown dtype 'H'; there are f64" mlp --hw "$toy" --set dtype=H
 workload 65 "unknown dtype 'f33'; did you mean 'f32'" <<'END'
 tensors: {x: {shape: [4], dtype: f33}}
 operators: [{op: relu, in: x, out: y}]
@@ -238,9 +253,10 @@ expect 2 'both write to stdout' "$workload_yaml" --hw "$toy" --dump graph --json
 expect 2 'both write to' "$workload_yaml" --hw "$toy" --json x --markdown x
 expect 2 'ends in .svg' "$workload_yaml" --hw "$toy" --chart x.jpeg
 expect 2 'wanted NAME=VALUE' "$workload_yaml" --hw "$toy" --set B
-expect 65 "no symbol 'Q'" "$workload_yaml" --hw "$toy" --set Q=3
+expect 65 "no symbol 'Q'; it has " "$workload_yaml" --hw "$toy" --set Q=3
 expect 65 'is 0; dimensions are 1 to' "$SOURCE_DIR/workloads/ops/relu.yaml" --hw "$toy" --set B=0
 expect 2 "unknown key 'dram_bandwith'; did you mean 'dram_bandwidth'" "$workload_yaml" --hw "$toy" --hw-set dram_bandwith=2x
+expect 2 "unknown key 'clock' \\('fusesim hw keys' shows all\\)" "$workload_yaml" --hw "$toy" --hw-set clock=2x
 expect 2 'sms' "$workload_yaml" --hw "$toy" --hw-set sms=-3
 for command in sweep diff; do
     expect 2 "'$command' is not in this release" $command "$workload_yaml" --hw "$toy"
