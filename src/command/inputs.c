@@ -114,11 +114,22 @@ static fsim_options model_options(const fsim_context *c)
                           .interrupted = &interrupted};
 }
 
+/* Warns of GPUs that --hw names more than once: in results they can't be told apart. */
+static void check_hw_names(fsim_context *c, fsim_hw *const *hw)
+{
+    for (int i = 0; i < c->set.hw.count; i++)
+        for (int k = 0; k < i; k++)
+            if (hw[i] && hw[k] && strcmp(hw[i]->name, hw[k]->name) == 0)
+                fsim_warning(c->diag, fsim_command_line, "--hw names %s twice, as '%s' and '%s'", hw[i]->name,
+                             c->set.hw.at[k], c->set.hw.at[i]);
+}
+
 int fsim_read_inputs(fsim_context *c, fsim_inputs *in)
 {
     *in = (fsim_inputs){read_workload(c), fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1), model_options(c)};
     for (int i = 0; i < c->set.hw.count; i++)
         in->hw[i] = fsim_read_hw(c, c->set.hw.at[i]);
+    check_hw_names(c, in->hw);
     for (int i = 0; in->graph && i < c->set.hw.count; i++)
         if (in->hw[i])
             fsim_plannable(in->graph, in->hw[i], &in->how, c->diag, c->arena);

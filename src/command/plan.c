@@ -11,29 +11,38 @@ static const char *stem(fsim_arena *a, const char *path)
     return end && !end[5] ? fsim_strndup(a, name, (size_t)(end - name)) : name;
 }
 
-/* Reads --gate; groups are names of strategies and GPUs. False after an error. */
-static bool read_gates(fsim_context *c, fsim_gate **gate, fsim_plan_group **group)
+/* What the gates' groups mean: strategies, and GPUs of --hw as typed or by their own names. NULL after an error. */
+static fsim_plan_group *read_groups(fsim_context *c, const fsim_inputs *in, const fsim_gate *gate)
 {
-    *gate = fsim_read_gates(c, &fsim_plan_gates);
-    *group = fsim_new(c->arena, fsim_plan_group, c->set.gates.count + 1);
-    const char **gpu = fsim_new(c->arena, const char *, c->set.hw.count + 1);
-    for (int i = 0; i < c->set.hw.count; i++)
-        gpu[i] = stem(c->arena, c->set.hw.at[i]);
+    const int count = c->set.hw.count;
+    fsim_plan_group *group = fsim_new(c->arena, fsim_plan_group, c->set.gates.count + 1);
+    const fsim_gate_gpus gpus = {fsim_new(c->arena, const char *, count + 1),
+                                 fsim_new(c->arena, const char *, count + 1), count};
+    for (int i = 0; i < count; i++) {
+        gpus.typed[i] = stem(c->arena, c->set.hw.at[i]);
+        gpus.name[i] = in->hw[i]->name;
+    }
     for (int i = 0; i < c->set.gates.count; i++)
-        (void)fsim_plan_group_of(c->arena, c->diag, &(*gate)[i], gpu, c->set.hw.count, &(*group)[i]);
-    return fsim_errors(c->diag) == 0;
+        (void)fsim_plan_group_of(c->arena, c->diag, &gate[i], &gpus, &group[i]);
+    return fsim_errors(c->diag) == 0 ? group : NULL;
 }
 
 int fsim_run_plan(fsim_context *c)
 {
     fsim_inputs in;
-    fsim_gate *gate;
-    fsim_plan_group *group;
-    if (!read_gates(c, &gate, &group))
+    const fsim_gate *gate = fsim_read_gates(c, &fsim_plan_gates);
+    if (fsim_errors(c->diag) > 0)
         return fsim_usage_status(c);
-    int status = fsim_begin(c, &in);
+    int status = fsim_read_inputs(c, &in);
     if (status)
         return status;
+    const fsim_plan_group *group = read_groups(c, &in, gate);
+    if (!group)
+        return fsim_usage_status(c);
+    status = fsim_open_outputs(c);
+    if (status)
+        return status;
+    fsim_catch_interrupt();
     const int count = c->set.hw.count;
     const fsim_shown_plans p = {fsim_new(c->arena, fsim_prediction, count), fsim_new(c->arena, fsim_judged, count),
                                 count};

@@ -7,18 +7,19 @@
 
 enum { MOST_WORDS = 8, LONGEST = 32 };
 
-/* A name's words in lower case, without vendors and product lines: a100, sxm4, 80gb. */
+/* A name's words in lower case, without vendors, product lines and memory types: a100, sxm4, 80gb. */
 typedef struct {
     char word[MOST_WORDS][LONGEST];
     int count;
 } words;
 
-static bool is_maker(const char *word)
+/* Does the word tell no two GPUs apart? Drivers say "NVIDIA H100 80GB HBM3". */
+static bool says_nothing(const char *word)
 {
-    static const char *const makers[] = {"nvidia", "tesla", "geforce", "amd", "instinct",
-                                         "radeon", "gpu",   "yaml",    "yml"};
-    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
-        if (strcmp(word, makers[i]) == 0)
+    static const char *const filler[] = {"nvidia", "tesla", "geforce", "amd",   "instinct", "radeon", "gpu",
+                                         "yaml",   "yml",   "hbm2",    "hbm2e", "hbm3",     "hbm3e"};
+    for (size_t i = 0; i < sizeof filler / sizeof *filler; i++)
+        if (strcmp(word, filler[i]) == 0)
             return true;
     return false;
 }
@@ -33,7 +34,7 @@ static words words_of(const char *name)
             if (length < LONGEST - 1)
                 word[length++] = (char)tolower((unsigned char)*name);
         word[length] = '\0';
-        w.count += length > 0 && !is_maker(word);
+        w.count += length > 0 && !says_nothing(word);
         name += *name != '\0';
     }
     return w;
@@ -82,6 +83,12 @@ static bool is_meant(const words *typed, const char *known)
         named = named || !is_variant(typed->word[i]);
     }
     return all && named;
+}
+
+bool fsim_hw_means(const char *name, const char *known)
+{
+    const words typed = words_of(name);
+    return is_meant(&typed, known);
 }
 
 /* Are x and y variants of the same GPU? */

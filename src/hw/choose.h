@@ -10,4 +10,7 @@
  * are preferred to cards, then the variant with most memory. NULL after an error (FSIM_NO_INPUT). In a. */
 const char *fsim_hw_choose(fsim_arena *a, fsim_diag *d, const char *name, const fsim_hw_folders *where);
 
+/* Are the words of the name those of the GPU called `known`, and more than a variant ("80gb")? */
+bool fsim_hw_means(const char *name, const char *known);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/plan_gates.h"
 
+#include "hw/choose.h"
 #include "report/describe.h"
 #include "report/gate.h"
 #include "report/junit.h"
@@ -32,26 +33,57 @@ static int place_of(const char *text, size_t length, const char *const *names, i
     return -1;
 }
 
-bool fsim_plan_group_of(fsim_arena *a, fsim_diag *d, const fsim_gate *gate, const char *const *gpu, int gpus,
+/* The GPU that the name means, or -1; *others: how many more it could mean. */
+static int gpu_meant(const char *name, const fsim_gate_gpus *gpus, int *others)
+{
+    int found = place_of(name, strlen(name), gpus->typed, gpus->count);
+    *others = 0;
+    if (found < 0)
+        found = place_of(name, strlen(name), gpus->name, gpus->count);
+    if (found >= 0)
+        return found;
+    for (int i = 0; i < gpus->count; i++)
+        if (fsim_hw_means(name, gpus->name[i])) {
+            *others += found >= 0;
+            found = found < 0 ? i : found;
+        }
+    return found;
+}
+
+/* The error of a word of a group that is no one's name, or that of several GPUs. */
+static void refuse_word(fsim_arena *a, fsim_diag *d, const fsim_gate *gate, const char *word,
+                        const fsim_gate_gpus *gpus, bool several)
+{
+    const int names = FSIM_PLAN_COUNT + gpus->count;
+    const char **all = fsim_new(a, const char *, names), *offer = "";
+    for (int i = 0; i < names; i++)
+        all[i] = i < FSIM_PLAN_COUNT ? fsim_strategy_names[i] : gpus->name[i - FSIM_PLAN_COUNT];
+    offer = fsim_did_you_mean(a, word, all, names);
+    const bool none = !*offer;
+    for (int i = 0; i < gpus->count && none; i++)
+        offer = fsim_printf(a, "%s%s%s", offer, i ? ", " : "; --hw has ", gpus->name[i]);
+    fsim_error(d, command_line, "--gate '%s': '%s' is %s%s", gate->text, word,
+               several ? "more than one GPU of --hw" : "no strategy and no GPU of --hw", offer);
+}
+
+bool fsim_plan_group_of(fsim_arena *a, fsim_diag *d, const fsim_gate *gate, const fsim_gate_gpus *gpus,
                         fsim_plan_group *out)
 {
     *out = (fsim_plan_group){FSIM_PLAN_COUNT, -1};
     for (const char *p = gate->group; *p;) {
         const size_t length = strcspn(p, "/");
+        const char *word = fsim_strndup(a, p, length);
+        int others = 0;
         const int strategy = place_of(p, length, fsim_strategy_names, FSIM_PLAN_COUNT),
-                  place = place_of(p, length, gpu, gpus);
-        if (strategy < 0 && place < 0) {
-            const char **all = fsim_new(a, const char *, FSIM_PLAN_COUNT + gpus), *name = fsim_strndup(a, p, length);
-            for (int i = 0; i < FSIM_PLAN_COUNT + gpus; i++)
-                all[i] = i < FSIM_PLAN_COUNT ? fsim_strategy_names[i] : gpu[i - FSIM_PLAN_COUNT];
-            fsim_error(d, command_line, "--gate '%s': '%s' is no strategy and no GPU of --hw%s", gate->text, name,
-                       fsim_did_you_mean(a, name, all, FSIM_PLAN_COUNT + gpus));
+                  gpu = strategy < 0 ? gpu_meant(word, gpus, &others) : -1;
+        if (others || (strategy < 0 && gpu < 0)) {
+            refuse_word(a, d, gate, word, gpus, others > 0);
             return false;
         }
         if (strategy >= 0)
             out->strategy = strategy;
         else
-            out->gpu = place;
+            out->gpu = gpu;
         p += length + (p[length] == '/');
     }
     return true;

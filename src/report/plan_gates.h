@@ -17,8 +17,15 @@ typedef struct {
     int gpu;      /* index into the names; -1: all */
 } fsim_plan_group;
 
-/* Looks up the names of the gate's group among the strategies and the GPUs. False after an error in d. */
-bool fsim_plan_group_of(fsim_arena *a, fsim_diag *d, const fsim_gate *gate, const char *const *gpu, int gpus,
+/* The GPUs of --hw, each by the name typed and by its own. */
+typedef struct {
+    const char **typed, **name;
+    int count;
+} fsim_gate_gpus;
+
+/* Looks up the names of the gate's group among the strategies and the GPUs; "a100" is the one A100 among them. False
+ * after an error in d. */
+bool fsim_plan_group_of(fsim_arena *a, fsim_diag *d, const fsim_gate *gate, const fsim_gate_gpus *gpus,
                         fsim_plan_group *out);
 
 /* The judged gates of one GPU. */

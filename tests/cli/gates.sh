@@ -74,6 +74,16 @@ has out '^gate xla:time=1s fails: no plan of xla was made$'
 exits 1 mlp --hw t4 --gate xla:proven
 has out '^gate xla:proven fails: no plan of xla was made$'
 
+# A gate names a GPU as --hw does, as the report does, or by its family, where --hw has one of it.
+for group in l4 L4 nvidia-a100 a100 A100 a100-sxm4-80gb A100-80gb/optimal; do
+    exits 0 mlp --hw NVIDIA-A100,l4 --gate $group:time=1s
+    [ "$(grep -c "^\(l4\|a100-sxm4-80gb\): gate $group:time=1s holds" out)" = 1 ] || complain "--gate $group:time=1s: $(cat out err)"
+done
+exits 2 mlp --hw a100-sxm4-40gb,a100-sxm4-80gb --gate a100:time=1s
+has err "'a100' is more than one GPU of --hw; --hw has a100-sxm4-40gb, a100-sxm4-80gb$"
+exits 2 mlp --hw a100-sxm4-40gb,l4 --gate h100:time=1s
+has err "'h100' is no strategy and no GPU of --hw; --hw has a100-sxm4-40gb, l4$"
+
 # What is no gate, in every command by the same words.
 for gate in "spedup=2 unknown metric 'spedup'; did you mean 'speedup'. .plan has time=5ms, " "time wants a limit: time=5ms" "time= wanted .GROUP:.METRIC=LIMIT; plan has" ":time=1s wanted .GROUP:.METRIC=LIMIT" \
     "=1 wanted .GROUP:.METRIC=LIMIT" "proven=1 proven has no limit" "time=5GB '5GB' is bytes, wanted a time" "time=5 has no unit" "memory=-3GiB '-3GiB' is negative" "gap=x 'x' is no limit, wanted e.g. 10%" "kernels=40x '40x' is no limit, wanted e.g. 40" \

@@ -105,6 +105,7 @@ a100-pcie-80gb a100-pcie-40gb NVIDIA A100 PCIe
 a100-sxm4-40gb a100-pcie-40gb a100 40gb
 h100-sxm5-80gb h100-pcie-80gb h100
 h200-sxm-141gb . H200
+h100-sxm5-80gb h100-pcie-80gb NVIDIA H100 80GB HBM3
 rtx-4090 . 4090
 rtx-4090 - RTX4090
 rtx-4090 - GeForce RTX 4090
@@ -118,6 +119,9 @@ for name in 80gb rtx sxm mi a1000 gpus/a100.yaml; do
     [ $? -eq 66 ] || complain "--hw $name: wanted exit 66"
     grep -q "'$name'; nearest: " err || complain "--hw $name: $(cat err)"
 done
+# One GPU under two names is told.
+"$FUSESIM" mlp --hw t4,l4,Tesla-T4 >out 2>err || complain "a GPU twice: $(cat err)"
+grep -q "^fusesim: warning: --hw names t4 twice, as 't4' and 'Tesla-T4'$" err || complain "a GPU twice: $(cat err)"
 # Part of a name finds the workloads that have it.
 "$FUSESIM" bert --hw t4 >out 2>err
 grep -q "no such file; there are: bert_12_layers, bert_layer, models/bert_large$" err || complain "a workload's name in part: $(cat err)"
