@@ -175,7 +175,7 @@ static void put_list(FILE *out, const fsim_project *p, const char *name)
 
 static const char *makefile_of(const fsim_project *p, fsim_arena *a)
 {
-    enum { LEAST_SM = 75 }; /* the oldest that nvcc 13 compiles for: a property of the tool, not of the GPU */
+    enum { OTHERWISE = 90 }; /* where nvcc does not compile for the GPU's own architecture (hw/architecture.def) */
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
@@ -198,7 +198,7 @@ static const char *makefile_of(const fsim_project *p, fsim_arena *a)
                 "#   make cubin each kernel by itself, as the device runs it: registers and spills with NVCCFLAGS='-O3 "
                 "-Xptxas -v'\n"
                 "ARCH ?= sm_%d\nNVCC ?= nvcc\nNVCCFLAGS ?= -O3\n",
-                p->hw->sm >= LEAST_SM ? p->hw->sm : 90);
+                p->hw->arch->generated ? p->hw->sm : OTHERWISE);
         put_list(out, p, "KERNELS");
         fputs("OBJECTS = $(KERNELS:.cu=.o) launcher.o\n\n"
               "launcher: $(OBJECTS)\n\t$(NVCC) -arch=$(ARCH) $(LDFLAGS) -o $@ $(OBJECTS)\n"
