@@ -164,7 +164,8 @@ static void flow_from(const fsim_graph *g, int first, int last, flow *f)
 
 /* Bytes of shared memory of a chained kernel's block: tiles of m rows and n columns, `kept` columns of the first
  * operand and `results` results for each row, elements of elem_bytes. The results are in registers where there are
- * at most FSIM_REGISTER_RESULTS. */
+ * at most FSIM_REGISTER_RESULTS. This asks for more than a layout (kernel/chain.h) needs, whose blocks share the
+ * results of long rows: some chains that could be laid out count as illegal. */
 static int64_t chain_bytes(int64_t m, int64_t n, int64_t kept, int64_t results, int elem_bytes)
 {
     const int64_t step = STEP_BYTES / elem_bytes, first = kept <= FSIM_KEPT_WIDTH ? kept : step,

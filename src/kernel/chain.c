@@ -5,8 +5,8 @@
 
 enum {
     WARP = 32,
-    CHUNK = 64,      /* elements of the first product's k that are staged at once, where not all of them are */
-    LEAST_SIDE = 16, /* shortest side of a tile */
+    CHUNK = 64, /* elements of the first product's k that are staged at once, where not all of them are */
+    LEAST_SIDE = FSIM_CHAIN_LEAST, /* shortest side of a tile */
     MOST_COLUMNS = 128,
     NARROW = 32,       /* the last way to make a tile smaller is to have fewer columns than this */
     SUMS = 160,        /* most words of scores and results in a thread */

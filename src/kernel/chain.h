@@ -13,10 +13,10 @@
 #include "fusion/chain.h"
 
 enum {
-    FSIM_CHAIN_RESULTS = 256,    /* most results of a row that one block computes */
-    FSIM_CHAIN_KEPT_DEPTH = 256, /* longest k of the first product whose rows stay in shared memory; longer rows are
-                                    loaded again for each tile */
-    FSIM_CHAIN_ROWS_MOST = 128   /* of a block */
+    FSIM_CHAIN_RESULTS = FSIM_KEPT_WIDTH,    /* most results of a row that one block computes */
+    FSIM_CHAIN_KEPT_DEPTH = FSIM_KEPT_WIDTH, /* longest k of the first product whose rows stay in shared memory; longer
+                                    rows are loaded again for each tile */
+    FSIM_CHAIN_ROWS_MOST = 128               /* of a block */
 };
 
 /* What a block is to compute. */
