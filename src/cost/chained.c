@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kernel/chained.h"
 #include "cost/chain.h"
 #include "cost/constants.h"
 #include "cost/costing.h"
+#include "kernel/layout.h"
 
 #include <math.h>
 
@@ -77,8 +77,7 @@ static chain_rates chain_rates_of(const fsim_costing *c, int m)
 /* A chain in tiles: its sizes, and its layout. */
 typedef struct {
     fsim_chain_shape shape;
-    const fsim_chained *c;
-    fsim_chained_layout layout;
+    fsim_layout *l;
 } chain;
 
 /* The price of a chain in this layout. */
@@ -86,7 +85,7 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
 {
     const fsim_group *o = c->group;
     const fsim_chain_shape *shape = &x->shape;
-    const fsim_chain_tile tile = {layout->tile_m, layout->tile_n, layout->split_k, (double)x->layout.l.chunks};
+    const fsim_chain_tile tile = {layout->tile_m, layout->tile_n, layout->split_k, (double)x->l->chained.l.chunks};
     const chain_rates rates = chain_rates_of(c, tile.m);
     const fsim_chain_block b = fsim_chain_block_of(shape, tile);
     fsim_kernel k = fsim_blank_kernel(c, a);
@@ -157,9 +156,8 @@ static fsim_kernel by_rows(const fsim_costing *c, fsim_arena *a)
                  columns = (double)second->points / (double)o->rows,
                  products = (double)o->rows * width * (depth + columns);
     fsim_kernel k = fsim_blank_kernel(c, a);
-    fsim_lay_out_chain_rows(c->g, o, &k.schedule);
     k.penalised = true;
-    if (k.shared_bytes > fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK))
+    if (!fsim_lay_out(c, &k.schedule))
         return k;
     const double loads[FSIM_CHAIN_OPERANDS + 1] = {width, (double)o->rows, (double)o->rows, 1};
     k.flops = 2 * products;
@@ -188,9 +186,9 @@ static void try_splits(const fsim_costing *c, chain *x, fsim_schedule layout, fs
         const fsim_kernel k = chained_with(c, x, &layout, a);
         if (k.time_s > 0 && (best->time_s == 0 || k.time_s < best->time_s))
             *best = k;
-        split *= 2;
+        layout.split_k = split *= 2;
         if (split > MOST_PIECES || o->strict || blocks * split > 2 * c->sms || x->shape.width / split < n ||
-            o->writes > 1 || !fsim_chained_lay_out(x->c, c->hw, (fsim_tile_wish){m, n, split}, &x->layout, &layout))
+            o->writes > 1 || !fsim_schedule_of(x->l, &layout))
             break;
     }
 }
@@ -201,12 +199,15 @@ static void try_splits(const fsim_costing *c, chain *x, fsim_schedule layout, fs
 static void try_paired_tiles(const fsim_costing *c, chain *x, fsim_schedule layout, fsim_kernel *best, fsim_arena *a)
 {
     const fsim_tile_wish one = {FSIM_CHAIN_ROWS_MOST, FSIM_CHAIN_ROWS_MOST / 2, 1};
-    if (c->hw->arch->design != FSIM_BLACKWELL || !x->c->tensor || x->shape.m <= one.m ||
-        !fsim_chained_lay_out(x->c, c->hw, one, &x->layout, &layout))
+    layout.tile_m = one.m;
+    layout.tile_n = one.n;
+    layout.split_k = one.split_k;
+    if (c->hw->arch->design != FSIM_BLACKWELL || !x->l->chain->tensor || x->shape.m <= one.m ||
+        !fsim_schedule_of(x->l, &layout))
         return;
     layout.tile_m = 2 * one.m;
     layout.tile_n = one.n;
-    layout.grid = (int64_t)(x->shape.batch * ceil(x->shape.m / layout.tile_m) * (double)x->layout.l.chunks);
+    layout.grid = (int64_t)(x->shape.batch * ceil(x->shape.m / layout.tile_m) * (double)x->l->chained.l.chunks);
     *best = chained_with(c, x, &layout, a);
 }
 
@@ -220,14 +221,15 @@ fsim_kernel fsim_chained_kernel(const fsim_costing *c, fsim_arena *a)
     fsim_kernel best = {0};
     if (!f)
         return by_rows(c, a);
-    chain x = {.c = f, .shape = fsim_chain_shape_of(c->g, o, f->tensor)};
+    fsim_layout l = {.g = c->g, .hw = c->hw, .group = o, .chain = f};
+    chain x = {.l = &l, .shape = fsim_chain_shape_of(c->g, o, f->tensor)};
     x.shape.batch = (double)f->batches;
     x.shape.m = (double)f->batch_rows;
     x.shape.causal = f->causal ? (double)o->causal : 0;
     fsim_schedule layout = fsim_blank_kernel(c, a).schedule;
     int least = 0;
     try_paired_tiles(c, &x, layout, &best, a);
-    for (int i = 0; fsim_chained_choice(f, c->hw, &i, &x.layout, &layout); i++) {
+    for (int i = 0; fsim_next_tile(&l, &i, &layout); i++) {
         const int m = layout.tile_m, n = layout.tile_n;
         if (m < least || (n > LEAST && n / 2 >= x.shape.width))
             continue;

@@ -3,7 +3,7 @@
 
 #include "cost/constants.h"
 #include "cost/convolution.h"
-#include "kernel/tiling.h"
+#include "kernel/layout.h"
 
 #include <math.h>
 
@@ -119,7 +119,7 @@ bool fsim_settle_product(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_
 typedef struct {
     const fsim_gemm *g;
     const fsim_gemm_device *d;
-    fsim_tiling *t;
+    fsim_layout *l;
 } product;
 
 /* The price of a generated kernel in this layout: the library's rate for such a tile, and the arithmetic of the
@@ -127,7 +127,7 @@ typedef struct {
 static fsim_kernel generated_with(const fsim_costing *c, const product *p, const fsim_schedule *layout, fsim_arena *a)
 {
     const fsim_gemm_device *d = p->d;
-    const fsim_tiling *t = p->t;
+    const fsim_tiling *t = p->l->tiling;
     fsim_gemm_shape s = fsim_product_shape(c, p->g);
     fsim_kernel k = fsim_blank_kernel(c, a);
     const fsim_gemm_tile tile = {layout->tile_m, layout->tile_n * t->plan[0].products, layout->split_k};
@@ -158,10 +158,7 @@ static fsim_kernel direct(const fsim_costing *c, const fsim_gemm *g, const fsim_
               result =
                   n->dtype == FSIM_F64 || n->dtype == FSIM_I64 ? 8 : 4; /* in the kernel's variables (4 or 8 bytes) */
     const bool whole = c->group->whole_row > 0;
-    if (whole)
-        fsim_lay_out_product_rows(c->group, result, &k.schedule);
-    else
-        fsim_lay_out_direct(c->group, &k.schedule);
+    fsim_lay_out(c, &k.schedule);
     k.penalised = true;
     k.flops = 2 * products;
     fsim_add_arithmetic(c, &k, (const double[2]){(double)g->n, rows}, true);
@@ -184,11 +181,14 @@ static void try_splits(const fsim_costing *c, const product *p, fsim_schedule la
 {
     const fsim_gemm_shape s = fsim_product_shape(c, p->g);
     const int m = layout.tile_m, n = layout.tile_n;
-    for (int split = 1; layout.split_k == split && fsim_gemm_may_split(p->d, &s, (fsim_gemm_tile){m, n, split});
-         fsim_tiling_lay_out(p->t, (fsim_tile_wish){m, n, split *= 2}, &layout)) {
+    bool laid_out = true;
+    for (int split = 1;
+         laid_out && layout.split_k == split && fsim_gemm_may_split(p->d, &s, (fsim_gemm_tile){m, n, split});) {
         const fsim_kernel k = generated_with(c, p, &layout, a);
         if (k.time_s > 0 && (best->time_s == 0 || k.time_s < best->time_s))
             *best = k;
+        layout.split_k = split *= 2;
+        laid_out = fsim_schedule_of(p->l, &layout);
     }
 }
 
@@ -197,12 +197,12 @@ fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a)
     const fsim_gemm g = fsim_product_of(c);
     if (g.convolution)
         return fsim_convolution(c, FSIM_TILED_CONTRACTION, a);
-    fsim_tiling *t = fsim_tiling_of(c->g, c->hw, c->group, a);
+    fsim_layout l = {.g = c->g, .hw = c->hw, .group = c->group, .tiling = fsim_tiling_of(c->g, c->hw, c->group, a)};
     const fsim_gemm_device d = fsim_gemm_device_of(c->hw, g.arithmetic);
     fsim_schedule layout = fsim_blank_kernel(c, a).schedule;
     fsim_kernel best = {0};
-    const product p = {&g, &d, t};
-    for (int i = 0; t && fsim_tile_choice(t, &i, &layout); i++)
+    const product p = {&g, &d, &l};
+    for (int i = 0; l.tiling && fsim_next_tile(&l, &i, &layout); i++)
         try_splits(c, &p, layout, &best, a);
     return best.time_s > 0 ? best : direct(c, &g, &d, a);
 }

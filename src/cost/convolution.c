@@ -2,7 +2,7 @@
 #include "cost/convolution.h"
 
 #include "cost/constants.h"
-#include "kernel/tiling.h"
+#include "kernel/layout.h"
 
 #include <math.h>
 
@@ -170,7 +170,7 @@ static fsim_kernel direct(const fsim_costing *c, const fsim_convolution_shape *s
     k.grid = (n->points + FSIM_BLOCK - 1) / FSIM_BLOCK;
     k.registers = fsim_registers(c->group->live, 1);
     if (generated)
-        fsim_lay_out_direct(c->group, &k.schedule);
+        fsim_lay_out(c, &k.schedule);
     k.flops = 2 * products;
     fsim_add_arithmetic(c, &k, (const double[2]){window_loads(n), 1}, true);
     fsim_add_memory(c, &k, NULL, NULL);
@@ -198,10 +198,10 @@ static void keep_faster(fsim_kernel *best, fsim_kernel k)
 
 static fsim_kernel generated(const fsim_costing *c, const fsim_convolution_shape *s, fsim_arena *a)
 {
-    fsim_tiling *t = fsim_tiling_of(c->g, c->hw, c->group, a);
+    fsim_layout l = {.g = c->g, .hw = c->hw, .group = c->group, .tiling = fsim_tiling_of(c->g, c->hw, c->group, a)};
     fsim_schedule layout = fsim_blank_kernel(c, a).schedule;
     fsim_kernel best = {0};
-    for (int i = 0; t && fsim_tile_choice(t, &i, &layout); i++)
+    for (int i = 0; l.tiling && fsim_next_tile(&l, &i, &layout); i++)
         keep_faster(&best, tiled(c, s, &layout, a));
     return best.time_s > 0 ? best : direct(c, s, FSIM_TILED_CONTRACTION, a);
 }

@@ -2,6 +2,7 @@
 #include "cost/costing.h"
 
 #include "cost/constants.h"
+#include "kernel/layout.h"
 
 #include <math.h>
 
@@ -293,6 +294,12 @@ fsim_kernel fsim_blank_kernel(const fsim_costing *c, fsim_arena *a)
     k.output = fsim_new(a, fsim_result, o->writes + 1);
     k.penalised = o->recomputes;
     return k;
+}
+
+bool fsim_lay_out(const fsim_costing *c, fsim_schedule *s)
+{
+    fsim_layout l = {.g = c->g, .hw = c->hw, .group = c->group};
+    return fsim_schedule_of(&l, s);
 }
 
 fsim_hw_key fsim_tensor_key(const fsim_hw *hw, fsim_dtype arithmetic)

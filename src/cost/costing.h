@@ -47,6 +47,8 @@ double fsim_dense_peak(const fsim_hw *hw, fsim_dtype arithmetic);
 
 /* A kernel of the group with nothing counted yet. */
 fsim_kernel fsim_blank_kernel(const fsim_costing *c, fsim_arena *a);
+/* Lays the group out without tiles (kernel/layout.h): *s has what to lay out. False where that can't be. */
+bool fsim_lay_out(const fsim_costing *c, fsim_schedule *s);
 /* Adds the arithmetic of every member but the contraction. loads[i]: how often each element of the contraction's
  * operand i is loaded, and its prologue computed; NULL where there is no contraction. kept: rows stay on chip, so
  * they are computed once; otherwise once a loop over the row. */

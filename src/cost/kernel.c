@@ -14,7 +14,6 @@ static void add_scatter(const fsim_costing *c, fsim_kernel *k)
     if (!n || fsim_ops[n->op].class != FSIM_SCATTER)
         return;
     const fsim_access *values = &n->arg[n->args - 1];
-    k->launches = 2;
     k->l2_bytes += 2.0 * (double)values->distinct * fsim_dtype_bytes(c->g->tensor[values->tensor].dtype);
     k->penalised = true;
 }
@@ -22,10 +21,9 @@ static void add_scatter(const fsim_costing *c, fsim_kernel *k)
 /* Pointwise kernels, copies, pooling, and opaque operators: a thread computes `vector` points. */
 static fsim_kernel streamed(const fsim_costing *c, int vector, fsim_arena *a)
 {
-    const fsim_group *o = c->group;
     fsim_kernel k = fsim_blank_kernel(c, a);
     k.vector = vector;
-    k.grid = (o->points + (int64_t)FSIM_BLOCK * vector - 1) / ((int64_t)FSIM_BLOCK * vector);
+    fsim_lay_out(c, &k.schedule);
     k.registers = fsim_streaming_registers(c, vector);
     fsim_add_arithmetic(c, &k, NULL, true);
     fsim_add_memory(c, &k, NULL, NULL);
@@ -146,8 +144,9 @@ static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_aren
     const int vector = !column && elems % 4 == 0 && takes(o, 4) ? 4 : 1;
     int most = 0;
     k.vector = vector;
+    k.band = column;
     k.alone = alone;
-    fsim_lay_out_rows(o->points, elems, column, &k.schedule);
+    fsim_lay_out(c, &k.schedule);
     const int64_t tile_rows = k.rows_per_block;
     const double row_bytes = (double)o->kept_row_bytes * (column ? FSIM_BAND_ROWS : 1);
     k.registers = fsim_walk_registers(c, vector);
@@ -162,11 +161,8 @@ static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_aren
     double steps = ceil((double)elems / ((double)k.row_threads * vector * ROW_UNROLL)) * k.passes;
     const double resident = blocks * c->sms;
     if (pieces > 1) {
-        k.launches = 2;
         k.pieces = (int)pieces;
-        k.grid = (int64_t)((double)k.grid * pieces);
-        k.row_threads = column ? k.row_threads : k.block; /* a block takes a piece of one row */
-        k.rows_per_block = column ? k.rows_per_block : 1;
+        fsim_lay_out(c, &k.schedule);
         steps = ceil(steps / pieces);
         k.l2_bytes += 2 * pieces * (double)o->points * 4; /* partial results are written and read */
         k.penalised = true;
@@ -259,7 +255,7 @@ static fsim_kernel transfer(const fsim_costing *c, fsim_arena *a)
 fsim_kernel fsim_generated_kernel(const fsim_costing *c, fsim_arena *a)
 {
     static fsim_kernel (*const price_of[FSIM_TEMPLATE_COUNT])(const fsim_costing *, fsim_arena *) = {
-#define FSIM_TEMPLATE(id, name, brief, has, price, emit, residual, compile, line) [FSIM_##id] = price,
+#define FSIM_TEMPLATE(id, name, brief, has, schedule, price, emit, residual, compile, line) [FSIM_##id] = price,
 #include "fusion/template.def"
 #undef FSIM_TEMPLATE
     };

@@ -4,6 +4,8 @@
  * flash*.c writes. */
 #include "emit/flash.h"
 
+#include "kernel/layout.h"
+
 /* The tile of an operand. `base` has the variables that number its elements. */
 static fsim_flash_tile tile_of(fsim_emitter *e, const fsim_chained *c, fsim_chain_operand which, fsim_base base)
 {
@@ -42,13 +44,12 @@ static void place_operands(fsim_flash *f)
 
 bool fsim_emit_flash(fsim_emitter *e)
 {
-    const fsim_kernel *k = e->kernel;
-    if (k->template == FSIM_CHAINED_CONTRACTION && k->tile_m == 0)
+    if (e->kernel->tile_m == 0)
         return false; /* the price has no tiles for it: fsim_emit_chain writes it row by row */
-    fsim_flash f = {.e = e, .c = fsim_chained_of(e->g, e->hw, e->group, e->a), .dtype = "f32"};
-    if (!f.c || !fsim_chained_lay_out(f.c, e->hw, (fsim_tile_wish){k->tile_m, k->tile_n, k->split_k}, &f.layout,
-                                      &e->program->schedule))
+    fsim_layout l = {.g = e->g, .hw = e->hw, .group = e->group, .chain = fsim_chained_of(e->g, e->hw, e->group, e->a)};
+    if (!fsim_schedule_of(&l, &e->program->schedule))
         return false;
+    fsim_flash f = {.e = e, .c = l.chain, .layout = l.chained, .dtype = "f32"};
     f.state = fsim_new(e->a, const char *, e->group->members + 1);
     e->walk = true;
     e->vector = 1;

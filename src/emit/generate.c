@@ -2,7 +2,7 @@
 #include "emit/generate.h"
 
 #include "emit/emit.h"
-#include "kernel/tiling.h"
+#include "kernel/layout.h"
 #include <ctype.h>
 #include <string.h>
 
@@ -70,7 +70,9 @@ static void emit_contraction(fsim_emitter *e)
     if (e->group->whole_row > 0)
         fsim_emit_rows(e);
     else if (!fsim_emit_tile(e)) {
-        fsim_lay_out_direct(e->group, &e->program->schedule);
+        fsim_layout l = {.g = e->g, .hw = e->hw, .group = e->group};
+        e->program->schedule.tile_m = 0;
+        fsim_schedule_of(&l, &e->program->schedule);
         fsim_emit_pointwise(e);
         e->program->registers = e->program->schedule.registers;
     }
@@ -80,7 +82,7 @@ static void emit_contraction(fsim_emitter *e)
 static void emit_nothing(fsim_emitter *e) { (void)e; }
 
 static void (*const emit_of[FSIM_TEMPLATE_COUNT])(fsim_emitter *) = {
-#define FSIM_TEMPLATE(id, name, brief, has, price, emit, residual, compile, line) [FSIM_##id] = emit,
+#define FSIM_TEMPLATE(id, name, brief, has, schedule, price, emit, residual, compile, line) [FSIM_##id] = emit,
 #include "fusion/template.def"
 #undef FSIM_TEMPLATE
 };

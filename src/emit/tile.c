@@ -2,6 +2,9 @@
 /* tile.c: the launches of a group's contractions in tiles, with the layout that was priced. */
 #include "emit/tile.h"
 
+#include "kernel/layout.h"
+
+enum { STAND_IN_SIDE = 64 }; /* of a tile that stands in for a vendor's kernel without tiles */
 enum {
     FEW = 64,
     ROOMY = 112
@@ -32,11 +35,13 @@ bool fsim_emit_tile(fsim_emitter *e)
 {
     const fsim_group *o = e->group;
     fsim_schedule *s = &e->program->schedule;
-    fsim_tiling *t = fsim_tiling_of(e->g, e->hw, o, e->a);
-    const fsim_tile_wish wish = {e->kernel->tile_m, e->kernel->tile_n, e->kernel->split_k};
-    if (e->kernel->template == FSIM_TILED_CONTRACTION && e->kernel->tile_m == 0)
+    if (s->template == FSIM_TILED_CONTRACTION && s->tile_m == 0)
         return false; /* the price has no tiles for it: fsim_emit_pointwise writes it */
-    if (!t || !fsim_tiling_lay_out(t, wish, s))
+    if (s->tile_m == 0)
+        s->tile_m = s->tile_n = STAND_IN_SIDE;
+    fsim_layout l = {.g = e->g, .hw = e->hw, .group = o, .tiling = fsim_tiling_of(e->g, e->hw, o, e->a)};
+    const fsim_tiling *t = l.tiling;
+    if (!fsim_schedule_of(&l, s))
         return false;
     bool *own = fsim_new(e->a, bool, o->writes + 1);
     for (int i = 0; i < o->writes; i++)

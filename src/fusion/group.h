@@ -7,7 +7,7 @@
 #include "graph/graph.h"
 
 typedef enum {
-#define FSIM_TEMPLATE(id, name, brief, has, price, emit, residual, compile, line) FSIM_##id,
+#define FSIM_TEMPLATE(id, name, brief, has, schedule, price, emit, residual, compile, line) FSIM_##id,
 #include "fusion/template.def"
 #undef FSIM_TEMPLATE
     FSIM_TEMPLATE_COUNT

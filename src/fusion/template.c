@@ -33,7 +33,7 @@ static bool never(const fsim_template_facts *f)
 fsim_template fsim_template_for(const fsim_template_facts *f)
 {
     static bool (*const holds[FSIM_TEMPLATE_COUNT])(const fsim_template_facts *) = {
-#define FSIM_TEMPLATE(id, name, brief, has, price, emit, residual, compile, line) [FSIM_##id] = has,
+#define FSIM_TEMPLATE(id, name, brief, has, schedule, price, emit, residual, compile, line) [FSIM_##id] = has,
 #include "fusion/template.def"
 #undef FSIM_TEMPLATE
     };

@@ -15,7 +15,7 @@
 enum {
     FSIM_CHAIN_RESULTS = FSIM_KEPT_WIDTH,    /* most results of a row that one block computes */
     FSIM_CHAIN_KEPT_DEPTH = FSIM_KEPT_WIDTH, /* longest k of the first product whose rows stay in shared memory; longer
-                                    rows are loaded again for each tile */
+                                                rows are loaded again for each tile */
     FSIM_CHAIN_ROWS_MOST = 128               /* of a block */
 };
 

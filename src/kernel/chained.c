@@ -273,7 +273,7 @@ bool fsim_chained_lay_out(const fsim_chained *f, const fsim_hw *hw, fsim_tile_wi
                                         .columns = f->maps.columns,
                                         .tensor = f->tensor,
                                         .elem_bytes = f->elem_bytes,
-                                        .whole = !f->online && f->levels > 0,
+                                        .whole = fsim_chained_whole(f),
                                         .first_along_k = f->operand[FSIM_CHAIN_FIRST].along,
                                         .second_along_width = f->operand[FSIM_CHAIN_SECOND].along,
                                         .shared_most = (int64_t)fsim_hw_get(hw, FSIM_HW_SHARED_PER_BLOCK),
@@ -294,20 +294,6 @@ bool fsim_chained_lay_out(const fsim_chained *f, const fsim_hw *hw, fsim_tile_wi
     s->stages = 1;
     s->vector = 4;
     return true;
-}
-
-bool fsim_chained_choice(const fsim_chained *f, const fsim_hw *hw, int *i, fsim_chained_layout *out, fsim_schedule *s)
-{
-    static const int side[] = {128, 64, 32, 16};
-    enum { SIDES = sizeof side / sizeof *side };
-    const bool whole = !f->online && f->levels > 0; /* the tile must be as wide as the row */
-    for (; *i < SIDES * SIDES; ++*i) {
-        const fsim_tile_wish wish = {side[*i / SIDES], side[*i % SIDES], 1};
-        if (fsim_chained_lay_out(f, hw, wish, out, s) && s->tile_m == wish.m &&
-            (whole ? *i % SIDES == 0 : s->tile_n == wish.n))
-            return true;
-    }
-    return false;
 }
 
 void fsim_lay_out_chain_rows(const fsim_graph *g, const fsim_group *o, fsim_schedule *s)

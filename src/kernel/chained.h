@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chained.h: two chained contractions in tiles, as the generator writes them: which form a chain takes, where its
- * operands are, and how blocks share it. cost/ prices a layout that fsim_chained_lay_out made; emit/ writes it.
+ * operands are, and how blocks share it. cost/ and emit/ get a layout through layout.h.
  *
  * The operators between the products decide the form:
  *   free     no reduction
@@ -89,6 +89,8 @@ static inline fsim_row_kind fsim_chained_kind(const fsim_chained *f, int member)
     return f->group->member[member].kind;
 }
 static inline int fsim_chained_level(const fsim_chained *f, int member) { return f->group->member[member].level; }
+/* Does a tile hold whole rows of the intermediate? */
+static inline bool fsim_chained_whole(const fsim_chained *f) { return !f->online && f->levels > 0; }
 /* The member that makes the tensor, or -1. */
 static inline int fsim_chained_maker(const fsim_chained *f, int tensor)
 {
@@ -112,9 +114,6 @@ fsim_chained *fsim_chained_of(const fsim_graph *g, const fsim_hw *hw, const fsim
  * and sets the fields of *s for the block and the grid. False where no tile fits. */
 bool fsim_chained_lay_out(const fsim_chained *f, const fsim_hw *hw, fsim_tile_wish wish, fsim_chained_layout *out,
                           fsim_schedule *s);
-/* Iterates over the tiles that this chain can have: lays out the first one from number *i on, with one block a row,
- * and sets *i to its number. False when there are no more. */
-bool fsim_chained_choice(const fsim_chained *f, const fsim_hw *hw, int *i, fsim_chained_layout *out, fsim_schedule *s);
 /* Are neighbouring elements in memory neighbours along the reduced dimension? */
 bool fsim_chained_reduced_contiguous(const fsim_map *m);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* schedule.h: how a kernel is laid out on the GPU: its launch, and how its threads share the work.
  *
- * cost/ chooses a schedule for a group with the layouts of tiling.h, chained.h, rows.h and stream.h, and prices it;
+ * layout.h makes a schedule by the function that the template's row names. cost/ chooses one for a group and prices it;
  * the schedule is part of fsim_kernel. emit/ writes the same schedule as text, and the launches in program.h follow
  * from it. tests/unit/schedule_test.c compares the two, and lists where and why they may differ. */
 #ifndef FUSESIM_KERNEL_SCHEDULE_H

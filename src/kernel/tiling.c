@@ -5,7 +5,6 @@
 #include "kernel/stream.h"
 
 enum { MOST_PARTIAL = 1 << 28 }; /* most partial sums, of all parts of k together */
-enum { UNPLANNED = 64 };         /* side of the tile where the price asks for none */
 
 static int maker_in(const fsim_tiling *t, int tensor) { return fsim_member_that_makes(t->g, t->group, tensor); }
 
@@ -235,12 +234,11 @@ static fsim_tile_operand operand_of(const fsim_tiling *t, const fsim_tile_side *
 static bool size(const fsim_tiling *t, fsim_tile_plan *p, fsim_tile_wish wish, int threads)
 {
     const fsim_tile_product *a = &p->product[0];
-    const int m = wish.m > 0 ? wish.m : UNPLANNED, n = wish.n > 0 ? wish.n : UNPLANNED;
     fsim_tile_shape shape = {.products = p->products,
                              .tensor = p->tensor,
                              .elem_bytes = staged_elem(t, p),
-                             .m = a->swapped ? n : m,
-                             .n = a->swapped ? m : n,
+                             .m = a->swapped ? wish.n : wish.m,
+                             .n = a->swapped ? wish.m : wish.n,
                              .live = t->group->live};
     for (int i = 0; i <= p->products; i++)
         shape.operand[i] = operand_of(t, fsim_tile_side_of(p, i), staged_dtype(a->node));
@@ -307,18 +305,6 @@ bool fsim_tiling_lay_out(fsim_tiling *t, fsim_tile_wish wish, fsim_schedule *s)
     s->vector = w->vector;
     s->stages = w->l.stages;
     return true;
-}
-
-bool fsim_tile_choice(fsim_tiling *t, int *i, fsim_schedule *s)
-{
-    static const int side[] = {FSIM_TILE_SIDE, FSIM_TILE_SIDE / 2, FSIM_TILE_SIDE / 4, FSIM_TILE_SIDE / 8};
-    enum { SIDES = sizeof side / sizeof *side };
-    for (; *i < SIDES * SIDES; ++*i) {
-        const fsim_tile_wish wish = {side[*i / SIDES], side[*i % SIDES], 1};
-        if (fsim_tiling_lay_out(t, wish, s) && s->tile_m == wish.m && s->tile_n == wish.n)
-            return true;
-    }
-    return false;
 }
 
 void fsim_tiling_loads(const fsim_tiling *t, double loads[2])

@@ -2,10 +2,9 @@
 /* tiling.h: the contractions of a group in tiles: which of them share a tile, and how a block and the grid are laid
  * out.
  *
- * All tiles that the generator can write come from here: cost/ prices a layout that fsim_tiling_lay_out made, and
- * emit/ writes the layout that was priced. Contractions without tiles are summed up by one thread a result:
- * transposed convolutions, groups with few filters, and results that depend on more than two contractions, or whose
- * elements are not one to one with the contraction's. */
+ * All tiles that the generator can write come from here: cost/ and emit/ get a layout through layout.h. Contractions
+ * without tiles are summed up by one thread a result: transposed convolutions, groups with few filters, and results
+ * that depend on more than two contractions, or whose elements are not one to one with the contraction's. */
 #ifndef FUSESIM_KERNEL_TILING_H
 #define FUSESIM_KERNEL_TILING_H
 
@@ -45,11 +44,6 @@ fsim_tiling *fsim_tiling_of(const fsim_graph *g, const fsim_hw *hw, const fsim_g
  * the fields of *s for the block and the grid. The template, the vector and the fields of rows are left alone. False
  * where no block fits. */
 bool fsim_tiling_lay_out(fsim_tiling *t, fsim_tile_wish wish, fsim_schedule *s);
-
-/* Iterates over the tiles that these contractions can have: lays out the first one from number *i on, without
- * splitting k, and sets *i to its number. False when there are no more. Every layout of fsim_tiling_lay_out has one
- * of these tiles. */
-bool fsim_tile_choice(fsim_tiling *t, int *i, fsim_schedule *s);
 
 /* An operand, numbered as in kernel/tile.h: 0 is the rows' operand, which all products share; the others are the
  * columns' operands. */

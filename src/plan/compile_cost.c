@@ -28,7 +28,7 @@ static const struct {
 static class class_of(const fsim_graph *g, const fsim_kernel *k)
 {
     static const class classes[FSIM_TEMPLATE_COUNT] = {
-#define FSIM_TEMPLATE(id, name, brief, has, price, emit, residual, compile, line) [FSIM_##id] = compile,
+#define FSIM_TEMPLATE(id, name, brief, has, schedule, price, emit, residual, compile, line) [FSIM_##id] = compile,
 #include "fusion/template.def"
 #undef FSIM_TEMPLATE
     };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The schedule that is priced, the one that is emitted, and the launches: of every shipped workload, every strategy,
- * every template. Where they differ, a row of `reasons` says why; a difference without a row fails, and so does a row
- * without a difference. */
+ * every template. The layout function of the template, asked for what was priced, gives it again. Where they differ, a
+ * row of `reasons` says why; a difference without a row fails, and so does a row without a difference. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,9 +12,11 @@
 #include "base/file.h"
 #include "emit/generate.h"
 #include "emit/program.h"
+#include "kernel/layout.h"
 #include "kernel/tile.h"
 #include "predict.h"
 #include <dirent.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -99,7 +101,7 @@ static int differences(const fsim_schedule *p, const fsim_schedule *e)
 }
 
 enum { SHOWN = 40 };
-static int unexplained;
+static int unexplained, layouts, bounds; /* layouts, bounds: how many were compared */
 
 static void check(const emitted *x, const char *path, const char *strategy)
 {
@@ -119,6 +121,48 @@ static void check(const emitted *x, const char *path, const char *strategy)
                           (long long)e->grid, e->block, e->shared_bytes);
 }
 
+/* What template.def's layout function gives for the schedule that was priced. */
+static void check_layout(const emitted *x, const fsim_hw *hw, fsim_arena *a)
+{
+    const fsim_group *o = x->priced->group;
+    fsim_layout l = {.g = x->g, .hw = hw, .group = o};
+    fsim_schedule s = x->priced->schedule;
+    int members = LAUNCHES | GRID | BLOCK | TILE | SPLIT | VECTOR | STAGES | ROW | PIECES;
+    if (by_framework(x) || by_vendor(x) || s.tile_m > FSIM_CHAIN_ROWS_MOST) /* tiles of two: try_paired_tiles */
+        return;
+    if (o->template == FSIM_TILED_CONTRACTION || o->template == FSIM_CHAINED_CONTRACTION)
+        members |= REGISTERS;
+    if (s.tile_m > 0 && o->template == FSIM_CHAINED_CONTRACTION)
+        l.chain = fsim_chained_of(x->g, hw, o, a);
+    else if (s.tile_m > 0)
+        l.tiling = fsim_tiling_of(x->g, hw, o, a);
+    s.launches = s.block = -1;
+    s.grid = -1;
+    assert_true(fsim_schedule_of(&l, &s));
+    if (differences(&s, &x->priced->schedule) & members)
+        fail_msg("%s: priced, and not what its template's layout function gives: grid %lld and %lld",
+                 fsim_template_names[o->template], (long long)x->priced->grid, (long long)s.grid);
+    layouts++;
+}
+
+/* The text of launch i declares its threads and, where it says how many blocks an SM runs, those of the schedule. */
+static void check_bounds(const fsim_program *p, int i)
+{
+    const char *at = p->source;
+    int threads = 0, resident = 0, end = 0;
+    for (int skip = i; (at = strstr(at, "\nFS_ENTRY(")) && skip > 0; skip--)
+        at++;
+    assert_non_null(at);
+    at = strchr(at, ',');
+    assert_int_equal(sscanf(at, ", %d%n", &threads, &end), 1);
+    assert_int_equal(threads, p->launch[i].block);
+    if (sscanf(at + end, " FS_RESIDENT(%d)", &resident) == 1) {
+        assert_int_equal(i, 0); /* the schedule is the first launch's */
+        assert_int_equal(resident, p->schedule.blocks_per_sm);
+        bounds++;
+    }
+}
+
 /* What is launched is what the emitter says it has written. */
 static void check_launches(const fsim_program *p)
 {
@@ -129,6 +173,8 @@ static void check_launches(const fsim_program *p)
     assert_true(shared <= p->schedule.shared_bytes); /* the rest is declared in the text, for transposing tiles */
     assert_true((shared < p->schedule.shared_bytes) ==
                 (strstr(p->source, "FS_STAGE") || strstr(p->source, "FS_ROW_ARRAY")));
+    for (int i = 0; i < p->launches; i++)
+        check_bounds(p, i);
 }
 
 /* Like kernels, as those of repeated layers, are looked at once. */
@@ -213,6 +259,7 @@ static void check_text(fsim_arena *a, const char *path, char *text, size_t bytes
         for (int k = 0; k < some.kernels; k++) {
             const emitted x = {g, &some.kernel[k], &program[k], fsim_maker_in(&p, s)};
             templates_seen[x.priced->template]++;
+            check_layout(&x, hw, a);
             if (program[k].launches == 0)
                 continue;
             check_launches(&program[k]);
@@ -269,6 +316,8 @@ static void priced_is_emitted_is_launched(void **unused)
         print_message("%4d kernels: %s\n", reasons[i].kernels, reasons[i].why);
         assert_true(reasons[i].kernels > 0);
     }
+    print_message("%4d layouts as priced, %d bounds of blocks an SM\n", layouts, bounds);
+    assert_true(layouts > 0 && bounds > 0);
     assert_int_equal(unexplained, 0);
     for (int t = 0; t < FSIM_TEMPLATE_COUNT; t++)
         if (templates_seen[t] == 0)

@@ -39,7 +39,7 @@ static fsim_hw_key streaming(const fsim_graph *g, const fsim_kernel *k)
 fsim_hw_key fsim_residual_key(const fsim_graph *g, const fsim_kernel *k)
 {
     static fsim_hw_key (*const key_of_template[FSIM_TEMPLATE_COUNT])(const fsim_graph *, const fsim_kernel *) = {
-#define FSIM_TEMPLATE(id, name, brief, has, price, emit, residual, compile, line) [FSIM_##id] = residual,
+#define FSIM_TEMPLATE(id, name, brief, has, schedule, price, emit, residual, compile, line) [FSIM_##id] = residual,
 #include "fusion/template.def"
 #undef FSIM_TEMPLATE
     };

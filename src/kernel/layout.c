@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* layout.c: the functions of column `schedule` of fusion/template.def. */
+#include "kernel/layout.h"
+
+#include "kernel/rows.h"
+#include "kernel/stream.h"
+
+/* A thread computes `vector` points. */
+static bool streams(fsim_layout *l, fsim_schedule *s)
+{
+    const int64_t each = (int64_t)FSIM_BLOCK * s->vector;
+    s->launches = 1;
+    s->block = FSIM_BLOCK;
+    s->grid = (l->group->points + each - 1) / each;
+    return true;
+}
+
+/* A scatter copies, then a second launch stores elements where the data say. */
+static bool scatters(fsim_layout *l, fsim_schedule *s)
+{
+    const int anchor = l->group->anchor;
+    streams(l, s);
+    s->launches = anchor >= 0 && fsim_ops[l->g->node[anchor].op].class == FSIM_SCATTER ? 2 : 1;
+    return true;
+}
+
+/* Where `pieces` blocks share a row, a second launch combines what they leave. */
+static bool rows(fsim_layout *l, fsim_schedule *s)
+{
+    fsim_lay_out_rows(l->group->points, l->group->reduced, s->band, s);
+    s->launches = s->pieces > 1 ? 2 : 1;
+    if (s->pieces > 1) {
+        s->grid *= s->pieces;
+        s->row_threads = s->band ? s->row_threads : s->block;
+        s->rows_per_block = s->band ? s->rows_per_block : 1;
+    }
+    return true;
+}
+
+static fsim_tile_wish wish_of(const fsim_schedule *s) { return (fsim_tile_wish){s->tile_m, s->tile_n, s->split_k}; }
+
+static bool contraction(fsim_layout *l, fsim_schedule *s)
+{
+    const fsim_dtype t = l->g->node[l->group->anchor].dtype;
+    if (s->tile_m > 0)
+        return l->tiling && fsim_tiling_lay_out(l->tiling, wish_of(s), s);
+    if (l->group->whole_row > 0)
+        fsim_lay_out_product_rows(l->group, t == FSIM_F64 || t == FSIM_I64 ? 8 : 4, s); /* in the kernel's variables */
+    else
+        fsim_lay_out_direct(l->group, s);
+    return true;
+}
+
+static bool chain(fsim_layout *l, fsim_schedule *s)
+{
+    if (s->tile_m > 0)
+        return l->chain && fsim_chained_lay_out(l->chain, l->hw, wish_of(s), &l->chained, s);
+    fsim_lay_out_chain_rows(l->g, l->group, s);
+    return s->shared_bytes <= fsim_hw_get(l->hw, FSIM_HW_SHARED_PER_BLOCK);
+}
+
+bool fsim_schedule_of(fsim_layout *l, fsim_schedule *s)
+{
+    static bool (*const layout_of[FSIM_TEMPLATE_COUNT])(fsim_layout *, fsim_schedule *) = {
+#define FSIM_TEMPLATE(id, name, brief, has, schedule, price, emit, residual, compile, line) [FSIM_##id] = schedule,
+#include "fusion/template.def"
+#undef FSIM_TEMPLATE
+    };
+    return layout_of[l->group->template](l, s);
+}
+
+bool fsim_next_tile(fsim_layout *l, int *i, fsim_schedule *s)
+{
+    static const int side[] = {FSIM_TILE_SIDE, FSIM_TILE_SIDE / 2, FSIM_TILE_SIDE / 4, FSIM_TILE_SIDE / 8};
+    enum { SIDES = sizeof side / sizeof *side };
+    const bool whole = l->chain && fsim_chained_whole(l->chain); /* the row decides on the columns */
+    for (; *i < SIDES * SIDES; ++*i) {
+        const int m = side[*i / SIDES], n = side[*i % SIDES];
+        s->tile_m = m;
+        s->tile_n = n;
+        s->split_k = 1;
+        if (fsim_schedule_of(l, s) && s->tile_m == m && (whole ? *i % SIDES == 0 : s->tile_n == n))
+            return true;
+    }
+    return false;
+}
