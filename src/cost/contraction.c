@@ -166,6 +166,7 @@ static fsim_kernel direct(const fsim_costing *c, const fsim_gemm *g, const fsim_
     fsim_add_access_issue(c, &k);
     /* neighbouring threads read different columns; rows of one block are found in L1 */
     k.l2_bytes += (whole ? products / k.rows_per_block : products) * elem;
+    fsim_add_operand_loads(c, &k, products, result);
     k.unit[FSIM_ISSUE] += INSTRUCTIONS * products / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
     k.unit[FSIM_COMPUTE] +=
         fmax(products / fsim_pipe_rate(c, result == 8 ? FSIM_F64 : FSIM_F32), fsim_gemm_least_s(d, 2 * products));

@@ -181,6 +181,8 @@ static fsim_kernel direct(const fsim_costing *c, const fsim_convolution_shape *s
                                              fsim_least_convolution_s(c->g, c->hw, c->group->anchor))
                                       : products / fsim_pipe_rate(c, FSIM_F32);
     if (generated)
+        fsim_add_operand_loads(c, &k, products * s->strides, 4);
+    if (generated)
         k.unit[FSIM_LATENCY] += conv_start_s + (double)n->gemm.k * DIRECT_STEP_CYCLES / c->clock; /* alone on its SM */
     if (fsim_settle(c, &k, 1))
         fsim_sum_up(c, &k);

@@ -92,6 +92,12 @@ void fsim_add_access_issue(const fsim_costing *c, fsim_kernel *k)
     k->unit[FSIM_ISSUE] += 2 * accesses / k->vector / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
 }
 
+void fsim_add_operand_loads(const fsim_costing *c, fsim_kernel *k, double products, int bytes)
+{
+    if (!c->hw->host)
+        k->shared_bytes_moved += 2 * products * bytes;
+}
+
 /* Bytes of stream i that DRAM moves: the share of it, if one is set. */
 static int64_t from_dram(const double *share, int i, const fsim_traffic *t, int64_t otherwise)
 {

@@ -55,6 +55,10 @@ bool fsim_lay_out(const fsim_costing *c, fsim_schedule *s);
 void fsim_add_arithmetic(const fsim_costing *c, fsim_kernel *k, const double *loads, bool kept);
 /* Adds the issue time of loads and stores. */
 void fsim_add_access_issue(const fsim_costing *c, fsim_kernel *k);
+/* What a thread that sums up one result by itself loads: both operands of each of the kernel's products, `bytes` long,
+ * one by one. L1 serves them, whose data path is that of shared memory. Nothing is added on a host, whose loops keep
+ * operands in registers. */
+void fsim_add_operand_loads(const fsim_costing *c, fsim_kernel *k, double products, int bytes);
 /* Adds the DRAM and L2 traffic of all reads and writes. extra[i]: how often read i is fetched (by several tiles or
  * loops); extra_dram[i]: how often from DRAM. */
 void fsim_add_memory(const fsim_costing *c, fsim_kernel *k, const double *extra, const double *extra_dram);
