@@ -4,6 +4,7 @@
 # validate/'s. src/predict.h and src/regions.h stand beside the folders, above plan/: validate, evidence, report and command may include them. main.c includes all.
 # One file each knows libyaml and cJSON. Only main.c reads the environment (and validate/, which looks for compilers and libraries); only it and
 # the commands end the process and know exit codes.
+# Schedules come from fsim_schedule_of, by the template's row.
 # depends: once
 set -u
 cd "${SOURCE_DIR:?}" || exit 70
@@ -33,6 +34,7 @@ FNR == 1 {
 }
 /[^a-z_.](secure_)?getenv\(/ && FILENAME != "src/main.c" && FILENAME !~ /^validate\// { complain("only main.c and validate/ read the environment") }
 /(^|[^a-z_.>])_?(exit|abort)\(/ && FILENAME != "src/main.c" && FILENAME !~ /^src\/command\// { complain("only commands end the process") }
+/fsim_(tiling_lay_out|chained_lay_out|lay_out_[a-z]+)\(/ && FILENAME !~ /^src\/kernel\// { complain("a schedule comes from the function of its template: fsim_schedule_of") }
 /FSIM_EXIT_[A-Z]/ && FILENAME != "src/main.c" && FILENAME !~ /^src\/command\// { complain("only commands know exit codes") }
 /^[ \t]*#[ \t]*include[ \t]/ {
     match($0, /[<"][^>"]*[>"]/)
