@@ -89,6 +89,12 @@ static bool is_internal(fsim_op op) /* only expansions make it */
            op == FSIM_OP_ROTATE_HALF || op == FSIM_OP_PICK;
 }
 
+const char *const fsim_operands[FSIM_OP_COUNT] = {
+#define FSIM_OPERANDS(id, text) [FSIM_OP_##id] = text,
+#include "graph/operands.def"
+#undef FSIM_OPERANDS
+};
+
 const fsim_op_row fsim_ops[FSIM_OP_COUNT] = {
 #define FSIM_OP(id, name, class, least, most, outs, flops, instr, special, rule, makes, batch, takes, expr)            \
     [FSIM_OP_##                                                                                                        \

@@ -111,6 +111,8 @@ typedef struct {
     const char *expr;
 } fsim_op_row;
 extern const fsim_op_row fsim_ops[FSIM_OP_COUNT];
+/* The inputs in their order, for people (operands.def). NULL where the operator's name tells. */
+extern const char *const fsim_operands[FSIM_OP_COUNT];
 
 /* The operator of this name. False where there is none, or where only fusesim itself creates it. */
 bool fsim_op_parse(const char *name, fsim_op *op);

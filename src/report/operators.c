@@ -95,6 +95,8 @@ static void report_one(const fsim_page *page, fsim_op which, fsim_arena *a)
     fsim_paragraph(page, FSIM_PLAIN, 0, 0,
                    fsim_printf(a, "%s: %s, %s inputs, %s outputs", op->name, fsim_classes[op->class].name,
                                count_text(a, op->least_args, op->most_args), count_text(a, 1, op->most_outs)));
+    if (fsim_operands[which])
+        fsim_paragraph(page, FSIM_PLAIN, 0, 2, fsim_printf(a, "Inputs: %s", fsim_operands[which]));
     if (op->class == FSIM_COMPOSITE)
         fsim_paragraph(page, FSIM_PLAIN, 0, 0,
                        "It expands into primitives when it is loaded; --dump graph shows them.");
@@ -156,6 +158,7 @@ void fsim_json_ops(FILE *out, fsim_op only)
         fsim_json_text(out, ", ", "class", fsim_classes[op->class].name);
         fsim_json_number(out, ", ", "least_arguments", op->least_args);
         fsim_json_number(out, ", ", "most_arguments", op->most_args < 0 ? (double)NAN : op->most_args);
+        fsim_json_text(out, ", ", "inputs", fsim_operands[i]);
         fsim_json_number(out, ", ", "most_results", op->most_outs < 0 ? (double)NAN : op->most_outs);
         fsim_json_number(out, ", ", "flops", composite ? (double)NAN : op->flops);
         fsim_json_number(out, ", ", "instructions", composite ? (double)NAN : op->instructions);
