@@ -155,7 +155,7 @@ const char *fsim_pointer(fsim_emitter *e, int tensor);
 fsim_variable fsim_value(fsim_emitter *e, int tensor, const fsim_where *w);
 /* Stores variable x as the tensor's element at w. once: alone, never as part of a vector or through a transposing
  * tile. */
-void fsim_store_value(fsim_emitter *e, int tensor, const fsim_where *w, const char *x, bool grouped);
+void fsim_store_value(fsim_emitter *e, int tensor, const fsim_where *w, const char *x, bool once);
 /* A literal of the C type. */
 const char *fsim_literal(fsim_emitter *e, double x, fsim_ctype t);
 
