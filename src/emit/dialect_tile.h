@@ -209,10 +209,24 @@ FS_FN void fs_zero16(void *to)
     }
 
 #define FS_TILE_MULTIPLY(kind, sum, x, y)                                                                              \
-    if (fs_s >= fs_stages - 1)                                                                                         \
-        fs_multiply_##kind(sum, fs_##x + (fs_s + 1) % fs_stages * fs_##x##_size, fs_##x##_in_k, fs_##x##_pitch,        \
-                           fs_##y + (fs_s + 1) % fs_stages * fs_##y##_size, fs_##y##_in_k, fs_##y##_pitch, fs_tm,      \
-                           fs_tn, fs_step, fs_across_m, fs_across_n);
+    if (fs_s >= fs_stages - 1) {                                                                                       \
+        const fs_tile_shape fs_shape = {fs_tm, fs_tn, fs_step, fs_across_m, fs_across_n};                              \
+        const fs_tile_operand fs_of_rows = {fs_##x + (fs_s + 1) % fs_stages * fs_##x##_size, fs_##x##_in_k,            \
+                                            fs_##x##_pitch};                                                           \
+        const fs_tile_operand fs_of_columns = {fs_##y + (fs_s + 1) % fs_stages * fs_##y##_size, fs_##y##_in_k,         \
+                                               fs_##y##_pitch};                                                        \
+        fs_multiply_##kind(sum, fs_of_rows, fs_of_columns, fs_shape);                                                  \
+    }
+
+/* The sizes of FS_TILE; an operand's part of a step in shared memory: do its neighbours follow k, and the elements from
+ * one line to the next. */
+typedef struct {
+    int tm, tn, step, across_m, across_n;
+} fs_tile_shape;
+typedef struct {
+    const void *at;
+    int in_k, pitch;
+} fs_tile_operand;
 
 /* A thread's rows and columns: groups of four neighbours (fewer where it has fewer in all), spread over the whole
  * tile. A thread's sum `at` is at row fs_row_.. and column fs_column_.. */
@@ -232,23 +246,22 @@ FS_FN int fs_column_simt(int at, int tm, int tn, int across_m, int across_n)
     return fs_spread(at % (tn / across_n), tn / across_n, across_n, fs_thread() % across_n);
 }
 #define FS_TILE_THREADS(kind, type)                                                                                    \
-    FS_FN void fs_multiply_##kind(type *sum, const type *x, int x_in_k, int x_pitch, const type *y, int y_in_k,        \
-                                  int y_pitch, int tm, int tn, int step, int across_m, int across_n)                   \
+    FS_FN void fs_multiply_##kind(type *sum, fs_tile_operand left_operand, fs_tile_operand right_operand,              \
+                                  fs_tile_shape s)                                                                     \
     {                                                                                                                  \
         enum { most = 16 };                                                                                            \
-        const int rows = tm / across_m, columns = tn / across_n, group = rows < 4 ? rows : 4,                          \
+        const type *const x = (const type *)left_operand.at, *const y = (const type *)right_operand.at;                \
+        const int rows = s.tm / s.across_m, columns = s.tn / s.across_n, group = rows < 4 ? rows : 4,                  \
                   across = columns < 4 ? columns : 4;                                                                  \
-        (void)x_in_k;                                                                                                  \
-        (void)y_in_k;                                                                                                  \
-        FS_UNROLL for (int k = 0; k < step; k++)                                                                       \
+        FS_UNROLL for (int k = 0; k < s.step; k++)                                                                     \
         {                                                                                                              \
             FS_ALIGNED(16) type left[most], right[most];                                                               \
-            FS_UNROLL for (int i = 0; i < rows; i += group)                                                            \
-                fs_copy_group(&left[i], &x[k * x_pitch + fs_spread(i, rows, across_m, fs_thread() / across_n)],        \
-                              group *(int)sizeof(type));                                                               \
-            FS_UNROLL for (int j = 0; j < columns; j += across)                                                        \
-                fs_copy_group(&right[j], &y[k * y_pitch + fs_spread(j, columns, across_n, fs_thread() % across_n)],    \
-                              across *(int)sizeof(type));                                                              \
+            FS_UNROLL for (int i = 0; i < rows; i += group) fs_copy_group(                                             \
+                &left[i], &x[k * left_operand.pitch + fs_spread(i, rows, s.across_m, fs_thread() / s.across_n)],       \
+                group *(int)sizeof(type));                                                                             \
+            FS_UNROLL for (int j = 0; j < columns; j += across) fs_copy_group(                                         \
+                &right[j], &y[k * right_operand.pitch + fs_spread(j, columns, s.across_n, fs_thread() % s.across_n)],  \
+                across *(int)sizeof(type));                                                                            \
             FS_UNROLL for (int i = 0; i < rows; i++) FS_UNROLL for (int j = 0; j < columns; j++)                       \
                 sum[i * columns + j] += left[i] * right[j];                                                            \
         }                                                                                                              \
@@ -290,34 +303,34 @@ FS_FN int fs_column_mma(int at, int tm, int tn, int across_m, int across_n)
 #if !defined(FS_CUDA) || defined(FS_SM_80)
 enum { fs_most_rows = 4, fs_most_columns = 8 }; /* fragments that a warp has at most */
 /* 16 rows x 16 elements of k: the four matrices of an A fragment. 16 columns x 16 elements of k: two B fragments. */
-FS_FN void fs_left_16(fs_u32 r[4], const fs_u16 *x, int in_k, int pitch, int row, int k)
+FS_FN void fs_left_16(fs_u32 r[4], fs_tile_operand left, int row, int k)
 {
+    const fs_u16 *const x = (const fs_u16 *)left.at;
     const int lane = fs_thread() % 32;
-    if (in_k)
-        fs_ldmatrix4(r, &x[(row + lane % 16) * pitch + k + lane / 16 * 8]);
+    if (left.in_k)
+        fs_ldmatrix4(r, &x[(row + lane % 16) * left.pitch + k + lane / 16 * 8]);
     else
-        fs_ldmatrix4_trans(r, &x[(k + lane / 16 * 8 + lane % 8) * pitch + row + lane / 8 % 2 * 8]);
+        fs_ldmatrix4_trans(r, &x[(k + lane / 16 * 8 + lane % 8) * left.pitch + row + lane / 8 % 2 * 8]);
 }
-FS_FN void fs_right_16(fs_u32 r[4], const fs_u16 *y, int in_k, int pitch, int column, int k)
+FS_FN void fs_right_16(fs_u32 r[4], fs_tile_operand right, int column, int k)
 {
+    const fs_u16 *const y = (const fs_u16 *)right.at;
     const int lane = fs_thread() % 32;
-    if (in_k)
-        fs_ldmatrix4(r, &y[(column + lane / 16 * 8 + lane % 8) * pitch + k + lane / 8 % 2 * 8]);
+    if (right.in_k)
+        fs_ldmatrix4(r, &y[(column + lane / 16 * 8 + lane % 8) * right.pitch + k + lane / 8 % 2 * 8]);
     else
-        fs_ldmatrix4_trans(r, &y[(k + lane % 16) * pitch + column + lane / 16 * 8]);
+        fs_ldmatrix4_trans(r, &y[(k + lane % 16) * right.pitch + column + lane / 16 * 8]);
 }
 #define FS_TILE_WARPS(kind)                                                                                            \
-    FS_FN void fs_multiply_##kind(float *sum, const fs_u16 *x, int x_in_k, int x_pitch, const fs_u16 *y, int y_in_k,   \
-                                  int y_pitch, int tm, int tn, int step, int across_m, int across_n)                   \
+    FS_FN void fs_multiply_##kind(float *sum, fs_tile_operand x, fs_tile_operand y, fs_tile_shape s)                   \
     {                                                                                                                  \
-        const int warp = fs_thread() / 32, rows = tm / across_m / 16, columns = tn / across_n / 8,                     \
-                  row0 = warp / across_n * (tm / across_m), column0 = warp % across_n * (tn / across_n);               \
-        FS_UNROLL for (int k = 0; k < step; k += 16)                                                                   \
+        const int warp = fs_thread() / 32, rows = s.tm / s.across_m / 16, columns = s.tn / s.across_n / 8,             \
+                  row0 = warp / s.across_n * (s.tm / s.across_m), column0 = warp % s.across_n * (s.tn / s.across_n);   \
+        FS_UNROLL for (int k = 0; k < s.step; k += 16)                                                                 \
         {                                                                                                              \
             fs_u32 left[fs_most_rows][4], right[fs_most_columns / 2][4];                                               \
-            FS_UNROLL for (int i = 0; i < rows; i++) fs_left_16(left[i], x, x_in_k, x_pitch, row0 + i * 16, k);        \
-            FS_UNROLL for (int j = 0; j < columns / 2; j++)                                                            \
-                fs_right_16(right[j], y, y_in_k, y_pitch, column0 + j * 16, k);                                        \
+            FS_UNROLL for (int i = 0; i < rows; i++) fs_left_16(left[i], x, row0 + i * 16, k);                         \
+            FS_UNROLL for (int j = 0; j < columns / 2; j++) fs_right_16(right[j], y, column0 + j * 16, k);             \
             FS_UNROLL for (int i = 0; i < rows; i++) FS_UNROLL for (int j = 0; j < columns; j++) fs_mma_##kind(        \
                 &sum[(i * columns + j) * 4], left[i], right[j / 2][j % 2 * 2], right[j / 2][j % 2 * 2 + 1]);           \
         }                                                                                                              \
@@ -335,15 +348,16 @@ FS_FN fs_u32 fs_to_tf32(float x)
 #else
 FS_FN fs_u32 fs_to_tf32(float x) { return x == x ? fs_bits(x) + 0x1000u : fs_bits(x); }
 #endif
-FS_FN void fs_multiply_tf32(float *sum, const float *x, int x_in_k, int x_pitch, const float *y, int y_in_k,
-                            int y_pitch, int tm, int tn, int step, int across_m, int across_n)
+FS_FN void fs_multiply_tf32(float *sum, fs_tile_operand left_operand, fs_tile_operand right_operand, fs_tile_shape s)
 {
-    const int warp = fs_thread() / 32, lane = fs_thread() % 32, rows = tm / across_m / 16, columns = tn / across_n / 8,
-              row0 = warp / across_n * (tm / across_m) + lane / 4,
-              column0 = warp % across_n * (tn / across_n) + lane / 4;
-    const int x_row = x_in_k ? x_pitch : 1, x_k = x_in_k ? 1 : x_pitch, y_column = y_in_k ? y_pitch : 1,
-              y_k = y_in_k ? 1 : y_pitch;
-    FS_UNROLL for (int k = 0; k < step; k += 8)
+    const float *const x = (const float *)left_operand.at, *const y = (const float *)right_operand.at;
+    const int warp = fs_thread() / 32, lane = fs_thread() % 32, rows = s.tm / s.across_m / 16,
+              columns = s.tn / s.across_n / 8, row0 = warp / s.across_n * (s.tm / s.across_m) + lane / 4,
+              column0 = warp % s.across_n * (s.tn / s.across_n) + lane / 4;
+    const int x_row = left_operand.in_k ? left_operand.pitch : 1, x_k = left_operand.in_k ? 1 : left_operand.pitch,
+              y_column = right_operand.in_k ? right_operand.pitch : 1,
+              y_k = right_operand.in_k ? 1 : right_operand.pitch;
+    FS_UNROLL for (int k = 0; k < s.step; k += 8)
     {
         fs_u32 left[fs_most_rows][4], right[fs_most_columns][2];
         FS_UNROLL for (int i = 0; i < rows; i++) FS_UNROLL for (int q = 0; q < 4; q++) left[i][q] =

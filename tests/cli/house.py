@@ -10,7 +10,7 @@ MOST_FILE_LINES = 600
 # Longer sources, and why each is one subject. A file that is not longer any more goes from here.
 LONG_FILES = {}
 MOST_PARAMETERS = 6
-FUNCTIONS_OVER_PARAMETERS = 1
+FUNCTIONS_OVER_PARAMETERS = 0
 DECLARATIONS_WITHOUT_COMMENT = 0
 # Files that include each other in a circle of any length, a source and its header being one; and why they must. A circle that is gone goes from here.
 CIRCLES = {}
