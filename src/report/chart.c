@@ -283,6 +283,22 @@ static void put_roofs(chart *c, int g)
     }
 }
 
+/* Writes the label above or below a roof at y that begins at `from`, as far right as there is room. False: nowhere. */
+static bool put_roof_label(chart *c, const char *text, const char *color, double from, double y)
+{
+    const double half = fsim_text_width(text) * char_px / 2 + 4;
+    for (double x = roof_panel.right - half; x - half > from; x -= 24)
+        for (int side = 1; side >= -1; side -= 2) {
+            const box b = text_box(x, y + side * 10, text);
+            if (!is_free(c, &b))
+                continue;
+            take(c, b);
+            put_label(c, &(label){x, y + side * 10, CENTER, color, ""}, text);
+            return true;
+        }
+    return false;
+}
+
 static void put_roof_labels(chart *c, int g)
 {
     const char *color = c->count > 1 ? color_of(g) : "#333333";
@@ -291,20 +307,11 @@ static void put_roof_labels(chart *c, int g)
     const double bandwidth = fsim_hw_get(c->p[g].hw, FSIM_HW_DRAM_BANDWIDTH);
     char rate[32];
     for (int i = 0; i < roofs; i++) {
-        const char *text =
-            fsim_printf(c->a, "%s %s", c->count > 1 && i > 0 ? roof[i].name + strlen("tensor ") : roof[i].name,
-                        fsim_show_rate(rate, sizeof rate, roof[i].flops_per_s, "FLOP/s"));
-        const double half = fsim_text_width(text) * char_px / 2 + 4, y = y_px(c, roof[i].flops_per_s);
-        bool done = false;
-        for (double x = roof_panel.right - half; !done && x - half > x_px(c, roof[i].flops_per_s / bandwidth); x -= 24)
-            for (int side = 1; !done && side >= -1; side -= 2) {
-                const box b = text_box(x, y + side * 10, text);
-                done = is_free(c, &b);
-                if (done) {
-                    take(c, b);
-                    put_label(c, &(label){x, y + side * 10, CENTER, color, ""}, text);
-                }
-            }
+        const char *shown = fsim_show_rate(rate, sizeof rate, roof[i].flops_per_s, "FLOP/s");
+        const char *name = i > 0 ? roof[i].name + strlen("tensor ") : roof[i].name; /* the short one: "f16" */
+        const double from = x_px(c, roof[i].flops_per_s / bandwidth), y = y_px(c, roof[i].flops_per_s);
+        if (c->count > 1 || !put_roof_label(c, fsim_printf(c->a, "%s %s", roof[i].name, shown), color, from, y))
+            (void)put_roof_label(c, fsim_printf(c->a, "%s %s", name, shown), color, from, y);
     }
     /* along the slope, above the line */
     const char *text = fsim_printf(c->a, "DRAM %s", fsim_show_rate(rate, sizeof rate, bandwidth, "B/s"));

@@ -19,15 +19,27 @@ static const char *objective_text(const fsim_text_page *r, double value)
     return fsim_objective_in_bytes(&r->p->options) ? fsim_bytes_text(r->a, value) : fsim_seconds_text(r->a, value);
 }
 
-/* "Computes in bf16, and in f32 in 1 of 7 primitives: n." "" where all compute in one dtype. */
-static const char *dtypes_text(const fsim_text_page *r)
+/* The dtype of most contractions, which take most of the time; of most primitives where there are none. */
+static int main_dtype(const fsim_text_page *r)
 {
     const int *count = r->p->arithmetic.primitives;
-    int kinds = 0, most = 0;
-    for (int t = 0; t <= FSIM_TF32; t++) {
+    int contractions[FSIM_TF32 + 1] = {0}, most = 0;
+    for (int n = 0; n < r->g->nodes; n++)
+        if (r->g->node[n].gemm.k > 0)
+            contractions[r->g->node[n].gemm.arithmetic]++;
+    for (int t = 0; t <= FSIM_TF32; t++)
+        if (contractions[t] > contractions[most] || (contractions[t] == contractions[most] && count[t] > count[most]))
+            most = t;
+    return most;
+}
+
+/* "Computes in bf16, in f32 in 1 of 7 primitives." "" where all compute in one dtype. */
+static const char *dtypes_text(const fsim_text_page *r)
+{
+    const int *count = r->p->arithmetic.primitives, most = main_dtype(r);
+    int kinds = 0;
+    for (int t = 0; t <= FSIM_TF32; t++)
         kinds += count[t] > 0;
-        most = count[t] > count[most] ? t : most;
-    }
     const char *text = fsim_printf(r->a, "Computes in %s", fsim_dtype_names[most]);
     for (int t = 0; t <= FSIM_TF32; t++)
         if (t != most && count[t] > 0)

@@ -34,6 +34,10 @@ for hw in a100-sxm4-40gb a100-sxm4-40gb,t4,h100-sxm5-80gb; do
     rm -f plot.*
 done
 
+# A roof is named also where points or a short line leave little room.
+"$FUSESIM" llama_block --hw t4 --set dtype=bf16 --chart roof.svg >out 2>err || complain "a chart of llama_block: $(cat err)"
+for word in 'f16 46 TFLOP/s' 'FP32 7 TFLOP/s'; do grep -q "$word" roof.svg || complain "roof.svg does not say $word"; done
+
 # The front of time against memory in the roofline's place.
 for kind in svg png pdf; do chart front.$kind --hw a100-sxm4-40gb,t4 --objective pareto || complain "--objective pareto --chart front.$kind: $(cat err)"; done
 for word in eager optimal 'peak memory (.iB)' 'time (.s)'; do grep -q ">[^<]*$word" front.svg || complain "front.svg does not say $word"; done
