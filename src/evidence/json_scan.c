@@ -65,8 +65,9 @@ bool fsim_scan_value(fsim_scan *s)
             s->at++;
         } else if (c == '}' || c == ']') {
             if (depth == 0 || open[depth - 1] != c)
-                return fsim_scan_fail(
-                    s, s->at, depth ? "this bracket closes another than was opened" : "a value was expected here");
+                return fsim_scan_fail(s, s->at,
+                                      depth ? "this bracket does not match the one that was opened"
+                                            : "a value was expected here");
             depth--;
             s->at++;
         } else if (depth == 0 && (c == ',' || c == ':')) {

@@ -41,7 +41,7 @@ static bool promote(const fsim_call *call, fsim_dtype *to, fsim_dtype with)
     if (with == FSIM_DTYPE_NONE || with == *to)
         return true;
     if (is_float8(*to) || is_float8(with))
-        return fsim_refuse(call, "%s and %s have no common dtype: PyTorch promotes no floats of 8 bits; cast one",
+        return fsim_refuse(call, "%s and %s have no common dtype: PyTorch does not promote floats of 8 bits; cast one",
                            fsim_dtype_names[*to], fsim_dtype_names[with]);
     *to = fsim_dtype_promote(*to, with);
     return true;
@@ -152,7 +152,7 @@ bool fsim_result_dtype(const fsim_call *call, fsim_dtype *t)
 {
     for (int i = 0; i < call->args && (call->op == FSIM_OP_SUB || call->op == FSIM_OP_NEG); i++)
         if (fsim_arg(call, i)->dtype == FSIM_BOOL)
-            return fsim_refuse(call, "'%s' is bool; PyTorch subtracts no bool: cast it, or use ne",
+            return fsim_refuse(call, "'%s' is bool; PyTorch does not subtract bools: cast it, or use ne",
                                fsim_arg(call, i)->name);
     return result_dtype(call, t);
 }

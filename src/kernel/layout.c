@@ -73,7 +73,7 @@ bool fsim_next_tile(fsim_layout *l, int *i, fsim_schedule *s)
 {
     static const int side[] = {FSIM_TILE_SIDE, FSIM_TILE_SIDE / 2, FSIM_TILE_SIDE / 4, FSIM_TILE_SIDE / 8};
     enum { SIDES = sizeof side / sizeof *side };
-    const bool whole = l->chain && fsim_chained_whole(l->chain); /* the row decides on the columns */
+    const bool whole = l->chain && fsim_chained_whole(l->chain); /* the tile must be as wide as the row */
     for (; *i < SIDES * SIDES; ++*i) {
         const int m = side[*i / SIDES], n = side[*i % SIDES];
         s->tile_m = m;

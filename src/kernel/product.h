@@ -2,10 +2,11 @@
 /* product.h: a contraction as a matrix product in tiles: C[batch, row, column] = sum over k of left[batch, row, k]
  * right[batch, column, k].
  *
- * Digits of the result that appear in both operands are batch. Of the others, those of the operand that has the
- * innermost digit are columns, so that neighbouring columns are neighbours in the result; the rest are rows.
- * Layouts, transposed or broadcast operands, and orders of an einsum only change the maps. A convolution is a
- * product whose columns are an image's pixels, whose rows are filters, and whose k are channels and taps. */
+ * The result's digits (its dimensions, split where operands need it) fall into three kinds. Digits that both
+ * operands have number batches. Of the others, the operand with the innermost digit has the columns, so that
+ * neighbouring columns are contiguous in the result; the other operand has the rows. Layouts, transposed or
+ * broadcast operands, and the orders of an einsum change only the index maps. A convolution is a product whose
+ * columns are an image's pixels, whose rows are filters, and whose k numbers channels and taps. */
 #ifndef FUSESIM_KERNEL_PRODUCT_H
 #define FUSESIM_KERNEL_PRODUCT_H
 

@@ -6,14 +6,17 @@
  *     .. with tensor cores         sums + 2 fragments + staged + 5 gathered + 12
  *     chains without tensor cores  sums + 4 fragments + 20
  *     .. with tensor cores         sums + packed + 4 fragments + 28
- * Fragments are the operands of one step of the inner loop. A tile loads those of the next step meanwhile; a chain,
- * whose loop is unrolled four times, those of the next three. An element that is loaded alone needs an address (two
- * words), a guard, and the values that both are computed from. The last term is for other addresses, the position of
- * the tile, and counters. A tile on tensor cores does without its second set of fragments where that would cost the
- * SM its second block. After the loop, results and the values computed from them are live, and operands are not.
- * Constants: NVRTC 13.0 for sm_80, sm_90 and sm_100, compared by `fusesim validate --registers`. Kernels state how
- * many blocks an SM should run (FS_RESIDENT), so that the compiler neither uses more registers than that allows nor
- * spills to make room for another block. */
+ *
+ * Fragments are the operands of one step of the inner loop. A tile loads the next step's fragments meanwhile; a chain,
+ * whose loop is unrolled four times, loads those of the next three steps. A gathered element (loaded alone) needs an
+ * address (two words), a guard, and the values that both are computed from. The constant is for other addresses, the
+ * tile's position, and counters. A tile on tensor cores has only one set of fragments where the second would leave the
+ * SM with one block instead of two. After the loop, results and values computed from them are live, and operands are
+ * not.
+ *
+ * The constants are those of NVRTC 13.0 for sm_80, sm_90 and sm_100; `fusesim validate --registers` compares them.
+ * Kernels state how many blocks an SM should run (FS_RESIDENT). So the compiler uses no more registers than that
+ * allows, and does not spill to make room for another block. */
 #ifndef FUSESIM_KERNEL_REGISTERS_H
 #define FUSESIM_KERNEL_REGISTERS_H
 

@@ -222,7 +222,7 @@ static void mistakes_have_a_place(void **unused)
     assert_says("{", "p:1:2: error: the trace ends here");
     assert_says("{\"traceEvents\": [\n{\"ph\": \"X\", ", "p:2:13: error: the trace ends here");
     assert_says("{\"traceEvents\": [\n{\"ph\": }]}", "p:2:");
-    assert_says("{\"traceEvents\": [{]}", "closes another than was opened");
+    assert_says("{\"traceEvents\": [{]}", "does not match the one that was opened");
     assert_says("{\"traceEvents\": {}}", "'traceEvents' is a list");
     assert_says("{\"traceEvents\": [1]}", "an event is an object");
     assert_says("{\"traceEvents\": [{} {}]}", "wanted a comma or ]");
