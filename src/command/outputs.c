@@ -109,13 +109,15 @@ int fsim_open_outputs_and(fsim_context *c, const char *option, const char *path)
 
 bool fsim_show_in_files(fsim_context *c, const void *what)
 {
-    for (fsim_format f = 0; f < FSIM_FILE_FORMATS; f++)
+    for (fsim_format f = 0; f < FSIM_FILE_FORMATS; f++) {
+        errno = 0;
         if (c->file[f] && (!fsim_renderer_of(f, c->kind)->show(fsim_stream(c->file[f]), c, what) ||
                            ferror(fsim_stream(c->file[f])))) {
-            fsim_failure(c->diag, FSIM_FAILED, fsim_command_line, "cannot write all of '%s'",
-                         fsim_file_asked(&c->set, f));
+            fsim_failure(c->diag, FSIM_FAILED, fsim_command_line, "cannot write '%s': %s", fsim_file_asked(&c->set, f),
+                         errno ? fsim_reason(errno) : "the stream failed");
             return false;
         }
+    }
     return true;
 }
 
@@ -175,8 +177,10 @@ int fsim_deliver(fsim_context *c, const void *what)
 {
     if (!draw(c, what) || !fsim_show_in_files(c, what) || !fsim_commit_files(c))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
-    if (!fsim_show_on(c, stdout, fsim_on_stdout(&c->set), what) &&
-        !ferror(stdout)) /* errors of the stream are reported by fsim_finish_stdout */
+    errno = 0;
+    const bool shown = fsim_show_on(c, stdout, fsim_on_stdout(&c->set), what);
+    c->stdout_errno = ferror(stdout) ? errno : 0;
+    if (!shown && !ferror(stdout)) /* errors of the stream are reported by fsim_finish_stdout */
         fsim_failure(c->diag, FSIM_FAILED, fsim_command_line, "the results could not be written");
     return fsim_conclude(c, FSIM_EXIT_OK);
 }
@@ -220,8 +224,9 @@ int fsim_finish_stdout(fsim_context *c, int status)
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
+    const int error = c->stdout_errno ? c->stdout_errno : errno;
     fsim_failure(c->diag, FSIM_FAILED, fsim_command_line, "cannot write the results: %s",
-                 errno ? strerror(errno) : "the stream failed");
+                 error ? fsim_reason(error) : "the stream failed");
     return fsim_conclude(c, status);
 }
 

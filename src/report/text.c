@@ -90,6 +90,11 @@ void fsim_report_compare(FILE *out, const fsim_prediction *p, int count, const f
             fsim_paragraph(&r.page, FSIM_BAD, 0, 2,
                            fsim_printf(a, "%s: does not fit: it needs %s.", p[i].hw->name,
                                        fsim_memory_text(&p[i], p[i].chosen, a)));
+    for (int i = 0; i < count; i++) {
+        const char *slow = fsim_text_slow_dtype(&p[i], p[i].hw->name, a);
+        if (*slow)
+            fsim_paragraph(&r.page, FSIM_BAD, 0, 2, slow);
+    }
     fsim_arena_free(a);
 }
 
@@ -108,7 +113,7 @@ void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count)
         fputs("### ", out);
         fsim_markdown_text(out, fsim_printf(a, "%s on %s", r.g->name, fsim_text_hardware(p[i].hw)));
         fputs("\n\n", out);
-        const char *slow = fsim_text_slow_dtype(&p[i], a);
+        const char *slow = fsim_text_slow_dtype(&p[i], "This GPU", a);
         if (!fsim_plan_fits(&p[i], p[i].chosen))
             fsim_markdown_text(out, fsim_printf(a, "Does not fit: %s needs %s.\n\n", fsim_strategy_names[p[i].chosen],
                                                 fsim_memory_text(&p[i], p[i].chosen, a)));

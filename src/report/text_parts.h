@@ -33,8 +33,8 @@ void fsim_text_header(const fsim_text_page *r);
 const char *fsim_text_limit(fsim_arena *a, const fsim_options *o);
 /* Is fusion worth it, what does the plan take, is it optimal, does fusing everything hurt? */
 void fsim_text_verdict(const fsim_text_page *r);
-/* What a dtype costs that the GPU has no fast unit for; "" where there is none. */
-const char *fsim_text_slow_dtype(const fsim_prediction *p, fsim_arena *a);
+/* What a dtype costs that the GPU has no fast unit for; "" where there is none. who: "This GPU", or its name. */
+const char *fsim_text_slow_dtype(const fsim_prediction *p, const char *who, fsim_arena *a);
 /* A sentence: the reported plan (for eager: the optimum) compared with eager. */
 const char *fsim_text_against_eager(const fsim_text_page *r, fsim_emphasis *emphasis);
 /* "proven optimal", "not proven: ..." */

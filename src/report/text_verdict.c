@@ -49,18 +49,17 @@ static const char *dtypes_text(const fsim_text_page *r)
 }
 
 /* A dtype without a fast unit here. "" where there is none. */
-const char *fsim_text_slow_dtype(const fsim_prediction *p, fsim_arena *a)
+const char *fsim_text_slow_dtype(const fsim_prediction *p, const char *who, fsim_arena *a)
 {
     const fsim_arithmetic *x = &p->arithmetic;
     if (x->slow == FSIM_DTYPE_NONE)
         return "";
     const char *slow = fsim_dtype_names[x->slow], *faster = fsim_dtype_names[x->faster];
-    return fsim_printf(
-        a,
-        "This GPU has no tensor unit for %s: its products run at %sFLOP/s at most, those in %s at %sFLOP/s. "
-        "In %s, eager would take %s instead of %s.",
-        slow, fsim_count_text(a, x->slow_flops), faster, fsim_count_text(a, x->faster_flops), faster,
-        fsim_seconds_text(a, x->instead_eager_s), fsim_seconds_text(a, x->eager_s));
+    return fsim_printf(a,
+                       "%s has no tensor unit for %s: its products run at %sFLOP/s at most, those in %s at %sFLOP/s. "
+                       "In %s, eager would take %s instead of %s.",
+                       who, slow, fsim_count_text(a, x->slow_flops), faster, fsim_count_text(a, x->faster_flops),
+                       faster, fsim_seconds_text(a, x->instead_eager_s), fsim_seconds_text(a, x->eager_s));
 }
 
 void fsim_text_header(const fsim_text_page *r)
@@ -73,7 +72,7 @@ void fsim_text_header(const fsim_text_page *r)
                    fsim_printf(r->a, "launch %s, L2 %s, objective %s%s%s%s", fsim_regime_names[o->regime],
                                o->warm ? "warm" : "cold", fsim_objective_name(o), fsim_text_limit(r->a, o),
                                o->strict ? ", strict numerics" : "", o->no_recompute ? ", no recomputation" : ""));
-    const char *dtypes = dtypes_text(r), *slow = fsim_text_slow_dtype(r->p, r->a);
+    const char *dtypes = dtypes_text(r), *slow = fsim_text_slow_dtype(r->p, "This GPU", r->a);
     if (*dtypes)
         fsim_paragraph(&r->page, FSIM_FAINT, 0, 2, dtypes);
     if (*slow)

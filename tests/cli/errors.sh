@@ -188,7 +188,11 @@ expect 2 'no such folder' "$workload_yaml" --hw "$toy" --json kept.json --markdo
 [ -z "$(find . -name '*.tmp')" ] || complain 'temporary files are left'
 if [ -w /dev/full ]; then
     "$FUSESIM" "$workload_yaml" --hw "$toy" >/dev/full 2>err
-    [ $? = 70 ] && grep -q 'cannot write' err || complain 'a full disk behind stdout'
+    [ $? = 70 ] && grep -q 'cannot write the results: no space left on the disk$' err || complain 'a full disk behind stdout'
+    "$FUSESIM" mlp --hw t4 --json - >/dev/full 2>err
+    [ $? = 70 ] && grep -q 'cannot write the results: no space left on the disk$' err || complain 'a full disk behind --json -'
+    "$FUSESIM" mlp --hw t4 --json /dev/full >out 2>err
+    [ $? = 70 ] && grep -q "cannot write '/dev/full': no space left on the disk$" err || complain 'a full disk behind --json FILE'
 fi
 
 # Hardware files.

@@ -122,6 +122,9 @@ done
 # One GPU under two names is told.
 "$FUSESIM" mlp --hw t4,l4,Tesla-T4 >out 2>err || complain "a GPU twice: $(cat err)"
 grep -q "^fusesim: warning: --hw names t4 twice, as 't4' and 'Tesla-T4'$" err || complain "a GPU twice: $(cat err)"
+# A dtype that one of several GPUs has no fast unit for is told, and of which.
+"$FUSESIM" llama_block --hw t4,l4 --set dtype=bf16 --quiet >out 2>err || complain "llama_block: $(cat err)"
+grep -q '^t4 has no tensor unit for bf16: ' out && ! grep -q '^l4 has no\|This GPU' out || complain "a slow dtype on one of two GPUs: $(cat out)"
 # Part of a name finds the workloads that have it.
 "$FUSESIM" bert --hw t4 >out 2>err
 grep -q "no such file; there are: bert_12_layers, bert_layer, models/bert_large$" err || complain "a workload's name in part: $(cat err)"
