@@ -311,7 +311,7 @@ expect 2 'wants the one GPU' calibrate --measurements rows.csv
 expect 2 "no group 'streeming'; did you mean 'streaming'" calibrate --hw h100-sxm5-80gb --measurements rows.csv --fit streeming
 expect 2 'wanted 2 to 20' calibrate --hw h100-sxm5-80gb --measurements rows.csv --folds 1
 expect 65 'no row is of the GPUs of --hw' calibrate --hw t4 --measurements rows.csv
-expect 65 'no row is of the GPUs of --hw' validate --measurements rows.csv --hw t4
+expect 65 'no row is of the GPUs of --hw; they are of [a-z0-9-]+(, [a-z0-9-]+)*$' validate --measurements rows.csv --hw t4
 expect 66 "unknown hardware 't5'" validate --measurements rows.csv --hw t5
 expect 2 "names 'rows.csv' twice" validate --measurements rows.csv --measurements=rows.csv
 expect 2 "unknown key 'clas'; did you mean 'class'" validate --measurements rows.csv --by hw,clas
