@@ -53,6 +53,8 @@ fsim_dtype fsim_dtype_elsewhere(const char *name)
 
 const char *fsim_unknown_dtype(fsim_arena *a, const char *name)
 {
+    if (strcmp(name, fsim_dtype_names[FSIM_TF32]) == 0)
+        return "no tensor has dtype 'tf32': a product of f32 takes 'compute: tf32'";
     const fsim_dtype t = fsim_dtype_elsewhere(name);
     const char *nearest =
         t != FSIM_DTYPE_NONE ? fsim_dtype_names[t] : fsim_nearest(name, fsim_dtype_names, FSIM_DTYPE_COUNT);
