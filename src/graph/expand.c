@@ -219,10 +219,13 @@ bool fsim_rule_batch_norm(fsim_call *c)
     static const char *const step[5] = {"", "weight", "bias", "mean_of", "var_of"};
     if (s.rank <= channel)
         return fsim_refuse(c, "wants x[N, C, ...]; found %s", fsim_shape_text(c->build->arena, &s));
+    if (!c->attrs.training && c->args < 5) /* PyTorch refuses it too */
+        return fsim_refuse(c, "has %d inputs; without 'training: true' wants x, weight, bias, mean and variance",
+                           c->args);
     for (int i = 1; i < c->args; i++)
         if ((side[i] = channelwise(c, step[i], c->arg[i], s.rank - channel - 1, s.dim[channel])) < 0)
             return false;
-    if (c->attrs.training || c->args < 5) {
+    if (c->attrs.training) {
         fsim_list dims = dims_of(channel + 1, s.rank);
         dims.at[dims.count++] = first;
         return finish(c, normalised(c, x, &dims, side[1], side[2]));

@@ -189,7 +189,7 @@ static const program programs[] = {
     {"rms_norm", "", {M("[3, 4]"), S("[4]")}, 0},
     {"batch_norm", "", {M("[2, 3, 4]"), S("[3]"), S("[3]"), S("[3]"), S("[3]")}, 0},
     {"batch_norm", ", training: true", {M("[2, 3, 4]"), S("[3]"), S("[3]")}, 0},
-    {"batch_norm", "", {M("[4, 3]")}, 0},
+    {"batch_norm", ", training: true", {M("[4, 3]")}, 0},
     {"group_norm", ", groups: 2", {M("[2, 4, 4]"), S("[4]"), S("[4]")}, 0},
     {"instance_norm", "", {M("[2, 4, 4]")}, 0},
     {"normalize", "", {M("[2, 4]")}, 0},
