@@ -40,11 +40,14 @@ static words words_of(const char *name)
     return w;
 }
 
-/* Is `word` a word of w, or several consecutive words joined ("rtx4090")? */
+/* Is `word` a word of w, one without its "gb" ("80"), or several consecutive words joined ("rtx4090")? */
 static bool has_word(const words *w, const char *word)
 {
+    const size_t length = strlen(word);
     for (int first = 0; first < w->count; first++) {
         const char *rest = word;
+        if (strncmp(w->word[first], word, length) == 0 && strcmp(w->word[first] + length, "gb") == 0)
+            return true;
         for (int i = first; i < w->count && strncmp(rest, w->word[i], strlen(w->word[i])) == 0; i++) {
             rest += strlen(w->word[i]);
             if (*rest == '\0')

@@ -103,6 +103,7 @@ a100-sxm4-80gb a100-pcie-40gb,a100-pcie-80gb,a100-sxm4-40gb a100.yaml
 a100-sxm4-80gb a100-pcie-40gb,a100-pcie-80gb,a100-sxm4-40gb A100
 a100-pcie-80gb a100-pcie-40gb NVIDIA A100 PCIe
 a100-sxm4-40gb a100-pcie-40gb a100 40gb
+a100-sxm4-80gb a100-pcie-80gb A100-80
 h100-sxm5-80gb h100-pcie-80gb h100
 h200-sxm-141gb . H200
 h100-sxm5-80gb h100-pcie-80gb NVIDIA H100 80GB HBM3
@@ -114,7 +115,7 @@ mi300x - Mi300X
 l4 - L4.yaml
 END
 # Words of several GPUs, or of none, are no name, nor is a path that is not there.
-for name in 80gb rtx sxm mi a1000 gpus/a100.yaml; do
+for name in 80gb 80 rtx sxm mi a1000 gpus/a100.yaml; do
     "$FUSESIM" mlp --hw $name >out 2>err
     [ $? -eq 66 ] || complain "--hw $name: wanted exit 66"
     grep -q "'$name'; nearest: " err || complain "--hw $name: $(cat err)"
