@@ -136,6 +136,27 @@ static void own_kernels_lie_between_the_bound_and_the_frameworks(void **unused)
     }
 }
 
+/* A generated transposed convolution has no tiles: each product loads both of its operands through L1, whose data path
+ * is that of shared memory. */
+static void operands_come_through_l1(void **unused)
+{
+    (void)unused;
+    static const layer *const transposed[] = {&up, &up_volume};
+    for (int i = 0; i < GPUS * 2; i++) {
+        bench b = set_up(gpus[i / 2], transposed[i % 2], NULL, "sin"); /* which no library has */
+        const fsim_limits limits = {.graph = b.g, .shared_per_block = INT64_C(200) << 10};
+        fsim_refusal why;
+        const int node[] = {0, 1};
+        assert_true(fsim_group_of(&limits, &(fsim_selection){.node = node, .count = 2}, b.a, &b.group, &why));
+        const fsim_kernel k = made(&b, FSIM_BY_FUSESIM);
+        const double path = fsim_hw_get(b.hw, FSIM_HW_SMS) * fsim_hw_get(b.hw, FSIM_HW_SM_CLOCK) *
+                            fsim_hw_get(b.hw, FSIM_HW_SHARED_BANDWIDTH);
+        assert_int_equal(k.template, FSIM_TILED_CONTRACTION);
+        assert_true(k.time_s >= 2 * sizeof(float) * k.flops / 2 / path);
+        fsim_arena_free(b.a);
+    }
+}
+
 static int launches(const layer *l, const char *before, const char *behind, fsim_maker maker)
 {
     bench b = set_up("h100-pcie-80gb", l, before, behind);
@@ -242,6 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(more_costs_more),
         cmocka_unit_test(own_kernels_lie_between_the_bound_and_the_frameworks),
+        cmocka_unit_test(operands_come_through_l1),
         cmocka_unit_test(one_tap_changes_no_layout),
         cmocka_unit_test(compiled_layouts_change_at_the_edges),
         cmocka_unit_test(groups_add_up),
