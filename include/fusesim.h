@@ -197,6 +197,9 @@ typedef struct fsim_plan_summary {
     double gap;         /* (objective - lower_bound) / objective; 0 where proven */
     int proven;         /* 1: no legal plan is better */
     int interrupted;    /* 1: `stop` ended the search */
+    int64_t weight_bytes, activation_bytes, workspace_bytes; /* of its memory at the peak: activations are inputs,
+                                                                outputs and intermediates; INT64_MAX: as many or more */
+    int fits; /* 1: the GPU's memory holds the three together, or the hardware file does not say how much it has */
 } fsim_plan_summary;
 
 /* Number of strategies that have a plan. */

@@ -70,7 +70,9 @@ static void *plan(fsim_call *c, const void *arguments)
     p->refusal_text = fsim_new(c->arena, const char *, p->prediction.refusals + 1);
     for (int s = 0; s < FSIM_PLAN_COUNT; s++)
         if (fsim_planned(&p->prediction, (fsim_strategy)s)) {
-            p->text[p->strategies] = fsim_new(c->arena, fsim_kernel_texts, p->prediction.plan[s].kernels);
+            const fsim_plan *one = &p->prediction.plan[s];
+            p->memory[p->strategies] = fsim_memory_of(g, one, c->arena);
+            p->text[p->strategies] = fsim_new(c->arena, fsim_kernel_texts, one->kernels);
             p->strategy[p->strategies++] = (fsim_strategy)s;
         }
     return p;
@@ -126,6 +128,7 @@ fsim_status fsim_plans_strategy(const fsim_plans *plans, int index, fsim_plan_su
     as.chosen = plans->strategy[index];
     const fsim_verdict verdict = fsim_verdict_of(&as);
     const fsim_interval likely = fsim_plan_interval(as.graph, as.hw, fsim_maker_in(&as, as.chosen), one);
+    const fsim_memory_use *use = &plans->memory[index];
     const fsim_plan_summary full = {.strategy = fsim_strategy_names[as.chosen],
                                     .kernels = one->kernels,
                                     .time_s = one->time_s,
@@ -138,7 +141,11 @@ fsim_status fsim_plans_strategy(const fsim_plans *plans, int index, fsim_plan_su
                                     .lower_bound = verdict.lower_bound,
                                     .gap = verdict.gap,
                                     .proven = verdict.proven,
-                                    .interrupted = as.interrupted};
+                                    .interrupted = as.interrupted,
+                                    .weight_bytes = fsim_sum_int64(use->weight_bytes),
+                                    .activation_bytes = fsim_sum_int64(use->activation_bytes),
+                                    .workspace_bytes = fsim_sum_int64(use->workspace_bytes),
+                                    .fits = fsim_fits(as.hw, use)};
     fsim_fill_struct(summary, &full, sizeof full);
     return FSIM_OK;
 }

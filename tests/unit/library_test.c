@@ -241,6 +241,31 @@ static void each_option_counts(void **state)
     assert_int_equal(with_options(s, &producer, "t4", &stopped, &json).interrupted, 1);
 }
 
+/* What does not fit: 40 GiB of input and result, and 1 GiB of weights, for the 16 GB of a T4. */
+static void summaries_say_what_fits(void **state)
+{
+    fsim_session *s = session_of(state);
+    static const char text[] = "symbols: {M: 1}\ntensors: {x: {shape: [M, 16384], dtype: f16},\n"
+                               "  w: {shape: [16384, 16384], dtype: f16, role: weight}}\n"
+                               "operators: [{op: linear, in: [x, w], out: y}]\noutputs: [y]\n";
+    const fsim_document product = {"product.yaml", text, sizeof text - 1};
+    const int64_t weights = (int64_t)16384 * 16384 * 2;
+    const fsim_setting large = {"M", "655360"};
+    fsim_workload *w;
+    fsim_hardware *h;
+    fsim_plans *p;
+    assert_int_equal(fsim_hardware_load(s, "t4", NULL, 0, &h), FSIM_OK);
+    for (int sets = 0; sets <= 1; sets++) {
+        fsim_plan_summary one = {.size = sizeof one};
+        assert_int_equal(fsim_workload_parse(s, &product, &large, sets, &w), FSIM_OK);
+        assert_int_equal(fsim_plan_workload(s, w, h, NULL, &p), FSIM_OK);
+        assert_int_equal(fsim_plans_strategy(p, fsim_plans_chosen(p), &one), FSIM_OK);
+        assert_int_equal(one.fits, !sets);
+        assert_int_equal(one.weight_bytes, weights);
+        assert_int_equal(one.activation_bytes, one.peak_memory_bytes - weights);
+    }
+}
+
 /* The bound is one for all strategies; what a plan loses against it is its own. */
 static void summaries_are_of_their_strategy(void **state)
 {
@@ -484,6 +509,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(plans_are_read, open_one, close_one),
         cmocka_unit_test_setup_teardown(options_choose, open_one, close_one),
         cmocka_unit_test_setup_teardown(each_option_counts, open_one, close_one),
+        cmocka_unit_test_setup_teardown(summaries_say_what_fits, open_one, close_one),
         cmocka_unit_test_setup_teardown(summaries_are_of_their_strategy, open_one, close_one),
         cmocka_unit_test_setup_teardown(handles_are_checked, open_one, close_one),
         cmocka_unit_test_setup_teardown(older_callers, open_one, close_one),
