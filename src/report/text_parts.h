@@ -25,16 +25,19 @@ const char *fsim_text_hardware(const fsim_hw *hw);                       /* its 
 /* A heading behind an empty line. */
 void fsim_text_title(const fsim_text_page *r, const char *text);
 
-/* text_verdict.c */
+/* text_head.c */
 
 /* Workload, GPU, and what was asked for. */
 void fsim_text_header(const fsim_text_page *r);
 /* ", memory limit 3.0 GiB", or "". */
 const char *fsim_text_limit(fsim_arena *a, const fsim_options *o);
-/* Is fusion worth it, what does the plan take, is it optimal, does fusing everything hurt? */
-void fsim_text_verdict(const fsim_text_page *r);
 /* What a dtype costs that the GPU has no fast unit for; "" where there is none. who: "This GPU", or its name. */
 const char *fsim_text_slow_dtype(const fsim_prediction *p, const char *who, fsim_arena *a);
+
+/* text_verdict.c */
+
+/* Is fusion worth it, what does the plan take, is it optimal, does fusing everything hurt? */
+void fsim_text_verdict(const fsim_text_page *r);
 /* A sentence: the reported plan (for eager: the optimum) compared with eager. */
 const char *fsim_text_against_eager(const fsim_text_page *r, fsim_emphasis *emphasis);
 /* "proven optimal", "not proven: ..." */

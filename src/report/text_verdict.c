@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the report says first: what was asked, and the verdict. */
+/* The verdict: is fusion worth it, what does the plan take, is it the best? */
 #include "report/text_parts.h"
 
 #include "plan/price/memory.h"
@@ -9,74 +9,9 @@
 
 static const double same = 0.005; /* relative difference that a reader would call none */
 
-const char *fsim_text_limit(fsim_arena *a, const fsim_options *o)
-{
-    return o->memory_limit > 0 ? fsim_printf(a, ", memory limit %s", fsim_bytes_text(a, (double)o->memory_limit)) : "";
-}
-
 static const char *objective_text(const fsim_text_page *r, double value)
 {
     return fsim_objective_in_bytes(&r->p->options) ? fsim_bytes_text(r->a, value) : fsim_seconds_text(r->a, value);
-}
-
-/* The dtype of most contractions, which take most of the time; of most primitives where there are none. */
-static int main_dtype(const fsim_text_page *r)
-{
-    const int *count = r->p->arithmetic.primitives;
-    int contractions[FSIM_TF32 + 1] = {0}, most = 0;
-    for (int n = 0; n < r->g->nodes; n++)
-        if (r->g->node[n].gemm.k > 0)
-            contractions[r->g->node[n].gemm.arithmetic]++;
-    for (int t = 0; t <= FSIM_TF32; t++)
-        if (contractions[t] > contractions[most] || (contractions[t] == contractions[most] && count[t] > count[most]))
-            most = t;
-    return most;
-}
-
-/* "Computes in bf16, in f32 in 1 of 7 primitives." "" where all compute in one dtype. */
-static const char *dtypes_text(const fsim_text_page *r)
-{
-    const int *count = r->p->arithmetic.primitives, most = main_dtype(r);
-    int kinds = 0;
-    for (int t = 0; t <= FSIM_TF32; t++)
-        kinds += count[t] > 0;
-    const char *text = fsim_printf(r->a, "Computes in %s", fsim_dtype_names[most]);
-    for (int t = 0; t <= FSIM_TF32; t++)
-        if (t != most && count[t] > 0)
-            text = fsim_printf(r->a, "%s, in %s in %d of %s", text, fsim_dtype_names[t], count[t],
-                               fsim_text_count(r->a, r->g->nodes, "primitive"));
-    return kinds > 1 ? fsim_printf(r->a, "%s.", text) : "";
-}
-
-/* A dtype without a fast unit here. "" where there is none. */
-const char *fsim_text_slow_dtype(const fsim_prediction *p, const char *who, fsim_arena *a)
-{
-    const fsim_arithmetic *x = &p->arithmetic;
-    if (x->slow == FSIM_DTYPE_NONE)
-        return "";
-    const char *slow = fsim_dtype_names[x->slow], *faster = fsim_dtype_names[x->faster];
-    return fsim_printf(a,
-                       "%s has no tensor unit for %s: its products run at %sFLOP/s at most, those in %s at %sFLOP/s. "
-                       "In %s, eager would take %s instead of %s.",
-                       who, slow, fsim_count_text(a, x->slow_flops), faster, fsim_count_text(a, x->faster_flops),
-                       faster, fsim_seconds_text(a, x->instead_eager_s), fsim_seconds_text(a, x->eager_s));
-}
-
-void fsim_text_header(const fsim_text_page *r)
-{
-    const fsim_options *o = &r->p->options;
-    fsim_paragraph(&r->page, FSIM_STRONG, 0, 2,
-                   fsim_printf(r->a, "%s: %s, %s on %s", r->g->name, fsim_text_count(r->a, r->g->sources, "operator"),
-                               fsim_text_count(r->a, r->g->nodes, "primitive"), fsim_text_hardware(r->p->hw)));
-    fsim_paragraph(&r->page, FSIM_FAINT, 0, 2,
-                   fsim_printf(r->a, "launch %s, L2 %s, objective %s%s%s%s", fsim_regime_names[o->regime],
-                               o->warm ? "warm" : "cold", fsim_objective_name(o), fsim_text_limit(r->a, o),
-                               o->strict ? ", strict numerics" : "", o->no_recompute ? ", no recomputation" : ""));
-    const char *dtypes = dtypes_text(r), *slow = fsim_text_slow_dtype(r->p, "This GPU", r->a);
-    if (*dtypes)
-        fsim_paragraph(&r->page, FSIM_FAINT, 0, 2, dtypes);
-    if (*slow)
-        fsim_paragraph(&r->page, FSIM_BAD, 0, 2, slow);
 }
 
 static fsim_interval speedup_interval(const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
