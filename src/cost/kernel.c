@@ -82,6 +82,20 @@ static fsim_traffic by_the_row(fsim_traffic t)
     return t;
 }
 
+/* Threads with a row each read neighbouring rows side by side: no tile turns them around. */
+static fsim_traffic by_the_thread(fsim_traffic t)
+{
+    t.staged_bytes = 0;
+    return t;
+}
+
+/* Elements of a row that a thread loads at once. */
+static int row_vector(const fsim_group *o)
+{
+    const int vector = o->reduced % 4 == 0 ? 4 : o->reduced % 2 == 0 && o->reduced <= SHORT_ROW ? 2 : 1;
+    return takes(o, vector) ? vector : 1;
+}
+
 /* On a host, the units of a row with several passes overlap little: a core has no other block to run while a pass
  * waits for memory or while the next one computes. Within a page the prefetchers already load the next row; they
  * stop at its end. Measured with softmax as in generated kernels, on an AMD EPYC with two threads: rows of 1 KiB fit
@@ -102,6 +116,7 @@ static void sum_up_rows(const fsim_costing *c, fsim_kernel *k)
 typedef struct {
     double pieces; /* blocks that share a row */
     bool band;     /* a block has FSIM_BAND_ROWS neighbouring rows */
+    bool single;   /* a thread has a row of its own; neighbouring rows are contiguous */
     bool alone;    /* one block on each SM (it requests more shared memory than it uses), so that fewer rows are in
                       progress */
 } row_choice;
@@ -129,26 +144,28 @@ static void keep_row(const fsim_costing *c, fsim_kernel *k, double row_bytes, in
 static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_arena *a)
 {
     const fsim_group *o = all->group;
-    const bool column = choice.band, alone = choice.alone;
+    const bool column = choice.band || choice.single, alone = choice.alone;
     const double pieces = choice.pieces;
     fsim_costing own = *all, *c = &own;
     own.read = fsim_new(a, fsim_traffic, o->reads + 1);
     own.write = fsim_new(a, fsim_traffic, o->writes + 1);
     for (int i = 0; i < o->reads; i++)
-        own.read[i] = column ? all->read[i] : by_the_row(all->read[i]);
+        own.read[i] = choice.single ? by_the_thread(all->read[i]) : column ? all->read[i] : by_the_row(all->read[i]);
     for (int i = 0; i < o->writes; i++)
-        own.write[i] = column ? all->write[i] : by_the_row(all->write[i]);
+        own.write[i] = choice.single ? by_the_thread(all->write[i])
+                       : column      ? all->write[i]
+                                     : by_the_row(all->write[i]);
     fsim_kernel k = fsim_blank_kernel(c, a);
     double *extra = fsim_new(a, double, o->reads + 1), *extra_dram = fsim_new(a, double, o->reads + 1);
     const int64_t elems = o->reduced;
-    const int vector = !column && elems % 4 == 0 && takes(o, 4) ? 4 : 1;
+    const int vector = column ? 1 : row_vector(o);
     int most = 0;
     k.vector = vector;
-    k.band = column;
+    k.band = choice.band;
     k.alone = alone;
     fsim_lay_out(c, &k.schedule);
     const int64_t tile_rows = k.rows_per_block;
-    const double row_bytes = (double)o->kept_row_bytes * (column ? FSIM_BAND_ROWS : 1);
+    const double row_bytes = (double)o->kept_row_bytes * (choice.band ? FSIM_BAND_ROWS : 1);
     k.registers = fsim_walk_registers(c, vector);
     for (int i = 0; i < o->reads; i++)
         most = fsim_bits(o->read[i].stages) > most ? fsim_bits(o->read[i].stages) : most;
@@ -167,7 +184,7 @@ static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_aren
         k.l2_bytes += 2 * pieces * (double)o->points * 4; /* partial results are written and read */
         k.penalised = true;
     }
-    const double under_way = fmin((double)k.grid, resident) * row_bytes * (column ? 1 : (double)tile_rows);
+    const double under_way = fmin((double)k.grid, resident) * row_bytes * (choice.band ? 1 : (double)tile_rows);
     const double missed =
         fmin(1, fmax(0, under_way / c->l2_bytes -
                             1)); /* assumed: nothing stays in L2 when twice its capacity is in progress */
@@ -201,7 +218,8 @@ static void keep_faster(fsim_kernel *best, fsim_kernel k)
         *best = k;
 }
 
-/* One block for a row, or a band of rows for a block, or several blocks for a row: the fastest. */
+/* One block for a row, or a band of rows for a block, or several blocks for a row, or a short row for a thread: the
+ * fastest. */
 static fsim_kernel row_reduction(const fsim_costing *c, fsim_arena *a)
 {
     const fsim_group *o = c->group;
@@ -214,13 +232,15 @@ static fsim_kernel row_reduction(const fsim_costing *c, fsim_arena *a)
     for (int i = 0; i < o->writes; i++)
         across = across || c->write[i].across;
     for (int band = columns; band <= (columns || across); band++) {
-        const fsim_kernel one = rows_by(c, (row_choice){1, band, false}, a);
+        const fsim_kernel one = rows_by(c, (row_choice){.pieces = 1, .band = band}, a);
         keep_faster(&best, one);
         if (one.passes > 1)
-            keep_faster(&best, rows_by(c, (row_choice){1, band, true}, a));
+            keep_faster(&best, rows_by(c, (row_choice){.pieces = 1, .band = band, .alone = true}, a));
         for (double pieces = 2; pieces <= most && (double)one.grid * pieces < 32 * c->sms; pieces *= 2)
-            keep_faster(&best, rows_by(c, (row_choice){pieces, band, false}, a));
+            keep_faster(&best, rows_by(c, (row_choice){.pieces = pieces, .band = band}, a));
     }
+    if (columns && o->reduced <= SHORT_ROW && !c->hw->host)
+        keep_faster(&best, rows_by(c, (row_choice){.pieces = 1, .single = true}, a));
     best.penalised = best.penalised || across;
     return best;
 }

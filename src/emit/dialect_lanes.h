@@ -207,13 +207,13 @@ FS_FN void fs_copy_group(void *to, const void *from, int bytes)
 #define fs_shfl_d fs_shfl_xor_f64
 #define fs_shfl_i fs_shfl_xor_i32
 #define fs_shfl_l fs_shfl_xor_i64
-/* Combines a value over the `threads` threads of a row, a power of two and at least 32: within warps, then over the
- * warps through `scratch`. Its two halves are used in turn: a thread that writes one half has passed the barrier
+/* Combines a value over the `threads` threads of a row, a power of two: within warps, then over the warps through
+ * `scratch`. Its two halves are used in turn: a thread that writes one half has passed the barrier
  * behind the last reads of it. Every thread of the block must take part. */
 #define FS_ROW_COMBINE(name, s, type, x, y, combined)                                                                  \
     FS_FN type fs_row_##name##s(type x, int threads, double *scratch)                                                  \
     {                                                                                                                  \
-        for (int d = 16; d > 0; d >>= 1) {                                                                             \
+        for (int d = threads < 32 ? threads / 2 : 16; d > 0; d >>= 1) {                                                \
             const type y = fs_shfl_##s(x, d);                                                                          \
             x = combined;                                                                                              \
         }                                                                                                              \
@@ -319,7 +319,7 @@ FS_ROW_COMBINE(min_, l, fs_i64, x, y, fs_minl(x, y))
     FS_FN type fs_scan_##kind##s(type x, type y) { return combined; }                                                  \
     FS_FN type fs_row_scan_##kind##s(type all, type before, type *carry, int threads, double *scratch)                 \
     {                                                                                                                  \
-        for (int d = 1; d < 32; d *= 2) {                                                                              \
+        for (int d = 1; d < 32 && d < threads; d *= 2) {                                                               \
             const type beside = fs_shfl_##s(all, d);                                                                   \
             before = fs_thread() & d ? fs_scan_##kind##s(beside, before) : before;                                     \
             all = fs_thread() & d ? fs_scan_##kind##s(beside, all) : fs_scan_##kind##s(all, beside);                   \

@@ -406,7 +406,7 @@ void fsim_emit_rows(fsim_emitter *e)
                 e->vector = 1;
             }
     fsim_rows_mark_stored(&w);
-    w.band = o->template == FSIM_COLUMN_REDUCTION && e->array < 0;
+    w.band = o->template == FSIM_COLUMN_REDUCTION && e->array < 0 && e->kernel->band;
     fsim_rows_share_threads(&w);
     if (splits(&w)) {
         e->vector = w.band ? 1 : e->vector;

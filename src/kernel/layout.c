@@ -24,10 +24,12 @@ static bool scatters(fsim_layout *l, fsim_schedule *s)
     return true;
 }
 
-/* Where `pieces` blocks share a row, a second launch combines what they leave. */
+/* Where `pieces` blocks share a row, a second launch combines what they leave. Where neighbouring rows are contiguous
+ * and a block has no band of them, a thread has a row of its own, as if it were one element long. */
 static bool rows(fsim_layout *l, fsim_schedule *s)
 {
-    fsim_lay_out_rows(l->group->points, l->group->reduced, s->band, s);
+    const bool by_thread = l->group->template == FSIM_COLUMN_REDUCTION && !s->band;
+    fsim_lay_out_rows(l->group->points, by_thread ? 1 : l->group->reduced, s->band, s);
     s->launches = s->pieces > 1 ? 2 : 1;
     if (s->pieces > 1) {
         s->grid *= s->pieces;

@@ -8,7 +8,9 @@ enum { WARP = 32, ACCESSES = 4 };
 
 int fsim_row_threads(int64_t width, int vector, int most)
 {
-    int threads = WARP;
+    int threads = 1;
+    while (threads < WARP && threads < most && (int64_t)threads * vector < width)
+        threads *= 2;
     while (threads < most && threads < FSIM_ROW_THREADS && (int64_t)threads * vector * ACCESSES < width)
         threads *= 2;
     return threads;

@@ -12,8 +12,9 @@ enum {
     FSIM_LEAST_PIECE = 32    /* least elements of a row for a block, where several blocks share it */
 };
 
-/* Threads that share a row of `width` elements, each loading `vector` at once: a warp, or more while each thread has
- * at least four loads; at most `most`. */
+/* Threads that share a row of `width` elements, each loading `vector` at once: a power of two. A short row has as many
+ * as it takes to load it at once, so that a warp has several rows; a longer one a warp, or more while each thread has
+ * at least four loads. At most `most`. */
 int fsim_row_threads(int64_t width, int vector, int most);
 
 /* Sets in *s how blocks divide rows of `width` elements, s->vector of them a load: a band of rows a block, or as

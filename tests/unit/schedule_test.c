@@ -210,7 +210,7 @@ static bool is_new(fsim_arena *a, seen *s, const fsim_kernel *k, fsim_maker make
 }
 
 /* Templates that no shipped workload asks for, and contractions that have no tiles: transposed, of few filters,
- * followed by a reduction over their rows. */
+ * followed by a reduction over their rows. Rows of a few elements, which threads have to themselves. */
 static const char others[] =
     "name: others\nsymbols: {dtype: f32}\ntensors:\n  x: {shape: [8, 64, 56, 56], dtype: dtype, role: input}\n"
     "  y: {shape: [256, 1024], dtype: dtype, role: input}\n  w: {shape: [1024, 128], dtype: dtype, role: weight}\n"
@@ -220,7 +220,9 @@ static const char others[] =
     "  - {op: matmul, in: [y, w], out: h}\n  - {op: softmax, in: h, out: s, dim: 1}\n"
     "  - {op: conv_transpose2d, in: [x, f], out: t, stride: [2, 2]}\n  - {op: sin, in: t, out: u}\n"
     "  - {op: conv2d, in: [x, d], out: e, groups: 64}\n  - {op: sin, in: e, out: v}\n"
-    "outputs: [p, c, s, u, v]\n";
+    "  - {op: reshape, in: x, out: r, shape: [401408, 4]}\n  - {op: sum, in: r, out: n, dim: 1}\n"
+    "  - {op: reshape, in: x, out: q, shape: [2, 16, 50176]}\n  - {op: softmax, in: q, out: m, dim: 1}\n"
+    "outputs: [p, c, s, u, v, n, m]\n";
 
 static int templates_seen[FSIM_TEMPLATE_COUNT];
 
