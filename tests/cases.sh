@@ -16,8 +16,8 @@ cd "$SOURCE_DIR" || exit 70
 [ $# -gt 0 ] || set -- tests/cases/*.yaml
 scratch=$(mktemp -d) || exit 70
 trap 'rm -rf "$scratch"' EXIT
-unset FUSESIM_HWMODELS COLUMNS
-export NO_COLOR=1 LC_ALL=C
+unset FUSESIM_HWMODELS
+export NO_COLOR=1 LC_ALL=C COLUMNS=80
 
 # What differs between runs or versions and is no result of the model.
 stable() { sed -E 's/"search_s":[[:space:]]*[0-9.eE+-]+/"search_s": 0/g; s/"fusesim":[[:space:]]*"[^"]*"/"fusesim": ""/g'; }

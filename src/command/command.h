@@ -54,7 +54,7 @@ typedef struct fsim_context {
     fsim_output *file[FSIM_FILE_FORMATS]; /* open files; NULL: format not requested, or on stdout */
     fsim_output *own;                     /* an open file that only this command writes: -o, --measured; or NULL */
     fsim_environment environment;
-    int width;        /* of the terminal, in columns; 0: unknown */
+    int width;        /* of reports, in columns; 0: no limit, as in a pipe */
     int stdout_errno; /* why the results could not be written to stdout; 0: they could, or it is not known */
 } fsim_context;
 

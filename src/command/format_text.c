@@ -11,12 +11,10 @@
 #include "report/terminal.h"
 #include "report/trial.h"
 
-enum { DEFAULT_COLUMNS = 80 };
-
-/* A page that is no wider than the terminal, or 80 columns. */
+/* A page that is no wider than the terminal, also with --verbose. */
 static fsim_page narrow_page(FILE *out, const fsim_context *c)
 {
-    return (fsim_page){out, c->width > 0 ? c->width : DEFAULT_COLUMNS, fsim_use_color(c), fsim_utf8_locale()};
+    return (fsim_page){out, c->width, fsim_use_color(c), fsim_utf8_locale()};
 }
 
 /* The dumps of --dump, then a table of the GPUs or the plan of the one GPU, then the gates. */
@@ -61,8 +59,7 @@ static bool show_regions(FILE *out, const fsim_context *c, const void *what)
 static bool show_project(FILE *out, const fsim_context *c, const void *what)
 {
     const fsim_shown_project *x = what;
-    fsim_page page = fsim_table_page(out, c);
-    page.width = page.width > 0 ? page.width : DEFAULT_COLUMNS;
+    const fsim_page page = fsim_table_page(out, c);
     fsim_report_project(&page, x->project, x->folder, x->removed);
     return true;
 }

@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { DEFAULT_WIDTH = 80 };
-
 /* "33,750"; "1.2 T" where that is long. */
 static const char *runs_text(fsim_arena *a, double runs)
 {
@@ -133,7 +131,7 @@ void fsim_report_compile(FILE *out, const fsim_prediction *p, const fsim_text_st
     if (p->options.compile_jobs == 0)
         return;
     fsim_arena *a = fsim_arena_new();
-    const fsim_page page = {out, style->width > 0 ? style->width : DEFAULT_WIDTH, style->color, fsim_utf8_locale()};
+    const fsim_page page = {out, style->width, style->color, fsim_utf8_locale()};
     fputc('\n', out);
     fsim_paragraph(&page, FSIM_STRONG, 0, 2,
                    fsim_printf(a, "fast compile or fast run, on %s", p->hw->name ? p->hw->name : "this GPU"));

@@ -13,7 +13,7 @@
 
 typedef struct {
     bool color, verbose;
-    int width; /* columns of the terminal; 0: 80 */
+    int width; /* columns; 0: no limit */
 } fsim_text_style;
 
 /* text.c: for people at a terminal. ASCII, except for an ellipsis and bars where the locale is UTF-8. */

@@ -103,18 +103,20 @@ static int fit(const fsim_page *page, const fsim_table *t, int indent, int *widt
         return gap;
     for (;;) {
         const int excess = total_width(width, t->columns, gap, indent) - page->width;
-        const int least = flexible < 0 || width[flexible] < LEAST ? 0 : LEAST;
-        if (excess <= 0)
-            return gap;
-        if (least && width[flexible] - excess >= least) {
-            width[flexible] -= excess;
-            return gap;
-        }
+        const int wanted = flexible < 0 ? 0 : t->column[flexible].least ? t->column[flexible].least : LEAST;
+        const int least = flexible < 0 || width[flexible] < wanted ? 0 : wanted;
         int drop = -1;
         for (int i = 0; i < t->columns; i++)
             if (width[i] && t->column[i].drop && (drop < 0 || t->column[i].drop > t->column[drop].drop))
                 drop = i;
-        if (gap > NARROW_GAP)
+        const bool soon = drop >= 0 && t->column[drop].drop >= FSIM_DROP_SOONEST;
+        if (excess <= 0)
+            return gap;
+        if (!soon && least && width[flexible] - excess >= least) {
+            width[flexible] -= excess;
+            return gap;
+        }
+        if (gap > NARROW_GAP && !soon)
             gap = NARROW_GAP;
         else if (drop >= 0)
             width[drop] = 0;
@@ -176,6 +178,47 @@ void fsim_table_print(const fsim_page *page, const fsim_table *t, int indent)
     for (int r = 0; r < t->rows; r++)
         print_row(page, t, &t->row[r], width, gap, indent);
     fsim_rewind(t->arena, scratch);
+}
+
+/* The legends of columns of a width. */
+static const char *legends(const fsim_table *t, const int *width, fsim_arena *a)
+{
+    const char *text = "";
+    for (int i = 0; i < t->columns; i++)
+        if (width[i] && t->column[i].legend)
+            text = fsim_printf(a, "%s%s%s: %s", text, *text ? "; " : "", t->column[i].title, t->column[i].legend);
+    return *text ? fsim_printf(a, "%s.", text) : text;
+}
+
+const char *fsim_table_legends(const fsim_table *t, fsim_arena *a)
+{
+    int *width = fsim_new(a, int, t->columns);
+    fit(&(fsim_page){.width = 0}, t, 0, width);
+    return legends(t, width, a);
+}
+
+void fsim_table_legend(const fsim_page *page, const fsim_table *t, int indent)
+{
+    const fsim_mark scratch = fsim_save(t->arena);
+    int *width = fsim_new(t->arena, int, t->columns);
+    fit(page, t, indent, width);
+    const char *text = legends(t, width, t->arena);
+    if (*text)
+        fsim_paragraph(page, FSIM_FAINT, 2, 4, text);
+    fsim_rewind(t->arena, scratch);
+}
+
+bool fsim_table_cuts(const fsim_page *page, const fsim_table *t, int indent)
+{
+    const fsim_mark scratch = fsim_save(t->arena);
+    int *width = fsim_new(t->arena, int, t->columns);
+    bool cuts = false;
+    fit(page, t, indent, width);
+    for (int r = 0; r < t->rows; r++)
+        for (int i = 0; i < t->columns; i++)
+            cuts = cuts || (width[i] && t->row[r].cell[i] && fsim_text_width(t->row[r].cell[i]) > width[i]);
+    fsim_rewind(t->arena, scratch);
+    return cuts;
 }
 
 void fsim_markdown_text(FILE *out, const char *text)

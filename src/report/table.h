@@ -15,12 +15,16 @@ typedef struct {
 
 typedef enum { FSIM_PLAIN, FSIM_STRONG, FSIM_FAINT, FSIM_GOOD, FSIM_BAD } fsim_emphasis;
 
+enum { FSIM_DROP_SOONEST = 9 };
+
 typedef struct {
     const char *title;
     bool left;    /* text, aligned left; numbers are aligned right */
     bool shrinks; /* is truncated, with an ellipsis, where the table is too wide */
-    int drop; /* 0: always shown; otherwise columns with higher numbers are dropped first, where shrinking is not enough
-               */
+    int least;    /* a column that shrinks: keeps this many characters before others are dropped; 0: 14 */
+    int drop;     /* 0: always shown; otherwise columns with higher numbers are dropped first, where shrinking is not
+                     enough; from FSIM_DROP_SOONEST on before anything shrinks */
+    const char *legend; /* what the head means, where the word alone does not say it; NULL */
 } fsim_column;
 
 typedef struct {
@@ -39,6 +43,13 @@ fsim_table fsim_table_new(fsim_arena *a, const fsim_column *column, int columns)
 const char **fsim_table_row(fsim_table *t, fsim_emphasis emphasis);
 /* Prints text that fits the page: first columns are dropped, then others truncated. */
 void fsim_table_print(const fsim_page *page, const fsim_table *t, int indent);
+/* Prints what the heads mean of the columns that fsim_table_print shows with this indent, as a paragraph; nothing where
+ * no column has a legend. */
+void fsim_table_legend(const fsim_page *page, const fsim_table *t, int indent);
+/* Does fsim_table_print cut a cell on this page? */
+bool fsim_table_cuts(const fsim_page *page, const fsim_table *t, int indent);
+/* The legends of all columns that have a cell: "regs: registers of a thread; ..."; "" where there are none. In a. */
+const char *fsim_table_legends(const fsim_table *t, fsim_arena *a);
 /* The width that it would have without a limit. */
 int fsim_table_width(const fsim_table *t);
 /* Prints Markdown, all columns in full. */

@@ -7,11 +7,13 @@
 
 int fsim_terminal_columns(const char *columns)
 {
-    enum { FEWEST = 40, MOST = 10000 };
+    enum { FEWEST = 40, USUAL = 80, MOST = 10000 };
     struct winsize size;
     long width = columns ? strtol(columns, NULL, 10) : 0;
     if (width <= 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
         width = size.ws_col;
+    if (width <= 0 && isatty(STDOUT_FILENO))
+        width = USUAL;
     return width <= 0 ? 0 : width < FEWEST ? FEWEST : width > MOST ? MOST : (int)width;
 }
 

@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-/* What $COLUMNS says (NULL: nothing), else the terminal's width, within reason; 0 where there is neither. */
+/* What $COLUMNS says (NULL: nothing), else the terminal's width, 80 where it is not known, within reason; 0 where
+ * stdout is no terminal: what goes to a pipe or a file is not cut. */
 int fsim_terminal_columns(const char *columns);
 /* Whether stdout is a terminal that shows colours. $NO_COLOR and $TERM: NULL where they are not set; the first, and
  * TERM=dumb, forbid it. */

@@ -5,17 +5,16 @@
 #include "report/report.h"
 #include <math.h>
 
-enum { DEFAULT_WIDTH = 80, WIDE = 100 };
+enum { WIDE = 100 };
 
 static fsim_text_page begin(FILE *out, const fsim_prediction *p, const fsim_text_style *style, fsim_arena *a)
 {
-    return (fsim_text_page){
-        .page = {out, style->width > 0 ? style->width : DEFAULT_WIDTH, style->color, fsim_utf8_locale()},
-        .a = a,
-        .p = p,
-        .g = p->graph,
-        .plan = &p->plan[p->chosen],
-        .verbose = style->verbose};
+    return (fsim_text_page){.page = {out, style->width, style->color, fsim_utf8_locale()},
+                            .a = a,
+                            .p = p,
+                            .g = p->graph,
+                            .plan = &p->plan[p->chosen],
+                            .verbose = style->verbose};
 }
 
 const char *fsim_text_count(fsim_arena *a, int count, const char *what)
@@ -31,6 +30,25 @@ void fsim_text_title(const fsim_text_page *r, const char *text)
     fsim_paragraph(&r->page, FSIM_STRONG, 0, 2, text);
 }
 
+/* A table, and what its heads mean. */
+static void put_table(const fsim_text_page *r, const fsim_table *t, int indent)
+{
+    fsim_table_print(&r->page, t, indent);
+    fsim_table_legend(&r->page, t, indent);
+}
+
+/* The same in Markdown. */
+static void put_markdown(FILE *out, const fsim_table *t, fsim_arena *a)
+{
+    const char *legends = fsim_table_legends(t, a);
+    fsim_table_markdown(out, t);
+    if (*legends) {
+        fputc('\n', out);
+        fsim_markdown_text(out, legends);
+        fputc('\n', out);
+    }
+}
+
 void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style *style)
 {
     fsim_arena *a = fsim_arena_new();
@@ -39,10 +57,13 @@ void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style
     fsim_text_verdict(&r);
     fputc('\n', out);
     fsim_table t = fsim_text_strategies(p, a);
-    fsim_table_print(&r.page, &t, 2);
+    put_table(&r, &t, 2);
     fsim_text_title(&r, fsim_printf(a, "kernels of %s", fsim_strategy_names[p->chosen]));
-    t = fsim_text_kernels(p, r.page.width >= WIDE ? FSIM_WIDE_TABLE : FSIM_NARROW_TABLE, r.page.utf8, a);
-    fsim_table_print(&r.page, &t, 0);
+    const bool wide = r.page.width == 0 || r.page.width >= WIDE;
+    t = fsim_text_kernels(p, wide ? FSIM_WIDE_TABLE : FSIM_NARROW_TABLE, r.page.utf8, a);
+    put_table(&r, &t, 0);
+    if (!r.verbose && fsim_table_cuts(&r.page, &t, 0))
+        fsim_paragraph(&r.page, FSIM_FAINT, 2, 4, "Names that are cut are whole with --verbose, and in a pipe.");
     fsim_text_recomputed(&r);
     fsim_text_folded(&r);
     if (r.verbose)
@@ -51,12 +72,12 @@ void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style
     if (p->tops > 0) {
         fsim_text_title(&r, fsim_printf(a, "the best %s", fsim_text_count(a, p->tops, "plan")));
         t = fsim_text_alternatives(&r);
-        fsim_table_print(&r.page, &t, 2);
+        put_table(&r, &t, 2);
     }
     if (p->fronts > 0) {
         fsim_text_title(&r, "time against memory: no plan found is better in both");
         t = fsim_text_front(&r);
-        fsim_table_print(&r.page, &t, 2);
+        put_table(&r, &t, 2);
     }
     if (p->options.compile_jobs > 0) {
         fsim_text_title(&r, "fast compile or fast run");
@@ -84,7 +105,7 @@ void fsim_report_compare(FILE *out, const fsim_prediction *p, int count, const f
                                o->warm ? "warm" : "cold", fsim_objective_name(o), fsim_text_limit(a, o)));
     fputc('\n', out);
     const fsim_table t = fsim_text_comparison(p, count, a);
-    fsim_table_print(&r.page, &t, 0);
+    put_table(&r, &t, 0);
     for (int i = 0; i < count; i++)
         if (!fsim_plan_fits(&p[i], p[i].chosen))
             fsim_paragraph(&r.page, FSIM_BAD, 0, 2,
@@ -103,11 +124,11 @@ void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count)
     fsim_arena *a = fsim_arena_new();
     if (count > 1) {
         const fsim_table t = fsim_text_comparison(p, count, a);
-        fsim_table_markdown(out, &t);
+        put_markdown(out, &t, a);
         fputc('\n', out);
     }
     for (int i = 0; i < count; i++) {
-        const fsim_text_style style = {.width = DEFAULT_WIDTH};
+        const fsim_text_style style = {0};
         const fsim_text_page r = begin(out, &p[i], &style, a);
         fsim_emphasis emphasis;
         fputs("### ", out);
@@ -125,19 +146,19 @@ void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count)
                                             fsim_seconds_text(a, r.plan->time_s), fsim_text_how_sure(&r)));
         fputs("\n\n", out);
         fsim_table t = fsim_text_strategies(&p[i], a);
-        fsim_table_markdown(out, &t);
+        put_markdown(out, &t, a);
         fputc('\n', out);
         t = fsim_text_kernels(&p[i], FSIM_MARKDOWN_TABLE, false, a);
-        fsim_table_markdown(out, &t);
+        put_markdown(out, &t, a);
         if (p[i].tops > 0) {
             fputs("\nThe best plans:\n\n", out);
             t = fsim_text_alternatives(&r);
-            fsim_table_markdown(out, &t);
+            put_markdown(out, &t, a);
         }
         if (p[i].fronts > 0) {
             fputs("\nTime against memory:\n\n", out);
             t = fsim_text_front(&r);
-            fsim_table_markdown(out, &t);
+            put_markdown(out, &t, a);
         }
         if (p[i].options.compile_jobs > 0) {
             fputs("\nFast compile or fast run:\n\n", out);

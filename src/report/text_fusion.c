@@ -73,7 +73,7 @@ static void put_refusal(const fsim_text_page *r, const fsim_priced_refusal *refu
     const bool legal = refusal->why.rule == FSIM_RULE_COST;
     const char *why = legal ? "" : fsim_printf(r->a, ": %s", fsim_refusal_text(r->g, &refusal->why, r->a));
     const char *line = fsim_printf(r->a, "%s%s%s%s%s", pair, why, more, legal ? ": " : "   ", saving(r, refusal));
-    if (fsim_text_width(line) + 2 <= r->page.width) {
+    if (r->page.width == 0 || fsim_text_width(line) + 2 <= r->page.width) {
         fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4, line);
         return;
     }
@@ -106,15 +106,16 @@ void fsim_text_refusals(const fsim_text_page *r)
         fsim_paragraph(&r->page, FSIM_FAINT, 2, 4, fsim_printf(r->a, "... and %d more: --verbose", count - told));
 }
 
-/* Some kernels of a plan as "a + b | c"; truncated where it is long. */
+/* Some kernels of a plan as "a + b | c"; cut where it is long, but for --verbose and where the page has no limit. */
 static const char *groups_text(const fsim_text_page *r, const fsim_plan *plan, const int *kernel, int count)
 {
     enum { MOST = 60 };
     const char *text = "";
-    for (int i = 0; i < count && fsim_text_width(text) <= MOST; i++)
+    const bool whole = r->verbose || r->page.width == 0;
+    for (int i = 0; i < count && (whole || fsim_text_width(text) <= MOST); i++)
         text =
             fsim_printf(r->a, "%s%s%s", text, i ? " | " : "", fsim_kernel_label(r->g, &plan->kernel[kernel[i]], r->a));
-    if (fsim_text_width(text) <= MOST)
+    if (whole || fsim_text_width(text) <= MOST)
         return text;
     int end = MOST - 3;
     while (end > 0 && text[end] != ' ')

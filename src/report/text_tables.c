@@ -26,8 +26,9 @@ fsim_table fsim_text_strategies(const fsim_prediction *p, fsim_arena *a)
                                          {.title = "DRAM write", .drop = 2},
                                          {.title = "memory"},
                                          {.title = "time"},
-                                         {.title = "speedup"},
-                                         {.title = "over optimum"}};
+                                         {.title = "speedup", .legend = "eager's time over this one"},
+                                         {.title = "over optimum", .legend = "how much longer than optimal takes"},
+                                         {.title = "which is", .left = true, .drop = FSIM_DROP_SOONEST}};
     const fsim_options *o = &p->options;
     const bool memory = o->objective == FSIM_MINIMISE_MEMORY || o->memory_limit > 0 || o->pareto;
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
@@ -47,6 +48,7 @@ fsim_table fsim_text_strategies(const fsim_prediction *p, fsim_arena *a)
         cell[5] = fsim_seconds_text(a, plan->time_s);
         cell[6] = fsim_times_text(a, fsim_speedup(p, s));
         cell[7] = fabs(over) < 1e-12 ? "-" : fabs(over) < 5e-4 ? "<0.1%" : fsim_percent_text(a, over);
+        cell[8] = s < FSIM_STRATEGY_COUNT ? fsim_strategies[s].help : "the plan of --plan";
     }
     return t;
 }
@@ -79,18 +81,19 @@ static const fsim_kernel *dominant(const fsim_plan *plan)
 
 fsim_table fsim_text_kernels(const fsim_prediction *p, fsim_kernel_table kind, bool utf8, fsim_arena *a)
 {
-    static const fsim_column column[] = {{.title = "#"},
-                                         {.title = "kernel", .left = true, .shrinks = true},
-                                         {.title = "template", .left = true},
-                                         {.title = "time"},
-                                         {.title = "+-", .drop = 4},
-                                         {.title = "share"},
-                                         {.title = "", .left = true, .drop = 3},
-                                         {.title = "DRAM"},
-                                         {.title = "bound by", .left = true},
-                                         {.title = "regs", .drop = 1},
-                                         {.title = "occ.", .drop = 2},
-                                         {.title = "from", .left = true, .drop = 5}};
+    static const fsim_column column[] = {
+        {.title = "#"},
+        {.title = "time"},
+        {.title = "+-", .drop = 1, .legend = "holds eight of ten measured times"},
+        {.title = "share", .legend = "of the plan's time"},
+        {.title = "", .left = true, .drop = 4},
+        {.title = "DRAM", .legend = "bytes read and written there, without those that L2 holds"},
+        {.title = "bound by", .left = true, .legend = "what takes longest, and for how much of the time"},
+        {.title = "regs", .drop = 2, .legend = "registers of a thread"},
+        {.title = "occ.", .drop = 3, .legend = "occupancy, the share of an SM's threads in use"},
+        {.title = "from", .left = true, .drop = 5, .legend = "the least certain source of a figure behind the time"},
+        {.title = "kind", .left = true},
+        {.title = "computes", .left = true, .shrinks = true, .least = 24}};
     const fsim_plan *plan = &p->plan[p->chosen];
     const fsim_maker maker = fsim_maker_in(p, p->chosen);
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
@@ -100,17 +103,17 @@ fsim_table fsim_text_kernels(const fsim_prediction *p, fsim_kernel_table kind, b
         const double share = plan->time_s > 0 ? k->time_s / plan->time_s : 0;
         const char **cell = fsim_table_row(&t, FSIM_PLAIN);
         cell[0] = fsim_printf(a, "%d", i + 1);
-        cell[1] = fsim_kernel_label(p->graph, k, a);
-        cell[2] = kind == FSIM_NARROW_TABLE ? fsim_template_brief[k->template] : fsim_template_names[k->template];
-        cell[3] = fsim_seconds_text(a, k->time_s);
-        cell[4] = fsim_text_spread(a, fsim_kernel_interval(p->graph, p->hw, maker, k), k->time_s);
-        cell[5] = fsim_percent_text(a, share);
-        cell[6] = kind == FSIM_WIDE_TABLE ? bar_text(a, k->time_s / most->time_s, utf8) : NULL;
-        cell[7] = fsim_bytes_text(a, (double)(k->dram_read_bytes + k->dram_write_bytes));
-        cell[8] = bound_text(a, k);
-        cell[9] = fsim_printf(a, "%d", k->registers);
-        cell[10] = fsim_printf(a, "%.0f%%", 100 * k->occupancy);
-        cell[11] = fsim_origin_names[fsim_kernel_origin(p->hw, maker, k, &p->basis.kernel[i])];
+        cell[1] = fsim_seconds_text(a, k->time_s);
+        cell[2] = fsim_text_spread(a, fsim_kernel_interval(p->graph, p->hw, maker, k), k->time_s);
+        cell[3] = fsim_percent_text(a, share);
+        cell[4] = kind == FSIM_WIDE_TABLE ? bar_text(a, k->time_s / most->time_s, utf8) : NULL;
+        cell[5] = fsim_bytes_text(a, (double)(k->dram_read_bytes + k->dram_write_bytes));
+        cell[6] = bound_text(a, k);
+        cell[7] = fsim_printf(a, "%d", k->registers);
+        cell[8] = fsim_printf(a, "%.0f%%", 100 * k->occupancy);
+        cell[9] = fsim_origin_names[fsim_kernel_origin(p->hw, maker, k, &p->basis.kernel[i])];
+        cell[10] = kind == FSIM_NARROW_TABLE ? fsim_template_brief[k->template] : fsim_template_names[k->template];
+        cell[11] = fsim_kernel_label(p->graph, k, a);
     }
     return t;
 }
@@ -121,9 +124,9 @@ fsim_table fsim_text_alternatives(const fsim_text_page *r)
     static const fsim_column column[] = {{.title = "#"},
                                          {.title = "kernels"},
                                          {.title = "DRAM"},
-                                         {.title = "memory", .drop = 1},
+                                         {.title = "memory", .drop = 1, .legend = "the most that it needs at once"},
                                          {.title = "time"},
-                                         {.title = "over best"},
+                                         {.title = "over best", .legend = "how much longer than the first takes"},
                                          {.title = "what differs", .left = true, .shrinks = true}};
     fsim_table t = fsim_table_new(r->a, column, sizeof column / sizeof *column);
     for (int i = 0; i < r->p->tops; i++) {
@@ -148,9 +151,12 @@ fsim_table fsim_text_alternatives(const fsim_text_page *r)
 /* --objective pareto: time against peak memory. */
 fsim_table fsim_text_front(const fsim_text_page *r)
 {
-    static const fsim_column column[] = {{.title = "#"},      {.title = "kernels"},
-                                         {.title = "time"},   {.title = "over fastest"},
-                                         {.title = "memory"}, {.title = "less memory"}};
+    static const fsim_column column[] = {{.title = "#"},
+                                         {.title = "kernels"},
+                                         {.title = "time"},
+                                         {.title = "over fastest", .legend = "how much longer than the first takes"},
+                                         {.title = "memory", .legend = "the most that it needs at once"},
+                                         {.title = "less memory", .legend = "than the first"}};
     fsim_table t = fsim_table_new(r->a, column, sizeof column / sizeof *column);
     for (int i = 0; i < r->p->fronts; i++) {
         const fsim_plan *plan = &r->p->front[i], *fastest = &r->p->front[0];
@@ -168,15 +174,16 @@ fsim_table fsim_text_front(const fsim_text_page *r)
 
 fsim_table fsim_text_comparison(const fsim_prediction *p, int count, fsim_arena *a)
 {
-    static const fsim_column column[] = {{.title = "GPU", .left = true, .shrinks = true},
-                                         {.title = "kernels", .drop = 1},
-                                         {.title = "DRAM"},
-                                         {.title = "eager"},
-                                         {.title = "time"},
-                                         {.title = "speedup"},
-                                         {.title = "vs best"},
-                                         {.title = "bound by", .left = true, .drop = 3},
-                                         {.title = "gap", .drop = 2}};
+    static const fsim_column column[] = {
+        {.title = "GPU", .left = true, .shrinks = true},
+        {.title = "kernels", .drop = 1},
+        {.title = "DRAM"},
+        {.title = "eager"},
+        {.title = "time"},
+        {.title = "speedup", .legend = "over eager on the same GPU"},
+        {.title = "vs best", .legend = "time over that of the fastest GPU"},
+        {.title = "bound by", .left = true, .drop = 3, .legend = "of its longest kernel"},
+        {.title = "gap", .drop = 2, .legend = "by how much another plan could be better at most"}};
     double fastest = INFINITY;
     for (int i = 0; i < count; i++)
         fastest = fmin(fastest, p[i].plan[p[i].chosen].time_s);

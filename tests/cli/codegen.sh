@@ -7,7 +7,8 @@ set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 python=${PYTHON:-python3}
 export LC_ALL=C
-unset COLUMNS NO_COLOR FUSESIM_HWMODELS MAKEFLAGS MAKELEVEL CFLAGS NVCCFLAGS ARCH
+unset NO_COLOR FUSESIM_HWMODELS MAKEFLAGS MAKELEVEL CFLAGS NVCCFLAGS ARCH
+export COLUMNS=80
 cc=${CC:-cc}
 command -v "${cc%% *}" >/dev/null && command -v make >/dev/null || { echo 'needs a C compiler and make'; exit 77; }
 "$python" -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null || { echo "needs Python's jsonschema"; exit 77; }

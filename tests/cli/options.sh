@@ -294,6 +294,22 @@ for width in 80 120; do
     done
 done
 
+# What goes to a pipe or a file is not cut: tables and names are whole, a sentence is a line.
+"$FUSESIM" bert_layer --hw h100-sxm5-80gb >out 2>err || complain 'a report in a pipe'
+has '^Fusion helps: .* kernels)\.$'
+has ' q_flat [+] q [+] k_flat [+] k [+] v_flat [+] v [+] kt [+] scores [+] scaled [+] probabilities [+] mixed$'
+has '^  eager .* each operator alone, with PyTorch'
+COLUMNS=80 "$FUSESIM" bert_layer --hw h100-sxm5-80gb >out 2>err || complain 'a report in 80 columns'
+has 'Names that are cut are whole with --verbose, and in a pipe'
+# Each head that is an abbreviation is explained where it is shown, and only there.
+COLUMNS=120 "$FUSESIM" bert_layer --hw h100-sxm5-80gb >out 2>err || complain 'a report in 120 columns'
+tr -s '\n ' '  ' <out >words
+for head in 'regs: ' 'occ.: ' '+-: ' 'share: ' 'bound by: ' 'speedup: ' 'over optimum: '; do
+    grep -Fq "$head" words || complain "no legend of $head"
+done
+COLUMNS=80 "$FUSESIM" bert_layer --hw h100-sxm5-80gb >out 2>err
+hasnt 'regs'
+
 # The same bytes twice, whatever the number of threads.
 for arguments in "$mlp --hw a100-sxm4-80gb" "$mlp --hw $toy,l4 --json -" "enumerate $chain --hw $toy" "seeds/attention_standard --hw l4 --dump graph,legal,parts,kernels,traffic,time"; do
     # shellcheck disable=SC2086
