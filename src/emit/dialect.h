@@ -424,6 +424,45 @@ FS_FN double fs_expm1d(double x) { return expm1(x); }
 FS_FN double fs_log1pd(double x) { return log1p(x); }
 FS_FN double fs_sigmoidd(double x) { return 1.0 / (1.0 + exp(-x)); }
 
+/* Whole numbers: rounding, and quotients. Of a division of integers by 0 the result is 0. */
+FS_FN float fs_floorf(float x) { return floorf(x); }
+FS_FN float fs_ceilf(float x) { return ceilf(x); }
+FS_FN float fs_roundf(float x) { return rintf(x); }
+FS_FN float fs_truncf(float x) { return truncf(x); }
+FS_FN float fs_fmodf(float x, float y) { return fmodf(x, y); }
+FS_FN double fs_floord(double x) { return floor(x); }
+FS_FN double fs_ceild(double x) { return ceil(x); }
+FS_FN double fs_roundd(double x) { return rint(x); }
+FS_FN double fs_truncd(double x) { return trunc(x); }
+FS_FN double fs_fmodd(double x, double y) { return fmod(x, y); }
+#define FS_QUOTIENTS(s, type)                                                                                          \
+    FS_FN type fs_floordiv##s(type x, type y) { return fs_floor##s(x / y); }                                           \
+    FS_FN type fs_remainder##s(type x, type y)                                                                         \
+    {                                                                                                                  \
+        const type r = fs_fmod##s(x, y);                                                                               \
+        return r != 0 && (r < 0) != (y < 0) ? r + y : r;                                                               \
+    }
+FS_QUOTIENTS(f, float)
+FS_QUOTIENTS(d, double)
+#define FS_WHOLE(s, type, wide)                                                                                        \
+    FS_FN type fs_floor##s(type x) { return x; }                                                                       \
+    FS_FN type fs_ceil##s(type x) { return x; }                                                                        \
+    FS_FN type fs_round##s(type x) { return x; }                                                                       \
+    FS_FN type fs_trunc##s(type x) { return x; }                                                                       \
+    FS_FN type fs_fmod##s(type x, type y) { return y == 0 || y == -1 ? 0 : x % y; }                                    \
+    FS_FN type fs_remainder##s(type x, type y)                                                                         \
+    {                                                                                                                  \
+        const type r = fs_fmod##s(x, y);                                                                               \
+        return r != 0 && (r < 0) != (y < 0) ? r + y : r;                                                               \
+    }                                                                                                                  \
+    FS_FN type fs_floordiv##s(type x, type y)                                                                          \
+    {                                                                                                                  \
+        const type q = y == 0 ? 0 : y == -1 ? (type)(0 - (wide)x) : x / y;                                             \
+        return fs_remainder##s(x, y) != fs_fmod##s(x, y) ? q - 1 : q;                                                  \
+    }
+FS_WHOLE(i, int, fs_u32)
+FS_WHOLE(l, fs_i64, fs_u64)
+
 /* Two dependent reductions in one pass. exp: the largest x so far, and the sum of e^(x - largest), which is rescaled
  * whenever the largest grows. moments: the mean of n elements, and q, the sum of their squared deviations from it.
  * take: adds an element; merge: adds another part of the row. */

@@ -99,6 +99,18 @@ static bool is_condition(const fsim_call *call, int i)
            fsim_refuse(call, "'%s' is %s; a condition is bool", fsim_arg(call, i)->name, fsim_dtype_names[t]);
 }
 
+/* Of the operands of `where` the second and third may be numbers. */
+static bool has_branches(const fsim_call *call)
+{
+    const bool input = call->list[FSIM_ATTR_INPUT].present, other = call->list[FSIM_ATTR_OTHER].present;
+    return call->op != FSIM_OP_WHERE || call->args + input + other == 3 ||
+           fsim_refuse(call,
+                       "has %d input%s%s%s; wants a condition and two values, of which 'input' and 'other' may be "
+                       "numbers",
+                       call->args, call->args == 1 ? "" : "s", input ? " and 'input'" : "",
+                       other ? " and 'other'" : "");
+}
+
 static bool result_dtype(const fsim_call *call, fsim_dtype *t)
 {
     *t = call->args ? fsim_arg(call, 0)->dtype : FSIM_F32;
@@ -128,7 +140,7 @@ static bool result_dtype(const fsim_call *call, fsim_dtype *t)
         *t = FSIM_BOOL;
         break;
     case FSIM_MAKES_BRANCHES:
-        return is_condition(call, 0) && promoted(call, 1, t);
+        return has_branches(call) && is_condition(call, 0) && promoted(call, 1, t);
     case FSIM_MAKES_MASKED:
         return is_condition(call, 1);
     case FSIM_MAKES_NAMED:
@@ -148,11 +160,24 @@ static bool result_dtype(const fsim_call *call, fsim_dtype *t)
     return true;
 }
 
+/* Does PyTorch refuse bools, all of them? */
+static bool is_of_numbers(fsim_op op)
+{
+    return op == FSIM_OP_FLOOR || op == FSIM_OP_CEIL || op == FSIM_OP_ROUND || op == FSIM_OP_TRUNC ||
+           op == FSIM_OP_FLOOR_DIVIDE || op == FSIM_OP_REMAINDER || op == FSIM_OP_FMOD;
+}
+
 bool fsim_result_dtype(const fsim_call *call, fsim_dtype *t)
 {
     for (int i = 0; i < call->args && (call->op == FSIM_OP_SUB || call->op == FSIM_OP_NEG); i++)
         if (fsim_arg(call, i)->dtype == FSIM_BOOL)
             return fsim_refuse(call, "'%s' is bool; PyTorch does not subtract bools: cast it, or use ne",
                                fsim_arg(call, i)->name);
-    return result_dtype(call, t);
+    if (!result_dtype(call, t))
+        return false;
+    if (*t == FSIM_BOOL && call->op == FSIM_OP_SQUARE)
+        *t = FSIM_I64;
+    if (*t == FSIM_BOOL && is_of_numbers(call->op))
+        return fsim_refuse(call, "'%s' is bool; wants numbers: cast it", fsim_arg(call, 0)->name);
+    return true;
 }

@@ -169,7 +169,82 @@ static bool gathered(fsim_call *call, int table, int index)
     return true;
 }
 
-bool fsim_rule_gather(fsim_call *call) { return gathered(call, 0, 1); }
+/* The element of x at each point of `out`, whose dimension `dim` data choose: index[out] along it. */
+static bool chosen_along(fsim_call *call, int dim, const fsim_shape *out, const fsim_map *index, int64_t run)
+{
+    const fsim_tensor x = *fsim_arg(call, 0);
+    int64_t stride[FSIM_MAX_RANK], elems = fsim_elems(out);
+    fsim_row_major(&x.shape, stride);
+    fsim_node *n = fsim_add_node(call, out, 1);
+    if (!n)
+        return false;
+    fsim_access *from = &n->arg[0];
+    from->how = FSIM_READ_INDIRECT;
+    from->rows = elems / run;
+    from->run = run;
+    from->distinct = elems < x.elems ? elems : x.elems;
+    from->map = (fsim_map){.offset = x.offset};
+    for (int d = 0; d < out->rank; d++)
+        fsim_map_push(&from->map, out->dim[d], d == dim ? 0 : stride[d]);
+    from->map.split = from->map.modes;
+    from->map = fsim_map_simplify(from->map);
+    from->any = (fsim_mode){x.shape.dim[dim], stride[dim]};
+    n->arg[1].map = fsim_map_simplify(*index);
+    return true;
+}
+
+static bool is_index(const fsim_call *call, int i)
+{
+    const fsim_tensor *at = fsim_arg(call, i);
+    return (at->dtype != FSIM_BOOL && !fsim_dtype_floating(at->dtype)) ||
+           fsim_refuse(call, "the index '%s' is %s; wants integers", at->name, fsim_dtype_names[at->dtype]);
+}
+
+/* torch.gather: an index for each element of the result. */
+static bool gathered_along(fsim_call *call)
+{
+    const fsim_shape x = fsim_arg(call, 0)->shape, out = fsim_arg(call, 1)->shape;
+    int dim;
+    if (!fsim_one_dim(call, x.rank, &dim) || !is_index(call, 1))
+        return false;
+    bool fits = x.rank == out.rank && x.rank > 0;
+    for (int d = 0; d < x.rank && fits; d++)
+        fits = d == dim || out.dim[d] <= x.dim[d];
+    if (!fits)
+        return fsim_refuse(call,
+                           "with 'dim' wants an index of x's rank, not longer than x outside of 'dim'; found %s for %s",
+                           text_of(call, &out), text_of(call, &x));
+    fsim_map m = fsim_identity(fsim_elems(&out));
+    m.offset = fsim_arg(call, 1)->offset;
+    return chosen_along(call, dim, &out, &m, 1);
+}
+
+bool fsim_rule_index_select(fsim_call *call)
+{
+    const fsim_tensor *x = fsim_arg(call, 0), *at = fsim_arg(call, 1);
+    fsim_shape out = x->shape;
+    int dim;
+    if (at->shape.rank > 1 || out.rank < 1)
+        return fsim_refuse(call, "wants x of at least one dimension and index[n]; found %s and %s", text_of(call, &out),
+                           text_of(call, &at->shape));
+    if (!fsim_one_dim(call, out.rank, &dim) || !is_index(call, 1))
+        return false;
+    out.dim[dim] = at->elems;
+    int64_t inner = 1;
+    for (int d = dim + 1; d < out.rank; d++)
+        inner *= out.dim[d];
+    fsim_map m = {.offset = at->offset};
+    fsim_map_push(&m, fsim_elems(&out) / (at->elems * inner), 0);
+    fsim_map_push(&m, at->elems, 1);
+    fsim_map_push(&m, inner, 0);
+    m.split = m.modes;
+    return chosen_along(call, dim, &out, &m, inner);
+}
+
+bool fsim_rule_gather(fsim_call *call)
+{
+    return call->list[FSIM_ATTR_DIMS].present ? gathered_along(call) : gathered(call, 0, 1);
+}
 bool fsim_rule_embedding(fsim_call *call) { return gathered(call, 1, 0); }
 
 /* One class of x[N, C, ...] for each target[N, ...]. */

@@ -3,7 +3,8 @@
  * the index map of each argument. Shapes follow PyTorch. */
 #include "graph/build.h"
 
-#include <stdio.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 int64_t fsim_elems(const fsim_shape *s)
@@ -169,19 +170,24 @@ void fsim_row_major(const fsim_shape *s, int64_t *stride)
         stride[i] = n;
 }
 
-/* Argument i broadcast to shape out, as an index map over out's elements. */
+/* Tensor t, seen with this shape, broadcast to shape out, as an index map over out's elements. */
+static void read_as(const fsim_tensor *t, const fsim_shape *shape, const fsim_shape *out, fsim_access *x)
+{
+    int64_t stride[FSIM_MAX_RANK];
+    fsim_map m = {.offset = t->offset};
+    fsim_row_major(shape, stride);
+    for (int d = 0; d < out->rank; d++) {
+        const int own = d - (out->rank - shape->rank);
+        fsim_map_push(&m, out->dim[d], own < 0 || shape->dim[own] == 1 ? 0 : stride[own]);
+    }
+    m.split = m.modes;
+    x->map = fsim_map_simplify(m);
+}
+
 void fsim_read_broadcast(const fsim_call *call, fsim_node *n, int i, const fsim_shape *out)
 {
     const fsim_tensor *t = fsim_arg(call, i);
-    int64_t stride[FSIM_MAX_RANK];
-    fsim_map m = {.offset = t->offset};
-    fsim_row_major(&t->shape, stride);
-    for (int d = 0; d < out->rank; d++) {
-        const int own = d - (out->rank - t->shape.rank);
-        fsim_map_push(&m, out->dim[d], own < 0 || t->shape.dim[own] == 1 ? 0 : stride[own]);
-    }
-    m.split = m.modes;
-    n->arg[i].map = fsim_map_simplify(m);
+    read_as(t, &t->shape, out, &n->arg[i]);
 }
 
 static bool broadcast(const fsim_call *call, fsim_shape *out)
@@ -219,6 +225,53 @@ bool fsim_rule_elementwise(fsim_call *call)
     for (int i = 0; i < call->args; i++)
         fsim_read_broadcast(call, n, i, &out);
     return true;
+}
+
+/* torch.where, whose second and third operand may be numbers. */
+bool fsim_rule_where(fsim_call *call)
+{
+    const bool input = call->list[FSIM_ATTR_INPUT].present, other = call->list[FSIM_ATTR_OTHER].present;
+    if (isinf(call->attrs.input) || isinf(call->attrs.other))
+        call->number = FSIM_FRACTION;
+    call->op = input && other ? FSIM_OP_WHERE_SCALARS
+               : input        ? FSIM_OP_WHERE_INPUT
+               : other        ? FSIM_OP_WHERE_OTHER
+                              : FSIM_OP_WHERE;
+    return fsim_rule_elementwise(call);
+}
+
+/* One number more for each index: 1 at the index, 0 elsewhere. */
+bool fsim_rule_one_hot(fsim_call *call)
+{
+    const fsim_tensor *x = fsim_arg(call, 0);
+    fsim_shape out = x->shape, wide = x->shape;
+    if (fsim_dtype_floating(x->dtype) || x->dtype == FSIM_BOOL)
+        return fsim_refuse(call, "'%s' is %s; wants integers", x->name, fsim_dtype_names[x->dtype]);
+    if (out.rank == FSIM_MAX_RANK)
+        return fsim_refuse(call, "has %d dimensions; at most %d and that of the classes", out.rank, FSIM_MAX_RANK - 1);
+    out.dim[out.rank++] = call->attrs.classes;
+    wide.dim[wide.rank++] = 1;
+    fsim_node *n = fsim_add_node(call, &out, 1);
+    if (!n)
+        return false;
+    read_as(fsim_arg(call, 0), &wide, &out, &n->arg[0]);
+    n->dtype = fsim_arg(call, 0)->dtype;
+    return true;
+}
+
+/* start, start + step, ... up to end, without it. */
+bool fsim_rule_arange(fsim_call *call)
+{
+    const fsim_list *start = &call->list[FSIM_ATTR_START], *end = &call->list[FSIM_ATTR_END];
+    const int64_t step = call->attrs.step, span = end->count && start->count ? end->at[0] - start->at[0] : 0;
+    if (start->count != 1 || end->count != 1)
+        return fsim_refuse(call, "wants one 'start' and one 'end'");
+    if (step == 0 || span == 0 || (span > 0) != (step > 0))
+        return fsim_refuse(call, "has no numbers from %lld to %lld in steps of %lld", (long long)start->at[0],
+                           (long long)end->at[0], (long long)step);
+    call->attrs.first = start->at[0];
+    const int64_t size = llabs(step), count = (llabs(span) + size - 1) / size;
+    return fsim_add_node(call, &(fsim_shape){.rank = 1, .dim = {count}}, 1) != NULL;
 }
 
 bool fsim_rule_dropout(fsim_call *call)

@@ -51,7 +51,22 @@ for op, f in BINARY.items():
             case(op, lambda x: f(x, 2), (a, M), scalar=2)
             case(op, lambda x: f(x, 2.5), (a, M), scalar=2.5)
 
-UNARY = {"neg": torch.neg, "abs": torch.abs, "exp": torch.exp, "log": torch.log, "sqrt": torch.sqrt, "rsqrt": torch.rsqrt,
+QUOTIENTS = {"floor_divide": torch.floor_divide, "remainder": torch.remainder, "fmod": torch.fmod}
+for op, f in QUOTIENTS.items():
+    for a, b in itertools.product(DTYPES, DTYPES):
+        case(op, f, (a, M), (b, M))
+        case(op, f, (a, M), (b, N))
+    for a in DTYPES:
+        case(op, lambda x: f(x, 2), (a, M), scalar=2)
+        case(op, lambda x: f(x, 2.5), (a, M), scalar=2.5)
+LOGICAL = {"logical_and": torch.logical_and, "logical_or": torch.logical_or, "logical_xor": torch.logical_xor}
+for op, f in LOGICAL.items():
+    for a, b in itertools.product(DTYPES, DTYPES):
+        case(op, f, (a, M), (b, V))
+
+UNARY = {"floor": torch.floor, "ceil": torch.ceil, "round": torch.round, "trunc": torch.trunc, "sign": torch.sign, "square": torch.square,
+         "log1p": torch.log1p, "expm1": torch.expm1, "log2": torch.log2, "exp2": torch.exp2, "logical_not": torch.logical_not,
+         "neg": torch.neg, "abs": torch.abs, "exp": torch.exp, "log": torch.log, "sqrt": torch.sqrt, "rsqrt": torch.rsqrt,
          "reciprocal": torch.reciprocal, "sin": torch.sin, "cos": torch.cos, "erf": torch.erf, "tanh": torch.tanh, "sigmoid": torch.sigmoid,
          "relu": torch.relu, "relu6": F.relu6, "leaky_relu": F.leaky_relu, "elu": F.elu, "softplus": F.softplus, "hardtanh": F.hardtanh,
          "gelu": F.gelu, "silu": F.silu, "mish": F.mish, "tril": torch.tril, "triu": torch.triu, "transpose": lambda x: x.transpose(0, 1),
@@ -76,6 +91,16 @@ for a in DTYPES:
     case("embedding", lambda i, t: F.embedding(i, t), ("i64", (3,)), (a, M))
     case("max_pool2d", lambda x: F.max_pool2d(x, 2), (a, (1, 2, 8, 8)), kernel=2)
     case("avg_pool2d", lambda x: F.avg_pool2d(x, 2), (a, (1, 2, 8, 8)), kernel=2)
+    case("where", lambda c, x: torch.where(c, x, 0), ("bool", M), (a, M), other=0)
+    case("where", lambda c, x: torch.where(c, x, 0.5), ("bool", M), (a, M), other=0.5)
+    case("where", lambda c, x: torch.where(c, x, float("-inf")), ("bool", M), (a, M), other="-inf")
+    case("where", lambda c, x: torch.where(c, 2, x), ("bool", M), (a, M), input=2)
+    case("where", lambda c, x: torch.where(c, 2.5, x), ("bool", M), (a, N), input=2.5)
+    case("one_hot", lambda x: F.one_hot(x, 3), (a, M), num_classes=3)
+    case("index_select", lambda x, i: torch.index_select(x, 0, i), (a, M), ("i64", (3,)))
+    case("index_select", lambda x, i: torch.index_select(x, 0, i), ("bf16", M), (a, (3,)))
+    case("gather", lambda x, i: torch.gather(x, 1, i), (a, M), ("i64", M), dim=1)
+    case("gather", lambda x, i: torch.gather(x, 1, i), ("bf16", M), (a, M), dim=1)
     for b in DTYPES:
         case("concat", lambda x, y: torch.cat((x, y)), (a, M), (b, M))
         case("where", torch.where, ("bool", M), (a, M), (b, M))
@@ -99,6 +124,9 @@ for x, w in itertools.product(FLOATS, FLOATS):
     case("attention", F.scaled_dot_product_attention, (x, q), (x, q), (w, q))
     case("attention", F.scaled_dot_product_attention, (x, q), (w, q), (x, q))
     case("attention", F.scaled_dot_product_attention, (x, q), (x, q), (x, q), (w, (8, 8)))
+
+case("where", lambda c: torch.where(c, 1, 0), ("bool", M), input=1, other=0)
+case("where", lambda c: torch.where(c, 1.5, 0), ("bool", M), input=1.5, other=0)
 
 print(f"# result types of PyTorch {torch.__version__.split('+')[0]}, written by tests/types/torch_types.py")
 print("op,arguments,attributes,result")

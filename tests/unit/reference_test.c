@@ -131,6 +131,33 @@ static const struct {
     {"{op: hardswish, in: n, out: o}", 6, {0, -2.0 / 6, -2.0 / 6, 0, 4.0 / 6, 10.0 / 6}},
     {"{op: eq, in: n, out: o, scalar: 0}", 6, {0, 0, 0, 1, 0, 0}},
     {"{op: le, in: [x, v], out: o}", 6, {1, 1, 1, 0, 0, 0}},
+    {"{op: floor, in: q, out: o}", 6, {-2, -1, -1, 0, 0, 1}},
+    {"{op: ceil, in: q, out: o}", 6, {-1, -1, -0, 0, 1, 1}},
+    {"{op: round, in: q, out: o}", 6, {-2, -1, -0, 0, 0, 1}},
+    {"{op: trunc, in: q, out: o}", 6, {-1, -1, -0, 0, 0, 1}},
+    {"{op: sign, in: n, out: o}", 6, {-1, -1, -1, 0, 1, 1}},
+    {"{op: square, in: n, out: o}", 6, {9, 4, 1, 0, 1, 4}},
+    {"{op: log1p, in: x, out: o}",
+     6,
+     {0.6931471805599453, 1.09861228866811, 1.386294361119891, 1.6094379124341, 1.791759469228055, 1.945910149055313}},
+    {"{op: expm1, in: n, out: o}",
+     6,
+     {-0.950212931632136, -0.8646647167633873, -0.6321205588285577, 0, 1.718281828459045, 6.38905609893065}},
+    {"{op: log2, in: x, out: o}", 6, {0, 1, 1.584962500721156, 2, 2.321928094887362, 2.584962500721156}},
+    {"{op: exp2, in: n, out: o}", 6, {0.125, 0.25, 0.5, 1, 2, 4}},
+    {"{op: floor_divide, in: n, out: o, scalar: 2}", 6, {-2, -1, -1, 0, 0, 1}},
+    {"{op: remainder, in: n, out: o, scalar: 2}", 6, {1, -0, 1, 0, 1, 0}},
+    {"{op: remainder, in: x, out: o, scalar: -4}", 6, {-3, -2, -1, 0, -3, -2}},
+    {"{op: fmod, in: n, out: o, scalar: 2}", 6, {-1, -0, -1, 0, 1, 0}},
+    {"{op: floor_divide, in: [n, v], out: o}", 6, {-3, -1, -1, 0, 0, 0}},
+    {"{op: logical_and, in: [m, n], out: o}", 6, {0, 0, 0, 0, 1, 1}},
+    {"{op: logical_or, in: [m, n], out: o}", 6, {1, 1, 1, 0, 1, 1}},
+    {"{op: logical_xor, in: [m, x], out: o}", 6, {1, 1, 1, 1, 0, 0}},
+    {"{op: logical_not, in: n, out: o}", 6, {0, 0, 0, 1, 0, 0}},
+    {"{op: where, in: [m, x], out: o, other: -1}", 6, {-1, -1, -1, -1, 5, 6}},
+    {"{op: where, in: [m, x], out: o, input: 9}", 6, {1, 2, 3, 4, 9, 9}},
+    {"{op: where, in: m, out: o, input: 2, other: 3}", 6, {3, 3, 3, 3, 2, 2}},
+    {"{op: one_hot, in: i, out: o, num_classes: 3}", 6, {0, 0, 1, 1, 0, 0}},
     {"{op: where, in: [m, x, n], out: o}", 6, {-3, -2, -1, 0, 5, 6}},
     {"{op: masked_fill, in: [x, m], out: o, value: 9}", 6, {1, 2, 3, 4, 9, 9}},
     {"{op: cast, in: n, out: o, dtype: i8}", 6, {-3, -2, -1, 0, 1, 2}},
@@ -146,6 +173,9 @@ static const struct {
     {"{op: pad, in: x, out: o, padding: [-1, 1]}", 6, {2, 3, 0, 5, 6, 0}},
     {"{op: roll, in: x, out: o, dims: [0, 1], roll: [1, 1]}", 6, {6, 4, 5, 3, 1, 2}},
     {"{op: gather, in: [y, i], out: o}", 4, {5, 6, 1, 2}},
+    {"{op: index_select, in: [x, i], out: o, dim: 1}", 4, {3, 1, 6, 4}},
+    {"{op: gather, in: [x, ig], out: o, dim: 1}", 4, {3, 1, 6, 4}},
+    {"{op: gather, in: [y, ig], out: o, dim: 0}", 4, {5, 2, 5, 2}},
     {"{op: embedding, in: [i, y], out: o}", 4, {5, 6, 1, 2}},
     {"{op: scatter, in: [y, i, z2], out: o, dim: 0}", 6, {3, 4, 3, 4, 1, 2}},
     {"{op: scatter, in: [x, i, z2], out: o, dim: 1}", 6, {2, 2, 1, 4, 5, 3}},
@@ -181,6 +211,8 @@ static const struct {
     {"{op: max_pool2d, in: nw, out: o, kernel: 2, padding: 1}", 9, {-1, -2, -4, -5, -6, -8, -13, -14, -16}},
     {"{op: avg_pool2d, in: w, out: o, kernel: 2, padding: 1}", 9, {0.25, 1.25, 1, 3.5, 8.5, 5, 3.25, 7.25, 4}},
     {"{op: adaptive_avg_pool2d, in: w, out: o, output_size: [3, 1]}", 3, {4.5, 8.5, 12.5}},
+    {"{op: arange, out: o, end: 5, start: -1, step: 2}", 3, {-1, 1, 3}},
+    {"{op: arange, out: o, end: 0, start: 3, step: -1, dtype: f32}", 3, {3, 2, 1}},
     {"{op: cumsum, in: x, out: o, dim: 0}", 6, {1, 2, 3, 5, 7, 9}},
     {"{op: cumprod, in: x, out: o, dim: 1}", 6, {1, 2, 6, 4, 20, 120}},
     {"{op: sort, in: s, out: o, dim: 0}", 4, {1, 2, 3, 4}},
@@ -203,7 +235,9 @@ static const struct {
 };
 
 /* What some cases want besides. */
-static const char more[] = "  - {op: reshape, in: r4, out: z2, shape: [2, 2]}\n"
+static const char more[] = "  - {op: mul, in: n, out: q, scalar: 0.5}\n"
+                           "  - {op: expand, in: i, out: ig, shape: [2, 2]}\n"
+                           "  - {op: reshape, in: r4, out: z2, shape: [2, 2]}\n"
                            "  - {op: reshape, in: x, out: b1, shape: [1, 2, 3]}\n"
                            "  - {op: reshape, in: y, out: b2, shape: [1, 3, 2]}\n"
                            "  - {op: reshape, in: r6, out: c1, shape: [1, 2, 3]}\n"

@@ -90,15 +90,27 @@ static spread spread_of(const fsim_node *n, const point *p, const fsim_place *at
  * constant. */
 typedef struct {
     int condition, yes, no;
-    double constant;
+    double yes_value, no_value;
 } choice;
 
 static choice choice_of(const fsim_node *n)
 {
-    return n->op == FSIM_OP_WHERE         ? (choice){0, 1, 2, 0}
-           : n->op == FSIM_OP_MASKED_FILL ? (choice){1, -1, 0, n->attrs.value}
-           : n->op == FSIM_OP_MASK_OUT    ? (choice){1, 0, -1, -INFINITY}
-                                          : (choice){-1, -1, -1, 0};
+    switch (n->op) {
+    case FSIM_OP_WHERE:
+        return (choice){0, 1, 2, 0, 0};
+    case FSIM_OP_WHERE_INPUT:
+        return (choice){0, -1, 1, n->attrs.input, 0};
+    case FSIM_OP_WHERE_OTHER:
+        return (choice){0, 1, -1, 0, n->attrs.other};
+    case FSIM_OP_WHERE_SCALARS:
+        return (choice){0, -1, -1, n->attrs.input, n->attrs.other};
+    case FSIM_OP_MASKED_FILL:
+        return (choice){1, -1, 0, n->attrs.value, 0};
+    case FSIM_OP_MASK_OUT:
+        return (choice){1, 0, -1, 0, -INFINITY};
+    default:
+        return (choice){-1, -1, -1, 0, 0};
+    }
 }
 
 /* Selects are handled first: an argument that the condition does not choose does not matter; if the condition is
@@ -108,7 +120,7 @@ static spread choose(const choice *c, const point *p, double *v)
     const int from[2] = {c->no, c->yes};
     double value[2], bound[2], same[2];
     for (int i = 0; i < 2; i++) {
-        value[i] = from[i] < 0 ? c->constant : p->x[from[i]];
+        value[i] = from[i] >= 0 ? p->x[from[i]] : i ? c->yes_value : c->no_value;
         bound[i] = from[i] < 0 ? 0 : p->b[from[i]];
         same[i] = from[i] < 0 ? 0 : p->shared[from[i]];
     }

@@ -160,12 +160,19 @@ static void find_uses(const fsim_graph *g, use *u, int *stack)
         const double s = n->attrs.scalar;
         switch (n->op) {
         case FSIM_OP_LOG:
+        case FSIM_OP_LOG2:
         case FSIM_OP_SQRT:
         case FSIM_OP_RSQRT:
         case FSIM_OP_RECIPROCAL:
             make_positive(g, n->arg[0].tensor, u, stack);
             break;
+        case FSIM_OP_ONE_HOT:
+            make_index(g, n->arg[0].tensor, n->attrs.classes, 0, u);
+            break;
         case FSIM_OP_DIV:
+        case FSIM_OP_FLOOR_DIVIDE:
+        case FSIM_OP_REMAINDER:
+        case FSIM_OP_FMOD:
             if (n->args == 2)
                 make_positive(g, n->arg[1].tensor, u, stack);
             break;
@@ -174,6 +181,7 @@ static void find_uses(const fsim_graph *g, use *u, int *stack)
                 make_positive(g, n->arg[0].tensor, u, stack);
             break;
         case FSIM_OP_GATHER:
+        case FSIM_OP_INDEX_SELECT:
         case FSIM_OP_PICK:
             make_index(g, n->arg[1].tensor, n->arg[0].any.extent, 0, u);
             break;

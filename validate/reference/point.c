@@ -13,6 +13,16 @@
         return expression;                                                                                             \
     }
 
+static bool is_whole(const fsim_node *n) { return !fsim_dtype_floating(n->dtype); }
+
+/* The rest of a division, with the divisor's sign. */
+static double rest(const fsim_node *n, const double *x, const fsim_place *at)
+{
+    const double r = is_whole(n) && x[1] == 0 ? 0 : fmod(x[0], x[1]);
+    (void)at;
+    return r != 0 && signbit(r) != signbit(x[1]) ? r + x[1] : r;
+}
+
 VALUE(same, x[0])
 VALUE(add, x[0] + x[1])
 VALUE(sub, x[0] - x[1])
@@ -48,7 +58,28 @@ VALUE(less, x[0] < x[1])
 VALUE(at_most, x[0] <= x[1])
 VALUE(greater, x[0] > x[1])
 VALUE(at_least, x[0] >= x[1])
+VALUE(rounded_down, floor(x[0]))
+VALUE(rounded_up, ceil(x[0]))
+VALUE(rounded, nearbyint(x[0]))
+VALUE(cut_off, trunc(x[0]))
+VALUE(sign, x[0] > 0 ? 1 : x[0] < 0 ? -1 : 0)
+VALUE(square, x[0] * x[0])
+VALUE(log_of_1_plus, log1p(x[0]))
+VALUE(exp_minus_1, expm1(x[0]))
+VALUE(log_2, log2(x[0]))
+VALUE(exp_2, exp2(x[0]))
+VALUE(floor_divide, is_whole(n) && x[1] == 0 ? 0 : floor(x[0] / x[1]))
+VALUE(truncated_rest, is_whole(n) && x[1] == 0 ? 0 : fmod(x[0], x[1]))
+VALUE(both, x[0] != 0 && x[1] != 0)
+VALUE(either, x[0] != 0 || x[1] != 0)
+VALUE(one_of, (x[0] != 0) != (x[1] != 0))
+VALUE(not, x[0] == 0)
+VALUE(one_hot, x[0] == (double)at->col)
+VALUE(arange, (double)(a->first + at->index * a->step))
 VALUE(where, x[0] != 0 ? x[1] : x[2])
+VALUE(where_input, x[0] != 0 ? a->input : x[1])
+VALUE(where_other, x[0] != 0 ? x[1] : a->other)
+VALUE(where_scalars, x[0] != 0 ? a->input : a->other)
 VALUE(masked_fill, x[1] != 0 ? a->value : x[0])
 VALUE(cast, fsim_dtype_floating(a->dtype) ? x[0] : fsim_stored(a->dtype, x[0]))
 VALUE(lower_triangle, at->col <= at->row + a->k ? x[0] : 0)
@@ -71,6 +102,44 @@ static bool near_zero(const fsim_node *n, const double *x, const double *b)
 {
     (void)n;
     return b[0] > 0 && fabs(x[0]) <= b[0];
+}
+
+/* Is it not known on which side of a whole number x is? */
+static bool near_whole(const fsim_node *n, const double *x, const double *b)
+{
+    (void)n;
+    return b[0] > 0 && floor(x[0] - b[0]) != floor(x[0] + b[0]);
+}
+static bool at_whole(const fsim_node *n, const double *x, const double *b)
+{
+    return near_whole(n, x, b) || (b[0] > 0 && ceil(x[0] - b[0]) != ceil(x[0] + b[0]));
+}
+static bool near_half(const fsim_node *n, const double *x, const double *b)
+{
+    (void)n;
+    return b[0] > 0 && nearbyint(x[0] - b[0]) != nearbyint(x[0] + b[0]);
+}
+static bool either_near_zero(const fsim_node *n, const double *x, const double *b)
+{
+    bool near = near_zero(n, x, b);
+    if (n->args > 1)
+        near = near || (b[1] > 0 && fabs(x[1]) <= b[1]);
+    return near;
+}
+
+/* Is it not known between which whole numbers the quotient is? That of floats is rounded. */
+static bool near_whole_quotient(const fsim_node *n, const double *x, const double *b)
+{
+    if (is_whole(n))
+        return b[0] + b[1] > 0;
+    const double q = x[0] / x[1];
+    if (fabs(x[1]) <= b[1] || !isfinite(q))
+        return b[0] + b[1] > 0;
+    const double off = (b[0] + fabs(q) * b[1]) / (fabs(x[1]) - b[1]);
+    const double rounded =
+        n->op == FSIM_OP_FLOOR_DIVIDE && q != floor(q) && n->dtype != FSIM_F64 ? fabs(q) * 0x1p-22 : 0;
+    return off + rounded > 0 &&
+           (floor(q - off - rounded) != floor(q + off + rounded) || ceil(q - off - rounded) != ceil(q + off + rounded));
 }
 
 static bool near_zero_base(const fsim_node *n, const double *x, const double *b)
@@ -134,6 +203,28 @@ const fsim_point_row fsim_point_rows[FSIM_OP_COUNT] = {
     [FSIM_OP_LE] = {at_most, {0}, near_each_other},
     [FSIM_OP_GT] = {greater, {0}, near_each_other},
     [FSIM_OP_GE] = {at_least, {0}, near_each_other},
+    [FSIM_OP_FLOOR] = {rounded_down, {0}, near_whole},
+    [FSIM_OP_CEIL] = {rounded_up, {0}, at_whole},
+    [FSIM_OP_ROUND] = {rounded, {0}, near_half},
+    [FSIM_OP_TRUNC] = {cut_off, {0}, at_whole},
+    [FSIM_OP_SIGN] = {sign, {0}, near_zero},
+    [FSIM_OP_SQUARE] = {square, {1, 0, 0}, NULL},
+    [FSIM_OP_LOG1P] = {log_of_1_plus, {4, 0, 0}, NULL},
+    [FSIM_OP_EXPM1] = {exp_minus_1, {4, 0, 0}, NULL},
+    [FSIM_OP_LOG2] = {log_2, {6, 0, 0}, NULL},
+    [FSIM_OP_EXP2] = {exp_2, {4, 3, 0}, NULL},
+    [FSIM_OP_FLOOR_DIVIDE] = {floor_divide, {0}, near_whole_quotient},
+    [FSIM_OP_REMAINDER] = {rest, {3, 0, 0}, near_whole_quotient},
+    [FSIM_OP_FMOD] = {truncated_rest, {1, 0, 0}, near_whole_quotient},
+    [FSIM_OP_LOGICAL_AND] = {both, {0}, either_near_zero},
+    [FSIM_OP_LOGICAL_OR] = {either, {0}, either_near_zero},
+    [FSIM_OP_LOGICAL_XOR] = {one_of, {0}, either_near_zero},
+    [FSIM_OP_LOGICAL_NOT] = {not, {0}, near_zero},
+    [FSIM_OP_ONE_HOT] = {one_hot, {0}, NULL},
+    [FSIM_OP_ARANGE] = {arange, {0}, NULL},
+    [FSIM_OP_WHERE_INPUT] = {where_input, {0}, NULL},
+    [FSIM_OP_WHERE_OTHER] = {where_other, {0}, NULL},
+    [FSIM_OP_WHERE_SCALARS] = {where_scalars, {0}, NULL},
     [FSIM_OP_WHERE] = {where, {0}, NULL},
     [FSIM_OP_MASKED_FILL] = {masked_fill, {0}, NULL},
     [FSIM_OP_CAST] = {cast, {0}, near_an_integers_end},

@@ -65,6 +65,7 @@ static const row rows[FSIM_OP_COUNT] = {
     [FSIM_OP_PAD] = {fsim_interpret_assembly, NULL},
     [FSIM_OP_ROLL] = {fsim_interpret_assembly, NULL},
     [FSIM_OP_GATHER] = {fsim_interpret_gather, NULL},
+    [FSIM_OP_INDEX_SELECT] = {fsim_interpret_gather, NULL},
     [FSIM_OP_EMBEDDING] = {fsim_interpret_gather, NULL},
     [FSIM_OP_PICK] = {fsim_interpret_gather, NULL},
     [FSIM_OP_SCATTER] = {fsim_interpret_scatter, NULL},
