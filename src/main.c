@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c: the options, the table of subcommands, and checks of the command line that need no file. No modelling. */
 #include "api/handles.h"
-#include "command/command.h"
+#include "command/help.h"
 #include "report/terminal.h"
 
 #include <limits.h>
@@ -9,16 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-typedef struct {
-    const char *name, *args, *help;
-    unsigned bit;
-    unsigned kinds;    /* kinds of results, 1 << each, which decide the formats that can show them */
-    bool needs_inputs; /* needs a workload and hardware */
-    int most_words;    /* most words after the command */
-    int most_gpus;
-    int (*run)(fsim_context *c);
-} command;
 
 enum {
     PLAN = 1,
@@ -31,35 +21,151 @@ enum {
     IMPORT = 128,
     CODEGEN = 256,
     REGIONS = 512,
+    PLANS = PLAN | ENUMERATE | EXPLAIN | REGIONS | CODEGEN | VALIDATE, /* those that plan a workload */
+    MODEL = PLANS | IMPORT,                                            /* those that read one */
     ANY = 1023
 };
 
 #define OF(kind) (1u << FSIM_RESULT_##kind)
-static const command commands[] = {
-    {"plan", "WORKLOAD --hw HW[,HW...]", "the best plan (the default command)", PLAN, OF(PLANS), true, 1, INT_MAX,
-     fsim_run_plan},
-    {"enumerate", "WORKLOAD --hw HW [--limit N]", "every legal partition, a line each", ENUMERATE, OF(PARTITIONS), true,
-     1, 1, fsim_run_enumerate},
-    {"explain", "WORKLOAD --hw HW OP OP", "may two share a kernel; the cost", EXPLAIN, OF(EXPLANATION), true, 3, 1,
-     fsim_run_explain},
-    {"regions", "WORKLOAD --hw HW --over S=1:4096", "where the best plan changes", REGIONS, OF(REGIONS), true, 1, 1,
-     fsim_run_regions},
-    {"validate", "--device D | --measurements F", "predicted beside measured", VALIDATE,
-     OF(ACCURACY) | OF(TRIALS) | OF(REGISTERS), false, INT_MAX, INT_MAX, fsim_run_validate},
-    {"import", "--measurements FILE [WORKLOAD]",
-     "profiles of "
+static const fsim_command commands[] = {
+    {.name = "plan",
+     .help = "the best plan of a workload on a GPU (the default command)",
+     .usage = "WORKLOAD --hw HW[,HW...] [options]",
+     .about =
+         "Finds the fastest way to cut a workload into kernels, and says what each kernel costs, what eager PyTorch, "
+         "torch.compile and other strategies would take, and whether a faster plan is possible. 'plan' may be left "
+         "out.",
+     .examples = "mlp --hw a100-sxm4-40gb\n"
+                 "bert_layer --hw l4,t4 --set B=1 --set S=128 --gate time=10ms",
+     .bit = PLAN,
+     .kinds = OF(PLANS),
+     .needs_inputs = true,
+     .most_words = 1,
+     .most_gpus = INT_MAX,
+     .run = fsim_run_plan},
+    {.name = "enumerate",
+     .help = "every legal partition of a small workload, a line of JSON each",
+     .usage = "WORKLOAD --hw HW [options]",
+     .about = "Prints each legal way to cut a workload into kernels as soon as it is found, those that compute nothing "
+              "twice first.",
+     .examples = "enumerate seeds/two_consumers --hw t4\n"
+                 "enumerate seeds/chain4 --hw t4 --limit 3",
+     .bit = ENUMERATE,
+     .kinds = OF(PARTITIONS),
+     .needs_inputs = true,
+     .most_words = 1,
+     .most_gpus = 1,
+     .run = fsim_run_enumerate},
+    {.name = "explain",
+     .help = "may two operators share a kernel, and what it costs",
+     .usage = "WORKLOAD --hw HW OP OP [options]",
+     .about = "Says whether two operators, named by their results, may share a kernel. If not, it names the rule that "
+              "forbids it. If so, it "
+              "compares the best plan that fuses them with the best plan that keeps them apart.",
+     .examples = "explain mlp --hw t4 h y\n"
+                 "explain bert_layer --hw l4 a f1",
+     .bit = EXPLAIN,
+     .kinds = OF(EXPLANATION),
+     .needs_inputs = true,
+     .most_words = 3,
+     .most_gpus = 1,
+     .run = fsim_run_explain},
+    {.name = "regions",
+     .help = "where the best plan changes along a symbol's values",
+     .usage = "WORKLOAD --hw HW --over NAME=FIRST:LAST[:STEP] [options]",
+     .about =
+         "Plans the workload for each value of a symbol, and says at which values the best plan changes and how long "
+         "the plans on both sides take.",
+     .examples = "regions mlp --hw t4 --over M=1:4096\n"
+                 "regions seeds/softmax_primitive --hw l4 --over N=1024:8192:1024",
+     .bit = REGIONS,
+     .kinds = OF(REGIONS),
+     .needs_inputs = true,
+     .most_words = 1,
+     .most_gpus = 1,
+     .run = fsim_run_regions},
+    {.name = "validate",
+     .help = "predictions beside measurements",
+     .usage = "--measurements FILE [options]\n"
+              "WORKLOAD... --device cpu|cuda [options]\n"
+              "WORKLOAD... --registers [options]",
+     .about = "Compares predictions with measured rows; or runs a workload's kernels on this machine, checks their "
+              "results and compares their times; or compiles them and compares their registers.",
+     .examples = "validate --measurements validate/measured/model_pairs.csv --by hw\n"
+                 "validate seeds/chain4 --device cpu --scale-shapes 16 --no-measure",
+     .bit = VALIDATE,
+     .kinds = OF(ACCURACY) | OF(TRIALS) | OF(REGISTERS),
+     .most_words = INT_MAX,
+     .most_gpus = INT_MAX,
+     .run = fsim_run_validate},
+    {.name = "import",
+     .help = "profiles of "
 #define FSIM_PROFILE(tool, ...) tool ", "
 #include "evidence/profile.def"
 #undef FSIM_PROFILE
-     "as rows",
-     IMPORT, OF(IMPORT), false, 1, 1, fsim_run_import},
-    {"calibrate", "--hw HW --measurements FILE.csv", "fit a GPU; measure this CPU", CALIBRATE,
-     OF(CALIBRATION) | OF(PROBES), false, INT_MAX, INT_MAX, fsim_run_calibrate},
-    {"codegen", "WORKLOAD --hw HW -o DIR", "the plan's kernels as source", CODEGEN, OF(PROJECT), true, 1, 1,
-     fsim_run_codegen},
-    {"hw", "list | show NAME | check FILE... | keys", "the GPUs", HW, OF(HW_LIST) | OF(HW) | OF(HW_CHECK) | OF(HW_KEYS),
-     false, INT_MAX, INT_MAX, fsim_run_hw},
-    {"ops", "[OP]", "operators and their attributes", OPS, OF(OPS), false, 1, INT_MAX, fsim_run_ops},
+             "as rows of measurements",
+     .usage = "--measurements FILE [options]\n"
+              "WORKLOAD --measurements FILE --hw HW [options]",
+     .about = "Reads a profile. With a workload and a GPU, -o gets a row for each kernel of the plan and one for all; "
+              "without, a list of the profile's kernels, which validate leaves out.",
+     .examples = "import --measurements tests/traces/pytorch-bert-layer.json\n"
+                 "import mlp --hw l4 --measurements tests/traces/ncu-mlp.csv",
+     .bit = IMPORT,
+     .kinds = OF(IMPORT),
+     .most_words = 1,
+     .most_gpus = 1,
+     .run = fsim_run_import},
+    {.name = "calibrate",
+     .help = "a GPU's file fitted to measurements; this CPU measured",
+     .usage = "--hw HW --measurements FILE.csv [options]\n"
+              "--hw HW --device cpu|cuda [options]",
+     .about =
+         "Fits the scalars of a GPU that no data sheet has to measured rows, and says by cross-validation what that "
+         "gains; or measures them on this machine. -o gets the fitted hardware file.",
+     .examples = "calibrate --hw l4 --measurements validate/measured/model_pairs.csv\n"
+                 "calibrate --hw host --device cpu -o this-machine.yaml",
+     .bit = CALIBRATE,
+     .kinds = OF(CALIBRATION) | OF(PROBES),
+     .most_words = INT_MAX,
+     .most_gpus = INT_MAX,
+     .run = fsim_run_calibrate},
+    {.name = "codegen",
+     .help = "the kernels of a plan as source",
+     .usage = "WORKLOAD --hw HW -o DIR [options]",
+     .about = "Writes a folder with the kernels of a plan, a program that checks and times them, a Makefile, and a "
+              "manifest with the predictions.",
+     .examples = "codegen mlp --hw l4 -o mlp-cuda\n"
+                 "codegen mlp --hw host --target c --scale-shapes 16 -o mlp-c",
+     .bit = CODEGEN,
+     .kinds = OF(PROJECT),
+     .needs_inputs = true,
+     .most_words = 1,
+     .most_gpus = 1,
+     .run = fsim_run_codegen},
+    {.name = "hw",
+     .help = "the GPUs: list, show, check a file, its keys",
+     .usage = "list\nshow NAME|FILE\ncheck FILE...\nkeys",
+     .about = "Lists the GPUs that --hw may name, shows one with the source of each figure, checks hardware files, or "
+              "lists the keys that such a file may have.",
+     .examples = "hw list\n"
+                 "hw show l40s",
+     .bit = HW,
+     .kinds = OF(HW_LIST) | OF(HW) | OF(HW_CHECK) | OF(HW_KEYS),
+     .most_words = INT_MAX,
+     .most_gpus = INT_MAX,
+     .run = fsim_run_hw},
+    {.name = "ops",
+     .help = "the operators that a workload may have, and their attributes",
+     .usage = "[OP] [options]",
+     .about = "Lists the operators with their attributes, or shows one in full: its inputs, attributes, result and an "
+              "example.",
+     .examples = "ops\n"
+                 "ops conv2d",
+     .bit = OPS,
+     .kinds = OF(OPS),
+     .most_words = 1,
+     .most_gpus = INT_MAX,
+     .run = fsim_run_ops},
 };
 enum { COMMANDS = FSIM_COUNT_OF(commands) };
 
@@ -79,35 +185,39 @@ static const fsim_choices colors = {color_names, FSIM_COUNT_OF(color_names), NUL
 
 #define AT(field) offsetof(fsim_settings, field)
 static const fsim_arg options[] = {
-    {"--hw", "HW[,HW...]", FSIM_ARG_ITEMS, AT(hw), NULL, ANY, "GPUs: names of 'fusesim hw list', or files"},
-    {"--set", "NAME=VALUE", FSIM_ARG_ITEM, AT(set), NULL, ANY, "a symbol of the workload; dtype is one"},
-    {"--hw-set", "KEY=VALUE", FSIM_ARG_ITEM, AT(hw_set), NULL, ANY, "what if: dram_bandwidth=2x, sms=64"},
-    {"--strategy", NULL, FSIM_ARG_CHOICE, AT(strategy), &strategies, ANY, "the plan to show (optimal; import: eager)"},
+    {"--hw", "HW[,HW...]", FSIM_ARG_ITEMS, AT(hw), NULL, MODEL | CALIBRATE,
+     "GPUs: names of 'fusesim hw list', or files"},
+    {"--set", "NAME=VALUE", FSIM_ARG_ITEM, AT(set), NULL, MODEL, "a symbol of the workload: B=8, dtype=bf16"},
+    {"--hw-set", "KEY=VALUE", FSIM_ARG_ITEM, AT(hw_set), NULL, MODEL | CALIBRATE | HW,
+     "what if: dram_bandwidth=2x, sms=64"},
+    {"--strategy", NULL, FSIM_ARG_CHOICE, AT(strategy), &strategies, PLAN | CODEGEN, "the plan to show (optimal)"},
+    {"--strategy", NULL, FSIM_ARG_CHOICE, AT(strategy), &strategies, IMPORT, "the plan that was run (eager)"},
     {"--plan", "FILE", FSIM_ARG_TEXT, AT(plan), NULL, PLAN | CODEGEN, "show this partition: JSON of a plan"},
-    {"--objective", NULL, FSIM_ARG_CHOICE, AT(objective), &objectives, ANY, "what optimal minimises (time)"},
+    {"--objective", NULL, FSIM_ARG_CHOICE, AT(objective), &objectives, PLANS, "what optimal minimises (time)"},
     {"--memory-limit", "SIZE", FSIM_ARG_SIZE, AT(memory_limit), NULL, PLAN | EXPLAIN,
      "that a plan may need at its peak: 3 GiB"},
-    {"--top", "K", FSIM_ARG_COUNT, AT(top), NULL, PLAN | VALIDATE, "list the K best plans, or worst rows"},
+    {"--top", "K", FSIM_ARG_COUNT, AT(top), NULL, PLAN, "list the K best plans"},
+    {"--top", "K", FSIM_ARG_COUNT, AT(top), NULL, VALIDATE, "list the K worst rows (10)"},
     {"--compile-cost", "", FSIM_ARG_FLAG, AT(compile_cost), NULL, PLAN, "seconds to compile, runs to break even"},
     {"--compile-jobs", "N", FSIM_ARG_COUNT, AT(compile_jobs), NULL, PLAN, "of --compile-cost: processes at once (1)"},
-    {"--launch", NULL, FSIM_ARG_CHOICE, AT(launch), &launches, ANY, "how kernels start (stream)"},
-    {"--l2", NULL, FSIM_ARG_CHOICE, AT(l2), &l2_states, ANY, "what L2 holds at the start (cold)"},
-    {"--numerics", NULL, FSIM_ARG_CHOICE, AT(numerics), &numerics, ANY, "strict: sums keep their order (fast)"},
-    {"--recompute", NULL, FSIM_ARG_CHOICE, AT(recompute), &recomputation, ANY,
+    {"--launch", NULL, FSIM_ARG_CHOICE, AT(launch), &launches, PLANS, "how kernels start (stream)"},
+    {"--l2", NULL, FSIM_ARG_CHOICE, AT(l2), &l2_states, PLANS, "what L2 holds at the start (cold)"},
+    {"--numerics", NULL, FSIM_ARG_CHOICE, AT(numerics), &numerics, MODEL, "strict: sums keep their order (fast)"},
+    {"--recompute", NULL, FSIM_ARG_CHOICE, AT(recompute), &recomputation, MODEL,
      "may any plan compute a value twice (on)"},
-    {"--time-limit", "SECONDS", FSIM_ARG_SECONDS, AT(time_limit_s), NULL, ANY, "for the search (1)"},
-    {"--scale-shapes", "N", FSIM_ARG_COUNT, AT(scale), NULL, ANY, "divide lengths by powers of 2 up to N"},
-    {"--over", "NAME=FIRST:LAST[:STEP]", FSIM_ARG_TEXT, AT(over), NULL, REGIONS, "of regions: a symbol's values"},
-    {"--limit", "N", FSIM_ARG_COUNT, AT(limit), NULL, ENUMERATE, "of enumerate: stop after N partitions"},
-    {"--measurements", "FILE", FSIM_ARG_ITEM, AT(measurements), NULL, VALIDATE | CALIBRATE | IMPORT,
-     "measured runs; import: a profile"},
+    {"--time-limit", "SECONDS", FSIM_ARG_SECONDS, AT(time_limit_s), NULL, MODEL, "for the search (1)"},
+    {"--scale-shapes", "N", FSIM_ARG_COUNT, AT(scale), NULL, MODEL, "divide lengths by powers of 2 up to N"},
+    {"--over", "NAME=FIRST:LAST[:STEP]", FSIM_ARG_TEXT, AT(over), NULL, REGIONS, "a symbol's values: S=1:4096"},
+    {"--limit", "N", FSIM_ARG_COUNT, AT(limit), NULL, ENUMERATE, "stop after N partitions"},
+    {"--measurements", "FILE", FSIM_ARG_ITEM, AT(measurements), NULL, VALIDATE | CALIBRATE, "rows of measured runs"},
+    {"--measurements", "FILE", FSIM_ARG_ITEM, AT(measurements), NULL, IMPORT, "the profile to read"},
     {"--workload-root", "DIR", FSIM_ARG_ITEM, AT(roots), NULL, VALIDATE | CALIBRATE, "a folder of the rows' workloads"},
     {"--match", "TEXT", FSIM_ARG_ITEM, AT(match), NULL, VALIDATE | CALIBRATE, "only rows whose id holds TEXT"},
     {"--class", "NAME[,...]", FSIM_ARG_ITEMS, AT(classes), NULL, VALIDATE, "only rows of these kinds of work: softmax"},
     {"--above", "TIME", FSIM_ARG_TEXT, AT(above), NULL, VALIDATE, "only rows measured to take longer: 100us"},
     {"--by", "KEY[,...]", FSIM_ARG_ITEMS, AT(by), NULL, VALIDATE, "group by hw, class, strategy, folder, ..."},
     {"--gate", "[GROUP:]METRIC=LIMIT", FSIM_ARG_ITEM, AT(gates), NULL, PLAN | VALIDATE,
-     "exit 1 where it does not hold: see below"},
+     "exit 1 where it does not hold: time=5ms"},
     {"--no-exclude", "", FSIM_ARG_FLAG, AT(no_exclude), NULL, VALIDATE, "keep rows that do not measure kernels"},
     {"--unseen", "", FSIM_ARG_FLAG, AT(unseen), NULL, VALIDATE, "as if nothing were measured on the GPUs"},
     {"--fit", "GROUP[,...]", FSIM_ARG_ITEMS, AT(fit), NULL, CALIBRATE, "scalars to fit (all that have rows)"},
@@ -126,9 +236,10 @@ static const fsim_arg options[] = {
     {"--no-counters", "", FSIM_ARG_FLAG, AT(no_counters), NULL, VALIDATE, "of --device cuda: times only"},
     {"--threads", "N", FSIM_ARG_COUNT, AT(threads), NULL, VALIDATE | CALIBRATE, "of --device cpu (one a CPU)"},
     {"--target", NULL, FSIM_ARG_CHOICE, AT(target), &targets, CODEGEN, "language of the kernels (cuda)"},
-    {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, CALIBRATE | IMPORT | CODEGEN,
-     "the file to write; codegen: the folder"},
-    {"--jobs", "N", FSIM_ARG_COUNT, AT(jobs), NULL, ANY, "threads; results do not depend on it"},
+    {"-o", "DIR", FSIM_ARG_TEXT, AT(output), NULL, CODEGEN, "the folder to write"},
+    {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, CALIBRATE, "the hardware file to write; - is stdout"},
+    {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, IMPORT, "the rows to write; - is stdout"},
+    {"--jobs", "N", FSIM_ARG_COUNT, AT(jobs), NULL, MODEL | CALIBRATE, "threads; results do not depend on it"},
     {"--dump", "STAGE[,...]", FSIM_ARG_ITEMS, AT(dump), NULL, PLAN, "graph, legal, parts, kernels, traffic, time"},
 #define FSIM_FORMAT(id, name, help) {"--" #name, "FILE", FSIM_ARG_TEXT, AT(format[FSIM_AS_##id]), NULL, ANY, help},
 #include "command/formats.def"
@@ -145,11 +256,15 @@ static const char *const later_options[] = {"--dim",       "--fail-on", "--jvp",
                                             "--precision", "--report",  "--train"};
 static const char *const later_commands[] = {"sweep", "diff"};
 
-static const fsim_args known = {options, FSIM_COUNT_OF(options), later_options, FSIM_COUNT_OF(later_options)};
+/* The options that the short help lists. */
+static const char *const often[] = {"--hw",  "--set",  "--strategy", "--launch",  "--l2",
+                                    "--top", "--gate", "--json",     "--verbose", "--help"};
+
+enum { OPTIONS = FSIM_COUNT_OF(options) };
 
 /* The command line. */
 
-static const command *find_command(const char *name)
+static const fsim_command *find_command(const char *name)
 {
     for (int i = 0; i < COMMANDS; i++)
         if (strcmp(name, commands[i].name) == 0)
@@ -157,15 +272,45 @@ static const command *find_command(const char *name)
     return NULL;
 }
 
-/* The first word that is no option is the command, if it is the name of one. */
-static const command *read_command_line(fsim_context *c, int argc, char **argv)
+/* The nearest name of a command, or NULL. */
+static const char *nearest_command(const char *name)
 {
-    c->args = fsim_args_read(&known, c->arena, c->diag, argc, argv, &c->set);
+    const char *names[COMMANDS];
+    for (int i = 0; i < COMMANDS; i++)
+        names[i] = commands[i].name;
+    return fsim_nearest(name, names, COMMANDS);
+}
+
+static void drop_word(fsim_context *c)
+{
+    c->args.at++;
+    c->args.count--;
+}
+
+/* "help" in front of the command's name is --help behind it. */
+static void read_help(fsim_context *c)
+{
+    if (c->args.count == 0 || strcmp(c->args.at[0], "help") != 0)
+        return;
+    c->set.help = true;
+    drop_word(c);
+    if (c->args.count == 0 || find_command(c->args.at[0]))
+        return;
+    const char *meant = nearest_command(c->args.at[0]);
+    fsim_error(c->diag, fsim_command_line, "help: unknown command '%s'%s", c->args.at[0],
+               meant ? fsim_printf(c->arena, "; did you mean '%s'?", meant) : "");
+}
+
+/* The first word that is no option is the command, if it is the name of one. */
+static const fsim_command *read_command_line(fsim_context *c, const fsim_args *known, int argc, char **argv)
+{
+    c->args = fsim_args_read(known, c->arena, c->diag, argc, argv, &c->set);
+    read_help(c);
     const char *first = c->args.count ? c->args.at[0] : "";
-    const command *named = find_command(first);
+    const fsim_command *named = find_command(first);
     if (named) {
-        c->args.at++;
-        c->args.count--;
+        c->command = named->name;
+        drop_word(c);
         return named;
     }
     if (fsim_among(first, later_commands, FSIM_COUNT_OF(later_commands)))
@@ -255,16 +400,42 @@ static void check_plan_options(fsim_context *c)
                    MOST_COMPILE_JOBS);
 }
 
-/* Checks of the command line that need no file. */
-static void check_command_line(fsim_context *c, const command *to)
+/* "; did you mean '--strategies'?", or "; it belongs to plan, import": of an option that the command does not take. */
+static const char *belongs_to(fsim_context *c, const fsim_command *to, const char *name)
 {
-    for (int i = 0; i < FSIM_COUNT_OF(options); i++)
-        if (!(options[i].commands & to->bit) && fsim_arg_present(&options[i], &c->set))
-            fsim_error(c->diag, fsim_command_line, "%s means nothing to '%s'", options[i].name, to->name);
+    enum { STEM = 6 }; /* a name of its own that begins alike is what was meant */
+    const size_t stem = strlen(name) - 1;
+    const char *text = "";
+    for (int i = 0; i < OPTIONS && stem > STEM; i++)
+        if (fsim_command_takes(to, &options[i]) && strncmp(options[i].name, name, stem) == 0)
+            return fsim_printf(c->arena, "; did you mean '%s'?", options[i].name);
+    for (int k = 0; k < COMMANDS; k++)
+        for (int i = 0; i < OPTIONS; i++)
+            if (strcmp(options[i].name, name) == 0 && fsim_command_takes(&commands[k], &options[i]))
+                text = fsim_printf(c->arena, "%s%s%s", text, *text ? ", " : "; it belongs to ", commands[k].name);
+    return text;
+}
+
+/* Reports options that the command does not take. */
+static void check_options(fsim_context *c, const fsim_command *to, const bool *used)
+{
     for (fsim_format f = 0; f < FSIM_FILE_FORMATS; f++)
         if (fsim_file_asked(&c->set, f) && !fsim_format_shows(f, to->kinds))
             fsim_error(c->diag, fsim_command_line, "%s means nothing to '%s': it shows %s", fsim_format_option(f),
                        to->name, fsim_format_kinds(f, c->arena));
+    for (int i = 0; i < OPTIONS; i++) {
+        bool known = false;
+        for (int k = i; k < OPTIONS; k++)
+            known = known || (strcmp(options[k].name, options[i].name) == 0 && options[k].commands & to->bit);
+        if (used[i] && !known)
+            fsim_error(c->diag, fsim_command_line, "%s means nothing to '%s'%s", options[i].name, to->name,
+                       belongs_to(c, to, options[i].name));
+    }
+}
+
+/* Checks of the command line that need no file. */
+static void check_command_line(fsim_context *c, const fsim_command *to)
+{
     for (int i = 0; i < c->set.set.count; i++) {
         const char *text = c->set.set.at[i], *equals = strchr(text, '=');
         if (!equals || equals == text || !equals[1])
@@ -281,13 +452,10 @@ static void check_command_line(fsim_context *c, const command *to)
 }
 
 /* Reports words and GPUs that the command does not use; the first word may be a misspelt command. */
-static void check_surplus(fsim_context *c, const command *to)
+static void check_surplus(fsim_context *c, const fsim_command *to)
 {
-    const char *names[COMMANDS];
-    for (int i = 0; i < COMMANDS; i++)
-        names[i] = commands[i].name;
     const bool surplus = c->args.count > to->most_words;
-    const char *meant = surplus && to->bit == PLAN ? fsim_nearest(c->args.at[0], names, COMMANDS) : NULL;
+    const char *meant = surplus && to->bit == PLAN ? nearest_command(c->args.at[0]) : NULL;
     if (meant)
         fsim_error(c->diag, fsim_command_line, "unknown command '%s'; did you mean '%s'?", c->args.at[0], meant);
     else if (surplus)
@@ -299,46 +467,41 @@ static void check_surplus(fsim_context *c, const command *to)
         fsim_error(c->diag, fsim_command_line, "%s takes one GPU, --hw names %d", to->name, c->set.hw.count);
 }
 
-static void print_usage(FILE *out, fsim_arena *a)
+/* What --help asked for: all commands, or the one that was named or has a workload. */
+static int show_help(fsim_context *c, const fsim_commands *all, const fsim_command *to)
 {
-    enum { COMMAND_COLUMN = 32, USAGE_COLUMNS = 80 };
-    fputs("usage: fusesim [command] [options] WORKLOAD     (no command: plan)\n\n", out);
-    for (int i = 0; i < COMMANDS; i++)
-        fprintf(out, "  %-10s%-*s %s\n", commands[i].name, COMMAND_COLUMN, commands[i].args, commands[i].help);
-    fputs("\nWORKLOAD: a YAML file, the name of a shipped one ('mlp'), or - for stdin\n"
-          "import -o FILE: with WORKLOAD --hw HW a row for each kernel of the plan, and one\n"
-          "for all; without, a list of the profile's kernels, which validate leaves out\n\n",
-          out);
-    fsim_args_usage(out, &known, a);
-    fputs("\nstrategies\n", out);
-    for (int i = 0; i < FSIM_STRATEGY_COUNT; i++)
-        fprintf(out, "  %-10s%s%s\n", fsim_strategy_names[i], fsim_strategies[i].help,
-                fsim_strategies[i].asked ? "; only when asked for" : "");
-    fputs("\n--gate [GROUP:]METRIC=LIMIT: what must hold, by command\n", out);
-    for (int i = 0; fsim_gate_tables[i]; i++)
-        fsim_gate_usage(out, fsim_gate_tables[i]);
-    putc('\n', out);
-    fsim_paragraph(&(fsim_page){.out = out, .width = USAGE_COLUMNS}, FSIM_PLAIN, 0, 0,
-                   fsim_printf(a, "Results go to stdout, all else to stderr. Exit status: %s.", fsim_exit_words()));
+    const int status = fsim_usage_status(c);
+    if (status)
+        return status;
+    if (c->command || c->args.count)
+        fsim_help_of(stdout, all, to, c->arena);
+    else
+        fsim_help(stdout, all, c->arena);
+    return FSIM_EXIT_OK;
 }
 
 static int run(fsim_context *c, int argc, char **argv)
 {
+    bool used[OPTIONS] = {false};
+    const fsim_args known = {options, OPTIONS, later_options, FSIM_COUNT_OF(later_options), used};
+    const fsim_commands all = {commands, COMMANDS, &known, often, FSIM_COUNT_OF(often)};
     if (argc < 2) {
-        print_usage(stderr, c->arena);
+        fsim_help(stderr, &all, c->arena);
         return FSIM_EXIT_USAGE;
     }
-    const command *to = read_command_line(c, argc, argv);
+    const fsim_command *to = read_command_line(c, &known, argc, argv);
     if (c->set.strategy == NOT_GIVEN) /* measurements are mostly of eager plans */
         c->set.strategy = to->bit == IMPORT ? FSIM_STRATEGY_EAGER : FSIM_STRATEGY_OPTIMAL;
-    if (c->set.help || c->set.version) {
+    if (c->set.help)
+        return show_help(c, &all, to);
+    if (c->set.version) {
         const int status = fsim_usage_status(c);
-        if (!status && c->set.help)
-            print_usage(stdout, c->arena);
-        else if (!status)
+        if (!status)
             printf("fusesim %s\n", fsim_version());
         return status;
     }
+    if (fsim_errors(c->diag) == 0)
+        check_options(c, to, used);
     if (fsim_errors(c->diag) == 0)
         check_command_line(c, to);
     if (fsim_errors(c->diag) == 0)

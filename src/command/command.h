@@ -46,6 +46,7 @@ typedef struct {
 typedef struct fsim_context {
     fsim_arena *arena;
     fsim_diag *diag;
+    const char *command;   /* the command that was named; NULL: none, it is plan */
     fsim_result_kind kind; /* the kind of result; each command sets it before it opens outputs */
     fsim_settings set;
     fsim_words args;                      /* the command line without options and command */

@@ -1,14 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/exit.h"
 
-#define AS_TEXT(number)              #number
-#define FSIM_EXIT(id, number, words) ", " AS_TEXT(number) " " words
-static const char joined[] =
-#include "command/exit.def"
-    ;
-#undef FSIM_EXIT
+#include <string.h>
 
-const char *fsim_exit_words(void) { return joined + 2; }
+static const struct {
+    int number;
+    const char *commands, *words;
+} exits[] = {
+#define FSIM_EXIT(id, number, commands, words) {number, commands, words},
+#include "command/exit.def"
+#undef FSIM_EXIT
+};
+
+/* Is word among the words of a list with spaces between? */
+static bool is_listed(const char *list, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)); at += length)
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
+            return true;
+    return false;
+}
+
+const char *fsim_exit_words(fsim_arena *a, const char *command)
+{
+    const char *text = "";
+    for (size_t i = 0; i < sizeof exits / sizeof *exits; i++)
+        if (!command || !*exits[i].commands || is_listed(exits[i].commands, command))
+            text = fsim_printf(a, "%s%s%d %s", text, *text ? ", " : "", exits[i].number, exits[i].words);
+    return text;
+}
 
 int fsim_exit_status(fsim_status status)
 {

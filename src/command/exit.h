@@ -4,15 +4,16 @@
 #ifndef FUSESIM_COMMAND_EXIT_H
 #define FUSESIM_COMMAND_EXIT_H
 
+#include "base/arena.h"
 #include "fusesim.h"
 
 enum {
-#define FSIM_EXIT(id, number, words) FSIM_EXIT_##id = number,
+#define FSIM_EXIT(id, number, commands, words) FSIM_EXIT_##id = number,
 #include "command/exit.def"
 #undef FSIM_EXIT
 };
-/* "0 ok, 1 a limit does not hold, ...": all of them, for --help. */
-const char *fsim_exit_words(void);
+/* "0 ok, 1 a limit does not hold, ...": those of a command, for --help; NULL: all. In a. */
+const char *fsim_exit_words(fsim_arena *a, const char *command);
 
 /* The exit status for a failure of this kind. */
 int fsim_exit_status(fsim_status status);

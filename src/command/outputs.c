@@ -58,7 +58,8 @@ int fsim_usage_status(fsim_context *c)
 {
     const int status = fsim_conclude(c, FSIM_EXIT_OK);
     if (status)
-        fputs("'fusesim --help' shows how it is used\n", stderr);
+        fprintf(stderr, "'fusesim %s--help' shows how it is used\n",
+                c->command ? fsim_printf(c->arena, "%s ", c->command) : "");
     return status;
 }
 

@@ -150,6 +150,7 @@ static int read_option(const reader *r, int argc, char **argv, int i)
     const fsim_arg *o = find(r, name);
     if (!o)
         return i;
+    r->known->used[o - r->known->at] = true;
     if (o->kind == FSIM_ARG_FLAG) {
         if (equals)
             fsim_error(r->d, command_line, "%s takes no value", name);
@@ -181,27 +182,6 @@ fsim_words fsim_args_read(const fsim_args *known, fsim_arena *a, fsim_diag *d, i
     return words;
 }
 
-bool fsim_arg_present(const fsim_arg *o, const void *settings)
-{
-    const void *at = (const char *)settings + o->offset;
-    switch (o->kind) {
-    case FSIM_ARG_FLAG:
-        return *(const bool *)at;
-    case FSIM_ARG_TEXT:
-        return *(const char *const *)at != NULL;
-    case FSIM_ARG_ITEM:
-    case FSIM_ARG_ITEMS:
-        return ((const fsim_words *)at)->count > 0;
-    case FSIM_ARG_SIZE:
-    case FSIM_ARG_COUNT:
-        return *(const int64_t *)at != 0;
-    case FSIM_ARG_CHOICE:
-    case FSIM_ARG_SECONDS:
-        break;
-    }
-    return false;
-}
-
 /* What follows an option: "FILE", "cold|warm". */
 static const char *argument_text(fsim_arena *a, const fsim_arg *o)
 {
@@ -211,14 +191,12 @@ static const char *argument_text(fsim_arena *a, const fsim_arg *o)
     return text;
 }
 
-void fsim_args_usage(FILE *out, const fsim_args *known, fsim_arena *a)
+void fsim_arg_usage(FILE *out, const fsim_arg *o, fsim_arena *a)
 {
     enum { COLUMN = 34 };
-    for (int i = 0; i < known->count; i++) {
-        const char *left = fsim_printf(a, "%s %s", known->at[i].name, argument_text(a, &known->at[i]));
-        if (strlen(left) > COLUMN)
-            fprintf(out, "  %s\n  %*s %s\n", left, COLUMN, "", known->at[i].help);
-        else
-            fprintf(out, "  %-*s %s\n", COLUMN, left, known->at[i].help);
-    }
+    const char *left = fsim_printf(a, "%s %s", o->name, argument_text(a, o));
+    if (strlen(left) > COLUMN)
+        fprintf(out, "  %s\n  %*s %s\n", left, COLUMN, "", o->help);
+    else
+        fprintf(out, "  %-*s %s\n", COLUMN, left, o->help);
 }

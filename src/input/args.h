@@ -37,20 +37,20 @@ typedef struct {
     const char *help;
 } fsim_arg;
 
+/* An option may have several rows with one field, each with the words for its own commands. */
 typedef struct {
     const fsim_arg *at;
     int count;
     const char *const *later; /* options of planned releases, for messages */
     int laters;
+    bool *used; /* per row, set by fsim_args_read: is it the first row of an option that was used? */
 } fsim_args;
 
 /* Sets the fields of settings (text points into argv or is in a) and returns the words that are no options. Options
  * may be anywhere; after "--" there are none. Errors are in d. */
 fsim_words fsim_args_read(const fsim_args *known, fsim_arena *a, fsim_diag *d, int argc, char **argv, void *settings);
-/* Does the settings' field show that the option was used? False for kinds where it does not show. */
-bool fsim_arg_present(const fsim_arg *o, const void *settings);
-/* Prints the options, one or two lines each. */
-void fsim_args_usage(FILE *out, const fsim_args *known, fsim_arena *a);
+/* Prints an option, one or two lines. */
+void fsim_arg_usage(FILE *out, const fsim_arg *o, fsim_arena *a);
 
 /* Is word one of names[0, count)? */
 bool fsim_among(const char *word, const char *const *names, int count);

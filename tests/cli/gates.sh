@@ -101,6 +101,9 @@ exits 2 validate mlp --hw t4 --registers --gate spils=2
 has err "unknown metric 'spils'; did you mean 'spills'. .validate --registers has class=90%, "
 
 # --help lists them.
-exits 0 --help
-for word in 'plan; GROUP: ' 'proven +no legal plan' 'validate --measurements; GROUP' 'regret=10% +at most' 'class=90% +at least'; do has out "^ +$word"; done
+exits 0 plan --help
+for word in 'plan; GROUP: ' 'proven +no legal plan'; do has out "^ +$word"; done
+! grep -q regret out || complain 'plan --help has gates of validate'
+exits 0 validate --help
+for word in 'validate --measurements; GROUP' 'regret=10% +at most' 'class=90% +at least'; do has out "^ +$word"; done
 exit $fail

@@ -40,7 +40,9 @@ fi
 
 # Options in code spans of the documents. --kernel is the launcher's, --page is of ncu, --fail-on and the like are not promised.
 "$FUSESIM" --help >help || complain '--help'
-sed -n 's/^ *\(--[a-z0-9-]*\|-o\) .*/\1/p' help >options
+sed -n '/^  help /q; s/^  \([a-z]*\)  *.*/\1/p' help >commands
+while read -r command; do "$FUSESIM" "$command" --help || complain "$command --help"; done <commands >helps
+sed -n 's/^ *\(--[a-z0-9-]*\|-o\) .*/\1/p' helps | sort -u >options
 [ "$(wc -l <options)" -gt 40 ] || complain 'few options'
 printf '%s\n' --kernel --page >>options
 grep -oh -- '`--[a-z][a-z-]*' "$SOURCE_DIR"/README.md "$SOURCE_DIR"/docs/*.md "$SOURCE_DIR"/validate/README.md | tr -d '`' | sort -u >named
@@ -50,7 +52,6 @@ while read -r option; do
 done <named
 
 # Every command is in the guide or in the README, as it is typed.
-sed -n 's/^  \([a-z]*\)  *.*/\1/p' help | sed '/^eager$/,$d' >commands
 [ "$(wc -l <commands)" -ge 10 ] || complain 'few commands'
 while read -r command; do
     [ "$command" = plan ] || grep -q "fusesim $command" "$guide" "$SOURCE_DIR/README.md" || complain "no document shows fusesim $command"
