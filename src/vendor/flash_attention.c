@@ -57,9 +57,8 @@ static const attention_library *const libraries[FSIM_DESIGNS][STACKS] = {
     [FSIM_BLACKWELL_GRAPHICS] = {&flash_2, &flash_2, &tensorrt_ampere},
 };
 
-/* The library for a group that is softmax attention in 16 bits, which is all that these libraries have; otherwise
- * NULL. */
-static const attention_library *library_of(const fsim_costing *c, fsim_maker maker)
+/* Softmax attention in 16 bits, which is all that these libraries have. */
+static bool is_attention(const fsim_costing *c)
 {
     const fsim_group *o = c->group;
     bool reduces = false;
@@ -68,8 +67,16 @@ static const attention_library *library_of(const fsim_costing *c, fsim_maker mak
     for (int i = 0; i < 2; i++) {
         const fsim_dtype t = c->g->node[i ? o->anchor : o->first].gemm.arithmetic;
         if (!reduces || (t != FSIM_F16 && t != FSIM_BF16))
-            return NULL;
+            return false;
     }
+    return true;
+}
+
+/* The library for a group that is such attention; otherwise NULL. */
+static const attention_library *library_of(const fsim_costing *c, fsim_maker maker)
+{
+    if (!is_attention(c))
+        return NULL;
     const int stack = maker == FSIM_BY_TENSORRT_LLM ? TENSORRT_LLM : maker == FSIM_BY_SGLANG ? SGLANG : VLLM;
     return libraries[c->hw->arch->design][stack];
 }
@@ -150,9 +157,22 @@ static void add_after(fsim_kernel *k, fsim_unit unit, double seconds)
     k->time_s = rint((k->time_s + seconds) / FSIM_TICK_S) * FSIM_TICK_S;
 }
 
+bool fsim_beyond_flash(const fsim_costing *c, fsim_maker maker)
+{
+    const int design = c->hw->arch->design;
+    const bool older = design == FSIM_VOLTA || design == FSIM_TURING; /* no flash kernel, whatever the head */
+    if (maker > FSIM_BY_INDUCTOR || /* serving stacks have kernels of their own for wide heads */
+        c->group->template != FSIM_CHAINED_CONTRACTION || !is_attention(c) || (!older && !library_of(c, maker)))
+        return false;
+    const fsim_chain_shape s = fsim_chain_shape_of(c->g, c->group, true);
+    return fmax(s.k, s.results) > (older ? EFFICIENT_KEYS : FLASH_MOST_FEATURES);
+}
+
 fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own)
 {
     const attention_library *l = library_of(c, maker);
+    if (fsim_beyond_flash(c, maker))
+        return fsim_efficient_attention(c, own);
     if (!l)
         return *own;
     const fsim_chain_shape s = fsim_chain_shape_of(c->g, c->group, true);

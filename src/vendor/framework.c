@@ -72,5 +72,8 @@ fsim_kernel fsim_framework_kernel(const fsim_software *s, const fsim_group *grou
 {
     const fsim_kernel best = own ? *own : fsim_kernel_of(s->graph, s->hw, s->regime, group, l2, a),
                       framework = fsim_framework_launch(s, group, l2, &best, a);
-    return framework.time_s >= best.time_s ? framework : best;
+    if (framework.time_s >= best.time_s)
+        return framework;
+    const fsim_costing c = fsim_costing_of(s->graph, s->hw, s->regime, group, l2, a);
+    return fsim_beyond_flash(&c, s->maker) && framework.time_s >= fsim_attention_apart_s(&c) ? framework : best;
 }

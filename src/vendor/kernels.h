@@ -5,6 +5,7 @@
  *     cublas.c           matrix products
  *     cudnn.c            convolutions
  *     flash_attention.c  a whole attention in one kernel
+ *     efficient_attention.c  the same for heads that are too wide for flash_attention.c
  *     library.c          what a library can do in one call
  *     framework.c        which of these kernels a framework launches */
 #ifndef FUSESIM_VENDOR_KERNELS_H
@@ -31,5 +32,11 @@ fsim_kernel fsim_framework_convolution(const fsim_costing *c, fsim_maker maker, 
 /* The attention kernel that `maker` has for this GPU, with measured constants. *own where it has none: another
  * design, arithmetic other than FP16 and BF16, no softmax between the products. */
 fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own);
+/* Is the group an attention that `maker` would run with a flash kernel if its heads were not too wide for one? */
+bool fsim_beyond_flash(const fsim_costing *c, fsim_maker maker);
+/* PyTorch's memory-efficient kernel for such an attention. */
+fsim_kernel fsim_efficient_attention(const fsim_costing *c, const fsim_kernel *own);
+/* Seconds of the same as three kernels: a product, a softmax, a product. */
+double fsim_attention_apart_s(const fsim_costing *c);
 
 #endif

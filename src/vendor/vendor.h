@@ -46,7 +46,8 @@ typedef enum { FSIM_ATEN_OTHER, FSIM_ATEN_SOFTMAX, FSIM_ATEN_LAYER_NORM } fsim_a
 fsim_aten_call fsim_aten_call_of(const fsim_graph *g, const fsim_group *o);
 
 /* fsim_framework_launch for plans: never faster than fsim_kernel_of's kernel for the same group, so that no
- * framework's plan beats the optimum. own: fsim_kernel_of's answer if it is known, or NULL. Result in a. */
+ * framework's plan beats the optimum. (An attention with wide heads may be, if it is slower than the kernels that the
+ * group could be cut into.) own: fsim_kernel_of's answer if it is known, or NULL. Result in a. */
 fsim_kernel fsim_framework_kernel(const fsim_software *s, const fsim_group *group, const fsim_residency *l2,
                                   const fsim_kernel *own, fsim_arena *a);
 
