@@ -231,6 +231,8 @@ static void put_arithmetic(writer *w, cJSON *to, const fsim_arithmetic *x)
     for (int t = 0; t <= FSIM_TF32; t++)
         if (x->primitives[t] > 0)
             put_count(w, count, fsim_dtype_names[t], x->primitives[t]);
+    if (x->tf32_on_fp32 > 0)
+        put_count(w, o, "tf32_on_fp32", x->tf32_on_fp32);
     if (x->slow == FSIM_DTYPE_NONE)
         return;
     cJSON *slow = put_new(w, o, "slow", cJSON_CreateObject());

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The head of the report: the workload, the GPU, what was asked for, the dtypes. */
+#include "cost/costing.h"
 #include "report/text_parts.h"
 
 const char *fsim_text_limit(fsim_arena *a, const fsim_options *o)
@@ -36,12 +37,22 @@ static const char *dtypes_text(const fsim_text_page *r)
     return kinds > 1 ? fsim_printf(r->a, "%s.", text) : "";
 }
 
+/* Products that ask for tensor units with tf32 where the GPU has none. */
+static const char *no_tf32_text(const fsim_prediction *p, const char *who, fsim_arena *a)
+{
+    const int products = p->arithmetic.tf32_on_fp32;
+    return fsim_printf(a,
+                       "%s has no tensor unit for tf32: %s with 'compute: tf32' %s on FP32 units, at %sFLOP/s at most.",
+                       who, fsim_text_count(a, products, "product"), products == 1 ? "runs" : "run",
+                       fsim_count_text(a, fsim_dense_peak(p->hw, FSIM_TF32)));
+}
+
 /* A dtype without a fast unit here. "" where there is none. */
 const char *fsim_text_slow_dtype(const fsim_prediction *p, const char *who, fsim_arena *a)
 {
     const fsim_arithmetic *x = &p->arithmetic;
     if (x->slow == FSIM_DTYPE_NONE)
-        return "";
+        return x->tf32_on_fp32 > 0 ? no_tf32_text(p, who, a) : "";
     const char *slow = fsim_dtype_names[x->slow], *faster = fsim_dtype_names[x->faster];
     return fsim_printf(a,
                        "%s has no tensor unit for %s: its products run at %sFLOP/s at most, those in %s at %sFLOP/s. "

@@ -126,6 +126,12 @@ grep -q "^fusesim: warning: --hw names t4 twice, as 't4' and 'Tesla-T4'$" err ||
 # A dtype that one of several GPUs has no fast unit for is told, and of which.
 "$FUSESIM" llama_block --hw t4,l4 --set dtype=bf16 --quiet >out 2>err || complain "llama_block: $(cat err)"
 grep -q '^t4 has no tensor unit for bf16: ' out && ! grep -q '^l4 has no\|This GPU' out || complain "a slow dtype on one of two GPUs: $(cat out)"
+# So are products in tf32 where no unit has it.
+printf '%s\n' 'tensors: {a: {shape: [64, 64], dtype: f32}, b: {shape: [64, 64], dtype: f32}}' \
+    'operators: [{op: matmul, in: [a, b], out: y, compute: tf32}]' 'outputs: [y]' >tf32.yaml
+"$FUSESIM" tf32.yaml --hw t4 >out 2>err || complain "tf32.yaml: $(cat err)"
+tr '\n' ' ' <out | grep -q 'This GPU has no tensor unit for tf32: 1 product ' || complain "tf32 on a T4: $(cat out)"
+"$FUSESIM" tf32.yaml --hw l4 >out 2>err && ! grep -q 'no tensor unit' out || complain "tf32 on an L4: $(cat out)"
 # Part of a name finds the workloads that have it.
 "$FUSESIM" bert --hw t4 >out 2>err
 grep -q "no such file; there are: bert_12_layers, bert_layer, models/bert_large$" err || complain "a workload's name in part: $(cat err)"

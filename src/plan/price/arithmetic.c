@@ -58,6 +58,7 @@ fsim_arithmetic fsim_arithmetic_of(const fsim_graph *g, const fsim_hw *hw, fsim_
         if (t != FSIM_TF32 && !fsim_dtype_floating(t))
             continue;
         out.primitives[t]++;
+        out.tf32_on_fp32 += t == FSIM_TF32 && fsim_tensor_key(hw, t) == FSIM_HW_COUNT;
         if (is_contraction(n))
             flops[t] += n->flops * (double)n->points * (double)n->reduced;
     }
