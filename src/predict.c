@@ -4,6 +4,7 @@
 #include "fusion/fuse.h"
 #include "fusion/sets.h"
 #include "plan/price/price.h"
+#include "plan/price/relaunch.h"
 #include "plan/price/user_rules.h"
 #include "plan/rivals/rivals.h"
 #include <math.h>
@@ -330,7 +331,22 @@ static fsim_arithmetic find_arithmetic(const fsim_prediction *p, fsim_arena *a)
     fsim_baseline(&other, FSIM_STRATEGY_EAGER, a, &instead);
     out.instead_eager_s = fsim_plan_launched_by(&other, fsim_maker_of(FSIM_STRATEGY_EAGER), &instead, a).time_s;
     out.eager_s = p->plan[FSIM_STRATEGY_EAGER].time_s;
+    out.instead_s = fsim_relaunched_s(&other, out.instead, p->options.regime, fsim_maker_in(p, p->chosen),
+                                      &p->plan[p->chosen].partition);
     return out;
+}
+
+/* The eager plan and the chosen one, launched in every way. */
+static void launch_otherwise(const fsim_problem *p, fsim_prediction *out)
+{
+    static const fsim_regime shown[] = {FSIM_REGIME_EAGER, FSIM_REGIME_STREAM, FSIM_REGIME_GRAPH};
+    const fsim_plan *eager = &out->plan[FSIM_STRATEGY_EAGER], *chosen = &out->plan[out->chosen];
+    out->launched[FSIM_REGIME_KERNEL] = (fsim_launched){NAN, NAN};
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        out->launched[shown[i]] = (fsim_launched){
+            fsim_relaunched_s(p, p->graph, shown[i], fsim_maker_of(FSIM_STRATEGY_EAGER), &eager->partition),
+            fsim_relaunched_s(p, p->graph, shown[i], fsim_maker_in(out, out->chosen), &chosen->partition)};
+    out->launched[p->regime] = (fsim_launched){eager->time_s, chosen->time_s};
 }
 
 fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
@@ -370,6 +386,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     find_refusals(&p, &out.plan[out.chosen], a, &out);
     out.basis = fsim_basis_of(&p, fsim_maker_in(&out, out.chosen), &out.plan[out.chosen], a);
     out.arithmetic = find_arithmetic(&out, a);
+    launch_otherwise(&p, &out);
     out.losses = out.chosen == FSIM_STRATEGY_OPTIMAL ? 0 : fsim_compare(g, &out.plan[out.chosen], best, a, &out.loss);
     out.interrupted = options->interrupted && *options->interrupted;
     return out;

@@ -36,15 +36,21 @@ typedef struct {
     fsim_cause cause; /* legal: why one kernel is slower */
 } fsim_priced_refusal;
 
+/* What plans of the prediction take where they are launched in another way than options.regime; NaN: not known. */
+typedef struct {
+    double eager_s, chosen_s;
+} fsim_launched;
+
 /* One workload on one GPU. */
 typedef struct {
     const fsim_graph *graph;
     const fsim_hw *hw;
     fsim_options options;
-    fsim_plan plan[FSIM_PLAN_COUNT]; /* by strategy; fsim_planned says which exist */
-    fsim_strategy chosen;            /* the plan to report */
-    fsim_basis basis;                /* the keys of hw that its times rest on */
-    fsim_arithmetic arithmetic;      /* dtypes that it computes in */
+    fsim_plan plan[FSIM_PLAN_COUNT];           /* by strategy; fsim_planned says which exist */
+    fsim_strategy chosen;                      /* the plan to report */
+    fsim_basis basis;                          /* the keys of hw that its times rest on */
+    fsim_arithmetic arithmetic;                /* dtypes that it computes in */
+    fsim_launched launched[FSIM_REGIME_COUNT]; /* eager and the chosen plan; not for KERNEL */
     fsim_proof proof;
     bool interrupted;             /* the user ended the search */
     fsim_priced_refusal *refusal; /* of the chosen plan, largest saving first */

@@ -43,6 +43,9 @@ typedef enum {
     FSIM_REGIME_COUNT
 } fsim_regime;
 extern const char *const fsim_regime_names[FSIM_REGIME_COUNT];
+/* What a plan's time counts in each: "GPU time", and "the host is not waited for". Head of reports and docs/GUIDE.md.
+ */
+extern const char *const fsim_regime_counts[FSIM_REGIME_COUNT], *const fsim_regime_says[FSIM_REGIME_COUNT];
 
 /* The L2 hits of a kernel, per read and write of its group. NULL: none. */
 typedef struct {

@@ -9,6 +9,12 @@
 const char *const fsim_unit_names[FSIM_UNIT_COUNT] = {"launch",  "dram",    "l2",    "shared",
                                                       "compute", "special", "issue", "latency"};
 const char *const fsim_regime_names[FSIM_REGIME_COUNT] = {"eager", "stream", "graph", "kernel"};
+const char *const fsim_regime_counts[FSIM_REGIME_COUNT] = {"time as Python launches", "GPU time",
+                                                           "GPU time in a recorded graph", "kernels alone"};
+const char *const fsim_regime_says[FSIM_REGIME_COUNT] = {
+    "a kernel that is shorter than its launch waits for the host", "the host is not waited for",
+    "the host is not waited for, and kernels follow each other sooner",
+    "as a profiler lists them, without the time between"};
 
 /* Results per second of all SMs, from a rate per clock and SM; `otherwise` where the file lacks `key`. */
 static double rate_of(const fsim_costing *c, fsim_hw_key key, fsim_hw_key otherwise)

@@ -87,7 +87,7 @@ static void put_title(const chart *c)
                         : p->hw->description ? p->hw->description
                                              : gpu_name(p);
     put_label(c, &(label){WIDTH / 2.0, HEIGHT - 22, CENTER, "#000000", "font ',14'"},
-              fsim_printf(c->a, "%s on %s (launch %s, L2 %s)", p->graph->name, where, fsim_regime_names[o->regime],
+              fsim_printf(c->a, "%s on %s (%s, L2 %s)", p->graph->name, where, fsim_regime_counts[o->regime],
                           o->warm ? "warm" : "cold"));
     if (c->count == 1)
         return;

@@ -111,6 +111,14 @@ double fsim_speedup(const fsim_prediction *p, fsim_strategy s)
     return p->plan[FSIM_STRATEGY_EAGER].time_s / p->plan[s].time_s;
 }
 
+fsim_waits fsim_waits_for_host(const fsim_prediction *p)
+{
+    static const double noticed = 1.05;
+    const fsim_launched *host = &p->launched[FSIM_REGIME_EAGER], *gpu = &p->launched[FSIM_REGIME_STREAM];
+    return (fsim_waits){!p->hw->host && host->eager_s > noticed * gpu->eager_s,
+                        !p->hw->host && host->chosen_s > noticed * gpu->chosen_s};
+}
+
 const char *fsim_bytes_text(fsim_arena *a, double bytes)
 {
     char buffer[32];

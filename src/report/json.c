@@ -359,6 +359,20 @@ static void put_front(writer *w, cJSON *to, const fsim_prediction *p)
     }
 }
 
+/* What the plan and eager take where Python launches their kernels, and what the GPU alone takes. */
+static void put_host(writer *w, cJSON *to, const fsim_prediction *p)
+{
+    const fsim_waits waits = fsim_waits_for_host(p);
+    const fsim_launched *host = &p->launched[FSIM_REGIME_EAGER], *gpu = &p->launched[FSIM_REGIME_STREAM];
+    cJSON *o = put_new(w, to, "host", cJSON_CreateObject());
+    put_bool(w, o, "eager_bound", waits.eager);
+    put_bool(w, o, "bound", waits.chosen);
+    put_number(w, o, "eager_time_s", host->eager_s);
+    put_number(w, o, "time_s", host->chosen_s);
+    put_number(w, o, "eager_gpu_time_s", gpu->eager_s);
+    put_number(w, o, "gpu_time_s", gpu->chosen_s);
+}
+
 static void put_plan(writer *w, cJSON *to, const fsim_prediction *p)
 {
     const fsim_plan *plan = &p->plan[p->chosen];
@@ -378,6 +392,7 @@ static void put_plan(writer *w, cJSON *to, const fsim_prediction *p)
     put_bool(w, o, "stopped_by_clock", p->proof.stopped_by_clock);
     put_bool(w, o, "interrupted", p->interrupted);
     put_number(w, o, "makespan_s", when.makespan_s);
+    put_host(w, o, p);
     put_basis(w, o, p);
     put_arithmetic(w, o, &p->arithmetic);
     put_memory(w, o, p);

@@ -55,6 +55,9 @@ void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style
     const fsim_text_page r = begin(out, p, style, a);
     fsim_text_header(&r);
     fsim_text_verdict(&r);
+    const char *host = fsim_text_host(p, a);
+    if (*host)
+        fsim_paragraph(&r.page, FSIM_PLAIN, 0, 0, host);
     fputc('\n', out);
     fsim_table t = fsim_text_strategies(p, a);
     put_table(&r, &t, 2);
@@ -100,9 +103,9 @@ void fsim_report_compare(FILE *out, const fsim_prediction *p, int count, const f
     fsim_paragraph(
         &r.page, FSIM_STRONG, 0, 2,
         fsim_printf(a, "%s on %s: %s", r.g->name, fsim_text_count(a, count, "GPU"), fsim_strategy_names[p->chosen]));
-    fsim_paragraph(&r.page, FSIM_FAINT, 0, 2,
-                   fsim_printf(a, "launch %s, L2 %s, objective %s%s", fsim_regime_names[o->regime],
-                               o->warm ? "warm" : "cold", fsim_objective_name(o), fsim_text_limit(a, o)));
+    fsim_paragraph(
+        &r.page, FSIM_FAINT, 0, 2,
+        fsim_printf(a, "%s, objective %s%s", fsim_text_counted(p, a), fsim_objective_name(o), fsim_text_limit(a, o)));
     fputc('\n', out);
     const fsim_table t = fsim_text_comparison(p, count, a);
     put_table(&r, &t, 0);
@@ -140,10 +143,14 @@ void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count)
                                                 fsim_memory_text(&p[i], p[i].chosen, a)));
         fsim_markdown_text(out, slow);
         fputs(*slow ? "\n\n" : "", out);
+        fsim_markdown_text(out, fsim_printf(a, "%s.", fsim_text_counted(&p[i], a)));
+        fputs("\n\n", out);
         fsim_markdown_text(out, fsim_text_against_eager(&r, &emphasis));
         fputc(' ', out);
         fsim_markdown_text(out, fsim_printf(a, "%s takes %s, %s.", fsim_strategy_names[p[i].chosen],
                                             fsim_seconds_text(a, r.plan->time_s), fsim_text_how_sure(&r)));
+        fputc(' ', out);
+        fsim_markdown_text(out, fsim_text_host(&p[i], a));
         fputs("\n\n", out);
         fsim_table t = fsim_text_strategies(&p[i], a);
         put_markdown(out, &t, a);

@@ -29,6 +29,10 @@ void fsim_text_title(const fsim_text_page *r, const char *text);
 
 /* Workload, GPU, and what was asked for. */
 void fsim_text_header(const fsim_text_page *r);
+/* "GPU time; the host is not waited for (--launch stream). L2 cold, objective time" */
+const char *fsim_text_counted(const fsim_prediction *p, fsim_arena *a);
+/* A sentence where the host holds the GPU up when kernels are launched from Python; "" where it does not. */
+const char *fsim_text_host(const fsim_prediction *p, fsim_arena *a);
 /* ", memory limit 3.0 GiB", or "". */
 const char *fsim_text_limit(fsim_arena *a, const fsim_options *o);
 /* What a dtype costs that the GPU has no fast unit for; "" where there is none. who: "This GPU", or its name. */

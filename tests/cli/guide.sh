@@ -57,4 +57,12 @@ while read -r command; do
     [ "$command" = plan ] || grep -q "fusesim $command" "$guide" "$SOURCE_DIR/README.md" || complain "no document shows fusesim $command"
 done <commands
 
+# The guide says of each way to launch kernels what the head of a report says.
+for launch in eager stream graph kernel; do
+    "$FUSESIM" mlp --hw t4 --launch $launch >out || complain "--launch $launch"
+    counts=$(sed -n "2s/^Counts \(.*\): .* (--launch $launch)\. .*/\1/p" out) says=$(sed -n "2s/^Counts .*: \(.*\) (--launch $launch)\. .*/\1/p" out)
+    [ "$counts" ] && [ "$says" ] || complain "the head with --launch $launch: $(sed -n 2p out)"
+    grep "^| \`$launch\`" "$guide" | grep -Fq "| $counts | $says |" || complain "the guide says of --launch $launch something else than the report"
+done
+
 [ $failures -eq 0 ]

@@ -295,6 +295,27 @@ for width in 80 120; do
     done
 done
 
+# Whose time: the head says what is counted; where Python would keep the GPU waiting, the times are those of --launch eager.
+decode='llama_block --hw h100-sxm5-80gb --set S=1'
+# shellcheck disable=SC2086
+"$FUSESIM" $decode --launch eager --json - >eager.json 2>err && "$FUSESIM" $decode --json - >stream.json 2>>err || complain 'a decode step'
+"$python" - <<'END' || complain 'plan.host is not what --launch eager and --launch stream say'
+import json
+eager, stream = ({s['name']: s['time_s'] for s in json.load(open(f + '.json'))['plans'][0]['strategies']} for f in ('eager', 'stream'))
+for name in 'eager', 'stream':
+    host = json.load(open(name + '.json'))['plans'][0]['plan']['host']
+    assert host['eager_bound'] and host['bound'], host
+    assert (host['eager_time_s'], host['eager_gpu_time_s']) == (eager['eager'], stream['eager']), host
+    assert (host['time_s'], host['gpu_time_s']) == (eager['optimal'], stream['optimal']), host
+assert eager['eager'] > 1.5 * stream['eager']
+END
+# shellcheck disable=SC2086
+"$FUSESIM" $decode >out 2>err
+has '^Counts GPU time: the host is not waited for [(]--launch stream[)]'
+has '^Launched from Python the host is the limit: eager takes [0-9]+ us instead of [0-9]+ us, optimal .* [(]--launch eager[)]\.$'
+"$FUSESIM" llama_block --hw h100-sxm5-80gb >out 2>err
+hasnt 'the host is the limit'
+
 # What goes to a pipe or a file is not cut: tables and names are whole, a sentence is a line.
 "$FUSESIM" bert_layer --hw h100-sxm5-80gb >out 2>err || complain 'a report in a pipe'
 has '^Fusion helps: .* kernels)\.$'

@@ -50,7 +50,8 @@ static const fsim_graph *with_dtype(const fsim_graph *g, fsim_dtype from, fsim_d
 
 fsim_arithmetic fsim_arithmetic_of(const fsim_graph *g, const fsim_hw *hw, fsim_arena *a)
 {
-    fsim_arithmetic out = {.slow = FSIM_DTYPE_NONE, .faster = FSIM_DTYPE_NONE, .eager_s = NAN, .instead_eager_s = NAN};
+    fsim_arithmetic out = {
+        .slow = FSIM_DTYPE_NONE, .faster = FSIM_DTYPE_NONE, .eager_s = NAN, .instead_eager_s = NAN, .instead_s = NAN};
     double flops[FSIM_TF32 + 1] = {0};
     for (int i = 0; i < g->nodes; i++) {
         const fsim_node *n = &g->node[i];

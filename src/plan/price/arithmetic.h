@@ -16,9 +16,10 @@ typedef struct {
     double slow_flops, faster_flops; /* the data sheet's rates for products in both, FLOP/s */
     const fsim_graph *instead;       /* the workload with `faster` in place of `slow` */
     double eager_s, instead_eager_s; /* eager's time in both; the caller that prices sets them */
+    double instead_s;                /* of the reported plan's kernels in `faster`; NaN: they are not legal there */
 } fsim_arithmetic;
 
-/* Sets everything but the times. instead lives in a, and refers to g. */
+/* Sets everything but the times, which are NaN. instead lives in a, and refers to g. */
 fsim_arithmetic fsim_arithmetic_of(const fsim_graph *g, const fsim_hw *hw, fsim_arena *a);
 
 #endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/price/relaunch.h"
+
+#include "plan/price/price.h"
+#include <math.h>
+
+double fsim_relaunched_s(const fsim_problem *p, const fsim_graph *g, fsim_regime regime, fsim_maker maker,
+                         const fsim_partition *partition)
+{
+    fsim_arena *scratch = fsim_arena_new();
+    fsim_problem other = *p;
+    other.graph = other.limits.graph = g;
+    other.regime = regime;
+    other.store = fsim_store_new(scratch);
+    fsim_plan plan;
+    fsim_refusal why;
+    const double seconds = fsim_price(&other, partition, scratch, &plan, &why)
+                               ? fsim_plan_launched_by(&other, maker, &plan, scratch).time_s
+                               : (double)NAN;
+    fsim_arena_free(scratch);
+    return seconds;
+}
