@@ -48,11 +48,11 @@ bool fsim_over_limit(const fsim_prediction *p);
 double fsim_over_optimum(const fsim_prediction *p, fsim_strategy s);
 /* Speedup: time of `eager` over that of s. */
 double fsim_speedup(const fsim_prediction *p, fsim_strategy s);
-/* Launched from Python, does the GPU wait for the host so long that the time is another: in eager, in the chosen plan?
- */
 typedef struct {
     bool eager, chosen;
 } fsim_waits;
+/* Launched from Python, does the GPU wait for the host so long that the time is another: in eager, in the chosen plan?
+ */
 fsim_waits fsim_waits_for_host(const fsim_prediction *p);
 
 #endif

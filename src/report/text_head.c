@@ -70,7 +70,7 @@ const char *fsim_text_counted(const fsim_prediction *p, fsim_arena *a)
                                      fsim_regime_says[o->regime], fsim_regime_names[o->regime], l2);
 }
 
-/* "eager takes 444 us instead of 273 us, optimal 212 us instead of 190 us: 2.10x as fast" */
+/* "eager takes 444 us instead of 273 us, this plan 212 us instead of 190 us: 2.10x as fast" */
 static const char *both_times(const fsim_prediction *p, const fsim_launched *here, const fsim_launched *there,
                               fsim_arena *a)
 {
@@ -78,7 +78,7 @@ static const char *both_times(const fsim_prediction *p, const fsim_launched *her
                                     fsim_seconds_text(a, here->eager_s));
     return p->chosen == FSIM_STRATEGY_EAGER
                ? eager
-               : fsim_printf(a, "%s, %s %s instead of %s: %s as fast", eager, fsim_strategy_names[p->chosen],
+               : fsim_printf(a, "%s, this plan %s instead of %s: %s as fast", eager,
                              fsim_seconds_text(a, there->chosen_s), fsim_seconds_text(a, here->chosen_s),
                              fsim_times_text(a, there->eager_s / there->chosen_s));
 }

@@ -306,13 +306,15 @@ for name in 'eager', 'stream':
     host = json.load(open(name + '.json'))['plans'][0]['plan']['host']
     assert host['eager_bound'] and host['bound'], host
     assert (host['eager_time_s'], host['eager_gpu_time_s']) == (eager['eager'], stream['eager']), host
-    assert (host['time_s'], host['gpu_time_s']) == (eager['optimal'], stream['optimal']), host
+    assert eager['optimal'] <= host['time_s'] < 1.05 * eager['optimal'], host # the same kernels may be optimal in one regime only
+    assert stream['optimal'] <= host['gpu_time_s'] < 1.05 * stream['optimal'], host
+    assert host['time_s' if name == 'eager' else 'gpu_time_s'] == (eager if name == 'eager' else stream)['optimal'], host
 assert eager['eager'] > 1.5 * stream['eager']
 END
 # shellcheck disable=SC2086
 "$FUSESIM" $decode >out 2>err
 has '^Counts GPU time: the host is not waited for [(]--launch stream[)]'
-has '^Launched from Python the host is the limit: eager takes [0-9]+ us instead of [0-9]+ us, optimal .* [(]--launch eager[)]\.$'
+has '^Launched from Python the host is the limit: eager takes [0-9]+ us instead of [0-9]+ us, this plan .* [(]--launch eager[)]\.$'
 "$FUSESIM" llama_block --hw h100-sxm5-80gb >out 2>err
 hasnt 'the host is the limit'
 
