@@ -3,6 +3,8 @@
 #include "cost/costing.h"
 #include "report/text_parts.h"
 
+#include <string.h>
+
 const char *fsim_text_limit(fsim_arena *a, const fsim_options *o)
 {
     return o->memory_limit > 0 ? fsim_printf(a, ", memory limit %s", fsim_bytes_text(a, (double)o->memory_limit)) : "";
@@ -76,11 +78,12 @@ static const char *both_times(const fsim_prediction *p, const fsim_launched *her
 {
     const char *eager = fsim_printf(a, "eager takes %s instead of %s", fsim_seconds_text(a, there->eager_s),
                                     fsim_seconds_text(a, here->eager_s));
-    return p->chosen == FSIM_STRATEGY_EAGER
-               ? eager
-               : fsim_printf(a, "%s, this plan %s instead of %s: %s as fast", eager,
-                             fsim_seconds_text(a, there->chosen_s), fsim_seconds_text(a, here->chosen_s),
-                             fsim_times_text(a, there->eager_s / there->chosen_s));
+    if (p->chosen == FSIM_STRATEGY_EAGER)
+        return eager;
+    const char *times = fsim_printf(a, "%s, this plan %s instead of %s", eager, fsim_seconds_text(a, there->chosen_s),
+                                    fsim_seconds_text(a, here->chosen_s));
+    const char *factor = fsim_times_text(a, there->eager_s / there->chosen_s);
+    return strcmp(factor, "1.00x") == 0 ? times : fsim_printf(a, "%s: %s as fast", times, factor);
 }
 
 const char *fsim_text_host(const fsim_prediction *p, fsim_arena *a)
