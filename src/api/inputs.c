@@ -2,6 +2,7 @@
 /* inputs.c: workloads and hardware, from files and from text. */
 #include "api/handles.h"
 #include "graph/load.h"
+#include "hw/like.h"
 
 #include <math.h>
 #include <string.h>
@@ -88,9 +89,12 @@ static void *load_hardware(fsim_call *c, const void *arguments)
     const request *r = arguments;
     const char *name = fsim_strdup(c->arena, r->name);
     const fsim_hw_wanted how = {.folders = c->session->hw_folders, .change = r->change, .changes = r->count};
-    fsim_hw *hw = r->text ? fsim_hw_parse(c->arena, c->diag, name,
-                                          fsim_strndup(c->arena, r->text->text, r->text->bytes), r->text->bytes)
-                          : fsim_hw_open(c->arena, c->diag, name, &how.folders);
+    fsim_hw *hw = r->text
+                      ? fsim_hw_parse_in(c->arena, c->diag,
+                                         &(fsim_hw_text){name, fsim_strndup(c->arena, r->text->text, r->text->bytes),
+                                                         r->text->bytes},
+                                         &how.folders)
+                      : fsim_hw_open(c->arena, c->diag, name, &how.folders);
     if (!hw || !fsim_hw_complete(c->arena, c->diag, hw, &how))
         return NULL;
     fsim_hardware *h = fsim_new(c->arena, fsim_hardware, 1);

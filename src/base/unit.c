@@ -18,7 +18,8 @@
     X(FSIM_DIM_BITS, "bits", "5120 bit")                                                                               \
     X(FSIM_DIM_BITS_PER_S, "bits per second", "3.2 Gbit/s")                                                            \
     X(FSIM_DIM_BYTES_PER_CLOCK, "bytes per clock", "128 B/clk")                                                        \
-    X(FSIM_DIM_PER_CLOCK, "results per clock", "64 /clk")
+    X(FSIM_DIM_PER_CLOCK, "results per clock", "64 /clk")                                                              \
+    X(FSIM_DIM_USD_PER_H, "dollars an hour", "2.99 USD/h")
 
 /* "is bytes, wanted ..." for every dimension that may be wanted. Messages are constants, so that parsing allocates
  * nothing. */
@@ -33,7 +34,8 @@
      found ", wanted bits, e.g. 5120 bit",                                                                             \
      found ", wanted bits per second, e.g. 3.2 Gbit/s",                                                                \
      found ", wanted bytes per clock, e.g. 128 B/clk",                                                                 \
-     found ", wanted results per clock, e.g. 64 /clk"},
+     found ", wanted results per clock, e.g. 64 /clk",                                                                 \
+     found ", wanted dollars an hour, e.g. 2.99 USD/h"},
 #define CLASH_ROW(dim, name, example) CLASH("is " name)
 
 static const struct {
@@ -100,6 +102,7 @@ static const struct {
     {"Tbit/s", FSIM_DIM_BITS_PER_S, 1e12},
     {"B/clk", FSIM_DIM_BYTES_PER_CLOCK, 1},
     {"/clk", FSIM_DIM_PER_CLOCK, 1},
+    {"USD/h", FSIM_DIM_USD_PER_H, 1},
 };
 
 /* Units of Nsight Compute. Prefixes are decimal there, for bytes too. */
@@ -281,6 +284,7 @@ char *fsim_show(char *buffer, size_t size, double value, fsim_dim dim)
         [FSIM_DIM_BITS_PER_S] = {1e9, " Gbit/s"},
         [FSIM_DIM_BYTES_PER_CLOCK] = {1, " B/clk"},
         [FSIM_DIM_PER_CLOCK] = {1, " /clk"},
+        [FSIM_DIM_USD_PER_H] = {1, " USD/h"},
     };
     if (dim == FSIM_DIM_BYTES)
         return fsim_show_bytes(buffer, size, value);

@@ -18,6 +18,7 @@ typedef enum {
     FSIM_DIM_BITS_PER_S,      /* Gbit/s, Mbit/s: a memory pin's rate */
     FSIM_DIM_BYTES_PER_CLOCK, /* B/clk */
     FSIM_DIM_PER_CLOCK,       /* /clk: results per clock and SM */
+    FSIM_DIM_USD_PER_H,       /* USD/h: a price */
     FSIM_DIM_COUNT
 } fsim_dim;
 

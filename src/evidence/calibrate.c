@@ -410,6 +410,7 @@ static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, 
                                 : NULL;
         q->source = sheet ? fsim_printf(c->a, "%s; achieved fitted", sheet) : "fitted";
         q->typical = false;
+        q->from = FSIM_HW_GIVEN;
     }
     fsim_evaluated *e = fsim_new(c->a, fsim_evaluated, r->rows + 1);
     r->files = files_of(row, r->rows, c->a);

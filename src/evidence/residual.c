@@ -79,6 +79,7 @@ static bool set(fsim_hw *hw, fsim_hw_key key, double *width, int rows, fsim_fitt
                              .rows = rows}; /* spread of the width itself, for normally distributed errors */
     hw->q[key].value = w;
     hw->q[key].typical = false;
+    hw->q[key].from = FSIM_HW_GIVEN;
     return true;
 }
 

@@ -7,13 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const fsim_architecture rows[] = {
-#define FSIM_ARCHITECTURE(name, sm, design, step, dense, new_dense, memory, least, most, threads, blocks, shared,      \
-                          block_shared, reserved, fp32, special, mma, generated, process_nm)                           \
-    {name,   sm,     FSIM_##design, step,     dense, new_dense, memory, least,     most,      threads,                 \
-     blocks, shared, block_shared,  reserved, fp32,  special,   mma,    generated, process_nm},
+enum {
+#define FSIM_MAKER(id, ...) id,
 #include "hw/architecture.def"
-#undef FSIM_ARCHITECTURE
+};
+static const fsim_maker_limits makers[] = {
+#define FSIM_MAKER(id, warp, registers, per_thread, unit, threads_block, shared, guide)                                \
+    {warp, registers, per_thread, unit, threads_block, shared, guide},
+#include "hw/architecture.def"
+};
+
+static const fsim_architecture rows[] = {
+#define FSIM_ARCHITECTURE(name, sm, design, maker, step, dense, new_dense, memory, least, most, threads, blocks,       \
+                          shared, block_shared, reserved, fp32, special, fp64, fp16, int32, bf16, tf32, f8, i8, f64,   \
+                          mma, generated, process_nm)                                                                  \
+    {name,     sm,        FSIM_##design, &makers[maker], step,   dense,  new_dense,                                    \
+     memory,   least,     most,          threads,        blocks, shared, block_shared,                                 \
+     reserved, fp32,      special,       fp64,           fp16,   int32,  {1, bf16, tf32, f8, i8, f64},                 \
+     mma,      generated, process_nm},
+#include "hw/architecture.def"
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

@@ -27,17 +27,37 @@ typedef enum {
     FSIM_DESIGNS
 } fsim_design;
 
+/* What all architectures of a maker share. NAN: none known. */
+typedef struct {
+    double warp_size, registers_per_sm, registers_per_thread, register_unit, threads_per_block;
+    double shared_bytes_per_clock; /* bandwidth of an SM's shared memory */
+    const char *guide;             /* the source, for reports */
+} fsim_maker_limits;
+
+/* The types of matrix units, in the order of fsim_architecture.tensor_rate. */
+typedef enum {
+    FSIM_MATRIX_F16,
+    FSIM_MATRIX_BF16,
+    FSIM_MATRIX_TF32,
+    FSIM_MATRIX_F8,
+    FSIM_MATRIX_I8,
+    FSIM_MATRIX_F64,
+    FSIM_MATRIX_TYPES
+} fsim_matrix_type;
+
 typedef struct {
     const char *name; /* sm_80, gfx942, host */
     int sm;           /* 80; 0: not NVIDIA's */
     fsim_design design;
+    const fsim_maker_limits *maker;
     double distance_step;      /* position on a scale of designs: the difference of two says how unlike they are */
     double dense_f16, new_f16; /* FLOP a clock and SM of the matrix units on f16; 0: none; NAN: unknown */
     const char *memory;        /* for messages */
     double memory_least, memory_most; /* range of DRAM bytes a clock and SM among its products; NAN: unknown */
     double threads_per_sm, blocks_per_sm, shared_kib_per_sm, shared_kib_per_block;
-    double shared_reserved_bytes;   /* reserved by the driver in every block */
-    double fp32_rate, special_rate; /* results a clock and SM */
+    double shared_reserved_bytes;                                     /* reserved by the driver in every block */
+    double fp32_rate, special_rate, fp64_rate, fp16_rate, int32_rate; /* results a clock and SM; NAN: unknown */
+    double tensor_rate[FSIM_MATRIX_TYPES]; /* of the matrix units over that of f16; 0: none; NAN: not known */
     bool mma;       /* generated kernels may use tensor cores (mma.sync m16n8k16) and asynchronous copies (cp.async) */
     bool generated; /* generated kernels are compiled for it */
     double process_nm; /* NAN: unknown */

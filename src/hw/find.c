@@ -112,8 +112,8 @@ static const char *bare_name(fsim_arena *a, const char *name)
     return yaml ? fsim_strndup(a, base, (size_t)(dot - base)) : base;
 }
 
-/* "; nearest: x, y, z": the three nearest names, and all that begin with what was typed. */
-static const char *nearest_names(fsim_arena *a, const char *name, const fsim_hw_folders *where)
+/* The three nearest names, and all that begin with what was typed. */
+const char *fsim_hw_nearest(fsim_arena *a, const char *name, const fsim_hw_folders *where)
 {
     enum { LEAST_OFFERED = 3, MOST_OFFERED = 6 };
     int count = 0;
@@ -171,6 +171,6 @@ const char *fsim_hw_find(fsim_arena *a, fsim_diag *d, const char *name, const fs
         fsim_failure(d, FSIM_NO_INPUT, nowhere, "cannot read hardware file '%s': %s", name, why);
     else
         fsim_failure(d, FSIM_NO_INPUT, nowhere, "%s '%s'%s ('fusesim hw list' shows all)",
-                     is_path(name) ? "no hardware file" : "unknown hardware", name, nearest_names(a, name, where));
+                     is_path(name) ? "no hardware file" : "unknown hardware", name, fsim_hw_nearest(a, name, where));
     return NULL;
 }

@@ -15,6 +15,9 @@ typedef struct {
  * is standard input. NULL after an error (FSIM_NO_INPUT) that offers the nearest names. In a. */
 const char *fsim_hw_find(fsim_arena *a, fsim_diag *d, const char *name, const fsim_hw_folders *where);
 
+/* "; nearest: x, y, z": the known names most like this one. In a. */
+const char *fsim_hw_nearest(fsim_arena *a, const char *name, const fsim_hw_folders *where);
+
 /* Names of the hardware files in these folders, sorted, each once, without .yaml. Files that can't be read are
  * included. In a. */
 const char **fsim_hw_list(fsim_arena *a, const fsim_hw_folders *where, int *count);

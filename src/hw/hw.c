@@ -5,15 +5,17 @@
 #include <string.h>
 
 const fsim_hw_row fsim_hw_rows[FSIM_HW_COUNT] = {
-#define FSIM_HW(id, key, feeds, dim, form, required, low, high, meaning)                                               \
-    {key, dim, form, required, low, high, NAN, FSIM_FEEDS_##feeds, meaning},
+#define FSIM_HW(id, key, feeds, dim, form, required, absent, low, high, meaning)                                       \
+    {key, dim, form, required, FSIM_ABSENT_##absent, low, high, NAN, FSIM_FEEDS_##feeds, meaning},
 #define FSIM_FIT(id, key, feeds, dim, low, high, otherwise, meaning)                                                   \
-    {key, dim, FSIM_HW_VALUE, false, low, high, otherwise, FSIM_FEEDS_##feeds, meaning},
+    {key, dim, FSIM_HW_VALUE, false, FSIM_ABSENT_UNKNOWN, low, high, otherwise, FSIM_FEEDS_##feeds, meaning},
 #include "hw/hw.def"
 #undef FSIM_HW
 };
 
 const char *const fsim_origin_names[FSIM_ORIGINS] = {"measured", "fitted", "datasheet", "assumed"};
+
+const char *const fsim_hw_from_names[FSIM_HW_FROMS] = {"given", "architecture", "derived", "inherited", "assumed"};
 
 /* The origin that a source states at its beginning. */
 static fsim_origin origin_said(const char *source)
@@ -28,6 +30,8 @@ static fsim_origin origin_said(const char *source)
 static fsim_origin peak_origin(const fsim_hw *hw, fsim_hw_key key)
 {
     const fsim_quantity *q = &hw->q[key];
+    if (q->from == FSIM_HW_FROM_LIKE || q->from == FSIM_HW_FROM_SIMILAR)
+        return FSIM_FROM_ASSUMED;
     if (q->typical && (!q->source || isnan(q->value)))
         return FSIM_FROM_ASSUMED;
     if (!q->source)

@@ -17,6 +17,14 @@ typedef enum {
 
 /* How a key may be written: {value}, {peak, achieved}, or dram_bus's {width, rate}. */
 typedef enum { FSIM_HW_VALUE, FSIM_HW_PEAK, FSIM_HW_BUS } fsim_hw_form;
+/* What a file without the key has. */
+typedef enum {
+    FSIM_ABSENT_NEEDED,       /* nothing: its absence is an error */
+    FSIM_ABSENT_UNKNOWN,      /* no figure; a fitted scalar: its typical value, or that of similar GPUs */
+    FSIM_ABSENT_ARCHITECTURE, /* what hw/architecture.def says */
+    FSIM_ABSENT_DERIVED,      /* what other keys make */
+    FSIM_ABSENT_SIMILAR       /* the figure of similar shipped GPUs: hw/relatives.h */
+} fsim_hw_absent;
 /* The largest `spread` that a hardware file may state. */
 enum { FSIM_HW_MOST_SPREAD = 10 };
 /* Which part of a kernel's time a key contributes to. */
@@ -35,13 +43,25 @@ typedef struct {
     const char *key;
     fsim_dim dim;
     fsim_hw_form form;
-    bool required;    /* its absence is an error; other keys may be missing or 'unknown' */
+    bool required; /* no prediction can do without it: it can't be 'unknown' */
+    fsim_hw_absent absent;
     double low, high; /* values outside are errors; SI units */
     double otherwise; /* fitted scalar: the value where a file has none; otherwise NaN */
     fsim_hw_feeds feeds;
     const char *meaning; /* in a few words, for people */
 } fsim_hw_row;
 extern const fsim_hw_row fsim_hw_rows[FSIM_HW_COUNT];
+
+/* Who says a figure. */
+typedef enum {
+    FSIM_HW_GIVEN,             /* the file, or --hw-set */
+    FSIM_HW_FROM_ARCHITECTURE, /* hw/architecture.def */
+    FSIM_HW_FROM_KEYS,         /* derived from other keys of the GPU */
+    FSIM_HW_FROM_LIKE,         /* the GPU of the file's `like:`; it counts as assumed, whatever it was there */
+    FSIM_HW_FROM_SIMILAR,      /* similar shipped GPUs, or the typical value of a fitted scalar */
+    FSIM_HW_FROMS
+} fsim_hw_from;
+extern const char *const fsim_hw_from_names[FSIM_HW_FROMS]; /* given architecture derived inherited assumed */
 
 /* The figures of a key; NaN where there is none. value and peak share a field: a key has one of them. */
 typedef struct {
@@ -50,6 +70,7 @@ typedef struct {
     double spread;              /* relative error of a fitted scalar; NaN */
     const char *source;
     bool present, unknown;
+    fsim_hw_from from;
     bool exact;   /* written as {value}: plan with it as it is, not with a share of it */
     bool typical; /* a fitted scalar that the file lacks: value is fsim_hw_row.otherwise */
     fsim_loc at, value_at, achieved_at;
@@ -64,18 +85,27 @@ typedef struct {
 typedef struct {
     const char *name, *description, *architecture; /* sm_80, gfx942, host */
     const char *path;
-    char hash[65];                 /* SHA-256 of the file's bytes and of every --hw-set */
-    int sm;                        /* 80 for sm_80; 0 elsewhere */
+    const char *like; /* the GPU that keys are inherited from, as the file names it; NULL: none */
+    fsim_loc like_at;
+    char hash[65]; /* SHA-256 of the file's bytes, of the files it inherits from and of every --hw-set */
+    int sm;        /* 80 for sm_80; 0 elsewhere */
     const fsim_architecture *arch; /* what the architecture decides; never NULL */
     bool host; /* a CPU: an "SM" is the core of a thread, which runs one block at a time; L2 is the last-level cache */
     fsim_quantity q[FSIM_HW_COUNT];
     fsim_hw_keys *read; /* records which keys are read through fsim_hw_get and its like; NULL: they are not recorded */
 } fsim_hw;
 
-/* Reads and checks one file. NULL after errors (in d). In a. */
+/* Reads and checks one file that inherits from no other (hw/load.h reads those too). NULL after errors (in d). In a. */
 fsim_hw *fsim_hw_read(fsim_arena *a, fsim_diag *d, const char *path);
 /* fsim_hw_read for text in memory. */
 fsim_hw *fsim_hw_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes);
+/* The first half of fsim_hw_parse: the keys that the text gives, and nothing adopted. NULL after errors (in d). */
+fsim_hw *fsim_hw_draft(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes);
+/* The second half: what the draft lacks comes from `parent`, which is finished (NULL: it inherits from none), from the
+ * architecture and from its other keys; then everything is checked. False after errors (in d). */
+bool fsim_hw_finish(fsim_arena *a, fsim_diag *d, fsim_hw *hw, const fsim_hw *parent);
+/* How the key may be written, with a figure that a shipped GPU has: "{value: 6 MiB, source: ...}". In a. */
+const char *fsim_hw_example(fsim_arena *a, fsim_hw_key key);
 /* "dram_bandwidth=2x", "dram_bandwidth=2 TB/s", "sms=64". A factor scales peak and achieved. Changes hw and its hash.
  * False after an error. */
 bool fsim_hw_set(fsim_arena *a, fsim_diag *d, fsim_hw *hw, const char *assignment);

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "hw/choose.h"
+#include "hw/like.h"
 #include "hw/relatives.h"
 
 fsim_hw *fsim_hw_open(fsim_arena *a, fsim_diag *d, const char *name, const fsim_hw_folders *where)
@@ -14,7 +15,7 @@ fsim_hw *fsim_hw_open(fsim_arena *a, fsim_diag *d, const char *name, const fsim_
     const char *text = fsim_read_file(a, path, &bytes, &why);
     if (!text)
         fsim_failure(d, FSIM_NO_INPUT, (fsim_loc){NULL, 0, 0}, "cannot read hardware file '%s': %s", path, why);
-    return text ? fsim_hw_parse(a, d, path, text, bytes) : NULL;
+    return text ? fsim_hw_parse_in(a, d, &(fsim_hw_text){path, text, bytes}, where) : NULL;
 }
 
 bool fsim_hw_complete(fsim_arena *a, fsim_diag *d, fsim_hw *hw, const fsim_hw_wanted *how)

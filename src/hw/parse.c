@@ -8,12 +8,13 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Every key of a file; the first three are text, the others are rows. */
-enum { TEXT_KEYS = 3, ALL_KEYS = TEXT_KEYS + FSIM_HW_COUNT };
+/* Every key of a file; the first four are text, the others are rows. */
+enum { TEXT_KEYS = 4, ALL_KEYS = TEXT_KEYS + FSIM_HW_COUNT };
 static const char *const all_keys[ALL_KEYS] = {
     "name",
     "description",
     "architecture",
+    "like",
 #define FSIM_HW(id, key, ...) key,
 #include "hw/hw.def"
 #undef FSIM_HW
@@ -48,19 +49,6 @@ static const field fields[] = {
     {"source", IN_VALUE | IN_PEAK | IN_BUS, NO_PLACE, NO_PLACE, FSIM_DIM_COUNT, NAN, NAN},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
-
-/* An example of the form, for messages. */
-static const char *const form_example[] = {
-    [FSIM_HW_VALUE] = "{value: %s, source: ...}",
-    [FSIM_HW_PEAK] = "{peak: %s, achieved: ..., source: ...}",
-    [FSIM_HW_BUS] = "{width: %s, rate: 3.2 Gbit/s, source: ...}",
-};
-
-static const char *example(fsim_arena *a, const fsim_hw_row *row)
-{
-    const char *form = form_example[row->form], *hole = strstr(form, "%s");
-    return fsim_printf(a, "%.*s%s%s", (int)(hole - form), form, fsim_dim_example(row->dim), hole + 2);
-}
 
 /* The decimal unit (kB, MB, GB or TB) that text ends with, or NULL. */
 static const char *decimal_size(const char *text)
@@ -109,6 +97,8 @@ static bool read_number(const reader *r, fsim_loc at, const fsim_hw_row *row, co
     return true;
 }
 
+static fsim_hw_key key_of(const fsim_hw_row *row) { return (fsim_hw_key)(row - fsim_hw_rows); }
+
 static bool is_unknown(const fsim_yaml *node)
 {
     return node->kind == FSIM_YAML_SCALAR && strcmp(node->text, "unknown") == 0;
@@ -129,8 +119,8 @@ static void unknown_field(const reader *r, const fsim_yaml *key, const fsim_hw_r
     for (int i = 0; i < FIELDS; i++)
         if (fields[i].forms & 1u << row->form)
             names[count++] = fields[i].name;
-    fsim_error(r->diag, key->at, "%s has no '%s', wanted %s%s", row->key, key->text, example(r->arena, row),
-               fsim_did_you_mean(r->arena, key->text, names, count));
+    fsim_error(r->diag, key->at, "%s has no '%s', wanted %s%s", row->key, key->text,
+               fsim_hw_example(r->arena, key_of(row)), fsim_did_you_mean(r->arena, key->text, names, count));
 }
 
 /* One "name: value" inside a quantity's braces. */
@@ -177,7 +167,7 @@ static void read_quantity(const reader *r, const fsim_yaml *key, const fsim_yaml
     } else if (node->kind != FSIM_YAML_MAPPING) {
         fsim_error(r->diag, node->at, "%s is %s%s%s, wanted %s", row->key, fsim_yaml_kind_name(node),
                    node->kind == FSIM_YAML_SCALAR ? " " : "", node->kind == FSIM_YAML_SCALAR ? "without a source" : "",
-                   example(r->arena, row));
+                   fsim_hw_example(r->arena, key_of(row)));
         return;
     } else {
         for (int i = 0; i < node->count; i++)
@@ -194,7 +184,7 @@ static void read_quantity(const reader *r, const fsim_yaml *key, const fsim_yaml
     if (number)
         q->unknown = false;
     else if (!q->unknown)
-        fsim_error(r->diag, node->at, "%s has no number, wanted %s", row->key, example(r->arena, row));
+        fsim_error(r->diag, node->at, "%s has no number, wanted %s", row->key, fsim_hw_example(r->arena, key_of(row)));
     else if (row->required)
         fsim_error(r->diag, q->value_at, "%s is 'unknown', but no prediction can do without it", row->key);
 }
@@ -213,7 +203,7 @@ static void check_architecture(const reader *r, const fsim_yaml *node)
     fsim_hw *hw = r->hw;
     hw->arch = fsim_architecture_like(node->text);
     if (!hw->arch) {
-        fsim_error(r->diag, node->at, "unknown architecture '%s', wanted sm_NN, gfxNNN or host", node->text);
+        fsim_error(r->diag, node->at, "unknown architecture '%s', wanted sm_NN, gfxNNN, host or generic", node->text);
         return;
     }
     hw->sm = fsim_sm_of_name(node->text);
@@ -243,6 +233,9 @@ static void read_pair(const reader *r, const fsim_yaml *key, const fsim_yaml *no
         read_text(r, key, node, &hw->architecture);
         if (hw->architecture)
             check_architecture(r, node);
+    } else if (strcmp(key->text, "like") == 0) {
+        read_text(r, key, node, &hw->like);
+        hw->like_at = node->at;
     } else {
         fsim_error(r->diag, key->at, "unknown key '%s'%s", key->text,
                    fsim_did_you_mean(r->arena, key->text, all_keys, ALL_KEYS));
@@ -256,7 +249,7 @@ static const char *stem(fsim_arena *a, const char *path)
     return fsim_strndup(a, base, dot && dot != base ? (size_t)(dot - base) : strlen(base));
 }
 
-fsim_hw *fsim_hw_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes)
+fsim_hw *fsim_hw_draft(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes)
 {
     const int errors = fsim_errors(d);
     fsim_diag_source(d, path, text, bytes);
@@ -280,19 +273,21 @@ fsim_hw *fsim_hw_parse(fsim_arena *a, fsim_diag *d, const char *path, const char
     const reader r = {a, d, hw, FSIM_BAD_INPUT};
     for (int i = 0; i < root->count; i++)
         read_pair(&r, root->key[i], root->item[i]);
-    if (!fsim_yaml_get(root, "architecture"))
-        fsim_error(d, root->at, "missing key 'architecture', wanted sm_NN, gfxNNN or host");
-    for (int i = 0; i < FSIM_HW_COUNT; i++)
-        if (fsim_hw_rows[i].required && !hw->q[i].present)
-            fsim_error(d, root->at, "missing key '%s', wanted %s", fsim_hw_rows[i].key, example(a, &fsim_hw_rows[i]));
-    for (int i = 0; i < FSIM_HW_COUNT; i++)
-        if (!isnan(fsim_hw_rows[i].otherwise) && isnan(hw->q[i].value)) {
-            hw->q[i].value = fsim_hw_rows[i].otherwise;
-            hw->q[i].typical = true;
-        }
-    if (hw->architecture)
-        fsim_hw_lint(a, d, hw);
+    if (!fsim_yaml_get(root, "architecture") && !hw->like)
+        fsim_error(d, root->at,
+                   "missing key 'architecture', wanted sm_NN (NVIDIA: sm_86 for compute capability 8.6), gfxNNN (AMD), "
+                   "host or generic; or 'like' with a GPU to inherit from");
     return fsim_errors(d) > errors ? NULL : hw;
+}
+
+fsim_hw *fsim_hw_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes)
+{
+    fsim_hw *hw = fsim_hw_draft(a, d, path, text, bytes);
+    if (hw && hw->like) {
+        fsim_error(d, hw->like_at, "'like: %s' needs the folder of the GPU's file; here there is only text", hw->like);
+        return NULL;
+    }
+    return hw && fsim_hw_finish(a, d, hw, NULL) ? hw : NULL;
 }
 
 fsim_hw *fsim_hw_read(fsim_arena *a, fsim_diag *d, const char *path)
@@ -390,6 +385,7 @@ bool fsim_hw_set(fsim_arena *a, fsim_diag *d, fsim_hw *hw, const char *assignmen
         q->present = true;
         q->unknown = q->typical = false;
     }
+    q->from = q->typical ? FSIM_HW_FROM_SIMILAR : FSIM_HW_GIVEN;
     q->source = q->typical ? NULL : "--hw-set";
     /* the new hash is that of the old hash and the assignment */
     const char *next = fsim_printf(a, "%s\n%s", hw->hash, assignment);

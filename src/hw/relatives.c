@@ -11,20 +11,32 @@ enum {
 
 static bool is_fitted(int key) { return !isnan(fsim_hw_rows[key].otherwise); }
 
+static bool is_similar(int key) { return fsim_hw_rows[key].absent == FSIM_ABSENT_SIMILAR; }
+
+/* What a figure of this key is multiplied by to be that of hw. */
+static double unit_of(const fsim_hw *hw, int key)
+{
+    return key == FSIM_HW_L2_BANDWIDTH ? hw->q[FSIM_HW_SMS].value * hw->q[FSIM_HW_SM_CLOCK].value : 1;
+}
+
 /* Does the key lack its measured part: a peak without a rate that is reached, or a fitted scalar that only has its
  * default? */
 static bool lacks(const fsim_hw *hw, int key)
 {
     const fsim_quantity *q = &hw->q[key];
+    if (key == FSIM_HW_CONTRACTION_TENSOR && hw->arch->dense_f16 == 0)
+        return false; /* it has no matrix units */
+    if (is_similar(key))
+        return !q->present;
     return is_fitted(key)
-               ? q->typical
+               ? q->typical && q->from != FSIM_HW_FROM_LIKE
                : fsim_hw_rows[key].form == FSIM_HW_PEAK && !q->exact && isnan(q->achieved) && !isnan(q->value);
 }
 
 bool fsim_hw_lacks_measurements(const fsim_hw *hw)
 {
     for (int k = 0; k < FSIM_HW_COUNT; k++)
-        if (is_fitted(k) && hw->q[k].typical)
+        if ((is_fitted(k) || is_similar(k)) && lacks(hw, k))
             return true;
     return false;
 }
@@ -36,6 +48,7 @@ void fsim_hw_drop_measurements(fsim_hw *hw)
         if (is_fitted(k)) {
             q->value = fsim_hw_rows[k].otherwise;
             q->typical = true;
+            q->from = FSIM_HW_FROM_SIMILAR;
             q->source = NULL;
         } else if (fsim_hw_rows[k].form == FSIM_HW_PEAK && !q->exact && !isnan(q->value)) {
             q->achieved = NAN;
@@ -46,6 +59,8 @@ void fsim_hw_drop_measurements(fsim_hw *hw)
 static double figure_of(const fsim_hw *hw, int key)
 {
     const fsim_origin from = fsim_hw_origin(hw, (fsim_hw_key)key);
+    if (is_similar(key))
+        return hw->q[key].from == FSIM_HW_GIVEN ? fsim_hw_get(hw, (fsim_hw_key)key) / unit_of(hw, key) : (double)NAN;
     if (from != FSIM_FROM_FITTED && from != FSIM_FROM_MEASURED)
         return NAN;
     return is_fitted(key) ? hw->q[key].value : hw->q[key].achieved / hw->q[key].value;
@@ -98,9 +113,10 @@ static void fill(fsim_arena *a, fsim_hw *hw, int key, double figure, const neare
     fsim_quantity *q = &hw->q[key];
     const char *like = from->name[1] ? fsim_printf(a, "assumed: as on %s and %s", from->name[0], from->name[1])
                                      : fsim_printf(a, "assumed: as on %s", from->name[0]);
-    if (is_fitted(key)) {
-        q->value = figure;
+    if (is_fitted(key) || is_similar(key)) {
+        *(fsim_hw_rows[key].form == FSIM_HW_PEAK ? &q->achieved : &q->value) = figure * unit_of(hw, key);
         q->source = like;
+        q->from = FSIM_HW_FROM_SIMILAR;
     } else {
         q->achieved = figure * q->value;
         q->source = fsim_printf(a, "%s; achieved %s",

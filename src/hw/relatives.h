@@ -16,13 +16,20 @@ typedef struct {
     double distance_step;  /* of its architecture: hw/architecture.h */
     double watts_per_flop; /* power limit over the FP32 peak; NAN: unknown */
     /* Measured and fitted figures in a form that can be carried over to another GPU: achieved rates as shares of the
-     * peak, fitted scalars as they are. NAN: not measured. */
+     * peak, L2's bandwidth by SMs and clock, others as they are. NAN: not measured; of keys that are taken from similar
+     * GPUs where a file has none (FSIM_ABSENT_SIMILAR): not in the file. */
     double figure[FSIM_HW_COUNT];
 } fsim_relative;
 
 /* The shipped GPUs, by name. The build makes this table. */
 extern const fsim_relative fsim_shipped_relatives[];
 extern const int fsim_shipped_relatives_count;
+
+/* What the shipped GPUs have for a key, for messages: the least, the most, and one in the middle. NaN: none has it. */
+typedef struct {
+    double low, middle, high;
+} fsim_hw_figures;
+extern const fsim_hw_figures fsim_shipped_ranges[FSIM_HW_COUNT];
 
 /* What the estimates use of hw, under hw's name. */
 fsim_relative fsim_relative_of(const fsim_hw *hw);

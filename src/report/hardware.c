@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "hw/adopt.h"
 #include "report/json_stream.h"
 #include "report/report.h"
 #include <math.h>
@@ -19,7 +20,8 @@ static const struct {
 } listed[] = {{"SMs", "sms", FSIM_HW_SMS},
               {"DRAM", "dram_bandwidth", FSIM_HW_DRAM_BANDWIDTH},
               {"FP32", "fp32_peak", FSIM_HW_FP32_PEAK},
-              {"tensor f16", "tensor_f16", FSIM_HW_TENSOR_F16}};
+              {"tensor f16", "tensor_f16", FSIM_HW_TENSOR_F16},
+              {"rent", "rent_usd_per_h", FSIM_HW_RENT}};
 
 void fsim_report_hw_list(const fsim_page *page, const fsim_named_hw *list, int count)
 {
@@ -136,25 +138,80 @@ void fsim_json_hw(FILE *out, const fsim_hw *hw)
         if (fsim_hw_rows[i].form == FSIM_HW_BUS)
             fsim_json_number(out, ", ", "rate", q->bus_rate_bits_per_s);
         fsim_json_text(out, ", ", "source", q->source);
+        fsim_json_text(out, ", ", "from", fsim_hw_from_names[q->from]);
         putc('}', out);
         comma = ",\n ";
     }
     fputs("}}\n", out);
 }
 
-void fsim_report_hw_check(FILE *out, const fsim_named_hw *list, int count)
+/* How many figures of hw come from where. */
+typedef struct {
+    int of[FSIM_HW_FROMS];
+} tally;
+
+static tally tally_of(const fsim_hw *hw)
 {
+    tally t = {{0}};
+    for (int k = 0; k < FSIM_HW_COUNT; k++)
+        if (fsim_hw_has(hw, (fsim_hw_key)k))
+            t.of[hw->q[k].from]++;
+    return t;
+}
+
+/* Data-sheet figures that neither the file nor its `like:` gives, of those that the architecture has: "power_limit,
+ * link_bandwidth", or "". */
+static const char *sheet_lacks(const fsim_hw *hw, fsim_arena *a)
+{
+    const char *names = "";
+    for (int i = 0; i < FSIM_SHEET_FIGURES && !hw->host; i++) {
+        const fsim_hw_key key = fsim_hw_sheet_figure(hw, i);
+        const bool lacks = !fsim_hw_has(hw, key) || hw->q[key].from == FSIM_HW_FROM_SIMILAR;
+        if (lacks && !(key == FSIM_HW_TENSOR_F16 && hw->arch->dense_f16 == 0))
+            names = fsim_printf(a, "%s%s%s", names, *names ? ", " : "", fsim_hw_rows[key].key);
+    }
+    return names;
+}
+
+static void report_checked(const fsim_page *page, const fsim_named_hw *one, fsim_arena *a)
+{
+    const fsim_hw *hw = one->hw;
+    const tally t = tally_of(hw);
+    const char *lacks = sheet_lacks(hw, a),
+               *inherited = hw->like ? fsim_printf(a, "%d from %s, ", t.of[FSIM_HW_FROM_LIKE], hw->like) : "";
+    fprintf(page->out, "%s: ok\n", one->name);
+    fsim_paragraph(page, FSIM_PLAIN, 2, 2,
+                   fsim_printf(a,
+                               "of %d figures: %d given, %s%d from the architecture %s, %d derived, %d assumed as on "
+                               "similar GPUs ('fusesim hw show' has each)",
+                               t.of[FSIM_HW_GIVEN] + t.of[FSIM_HW_FROM_LIKE] + t.of[FSIM_HW_FROM_ARCHITECTURE] +
+                                   t.of[FSIM_HW_FROM_KEYS] + t.of[FSIM_HW_FROM_SIMILAR],
+                               t.of[FSIM_HW_GIVEN], inherited, t.of[FSIM_HW_FROM_ARCHITECTURE], hw->architecture,
+                               t.of[FSIM_HW_FROM_KEYS], t.of[FSIM_HW_FROM_SIMILAR]));
+    if (*lacks)
+        fsim_paragraph(page, FSIM_PLAIN, 2, 2, fsim_printf(a, "not given, and in every data sheet: %s", lacks));
+}
+
+void fsim_report_hw_check(const fsim_page *page, const fsim_named_hw *list, int count)
+{
+    fsim_arena *a = fsim_arena_new();
     for (int i = 0; i < count; i++)
         if (list[i].hw)
-            fprintf(out, "%s: ok\n", list[i].name);
+            report_checked(page, &list[i], a);
+    fsim_arena_free(a);
 }
 
 void fsim_json_hw_check(FILE *out, const fsim_named_hw *list, int count)
 {
     for (int i = 0; i < count; i++) {
+        const fsim_hw *hw = list[i].hw;
         fsim_json_text(out, i ? ",\n {" : "[{", "file", list[i].name);
-        fsim_json_bool(out, ", ", "ok", list[i].hw != NULL);
-        fprintf(out, ", \"errors\": %d}", list[i].errors);
+        fsim_json_bool(out, ", ", "ok", hw != NULL);
+        fprintf(out, ", \"errors\": %d, \"figures\": ", list[i].errors);
+        const tally t = hw ? tally_of(hw) : (tally){{0}};
+        for (int f = 0; hw && f < FSIM_HW_FROMS; f++)
+            fprintf(out, "%s\"%s\": %d", f ? ", " : "{", fsim_hw_from_names[f], t.of[f]);
+        fputs(hw ? "}}" : "null}", out);
     }
     fputs("]\n", out);
 }
@@ -169,7 +226,12 @@ static const char *form_text(const fsim_hw_row *row)
 /* What a file without the key has. */
 static const char *absent_text(fsim_arena *a, const fsim_hw_row *row)
 {
-    return row->required ? "required" : isnan(row->otherwise) ? "unknown" : shown(a, row->otherwise, row->dim);
+    static const char *const says[] = {[FSIM_ABSENT_NEEDED] = "required",
+                                       [FSIM_ABSENT_UNKNOWN] = "unknown",
+                                       [FSIM_ABSENT_ARCHITECTURE] = "that of the architecture",
+                                       [FSIM_ABSENT_DERIVED] = "from other keys",
+                                       [FSIM_ABSENT_SIMILAR] = "as on similar GPUs"};
+    return isnan(row->otherwise) ? says[row->absent] : shown(a, row->otherwise, row->dim);
 }
 
 static const char *unit_text(const fsim_hw_row *row)

@@ -97,6 +97,8 @@ static void put_hardware(writer *w, cJSON *to, const fsim_hw *hw)
     put_text(w, o, "name", hw->name);
     put_text(w, o, "path", hw->path);
     put_text(w, o, "hash", hw->hash);
+    if (fsim_hw_has(hw, FSIM_HW_RENT))
+        put_number(w, o, "rent_usd_per_h", fsim_hw_peak(hw, FSIM_HW_RENT));
 }
 
 static void put_interval(writer *w, cJSON *o, const char *what, fsim_interval x)

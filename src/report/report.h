@@ -79,7 +79,7 @@ void fsim_report_hw(const fsim_page *page, const fsim_hw *hw);
 /* Every key: value in base units, source, origin. */
 void fsim_json_hw(FILE *out, const fsim_hw *hw);
 /* The files that passed; the diagnostics explain why others did not. */
-void fsim_report_hw_check(FILE *out, const fsim_named_hw *list, int count);
+void fsim_report_hw_check(const fsim_page *page, const fsim_named_hw *list, int count);
 /* The same as JSON: name, ok, errors. */
 void fsim_json_hw_check(FILE *out, const fsim_named_hw *list, int count);
 

@@ -17,7 +17,7 @@ complain() {
 
 for file in "$SOURCE_DIR"/hwmodels/*.yaml "$SOURCE_DIR"/tests/hw/*.yaml; do
     "$FUSESIM" hw check "$file" >out 2>err || complain "hw check $file"
-    [ "$(cat out)" = "$file: ok" ] || complain "hw check $file does not say ok"
+    [ "$(head -n 1 out)" = "$file: ok" ] && grep -Eq '^  of [0-9]+ figures: [0-9]+ given, [0-9]+ from the architecture ' out || complain "hw check $file does not say ok"
     [ ! -s err ] || complain "hw check $file says something else"
     name=$(basename "$file" .yaml)
     [ "$(sed -n 's/^name: *//p' "$file")" = "$name" ] || complain "$file has another name inside"
@@ -44,21 +44,88 @@ grep -Eq '^gemm_tensor_efficiency .*assumed: as on h[12]00' out || complain 'hw 
 # All at once, and a bad one among good ones.
 "$FUSESIM" hw check "$SOURCE_DIR"/hwmodels/*.yaml >out 2>err || complain 'hw check of all'
 [ "$(grep -c ': ok$' out)" = "$(ls "$SOURCE_DIR"/hwmodels/*.yaml | wc -l)" ] || complain 'hw check of all: a line each'
-sed '/^warp_size/d' "$SOURCE_DIR/hwmodels/l4.yaml" >bad.yaml
+sed '/^sm_clock/d' "$SOURCE_DIR/hwmodels/l4.yaml" >bad.yaml
 "$FUSESIM" hw check l4 bad.yaml t4 >out 2>err
 [ $? = 65 ] || complain 'hw check of a bad one: exit status'
 [ "$(grep -c ': ok$' out)" = 2 ] || complain 'hw check of a bad one: the others are ok'
-grep -q "^bad.yaml:.*missing key 'warp_size'" err || complain 'hw check of a bad one: the message'
+grep -q "^bad.yaml:.*missing key 'sm_clock'" err || complain 'hw check of a bad one: the message'
 "$FUSESIM" hw check l4 bad.yaml --json - >out 2>err
 "$python" -c 'import json; assert [(f["ok"], f["errors"]) for f in json.load(open("out"))] == [(True, 0), (False, 1)]' ||
     complain 'hw check --json -'
 rm bad.yaml
 
+# A GPU that is not shipped: eight figures of its data sheet and its architecture.
+cat >a6000.yaml <<'END'
+architecture:   sm_86
+sms:            {value: 84, source: NVIDIA data sheet}
+sm_clock:       {peak: 1800 MHz, source: NVIDIA data sheet}
+dram_bandwidth: {peak: 768 GB/s, source: NVIDIA data sheet}
+dram_capacity:  {value: 48 GiB, source: NVIDIA data sheet}
+l2_capacity:    {value: 6 MiB, source: NVIDIA data sheet}
+tensor_f16:     {peak: 154.8 TFLOP/s, source: NVIDIA data sheet}
+power_limit:    {value: 300 W, source: NVIDIA data sheet}
+link_bandwidth: {peak: 31.5 GB/s, source: NVIDIA data sheet}
+END
+"$FUSESIM" hw check a6000.yaml >out 2>err && [ ! -s err ] || complain "hw check of eight figures: $(cat err)"
+grep -q '^  of .*: 8 given, 15 from the architecture sm_86, ' out || complain "hw check of eight figures: $(cat out)"
+grep -q 'not given' out && complain "hw check of eight figures: something lacks: $(cat out)"
+COLUMNS=300 "$FUSESIM" hw show a6000.yaml >out 2>err || complain 'hw show of eight figures'
+for row in 'warp_size +32 +from the architecture sm_86: CUDA' 'fp32_peak +38.7072 TFLOP/s .*SMs x fp32_rate x 2 x clock; achieved assumed: as on' \
+    'tensor_bf16 +154.8 TFLOP/s .*1 x tensor_f16, as on sm_86' 'tensor_i8 +309.6 TFLOP/s' 'launch_stream .*assumed: as on rtx-3090 and a10'; do
+    grep -Eq "^$row" out || complain "hw show of eight figures: no row '$row'"
+done
+"$FUSESIM" mlp --hw a6000.yaml >out 2>err && [ ! -s err ] || complain "a plan with eight figures: $(cat err)"
+# Without one of them the message says which, and what shipped GPUs have.
+sed '/^l2_cap/d' a6000.yaml >less.yaml
+"$FUSESIM" hw check less.yaml >out 2>err
+[ $? = 65 ] && grep -q "missing key 'l2_capacity' .*e.g. l2_capacity: {value: [0-9]* MiB, source: ...}; shipped GPUs have 2 MiB to " err || complain "seven figures: $(cat err)"
+sed '/^power/d; /^tensor/d' a6000.yaml >less.yaml
+"$FUSESIM" hw check less.yaml >out 2>err || complain "six figures: $(cat err)"
+grep -q 'not given, and in every data sheet: tensor_f16, power_limit$' out || complain "six figures: $(cat out)"
+
+# Inheritance: what is inherited is never measured, and figures of a data sheet that are another product's are named.
+printf 'like: l40s\nsms: {value: 71, source: s}\ndram_bandwidth: {peak: 432 GB/s, source: s}\n' >half.yaml
+COLUMNS=300 "$FUSESIM" hw show half.yaml >out 2>err || complain "hw show of a like: $(cat err)"
+grep -q "^half.yaml:1:7: warning: these figures are those of l40s, as the file gives none: sm_clock, dram_capacity, l2_capacity, tensor_f16, power_limit, link_bandwidth\$" err ||
+    complain "a like: $(cat err)"
+for row in 'fp32_peak +45.8 TFLOP/s .*from l40s by SMs and clock: ' 'l2_bandwidth +- +2602.5 GB/s +from l40s by SMs and clock: measured: ' 'l2_capacity +96 MiB +from l40s: ' \
+    'dram_bandwidth +432 GB/s .*s; achieved assumed: as on l40s' 'gemm_floor .*from l40s: fitted: '; do
+    grep -Eq "^$row" out || complain "hw show of a like: no row '$row'"
+done
+grep -q '^dram_bus' out && complain 'a like inherits the bus of another bandwidth'
+"$FUSESIM" hw show half.yaml --json - 2>err | "$python" -c '
+import json, sys
+k = json.load(sys.stdin)["keys"]
+assert k["sms"]["from"] == "given" and k["l2_capacity"]["from"] == "inherited" and k["warp_size"]["from"] == "architecture", k' || complain 'hw show --json: from'
+"$FUSESIM" bert_layer --hw half.yaml --json - 2>err | "$python" -c '
+import json, sys
+text = sys.stdin.read()
+plan = json.loads(text)
+rests = (plan["plans"][0] if "plans" in plan else plan)["plan"]["rests_on"]
+assert not rests["measured"] and not rests["fitted"] and rests["assumed"], rests' || complain 'a like counts as measured'
+# A like of a like, a path, a file that has the name of the GPU that it changes.
+mkdir -p fleet && printf 'like: ../half.yaml\nsms: {value: 35, source: s}\n' >fleet/quarter.yaml
+COLUMNS=300 "$FUSESIM" hw show fleet/quarter.yaml 2>err | grep -Eq '^dram_bandwidth +432 GB/s .*from half: s' || complain 'a like of a like'
+printf 'like: t4\npower_limit: {value: 60 W, source: s}\n' >fleet/t4.yaml
+"$FUSESIM" hw check fleet/t4.yaml >out 2>err || complain "a like of its own name: $(cat err)"
+# What can't be.
+printf 'like: rtx-3900\n' >none.yaml
+"$FUSESIM" hw check none.yaml >out 2>err
+[ $? = 65 ] && grep -q "^none.yaml:1:7: error: like: there is no GPU 'rtx-3900'; nearest: rtx-" err || complain "a like of nothing: $(cat err)"
+printf 'like: there.yaml\n' >here.yaml
+printf 'like: here.yaml\n' >there.yaml
+"$FUSESIM" hw check here.yaml >out 2>err
+[ $? = 65 ] && grep -q "^./there.yaml:1:7: error: like: 'here.yaml' is ./here.yaml, which inherits from this file: a GPU can't inherit from itself" err || complain "a circle: $(cat err)"
+printf 'like: l4\nl2_capacity: {value: 90 GiB, source: s}\n' >wrong.yaml
+"$FUSESIM" hw check wrong.yaml >out 2>err
+[ $? = 65 ] && grep -q '^wrong.yaml:2' err || complain "a like with a wrong figure: $(cat err)"
+rm -r fleet ./*.yaml
+
 # The list: every shipped name, sorted.
 "$FUSESIM" hw list >out 2>err || complain 'hw list'
 tail -n +2 out | awk '{ print $1 }' >names
 ls "$SOURCE_DIR/hwmodels" | sed -n 's/\.yaml$//p' | sort | cmp -s - names || complain 'hw list is not what hwmodels/ holds'
-grep -Eq '^a100-sxm4-80gb +sm_80 +108 +2039 GB/s +19.5 TFLOP/s +312 TFLOP/s$' out || complain 'hw list: the row of the A100'
+grep -Eq '^a100-sxm4-80gb +sm_80 +108 +2039 GB/s +19.5 TFLOP/s +312 TFLOP/s +[-0-9]' out || complain 'hw list: the row of the A100'
 "$FUSESIM" hw list --json - >out 2>err
 "$python" -c '
 import json

@@ -97,6 +97,7 @@ static void collect_named_tables(void)
     add_table("roles", fsim_role_names, FSIM_ROLES);
     add_table("dtypes", fsim_dtype_names, FSIM_DTYPE_COUNT);
     add_table("origins", fsim_origin_names, FSIM_ORIGINS);
+    add_table("figures", fsim_hw_from_names, FSIM_HW_FROMS);
     add_table("streams", fsim_lane_names, FSIM_LANE_COUNT);
     add_table("work classes", fsim_work_class_names, FSIM_WORK_COUNT);
     add_table("verdicts", fsim_verdict_names, FSIM_VERDICTS);

@@ -254,6 +254,7 @@ const fsim_hw *fsim_host_recalibrated(const fsim_hw *hw, fsim_cpu_pool *p, const
         q->source = source_of(a, &key[i], h, "now");
         q->present = true;
         q->typical = q->unknown = false;
+        q->from = FSIM_HW_GIVEN;
         hash = fsim_printf(a, "%s\n%s=%.17g,%.17g", hash, fsim_hw_rows[key[i].key].key, q->value, q->achieved);
     }
     fsim_sha256(hash, strlen(hash), own->hash);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "validate/cuda/compiled.h"
 
+#include "hw/adopt.h"
 #include "validate/device/texts.h"
 #include <math.h>
 #include <string.h>
@@ -32,7 +33,6 @@ static int text_of(fsim_register_rows *x, const fsim_program *p, const char *wor
 
 const fsim_hw *fsim_hw_as_architecture(const fsim_hw *hw, int sm, fsim_arena *a)
 {
-    enum { KIB = 1024 };
     if (hw->sm == sm)
         return hw;
     fsim_hw *as = fsim_new(a, fsim_hw, 1);
@@ -42,24 +42,17 @@ const fsim_hw *fsim_hw_as_architecture(const fsim_hw *hw, int sm, fsim_arena *a)
     as->sm = sm;
     as->host = false;
     as->architecture = fsim_printf(a, "sm_%d", sm);
-    const struct {
-        fsim_hw_key key;
-        double value;
-    } set[] = {{FSIM_HW_THREADS_PER_SM, arch->threads_per_sm},
-               {FSIM_HW_BLOCKS_PER_SM, arch->blocks_per_sm},
-               {FSIM_HW_SHARED_PER_SM, arch->shared_kib_per_sm * KIB},
-               {FSIM_HW_SHARED_PER_BLOCK, arch->shared_kib_per_block * KIB},
-               {FSIM_HW_REGISTERS_PER_SM, 65536},
-               {FSIM_HW_REGISTER_UNIT, 256},
-               {FSIM_HW_WARP_SIZE, 32}};
-    for (size_t k = 0; k < sizeof set / sizeof *set; k++)
-        as->q[set[k].key] = (fsim_quantity){.value = set[k].value,
-                                            .achieved = NAN,
-                                            .spread = NAN,
-                                            .bus_rate_bits_per_s = NAN,
-                                            .source = "",
-                                            .present = true,
-                                            .exact = true};
+    for (int k = 0; k < FSIM_HW_COUNT; k++) {
+        const double figure = fsim_architecture_figure(arch, (fsim_hw_key)k);
+        if (fsim_hw_rows[k].dim != FSIM_DIM_PER_CLOCK && !isnan(figure)) /* the limits, and not the rates */
+            as->q[k] = (fsim_quantity){.value = figure,
+                                       .achieved = NAN,
+                                       .spread = NAN,
+                                       .bus_rate_bits_per_s = NAN,
+                                       .source = "",
+                                       .present = true,
+                                       .exact = true};
+    }
     return as;
 }
 

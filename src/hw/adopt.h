@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* adopt.h: what a hardware file leaves out and other places say: the table of architectures, the GPU of `like:`, and
+ * the file's own other keys. What similar GPUs say is in hw/relatives.h. */
+#ifndef FUSESIM_HW_ADOPT_H
+#define FUSESIM_HW_ADOPT_H
+
+#include "hw/hw.h"
+
+/* The figure of an architecture for a key that it decides (FSIM_ABSENT_ARCHITECTURE); NaN: it decides none. */
+double fsim_architecture_figure(const fsim_architecture *arch, fsim_hw_key key);
+
+/* Limits and rates that hw lacks, from its architecture. A file with an fp32_rate of its own has a multiprocessor of
+ * its own: the other rates are not adopted then. In a. */
+void fsim_hw_adopt_architecture(fsim_arena *a, fsim_hw *hw);
+
+/* Peaks that hw lacks and its other keys decide: vector units by SMs and clock, matrix units by one another. In a. */
+void fsim_hw_derive_peaks(fsim_arena *a, fsim_hw *hw);
+
+/* Keys other than peaks that hw lacks, from parent; sources begin with "from NAME: ". In a. */
+void fsim_hw_inherit_figures(fsim_arena *a, fsim_hw *hw, const fsim_hw *parent);
+
+/* Peaks and the shares of them that are reached, from parent: scaled by SMs and clock where hw has others, matrix
+ * units by a rate that both have. In a. */
+void fsim_hw_inherit_peaks(fsim_arena *a, fsim_hw *hw, const fsim_hw *parent);
+
+/* The figures of a data sheet that tell one product from another: SMs, clock, DRAM bandwidth and capacity, L2, rate of
+ * the matrix units, power, link. */
+enum { FSIM_SHEET_FIGURES = 8 };
+/* Figure i as a key: of several keys (matrix units) the first one that hw has. */
+fsim_hw_key fsim_hw_sheet_figure(const fsim_hw *hw, int i);
+
+#endif
