@@ -3,6 +3,7 @@
 #include "kernel/layout.h"
 
 #include "kernel/rows.h"
+#include "kernel/sort.h"
 #include "kernel/stream.h"
 
 /* A thread computes `vector` points. */
@@ -15,12 +16,16 @@ static bool streams(fsim_layout *l, fsim_schedule *s)
     return true;
 }
 
-/* A scatter copies, then a second launch stores elements where the data say. */
+/* A scatter copies, then a second launch stores elements where the data say. Sorting takes what PyTorch launches. */
 static bool scatters(fsim_layout *l, fsim_schedule *s)
 {
     const int anchor = l->group->anchor;
+    fsim_sort sort;
     streams(l, s);
-    s->launches = anchor >= 0 && fsim_ops[l->g->node[anchor].op].class == FSIM_SCATTER ? 2 : 1;
+    s->launches = anchor < 0                                              ? 1
+                  : fsim_ops[l->g->node[anchor].op].class == FSIM_SCATTER ? 2
+                  : !l->hw->host && fsim_sort_of(l->g, anchor, &sort)     ? sort.launches
+                                                                          : 1;
     return true;
 }
 

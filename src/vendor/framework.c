@@ -44,13 +44,16 @@ fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime r
     const fsim_kernel library = library_kernel(&c, a);
     if (library.time_s > 0 && !convolves(&c))
         return library;
-    const fsim_kernel generated = fsim_generated_kernel(&c, a);
+    const fsim_kernel streamed = fsim_generated_kernel(&c, a),
+                      generated = group->template == FSIM_OPAQUE_KERNEL ? fsim_sort_kernel(&c, &streamed) : streamed;
     return library.time_s > 0 && (generated.time_s <= 0 || library.time_s <= generated.time_s) ? library : generated;
 }
 
 static fsim_kernel launched(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a)
 {
     const fsim_maker torch = fsim_is_eager(maker) ? FSIM_BY_ATEN : maker; /* for all kernels but attention */
+    if (c->group->template == FSIM_OPAQUE_KERNEL)
+        return fsim_sort_kernel(c, own);
     if (c->group->template == FSIM_CHAINED_CONTRACTION)
         return fsim_framework_attention(c, maker, own);
     if (contracts(c->group))

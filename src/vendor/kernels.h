@@ -6,6 +6,7 @@
  *     cudnn.c            convolutions
  *     flash_attention.c  a whole attention in one kernel
  *     efficient_attention.c  the same for heads that are too wide for flash_attention.c
+ *     sort.c             sort and topk
  *     library.c          what a library can do in one call
  *     framework.c        which of these kernels a framework launches */
 #ifndef FUSESIM_VENDOR_KERNELS_H
@@ -29,6 +30,8 @@ fsim_kernel fsim_triton_kernel(const fsim_costing *c, const fsim_kernel *own, fs
 fsim_kernel fsim_framework_product(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a);
 /* As `maker` calls cuDNN, with the copies between layouts that this needs. *own where it fits no SM. */
 fsim_kernel fsim_framework_convolution(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a);
+/* PyTorch's kernels for sort and topk. *own for other groups, and on a host. */
+fsim_kernel fsim_sort_kernel(const fsim_costing *c, const fsim_kernel *own);
 /* The attention kernel that `maker` has for this GPU, with measured constants. *own where it has none: another
  * design, arithmetic other than FP16 and BF16, no softmax between the products. */
 fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own);

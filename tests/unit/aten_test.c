@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "kernel/sort.h"
 #include "plan/price/price.h"
 #include "plan/rivals/rivals.h"
 #include "predict.h"
@@ -264,12 +265,57 @@ static void test_dram(void **state)
     fsim_arena_free(a);
 }
 
+/* The kernels that sort and topk become, by PyTorch's thresholds, and times within a factor of what others measured.
+ * (FlagGems, pull request 694, does not name its GPU; an A100's times are likely. FlashInfer, pull request 3009: B200.)
+ */
+static void test_sorts(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *hw, *shape, *operator;
+        fsim_sort_form form;
+        int passes, launches;
+        double measured_s; /* 0: not known */
+    } row[] = {
+        {"a100-sxm4-40gb", "[4096, 4096]", "sort, dim: 1", FSIM_SORT_IN_PLACE, 8, 3, 859e-6},
+        {"a100-sxm4-40gb", "[1024, 65536]", "sort, dim: 1", FSIM_SORT_SEGMENTS, 6, 19, 6.98e-3},
+        {"a100-sxm4-40gb", "[16, 131072]", "sort, dim: 1", FSIM_SORT_TWICE, 5, 11, 510e-6},
+        {"h100-sxm5-80gb", "[1, 65536]", "sort, dim: 1", FSIM_SORT_EACH, 4, 7, 0},
+        {"h100-sxm5-80gb", "[65536, 200]", "sort, dim: 0", FSIM_SORT_SEGMENTS, 6, 22, 0},
+        {"h100-sxm5-80gb", "[4096, 4096]", "topk, k: 8", FSIM_SELECT_BLOCKS, 4, 14, 0},
+        {"h100-sxm5-80gb", "[16, 4096]", "topk, k: 1", FSIM_SELECT_BLOCK, 16, 1, 0},
+        {"b200", "[4096, 200000]", "topk, k: 1024", FSIM_SELECT_BLOCKS, 4, 14, 8.89e-3},
+        {"b200", "[256, 131072]", "topk, k: 4096", FSIM_SELECT_BLOCKS, 4, 14, 509e-6},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        char operator[64];
+        snprintf(operator, sizeof operator, "{op: %s, in: x, out: [v, i]}", row[i].operator);
+        const fixture f = one(row[i].hw, row[i].shape, operator);
+        const fsim_kernel *k = &f.plan.kernel[0];
+        fsim_sort s;
+        assert_true(fsim_sort_of(f.g, k->group->anchor, &s));
+        assert_int_equal(s.form, row[i].form);
+        assert_int_equal(s.passes, row[i].passes);
+        assert_int_equal(k->launches, row[i].launches);
+        assert_true(f.plan.time_s == f.own.time_s); /* fusesim has no kernel of its own for it */
+        const double ratio = row[i].measured_s > 0 ? f.plan.time_s / row[i].measured_s : 1;
+        if (!(ratio > 0.45 && ratio < 1.6))
+            fail_msg("%s of %s: %.2f of what was measured", row[i].operator, row[i].shape, ratio);
+        fsim_arena_free(f.a);
+    }
+    /* half as many bits, half as many passes; more rows, more time; never less than its bytes */
+    const fixture f = one("h100-sxm5-80gb", "[4096, 4096]", "{op: sort, in: x, out: [v, i]}");
+    assert_true(f.plan.kernel[0].dram_read_bytes + f.plan.kernel[0].dram_write_bytes >= (4 + 12) << 24);
+    assert_true(f.plan.time_s > 1.9 * time_of("h100-sxm5-80gb", "[2048, 4096]", "{op: sort, in: x, out: [v, i]}"));
+    fsim_arena_free(f.a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_measured),  cmocka_unit_test(test_laws),     cmocka_unit_test(test_norms),
-        cmocka_unit_test(test_indices),   cmocka_unit_test(test_softmax),  cmocka_unit_test(test_cross_entropy),
-        cmocka_unit_test(test_broadcast), cmocka_unit_test(test_host),     cmocka_unit_test(test_dram),
-        cmocka_unit_test(test_embedding), cmocka_unit_test(test_residency)};
+        cmocka_unit_test(test_measured),  cmocka_unit_test(test_laws),      cmocka_unit_test(test_norms),
+        cmocka_unit_test(test_indices),   cmocka_unit_test(test_softmax),   cmocka_unit_test(test_cross_entropy),
+        cmocka_unit_test(test_broadcast), cmocka_unit_test(test_host),      cmocka_unit_test(test_dram),
+        cmocka_unit_test(test_embedding), cmocka_unit_test(test_residency), cmocka_unit_test(test_sorts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
