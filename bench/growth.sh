@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# bench/growth.sh [FOLDER [HW]]: how the cost of planning grows with the graph, from 10 to 100,000 primitives, for four families:
+# bench/growth.sh [FOLDER [HW]]: how the cost of planning grows with the graph, from 10 to 100,000 primitives, for five families:
 #     chain         elementwise operators one after the other, every ninth and tenth a sum and its subtraction, over columns and rows in turn
 #     rows          the same, every sum over rows: any stretch of it may be one kernel
 #     transformer   decoder blocks with grouped-query attention written as operators, in a repeat block
+#     recurrence    an unrolled recurrent network: concat, linear, tanh, linear a step
 #     fork-join     eight branches of four elementwise operators from one tensor and back into one, again and again
 # Per size wall time and memory of the whole call and the search's own count of seconds; per family the exponent k of n^k, fitted by least squares on the
 # logarithms of the sizes from FIT_FROM primitives on, where starting up no longer counts (where the search reaches its time limit, k is that of the rest). A
@@ -17,7 +18,7 @@ mkdir -p "$folder"
 rm -f "$folder"/growth.{dat,gp,png}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-FUSESIM=$program SIZES=${SIZES:-10 30 100 300 1000 3000 10000 30000 100000} FAMILIES=${FAMILIES:-chain rows transformer fork-join} LIMIT=${LIMIT:-60} MEMORY=${MEMORY:-6} \
+FUSESIM=$program SIZES=${SIZES:-10 30 100 300 1000 3000 10000 30000 100000} FAMILIES=${FAMILIES:-chain rows transformer recurrence fork-join} LIMIT=${LIMIT:-60} MEMORY=${MEMORY:-6} \
     FIT_FROM=${FIT_FROM:-300} OPTIONS=${OPTIONS:-} python3 - "$folder" "$scratch" "${2:-h100-sxm5-80gb}" <<'END'
 import json, math, os, resource, signal, subprocess, sys, time
 
@@ -58,6 +59,15 @@ def transformer(n):
               "swiglu, in: [g, u], out: s", "linear, in: [s, wd], out: f", "add, in: [a, f], out: y"]
     return lines + [f"      - {{op: {s}}}" for s in steps] + ["outputs: [y]"]
 
+def recurrence(n):
+    steps = max(1, round(n / 6))
+    shapes = {"h0": [64, 512], "wh": [512, 768], "bh": [512], "wo": [128, 512], "bo": [128], **{f"x{i}": [64, 256] for i in range(steps)}}
+    lines = head("recurrence", [f"  {name}: {{shape: {shape}, dtype: dtype, role: {'weight' if name[0] in 'wb' else 'input'}}}" for name, shape in shapes.items()])
+    for i in range(steps):
+        lines += [f"  - {{op: concat, in: [x{i}, h{i}], out: c{i}, dim: 1}}", f"  - {{op: linear, in: [c{i}, wh, bh], out: l{i}}}",
+                  f"  - {{op: tanh, in: l{i}, out: h{i + 1}}}", f"  - {{op: linear, in: [h{i + 1}, wo, bo], out: y{i}}}"]
+    return lines + ["outputs: [" + ", ".join(f"y{i}" for i in range(steps)) + "]"]
+
 def fork_join(n):
     width, depth = 8, 4
     block = width * depth + width - 1
@@ -70,7 +80,7 @@ def fork_join(n):
         lines.append(f"      - {{op: add, in: [{last}, b{b}_{depth - 1}], out: {'y' if b == width - 1 else f'j{b}'}}}")
     return lines + ["outputs: [y]"]
 
-FAMILY = {"chain": chain, "rows": lambda n: chain(n, (1,)), "transformer": transformer, "fork-join": fork_join}
+FAMILY = {"chain": chain, "rows": lambda n: chain(n, (1,)), "transformer": transformer, "recurrence": recurrence, "fork-join": fork_join}
 
 def call(path):
     """The plan, wall seconds and MiB; or what the call takes more of than it may."""

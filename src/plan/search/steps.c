@@ -8,6 +8,7 @@
 enum {
     MOST_STORES = 64,     /* choices of stored results for one kernel */
     STEPS_IN_HASTE = 60,  /* steps of a state after the budget is used up */
+    ROOTS_IN_HASTE = 16,  /* places that have still to run whose sets are tried then */
     MOST_FIRSTS = 4,      /* ready places for which is checked whether other kernels may be launched before theirs */
     MOST_CLONE_SETS = 96, /* choices of clones for one kernel that can pay by relaxed costs */
     MOST_OF_ALL = 2048    /* choices of clones when every one is considered */
@@ -408,9 +409,9 @@ static bool may_be_passed(fsim_frontier *f, const state *s, int place, int root)
 {
     const fsim_bits later = fsim_bits_shifted(f->l.after[place], place + 1 - s->base);
     fsim_bits passed = {{0}};
-    fsim_proceed(f, &f->budget, f->prospects / 4);
     for (bool more = true; more;) {
         more = false;
+        fsim_proceed(f, &f->budget, f->prospects / 4);
         for (int i = 0; i < f->prospects; i++) {
             const prospect *x = &f->prospect[i];
             if (x->last < root && !fsim_bits_meet(&x->waits_for, &passed))
@@ -466,14 +467,19 @@ void fsim_expand(fsim_frontier *f, int from)
 {
     expansion x = {.f = f, .from = from, .at = f->state[from]};
     const state *s = &x.at;
-    int first[MOST_FIRSTS], firsts = 0; /* the lowest places that are ready */
+    int first[MOST_FIRSTS], firsts = 0, roots = 0; /* first: the lowest places that are ready */
     f->state[from].first = f->steps;
     f->prospects = 0;
     for (int root = s->base; root < f->l.count && root - s->base < FSIM_BITS; root++) {
         if (fsim_has_run(s, root))
             continue;
-        bool over = false;
-        for (int k = 0; k < firsts && !f->lean && !over; k++)
+        if (f->haste && (f->steps - f->state[from].first > STEPS_IN_HASTE || roots == ROOTS_IN_HASTE)) {
+            x.cut = true;
+            break;
+        }
+        roots++;
+        bool over = false; /* in haste, orders that are not launch orders do no harm */
+        for (int k = 0; k < firsts && !f->lean && !f->haste && !over; k++)
             over = !may_be_passed(f, s, first[k], root);
         if (over)
             break;
