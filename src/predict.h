@@ -9,6 +9,15 @@
 #include "plan/price/compare.h"
 #include "plan/search/search.h"
 
+/* The inputs as the user named them, each word quoted for a shell, for commands that a report proposes; NULL: not
+ * known. */
+typedef struct {
+    const char *workload, *hw;
+    const char *const *set; /* of --set: "M=1" */
+    int sets;
+    const char *options; /* what else changes the inputs: " --hw-set sms=64 --l2 warm"; or "" */
+} fsim_typed;
+
 typedef struct {
     fsim_strategy strategy;
     fsim_regime regime;
@@ -23,6 +32,7 @@ typedef struct {
     int top;                    /* how many of the best plans to list */
     bool pareto;                /* list the Pareto front of time and peak memory */
     int compile_jobs; /* processes that compile at once, to report the cost of compilation; 0: do not report it */
+    fsim_typed typed;
 } fsim_options;
 
 /* The words of users for the options warm, strict and no_recompute; the first is the default. */
@@ -40,6 +50,13 @@ typedef struct {
 typedef struct {
     double eager_s, chosen_s;
 } fsim_launched;
+
+/* A value of a symbol with which the plan fits the GPU's memory, where it does not now. */
+typedef struct {
+    const char *symbol; /* NULL: it fits, or none was found */
+    int64_t value, now;
+    fsim_sum bytes; /* needed with `value` */
+} fsim_smaller;
 
 /* One workload on one GPU. */
 typedef struct {
@@ -59,6 +76,7 @@ typedef struct {
     int losses;
     fsim_plan *top, *front; /* the best plans, best first; the front, fastest first */
     int tops, fronts;
+    fsim_smaller smaller;        /* set by who knows how to read the workload again */
     fsim_sum least_memory_bytes; /* lowest peak of all plans found, where none meets the limit; otherwise 0 */
 } fsim_prediction;
 

@@ -94,6 +94,38 @@ static bool read_plan(fsim_context *c, fsim_inputs *in)
     return good;
 }
 
+const char *fsim_shell_word(fsim_arena *a, const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./,:=@%+-";
+    if (*text && strspn(text, plain) == strlen(text))
+        return text;
+    const char *quoted = "'";
+    for (const char *end; (end = strchr(text, '\'')); text = end + 1)
+        quoted = fsim_printf(a, "%s%s'\\''", quoted, fsim_strndup(a, text, (size_t)(end - text)));
+    return fsim_printf(a, "%s%s'", quoted, text);
+}
+
+/* What the command line says of the inputs, for commands that a report proposes. */
+static fsim_typed typed_inputs(const fsim_context *c)
+{
+    const fsim_settings *s = &c->set;
+    const char *text = "", **set = fsim_new(c->arena, const char *, s->set.count + 1);
+    for (int i = 0; i < s->set.count; i++)
+        set[i] = fsim_shell_word(c->arena, s->set.at[i]);
+    for (int i = 0; i < s->hw_set.count; i++)
+        text = fsim_printf(c->arena, "%s --hw-set %s", text, fsim_shell_word(c->arena, s->hw_set.at[i]));
+    if (s->scale > 0)
+        text = fsim_printf(c->arena, "%s --scale-shapes %lld", text, (long long)s->scale);
+    if (s->memory_limit > 0)
+        text = fsim_printf(c->arena, "%s --memory-limit %lldB", text, (long long)s->memory_limit);
+    return (fsim_typed){.workload = c->args.count ? fsim_shell_word(c->arena, c->args.at[0]) : NULL,
+                        .hw = s->hw.count ? fsim_shell_word(c->arena, s->hw.at[0]) : NULL,
+                        .set = set,
+                        .sets = s->set.count,
+                        .options = fsim_printf(c->arena, "%s%s%s", text, s->l2 == 1 ? " --l2 warm" : "",
+                                               s->recompute == 1 ? " --recompute off" : "")};
+}
+
 static fsim_options model_options(const fsim_context *c)
 {
     const fsim_settings *s = &c->set;
@@ -111,7 +143,8 @@ static fsim_options model_options(const fsim_context *c)
                           .strict = s->numerics == 1,
                           .no_recompute = s->recompute == 1,
                           .time_limit_s = s->time_limit_s,
-                          .interrupted = &interrupted};
+                          .interrupted = &interrupted,
+                          .typed = typed_inputs(c)};
 }
 
 /* Warns of GPUs that --hw names more than once: in results they can't be told apart. */

@@ -47,7 +47,9 @@ int fsim_run_plan(fsim_context *c)
     const fsim_shown_plans p = {fsim_new(c->arena, fsim_prediction, count), fsim_new(c->arena, fsim_judged, count),
                                 count};
     for (int i = 0; i < count; i++) {
+        in.how.typed.hw = fsim_shell_word(c->arena, c->set.hw.at[i]);
         p.at[i] = fsim_predict(in.graph, in.hw[i], &in.how, c->arena);
+        fsim_find_smaller(c, &p.at[i]);
         p.judged[i] = fsim_plan_gates_try(gate, group, c->set.gates.count, i, &p.at[i], c->arena);
         if (fsim_over_limit(&p.at[i]) || p.at[i].least_memory_bytes > 0 ||
             fsim_gates_failed(p.judged[i].at, p.judged[i].count))

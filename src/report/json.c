@@ -5,6 +5,7 @@
 #include "plan/price/timeline.h"
 #include "report/describe.h"
 #include "report/json_stream.h"
+#include "report/next.h"
 #include "report/report.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -375,6 +376,20 @@ static void put_host(writer *w, cJSON *to, const fsim_prediction *p)
     put_number(w, o, "gpu_time_s", gpu->chosen_s);
 }
 
+static void put_next(writer *w, cJSON *to, const fsim_prediction *p)
+{
+    fsim_step step[FSIM_MOST_STEPS];
+    const int count = fsim_next_steps(p, w->a, step);
+    cJSON *list = put_new(w, to, "next", cJSON_CreateArray());
+    for (int i = 0; i < count; i++) {
+        cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
+        put_text(w, o, "what", step[i].what);
+        put_number(w, o, "saves_s", step[i].saves_s);
+        put_bool(w, o, "at_most", step[i].at_most);
+        put_text(w, o, "command", step[i].command);
+    }
+}
+
 static void put_plan(writer *w, cJSON *to, const fsim_prediction *p)
 {
     const fsim_plan *plan = &p->plan[p->chosen];
@@ -395,6 +410,7 @@ static void put_plan(writer *w, cJSON *to, const fsim_prediction *p)
     put_bool(w, o, "interrupted", p->interrupted);
     put_number(w, o, "makespan_s", when.makespan_s);
     put_host(w, o, p);
+    put_next(w, o, p);
     put_basis(w, o, p);
     put_arithmetic(w, o, &p->arithmetic);
     put_memory(w, o, p);
@@ -532,41 +548,4 @@ bool fsim_report_json(FILE *out, const fsim_prediction *p, const fsim_judged *ju
     fsim_release(&document);
     fsim_arena_free(w.a);
     return ok;
-}
-
-/* cJSON would build and free a tree for each of what may be millions of lines. */
-static void put_groups(FILE *out, const fsim_graph *g, const fsim_partition *partition, which some)
-{
-    fputc('[', out);
-    for (int i = 0; i < partition->parts; i++) {
-        const fsim_part *part = &partition->part[i];
-        const char *between = "";
-        fputs(i ? ", [" : "[", out);
-        for (int n = 0; n < part->count; n++)
-            if (some == ALL || (part->clone && part->clone[n])) {
-                fputs(between, out);
-                fsim_json_string(out, g->node[part->node[n]].name);
-                between = ", ";
-            }
-        fputc(']', out);
-    }
-    fputc(']', out);
-}
-
-void fsim_json_partition(FILE *out, const fsim_graph *g, const fsim_partition *partition, double time_s,
-                         fsim_sum dram_read_bytes, fsim_sum dram_write_bytes)
-{
-    char buffer[40], read[FSIM_SUM_DIGITS], written[FSIM_SUM_DIGITS];
-    fputs("{\"groups\": ", out);
-    put_groups(out, g, partition, ALL);
-    fputs(", \"recomputed\": ", out);
-    put_groups(out, g, partition, CLONES);
-    fprintf(out, ", \"time_s\": %s, \"dram_read_bytes\": %s, \"dram_write_bytes\": %s}\n",
-            fsim_json_digits(buffer, time_s), fsim_sum_digits(read, dram_read_bytes),
-            fsim_sum_digits(written, dram_write_bytes));
-}
-
-void fsim_json_partitions_end(FILE *out, int64_t partitions, bool truncated)
-{
-    fprintf(out, "{\"partitions\": %" PRId64 ", \"truncated\": %s}\n", partitions, truncated ? "true" : "false");
 }

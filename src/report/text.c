@@ -58,6 +58,7 @@ void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style
     const char *host = fsim_text_host(p, a);
     if (*host)
         fsim_paragraph(&r.page, FSIM_PLAIN, 0, 0, host);
+    fsim_text_next(&r);
     fputc('\n', out);
     fsim_table t = fsim_text_strategies(p, a);
     put_table(&r, &t, 2);
@@ -152,6 +153,7 @@ void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count)
         fputc(' ', out);
         fsim_markdown_text(out, fsim_text_host(&p[i], a));
         fputs("\n\n", out);
+        fsim_markdown_next(out, &p[i], a);
         fsim_table t = fsim_text_strategies(&p[i], a);
         put_markdown(out, &t, a);
         fputc('\n', out);

@@ -65,6 +65,13 @@ fsim_table fsim_text_comparison(const fsim_prediction *p, int count, fsim_arena 
 const char *fsim_text_spread(fsim_arena *a, fsim_interval x, double time_s);
 const char *fsim_text_dram(fsim_arena *a, const fsim_plan *plan); /* read and written: "96 MiB" */
 
+/* text_next.c */
+
+/* What to try next, with what it saves and what to type; nothing where there is nothing to gain. */
+void fsim_text_next(const fsim_text_page *r);
+/* The same as a Markdown list. */
+void fsim_markdown_next(FILE *out, const fsim_prediction *p, fsim_arena *a);
+
 /* text_fusion.c: nothing is printed where there is nothing to say. */
 
 /* Primitives that run in several kernels: "Recomputed: t1 in kernel 3." */

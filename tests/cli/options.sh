@@ -318,6 +318,40 @@ has '^Launched from Python the host is the limit: eager takes [0-9]+ us instead 
 "$FUSESIM" llama_block --hw h100-sxm5-80gb >out 2>err
 hasnt 'the host is the limit'
 
+# Next steps: each command can be typed, and gives what the step promises; none where there is nothing to gain.
+"$python" - "$FUSESIM" <<'END' || complain 'next steps'
+import json, shlex, subprocess, sys
+
+def plan(words):
+    done = subprocess.run([sys.argv[1], *words, '--json', '-', '--quiet'], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, (words, done.stderr)
+    return json.loads(done.stdout)['plans'][0] if words[0] != 'explain' else None
+
+def time_s(p): return next(s['time_s'] for s in p['strategies'] if s['name'] == p['plan']['strategy'])
+
+met = set()
+for line in ('llama_block --hw t4 --set dtype=bf16', 'llama_block --hw h100-sxm5-80gb --set S=1 --set B=2 --launch eager', 'seeds/chain4 --hw t4 --strategy eager',
+             'bert_layer --hw l4 --numerics strict --time-limit 0.02', 'bert_layer --hw t4 --set B=8192 --time-limit 0.02', 'seeds/chain4 --hw t4'):
+    now = plan(line.split())
+    steps = now['plan']['next']
+    assert bool(steps) == (line != 'seeds/chain4 --hw t4'), (line, steps)
+    saved = [s['saves_s'] for s in steps if s['saves_s'] is not None]
+    assert saved == sorted(saved, reverse=True) and all(s > 0 for s in saved), steps
+    for s in steps:
+        words = shlex.split(s['command'])
+        assert words[0] == 'fusesim', s
+        then = plan(words[1:])
+        if s['saves_s'] is None:
+            assert next(x['fits'] for x in then['strategies'] if x['name'] == 'optimal') and not next(x['fits'] for x in now['strategies'] if x['name'] == 'optimal'), s
+        elif not s['at_most'] and 'any order' not in s['what']: # the orders' savings are kernel by kernel
+            assert time_s(then) <= 1.0001 * (time_s(now) - s['saves_s']), (line, s, time_s(now), time_s(then))
+        met.add(s['what'].split()[0])
+assert {'f16', 'kernels', 'the', 'sums', 'a', 'one', 'B'} <= met, met
+END
+COLUMNS=80 "$FUSESIM" llama_block --hw t4 --set 'B=1' >out 2>err
+has '^  saves [0-9]+ ms: f16 instead of bf16$'
+has '^    fusesim llama_block --hw t4 --set B=1 --set dtype=f16$'
+
 # What goes to a pipe or a file is not cut: tables and names are whole, a sentence is a line.
 "$FUSESIM" bert_layer --hw h100-sxm5-80gb >out 2>err || complain 'a report in a pipe'
 has '^Fusion helps: .* kernels)\.$'

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/next.h"
+
+#include "plan/price/interval.h"
+#include "report/describe.h"
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+    const fsim_prediction *p;
+    fsim_arena *a;
+    fsim_step *step;
+    int count;
+} steps;
+
+/* A command that differs from the one that was typed. */
+typedef struct {
+    const char *verb;   /* "explain "; NULL: plan */
+    const char *symbol; /* of --set, with `value`; NULL */
+    const char *value;
+    const char *launch; /* NULL: as it is */
+    bool any_order;     /* without --numerics strict */
+    const char *more;   /* behind all else; NULL */
+} change;
+
+/* Is word, quoted or not, a value of the symbol? */
+static bool sets(const char *word, const char *symbol)
+{
+    const size_t length = symbol ? strlen(symbol) : 0;
+    word += *word == '\'';
+    return symbol && strncmp(word, symbol, length) == 0 && word[length] == '=';
+}
+
+/* "fusesim explain WORKLOAD --hw HW --set M=1 a y": the inputs as the user named them. */
+static const char *command(const steps *s, change x)
+{
+    const fsim_options *o = &s->p->options;
+    const fsim_typed *typed = &o->typed;
+    const char *text =
+        fsim_printf(s->a, "fusesim %s%s --hw %s", x.verb ? x.verb : "",
+                    typed->workload ? typed->workload : s->p->graph->name, typed->hw ? typed->hw : s->p->hw->name);
+    for (int i = 0; i < typed->sets; i++)
+        if (!sets(typed->set[i], x.symbol))
+            text = fsim_printf(s->a, "%s --set %s", text, typed->set[i]);
+    if (x.symbol)
+        text = fsim_printf(s->a, "%s --set %s=%s", text, x.symbol, x.value);
+    text = fsim_printf(s->a, "%s%s%s", text, typed->options ? typed->options : "",
+                       o->strict && !x.any_order ? " --numerics strict" : "");
+    if (x.launch || o->regime != FSIM_REGIME_STREAM)
+        text = fsim_printf(s->a, "%s --launch %s", text, x.launch ? x.launch : fsim_regime_names[o->regime]);
+    return x.more ? fsim_printf(s->a, "%s %s", text, x.more) : text;
+}
+
+/* Adds a step where it saves enough, in order of the savings. */
+static void add(steps *s, fsim_step step)
+{
+    static const double worth_saying = 0.01;
+    if (s->count == FSIM_MOST_STEPS ||
+        (!isnan(step.saves_s) && !(step.saves_s >= worth_saying * s->p->plan[s->p->chosen].time_s)))
+        return;
+    int at = s->count++;
+    for (; at > 0 && !isnan(s->step[at - 1].saves_s) && (isnan(step.saves_s) || step.saves_s > s->step[at - 1].saves_s);
+         at--)
+        s->step[at] = s->step[at - 1];
+    s->step[at] = step;
+}
+
+/* Less of the dimension that the search of the command found, where the plan does not fit. */
+static void fit(steps *s)
+{
+    const fsim_smaller *x = &s->p->smaller;
+    if (x->symbol)
+        add(s, (fsim_step){.what = fsim_printf(s->a, "%s = %lld instead of %lld fits: it needs %s", x->symbol,
+                                               (long long)x->value, (long long)x->now,
+                                               fsim_bytes_text(s->a, (double)x->bytes)),
+                           .saves_s = NAN,
+                           .command = command(s, (change){.symbol = x->symbol,
+                                                          .value = fsim_printf(s->a, "%lld", (long long)x->value)})});
+}
+
+/* The dtype for which the GPU has a faster unit. */
+static void other_dtype(steps *s)
+{
+    const fsim_arithmetic *x = &s->p->arithmetic;
+    const fsim_graph *g = s->p->graph;
+    if (!x->instead || x->slow == FSIM_DTYPE_NONE || !isfinite(x->instead_s))
+        return;
+    const char *from = fsim_dtype_names[x->slow], *to = fsim_dtype_names[x->faster], *symbol = NULL;
+    for (int i = 0; i < g->symbols && !symbol; i++)
+        symbol = g->symbol[i].dtype == x->slow ? g->symbol[i].name : NULL;
+    add(s, (fsim_step){.what = symbol ? fsim_printf(s->a, "%s instead of %s", to, from)
+                                      : fsim_printf(s->a, "%s instead of %s in the workload's file", to, from),
+                       .saves_s = s->p->plan[s->p->chosen].time_s - x->instead_s,
+                       .command = symbol ? command(s, (change){.symbol = symbol, .value = to}) : NULL});
+}
+
+static void graph_launches(steps *s)
+{
+    const fsim_regime regime = s->p->options.regime;
+    if (!s->p->hw->host && (regime == FSIM_REGIME_STREAM || regime == FSIM_REGIME_EAGER))
+        add(s, (fsim_step){.what = "kernels recorded in a CUDA or HIP graph",
+                           .saves_s = s->p->plan[s->p->chosen].time_s - s->p->launched[FSIM_REGIME_GRAPH].chosen_s,
+                           .command = command(s, (change){.launch = "graph"})});
+}
+
+/* The best plan instead of the one shown, or what a search that ended early may have missed. */
+static void better_plan(steps *s)
+{
+    const fsim_prediction *p = s->p;
+    const double now = p->plan[p->chosen].time_s, best = p->plan[FSIM_STRATEGY_OPTIMAL].time_s;
+    const fsim_verdict v = fsim_verdict_of(p);
+    const fsim_interval sure = fsim_speedup_interval(
+        p->graph, p->hw, (fsim_plan_by){&p->plan[p->chosen], fsim_maker_in(p, p->chosen)},
+        (fsim_plan_by){&p->plan[FSIM_STRATEGY_OPTIMAL], fsim_maker_of(FSIM_STRATEGY_OPTIMAL)}, s->a);
+    if (p->chosen != FSIM_STRATEGY_OPTIMAL && !(sure.low > 1))
+        return; /* whether it is faster is too close to call */
+    if (p->chosen != FSIM_STRATEGY_OPTIMAL)
+        add(s,
+            (fsim_step){.what = fsim_printf(s->a, "the plan of optimal instead of %s", fsim_strategy_names[p->chosen]),
+                        .saves_s = now - best,
+                        .command = command(s, (change){0})});
+    else if (!v.proven)
+        add(s, (fsim_step){.what = "a longer search",
+                           .saves_s = v.gap * now,
+                           .at_most = true,
+                           .command = command(s, (change){.more = fsim_printf(s->a, "--time-limit %g",
+                                                                              10 * p->options.time_limit_s)})});
+}
+
+/* Sums whose order --numerics strict keeps, and the refused fusion that would save most. */
+static void refused(steps *s)
+{
+    const fsim_graph *g = s->p->graph;
+    const fsim_priced_refusal *largest = NULL;
+    double orders_s = 0;
+    for (int i = 0; i < s->p->refusals; i++) {
+        const fsim_priced_refusal *r = &s->p->refusal[i];
+        if (r->why.rule == FSIM_RULE_NUMERICS)
+            orders_s += r->saving_s;
+        else if (r->why.rule != FSIM_RULE_COST && r->why.b >= 0 && !largest)
+            largest = r;
+    }
+    if (orders_s > 0)
+        add(s, (fsim_step){.what = "sums in any order",
+                           .saves_s = orders_s,
+                           .command = command(s, (change){.any_order = true})});
+    if (!largest)
+        return;
+    const char *x = g->node[largest->why.a].name, *y = g->node[largest->why.b].name;
+    const bool user = largest->why.rule == FSIM_RULE_USER;
+    add(s, (fsim_step){.what = fsim_printf(s->a,
+                                           user ? "'%s' and '%s' in one kernel, which the workload forbids"
+                                                : "one kernel for '%s' and '%s', written by hand",
+                                           x, y),
+                       .saves_s = largest->saving_s,
+                       .at_most = true,
+                       .command = command(s, (change){.verb = "explain ", .more = fsim_printf(s->a, "%s %s", x, y)})});
+}
+
+int fsim_next_steps(const fsim_prediction *p, fsim_arena *a, fsim_step step[FSIM_MOST_STEPS])
+{
+    steps s = {p, a, step, 0};
+    fit(&s);
+    if (p->options.objective != FSIM_MINIMISE_TIME || fsim_over_limit(p))
+        return s.count;
+    better_plan(&s);
+    other_dtype(&s);
+    graph_launches(&s);
+    refused(&s);
+    return s.count;
+}
