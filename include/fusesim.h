@@ -174,6 +174,7 @@ typedef struct fsim_plan_options {
     int64_t memory_limit_bytes; /* most memory that a plan may need; 0: no limit */
     const volatile int
         *stop; /* set to non-zero by another thread or a signal handler, it ends the search early; NULL */
+    int64_t search_memory_bytes; /* that the search may take; 0: 2 GiB, and at most a quarter of the machine */
 } fsim_plan_options;
 
 /* Plans the workload on the hardware by every strategy. options NULL: the defaults. All objects must be of this

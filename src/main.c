@@ -206,6 +206,7 @@ static const fsim_arg options[] = {
     {"--recompute", NULL, FSIM_ARG_CHOICE, AT(recompute), &recomputation, MODEL,
      "may any plan compute a value twice (on)"},
     {"--time-limit", "SECONDS", FSIM_ARG_SECONDS, AT(time_limit_s), NULL, MODEL, "for the search (1)"},
+    {"--search-memory", "SIZE", FSIM_ARG_SIZE, AT(search_memory), NULL, MODEL, "that the search may take (2 GiB)"},
     {"--scale-shapes", "N", FSIM_ARG_COUNT, AT(scale), NULL, MODEL, "divide lengths by powers of 2 up to N"},
     {"--over", "NAME=FIRST:LAST[:STEP]", FSIM_ARG_TEXT, AT(over), NULL, REGIONS, "a symbol's values: S=1:4096"},
     {"--limit", "N", FSIM_ARG_COUNT, AT(limit), NULL, ENUMERATE, "stop after N partitions"},

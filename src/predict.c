@@ -27,6 +27,7 @@ fsim_problem fsim_problem_of(const fsim_graph *g, const fsim_hw *hw, const fsim_
                           .warm = options->warm,
                           .recompute = !options->no_recompute,
                           .memory_limit = options->memory_limit,
+                          .search_memory = options->search_memory,
                           .time_limit_s = options->time_limit_s,
                           .store = fsim_store_new(a),
                           .interrupted = options->interrupted};

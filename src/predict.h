@@ -23,7 +23,8 @@ typedef struct {
     fsim_regime regime;
     fsim_objective objective;
     bool warm, strict, no_recompute;
-    int64_t memory_limit; /* most bytes that a plan may need; 0: no limit */
+    int64_t memory_limit;  /* most bytes that a plan may need; 0: no limit */
+    int64_t search_memory; /* most bytes that the search may take; 0: the default */
     double time_limit_s;
     volatile const int *interrupted; /* becomes non-zero to end the search with the best plan so far; NULL: never */
     const fsim_partition

@@ -33,6 +33,7 @@ typedef struct attempt {
 
 /* The attempts that this thread is in; the innermost is first. */
 static _Thread_local attempt *innermost;
+static _Thread_local size_t held_bytes;
 static void (*end_of_program)(void);
 
 static void enlist(fsim_arena *a, fsim_arena **list)
@@ -129,12 +130,20 @@ fsim_arena *fsim_arena_new(void) { return new_arena(innermost ? &innermost->aren
 
 fsim_arena *fsim_arena_child(fsim_arena *parent) { return new_arena(&parent->child); }
 
+size_t fsim_arena_held(void) { return held_bytes; }
+
+static void free_block(block *b)
+{
+    held_bytes -= b ? b->room_bytes : 0;
+    free(b);
+}
+
 static void release(fsim_arena *a, block *b)
 {
     if (!a->spare && b->room_bytes == BLOCK_BYTES)
         a->spare = b;
     else
-        free(b);
+        free_block(b);
 }
 
 void fsim_arena_free(fsim_arena *a)
@@ -145,7 +154,7 @@ void fsim_arena_free(fsim_arena *a)
     while (a->child)
         fsim_arena_free(a->child);
     fsim_rewind(a, (fsim_mark){NULL, 0});
-    free(a->spare);
+    free_block(a->spare);
     free(a);
 }
 
@@ -160,6 +169,7 @@ static void add_block(fsim_arena *a, size_t need_bytes)
         if (!b)
             fsim_out_of_memory();
         b->room_bytes = room;
+        held_bytes += room;
     }
     b->used_bytes = 0;
     b->older = a->newest;

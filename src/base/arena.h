@@ -49,6 +49,9 @@ void fsim_guard(fsim_resource *r, void (*release)(void *what), void *what);
 /* Calls release(what) and unregisters r. */
 void fsim_release(fsim_resource *r);
 
+/* Bytes that this thread's arenas hold. */
+size_t fsim_arena_held(void);
+
 /* count x size zeroed bytes, aligned for any type; never NULL (see above). */
 void *fsim_alloc(fsim_arena *a, size_t count, size_t size);
 #define fsim_new(a, type, count) ((type *)fsim_alloc((a), (size_t)(count), sizeof(type)))

@@ -28,7 +28,8 @@ typedef struct {
     int strategy, objective, launch, l2, numerics, recompute, target, color,
         device; /* index into the option's choices; device: an fsim_device_kind */
     double time_limit_s, budget_s;
-    int64_t limit, jobs, top, memory_limit, compile_jobs, folds, threads, samples, scale; /* 0: not used */
+    int64_t limit, jobs, top, memory_limit, search_memory, compile_jobs, folds, threads, samples,
+        scale; /* 0: not used */
     bool no_check, no_measure, no_counters, compile_cost, no_exclude, unseen, fresh, registers, quiet, verbose, help,
         version;
 } fsim_settings;

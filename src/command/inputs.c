@@ -135,6 +135,7 @@ static fsim_options model_options(const fsim_context *c)
                           .objective = pareto ? FSIM_MINIMISE_TIME : (fsim_objective)s->objective,
                           .pareto = pareto,
                           .memory_limit = s->memory_limit,
+                          .search_memory = s->search_memory,
                           .top = (int)s->top,
                           .compile_jobs = !s->compile_cost      ? 0
                                           : s->compile_jobs > 0 ? (int)s->compile_jobs

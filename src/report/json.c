@@ -406,7 +406,8 @@ static void put_plan(writer *w, cJSON *to, const fsim_prediction *p)
     put_count(w, o, "groups_considered", p->proof.groups_considered);
     put_count(w, o, "states", p->proof.states);
     put_number(w, o, "search_s", p->proof.search_s);
-    put_bool(w, o, "stopped_by_clock", p->proof.stopped_by_clock);
+    put_bool(w, o, "stopped_by_clock", p->proof.end == FSIM_SEARCH_STOPPED_BY_CLOCK);
+    put_bool(w, o, "stopped_by_memory", p->proof.end == FSIM_SEARCH_STOPPED_BY_MEMORY);
     put_bool(w, o, "interrupted", p->interrupted);
     put_number(w, o, "makespan_s", when.makespan_s);
     put_host(w, o, p);

@@ -70,9 +70,9 @@ const char *fsim_text_against_eager(const fsim_text_page *r, fsim_emphasis *emph
 const char *fsim_text_how_sure(const fsim_text_page *r)
 {
     const fsim_verdict v = fsim_verdict_of(r->p);
-    const char *clock = r->p->interrupted              ? " (interrupted)"
-                        : r->p->proof.stopped_by_clock ? " (stopped by the clock)"
-                                                       : "";
+    static const char *const ends[] = {"", " (stopped by the clock)",
+                                       " (the search's memory is used up: --search-memory)"};
+    const char *end = r->p->interrupted ? " (interrupted)" : ends[r->p->proof.end];
     const char *of = r->p->options.objective == FSIM_MINIMISE_MEMORY ? " of peak memory" : "";
     const double over = fsim_over_optimum(r->p, r->p->chosen);
     if (fsim_over_limit(r->p))
@@ -83,7 +83,7 @@ const char *fsim_text_how_sure(const fsim_text_page *r)
         return fsim_printf(r->a, "%s over the proven optimum, %s%s", fsim_percent_text(r->a, over),
                            objective_text(r, fsim_plan_objective(r->p, FSIM_STRATEGY_OPTIMAL)), of);
     return fsim_printf(r->a, "not proven: the gap to the lower bound, %s%s, is %s%s", objective_text(r, v.lower_bound),
-                       of, fsim_percent_text(r->a, v.gap), clock);
+                       of, fsim_percent_text(r->a, v.gap), end);
 }
 
 /* "and needs 3.2 MiB of memory": where memory was asked for. */

@@ -55,7 +55,7 @@ while read -r command; do
         --chart) value=x.svg ;;
         --over) value=S=1:2 ;;
         --set | --hw-set) value=B=1 ;;
-        --memory-limit) value=1GiB ;;
+        --memory-limit | --search-memory) value=1GiB ;;
         --strategy) value=eager ;;
         --objective) value=time ;;
         --launch) value=graph ;;

@@ -50,7 +50,7 @@ cmp -s out wanted || complain '-- ends the options'
 ok --help
 has '^usage: fusesim'
 for command in plan enumerate explain regions validate import calibrate codegen hw ops; do "$FUSESIM" $command --help; done >helps || complain 'help of commands'
-for option in hw set hw-set strategy plan objective memory-limit top compile-cost compile-jobs launch l2 numerics recompute time-limit limit scale-shapes measurements workload-root match by gate no-exclude target jobs dump json markdown trace \
+for option in hw set hw-set strategy plan objective memory-limit search-memory top compile-cost compile-jobs launch l2 numerics recompute time-limit limit scale-shapes measurements workload-root match by gate no-exclude target jobs dump json markdown trace \
     dot junit chart quiet verbose color help version; do
     grep -Eq "^  --$option " helps || complain "no --$option in the help of any command"
 done
@@ -167,6 +167,13 @@ ok "$two" --hw t4 --objective memory
 has 'needs 192 MiB of memory at its peak: proven'
 ok "$two" --hw t4 --objective memory --json -
 is 'p["plan"]["lower_bound_bytes"] == p["strategies"][2]["peak_memory_bytes"]' True
+# A search that may take little memory ends with a whole plan and says what ended it.
+ok bert_layer --hw t4 --search-memory 1MiB --json memory.json
+grep -q '"stopped_by_memory":[[:space:]]*true' memory.json && grep -q '"proven":[[:space:]]*false' memory.json || complain "--search-memory 1MiB"
+tr '\n' ' ' <out | grep -q 'used up: --search-memory' || complain "--search-memory is not named: $(head -5 out)"
+ok bert_layer --hw t4 --search-memory 1GiB --json memory.json
+grep -q '"stopped_by_memory":[[:space:]]*false' memory.json && grep -q '"proven":[[:space:]]*true' memory.json || complain "--search-memory 1GiB"
+
 ok "$two" --hw t4 --memory-limit 192MiB
 has 'memory limit 192 MiB'
 "$FUSESIM" "$two" --hw t4 --memory-limit 191MiB --json limit.json >out 2>err

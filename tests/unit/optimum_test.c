@@ -117,14 +117,14 @@ static bool take(void *to, const fsim_plan *plan)
  * followed its bound should be that plan's cost. */
 static bool as_if_large(fsim_problem *p, fsim_sum least, fsim_arena *a)
 {
-    bool by_clock = false;
+    fsim_search_end end;
     int node[32];
     fsim_sum bound;
     fsim_plan plan;
     fsim_refusal why;
     fsim_problem fresh = *p;
     fresh.store = fsim_store_new(a);
-    const fsim_budget budget = fsim_budget_of(&fresh, &by_clock);
+    const fsim_budget budget = fsim_budget_of(&fresh, &end);
     for (int n = 0; n < p->graph->nodes; n++)
         node[n] = n;
     fsim_frontier *f = fsim_frontier_of(&fresh, node, p->graph->nodes, FSIM_BEST_ONLY, &budget, a);

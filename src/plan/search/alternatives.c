@@ -140,8 +140,8 @@ int fsim_top(fsim_problem *p, int count, fsim_arena *a, fsim_plan *out)
 {
     fsim_arena *scratch = fsim_arena_new();
     list w = {.p = p, .a = a, .plan = fsim_new(scratch, fsim_plan, count + 2), .most = count, .limit = FSIM_SUM_MOST};
-    bool by_clock = false;
-    const fsim_budget budget = fsim_budget_of(p, &by_clock);
+    fsim_search_end end;
+    const fsim_budget budget = fsim_budget_of(p, &end);
     fsim_plan best;
     fsim_proof proof;
     fsim_optimal(p, NULL, 0, scratch, &best, &proof);
@@ -158,8 +158,8 @@ int fsim_top(fsim_problem *p, int count, fsim_arena *a, fsim_plan *out)
 /* Offers every partition that no other beats in both relaxed time and memory. True where none was left out. */
 static bool offer_front(list *w, fsim_arena *scratch)
 {
-    bool by_clock = false;
-    const fsim_budget budget = fsim_budget_of(w->p, &by_clock);
+    fsim_search_end end;
+    const fsim_budget budget = fsim_budget_of(w->p, &end);
     fsim_problem by_time = *w->p;
     by_time.objective = FSIM_MINIMISE_TIME;
     w->fixed = fixed_bytes(w->p->graph);

@@ -4,6 +4,7 @@
 #include "plan/price/price.h"
 #include <math.h>
 #include <time.h>
+#include <unistd.h>
 
 static double now(void)
 {
@@ -16,12 +17,28 @@ static const double steps_per_second = 3e6; /* of fsim_work, on a 2020 server co
 static const double least_clock_s =
     30; /* a busy machine, or a build for a debugger, must not end a short search: only its steps may */
 
-fsim_budget fsim_budget_of(const fsim_problem *p, bool *by_clock)
+/* Enough for every search that ends within a minute. */
+static size_t usual_memory(void)
 {
+    const double most = 2.0 * (1 << 30), pages = (double)sysconf(_SC_PHYS_PAGES), page = (double)sysconf(_SC_PAGESIZE);
+    return (size_t)(pages > 0 && page > 0 ? fmin(most, pages * page / 4) : most);
+}
+
+fsim_budget fsim_budget_of(const fsim_problem *p, fsim_search_end *end)
+{
+    const size_t memory = p->search_memory > 0 ? (size_t)p->search_memory : usual_memory(), held = fsim_arena_held();
+    *end = FSIM_SEARCH_NOT_STOPPED;
     return (fsim_budget){fsim_work(p) + (int64_t)fmin(p->time_limit_s * steps_per_second, 1e15),
-                         now() + fmax(least_clock_s, 10 * p->time_limit_s), by_clock};
+                         now() + fmax(least_clock_s, 10 * p->time_limit_s),
+                         memory < SIZE_MAX - held ? held + memory : SIZE_MAX, end};
 }
 
 double fsim_seconds_of(int64_t steps) { return (double)steps / steps_per_second; }
 
-bool fsim_is_past_deadline(const fsim_budget *b) { return now() > b->deadline_s; }
+void fsim_check_budget(const fsim_budget *b)
+{
+    if (fsim_arena_held() > b->most_bytes)
+        *b->end = FSIM_SEARCH_STOPPED_BY_MEMORY;
+    else if (now() > b->deadline_s)
+        *b->end = FSIM_SEARCH_STOPPED_BY_CLOCK;
+}

@@ -16,9 +16,10 @@ bool fsim_proceed(fsim_frontier *f, const fsim_budget *b, int small)
     const int64_t before = f->ticks >> 13;
     f->ticks += small;
     fsim_add_work(f->p, (f->ticks >> 3) - ((f->ticks - small) >> 3));
-    if (f->ticks >> 13 != before && fsim_is_past_deadline(b))
-        *b->by_clock = true;
-    return fsim_work(f->p) <= b->steps && !*b->by_clock && !(f->p->interrupted && *f->p->interrupted);
+    if (f->ticks >> 13 != before)
+        fsim_check_budget(b);
+    return fsim_work(f->p) <= b->steps && *b->end == FSIM_SEARCH_NOT_STOPPED &&
+           !(f->p->interrupted && *f->p->interrupted);
 }
 
 /* Per place: is it computed at all its points in every plan? That is so where its result must be stored, or where

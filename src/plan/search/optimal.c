@@ -334,9 +334,9 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
 {
     const int64_t began = fsim_work(p);
     fsim_arena *scratch = fsim_arena_new();
-    bool by_clock = false;
+    fsim_search_end end;
     solver s = {.p = p, .a = scratch};
-    s.budget = fsim_budget_of(p, &by_clock);
+    s.budget = fsim_budget_of(p, &end);
     s.found.part = fsim_new(scratch, fsim_part, p->graph->nodes * 2 + 2);
     *proof = (fsim_proof){0};
     *out = (fsim_plan){0};
@@ -365,7 +365,7 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     proof->lower_bound = (double)(proof->proven ? out->objective : s.bound) * unit;
     proof->groups_considered = s.considered;
     proof->states = s.states;
-    proof->stopped_by_clock = by_clock;
+    proof->end = end;
     proof->search_s = fsim_seconds_of(fsim_work(p) - began);
     fsim_arena_free(scratch);
 }
