@@ -22,6 +22,7 @@ typedef struct {
     int depth, nodes, documents;
     fsim_yaml *root;
     bool stop; /* an error that ends parsing */
+    bool json; /* the text is to be JSON, in messages */
 } parser;
 
 /* libyaml counts lines and columns from 0. */
@@ -47,6 +48,28 @@ static fsim_loc place_of_byte(const parser *p, size_t offset)
     return at;
 }
 
+/* The parser's words about a list or a mapping between brackets, for a JSON file. */
+static const char *in_json(const char *words)
+{
+    static const char *const said[][2] = {{"while parsing a flow sequence", "while parsing a list"},
+                                          {"while parsing a flow mapping", "while parsing an object"},
+                                          {"while parsing a flow node", ""},
+                                          {"did not find expected node content", "did not find expected value"}};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (strcmp(words, said[i][0]) == 0)
+            return said[i][1];
+    return words;
+}
+
+static void say_syntax(parser *p, fsim_loc at, const char *problem, const char *context)
+{
+    if (p->json) {
+        problem = in_json(problem);
+        context = in_json(context);
+    }
+    fsim_error(p->diag, at, "%s syntax: %s%s%s", p->json ? "JSON" : "YAML", problem, *context ? " " : "", context);
+}
+
 static void syntax_error(parser *p)
 {
     const yaml_parser_t *y = &p->yaml;
@@ -57,8 +80,7 @@ static void syntax_error(parser *p)
     if (y->error == YAML_READER_ERROR)
         fsim_error(p->diag, place_of_byte(p, y->problem_offset), "this is no UTF-8 text: %s", problem);
     else
-        fsim_error(p->diag, place(p, y->problem_mark), "YAML syntax: %s%s%s", problem, y->context ? " " : "",
-                   y->context ? y->context : "");
+        say_syntax(p, place(p, y->problem_mark), problem, y->context ? y->context : "");
 }
 
 static void refuse(parser *p, yaml_mark_t mark, const char *what, const char *sigil, const yaml_char_t *name,
@@ -214,15 +236,13 @@ static void end_parser(void *yaml) { yaml_parser_delete(yaml); }
 
 static void end_event(void *event) { yaml_event_delete(event); }
 
-const fsim_yaml *fsim_yaml_parse(fsim_arena *a, fsim_diag *d, const char *file, const char *text, size_t bytes)
+/* The document that p, which the caller has filled in, names. NULL after errors. */
+static const fsim_yaml *parse(parser *p)
 {
+    fsim_diag *d = p->diag;
+    const char *file = p->file, *text = p->text;
+    const size_t bytes = p->bytes;
     const int errors = fsim_errors(d);
-    parser *p = fsim_new(a, parser, 1);
-    p->arena = a;
-    p->diag = d;
-    p->file = file;
-    p->text = text;
-    p->bytes = bytes;
     const char *nul = bytes ? memchr(text, '\0', bytes) : NULL;
     if (nul) {
         fsim_error(d, place_of_byte(p, (size_t)(nul - text)), "a NUL byte: this is no UTF-8 text");
@@ -254,6 +274,29 @@ const fsim_yaml *fsim_yaml_parse(fsim_arena *a, fsim_diag *d, const char *file, 
         return NULL;
     }
     return p->root;
+}
+
+static parser *parser_of(fsim_arena *a, fsim_diag *d, const char *file, const char *text, size_t bytes)
+{
+    parser *p = fsim_new(a, parser, 1);
+    p->arena = a;
+    p->diag = d;
+    p->file = file;
+    p->text = text;
+    p->bytes = bytes;
+    return p;
+}
+
+const fsim_yaml *fsim_yaml_parse(fsim_arena *a, fsim_diag *d, const char *file, const char *text, size_t bytes)
+{
+    return parse(parser_of(a, d, file, text, bytes));
+}
+
+const fsim_yaml *fsim_yaml_parse_json(fsim_arena *a, fsim_diag *d, const char *file, const char *text, size_t bytes)
+{
+    parser *p = parser_of(a, d, file, text, bytes);
+    p->json = true;
+    return parse(p);
 }
 
 const fsim_yaml *fsim_yaml_get(const fsim_yaml *map, const char *key)

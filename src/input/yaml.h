@@ -22,6 +22,8 @@ typedef struct fsim_yaml {
  * name), a second document, duplicate keys, keys that are not scalars, depth, size, an embedded NUL, an empty
  * document. In a. */
 const fsim_yaml *fsim_yaml_parse(fsim_arena *a, fsim_diag *d, const char *file, const char *text, size_t bytes);
+/* The same for a file that its user knows as JSON, which YAML includes: messages about its syntax say so. */
+const fsim_yaml *fsim_yaml_parse_json(fsim_arena *a, fsim_diag *d, const char *file, const char *text, size_t bytes);
 
 /* The value of key, or NULL. */
 const fsim_yaml *fsim_yaml_get(const fsim_yaml *map, const char *key);

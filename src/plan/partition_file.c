@@ -205,7 +205,7 @@ bool fsim_user_plan_read(const fsim_graph *g, fsim_arena *a, fsim_diag *d, const
     const int errors = fsim_errors(d);
     reader r = {
         .g = g, .a = a, .d = d, .in_parts = fsim_new(a, bool, g->sources + 1), .last = fsim_new(a, int, g->nodes + 1)};
-    const fsim_yaml *root = fsim_yaml_parse(a, d, file->path, file->text, file->bytes), *list;
+    const fsim_yaml *root = fsim_yaml_parse_json(a, d, file->path, file->text, file->bytes), *list;
     fsim_maker maker = FSIM_BY_FUSESIM;
     list = root ? groups_of(&r, root, file->gpu, &maker) : NULL;
     if (!list)

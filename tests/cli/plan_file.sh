@@ -84,6 +84,9 @@ grep -q '^file against optimal' out && grep -q 'cuts a | m + r | y: costs .* and
 
 # Names and shapes of the file.
 refused "bad.json:1:8: error: 'chain4' has no primitive or operator 'mm'; did you mean 'm'" <<<'[[a], [mm, m, r, y]]'
+refused "bad.json:1:12: error: JSON syntax: did not find expected ',' or ']' while parsing a list" <<<'[["a", "m" "r"], ["y"]]'
+refused 'bad.json:1:19: error: JSON syntax: did not find expected value$' <<<'{"groups": [["a"],,]}'
+refused 'bad.json:2:1: error: JSON syntax: did not find .* while parsing an object' <<<'{"groups": [["a"]]'
 refused 'bad.json:1:7: error: group 2 is empty' <<<'[[a], []]'
 refused "bad.json:1:6: error: 'a' is twice in group 1" <<<'[[a, a, m, r, y]]'
 refused 'a list where the name' <<<'[[[a], m, r, y]]'
