@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* argument.c: the attributes of an operator, as the workload has them, by attribute.def. */
+#include "graph/alias.h"
 #include "graph/reader.h"
 
 #include <math.h>
@@ -118,20 +119,21 @@ static bool read_attr(fsim_reader *r, fsim_call *c, fsim_attr attr, const fsim_y
     return ok;
 }
 
-/* "; did you mean ..." for a key of an operator that is none of its attributes. */
-static const char *nearest(fsim_reader *r, fsim_op op, const char *key)
+/* "; did you mean 'dim'?" or "; it is an input: ..." for a key of an operator that is none of its attributes. */
+static const char *meant(fsim_reader *r, fsim_op op, const char *key)
 {
-    const char *names[FSIM_MAX_TAKEN * 2 + 3] = {"op", "in", "out"};
+    const char *names[FSIM_MAX_TAKEN + 3] = {"op", "in", "out"}, *instead = fsim_attr_instead(op, key);
     fsim_taken taken[FSIM_MAX_TAKEN];
     const int takes = fsim_taken_of(op, taken);
-    int count = 3;
-    for (int i = 0; i < takes; i++) {
-        const fsim_attr_row *row = &fsim_attr_rows[taken[i].attr];
-        names[count++] = row->name;
-        if (row->also)
-            names[count++] = row->also;
-    }
-    return fsim_did_you_mean(r->arena, key, names, count);
+    for (int i = 0; i < takes; i++)
+        names[3 + i] = fsim_attr_rows[taken[i].attr].name;
+    return instead ? fsim_printf(r->arena, "; %s", instead) : fsim_did_you_mean(r->arena, key, names, 3 + takes);
+}
+
+static void unknown_attr(fsim_reader *r, fsim_op op, const fsim_yaml *key)
+{
+    fsim_error(r->diag, key->at, "unknown attribute '%s'%s", key->text, meant(r, op, key->text));
+    fsim_note(r->diag, "'%s' takes %s", fsim_ops[op].name, fsim_taken_text(r->arena, op));
 }
 
 static bool has_required(const fsim_call *c)
@@ -150,18 +152,17 @@ bool fsim_read_attrs(fsim_reader *r, fsim_call *c, const fsim_yaml *y)
 {
     bool ok = true;
     for (int i = 0; i < y->count; i++) {
-        const char *key = y->key[i]->text, *name = fsim_ops[c->op].name;
+        const char *key = y->key[i]->text;
         if (strcmp(key, "op") == 0 || strcmp(key, "in") == 0 || strcmp(key, "out") == 0)
             continue;
         const fsim_attr attr = fsim_taken_named(c->op, key);
         if (attr == FSIM_ATTR_COUNT) {
-            const char *mean = nearest(r, c->op, key);
-            fsim_error(r->diag, y->key[i]->at, "unknown attribute '%s'%s%s '%s' takes %s", key, mean, *mean ? "" : ";",
-                       name, fsim_taken_text(r->arena, c->op));
+            unknown_attr(r, c->op, y->key[i]);
             ok = false;
         } else if (c->list[attr].present) {
-            fsim_error(r->diag, y->key[i]->at, "'%s' is given twice: '%s' and '%s' are the same attribute", key,
-                       fsim_attr_rows[attr].name, fsim_attr_rows[attr].also);
+            fsim_error(r->diag, y->key[i]->at, "'%s' is given twice: '%s' has the other name%s %s", key,
+                       fsim_attr_rows[attr].name, strchr(fsim_attr_aliases(r->arena, attr, c->op), ',') ? "s" : "",
+                       fsim_attr_aliases(r->arena, attr, c->op));
             ok = false;
         } else {
             c->list[attr].present = true;

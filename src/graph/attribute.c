@@ -49,10 +49,50 @@ int fsim_word_index(const char *words, const char *text)
     }
 }
 
-static bool is_named(const fsim_attr_row *row, const char *name, size_t length)
+/* Is name among those with commas between, which end at `end`? */
+static bool is_listed(const char *list, const char *end, const char *name)
 {
-    return (strlen(row->name) == length && strncmp(row->name, name, length) == 0) ||
-           (row->also && strlen(row->also) == length && strncmp(row->also, name, length) == 0);
+    const size_t length = strlen(name);
+    for (; list < end; list += strcspn(list, ", ") + 1)
+        if (strncmp(list, name, length) == 0 && (list + length == end || list[length] == ','))
+            return true;
+    return false;
+}
+
+/* The other names of an attribute, one after the other: *at moves over the column `also`. Returns the next that op has
+ * (FSIM_OP_COUNT: any operator), its length in *length; NULL behind the last. */
+static const char *next_alias(const char **at, fsim_op op, size_t *length)
+{
+    while (*at && **at) {
+        const char *name = *at, *end = name + strcspn(name, " ");
+        *length = strcspn(name, " @");
+        *at = end + (*end == ' ');
+        if (name[*length] != '@' || op == FSIM_OP_COUNT || is_listed(name + *length + 1, end, fsim_ops[op].name))
+            return name;
+    }
+    return NULL;
+}
+
+static bool is_alias(const fsim_attr_row *row, fsim_op op, const char *name)
+{
+    size_t length;
+    const char *at = row->also;
+    for (const char *one; (one = next_alias(&at, op, &length));)
+        if (strlen(name) == length && strncmp(one, name, length) == 0)
+            return true;
+    return false;
+}
+
+const char *fsim_attr_aliases(fsim_arena *a, fsim_attr attr, fsim_op op)
+{
+    const char *at = fsim_attr_rows[attr].also, *text = "";
+    size_t length;
+    for (const char *one; (one = next_alias(&at, op, &length));) {
+        text = fsim_printf(a, "%s%s%.*s", text, *text ? ", " : "", (int)length, one);
+        if (op == FSIM_OP_COUNT && one[length] == '@')
+            text = fsim_printf(a, "%s (%.*s)", text, (int)strcspn(one + length + 1, " "), one + length + 1);
+    }
+    return text;
 }
 
 static fsim_attr attr_named(const char *name, size_t length)
@@ -105,18 +145,36 @@ fsim_attr fsim_taken_named(fsim_op op, const char *name)
     fsim_taken taken[FSIM_MAX_TAKEN];
     const int count = fsim_taken_of(op, taken);
     for (int i = 0; i < count; i++)
-        if (is_named(&fsim_attr_rows[taken[i].attr], name, strlen(name)))
+        if (strcmp(fsim_attr_rows[taken[i].attr].name, name) == 0)
+            return taken[i].attr;
+    for (int i = 0; i < count; i++)
+        if (is_alias(&fsim_attr_rows[taken[i].attr], op, name))
             return taken[i].attr;
     return FSIM_ATTR_COUNT;
+}
+
+const char *fsim_attr_type_text(fsim_attr attr)
+{
+    const fsim_attr_row *row = &fsim_attr_rows[attr];
+    return row->type == FSIM_TYPE_WORD ? row->words : fsim_attr_type_names[row->type];
+}
+
+const char *fsim_taken_default(fsim_arena *a, const fsim_taken *t)
+{
+    return t->required     ? "required"
+           : *t->otherwise ? fsim_printf(a, "default %s", t->otherwise)
+           : *t->described ? fsim_printf(a, "default: %s", t->described)
+                           : "may be absent";
 }
 
 const char *fsim_taken_text(fsim_arena *a, fsim_op op)
 {
     fsim_taken taken[FSIM_MAX_TAKEN];
     const int count = fsim_taken_of(op, taken);
-    const char *text = count ? "" : "none";
+    const char *text = count ? "" : "no attributes";
     for (int i = 0; i < count; i++)
-        text = fsim_printf(a, "%s%s%s", text, i ? ", " : "", fsim_attr_rows[taken[i].attr].name);
+        text = fsim_printf(a, "%s%s%s (%s; %s)", text, i ? ", " : "", fsim_attr_rows[taken[i].attr].name,
+                           fsim_attr_type_text(taken[i].attr), fsim_taken_default(a, &taken[i]));
     return text;
 }
 

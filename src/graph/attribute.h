@@ -47,7 +47,7 @@ extern const fsim_attr_field fsim_attr_fields[FSIM_FIELD_COUNT];
 double fsim_attr_value(const fsim_attrs *at, int field);
 
 typedef struct {
-    const char *name, *also; /* also: another name of the same attribute, or NULL */
+    const char *name, *also; /* also: other names of the same attribute, as attribute.def has them, or NULL */
     fsim_attr_type type;
     int field;          /* index into fsim_attr_fields; -1: the value is kept in fsim_call, or only checked */
     double least, most; /* range of each value */
@@ -69,7 +69,14 @@ enum { FSIM_MAX_TAKEN = 8 };
 int fsim_taken_of(fsim_op op, fsim_taken taken[FSIM_MAX_TAKEN]);
 /* The attribute of op of this name, or FSIM_ATTR_COUNT. */
 fsim_attr fsim_taken_named(fsim_op op, const char *name);
-/* "none", or "dim, keepdim", for messages. In a. */
+/* The other names that an attribute of op has, "dims, axis"; FSIM_OP_COUNT: of any, "exponent (pow)". "" where there
+ * are none. In a. */
+const char *fsim_attr_aliases(fsim_arena *a, fsim_attr attr, fsim_op op);
+/* "integer or list", or the words that it may be. */
+const char *fsim_attr_type_text(fsim_attr attr);
+/* "required", "default 1", "default: the dtype", "may be absent". In a. */
+const char *fsim_taken_default(fsim_arena *a, const fsim_taken *t);
+/* "no attributes", or "dim (dimension or list; default -1), keepdim (...)", for messages. In a. */
 const char *fsim_taken_text(fsim_arena *a, fsim_op op);
 
 /* The index of text among "none|tanh", or -1. */

@@ -201,25 +201,28 @@ bool fsim_batch_dims(fsim_call *c)
     return rank > 0 ? run_rule(c) : run_for_numbers(c);
 }
 
-/* Concatenation and writes into a tensor: all arguments get a batch. */
+/* Concatenation and writes into a tensor: all arguments get a batch. A stack's new dimension may be the last. */
 bool fsim_batch_concat(fsim_call *c)
 {
     for (int i = 0; i < c->args; i++)
         if (!spread(c, i))
             return false;
-    return shift_dims(c, rank_of(c, 0)) && run_rule(c);
+    return shift_dims(c, rank_of(c, 0) + (c->op == FSIM_OP_STACK)) && run_rule(c);
 }
 
 bool fsim_batch_slice(fsim_call *c)
 {
     fsim_list *dims = &c->list[FSIM_ATTR_DIMS];
-    const fsim_list *start = &c->list[FSIM_ATTR_START];
     const int rank = rank_of(c, 0);
     if (!dims->present) {
-        if (start->count != rank && !(start->count == 1 && rank >= 1 && start->whole))
-            return fsim_refuse(c, "'start' has %d entries for %d dimensions", start->count, rank);
-        *dims = (fsim_list){.present = true, .count = start->count};
-        for (int i = 0; i < start->count; i++)
+        bool whole = false;
+        const int entries = fsim_slice_entries(c, &whole);
+        if (entries < 0)
+            return false;
+        if (entries != rank && !(entries == 1 && rank >= 1 && whole))
+            return fsim_refuse(c, "'start' has %d entries for %d dimensions", entries, rank);
+        *dims = (fsim_list){.present = true, .count = entries};
+        for (int i = 0; i < entries; i++)
             dims->at[i] = i;
     }
     return shift_dims(c, rank) && run_rule(c);
@@ -282,6 +285,12 @@ static bool batch_lengths(fsim_call *c, fsim_attr attr, int64_t first)
 }
 
 bool fsim_batch_reshape(fsim_call *c) { return batch_lengths(c, FSIM_ATTR_SHAPE, examples_of(c)) && run_rule(c); }
+
+bool fsim_batch_view(fsim_call *c)
+{
+    const fsim_shape x = example_of(c, 0);
+    return fsim_lower_view(c, &x) && fsim_batch_reshape(c);
+}
 
 bool fsim_batch_expand(fsim_call *c)
 {

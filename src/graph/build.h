@@ -86,6 +86,12 @@ bool fsim_one_dim(const fsim_call *call, int rank, int *dim);
 bool fsim_keep_dim(fsim_call *call, int *dim);
 /* Reads a list attribute as a shape. False after an error. */
 bool fsim_shape_from(const fsim_call *call, fsim_attr which, fsim_shape *out);
+/* How many dimensions a slice cuts, by the lists that it has; *whole: the workload has one number, not a list. -1 after
+ * an error. */
+int fsim_slice_entries(const fsim_call *call, bool *whole);
+/* Makes a flatten, unflatten, squeeze or unsqueeze of a tensor of shape x the reshape that it means. False after an
+ * error. */
+bool fsim_lower_view(fsim_call *call, const fsim_shape *x);
 /* Spatial dimensions of a convolution or a pool: 2 of conv2d. */
 int fsim_spatial_axes(fsim_op op);
 /* Elements of one axis that lie under at least one window, exactly. */

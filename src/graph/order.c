@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* order.c: operators in topological order, each through its rule. */
+#include "graph/alias.h"
 #include "graph/batch.h"
 #include "graph/reader.h"
 
@@ -20,19 +21,33 @@ static void unknown_tensor(fsim_reader *r, const fsim_pending *p, int i)
     fsim_error(r->diag, at, "no tensor '%s'%s", p->in[i], fsim_did_you_mean(r->arena, p->in[i], names, count));
 }
 
+/* What PyTorch asks of the inputs and results under another name than the operator's own. */
+static bool check_alias(const fsim_call *c, const fsim_alias *alias)
+{
+    const char *ranks = alias->ranks;
+    for (int i = 0; i < c->args && *ranks; i++, ranks += ranks[0] && ranks[1] ? 2 : 1) {
+        const fsim_tensor *t = fsim_arg(c, i);
+        if (t->shape.rank - t->mapped != *ranks - '0')
+            return fsim_refuse(c, "'%s' wants rank %c of input %d, '%s' has rank %d; '%s' takes others", alias->name,
+                               *ranks, i + 1, t->name, t->shape.rank - t->mapped, fsim_ops[c->op].name);
+    }
+    if (alias->outs && c->outs > alias->outs)
+        return fsim_refuse(c, "'%s' has one result, 'out' names %d; write '%s'", alias->name, c->outs,
+                           fsim_ops[c->op].name);
+    return true;
+}
+
 static bool build(fsim_reader *r, fsim_pending *p)
 {
     const fsim_yaml *op = fsim_yaml_get(p->yaml, "op");
     fsim_call c = {
         .build = &r->build, .at = p->at, .out = p->out, .outs = p->outs, .args = p->ins, .source = r->graph->sources};
     c.attrs = (fsim_attrs){.dtype = FSIM_DTYPE_NONE, .compute = FSIM_DTYPE_NONE};
+    const fsim_alias *alias;
     if (!fsim_want_scalar(r, op, "'op'"))
         return false;
-    if (!fsim_op_parse(op->text, &c.op)) {
-        int count;
-        const char *const *names = fsim_op_names(&count);
-        fsim_error(r->diag, op->at, "unknown operator '%s'%s", op->text,
-                   fsim_did_you_mean(r->arena, op->text, names, count));
+    if (!fsim_op_named(op->text, &c.op, &alias)) {
+        fsim_error(r->diag, op->at, "%s", fsim_unknown_op(r->arena, op->text));
         return false;
     }
     const fsim_op_row *row = &fsim_ops[c.op];
@@ -52,6 +67,8 @@ static bool build(fsim_reader *r, fsim_pending *p)
     for (int i = 0; i < p->ins; i++)
         if ((c.arg[i] = fsim_names_get(&r->tensor, p->in[i])) < 0)
             return false; /* unknown, or its operator failed: an error was reported */
+    if (alias && !check_alias(&c, alias))
+        return false;
     const int first = r->graph->nodes;
     fsim_dtype dtype;
     for (int i = 0; i < p->ins; i++)

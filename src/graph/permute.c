@@ -127,26 +127,92 @@ static bool boxed(fsim_call *call, const int64_t *start, const fsim_shape *out)
     return through(call, out, m);
 }
 
+int fsim_slice_entries(const fsim_call *call, bool *whole)
+{
+    static const fsim_attr lists[] = {FSIM_ATTR_START, FSIM_ATTR_END, FSIM_ATTR_SIZE};
+    int entries = 0;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        const fsim_list *l = &call->list[lists[i]];
+        if (entries && l->present && l->count != entries) {
+            fsim_refuse(call, "wants 'start' and '%s' of equal length", fsim_attr_rows[lists[i]].name);
+            return -1;
+        }
+        if (l->present) {
+            entries = l->count;
+            *whole = l->whole;
+        }
+    }
+    if (entries == 0 || (call->list[FSIM_ATTR_END].present && call->list[FSIM_ATTR_SIZE].present)) {
+        fsim_refuse(call, entries ? "has both 'end' and 'size'; wants one of them"
+                                  : "wants 'start', and 'end' or 'size', for each 'dim'");
+        return -1;
+    }
+    return entries;
+}
+
+/* x[start:end] of a dimension, where a number below zero counts from its end; what lies outside is cut off, as in
+ * Python. */
+static int64_t bounded(int64_t at, int64_t length)
+{
+    at = at < 0 ? at + length : at;
+    return at < 0 ? 0 : at > length ? length : at;
+}
+
+/* Entry i of a slice of a dimension of this length. False after an error. */
+static bool cut_of(const fsim_call *call, int i, int64_t length, int64_t *from, int64_t *size)
+{
+    const fsim_list *start = &call->list[FSIM_ATTR_START], *end = &call->list[FSIM_ATTR_END];
+    const int64_t first = start->present ? start->at[i] : 0;
+    *from = first < 0 ? first + length : first;
+    if (call->list[FSIM_ATTR_SIZE].present) {
+        *size = call->list[FSIM_ATTR_SIZE].at[i];
+        return true;
+    }
+    *from = bounded(first, length);
+    *size = (end->present ? bounded(end->at[i], length) : length) - *from;
+    return *size > 0 || fsim_refuse(call, "nothing lies from %lld to %lld of %lld elements", (long long)first,
+                                    (long long)(end->present ? end->at[i] : length), (long long)length);
+}
+
 bool fsim_rule_slice(fsim_call *call)
 {
-    const fsim_list *start = &call->list[FSIM_ATTR_START], *size = &call->list[FSIM_ATTR_SIZE],
-                    *dims = &call->list[FSIM_ATTR_DIMS];
+    const fsim_list *dims = &call->list[FSIM_ATTR_DIMS];
     fsim_shape out = fsim_arg(call, 0)->shape;
     int64_t from[FSIM_MAX_RANK] = {0};
-    if (start->count != size->count)
-        return fsim_refuse(call, "wants 'start' and 'size' of equal length");
-    if (!dims->present && start->count != out.rank && !(start->count == 1 && out.rank >= 1 && start->whole))
-        return fsim_refuse(call, "'start' has %d entries for %d dimensions", start->count, out.rank);
-    if (dims->present && dims->count != start->count)
+    bool whole = false;
+    const int entries = fsim_slice_entries(call, &whole);
+    if (entries < 0)
+        return false;
+    if (!dims->present && entries != out.rank && !(entries == 1 && out.rank >= 1 && whole))
+        return fsim_refuse(call, "'start' has %d entries for %d dimensions", entries, out.rank);
+    if (dims->present && dims->count != entries)
         return fsim_refuse(call, "'dim' and 'start' differ in length");
-    for (int i = 0; i < start->count; i++) {
+    for (int i = 0; i < entries; i++) {
         int d = i;
-        if (dims->present && !fsim_wrap_dim(call, out.rank, dims->at[i], &d))
+        if ((dims->present && !fsim_wrap_dim(call, out.rank, dims->at[i], &d)) ||
+            !cut_of(call, i, out.dim[d], &from[d], &out.dim[d]))
             return false;
-        from[d] = start->at[i] < 0 ? start->at[i] + out.dim[d] : start->at[i];
-        out.dim[d] = size->at[i];
     }
     return boxed(call, from, &out);
+}
+
+/* `chunks: n` as the length of a piece: torch.chunk makes pieces of equal length, the last may be shorter, and fewer
+ * than n where they do not go round. */
+static bool chunked(fsim_call *call, int64_t length)
+{
+    fsim_list *size = &call->list[FSIM_ATTR_SIZE];
+    const int64_t chunks = call->attrs.chunks;
+    if (!call->list[FSIM_ATTR_CHUNKS].present)
+        return true;
+    if (size->present)
+        return fsim_refuse(call, "has both 'size' and 'chunks'; wants one of them");
+    const int64_t piece = (length + chunks - 1) / chunks, pieces = (length + piece - 1) / piece;
+    if (pieces != call->outs)
+        return fsim_refuse(call, "%lld elements in %lld chunks make %lld pieces; 'out' names %d", (long long)length,
+                           (long long)chunks, (long long)pieces, call->outs);
+    *size = (fsim_list){.present = true, .whole = true, .count = 1, .at = {piece}};
+    call->attrs.chunks = 0;
+    return true;
 }
 
 bool fsim_rule_split(fsim_call *call)
@@ -154,7 +220,9 @@ bool fsim_rule_split(fsim_call *call)
     const fsim_list *size = &call->list[FSIM_ATTR_SIZE];
     const fsim_shape in = fsim_arg(call, 0)->shape;
     int dim;
-    if (!fsim_one_dim(call, in.rank, &dim))
+    if (in.rank == 0)
+        return fsim_refuse(call, "wants a tensor of at least one dimension");
+    if (!fsim_one_dim(call, in.rank, &dim) || !chunked(call, in.dim[dim]))
         return false;
     int64_t at = 0;
     for (int i = 0; i < call->outs; i++) {

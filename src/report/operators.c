@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/alias.h"
 #include "graph/attribute.h"
 #include "report/json_stream.h"
 #include "report/report.h"
@@ -22,12 +23,6 @@ static bool is_public(int op)
 
 /* Is op among those that are shown: `only`, or all where that is FSIM_OP_COUNT? */
 static bool is_shown(int op, fsim_op only) { return is_public(op) && (only == FSIM_OP_COUNT || op == (int)only); }
-
-/* "integer or list", or the words that it may be. */
-static const char *type_text(const fsim_attr_row *row)
-{
-    return row->type == FSIM_TYPE_WORD ? row->words : fsim_attr_type_names[row->type];
-}
 
 /* "stride=1, kernel!, groups=(...)": all attributes of an operator in a line. */
 static const char *attributes_text(fsim_arena *a, fsim_op op)
@@ -75,16 +70,13 @@ static void report_all(const fsim_page *page, fsim_arena *a)
 }
 
 /* "stride (integer or list, default kernel): step of ..." */
-static void report_attribute(const fsim_page *page, const fsim_taken *t, fsim_arena *a)
+static void report_attribute(const fsim_page *page, fsim_op op, const fsim_taken *t, fsim_arena *a)
 {
     const fsim_attr_row *row = &fsim_attr_rows[t->attr];
-    const char *absent = t->required     ? "required"
-                         : *t->otherwise ? fsim_printf(a, "default %s", t->otherwise)
-                         : *t->described ? fsim_printf(a, "default: %s", t->described)
-                                         : "may be absent";
+    const char *also = fsim_attr_aliases(a, t->attr, op);
     fsim_paragraph(page, FSIM_PLAIN, 2, 4,
-                   fsim_printf(a, "%s%s%s (%s; %s): %s", row->name, row->also ? " or " : "", row->also ? row->also : "",
-                               type_text(row), absent, row->meaning));
+                   fsim_printf(a, "%s%s%s (%s; %s): %s", row->name, *also ? " or " : "", also,
+                               fsim_attr_type_text(t->attr), fsim_taken_default(a, t), row->meaning));
 }
 
 static void report_one(const fsim_page *page, fsim_op which, fsim_arena *a)
@@ -95,6 +87,8 @@ static void report_one(const fsim_page *page, fsim_op which, fsim_arena *a)
     fsim_paragraph(page, FSIM_PLAIN, 0, 0,
                    fsim_printf(a, "%s: %s, %s inputs, %s outputs", op->name, fsim_classes[op->class].name,
                                count_text(a, op->least_args, op->most_args), count_text(a, 1, op->most_outs)));
+    if (*fsim_op_aliases(a, which))
+        fsim_paragraph(page, FSIM_PLAIN, 0, 2, fsim_printf(a, "Also written: %s", fsim_op_aliases(a, which)));
     if (fsim_operands[which])
         fsim_paragraph(page, FSIM_PLAIN, 0, 2, fsim_printf(a, "Inputs: %s", fsim_operands[which]));
     if (op->class == FSIM_COMPOSITE)
@@ -115,7 +109,7 @@ static void report_one(const fsim_page *page, fsim_op which, fsim_arena *a)
     }
     fsim_paragraph(page, FSIM_PLAIN, 0, 0, "Attributes:");
     for (int i = 0; i < count; i++)
-        report_attribute(page, &taken[i], a);
+        report_attribute(page, which, &taken[i], a);
 }
 
 void fsim_report_ops(const fsim_page *page, fsim_op only)
@@ -125,7 +119,19 @@ void fsim_report_ops(const fsim_page *page, fsim_op only)
     fsim_arena_free(a);
 }
 
-static void json_attributes(FILE *out, fsim_op op)
+/* "a, b" as "key": ["a", "b"]. */
+static void json_names(FILE *out, const char *key, const char *names)
+{
+    fprintf(out, ", \"%s\": [", key);
+    for (const char *before = ""; *names; before = ", ") {
+        const int length = (int)strcspn(names, ",");
+        fprintf(out, "%s\"%.*s\"", before, length, names);
+        names += length + (names[length] ? 2 : 0);
+    }
+    putc(']', out);
+}
+
+static void json_attributes(FILE *out, fsim_op op, fsim_arena *a)
 {
     fsim_taken taken[FSIM_MAX_TAKEN];
     const int count = fsim_taken_of(op, taken);
@@ -134,7 +140,7 @@ static void json_attributes(FILE *out, fsim_op op)
         const fsim_taken *t = &taken[i];
         const fsim_attr_row *row = &fsim_attr_rows[t->attr];
         fsim_json_text(out, i ? ", {" : "{", "name", row->name);
-        fsim_json_text(out, ", ", "also", row->also);
+        json_names(out, "also", fsim_attr_aliases(a, t->attr, op));
         fsim_json_text(out, ", ", "type", fsim_attr_type_names[row->type]);
         fsim_json_text(out, ", ", "words", row->words);
         fsim_json_bool(out, ", ", "required", t->required);
@@ -149,12 +155,14 @@ static void json_attributes(FILE *out, fsim_op op)
 void fsim_json_ops(FILE *out, fsim_op only)
 {
     const char *before = "[{";
+    fsim_arena *a = fsim_arena_new();
     for (int i = 0; i < FSIM_OP_COUNT; i++) {
         const fsim_op_row *op = &fsim_ops[i];
         if (!is_shown(i, only))
             continue;
         const bool composite = op->class == FSIM_COMPOSITE;
         fsim_json_text(out, before, "name", op->name);
+        json_names(out, "aliases", fsim_op_aliases(a, (fsim_op)i));
         fsim_json_text(out, ", ", "class", fsim_classes[op->class].name);
         fsim_json_number(out, ", ", "least_arguments", op->least_args);
         fsim_json_number(out, ", ", "most_arguments", op->most_args < 0 ? (double)NAN : op->most_args);
@@ -165,11 +173,12 @@ void fsim_json_ops(FILE *out, fsim_op only)
         fsim_json_number(out, ", ", "specials", composite ? (double)NAN : op->specials);
         fsim_json_text(out, ", ", "result_dtype", fsim_makes_texts[op->makes]);
         fsim_json_text(out, ", ", "expression", op->expr);
-        json_attributes(out, (fsim_op)i);
+        json_attributes(out, (fsim_op)i, a);
         putc('}', out);
         before = ",\n {";
     }
     fputs("]\n", out);
+    fsim_arena_free(a);
 }
 
 /* text in a cell of a table: bars would end it. */
@@ -179,6 +188,27 @@ static void put_cell(FILE *out, const char *text)
     for (; *text; text++)
         *text == '|' ? fputs("\\|", out) : putc(*text, out);
     fputs(" |", out);
+}
+
+/* "rank 2, rank 1": what another name asks of the inputs. */
+static const char *alias_needs(fsim_arena *a, const fsim_alias *alias)
+{
+    const char *text = alias->outs ? fsim_printf(a, "%d result", alias->outs) : "";
+    for (const char *rank = alias->ranks; *rank; rank++)
+        if (*rank != ' ')
+            text = fsim_printf(a, "%s%srank %c", text, *text ? ", " : "", *rank);
+    return text;
+}
+
+static void markdown_aliases(FILE *out)
+{
+    int count;
+    fsim_arena *a = fsim_arena_new();
+    const fsim_alias *alias = fsim_alias_rows(&count);
+    fputs("\n| also written | operator | with |\n|---|---|---|\n", out);
+    for (int i = 0; i < count; i++)
+        fprintf(out, "| `%s` | `%s` | %s |\n", alias[i].name, fsim_ops[alias[i].op].name, alias_needs(a, &alias[i]));
+    fsim_arena_free(a);
 }
 
 void fsim_markdown_ops(FILE *out)
@@ -197,11 +227,14 @@ void fsim_markdown_ops(FILE *out)
         put_cell(out, *takes ? fsim_printf(a, "`%s`", takes) : "");
         putc('\n', out);
     }
-    fputs("\n| attribute | type | meaning |\n|---|---|---|\n", out);
+    markdown_aliases(out);
+    fputs("\n| attribute | other names | type | meaning |\n|---|---|---|---|\n", out);
     for (int i = 0; i < FSIM_ATTR_COUNT; i++) {
         const fsim_attr_row *row = &fsim_attr_rows[i];
-        fprintf(out, row->also ? "| `%s`, `%s` |" : "| `%s` |", row->name, row->also);
-        put_cell(out, type_text(row));
+        const char *also = fsim_attr_aliases(a, (fsim_attr)i, FSIM_OP_COUNT);
+        fprintf(out, "| `%s` |", row->name);
+        put_cell(out, *also ? fsim_printf(a, "`%s`", also) : "");
+        put_cell(out, fsim_attr_type_text((fsim_attr)i));
         put_cell(out, row->meaning);
         putc('\n', out);
     }
