@@ -200,7 +200,7 @@ static const fsim_arg options[] = {
     {"--top", "K", FSIM_ARG_COUNT, AT(top), NULL, VALIDATE, "list the K worst rows (10)"},
     {"--compile-cost", "", FSIM_ARG_FLAG, AT(compile_cost), NULL, PLAN, "seconds to compile, runs to break even"},
     {"--compile-jobs", "N", FSIM_ARG_COUNT, AT(compile_jobs), NULL, PLAN, "of --compile-cost: processes at once (1)"},
-    {"--launch", NULL, FSIM_ARG_CHOICE, AT(launch), &launches, PLANS, "how kernels start (stream)"},
+    {"--launch", NULL, FSIM_ARG_CHOICE, AT(launch), &launches, PLANS, "whose time: the GPU's (stream)"},
     {"--l2", NULL, FSIM_ARG_CHOICE, AT(l2), &l2_states, PLANS, "what L2 holds at the start (cold)"},
     {"--numerics", NULL, FSIM_ARG_CHOICE, AT(numerics), &numerics, MODEL, "strict: sums keep their order (fast)"},
     {"--recompute", NULL, FSIM_ARG_CHOICE, AT(recompute), &recomputation, MODEL,
@@ -245,7 +245,7 @@ static const fsim_arg options[] = {
 #define FSIM_FORMAT(id, name, help) {"--" #name, "FILE", FSIM_ARG_TEXT, AT(format[FSIM_AS_##id]), NULL, ANY, help},
 #include "command/formats.def"
 #undef FSIM_FORMAT
-    {"--quiet", "", FSIM_ARG_FLAG, AT(quiet), NULL, ANY, "no warnings"},
+    {"--quiet", "", FSIM_ARG_FLAG, AT(quiet), NULL, ANY, "one line, and no warnings"},
     {"--verbose", "", FSIM_ARG_FLAG, AT(verbose), NULL, ANY, "everything that is known"},
     {"--color", NULL, FSIM_ARG_CHOICE, AT(color), &colors, ANY, "NO_COLOR is honoured"},
     {"--help", "", FSIM_ARG_FLAG, AT(help), NULL, ANY, "this text"},

@@ -161,6 +161,9 @@ int fsim_open_outputs(fsim_context *c);
 int fsim_open_outputs_and(fsim_context *c, const char *option, const char *path);
 /* Gives c->own, if there is one, its name. False after an error, which is in c->diag. */
 bool fsim_commit_own(fsim_context *c, const char *path);
+/* format_quiet.c: writes a result of c->kind as text for --quiet, a line where there is one. False where that failed
+ * for another reason than the stream. */
+bool fsim_show_quietly(FILE *out, const fsim_context *c, const void *what);
 /* Writes a result of c->kind to a stream. False where that failed for another reason than the stream. */
 bool fsim_show_on(const fsim_context *c, FILE *out, fsim_format f, const void *what);
 /* Writes the result to the open files. False after an error. */

@@ -124,7 +124,8 @@ bool fsim_show_in_files(fsim_context *c, const void *what)
 
 bool fsim_show_on(const fsim_context *c, FILE *out, fsim_format f, const void *what)
 {
-    return fsim_renderer_of(f, c->kind)->show(out, c, what);
+    return f == FSIM_AS_TEXT && c->set.quiet ? fsim_show_quietly(out, c, what)
+                                             : fsim_renderer_of(f, c->kind)->show(out, c, what);
 }
 
 /* False after an error. */

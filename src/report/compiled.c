@@ -196,7 +196,7 @@ static fsim_table summary_table(const fsim_register_report *x, fsim_arena *a)
     return table;
 }
 
-static const char *heading(const fsim_register_report *x, fsim_arena *a)
+const char *fsim_register_line(const fsim_register_report *x, fsim_arena *a)
 {
     const fsim_register_sum s = fsim_register_rows_sum(x->rows, FSIM_EVERY_TEMPLATE, 0);
     const char *skipped =
@@ -220,7 +220,7 @@ void fsim_report_registers(const fsim_page *page, const fsim_register_report *x)
         }
         from = to;
     }
-    fsim_paragraph(page, FSIM_STRONG, 0, 2, heading(x, a));
+    fsim_paragraph(page, FSIM_STRONG, 0, 2, fsim_register_line(x, a));
     const fsim_table summary = summary_table(x, a);
     fsim_table_print(page, &summary, 0);
     fsim_paragraph(page, FSIM_FAINT, 0, 2, summary_note);
@@ -240,7 +240,7 @@ void fsim_markdown_registers(FILE *out, const fsim_register_report *x)
     fsim_arena *a = fsim_arena_new();
     const fsim_table summary = summary_table(x, a);
     fputs("### Registers and occupancy\n\n", out);
-    fsim_markdown_text(out, heading(x, a));
+    fsim_markdown_text(out, fsim_register_line(x, a));
     fputs("\n\n", out);
     fsim_table_markdown(out, &summary);
     putc('\n', out);

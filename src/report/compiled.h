@@ -38,6 +38,8 @@ void fsim_register_gate_try(fsim_gate *g, const fsim_register_rows *x, fsim_aren
 
 /* Writes as text: the kernels whose prediction is wrong, sums by template and architecture, and the gates. */
 void fsim_report_registers(const fsim_page *page, const fsim_register_report *x);
+/* "24 kernels of 3 workloads, compiled by NVRTC". In a. */
+const char *fsim_register_line(const fsim_register_report *x, fsim_arena *a);
 /* The same as Markdown, for a CI summary. */
 void fsim_markdown_registers(FILE *out, const fsim_register_report *x);
 /* The same as JSON; reports/schema/registers.schema.json describes it. */

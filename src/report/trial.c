@@ -233,6 +233,12 @@ static const char *regret_text(const fsim_trial *t, fsim_arena *a)
                              best, noise);
 }
 
+const char *fsim_trial_line(const fsim_trials *x, const fsim_trial *t, fsim_arena *a)
+{
+    return fsim_printf(a, "%s%s%s on %s: %s%s%s", t->graph->name, *t->set ? " " : "", t->set, x->name,
+                       checked_text(t, a), x->measured ? " " : "", x->measured ? regret_text(t, a) : "");
+}
+
 static int shown_plan(const fsim_trial *t)
 {
     for (int p = 0; p < t->plans; p++)

@@ -28,6 +28,8 @@ double fsim_trial_gate_try(fsim_gate *g, const fsim_trials *x, fsim_arena *a);
 
 /* Each workload: what was compared, its plans, its kernels; gates. */
 void fsim_report_trials(const fsim_page *page, const fsim_trials *x);
+/* "mlp on AMD EPYC, 2 threads: all 5 kernels agree with the reference. Regret 0 %: ..." In a. */
+const char *fsim_trial_line(const fsim_trials *x, const fsim_trial *t, fsim_arena *a);
 /* The same as Markdown, for a CI summary. */
 void fsim_markdown_trials(FILE *out, const fsim_trials *x);
 /* reports/schema/trials.schema.json describes it. */

@@ -124,7 +124,7 @@ done
 "$FUSESIM" mlp --hw t4,l4,Tesla-T4 >out 2>err || complain "a GPU twice: $(cat err)"
 grep -q "^fusesim: warning: --hw names t4 twice, as 't4' and 'Tesla-T4'$" err || complain "a GPU twice: $(cat err)"
 # A dtype that one of several GPUs has no fast unit for is told, and of which.
-"$FUSESIM" llama_block --hw t4,l4 --set dtype=bf16 --quiet >out 2>err || complain "llama_block: $(cat err)"
+"$FUSESIM" llama_block --hw t4,l4 --set dtype=bf16 >out 2>err || complain "llama_block: $(cat err)"
 grep -q '^t4 has no tensor unit for bf16: ' out && ! grep -q '^l4 has no\|This GPU' out || complain "a slow dtype on one of two GPUs: $(cat out)"
 # So are products in tf32 where no unit has it.
 printf '%s\n' 'tensors: {a: {shape: [64, 64], dtype: f32}, b: {shape: [64, 64], dtype: f32}}' \

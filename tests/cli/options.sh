@@ -118,8 +118,23 @@ for form in ' ' =; do
     [ "$(wc -l <out)" = 4 ] || complain '--limit 3 does not list three'
     has '"partitions": 3, "truncated": true'
 done
-ok "$chain" --hw "$toy" --quiet
-cmp -s out wanted || complain '--quiet hides results'
+# --quiet: a line for each GPU, or the line that says what the command found; lists stay whole.
+one_line() {
+    ok "${@:2}" --quiet
+    [ "$(wc -l <out)" = 1 ] || complain "--quiet prints $(wc -l <out) lines: ${*:2}"
+    has "$1"
+}
+one_line "^chain4 on toy: optimal [0-9.]+ [mu]s [+]-[0-9]+%, 1 kernel, [0-9.]+x eager, proven$" "$chain" --hw "$toy"
+one_line '^bert_layer on t4: optimal .*, does not fit: [0-9.]+ GiB of 16 GiB$' bert_layer --hw t4 --set B=8192 --time-limit 0.02
+one_line "^'a' and 'y' may share a kernel" explain "$chain" --hw "$toy" a y
+one_line "^mlp on toy: [0-9]+ best plans? along M" regions mlp --hw "$toy" --over M=64:128
+one_line '^.*model_pairs.csv: [0-9]+ rows, mean error ' validate --measurements "$SOURCE_DIR/validate/measured/model_pairs.csv"
+one_line '^2 hardware files: ok$' hw check "$SOURCE_DIR/hwmodels/t4.yaml" "$SOURCE_DIR/hwmodels/l4.yaml"
+one_line ' kernel.* of optimal for .*, as CUDA in quiet$' codegen "$chain" --hw t4 -o quiet
+ok "$chain" --hw t4,l4 --quiet
+[ "$(wc -l <out)" = 2 ] || complain "--quiet with two GPUs: $(cat out)"
+ok hw list --quiet
+[ "$(wc -l <out)" -gt 10 ] || complain '--quiet hides a list'
 ok "$chain" --hw "$toy" --verbose
 [ "$(wc -l <out)" -ge "$(wc -l <wanted)" ] || complain '--verbose says less'
 

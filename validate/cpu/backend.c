@@ -176,7 +176,9 @@ static fsim_device *open_device(const fsim_device_options *o, fsim_arena *a, fsi
         return NULL;
     }
     h->pool = fsim_cpu_pool_new(o->threads);
-    *d = (fsim_device){&fsim_cpu_backend, fsim_printf(a, "%s, %d threads", fsim_cpu_name(a), fsim_cpu_threads(h->pool)),
+    *d = (fsim_device){&fsim_cpu_backend,
+                       fsim_printf(a, "%s, %d thread%s", fsim_cpu_name(a), fsim_cpu_threads(h->pool),
+                                   fsim_cpu_threads(h->pool) == 1 ? "" : "s"),
                        h, a};
     return d;
 }
