@@ -14,8 +14,10 @@ static void add_scatter(const fsim_costing *c, fsim_kernel *k)
     if (!n || fsim_ops[n->op].class != FSIM_SCATTER)
         return;
     const fsim_access *values = &n->arg[n->args - 1];
-    k->l2_bytes += 2.0 * (double)values->distinct * fsim_dtype_bytes(c->g->tensor[values->tensor].dtype);
     k->penalised = true;
+    if (n->op == FSIM_OP_INDEX_COPY) /* plain stores, which are counted as the kernel's writes */
+        return;
+    k->l2_bytes += 2.0 * (double)values->distinct * fsim_dtype_bytes(c->g->tensor[values->tensor].dtype);
 }
 
 /* Pointwise kernels, copies, pooling, and opaque operators: a thread computes `vector` points. */

@@ -463,6 +463,59 @@ FS_QUOTIENTS(d, double)
 FS_WHOLE(i, int, fs_u32)
 FS_WHOLE(l, fs_i64, fs_u64)
 
+/* Adds to an element in memory that other threads may add to at the same time. Types without an instruction for that
+ * exchange the word of 4 or 8 bytes around the element until nobody else has changed it. */
+#ifdef FS_CUDA
+FS_FN fs_u32 fs_exchange_32(fs_u32 *at, fs_u32 old, fs_u32 now) { return atomicCAS(at, old, now); }
+FS_FN void fs_add_f32(float *at, float x) { atomicAdd(at, x); }
+FS_FN void fs_add_f64(double *at, double x) { atomicAdd(at, x); }
+FS_FN void fs_add_i32(fs_i32 *at, int x) { atomicAdd(at, x); }
+FS_FN void fs_add_i64(fs_i64 *at, fs_i64 x) { atomicAdd((fs_u64 *)at, (fs_u64)x); }
+#else
+FS_FN fs_u32 fs_exchange_32(fs_u32 *at, fs_u32 old, fs_u32 now)
+{
+    __atomic_compare_exchange_n(at, &old, now, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return old;
+}
+FS_FN void fs_add_i32(fs_i32 *at, int x) { __atomic_fetch_add((fs_u32 *)at, (fs_u32)x, __ATOMIC_RELAXED); }
+FS_FN void fs_add_i64(fs_i64 *at, fs_i64 x) { __atomic_fetch_add((fs_u64 *)at, (fs_u64)x, __ATOMIC_RELAXED); }
+FS_FN void fs_add_f32(float *at, float x)
+{
+    float old = *at, now = old + x;
+    while (!__atomic_compare_exchange(at, &old, &now, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        now = old + x;
+}
+FS_FN void fs_add_f64(double *at, double x)
+{
+    double old = *at, now = old + x;
+    while (!__atomic_compare_exchange(at, &old, &now, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        now = old + x;
+}
+#endif
+#define FS_ADD_NARROW(name, type, bits, value, from, to)                                                               \
+    FS_FN void fs_add_##name(type *at, value x)                                                                        \
+    {                                                                                                                  \
+        fs_u32 *word = (fs_u32 *)((char *)at - ((size_t)at & 3)), seen = *word, old;                                   \
+        const fs_u32 shift = (fs_u32)((size_t)at & 3) * 8, mask = ((1u << bits) - 1u) << shift;                        \
+        do {                                                                                                           \
+            old = seen;                                                                                                \
+            const type now = (type)to(from((type)(old >> shift)) + x);                                                 \
+            seen = fs_exchange_32(word, old, (old & ~mask) | (((fs_u32)now << shift) & mask));                         \
+        } while (seen != old);                                                                                         \
+    }
+FS_ADD_NARROW(f16, fs_f16, 16, float, fs_from_f16, fs_to_f16)
+FS_ADD_NARROW(bf16, fs_bf16, 16, float, fs_from_bf16, fs_to_bf16)
+FS_ADD_NARROW(f8e4m3, fs_f8e4m3, 8, float, fs_from_f8e4m3, fs_to_f8e4m3)
+FS_ADD_NARROW(f8e5m2, fs_f8e5m2, 8, float, fs_from_f8e5m2, fs_to_f8e5m2)
+FS_ADD_NARROW(i16, fs_i16, 16, int, , )
+FS_ADD_NARROW(i8, fs_i8, 8, int, , )
+FS_ADD_NARROW(u8, fs_u8, 8, int, , )
+FS_FN void fs_add_bool(fs_bool *at, int x)
+{
+    if (x)
+        *at = 1;
+}
+
 /* Two dependent reductions in one pass. exp: the largest x so far, and the sum of e^(x - largest), which is rescaled
  * whenever the largest grows. moments: the mean of n elements, and q, the sum of their squared deviations from it.
  * take: adds an element; merge: adds another part of the row. */

@@ -156,6 +156,8 @@ fsim_variable fsim_value(fsim_emitter *e, int tensor, const fsim_where *w);
 /* Stores variable x as the tensor's element at w. once: alone, never as part of a vector or through a transposing
  * tile. */
 void fsim_store_value(fsim_emitter *e, int tensor, const fsim_where *w, const char *x, bool once);
+/* Adds variable x to the tensor's element with the number `at`, as an atomic. */
+void fsim_add_value(fsim_emitter *e, int tensor, const char *at, const char *x);
 /* A literal of the C type. */
 const char *fsim_literal(fsim_emitter *e, double x, fsim_ctype t);
 

@@ -53,7 +53,7 @@ static const char *why_skipped(const fsim_emitter *e)
         return "communication needs other devices";
     if (o->template == FSIM_TRANSFER_KERNEL)
         return "a transfer is no kernel";
-    if (o->template == FSIM_OPAQUE_KERNEL && e->g->node[o->anchor].op != FSIM_OP_SCATTER)
+    if (o->template == FSIM_OPAQUE_KERNEL && fsim_ops[e->g->node[o->anchor].op].class != FSIM_SCATTER)
         return fsim_printf(e->a, "%s is opaque: nothing says how it is computed",
                            fsim_ops[e->g->node[o->anchor].op].name);
     return NULL;

@@ -184,15 +184,15 @@ void fsim_emit_pointwise(fsim_emitter *e)
     fsim_end_entry(e);
 }
 
-/* Copies x to the result, then stores the elements of the last argument where the data say: along dimension d, with
- * the index in the shape that it has. */
+/* Copies x to the result, unless it is written in place; then stores the elements of the last argument, or adds them,
+ * where the data say: along dimension d, with the index in the shape that it has. */
 void fsim_emit_scatter(fsim_emitter *e)
 {
     const fsim_node *n = &e->g->node[e->group->anchor];
     const int result = n->result[0], last = n->args - 1;
-    const int64_t elems[2] = {n->points, n->arg[last].distinct};
+    const int64_t whole = e->g->tensor[result].elems, elems[2] = {whole, n->arg[last].distinct};
     e->program->schedule.vector = 1;
-    for (int half = 0; half < 2; half++) {
+    for (int half = e->g->tensor[result].over >= 0 ? 1 : 0; half < 2; half++) {
         fsim_begin_loop(e);
         e->vector = 1;
         fsim_add_base(
@@ -209,9 +209,11 @@ void fsim_emit_scatter(fsim_emitter *e)
             int64_t below = 1;
             for (int d = s->rank; d-- > n->attrs.dim + 1;)
                 below *= s->dim[d];
-            const int64_t rows = e->g->tensor[n->arg[1].tensor].elems, run = elems[1] / (rows > 0 ? rows : 1);
+            const int64_t indices = n->arg[1].distinct, rows = indices == elems[1] ? elems[1] : indices;
+            const int64_t run = indices == elems[1] ? 1 : below;
             fsim_where which = at, from = at;
             which.map = (fsim_map){.offset = n->arg[1].map.offset};
+            fsim_map_push(&which.map, elems[1] / (rows * run), 0); /* an index for each element, or one for each row */
             fsim_map_push(&which.map, rows, 1);
             fsim_map_push(&which.map, run, 0);
             which.map.split = which.map.modes;
@@ -219,13 +221,16 @@ void fsim_emit_scatter(fsim_emitter *e)
             const fsim_variable index = fsim_value(e, n->arg[1].tensor, &which),
                                 v = fsim_value(e, n->arg[last].tensor, &from);
             const int64_t extent = s->rank ? s->dim[n->attrs.dim] : 1;
-            const int64_t src_along = elems[1] / (n->points / extent) > 0 ? elems[1] / (n->points / extent) : 1;
+            const int64_t src_along = elems[1] / (whole / extent) > 0 ? elems[1] / (whole / extent) : 1;
             const char *name = fsim_fresh(e, "e");
             fsim_say(e, 1, "const fs_int %s = c / %lld * %lld + (fs_int)%s * %lld + c %% %lld;", name,
                      (long long)(src_along * below), (long long)(extent * below), index.name, (long long)below,
                      (long long)below);
-            const fsim_where there = fsim_where_var(e, name, n->points);
-            fsim_store_value(e, result, &there, v.name, true);
+            const fsim_where there = fsim_where_var(e, name, whole);
+            if (n->op == FSIM_OP_INDEX_ADD)
+                fsim_add_value(e, result, name, v.name);
+            else
+                fsim_store_value(e, result, &there, v.name, true);
         }
         fsim_begin_entry(e, (elems[half] + e->kernel->block - 1) / e->kernel->block, e->kernel->block, 0);
         fsim_text_put(

@@ -257,6 +257,13 @@ void fsim_store_value(fsim_emitter *e, int tensor, const fsim_where *w, const ch
     fsim_say(e, e->depth, "%s[%s] = %s; /* %s */", pointer, at.name, value, t->name);
 }
 
+void fsim_add_value(fsim_emitter *e, int tensor, const char *at, const char *x)
+{
+    const fsim_tensor *t = &e->g->tensor[tensor];
+    fsim_say(e, e->depth, "fs_add_%s(&%s[%s], %s); /* %s */", fsim_dtype_names[t->dtype], fsim_pointer(e, tensor), at,
+             x, t->name);
+}
+
 /* Primitives. */
 
 /* Converts x to the result's dtype: small integers wrap around, bools become 0 or 1. */

@@ -309,13 +309,29 @@ static bool recomputes_cheaply(grouping *w, int i)
     return true;
 }
 
+/* A member other than i that reads the tensor, or -1. */
+static int other_reader(const grouping *w, int tensor, int i)
+{
+    for (int m = 0; m < w->count; m++)
+        for (int k = 0; k < fsim_grouping_node(w, m)->args && m != i; k++)
+            if (fsim_grouping_node(w, m)->arg[k].tensor == tensor)
+                return m;
+    return -1;
+}
+
 /* A scatter walks each argument in its own order: producers are computed there, once for each element. */
 static bool demand_once(grouping *w, int i)
 {
     const fsim_node *n = fsim_grouping_node(w, i);
+    const bool in_place = w->g->tensor[n->result[0]].over >= 0;
     for (int k = 0; k < n->args; k++) {
         const fsim_access *x = &n->arg[k];
         const int from = fsim_member_producing(w, x->tensor);
+        if (in_place && k == 0) { /* must be in memory, and no other member may read it while it is overwritten */
+            const int other = from >= 0 ? from : other_reader(w, x->tensor, i);
+            if (other >= 0)
+                return fsim_refuse_set_for_good(w, FSIM_RULE_IN_PLACE, w->node[i], w->node[other], (fsim_excess){0});
+        }
         fsim_map m = fsim_identity(x->distinct);
         m.offset = x->map.offset;
         w->scope = (fsim_scope){.repeats = from >= 0};

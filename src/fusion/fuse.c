@@ -23,6 +23,18 @@ static bool must_store(const grouping *w, int i)
     return false;
 }
 
+/* Where a write in place stores its points: rows of neighbouring elements, as far apart as in a tensor of `elems`. */
+static fsim_map rows_of(const fsim_node *n, int64_t elems)
+{
+    const fsim_access *source = &n->arg[n->args - 1];
+    fsim_map m = {0};
+    fsim_map_push(&m, source->rows,
+                  source->rows > 1 && elems / source->rows > source->run ? elems / source->rows : source->run);
+    fsim_map_push(&m, source->run, 1);
+    m.split = m.modes;
+    return fsim_map_simplify(m);
+}
+
 static void list_writes(grouping *w)
 {
     fsim_group *o = w->out;
@@ -34,7 +46,7 @@ static void list_writes(grouping *w)
             if (t->readers > 0 || t->output || t->materialize || k == 0 || n->effect)
                 o->write[o->writes++] =
                     (fsim_write){.tensor = n->result[k],
-                                 .map = x->map[x->root],
+                                 .map = t->over >= 0 ? rows_of(n, t->elems) : x->map[x->root],
                                  .full = fsim_demanded_in_full(&x->map[x->root], &x->scope[x->root], o)};
         }
     }
@@ -189,6 +201,9 @@ static bool choose_template(grouping *w, int *first_reduction)
         w->facts.contracts = class == FSIM_CONTRACTION;
         w->facts.pools = class == FSIM_WINDOW;
     }
+    for (int i = 0; i < w->count && w->facts.alone == FSIM_SCATTER; i++)
+        if (i != anchor && reader_inside(w, i) < 0) /* it walks its own arguments, and nothing beside them */
+            return fsim_refuse_set(w, FSIM_RULE_BOUNDARY, w->node[anchor], w->node[i], (fsim_excess){0});
     if (anchor >= 0 && reduction >= 0 && fsim_grouping_class(w, anchor) == FSIM_SCATTER)
         return fsim_refuse_set_for_good(w, FSIM_RULE_BOUNDARY, w->node[anchor], w->node[reduction], (fsim_excess){0});
     w->facts.reduces = reduction >= 0;
@@ -248,6 +263,16 @@ static void kept_on_chip(grouping *w)
     }
 }
 
+/* Does member i read a tensor that is overwritten in place? Another kernel may compute it after that. */
+static bool reads_overwritten(const grouping *w, int i)
+{
+    const fsim_node *n = fsim_grouping_node(w, i);
+    for (int k = 0; k < n->args; k++)
+        if (w->g->tensor[n->arg[k].tensor].overwritten)
+            return true;
+    return false;
+}
+
 bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_arena *a, fsim_group *out,
                    fsim_refusal *why)
 {
@@ -268,6 +293,8 @@ bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_ar
     int results = 0;
     for (int i = 0; i < count; i++) {
         w.demand[i].clone = set->clone && set->clone[i];
+        if (w.demand[i].clone && reads_overwritten(&w, i))
+            return fsim_refuse_set(&w, FSIM_RULE_IN_PLACE, node[i], -1, (fsim_excess){0});
         w.demand[i].stored = set->stored ? set->stored[i] : must_store(&w, i);
         results += w.demand[i].stored ? fsim_grouping_node(&w, i)->results : 0;
     }

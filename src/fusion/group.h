@@ -24,6 +24,7 @@ enum { FSIM_MAX_VIEWS = 8, FSIM_MAX_PARAMETERS = 480, FSIM_MAX_STAGES = 16 };
 typedef enum {
     FSIM_RULE_NONE,
     FSIM_RULE_BOUNDARY,         /* an operator that is a kernel of its own */
+    FSIM_RULE_IN_PLACE,         /* a write in place beside what reads or makes the old value */
     FSIM_RULE_CONVEXITY,        /* would create a cycle through an operator outside */
     FSIM_RULE_CYCLE,            /* two groups wait for each other */
     FSIM_RULE_CONNECTED,        /* shares no tensor */

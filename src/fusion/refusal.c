@@ -2,11 +2,25 @@
 /* refusal.c: why a set of primitives can't be one kernel, in words. */
 #include "fusion/group.h"
 
-const char *const fsim_rule_names[FSIM_RULE_COUNT] = {
-    "none",     "boundary",  "convexity",    "cycle",         "connected",
-    "space",    "index_map", "grid_barrier", "contractions",  "reduced_epilogue",
-    "prologue", "window",    "assembly",     "shared_memory", "parameters",
-    "numerics", "user",      "cost"};
+const char *const fsim_rule_names[FSIM_RULE_COUNT] = {"none",
+                                                      "boundary",
+                                                      "in_place",
+                                                      "convexity",
+                                                      "cycle",
+                                                      "connected",
+                                                      "space",
+                                                      "index_map",
+                                                      "grid_barrier",
+                                                      "contractions",
+                                                      "reduced_epilogue",
+                                                      "prologue",
+                                                      "window",
+                                                      "assembly",
+                                                      "shared_memory",
+                                                      "parameters",
+                                                      "numerics",
+                                                      "user",
+                                                      "cost"};
 
 const char *const fsim_refusal_units[FSIM_REFUSAL_UNITS] = {
 #define FSIM_REFUSAL_UNIT(id, text) [FSIM_IN_##id] = text,
@@ -69,6 +83,10 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
                            fsim_classes[fsim_ops[g->node[r->a].op].class].boundary ? "is a kernel of its own"
                                                                                    : "ends its kernel",
                            fsim_classes[fsim_ops[g->node[r->a].op].class].why);
+    case FSIM_RULE_IN_PLACE:
+        if (r->b < 0)
+            return fsim_printf(a, "'%s' reads what is overwritten in place, so it is computed once", x);
+        return fsim_printf(a, "'%s' writes in place, so what '%s' makes or reads must be in memory before", x, y);
     case FSIM_RULE_CONVEXITY:
     case FSIM_RULE_CYCLE:
         return fsim_printf(a, "would create a cycle through %s",

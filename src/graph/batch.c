@@ -210,6 +210,14 @@ bool fsim_batch_concat(fsim_call *c)
     return shift_dims(c, rank_of(c, 0) + (c->op == FSIM_OP_STACK)) && run_rule(c);
 }
 
+/* Writes of rows that are the same ones in each example. */
+bool fsim_batch_rows(fsim_call *c)
+{
+    if (!is_mapped(c, 0) || is_mapped(c, 1))
+        return fsim_refuse(c, "can't be mapped over the batch: wants x of each example and one index for all");
+    return spread(c, 2) && shift_dims(c, rank_of(c, 0)) && run_rule(c);
+}
+
 bool fsim_batch_slice(fsim_call *c)
 {
     fsim_list *dims = &c->list[FSIM_ATTR_DIMS];

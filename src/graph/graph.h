@@ -32,7 +32,11 @@ typedef struct {
     fsim_role role;
     int storage;    /* the tensor that owns the memory: itself, or what it is a view of */
     int64_t offset; /* of a view: elements from the start of that memory */
-    int producer;   /* primitive that computes it; -1 for inputs, weights and views */
+    int over; /* a write in place: the tensor in whose memory the rows are written; -1: it has memory of its own */
+    int64_t written_bytes; /* that its producer writes: all, or those rows */
+    bool overwritten;      /* another tensor is written over it */
+    bool lasting; /* its memory is there from the first kernel to the last: an input's, a weight's, an output's */
+    int producer; /* primitive that computes it; -1 for inputs, weights and views */
     int64_t elems, bytes;
     int *reader, readers;     /* primitives that read it, ascending, each once (tensors that own memory only) */
     bool output, materialize; /* must be stored in memory (tensors that own memory only) */
@@ -40,6 +44,11 @@ typedef struct {
     bool mapped; /* its first dimension is the workload's batch: it has a value for each example */
     fsim_loc at;
 } fsim_tensor;
+
+/* Bytes that are taken when an intermediate is made, and freed when its last reader is done. A write in place hands the
+ * memory of the old tensor on to the new one. */
+static inline int64_t fsim_taken_bytes(const fsim_tensor *t) { return t->lasting || t->over >= 0 ? 0 : t->bytes; }
+static inline int64_t fsim_freed_bytes(const fsim_tensor *t) { return t->lasting || t->overwritten ? 0 : t->bytes; }
 
 /* How a primitive reads an argument. */
 typedef enum {

@@ -148,6 +148,60 @@ void fsim_mark_results(fsim_reader *r, bool declared)
     }
 }
 
+/* Marks what node n needs, at first or second hand: mark[k] for each node k below n. */
+static void mark_needed(const fsim_graph *g, int n, bool *mark)
+{
+    memset(mark, 0, (size_t)g->nodes * sizeof *mark);
+    mark[n] = true;
+    for (int k = n; k >= 0; k--)
+        for (int i = 0; i < g->node[k].args && mark[k]; i++) {
+            const int from = g->tensor[g->node[k].arg[i].tensor].producer;
+            if (from >= 0)
+                mark[from] = true;
+        }
+}
+
+/* The memory of a tensor that is written in place is there for as long as that of any tensor that shares it. */
+static void mark_lasting(fsim_graph *g)
+{
+    for (int t = 0; t < g->tensors; t++) {
+        const int over = g->tensor[t].over;
+        g->tensor[t].lasting =
+            g->tensor[t].producer < 0 || g->tensor[t].output || (over >= 0 && g->tensor[over].lasting);
+    }
+    for (int t = g->tensors; t-- > 0;)
+        if (g->tensor[t].over >= 0 && g->tensor[t].lasting)
+            g->tensor[g->tensor[t].over].lasting = true;
+    for (int t = 0; t < g->tensors; t++)
+        if (g->tensor[t].over >= 0 && g->tensor[g->tensor[t].over].lasting)
+            g->tensor[t].lasting = true;
+}
+
+void fsim_check_overwritten(fsim_reader *r)
+{
+    fsim_graph *g = r->graph;
+    bool *needed = NULL;
+    for (int n = 0; n < g->nodes; n++) {
+        const fsim_tensor *now = &g->tensor[g->node[n].result[0]], *old = now->over < 0 ? NULL : &g->tensor[now->over];
+        if (!old)
+            continue;
+        needed = needed ? needed : fsim_new(r->arena, bool, g->nodes);
+        mark_needed(g, n, needed);
+        for (int i = 0; i < old->readers; i++)
+            if (!needed[old->reader[i]])
+                fsim_error(
+                    r->diag, g->node[old->reader[i]].at,
+                    "'%s' reads '%s', which '%s' overwrites in place: read '%s', or write 'inplace: false' there",
+                    g->node[old->reader[i]].name, old->name, now->name, now->name);
+        if (old->output || old->materialize)
+            fsim_error(
+                r->diag, g->node[n].at,
+                "'%s' is to stay in memory, and '%s' overwrites it in place: name '%s', or write 'inplace: false'",
+                old->name, now->name, now->name);
+    }
+    mark_lasting(g);
+}
+
 void fsim_count_totals(fsim_graph *g)
 {
     for (int t = 0; t < g->tensors; t++)

@@ -78,6 +78,9 @@ fsim_node_set *fsim_read_sets(fsim_reader *r, const fsim_yaml *y, const char *wh
 void fsim_check_unused(fsim_reader *r);
 /* Makes outputs of what nobody reads; a warning where the workload declares its outputs. */
 void fsim_mark_results(fsim_reader *r, bool declared);
+/* An error for each reader of a tensor that a write in place may have overwritten by then; and for outputs that are
+ * overwritten. A reader is safe where the write needs it. Sets `lasting` of all tensors. */
+void fsim_check_overwritten(fsim_reader *r);
 /* Parameters and FLOPs of the whole. */
 void fsim_count_totals(fsim_graph *g);
 

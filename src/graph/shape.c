@@ -62,7 +62,8 @@ static int add_tensor(fsim_build *b, fsim_tensor t)
         return -1;
     }
     t.elems = fsim_elems(&t.shape);
-    t.bytes = t.elems * fsim_dtype_bytes(t.dtype);
+    t.bytes = t.written_bytes = t.elems * fsim_dtype_bytes(t.dtype);
+    t.over = -1;
     t.producer = -1;
     const int id = g->tensors;
     if (t.storage < 0)

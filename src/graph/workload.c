@@ -186,6 +186,7 @@ static void read_workload(fsim_reader *r, const fsim_yaml *y, const fsim_binding
     fsim_read_marks(r, fsim_yaml_get(y, "materialize"), FSIM_MARK_MATERIALIZE);
     if (fsim_errors(r->diag) == 0) {
         fsim_mark_results(r, outputs != NULL);
+        fsim_check_overwritten(r);
         r->graph->fuse = fsim_read_sets(r, fsim_yaml_get(y, "fuse"), "fuse", &r->graph->fuses);
         r->graph->separate = fsim_read_sets(r, fsim_yaml_get(y, "separate"), "separate", &r->graph->separates);
     }

@@ -16,16 +16,18 @@ static bool streams(fsim_layout *l, fsim_schedule *s)
     return true;
 }
 
-/* A scatter copies, then a second launch stores elements where the data say. Sorting takes what PyTorch launches. */
+/* A scatter copies, unless it writes in place; then a second launch stores elements where the data say. Sorting takes
+ * what PyTorch launches. */
 static bool scatters(fsim_layout *l, fsim_schedule *s)
 {
     const int anchor = l->group->anchor;
     fsim_sort sort;
     streams(l, s);
-    s->launches = anchor < 0                                              ? 1
-                  : fsim_ops[l->g->node[anchor].op].class == FSIM_SCATTER ? 2
-                  : !l->hw->host && fsim_sort_of(l->g, anchor, &sort)     ? sort.launches
-                                                                          : 1;
+    const fsim_node *n = anchor < 0 ? NULL : &l->g->node[anchor];
+    s->launches = !n                                                  ? 1
+                  : fsim_ops[n->op].class == FSIM_SCATTER             ? (l->g->tensor[n->result[0]].over < 0 ? 2 : 1)
+                  : !l->hw->host && fsim_sort_of(l->g, anchor, &sort) ? sort.launches
+                                                                      : 1;
     return true;
 }
 

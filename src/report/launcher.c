@@ -100,6 +100,13 @@ static void put_rule(FILE *out, const fsim_project *p, int tensor)
     fprintf(out, ", %lld", index ? (long long)f->inner : 0);
 }
 
+/* A write in place has the memory of the tensor that it overwrites. */
+static bool has_own_memory(const fsim_project *p, int tensor)
+{
+    const int over = p->graph->tensor[tensor].over;
+    return over < 0 || !p->used[over];
+}
+
 /* Numbers of tensors in the launcher's table; scratch memory follows them. */
 static int *put_tensors(FILE *out, const fsim_project *p, int *tensors, fsim_arena *a)
 {
@@ -111,6 +118,10 @@ static int *put_tensors(FILE *out, const fsim_project *p, int *tensors, fsim_are
         const fsim_tensor *t = &p->graph->tensor[i];
         if (!p->used[i])
             continue;
+        if (!has_own_memory(p, i)) {
+            number[i] = number[t->over];
+            continue;
+        }
         number[i] = (*tensors)++;
         fputs("    {", out);
         put_string(out, t->name);
@@ -157,7 +168,7 @@ static void put_arguments(FILE *out, const fsim_project *p, const int *number)
 {
     int scratch = 0;
     for (int i = 0; i < p->graph->tensors; i++)
-        scratch += p->used[i];
+        scratch += p->used[i] && has_own_memory(p, i);
     fputs("static const int arguments[] = {\n", out);
     for (int k = 0; k < p->plan.kernels; k++) {
         fputs("    ", out);

@@ -179,6 +179,14 @@ static const struct {
     {"{op: embedding, in: [i, y], out: o}", 4, {5, 6, 1, 2}},
     {"{op: scatter, in: [y, i, z2], out: o, dim: 0}", 6, {3, 4, 3, 4, 1, 2}},
     {"{op: scatter, in: [x, i, z2], out: o, dim: 1}", 6, {2, 2, 1, 4, 5, 3}},
+    {"{op: index_copy, in: [yo, i, z2], out: o}", 6, {3, 4, 3, 4, 1, 2}},
+    {"{op: index_copy, in: [xo, i, z2], out: o, dim: 1, inplace: false}", 6, {2, 2, 1, 4, 5, 3}},
+    {"{op: index_add, in: [yo, i, z2], out: o}", 6, {4, 6, 3, 4, 6, 8}},
+    {"{op: index_add, in: [xo, i, z2], out: o, dim: 1}", 6, {3, 2, 4, 8, 5, 9}},
+    {"{op: index_add, in: [xo, i, z2], out: o, dim: 1, inplace: false}", 6, {3, 2, 4, 8, 5, 9}},
+    {"{op: index_put, in: [yo, i, z2], out: o}", 6, {3, 4, 3, 4, 1, 2}},
+    {"{op: index_put, in: [yo, i, z1, r2], out: o}", 6, {2, 2, 3, 4, 1, 6}},
+    {"{op: index_put, in: [yo, zz, z1, r2], out: o, accumulate: true}", 6, {4, 2, 3, 4, 5, 6}},
     {"{op: sum, in: x, out: o, dims: [1]}", 2, {6, 15}},
     {"{op: sum, in: x, out: o, dims: [0], keepdim: true}", 3, {5, 7, 9}},
     {"{op: sum, in: m, out: o}", 1, {2}},
@@ -235,7 +243,12 @@ static const struct {
 };
 
 /* What some cases want besides. */
-static const char more[] = "  - {op: mul, in: n, out: q, scalar: 0.5}\n"
+static const char more[] = "  - {op: mul, in: x, out: xo, scalar: 1}\n"
+                           "  - {op: mul, in: y, out: yo, scalar: 1}\n"
+                           "  - {op: mul, in: i, out: zz, scalar: 0}\n"
+                           "  - {op: mul, in: i, out: z1, scalar: 0}\n"
+                           "  - {op: slice, in: r4, out: r2, dim: 0, start: 0, size: 2}\n"
+                           "  - {op: mul, in: n, out: q, scalar: 0.5}\n"
                            "  - {op: expand, in: i, out: ig, shape: [2, 2]}\n"
                            "  - {op: reshape, in: r4, out: z2, shape: [2, 2]}\n"
                            "  - {op: reshape, in: x, out: b1, shape: [1, 2, 3]}\n"

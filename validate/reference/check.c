@@ -128,6 +128,16 @@ void fsim_host_stand_in(const fsim_host_memory *m, const fsim_reference *r, int 
             fsim_reference_store(r, p->parameter[i].tensor, m->argument[program][i]);
 }
 
+void fsim_host_set_out(const fsim_host_memory *m, const fsim_reference *r, int program)
+{
+    const fsim_program *p = &m->program[program];
+    for (int i = 0; i < p->parameters; i++) {
+        const int t = p->parameter[i].tensor, over = t < 0 ? -1 : r->graph->tensor[t].over;
+        if (p->parameter[i].written && over >= 0)
+            fsim_reference_store(r, over, m->argument[program][i]);
+    }
+}
+
 const char *fsim_host_overrun(const fsim_host_memory *m, int program)
 {
     const fsim_program *p = &m->program[program];

@@ -40,6 +40,8 @@ fsim_host_memory *fsim_host_memory_new(const fsim_reference *r, const fsim_progr
 void fsim_host_memory_free(fsim_host_memory *m);
 /* Writes the reference's values in place of program p's results. */
 void fsim_host_stand_in(const fsim_host_memory *m, const fsim_reference *r, int program);
+/* Puts what a program overwrites in place into its results: the old value of the tensor. */
+void fsim_host_set_out(const fsim_host_memory *m, const fsim_reference *r, int program);
 /* The parameter beyond whose end program p has written, or NULL. */
 const char *fsim_host_overrun(const fsim_host_memory *m, int program);
 /* An fsim_fetch: from is the program's argument list. */

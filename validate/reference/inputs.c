@@ -115,6 +115,22 @@ static void make_index(const fsim_graph *g, int from, int64_t below, int64_t inn
     u[t].inner = inner > u[t].inner ? inner : u[t].inner;
 }
 
+/* An index that index_put joins of several, (i * length + j): each below the length of its dimension. */
+static void make_joined_index(const fsim_graph *g, int from, int64_t below, int64_t inner, use *u)
+{
+    const fsim_node *sum = NULL, *product = NULL;
+    while (g->tensor[from].producer >= 0 && (sum = &g->node[g->tensor[from].producer])->op == FSIM_OP_ADD &&
+           sum->args == 2 && g->tensor[sum->arg[0].tensor].producer >= 0 &&
+           (product = &g->node[g->tensor[sum->arg[0].tensor].producer])->op == FSIM_OP_MUL && product->args == 1 &&
+           product->attrs.has_scalar && product->attrs.scalar >= 1) {
+        make_index(g, sum->arg[1].tensor, (int64_t)product->attrs.scalar, 0, u);
+        from = product->arg[0].tensor;
+        below /= (int64_t)product->attrs.scalar;
+        inner = 0;
+    }
+    make_index(g, from, below, inner, u);
+}
+
 /* Per tensor: the factor that it is multiplied by first, as attention's scores by 1 / sqrt(D); 1 without one. */
 static double *gains_of(const fsim_graph *g)
 {
@@ -187,6 +203,11 @@ static void find_uses(const fsim_graph *g, use *u, int *stack)
             break;
         case FSIM_OP_EMBEDDING:
             make_index(g, n->arg[0].tensor, n->arg[1].any.extent, 0, u);
+            break;
+        case FSIM_OP_INDEX_COPY:
+        case FSIM_OP_INDEX_ADD:
+            make_joined_index(g, n->arg[1].tensor, g->tensor[n->result[0]].shape.dim[n->attrs.dim],
+                              n->op == FSIM_OP_INDEX_COPY, u);
             break;
         case FSIM_OP_SCATTER: {
             const fsim_shape *x = &g->tensor[n->result[0]].shape;

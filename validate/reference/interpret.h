@@ -102,6 +102,8 @@ void fsim_interpret_gather(const fsim_interpreter *in, const fsim_node *n);
 /* PyTorch's scatter, and index_copy where there are fewer indices than elements. Elements that two indices name are
  * not compared. */
 void fsim_interpret_scatter(const fsim_interpreter *in, const fsim_node *n);
+/* index_add: x, to which slices are added where an index says. */
+void fsim_interpret_index_add(const fsim_interpreter *in, const fsim_node *n);
 /* Running sums and products. */
 void fsim_interpret_scan(const fsim_interpreter *in, const fsim_node *n);
 /* sort ascends, topk descends. Indices of elements that may be equal are not compared. */

@@ -66,20 +66,20 @@ void fsim_interpret_scatter(const fsim_interpreter *in, const fsim_node *n)
 {
     const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]), index = fsim_operand_of(in, n, &n->arg[1]),
                        src = fsim_operand_of(in, n, &n->arg[2]);
-    const int64_t indices = n->arg[1].distinct, sources = n->arg[2].distinct;
+    const int64_t indices = n->arg[1].distinct, sources = n->arg[2].distinct, all = in->g->tensor[n->result[0]].elems;
     const fsim_shape *s = &in->g->tensor[n->result[0]].shape;
     const int64_t extent = s->rank ? s->dim[n->attrs.dim] : 1;
     int64_t inner = 1;
     for (int d = (int)n->attrs.dim + 1; d < s->rank; d++)
         inner *= s->dim[d];
-    const int64_t outer = n->points / (extent * inner), rows = sources / (outer * inner);
+    const int64_t outer = all / (extent * inner), rows = sources / (outer * inner);
     bool known = sources == rows * outer * inner && (indices == sources || indices == rows),
-         *hit = fsim_memory(n->points, sizeof *hit);
+         *hit = fsim_memory(all, sizeof *hit);
     for (int64_t i = 0; i < indices && known; i++) {
         const double k = index.value[n->arg[1].map.offset + i];
         known = index.bound[n->arg[1].map.offset + i] == 0 && k >= 0 && k < (double)extent;
     }
-    for (int64_t p = 0; p < n->points; p++)
+    for (int64_t p = 0; p < all; p++)
         copy(in, n, p, &x, n->arg[0].map.offset + p, !known);
     for (int64_t i = 0; i < sources && known; i++) {
         const int64_t row = i / inner % rows, at = n->arg[1].map.offset + (indices == sources ? i : row);
@@ -88,6 +88,40 @@ void fsim_interpret_scatter(const fsim_interpreter *in, const fsim_node *n)
         hit[p] = true;
     }
     free(hit);
+}
+
+/* x, to which src is added at index along dim: whole slices, in any order. */
+void fsim_interpret_index_add(const fsim_interpreter *in, const fsim_node *n)
+{
+    const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]), index = fsim_operand_of(in, n, &n->arg[1]),
+                       src = fsim_operand_of(in, n, &n->arg[2]);
+    const fsim_tensor *t = &in->g->tensor[n->result[0]];
+    const int64_t extent = t->shape.dim[n->attrs.dim], rows = n->arg[1].distinct, sources = n->arg[2].distinct;
+    int64_t below = 1;
+    for (int d = (int)n->attrs.dim + 1; d < t->shape.rank; d++)
+        below *= t->shape.dim[d];
+    fsim_sum *sum = fsim_memory(t->elems, sizeof *sum);
+    bool known = true;
+    for (int64_t p = 0; p < t->elems; p++) {
+        const int64_t k = n->arg[0].map.offset + p;
+        const double shared = fmin(x.shared[k], x.bound[k]);
+        fsim_sum_add(&sum[p], x.value[k], isinf(x.bound[k]) ? INFINITY : x.bound[k] - shared, shared);
+    }
+    for (int64_t i = 0; i < sources && known; i++) {
+        const int64_t at = n->arg[1].map.offset + i / below % rows, k = n->arg[2].map.offset + i;
+        const double row = index.value[at], shared = fmin(src.shared[k], src.bound[k]);
+        known = index.bound[at] == 0 && row >= 0 && row < (double)extent;
+        if (known)
+            fsim_sum_add(&sum[(i / (below * rows) * extent + (int64_t)row) * below + i % below], src.value[k],
+                         isinf(src.bound[k]) ? INFINITY : src.bound[k] - shared, shared);
+    }
+    const double unit = fmax(fsim_arithmetic_unit(t->dtype), fsim_unit(t->dtype)); /* each sum is stored */
+    for (int64_t p = 0; p < t->elems; p++) {
+        const double rounding = fsim_dtype_floating(t->dtype) ? fsim_sum_rounding(&sum[p], unit) : 0;
+        fsim_set_result(in, n->result[0], p, sum[p].value,
+                        (fsim_doubt){known ? fsim_sum_own(&sum[p]) + rounding : INFINITY, sum[p].shared, unit});
+    }
+    free(sum);
 }
 
 /* Rows along a dimension: row r, of n->points / length, starts at (r / inner) x length x inner + r % inner. */

@@ -167,6 +167,7 @@ static bool check_plan(fsim_trial_plan *x, const fsim_reference *ref, fsim_devic
             fsim_host_stand_in(memory, ref, k);
             continue;
         }
+        fsim_host_set_out(memory, ref, k);
         if (!found.message && (good = d->backend->run_on_host_memory(d, of.first + k, memory->argument[k], fault)))
             found = fsim_check_program(ref, &program[k], fsim_host_fetch, memory->argument[k], d->a);
         if (!good)

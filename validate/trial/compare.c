@@ -46,6 +46,7 @@ static bool jumps(const fsim_graph *g)
         case FSIM_OP_SORT:
         case FSIM_OP_TOPK:
         case FSIM_OP_SCATTER:
+        case FSIM_OP_INDEX_COPY:
             any = true;
             break;
         case FSIM_OP_CAST:
@@ -87,9 +88,26 @@ static distance distance_of(fsim_dtype t, const void *x, const void *y, int64_t 
     return d;
 }
 
+/* Is the tensor written in place, or computed of one that is? Each repetition of the measurement then begins with what
+ * the one before has left: plans that were repeated more or less often differ. */
+static bool comes_of_a_write(const fsim_graph *g, int tensor, fsim_arena *a)
+{
+    bool *mark = fsim_new(a, bool, g->tensors + 1);
+    for (int n = 0; n < g->nodes; n++)
+        for (int k = 0; k < g->node[n].results; k++) {
+            const int t = g->node[n].result[k];
+            mark[t] = g->tensor[t].over >= 0;
+            for (int i = 0; i < g->node[n].args; i++)
+                mark[t] = mark[t] || mark[g->node[n].arg[i].tensor];
+        }
+    return mark[tensor];
+}
+
 const char *fsim_difference_text(const fsim_graph *g, int tensor, const fsim_two_results *r, fsim_arena *a)
 {
     const fsim_tensor *t = &g->tensor[tensor];
+    if (comes_of_a_write(g, tensor, a))
+        return NULL;
     const distance d = distance_of(t->dtype, r->x, r->y, t->elems);
     const int64_t bears = jumps(g) ? t->elems / 1000 : 0;
     if (d.nowhere > bears)

@@ -32,7 +32,7 @@ static double bytes_in_flight(const fsim_problem *p, const fsim_group *o)
     if (!p->hw->host)
         return 0;
     for (int i = 0; i < o->writes; i++)
-        all += (double)p->graph->tensor[o->write[i].tensor].bytes;
+        all += (double)p->graph->tensor[o->write[i].tensor].written_bytes;
     for (int i = 0; i < o->reads; i++)
         all += o->read[i].whole ? (double)p->graph->tensor[o->read[i].tensor].bytes : 0;
     return all;
@@ -43,11 +43,13 @@ static void run_through(const fsim_problem *p, l2_clock *c, const fsim_group *o,
     const double all = bytes_in_flight(p, o);
     double behind = 0;
     for (int i = 0; i < o->writes; i++)
-        c->entered += (double)p->graph->tensor[o->write[i].tensor].bytes;
+        c->entered += (double)p->graph->tensor[o->write[i].tensor].written_bytes;
     for (int i = 0; i < o->reads; i++)
         c->entered += hit[i] ? 0 : (double)o->read[i].bytes;
     for (int i = 0; i < o->writes; i++) {
-        behind += (double)p->graph->tensor[o->write[i].tensor].bytes;
+        behind += (double)p->graph->tensor[o->write[i].tensor].written_bytes;
+        if (p->graph->tensor[o->write[i].tensor].over >= 0)
+            continue; /* a part of it, written in place */
         c->last[o->write[i].tensor] = fmax(c->last[o->write[i].tensor], c->entered - fmax(behind, all));
     }
     int *order = c->order;
@@ -94,7 +96,8 @@ void fsim_find_residency(const fsim_problem *p, const fsim_launches *launches, f
         const fsim_group *o = &launches->kernel[k]->group;
         for (int i = 0; i < o->writes; i++) {
             const fsim_tensor *t = &g->tensor[o->write[i].tensor];
-            launches->absorbed[k][i] = !t->output && !t->materialize && t->readers > 0 && !missed[o->write[i].tensor];
+            launches->absorbed[k][i] =
+                !t->output && !t->materialize && t->readers > 0 && t->over < 0 && !missed[o->write[i].tensor];
         }
     }
 }

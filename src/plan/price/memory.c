@@ -8,13 +8,13 @@ static void add_lasting(const fsim_graph *g, fsim_memory_use *use)
 {
     for (int i = 0; i < g->tensors; i++) {
         const fsim_tensor *t = &g->tensor[i];
-        if (t->storage != i || !(t->producer < 0 ? t->readers > 0 || t->output : t->output))
+        if (t->storage != i || t->over >= 0 || !(t->producer < 0 ? t->readers > 0 || t->output : t->lasting))
             continue;
         *(t->role == FSIM_WEIGHT ? &use->weight_bytes : &use->activation_bytes) += t->bytes;
     }
 }
 
-static bool is_intermediate(const fsim_tensor *t) { return t->producer >= 0 && !t->output; }
+static bool is_intermediate(const fsim_tensor *t) { return t->producer >= 0 && !t->lasting; }
 
 static fsim_sum workspace_of(const fsim_graph *g, const fsim_kernel *k)
 {
@@ -51,7 +51,7 @@ fsim_memory_use fsim_memory_of(const fsim_graph *g, const fsim_plan *plan, fsim_
         const fsim_kernel *x = &plan->kernel[k];
         const fsim_sum workspace = workspace_of(g, x);
         for (int i = 0; i < x->outputs; i++)
-            live += g->tensor[x->output[i].tensor].output ? 0 : g->tensor[x->output[i].tensor].bytes;
+            live += fsim_taken_bytes(&g->tensor[x->output[i].tensor]);
         if (live > most) {
             most = live;
             use.kernel = k;
@@ -60,7 +60,7 @@ fsim_memory_use fsim_memory_of(const fsim_graph *g, const fsim_plan *plan, fsim_
         for (int i = 0; i < x->inputs; i++) {
             const fsim_tensor *t = &g->tensor[x->input[i].tensor];
             if (is_intermediate(t) && last[x->input[i].tensor] == k)
-                live -= t->bytes;
+                live -= fsim_freed_bytes(t);
         }
     }
     add_lasting(g, &use);

@@ -23,7 +23,7 @@ typedef struct {
 
 static bool is_temporary(const fsim_problem *p, int tensor)
 {
-    return p->graph->tensor[tensor].producer >= 0 && !p->graph->tensor[tensor].output;
+    return p->graph->tensor[tensor].producer >= 0 && !p->graph->tensor[tensor].lasting;
 }
 
 static bool was_launched(const lean_state *s, int k) { return s->launched[k >> 6] >> (k & 63) & 1; }
@@ -43,11 +43,11 @@ static void launch_one(const ordering *w, lean_state *s, int k, int *left)
     s->launched[k >> 6] |= (uint64_t)1 << (k & 63);
     s->count++;
     for (int i = 0; i < o->writes; i++)
-        s->live += is_temporary(w->p, o->write[i].tensor) ? w->p->graph->tensor[o->write[i].tensor].bytes : 0;
+        s->live += fsim_taken_bytes(&w->p->graph->tensor[o->write[i].tensor]);
     s->peak = s->live > s->peak ? s->live : s->peak;
     for (int i = 0; i < o->reads; i++)
         if (is_temporary(w->p, o->read[i].tensor) && --left[o->read[i].tensor] == 0)
-            s->live -= w->p->graph->tensor[o->read[i].tensor].bytes;
+            s->live -= fsim_freed_bytes(&w->p->graph->tensor[o->read[i].tensor]);
 }
 
 /* An order by a simple rule: the given order, or (greedily) always the kernel that leaves the fewest live bytes.
@@ -67,10 +67,10 @@ static fsim_sum order_by_rule(const ordering *w, bool greedily, int *order, fsim
             if (!may_launch(w, &s, k))
                 continue;
             for (int i = 0; i < o->writes; i++)
-                live += is_temporary(w->p, o->write[i].tensor) ? w->p->graph->tensor[o->write[i].tensor].bytes : 0;
+                live += fsim_taken_bytes(&w->p->graph->tensor[o->write[i].tensor]);
             for (int i = 0; i < o->reads; i++)
                 live -= is_temporary(w->p, o->read[i].tensor) && left[o->read[i].tensor] == 1
-                            ? w->p->graph->tensor[o->read[i].tensor].bytes
+                            ? fsim_freed_bytes(&w->p->graph->tensor[o->read[i].tensor])
                             : 0;
             if (live < least) {
                 least = live;
@@ -162,7 +162,7 @@ static void lean_order(const fsim_problem *p, const fsim_launches *launches, int
             if (part[k]->clone[i])
                 *FSIM_PUSH(a, w.waits, count, room) = home[part[k]->node[i]];
         for (int i = 0; i < o->writes; i++)
-            alone += is_temporary(p, o->write[i].tensor) ? g->tensor[o->write[i].tensor].bytes : 0;
+            alone += fsim_taken_bytes(&g->tensor[o->write[i].tensor]);
         w.least = alone > w.least ? alone : w.least;
     }
     w.waits_first[kernels] = count;

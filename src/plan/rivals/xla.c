@@ -62,7 +62,7 @@ static double time_of(const fsim_belief *b, const fsim_kernel *k)
     for (int i = 0; i < o->reads; i++)
         memory_s += read_s(p, o, &o->read[i], reachable);
     for (int i = 0; i < o->writes; i++)
-        memory_s += (double)p->graph->tensor[o->write[i].tensor].bytes / dram;
+        memory_s += (double)p->graph->tensor[o->write[i].tensor].written_bytes / dram;
     const double compute_s =
         cycles / (2 * clock * fmin(k->block, fsim_hw_get(p->hw, FSIM_HW_FP32_RATE)) * fmin(blocks, sms));
     return xla_launch_s + compute_s + memory_s - xla_overlap * fmin(compute_s, memory_s);

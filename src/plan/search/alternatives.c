@@ -122,8 +122,8 @@ static fsim_sum fixed_bytes(const fsim_graph *g)
 {
     fsim_sum bytes = 0;
     for (int t = 0; t < g->tensors; t++)
-        if (g->tensor[t].storage == t &&
-            (g->tensor[t].output || (g->tensor[t].producer < 0 && g->tensor[t].readers > 0)))
+        if (g->tensor[t].storage == t && g->tensor[t].over < 0 &&
+            (g->tensor[t].producer < 0 ? g->tensor[t].readers > 0 || g->tensor[t].output : g->tensor[t].lasting))
             bytes += g->tensor[t].bytes;
     return bytes;
 }

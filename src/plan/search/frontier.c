@@ -99,7 +99,7 @@ static void find_floor(fsim_frontier *f)
             read += here ? f->floor_input[t] : 0;
         }
         if (g->tensor[n->result[0]].output)
-            f->floor_own[i] = (double)g->tensor[n->result[0]].bytes;
+            f->floor_own[i] = (double)g->tensor[n->result[0]].written_bytes;
         work[i] = whole[i] && !by_bytes && n->gemm.k
                       ? fsim_least_contraction_s(g, f->p->hw, l->node[i]) * (masked[i] ? 0.5 : 1)
                       : 0;

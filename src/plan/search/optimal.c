@@ -67,7 +67,7 @@ static fsim_sum compulsory_of(const fsim_problem *p, const int *node, int count)
             lanes += (double)n->points * (double)n->reduced * n->instructions;
         specials += sure ? (double)n->points * (double)n->reduced * n->specials : 0;
         for (int r = 0; r < n->results; r++)
-            written += g->tensor[n->result[r]].output && r == 0 ? (double)g->tensor[n->result[r]].bytes : 0;
+            written += g->tensor[n->result[r]].output && r == 0 ? (double)g->tensor[n->result[r]].written_bytes : 0;
         for (int k = 0; k < n->args; k++) {
             const fsim_tensor *t = &g->tensor[n->arg[k].tensor];
             bool first = t->producer < 0 && t->reader[0] == node[i],

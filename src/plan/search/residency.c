@@ -247,6 +247,8 @@ static void run_kernel(l2_search *w, int from, const step *by, fsim_variant *v)
     for (int i = 0; i < v->writes; i++) {
         const int t = fsim_touched(&f->l, by->root, &v->write[i], true);
         behind += (double)v->write[i].bytes;
+        if (!v->write[i].whole)
+            continue;
         use(w, t, fmax(behind, all));
         if (i < 64 && absorbed >> i & 1) {
             resident *h = &w->now[find_resident(w->now, w->count, t)];

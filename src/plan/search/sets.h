@@ -17,8 +17,8 @@ enum { FSIM_BACK = FSIM_CLONE_REACH, FSIM_AHEAD = FSIM_BITS - FSIM_BACK };
  * family. */
 typedef struct {
     int offset, index;        /* place of the member minus the root; its argument or result */
-    int64_t bytes;            /* read: distinct; write: the tensor's */
-    bool whole, intermediate; /* write: intermediate, may stay in L2 */
+    int64_t bytes;            /* read: distinct; write: what is written */
+    bool whole, intermediate; /* of the tensor all is touched; write: intermediate, may stay in L2 */
 } fsim_touch;
 
 typedef struct fsim_cost {

@@ -190,7 +190,7 @@ static fsim_sum freed(const expansion *x, const state *to)
             const int t = fsim_node_of(x->f, place)->arg[k].tensor,
                       from = g->tensor[t].producer < 0 ? -1 : l->place[g->tensor[t].producer];
             bool unread =
-                from >= 0 && !g->tensor[t].output && fsim_has_run(&x->at, from) && !fsim_is_dropped(&x->at, from);
+                from >= 0 && !g->tensor[t].lasting && fsim_has_run(&x->at, from) && !fsim_is_dropped(&x->at, from);
             for (int q = 0; q < count && unread; q++)
                 unread = seen[q] != t;
             for (int r = 0; r < g->tensor[t].readers && unread; r++) {
@@ -199,7 +199,7 @@ static fsim_sum freed(const expansion *x, const state *to)
             }
             if (unread && count < 2 * FSIM_BITS) {
                 seen[count++] = t;
-                bytes += g->tensor[t].bytes;
+                bytes += fsim_freed_bytes(&g->tensor[t]);
             }
         }
     }
@@ -265,7 +265,7 @@ static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
         FSIM_EACH_BIT(i, v->stored)
         for (int r = 0; r < fsim_node_of(f, x->root - FSIM_BACK + i)->results; r++) {
             const fsim_tensor *t = &f->p->graph->tensor[fsim_node_of(f, x->root - FSIM_BACK + i)->result[r]];
-            peak += t->output || (r > 0 && t->readers == 0) ? 0 : t->bytes;
+            peak += r > 0 && t->readers == 0 ? 0 : fsim_taken_bytes(t);
         }
         next.live = peak - freed(x, &next);
     }

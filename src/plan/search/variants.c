@@ -32,7 +32,8 @@ static void find_touches(const fsim_places *l, const fsim_family *f, fsim_bits a
                     const fsim_tensor *t = &g->tensor[n->result[k]];
                     v->write_at[v->writes] = w;
                     v->write[v->writes++] =
-                        (fsim_touch){i - FSIM_BACK, k, t->bytes, true, !t->output && !t->materialize && t->readers > 0};
+                        (fsim_touch){i - FSIM_BACK, k, t->written_bytes, t->over < 0,
+                                     !t->output && !t->materialize && t->readers > 0 && t->over < 0};
                 }
     }
 }
