@@ -288,7 +288,7 @@ static void put_kernel(writer *w, cJSON *list, const fsim_prediction *p, int ind
     put_number(w, o, "time_s", k->time_s);
     put_interval(w, o, "time", fsim_kernel_interval(g, p->hw, maker, k));
     const fsim_hw_keys *read = &p->basis.kernel[index];
-    put_text(w, o, "origin", fsim_origin_names[fsim_kernel_origin(p->hw, maker, k, read)]);
+    put_text(w, o, "origin", fsim_origin_names[fsim_kernel_origin(p->graph, p->hw, maker, k, read)]);
     put_keys(w, o, "assumed", p->hw, read, FSIM_FROM_ASSUMED);
     put_number(w, o, "start_s", when->start_s);
     put_number(w, o, "end_s", when->end_s);

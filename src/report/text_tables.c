@@ -111,7 +111,7 @@ fsim_table fsim_text_kernels(const fsim_prediction *p, fsim_kernel_table kind, b
         cell[6] = bound_text(a, k);
         cell[7] = fsim_printf(a, "%d", k->registers);
         cell[8] = fsim_printf(a, "%.0f%%", 100 * k->occupancy);
-        cell[9] = fsim_origin_names[fsim_kernel_origin(p->hw, maker, k, &p->basis.kernel[i])];
+        cell[9] = fsim_origin_names[fsim_kernel_origin(p->graph, p->hw, maker, k, &p->basis.kernel[i])];
         cell[10] = kind == FSIM_NARROW_TABLE ? fsim_template_brief[k->template] : fsim_template_names[k->template];
         cell[11] = fsim_kernel_label(p->graph, k, a);
     }

@@ -11,6 +11,7 @@
 #include "hw/load.h"
 #include "plan/price/interval.h"
 #include "plan/price/price.h"
+#include "plan/price/spread.h"
 #include "predict.h"
 #include <math.h>
 #include <string.h>
@@ -141,8 +142,49 @@ static void what_is_assumed_is_said(void **state)
                 fsim_hw_was_read(hw, &p.basis.kernel[0], FSIM_HW_TENSOR_BF16, &from));
     assert_true(from != FSIM_FROM_ASSUMED);
     const fsim_kernel *k = &p.plan[p.chosen].kernel[0], *other = &sure.plan[sure.chosen].kernel[0];
-    assert_int_equal(fsim_kernel_origin(hw, FSIM_BY_FUSESIM, k, &p.basis.kernel[0]), FSIM_FROM_ASSUMED);
-    assert_int_equal(fsim_kernel_origin(known, FSIM_BY_FUSESIM, other, &sure.basis.kernel[0]), FSIM_FROM_FITTED);
+    assert_int_equal(fsim_kernel_origin(p.graph, hw, FSIM_BY_FUSESIM, k, &p.basis.kernel[0]), FSIM_FROM_ASSUMED);
+    assert_int_equal(fsim_kernel_origin(sure.graph, known, FSIM_BY_FUSESIM, other, &sure.basis.kernel[0]),
+                     FSIM_FROM_FITTED);
+    fsim_arena_free(a);
+}
+
+/* Kernels of kinds that no measured row has say so, and have wider intervals than kernels that were measured. */
+static void unmeasured_kinds_are_assumed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tensors, *operator;
+        bool measured;
+        double least; /* of the spread */
+    } row[] = {
+        {"x: {shape: [8192, 8192], dtype: f32}", "{op: relu, in: x, out: y}", true, 0},
+        {"x: {shape: [8192, 8192], dtype: f32}", "{op: sum, in: x, out: y, dim: 1}", true, 0},
+        {"x: {shape: [8192, 2, 8192], dtype: f32}", "{op: sum, in: x, out: y, dim: 1}", false, 0.25},
+        {"x: {shape: [1048576, 16], dtype: f32}", "{op: softmax, in: x, out: y, dim: 1}", false, 0.25},
+        {"x: {shape: [8192, 8192], dtype: f32}", "{op: sort, in: x, out: [y, i], dim: 1}", false, 0.5},
+        {"x: {shape: [8192, 8192], dtype: f32}", "{op: topk, in: x, out: [y, i], dim: 1, k: 4}", false, 0.5},
+        {"x: {shape: [8192, 8192], dtype: f32}", "{op: cumsum, in: x, out: y, dim: 1}", false, 0.2},
+        {"x: {shape: [8192, 8192], dtype: f32}", "{op: custom, in: x, out: y}", false, 0.7},
+        {"w: {shape: [50000, 4096], dtype: f32}\n  x: {shape: [8192], dtype: i64}",
+         "{op: embedding, in: [x, w], out: y}", false, 0.2},
+        {"x: {shape: [8192, 27, 128], dtype: f32}\n  w: {shape: [8192, 128, 27], dtype: f32}",
+         "{op: bmm, in: [x, w], out: y}", false, 0.35},
+    };
+    fsim_arena *a = fsim_arena_new();
+    const fsim_hw *hw = gpu_of(a, "h100-sxm5-80gb");
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const char *text =
+            fsim_printf(a, "tensors:\n  %s\noperators:\n  - %s\noutputs: [y]\n", row[i].tensors, row[i].operator);
+        const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "kinds.yaml", text, strlen(text), NULL);
+        assert_non_null(g);
+        const fsim_prediction p = fsim_predict(g, hw, &usual, a);
+        const fsim_plan *plan = &p.plan[FSIM_STRATEGY_OPTIMAL];
+        assert_int_equal(plan->kernels, 1);
+        const fsim_origin from = fsim_kernel_origin(g, hw, FSIM_BY_FUSESIM, &plan->kernel[0], &p.basis.kernel[0]);
+        if ((from == FSIM_FROM_ASSUMED) == row[i].measured)
+            fail_msg("%s: from %s", row[i].operator, fsim_origin_names[from]);
+        assert_true(fsim_kernel_spread(g, hw, FSIM_BY_FUSESIM, &plan->kernel[0]) >= row[i].least);
+    }
     fsim_arena_free(a);
 }
 
@@ -152,6 +194,7 @@ int main(void)
         cmocka_unit_test(the_marks_are_those_of_the_keys_that_matter),
         cmocka_unit_test(the_marks_depend_on_the_plan_alone),
         cmocka_unit_test(what_is_assumed_is_said),
+        cmocka_unit_test(unmeasured_kinds_are_assumed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -170,12 +170,12 @@ static void other_evidence(void **unused)
     const one_group o = set_up(&odd), p = set_up(&plain);
     fsim_hw_keys by_generated = {0}, by_called = {0};
     const fsim_kernel generated = priced(&o, &by_generated), called = priced(&p, &by_called);
-    assert_int_equal(fsim_kernel_origin(p.hw, FSIM_BY_FUSESIM, &called, &by_called), FSIM_FROM_FITTED);
-    assert_int_equal(fsim_kernel_origin(o.hw, FSIM_BY_FUSESIM, &generated, &by_generated), FSIM_FROM_ASSUMED);
-    assert_int_equal(fsim_kernel_origin(o.hw, FSIM_BY_ATEN, &generated, &by_generated), FSIM_FROM_FITTED);
+    assert_int_equal(fsim_kernel_origin(p.g, p.hw, FSIM_BY_FUSESIM, &called, &by_called), FSIM_FROM_FITTED);
+    assert_int_equal(fsim_kernel_origin(o.g, o.hw, FSIM_BY_FUSESIM, &generated, &by_generated), FSIM_FROM_ASSUMED);
+    assert_int_equal(fsim_kernel_origin(o.g, o.hw, FSIM_BY_ATEN, &generated, &by_generated), FSIM_FROM_FITTED);
     fsim_kernel loads = generated; /* bound by memory, whose rate is known */
     loads.bound = FSIM_DRAM;
-    assert_int_equal(fsim_kernel_origin(o.hw, FSIM_BY_FUSESIM, &loads, &by_generated), FSIM_FROM_FITTED);
+    assert_int_equal(fsim_kernel_origin(o.g, o.hw, FSIM_BY_FUSESIM, &loads, &by_generated), FSIM_FROM_FITTED);
     assert_true(fsim_kernel_spread(o.g, o.hw, FSIM_BY_FUSESIM, &generated) >
                 fsim_kernel_spread(p.g, p.hw, FSIM_BY_FUSESIM, &called));
     fsim_arena_free(o.a);

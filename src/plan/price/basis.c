@@ -2,6 +2,7 @@
 #include "plan/price/basis.h"
 
 #include "plan/price/spread.h"
+#include "plan/price/unmeasured.h"
 #include "vendor/vendor.h"
 
 /* Records in hw->read which keys the price of the plan's kernel k rests on. */
@@ -50,12 +51,14 @@ bool fsim_feeds_bound(fsim_hw_key key, const fsim_kernel *k)
     return fsim_hw_rows[key].feeds == feeds_of_unit[k->bound];
 }
 
-fsim_origin fsim_kernel_origin(const fsim_hw *hw, fsim_maker maker, const fsim_kernel *k, const fsim_hw_keys *read)
+fsim_origin fsim_kernel_origin(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_kernel *k,
+                               const fsim_hw_keys *read)
 {
     static const fsim_origin by_weight[] = {FSIM_FROM_ASSUMED, FSIM_FROM_FITTED, FSIM_FROM_MEASURED};
     const bool generated =
         !fsim_is_eager(maker) && (k->template == FSIM_TILED_CONTRACTION || k->template == FSIM_CHAINED_CONTRACTION);
-    bool any[FSIM_ORIGINS] = {[FSIM_FROM_ASSUMED] = generated && k->bound == FSIM_COMPUTE};
+    bool any[FSIM_ORIGINS] = {[FSIM_FROM_ASSUMED] = (generated && k->bound == FSIM_COMPUTE) ||
+                                                    fsim_unmeasured_spread(g, hw, maker, k) > 0};
     fsim_origin from;
     for (int key = 0; key < FSIM_HW_COUNT; key++)
         if (fsim_feeds_bound((fsim_hw_key)key, k) && fsim_hw_was_read(hw, read, (fsim_hw_key)key, &from))

@@ -22,7 +22,9 @@ bool fsim_feeds_bound(fsim_hw_key key, const fsim_kernel *k);
 /* Where the figures that decide k's time come from: those of the keys that it read and that affect the unit which
  * limits it. FSIM_FROM_ASSUMED where any is assumed; else fitted or measured where any is (they correct a data
  * sheet's peak); else the data sheet. A generated contraction that is limited by compute is at best assumed to reach
- * the vendor's rate, since nobody has run it yet. */
-fsim_origin fsim_kernel_origin(const fsim_hw *hw, fsim_maker maker, const fsim_kernel *k, const fsim_hw_keys *read);
+ * the vendor's rate, since nobody has run it yet. Kernels of kinds that no measured row has (unmeasured.h) are assumed.
+ */
+fsim_origin fsim_kernel_origin(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_kernel *k,
+                               const fsim_hw_keys *read);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "cost/constants.h"
 #include "cost/costing.h"
+#include "plan/price/unmeasured.h"
 #include <math.h>
 
 /* The hardware key of residuals for kernels of a template: a function for each value of that column in template.def. */
@@ -56,7 +57,7 @@ static double residual(const fsim_hw *hw, fsim_hw_key key)
 
 double fsim_kernel_spread(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_kernel *k)
 {
-    const double own = residual(hw, fsim_residual_key(g, k));
+    const double own = hypot(residual(hw, fsim_residual_key(g, k)), fsim_unmeasured_spread(g, hw, maker, k));
     const bool vendor = fsim_is_eager(maker) || k->template == FSIM_LIBRARY_CONTRACTION;
     return vendor ? own : hypot(own, residual(hw, FSIM_HW_RESIDUAL_GENERATED));
 }
