@@ -111,6 +111,8 @@ void fsim_find_smaller(const fsim_context *c, fsim_prediction *p);
 /* From now on Ctrl-C ends the search with its best plan so far (*in->how.interrupted), and a second Ctrl-C ends the
  * program. */
 void fsim_catch_interrupt(void);
+/* The exit status of a command whose results are complete but for Ctrl-C. */
+int fsim_interrupted_status(void);
 
 /* validate_rows.c: the rows of --measurements and what they refer to. */
 

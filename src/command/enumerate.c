@@ -37,5 +37,5 @@ int fsim_run_enumerate(fsim_context *c)
     fsim_json_partitions_end(s.out, partitions, truncated || *s.interrupted);
     if (!fsim_commit_files(c))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
-    return FSIM_EXIT_OK;
+    return fsim_interrupted_status();
 }

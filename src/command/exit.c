@@ -25,9 +25,14 @@ static bool is_listed(const char *list, const char *word)
 const char *fsim_exit_words(fsim_arena *a, const char *command)
 {
     const char *text = "";
+    int last = -1;
     for (size_t i = 0; i < sizeof exits / sizeof *exits; i++)
-        if (!command || !*exits[i].commands || is_listed(exits[i].commands, command))
-            text = fsim_printf(a, "%s%s%d %s", text, *text ? ", " : "", exits[i].number, exits[i].words);
+        if (!command || !*exits[i].commands || is_listed(exits[i].commands, command)) {
+            text = exits[i].number == last
+                       ? fsim_printf(a, "%s or %s", text, exits[i].words)
+                       : fsim_printf(a, "%s%s%d %s", text, *text ? ", " : "", exits[i].number, exits[i].words);
+            last = exits[i].number;
+        }
     return text;
 }
 

@@ -17,5 +17,6 @@ int fsim_run_explain(fsim_context *c)
         return status;
     fsim_catch_interrupt();
     const fsim_shown_explanation x = {in.graph, in.hw[0], fsim_explain(in.graph, in.hw[0], &in.how, a, b, c->arena)};
-    return fsim_deliver(c, &x);
+    status = fsim_deliver(c, &x);
+    return status ? status : fsim_interrupted_status();
 }

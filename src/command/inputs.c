@@ -28,6 +28,8 @@ const char *fsim_today(const fsim_context *c)
     return fsim_strdup(c->arena, text);
 }
 
+int fsim_interrupted_status(void) { return interrupted ? FSIM_EXIT_INTERRUPTED : FSIM_EXIT_OK; }
+
 void fsim_catch_interrupt(void)
 {
     struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND | SA_RESTART};

@@ -54,6 +54,8 @@ int fsim_run_plan(fsim_context *c)
         if (fsim_over_limit(&p.at[i]) || p.at[i].least_memory_bytes > 0 ||
             fsim_gates_failed(p.judged[i].at, p.judged[i].count))
             status = FSIM_EXIT_GATE;
+        if (p.at[i].interrupted)
+            status = FSIM_EXIT_INTERRUPTED;
     }
     const int delivered = fsim_deliver(c, &p);
     if (delivered)

@@ -78,5 +78,6 @@ int fsim_run_regions(fsim_context *c)
     if (!(workload.text = fsim_read_text(c, "workload", workload.path, &workload.bytes)))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     x.found = fsim_regions_of(fsim_parsed_at, &workload, &range, in.hw[0], &in.how, c->arena);
-    return fsim_deliver(c, &x);
+    status = fsim_deliver(c, &x);
+    return status ? status : fsim_interrupted_status();
 }
