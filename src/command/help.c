@@ -84,11 +84,8 @@ static void print_strategies(FILE *out)
 static void print_dtypes(FILE *out, fsim_arena *a)
 {
     const fsim_page page = page_of(out);
-    const char *text = "";
-    for (int t = 0; t < FSIM_DTYPE_COUNT; t++)
-        text = fsim_printf(a, "%s%s%s", text, t ? ", " : "", fsim_dtype_names[t]);
     fputs("\ndtypes\n", out);
-    fsim_paragraph(&page, FSIM_PLAIN, 2, 2, fsim_printf(a, "%s; as in --set dtype=bf16", text));
+    fsim_paragraph(&page, FSIM_PLAIN, 2, 2, fsim_printf(a, "%s; as in --set dtype=bf16", fsim_dtype_list(a)));
 }
 
 /* The metrics of --gate that are this command's: its tables are named after it, "validate --device". */

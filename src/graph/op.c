@@ -51,6 +51,14 @@ fsim_dtype fsim_dtype_elsewhere(const char *name)
     return same;
 }
 
+const char *fsim_dtype_list(fsim_arena *a)
+{
+    const char *text = "";
+    for (int i = 0; i < FSIM_DTYPE_COUNT; i++)
+        text = fsim_printf(a, "%s%s%s", text, i ? ", " : "", fsim_dtype_names[i]);
+    return text;
+}
+
 const char *fsim_unknown_dtype(fsim_arena *a, const char *name)
 {
     if (strcmp(name, fsim_dtype_names[FSIM_TF32]) == 0)
@@ -58,11 +66,8 @@ const char *fsim_unknown_dtype(fsim_arena *a, const char *name)
     const fsim_dtype t = fsim_dtype_elsewhere(name);
     const char *nearest =
         t != FSIM_DTYPE_NONE ? fsim_dtype_names[t] : fsim_nearest(name, fsim_dtype_names, FSIM_DTYPE_COUNT);
-    const char *all = "";
-    for (int i = 0; i < FSIM_DTYPE_COUNT && !nearest; i++)
-        all = fsim_printf(a, "%s%s%s", all, i ? ", " : "; there are ", fsim_dtype_names[i]);
     return nearest ? fsim_printf(a, "unknown dtype '%s'; did you mean '%s'?", name, nearest)
-                   : fsim_printf(a, "unknown dtype '%s'%s", name, all);
+                   : fsim_printf(a, "unknown dtype '%s'; there are %s", name, fsim_dtype_list(a));
 }
 
 const fsim_class_row fsim_classes[FSIM_CLASS_COUNT] = {

@@ -25,6 +25,8 @@ typedef enum {
     FSIM_DTYPE_NONE
 } fsim_dtype;
 extern const char *const fsim_dtype_names[FSIM_DTYPE_COUNT + 1];
+/* "f64, f32, ...": those that tensors may have. In a. */
+const char *fsim_dtype_list(fsim_arena *a);
 /* Bytes of a stored element. */
 int fsim_dtype_bytes(fsim_dtype t);
 /* Is it a float that can be stored? False for tf32. */

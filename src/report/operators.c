@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/alias.h"
 #include "graph/attribute.h"
+#include "graph/example.h"
 #include "report/json_stream.h"
 #include "report/report.h"
 #include <math.h>
@@ -66,7 +67,8 @@ static void report_all(const fsim_page *page, fsim_arena *a)
     fsim_paragraph(
         page, FSIM_PLAIN, 0, 0,
         "name! must be given, name=value has that value where it is absent. \"fusesim ops OP\" says what they "
-        "mean.");
+        "mean, what else an operator may be called, and shows an example.");
+    fsim_paragraph(page, FSIM_PLAIN, 0, 0, fsim_printf(a, "dtypes: %s.", fsim_dtype_list(a)));
 }
 
 /* "stride (integer or list, default kernel): step of ..." */
@@ -79,18 +81,29 @@ static void report_attribute(const fsim_page *page, fsim_op op, const fsim_taken
                                fsim_attr_type_text(t->attr), fsim_taken_default(a, t), row->meaning));
 }
 
+/* The inputs in their order, for people. */
+static const char *inputs_text(fsim_op op)
+{
+    return fsim_operands[op]             ? fsim_operands[op]
+           : fsim_ops[op].most_args == 2 ? "x and y, which broadcast; or x and `scalar`"
+           : fsim_ops[op].most_args == 1 ? "x, a tensor of any shape"
+                                         : "any number of tensors";
+}
+
 static void report_one(const fsim_page *page, fsim_op which, fsim_arena *a)
 {
     const fsim_op_row *op = &fsim_ops[which];
     fsim_taken taken[FSIM_MAX_TAKEN];
     const int count = fsim_taken_of(which, taken);
     fsim_paragraph(page, FSIM_PLAIN, 0, 0,
-                   fsim_printf(a, "%s: %s, %s inputs, %s outputs", op->name, fsim_classes[op->class].name,
+                   fsim_printf(a, "%s: %s; inputs: %s, results: %s", op->name, fsim_classes[op->class].name,
                                count_text(a, op->least_args, op->most_args), count_text(a, 1, op->most_outs)));
     if (*fsim_op_aliases(a, which))
         fsim_paragraph(page, FSIM_PLAIN, 0, 2, fsim_printf(a, "Also written: %s", fsim_op_aliases(a, which)));
-    if (fsim_operands[which])
-        fsim_paragraph(page, FSIM_PLAIN, 0, 2, fsim_printf(a, "Inputs: %s", fsim_operands[which]));
+    if (op->most_args != 0)
+        fsim_paragraph(page, FSIM_PLAIN, 0, 2, fsim_printf(a, "Inputs: %s", inputs_text(which)));
+    fsim_paragraph(page, FSIM_PLAIN, 0, 2, fsim_printf(a, "Shape of its result: %s", fsim_result_text(which)));
+    fsim_paragraph(page, FSIM_PLAIN, 0, 0, fsim_printf(a, "Dtype of its result: %s", fsim_makes_texts[op->makes]));
     if (op->class == FSIM_COMPOSITE)
         fsim_paragraph(page, FSIM_PLAIN, 0, 0,
                        "It expands into primitives when it is loaded; --dump graph shows them.");
@@ -99,17 +112,13 @@ static void report_one(const fsim_page *page, fsim_op which, fsim_arena *a)
             page, FSIM_PLAIN, 0, 0,
             fsim_printf(a, "%g flops, %g instructions, %g of them on the special-function unit, for each point%s%s",
                         op->flops, op->instructions, op->specials, op->expr ? ": " : "", op->expr ? op->expr : ""));
-    fsim_paragraph(page, FSIM_PLAIN, 0, 0, fsim_printf(a, "dtype of its result: %s", fsim_makes_texts[op->makes]));
     if (fsim_classes[op->class].boundary)
         fsim_paragraph(page, FSIM_PLAIN, 0, 0,
                        fsim_printf(a, "Always a kernel of its own: %s.", fsim_classes[op->class].why));
-    if (count == 0) {
-        fsim_paragraph(page, FSIM_PLAIN, 0, 0, "It takes no attributes.");
-        return;
-    }
-    fsim_paragraph(page, FSIM_PLAIN, 0, 0, "Attributes:");
+    fsim_paragraph(page, FSIM_PLAIN, 0, 0, count ? "Attributes:" : "It takes no attributes.");
     for (int i = 0; i < count; i++)
         report_attribute(page, which, &taken[i], a);
+    fprintf(page->out, "\nExample, a whole workload (%s):\n%s", fsim_example_results(a, which), fsim_example(a, which));
 }
 
 void fsim_report_ops(const fsim_page *page, fsim_op only)
@@ -172,7 +181,10 @@ void fsim_json_ops(FILE *out, fsim_op only)
         fsim_json_number(out, ", ", "instructions", composite ? (double)NAN : op->instructions);
         fsim_json_number(out, ", ", "specials", composite ? (double)NAN : op->specials);
         fsim_json_text(out, ", ", "result_dtype", fsim_makes_texts[op->makes]);
+        fsim_json_text(out, ", ", "result_shape", fsim_result_text((fsim_op)i));
         fsim_json_text(out, ", ", "expression", op->expr);
+        fsim_json_text(out, ", ", "example", fsim_example(a, (fsim_op)i));
+        fsim_json_text(out, ", ", "example_results", fsim_example_results(a, (fsim_op)i));
         json_attributes(out, (fsim_op)i, a);
         putc('}', out);
         before = ",\n {";
