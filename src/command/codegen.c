@@ -282,6 +282,13 @@ int fsim_run_codegen(fsim_context *c)
         return status;
     fsim_project p = project_of(c, &in);
     fsim_project_finish(&p, c->arena);
+    if (!p.host && p.hw->arch->plain) {
+        fsim_error(c->diag, fsim_command_line,
+                   "codegen can't write for %s: it is no GPU (architecture: generic), and there is no CUDA for it; "
+                   "--target c writes C for this machine",
+                   p.hw->name);
+        return fsim_usage_status(c);
+    }
     if (!p.host && p.hw->sm == 0)
         fsim_warning(c->diag, fsim_command_line,
                      "%s is %s, which does not run CUDA: for another GPU say 'make ARCH=sm_NN'%s", p.hw->name,

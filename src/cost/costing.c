@@ -204,7 +204,8 @@ static double cache_seconds(const fsim_costing *c, const fsim_kernel *k)
                  ports = fmin((double)k->grid, c->sms) * c->clock * SM_PORT_BYTES;
     if (isnan(l2))
         return 0;
-    return c->hw->host ? host_cache_seconds(c, k) : k->l2_bytes / (c->group->anchor < 0 ? fmin(l2, ports) : l2);
+    return c->hw->host ? host_cache_seconds(c, k)
+                       : k->l2_bytes / (c->group->anchor < 0 && !c->hw->arch->plain ? fmin(l2, ports) : l2);
 }
 
 static void memory_seconds(const fsim_costing *c, fsim_kernel *k, double resident)
@@ -272,8 +273,17 @@ static void share_out(const fsim_costing *c, fsim_kernel *k, double overlapped, 
     k->bound = k->time[FSIM_LAUNCH] > k->time[largest] ? FSIM_LAUNCH : (fsim_unit)largest;
 }
 
+/* Of another kind of accelerator only peaks and bytes are known, and not what bounds a kernel inside of a core. */
+static void drop_inner_units(const fsim_costing *c, fsim_kernel *k)
+{
+    static const fsim_unit inner[] = {FSIM_SHARED, FSIM_ISSUE, FSIM_LATENCY};
+    for (size_t i = 0; i < sizeof inner / sizeof *inner && c->hw->arch->plain; i++)
+        k->unit[inner[i]] = 0;
+}
+
 void fsim_sum_up(const fsim_costing *c, fsim_kernel *k)
 {
+    drop_inner_units(c, k);
     _Static_assert(KERNEL_EXPONENT == 3, "cubes, and their root");
     double cube[FSIM_UNIT_COUNT] = {0}, cubes = 0;
     for (int u = FSIM_DRAM; u < FSIM_UNIT_COUNT; u++)
@@ -284,6 +294,7 @@ void fsim_sum_up(const fsim_costing *c, fsim_kernel *k)
 void fsim_sum_up_by(const fsim_costing *c, fsim_kernel *k, double exponent)
 {
     double power[FSIM_UNIT_COUNT] = {0}, powers = 0;
+    drop_inner_units(c, k);
     for (int u = FSIM_DRAM; u < FSIM_UNIT_COUNT; u++)
         powers += power[u] = pow(k->unit[u], exponent);
     share_out(c, k, pow(powers, 1 / exponent), power, powers);

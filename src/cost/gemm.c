@@ -82,6 +82,17 @@ static void tensor_scalars(const fsim_hw *hw, double peak, double achieved, fsim
                                        : sizeof tensor_tiles / sizeof *tensor_tiles;
 }
 
+/* Another kind of accelerator: its peak, as far as it is reached, and the bytes of the operands, each read once: what
+ * its compiler keeps on the chip is not known. */
+static void plain_scalars(const fsim_hw *hw, fsim_hw_key key, fsim_gemm_device *d)
+{
+    tensor_scalars(hw, d->rate * d->sms, NAN, d);
+    d->efficiency = fsim_or_else(fsim_hw_get(hw, key) / fsim_hw_peak(hw, key), 1);
+    d->narrow = d->startup_bytes = d->step_s = d->least_s = d->split_s = 0;
+    d->l2_bytes = d->l2_rate = d->power_rate = d->block_dram_rate = INFINITY;
+    d->dram_rate = fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
+}
+
 fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic)
 {
     fsim_gemm_device d = {.sms = fsim_hw_get(hw, FSIM_HW_SMS),
@@ -91,7 +102,9 @@ fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic)
     const double peak = fsim_dense_peak(hw, arithmetic);
     d.tensor = key != FSIM_HW_COUNT;
     d.rate = peak / d.sms;
-    if (d.tensor)
+    if (hw->arch->plain)
+        plain_scalars(hw, d.tensor ? key : FSIM_HW_FP32_PEAK, &d);
+    else if (d.tensor)
         tensor_scalars(hw, peak, fsim_hw_origin(hw, key) == FSIM_FROM_MEASURED ? fsim_hw_achieved(hw, key) : NAN, &d);
     else
         vector_scalars(hw, peak, &d);

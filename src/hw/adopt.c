@@ -41,6 +41,23 @@ static void put(fsim_hw *hw, fsim_hw_key key, double value, fsim_hw_from from, c
     q->source = source;
 }
 
+/* What another kind of accelerator has where its file says nothing: as its other keys. */
+static void adopt_plain(fsim_hw *hw)
+{
+    static const double special_share = 1.0 / 8; /* as on NVIDIA's newest designs */
+    const struct {
+        fsim_hw_key key, like;
+        double share;
+        const char *source;
+    } as[] = {{FSIM_HW_SHARED_PER_BLOCK, FSIM_HW_SHARED_PER_SM, 1, "assumed: all of shared_memory_per_sm"},
+              {FSIM_HW_INT32_RATE, FSIM_HW_FP32_RATE, 1, "assumed: as fp32_rate"},
+              {FSIM_HW_FP16_RATE, FSIM_HW_FP32_RATE, 1, "assumed: as fp32_rate"},
+              {FSIM_HW_SPECIAL_RATE, FSIM_HW_FP32_RATE, special_share, "assumed: an eighth of fp32_rate"}};
+    for (size_t i = 0; i < sizeof as / sizeof *as; i++)
+        if (!hw->q[as[i].key].present && hw->q[as[i].like].value > 0)
+            put(hw, as[i].key, as[i].share * hw->q[as[i].like].value, FSIM_HW_FROM_SIMILAR, as[i].source);
+}
+
 void fsim_hw_adopt_architecture(fsim_arena *a, fsim_hw *hw)
 {
     const bool own_rate = hw->q[FSIM_HW_FP32_RATE].present && hw->q[FSIM_HW_FP32_RATE].value != hw->arch->fp32_rate;
@@ -55,6 +72,8 @@ void fsim_hw_adopt_architecture(fsim_arena *a, fsim_hw *hw)
         if (!hw->q[k].present && !isnan(figure) && !(rate && own_rate))
             put(hw, (fsim_hw_key)k, figure, FSIM_HW_FROM_ARCHITECTURE, source);
     }
+    if (hw->arch->plain)
+        adopt_plain(hw);
 }
 
 /* Peaks of vector units, with the rate that decides each. */

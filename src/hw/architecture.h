@@ -24,6 +24,7 @@ typedef enum {
     FSIM_BLACKWELL_GRAPHICS, /* sm_120 */
     FSIM_CDNA,               /* gfx: AMD */
     FSIM_CPU,                /* host */
+    FSIM_OTHER,              /* generic: TPU, Gaudi, Apple */
     FSIM_DESIGNS
 } fsim_design;
 
@@ -60,6 +61,7 @@ typedef struct {
     double tensor_rate[FSIM_MATRIX_TYPES]; /* of the matrix units over that of f16; 0: none; NAN: not known */
     bool mma;       /* generated kernels may use tensor cores (mma.sync m16n8k16) and asynchronous copies (cp.async) */
     bool generated; /* generated kernels are compiled for it */
+    bool plain;     /* another kind of accelerator: priced by its peaks and its bytes alone */
     double process_nm; /* NAN: unknown */
 } fsim_architecture;
 
@@ -67,7 +69,7 @@ typedef struct {
 const fsim_architecture *fsim_architecture_named(const char *name);
 
 /* The row to use for this name: its own, else the nearest older one of the same vendor, else the vendor's oldest.
- * NULL: not a name of an architecture (sm_NN, gfxNNN or host). */
+ * NULL: not a name of an architecture (sm_NN, gfxNNN, host or generic). */
 const fsim_architecture *fsim_architecture_like(const char *name);
 
 /* The same for a compute capability: 86 for 8.6. */

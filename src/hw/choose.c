@@ -16,8 +16,10 @@ typedef struct {
 /* Does the word tell no two GPUs apart? Drivers say "NVIDIA H100 80GB HBM3". */
 static bool says_nothing(const char *word)
 {
-    static const char *const filler[] = {"nvidia", "tesla", "geforce", "amd",   "instinct", "radeon", "gpu",
-                                         "yaml",   "yml",   "hbm2",    "hbm2e", "hbm3",     "hbm3e"};
+    static const char *const filler[] = {"nvidia", "tesla",      "geforce",   "amd",         "instinct", "radeon",
+                                         "gpu",    "yaml",       "yml",       "hbm2",        "hbm2e",    "hbm3",
+                                         "hbm3e",  "generation", "blackwell", "workstation", "server",   "edition",
+                                         "grace",  "hopper",     "google"};
     for (size_t i = 0; i < sizeof filler / sizeof *filler; i++)
         if (strcmp(word, filler[i]) == 0)
             return true;
@@ -38,6 +40,17 @@ static words words_of(const char *name)
         name += *name != '\0';
     }
     return w;
+}
+
+/* Is `word` a word of w without the letters at its end: mi300 of mi300x? */
+static bool is_stem(const words *w, const char *word)
+{
+    const size_t length = strlen(word);
+    for (int i = 0; i < w->count; i++)
+        if (isdigit((unsigned char)word[length - 1]) && strncmp(w->word[i], word, length) == 0 &&
+            isalpha((unsigned char)w->word[i][length]) && w->word[i][length + 1] == '\0')
+            return true;
+    return false;
 }
 
 /* Is `word` a word of w, one without its "gb" ("80"), or several consecutive words joined ("rtx4090")? */
@@ -76,13 +89,14 @@ static bool is_variant(const char *word)
            (length > 2 && strcmp(word + length - 2, "gb") == 0);
 }
 
-/* Does the known GPU have all typed words, and does one of them name more than a variant? */
-static bool is_meant(const words *typed, const char *known)
+/* Does the known GPU have all typed words, and does one of them name more than a variant? stems: a word may lack the
+ * letters at its end. */
+static bool is_meant(const words *typed, const char *known, bool stems)
 {
     const words w = words_of(known);
     bool all = true, named = false;
     for (int i = 0; i < typed->count; i++) {
-        all = all && has_word(&w, typed->word[i]);
+        all = all && (has_word(&w, typed->word[i]) || (stems && is_stem(&w, typed->word[i])));
         named = named || !is_variant(typed->word[i]);
     }
     return all && named;
@@ -91,7 +105,7 @@ static bool is_meant(const words *typed, const char *known)
 bool fsim_hw_means(const char *name, const char *known)
 {
     const words typed = words_of(name);
-    return is_meant(&typed, known);
+    return is_meant(&typed, known, false);
 }
 
 /* Are x and y variants of the same GPU? */
@@ -115,16 +129,15 @@ static long rank_of(const char *name)
     return rank;
 }
 
-/* The known GPU that the name means, and the other candidates as ", x, y". NULL: there is none, or they are of
+/* The known GPU that the typed words mean, and the other candidates as ", x, y". NULL: there is none, or they are of
  * several families. */
-static const char *variant_of(fsim_arena *a, const char *name, const fsim_hw_folders *where, const char **others)
+static const char *variant_among(fsim_arena *a, const words *typed, const fsim_hw_folders *where, bool stems,
+                                 const char **others)
 {
     int count = 0;
     const char **known = fsim_hw_list(a, where, &count), *best = NULL;
-    const char *slash = strrchr(name, '/');
-    const words typed = words_of(name);
-    for (int i = 0; i < count && !slash; i++) {
-        if (!is_meant(&typed, known[i]))
+    for (int i = 0; i < count; i++) {
+        if (!is_meant(typed, known[i], stems))
             continue;
         if (best && !same_family(best, known[i]))
             return NULL;
@@ -132,9 +145,19 @@ static const char *variant_of(fsim_arena *a, const char *name, const fsim_hw_fol
     }
     *others = "";
     for (int i = 0; i < count && best; i++)
-        if (known[i] != best && is_meant(&typed, known[i]))
+        if (known[i] != best && is_meant(typed, known[i], stems))
             *others = fsim_printf(a, "%s, %s", *others, known[i]);
     return best;
+}
+
+/* variant_among for a name: by whole words if they mean any, otherwise by words without their last letter. */
+static const char *variant_of(fsim_arena *a, const char *name, const fsim_hw_folders *where, const char **others)
+{
+    const words typed = words_of(name);
+    if (strchr(name, '/') || typed.count == 0)
+        return NULL;
+    const char *whole = variant_among(a, &typed, where, false, others);
+    return whole ? whole : variant_among(a, &typed, where, true, others);
 }
 
 const char *fsim_hw_choose(fsim_arena *a, fsim_diag *d, const char *name, const fsim_hw_folders *where)

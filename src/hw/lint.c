@@ -134,7 +134,7 @@ static void check_tensor(linter *l, const fsim_architecture *arch)
         good[i] = present && (!arch || (arch->dense_f16 > 0 && check_tensor_rate(l, arch, i)));
     }
     /* figures that passed alone are compared with each other; i8 has other ratios on many parts */
-    for (int i = 1; i < TENSOR_KEYS && good[0]; i++) {
+    for (int i = 1; i < TENSOR_KEYS && good[0] && !l->hw->arch->plain; i++) {
         const fsim_hw_key key = tensor_keys[i].key;
         if (good[i] && key != FSIM_HW_TENSOR_I8 && fabs(figure(l, key) / (f16 * tensor_keys[i].factor) - 1) > tolerance)
             report(

@@ -25,7 +25,9 @@ static bool lacks(const fsim_hw *hw, int key)
 {
     const fsim_quantity *q = &hw->q[key];
     if (key == FSIM_HW_CONTRACTION_TENSOR && hw->arch->dense_f16 == 0)
-        return false; /* it has no matrix units */
+        return false;                       /* it has no matrix units */
+    if (is_similar(key) && hw->arch->plain) /* times of caches are those of a GPU's */
+        return !q->present && fsim_hw_rows[key].feeds != FSIM_FEEDS_L2 && fsim_hw_rows[key].feeds != FSIM_FEEDS_LATENCY;
     if (is_similar(key))
         return !q->present;
     return is_fitted(key)
@@ -66,11 +68,18 @@ static double figure_of(const fsim_hw *hw, int key)
     return is_fitted(key) ? hw->q[key].value : hw->q[key].achieved / hw->q[key].value;
 }
 
+/* By the width of its bus where the file gives it, otherwise as the architecture's other products. */
+static bool has_stacked_memory(const fsim_hw *hw)
+{
+    const double bits = hw->q[FSIM_HW_DRAM_BUS].value;
+    return isnan(bits) ? strncmp(hw->arch->memory, "HBM", 3) == 0 : bits >= WIDE_BUS_BITS;
+}
+
 fsim_relative fsim_relative_of(const fsim_hw *hw)
 {
     fsim_relative r = {.name = hw->name,
                        .cpu = hw->host,
-                       .stacked_memory = hw->q[FSIM_HW_DRAM_BUS].value >= WIDE_BUS_BITS,
+                       .stacked_memory = has_stacked_memory(hw),
                        .distance_step = hw->arch->distance_step,
                        .watts_per_flop = fsim_hw_get(hw, FSIM_HW_POWER_LIMIT) / fsim_hw_peak(hw, FSIM_HW_FP32_PEAK)};
     for (int k = 0; k < FSIM_HW_COUNT; k++)
@@ -111,8 +120,9 @@ static void note(nearest *n, const char *name, double weight)
 static void fill(fsim_arena *a, fsim_hw *hw, int key, double figure, const nearest *from)
 {
     fsim_quantity *q = &hw->q[key];
-    const char *like = from->name[1] ? fsim_printf(a, "assumed: as on %s and %s", from->name[0], from->name[1])
-                                     : fsim_printf(a, "assumed: as on %s", from->name[0]);
+    const char *like = hw->arch->plain ? "assumed: the mean of the shipped GPUs"
+                       : from->name[1] ? fsim_printf(a, "assumed: as on %s and %s", from->name[0], from->name[1])
+                                       : fsim_printf(a, "assumed: as on %s", from->name[0]);
     if (is_fitted(key) || is_similar(key)) {
         *(fsim_hw_rows[key].form == FSIM_HW_PEAK ? &q->achieved : &q->value) = figure * unit_of(hw, key);
         q->source = like;
@@ -132,7 +142,9 @@ static double *weights_for(fsim_arena *a, const fsim_hw *hw, const fsim_relative
     double *weight = fsim_new(a, double, count + 1);
     for (int i = 0; i < count; i++) {
         const double d = distance(&self, &relative[i]);
-        if (!relative[i].cpu && !hw->host && strcmp(relative[i].name, hw->name) != 0)
+        if (hw->arch->plain)
+            weight[i] = !relative[i].cpu; /* none is like it */
+        else if (!relative[i].cpu && !hw->host && strcmp(relative[i].name, hw->name) != 0)
             weight[i] = 1 / (0.1 + d * d);
     }
     return weight;

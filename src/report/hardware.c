@@ -3,6 +3,7 @@
 #include "report/json_stream.h"
 #include "report/report.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COUNT_OF(array) ((int)(sizeof(array) / sizeof *(array)))
@@ -21,7 +22,18 @@ static const struct {
               {"DRAM", "dram_bandwidth", FSIM_HW_DRAM_BANDWIDTH},
               {"FP32", "fp32_peak", FSIM_HW_FP32_PEAK},
               {"tensor f16", "tensor_f16", FSIM_HW_TENSOR_F16},
-              {"rent", "rent_usd_per_h", FSIM_HW_RENT}};
+              {"USD/h", "rent_usd_per_h", FSIM_HW_RENT}};
+
+/* A figure of the list in four digits; a price without its unit, which is the column's head. */
+static const char *listed_text(fsim_arena *a, double value, fsim_hw_key key)
+{
+    const fsim_dim dim = fsim_hw_rows[key].dim;
+    char four[32];
+    snprintf(four, sizeof four, "%.4g", value);
+    return isnan(value)                ? "-"
+           : dim == FSIM_DIM_USD_PER_H ? fsim_printf(a, "%.2f", value)
+                                       : shown(a, strtod(four, NULL), dim);
+}
 
 void fsim_report_hw_list(const fsim_page *page, const fsim_named_hw *list, int count)
 {
@@ -37,7 +49,7 @@ void fsim_report_hw_list(const fsim_page *page, const fsim_named_hw *list, int c
         cell[0] = list[i].name;
         cell[1] = hw ? hw->architecture : "not valid";
         for (int k = 0; hw && k < COUNT_OF(listed); k++)
-            cell[2 + k] = shown(a, fsim_hw_peak(hw, listed[k].key), fsim_hw_rows[listed[k].key].dim);
+            cell[2 + k] = listed_text(a, fsim_hw_peak(hw, listed[k].key), listed[k].key);
     }
     fsim_table_print(page, &t, 0);
     fsim_arena_free(a);

@@ -38,8 +38,16 @@ void fsim_text_left_out(const fsim_text_page *r)
          "The hardware file has no bandwidth between devices: communication is not counted."},
         {FSIM_HW_HOST_LINK_BANDWIDTH, HOST,
          "The hardware file has no bandwidth between host and device: transfers are not counted."}};
+    const bool plain = r->p->hw->arch->plain;
+    if (plain)
+        fsim_paragraph(&r->page, FSIM_FAINT, 0, 2,
+                       fsim_printf(r->a,
+                                   "%s is priced by its peaks and its bytes alone (architecture: generic): what its "
+                                   "compiler fuses, and how it lays out a kernel, is not modelled.",
+                                   r->p->hw->name));
     for (size_t i = 0; i < sizeof note / sizeof *note; i++)
-        if (!fsim_hw_has(r->p->hw, note[i].key) && matters(r->g, note[i].when))
+        if (!(plain && note[i].key == FSIM_HW_DRAM_LATENCY) && !fsim_hw_has(r->p->hw, note[i].key) &&
+            matters(r->g, note[i].when))
             fsim_paragraph(&r->page, FSIM_FAINT, 0, 2, note[i].text);
 }
 

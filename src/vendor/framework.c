@@ -64,7 +64,8 @@ static fsim_kernel launched(const fsim_costing *c, fsim_maker maker, const fsim_
 fsim_kernel fsim_framework_launch(const fsim_software *s, const fsim_group *group, const fsim_residency *l2,
                                   const fsim_kernel *own, fsim_arena *a)
 {
-    if (s->maker == FSIM_BY_FUSESIM || own->time_s <= 0 || s->hw->host) /* on a host all kernels are generated */
+    if (s->maker == FSIM_BY_FUSESIM || own->time_s <= 0 || s->hw->host ||
+        s->hw->arch->plain) /* no library's kernels are known there */
         return *own;
     const fsim_costing c = fsim_costing_of(s->graph, s->hw, s->regime, group, l2, a);
     return launched(&c, s->maker, own, a);

@@ -26,16 +26,20 @@ for file in "$SOURCE_DIR"/hwmodels/*.yaml "$SOURCE_DIR"/tests/hw/*.yaml; do
         grep -q "^$key " out || complain "hw show $file leaves out $key"
     done
     # What it prints is what a prediction uses.
-    "$FUSESIM" hw show "$file" --json - >out 2>err || complain "hw show $file --json -"
-    "$python" - "$name" <<'END' || complain "hw show $file: the JSON"
-import json, sys
-hw = json.load(open("out"))
-assert hw["name"] == sys.argv[1] and len(hw["hash"]) == 64, hw
-for key in "sms sm_clock dram_bandwidth dram_capacity l2_capacity fp32_peak launch_stream".split():
-    q = hw["keys"][key]
-    assert (q["value"] or q["achieved"]) > 0 and q["source"], key
-END
+    "$FUSESIM" hw show "$file" --json "$name.json" >out 2>err || complain "hw show $file --json"
 done
+"$python" - <<'END' || complain "hw show: the JSON"
+import glob, json
+for path in glob.glob("*.json"):
+    hw = json.load(open(path))
+    assert hw["name"] + ".json" == path and len(hw["hash"]) == 64, hw
+    for key in "sms sm_clock dram_bandwidth dram_capacity l2_capacity fp32_peak launch_stream kernel_floor warp_size".split():
+        q = hw["keys"][key]
+        assert (q["value"] or q["achieved"]) > 0 and q["source"], (path, key)
+    price = hw["keys"].get("rent")
+    assert not price or ", 20" in price["source"], (path, "a price has a date")
+END
+rm -f ./*.json
 
 # What nobody measured there comes from its relatives, and says so.
 "$FUSESIM" hw show b200 >out 2>err
@@ -120,6 +124,41 @@ printf 'like: l4\nl2_capacity: {value: 90 GiB, source: s}\n' >wrong.yaml
 "$FUSESIM" hw check wrong.yaml >out 2>err
 [ $? = 65 ] && grep -q '^wrong.yaml:2' err || complain "a like with a wrong figure: $(cat err)"
 rm -r fleet ./*.yaml
+
+# Another kind of accelerator: its roofline, done by hand. 8192^3 in bf16 at the peak, and at the share of it that GPUs reach on average; a copy of 1 GiB; a
+# product with a vector, which reads its matrix once.
+cat >mm.yaml <<'END'
+tensors: {a: {shape: [8192, 8192], dtype: bf16}, b: {shape: [8192, 8192], dtype: bf16}}
+operators: [{op: matmul, in: [a, b], out: c}]
+END
+cat >copy.yaml <<'END'
+tensors: {a: {shape: [16384, 16384], dtype: bf16}}
+operators: [{op: relu, in: [a], out: c}]
+END
+cat >vector.yaml <<'END'
+tensors: {a: {shape: [1, 8192], dtype: bf16}, b: {shape: [8192, 8192], dtype: bf16}}
+operators: [{op: matmul, in: [a, b], out: c}]
+END
+for hw in tpu-v5e tpu-v5p tpu-v6e gaudi3; do
+    for workload in mm copy vector; do
+        "$FUSESIM" $workload.yaml --hw $hw --json $hw-$workload.json >out 2>err || complain "$workload on $hw"
+    done
+done
+"$python" - <<'END' || complain 'an accelerator of another kind: not its roofline'
+import json
+peak = {"tpu-v5e": (197e12, 819e9), "tpu-v5p": (459e12, 2765e9), "tpu-v6e": (918e12, 1638e9), "gaudi3": (1677e12, 3700e9)}
+for hw, (flops, bytes_s) in peak.items():
+    for workload, least in (("mm", 2 * 8192**3 / flops), ("copy", 2**30 / bytes_s), ("vector", 2 * 8192**2 / bytes_s)):
+        plan = json.load(open("%s-%s.json" % (hw, workload)))
+        plan = plan["plans"][0] if "plans" in plan else plan
+        s = plan["strategies"]
+        ratio = (s[0] if isinstance(s, list) else s["optimal"])["time_s"] / least
+        assert 1 < ratio < 1.6, (hw, workload, ratio)
+END
+grep -q 'priced by its peaks and its bytes alone (architecture: generic)' out || complain 'gaudi3: what is not modelled'
+"$FUSESIM" codegen mlp --hw tpu-v5e -o code >out 2>err
+[ $? = 2 ] && [ ! -e code ] && grep -q "codegen can't write for tpu-v5e: it is no GPU" err || complain 'codegen for a TPU'
+rm -f ./*.json ./*.yaml
 
 # The list: every shipped name, sorted.
 "$FUSESIM" hw list >out 2>err || complain 'hw list'

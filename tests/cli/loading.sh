@@ -104,7 +104,15 @@ a100-sxm4-80gb a100-pcie-40gb,a100-pcie-80gb,a100-sxm4-40gb A100
 a100-pcie-80gb a100-pcie-40gb NVIDIA A100 PCIe
 a100-sxm4-40gb a100-pcie-40gb a100 40gb
 a100-sxm4-80gb a100-pcie-80gb A100-80
-h100-sxm5-80gb h100-pcie-80gb h100
+h100-sxm5-80gb h100-nvl,h100-pcie-80gb h100
+h100-nvl - NVIDIA H100 NVL
+mi300x . mi300
+mi250x . AMD Instinct MI250
+rtx-6000-ada - NVIDIA RTX 6000 Ada Generation
+rtx-pro-6000 - NVIDIA RTX PRO 6000 Blackwell Workstation Edition
+rtx-a6000 . A6000
+a10 - NVIDIA A10
+tpu-v5e . v5e
 h200-sxm-141gb . H200
 h100-sxm5-80gb h100-pcie-80gb NVIDIA H100 80GB HBM3
 rtx-4090 . 4090
