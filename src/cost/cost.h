@@ -34,6 +34,7 @@ typedef enum {
     FSIM_UNIT_COUNT
 } fsim_unit;
 extern const char *const fsim_unit_names[FSIM_UNIT_COUNT]; /* launch dram l2 shared compute special issue latency */
+extern const char *const fsim_unit_words[FSIM_UNIT_COUNT]; /* the same in sentences: "shared memory" */
 
 typedef enum {
     FSIM_REGIME_EAGER,

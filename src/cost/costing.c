@@ -8,6 +8,8 @@
 
 const char *const fsim_unit_names[FSIM_UNIT_COUNT] = {"launch",  "dram",    "l2",    "shared",
                                                       "compute", "special", "issue", "latency"};
+const char *const fsim_unit_words[FSIM_UNIT_COUNT] = {
+    "launching", "DRAM", "L2", "shared memory", "compute", "special functions", "instruction issue", "latency"};
 const char *const fsim_regime_names[FSIM_REGIME_COUNT] = {"eager", "stream", "graph", "kernel"};
 const char *const fsim_regime_counts[FSIM_REGIME_COUNT] = {"time as Python launches", "GPU time",
                                                            "GPU time in a recorded graph", "kernels alone"};

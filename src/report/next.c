@@ -127,6 +127,13 @@ static void better_plan(steps *s)
                                                                               10 * p->options.time_limit_s)})});
 }
 
+/* Rules that a kernel of the user's own, or a change of the workload, need not keep. */
+static const bool by_hand[FSIM_RULE_COUNT] = {
+    [FSIM_RULE_SPACE] = true,        [FSIM_RULE_INDEX_MAP] = true,        [FSIM_RULE_GRID_BARRIER] = true,
+    [FSIM_RULE_CONTRACTIONS] = true, [FSIM_RULE_REDUCED_EPILOGUE] = true, [FSIM_RULE_PROLOGUE] = true,
+    [FSIM_RULE_WINDOW] = true,       [FSIM_RULE_ASSEMBLY] = true,         [FSIM_RULE_SHARED] = true,
+    [FSIM_RULE_USER] = true};
+
 /* Sums whose order --numerics strict keeps, and the refused fusion that would save most. */
 static void refused(steps *s)
 {
@@ -137,7 +144,7 @@ static void refused(steps *s)
         const fsim_priced_refusal *r = &s->p->refusal[i];
         if (r->why.rule == FSIM_RULE_NUMERICS)
             orders_s += r->saving_s;
-        else if (r->why.rule != FSIM_RULE_COST && r->why.b >= 0 && !largest)
+        else if (by_hand[r->why.rule] && r->why.b >= 0 && !largest)
             largest = r;
     }
     if (orders_s > 0)

@@ -204,7 +204,7 @@ void fsim_table_legend(const fsim_page *page, const fsim_table *t, int indent)
     fit(page, t, indent, width);
     const char *text = legends(t, width, t->arena);
     if (*text)
-        fsim_paragraph(page, FSIM_FAINT, 2, 4, text);
+        fsim_paragraph(page, FSIM_FAINT, indent > 2 ? indent : 2, indent > 2 ? indent + 2 : 4, text);
     fsim_rewind(t->arena, scratch);
 }
 

@@ -118,7 +118,10 @@ void fsim_report_compare(FILE *out, const fsim_prediction *p, int count, const f
     for (int i = 0; i < count; i++) {
         const char *slow = fsim_text_slow_dtype(&p[i], p[i].hw->name, a);
         if (*slow)
-            fsim_paragraph(&r.page, FSIM_BAD, 0, 2, slow);
+            fsim_paragraph(&r.page, fsim_slow_dtype_matters(&p[i]) ? FSIM_BAD : FSIM_FAINT, 0, 2, slow);
+        const char *host = fsim_text_host(&p[i], a);
+        if (*host)
+            fsim_paragraph(&r.page, FSIM_PLAIN, 0, 2, fsim_printf(a, "%s: %s", p[i].hw->name, host));
     }
     fsim_arena_free(a);
 }

@@ -4,13 +4,22 @@
 
 #include <string.h>
 
+/* A table of kernel k; what its heads mean is said at the first kernel. */
+static void put_table(const fsim_text_page *r, const fsim_table *t, const fsim_kernel *k)
+{
+    fsim_table_print(&r->page, t, 4);
+    if (k == r->plan->kernel)
+        fsim_table_legend(&r->page, t, 4);
+}
+
 static void units(const fsim_text_page *r, const fsim_kernel *k)
 {
-    static const fsim_column column[] = {{.title = "unit", .left = true},
-                                         {.title = "accounts for"},
-                                         {.title = "of time"},
-                                         {.title = "alone takes"},
-                                         {.title = "busy"}};
+    static const fsim_column column[] = {
+        {.title = "unit", .left = true},
+        {.title = "accounts for", .legend = "its part of the kernel's time: units overlap"},
+        {.title = "of time"},
+        {.title = "alone takes", .legend = "its time if no other unit took any"},
+        {.title = "busy", .legend = "that over the kernel's time"}};
     fsim_table t = fsim_table_new(r->a, column, sizeof column / sizeof *column);
     for (int u = 0; u < FSIM_UNIT_COUNT; u++) {
         if (k->time[u] <= 0 && k->unit[u] <= 0)
@@ -22,7 +31,7 @@ static void units(const fsim_text_page *r, const fsim_kernel *k)
         cell[3] = fsim_seconds_text(r->a, k->unit[u]);
         cell[4] = fsim_percent_text(r->a, k->time_s > 0 ? k->unit[u] / k->time_s : 0);
     }
-    fsim_table_print(&r->page, &t, 4);
+    put_table(r, &t, k);
 }
 
 /* The last row is the kernel's: what tiles of operands fetch from L2 is known of the kernel as a whole. */
@@ -30,9 +39,9 @@ static void tensors(const fsim_text_page *r, const fsim_kernel *k)
 {
     static const fsim_column column[] = {{.title = "", .left = true},
                                          {.title = "tensor", .left = true},
-                                         {.title = "compulsory"},
-                                         {.title = "DRAM"},
-                                         {.title = "L2"}};
+                                         {.title = "compulsory", .legend = "each element once"},
+                                         {.title = "DRAM", .legend = "read or written there"},
+                                         {.title = "L2", .legend = "requested of it"}};
     fsim_table t = fsim_table_new(r->a, column, sizeof column / sizeof *column);
     int64_t compulsory = 0;
     for (int i = 0; i < k->inputs; i++) {
@@ -60,7 +69,7 @@ static void tensors(const fsim_text_page *r, const fsim_kernel *k)
     cell[2] = fsim_bytes_text(r->a, (double)compulsory);
     cell[3] = fsim_bytes_text(r->a, (double)(k->dram_read_bytes + k->dram_write_bytes));
     cell[4] = fsim_bytes_text(r->a, k->l2_bytes);
-    fsim_table_print(&r->page, &t, 4);
+    put_table(r, &t, k);
 }
 
 static void configuration(const fsim_text_page *r, const fsim_kernel *k)
@@ -87,6 +96,11 @@ static void configuration(const fsim_text_page *r, const fsim_kernel *k)
                                k->waves, passes,
                                k->vector > 1 ? fsim_printf(a, "vectors of %d elements", k->vector) : "no vectors",
                                100 * k->coalescing, fsim_show_rate(flops, sizeof flops, k->flops, "FLOP")));
+    if (k == r->plan->kernel)
+        fsim_paragraph(
+            &r->page, FSIM_FAINT, 4, 6,
+            "occupancy: the share of an SM's threads in use; waves: rounds in which the SMs take the blocks; "
+            "coalescing: the share of the bytes fetched that threads use.");
 }
 
 void fsim_text_details(const fsim_text_page *r)

@@ -50,6 +50,13 @@ static const char *no_tf32_text(const fsim_prediction *p, const char *who, fsim_
 }
 
 /* A dtype without a fast unit here. "" where there is none. */
+bool fsim_slow_dtype_matters(const fsim_prediction *p)
+{
+    static const double noticed = 1.1;
+    const fsim_arithmetic *x = &p->arithmetic;
+    return x->slow == FSIM_DTYPE_NONE || x->eager_s > noticed * x->instead_eager_s;
+}
+
 const char *fsim_text_slow_dtype(const fsim_prediction *p, const char *who, fsim_arena *a)
 {
     const fsim_arithmetic *x = &p->arithmetic;
@@ -58,9 +65,10 @@ const char *fsim_text_slow_dtype(const fsim_prediction *p, const char *who, fsim
     const char *slow = fsim_dtype_names[x->slow], *faster = fsim_dtype_names[x->faster];
     return fsim_printf(a,
                        "%s has no tensor unit for %s: its products run at %sFLOP/s at most, those in %s at %sFLOP/s. "
-                       "In %s, eager would take %s instead of %s.",
+                       "%s %s, eager would take %s instead of %s.",
                        who, slow, fsim_count_text(a, x->slow_flops), faster, fsim_count_text(a, x->faster_flops),
-                       faster, fsim_seconds_text(a, x->instead_eager_s), fsim_seconds_text(a, x->eager_s));
+                       fsim_slow_dtype_matters(p) ? "In" : "Here it hardly matters: in", faster,
+                       fsim_seconds_text(a, x->instead_eager_s), fsim_seconds_text(a, x->eager_s));
 }
 
 const char *fsim_text_counted(const fsim_prediction *p, fsim_arena *a)
@@ -113,5 +121,5 @@ void fsim_text_header(const fsim_text_page *r)
     if (*dtypes)
         fsim_paragraph(&r->page, FSIM_FAINT, 0, 2, dtypes);
     if (*slow)
-        fsim_paragraph(&r->page, FSIM_BAD, 0, 2, slow);
+        fsim_paragraph(&r->page, fsim_slow_dtype_matters(r->p) ? FSIM_BAD : FSIM_FAINT, 0, 2, slow);
 }

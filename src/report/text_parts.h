@@ -38,6 +38,9 @@ const char *fsim_text_limit(fsim_arena *a, const fsim_options *o);
 /* What a dtype costs that the GPU has no fast unit for; "" where there is none. who: "This GPU", or its name. */
 const char *fsim_text_slow_dtype(const fsim_prediction *p, const char *who, fsim_arena *a);
 
+/* Would the other dtype that it names make eager faster to a degree that shows? */
+bool fsim_slow_dtype_matters(const fsim_prediction *p);
+
 /* text_verdict.c */
 
 /* Is fusion worth it, what does the plan take, is it optimal, does fusing everything hurt? */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BAR = 8 };
+enum { BAR = 8, OVER_OPTIMUM = 7 };
 
 /* "12%": half the width of an interval of a time, as a share of it. Eight of ten measured times would lie within. */
 const char *fsim_text_spread(fsim_arena *a, fsim_interval x, double time_s)
@@ -20,18 +20,24 @@ const char *fsim_text_dram(fsim_arena *a, const fsim_plan *plan)
 
 fsim_table fsim_text_strategies(const fsim_prediction *p, fsim_arena *a)
 {
-    static const fsim_column column[] = {{.title = "strategy", .left = true},
-                                         {.title = "kernels"},
-                                         {.title = "DRAM read", .drop = 1},
-                                         {.title = "DRAM write", .drop = 2},
-                                         {.title = "memory"},
-                                         {.title = "time"},
-                                         {.title = "speedup", .legend = "eager's time over this one"},
-                                         {.title = "over optimum", .legend = "how much longer than optimal takes"},
-                                         {.title = "which is", .left = true, .drop = FSIM_DROP_SOONEST}};
+    static const char *const over_optimum[] = {[FSIM_MINIMISE_TIME] = "how much longer than optimal takes",
+                                               [FSIM_MINIMISE_BYTES] = "how many more DRAM bytes than optimal",
+                                               [FSIM_MINIMISE_MEMORY] = "how much more memory than optimal"};
+    static const fsim_column columns[] = {{.title = "strategy", .left = true},
+                                          {.title = "kernels"},
+                                          {.title = "DRAM read", .drop = 1},
+                                          {.title = "DRAM write", .drop = 2},
+                                          {.title = "memory", .legend = "the most that it needs at once"},
+                                          {.title = "time"},
+                                          {.title = "speedup", .legend = "eager's time over this one"},
+                                          {.title = "over optimum"},
+                                          {.title = "which is", .left = true, .drop = FSIM_DROP_SOONEST}};
     const fsim_options *o = &p->options;
     const bool memory = o->objective == FSIM_MINIMISE_MEMORY || o->memory_limit > 0 || o->pareto;
-    fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
+    fsim_column *column = fsim_new(a, fsim_column, sizeof columns / sizeof *columns);
+    memcpy(column, columns, sizeof columns);
+    column[OVER_OPTIMUM].legend = over_optimum[o->objective];
+    fsim_table t = fsim_table_new(a, column, sizeof columns / sizeof *columns);
     for (int s = 0; s < FSIM_PLAN_COUNT; s++) {
         const fsim_plan *plan = &p->plan[s];
         if (!fsim_planned(p, s))
@@ -56,7 +62,9 @@ fsim_table fsim_text_strategies(const fsim_prediction *p, fsim_arena *a)
 static const char *bound_text(fsim_arena *a, const fsim_kernel *k)
 {
     const double busy = k->time_s > 0 ? k->unit[k->bound] / k->time_s : 0;
-    return fsim_printf(a, "%s %.0f%%", fsim_unit_names[k->bound], 100 * busy);
+    const bool link = (k->template == FSIM_COMMUNICATION_KERNEL || k->template == FSIM_TRANSFER_KERNEL) &&
+                      k->bound == FSIM_LATENCY; /* the time of a link is counted as latency */
+    return fsim_printf(a, "%s %.0f%%", link ? "link" : fsim_unit_names[k->bound], 100 * busy);
 }
 
 /* A share of the largest as a bar of BAR columns. */

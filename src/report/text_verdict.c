@@ -82,8 +82,11 @@ const char *fsim_text_how_sure(const fsim_text_page *r)
     if (r->p->chosen != FSIM_STRATEGY_OPTIMAL && r->p->proof.proven)
         return fsim_printf(r->a, "%s over the proven optimum, %s%s", fsim_percent_text(r->a, over),
                            objective_text(r, fsim_plan_objective(r->p, FSIM_STRATEGY_OPTIMAL)), of);
-    return fsim_printf(r->a, "not proven: the gap to the lower bound, %s%s, is %s%s", objective_text(r, v.lower_bound),
-                       of, fsim_percent_text(r->a, v.gap), end);
+    static const char *const better[] = {[FSIM_MINIMISE_TIME] = "be faster",
+                                         [FSIM_MINIMISE_BYTES] = "move fewer bytes",
+                                         [FSIM_MINIMISE_MEMORY] = "need less memory"};
+    return fsim_printf(r->a, "not proven: another plan could %s, by %s at most%s", better[r->p->options.objective],
+                       v.gap < 1e-3 ? "0.1%" : fsim_percent_text(r->a, v.gap), end);
 }
 
 /* "and needs 3.2 MiB of memory": where memory was asked for. */

@@ -131,7 +131,7 @@ has err "warning: mi300x is gfx942, which does not run CUDA"
 # For programs.
 "$FUSESIM" codegen mlp --hw t4 --target c -o json --json - >json.out 2>err || complain "--json -: $(cat err)"
 cmp -s json.out json/manifest.json || complain '--json - is not the manifest'
-"$FUSESIM" codegen mlp --hw t4 --target c -o json --json json.file --quiet >json.out 2>err || complain "--json FILE: $(cat err)"
+"$FUSESIM" codegen mlp --hw t4 --target c -o json --json json.file >json.out 2>err || complain "--json FILE: $(cat err)"
 cmp -s json.file json/manifest.json || complain '--json FILE is not the manifest'
 has json.out '^ +file +template'
 

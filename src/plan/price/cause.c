@@ -184,7 +184,7 @@ const char *fsim_cause_text(const fsim_graph *g, const fsim_cause *c, fsim_arena
     char before[32], after[32];
     if (c->growth == FSIM_GROWN_NOTHING)
         return "no unit takes longer";
-    return fsim_printf(a, "%s takes %s instead of %s%s", fsim_unit_names[c->unit],
-                       fsim_show_seconds(after, sizeof after, c->after_s),
-                       fsim_show_seconds(before, sizeof before, c->before_s), reason_text(g, c, a));
+    return fsim_printf(
+        a, "%s takes %s instead of %s%s", fsim_unit_words[c->unit], fsim_show_seconds(after, sizeof after, c->after_s),
+        c->before_s > 0 ? fsim_show_seconds(before, sizeof before, c->before_s) : "nothing", reason_text(g, c, a));
 }
