@@ -21,9 +21,10 @@ enum {
     IMPORT = 128,
     CODEGEN = 256,
     REGIONS = 512,
+    WORKLOADS = 1024,
     PLANS = PLAN | ENUMERATE | EXPLAIN | REGIONS | CODEGEN | VALIDATE, /* those that plan a workload */
     MODEL = PLANS | IMPORT,                                            /* those that read one */
-    ANY = 1023
+    ANY = 2047
 };
 
 #define OF(kind) (1u << FSIM_RESULT_##kind)
@@ -154,6 +155,19 @@ static const fsim_command commands[] = {
      .most_words = INT_MAX,
      .most_gpus = INT_MAX,
      .run = fsim_run_hw},
+    {.name = "workloads",
+     .help = "the shipped workloads: what each is, its symbols and shapes",
+     .usage = "[NAME|FILE|FOLDER] [options]",
+     .about = "Lists the workloads that ship with fusesim and those in ./workloads, or those of one folder of them; or "
+              "shows one in full: its symbols, inputs, results and operators.",
+     .examples = "workloads\n"
+                 "workloads seeds\n"
+                 "workloads llama_block --set S=4096",
+     .bit = WORKLOADS,
+     .kinds = OF(WORKLOADS),
+     .most_words = 1,
+     .most_gpus = INT_MAX,
+     .run = fsim_run_workloads},
     {.name = "ops",
      .help = "the operators that a workload may have, and their attributes",
      .usage = "[OP] [options]",
@@ -187,7 +201,8 @@ static const fsim_choices colors = {color_names, FSIM_COUNT_OF(color_names), NUL
 static const fsim_arg options[] = {
     {"--hw", "HW[,HW...]", FSIM_ARG_ITEMS, AT(hw), NULL, MODEL | CALIBRATE,
      "GPUs: names of 'fusesim hw list', or files"},
-    {"--set", "NAME=VALUE", FSIM_ARG_ITEM, AT(set), NULL, MODEL, "a symbol of the workload: B=8, dtype=bf16"},
+    {"--set", "NAME=VALUE", FSIM_ARG_ITEM, AT(set), NULL, MODEL | WORKLOADS,
+     "a symbol of the workload: B=8, dtype=bf16"},
     {"--hw-set", "KEY=VALUE", FSIM_ARG_ITEM, AT(hw_set), NULL, MODEL | CALIBRATE | HW,
      "what if: dram_bandwidth=2x, sms=64"},
     {"--strategy", NULL, FSIM_ARG_CHOICE, AT(strategy), &strategies, PLAN | CODEGEN, "the plan to show (optimal)"},

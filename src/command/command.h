@@ -73,7 +73,8 @@ int fsim_run_import(fsim_context *c);           /* measurements of other tools a
 int fsim_run_calibrate(fsim_context *c);        /* a hardware file fitted to measurements */
 int fsim_run_calibrate_device(fsim_context *c); /* calibrate --device */
 int fsim_run_hw(fsim_context *c);
-int fsim_run_ops(fsim_context *c); /* the operators that workloads may have */
+int fsim_run_ops(fsim_context *c);       /* the operators that workloads may have */
+int fsim_run_workloads(fsim_context *c); /* the shipped workloads */
 
 /* inputs.c: reads what the command line names. */
 

@@ -45,6 +45,7 @@ SHOWS(show_hw_list, fsim_shown_hw, fsim_json_hw_list(out, x->at, x->count))
 SHOWS(show_hw, fsim_hw, fsim_json_hw(out, x))
 SHOWS(show_hw_check, fsim_shown_hw, fsim_json_hw_check(out, x->at, x->count))
 
+SHOWS(show_workloads, fsim_workload_list, fsim_json_workloads(out, x))
 SHOWS(show_ops, fsim_op, fsim_json_ops(out, *x))
 
 #define show_hw_keys NULL

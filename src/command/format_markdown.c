@@ -35,6 +35,13 @@ static bool show_registers(FILE *out, const fsim_context *c, const void *what)
     return true;
 }
 
+static bool show_workloads(FILE *out, const fsim_context *c, const void *what)
+{
+    (void)c;
+    fsim_markdown_workloads(out, what);
+    return true;
+}
+
 static bool show_ops(FILE *out, const fsim_context *c, const void *what)
 {
     (void)c, (void)what;
@@ -50,7 +57,8 @@ static bool show_hw_keys(FILE *out, const fsim_context *c, const void *what)
 }
 
 const fsim_renderer fsim_as_markdown[FSIM_RESULT_KINDS] = {
-    [FSIM_RESULT_PLANS] = {.show = show_plans},   [FSIM_RESULT_ACCURACY] = {.show = show_accuracy},
-    [FSIM_RESULT_TRIALS] = {.show = show_trials}, [FSIM_RESULT_REGISTERS] = {.show = show_registers},
-    [FSIM_RESULT_OPS] = {.show = show_ops},       [FSIM_RESULT_HW_KEYS] = {.show = show_hw_keys},
+    [FSIM_RESULT_PLANS] = {.show = show_plans},         [FSIM_RESULT_ACCURACY] = {.show = show_accuracy},
+    [FSIM_RESULT_TRIALS] = {.show = show_trials},       [FSIM_RESULT_REGISTERS] = {.show = show_registers},
+    [FSIM_RESULT_WORKLOADS] = {.show = show_workloads}, [FSIM_RESULT_OPS] = {.show = show_ops},
+    [FSIM_RESULT_HW_KEYS] = {.show = show_hw_keys},
 };

@@ -88,6 +88,7 @@ SHOWS(show_probes, fsim_probe_report, fsim_report_probes(&page, x))
 SHOWS(show_hw_list, fsim_shown_hw, fsim_report_hw_list(&page, x->at, x->count))
 SHOWS(show_hw, fsim_hw, fsim_report_hw(&page, x))
 SHOWS(show_hw_check, fsim_shown_hw, fsim_report_hw_check(&page, x->at, x->count))
+SHOWS(show_workloads, fsim_workload_list, fsim_report_workloads(&page, x))
 SHOWS(show_ops, fsim_op, fsim_report_ops(&page, *x))
 SHOWS(show_hw_keys, void, ((void)x, fsim_report_hw_keys(&page)))
 

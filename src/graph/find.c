@@ -63,6 +63,28 @@ static void list(fsim_arena *a, const char *folder, const char *prefix, names *t
 
 static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
+/* Those of the top folder first, then folder by folder. */
+static int by_folder(const void *a, const void *b)
+{
+    const char *one = *(const char *const *)a, *other = *(const char *const *)b;
+    const bool deep = strchr(one, '/'), deeper = strchr(other, '/');
+    return deep != deeper ? deep - deeper : strcmp(one, other);
+}
+
+const char *const *fsim_workload_names(fsim_arena *a, const char *shipped_dir, int *count)
+{
+    names all = {0};
+    list(a, local_dir, "", &all);
+    list(a, shipped_dir, "", &all);
+    if (all.count)
+        qsort(all.at, (size_t)all.count, sizeof *all.at, by_folder);
+    *count = 0;
+    for (int i = 0; i < all.count; i++)
+        if (i == 0 || strcmp(all.at[i], all.at[i - 1]) != 0)
+            all.at[(*count)++] = all.at[i];
+    return all.at;
+}
+
 const char *fsim_workload_nearest(fsim_arena *a, const char *name, const char *shipped_dir)
 {
     names all = {0};
@@ -76,7 +98,9 @@ const char *fsim_workload_nearest(fsim_arena *a, const char *name, const char *s
     for (int i = 0; i < all.count && *typed; i++) /* "bert": bert_layer, models/bert_large */
         if ((i == 0 || strcmp(all.at[i], all.at[i - 1]) != 0) && strcasestr(all.at[i], typed) && count++ < MOST_OFFERED)
             like = fsim_printf(a, "%s%s%s", like, *like ? ", " : "; there are: ", all.at[i]);
-    return *like ? like : nearest;
+    return *like                                             ? like
+           : *nearest || strchr(typed, '/') || typed != name ? nearest
+                                                             : "; 'fusesim workloads' lists them";
 }
 
 int fsim_node_named(fsim_arena *a, fsim_diag *d, const fsim_graph *g, const char *name)

@@ -9,8 +9,11 @@
  * in the shipped folder. Returns name where there is none. In a. */
 const char *fsim_workload_find(fsim_arena *a, const char *name, const char *shipped_dir);
 /* "; there are: bert_layer, models/bert_large" for the names in those folders that contain what was typed, else "; did
- * you mean 'mlp'?" for the nearest, or "". In a. */
+ * you mean 'mlp'?" for the nearest, or where they are listed; "" for what is rather a path. In a. */
 const char *fsim_workload_nearest(fsim_arena *a, const char *name, const char *shipped_dir);
+/* The names of the workloads in ./workloads/ and the shipped folder, sorted, each once: "mlp", "ops/add"; their number
+ * in *count. In a. */
+const char *const *fsim_workload_names(fsim_arena *a, const char *shipped_dir, int *count);
 /* The primitive of this name, or the last primitive of the operator of this name. -1 after an error, which says what
  * else has the name or offers the nearest one. */
 int fsim_node_named(fsim_arena *a, fsim_diag *d, const fsim_graph *g, const char *name);

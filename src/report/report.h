@@ -83,6 +83,25 @@ void fsim_report_hw_check(const fsim_page *page, const fsim_named_hw *list, int 
 /* The same as JSON: name, ok, errors. */
 void fsim_json_hw_check(FILE *out, const fsim_named_hw *list, int count);
 
+/* workloads.c: workloads by name. */
+
+typedef struct {
+    const char *name;        /* as the command line names it */
+    const fsim_graph *graph; /* NULL: it does not load */
+} fsim_named_workload;
+typedef struct {
+    fsim_named_workload *at;
+    int count;
+    bool in_full; /* one, with its inputs and results */
+} fsim_workload_list;
+
+/* A line for each, or one in full. */
+void fsim_report_workloads(const fsim_page *page, const fsim_workload_list *list);
+/* The same as JSON, each in full. */
+void fsim_json_workloads(FILE *out, const fsim_workload_list *list);
+/* The table of workloads/README.md. */
+void fsim_markdown_workloads(FILE *out, const fsim_workload_list *list);
+
 /* operators.c: the op table. */
 
 /* The operators with their attributes; if `only` is not FSIM_OP_COUNT, that operator in full. */

@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# docs/FORMATS.md holds the tables that the program prints. FORMATS_WRITE=1 writes them into it.
+# docs/FORMATS.md and workloads/README.md hold the tables that the program prints. FORMATS_WRITE=1 writes them into them.
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 export LC_ALL=C
 unset COLUMNS FUSESIM_HWMODELS
-page=$SOURCE_DIR/docs/FORMATS.md
 failures=0
 
 complain() {
@@ -13,28 +12,34 @@ complain() {
     failures=$((failures + 1))
 }
 
-# The page with what each mark's command prints between the mark and its end.
-: >wanted.md
-inside=
-while IFS= read -r line; do
-    if [ "$line" = '<!-- end -->' ]; then inside=; fi
-    [ "$inside" ] || printf '%s\n' "$line" >>wanted.md
-    case $line in
-    '<!-- generated: fusesim '*' -->')
-        words=${line#'<!-- generated: fusesim '}
-        # shellcheck disable=SC2086
-        "$FUSESIM" ${words%' -->'} >>wanted.md || complain "fusesim ${words%' -->'}"
-        inside=yes
-        ;;
-    esac
-done <"$page"
+# refresh PAGE: the page with what each mark's command prints between the mark and its end, compared, or written.
+refresh() {
+    local page=$SOURCE_DIR/$1 inside='' line words
+    : >wanted.md
+    while IFS= read -r line; do
+        if [ "$line" = '<!-- end -->' ]; then inside=; fi
+        [ "$inside" ] || printf '%s\n' "$line" >>wanted.md
+        case $line in
+        '<!-- generated: fusesim '*' -->')
+            words=${line#'<!-- generated: fusesim '}
+            # shellcheck disable=SC2086
+            "$FUSESIM" ${words%' -->'} >>wanted.md || complain "fusesim ${words%' -->'}"
+            inside=yes
+            ;;
+        esac
+    done <"$page"
+    if [ "${FORMATS_WRITE:-}" ]; then
+        cp wanted.md "$page"
+    elif ! diff "$page" wanted.md >difference; then
+        complain "$1 is out of date (FORMATS_WRITE=1 ctest -R cli.formats mends it): $(head -20 difference)"
+    fi
+}
+refresh workloads/README.md
+[ "$(grep -c '^| [a-z].*|' wanted.md)" -gt 80 ] || complain 'the table of workloads is short'
+[ "$(find "$SOURCE_DIR/workloads" -name '*.yaml' | wc -l)" = "$(sed -n '/^<!-- generated/,$p' wanted.md | grep -c '^| [a-z][a-z0-9_/]* | [0-9]')" ] || complain 'not every shipped workload is in the table'
+refresh docs/FORMATS.md
 [ "$(grep -c '^<!-- generated' wanted.md)" -ge 2 ] || complain 'the page has no generated tables'
 grep -q '^| `softmax` |' wanted.md || complain 'the table of operators is empty'
-if [ "${FORMATS_WRITE:-}" ]; then
-    cp wanted.md "$page"
-elif ! diff "$page" wanted.md >difference; then
-    complain "docs/FORMATS.md is out of date (FORMATS_WRITE=1 ctest -R cli.formats mends it): $(head -20 difference)"
-fi
 
 # Every row of the attribute table is taken by some operator.
 "$FUSESIM" ops --markdown - >ops.md
@@ -65,5 +70,24 @@ END
 grep -q "unknown operator 'softmx'; did you mean 'softmax'" err || complain 'an unknown operator: the message'
 "$FUSESIM" hw keys >out || complain 'hw keys'
 grep -Eq '^dram_bandwidth +bytes per second +peak, achieved' out || complain 'the keys of hardware files'
+
+
+# Workloads: all, a folder, one in full, its symbols set, names that are none.
+"$FUSESIM" workloads >out || complain 'workloads'
+grep -q '^mlp (3 operators, f16; M=4096, H=1024)$' out && grep -q '^  Feed-forward block of a transformer' out || complain 'the list of workloads'
+"$FUSESIM" workloads seeds >out && grep -q '^seeds/chain4 ' out && ! grep -q '^ops/' out || complain 'the workloads of a folder'
+"$FUSESIM" workloads mlp --set M=8 >out && grep -q '^  x  *input  *f16  *\[8, 1024\]$' out && grep -q '^File: .*/workloads/mlp.yaml$' out || complain "a workload in full: $(cat out)"
+"$FUSESIM" workloads bert >out 2>err
+[ $? = 66 ] && grep -q 'there are: bert_12_layers, bert_layer, models/bert_large' err || complain "an unknown workload: $(cat err)"
+"$FUSESIM" workloads mpl >out 2>err
+[ $? = 66 ] && grep -q "did you mean 'mlp'?" err || complain "a misspelt workload: $(cat err)"
+"$FUSESIM" qqqq --hw t4 >out 2>err
+[ $? = 66 ] && grep -q "cannot read workload 'qqqq': no such file; 'fusesim workloads' lists them" err || complain "a workload of no known name: $(cat err)"
+"$FUSESIM" workloads --set M=8 >out 2>err
+[ $? = 2 ] && grep -q -- '--set is for one workload' err || complain '--set without a workload'
+mkdir workloads && echo 'operators: 3' >workloads/broken.yaml
+"$FUSESIM" workloads >out && grep -q "^broken does not load: see 'fusesim workloads broken'" out || complain 'a workload that does not load'
+"$FUSESIM" workloads broken >out 2>err
+[ $? = 65 ] && grep -q 'workloads/broken.yaml:1' err || complain 'the errors of a workload that does not load'
 
 [ $failures -eq 0 ]

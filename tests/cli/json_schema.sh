@@ -80,6 +80,8 @@ make toy.hw.json hw show toy --json -
 make check.hw.json hw check "$SOURCE_DIR"/tests/hw/*.yaml --json -
 make all.ops.json ops --json -
 make one.ops.json ops conv2d --json -
+make all.workloads.json workloads --json -
+make one.workloads.json workloads llama_block --json -
 for schema in "$SOURCE_DIR"/reports/schema/*.schema.json; do
     name=$(basename "$schema" .schema.json)
     grep -lq "$name.schema.json\|\.$name\.json\|validator(\"$name\")" "$SOURCE_DIR"/tests/cli/*.sh || { echo "no test validates anything by $schema"; fail=1; }
@@ -255,7 +257,7 @@ for path in files:
         complain(path, "not all lines are valid")
     if path.startswith("few") and lines[-1] != {"partitions": 3, "truncated": True}:
         complain(path, f"--limit 3 of 8 ends with {lines[-1]}")
-for name in ("explain", "regions", "import", "calibrate", "hw", "ops"):
+for name in ("explain", "regions", "import", "calibrate", "hw", "ops", "workloads"):
     others = sorted(glob.glob(f"*.{name}.json"))
     schema = validator(name)
     for path in others:
