@@ -89,6 +89,13 @@ static const fsim_kernel *merged(refusals *w, const fsim_group *group, const fsi
     return fsim_kernel_for(w->p, c, hit, absorbed);
 }
 
+/* Bytes read of a tensor that another kernel has made; where it wrote in place, of what it wrote. */
+static int64_t exchanged_bytes(const fsim_graph *g, const fsim_input *read)
+{
+    const int64_t made = g->tensor[read->tensor].written_bytes;
+    return g->tensor[read->tensor].over >= 0 && made < read->read_bytes ? made : read->read_bytes;
+}
+
 /* Records why kernels x and y, which exchange tensor t from primitive `from` to `to`, are two. */
 static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int from, int to)
 {
@@ -104,7 +111,7 @@ static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int fro
     for (int i = 0; i < maker->outputs && t->readers == 1 && !t->output && !t->materialize; i++)
         r.saving_bytes += maker->output[i].tensor == tensor ? maker->output[i].write_bytes : 0;
     for (int i = 0; i < reader->inputs; i++)
-        r.saving_bytes += reader->input[i].tensor == tensor ? reader->input[i].read_bytes : 0;
+        r.saving_bytes += reader->input[i].tensor == tensor ? exchanged_bytes(w->p->graph, &reader->input[i]) : 0;
     r.saving_s = reader->time[FSIM_LAUNCH] + (double)r.saving_bytes / fsim_hw_get(w->p->hw, FSIM_HW_DRAM_BANDWIDTH);
     const bool legal =
         fsim_user_allows(w->p, node, count, &r.why) &&
@@ -387,6 +394,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     find_refusals(&p, &out.plan[out.chosen], a, &out);
     out.basis = fsim_basis_of(&p, fsim_maker_in(&out, out.chosen), &out.plan[out.chosen], a);
     out.arithmetic = find_arithmetic(&out, a);
+    out.append = fsim_append_of(g, hw, &out.plan[out.chosen]);
     launch_otherwise(&p, &out);
     out.losses = out.chosen == FSIM_STRATEGY_OPTIMAL ? 0 : fsim_compare(g, &out.plan[out.chosen], best, a, &out.loss);
     out.interrupted = options->interrupted && *options->interrupted;
@@ -495,7 +503,7 @@ static void at_most(const fsim_graph *g, const fsim_hw *hw, const fsim_plan *bes
                          fsim_by_int))
                 continue;
             e->exchange = true;
-            e->saving_bytes += best->kernel[k].input[i].read_bytes;
+            e->saving_bytes += exchanged_bytes(g, &best->kernel[k].input[i]);
             e->saving_s = best->kernel[k].time[FSIM_LAUNCH];
             for (int m = 0; m < best->kernels && t->readers == 1 && !t->output && !t->materialize; m++)
                 for (int o = 0; o < best->kernel[m].outputs; o++)

@@ -3,6 +3,7 @@
 #ifndef FUSESIM_PREDICT_H
 #define FUSESIM_PREDICT_H
 
+#include "plan/price/append.h"
 #include "plan/price/arithmetic.h"
 #include "plan/price/basis.h"
 #include "plan/price/cause.h"
@@ -68,6 +69,7 @@ typedef struct {
     fsim_strategy chosen;                      /* the plan to report */
     fsim_basis basis;                          /* the keys of hw that its times rest on */
     fsim_arithmetic arithmetic;                /* dtypes that it computes in */
+    fsim_append append;                        /* caches that the chosen plan copies */
     fsim_launched launched[FSIM_REGIME_COUNT]; /* eager and the chosen plan; not for KERNEL */
     fsim_proof proof;
     bool interrupted;             /* the user ended the search */

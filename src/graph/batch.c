@@ -324,20 +324,13 @@ bool fsim_batch_gather(fsim_call *c)
     return run_rule(c);
 }
 
-/* All examples take the same elements, or each takes its own rows of one table. */
+/* All examples take the same elements. */
 bool fsim_batch_index_select(fsim_call *c)
 {
-    const fsim_list *dims = &c->list[FSIM_ATTR_DIMS];
-    if (!is_mapped(c, 1))
-        return shift_dims(c, rank_of(c, 0)) && run_rule(c);
-    if (is_mapped(c, 0) || dims->at[0] != 0 || rank_of(c, 1) != 1)
-        return fsim_refuse(c,
-                           "can't be mapped over the batch: each example has an index '%s' of its own; 'gather' "
-                           "with 'dim' takes one for each element",
-                           tensor_of(c, 1)->name);
-    c->op = FSIM_OP_GATHER;
-    c->list[FSIM_ATTR_DIMS].present = false;
-    return run_rule(c);
+    if (is_mapped(c, 1))
+        return fsim_refuse(c, "can't be mapped over the batch: each example has an index of its own, and 'gather' with "
+                              "'dim' takes these");
+    return shift_dims(c, rank_of(c, 0)) && run_rule(c);
 }
 
 /* The shape of a matrix product of examples. False where a vector is missing; the rule says the rest. */

@@ -103,6 +103,25 @@ static void graph_launches(steps *s)
                            .command = command(s, (change){.launch = "graph"})});
 }
 
+/* Caches that are copied to append to them: index_copy writes the new rows in place. */
+static void write_in_place(steps *s)
+{
+    const fsim_append *x = &s->p->append;
+    const fsim_graph *g = s->p->graph;
+    if (x->caches == 0)
+        return;
+    const char *others = x->caches > 1 ? fsim_printf(s->a, ", and %d more of the kind, %s in all", x->caches - 1,
+                                                     fsim_bytes_text(s->a, (double)x->bytes))
+                                       : "";
+    add(s, (fsim_step){.what = fsim_printf(s->a,
+                                           "'%s' = concat('%s', ...) copies %s each time%s: with room in '%s', "
+                                           "'index_copy' writes the new rows in place",
+                                           g->node[x->node].name, g->tensor[x->cache].name,
+                                           fsim_bytes_text(s->a, (double)g->tensor[x->cache].bytes), others,
+                                           g->tensor[x->cache].name),
+                       .saves_s = x->saves_s});
+}
+
 /* The best plan instead of the one shown, or what a search that ended early may have missed. */
 static void better_plan(steps *s)
 {
@@ -173,6 +192,7 @@ int fsim_next_steps(const fsim_prediction *p, fsim_arena *a, fsim_step step[FSIM
     better_plan(&s);
     other_dtype(&s);
     graph_launches(&s);
+    write_in_place(&s);
     refused(&s);
     return s.count;
 }

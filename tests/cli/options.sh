@@ -370,6 +370,36 @@ for line in ('llama_block --hw t4 --set dtype=bf16', 'llama_block --hw h100-sxm5
         met.add(s['what'].split()[0])
 assert {'f16', 'kernels', 'the', 'sums', 'a', 'one', 'B'} <= met, met
 END
+# A cache that concat copies: index_copy writes in place, and saves what the step promises; nothing is said of it.
+cat >concat.yaml <<'END'
+tensors:
+  k: {shape: [8, 8, 32768, 128], dtype: bf16}
+  v: {shape: [8, 8, 32768, 128], dtype: bf16}
+  q: {shape: [8, 32, 1, 128], dtype: bf16}
+  at: {shape: [1], dtype: i64}
+  now: {shape: [8, 8, 1, 128], dtype: bf16}
+operators:
+  - {op: concat, in: [k, now], out: k2, dim: 2}
+  - {op: concat, in: [v, now], out: v2, dim: 2}
+  - {op: attention, in: [q, k2, v2], out: o}
+outputs: [o, k2, v2]
+END
+sed -E 's/concat, in: \[([kv]), now\]/index_copy, in: [\1, at, now]/' concat.yaml >in_place.yaml
+sed -E '/now:/s/8, 8, 1,/8, 8, 16384,/' concat.yaml >longer.yaml
+"$python" - "$FUSESIM" <<'END' || complain 'a cache that is copied'
+import json, subprocess, sys
+def plan(path):
+    done = subprocess.run([sys.argv[1], path, '--hw', 'h100-sxm5-80gb', '--json', '-', '--quiet'], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    p = json.loads(done.stdout)['plans'][0]
+    return next(s['time_s'] for s in p['strategies'] if s['name'] == 'optimal'), [s for s in p['plan']['next'] if 'index_copy' in s['what']]
+copied_s, steps = plan('concat.yaml')
+written_s, none = plan('in_place.yaml')
+assert len(steps) == 1 and not none and not plan('longer.yaml')[1], (steps, none)
+assert steps[0]['what'] == ("'k2' = concat('k', ...) copies 512 MiB each time, and 1 more of the kind, 1 GiB in all: with room in 'k', "
+                            "'index_copy' writes the new rows in place"), steps
+assert abs(steps[0]['saves_s'] / (copied_s - written_s) - 1) < 0.05 and copied_s > 2.5 * written_s, (steps, copied_s, written_s)
+END
 COLUMNS=80 "$FUSESIM" llama_block --hw t4 --set 'B=1' >out 2>err
 has '^  saves [0-9]+ ms: f16 instead of bf16$'
 has '^    fusesim llama_block --hw t4 --set B=1 --set dtype=f16$'

@@ -201,7 +201,6 @@ static const program programs[] = {
     {"gather", ", dim: 1", {M("[6, 5]"), {"[4, 3]", true, INDEX}}, 0},
     {"gather", ", dim: 0", {S("[6, 5]"), {"[4, 5]", true, INDEX}}, 0},
     {"index_select", ", dim: 1", {M("[3, 6, 2]"), {"[4]", false, INDEX}}, 0},
-    {"index_select", "", {S("[6, 2]"), {"[4]", true, INDEX}}, 0},
     {"embedding", "", {{"[2, 2]", true, INDEX}, S("[6, 2]")}, 0},
     {"scatter", ", dim: 1", {M("[2, 6]"), {"[2, 4]", true, INDEX}, M("[2, 4]")}, 0},
     {"index_copy", ", inplace: false, dim: 1", {M("[2, 6]"), {"[3]", false, INDEX}, M("[2, 3]")}, 0},
