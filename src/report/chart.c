@@ -283,14 +283,14 @@ static void put_roofs(chart *c, int g)
     }
 }
 
-/* Writes the label above or below a roof at y that begins at `from`, as far right as there is room. False: nowhere. */
+/* Writes the label above or below a roof at y from `from` on, as far right as there is room. False: nowhere. */
 static bool put_roof_label(chart *c, const char *text, const char *color, double from, double y)
 {
     const double half = fsim_text_width(text) * char_px / 2 + 4;
-    for (double x = roof_panel.right - half; x - half > from; x -= 24)
+    for (double x = roof_panel.right - half; x > from; x -= 24)
         for (int side = 1; side >= -1; side -= 2) {
             const box b = text_box(x, y + side * 10, text);
-            if (!is_free(c, &b))
+            if ((side < 0 && x - half <= from) || !is_free(c, &b))
                 continue;
             take(c, b);
             put_label(c, &(label){x, y + side * 10, CENTER, color, ""}, text);

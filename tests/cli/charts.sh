@@ -38,6 +38,12 @@ done
 "$FUSESIM" llama_block --hw t4 --set dtype=bf16 --chart roof.svg >out 2>err || complain "a chart of llama_block: $(cat err)"
 for word in 'f16 46 TFLOP/s' 'FP32 7 TFLOP/s'; do grep -q "$word" roof.svg || complain "roof.svg does not say $word"; done
 
+# Also where a roof is shorter than its name.
+printf '%s\n' 'tensors: {a: {shape: [8192, 16], dtype: f32}, b: {shape: [16, 8192], dtype: f32}, x: {shape: [100000000], dtype: f32}}' \
+    'operators: [{op: matmul, in: [a, b], out: y, compute: tf32}, {op: neg, in: x, out: z}]' 'outputs: [y, z]' >short.yaml
+"$FUSESIM" short.yaml --hw h100-sxm5-80gb --chart short.svg >out 2>err || complain "a chart of a short roof: $(cat err)"
+grep -q 'tf32 398 TFLOP/s' short.svg || complain 'short.svg does not name the tf32 roof'
+
 # The front of time against memory in the roofline's place.
 for kind in svg png pdf; do chart front.$kind --hw a100-sxm4-40gb,t4 --objective pareto || complain "--objective pareto --chart front.$kind: $(cat err)"; done
 for word in eager optimal 'peak memory (.iB)' 'time (.s)'; do grep -q ">[^<]*$word" front.svg || complain "front.svg does not say $word"; done
