@@ -62,6 +62,28 @@ static fsim_kernel streaming(const fsim_costing *c, fsim_arena *a)
     return best;
 }
 
+/* Running sums and products, with what is computed from single elements beside them. A block waits for memory, and for
+ * its threads, in each step along a row. */
+static fsim_kernel scanning(const fsim_costing *c, fsim_arena *a)
+{
+    const fsim_scan_shape x = fsim_scan_shape_of(c->g, c->group->anchor);
+    fsim_kernel k = fsim_blank_kernel(c, a);
+    fsim_lay_out(c, &k.schedule);
+    k.registers = fsim_streaming_registers(c, FSIM_SCAN_EACH);
+    fsim_add_arithmetic(c, &k, NULL, true);
+    fsim_add_memory(c, &k, NULL, NULL);
+    fsim_add_access_issue(c, &k);
+    k.shared_bytes = 0; /* rows are walked in their order: no tile turns a strided side around */
+    const double steps = ceil((double)x.width / ((double)k.row_threads * FSIM_SCAN_EACH));
+    if (!fsim_settle(c, &k, steps))
+        return k;
+    if (k.row_threads > c->warp && !c->hw->host)
+        k.unit[FSIM_LATENCY] += ceil(k.waves) * steps * barrier_s;
+    fsim_sum_up(c, &k);
+    k.penalised = true;
+    return k;
+}
+
 /* Can several blocks share a row? Only where nothing as large as a row needs the reduced value, and the order of
  * sums is free. */
 static bool splits(const fsim_group *o)

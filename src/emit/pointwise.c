@@ -3,6 +3,7 @@
  * contractions without tiles. */
 #include "cost/traffic.h"
 #include "emit/emit.h"
+#include "kernel/rows.h"
 
 #include <string.h>
 
@@ -242,30 +243,37 @@ void fsim_emit_scatter(fsim_emitter *e)
     }
 }
 
-/* Rows of contiguous elements: the threads of a row walk it together. */
+/* Stores what the kernel makes at a point of the scan, whose running value is in acc. */
+static void store_scanned(fsim_emitter *e, const fsim_where *at)
+{
+    e->computed[fsim_member_of(e->group, e->group->anchor)] = (fsim_computed){"acc", NULL, e->depth};
+    for (int i = 0; i < e->group->writes; i++) {
+        const fsim_variable v = fsim_value(e, e->group->write[i].tensor, at);
+        fsim_store_value(e, e->group->write[i].tensor, at, v.name, true);
+    }
+}
+
+/* Rows of contiguous elements: the threads of a row walk it together. In each step they take their elements, and then
+ * know what lies before these. */
 static void scan_rows(fsim_emitter *e, const fsim_node *n, const fsim_where *in, const fsim_where *out, int64_t rows,
                       int64_t width)
 {
-    enum { WARP = 32, BLOCK = 256, EACH = 4 };
+    const fsim_schedule *l = &e->kernel->schedule;
     const fsim_ctype t = fsim_ctype_of(n->dtype);
     const char *s = fsim_ctype_suffix[t], *start = fsim_accumulator_start(e, n, t);
-    int threads = WARP;
-    while (threads < BLOCK && (int64_t)threads * EACH < width)
-        threads *= 2;
-    const int together = BLOCK / threads;
     const fsim_variable v = fsim_value(e, n->arg[0].tensor, in);
     fsim_say(e, e->depth, "%s", fsim_accumulate(e, n, "acc", v.name, t));
     const fsim_text take = e->body;
     e->body = (fsim_text){0};
     e->knowns = 0;
-    fsim_store_value(e, n->result[0], out, "acc", true);
-    fsim_begin_entry(e, (rows + together - 1) / together, BLOCK, 0);
+    store_scanned(e, out);
+    fsim_begin_entry(e, l->grid, l->block, 0);
     fsim_text_put(e->a, &e->out,
                   "    FS_ROWS(p, %lld, %d, %d)\n%s    FS_SCAN(%s, acc, r, %lld, %d, %s)\n%s    FS_SCAN_SO_FAR(%s, "
                   "acc, r, %lld, %s, %s)\n%s    FS_SCAN_END\n    FS_ROWS_END\n",
-                  (long long)rows, together, threads, fsim_text_of(&e->head), s, (long long)width, EACH, start,
-                  fsim_text_of(&take), s, (long long)width, start, n->op == FSIM_OP_CUMPROD ? "prod_" : "sum_",
-                  fsim_text_of(&e->body));
+                  (long long)rows, l->rows_per_block, l->row_threads, fsim_text_of(&e->head), s, (long long)width,
+                  FSIM_SCAN_EACH, start, fsim_text_of(&take), s, (long long)width, start,
+                  n->op == FSIM_OP_CUMPROD ? "prod_" : "sum_", fsim_text_of(&e->body));
     fsim_end_entry(e);
 }
 
@@ -273,12 +281,9 @@ static void scan_rows(fsim_emitter *e, const fsim_node *n, const fsim_where *in,
 void fsim_emit_scan(fsim_emitter *e)
 {
     const fsim_node *n = &e->g->node[e->group->anchor];
-    const fsim_shape *s = &e->g->tensor[n->result[0]].shape;
-    const int64_t extent = s->rank ? s->dim[n->attrs.dim] : 1, rows = n->points / extent;
+    const fsim_scan_shape x = fsim_scan_shape_of(e->g, e->group->anchor);
+    const int64_t rows = x.rows, extent = x.width, below = x.below;
     const fsim_ctype t = fsim_ctype_of(n->dtype);
-    int64_t below = 1;
-    for (int d = s->rank; d-- > n->attrs.dim + 1;)
-        below *= s->dim[d];
     fsim_begin_loop(e);
     e->vector = 1;
     fsim_add_base(
@@ -304,12 +309,13 @@ void fsim_emit_scan(fsim_emitter *e)
         return;
     }
     fsim_say(e, 1, "%s acc = %s;", fsim_ctype_names[t], fsim_accumulator_start(e, n, t));
+    fsim_say(e, 1, "FS_UNROLL_FOUR");
     fsim_open(e, "for (fs_int r = 0; r < %lld; r++) {", (long long)extent);
     const fsim_variable v = fsim_value(e, n->arg[0].tensor, &in);
     fsim_say(e, e->depth, "%s", fsim_accumulate(e, n, "acc", v.name, t));
-    fsim_store_value(e, n->result[0], &out, "acc", true);
+    store_scanned(e, &out);
     fsim_close(e);
-    fsim_begin_entry(e, (rows + e->kernel->block - 1) / e->kernel->block, e->kernel->block, 0);
+    fsim_begin_entry(e, e->kernel->grid, e->kernel->block, 0);
     fsim_text_put(e->a, &e->out,
                   "    FS_POINTS(0, o, c, %lld, %lld, 1)\n%s    FS_LANES(c)\n%s    FS_LANES_END\n    FS_POINTS_END\n",
                   (long long)rows, (long long)rows, e->head.used ? e->head.at : "", e->body.used ? e->body.at : "");

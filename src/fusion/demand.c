@@ -344,6 +344,22 @@ static bool demand_once(grouping *w, int i)
     return true;
 }
 
+/* A scan has its running value at its own points alone. Its argument is computed, or read, as the rows are walked. */
+static bool demand_scanned(grouping *w, int i)
+{
+    const fsim_access *x = &fsim_grouping_node(w, i)->arg[0];
+    const int from = fsim_member_producing(w, x->tensor);
+    if (!check_anchor(w, i))
+        return false;
+    if (!fsim_map_is_identity(&w->out->anchor_map))
+        return fsim_refuse_set(w, FSIM_RULE_BOUNDARY, w->node[i], -1, (fsim_excess){0});
+    if (from < 0)
+        return external(w, x, NULL, 1, w->node[i], -1);
+    fsim_map m = fsim_identity(x->distinct);
+    m.offset = x->map.offset;
+    return fsim_demand_value(w, from, &m, 1, w->node[i]);
+}
+
 bool fsim_demand_arguments(grouping *w, int i)
 {
     const fsim_node *n = fsim_grouping_node(w, i);
@@ -359,6 +375,8 @@ bool fsim_demand_arguments(grouping *w, int i)
         return check_anchor(w, i) && demand_operands(w, i, 0);
     case FSIM_SCATTER:
         return demand_once(w, i);
+    case FSIM_SCAN:
+        return demand_scanned(w, i);
     default:
         for (int k = 0; k < x->maps; k++)
             for (int arg = 0; arg < n->args; arg++) {

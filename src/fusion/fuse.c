@@ -179,6 +179,12 @@ static bool choose_template(grouping *w, int *first_reduction)
         }
         if (class == FSIM_REDUCE && reduction < 0)
             reduction = i;
+        if (class == FSIM_SCAN) {
+            if (anchor >= 0)
+                return fsim_refuse_set_for_good(w, FSIM_RULE_BOUNDARY, w->node[i], w->node[anchor], (fsim_excess){0});
+            w->facts.alone = class;
+            anchor = i;
+        }
         if (class == FSIM_SCATTER) {
             const int reader = w->count > 1 ? reader_inside(w, i) : -1;
             if (reader >= 0 || anchor >= 0)
@@ -189,7 +195,7 @@ static bool choose_template(grouping *w, int *first_reduction)
         }
         if (class != FSIM_CONTRACTION && class != FSIM_WINDOW)
             continue;
-        if (anchor >= 0 && fsim_grouping_class(w, anchor) == FSIM_SCATTER)
+        if (anchor >= 0 && w->facts.alone != FSIM_CLASS_COUNT)
             return fsim_refuse_set_for_good(w, FSIM_RULE_BOUNDARY, w->node[anchor], w->node[i], (fsim_excess){0});
         o->contractions += class == FSIM_CONTRACTION;
         if (anchor >= 0 && class == FSIM_CONTRACTION && fsim_grouping_class(w, anchor) == FSIM_CONTRACTION)
@@ -204,7 +210,7 @@ static bool choose_template(grouping *w, int *first_reduction)
     for (int i = 0; i < w->count && w->facts.alone == FSIM_SCATTER; i++)
         if (i != anchor && reader_inside(w, i) < 0) /* it walks its own arguments, and nothing beside them */
             return fsim_refuse_set(w, FSIM_RULE_BOUNDARY, w->node[anchor], w->node[i], (fsim_excess){0});
-    if (anchor >= 0 && reduction >= 0 && fsim_grouping_class(w, anchor) == FSIM_SCATTER)
+    if (anchor >= 0 && reduction >= 0 && w->facts.alone != FSIM_CLASS_COUNT)
         return fsim_refuse_set_for_good(w, FSIM_RULE_BOUNDARY, w->node[anchor], w->node[reduction], (fsim_excess){0});
     w->facts.reduces = reduction >= 0;
     if (anchor >= 0 && reduction >= 0 && !w->facts.contracts)
@@ -312,6 +318,8 @@ bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_ar
     for (int i = count; i-- > 0;) {
         if (w.demand[i].prologue && w.demand[i].stored)
             return fsim_refuse_set(&w, FSIM_RULE_PROLOGUE, node[i], out->anchor, (fsim_excess){0});
+        if (w.demand[i].late && w.facts.alone == FSIM_SCAN) /* a scan stores all points of its rows, in their order */
+            return fsim_refuse_set(&w, FSIM_RULE_BOUNDARY, out->anchor, node[i], (fsim_excess){0});
         if ((w.demand[i].late && !fsim_store_late(&w, i)) || !fsim_demand_arguments(&w, i))
             return false;
     }

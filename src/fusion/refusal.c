@@ -81,6 +81,7 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
     case FSIM_RULE_BOUNDARY:
         return fsim_printf(a, "%s '%s' %s: %s", op, x,
                            fsim_classes[fsim_ops[g->node[r->a].op].class].boundary ? "is a kernel of its own"
+                           : fsim_ops[g->node[r->a].op].class == FSIM_SCAN         ? "shares no such kernel"
                                                                                    : "ends its kernel",
                            fsim_classes[fsim_ops[g->node[r->a].op].class].why);
     case FSIM_RULE_IN_PLACE:

@@ -46,6 +46,13 @@ static bool rows(fsim_layout *l, fsim_schedule *s)
     return true;
 }
 
+static bool scan(fsim_layout *l, fsim_schedule *s)
+{
+    const fsim_scan_shape x = fsim_scan_shape_of(l->g, l->group->anchor);
+    fsim_lay_out_scan(&x, s);
+    return true;
+}
+
 static fsim_tile_wish wish_of(const fsim_schedule *s) { return (fsim_tile_wish){s->tile_m, s->tile_n, s->split_k}; }
 
 static bool contraction(fsim_layout *l, fsim_schedule *s)

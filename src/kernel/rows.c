@@ -29,6 +29,28 @@ void fsim_lay_out_rows(int64_t rows, int64_t width, bool band, fsim_schedule *s)
     s->grid = row_blocks(rows, s->rows_per_block);
 }
 
+fsim_scan_shape fsim_scan_shape_of(const fsim_graph *g, int node)
+{
+    const fsim_node *n = &g->node[node];
+    const fsim_shape *s = &g->tensor[n->result[0]].shape;
+    fsim_scan_shape x = {.width = s->rank ? s->dim[n->attrs.dim] : 1, .below = 1};
+    for (int d = s->rank; d-- > n->attrs.dim + 1;)
+        x.below *= s->dim[d];
+    x.rows = n->points / x.width;
+    return x;
+}
+
+void fsim_lay_out_scan(const fsim_scan_shape *x, fsim_schedule *s)
+{
+    s->launches = 1;
+    s->block = FSIM_BLOCK;
+    s->row_threads = x->below == 1 ? WARP : 1;
+    while (x->below == 1 && s->row_threads < FSIM_BLOCK && (int64_t)s->row_threads * FSIM_SCAN_EACH < x->width)
+        s->row_threads *= 2;
+    s->rows_per_block = FSIM_BLOCK / s->row_threads;
+    s->grid = row_blocks(x->rows, s->rows_per_block);
+}
+
 void fsim_lay_out_product_rows(const fsim_group *o, int elem_bytes, fsim_schedule *s)
 {
     s->launches = s->split_k = s->vector = 1;

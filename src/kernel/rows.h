@@ -21,6 +21,18 @@ int fsim_row_threads(int64_t width, int vector, int most);
  * many rows side by side as the block has threads for. Sets block, grid, band, row_threads, rows_per_block. */
 void fsim_lay_out_rows(int64_t rows, int64_t width, bool band, fsim_schedule *s);
 
+/* The rows of a scan along a dimension. below: how many elements neighbours of a row lie apart. */
+typedef struct {
+    int64_t rows, width, below;
+} fsim_scan_shape;
+/* Those of scan `node`. */
+fsim_scan_shape fsim_scan_shape_of(const fsim_graph *g, int node);
+
+enum { FSIM_SCAN_EACH = 4 }; /* neighbouring elements of a row that a thread takes in a step */
+/* Sets in *s how threads share the rows of a scan: those of contiguous elements several threads, which take a step
+ * together; of others a thread each. Sets block, grid, row_threads, rows_per_block. */
+void fsim_lay_out_scan(const fsim_scan_shape *x, fsim_schedule *s);
+
 /* A product whose result is needed by whole rows (o->whole_row): a block's threads sum up the results of some rows
  * into shared memory, elem_bytes each. Sets the launch in *s. */
 void fsim_lay_out_product_rows(const fsim_group *o, int elem_bytes, fsim_schedule *s);

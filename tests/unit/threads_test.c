@@ -152,6 +152,23 @@ static const struct {
      0,
      0,
      {"FS_ROWS(p, 1001, 32, 8)", "FS_ROW_ARGMAX(f"}},
+    {"running sums of what is computed, and what is computed of them",
+     X("5, 1500", "f16") AND("z", "5", "f32") OPS
+     "  - {op: exp, in: x, out: e}\n  - {op: cumsum, in: e, out: c, dim: 1}\n"
+     "  - {op: reshape, in: z, out: q, shape: [5, 1]}\n  - {op: mul, in: [c, q], out: m}\n"
+     "  - {op: sub, in: [m, e], out: y}\n",
+     "y, c, e",
+     0,
+     0,
+     {"FS_SCAN(f", "fs_expf"}},
+    {"running products down columns, of neighbours put together",
+     X("3, 40, 37", "f32") AND("z", "3, 2, 37", "f32") OPS
+     "  - {op: concat, in: [z, x], out: t, dim: 1}\n  - {op: cumprod, in: t, out: c, dim: 1}\n"
+     "  - {op: tanh, in: c, out: y}\n",
+     "y",
+     0,
+     0,
+     {"FS_UNROLL_FOUR", "fs_tanhf"}},
     {"running sums", X("5, 1500", "f32") OPS "  - {op: cumsum, in: x, out: y, dim: 1}\n", "y", 0, 0, {"FS_SCAN(f"}},
     {"points of a broadcast digit",
      X("33, 1", "f32") AND("z", "33, 52", "f32") OPS "  - {op: add, in: [x, z], out: y}\n",

@@ -10,11 +10,12 @@
  * channels are statistics and a loop; long rows, fewer than two an SM, are split. Graphs with 2d convolutions run
  * channels last, so that channels are the rows there (vendor/triton.h). Matrix products are library calls that take a
  * bias (addmm) unless only pointwise operators follow; convolutions take none; attention is the flash kernel where that
- * is one; scans, sorts, scatters, and pooling without a lowering are kernels of their own. Not modelled: max-autotune
+ * is one; sorts, scatters, and pooling without a lowering are kernels of their own; a scan's loop takes in what is in
+ * front of it (measured: KernelBench l1/091 and 093), and what reads it is another kernel. Not modelled: max-autotune
  * and its templates, combo kernels, mixed-order reductions, loop reordering across reductions, unrolled small
- * reductions; what a scan's loop takes in (it does, the loops before it); copies that stores into a concat's result
- * save; layout changes of weights. Why kernels take what they take: vendor/triton.c; a convolution's layout changes:
- * vendor/cudnn.c. */
+ * reductions; what a scan's loop takes in behind it; copies that stores into a concat's result
+ * save; layout changes of weights. Why
+ * kernels take what they take: vendor/triton.c; a convolution's layout changes: vendor/cudnn.c. */
 #include "plan/rivals/constants.h"
 #include "plan/rivals/rivals.h"
 
@@ -99,9 +100,11 @@ static bool must_be_buffer(const lowering *w, int n, int *readers)
         const fsim_node *reader = &g->node[t->reader[r]];
         const fsim_class class = fsim_ops[reader->op].class;
         must = w->unit[t->reader[r]] >= 0 || w->addmm[t->reader[r]] >= 0 || is_layout(g, t->reader[r]) ||
-               !(fsim_classes[class].inlines || class == FSIM_REDUCE || (class == FSIM_CONTRACTION && is_layout(g, n)));
+               !(fsim_classes[class].inlines || class == FSIM_REDUCE || class == FSIM_SCAN ||
+                 (class == FSIM_CONTRACTION && is_layout(g, n)));
         for (int k = 0; k < reader->args; k++)
-            must = must || (reader->arg[k].tensor == x->result[0] && reader->arg[k].how != FSIM_READ_MAP);
+            must = must ||
+                   (reader->arg[k].tensor == x->result[0] && reader->arg[k].how != FSIM_READ_MAP && class != FSIM_SCAN);
     }
     return must;
 }
@@ -525,7 +528,7 @@ fsim_partition fsim_inductor_partition(fsim_problem *p, fsim_arena *a, const cha
         for (int i = 0; i < c->part[x].count; i++) {
             const fsim_node *n = &g->node[c->part[x].node[i]];
             const fsim_class class = fsim_ops[n->op].class;
-            s.library[x] = s.library[x] || class == FSIM_CONTRACTION || class == FSIM_SCATTER ||
+            s.library[x] = s.library[x] || class == FSIM_CONTRACTION || class == FSIM_SCATTER || class == FSIM_SCAN ||
                            fsim_classes[class].boundary || fsim_falls_back(n) ||
                            (n->op == FSIM_OP_CONCAT && n->args > MOST_CONCAT);
         }
