@@ -8,6 +8,7 @@
 
 #include "fusesim.h"
 #include "hw/load.h"
+#include "plan/price/interval.h"
 #include "plan/price/memory.h"
 #include "predict.h"
 #include <locale.h>
@@ -46,6 +47,7 @@ struct fsim_plans {
     fsim_strategy strategy[FSIM_PLAN_COUNT]; /* the strategies that have a plan */
     int strategies;
     fsim_memory_use memory[FSIM_PLAN_COUNT];  /* per strategy, in that order */
+    fsim_interval likely[FSIM_PLAN_COUNT];    /* of its seconds, in that order */
     fsim_kernel_texts *text[FSIM_PLAN_COUNT]; /* per strategy, in that order: the texts of its kernels */
     const char **refusal_text;                /* of each refusal, made when it is first asked for; NULL before */
     const char *json;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plans.c: planning, and what can be read of plans. */
 #include "api/handles.h"
-#include "plan/price/interval.h"
 #include "report/report.h"
+#include "report/versus.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +73,8 @@ static void *plan(fsim_call *c, const void *arguments)
     for (int s = 0; s < FSIM_PLAN_COUNT; s++)
         if (fsim_planned(&p->prediction, (fsim_strategy)s)) {
             const fsim_plan *one = &p->prediction.plan[s];
+            p->likely[p->strategies] =
+                fsim_likely_time(&p->prediction, fsim_plan_of(&p->prediction, (fsim_strategy)s), c->arena);
             p->memory[p->strategies] = fsim_memory_of(g, one, c->arena);
             p->text[p->strategies] = fsim_new(c->arena, fsim_kernel_texts, one->kernels);
             p->strategy[p->strategies++] = (fsim_strategy)s;
@@ -129,7 +131,7 @@ fsim_status fsim_plans_strategy(const fsim_plans *plans, int index, fsim_plan_su
     fsim_prediction as = plans->prediction;
     as.chosen = plans->strategy[index];
     const fsim_verdict verdict = fsim_verdict_of(&as);
-    const fsim_interval likely = fsim_plan_interval(as.graph, as.hw, fsim_maker_in(&as, as.chosen), one);
+    const fsim_interval likely = plans->likely[index];
     const fsim_memory_use *use = &plans->memory[index];
     const fsim_plan_summary full = {.strategy = fsim_strategy_names[as.chosen],
                                     .kernels = one->kernels,

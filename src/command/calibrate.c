@@ -83,7 +83,7 @@ static int prepare_calibrate(fsim_context *c, fsim_hw **hw, fsim_hw *unmeasured,
     }
     if ((status = fsim_conclude(c, FSIM_EXIT_OK)))
         return status;
-    const fsim_gpus only = {hw, 1};
+    const fsim_gpus only = {hw, 1, c->set.fit.count == 0 || fsim_among("residuals", c->set.fit.at, c->set.fit.count)};
     status = fsim_read_measurements(c, &only, rows);
     return status ? status : fsim_read_bench(c, &only, rows, bench);
 }

@@ -121,6 +121,7 @@ int fsim_interrupted_status(void);
 typedef struct {
     fsim_hw **at;
     int count;
+    bool and_others; /* rows of other GPUs are kept beside theirs */
 } fsim_gpus;
 
 /* Reads the rows of all --measurements that pass --match and `only`. */

@@ -104,6 +104,8 @@ static bool check_validate(fsim_context *c, accuracy_options *o)
     check_rows_wanted(c, o);
     o->gate = fsim_read_gates(c, &fsim_row_gates);
     check_files(c);
+    if (s->folds == 1 || s->folds > FSIM_MOST_INTERVAL_FOLDS)
+        fsim_error(c->diag, fsim_command_line, "--folds: wanted 2 to %d", FSIM_MOST_INTERVAL_FOLDS);
     if (s->top > MOST_WORST)
         fsim_error(c->diag, fsim_command_line, "--top: at most %d rows are listed", MOST_WORST);
     return fsim_errors(c->diag) == 0;
@@ -142,7 +144,7 @@ static void keep_freed_memory(void)
 /* Loads the GPUs of --hw; with --unseen without what was measured on them. */
 static int read_gpus(fsim_context *c, fsim_gpus *only)
 {
-    *only = (fsim_gpus){fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1), 0};
+    *only = (fsim_gpus){.at = fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1)};
     for (int i = 0; i < c->set.hw.count; i++) {
         fsim_hw *hw = fsim_read_hw(c, c->set.hw.at[i]);
         if (hw)
@@ -217,6 +219,7 @@ int fsim_run_validate(fsim_context *c)
     }
     if (c->set.no_exclude)
         include_all(e, count);
+    const fsim_folded *folded = c->set.folds ? fsim_fold_intervals(e, count, (int)c->set.folds, c->arena) : NULL;
     fsim_pair *pair;
     const int pairs = fsim_pairs_of(e, count, c->arena, &pair);
     const fsim_accuracy x = {c->set.measurements.at,
@@ -230,6 +233,7 @@ int fsim_run_validate(fsim_context *c)
                              o.by,
                              o.keys,
                              c->set.top ? (int)c->set.top : WORST,
+                             folded,
                              c->set.verbose};
     return conclude_validate(c, &o, &x, rows.count, took_s);
 }

@@ -3,14 +3,20 @@
 
 #include <string.h>
 
-static bool is_wanted(const fsim_context *c, const fsim_gpus *only, const fsim_measured *row)
+static bool matches(const fsim_context *c, const fsim_measured *row)
 {
-    bool matches = c->set.match.count == 0, of = only->count == 0;
+    bool any = c->set.match.count == 0;
     for (int m = 0; m < c->set.match.count; m++)
-        matches = matches || strstr(row->id, c->set.match.at[m]);
+        any = any || strstr(row->id, c->set.match.at[m]);
+    return any;
+}
+
+static bool is_of(const fsim_gpus *only, const fsim_measured *row)
+{
+    bool of = only->count == 0;
     for (int h = 0; h < only->count; h++)
         of = of || strcmp(row->hw, only->at[h]->name) == 0;
-    return matches && of;
+    return of;
 }
 
 /* Adds the GPU of a row that is left out, once. */
@@ -47,7 +53,7 @@ int fsim_read_measurements(fsim_context *c, const fsim_gpus *only, fsim_measurem
 {
     fsim_measurements all = {0};
     fsim_words others = {0};
-    int room = 0;
+    int room = 0, wanted = 0;
     for (int f = 0; f < c->set.measurements.count; f++) {
         size_t bytes = 0;
         const char *path = c->set.measurements.at[f], *text = fsim_read_text(c, "measurements", path, &bytes);
@@ -55,13 +61,16 @@ int fsim_read_measurements(fsim_context *c, const fsim_gpus *only, fsim_measurem
             continue;
         fsim_diag_source(c->diag, path, text, bytes);
         const fsim_measurements found = fsim_rows_parse(c->arena, c->diag, path, text, bytes);
-        for (int i = 0; i < found.count; i++)
-            if (is_wanted(c, only, &found.at[i]))
+        for (int i = 0; i < found.count; i++) {
+            const bool of = is_of(only, &found.at[i]), meant = matches(c, &found.at[i]);
+            wanted += meant && of;
+            if (meant && (of || only->and_others))
                 *FSIM_PUSH(c->arena, all.at, all.count, room) = found.at[i];
-            else
+            if (!meant || !of)
                 note_gpu(c, &others, found.at[i].hw);
+        }
     }
-    if (all.count == 0 && fsim_errors(c->diag) == 0)
+    if (wanted == 0 && fsim_errors(c->diag) == 0)
         fsim_error(c->diag, (fsim_loc){.file = c->set.measurements.at[0]}, "%s", why_none(c, only, &others));
     *rows = all;
     return fsim_conclude(c, FSIM_EXIT_OK);

@@ -4,6 +4,8 @@
 #include "evidence/optimiser.h"
 #include "evidence/residual.h"
 
+#include "base/names.h"
+
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -436,21 +438,46 @@ static bool fit_group(calibration *c, const fsim_fit_group *group, fsim_fit *r, 
     return true;
 }
 
-/* Fits the widths of intervals to rows that the scalars were not fitted to. */
-static fsim_fit fit_residuals(calibration *c, const fsim_fit_group *group)
+/* A number for each GPU of the rows; 0: hw. */
+static int gpu_number(fsim_arena *a, fsim_names *gpus, const fsim_hw *hw, const char *name)
+{
+    if (strcmp(name, hw->name) == 0)
+        return 0;
+    const int known = fsim_names_get(gpus, name), fresh = gpus->count + 1;
+    if (known < 0)
+        fsim_names_set(a, gpus, name, fresh);
+    return known < 0 ? fresh : known;
+}
+
+/* Fits the widths of intervals to rows that the scalars were not fitted to. b also has rows of other GPUs. */
+static fsim_fit fit_residuals(calibration *c, const fsim_bench *b, const fsim_fit_group *group, fsim_diag *d)
 {
     fsim_fit r = {.group = group, .rows = c->rows, .before = {.mape = NAN, .median = NAN, .p90 = NAN}};
+    const int rows = fsim_bench_rows(b);
     const fsim_prepared **row = fsim_new(c->a, const fsim_prepared *, c->rows + 1);
-    fsim_residual *found = fsim_new(c->a, fsim_residual, c->rows + 1);
-    for (int i = 0; i < c->rows; i++) {
-        const double seconds =
-            isnan(c->held_out[i]) ? fsim_price_again(&c->all[i], c->hw, c->f.b.scratch[0]) : c->held_out[i];
-        row[i] = &c->all[i];
-        found[i] = fsim_residual_of(&c->all[i], c->hw, seconds, c->f.b.scratch[0]);
-    }
+    fsim_residual *found = fsim_new(c->a, fsim_residual, rows + 1);
+    fsim_evaluated *e = fsim_new(c->a, fsim_evaluated, rows + 1);
+    double unknown[FSIM_ERROR_CLASSES];
+    fsim_names gpus = {0};
+    int own = 0, count = 0;
     r.after = r.fitted = r.before;
-    r.files = files_of(row, c->rows, c->a);
-    r.fitted_keys = fsim_fit_residuals(found, c->rows, c->hw, c->a, r.key);
+    if (c->rows == 0 || !fsim_evaluate(b, c->f.b.jobs, c->a, d, e))
+        return r;
+    for (int i = 0; i < rows; i++) {
+        const int gpu = gpu_number(c->a, &gpus, c->hw, e[i].row->hw);
+        const bool mine = own < c->rows && c->all[own].row == e[i].row;
+        const double held_out = mine ? c->held_out[own] : NAN;
+        if (mine)
+            row[own] = &c->all[own];
+        own += mine;
+        if (e[i].errors.kernels > 0 && (mine || !e[i].excluded))
+            found[count++] = fsim_residual_of(&e[i], isnan(held_out) ? e[i].predicted_s : held_out, gpu);
+    }
+    for (int k = 0; k < FSIM_ERROR_CLASSES; k++)
+        unknown[k] = fsim_hw_get(c->hw, fsim_error_classes[k]);
+    r.files = files_of(row, own, c->a);
+    const fsim_widths widths = fsim_widths_of(found, count, 0, unknown, c->a);
+    r.fitted_keys = fsim_set_residuals(&widths, c->hw, r.key);
     return r;
 }
 
@@ -493,7 +520,7 @@ int fsim_calibrate(const fsim_bench *b, fsim_hw *hw, const fsim_fit_options *how
         if (!wanted(how, fsim_fit_groups[g].name))
             continue;
         if (!fsim_fit_groups[g].takes)
-            r = fit_residuals(&c, &fsim_fit_groups[g]);
+            r = fit_residuals(&c, b, &fsim_fit_groups[g], d);
         else if (!fit_group(&c, &fsim_fit_groups[g], &r, &why)) {
             fsim_failure(d, FSIM_UNAVAILABLE, (fsim_loc){NULL, 0, 0}, "calibrate: %s", why);
             return -1;

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/names.h"
+#include "cost/constants.h"
 #include "graph/find.h"
 #include "input/yaml.h"
 #include "plan/price/interval.h"
@@ -367,7 +368,21 @@ static void as_measured(const fsim_problem *p, const fsim_measured *row, fsim_pl
             fsim_kernel_measured(fsim_harness_of(row), &software, plan->kernel[k].group, &plan->l2[k], NULL, a);
 }
 
-static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_evaluated *out)
+/* Where the host launches eagerly: how much longer and shorter the row takes with a slow and with a fast one. */
+static void host_errors(const fsim_plan *plan, const fsim_software *s, fsim_evaluated *out)
+{
+    if (s->regime != FSIM_REGIME_EAGER)
+        return;
+    out->errors.slower_host =
+        log(fsim_call_seconds_with_host(plan->kernel, plan->kernels, s->maker, s->regime, s->hw, exp(host_spread)) /
+            out->predicted_s);
+    out->errors.faster_host = log(out->predicted_s / fsim_call_seconds_with_host(plan->kernel, plan->kernels, s->maker,
+                                                                                 s->regime, s->hw, exp(-host_spread)));
+}
+
+/* Its errors are in `kept`, all else in a. */
+static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_arena *kept,
+                        fsim_evaluated *out)
 {
     const fsim_measured *row = &b->rows->at[i];
     const fsim_hw *hw = b->hw[i];
@@ -385,9 +400,12 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_ar
     }
     plan = part_of_plan(&plan, from, to);
     out->predicted_s = fsim_call_seconds(plan.kernel, plan.kernels, fsim_row_maker(row), row->launch, hw);
-    const fsim_interval sure = fsim_plan_interval(g, hw, fsim_row_maker(row), &plan);
-    out->low_s = out->predicted_s * (sure.low / plan.time_s);
-    out->high_s = out->predicted_s * (sure.high / plan.time_s);
+    const fsim_software software = {g, hw, row->launch, fsim_row_maker(row)};
+    out->errors = fsim_errors_of(&software, &plan, kept);
+    host_errors(&plan, &software, out);
+    const fsim_interval sure = fsim_time_interval(&out->errors, out->predicted_s);
+    out->low_s = sure.low;
+    out->high_s = sure.high;
     out->dram_read_bytes = (double)plan.dram_read_bytes;
     out->dram_write_bytes = (double)plan.dram_write_bytes;
     out->kernels = plan.kernels;
@@ -457,7 +475,8 @@ static void judge(const fsim_hw *hw, const fsim_measured *row, double read, doub
 typedef struct {
     const fsim_bench *b;
     fsim_evaluated *out;
-    atomic_int next;
+    fsim_arena **kept; /* one a thread, for what outlives its graph */
+    atomic_int next, threads;
     atomic_int bad; /* 1 + the lowest row whose workload is not valid; 0: none */
 } work;
 
@@ -484,7 +503,7 @@ static fsim_evaluated not_predicted(const fsim_measured *row, const char *why)
 }
 
 /* Predicts the rows of graph j. */
-static void evaluate_graph(work *w, int j)
+static void evaluate_graph(work *w, int j, fsim_arena *kept)
 {
     const fsim_bench *b = w->b;
     const int *row = &b->order[b->first[j]], rows = b->first[j + 1] - b->first[j];
@@ -506,7 +525,7 @@ static void evaluate_graph(work *w, int j)
         if (b->same[i] == i) {
             fsim_arena *scratch = fsim_arena_new();
             *out = (fsim_evaluated){.predicted_s = NAN};
-            predict_row(b, i, g, scratch, out);
+            predict_row(b, i, g, scratch, kept, out);
             fsim_arena_free(scratch);
         } else {
             *out = w->out[b->same[i]];
@@ -523,9 +542,10 @@ static void *work_through(void *to)
     enum { BATCH = 4 };
     work *w = to;
     const int count = w->b->graphs;
+    fsim_arena *kept = w->kept[atomic_fetch_add(&w->threads, 1)];
     for (int from; (from = atomic_fetch_add(&w->next, BATCH)) < count;)
         for (int j = from; j < count && j < from + BATCH; j++)
-            evaluate_graph(w, j);
+            evaluate_graph(w, j, kept);
     return NULL;
 }
 
@@ -537,6 +557,9 @@ bool fsim_evaluate(const fsim_bench *b, int jobs, fsim_arena *a, fsim_diag *d, f
     pthread_t thread[MOST_JOBS];
     work w = {.b = b, .out = out};
     threads = threads > MOST_JOBS ? MOST_JOBS : threads;
+    w.kept = fsim_new(a, fsim_arena *, threads);
+    for (int i = 0; i < threads; i++)
+        w.kept[i] = fsim_arena_child(a);
     while (started < threads - 1 && pthread_create(&thread[started], NULL, work_through, &w) == 0)
         started++;
     work_through(&w);

@@ -6,6 +6,7 @@
 
 #include "evidence/rows.h"
 #include "hw/load.h"
+#include "plan/price/interval.h"
 #include "predict.h"
 
 /* The kind of work of a workload: that of its one operator, or a chain or network of several. */
@@ -42,8 +43,10 @@ typedef struct {
 typedef struct {
     const fsim_measured *row;
     double predicted_s;
-    double low_s, high_s; /* 80 % interval of predicted_s, relatively as wide as that of the plan's kernels:
-                             plan/price/interval.h */
+    double low_s, high_s;    /* 80 % interval of predicted_s, relatively as wide as that of the plan's kernels:
+                                plan/price/interval.h */
+    fsim_plan_errors errors; /* what that interval is made of */
+    const double *common;    /* with these spreads of common errors, FSIM_ERROR_CLASSES; NULL: the program's */
     double dram_read_bytes, dram_write_bytes;
     double unit_s[FSIM_UNIT_COUNT]; /* shares of predicted_s */
     fsim_unit bound;                /* the largest of them */

@@ -11,6 +11,7 @@ typedef struct {
     double spread;        /* standard deviation over the folds, relative to the value. Near or above 1, the rows can't
                              distinguish the scalar from others of its group */
     int rows;             /* rows that depend on it */
+    int others;           /* other GPUs whose rows were taken too, because this one has few (residual.h) */
 } fsim_fitted_key;
 
 #endif

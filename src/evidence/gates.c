@@ -11,12 +11,16 @@ static const fsim_gate_metric metrics[FSIM_ROWS_METRICS] = {
     [FSIM_ROWS_MEDIAN] = {"median", FSIM_GATE_SHARE, false, "median error"},
     [FSIM_ROWS_P90] = {"p90", FSIM_GATE_SHARE, false, "90th percentile of the errors"},
     [FSIM_ROWS_BIAS] = {"bias", FSIM_GATE_SHARE, false, "mean error with its sign, either way"},
+    [FSIM_ROWS_COVERAGE] = {"coverage", FSIM_GATE_SHARE, true, "measured times within the 80 % intervals", "75%"},
+    [FSIM_ROWS_COVERAGE_MOST] = {"coverage_most", FSIM_GATE_SHARE, false, "the same: intervals are not too wide",
+                                 "90%"},
     [FSIM_ROWS_PREDICTED] = {"rows", FSIM_GATE_ROWS, true, "rows that count, or their share"},
     [FSIM_ROWS_SPEEDUP] = {"speedup", FSIM_GATE_SHARE, false, "mean error of speedups over eager"},
     [FSIM_ROWS_SPEEDUP_MEDIAN] = {"speedup_median", FSIM_GATE_SHARE, false, "their median error"},
     [FSIM_ROWS_RANK] = {"rank", FSIM_GATE_NUMBER, true, "Spearman's correlation of speedups"},
     [FSIM_ROWS_VERDICT] = {"verdict", FSIM_GATE_SHARE, true, "right verdicts: helps, neither, hurts"},
-    [FSIM_ROWS_HELPS] = {"helps", FSIM_GATE_SHARE, true, "right about whether it helps"}};
+    [FSIM_ROWS_HELPS] = {"helps", FSIM_GATE_SHARE, true, "right about whether it helps"},
+    [FSIM_ROWS_CALLED] = {"called", FSIM_GATE_SHARE, true, "right verdicts, but for \"no difference\""}};
 const fsim_gate_table fsim_row_gates = {"validate --measurements", metrics, FSIM_ROWS_METRICS,
                                         "GPU/class/strategy/workload/folder"};
 
@@ -122,6 +126,9 @@ static double value_of(fsim_row_metric m, const fsim_stats *s, const fsim_speedu
         return s->p90;
     case FSIM_ROWS_BIAS:
         return fabs(s->bias);
+    case FSIM_ROWS_COVERAGE:
+    case FSIM_ROWS_COVERAGE_MOST:
+        return s->coverage;
     case FSIM_ROWS_PREDICTED:
         return s->rows;
     case FSIM_ROWS_SPEEDUP:
@@ -134,6 +141,8 @@ static double value_of(fsim_row_metric m, const fsim_stats *s, const fsim_speedu
         return p->right;
     case FSIM_ROWS_HELPS:
         return p->helps_right;
+    case FSIM_ROWS_CALLED:
+        return p->called_right;
     default:
         return NAN;
     }
@@ -141,19 +150,19 @@ static double value_of(fsim_row_metric m, const fsim_stats *s, const fsim_speedu
 
 void fsim_row_gate_try(const fsim_evaluated_rows *all, const fsim_row_group *group, fsim_arena *a, fsim_gate *gate)
 {
-    double *error = fsim_new(a, double, all->count + 1);
+    fsim_evaluated *of = fsim_new(a, fsim_evaluated, all->count + 1);
     fsim_pair *met = fsim_new(a, fsim_pair, all->pairs + 1);
     int rows = 0, mets = 0, left_out = 0;
     for (int i = 0; i < all->count; i++)
         if (belongs(group, &all->at[i], a)) {
             left_out += all->at[i].excluded != NULL;
             if (!all->at[i].excluded)
-                error[rows++] = fsim_error_of(&all->at[i]);
+                of[rows++] = all->at[i];
         }
     for (int i = 0; i < all->pairs; i++)
         if (!all->pair[i].excluded && belongs(group, all->pair[i].other, a))
             met[mets++] = all->pair[i];
-    const fsim_stats s = fsim_stats_of_errors(error, rows, a);
+    const fsim_stats s = fsim_stats_of(of, rows, a);
     const fsim_speedup_stats p = fsim_speedup_of(met, mets, a);
     const fsim_row_metric metric = (fsim_row_metric)gate->metric;
     const char *what = is_paired(metric) ? "pair" : "row";

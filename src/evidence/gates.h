@@ -16,12 +16,15 @@ typedef enum {
     FSIM_ROWS_MEDIAN,
     FSIM_ROWS_P90,
     FSIM_ROWS_BIAS,
+    FSIM_ROWS_COVERAGE,
+    FSIM_ROWS_COVERAGE_MOST,
     FSIM_ROWS_PREDICTED,
     FSIM_ROWS_SPEEDUP,
     FSIM_ROWS_SPEEDUP_MEDIAN,
     FSIM_ROWS_RANK,
     FSIM_ROWS_VERDICT,
     FSIM_ROWS_HELPS,
+    FSIM_ROWS_CALLED,
     FSIM_ROWS_METRICS
 } fsim_row_metric;
 extern const fsim_gate_table fsim_row_gates;

@@ -122,8 +122,11 @@ const char *fsim_calibrated_text(fsim_arena *a, const char *text, const fsim_hw 
     for (int f = 0; f < fits; f++)
         for (int k = 0; k < fit[f].fitted_keys && !fit[f].refused; k++) {
             const fsim_fitted_key *key = &fit[f].key[k];
-            const char *fitted = fsim_printf(a, "fitted: %s, %d rows of %s, %s", fit[f].files, key->rows,
-                                             fit[f].group->name, note->date);
+            const char *others = key->others == 0 ? ""
+                                                  : fsim_printf(a, " and those of %d other GPU%s", key->others,
+                                                                key->others == 1 ? "" : "s");
+            const char *fitted = fsim_printf(a, "fitted: %s, %d rows of %s%s, %s", fit[f].files, key->rows,
+                                             fit[f].group->name, others, note->date);
             text = fsim_hw_text_line(a, text, fsim_hw_rows[key->key].key, line_of(a, hw, key, fitted));
         }
     return text;

@@ -83,13 +83,18 @@ int fsim_pairs_of(const fsim_evaluated *e, int count, fsim_arena *a, fsim_pair *
         const fsim_evaluated *eager = &e[b->eager[k < b->eagers ? k : b->eagers - 1]];
         const double measured = eager->row->time_s / e[i].row->time_s,
                      predicted = eager->predicted_s / e[i].predicted_s;
-        *FSIM_PUSH(a, *out, pairs, room) = (fsim_pair){eager,
-                                                       &e[i],
-                                                       fsim_name_in(&e[i], FSIM_BY_FOLDER, a),
-                                                       measured,
-                                                       predicted,
-                                                       predicted / measured - 1,
-                                                       eager->excluded || e[i].excluded};
+        const bool both = eager->errors.kernels > 0 && e[i].errors.kernels > 0;
+        const fsim_interval none = {NAN, NAN};
+        const double *common = e[i].common ? e[i].common : fsim_common_errors;
+        *FSIM_PUSH(a, *out, pairs, room) =
+            (fsim_pair){eager,
+                        &e[i],
+                        fsim_name_in(&e[i], FSIM_BY_FOLDER, a),
+                        measured,
+                        predicted,
+                        predicted / measured - 1,
+                        both ? fsim_ratio_interval_with(&eager->errors, &e[i].errors, common, predicted, a) : none,
+                        eager->excluded || e[i].excluded};
     }
     return pairs;
 }
@@ -99,7 +104,7 @@ static fsim_speedup_stats stats_of(const fsim_pair *const *pair, int count, fsim
     fsim_speedup_stats s = {.excluded = 0};
     double *error = fsim_new(a, double, count + 1), *x = fsim_new(a, double, count + 1),
            *y = fsim_new(a, double, count + 1);
-    int kept = 0, right = 0, helps_right = 0, most = 0, helps = 0;
+    int kept = 0, right = 0, helps_right = 0, most = 0, helps = 0, covered = 0, called = 0, called_right = 0, known = 0;
     for (int i = 0; i < count; i++) {
         const fsim_pair *p = pair[i];
         if (p->excluded) {
@@ -114,6 +119,10 @@ static fsim_speedup_stats stats_of(const fsim_pair *const *pair, int count, fsim
         right += m == q;
         helps_right += (m == FSIM_HELPS) == (q == FSIM_HELPS);
         helps += m == FSIM_HELPS;
+        covered += p->measured >= p->likely.low && p->measured <= p->likely.high;
+        known += !isnan(p->likely.low);
+        called += fsim_is_called(p);
+        called_right += fsim_is_called(p) && (p->likely.low > 1 ? p->measured > 1 : p->measured < 1);
     }
     for (int m = 0; m < FSIM_VERDICTS; m++) {
         int sum = 0;
@@ -126,6 +135,9 @@ static fsim_speedup_stats stats_of(const fsim_pair *const *pair, int count, fsim
     s.right = kept ? (double)right / kept : NAN;
     s.majority = kept ? (double)most / kept : NAN;
     s.helps_right = kept ? (double)helps_right / kept : NAN;
+    s.coverage = known ? (double)covered / known : NAN;
+    s.called = kept ? (double)called / kept : NAN;
+    s.called_right = called ? (double)called_right / called : NAN;
     s.helps_majority = kept ? (double)(2 * helps > kept ? helps : kept - helps) / kept : NAN;
     return s;
 }

@@ -20,8 +20,11 @@ typedef struct {
     const char *folder;         /* of the workload */
     double measured, predicted; /* eager's time over the other's */
     double error;               /* predicted / measured - 1 */
+    fsim_interval likely;       /* the 80 % interval of the predicted speedup */
     bool excluded;              /* one of the rows is excluded */
 } fsim_pair;
+/* Does the interval of the predicted speedup leave out 1, so that a report says "helps" or "hurts"? */
+static inline bool fsim_is_called(const fsim_pair *p) { return p->likely.low > 1 || p->likely.high < 1; }
 /* All pairs, in the order of the rows that are not eager. Returns their number. In a. */
 int fsim_pairs_of(const fsim_evaluated *e, int count, fsim_arena *a, fsim_pair **out);
 
@@ -34,6 +37,9 @@ typedef struct {
     double right, majority; /* share of right verdicts; share of the most frequent measured verdict, which a constant
                                answer would reach */
     double helps_right, helps_majority; /* the same for two verdicts only: helps or not */
+    double coverage;                    /* share of measured speedups within the 80 % intervals of predicted ones */
+    double called;                      /* share of pairs that are called: whose interval leaves out 1 */
+    double called_right;                /* share of these where the measured speedup is on the same side of 1 */
 } fsim_speedup_stats;
 /* Statistics of the pairs that are not excluded, by GPU, folder and strategy, sorted by name. Returns how many. In
  * a. */

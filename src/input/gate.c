@@ -18,7 +18,7 @@ const fsim_gate_metric *fsim_gate_metric_of(const fsim_gate *g) { return &g->tab
 /* "mape=10%", "proven". In a. */
 static const char *example_of(const fsim_gate_metric *m, fsim_arena *a)
 {
-    const char *limit = m->unit == FSIM_GATE_SHARE && m->at_least ? "90%" : examples[m->unit];
+    const char *limit = m->example ? m->example : m->unit == FSIM_GATE_SHARE && m->at_least ? "90%" : examples[m->unit];
     return m->unit == FSIM_GATE_YES ? m->name : fsim_printf(a, "%s=%s", m->name, limit);
 }
 

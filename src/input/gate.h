@@ -25,8 +25,9 @@ typedef enum {
 typedef struct {
     const char *name;
     fsim_gate_unit unit;
-    bool at_least;    /* the value must be at least the limit; otherwise at most */
-    const char *help; /* what is measured, one line */
+    bool at_least;       /* the value must be at least the limit; otherwise at most */
+    const char *help;    /* what is measured, one line */
+    const char *example; /* of a limit, where that of the unit would not do; NULL */
 } fsim_gate_metric;
 
 typedef struct {

@@ -82,6 +82,21 @@ static const char *short_id(const sink *s, const char *id)
 
 /* The summary. */
 
+/* --folds: which rows the intervals come from, and the common errors that all rows tell. */
+static const char *folds_text(const sink *s)
+{
+    const fsim_folded *f = s->x->folded;
+    const char *text = fsim_printf(s->a,
+                                   "The intervals of each row come from rows of other workloads and shapes, %d folds. "
+                                   "Common errors from all %d rows of several kernels:",
+                                   f->folds, f->all.rows);
+    for (int c = 0; c < FSIM_ERROR_CLASSES; c++)
+        text = fsim_printf(s->a, "%s%s %s %.2f (in use: %.2f)", text, c ? "," : "",
+                           fsim_hw_rows[fsim_error_classes[c]].key + strlen("residual_"), f->all.spread[c],
+                           fsim_common_errors[c]);
+    return fsim_printf(s->a, "%s.", text);
+}
+
 static void put_summary(const sink *s)
 {
     const fsim_accuracy *x = s->x;
@@ -97,12 +112,18 @@ static void put_summary(const sink *s)
             signed_percent(s->a, all.bias), whole_percent(s->a, all.coverage));
     if (s->page) {
         fsim_paragraph(s->page, FSIM_STRONG, 0, 2, text);
+        if (x->folded)
+            fsim_paragraph(s->page, FSIM_FAINT, 0, 2, folds_text(s));
         putc('\n', s->out);
         return;
     }
     fputs("## Predicted against measured\n\n", s->out);
     fsim_markdown_text(s->out, text);
     fputs("\n\n", s->out);
+    if (x->folded) {
+        fsim_markdown_text(s->out, folds_text(s));
+        fputs("\n\n", s->out);
+    }
 }
 
 /* Errors by group. */
@@ -204,6 +225,9 @@ static void put_speedup_row(const sink *s, fsim_table *t, const fsim_speedup_sta
     *cell++ = whole_percent(s->a, p->majority);
     *cell++ = whole_percent(s->a, p->helps_right);
     *cell++ = whole_percent(s->a, p->helps_majority);
+    *cell++ = whole_percent(s->a, p->coverage);
+    *cell++ = whole_percent(s->a, p->called);
+    *cell++ = whole_percent(s->a, p->called_right);
 }
 
 static void put_verdicts(const sink *s, const fsim_speedup_stats *p, const char *title)
@@ -233,18 +257,25 @@ static void put_speedups(const sink *s)
                                          {.title = "rank"},
                                          {.title = "right"},
                                          {.title = "(most)", .drop = 3},
-                                         {.title = "helps"},
-                                         {.title = "(most)", .drop = 3}};
+                                         {.title = "helps", .drop = 2},
+                                         {.title = "(most)", .drop = 3},
+                                         {.title = "in 80 %", .drop = 4},
+                                         {.title = "called"},
+                                         {.title = "of them right"}};
     const fsim_accuracy *x = s->x;
     fsim_speedup_stats *group;
     const int groups = fsim_speedups_of(x->pair, x->pairs, s->a, &group);
     if (x->pairs == 0)
         return;
     const fsim_speedup_stats all = fsim_speedup_of(x->pair, x->pairs, s->a);
-    put_title(s, "Speedups over eager",
-              "Errors of predicted against measured speedups, % ; rank: Spearman's correlation; right: verdicts right, "
-              "% (helps or hurts by more than 5 %, or neither); "
-              "helps: right about whether it helps; (most): what the more frequent answer alone would get right.");
+    put_title(
+        s, "Speedups over eager",
+        "Errors of predicted against measured speedups, % ; rank: Spearman's correlation; right: verdicts right, "
+        "% (helps or hurts by more than 5 %, or neither); "
+        "helps: right about whether it helps; (most): what the more frequent answer alone would get right; "
+        "in 80 %: measured speedups within the interval of the predicted one; called: intervals that leave "
+        "out 1, where a report says \"helps\" or \"hurts\" rather than \"no difference\"; of them right: the measured "
+        "speedup is on the same side of 1.");
     fsim_table t = fsim_table_new(s->a, column, (int)(sizeof column / sizeof *column));
     for (int i = 0; i < groups; i++)
         put_speedup_row(s, &t, &group[i], FSIM_PLAIN);

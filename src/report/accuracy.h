@@ -3,6 +3,7 @@
 #ifndef FUSESIM_REPORT_ACCURACY_H
 #define FUSESIM_REPORT_ACCURACY_H
 
+#include "evidence/folds.h"
 #include "evidence/gates.h"
 #include "report/gate.h"
 #include "report/gnuplot.h"
@@ -19,8 +20,9 @@ typedef struct {
     int gates;
     const fsim_grouping *by; /* of the first table */
     int keys;
-    int worst;    /* number of rows to list with the largest errors */
-    bool verbose; /* list every excluded row, count every verdict */
+    int worst;                 /* number of rows to list with the largest errors */
+    const fsim_folded *folded; /* what intervals were fitted to, where they were fitted in folds; NULL */
+    bool verbose;              /* list every excluded row, count every verdict */
 } fsim_accuracy;
 
 /* accuracy.c */

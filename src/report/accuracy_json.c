@@ -86,6 +86,9 @@ static void put_pair(FILE *out, const char *before, const fsim_pair *p)
     fsim_json_number(out, ", ", "measured", p->measured);
     fsim_json_number(out, ", ", "predicted", p->predicted);
     fsim_json_number(out, ", ", "error", p->error);
+    fsim_json_number(out, ", ", "predicted_low", p->likely.low);
+    fsim_json_number(out, ", ", "predicted_high", p->likely.high);
+    fsim_json_bool(out, ", ", "called", fsim_is_called(p));
     fsim_json_text(out, ", ", "measured_verdict", fsim_verdict_names[fsim_verdict_on(p->measured)]);
     fsim_json_text(out, ", ", "predicted_verdict", fsim_verdict_names[fsim_verdict_on(p->predicted)]);
     fsim_json_bool(out, ", ", "excluded", p->excluded);
@@ -107,6 +110,9 @@ static void put_speedup(FILE *out, const char *before, const fsim_speedup_stats 
     fsim_json_number(out, ", ", "majority", s->majority);
     fsim_json_number(out, ", ", "helps_right", s->helps_right);
     fsim_json_number(out, ", ", "helps_majority", s->helps_majority);
+    fsim_json_number(out, ", ", "coverage", s->coverage);
+    fsim_json_number(out, ", ", "called", s->called);
+    fsim_json_number(out, ", ", "called_right", s->called_right);
     fputs(", \"verdicts\": {", out); /* of each measured one, how many were predicted as each */
     for (int m = 0; m < FSIM_VERDICTS; m++) {
         fprintf(out, "%s\"%s\": {", m ? ", " : "", fsim_verdict_names[m]);
@@ -135,6 +141,15 @@ static void put_speedups(FILE *out, const fsim_accuracy *x, fsim_arena *a)
     }
 }
 
+/* --folds: what the intervals of each fold come from. */
+static void put_folds(FILE *out, const fsim_folded *f)
+{
+    fprintf(out, ",\n \"folds\": {\"count\": %d, \"rows\": %d, \"common_errors\": {", f->folds, f->all.rows);
+    for (int c = 0; c < FSIM_ERROR_CLASSES; c++)
+        fsim_json_number(out, c ? ", " : "", fsim_hw_rows[fsim_error_classes[c]].key, f->all.spread[c]);
+    fputs("}}", out);
+}
+
 void fsim_json_accuracy(FILE *out, const fsim_accuracy *x)
 {
     static const fsim_grouping workloads[] = {FSIM_BY_HW, FSIM_BY_WORKLOAD},
@@ -153,6 +168,8 @@ void fsim_json_accuracy(FILE *out, const fsim_accuracy *x)
     put_groups(out, "overall", x, all, 1, a);
     put_groups(out, "by", x, x->by, x->keys, a);
     put_speedups(out, x, a);
+    if (x->folded)
+        put_folds(out, x->folded);
     fsim_json_gates(out, x->gate, x->gates);
     fputs("}\n", out);
     fsim_arena_free(a);

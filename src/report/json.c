@@ -7,6 +7,7 @@
 #include "report/json_stream.h"
 #include "report/next.h"
 #include "report/report.h"
+#include "report/versus.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
@@ -127,9 +128,10 @@ static void put_memory(writer *w, cJSON *to, const fsim_prediction *p)
 /* s: whose plan it is. */
 static void put_summary(writer *w, cJSON *o, const fsim_prediction *p, fsim_strategy s, const fsim_plan *plan)
 {
-    const fsim_maker maker = fsim_maker_in(p, s);
+    const fsim_plan_by by = {plan, fsim_maker_in(p, s)};
+    const fsim_contest eager = fsim_contest_of(p, by, fsim_plan_of(p, FSIM_STRATEGY_EAGER), w->a);
     put_number(w, o, "time_s", plan->time_s);
-    put_interval(w, o, "time", fsim_plan_interval(p->graph, p->hw, maker, plan));
+    put_interval(w, o, "time", fsim_likely_time(p, by, w->a));
     put_number(w, o, "makespan_s", fsim_timeline_of(p->graph, plan, w->a).makespan_s);
     put_count(w, o, "dram_read_bytes", plan->dram_read_bytes);
     put_count(w, o, "dram_write_bytes", plan->dram_write_bytes);
@@ -138,9 +140,18 @@ static void put_summary(writer *w, cJSON *o, const fsim_prediction *p, fsim_stra
     put_count(w, o, "peak_memory_bytes", plan->peak_memory_bytes);
     put_count(w, o, "intermediate_bytes_eliminated", plan->eliminated_bytes);
     put_number(w, o, "speedup", p->plan[FSIM_STRATEGY_EAGER].time_s / plan->time_s);
-    put_interval(w, o, "speedup",
-                 fsim_speedup_interval(p->graph, p->hw, (fsim_plan_by){&p->plan[FSIM_STRATEGY_EAGER], FSIM_BY_ATEN},
-                                       (fsim_plan_by){plan, maker}, w->a));
+    put_interval(w, o, "speedup", eager.likely);
+    put_text(w, o, "against_eager", fsim_versus_names[eager.verdict]);
+}
+
+/* The loss against the optimum: of times with its interval; bytes are exact. */
+static void put_against_optimal(writer *w, cJSON *o, const fsim_prediction *p, fsim_strategy s)
+{
+    const double over = fsim_over_optimum(p, s);
+    const fsim_contest c = fsim_against_optimal(p, s, w->a);
+    const fsim_interval times = {1 / c.likely.high - 1, 1 / c.likely.low - 1}, exact = {over, over};
+    put_interval(w, o, "over_optimum", fsim_objective_in_bytes(&p->options) ? exact : times);
+    put_text(w, o, "against_optimal", fsim_versus_names[c.verdict]);
 }
 
 static void put_strategies(writer *w, cJSON *to, const fsim_prediction *p)
@@ -156,6 +167,7 @@ static void put_strategies(writer *w, cJSON *to, const fsim_prediction *p)
         put_summary(w, o, p, (fsim_strategy)s, plan);
         put_bool(w, o, "fits", fsim_plan_fits(p, (fsim_strategy)s));
         put_number(w, o, "over_optimum", fsim_over_optimum(p, s));
+        put_against_optimal(w, o, p, (fsim_strategy)s);
     }
 }
 

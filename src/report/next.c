@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/next.h"
 
-#include "plan/price/interval.h"
 #include "report/describe.h"
+#include "report/versus.h"
 #include <math.h>
 #include <string.h>
 
@@ -128,10 +128,7 @@ static void better_plan(steps *s)
     const fsim_prediction *p = s->p;
     const double now = p->plan[p->chosen].time_s, best = p->plan[FSIM_STRATEGY_OPTIMAL].time_s;
     const fsim_verdict v = fsim_verdict_of(p);
-    const fsim_interval sure = fsim_speedup_interval(
-        p->graph, p->hw, (fsim_plan_by){&p->plan[p->chosen], fsim_maker_in(p, p->chosen)},
-        (fsim_plan_by){&p->plan[FSIM_STRATEGY_OPTIMAL], fsim_maker_of(FSIM_STRATEGY_OPTIMAL)}, s->a);
-    if (p->chosen != FSIM_STRATEGY_OPTIMAL && !(sure.low > 1))
+    if (p->chosen != FSIM_STRATEGY_OPTIMAL && fsim_against_optimal(p, p->chosen, s->a).verdict != FSIM_SLOWER)
         return; /* whether it is faster is too close to call */
     if (p->chosen != FSIM_STRATEGY_OPTIMAL)
         add(s,

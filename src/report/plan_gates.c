@@ -5,6 +5,7 @@
 #include "report/describe.h"
 #include "report/gate.h"
 #include "report/junit.h"
+#include "report/versus.h"
 #include <math.h>
 #include <string.h>
 
@@ -118,6 +119,36 @@ static double value_of(int metric, const fsim_prediction *p, fsim_strategy s)
     }
 }
 
+/* The 80 % interval of a metric that is a time or a ratio of two; NaN for other metrics, which are exact. */
+static fsim_interval interval_of(int metric, const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
+{
+    if (metric == TIME)
+        return fsim_likely_time(p, fsim_plan_of(p, s), a);
+    if (metric == SPEEDUP && s != FSIM_STRATEGY_EAGER)
+        return fsim_against_eager(p, s, a).likely;
+    if (metric == OVER_OPTIMUM && s != FSIM_STRATEGY_OPTIMAL && !fsim_objective_in_bytes(&p->options)) {
+        const fsim_interval faster = fsim_against_optimal(p, s, a).likely;
+        return (fsim_interval){1 / faster.high - 1, 1 / faster.low - 1};
+    }
+    return (fsim_interval){NAN, NAN};
+}
+
+static const char *shown(int metric, double x, fsim_arena *a)
+{
+    return metric == TIME      ? fsim_seconds_text(a, x)
+           : metric == SPEEDUP ? fsim_times_text(a, x)
+                               : fsim_percent_text(a, x);
+}
+
+/* Adds to what a gate says that its interval contains the limit: the gate judges the figure. */
+static void say_unsure(fsim_gate *g, const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
+{
+    const fsim_interval x = interval_of(g->metric, p, s, a);
+    if (x.low < g->limit && g->limit < x.high)
+        g->says = fsim_printf(a, "%s; not sure: %s to %s in eight of ten cases", g->says, shown(g->metric, x.low, a),
+                              shown(g->metric, x.high, a));
+}
+
 fsim_judged fsim_plan_gates_try(const fsim_gate *gate, const fsim_plan_group *group, int gates, int gpu,
                                 const fsim_prediction *p, fsim_arena *a)
 {
@@ -137,6 +168,8 @@ fsim_judged fsim_plan_gates_try(const fsim_gate *gate, const fsim_plan_group *gr
             : g->metric == FITS && planned ? fsim_printf(a, ", %s", fsim_memory_text(p, s, a))
                                            : "",
             planned ? "there is no figure" : fsim_printf(a, "no plan of %s was made", fsim_strategy_names[s]), a);
+        if (planned)
+            say_unsure(g, p, s, a);
     }
     return out;
 }

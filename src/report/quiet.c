@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/quiet.h"
 
-#include "plan/price/interval.h"
 #include "report/describe.h"
 #include "report/text_parts.h"
 #include <inttypes.h>
@@ -10,16 +9,22 @@ const char *fsim_plan_line(const fsim_prediction *p, fsim_arena *a)
 {
     const fsim_plan *plan = &p->plan[p->chosen];
     const fsim_verdict v = fsim_verdict_of(p);
-    const char *spread =
-        fsim_text_spread(a, fsim_plan_interval(p->graph, p->hw, fsim_maker_in(p, p->chosen), plan), plan->time_s);
-    const char *sure = v.proven ? "proven"
-                       : p->chosen != FSIM_STRATEGY_OPTIMAL
-                           ? fsim_printf(a, "%s over optimal", fsim_percent_text(a, fsim_over_optimum(p, p->chosen)))
-                           : fsim_printf(a, "gap %s", fsim_percent_text(a, v.gap));
+    const char *spread = fsim_text_spread(a, fsim_likely_time(p, fsim_plan_of(p, p->chosen), a), plan->time_s);
+    const fsim_contest eager = fsim_against_eager(p, p->chosen, a);
+    const char *speedup = eager.verdict == FSIM_NO_DIFFERENCE && !fsim_is_none(eager.speedup)
+                              ? "no difference to eager"
+                              : fsim_printf(a, "%s eager", fsim_times_text(a, eager.speedup));
+    const char *sure =
+        v.proven ? "proven"
+        : p->chosen != FSIM_STRATEGY_OPTIMAL
+            ? fsim_tells_loss(p, p->chosen, a)
+                  ? fsim_printf(a, "%s over optimal", fsim_percent_text(a, fsim_over_optimum(p, p->chosen)))
+                  : "no difference to optimal"
+            : fsim_printf(a, "gap %s", fsim_percent_text(a, v.gap));
     return fsim_printf(
-        a, "%s on %s: %s %s%s%s, %s, %s eager, %s%s", p->graph->name, p->hw->name, fsim_strategy_names[p->chosen],
+        a, "%s on %s: %s %s%s%s, %s, %s, %s%s", p->graph->name, p->hw->name, fsim_strategy_names[p->chosen],
         fsim_seconds_text(a, plan->time_s), *spread ? " +-" : "", spread, fsim_text_count(a, plan->kernels, "kernel"),
-        fsim_times_text(a, fsim_speedup(p, p->chosen)), fsim_over_limit(p) ? "over the memory limit" : sure,
+        speedup, fsim_over_limit(p) ? "over the memory limit" : sure,
         fsim_plan_fits(p, p->chosen) ? "" : fsim_printf(a, ", does not fit: %s", fsim_memory_text(p, p->chosen, a)));
 }
 

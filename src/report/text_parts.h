@@ -4,9 +4,9 @@
 #ifndef FUSESIM_REPORT_TEXT_PARTS_H
 #define FUSESIM_REPORT_TEXT_PARTS_H
 
-#include "plan/price/interval.h"
 #include "report/describe.h"
 #include "report/table.h"
+#include "report/versus.h"
 
 /* The report being written. */
 typedef struct {
@@ -66,6 +66,8 @@ fsim_table fsim_text_front(const fsim_text_page *r);
 fsim_table fsim_text_comparison(const fsim_prediction *p, int count, fsim_arena *a);
 /* "12%": half the width of an interval of a time, as a share of it; eight of ten measured times would lie within. */
 const char *fsim_text_spread(fsim_arena *a, fsim_interval x, double time_s);
+/* "0.92x to 1.24x" */
+const char *fsim_text_times_range(fsim_arena *a, fsim_interval x);
 const char *fsim_text_dram(fsim_arena *a, const fsim_plan *plan); /* read and written: "96 MiB" */
 
 /* text_next.c */

@@ -5,12 +5,36 @@
 #include <math.h>
 #include <string.h>
 
-enum { BAR = 8, OVER_OPTIMUM = 7 };
+enum { BAR = 8, OVER_OPTIMUM = 8 };
 
 /* "12%": half the width of an interval of a time, as a share of it. Eight of ten measured times would lie within. */
 const char *fsim_text_spread(fsim_arena *a, fsim_interval x, double time_s)
 {
     return time_s > 0 ? fsim_printf(a, "%.0f%%", 50 * (x.high - x.low) / time_s) : "";
+}
+
+const char *fsim_text_times_range(fsim_arena *a, fsim_interval x)
+{
+    return fsim_printf(a, "%s to %s", fsim_times_text(a, x.low), fsim_times_text(a, x.high));
+}
+
+static const char no_difference[] = "no difference";
+
+/* A speedup over eager: as a figure where it is none, or where its interval leaves out 1. */
+static const char *speedup_text(const fsim_prediction *p, fsim_strategy s, const fsim_contest *c, fsim_arena *a)
+{
+    return c->verdict == FSIM_NO_DIFFERENCE && !fsim_is_none(c->speedup) ? no_difference
+                                                                         : fsim_times_text(a, fsim_speedup(p, s));
+}
+
+/* What s loses against the optimum, where that is sure. */
+static const char *loss_text(const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
+{
+    const double over = fsim_over_optimum(p, s);
+    return fabs(over) < 1e-12          ? "-"
+           : fabs(over) < 5e-4         ? "<0.1%"
+           : !fsim_tells_loss(p, s, a) ? no_difference
+                                       : fsim_percent_text(a, over);
 }
 
 const char *fsim_text_dram(fsim_arena *a, const fsim_plan *plan)
@@ -23,15 +47,17 @@ fsim_table fsim_text_strategies(const fsim_prediction *p, fsim_arena *a)
     static const char *const over_optimum[] = {[FSIM_MINIMISE_TIME] = "how much longer than optimal takes",
                                                [FSIM_MINIMISE_BYTES] = "how many more DRAM bytes than optimal",
                                                [FSIM_MINIMISE_MEMORY] = "how much more memory than optimal"};
-    static const fsim_column columns[] = {{.title = "strategy", .left = true},
-                                          {.title = "kernels"},
-                                          {.title = "DRAM read", .drop = 1},
-                                          {.title = "DRAM write", .drop = 2},
-                                          {.title = "memory", .legend = "the most that it needs at once"},
-                                          {.title = "time"},
-                                          {.title = "speedup", .legend = "eager's time over this one"},
-                                          {.title = "over optimum"},
-                                          {.title = "which is", .left = true, .drop = FSIM_DROP_SOONEST}};
+    static const fsim_column columns[] = {
+        {.title = "strategy", .left = true},
+        {.title = "kernels"},
+        {.title = "DRAM read", .drop = 1},
+        {.title = "DRAM write", .drop = 2},
+        {.title = "memory", .legend = "the most that it needs at once"},
+        {.title = "time"},
+        {.title = "speedup", .legend = "eager's time over this one"},
+        {.title = "in 8 of 10 cases", .drop = FSIM_DROP_SOONEST, .legend = "where its measured speedup would lie"},
+        {.title = "over optimum"},
+        {.title = "which is", .left = true, .drop = FSIM_DROP_SOONEST + 1}};
     const fsim_options *o = &p->options;
     const bool memory = o->objective == FSIM_MINIMISE_MEMORY || o->memory_limit > 0 || o->pareto;
     fsim_column *column = fsim_new(a, fsim_column, sizeof columns / sizeof *columns);
@@ -42,9 +68,9 @@ fsim_table fsim_text_strategies(const fsim_prediction *p, fsim_arena *a)
         const fsim_plan *plan = &p->plan[s];
         if (!fsim_planned(p, s))
             continue;
-        const double over = fsim_over_optimum(p, s);
         if (plan->kernels == 0)
             continue;
+        const fsim_contest eager = fsim_against_eager(p, (fsim_strategy)s, a);
         const char **cell = fsim_table_row(&t, s == (int)p->chosen ? FSIM_STRONG : FSIM_PLAIN);
         cell[0] = fsim_strategy_names[s];
         cell[1] = fsim_printf(a, "%d", plan->kernels);
@@ -52,9 +78,10 @@ fsim_table fsim_text_strategies(const fsim_prediction *p, fsim_arena *a)
         cell[3] = fsim_bytes_text(a, (double)plan->dram_write_bytes);
         cell[4] = memory ? fsim_bytes_text(a, (double)plan->peak_memory_bytes) : NULL;
         cell[5] = fsim_seconds_text(a, plan->time_s);
-        cell[6] = fsim_times_text(a, fsim_speedup(p, s));
-        cell[7] = fabs(over) < 1e-12 ? "-" : fabs(over) < 5e-4 ? "<0.1%" : fsim_percent_text(a, over);
-        cell[8] = s < FSIM_STRATEGY_COUNT ? fsim_strategies[s].help : "the plan of --plan";
+        cell[6] = speedup_text(p, (fsim_strategy)s, &eager, a);
+        cell[7] = s == FSIM_STRATEGY_EAGER ? "" : fsim_text_times_range(a, eager.likely);
+        cell[8] = loss_text(p, (fsim_strategy)s, a);
+        cell[9] = s < FSIM_STRATEGY_COUNT ? fsim_strategies[s].help : "the plan of --plan";
     }
     return t;
 }
@@ -126,6 +153,16 @@ fsim_table fsim_text_kernels(const fsim_prediction *p, fsim_kernel_table kind, b
     return t;
 }
 
+/* By how much a plan is slower than the best one, where that is sure. */
+static const char *over_best_text(const fsim_text_page *r, const fsim_plan *plan, const fsim_plan *best)
+{
+    const fsim_maker maker = fsim_maker_in(r->p, FSIM_STRATEGY_OPTIMAL);
+    const fsim_contest c = fsim_contest_of(r->p, (fsim_plan_by){plan, maker}, (fsim_plan_by){best, maker}, r->a);
+    return c.verdict == FSIM_NO_DIFFERENCE && !fsim_is_none(c.speedup)
+               ? no_difference
+               : fsim_printf(r->a, "%.2f%%", 100 * (plan->time_s / best->time_s - 1));
+}
+
 /* --top: each plan against the best. */
 fsim_table fsim_text_alternatives(const fsim_text_page *r)
 {
@@ -147,7 +184,7 @@ fsim_table fsim_text_alternatives(const fsim_text_page *r)
         cell[2] = fsim_text_dram(r->a, plan);
         cell[3] = fsim_bytes_text(r->a, (double)plan->peak_memory_bytes);
         cell[4] = fsim_seconds_text(r->a, plan->time_s);
-        cell[5] = i ? fsim_printf(r->a, "%.2f%%", 100 * (plan->time_s / best->time_s - 1)) : "-";
+        cell[5] = i ? over_best_text(r, plan, best) : "-";
         cell[6] = differences > 1 ? fsim_printf(r->a, "%s (and %d more)", fsim_text_difference(r, &d[0], plan, best),
                                                 differences - 1)
                   : differences   ? fsim_text_difference(r, &d[0], plan, best)
@@ -180,6 +217,17 @@ fsim_table fsim_text_front(const fsim_text_page *r)
     return t;
 }
 
+/* How many times as long as on the best GPU, where that is sure. */
+static const char *versus_best_text(const fsim_prediction *p, const fsim_prediction *best, fsim_arena *a)
+{
+    const double mine_s = p->plan[p->chosen].time_s, best_s = best->plan[best->chosen].time_s, ratio = mine_s / best_s;
+    const fsim_interval mine = fsim_likely_time(p, fsim_plan_of(p, p->chosen), a),
+                        its = fsim_likely_time(best, fsim_plan_of(best, best->chosen), a);
+    return !fsim_is_none(ratio) && fsim_versus_apart(ratio, mine, mine_s, its, best_s) == FSIM_NO_DIFFERENCE
+               ? no_difference
+               : fsim_times_text(a, ratio);
+}
+
 fsim_table fsim_text_comparison(const fsim_prediction *p, int count, fsim_arena *a)
 {
     static const fsim_column column[] = {
@@ -192,9 +240,10 @@ fsim_table fsim_text_comparison(const fsim_prediction *p, int count, fsim_arena 
         {.title = "vs best", .legend = "time over that of the fastest GPU"},
         {.title = "bound by", .left = true, .drop = 3, .legend = "of its longest kernel"},
         {.title = "gap", .drop = 2, .legend = "by how much another plan could be better at most"}};
-    double fastest = INFINITY;
-    for (int i = 0; i < count; i++)
-        fastest = fmin(fastest, p[i].plan[p[i].chosen].time_s);
+    const fsim_prediction *best = p;
+    for (int i = 1; i < count; i++)
+        best = p[i].plan[p[i].chosen].time_s < best->plan[best->chosen].time_s ? &p[i] : best;
+    const double fastest = best->plan[best->chosen].time_s;
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
     for (int i = 0; i < count; i++) {
         const fsim_plan *plan = &p[i].plan[p[i].chosen];
@@ -206,8 +255,9 @@ fsim_table fsim_text_comparison(const fsim_prediction *p, int count, fsim_arena 
         cell[2] = fsim_text_dram(a, plan);
         cell[3] = fsim_seconds_text(a, p[i].plan[FSIM_STRATEGY_EAGER].time_s);
         cell[4] = fsim_seconds_text(a, plan->time_s);
-        cell[5] = fsim_times_text(a, fsim_speedup(&p[i], p[i].chosen));
-        cell[6] = fsim_times_text(a, plan->time_s / fastest);
+        const fsim_contest eager = fsim_against_eager(&p[i], p[i].chosen, a);
+        cell[5] = speedup_text(&p[i], p[i].chosen, &eager, a);
+        cell[6] = versus_best_text(&p[i], best, a);
         cell[7] = most ? fsim_unit_names[most->bound] : NULL;
         cell[8] = v.proven ? "proven" : fsim_percent_text(a, v.gap);
     }

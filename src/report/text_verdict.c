@@ -14,30 +14,12 @@ static const char *objective_text(const fsim_text_page *r, double value)
     return fsim_objective_in_bytes(&r->p->options) ? fsim_bytes_text(r->a, value) : fsim_seconds_text(r->a, value);
 }
 
-static fsim_interval speedup_interval(const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
-{
-    return fsim_speedup_interval(p->graph, p->hw, (fsim_plan_by){&p->plan[FSIM_STRATEGY_EAGER], FSIM_BY_ATEN},
-                                 (fsim_plan_by){&p->plan[s], fsim_maker_in(p, s)}, a);
-}
-
 /* "246 us +- 12%". */
 static const char *time_text(const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
 {
     const double time_s = p->plan[s].time_s;
-    const char *spread =
-        fsim_text_spread(a, fsim_plan_interval(p->graph, p->hw, fsim_maker_in(p, s), &p->plan[s]), time_s);
+    const char *spread = fsim_text_spread(a, fsim_likely_time(p, fsim_plan_of(p, s), a), time_s);
     return fsim_printf(a, "%s%s%s", fsim_seconds_text(a, time_s), *spread ? " +- " : "", spread);
-}
-
-/* Has the plan of s the same kernels as eager, each of the same primitives? */
-static bool runs_as_eager(const fsim_prediction *p, fsim_strategy s)
-{
-    const fsim_partition *x = &p->plan[s].partition, *y = &p->plan[FSIM_STRATEGY_EAGER].partition;
-    bool equal = x->parts == y->parts;
-    for (int k = 0; equal && k < x->parts; k++)
-        equal = x->part[k].count == y->part[k].count &&
-                memcmp(x->part[k].node, y->part[k].node, (size_t)x->part[k].count * sizeof *x->part[k].node) == 0;
-    return equal;
 }
 
 /* A sentence: the plan shown (for eager: the optimum) against eager. */
@@ -49,22 +31,22 @@ const char *fsim_text_against_eager(const fsim_text_page *r, fsim_emphasis *emph
     const char *name = fsim_strategy_names[s];
     const char *base = fsim_printf(r->a, "eager (%s in %s)", fsim_seconds_text(r->a, eager->time_s),
                                    fsim_text_count(r->a, eager->kernels, "kernel"));
-    const fsim_interval sure = speedup_interval(r->p, s, r->a);
+    const fsim_contest c = fsim_against_eager(r->p, s, r->a);
     *emphasis = FSIM_PLAIN;
-    if (((sure.low < 1 && sure.high > 1) || fabs(ratio - 1) < same) && runs_as_eager(r->p, s))
+    if (c.verdict == FSIM_NO_DIFFERENCE && c.same_kernels)
         return fsim_printf(r->a, "Fusion makes no difference: %s has the kernels of %s.", name, base);
-    if (sure.low < 1 && sure.high > 1 && !(sure.high - sure.low < same))
-        return fsim_printf(r->a, "Too close to call: %s is predicted %s as fast as %s, %s to %s in eight of ten cases.",
-                           name, fsim_times_text(r->a, 1 / ratio), base, fsim_times_text(r->a, sure.low),
-                           fsim_times_text(r->a, sure.high));
-    if (fabs(ratio - 1) < same)
+    if (fsim_is_none(c.speedup))
         return fsim_printf(r->a, "Fusion makes next to no difference: %s is about as fast as %s.", name, base);
+    if (c.verdict == FSIM_NO_DIFFERENCE)
+        return fsim_printf(r->a, "Too close to call: %s is predicted %s as fast as %s, %s in eight of ten cases.", name,
+                           fsim_times_text(r->a, c.speedup), base, fsim_text_times_range(r->a, c.likely));
     *emphasis = ratio < 1 ? FSIM_GOOD : FSIM_BAD;
     if (ratio < 1)
-        return fsim_printf(r->a, "Fusion helps: %s is %s (%s to %s) as fast as %s.", name,
-                           fsim_times_text(r->a, 1 / ratio), fsim_times_text(r->a, sure.low),
-                           fsim_times_text(r->a, sure.high), base);
-    return fsim_printf(r->a, "Fusion hurts: %s is %s slower than %s.", name, fsim_percent_text(r->a, ratio - 1), base);
+        return fsim_printf(r->a, "Fusion helps: %s is %s (%s) as fast as %s.", name, fsim_times_text(r->a, c.speedup),
+                           fsim_text_times_range(r->a, c.likely), base);
+    return fsim_printf(r->a, "Fusion hurts: %s is %s (%s to %s) slower than %s.", name,
+                       fsim_percent_text(r->a, ratio - 1), fsim_percent_text(r->a, 1 / c.likely.high - 1),
+                       fsim_percent_text(r->a, 1 / c.likely.low - 1), base);
 }
 
 const char *fsim_text_how_sure(const fsim_text_page *r)
@@ -80,7 +62,10 @@ const char *fsim_text_how_sure(const fsim_text_page *r)
     if (v.proven)
         return "proven optimal";
     if (r->p->chosen != FSIM_STRATEGY_OPTIMAL && r->p->proof.proven)
-        return fsim_printf(r->a, "%s over the proven optimum, %s%s", fsim_percent_text(r->a, over),
+        return fsim_printf(r->a, "%s the proven optimum, %s%s",
+                           fsim_tells_loss(r->p, r->p->chosen, r->a)
+                               ? fsim_printf(r->a, "%s over", fsim_percent_text(r->a, over))
+                               : "no sure difference from",
                            objective_text(r, fsim_plan_objective(r->p, FSIM_STRATEGY_OPTIMAL)), of);
     static const char *const better[] = {[FSIM_MINIMISE_TIME] = "be faster",
                                          [FSIM_MINIMISE_BYTES] = "move fewer bytes",
@@ -127,11 +112,10 @@ static void fuse_everything(const fsim_text_page *r)
         const double base_s = p->plan[bases[i]].time_s;
         if (!(maximal_s > base_s * (1 + same)))
             continue;
-        const fsim_interval sure = fsim_speedup_interval(
-            p->graph, p->hw, (fsim_plan_by){&p->plan[bases[i]], fsim_maker_in(p, bases[i])},
-            (fsim_plan_by){&p->plan[FSIM_STRATEGY_MAXIMAL], fsim_maker_in(p, FSIM_STRATEGY_MAXIMAL)}, r->a);
+        const fsim_contest c =
+            fsim_contest_of(p, fsim_plan_of(p, FSIM_STRATEGY_MAXIMAL), fsim_plan_of(p, bases[i]), r->a);
         const char *slower = fsim_percent_text(r->a, maximal_s / base_s - 1), *name = fsim_strategy_names[bases[i]];
-        if (sure.low < 1 && sure.high > 1)
+        if (c.verdict == FSIM_NO_DIFFERENCE)
             fsim_paragraph(&r->page, FSIM_PLAIN, 0, 0,
                            fsim_printf(r->a,
                                        "Whether fusing whatever is legal hurts is too close to call: maximal is "

@@ -51,7 +51,7 @@ done <limits
 # Several GPUs: a gate means every one, or the one that it names. All forms of the report have each with its value.
 exits 1 mlp --hw t4,l4 --gate time=1.5ms --gate l4:speedup=1.2x --gate t4/optimal:proven --json gates.json --junit gates.xml --markdown gates.md
 has out '^t4: gate time=1.5ms fails: 1.90 ms, wanted at most 1.50 ms$'
-has out '^l4: gate l4:speedup=1.2x holds: 1\.2[0-9]+x, wanted at least 1.2x$'
+has out '^l4: gate l4:speedup=1.2x holds: 1\.2[0-9]+x, wanted at least 1.2x; not sure: 1\.[01][0-9]x to 1\.[34][0-9]x in eight of ten cases$'
 has err '^fusesim: error: t4: gate time=1.5ms failed: 1.90 ms, wanted at most 1.50 ms$'
 [ "$(grep -c 'gate' err)" = 1 ] || complain "more than the one gate: $(cat err)"
 has gates.md '^- t4: gate `time=1.5ms` \*\*fails\*\*: 1.90 ms, wanted at most 1.50 ms$'

@@ -169,6 +169,26 @@ for path, failures, cases in (("all.xml", 0, 2 + 2), ("gates.xml", 2, 4 + 8)):
 sys.exit(bad > 0)
 EOF
 
+# Intervals of rows that they were not fitted to.
+exits 0 --folds 3 --json folds.json
+has out '^The intervals of each row come from rows of other workloads and shapes, 3 folds\.'
+exits 0 --json whole.json
+"$python" - <<'EOF' || fail=1
+import json, sys
+whole, folds = (json.load(open(f)) for f in ("whole.json", "folds.json"))
+same = lambda key: [r[key] for r in whole["rows"]] == [r[key] for r in folds["rows"]]
+if not same("predicted_s"): sys.exit("FAILED: --folds moves predictions")
+if folds["folds"]["count"] != 3 or len(folds["folds"]["common_errors"]) != 7 or "folds" in whole: sys.exit("FAILED: folds in the JSON")
+called = [p for p in whole["pairs"] if p["called"]]
+if any(p["predicted_low"] <= 1 <= p["predicted_high"] for p in called): sys.exit("FAILED: a speedup is called whose interval contains 1")
+if abs(whole["speedup_overall"]["called"] - sum(not p["excluded"] for p in called) / whole["speedup_overall"]["pairs"]) > 1e-9: sys.exit("FAILED: share of pairs called")
+EOF
+exits 2 --folds 1
+has err "^fusesim: error: --folds: wanted 2 to 20$"
+exits 1 --gate coverage=99% --gate coverage_most=1%
+has err 'gate coverage=99% failed: [0-9.]+ % of 13 rows, wanted at least 99 %'
+has err 'gate coverage_most=1% failed: [0-9.]+ % of 13 rows, wanted at most 1 %'
+
 # Threads change nothing.
 for jobs in 1 2 5; do
     exits 1 --jobs $jobs --gate mape=1% --measurements crlf.csv --json jobs$jobs.json --markdown jobs$jobs.md --junit jobs$jobs.xml

@@ -51,7 +51,7 @@ static fsim_interval priced_on(const fsim_prediction *p, const fsim_hw *hw, doub
         return (fsim_interval){NAN, NAN};
     plan = fsim_plan_launched_by(&problem, maker, &plan, a);
     *time_s = plan.time_s;
-    return fsim_plan_interval(p->graph, hw, maker, &plan);
+    return fsim_plan_interval(&(fsim_software){p->graph, hw, p->options.regime, maker}, &plan, a);
 }
 
 /* Keys that are not read change nothing; of those that are, most do. */

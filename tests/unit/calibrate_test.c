@@ -14,7 +14,9 @@
 
 #include "base/file.h"
 #include "evidence/calibrate.h"
+#include "evidence/folds.h"
 #include "evidence/optimiser.h"
+#include "evidence/residual.h"
 #include "hw/relatives.h"
 #include "plan/price/interval.h"
 #include "plan/price/price.h"
@@ -235,55 +237,171 @@ static void intervals_hold_what_they_are_around(void **state)
     eager = fsim_plan_launched_by(&p, FSIM_BY_ATEN, &own, a);
     fsim_baseline(&p, FSIM_STRATEGY_INDUCTOR, a, &own);
     inductor = fsim_plan_launched_by(&p, FSIM_BY_INDUCTOR, &own, a);
-    const fsim_interval t = fsim_plan_interval(g, hw, FSIM_BY_ATEN, &eager),
-                        same = fsim_speedup_interval(g, hw, (fsim_plan_by){&eager, FSIM_BY_ATEN},
-                                                     (fsim_plan_by){&eager, FSIM_BY_ATEN}, a),
-                        other = fsim_speedup_interval(g, hw, (fsim_plan_by){&eager, FSIM_BY_ATEN},
-                                                      (fsim_plan_by){&inductor, FSIM_BY_INDUCTOR}, a);
-    double parts = 0;
-    for (int k = 0; k < eager.kernels; k++)
-        parts += fsim_kernel_interval(g, hw, FSIM_BY_ATEN, &eager.kernel[k]).high;
-    assert_true(t.low < eager.time_s && eager.time_s < t.high && t.high < parts); /* kernels' errors cancel in part */
-    assert_true(same.low == 1 && same.high == 1);                                 /* the same kernels err alike */
+    const fsim_software aten = {g, hw, FSIM_REGIME_STREAM, FSIM_BY_ATEN},
+                        triton = {g, hw, FSIM_REGIME_STREAM, FSIM_BY_INDUCTOR};
+    const fsim_plan_errors of_eager = fsim_errors_of(&aten, &eager, a),
+                           compiled = fsim_errors_of(&triton, &inductor, a);
+    const fsim_interval t = fsim_time_interval(&of_eager, eager.time_s),
+                        same = fsim_ratio_interval(&of_eager, &of_eager, 1, a),
+                        other = fsim_ratio_interval(&of_eager, &compiled, eager.time_s / inductor.time_s, a);
+    const double alone = sqrt(fsim_own_variance(&of_eager)), up = log(t.high / eager.time_s);
+    double largest = 0;
+    for (int c = 0; c < FSIM_ERROR_CLASSES; c++)
+        largest = fmax(largest, fsim_common_errors[c]);
+    assert_true(t.low < eager.time_s && alone < up && up < hypot(alone, largest)); /* classes' errors cancel in part */
+    assert_true(same.low == 1 && same.high == 1);                                  /* the same kernels err alike */
     assert_true(other.low < eager.time_s / inductor.time_s && eager.time_s / inductor.time_s < other.high);
     const double wide = t.high;
     set(a, hw, "residual_contraction_tensor=2x");
-    assert_true(fsim_plan_interval(g, hw, FSIM_BY_ATEN, &eager).high > wide);
+    assert_true(fsim_plan_interval(&aten, &eager, a).high > wide);
     fsim_arena_free(a);
 }
 
-/* What all kernels of a plan have in common cancels between two plans: where every kernel errs as much as every other,
- * only what each does alone is left. */
-static void common_errors_cancel_in_speedups(void **state)
+static const char three_streams[] =
+    "name: three\nsymbols: {N: 33554432, dtype: f32}\ntensors:\n  x: {shape: [N], dtype: dtype, role: "
+    "input}\noperators:\n"
+    "  - {op: relu, in: x, out: a}\n  - {op: relu, in: a, out: b}\n  - {op: neg, in: b, out: c}\noutputs: [a, c]\n";
+
+/* Three streaming kernels, as ATen runs them on an H100. */
+static fsim_plan three_kernels(const fsim_software *s, fsim_arena *a)
 {
-    static const char text[] =
-        "name: three\nsymbols: {N: 33554432, dtype: f32}\ntensors:\n  x: {shape: [N], dtype: dtype, role: "
-        "input}\noperators:\n"
-        "  - {op: relu, in: x, out: a}\n  - {op: relu, in: a, out: b}\n  - {op: neg, in: b, out: c}\noutputs: [a, c]\n";
+    const fsim_options options = {.time_limit_s = 1};
+    fsim_problem p = fsim_problem_of(s->graph, s->hw, &options, a);
+    fsim_plan own;
+    fsim_baseline(&p, FSIM_STRATEGY_EAGER, a, &own);
+    const fsim_plan three = fsim_plan_launched_by(&p, FSIM_BY_ATEN, &own, a);
+    assert_int_equal(three.kernels, 3);
+    return three;
+}
+
+/* The equations of docs/MODEL.md, "Intervals". */
+static void kernels_of_a_class_err_together(void **state)
+{
     (void)state;
     fsim_arena *a = fsim_arena_new();
-    const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "three.yaml", text, strlen(text), NULL);
+    const fsim_graph *g =
+        fsim_graph_parse(a, fsim_diag_new(a), "three.yaml", three_streams, strlen(three_streams), NULL);
     assert_non_null(g);
-    fsim_hw *hw = gpu(a, "h100-sxm5-80gb");
-    const fsim_options options = {.time_limit_s = 1};
-    fsim_problem p = fsim_problem_of(g, hw, &options, a);
-    fsim_plan own, three, two = {0};
-    fsim_baseline(&p, FSIM_STRATEGY_EAGER, a, &own);
-    three = fsim_plan_launched_by(&p, FSIM_BY_ATEN, &own, a);
-    assert_int_equal(three.kernels, 3);
-    /* The same plan without its last kernel; what is left is what it was, a larger part of a shorter time. */
-    two = three;
-    two.kernels = two.partition.parts = 2;
-    two.time_s -= three.kernel[2].time_s;
-    const double spread =
-        log(fsim_kernel_interval(g, hw, FSIM_BY_ATEN, &three.kernel[0]).high / three.kernel[0].time_s);
-    double alone = pow(three.kernel[2].time_s / three.time_s, 2);
+    const fsim_software s = {g, gpu(a, "h100-sxm5-80gb"), FSIM_REGIME_STREAM, FSIM_BY_ATEN};
+    const fsim_plan three = three_kernels(&s, a);
+    const double r = log(fsim_kernel_interval(g, s.hw, s.maker, &three.kernel[0]).high / three.kernel[0].time_s),
+                 tau = fsim_common_errors[fsim_error_class(FSIM_HW_RESIDUAL_STREAMING)];
+    double squares = 0;
+    for (int k = 0; k < 3; k++)
+        squares += pow(three.kernel[k].time_s / three.time_s, 2);
+    const double company = pow(1 - squares, 2), common = company * tau;
+    const fsim_plan_errors e = fsim_errors_of(&s, &three, a), alone = fsim_errors_of_kernels(&s, three.kernel, 1, a);
+    assert_true(fabs(log(fsim_time_interval(&e, 1).high) / sqrt(squares * r * r + common * common) - 1) < 1e-9);
+    assert_true(fabs(log(fsim_time_interval(&alone, 1).high) / r - 1) < 1e-9); /* one kernel has no company */
+    fsim_arena_free(a);
+}
+
+/* Between plans of one program, errors of kernels that both launch cancel; of another program's kernels of the same
+ * work, only in part. */
+static void errors_cancel_between_plans(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    const fsim_graph *g =
+        fsim_graph_parse(a, fsim_diag_new(a), "three.yaml", three_streams, strlen(three_streams), NULL);
+    const fsim_software s = {g, gpu(a, "h100-sxm5-80gb"), FSIM_REGIME_STREAM, FSIM_BY_ATEN},
+                        compiled = {g, s.hw, FSIM_REGIME_STREAM, FSIM_BY_INDUCTOR};
+    const fsim_plan three = three_kernels(&s, a);
+    const fsim_plan_errors all = fsim_errors_of(&s, &three, a), two = fsim_errors_of_kernels(&s, three.kernel, 2, a),
+                           triton = fsim_errors_of(&compiled, &three, a);
+    const double r = all.kernel[0].own.kind, tau = fsim_common_errors[fsim_error_class(FSIM_HW_RESIDUAL_STREAMING)];
+    double own = pow(all.kernel[2].share, 2);
     for (int k = 0; k < 2; k++)
-        alone += pow(three.kernel[k].time_s / two.time_s - three.kernel[k].time_s / three.time_s, 2);
-    const fsim_interval x =
-        fsim_speedup_interval(g, hw, (fsim_plan_by){&three, FSIM_BY_ATEN}, (fsim_plan_by){&two, FSIM_BY_ATEN}, a);
-    assert_true(fabs(log(x.high * two.time_s / three.time_s) / (spread * sqrt(alone / 2)) - 1) <
-                1e-9); /* half of a kernel's variance is its own */
+        own += pow(two.kernel[k].share - all.kernel[k].share, 2);
+    const double spread = sqrt(own * r * r + pow((all.company - two.company) * tau, 2));
+    assert_true(fabs(log(fsim_ratio_interval(&all, &two, 1, a).high) / spread - 1) < 1e-9);
+    assert_true(fsim_ratio_interval(&all, &all, 1, a).high == 1);
+    const double apart = log(fsim_ratio_interval(&all, &triton, 1, a).high);
+    assert_true(apart > 0 && apart < 2 * log(fsim_time_interval(&all, 1).high)); /* less than without any link */
+    fsim_arena_free(a);
+}
+
+/* A host that is slower makes eager calls longer, and hardly shorter where it was ahead of the GPU. */
+static void hosts_err_to_one_side(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    const fsim_graph *g =
+        fsim_graph_parse(a, fsim_diag_new(a), "three.yaml", three_streams, strlen(three_streams), NULL);
+    fsim_software s = {g, gpu(a, "h100-sxm5-80gb"), FSIM_REGIME_STREAM, FSIM_BY_ATEN};
+    fsim_plan three = three_kernels(&s, a);
+    for (int k = 0; k < 3; k++)
+        three.kernel[k].time[FSIM_LAUNCH] = three.kernel[k].time_s / 2; /* half of the time is the host's */
+    const fsim_interval gpu_only = fsim_plan_interval(&s, &three, a);
+    s.regime = FSIM_REGIME_EAGER;
+    const fsim_interval with_host = fsim_plan_interval(&s, &three, a);
+    assert_true(with_host.high > gpu_only.high && with_host.low < gpu_only.low);
+    assert_true(log(with_host.high / three.time_s) > log(three.time_s / with_host.low));
+    fsim_arena_free(a);
+}
+
+/* count networks of ten equal convolutions, each network off by error x a number from -1 to 1, its kernels hardly more.
+ */
+static fsim_evaluated *networks(int count, double error, fsim_arena *a)
+{
+    enum { KERNELS = 10 };
+    fsim_evaluated *e = fsim_new(a, fsim_evaluated, count);
+    fsim_measured *row = fsim_new(a, fsim_measured, count);
+    for (int i = 0; i < count; i++) {
+        const double off = 2.0 * (i + 0.5) / count - 1; /* evenly spread: eight of ten lie within 0.8 x error */
+        row[i] =
+            (fsim_measured){.hw = "gpu", .workload = fsim_printf(a, "w/%d", i), .set = "", .time_s = exp(error * off)};
+        e[i] = (fsim_evaluated){.row = &row[i], .predicted_s = 1, .class = FSIM_WORK_NETWORK};
+        e[i].errors = (fsim_plan_errors){.kernels = KERNELS, .company = 1, .busy_s = 1};
+        e[i].errors.kernel = fsim_new(a, fsim_kernel_error, KERNELS);
+        for (int k = 0; k < KERNELS; k++)
+            e[i].errors.kernel[k] = (fsim_kernel_error){
+                .key = FSIM_HW_RESIDUAL_CONVOLUTION, .vendor = true, .share = 1.0 / KERNELS, .own.kind = 0.01};
+    }
+    return e;
+}
+
+/* The common error of convolutions is found, and the intervals of rows come from other rows. */
+static void common_errors_are_fitted(void **state)
+{
+    enum { ROWS = 200, FOLDS = 4 };
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    const int convolution = fsim_error_class(FSIM_HW_RESIDUAL_CONVOLUTION);
+    fsim_evaluated *e = networks(ROWS, 0.6, a);
+    const fsim_common_fit wide = fsim_fit_common(e, ROWS, a), narrow = fsim_fit_common(networks(ROWS, 0.1, a), ROWS, a),
+                          none = fsim_fit_common(e, 3, a);
+    assert_int_equal(wide.rows, ROWS);
+    assert_true(wide.spread[convolution] == 0.48); /* 0.8 x 0.6 */
+    assert_true(narrow.spread[convolution] == 0.08);
+    assert_true(none.spread[convolution] == fsim_common_errors[convolution]); /* three rows say nothing */
+    const fsim_folded *f = fsim_fold_intervals(e, ROWS, FOLDS, a);
+    const fsim_stats s = fsim_stats_of(e, ROWS, a);
+    assert_true(f->folds == FOLDS && f->all.spread[convolution] == 0.48);
+    assert_true(s.coverage > 0.75 && s.coverage < 0.85);
+    for (int i = 0; i < ROWS; i++)
+        assert_true(fabs(log(e[i].high_s)) > 0.3 && e[i].common == f->of[f->fold[i]].spread);
+    fsim_arena_free(a);
+}
+
+/* Widths from rows of several GPUs: a GPU's own where there are enough, else the others' in equal parts beside them. */
+static void few_rows_are_joined_by_others(void **state)
+{
+    (void)state;
+    enum { MANY = 40, FEW = 5 };
+    fsim_arena *a = fsim_arena_new();
+    fsim_residual r[MANY + FEW];
+    const double none[FSIM_ERROR_CLASSES] = {0};
+    for (int i = 0; i < MANY + FEW; i++) /* GPU 0: errors from 0.01 to 0.40; GPU 1: 0.5 */
+        r[i] = (fsim_residual){
+            .gpu = i >= MANY, .log_error = i < MANY ? 0.01 * (i + 1) : 0.5, .key = FSIM_HW_RESIDUAL_ROWS, .main = true};
+    const int rows = fsim_error_class(FSIM_HW_RESIDUAL_ROWS);
+    const fsim_widths many = fsim_widths_of(r, MANY + FEW, 0, none, a), few = fsim_widths_of(r, MANY + FEW, 1, none, a),
+                      alone = fsim_widths_of(r + MANY, FEW, 1, none, a), absent = fsim_widths_of(r, MANY, 1, none, a);
+    assert_true(many.rows[rows] == MANY && many.others[rows] == 0 && fabs(many.width[rows] - 0.33) < 1e-9);
+    /* 5 rows of 1 and 40 rows of 1/4: 0.8 of 15 and one more is 12.8, of which the others make 10 */
+    assert_true(few.rows[rows] == FEW && few.others[rows] == 1 && few.width[rows] == 0.5);
+    assert_true(alone.rows[rows] == 0 && absent.rows[rows] == 0); /* too few, and none of its own */
     fsim_arena_free(a);
 }
 
@@ -368,7 +486,11 @@ int main(void)
                                        cmocka_unit_test(fitted_files_keep_the_rest),
                                        cmocka_unit_test(relatives_tell_what_a_data_sheet_does_not),
                                        cmocka_unit_test(intervals_hold_what_they_are_around),
-                                       cmocka_unit_test(common_errors_cancel_in_speedups),
+                                       cmocka_unit_test(kernels_of_a_class_err_together),
+                                       cmocka_unit_test(errors_cancel_between_plans),
+                                       cmocka_unit_test(hosts_err_to_one_side),
+                                       cmocka_unit_test(few_rows_are_joined_by_others),
+                                       cmocka_unit_test(common_errors_are_fitted),
                                        cmocka_unit_test(rested_devices_are_faster_at_first),
                                        cmocka_unit_test(rows_tell_about_the_units_that_they_use)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -496,8 +496,9 @@ static void predictions_do_not_depend_on_company(void **state)
         const fsim_measurements alone = {&rows.at[i], 1};
         const fsim_evaluated *e = predicted(a, &alone, 1);
         assert_true(0 < e->low_s && e->low_s < e->predicted_s);
-        assert_true(fabs(e->low_s * e->high_s / pow(e->predicted_s, 2) - 1) <
-                    1e-12); /* as far above as below, in ratio */
+        const double above = log(e->high_s / e->predicted_s), below = log(e->predicted_s / e->low_s);
+        assert_true(alone.at->launch == FSIM_REGIME_EAGER ? above >= below /* the host may be much slower */
+                                                          : fabs(above - below) < 1e-12);
         assert_true(one[i].predicted_s == e->predicted_s && three[i].predicted_s == e->predicted_s); /* to the bit */
         assert_true(one[i].row == &rows.at[i] && one[i].class == e->class && one[i].bound == e->bound &&
                     one[i].kernels == e->kernels);

@@ -20,6 +20,7 @@
 #include "report/compiled.h"
 #include "report/plan_gates.h"
 #include "report/trial.h"
+#include "report/versus.h"
 #include "validate/cpu/probes.h"
 #include "validate/cuda/probes.h"
 #include "validate/device/kinds.h"
@@ -100,6 +101,7 @@ static void collect_named_tables(void)
     add_table("figures", fsim_hw_from_names, FSIM_HW_FROMS);
     add_table("streams", fsim_lane_names, FSIM_LANE_COUNT);
     add_table("work classes", fsim_work_class_names, FSIM_WORK_COUNT);
+    add_table("versus", fsim_versus_names, FSIM_VERSUS_COUNT);
     add_table("verdicts", fsim_verdict_names, FSIM_VERDICTS);
     add_table("exclusions", fsim_exclusions, FSIM_EXCLUSIONS);
     add_table("devices", fsim_device_names, FSIM_DEVICE_COUNT);

@@ -55,9 +55,26 @@ static double residual(const fsim_hw *hw, fsim_hw_key key)
                                                                              : told;
 }
 
+bool fsim_is_vendor_kernel(fsim_maker maker, const fsim_kernel *k)
+{
+    return fsim_is_eager(maker) || k->template == FSIM_LIBRARY_CONTRACTION;
+}
+
+fsim_spread_parts fsim_spread_parts_of(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_kernel *k)
+{
+    fsim_spread_parts p = {.kind = residual(hw, fsim_residual_key(g, k))};
+    const bool product = k->template == FSIM_TILED_CONTRACTION || k->template == FSIM_CHAINED_CONTRACTION;
+    p.unmeasured = fsim_unmeasured_spread(g, hw, maker, k);
+    if (fsim_is_vendor_kernel(maker, k))
+        return p;
+    p.generated = residual(hw, FSIM_HW_RESIDUAL_GENERATED);
+    if (product && maker == FSIM_BY_FUSESIM && !hw->host)
+        p.unmeasured = hypot(p.unmeasured, unmeasured_product);
+    return p;
+}
+
 double fsim_kernel_spread(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_kernel *k)
 {
-    const double own = hypot(residual(hw, fsim_residual_key(g, k)), fsim_unmeasured_spread(g, hw, maker, k));
-    const bool vendor = fsim_is_eager(maker) || k->template == FSIM_LIBRARY_CONTRACTION;
-    return vendor ? own : hypot(own, residual(hw, FSIM_HW_RESIDUAL_GENERATED));
+    const fsim_spread_parts p = fsim_spread_parts_of(g, hw, maker, k);
+    return hypot(p.kind, hypot(p.generated, p.unmeasured));
 }

@@ -38,13 +38,14 @@ fsim_timeline fsim_timeline_of(const fsim_graph *g, const fsim_plan *plan, fsim_
     return out;
 }
 
-double fsim_call_seconds(const fsim_kernel *kernel, int kernels, fsim_maker maker, fsim_regime regime,
-                         const fsim_hw *hw)
+double fsim_call_seconds_with_host(const fsim_kernel *kernel, int kernels, fsim_maker maker, fsim_regime regime,
+                                   const fsim_hw *hw, double host_factor)
 {
     const bool compiled = maker == FSIM_BY_INDUCTOR;
-    const double launch = fsim_hw_get(hw, compiled ? FSIM_HW_COMPILED_LAUNCH : FSIM_HW_LAUNCH_EAGER),
+    const double launch = host_factor * fsim_hw_get(hw, compiled ? FSIM_HW_COMPILED_LAUNCH : FSIM_HW_LAUNCH_EAGER),
                  floor = fsim_hw_get(hw, FSIM_HW_KERNEL_FLOOR);
-    double seconds = 0, host = fsim_hw_get(hw, compiled ? FSIM_HW_COMPILED_CALL : FSIM_HW_CALL_EAGER), gpu = 0;
+    double seconds = 0, host = host_factor * fsim_hw_get(hw, compiled ? FSIM_HW_COMPILED_CALL : FSIM_HW_CALL_EAGER),
+           gpu = 0;
     for (int k = 0; k < kernels; k++) {
         seconds += kernel[k].time_s;
         const double begun =
@@ -55,4 +56,10 @@ double fsim_call_seconds(const fsim_kernel *kernel, int kernels, fsim_maker make
     return regime == FSIM_REGIME_EAGER    ? gpu
            : regime == FSIM_REGIME_STREAM ? seconds + fsim_hw_get(hw, FSIM_HW_CALL_STREAM)
                                           : seconds;
+}
+
+double fsim_call_seconds(const fsim_kernel *kernel, int kernels, fsim_maker maker, fsim_regime regime,
+                         const fsim_hw *hw)
+{
+    return fsim_call_seconds_with_host(kernel, kernels, maker, regime, hw, 1);
 }

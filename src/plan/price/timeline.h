@@ -31,5 +31,8 @@ fsim_timeline fsim_timeline_of(const fsim_graph *g, const fsim_plan *plan, fsim_
  * (compiled_launch). */
 double fsim_call_seconds(const fsim_kernel *kernel, int kernels, fsim_maker maker, fsim_regime regime,
                          const fsim_hw *hw);
+/* The same where all that the host does takes host_factor times as long. */
+double fsim_call_seconds_with_host(const fsim_kernel *kernel, int kernels, fsim_maker maker, fsim_regime regime,
+                                   const fsim_hw *hw, double host_factor);
 
 #endif
