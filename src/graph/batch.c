@@ -420,22 +420,6 @@ bool fsim_batch_linear(fsim_call *c)
     return c->result[0] >= 0;
 }
 
-/* Adds a letter for the batch that the equation does not use. */
-bool fsim_batch_einsum(fsim_call *c)
-{
-    const char *comma = strchr(c->equation, ','), *arrow = strstr(c->equation, "->");
-    char letter = 'Z';
-    if (!comma || !arrow || arrow < comma)
-        return run_rule(c); /* it reports what is wrong */
-    while (letter > 'A' && strchr(c->equation, letter))
-        letter--;
-    const char more[2] = {letter, 0};
-    c->equation =
-        fsim_printf(c->build->arena, "%s%.*s,%s%.*s->%s%s", is_mapped(c, 0) ? more : "", (int)(comma - c->equation),
-                    c->equation, is_mapped(c, 1) ? more : "", (int)(arrow - comma - 1), comma + 1, more, arrow + 2);
-    return run_rule(c);
-}
-
 /* Merges the batch with the first dimension of the example. */
 static bool merge(fsim_call *c, int i)
 {

@@ -84,6 +84,8 @@ void fsim_read_broadcast(const fsim_call *call, fsim_node *n, int i, const fsim_
 bool fsim_one_dim(const fsim_call *call, int rank, int *dim);
 /* The same for argument 0; it is also kept in attrs.dim for code that computes the node. */
 bool fsim_keep_dim(fsim_call *call, int *dim);
+/* einsum.c: an einsum of one operand, of more than two, or whose result is implied, as other primitives. */
+bool fsim_einsum_in_steps(fsim_call *call);
 /* Reads a list attribute as a shape. False after an error. */
 bool fsim_shape_from(const fsim_call *call, fsim_attr which, fsim_shape *out);
 /* How many dimensions a slice cuts, by the lists that it has; *whole: the workload has one number, not a list. -1 after

@@ -164,6 +164,8 @@ bool fsim_rule_einsum(fsim_call *call)
     const char *p = call->equation;
     if (!p)
         return fsim_refuse(call, "wants 'equation', such as \"bij,bjk->bik\"");
+    if (call->args != 2 || !strstr(p, "->"))
+        return fsim_einsum_in_steps(call);
     p = einsum_term(p, &a);
     p = p && *p == ',' ? einsum_term(p + 1, &b) : NULL;
     p = p && p[0] == '-' && p[1] == '>' ? einsum_term(p + 2, &out) : NULL;

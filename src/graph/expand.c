@@ -357,6 +357,10 @@ bool fsim_rule_attention(fsim_call *c)
     if (q.dim[1] % k.dim[1] != 0)
         return fsim_refuse(c, "%lld query heads do not divide over %lld key heads", (long long)q.dim[1],
                            (long long)k.dim[1]);
+    if (!c->attrs.gqa && q.dim[1] != k.dim[1])
+        return fsim_refuse(c, "%lld query heads for %lld key heads want 'enable_gqa: true'", (long long)q.dim[1],
+                           (long long)k.dim[1]);
+    const double factor = c->list[FSIM_ATTR_SCALE].present ? c->attrs.scale : 1 / sqrt((double)q.dim[3]);
     const int64_t B = q.dim[0], kv = k.dim[1], group = q.dim[1] / kv, Sq = q.dim[2], Sk = k.dim[2], D = v.dim[3];
     const fsim_shape grouped_q = {.rank = 4, .dim = {B, kv, group * Sq, q.dim[3]}},
                      wide = {.rank = 4, .dim = {B, q.dim[1], Sq, Sk}};
@@ -368,7 +372,7 @@ bool fsim_rule_attention(fsim_call *c)
     const int qk = fsim_step_end(&product, 2, (int[2]){view(c, "q", c->arg[0], &grouped_q), c->arg[1]});
     if (qk < 0)
         return false;
-    int s = scalar(c, FSIM_OP_MUL, "scale", view(c, "scores", qk, &wide), 1 / sqrt((double)q.dim[3]));
+    int s = scalar(c, FSIM_OP_MUL, "scale", view(c, "scores", qk, &wide), factor);
     if (c->attrs.causal)
         s = unary(c, FSIM_OP_CAUSAL_MASK, "mask", s);
     if (c->args == 4)

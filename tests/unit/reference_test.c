@@ -204,6 +204,16 @@ static const struct {
     {"{op: matmul, in: [x, v], out: o}", 2, {14, 32}},
     {"{op: linear, in: [x, n, two], out: o}", 4, {-8, 10, -26, 19}},
     {"{op: einsum, in: [x, n], out: o, equation: \"ab,cb->ca\"}", 4, {-10, -28, 8, 17}},
+    {"{op: einsum, in: [x, y, z2], out: o, equation: \"ij,jk,kl->li\"}", 4, {106, 241, 156, 354}},
+    {"{op: einsum, in: [x, y, x], out: o, equation: \"ij,jk, il\"}", 6, {218, 289, 360, 284, 376, 468}},
+    {"{op: einsum, in: [x, n, v], out: o, equation: \"ij,ij,j->i\"}", 2, {-20, 46}},
+    {"{op: einsum, in: x, out: o, equation: \"ij->ji\"}", 6, {1, 4, 2, 5, 3, 6}},
+    {"{op: einsum, in: x, out: o, equation: \"ij->j\"}", 3, {5, 7, 9}},
+    {"{op: einsum, in: [x, y], out: o, equation: \"ij,jk\"}", 4, {22, 28, 49, 64}},
+    {"{op: scaled_dot_product_attention, in: [h4, h4, h4], out: o, scale: 0.25}",
+     4,
+     {1.562176500885798, 1.622459331201854, 3.679178699175393, 3.731058578630005}},
+    {"{op: sdpa, in: [h4, h4, h4], out: o, is_causal: true}", 4, {1, 1.880797077977882, 3, 3.982013790037909}},
     {"{op: bmm, in: [b1, b2], out: o}", 4, {22, 28, 49, 64}},
     {"{op: conv2d, in: [w, z], out: o}", 9, {44, 54, 64, 84, 94, 104, 124, 134, 144}},
     {"{op: conv2d, in: [w, z], out: o, stride: 2, padding: 1}", 9, {4, 18, 12, 46, 94, 44, 26, 44, 16}},
@@ -243,7 +253,8 @@ static const struct {
 };
 
 /* What some cases want besides. */
-static const char more[] = "  - {op: mul, in: x, out: xo, scalar: 1}\n"
+static const char more[] = "  - {op: reshape, in: r4, out: h4, shape: [1, 2, 2, 1]}\n"
+                           "  - {op: mul, in: x, out: xo, scalar: 1}\n"
                            "  - {op: mul, in: y, out: yo, scalar: 1}\n"
                            "  - {op: mul, in: i, out: zz, scalar: 0}\n"
                            "  - {op: mul, in: i, out: z1, scalar: 0}\n"
