@@ -34,9 +34,10 @@ static void put_title(const sink *s, const char *title, const char *note)
 
 static void put_table(const sink *s, const fsim_table *t)
 {
-    if (s->page)
+    if (s->page) {
         fsim_table_print(s->page, t, 0);
-    else
+        fsim_table_legend(s->page, t, 0);
+    } else
         fsim_table_markdown(s->out, t);
 }
 
@@ -137,13 +138,14 @@ static const char *group_cell(const fsim_stat_group *g, fsim_grouping by)
 static void put_groups(const sink *s)
 {
     enum { NUMBERS = 7 };
-    static const fsim_column number[NUMBERS] = {{.title = "rows"},
-                                                {.title = "mean %"},
-                                                {.title = "median"},
-                                                {.title = "p90"},
-                                                {.title = "bias"},
-                                                {.title = "in 80 %", .drop = 2},
-                                                {.title = "excluded", .drop = 1}};
+    static const fsim_column number[NUMBERS] = {
+        {.title = "rows"},
+        {.title = "mean %", .legend = "of the errors |predicted / measured - 1|"},
+        {.title = "median"},
+        {.title = "p90", .legend = "nine of ten are smaller"},
+        {.title = "bias", .legend = "mean with signs, + is predicted too long"},
+        {.title = "in 80 %", .drop = 2, .legend = "how many of the rows are inside their 80 % intervals"},
+        {.title = "excluded", .drop = 1, .legend = "rows that measure no kernels"}};
     const fsim_accuracy *x = s->x;
     fsim_column column[FSIM_BY_COUNT + NUMBERS];
     fsim_stat_group *group;

@@ -22,12 +22,12 @@ static void print_fits(const fsim_page *page, const fsim_calibration *x, fsim_ar
 {
     static const fsim_column column[] = {{.title = "group", .left = true},
                                          {.title = "rows"},
-                                         {.title = "before"},
+                                         {.title = "before", .legend = "mean error with the file's figures"},
                                          {.title = "median"},
-                                         {.title = "after"},
+                                         {.title = "after", .legend = "with fitted ones"},
                                          {.title = "median"},
-                                         {.title = "p90"},
-                                         {.title = "on fitted"},
+                                         {.title = "p90", .legend = "nine of ten errors are smaller"},
+                                         {.title = "on fitted", .legend = "mean error on the rows of the fit itself"},
                                          {.title = "", .left = true}};
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
     for (int i = 0; i < x->fits; i++) {
@@ -46,15 +46,17 @@ static void print_fits(const fsim_page *page, const fsim_calibration *x, fsim_ar
         cell[8] = f->rows == 0 ? "no rows" : f->refused ? "refused" : "fitted";
     }
     fsim_table_print(page, &t, 0);
+    fsim_table_legend(page, &t, 0);
 }
 
 static void print_keys(const fsim_page *page, const fsim_calibration *x, fsim_arena *a)
 {
-    static const fsim_column column[] = {{.title = "key", .left = true},
-                                         {.title = "before"},
-                                         {.title = "after"},
-                                         {.title = "spread"},
-                                         {.title = "rows"}};
+    static const fsim_column column[] = {
+        {.title = "key", .left = true},
+        {.title = "before"},
+        {.title = "after"},
+        {.title = "spread", .legend = "standard deviation over the folds, as a share of the value"},
+        {.title = "rows"}};
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
     for (int i = 0; i < x->fits; i++)
         for (int k = 0; k < x->fit[i].fitted_keys && x->fit[i].rows > 0 && !x->fit[i].refused; k++) {
@@ -69,6 +71,7 @@ static void print_keys(const fsim_page *page, const fsim_calibration *x, fsim_ar
     if (t.rows > 0) {
         putc('\n', page->out);
         fsim_table_print(page, &t, 0);
+        fsim_table_legend(page, &t, 0);
     }
 }
 

@@ -45,11 +45,12 @@ static const char *attributes_text(fsim_arena *a, fsim_op op)
 
 static void report_all(const fsim_page *page, fsim_arena *a)
 {
-    static const fsim_column column[] = {{.title = "operator", .left = true},
-                                         {.title = "class", .left = true},
-                                         {.title = "inputs"},
-                                         {.title = "flops/point"},
-                                         {.title = "attributes", .left = true, .shrinks = true}};
+    static const fsim_column column[] = {
+        {.title = "operator", .left = true},
+        {.title = "class", .left = true},
+        {.title = "inputs"},
+        {.title = "flops/point", .legend = "additions, multiplications, ... for an element of the result"},
+        {.title = "attributes", .left = true, .shrinks = true}};
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
     for (int i = 0; i < FSIM_OP_COUNT; i++) {
         const fsim_op_row *op = &fsim_ops[i];
@@ -63,6 +64,7 @@ static void report_all(const fsim_page *page, fsim_arena *a)
         cell[4] = attributes_text(a, (fsim_op)i);
     }
     fsim_table_print(page, &t, 0);
+    fsim_table_legend(page, &t, 0);
     putc('\n', page->out);
     fsim_paragraph(
         page, FSIM_PLAIN, 0, 0,

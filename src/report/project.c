@@ -282,7 +282,7 @@ void fsim_report_project(const fsim_page *page, const fsim_project *p, const cha
     static const fsim_column column[] = {{.title = "file", .left = true, .shrinks = true},
                                          {.title = "template", .left = true, .drop = 1},
                                          {.title = "computes", .left = true, .shrinks = true},
-                                         {.title = "launch", .left = true},
+                                         {.title = "launch", .left = true, .legend = "blocks x threads"},
                                          {.title = "time"},
                                          {.title = "DRAM"}};
     fsim_arena *a = fsim_arena_new();
@@ -314,6 +314,7 @@ void fsim_report_project(const fsim_page *page, const fsim_project *p, const cha
                 p->strategy));
     fputs("\n", page->out);
     fsim_table_print(page, &table, 2);
+    fsim_table_legend(page, &table, 2);
     fputs("\n", page->out);
     if (p->skipped > 0)
         fsim_paragraph(page, FSIM_STRONG, 0, 0, "not generated; what they would write is filled as inputs are");

@@ -63,16 +63,17 @@ static const fsim_trial_plan *baseline(const fsim_trial *t)
 
 static fsim_table plans_table(const fsim_trial *t, fsim_arena *a)
 {
-    static const fsim_column column[] = {{.title = "plan", .left = true},
-                                         {.title = "kernels"},
-                                         {.title = "predicted"},
-                                         {.title = "measured"},
-                                         {.title = "quartiles", .drop = 3},
-                                         {.title = "error"},
-                                         {.title = "speedup"},
-                                         {.title = "predicted speedup"},
-                                         {.title = "graph predicted", .drop = 2},
-                                         {.title = "graph measured", .drop = 1}};
+    static const fsim_column column[] = {
+        {.title = "plan", .left = true, .legend = "* is the fastest measured"},
+        {.title = "kernels"},
+        {.title = "predicted"},
+        {.title = "measured"},
+        {.title = "quartiles", .drop = 3, .legend = "a quarter of the runs is faster, a quarter slower"},
+        {.title = "error"},
+        {.title = "speedup"},
+        {.title = "predicted speedup"},
+        {.title = "graph predicted", .drop = 2, .legend = "as a CUDA graph"},
+        {.title = "graph measured", .drop = 1}};
     fsim_table table = fsim_table_new(a, column, sizeof column / sizeof *column);
     const fsim_trial_plan *base = baseline(t);
     for (int p = 0; p < t->plans; p++) {
@@ -106,22 +107,23 @@ static const char *ran_by(const fsim_trial_ran *r) { return r->stand_in ? "ours"
 
 static fsim_table kernels_table(const fsim_trial *t, const fsim_trial_plan *x, fsim_arena *a)
 {
-    static const fsim_column column[] = {{.title = "kernel", .left = true, .shrinks = true},
-                                         {.title = "template", .left = true, .drop = 9},
-                                         {.title = "cold"},
-                                         {.title = "measured"},
-                                         {.title = "error"},
-                                         {.title = "warm", .drop = 6},
-                                         {.title = "warm measured", .drop = 5},
-                                         {.title = "DRAM"},
-                                         {.title = "counted"},
-                                         {.title = "L2 counted", .drop = 11},
-                                         {.title = "L2 writes", .drop = 12},
-                                         {.title = "shared", .drop = 13},
-                                         {.title = "registers", .drop = 4},
-                                         {.title = "regs compiled", .drop = 3},
-                                         {.title = "occupancy", .drop = 8},
-                                         {.title = "occ. compiled", .drop = 7}};
+    static const fsim_column column[] = {
+        {.title = "kernel", .left = true, .shrinks = true},
+        {.title = "template", .left = true, .drop = 9},
+        {.title = "cold", .legend = "predicted with an empty L2"},
+        {.title = "measured"},
+        {.title = "error"},
+        {.title = "warm", .drop = 6, .legend = "predicted with its operands in L2"},
+        {.title = "warm measured", .drop = 5},
+        {.title = "DRAM", .legend = "bytes predicted"},
+        {.title = "counted", .legend = "by the GPU's counters"},
+        {.title = "L2 counted", .drop = 11},
+        {.title = "L2 writes", .drop = 12},
+        {.title = "shared", .drop = 13},
+        {.title = "registers", .drop = 4},
+        {.title = "regs compiled", .drop = 3, .legend = "registers of a thread, as compiled"},
+        {.title = "occupancy", .drop = 8},
+        {.title = "occ. compiled", .drop = 7, .legend = "occupancy that follows from them"}};
     fsim_table table = fsim_table_new(a, column, sizeof column / sizeof *column);
     for (int k = 0; k < x->plan.kernels; k++) {
         const fsim_measured_kernel *m = &x->measured.kernel[k];
@@ -315,6 +317,7 @@ static void report_trial(const fsim_page *page, const fsim_trials *x, const fsim
     putc('\n', page->out);
     const fsim_table plans = plans_table(t, a);
     fsim_table_print(page, &plans, 0);
+    fsim_table_legend(page, &plans, 0);
     putc('\n', page->out);
     fsim_paragraph(page, t->chosen == t->best ? FSIM_GOOD : FSIM_PLAIN, 0, 2, regret_text(t, a));
     if (library_text(t, a))
@@ -325,6 +328,7 @@ static void report_trial(const fsim_page *page, const fsim_trials *x, const fsim
         fprintf(page->out, "\nKernels of %s\n", fsim_strategy_names[t->plan[p].strategy]);
         const fsim_table kernels = kernels_table(t, &t->plan[p], a);
         fsim_table_print(page, &kernels, 0);
+        fsim_table_legend(page, &kernels, 0);
     }
 }
 
