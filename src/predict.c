@@ -513,6 +513,13 @@ static void at_most(const fsim_graph *g, const fsim_hw *hw, const fsim_plan *bes
     e->saving_s += (double)e->saving_bytes / fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
 }
 
+/* The interval of the seconds of plan x over those of y, both with fusesim's kernels. */
+static fsim_interval likely_ratio(const fsim_software *s, const fsim_plan *x, const fsim_plan *y, fsim_arena *a)
+{
+    const fsim_plan_errors errors = fsim_errors_of(s, x, a), others = fsim_errors_of(s, y, a);
+    return fsim_ratio_interval(&errors, &others, x->time_s / y->time_s, a);
+}
+
 fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, int a, int b,
                               fsim_arena *arena)
 {
@@ -544,7 +551,11 @@ fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim
     e.apart_s = apart_found ? apart.time_s : NAN;
     e.apart_bytes = apart_found ? apart.dram_read_bytes + apart.dram_write_bytes : 0;
     e.cause.node = -1;
-    if (e.together ? apart_found : e.forced_found)
+    e.other_found = e.together ? apart_found : e.forced_found;
+    if (e.other_found)
+        e.other_likely = likely_ratio(&(fsim_software){g, hw, options->regime, FSIM_BY_FUSESIM},
+                                      e.together ? &apart : &forced, best, arena);
+    if (e.other_found)
         e.cause = cause_at(g, best, e.together ? &apart : &forced, b, arena);
     if (!e.legal && !e.together)
         at_most(g, hw, best, &e);

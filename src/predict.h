@@ -8,6 +8,7 @@
 #include "plan/price/basis.h"
 #include "plan/price/cause.h"
 #include "plan/price/compare.h"
+#include "plan/price/interval.h"
 #include "plan/search/search.h"
 
 /* The inputs as the user named them, each word quoted for a shell, for commands that a report proposes; NULL: not
@@ -112,7 +113,9 @@ typedef struct {
     bool exchange;   /* one reads a result of the other */
     double saving_s; /* not legal: an upper bound of what one kernel could save, from the data they exchange */
     fsim_sum saving_bytes;
-    fsim_cause cause; /* what becomes slower in the plan where they are not as in the optimum */
+    bool other_found;           /* the best plan with the opposite choice is known */
+    fsim_interval other_likely; /* its seconds over those of the optimum, 80 % interval */
+    fsim_cause cause;           /* what becomes slower in the plan where they are not as in the optimum */
 } fsim_explanation;
 
 /* Can primitives a and b share a kernel, and at what cost? */

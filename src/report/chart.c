@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "report/chart_bars.h"
 #include "report/gnuplot.h"
 #include "report/report.h"
 #include <math.h>
@@ -105,43 +106,9 @@ static void put_title(const chart *c)
 
 static void put_bars(const chart *c)
 {
-    int strategies = FSIM_STRATEGY_COUNT;
-    while (!fsim_planned(c->p, strategies - 1))
-        strategies--;
-    const double wide = 0.8 / c->count, px = (bars_panel.right - bars_panel.left) / strategies * wide;
-    double most = 1;
-    for (int i = 0; i < c->count; i++)
-        for (int s = 0; s < strategies; s++)
-            most = fmax(most, fsim_speedup(&c->p[i], s));
     put_panel(c, &bars_panel);
     put_title(c);
-    fprintf(c->out,
-            "set title 'Speedup over eager'\nset xlabel 'strategy'\nset ylabel 'speedup (times eager)'\nset xrange "
-            "[-0.6:%d.6]\n"
-            "set yrange [0:%.6g]\nset ytics auto\nset grid ytics lt 1 lw 0.7 lc rgb '#e4e4e4'\nset xtics nomirror (",
-            strategies - 1, most * (c->count > 1 ? 1.2 : 1.12));
-    for (int s = 0; s < strategies; s++)
-        fprintf(c->out, "%s'%s' %d", s ? ", " : "", fsim_strategy_names[s], s);
-    fprintf(c->out, ")\nset boxwidth %.6g\nset style fill solid 1 noborder\n", wide * 0.92);
-    fputs("set arrow from graph 0, first 1 to graph 1, first 1 nohead lc rgb '#999999' back\n", c->out);
-    for (int i = 0; i < c->count; i++) {
-        fprintf(c->out, "$bars%d << EOD\n", i);
-        for (int s = 0; s < strategies; s++) {
-            const double speedup = fsim_speedup(&c->p[i], s);
-            const bool shown = s == (int)c->p[i].chosen || c->count > 1;
-            const char *shade = shown ? color_of(i) : "#9CC3DE";
-            fprintf(c->out, "%.6g %.6g %.2fx 0x%s\n", s + (i - (c->count - 1) / 2.0) * wide, speedup, speedup,
-                    shade + 1);
-        }
-        fputs("EOD\n", c->out);
-    }
-    const char *rotate = c->count == 1 ? "offset 0,0.6" : "rotate by 90 left offset 0,0.3";
-    fputs("set style textbox opaque noborder fc rgb 'white' margins 0,0\nplot ", c->out);
-    for (int i = 0; i < c->count; i++)
-        fprintf(c->out, "%s$bars%d using 1:2:4 with boxes lc rgb variable", i ? ", " : "", i);
-    for (int i = 0; i < c->count && px >= 9; i++)
-        fprintf(c->out, ", $bars%d using 1:2:3 with labels boxed %s font ',%d'", i, rotate, px >= 14 ? 10 : 7);
-    fputc('\n', c->out);
+    fsim_chart_bars(c->out, &(fsim_bars){c->p, c->count, bars_panel.right - bars_panel.left, color_of}, c->a);
 }
 
 static int ceilings_of(const fsim_prediction *p, ceiling out[MAX_CEILINGS])

@@ -1,7 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/json_stream.h"
 #include "report/report.h"
+#include "report/versus.h"
 #include <math.h>
+
+/* Where the interval of the ratio contains 1: that there may be no difference. */
+static const char *unsure(fsim_arena *a, const fsim_explanation *e)
+{
+    const double ratio = (e->together ? e->apart_s : e->forced_s) / e->best_s;
+    const fsim_interval x = e->other_likely;
+    if (!e->other_found || fsim_is_none(ratio))
+        return e->other_found && ratio != 1 ? ", which is no difference" : "";
+    const char *range =
+        fsim_printf(a, "%s to %s as long in eight of ten cases", fsim_times_text(a, x.low), fsim_times_text(a, x.high));
+    return x.low < 1 && x.high > 1 ? fsim_printf(a, ", too close to call (%s)", range) : fsim_printf(a, " (%s)", range);
+}
 
 /* "1.5 us more and 12.6 MiB less of DRAM traffic"; bytes NaN: not known. */
 static const char *difference(fsim_arena *a, double seconds, double bytes)
@@ -48,16 +61,16 @@ static const char *otherwise(fsim_arena *a, const fsim_graph *g, const fsim_expl
     if (e->together && isnan(e->apart_s))
         return "No plan was found that has them in different kernels.";
     if (e->together)
-        return fsim_printf(a, "Keeping them apart (separate: [[%s, %s]]) takes %s%s.", first, second,
+        return fsim_printf(a, "Keeping them apart (separate: [[%s, %s]]) takes %s%s%s.", first, second,
                            difference(a, e->apart_s - e->best_s, (double)(e->apart_bytes - e->best_bytes)),
-                           grown(a, g, e));
+                           unsure(a, e), grown(a, g, e));
     if (!e->legal && e->exchange)
         return fsim_printf(a, "One kernel for both would save at most %s: the traffic between them, and one launch.",
                            both_text(a, fsim_seconds_text(a, e->saving_s), e->saving_bytes));
     if (!e->forced_found)
         return "No plan was found that has them in one kernel.";
-    return fsim_printf(a, "Forcing them together (fuse: [[%s, %s]]) takes %s%s.", first, second,
-                       difference(a, e->forced_s - e->best_s, (double)(e->forced_bytes - e->best_bytes)),
+    return fsim_printf(a, "Forcing them together (fuse: [[%s, %s]]) takes %s%s%s.", first, second,
+                       difference(a, e->forced_s - e->best_s, (double)(e->forced_bytes - e->best_bytes)), unsure(a, e),
                        grown(a, g, e));
 }
 
@@ -71,6 +84,16 @@ void fsim_report_explanation(const fsim_page *page, const fsim_graph *g, const f
                                fsim_bytes_text(a, (double)e->best_bytes)));
     fsim_paragraph(page, FSIM_PLAIN, 0, 2, otherwise(a, g, e));
     fsim_arena_free(a);
+}
+
+/* The opposite choice against the best plan. */
+static const char *verdict(const fsim_explanation *e)
+{
+    const double ratio = (e->together ? e->apart_s : e->forced_s) / e->best_s;
+    const fsim_interval x = e->other_likely;
+    return fsim_versus_names[fsim_is_none(ratio) || (x.low < 1 && x.high > 1) ? FSIM_NO_DIFFERENCE
+                             : ratio > 1                                      ? FSIM_SLOWER
+                                                                              : FSIM_FASTER];
 }
 
 void fsim_json_explanation(FILE *out, const fsim_graph *g, const fsim_hw *hw, const fsim_explanation *e)
@@ -92,6 +115,9 @@ void fsim_json_explanation(FILE *out, const fsim_graph *g, const fsim_hw *hw, co
     fsim_json_number(out, ", ", "forced_bytes", e->forced_found ? (double)e->forced_bytes : (double)NAN);
     fsim_json_number(out, ", ", "apart_s", e->apart_s);
     fsim_json_number(out, ", ", "apart_bytes", isnan(e->apart_s) ? (double)NAN : (double)e->apart_bytes);
+    fsim_json_number(out, ", ", "other_over_best_low", e->other_found ? e->other_likely.low : (double)NAN);
+    fsim_json_number(out, ", ", "other_over_best_high", e->other_found ? e->other_likely.high : (double)NAN);
+    fsim_json_text(out, ", ", "other_against_best", e->other_found ? verdict(e) : NULL);
     fsim_json_number(out, ", ", "saving_s", e->exchange ? e->saving_s : (double)NAN);
     fsim_json_number(out, ", ", "saving_bytes", e->exchange ? (double)e->saving_bytes : (double)NAN);
     fsim_json_text(out, ", ", "cause", e->cause.growth == FSIM_GROWN_NOTHING ? NULL : fsim_cause_text(g, &e->cause, a));
