@@ -144,12 +144,13 @@ static const fsim_command commands[] = {
      .most_gpus = 1,
      .run = fsim_run_codegen},
     {.name = "hw",
-     .help = "the GPUs: list, show, check a file, its keys",
-     .usage = "list\nshow NAME|FILE\ncheck FILE...\nkeys",
-     .about = "Lists the GPUs that --hw may name, shows one with the source of each figure, checks hardware files, or "
-              "lists the keys that such a file may have.",
+     .help = "the GPUs: list, show, check a file, begin a new one, its keys",
+     .usage = "list\nshow NAME|FILE\ncheck FILE...\nnew NAME [--like GPU] [-o FILE]\nkeys",
+     .about = "Lists the GPUs that --hw may name, shows one with the source of each figure, checks hardware files, "
+              "writes one to fill in for a GPU that is not shipped, or lists the keys that such a file may have.",
      .examples = "hw list\n"
-                 "hw show l40s",
+                 "hw show l40s\n"
+                 "hw new my-gpu --like rtx-3090",
      .bit = HW,
      .kinds = OF(HW_LIST) | OF(HW) | OF(HW_CHECK) | OF(HW_KEYS),
      .most_words = INT_MAX,
@@ -254,6 +255,8 @@ static const fsim_arg options[] = {
     {"--target", NULL, FSIM_ARG_CHOICE, AT(target), &targets, CODEGEN, "language of the kernels (cuda)"},
     {"-o", "DIR", FSIM_ARG_TEXT, AT(output), NULL, CODEGEN, "the folder to write"},
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, CALIBRATE, "the hardware file to write; - is stdout"},
+    {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, HW, "of new: the file to write (NAME.yaml)"},
+    {"--like", "GPU", FSIM_ARG_TEXT, AT(like), NULL, HW, "of new: the GPU to inherit from"},
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, IMPORT, "the rows to write; - is stdout"},
     {"--jobs", "N", FSIM_ARG_COUNT, AT(jobs), NULL, MODEL | CALIBRATE, "threads; results do not depend on it"},
     {"--dump", "STAGE[,...]", FSIM_ARG_ITEMS, AT(dump), NULL, PLAN, "graph, legal, parts, kernels, traffic, time"},

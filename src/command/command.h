@@ -24,7 +24,7 @@
 typedef struct {
     fsim_words hw, hw_set, set, dump, roots, match, measurements, by, gates, fit, classes, strategies, archs;
     const char *format[FSIM_FILE_FORMATS]; /* --json FILE and so on; NULL: not used */
-    const char *plan, *output, *above, *measured, *over;
+    const char *plan, *output, *like, *above, *measured, *over;
     int strategy, objective, launch, l2, numerics, recompute, target, color,
         device; /* index into the option's choices; device: an fsim_device_kind */
     double time_limit_s, budget_s;

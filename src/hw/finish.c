@@ -23,8 +23,7 @@ const char *fsim_hw_example(fsim_arena *a, fsim_hw_key key)
                        hole + 2);
 }
 
-/* "; shipped GPUs have 2 MiB to 256 MiB", or "" where none has the key. */
-static const char *range_text(fsim_arena *a, fsim_hw_key key)
+const char *fsim_hw_range(fsim_arena *a, fsim_hw_key key)
 {
     const fsim_hw_figures *f = &fsim_shipped_ranges[key];
     char low[48], high[48];
@@ -53,9 +52,9 @@ static void check_missing(fsim_arena *a, fsim_diag *d, const fsim_hw *hw)
 {
     for (int k = 0; k < FSIM_HW_COUNT; k++)
         if (!hw->q[k].present && !may_lack(hw, k) && !will_be_derived(hw, k))
-            fsim_error(d, hw->q[k].at, "missing key '%s' (%s), e.g. %s: %s%s", fsim_hw_rows[k].key,
+            fsim_error(d, hw->q[k].at, "missing key '%s': %s, e.g. %s: %s%s", fsim_hw_rows[k].key,
                        fsim_hw_rows[k].meaning, fsim_hw_rows[k].key, fsim_hw_example(a, (fsim_hw_key)k),
-                       range_text(a, (fsim_hw_key)k));
+                       fsim_hw_range(a, (fsim_hw_key)k));
 }
 
 static void set_typical(fsim_hw *hw)

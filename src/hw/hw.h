@@ -106,6 +106,8 @@ fsim_hw *fsim_hw_draft(fsim_arena *a, fsim_diag *d, const char *path, const char
 bool fsim_hw_finish(fsim_arena *a, fsim_diag *d, fsim_hw *hw, const fsim_hw *parent);
 /* How the key may be written, with a figure that a shipped GPU has: "{value: 6 MiB, source: ...}". In a. */
 const char *fsim_hw_example(fsim_arena *a, fsim_hw_key key);
+/* "; shipped GPUs have 2 MiB to 256 MiB", or "" where none has the key. In a. */
+const char *fsim_hw_range(fsim_arena *a, fsim_hw_key key);
 /* "dram_bandwidth=2x", "dram_bandwidth=2 TB/s", "sms=64". A factor scales peak and achieved. Changes hw and its hash.
  * False after an error. */
 bool fsim_hw_set(fsim_arena *a, fsim_diag *d, fsim_hw *hw, const char *assignment);

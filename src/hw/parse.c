@@ -20,6 +20,9 @@ static const char *const all_keys[ALL_KEYS] = {
 #undef FSIM_HW
 };
 
+/* What 'hw new' writes where a figure is to be put. */
+static const char todo[] = "TODO";
+
 typedef struct {
     fsim_arena *arena;
     fsim_diag *diag;
@@ -146,6 +149,9 @@ static void read_field(const reader *r, const fsim_yaml *key, const fsim_yaml *n
                    fsim_yaml_kind_name(node), fsim_dim_example(row->dim));
     else if (!isnan(*number))
         fsim_error(r->diag, key->at, "%s has both 'peak' and 'value'; give one", row->key);
+    else if (strcmp(node->text, todo) == 0)
+        fsim_error(r->diag, node->at, "%s is still to be filled in: %s, e.g. %s%s", row->key, row->meaning,
+                   fsim_hw_example(r->arena, key_of(row)), fsim_hw_range(r->arena, key_of(row)));
     else if (is_unknown(node))
         q->unknown = true;
     else
@@ -201,9 +207,15 @@ static void read_text(const reader *r, const fsim_yaml *key, const fsim_yaml *no
 static void check_architecture(const reader *r, const fsim_yaml *node)
 {
     fsim_hw *hw = r->hw;
+    static const char wanted[] =
+        "sm_NN (NVIDIA: sm_86 for compute capability 8.6), gfxNNN (AMD: gfx942), host or generic";
     hw->arch = fsim_architecture_like(node->text);
+    if (!hw->arch && strcmp(node->text, todo) == 0) {
+        fsim_error(r->diag, node->at, "architecture is still to be filled in: %s", wanted);
+        return;
+    }
     if (!hw->arch) {
-        fsim_error(r->diag, node->at, "unknown architecture '%s', wanted sm_NN, gfxNNN, host or generic", node->text);
+        fsim_error(r->diag, node->at, "unknown architecture '%s', wanted %s", node->text, wanted);
         return;
     }
     hw->sm = fsim_sm_of_name(node->text);

@@ -83,6 +83,10 @@ void fsim_report_hw_check(const fsim_page *page, const fsim_named_hw *list, int 
 /* The same as JSON: name, ok, errors. */
 void fsim_json_hw_check(FILE *out, const fsim_named_hw *list, int count);
 
+/* new_hardware.c: the text of a hardware file to fill in; valid at once where it inherits from `like` (NULL: from
+ * none). In a. */
+const char *fsim_new_hw_text(fsim_arena *a, const char *name, const fsim_hw *like);
+
 /* workloads.c: workloads by name. */
 
 typedef struct {

@@ -202,7 +202,7 @@ hardware 'dram_bandwidth.*unit' 's/^dram_bandwidth: .*/dram_bandwidth: {peak: 1e
 hardware 'dram_bandwidth.*(negative|-1)' 's/^dram_bandwidth: .*/dram_bandwidth: {peak: -1 GB\/s, source: x}/'
 hardware 'dram_bandwidth.*(not a number|nan)' 's/^dram_bandwidth: .*/dram_bandwidth: {peak: nan GB\/s, source: x}/'
 hardware 'dram_bandwidth.*inf' 's/^dram_bandwidth: .*/dram_bandwidth: {peak: inf GB\/s, source: x}/'
-hardware "missing key 'l2_capacity' .*e.g. l2_capacity: .value: [0-9]* MiB, source: ...}; shipped GPUs have 2 MiB to 256 MiB" '/^l2_capacity/d'
+hardware "missing key 'l2_capacity': .*e.g. l2_capacity: .value: [0-9]* MiB, source: ...}; shipped GPUs have 2 MiB to 256 MiB" '/^l2_capacity/d'
 hardware "dram_bandwidth is 'unknown'" 's/^dram_bandwidth: .*/dram_bandwidth: unknown/'
 hardware "unknown key 'warp_sise'; did you mean 'warp_size'" '/^warp_size/{h;G;s/\nwarp_size/\nwarp_sise/}'
 hardware "duplicate key 'sms'" '/^sms/{h;G}'

@@ -58,7 +58,10 @@ grep -q "^bad.yaml:.*missing key 'sm_clock'" err || complain 'hw check of a bad 
     complain 'hw check --json -'
 rm bad.yaml
 
-# A GPU that is not shipped: eight figures of its data sheet and its architecture.
+# A GPU that is not shipped: eight figures of its data sheet and its architecture, as docs/FORMATS.md has them.
+sed -n '/^This is a whole one\|: an architecture, and eight figures/,/^The first five/{/^[a-z_0-9]*: /p}' "$SOURCE_DIR/docs/FORMATS.md" >typed.yaml
+[ "$(wc -l <typed.yaml)" = 9 ] && "$FUSESIM" hw check typed.yaml >out 2>err && [ ! -s err ] && grep -q ': 8 given, ' out || complain 'the example of docs/FORMATS.md'
+rm -f typed.yaml
 cat >a6000.yaml <<'END'
 architecture:   sm_86
 sms:            {value: 84, source: NVIDIA data sheet}
@@ -82,7 +85,7 @@ done
 # Without one of them the message says which, and what shipped GPUs have.
 sed '/^l2_cap/d' a6000.yaml >less.yaml
 "$FUSESIM" hw check less.yaml >out 2>err
-[ $? = 65 ] && grep -q "missing key 'l2_capacity' .*e.g. l2_capacity: {value: [0-9]* MiB, source: ...}; shipped GPUs have 2 MiB to " err || complain "seven figures: $(cat err)"
+[ $? = 65 ] && grep -q "missing key 'l2_capacity': .*e.g. l2_capacity: {value: [0-9]* MiB, source: ...}; shipped GPUs have 2 MiB to " err || complain "seven figures: $(cat err)"
 sed '/^power/d; /^tensor/d' a6000.yaml >less.yaml
 "$FUSESIM" hw check less.yaml >out 2>err || complain "six figures: $(cat err)"
 grep -q 'not given, and in every data sheet: tensor_f16, power_limit$' out || complain "six figures: $(cat out)"
@@ -124,6 +127,33 @@ printf 'like: l4\nl2_capacity: {value: 90 GiB, source: s}\n' >wrong.yaml
 "$FUSESIM" hw check wrong.yaml >out 2>err
 [ $? = 65 ] && grep -q '^wrong.yaml:2' err || complain "a like with a wrong figure: $(cat err)"
 rm -r fleet ./*.yaml
+
+# hw new: a file to fill in, and one that inherits and is valid at once. Nothing is overwritten.
+"$FUSESIM" hw new card >out 2>err || complain 'hw new'
+grep -q "^Wrote card.yaml: replace each TODO" out || complain "hw new: $(cat out)"
+"$FUSESIM" hw check card.yaml >out 2>err
+[ $? = 65 ] && [ "$(grep -c 'error: .* is still to be filled in: ' err)" = 9 ] || complain 'hw check of a new file'
+grep -q 'error: sms is still to be filled in: multiprocessors .*, e.g. {value: [0-9]*, source: ...}; shipped GPUs have 20 to 304$' err || complain 'hw check of a new file: sms'
+sed -i 's/^\(architecture: \)TODO/\1sm_86/; s/^\(sms: .*\)TODO/\184/; s/^\(sm_clock: .*\)TODO/\11800 MHz/; s/^\(dram_bandwidth: .*\)TODO/\1768 GB\/s/; s/^\(dram_capacity: .*\)TODO/\148 GiB/
+    s/^\(l2_capacity: .*\)TODO/\16 MiB/; s/^\(tensor_f16: .*\)TODO/\1154.8 TFLOP\/s/; s/^\(power_limit: .*\)TODO/\1300 W/; s/^\(link_bandwidth: .*\)TODO/\156.25 GB\/s/' card.yaml
+"$FUSESIM" hw check card.yaml >out 2>err && [ ! -s err ] && grep -q ': 8 given, 15 from the architecture sm_86' out || complain "hw check of a filled file: $(cat out)"
+"$FUSESIM" hw new heir --like 3090 >out 2>err || complain 'hw new --like'
+grep -q "warning: '3090' is taken to be rtx-3090" err || complain 'hw new --like: the GPU'
+"$FUSESIM" hw check heir.yaml >out 2>err && grep -q ': 0 given, [0-9]* from rtx-3090, ' out || complain "hw check of a new file that inherits: $(cat out)"
+sed -i 's/^# \(sms: .*\)82/\184/; s/^# \(power_limit: .*\)350/\1300/' heir.yaml
+"$FUSESIM" hw check heir.yaml >out 2>err && grep -q ': 2 given, ' out || complain "hw check with two figures: $(cat out err)"
+cp card.yaml kept && "$FUSESIM" hw new card >out 2>err
+[ $? = 2 ] && cmp -s card.yaml kept && grep -q "hw new: 'card.yaml' is there already" err || complain 'hw new overwrites'
+"$FUSESIM" hw new l4 >out 2>err
+[ $? = 2 ] && [ ! -e l4.yaml ] && grep -q 'l4 is shipped' err || complain 'hw new hides a shipped GPU'
+"$FUSESIM" hw new a/b >out 2>err
+[ $? = 2 ] && grep -q "'a/b' is no name" err || complain 'hw new with a path as name'
+"$FUSESIM" hw list --like t4 >out 2>err
+[ $? = 2 ] && grep -q -- '--like is of hw new, not of hw list' err || complain '--like elsewhere'
+"$FUSESIM" hw new none --like rtx-3900 >out 2>err
+[ $? != 0 ] && [ ! -e none.yaml ] || complain 'hw new --like of nothing'
+"$FUSESIM" hw new spoken -o - >out 2>err && [ ! -e spoken.yaml ] && grep -q '^architecture: TODO' out || complain 'hw new -o -'
+rm card.yaml heir.yaml kept
 
 # Another kind of accelerator: its roofline, done by hand. 8192^3 in bf16 at the peak, and at the share of it that GPUs reach on average; a copy of 1 GiB; a
 # product with a vector, which reads its matrix once.
