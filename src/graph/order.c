@@ -37,6 +37,22 @@ static bool check_alias(const fsim_call *c, const fsim_alias *alias)
     return true;
 }
 
+static bool wrong_inputs(const fsim_call *c)
+{
+    const fsim_op_row *row = &fsim_ops[c->op];
+    const bool few = c->args < row->least_args, any = row->most_args < 0;
+    fsim_refuse(c, "has %d input%s; wants %s%d", c->args, c->args == 1 ? "" : "s",
+                !any && row->least_args == row->most_args ? ""
+                : few || any                              ? "at least "
+                                                          : "at most ",
+                few || any ? row->least_args : row->most_args);
+    if (fsim_operands[c->op])
+        fsim_note(c->build->diag, "its inputs: %s", fsim_operands[c->op]);
+    else if (c->op == FSIM_OP_MAX || c->op == FSIM_OP_MIN)
+        fsim_note(c->build->diag, "'%simum' is of two tensors, '%s' reduces one", row->name, row->name);
+    return false;
+}
+
 static bool build(fsim_reader *r, fsim_pending *p)
 {
     const fsim_yaml *op = fsim_yaml_get(p->yaml, "op");
@@ -54,12 +70,7 @@ static bool build(fsim_reader *r, fsim_pending *p)
     if (!fsim_read_attrs(r, &c, p->yaml))
         return false;
     if (p->ins < row->least_args || (row->most_args >= 0 && p->ins > row->most_args))
-        return fsim_refuse(&c, "has %d input%s; wants %s%d", p->ins, p->ins == 1 ? "" : "s",
-                           row->most_args < 0                  ? "at least "
-                           : row->least_args == row->most_args ? ""
-                           : p->ins < row->least_args          ? "at least "
-                                                               : "at most ",
-                           p->ins < row->least_args || row->most_args < 0 ? row->least_args : row->most_args);
+        return wrong_inputs(&c);
     if (row->most_outs >= 0 && p->outs > row->most_outs)
         return fsim_refuse(&c, "has %d outputs; makes at most %d", p->outs, row->most_outs);
     c.arg = fsim_new(r->arena, int, p->ins + 1);

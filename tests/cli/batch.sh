@@ -18,10 +18,12 @@ pair() {
     { echo 'name: program'; cat "$1.hand.yaml"; } >hand.yaml
     for hw in t4 h100-sxm5-80gb; do
         for how in '--strategy optimal --verbose' '--strategy eager' '--strategy inductor'; do
+            cp one.yaml program.yaml # reports name the file
             # shellcheck disable=SC2086
-            "$FUSESIM" one.yaml --hw $hw --set B="$2" $how >one.out || complain "$1: no plan of the mapped program"
+            "$FUSESIM" program.yaml --hw $hw --set B="$2" $how >one.out || complain "$1: no plan of the mapped program"
+            cp hand.yaml program.yaml
             # shellcheck disable=SC2086
-            "$FUSESIM" hand.yaml --hw $hw --set B="$2" $how >hand.out || complain "$1: no plan of the program by hand"
+            "$FUSESIM" program.yaml --hw $hw --set B="$2" $how >hand.out || complain "$1: no plan of the program by hand"
             diff one.out hand.out >difference || complain "$1 on $hw, $how: $(cat difference)"
             grep -q kernels one.out || complain "$1: an empty report"
         done
