@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* refusal.c: why a set of primitives can't be one kernel, in words. */
 #include "fusion/group.h"
+#include <string.h>
 
 const char *const fsim_rule_names[FSIM_RULE_COUNT] = {"none",
                                                       "boundary",
@@ -95,7 +96,9 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
     case FSIM_RULE_CONNECTED:
         return fsim_printf(a, "'%s' and '%s' share no tensor", x, y);
     case FSIM_RULE_SPACE:
-        return fsim_printf(a, "different iteration spaces: %s %s against %s", needed, r->unit ? unit : "points", limit);
+        unit = r->unit ? unit : "points"; /* "1 row against 4096" */
+        return fsim_printf(a, "different iteration spaces: %s %.*s against %s", needed,
+                           (int)strlen(unit) - (strcmp(needed, "1") == 0), unit, limit);
     case FSIM_RULE_INDEX_MAP:
         return index_map_text(g, r, a);
     case FSIM_RULE_GRID_BARRIER:

@@ -153,8 +153,9 @@ void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count)
         fputc(' ', out);
         fsim_markdown_text(out, fsim_printf(a, "%s takes %s, %s.", fsim_strategy_names[p[i].chosen],
                                             fsim_seconds_text(a, r.plan->time_s), fsim_text_how_sure(&r)));
-        fputc(' ', out);
-        fsim_markdown_text(out, fsim_text_host(&p[i], a));
+        const char *host = fsim_text_host(&p[i], a);
+        fputs(*host ? " " : "", out);
+        fsim_markdown_text(out, host);
         fputs("\n\n", out);
         fsim_markdown_next(out, &p[i], a);
         fsim_table t = fsim_text_strategies(&p[i], a);
