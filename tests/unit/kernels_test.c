@@ -59,7 +59,7 @@ static void grow(draft *d, int i)
     const int any = pick(d, 15), full = pick(d, 1 << FULL), wide = pick(d, 1 << FULL | 1 << NARROW);
     const bool square = d->rows == d->columns, follow = draw(2) && d->kind[d->count - 1] == FULL;
     const char *x = follow ? last : d->name[full];
-    switch (draw(18)) {
+    switch (draw(19)) {
     case 0:
     case 1:
     case 2:
@@ -119,6 +119,9 @@ static void grow(draft *d, int i)
         add(d, out, FULL, fsim_printf(d->a, "  - {op: concat, in: [%sh, %sl], out: %s, dim: 1}\n", out, out, out));
         break;
     }
+    case 17:
+        add(d, out, FULL, fsim_printf(d->a, "  - {op: cumsum, in: %s, out: %s, dim: %d}\n", x, out, (int)draw(2)));
+        break;
     default:
         add(d, out, FULL,
             fsim_printf(d->a, "  - {op: %s, in: [%s, %s], out: %s}\n", binary[draw(3)], x, d->name[wide], out));
