@@ -245,12 +245,73 @@ static void adaptive(fsim_emitter *e, const fsim_node *n, const fsim_where *w, c
     fsim_say(e, e->depth, "%s /= (%s)(%s);", acc, fsim_ctype_names[t], count);
 }
 
+/* The element along axis i that lies nearest to output `at`. */
+static const char *nearest_to(fsim_emitter *e, const fsim_node *n, int i, const char *at)
+{
+    const fsim_axis *a = &n->arg[0].axis[i];
+    const double f = n->attrs.scale_factor;
+    if (f > 0 && f == floor(f))
+        return fsim_printf(e->a, "%s / %lld", at, (long long)f);
+    if (f > 0)
+        return fsim_printf(e->a, "(fs_int)fs_mind((double)%s * %s, %lld)", at, fsim_literal(e, 1 / f, FSIM_C_DOUBLE),
+                           (long long)(a->extent - 1));
+    return fsim_printf(e->a, "(fs_int)((fs_i64)%s * %lld / %lld)", at, (long long)a->extent, (long long)a->out);
+}
+
+/* Where output `at` lies among the elements along axis i, as a number of type t. */
+static const char *place_of(fsim_emitter *e, const fsim_node *n, int i, const char *at, fsim_ctype t)
+{
+    const fsim_axis *a = &n->arg[0].axis[i];
+    const char *type = fsim_ctype_names[t], *ratio = fsim_literal(e, fsim_interpolation_ratio(n, i), t);
+    if (n->attrs.align_corners)
+        return fsim_printf(e->a, "fs_min%s((%s)%s * %s, %lld)", fsim_ctype_suffix[t], type, at, ratio,
+                           (long long)(a->extent - 1));
+    const char *half = fsim_literal(e, 0.5, t);
+    return fsim_printf(e->a, "fs_min%s(fs_max%s(((%s)%s + %s) * %s - %s, 0), %lld)", fsim_ctype_suffix[t],
+                       fsim_ctype_suffix[t], type, at, half, ratio, half, (long long)(a->extent - 1));
+}
+
+/* Interpolation: one element, or two along each axis, by their distances. */
+static void interpolated(fsim_emitter *e, const fsim_node *n, const fsim_where *w, const char *acc, fsim_ctype t)
+{
+    const fsim_access *x = &n->arg[0];
+    const bool linear = n->attrs.mode != FSIM_NEAREST;
+    int64_t out[3], in[3];
+    const char *at[3], *inside[3], *weight = "", *element = numbered(e, w);
+    for (int i = 0; i < x->axes; i++) {
+        out[i] = x->axis[i].out;
+        in[i] = x->axis[i].extent;
+    }
+    const char *plane = coordinates(e, element, out, x->axes, at);
+    for (int i = 0; i < x->axes; i++) {
+        inside[i] = fsim_fresh(e, "i");
+        if (!linear) {
+            fsim_say(e, e->depth, "const fs_int %s = %s;", inside[i], nearest_to(e, n, i, at[i]));
+            continue;
+        }
+        const char *place = fsim_fresh(e, "s"), *first = fsim_fresh(e, "i"), *tap = fsim_fresh(e, "k");
+        fsim_say(e, e->depth, "const %s %s = %s;", fsim_ctype_names[t], place, place_of(e, n, i, at[i], t));
+        fsim_say(e, e->depth, "const fs_int %s = (fs_int)%s;", first, place);
+        fsim_open(e, "for (fs_int %s = 0; %s < 2; %s++) {", tap, tap, tap);
+        fsim_say(e, e->depth, "const fs_int %s = %s + %s < %lld ? %s + %s : %s;", inside[i], first, tap,
+                 (long long)in[i], first, tap, first);
+        weight = fsim_printf(e->a, "%s * (%s ? %s - (%s)%s : 1 - (%s - (%s)%s))", weight, tap, place,
+                             fsim_ctype_names[t], first, place, fsim_ctype_names[t], first);
+    }
+    const fsim_where there = windowed(e, x, plane, (const char *const *)inside, in);
+    fsim_say(e, e->depth, "%s += %s%s;", acc, factor(e, x, &there, t), weight);
+    for (int i = 0; i < x->axes && linear; i++)
+        fsim_close(e);
+}
+
 fsim_variable fsim_direct_sum(fsim_emitter *e, const fsim_node *n, const fsim_where *w)
 {
     const fsim_ctype t = fsim_ctype_of(e->g->tensor[n->result[0]].dtype);
     const char *acc = fsim_fresh(e, "a");
     fsim_say(e, e->depth, "%s %s = %s; /* %s */", fsim_ctype_names[t], acc, fsim_accumulator_start(e, n, t), n->name);
-    if (fsim_ops[n->op].class == FSIM_WINDOW && n->arg[0].how == FSIM_READ_ONCE)
+    if (n->op == FSIM_OP_INTERPOLATE)
+        interpolated(e, n, w, acc, t);
+    else if (fsim_ops[n->op].class == FSIM_WINDOW && n->arg[0].how == FSIM_READ_ONCE)
         adaptive(e, n, w, acc, t);
     else if (fsim_ops[n->op].class == FSIM_WINDOW)
         pooled(e, n, w, acc, t);

@@ -468,6 +468,8 @@ bool fsim_batch_planes(fsim_call *c)
     return run_rule(c);
 }
 
+bool fsim_batch_pixels(fsim_call *c) { return merge(c, 0) && run_rule(c) && part(c); }
+
 /* Norms over trailing dimensions; scale and shift broadcast. */
 bool fsim_batch_trailing(fsim_call *c)
 {

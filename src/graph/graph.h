@@ -93,7 +93,8 @@ typedef struct {
         arithmetic; /* FSIM_F32: FP32 units; FSIM_TF32, F16, BF16, F8*, I8: tensor units where the device has them */
 } fsim_gemm;
 
-enum { FSIM_GELU_ERF, FSIM_GELU_TANH }; /* words of `approximate` */
+enum { FSIM_GELU_ERF, FSIM_GELU_TANH };                            /* words of `approximate` */
+enum { FSIM_NEAREST, FSIM_LINEAR, FSIM_BILINEAR, FSIM_TRILINEAR }; /* words of `mode` */
 /* Attributes with one value: the fields that attribute.def lists. Which operator takes which, and what each is where it
  * is absent, says op.def. */
 typedef struct {
@@ -131,6 +132,9 @@ typedef struct {
     bool effect;                          /* has an effect outside: must run even if nobody reads its result */
     fsim_loc at;
 } fsim_node;
+
+/* interpolate: how far neighbours of the result along spatial axis i are apart, in elements of x. */
+double fsim_interpolation_ratio(const fsim_node *n, int i);
 
 /* An operator as the workload file has it. */
 typedef struct {

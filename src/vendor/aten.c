@@ -276,7 +276,7 @@ static fsim_kernel pooling(const fsim_costing *c, const fsim_kernel *own, fsim_a
         apart = apart && n->arg[0].axis[i].stride >= n->arg[0].axis[i].taps;
     fsim_kernel k = *own;
     move(c, &k, (walk){1, 1, largest ? (double)n->points * ATEN_INDEX_BYTES : 0, apart ? aten_apart_share : 1}, a);
-    if (!adaptive) /* adaptive pooling to one output is a mean */
+    if (!adaptive && n->op != FSIM_OP_INTERPOLATE) /* adaptive pooling to one output is a mean */
         k.unit[FSIM_ISSUE] = seconds_of_cycles(
             c, (double)n->points * (largest ? aten_max_pool_output + aten_max_pool_tap * (double)n->reduced
                                             : aten_mean_pool_output + aten_mean_pool_tap * (double)n->reduced));

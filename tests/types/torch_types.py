@@ -101,6 +101,8 @@ for a in DTYPES:
     case("index_select", lambda x, i: torch.index_select(x, 0, i), ("bf16", M), (a, (3,)))
     case("gather", lambda x, i: torch.gather(x, 1, i), (a, M), ("i64", M), dim=1)
     case("gather", lambda x, i: torch.gather(x, 1, i), ("bf16", M), (a, M), dim=1)
+    case("interpolate", lambda x: F.interpolate(x, scale_factor=2), (a, (1, 2, 4, 4)), scale_factor=2)
+    case("interpolate", lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), (a, (1, 2, 4, 4)), scale_factor=2, mode="bilinear")
     for b in DTYPES:
         case("concat", lambda x, y: torch.cat((x, y)), (a, M), (b, M))
         case("where", torch.where, ("bool", M), (a, M), (b, M))

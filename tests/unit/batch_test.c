@@ -167,6 +167,8 @@ static const program programs[] = {
     {"adaptive_avg_pool1d", ", output_size: 4", {M("[2, 6]")}, 0},
     {"adaptive_avg_pool2d", ", output_size: [1, 1]", {M("[2, 2, 4, 4]")}, 0},
     {"adaptive_avg_pool3d", ", output_size: 2", {M("[2, 4, 4, 4]")}, 0},
+    {"interpolate", ", scale_factor: 2", {M("[2, 3, 4]")}, 0},
+    {"interpolate", ", size: [5, 3], mode: bilinear", {M("[2, 3, 4, 4]")}, 0},
     {"reshape", ", shape: [-1, 2]", {M("[2, 3, 2]")}, 0},
     {"reshape", ", shape: [1]", {M("[]")}, 0},
     {"flatten", "", {M("[2, 3, 2]")}, 0},

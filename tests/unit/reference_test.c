@@ -213,7 +213,6 @@ static const struct {
     {"{op: scaled_dot_product_attention, in: [h4, h4, h4], out: o, scale: 0.25}",
      4,
      {1.562176500885798, 1.622459331201854, 3.679178699175393, 3.731058578630005}},
-    {"{op: sdpa, in: [h4, h4, h4], out: o, is_causal: true}", 4, {1, 1.880797077977882, 3, 3.982013790037909}},
     {"{op: bmm, in: [b1, b2], out: o}", 4, {22, 28, 49, 64}},
     {"{op: conv2d, in: [w, z], out: o}", 9, {44, 54, 64, 84, 94, 104, 124, 134, 144}},
     {"{op: conv2d, in: [w, z], out: o, stride: 2, padding: 1}", 9, {4, 18, 12, 46, 94, 44, 26, 44, 16}},
@@ -231,6 +230,24 @@ static const struct {
     {"{op: adaptive_avg_pool2d, in: w, out: o, output_size: [3, 1]}", 3, {4.5, 8.5, 12.5}},
     {"{op: arange, out: o, end: 5, start: -1, step: 2}", 3, {-1, 1, 3}},
     {"{op: arange, out: o, end: 0, start: 3, step: -1, dtype: f32}", 3, {3, 2, 1}},
+    {"{op: interpolate, in: z, out: o, scale_factor: 2}", 16, {1, 1, 2, 2, 1, 1, 2, 2, 3, 3, 4, 4, 3, 3, 4, 4}},
+    {"{op: interpolate, in: z, out: o, size: 3}", 9, {1, 1, 2, 1, 1, 2, 3, 3, 4}},
+    {"{op: interpolate, in: z, out: o, scale_factor: 2, mode: bilinear}",
+     16,
+     {1, 1.25, 1.75, 2, 1.5, 1.75, 2.25, 2.5, 2.5, 2.75, 3.25, 3.5, 3, 3.25, 3.75, 4}},
+    {"{op: interpolate, in: z, out: o, size: [3, 4], mode: bilinear, align_corners: true}",
+     12,
+     {1, 1.333333333333333, 1.666666666666667, 2, 2, 2.333333333333333, 2.666666666666667, 3, 3, 3.333333333333333,
+      3.666666666666667, 4}},
+    {"{op: interpolate, in: w, out: o, size: 3, mode: bilinear}",
+     9,
+     {1.833333333333333, 3.166666666666667, 4.499999999999999, 7.166666666666667, 8.5, 9.833333333333332, 12.5,
+      13.83333333333333, 15.16666666666667}},
+    {"{op: interpolate, in: c1, out: o, scale_factor: 1.5, mode: linear}",
+     8,
+     {1, 1.5, 2.166666666666667, 2.833333333333333, 4, 4.5, 5.166666666666666, 5.833333333333334}},
+    {"{op: interpolate, in: c1, out: o, scale_factor: 2.5}", 14, {1, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 5, 6, 6}},
+    {"{op: interpolate, in: z5, out: o, size: [1, 2, 3], mode: trilinear}", 6, {1, 1.5, 2, 3, 3.5, 4}},
     {"{op: cumsum, in: x, out: o, dim: 0}", 6, {1, 2, 3, 5, 7, 9}},
     {"{op: cumprod, in: x, out: o, dim: 1}", 6, {1, 2, 6, 4, 20, 120}},
     {"{op: sort, in: s, out: o, dim: 0}", 4, {1, 2, 3, 4}},
@@ -253,7 +270,8 @@ static const struct {
 };
 
 /* What some cases want besides. */
-static const char more[] = "  - {op: reshape, in: r4, out: h4, shape: [1, 2, 2, 1]}\n"
+static const char more[] = "  - {op: reshape, in: r4, out: z5, shape: [1, 1, 1, 2, 2]}\n"
+                           "  - {op: reshape, in: r4, out: h4, shape: [1, 2, 2, 1]}\n"
                            "  - {op: mul, in: x, out: xo, scalar: 1}\n"
                            "  - {op: mul, in: y, out: yo, scalar: 1}\n"
                            "  - {op: mul, in: i, out: zz, scalar: 0}\n"

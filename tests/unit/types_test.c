@@ -57,6 +57,7 @@ static const struct {
     {"index_select", "bf16[4x8] u8", "the same"},
     {"one_hot", "i", "the same"},
     {"one_hot", "u8", "the same"},
+    {"interpolate", "u8", "interpolation is of floats"},
     {"embedding", "f32", "exported graphs give token numbers so"},
 };
 

@@ -95,6 +95,8 @@ void fsim_interpret_contraction(const fsim_interpreter *in, const fsim_node *n);
 void fsim_interpret_reduction(const fsim_interpreter *in, const fsim_node *n);
 /* Pooling, also adaptive. */
 void fsim_interpret_window(const fsim_interpreter *in, const fsim_node *n);
+/* interpolate: elements of a grid between those of another. */
+void fsim_interpret_interpolate(const fsim_interpreter *in, const fsim_node *n);
 /* Assemblies: concat, pad, roll. */
 void fsim_interpret_assembly(const fsim_interpreter *in, const fsim_node *n);
 /* Gathers and embeddings. An index outside of the table reads row 0, and its result is not compared. */

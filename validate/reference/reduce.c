@@ -285,6 +285,63 @@ static void pool_adaptively(const fsim_interpreter *in, const fsim_node *n, cons
     }
 }
 
+/* The place among x's elements along axis i of output o, by PyTorch's definition. */
+static double place_along(const fsim_node *n, int i, int64_t o)
+{
+    const double f = n->attrs.scale_factor, in = (double)n->arg[0].axis[i].extent, out = (double)n->arg[0].axis[i].out;
+    const double step = f > 0 ? 1 / f : in / out;
+    if (n->attrs.mode == FSIM_NEAREST)
+        return fmin(f > 0 && f != floor(f) ? floor((double)o * step)
+                    : f > 0                ? floor((double)o / f)
+                                           : floor((double)o * in / out),
+                    in - 1);
+    const double at = n->attrs.align_corners ? (out > 1 ? (double)o * (in - 1) / (out - 1) : 0)
+                                             : fmax(((double)o + 0.5) * step - 0.5, 0);
+    return fmin(at, in - 1);
+}
+
+/* A weighted sum of the 2^axes elements around each place; with `nearest` of the one at it. The places are rounded: an
+ * error of a few units in the length of the axis, times the difference of the elements. */
+void fsim_interpret_interpolate(const fsim_interpreter *in, const fsim_node *n)
+{
+    const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]);
+    const fsim_access *from = &n->arg[0];
+    const int axes = from->axes, taps = n->attrs.mode == FSIM_NEAREST ? 1 : 1 << axes;
+    const double unit = fsim_arithmetic_unit(n->dtype);
+    int64_t pixels = 1, elements = 1;
+    double longest = 1;
+    for (int i = 0; i < axes; i++) {
+        pixels *= from->axis[i].out;
+        elements *= from->axis[i].extent;
+        longest = fmax(longest, (double)from->axis[i].extent);
+    }
+    for (int64_t p = 0; p < in->g->tensor[n->result[0]].elems; p++) {
+        double place[3] = {0}, most = 0;
+        fsim_sum sum = {0};
+        for (int64_t i = axes, rest = p % pixels; i-- > 0; rest /= from->axis[i].out)
+            place[i] = place_along(n, (int)i, rest % from->axis[i].out);
+        for (int k = 0; k < taps; k++) {
+            int64_t at = 0;
+            double weight = 1;
+            for (int i = 0; i < axes; i++) {
+                const double low = floor(place[i]), off = place[i] - low;
+                const bool next = k >> i & 1;
+                at = at * from->axis[i].extent + (int64_t)fmin(low + next, (double)from->axis[i].extent - 1);
+                weight *= next ? off : 1 - off;
+            }
+            const int64_t e = from->map.offset + p / pixels * elements + at;
+            const double shared = fmin(x.shared[e], x.bound[e]), own = x.bound[e] - shared;
+            most = fmax(most, fabs(x.value[e]) + x.bound[e]);
+            fsim_sum_add(&sum, weight * x.value[e], weight > 0 || isinf(own) ? fmax(weight, 0x1p-20) * own : 0,
+                         weight * shared);
+        }
+        const double rounding = taps > 1 ? (8 + 8 * axes * longest) * unit * most : 0;
+        fsim_set_result(
+            in, n->result[0], p, sum.value,
+            (fsim_doubt){fsim_sum_own(&sum) + rounding, sum.shared, taps > 1 ? unit : fmax(unit, fsim_unit(x.dtype))});
+    }
+}
+
 void fsim_interpret_window(const fsim_interpreter *in, const fsim_node *n)
 {
     const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]);

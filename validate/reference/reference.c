@@ -61,6 +61,7 @@ static const row rows[FSIM_OP_COUNT] = {
     [FSIM_OP_ADAPTIVE_AVG_POOL1D] = {fsim_interpret_window, NULL},
     [FSIM_OP_ADAPTIVE_AVG_POOL2D] = {fsim_interpret_window, NULL},
     [FSIM_OP_ADAPTIVE_AVG_POOL3D] = {fsim_interpret_window, NULL},
+    [FSIM_OP_INTERPOLATE] = {fsim_interpret_interpolate, NULL},
     [FSIM_OP_CONCAT] = {fsim_interpret_assembly, NULL},
     [FSIM_OP_PAD] = {fsim_interpret_assembly, NULL},
     [FSIM_OP_ROLL] = {fsim_interpret_assembly, NULL},
