@@ -96,6 +96,18 @@ static int64_t exchanged_bytes(const fsim_graph *g, const fsim_input *read)
     return g->tensor[read->tensor].over >= 0 && made < read->read_bytes ? made : read->read_bytes;
 }
 
+/* Are the two in one kernel of the plan? */
+static bool together(const fsim_plan *plan, int x, int y)
+{
+    for (int k = 0; k < plan->kernels; k++) {
+        const fsim_part *part = &plan->partition.part[k];
+        if (bsearch(&x, part->node, (size_t)part->count, sizeof x, fsim_by_int) &&
+            bsearch(&y, part->node, (size_t)part->count, sizeof y, fsim_by_int))
+            return true;
+    }
+    return false;
+}
+
 /* Records why kernels x and y, which exchange tensor t from primitive `from` to `to`, are two. */
 static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int from, int to)
 {
@@ -136,6 +148,9 @@ static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int fro
         r.saving_bytes = dram_bytes(maker) + dram_bytes(reader) - dram_bytes(k);
         r.cause = fsim_cause_of(w->p->graph, (const fsim_kernel *[]){maker, reader}, 2, &k, 1);
     }
+    const bool other = r.why.b >= 0 && together(w->plan, r.why.a, r.why.b);
+    r.a = other ? from : r.why.a;
+    r.b = other ? to : r.why.b;
     *FSIM_PUSH(w->a, w->list, w->count, w->room) = r;
 }
 
@@ -144,7 +159,7 @@ static int by_saving(const void *x, const void *y)
     const fsim_priced_refusal *a = x, *b = y;
     if (a->saving_s != b->saving_s)
         return a->saving_s > b->saving_s ? -1 : 1;
-    return a->why.a != b->why.a ? a->why.a - b->why.a : a->why.b - b->why.b;
+    return a->a != b->a ? a->a - b->a : a->b - b->b;
 }
 
 /* Kernels that would be faster if --numerics did not fix the order of their sums. */
@@ -175,7 +190,9 @@ static void refuse_orders(refusals *w)
                           free = fsim_kernel_of(g, w->p->hw, w->p->regime, &group, NULL, w->a);
         if (free.time_s > 0 && free.time_s < now.time_s)
             *FSIM_PUSH(w->a, w->list, w->count, w->room) =
-                (fsim_priced_refusal){.why = {.rule = FSIM_RULE_NUMERICS,
+                (fsim_priced_refusal){.a = reduction,
+                                      .b = -1,
+                                      .why = {.rule = FSIM_RULE_NUMERICS,
                                               .a = reduction,
                                               .b = -1,
                                               .through = -1,
@@ -402,17 +419,6 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
 }
 
 /* Explanation. */
-
-static bool together(const fsim_plan *plan, int x, int y)
-{
-    for (int k = 0; k < plan->kernels; k++) {
-        const fsim_part *part = &plan->partition.part[k];
-        if (bsearch(&x, part->node, (size_t)part->count, sizeof x, fsim_by_int) &&
-            bsearch(&y, part->node, (size_t)part->count, sizeof y, fsim_by_int))
-            return true;
-    }
-    return false;
-}
 
 bool fsim_plannable(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_diag *d, fsim_arena *a)
 {

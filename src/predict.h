@@ -43,7 +43,8 @@ extern const char *const fsim_l2_words[2], *const fsim_numerics_words[2], *const
 
 /* Two primitives that exchange a tensor and are in different kernels of the plan. */
 typedef struct {
-    fsim_refusal why;
+    int a, b;         /* primitives; b is -1 where the rule is about a alone */
+    fsim_refusal why; /* the rule may be about two others that both are in one of the kernels */
     double saving_s; /* time that fusing would save; an upper bound where it is illegal; negative where it costs time */
     fsim_sum saving_bytes;
     fsim_cause cause; /* legal: why one kernel is slower */

@@ -224,8 +224,8 @@ fsim_status fsim_plans_refusal(fsim_plans *plans, int index, fsim_refusal_summar
     wording w = {plans, &r->why, &plans->refusal_text[index]};
     if (!*w.text && !fsim_session_attempt(plans->session, word_refusal, &w))
         return FSIM_NO_MEMORY;
-    const fsim_refusal_summary full = {.first = node[r->why.a].name,
-                                       .second = r->why.b >= 0 ? node[r->why.b].name : NULL,
+    const fsim_refusal_summary full = {.first = node[r->a].name,
+                                       .second = r->b >= 0 ? node[r->b].name : NULL,
                                        .rule = fsim_rule_names[r->why.rule],
                                        .text = *w.text,
                                        .saving_s = r->saving_s,

@@ -446,10 +446,11 @@ static void put_refusals(writer *w, cJSON *to, const fsim_prediction *p)
 {
     cJSON *list = put_new(w, to, "refusals", cJSON_CreateArray());
     for (int i = 0; i < p->refusals; i++) {
-        const fsim_refusal *why = &p->refusal[i].why;
+        const fsim_priced_refusal *r = &p->refusal[i];
+        const fsim_refusal *why = &r->why;
         cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
-        put_text(w, o, "a", p->graph->node[why->a].name);
-        put_text(w, o, "b", why->b >= 0 ? p->graph->node[why->b].name : NULL);
+        put_text(w, o, "a", p->graph->node[r->a].name);
+        put_text(w, o, "b", r->b >= 0 ? p->graph->node[r->b].name : NULL);
         put_text(w, o, "rule", fsim_rule_names[why->rule]);
         put_text(w, o, "message", fsim_refusal_text(p->graph, why, w->a));
         put_number(w, o, "needed", why->needed);

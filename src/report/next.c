@@ -160,7 +160,7 @@ static void refused(steps *s)
         const fsim_priced_refusal *r = &s->p->refusal[i];
         if (r->why.rule == FSIM_RULE_NUMERICS)
             orders_s += r->saving_s;
-        else if (by_hand[r->why.rule] && r->why.b >= 0 && !largest)
+        else if (by_hand[r->why.rule] && r->b >= 0 && !largest)
             largest = r;
     }
     if (orders_s > 0)
@@ -169,7 +169,7 @@ static void refused(steps *s)
                            .command = command(s, (change){.any_order = true})});
     if (!largest)
         return;
-    const char *x = g->node[largest->why.a].name, *y = g->node[largest->why.b].name;
+    const char *x = g->node[largest->a].name, *y = g->node[largest->b].name;
     const bool user = largest->why.rule == FSIM_RULE_USER;
     add(s, (fsim_step){.what = fsim_printf(s->a,
                                            user ? "'%s' and '%s' in one kernel, which the workload forbids"

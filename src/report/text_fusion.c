@@ -61,14 +61,14 @@ static const char *saving(const fsim_text_page *r, const fsim_priced_refusal *re
 static bool alike(const fsim_graph *g, const fsim_priced_refusal *x, const fsim_priced_refusal *y)
 {
     return x->why.rule == y->why.rule && x->saving_s == y->saving_s && x->saving_bytes == y->saving_bytes &&
-           (x->why.b < 0) == (y->why.b < 0) && g->node[x->why.a].op == g->node[y->why.a].op &&
-           (x->why.b < 0 || g->node[x->why.b].op == g->node[y->why.b].op);
+           (x->b < 0) == (y->b < 0) && g->node[x->a].op == g->node[y->a].op &&
+           (x->b < 0 || g->node[x->b].op == g->node[y->b].op);
 }
 
 static void put_refusal(const fsim_text_page *r, const fsim_priced_refusal *refusal, int alikes)
 {
-    const char *a = r->g->node[refusal->why.a].name;
-    const char *pair = refusal->why.b >= 0 ? fsim_printf(r->a, "%s + %s", a, r->g->node[refusal->why.b].name) : a;
+    const char *a = r->g->node[refusal->a].name;
+    const char *pair = refusal->b >= 0 ? fsim_printf(r->a, "%s + %s", a, r->g->node[refusal->b].name) : a;
     const char *more = alikes > 0 ? fsim_printf(r->a, " (and %d like it)", alikes) : "";
     const bool legal = refusal->why.rule == FSIM_RULE_COST;
     const char *why = legal ? "" : fsim_printf(r->a, ": %s", fsim_refusal_text(r->g, &refusal->why, r->a));
