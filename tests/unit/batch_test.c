@@ -433,7 +433,7 @@ static const struct {
     {"batch: 3\ntensors: {x: {shape: [4], dtype: f32}}\noperators: [{op: transpose, in: x, out: y}]",
      "two dimensions beside that of the batch"},
     {"batch: 3\ntensors: {x: {shape: [2, 4, 4], dtype: f32}, w: {shape: [4], dtype: f32}}\n"
-     "operators: [{op: group_norm, in: [x, w], out: y}]",
+     "operators: [{op: group_norm, in: [x, w], out: y, groups: 2}]",
      "a 'w' of its own"},
     {"batch: 3\ntensors: {x: {shape: [4, 4], dtype: f32}}\noperators: [{op: avg_pool2d, in: x, out: y, kernel: 2}]",
      "too few dimensions"},
