@@ -190,25 +190,33 @@ static void list_regions(search *s)
     }
 }
 
-/* Prices the plans of two neighbouring regions at the last value of the first or the first value of the second.
- * False where another plan found is better there than the region's own. */
-static bool price_side(search *s, int64_t value, int own, const int pair[2], double seconds[2])
+/* Prices the plans of two neighbouring regions at the last value of the first or the first value of the second, and
+ * compares them. False where another plan found is better there than the region's own. */
+static bool price_side(search *s, int64_t value, int own, const int pair[2], double seconds[2], fsim_interval *likely)
 {
     fsim_arena *a = fsim_arena_new();
     const fsim_graph *g = s->at(s->context, value, a);
     double best = INFINITY, mine = INFINITY;
+    fsim_plan_errors errors[2];
     seconds[0] = seconds[1] = NAN;
+    *likely = (fsim_interval){NAN, NAN};
     if (g && g->nodes > 0) {
         fsim_problem p = fsim_problem_of(g, s->hw, s->options, a);
+        const fsim_software own_kernels = {g, s->hw, s->options->regime, FSIM_BY_FUSESIM};
         for (int i = 0; i < s->out.plans; i++) {
             fsim_plan plan;
             if (!price(&p, &s->out.plan[i], a, &plan))
                 continue;
             for (int k = 0; k < 2; k++)
-                seconds[k] = pair[k] == i ? plan.time_s : seconds[k];
+                if (pair[k] == i) {
+                    seconds[k] = plan.time_s;
+                    errors[k] = fsim_errors_of(&own_kernels, &plan, a);
+                }
             best = fmin(best, objective_of(s->options, &plan));
             mine = i == own ? objective_of(s->options, &plan) : mine;
         }
+        if (!isnan(seconds[0]) && !isnan(seconds[1]))
+            *likely = fsim_ratio_interval(&errors[0], &errors[1], seconds[0] / seconds[1], a);
     }
     fsim_arena_free(a);
     return own < 0 || mine <= best;
@@ -223,8 +231,8 @@ static void confirm_breaks(search *s)
         fsim_break *b = &out->at[i];
         b->before = out->region[i].last;
         b->after = out->region[i + 1].first;
-        const bool before = price_side(s, b->before, pair[0], pair, b->before_s),
-                   after = price_side(s, b->after, pair[1], pair, b->after_s);
+        const bool before = price_side(s, b->before, pair[0], pair, b->before_s, &b->before_likely),
+                   after = price_side(s, b->after, pair[1], pair, b->after_s, &b->after_likely);
         b->confirmed = before && after;
     }
 }

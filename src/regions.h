@@ -46,7 +46,9 @@ typedef struct {
         after; /* the last value of region `from` and the first value of region from + 1, which are neighbours */
     double before_s[2],
         after_s[2]; /* time of the plans of both regions at both values; NaN where the plan does not exist there */
-    bool confirmed; /* no other plan that was found is better at either value */
+    fsim_interval before_likely, after_likely; /* 80 % intervals of the time of the first plan over that of the second,
+                                                  at both values; NaN where one does not exist */
+    bool confirmed;                            /* no other plan that was found is better at either value */
 } fsim_break;
 
 typedef struct {

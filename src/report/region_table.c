@@ -44,6 +44,8 @@ static const char *time_text(fsim_arena *a, double seconds)
     return isnan(seconds) ? "not possible" : fsim_seconds_text(a, seconds);
 }
 
+static bool contains_one(fsim_interval x) { return x.low < 1 && x.high > 1; }
+
 /* What the plans of two neighbouring regions take where the best one changes. */
 static const char *break_text(const fsim_regions *r, int i, const char *symbol, fsim_arena *a)
 {
@@ -52,9 +54,12 @@ static const char *break_text(const fsim_regions *r, int i, const char *symbol, 
     if (from < 0 || to < 0)
         return fsim_printf(a, "%s = %" PRId64 ": there is %s workload or plan.", symbol, to < 0 ? b->after : b->before,
                            "no");
-    return fsim_printf(a, "Plan %d takes %s at %s = %" PRId64 " and %s at %" PRId64 "; plan %d %s and %s.%s", from + 1,
-                       time_text(a, b->before_s[0]), symbol, b->before, time_text(a, b->after_s[0]), b->after, to + 1,
-                       time_text(a, b->before_s[1]), time_text(a, b->after_s[1]),
+    return fsim_printf(a, "Plan %d takes %s at %s = %" PRId64 " and %s at %" PRId64 "; plan %d %s and %s%s.%s",
+                       from + 1, time_text(a, b->before_s[0]), symbol, b->before, time_text(a, b->after_s[0]), b->after,
+                       to + 1, time_text(a, b->before_s[1]), time_text(a, b->after_s[1]),
+                       contains_one(b->before_likely) || contains_one(b->after_likely)
+                           ? ": which of the two is faster here is too close to call"
+                           : "",
                        b->confirmed ? "" : " Another plan that was found is better at one of the two.");
 }
 
@@ -134,6 +139,8 @@ void fsim_json_regions(FILE *out, const fsim_shown_regions *x)
         fprintf(out, "%s{\"before\": %" PRId64 ", \"after\": %" PRId64, i ? ", " : "", b->before, b->after);
         json_pair(out, "before_s", b->before_s);
         json_pair(out, "after_s", b->after_s);
+        json_pair(out, "before_ratio", (const double[2]){b->before_likely.low, b->before_likely.high});
+        json_pair(out, "after_ratio", (const double[2]){b->after_likely.low, b->after_likely.high});
         fsim_json_bool(out, ", ", "confirmed", b->confirmed);
         fputs("}", out);
     }
