@@ -80,16 +80,22 @@ const char *fsim_text_counted(const fsim_prediction *p, fsim_arena *a)
                                      fsim_regime_says[o->regime], fsim_regime_names[o->regime], l2);
 }
 
+/* "444 us instead of 273 us", or "still 273 us" */
+static const char *instead_text(double there_s, double here_s, fsim_arena *a)
+{
+    const char *there = fsim_seconds_text(a, there_s), *here = fsim_seconds_text(a, here_s);
+    return strcmp(there, here) == 0 ? fsim_printf(a, "still %s", here)
+                                    : fsim_printf(a, "%s instead of %s", there, here);
+}
+
 /* "eager takes 444 us instead of 273 us, this plan 212 us instead of 190 us: 2.10x as fast" */
 static const char *both_times(const fsim_prediction *p, const fsim_launched *here, const fsim_launched *there,
                               fsim_arena *a)
 {
-    const char *eager = fsim_printf(a, "eager takes %s instead of %s", fsim_seconds_text(a, there->eager_s),
-                                    fsim_seconds_text(a, here->eager_s));
+    const char *eager = fsim_printf(a, "eager takes %s", instead_text(there->eager_s, here->eager_s, a));
     if (p->chosen == FSIM_STRATEGY_EAGER)
         return eager;
-    const char *times = fsim_printf(a, "%s, this plan %s instead of %s", eager, fsim_seconds_text(a, there->chosen_s),
-                                    fsim_seconds_text(a, here->chosen_s));
+    const char *times = fsim_printf(a, "%s, this plan %s", eager, instead_text(there->chosen_s, here->chosen_s, a));
     const char *factor = fsim_times_text(a, there->eager_s / there->chosen_s);
     return strcmp(factor, "1.00x") == 0 ? times : fsim_printf(a, "%s: %s as fast", times, factor);
 }
