@@ -44,17 +44,24 @@ static bool may_lack(const fsim_hw *hw, int key)
 /* Would the key follow from others, one of which is missing too and is named? */
 static bool will_be_derived(const fsim_hw *hw, int key)
 {
+    if (hw->arch->plain && (key == FSIM_HW_SHARED_PER_BLOCK || key == FSIM_HW_SPECIAL_RATE))
+        return true;
     return key == FSIM_HW_FP32_PEAK &&
            !(hw->q[FSIM_HW_SMS].present && hw->q[FSIM_HW_SM_CLOCK].present && hw->q[FSIM_HW_FP32_RATE].present);
 }
 
 static void check_missing(fsim_arena *a, fsim_diag *d, const fsim_hw *hw)
 {
+    const int errors = fsim_errors(d);
     for (int k = 0; k < FSIM_HW_COUNT; k++)
         if (!hw->q[k].present && !may_lack(hw, k) && !will_be_derived(hw, k))
             fsim_error(d, hw->q[k].at, "missing key '%s': %s, e.g. %s: %s%s", fsim_hw_rows[k].key,
                        fsim_hw_rows[k].meaning, fsim_hw_rows[k].key, fsim_hw_example(a, (fsim_hw_key)k),
                        fsim_hw_range(a, (fsim_hw_key)k));
+    if (hw->arch->plain && fsim_errors(d) > errors)
+        fsim_note(
+            d, "of another kind of accelerator sms are its cores, shared_memory_per_sm is the memory of one core, and "
+               "fp32_rate what its vector unit does at each clock");
 }
 
 static void set_typical(fsim_hw *hw)

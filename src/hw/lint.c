@@ -87,6 +87,18 @@ static void check_bandwidth_per_sm(linter *l, const fsim_architecture *arch)
                            arch->memory_least, arch->memory_most));
 }
 
+/* Data sheets count CUDA cores: many times the multiprocessors. */
+static void check_multiprocessors(linter *l)
+{
+    static const double most = 512; /* the largest GPUs have some 300 */
+    const double sms = figure(l, FSIM_HW_SMS), cores = l->hw->arch->fp32_rate;
+    if (sms > most && l->hw->arch->dense_f16 > 0 && fmod(sms, cores) == 0)
+        report(l, l->hw->q[FSIM_HW_SMS].value_at,
+               fsim_printf(l->arena,
+                           "sms is %g: are these CUDA cores? A multiprocessor of %s has %g of them, which makes %g",
+                           sms, l->hw->arch->name, cores, sms / cores));
+}
+
 /* The matrix units' keys, with their dense rate relative to f16. */
 static const struct {
     fsim_hw_key key;
@@ -126,7 +138,8 @@ static void check_tensor(linter *l, const fsim_architecture *arch)
     const double f16 = figure(l, FSIM_HW_TENSOR_F16);
     bool good[TENSOR_KEYS];
     for (int i = 0; i < TENSOR_KEYS; i++) {
-        const bool present = !isnan(figure(l, tensor_keys[i].key));
+        const fsim_quantity *q = &l->hw->q[tensor_keys[i].key]; /* what follows from another is no second mistake */
+        const bool present = !isnan(q->value) && q->from != FSIM_HW_FROM_KEYS;
         if (present && arch && arch->dense_f16 == 0)
             report(l, l->hw->q[tensor_keys[i].key].at,
                    fsim_printf(l->arena, "%s: %s has no tensor cores; leave the key out",
@@ -190,6 +203,9 @@ int fsim_hw_lint(fsim_arena *a, fsim_diag *d, const fsim_hw *hw)
     const fsim_architecture *arch = fsim_architecture_named(hw->architecture);
     if (arch && isnan(arch->dense_f16)) /* a row without matrix rates */
         arch = NULL;
+    check_multiprocessors(&l);
+    if (l.found > 0) /* what goes by the number of SMs would only repeat it */
+        return l.found;
     check_achieved(&l);
     check_vector_peaks(&l);
     check_bus(&l);

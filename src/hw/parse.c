@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
 /* Every key of a file; the first four are text, the others are rows. */
 enum { TEXT_KEYS = 4, ALL_KEYS = TEXT_KEYS + FSIM_HW_COUNT };
@@ -204,6 +205,31 @@ static void read_text(const reader *r, const fsim_yaml *key, const fsim_yaml *no
         *text = node->text;
 }
 
+/* What people call architectures, and how a hardware file does. */
+static const char *architecture_hint(const char *text)
+{
+    static const struct {
+        const char *word, *hint;
+    } known[] = {{"pascal", "sm_60 or sm_61"},
+                 {"volta", "sm_70"},
+                 {"turing", "sm_75"},
+                 {"ampere", "sm_80 for the A100 and A30, sm_86 for the others"},
+                 {"ada", "sm_89"},
+                 {"hopper", "sm_90"},
+                 {"blackwell", "sm_100 for the B200, sm_103 for the B300, sm_120 for GeForce and RTX PRO"},
+                 {"cdna2", "gfx90a"},
+                 {"cdna3", "gfx942"},
+                 {"cdna4", "gfx950"},
+                 {"tpu", "generic"},
+                 {"gaudi", "generic"},
+                 {"apple", "generic"},
+                 {"metal", "generic"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strncasecmp(text, known[i].word, strlen(known[i].word)) == 0)
+            return known[i].hint;
+    return NULL;
+}
+
 static void check_architecture(const reader *r, const fsim_yaml *node)
 {
     fsim_hw *hw = r->hw;
@@ -215,7 +241,8 @@ static void check_architecture(const reader *r, const fsim_yaml *node)
         return;
     }
     if (!hw->arch) {
-        fsim_error(r->diag, node->at, "unknown architecture '%s', wanted %s", node->text, wanted);
+        const char *hint = architecture_hint(node->text);
+        fsim_error(r->diag, node->at, "unknown architecture '%s', wanted %s", node->text, hint ? hint : wanted);
         return;
     }
     hw->sm = fsim_sm_of_name(node->text);

@@ -90,6 +90,14 @@ sed '/^power/d; /^tensor/d' a6000.yaml >less.yaml
 "$FUSESIM" hw check less.yaml >out 2>err || complain "six figures: $(cat err)"
 grep -q 'not given, and in every data sheet: tensor_f16, power_limit$' out || complain "six figures: $(cat out)"
 
+# A sparse rate is one mistake, whatever follows from it; of another kind of accelerator the message says what its keys mean.
+sed 's/154.8/309.7/' a6000.yaml >less.yaml
+"$FUSESIM" hw check less.yaml >out 2>err
+[ $? = 65 ] && [ "$(grep -c 'error: ' err)" = 1 ] && grep -q 'looks like the 2:1 sparse figure: the dense one is 154.85' err || complain "a sparse rate: $(cat err)"
+sed 's/sm_86/generic/' a6000.yaml >less.yaml
+"$FUSESIM" hw check less.yaml >out 2>err
+[ $? = 65 ] && [ "$(grep -c 'error: missing key' err)" = 2 ] && grep -q 'sms are its cores, shared_memory_per_sm is the memory of one core' err || complain "another kind: $(cat err)"
+
 # Inheritance: what is inherited is never measured, and figures of a data sheet that are another product's are named.
 printf 'like: l40s\nsms: {value: 71, source: s}\ndram_bandwidth: {peak: 432 GB/s, source: s}\n' >half.yaml
 COLUMNS=300 "$FUSESIM" hw show half.yaml >out 2>err || complain "hw show of a like: $(cat err)"
