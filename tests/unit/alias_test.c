@@ -93,6 +93,10 @@ static void unknown_operators_find_what_was_meant(void **state)
         {"CumSum", "cumsum"},
         {"TopK", "topk"},
         {"AllReduce", "all_reduce"},
+        {"Upsample", "interpolate"},
+        {"Resize", "interpolate"},
+        {"aten::upsample_nearest2d", "interpolate"},
+        {"UpsamplingBilinear2d", "interpolate"},
         {"rope", "rotary_embedding"},
     };
     (void)state;
