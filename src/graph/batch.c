@@ -470,6 +470,8 @@ bool fsim_batch_planes(fsim_call *c)
 
 bool fsim_batch_pixels(fsim_call *c) { return merge(c, 0) && run_rule(c) && part(c); }
 
+bool fsim_batch_slice_dims(fsim_call *c) { return shift_dims(c, rank_of(c, 0)) && run_rule(c); }
+
 /* Norms over trailing dimensions; scale and shift broadcast. */
 bool fsim_batch_trailing(fsim_call *c)
 {

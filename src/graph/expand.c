@@ -481,6 +481,19 @@ bool fsim_rule_mse_loss(fsim_call *c)
     return mean_of_all(c, binary(c, FSIM_OP_MUL, "square", d, d));
 }
 
+bool fsim_rule_l1_loss(fsim_call *c)
+{
+    return mean_of_all(c, unary(c, FSIM_OP_ABS, "point", binary(c, FSIM_OP_SUB, "sub", c->arg[0], c->arg[1])));
+}
+
+/* The mean of -t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x)), which is log(1 + e^x) - t x. */
+bool fsim_rule_bce_with_logits(fsim_call *c)
+{
+    const int whole = unary(c, FSIM_OP_SOFTPLUS, "softplus", c->arg[0]);
+    return mean_of_all(c,
+                       binary(c, FSIM_OP_SUB, "point", whole, binary(c, FSIM_OP_MUL, "product", c->arg[0], c->arg[1])));
+}
+
 bool fsim_rule_triplet_margin_loss(fsim_call *c)
 {
     const fsim_list last = {.present = true, .count = 1, .at = {-1}};

@@ -174,3 +174,62 @@ bool fsim_rule_stack(fsim_call *c)
     c->op = FSIM_OP_CONCAT;
     return fsim_rule_concat(c);
 }
+
+/* A step with a list of lengths or dimensions: expand or permute. */
+static int listed(fsim_call *c, fsim_op op, const char *name, int x, fsim_attr attr, const fsim_shape *list)
+{
+    fsim_step step;
+    fsim_step_start(&step, c, op, name);
+    step.call.list[attr] = (fsim_list){.present = true, .count = list->rank};
+    memcpy(step.call.list[attr].at, list->dim, (size_t)list->rank * sizeof *list->dim);
+    return fsim_step_end(&step, 1, &x);
+}
+
+static int seen_as(fsim_call *c, const char *step, int x, const fsim_shape *s)
+{
+    const char *name = step ? fsim_printf(c->build->arena, "%s/%s", c->out[0], step) : c->out[0];
+    return x < 0 ? -1 : fsim_add_view(c->build, c->at, name, s, x, 0);
+}
+
+/* Each element `repeats` times, side by side along `dim`. */
+bool fsim_rule_repeat_interleave(fsim_call *c)
+{
+    const fsim_shape x = fsim_arg(c, 0)->shape;
+    const fsim_list *repeats = &c->list[FSIM_ATTR_REPEATS];
+    int dim;
+    if (repeats->count != 1)
+        return fsim_refuse(c, "'repeats' has %d entries; wants one number for all elements", repeats->count);
+    if (x.rank < 1 || x.rank >= FSIM_MAX_RANK)
+        return fsim_refuse(c, "wants 1 to %d dimensions", FSIM_MAX_RANK - 1);
+    if (!fsim_one_dim(c, x.rank, &dim))
+        return false;
+    fsim_shape apart = {0}, wide, out = x;
+    for (int d = 0; d < x.rank; d++) {
+        add_dim(&apart, x.dim[d]);
+        if (d == dim)
+            add_dim(&apart, 1);
+    }
+    wide = apart;
+    wide.dim[dim + 1] = repeats->at[0];
+    out.dim[dim] = x.dim[dim] * repeats->at[0];
+    const int each = listed(c, FSIM_OP_EXPAND, "each", seen_as(c, "apart", c->arg[0], &apart), FSIM_ATTR_SHAPE, &wide);
+    c->result[0] = seen_as(c, NULL, each, &out);
+    return c->result[0] >= 0;
+}
+
+/* x[N, C r r, H, W] as [N, C, H r, W r]: Shi et al., sub-pixel convolution, 2016. */
+bool fsim_rule_pixel_shuffle(fsim_call *c)
+{
+    const fsim_shape x = fsim_arg(c, 0)->shape;
+    const int64_t r = c->attrs.upscale;
+    if (x.rank != 4 || x.dim[1] % (r * r) != 0)
+        return fsim_refuse(c, "wants x[N, C, H, W] with C a multiple of %lld; found %s", (long long)(r * r),
+                           fsim_shape_text(c->build->arena, &x));
+    const int64_t n = x.dim[0], channels = x.dim[1] / (r * r), h = x.dim[2], w = x.dim[3];
+    const fsim_shape six = {.rank = 6, .dim = {n, channels, r, r, h, w}},
+                     order = {.rank = 6, .dim = {0, 1, 4, 2, 5, 3}},
+                     out = {.rank = 4, .dim = {n, channels, h * r, w * r}};
+    const int moved = listed(c, FSIM_OP_PERMUTE, "pixels", seen_as(c, "six", c->arg[0], &six), FSIM_ATTR_DIMS, &order);
+    c->result[0] = seen_as(c, NULL, moved, &out);
+    return c->result[0] >= 0;
+}

@@ -248,6 +248,12 @@ static const struct {
      {1, 1.5, 2.166666666666667, 2.833333333333333, 4, 4.5, 5.166666666666666, 5.833333333333334}},
     {"{op: interpolate, in: c1, out: o, scale_factor: 2.5}", 14, {1, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 5, 6, 6}},
     {"{op: interpolate, in: z5, out: o, size: [1, 2, 3], mode: trilinear}", 6, {1, 1.5, 2, 3, 3.5, 4}},
+    {"{op: pixel_shuffle, in: p8, out: o, upscale_factor: 2}",
+     16,
+     {1, 3, 2, 4, 5, 7, 6, 8, 9, 11, 10, 12, 13, 15, 14, 16}},
+    {"{op: repeat_interleave, in: x, out: o, repeats: 2, dim: 1}", 12, {1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6}},
+    {"{op: l1_loss, in: [x, n], out: o}", 1, {4}},
+    {"{op: binary_cross_entropy_with_logits, in: [n, x], out: o}", 1, {-0.3963143451239872}},
     {"{op: cumsum, in: x, out: o, dim: 0}", 6, {1, 2, 3, 5, 7, 9}},
     {"{op: cumprod, in: x, out: o, dim: 1}", 6, {1, 2, 6, 4, 20, 120}},
     {"{op: sort, in: s, out: o, dim: 0}", 4, {1, 2, 3, 4}},
@@ -270,7 +276,8 @@ static const struct {
 };
 
 /* What some cases want besides. */
-static const char more[] = "  - {op: reshape, in: r4, out: z5, shape: [1, 1, 1, 2, 2]}\n"
+static const char more[] = "  - {op: reshape, in: r16, out: p8, shape: [1, 8, 1, 2]}\n"
+                           "  - {op: reshape, in: r4, out: z5, shape: [1, 1, 1, 2, 2]}\n"
                            "  - {op: reshape, in: r4, out: h4, shape: [1, 2, 2, 1]}\n"
                            "  - {op: mul, in: x, out: xo, scalar: 1}\n"
                            "  - {op: mul, in: y, out: yo, scalar: 1}\n"
