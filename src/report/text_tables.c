@@ -153,6 +153,16 @@ fsim_table fsim_text_kernels(const fsim_prediction *p, fsim_kernel_table kind, b
     return t;
 }
 
+/* By how much a plan of the front is slower than the fastest, where that is sure. */
+static const char *over_fastest_text(const fsim_text_page *r, const fsim_plan *plan, const fsim_plan *fastest)
+{
+    const fsim_maker maker = fsim_maker_in(r->p, FSIM_STRATEGY_OPTIMAL);
+    const fsim_contest c = fsim_contest_of(r->p, (fsim_plan_by){plan, maker}, (fsim_plan_by){fastest, maker}, r->a);
+    return c.verdict == FSIM_NO_DIFFERENCE && !fsim_is_none(c.speedup)
+               ? no_difference
+               : fsim_percent_text(r->a, plan->time_s / fastest->time_s - 1);
+}
+
 /* By how much a plan is slower than the best one, where that is sure. */
 static const char *over_best_text(const fsim_text_page *r, const fsim_plan *plan, const fsim_plan *best)
 {
@@ -209,7 +219,7 @@ fsim_table fsim_text_front(const fsim_text_page *r)
         cell[0] = fsim_printf(r->a, "%d", i + 1);
         cell[1] = fsim_printf(r->a, "%d", plan->kernels);
         cell[2] = fsim_seconds_text(r->a, plan->time_s);
-        cell[3] = i ? fsim_percent_text(r->a, plan->time_s / fastest->time_s - 1) : "-";
+        cell[3] = i ? over_fastest_text(r, plan, fastest) : "-";
         cell[4] = fsim_bytes_text(r->a, (double)plan->peak_memory_bytes);
         cell[5] =
             i ? fsim_percent_text(r->a, 1 - (double)plan->peak_memory_bytes / (double)fastest->peak_memory_bytes) : "-";

@@ -122,9 +122,10 @@ static void fuse_everything(const fsim_text_page *r)
                                        "predicted %s slower than %s.",
                                        slower, name));
         else
-            fsim_paragraph(
-                &r->page, FSIM_BAD, 0, 0,
-                fsim_printf(r->a, "Fusing whatever is legal hurts: maximal is %s slower than %s.", slower, name));
+            fsim_paragraph(&r->page, FSIM_BAD, 0, 0,
+                           fsim_printf(r->a, "Fusing whatever is legal hurts: maximal is %s (%s to %s) slower than %s.",
+                                       slower, fsim_percent_text(r->a, 1 / c.likely.high - 1),
+                                       fsim_percent_text(r->a, 1 / c.likely.low - 1), name));
         return;
     }
 }
