@@ -50,6 +50,9 @@ typedef struct {
 static inline int64_t fsim_taken_bytes(const fsim_tensor *t) { return t->lasting || t->over >= 0 ? 0 : t->bytes; }
 static inline int64_t fsim_freed_bytes(const fsim_tensor *t) { return t->lasting || t->overwritten ? 0 : t->bytes; }
 
+/* May it be gone before it reaches DRAM? Not where it is written in place, or lies below what is to stay. */
+static inline bool fsim_is_passing(const fsim_tensor *t) { return t->over < 0 && !(t->overwritten && t->lasting); }
+
 /* How a primitive reads an argument. */
 typedef enum {
     FSIM_READ_MAP,  /* each element through map, over the primitive's points x reduced */

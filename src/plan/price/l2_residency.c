@@ -97,7 +97,7 @@ void fsim_find_residency(const fsim_problem *p, const fsim_launches *launches, f
         for (int i = 0; i < o->writes; i++) {
             const fsim_tensor *t = &g->tensor[o->write[i].tensor];
             launches->absorbed[k][i] =
-                !t->output && !t->materialize && t->readers > 0 && t->over < 0 && !missed[o->write[i].tensor];
+                !t->output && !t->materialize && t->readers > 0 && fsim_is_passing(t) && !missed[o->write[i].tensor];
         }
     }
 }

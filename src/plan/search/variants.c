@@ -33,7 +33,7 @@ static void find_touches(const fsim_places *l, const fsim_family *f, fsim_bits a
                     v->write_at[v->writes] = w;
                     v->write[v->writes++] =
                         (fsim_touch){i - FSIM_BACK, k, t->written_bytes, t->over < 0,
-                                     !t->output && !t->materialize && t->readers > 0 && t->over < 0};
+                                     !t->output && !t->materialize && t->readers > 0 && fsim_is_passing(t)};
                 }
     }
 }
