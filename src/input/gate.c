@@ -10,15 +10,16 @@ static const fsim_loc command_line = {NULL, 0, 0};
 
 /* An example of a limit for each unit. */
 static const char *const examples[] = {
-    [FSIM_GATE_SHARE] = "10%",  [FSIM_GATE_COUNT] = "40",    [FSIM_GATE_ROWS] = "100%",   [FSIM_GATE_NUMBER] = "0.9",
-    [FSIM_GATE_FACTOR] = "1.2", [FSIM_GATE_SECONDS] = "5ms", [FSIM_GATE_BYTES] = "80GiB", [FSIM_GATE_YES] = ""};
+    [FSIM_GATE_SHARE] = "10%",   [FSIM_GATE_PART] = "85%",    [FSIM_GATE_COUNT] = "40",
+    [FSIM_GATE_ROWS] = "100%",   [FSIM_GATE_NUMBER] = "0.9",  [FSIM_GATE_FACTOR] = "1.2",
+    [FSIM_GATE_SECONDS] = "5ms", [FSIM_GATE_BYTES] = "80GiB", [FSIM_GATE_YES] = ""};
 
 const fsim_gate_metric *fsim_gate_metric_of(const fsim_gate *g) { return &g->table->metric[g->metric]; }
 
 /* "mape=10%", "proven". In a. */
 static const char *example_of(const fsim_gate_metric *m, fsim_arena *a)
 {
-    const char *limit = m->example ? m->example : m->unit == FSIM_GATE_SHARE && m->at_least ? "90%" : examples[m->unit];
+    const char *limit = m->unit == FSIM_GATE_SHARE && m->at_least ? "90%" : examples[m->unit];
     return m->unit == FSIM_GATE_YES ? m->name : fsim_printf(a, "%s=%s", m->name, limit);
 }
 
@@ -32,7 +33,7 @@ static bool read_limit(const char *text, fsim_gate *g, const char **why, fsim_ar
     }
     char *end;
     const double x = strtod(text, &end);
-    g->percent = *end == '%' && (m->unit == FSIM_GATE_SHARE || m->unit == FSIM_GATE_ROWS);
+    g->percent = *end == '%' && (m->unit == FSIM_GATE_SHARE || m->unit == FSIM_GATE_PART || m->unit == FSIM_GATE_ROWS);
     const bool factor = *end == 'x' && m->unit == FSIM_GATE_FACTOR;
     g->limit = g->percent ? x / 100 : x;
     *why = fsim_printf(a, "is no limit, wanted e.g. %s", examples[m->unit]);
@@ -105,6 +106,7 @@ static const char *shown(const fsim_gate *g, double x, fsim_arena *a)
     case FSIM_GATE_FACTOR:
         return fsim_printf(a, "%.4gx", x);
     case FSIM_GATE_SHARE:
+    case FSIM_GATE_PART:
         return fsim_printf(a, "%.4g %%", 100 * x);
     case FSIM_GATE_ROWS:
         return g->percent ? fsim_printf(a, "%.4g %%", 100 * x) : fsim_printf(a, "%.0f", x);

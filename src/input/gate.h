@@ -13,6 +13,7 @@
 /* How a limit is written and a value is shown. */
 typedef enum {
     FSIM_GATE_SHARE,   /* 10% or 0.1 */
+    FSIM_GATE_PART,    /* the same, of most: 85% */
     FSIM_GATE_COUNT,   /* 40 */
     FSIM_GATE_ROWS,    /* 40, or 100%: that share of the rows that exist */
     FSIM_GATE_NUMBER,  /* 0.9 */
@@ -25,9 +26,8 @@ typedef enum {
 typedef struct {
     const char *name;
     fsim_gate_unit unit;
-    bool at_least;       /* the value must be at least the limit; otherwise at most */
-    const char *help;    /* what is measured, one line */
-    const char *example; /* of a limit, where that of the unit would not do; NULL */
+    bool at_least;    /* the value must be at least the limit; otherwise at most */
+    const char *help; /* what is measured, one line */
 } fsim_gate_metric;
 
 typedef struct {
