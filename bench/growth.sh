@@ -94,7 +94,7 @@ def call(path):
         signal.setitimer(signal.ITIMER_REAL, 0)
         wall = time.monotonic() - began
         child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode == -signal.SIGKILL:
+        if child.returncode == -signal.SIGKILL or wall > limit:
             return f"{limit:g} s"
         said = child.stderr.read().decode()
         if "memory" in said:

@@ -200,6 +200,8 @@ typedef struct fsim_plan_summary {
     int interrupted;    /* 1: `stop` ended the search */
     int64_t weight_bytes, activation_bytes, workspace_bytes; /* of its memory at the peak: activations are inputs,
                                                                 outputs and intermediates; INT64_MAX: as many or more */
+    double speedup;                                          /* eager's seconds over this plan's */
+    double speedup_low, speedup_high; /* in eight of ten cases the measured speedup is between these */
     int fits; /* 1: the GPU's memory holds the three together, or the hardware file does not say how much it has */
 } fsim_plan_summary;
 

@@ -11,6 +11,7 @@
 #include "plan/price/interval.h"
 #include "plan/price/memory.h"
 #include "predict.h"
+#include "report/versus.h"
 #include <locale.h>
 
 struct fsim_session {
@@ -46,6 +47,7 @@ struct fsim_plans {
     fsim_prediction prediction;
     fsim_strategy strategy[FSIM_PLAN_COUNT]; /* the strategies that have a plan */
     int strategies;
+    fsim_contest against_eager[FSIM_PLAN_COUNT];
     fsim_memory_use memory[FSIM_PLAN_COUNT];  /* per strategy, in that order */
     fsim_interval likely[FSIM_PLAN_COUNT];    /* of its seconds, in that order */
     fsim_kernel_texts *text[FSIM_PLAN_COUNT]; /* per strategy, in that order: the texts of its kernels */

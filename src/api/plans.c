@@ -76,6 +76,7 @@ static void *plan(fsim_call *c, const void *arguments)
             p->likely[p->strategies] =
                 fsim_likely_time(&p->prediction, fsim_plan_of(&p->prediction, (fsim_strategy)s), c->arena);
             p->memory[p->strategies] = fsim_memory_of(g, one, c->arena);
+            p->against_eager[p->strategies] = fsim_against_eager(&p->prediction, (fsim_strategy)s, c->arena);
             p->text[p->strategies] = fsim_new(c->arena, fsim_kernel_texts, one->kernels);
             p->strategy[p->strategies++] = (fsim_strategy)s;
         }
@@ -149,6 +150,9 @@ fsim_status fsim_plans_strategy(const fsim_plans *plans, int index, fsim_plan_su
                                     .weight_bytes = fsim_sum_int64(use->weight_bytes),
                                     .activation_bytes = fsim_sum_int64(use->activation_bytes),
                                     .workspace_bytes = fsim_sum_int64(use->workspace_bytes),
+                                    .speedup = plans->against_eager[index].speedup,
+                                    .speedup_low = plans->against_eager[index].likely.low,
+                                    .speedup_high = plans->against_eager[index].likely.high,
                                     .fits = fsim_fits(as.hw, use)};
     fsim_fill_struct(summary, &full, sizeof full);
     return FSIM_OK;

@@ -285,6 +285,8 @@ static void summaries_are_of_their_strategy(void **state)
         assert_true(one.objective == one.time_s && one.lower_bound == best.lower_bound);
         assert_true(fabs(one.gap - (one.objective - one.lower_bound) / one.objective) < 1e-12);
         assert_int_equal(one.proven, one.gap == 0);
+        assert_true(fabs(one.speedup * one.time_s / best.time_s - 1) < 1e-12);
+        assert_true(one.speedup_low <= one.speedup && one.speedup <= one.speedup_high);
     }
     fsim_refusal_summary first = {.size = sizeof first}, again = {.size = sizeof again};
     assert_true(fsim_plans_refusal_count(p) > 0);

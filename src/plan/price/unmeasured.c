@@ -28,6 +28,7 @@ static bool sorts(const kernel *x) { return anchor_op(x) == FSIM_OP_SORT || anch
 static bool is_custom(const kernel *x) { return anchor_op(x) == FSIM_OP_CUSTOM; }
 static bool scatters(const kernel *x) { return has_class(x, FSIM_SCATTER); }
 static bool gathers(const kernel *x) { return has_class(x, FSIM_GATHER); }
+static bool resamples(const kernel *x) { return anchor_op(x) == FSIM_OP_INTERPOLATE; }
 static bool scans(const kernel *x) { return x->maker == FSIM_BY_FUSESIM && x->k->template == FSIM_SCAN_KERNEL; }
 
 static bool has_short_rows(const kernel *x)
@@ -57,10 +58,15 @@ double fsim_unmeasured_spread(const fsim_graph *g, const fsim_hw *hw, fsim_maker
     static const struct {
         bool (*holds)(const kernel *x);
         const double *spread;
-    } kinds[] = {{sorts, &unmeasured_sort},           {is_custom, &unmeasured_custom},
-                 {scatters, &unmeasured_scatter},     {gathers, &unmeasured_gather},
-                 {scans, &unmeasured_scan},           {has_short_rows, &unmeasured_short_rows},
-                 {has_wide_heads, &unmeasured_heads}, {is_narrow_product, &unmeasured_narrow}};
+    } kinds[] = {{sorts, &unmeasured_sort},
+                 {is_custom, &unmeasured_custom},
+                 {scatters, &unmeasured_scatter},
+                 {gathers, &unmeasured_gather},
+                 {resamples, &unmeasured_resample},
+                 {scans, &unmeasured_scan},
+                 {has_short_rows, &unmeasured_short_rows},
+                 {has_wide_heads, &unmeasured_heads},
+                 {is_narrow_product, &unmeasured_narrow}};
     const kernel x = {g, hw, maker, k};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !hw->host; i++)
         if (kinds[i].holds(&x))
