@@ -40,6 +40,10 @@ const char *fsim_text_against_eager(const fsim_text_page *r, fsim_emphasis *emph
     if (c.verdict == FSIM_NO_DIFFERENCE)
         return fsim_printf(r->a, "Too close to call: %s is predicted %s as fast as %s, %s in eight of ten cases.", name,
                            fsim_times_text(r->a, c.speedup), base, fsim_text_times_range(r->a, c.likely));
+    if (ratio < 1 && c.same_kernels)
+        return fsim_printf(
+            r->a, "Fusion makes no difference, other kernels for the same operators do: %s is %s (%s) as fast as %s.",
+            name, fsim_times_text(r->a, c.speedup), fsim_text_times_range(r->a, c.likely), base);
     *emphasis = ratio < 1 ? FSIM_GOOD : FSIM_BAD;
     if (ratio < 1)
         return fsim_printf(r->a, "Fusion helps: %s is %s (%s) as fast as %s.", name, fsim_times_text(r->a, c.speedup),

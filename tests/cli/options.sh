@@ -404,6 +404,12 @@ COLUMNS=80 "$FUSESIM" llama_block --hw t4 --set 'B=1' >out 2>err
 has '^  saves [0-9]+ ms: f16 instead of bf16$'
 has '^    fusesim llama_block --hw t4 --set B=1 --set dtype=f16$'
 
+# One operator: no fusion, and yet another kernel than PyTorch's.
+ok ops/layer_norm --hw t4
+has '^Fusion makes no difference, other kernels for the same operators do: optimal is 1\.'
+ok ops/gelu --hw t4
+has '^Fusion makes no difference: optimal has the kernels of eager '
+
 # What goes to a pipe or a file is not cut: tables and names are whole, a sentence is a line.
 "$FUSESIM" bert_layer --hw h100-sxm5-80gb >out 2>err || complain 'a report in a pipe'
 has '^Fusion helps: .* kernels)\.$'
