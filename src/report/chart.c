@@ -2,6 +2,7 @@
 #include "report/chart_bars.h"
 #include "report/gnuplot.h"
 #include "report/report.h"
+#include "report/versus.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -483,8 +484,15 @@ static void put_axis(const chart *c, axis *x, char letter, const char *const *un
             x->name, unit[u], letter, low, high, letter, tic_of(high - low), letter);
 }
 
-/* Draws the Pareto front of time against memory, numbered as in the report, with the strategies' plans as hollow
- * points. */
+/* The interval of the time of a plan on GPU g's front, or of a strategy's. */
+static fsim_interval likely_time(const chart *c, int g, const fsim_plan *plan, bool strategy)
+{
+    const fsim_strategy s = strategy ? (fsim_strategy)(plan - c->p[g].plan) : FSIM_STRATEGY_OPTIMAL;
+    return fsim_likely_time(&c->p[g], (fsim_plan_by){plan, fsim_plan_of(&c->p[g], s).maker}, c->a);
+}
+
+/* Draws the Pareto front of time against memory, numbered as in the report and with the intervals of the times, and
+ * the strategies' plans as hollow points. */
 static void put_front(const chart *c)
 {
     static const char *const seconds[] = {"ns", "us", "ms", "s"}, *const bytes[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -495,11 +503,13 @@ static void put_front(const chart *c)
             const fsim_plan *plan = i < c->p[g].fronts ? &c->p[g].front[i] : &c->p[g].plan[i - c->p[g].fronts];
             if (plan->kernels == 0)
                 continue;
-            include_on(&time, plan->time_s);
+            const fsim_interval likely = likely_time(c, g, plan, i >= c->p[g].fronts);
+            include_on(&time, i < c->p[g].fronts ? likely.low : plan->time_s);
+            include_on(&time, i < c->p[g].fronts ? likely.high : plan->time_s);
             include_on(&memory, (double)plan->peak_memory_bytes);
         }
     put_panel(c, &roof_panel);
-    fputs("set title 'Time against memory: the front by number (hollow: strategies)'\nset grid xtics ytics lt 1 lw 0.7 "
+    fputs("set title 'Time against memory, lines: eight of ten (hollow: strategies)'\nset grid xtics ytics lt 1 lw 0.7 "
           "lc rgb '#e4e4e4'\n",
           c->out);
     put_axis(c, &time, 'x', seconds, second, 4);
@@ -509,9 +519,12 @@ static void put_front(const chart *c)
             fprintf(c->out, "$%s%d << EOD\n", list ? "plans" : "front", g);
             for (int i = 0; i < (list ? FSIM_PLAN_COUNT : c->p[g].fronts); i++) {
                 const fsim_plan *plan = list ? &c->p[g].plan[i] : &c->p[g].front[i];
-                if (plan->kernels > 0)
-                    fprintf(c->out, "%.9g %.9g %d\n", plan->time_s / time.scale,
-                            (double)plan->peak_memory_bytes / memory.scale, i + 1);
+                if (plan->kernels == 0)
+                    continue;
+                const fsim_interval likely = likely_time(c, g, plan, list);
+                fprintf(c->out, "%.9g %.9g %d %.9g %.9g\n", plan->time_s / time.scale,
+                        (double)plan->peak_memory_bytes / memory.scale, i + 1, likely.low / time.scale,
+                        likely.high / time.scale);
             }
             fputs("EOD\n", c->out);
         }
@@ -519,9 +532,10 @@ static void put_front(const chart *c)
     for (int g = 0; g < c->count; g++)
         fprintf(c->out,
                 "%s$plans%d using 1:2 with points pt 6 ps %.3g lc rgb '#888888', $front%d using 1:2 with steps lw 1.5 "
-                "lc rgb '%s', $front%d using 1:2 with points pt 7 ps "
-                "%.3g lc rgb '%s', $front%d using 1:2:3 with labels offset 0.9,0.7 tc rgb '%s'",
-                g ? ", " : "", g, 1.6 * c->points, g, color_of(g), g, 1.3 * c->points, color_of(g), g,
+                "lc rgb '%s', $front%d using 4:2:($5-$4):(0) with vectors nohead lw 1.2 lc rgb '#333333', $front%d "
+                "using 1:2 with points pt 7 ps %.3g lc rgb '%s', $front%d using 1:2:3 with labels offset 0.9,0.7 tc "
+                "rgb '%s'",
+                g ? ", " : "", g, 1.6 * c->points, g, color_of(g), g, g, 1.3 * c->points, color_of(g), g,
                 c->count > 1 ? color_of(g) : "#000000");
     fputc('\n', c->out);
 }
