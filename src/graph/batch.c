@@ -277,6 +277,7 @@ bool fsim_batch_transpose(fsim_call *c)
 {
     if (rank_of(c, 0) < (c->list[FSIM_ATTR_DIMS].present ? 1 : 2))
         return fsim_refuse(c, "wants two dimensions beside that of the batch");
+    c->examples = examples_of(c);
     return shift_dims(c, rank_of(c, 0)) && run_rule(c);
 }
 

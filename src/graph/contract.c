@@ -120,6 +120,16 @@ bool fsim_rule_bmm(fsim_call *call)
     return fsim_rule_matmul(call);
 }
 
+/* A bias does not widen the product that it is added to. */
+static bool check_bias(const fsim_call *call, int product)
+{
+    const fsim_tensor *t = call->build->graph->tensor;
+    const fsim_shape *own = &t[product].shape, *sum = &t[call->result[0]].shape;
+    return (own->rank == sum->rank && t[product].elems == t[call->result[0]].elems) ||
+           fsim_refuse(call, "the bias has shape %s; wants [%lld]", text_of(call, &fsim_arg(call, 2)->shape),
+                       (long long)own->dim[own->rank - 1]);
+}
+
 bool fsim_rule_linear(fsim_call *call)
 {
     const fsim_shape *x = &fsim_arg(call, 0)->shape, *w = &fsim_arg(call, 1)->shape;
@@ -133,7 +143,7 @@ bool fsim_rule_linear(fsim_call *call)
         product.call.attrs.compute = call->attrs.compute;
         const int sum[2] = {fsim_step_end(&product, 2, call->arg), call->arg[2]};
         call->result[0] = fsim_emit(call, FSIM_OP_ADD, NULL, 2, sum);
-        return call->result[0] >= 0;
+        return call->result[0] >= 0 && (call->build->graph->batch || check_bias(call, sum[0]));
     }
     for (int d = 0; d < x->rank; d++)
         a.label[d] = out.label[d] = d;

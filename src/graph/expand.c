@@ -163,6 +163,24 @@ static int normalised(fsim_call *c, int x, const fsim_list *dims, int weight, in
     return y;
 }
 
+/* Weight and bias have the lengths of x's last n dimensions. */
+static bool check_sides(const fsim_call *c, int n)
+{
+    const fsim_shape *x = &fsim_arg(c, 0)->shape;
+    for (int i = 1; i < c->args; i++) {
+        const fsim_tensor *t = fsim_arg(c, i);
+        bool fits = t->shape.rank == n;
+        for (int d = 0; d < n && fits; d++)
+            fits = t->shape.dim[d] == x->dim[x->rank - n + d];
+        fsim_shape wanted = {.rank = n};
+        memcpy(wanted.dim, x->dim + x->rank - n, (size_t)n * sizeof *wanted.dim);
+        if (!fits)
+            return fsim_refuse(c, "'%s' has shape %s; wants %s, the lengths that are normalised", t->name,
+                               fsim_shape_text(c->build->arena, &t->shape), fsim_shape_text(c->build->arena, &wanted));
+    }
+    return true;
+}
+
 /* The trailing dimensions that normalised_shape stands for. False after an error. */
 static bool trailing(fsim_call *c, fsim_list *dims)
 {
@@ -176,7 +194,7 @@ static bool trailing(fsim_call *c, fsim_list *dims)
             return fsim_refuse(c, "'normalized_shape' %lld is not the tensor's %lld", (long long)l->at[i],
                                (long long)s->dim[s->rank - n + i]);
     *dims = dims_of(s->rank - n, s->rank);
-    return true;
+    return c->build->graph->batch || check_sides(c, n);
 }
 
 bool fsim_rule_layer_norm(fsim_call *c)
@@ -360,6 +378,9 @@ bool fsim_rule_attention(fsim_call *c)
     if (!c->attrs.gqa && q.dim[1] != k.dim[1])
         return fsim_refuse(c, "%lld query heads for %lld key heads want 'enable_gqa: true'", (long long)q.dim[1],
                            (long long)k.dim[1]);
+    if (c->args == 4 && fsim_arg(c, 3)->dtype != FSIM_BOOL && !fsim_dtype_floating(fsim_arg(c, 3)->dtype))
+        return fsim_refuse(c, "the mask '%s' is %s: a bool says which scores count, a float is added; 'cast' it first",
+                           fsim_arg(c, 3)->name, fsim_dtype_names[fsim_arg(c, 3)->dtype]);
     const double factor = c->list[FSIM_ATTR_SCALE].present ? c->attrs.scale : 1 / sqrt((double)q.dim[3]);
     const int64_t B = q.dim[0], kv = k.dim[1], group = q.dim[1] / kv, Sq = q.dim[2], Sk = k.dim[2], D = v.dim[3];
     const fsim_shape grouped_q = {.rank = 4, .dim = {B, kv, group * Sq, q.dim[3]}},
@@ -453,6 +474,10 @@ bool fsim_rule_cross_entropy(fsim_call *c)
     if (x.rank < 1 || fsim_elems(&rows) != fsim_elems(&t))
         return fsim_refuse(c, "wants logits[N, C, ...] and targets[N, ...]; found %s and %s",
                            fsim_shape_text(c->build->arena, &x), fsim_shape_text(c->build->arena, &t));
+    const fsim_tensor *classes = fsim_arg(c, 1);
+    if (classes->dtype == FSIM_BOOL || fsim_dtype_floating(classes->dtype))
+        return fsim_refuse(c, "the target '%s' is %s; wants integers, the number of each row's class", classes->name,
+                           fsim_dtype_names[classes->dtype]);
     const fsim_list dims = dims_of(dim, dim + 1);
     const int max = reduce(c, FSIM_OP_MAX, "max", c->arg[0], &dims, true);
     const int e = unary(c, FSIM_OP_EXP, "exp", binary(c, FSIM_OP_SUB, "sub", c->arg[0], max));
@@ -489,6 +514,11 @@ bool fsim_rule_l1_loss(fsim_call *c)
 /* The mean of -t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x)), which is log(1 + e^x) - t x. */
 bool fsim_rule_bce_with_logits(fsim_call *c)
 {
+    const fsim_shape *x = &fsim_arg(c, 0)->shape, *t = &fsim_arg(c, 1)->shape;
+    if (!c->build->graph->batch &&
+        (x->rank != t->rank || memcmp(x->dim, t->dim, (size_t)x->rank * sizeof *x->dim) != 0))
+        return fsim_refuse(c, "wants logits and targets of one shape; found %s and %s",
+                           fsim_shape_text(c->build->arena, x), fsim_shape_text(c->build->arena, t));
     const int whole = unary(c, FSIM_OP_SOFTPLUS, "softplus", c->arg[0]);
     return mean_of_all(c,
                        binary(c, FSIM_OP_SUB, "point", whole, binary(c, FSIM_OP_MUL, "product", c->arg[0], c->arg[1])));

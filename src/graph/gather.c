@@ -109,6 +109,15 @@ static bool shifts(const fsim_call *call, const fsim_shape *s, fsim_cut (*seam)[
     return true;
 }
 
+static bool check_roll(const fsim_call *call)
+{
+    const fsim_list *by = &call->list[FSIM_ATTR_ROLL], *dims = &call->list[FSIM_ATTR_DIMS];
+    if (by->count > 0 && (dims->present ? by->count == dims->count : by->count == 1))
+        return true;
+    return dims->present ? fsim_refuse(call, "'roll' has %d entries for %d dimensions", by->count, dims->count)
+                         : fsim_refuse(call, "'roll' has %d entries: wants a 'dim' for each", by->count);
+}
+
 bool fsim_rule_roll(fsim_call *call)
 {
     const fsim_tensor t = *fsim_arg(call, 0);
@@ -116,7 +125,7 @@ bool fsim_rule_roll(fsim_call *call)
     int rolled;
     if (call->list[FSIM_ATTR_ROLL].count > FSIM_MAX_RANK)
         return fsim_refuse(call, "'roll' has %d entries; at most %d", call->list[FSIM_ATTR_ROLL].count, FSIM_MAX_RANK);
-    if (!shifts(call, &t.shape, seam, &rolled))
+    if (!check_roll(call) || !shifts(call, &t.shape, seam, &rolled))
         return false;
     fsim_node *n = fsim_add_node(call, &t.shape, 1);
     if (!n)
@@ -273,9 +282,25 @@ bool fsim_rule_pick(fsim_call *call)
     return true;
 }
 
+/* An index for each element of the source, as torch.scatter has it; or one for each row of it along dim. */
+static bool check_scatter(const fsim_call *call, int dim)
+{
+    const fsim_shape *x = &fsim_arg(call, 0)->shape, *at = &fsim_arg(call, 1)->shape, *from = &fsim_arg(call, 2)->shape;
+    bool fits = x->rank == from->rank, rows = fits && x->rank > 0 && at->rank == 1 && at->dim[0] == from->dim[dim];
+    for (int d = 0; d < x->rank && fits; d++) {
+        rows = rows && (d == dim || x->dim[d] == from->dim[d]);
+        fits = at->rank == x->rank && at->dim[d] <= from->dim[d] && (d == dim || at->dim[d] <= x->dim[d]);
+    }
+    return is_index(call, 1) &&
+           (fits || rows ||
+            fsim_refuse(call,
+                        "wants an index for each element of the source, or for each row of it; found %s, %s and %s",
+                        text_of(call, x), text_of(call, at), text_of(call, from)));
+}
+
 bool fsim_rule_scatter(fsim_call *call)
 {
     const fsim_shape out = fsim_arg(call, 0)->shape;
     int dim;
-    return fsim_keep_dim(call, &dim) && fsim_add_whole(call, &out);
+    return fsim_keep_dim(call, &dim) && check_scatter(call, dim) && fsim_add_whole(call, &out);
 }

@@ -89,8 +89,9 @@ bool fsim_rule_transpose(fsim_call *call)
     int order[FSIM_MAX_RANK], i, j;
     if (l->present && l->count != 2)
         return fsim_refuse(call, "'dims' names the two dimensions to swap; found %d", l->count);
-    if (!l->present && rank < 2)
-        return fsim_refuse(call, "wants 'dims: [i, j]'");
+    if (!l->present && rank - (call->examples > 0) != 2)
+        return fsim_refuse(call, "wants 'dim: [i, j]', the two dimensions to swap: the tensor has %d",
+                           rank - (call->examples > 0));
     if (!fsim_wrap_dim(call, rank, l->present ? l->at[0] : -2, &i) ||
         !fsim_wrap_dim(call, rank, l->present ? l->at[1] : -1, &j))
         return false;
@@ -277,6 +278,8 @@ bool fsim_rule_expand(fsim_call *call)
             out.dim[d] = times * have;
             continue;
         }
+        if (out.dim[d] == -1 && own < 0)
+            return fsim_refuse(call, "-1 leaves a dimension as it is; the tensor has none there");
         if (out.dim[d] == -1)
             out.dim[d] = have;
         if (have != 1 && have != out.dim[d])
@@ -300,6 +303,8 @@ bool fsim_rule_flip(fsim_call *call)
         int d;
         if (!fsim_wrap_dim(call, in.rank, dims->at[i], &d))
             return false;
+        if (flipped & 1 << d)
+            return fsim_refuse(call, "'dim' names dimension %d twice", d);
         flipped |= 1 << d;
     }
     for (int d = 0; d < in.rank; d++) {

@@ -2,6 +2,18 @@
 /* reduction.c: the rules of reductions, scans and sorts, of communication and custom calls. */
 #include "graph/build.h"
 
+/* An index counts along one dimension, or over all elements in order. */
+static bool check_indexed(const fsim_call *call)
+{
+    const fsim_list *dims = &call->list[FSIM_ATTR_DIMS];
+    const bool arg = call->op == FSIM_OP_ARGMAX || call->op == FSIM_OP_ARGMIN;
+    if (call->build->graph->batch) /* all of an example are dimensions behind that of the batch */
+        return true;
+    if (call->outs == 2 && (!dims->present || dims->count != 1))
+        return fsim_refuse(call, "with indices as its second result wants one 'dim'");
+    return !arg || !dims->present || dims->count == 1 || fsim_refuse(call, "wants one 'dim', or none for all elements");
+}
+
 bool fsim_rule_reduce(fsim_call *call)
 {
     const fsim_tensor *t = fsim_arg(call, 0);
@@ -12,6 +24,8 @@ bool fsim_rule_reduce(fsim_call *call)
     fsim_shape out = {0};
     fsim_map m = {.offset = t->offset};
     fsim_row_major(&in, stride);
+    if (!check_indexed(call))
+        return false;
     for (int i = 0; i < dims->count; i++) {
         int d;
         if (!fsim_wrap_dim(call, in.rank, dims->at[i], &d))
@@ -65,7 +79,7 @@ bool fsim_rule_topk(fsim_call *call)
     int dim;
     if (!fsim_keep_dim(call, &dim))
         return false;
-    if (call->attrs.k < 1 || (out.rank && call->attrs.k > out.dim[dim]))
+    if (call->attrs.k < 1 || call->attrs.k > (out.rank ? out.dim[dim] : 1))
         return fsim_refuse(call, "k is %lld; dimension %d has %lld", (long long)call->attrs.k, dim,
                            (long long)(out.rank ? out.dim[dim] : 1));
     if (out.rank)

@@ -228,6 +228,13 @@ bool fsim_rule_elementwise(fsim_call *call)
     return true;
 }
 
+bool fsim_rule_hardtanh(fsim_call *call)
+{
+    if (call->attrs.min > call->attrs.max)
+        return fsim_refuse(call, "'min' %g is above 'max' %g", call->attrs.min, call->attrs.max);
+    return fsim_rule_elementwise(call);
+}
+
 /* torch.where, whose second and third operand may be numbers. */
 bool fsim_rule_where(fsim_call *call)
 {

@@ -230,6 +230,9 @@ bool fsim_rule_conv_transpose(fsim_call *call)
                             (double)dilation[i] * (double)(w->shape.dim[2 + i] - 1);
         if (stride[i] < 1 || dilation[i] < 1 || pad[i] < 0 || pad[i] > FSIM_MAX_DIM || extra[i] < 0 || wide > 1e15)
             return fsim_refuse(call, "stride and dilation are at least 1, padding at least 0");
+        if (extra[i] >= stride[i] && extra[i] >= dilation[i])
+            return fsim_refuse(call, "'output_padding' %lld wants a larger stride or dilation than %lld and %lld",
+                               (long long)extra[i], (long long)stride[i], (long long)dilation[i]);
         out.dim[lead + i] = (x->shape.dim[lead + i] - 1) * stride[i] - 2 * pad[i] +
                             dilation[i] * (w->shape.dim[2 + i] - 1) + extra[i] + 1;
         pixels *= x->shape.dim[lead + i];
@@ -287,6 +290,10 @@ bool fsim_rule_pool(fsim_call *call)
     fsim_shape out = x->shape;
     if (!per_axis(call, FSIM_ATTR_KERNEL, axes, taps) || !window_axes(call, x->shape.dim + lead, taps, axes, axis))
         return false;
+    for (int i = 0; i < axes; i++)
+        if (2 * axis[i].pad > axis[i].dilation * (axis[i].taps - 1) + 1)
+            return fsim_refuse(call, "'padding' %lld is more than half of the window, %lld", (long long)axis[i].pad,
+                               (long long)(axis[i].dilation * (axis[i].taps - 1) + 1));
     for (int i = 0; i < lead; i++)
         planes *= out.dim[i];
     double steps = (double)planes * window_count(axis, axes);

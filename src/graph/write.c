@@ -107,6 +107,19 @@ static int joined_index(fsim_call *call, int indices)
     return at;
 }
 
+/* PyTorch takes an index of bool or u8 as a mask. */
+static bool check_indices(const fsim_call *call, int indices)
+{
+    for (int i = 1; i <= indices; i++) {
+        const fsim_tensor *at = fsim_arg(call, i);
+        const bool mask = at->dtype == FSIM_BOOL || at->dtype == FSIM_U8;
+        if (mask || fsim_dtype_floating(at->dtype))
+            return fsim_refuse(call, "the index '%s' is %s%s; wants integers", at->name, fsim_dtype_names[at->dtype],
+                               mask ? ", a mask: write 'where' or 'masked_fill'" : "");
+    }
+    return true;
+}
+
 /* torch.index_put: x[i, j, ...] = values, or += with `accumulate`. */
 bool fsim_rule_index_put(fsim_call *call)
 {
@@ -114,7 +127,7 @@ bool fsim_rule_index_put(fsim_call *call)
     const fsim_shape shape = fsim_arg(call, 0)->shape;
     if (indices > shape.rank)
         return fsim_refuse(call, "has %d indices for %d dimensions", indices, shape.rank);
-    const int index = joined_index(call, indices);
+    const int index = check_indices(call, indices) ? joined_index(call, indices) : -1;
     if (index < 0)
         return false;
     const fsim_shape at = call->build->graph->tensor[index].shape, from = call->build->graph->tensor[values].shape;
@@ -129,6 +142,7 @@ bool fsim_rule_index_put(fsim_call *call)
     fsim_step_start(&step, call, call->attrs.accumulate ? FSIM_OP_INDEX_ADD : FSIM_OP_INDEX_COPY,
                     indices > 1 ? "rows" : NULL);
     step.call.attrs.inplace = call->attrs.inplace;
+    step.call.list[FSIM_ATTR_DIMS] = (fsim_list){.present = true, .whole = true, .count = 1, .at = {0}};
     const int result = fsim_step_end(&step, 3,
                                      (int[3]){flattened(call, "x", x, indices), flattened(call, "at", index, at.rank),
                                               flattened(call, "values", values, at.rank)});

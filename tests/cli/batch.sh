@@ -119,7 +119,7 @@ operators:
   - {op: max_pool2d, in: r, out: p, kernel: 2}
   - {op: reshape, in: p, out: v, shape: [-1]}
   - {op: linear, in: [v, f], out: l}
-  - {op: log_softmax, in: l, out: y}
+  - {op: log_softmax, in: l, out: y, dim: -1}
 outputs: [y]
 END
 sed '/^batch/d; s/x: {shape: \[16/x: {shape: [B, 16/; s/shape: \[-1\]/shape: [B, -1]/' conv.one.yaml >conv.hand.yaml

@@ -74,9 +74,10 @@ UNARY = {"floor": torch.floor, "ceil": torch.ceil, "round": torch.round, "trunc"
          "logsumexp": lambda x: torch.logsumexp(x, -1), "sum": torch.sum, "mean": torch.mean, "prod": torch.prod, "norm": torch.norm,
          "cumsum": lambda x: torch.cumsum(x, 0), "cumprod": lambda x: torch.cumprod(x, 0), "argmax": torch.argmax, "argmin": torch.argmin,
          "layer_norm": lambda x: F.layer_norm(x, (8,)), "rms_norm": lambda x: F.rms_norm(x, (8,))}
+ALONG = {"softmax": -1, "log_softmax": -1, "logsumexp": -1, "cumsum": 0, "cumprod": 0}
 for op, f in UNARY.items():
     for a in DTYPES:
-        case(op, f, (a, M))
+        case(op, f, (a, M), **({"dim": ALONG[op]} if op in ALONG else {}))
 for a in DTYPES:
     case("max", lambda x: torch.max(x, 0), (a, M), dim=0)
     case("min", lambda x: torch.min(x, 0), (a, M), dim=0)
@@ -97,8 +98,8 @@ for a in DTYPES:
     case("where", lambda c, x: torch.where(c, 2, x), ("bool", M), (a, M), input=2)
     case("where", lambda c, x: torch.where(c, 2.5, x), ("bool", M), (a, N), input=2.5)
     case("one_hot", lambda x: F.one_hot(x, 3), (a, M), num_classes=3)
-    case("index_select", lambda x, i: torch.index_select(x, 0, i), (a, M), ("i64", (3,)))
-    case("index_select", lambda x, i: torch.index_select(x, 0, i), ("bf16", M), (a, (3,)))
+    case("index_select", lambda x, i: torch.index_select(x, 0, i), (a, M), ("i64", (3,)), dim=0)
+    case("index_select", lambda x, i: torch.index_select(x, 0, i), ("bf16", M), (a, (3,)), dim=0)
     case("gather", lambda x, i: torch.gather(x, 1, i), (a, M), ("i64", M), dim=1)
     case("gather", lambda x, i: torch.gather(x, 1, i), ("bf16", M), (a, M), dim=1)
     case("interpolate", lambda x: F.interpolate(x, scale_factor=2), (a, (1, 2, 4, 4)), scale_factor=2)
@@ -107,9 +108,9 @@ for a in DTYPES:
         case("concat", lambda x, y: torch.cat((x, y)), (a, M), (b, M))
         case("where", torch.where, ("bool", M), (a, M), (b, M))
         case("where", torch.where, ("bool", M), (a, M), (b, N))
-        case("scatter", lambda x, i, y: x.scatter(0, i, y), (a, M), ("i64", M), (b, M))
-        case("index_copy", lambda x, i, y: x.index_copy(0, i, y), (a, M), ("i64", (2,)), (b, (2, 8)))
-        case("index_add", lambda x, i, y: x.index_add(0, i, y), (a, M), ("i64", (2,)), (b, (2, 8)))
+        case("scatter", lambda x, i, y: x.scatter(0, i, y), (a, M), ("i64", M), (b, M), dim=0)
+        case("index_copy", lambda x, i, y: x.index_copy(0, i, y), (a, M), ("i64", (2,)), (b, (2, 8)), dim=0)
+        case("index_add", lambda x, i, y: x.index_add(0, i, y), (a, M), ("i64", (2,)), (b, (2, 8)), dim=0)
         case("index_put", lambda x, i, y: x.index_put((i,), y), (a, M), ("i64", (2,)), (b, (2, 8)))
         case("matmul", torch.matmul, (a, M), (b, (8, 4)))
         case("bmm", torch.bmm, (a, (2, 4, 8)), (b, (2, 8, 4)))

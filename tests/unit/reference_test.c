@@ -179,9 +179,9 @@ static const struct {
     {"{op: embedding, in: [i, y], out: o}", 4, {5, 6, 1, 2}},
     {"{op: scatter, in: [y, i, z2], out: o, dim: 0}", 6, {3, 4, 3, 4, 1, 2}},
     {"{op: scatter, in: [x, i, z2], out: o, dim: 1}", 6, {2, 2, 1, 4, 5, 3}},
-    {"{op: index_copy, in: [yo, i, z2], out: o}", 6, {3, 4, 3, 4, 1, 2}},
+    {"{op: index_copy, in: [yo, i, z2], out: o, dim: 0}", 6, {3, 4, 3, 4, 1, 2}},
     {"{op: index_copy, in: [xo, i, z2], out: o, dim: 1, inplace: false}", 6, {2, 2, 1, 4, 5, 3}},
-    {"{op: index_add, in: [yo, i, z2], out: o}", 6, {4, 6, 3, 4, 6, 8}},
+    {"{op: index_add, in: [yo, i, z2], out: o, dim: 0}", 6, {4, 6, 3, 4, 6, 8}},
     {"{op: index_add, in: [xo, i, z2], out: o, dim: 1}", 6, {3, 2, 4, 8, 5, 9}},
     {"{op: index_add, in: [xo, i, z2], out: o, dim: 1, inplace: false}", 6, {3, 2, 4, 8, 5, 9}},
     {"{op: index_put, in: [yo, i, z2], out: o}", 6, {3, 4, 3, 4, 1, 2}},
@@ -264,7 +264,7 @@ static const struct {
     {"{op: reduce_scatter, in: x, out: o, size: 2}", 3, {1, 2, 3}},
     {"{op: all_reduce, in: x, out: o}", 6, {1, 2, 3, 4, 5, 6}},
     {"{op: transfer, in: x, out: o}", 6, {1, 2, 3, 4, 5, 6}},
-    {"{op: softmax, in: v, out: o}", 3, {0.09003057317038046, 0.24472847105479764, 0.6652409557748218}},
+    {"{op: softmax, in: v, out: o, dim: -1}", 3, {0.09003057317038046, 0.24472847105479764, 0.6652409557748218}},
     {"{op: layer_norm, in: v, out: o}", 3, {-1.22473568590839, 0, 1.22473568590839}},
     {"{op: gelu, in: v, out: o}", 3, {0.8413447460685429, 1.9544997361036416, 2.9959503059051097}},
     {"{op: rotary_embedding, in: [r4, k4, f4], out: o}", 4, {1 - 3 * 4, 2 - 4 * 3, 3 + 1 * 2, 4 + 2}},
@@ -688,7 +688,7 @@ static void inputs_suit_their_readers(void **state)
                        "  - {op: add, in: dt, out: de, scalar: 0.001}\n"
                        "  - {op: div, in: [x, de], out: q}\n"
                        "  - {op: gather, in: [q, at], out: g}\n"
-                       "  - {op: scatter, in: [x, rows, g], out: s}\n"
+                       "  - {op: scatter, in: [x, rows, g], out: s, dim: 0}\n"
                        "  - {op: linear, in: [s, w], out: y}\n"
                        "  - {op: copy, in: b, out: c}\n"
                        "outputs: [y, c]\n";
