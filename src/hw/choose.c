@@ -42,13 +42,13 @@ static words words_of(const char *name)
     return w;
 }
 
-/* Is `word` a word of w without the letters at its end: mi300 of mi300x? */
+/* Is `word` a word of w without the x at its end: mi300 of mi300x? Other letters tell products apart: l40 and l40s. */
 static bool is_stem(const words *w, const char *word)
 {
     const size_t length = strlen(word);
     for (int i = 0; i < w->count; i++)
         if (isdigit((unsigned char)word[length - 1]) && strncmp(w->word[i], word, length) == 0 &&
-            isalpha((unsigned char)w->word[i][length]) && w->word[i][length + 1] == '\0')
+            strcmp(w->word[i] + length, "x") == 0)
             return true;
     return false;
 }
@@ -59,6 +59,8 @@ static bool has_word(const words *w, const char *word)
     const size_t length = strlen(word);
     for (int first = 0; first < w->count; first++) {
         const char *rest = word;
+        if (strcmp(word, "sxm") == 0 && strncmp(w->word[first], word, length) == 0)
+            return true;
         if (strncmp(w->word[first], word, length) == 0 && strcmp(w->word[first] + length, "gb") == 0)
             return true;
         for (int i = first; i < w->count && strncmp(rest, w->word[i], strlen(w->word[i])) == 0; i++) {
@@ -89,8 +91,24 @@ static bool is_variant(const char *word)
            (length > 2 && strcmp(word + length - 2, "gb") == 0);
 }
 
+/* Does a word that was not typed, behind one that was, name another product: the ultra of m3-ultra, typed as m3? */
+static bool is_another_product(const words *typed, const words *known)
+{
+    bool begun = false;
+    for (int k = 0; k < known->count; k++) {
+        bool said = false;
+        for (int i = 0; i < typed->count && !said; i++)
+            said = strstr(typed->word[i], known->word[k]) ||
+                   strncmp(known->word[k], typed->word[i], strlen(typed->word[i])) == 0;
+        if (begun && !said && !is_variant(known->word[k]))
+            return true;
+        begun = begun || said;
+    }
+    return false;
+}
+
 /* Does the known GPU have all typed words, and does one of them name more than a variant? stems: a word may lack the
- * letters at its end. */
+ * x at its end. */
 static bool is_meant(const words *typed, const char *known, bool stems)
 {
     const words w = words_of(known);
@@ -99,7 +117,7 @@ static bool is_meant(const words *typed, const char *known, bool stems)
         all = all && (has_word(&w, typed->word[i]) || (stems && is_stem(&w, typed->word[i])));
         named = named || !is_variant(typed->word[i]);
     }
-    return all && named;
+    return all && named && !is_another_product(typed, &w);
 }
 
 bool fsim_hw_means(const char *name, const char *known)

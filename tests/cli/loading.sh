@@ -106,6 +106,7 @@ a100-sxm4-40gb a100-pcie-40gb a100 40gb
 a100-sxm4-80gb a100-pcie-80gb A100-80
 h100-sxm5-80gb h100-nvl,h100-pcie-80gb h100
 h100-nvl - NVIDIA H100 NVL
+h100-sxm5-80gb . H100-SXM
 mi300x . mi300
 mi250x . AMD Instinct MI250
 rtx-6000-ada - NVIDIA RTX 6000 Ada Generation
@@ -122,8 +123,8 @@ v100-sxm2-32gb v100-pcie-32gb tesla v100
 mi300x - Mi300X
 l4 - L4.yaml
 END
-# Words of several GPUs, or of none, are no name, nor is a path that is not there.
-for name in 80gb 80 rtx sxm mi a1000 gpus/a100.yaml; do
+# Words of several GPUs, of none, or of another product are no name, nor is a path that is not there.
+for name in 80gb 80 rtx sxm mi a1000 l40 m3 gpus/a100.yaml; do
     "$FUSESIM" mlp --hw $name >out 2>err
     [ $? -eq 66 ] || complain "--hw $name: wanted exit 66"
     grep -q "'$name'; nearest: " err || complain "--hw $name: $(cat err)"
