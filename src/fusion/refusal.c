@@ -73,6 +73,22 @@ static const char *index_map_text(const fsim_graph *g, const fsim_refusal *r, fs
     }
 }
 
+/* A reduction whose rows are short enough for a tile, and are not rows of the contraction's results. */
+static const char *reduced_elsewhere_text(const fsim_graph *g, const fsim_refusal *r, fsim_arena *a)
+{
+    const bool before = r->b >= 0 && !g->node[r->a].gemm.k && g->node[r->b].gemm.k;
+    const char *x = g->node[r->a].name, *y = r->b >= 0 ? g->node[r->b].name : x;
+    return before
+               ? fsim_printf(a,
+                             "'%s' reduces what contraction '%s' reads; a kernel with a contraction reduces only the "
+                             "contraction's results",
+                             x, y)
+               : fsim_printf(a,
+                             "'%s' does not reduce whole rows of the results of contraction '%s', and a tile holds "
+                             "nothing else",
+                             y, x);
+}
+
 const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_arena *a)
 {
     const char *x = g->node[r->a].name, *y = r->b >= 0 ? g->node[r->b].name : "its readers",
@@ -106,6 +122,8 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
     case FSIM_RULE_CONTRACTIONS:
         return fsim_printf(a, "two contractions ('%s' and '%s') in one kernel: %s", x, y, unit);
     case FSIM_RULE_REDUCED_EPILOGUE:
+        if (r->unit == FSIM_IN_TILE_ROW && r->needed <= r->limit)
+            return reduced_elsewhere_text(g, r, a);
         return fsim_printf(
             a, "a reduction fused with a contraction needs %s %s, and there can be %s%s", needed, unit,
             r->limit > 1 ? fsim_printf(a, "at most %s", limit) : "none",

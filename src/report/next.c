@@ -128,6 +128,7 @@ static void better_plan(steps *s)
     const fsim_prediction *p = s->p;
     const double now = p->plan[p->chosen].time_s, best = p->plan[FSIM_STRATEGY_OPTIMAL].time_s;
     const fsim_verdict v = fsim_verdict_of(p);
+    static const double near = 0.1; /* a bound that is further away than this says little of what is possible */
     if (p->chosen != FSIM_STRATEGY_OPTIMAL && fsim_against_optimal(p, p->chosen, s->a).verdict != FSIM_SLOWER)
         return; /* whether it is faster is too close to call */
     if (p->chosen != FSIM_STRATEGY_OPTIMAL)
@@ -135,7 +136,7 @@ static void better_plan(steps *s)
             (fsim_step){.what = fsim_printf(s->a, "the plan of optimal instead of %s", fsim_strategy_names[p->chosen]),
                         .saves_s = now - best,
                         .command = command(s, (change){0})});
-    else if (!v.proven)
+    else if (!v.proven && v.gap < near)
         add(s, (fsim_step){.what = "a longer search",
                            .saves_s = v.gap * now,
                            .at_most = true,

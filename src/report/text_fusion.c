@@ -141,8 +141,12 @@ const char *fsim_text_difference(const fsim_text_page *r, const fsim_difference 
                                  const fsim_plan *best)
 {
     const char *own = groups_text(r, mine, d->mine, d->mines), *other = groups_text(r, best, d->other, d->others);
-    if (d->mines == 1 && d->others == 1)
-        return fsim_printf(r->a, "%s: finds other tensors in L2", own);
+    if (d->mines == 1 && d->others == 1) {
+        const fsim_kernel *x = &mine->kernel[d->mine[0]], *y = &best->kernel[d->other[0]];
+        const bool moves_alike = x->dram_read_bytes == y->dram_read_bytes && x->dram_write_bytes == y->dram_write_bytes;
+        return fsim_printf(r->a, moves_alike ? "%s: another kernel for the same" : "%s: finds other tensors in L2",
+                           own);
+    }
     if (d->others == 1)
         return fsim_printf(r->a, "cuts %s", own);
     if (d->mines == 1)

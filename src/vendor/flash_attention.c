@@ -126,8 +126,7 @@ static attention_work attention_work_of(const fsim_costing *c, const attention_l
     const double features = fmax(s->k, s->results);
     const library_tile *t = tile_for(l->tiles, features);
     const double filled = fmax(t->features, features);
-    const bool small =
-        l->small_cycles > 0 && s->m <= FLASH_SMALL_ROWS && filled <= FLASH_SMALL_ROWS && filled == features;
+    const bool small = l->small_cycles > 0 && s->m <= FLASH_SMALL_ROWS && filled <= FLASH_SMALL_ROWS;
     attention_work w = {.rows = small ? FLASH_SMALL_ROWS : t->rows, .step = t->step};
     const double causal = s->causal > 0 ? fmin(1, (s->causal + w.rows + w.step) / (2 * s->causal)) : 1;
     const double tiles = s->batch * ceil(s->m / w.rows), steps = ceil(s->width / w.step);

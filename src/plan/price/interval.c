@@ -142,12 +142,22 @@ fsim_interval fsim_plan_interval(const fsim_software *s, const fsim_plan *plan, 
 /* How the errors of a kernel of one plan go with those of a kernel of the other. */
 typedef enum { APART, SAME_WORK, SAME_KERNEL } likeness;
 
+/* Do both take as long, but for what L2 holds? Eager's convolution of another layout does not. */
+static bool as_long(const fsim_plan_errors *x, const fsim_kernel_error *k, const fsim_plan_errors *y,
+                    const fsim_kernel_error *l)
+{
+    static const double equal = 0.02;
+    return fabs(x->busy_s * k->share - y->busy_s * l->share) <= equal * x->busy_s * k->share;
+}
+
 /* Of two kernels with the same primitives. */
 static likeness of_same_members(const fsim_plan_errors *x, const fsim_kernel_error *k, const fsim_plan_errors *y,
                                 const fsim_kernel_error *l)
 {
     const bool compiled = x->maker == FSIM_BY_INDUCTOR || y->maker == FSIM_BY_INDUCTOR; /* has other layouts */
-    return k->vendor == l->vendor && (x->maker == y->maker || (k->vendor && !compiled)) ? SAME_KERNEL : SAME_WORK;
+    return k->vendor == l->vendor && (x->maker == y->maker || (k->vendor && !compiled && as_long(x, k, y, l)))
+               ? SAME_KERNEL
+               : SAME_WORK;
 }
 
 /* For each kernel of `other`: which kernel of `base` it is like, or -1, and how much. */
