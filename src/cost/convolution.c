@@ -54,6 +54,7 @@ fsim_convolution_shape fsim_convolution_shape_of(const fsim_hw *hw, const fsim_n
     s.pixels = (double)m->m;
     s.tensor = fsim_tensor_key(hw, m->arithmetic) != FSIM_HW_COUNT;
     s.peak_flops = fsim_dense_peak(hw, m->arithmetic);
+    s.most = s.tensor ? fsim_hw_get(hw, fsim_tensor_key(hw, m->arithmetic)) / s.peak_flops : 1;
     (transposed ? add_scattered : add_windows)(&s, n);
     return s;
 }
@@ -89,7 +90,7 @@ static double window_loads(const fsim_node *n)
 }
 
 /* The share of the data sheet's rate that a generated kernel of this convolution reaches: that of the library's best
- * kernels, without changes of layout. */
+ * kernels, without changes of layout. With a tile it is at most what matrix products reach. */
 static double own_share(const fsim_hw *hw, const fsim_convolution_shape *s)
 {
     const fsim_convolution_shape planes = {.kind = FSIM_PLANES, .taps = TYPICAL_TAPS, .tensor = s->tensor};
@@ -137,8 +138,8 @@ static fsim_kernel tiled(const fsim_costing *c, const fsim_convolution_shape *s,
     const int m = layout->tile_m, filters = layout->tile_n;
     const double depth = (double)n->gemm.k, tiles_m = ceil(s->pixels / m), tiles_n = ceil(s->filters / filters),
                  blocks = s->groups * tiles_m * tiles_n;
-    const double one_s =
-        2.0 * m * filters * depth / (s->peak_flops / c->sms * fmin(1, own_share(c->hw, s) * tile_share(m, filters)));
+    const double one_s = 2.0 * m * filters * depth /
+                         (s->peak_flops / c->sms * fmin(s->most, own_share(c->hw, s) * tile_share(m, filters)));
     k.schedule = *layout;
     k.flops = 2.0 * (double)n->gemm.batch * (double)n->gemm.m * (double)n->gemm.n * depth;
     k.penalised = k.penalised || layout->template == FSIM_TILED_CONTRACTION;
@@ -228,7 +229,7 @@ double fsim_least_convolution_s(const fsim_graph *g, const fsim_hw *hw, int node
 {
     const fsim_gemm *m = &g->node[node].gemm;
     const fsim_convolution_shape s = fsim_convolution_shape_of(hw, &g->node[node]);
-    double rate = s.peak_flops * fmin(1, own_share(hw, &s) * best_tile_share);
+    double rate = s.peak_flops * fmin(s.most, own_share(hw, &s) * best_tile_share);
     if (is_direct(m))
         rate =
             2 * fsim_hw_get(hw, FSIM_HW_SMS) * fsim_hw_get(hw, FSIM_HW_SM_CLOCK) * fsim_hw_get(hw, FSIM_HW_FP32_RATE);

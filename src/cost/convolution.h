@@ -28,6 +28,7 @@ typedef struct {
     bool alone;                  /* one tap, and every element is read once: a plain matrix product */
     bool tensor;                 /* on tensor units */
     double peak_flops;           /* FLOP/s of its units, data sheet */
+    double most;                 /* share of it that matrix products reach; 1 on FP32 units */
 } fsim_convolution_shape;
 
 /* n: a node whose gemm.convolution is set. */

@@ -3,6 +3,7 @@
 #include "report/report.h"
 #include "report/versus.h"
 #include <math.h>
+#include <string.h>
 
 /* Where the interval of the ratio contains 1: that there may be no difference. */
 static const char *unsure(fsim_arena *a, const fsim_explanation *e)
@@ -74,10 +75,28 @@ static const char *otherwise(fsim_arena *a, const fsim_graph *g, const fsim_expl
                        grown(a, g, e));
 }
 
+/* Says of which primitive the answer is where an operator's name was typed and it has several. */
+static void which_primitive(const fsim_page *page, fsim_arena *a, const fsim_graph *g, int n)
+{
+    const char *others = "";
+    int count = 0;
+    for (int i = 0; i < g->nodes; i++)
+        if (i != n && g->node[i].source == g->node[n].source) {
+            others = fsim_printf(a, "%s%s%s", others, count ? ", " : "", g->node[i].name);
+            count++;
+        }
+    if (count > 0 && strcmp(g->source[g->node[n].source].name, g->node[n].name) == 0)
+        fsim_paragraph(
+            page, FSIM_FAINT, 0, 2,
+            fsim_printf(a, "'%s' is the last primitive of that operator; the others: %s.", g->node[n].name, others));
+}
+
 void fsim_report_explanation(const fsim_page *page, const fsim_graph *g, const fsim_hw *hw, const fsim_explanation *e)
 {
     fsim_arena *a = fsim_arena_new();
     may_they(page, a, g, e);
+    which_primitive(page, a, g, e->a);
+    which_primitive(page, a, g, e->b);
     fsim_paragraph(page, FSIM_PLAIN, 0, 2,
                    fsim_printf(a, "On %s the best plan has them %s; it takes %s and moves %s to and from DRAM.",
                                hw->name, e->together ? "together" : "apart", fsim_seconds_text(a, e->best_s),
