@@ -37,6 +37,11 @@ static bool read_limit(const char *text, fsim_gate *g, const char **why, fsim_ar
     const bool factor = *end == 'x' && m->unit == FSIM_GATE_FACTOR;
     g->limit = g->percent ? x / 100 : x;
     *why = fsim_printf(a, "is no limit, wanted e.g. %s", examples[m->unit]);
+    const bool share = m->unit == FSIM_GATE_SHARE || m->unit == FSIM_GATE_PART;
+    if (end != text && !*end && share && x > 1) { /* 5 for 5% */
+        *why = fsim_printf(a, "is a share above 1: write %s%%, or %.6g%% if that is meant", text, 100 * x);
+        return false;
+    }
     return end != text && !end[g->percent || factor] && isfinite(x) && x >= 0;
 }
 

@@ -87,7 +87,7 @@ has err "'h100' is no strategy and no GPU of --hw; --hw has a100-sxm4-40gb, l4$"
 # What is no gate, in every command by the same words.
 for gate in "spedup=2 unknown metric 'spedup'; did you mean 'speedup'. .plan has time=5ms, " "time wants a limit: time=5ms" "time= wanted .GROUP:.METRIC=LIMIT; plan has" ":time=1s wanted .GROUP:.METRIC=LIMIT" \
     "=1 wanted .GROUP:.METRIC=LIMIT" "proven=1 proven has no limit" "time=5GB '5GB' is bytes, wanted a time" "time=5 has no unit" "memory=-3GiB '-3GiB' is negative" "gap=x 'x' is no limit, wanted e.g. 10%" "kernels=40x '40x' is no limit, wanted e.g. 40" \
-    "speedup=10% '10%' is no limit, wanted e.g. 1.2" "egaer:time=1s 'egaer' is no strategy and no GPU of --hw; did you mean 'eager'" "l4:time=1s 'l4' is no strategy and no GPU of --hw"; do
+    "speedup=10% '10%' is no limit, wanted e.g. 1.2" "gap=5 '5' is a share above 1: write 5%, or 500% if that is meant" "egaer:time=1s 'egaer' is no strategy and no GPU of --hw; did you mean 'eager'" "l4:time=1s 'l4' is no strategy and no GPU of --hw"; do
     exits 2 mlp --hw t4 --gate "${gate%% *}"
     has err "${gate#* }"
 done
