@@ -188,11 +188,15 @@ bool fsim_rule_slice(fsim_call *call)
         return fsim_refuse(call, "'start' has %d entries for %d dimensions", entries, out.rank);
     if (dims->present && dims->count != entries)
         return fsim_refuse(call, "'dim' and 'start' differ in length");
+    int cut = 0;
     for (int i = 0; i < entries; i++) {
         int d = i;
         if ((dims->present && !fsim_wrap_dim(call, out.rank, dims->at[i], &d)) ||
             !cut_of(call, i, out.dim[d], &from[d], &out.dim[d]))
             return false;
+        if (cut & 1 << d)
+            return fsim_refuse(call, "'dim' names dimension %d twice", d);
+        cut |= 1 << d;
     }
     return boxed(call, from, &out);
 }
