@@ -381,6 +381,12 @@ bool fsim_rule_attention(fsim_call *c)
     if (c->args == 4 && fsim_arg(c, 3)->dtype != FSIM_BOOL && !fsim_dtype_floating(fsim_arg(c, 3)->dtype))
         return fsim_refuse(c, "the mask '%s' is %s: a bool says which scores count, a float is added; 'cast' it first",
                            fsim_arg(c, 3)->name, fsim_dtype_names[fsim_arg(c, 3)->dtype]);
+    if (c->attrs.causal && q.dim[2] != k.dim[2])
+        fsim_warning(
+            c->build->diag, c->at,
+            "attention '%s': causal lets query i see keys 0 to i, as in PyTorch (queries: %lld, keys: %lld); where "
+            "the queries are the last of the keys, leave it out for one query, or give a mask",
+            c->out[0], (long long)q.dim[2], (long long)k.dim[2]);
     const double factor = c->list[FSIM_ATTR_SCALE].present ? c->attrs.scale : 1 / sqrt((double)q.dim[3]);
     const int64_t B = q.dim[0], kv = k.dim[1], group = q.dim[1] / kv, Sq = q.dim[2], Sk = k.dim[2], D = v.dim[3];
     const fsim_shape grouped_q = {.rank = 4, .dim = {B, kv, group * Sq, q.dim[3]}},
