@@ -98,7 +98,7 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
     case FSIM_RULE_BOUNDARY:
         return fsim_printf(a, "%s '%s' %s: %s", op, x,
                            fsim_classes[fsim_ops[g->node[r->a].op].class].boundary ? "is a kernel of its own"
-                           : fsim_ops[g->node[r->a].op].class == FSIM_SCAN         ? "shares no such kernel"
+                           : fsim_ops[g->node[r->a].op].class == FSIM_SCAN         ? "stays apart"
                                                                                    : "ends its kernel",
                            fsim_classes[fsim_ops[g->node[r->a].op].class].why);
     case FSIM_RULE_IN_PLACE:
@@ -132,7 +132,7 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
         return fsim_printf(a, "'%s' would have to be computed while the contraction loads its operand, but %s", x,
                            r->needed == 0 && r->unit == FSIM_IN_NONE && r->b >= 0 &&
                                    fsim_classes[fsim_ops[g->node[r->a].op].class].clones
-                               ? "its value is needed in memory too"
+                               ? "other kernels read its value from memory"
                                : "a kernel can't compute it there");
     case FSIM_RULE_WINDOW:
         return fsim_printf(a, "'%s' reads overlapping windows, so '%s' would be computed up to %s times an element", y,

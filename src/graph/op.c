@@ -81,13 +81,13 @@ const fsim_class_row fsim_classes[FSIM_CLASS_COUNT] = {
     [FSIM_WINDOW] = {"window", false, false, false, NULL},
     [FSIM_CONTRACTION] = {"contraction", false, false, false, NULL},
     [FSIM_SCAN] = {"scan", false, false, false,
-                   "what it takes in, in front of it and behind it, must be computed from single elements"},
+                   "a running sum shares its kernel with operators that work element by element, and with no others"},
     [FSIM_SCATTER] = {"scatter", false, false, false,
                       "data decides where it writes, so its readers wait until it has finished"},
     [FSIM_COMMUNICATION] = {"communication", false, false, true,
                             "it exchanges data with other devices; it overlaps, it does not merge"},
     [FSIM_TRANSFER] = {"transfer", false, false, true, "it crosses between host and device memory"},
-    [FSIM_OPAQUE] = {"opaque", false, false, true, "the model knows nothing about its inside"},
+    [FSIM_OPAQUE] = {"opaque", false, false, true, "its kernel is a program of its own, which no other operator joins"},
     [FSIM_COMPOSITE] = {"composite", false, false, false, NULL},
 };
 
