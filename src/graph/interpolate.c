@@ -52,6 +52,8 @@ bool fsim_rule_interpolate(fsim_call *call)
         axis[i] = (fsim_axis){x.dim[2 + i], out.dim[2 + i], taps, 1, 1, 0};
         window *= taps;
     }
+    if (memcmp(out.dim, x.dim, (size_t)x.rank * sizeof *x.dim) == 0)
+        call->attrs.scale_factor = 0; /* PyTorch copies where no length changes: 2 elements by 1.3 are 2 */
     fsim_node *n = fsim_add_node(call, &out, window);
     if (!n)
         return false;

@@ -231,6 +231,8 @@ static const struct {
     {"{op: arange, out: o, end: 5, start: -1, step: 2}", 3, {-1, 1, 3}},
     {"{op: arange, out: o, end: 0, start: 3, step: -1, dtype: f32}", 3, {3, 2, 1}},
     {"{op: interpolate, in: z, out: o, scale_factor: 2}", 16, {1, 1, 2, 2, 1, 1, 2, 2, 3, 3, 4, 4, 3, 3, 4, 4}},
+    {"{op: interpolate, in: z, out: o, scale_factor: 1.3}", 4, {1, 2, 3, 4}},
+    {"{op: interpolate, in: z, out: o, scale_factor: 1.3, mode: bilinear}", 4, {1, 2, 3, 4}},
     {"{op: interpolate, in: z, out: o, size: 3}", 9, {1, 1, 2, 1, 1, 2, 3, 3, 4}},
     {"{op: interpolate, in: z, out: o, scale_factor: 2, mode: bilinear}",
      16,
