@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/search/frontier.h"
 
+#include "plan/search/floor.h"
 #include "plan/search/states.h"
 #include <math.h>
 #include <stdlib.h>
@@ -60,70 +61,67 @@ static bool *masked_chains(const fsim_frontier *f)
     return masked;
 }
 
+/* Where a weight's arithmetic may be folded into a contraction, it need not be read as it is. */
+static bool reads_whole_input(const fsim_frontier *f, const fsim_floor *floor, int place, int k)
+{
+    const fsim_graph *g = f->p->graph;
+    const fsim_node *n = fsim_node_of(f, place);
+    const int t = n->arg[k].tensor;
+    return g->tensor[t].producer < 0 && n->arg[k].how != FSIM_READ_INDIRECT &&
+           n->arg[k].distinct == g->tensor[t].elems && (!f->p->warm || !fsim_may_reside(f->p, t)) &&
+           !f->read_outside[t] && (n->gemm.k || floor->arithmetic || g->tensor[t].role != FSIM_WEIGHT);
+}
+
+/* The seconds of each unit that place takes in every plan: its own, in *own; per graph input that it is the first to
+ * read, in input[tensor]. */
+static void find_units(fsim_frontier *f, const fsim_floor *floor, int place, fsim_unit_seconds *own,
+                       fsim_unit_seconds *input)
+{
+    const fsim_node *n = fsim_node_of(f, place);
+    for (int k = 0; k < n->args; k++)
+        if (reads_whole_input(f, floor, place, k) && input[n->arg[k].tensor].s[FSIM_FLOOR_DRAM] == 0)
+            input[n->arg[k].tensor] = fsim_floor_read(floor, &n->arg[k]);
+    fsim_floor_add(own, fsim_floor_arithmetic(floor, n));
+}
+
 /* Computes the work that no plan can avoid: graph inputs read once and outputs written once at full bandwidth,
- * arithmetic at full rate. Kernels combine their units' times by a 3-norm, so a fixed weight for each unit, with a
- * dual norm of one, bounds every kernel by a sum over its primitives. */
+ * arithmetic at full rate. A fixed weight for each unit, with a dual norm of one, bounds every kernel's norm by a sum
+ * over its primitives. */
 static void find_floor(fsim_frontier *f)
 {
     const fsim_graph *g = f->p->graph;
     const fsim_places *l = &f->l;
+    const fsim_floor floor = fsim_floor_of(f->p, l->node, l->count);
+    const bool by_bytes = f->p->objective == FSIM_MINIMISE_BYTES;
+    fsim_unit_seconds *own = fsim_new(f->a, fsim_unit_seconds, l->count + 1),
+                      *input = fsim_new(f->a, fsim_unit_seconds, g->tensors + 1), all = {{0}};
     f->floor_own = fsim_new(f->a, double, l->count + 1);
     f->floor_input = fsim_new(f->a, double, g->tensors + 1);
     f->read_outside = fsim_new(f->a, bool, g->tensors + 1);
     for (int t = 0; t < g->tensors; t++)
         for (int r = 0; r < g->tensor[t].readers && !f->read_outside[t]; r++)
             f->read_outside[t] = l->place[g->tensor[t].reader[r]] < 0;
-    double *work = fsim_new(f->a, double, l->count + 1), *special = fsim_new(f->a, double, l->count + 1), read = 0,
-           written = 0, seconds = 0, specials = 0;
-    const double lanes = fsim_hw_get(f->p->hw, FSIM_HW_SMS) * fsim_hw_get(f->p->hw, FSIM_HW_SM_CLOCK),
-                 widest =
-                     fmax(fsim_hw_get(f->p->hw, FSIM_HW_FP32_RATE), fmax(0, fsim_hw_get(f->p->hw, FSIM_HW_INT32_RATE)));
-    bool sure = true, products = false; /* kernels with a contraction may fold arithmetic into weights, and apply a
-                                           factor of a row to results only */
-    for (int i = 0; i < l->count; i++) {
-        products = products || fsim_node_of(f, i)->gemm.k;
-        sure = f->p->limits.strict || !products;
-    }
-    const bool *whole = computed_whole(f), *masked = masked_chains(f),
-               by_bytes = f->p->objective == FSIM_MINIMISE_BYTES;
+    const bool *whole = computed_whole(f), *masked = masked_chains(f);
     for (int i = 0; i < l->count; i++) {
         const fsim_node *n = fsim_node_of(f, i);
-        for (int k = 0; k < n->args && whole[i]; k++) {
-            const int t = n->arg[k].tensor;
-            bool here = g->tensor[t].producer < 0 && f->floor_input[t] == 0 && n->arg[k].how != FSIM_READ_INDIRECT &&
-                        n->arg[k].distinct == g->tensor[t].elems && (!f->p->warm || !fsim_may_reside(f->p, t)) &&
-                        !f->read_outside[t] &&
-                        (n->gemm.k || f->p->limits.strict ||
-                         g->tensor[t].role != FSIM_WEIGHT); /* vectors may be folded into a contraction's weights */
-            f->floor_input[t] = here ? (double)g->tensor[t].bytes : f->floor_input[t];
-            read += here ? f->floor_input[t] : 0;
-        }
+        if (whole[i])
+            find_units(f, &floor, i, &own[i], input);
+        if (whole[i] && !by_bytes && n->gemm.k)
+            own[i].s[FSIM_FLOOR_WORK] = fsim_least_contraction_s(g, f->p->hw, l->node[i]) * (masked[i] ? 0.5 : 1);
         if (g->tensor[n->result[0]].output)
-            f->floor_own[i] = (double)g->tensor[n->result[0]].written_bytes;
-        work[i] = whole[i] && !by_bytes && n->gemm.k
-                      ? fsim_least_contraction_s(g, f->p->hw, l->node[i]) * (masked[i] ? 0.5 : 1)
-                      : 0;
-        if (whole[i] && !by_bytes && sure && !n->gemm.k) {
-            const double points = (double)n->points * (double)n->reduced;
-            work[i] = n->dtype == FSIM_F64 ? 0 : points * n->instructions / (lanes * widest);
-            special[i] = points * n->specials / (lanes * fsim_hw_get(f->p->hw, FSIM_HW_SPECIAL_RATE));
-        }
-        seconds += work[i];
-        specials += special[i];
-        written += f->floor_own[i];
+            fsim_floor_add(&own[i], fsim_floor_write(&floor, &g->tensor[n->result[0]]));
+        fsim_floor_add(&all, own[i]);
     }
-    const double second = 1 / FSIM_TICK_S * (1 - 1e-9),
-                 dram = fsim_least_dram_seconds(f->p->hw, read, written, products);
-    const double norm = cbrt(dram * dram * dram + seconds * seconds * seconds + specials * specials * specials);
-    const double of_dram = norm > 0 ? dram * dram / (norm * norm) * second : 0,
-                 of_read = by_bytes ? 1 : of_dram * fsim_least_dram_seconds(f->p->hw, 1, 0, products),
-                 of_write = by_bytes ? 1 : of_dram * fsim_least_dram_seconds(f->p->hw, 0, 1, products),
-                 of_work = norm > 0 ? seconds * seconds / (norm * norm) * second : 0,
-                 of_special = norm > 0 ? specials * specials / (norm * norm) * second : 0;
-    for (int i = 0; i < l->count; i++)
-        f->floor_own[i] = f->floor_own[i] * of_write + work[i] * of_work + special[i] * of_special;
     for (int t = 0; t < g->tensors; t++)
-        f->floor_input[t] *= of_read;
+        fsim_floor_add(&all, input[t]);
+    const double norm = fsim_floor_norm(&all), second = 1 / FSIM_TICK_S * (1 - 1e-9);
+    for (int u = 0; u < FSIM_FLOOR_UNITS; u++) {
+        const double weight = by_bytes ? 1 : norm > 0 ? all.s[u] * all.s[u] / (norm * norm) * second : 0;
+        for (int i = 0; i < l->count; i++)
+            f->floor_own[i] += own[i].s[u] * weight;
+        for (int t = 0; t < g->tensors; t++)
+            f->floor_input[t] += input[t].s[u] * weight;
+    }
 }
 
 /* After the budget is used up: the order in which states of a size are continued, most promising first. */

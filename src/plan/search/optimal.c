@@ -16,6 +16,7 @@
 #include "fusion/sets.h"
 #include "plan/price/price.h"
 #include "plan/price/user_rules.h"
+#include "plan/search/floor.h"
 #include "plan/search/frontier.h"
 #include "plan/search/merge.h"
 #include "plan/search/search.h"
@@ -45,50 +46,43 @@ static bool reads_all(const fsim_graph *g, const fsim_node *n)
     return true;
 }
 
+/* Is argument k of the primitive a graph input that no primitive outside of node[0, count) reads, and that this one
+ * reads first? Elsewhere another piece may have left it in L2. */
+static bool first_read(const fsim_problem *p, const int *node, int count, int at, int k)
+{
+    const fsim_node *n = &p->graph->node[node[at]];
+    const fsim_tensor *t = &p->graph->tensor[n->arg[k].tensor];
+    bool first = t->producer < 0 && t->reader[0] == node[at] && !(p->warm && fsim_may_reside(p, n->arg[k].tensor));
+    for (int r = 0; first && r < t->readers; r++)
+        first = bsearch(&t->reader[r], node, (size_t)count, sizeof *node, fsim_by_int) != NULL;
+    for (int q = 0; q < k; q++)
+        first = first && n->arg[q].tensor != n->arg[k].tensor;
+    return first;
+}
+
 /* A lower bound for every plan of these primitives: graph inputs read and outputs written once, arithmetic once at
- * full rate, one launch. A sum of norms is at least the norm of the sum. 0 where some primitive reads only a part of
- * its argument, because the rest need not be computed. */
+ * full rate, one launch. 0 where some primitive reads only a part of its argument, because the rest need not be
+ * computed. */
 static fsim_sum compulsory_of(const fsim_problem *p, const int *node, int count)
 {
     const fsim_graph *g = p->graph;
-    const double sms = fsim_hw_get(p->hw, FSIM_HW_SMS) * fsim_hw_get(p->hw, FSIM_HW_SM_CLOCK);
-    double read = 0, written = 0, lanes = 0, specials = 0;
-    bool sure = true, products = false; /* kernels with a contraction may fold arithmetic and vectors into weights, and
-                                           apply a factor of a row to results only */
-    for (int i = 0; i < count; i++) {
-        products = products || g->node[node[i]].gemm.k;
-        sure = p->limits.strict || !products;
-    }
+    const fsim_floor floor = fsim_floor_of(p, node, count);
+    fsim_unit_seconds all = {{0}};
     for (int i = 0; i < count; i++) {
         const fsim_node *n = &g->node[node[i]];
         if (!reads_all(g, n))
             return 0;
-        if (sure && !n->gemm.k && n->dtype != FSIM_F64)
-            lanes += (double)n->points * (double)n->reduced * n->instructions;
-        specials += sure ? (double)n->points * (double)n->reduced * n->specials : 0;
-        for (int r = 0; r < n->results; r++)
-            written += g->tensor[n->result[r]].output && r == 0 ? (double)g->tensor[n->result[r]].written_bytes : 0;
-        for (int k = 0; k < n->args; k++) {
-            const fsim_tensor *t = &g->tensor[n->arg[k].tensor];
-            bool first = t->producer < 0 && t->reader[0] == node[i],
-                 again = false; /* an input counts only where no other piece may have read it before */
-            for (int r = 0; first && r < t->readers; r++)
-                first = bsearch(&t->reader[r], node, (size_t)count, sizeof *node, fsim_by_int) != NULL;
-            for (int q = 0; q < k; q++)
-                again = again || n->arg[q].tensor == n->arg[k].tensor;
-            if (first && !again && (sure || n->gemm.k || t->role != FSIM_WEIGHT) &&
-                (!p->warm || !fsim_may_reside(p, n->arg[k].tensor)))
-                read += (double)t->bytes;
-        }
+        fsim_floor_add(&all, fsim_floor_arithmetic(&floor, n));
+        if (g->tensor[n->result[0]].output)
+            fsim_floor_add(&all, fsim_floor_write(&floor, &g->tensor[n->result[0]]));
+        for (int k = 0; k < n->args; k++)
+            if (first_read(p, node, count, i, k) &&
+                (floor.arithmetic || n->gemm.k || g->tensor[n->arg[k].tensor].role != FSIM_WEIGHT))
+                fsim_floor_add(&all, fsim_floor_read(&floor, &n->arg[k]));
     }
     if (p->objective == FSIM_MINIMISE_BYTES)
-        return (fsim_sum)(read + written);
-    const double widest = fmax(fsim_hw_get(p->hw, FSIM_HW_FP32_RATE), fmax(0, fsim_hw_get(p->hw, FSIM_HW_INT32_RATE)));
-    const double dram = fsim_least_dram_seconds(p->hw, read, written, products), compute = lanes / (sms * widest),
-                 special = specials / (sms * fsim_hw_get(p->hw, FSIM_HW_SPECIAL_RATE));
-    const double seconds =
-        launch_of(p) + cbrt(dram * dram * dram + compute * compute * compute + special * special * special);
-    return (fsim_sum)(seconds * (1 - 1e-9) / FSIM_TICK_S);
+        return (fsim_sum)all.s[FSIM_FLOOR_DRAM];
+    return (fsim_sum)((launch_of(p) + fsim_floor_norm(&all)) * (1 - 1e-9) / FSIM_TICK_S);
 }
 
 typedef struct {
@@ -162,7 +156,8 @@ static fsim_thoroughness how_for(int count) { return count <= WHOLE_MOST ? FSIM_
 static void solve(solver *s, const int *node, int count, bool alone)
 {
     fsim_frontier *f = fsim_frontier_of(s->p, node, count, how_for(count), &s->budget, s->a);
-    s->bound += fsim_frontier_bound(f);
+    const fsim_sum least = compulsory_of(s->p, node, count), found = fsim_frontier_bound(f);
+    s->bound += found > least ? found : least;
     s->considered += fsim_frontier_groups(f);
     s->states += fsim_frontier_states(f);
     if (!fsim_frontier_plan(f, &s->found, s->a))

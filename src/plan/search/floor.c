@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/search/floor.h"
+
+#include "cost/costing.h"
+#include <math.h>
+
+enum { WIDEST_VECTOR = 4 }; /* elements that one instruction of a kernel without a contraction loads or stores */
+
+fsim_floor fsim_floor_of(const fsim_problem *p, const int *node, int count)
+{
+    fsim_floor f = {.p = p, .lanes = fsim_hw_get(p->hw, FSIM_HW_SMS) * fsim_hw_get(p->hw, FSIM_HW_SM_CLOCK)};
+    bool opaque = false; /* a sort, say, is the library's kernel, with rules of its own */
+    for (int i = 0; i < count; i++) {
+        f.products = f.products || p->graph->node[node[i]].gemm.k;
+        opaque = opaque || fsim_ops[p->graph->node[node[i]].op].class == FSIM_OPAQUE;
+    }
+    f.arithmetic = p->limits.strict || !f.products;
+    f.by_accesses = !f.products && !opaque && !p->hw->host && !p->hw->arch->plain;
+    return f;
+}
+
+/* Instructions a second that the SMs issue, for each thread. */
+static double issue_rate(const fsim_floor *f)
+{
+    return f->lanes * FSIM_ISSUE_PER_SM * fsim_hw_get(f->p->hw, FSIM_HW_WARP_SIZE);
+}
+
+/* Results a second of the pipe that computes in this type. */
+static double pipe_rate(const fsim_floor *f, fsim_dtype type)
+{
+    const double floats = fsim_hw_get(f->p->hw, FSIM_HW_FP32_RATE);
+    const fsim_hw_key other = type == FSIM_F64 ? FSIM_HW_FP64_RATE : FSIM_HW_INT32_RATE;
+    return f->lanes * (type != FSIM_F64 && fsim_dtype_floating(type)
+                           ? floats
+                           : fsim_or_else(fsim_hw_get(f->p->hw, other), floats));
+}
+
+fsim_unit_seconds fsim_floor_arithmetic(const fsim_floor *f, const fsim_node *n)
+{
+    fsim_unit_seconds out = {{0}};
+    if (!f->arithmetic || n->gemm.k || f->p->objective == FSIM_MINIMISE_BYTES)
+        return out;
+    const double points = (double)n->points * (double)n->reduced;
+    out.s[FSIM_FLOOR_WORK] = points * n->instructions / pipe_rate(f, n->dtype);
+    out.s[FSIM_FLOOR_SPECIAL] = points * n->specials / (f->lanes * fsim_hw_get(f->p->hw, FSIM_HW_SPECIAL_RATE));
+    out.s[FSIM_FLOOR_ISSUE] = f->by_accesses ? points * n->instructions / issue_rate(f) : 0;
+    return out;
+}
+
+static fsim_unit_seconds access_units(const fsim_floor *f, double bytes, double elems, double dram_s)
+{
+    fsim_unit_seconds out = {{0}};
+    out.s[FSIM_FLOOR_DRAM] = f->p->objective == FSIM_MINIMISE_BYTES ? bytes : dram_s;
+    if (f->by_accesses && f->p->objective != FSIM_MINIMISE_BYTES) {
+        out.s[FSIM_FLOOR_ISSUE] = 2 * elems / WIDEST_VECTOR / issue_rate(f);
+        out.s[FSIM_FLOOR_L2] = bytes / fsim_or_else(fsim_hw_get(f->p->hw, FSIM_HW_L2_BANDWIDTH), INFINITY);
+    }
+    return out;
+}
+
+fsim_unit_seconds fsim_floor_read(const fsim_floor *f, const fsim_access *x)
+{
+    const fsim_tensor *t = &f->p->graph->tensor[x->tensor];
+    const double loaded = x->how == FSIM_READ_MAP ? (double)t->elems : 0; /* windows load several at once */
+    return access_units(f, (double)t->bytes, loaded,
+                        fsim_least_dram_seconds(f->p->hw, (double)t->bytes, 0, f->products));
+}
+
+fsim_unit_seconds fsim_floor_write(const fsim_floor *f, const fsim_tensor *t)
+{
+    const double bytes = (double)t->written_bytes;
+    return access_units(f, bytes, bytes / fsim_dtype_bytes(t->dtype),
+                        fsim_least_dram_seconds(f->p->hw, 0, bytes, f->products));
+}
+
+void fsim_floor_add(fsim_unit_seconds *sum, fsim_unit_seconds more)
+{
+    for (int u = 0; u < FSIM_FLOOR_UNITS; u++)
+        sum->s[u] += more.s[u];
+}
+
+double fsim_floor_norm(const fsim_unit_seconds *sum)
+{
+    double cubes = 0;
+    for (int u = 0; u < FSIM_FLOOR_UNITS; u++)
+        cubes += sum->s[u] * sum->s[u] * sum->s[u];
+    return cbrt(cubes);
+}

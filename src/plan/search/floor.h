@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* floor.h: work that no plan can avoid, as seconds of each unit. Kernels combine their units' times by a norm, and a
+ * sum of norms is at least the norm of the sum. */
+#ifndef FUSESIM_PLAN_SEARCH_FLOOR_H
+#define FUSESIM_PLAN_SEARCH_FLOOR_H
+
+#include "plan/price/plan.h"
+
+enum { FSIM_FLOOR_DRAM, FSIM_FLOOR_WORK, FSIM_FLOOR_SPECIAL, FSIM_FLOOR_ISSUE, FSIM_FLOOR_L2, FSIM_FLOOR_UNITS };
+
+/* What a list of primitives makes sure of. */
+typedef struct {
+    const fsim_problem *p;
+    double lanes;     /* of all SMs, a second */
+    bool products;    /* it has a contraction: kernels with one may fold arithmetic and vectors into weights, apply a
+                         factor of a row to results only, and read operands by other rules */
+    bool arithmetic;  /* other primitives compute each point once or more */
+    bool by_accesses; /* what is read and written also takes L2 and the issue of instructions */
+} fsim_floor;
+
+typedef struct {
+    double s[FSIM_FLOOR_UNITS];
+} fsim_unit_seconds;
+
+/* For node[0, count) of p's graph. */
+fsim_floor fsim_floor_of(const fsim_problem *p, const int *node, int count);
+/* Arithmetic of a primitive, but a contraction, at all of its points. */
+fsim_unit_seconds fsim_floor_arithmetic(const fsim_floor *f, const fsim_node *n);
+/* The tensor, all of which access x reads, is read from DRAM once. */
+fsim_unit_seconds fsim_floor_read(const fsim_floor *f, const fsim_access *x);
+/* The tensor is written to DRAM once. */
+fsim_unit_seconds fsim_floor_write(const fsim_floor *f, const fsim_tensor *t);
+/* *sum += more. */
+void fsim_floor_add(fsim_unit_seconds *sum, fsim_unit_seconds more);
+/* The norm of all units. */
+double fsim_floor_norm(const fsim_unit_seconds *sum);
+
+#endif

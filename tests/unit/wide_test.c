@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cost: 4 */
+/* Wide graphs: forks and joins, siblings that share nothing but an input, unrolled recurrences, concatenations of all
+ * that came before, sums of many tensors. Small ones against brute force, to the last bit; large ones are proven, or
+ * nearly. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "plan/search/frontier.h"
+#include "plan/search/search.h"
+#include "predict.h"
+#include "random.h"
+#include <stdio.h>
+#include <string.h>
+
+static const char *const unary[] = {"tanh", "relu", "sigmoid", "exp", "neg"};
+
+/* Text that grows at its end. */
+typedef struct {
+    fsim_arena *a;
+    char *text;
+    int count, room;
+} writer;
+
+static void write_line(writer *w, const char *line)
+{
+    for (; *line; line++)
+        *FSIM_PUSH(w->a, w->text, w->count, w->room) = *line;
+}
+static const char *written(writer *w)
+{
+    *FSIM_PUSH(w->a, w->text, w->count, w->room) = '\0';
+    return w->text;
+}
+
+/* `width` branches of `depth` unary operators from one tensor and back into one, `blocks` times. */
+static const char *fork_join(fsim_arena *a, int width, int depth, int blocks, int side)
+{
+    writer w = {.a = a};
+    write_line(&w, fsim_printf(a, "tensors: {x0: {shape: [%d, %d], dtype: f32}}\noperators:\n", side, side));
+    for (int k = 0; k < blocks; k++) {
+        for (int b = 0; b < width; b++)
+            for (int i = 0; i < depth; i++)
+                write_line(&w, fsim_printf(a, "  - {op: %s, in: %s, out: b%d_%d_%d}\n", unary[(b + i) % 5],
+                                           i ? fsim_printf(a, "b%d_%d_%d", k, b, i - 1) : fsim_printf(a, "x%d", k), k,
+                                           b, i));
+        for (int b = 1; b < width; b++)
+            write_line(&w,
+                       fsim_printf(a, "  - {op: add, in: [%s, b%d_%d_%d], out: %s}\n",
+                                   fsim_printf(a, b > 1 ? "j%d_%d" : "b%d_0_%d", k, b > 1 ? b - 1 : depth - 1), k, b,
+                                   depth - 1,
+                                   fsim_printf(a, b == width - 1 ? "x%d" : "j%d_%d", b == width - 1 ? k + 1 : k, b)));
+    }
+    return written(&w);
+}
+
+/* A recurrent network, unrolled: each step reads an input of its own and the state before, and has a result of its
+ * own. */
+static const char *recurrence(fsim_arena *a, int steps, int batch, int width)
+{
+    writer w = {.a = a};
+    write_line(&w, fsim_printf(a,
+                               "symbols: {dtype: f16}\ntensors:\n  h0: {shape: [%d, %d], dtype: dtype, role: input}\n"
+                               "  wh: {shape: [%d, %d], dtype: dtype, role: weight}\n  bh: {shape: [%d], dtype: dtype, "
+                               "role: weight}\n  wo: {shape: [%d, %d], dtype: dtype, role: weight}\n  bo: {shape: "
+                               "[%d], dtype: dtype, role: weight}\n",
+                               batch, width, width, 2 * width, width, width / 4, width, width / 4));
+    for (int i = 0; i < steps; i++)
+        write_line(&w, fsim_printf(a, "  x%d: {shape: [%d, %d], dtype: dtype, role: input}\n", i, batch, width));
+    write_line(&w, "operators:\n");
+    for (int i = 0; i < steps; i++)
+        write_line(&w, fsim_printf(a,
+                                   "  - {op: concat, in: [x%d, h%d], out: c%d, dim: 1}\n  - {op: linear, in: [c%d, wh, "
+                                   "bh], out: l%d}\n  - {op: tanh, in: l%d, out: h%d}\n  - {op: linear, in: [h%d, wo, "
+                                   "bo], out: y%d}\n",
+                                   i, i, i, i, i, i, i + 1, i + 1, i));
+    write_line(&w, "outputs: [y0");
+    for (int i = 1; i < steps; i++)
+        write_line(&w, fsim_printf(a, ", y%d", i));
+    write_line(&w, "]\n");
+    return written(&w);
+}
+
+/* Sums over `count` slices of a tensor, or `count` operators on tensors of their own with one operand in common. */
+static const char *siblings(fsim_arena *a, int count, int rows, int columns)
+{
+    writer w = {.a = a};
+    write_line(&w, fsim_printf(a, "tensors:\n  b: {shape: [%d], dtype: f32, role: weight}\n", columns));
+    for (int i = 0; i < count; i++)
+        write_line(&w, fsim_printf(a, "  x%d: {shape: [%d, %d], dtype: f32}\n", i, rows, columns));
+    write_line(&w, "operators:\n");
+    for (int i = 0; i < count; i++)
+        write_line(&w, fsim_printf(a, "  - {op: add, in: [x%d, b], out: y%d}\n", i, i));
+    return written(&w);
+}
+
+/* Each layer reads all that came before, concatenated. */
+static const char *dense(fsim_arena *a, int layers, int rows, int columns)
+{
+    writer w = {.a = a};
+    write_line(&w, fsim_printf(a, "tensors: {x0: {shape: [%d, %d], dtype: f32}}\noperators:\n", rows, columns));
+    for (int i = 0; i < layers; i++) {
+        write_line(&w, fsim_printf(a, "  - {op: %s, in: x%d, out: a%d}\n", unary[i % 5], i, i));
+        write_line(&w,
+                   fsim_printf(a, "  - {op: slice, in: a%d, out: s%d, dim: 1, start: 0, size: %d}\n", i, i, columns));
+        write_line(&w, fsim_printf(a, "  - {op: concat, in: [x%d, s%d], out: x%d, dim: 1}\n", i, i, i + 1));
+    }
+    return written(&w);
+}
+
+/* The sum of `count` tensors, then its product with each of them. */
+static const char *wide_sum(fsim_arena *a, int count, int side)
+{
+    writer w = {.a = a};
+    write_line(&w, "tensors:\n");
+    for (int i = 0; i < count; i++)
+        write_line(&w, fsim_printf(a, "  x%d: {shape: [%d, %d], dtype: f32}\n", i, side, side));
+    write_line(&w, "operators:\n");
+    for (int i = 1; i < count; i++)
+        write_line(&w, fsim_printf(a, "  - {op: add, in: [%s, x%d], out: s%d}\n",
+                                   i > 1 ? fsim_printf(a, "s%d", i - 1) : "x0", i, i));
+    for (int i = 0; i < count; i++)
+        write_line(&w, fsim_printf(a, "  - {op: mul, in: [%s, x%d], out: p%d}\n",
+                                   i ? fsim_printf(a, "p%d", i - 1) : fsim_printf(a, "s%d", count - 1), i, i));
+    return written(&w);
+}
+
+static const char *small_graph(fsim_arena *a)
+{
+    const int side = (int[]){128, 512, 2048}[draw(3)];
+    switch (draw(5)) {
+    case 0:
+        return fork_join(a, 2 + (int)draw(2), 1 + (int)draw(2), 1 + (int)draw(2), side);
+    case 1:
+        return recurrence(a, 2, 16 << draw(4), 64 << draw(4));
+    case 2:
+        return siblings(a, 2 + (int)draw(6), side, 64 << draw(6));
+    case 3:
+        return dense(a, 2 + (int)draw(2), side, 16 << draw(5));
+    default:
+        return wide_sum(a, 2 + (int)draw(3), side);
+    }
+}
+
+static bool take(void *to, const fsim_plan *plan)
+{
+    fsim_sum *least = to;
+    *least = *least < 0 || plan->objective < *least ? plan->objective : *least;
+    return true;
+}
+
+typedef struct {
+    fsim_arena *a;
+    fsim_hw *hw;
+    fsim_graph *g;
+} fixture;
+
+static fixture load(const char *gpu, fsim_arena *a, const char *text)
+{
+    fsim_diag *d = fsim_diag_new(a);
+    fixture f = {.a = a};
+    f.hw = fsim_hw_read(a, d, fsim_printf(a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, gpu));
+    f.g = fsim_graph_parse(a, d, "wide.yaml", text, strlen(text), NULL);
+    if (!f.hw || !f.g)
+        fsim_diag_print(d, stderr, false);
+    assert_true(f.hw && f.g);
+    return f;
+}
+
+static fsim_sum bound_after(const fsim_problem *p, double time_limit_s, fsim_arena *a, fsim_plan *best, bool *proven)
+{
+    fsim_problem fresh = *p;
+    fsim_proof proof;
+    fresh.store = fsim_store_new(a);
+    fresh.time_limit_s = time_limit_s;
+    fsim_optimal(&fresh, NULL, 0, a, best, &proof);
+    *proven = proof.proven;
+    const double unit = p->objective == FSIM_MINIMISE_TIME ? FSIM_TICK_S : 1;
+    return (fsim_sum)(proof.lower_bound / unit * (1 - 1e-12));
+}
+
+static void small_ones_are_least_of_all(void **unused)
+{
+    (void)unused;
+    static const char *const gpus[] = {"h100-sxm5-80gb", "t4", "a100-sxm4-40gb"};
+    int proven = 0, turns = 200;
+    state = 1414;
+    for (int turn = 0; turn < turns; turn++) {
+        fsim_arena *a = fsim_arena_new();
+        const char *text = small_graph(a);
+        const fixture f = load(gpus[turn % 3], a, text);
+        const fsim_options o = {.regime = FSIM_REGIME_STREAM,
+                                .no_recompute = turn % 2 || f.g->nodes > 8,
+                                .warm = turn % 5 == 1,
+                                .objective = turn % 7 == 2 ? FSIM_MINIMISE_BYTES : FSIM_MINIMISE_TIME};
+        fsim_problem p = fsim_problem_of(f.g, f.hw, &o, a);
+        fsim_sum least = -1;
+        bool truncated, sure, early;
+        fsim_plan best, hasty;
+        fsim_enumerate(&p, 0, take, &least, &truncated);
+        const fsim_sum bound = bound_after(&p, 20, a, &best, &sure);
+        if (best.objective != least || bound > least)
+            fprintf(stderr, "turn %d: optimal %lld, bound %lld, least %lld\n%s", turn, (long long)best.objective,
+                    (long long)bound, (long long)least, text);
+        assert_int_equal(best.objective, least);
+        assert_true(bound <= least);
+        for (double limit_s = 1e-6; limit_s < 0.1; limit_s *= 10)
+            assert_true(bound_after(&p, limit_s, a, &hasty, &early) <= least);
+        proven += sure;
+        fsim_arena_free(a);
+    }
+    printf("%d of %d proven\n", proven, turns);
+    assert_true(proven * 100 >= turns * 99);
+}
+
+static void large_ones_are_proven(void **unused)
+{
+    (void)unused;
+    fsim_arena *a = fsim_arena_new();
+    const struct {
+        const char *gpu, *text;
+    } turn[] = {{"h100-sxm5-80gb", fork_join(a, 8, 4, 1, 2048)},
+                {"h100-sxm5-80gb", fork_join(a, 8, 4, 20, 2048)},
+                {"h100-sxm5-80gb", wide_sum(a, 120, 2048)}};
+    for (size_t i = 0; i < sizeof turn / sizeof *turn; i++) {
+        const fixture f = load(turn[i].gpu, a, turn[i].text);
+        const fsim_options o = {.regime = FSIM_REGIME_STREAM};
+        const fsim_problem p = fsim_problem_of(f.g, f.hw, &o, a);
+        fsim_plan best;
+        bool sure;
+        const fsim_sum bound = bound_after(&p, 1, a, &best, &sure);
+        if (!sure)
+            fprintf(stderr, "graph %zu: %lld, at least %lld\n", i, (long long)best.objective, (long long)bound);
+        assert_true(sure);
+    }
+    fsim_arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(small_ones_are_least_of_all),
+                                       cmocka_unit_test(large_ones_are_proven)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
