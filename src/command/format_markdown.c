@@ -8,7 +8,7 @@
 static bool show_plans(FILE *out, const fsim_context *c, const void *what)
 {
     const fsim_shown_plans *p = what;
-    fsim_report_markdown(out, p->at, p->count);
+    fsim_report_markdown(out, p->at, p->count, c->set.verbose);
     for (int i = 0; i < p->count; i++)
         fsim_markdown_gates(out, fsim_shown_gpu(c, p, i), p->judged[i].at, p->judged[i].count);
     return true;

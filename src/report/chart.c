@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/chart_bars.h"
+#include "report/chart_front.h"
 #include "report/gnuplot.h"
+#include "report/repeats.h"
 #include "report/report.h"
 #include "report/versus.h"
 #include <math.h>
@@ -23,8 +25,8 @@ enum { COLORS = sizeof colors / sizeof *colors };
 static const char *color_of(int gpu) { return colors[gpu % COLORS]; }
 
 typedef struct {
-    double x, y, share;
-    int gpu, id;
+    double x, y, share; /* share: of the plan's time, of all kernels that it stands for */
+    int gpu, id, times; /* how many equal kernels it stands for */
 } point;
 
 typedef struct {
@@ -40,6 +42,7 @@ typedef struct {
     int count;
     point *chosen, *eager;
     int chosens, eagers, chosen_room, eager_room, hidden;
+    bool repeats;                        /* some points of the plan shown stand for several kernels */
     double points;                       /* the terminal's pointsize for a symbol of the common size */
     double x_low, x_high, y_low, y_high; /* axes of the roofline: FLOP/B, FLOP/s */
     box *taken; /* places that are taken: lines, then (from `points_from` on) points, then labels */
@@ -137,28 +140,40 @@ static int ceilings_of(const fsim_prediction *p, ceiling out[MAX_CEILINGS])
     return count;
 }
 
-static bool point_of(const fsim_plan *plan, int i, int gpu, point *out)
+/* The point of kernel i, which stands for so many equal ones. */
+static bool point_of(const fsim_plan *plan, int i, int times, int gpu, point *out)
 {
     const fsim_kernel *k = &plan->kernel[i];
     const double bytes = (double)(k->dram_read_bytes + k->dram_write_bytes);
     if (!(k->flops > 0) || !(bytes > 0) || !(k->time_s > 0))
         return false;
-    *out = (point){k->flops / bytes, k->flops / k->time_s, k->time_s / plan->time_s, gpu, i + 1};
+    *out = (point){.x = k->flops / bytes,
+                   .y = k->flops / k->time_s,
+                   .share = times * k->time_s / plan->time_s,
+                   .gpu = gpu,
+                   .id = i + 1,
+                   .times = times};
     return true;
 }
 
+/* A point for each kernel of the plan shown and of eager; of equal layers, for each of one. */
 static void collect_points(chart *c)
 {
+    point p;
     for (int g = 0; g < c->count; g++) {
-        const fsim_plan *shown = &c->p[g].plan[c->p[g].chosen], *eager = &c->p[g].plan[FSIM_STRATEGY_EAGER];
-        point p;
+        const fsim_strategy strategy = c->p[g].chosen;
+        const fsim_plan *shown = &c->p[g].plan[strategy], *eager = &c->p[g].plan[FSIM_STRATEGY_EAGER];
+        const int *times = fsim_repeats_of(&c->p[g], strategy, c->a).times;
         for (int i = 0; i < shown->kernels; i++)
-            if (point_of(shown, i, g, &p))
+            if (point_of(shown, i, times[i], g, &p) && times[i] > 0) {
                 *FSIM_PUSH(c->a, c->chosen, c->chosens, c->chosen_room) = p;
-            else
-                c->hidden++;
+                c->repeats = c->repeats || times[i] > 1;
+            } else {
+                c->hidden += times[i];
+            }
+        times = fsim_repeats_of(&c->p[g], FSIM_STRATEGY_EAGER, c->a).times;
         for (int i = 0; i < eager->kernels; i++)
-            if (point_of(eager, i, g, &p))
+            if (times[i] > 0 && point_of(eager, i, times[i], g, &p))
                 *FSIM_PUSH(c->a, c->eager, c->eagers, c->eager_room) = p;
     }
 }
@@ -316,33 +331,45 @@ static void put_note(chart *c)
     put_label(c, &(label){x, y, CENTER, "#777777", ""}, text);
 }
 
-/* The ids of all kernels whose points coincide with that of chosen[first], for one common label; marks them as done. */
+static const char *with_times(const chart *c, const char *ids, int times)
+{
+    return times > 1 ? fsim_printf(c->a, "%s x %d", ids, times) : ids;
+}
+
+/* The ids of all kernels whose points coincide with that of chosen[first], for one common label; marks them as done.
+ * Those that come equally often stand together: "2,6 x 11, 79". */
 static const char *cluster(chart *c, int first, bool *done)
 {
     enum { MOST = 5 };
     const double near_px = 12;
     const char *text = NULL;
-    int ids = 0;
+    int ids = 0, times = 1;
     for (int i = 0; i < c->chosens; i++) {
-        const double dx = x_px(c, c->chosen[i].x) - x_px(c, c->chosen[first].x),
-                     dy = y_px(c, c->chosen[i].y) - y_px(c, c->chosen[first].y);
-        if (done[i] || c->chosen[i].gpu != c->chosen[first].gpu || hypot(dx, dy) > near_px)
+        const point *p = &c->chosen[i];
+        const double dx = x_px(c, p->x) - x_px(c, c->chosen[first].x), dy = y_px(c, p->y) - y_px(c, c->chosen[first].y);
+        if (done[i] || p->gpu != c->chosen[first].gpu || hypot(dx, dy) > near_px)
             continue;
         done[i] = true;
-        if (ids++ < MOST)
-            text = text ? fsim_printf(c->a, "%s,%d", text, c->chosen[i].id) : fsim_printf(c->a, "%d", c->chosen[i].id);
+        if (ids++ >= MOST)
+            continue;
+        text = !text               ? fsim_printf(c->a, "%d", p->id)
+               : p->times == times ? fsim_printf(c->a, "%s,%d", text, p->id)
+                                   : fsim_printf(c->a, "%s, %d", with_times(c, text, times), p->id);
+        times = p->times;
     }
+    text = with_times(c, text, times);
     return ids > MOST ? fsim_printf(c->a, "%s +%d", text, ids - MOST) : text;
 }
 
-/* Does a line from a point to its label avoid all other points and labels? Points that cover the point itself do not
- * count. */
-static bool is_clear(const chart *c, double x, double y, double to_x, double to_y)
+/* Does a line from point p at (x, y) to its label avoid all other points and labels? Points that it touches itself do
+ * not count. */
+static bool is_clear(const chart *c, const point *p, double to_x, double to_y)
 {
+    const double x = x_px(c, p->x), y = y_px(c, p->y), r = point_px(p->share) * 0.8;
     const double length = hypot(to_x - x, to_y - y);
     for (int i = c->points_from; i < c->takens; i++) {
         const box *b = &c->taken[i];
-        if (x > b->left && x < b->right && y > b->bottom && y < b->top)
+        if (x + r > b->left && x - r < b->right && y + r > b->bottom && y - r < b->top)
             continue;
         for (double at = 0; at <= length; at += 2) {
             const double px = x + (to_x - x) * at / length, py = y + (to_y - y) * at / length;
@@ -365,7 +392,7 @@ static bool put_id_at(chart *c, const point *p, const char *text, int ring, int 
     const double lx = x + cos(turn) * (away + half), ly = y + sin(turn) * (away + line_px / 2);
     const double end_x = lx - cos(turn) * half, end_y = ly - sin(turn) * line_px / 2;
     const box b = text_box(lx, ly, text);
-    if (!is_free(c, &b) || !is_clear(c, x, y, end_x, end_y))
+    if (!is_free(c, &b) || !is_clear(c, p, end_x, end_y))
         return false;
     take(c, b);
     put_label(c, &(label){lx, ly, CENTER, c->count > 1 ? color_of(p->gpu) : "#000000", ""}, text);
@@ -409,7 +436,8 @@ static void put_roofline(chart *c)
     find_range(c);
     put_panel(c, &roof_panel);
     const char *shown = fsim_strategy_names[c->p->chosen];
-    fprintf(c->out, "set title 'Roofline: kernels of %s by number (hollow: eager)'\n", shown);
+    fprintf(c->out, "set title 'Roofline: kernels of %s by number%s (hollow: eager)'\n", shown,
+            c->repeats ? ", x equal ones" : "");
     fprintf(c->out,
             "set xlabel 'arithmetic intensity (FLOP per byte of DRAM traffic)'\nset ylabel 'FLOP/s'\nset logscale xy\n"
             "set xtics auto\nset ytics auto\nset format x '%%g'\nset format y '%%.0s %%c'\nset xrange [%.9g:%.9g]\nset "
@@ -451,93 +479,10 @@ static void put_roofline(chart *c)
     fputc('\n', c->out);
 }
 
-/* A round distance between tics that divides a span into about five. */
-static double tic_of(double span)
-{
-    const double raw = span / 5, unit = pow(10, floor(log10(raw))), m = raw / unit;
-    return unit * (m < 1.5 ? 1 : m < 3.5 ? 2 : m < 7.5 ? 5 : 10);
-}
-
-/* An axis, in a unit that suits its largest value. */
-typedef struct {
-    const char *name, *unit;
-    double scale, low, high;
-} axis;
-
-static void include_on(axis *x, double value)
-{
-    x->low = fmin(x->low, value);
-    x->high = fmax(x->high, value);
-}
-
-/* Sets the range, with room for points and labels (also where there is only one value), and the tics. letter: x or
- * y. */
-static void put_axis(const chart *c, axis *x, char letter, const char *const *unit, const double *scale, int units)
-{
-    int u = 0;
-    while (u + 1 < units && x->high >= scale[u + 1])
-        u++;
-    x->scale = scale[u];
-    const double room = x->high > x->low ? 0.12 * (x->high - x->low) : 0.1 * x->high;
-    const double low = fmax(0, x->low - room) / x->scale, high = (x->high + room) / x->scale;
-    fprintf(c->out, "set %clabel '%s (%s)'\nset %crange [%.9g:%.9g]\nset %ctics %.9g\nset format %c '%%g'\n", letter,
-            x->name, unit[u], letter, low, high, letter, tic_of(high - low), letter);
-}
-
-/* The interval of the time of a plan on GPU g's front, or of a strategy's. */
-static fsim_interval likely_time(const chart *c, int g, const fsim_plan *plan, bool strategy)
-{
-    const fsim_strategy s = strategy ? (fsim_strategy)(plan - c->p[g].plan) : FSIM_STRATEGY_OPTIMAL;
-    return fsim_likely_time(&c->p[g], (fsim_plan_by){plan, fsim_plan_of(&c->p[g], s).maker}, c->a);
-}
-
-/* Draws the Pareto front of time against memory, numbered as in the report and with the intervals of the times, and
- * the strategies' plans as hollow points. */
 static void put_front(const chart *c)
 {
-    static const char *const seconds[] = {"ns", "us", "ms", "s"}, *const bytes[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    static const double second[] = {1e-9, 1e-6, 1e-3, 1}, byte[] = {1, 0x1p10, 0x1p20, 0x1p30, 0x1p40};
-    axis time = {.name = "time", .low = INFINITY}, memory = {.name = "peak memory", .low = INFINITY};
-    for (int g = 0; g < c->count; g++)
-        for (int i = 0; i < c->p[g].fronts + FSIM_PLAN_COUNT; i++) {
-            const fsim_plan *plan = i < c->p[g].fronts ? &c->p[g].front[i] : &c->p[g].plan[i - c->p[g].fronts];
-            if (plan->kernels == 0)
-                continue;
-            const fsim_interval likely = likely_time(c, g, plan, i >= c->p[g].fronts);
-            include_on(&time, i < c->p[g].fronts ? likely.low : plan->time_s);
-            include_on(&time, i < c->p[g].fronts ? likely.high : plan->time_s);
-            include_on(&memory, (double)plan->peak_memory_bytes);
-        }
     put_panel(c, &roof_panel);
-    fputs("set title 'Time against memory, lines: eight of ten (hollow: strategies)'\nset grid xtics ytics lt 1 lw 0.7 "
-          "lc rgb '#e4e4e4'\n",
-          c->out);
-    put_axis(c, &time, 'x', seconds, second, 4);
-    put_axis(c, &memory, 'y', bytes, byte, 5);
-    for (int g = 0; g < c->count; g++)
-        for (int list = 0; list < 2; list++) {
-            fprintf(c->out, "$%s%d << EOD\n", list ? "plans" : "front", g);
-            for (int i = 0; i < (list ? FSIM_PLAN_COUNT : c->p[g].fronts); i++) {
-                const fsim_plan *plan = list ? &c->p[g].plan[i] : &c->p[g].front[i];
-                if (plan->kernels == 0)
-                    continue;
-                const fsim_interval likely = likely_time(c, g, plan, list);
-                fprintf(c->out, "%.9g %.9g %d %.9g %.9g\n", plan->time_s / time.scale,
-                        (double)plan->peak_memory_bytes / memory.scale, i + 1, likely.low / time.scale,
-                        likely.high / time.scale);
-            }
-            fputs("EOD\n", c->out);
-        }
-    fputs("plot ", c->out);
-    for (int g = 0; g < c->count; g++)
-        fprintf(c->out,
-                "%s$plans%d using 1:2 with points pt 6 ps %.3g lc rgb '#888888', $front%d using 1:2 with steps lw 1.5 "
-                "lc rgb '%s', $front%d using 4:2:($5-$4):(0) with vectors nohead lw 1.2 lc rgb '#333333', $front%d "
-                "using 1:2 with points pt 7 ps %.3g lc rgb '%s', $front%d using 1:2:3 with labels offset 0.9,0.7 tc "
-                "rgb '%s'",
-                g ? ", " : "", g, 1.6 * c->points, g, color_of(g), g, g, 1.3 * c->points, color_of(g), g,
-                c->count > 1 ? color_of(g) : "#000000");
-    fputc('\n', c->out);
+    fsim_chart_front(c->out, &(fsim_front){c->p, c->count, c->points, color_of}, c->a);
 }
 
 static const char *script_of(fsim_arena *a, const fsim_prediction *p, int count, const char *terminal, double points)

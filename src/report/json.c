@@ -6,6 +6,7 @@
 #include "report/describe.h"
 #include "report/json_stream.h"
 #include "report/next.h"
+#include "report/repeats.h"
 #include "report/report.h"
 #include "report/versus.h"
 #include <cjson/cJSON.h>
@@ -318,6 +319,21 @@ static void put_ids(writer *w, cJSON *to, const char *key, const int *kernel, in
         put_count(w, list, NULL, kernel[i] + 1);
 }
 
+/* Equal stretches of the plan's kernels, as of equal layers. */
+static void put_repeats(writer *w, cJSON *to, const fsim_prediction *p)
+{
+    const fsim_repeats found = fsim_repeats_of(p, p->chosen, w->a);
+    cJSON *list = put_new(w, to, "repeats", cJSON_CreateArray());
+    for (int i = 0; i < found.count; i++) {
+        const fsim_repeat *r = &found.at[i];
+        cJSON *o = put_new(w, list, NULL, cJSON_CreateObject());
+        put_count(w, o, "first", r->first + 1);
+        put_count(w, o, "kernels", r->kernels);
+        put_count(w, o, "times", r->times);
+        put_number(w, o, "time_s", fsim_turn_s(&p->plan[p->chosen], r));
+    }
+}
+
 /* Some kernels of a plan. */
 typedef struct {
     const fsim_plan *plan;
@@ -427,6 +443,7 @@ static void put_plan(writer *w, cJSON *to, const fsim_prediction *p)
     put_basis(w, o, p);
     put_arithmetic(w, o, &p->arithmetic);
     put_memory(w, o, p);
+    put_repeats(w, o, p);
     cJSON *kernels = put_new(w, o, "kernels", cJSON_CreateArray());
     for (int i = 0; i < plan->kernels; i++)
         put_kernel(w, kernels, p, i, &when.span[i]);

@@ -2,6 +2,7 @@
 #include "report/next.h"
 
 #include "report/describe.h"
+#include "report/repeats.h"
 #include "report/versus.h"
 #include <math.h>
 #include <string.h>
@@ -151,18 +152,32 @@ static const bool by_hand[FSIM_RULE_COUNT] = {
     [FSIM_RULE_WINDOW] = true,       [FSIM_RULE_ASSEMBLY] = true,         [FSIM_RULE_SHARED] = true,
     [FSIM_RULE_USER] = true};
 
+/* The same refusal between the same primitives, of this or another layer? */
+static bool same_elsewhere(const fsim_graph *g, const fsim_priced_refusal *x, const fsim_priced_refusal *y)
+{
+    return x->why.rule == y->why.rule && x->saving_s == y->saving_s && y->b >= 0 &&
+           g->node[x->a].op == g->node[y->a].op && g->node[x->b].op == g->node[y->b].op &&
+           fsim_same_but_numbers(g->node[x->a].name, g->node[y->a].name) &&
+           fsim_same_but_numbers(g->node[x->b].name, g->node[y->b].name);
+}
+
 /* Sums whose order --numerics strict keeps, and the refused fusion that would save most. */
 static void refused(steps *s)
 {
     const fsim_graph *g = s->p->graph;
     const fsim_priced_refusal *largest = NULL;
-    double orders_s = 0;
+    double orders_s = 0, saves_s = 0;
+    int times = 0;
     for (int i = 0; i < s->p->refusals; i++) {
         const fsim_priced_refusal *r = &s->p->refusal[i];
         if (r->why.rule == FSIM_RULE_NUMERICS)
             orders_s += r->saving_s;
         else if (by_hand[r->why.rule] && r->b >= 0 && !largest)
             largest = r;
+        if (largest && same_elsewhere(g, largest, r)) {
+            saves_s += r->saving_s;
+            times++;
+        }
     }
     if (orders_s > 0)
         add(s, (fsim_step){.what = "sums in any order",
@@ -172,11 +187,12 @@ static void refused(steps *s)
         return;
     const char *x = g->node[largest->a].name, *y = g->node[largest->b].name;
     const bool user = largest->why.rule == FSIM_RULE_USER;
-    add(s, (fsim_step){.what = fsim_printf(s->a,
-                                           user ? "'%s' and '%s' in one kernel, which the workload forbids"
-                                                : "one kernel for '%s' and '%s', written by hand",
-                                           x, y),
-                       .saves_s = largest->saving_s,
+    const char *what = fsim_printf(s->a,
+                                   user ? "'%s' and '%s' in one kernel, which the workload forbids"
+                                        : "one kernel for '%s' and '%s', written by hand",
+                                   x, y);
+    add(s, (fsim_step){.what = times > 1 ? fsim_printf(s->a, "%s (x %d)", what, times) : what,
+                       .saves_s = saves_s,
                        .at_most = true,
                        .command = command(s, (change){.verb = "explain ", .more = fsim_printf(s->a, "%s %s", x, y)})});
 }

@@ -23,8 +23,8 @@ typedef struct {
 void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style *style);
 /* The same workload on several GPUs, a row for each, relative to the fastest. */
 void fsim_report_compare(FILE *out, const fsim_prediction *p, int count, const fsim_text_style *style);
-/* Summary and kernels of each prediction as Markdown, for a CI summary. */
-void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count);
+/* Summary and kernels of each prediction as Markdown, for a CI summary. verbose: each of equal layers. */
+void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count, bool verbose);
 
 /* compile.c: the cost of compiling each strategy, when it has paid off, and which strategy is best for how many
  * runs; nothing without --compile-cost. The other reports include it; this one is for several GPUs. */

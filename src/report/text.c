@@ -14,6 +14,8 @@ static fsim_text_page begin(FILE *out, const fsim_prediction *p, const fsim_text
                             .p = p,
                             .g = p->graph,
                             .plan = &p->plan[p->chosen],
+                            .repeats = style->verbose ? fsim_no_repeats(p->plan[p->chosen].kernels, a)
+                                                      : fsim_repeats_of(p, p->chosen, a),
                             .verbose = style->verbose};
 }
 
@@ -49,6 +51,17 @@ static void put_markdown(FILE *out, const fsim_table *t, fsim_arena *a)
     }
 }
 
+/* What rows that stand for several kernels mean. */
+static void put_repeats(const fsim_text_page *r)
+{
+    for (int i = 0; i < r->repeats.count; i++) {
+        const bool last = i + 1 == r->repeats.count;
+        fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4,
+                       fsim_printf(r->a, "%s%s", fsim_text_repeat(r, &r->repeats.at[i]),
+                                   last ? " --verbose lists every kernel." : ""));
+    }
+}
+
 void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style *style)
 {
     fsim_arena *a = fsim_arena_new();
@@ -64,8 +77,9 @@ void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style
     put_table(&r, &t, 2);
     fsim_text_title(&r, fsim_printf(a, "kernels of %s", fsim_strategy_names[p->chosen]));
     const bool wide = r.page.width == 0 || r.page.width >= WIDE;
-    t = fsim_text_kernels(p, wide ? FSIM_WIDE_TABLE : FSIM_NARROW_TABLE, r.page.utf8, a);
+    t = fsim_text_kernels(&r, wide ? FSIM_WIDE_TABLE : FSIM_NARROW_TABLE);
     put_table(&r, &t, 0);
+    put_repeats(&r);
     if (!r.verbose && fsim_table_cuts(&r.page, &t, 0))
         fsim_paragraph(&r.page, FSIM_FAINT, 2, 4, "Names that are cut are whole with --verbose, and in a pipe.");
     fsim_text_recomputed(&r);
@@ -126,7 +140,7 @@ void fsim_report_compare(FILE *out, const fsim_prediction *p, int count, const f
     fsim_arena_free(a);
 }
 
-void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count)
+void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count, bool verbose)
 {
     fsim_arena *a = fsim_arena_new();
     if (count > 1) {
@@ -135,7 +149,7 @@ void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count)
         fputc('\n', out);
     }
     for (int i = 0; i < count; i++) {
-        const fsim_text_style style = {0};
+        const fsim_text_style style = {.verbose = verbose};
         const fsim_text_page r = begin(out, &p[i], &style, a);
         fsim_emphasis emphasis;
         fputs("### ", out);
@@ -161,8 +175,13 @@ void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count)
         fsim_table t = fsim_text_strategies(&p[i], a);
         put_markdown(out, &t, a);
         fputc('\n', out);
-        t = fsim_text_kernels(&p[i], FSIM_MARKDOWN_TABLE, false, a);
+        t = fsim_text_kernels(&r, FSIM_MARKDOWN_TABLE);
         put_markdown(out, &t, a);
+        for (int x = 0; x < r.repeats.count; x++) {
+            fputs("\n", out);
+            fsim_markdown_text(out, fsim_text_repeat(&r, &r.repeats.at[x]));
+            fputs("\n", out);
+        }
         if (p[i].tops > 0) {
             fputs("\nThe best plans:\n\n", out);
             t = fsim_text_alternatives(&r);

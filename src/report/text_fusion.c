@@ -6,16 +6,20 @@
 
 enum { REFUSALS_SHOWN = 5, LOSSES_SHOWN = 5 };
 
+/* " (x 11)", or "" for what comes once. */
+static const char *times_text(fsim_arena *a, int times) { return times > 1 ? fsim_printf(a, " (x %d)", times) : ""; }
+
 /* "t1 in 3 and 5": kernels are listed by number, because the table may truncate names and their marks. */
 void fsim_text_recomputed(const fsim_text_page *r)
 {
     const char *list = NULL;
     for (int i = 0; i < r->plan->kernels; i++) {
         const fsim_group *group = r->plan->kernel[i].group;
-        for (int m = 0; m < group->members; m++)
+        for (int m = 0; m < group->members && r->repeats.times[i] > 0; m++)
             if (group->member[m].clone)
-                list = fsim_printf(r->a, "%s%s%s in kernel %d", list ? list : "", list ? ", " : "",
-                                   r->g->node[group->member[m].node].name, i + 1);
+                list =
+                    fsim_printf(r->a, "%s%s%s in kernel %d%s", list ? list : "", list ? ", " : "",
+                                r->g->node[group->member[m].node].name, i + 1, times_text(r->a, r->repeats.times[i]));
     }
     if (list)
         fsim_paragraph(&r->page, FSIM_PLAIN, 0, 2, fsim_printf(r->a, "Recomputed: %s.", list));
@@ -28,18 +32,19 @@ void fsim_text_folded(const fsim_text_page *r)
     for (int i = 0; i < r->plan->kernels; i++) {
         const fsim_group *group = r->plan->kernel[i].group;
         int last = -1;
-        for (int m = 0; m < group->members; m++) {
+        for (int m = 0; m < group->members && r->repeats.times[i] > 0; m++) {
             const int source = r->g->node[group->member[m].node].source;
             if (group->member[m].form == FSIM_FOLDED && source != last)
-                list = fsim_printf(r->a, "%s%s%s in kernel %d", list ? list : "", list ? ", " : "",
-                                   r->g->source[last = source].name, i + 1);
+                list = fsim_printf(r->a, "%s%s%s in kernel %d%s", list ? list : "", list ? ", " : "",
+                                   r->g->source[last = source].name, i + 1, times_text(r->a, r->repeats.times[i]));
         }
     }
     if (list)
         fsim_paragraph(&r->page, FSIM_PLAIN, 0, 2, fsim_printf(r->a, "Folded into the weights: %s.", list));
 }
 
-static const char *saving(const fsim_text_page *r, const fsim_priced_refusal *refusal)
+/* several: the line is of more than one. */
+static const char *saving(const fsim_text_page *r, const fsim_priced_refusal *refusal, bool several)
 {
     if (refusal->why.rule == FSIM_RULE_COST && refusal->saving_s > 0)
         return fsim_printf(r->a, "legal: would save %s%s", fsim_seconds_text(r->a, refusal->saving_s),
@@ -53,8 +58,8 @@ static const char *saving(const fsim_text_page *r, const fsim_priced_refusal *re
     const char *bytes = refusal->saving_bytes > 0 ? fsim_printf(r->a, "%s of DRAM traffic",
                                                                 fsim_bytes_text(r->a, (double)refusal->saving_bytes))
                                                   : NULL;
-    return fsim_printf(r->a, "would save at most %s%s%s", seconds ? seconds : "", seconds && bytes ? " and " : "",
-                       bytes ? bytes : "");
+    return fsim_printf(r->a, "would save at most %s%s%s%s", seconds ? seconds : "", seconds && bytes ? " and " : "",
+                       bytes ? bytes : "", several ? " each" : "");
 }
 
 /* Similar refusals, as in equal layers, are shown once. */
@@ -65,20 +70,35 @@ static bool alike(const fsim_graph *g, const fsim_priced_refusal *x, const fsim_
            (x->b < 0 || g->node[x->b].op == g->node[y->b].op);
 }
 
-static void put_refusal(const fsim_text_page *r, const fsim_priced_refusal *refusal, int alikes)
+/* The same between the same primitives of another layer? */
+static bool same_elsewhere(const fsim_graph *g, const fsim_priced_refusal *x, const fsim_priced_refusal *y)
+{
+    return fsim_same_but_numbers(g->node[x->a].name, g->node[y->a].name) &&
+           (x->b < 0 || fsim_same_but_numbers(g->node[x->b].name, g->node[y->b].name));
+}
+
+/* Refusals that one line tells beside its own; same: all of them are the same in other layers. */
+typedef struct {
+    int count;
+    bool same;
+} others;
+
+static void put_refusal(const fsim_text_page *r, const fsim_priced_refusal *refusal, others like)
 {
     const char *a = r->g->node[refusal->a].name;
-    const char *pair = refusal->b >= 0 ? fsim_printf(r->a, "%s + %s", a, r->g->node[refusal->b].name) : a;
-    const char *more = alikes > 0 ? fsim_printf(r->a, " (and %d like it)", alikes) : "";
+    const char *one = refusal->b >= 0 ? fsim_printf(r->a, "%s + %s", a, r->g->node[refusal->b].name) : a;
+    const char *pair = fsim_printf(r->a, "%s%s", one, times_text(r->a, like.same ? 1 + like.count : 1));
+    const char *more = like.same ? "" : fsim_printf(r->a, " (and %d like it)", like.count);
     const bool legal = refusal->why.rule == FSIM_RULE_COST;
     const char *why = legal ? "" : fsim_printf(r->a, ": %s", fsim_refusal_text(r->g, &refusal->why, r->a));
-    const char *line = fsim_printf(r->a, "%s%s%s%s%s", pair, why, more, legal ? ": " : "   ", saving(r, refusal));
+    const char *gain = saving(r, refusal, like.count > 0);
+    const char *line = fsim_printf(r->a, "%s%s%s%s%s", pair, why, more, legal ? ": " : "   ", gain);
     if (r->page.width == 0 || fsim_text_width(line) + 2 <= r->page.width) {
         fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4, line);
         return;
     }
     fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4, fsim_printf(r->a, "%s%s%s", pair, why, more));
-    fsim_paragraph(&r->page, FSIM_PLAIN, 4, 4, saving(r, refusal));
+    fsim_paragraph(&r->page, FSIM_PLAIN, 4, 4, gain);
 }
 
 void fsim_text_refusals(const fsim_text_page *r)
@@ -90,17 +110,18 @@ void fsim_text_refusals(const fsim_text_page *r)
         return;
     fsim_text_title(r, "not fused, and why");
     for (int i = 0; i < count && (r->verbose || shown < REFUSALS_SHOWN); i++) {
-        int alikes = 0;
+        others like = {0, true};
         if (done[i])
             continue;
         for (int k = i + 1; k < count && !r->verbose; k++)
             if (!done[k] && alike(r->g, &r->p->refusal[i], &r->p->refusal[k])) {
                 done[k] = true;
-                alikes++;
+                like.count++;
+                like.same = like.same && same_elsewhere(r->g, &r->p->refusal[i], &r->p->refusal[k]);
             }
-        put_refusal(r, &r->p->refusal[i], alikes);
+        put_refusal(r, &r->p->refusal[i], like);
         shown++;
-        told += 1 + alikes;
+        told += 1 + like.count;
     }
     if (told < count)
         fsim_paragraph(&r->page, FSIM_FAINT, 2, 4, fsim_printf(r->a, "... and %d more: --verbose", count - told));
@@ -154,21 +175,56 @@ const char *fsim_text_difference(const fsim_text_page *r, const fsim_difference 
     return fsim_printf(r->a, "%s instead of %s", own, other);
 }
 
+static bool same_kernels(const fsim_text_page *r, const fsim_plan *plan, const int *x, const int *y, int count)
+{
+    bool same = true;
+    for (int i = 0; i < count && same; i++)
+        same = fsim_same_but_numbers(fsim_kernel_label(r->g, &plan->kernel[x[i]], r->a),
+                                     fsim_kernel_label(r->g, &plan->kernel[y[i]], r->a));
+    return same;
+}
+
+/* The same difference in two layers? */
+static bool same_difference(const fsim_text_page *r, const fsim_difference *x, const fsim_difference *y)
+{
+    return x->time_s == y->time_s && x->dram_bytes == y->dram_bytes && x->mines == y->mines && x->others == y->others &&
+           same_kernels(r, r->plan, x->mine, y->mine, x->mines) &&
+           same_kernels(r, &r->p->plan[FSIM_STRATEGY_OPTIMAL], x->other, y->other, x->others);
+}
+
+/* A line for difference d, which is the same in so many layers. */
+static void put_loss(const fsim_text_page *r, const fsim_difference *d, int times)
+{
+    const char *what = fsim_text_difference(r, d, r->plan, &r->p->plan[FSIM_STRATEGY_OPTIMAL]);
+    const char *price = price_text(r, d->time_s, d->dram_bytes);
+    fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4,
+                   fsim_printf(r->a, "%s%s: %s%s", what, times_text(r->a, times), price, times > 1 ? " each" : ""));
+}
+
 /* Where the reported plan differs from the optimum, largest loss first. */
 void fsim_text_losses(const fsim_text_page *r)
 {
-    const fsim_plan *best = &r->p->plan[FSIM_STRATEGY_OPTIMAL];
-    const int shown = r->verbose || r->p->losses <= LOSSES_SHOWN ? r->p->losses : LOSSES_SHOWN;
-    if (shown == 0)
+    const int count = r->p->losses;
+    bool *done = fsim_new(r->a, bool, count + 1);
+    int shown = 0, told = 0;
+    if (count == 0)
         return;
     fsim_text_title(r, fsim_printf(r->a, "%s against optimal", fsim_strategy_names[r->p->chosen]));
-    for (int i = 0; i < shown; i++) {
-        const fsim_difference *d = &r->p->loss[i];
-        fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4,
-                       fsim_printf(r->a, "%s: %s", fsim_text_difference(r, d, r->plan, best),
-                                   price_text(r, d->time_s, d->dram_bytes)));
+    for (int i = 0; i < count && (r->verbose || shown < LOSSES_SHOWN); i++) {
+        const fsim_mark scratch = fsim_save(r->a);
+        int times = 1;
+        if (done[i])
+            continue;
+        for (int k = i + 1; k < count && !r->verbose; k++)
+            if (!done[k] && same_difference(r, &r->p->loss[i], &r->p->loss[k])) {
+                done[k] = true;
+                times++;
+            }
+        put_loss(r, &r->p->loss[i], times);
+        shown++;
+        told += times;
+        fsim_rewind(r->a, scratch);
     }
-    if (shown < r->p->losses)
-        fsim_paragraph(&r->page, FSIM_FAINT, 2, 4,
-                       fsim_printf(r->a, "... and %d more: --verbose", r->p->losses - shown));
+    if (told < count)
+        fsim_paragraph(&r->page, FSIM_FAINT, 2, 4, fsim_printf(r->a, "... and %d more: --verbose", count - told));
 }

@@ -5,6 +5,7 @@
 #define FUSESIM_REPORT_TEXT_PARTS_H
 
 #include "report/describe.h"
+#include "report/repeats.h"
 #include "report/table.h"
 #include "report/versus.h"
 
@@ -15,6 +16,7 @@ typedef struct {
     const fsim_prediction *p;
     const fsim_graph *g;
     const fsim_plan *plan; /* the reported plan */
+    fsim_repeats repeats;  /* of that plan; none where verbose */
     bool verbose;
 } fsim_text_page;
 
@@ -56,8 +58,10 @@ typedef enum { FSIM_NARROW_TABLE, FSIM_WIDE_TABLE, FSIM_MARKDOWN_TABLE } fsim_ke
 
 /* A row for each strategy that was planned. */
 fsim_table fsim_text_strategies(const fsim_prediction *p, fsim_arena *a);
-/* Kernels of the plan shown. */
-fsim_table fsim_text_kernels(const fsim_prediction *p, fsim_kernel_table kind, bool utf8, fsim_arena *a);
+/* Kernels of the plan shown, of equal layers the first. */
+fsim_table fsim_text_kernels(const fsim_text_page *r, fsim_kernel_table kind);
+/* A sentence on a repeat: "x 11: kernels 2 to 8 run 11 times one after the other, as 2 to 78: ..." */
+const char *fsim_text_repeat(const fsim_text_page *r, const fsim_repeat *repeat);
 /* --top: each plan compared with the best. */
 fsim_table fsim_text_alternatives(const fsim_text_page *r);
 /* --objective pareto: time against peak memory. */

@@ -114,11 +114,33 @@ static const fsim_kernel *dominant(const fsim_plan *plan)
     return most;
 }
 
-fsim_table fsim_text_kernels(const fsim_prediction *p, fsim_kernel_table kind, bool utf8, fsim_arena *a)
+/* Seconds of the row of the table that takes longest. */
+static double dominant_s(const fsim_text_page *r)
 {
+    double most_s = 0;
+    for (int i = 0; i < r->plan->kernels; i++)
+        most_s = fmax(most_s, r->repeats.times[i] * r->plan->kernel[i].time_s);
+    return most_s;
+}
+
+/* The heads, and what they mean where rows stand for several kernels. In a. */
+static const fsim_column *kernel_columns(const fsim_repeats *repeats, const fsim_column *column, int columns, int share,
+                                         fsim_arena *a)
+{
+    fsim_column *own = fsim_new(a, fsim_column, columns);
+    memcpy(own, column, (size_t)columns * sizeof *own);
+    if (repeats->count > 0)
+        own[share].legend = "of the plan's time, of all x kernels together";
+    return own;
+}
+
+fsim_table fsim_text_kernels(const fsim_text_page *r, fsim_kernel_table kind)
+{
+    enum { SHARE = 4 };
     static const fsim_column column[] = {
         {.title = "#"},
         {.title = "time"},
+        {.title = "", .left = true},
         {.title = "+-", .drop = 1, .legend = "holds eight of ten measured times"},
         {.title = "share", .legend = "of the plan's time"},
         {.title = "", .left = true, .drop = 4},
@@ -129,28 +151,45 @@ fsim_table fsim_text_kernels(const fsim_prediction *p, fsim_kernel_table kind, b
         {.title = "from", .left = true, .drop = 5, .legend = "the least certain source of a figure behind the time"},
         {.title = "kind", .left = true},
         {.title = "computes", .left = true, .shrinks = true, .least = 24}};
-    const fsim_plan *plan = &p->plan[p->chosen];
+    const int columns = sizeof column / sizeof *column, *times = r->repeats.times;
+    const fsim_prediction *p = r->p;
+    const fsim_plan *plan = r->plan;
+    fsim_arena *a = r->a;
     const fsim_maker maker = fsim_maker_in(p, p->chosen);
-    fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
-    const fsim_kernel *most = dominant(plan);
+    fsim_table t = fsim_table_new(a, kernel_columns(&r->repeats, column, columns, SHARE, a), columns);
+    const double most_s = dominant_s(r);
     for (int i = 0; i < plan->kernels; i++) {
         const fsim_kernel *k = &plan->kernel[i];
-        const double share = plan->time_s > 0 ? k->time_s / plan->time_s : 0;
+        if (times[i] == 0)
+            continue;
+        const double share = plan->time_s > 0 ? times[i] * k->time_s / plan->time_s : 0;
         const char **cell = fsim_table_row(&t, FSIM_PLAIN);
         cell[0] = fsim_printf(a, "%d", i + 1);
         cell[1] = fsim_seconds_text(a, k->time_s);
-        cell[2] = fsim_text_spread(a, fsim_kernel_interval(p->graph, p->hw, maker, k), k->time_s);
-        cell[3] = fsim_percent_text(a, share);
-        cell[4] = kind == FSIM_WIDE_TABLE ? bar_text(a, k->time_s / most->time_s, utf8) : NULL;
-        cell[5] = fsim_bytes_text(a, (double)(k->dram_read_bytes + k->dram_write_bytes));
-        cell[6] = bound_text(a, k);
-        cell[7] = fsim_printf(a, "%d", k->registers);
-        cell[8] = fsim_printf(a, "%.0f%%", 100 * k->occupancy);
-        cell[9] = fsim_origin_names[fsim_kernel_origin(p->graph, p->hw, maker, k, &p->basis.kernel[i])];
-        cell[10] = kind == FSIM_NARROW_TABLE ? fsim_template_brief[k->template] : fsim_template_names[k->template];
-        cell[11] = fsim_kernel_label(p->graph, k, a);
+        cell[2] = times[i] > 1 ? fsim_printf(a, "x %d", times[i]) : NULL;
+        cell[3] = fsim_text_spread(a, fsim_kernel_interval(p->graph, p->hw, maker, k), k->time_s);
+        cell[SHARE] = fsim_percent_text(a, share);
+        cell[5] = kind == FSIM_WIDE_TABLE ? bar_text(a, times[i] * k->time_s / most_s, r->page.utf8) : NULL;
+        cell[6] = fsim_bytes_text(a, (double)(k->dram_read_bytes + k->dram_write_bytes));
+        cell[7] = bound_text(a, k);
+        cell[8] = fsim_printf(a, "%d", k->registers);
+        cell[9] = fsim_printf(a, "%.0f%%", 100 * k->occupancy);
+        cell[10] = fsim_origin_names[fsim_kernel_origin(p->graph, p->hw, maker, k, &p->basis.kernel[i])];
+        cell[11] = kind == FSIM_NARROW_TABLE ? fsim_template_brief[k->template] : fsim_template_names[k->template];
+        cell[12] = fsim_kernel_label(p->graph, k, a);
     }
     return t;
+}
+
+const char *fsim_text_repeat(const fsim_text_page *r, const fsim_repeat *x)
+{
+    const double turn_s = fsim_turn_s(r->plan, x);
+    const char *which = x->kernels > 1 ? fsim_printf(r->a, "kernels %d to %d run", x->first + 1, x->first + x->kernels)
+                                       : fsim_printf(r->a, "kernel %d runs", x->first + 1);
+    return fsim_printf(r->a, "x %d: %s %d times one after the other, as %d to %d: %s a turn, %s in all (%s).", x->times,
+                       which, x->times, x->first + 1, x->first + x->kernels * x->times, fsim_seconds_text(r->a, turn_s),
+                       fsim_seconds_text(r->a, x->times * turn_s),
+                       fsim_percent_text(r->a, x->times * turn_s / r->plan->time_s));
 }
 
 /* By how much a plan of the front is slower than the fastest, where that is sure. */
