@@ -14,20 +14,18 @@ bool fsim_demand_value(grouping *w, int i, const fsim_map *m, unsigned stages, i
     const fsim_map s = fsim_map_simplify(*m);
     x->branches |= branch_bit(w);
     for (int k = 0; k < x->maps; k++)
-        if (fsim_map_equal(&x->map[k], &s) && fsim_scope_equal(&x->scope[k], &w->scope)) {
-            x->stages[k] |= stages;
+        if (fsim_map_equal(&x->view[k].map, &s) && fsim_scope_equal(&x->view[k].scope, &w->scope)) {
+            x->view[k].stages |= stages;
             return true;
         }
     if (x->maps == FSIM_MAX_VIEWS)
         return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[i], by,
                                (fsim_excess){FSIM_MAX_VIEWS + 1, FSIM_MAX_VIEWS, FSIM_IN_INDEX_MAPS});
-    if (!x->map) { /* most members have one map */
-        x->map = fsim_new(w->a, fsim_map, 1);
+    if (!x->view) { /* most members have one */
+        x->view = fsim_new(w->a, member_view, 1);
         x->room = 1;
     }
-    x->stages[x->maps] = stages;
-    x->scope[x->maps] = w->scope;
-    *FSIM_PUSH(w->a, x->map, x->maps, x->room) = s;
+    *FSIM_PUSH(w->a, x->view, x->maps, x->room) = (member_view){s, w->scope, stages};
     return true;
 }
 
@@ -163,9 +161,9 @@ static bool check_reduction(grouping *w, int i)
 {
     const member_demand *x = &w->demand[i];
     for (int k = 0; k < x->maps; k++) {
-        const fsim_scope *s = &x->scope[k];
-        const bool own =
-            s->place ? fsim_piece_in_row(&x->map[k], s->place, w->out->reduced) : fsim_map_equal(&x->map[k], &w->row);
+        const fsim_scope *s = &x->view[k].scope;
+        const bool own = s->place ? fsim_piece_in_row(&x->view[k].map, s->place, w->out->reduced)
+                                  : fsim_map_equal(&x->view[k].map, &w->row);
         if (!own || s->any)
             return fsim_refuse_set(w, FSIM_RULE_GRID_BARRIER, w->node[i], -1,
                                    (fsim_excess){(double)fsim_grouping_node(w, i)->points, 1, FSIM_IN_BLOCKS});
@@ -180,8 +178,8 @@ static bool everywhere(const fsim_scope *s) { return !s->place && !s->any && s->
 static bool check_anchor(grouping *w, int i)
 {
     const member_demand *x = &w->demand[i];
-    const bool plain = x->maps == 1 && everywhere(&x->scope[0]);
-    fsim_map m = plain ? x->map[0] : fsim_identity(1);
+    const bool plain = x->maps == 1 && everywhere(&x->view[0].scope);
+    fsim_map m = plain ? x->view[0].map : fsim_identity(1);
     if (!plain || fsim_map_points(&m) != fsim_grouping_node(w, i)->points || !fsim_map_injective(&m))
         return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[i], -1,
                                (fsim_excess){x->maps == 1 ? (double)w->out->points : x->maps,
@@ -257,13 +255,13 @@ static bool demand_operands(grouping *w, int i, int rows_from)
 static bool check_tile(grouping *w, int i, int *rows_from)
 {
     const member_demand *x = &w->demand[i];
-    const bool tile = x->maps == 1 && everywhere(&x->scope[0]) && !x->prologue &&
-                      fsim_tile_rows(w->g, w->node[i], &x->map[0], &w->joint, rows_from);
+    const bool tile = x->maps == 1 && everywhere(&x->view[0].scope) && !x->prologue &&
+                      fsim_tile_rows(w->g, w->node[i], &x->view[0].map, &w->joint, rows_from);
     if (w->joint.kind == FSIM_ROWS && (!tile || *rows_from != 0))
         return fsim_refuse_set(w, FSIM_RULE_REDUCED_EPILOGUE, w->node[i], -1,
                                (fsim_excess){(double)w->out->whole_row, 1, FSIM_IN_OTHER_TILES});
     if (tile) {
-        w->joint.at = x->map[0];
+        w->joint.at = x->view[0].map;
         w->joint.rows_from = *rows_from;
         return true;
     }
@@ -303,9 +301,9 @@ static bool recomputes_cheaply(grouping *w, int i)
 {
     const fsim_class class = fsim_grouping_class(w, i);
     for (int k = 0; k < w->demand[i].maps; k++)
-        if (w->demand[i].scope[k].repeats > 1 && !fsim_classes[class].clones && class != FSIM_ASSEMBLE)
+        if (w->demand[i].view[k].scope.repeats > 1 && !fsim_classes[class].clones && class != FSIM_ASSEMBLE)
             return fsim_refuse_set(w, FSIM_RULE_WINDOW, w->node[i], w->out->anchor,
-                                   (fsim_excess){w->demand[i].scope[k].repeats, 1, FSIM_IN_EVALUATIONS});
+                                   (fsim_excess){w->demand[i].view[k].scope.repeats, 1, FSIM_IN_EVALUATIONS});
     return true;
 }
 
@@ -387,7 +385,7 @@ bool fsim_demand_arguments(grouping *w, int i)
                         w->demand[from].operand = x->operand;
                     }
                 }
-                if (!demand_argument(w, i, &n->arg[arg], &x->map[k], &x->scope[k], x->stages[k]))
+                if (!demand_argument(w, i, &n->arg[arg], &x->view[k].map, &x->view[k].scope, x->view[k].stages))
                     return false;
             }
         return recomputes_cheaply(w, i);

@@ -46,8 +46,8 @@ static void list_writes(grouping *w)
             if (t->readers > 0 || t->output || t->materialize || k == 0 || n->effect)
                 o->write[o->writes++] =
                     (fsim_write){.tensor = n->result[k],
-                                 .map = t->over >= 0 ? rows_of(n, t->elems) : x->map[x->root],
-                                 .full = fsim_demanded_in_full(&x->map[x->root], &x->scope[x->root], o)};
+                                 .map = t->over >= 0 ? rows_of(n, t->elems) : x->view[x->root].map,
+                                 .full = fsim_demanded_in_full(&x->view[x->root].map, &x->view[x->root].scope, o)};
         }
     }
 }
@@ -87,16 +87,17 @@ static void list_members(grouping *w)
             m.stages = 1;
         } else {
             for (int k = 0; k < x->maps && x->form != FSIM_FOLDED; k++) {
-                const fsim_scope *s = &x->scope[k];
-                const bool full = s->any ? !s->once_a_row : fsim_demanded_in_full(&x->map[k], s, o);
-                const int64_t rows = fsim_map_points(&x->map[k]), each = full ? fsim_map_reduced(&x->map[k]) : 1;
+                const fsim_scope *s = &x->view[k].scope;
+                const bool full = s->any ? !s->once_a_row : fsim_demanded_in_full(&x->view[k].map, s, o);
+                const int64_t rows = fsim_map_points(&x->view[k].map),
+                              each = full ? fsim_map_reduced(&x->view[k].map) : 1;
                 bool exact;
-                m.evaluations += x->prologue      ? fsim_map_distinct(&x->map[k], &exact)
+                m.evaluations += x->prologue      ? fsim_map_distinct(&x->view[k].map, &exact)
                                  : s->repeats > 0 ? llrint((double)rows * s->repeats)
                                                   : rows * each;
                 m.divergence = fmax(m.divergence, s->place ? fsim_piece_divergence(s->place, WARP) : 1);
                 m.full = m.full || full;
-                m.stages |= x->stages[k];
+                m.stages |= x->view[k].stages;
             }
             o->recomputes = o->recomputes || m.evaluations > n->points;
         }
@@ -136,7 +137,8 @@ static void fold_members(grouping *w)
     for (int i = 0; i < o->reads; i++) {
         const fsim_tensor *t = &w->g->tensor[o->read[i].tensor];
         bool unread = true;
-        for (int k = 0; k < t->readers && unread; k++) {
+        for (int k = fsim_reader_from(t, w->node[0]); k < t->readers && unread && t->reader[k] <= w->node[w->count - 1];
+             k++) {
             const int reader = fsim_position(w->node, w->count, t->reader[k]);
             unread = reader < 0 || f.member[reader];
         }
@@ -157,7 +159,7 @@ static int reader_inside(const grouping *w, int i)
 {
     const fsim_tensor *t = &w->g->tensor[fsim_grouping_node(w, i)->result[0]];
     int at = -1;
-    for (int r = 0; r < t->readers && at < 0; r++)
+    for (int r = 0; r < t->readers && at < 0 && t->reader[r] <= w->node[w->count - 1]; r++)
         at = fsim_position(w->node, w->count, t->reader[r]);
     return at;
 }

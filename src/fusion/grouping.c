@@ -28,7 +28,7 @@ bool fsim_grouping_reads(const grouping *w, int i)
     const fsim_node *n = fsim_grouping_node(w, i);
     for (int k = 0; k < n->results; k++) {
         const fsim_tensor *t = &w->g->tensor[n->result[k]];
-        for (int r = 0; r < t->readers; r++)
+        for (int r = 0; r < t->readers && t->reader[r] <= w->node[w->count - 1]; r++)
             if (fsim_position(w->node, w->count, t->reader[r]) >= 0)
                 return true;
     }

@@ -9,17 +9,22 @@
 #include "fusion/chain.h"
 #include "fusion/template.h"
 
+/* One place of the kernel's space where a member's value is needed. */
+typedef struct {
+    fsim_map map;
+    fsim_scope scope;
+    unsigned stages;
+} member_view;
+
 /* A member of the set: where in the kernel's space its value is needed. */
 typedef struct {
     int maps, room, level; /* level: reductions of the row that its value depends on */
-    fsim_map *map;
-    unsigned stages[FSIM_MAX_VIEWS];
-    fsim_scope scope[FSIM_MAX_VIEWS];
+    member_view *view;
     bool prologue, stored, clone;
     bool late; /* it has a size of its own: its place in memory is known only when the piece of the kernel that computes
                   it is */
     uint64_t branches;  /* as in fsim_read */
-    int root;           /* number of the map at which it is stored */
+    int root;           /* number of the view at which it is stored */
     int operand;        /* prologue: the operand of the contraction that it feeds */
     bool middle, outer; /* chain: between the contractions; behind them */
     int after; /* chain: 1: depends on the first contraction, 2: on the second. Siblings: bit of the contraction that it

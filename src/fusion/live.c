@@ -18,7 +18,7 @@ static int values_at_once(const member_demand *x)
 {
     int values = 0, pieces = 0;
     for (int k = 0; k < x->maps; k++)
-        *(x->scope[k].place ? &pieces : &values) += 1;
+        *(x->view[k].scope.place ? &pieces : &values) += 1;
     return values + (pieces > 0) > 0 ? values + (pieces > 0) : 1;
 }
 
@@ -34,7 +34,7 @@ static void add_lives(const grouping *w, int branch, int *change)
             continue;
         for (int k = 0; k < n->results; k++) {
             const fsim_tensor *t = &w->g->tensor[n->result[k]];
-            for (int r = 0; r < t->readers; r++) {
+            for (int r = 0; r < t->readers && t->reader[r] <= w->node[w->count - 1]; r++) {
                 const int at = fsim_position(w->node, w->count, t->reader[r]);
                 last = at > last ? at : last;
             }
@@ -48,7 +48,7 @@ static void add_lives(const grouping *w, int branch, int *change)
         int first = w->count, last = -1;
         if (!in_branch(o->read[i].branches, branch))
             continue;
-        for (int r = 0; r < t->readers; r++) {
+        for (int r = fsim_reader_from(t, w->node[0]); r < t->readers && t->reader[r] <= w->node[w->count - 1]; r++) {
             const int at = fsim_position(w->node, w->count, t->reader[r]);
             if (at < 0)
                 continue;

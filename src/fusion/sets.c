@@ -6,6 +6,10 @@
 int fsim_position(const int *node, int count, int n)
 {
     int low = 0, high = count - 1;
+    if (count == 0 || n < node[low] || n > node[high])
+        return -1;
+    if (node[high] - node[low] == high) /* no gaps */
+        return n - node[low];
     while (low <= high) {
         const int mid = low + (high - low) / 2;
         if (node[mid] == n)
@@ -16,6 +20,19 @@ int fsim_position(const int *node, int count, int n)
             high = mid - 1;
     }
     return -1;
+}
+
+int fsim_reader_from(const fsim_tensor *t, int n)
+{
+    int low = 0, high = t->readers;
+    while (low < high) {
+        const int mid = low + (high - low) / 2;
+        if (t->reader[mid] < n)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
 }
 
 typedef struct {

@@ -7,6 +7,8 @@
 
 /* The index of n in node[0, count), which ascends; -1 where it is not there. */
 int fsim_position(const int *node, int count, int n);
+/* The index of t's first reader that is primitive n or a later one; t->readers where there is none. */
+int fsim_reader_from(const fsim_tensor *t, int n);
 /* Is the set connected, by tensors that one member computes and another reads, or that two read? why names two
  * members that are not. */
 bool fsim_connected(const fsim_graph *g, const int *node, int count, fsim_arena *a, fsim_refusal *why);

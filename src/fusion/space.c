@@ -191,7 +191,7 @@ bool fsim_side_by_side(grouping *w)
                 continue;
             for (int k = 0; k < w->count && !meet; k++)
                 meet = (w->demand[k].after & x->after) && (w->demand[k].after & y->after);
-            if (meet && !fsim_map_equal(&x->map[0], &y->map[0]))
+            if (meet && !fsim_map_equal(&x->view[0].map, &y->view[0].map))
                 return fsim_refuse_set(w, FSIM_RULE_INDEX_MAP, w->node[j], w->node[i],
                                        (fsim_excess){2, 1, FSIM_IN_INDEX_MAPS});
         }
@@ -227,7 +227,7 @@ static bool chain_root(grouping *w, int i, fsim_map *m)
 static bool read_in_part(const grouping *w, int i)
 {
     const fsim_tensor *t = &w->g->tensor[fsim_grouping_node(w, i)->result[0]];
-    for (int r = 0; r < t->readers; r++) {
+    for (int r = 0; r < t->readers && t->reader[r] <= w->node[w->count - 1]; r++) {
         const int at = fsim_position(w->node, w->count, t->reader[r]);
         if (at >= 0 && fsim_grouping_class(w, at) == FSIM_ASSEMBLE)
             return true;
@@ -287,9 +287,9 @@ bool fsim_store_late(grouping *w, int i)
 {
     member_demand *x = &w->demand[i];
     for (int k = 0; k < x->maps; k++)
-        if (x->scope[k].place && !x->scope[k].any &&
-            fsim_map_points(&x->map[k]) * fsim_map_reduced(&x->map[k]) == fsim_grouping_node(w, i)->points &&
-            fsim_map_injective(&x->map[k])) {
+        if (x->view[k].scope.place && !x->view[k].scope.any &&
+            fsim_map_points(&x->view[k].map) * fsim_map_reduced(&x->view[k].map) == fsim_grouping_node(w, i)->points &&
+            fsim_map_injective(&x->view[k].map)) {
             x->root = k;
             return true;
         }

@@ -24,32 +24,57 @@ void fsim_map_push(fsim_map *m, int64_t extent, int64_t stride)
     m->modes++;
 }
 
+/* Can no two digits of m be one, and is each needed? */
+static bool is_canonical(const fsim_map *m)
+{
+    for (int i = 0; i < m->modes; i++) {
+        const fsim_mode *in = &m->mode[i];
+        if (in->extent == 1 || (i > 0 && i != m->split && m->mode[i - 1].stride == in->stride * in->extent))
+            return false;
+    }
+    return true;
+}
+
 fsim_map fsim_map_simplify(fsim_map m)
 {
-    fsim_map out = {.offset = m.offset};
+    int modes = 0, split = 0;
+    if (is_canonical(&m))
+        return m;
     for (int side = 0; side < 2; side++) {
-        const int from = side ? m.split : 0, to = side ? m.modes : m.split, base = out.modes;
+        const int from = side ? m.split : 0, to = side ? m.modes : m.split, base = modes;
         for (int i = from; i < to; i++) {
             const fsim_mode in = m.mode[i];
-            fsim_mode *last = out.modes > base ? &out.mode[out.modes - 1] : NULL;
+            fsim_mode *last = modes > base ? &m.mode[modes - 1] : NULL;
             if (in.extent == 1)
                 continue;
             if (last && last->stride == in.stride * in.extent)
                 *last = (fsim_mode){last->extent * in.extent, in.stride};
             else
-                out.mode[out.modes++] = in;
+                m.mode[modes++] = in;
         }
-        if (side == 0)
-            out.split = out.modes;
+        split = side ? split : modes;
     }
-    return out;
+    m.modes = modes;
+    m.split = split;
+    return m;
+}
+
+static bool same_digits(const fsim_map *x, const fsim_map *y)
+{
+    return x->modes == y->modes && x->split == y->split && x->offset == y->offset &&
+           memcmp(x->mode, y->mode, (size_t)x->modes * sizeof x->mode[0]) == 0;
 }
 
 bool fsim_map_equal(const fsim_map *a, const fsim_map *b)
 {
+    if (a->offset != b->offset)
+        return false;
+    if (same_digits(a, b))
+        return true;
+    if (is_canonical(a) && is_canonical(b))
+        return false;
     const fsim_map x = fsim_map_simplify(*a), y = fsim_map_simplify(*b);
-    return x.modes == y.modes && x.split == y.split && x.offset == y.offset &&
-           memcmp(x.mode, y.mode, (size_t)x.modes * sizeof x.mode[0]) == 0;
+    return same_digits(&x, &y);
 }
 
 static int64_t product(const fsim_map *m, int from, int to)
@@ -117,6 +142,11 @@ bool fsim_map_compose(const fsim_map *f, const fsim_map *g, fsim_map *out)
 {
     if (fsim_map_is_identity(g) && fsim_map_points(g) > 0) {
         *out = *f;
+        return true;
+    }
+    if (g->split == g->modes && fsim_map_is_identity(f) && fsim_map_points(f) == fsim_map_points(g) &&
+        fsim_map_points(g) > 0 && is_canonical(g)) {
+        *out = *g;
         return true;
     }
     int64_t place[FSIM_MAX_MODES], top[FSIM_MAX_MODES], lowest = f->offset, weight = 1;
@@ -406,6 +436,13 @@ bool fsim_map_injective(const fsim_map *m)
 
 bool fsim_map_is_identity(const fsim_map *m)
 {
-    const fsim_map s = fsim_map_simplify(*m);
-    return s.offset == 0 && s.split == s.modes && (s.modes == 0 || (s.modes == 1 && s.mode[0].stride == 1));
+    int64_t span = 1; /* of the digits further in */
+    for (int i = m->modes; i-- > 0;) {
+        if (m->mode[i].extent == 1)
+            continue;
+        if (i >= m->split || m->mode[i].stride != span)
+            return false;
+        span *= m->mode[i].extent;
+    }
+    return m->offset == 0;
 }

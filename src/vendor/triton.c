@@ -49,12 +49,20 @@ static const fsim_read *row_of(const fsim_group *o)
     return row;
 }
 
-bool fsim_reduces_innermost(const fsim_group *o, const fsim_graph *g, bool channels_last)
+/* Has the tensor with the elements of the rows images of several channels? */
+static bool has_channels(const fsim_group *o, const fsim_graph *g)
 {
     const fsim_read *row = row_of(o);
     const fsim_shape *s = row ? &g->tensor[row->tensor].shape : NULL;
-    if (!channels_last || !s || s->rank != 4 || s->dim[1] == 1)
+    return s && s->rank == 4 && s->dim[1] != 1;
+}
+
+bool fsim_reduces_innermost(const fsim_group *o, const fsim_graph *g, bool channels_last)
+{
+    if (!channels_last || !has_channels(o, g))
         return o->template != FSIM_COLUMN_REDUCTION;
+    const fsim_read *row = row_of(o);
+    const fsim_shape *s = &g->tensor[row->tensor].shape;
     const int64_t spatial = s->dim[2] * s->dim[3];
     const fsim_map *m = &row->map[0];
     for (int i = m->split; i < m->modes; i++)
@@ -120,7 +128,7 @@ static double fourth_norm(double x, double y) { return sqrt(sqrt(x * x * x * x +
 static void reduction_seconds(const fsim_costing *c, fsim_kernel *k)
 {
     const fsim_group *o = c->group;
-    const bool innermost = fsim_reduces_innermost(o, c->g, fsim_channels_last(c->g));
+    const bool innermost = fsim_reduces_innermost(o, c->g, has_channels(o, c->g) && fsim_channels_last(c->g));
     const bool loops = o->reduced > (innermost ? TRITON_PERSISTENT : TRITON_PERSISTENT_COLUMN);
     const double missed = misses(c, innermost), l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH);
     const double elements = (double)o->points * (double)o->reduced;
