@@ -38,8 +38,7 @@ typedef struct {
 } fsim_fit;
 
 typedef struct {
-    int folds;
-    int jobs;                 /* threads: base/jobs.h */
+    int folds, jobs;
     const char *const *group; /* names of the groups to fit; none: all that have rows */
     int groups;
     const fsim_hw *start; /* the GPU whose scalars the fits start from; NULL: hw itself */

@@ -4,7 +4,6 @@
 #include "evidence/harness.h"
 
 #include "base/file.h"
-#include "base/jobs.h"
 #include "base/names.h"
 #include "cost/constants.h"
 #include "graph/find.h"
@@ -15,6 +14,7 @@
 #include "plan/rivals/rivals.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -313,23 +313,17 @@ void fsim_bench_refuse(const fsim_bench *b, int i, fsim_arena *a, fsim_diag *d)
         fsim_error(d, row->at, "row '%s' computes nothing: its operators are views", row->id);
 }
 
-/* The row's plan with fusesim's own kernels, for p's graph and GPU; p becomes the problem that it solves. In a. */
-static void plan_row(const fsim_measured *row, fsim_problem *p, fsim_arena *a, fsim_plan *out)
+void fsim_bench_plan(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_problem *p, fsim_plan *out)
 {
+    const fsim_measured *row = &b->rows->at[i];
     const fsim_options options = {
         .strategy = row->strategy, .regime = row->launch, .warm = is_warm(row), .time_limit_s = 1};
     fsim_proof proof;
-    *p = fsim_problem_with(p->graph, p->hw, &options, p->store);
+    *p = fsim_problem_of(g, b->hw[i], &options, a);
     if (row->strategy == FSIM_STRATEGY_OPTIMAL)
         fsim_optimal(p, NULL, 0, a, out, &proof);
     else
         fsim_baseline(p, row->strategy, a, out);
-}
-
-void fsim_bench_plan(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_problem *p, fsim_plan *out)
-{
-    *p = (fsim_problem){.graph = g, .hw = b->hw[i], .store = fsim_store_new(a)};
-    plan_row(&b->rows->at[i], p, a, out);
 }
 
 bool fsim_bench_kernels(const fsim_bench *b, int i, const fsim_graph *g, const fsim_plan *plan, int *from, int *to)
@@ -365,18 +359,13 @@ static fsim_plan part_of_plan(const fsim_plan *plan, int from, int to)
     return part;
 }
 
-/* A plan of fusesim's kernels with those of the row's software, priced as its benchmark ran them. */
-static fsim_plan as_measured(const fsim_problem *p, const fsim_measured *row, const fsim_plan *own, fsim_arena *a)
+/* Prices the plan's kernels as the row's benchmark ran them. */
+static void as_measured(const fsim_problem *p, const fsim_measured *row, fsim_plan *plan, fsim_arena *a)
 {
     const fsim_software software = {p->graph, p->hw, p->regime, fsim_row_maker(row)};
-    fsim_plan out = *own;
-    out.kernel = fsim_new(a, fsim_kernel, own->kernels + 1);
-    for (int k = 0; k < own->kernels; k++) {
-        const bool as_priced = !fsim_computes_again(&own->partition.part[k]);
-        out.kernel[k] = fsim_kernel_measured(fsim_harness_of(row), &software, own->kernel[k].group, &own->l2[k],
-                                             as_priced ? &own->kernel[k] : NULL, a);
-    }
-    return out;
+    for (int k = 0; k < plan->kernels; k++)
+        plan->kernel[k] =
+            fsim_kernel_measured(fsim_harness_of(row), &software, plan->kernel[k].group, &plan->l2[k], NULL, a);
 }
 
 /* Where the host launches eagerly: how much longer and shorter the row takes with a slow and with a fast one. */
@@ -391,28 +380,18 @@ static void host_errors(const fsim_plan *plan, const fsim_software *s, fsim_eval
                                                                                  s->regime, s->hw, exp(-host_spread)));
 }
 
-/* What a thread has of its own, made once for all of its rows. */
-typedef struct {
-    fsim_arena *kept;  /* for what outlives its graph */
-    fsim_arena *graph; /* of the rows that are predicted now */
-    fsim_arena *row;   /* of one prediction */
-    struct fsim_store *store;
-} workspace;
-
-static workspace new_workspace(fsim_arena *a)
-{
-    return (workspace){fsim_arena_child(a), fsim_arena_child(a), fsim_arena_child(a), fsim_store_new(a)};
-}
-
-static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const workspace *mine, fsim_evaluated *out)
+/* Its errors are in `kept`, all else in a. */
+static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_arena *kept,
+                        fsim_evaluated *out)
 {
     const fsim_measured *row = &b->rows->at[i];
     const fsim_hw *hw = b->hw[i];
-    fsim_arena *a = mine->row;
-    fsim_problem p = {.graph = g, .hw = hw, .store = mine->store};
+    fsim_problem p;
     fsim_plan own, plan;
-    plan_row(row, &p, a, &own);
-    plan = as_measured(&p, row, &own, a);
+    fsim_bench_plan(b, i, g, a, &p, &own);
+    plan = fsim_plan_launched_by(&p, fsim_row_maker(row), &own, a);
+    if (fsim_harness_of(row) != FSIM_HARNESS_NONE)
+        as_measured(&p, row, &plan, a);
     int from = 0, to = plan.kernels;
     out->class = fsim_work_class_of(g);
     if (!fsim_bench_kernels(b, i, g, &plan, &from, &to)) {
@@ -422,7 +401,7 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const w
     plan = part_of_plan(&plan, from, to);
     out->predicted_s = fsim_call_seconds(plan.kernel, plan.kernels, fsim_row_maker(row), row->launch, hw);
     const fsim_software software = {g, hw, row->launch, fsim_row_maker(row)};
-    out->errors = fsim_errors_of(&software, &plan, mine->kept);
+    out->errors = fsim_errors_of(&software, &plan, kept);
     host_errors(&plan, &software, out);
     const fsim_interval sure = fsim_time_interval(&out->errors, out->predicted_s);
     out->low_s = sure.low;
@@ -496,7 +475,8 @@ static void judge(const fsim_hw *hw, const fsim_measured *row, double read, doub
 typedef struct {
     const fsim_bench *b;
     fsim_evaluated *out;
-    workspace *of;  /* one a thread */
+    fsim_arena **kept; /* one a thread, for what outlives its graph */
+    atomic_int next, threads;
     atomic_int bad; /* 1 + the lowest row whose workload is not valid; 0: none */
 } work;
 
@@ -523,13 +503,13 @@ static fsim_evaluated not_predicted(const fsim_measured *row, const char *why)
 }
 
 /* Predicts the rows of graph j. */
-static void evaluate_graph(work *w, int j, const workspace *mine)
+static void evaluate_graph(work *w, int j, fsim_arena *kept)
 {
     const fsim_bench *b = w->b;
     const int *row = &b->order[b->first[j]], rows = b->first[j + 1] - b->first[j];
-    const fsim_mark empty = fsim_save(mine->graph);
+    fsim_arena *a = fsim_arena_new();
     const bool here = b->missing[row[0]] != fsim_exclusions[FSIM_EXCLUDED_WORKLOAD] && b->of[row[0]]->text;
-    const fsim_graph *g = here ? fsim_bench_graph(b, row[0], mine->graph) : NULL;
+    const fsim_graph *g = here ? fsim_bench_graph(b, row[0], a) : NULL;
     double read = 0, written = 0;
     if (g)
         compulsory(g, &read, &written);
@@ -543,11 +523,10 @@ static void evaluate_graph(work *w, int j, const workspace *mine)
             continue;
         }
         if (b->same[i] == i) {
-            const fsim_mark scratch = fsim_save(mine->row);
+            fsim_arena *scratch = fsim_arena_new();
             *out = (fsim_evaluated){.predicted_s = NAN};
-            predict_row(b, i, g, mine, out);
-            fsim_store_clear(mine->store);
-            fsim_rewind(mine->row, scratch);
+            predict_row(b, i, g, scratch, kept, out);
+            fsim_arena_free(scratch);
         } else {
             *out = w->out[b->same[i]];
             out->excluded = NULL;
@@ -555,21 +534,37 @@ static void evaluate_graph(work *w, int j, const workspace *mine)
         out->row = &b->rows->at[i];
         judge(b->hw[i], out->row, read, written, out);
     }
-    fsim_rewind(mine->graph, empty);
+    fsim_arena_free(a);
 }
 
-static void evaluate_item(void *to, int j, int worker)
+static void *work_through(void *to)
 {
+    enum { BATCH = 4 };
     work *w = to;
-    evaluate_graph(w, j, &w->of[worker]);
+    const int count = w->b->graphs;
+    fsim_arena *kept = w->kept[atomic_fetch_add(&w->threads, 1)];
+    for (int from; (from = atomic_fetch_add(&w->next, BATCH)) < count;)
+        for (int j = from; j < count && j < from + BATCH; j++)
+            evaluate_graph(w, j, kept);
+    return NULL;
 }
 
 bool fsim_evaluate(const fsim_bench *b, int jobs, fsim_arena *a, fsim_diag *d, fsim_evaluated *out)
 {
-    work w = {.b = b, .out = out, .of = fsim_new(a, workspace, jobs)};
-    for (int i = 0; i < jobs; i++)
-        w.of[i] = new_workspace(a);
-    fsim_in_parallel(jobs, b->graphs, evaluate_item, &w);
+    enum { MOST_JOBS = 256 };
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    int threads = jobs > 0 ? jobs : processors > 0 ? (int)processors : 1, started = 0;
+    pthread_t thread[MOST_JOBS];
+    work w = {.b = b, .out = out};
+    threads = threads > MOST_JOBS ? MOST_JOBS : threads;
+    w.kept = fsim_new(a, fsim_arena *, threads);
+    for (int i = 0; i < threads; i++)
+        w.kept[i] = fsim_arena_child(a);
+    while (started < threads - 1 && pthread_create(&thread[started], NULL, work_through, &w) == 0)
+        started++;
+    work_through(&w);
+    for (int i = 0; i < started; i++)
+        pthread_join(thread[i], NULL);
     const int bad = atomic_load(&w.bad) - 1;
     if (bad >= 0)
         fsim_bench_refuse(b, bad, a, d);

@@ -48,18 +48,15 @@ struct fsim_store *fsim_store_new(fsim_arena *a)
     return s;
 }
 
-void fsim_store_clear(struct fsim_store *s)
+void fsim_store_trim(fsim_problem *p, int most)
 {
+    fsim_store *s = p->store;
+    if (s->count <= most)
+        return;
     fsim_rewind(s->a, s->empty);
     s->slots = FEWEST_SLOTS;
     s->slot = fsim_new(s->a, entry *, s->slots);
     s->count = 0;
-}
-
-void fsim_store_trim(fsim_problem *p, int most)
-{
-    if (p->store->count > most)
-        fsim_store_clear(p->store);
 }
 
 static uint64_t hash_of(const int *node, int count, const bool *stored)

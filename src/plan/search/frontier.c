@@ -207,6 +207,49 @@ bool fsim_reads_in_place(const fsim_frontier *f, int place)
     return n->reduced == 1;
 }
 
+/* Is the primitive at r the one at u, or does u depend on it? */
+static bool leads_to(const fsim_places *l, int r, int u)
+{
+    return r == u || (r < u && u - r <= FSIM_BITS && fsim_bit(&l->before[u], FSIM_BITS - (u - r)));
+}
+
+/* Does nothing that runs after place u read this argument of it, neither itself nor through copies? */
+static bool read_for_the_last_time(const fsim_frontier *f, int tensor, int u)
+{
+    const fsim_places *l = &f->l;
+    const fsim_tensor *t = &f->p->graph->tensor[tensor];
+    for (int i = 0; i < t->readers; i++) {
+        const int r = l->place[t->reader[i]];
+        if (r < 0 || !leads_to(l, r, u))
+            return false;
+        for (int k = l->succ_first[r]; r != u && l->clonable[r] && k < l->succ_first[r + 1]; k++)
+            if (!leads_to(l, l->succ[k], u))
+                return false;
+    }
+    return true;
+}
+
+/* Per place: can no copy of it pay because L2 holds its arguments longer than its result? One argument is at least as
+ * large, is read by nothing that runs later, and can't be had in another way. The kernel that computes the place uses
+ * the result after that argument, so whatever reads the argument from L2 could have read the result from there. */
+static void find_stale(fsim_frontier *f)
+{
+    const fsim_places *l = &f->l;
+    f->stale = fsim_new(f->a, bool, l->count + 1);
+    for (int u = 0; u < l->count; u++) {
+        const fsim_node *n = fsim_node_of(f, u);
+        const fsim_tensor *t = &f->p->graph->tensor[n->result[0]];
+        for (int k = 0; n->results == 1 && t->over < 0 && !f->stale[u] && k < n->args; k++) {
+            const fsim_access *x = &n->arg[k];
+            const fsim_tensor *y = &f->p->graph->tensor[x->tensor];
+            const int from = y->producer < 0 ? -1 : l->place[y->producer];
+            f->stale[u] = x->how == FSIM_READ_MAP && fsim_map_is_identity(&x->map) && x->distinct == y->elems &&
+                          y->bytes >= t->bytes && (from < 0 || !l->clonable[from] || f->stale[from]) &&
+                          read_for_the_last_time(f, x->tensor, u);
+        }
+    }
+}
+
 fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsim_thoroughness how,
                                 const fsim_budget *budget, fsim_arena *a)
 {
@@ -226,6 +269,7 @@ fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsi
         for (int k = f->l.pred_first[i]; k < f->l.pred_first[i + 1]; k++)
             f->in_place[i] = f->in_place[i] && (!f->l.clonable[f->l.pred[k]] || f->in_place[f->l.pred[k]]);
     }
+    find_stale(f);
     for (int i = 0; i < count; i++)
         start.left += f->floor_own[i];
     for (int t = 0; t < p->graph->tensors; t++)

@@ -70,6 +70,7 @@ static void find_clonable(fsim_places *l)
         int last = i;
         for (int r = 0; l->clonable[i] && r < n->results; r++)
             last = l->last_use[n->result[r]] > last ? l->last_use[n->result[r]] : last;
+        last = last > i + FSIM_BACK ? i + FSIM_BACK : last; /* a clone is near the root of its kernel */
         for (int k = 0; k < n->args; k++)
             if (last > l->last_use[n->arg[k].tensor])
                 l->last_use[n->arg[k].tensor] = last;

@@ -1,47 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* residency.c: the second pass of the search, with the real contents of L2. */
-#include "plan/search/frontier.h"
-#include "plan/search/states.h"
+#include "plan/search/labels.h"
 
 #include <math.h>
 #include <string.h>
-
-/* A tensor in L2. The write of a result to DRAM is not charged while the result may be dropped unread; `by` is then
- * the kernel that computed it. */
-typedef struct {
-    int tensor, root; /* root: of kernel `by` */
-    double age;       /* bytes that entered L2 since its last use, itself included */
-    fsim_variant *by;
-    uint64_t hit, absorbed,
-        bit; /* that kernel's hits and absorbed writes as charged so far; the bit of this result among its writes */
-} resident;
-
-typedef struct {
-    fsim_sum spent;
-    int parent, next; /* next: of the same front */
-    int state;
-    const step *by;
-    fsim_bits copies;
-    int first, count; /* its tensors in L2, ascending */
-    bool dominated;
-} label;
-
-typedef struct {
-    fsim_frontier *f;
-    const fsim_budget *budget;
-    fsim_arena *a;
-    label *label;
-    int labels, label_room;
-    resident *resident;
-    int residents, resident_room;
-    int *of_front, *many; /* per front: 1 + first label; number of labels */
-    int rooms;
-    fsim_sum limit, lost;
-    int most; /* labels kept for a state */
-    double capacity;
-    resident *now; /* contents of L2 of the label being created */
-    int count, room;
-} l2_search;
 
 /* The cost that is added if the result must be written to DRAM after all. */
 static fsim_sum write_back(l2_search *w, const resident *h)
@@ -99,12 +61,15 @@ static bool dominates(l2_search *w, l2_content better, l2_content worse)
     return true;
 }
 
-static fsim_sum promise_of(const l2_search *w, const label *x) { return x->spent + fsim_least_to_go(w->f, x->state); }
+static fsim_sum promise_of(const l2_search *w, const label *x)
+{
+    return x->spent + fsim_least_after(w->f, x->parent < 0 ? -1 : w->f->state[w->label[x->parent].state].ran, x->state);
+}
 
 static void offer(l2_search *w, int to, int parent, const step *by, fsim_bits copies, fsim_sum spent)
 {
     fsim_frontier *f = w->f;
-    const fsim_sum promise = spent + fsim_least_to_go(f, to);
+    const fsim_sum promise = spent + fsim_least_after(f, parent < 0 ? -1 : f->state[w->label[parent].state].ran, to);
     const int where = f->state[to].front;
     label *worst = NULL;
     int met = 0;
@@ -209,11 +174,12 @@ static double used_together(const fsim_frontier *f, const step *by, const fsim_v
 }
 
 /* Runs one kernel from a label. */
-static void run_kernel(l2_search *w, int from, const step *by, fsim_variant *v)
+static void run_kernel(l2_search *w, int from, int through, fsim_variant *v)
 {
     fsim_frontier *f = w->f;
     const label at = w->label[from];
-    const fsim_sum rest = fsim_least_to_go(f, by->to);
+    const fsim_sum rest = fsim_least_after(f, f->state[at.state].ran, f->step[through].to);
+    const step *by = &f->step[through];
     const state *to = &f->state[by->to];
     uint64_t hit = 0, absorbed = 0;
     double entered = 0, behind = 0, all = 0;
@@ -286,9 +252,12 @@ static void run_kernel(l2_search *w, int from, const step *by, fsim_variant *v)
 }
 
 /* Runs the kernel with clones that do not pay by relaxed costs, but may with the real contents of L2. */
-static void run_with_more_copies(l2_search *w, int from, int state_at, const step *by)
+static void run_with_more_copies(l2_search *w, int from, int state_at, int at)
 {
     fsim_frontier *f = w->f;
+    const step *by = &f->step[at];
+    const int to = by->to;
+    const fsim_sum cost = by->cost;
     expansion x = {.f = f,
                    .from = state_at,
                    .at = f->state[state_at],
@@ -305,9 +274,9 @@ static void run_with_more_copies(l2_search *w, int from, int state_at, const ste
     fsim_add_needed(&x, base + i, &copies);
     if (!fsim_bits_equal(&copies, &by->kernel->clones))
         return; /* do this once for each set: at the step with the fewest clones */
-    f->every_clone = true;
+    f->with_l2 = true;
     fsim_choose_copies(&x, copies, (fsim_bits){{0}});
-    f->every_clone = false;
+    f->with_l2 = false;
     for (int c = 1; c < x.choices; c++) {
         fsim_variant *v = fsim_out_of_order(&x, &x.choice[c])
                               ? NULL
@@ -316,14 +285,14 @@ static void run_with_more_copies(l2_search *w, int from, int state_at, const ste
         for (int k = x.at.first; k < x.at.first + x.at.steps && !known; k++)
             known = f->step[k].kernel == v && f->step[k].to == by->to;
         if (!known)
-            run_kernel(w, from, by, v);
+            run_kernel(w, from, at, v);
     }
-    const fsim_sum promise = w->label[from].spent + by->cost + fsim_least_to_go(f, by->to);
+    const fsim_sum rest = fsim_least_after(f, x.at.ran, to), promise = w->label[from].spent + cost + rest;
     if (x.cut && promise < w->lost)
         w->lost = promise;
 }
 
-static void start_label(l2_search *w)
+void fsim_start_label(l2_search *w)
 {
     const fsim_graph *g = w->f->p->graph;
     w->count = 0;
@@ -333,13 +302,27 @@ static void start_label(l2_search *w)
     offer(w, 0, -1, NULL, (fsim_bits){{0}}, 0);
 }
 
-/* The best label of the last state; -1 where there is none. *in_time is false where the budget ended. */
-static int search_labels(l2_search *w, bool *in_time)
+void fsim_start_ideal(l2_search *w, int where)
 {
     fsim_frontier *f = w->f;
-    w->lost = FSIM_NEVER;
-    start_label(w);
-    for (int size = 0; size < f->l.count; size++)
+    const fsim_graph *g = f->p->graph;
+    const int at = fsim_all_stored(f, f->front[where].first - 1);
+    const state s = f->state[at];
+    w->count = 0;
+    for (int t = 0; t < g->tensors; t++) {
+        const int from = g->tensor[t].producer < 0 ? -1 : f->l.place[g->tensor[t].producer];
+        if (f->l.last_use[t] < s.base || !fsim_may_reside(f->p, t))
+            continue;
+        if (g->tensor[t].producer < 0 ? f->p->warm || fsim_read_before(f, &s, t) : from < 0 || fsim_has_run(&s, from))
+            *FSIM_PUSH(w->a, w->now, w->count, w->room) = (resident){.tensor = t, .age = (double)g->tensor[t].bytes};
+    }
+    offer(w, at, -1, NULL, (fsim_bits){{0}}, -fsim_front_to_go(f, where));
+}
+
+int fsim_search_labels(l2_search *w, int start, bool *in_time)
+{
+    fsim_frontier *f = w->f;
+    for (int size = start; size < f->l.count; size++)
         for (int i = f->front_by_size[size]; i; i = f->front[i - 1].sibling)
             for (int at = i <= w->rooms ? w->of_front[i - 1] : 0; at; at = w->label[at - 1].next) {
                 const int from = w->label[at - 1].state;
@@ -356,14 +339,14 @@ static int search_labels(l2_search *w, bool *in_time)
                 }
                 for (int k = f->state[from].first, end = k + f->state[from].steps;
                      k < end && !w->label[at - 1].dominated; k++) {
+                    const fsim_sum rest = fsim_least_after(f, f->state[from].ran, f->step[k].to);
                     const step *by = &f->step[k];
-                    if (w->label[at - 1].spent + by->cost + fsim_least_to_go(f, by->to) >= w->limit)
+                    if (w->label[at - 1].spent + by->cost + rest >= w->limit)
                         continue;
-                    by = &f->step[k];
                     fsim_proceed(f, w->budget, 8);
-                    run_kernel(w, at - 1, by, by->kernel);
+                    run_kernel(w, at - 1, k, by->kernel);
                     if (f->p->recompute && !f->every_clone)
-                        run_with_more_copies(w, at - 1, from, &f->step[k]);
+                        run_with_more_copies(w, at - 1, from, k);
                 }
             }
     int best = -1;
@@ -372,40 +355,4 @@ static int search_labels(l2_search *w, bool *in_time)
         if (!w->label[at - 1].dominated && (best < 0 || w->label[at - 1].spent < w->label[best].spent))
             best = at - 1;
     return best;
-}
-
-bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *budget, fsim_partition *out,
-                           fsim_sum *bound, fsim_arena *a)
-{
-    static const int most[] = {
-        8, 64,
-        512}; /* labels kept for a state: few find a good plan quickly, and its cost then prunes the passes with many */
-    bool in_time = true, better = false;
-    *bound = fsim_frontier_bound(f);
-    for (size_t pass = 0; pass < sizeof most / sizeof *most && in_time && *bound < known && f->last >= 0 && !f->haste;
-         pass++) {
-        fsim_arena *scratch = fsim_arena_new();
-        l2_search w = {.f = f,
-                       .budget = budget,
-                       .a = scratch,
-                       .limit = known,
-                       .most = most[pass],
-                       .capacity = fsim_l2_effective(f->p->hw)};
-        const int best = search_labels(&w, &in_time);
-        if (best >= 0) {
-            known = w.label[best].spent;
-            better = true;
-            out->parts = 0;
-            for (int at = best; w.label[at].by; at = w.label[at].parent)
-                out->part[out->parts++] =
-                    fsim_part_at(f, w.label[at].by->root, w.label[at].by->set->own, w.label[at].copies, a);
-        }
-        const fsim_sum least = w.lost < known ? w.lost : known;
-        if (in_time && least > *bound)
-            *bound = least;
-        fsim_arena_free(scratch);
-        if (w.lost >= known)
-            break;
-    }
-    return better;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/search/states.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* Has a reader of the tensor run, or may a reader outside of the list have? */
@@ -78,6 +79,8 @@ static int front_of(fsim_frontier *f, const state *s)
             return i - 1;
     front *added = FSIM_PUSH(f->a, f->front, f->fronts, f->front_room);
     *added = want;
+    added->to_go = -1;
+    added->from = INT_MAX;
     added->chain = *slot;
     added->sibling = f->front_by_size[s->ran];
     *slot = f->front_by_size[s->ran] = f->fronts;
@@ -95,7 +98,7 @@ int fsim_state_of(fsim_frontier *f, const state *s)
             return i - 1;
     state *added = FSIM_PUSH(f->a, f->state, f->states, f->state_room);
     *added = *s;
-    added->spent = added->to_go = -1;
+    added->spent = added->to_go = added->ahead = -1;
     added->expanded = added->cut = false;
     added->chain = *slot;
     added->sibling = f->by_size[s->ran];

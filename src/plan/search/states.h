@@ -5,6 +5,7 @@
 #define FUSESIM_PLAN_SEARCH_STATES_H
 
 #include "plan/search/budget.h"
+#include "plan/search/runs.h"
 #include "plan/search/sets.h"
 
 enum { FSIM_RECALLED = 128 };    /* places below the base that passed kernels may have depended on */
@@ -26,6 +27,7 @@ typedef struct {
     int ran;
     fsim_sum live;         /* lean: bytes of results that a later kernel reads, outputs not counted */
     fsim_sum spent, to_go; /* least relaxed cost from the start, and to the end; -1: not known */
+    fsim_sum ahead;        /* a lower bound of the rest that knows of excesses behind borders (borders.c); -1 */
     double left;           /* work that the rest of a plan can't avoid, in the objective's unit */
     int first, steps;      /* its steps are step[first, first + steps) */
     int parent, via;       /* the state and the step through which it is reached at the least relaxed cost */
@@ -40,6 +42,8 @@ typedef struct {
     fsim_bits done; /* relative to it */
     int ran, first; /* primitives that have run; 1 + first state with this front */
     int chain, sibling;
+    fsim_sum to_go; /* of the state in which everything was stored; -1: not known */
+    int from;       /* the fewest primitives that had run in a state with a step to it */
 } front;
 
 typedef struct {
@@ -56,6 +60,7 @@ struct fsim_frontier {
     fsim_arena *a;
     fsim_budget budget;
     bool every_clone, lean, haste;
+    bool with_l2; /* clones may pay because of what L2 holds */
     state *state;
     int states, state_room;
     step *step;
@@ -71,9 +76,15 @@ struct fsim_frontier {
     int last;      /* the state where everything has run; -1 */
     fsim_sum lost; /* a lower bound of all plans that were cut off; FSIM_NEVER: nothing was cut off */
     int64_t ticks;
-    double *floor_own; /* per place: work that every plan has for it */
-    bool *in_place;    /* per place: it, and the producers that would be cloned for it, read every argument at their own
-                          points */
+    /* Borders: numbers of primitives that have run, ascending. excess: behind the border, at least so much is spent
+     * beyond the relaxed cost, whatever L2 holds there; known from border `known` on. */
+    int *border, borders, known;
+    fsim_sum *excess;
+    int looked_ahead, looked_back; /* expansions depended on places that many above and below what had run, at most */
+    double *floor_own;             /* per place: work that every plan has for it */
+    bool *in_place; /* per place: it, and the producers that would be cloned for it, read every argument at their own
+                       points */
+    bool *stale;    /* per place: once its result is stored, L2 never holds what it was computed from longer */
     bool *read_outside;  /* per tensor */
     double *floor_input; /* per tensor: work of reading a graph input for the first time */
 };
@@ -120,6 +131,22 @@ fsim_sum fsim_least_to_go(fsim_frontier *f, int at);
 bool fsim_reads_in_place(const fsim_frontier *f, int place);
 /* A kernel of a plan as a part of a partition. */
 fsim_part fsim_part_at(const fsim_frontier *f, int root, fsim_bits own, fsim_bits copies, fsim_arena *a);
+
+/* borders.c */
+
+/* A lower bound of the rest of every plan from state `to`, with the real contents of L2 behind borders. before: the
+ * primitives that had run in the state before it; -1: none. */
+fsim_sum fsim_least_after(fsim_frontier *f, int before, int to);
+/* The state of the same front in which everything was stored. */
+int fsim_all_stored(fsim_frontier *f, int at);
+/* Its least relaxed cost to the end. */
+fsim_sum fsim_front_to_go(fsim_frontier *f, int front);
+/* Does a step lead over the border, from fewer than `size` primitives that have run, to the front? */
+bool fsim_crosses(const fsim_frontier *f, int front, int size);
+/* Sets borders where few fronts cross; on equal layers at equal places of each. */
+void fsim_choose_borders(fsim_frontier *f, const fsim_run *run);
+/* Forgets the bounds that did not know of the excess at border j. */
+void fsim_learn_excess(fsim_frontier *f, int j, fsim_sum excess);
 
 /* states.c */
 

@@ -93,7 +93,7 @@ static bool worth_a_copy(const expansion *x, int place)
     const fsim_node *n = fsim_node_of(x->f, place);
     const fsim_tensor *t = &x->f->p->graph->tensor[n->result[0]];
     return x->f->every_clone || !x->set->connected || !x->f->in_place[place] || read_two_ways(x, place) ||
-           bytes_instead(x, place, false, 12) < (double)t->bytes ||
+           (x->f->with_l2 && !x->f->stale[place]) || bytes_instead(x, place, false, 12) < (double)t->bytes ||
            (!fsim_may_reside(x->f->p, n->result[0]) && bytes_instead(x, place, true, 12) < (double)t->bytes);
 }
 
@@ -270,6 +270,8 @@ static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
         next.live = peak - freed(x, &next);
     }
     const int to = fsim_state_of(f, &next);
+    front *reached = &f->front[f->state[to].front];
+    reached->from = x->at.ran < reached->from ? x->at.ran : reached->from;
     const fsim_sum spent = x->at.spent + cost;
     if (f->forward && (f->state[to].spent < 0 || spent < f->state[to].spent)) {
         f->state[to].spent = spent;
@@ -435,6 +437,9 @@ static void expand_root(expansion *x, bool ready)
     const state *s = &x->at;
     const int by = x->root - FSIM_BACK - s->base;
     x->family = fsim_family_of(&f->l, x->root);
+    const int ahead = x->root + x->family->reach - s->ran, back = s->ran - s->base + x->family->back;
+    f->looked_ahead = ahead > f->looked_ahead ? ahead : f->looked_ahead;
+    f->looked_back = back > f->looked_back ? back : f->looked_back;
     x->cut = x->cut || !x->family->complete;
     for (int i = 0; i < x->family->sets; i++) {
         x->set = &x->family->set[i];
