@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_REFUSALS = 256 };
-
 const char *const fsim_l2_words[2] = {"cold", "warm"};
 const char *const fsim_numerics_words[2] = {"fast", "strict"};
 const char *const fsim_recompute_words[2] = {"on", "off"};
@@ -31,210 +29,6 @@ fsim_problem fsim_problem_of(const fsim_graph *g, const fsim_hw *hw, const fsim_
                           .time_limit_s = options->time_limit_s,
                           .store = fsim_store_new(a),
                           .interrupted = options->interrupted};
-}
-
-/* Refusals: for every tensor that is passed from one kernel of the plan to another, why the two are not one. */
-
-typedef struct {
-    fsim_problem *p;
-    const fsim_plan *plan;
-    fsim_arena *a;
-    fsim_priced_refusal *list;
-    int count, room;
-} refusals;
-
-static void unite(const fsim_part *x, const fsim_part *y, int *node, int *count)
-{
-    int i = 0, j = 0;
-    *count = 0;
-    while (i < x->count || j < y->count) {
-        const bool left = j == y->count || (i < x->count && x->node[i] <= y->node[j]);
-        const int n = left ? x->node[i++] : y->node[j++];
-        if (*count == 0 || node[*count - 1] != n)
-            node[(*count)++] = n;
-    }
-}
-
-static fsim_sum dram_bytes(const fsim_kernel *k) { return (fsim_sum)k->dram_read_bytes + k->dram_write_bytes; }
-
-/* Does k find the tensor in L2, or leave it there? */
-static bool spares(const fsim_kernel *k, int tensor)
-{
-    for (int i = 0; i < k->inputs; i++)
-        if (k->input[i].tensor == tensor)
-            return k->input[i].read_bytes == 0 && k->input[i].bytes > 0;
-    for (int i = 0; i < k->outputs; i++)
-        if (k->output[i].tensor == tensor)
-            return k->output[i].write_bytes == 0 && k->output[i].bytes > 0;
-    return false;
-}
-
-/* Kernels x and y as one, with the L2 hits that each has in the plan. NULL where it does not fit. */
-static const fsim_kernel *merged(refusals *w, const fsim_group *group, const fsim_kernel *x, const fsim_kernel *y,
-                                 const int *node, int count)
-{
-    const fsim_graph *g = w->p->graph;
-    bool *stored = fsim_new(w->a, bool, count);
-    for (int i = 0; i < count; i++)
-        for (int k = 0; k < group->writes; k++)
-            stored[i] = stored[i] || g->tensor[group->write[k].tensor].producer == node[i];
-    fsim_candidate *c = fsim_candidate_of(w->p, node, count, stored);
-    if (!c->legal)
-        return NULL;
-    bool *hit = fsim_new(w->a, bool, c->group.reads + 1), *absorbed = fsim_new(w->a, bool, c->group.writes + 1);
-    for (int i = 0; i < c->group.reads; i++)
-        hit[i] = spares(x, c->group.read[i].tensor) || spares(y, c->group.read[i].tensor);
-    for (int i = 0; i < c->group.writes; i++)
-        absorbed[i] = spares(x, c->group.write[i].tensor) || spares(y, c->group.write[i].tensor);
-    return fsim_kernel_for(w->p, c, hit, absorbed);
-}
-
-/* Bytes read of a tensor that another kernel has made; where it wrote in place, of what it wrote. */
-static int64_t exchanged_bytes(const fsim_graph *g, const fsim_input *read)
-{
-    const int64_t made = g->tensor[read->tensor].written_bytes;
-    return g->tensor[read->tensor].over >= 0 && made < read->read_bytes ? made : read->read_bytes;
-}
-
-/* Are the two in one kernel of the plan? */
-static bool together(const fsim_plan *plan, int x, int y)
-{
-    for (int k = 0; k < plan->kernels; k++) {
-        const fsim_part *part = &plan->partition.part[k];
-        if (bsearch(&x, part->node, (size_t)part->count, sizeof x, fsim_by_int) &&
-            bsearch(&y, part->node, (size_t)part->count, sizeof y, fsim_by_int))
-            return true;
-    }
-    return false;
-}
-
-/* Records why kernels x and y, which exchange tensor t from primitive `from` to `to`, are two. */
-static void refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int from, int to)
-{
-    const fsim_part *a = &w->plan->partition.part[x], *b = &w->plan->partition.part[y];
-    int *node = fsim_new(w->a, int, a->count + b->count), count;
-    const int pair[2] = {from, to};
-    fsim_priced_refusal r = {0};
-    fsim_group group;
-    unite(a, b, node, &count);
-    /* what the two exchange through DRAM, and a launch; the store remains where others read the tensor too */
-    const int tensor = (int)(t - w->p->graph->tensor);
-    const fsim_kernel *maker = &w->plan->kernel[x], *reader = &w->plan->kernel[y];
-    for (int i = 0; i < maker->outputs && t->readers == 1 && !t->output && !t->materialize; i++)
-        r.saving_bytes += maker->output[i].tensor == tensor ? maker->output[i].write_bytes : 0;
-    for (int i = 0; i < reader->inputs; i++)
-        r.saving_bytes += reader->input[i].tensor == tensor ? exchanged_bytes(w->p->graph, &reader->input[i]) : 0;
-    r.saving_s = reader->time[FSIM_LAUNCH] + (double)r.saving_bytes / fsim_hw_get(w->p->hw, FSIM_HW_DRAM_BANDWIDTH);
-    const bool legal =
-        fsim_user_allows(w->p, node, count, &r.why) &&
-        (fsim_group_of(&w->p->limits, &(fsim_selection){.node = pair, .count = 2}, w->a, &group, &r.why) ||
-         r.why.rule == FSIM_RULE_SPACE) &&
-        fsim_legal(&w->p->limits, node, count, w->a, &group, &r.why);
-    const fsim_kernel *k = legal ? merged(w, &group, maker, reader, node, count) : NULL;
-    if (legal && !k)
-        r.why = (fsim_refusal){.rule = FSIM_RULE_SHARED,
-                               .a = from,
-                               .b = to,
-                               .through = -1,
-                               .limit = (double)w->p->limits.shared_per_block,
-                               .unit = FSIM_IN_SHARED_BYTES};
-    if (!legal && (r.why.a < 0 || r.why.b < 0 || r.why.rule == FSIM_RULE_GRID_BARRIER)) {
-        r.why.a = from;
-        r.why.b = to;
-    }
-    if (k) {
-        r.why = (fsim_refusal){.rule = FSIM_RULE_COST, .a = from, .b = to, .through = -1};
-        r.saving_s = maker->time_s + reader->time_s - k->time_s;
-        r.saving_bytes = dram_bytes(maker) + dram_bytes(reader) - dram_bytes(k);
-        r.cause = fsim_cause_of(w->p->graph, (const fsim_kernel *[]){maker, reader}, 2, &k, 1);
-    }
-    const bool other = r.why.b >= 0 && together(w->plan, r.why.a, r.why.b);
-    r.a = other ? from : r.why.a;
-    r.b = other ? to : r.why.b;
-    *FSIM_PUSH(w->a, w->list, w->count, w->room) = r;
-}
-
-static int by_saving(const void *x, const void *y)
-{
-    const fsim_priced_refusal *a = x, *b = y;
-    if (a->saving_s != b->saving_s)
-        return a->saving_s > b->saving_s ? -1 : 1;
-    return a->a != b->a ? a->a - b->a : a->b - b->b;
-}
-
-/* Kernels that would be faster if --numerics did not fix the order of their sums. */
-static void refuse_orders(refusals *w)
-{
-    const fsim_graph *g = w->p->graph;
-    fsim_limits loose = w->p->limits;
-    loose.strict = false;
-    for (int k = 0; k < w->plan->kernels && w->p->limits.strict && w->count < MOST_REFUSALS; k++) {
-        const fsim_part *part = &w->plan->partition.part[k];
-        const fsim_group *o = w->plan->kernel[k].group;
-        bool *stored = fsim_new(w->a, bool, part->count);
-        int reduction = -1;
-        fsim_group group;
-        fsim_refusal why;
-        for (int i = 0; i < part->count; i++) {
-            const fsim_node *n = &g->node[part->node[i]];
-            reduction = reduction < 0 && fsim_ops[n->op].class == FSIM_REDUCE ? part->node[i] : reduction;
-            for (int r = 0; r < n->results; r++)
-                for (int x = 0; x < o->writes; x++)
-                    stored[i] = stored[i] || o->write[x].tensor == n->result[r];
-        }
-        if (reduction < 0 ||
-            !fsim_group_of(&loose, &(fsim_selection){.node = part->node, .count = part->count, .stored = stored}, w->a,
-                           &group, &why))
-            continue;
-        const fsim_kernel now = fsim_kernel_of(g, w->p->hw, w->p->regime, o, NULL, w->a),
-                          free = fsim_kernel_of(g, w->p->hw, w->p->regime, &group, NULL, w->a);
-        if (free.time_s > 0 && free.time_s < now.time_s)
-            *FSIM_PUSH(w->a, w->list, w->count, w->room) =
-                (fsim_priced_refusal){.a = reduction,
-                                      .b = -1,
-                                      .why = {.rule = FSIM_RULE_NUMERICS,
-                                              .a = reduction,
-                                              .b = -1,
-                                              .through = -1,
-                                              .needed = (double)g->node[reduction].reduced,
-                                              .limit = 1,
-                                              .unit = FSIM_IN_ORDERS},
-                                      .saving_s = now.time_s - free.time_s,
-                                      .saving_bytes = now.dram_read_bytes + now.dram_write_bytes -
-                                                      free.dram_read_bytes - free.dram_write_bytes};
-    }
-}
-
-static void find_refusals(fsim_problem *p, const fsim_plan *plan, fsim_arena *a, fsim_prediction *out)
-{
-    const fsim_graph *g = p->graph;
-    refusals w = {.p = p, .plan = plan, .a = a};
-    int *home = fsim_new(a, int, g->nodes + 1), *met = fsim_new(a, int, plan->kernels + 1);
-    for (int n = 0; n < g->nodes; n++)
-        home[n] = -1;
-    for (int k = 0; k < plan->kernels; k++)
-        for (int i = 0; i < plan->partition.part[k].count; i++)
-            if (!plan->partition.part[k].clone[i])
-                home[plan->partition.part[k].node[i]] = k;
-    for (int k = 0; k < plan->kernels && w.count < MOST_REFUSALS; k++) {
-        const fsim_part *part = &plan->partition.part[k];
-        for (int i = 0; i < part->count; i++)
-            for (int r = 0; r < g->node[part->node[i]].results && !part->clone[i]; r++) {
-                const fsim_tensor *t = &g->tensor[g->node[part->node[i]].result[r]];
-                for (int q = 0; q < t->readers; q++) {
-                    const int other = home[t->reader[q]];
-                    if (other < 0 || other == k || met[other] == k + 1)
-                        continue;
-                    met[other] = k + 1;
-                    refuse_pair(&w, k, other, t, part->node[i], t->reader[q]);
-                }
-            }
-    }
-    refuse_orders(&w);
-    if (w.count > 0)
-        qsort(w.list, (size_t)w.count, sizeof *w.list, by_saving);
-    out->refusal = w.list;
-    out->refusals = w.count;
 }
 
 static void optimum(fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out,
@@ -408,7 +202,10 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     adopt(&p, out.top, out.tops, best);
     adopt(&p, out.front, out.fronts, best);
     out.least_memory_bytes = least_memory(&p, best, a);
-    find_refusals(&p, &out.plan[out.chosen], a, &out);
+    const fsim_refusals refused = fsim_refusals_of(&p, &out.plan[out.chosen], a);
+    out.refusal = refused.at;
+    out.refusals = refused.count;
+    out.refusals_left = refused.left;
     out.basis = fsim_basis_of(&p, fsim_maker_in(&out, out.chosen), &out.plan[out.chosen], a);
     out.arithmetic = find_arithmetic(&out, a);
     out.append = fsim_append_of(g, hw, &out.plan[out.chosen]);
@@ -509,7 +306,7 @@ static void at_most(const fsim_graph *g, const fsim_hw *hw, const fsim_plan *bes
                          fsim_by_int))
                 continue;
             e->exchange = true;
-            e->saving_bytes += exchanged_bytes(g, &best->kernel[k].input[i]);
+            e->saving_bytes += fsim_exchanged_bytes(g, &best->kernel[k].input[i]);
             e->saving_s = best->kernel[k].time[FSIM_LAUNCH];
             for (int m = 0; m < best->kernels && t->readers == 1 && !t->output && !t->materialize; m++)
                 for (int o = 0; o < best->kernel[m].outputs; o++)
@@ -545,15 +342,15 @@ fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim
         e.why = path; /* primitives between them can't join the kernel, so it would depend on them and they on it */
     const fsim_prediction now = fsim_predict(g, hw, options, arena);
     const fsim_plan *best = &now.plan[FSIM_STRATEGY_OPTIMAL];
-    e.together = together(best, a, b);
+    e.together = fsim_shares_kernel(best, a, b);
     const fsim_plan forced = e.together ? *best : best_with(g, hw, options, set, true, arena);
     const fsim_plan apart = e.together ? best_with(g, hw, options, set, false, arena) : *best;
     e.best_s = best->time_s;
     e.best_bytes = best->dram_read_bytes + best->dram_write_bytes;
-    e.forced_found = forced.kernels > 0 && together(&forced, a, b);
+    e.forced_found = forced.kernels > 0 && fsim_shares_kernel(&forced, a, b);
     e.forced_s = e.forced_found ? forced.time_s : NAN;
     e.forced_bytes = e.forced_found ? forced.dram_read_bytes + forced.dram_write_bytes : 0;
-    const bool apart_found = apart.kernels > 0 && !together(&apart, a, b);
+    const bool apart_found = apart.kernels > 0 && !fsim_shares_kernel(&apart, a, b);
     e.apart_s = apart_found ? apart.time_s : NAN;
     e.apart_bytes = apart_found ? apart.dram_read_bytes + apart.dram_write_bytes : 0;
     e.cause.node = -1;

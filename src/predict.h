@@ -9,6 +9,7 @@
 #include "plan/price/cause.h"
 #include "plan/price/compare.h"
 #include "plan/price/interval.h"
+#include "plan/price/refusals.h"
 #include "plan/search/search.h"
 
 /* The inputs as the user named them, each word quoted for a shell, for commands that a report proposes; NULL: not
@@ -41,15 +42,6 @@ typedef struct {
 /* The words of users for the options warm, strict and no_recompute; the first is the default. */
 extern const char *const fsim_l2_words[2], *const fsim_numerics_words[2], *const fsim_recompute_words[2];
 
-/* Two primitives that exchange a tensor and are in different kernels of the plan. */
-typedef struct {
-    int a, b;         /* primitives; b is -1 where the rule is about a alone */
-    fsim_refusal why; /* the rule may be about two others that both are in one of the kernels */
-    double saving_s; /* time that fusing would save; an upper bound where it is illegal; negative where it costs time */
-    fsim_sum saving_bytes;
-    fsim_cause cause; /* legal: why one kernel is slower */
-} fsim_priced_refusal;
-
 /* What plans of the prediction take where they are launched in another way than options.regime; NaN: not known. */
 typedef struct {
     double eager_s, chosen_s;
@@ -76,8 +68,8 @@ typedef struct {
     fsim_proof proof;
     bool interrupted;             /* the user ended the search */
     fsim_priced_refusal *refusal; /* of the chosen plan, largest saving first */
-    int refusals;
-    fsim_difference *loss; /* the chosen plan compared with the optimum */
+    int refusals, refusals_left;  /* refusals_left: pairs of kernels that were not looked at: there are too many */
+    fsim_difference *loss;        /* the chosen plan compared with the optimum */
     int losses;
     fsim_plan *top, *front; /* the best plans, best first; the front, fastest first */
     int tops, fronts;

@@ -536,6 +536,8 @@ static void put_prediction(writer *w, cJSON *o, const fsim_prediction *p)
     put_alternatives(w, o, p);
     put_front(w, o, p);
     put_refusals(w, o, p);
+    if (p->refusals_left > 0)
+        put_count(w, o, "refusals_left", p->refusals_left);
 }
 
 static void delete_document(void *root) { cJSON_Delete(root); }

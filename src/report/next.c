@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/next.h"
 
+#include "plan/price/equal.h"
 #include "report/describe.h"
-#include "report/repeats.h"
 #include "report/versus.h"
 #include <math.h>
 #include <string.h>

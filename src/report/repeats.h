@@ -2,9 +2,7 @@
 /* repeats.h: equal stretches of a plan's kernels, one behind the other, such as the layers of a network: reports show
  * the first of them and say how often it comes.
  *
- * The plan itself decides, not how the workload was written. Two kernels are equal where all that reports say of them
- * is, to the last bit: operators, layout, bytes, time of each unit, what the figures rest on; and the names of their
- * primitives but for numbers, which tell layers apart. */
+ * The plan itself decides, not how the workload was written: plan/price/equal.h says which kernels are equal. */
 #ifndef FUSESIM_REPORT_REPEATS_H
 #define FUSESIM_REPORT_REPEATS_H
 
@@ -25,8 +23,6 @@ typedef struct {
 fsim_repeats fsim_repeats_of(const fsim_prediction *p, fsim_strategy s, fsim_arena *a);
 /* No repeats: each of so many kernels stands for itself. In a. */
 fsim_repeats fsim_no_repeats(int kernels, fsim_arena *a);
-/* Are two names the same but for their numbers and what ties them to the name: "q.0" and "q.11", "add" and "add_1"? */
-bool fsim_same_but_numbers(const char *x, const char *y);
 /* Seconds of one turn. */
 double fsim_turn_s(const fsim_plan *plan, const fsim_repeat *r);
 

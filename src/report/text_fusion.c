@@ -2,6 +2,7 @@
 /* What was fused, folded and recomputed; what was not, and why; where a plan differs from the optimum. */
 #include "report/text_parts.h"
 
+#include "plan/price/equal.h"
 #include <math.h>
 
 enum { REFUSALS_SHOWN = 5, LOSSES_SHOWN = 5 };
@@ -125,6 +126,10 @@ void fsim_text_refusals(const fsim_text_page *r)
     }
     if (told < count)
         fsim_paragraph(&r->page, FSIM_FAINT, 2, 4, fsim_printf(r->a, "... and %d more: --verbose", count - told));
+    if (r->p->refusals_left > 0)
+        fsim_paragraph(&r->page, FSIM_FAINT, 2, 4,
+                       fsim_printf(r->a, "%s of kernels more that exchange a tensor: too many to look at each.",
+                                   fsim_text_count(r->a, r->p->refusals_left, "pair")));
 }
 
 /* Some kernels of a plan as "a + b | c"; cut where it is long, but for --verbose and where the page has no limit. */

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "hw/load.h"
+#include "plan/price/equal.h"
 #include "predict.h"
 #include "report/repeats.h"
 #include <math.h>
@@ -46,15 +47,15 @@ static const fsim_graph *network(fsim_arena *a, int layers, int wide, const char
     const char *text = "name: network\nsymbols: {dtype: f16}\ntensors:\n  h: {shape: [512, 1024], dtype: dtype}\n";
     const char *steps = "operators:\n", *last = "h";
     for (int i = 0; i < layers; i++) {
-        const int inner = i == wide ? 8192 : 4096;
+        const int inner = i == wide ? 8192 : 4096, number = strstr(name, "%c") ? 'a' + i : i;
         text = fsim_printf(a,
                            "%s  u%d: {shape: [%d, 1024], dtype: dtype, role: weight}\n"
                            "  d%d: {shape: [1024, %d], dtype: dtype, role: weight}\n  n%d: {shape: [1024], dtype: "
                            "dtype, role: weight}\n",
                            text, i, inner, i, inner, i);
-        const char *up = fsim_printf(a, name, "up", i), *act = fsim_printf(a, name, "act", i),
-                   *down = fsim_printf(a, name, "down", i), *sum = fsim_printf(a, name, "sum", i),
-                   *norm = fsim_printf(a, name, "norm", i);
+        const char *up = fsim_printf(a, name, "up", number), *act = fsim_printf(a, name, "act", number),
+                   *down = fsim_printf(a, name, "down", number), *sum = fsim_printf(a, name, "sum", number),
+                   *norm = fsim_printf(a, name, "norm", number);
         steps = fsim_printf(
             a,
             "%s  - {op: linear, in: [%s, u%d], out: %s}\n  - {op: gelu, in: %s, out: %s}\n  - {op: linear, in: "
@@ -169,6 +170,43 @@ static void networks_without_equal_layers_have_no_repeats(void **state)
     fsim_arena_free(a);
 }
 
+/* What is refused in one layer is repeated in the equal ones, as if each were looked at: names that tell no layers
+ * apart ("up_a", "up_b") make all kernels different. */
+static void refusals_are_those_of_every_layer(void **state)
+{
+    (void)state;
+    static const fsim_strategy strategies[] = {FSIM_STRATEGY_OPTIMAL, FSIM_STRATEGY_EAGER, FSIM_STRATEGY_UNFUSED};
+    for (int s = 0; s < 3; s++) {
+        fsim_arena *a = fsim_arena_new();
+        const fsim_prediction p = planned(a, network(a, 6, NONE, "%s.%d"), strategies[s]),
+                              each = planned(a, network(a, 6, NONE, "%s_%c"), strategies[s]);
+        assert_int_equal(fsim_repeats_of(&each, each.chosen, a).count, 0);
+        assert_true(p.refusals >= 12);
+        assert_int_equal(p.refusals, each.refusals);
+        for (int i = 0; i < p.refusals; i++) {
+            const fsim_priced_refusal *x = &p.refusal[i], *y = &each.refusal[i];
+            assert_true(x->a == y->a && x->b == y->b && x->why.rule == y->why.rule && x->why.through == y->why.through);
+            assert_true(x->saving_s == y->saving_s && x->saving_bytes == y->saving_bytes);
+            assert_true(x->cause.node == y->cause.node);
+        }
+        fsim_arena_free(a);
+    }
+}
+
+/* Of each of a hundred layers, though only so many are priced. */
+static void no_layer_is_left_out(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    const fsim_prediction p = planned(a, network(a, 100, NONE, "%s.%d"), FSIM_STRATEGY_EAGER);
+    int of_gelu = 0;
+    for (int i = 0; i < p.refusals; i++)
+        of_gelu += strncmp(p.graph->node[p.refusal[i].a].name, "act", 3) == 0;
+    assert_int_equal(p.refusals_left, 0);
+    assert_int_equal(of_gelu, 100);
+    fsim_arena_free(a);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -176,6 +214,8 @@ int main(void)
         cmocka_unit_test(repeats_begin_where_layers_do),
         cmocka_unit_test(a_layer_that_differs_stands_apart),
         cmocka_unit_test(the_last_bit_counts),
+        cmocka_unit_test(refusals_are_those_of_every_layer),
+        cmocka_unit_test(no_layer_is_left_out),
         cmocka_unit_test(networks_without_equal_layers_have_no_repeats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
