@@ -2,8 +2,13 @@
 #include "fusion/fold.h"
 
 #include "fusion/chain.h"
+#include "fusion/sets.h"
 
-enum { DEEPEST = 12 }; /* primitives between weights and a vector computed from them */
+bool fsim_folds(const fsim_node *n)
+{
+    const fsim_class class = fsim_ops[n->op].class;
+    return n->args > 0 && fsim_classes[class].inlines && class != FSIM_RANDOM;
+}
 
 /* Is the value known before the run, because it is a weight or computed from weights alone? */
 static bool constant(const fsim_graph *g, int tensor, int depth)
@@ -12,19 +17,10 @@ static bool constant(const fsim_graph *g, int tensor, int depth)
     if (t->producer < 0)
         return t->role == FSIM_WEIGHT;
     const fsim_node *n = &g->node[t->producer];
-    bool all = depth < DEEPEST && n->args > 0 && fsim_classes[fsim_ops[n->op].class].inlines &&
-               fsim_ops[n->op].class != FSIM_RANDOM;
+    bool all = depth < FSIM_FOLD_DEPTH && fsim_folds(n);
     for (int k = 0; k < n->args && all; k++)
         all = constant(g, n->arg[k].tensor, depth + 1);
     return all;
-}
-
-static int position(const int *node, int count, int n)
-{
-    for (int i = 0; i < count; i++)
-        if (node[i] == n)
-            return i;
-    return -1;
 }
 
 /* The member that is the only reader of node[i]'s result, or -1. */
@@ -32,8 +28,9 @@ static int only_reader(const fsim_graph *g, const int *node, int count, int i)
 {
     const fsim_node *n = &g->node[node[i]];
     const fsim_tensor *t = &g->tensor[n->result[0]];
-    return n->results == 1 && t->readers == 1 && !t->output && !t->materialize ? position(node, count, t->reader[0])
-                                                                               : -1;
+    return n->results == 1 && t->readers == 1 && !t->output && !t->materialize
+               ? fsim_position(node, count, t->reader[0])
+               : -1;
 }
 
 /* Over n's points, does the element that x reads change only with the column of the contraction's weights? */
@@ -86,7 +83,7 @@ fsim_folded fsim_fold(const fsim_graph *g, const fsim_selection *set, int anchor
         const fsim_tensor *t = &g->tensor[g->node[node[i]].result[0]];
         bool all = i != anchor && !f.member[i] && !set->stored[i] && constant(g, g->node[node[i]].result[0], 0);
         for (int k = 0; k < t->readers && all; k++) {
-            const int reader = position(node, count, t->reader[k]);
+            const int reader = fsim_position(node, count, t->reader[k]);
             all = reader < 0 || f.member[reader];
         }
         f.member[i] = f.member[i] || all;

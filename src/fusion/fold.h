@@ -9,6 +9,10 @@
 
 #include "fusion/group.h"
 
+enum { FSIM_FOLD_DEPTH = 12 }; /* most primitives between weights and a vector computed from them */
+/* Is a value that n computes from weights alone known before the run? */
+bool fsim_folds(const fsim_node *n);
+
 typedef struct {
     bool *member; /* per primitive of the set: it is part of the folded weights, the kernel does not compute it */
     int members;

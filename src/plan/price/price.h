@@ -8,6 +8,9 @@
 
 /* An empty store. Freed with a at the latest. */
 struct fsim_store *fsim_store_new(fsim_arena *a);
+/* The same, for another problem with p's graph: what was found out about the graph is used again. p's store must
+ * outlive it. */
+struct fsim_store *fsim_store_beside(const fsim_problem *p, fsim_arena *a);
 /* Empties the store if it holds more than `most` candidates, for searches that visit too many to keep. Candidates,
  * kernels and groups from the store must not be used afterwards. */
 void fsim_store_trim(fsim_problem *p, int most);
@@ -22,7 +25,8 @@ typedef struct fsim_candidate {
     bool legal;
     fsim_refusal why;
     fsim_group group;
-    struct priced *kernel; /* its prices, one for each residency */
+    struct priced *kernel;       /* its prices, one for each residency */
+    struct fsim_candidate *like; /* a set that is the same to prices (alike.h), and has them; NULL */
 } fsim_candidate;
 
 /* Copies what o points to into a. */
@@ -31,6 +35,9 @@ void fsim_group_keep(fsim_arena *a, fsim_group *o);
 /* The set node[0, count) (ascending) that stores the results flagged in stored; from the store, never NULL. `legal`
  * says that it can be one kernel; whether it is convex and connected is not checked. */
 fsim_candidate *fsim_candidate_of(fsim_problem *p, const int *node, int count, const bool *stored);
+/* The same for who wants legality and prices alone: the primitives and tensors of the group may be those of a set that
+ * is alike (alike.h). */
+fsim_candidate *fsim_candidate_like(fsim_problem *p, const int *node, int count, const bool *stored);
 /* Its kernel where its reads hit L2 as hit[] says and its results stay there as absorbed[] says; from the store.
  * NULL where no configuration fits the device. */
 const fsim_kernel *fsim_kernel_for(fsim_problem *p, fsim_candidate *c, const bool *hit, const bool *absorbed);

@@ -11,7 +11,7 @@ double fsim_relaunched_s(const fsim_problem *p, const fsim_graph *g, fsim_regime
     fsim_problem other = *p;
     other.graph = other.limits.graph = g;
     other.regime = regime;
-    other.store = fsim_store_new(scratch);
+    other.store = g == p->graph ? fsim_store_beside(p, scratch) : fsim_store_new(scratch);
     fsim_plan plan;
     fsim_refusal why;
     const double seconds = fsim_price(&other, partition, scratch, &plan, &why)

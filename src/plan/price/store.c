@@ -4,7 +4,9 @@
 
 #include "fusion/chain.h"
 #include "fusion/fuse.h"
+#include "plan/price/alike.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,35 +18,57 @@ typedef struct priced {
 } priced;
 
 typedef struct entry {
-    struct entry *next;
-    uint64_t hash;
-    int count, *key; /* node * 2 + stored */
+    struct entry *next, *next_alike;
+    uint64_t hash, likeness;
+    int count, *node;
+    bool *stored;
+    bool serves; /* sets that are like it take its group and prices */
     fsim_candidate value;
 } entry;
 
 typedef struct fsim_store {
-    fsim_arena *a, *scratch;
-    entry **slot;
+    fsim_arena *a, *scratch, *comparing;
+    entry **slot, **alike; /* by primitives; by likeness: the first of all sets that are alike */
     int slots, count;
     int64_t work;
-    fsim_mark empty; /* of a, before the first slot */
+    const fsim_likeness *likeness; /* NULL: not asked for yet */
+    fsim_mark empty;               /* of a, before the first slot */
 } fsim_store;
 
 enum { FEWEST_SLOTS = 64 };
 
-enum { WORK_OF_GROUP = 2, WORK_OF_KERNEL = 4, WORK_OF_CONTRACTION = 100 }; /* steps of work, from measurements */
+enum {
+    WORK_OF_LIKE = 1,
+    WORK_OF_GROUP = 2,
+    WORK_OF_KERNEL = 4,
+    WORK_OF_CONTRACTION = 100
+}; /* steps of work, from measurements */
 
 int64_t fsim_work(const fsim_problem *p) { return p->store->work; }
 void fsim_add_work(fsim_problem *p, int64_t steps) { p->store->work += steps; }
+
+static void make_slots(fsim_store *s, int slots)
+{
+    s->slots = slots;
+    s->slot = fsim_new(s->a, entry *, slots);
+    s->alike = fsim_new(s->a, entry *, slots);
+}
 
 struct fsim_store *fsim_store_new(fsim_arena *a)
 {
     fsim_store *s = fsim_new(a, fsim_store, 1);
     s->a = fsim_arena_child(a);
     s->scratch = fsim_arena_child(a);
+    s->comparing = fsim_arena_child(a);
     s->empty = fsim_save(s->a);
-    s->slots = FEWEST_SLOTS;
-    s->slot = fsim_new(s->a, entry *, s->slots);
+    make_slots(s, FEWEST_SLOTS);
+    return s;
+}
+
+struct fsim_store *fsim_store_beside(const fsim_problem *p, fsim_arena *a)
+{
+    fsim_store *s = fsim_store_new(a);
+    s->likeness = p->store->likeness;
     return s;
 }
 
@@ -54,32 +78,39 @@ void fsim_store_trim(fsim_problem *p, int most)
     if (s->count <= most)
         return;
     fsim_rewind(s->a, s->empty);
-    s->slots = FEWEST_SLOTS;
-    s->slot = fsim_new(s->a, entry *, s->slots);
+    make_slots(s, FEWEST_SLOTS);
     s->count = 0;
 }
 
-static uint64_t hash_of(const int *node, int count, const bool *stored)
+static uint64_t hash_of(const fsim_selection *set)
 {
     uint64_t h = 1469598103934665603u;
-    for (int i = 0; i < count; i++)
-        h = (h ^ (uint64_t)(node[i] * 2 + stored[i])) * 1099511628211u;
+    for (int i = 0; i < set->count; i++)
+        h = (h ^ (uint64_t)(set->node[i] * 2 + set->stored[i])) * 1099511628211u;
     return h ^ h >> 29;
 }
 
+static entry **slot_of(fsim_store *s, entry **table, uint64_t hash) { return &table[hash & (uint64_t)(s->slots - 1)]; }
+
 static void grow(fsim_store *s)
 {
-    entry **old = s->slot;
+    entry **old = s->slot, **old_alike = s->alike;
     const int slots = s->slots;
-    s->slots *= 4;
-    s->slot = fsim_new(s->a, entry *, s->slots);
-    for (int i = 0; i < slots; i++)
+    make_slots(s, 4 * slots);
+    for (int i = 0; i < slots; i++) {
         for (entry *e = old[i], *next; e; e = next) {
+            entry **to = slot_of(s, s->slot, e->hash);
             next = e->next;
-            entry **to = &s->slot[e->hash & (uint64_t)(s->slots - 1)];
             e->next = *to;
             *to = e;
         }
+        for (entry *e = old_alike[i], *next; e; e = next) {
+            entry **to = slot_of(s, s->alike, e->likeness);
+            next = e->next_alike;
+            e->next_alike = *to;
+            *to = e;
+        }
+    }
 }
 
 static void *keep(fsim_arena *a, const void *items, int count, size_t size)
@@ -104,37 +135,125 @@ void fsim_group_keep(fsim_arena *a, fsim_group *o)
     }
 }
 
-fsim_candidate *fsim_candidate_of(fsim_problem *p, const int *node, int count, const bool *stored)
+static fsim_selection set_of(const entry *e)
 {
-    fsim_store *s = p->store;
-    const uint64_t h = hash_of(node, count, stored);
-    for (entry *e = s->slot[h & (uint64_t)(s->slots - 1)]; e; e = e->next) {
-        if (e->hash != h || e->count != count)
-            continue;
-        int i = 0;
-        while (i < count && e->key[i] == node[i] * 2 + stored[i])
-            i++;
-        if (i == count)
-            return &e->value;
-    }
+    return (fsim_selection){.node = e->node, .count = e->count, .stored = e->stored};
+}
+
+static entry *find(fsim_store *s, const fsim_selection *set, uint64_t hash)
+{
+    for (entry *e = *slot_of(s, s->slot, hash); e; e = e->next)
+        if (e->hash == hash && e->count == set->count &&
+            memcmp(e->node, set->node, (size_t)set->count * sizeof *set->node) == 0 &&
+            memcmp(e->stored, set->stored, (size_t)set->count * sizeof *set->stored) == 0)
+            return e;
+    return NULL;
+}
+
+static entry *add(fsim_store *s, const fsim_selection *set, uint64_t hash)
+{
     if (s->count++ > s->slots)
         grow(s);
     entry *e = fsim_new(s->a, entry, 1);
-    e->hash = h;
-    e->count = count;
-    e->key = fsim_new(s->a, int, count);
-    for (int i = 0; i < count; i++)
-        e->key[i] = node[i] * 2 + stored[i];
-    e->next = s->slot[h & (uint64_t)(s->slots - 1)];
-    s->slot[h & (uint64_t)(s->slots - 1)] = e;
-    s->work += WORK_OF_GROUP + count + count * count / 64;
+    entry **slot = slot_of(s, s->slot, hash);
+    e->hash = hash;
+    e->count = set->count;
+    e->node = keep(s->a, set->node, set->count, sizeof *set->node);
+    e->stored = keep(s->a, set->stored, set->count, sizeof *set->stored);
+    e->next = *slot;
+    *slot = e;
+    return e;
+}
+
+static const fsim_likeness *likeness_of(fsim_problem *p)
+{
+    fsim_store *s = p->store;
+    if (!s->likeness)
+        s->likeness = fsim_likeness_of(p->graph, s->comparing);
+    return s->likeness;
+}
+
+/* The first set that is like this one; NULL. *likeness: its hash, 0 where the set has no likes. */
+static entry *find_like(fsim_problem *p, const fsim_selection *set, uint64_t *likeness)
+{
+    fsim_store *s = p->store;
+    const fsim_likeness *l = likeness_of(p);
+    *likeness = 0;
+    if (!fsim_has_likes(l, set))
+        return NULL;
+    *likeness = fsim_likeness_hash(l, set) | 1;
+    for (entry *e = *slot_of(s, s->alike, *likeness); e; e = e->next_alike) {
+        const fsim_selection other = set_of(e);
+        if (e->likeness == *likeness && fsim_are_alike(l, &other, set, s->comparing))
+            return e;
+    }
+    return NULL;
+}
+
+static void group_anew(fsim_problem *p, entry *e)
+{
+    fsim_store *s = p->store;
+    const fsim_selection set = set_of(e);
     const fsim_mark mark = fsim_save(s->scratch);
-    e->value.legal = fsim_group_of(&p->limits, &(fsim_selection){.node = node, .count = count, .stored = stored},
-                                   s->scratch, &e->value.group, &e->value.why);
+    s->work += WORK_OF_GROUP + e->count + (int64_t)e->count * e->count / 64;
+    e->value.legal = fsim_group_of(&p->limits, &set, s->scratch, &e->value.group, &e->value.why);
     if (e->value.legal)
         fsim_group_keep(s->a, &e->value.group);
     fsim_rewind(s->scratch, mark);
+}
+
+static void offer_to_likes(fsim_problem *p, entry *e, uint64_t likeness)
+{
+    entry **slot = slot_of(p->store, p->store->alike, likeness);
+    const fsim_selection set = set_of(e);
+    e->serves =
+        e->value.legal ? fsim_group_may_move(p->graph, &e->value.group) : fsim_refusal_moved(&set, &set, &e->value.why);
+    e->likeness = likeness;
+    e->next_alike = *slot;
+    *slot = e;
+}
+
+static void take_from_like(fsim_problem *p, entry *e, entry *first)
+{
+    const fsim_selection set = set_of(e), other = set_of(first);
+    p->store->work += WORK_OF_LIKE;
+    e->value.legal = first->value.legal;
+    e->value.why = first->value.why;
+    e->value.like = &first->value;
+    if (e->value.legal)
+        e->value.group = fsim_group_moved(p->graph, &first->value.group, &set, p->store->a);
+    else
+        fsim_refusal_moved(&other, &set, &e->value.why);
+}
+
+fsim_candidate *fsim_candidate_of(fsim_problem *p, const int *node, int count, const bool *stored)
+{
+    const fsim_selection set = {.node = node, .count = count, .stored = stored};
+    const uint64_t hash = hash_of(&set);
+    uint64_t likeness;
+    entry *e = find(p->store, &set, hash);
+    if (e)
+        return &e->value;
+    entry *first = find_like(p, &set, &likeness);
+    e = add(p->store, &set, hash);
+    if (first && first->serves) {
+        take_from_like(p, e, first);
+    } else {
+        group_anew(p, e);
+        if (likeness && !first)
+            offer_to_likes(p, e, likeness);
+    }
     return &e->value;
+}
+
+fsim_candidate *fsim_candidate_like(fsim_problem *p, const int *node, int count, const bool *stored)
+{
+    uint64_t likeness;
+    entry *first = find_like(p, &(fsim_selection){.node = node, .count = count, .stored = stored}, &likeness);
+    if (!first || !first->serves)
+        return fsim_candidate_of(p, node, count, stored);
+    p->store->work += WORK_OF_LIKE;
+    return &first->value;
 }
 
 int fsim_by_int(const void *x, const void *y) { return *(const int *)x - *(const int *)y; }
@@ -143,27 +262,72 @@ static bool same_flags(const bool *x, const bool *y, int count) { return memcmp(
 
 static bool *copy_flags(fsim_arena *a, const bool *x, int count) { return keep(a, x, count, sizeof *x); }
 
+static priced *find_price(const fsim_candidate *c, const bool *hit, const bool *absorbed)
+{
+    for (priced *k = c->kernel; k; k = k->next)
+        if (same_flags(k->hit, hit, c->group.reads) && same_flags(k->absorbed, absorbed, c->group.writes))
+            return k;
+    return NULL;
+}
+
+/* Are the kernel's inputs and outputs the group's reads and writes, in their order? */
+static inline bool lists_group(const fsim_kernel *k, const fsim_group *o)
+{
+    bool all = k->inputs <= o->reads && k->outputs <= o->writes;
+    for (int i = 0; i < k->inputs && all; i++)
+        all = k->input[i].tensor == o->read[i].tensor;
+    for (int i = 0; i < k->outputs && all; i++)
+        all = k->output[i].tensor == o->write[i].tensor;
+    return all;
+}
+
+static void price_anew(fsim_problem *p, const fsim_candidate *c, priced *k)
+{
+    fsim_store *s = p->store;
+    const fsim_residency l2 = {.hit = k->hit, .absorbed = k->absorbed};
+    const fsim_mark mark = fsim_save(s->scratch);
+    s->work += c->group.template == FSIM_TILED_CONTRACTION || c->group.template == FSIM_CHAINED_CONTRACTION
+                   ? WORK_OF_CONTRACTION
+                   : WORK_OF_KERNEL;
+    k->kernel = fsim_kernel_of(p->graph, p->hw, p->regime, &c->group, &l2, s->scratch);
+    k->fits = k->kernel.time_s > 0;
+    assert(lists_group(&k->kernel, &c->group));
+    k->kernel.input = keep(s->a, k->kernel.input, k->kernel.inputs, sizeof *k->kernel.input);
+    k->kernel.output = keep(s->a, k->kernel.output, k->kernel.outputs, sizeof *k->kernel.output);
+    fsim_rewind(s->scratch, mark);
+}
+
+/* The kernel of a set that is like c's, for c: its inputs and outputs are the group's reads and writes. */
+static void move_price(fsim_store *s, const fsim_candidate *c, const fsim_kernel *from, priced *k)
+{
+    s->work += WORK_OF_LIKE;
+    k->kernel = *from;
+    k->fits = true;
+    k->kernel.group = &c->group;
+    k->kernel.input = keep(s->a, from->input, from->inputs, sizeof *from->input);
+    k->kernel.output = keep(s->a, from->output, from->outputs, sizeof *from->output);
+    for (int i = 0; i < from->inputs; i++)
+        k->kernel.input[i].tensor = c->group.read[i].tensor;
+    for (int i = 0; i < from->outputs; i++)
+        k->kernel.output[i].tensor = c->group.write[i].tensor;
+}
+
 const fsim_kernel *fsim_kernel_for(fsim_problem *p, fsim_candidate *c, const bool *hit, const bool *absorbed)
 {
     fsim_store *s = p->store;
-    for (priced *k = c->kernel; k; k = k->next)
-        if (same_flags(k->hit, hit, c->group.reads) && same_flags(k->absorbed, absorbed, c->group.writes))
-            return k->fits ? &k->kernel : NULL;
-    priced *k = fsim_new(s->a, priced, 1);
+    priced *k = find_price(c, hit, absorbed);
+    if (k)
+        return k->fits ? &k->kernel : NULL;
+    const fsim_kernel *like = c->like ? fsim_kernel_for(p, c->like, hit, absorbed) : NULL;
+    k = fsim_new(s->a, priced, 1);
     k->hit = copy_flags(s->a, hit, c->group.reads);
     k->absorbed = copy_flags(s->a, absorbed, c->group.writes);
     k->next = c->kernel;
     c->kernel = k;
-    s->work += c->group.template == FSIM_TILED_CONTRACTION || c->group.template == FSIM_CHAINED_CONTRACTION
-                   ? WORK_OF_CONTRACTION
-                   : WORK_OF_KERNEL;
-    const fsim_residency l2 = {.hit = k->hit, .absorbed = k->absorbed};
-    const fsim_mark mark = fsim_save(s->scratch);
-    k->kernel = fsim_kernel_of(p->graph, p->hw, p->regime, &c->group, &l2, s->scratch);
-    k->fits = k->kernel.time_s > 0;
-    k->kernel.input = keep(s->a, k->kernel.input, k->kernel.inputs, sizeof *k->kernel.input);
-    k->kernel.output = keep(s->a, k->kernel.output, k->kernel.outputs, sizeof *k->kernel.output);
-    fsim_rewind(s->scratch, mark);
+    if (like)
+        move_price(s, c, like, k);
+    else if (!c->like)
+        price_anew(p, c, k);
     return k->fits ? &k->kernel : NULL;
 }
 

@@ -315,7 +315,7 @@ static bool one_kernel(matcher *m)
     for (int i = 0; i < m->matches; i++)
         if (!(m->as[i] & SHARED) && read_elsewhere(m, m->match[i]))
             results++;
-    const fsim_kernel *k = results <= 1 ? fsim_joined_kernel(m->c, m->match, m->matches, -1) : NULL;
+    const fsim_kernel *k = results <= 1 ? fsim_joined_like(m->c, m->match, m->matches, -1) : NULL;
     return k && !has_no_tiles(m, k) && !fsim_interlocked(m->c, m->match, m->matches);
 }
 

@@ -96,7 +96,7 @@ static bool may_fuse(const fsim_belief *b, fsim_clusters *c, int x, int y, const
         return false;
     if (reductions_of(c, x, 1) + reductions_of(c, y, 1) > XLA_MOST_REDUCTIONS)
         return false;
-    const fsim_kernel *first = fsim_joined_kernel(c, &x, 1, -1), *second = fsim_joined_kernel(c, &y, 1, -1);
+    const fsim_kernel *first = fsim_joined_like(c, &x, 1, -1), *second = fsim_joined_like(c, &y, 1, -1);
     if (both->launches == 1 && first->launches + second->launches > 2)
         return false; /* reductions are split over blocks before fusion, so that what depends on one is another kernel
                        */
@@ -114,7 +114,7 @@ static void fold_transposes(fsim_clusters *c)
             continue;
         const int last = c->part[user[0]].node[c->part[user[0]].count - 1], pair[2] = {user[0], n};
         if (fsim_ops[g->node[last].op].class == FSIM_CONTRACTION && !g->node[last].gemm.convolution &&
-            fsim_joined_kernel(c, pair, 2, -1))
+            fsim_joined_like(c, pair, 2, -1))
             fsim_join(c, pair, 2);
     }
 }
@@ -145,7 +145,7 @@ static void add_epilogues(fsim_clusters *c)
             const bool takes = (step == 0 && next->op == FSIM_OP_ADD && bias && has(c, n, FSIM_EPILOGUE_BIAS)) ||
                                (next->op == FSIM_OP_RELU && has(c, n, FSIM_EPILOGUE_RELU));
             const int pair[2] = {x, user[0]};
-            if (!takes || !fsim_joined_kernel(c, pair, 2, -1))
+            if (!takes || !fsim_joined_like(c, pair, 2, -1))
                 break;
             fsim_join(c, pair, 2);
         }
@@ -156,7 +156,7 @@ static void add_epilogues(fsim_clusters *c)
         int all[9] = {x}, count = 1;
         for (int i = s->first; i < s->first + s->nodes; i++)
             all[count++] = fsim_home(c, i);
-        if (fsim_joined_kernel(c, all, count, -1) && !fsim_interlocked(c, all, count))
+        if (fsim_joined_like(c, all, count, -1) && !fsim_interlocked(c, all, count))
             fsim_join(c, all, count);
     }
 }
@@ -164,10 +164,10 @@ static void add_epilogues(fsim_clusters *c)
 static void fuse_several_outputs(fsim_clusters *c, const fsim_belief *b, int x, int y, bool ask)
 {
     const int pair[2] = {x, y};
-    const fsim_kernel *both = x == y ? NULL : fsim_joined_kernel(c, pair, 2, -1);
+    const fsim_kernel *both = x == y ? NULL : fsim_joined_like(c, pair, 2, -1);
     if (!both || !may_fuse(b, c, x, y, both) || fsim_interlocked(c, pair, 2))
         return;
-    const fsim_kernel *first = fsim_joined_kernel(c, &x, 1, -1), *second = fsim_joined_kernel(c, &y, 1, -1);
+    const fsim_kernel *first = fsim_joined_like(c, &x, 1, -1), *second = fsim_joined_like(c, &y, 1, -1);
     const bool same_loop =
         first->group->points * first->group->reduced == second->group->points * second->group->reduced;
     if (same_loop && (!ask || b->time_s(b, both) <= b->time_s(b, first) + b->time_s(b, second)))

@@ -219,7 +219,9 @@ static bool read_outside(const fsim_clusters *c, const int *id, int count, int n
     return false;
 }
 
-const fsim_kernel *fsim_joined_kernel(fsim_clusters *c, const int *id, int count, int dropped)
+typedef fsim_candidate *candidate_from(fsim_problem *p, const int *node, int count, const bool *stored);
+
+static const fsim_kernel *joined(fsim_clusters *c, const int *id, int count, int dropped, candidate_from *candidate)
 {
     fsim_refusal why;
     const fsim_kernel *kernel = NULL;
@@ -232,13 +234,23 @@ const fsim_kernel *fsim_joined_kernel(fsim_clusters *c, const int *id, int count
                     (reaches_memory(c->p->graph, n) || read_outside(c, id, count, n));
     }
     if (count == 1 || fsim_user_allows(c->p, all.node, all.count, &why)) {
-        fsim_candidate *k = fsim_candidate_of(c->p, all.node, all.count, stored);
+        fsim_candidate *k = candidate(c->p, all.node, all.count, stored);
         if (k->legal)
             kernel = fsim_kernel_for(c->p, k, fsim_new(c->a, bool, k->group.reads + 1),
                                      fsim_new(c->a, bool, k->group.writes + 1));
     }
     fsim_rewind(c->a, mark);
     return kernel;
+}
+
+const fsim_kernel *fsim_joined_kernel(fsim_clusters *c, const int *id, int count, int dropped)
+{
+    return joined(c, id, count, dropped, fsim_candidate_of);
+}
+
+const fsim_kernel *fsim_joined_like(fsim_clusters *c, const int *id, int count, int dropped)
+{
+    return joined(c, id, count, dropped, fsim_candidate_like);
 }
 
 /* Marks the parts other than id[] that depend on some of id[], up to the last one's place. True where id[] also

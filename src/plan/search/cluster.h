@@ -39,6 +39,9 @@ bool fsim_must_store(const fsim_clusters *c, int x);
 /* The kernel that the parts id[0, count) would be together, with nothing resident in L2. Results of part `dropped`
  * are stored by nobody (-1: no such part). NULL where it can't be one kernel. */
 const fsim_kernel *fsim_joined_kernel(fsim_clusters *c, const int *id, int count, int dropped);
+/* The same for who wants times, sizes and operators alone: the primitives and tensors of its group may be those of a
+ * set that is alike (plan/price/alike.h). */
+const fsim_kernel *fsim_joined_like(fsim_clusters *c, const int *id, int count, int dropped);
 /* Is there another part that depends on one of them and that another of them depends on? */
 bool fsim_interlocked(fsim_clusters *c, const int *id, int count);
 /* Merges them into id[0]. They must not be interlocked. */

@@ -67,7 +67,7 @@ typedef struct {
 
 static fsim_sum cost_of(fsim_clusters *c, int x)
 {
-    const fsim_kernel *k = fsim_joined_kernel(c, &x, 1, -1);
+    const fsim_kernel *k = fsim_joined_like(c, &x, 1, -1);
     return k ? fsim_objective_of(c->p, k) : -1;
 }
 
@@ -85,7 +85,7 @@ static void consider(merger *m, int x, int y)
     const int pair[2] = {x < y ? x : y, x < y ? y : x};
     if (m->cost[x] < 0 || m->cost[y] < 0)
         return;
-    const fsim_kernel *k = fsim_joined_kernel(m->c, pair, 2, -1);
+    const fsim_kernel *k = fsim_joined_like(m->c, pair, 2, -1);
     if (!k)
         return;
     const fsim_mark mark = fsim_save(m->c->a);
@@ -152,7 +152,7 @@ void fsim_join_chains(fsim_clusters *c)
             alone = cost >= 0;
             separate += cost;
         }
-        const fsim_kernel *merged = reduces && alone ? fsim_joined_kernel(c, part, count, -1) : NULL;
+        const fsim_kernel *merged = reduces && alone ? fsim_joined_like(c, part, count, -1) : NULL;
         if (merged && fsim_objective_of(p, merged) < separate && !fsim_interlocked(c, part, count))
             fsim_join(c, part, count);
     }
@@ -191,7 +191,7 @@ static bool copies(const fsim_clusters *c, int x)
 
 static void measure(priorities *q, int x)
 {
-    const fsim_kernel *k = fsim_joined_kernel(q->c, &x, 1, -1);
+    const fsim_kernel *k = fsim_joined_like(q->c, &x, 1, -1);
     q->time_s[x] = k ? q->b->time_s(q->b, k) : 0;
 }
 
@@ -208,7 +208,7 @@ static void prioritise(priorities *q, int x)
         return;
     for (int u = 0; u < users; u++) {
         const int pair[2] = {user[u], x};
-        const fsim_kernel *both = fsim_joined_kernel(c, pair, 2, x);
+        const fsim_kernel *both = fsim_joined_like(c, pair, 2, x);
         if (!both || (q->b->allows && !q->b->allows(q->b, c, x, user[u], both)))
             return;
         gain_s += q->time_s[user[u]] - q->b->time_s(q->b, both);

@@ -28,7 +28,8 @@ bool fsim_merge_greedily(fsim_problem *p, const fsim_partition *start, fsim_aren
 typedef struct fsim_belief {
     fsim_problem *p;
     double (*time_s)(const struct fsim_belief *b, const fsim_kernel *k);
-    /* May producer be fused into user? both: the resulting kernel. */
+    /* May producer be fused into user? both: the resulting kernel, or that of a set that is alike (fsim_joined_like);
+     * so is k above. */
     bool (*allows)(const struct fsim_belief *b, fsim_clusters *c, int producer, int user, const fsim_kernel *both);
 } fsim_belief;
 

@@ -4,7 +4,6 @@
 #include "plan/search/places.h"
 
 #include "fusion/fuse.h"
-#include "graph/attribute.h"
 #include <string.h>
 
 static void link_producers(fsim_places *l)
@@ -207,41 +206,6 @@ static void find_near(fsim_places *l)
 
 /* The surroundings of a place as legality and prices see them, including the distances of its neighbours. */
 
-static uint64_t mixed_real(uint64_t h, double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return fsim_mix(h, bits);
-}
-
-static uint64_t class_of_access(const fsim_places *l, const fsim_access *x, int at, uint64_t h)
-{
-    const fsim_tensor *t = &l->p->graph->tensor[x->tensor];
-    const int from = fsim_place_of_maker(l, x->tensor);
-    h = fsim_mix(h, (uint64_t)x->how << 8 | (uint64_t)t->dtype << 4 | (uint64_t)t->role);
-    h = fsim_mix(h, (uint64_t)t->elems << 2 | (uint64_t)t->output << 1 | (uint64_t)t->materialize);
-    h = fsim_mix(h, from >= 0 ? (uint64_t)(at - from) : t->producer >= 0 ? UINT64_MAX : UINT64_MAX - 1);
-    for (int r = 0; from >= 0 && r < fsim_place_node(l, from)->results; r++)
-        h = fsim_mix(h, fsim_place_node(l, from)->result[r] == x->tensor ? (uint64_t)r + 1 : 0);
-    h = fsim_mix(h, (uint64_t)x->map.modes << 32 | (uint64_t)x->map.split << 16);
-    h = fsim_mix(h, (uint64_t)x->map.offset);
-    for (int i = 0; i < x->map.modes && i < FSIM_MAX_MODES; i++)
-        h = fsim_mix(fsim_mix(h, (uint64_t)x->map.mode[i].extent), (uint64_t)x->map.mode[i].stride);
-    for (int i = 0; i < x->axes; i++) {
-        const fsim_axis *s = &x->axis[i];
-        h = fsim_mix(fsim_mix(fsim_mix(h, (uint64_t)s->extent), (uint64_t)s->out), (uint64_t)s->taps);
-        h = fsim_mix(fsim_mix(fsim_mix(h, (uint64_t)s->stride), (uint64_t)s->dilation), (uint64_t)s->pad);
-    }
-    for (int i = 0; i < x->cuts; i++) {
-        const fsim_cut *c = &x->cut[i];
-        h = fsim_mix(fsim_mix(fsim_mix(h, (uint64_t)c->inner), (uint64_t)c->extent), (uint64_t)c->from);
-        h = fsim_mix(fsim_mix(fsim_mix(h, (uint64_t)c->size), (uint64_t)c->source_extent), (uint64_t)c->source_from);
-    }
-    h = fsim_mix(fsim_mix(h, (uint64_t)x->any.extent), (uint64_t)x->any.stride);
-    return fsim_mix(fsim_mix(fsim_mix(fsim_mix(h, (uint64_t)x->planes), (uint64_t)x->rows), (uint64_t)x->run),
-                    (uint64_t)x->distinct);
-}
-
 static bool user_names(const fsim_graph *g, int node)
 {
     for (int s = 0; s < g->fuses + g->separates; s++) {
@@ -257,26 +221,13 @@ static uint64_t class_of_place(const fsim_places *l, int i)
 {
     const fsim_graph *g = l->p->graph;
     const fsim_node *n = fsim_place_node(l, i);
-    uint64_t h =
-        fsim_mix(17, (uint64_t)n->op << 32 | (uint64_t)n->args << 16 | (uint64_t)n->results << 8 | (uint64_t)n->dtype);
-    h = fsim_mix(fsim_mix(h, (uint64_t)n->points), (uint64_t)n->reduced);
-    h = fsim_mix(fsim_mix(fsim_mix(fsim_mix(h, (uint64_t)n->gemm.batch), (uint64_t)n->gemm.m), (uint64_t)n->gemm.n),
-                 (uint64_t)n->gemm.k);
-    h = fsim_mix(h, (uint64_t)n->gemm.arithmetic << 8 | (uint64_t)n->gemm.convolution << 1 |
-                        (uint64_t)n->gemm.transposed_b);
-    h = mixed_real(mixed_real(mixed_real(h, n->flops), n->instructions), n->specials);
-    for (int f = 0; f < FSIM_FIELD_COUNT; f++)
-        h = mixed_real(h, fsim_attr_value(&n->attrs, f));
-    h = fsim_mix(h, (uint64_t)l->must[i] | (uint64_t)l->clonable[i] << 1 | (uint64_t)l->outside[i] << 2 |
-                        (uint64_t)n->effect << 3);
-    for (int k = 0; k < n->args; k++)
-        h = class_of_access(l, &n->arg[k], i, h);
-    for (int r = 0; r < n->results; r++) {
-        const fsim_tensor *t = &g->tensor[n->result[r]];
-        h = fsim_mix(h, (uint64_t)t->elems << 8 | (uint64_t)t->dtype << 3 | (uint64_t)t->output << 2 |
-                            (uint64_t)t->materialize << 1 | (t->readers > 0));
-        for (int d = 0; d < t->shape.rank; d++)
-            h = fsim_mix(h, (uint64_t)t->shape.dim[d]);
+    uint64_t h = fsim_primitive_class(g, l->node[i]);
+    h = fsim_mix(h, (uint64_t)l->must[i] | (uint64_t)l->clonable[i] << 1 | (uint64_t)l->outside[i] << 2);
+    for (int k = 0; k < n->args; k++) {
+        const int t = n->arg[k].tensor, from = fsim_place_of_maker(l, t);
+        h = fsim_mix(h, from >= 0 ? (uint64_t)(i - from) : g->tensor[t].producer >= 0 ? UINT64_MAX : UINT64_MAX - 1);
+        for (int r = 0; from >= 0 && r < fsim_place_node(l, from)->results; r++)
+            h = fsim_mix(h, fsim_place_node(l, from)->result[r] == t ? (uint64_t)r + 1 : 0);
     }
     return user_names(g, l->node[i]) ? fsim_mix(h, (uint64_t)i + 1) : h;
 }

@@ -3,6 +3,7 @@
 #ifndef FUSESIM_PLAN_SEARCH_PLACES_H
 #define FUSESIM_PLAN_SEARCH_PLACES_H
 
+#include "plan/price/alike.h"
 #include "plan/search/sets.h"
 
 /* A growing list of places, or of other numbers, in a. */
@@ -22,13 +23,6 @@ static inline int fsim_place_of_maker(const fsim_places *l, int tensor)
 {
     const int n = l->p->graph->tensor[tensor].producer;
     return n < 0 ? -1 : l->place[n];
-}
-
-/* Extends hash h by x. */
-static inline uint64_t fsim_mix(uint64_t h, uint64_t x)
-{
-    h = (h ^ x) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 29;
 }
 
 /* places.c */
