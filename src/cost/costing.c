@@ -376,9 +376,15 @@ fsim_costing fsim_costing_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime
         c.write[i] = fsim_write_traffic(g, &group->write[i], (int)c.warp);
         c.total_bytes += (double)c.write[i].sector_bytes;
     }
-    for (int i = 0; i < group->reads; i++)
-        c.total_bytes += (double)fsim_read_traffic(g, &group->read[i], 0, 0, 1).sector_bytes;
-    for (int i = 0; i < group->reads; i++)
-        c.read[i] = fsim_read_traffic(g, &group->read[i], (int)c.warp, c.total_bytes, c.l2_bytes);
+    for (int i = 0; i < group->reads; i++) {
+        const int warp = group->read[i].maps > 1 ? 0 : (int)c.warp;
+        c.read[i] = fsim_read_traffic(g, &group->read[i], warp, 0, 1);
+        c.total_bytes += (double)c.read[i].sector_bytes;
+    }
+    for (int i = 0; i < group->reads; i++) /* now that the bytes of all streams are known */
+        if (group->read[i].maps > 1)
+            c.read[i] = fsim_read_traffic(g, &group->read[i], (int)c.warp, c.total_bytes, c.l2_bytes);
+        else
+            c.read[i].reread = fsim_read_rereads(g, &group->read[i], c.total_bytes, c.l2_bytes);
     return c;
 }

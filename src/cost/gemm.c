@@ -168,12 +168,15 @@ static common common_of(const fsim_gemm_device *d, const fsim_gemm_shape *s)
                                       clamp((smaller / d->l2_bytes - again_from) / again_ramp, 0, 1)};
 }
 
+enum { SAFE_SHARE = 1 << 20 }; /* far more than what arithmetic rounds */
+
 /* less_s: the best time so far; busy_s is infinite where one unit alone takes longer. */
 static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape *s, const common *both,
                                 fsim_gemm_tile tile, double less_s)
 {
     fsim_gemm_time t = {.tile = tile};
     const double m = tile.m, n = tile.n, k_bytes = s->k / tile.split * s->elem_bytes;
+    t.busy_s = INFINITY;
     t.blocks = s->batch * up(s->m, tile.m) * up(s->n, tile.n) * tile.split;
     t.resident = resident_of(m, n);
     t.tile_bytes = t.blocks * (m + n) * k_bytes;
@@ -183,7 +186,6 @@ static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape
                  rounds = floor(t.blocks / at_once), rest = t.blocks - rounds * at_once;
     t.compute_s = rounds * fmax(t.resident * one, alone) + (rest > 0 ? fmax(ceil(rest / d->sms) * one, alone) : 0);
     t.l2_s = (t.tile_bytes + result_weight * s->result_bytes) / d->l2_rate;
-    t.busy_s = INFINITY;
     if (fmax(t.compute_s, t.l2_s) + d->floor_s >= less_s)
         return t;
     if (isfinite(d->power_rate))
@@ -195,7 +197,10 @@ static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape
                fmin(d->dram_rate, fmin(t.blocks, at_once) * d->block_dram_rate);
     if (fmax(t.compute_s, t.dram_s) + d->floor_s >= less_s)
         return t;
-    t.busy_s = pow(norm_power(t.compute_s) + norm_power(t.dram_s) + norm_power(t.l2_s), 1 / product_exponent);
+    const double powers = norm_power(t.compute_s) + norm_power(t.dram_s) + norm_power(t.l2_s);
+    if (isfinite(less_s) && powers - powers / SAFE_SHARE > norm_power(less_s - d->floor_s))
+        return t; /* pow would say so, whatever it rounds */
+    t.busy_s = pow(powers, 1 / product_exponent);
     const double split_s = tile.split > 1 ? d->split_share * t.busy_s + d->split_s : 0;
     t.extra_s = split_s + d->floor_s + d->drift * t.busy_s * t.busy_s / (t.busy_s + drift_s);
     return t;

@@ -175,6 +175,14 @@ fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int w
     return all;
 }
 
+double fsim_read_rereads(const fsim_graph *g, const fsim_read *read, double total_bytes, double l2_bytes)
+{
+    if (read->maps == 0 || (read->operand >= 0 && read->other_maps == 0))
+        return 1;
+    const fsim_map m = of_rows(read->map[0], read->full);
+    return fmax(1, rereads(&m, fsim_dtype_bytes(g->tensor[read->tensor].dtype), total_bytes, l2_bytes));
+}
+
 fsim_traffic fsim_write_traffic(const fsim_graph *g, const fsim_write *write, int warp)
 {
     const fsim_map m = of_rows(write->map, write->full);

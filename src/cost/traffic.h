@@ -24,6 +24,9 @@ typedef struct {
  * requests. l2_bytes: effective L2. */
 fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int warp, double total_bytes,
                                double l2_bytes);
+/* `reread` of a read with at most one map: the one figure of its traffic that depends on the other streams and on L2.
+ */
+double fsim_read_rereads(const fsim_graph *g, const fsim_read *read, double total_bytes, double l2_bytes);
 /* The traffic of one pass over a result. warp: threads. reread is 1. */
 fsim_traffic fsim_write_traffic(const fsim_graph *g, const fsim_write *write, int warp);
 

@@ -176,12 +176,6 @@ bool fsim_map_compose(const fsim_map *f, const fsim_map *g, fsim_map *out)
     return true;
 }
 
-static int by_stride(const void *a, const void *b)
-{
-    const int64_t x = ((const fsim_mode *)a)->stride, y = ((const fsim_mode *)b)->stride;
-    return x < y ? 1 : x > y ? -1 : 0;
-}
-
 /* The digits whose stride is not 0, longest stride first, strides made positive. *base is the lowest element.
  * Returns how many there are. */
 static int strided_digits(const fsim_map *m, fsim_mode *out, int64_t *base)
@@ -196,9 +190,11 @@ static int strided_digits(const fsim_map *m, fsim_mode *out, int64_t *base)
             *base += d.stride * (d.extent - 1);
             d.stride = -d.stride;
         }
-        out[n++] = d;
+        int at = n++;
+        for (; at > 0 && out[at - 1].stride < d.stride; at--)
+            out[at] = out[at - 1];
+        out[at] = d;
     }
-    qsort(out, (size_t)n, sizeof *out, by_stride);
     return n;
 }
 
@@ -340,6 +336,8 @@ int64_t fsim_map_sectors(const fsim_map *m, int elem_bytes, int sector_bytes, bo
     c.n = strided_digits(m, d, &base);
     c.d = d;
     *exact = true;
+    if (c.n == 1 && d[0].stride == 1)
+        return (base % per + d[0].extent - 1) / per + 1;
     if (nested(d, c.n)) {
         for (int level = 0; level <= c.n; level++)
             memset(c.memo[level], 0, (size_t)per * sizeof c.memo[level][0]);

@@ -12,8 +12,13 @@ static const int dtype_bytes[FSIM_DTYPE_COUNT + 1] = {8, 4, 2, 2, 1, 1, 8, 4, 2,
 int fsim_dtype_bytes(fsim_dtype t) { return dtype_bytes[t]; }
 bool fsim_dtype_floating(fsim_dtype t) { return t <= FSIM_F8E5M2; }
 
+/* No dtype's name begins with a digit, and most texts that might be one are numbers. */
+static bool is_number(const char *text) { return *text >= '0' && *text <= '9'; }
+
 bool fsim_dtype_parse(const char *name, fsim_dtype *t)
 {
+    if (is_number(name))
+        return false;
     for (int i = 0; i < FSIM_DTYPE_COUNT; i++)
         if (strcmp(name, fsim_dtype_names[i]) == 0) {
             *t = (fsim_dtype)i;
@@ -39,6 +44,8 @@ fsim_dtype fsim_dtype_elsewhere(const char *name)
                  {"int16", FSIM_I16},     {"int8", FSIM_I8},
                  {"uint8", FSIM_U8},      {"boolean", FSIM_BOOL}};
     static const char prefix[] = "torch.";
+    if (is_number(name))
+        return FSIM_DTYPE_NONE;
     if (strncmp(name, prefix, sizeof prefix - 1) == 0)
         name += sizeof prefix - 1;
     fsim_dtype same = FSIM_DTYPE_NONE;
