@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# bench/growth.sh [FOLDER [HW]]: how the cost of planning grows with the graph, from 10 to 100,000 primitives, for five families:
+# bench/growth.sh [FOLDER [HW]]: how the cost of planning grows with the graph, from 10 to 100,000 primitives. Layered families are those of workloads/stacks
+# (bert, gpt2, llama, resnet, t5_encoder, gpt_j, convnext) with as many layers as come nearest to the size, and:
 #     chain         elementwise operators one after the other, every ninth and tenth a sum and its subtraction, over columns and rows in turn
 #     rows          the same, every sum over rows: any stretch of it may be one kernel
 #     transformer   decoder blocks with grouped-query attention written as operators, in a repeat block
 #     recurrence    an unrolled recurrent network: concat, linear, tanh, linear a step
 #     fork-join     eight branches of four elementwise operators from one tensor and back into one, again and again
+# Default: the five, and bert, t5_encoder and convnext of the layered ones. Goals: k at most 1.1 for layered graphs and 1.2 for the others, 10,000 primitives
+# within 1 s, 100,000 within 15 s and 2 GiB; a line for each family says what was reached.
 # Per size wall time and memory of the whole call and the search's own count of seconds; per family the exponent k of n^k, fitted by least squares on the
 # logarithms of the sizes from FIT_FROM primitives on, where starting up no longer counts (where the search reaches its time limit, k is that of the rest). A
 # size whose call takes longer than LIMIT seconds or more than MEMORY GiB (0: any) is given up, and so is what is larger. The table goes to FOLDER (default
@@ -18,11 +21,11 @@ mkdir -p "$folder"
 rm -f "$folder"/growth.{dat,gp,png}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-FUSESIM=$program SIZES=${SIZES:-10 30 100 300 1000 3000 10000 30000 100000} FAMILIES=${FAMILIES:-chain rows transformer recurrence fork-join} LIMIT=${LIMIT:-60} MEMORY=${MEMORY:-6} \
-    FIT_FROM=${FIT_FROM:-300} OPTIONS=${OPTIONS:-} python3 - "$folder" "$scratch" "${2:-h100-sxm5-80gb}" <<'END'
-import json, math, os, resource, signal, subprocess, sys, time
+FUSESIM=$program SIZES=${SIZES:-10 30 100 300 1000 3000 10000 30000 100000} FAMILIES=${FAMILIES:-chain rows transformer recurrence fork-join bert t5_encoder convnext} LIMIT=${LIMIT:-60} MEMORY=${MEMORY:-6} \
+    FIT_FROM=${FIT_FROM:-300} OPTIONS=${OPTIONS:-} python3 - "$folder" "$scratch" "${2:-h100-sxm5-80gb}" "$top/workloads/stacks" <<'END'
+import json, math, os, re, resource, signal, subprocess, sys, time
 
-folder, scratch, hw = sys.argv[1:]
+folder, scratch, hw, stacks = sys.argv[1:]
 limit, memory, fit_from = float(os.environ["LIMIT"]), float(os.environ["MEMORY"]), int(os.environ["FIT_FROM"])
 KINDS = ["tanh", "relu", "sigmoid", "exp", "neg"]
 
@@ -80,13 +83,24 @@ def fork_join(n):
         lines.append(f"      - {{op: add, in: [{last}, b{b}_{depth - 1}], out: {'y' if b == width - 1 else f'j{b}'}}}")
     return lines + ["outputs: [y]"]
 
+def stack(family, n):
+    """workloads/stacks/FAMILY with the number of layers that comes nearest to n primitives."""
+    if family not in counted:
+        sizes = [call(f"{stacks}/{family}.yaml", "--set", f"layers={layers}", "--time-limit", "0.01", "--strategy", "eager")[0]["workload"]["primitives"] for layers in (1, 2)]
+        counted[family] = (2 * sizes[0] - sizes[1], sizes[1] - sizes[0])
+    ends, layer = counted[family]
+    lines = open(f"{stacks}/{family}.yaml").read().splitlines()
+    return [re.sub(r"\blayers: \d+", f"layers: {max(1, round((n - ends) / layer))}", line) if line.startswith("symbols:") else line for line in lines]
+
+LAYERED = ["transformer", *(name[:-5] for name in sorted(os.listdir(stacks)) if name.endswith(".yaml"))]
+counted = {}  # per stack: primitives of its ends, and of a layer
 FAMILY = {"chain": chain, "rows": lambda n: chain(n, (1,)), "transformer": transformer, "recurrence": recurrence, "fork-join": fork_join}
 
-def call(path):
+def call(path, *options):
     """The plan, wall seconds and MiB; or what the call takes more of than it may."""
     with open(f"{scratch}/plan.json", "w+") as out:
         began = time.monotonic()
-        child = subprocess.Popen([os.environ["FUSESIM"], path, "--hw", hw, "--json", "-", *os.environ["OPTIONS"].split()], stdout=out, stderr=subprocess.PIPE,
+        child = subprocess.Popen([os.environ["FUSESIM"], path, "--hw", hw, "--json", "-", *options, *os.environ["OPTIONS"].split()], stdout=out, stderr=subprocess.PIPE,
                                  preexec_fn=lambda: memory and resource.setrlimit(resource.RLIMIT_AS, 2 * (int(memory * 2**30),)))
         signal.signal(signal.SIGALRM, lambda *_: child.kill())
         signal.setitimer(signal.ITIMER_REAL, limit)
@@ -105,7 +119,7 @@ def call(path):
         return json.load(out)["plans"][0], wall, used.ru_maxrss / 1024
 
 def exponent(rows, column):
-    points = [(math.log(r[0]), math.log(r[column])) for r in rows if r[0] >= fit_from and r[column] > 0]
+    points = [(math.log(r[0]), math.log(r[column])) for r in rows if r[0] >= 0.9 * fit_from and r[column] > 0]
     if len({x for x, _ in points}) < 2:
         return "-"
     mx, my = (sum(p[i] for p in points) / len(points) for i in (0, 1))
@@ -118,7 +132,7 @@ for family in os.environ["FAMILIES"].split():
     for n in map(int, os.environ["SIZES"].split()):
         path = f"{scratch}/{family}_{n}.yaml"
         with open(path, "w") as out:
-            out.write("\n".join(FAMILY[family](n)) + "\n")
+            out.write("\n".join(FAMILY[family](n) if family in FAMILY else stack(family, n)) + "\n")
         result = call(path)
         os.remove(path)
         if isinstance(result, str):
@@ -131,10 +145,14 @@ for family in os.environ["FAMILIES"].split():
         rows.append((count, wall, p["search_s"], mib))
         print(f"{family:<13}{count:12}{wall:10.3f}{p['search_s']:10.3f}{mib:8.0f}{p['groups_considered']:10}{len(p['kernels']):9}  "
               + ("proven" if p["proven"] else "gap %.3g %%" % (100 * p["gap"])) + (", stopped by the clock" if p.get("stopped_by_clock") else ""), flush=True)
-print(f"\ntime grows as n^k, n from {fit_from} primitives\n{'family':<13}{'k, wall':>9}{'k, search':>11}{'k, memory':>11}")
+def reached(rows, size):
+    """Wall seconds and MiB of the first size that is at least nearly so large."""
+    return next(("%.2f s, %.0f MiB" % (r[1], r[3]) for r in rows if r[0] >= 0.95 * size), "-")
+
+print(f"\ntime grows as n^k, n from {fit_from} primitives\n{'family':<13}{'k, wall':>9}{'goal':>6}{'k, search':>11}{'k, memory':>11}{'10,000 take':>20}{'100,000 take':>20}")
 for family, rows in table.items():
     fits[family] = exponent(rows, 1)
-    print(f"{family:<13}{fits[family]:>9}{exponent(rows, 2):>11}{exponent(rows, 3):>11}")
+    print(f"{family:<13}{fits[family]:>9}{'1.1' if family in LAYERED else '1.2':>6}{exponent(rows, 2):>11}{exponent(rows, 3):>11}{reached(rows, 10000):>20}{reached(rows, 100000):>20}")
 
 table = {family: rows for family, rows in table.items() if rows}
 if not table:
