@@ -164,9 +164,9 @@ static void every_attribute_tells_kernels_apart(void **unused)
     assert_true(fsim_same_source(b.g, &k[0], &k[1], b.a));
     for (int f = 0; f < FSIM_FIELD_COUNT; f++) {
         fsim_places before, after;
-        fsim_places_of(&problem, nodes, 2, 1, b.a, &before);
+        fsim_places_of(&problem, nodes, 2, (fsim_set_limits){.most = 1}, b.a, &before);
         change(&b.g->node[1].attrs, f);
-        fsim_places_of(&problem, nodes, 2, 1, b.a, &after);
+        fsim_places_of(&problem, nodes, 2, (fsim_set_limits){.most = 1}, b.a, &after);
         if (fsim_same_source(b.g, &k[0], &k[1], b.a))
             fail_msg("kernels that differ in '%s' count as one", fsim_attr_fields[f].name);
         if (before.class[1] == after.class[1] || before.class[0] != after.class[0])

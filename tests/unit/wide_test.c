@@ -183,6 +183,22 @@ static fsim_sum bound_after(const fsim_problem *p, double time_limit_s, fsim_are
     return (fsim_sum)(proof.lower_bound / unit * (1 - 1e-12));
 }
 
+/* Kernels whose parts have only inputs in common may be left to a bound of each part, which must not exceed the least
+ * plan. */
+static void check_parted(const fsim_problem *p, fsim_sum least, fsim_arena *a)
+{
+    fsim_search_end end;
+    fsim_problem fresh = *p;
+    fresh.store = fsim_store_new(a);
+    fresh.time_limit_s = 20;
+    const fsim_budget budget = fsim_budget_of(&fresh, &end);
+    int *node = fsim_new(a, int, p->graph->nodes + 1);
+    for (int n = 0; n < p->graph->nodes; n++)
+        node[n] = n;
+    const fsim_frontier *f = fsim_frontier_of(&fresh, node, p->graph->nodes, FSIM_PARTED, &budget, a);
+    assert_true(fsim_frontier_bound(f) <= least);
+}
+
 static void small_ones_are_least_of_all(void **unused)
 {
     (void)unused;
@@ -210,6 +226,7 @@ static void small_ones_are_least_of_all(void **unused)
         assert_true(bound <= least);
         for (double limit_s = 1e-6; limit_s < 0.1; limit_s *= 10)
             assert_true(bound_after(&p, limit_s, a, &hasty, &early) <= least);
+        check_parted(&p, least, a);
         proven += sure;
         fsim_arena_free(a);
     }
@@ -223,9 +240,12 @@ static void large_ones_are_proven(void **unused)
     fsim_arena *a = fsim_arena_new();
     const struct {
         const char *gpu, *text;
-    } turn[] = {{"h100-sxm5-80gb", fork_join(a, 8, 4, 1, 2048)},
-                {"h100-sxm5-80gb", fork_join(a, 8, 4, 20, 2048)},
-                {"h100-sxm5-80gb", wide_sum(a, 120, 2048)}};
+        double most; /* gap */
+    } turn[] = {{"h100-sxm5-80gb", fork_join(a, 8, 4, 1, 2048), 0},
+                {"h100-sxm5-80gb", fork_join(a, 8, 4, 20, 2048), 0},
+                {"h100-sxm5-80gb", wide_sum(a, 120, 2048), 0},
+                {"t4", recurrence(a, 64, 64, 512), 1e-3},
+                {"h100-sxm5-80gb", recurrence(a, 64, 64, 512), 1e-3}};
     for (size_t i = 0; i < sizeof turn / sizeof *turn; i++) {
         const fixture f = load(turn[i].gpu, a, turn[i].text);
         const fsim_options o = {.regime = FSIM_REGIME_STREAM};
@@ -233,9 +253,10 @@ static void large_ones_are_proven(void **unused)
         fsim_plan best;
         bool sure;
         const fsim_sum bound = bound_after(&p, 1, a, &best, &sure);
-        if (!sure)
+        const double gap = sure ? 0 : 1 - (double)bound / (double)best.objective;
+        if (gap > turn[i].most)
             fprintf(stderr, "graph %zu: %lld, at least %lld\n", i, (long long)best.objective, (long long)bound);
-        assert_true(sure);
+        assert_true(gap <= turn[i].most);
     }
     fsim_arena_free(a);
 }

@@ -5,7 +5,10 @@
 
 #include "fusion/sets.h"
 
-enum { TRIED_IN_HASTE = 60 }; /* sets tried for a root after the budget is used up */
+enum {
+    TRIED_IN_HASTE = 60, /* sets tried for a root after the budget is used up */
+    WIDE = 4000          /* sets tried for a root before a watched list is given up */
+};
 
 typedef struct {
     fsim_places *l;
@@ -78,6 +81,14 @@ static void keep_set(builder *b, fsim_bits own, const fsim_own_set *stores, bool
     }
     s->preds = preds.count;
     s->pred = preds.item;
+    bool shares = false, joinable = false, contracts = false;
+    FSIM_EACH_BIT(i, own)
+    {
+        shares = shares || (b->l->parted && b->l->shares[b->base + i]);
+        joinable = joinable || (b->l->parted && fsim_bit(&s->must, i) && b->l->joinable[b->base + i]);
+        contracts = contracts || fsim_place_node(b->l, b->base + i)->gemm.k;
+    }
+    s->joinable = shares && joinable && !contracts;
 }
 
 /* Can the set be a kernel that stores as little as possible? *final where no larger set can. */
@@ -139,12 +150,36 @@ typedef struct {
     fsim_bits barred;       /* excluded from this set */
 } growth;
 
+/* A parted list: is a primitive that has a tensor in common with the set to be added to it? It is where one needs the
+ * other, directly or not, and where it is a contraction that may be side by side with one of the set. */
+static bool belongs(const builder *b, const growth *x, int bit)
+{
+    if (!b->l->parted || fsim_bit(&x->above, bit) || fsim_bit(&x->below, bit))
+        return true;
+    if (fsim_place_node(b->l, b->base + bit)->gemm.k)
+        FSIM_EACH_BIT(i, x->set)
+    if (fsim_may_be_siblings(b->l, b->base + i, b->base + bit))
+        return true;
+    return false;
+}
+
+/* Does a place that is too far away for the bits of the set need `at`, or is it a contraction like it, and could both
+ * be in one kernel? */
+static bool misses(const builder *b, int at, int far)
+{
+    fsim_places *l = b->l;
+    bool path = far - at <= FSIM_BITS && fsim_bit(&l->after[at], far - at - 1);
+    return (!l->parted || path || fsim_may_be_siblings(l, at, far)) && !fsim_separated(l, at, far, &path);
+}
+
 /* Visits each convex set that contains the root and is connected by tensors, once. */
 static void grow(builder *b, growth x)
 {
     fsim_places *l = b->l;
-    bool final, path;
-    if (++b->tried > l->most || (b->tried > TRIED_IN_HASTE && fsim_work(l->p) > l->steps) ||
+    bool final;
+    if (l->watched && b->tried > WIDE)
+        l->wide = true;
+    if (l->wide || ++b->tried > l->most || (b->tried > TRIED_IN_HASTE && fsim_work(l->p) > l->steps) ||
         (l->p->interrupted && *l->p->interrupted)) {
         b->f->complete = false;
         return;
@@ -160,7 +195,7 @@ static void grow(builder *b, growth x)
         for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++) {
             const int bit = l->near[k] - b->base;
             if (bit >= FSIM_BITS)
-                b->f->complete = b->f->complete && fsim_separated(l, at, l->near[k], &path);
+                b->f->complete = b->f->complete && !misses(b, at, l->near[k]);
             else if (bit > FSIM_BACK)
                 fsim_bit_set(&x.fringe, bit);
         }
@@ -169,6 +204,8 @@ static void grow(builder *b, growth x)
     FSIM_EACH_BIT(u, x.fringe)
     {
         const int place = b->base + u;
+        if (!belongs(b, &x, u))
+            continue;
         const fsim_bits up = window(&l->before[place], place - FSIM_BITS, b->base),
                         down = window(&l->after[place], place + 1, b->base);
         fsim_bits more = fsim_bits_or(fsim_bits_and(x.below, up), fsim_bits_and(x.above, down));

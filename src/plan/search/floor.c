@@ -6,6 +6,13 @@
 
 enum { WIDEST_VECTOR = 4 }; /* elements that one instruction of a kernel without a contraction loads or stores */
 
+double fsim_floor_launch(const fsim_problem *p)
+{
+    static const fsim_hw_key key[FSIM_REGIME_COUNT] = {FSIM_HW_KERNEL_FLOOR, FSIM_HW_LAUNCH_STREAM,
+                                                       FSIM_HW_LAUNCH_GRAPH, FSIM_HW_KERNEL_FLOOR};
+    return fsim_hw_get(p->hw, key[p->regime]);
+}
+
 fsim_floor fsim_floor_of(const fsim_problem *p, const int *node, int count)
 {
     fsim_floor f = {.p = p, .lanes = fsim_hw_get(p->hw, FSIM_HW_SMS) * fsim_hw_get(p->hw, FSIM_HW_SM_CLOCK)};

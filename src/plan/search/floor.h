@@ -22,6 +22,8 @@ typedef struct {
     double s[FSIM_FLOOR_UNITS];
 } fsim_unit_seconds;
 
+/* Seconds of the launch that every kernel takes. */
+double fsim_floor_launch(const fsim_problem *p);
 /* For node[0, count) of p's graph. */
 fsim_floor fsim_floor_of(const fsim_problem *p, const int *node, int count);
 /* Arithmetic of a primitive, but a contraction, at all of its points. */

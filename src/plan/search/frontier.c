@@ -115,6 +115,8 @@ static void find_floor(fsim_frontier *f)
     for (int t = 0; t < g->tensors; t++)
         fsim_floor_add(&all, input[t]);
     const double norm = fsim_floor_norm(&all), second = 1 / FSIM_TICK_S * (1 - 1e-9);
+    f->products = floor.products;
+    f->floor_write = by_bytes ? 0 : fsim_floor_launch(f->p) * second / FSIM_MAX_PARAMETERS;
     for (int u = 0; u < FSIM_FLOOR_UNITS; u++) {
         const double weight = by_bytes ? 1 : norm > 0 ? all.s[u] * all.s[u] / (norm * norm) * second : 0;
         for (int i = 0; i < l->count; i++)
@@ -122,6 +124,24 @@ static void find_floor(fsim_frontier *f)
         for (int t = 0; t < g->tensors; t++)
             f->floor_input[t] += input[t].s[u] * weight;
     }
+}
+
+fsim_sum fsim_least_joined(const fsim_frontier *f, const fsim_own_set *part, int root)
+{
+    const fsim_graph *g = f->p->graph;
+    double least = 0;
+    if (f->products)
+        return 0;
+    FSIM_EACH_BIT(i, part->own)
+    {
+        const int place = root - FSIM_BACK + i;
+        least += f->floor_own[place] + (fsim_bit(&part->must, i) ? f->floor_write : 0);
+        for (int k = 0; k < fsim_node_of(f, place)->args; k++) {
+            const fsim_tensor *t = &g->tensor[fsim_node_of(f, place)->arg[k].tensor];
+            least += t->readers == 1 ? f->floor_input[fsim_node_of(f, place)->arg[k].tensor] : 0;
+        }
+    }
+    return (fsim_sum)(least * (1 - 1e-9));
 }
 
 /* After the budget is used up: the order in which states of a size are continued, most promising first. */
@@ -258,7 +278,8 @@ fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsi
     state start = {0};
     *f = (fsim_frontier){
         .p = p, .a = a, .budget = *budget, .every_clone = every_clone, .lean = lean, .last = -1, .lost = FSIM_NEVER};
-    fsim_places_of(p, node, count, MOST_TRIED, a, &f->l);
+    fsim_places_of(p, node, count, (fsim_set_limits){MOST_TRIED, how == FSIM_UNLESS_WIDE, how == FSIM_PARTED}, a,
+                   &f->l);
     f->l.steps = budget->steps;
     f->by_size = fsim_new(a, int, count + 1);
     f->front_by_size = fsim_new(a, int, count + 1);
@@ -277,7 +298,7 @@ fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsi
     fsim_state_of(f, &start);
     f->state[0].spent = 0;
     f->forward = true;
-    for (int size = 0; size < count; size++) {
+    for (int size = 0; size < count && !f->l.wide; size++) {
         f->haste = f->haste || !fsim_proceed(f, &f->budget, 0);
         if (f->haste)
             thin_out(f, size);
@@ -285,11 +306,13 @@ fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsi
             if (!every_clone && !lean && fsim_needless(f, i - 1))
                 continue;
             fsim_expand(f, i - 1);
+            if (f->l.wide)
+                break;
             f->haste = f->haste || !fsim_proceed(f, &f->budget, 4);
         }
     }
     f->forward = false;
-    for (int size = count; size-- > 0;)
+    for (int size = count; size-- > 0 && !f->l.wide;)
         for (int i = f->by_size[size]; i; i = f->state[i - 1].sibling)
             if (f->state[i - 1].expanded)
                 cost_to_go(f, i - 1);
@@ -301,7 +324,9 @@ fsim_sum fsim_frontier_bound(const fsim_frontier *f)
     const fsim_sum found = f->last >= 0 ? f->state[f->last].spent : FSIM_NEVER;
     return found < f->lost ? found : f->lost == FSIM_NEVER ? 0 : f->lost;
 }
-bool fsim_frontier_complete(const fsim_frontier *f) { return f->lost == FSIM_NEVER; }
+bool fsim_frontier_complete(const fsim_frontier *f) { return f->lost == FSIM_NEVER && !f->l.any_joinable; }
+bool fsim_frontier_gave_up(const fsim_frontier *f) { return f->l.wide; }
+bool fsim_frontier_has_parts(const fsim_frontier *f) { return f->l.any_joinable; }
 bool fsim_frontier_recomputes(const fsim_frontier *f)
 {
     bool any = false;
@@ -322,12 +347,40 @@ fsim_part fsim_part_at(const fsim_frontier *f, int root, fsim_bits own, fsim_bit
     return part;
 }
 
+/* Sets via[state] to the step through which a plan of kernels that are not parts of larger ones costs least, and
+ * parent[state] to where it begins. */
+static void find_least_alone(const fsim_frontier *f, int *via, int *parent, fsim_arena *a)
+{
+    fsim_sum *spent = fsim_new(a, fsim_sum, f->states + 1);
+    for (int i = 1; i < f->states; i++)
+        spent[i] = FSIM_NEVER;
+    for (int size = 0; size < f->l.count; size++)
+        for (int i = f->by_size[size]; i; i = f->state[i - 1].sibling) {
+            if (!f->state[i - 1].expanded || spent[i - 1] == FSIM_NEVER)
+                continue;
+            for (int k = f->state[i - 1].first, end = k + f->state[i - 1].steps; k < end; k++) {
+                const fsim_sum cost = spent[i - 1] + f->step[k].alone;
+                if (cost >= spent[f->step[k].to])
+                    continue;
+                spent[f->step[k].to] = cost;
+                via[f->step[k].to] = k;
+                parent[f->step[k].to] = i - 1;
+            }
+        }
+}
+
 bool fsim_frontier_plan(fsim_frontier *f, fsim_partition *out, fsim_arena *a)
 {
     if (f->last < 0 || f->state[f->last].spent < 0)
         return false;
-    for (int at = f->last; at > 0; at = f->state[at].parent) {
-        const step *by = &f->step[f->state[at].via];
+    int *via = NULL, *parent = NULL;
+    if (f->l.any_joinable) {
+        via = fsim_new(a, int, f->states + 1);
+        parent = fsim_new(a, int, f->states + 1);
+        find_least_alone(f, via, parent, a);
+    }
+    for (int at = f->last; at > 0; at = parent ? parent[at] : f->state[at].parent) {
+        const step *by = &f->step[via ? via[at] : f->state[at].via];
         out->part[out->parts++] = fsim_part_at(f, by->root, by->set->own, by->kernel->clones, a);
     }
     return true;

@@ -18,6 +18,8 @@ typedef struct fsim_frontier fsim_frontier;
 
 typedef enum {
     FSIM_BEST_ONLY,   /* leave out states and copies that can't be part of the best plan */
+    FSIM_UNLESS_WIDE, /* the same, but give up at a primitive that very many sets begin with */
+    FSIM_PARTED,      /* the same, but no kernels whose parts have only inputs in common: a lower bound of each part */
     FSIM_EVERY_CLONE, /* also consider copies of results that could be read as cheaply */
     FSIM_EVERY_ORDER  /* launch kernels in every order, not only in launch order, and account for memory */
 } fsim_thoroughness;
@@ -30,6 +32,10 @@ fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsi
 fsim_sum fsim_frontier_bound(const fsim_frontier *f);
 /* Was nothing cut off? The bound is then the least relaxed cost. */
 bool fsim_frontier_complete(const fsim_frontier *f);
+/* Was it given up, as FSIM_UNLESS_WIDE says? */
+bool fsim_frontier_gave_up(const fsim_frontier *f);
+/* FSIM_PARTED: may some kernel have parts with only inputs in common? */
+bool fsim_frontier_has_parts(const fsim_frontier *f);
 /* May some primitive be computed more than once? */
 bool fsim_frontier_recomputes(const fsim_frontier *f);
 int64_t fsim_frontier_groups(const fsim_frontier *f); /* candidate sets tried */

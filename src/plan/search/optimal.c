@@ -30,13 +30,6 @@ enum {
     VISITED_MOST = 32 /* largest graph whose partitions are visited one by one */
 };
 
-static double launch_of(const fsim_problem *p)
-{
-    static const fsim_hw_key key[FSIM_REGIME_COUNT] = {FSIM_HW_KERNEL_FLOOR, FSIM_HW_LAUNCH_STREAM,
-                                                       FSIM_HW_LAUNCH_GRAPH, FSIM_HW_KERNEL_FLOOR};
-    return fsim_hw_get(p->hw, key[p->regime]);
-}
-
 /* Does node read all elements of each argument? Every plan then reads, and computes, each of them at least once. */
 static bool reads_all(const fsim_graph *g, const fsim_node *n)
 {
@@ -82,7 +75,7 @@ static fsim_sum compulsory_of(const fsim_problem *p, const int *node, int count)
     }
     if (p->objective == FSIM_MINIMISE_BYTES)
         return (fsim_sum)all.s[FSIM_FLOOR_DRAM];
-    return (fsim_sum)((launch_of(p) + fsim_floor_norm(&all)) * (1 - 1e-9) / FSIM_TICK_S);
+    return (fsim_sum)((fsim_floor_launch(p) + fsim_floor_norm(&all)) * (1 - 1e-9) / FSIM_TICK_S);
 }
 
 typedef struct {
@@ -121,7 +114,7 @@ static bool one_kernel(solver *s, const int *node, int count)
     const fsim_kernel *k = fsim_kernel_for(p, c, hit, absorbed);
     /* a split needs another launch: if the penalty is smaller than that, one kernel is still best */
     const fsim_sum second =
-        p->objective == FSIM_MINIMISE_TIME ? (fsim_sum)(launch_of(p) * (1 - 1e-9) / FSIM_TICK_S) : 0;
+        p->objective == FSIM_MINIMISE_TIME ? (fsim_sum)(fsim_floor_launch(p) * (1 - 1e-9) / FSIM_TICK_S) : 0;
     /* a split might coalesce strided accesses better */
     if (!k || ((k->penalised || k->coalescing < 1 || k->shared_bytes_moved > 0) &&
                fsim_objective_of(p, k) > compulsory_of(p, node, count) + second))
@@ -153,9 +146,20 @@ static bool one_kernel(solver *s, const int *node, int count)
 static fsim_thoroughness how_for(int count) { return count <= WHOLE_MOST ? FSIM_EVERY_CLONE : FSIM_BEST_ONLY; }
 
 /* Solves a piece by dynamic programming. If the budget ends first, the remaining primitives are a kernel each. */
+static fsim_frontier *searched(solver *s, const int *node, int count)
+{
+    const fsim_thoroughness how = how_for(count);
+    fsim_frontier *f =
+        fsim_frontier_of(s->p, node, count, how == FSIM_BEST_ONLY ? FSIM_UNLESS_WIDE : how, &s->budget, s->a);
+    if (!fsim_frontier_gave_up(f))
+        return f;
+    f = fsim_frontier_of(s->p, node, count, FSIM_PARTED, &s->budget, s->a);
+    return fsim_frontier_has_parts(f) ? f : fsim_frontier_of(s->p, node, count, how, &s->budget, s->a);
+}
+
 static void solve(solver *s, const int *node, int count, bool alone)
 {
-    fsim_frontier *f = fsim_frontier_of(s->p, node, count, how_for(count), &s->budget, s->a);
+    fsim_frontier *f = searched(s, node, count);
     const fsim_sum least = compulsory_of(s->p, node, count), found = fsim_frontier_bound(f);
     s->bound += found > least ? found : least;
     s->considered += fsim_frontier_groups(f);
@@ -270,7 +274,7 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
     int *node = fsim_new(s->a, int, nodes + 1);
     for (int n = 0; n < nodes; n++)
         node[n] = n;
-    fsim_frontier *f = s->only ? s->only : fsim_frontier_of(p, node, nodes, how_for(nodes), &s->budget, s->a);
+    fsim_frontier *f = s->only ? s->only : searched(s, node, nodes);
     fsim_partition part = {0, fsim_new(s->a, fsim_part, nodes + 1)};
     fsim_sum bound = fsim_frontier_bound(f);
     s->bound = bound > s->bound ? bound : s->bound;
@@ -280,7 +284,9 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
     if (s->bound < cost_of(best)) {
         if (fsim_frontier_with_l2(f, cost_of(best), &s->budget, &part, &bound, s->a))
             improve(p, &part, keep, best);
-        s->bound = bound > s->bound ? bound : s->bound;
+        if (!fsim_frontier_has_parts(
+                f)) /* a part may find less in L2 where it is searched than where its kernel runs */
+            s->bound = bound > s->bound ? bound : s->bound;
     }
     if (s->bound < cost_of(best) && nodes <= VISITED_MOST) {
         if (how_for(nodes) != FSIM_EVERY_CLONE)

@@ -161,7 +161,29 @@ static bool apart_when_far(fsim_places *l, const int *list, int count)
     return all;
 }
 
-static void find_near(fsim_places *l)
+bool fsim_may_be_siblings(const fsim_places *l, int x, int y)
+{
+    const fsim_node *a = fsim_place_node(l, x), *b = fsim_place_node(l, y);
+    return a->gemm.k && b->gemm.k && a->arg[0].tensor == b->arg[0].tensor;
+}
+
+/* The same for a parted list: places without a path between them need not be in one set, unless they are contractions.
+ * A path is followed step by step when sets grow, so that only its single steps can be too long. */
+static bool steps_apart_when_far(fsim_places *l, int tensor, const int *list, int count)
+{
+    const int maker = fsim_place_of_maker(l, tensor);
+    bool all = true, path;
+    for (int k = 0, far = 0; k < count && all; k++) {
+        while (list[k] - list[far] >= FSIM_BITS)
+            far++;
+        for (int i = 0; i < far && all; i++)
+            all = (list[i] != maker && !fsim_may_be_siblings(l, list[i], list[k])) ||
+                  fsim_separated(l, list[i], list[k], &path);
+    }
+    return all;
+}
+
+static fsim_touching find_near(fsim_places *l)
 {
     const fsim_graph *g = l->p->graph;
     place_list all = {.a = l->a}, near = {.a = l->a};
@@ -185,7 +207,8 @@ static void find_near(fsim_places *l)
         for (int k = first[i]; k < first[i + 1]; k++)
             who[many[all.item[k]] + fill[all.item[k]]++] = i;
     for (int t = 0; t < g->tensors && l->complete; t++)
-        l->complete = apart_when_far(l, who + many[t], fill[t]);
+        l->complete =
+            l->parted ? steps_apart_when_far(l, t, who + many[t], fill[t]) : apart_when_far(l, who + many[t], fill[t]);
     int *seen = fsim_new(l->a, int, l->count + 1);
     for (int i = 0; i < l->count; i++) {
         l->near_first[i] = near.count;
@@ -202,6 +225,7 @@ static void find_near(fsim_places *l)
     }
     l->near_first[l->count] = near.count;
     l->near = near.item;
+    return (fsim_touching){who, many};
 }
 
 /* The surroundings of a place as legality and prices see them, including the distances of its neighbours. */
@@ -232,10 +256,18 @@ static uint64_t class_of_place(const fsim_places *l, int i)
     return user_names(g, l->node[i]) ? fsim_mix(h, (uint64_t)i + 1) : h;
 }
 
-void fsim_places_of(fsim_problem *p, const int *node, int count, int64_t most, fsim_arena *a, fsim_places *out)
+void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits limits, fsim_arena *a,
+                    fsim_places *out)
 {
-    *out =
-        (fsim_places){.p = p, .a = a, .count = count, .node = node, .complete = true, .most = most, .steps = INT64_MAX};
+    *out = (fsim_places){.p = p,
+                         .a = a,
+                         .count = count,
+                         .node = node,
+                         .complete = true,
+                         .most = limits.most,
+                         .steps = INT64_MAX,
+                         .watched = limits.watched,
+                         .parted = limits.parted};
     out->place = fsim_new(a, int, p->graph->nodes + 1);
     for (int n = 0; n < p->graph->nodes; n++)
         out->place[n] = -1;
@@ -260,7 +292,9 @@ void fsim_places_of(fsim_problem *p, const int *node, int count, int64_t most, f
     link_producers(out);
     find_clonable(out);
     find_paths(out);
-    find_near(out);
+    const fsim_touching touching = find_near(out);
     for (int i = 0; i < count; i++)
         out->class[i] = class_of_place(out, i);
+    if (limits.parted)
+        fsim_find_beside(out, &touching);
 }

@@ -30,6 +30,19 @@ static inline int fsim_place_of_maker(const fsim_places *l, int tensor)
 /* Would a kernel with both places also have to contain a primitive that it can't, on a path between them? *path: is
  * there a path? */
 bool fsim_separated(fsim_places *l, int low, int high, bool *path);
+/* Could both contractions be in one kernel side by side, since they read the same first operand? */
+bool fsim_may_be_siblings(const fsim_places *l, int x, int y);
+
+/* beside.c */
+
+/* The places that access each tensor, themselves or through producers cloned into their kernel: of tensor t
+ * who[first[t], first[t + 1]), ascending. */
+typedef struct {
+    int *who, *first;
+} fsim_touching;
+
+/* Fills l->joinable from l's classes, and makes it part of them. */
+void fsim_find_beside(fsim_places *l, const fsim_touching *touching);
 
 /* families.c */
 

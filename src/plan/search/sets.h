@@ -45,6 +45,7 @@ typedef struct {
     int preds, *pred;    /* producers outside of the set, as places minus the root */
     fsim_bits must, may; /* members that are stored; members that are stored or that all later readers compute again */
     bool connected;      /* connected even without clones */
+    bool joinable;       /* may be a part of a larger kernel with which it has only inputs in common */
     fsim_variant *variant;
 } fsim_own_set;
 
@@ -77,11 +78,23 @@ typedef struct {
     int64_t looked_at, kept, most; /* sets tried, sets kept; the most sets tried for one root */
     int64_t steps;                 /* limit of fsim_work; beyond it only a few sets are tried */
     bool complete;                 /* no set that could be a kernel is too wide for the bits */
+    bool watched, wide;            /* watched: give up where a root has very many sets; wide: that happened */
+    bool parted; /* sets whose parts have only inputs in common are left out; only their contractions may be side by
+                    side */
+    bool *shares, *joinable; /* parted: does it access a tensor that a place accesses too which neither needs it nor is
+                              needed by it; may a kernel store it beside such a place? */
+    bool any_joinable;
 } fsim_places;
 
-/* Prepares the list node[0, count) of p's graph, ascending, which stays referenced. At most `most` sets are tried
- * for one root. Results live in a. */
-void fsim_places_of(fsim_problem *p, const int *node, int count, int64_t most, fsim_arena *a, fsim_places *out);
+/* Which sets are looked for. */
+typedef struct {
+    int64_t most;         /* tried for one root */
+    bool watched, parted; /* as in fsim_places */
+} fsim_set_limits;
+
+/* Prepares the list node[0, count) of p's graph, ascending, which stays referenced. Results live in a. */
+void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits limits, fsim_arena *a,
+                    fsim_places *out);
 /* The sets with this root. */
 const fsim_family *fsim_family_of(fsim_places *l, int root);
 /* The kernel of a set of root's family, with clones and stored results as bits of the family. NULL where illegal.

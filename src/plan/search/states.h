@@ -51,7 +51,8 @@ typedef struct {
     fsim_own_set *set;
     fsim_variant *kernel;
     fsim_sum cost;
-    fsim_sum peak; /* lean: bytes live while it runs */
+    fsim_sum alone; /* what the kernel costs alone; more than `cost` where it may be a part of a larger one */
+    fsim_sum peak;  /* lean: bytes live while it runs */
 } step;
 
 struct fsim_frontier {
@@ -87,6 +88,8 @@ struct fsim_frontier {
     bool *stale;    /* per place: once its result is stored, L2 never holds what it was computed from longer */
     bool *read_outside;  /* per tensor */
     double *floor_input; /* per tensor: work of reading a graph input for the first time */
+    double floor_write;  /* parted list: share of a launch for each result; see fsim_least_joined */
+    bool products;       /* a kernel may contain a contraction */
 };
 
 static inline const fsim_node *fsim_node_of(const fsim_frontier *f, int place)
@@ -129,6 +132,10 @@ fsim_sum fsim_least_to_go(fsim_frontier *f, int at);
 /* Does the primitive read every argument as large as its result at its own point? A reader of the result could then
  * read the arguments as well as the result. */
 bool fsim_reads_in_place(const fsim_frontier *f, int place);
+/* A lower bound of what a kernel costs more because of this part of it, which it has only inputs in common with. Where
+ * the kernel has a contraction, its part with that pays for all; otherwise each part pays for work that nothing can
+ * avoid, and for its share of the launch: so many results as a kernel can have share one. */
+fsim_sum fsim_least_joined(const fsim_frontier *f, const fsim_own_set *part, int root);
 /* A kernel of a plan as a part of a partition. */
 fsim_part fsim_part_at(const fsim_frontier *f, int root, fsim_bits own, fsim_bits copies, fsim_arena *a);
 

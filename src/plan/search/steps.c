@@ -255,8 +255,10 @@ void fsim_cut_off(fsim_frontier *f, const state *s)
 static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
 {
     fsim_frontier *f = x->f;
-    const fsim_sum cost = relaxed_cost(x, v);
-    if (cost < 0)
+    const fsim_sum alone = relaxed_cost(x, v),
+                   joined = x->set->joinable ? fsim_least_joined(f, x->set, x->root) : alone,
+                   cost = joined < alone ? joined : alone;
+    if (alone < 0)
         return;
     fsim_proceed(f, &f->budget, 4);
     state next = after(x, dropped);
@@ -278,7 +280,7 @@ static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
         f->state[to].parent = x->from;
         f->state[to].via = f->steps;
     }
-    *FSIM_PUSH(f->a, f->step, f->steps, f->step_room) = (step){to, x->root, x->set, v, cost, peak};
+    *FSIM_PUSH(f->a, f->step, f->steps, f->step_room) = (step){to, x->root, x->set, v, cost, alone, peak};
 }
 
 /* Do all readers of place inside the set need it at its own point, directly or through other members? It can then be

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* beside.c: which primitives may be in one kernel although neither needs the other, because both read the same tensor.
+ *
+ * There are very many such kernels: of n equal additions of one bias, any subset. In a parted list they are not
+ * enumerated. Each of their parts is a kernel of its own there, at a price such that the prices of a kernel's parts add
+ * up to no more than the kernel's: see fsim_least_joined. So the least cost of the parted list is a lower bound.
+ *
+ * A part has a primitive that accesses a tensor which an independent primitive accesses too, and a stored one that a
+ * kernel may hold and store beside an independent one. Where primitives of one kernel may have several spaces, because
+ * it reduces or because contractions are side by side, only refusals that hold for every larger set say that it may
+ * not. */
+#include "plan/search/places.h"
+
+enum {
+    ANSWERS = 1024, /* kept, by the classes of both */
+    KINDS = 200     /* classes among which is looked; of more it is assumed that they have independent ones */
+};
+
+/* Places of one class, ascending. */
+typedef struct {
+    uint64_t class;
+    int *place, count, room;
+} alike;
+
+typedef struct {
+    fsim_places *l;
+    uint64_t *refused; /* pairs that can't be one kernel, by their classes */
+    bool one_space;
+    alike *of;
+    int classes, room;
+} pairs;
+
+/* Does the higher one depend on the lower one? Not known for places that are far apart: no. */
+static bool ordered(const fsim_places *l, int low, int high)
+{
+    return high - low <= FSIM_BITS && fsim_bit(&l->after[low], high - low - 1);
+}
+
+static bool linked(const fsim_places *l, int x, int y) { return x < y ? ordered(l, x, y) : ordered(l, y, x); }
+
+/* Could a kernel contain both? */
+static bool may_pair(pairs *w, int x, int y)
+{
+    fsim_places *l = w->l;
+    const int low = x < y ? x : y, high = x < y ? y : x, pair[2] = {l->node[low], l->node[high]};
+    const uint64_t key = fsim_mix(fsim_mix(11, l->class[low]), l->class[high]) | 1;
+    uint64_t *refused = &w->refused[key % ANSWERS];
+    if (*refused == key)
+        return false;
+    const fsim_candidate *c = fsim_candidate_of(l->p, pair, 2, (const bool[2]){true, true});
+    if (c->legal || (!w->one_space && !c->why.final))
+        return true;
+    *refused = key;
+    return false;
+}
+
+/* Do all primitives of any kernel have its own space? Those of one with a reduction may have rows only, and those of
+ * one with several contractions the space of one of these. */
+static bool has_one_space(const fsim_places *l)
+{
+    bool one = true;
+    for (int i = 0; i < l->count && one; i++) {
+        const fsim_node *n = fsim_place_node(l, i);
+        const fsim_tensor *t = n->gemm.k ? &l->p->graph->tensor[n->arg[0].tensor] : NULL;
+        int contractions = 0;
+        for (int r = 0; t && r < t->readers; r++)
+            contractions += l->place[t->reader[r]] >= 0 && fsim_may_be_siblings(l, i, l->place[t->reader[r]]);
+        const fsim_class class = fsim_ops[n->op].class;
+        one = contractions < 2 && class != FSIM_REDUCE && class != FSIM_SCAN && class != FSIM_WINDOW;
+    }
+    return one;
+}
+
+/* Sorts places by their classes. */
+static void sort_by_class(pairs *w, const int *list, int count)
+{
+    fsim_places *l = w->l;
+    w->classes = 0;
+    for (int i = 0; i < count && w->classes <= KINDS; i++) {
+        int c = 0;
+        while (c < w->classes && w->of[c].class != l->class[list[i]])
+            c++;
+        if (c == w->classes)
+            *FSIM_PUSH(l->a, w->of, w->classes, w->room) = (alike){.class = l->class[list[i]]};
+        *FSIM_PUSH(l->a, w->of[c].place, w->of[c].count, w->of[c].room) = list[i];
+    }
+}
+
+/* Which places have an independent one among others: of the places x, one among y that is higher (side 1) or lower
+ * (side -1). Walks from the far end. What one place is linked to, the place of x before it is linked to as well if the
+ * two are linked; otherwise it counts as independent. */
+typedef struct {
+    const alike *x, *y;
+    int side;
+    bool *marked; /* per place */
+    bool asks;    /* mark only those that a kernel could hold beside the independent one */
+} marking;
+
+static void mark(pairs *w, marking m)
+{
+    fsim_places *l = w->l;
+    int beyond = -1,
+        free = -1; /* of y: the nearest place beyond the last place of x; one that is independent of that */
+    int k = m.side > 0 ? m.y->count - 1 : 0, last = -1;
+    for (int i = m.side > 0 ? m.x->count - 1 : 0; i >= 0 && i < m.x->count; i -= m.side) {
+        const int at = m.x->place[i];
+        int found = last >= 0 && !linked(l, at, last) ? beyond : free;
+        for (; k >= 0 && k < m.y->count && (m.y->place[k] - at) * m.side > 0; k -= m.side) {
+            beyond = m.y->place[k];
+            found = linked(l, at, beyond) ? found : beyond;
+        }
+        if (found >= 0 && !m.marked[at])
+            m.marked[at] = !m.asks || may_pair(w, at, found);
+        free = found;
+        last = at;
+    }
+}
+
+/* Marks the places of list[0, count) that have an independent one among them. */
+static void mark_all(pairs *w, const int *list, int count, bool asks, bool *marked)
+{
+    sort_by_class(w, list, count);
+    for (int i = 0; i < count && w->classes > KINDS; i++)
+        marked[list[i]] = true;
+    for (int x = 0; x < w->classes && w->classes <= KINDS; x++)
+        for (int y = 0; y < w->classes; y++)
+            for (int side = -1; side <= 1; side += 2)
+                mark(w, (marking){&w->of[x], &w->of[y], side, marked, asks});
+}
+
+void fsim_find_beside(fsim_places *l, const fsim_touching *touching)
+{
+    pairs w = {.l = l, .refused = fsim_new(l->a, uint64_t, ANSWERS), .one_space = has_one_space(l)};
+    int *all = fsim_new(l->a, int, l->count + 1);
+    l->shares = fsim_new(l->a, bool, l->count + 1);
+    l->joinable = fsim_new(l->a, bool, l->count + 1);
+    for (int t = 0; t < l->p->graph->tensors; t++)
+        if (touching->first[t + 1] - touching->first[t] > 1)
+            mark_all(&w, touching->who + touching->first[t], touching->first[t + 1] - touching->first[t], false,
+                     l->shares);
+    for (int i = 0; i < l->count; i++) {
+        all[i] = i;
+        l->any_joinable = l->any_joinable || l->shares[i];
+    }
+    if (l->any_joinable)
+        mark_all(&w, all, l->count, true, l->joinable);
+    for (int i = 0; i < l->count; i++)
+        l->class[i] = fsim_mix(l->class[i], (l->joinable[i] ? 2u : 0u) | (l->shares[i] ? 1u : 0u));
+}
