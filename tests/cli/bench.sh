@@ -35,6 +35,8 @@ runs host.sh '^chain_2 +1 +' '^median ratio error: run 1: ' -- env ROWS=64 CHAIN
 runs regret.sh . -- "$bench/regret.sh" "$toy" few
 runs startup.sh '^chain_1000 +1000 ' -- env RUNS=1 "$bench/startup.sh" "$FUSESIM" "$toy"
 runs stacks.sh '^mlp +1 +12 .* proven' '^mlp +2 +24 .* [0-9]+ +[0-9.]+ ms' -- env LAYERS=mlp COUNTS='1 2' "$bench/stacks.sh" a100-sxm4-40gb
+runs losses.sh '^\| stacks/resnet, layers=1 \| 38 \| [0-9]+ \| [0-9.]+ ms \| proven \| .*[0-9] \|$' '^- stacks/resnet, layers=1, \*inductor\*: .*: costs ' '^1 of 1 optima are proven' -- \
+    env OUT=- NETWORKS=stacks/resnet,layers=1 "$bench/losses.sh" a100-sxm4-40gb
 runs depth.sh '^resnet +1 +38 .* proven$' '^resnet +2 +63 ' '^resnet +a100-sxm4-40gb +1 to 2 .* (met|missed)$' '^2 of 2 proven, largest gap 0 %' -- \
     env FAMILIES=resnet COUNTS='1 2' RUNS=1 "$bench/depth.sh" a100-sxm4-40gb
 runs growth.sh '^chain +10 ' '^rows +30 ' '^transformer +38 ' '^recurrence +30 ' '^chain +[0-9.-]+ +1.2 +[0-9.-]+ +[0-9.-]+ +- +-$' '^resnet +38 ' -- \
