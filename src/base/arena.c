@@ -132,6 +132,8 @@ fsim_arena *fsim_arena_child(fsim_arena *parent) { return new_arena(&parent->chi
 
 size_t fsim_arena_held(void) { return held_bytes; }
 
+void fsim_arena_take_over(size_t bytes) { held_bytes += bytes; }
+
 static void free_block(block *b)
 {
     held_bytes -= b ? b->room_bytes : 0;

@@ -51,6 +51,8 @@ void fsim_release(fsim_resource *r);
 
 /* Bytes that this thread's arenas hold. */
 size_t fsim_arena_held(void);
+/* Counts so many bytes more as this thread's: of arenas that a thread which has ended filled and left. */
+void fsim_arena_take_over(size_t bytes);
 
 /* count x size zeroed bytes, aligned for any type; never NULL (see above). */
 void *fsim_alloc(fsim_arena *a, size_t count, size_t size);

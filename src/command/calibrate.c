@@ -101,7 +101,7 @@ static int calibrate_to_rows(fsim_context *c)
     fsim_calibration x = {.hw = hw,
                           .folds = c->set.folds ? (int)c->set.folds : FOLDS,
                           .file = fsim_is_stdout(c->set.output) ? NULL : c->set.output};
-    const fsim_fit_options how = {x.folds, (int)c->set.jobs, c->set.fit.at, c->set.fit.count,
+    const fsim_fit_options how = {x.folds, fsim_jobs_of(c->set.jobs), c->set.fit.at, c->set.fit.count,
                                   c->set.fresh ? &unmeasured : NULL};
     x.fits = fsim_calibrate(bench, hw, &how, c->arena, c->diag, &fit);
     x.fit = fit;

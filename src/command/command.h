@@ -7,6 +7,7 @@
 #define FUSESIM_COMMAND_COMMAND_H
 
 #include "base/file.h"
+#include "base/jobs.h"
 #include "command/exit.h"
 #include "command/format.h"
 #include "evidence/evaluate.h"

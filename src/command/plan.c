@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan: the best plan on each GPU, in every format. */
 #include "command/command.h"
+#include "plan/search/budget.h"
 
 #include <string.h>
 
@@ -27,6 +28,44 @@ static fsim_plan_group *read_groups(fsim_context *c, const fsim_inputs *in, cons
     return fsim_errors(c->diag) == 0 ? group : NULL;
 }
 
+typedef struct {
+    const fsim_context *each; /* the command's, with an arena for each GPU */
+    const fsim_inputs *in;
+    fsim_prediction *out;
+} gpu_plans;
+
+static void plan_on(void *to, int i, int worker)
+{
+    (void)worker;
+    const gpu_plans *w = to;
+    const fsim_context *c = &w->each[i];
+    fsim_options how = w->in->how;
+    how.typed.hw = fsim_shell_word(c->arena, c->set.hw.at[i]);
+    w->out[i] = fsim_predict(w->in->graph, w->in->hw[i], &how, c->arena);
+    fsim_find_smaller(c, &w->out[i]);
+}
+
+/* Searches at once: each may take its own memory, and all of them together at most half of the machine's. */
+static int searches_at_once(const fsim_context *c)
+{
+    const int jobs = fsim_jobs_of(c->set.jobs), most = fsim_searches_in_memory(c->set.search_memory);
+    return jobs < most ? jobs : most;
+}
+
+/* The predictions on all GPUs, in the order of --hw. */
+static fsim_prediction *plan_on_each(fsim_context *c, const fsim_inputs *in)
+{
+    const int count = c->set.hw.count;
+    fsim_context *each = fsim_new(c->arena, fsim_context, count);
+    for (int i = 0; i < count; i++) {
+        each[i] = *c;
+        each[i].arena = fsim_arena_child(c->arena);
+    }
+    gpu_plans w = {each, in, fsim_new(c->arena, fsim_prediction, count)};
+    fsim_in_parallel(searches_at_once(c), count, plan_on, &w);
+    return w.out;
+}
+
 int fsim_run_plan(fsim_context *c)
 {
     fsim_inputs in;
@@ -44,12 +83,8 @@ int fsim_run_plan(fsim_context *c)
         return status;
     fsim_catch_interrupt();
     const int count = c->set.hw.count;
-    const fsim_shown_plans p = {fsim_new(c->arena, fsim_prediction, count), fsim_new(c->arena, fsim_judged, count),
-                                count};
+    const fsim_shown_plans p = {plan_on_each(c, &in), fsim_new(c->arena, fsim_judged, count), count};
     for (int i = 0; i < count; i++) {
-        in.how.typed.hw = fsim_shell_word(c->arena, c->set.hw.at[i]);
-        p.at[i] = fsim_predict(in.graph, in.hw[i], &in.how, c->arena);
-        fsim_find_smaller(c, &p.at[i]);
         p.judged[i] = fsim_plan_gates_try(gate, group, c->set.gates.count, i, &p.at[i], c->arena);
         if (fsim_over_limit(&p.at[i]) || p.at[i].least_memory_bytes > 0 ||
             fsim_gates_failed(p.judged[i].at, p.judged[i].count))

@@ -209,7 +209,7 @@ int fsim_run_validate(fsim_context *c)
     fsim_evaluated *e = fsim_new(c->arena, fsim_evaluated, rows.count);
     keep_freed_memory();
     const double start_s = processor_s();
-    if (!fsim_evaluate(bench, (int)c->set.jobs, c->arena, c->diag, e))
+    if (!fsim_evaluate(bench, fsim_jobs_of(c->set.jobs), c->arena, c->diag, e))
         return fsim_give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
     const double took_s = processor_s() - start_s;
     const int count = keep_wanted(&o, e, rows.count);

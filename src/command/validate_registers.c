@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Options that can be read before any file is. */
 typedef struct {
@@ -103,12 +102,6 @@ static int architectures_of(const fsim_register_rows *x, fsim_arena *a, int **ou
     return count;
 }
 
-static int jobs_of(const fsim_context *c)
-{
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    return c->set.jobs > 0 ? (int)c->set.jobs : processors > 0 ? (int)processors : 1;
-}
-
 /* Adds the kernels of one workload's plans on all GPUs as rows to compile. */
 static void add_workload(fsim_context *c, const fsim_inputs *in, const register_options *o, fsim_register_rows *rows)
 {
@@ -158,7 +151,7 @@ int fsim_run_registers(fsim_context *c)
     fsim_register_rows *rows = fsim_register_rows_new(c->arena);
     for (int i = 0; i < all.count; i++)
         add_workload(c, &in[i], &o, rows);
-    if (!fsim_register_rows_compile(rows, &compiler, jobs_of(c), &fault))
+    if (!fsim_register_rows_compile(rows, &compiler, fsim_jobs_of(c->set.jobs), &fault))
         return give_up(c, &fault, fsim_exit_status(fault.status));
     int *sm;
     const int archs = architectures_of(rows, c->arena, &sm);

@@ -4,13 +4,12 @@
 #include "evidence/optimiser.h"
 #include "evidence/residual.h"
 
+#include "base/jobs.h"
 #include "base/names.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static bool eager(const fsim_prepared *p) { return p->row->strategy == FSIM_STRATEGY_EAGER; }
 static bool is_streaming(const fsim_prepared *p)
@@ -136,45 +135,29 @@ static double *place_of(fsim_hw *hw, fsim_hw_key key)
     return fsim_hw_rows[key].form == FSIM_HW_PEAK ? &hw->q[key].achieved : &hw->q[key].value;
 }
 
-/* Predicts many rows in threads that each take every jobs-th row. Sums are taken in order afterwards, so they do not
- * depend on the number of threads. */
+/* Predicts many rows in threads. Sums are taken in order afterwards, so they do not depend on the number of
+ * threads. */
 typedef struct {
     const fsim_prepared *const *row;
     const fsim_hw *hw;
     int rows, jobs;
     double *seconds;
-    fsim_arena **scratch;
+    fsim_arena **scratch; /* one a thread */
 } batch;
 
-typedef struct {
-    const batch *b;
-    int first;
-} share;
+enum { ROWS_AT_ONCE = 32 };
 
-static void *price_share(void *to)
+static void price_some(void *to, int i, int worker)
 {
-    const share *s = to;
-    for (int i = s->first; i < s->b->rows; i += s->b->jobs)
-        s->b->seconds[i] = fsim_price_again(s->b->row[i], s->b->hw, s->b->scratch[s->first]);
-    return NULL;
+    const batch *b = to;
+    for (int k = i * ROWS_AT_ONCE; k < b->rows && k < (i + 1) * ROWS_AT_ONCE; k++)
+        b->seconds[k] = fsim_price_again(b->row[k], b->hw, b->scratch[worker]);
 }
 
-static void price_all(const batch *b)
+static void price_all(const batch *all)
 {
-    enum { MOST_JOBS = 64 };
-    pthread_t thread[MOST_JOBS];
-    share s[MOST_JOBS];
-    bool started[MOST_JOBS] = {false};
-    for (int j = 0; j < b->jobs; j++) {
-        s[j] = (share){b, j};
-        started[j] = j > 0 && pthread_create(&thread[j], NULL, price_share, &s[j]) == 0;
-    }
-    for (int j = 0; j < b->jobs; j++)
-        if (!started[j])
-            price_share(&s[j]);
-    for (int j = 1; j < b->jobs; j++)
-        if (started[j])
-            pthread_join(thread[j], NULL);
+    batch b = *all;
+    fsim_in_parallel(b.jobs, (b.rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE, price_some, &b);
 }
 
 /* One fit. Keys are fitted as logarithms: they are positive and of any magnitude. */
@@ -494,10 +477,9 @@ int fsim_calibrate(const fsim_bench *b, fsim_hw *hw, const fsim_fit_options *how
 {
     const char *why = "";
     const int rows = fsim_bench_rows(b);
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     fsim_prepared *all = fsim_new(a, fsim_prepared, rows + 1);
-    int fits = 0, room = 0, jobs = how->jobs > 0 ? how->jobs : processors > 0 ? (int)processors : 1, count = 0;
-    jobs = jobs > 64 ? 64 : jobs;
+    int fits = 0, room = 0, count = 0;
+    const int jobs = how->jobs;
     for (int i = 0; i < rows; i++)
         if (!fsim_bench_missing(b, i) && strcmp(fsim_bench_row(b, i)->hw, hw->name) == 0) {
             all[count] = fsim_prepare(b, i, a);

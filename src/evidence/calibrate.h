@@ -38,7 +38,8 @@ typedef struct {
 } fsim_fit;
 
 typedef struct {
-    int folds, jobs;
+    int folds;
+    int jobs;                 /* threads: base/jobs.h */
     const char *const *group; /* names of the groups to fit; none: all that have rows */
     int groups;
     const fsim_hw *start; /* the GPU whose scalars the fits start from; NULL: hw itself */

@@ -4,6 +4,7 @@
 #include "evidence/harness.h"
 
 #include "base/file.h"
+#include "base/jobs.h"
 #include "base/names.h"
 #include "cost/constants.h"
 #include "graph/find.h"
@@ -14,7 +15,6 @@
 #include "plan/rivals/rivals.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -476,8 +476,7 @@ typedef struct {
     const fsim_bench *b;
     fsim_evaluated *out;
     fsim_arena **kept; /* one a thread, for what outlives its graph */
-    atomic_int next, threads;
-    atomic_int bad; /* 1 + the lowest row whose workload is not valid; 0: none */
+    atomic_int bad;    /* 1 + the lowest row whose workload is not valid; 0: none */
 } work;
 
 static void note_bad(work *w, int row)
@@ -537,34 +536,18 @@ static void evaluate_graph(work *w, int j, fsim_arena *kept)
     fsim_arena_free(a);
 }
 
-static void *work_through(void *to)
+static void evaluate_item(void *to, int j, int worker)
 {
-    enum { BATCH = 4 };
     work *w = to;
-    const int count = w->b->graphs;
-    fsim_arena *kept = w->kept[atomic_fetch_add(&w->threads, 1)];
-    for (int from; (from = atomic_fetch_add(&w->next, BATCH)) < count;)
-        for (int j = from; j < count && j < from + BATCH; j++)
-            evaluate_graph(w, j, kept);
-    return NULL;
+    evaluate_graph(w, j, w->kept[worker]);
 }
 
 bool fsim_evaluate(const fsim_bench *b, int jobs, fsim_arena *a, fsim_diag *d, fsim_evaluated *out)
 {
-    enum { MOST_JOBS = 256 };
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    int threads = jobs > 0 ? jobs : processors > 0 ? (int)processors : 1, started = 0;
-    pthread_t thread[MOST_JOBS];
-    work w = {.b = b, .out = out};
-    threads = threads > MOST_JOBS ? MOST_JOBS : threads;
-    w.kept = fsim_new(a, fsim_arena *, threads);
-    for (int i = 0; i < threads; i++)
+    work w = {.b = b, .out = out, .kept = fsim_new(a, fsim_arena *, jobs)};
+    for (int i = 0; i < jobs; i++)
         w.kept[i] = fsim_arena_child(a);
-    while (started < threads - 1 && pthread_create(&thread[started], NULL, work_through, &w) == 0)
-        started++;
-    work_through(&w);
-    for (int i = 0; i < started; i++)
-        pthread_join(thread[i], NULL);
+    fsim_in_parallel(jobs, b->graphs, evaluate_item, &w);
     const int bad = atomic_load(&w.bad) - 1;
     if (bad >= 0)
         fsim_bench_refuse(b, bad, a, d);

@@ -100,8 +100,7 @@ void fsim_bench_plan(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena
  * False where there is none. */
 bool fsim_bench_kernels(const fsim_bench *b, int i, const fsim_graph *g, const fsim_plan *plan, int *from, int *to);
 
-/* Predicts every row i into out[i], in `jobs` threads (0: one a processor). False after errors in d. Results are in
- * a. */
+/* Predicts every row i into out[i], in `jobs` threads (base/jobs.h). False after errors in d. Results are in a. */
 bool fsim_evaluate(const fsim_bench *b, int jobs, fsim_arena *a, fsim_diag *d, fsim_evaluated *out);
 
 /* predicted / measured - 1 */

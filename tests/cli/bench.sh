@@ -46,6 +46,8 @@ grep -q '^10 ' growth/growth.dat || { echo "FAILED: growth.dat: $(cat growth/gro
 runs growth.sh '^fork-join +30 +takes more than 0.001 s' 'nothing to draw' -- env SIZES='30 100' FAMILIES='chain fork-join' LIMIT=0.001 MEMORY=0 "$bench/growth.sh" none
 runs attention.sh 'fused DRAM bytes +1\.00' '^fused is faster than eager from ' 'reaches [0-9]+ % of 312 TFLOP/s' -- \
     env SEQUENCES='2048 4096' "$bench/attention.sh" a100-sxm4-40gb
+runs jobs.sh '^what +jobs +wall +user +times$' '^several GPUs +1 ' '^several GPUs +2 +[0-9.]+ s +[0-9.]+ s +[0-9.]+$' '^rows of validate +2 ' -- env RUNS=1 WORKLOAD=seeds/chain4 GPUS="$toy,t4,l4" \
+    ROWS="$SOURCE_DIR/tests/measured/toy.csv" FUSESIM_HWMODELS="$SOURCE_DIR/tests/hw" WORKLOADS="$SOURCE_DIR/tests/measured/workloads" "$bench/jobs.sh"
 runs validate.sh '^toy +15 +[0-9.]+ s +[0-9]+ rows/s$' -- env FUSESIM_HWMODELS="$SOURCE_DIR/tests/hw" WORKLOADS="$SOURCE_DIR/tests/measured/workloads" "$bench/validate.sh" "$SOURCE_DIR/tests/measured/toy.csv"
 # One row of Liger's, as its benchmark writes them.
 cat >raw.csv <<'END'

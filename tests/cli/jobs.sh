@@ -32,6 +32,13 @@ for workload in bert_layer gpt2_layer bert_12_layers; do
 done
 same seeds/two_consumers --hw t4 --top 5 --objective memory
 same seeds/attn_out_residual_ln --hw t4 --objective pareto --time-limit 0.01
+# Several GPUs, whose plans are made beside each other; more threads than GPUs; no option at all.
+for jobs in 1 2 7 ''; do
+    "$FUSESIM" bert_layer --hw t4,h100-sxm5-80gb,l4 --time-limit 0.01 --gate speedup=1 --gate l4:kernels=1 ${jobs:+--jobs $jobs} --json json.$jobs --junit junit.$jobs \
+        --markdown md.$jobs >out.$jobs 2>err.$jobs
+    [ $? = 1 ] || complain "several GPUs, --jobs $jobs: $(cat err.$jobs)"
+    for file in out err json junit md; do cmp -s $file.1 $file.$jobs || complain "several GPUs: $file differs with --jobs $jobs"; done
+done
 for jobs in 1 2; do "$FUSESIM" enumerate seeds/two_consumers --hw t4 --jobs $jobs >partitions.$jobs || complain 'enumerate'; done
 cmp -s partitions.1 partitions.2 || complain 'enumerate differs'
 exit $fail

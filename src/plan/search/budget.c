@@ -18,10 +18,26 @@ static const double least_clock_s =
     30; /* a busy machine, or a build for a debugger, must not end a short search: only its steps may */
 
 /* Enough for every search that ends within a minute. */
+static const double usual_most_bytes = 2.0 * (1 << 30);
+
+/* 0 where the system does not say. */
+static double machine_bytes(void)
+{
+    const double pages = (double)sysconf(_SC_PHYS_PAGES), page = (double)sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? pages * page : 0;
+}
+
 static size_t usual_memory(void)
 {
-    const double most = 2.0 * (1 << 30), pages = (double)sysconf(_SC_PHYS_PAGES), page = (double)sysconf(_SC_PAGESIZE);
-    return (size_t)(pages > 0 && page > 0 ? fmin(most, pages * page / 4) : most);
+    const double all = machine_bytes();
+    return (size_t)(all > 0 ? fmin(usual_most_bytes, all / 4) : usual_most_bytes);
+}
+
+int fsim_searches_in_memory(int64_t search_memory)
+{
+    const double each = search_memory > 0 ? (double)search_memory : (double)usual_memory(),
+                 room = fmax(machine_bytes(), 2 * usual_most_bytes) / 2;
+    return (int)fmin(1e6, fmax(1, floor(room / each)));
 }
 
 fsim_budget fsim_budget_of(const fsim_problem *p, fsim_search_end *end)
