@@ -17,6 +17,12 @@ const char *const fsim_recompute_words[2] = {"on", "off"};
 
 fsim_problem fsim_problem_of(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
 {
+    return fsim_problem_with(g, hw, options, fsim_store_new(a));
+}
+
+fsim_problem fsim_problem_with(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options,
+                               struct fsim_store *store)
+{
     return (fsim_problem){.graph = g,
                           .hw = hw,
                           .limits = {g, (int64_t)fsim_hw_get(hw, FSIM_HW_SHARED_PER_BLOCK), options->strict},
@@ -27,7 +33,7 @@ fsim_problem fsim_problem_of(const fsim_graph *g, const fsim_hw *hw, const fsim_
                           .memory_limit = options->memory_limit,
                           .search_memory = options->search_memory,
                           .time_limit_s = options->time_limit_s,
-                          .store = fsim_store_new(a),
+                          .store = store,
                           .interrupted = options->interrupted};
 }
 

@@ -88,6 +88,9 @@ static inline fsim_maker fsim_maker_in(const fsim_prediction *p, fsim_strategy s
 
 /* The problem that the searches solve, for these options. In a. */
 fsim_problem fsim_problem_of(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a);
+/* The same, with an empty store (plan/price/price.h) that outlives it. */
+fsim_problem fsim_problem_with(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options,
+                               struct fsim_store *store);
 
 /* Can g be planned on hw? False after an error in d: nothing to run, a primitive whose kernel fits no SM, a fuse:
  * that is no legal kernel. */

@@ -313,17 +313,23 @@ void fsim_bench_refuse(const fsim_bench *b, int i, fsim_arena *a, fsim_diag *d)
         fsim_error(d, row->at, "row '%s' computes nothing: its operators are views", row->id);
 }
 
-void fsim_bench_plan(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_problem *p, fsim_plan *out)
+/* The row's plan with fusesim's own kernels, for p's graph and GPU; p becomes the problem that it solves. In a. */
+static void plan_row(const fsim_measured *row, fsim_problem *p, fsim_arena *a, fsim_plan *out)
 {
-    const fsim_measured *row = &b->rows->at[i];
     const fsim_options options = {
         .strategy = row->strategy, .regime = row->launch, .warm = is_warm(row), .time_limit_s = 1};
     fsim_proof proof;
-    *p = fsim_problem_of(g, b->hw[i], &options, a);
+    *p = fsim_problem_with(p->graph, p->hw, &options, p->store);
     if (row->strategy == FSIM_STRATEGY_OPTIMAL)
         fsim_optimal(p, NULL, 0, a, out, &proof);
     else
         fsim_baseline(p, row->strategy, a, out);
+}
+
+void fsim_bench_plan(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_problem *p, fsim_plan *out)
+{
+    *p = (fsim_problem){.graph = g, .hw = b->hw[i], .store = fsim_store_new(a)};
+    plan_row(&b->rows->at[i], p, a, out);
 }
 
 bool fsim_bench_kernels(const fsim_bench *b, int i, const fsim_graph *g, const fsim_plan *plan, int *from, int *to)
@@ -359,13 +365,18 @@ static fsim_plan part_of_plan(const fsim_plan *plan, int from, int to)
     return part;
 }
 
-/* Prices the plan's kernels as the row's benchmark ran them. */
-static void as_measured(const fsim_problem *p, const fsim_measured *row, fsim_plan *plan, fsim_arena *a)
+/* A plan of fusesim's kernels with those of the row's software, priced as its benchmark ran them. */
+static fsim_plan as_measured(const fsim_problem *p, const fsim_measured *row, const fsim_plan *own, fsim_arena *a)
 {
     const fsim_software software = {p->graph, p->hw, p->regime, fsim_row_maker(row)};
-    for (int k = 0; k < plan->kernels; k++)
-        plan->kernel[k] =
-            fsim_kernel_measured(fsim_harness_of(row), &software, plan->kernel[k].group, &plan->l2[k], NULL, a);
+    fsim_plan out = *own;
+    out.kernel = fsim_new(a, fsim_kernel, own->kernels + 1);
+    for (int k = 0; k < own->kernels; k++) {
+        const bool as_priced = !fsim_computes_again(&own->partition.part[k]);
+        out.kernel[k] = fsim_kernel_measured(fsim_harness_of(row), &software, own->kernel[k].group, &own->l2[k],
+                                             as_priced ? &own->kernel[k] : NULL, a);
+    }
+    return out;
 }
 
 /* Where the host launches eagerly: how much longer and shorter the row takes with a slow and with a fast one. */
@@ -380,18 +391,28 @@ static void host_errors(const fsim_plan *plan, const fsim_software *s, fsim_eval
                                                                                  s->regime, s->hw, exp(-host_spread)));
 }
 
-/* Its errors are in `kept`, all else in a. */
-static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_arena *a, fsim_arena *kept,
-                        fsim_evaluated *out)
+/* What a thread has of its own, made once for all of its rows. */
+typedef struct {
+    fsim_arena *kept;  /* for what outlives its graph */
+    fsim_arena *graph; /* of the rows that are predicted now */
+    fsim_arena *row;   /* of one prediction */
+    struct fsim_store *store;
+} workspace;
+
+static workspace new_workspace(fsim_arena *a)
+{
+    return (workspace){fsim_arena_child(a), fsim_arena_child(a), fsim_arena_child(a), fsim_store_new(a)};
+}
+
+static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const workspace *mine, fsim_evaluated *out)
 {
     const fsim_measured *row = &b->rows->at[i];
     const fsim_hw *hw = b->hw[i];
-    fsim_problem p;
+    fsim_arena *a = mine->row;
+    fsim_problem p = {.graph = g, .hw = hw, .store = mine->store};
     fsim_plan own, plan;
-    fsim_bench_plan(b, i, g, a, &p, &own);
-    plan = fsim_plan_launched_by(&p, fsim_row_maker(row), &own, a);
-    if (fsim_harness_of(row) != FSIM_HARNESS_NONE)
-        as_measured(&p, row, &plan, a);
+    plan_row(row, &p, a, &own);
+    plan = as_measured(&p, row, &own, a);
     int from = 0, to = plan.kernels;
     out->class = fsim_work_class_of(g);
     if (!fsim_bench_kernels(b, i, g, &plan, &from, &to)) {
@@ -401,7 +422,7 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, fsim_ar
     plan = part_of_plan(&plan, from, to);
     out->predicted_s = fsim_call_seconds(plan.kernel, plan.kernels, fsim_row_maker(row), row->launch, hw);
     const fsim_software software = {g, hw, row->launch, fsim_row_maker(row)};
-    out->errors = fsim_errors_of(&software, &plan, kept);
+    out->errors = fsim_errors_of(&software, &plan, mine->kept);
     host_errors(&plan, &software, out);
     const fsim_interval sure = fsim_time_interval(&out->errors, out->predicted_s);
     out->low_s = sure.low;
@@ -475,8 +496,8 @@ static void judge(const fsim_hw *hw, const fsim_measured *row, double read, doub
 typedef struct {
     const fsim_bench *b;
     fsim_evaluated *out;
-    fsim_arena **kept; /* one a thread, for what outlives its graph */
-    atomic_int bad;    /* 1 + the lowest row whose workload is not valid; 0: none */
+    workspace *of;  /* one a thread */
+    atomic_int bad; /* 1 + the lowest row whose workload is not valid; 0: none */
 } work;
 
 static void note_bad(work *w, int row)
@@ -502,13 +523,13 @@ static fsim_evaluated not_predicted(const fsim_measured *row, const char *why)
 }
 
 /* Predicts the rows of graph j. */
-static void evaluate_graph(work *w, int j, fsim_arena *kept)
+static void evaluate_graph(work *w, int j, const workspace *mine)
 {
     const fsim_bench *b = w->b;
     const int *row = &b->order[b->first[j]], rows = b->first[j + 1] - b->first[j];
-    fsim_arena *a = fsim_arena_new();
+    const fsim_mark empty = fsim_save(mine->graph);
     const bool here = b->missing[row[0]] != fsim_exclusions[FSIM_EXCLUDED_WORKLOAD] && b->of[row[0]]->text;
-    const fsim_graph *g = here ? fsim_bench_graph(b, row[0], a) : NULL;
+    const fsim_graph *g = here ? fsim_bench_graph(b, row[0], mine->graph) : NULL;
     double read = 0, written = 0;
     if (g)
         compulsory(g, &read, &written);
@@ -522,10 +543,11 @@ static void evaluate_graph(work *w, int j, fsim_arena *kept)
             continue;
         }
         if (b->same[i] == i) {
-            fsim_arena *scratch = fsim_arena_new();
+            const fsim_mark scratch = fsim_save(mine->row);
             *out = (fsim_evaluated){.predicted_s = NAN};
-            predict_row(b, i, g, scratch, kept, out);
-            fsim_arena_free(scratch);
+            predict_row(b, i, g, mine, out);
+            fsim_store_clear(mine->store);
+            fsim_rewind(mine->row, scratch);
         } else {
             *out = w->out[b->same[i]];
             out->excluded = NULL;
@@ -533,20 +555,20 @@ static void evaluate_graph(work *w, int j, fsim_arena *kept)
         out->row = &b->rows->at[i];
         judge(b->hw[i], out->row, read, written, out);
     }
-    fsim_arena_free(a);
+    fsim_rewind(mine->graph, empty);
 }
 
 static void evaluate_item(void *to, int j, int worker)
 {
     work *w = to;
-    evaluate_graph(w, j, w->kept[worker]);
+    evaluate_graph(w, j, &w->of[worker]);
 }
 
 bool fsim_evaluate(const fsim_bench *b, int jobs, fsim_arena *a, fsim_diag *d, fsim_evaluated *out)
 {
-    work w = {.b = b, .out = out, .kept = fsim_new(a, fsim_arena *, jobs)};
+    work w = {.b = b, .out = out, .of = fsim_new(a, workspace, jobs)};
     for (int i = 0; i < jobs; i++)
-        w.kept[i] = fsim_arena_child(a);
+        w.of[i] = new_workspace(a);
     fsim_in_parallel(jobs, b->graphs, evaluate_item, &w);
     const int bad = atomic_load(&w.bad) - 1;
     if (bad >= 0)

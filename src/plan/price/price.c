@@ -187,7 +187,7 @@ static void total(const fsim_problem *p, fsim_plan *plan, fsim_arena *a)
     eliminated(p, plan, a);
 }
 
-static bool computes_again(const fsim_part *part)
+bool fsim_computes_again(const fsim_part *part)
 {
     bool any = false;
     for (int i = 0; i < part->count; i++)
@@ -199,7 +199,7 @@ static bool computes_again(const fsim_part *part)
  * has none. */
 static const fsim_group *marked(const fsim_group *o, const fsim_part *part, fsim_arena *a)
 {
-    if (!computes_again(part))
+    if (!fsim_computes_again(part))
         return o;
     fsim_group *own = fsim_new(a, fsim_group, 1);
     *own = *o;
@@ -296,7 +296,7 @@ fsim_plan fsim_plan_launched_by(fsim_problem *p, fsim_maker maker, const fsim_pl
     fsim_plan out = *plan;
     out.kernel = fsim_new(a, fsim_kernel, plan->kernels + 1);
     for (int k = 0; k < plan->kernels; k++) {
-        const bool as_priced = !computes_again(&plan->partition.part[k]);
+        const bool as_priced = !fsim_computes_again(&plan->partition.part[k]);
         out.kernel[k] = fsim_framework_kernel(&software, plan->kernel[k].group, &plan->l2[k],
                                               as_priced ? &plan->kernel[k] : NULL, a);
     }

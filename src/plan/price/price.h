@@ -11,8 +11,9 @@ struct fsim_store *fsim_store_new(fsim_arena *a);
 /* The same, for another problem with p's graph: what was found out about the graph is used again. p's store must
  * outlive it. */
 struct fsim_store *fsim_store_beside(const fsim_problem *p, fsim_arena *a);
-/* Empties the store if it holds more than `most` candidates, for searches that visit too many to keep. Candidates,
- * kernels and groups from the store must not be used afterwards. */
+/* Empties the store, also for another graph. Candidates, kernels and groups from it must not be used afterwards. */
+void fsim_store_clear(struct fsim_store *s);
+/* The same for the same graph, where it holds more than `most` candidates, for searches that visit too many to keep. */
 void fsim_store_trim(fsim_problem *p, int most);
 /* Work done so far, in steps of about half a microsecond. Time limits count these steps and so do not depend on the
  * machine. */
@@ -53,6 +54,9 @@ fsim_sum fsim_objective_of(const fsim_problem *p, const fsim_kernel *k);
  * nobody reads, a group that nobody needs. In a. */
 bool fsim_price(fsim_problem *p, const fsim_partition *partition, fsim_arena *a, fsim_plan *out, fsim_refusal *why);
 
+/* Does it compute what another part of its plan computes too? Its kernel then costs something else than that of the
+ * same primitives where they are computed once. */
+bool fsim_computes_again(const fsim_part *part);
 /* The same plan with its kernels as `maker` would launch them. In a. */
 fsim_plan fsim_plan_launched_by(fsim_problem *p, fsim_maker maker, const fsim_plan *plan, fsim_arena *a);
 

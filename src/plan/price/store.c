@@ -72,14 +72,24 @@ struct fsim_store *fsim_store_beside(const fsim_problem *p, fsim_arena *a)
     return s;
 }
 
-void fsim_store_trim(fsim_problem *p, int most)
+static void empty(fsim_store *s)
 {
-    fsim_store *s = p->store;
-    if (s->count <= most)
-        return;
     fsim_rewind(s->a, s->empty);
     make_slots(s, FEWEST_SLOTS);
     s->count = 0;
+}
+
+void fsim_store_clear(struct fsim_store *s)
+{
+    empty(s);
+    fsim_rewind(s->comparing, (fsim_mark){NULL, 0});
+    s->likeness = NULL;
+}
+
+void fsim_store_trim(fsim_problem *p, int most)
+{
+    if (p->store->count > most)
+        empty(p->store);
 }
 
 static uint64_t hash_of(const fsim_selection *set)
