@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/diag.h"
+
+#include "base/names.h"
 #include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@ typedef struct {
     const char *text;
     const char **note;
     int notes, note_room;
+    int times; /* printed: the messages that it stands for; 0: another stands for it */
 } message;
 typedef struct {
     const char *file, *text;
@@ -124,6 +127,49 @@ static bool same(const message *a, const message *b)
            strcmp(a->text, b->text) == 0 && strcmp(a->at.file ? a->at.file : "", b->at.file ? b->at.file : "") == 0;
 }
 
+/* Are two texts the same but for numbers in the names that they quote? */
+static bool alike_text(const char *x, const char *y)
+{
+    bool quoted = false;
+    for (;; x++, y++) {
+        x = quoted ? fsim_behind_numbers(x) : x;
+        y = quoted ? fsim_behind_numbers(y) : y;
+        if (*x != *y || !*x)
+            return *x == *y;
+        quoted = quoted != (*x == '\'');
+    }
+}
+
+/* The same of two turns of a repeat block? Both are at one place. */
+static bool alike(const message *a, const message *b)
+{
+    bool yes = a->status == b->status && a->notes == b->notes && alike_text(a->text, b->text);
+    for (int i = 0; i < a->notes && yes; i++)
+        yes = alike_text(a->note[i], b->note[i]);
+    return yes;
+}
+
+/* Which messages stand for others, of those in order of their places. */
+static void count_alike(fsim_diag *d)
+{
+    for (int i = 0; i < d->messages; i++)
+        d->message[i].times = 1;
+    for (int i = 0; i < d->messages; i++) {
+        message *m = &d->message[i];
+        const char *file = m->at.file ? m->at.file : "";
+        for (int k = i + 1; k < d->messages && m->times && m->at.line > 0; k++) {
+            message *other = &d->message[k];
+            if (other->at.line != m->at.line || other->at.col != m->at.col ||
+                strcmp(file, other->at.file ? other->at.file : "") != 0)
+                break;
+            if (other->times && !same(m, other) && alike(m, other)) {
+                other->times = 0;
+                m->times += !same(other, other - 1);
+            }
+        }
+    }
+}
+
 /* Text from a file may hold terminal escapes, which are replaced. Newlines are ours, between notes. */
 static void print_clean(FILE *out, const char *text, size_t bytes, bool lines)
 {
@@ -187,6 +233,8 @@ static void print_message(FILE *out, const fsim_diag *d, const message *m)
         fprintf(out, "%s:%d:%d: ", m->at.file, m->at.line, m->at.col);
     fputs(m->status ? "error: " : "warning: ", out);
     print_clean(out, m->text, strlen(m->text), false);
+    if (m->times > 1)
+        fprintf(out, " (x %d)", m->times);
     putc('\n', out);
     print_line(out, d, m->at);
     for (int i = 0; i < m->notes; i++) {
@@ -228,6 +276,7 @@ int fsim_diag_list(fsim_diag *d, fsim_arena *a, fsim_diagnostic **out)
 void fsim_diag_print(fsim_diag *d, FILE *out, bool quiet)
 {
     sort_by_place(d);
+    count_alike(d);
     int printed = 0, repeated = 0;
     /* where not all messages fit, errors go first */
     const bool crowded = d->errors + d->warnings > MOST_PRINTED;
@@ -236,7 +285,7 @@ void fsim_diag_print(fsim_diag *d, FILE *out, bool quiet)
             const message *m = &d->message[i];
             if ((pass == 1 && !crowded) || (crowded && (m->status != FSIM_OK) != (pass == 0)) || (quiet && !m->status))
                 continue;
-            if (i && same(m, &d->message[i - 1])) {
+            if (m->times == 0 || (i && same(m, &d->message[i - 1]))) {
                 repeated++;
                 continue;
             }

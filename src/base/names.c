@@ -43,3 +43,23 @@ int fsim_names_set(fsim_arena *a, fsim_names *t, const char *name, int value)
     t->value[i] = value;
     return before;
 }
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_tie(char c) { return c == '_' || c == '.'; }
+
+const char *fsim_behind_numbers(const char *text)
+{
+    while (is_digit(*text) || (is_tie(*text) && is_digit(text[1])))
+        text++;
+    return text;
+}
+
+bool fsim_same_but_numbers(const char *x, const char *y)
+{
+    for (;; x++, y++) {
+        x = fsim_behind_numbers(x);
+        y = fsim_behind_numbers(y);
+        if (*x != *y || !*x)
+            return *x == *y;
+    }
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/next.h"
 
-#include "plan/price/equal.h"
+#include "base/names.h"
 #include "report/describe.h"
 #include "report/versus.h"
 #include <math.h>

@@ -260,11 +260,16 @@ void fsim_table_markdown(FILE *out, const fsim_table *t)
     fsim_rewind(t->arena, scratch);
 }
 
-/* Bytes of the next piece of text that stays together: a word, or as much of it as fits `most` columns. */
+/* Is text the "x" of a count, as in "x 12" or "(x 12)"? */
+static bool is_times(const char *text) { return text[0] == 'x' && text[1] == ' ' && isdigit((unsigned char)text[2]); }
+
+/* Bytes of the next piece of text that stays together: a word, an x and its count, or as much as fits `most` columns.
+ */
 static size_t piece(const char *text, int most)
 {
+    const char *times = is_times(text + (*text == '(')) ? strchr(text, ' ') : NULL;
     size_t bytes = 0;
-    for (int width = 0; text[bytes] && text[bytes] != ' '; bytes++) {
+    for (int width = 0; text[bytes] && (text[bytes] != ' ' || text + bytes == times); bytes++) {
         width += starts_character(text[bytes]);
         if (width > most)
             break;

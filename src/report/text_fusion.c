@@ -2,7 +2,7 @@
 /* What was fused, folded and recomputed; what was not, and why; where a plan differs from the optimum. */
 #include "report/text_parts.h"
 
-#include "plan/price/equal.h"
+#include "base/names.h"
 #include <math.h>
 
 enum { REFUSALS_SHOWN = 5, LOSSES_SHOWN = 5 };

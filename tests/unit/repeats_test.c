@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
+#include "base/names.h"
 #include "hw/load.h"
-#include "plan/price/equal.h"
 #include "predict.h"
 #include "report/repeats.h"
 #include <math.h>

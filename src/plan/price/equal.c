@@ -6,27 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_tie(char c) { return c == '_' || c == '.'; }
-
-/* Skips numbers, each with a '_' or '.' before it. */
-static const char *behind_numbers(const char *c)
-{
-    while (is_digit(*c) || (is_tie(*c) && is_digit(c[1])))
-        c++;
-    return c;
-}
-
-bool fsim_same_but_numbers(const char *x, const char *y)
-{
-    for (;; x++, y++) {
-        x = behind_numbers(x);
-        y = behind_numbers(y);
-        if (*x != *y || !*x)
-            return *x == *y;
-    }
-}
-
 /* A text under construction. */
 typedef struct {
     char *at;
@@ -63,7 +42,7 @@ static void put_real(fsim_arena *a, text *t, double x)
 
 static void put_name(fsim_arena *a, text *t, const char *name)
 {
-    for (const char *c = behind_numbers(name); *c; c = behind_numbers(c + 1))
+    for (const char *c = fsim_behind_numbers(name); *c; c = fsim_behind_numbers(c + 1))
         put_bytes(a, t, c, 1);
     put_bytes(a, t, ";", 1);
 }

@@ -10,7 +10,5 @@
 /* Per kernel a number, the same for equal ones. read: the keys of the hardware file behind each kernel, which are
  * equal too; or NULL. In a. */
 int *fsim_kernel_classes(const fsim_graph *g, const fsim_plan *plan, const fsim_hw_keys *read, fsim_arena *a);
-/* Are two names the same but for their numbers and what ties them to the name: "q.0" and "q.11", "add" and "add_1"? */
-bool fsim_same_but_numbers(const char *x, const char *y);
 
 #endif
