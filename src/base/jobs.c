@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/jobs.h"
-#include "base/arena.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -78,4 +77,12 @@ void fsim_in_parallel(int jobs, int count, fsim_job *job, void *to)
     }
     if (atomic_load(&all.failed))
         fsim_out_of_memory();
+}
+
+fsim_arena **fsim_arena_children(fsim_arena *a, int count)
+{
+    fsim_arena **child = fsim_new(a, fsim_arena *, count + 1);
+    for (int i = 0; i < count; i++)
+        child[i] = fsim_arena_child(a);
+    return child;
 }

@@ -4,6 +4,8 @@
 #ifndef FUSESIM_BASE_JOBS_H
 #define FUSESIM_BASE_JOBS_H
 
+#include "base/arena.h"
+
 #include <stdint.h>
 
 enum { FSIM_MOST_JOBS = 256 };
@@ -23,5 +25,7 @@ typedef void fsim_job(void *to, int i, int worker);
  * (fsim_arena_child) and that it may free. Arenas that an item makes, it frees. Where memory runs out in an item, no
  * further one begins, and when all threads have ended, the caller runs out of memory (base/arena.h). */
 void fsim_in_parallel(int jobs, int count, fsim_job *job, void *to);
+/* `count` children of a, for the workers, or for the items. The list is in a. */
+fsim_arena **fsim_arena_children(fsim_arena *a, int count);
 
 #endif

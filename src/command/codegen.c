@@ -259,6 +259,7 @@ static fsim_project project_of(const fsim_context *c, const fsim_inputs *in)
                       .strict = how.strict,
                       .scale = c->set.scale > 1 ? c->set.scale : 1,
                       .regime = how.regime,
+                      .jobs = fsim_jobs_of(c->set.jobs),
                       .plan = *chosen,
                       .time_s = chosen->time_s};
     fsim_problem as_asked = fsim_problem_of(in->graph, in->hw[0], &how, c->arena);

@@ -57,9 +57,10 @@ static fsim_prediction *plan_on_each(fsim_context *c, const fsim_inputs *in)
 {
     const int count = c->set.hw.count;
     fsim_context *each = fsim_new(c->arena, fsim_context, count);
+    fsim_arena **arena = fsim_arena_children(c->arena, count);
     for (int i = 0; i < count; i++) {
         each[i] = *c;
-        each[i].arena = fsim_arena_child(c->arena);
+        each[i].arena = arena[i];
     }
     gpu_plans w = {each, in, fsim_new(c->arena, fsim_prediction, count)};
     fsim_in_parallel(searches_at_once(c), count, plan_on, &w);

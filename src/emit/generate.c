@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "emit/generate.h"
 
+#include "base/jobs.h"
+
 #include "emit/emit.h"
 #include "kernel/layout.h"
 #include <ctype.h>
@@ -161,11 +163,25 @@ static const fsim_graph *with_plain_names(const fsim_graph *g, fsim_arena *a)
     return out;
 }
 
-fsim_program *fsim_programs_of(const fsim_graph *graph, const fsim_hw *hw, const fsim_plan *plan, fsim_arena *a)
+typedef struct {
+    const fsim_graph *g;
+    const fsim_hw *hw;
+    const fsim_plan *plan;
+    fsim_program *out;
+    fsim_arena **a; /* one a thread */
+} programs;
+
+static void make_one(void *to, int i, int worker)
 {
-    const fsim_graph *g = with_plain_names(graph, a);
-    fsim_program *p = fsim_new(a, fsim_program, plan->kernels + 1);
-    for (int i = 0; i < plan->kernels; i++)
-        make_program(g, hw, &plan->kernel[i], i, a, &p[i]);
-    return p;
+    const programs *w = to;
+    make_program(w->g, w->hw, &w->plan->kernel[i], i, w->a[worker], &w->out[i]);
+}
+
+fsim_program *fsim_programs_of(const fsim_graph *graph, const fsim_hw *hw, const fsim_plan *plan, int jobs,
+                               fsim_arena *a)
+{
+    programs w = {with_plain_names(graph, a), hw, plan, fsim_new(a, fsim_program, plan->kernels + 1),
+                  fsim_arena_children(a, jobs)};
+    fsim_in_parallel(jobs, plan->kernels, make_one, &w);
+    return w.out;
 }

@@ -5,7 +5,7 @@
 
 #include "emit/program.h"
 
-/* The plan's kernels, plan->kernels of them, in launch order. In a. */
-fsim_program *fsim_programs_of(const fsim_graph *g, const fsim_hw *hw, const fsim_plan *plan, fsim_arena *a);
+/* The plan's kernels, plan->kernels of them, in launch order, written in `jobs` threads (base/jobs.h). In a. */
+fsim_program *fsim_programs_of(const fsim_graph *g, const fsim_hw *hw, const fsim_plan *plan, int jobs, fsim_arena *a);
 
 #endif

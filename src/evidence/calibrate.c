@@ -493,9 +493,7 @@ int fsim_calibrate(const fsim_bench *b, fsim_hw *hw, const fsim_fit_options *how
     for (int i = 0; i < count; i++)
         c.held_out[i] = NAN;
     c.f.b = (batch){
-        .hw = hw, .jobs = jobs, .seconds = fsim_new(a, double, count + 1), .scratch = fsim_new(a, fsim_arena *, jobs)};
-    for (int j = 0; j < jobs; j++)
-        c.f.b.scratch[j] = fsim_arena_child(a);
+        .hw = hw, .jobs = jobs, .seconds = fsim_new(a, double, count + 1), .scratch = fsim_arena_children(a, jobs)};
     *out = NULL;
     for (int g = 0; g < fsim_fit_group_count; g++) {
         fsim_fit r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/project.h"
 
+#include "base/jobs.h"
 #include "emit/generate.h"
 #include "report/describe.h"
 #include <stdlib.h>
@@ -232,11 +233,23 @@ static void find_tensors(fsim_project *p, fsim_arena *a)
         }
 }
 
+typedef struct {
+    const fsim_project *p;
+    const char **text; /* per kernel */
+    fsim_arena **a;    /* one a thread */
+} sources;
+
+static void make_source(void *to, int k, int worker)
+{
+    const sources *w = to;
+    w->text[k] = w->p->source[k] ? source_of(w->p, k, w->a[worker]) : NULL;
+}
+
 void fsim_project_finish(fsim_project *p, fsim_arena *a)
 {
     const char *end = p->host ? "c" : "cu";
     const int kernels = p->plan.kernels;
-    p->program = fsim_programs_of(p->graph, p->hw, &p->plan, a);
+    p->program = fsim_programs_of(p->graph, p->hw, &p->plan, p->jobs, a);
     p->fill = fsim_new(a, fsim_fill, p->graph->tensors + 1);
     fsim_fills_of(p->graph, p->fill);
     find_tensors(p, a);
@@ -247,10 +260,12 @@ void fsim_project_finish(fsim_project *p, fsim_arena *a)
             p->skipped++;
         else
             p->source[k] = fsim_printf(a, "%.*s.%s", (int)LONGEST_NAME, p->program[k].name, end);
+    sources w = {p, fsim_new(a, const char *, kernels + 1), fsim_arena_children(a, p->jobs)};
+    fsim_in_parallel(p->jobs, kernels, make_source, &w);
     p->file[p->files++] = (fsim_project_file){"fusesim_dialect.h", fsim_dialect_text};
     for (int k = 0; k < kernels; k++)
         if (p->source[k])
-            p->file[p->files++] = (fsim_project_file){p->source[k], source_of(p, k, a)};
+            p->file[p->files++] = (fsim_project_file){p->source[k], w.text[k]};
     p->file[p->files++] = (fsim_project_file){fsim_printf(a, "launcher.%s", end), fsim_launcher_of(p, a)};
     p->file[p->files++] = (fsim_project_file){"Makefile", makefile_of(p, a)};
     p->file[p->files++] = (fsim_project_file){"manifest.json", ""};

@@ -36,6 +36,7 @@ typedef struct {
     bool warm, strict;
     int64_t scale; /* factor by which shapes were divided; 1: not divided */
     fsim_regime regime;
+    int jobs;               /* threads that write kernels (base/jobs.h) */
     double time_s;          /* of the plan in its launch regime, launches included */
     fsim_plan plan;         /* with fusesim's own kernels, priced without launches */
     fsim_program *program;  /* per kernel */

@@ -39,6 +39,14 @@ for jobs in 1 2 7 ''; do
     [ $? = 1 ] || complain "several GPUs, --jobs $jobs: $(cat err.$jobs)"
     for file in out err json junit md; do cmp -s $file.1 $file.$jobs || complain "several GPUs: $file differs with --jobs $jobs"; done
 done
+# Kernels, in files of their own.
+for jobs in 1 2 7; do
+    "$FUSESIM" codegen bert_layer --hw t4 --jobs $jobs --json code.json -o code >out.$jobs 2>&1 || complain "codegen --jobs $jobs: $(cat out.$jobs)"
+    mv code code.$jobs
+    diff -r code.1 code.$jobs >different || complain "codegen --jobs $jobs writes other files: $(head -n 5 different)"
+    cmp -s out.1 out.$jobs || complain "codegen --jobs $jobs reports otherwise"
+done
+[ "$(ls code.1/k*.cu | wc -l)" -gt 3 ] || complain "codegen: $(ls code.1)"
 for jobs in 1 2; do "$FUSESIM" enumerate seeds/two_consumers --hw t4 --jobs $jobs >partitions.$jobs || complain 'enumerate'; done
 cmp -s partitions.1 partitions.2 || complain 'enumerate differs'
 exit $fail

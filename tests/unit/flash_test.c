@@ -171,7 +171,7 @@ static void generate(const fsim_graph *g, int i)
                              .launches = cases[i].split > 1 ? 2 : 1,
                              .split_k = cases[i].split};
     const fsim_plan plan = {.kernels = i + 1, .kernel = k};
-    program[i] = fsim_programs_of(g, hw, &plan, arena)[i];
+    program[i] = fsim_programs_of(g, hw, &plan, 1, arena)[i];
     assert_non_null(program[i].source);
     assert_int_equal(program[i].launches, cases[i].split > 1 ? 2 : 1);
     if (cases[i].form == LEFT

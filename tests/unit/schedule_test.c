@@ -257,7 +257,7 @@ static void check_text(fsim_arena *a, const char *path, char *text, size_t bytes
         for (int k = 0; k < plan->kernels; k++)
             if (is_new(a, &known, &plan->kernel[k], fsim_maker_in(&p, s)))
                 some.kernel[some.kernels++] = plan->kernel[k];
-        const fsim_program *program = fsim_programs_of(g, hw, &some, a);
+        const fsim_program *program = fsim_programs_of(g, hw, &some, 1, a);
         for (int k = 0; k < some.kernels; k++) {
             const emitted x = {g, &some.kernel[k], &program[k], fsim_maker_in(&p, s)};
             templates_seen[x.priced->template]++;

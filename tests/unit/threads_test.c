@@ -242,7 +242,7 @@ static int generate(const fsim_hw *hw, int i)
     for (int k = 0; k < plan->kernels && cases[i].vector; k++)
         plan->kernel[k].vector = cases[i].vector;
     programs[i] = plan->kernels;
-    program[i] = fsim_programs_of(g, hw, plan, arena);
+    program[i] = fsim_programs_of(g, hw, plan, 1, arena);
     reference[i] = fsim_reference_of(g, 1);
     int lacking = 0;
     for (int n = 0; n < 2 && cases[i].has[n]; n++) {

@@ -357,7 +357,7 @@ static subject subject_of(const tile_case *c, fsim_arena *a)
         plan->kernel[k].tile_n = c->n;
     }
     s.programs = plan->kernels;
-    s.program = fsim_programs_of(s.g, hw, plan, a);
+    s.program = fsim_programs_of(s.g, hw, plan, 1, a);
     s.r = fsim_reference_of(s.g, 1);
     assert_non_null(s.r);
     return s;

@@ -80,7 +80,7 @@ fsim_trial fsim_trial_of(const fsim_graph *g, const fsim_hw *hw, const fsim_opti
         *x = (fsim_trial_plan){.strategy = strategy[i]};
         if (!plan_of(&p, &predicted, strategy[i], a, &x->plan))
             continue;
-        x->program = fsim_programs_of(g, hw, &x->plan, a);
+        x->program = fsim_programs_of(g, hw, &x->plan, 1, a);
         x->predicted = fsim_new(a, fsim_trial_kernel, x->plan.kernels + 1);
         price(&p, x, a);
         x->check = fsim_new(a, fsim_check, x->plan.kernels + 1);
